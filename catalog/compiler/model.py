@@ -1,0 +1,177 @@
+"""What the catalogue consists of once parsed: plain records, one class per kind of declaration."""
+
+import re
+from dataclasses import dataclass, field
+
+# Bytes a value may take when its line names no `max`.
+DEFAULT_MAX = {"string": 1024, "ref": 512, "object": 262144, "array": 262144, "json": 262144}
+KINDS = ("string", "ref", "int", "num", "bool", "enum", "time", "object", "array", "json")
+TEXT_KINDS = ("string", "ref", "object", "array", "json")
+
+
+class CatalogError(Exception):
+    """A line of the catalogue that cannot be meant."""
+
+
+@dataclass
+class Enum:
+    name: str
+    values: list
+    doc: str = ""
+
+
+@dataclass
+class Field:
+    name: str
+    kind: str
+    doc: str
+    required: bool = False
+    nullable: bool = False
+    signed: bool = False
+    is_id: bool = False
+    max: int = 0
+    only: object = None  # the single value an int or bool may have
+    values: Enum = None
+    types: list = None  # JSON types a `json` field may take
+
+    @property
+    def min(self):
+        return 1 if self.is_id or self.kind == "ref" else 0
+
+    @property
+    def member(self):
+        return c_name(snake(self.name))
+
+
+@dataclass
+class Shape:
+    """The members of one JSON object and the rules between them."""
+
+    fields: list = field(default_factory=list)
+    oneofs: list = field(default_factory=list)
+
+    def find(self, name):
+        return next((f for f in self.fields if f.name == name), None)
+
+
+@dataclass
+class Scope:
+    name: str
+    member: str
+    doc: str
+
+
+@dataclass
+class Event:
+    id: int
+    name: str
+    family: str
+    doc: str = ""
+    scope: list = field(default_factory=list)
+    anyscope: list = field(default_factory=list)
+    needs: list = field(default_factory=list)
+    keep: str = "durable"
+    klass: str = ""
+    payload: Shape = field(default_factory=Shape)
+
+
+@dataclass
+class Command:
+    id: int
+    name: str
+    doc: str = ""
+    kind: str = ""
+    origin: str = ""
+    built: bool = False
+    key: str = ""
+    get: str = ""
+    repeat: str = ""
+    emits: list = field(default_factory=list)
+    fails: list = field(default_factory=list)
+    input: Shape = field(default_factory=Shape)
+    output: Shape = field(default_factory=Shape)
+
+
+@dataclass
+class State:
+    name: str
+    final: bool
+    doc: str
+
+
+@dataclass
+class Machine:
+    name: str
+    doc: str = ""
+    states: list = field(default_factory=list)
+    transitions: list = field(default_factory=list)  # (event name, [from states], to state)
+
+
+@dataclass
+class Error:
+    id: int
+    name: str
+    http: int
+    rpc: int
+    retryable: bool
+    doc: str
+
+
+@dataclass
+class ConfigKey:
+    name: str
+    kind: str
+    default: str
+    doc: str
+    env: str = ""
+    secret: bool = False
+    min: int = 0
+    max: int = 0
+    values: list = None
+
+
+@dataclass
+class Metric:
+    name: str
+    kind: str
+    unit: str
+    doc: str
+
+
+@dataclass
+class Catalog:
+    enums: dict = field(default_factory=dict)
+    scopes: list = field(default_factory=list)
+    events: list = field(default_factory=list)
+    commands: list = field(default_factory=list)
+    machines: list = field(default_factory=list)
+    errors: list = field(default_factory=list)
+    config: list = field(default_factory=list)
+    metrics: list = field(default_factory=list)
+
+    def event(self, name):
+        return next(e for e in self.events if e.name == name)
+
+    def scope_member(self, name):
+        return next(s.member for s in self.scopes if s.name == name)
+
+
+RESERVED = set(
+    "auto break case char const continue default do double else enum extern float for goto if inline int long "
+    "register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while "
+    "class delete explicit export friend namespace new operator private protected public template this throw try "
+    "catch typename using virtual bool true false".split()
+)
+
+
+def snake(name):
+    return re.sub(r"([A-Z])", lambda m: "_" + m.group(1).lower(), name)
+
+
+def c_name(name):
+    name = re.sub(r"[^A-Za-z0-9]", "_", name)
+    return name + "_" if name in RESERVED else name
+
+
+def upper(name):
+    return re.sub(r"[^A-Za-z0-9]", "_", snake(name)).upper()

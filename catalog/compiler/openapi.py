@@ -1,0 +1,93 @@
+"""gen/openapi.json: OpenAPI 3.1 of the HTTP surface, POST for every command and GET for the reads that have a path."""
+
+import re
+
+from .schema import shape_schema, text
+
+ERROR = {
+    "type": "object",
+    "required": ["error"],
+    "properties": {
+        "error": {
+            "type": "object",
+            "additionalProperties": True,
+            "required": ["code", "message", "retryable", "next"],
+            "properties": {
+                "code": {"$ref": "#/components/schemas/ErrorCode"},
+                "message": {"type": "string", "description": "What went wrong here, for people."},
+                "retryable": {"type": "boolean", "description": "Whether the same call may succeed later."},
+                "next": {"type": "string", "description": "What this code means and what to do about it."},
+            },
+        }
+    },
+}
+
+
+def camel(name):
+    return "".join(part.capitalize() for part in name.split("_"))
+
+
+def ref(name):
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def json_content(schema):
+    return {"application/json": {"schema": schema}}
+
+
+def responses(catalog, command, ok):
+    groups = {}
+    for error in catalog.errors:
+        if error.name in command.fails:
+            groups.setdefault(str(error.http), []).append(error.name)
+    out = {"200": {"description": "Done.", "content": ok}}
+    for status in sorted(groups):
+        out[status] = {"description": ", ".join(groups[status]), "content": json_content(ref("Error"))}
+    out["default"] = {"description": "Any other error.", "content": json_content(ref("Error"))}
+    return out
+
+
+def post(catalog, c):
+    return {"operationId": c.name, "summary": c.doc, "tags": [c.kind], "x-built": c.built, "x-emits": c.emits,
+            "requestBody": {"required": True, "content": json_content(ref(camel(c.name) + "Input"))},
+            "responses": responses(catalog, c, json_content(ref(camel(c.name) + "Result")))}
+
+
+# Reads whose answer over GET is not a JSON object.
+GET_CONTENT = {
+    "subscribe_events": {"text/event-stream": {"schema": {"type": "string"}}},
+    "read_output": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+}
+
+
+def get(catalog, c):
+    in_path = re.findall(r"\{(\w+)\}", c.get)
+    properties = shape_schema(c.input)["properties"]
+    parameters = []
+    for f in c.input.fields:
+        if f.kind in ("object", "json"):
+            continue
+        where = "path" if f.name in in_path else "query"
+        parameters.append({"name": f.name, "in": where, "required": where == "path", "description": f.doc,
+                           "schema": {k: v for k, v in properties[f.name].items() if k != "description"}})
+    content = GET_CONTENT.get(c.name) or json_content(ref(camel(c.name) + "Result"))
+    return {"operationId": f"{c.name}_get", "summary": c.doc, "tags": [c.kind], "x-built": c.built,
+            "parameters": parameters, "responses": responses(catalog, c, content)}
+
+
+def outputs(catalog):
+    schemas = {"Error": ERROR, "ErrorCode": {"type": "string", "enum": [e.name for e in catalog.errors]}}
+    paths = {}
+    for c in catalog.commands:
+        schemas[camel(c.name) + "Input"] = shape_schema(c.input) | {"additionalProperties": False}
+        schemas[camel(c.name) + "Result"] = shape_schema(c.output)
+        paths.setdefault(f"/v1/{c.name}", {})["post"] = post(catalog, c)
+        if c.get:
+            paths.setdefault(c.get, {})["get"] = get(catalog, c)
+    return {"openapi.json": text({
+        "openapi": "3.1.0",
+        "info": {"title": "Agent Runtime", "version": "1",
+                 "description": "Every command of the runtime over HTTP. x-built says which ones this version answers."},
+        "paths": paths,
+        "components": {"schemas": schemas},
+    })}

@@ -1,0 +1,233 @@
+"""Reads the .cat files. A declaration starts at column 0, its lines are indented, `#` starts a comment.
+
+A line inside an event is a field when its second word is a type, else it is an attribute of the event; so a payload
+may well have a field called `scope`. In a command the fields carry `in` or `out` in front."""
+
+import re
+import shlex
+
+from .model import (DEFAULT_MAX, Catalog, CatalogError, Command, ConfigKey, Enum, Error, Event, Field, Machine,
+                    Metric, Scope, Shape, State)
+
+TYPE = re.compile(r"^(id|string|ref|int|sint|num|bool|time|object|array|json|enum\([^)]*\)|enum:[a-z_]+)([!?]?)$")
+MAX_FIELDS = 64  # the codec keeps the fields it has seen in one 64-bit word
+
+
+def words(line):
+    lexer = shlex.shlex(line, posix=True, punctuation_chars=False)
+    lexer.whitespace_split = True
+    lexer.quotes = '"'
+    lexer.commenters = "#"
+    return list(lexer)
+
+
+def blocks(path):
+    """Yields (location, head words, [(location, words)]) for each declaration of one file."""
+    head, body, where = None, [], ""
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        tokens = words(line)
+        if not tokens:
+            continue
+        at = f"{path.name}:{number}"
+        if line[0] in " \t":
+            if head is None:
+                raise CatalogError(f"{at}: an indented line without a declaration above it")
+            body.append((at, tokens))
+            continue
+        if head is not None:
+            yield where, head, body
+        head, body, where = tokens, [], at
+    if head is not None:
+        yield where, head, body
+
+
+def options(tokens):
+    return dict(t.split("=", 1) if "=" in t else (t, "") for t in tokens)
+
+
+def is_field(tokens):
+    return len(tokens) > 1 and TYPE.match(tokens[1])
+
+
+def parse_field(catalog, at, tokens):
+    match = TYPE.match(tokens[1]) if len(tokens) > 1 else None
+    if not match:
+        raise CatalogError(f"{at}: '{' '.join(tokens)}' is not a field: name type[!] [options] \"doc\"")
+    kind, doc, opts = match.group(1), tokens[-1], options(tokens[2:-1])
+    if not doc.endswith("."):
+        raise CatalogError(f"{at}: field {tokens[0]} needs a sentence as its last word")
+    f = Field(tokens[0], kind, doc, required=match.group(2) == "!")
+    if kind.startswith("enum("):
+        f.kind, f.values = "enum", Enum("", kind[5:-1].split(","))
+    elif kind.startswith("enum:"):
+        f.kind, f.values = "enum", catalog.enums[kind[5:]]
+    elif kind == "id":
+        f.kind, f.is_id, f.max = "string", True, 128
+    elif kind == "sint":
+        f.kind, f.signed = "int", True
+    f.max = int(opts.pop("max", f.max or DEFAULT_MAX.get(f.kind, 0)))
+    f.nullable = opts.pop("nullable", None) is not None
+    f.types = opts.pop("types").split(",") if "types" in opts else None
+    if "is" in opts:
+        text = opts.pop("is")
+        f.only = text == "true" if f.kind == "bool" else int(text)
+    if opts:
+        raise CatalogError(f"{at}: unknown option {sorted(opts)}")
+    if f.nullable and f.kind not in ("string", "ref", "time", "object", "array", "json"):
+        raise CatalogError(f"{at}: {f.kind} cannot be nullable")
+    return f
+
+
+def add_field(catalog, shape, at, tokens):
+    f = parse_field(catalog, at, tokens)
+    if shape.find(f.name):
+        raise CatalogError(f"{at}: field {f.name} is declared twice")
+    shape.fields.append(f)
+    if len(shape.fields) > MAX_FIELDS:
+        raise CatalogError(f"{at}: more than {MAX_FIELDS} fields")
+
+
+def add_oneof(shape, at, names):
+    for name in names:
+        if not shape.find(name):
+            raise CatalogError(f"{at}: oneof names {name}, which is not declared above it")
+    shape.oneofs.append(names)
+
+
+def parse_event(catalog, family, at, head, body):
+    event = Event(int(head[1]), head[2], family, payload=Shape())
+    known = {s.name for s in catalog.scopes}
+    for at, tokens in body:
+        key, rest = tokens[0], tokens[1:]
+        if len(tokens) == 1:
+            event.doc = key
+        elif is_field(tokens):
+            add_field(catalog, event.payload, at, tokens)
+        elif key in ("scope", "anyscope"):
+            if set(rest) - known:
+                raise CatalogError(f"{at}: unknown scope {set(rest) - known}")
+            setattr(event, key, rest)
+        elif key == "needs":
+            event.needs = rest
+        elif key == "keep" and rest[0] in ("durable", "frame"):
+            event.keep = rest[0]
+        elif key == "class" and rest[0] in ("standard", "expanded", "extended"):
+            event.klass = rest[0]
+        elif key == "oneof":
+            add_oneof(event.payload, at, rest)
+        else:
+            raise CatalogError(f"{at}: cannot read '{' '.join(tokens)}'")
+    if not (event.doc and event.klass and event.payload.fields):
+        raise CatalogError(f"{at}: {event.name} needs a sentence, a class and fields")
+    catalog.events.append(event)
+
+
+def parse_command(catalog, at, head, body):
+    command = Command(int(head[1]), head[2], input=Shape(), output=Shape())
+    sides = {"in": command.input, "out": command.output}
+    for at, tokens in body:
+        key, rest = tokens[0], tokens[1:]
+        if len(tokens) == 1:
+            command.doc = key
+        elif key in sides and rest[0] == "oneof":
+            add_oneof(sides[key], at, rest[1:])
+        elif key in sides:
+            add_field(catalog, sides[key], at, rest)
+        elif key in ("emits", "fails"):
+            getattr(command, key).extend(rest)
+        elif key in ("kind", "origin", "key", "get", "repeat"):
+            setattr(command, key, " ".join(rest))
+        elif key == "built":
+            command.built = rest == ["yes"]
+        else:
+            raise CatalogError(f"{at}: cannot read '{' '.join(tokens)}'")
+    if command.kind not in ("read", "write") or not command.doc:
+        raise CatalogError(f"{at}: {command.name} needs a sentence and kind read or write")
+    catalog.commands.append(command)
+
+
+def parse_machine(catalog, at, head, body):
+    machine = Machine(head[1], head[2])
+    for at, tokens in body:
+        if tokens[0] == "state":
+            machine.states.append(State(tokens[1], "final" in tokens[2:-1], tokens[-1]))
+        elif tokens[0] == "on" and "->" in tokens:
+            arrow = tokens.index("->")
+            machine.transitions.append((tokens[1], tokens[2:arrow], tokens[arrow + 1]))
+        else:
+            raise CatalogError(f"{at}: cannot read '{' '.join(tokens)}'")
+    catalog.machines.append(machine)
+
+
+def parse_error(catalog, at, head, body):
+    opts = options(head[3:-1])
+    catalog.errors.append(Error(int(head[1]), head[2], int(opts["http"]), int(opts["rpc"]), "retry" in opts, head[-1]))
+
+
+def parse_config(catalog, at, head, body):
+    opts = options(head[3:-1])
+    key = ConfigKey(head[1], head[2], opts.pop("default", ""), head[-1], opts.pop("env", ""))
+    if key.kind.startswith("enum("):
+        key.kind, key.values = "enum", key.kind[5:-1].split(",")
+    key.secret = opts.pop("secret", None) is not None
+    key.min, key.max = int(opts.pop("min", 0)), int(opts.pop("max", 0))
+    if opts or key.kind not in ("string", "int", "bool", "enum"):
+        raise CatalogError(f"{at}: cannot read config key {key.name}")
+    catalog.config.append(key)
+
+
+def parse_enum(catalog, at, head, body):
+    catalog.enums[head[1]] = Enum(head[1], head[2:-1], head[-1])
+
+
+def parse_scope(catalog, at, head, body):
+    catalog.scopes.append(Scope(head[1], head[2], head[3]))
+
+
+def parse_metric(catalog, at, head, body):
+    catalog.metrics.append(Metric(head[1], head[2], head[3], head[4]))
+
+
+PARSERS = {"command": parse_command, "machine": parse_machine, "error": parse_error, "config": parse_config,
+           "enum": parse_enum, "scope": parse_scope, "metric": parse_metric}
+FILES = ("enums", "scopes", "errors", "commands", "machines", "config", "metrics")
+
+
+def load(root):
+    catalog = Catalog()
+    for path in [root / f"{name}.cat" for name in FILES] + sorted(root.glob("events/**/*.cat")):
+        for at, head, body in blocks(path):
+            if head[0] == "event":
+                parse_event(catalog, path.stem, at, head, body)
+            elif head[0] in PARSERS:
+                PARSERS[head[0]](catalog, at, head, body)
+            else:
+                raise CatalogError(f"{at}: unknown declaration '{head[0]}'")
+    catalog.events.sort(key=lambda e: e.id)
+    catalog.commands.sort(key=lambda c: c.id)
+    catalog.errors.sort(key=lambda e: e.id)
+    check(catalog)
+    return catalog
+
+
+def check(catalog):
+    """Ids are dense and never reused; every name that refers to another declaration finds it."""
+    for kind in (catalog.events, catalog.commands, catalog.errors):
+        if [x.id for x in kind] != list(range(1, len(kind) + 1)):
+            raise CatalogError(f"ids of {type(kind[0]).__name__} are not 1..{len(kind)}")
+        names = [x.name for x in kind]
+        if len(set(names)) != len(names):
+            raise CatalogError(f"a {type(kind[0]).__name__} name is used twice")
+    events = {e.name for e in catalog.events}
+    errors = {e.name for e in catalog.errors}
+    for command in catalog.commands:
+        unknown = (set(command.emits) - events) | (set(command.fails) - errors)
+        if unknown:
+            raise CatalogError(f"command {command.name} names {sorted(unknown)}, which is not declared")
+        if command.key and not command.input.find(command.key):
+            raise CatalogError(f"command {command.name}: key {command.key} is no input")
+    for machine in catalog.machines:
+        states = {s.name for s in machine.states} | {"none"}
+        for event, sources, target in machine.transitions:
+            if event not in events or set(sources) - states or target not in states:
+                raise CatalogError(f"machine {machine.name}: bad transition on {event}")

@@ -1,0 +1,222 @@
+/* The store port: durable facts, and the rows that let us find them. An engine is whatever passes test/port/store.
+ *
+ * All work is an operation struct that the caller owns and fills. submit() never blocks and never calls back before
+ * it returns; done() is called exactly once per operation, from poll(), on the thread that calls poll(). Text and
+ * arrays in an operation are borrowed until done(); results live in the operation's arena until ar_store_op_fini().
+ * wake() (given at open) is called from any thread when poll() has something to do.
+ *
+ * Order: writes of one session take effect in the order they were submitted, and a read submitted after an
+ * append's done() sees it. An append is one transaction: all of it is durable before done() says AR_OK, or none is. */
+#ifndef AR_PORT_STORE_H
+#define AR_PORT_STORE_H
+
+#include "arena.h"
+#include "hash.h"
+#include "id.h"
+#include "list.h"
+#include "status.h"
+
+struct ar_store;
+struct ar_store_op;
+
+typedef void ar_store_done_fn(struct ar_store_op *op);
+
+enum ar_store_op_kind {
+	AR_STORE_APPEND = 1,
+	AR_STORE_CHUNK,
+	AR_STORE_LOAD,
+	AR_STORE_READ,
+	AR_STORE_RECEIPT,
+	AR_STORE_BLOBS,
+	AR_STORE_SESSIONS,
+	AR_STORE_TASKS,
+	AR_STORE_OP_COUNT
+};
+
+struct ar_store_op {
+	struct ar_list node; /* the store's while in flight */
+	enum ar_store_op_kind kind;
+	ar_store_done_fn *done;
+	enum ar_status status; /* result */
+	struct ar_error err;
+	struct ar_arena arena; /* results */
+};
+
+/* What makes a repeated write the same write. Unique over (scope, key), for the life of the store. */
+struct ar_store_receipt {
+	struct ar_str scope; /* account and command, or what the key is unique in */
+	struct ar_str key;
+	struct ar_hash input; /* of the canonical input */
+	struct ar_str reply;  /* JSON that the first caller got */
+};
+
+/* Content by hash; stored once however often it is put. */
+struct ar_store_blob {
+	struct ar_hash hash;
+	struct ar_str bytes;
+};
+
+/* One row per session, for lists and for finding work after a crash. */
+struct ar_store_session_row {
+	bool active; /* has a turn that runs or waits: recovery looks at it */
+	ar_usec created, updated;
+	struct ar_str workspace, account, status;
+	struct ar_str shell; /* JSON shown by list_sessions */
+};
+
+struct ar_store_task_row {
+	struct ar_str task;
+	struct ar_str status;
+	struct ar_str record; /* JSON shown by get_task */
+	bool is_internal;
+};
+
+/* The facts of one decision. AR_E_FENCED: the writer's epoch is over. AR_E_EXISTS: the receipt is already there, nothing
+ * was written, `found` holds it. AR_E_INVALID: first_seq does not continue the stored sequence. AR_E_IO: weather. */
+struct ar_store_append {
+	struct ar_store_op op;
+	struct ar_str session; /* the 26 characters */
+	uint64_t first_seq;    /* 1 creates the session */
+	uint64_t last_seq;     /* first_seq - 1 when there are no facts, only a receipt */
+	ar_usec at;
+	struct ar_str body; /* the facts as encoded, one JSON object per line */
+	const struct ar_store_session_row *row; /* upserted; NULL leaves it */
+	const struct ar_store_task_row *tasks;
+	size_t task_count;
+	const struct ar_store_receipt *receipt; /* NULL for none */
+	const struct ar_store_blob *blobs;
+	size_t blob_count;
+	const struct ar_str *closed_steps; /* whose chunks are dropped: their content is final now */
+	size_t closed_step_count;
+	struct ar_str snapshot; /* replaces the older one; absent for none. Covers facts up to last_seq. */
+	struct ar_store_receipt found;
+};
+
+/* Bytes of an open step, kept so that a crash loses little. Not fenced by sequence, only by epoch. */
+struct ar_store_chunk {
+	struct ar_store_op op;
+	struct ar_str session;
+	struct ar_str step;
+	uint64_t pos;   /* position in the step's output, over all segments */
+	uint8_t kind;   /* enum ar_output_kind of port/provider.h; the store does not look at it */
+	uint32_t index; /* which of several outputs of that kind */
+	struct ar_str bytes;
+};
+
+struct ar_store_chunk_row {
+	struct ar_str step;
+	uint64_t pos;
+	uint8_t kind;
+	uint32_t index;
+	struct ar_str bytes;
+};
+
+struct ar_store_row {
+	uint64_t first_seq, last_seq;
+	ar_usec at;
+	struct ar_str body;
+};
+
+/* What a session needs to come back: newest snapshot, the facts after it, chunks of open steps (by step, pos). */
+struct ar_store_load {
+	struct ar_store_op op; /* AR_E_NOT_FOUND: no such session */
+	struct ar_str session;
+	struct ar_str snapshot; /* absent when there is none */
+	uint64_t snapshot_seq;
+	struct ar_store_row *rows;
+	size_t row_count;
+	struct ar_store_chunk_row *chunks;
+	size_t chunk_count;
+};
+
+/* A window of the log: whole rows, oldest first, that hold facts >= from (forward) or <= from (backward: the newest
+ * such rows); at least one row, then up to max_bytes of bodies. */
+struct ar_store_read {
+	struct ar_store_op op;
+	struct ar_str session;
+	uint64_t from;
+	bool backward;
+	size_t max_bytes;
+	struct ar_store_row *rows;
+	size_t row_count;
+	bool at_end;        /* nothing further in that direction */
+	uint64_t head;      /* newest stored sequence; 0 when the session is unknown (status AR_E_NOT_FOUND) */
+};
+
+struct ar_store_receipt_get {
+	struct ar_store_op op; /* AR_E_NOT_FOUND */
+	struct ar_str scope, key;
+	struct ar_store_receipt found;
+};
+
+/* bytes[i] is absent where hashes[i] is not stored; the operation itself is AR_OK. */
+struct ar_store_blobs_get {
+	struct ar_store_op op;
+	const struct ar_hash *hashes;
+	size_t count;
+	struct ar_str *bytes; /* result, in the arena */
+};
+
+/* Sessions, newest first (ids are time-ordered). active_only is what recovery walks. Filters are exact; absent = any. */
+struct ar_store_sessions {
+	struct ar_store_op op;
+	struct ar_str before; /* 26 characters: strictly older than this one; absent = from the newest */
+	size_t limit;
+	bool active_only;
+	struct ar_str workspace, account, status;
+	struct ar_str *ids;    /* results: the 26 characters, and the shells */
+	struct ar_str *shells;
+	size_t count;
+	bool more;
+};
+
+/* Tasks of a session in id order of creation; task set = just that one (AR_E_NOT_FOUND when missing). */
+struct ar_store_tasks {
+	struct ar_store_op op;
+	struct ar_str session;
+	struct ar_str task;
+	struct ar_str status; /* filter; absent = any */
+	bool with_internal;
+	uint64_t after; /* opaque position of an earlier `next`; 0 = from the start */
+	size_t limit;
+	struct ar_str *records;
+	size_t count;
+	uint64_t next; /* 0 = no more */
+};
+
+struct ar_store_vtable {
+	void (*submit)(struct ar_store *s, struct ar_store_op *op);
+	void (*poll)(struct ar_store *s);
+	void (*close)(struct ar_store *s); /* finishes what was submitted (done() is called), then frees the store */
+};
+
+struct ar_store {
+	const struct ar_store_vtable *v;
+	uint64_t epoch;                  /* the writer's; taken at open, checked in every append */
+	char runtime_id[4 + AR_ID_CORE + 1]; /* "rt_" + 26: names the installation, kept for ever */
+};
+
+typedef void ar_store_wake_fn(void *arg);
+
+static inline void ar_store_submit(struct ar_store *s, struct ar_store_op *op)
+{
+	s->v->submit(s, op);
+}
+
+static inline void ar_store_poll(struct ar_store *s)
+{
+	s->v->poll(s);
+}
+
+static inline void ar_store_close(struct ar_store *s)
+{
+	if (s)
+		s->v->close(s);
+}
+
+static inline void ar_store_op_fini(struct ar_store_op *op)
+{
+	ar_arena_fini(&op->arena);
+}
+
+#endif

@@ -1,0 +1,114 @@
+/* Bump allocation in a chain of blocks, the newest at the head. An arena has one owner and no lock. */
+#include "arena.h"
+#include "mem.h"
+#include "status.h"
+
+#include <stdalign.h>
+#include <stdio.h>
+#include <string.h>
+
+#define ALIGN ((size_t)16)
+#define FIRST_BLOCK ((size_t)4096)
+#define USUAL_BLOCK \
+	((size_t)65536) /* blocks double up to here; only a larger allocation gets a larger block */
+
+struct ar_arena_block {
+	alignas(16) struct ar_arena_block *older;
+	size_t room;
+	alignas(16) char bytes[];
+};
+
+static void push_block(struct ar_arena *a, size_t need)
+{
+	size_t room = a->head ? a->head->room * 2 : FIRST_BLOCK;
+	struct ar_arena_block *block;
+
+	if (room > USUAL_BLOCK)
+		room = USUAL_BLOCK;
+	if (room < need)
+		room = need;
+	block = ar_grow(NULL, 1, sizeof *block + room);
+	block->older = a->head;
+	block->room = room;
+	a->head = block;
+	a->used = 0;
+}
+
+void *ar_arena_alloc(struct ar_arena *a, size_t size)
+{
+	size_t need;
+	void *p;
+
+	AR_ASSERT(size <= SIZE_MAX / 2);
+	need = (size + ALIGN - 1) & ~(ALIGN - 1);
+	if (!a->head || a->head->room - a->used < need)
+		push_block(a, need);
+	p = a->head->bytes + a->used;
+	a->used += need;
+	a->total += need;
+	return memset(p, 0, size);
+}
+
+struct ar_str ar_arena_str(struct ar_arena *a, struct ar_str s)
+{
+	char *copy;
+
+	if (ar_str_absent(s))
+		return s;
+	copy = ar_arena_alloc(a, s.len + 1);
+	memcpy(copy, s.p, s.len);
+	return (struct ar_str){ copy, s.len };
+}
+
+struct ar_str ar_arena_fmt(struct ar_arena *a, const char *fmt, ...)
+{
+	struct ar_str s;
+	va_list ap;
+
+	va_start(ap, fmt);
+	s = ar_arena_vfmt(a, fmt, ap);
+	va_end(ap);
+	return s;
+}
+
+/* Most texts fit the small buffer, so that formatting twice is the exception. */
+struct ar_str ar_arena_vfmt(struct ar_arena *a, const char *fmt, va_list ap)
+{
+	char small[256], *text;
+	va_list again;
+	int len;
+
+	va_copy(again, ap);
+	len = vsnprintf(small, sizeof small, fmt, ap);
+	AR_ASSERT(len >= 0);
+	text = ar_arena_alloc(a, (size_t)len + 1);
+	if ((size_t)len < sizeof small)
+		memcpy(text, small, (size_t)len);
+	else
+		vsnprintf(text, (size_t)len + 1, fmt, again);
+	va_end(again);
+	return (struct ar_str){ text, (size_t)len };
+}
+
+static void pop_block(struct ar_arena *a)
+{
+	struct ar_arena_block *block = a->head;
+
+	a->head = block->older;
+	ar_free(block);
+}
+
+void ar_arena_reset(struct ar_arena *a)
+{
+	while (a->head && (a->head->older || a->head->room > USUAL_BLOCK))
+		pop_block(a);
+	a->used = 0;
+	a->total = 0;
+}
+
+void ar_arena_fini(struct ar_arena *a)
+{
+	while (a->head)
+		pop_block(a);
+	*a = (struct ar_arena){ 0 };
+}

@@ -1,0 +1,28 @@
+/* Memory of one request or one decision: many small allocations, freed at once. Single-owner. */
+#ifndef AR_BASE_ARENA_H
+#define AR_BASE_ARENA_H
+
+#include "str.h"
+
+#include <stdarg.h>
+
+struct ar_arena {
+	struct ar_arena_block *head;
+	size_t used;  /* bytes in the head block */
+	size_t total; /* bytes handed out since the last reset */
+};
+
+AR_BEGIN_DECLS
+
+/* A zeroed struct is a valid empty arena. Allocations are zeroed and 16-byte aligned. */
+void *ar_arena_alloc(struct ar_arena *a, size_t size);
+struct ar_str ar_arena_str(struct ar_arena *a, struct ar_str s); /* NUL-terminated copy; absent stays so */
+struct ar_str ar_arena_fmt(struct ar_arena *a, const char *fmt, ...) AR_PRINTF(2, 3);
+struct ar_str ar_arena_vfmt(struct ar_arena *a, const char *fmt, va_list ap);
+
+void ar_arena_reset(struct ar_arena *a); /* keeps the first block if it is of usual size */
+void ar_arena_fini(struct ar_arena *a);  /* frees all; the arena is empty and usable again */
+
+AR_END_DECLS
+
+#endif

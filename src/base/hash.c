@@ -1,0 +1,52 @@
+/* Hashes over libsodium: SHA-256 for content, SipHash-2-4 for hash tables. The SipHash key is drawn once
+ * per process and never leaves this file. Any thread may call anything here. */
+#include "hash.h"
+#include "base32.h"
+#include "status.h"
+
+#include <pthread.h>
+#include <sodium.h>
+#include <sys/random.h>
+
+static uint8_t process_key[crypto_shorthash_KEYBYTES];
+static pthread_once_t process_key_once = PTHREAD_ONCE_INIT;
+
+struct ar_hash ar_hash_of(struct ar_str bytes)
+{
+	struct ar_hash h;
+
+	_Static_assert(AR_HASH_LEN == crypto_hash_sha256_BYTES, "a content hash is SHA-256");
+	crypto_hash_sha256(h.b, (const unsigned char *)bytes.p, bytes.len);
+	return h;
+}
+
+void ar_hash_text(const struct ar_hash *h, char out[AR_HASH_TEXT])
+{
+	_Static_assert(AR_BASE32_LEN(AR_HASH_LEN) == AR_HASH_TEXT, "length of the text");
+	ar_base32_encode(h->b, AR_HASH_LEN, out);
+}
+
+bool ar_hash_parse(struct ar_str text, struct ar_hash *ret)
+{
+	struct ar_hash h;
+
+	if (!ar_base32_decode(text, h.b, AR_HASH_LEN))
+		return false;
+	*ret = h;
+	return true;
+}
+
+static void draw_key(void)
+{
+	AR_ASSERT(getrandom(process_key, sizeof process_key, 0) == (ssize_t)sizeof process_key);
+}
+
+uint64_t ar_hash_key(struct ar_str s)
+{
+	uint64_t h;
+
+	_Static_assert(sizeof h == crypto_shorthash_BYTES, "SipHash gives 64 bits");
+	pthread_once(&process_key_once, draw_key);
+	crypto_shorthash((unsigned char *)&h, (const unsigned char *)s.p, s.len, process_key);
+	return h;
+}

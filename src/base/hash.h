@@ -1,0 +1,25 @@
+/* Content hashes: SHA-256, as 32 bytes and as 52 characters of lower-case Crockford base32. */
+#ifndef AR_BASE_HASH_H
+#define AR_BASE_HASH_H
+
+#include "str.h"
+
+#define AR_HASH_LEN 32
+#define AR_HASH_TEXT 52
+
+struct ar_hash {
+	uint8_t b[AR_HASH_LEN];
+};
+
+AR_BEGIN_DECLS
+
+struct ar_hash ar_hash_of(struct ar_str bytes);
+void ar_hash_text(const struct ar_hash *h, char out[AR_HASH_TEXT]); /* no NUL */
+bool ar_hash_parse(struct ar_str text, struct ar_hash *ret);
+
+/* Keyed 64-bit hash (SipHash) with a per-process key; not stable over restarts. */
+uint64_t ar_hash_key(struct ar_str s);
+
+AR_END_DECLS
+
+#endif

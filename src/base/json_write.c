@@ -1,0 +1,250 @@
+/* JSON writing: the ar_jw functions of json.h. Commas and escapes are handled here; balance (every open
+ * has its close, every key its value) is the caller's. No state beyond the writer, so any thread may write
+ * its own. */
+#include "json.h"
+#include "clock.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- strings ---- */
+
+/* The letter after the backslash, 'u' for \u00XX, 0 for bytes that stand for themselves. */
+static const char escapes[128] = {
+	'u',	     'u',	    'u', 'u', 'u', 'u', 'u', 'u',
+	'b',	     't',	    'n', 'u', 'f', 'r', 'u', 'u', /* 0x00 */
+	'u',	     'u',	    'u', 'u', 'u', 'u', 'u', 'u',
+	'u',	     'u',	    'u', 'u', 'u', 'u', 'u', 'u', /* 0x10 */
+	['"'] = '"', ['\\'] = '\\',
+};
+
+#define ONES 0x0101010101010101u
+#define HIGH 0x8080808080808080u
+
+/* Whether one of eight bytes needs a closer look: a control byte, a quote, a backslash, or not ASCII. */
+static bool word_is_special(const char *p)
+{
+	uint64_t v, quote, slash;
+
+	memcpy(&v, p, sizeof v);
+	quote = v ^ (ONES * '"');
+	slash = v ^ (ONES * '\\');
+	return ((v | (v - ONES * 0x20) | (quote - ONES) | (slash - ONES)) & HIGH) != 0;
+}
+
+/* Bytes from `at` on that can be copied as they are, well-formed multi-byte sequences included. */
+static size_t plain_run(struct ar_str s, size_t at)
+{
+	size_t i = at, seq;
+
+	while (i < s.len) {
+		unsigned char c = (unsigned char)s.p[i];
+
+		if (s.len - i >= 8 && !word_is_special(s.p + i)) {
+			i += 8;
+			continue;
+		}
+		if (c < 0x80) {
+			if (escapes[c])
+				break;
+			i++;
+			continue;
+		}
+		seq = ar_str_utf8_len(ar_str_sub(s, i, 4));
+		if (seq == 0)
+			break;
+		i += seq;
+	}
+	return i - at;
+}
+
+static void add_escaped(struct ar_buf *out, unsigned char c)
+{
+	static const char hex[] = "0123456789abcdef";
+	char text[6] = { '\\', 'u', '0', '0', hex[c >> 4], hex[c & 15] };
+
+	if (c >= 0x80) {
+		ar_buf_adds(out, AR_STR("\xEF\xBF\xBD"));
+		return;
+	}
+	text[1] = escapes[c];
+	ar_buf_add(out, text, text[1] == 'u' ? 6 : 2);
+}
+
+static void add_mixed(struct ar_buf *out, struct ar_str s, size_t run)
+{
+	ar_buf_addc(out, '"');
+	for (size_t i = 0; i < s.len; i += run + 1, run = plain_run(s, i)) {
+		ar_buf_add(out, s.p + i, run);
+		if (i + run < s.len)
+			add_escaped(out, (unsigned char)s.p[i + run]);
+	}
+	ar_buf_addc(out, '"');
+}
+
+/* Most strings need no escape and go out in one piece. */
+static void add_quoted(struct ar_buf *out, struct ar_str s)
+{
+	size_t run = plain_run(s, 0);
+	char *at;
+
+	if (run < s.len) {
+		add_mixed(out, s, run);
+		return;
+	}
+	at = ar_buf_room(out, run + 2);
+	if (!at)
+		return;
+	at[0] = '"';
+	memcpy(at + 1, s.p, run);
+	at[run + 1] = '"';
+	out->len += run + 2;
+}
+
+/* ---- structure ---- */
+
+static void begin_value(struct ar_jw *w)
+{
+	if (w->comma)
+		ar_buf_addc(w->out, ',');
+	w->comma = true;
+}
+
+static void open_with(struct ar_jw *w, char bracket)
+{
+	begin_value(w);
+	ar_buf_addc(w->out, bracket);
+	w->comma = false;
+}
+
+static void close_with(struct ar_jw *w, char bracket)
+{
+	ar_buf_addc(w->out, bracket);
+	w->comma = true;
+}
+
+void ar_jw_open(struct ar_jw *w)
+{
+	open_with(w, '{');
+}
+
+void ar_jw_close(struct ar_jw *w)
+{
+	close_with(w, '}');
+}
+
+void ar_jw_open_array(struct ar_jw *w)
+{
+	open_with(w, '[');
+}
+
+void ar_jw_close_array(struct ar_jw *w)
+{
+	close_with(w, ']');
+}
+
+void ar_jw_key(struct ar_jw *w, const char *name)
+{
+	begin_value(w);
+	add_quoted(w->out, ar_str_from(name));
+	ar_buf_addc(w->out, ':');
+	w->comma = false;
+}
+
+/* ---- values ---- */
+
+void ar_jw_raw(struct ar_jw *w, struct ar_str json)
+{
+	begin_value(w);
+	ar_buf_adds(w->out, ar_str_absent(json) ? AR_STR("null") : json);
+}
+
+void ar_jw_null(struct ar_jw *w)
+{
+	ar_jw_raw(w, AR_STR_NONE);
+}
+
+void ar_jw_str(struct ar_jw *w, struct ar_str s)
+{
+	if (ar_str_absent(s)) {
+		ar_jw_null(w);
+		return;
+	}
+	begin_value(w);
+	add_quoted(w->out, s);
+}
+
+void ar_jw_int(struct ar_jw *w, int64_t v)
+{
+	char text[20];
+	size_t at = sizeof text;
+	uint64_t rest = v < 0 ? -(uint64_t)v : (uint64_t)v;
+
+	do
+		text[--at] = (char)('0' + rest % 10);
+	while ((rest /= 10) > 0);
+	if (v < 0)
+		text[--at] = '-';
+	ar_jw_raw(w, (struct ar_str){ text + at, sizeof text - at });
+}
+
+void ar_jw_num(struct ar_jw *w, double v)
+{
+	char text[AR_JSON_NUM_TEXT];
+
+	if (!isfinite(v)) {
+		ar_jw_null(w);
+		return;
+	}
+	ar_jw_raw(w, (struct ar_str){ text, ar_json_num_text(v, text) });
+}
+
+void ar_jw_bool(struct ar_jw *w, bool v)
+{
+	ar_jw_raw(w, v ? AR_STR("true") : AR_STR("false"));
+}
+
+void ar_jw_time(struct ar_jw *w, ar_usec t)
+{
+	char text[AR_TIME_TEXT];
+
+	ar_jw_str(w, ar_time_format(t, text));
+}
+
+/* ---- members ---- */
+
+void ar_jw_mstr(struct ar_jw *w, const char *name, struct ar_str s)
+{
+	if (ar_str_absent(s))
+		return;
+	ar_jw_key(w, name);
+	ar_jw_str(w, s);
+}
+
+void ar_jw_mint(struct ar_jw *w, const char *name, int64_t v)
+{
+	ar_jw_key(w, name);
+	ar_jw_int(w, v);
+}
+
+void ar_jw_mbool(struct ar_jw *w, const char *name, bool v)
+{
+	ar_jw_key(w, name);
+	ar_jw_bool(w, v);
+}
+
+void ar_jw_mtime(struct ar_jw *w, const char *name, ar_usec t)
+{
+	if (t == 0)
+		return;
+	ar_jw_key(w, name);
+	ar_jw_time(w, t);
+}
+
+void ar_jw_mraw(struct ar_jw *w, const char *name, struct ar_str json)
+{
+	if (ar_str_absent(json))
+		return;
+	ar_jw_key(w, name);
+	ar_jw_raw(w, json);
+}

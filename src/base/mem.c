@@ -1,0 +1,65 @@
+/* The heap behind one hook: a failed fixed-size allocation ends the process with a sentence. Thread-safe
+ * as malloc is. */
+#include "mem.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static AR_NORETURN void out_of_memory(size_t size)
+{
+	dprintf(STDERR_FILENO, "out of memory: %zu bytes\n", size);
+	abort();
+}
+
+void *ar_new0(size_t size)
+{
+	void *p = calloc(1, size ? size : 1);
+
+	if (!p)
+		out_of_memory(size);
+	return p;
+}
+
+void *ar_grow(void *old, size_t count, size_t size)
+{
+	size_t bytes;
+	void *p;
+
+	if (__builtin_mul_overflow(count, size, &bytes))
+		out_of_memory(SIZE_MAX);
+	p = realloc(old, bytes ? bytes : 1);
+	if (!p)
+		out_of_memory(bytes);
+	return p;
+}
+
+void *ar_try_alloc(size_t size)
+{
+	return malloc(size ? size : 1);
+}
+
+char *ar_str_dup(struct ar_str s)
+{
+	char *copy;
+
+	if (ar_str_absent(s))
+		return NULL;
+	copy = ar_new0(s.len + 1);
+	memcpy(copy, s.p, s.len);
+	return copy;
+}
+
+void ar_free(void *p)
+{
+	free(p);
+}
+
+void ar_freep(void *p)
+{
+	void *inner;
+
+	memcpy(&inner, p, sizeof inner);
+	free(inner);
+}

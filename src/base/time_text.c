@@ -1,0 +1,184 @@
+/* Time as RFC 3339 text, in and out, over the proleptic Gregorian calendar of the years 0000 to 9999. Own
+ * arithmetic: the C library's would bring the time zone and the locale. Pure functions. */
+#include "clock.h"
+
+#define SECOND ((ar_usec)1000000)
+#define DAY (86400 * SECOND)
+#define DAYS_TO_1970 719528 /* from 0000-01-01 */
+
+/* Days before each month in a year that is no leap year. */
+static const int days_before[12] = { 0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334 };
+
+static bool is_leap(int year)
+{
+	return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+}
+
+/* From 0000-01-01, itself in a leap year, to the first of January. */
+static int days_before_year(int year)
+{
+	int past = year - 1;
+
+	return year == 0 ? 0 : year * 365 + past / 4 - past / 100 + past / 400 + 1;
+}
+
+/* Days from the first of January to the first of the month (0..11; 12 is the whole year). */
+static int days_before_month(int year, int month)
+{
+	int days = month == 12 ? 365 : days_before[month];
+
+	return days + (month > 1 && is_leap(year));
+}
+
+/* ---- out ---- */
+
+static void put_digits(char *out, int64_t v, int count)
+{
+	while (count > 0) {
+		out[--count] = (char)('0' + v % 10);
+		v /= 10;
+	}
+}
+
+static void put_date(char *out, int day)
+{
+	int year = (int)((int64_t)day * 400 / 146097); /* 146097 days in 400 years: right, or one off */
+	int month = 11;
+
+	while (days_before_year(year + 1) <= day)
+		year++;
+	while (days_before_year(year) > day)
+		year--;
+	day -= days_before_year(year);
+	while (days_before_month(year, month) > day)
+		month--;
+	put_digits(out, year, 4);
+	put_digits(out + 5, month + 1, 2);
+	put_digits(out + 8, day - days_before_month(year, month) + 1, 2);
+}
+
+struct ar_str ar_time_format(ar_usec t, char out[AR_TIME_TEXT])
+{
+	static const char shape[AR_TIME_TEXT] = "0000-00-00T00:00:00.000000Z";
+	const ar_usec min = -DAYS_TO_1970 * DAY, max = (days_before_year(10000) - DAYS_TO_1970) * DAY - 1;
+	ar_usec since_0000 = (t < min ? min : t > max ? max : t) - min;
+	ar_usec of_day = since_0000 % DAY;
+
+	for (int i = 0; i < AR_TIME_TEXT; i++)
+		out[i] = shape[i];
+	put_date(out, (int)(since_0000 / DAY));
+	put_digits(out + 11, of_day / (3600 * SECOND), 2);
+	put_digits(out + 14, of_day / (60 * SECOND) % 60, 2);
+	put_digits(out + 17, of_day / SECOND % 60, 2);
+	put_digits(out + 20, of_day % SECOND, 6);
+	return (struct ar_str){ out, AR_TIME_TEXT - 1 };
+}
+
+/* ---- in ---- */
+
+/* Each takes bytes off the front of *s; false leaves the whole parse refused. */
+static bool take_digits(struct ar_str *s, size_t count, int max, int *ret)
+{
+	uint64_t v;
+
+	if (s->len < count || !ar_str_to_u64(ar_str_sub(*s, 0, count), &v) || v > (uint64_t)max)
+		return false;
+	*s = ar_str_sub(*s, count, s->len);
+	*ret = (int)v;
+	return true;
+}
+
+static bool take_one_of(struct ar_str *s, const char *set, char *ret)
+{
+	if (s->len == 0)
+		return false;
+	for (; *set; set++) {
+		if (*set != s->p[0])
+			continue;
+		*ret = *set;
+		*s = ar_str_sub(*s, 1, s->len);
+		return true;
+	}
+	return false;
+}
+
+static bool take_date(struct ar_str *s, int *ret_day)
+{
+	int year, month, day;
+	char c;
+
+	if (!take_digits(s, 4, 9999, &year) || !take_one_of(s, "-", &c) || !take_digits(s, 2, 12, &month) ||
+	    !take_one_of(s, "-", &c) || !take_digits(s, 2, 31, &day))
+		return false;
+	if (month < 1 || day < 1 || day > days_before_month(year, month) - days_before_month(year, month - 1))
+		return false;
+	*ret_day = days_before_year(year) - DAYS_TO_1970 + days_before_month(year, month - 1) + day - 1;
+	return true;
+}
+
+/* ".123456789": at least one digit; what is finer than a microsecond is cut off. */
+static bool take_fraction(struct ar_str *s, ar_usec *ret)
+{
+	ar_usec unit = SECOND / 10;
+	char c;
+	int digit;
+
+	*ret = 0;
+	if (!take_one_of(s, ".", &c))
+		return true;
+	if (!take_digits(s, 1, 9, &digit))
+		return false;
+	do {
+		*ret += digit * unit;
+		unit /= 10;
+	} while (take_digits(s, 1, 9, &digit));
+	return true;
+}
+
+static bool take_clock(struct ar_str *s, ar_usec *ret, bool *ret_leap)
+{
+	int hour, minute, second;
+	ar_usec fraction;
+	char c;
+
+	if (!take_digits(s, 2, 23, &hour) || !take_one_of(s, ":", &c) || !take_digits(s, 2, 59, &minute) ||
+	    !take_one_of(s, ":", &c) || !take_digits(s, 2, 60, &second) || !take_fraction(s, &fraction))
+		return false;
+	*ret_leap = second == 60;
+	*ret = (ar_usec)(hour * 3600 + minute * 60 + second) * SECOND + fraction;
+	return true;
+}
+
+static bool take_zone(struct ar_str *s, ar_usec *ret)
+{
+	int hour, minute;
+	char sign, c;
+
+	*ret = 0;
+	if (!take_one_of(s, "Zz+-", &sign))
+		return false;
+	if (sign == 'Z' || sign == 'z')
+		return true;
+	if (!take_digits(s, 2, 23, &hour) || !take_one_of(s, ":", &c) || !take_digits(s, 2, 59, &minute))
+		return false;
+	*ret = (ar_usec)(hour * 60 + minute) * 60 * SECOND * (sign == '-' ? -1 : 1);
+	return true;
+}
+
+/* A leap second is the first second of the next UTC day, and exists nowhere else. */
+bool ar_time_parse(struct ar_str s, ar_usec *ret)
+{
+	ar_usec clock, zone, t;
+	bool leap;
+	int day;
+	char c;
+
+	if (!take_date(&s, &day) || !take_one_of(&s, "Tt ", &c) || !take_clock(&s, &clock, &leap) ||
+	    !take_zone(&s, &zone) || s.len > 0)
+		return false;
+	t = day * DAY + clock - zone;
+	if (leap && (t % DAY + DAY) % DAY >= SECOND)
+		return false;
+	*ret = t;
+	return true;
+}

@@ -1,0 +1,118 @@
+/* agentd: reads its settings, opens the runtime, says that it is ready, runs until told to stop. */
+#include "buf.h"
+#include "fault.h"
+#include "json.h"
+#include "log.h"
+#include "runtime.h"
+#include "settings.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char help[] =
+	"agentd: the agent runtime's daemon\n"
+	"\n"
+	"usage: agentd [--config FILE] [--data-dir DIR] [--listen ADDR:PORT|off] [--socket PATH|off]\n"
+	"\n"
+	"  --config FILE    YAML settings; docs/reference/config.md lists the keys\n"
+	"  --data-dir DIR   where the store is (default: AGENTD_DATA_DIR, XDG_STATE_HOME/agentd, ~/.local/state/agentd)\n"
+	"  --listen ADDR    loopback address and port for HTTP, or off (default 127.0.0.1:7717)\n"
+	"  --socket PATH    unix socket for HTTP, or off (default DIR/agentd.sock)\n"
+	"  --version        print the version and leave\n"
+	"\n"
+	"The model: OPENAI_BASE_URL (any OpenAI-compatible server), OPENAI_API_KEY, AGENTD_MODEL.\n"
+	"Prints one JSON line on stdout when it is ready; logs JSON lines to stderr; SIGTERM drains and stops.\n"
+	"\n"
+	"example:\n"
+	"  OPENAI_BASE_URL=http://127.0.0.1:8080/v1 agentd --listen 127.0.0.1:7717\n";
+
+/* 0: go on; otherwise leave with status - 1. */
+static int read_args(int argc, char **argv, struct ar_settings_args *args)
+{
+	static const struct option options[] = {
+		{ "config", required_argument, NULL, 'c' },  { "data-dir", required_argument, NULL, 'd' },
+		{ "listen", required_argument, NULL, 'l' },  { "socket", required_argument, NULL, 's' },
+		{ "version", no_argument, NULL, 'v' },       { "help", no_argument, NULL, 'h' },
+		{ 0 },
+	};
+	const char **const targets[] = { ['c'] = &args->config_file, ['d'] = &args->data_dir, ['l'] = &args->listen,
+					 ['s'] = &args->socket };
+	int c;
+
+	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		if (c == 'h' || c == 'v') {
+			fputs(c == 'h' ? help : "agentd " AR_VERSION "\n", stdout);
+			return 1;
+		}
+		if (c == '?') {
+			fputs("agentd: try agentd --help\n", stderr);
+			return 3;
+		}
+		*targets[c] = optarg;
+	}
+	return 0;
+}
+
+static void write_pid(const struct ar_config *c)
+{
+	struct ar_buf path = { 0 };
+	FILE *f;
+
+	ar_buf_addf(&path, "%s/agentd.pid", c->data_dir);
+	ar_buf_addc(&path, '\0');
+	f = fopen(path.p, "we");
+	if (f) {
+		fprintf(f, "%ld\n", (long)getpid());
+		fclose(f);
+	}
+	ar_buf_fini(&path);
+}
+
+static void say_ready(const struct ar_config *c, unsigned port)
+{
+	struct ar_buf line = { 0 };
+	struct ar_jw w = ar_jw(&line);
+	char listen[32];
+
+	snprintf(listen, sizeof(listen), "127.0.0.1:%u", port);
+	ar_jw_open(&w);
+	ar_jw_mbool(&w, "ready", true);
+	if (port)
+		ar_jw_mstr(&w, "listen", ar_str_from(listen));
+	if (strcmp(c->socket, "off") != 0)
+		ar_jw_mstr(&w, "socket", ar_str_from(c->socket));
+	ar_jw_close(&w);
+	ar_buf_addc(&line, '\n');
+	fwrite(line.p, 1, line.len, stdout);
+	fflush(stdout);
+	ar_buf_fini(&line);
+}
+
+int main(int argc, char **argv)
+{
+	struct ar_settings_args args = { 0 };
+	struct ar_arena arena = { 0 };
+	struct ar_error err = { 0 };
+	struct ar_config config;
+	struct ar_runtime *runtime;
+	int rc = read_args(argc, argv, &args);
+
+	if (rc)
+		return rc - 1;
+	umask(077);
+	ar_fault_init();
+	if (ar_settings_load(&args, &arena, &config, &err) != AR_OK || ar_runtime_open(&config, &runtime, &err) != AR_OK) {
+		ar_log_line("error", "cannot start", err.msg);
+		fprintf(stderr, "agentd: %s\n", err.msg);
+		return 1;
+	}
+	write_pid(&config);
+	say_ready(&config, ar_runtime_port(runtime));
+	rc = ar_runtime_run(runtime);
+	ar_runtime_free(runtime);
+	ar_arena_fini(&arena);
+	return rc;
+}

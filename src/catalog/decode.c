@@ -1,0 +1,338 @@
+/* From JSON to structs: one walk over the members of the object, each looked up in the field table (members mostly come
+ * in table order, so the search starts where the last one ended). Text is copied to the caller's arena. */
+#include "codec.h"
+#include "clock.h"
+#include "describe.h"
+#include "invalid.h"
+
+#include <math.h>
+
+#define MAX_FIELDS 64
+#define ELSEWHERE SIZE_MAX /* offset of a member that the walk checks off but does not store */
+#define EXACT 9007199254740992.0 /* 2^53: integers up to here are exact in a double */
+
+/* One object being read. */
+struct walk {
+	const struct ar_struct_desc *desc;
+	struct ar_arena *arena;
+	struct ar_error *err;
+	void *ret;
+	struct ar_str *ids; /* AR_SCOPE_COUNT scope ids to fill as well, or NULL */
+	struct ar_buf *extra; /* unknown members go here, or NULL */
+	struct ar_buf scratch; /* raw JSON before it is copied */
+	struct ar_json values[MAX_FIELDS]; /* by field index: what was given for it */
+	uint64_t seen;
+	size_t next; /* field index to look at first */
+};
+
+static enum ar_status wrong_type(const struct walk *w, const struct ar_field_desc *f)
+{
+	static const char *const wanted[] = {
+		[AR_F_STRING] = "a string",	  [AR_F_REF] = "a string",
+		[AR_F_INT] = "an integer",	  [AR_F_NUM] = "a number",
+		[AR_F_BOOL] = "true or false",	  [AR_F_ENUM] = "one of the words listed for it",
+		[AR_F_TIME] = "an RFC 3339 time", [AR_F_OBJECT] = "an object",
+		[AR_F_ARRAY] = "an array",	  [AR_F_JSON] = "a value other than null",
+	};
+
+	return INVALID(w->err, "'%s' must be %s", f->name, wanted[f->kind]);
+}
+
+/* ---- values ---- */
+
+static struct ar_str copy_raw(struct walk *w, struct ar_json v)
+{
+	ar_buf_clear(&w->scratch);
+	ar_json_print(v, &w->scratch);
+	return ar_arena_str(w->arena, ar_buf_str(&w->scratch));
+}
+
+static bool read_text(struct walk *w, struct ar_json v, struct ar_str *ret)
+{
+	struct ar_str s;
+
+	if (!ar_json_str(v, &s))
+		return false;
+	*ret = ar_arena_str(w->arena, s);
+	return true;
+}
+
+static bool read_raw(struct walk *w, const struct ar_field_desc *f, struct ar_json v, struct ar_str *ret)
+{
+	enum ar_json_type type = ar_json_type(v);
+
+	if ((f->kind == AR_F_OBJECT && type != AR_JSON_OBJECT) ||
+	    (f->kind == AR_F_ARRAY && type != AR_JSON_ARRAY))
+		return false;
+	if (type == AR_JSON_NULL)
+		return false;
+	*ret = copy_raw(w, v);
+	return true;
+}
+
+/* 3.0 is an integer in JSON Schema, so it is one here. */
+static bool read_whole(struct ar_json v, int64_t *ret)
+{
+	double num;
+
+	if (ar_json_i64(v, ret))
+		return true;
+	if (!ar_json_num(v, &num) || !(fabs(num) <= EXACT) || num != floor(num))
+		return false;
+	*ret = (int64_t)num;
+	return true;
+}
+
+static bool read_int(const struct ar_field_desc *f, struct ar_json v, void *at)
+{
+	struct ar_opt_int *opt = at;
+
+	if (f->required)
+		return read_whole(v, at);
+	opt->set = read_whole(v, &opt->v);
+	return opt->set;
+}
+
+static bool read_num(const struct ar_field_desc *f, struct ar_json v, void *at)
+{
+	struct ar_opt_num *opt = at;
+
+	if (f->required)
+		return ar_json_num(v, at);
+	opt->set = ar_json_num(v, &opt->v);
+	return opt->set;
+}
+
+static bool read_bool(const struct ar_field_desc *f, struct ar_json v, void *at)
+{
+	struct ar_opt_bool *opt = at;
+
+	if (f->required)
+		return ar_json_bool(v, at);
+	opt->set = ar_json_bool(v, &opt->v);
+	return opt->set;
+}
+
+static bool read_enum(const struct ar_field_desc *f, struct ar_json v, int *ret)
+{
+	struct ar_str s;
+
+	if (!ar_json_str(v, &s))
+		return false;
+	*ret = ar_enum_find(f->values, s);
+	return *ret != 0;
+}
+
+static bool read_time(struct ar_json v, ar_usec *ret)
+{
+	struct ar_str s;
+
+	return ar_json_str(v, &s) && ar_time_parse(s, ret);
+}
+
+static bool read_value(struct walk *w, const struct ar_field_desc *f, struct ar_json v, void *at)
+{
+	switch (f->kind) {
+	case AR_F_STRING:
+	case AR_F_REF:
+		return read_text(w, v, at);
+	case AR_F_OBJECT:
+	case AR_F_ARRAY:
+	case AR_F_JSON:
+		return read_raw(w, f, v, at);
+	case AR_F_INT:
+		return read_int(f, v, at);
+	case AR_F_NUM:
+		return read_num(f, v, at);
+	case AR_F_BOOL:
+		return read_bool(f, v, at);
+	case AR_F_ENUM:
+		return read_enum(f, v, at);
+	case AR_F_TIME:
+		return read_time(v, at);
+	}
+	return false;
+}
+
+/* ---- members ---- */
+
+/* Index of the field of that name, desc->count when there is none. */
+static size_t field_index(const struct walk *w, struct ar_str name)
+{
+	const struct ar_struct_desc *d = w->desc;
+
+	for (size_t i = w->next; i < d->count; i++)
+		if (ar_field_named(d->fields[i].name, name))
+			return i;
+	for (size_t i = 0; i < w->next; i++)
+		if (ar_field_named(d->fields[i].name, name))
+			return i;
+	return d->count;
+}
+
+static bool same_value(struct walk *w, struct ar_json a, struct ar_json b)
+{
+	size_t half;
+
+	ar_buf_clear(&w->scratch);
+	ar_json_print(a, &w->scratch);
+	half = w->scratch.len;
+	ar_json_print(b, &w->scratch);
+	return ar_str_eq(ar_str_sub(ar_buf_str(&w->scratch), 0, half),
+			 ar_str_sub(ar_buf_str(&w->scratch), half, SIZE_MAX));
+}
+
+static enum ar_status take_known(struct walk *w, size_t index, struct ar_json v)
+{
+	const struct ar_field_desc *f = &w->desc->fields[index];
+	uint64_t bit = UINT64_C(1) << index;
+
+	if (w->seen & bit)
+		return same_value(w, w->values[index], v)
+			       ? AR_OK
+			       : INVALID(w->err, "'%s' is given in two spellings with different values",
+					 f->name);
+	w->seen |= bit;
+	w->values[index] = v;
+	w->next = index + 1;
+	if (f->offset == ELSEWHERE || (f->nullable && ar_json_type(v) == AR_JSON_NULL))
+		return AR_OK;
+	return read_value(w, f, v, (char *)w->ret + f->offset) ? AR_OK : wrong_type(w, f);
+}
+
+static int scope_index(const struct walk *w, struct ar_str name)
+{
+	if (!w->ids)
+		return -1;
+	for (int i = 0; i < AR_SCOPE_COUNT; i++)
+		if (ar_field_named(ar_scope_names[i], name))
+			return i;
+	return -1;
+}
+
+static enum ar_status take_scope(struct walk *w, int scope, struct ar_json v)
+{
+	struct ar_str s;
+
+	if (!ar_json_str(v, &s))
+		return INVALID(w->err, "'%s' must be a string", ar_scope_names[scope]);
+	if (!ar_str_absent(w->ids[scope]) && !ar_str_eq(w->ids[scope], s))
+		return INVALID(w->err, "'%s' is given in two spellings with different values",
+			       ar_scope_names[scope]);
+	w->ids[scope] = ar_arena_str(w->arena, s);
+	return AR_OK;
+}
+
+static void take_unknown(struct walk *w, struct ar_str name, struct ar_json v)
+{
+	struct ar_jw out = { w->extra, w->extra && w->extra->len > 0 };
+
+	if (!w->extra)
+		return;
+	ar_jw_str(&out, name);
+	ar_buf_addc(w->extra, ':');
+	ar_json_print(v, w->extra);
+}
+
+static enum ar_status walk_members(struct walk *w, struct ar_json v)
+{
+	enum ar_status rc = AR_OK;
+
+	if (ar_json_type(v) != AR_JSON_OBJECT)
+		return INVALID(w->err, "a JSON object is expected");
+	for (struct ar_json_iter it = ar_json_iter(v); rc == AR_OK && ar_json_next(&it);) {
+		size_t index = field_index(w, it.name);
+		int scope;
+
+		if (index < w->desc->count) {
+			rc = take_known(w, index, it.value);
+			continue;
+		}
+		scope = scope_index(w, it.name);
+		if (scope >= 0)
+			rc = take_scope(w, scope, it.value);
+		else
+			take_unknown(w, it.name, it.value);
+	}
+	return rc;
+}
+
+/* Runs the walk and hands the unknown members over as one string (absent when there were none). */
+static enum ar_status run(struct walk *w, struct ar_json v, struct ar_str *ret_extra)
+{
+	struct ar_buf extra = { 0 };
+	enum ar_status rc;
+
+	AR_ASSERT(w->desc->count <= MAX_FIELDS);
+	w->extra = ret_extra ? &extra : NULL;
+	rc = walk_members(w, v);
+	if (rc == AR_OK && ret_extra)
+		*ret_extra = extra.len ? ar_arena_str(w->arena, ar_buf_str(&extra)) : AR_STR_NONE;
+	ar_buf_fini(&extra);
+	ar_buf_fini(&w->scratch);
+	return rc;
+}
+
+enum ar_status ar_struct_decode(const struct ar_struct_desc *d, struct ar_json v, struct ar_arena *a,
+				void *ret, struct ar_str *ret_extra, struct ar_error *err)
+{
+	struct walk w = { .desc = d, .arena = a, .err = err, .ret = ret };
+
+	return run(&w, v, ret_extra);
+}
+
+/* ---- events ---- */
+
+#define AT(member) offsetof(struct ar_event, member)
+
+static const struct ar_field_desc envelope_fields[] = {
+	{ .name = "type", .kind = AR_F_STRING, .offset = ELSEWHERE },
+	{ .name = "eventId", .kind = AR_F_STRING, .offset = AT(event_id) },
+	{ .name = "timestamp", .kind = AR_F_TIME, .offset = AT(time) },
+	{ .name = "schemaVersion", .kind = AR_F_STRING, .offset = ELSEWHERE },
+	{ .name = "runtimeId", .kind = AR_F_STRING, .offset = AT(runtime_id) },
+	{ .name = "sessionId", .kind = AR_F_STRING, .offset = AT(session_id) },
+	{ .name = "sequence", .kind = AR_F_INT, .required = true, .offset = AT(sequence) },
+	{ .name = "payload", .kind = AR_F_OBJECT, .offset = ELSEWHERE },
+};
+
+static const struct ar_struct_desc envelope = { envelope_fields, AR_ARRAY_LEN(envelope_fields),
+						sizeof(struct ar_event), NULL, 0 };
+
+static enum ar_status decode_payload(struct ar_json v, struct ar_arena *a, struct ar_event *e,
+				     struct ar_error *err)
+{
+	const struct ar_struct_desc *d = &ar_event_descs[e->type].payload;
+	void *payload = ar_arena_alloc(a, d->size);
+
+	e->payload = payload;
+	if (ar_json_type(v) == AR_JSON_NONE)
+		return AR_OK;
+	return ar_struct_decode(d, v, a, payload, &e->payload_extra, err);
+}
+
+enum ar_status ar_event_decode(struct ar_json v, struct ar_arena *a, struct ar_event *ret,
+			       struct ar_error *err)
+{
+	struct ar_event e = { 0 };
+	struct walk w = { .desc = &envelope, .arena = a, .err = err, .ret = &e, .ids = e.ids };
+	const struct ar_event_desc *d;
+	struct ar_str name = AR_STR_NONE;
+	enum ar_status rc;
+
+	if (!ar_json_str(ar_json_get(v, "type"), &name))
+		return INVALID(err, "an event needs a type");
+	d = ar_event_find(name);
+	if (!d)
+		return INVALID(err, "no event is called '%.*s'", (int)(name.len > 64 ? 64 : name.len),
+			       name.p);
+	e.type = d->type;
+	rc = run(&w, v, &e.extra);
+	if (rc == AR_OK && (int64_t)e.sequence < 0)
+		rc = INVALID(err, "'sequence' may not be negative");
+	if (rc == AR_OK)
+		rc = decode_payload(ar_json_get(v, "payload"), a, &e, err);
+	if (rc == AR_OK)
+		*ret = e;
+	return rc;
+}

@@ -1,0 +1,127 @@
+/* From structs to JSON: one pass over the field table straight into the buffer, no allocation of its own. This is on
+ * the path of every fact and every frame. */
+#include "codec.h"
+#include "describe.h"
+
+static void write_text(const struct ar_field_desc *f, const struct ar_str *s, struct ar_jw *w)
+{
+	if (ar_str_absent(*s)) {
+		if (!f->nullable || !f->required)
+			return;
+		ar_jw_key(w, f->name);
+		ar_jw_null(w);
+		return;
+	}
+	ar_jw_key(w, f->name);
+	if (f->kind == AR_F_STRING || f->kind == AR_F_REF)
+		ar_jw_str(w, *s);
+	else
+		ar_jw_raw(w, *s);
+}
+
+static void write_time(const struct ar_field_desc *f, ar_usec t, struct ar_jw *w)
+{
+	if (t != 0) {
+		ar_jw_mtime(w, f->name, t);
+		return;
+	}
+	if (!f->nullable || !f->required)
+		return;
+	ar_jw_key(w, f->name);
+	ar_jw_null(w);
+}
+
+static void write_int(const struct ar_field_desc *f, const void *at, struct ar_jw *w)
+{
+	const struct ar_opt_int *opt = at;
+
+	if (f->required)
+		ar_jw_mint(w, f->name, *(const int64_t *)at);
+	else if (opt->set)
+		ar_jw_mint(w, f->name, opt->v);
+}
+
+static void write_num(const struct ar_field_desc *f, const void *at, struct ar_jw *w)
+{
+	const struct ar_opt_num *opt = at;
+
+	if (!f->required && !opt->set)
+		return;
+	ar_jw_key(w, f->name);
+	ar_jw_num(w, f->required ? *(const double *)at : opt->v);
+}
+
+static void write_bool(const struct ar_field_desc *f, const void *at, struct ar_jw *w)
+{
+	const struct ar_opt_bool *opt = at;
+
+	if (f->required)
+		ar_jw_mbool(w, f->name, *(const bool *)at);
+	else if (opt->set)
+		ar_jw_mbool(w, f->name, opt->v);
+}
+
+static void write_field(const struct ar_field_desc *f, const void *at, struct ar_jw *w)
+{
+	switch (f->kind) {
+	case AR_F_STRING:
+	case AR_F_REF:
+	case AR_F_OBJECT:
+	case AR_F_ARRAY:
+	case AR_F_JSON:
+		write_text(f, at, w);
+		return;
+	case AR_F_INT:
+		write_int(f, at, w);
+		return;
+	case AR_F_NUM:
+		write_num(f, at, w);
+		return;
+	case AR_F_BOOL:
+		write_bool(f, at, w);
+		return;
+	case AR_F_ENUM:
+		ar_jw_mstr(w, f->name, ar_str_from(ar_enum_name(f->values, *(const int *)at)));
+		return;
+	case AR_F_TIME:
+		write_time(f, *(const ar_usec *)at, w);
+		return;
+	}
+}
+
+static void write_extra(struct ar_str extra, struct ar_jw *w)
+{
+	if (!ar_str_empty(extra))
+		ar_jw_raw(w, extra);
+}
+
+void ar_struct_encode(const struct ar_struct_desc *d, const void *s, struct ar_str extra, struct ar_jw *w)
+{
+	ar_jw_open(w);
+	for (size_t i = 0; i < d->count; i++)
+		write_field(&d->fields[i], (const char *)s + d->fields[i].offset, w);
+	write_extra(extra, w);
+	ar_jw_close(w);
+}
+
+void ar_event_encode(const struct ar_event *e, struct ar_buf *out)
+{
+	const struct ar_event_desc *d = ar_event_describe(e->type);
+	struct ar_jw w = ar_jw(out);
+
+	AR_ASSERT(d && e->payload);
+	ar_jw_open(&w);
+	ar_jw_mstr(&w, "type", ar_str_from(d->name));
+	ar_jw_mstr(&w, "eventId", e->event_id);
+	ar_jw_mtime(&w, "timestamp", e->time);
+	ar_jw_mstr(&w, "schemaVersion", AR_STR(AR_SCHEMA_VERSION));
+	ar_jw_mstr(&w, "runtimeId", e->runtime_id);
+	ar_jw_mstr(&w, "sessionId", e->session_id);
+	for (int i = 0; i < AR_SCOPE_COUNT; i++)
+		ar_jw_mstr(&w, ar_scope_names[i], e->ids[i]);
+	ar_jw_mint(&w, "sequence", (int64_t)e->sequence);
+	ar_jw_key(&w, "payload");
+	ar_struct_encode(&d->payload, e->payload, e->payload_extra, &w);
+	write_extra(e->extra, &w);
+	ar_jw_close(&w);
+}

@@ -1,0 +1,135 @@
+/* A call comes in: decoded and checked by the catalogue, then a write goes to its session and a read to its query. */
+#include "control_priv.h"
+#include "mem.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static ar_query_fn *const queries[AR_CMD_COUNT] = {
+	[AR_CMD_GET_SESSION] = ar_query_get_session,
+	[AR_CMD_GET_THREAD_READ] = ar_query_get_thread_read,
+	[AR_CMD_LIST_SESSIONS] = ar_query_list_sessions,
+	[AR_CMD_LIST_TASKS] = ar_query_list_tasks,
+	[AR_CMD_GET_TASK] = ar_query_get_task,
+	[AR_CMD_READ_OUTPUT] = ar_query_read_output,
+};
+
+struct ar_control *ar_control_new(struct ar_engine *engine, struct ar_follow *follow, struct ar_store *store,
+				  struct ar_clock *clock)
+{
+	struct ar_control *c = ar_new0(sizeof(*c));
+
+	*c = (struct ar_control){ engine, follow, store, clock, ar_json_parser_new() };
+	return c;
+}
+
+void ar_control_free(struct ar_control *c)
+{
+	if (!c)
+		return;
+	ar_json_parser_free(c->json);
+	ar_free(c);
+}
+
+/* ---- answers ---- */
+
+int ar_control_error(uint16_t code, const char *message, struct ar_buf *out)
+{
+	const struct ar_error_desc *desc = ar_error_describe(code ? code : AR_ERR_INTERNAL);
+	struct ar_jw w = ar_jw(out);
+
+	ar_jw_open(&w);
+	ar_jw_key(&w, "error");
+	ar_jw_open(&w);
+	ar_jw_mstr(&w, "code", ar_str_from(desc->name));
+	ar_jw_mstr(&w, "message", ar_str_from(message));
+	ar_jw_mbool(&w, "retryable", desc->retryable);
+	ar_jw_mstr(&w, "next", ar_str_from(desc->doc));
+	ar_jw_close(&w);
+	ar_jw_close(&w);
+	return desc->http;
+}
+
+void ar_call_done(struct ar_call *c, int http)
+{
+	c->http = http;
+	c->done(c);
+}
+
+void ar_call_fail(struct ar_call *c, const struct ar_error *err)
+{
+	ar_buf_clear(&c->reply);
+	ar_call_done(c, ar_control_error(err->code, err->msg, &c->reply));
+}
+
+void ar_call_refuse(struct ar_call *c, uint16_t code, const char *fmt, ...)
+{
+	struct ar_error err = { .status = AR_E_REFUSED, .code = code };
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(err.msg, sizeof(err.msg), fmt, ap);
+	va_end(ap);
+	ar_call_fail(c, &err);
+}
+
+void ar_call_fini(struct ar_call *c)
+{
+	ar_arena_fini(&c->arena);
+	ar_buf_fini(&c->reply);
+}
+
+/* ---- inputs ---- */
+
+enum ar_status ar_call_session(struct ar_str session_id, struct ar_str *ret_core, struct ar_error *err)
+{
+	*ret_core = ar_id_core(session_id);
+	if (ar_str_absent(*ret_core) || !ar_str_starts(session_id, AR_STR("sess_")) ||
+	    session_id.len != AR_ID_CORE + 5)
+		return ar_refuse(err, AR_ERR_SESSION_NOT_FOUND, "there is no session '%.*s'",
+				 AR_STR_ARG(ar_str_utf8_prefix(session_id, 64)));
+	return AR_OK;
+}
+
+enum ar_status ar_call_decode(struct ar_control *c, enum ar_command command, struct ar_str body, struct ar_arena *a,
+			      const void **ret, struct ar_error *err)
+{
+	const struct ar_command_desc *desc = ar_command_describe(command);
+	void *input = ar_arena_alloc(a, desc->in.size);
+	struct ar_json v;
+
+	if (ar_str_empty(body))
+		body = AR_STR("{}");
+	if (ar_json_parse(c->json, body, &v, err) != AR_OK)
+		return ar_refuse(err, AR_ERR_INVALID_JSON, "the body is not one JSON object: %.120s", err->msg);
+	if (ar_json_type(v) != AR_JSON_OBJECT)
+		return ar_refuse(err, AR_ERR_INVALID_JSON, "the body is not a JSON object");
+	if (ar_input_decode(desc, v, a, input, err) != AR_OK) {
+		err->code = AR_ERR_INVALID_INPUT;
+		return err->status = AR_E_REFUSED;
+	}
+	*ret = input;
+	return AR_OK;
+}
+
+void ar_control_call(struct ar_control *control, struct ar_call *c)
+{
+	const struct ar_command_desc *desc = ar_command_describe(c->command);
+	struct ar_error err = { 0 };
+
+	c->control = control;
+	if (!desc->built || (!desc->write && !queries[c->command])) {
+		ar_call_refuse(c, AR_ERR_UNAVAILABLE, "%s is declared but not built yet", desc->name);
+		return;
+	}
+	if (ar_call_decode(control, c->command, c->body, &c->arena, &c->input, &err) != AR_OK) {
+		ar_call_fail(c, &err);
+		return;
+	}
+	c->work = ar_arena_alloc(&c->arena, sizeof(*c->work));
+	c->work->call = c;
+	if (desc->write)
+		ar_call_write(c);
+	else
+		queries[c->command](c);
+}

@@ -1,0 +1,52 @@
+/* The front door: every command of every transport comes in here as a name and a JSON text, and leaves as an HTTP-like status
+ * and a JSON text. Decodes and validates by the catalogue, finds the session, hands writes to its inbox and answers
+ * reads. Owner: the loop thread. */
+#ifndef AR_CONTROL_CONTROL_H
+#define AR_CONTROL_CONTROL_H
+
+#include "arena.h"
+#include "buf.h"
+#include "catalog.h"
+#include "follow.h"
+#include "json.h"
+
+struct ar_control;
+struct ar_call;
+struct ar_clock;
+struct ar_engine;
+
+typedef void ar_call_done_fn(struct ar_call *c);
+
+/* One command on its way. The caller owns it (zeroed), fills the first part, and keeps it until done(). */
+struct ar_call {
+	enum ar_command command;
+	struct ar_str body;    /* JSON object; empty counts as {} */
+	struct ar_str account; /* who asks; scopes idempotency keys */
+	ar_call_done_fn *done;
+
+	int http;            /* result: 200, 202, or the error's status */
+	struct ar_buf reply; /* result: JSON text */
+
+	struct ar_arena arena; /* private from here on */
+	struct ar_control *control;
+	const void *input; /* struct ar_cmd_<name>_in */
+	struct ar_call_work *work;
+};
+
+struct ar_control *ar_control_new(struct ar_engine *engine, struct ar_follow *follow, struct ar_store *store,
+				  struct ar_clock *clock);
+void ar_control_free(struct ar_control *c);
+
+/* Exactly one done() per call; it may come before this returns. */
+void ar_control_call(struct ar_control *c, struct ar_call *call);
+void ar_call_fini(struct ar_call *c);
+
+/* subscribe_events: `body` is its JSON input. A refusal is returned with its catalogue code; otherwise the subscription's
+ * callbacks follow (see follow.h), the first of them opened() or ended() (e.g. session_not_found). */
+AR_MUST_USE enum ar_status ar_control_subscribe(struct ar_control *c, struct ar_str body, struct ar_subscription *s,
+						struct ar_error *err);
+
+/* {"error":{code,message,retryable,next}} for transports that refuse before a call exists. Returns the HTTP status. */
+int ar_control_error(uint16_t code, const char *message, struct ar_buf *out);
+
+#endif

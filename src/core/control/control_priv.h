@@ -1,0 +1,50 @@
+/* Inside control: how a call is answered. */
+#ifndef AR_CONTROL_PRIV_H
+#define AR_CONTROL_PRIV_H
+
+#include "control.h"
+#include "describe.h"
+#include "engine.h"
+
+struct ar_control {
+	struct ar_engine *engine;
+	struct ar_follow *follow;
+	struct ar_store *store;
+	struct ar_clock *clock;
+	struct ar_json_parser *json;
+};
+
+/* What a call has on its way: a write through its session, or the looks and store operations of a read. In the call's arena. */
+struct ar_call_work {
+	struct ar_call *call;
+	struct ar_engine_request write;
+	struct ar_engine_view view;
+	struct ar_store_read read;
+	struct ar_store_sessions sessions;
+	struct ar_store_tasks tasks;
+	struct ar_store_blobs_get blobs;
+	struct ar_hash hash;
+	size_t limit;
+};
+
+/* call.c */
+void ar_call_done(struct ar_call *c, int http);
+void ar_call_refuse(struct ar_call *c, uint16_t code, const char *fmt, ...) AR_PRINTF(3, 4);
+void ar_call_fail(struct ar_call *c, const struct ar_error *err);
+
+/* The 26 characters in a session id of a caller; a refusal when it has another form. */
+AR_MUST_USE enum ar_status ar_call_session(struct ar_str session_id, struct ar_str *ret_core, struct ar_error *err);
+
+/* Decodes and checks a JSON input of a command; the struct is in the arena. */
+AR_MUST_USE enum ar_status ar_call_decode(struct ar_control *c, enum ar_command command, struct ar_str body,
+					  struct ar_arena *a, const void **ret, struct ar_error *err);
+
+/* write.c */
+void ar_call_write(struct ar_call *c);
+
+/* query_*.c */
+typedef void ar_query_fn(struct ar_call *c);
+ar_query_fn ar_query_get_session, ar_query_get_thread_read, ar_query_list_sessions, ar_query_list_tasks,
+	ar_query_get_task, ar_query_read_output;
+
+#endif

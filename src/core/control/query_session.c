@@ -1,0 +1,201 @@
+/* Reads of sessions: one, one thread of it, a window of its history, all of them. */
+#include "control_priv.h"
+#include "projection.h"
+
+#define HISTORY_DEFAULT 50
+#define HISTORY_MAX 500
+#define HISTORY_BYTES (1024u * 1024u)
+#define LIST_DEFAULT 50
+#define LIST_MAX 200
+
+static size_t limit_of(struct ar_opt_int limit, size_t by_default, size_t most)
+{
+	if (!limit.set || limit.v < 1)
+		return by_default;
+	return (size_t)limit.v < most ? (size_t)limit.v : most;
+}
+
+/* ---- get_session, get_thread_read ---- */
+
+/* The newest `limit` lines of the rows, and the sequence of the first of them. */
+static void write_history(const struct ar_store_read *read, uint64_t below, size_t limit, struct ar_jw *w)
+{
+	uint64_t newest = read->row_count ? read->rows[read->row_count - 1].last_seq : 0;
+	uint64_t last = below - 1 < newest ? below - 1 : newest;
+	uint64_t first = last > limit ? last - limit + 1 : 1;
+
+	if (read->row_count && first < read->rows[0].first_seq)
+		first = read->rows[0].first_seq;
+	ar_jw_key(w, "history");
+	ar_jw_open(w);
+	ar_jw_key(w, "events");
+	ar_jw_open_array(w);
+	for (size_t i = 0; i < read->row_count; i++) {
+		struct ar_str rest = read->rows[i].body, line;
+		uint64_t sequence = read->rows[i].first_seq;
+
+		for (; !ar_str_empty(rest); sequence++) {
+			rest = ar_str_split(rest, '\n', &line);
+			if (sequence >= first && sequence <= last && !ar_str_empty(line))
+				ar_jw_raw(w, line);
+		}
+	}
+	ar_jw_close_array(w);
+	if (read->row_count && first > 1) {
+		ar_jw_key(w, "cursor");
+		ar_buf_addf(w->out, "\"%llu\"", (unsigned long long)first);
+		w->comma = true;
+	}
+	ar_jw_close(w);
+}
+
+static void on_history(struct ar_store_op *op)
+{
+	struct ar_call_work *q = AR_CONTAINER_OF(op, struct ar_call_work, read.op);
+	struct ar_call *c = q->call;
+	struct ar_jw w = { .out = &c->reply, .comma = true };
+
+	if (op->status != AR_OK) {
+		ar_call_refuse(c, AR_ERR_HISTORY_UNAVAILABLE, "the history cannot be read: %.150s", op->err.msg);
+		ar_store_op_fini(op);
+		return;
+	}
+	write_history(&q->read, q->read.from + 1, q->limit, &w);
+	ar_jw_close(&w);
+	ar_store_op_fini(op);
+	ar_call_done(c, 200);
+}
+
+static void read_history(struct ar_call *c, uint64_t from)
+{
+	struct ar_call_work *q = c->work;
+
+	q->read = (struct ar_store_read){ .op = { .kind = AR_STORE_READ, .done = on_history },
+					  .session = q->view.session, .from = from, .backward = true,
+					  .max_bytes = HISTORY_BYTES };
+	ar_store_submit(c->control->store, &q->read.op);
+}
+
+static void seen_session(struct ar_engine_view *v, const struct ar_session *s, const struct ar_error *err)
+{
+	struct ar_call_work *q = AR_CONTAINER_OF(v, struct ar_call_work, view);
+	struct ar_call *c = q->call;
+	const struct ar_cmd_get_session_in *in = c->input;
+	struct ar_jw w = ar_jw(&c->reply);
+	uint64_t before = 0;
+
+	if (!s) {
+		ar_call_fail(c, err);
+		return;
+	}
+	if (!ar_str_absent(in->cursor) && (!ar_str_to_u64(in->cursor, &before) || before < 1 || before > s->head + 1)) {
+		ar_call_refuse(c, AR_ERR_INVALID_CURSOR, "a history cursor is what an earlier reply gave as history.cursor");
+		return;
+	}
+	ar_jw_open(&w);
+	ar_projection_session(s, ar_str_from(c->control->store->runtime_id), AR_STR_NONE, &w);
+	ar_jw_key(&w, "historyCursor");
+	ar_jw_open(&w);
+	ar_jw_mint(&w, "before", (int64_t)s->head + 1);
+	ar_jw_close(&w);
+	if (!in->limit.set && ar_str_absent(in->cursor)) {
+		ar_jw_close(&w);
+		ar_call_done(c, 200);
+		return;
+	}
+	q->limit = limit_of(in->limit, HISTORY_DEFAULT, HISTORY_MAX);
+	read_history(c, before ? before - 1 : s->head);
+}
+
+void ar_query_get_session(struct ar_call *c)
+{
+	const struct ar_cmd_get_session_in *in = c->input;
+	struct ar_error err;
+
+	c->work->view.done = seen_session;
+	if (ar_call_session(in->session_id, &c->work->view.session, &err) != AR_OK) {
+		ar_call_fail(c, &err);
+		return;
+	}
+	ar_engine_look(c->control->engine, &c->work->view);
+}
+
+static void seen_thread(struct ar_engine_view *v, const struct ar_session *s, const struct ar_error *err)
+{
+	struct ar_call *c = AR_CONTAINER_OF(v, struct ar_call_work, view)->call;
+	const struct ar_cmd_get_thread_read_in *in = c->input;
+	struct ar_jw w = ar_jw(&c->reply);
+
+	if (!s) {
+		ar_call_fail(c, err);
+		return;
+	}
+	if (!ar_session_thread(s, in->thread_id)) {
+		ar_call_refuse(c, AR_ERR_THREAD_NOT_FOUND, "session %.*s has no thread %.*s", AR_STR_ARG(s->id),
+			       AR_STR_ARG(in->thread_id));
+		return;
+	}
+	ar_jw_open(&w);
+	ar_projection_session(s, ar_str_from(c->control->store->runtime_id), in->thread_id, &w);
+	ar_jw_close(&w);
+	ar_call_done(c, 200);
+}
+
+void ar_query_get_thread_read(struct ar_call *c)
+{
+	const struct ar_cmd_get_thread_read_in *in = c->input;
+	struct ar_error err;
+
+	c->work->view.done = seen_thread;
+	if (ar_call_session(in->session_id, &c->work->view.session, &err) != AR_OK) {
+		ar_call_fail(c, &err);
+		return;
+	}
+	ar_engine_look(c->control->engine, &c->work->view);
+}
+
+/* ---- list_sessions ---- */
+
+static void on_sessions(struct ar_store_op *op)
+{
+	struct ar_call_work *q = AR_CONTAINER_OF(op, struct ar_call_work, sessions.op);
+	struct ar_call *c = q->call;
+	struct ar_jw w = ar_jw(&c->reply);
+
+	if (op->status != AR_OK) {
+		ar_call_refuse(c, AR_ERR_STORAGE_UNAVAILABLE, "%.200s", op->err.msg);
+		ar_store_op_fini(op);
+		return;
+	}
+	ar_jw_open(&w);
+	ar_jw_key(&w, "sessions");
+	ar_jw_open_array(&w);
+	for (size_t i = 0; i < q->sessions.count; i++)
+		ar_jw_raw(&w, q->sessions.shells[i]);
+	ar_jw_close_array(&w);
+	if (q->sessions.more && q->sessions.count > 0)
+		ar_jw_mstr(&w, "nextCursor", q->sessions.ids[q->sessions.count - 1]);
+	ar_jw_close(&w);
+	ar_store_op_fini(op);
+	ar_call_done(c, 200);
+}
+
+void ar_query_list_sessions(struct ar_call *c)
+{
+	const struct ar_cmd_list_sessions_in *in = c->input;
+	struct ar_call_work *q = c->work;
+	struct ar_str probe;
+
+	if (!ar_str_absent(in->cursor)) {
+		probe = ar_arena_fmt(&c->arena, "sess_%.*s", AR_STR_ARG(in->cursor));
+		if (ar_str_absent(ar_id_core(probe)) || in->cursor.len != AR_ID_CORE) {
+			ar_call_refuse(c, AR_ERR_INVALID_CURSOR, "a list cursor is what an earlier reply gave as nextCursor");
+			return;
+		}
+	}
+	q->sessions = (struct ar_store_sessions){ .op = { .kind = AR_STORE_SESSIONS, .done = on_sessions },
+						  .before = in->cursor, .workspace = in->workspace,
+						  .status = in->status,
+						  .limit = limit_of(in->limit, LIST_DEFAULT, LIST_MAX) };
+	ar_store_submit(c->control->store, &q->sessions.op);
+}

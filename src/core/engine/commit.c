@@ -1,0 +1,256 @@
+/* A decision becomes durable, and then visible: encode each fact once, fold it into the state, append facts, rows, contents and
+ * receipt in one transaction; when that is on disk publish, answer, act. The state runs ahead of the store only while the
+ * session is in flight, when nobody can see it; a failed append throws it away and the session is loaded again. */
+#include "engine_priv.h"
+#include "fault.h"
+#include "projection.h"
+
+static void on_append(struct ar_store_op *op);
+
+void ar_commit_reset(struct ar_commit *c)
+{
+	ar_store_op_fini(&c->append.op);
+	ar_arena_reset(&c->arena);
+	ar_buf_clear(&c->body);
+	ar_buf_clear(&c->snapshot);
+	c->decision = (struct ar_decision){ 0 };
+	c->request = NULL;
+}
+
+/* ---- what goes into the transaction ---- */
+
+static enum ar_status encode_and_apply(struct ar_live *l, struct ar_error *err)
+{
+	struct ar_commit *c = &l->commit;
+	struct ar_decision *d = &c->decision;
+	size_t *ends = ar_arena_alloc(&c->arena, (d->event_count + 1) * sizeof(*ends));
+
+	for (size_t i = 0; i < d->event_count; i++) {
+		ar_event_encode(&d->events[i], &c->body);
+		ends[i] = c->body.len;
+		ar_buf_addc(&c->body, '\n');
+		if (ar_session_apply(&l->state, &d->events[i], err) != AR_OK)
+			return AR_E_CORRUPT;
+	}
+	c->facts = ar_arena_alloc(&c->arena, (d->event_count + 1) * sizeof(*c->facts));
+	for (size_t i = 0, start = 0; i < d->event_count; start = ends[i++] + 1)
+		c->facts[i] = (struct ar_fact){ .type = d->events[i].type, .sequence = d->events[i].sequence,
+						.json = { c->body.p + start, ends[i] - start } };
+	return AR_OK;
+}
+
+static struct ar_str render(struct ar_arena *a, const struct ar_session *s, const struct ar_turn *turn)
+{
+	struct ar_buf out = { 0 };
+	struct ar_jw w = ar_jw(&out);
+	struct ar_str text;
+
+	if (turn)
+		ar_projection_task(s, turn, &w);
+	else
+		ar_projection_shell(s, &w);
+	text = ar_arena_str(a, ar_buf_str(&out));
+	ar_buf_fini(&out);
+	return text;
+}
+
+static void add_session_row(struct ar_live *l)
+{
+	struct ar_commit *c = &l->commit;
+	const struct ar_session *s = &l->state;
+
+	c->row = (struct ar_store_session_row){ .active = ar_session_is_active(s), .created = s->created,
+						.updated = s->updated, .workspace = s->workspace,
+						.account = s->account, .status = ar_projection_status(s),
+						.shell = render(&c->arena, s, NULL) };
+	c->append.row = &c->row;
+}
+
+static bool is_new_task(const struct ar_store_task_row *rows, size_t count, struct ar_str id)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (ar_str_eq(rows[i].task, id))
+			return false;
+	}
+	return true;
+}
+
+/* One row per task that a fact of this decision is about. */
+static void add_task_rows(struct ar_live *l)
+{
+	struct ar_commit *c = &l->commit;
+	const struct ar_decision *d = &c->decision;
+	struct ar_store_task_row *rows = ar_arena_alloc(&c->arena, (d->event_count + 1) * sizeof(*rows));
+	size_t n = 0;
+
+	for (size_t i = 0; i < d->event_count; i++) {
+		struct ar_str id = d->events[i].ids[AR_SCOPE_TASK];
+		struct ar_thread *t;
+		const struct ar_turn *turn;
+
+		if (ar_str_absent(id) || !is_new_task(rows, n, id))
+			continue;
+		turn = ar_session_turn(&l->state, d->events[i].ids[AR_SCOPE_TURN], &t);
+		if (!turn || !turn->task)
+			continue;
+		rows[n++] = (struct ar_store_task_row){ .task = id, .record = render(&c->arena, &l->state, turn),
+							.status = ar_str_absent(turn->outcome) ? AR_STR("open") :
+												 turn->outcome,
+							.is_internal =
+								turn->task->visibility == AR_TASK_VISIBILITY_INTERNAL };
+	}
+	c->append.tasks = rows;
+	c->append.task_count = n;
+}
+
+static void add_contents(struct ar_commit *c)
+{
+	const struct ar_decision *d = &c->decision;
+	struct ar_store_blob *blobs = ar_arena_alloc(&c->arena, (d->content_count + 1) * sizeof(*blobs));
+
+	for (size_t i = 0; i < d->content_count; i++)
+		blobs[i] = (struct ar_store_blob){ d->contents[i].hash, d->contents[i].bytes };
+	c->append.blobs = blobs;
+	c->append.blob_count = d->content_count;
+}
+
+static void add_closed_steps(struct ar_commit *c)
+{
+	const struct ar_decision *d = &c->decision;
+	struct ar_str *steps = ar_arena_alloc(&c->arena, (d->event_count + 1) * sizeof(*steps));
+	size_t n = 0;
+
+	for (size_t i = 0; i < d->event_count; i++) {
+		if (d->events[i].type == AR_EV_MODEL_COMPLETED || d->events[i].type == AR_EV_MODEL_FAILED)
+			steps[n++] = d->events[i].ids[AR_SCOPE_STEP];
+	}
+	c->append.closed_steps = steps;
+	c->append.closed_step_count = n;
+}
+
+static void add_snapshot(struct ar_live *l)
+{
+	struct ar_commit *c = &l->commit;
+
+	if (l->state.head - l->state.snapshot_head < l->engine->o.snapshot_every)
+		return;
+	ar_session_snapshot(&l->state, &c->snapshot);
+	c->append.snapshot = ar_buf_str(&c->snapshot);
+}
+
+static void prepare(struct ar_live *l, uint64_t head_before)
+{
+	struct ar_commit *c = &l->commit;
+	struct ar_engine_request *r = c->request;
+
+	c->append = (struct ar_store_append){ .op = { .kind = AR_STORE_APPEND, .done = on_append },
+					      .session = ar_live_core(l), .first_seq = head_before + 1,
+					      .last_seq = l->state.head, .at = r->input.now,
+					      .body = ar_buf_str(&c->body) };
+	if (c->decision.event_count > 0) {
+		add_session_row(l);
+		add_task_rows(l);
+		add_contents(c);
+		add_closed_steps(c);
+		add_snapshot(l);
+	}
+	if (r->has_receipt) {
+		r->receipt.reply = c->decision.reply;
+		c->append.receipt = &r->receipt;
+	}
+}
+
+void ar_commit_start(struct ar_live *l)
+{
+	struct ar_commit *c = &l->commit;
+	uint64_t head_before = l->state.head;
+	struct ar_engine_request *r = c->request;
+
+	if (encode_and_apply(l, &r->err) != AR_OK) {
+		ar_live_forget(l);
+		ar_commit_reset(c);
+		ar_request_refuse(r, AR_ERR_INTERNAL, "the decision contradicts the session; nothing was written");
+		return;
+	}
+	prepare(l, head_before);
+	l->is_in_flight = true;
+	l->engine->counts.commits++;
+	AR_FAULT("engine.before_append");
+	ar_store_submit(l->engine->o.store, &c->append.op);
+}
+
+/* ---- what happens when it is durable, or is not ---- */
+
+/* The state goes on as what was just written: its memory is renewed, and a snapshot that does not restore is found at once. */
+static void renew(struct ar_live *l)
+{
+	struct ar_session fresh;
+	struct ar_json v;
+	struct ar_error err;
+
+	ar_session_init(&fresh, ar_live_core(l), l->engine->member_json);
+	if (ar_json_parse(l->engine->json, ar_buf_str(&l->commit.snapshot), &v, &err) != AR_OK ||
+	    ar_session_restore(&fresh, v, &err) != AR_OK) {
+		ar_session_fini(&fresh);
+		AR_ASSERT(!"a snapshot that was written restores");
+	}
+	ar_session_fini(&l->state);
+	l->state = fresh;
+}
+
+static void committed(struct ar_live *l)
+{
+	struct ar_commit *c = &l->commit;
+	struct ar_engine *e = l->engine;
+	struct ar_engine_request *r = c->request;
+
+	AR_FAULT("engine.after_commit");
+	e->counts.facts += c->decision.event_count;
+	for (size_t i = 0; i < c->append.closed_step_count; i++)
+		ar_step_close(l, c->append.closed_steps[i]);
+	ar_follow_publish(e->o.follow, ar_live_core(l), c->facts, c->decision.event_count);
+	AR_FAULT("engine.after_publish");
+	if (r->has_receipt)
+		ar_receipts_keep(e, &r->receipt);
+	r->reply = c->decision.reply;
+	ar_request_finish(r, AR_OK);
+	AR_FAULT("engine.after_reply");
+	l->is_owned = true;
+	ar_effects_run(l, &c->decision);
+	if (c->snapshot.len > 0)
+		renew(l);
+}
+
+static void not_committed(struct ar_live *l)
+{
+	struct ar_commit *c = &l->commit;
+	struct ar_engine_request *r = c->request;
+
+	ar_live_forget(l);
+	switch (c->append.op.status) {
+	case AR_E_EXISTS:
+		ar_request_repeat(r, &c->append.found.input, c->append.found.reply);
+		return;
+	case AR_E_FENCED:
+		ar_request_refuse(r, AR_ERR_UNAVAILABLE, "another process owns this store now; this one stops");
+		l->engine->is_stopping = true;
+		l->engine->o.on_fenced(l->engine->o.arg);
+		return;
+	default:
+		ar_request_refuse(r, AR_ERR_STORAGE_UNAVAILABLE, c->append.op.err.msg);
+	}
+}
+
+static void on_append(struct ar_store_op *op)
+{
+	struct ar_live *l = AR_CONTAINER_OF(op, struct ar_live, commit.append.op);
+
+	l->engine->counts.commits--;
+	if (op->status == AR_OK)
+		committed(l);
+	else
+		not_committed(l);
+	l->is_in_flight = false;
+	ar_commit_reset(&l->commit);
+	ar_live_pump(l);
+}

@@ -1,0 +1,63 @@
+/* What a decision wants done, once its facts are durable. */
+#include "engine_priv.h"
+
+/* A wait before the next attempt; comes back as an input. */
+struct wake {
+	struct ar_timer timer;
+	struct ar_live *live;
+	struct ar_engine_request request;
+	struct ar_arena arena;
+};
+
+static void woken(struct ar_engine_request *r)
+{
+	struct wake *w = AR_CONTAINER_OF(r, struct wake, request);
+
+	if (r->status != AR_OK && r->err.code == AR_ERR_STORAGE_UNAVAILABLE) {
+		w->live->timers++;
+		ar_timer_start(w->live->engine, &w->timer, AR_STORE_RETRY);
+		return;
+	}
+	ar_arena_fini(&w->arena);
+	ar_free(w);
+}
+
+static void fire(struct ar_timer *t)
+{
+	struct wake *w = AR_CONTAINER_OF(t, struct wake, timer);
+
+	w->live->timers--;
+	ar_inbox_push(w->live, &w->request);
+}
+
+static void wake_later(struct ar_live *l, const struct ar_effect *effect)
+{
+	struct wake *w = ar_new0(sizeof(*w));
+
+	w->live = l;
+	w->timer.fire = fire;
+	w->request.done = woken;
+	w->request.input.kind = AR_IN_RETRY_DUE;
+	w->request.input.turn = ar_arena_str(&w->arena, effect->turn);
+	l->timers++;
+	ar_timer_start(l->engine, &w->timer, effect->at - l->commit.request->input.now);
+}
+
+void ar_effects_run(struct ar_live *l, const struct ar_decision *d)
+{
+	for (size_t i = 0; i < d->effect_count; i++) {
+		const struct ar_effect *effect = &d->effects[i];
+
+		switch (effect->kind) {
+		case AR_EFFECT_MODEL_CALL:
+			ar_step_start(l, effect);
+			break;
+		case AR_EFFECT_MODEL_CANCEL:
+			ar_step_cancel(l, effect->step);
+			break;
+		case AR_EFFECT_WAKE:
+			wake_later(l, effect);
+			break;
+		}
+	}
+}

@@ -1,0 +1,80 @@
+/* The pump: inputs of a session wait in its inbox; one at a time is decided, made durable, applied, published, answered, and
+ * its effects are started. Results of effects come back into the inbox, nowhere else. Sessions are loaded on demand and leave
+ * memory when nothing of them runs. Owner: the loop thread; the store and the provider call back on it. */
+#ifndef AR_ENGINE_ENGINE_H
+#define AR_ENGINE_ENGINE_H
+
+#include "clock.h"
+#include "provider.h"
+#include "publish.h"
+#include "session.h"
+#include "store.h"
+
+struct ar_engine;
+struct ar_engine_request;
+struct ar_engine_view;
+
+struct ar_engine_options {
+	struct ar_store *store;
+	struct ar_follow *follow;
+	struct ar_provider *provider; /* NULL: no model is configured */
+	struct ar_clock *clock;
+	const struct ar_policy *policy; /* borrowed */
+	uint64_t snapshot_every;
+	size_t session_cache;  /* idle sessions kept */
+	size_t commit_backlog; /* appends in flight before writes are refused as overloaded */
+	void (*on_fenced)(void *arg); /* another owner writes: this process must stop */
+	void *arg;
+};
+
+/* A write on its way through a session. The caller owns it until done(). */
+struct ar_engine_request {
+	struct ar_list node;
+	struct ar_str session;  /* the 26 characters */
+	struct ar_input input;  /* args borrowed until done(); time and policy are the engine's to fill */
+	bool may_create;        /* the session need not exist */
+	bool is_fresh;          /* its id was minted for this request: nothing can be stored under it */
+	bool has_receipt;
+	struct ar_store_receipt receipt; /* scope, key, input hash; the reply is filled by the engine */
+	void (*done)(struct ar_engine_request *r);
+
+	enum ar_status status; /* results */
+	struct ar_error err;
+	struct ar_str reply; /* valid inside done() */
+};
+
+/* A look at committed state. `session` is NULL when there is none (err says why); valid inside done() only. */
+struct ar_engine_view {
+	struct ar_list node;
+	struct ar_str session;
+	void (*done)(struct ar_engine_view *v, const struct ar_session *session, const struct ar_error *err);
+};
+
+struct ar_engine_counts {
+	size_t sessions; /* in memory */
+	size_t steps;    /* open model calls */
+	size_t commits;  /* in flight */
+	uint64_t facts;  /* committed since start */
+};
+
+struct ar_engine *ar_engine_new(const struct ar_engine_options *o);
+
+/* Ends of model calls are ignored from now on (the next start finds the steps open and says so), writes are refused. Then close
+ * the provider and the store, whose last callbacks still come here, then free. */
+void ar_engine_stop(struct ar_engine *e);
+void ar_engine_free(struct ar_engine *e);
+
+/* Exactly one done() each; it may come before the call returns. */
+void ar_engine_write(struct ar_engine *e, struct ar_engine_request *r);
+void ar_engine_look(struct ar_engine *e, struct ar_engine_view *v);
+
+/* Finds the sessions that a crash left with open work and takes it up, in the background. */
+void ar_engine_recover(struct ar_engine *e);
+
+/* Monotonic time of the next timer, 0 = none; and letting due ones fire. */
+ar_usec ar_engine_deadline(const struct ar_engine *e);
+void ar_engine_tick(struct ar_engine *e);
+
+struct ar_engine_counts ar_engine_counts(const struct ar_engine *e);
+
+#endif

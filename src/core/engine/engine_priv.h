@@ -1,0 +1,118 @@
+/* Inside the engine: a session in memory, its commit, its open steps, timers. */
+#ifndef AR_ENGINE_PRIV_H
+#define AR_ENGINE_PRIV_H
+
+#include "engine.h"
+#include "map.h"
+#include "mem.h"
+
+/* The one batch of a session that is in flight. */
+struct ar_commit {
+	struct ar_arena arena;
+	struct ar_decision decision;
+	struct ar_engine_request *request;
+	struct ar_store_append append;
+	struct ar_store_receipt_get lookup;
+	struct ar_store_session_row row;
+	struct ar_buf body, snapshot;
+	struct ar_fact *facts;
+};
+
+/* A session in memory. */
+struct ar_live {
+	struct ar_engine *engine;
+	char core[AR_ID_CORE];
+	struct ar_session state;
+	bool is_loaded;
+	bool is_loading;
+	bool is_in_flight; /* the state is ahead of the store: nobody may look at it */
+	bool is_pumping;   /* further up the stack: new inputs are seen there */
+	bool is_owned;     /* this process carries the open work; false right after a load */
+	struct ar_list inbox; /* struct ar_engine_request */
+	struct ar_list views; /* struct ar_engine_view */
+	struct ar_list steps; /* struct ar_live_step */
+	struct ar_list idle;  /* in the engine's list of idle sessions, or alone */
+	struct ar_store_load load;
+	struct ar_commit commit;
+	struct ar_engine_request recovery;
+	struct ar_step_output *saved; /* what chunks kept of open steps, for recovery; in saved_arena */
+	size_t saved_count;
+	struct ar_arena saved_arena;
+	size_t timers;
+	bool is_scanned; /* the start-up scan counts it */
+};
+
+struct ar_timer {
+	struct ar_list node; /* by due time */
+	ar_usec due;         /* monotonic */
+	void (*fire)(struct ar_timer *t);
+};
+
+struct ar_receipt_cache_entry {
+	char *scope_key;
+	size_t len;
+	struct ar_hash input;
+	char *reply;
+};
+
+#define AR_RECEIPT_CACHE 4096
+#define AR_STORE_RETRY 500000 /* microseconds before an input that the store could not take is tried again */
+
+struct ar_engine {
+	struct ar_engine_options o;
+	struct ar_map sessions; /* core -> struct ar_live */
+	struct ar_list idle;    /* least recently used first */
+	size_t idle_count;
+	struct ar_list timers;
+	struct ar_json_parser *json, *member_json;
+	struct ar_map receipts; /* scope\0key -> entry */
+	struct ar_receipt_cache_entry receipt_ring[AR_RECEIPT_CACHE];
+	size_t receipt_next;
+	struct ar_engine_counts counts;
+	struct ar_store_sessions scan;
+	size_t scan_open;
+	bool is_scanning;
+	bool is_stopping;
+};
+
+/* live.c */
+struct ar_live *ar_live_get(struct ar_engine *e, struct ar_str core);
+void ar_live_forget(struct ar_live *l);  /* drops the state; it is loaded again when needed */
+void ar_live_wake(struct ar_live *l);    /* out of the idle list */
+void ar_live_settle(struct ar_live *l);  /* into it, and eviction */
+struct ar_str ar_live_core(const struct ar_live *l);
+
+/* load.c */
+void ar_live_load(struct ar_live *l);
+void ar_live_begin(struct ar_live *l); /* a session that does not exist yet */
+
+/* pump.c */
+void ar_live_pump(struct ar_live *l);
+void ar_inbox_push(struct ar_live *l, struct ar_engine_request *r); /* from inside: never refused as overloaded */
+void ar_request_finish(struct ar_engine_request *r, enum ar_status status);
+void ar_request_refuse(struct ar_engine_request *r, uint16_t code, const char *message);
+
+/* commit.c */
+void ar_commit_start(struct ar_live *l);
+void ar_commit_reset(struct ar_commit *c);
+
+/* receipts.c: recent receipts, so that most repeats never reach the store */
+const struct ar_receipt_cache_entry *ar_receipts_find(struct ar_engine *e, const struct ar_store_receipt *r);
+void ar_receipts_keep(struct ar_engine *e, const struct ar_store_receipt *r);
+void ar_receipts_fini(struct ar_engine *e);
+void ar_request_repeat(struct ar_engine_request *r, const struct ar_hash *input, struct ar_str reply);
+
+/* effects.c and step.c */
+void ar_effects_run(struct ar_live *l, const struct ar_decision *d);
+void ar_step_start(struct ar_live *l, const struct ar_effect *effect);
+void ar_step_cancel(struct ar_live *l, struct ar_str step);
+void ar_step_close(struct ar_live *l, struct ar_str step); /* its end is durable */
+void ar_steps_drop(struct ar_live *l);                     /* at the end of the process */
+
+/* timers.c */
+void ar_timer_start(struct ar_engine *e, struct ar_timer *t, ar_usec delay);
+
+/* recovery.c */
+void ar_recovery_loaded(struct ar_live *l);
+
+#endif

@@ -1,0 +1,126 @@
+/* Sessions in memory: found or made, kept while something of them runs, dropped oldest first when idle. */
+#include "engine_priv.h"
+
+#include <string.h>
+
+struct ar_str ar_live_core(const struct ar_live *l)
+{
+	return (struct ar_str){ l->core, AR_ID_CORE };
+}
+
+struct ar_live *ar_live_get(struct ar_engine *e, struct ar_str core)
+{
+	struct ar_live *l = ar_map_get(&e->sessions, core);
+
+	if (l)
+		return l;
+	l = ar_new0(sizeof(*l));
+	l->engine = e;
+	memcpy(l->core, core.p, AR_ID_CORE);
+	ar_list_init(&l->inbox);
+	ar_list_init(&l->views);
+	ar_list_init(&l->steps);
+	ar_list_init(&l->idle);
+	ar_map_put(&e->sessions, ar_live_core(l), l);
+	e->counts.sessions++;
+	return l;
+}
+
+void ar_live_forget(struct ar_live *l)
+{
+	ar_session_fini(&l->state);
+	l->is_loaded = false;
+}
+
+void ar_live_wake(struct ar_live *l)
+{
+	if (ar_list_empty(&l->idle))
+		return;
+	ar_list_del(&l->idle);
+	l->engine->idle_count--;
+}
+
+static void live_free(struct ar_live *l)
+{
+	struct ar_engine *e = l->engine;
+
+	ar_live_wake(l);
+	ar_steps_drop(l);
+	ar_map_del(&e->sessions, ar_live_core(l));
+	e->counts.sessions--;
+	ar_session_fini(&l->state);
+	ar_store_op_fini(&l->load.op);
+	ar_commit_reset(&l->commit);
+	ar_arena_fini(&l->commit.arena);
+	ar_buf_fini(&l->commit.body);
+	ar_buf_fini(&l->commit.snapshot);
+	ar_arena_fini(&l->saved_arena);
+	ar_free(l);
+}
+
+static bool is_at_rest(const struct ar_live *l)
+{
+	return !l->is_pumping && !l->is_loading && !l->is_in_flight && ar_list_empty(&l->inbox) && ar_list_empty(&l->views) &&
+	       ar_list_empty(&l->steps) && l->timers == 0;
+}
+
+/* A session with open work that this process carries stays; everything else may go. */
+void ar_live_settle(struct ar_live *l)
+{
+	struct ar_engine *e = l->engine;
+
+	ar_live_wake(l);
+	if (!is_at_rest(l))
+		return;
+	if (!l->is_loaded || l->state.head == 0) {
+		live_free(l);
+		return;
+	}
+	ar_list_push(&e->idle, &l->idle);
+	e->idle_count++;
+	if (e->idle_count > e->o.session_cache)
+		live_free(AR_CONTAINER_OF(e->idle.next, struct ar_live, idle));
+}
+
+/* ---- the engine itself ---- */
+
+struct ar_engine *ar_engine_new(const struct ar_engine_options *o)
+{
+	struct ar_engine *e = ar_new0(sizeof(*e));
+
+	e->o = *o;
+	ar_list_init(&e->idle);
+	ar_list_init(&e->timers);
+	e->json = ar_json_parser_new();
+	e->member_json = ar_json_parser_new();
+	return e;
+}
+
+void ar_engine_free(struct ar_engine *e)
+{
+	size_t cursor = 0;
+	struct ar_live *l;
+
+	if (!e)
+		return;
+	while ((l = ar_map_next(&e->sessions, &cursor))) {
+		live_free(l);
+		cursor = 0;
+	}
+	ar_map_fini(&e->sessions);
+	ar_receipts_fini(e);
+	ar_store_op_fini(&e->scan.op);
+	ar_json_parser_free(e->json);
+	ar_json_parser_free(e->member_json);
+	ar_free(e);
+}
+
+void ar_engine_stop(struct ar_engine *e)
+{
+	e->is_stopping = true;
+}
+
+struct ar_engine_counts ar_engine_counts(const struct ar_engine *e)
+{
+	return e->counts;
+}

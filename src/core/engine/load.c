@@ -1,0 +1,148 @@
+/* A session comes back from the store: newest snapshot, the facts after it, and what was saved of open steps. O(window). */
+#include "engine_priv.h"
+#include "messages.h"
+
+static enum ar_status apply_line(struct ar_live *l, struct ar_str line, struct ar_arena *arena, struct ar_error *err)
+{
+	struct ar_event event;
+	struct ar_json v;
+
+	if (ar_json_parse(l->engine->json, line, &v, err) != AR_OK || ar_event_decode(v, arena, &event, err) != AR_OK)
+		return ar_fail_wrap(err, "stored fact");
+	if (event.sequence <= l->state.head)
+		return AR_OK; /* the snapshot has it */
+	return ar_session_apply(&l->state, &event, err);
+}
+
+static enum ar_status apply_rows(struct ar_live *l, struct ar_error *err)
+{
+	struct ar_arena arena = { 0 };
+	enum ar_status rc = AR_OK;
+
+	for (size_t i = 0; i < l->load.row_count && rc == AR_OK; i++) {
+		struct ar_str rest = l->load.rows[i].body, line;
+
+		while (rc == AR_OK && !ar_str_empty(rest)) {
+			rest = ar_str_split(rest, '\n', &line);
+			if (!ar_str_empty(line))
+				rc = apply_line(l, line, &arena, err);
+			ar_arena_reset(&arena);
+		}
+	}
+	ar_arena_fini(&arena);
+	return rc;
+}
+
+/* Chunks come ordered by step and position: they become one saved output per step. */
+static void keep_saved(struct ar_live *l)
+{
+	struct ar_arena *a = &l->saved_arena;
+	struct ar_step_output *out = NULL;
+	struct ar_output whole = { 0 };
+
+	ar_arena_fini(a);
+	l->saved = ar_arena_alloc(a, (l->load.chunk_count + 1) * sizeof(*l->saved));
+	l->saved_count = 0;
+	for (size_t i = 0; i <= l->load.chunk_count; i++) {
+		const struct ar_store_chunk_row *row = i < l->load.chunk_count ? &l->load.chunks[i] : NULL;
+
+		if (out && (!row || !ar_str_eq(row->step, out->step))) {
+			ar_step_output_of(&whole, a, out);
+			ar_output_fini(&whole);
+			out = NULL;
+		}
+		if (row && !out) {
+			out = &l->saved[l->saved_count++];
+			out->step = ar_arena_str(a, row->step);
+		}
+		if (row && row->pos == whole.pos)
+			ar_output_add(&whole, row->kind, row->index, row->bytes);
+	}
+}
+
+static enum ar_status rebuild(struct ar_live *l, struct ar_error *err)
+{
+	struct ar_json snapshot;
+
+	ar_session_init(&l->state, ar_live_core(l), l->engine->member_json);
+	if (!ar_str_absent(l->load.snapshot)) {
+		if (ar_json_parse(l->engine->json, l->load.snapshot, &snapshot, err) != AR_OK)
+			return ar_fail_wrap(err, "snapshot");
+		if (ar_session_restore(&l->state, snapshot, err) != AR_OK)
+			return AR_E_CORRUPT;
+	}
+	return apply_rows(l, err);
+}
+
+static void fail_waiting(struct ar_live *l, uint16_t code, const char *message)
+{
+	struct ar_list *node;
+	struct ar_error err;
+
+	ar_refuse(&err, code, "%s", message);
+	while ((node = ar_list_pop(&l->inbox)))
+		ar_request_refuse(AR_CONTAINER_OF(node, struct ar_engine_request, node), code, message);
+	while ((node = ar_list_pop(&l->views))) {
+		struct ar_engine_view *v = AR_CONTAINER_OF(node, struct ar_engine_view, node);
+
+		v->done(v, NULL, &err);
+	}
+}
+
+void ar_live_begin(struct ar_live *l)
+{
+	ar_session_init(&l->state, ar_live_core(l), l->engine->member_json);
+	l->is_loaded = l->is_owned = true;
+}
+
+/* There is no such session: only requests that may create one go on. */
+static void not_there(struct ar_live *l)
+{
+	struct ar_list creators;
+	struct ar_list *node;
+
+	ar_list_init(&creators);
+	AR_LIST_FOR_SAFE (it, &l->inbox) {
+		if (!AR_CONTAINER_OF(it, struct ar_engine_request, node)->may_create)
+			continue;
+		ar_list_del(it);
+		ar_list_push(&creators, it);
+	}
+	fail_waiting(l, AR_ERR_SESSION_NOT_FOUND, "there is no such session");
+	while ((node = ar_list_pop(&creators)))
+		ar_list_push(&l->inbox, node);
+	if (ar_list_empty(&l->inbox))
+		return;
+	ar_live_begin(l);
+}
+
+static void on_load(struct ar_store_op *op)
+{
+	struct ar_live *l = AR_CONTAINER_OF(op, struct ar_live, load.op);
+	struct ar_error err = { 0 };
+
+	l->is_loading = false;
+	l->is_pumping = true; /* callbacks below may bring new inputs */
+	if (op->status == AR_E_NOT_FOUND) {
+		not_there(l);
+	} else if (op->status != AR_OK) {
+		fail_waiting(l, AR_ERR_STORAGE_UNAVAILABLE, op->err.msg);
+	} else if (rebuild(l, &err) != AR_OK) {
+		ar_live_forget(l);
+		fail_waiting(l, AR_ERR_INTERNAL, err.msg);
+	} else {
+		keep_saved(l);
+		l->is_loaded = true;
+	}
+	ar_store_op_fini(op);
+	ar_recovery_loaded(l);
+	l->is_pumping = false;
+	ar_live_pump(l);
+}
+
+void ar_live_load(struct ar_live *l)
+{
+	l->load = (struct ar_store_load){ .op = { .kind = AR_STORE_LOAD, .done = on_load }, .session = ar_live_core(l) };
+	l->is_loading = true;
+	ar_store_submit(l->engine->o.store, &l->load.op);
+}

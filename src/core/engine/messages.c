@@ -1,0 +1,122 @@
+/* See messages.h. */
+#include "messages.h"
+#include "identity.h"
+
+/* Refs of the calls that an assistant message made: [{"id","name","ref"}]. */
+static void plan_uses(struct ar_messages *m, struct ar_message *message, struct ar_str uses, struct ar_arena *a,
+		      struct ar_json_parser *json)
+{
+	struct ar_tool_use *list;
+	struct ar_json v;
+
+	if (ar_str_absent(uses) || ar_json_parse(json, uses, &v, NULL) != AR_OK)
+		return;
+	list = ar_arena_alloc(a, (ar_json_len(v) + 1) * sizeof(*list));
+	for (struct ar_json_iter it = ar_json_iter(v); ar_json_next(&it);) {
+		struct ar_tool_use *use = &list[message->use_count++];
+		struct ar_str text = AR_STR_NONE, core;
+
+		ar_json_str(ar_json_get(it.value, "id"), &text);
+		use->id = ar_arena_str(a, text);
+		ar_json_str(ar_json_get(it.value, "name"), &text);
+		use->name = ar_arena_str(a, text);
+		ar_json_str(ar_json_get(it.value, "ref"), &text);
+		ar_ref_parse(text, &core, &m->hashes[m->hash_count++]);
+	}
+	message->uses = list;
+}
+
+static size_t count_contents(const struct ar_context_entry *entries, size_t count, struct ar_json_parser *json)
+{
+	size_t n = count;
+
+	for (size_t i = 0; i < count; i++) {
+		struct ar_json v;
+
+		if (!ar_str_absent(entries[i].uses) && ar_json_parse(json, entries[i].uses, &v, NULL) == AR_OK)
+			n += ar_json_len(v);
+	}
+	return n;
+}
+
+void ar_messages_plan(struct ar_messages *m, const struct ar_context_entry *entries, size_t count, struct ar_arena *a,
+		      struct ar_json_parser *json)
+{
+	m->list = ar_arena_alloc(a, (count + 1) * sizeof(*m->list));
+	m->hashes = ar_arena_alloc(a, (count_contents(entries, count, json) + 1) * sizeof(*m->hashes));
+	for (size_t i = 0; i < count; i++) {
+		struct ar_message *message = &m->list[m->count++];
+		struct ar_str core;
+
+		message->role = (enum ar_role)entries[i].role;
+		message->is_parts = message->role == AR_ROLE_USER;
+		message->tool_call_id = ar_arena_str(a, entries[i].tool_call_id);
+		ar_ref_parse(entries[i].ref, &core, &m->hashes[m->hash_count++]);
+		plan_uses(m, message, entries[i].uses, a, json);
+	}
+}
+
+/* A user's input is a list of parts; a single text part is sent as plain text, which every server understands. */
+static void simplify(struct ar_message *message, struct ar_arena *a, struct ar_json_parser *json)
+{
+	struct ar_str text;
+	struct ar_json v;
+
+	if (!message->is_parts || ar_json_parse(json, message->text, &v, NULL) != AR_OK || ar_json_len(v) != 1 ||
+	    !ar_json_str(ar_json_get(ar_json_at(v, 0), "text"), &text))
+		return;
+	message->text = ar_arena_str(a, text);
+	message->is_parts = false;
+}
+
+bool ar_messages_fill(struct ar_messages *m, const struct ar_str *contents, struct ar_arena *a,
+		      struct ar_json_parser *json)
+{
+	size_t next = 0;
+
+	for (size_t i = 0; i < m->count; i++) {
+		struct ar_message *message = &m->list[i];
+		struct ar_tool_use *uses = (struct ar_tool_use *)message->uses;
+
+		if (ar_str_absent(contents[next]))
+			return false;
+		message->text = ar_arena_str(a, contents[next++]);
+		simplify(message, a, json);
+		for (size_t k = 0; k < message->use_count; k++) {
+			if (ar_str_absent(contents[next]))
+				return false;
+			uses[k].args = ar_arena_str(a, contents[next++]);
+		}
+	}
+	return true;
+}
+
+/* ---- outputs ---- */
+
+static struct ar_str collect(const struct ar_output *o, struct ar_arena *a, uint8_t kind, uint32_t index)
+{
+	struct ar_buf bytes = { 0 };
+	struct ar_str text;
+
+	ar_output_collect(o, kind, index, &bytes);
+	text = ar_arena_str(a, ar_buf_str(&bytes));
+	ar_buf_fini(&bytes);
+	return text;
+}
+
+void ar_step_output_of(const struct ar_output *o, struct ar_arena *a, struct ar_step_output *ret)
+{
+	struct ar_segment *segments = ar_arena_alloc(a, (o->count + 1) * sizeof(*segments));
+
+	for (size_t i = 0; i < o->count; i++)
+		segments[i] = (struct ar_segment){ o->segments[i].kind, o->segments[i].index, o->segments[i].len };
+	ret->segments = segments;
+	ret->segment_count = o->count;
+	ret->text = collect(o, a, AR_OUT_TEXT, 0);
+	ret->reasoning = collect(o, a, AR_OUT_REASONING, 0);
+}
+
+struct ar_str ar_step_tool_args(const struct ar_output *o, struct ar_arena *a, uint32_t index)
+{
+	return collect(o, a, AR_OUT_TOOL_ARGS, index);
+}

@@ -1,0 +1,29 @@
+/* The conversation of a request: from refs in session state to the messages that a provider sends. Private to engine/. */
+#ifndef AR_ENGINE_MESSAGES_H
+#define AR_ENGINE_MESSAGES_H
+
+#include "json.h"
+#include "output.h"
+#include "provider.h"
+#include "session.h"
+
+struct ar_messages {
+	struct ar_message *list;
+	size_t count;
+	struct ar_hash *hashes; /* contents to fetch, in the order fill() takes them */
+	size_t hash_count;
+};
+
+/* Copies what the entries say and lists the contents they need. */
+void ar_messages_plan(struct ar_messages *m, const struct ar_context_entry *entries, size_t count, struct ar_arena *a,
+		      struct ar_json_parser *json);
+
+/* Puts the fetched contents in; false when one is missing. The bytes are copied. */
+bool ar_messages_fill(struct ar_messages *m, const struct ar_str *contents, struct ar_arena *a,
+		      struct ar_json_parser *json);
+
+/* The output of a step as an input of the session. */
+void ar_step_output_of(const struct ar_output *o, struct ar_arena *a, struct ar_step_output *ret);
+struct ar_str ar_step_tool_args(const struct ar_output *o, struct ar_arena *a, uint32_t index);
+
+#endif

@@ -1,0 +1,148 @@
+/* One input of a session at a time: decide, then commit. While a batch is in flight the session decides nothing and shows
+ * nothing; its inputs and lookers wait. */
+#include "engine_priv.h"
+#include "fault.h"
+
+void ar_request_finish(struct ar_engine_request *r, enum ar_status status)
+{
+	r->status = status;
+	r->done(r);
+}
+
+void ar_request_refuse(struct ar_engine_request *r, uint16_t code, const char *message)
+{
+	ar_request_finish(r, ar_refuse(&r->err, code, "%s", message));
+}
+
+static void show(struct ar_live *l)
+{
+	struct ar_list *node;
+
+	while (!l->is_in_flight && l->is_loaded && (node = ar_list_pop(&l->views))) {
+		struct ar_engine_view *v = AR_CONTAINER_OF(node, struct ar_engine_view, node);
+
+		v->done(v, &l->state, NULL);
+	}
+}
+
+/* A refused command may be the repeat of one that was accepted: its receipt decides. */
+static void on_lookup(struct ar_store_op *op)
+{
+	struct ar_live *l = AR_CONTAINER_OF(op, struct ar_live, commit.lookup.op);
+	struct ar_engine_request *r = l->commit.request;
+
+	l->is_in_flight = false;
+	if (op->status == AR_OK)
+		ar_request_repeat(r, &l->commit.lookup.found.input, l->commit.lookup.found.reply);
+	else
+		ar_request_finish(r, AR_E_REFUSED);
+	ar_store_op_fini(op);
+	ar_commit_reset(&l->commit);
+	ar_live_pump(l);
+}
+
+static void look_up_receipt(struct ar_live *l, struct ar_engine_request *r)
+{
+	l->commit.request = r;
+	l->commit.lookup = (struct ar_store_receipt_get){ .op = { .kind = AR_STORE_RECEIPT, .done = on_lookup },
+							  .scope = r->receipt.scope, .key = r->receipt.key };
+	l->is_in_flight = true;
+	ar_store_submit(l->engine->o.store, &l->commit.lookup.op);
+}
+
+static void decide(struct ar_live *l, struct ar_engine_request *r)
+{
+	struct ar_engine *e = l->engine;
+	struct ar_commit *c = &l->commit;
+	const struct ar_receipt_cache_entry *known = r->has_receipt ? ar_receipts_find(e, &r->receipt) : NULL;
+	enum ar_status rc;
+
+	if (known) {
+		ar_request_repeat(r, &known->input, ar_str_from(known->reply));
+		return;
+	}
+	r->input.now = e->o.clock->wall(e->o.clock);
+	r->input.policy = e->o.policy;
+	AR_FAULT("engine.before_decide");
+	rc = ar_session_decide(&l->state, &r->input, &c->arena, &c->decision, &r->err);
+	if (rc != AR_OK && r->has_receipt) {
+		look_up_receipt(l, r);
+		return;
+	}
+	if (rc != AR_OK || (c->decision.event_count == 0 && !r->has_receipt)) {
+		r->reply = c->decision.reply;
+		ar_request_finish(r, rc);
+		ar_commit_reset(c);
+		return;
+	}
+	c->request = r;
+	ar_commit_start(l);
+}
+
+static bool has_waiting(const struct ar_live *l)
+{
+	return !ar_list_empty(&l->inbox) || !ar_list_empty(&l->views);
+}
+
+/* One thing further; false when there is nothing to do now. */
+static bool pump_once(struct ar_live *l)
+{
+	struct ar_list *node;
+
+	if (l->is_in_flight || l->is_loading)
+		return false;
+	if (!l->is_loaded) {
+		if (has_waiting(l))
+			ar_live_load(l);
+		return false;
+	}
+	show(l);
+	node = ar_list_pop(&l->inbox);
+	if (node)
+		decide(l, AR_CONTAINER_OF(node, struct ar_engine_request, node));
+	return node != NULL;
+}
+
+void ar_live_pump(struct ar_live *l)
+{
+	if (l->is_pumping)
+		return;
+	ar_live_wake(l);
+	l->is_pumping = true;
+	while (pump_once(l))
+		;
+	l->is_pumping = false;
+	ar_live_settle(l);
+}
+
+void ar_inbox_push(struct ar_live *l, struct ar_engine_request *r)
+{
+	ar_list_push(&l->inbox, &r->node);
+	ar_live_pump(l);
+}
+
+void ar_engine_write(struct ar_engine *e, struct ar_engine_request *r)
+{
+	struct ar_live *l;
+
+	if (e->is_stopping) {
+		ar_request_refuse(r, AR_ERR_UNAVAILABLE, "the runtime is stopping; connect again in a moment");
+		return;
+	}
+	if (e->counts.commits >= e->o.commit_backlog) {
+		ar_request_refuse(r, AR_ERR_OVERLOADED, "too many writes wait for the store; retry after a moment");
+		return;
+	}
+	l = ar_live_get(e, r->session);
+	if (r->is_fresh)
+		ar_live_begin(l);
+	ar_inbox_push(l, r);
+}
+
+void ar_engine_look(struct ar_engine *e, struct ar_engine_view *v)
+{
+	struct ar_live *l = ar_live_get(e, v->session);
+
+	ar_list_push(&l->views, &v->node);
+	ar_live_pump(l);
+}

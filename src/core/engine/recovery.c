@@ -1,0 +1,87 @@
+/* After a crash: every session with open work is loaded and told so, a page at a time, in the background. A client that asks for
+ * one earlier gets the same treatment on load. */
+#include "engine_priv.h"
+#include "fault.h"
+
+#define SCAN_PAGE 64
+
+static void scan_next(struct ar_engine *e, struct ar_str before);
+
+static void recovery_decided(struct ar_engine_request *r)
+{
+	struct ar_live *l = AR_CONTAINER_OF(r, struct ar_live, recovery);
+
+	if (r->status != AR_OK && r->err.code == AR_ERR_STORAGE_UNAVAILABLE)
+		l->is_owned = false; /* the next load tries again */
+}
+
+static void scan_settled(struct ar_engine *e)
+{
+	struct ar_arena keep = { 0 };
+	struct ar_str last;
+
+	if (!e->is_scanning || --e->scan_open > 0)
+		return;
+	if (!e->scan.more) {
+		e->is_scanning = false;
+		ar_store_op_fini(&e->scan.op);
+		return;
+	}
+	last = ar_arena_str(&keep, e->scan.ids[e->scan.count - 1]);
+	scan_next(e, last);
+	ar_arena_fini(&keep);
+}
+
+/* Called after every load. Open work that came from the store is nobody's: deciding about it goes before everything else. */
+void ar_recovery_loaded(struct ar_live *l)
+{
+	bool was_scanned = l->is_scanned;
+
+	if (l->is_loaded && !l->is_owned) {
+		l->is_owned = true;
+		if (ar_session_is_active(&l->state)) {
+			AR_FAULT("engine.recover");
+			l->recovery = (struct ar_engine_request){ .done = recovery_decided };
+			l->recovery.input = (struct ar_input){ .kind = AR_IN_RECOVER, .outputs = l->saved,
+							       .output_count = l->saved_count };
+			ar_list_push(l->inbox.next, &l->recovery.node); /* first */
+		}
+	}
+	l->is_scanned = false;
+	if (was_scanned)
+		scan_settled(l->engine);
+}
+
+static void on_scan(struct ar_store_op *op)
+{
+	struct ar_engine *e = AR_CONTAINER_OF(op, struct ar_engine, scan.op);
+
+	e->scan_open = 1; /* this page itself */
+	for (size_t i = 0; op->status == AR_OK && i < e->scan.count; i++) {
+		struct ar_live *l = ar_live_get(e, e->scan.ids[i]);
+
+		if (l->is_loaded || l->is_loading)
+			continue;
+		l->is_scanned = true;
+		e->scan_open++;
+		ar_live_load(l);
+	}
+	if (op->status != AR_OK)
+		e->scan.more = false;
+	scan_settled(e);
+}
+
+static void scan_next(struct ar_engine *e, struct ar_str before)
+{
+	ar_store_op_fini(&e->scan.op);
+	e->scan = (struct ar_store_sessions){ .op = { .kind = AR_STORE_SESSIONS, .done = on_scan },
+					      .limit = SCAN_PAGE, .active_only = true };
+	e->scan.before = ar_arena_str(&e->scan.op.arena, before);
+	ar_store_submit(e->o.store, &e->scan.op);
+}
+
+void ar_engine_recover(struct ar_engine *e)
+{
+	e->is_scanning = true;
+	scan_next(e, AR_STR_NONE);
+}

@@ -1,0 +1,304 @@
+/* One model call in flight: fetch the messages it needs, stream, keep what arrives (in memory for readers, in coarse chunks in
+ * the store so that a crash loses little), and bring its end back into the session's inbox.
+ *
+ *   LOADING -> CALLING -> ENDED;  a cancel in LOADING ends without a call. The step lives until its end is durable. */
+#include "engine_priv.h"
+#include "fault.h"
+#include "identity.h"
+#include "messages.h"
+
+#define CHUNK_BYTES 8192
+#define CHUNK_AGE 250000 /* microseconds that arrived bytes may stay in memory only */
+#define CHUNK_MAX 65536
+
+enum step_state {
+	STEP_LOADING = 1,
+	STEP_CALLING,
+	STEP_ENDED,
+};
+
+struct ar_live_step {
+	struct ar_list node; /* live's steps */
+	struct ar_live *live;
+	struct ar_arena arena;
+	enum step_state state;
+	struct ar_output output;
+	struct ar_str id;
+	bool is_cancelled;
+	bool is_detached; /* readers and cancels do not find it any more */
+	bool is_over;     /* its end was delivered; freed when no operation is in flight */
+	size_t busy;    /* store operations in flight */
+	struct ar_messages messages;
+	struct ar_store_blobs_get blobs;
+	struct ar_model_request request;
+	struct ar_model_call call;
+	struct ar_tool_request tools[AR_TOOL_CALLS_MAX];
+	size_t tool_count;
+	struct ar_store_chunk chunk;
+	struct ar_buf chunk_bytes;
+	bool is_saving;
+	uint64_t saved; /* bytes that are in the store */
+	ar_usec saved_at;
+	struct ar_step_output result;
+	struct ar_engine_request ended;
+	struct ar_timer again;
+};
+
+static void step_free(struct ar_live_step *s)
+{
+	ar_store_op_fini(&s->blobs.op);
+	ar_store_op_fini(&s->chunk.op);
+	ar_buf_fini(&s->chunk_bytes);
+	ar_output_fini(&s->output);
+	ar_arena_fini(&s->arena);
+	ar_free(s);
+}
+
+static void detach(struct ar_live_step *s)
+{
+	if (s->is_detached)
+		return;
+	s->is_detached = true;
+	ar_list_del(&s->node);
+	s->live->engine->counts.steps--;
+	ar_follow_output_close(s->live->engine->o.follow, &s->output);
+}
+
+/* ---- the end ---- */
+
+static void end_delivered(struct ar_engine_request *r)
+{
+	struct ar_live_step *s = AR_CONTAINER_OF(r, struct ar_live_step, ended);
+	struct ar_live *l = s->live;
+
+	if (r->status != AR_OK && r->err.code == AR_ERR_STORAGE_UNAVAILABLE) {
+		ar_timer_start(l->engine, &s->again, AR_STORE_RETRY);
+		return;
+	}
+	detach(s); /* here when the turn was settled without it */
+	s->is_over = true;
+	if (s->busy == 0)
+		step_free(s);
+}
+
+static void deliver_again(struct ar_timer *t)
+{
+	struct ar_live_step *s = AR_CONTAINER_OF(t, struct ar_live_step, again);
+
+	ar_inbox_push(s->live, &s->ended);
+}
+
+static struct ar_step_end end_of(struct ar_arena *a, const struct ar_model_result *r)
+{
+	return (struct ar_step_end){ .outcome = (int)r->outcome, .category = ar_arena_str(a, r->category),
+				     .message = ar_arena_str(a, r->message),
+				     .stop_reason = ar_arena_str(a, r->stop_reason), .model = ar_arena_str(a, r->model),
+				     .request_id = ar_arena_str(a, r->request_id), .retryable = r->retryable,
+				     .has_usage = r->has_usage, .http = r->http, .retry_after_ms = r->retry_after_ms,
+				     .input_tokens = r->input_tokens, .output_tokens = r->output_tokens,
+				     .cached_tokens = r->cached_tokens, .ttft_ms = r->ttft_ms,
+				     .latency_ms = r->latency_ms };
+}
+
+static void step_end(struct ar_live_step *s, const struct ar_model_result *r)
+{
+	if (s->live->engine->is_stopping)
+		return; /* the next start finds the step open and says so */
+	AR_FAULT("engine.step_end");
+	s->state = STEP_ENDED;
+	ar_step_output_of(&s->output, &s->arena, &s->result);
+	s->result.step = s->id;
+	for (size_t i = 0; i < s->tool_count; i++)
+		s->tools[i].args = ar_step_tool_args(&s->output, &s->arena, (uint32_t)i);
+	s->result.tools = s->tools;
+	s->result.tool_count = s->tool_count;
+	s->again.fire = deliver_again;
+	s->ended.done = end_delivered;
+	s->ended.input = (struct ar_input){ .kind = AR_IN_MODEL_DONE, .outputs = &s->result, .output_count = 1,
+					    .end = end_of(&s->arena, r) };
+	ar_inbox_push(s->live, &s->ended);
+}
+
+/* ---- what arrives ---- */
+
+static void on_chunk(struct ar_store_op *op);
+
+static void save_some(struct ar_live_step *s)
+{
+	struct ar_engine *e = s->live->engine;
+	struct ar_output_piece piece;
+
+	if (s->is_saving || !ar_output_piece_at(&s->output, s->saved, CHUNK_MAX, &piece))
+		return;
+	ar_buf_clear(&s->chunk_bytes);
+	ar_buf_adds(&s->chunk_bytes, piece.bytes);
+	s->chunk = (struct ar_store_chunk){ .op = { .kind = AR_STORE_CHUNK, .done = on_chunk },
+					    .session = ar_live_core(s->live), .step = s->id, .pos = piece.pos,
+					    .kind = piece.segment->kind, .index = piece.segment->index,
+					    .bytes = ar_buf_str(&s->chunk_bytes) };
+	s->is_saving = true;
+	s->busy++;
+	s->saved = piece.pos + piece.len;
+	s->saved_at = e->o.clock->mono(e->o.clock);
+	ar_store_submit(e->o.store, &s->chunk.op);
+}
+
+static bool is_worth_saving(const struct ar_live_step *s)
+{
+	struct ar_clock *clock = s->live->engine->o.clock;
+
+	return s->output.pos - s->saved >= CHUNK_BYTES ||
+	       (s->output.pos > s->saved && clock->mono(clock) - s->saved_at >= CHUNK_AGE);
+}
+
+/* A chunk that could not be written is no loss yet: the whole output is in memory until the step's end is durable. */
+static void on_chunk(struct ar_store_op *op)
+{
+	struct ar_live_step *s = AR_CONTAINER_OF(op, struct ar_live_step, chunk.op);
+
+	s->busy--;
+	s->is_saving = false;
+	ar_store_op_fini(op);
+	if (s->is_over && s->busy == 0)
+		step_free(s);
+	else if (s->state == STEP_CALLING && is_worth_saving(s))
+		save_some(s);
+}
+
+static void on_tool(struct ar_model_call *c, uint32_t index, struct ar_str id, struct ar_str name)
+{
+	struct ar_live_step *s = AR_CONTAINER_OF(c, struct ar_live_step, call);
+
+	if (index != s->tool_count || index >= AR_TOOL_CALLS_MAX)
+		return;
+	s->tools[s->tool_count++] =
+		(struct ar_tool_request){ .id = ar_arena_str(&s->arena, id), .name = ar_arena_str(&s->arena, name) };
+}
+
+static void on_output(struct ar_model_call *c, enum ar_output_kind kind, uint32_t index, struct ar_str bytes)
+{
+	struct ar_live_step *s = AR_CONTAINER_OF(c, struct ar_live_step, call);
+	uint64_t from = s->output.pos;
+
+	if (kind == AR_OUT_TOOL_ARGS && index >= s->tool_count)
+		return;
+	ar_output_add(&s->output, (uint8_t)kind, index, bytes);
+	AR_FAULT("engine.output");
+	ar_follow_output_grew(s->live->engine->o.follow, &s->output, from);
+	if (is_worth_saving(s))
+		save_some(s);
+}
+
+static void on_done(struct ar_model_call *c, const struct ar_model_result *r)
+{
+	step_end(AR_CONTAINER_OF(c, struct ar_live_step, call), r);
+}
+
+static const struct ar_model_call_vtable callbacks = { on_tool, on_output, on_done };
+
+/* ---- the beginning ---- */
+
+static void on_messages(struct ar_store_op *op)
+{
+	struct ar_live_step *s = AR_CONTAINER_OF(op, struct ar_live_step, blobs.op);
+	struct ar_provider *p = s->live->engine->o.provider;
+
+	s->busy--;
+	if (s->live->engine->is_stopping)
+		return;
+	if (s->is_cancelled) {
+		step_end(s, &(struct ar_model_result){ .outcome = AR_MODEL_CANCELLED, .category = AR_STR("cancelled"),
+						       .message = AR_STR("interrupted before the call") });
+		return;
+	}
+	if (op->status != AR_OK || !ar_messages_fill(&s->messages, s->blobs.bytes, &s->arena, s->live->engine->json)) {
+		step_end(s, &(struct ar_model_result){ .outcome = AR_MODEL_GARBLED, .category = AR_STR("content_unavailable"),
+						       .message = AR_STR("part of the conversation cannot be read"),
+						       .retryable = op->status != AR_OK });
+		return;
+	}
+	s->request.messages = s->messages.list;
+	s->request.count = s->messages.count;
+	s->state = STEP_CALLING;
+	AR_FAULT("engine.before_call");
+	p->v->start(p, &s->call);
+}
+
+static struct ar_live_step *step_new(struct ar_live *l, const struct ar_effect *effect)
+{
+	struct ar_live_step *s = ar_new0(sizeof(*s));
+	struct ar_arena *a = &s->arena;
+
+	s->live = l;
+	s->state = STEP_LOADING;
+	s->id = ar_arena_str(a, effect->step);
+	s->output.session = ar_live_core(l);
+	s->output.ids[AR_SCOPE_THREAD] = ar_arena_str(a, effect->thread);
+	s->output.ids[AR_SCOPE_TURN] = ar_arena_str(a, effect->turn);
+	s->output.ids[AR_SCOPE_STEP] = s->id;
+	s->output.ids[AR_SCOPE_MODEL_REQUEST] = ar_arena_str(a, effect->model_request);
+	ar_id_counter(s->id, &s->output.step);
+	s->saved_at = l->engine->o.clock->mono(l->engine->o.clock);
+	s->request = (struct ar_model_request){ .model = ar_arena_str(a, effect->model),
+						.session_id = ar_arena_str(a, l->state.id),
+						.turn_id = s->output.ids[AR_SCOPE_TURN], .step_id = s->id,
+						.model_request_id = s->output.ids[AR_SCOPE_MODEL_REQUEST],
+						.options = ar_arena_str(a, effect->options) };
+	s->call = (struct ar_model_call){ .v = &callbacks, .request = &s->request };
+	return s;
+}
+
+void ar_step_start(struct ar_live *l, const struct ar_effect *effect)
+{
+	struct ar_live_step *s = step_new(l, effect);
+
+	ar_list_push(&l->steps, &s->node);
+	l->engine->counts.steps++;
+	ar_follow_output_open(l->engine->o.follow, &s->output);
+	ar_messages_plan(&s->messages, effect->messages, effect->message_count, &s->arena, l->engine->json);
+	s->blobs = (struct ar_store_blobs_get){ .op = { .kind = AR_STORE_BLOBS, .done = on_messages },
+						.hashes = s->messages.hashes, .count = s->messages.hash_count };
+	s->busy++;
+	ar_store_submit(l->engine->o.store, &s->blobs.op);
+}
+
+static struct ar_live_step *step_find(struct ar_live *l, struct ar_str id)
+{
+	AR_LIST_FOR (it, &l->steps) {
+		struct ar_live_step *s = AR_CONTAINER_OF(it, struct ar_live_step, node);
+
+		if (ar_str_eq(s->id, id))
+			return s;
+	}
+	return NULL;
+}
+
+void ar_step_cancel(struct ar_live *l, struct ar_str id)
+{
+	struct ar_live_step *s = step_find(l, id);
+	struct ar_provider *p = l->engine->o.provider;
+
+	if (!s)
+		return;
+	s->is_cancelled = true;
+	if (s->state == STEP_CALLING)
+		p->v->cancel(p, &s->call);
+}
+
+void ar_step_close(struct ar_live *l, struct ar_str id)
+{
+	struct ar_live_step *s = step_find(l, id);
+
+	if (s && s->state == STEP_ENDED)
+		detach(s);
+}
+
+void ar_steps_drop(struct ar_live *l)
+{
+	while (!ar_list_empty(&l->steps)) {
+		struct ar_live_step *s = AR_CONTAINER_OF(l->steps.next, struct ar_live_step, node);
+
+		detach(s);
+		step_free(s);
+	}
+}

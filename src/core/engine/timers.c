@@ -1,0 +1,33 @@
+/* Few timers, ordered by due time: waits before a retry. Monotonic; the host asks for the next deadline. */
+#include "engine_priv.h"
+
+void ar_timer_start(struct ar_engine *e, struct ar_timer *t, ar_usec delay)
+{
+	struct ar_list *at = e->timers.prev;
+
+	t->due = e->o.clock->mono(e->o.clock) + (delay > 0 ? delay : 0);
+	while (at != &e->timers && AR_CONTAINER_OF(at, struct ar_timer, node)->due > t->due)
+		at = at->prev;
+	ar_list_push(at->next, &t->node); /* before the first that is due later */
+}
+
+ar_usec ar_engine_deadline(const struct ar_engine *e)
+{
+	if (ar_list_empty(&e->timers))
+		return 0;
+	return AR_CONTAINER_OF(e->timers.next, struct ar_timer, node)->due;
+}
+
+void ar_engine_tick(struct ar_engine *e)
+{
+	ar_usec now = e->o.clock->mono(e->o.clock);
+
+	while (!ar_list_empty(&e->timers)) {
+		struct ar_timer *t = AR_CONTAINER_OF(e->timers.next, struct ar_timer, node);
+
+		if (t->due > now)
+			return;
+		ar_list_del(&t->node);
+		t->fire(t);
+	}
+}

@@ -1,0 +1,67 @@
+/* Following a session: from any cursor through the stored log into the live stream, with nothing missed or doubled.
+ *
+ * A cursor is `sequence[.step:pos[,step:pos]...]`: all facts up to `sequence` were seen, and of each named open step the
+ * output bytes before `pos`. Every frame carries the cursor that a reader has after it.
+ *
+ * Pull, not push: a subscription holds a position, never a queue. ready() says that ar_follow_next() has something; the
+ * reader takes frames as its peer drains. A reader that falls a whole ring behind is ended and resumes by its cursor.
+ * Owner: the loop thread. */
+#ifndef AR_EVENTLOG_FOLLOW_H
+#define AR_EVENTLOG_FOLLOW_H
+
+#include "buf.h"
+#include "list.h"
+#include "status.h"
+#include "store.h"
+
+struct ar_follow;
+struct ar_subscription;
+
+/* One thing to deliver; immutable, shared by all readers. `sse` is the whole server-sent event, `json` the event inside. */
+struct ar_frame {
+	struct ar_list node;
+	unsigned refs;
+	uint64_t order;    /* position in the ring of its session */
+	uint64_t sequence; /* of the fact; of the newest fact for a delta */
+	int type;          /* enum ar_event_type */
+	bool is_delta;
+	struct ar_str id;  /* cursor after this frame */
+	struct ar_str json;
+	struct ar_str sse;
+	struct ar_buf bytes; /* owns the text */
+};
+
+struct ar_frame *ar_frame_ref(struct ar_frame *f);
+void ar_frame_unref(struct ar_frame *f); /* NULL is fine */
+
+struct ar_subscription_vtable {
+	void (*opened)(struct ar_subscription *s);                           /* once: the session exists, frames may follow */
+	void (*ready)(struct ar_subscription *s);                            /* ar_follow_next() has something */
+	void (*ended)(struct ar_subscription *s, const struct ar_error *err); /* once, last: closed by us; do not close again */
+};
+
+struct ar_follow_request {
+	struct ar_str session; /* the 26 characters */
+	struct ar_str after;   /* cursor text; absent or empty = from the beginning; "now" = only what is new */
+	bool deltas;           /* output frames too */
+	bool is_strict;        /* only types of the public schema */
+	const uint8_t *types;  /* AR_EV_COUNT flags, non-zero = wanted; NULL = all. Copied. */
+};
+
+/* Memory is the reader's; zero it, set v, hand it to ar_follow_open. The rest is follow's own. */
+struct ar_subscription {
+	const struct ar_subscription_vtable *v;
+	struct ar_follow_cursor *at;
+};
+
+/* AR_E_INVALID: the cursor does not parse (code invalid_cursor). No callback comes before it returns. */
+AR_MUST_USE enum ar_status ar_follow_open(struct ar_follow *f, struct ar_subscription *s,
+					  const struct ar_follow_request *r, struct ar_error *err);
+
+/* The next frame, with a reference for the caller; NULL when there is none now (ready() will tell). */
+struct ar_frame *ar_follow_next(struct ar_subscription *s);
+
+/* Ends it from the reader's side; no callback comes any more. Harmless after ended(). */
+void ar_follow_close(struct ar_subscription *s);
+
+#endif

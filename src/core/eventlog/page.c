@@ -1,0 +1,178 @@
+/* One page of stored rows becomes frames: facts as they are, and before the end of a step the output frames that its content
+ * re-makes. */
+#include "follow_priv.h"
+#include "codec.h"
+#include "describe.h"
+#include "provider.h"
+#include "identity.h"
+
+#define STEP_CONTENTS_MAX (2 + 64) /* text, reasoning, and arguments of so many calls */
+
+static struct ar_str text_of(struct ar_json object, const char *name)
+{
+	struct ar_str s = AR_STR_NONE;
+
+	ar_json_str(ar_json_get(object, name), &s);
+	return s;
+}
+
+static int kind_of(struct ar_str word)
+{
+	static const char *const words[] = { [AR_OUT_TEXT] = "text",
+					     [AR_OUT_REASONING] = "reasoning",
+					     [AR_OUT_TOOL_ARGS] = "tool_args" };
+
+	for (int i = 1; i < (int)AR_ARRAY_LEN(words); i++) {
+		if (ar_str_is(word, words[i]))
+			return i;
+	}
+	return 0;
+}
+
+/* ---- reading ---- */
+
+/* Content is asked for in a fixed order, so that its place tells what it is: text, reasoning, arguments 0, 1, ... A ref that
+ * is not there keeps its place with a zero hash, which no content has. */
+static void want(struct ar_follow_cursor *c, struct ar_str ref)
+{
+	struct ar_str core;
+	struct ar_hash hash = { 0 };
+
+	if (!ar_str_absent(ref) && !ar_ref_parse(ref, &core, &hash))
+		hash = (struct ar_hash){ 0 };
+	c->hashes[c->hash_count++] = hash;
+}
+
+static void read_step_end(struct ar_follow_cursor *c, struct ar_page_line *line, struct ar_json event)
+{
+	struct ar_json payload = ar_json_get(event, "payload");
+	struct ar_json calls = ar_json_get(payload, "toolCalls");
+	size_t n = 0;
+
+	ar_id_counter(text_of(event, "stepId"), &line->output.step);
+	if (!c->deltas || ar_json_len(ar_json_get(payload, "segments")) == 0)
+		return;
+	line->output.session = (struct ar_str){ c->hub->core, AR_ID_CORE };
+	for (size_t i = 0; i < AR_SCOPE_COUNT; i++)
+		line->output.ids[i] = ar_arena_str(&c->page, text_of(event, ar_scope_names[i]));
+	for (struct ar_json_iter it = ar_json_iter(ar_json_get(payload, "segments")); ar_json_next(&it);) {
+		struct ar_str word = AR_STR_NONE;
+		int64_t index = 0, len = 0;
+
+		ar_json_str(ar_json_at(it.value, 0), &word);
+		ar_json_i64(ar_json_at(it.value, 1), &index);
+		ar_json_i64(ar_json_at(it.value, 2), &len);
+		ar_output_add_stored(&line->output, (uint8_t)kind_of(word), (uint32_t)index, (uint64_t)len, AR_STR_NONE);
+	}
+	line->first_hash = c->hash_count;
+	want(c, text_of(payload, "outputRef"));
+	want(c, text_of(payload, "reasoningRef"));
+	for (struct ar_json_iter it = ar_json_iter(calls); n++ + 2 < STEP_CONTENTS_MAX && ar_json_next(&it);)
+		want(c, text_of(it.value, "ref"));
+}
+
+static bool is_step_end(int type)
+{
+	return type == AR_EV_MODEL_COMPLETED || type == AR_EV_MODEL_FAILED;
+}
+
+static enum ar_status read_line(struct ar_follow_cursor *c, struct ar_str json, struct ar_error *err)
+{
+	struct ar_page_line *line = &c->lines[c->line_count];
+	const struct ar_event_desc *desc;
+	struct ar_json event;
+	int64_t sequence = 0;
+
+	if (ar_json_parse(c->hub->follow->json, json, &event, err) != AR_OK)
+		return ar_fail_wrap(err, "stored fact");
+	desc = ar_event_find(text_of(event, "type"));
+	ar_json_i64(ar_json_get(event, "sequence"), &sequence);
+	if (!desc)
+		return ar_fail(err, AR_E_CORRUPT, "stored fact %lld has an unknown type", (long long)sequence);
+	if ((uint64_t)sequence <= c->at.sequence)
+		return AR_OK;
+	*line = (struct ar_page_line){ .type = desc->type, .sequence = (uint64_t)sequence, .json = json };
+	ar_time_parse(text_of(event, "timestamp"), &line->time);
+	if (is_step_end(line->type))
+		read_step_end(c, line, event);
+	c->line_count++;
+	return AR_OK;
+}
+
+static size_t count_lines(const struct ar_store_read *read)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < read->row_count; i++)
+		n += (size_t)(read->rows[i].last_seq - read->rows[i].first_seq + 1);
+	return n;
+}
+
+enum ar_status ar_page_read(struct ar_follow_cursor *c, struct ar_error *err)
+{
+	size_t most = count_lines(&c->read);
+
+	ar_arena_reset(&c->page);
+	c->line_count = c->hash_count = 0;
+	c->lines = ar_arena_alloc(&c->page, (most + 1) * sizeof(*c->lines));
+	c->hashes = ar_arena_alloc(&c->page, (most + 1) * STEP_CONTENTS_MAX * sizeof(*c->hashes));
+	for (size_t i = 0; i < c->read.row_count; i++) {
+		struct ar_str rest = c->read.rows[i].body, line;
+
+		while (!ar_str_empty(rest)) {
+			rest = ar_str_split(rest, '\n', &line);
+			if (!ar_str_empty(line) && read_line(c, line, err) != AR_OK)
+				return AR_E_CORRUPT;
+		}
+	}
+	return AR_OK;
+}
+
+/* ---- frames ---- */
+
+/* Fills the segments of a step from its contents, in the order read_step_end asked for them. */
+static void fill(const struct ar_follow_cursor *c, struct ar_page_line *line)
+{
+	for (size_t i = 0; i < line->output.count; i++) {
+		struct ar_output_segment *s = &line->output.segments[i];
+		size_t place = s->kind == AR_OUT_TEXT ? 0 : s->kind == AR_OUT_REASONING ? 1 : 2 + s->index;
+		struct ar_str content;
+
+		if (place >= STEP_CONTENTS_MAX || line->first_hash + place >= c->hash_count)
+			continue;
+		content = c->blobs.bytes[line->first_hash + place];
+		if (!ar_str_absent(content) && s->offset + s->len <= content.len)
+			s->bytes = ar_str_sub(content, s->offset, s->len);
+	}
+}
+
+static void push_output(struct ar_follow_cursor *c, struct ar_page_line *line)
+{
+	struct ar_str runtime_id = c->hub->follow->runtime_id;
+	uint64_t pos = ar_cursor_pos(&c->at, line->output.step);
+	struct ar_output_piece piece;
+
+	fill(c, line);
+	while (ar_output_piece_at(&line->output, pos, AR_DELTA_MAX, &piece)) {
+		pos = piece.pos + piece.len;
+		ar_cursor_set(&c->at, line->output.step, pos);
+		ar_reader_push(c, ar_frame_delta(&line->output, &piece, &c->at, runtime_id, line->time));
+	}
+}
+
+void ar_page_frames(struct ar_follow_cursor *c)
+{
+	for (size_t i = 0; i < c->line_count; i++) {
+		struct ar_page_line *line = &c->lines[i];
+
+		if (is_step_end(line->type)) {
+			push_output(c, line);
+			ar_cursor_drop(&c->at, line->output.step);
+		}
+		c->at.sequence = line->sequence;
+		ar_reader_push(c, ar_frame_fact(line->type, line->sequence, &c->at, line->json));
+		ar_output_fini(&line->output);
+	}
+	c->line_count = 0;
+	ar_arena_reset(&c->page);
+}

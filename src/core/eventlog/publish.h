@@ -1,0 +1,37 @@
+/* The writing side of follow: the engine tells what has become durable and what an open step has said. Loop thread. */
+#ifndef AR_EVENTLOG_PUBLISH_H
+#define AR_EVENTLOG_PUBLISH_H
+
+#include "clock.h"
+#include "follow.h"
+#include "output.h"
+
+struct ar_fact {
+	int type;
+	uint64_t sequence;
+	struct ar_str json;
+};
+
+struct ar_follow_options {
+	struct ar_store *store;
+	struct ar_clock *clock;
+	size_t ring_bytes; /* live frames kept per session */
+};
+
+struct ar_follow *ar_follow_new(const struct ar_follow_options *o);
+void ar_follow_free(struct ar_follow *f); /* no reader may be left */
+
+/* Ends every reader; what is queued in their sockets still goes out. */
+void ar_follow_end_all(struct ar_follow *f, const struct ar_error *err);
+size_t ar_follow_readers(const struct ar_follow *f);
+
+/* Facts of one commit, in order. Call only when they are durable. */
+void ar_follow_publish(struct ar_follow *f, struct ar_str core, const struct ar_fact *facts, size_t count);
+
+/* A step opened; its output grew (readers get the new bytes at once: frames need not be durable); its end is about to be
+ * published. The output stays the caller's. */
+void ar_follow_output_open(struct ar_follow *f, struct ar_output *o);
+void ar_follow_output_grew(struct ar_follow *f, struct ar_output *o, uint64_t from);
+void ar_follow_output_close(struct ar_follow *f, struct ar_output *o);
+
+#endif

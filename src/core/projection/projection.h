@@ -1,0 +1,26 @@
+/* The read models: session state as the JSON documents that consumers read. Pure renderers of the fold (core/session), so a
+ * replayed session and a live one give the same bytes. What is not known here is said (not_applicable, unavailable), never
+ * guessed. */
+#ifndef AR_PROJECTION_PROJECTION_H
+#define AR_PROJECTION_PROJECTION_H
+
+#include "session.h"
+
+/* session_snapshot: valid under the standard's snapshot schema and its profile. A thread id limits it to that thread
+ * (thread_read_model); absent = all. Writes the members of an object that the caller opened. */
+void ar_projection_session(const struct ar_session *s, struct ar_str runtime_id, struct ar_str thread, struct ar_jw *w);
+
+/* One line of list_sessions. */
+void ar_projection_shell(const struct ar_session *s, struct ar_jw *w);
+
+/* The coarse status of the session's threads together, for filters: running, blocked, stale or idle. */
+struct ar_str ar_projection_status(const struct ar_session *s);
+
+/* task_snapshot: the record of one task. */
+void ar_projection_task(const struct ar_session *s, const struct ar_turn *turn, struct ar_jw *w);
+void ar_projection_task_summary(const struct ar_session *s, struct ar_jw *w);
+
+/* queue_snapshot of one thread. */
+void ar_projection_queue(const struct ar_thread *t, struct ar_jw *w);
+
+#endif

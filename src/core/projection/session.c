@@ -1,0 +1,94 @@
+/* session_snapshot and the shell that lists show. Pure. */
+#include "describe.h"
+#include "thread.h"
+
+static bool is_wanted(const struct ar_thread *t, struct ar_str thread)
+{
+	return ar_str_absent(thread) || ar_str_eq(t->id, thread);
+}
+
+static void threads(const struct ar_session *s, struct ar_str thread, struct ar_jw *w)
+{
+	ar_jw_key(w, "threads");
+	ar_jw_open_array(w);
+	for (size_t i = 0; i < s->threads.count; i++) {
+		if (is_wanted(s->threads.at[i], thread))
+			ar_projection_thread(s->threads.at[i], w);
+	}
+	ar_jw_close_array(w);
+}
+
+static void tasks(const struct ar_session *s, struct ar_str thread, struct ar_jw *w)
+{
+	ar_jw_key(w, "tasks");
+	ar_jw_open_array(w);
+	for (size_t i = 0; i < s->threads.count; i++) {
+		const struct ar_thread *t = s->threads.at[i];
+
+		for (size_t k = 0; k < t->turns.count && is_wanted(t, thread); k++) {
+			const struct ar_turn *turn = t->turns.at[k];
+
+			if (turn->task)
+				ar_projection_task(s, turn, w);
+		}
+	}
+	ar_jw_close_array(w);
+	ar_jw_key(w, "taskSummary");
+	ar_projection_task_summary(s, w);
+}
+
+void ar_projection_session(const struct ar_session *s, struct ar_str runtime_id, struct ar_str thread, struct ar_jw *w)
+{
+	static const char *const unavailable[] = { "routingLimitSummary", "telemetrySummary", "channelSummary",
+						   "subagentJobSummary", "benchmarkSummary", "toolInventory",
+						   "contextBoundary", "artifactSummary", "executionEnvironment" };
+
+	ar_jw_mstr(w, "schemaVersion", AR_STR(AR_SCHEMA_VERSION));
+	ar_jw_mstr(w, "runtimeId", runtime_id);
+	ar_jw_mstr(w, "sessionId", s->id);
+	ar_jw_mstr(w, "title", s->title);
+	ar_jw_mstr(w, "workspaceId", s->workspace);
+	ar_jw_mstr(w, "accountRef", s->account);
+	ar_jw_mstr(w, "status", ar_projection_status(s));
+	ar_jw_mtime(w, "createdAt", s->created);
+	ar_jw_mtime(w, "updatedAt", s->updated);
+	threads(s, thread, w);
+	tasks(s, thread, w);
+	for (size_t i = 0; i < AR_ARRAY_LEN(unavailable); i++)
+		ar_jw_mraw(w, unavailable[i], AR_STR("{\"state\":\"unavailable\"}"));
+	ar_jw_mraw(w, "evidenceRefs", AR_STR("[]"));
+	ar_jw_mint(w, "asOfSequence", (int64_t)s->head);
+}
+
+struct ar_str ar_projection_status(const struct ar_session *s)
+{
+	static const int loudest[] = { AR_THREAD_STATUS_RUNNING, AR_THREAD_STATUS_BLOCKED, AR_THREAD_STATUS_STALE };
+
+	for (size_t k = 0; k < AR_ARRAY_LEN(loudest); k++) {
+		for (size_t i = 0; i < s->threads.count; i++) {
+			if (((const struct ar_thread *)s->threads.at[i])->status == loudest[k])
+				return ar_str_from(ar_enum_name(&ar_thread_status_desc, loudest[k]));
+		}
+	}
+	return AR_STR("idle");
+}
+
+void ar_projection_shell(const struct ar_session *s, struct ar_jw *w)
+{
+	size_t queued = 0;
+
+	for (size_t i = 0; i < s->threads.count; i++)
+		queued += ((const struct ar_thread *)s->threads.at[i])->queue.count;
+	ar_jw_open(w);
+	ar_jw_mstr(w, "sessionId", s->id);
+	ar_jw_mstr(w, "title", s->title);
+	ar_jw_mstr(w, "status", ar_projection_status(s));
+	ar_jw_mstr(w, "workspaceId", s->workspace);
+	ar_jw_mint(w, "threads", (int64_t)s->threads.count);
+	ar_jw_mint(w, "queuedTurns", (int64_t)queued);
+	ar_jw_mint(w, "turns", s->counters.task);
+	ar_jw_mtime(w, "createdAt", s->created);
+	ar_jw_mtime(w, "updatedAt", s->updated);
+	ar_jw_mint(w, "asOfSequence", (int64_t)s->head);
+	ar_jw_close(w);
+}

@@ -1,0 +1,173 @@
+/* thread_read_model: what is going on in one thread now. Pure. */
+#include "describe.h"
+#include "machine.h"
+#include "thread.h"
+
+static void step(const struct ar_step *s, struct ar_jw *w)
+{
+	ar_jw_open(w);
+	ar_jw_mstr(w, "stepId", s->id);
+	ar_jw_mstr(w, "kind", AR_STR("model"));
+	ar_jw_mstr(w, "status", s->status);
+	ar_jw_mstr(w, "modelRequestId", s->model_request);
+	ar_jw_mstr(w, "provider", s->provider);
+	ar_jw_mstr(w, "model", s->model);
+	ar_jw_mint(w, "attempt", s->attempt);
+	ar_jw_mstr(w, "outputRef", s->output_ref);
+	ar_jw_mstr(w, "preview", s->preview);
+	ar_jw_mstr(w, "errorCategory", s->category);
+	ar_jw_mtime(w, "startedAt", s->started);
+	ar_jw_mtime(w, "endedAt", s->ended);
+	ar_jw_close(w);
+}
+
+static void usage(const struct ar_turn *turn, struct ar_jw *w)
+{
+	ar_jw_key(w, "usage");
+	ar_jw_open(w);
+	ar_jw_mint(w, "inputTokens", turn->input_tokens);
+	ar_jw_mint(w, "outputTokens", turn->output_tokens);
+	ar_jw_mint(w, "cachedTokens", turn->cached_tokens);
+	ar_jw_close(w);
+}
+
+static struct ar_str turn_status(const struct ar_turn *turn)
+{
+	if (!ar_str_absent(turn->outcome))
+		return turn->outcome;
+	return ar_str_from(ar_machine_state_name(AR_MACHINE_TURN, (int)turn->status));
+}
+
+static void turn(const struct ar_turn *t, struct ar_jw *w)
+{
+	ar_jw_open(w);
+	ar_jw_mstr(w, "turnId", t->id);
+	ar_jw_mstr(w, "status", turn_status(t));
+	ar_jw_mstr(w, "source", t->source);
+	ar_jw_mstr(w, "inputRef", t->input_ref);
+	ar_jw_mstr(w, "inputPreview", t->input_preview);
+	ar_jw_mstr(w, "outputRef", t->output_ref);
+	ar_jw_mstr(w, "stopReason", t->stop_reason);
+	ar_jw_mstr(w, "taskId", t->task ? t->task->id : AR_STR_NONE);
+	ar_jw_mstr(w, "runId", t->run);
+	ar_jw_mbool(w, "interruptRequested", t->is_interrupted);
+	ar_jw_mint(w, "restarts", t->restarts);
+	usage(t, w);
+	ar_jw_mtime(w, "submittedAt", t->submitted);
+	ar_jw_mtime(w, "startedAt", t->started);
+	ar_jw_mtime(w, "completedAt", t->ended);
+	ar_jw_key(w, "steps");
+	ar_jw_open_array(w);
+	for (size_t i = 0; i < t->steps.count; i++)
+		step(t->steps.at[i], w);
+	ar_jw_close_array(w);
+	ar_jw_close(w);
+}
+
+static void last_outcome(const struct ar_thread *t, struct ar_jw *w)
+{
+	if (ar_str_absent(t->last_turn))
+		return;
+	ar_jw_key(w, "lastOutcome");
+	ar_jw_open(w);
+	ar_jw_mstr(w, "turnId", t->last_turn);
+	ar_jw_mstr(w, "status", t->last_outcome);
+	ar_jw_mstr(w, "category", t->last_category);
+	ar_jw_mstr(w, "message", t->last_message);
+	ar_jw_mtime(w, "endedAt", t->last_ended);
+	ar_jw_close(w);
+}
+
+static void incidents(const struct ar_thread *t, struct ar_jw *w)
+{
+	ar_jw_key(w, "incidents");
+	ar_jw_open_array(w);
+	for (size_t i = 0; i < t->incidents.count; i++) {
+		const struct ar_incident *incident = t->incidents.at[i];
+
+		ar_jw_open(w);
+		ar_jw_mstr(w, "code", incident->code);
+		ar_jw_mstr(w, "message", incident->message);
+		ar_jw_mstr(w, "turnId", incident->turn);
+		ar_jw_mtime(w, "at", incident->at);
+		ar_jw_close(w);
+	}
+	ar_jw_close_array(w);
+}
+
+static void queued_turn(const struct ar_turn *t, size_t place, struct ar_jw *w)
+{
+	ar_jw_open(w);
+	ar_jw_mstr(w, "queuedTurnId", t->id);
+	ar_jw_mstr(w, "turnId", t->id);
+	ar_jw_mint(w, "position", (int64_t)place + 1);
+	ar_jw_mstr(w, "source", t->source);
+	ar_jw_mstr(w, "policy", AR_STR("queue"));
+	ar_jw_mstr(w, "inputPreview", t->input_preview);
+	ar_jw_mtime(w, "submittedAt", t->submitted);
+	ar_jw_close(w);
+}
+
+static void queued_turns(const struct ar_thread *t, struct ar_jw *w)
+{
+	ar_jw_open_array(w);
+	for (size_t i = 0; i < t->queue.count; i++)
+		queued_turn(t->queue.at[i], i, w);
+	ar_jw_close_array(w);
+}
+
+void ar_projection_queue(const struct ar_thread *t, struct ar_jw *w)
+{
+	ar_jw_open(w);
+	ar_jw_mint(w, "length", (int64_t)t->queue.count);
+	ar_jw_mstr(w, "resumeState", AR_STR("automatic"));
+	ar_jw_key(w, "turns");
+	queued_turns(t, w);
+	ar_jw_close(w);
+}
+
+/* What this runtime cannot show yet is said, so that an empty list is not read as health. */
+static void not_built(struct ar_jw *w)
+{
+	static const char *const empty_lists[] = { "pendingRequests", "actions",  "toolCalls",
+						   "processes",       "subagents", "jobs", "channels" };
+	static const char *const unavailable[] = { "permissionState", "sandboxState", "modelRouting", "limitState",
+						   "costState", "telemetry" };
+
+	for (size_t i = 0; i < AR_ARRAY_LEN(empty_lists); i++)
+		ar_jw_mraw(w, empty_lists[i], AR_STR("[]"));
+	for (size_t i = 0; i < AR_ARRAY_LEN(unavailable); i++)
+		ar_jw_mraw(w, unavailable[i], AR_STR("{\"state\":\"unavailable\"}"));
+	ar_jw_mraw(w, "evidenceSummary", AR_STR("{\"evidenceRefs\":[],\"verificationOutcomes\":[]}"));
+}
+
+void ar_projection_thread(const struct ar_thread *t, struct ar_jw *w)
+{
+	ar_jw_open(w);
+	ar_jw_mstr(w, "threadId", t->id);
+	ar_jw_mstr(w, "status", ar_str_from(ar_enum_name(&ar_thread_status_desc, (int)t->status)));
+	ar_jw_mstr(w, "statusDetail", t->detail);
+	ar_jw_mstr(w, "statusReason", t->reason);
+	ar_jw_mstr(w, "activeTurnId", t->active_turn);
+	last_outcome(t, w);
+	ar_jw_key(w, "turns");
+	ar_jw_open_array(w);
+	for (size_t i = 0; i < t->turns.count; i++)
+		turn(t->turns.at[i], w);
+	ar_jw_close_array(w);
+	ar_jw_key(w, "queuedTurns");
+	queued_turns(t, w);
+	ar_jw_key(w, "queue");
+	ar_projection_queue(t, w);
+	incidents(t, w);
+	not_built(w);
+	ar_jw_key(w, "history");
+	ar_jw_open(w);
+	ar_jw_mint(w, "windowTurns", (int64_t)t->turns.count);
+	ar_jw_mint(w, "contextMessages", (int64_t)t->context.count);
+	ar_jw_mint(w, "omittedMessages", t->omitted);
+	ar_jw_close(w);
+	ar_jw_mtime(w, "createdAt", t->created);
+	ar_jw_mtime(w, "updatedAt", t->updated);
+	ar_jw_close(w);
+}

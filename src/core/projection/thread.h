@@ -1,0 +1,9 @@
+/* One thread inside a session document; private to projection/. */
+#ifndef AR_PROJECTION_THREAD_H
+#define AR_PROJECTION_THREAD_H
+
+#include "projection.h"
+
+void ar_projection_thread(const struct ar_thread *t, struct ar_jw *w);
+
+#endif

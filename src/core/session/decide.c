@@ -1,0 +1,153 @@
+/* The door of the pure core: finds the function that decides an input, and the pen it writes its decision with. */
+#include "decide.h"
+#include "describe.h"
+#include "identity.h"
+
+#include <string.h>
+
+static ar_decide_fn *const by_command[AR_CMD_COUNT] = {
+	[AR_CMD_CREATE_SESSION] = ar_decide_create_session,
+	[AR_CMD_SUBMIT_TURN] = ar_decide_submit_turn,
+	[AR_CMD_INTERRUPT_TURN] = ar_decide_interrupt_turn,
+	[AR_CMD_RESUME_THREAD] = ar_decide_resume_thread,
+	[AR_CMD_REMOVE_QUEUED_TURN] = ar_decide_remove_queued_turn,
+	[AR_CMD_PROMOTE_QUEUED_TURN] = ar_decide_promote_queued_turn,
+};
+
+static ar_decide_fn *const by_kind[] = {
+	[AR_IN_MODEL_DONE] = ar_decide_model_done,
+	[AR_IN_RETRY_DUE] = ar_decide_retry_due,
+	[AR_IN_RECOVER] = ar_decide_recover,
+};
+
+enum ar_status ar_session_decide(const struct ar_session *s, const struct ar_input *in, struct ar_arena *arena,
+				 struct ar_decision *ret, struct ar_error *err)
+{
+	ar_decide_fn *decide = in->kind == AR_IN_COMMAND ? by_command[in->command] : by_kind[in->kind];
+	enum ar_status rc;
+
+	*ret = (struct ar_decision){ .arena = arena, .session = s, .input = in, .counters = s->counters };
+	if (!decide)
+		return ar_refuse(err, AR_ERR_UNAVAILABLE, "%s is declared but not built yet",
+				 ar_command_describe(in->command)->name);
+	rc = decide(ret, err);
+	ar_buf_fini(&ret->scratch);
+	return rc;
+}
+
+/* Room for one more of `size` bytes in an arena array that doubles. */
+static void *one_more(struct ar_arena *a, void *array, size_t *count, size_t *room, size_t size)
+{
+	if (*count == *room) {
+		size_t larger = *room ? *room * 2 : 16;
+		void *grown = ar_arena_alloc(a, larger * size);
+
+		if (*count > 0)
+			memcpy(grown, array, *count * size);
+		array = grown;
+		*room = larger;
+	}
+	(*count)++;
+	return array;
+}
+
+void ar_decide_emit(struct ar_decision *d, enum ar_event_type type, const struct ar_ids *ids, const void *payload)
+{
+	const struct ar_event_desc *desc = ar_event_describe(type);
+	void *copy = ar_arena_alloc(d->arena, desc->payload.size);
+	struct ar_event *e;
+
+	memcpy(copy, payload, desc->payload.size);
+	d->events = one_more(d->arena, d->events, &d->event_count, &d->event_room, sizeof(*d->events));
+	e = &d->events[d->event_count - 1];
+	*e = (struct ar_event){
+		.type = type,
+		.sequence = d->session->head + d->event_count,
+		.time = d->input->now,
+		.session_id = d->session->id,
+		.runtime_id = d->input->policy->runtime_id,
+		.payload = copy,
+	};
+	e->event_id = ar_id_inner(d->arena, "evt", d->session->core, e->sequence);
+	memcpy(e->ids, ids->at, sizeof(e->ids));
+}
+
+struct ar_effect *ar_decide_effect(struct ar_decision *d, enum ar_effect_kind kind)
+{
+	d->effects = one_more(d->arena, d->effects, &d->effect_count, &d->effect_room, sizeof(*d->effects));
+	d->effects[d->effect_count - 1] = (struct ar_effect){ .kind = kind };
+	return &d->effects[d->effect_count - 1];
+}
+
+struct ar_str ar_decide_content(struct ar_decision *d, struct ar_str bytes)
+{
+	struct ar_content *c;
+
+	d->contents = one_more(d->arena, d->contents, &d->content_count, &d->content_room, sizeof(*d->contents));
+	c = &d->contents[d->content_count - 1];
+	*c = (struct ar_content){ ar_hash_of(bytes), bytes };
+	return ar_ref_make(d->arena, d->session->core, &c->hash);
+}
+
+struct ar_str ar_decide_mint(struct ar_decision *d, const char *prefix, int64_t *counter)
+{
+	return ar_id_inner(d->arena, prefix, d->session->core, (uint64_t)++*counter);
+}
+
+void ar_decide_reply(struct ar_decision *d, enum ar_command command, const void *out)
+{
+	struct ar_jw w = ar_decide_json(d);
+
+	ar_struct_encode(&ar_command_describe(command)->out, out, AR_STR_NONE, &w);
+	d->reply = ar_decide_json_end(d);
+}
+
+struct ar_jw ar_decide_json(struct ar_decision *d)
+{
+	ar_buf_clear(&d->scratch);
+	return ar_jw(&d->scratch);
+}
+
+struct ar_str ar_decide_json_end(struct ar_decision *d)
+{
+	return ar_arena_str(d->arena, ar_buf_str(&d->scratch));
+}
+
+struct ar_str ar_decide_error(struct ar_decision *d, struct ar_str category, struct ar_str message, bool retryable,
+			      struct ar_str advice)
+{
+	struct ar_jw w = ar_decide_json(d);
+
+	ar_jw_open(&w);
+	ar_jw_mstr(&w, "category", category);
+	ar_jw_mstr(&w, "message", message);
+	ar_jw_mbool(&w, "retryable", retryable);
+	ar_jw_mstr(&w, "recoveryAdvice", advice);
+	ar_jw_close(&w);
+	return ar_decide_json_end(d);
+}
+
+struct ar_ids ar_ids_thread(const struct ar_thread *t)
+{
+	struct ar_ids ids = { 0 };
+
+	ids.at[AR_SCOPE_THREAD] = t->id;
+	return ids;
+}
+
+struct ar_ids ar_ids_turn(struct ar_decision *d, const struct ar_turn *turn)
+{
+	struct ar_ids ids = { 0 };
+	uint64_t n;
+
+	ids.at[AR_SCOPE_THREAD] = turn->thread;
+	ids.at[AR_SCOPE_TURN] = turn->id;
+	if (turn->task)
+		ids.at[AR_SCOPE_TASK] = turn->task->id;
+	if (ar_str_absent(turn->run))
+		return ids;
+	ids.at[AR_SCOPE_RUN] = turn->run;
+	if (ar_id_counter(turn->run, &n))
+		ids.at[AR_SCOPE_ATTEMPT] = ar_id_inner(d->arena, "attempt", d->session->core, n);
+	return ids;
+}

@@ -1,0 +1,127 @@
+/* Every way a turn ends. Order of the end facts: attempt, task, turn, then the thread goes on. Pure. */
+#include "decide.h"
+
+static struct ar_str refs_of(struct ar_decision *d, struct ar_str ref)
+{
+	return ar_str_absent(ref) ? AR_STR("[]") : ar_arena_fmt(d->arena, "[\"%.*s\"]", AR_STR_ARG(ref));
+}
+
+static struct ar_str usage_of(struct ar_decision *d, const struct ar_turn *turn)
+{
+	struct ar_jw w = ar_decide_json(d);
+
+	ar_jw_open(&w);
+	ar_jw_mint(&w, "inputTokens", turn->input_tokens);
+	ar_jw_mint(&w, "outputTokens", turn->output_tokens);
+	ar_jw_mint(&w, "cachedTokens", turn->cached_tokens);
+	ar_jw_close(&w);
+	return ar_decide_json_end(d);
+}
+
+void ar_draft_complete(struct ar_draft *w, struct ar_turn *turn, struct ar_str output_ref, struct ar_str stop_reason)
+{
+	struct ar_decision *d = w->d;
+	struct ar_ids ids = ar_ids_turn(d, turn);
+
+	ar_decide_emit(d, AR_EV_TASK_ATTEMPT_COMPLETED, &ids,
+		       &(struct ar_ev_task_attempt_completed){ .status = AR_TASK_ATTEMPT_COMPLETED_STATUS_COMPLETED,
+							       .output_refs = refs_of(d, output_ref),
+							       .ended_at = d->input->now });
+	ar_decide_emit(d, AR_EV_TASK_COMPLETED, &ids,
+		       &(struct ar_ev_task_completed){ .acceptance = AR_STR("[]"),
+						       .artifacts = AR_STR("[]"),
+						       .evidence_refs = AR_STR("[]"),
+						       .delivery_state = AR_STR("{\"state\":\"not_applicable\"}"),
+						       .reconciled = true });
+	ar_decide_emit(d, AR_EV_TURN_COMPLETED, &ids,
+		       &(struct ar_ev_turn_completed){
+			       .status = AR_TURN_COMPLETED_STATUS_COMPLETED,
+			       .outcome = AR_STR("{\"status\":\"completed\"}"),
+			       .stop_reason = stop_reason,
+			       .output_refs = refs_of(d, output_ref),
+			       .usage = usage_of(d, turn),
+			       .duration_ms = AR_OPT_INT((d->input->now - turn->started) / 1000),
+			       .output_ref = output_ref,
+			       .attempts = AR_OPT_INT(turn->task->attempts),
+		       });
+	ar_draft_next(w);
+}
+
+static const int attempt_status[] = {
+	[AR_TURN_FAILED_STATUS_FAILED] = AR_TASK_ATTEMPT_FAILED_STATUS_FAILED,
+	[AR_TURN_FAILED_STATUS_CANCELLED] = AR_TASK_ATTEMPT_FAILED_STATUS_CANCELLED,
+	[AR_TURN_FAILED_STATUS_TIMED_OUT] = AR_TASK_ATTEMPT_FAILED_STATUS_TIMED_OUT,
+	[AR_TURN_FAILED_STATUS_LOST] = AR_TASK_ATTEMPT_FAILED_STATUS_LOST,
+};
+
+static void end_task(struct ar_draft *w, const struct ar_turn *turn, const struct ar_ending *end, struct ar_str error)
+{
+	struct ar_ids ids = ar_ids_turn(w->d, turn);
+
+	if (end->status == AR_TURN_FAILED_STATUS_CANCELLED) {
+		ar_decide_emit(w->d, AR_EV_TASK_CANCELLED, &ids,
+			       &(struct ar_ev_task_cancelled){ .cancelled_by = AR_TASK_CANCELLED_CANCELLED_BY_USER,
+							       .reason = end->message });
+		return;
+	}
+	ar_decide_emit(w->d, AR_EV_TASK_FAILED, &ids,
+		       &(struct ar_ev_task_failed){ .last_error = error, .failure_category = end->category });
+}
+
+static void end_facts(struct ar_draft *w, const struct ar_turn *turn, const struct ar_ending *end)
+{
+	struct ar_decision *d = w->d;
+	struct ar_ids ids = ar_ids_turn(d, turn);
+	struct ar_str error = ar_decide_error(d, end->category, end->message, end->retryable, end->advice);
+	bool is_cancelled = end->status == AR_TURN_FAILED_STATUS_CANCELLED;
+
+	if (!ar_str_absent(turn->run) && !turn->is_lost)
+		ar_decide_emit(d, AR_EV_TASK_ATTEMPT_FAILED, &ids,
+			       &(struct ar_ev_task_attempt_failed){ .status = attempt_status[end->status],
+								    .retryable = end->retryable,
+								    .failure_category = end->category,
+								    .last_error = error,
+								    .next_attempt_policy = AR_STR("manual"),
+								    .ended_at = d->input->now });
+	end_task(w, turn, end, error);
+	ar_decide_emit(d, AR_EV_TURN_FAILED, &ids,
+		       &(struct ar_ev_turn_failed){ .status = end->status,
+						    .error = error,
+						    .interrupted_by = is_cancelled ? end->message : AR_STR_NONE,
+						    .partial_output_refs = refs_of(d, end->output_ref),
+						    .output_ref = end->output_ref,
+						    .attempts = AR_OPT_INT(turn->task->attempts) });
+}
+
+void ar_draft_fail(struct ar_draft *w, struct ar_turn *turn, const struct ar_ending *end)
+{
+	end_facts(w, turn, end);
+	ar_draft_next(w);
+}
+
+static struct ar_ending cancellation(struct ar_str reason, struct ar_str output_ref)
+{
+	return (struct ar_ending){ .status = AR_TURN_FAILED_STATUS_CANCELLED,
+				   .category = AR_STR("cancelled"),
+				   .message = reason,
+				   .advice = AR_STR("submit the turn again if it is still wanted"),
+				   .output_ref = output_ref };
+}
+
+void ar_draft_cancel(struct ar_draft *w, struct ar_turn *turn, struct ar_str reason, struct ar_str output_ref)
+{
+	struct ar_ending end = cancellation(reason, output_ref);
+
+	ar_draft_fail(w, turn, &end);
+}
+
+void ar_draft_cancel_queued(struct ar_draft *w, struct ar_turn *turn, struct ar_str reason)
+{
+	struct ar_ending end = cancellation(reason, AR_STR_NONE);
+	size_t at;
+
+	if (ar_vec_find(&w->queue, turn, &at))
+		ar_vec_remove(&w->queue, at);
+	ar_draft_queue_changed(w, AR_QUEUE_CHANGED_CHANGE_REMOVED, turn);
+	end_facts(w, turn, &end);
+}

@@ -1,0 +1,148 @@
+/* Queued turns: promote, remove; and interrupting the one that runs. Pure. */
+#include "decide.h"
+
+/* The queued turn a command names; ALREADY_STARTED when it left the queue by running. */
+static enum ar_status find_queued(struct ar_decision *d, struct ar_str queued_turn_id, struct ar_str turn_id,
+				  struct ar_turn **ret, struct ar_thread **ret_thread, struct ar_error *err)
+{
+	struct ar_str id = ar_str_absent(queued_turn_id) ? turn_id : queued_turn_id;
+	size_t at;
+
+	*ret = ar_session_turn(d->session, id, ret_thread);
+	if (!*ret)
+		return ar_refuse(err, AR_ERR_QUEUED_TURN_NOT_FOUND, "session %.*s has no queued turn %.*s",
+				 AR_STR_ARG(d->session->id), AR_STR_ARG(id));
+	if (!ar_vec_find(&(*ret_thread)->queue, *ret, &at) && ar_str_absent((*ret)->outcome))
+		return ar_refuse(err, AR_ERR_ALREADY_STARTED, "turn %.*s runs already; use interrupt_turn to stop it",
+				 AR_STR_ARG(id));
+	return AR_OK;
+}
+
+enum ar_status ar_decide_promote_queued_turn(struct ar_decision *d, struct ar_error *err)
+{
+	const struct ar_cmd_promote_queued_turn_in *in = d->input->args;
+	size_t to = in->position.set && in->position.v > 0 ? (size_t)in->position.v - 1 : 0;
+	struct ar_thread *t;
+	struct ar_turn *turn;
+	struct ar_draft w;
+	size_t at;
+
+	if (find_queued(d, in->queued_turn_id, in->turn_id, &turn, &t, err) != AR_OK)
+		return AR_E_REFUSED;
+	w = ar_draft_of(d, t);
+	if (!ar_vec_find(&w.queue, turn, &at))
+		return ar_refuse(err, AR_ERR_QUEUED_TURN_NOT_FOUND, "turn %.*s has ended", AR_STR_ARG(turn->id));
+	if (to >= w.queue.count)
+		to = w.queue.count - 1;
+	if (at != to) {
+		ar_vec_remove(&w.queue, at);
+		ar_vec_insert(d->arena, &w.queue, to, turn);
+		ar_draft_queue_changed(&w, AR_QUEUE_CHANGED_CHANGE_PROMOTED, turn);
+	}
+	ar_decide_reply(d, AR_CMD_PROMOTE_QUEUED_TURN,
+			&(struct ar_cmd_promote_queued_turn_out){ .order = ar_draft_order(&w) });
+	return AR_OK;
+}
+
+enum ar_status ar_decide_remove_queued_turn(struct ar_decision *d, struct ar_error *err)
+{
+	const struct ar_cmd_remove_queued_turn_in *in = d->input->args;
+	struct ar_str reason = ar_str_absent(in->reason) ? AR_STR("removed from the queue") : in->reason;
+	struct ar_cmd_remove_queued_turn_out out = { 0 };
+	struct ar_thread *t;
+	struct ar_turn *turn;
+	struct ar_draft w;
+	size_t at;
+
+	if (find_queued(d, in->queued_turn_id, in->turn_id, &turn, &t, err) != AR_OK)
+		return AR_E_REFUSED;
+	w = ar_draft_of(d, t);
+	out.removed = ar_vec_find(&w.queue, turn, &at);
+	if (out.removed)
+		ar_draft_cancel_queued(&w, turn, reason);
+	out.order = ar_draft_order(&w);
+	ar_decide_reply(d, AR_CMD_REMOVE_QUEUED_TURN, &out);
+	return AR_OK;
+}
+
+/* ---- interrupt ---- */
+
+static void clear_queue(struct ar_draft *w, struct ar_str reason)
+{
+	while (w->queue.count > 0)
+		ar_draft_cancel_queued(w, w->queue.at[w->queue.count - 1], reason);
+}
+
+/* The intent is a fact before anything is stopped: a crash right after the reply still ends in cancelled. */
+static void interrupt(struct ar_decision *d, const struct ar_thread *t, struct ar_turn *turn)
+{
+	const struct ar_cmd_interrupt_turn_in *in = d->input->args;
+	struct ar_draft w = ar_draft_of(d, t);
+	struct ar_ids ids = ar_ids_turn(d, turn);
+	struct ar_effect *cancel;
+
+	ar_draft_status(&w, AR_THREAD_STATUS_RUNNING, AR_REASON_INTERRUPT, "interrupting", turn);
+	ar_decide_emit(d, AR_EV_RUN_STATUS, &ids,
+		       &(struct ar_ev_run_status){ .phase = AR_STR("interrupting"),
+						   .title = AR_STR("Interrupt requested"),
+						   .detail = in->reason,
+						   .checkpoints = AR_STR("[]"),
+						   .metadata = AR_STR("{}") });
+	if (in->queue_policy == AR_INTERRUPT_TURN_QUEUE_POLICY_CLEAR)
+		clear_queue(&w, in->reason);
+	if (ar_str_absent(turn->open_step)) {
+		ar_draft_cancel(&w, turn, in->reason, AR_STR_NONE);
+		return;
+	}
+	cancel = ar_decide_effect(d, AR_EFFECT_MODEL_CANCEL);
+	cancel->turn = turn->id;
+	cancel->step = turn->open_step;
+}
+
+static bool is_target(const struct ar_cmd_interrupt_turn_in *in, const struct ar_thread *t, const struct ar_turn *turn)
+{
+	return turn && !turn->is_interrupted && (ar_str_absent(in->thread_id) || ar_str_eq(in->thread_id, t->id)) &&
+	       (ar_str_absent(in->turn_id) || ar_str_eq(in->turn_id, turn->id));
+}
+
+static enum ar_status check_scope(const struct ar_decision *d, size_t targets, struct ar_error *err)
+{
+	const struct ar_cmd_interrupt_turn_in *in = d->input->args;
+
+	if (!ar_str_absent(in->thread_id) && !ar_session_thread(d->session, in->thread_id))
+		return ar_refuse(err, AR_ERR_THREAD_NOT_FOUND, "session %.*s has no thread %.*s",
+				 AR_STR_ARG(d->session->id), AR_STR_ARG(in->thread_id));
+	if (targets > 1 && !in->all.v)
+		return ar_refuse(err, AR_ERR_AMBIGUOUS_SCOPE, "%zu turns run; name a threadId or turnId, or send all=true",
+				 targets);
+	return AR_OK;
+}
+
+enum ar_status ar_decide_interrupt_turn(struct ar_decision *d, struct ar_error *err)
+{
+	const struct ar_cmd_interrupt_turn_in *in = d->input->args;
+	struct ar_cmd_interrupt_turn_out out = {
+		.result = AR_INTERRUPT_TURN_RESULT_NO_OP,
+		.affected = AR_STR("{\"tools\":[],\"processes\":[],\"subagents\":[],\"actions\":[]}"),
+	};
+	struct ar_vec targets = { 0 };
+
+	for (size_t i = 0; i < d->session->threads.count; i++) {
+		const struct ar_thread *t = d->session->threads.at[i];
+		struct ar_turn *turn = ar_thread_active(t);
+
+		if (is_target(in, t, turn))
+			ar_vec_push(d->arena, &targets, turn);
+	}
+	if (check_scope(d, targets.count, err) != AR_OK)
+		return AR_E_REFUSED;
+	for (size_t i = 0; i < targets.count; i++) {
+		struct ar_turn *turn = targets.at[i];
+
+		interrupt(d, ar_session_thread(d->session, turn->thread), turn);
+		out.result = AR_INTERRUPT_TURN_RESULT_ACCEPTED;
+		out.turn_id = turn->id;
+	}
+	ar_decide_reply(d, AR_CMD_INTERRUPT_TURN, &out);
+	return AR_OK;
+}

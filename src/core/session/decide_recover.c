@@ -1,0 +1,190 @@
+/* Coming back: what is said and done about open work that no process carries any more, and resume_thread. Every step of it is
+ * a fact. Pure. */
+#include "decide.h"
+
+/* What a reader gets back: the session is rebuilt from snapshot and log, nothing is missing. */
+static void reconstructed(struct ar_draft *w)
+{
+	struct ar_decision *d = w->d;
+	struct ar_ids ids = ar_ids_thread(w->thread);
+	struct ar_jw j = ar_decide_json(d);
+	static const char *const present[] = { "sessionShell",   "threadSummaries", "recentWindow",
+					       "activeThreadRead", "queuedTurns" };
+	static const char *const not_here[] = { "pendingActions", "subagents", "jobs" };
+	struct ar_str layers;
+
+	ar_jw_open(&j);
+	for (size_t i = 0; i < AR_ARRAY_LEN(present); i++)
+		ar_jw_mstr(&j, present[i], AR_STR("restored"));
+	for (size_t i = 0; i < AR_ARRAY_LEN(not_here); i++)
+		ar_jw_mstr(&j, not_here[i], AR_STR("not_applicable"));
+	ar_jw_close(&j);
+	layers = ar_decide_json_end(d);
+	ar_decide_emit(d, AR_EV_HISTORY_RECONSTRUCTED, &ids,
+		       &(struct ar_ev_history_reconstructed){ .layers = layers,
+							      .missing = AR_STR("[]"),
+							      .as_of_sequence = AR_OPT_INT((int64_t)d->session->head) });
+}
+
+static void window_loaded(struct ar_draft *w)
+{
+	struct ar_decision *d = w->d;
+	struct ar_ids ids = ar_ids_thread(w->thread);
+	const struct ar_turn *first = w->thread->turns.count ? w->thread->turns.at[0] : NULL;
+
+	ar_decide_emit(d, AR_EV_HISTORY_WINDOW_LOADED, &ids,
+		       &(struct ar_ev_history_window_loaded){
+			       .start_cursor = first ? first->id : AR_STR("0"),
+			       .end_cursor = ar_arena_fmt(d->arena, "%llu", (unsigned long long)d->session->head),
+			       .count = (int64_t)w->thread->turns.count,
+			       .truncated = w->thread->turns.count >= AR_WINDOW_TURNS });
+}
+
+static const struct ar_step_output *saved_output(const struct ar_input *in, struct ar_str step)
+{
+	static const struct ar_step_output nothing;
+
+	for (size_t i = 0; i < in->output_count; i++) {
+		if (ar_str_eq(in->outputs[i].step, step))
+			return &in->outputs[i];
+	}
+	return &nothing;
+}
+
+static void close_lost_step(struct ar_draft *w, const struct ar_turn *turn)
+{
+	static const struct ar_step_end lost = {
+		.category = { "interrupted", 11 },
+		.message = { "the runtime stopped while the model was answering", 49 },
+		.retryable = true,
+	};
+
+	if (!ar_str_absent(turn->open_step))
+		ar_draft_model_failed(w, turn, saved_output(w->d->input, turn->open_step), &lost);
+}
+
+static void attempt_lost(struct ar_draft *w, const struct ar_turn *turn, const char *next)
+{
+	struct ar_decision *d = w->d;
+	struct ar_ids ids = ar_ids_turn(d, turn);
+
+	ar_decide_emit(d, AR_EV_TASK_ATTEMPT_FAILED, &ids,
+		       &(struct ar_ev_task_attempt_failed){
+			       .status = AR_TASK_ATTEMPT_FAILED_STATUS_LOST,
+			       .retryable = true,
+			       .failure_category = AR_STR("worker_lost"),
+			       .last_error = ar_decide_error(d, AR_STR("worker_lost"),
+							     AR_STR("the process that ran this attempt is gone"), true,
+							     AR_STR_NONE),
+			       .next_attempt_policy = ar_str_from(next),
+			       .ended_at = d->input->now });
+}
+
+/* A new attempt of the same task; what the model had said before is kept with the step that was cut. */
+static void try_again(struct ar_draft *w, struct ar_turn *turn, const char *reason)
+{
+	struct ar_decision *d = w->d;
+	struct ar_str before = turn->run;
+	struct ar_ids ids = ar_ids_turn(d, turn);
+	struct ar_str next = ar_id_inner(d->arena, "run", d->session->core, (uint64_t)d->counters.run + 1);
+
+	ar_decide_emit(d, AR_EV_TASK_RETRYING, &ids,
+		       &(struct ar_ev_task_retrying){ .retry_reason = ar_str_from(reason),
+						      .previous_run_id = before,
+						      .new_run_id = next,
+						      .attempt_count = turn->task->attempts + 1 });
+	ar_draft_attempt(w, turn, AR_TASK_ATTEMPT_STARTED_TRIGGER_RESUME_AFTER_CRASH);
+	ar_draft_status(w, AR_THREAD_STATUS_RUNNING, reason, "retrying", turn);
+	ar_draft_ask_model(w, turn, 1);
+}
+
+static void give_up(struct ar_draft *w, const struct ar_turn *turn)
+{
+	struct ar_decision *d = w->d;
+	struct ar_ids ids = ar_ids_turn(d, turn);
+
+	ar_decide_emit(d, AR_EV_TASK_BLOCKED, &ids,
+		       &(struct ar_ev_task_blocked){
+			       .blockers = ar_arena_fmt(d->arena, "[{\"kind\":\"recovery\",\"id\":\"%.*s\"}]",
+							AR_STR_ARG(turn->id)),
+			       .status_reason = AR_STR("the runtime was lost too often during this turn; "
+						       "resume_thread tries again, interrupt_turn ends it") });
+	ar_draft_status(w, AR_THREAD_STATUS_BLOCKED, AR_REASON_CRASH_LOOP, "blocked", turn);
+}
+
+static void wait_for_resume(struct ar_draft *w, const struct ar_turn *turn)
+{
+	struct ar_decision *d = w->d;
+	struct ar_ids ids = ar_ids_turn(d, turn);
+
+	ar_decide_emit(d, AR_EV_TASK_LOST, &ids,
+		       &(struct ar_ev_task_lost){ .run_id = turn->run,
+						  .worker = AR_STR("{\"kind\":\"runtime\"}"),
+						  .last_seen_at = d->session->updated,
+						  .reason = AR_STR("the process that ran this attempt is gone") });
+	ar_draft_status(w, AR_THREAD_STATUS_STALE, AR_REASON_LOST, "lost", turn);
+}
+
+static void recover_turn(struct ar_draft *w, struct ar_turn *turn)
+{
+	const struct ar_policy *policy = w->d->input->policy;
+
+	reconstructed(w);
+	close_lost_step(w, turn);
+	if (turn->is_interrupted) {
+		ar_draft_cancel(w, turn, turn->interrupt_reason, AR_STR_NONE);
+		return;
+	}
+	if (turn->restarts >= policy->max_restarts) {
+		attempt_lost(w, turn, "resume_thread");
+		give_up(w, turn);
+		return;
+	}
+	attempt_lost(w, turn, policy->auto_resume ? "automatic" : "resume_thread");
+	if (policy->auto_resume)
+		try_again(w, turn, "resume_after_crash");
+	else
+		wait_for_resume(w, turn);
+}
+
+enum ar_status ar_decide_recover(struct ar_decision *d, struct ar_error *err)
+{
+	(void)err;
+	for (size_t i = 0; i < d->session->threads.count; i++) {
+		const struct ar_thread *t = d->session->threads.at[i];
+		const struct ar_turn *turn = ar_thread_active(t);
+		struct ar_draft w = ar_draft_of(d, t);
+
+		if (turn && !turn->is_lost)
+			recover_turn(&w, ar_draft_own(&w, turn));
+	}
+	return AR_OK;
+}
+
+enum ar_status ar_decide_resume_thread(struct ar_decision *d, struct ar_error *err)
+{
+	const struct ar_cmd_resume_thread_in *in = d->input->args;
+	struct ar_cmd_resume_thread_out out = { .result = AR_RESUME_THREAD_RESULT_NOTHING_TO_RESUME };
+	const struct ar_thread *t = ar_session_thread(d->session, in->thread_id);
+	const struct ar_turn *turn;
+	struct ar_draft w;
+
+	if (!t)
+		return ar_refuse(err, AR_ERR_THREAD_NOT_FOUND, "session %.*s has no thread %.*s",
+				 AR_STR_ARG(d->session->id), AR_STR_ARG(in->thread_id));
+	turn = ar_thread_active(t);
+	if (turn && !turn->is_lost) {
+		out.result = AR_RESUME_THREAD_RESULT_ALREADY_ACTIVE;
+		out.active_turn_id = turn->id;
+	} else if (turn) {
+		w = ar_draft_of(d, t);
+		window_loaded(&w);
+		reconstructed(&w);
+		try_again(&w, ar_draft_own(&w, turn), AR_REASON_RESUMED);
+		out.result = AR_RESUME_THREAD_RESULT_RESUMED;
+		out.active_turn_id = turn->id;
+		out.recovery_mode = AR_STR("replay");
+	}
+	ar_decide_reply(d, AR_CMD_RESUME_THREAD, &out);
+	return AR_OK;
+}

@@ -1,0 +1,468 @@
+/* A turn comes in, waits or starts. Also how a thread goes on to its next queued turn. Pure. */
+#include "decide.h"
+
+#define PREVIEW_MAX 120
+#define TITLE_MAX 60
+#define INPUT_PARTS_MAX 64
+
+/* ---- session and thread ---- */
+
+struct birth {
+	struct ar_str title, workspace, account, source, metadata;
+};
+
+static void create_session(struct ar_decision *d, const struct birth *b)
+{
+	const struct ar_ids none = { 0 };
+
+	ar_decide_emit(d, AR_EV_SESSION_CREATED, &none,
+		       &(struct ar_ev_session_created){
+			       .title = ar_str_empty(b->title) ? AR_STR("Untitled") : b->title,
+			       .workspace_id = ar_str_absent(b->workspace) ? AR_STR("default") : b->workspace,
+			       .account_ref = ar_str_absent(b->account) ? d->input->account : b->account,
+			       .created_at = d->input->now,
+			       .source = ar_str_absent(b->source) ? AR_STR("api") : b->source,
+			       .metadata = b->metadata,
+		       });
+}
+
+static struct ar_thread *start_thread(struct ar_decision *d)
+{
+	struct ar_thread *t = ar_arena_alloc(d->arena, sizeof(*t));
+	struct ar_ids ids;
+
+	t->id = ar_decide_mint(d, "thread", &d->counters.thread);
+	t->status = AR_THREAD_STATUS_IDLE;
+	ids = ar_ids_thread(t);
+	ar_decide_emit(d, AR_EV_THREAD_STARTED, &ids,
+		       &(struct ar_ev_thread_started){ .reason = AR_THREAD_STARTED_REASON_NEW,
+						       .status = AR_THREAD_STATUS_IDLE });
+	return t;
+}
+
+enum ar_status ar_decide_create_session(struct ar_decision *d, struct ar_error *err)
+{
+	const struct ar_cmd_create_session_in *in = d->input->args;
+	const struct ar_thread *t;
+
+	if (d->session->head > 0)
+		return ar_refuse(err, AR_ERR_ID_CONFLICT, "session %.*s exists already", AR_STR_ARG(d->session->id));
+	create_session(d, &(struct birth){ in->title, in->workspace_id, in->account_ref, in->source, in->metadata });
+	t = start_thread(d);
+	ar_decide_reply(d, AR_CMD_CREATE_SESSION,
+			&(struct ar_cmd_create_session_out){ .session_id = d->session->id,
+							     .thread_id = t->id,
+							     .sequence = AR_OPT_INT((int64_t)d->event_count) });
+	return AR_OK;
+}
+
+/* ---- the input of a turn ---- */
+
+/* The words of the input, for titles and lists: the text parts, up to a length. */
+static struct ar_str preview_of(struct ar_decision *d, struct ar_json parts)
+{
+	struct ar_buf words = { .cap = PREVIEW_MAX * 4 };
+	struct ar_str preview;
+
+	for (struct ar_json_iter it = ar_json_iter(parts); ar_json_next(&it) && words.len < PREVIEW_MAX;) {
+		struct ar_str text = AR_STR_NONE;
+
+		if (!ar_json_str(ar_json_get(it.value, "text"), &text))
+			continue;
+		if (words.len > 0)
+			ar_buf_addc(&words, ' ');
+		ar_buf_adds(&words, ar_str_utf8_prefix(text, PREVIEW_MAX));
+	}
+	preview = ar_arena_str(d->arena, ar_str_utf8_prefix(ar_buf_str(&words), PREVIEW_MAX));
+	ar_buf_fini(&words);
+	return preview;
+}
+
+static enum ar_status check_part(struct ar_json part, struct ar_error *err)
+{
+	struct ar_str type = AR_STR_NONE, text;
+
+	ar_json_str(ar_json_get(part, "type"), &type);
+	if (!ar_str_is(type, "text"))
+		return ar_refuse(err, AR_ERR_INVALID_INPUT, "input part of type '%.*s': only text is built yet",
+				 AR_STR_ARG(type));
+	if (!ar_json_str(ar_json_get(part, "text"), &text))
+		return ar_refuse(err, AR_ERR_INVALID_INPUT, "a text part needs a string member 'text'");
+	return AR_OK;
+}
+
+struct turn_input {
+	struct ar_str parts; /* JSON array */
+	struct ar_str preview;
+};
+
+/* `text` is shorthand for one text part. */
+static enum ar_status read_input(struct ar_decision *d, const struct ar_cmd_submit_turn_in *in, struct turn_input *ret,
+				 struct ar_error *err)
+{
+	struct ar_json parts;
+	struct ar_jw w;
+
+	ret->parts = in->input;
+	if (!ar_str_absent(in->text) && ar_str_absent(in->input)) {
+		w = ar_decide_json(d);
+		ar_jw_open_array(&w);
+		ar_jw_open(&w);
+		ar_jw_mstr(&w, "type", AR_STR("text"));
+		ar_jw_mstr(&w, "text", in->text);
+		ar_jw_close(&w);
+		ar_jw_close_array(&w);
+		ret->parts = ar_decide_json_end(d);
+	}
+	if (ar_str_absent(ret->parts) || ar_json_parse(d->session->json, ret->parts, &parts, err) != AR_OK ||
+	    ar_json_len(parts) == 0)
+		return ar_refuse(err, AR_ERR_INVALID_INPUT, "a turn needs 'input' (array of parts) or 'text'");
+	if (ar_json_len(parts) > INPUT_PARTS_MAX)
+		return ar_refuse(err, AR_ERR_INVALID_INPUT, "at most %d input parts", INPUT_PARTS_MAX);
+	for (struct ar_json_iter it = ar_json_iter(parts); ar_json_next(&it);) {
+		if (check_part(it.value, err) != AR_OK)
+			return AR_E_REFUSED;
+	}
+	ret->preview = preview_of(d, parts);
+	return AR_OK;
+}
+
+/* ---- drafts ---- */
+
+struct ar_draft ar_draft_of(struct ar_decision *d, const struct ar_thread *t)
+{
+	struct ar_draft w = { .d = d, .thread = t };
+
+	for (size_t i = 0; i < t->queue.count; i++)
+		ar_vec_push(d->arena, &w.queue, t->queue.at[i]);
+	return w;
+}
+
+void ar_draft_status(struct ar_draft *w, int status, const char *reason, const char *detail, const struct ar_turn *turn)
+{
+	struct ar_ids ids = turn ? ar_ids_turn(w->d, turn) : ar_ids_thread(w->thread);
+
+	ar_decide_emit(w->d, AR_EV_THREAD_UPDATED, &ids,
+		       &(struct ar_ev_thread_updated){ .status = status,
+						       .reason = ar_str_from(reason),
+						       .status_detail = ar_str_from(detail),
+						       .active_turn_id = turn ? turn->id : AR_STR_NONE });
+}
+
+struct ar_str ar_draft_order(struct ar_draft *w)
+{
+	struct ar_jw j = ar_decide_json(w->d);
+
+	ar_jw_open_array(&j);
+	for (size_t i = 0; i < w->queue.count; i++)
+		ar_jw_str(&j, ((const struct ar_turn *)w->queue.at[i])->id);
+	ar_jw_close_array(&j);
+	return ar_decide_json_end(w->d);
+}
+
+void ar_draft_queue_changed(struct ar_draft *w, int change, const struct ar_turn *turn)
+{
+	struct ar_ids ids = ar_ids_thread(w->thread);
+
+	if (turn)
+		ids.at[AR_SCOPE_TURN] = turn->id;
+	ids.at[AR_SCOPE_QUEUE] = ar_arena_fmt(w->d->arena, "queue_%.*s", AR_STR_ARG(w->thread->id));
+	ar_decide_emit(w->d, AR_EV_QUEUE_CHANGED, &ids,
+		       &(struct ar_ev_queue_changed){
+			       .change = change,
+			       .queued_turn_id = turn ? turn->id : AR_STR_NONE,
+			       .order = ar_draft_order(w),
+			       .source = turn && !ar_str_absent(turn->source) ? turn->source : AR_STR("runtime"),
+			       .policy = AR_STR("{\"busy\":\"queue\",\"order\":\"fifo\"}"),
+			       .resume_state = AR_STR("automatic"),
+		       });
+}
+
+void ar_draft_next(struct ar_draft *w)
+{
+	struct ar_turn *next;
+
+	if (w->queue.count == 0) {
+		ar_draft_status(w, AR_THREAD_STATUS_IDLE, "turn_ended", NULL, NULL);
+		return;
+	}
+	next = w->queue.at[0];
+	ar_vec_remove(&w->queue, 0);
+	ar_draft_queue_changed(w, AR_QUEUE_CHANGED_CHANGE_DEQUEUED, next);
+	ar_draft_start(w, next);
+}
+
+/* ---- starting ---- */
+
+/* What a turn runs with, so that it can be explained and repeated. */
+static struct ar_str input_snapshot(struct ar_decision *d, const struct ar_turn *turn)
+{
+	struct ar_jw w = ar_decide_json(d);
+
+	ar_jw_open(&w);
+	ar_jw_mstr(&w, "inputRef", turn->input_ref);
+	ar_jw_mstr(&w, "workspaceId", d->session->workspace);
+	ar_jw_mstr(&w, "provider", d->input->policy->provider);
+	ar_jw_mstr(&w, "model", d->input->policy->model);
+	ar_jw_mraw(&w, "options", turn->options);
+	ar_jw_close(&w);
+	return ar_decide_content(d, ar_decide_json_end(d));
+}
+
+static struct ar_str environment_of(struct ar_decision *d)
+{
+	return ar_decide_content(d, AR_STR("{\"kind\":\"in_process\",\"sandbox\":\"not_applicable\",\"tools\":[]}"));
+}
+
+static struct ar_str retry_policy(struct ar_decision *d)
+{
+	struct ar_jw w = ar_decide_json(d);
+
+	ar_jw_open(&w);
+	ar_jw_mint(&w, "maxAttempts", d->input->policy->max_attempts);
+	ar_jw_mint(&w, "backoffMs", d->input->policy->backoff_ms);
+	ar_jw_mint(&w, "maxRestarts", d->input->policy->max_restarts);
+	ar_jw_close(&w);
+	return ar_decide_json_end(d);
+}
+
+void ar_draft_attempt(struct ar_draft *w, struct ar_turn *turn, int trigger)
+{
+	struct ar_decision *d = w->d;
+	struct ar_ids ids;
+
+	turn->run = ar_decide_mint(d, "run", &d->counters.run);
+	ids = ar_ids_turn(d, turn);
+	ar_decide_emit(d, AR_EV_TASK_ATTEMPT_STARTED, &ids,
+		       &(struct ar_ev_task_attempt_started){
+			       .attempt_count = ++turn->task->attempts,
+			       .worker = AR_STR("{\"kind\":\"runtime\"}"),
+			       .input_refs = ar_arena_fmt(d->arena, "[\"%.*s\"]", AR_STR_ARG(turn->input_ref)),
+			       .trigger = trigger,
+			       .retry_policy = retry_policy(d),
+		       });
+}
+
+void ar_draft_start(struct ar_draft *w, struct ar_turn *turn)
+{
+	struct ar_decision *d = w->d;
+	struct ar_str environment = environment_of(d);
+	struct ar_context_entry *entry = ar_arena_alloc(d->arena, sizeof(*entry));
+	struct ar_ids ids = ar_ids_turn(d, turn);
+
+	ar_decide_emit(d, AR_EV_TURN_STARTED, &ids,
+		       &(struct ar_ev_turn_started){ .started_at = d->input->now,
+						     .input_snapshot_ref = input_snapshot(d, turn),
+						     .execution_environment_ref = environment,
+						     .task_id = turn->task->id });
+	turn = ar_draft_own(w, turn);
+	ar_draft_attempt(w, turn, AR_TASK_ATTEMPT_STARTED_TRIGGER_START);
+	ids = ar_ids_turn(d, turn);
+	ar_decide_emit(d, AR_EV_TASK_STARTED, &ids,
+		       &(struct ar_ev_task_started){ .run_id = turn->run,
+						     .worker = AR_STR("{\"kind\":\"runtime\"}"),
+						     .thread_id = turn->thread,
+						     .environment_ref = environment });
+	ar_draft_status(w, AR_THREAD_STATUS_RUNNING, "turn_started", "preparing", turn);
+	*entry = (struct ar_context_entry){ .role = AR_CONTEXT_USER, .ref = turn->input_ref,
+					      .bytes = turn->input_bytes };
+	ar_vec_push(d->arena, &w->context, entry);
+	ar_draft_ask_model(w, turn, 1);
+}
+
+/* ---- submitting ---- */
+
+struct ar_turn *ar_draft_own(struct ar_draft *w, const struct ar_turn *turn)
+{
+	struct ar_turn *copy = ar_arena_alloc(w->d->arena, sizeof(*copy));
+	struct ar_task *task = ar_arena_alloc(w->d->arena, sizeof(*task));
+
+	*copy = *turn;
+	*task = *turn->task;
+	copy->task = task;
+	return copy;
+}
+
+static struct ar_turn *draft_turn(struct ar_decision *d, const struct ar_thread *t, const struct turn_input *input)
+{
+	const struct ar_cmd_submit_turn_in *in = d->input->args;
+	struct ar_turn *turn = ar_arena_alloc(d->arena, sizeof(*turn));
+
+	turn->id = ar_str_absent(in->turn_id) ? ar_decide_mint(d, "turn", &d->counters.turn) : in->turn_id;
+	turn->thread = t->id;
+	turn->task = ar_arena_alloc(d->arena, sizeof(*turn->task));
+	turn->task->id = ar_decide_mint(d, "task", &d->counters.task);
+	turn->source = ar_str_absent(in->source) ? AR_STR("api") : in->source;
+	turn->input_ref = ar_decide_content(d, input->parts);
+	turn->input_bytes = (int64_t)input->parts.len;
+	turn->input_preview = input->preview;
+	turn->options = ar_str_absent(in->options) ? AR_STR("{}") : in->options;
+	return turn;
+}
+
+/* Each turn has a task; this one is the runtime's own and hidden from lists by default. */
+static void create_task(struct ar_decision *d, const struct ar_turn *turn)
+{
+	struct ar_ids ids = ar_ids_turn(d, turn);
+	struct ar_jw w = ar_decide_json(d);
+	struct ar_str scope;
+
+	ar_jw_open(&w);
+	ar_jw_mstr(&w, "sessionId", d->session->id);
+	ar_jw_mstr(&w, "threadId", turn->thread);
+	ar_jw_mstr(&w, "turnId", turn->id);
+	ar_jw_close(&w);
+	scope = ar_decide_json_end(d);
+	ar_decide_emit(d, AR_EV_TASK_CREATED, &ids,
+		       &(struct ar_ev_task_created){
+			       .objective = ar_str_empty(turn->input_preview) ? AR_STR("(no text)") : turn->input_preview,
+			       .task_kind = AR_STR("chat"),
+			       .visibility = AR_TASK_VISIBILITY_INTERNAL,
+			       .scope = scope,
+			       .constraints = AR_STR("{}"),
+			       .task_profile = AR_STR("{}"),
+		       });
+	ar_decide_emit(d, AR_EV_TASK_ACCEPTED, &ids,
+		       &(struct ar_ev_task_accepted){ .owner = AR_STR("{\"kind\":\"runtime\"}"),
+						      .accepted_at = d->input->now });
+}
+
+static void admit(struct ar_draft *w, const struct ar_turn *turn, bool is_queued)
+{
+	const struct ar_cmd_submit_turn_in *in = w->d->input->args;
+	struct ar_ids ids = ar_ids_turn(w->d, turn);
+
+	ar_decide_emit(w->d, AR_EV_TURN_SUBMITTED, &ids,
+		       &(struct ar_ev_turn_submitted){
+			       .input_ref = turn->input_ref,
+			       .source = turn->source,
+			       .status = is_queued ? AR_ADMISSION_QUEUED : AR_ADMISSION_ACCEPTED,
+			       .options = turn->options,
+			       .attachments = in->attachments,
+			       .queued_turn_id = is_queued ? turn->id : AR_STR_NONE,
+			       .position = { (int64_t)w->queue.count + 1, is_queued },
+			       .idempotency_key = in->idempotency_key,
+			       .input_preview = turn->input_preview,
+			       .input_bytes = AR_OPT_INT(turn->input_bytes),
+		       });
+	create_task(w->d, turn);
+}
+
+static void enqueue(struct ar_draft *w, struct ar_turn *turn)
+{
+	struct ar_ids ids = ar_ids_turn(w->d, turn);
+
+	ar_vec_push(w->d->arena, &w->queue, turn);
+	ar_decide_emit(w->d, AR_EV_TASK_QUEUED, &ids,
+		       &(struct ar_ev_task_queued){ .queue_reason = AR_TASK_QUEUED_QUEUE_REASON_QUEUE,
+						    .position = AR_OPT_INT((int64_t)w->queue.count) });
+	ar_draft_queue_changed(w, AR_QUEUE_CHANGED_CHANGE_ENQUEUED, turn);
+}
+
+static enum ar_status check_busy(const struct ar_decision *d, const struct ar_thread *t, struct ar_error *err)
+{
+	const struct ar_cmd_submit_turn_in *in = d->input->args;
+	const struct ar_policy *policy = d->input->policy;
+	bool queue = in->busy_policy ? in->busy_policy == AR_SUBMIT_TURN_BUSY_POLICY_QUEUE : policy->queue_by_default;
+
+	if (!queue)
+		return ar_refuse(err, AR_ERR_THREAD_BUSY_REJECTED,
+				 "thread %.*s runs turn %.*s and busyPolicy is reject; retry later or send busyPolicy queue",
+				 AR_STR_ARG(t->id), AR_STR_ARG(t->active_turn));
+	if ((int64_t)t->queue.count >= policy->queue_max)
+		return ar_refuse(err, AR_ERR_OVERLOADED, "%zu turns wait already; queue.max_turns allows no more",
+				 t->queue.count);
+	return AR_OK;
+}
+
+static bool wants_new_thread(const struct ar_decision *d, const struct ar_cmd_submit_turn_in *in)
+{
+	struct ar_str word = AR_STR_NONE;
+	struct ar_json policy;
+
+	if (ar_str_absent(in->create_policy) ||
+	    ar_json_parse(d->session->json, in->create_policy, &policy, NULL) != AR_OK)
+		return false;
+	return ar_json_str(ar_json_get(policy, "thread"), &word) && ar_str_is(word, "new");
+}
+
+static enum ar_status choose_thread(struct ar_decision *d, const struct ar_thread **ret, struct ar_error *err)
+{
+	const struct ar_cmd_submit_turn_in *in = d->input->args;
+	const struct ar_session *s = d->session;
+
+	if (s->head == 0 || wants_new_thread(d, in)) {
+		if (!ar_str_absent(in->thread_id))
+			return ar_refuse(err, AR_ERR_THREAD_NOT_FOUND, "a new thread gets its id from the runtime");
+		*ret = start_thread(d);
+		return AR_OK;
+	}
+	*ret = ar_str_absent(in->thread_id) ? s->threads.at[0] : ar_session_thread(s, in->thread_id);
+	if (!*ret)
+		return ar_refuse(err, AR_ERR_THREAD_NOT_FOUND, "session %.*s has no thread %.*s", AR_STR_ARG(s->id),
+				 AR_STR_ARG(in->thread_id));
+	return AR_OK;
+}
+
+static struct ar_str member(struct ar_decision *d, struct ar_json object, const char *name)
+{
+	struct ar_str text = AR_STR_NONE;
+
+	ar_json_str(ar_json_get(object, name), &text);
+	return ar_arena_str(d->arena, text);
+}
+
+static void create_from_policy(struct ar_decision *d, const struct ar_cmd_submit_turn_in *in, struct ar_str preview)
+{
+	struct ar_json policy = { 0 };
+	struct birth b = { .source = in->source };
+
+	if (!ar_str_absent(in->create_policy) &&
+	    ar_json_parse(d->session->json, in->create_policy, &policy, NULL) == AR_OK) {
+		b.title = member(d, policy, "title");
+		b.workspace = member(d, policy, "workspaceId");
+		b.account = member(d, policy, "accountRef");
+	}
+	if (ar_str_absent(b.title))
+		b.title = ar_str_utf8_prefix(preview, TITLE_MAX);
+	create_session(d, &b);
+}
+
+enum ar_status ar_decide_submit_turn(struct ar_decision *d, struct ar_error *err)
+{
+	const struct ar_cmd_submit_turn_in *in = d->input->args;
+	struct ar_cmd_submit_turn_out out = { .session_id = d->session->id, .status = AR_ADMISSION_ACCEPTED };
+	const struct ar_thread *t;
+	struct turn_input input;
+	struct ar_draft w;
+	struct ar_turn *turn;
+	bool is_busy;
+
+	if (read_input(d, in, &input, err) != AR_OK)
+		return AR_E_REFUSED;
+	if (d->session->head == 0)
+		create_from_policy(d, in, input.preview);
+	if (choose_thread(d, &t, err) != AR_OK)
+		return AR_E_REFUSED;
+	is_busy = !ar_str_absent(t->active_turn) || t->queue.count > 0;
+	if (is_busy && check_busy(d, t, err) != AR_OK)
+		return AR_E_REFUSED;
+
+	w = ar_draft_of(d, t);
+	turn = draft_turn(d, t, &input);
+	admit(&w, turn, is_busy);
+	if (is_busy) {
+		enqueue(&w, turn);
+		out.status = AR_ADMISSION_QUEUED;
+		out.queued_turn_id = turn->id;
+		out.position = AR_OPT_INT((int64_t)w.queue.count);
+	} else {
+		ar_draft_start(&w, turn);
+	}
+	out.thread_id = t->id;
+	out.turn_id = turn->id;
+	out.task_id = turn->task->id;
+	out.sequence = (int64_t)(d->session->head + d->event_count);
+	ar_decide_reply(d, AR_CMD_SUBMIT_TURN, &out);
+	return AR_OK;
+}

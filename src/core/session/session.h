@@ -1,0 +1,130 @@
+/* The pure core: decide() says what would become true and what should then be done, apply() makes facts true. No I/O, no
+ * clock, no randomness, no threads: time, ids and policy come in with the input. apply() is the only mutator, live and on
+ * replay. */
+#ifndef AR_SESSION_SESSION_H
+#define AR_SESSION_SESSION_H
+
+#include "buf.h"
+#include "codec.h"
+#include "hash.h"
+#include "json.h"
+#include "state.h"
+
+/* What the operator decided; constant while a decision is made. */
+struct ar_policy {
+	struct ar_str runtime_id;
+	struct ar_str provider; /* absent: no model is configured, turns fail with advice */
+	struct ar_str model;
+	int64_t max_attempts;  /* model calls per step */
+	int64_t backoff_ms;    /* doubled per attempt, capped at a minute */
+	int64_t max_rounds;    /* model answers per turn */
+	int64_t max_restarts;  /* crash recoveries per turn */
+	int64_t queue_max;     /* queued turns per thread */
+	int64_t context_max;   /* messages that a request carries */
+	int64_t context_bytes; /* and their bytes */
+	struct ar_str system_prompt;
+	bool queue_by_default; /* busyPolicy when the caller names none */
+	bool auto_resume;      /* start again by ourselves after a crash */
+};
+
+enum ar_input_kind {
+	AR_IN_COMMAND = 1,
+	AR_IN_MODEL_DONE, /* a model call ended, one way or another */
+	AR_IN_RETRY_DUE,  /* the wait before the next attempt is over */
+	AR_IN_RECOVER,    /* this session was loaded with open work that no process carries */
+};
+
+/* Output bytes of a step, in order: which kind, which of several, how many. */
+struct ar_segment {
+	uint8_t kind; /* enum ar_output_kind */
+	uint32_t index;
+	uint64_t len;
+};
+
+struct ar_tool_request {
+	struct ar_str id, name, args;
+};
+
+/* What a step produced, whether it ended well or not. */
+struct ar_step_output {
+	struct ar_str step;
+	struct ar_str text, reasoning;
+	const struct ar_segment *segments;
+	size_t segment_count;
+	const struct ar_tool_request *tools;
+	size_t tool_count;
+};
+
+/* How the call ended; the same words as port/provider.h, by value. */
+struct ar_step_end {
+	int outcome; /* enum ar_model_outcome; 0 for a call lost with its process */
+	struct ar_str category, message, stop_reason, model, request_id;
+	bool retryable, has_usage;
+	int http;
+	int64_t retry_after_ms, input_tokens, output_tokens, cached_tokens, ttft_ms, latency_ms;
+};
+
+struct ar_input {
+	enum ar_input_kind kind;
+	ar_usec now;
+	const struct ar_policy *policy;
+	enum ar_command command;
+	const void *args; /* struct ar_cmd_<name>_in */
+	struct ar_str account;
+	struct ar_str turn; /* RETRY_DUE */
+	const struct ar_step_output *outputs; /* MODEL_DONE: one; RECOVER: what was saved of each open step */
+	size_t output_count;
+	struct ar_step_end end; /* MODEL_DONE */
+};
+
+enum ar_effect_kind {
+	AR_EFFECT_MODEL_CALL = 1,
+	AR_EFFECT_MODEL_CANCEL,
+	AR_EFFECT_WAKE, /* come back with AR_IN_RETRY_DUE at `at` */
+};
+
+struct ar_effect {
+	enum ar_effect_kind kind;
+	struct ar_str thread, turn, step, model_request, model, options;
+	ar_usec at;
+	const struct ar_context_entry *messages; /* MODEL_CALL: the request, oldest first */
+	size_t message_count;
+};
+
+struct ar_content {
+	struct ar_hash hash;
+	struct ar_str bytes;
+};
+
+/* What a decision says. Everything lives in the arena that decide() was given. */
+struct ar_decision {
+	struct ar_arena *arena;
+	const struct ar_session *session;
+	const struct ar_input *input;
+	struct ar_event *events;
+	size_t event_count, event_room;
+	struct ar_effect *effects;
+	size_t effect_count, effect_room;
+	struct ar_content *contents;
+	size_t content_count, content_room;
+	struct ar_str reply; /* JSON result of a command */
+	struct ar_counters counters;
+	struct ar_buf scratch; /* for JSON texts while deciding */
+};
+
+/* A session that does not exist yet: core set, head 0. */
+void ar_session_init(struct ar_session *s, struct ar_str core, struct ar_json_parser *json);
+void ar_session_fini(struct ar_session *s);
+
+/* Zero events and AR_OK is a legal answer (nothing to do). AR_E_REFUSED carries a catalogue code. */
+AR_MUST_USE enum ar_status ar_session_decide(const struct ar_session *s, const struct ar_input *in, struct ar_arena *arena,
+					     struct ar_decision *ret, struct ar_error *err);
+
+/* The next fact becomes true. AR_E_CORRUPT: it cannot follow what is known (sequence gap, unknown id, illegal move). */
+AR_MUST_USE enum ar_status ar_session_apply(struct ar_session *s, const struct ar_event *e, struct ar_error *err);
+
+/* The whole state as JSON, and back. Decoding gives a state that behaves and prints the same. */
+void ar_session_snapshot(const struct ar_session *s, struct ar_buf *out);
+AR_MUST_USE enum ar_status ar_session_restore(struct ar_session *s, struct ar_json snapshot, struct ar_error *err);
+
+#endif

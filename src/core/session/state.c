@@ -1,0 +1,109 @@
+/* Lookups in session state and the small vectors it is made of. Pure; owner: whoever owns the session. */
+#include "state.h"
+
+#include <string.h>
+
+struct ar_thread *ar_session_thread(const struct ar_session *s, struct ar_str id)
+{
+	for (size_t i = 0; i < s->threads.count; i++) {
+		struct ar_thread *t = s->threads.at[i];
+
+		if (ar_str_eq(t->id, id))
+			return t;
+	}
+	return NULL;
+}
+
+struct ar_turn *ar_thread_turn(const struct ar_thread *t, struct ar_str id)
+{
+	for (size_t i = t->turns.count; i > 0; i--) {
+		struct ar_turn *turn = t->turns.at[i - 1];
+
+		if (ar_str_eq(turn->id, id))
+			return turn;
+	}
+	return NULL;
+}
+
+struct ar_turn *ar_session_turn(const struct ar_session *s, struct ar_str id, struct ar_thread **ret_thread)
+{
+	for (size_t i = 0; i < s->threads.count; i++) {
+		struct ar_thread *t = s->threads.at[i];
+		struct ar_turn *turn = ar_thread_turn(t, id);
+
+		if (!turn)
+			continue;
+		*ret_thread = t;
+		return turn;
+	}
+	return NULL;
+}
+
+struct ar_turn *ar_thread_active(const struct ar_thread *t)
+{
+	return ar_str_absent(t->active_turn) ? NULL : ar_thread_turn(t, t->active_turn);
+}
+
+struct ar_step *ar_turn_step(const struct ar_turn *t, struct ar_str id)
+{
+	for (size_t i = t->steps.count; i > 0; i--) {
+		struct ar_step *step = t->steps.at[i - 1];
+
+		if (ar_str_eq(step->id, id))
+			return step;
+	}
+	return NULL;
+}
+
+bool ar_session_is_active(const struct ar_session *s)
+{
+	for (size_t i = 0; i < s->threads.count; i++) {
+		const struct ar_thread *t = s->threads.at[i];
+
+		if (!ar_str_absent(t->active_turn) || t->queue.count > 0)
+			return true;
+	}
+	return false;
+}
+
+static void vec_grow(struct ar_arena *a, struct ar_vec *v)
+{
+	size_t room = v->room ? v->room * 2 : 4;
+	void **at = ar_arena_alloc(a, room * sizeof(*at));
+
+	if (v->count > 0)
+		memcpy(at, v->at, v->count * sizeof(*at));
+	v->at = at;
+	v->room = room;
+}
+
+void ar_vec_insert(struct ar_arena *a, struct ar_vec *v, size_t index, void *item)
+{
+	if (v->count == v->room)
+		vec_grow(a, v);
+	memmove(v->at + index + 1, v->at + index, (v->count - index) * sizeof(*v->at));
+	v->at[index] = item;
+	v->count++;
+}
+
+void ar_vec_push(struct ar_arena *a, struct ar_vec *v, void *item)
+{
+	ar_vec_insert(a, v, v->count, item);
+}
+
+void ar_vec_remove(struct ar_vec *v, size_t index)
+{
+	memmove(v->at + index, v->at + index + 1, (v->count - index - 1) * sizeof(*v->at));
+	v->count--;
+}
+
+bool ar_vec_find(const struct ar_vec *v, const void *item, size_t *ret_index)
+{
+	for (size_t i = 0; i < v->count; i++) {
+		if (v->at[i] != item)
+			continue;
+		*ret_index = i;
+		return true;
+	}
+	return false;
+}

@@ -1,0 +1,146 @@
+/* What a session is between two facts: the fold of its log, bounded. Ended turns leave after a window, so the size depends on
+ * what is open and recent, never on history. Only apply.c and snapshot.c write here; everyone else reads.
+ * All memory is the session's arena; it is renewed when a snapshot is taken (see snapshot.c). */
+#ifndef AR_SESSION_STATE_H
+#define AR_SESSION_STATE_H
+
+#include "arena.h"
+#include "catalog.h"
+#include "id.h"
+#include "json.h"
+
+#define AR_WINDOW_TURNS 20     /* ended turns kept per thread */
+#define AR_WINDOW_STEPS 50     /* newest steps kept per turn */
+#define AR_WINDOW_RUNS 10      /* newest attempts kept per task */
+#define AR_WINDOW_INCIDENTS 10 /* newest incidents kept per thread */
+#define AR_WINDOW_CONTEXT 400  /* newest messages kept per thread for the next request */
+
+/* Reasons of thread.updated that mean something to the fold. */
+#define AR_REASON_INTERRUPT "interrupt_requested"
+#define AR_REASON_LOST "worker_lost"
+#define AR_REASON_CRASH_LOOP "crash_loop"
+#define AR_REASON_RESUMED "resumed"
+
+/* Roles of context entries; the values of enum ar_role in port/provider.h. */
+enum ar_context_role {
+	AR_CONTEXT_SYSTEM = 1,
+	AR_CONTEXT_USER,
+	AR_CONTEXT_ASSISTANT,
+	AR_CONTEXT_TOOL,
+};
+
+struct ar_vec {
+	void **at;
+	size_t count, room;
+};
+
+/* One message of the conversation as the model will see it again; the text is content by ref. */
+struct ar_context_entry {
+	int64_t role; /* enum ar_context_role */
+	struct ar_str ref;
+	int64_t bytes;
+	struct ar_str tool_call_id; /* role tool: the provider's id of the call it answers */
+	struct ar_str uses;         /* role assistant: JSON [{"id","name","ref"}] of the calls it made */
+};
+
+struct ar_step {
+	struct ar_str id, model_request;
+	struct ar_str status; /* open, completed, failed */
+	struct ar_str provider, model, output_ref, preview, category;
+	int64_t attempt;
+	ar_usec started, ended;
+};
+
+struct ar_run {
+	struct ar_str id, attempt_id, status, trigger, category;
+	int64_t count;
+	ar_usec started, ended;
+};
+
+struct ar_task {
+	struct ar_str id, objective, title, error_category, error_message;
+	int64_t status; /* enum task_status */
+	int64_t visibility;
+	int64_t attempts; /* over the task's whole life */
+	ar_usec created, updated, started, ended;
+	struct ar_vec runs; /* struct ar_run */
+};
+
+struct ar_turn {
+	struct ar_str id, thread, run, open_step;
+	struct ar_str source, input_ref, input_preview, options;
+	struct ar_str outcome; /* completed, failed, cancelled, timed_out, lost; absent while open */
+	struct ar_str interrupt_reason, stop_reason, output_ref, error_category, error_message;
+	int64_t status;   /* of the turn machine */
+	int64_t restarts; /* attempts begun because the one before was lost with its process */
+	int64_t attempt;  /* model calls of the step now tried */
+	int64_t rounds;   /* model answers so far */
+	int64_t input_bytes;
+	int64_t input_tokens, output_tokens, cached_tokens;
+	bool is_interrupted; /* asked for; settles as cancelled */
+	bool is_lost;        /* its process is gone and nothing was decided yet */
+	ar_usec submitted, started, ended;
+	struct ar_task *task;
+	struct ar_vec steps; /* struct ar_step */
+};
+
+struct ar_incident {
+	struct ar_str code, message, turn;
+	ar_usec at;
+};
+
+struct ar_thread {
+	struct ar_str id, detail, reason, active_turn, parent_thread;
+	struct ar_str request_ref;  /* manifest of the newest model request */
+	struct ar_str last_turn, last_outcome, last_category, last_message;
+	int64_t status;             /* enum thread_status */
+	int64_t sent;               /* context entries that request_ref already covers */
+	int64_t omitted;            /* older entries that no request carries any more */
+	ar_usec created, updated, last_ended;
+	struct ar_vec turns;     /* struct ar_turn: open ones and the newest ended, in order of submission */
+	struct ar_vec queue;     /* struct ar_turn, next first; all are in turns too */
+	struct ar_vec context;   /* struct ar_context_entry */
+	struct ar_vec incidents; /* struct ar_incident */
+};
+
+/* Last number handed out per kind of id. */
+struct ar_counters {
+	int64_t thread, turn, task, run, step, request;
+};
+
+struct ar_totals {
+	int64_t completed, failed, cancelled, lost;
+};
+
+struct ar_session {
+	struct ar_arena arena;
+	struct ar_json_parser *json; /* borrowed, for member objects of payloads */
+	struct ar_str core; /* the 26 characters */
+	struct ar_str id, title, workspace, account, source;
+	ar_usec created, updated;
+	uint64_t head; /* sequence of the newest fact; 0 = does not exist yet */
+	uint64_t snapshot_head; /* sequence that the stored snapshot covers */
+	struct ar_counters counters;
+	struct ar_totals tasks;
+	struct ar_vec threads; /* struct ar_thread */
+};
+
+/* ---- reading ---- */
+
+struct ar_thread *ar_session_thread(const struct ar_session *s, struct ar_str id);
+struct ar_turn *ar_thread_turn(const struct ar_thread *t, struct ar_str id);
+struct ar_turn *ar_session_turn(const struct ar_session *s, struct ar_str id, struct ar_thread **ret_thread);
+struct ar_turn *ar_thread_active(const struct ar_thread *t); /* NULL when none runs */
+struct ar_step *ar_turn_step(const struct ar_turn *t, struct ar_str id);
+
+/* Whether anything here runs or waits: such a session is looked at after a crash. */
+bool ar_session_is_active(const struct ar_session *s);
+
+/* ---- writing: apply.c and snapshot.c only ---- */
+
+void ar_vec_push(struct ar_arena *a, struct ar_vec *v, void *item);
+void ar_vec_insert(struct ar_arena *a, struct ar_vec *v, size_t index, void *item);
+void ar_vec_remove(struct ar_vec *v, size_t index);
+bool ar_vec_find(const struct ar_vec *v, const void *item, size_t *ret_index);
+
+#endif

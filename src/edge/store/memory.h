@@ -1,0 +1,55 @@
+/* Inside of the memory store: one struct per session with everything about it, and two maps over all
+ * sessions. Single-threaded. memory.c writes, memory_read.c reads. */
+#ifndef AR_EDGE_STORE_MEMORY_H
+#define AR_EDGE_STORE_MEMORY_H
+
+#include "map.h"
+#include "store_open.h"
+#include "store_op.h"
+
+/* All text in here is owned, one heap block each. */
+struct ar_memory_session {
+	struct ar_store_key key;
+	struct ar_store_row *rows;
+	size_t row_count;
+	struct ar_str snapshot;
+	uint64_t snapshot_seq;
+	bool has_row;
+	struct ar_store_session_row row;
+	struct ar_store_task_row *tasks; /* in the order of creation: position + 1 is the task's number */
+	size_t task_count;
+	struct ar_store_chunk_row *chunks; /* sorted by step and position */
+	size_t chunk_count;
+};
+
+struct ar_memory_receipt {
+	struct ar_str name; /* scope, NUL, key: what the map finds it by */
+	struct ar_store_receipt r;
+};
+
+struct ar_memory {
+	struct ar_store store;
+	uint64_t stored_epoch; /* the store's; above store.epoch = fenced */
+	ar_store_wake_fn *wake;
+	void *wake_arg;
+	struct ar_list pending;
+	struct ar_map sessions; /* ar_memory_session */
+	struct ar_map receipts; /* ar_memory_receipt */
+	struct ar_map blobs; /* ar_store_blob */
+};
+
+AR_BEGIN_DECLS
+
+struct ar_memory_session *ar_memory_session(const struct ar_memory *m, const struct ar_store_key *key);
+uint64_t ar_memory_head(const struct ar_memory_session *ms); /* NULL: 0 */
+
+/* Copies the receipt of (scope, key) into the arena; AR_E_NOT_FOUND without a sentence. */
+enum ar_status ar_memory_receipt_find(const struct ar_memory *m, struct ar_str scope, struct ar_str key,
+				      struct ar_arena *a, struct ar_store_receipt *ret);
+
+/* memory_read.c: serves one operation that is not a write. */
+enum ar_status ar_memory_read(struct ar_memory *m, struct ar_store_op *op);
+
+AR_END_DECLS
+
+#endif

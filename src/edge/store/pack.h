@@ -1,0 +1,45 @@
+/* Stored values: one byte that says how, then the bytes: raw (0), zstd (1), or zstd with dictionary n (1 +
+ * n). Any dictionary that ever packed a value must be given again to unpack it, under the same number. */
+#ifndef AR_EDGE_STORE_PACK_H
+#define AR_EDGE_STORE_PACK_H
+
+#include "arena.h"
+#include "buf.h"
+#include "status.h"
+
+#define AR_PACK_DICTIONARIES 64
+
+/* Dictionaries, made at open and only read afterwards: shared by all threads. */
+struct ar_pack_dictionaries;
+
+/* The working memory of one thread. */
+struct ar_packer;
+
+AR_BEGIN_DECLS
+
+struct ar_pack_dictionaries *ar_pack_dictionaries_new(void);
+void ar_pack_dictionaries_free(struct ar_pack_dictionaries *d);
+
+/* Knows dictionary `number` (1..AR_PACK_DICTIONARIES) for unpacking. */
+AR_MUST_USE enum ar_status ar_pack_dictionaries_add(struct ar_pack_dictionaries *d, uint64_t number,
+						    struct ar_str content, struct ar_error *err);
+
+/* What is packed from now on uses dictionary `number`, which was added with the same content. */
+AR_MUST_USE enum ar_status ar_pack_dictionaries_use(struct ar_pack_dictionaries *d, uint64_t number,
+						    struct ar_str content, struct ar_error *err);
+
+struct ar_packer *ar_packer_new(const struct ar_pack_dictionaries *d);
+void ar_packer_free(struct ar_packer *p);
+
+/* Packs `value`; the result is the packer's until the next call. */
+struct ar_str ar_pack(struct ar_packer *p, struct ar_str value);
+
+/* How long the value is, without unpacking it; AR_E_CORRUPT when that cannot be. */
+AR_MUST_USE enum ar_status ar_pack_length(struct ar_str packed, size_t *ret, struct ar_error *err);
+
+AR_MUST_USE enum ar_status ar_unpack(struct ar_packer *p, struct ar_str packed, struct ar_arena *a,
+				     struct ar_str *ret, struct ar_error *err);
+
+AR_END_DECLS
+
+#endif

@@ -1,0 +1,248 @@
+/* What one append or chunk writes, inside the writer's transaction. All checks come before the first
+ * write, so that a refused operation leaves nothing behind and needs no savepoint. Writer thread only. */
+#include "sqlite.h"
+
+#include "fault.h"
+
+#include <string.h>
+
+#define HEADS_MAX 65536
+
+struct head {
+	struct ar_store_key key;
+	uint64_t seq;
+};
+
+static void remember_head(struct ar_sqlite_heads *h, const struct ar_store_key *key, uint64_t seq)
+{
+	struct head *head = ar_map_get(&h->map, ar_store_key_bytes(key));
+
+	if (!head) {
+		if (h->map.count >= HEADS_MAX)
+			ar_sqlite_heads_clear(h);
+		head = ar_arena_alloc(&h->arena, sizeof *head);
+		head->key = *key;
+		ar_map_put(&h->map, ar_store_key_bytes(&head->key), head);
+	}
+	head->seq = seq;
+}
+
+static enum ar_status find_head(struct ar_sqlite *s, const struct ar_store_key *key, uint64_t *ret,
+				struct ar_error *err)
+{
+	const struct head *head = ar_map_get(&s->heads.map, ar_store_key_bytes(key));
+	struct ar_sql q;
+	enum ar_status st;
+
+	if (head) {
+		*ret = head->seq;
+		return AR_OK;
+	}
+	q = ar_sql_begin(&s->writer.db, AR_SQL_HEAD);
+	ar_sql_key(&q, key);
+	*ret = ar_sql_row(&q) ? ar_sql_col_u64(&q, 0) : 0;
+	st = ar_sql_end(&q, err);
+	if (!st)
+		remember_head(&s->heads, key, *ret);
+	return st;
+}
+
+/* AR_E_EXISTS with the stored receipt, AR_E_NOT_FOUND, or AR_E_IO. */
+static enum ar_status find_receipt(struct ar_sqlite *s, struct ar_store_append *a)
+{
+	enum ar_status st;
+
+	a->found = (struct ar_store_receipt){ .scope = a->receipt->scope, .key = a->receipt->key };
+	st = ar_sqlite_receipt_find(&s->writer.db, &a->found, &a->op.arena, &a->op.err);
+	return st ? st : ar_store_fail_exists(&a->op.err, a->receipt->scope, a->receipt->key);
+}
+
+/* Inserting is also the lookup: on the way that nearly every append takes this is one statement, not two. */
+static enum ar_status put_receipt(struct ar_sqlite *s, struct ar_store_append *a)
+{
+	struct ar_sql q = ar_sql_begin(&s->writer.db, AR_SQL_RECEIPT_PUT);
+	enum ar_status st;
+
+	ar_sql_text(&q, a->receipt->scope);
+	ar_sql_text(&q, a->receipt->key);
+	ar_sql_hash(&q, &a->receipt->input);
+	ar_sql_packed(&q, a->receipt->reply);
+	st = ar_sql_run(&q, &a->op.err);
+	if (st || sqlite3_changes(s->writer.db.handle))
+		return st;
+	return find_receipt(s, a);
+}
+
+/* A known receipt wins over a wrong sequence: the repeated write is the same write, whatever came between. */
+static enum ar_status admit(struct ar_sqlite *s, struct ar_store_append *a, const struct ar_store_key *key)
+{
+	uint64_t head = 0;
+	enum ar_status st = find_head(s, key, &head, &a->op.err);
+
+	if (st)
+		return st;
+	if (a->first_seq == head + 1)
+		return a->receipt ? put_receipt(s, a) : AR_OK;
+	st = a->receipt ? find_receipt(s, a) : AR_E_NOT_FOUND;
+	return st == AR_E_NOT_FOUND ? ar_store_fail_gap(&a->op.err, a->first_seq, head) : st;
+}
+
+static enum ar_status put_facts(struct ar_sqlite *s, struct ar_store_append *a,
+				const struct ar_store_key *key)
+{
+	struct ar_sql q;
+	enum ar_status st;
+
+	if (a->last_seq < a->first_seq)
+		return AR_OK;
+	q = ar_sql_begin(&s->writer.db, AR_SQL_LOG_PUT);
+	ar_sql_key(&q, key);
+	ar_sql_u64(&q, a->first_seq);
+	ar_sql_u64(&q, a->last_seq);
+	ar_sql_i64(&q, a->at);
+	ar_sql_packed(&q, a->body);
+	st = ar_sql_run(&q, &a->op.err);
+	if (!st)
+		remember_head(&s->heads, key, a->last_seq);
+	return st;
+}
+
+static enum ar_status put_row(struct ar_sqlite *s, struct ar_store_append *a, const struct ar_store_key *key)
+{
+	struct ar_sql q;
+
+	if (!a->row)
+		return AR_OK;
+	q = ar_sql_begin(&s->writer.db, AR_SQL_SESSION_PUT);
+	ar_sql_key(&q, key);
+	ar_sql_i64(&q, a->row->created);
+	ar_sql_i64(&q, a->row->updated);
+	ar_sql_i64(&q, a->row->active);
+	ar_sql_text(&q, a->row->workspace);
+	ar_sql_text(&q, a->row->account);
+	ar_sql_text(&q, a->row->status);
+	ar_sql_packed(&q, a->row->shell);
+	return ar_sql_run(&q, &a->op.err);
+}
+
+static enum ar_status run_task(struct ar_sqlite *s, enum ar_sql_id id, const struct ar_store_key *key,
+			       const struct ar_store_task_row *t, struct ar_error *err)
+{
+	struct ar_sql q = ar_sql_begin(&s->writer.db, id);
+
+	ar_sql_key(&q, key);
+	ar_sql_text(&q, t->task);
+	ar_sql_text(&q, t->status);
+	ar_sql_i64(&q, t->is_internal);
+	ar_sql_packed(&q, t->record);
+	return ar_sql_run(&q, err);
+}
+
+/* Not an upsert: a task keeps the number it was created with. */
+static enum ar_status put_tasks(struct ar_sqlite *s, struct ar_store_append *a,
+				const struct ar_store_key *key)
+{
+	enum ar_status st = AR_OK;
+
+	for (size_t i = 0; !st && i < a->task_count; i++) {
+		st = run_task(s, AR_SQL_TASK_UPDATE, key, &a->tasks[i], &a->op.err);
+		if (!st && !sqlite3_changes(s->writer.db.handle))
+			st = run_task(s, AR_SQL_TASK_INSERT, key, &a->tasks[i], &a->op.err);
+	}
+	return st;
+}
+
+static enum ar_status put_blob(struct ar_db *db, const struct ar_store_blob *b, struct ar_error *err)
+{
+	struct ar_sql q = ar_sql_begin(db, AR_SQL_BLOB_HAS);
+	enum ar_status st;
+	bool stored;
+
+	ar_sql_hash(&q, &b->hash);
+	stored = ar_sql_row(&q);
+	st = ar_sql_end(&q, err);
+	if (st || stored) /* looked up first: compressing it again would cost more */
+		return st;
+	q = ar_sql_begin(db, AR_SQL_BLOB_PUT);
+	ar_sql_hash(&q, &b->hash);
+	ar_sql_u64(&q, b->bytes.len);
+	ar_sql_packed(&q, b->bytes);
+	return ar_sql_run(&q, err);
+}
+
+static enum ar_status put_blobs(struct ar_sqlite *s, struct ar_store_append *a,
+				const struct ar_store_key *key)
+{
+	enum ar_status st = AR_OK;
+
+	(void)key;
+	for (size_t i = 0; !st && i < a->blob_count; i++)
+		st = put_blob(&s->writer.db, &a->blobs[i], &a->op.err);
+	return st;
+}
+
+static enum ar_status drop_chunks(struct ar_sqlite *s, struct ar_store_append *a,
+				  const struct ar_store_key *key)
+{
+	enum ar_status st = AR_OK;
+
+	for (size_t i = 0; !st && i < a->closed_step_count; i++) {
+		struct ar_sql q = ar_sql_begin(&s->writer.db, AR_SQL_CHUNK_DROP);
+
+		ar_sql_key(&q, key);
+		ar_sql_text(&q, a->closed_steps[i]);
+		st = ar_sql_run(&q, &a->op.err);
+	}
+	return st;
+}
+
+static enum ar_status put_snapshot(struct ar_sqlite *s, struct ar_store_append *a,
+				   const struct ar_store_key *key)
+{
+	struct ar_sql q;
+
+	if (ar_str_absent(a->snapshot))
+		return AR_OK;
+	q = ar_sql_begin(&s->writer.db, AR_SQL_SNAPSHOT_PUT);
+	ar_sql_key(&q, key);
+	ar_sql_u64(&q, a->last_seq);
+	ar_sql_packed(&q, a->snapshot);
+	return ar_sql_run(&q, &a->op.err);
+}
+
+typedef enum ar_status put_fn(struct ar_sqlite *s, struct ar_store_append *a, const struct ar_store_key *key);
+
+static put_fn *const puts_in_order[] = {
+	put_facts, put_row, put_tasks, put_blobs, drop_chunks, put_snapshot
+};
+
+enum ar_status ar_sqlite_append(struct ar_sqlite *s, struct ar_store_append *a)
+{
+	struct ar_store_key key;
+	enum ar_status st = ar_store_check_append(a, &key, &a->op.err);
+
+	if (!st)
+		st = admit(s, a, &key);
+	for (size_t i = 0; !st && i < AR_ARRAY_LEN(puts_in_order); i++)
+		st = puts_in_order[i](s, a, &key);
+	return st;
+}
+
+enum ar_status ar_sqlite_chunk(struct ar_sqlite *s, struct ar_store_chunk *c)
+{
+	struct ar_store_key key;
+	struct ar_sql q;
+	enum ar_status st = ar_store_check_chunk(c, &key, &c->op.err);
+
+	if (st)
+		return st;
+	AR_FAULT("store.chunk");
+	q = ar_sql_begin(&s->writer.db, AR_SQL_CHUNK_PUT);
+	ar_sql_key(&q, &key);
+	ar_sql_text(&q, c->step);
+	ar_sql_u64(&q, c->pos);
+	ar_sql_i64(&q, c->kind);
+	ar_sql_i64(&q, c->index);
+	ar_sql_bytes(&q, c->bytes);
+	return ar_sql_run(&q, &c->op.err);
+}

@@ -1,0 +1,176 @@
+/* The reader's lists and lookups: sessions, tasks, receipts, blobs. Results are copies in the operation's
+ * arena. */
+#include "sqlite.h"
+
+#include <string.h>
+
+enum ar_status ar_sqlite_receipt_find(struct ar_db *db, struct ar_store_receipt *found, struct ar_arena *a,
+				      struct ar_error *err)
+{
+	struct ar_sql q = ar_sql_begin(db, AR_SQL_RECEIPT_GET);
+	enum ar_status st = AR_E_NOT_FOUND, end;
+
+	ar_sql_text(&q, found->scope);
+	ar_sql_text(&q, found->key);
+	if (ar_sql_row(&q)) {
+		struct ar_str input = ar_sql_col_raw(&q, 0);
+
+		found->scope = ar_arena_str(a, found->scope);
+		found->key = ar_arena_str(a, found->key);
+		st = input.len == AR_HASH_LEN
+			     ? ar_sql_col_packed(&q, 1, a, &found->reply, err)
+			     : ar_fail(err, AR_E_CORRUPT, "a stored receipt has no input hash");
+		if (!st)
+			memcpy(found->input.b, input.p, AR_HASH_LEN);
+	}
+	end = ar_sql_end(&q, err);
+	return end ? end : st;
+}
+
+enum ar_status ar_sqlite_receipt(struct ar_db *db, struct ar_store_receipt_get *op)
+{
+	enum ar_status st;
+
+	op->found = (struct ar_store_receipt){ .scope = op->scope, .key = op->key };
+	st = ar_sqlite_receipt_find(db, &op->found, &op->op.arena, &op->op.err);
+	if (st != AR_E_NOT_FOUND)
+		return st;
+	return ar_store_fail_no_receipt(&op->op.err, op->key);
+}
+
+static enum ar_status get_blob(struct ar_db *db, const struct ar_hash *hash, struct ar_arena *a,
+			       struct ar_str *ret, struct ar_error *err)
+{
+	struct ar_sql q = ar_sql_begin(db, AR_SQL_BLOB_GET);
+	enum ar_status st = AR_OK, end;
+
+	*ret = AR_STR_NONE;
+	ar_sql_hash(&q, hash);
+	if (ar_sql_row(&q))
+		st = ar_sql_col_packed(&q, 0, a, ret, err);
+	end = ar_sql_end(&q, st ? NULL : err);
+	return st ? st : end;
+}
+
+enum ar_status ar_sqlite_blobs(struct ar_db *db, struct ar_store_blobs_get *op)
+{
+	enum ar_status st = AR_OK;
+
+	op->bytes = ar_arena_alloc(&op->op.arena, (op->count + 1) * sizeof *op->bytes);
+	for (size_t i = 0; !st && i < op->count; i++)
+		st = get_blob(db, &op->hashes[i], &op->op.arena, &op->bytes[i], &op->op.err);
+	return st;
+}
+
+static enum ar_status add_session(struct ar_sql *q, struct ar_store_sessions *op)
+{
+	struct ar_arena *a = &op->op.arena;
+	struct ar_str raw = ar_sql_col_raw(q, 0);
+	struct ar_store_key key;
+
+	if (raw.len != sizeof key.b)
+		return ar_fail(&op->op.err, AR_E_CORRUPT, "a stored session has a key of %zu bytes", raw.len);
+	memcpy(key.b, raw.p, sizeof key.b);
+	op->ids = ar_store_extend(a, op->ids, op->count, sizeof *op->ids);
+	op->shells = ar_store_extend(a, op->shells, op->count, sizeof *op->shells);
+	op->ids[op->count] = ar_store_key_text(a, &key);
+	return ar_sql_col_packed(q, 1, a, &op->shells[op->count++], &op->op.err);
+}
+
+static enum ar_status list_sessions(struct ar_db *db, struct ar_store_sessions *op, struct ar_str before)
+{
+	struct ar_sql q =
+		ar_sql_begin(db, op->active_only ? AR_SQL_SESSION_LIST_ACTIVE : AR_SQL_SESSION_LIST);
+	enum ar_status st = AR_OK, end;
+
+	ar_sql_bytes(&q, before);
+	ar_sql_text(&q, op->workspace);
+	ar_sql_text(&q, op->account);
+	ar_sql_text(&q, op->status);
+	while (!st && !op->more && ar_sql_row(&q)) {
+		if (op->count == op->limit)
+			op->more = true;
+		else
+			st = add_session(&q, op);
+	}
+	end = ar_sql_end(&q, st ? NULL : &op->op.err);
+	return st ? st : end;
+}
+
+enum ar_status ar_sqlite_sessions(struct ar_db *db, struct ar_store_sessions *op)
+{
+	static const char above_all[AR_STORE_KEY + 1] = { [0 ... AR_STORE_KEY] = '\xff' };
+	struct ar_store_key before;
+
+	op->ids = op->shells = NULL;
+	op->count = 0;
+	op->more = false;
+	if (ar_str_absent(op->before)) /* one byte longer than any key, so after the last */
+		return list_sessions(db, op, (struct ar_str){ above_all, sizeof above_all });
+	if (!ar_store_key_parse(op->before, &before))
+		return ar_store_fail_key(&op->op.err, op->before);
+	return list_sessions(db, op, ar_store_key_bytes(&before));
+}
+
+static enum ar_status walk_tasks(struct ar_sql *q, struct ar_store_tasks *op)
+{
+	struct ar_arena *a = &op->op.arena;
+	enum ar_status st = AR_OK;
+	uint64_t last = op->after;
+
+	while (!st && ar_sql_row(q)) {
+		if (op->count == op->limit) {
+			op->next = last;
+			break;
+		}
+		last = ar_sql_col_u64(q, 0);
+		op->records = ar_store_extend(a, op->records, op->count, sizeof *op->records);
+		st = ar_sql_col_packed(q, 1, a, &op->records[op->count++], &op->op.err);
+	}
+	return st;
+}
+
+static enum ar_status list_tasks(struct ar_db *db, struct ar_store_tasks *op, const struct ar_store_key *key)
+{
+	struct ar_sql q = ar_sql_begin(db, AR_SQL_TASK_LIST);
+	enum ar_status st, end;
+
+	ar_sql_key(&q, key);
+	ar_sql_u64(&q, op->after);
+	ar_sql_text(&q, op->status);
+	ar_sql_i64(&q, op->with_internal);
+	st = walk_tasks(&q, op);
+	end = ar_sql_end(&q, st ? NULL : &op->op.err);
+	return st ? st : end;
+}
+
+static enum ar_status get_task(struct ar_db *db, struct ar_store_tasks *op, const struct ar_store_key *key)
+{
+	struct ar_sql q = ar_sql_begin(db, AR_SQL_TASK_GET);
+	enum ar_status st = AR_OK, end;
+
+	ar_sql_key(&q, key);
+	ar_sql_text(&q, op->task);
+	if (ar_sql_row(&q)) {
+		op->records = ar_arena_alloc(&op->op.arena, sizeof *op->records);
+		op->count = 1;
+		st = ar_sql_col_packed(&q, 0, &op->op.arena, op->records, &op->op.err);
+	}
+	end = ar_sql_end(&q, st ? NULL : &op->op.err);
+	if (!st && !end && !op->count)
+		return ar_store_fail_no_task(&op->op.err, op->task);
+	return st ? st : end;
+}
+
+enum ar_status ar_sqlite_tasks(struct ar_db *db, struct ar_store_tasks *op)
+{
+	bool just_one = !ar_str_absent(op->task);
+	struct ar_store_key key;
+
+	op->records = NULL;
+	op->count = 0;
+	op->next = 0;
+	if (!ar_store_key_parse(op->session, &key))
+		return just_one ? ar_store_fail_no_task(&op->op.err, op->task) : AR_OK;
+	return just_one ? get_task(db, op, &key) : list_tasks(db, op, &key);
+}

@@ -1,0 +1,198 @@
+/* The reader thread: LOAD and READ, the two that walk the log. Each operation sees one moment of the
+ * database. The lists and lookups are in sqlite_list.c. */
+#include "sqlite.h"
+
+static enum ar_status add_row(struct ar_sql *q, struct ar_arena *a, struct ar_store_row **rows, size_t *count,
+			      struct ar_error *err)
+{
+	struct ar_store_row *row;
+
+	*rows = ar_store_extend(a, *rows, *count, sizeof **rows);
+	row = &(*rows)[(*count)++];
+	row->first_seq = ar_sql_col_u64(q, 0);
+	row->last_seq = ar_sql_col_u64(q, 1);
+	row->at = ar_sql_col_i64(q, 2);
+	return ar_sql_col_packed(q, 3, a, &row->body, err);
+}
+
+static enum ar_status read_head(struct ar_db *db, const struct ar_store_key *key, uint64_t *ret,
+				struct ar_error *err)
+{
+	struct ar_sql q = ar_sql_begin(db, AR_SQL_HEAD);
+
+	ar_sql_key(&q, key);
+	*ret = ar_sql_row(&q) ? ar_sql_col_u64(&q, 0) : 0;
+	return ar_sql_end(&q, err);
+}
+
+static enum ar_status load_snapshot(struct ar_db *db, struct ar_store_load *op,
+				    const struct ar_store_key *key)
+{
+	struct ar_sql q = ar_sql_begin(db, AR_SQL_SNAPSHOT_GET);
+	enum ar_status st = AR_OK, end;
+
+	ar_sql_key(&q, key);
+	if (ar_sql_row(&q)) {
+		op->snapshot_seq = ar_sql_col_u64(&q, 0);
+		st = ar_sql_col_packed(&q, 1, &op->op.arena, &op->snapshot, &op->op.err);
+	}
+	end = ar_sql_end(&q, st ? NULL : &op->op.err);
+	return st ? st : end;
+}
+
+static enum ar_status load_rows(struct ar_db *db, struct ar_store_load *op, const struct ar_store_key *key)
+{
+	struct ar_sql q = ar_sql_begin(db, AR_SQL_LOG_AFTER);
+	enum ar_status st = AR_OK, end;
+
+	ar_sql_key(&q, key);
+	ar_sql_u64(&q, op->snapshot_seq);
+	while (!st && ar_sql_row(&q))
+		st = add_row(&q, &op->op.arena, &op->rows, &op->row_count, &op->op.err);
+	end = ar_sql_end(&q, st ? NULL : &op->op.err);
+	return st ? st : end;
+}
+
+static enum ar_status load_chunks(struct ar_db *db, struct ar_store_load *op, const struct ar_store_key *key)
+{
+	struct ar_sql q = ar_sql_begin(db, AR_SQL_CHUNK_LIST);
+
+	ar_sql_key(&q, key);
+	while (ar_sql_row(&q)) {
+		struct ar_store_chunk_row *c;
+
+		op->chunks = ar_store_extend(&op->op.arena, op->chunks, op->chunk_count, sizeof *op->chunks);
+		c = &op->chunks[op->chunk_count++];
+		c->step = ar_sql_col_str(&q, 0, &op->op.arena);
+		c->pos = ar_sql_col_u64(&q, 1);
+		c->kind = (uint8_t)ar_sql_col_u64(&q, 2);
+		c->index = (uint32_t)ar_sql_col_u64(&q, 3);
+		c->bytes = ar_sql_col_str(&q, 4, &op->op.arena);
+	}
+	return ar_sql_end(&q, &op->op.err);
+}
+
+static enum ar_status load(struct ar_db *db, struct ar_store_load *op)
+{
+	struct ar_store_key key;
+	uint64_t head = 0;
+	enum ar_status st;
+
+	op->snapshot = AR_STR_NONE;
+	op->snapshot_seq = 0;
+	op->rows = NULL;
+	op->chunks = NULL;
+	op->row_count = op->chunk_count = 0;
+	if (!ar_store_key_parse(op->session, &key))
+		return ar_store_fail_unknown(&op->op.err, op->session);
+	st = read_head(db, &key, &head, &op->op.err);
+	if (!st && !head)
+		return ar_store_fail_unknown(&op->op.err, op->session);
+	if (!st)
+		st = load_snapshot(db, op, &key);
+	if (!st)
+		st = load_rows(db, op, &key);
+	return st ? st : load_chunks(db, op, &key);
+}
+
+/* Whether the current row still fits into the window; the first always does. */
+static enum ar_status row_fits(struct ar_sql *q, struct ar_store_read *op, size_t *used, bool *ret)
+{
+	size_t len = 0;
+	enum ar_status st = ar_pack_length(ar_sql_col_raw(q, 3), &len, &op->op.err);
+
+	*ret = op->row_count == 0 || (*used <= op->max_bytes && len <= op->max_bytes - *used);
+	*used += len;
+	return st;
+}
+
+static enum ar_status walk(struct ar_sql *q, struct ar_store_read *op)
+{
+	size_t used = 0;
+	bool fits = true;
+	enum ar_status st = AR_OK;
+
+	while (!st && ar_sql_row(q)) {
+		st = row_fits(q, op, &used, &fits);
+		if (!st && !fits)
+			return AR_OK;
+		if (!st)
+			st = add_row(q, &op->op.arena, &op->rows, &op->row_count, &op->op.err);
+	}
+	op->at_end = true;
+	return st;
+}
+
+static void reverse(struct ar_store_row *rows, size_t count)
+{
+	for (size_t i = 0; i < count / 2; i++) {
+		struct ar_store_row row = rows[i];
+
+		rows[i] = rows[count - 1 - i];
+		rows[count - 1 - i] = row;
+	}
+}
+
+static enum ar_status read_window(struct ar_db *db, struct ar_store_read *op, const struct ar_store_key *key)
+{
+	struct ar_sql q = ar_sql_begin(db, op->backward ? AR_SQL_LOG_BACKWARD : AR_SQL_LOG_FORWARD);
+	enum ar_status st, end;
+
+	ar_sql_key(&q, key);
+	ar_sql_u64(&q, op->from);
+	st = walk(&q, op);
+	end = ar_sql_end(&q, st ? NULL : &op->op.err);
+	if (op->backward)
+		reverse(op->rows, op->row_count);
+	return st ? st : end;
+}
+
+static enum ar_status read_log(struct ar_db *db, struct ar_store_read *op)
+{
+	struct ar_store_key key;
+	enum ar_status st;
+
+	op->rows = NULL;
+	op->row_count = 0;
+	op->at_end = false;
+	op->head = 0;
+	if (!ar_store_key_parse(op->session, &key))
+		return ar_store_fail_unknown(&op->op.err, op->session);
+	st = read_head(db, &key, &op->head, &op->op.err);
+	if (st)
+		return st;
+	return op->head ? read_window(db, op, &key) : ar_store_fail_unknown(&op->op.err, op->session);
+}
+
+static enum ar_status serve(struct ar_db *db, struct ar_store_op *op)
+{
+	switch (op->kind) {
+	case AR_STORE_LOAD:
+		return load(db, AR_CONTAINER_OF(op, struct ar_store_load, op));
+	case AR_STORE_READ:
+		return read_log(db, AR_CONTAINER_OF(op, struct ar_store_read, op));
+	case AR_STORE_RECEIPT:
+		return ar_sqlite_receipt(db, AR_CONTAINER_OF(op, struct ar_store_receipt_get, op));
+	case AR_STORE_BLOBS:
+		return ar_sqlite_blobs(db, AR_CONTAINER_OF(op, struct ar_store_blobs_get, op));
+	case AR_STORE_SESSIONS:
+		return ar_sqlite_sessions(db, AR_CONTAINER_OF(op, struct ar_store_sessions, op));
+	case AR_STORE_TASKS:
+		return ar_sqlite_tasks(db, AR_CONTAINER_OF(op, struct ar_store_tasks, op));
+	default:
+		return ar_fail(&op->err, AR_E_INVALID, "operation %d is not a read", (int)op->kind);
+	}
+}
+
+void ar_sqlite_read_batch(struct ar_sqlite_worker *w, struct ar_list *batch)
+{
+	AR_LIST_FOR (it, batch) {
+		struct ar_store_op *op = AR_CONTAINER_OF(it, struct ar_store_op, node);
+
+		op->status = ar_db_run(&w->db, AR_SQL_BEGIN_READ, &op->err);
+		if (op->status)
+			continue;
+		op->status = serve(&w->db, op);
+		ar_db_run(&w->db, AR_SQL_ROLLBACK, NULL);
+	}
+}

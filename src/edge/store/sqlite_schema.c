@@ -1,0 +1,249 @@
+/* The file itself: tables, version, what a connection has to be told, and the rows that are written at
+ * open (epoch, runtime id, dictionary). Runs on the opening thread before the store's threads exist. */
+#include "sqlite.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define SCHEMA_VERSION 1
+#define APPLICATION_ID 0x41675274 /* "AgRt": tells our files from any other database */
+
+/* log: an ordinary table with a composite key; measured faster than WITHOUT ROWID for bodies of this size,
+ * and a second index would cost a third of the throughput. */
+static const char schema[] =
+	"CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);"
+	"CREATE TABLE node (id TEXT PRIMARY KEY, epoch INTEGER NOT NULL);"
+	"CREATE TABLE dictionary (number INTEGER PRIMARY KEY, content BLOB NOT NULL);"
+	"CREATE TABLE log (session BLOB NOT NULL, first_seq INTEGER NOT NULL, last_seq INTEGER NOT NULL,"
+	" at INTEGER NOT NULL, body BLOB NOT NULL, PRIMARY KEY (session, first_seq));"
+	"CREATE TABLE snapshot (session BLOB PRIMARY KEY, seq INTEGER NOT NULL, body BLOB NOT NULL);"
+	"CREATE TABLE session (session BLOB PRIMARY KEY, created INTEGER NOT NULL, updated INTEGER NOT NULL,"
+	" active INTEGER NOT NULL, workspace TEXT, account TEXT, status TEXT, shell BLOB);"
+	"CREATE INDEX session_active ON session (session) WHERE active = 1;"
+	"CREATE TABLE task (session BLOB NOT NULL, n INTEGER NOT NULL, task TEXT NOT NULL, status TEXT,"
+	" internal INTEGER NOT NULL, record BLOB, PRIMARY KEY (session, n), UNIQUE (session, task));"
+	"CREATE TABLE receipt (scope TEXT NOT NULL, key TEXT NOT NULL, input BLOB NOT NULL, reply BLOB,"
+	" PRIMARY KEY (scope, key));"
+	"CREATE TABLE chunk (session BLOB NOT NULL, step TEXT NOT NULL, pos INTEGER NOT NULL, kind INTEGER "
+	"NOT NULL,"
+	" idx INTEGER NOT NULL, bytes BLOB, PRIMARY KEY (session, step, pos));"
+	"CREATE TABLE blob (hash BLOB PRIMARY KEY, size INTEGER NOT NULL, body BLOB NOT NULL);";
+
+static const char connection_pragmas[] =
+	"PRAGMA journal_mode = WAL;"
+	"PRAGMA synchronous = FULL;" /* NORMAL may lose acknowledged commits with the power */
+	"PRAGMA journal_size_limit = 67108864;"
+	"PRAGMA cache_size = -16384;"
+	"PRAGMA temp_store = MEMORY;"
+	"PRAGMA trusted_schema = OFF;";
+
+static enum ar_status run_script(struct ar_db *db, const char *script, struct ar_error *err)
+{
+	return sqlite3_exec(db->handle, script, NULL, NULL, NULL) == SQLITE_OK ? AR_OK : ar_db_fail(db, err);
+}
+
+/* Statements of the opening; they run once, so they are not kept. */
+static enum ar_status prepare(struct ar_db *db, const char *text, struct ar_sql *ret, struct ar_error *err)
+{
+	*ret = (struct ar_sql){ .db = db };
+	if (sqlite3_prepare_v2(db->handle, text, -1, &ret->stmt, NULL) == SQLITE_OK)
+		return AR_OK;
+	return ar_db_fail(db, err);
+}
+
+static enum ar_status finish(struct ar_sql *q, struct ar_error *err)
+{
+	enum ar_status st = ar_sql_run(q, err);
+
+	sqlite3_finalize(q->stmt);
+	return st;
+}
+
+static enum ar_status query_int(struct ar_db *db, const char *text, int64_t *ret, struct ar_error *err)
+{
+	struct ar_sql q;
+	enum ar_status st = prepare(db, text, &q, err);
+
+	if (st)
+		return st;
+	if (ar_sql_row(&q))
+		*ret = ar_sql_col_i64(&q, 0);
+	return finish(&q, err);
+}
+
+/* Before anything is changed: a file that is not ours, or too new, stays as it is. */
+static enum ar_status check_file(struct ar_db *db, const char *path, struct ar_error *err)
+{
+	int64_t version = 0, application = 0, tables = 0;
+	enum ar_status st = query_int(db, "PRAGMA user_version", &version, err);
+
+	if (!st)
+		st = query_int(db, "PRAGMA application_id", &application, err);
+	if (!st)
+		st = query_int(db, "SELECT count(*) FROM sqlite_schema", &tables, err);
+	if (st)
+		return ar_fail_wrap(err, path);
+	if (tables && application != APPLICATION_ID)
+		return ar_fail(err, AR_E_INVALID, "'%s' is a database, but not a store of this runtime",
+			       path);
+	if (version > SCHEMA_VERSION)
+		return ar_fail(err, AR_E_UNAVAILABLE,
+			       "store '%s' has schema version %lld, this program knows up to %d: a newer one "
+			       "wrote it",
+			       path, (long long)version, SCHEMA_VERSION);
+	return AR_OK;
+}
+
+/* SQLite falls back to another journal without an error where the file system has no shared memory. */
+static enum ar_status check_wal(struct ar_db *db, const char *path, struct ar_error *err)
+{
+	int64_t is_wal = 0;
+	enum ar_status st =
+		query_int(db, "SELECT journal_mode = 'wal' FROM pragma_journal_mode", &is_wal, err);
+
+	if (!st && !is_wal)
+		st = ar_fail(err, AR_E_UNAVAILABLE, "store '%s' is on a file system without WAL support",
+			     path);
+	return st;
+}
+
+enum ar_status ar_sqlite_connect(const char *path, struct ar_db *db, struct ar_error *err)
+{
+	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
+	enum ar_status st;
+
+	if (sqlite3_open_v2(path, &db->handle, flags, NULL) != SQLITE_OK) {
+		ar_db_fail(db, err);
+		return ar_fail_wrap(err, path);
+	}
+	sqlite3_extended_result_codes(db->handle, 1);
+	sqlite3_busy_timeout(db->handle, 5000); /* a backup tool may hold the file for a moment */
+	st = check_file(db, path, err);
+	if (!st)
+		st = run_script(db, connection_pragmas, err);
+	return st ? st : check_wal(db, path, err);
+}
+
+static enum ar_status ensure_schema(struct ar_db *db, struct ar_error *err)
+{
+	char mark[96];
+	int64_t version = 0;
+	enum ar_status st = query_int(db, "PRAGMA user_version", &version, err);
+
+	if (st || version)
+		return st;
+	st = run_script(db, schema, err);
+	snprintf(mark, sizeof mark, "PRAGMA application_id = %d; PRAGMA user_version = %d", APPLICATION_ID,
+		 SCHEMA_VERSION);
+	return st ? st : run_script(db, mark, err);
+}
+
+static enum ar_status take_epoch(struct ar_db *db, uint64_t *ret, struct ar_error *err)
+{
+	int64_t epoch = 0;
+	enum ar_status st = query_int(db,
+				      "INSERT INTO node (id, epoch) VALUES ('local', 1)"
+				      " ON CONFLICT (id) DO UPDATE SET epoch = epoch + 1 RETURNING epoch",
+				      &epoch, err);
+
+	*ret = (uint64_t)epoch;
+	return st;
+}
+
+/* Mints an id that only the first open will keep. */
+static enum ar_status name_runtime(struct ar_db *db, char ret[4 + AR_ID_CORE + 1], struct ar_error *err)
+{
+	char minted[3 + AR_ID_CORE] = "rt_";
+	struct ar_str kept = AR_STR_NONE;
+	struct ar_sql q;
+	enum ar_status st = prepare(db,
+				    "INSERT INTO meta (key, value) VALUES ('runtime_id', ?1)"
+				    " ON CONFLICT (key) DO UPDATE SET value = value RETURNING value",
+				    &q, err);
+
+	if (st)
+		return st;
+	ar_id_mint(minted + 3);
+	ar_sql_text(&q, (struct ar_str){ minted, sizeof minted });
+	if (ar_sql_row(&q))
+		kept = ar_sql_col_raw(&q, 0);
+	if (kept.len == sizeof minted)
+		memcpy(ret, kept.p, sizeof minted);
+	else if (q.rc == SQLITE_ROW)
+		st = ar_fail(err, AR_E_CORRUPT, "the stored runtime id is not one");
+	return finish(&q, st ? NULL : err) ? AR_E_IO : st;
+}
+
+/* Loads all dictionaries; *ret is the number of the one that `wanted` is, 0 when it is new; *ret_last the
+ * highest. */
+static enum ar_status load_dictionaries(struct ar_sqlite *s, struct ar_str wanted, uint64_t *ret,
+					uint64_t *ret_last, struct ar_error *err)
+{
+	struct ar_sql q;
+	enum ar_status st =
+		prepare(&s->writer.db, "SELECT number, content FROM dictionary ORDER BY number", &q, err);
+
+	if (st)
+		return st;
+	while (!st && ar_sql_row(&q)) {
+		struct ar_str content = ar_sql_col_raw(&q, 1);
+
+		*ret_last = ar_sql_col_u64(&q, 0);
+		if (ar_str_eq(content, wanted))
+			*ret = *ret_last;
+		st = ar_pack_dictionaries_add(s->dictionaries, *ret_last, content, err);
+	}
+	return finish(&q, st ? NULL : err) ? AR_E_IO : st;
+}
+
+static enum ar_status keep_dictionary(struct ar_sqlite *s, uint64_t number, struct ar_str content,
+				      struct ar_error *err)
+{
+	struct ar_sql q;
+	enum ar_status st = ar_pack_dictionaries_add(s->dictionaries, number, content, err);
+
+	if (!st)
+		st = prepare(&s->writer.db, "INSERT INTO dictionary (number, content) VALUES (?1, ?2)", &q,
+			     err);
+	if (st)
+		return st;
+	ar_sql_u64(&q, number);
+	ar_sql_bytes(&q, content);
+	return finish(&q, err);
+}
+
+/* Values name the dictionary that packed them by number, so each one that was ever used stays in the file. */
+static enum ar_status set_up_dictionaries(struct ar_sqlite *s, struct ar_str wanted, struct ar_error *err)
+{
+	uint64_t number = 0, last = 0;
+	enum ar_status st = load_dictionaries(s, wanted, &number, &last, err);
+
+	if (st || ar_str_empty(wanted))
+		return st;
+	if (!number) {
+		number = last + 1;
+		st = keep_dictionary(s, number, wanted, err);
+	}
+	return st ? st : ar_pack_dictionaries_use(s->dictionaries, number, wanted, err);
+}
+
+enum ar_status ar_sqlite_set_up(struct ar_sqlite *s, const struct ar_store_sqlite_options *o,
+				struct ar_error *err)
+{
+	struct ar_db *db = &s->writer.db;
+	enum ar_status st = run_script(db, "BEGIN IMMEDIATE", err);
+
+	if (!st)
+		st = ensure_schema(db, err);
+	if (!st)
+		st = take_epoch(db, &s->store.epoch, err);
+	if (!st)
+		st = name_runtime(db, s->store.runtime_id, err);
+	if (!st)
+		st = set_up_dictionaries(s, o->dictionary, err);
+	if (!st)
+		st = run_script(db, "COMMIT", err);
+	if (st)
+		run_script(db, "ROLLBACK", NULL);
+	return st;
+}

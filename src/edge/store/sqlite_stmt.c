@@ -1,0 +1,198 @@
+/* The SQL that runs while the store is open, and the calls that run it. Tables are in sqlite_schema.c; which
+ * statements make up an operation is in sqlite_append.c, sqlite_read.c and sqlite_list.c. */
+#include "sqlite_stmt.h"
+
+#include <string.h>
+
+static const char *const sql_text[AR_SQL_COUNT] = {
+	[AR_SQL_BEGIN_WRITE] = "BEGIN IMMEDIATE",
+	[AR_SQL_BEGIN_READ] = "BEGIN",
+	[AR_SQL_COMMIT] = "COMMIT",
+	[AR_SQL_ROLLBACK] = "ROLLBACK",
+	[AR_SQL_EPOCH] = "SELECT epoch FROM node WHERE id = 'local'",
+	[AR_SQL_HEAD] = "SELECT last_seq FROM log WHERE session = ?1 ORDER BY first_seq DESC LIMIT 1",
+	[AR_SQL_LOG_PUT] =
+		"INSERT INTO log (session, first_seq, last_seq, at, body) VALUES (?1, ?2, ?3, ?4, ?5)",
+	[AR_SQL_LOG_AFTER] = "SELECT first_seq, last_seq, at, body FROM log"
+			     " WHERE session = ?1 AND first_seq > ?2 ORDER BY first_seq",
+	[AR_SQL_LOG_FORWARD] =
+		"SELECT first_seq, last_seq, at, body FROM log WHERE session = ?1 AND last_seq >= ?2 AND "
+		"first_seq >="
+		" coalesce((SELECT max(first_seq) FROM log WHERE session = ?1 AND first_seq <= ?2), 0)"
+		" ORDER BY first_seq",
+	[AR_SQL_LOG_BACKWARD] = "SELECT first_seq, last_seq, at, body FROM log"
+				" WHERE session = ?1 AND first_seq <= ?2 ORDER BY first_seq DESC",
+	[AR_SQL_SNAPSHOT_PUT] =
+		"INSERT INTO snapshot (session, seq, body) VALUES (?1, ?2, ?3)"
+		" ON CONFLICT (session) DO UPDATE SET seq = excluded.seq, body = excluded.body",
+	[AR_SQL_SNAPSHOT_GET] = "SELECT seq, body FROM snapshot WHERE session = ?1",
+	[AR_SQL_SESSION_PUT] =
+		"INSERT INTO session (session, created, updated, active, workspace, account, status, shell)"
+		" VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"
+		" ON CONFLICT (session) DO UPDATE SET created = excluded.created, updated = excluded.updated,"
+		" active = excluded.active, workspace = excluded.workspace, account = excluded.account,"
+		" status = excluded.status, shell = excluded.shell",
+	[AR_SQL_SESSION_LIST] = "SELECT session, shell FROM session WHERE session < ?1"
+				" AND (?2 IS NULL OR workspace = ?2) AND (?3 IS NULL OR account = ?3)"
+				" AND (?4 IS NULL OR status = ?4) ORDER BY session DESC",
+	[AR_SQL_SESSION_LIST_ACTIVE] = "SELECT session, shell FROM session WHERE session < ?1 AND active = 1"
+				       " AND (?2 IS NULL OR workspace = ?2) AND (?3 IS NULL OR account = ?3)"
+				       " AND (?4 IS NULL OR status = ?4) ORDER BY session DESC",
+	[AR_SQL_TASK_UPDATE] =
+		"UPDATE task SET status = ?3, internal = ?4, record = ?5 WHERE session = ?1 AND task = ?2",
+	[AR_SQL_TASK_INSERT] =
+		"INSERT INTO task (session, n, task, status, internal, record) VALUES (?1,"
+		" 1 + coalesce((SELECT max(n) FROM task WHERE session = ?1), 0), ?2, ?3, ?4, ?5)",
+	[AR_SQL_TASK_GET] = "SELECT record FROM task WHERE session = ?1 AND task = ?2",
+	[AR_SQL_TASK_LIST] = "SELECT n, record FROM task WHERE session = ?1 AND n > ?2"
+			     " AND (?3 IS NULL OR status = ?3) AND internal <= ?4 ORDER BY n",
+	[AR_SQL_RECEIPT_PUT] = "INSERT INTO receipt (scope, key, input, reply) VALUES (?1, ?2, ?3, ?4)"
+			       " ON CONFLICT (scope, key) DO NOTHING",
+	[AR_SQL_RECEIPT_GET] = "SELECT input, reply FROM receipt WHERE scope = ?1 AND key = ?2",
+	[AR_SQL_CHUNK_PUT] =
+		"INSERT INTO chunk (session, step, pos, kind, idx, bytes) VALUES (?1, ?2, ?3, ?4, ?5, ?6)"
+		" ON CONFLICT (session, step, pos) DO UPDATE SET kind = excluded.kind,"
+		" idx = excluded.idx, bytes = excluded.bytes",
+	[AR_SQL_CHUNK_LIST] =
+		"SELECT step, pos, kind, idx, bytes FROM chunk WHERE session = ?1 ORDER BY step, pos",
+	[AR_SQL_CHUNK_DROP] = "DELETE FROM chunk WHERE session = ?1 AND step = ?2",
+	[AR_SQL_BLOB_HAS] = "SELECT 1 FROM blob WHERE hash = ?1",
+	[AR_SQL_BLOB_PUT] = "INSERT INTO blob (hash, size, body) VALUES (?1, ?2, ?3)",
+	[AR_SQL_BLOB_GET] = "SELECT body FROM blob WHERE hash = ?1",
+};
+
+void ar_db_fini(struct ar_db *db)
+{
+	for (size_t i = 0; i < AR_SQL_COUNT; i++)
+		sqlite3_finalize(db->stmts[i]);
+	sqlite3_close(db->handle);
+	ar_packer_free(db->packer);
+	*db = (struct ar_db){ 0 };
+}
+
+enum ar_status ar_db_fail(struct ar_db *db, struct ar_error *err)
+{
+	return ar_fail(err, AR_E_IO, "store: %s (SQLite %d)", sqlite3_errmsg(db->handle),
+		       sqlite3_extended_errcode(db->handle));
+}
+
+enum ar_status ar_db_run(struct ar_db *db, enum ar_sql_id id, struct ar_error *err)
+{
+	struct ar_sql q = ar_sql_begin(db, id);
+
+	return ar_sql_run(&q, err);
+}
+
+struct ar_sql ar_sql_begin(struct ar_db *db, enum ar_sql_id id)
+{
+	struct ar_sql q = { .db = db };
+
+	if (!db->stmts[id])
+		q.rc = sqlite3_prepare_v3(db->handle, sql_text[id], -1, SQLITE_PREPARE_PERSISTENT,
+					  &db->stmts[id], NULL);
+	q.stmt = db->stmts[id];
+	return q;
+}
+
+bool ar_sql_row(struct ar_sql *q)
+{
+	if (q->rc != SQLITE_OK && q->rc != SQLITE_ROW)
+		return false;
+	q->rc = sqlite3_step(q->stmt);
+	return q->rc == SQLITE_ROW;
+}
+
+enum ar_status ar_sql_end(struct ar_sql *q, struct ar_error *err)
+{
+	bool failed = q->rc != SQLITE_OK && q->rc != SQLITE_ROW && q->rc != SQLITE_DONE;
+
+	if (failed)
+		ar_db_fail(q->db, err); /* before the reset, which has a result of its own */
+	if (q->stmt) {
+		sqlite3_reset(q->stmt);
+		sqlite3_clear_bindings(q->stmt);
+	}
+	return failed ? AR_E_IO : AR_OK;
+}
+
+enum ar_status ar_sql_run(struct ar_sql *q, struct ar_error *err)
+{
+	while (ar_sql_row(q))
+		;
+	return ar_sql_end(q, err);
+}
+
+static void note(struct ar_sql *q, int rc)
+{
+	if (q->rc == SQLITE_OK)
+		q->rc = rc;
+}
+
+void ar_sql_u64(struct ar_sql *q, uint64_t v)
+{
+	ar_sql_i64(q, v > INT64_MAX ? INT64_MAX : (int64_t)v);
+}
+
+void ar_sql_i64(struct ar_sql *q, int64_t v)
+{
+	note(q, sqlite3_bind_int64(q->stmt, ++q->bound, v));
+}
+
+void ar_sql_text(struct ar_sql *q, struct ar_str v)
+{
+	note(q, sqlite3_bind_text64(q->stmt, ++q->bound, v.p, v.len, SQLITE_STATIC, SQLITE_UTF8));
+}
+
+void ar_sql_bytes(struct ar_sql *q, struct ar_str v)
+{
+	note(q, sqlite3_bind_blob64(q->stmt, ++q->bound, v.p, v.len, SQLITE_STATIC));
+}
+
+void ar_sql_key(struct ar_sql *q, const struct ar_store_key *key)
+{
+	ar_sql_bytes(q, ar_store_key_bytes(key));
+}
+
+void ar_sql_hash(struct ar_sql *q, const struct ar_hash *hash)
+{
+	ar_sql_bytes(q, (struct ar_str){ (const char *)hash->b, sizeof hash->b });
+}
+
+void ar_sql_packed(struct ar_sql *q, struct ar_str v)
+{
+	ar_sql_bytes(q, ar_str_absent(v) ? v : ar_pack(q->db->packer, v));
+}
+
+uint64_t ar_sql_col_u64(struct ar_sql *q, int col)
+{
+	return (uint64_t)ar_sql_col_i64(q, col);
+}
+
+int64_t ar_sql_col_i64(struct ar_sql *q, int col)
+{
+	return sqlite3_column_int64(q->stmt, col);
+}
+
+struct ar_str ar_sql_col_raw(struct ar_sql *q, int col)
+{
+	const char *p = sqlite3_column_blob(q->stmt, col);
+	size_t len = (size_t)sqlite3_column_bytes(q->stmt, col);
+
+	if (!p && sqlite3_column_type(q->stmt, col) != SQLITE_NULL)
+		p = ""; /* SQLite gives no address for an empty value */
+	return (struct ar_str){ p, len };
+}
+
+struct ar_str ar_sql_col_str(struct ar_sql *q, int col, struct ar_arena *a)
+{
+	return ar_arena_str(a, ar_sql_col_raw(q, col));
+}
+
+enum ar_status ar_sql_col_packed(struct ar_sql *q, int col, struct ar_arena *a, struct ar_str *ret,
+				 struct ar_error *err)
+{
+	struct ar_str raw = ar_sql_col_raw(q, col);
+
+	*ret = raw;
+	return ar_str_absent(raw) ? AR_OK : ar_unpack(q->db->packer, raw, a, ret, err);
+}

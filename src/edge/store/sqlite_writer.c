@@ -1,0 +1,100 @@
+/* The writer thread's transaction: everything that waits becomes durable with one fsync. The rules of one
+ * append are in sqlite_append.c; here is only what holds for the batch: the epoch, and all or nothing. */
+#include "sqlite.h"
+
+#include "fault.h"
+
+static struct ar_store_op *op_of(struct ar_list *node)
+{
+	return AR_CONTAINER_OF(node, struct ar_store_op, node);
+}
+
+void ar_sqlite_heads_clear(struct ar_sqlite_heads *h)
+{
+	ar_map_fini(&h->map);
+	ar_arena_reset(&h->arena);
+}
+
+static enum ar_status check_epoch(struct ar_sqlite *s, struct ar_error *err)
+{
+	struct ar_sql q = ar_sql_begin(&s->writer.db, AR_SQL_EPOCH);
+	uint64_t stored = ar_sql_row(&q) ? ar_sql_col_u64(&q, 0) : 0;
+	enum ar_status st = ar_sql_end(&q, err);
+
+	if (st)
+		return st;
+	return stored == s->store.epoch ? AR_OK : ar_store_fail_fenced(err, s->store.epoch);
+}
+
+static enum ar_status apply(struct ar_sqlite *s, struct ar_store_op *op)
+{
+	if (op->kind == AR_STORE_CHUNK)
+		return ar_sqlite_chunk(s, AR_CONTAINER_OF(op, struct ar_store_chunk, op));
+	return ar_sqlite_append(s, AR_CONTAINER_OF(op, struct ar_store_append, op));
+}
+
+/* One operation may be refused without harm to the others; an engine failure ends them all. */
+static enum ar_status apply_all(struct ar_sqlite *s, struct ar_list *batch, struct ar_error *err)
+{
+	AR_LIST_FOR (it, batch) {
+		struct ar_store_op *op = op_of(it);
+
+		op->status = apply(s, op);
+		if (op->status == AR_E_IO) {
+			*err = op->err;
+			return AR_E_IO;
+		}
+	}
+	return AR_OK;
+}
+
+static enum ar_status commit(struct ar_sqlite *s, struct ar_error *err)
+{
+	AR_FAULT("store.before_commit");
+	if (AR_FAULT_ERROR("store.commit_error"))
+		return ar_fail(err, AR_E_IO, "store: the commit failed (fault injected)");
+	return ar_db_run(&s->writer.db, AR_SQL_COMMIT, err);
+}
+
+static enum ar_status run_transaction(struct ar_sqlite *s, struct ar_list *batch, struct ar_error *err)
+{
+	enum ar_status st;
+
+	AR_FAULT("store.before_begin");
+	st = ar_db_run(&s->writer.db, AR_SQL_BEGIN_WRITE, err);
+	if (!st)
+		st = check_epoch(s, err);
+	if (!st)
+		st = apply_all(s, batch, err);
+	return st ? st : commit(s, err);
+}
+
+/* Nothing of the batch is stored: they all end alike, also those that had been refused on the strength of
+ * it. */
+static void fail_all(struct ar_sqlite *s, struct ar_list *batch, enum ar_status st,
+		     const struct ar_error *err)
+{
+	if (!sqlite3_get_autocommit(s->writer.db.handle))
+		ar_db_run(&s->writer.db, AR_SQL_ROLLBACK, NULL);
+	ar_sqlite_heads_clear(&s->heads);
+	AR_LIST_FOR (it, batch) {
+		op_of(it)->status = st;
+		op_of(it)->err = *err;
+	}
+}
+
+void ar_sqlite_write_batch(struct ar_sqlite_worker *w, struct ar_list *batch)
+{
+	struct ar_sqlite *s = w->store;
+	struct ar_error err = { 0 };
+	enum ar_status st = run_transaction(s, batch, &err);
+	size_t count = 0;
+
+	if (st)
+		fail_all(s, batch, st, &err);
+	else
+		AR_FAULT("store.after_commit");
+	AR_LIST_FOR (it, batch)
+		count++;
+	atomic_fetch_sub(&s->backlog, count);
+}

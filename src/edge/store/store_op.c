@@ -1,0 +1,183 @@
+/* The parts of an operation that do not depend on the engine: session keys, guards, shared sentences. The
+ * engines keep the state; nothing here does. */
+#include "store_op.h"
+
+#include "base32.h"
+
+#include <string.h>
+
+_Static_assert(AR_BASE32_LEN(AR_STORE_KEY) == AR_ID_CORE, "a session key is what the id core stands for");
+
+bool ar_store_key_parse(struct ar_str session, struct ar_store_key *ret)
+{
+	return !ar_str_absent(session) && ar_base32_decode(session, ret->b, sizeof ret->b);
+}
+
+struct ar_str ar_store_key_text(struct ar_arena *a, const struct ar_store_key *key)
+{
+	char *text = ar_arena_alloc(a, AR_ID_CORE + 1);
+
+	ar_id_encode(key->b, text);
+	return (struct ar_str){ text, AR_ID_CORE };
+}
+
+struct ar_str ar_store_key_bytes(const struct ar_store_key *key)
+{
+	return (struct ar_str){ (const char *)key->b, sizeof key->b };
+}
+
+/* Where each kind keeps its session; 0 for none (an operation starts with its header, never with the
+ * session). */
+static const size_t session_offset[AR_STORE_OP_COUNT] = {
+	[AR_STORE_APPEND] = offsetof(struct ar_store_append, session),
+	[AR_STORE_CHUNK] = offsetof(struct ar_store_chunk, session),
+	[AR_STORE_LOAD] = offsetof(struct ar_store_load, session),
+	[AR_STORE_READ] = offsetof(struct ar_store_read, session),
+	[AR_STORE_TASKS] = offsetof(struct ar_store_tasks, session),
+};
+
+struct ar_str ar_store_op_session(const struct ar_store_op *op)
+{
+	struct ar_str session;
+
+	AR_ASSERT(op->kind > 0 && op->kind < AR_STORE_OP_COUNT);
+	if (!session_offset[op->kind])
+		return AR_STR_NONE;
+	memcpy(&session, (const char *)op + session_offset[op->kind], sizeof session);
+	return session;
+}
+
+bool ar_store_op_is_write(const struct ar_store_op *op)
+{
+	return op->kind == AR_STORE_APPEND || op->kind == AR_STORE_CHUNK;
+}
+
+static enum ar_status check_size(struct ar_str value, const char *what, struct ar_error *err)
+{
+	if (value.len <= AR_STORE_VALUE_MAX)
+		return AR_OK;
+	return ar_fail(err, AR_E_LIMIT, "%s of %zu bytes is over the store's limit of %u", what, value.len,
+		       AR_STORE_VALUE_MAX);
+}
+
+static enum ar_status check_sizes(const struct ar_store_append *a, struct ar_error *err)
+{
+	enum ar_status st = check_size(a->body, "a body", err);
+
+	if (!st)
+		st = check_size(a->snapshot, "a snapshot", err);
+	if (!st && a->row)
+		st = check_size(a->row->shell, "a session row", err);
+	if (!st && a->receipt)
+		st = check_size(a->receipt->reply, "a reply", err);
+	for (size_t i = 0; !st && i < a->task_count; i++)
+		st = check_size(a->tasks[i].record, "a task record", err);
+	for (size_t i = 0; !st && i < a->blob_count; i++)
+		st = check_size(a->blobs[i].bytes, "a blob", err);
+	return st;
+}
+
+/* What the rows of an append are found by has to be there. */
+static enum ar_status check_names(const struct ar_store_append *a, struct ar_error *err)
+{
+	bool named = !a->receipt || (a->receipt->scope.p && a->receipt->key.p);
+
+	for (size_t i = 0; named && i < a->task_count; i++)
+		named = !ar_str_absent(a->tasks[i].task);
+	for (size_t i = 0; named && i < a->blob_count; i++)
+		named = !ar_str_absent(a->blobs[i].bytes);
+	return named ? AR_OK
+		     : ar_fail(err, AR_E_INVALID,
+			       "a receipt, task or blob of the append has no name or bytes");
+}
+
+enum ar_status ar_store_check_append(const struct ar_store_append *a, struct ar_store_key *ret,
+				     struct ar_error *err)
+{
+	if (!ar_store_key_parse(a->session, ret))
+		return ar_store_fail_key(err, a->session);
+	if (a->first_seq < 1 || a->last_seq > INT64_MAX || a->last_seq + 1 < a->first_seq)
+		return ar_fail(err, AR_E_INVALID, "facts %llu to %llu are not a sequence",
+			       (unsigned long long)a->first_seq, (unsigned long long)a->last_seq);
+	if ((a->last_seq >= a->first_seq) == ar_str_empty(a->body))
+		return ar_fail(err, AR_E_INVALID, "a body belongs to facts, and facts to a body");
+	if (check_names(a, err))
+		return AR_E_INVALID;
+	return check_sizes(a, err);
+}
+
+enum ar_status ar_store_check_chunk(const struct ar_store_chunk *c, struct ar_store_key *ret,
+				    struct ar_error *err)
+{
+	if (!ar_store_key_parse(c->session, ret))
+		return ar_store_fail_key(err, c->session);
+	if (ar_str_empty(c->step) || c->pos > INT64_MAX)
+		return ar_fail(err, AR_E_INVALID, "a chunk needs a step and a position");
+	return check_size(c->bytes, "a chunk", err);
+}
+
+enum ar_status ar_store_fail_fenced(struct ar_error *err, uint64_t own)
+{
+	return ar_fail(err, AR_E_FENCED, "epoch %llu is over, another writer owns the store",
+		       (unsigned long long)own);
+}
+
+enum ar_status ar_store_fail_gap(struct ar_error *err, uint64_t first_seq, uint64_t head)
+{
+	return ar_fail(err, AR_E_INVALID,
+		       "fact %llu does not continue the stored sequence, which ends at %llu",
+		       (unsigned long long)first_seq, (unsigned long long)head);
+}
+
+/* What a caller wrote goes into a sentence shortened: the sentence has a limit of its own. */
+static struct ar_str shown(struct ar_str s)
+{
+	return ar_str_absent(s) ? AR_STR("") : ar_str_sub(s, 0, 100);
+}
+
+enum ar_status ar_store_fail_key(struct ar_error *err, struct ar_str session)
+{
+	return ar_fail(err, AR_E_INVALID, "'%.*s' is not a session key", AR_STR_ARG(shown(session)));
+}
+
+enum ar_status ar_store_fail_unknown(struct ar_error *err, struct ar_str session)
+{
+	return ar_fail(err, AR_E_NOT_FOUND, "session '%.*s' is not stored", AR_STR_ARG(shown(session)));
+}
+
+enum ar_status ar_store_fail_no_task(struct ar_error *err, struct ar_str task)
+{
+	return ar_fail(err, AR_E_NOT_FOUND, "task '%.*s' is not stored", AR_STR_ARG(shown(task)));
+}
+
+enum ar_status ar_store_fail_no_receipt(struct ar_error *err, struct ar_str key)
+{
+	return ar_fail(err, AR_E_NOT_FOUND, "no receipt for key '%.*s'", AR_STR_ARG(shown(key)));
+}
+
+enum ar_status ar_store_fail_exists(struct ar_error *err, struct ar_str scope, struct ar_str key)
+{
+	return ar_fail(err, AR_E_EXISTS, "key '%.*s' was used in '%.*s' before", AR_STR_ARG(shown(key)),
+		       AR_STR_ARG(shown(scope)));
+}
+
+void *ar_store_extend(struct ar_arena *a, void *old, size_t count, size_t size)
+{
+	void *grown;
+
+	if (count & (count - 1)) /* neither 0 nor a power of two: there is room */
+		return old;
+	grown = ar_arena_alloc(a, (count ? 2 * count : 1) * size);
+	if (count)
+		memcpy(grown, old, count * size);
+	return grown;
+}
+
+uint64_t ar_store_random(uint64_t *state)
+{
+	uint64_t z = *state += UINT64_C(0x9E3779B97F4A7C15);
+
+	z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+	z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
+	return z ^ z >> 31;
+}

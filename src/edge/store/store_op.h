@@ -1,0 +1,50 @@
+/* What every engine does alike with an operation: take its session apart, refuse what cannot be right,
+ * find its result fields. Pure functions over the caller's memory; any thread. */
+#ifndef AR_EDGE_STORE_OP_H
+#define AR_EDGE_STORE_OP_H
+
+#include "store.h"
+
+#define AR_STORE_KEY 16 /* bytes of a session key */
+#define AR_STORE_VALUE_MAX (256u << 20) /* of one body, snapshot, record or blob */
+
+/* A session as stored: the 16 bytes its 26 characters stand for, which sort the same way. */
+struct ar_store_key {
+	uint8_t b[AR_STORE_KEY];
+};
+
+AR_BEGIN_DECLS
+
+bool ar_store_key_parse(struct ar_str session, struct ar_store_key *ret);
+struct ar_str ar_store_key_text(struct ar_arena *a, const struct ar_store_key *key);
+struct ar_str ar_store_key_bytes(const struct ar_store_key *key);
+
+/* The session an operation is about; absent for those over all sessions. */
+struct ar_str ar_store_op_session(const struct ar_store_op *op);
+bool ar_store_op_is_write(const struct ar_store_op *op);
+
+/* Guards that need no stored state. AR_E_INVALID or AR_E_LIMIT with a sentence. */
+enum ar_status ar_store_check_append(const struct ar_store_append *a, struct ar_store_key *ret,
+				     struct ar_error *err);
+enum ar_status ar_store_check_chunk(const struct ar_store_chunk *c, struct ar_store_key *ret,
+				    struct ar_error *err);
+
+/* The sentences that all engines share. */
+enum ar_status ar_store_fail_fenced(struct ar_error *err, uint64_t own);
+enum ar_status ar_store_fail_gap(struct ar_error *err, uint64_t first_seq, uint64_t head);
+enum ar_status ar_store_fail_exists(struct ar_error *err, struct ar_str scope, struct ar_str key);
+enum ar_status ar_store_fail_key(struct ar_error *err, struct ar_str session);
+enum ar_status ar_store_fail_unknown(struct ar_error *err, struct ar_str session);
+enum ar_status ar_store_fail_no_task(struct ar_error *err, struct ar_str task);
+enum ar_status ar_store_fail_no_receipt(struct ar_error *err, struct ar_str key);
+
+/* An arena array that can take one more: `old` while it has room, else a copy of twice the size. Room is
+ * the next power of two, so only `count` needs keeping. */
+void *ar_store_extend(struct ar_arena *a, void *old, size_t count, size_t size);
+
+/* Next number of a seeded sequence (splitmix64), for crash and fault plans. */
+uint64_t ar_store_random(uint64_t *state);
+
+AR_END_DECLS
+
+#endif

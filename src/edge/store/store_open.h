@@ -1,0 +1,66 @@
+/* Constructors of the stores behind port/store.h: SQLite for one machine, memory for tests and simulation,
+ * and a decorator that injects weather. The port is the contract; what follows is only what differs by
+ * engine.
+ *
+ * Every store is driven by one thread (submit, poll, close). SQLite works on two threads of its own; the
+ * others use the caller's thread only. */
+#ifndef AR_EDGE_STORE_OPEN_H
+#define AR_EDGE_STORE_OPEN_H
+
+#include "store.h"
+
+struct ar_store_sqlite_options {
+	const char *path; /* the database; `<path>.lock`, `-wal` and `-shm` stand beside it */
+	ar_store_wake_fn *wake; /* called from the store's threads; NULL for none */
+	void *wake_arg;
+	struct ar_str
+		dictionary; /* zstd, for what is written from now on; empty for none. Kept in the file. */
+};
+
+/* What goes wrong in a faulty store. Decided by `seed` alone, so a run can be repeated. A zeroed plan
+ * injects nothing. */
+struct ar_store_fault_plan {
+	uint64_t seed;
+	uint32_t fail_permille; /* chance that an append or chunk ends AR_E_IO, with nothing of it written */
+	uint64_t fail_nth; /* this append or chunk (from 1, since creation) fails so; 0 = none */
+	uint32_t delay_polls; /* an operation waits for up to that many further polls */
+	bool reorder; /* operations of different sessions may overtake one another */
+	ar_store_wake_fn *wake; /* an operation still waits, poll again; NULL for none */
+	void *wake_arg;
+};
+
+AR_BEGIN_DECLS
+
+/* Opens or creates the file, takes the next epoch and starts the threads. AR_E_UNAVAILABLE: another
+ * process has it, or a newer version wrote it; AR_E_INVALID: not a store; AR_E_IO: the rest. Reads have a
+ * connection of their own and do not wait for writes: a read that is submitted before an append's done()
+ * may or may not see that append. */
+AR_MUST_USE enum ar_status ar_store_sqlite_open(const struct ar_store_sqlite_options *o,
+						struct ar_store **ret, struct ar_error *err);
+
+/* Writes submitted and not yet committed: what the engine bounds its intake by. Any thread. */
+size_t ar_store_sqlite_backlog(const struct ar_store *s);
+
+/* An empty store that does everything in poll(), in the order of submission. wake may be NULL. */
+void ar_store_memory_open(ar_store_wake_fn *wake, void *wake_arg, struct ar_store **ret);
+
+/* The process died and came back: of the writes in flight each session keeps a prefix that `seed` chooses,
+ * no done() is called for anything in flight (the operations are the caller's again), and the next epoch
+ * begins. */
+void ar_store_memory_crash(struct ar_store *s, uint64_t seed);
+
+/* Another writer took over: from now on every append and chunk ends AR_E_FENCED, until a crash takes a new
+ * epoch. */
+void ar_store_memory_fence(struct ar_store *s);
+
+/* A store in front of `inner`, which it owns from here on. `inner` must do its work in poll(), as memory
+ * does: that is what keeps the order within a session. */
+void ar_store_faulty_new(struct ar_store *inner, const struct ar_store_fault_plan *plan,
+			 struct ar_store **ret);
+
+/* ar_store_memory_crash() of the inner memory store; what was held back is lost. The fault plan goes on. */
+void ar_store_faulty_crash(struct ar_store *s, uint64_t seed);
+
+AR_END_DECLS
+
+#endif

@@ -1,0 +1,129 @@
+/* Table-driven routing. A path may exist for another method only; then the answer says which. Pure functions,
+ * any thread. */
+#include "router.h"
+
+#include <string.h>
+#include <strings.h>
+
+static const struct {
+	const char *path;
+	enum ar_route_kind kind;
+} fixed[] = {
+	{ "/health", AR_ROUTE_HEALTH },
+	{ "/ready", AR_ROUTE_READY },
+};
+
+bool ar_target_parse(struct ar_str text, struct ar_target *ret)
+{
+	static const char scheme[] = "http://";
+	size_t len = sizeof scheme - 1;
+
+	*ret = (struct ar_target){ 0 };
+	if (text.len > len && strncasecmp(text.p, scheme, len) == 0) {
+		struct ar_str rest = ar_str_sub(text, len, text.len);
+		const char *slash = memchr(rest.p, '/', rest.len);
+
+		if (!slash)
+			return false;
+		ret->authority = ar_str_sub(rest, 0, (size_t)(slash - rest.p));
+		text = ar_str_sub(rest, ret->authority.len, rest.len);
+	}
+	ret->query = ar_str_split(text, '?', &ret->path);
+	return ret->path.len && ret->path.p[0] == '/';
+}
+
+static bool add_param(struct ar_route *r, struct ar_str name, struct ar_str value)
+{
+	if (r->param_count == AR_ROUTE_PARAMS || ar_str_empty(value))
+		return false;
+	r->params[r->param_count++] = (struct ar_route_param){ name, value };
+	return true;
+}
+
+/* Segment by segment; `{name}` takes any non-empty segment. */
+static bool match(const char *pattern, struct ar_str path, struct ar_route *r)
+{
+	struct ar_str want = ar_str_from(pattern), w, p;
+
+	r->param_count = 0;
+	while (!ar_str_absent(want) && !ar_str_absent(path)) {
+		want = ar_str_split(want, '/', &w);
+		path = ar_str_split(path, '/', &p);
+		if (w.len > 2 && w.p[0] == '{') {
+			if (!add_param(r, ar_str_sub(w, 1, w.len - 2), p))
+				return false;
+		} else if (!ar_str_eq(w, p)) {
+			return false;
+		}
+	}
+	return ar_str_absent(want) && ar_str_absent(path);
+}
+
+static void take_command(struct ar_route *r, const struct ar_command_desc *d, bool is_get)
+{
+	r->command = d;
+	r->kind = d->id == AR_CMD_SUBSCRIBE_EVENTS ? AR_ROUTE_EVENTS : AR_ROUTE_COMMAND;
+	r->is_get = is_get;
+}
+
+static bool find_fixed(struct ar_str path, struct ar_route *r)
+{
+	for (size_t i = 0; i < AR_ARRAY_LEN(fixed); i++) {
+		if (ar_str_is(path, fixed[i].path)) {
+			r->kind = fixed[i].kind;
+			r->is_get = true;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool find_get(const struct ar_command_table *t, struct ar_str path, struct ar_route *r)
+{
+	for (size_t i = 0; i < t->count; i++) {
+		const struct ar_command_desc *d = &t->rows[i];
+
+		if (d->name && d->get_route && match(d->get_route, path, r)) {
+			take_command(r, d, true);
+			return true;
+		}
+	}
+	return find_fixed(path, r);
+}
+
+static bool find_post(const struct ar_command_table *t, struct ar_str path, struct ar_route *r)
+{
+	struct ar_str name;
+
+	if (!ar_str_starts(path, AR_STR("/v1/")))
+		return false;
+	name = ar_str_sub(path, 4, path.len);
+	for (size_t i = 0; i < t->count; i++) {
+		if (t->rows[i].name && ar_str_is(name, t->rows[i].name)) {
+			take_command(r, &t->rows[i], false);
+			return true;
+		}
+	}
+	return false;
+}
+
+enum ar_status ar_route_find(const struct ar_command_table *table, struct ar_str method, struct ar_str path,
+			     struct ar_route *ret, struct ar_error *err)
+{
+	struct ar_route other = { 0 };
+	bool can_get, can_post;
+
+	*ret = (struct ar_route){ 0 };
+	if (ar_str_is(method, "GET") && find_get(table, path, ret))
+		return AR_OK;
+	if (ar_str_is(method, "POST") && find_post(table, path, ret))
+		return AR_OK;
+	can_get = find_get(table, path, &other);
+	can_post = find_post(table, path, &other);
+	if (!can_get && !can_post)
+		return ar_refuse(err, AR_ERR_NOT_FOUND, "nothing answers under '%.*s'",
+				 AR_STR_ARG(ar_str_sub(path, 0, 100)));
+	ret->allow = can_get && can_post ? "GET, POST" : can_get ? "GET" : "POST";
+	return ar_refuse(err, AR_ERR_METHOD_NOT_ALLOWED, "'%.*s' takes %s",
+			 AR_STR_ARG(ar_str_sub(path, 0, 100)), ret->allow);
+}

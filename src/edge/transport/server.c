@@ -1,0 +1,167 @@
+/* The server as a whole: options and defaults, the sweep of the deadlines, drain and close. Owner: the loop
+ * thread. */
+#include "conn.h"
+#include "loopback.h"
+#include "mem.h"
+
+#include <signal.h>
+
+#define SWEEP_MS 250
+#define LINGER_MS 2000
+
+static uint32_t or_default(uint32_t value, uint32_t usual)
+{
+	return value ? value : usual;
+}
+
+static void on_sweep(uv_timer_t *timer)
+{
+	struct ar_http_server *s = timer->data;
+	struct ar_deadline *d;
+
+	while ((d = ar_deadline_pop(&s->deadlines, uv_now(s->loop))))
+		ar_conn_expire(AR_CONTAINER_OF(d, struct ar_conn, deadline), d->kind);
+}
+
+static void on_flush(uv_prepare_t *prepare)
+{
+	struct ar_http_server *s = prepare->data;
+
+	if (!ar_list_empty(&s->streams))
+		ar_sse_flush(s);
+}
+
+static void set_limits(struct ar_http_server *s, const struct ar_http_options *o)
+{
+	s->limits.head_bytes = o->max_header_bytes ? o->max_header_bytes : (size_t)16 * 1024;
+	s->limits.body_bytes = o->max_body_bytes ? o->max_body_bytes : (size_t)4 * 1024 * 1024;
+	s->max_connections = or_default(o->max_connections, 10000);
+	s->max_subscribers = or_default(o->max_subscribers, 8000);
+	ar_deadlines_init(&s->deadlines);
+	s->deadlines.length[AR_DEADLINE_HEADER] = or_default(o->header_ms, 10000);
+	s->deadlines.length[AR_DEADLINE_BODY] = or_default(o->body_ms, 30000);
+	s->deadlines.length[AR_DEADLINE_WRITE] = or_default(o->write_ms, 30000);
+	s->deadlines.length[AR_DEADLINE_KEEPALIVE] = or_default(o->keepalive_ms, 75000);
+	s->deadlines.length[AR_DEADLINE_HEARTBEAT] = or_default(o->heartbeat_ms, 15000);
+	s->deadlines.length[AR_DEADLINE_LINGER] = LINGER_MS;
+}
+
+/* libuv writes without MSG_NOSIGNAL: a peer that is gone would end the process. A choice that the program has
+ * made stays. */
+static void ignore_sigpipe(void)
+{
+	struct sigaction now;
+
+	if (sigaction(SIGPIPE, NULL, &now) == 0 && !(now.sa_flags & SA_SIGINFO) && now.sa_handler == SIG_DFL)
+		signal(SIGPIPE, SIG_IGN);
+}
+
+static void start_handles(struct ar_http_server *s)
+{
+	uv_timer_init(s->loop, &s->sweep);
+	uv_prepare_init(s->loop, &s->flush);
+	uv_idle_init(s->loop, &s->awake);
+	s->sweep.data = s->flush.data = s->awake.data = s;
+	s->handles = 3;
+	uv_timer_start(&s->sweep, on_sweep, SWEEP_MS, SWEEP_MS);
+	uv_prepare_start(&s->flush, on_flush);
+}
+
+enum ar_status ar_http_server_open(uv_loop_t *loop, const struct ar_http_options *o,
+				   struct ar_http_server **ret, struct ar_error *err)
+{
+	struct ar_http_server *s = ar_new0(sizeof *s);
+	enum ar_status st = AR_OK;
+
+	s->loop = loop;
+	s->control = o->control;
+	set_limits(s, o);
+	ar_list_init(&s->conns);
+	ar_list_init(&s->streams);
+	s->parser = ar_json_parser_new();
+	s->read_buffer = ar_grow(NULL, AR_READ_BUFFER, 1);
+	ignore_sigpipe();
+	start_handles(s);
+	if (!o->listen && !o->socket_path)
+		st = ar_fail(err, AR_E_INVALID,
+			     "the HTTP server has neither a listen address nor a socket path");
+	if (st == AR_OK && o->listen)
+		st = ar_listener_open_tcp(s, o->listen, err);
+	if (st == AR_OK && o->socket_path)
+		st = ar_listener_open_unix(s, o->socket_path, err);
+	if (st != AR_OK) {
+		ar_http_server_close(s, NULL, NULL);
+		return st;
+	}
+	*ret = s;
+	return AR_OK;
+}
+
+uint16_t ar_http_server_port(const struct ar_http_server *s)
+{
+	union ar_sockaddr sa;
+	int len = sizeof sa;
+
+	if (!s->tcp.is_open || uv_tcp_getsockname(&s->tcp.u.tcp, &sa.any, &len))
+		return 0;
+	return ntohs(sa.any.sa_family == AF_INET6 ? sa.v6.sin6_port : sa.v4.sin_port);
+}
+
+const struct ar_http_counters *ar_http_server_counters(const struct ar_http_server *s)
+{
+	return &s->counters;
+}
+
+void ar_http_server_drain(struct ar_http_server *s)
+{
+	if (s->is_draining)
+		return;
+	s->is_draining = true;
+	ar_listener_close(&s->tcp);
+	ar_listener_close(&s->local);
+	AR_LIST_FOR_SAFE (it, &s->conns) {
+		struct ar_conn *c = AR_CONTAINER_OF(it, struct ar_conn, node);
+
+		if (c->state == AR_CONN_IDLE)
+			ar_conn_close(c);
+		else if (c->sse)
+			ar_sse_drain(c->sse);
+	}
+}
+
+void ar_server_check_closed(struct ar_http_server *s)
+{
+	ar_http_closed_fn *closed = s->closed;
+	void *arg = s->closed_arg;
+
+	if (!s->is_closing || s->handles || !ar_list_empty(&s->conns))
+		return;
+	ar_json_parser_free(s->parser);
+	ar_free(s->read_buffer);
+	ar_free(s);
+	if (closed)
+		closed(arg);
+}
+
+static void on_handle_closed(uv_handle_t *handle)
+{
+	struct ar_http_server *s = handle->data;
+
+	s->handles--;
+	ar_server_check_closed(s);
+}
+
+void ar_http_server_close(struct ar_http_server *s, ar_http_closed_fn *cb, void *arg)
+{
+	AR_ASSERT(!s->is_closing);
+	s->is_closing = s->is_draining = true;
+	s->closed = cb;
+	s->closed_arg = arg;
+	ar_listener_close(&s->tcp);
+	ar_listener_close(&s->local);
+	AR_LIST_FOR_SAFE (it, &s->conns)
+		ar_conn_close(AR_CONTAINER_OF(it, struct ar_conn, node));
+	uv_close((uv_handle_t *)&s->sweep, on_handle_closed);
+	uv_close((uv_handle_t *)&s->flush, on_handle_closed);
+	uv_close((uv_handle_t *)&s->awake, on_handle_closed);
+}

@@ -1,0 +1,51 @@
+// Commands: the catalogue against the standard's table, and encoded inputs and results against our schemas.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { validateCommandInput, validateCommandResult, validateSnapshot } from "../lib/schemas.mjs";
+import { readFixture, readTable, samples } from "./standard.mjs";
+
+const rows = readTable("commands.tsv");
+const all = samples(["--commands"]);
+const openapi = JSON.parse(readFileSync(new URL("../../catalog/gen/openapi.json", import.meta.url), "utf8"));
+
+test("the catalogue has exactly the 63 commands of the standard, in its order", () => {
+  const names = [...new Set(all.map((sample) => sample.command))];
+  assert.equal(names.length, 63);
+  assert.deepEqual(names, rows.map((row) => row.command));
+});
+
+test("every input and result sample is valid under its schema", () => {
+  assert.equal(all.length, 2 * 63);
+  for (const sample of all) {
+    validateCommandInput(sample.command, sample.in);
+    validateCommandResult(sample.command, sample.out);
+  }
+});
+
+test("every error that the standard names for a command is one of ours", () => {
+  const codes = new Set(openapi.components.schemas.ErrorCode.enum);
+  for (const row of rows)
+    for (const word of row.errors.replace(/\([^)]*\)|;.*/g, "").split(",").map((s) => s.trim()))
+      if (word !== "none") assert.ok(codes.has(word), `${row.command}: ${word}`);
+});
+
+test("OpenAPI has every command, with its kind", () => {
+  for (const row of rows) {
+    const operation = openapi.paths[`/v1/${row.command}`]?.post;
+    assert.ok(operation, row.command);
+    assert.deepEqual(operation.tags, [row.kind], row.command);
+  }
+});
+
+test("input schemas refuse mistyped names, missing members and unmet alternatives", () => {
+  validateCommandInput("submit_turn", { sessionId: "s", text: "hi" });
+  assert.throws(() => validateCommandInput("submit_turn", { sessionId: "s", text: "hi", txt: 1 }), /txt/);
+  assert.throws(() => validateCommandInput("submit_turn", { text: "hi" }), /sessionId/);
+  assert.throws(() => validateCommandInput("interrupt_turn", { sessionId: "s" }), /reason/);
+});
+
+test("the standard's snapshot fixture validates", () => {
+  validateSnapshot(readFixture("thread-read-snapshot.json"));
+  assert.throws(() => validateSnapshot({ schemaVersion: "lime-profile-0.4.0", sessionId: "s" }), /threads/);
+});

@@ -1,0 +1,78 @@
+// Events: the catalogue against the standard's table, and what the real encoder writes against all schemas.
+import assert from "node:assert/strict";
+import { readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { isOfficialType, standardDir, validateEvent, validateOfficialEvent } from "../lib/schemas.mjs";
+import { readFixture, readTable, samples } from "./standard.mjs";
+
+const rows = readTable("events.tsv");
+const all = samples();
+const schemaOf = (type) =>
+  JSON.parse(readFileSync(new URL(`../../catalog/gen/schema/events/${type}.schema.json`, import.meta.url), "utf8"));
+const expectRefused = (event, words) => assert.throws(() => validateEvent(event), words);
+
+test("the catalogue has exactly the 126 types of the standard, in its order", () => {
+  const types = [...new Set(all.map((event) => event.type))];
+  assert.equal(types.length, 126);
+  assert.deepEqual(types, rows.map((row) => row.type));
+});
+
+test("exactly the types outside the standard's schema are extended", () => {
+  const inSchema = rows.filter((row) => row.in_schema_enum === "yes").map((row) => row.type);
+  for (const { type } of rows) assert.equal(isOfficialType(type), inSchema.includes(type), type);
+  assert.equal(rows.length - inSchema.length, 6);
+});
+
+test("every type has a full and a minimal sample, valid under our schema and the standard's", () => {
+  assert.equal(all.length, 2 * 126);
+  for (const event of all) validateEvent(event);
+});
+
+test("every member that the standard marks as required is required by ours", () => {
+  for (const { type, payload_fields: text } of rows) {
+    const required = schemaOf(type).properties.payload.required ?? [];
+    const plain = text.replace(/\(or /g, " or (").replace(/\([^)]*\)|\{[^}]*\}|<[^>]*>/g, "");
+    for (const part of plain.split(/[,;]/).map((s) => s.trim())) {
+      const match = /^(\w+):[^*]*\*$/.exec(part);
+      if (match && !part.includes(" or ")) assert.ok(required.includes(match[1]), `${type}: ${match[1]}`);
+    }
+  }
+});
+
+test("every scope id that the standard asks for is required by ours", () => {
+  for (const { type, scope_ids_required: text } of rows)
+    for (const part of text.replace(/highest available.*/, "").split(",").filter((s) => !s.includes(" or "))) {
+      const match = /^(\w+(?:Id|Ref))\b/.exec(part.trim());
+      if (match) assert.ok(schemaOf(type).required.includes(match[1]), `${type}: ${match[1]}`);
+    }
+});
+
+test("our schemas refuse what they should", () => {
+  const good = all.find((event) => event.type === "turn.submitted");
+  expectRefused({ ...good, turnId: undefined, payload: good.payload }, /turnId/);
+  expectRefused({ ...good, payload: { ...good.payload, status: "done" } }, /status/);
+  expectRefused({ ...good, payload: { ...good.payload, inputRef: null } }, /inputRef/);
+  expectRefused({ ...good, payload: { ...good.payload, position: -1 } }, /position/);
+  expectRefused({ ...good, schemaVersion: "0.1.0" }, /schemaVersion/);
+  const tool = all.find((event) => event.type === "tool.started");
+  expectRefused({ ...tool, payload: { ...tool.payload, safeArgs: undefined, inputRef: undefined } }, /inputRef/);
+  const routing = all.find((event) => event.type === "routing.not_possible");
+  expectRefused({ ...routing, payload: { ...routing.payload, candidateCount: 1 } }, /candidateCount/);
+});
+
+const fixtures = readdirSync(join(standardDir, "fixtures")).filter((name) => name.endsWith("-event.json"));
+
+test("the standard's fixtures validate with no network", () => {
+  assert.equal(fixtures.length, 5);
+  for (const name of fixtures) validateOfficialEvent(readFixture(name));
+});
+
+test("the standard's fixtures come through our codec with nothing lost or changed", () => {
+  const events = fixtures.map(readFixture);
+  const back = samples(["--recode"], events.map((event) => JSON.stringify(event)).join("\n"));
+  for (const [i, event] of events.entries()) {
+    assert.equal(Date.parse(back[i].timestamp), Date.parse(event.timestamp));
+    assert.deepEqual({ ...back[i], timestamp: event.timestamp }, event);
+  }
+});

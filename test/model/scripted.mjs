@@ -1,0 +1,310 @@
+// A model server whose behaviour the test chooses: OpenAI Chat Completions (streaming and not) on loopback, node's own
+// library only. The LAST user message carries directives; without any the server answers "You said: <text>".
+//
+//   node test/model/scripted.mjs [--port 0]     first line on stdout: {"port":N}; SIGTERM or SIGINT ends it
+//   import { start } from './scripted.mjs'      const s = await start(0); s.url, s.port, s.log(), s.reset(), s.close()
+//
+// What to say (combined in this order; a message after a tool result never calls a tool again):
+//   [[reasoning text]]       reasoning in words before the answer
+//   [[tool name {"a":1}]]    a tool call; several directives make several calls; no "]]" inside
+//   [[say text]] [[tokens N]] (w0 w1 ...) [[utf8]] (emoji, combining and wide characters)
+// How to say it:
+//   [[delay ms]] between chunks        [[first ms]] before the first byte (headers included)
+//   [[split]] one write per byte       [[dup]] every chunk twice         [[json]] one JSON object although "stream" was asked
+//   [[no-done]] [[no-finish]] [[no-usage]] leave that part out           [[lie-usage]] absurd token counts
+//   [[junk-after-done]] sends nonsense after the end mark and keeps the connection open
+// How to go wrong:
+//   [[http 429 retry-after=1 code=x type=y echo-auth]]  an error answer; retry-after-ms= and x-should-retry= work too,
+//                                                       echo-auth repeats the Authorization header in the message
+//   [[cut N]] drops the connection after N chunks       [[hang]] never answers   [[hang-after N]] falls silent after N chunks
+//   [[error-in-stream]]  [[garbage]] a chunk that is no JSON   [[text]] an HTML page with status 200
+//   [[fail-times N directive]] the first N calls of a turn (header X-AR-Turn) do what the directive says, the others succeed
+//
+// GET /_log[?turn=id] gives every request with times and how it ended; GET /_count the number per turn; POST /_reset forgets.
+import http from 'node:http';
+import { pathToFileURL } from 'node:url';
+
+const LOG_MAX = 20000;
+const UTF8_WORDS = ['héllo ', '日本語 ', '👩‍👩‍👧‍👦 ', 'e\u0301 ', '🇨🇭 ', 'مرحبا ', '😀'];
+const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
+
+function textOf(message) {
+	const content = message?.content;
+	if (Array.isArray(content)) return content.map((part) => part.text ?? '').join('');
+	return content ?? '';
+}
+
+// "[[a x]] [[b]]" becomes { a: ['x'], b: [''] }: every directive keeps all its occurrences.
+export function directivesOf(text) {
+	const found = {};
+	for (const [, name, rest] of text.matchAll(/\[\[([a-z][a-z0-9-]*)(?:\s+([\s\S]*?))?\]\](?!\])/g))
+		(found[name] ??= []).push(rest ?? '');
+	return found;
+}
+
+const words = (text) => text.match(/\S+\s*/g) ?? (text ? [text] : []);
+
+class Script {
+	constructor(body, n) {
+		this.n = n;
+		const messages = Array.isArray(body.messages) ? body.messages : [];
+		this.text = textOf(messages.findLast((m) => m.role === 'user'));
+		this.does = directivesOf(this.text);
+		this.toolResult = messages.at(-1)?.role === 'tool' ? textOf(messages.at(-1)) : undefined;
+		this.promptTokens = messages.reduce((n, m) => n + words(textOf(m)).length, 0);
+	}
+
+	has(name) {
+		return name in this.does;
+	}
+
+	value(name) {
+		return this.does[name]?.[0];
+	}
+
+	number(name) {
+		return this.has(name) ? Number(this.value(name)) : undefined;
+	}
+
+	// Replaces the directives by the failing one while the turn has failures left.
+	failFirst(calls) {
+		const [, times, rest] = /^(\d+)\s+([\s\S]+)$/.exec(this.value('fail-times') ?? '') ?? [];
+		if (times !== undefined && calls <= Number(times)) this.does = directivesOf(`[[${rest}]]`);
+	}
+
+	answerWords() {
+		if (this.has('utf8')) return UTF8_WORDS;
+		if (this.has('tokens')) return Array.from({ length: this.number('tokens') }, (_, i) => `w${i} `);
+		if (this.has('say')) return words(this.value('say'));
+		if (this.toolResult !== undefined) return words(`The tool said: ${this.toolResult}`);
+		return words(`You said: ${this.text.replace(/\[\[[\s\S]*?\]\](?!\])/g, '').trim()}`);
+	}
+
+	toolCalls() {
+		if (this.toolResult !== undefined || !this.has('tool')) return [];
+		return this.does.tool.map((spec, i) => {
+			const [, name, args] = /^(\S+)\s*([\s\S]*)$/.exec(spec) ?? [];
+			return { id: `call_${this.n}_${i}`, name, args: args || '{}' };
+		});
+	}
+
+	usage(completionTokens) {
+		const [prompt, completion] = this.has('lie-usage') ? [-7, 9e15] : [this.promptTokens, completionTokens];
+		return {
+			prompt_tokens: prompt,
+			completion_tokens: completion,
+			total_tokens: prompt + completion,
+			prompt_tokens_details: { cached_tokens: 0 },
+		};
+	}
+
+	deltas() {
+		const list = [{ role: 'assistant', content: '' }];
+		for (const text of words(this.value('reasoning') ?? '')) list.push({ reasoning_content: text });
+		const calls = this.toolCalls();
+		calls.forEach((call, index) => {
+			const first = { index, id: call.id, type: 'function', function: { name: call.name, arguments: '' } };
+			list.push({ tool_calls: [first] });
+			for (const piece of call.args.match(/[\s\S]{1,8}/g))
+				list.push({ tool_calls: [{ index, function: { arguments: piece } }] });
+		});
+		if (calls.length === 0) for (const content of this.answerWords()) list.push({ content });
+		return list;
+	}
+
+	finishReason() {
+		return this.toolCalls().length > 0 ? 'tool_calls' : 'stop';
+	}
+}
+
+function frameOf(object) {
+	return `data: ${typeof object === 'string' ? object : JSON.stringify(object)}\n\n`;
+}
+
+// Everything the stream will say, as text of server-sent events; the end mark included.
+function framesOf(script, base) {
+	const chunk = (choices, more) => ({ ...base, object: 'chat.completion.chunk', choices, ...more });
+	const deltas = script.deltas();
+	const frames = deltas.map((delta) => frameOf(chunk([{ index: 0, delta, finish_reason: null }])));
+	if (script.has('error-in-stream'))
+		return [...frames.slice(0, 2), frameOf({ error: { message: 'the model fell over', type: 'server_error', code: null } })];
+	if (script.has('garbage')) return [...frames.slice(0, 2), frameOf('{"choices":[{"delta":')];
+	if (!script.has('no-finish'))
+		frames.push(frameOf(chunk([{ index: 0, delta: {}, finish_reason: script.finishReason() }])));
+	if (!script.has('no-usage')) frames.push(frameOf(chunk([], { usage: script.usage(deltas.length - 1) })));
+	if (!script.has('no-done')) frames.push(frameOf('[DONE]'));
+	return script.has('dup') ? frames.flatMap((f) => (f === frameOf('[DONE]') ? [f] : [f, f])) : frames;
+}
+
+function drop(res) {
+	if (res.stream) res.stream.destroy();
+	else res.socket?.destroy();
+}
+
+// Returns when the bytes have left for the client (so that a cut comes after them) or the client has gone.
+async function write(res, bytes) {
+	if (!res.destroyed) await Promise.race([res.gone, new Promise((go) => res.write(bytes, go))]);
+}
+
+async function writeFrame(res, frame, split) {
+	if (!split) return write(res, frame);
+	for (const byte of Buffer.from(frame)) await write(res, Buffer.of(byte));
+}
+
+function sendJson(res, status, object, headers = {}) {
+	res.writeHead(status, { 'content-type': 'application/json', ...headers });
+	res.end(JSON.stringify(object));
+}
+
+function sendError(req, res, script) {
+	const [status, ...rest] = script.value('http').split(/\s+/);
+	const given = Object.fromEntries(rest.map((item) => item.split('=')));
+	const headers = {};
+	for (const name of ['retry-after', 'retry-after-ms', 'x-should-retry', 'location'])
+		if (given[name]) headers[name] = given[name].replaceAll('_', ' ');
+	const secret = 'echo-auth' in given ? ` ${req.headers.authorization}` : '';
+	const error = { message: `scripted ${status}${secret}`, type: given.type ?? null, param: null, code: given.code ?? null };
+	sendJson(res, Number(status), { error }, headers);
+}
+
+function sendWhole(res, script, base) {
+	const calls = script.toolCalls();
+	const message = { role: 'assistant', content: calls.length ? null : script.answerWords().join('') };
+	if (script.has('reasoning')) message.reasoning_content = script.value('reasoning');
+	if (calls.length)
+		message.tool_calls = calls.map(({ id, name, args }) => ({ id, type: 'function', function: { name, arguments: args } }));
+	const choices = [{ index: 0, message, finish_reason: script.finishReason() }];
+	sendJson(res, 200, { ...base, object: 'chat.completion', choices, usage: script.usage(script.deltas().length - 1) });
+}
+
+async function sendStream(res, script, base, entry) {
+	const cutAt = script.number('cut') ?? Infinity;
+	const hangAt = script.number('hang-after') ?? Infinity;
+	res.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
+	for (const frame of framesOf(script, base)) {
+		if (entry.chunks >= hangAt || res.destroyed) return;
+		if (entry.chunks >= cutAt) return drop(res);
+		await writeFrame(res, frame, script.has('split'));
+		entry.chunks++;
+		if (script.has('delay')) await sleep(script.number('delay'));
+	}
+	if (script.has('junk-after-done')) return write(res, 'data: not json\n\n\u0000\u0001junk');
+	res.end();
+}
+
+async function complete(req, res, body, entry, calls) {
+	const script = new Script(body, entry.n);
+	script.failFirst(calls);
+	const base = { id: `chatcmpl-${entry.n}`, created: Math.floor(entry.startedAt / 1000), model: body.model ?? 'scripted' };
+	res.setHeader('x-request-id', `req_${entry.n}`);
+	if (script.has('hang')) return;
+	if (script.has('first')) await sleep(script.number('first'));
+	if (res.destroyed) return;
+	if (script.has('http')) return sendError(req, res, script);
+	if (script.has('text')) return res.writeHead(200, { 'content-type': 'text/html' }).end('<html>hello</html>');
+	if (script.number('cut') === 0) return drop(res);
+	if (script.has('json') || !body.stream) return sendWhole(res, script, base);
+	await sendStream(res, script, base, entry);
+}
+
+class Log {
+	constructor() {
+		this.reset();
+	}
+
+	reset() {
+		this.entries = [];
+		this.perTurn = new Map();
+		this.n = 0;
+	}
+
+	// Returns the entry and which call of its turn this is, from 1.
+	add(req, body) {
+		const turn = req.headers['x-ar-turn'] ?? '';
+		const calls = (this.perTurn.get(turn) ?? 0) + 1;
+		this.perTurn.set(turn, calls);
+		const entry = {
+			n: ++this.n, turn, session: req.headers['x-ar-session'], step: req.headers['x-ar-step'],
+			requestId: req.headers['x-request-id'], method: req.method, url: req.url, headers: { ...req.headers }, body,
+			httpVersion: req.httpVersion, clientPort: req.socket.remotePort,
+			startedAt: Date.now(), endedAt: null, status: null, chunks: 0, aborted: null,
+		};
+		this.entries.push(entry);
+		if (this.entries.length > LOG_MAX) this.entries.shift();
+		return { entry, calls };
+	}
+
+	list(turn) {
+		return turn === null ? this.entries : this.entries.filter((e) => e.turn === turn);
+	}
+
+	count() {
+		return { total: this.n, turns: Object.fromEntries(this.perTurn) };
+	}
+}
+
+async function readBody(req) {
+	const pieces = [];
+	for await (const piece of req) pieces.push(piece);
+	return Buffer.concat(pieces).toString('utf8');
+}
+
+async function handle(log, req, res) {
+	const url = new URL(req.url, 'http://localhost');
+	const text = await readBody(req);
+	if (url.pathname === '/_log') return sendJson(res, 200, { requests: log.list(url.searchParams.get('turn')) });
+	if (url.pathname === '/_count') return sendJson(res, 200, log.count());
+	if (url.pathname === '/_reset' && req.method === 'POST') return sendJson(res, 200, log.reset() ?? {});
+	if (url.pathname === '/v1/models')
+		return sendJson(res, 200, { object: 'list', data: [{ id: 'scripted', object: 'model', created: 0, owned_by: 'test' }] });
+	if (url.pathname !== '/v1/chat/completions' || req.method !== 'POST')
+		return sendJson(res, 404, { error: { message: 'no such path', type: 'invalid_request_error', param: null, code: null } });
+	let body;
+	try {
+		body = JSON.parse(text);
+	} catch (error) {
+		return sendJson(res, 400, { error: { message: String(error), type: 'invalid_request_error', param: null, code: null } });
+	}
+	const { entry, calls } = log.add(req, body);
+	res.gone = new Promise((go) => res.once('close', go));
+	res.on('close', () => {
+		entry.endedAt = Date.now();
+		entry.status = res.headersSent ? res.statusCode : null;
+		entry.aborted = !res.writableFinished;
+	});
+	await complete(req, res, body, entry, calls);
+}
+
+// options.createServer(listener) lets a test bring TLS or HTTP/2.
+export async function start(port = 0, { createServer = http.createServer } = {}) {
+	const log = new Log();
+	const server = createServer((req, res) => {
+		res.socket?.setNoDelay?.(true);
+		handle(log, req, res).catch((error) => {
+			process.stderr.write(`scripted model: ${error.stack}\n`);
+			drop(res);
+		});
+	});
+	const sockets = new Set();
+	server.on('connection', (socket) => {
+		sockets.add(socket);
+		socket.on('close', () => sockets.delete(socket)).on('error', () => {});
+	});
+	await new Promise((done, fail) => server.once('error', fail).listen(port, '127.0.0.1', done));
+	const bound = server.address().port;
+	const close = () => new Promise((done) => {
+		server.close(done);
+		for (const socket of sockets) socket.destroy();
+	});
+	return {
+		port: bound, url: `http://127.0.0.1:${bound}/v1`, close,
+		log: (turn = null) => log.list(turn), count: () => log.count(), reset: () => log.reset(),
+	};
+}
+
+if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
+	const at = process.argv.indexOf('--port');
+	const server = await start(at < 0 ? 0 : Number(process.argv[at + 1]));
+	process.stdout.write(`${JSON.stringify({ port: server.port })}\n`);
+	for (const signal of ['SIGTERM', 'SIGINT']) process.once(signal, () => server.close().then(() => process.exit(0)));
+}

@@ -1,0 +1,32 @@
+/* The tests that every store has to pass, in the files that hold them; test_store_contract.c runs them
+ * all, once per engine. Each gets a fresh struct fixture as its state. */
+#ifndef AR_TEST_STORE_CONTRACT_H
+#define AR_TEST_STORE_CONTRACT_H
+
+#include "store_fixture.h"
+
+/* test_store_receipts.c: what makes a repeated write the same write. */
+void known_receipt_stops_the_append(void **state);
+void receipt_wins_over_a_wrong_sequence(void **state);
+void one_receipt_twice_in_flight_is_written_once(void **state);
+void receipt_needs_no_facts(void **state);
+void missing_receipt_is_not_found(void **state);
+struct ar_store_receipt a_receipt(const char *key, const char *input, const char *reply);
+void expect_receipt(struct fixture *f, const char *key, const char *input, const char *reply);
+
+/* test_store_log.c: windows of the log, snapshots, blobs, chunks. */
+void forward_windows(void **state);
+void backward_windows(void **state);
+void snapshot_replaces_and_shortens_the_load(void **state);
+void blobs_are_kept_by_hash(void **state);
+void chunks_live_until_their_step_closes(void **state);
+void assert_chunk(const struct ar_store_chunk_row *c, const char *step, uint64_t pos, const char *bytes);
+
+/* test_store_lists.c: sessions and tasks. */
+void sessions_come_newest_first_in_pages(void **state);
+void session_filters_are_exact(void **state);
+void session_rows_follow_their_last_append(void **state);
+void tasks_come_in_order_of_creation(void **state);
+void task_filters_and_single_tasks(void **state);
+
+#endif

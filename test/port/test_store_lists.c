@@ -1,0 +1,215 @@
+/* See store_contract.h. */
+#include "store_contract.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static struct ar_store_session_row a_row(const char *workspace, const char *status, bool active)
+{
+	return (struct ar_store_session_row){ .active = active,
+					      .created = 5,
+					      .updated = 6,
+					      .workspace = ar_str_from(workspace),
+					      .account = AR_STR("acct"),
+					      .status = ar_str_from(status),
+					      .shell = AR_STR("{}") };
+}
+
+static void put_row(struct fixture *f, unsigned n, uint64_t seq, struct ar_store_session_row row)
+{
+	struct ar_store_append a = an_append(sess(n), seq, seq, "x");
+	char shell[300];
+
+	/* one short shell and one long enough to be stored compressed */
+	snprintf(shell, sizeof shell, "{\"n\":%u,\"pad\":\"%0*u\"}", n, n % 2 ? 1 : 250, 0u);
+	row.shell = ar_str_from(shell);
+	a.row = &row;
+	assert_int_equal(run(f, &a.op), AR_OK);
+	ar_store_op_fini(&a.op);
+}
+
+static struct ar_store_sessions a_list(size_t limit)
+{
+	return (struct ar_store_sessions){ .op = { .kind = AR_STORE_SESSIONS, .done = note_done },
+					   .limit = limit };
+}
+
+/* The numbers of the listed sessions must be these, ended by -1. */
+static void expect_sessions(struct fixture *f, struct ar_store_sessions l, const int *expected, bool more)
+{
+	size_t count = 0;
+	char start[32];
+
+	run(f, &l.op);
+	assert_status(&l.op, AR_OK);
+	for (; expected[count] >= 0; count++) {
+		assert_true(count < l.count);
+		assert_true(ar_str_eq(l.ids[count], sess((unsigned)expected[count])));
+		snprintf(start, sizeof start, "{\"n\":%d,", expected[count]);
+		assert_true(ar_str_starts(l.shells[count], ar_str_from(start)));
+	}
+	assert_int_equal(l.count, count);
+	assert_int_equal(l.more, more);
+	ar_store_op_fini(&l.op);
+}
+
+#define NUMBERS(...) ((const int[]){ __VA_ARGS__ __VA_OPT__(, ) - 1 })
+
+void sessions_come_newest_first_in_pages(void **state)
+{
+	struct fixture *f = *state;
+	struct ar_store_sessions l = a_list(3), bad = a_list(3);
+
+	expect_sessions(f, l, NUMBERS(), false);
+	for (unsigned n = 0; n < 7; n++)
+		put_row(f, n * 3 % 7, 1, a_row("w", "idle", false));
+	put(f, sess(50), 1, 1, "a session without a row is not listed");
+	expect_sessions(f, l, NUMBERS(6, 5, 4), true);
+	l.before = sess(4);
+	expect_sessions(f, l, NUMBERS(3, 2, 1), true);
+	l.before = sess(1);
+	expect_sessions(f, l, NUMBERS(0), false);
+	l.before = sess(3);
+	expect_sessions(f, l, NUMBERS(2, 1, 0), false);
+	l.before = sess(100);
+	expect_sessions(f, l, NUMBERS(6, 5, 4), true);
+	bad.before = AR_STR("nonsense");
+	run(f, &bad.op);
+	assert_status(&bad.op, AR_E_INVALID);
+}
+
+void session_filters_are_exact(void **state)
+{
+	struct fixture *f = *state;
+	struct ar_store_sessions w = a_list(10), s = a_list(10), active = a_list(2), both = a_list(10),
+				 account = a_list(10);
+
+	put_row(f, 1, 1, a_row("w1", "idle", false));
+	put_row(f, 2, 1, a_row("w1", "running", true));
+	put_row(f, 3, 1, a_row("w2", "running", true));
+	put_row(f, 4, 1, a_row("w2", "waiting", true));
+	put_row(f, 5, 1, a_row(NULL, "idle", false));
+	w.workspace = AR_STR("w1");
+	expect_sessions(f, w, NUMBERS(2, 1), false);
+	w.workspace = AR_STR("w");
+	expect_sessions(f, w, NUMBERS(), false);
+	s.status = AR_STR("running");
+	expect_sessions(f, s, NUMBERS(3, 2), false);
+	active.active_only = true;
+	expect_sessions(f, active, NUMBERS(4, 3), true);
+	active.before = sess(3);
+	expect_sessions(f, active, NUMBERS(2), false);
+	both.active_only = true;
+	both.workspace = AR_STR("w2");
+	both.status = AR_STR("running");
+	expect_sessions(f, both, NUMBERS(3), false);
+	account.account = AR_STR("acct");
+	expect_sessions(f, account, NUMBERS(5, 4, 3, 2, 1), false);
+	account.account = AR_STR("nobody");
+	expect_sessions(f, account, NUMBERS(), false);
+}
+
+void session_rows_follow_their_last_append(void **state)
+{
+	struct fixture *f = *state;
+	struct ar_store_sessions l = a_list(10);
+
+	put_row(f, 1, 1, a_row("w", "running", true));
+	put_row(f, 2, 1, a_row("w", "running", true));
+	put_row(f, 1, 2, a_row("w", "idle", false));
+	put(f, sess(2), 2, 2, "leaves the row");
+	l.active_only = true;
+	expect_sessions(f, l, NUMBERS(2), false);
+	l.active_only = false;
+	l.status = AR_STR("idle");
+	expect_sessions(f, l, NUMBERS(1), false);
+}
+
+/* ---- tasks ---- */
+
+static void put_tasks(struct fixture *f, uint64_t seq, const struct ar_store_task_row *tasks, size_t count)
+{
+	struct ar_store_append a = an_append(sess(1), seq, seq, "x");
+
+	a.tasks = tasks;
+	a.task_count = count;
+	assert_int_equal(run(f, &a.op), AR_OK);
+	ar_store_op_fini(&a.op);
+}
+
+static struct ar_store_tasks a_task_list(size_t limit)
+{
+	return (struct ar_store_tasks){ .op = { .kind = AR_STORE_TASKS, .done = note_done },
+					.session = sess(1),
+					.limit = limit,
+					.with_internal = true };
+}
+
+/* The records must be these, one letter each; returns `next`. */
+static uint64_t expect_tasks(struct fixture *f, struct ar_store_tasks l, const char *records)
+{
+	char all[64] = "";
+
+	run(f, &l.op);
+	assert_status(&l.op, AR_OK);
+	for (size_t i = 0; i < l.count; i++)
+		strncat(all, l.records[i].p, l.records[i].len);
+	assert_string_equal(all, records);
+	ar_store_op_fini(&l.op);
+	return l.next;
+}
+
+static const struct ar_store_task_row some_tasks[] = {
+	{ AR_STR("task_z"), AR_STR("open"), AR_STR("1"), false },
+	{ AR_STR("task_a"), AR_STR("open"), AR_STR("2"), true },
+	{ AR_STR("task_m"), AR_STR("done"), AR_STR("3"), false },
+	{ AR_STR("task_b"), AR_STR("open"), AR_STR("4"), false },
+};
+
+void tasks_come_in_order_of_creation(void **state)
+{
+	static const struct ar_store_task_row changed = { AR_STR("task_z"), AR_STR("done"), AR_STR("Z"),
+							  false };
+	struct fixture *f = *state;
+	struct ar_store_tasks l = a_task_list(2);
+
+	assert_int_equal(expect_tasks(f, l, ""), 0);
+	put_tasks(f, 1, some_tasks, 3);
+	put_tasks(f, 2, some_tasks + 3, 1);
+	put_tasks(f, 3, &changed, 1);
+	l.after = expect_tasks(f, l, "Z2");
+	assert_int_not_equal(l.after, 0);
+	assert_int_equal(expect_tasks(f, l, "34"), 0);
+	l = a_task_list(3);
+	l.after = expect_tasks(f, l, "Z23");
+	assert_int_equal(expect_tasks(f, l, "4"), 0);
+	l.after = UINT64_MAX;
+	assert_int_equal(expect_tasks(f, l, ""), 0);
+	l = a_task_list(10);
+	l.session = sess(2);
+	assert_int_equal(expect_tasks(f, l, ""), 0);
+}
+
+void task_filters_and_single_tasks(void **state)
+{
+	struct fixture *f = *state;
+	struct ar_store_tasks l = a_task_list(10), one = a_task_list(0);
+
+	put_tasks(f, 1, some_tasks, AR_ARRAY_LEN(some_tasks));
+	l.with_internal = false;
+	assert_int_equal(expect_tasks(f, l, "134"), 0);
+	l.status = AR_STR("open");
+	assert_int_equal(expect_tasks(f, l, "14"), 0);
+	l.limit = 1;
+	l.after = expect_tasks(f, l, "1");
+	assert_int_equal(expect_tasks(f, l, "4"), 0);
+	one.task = AR_STR("task_m");
+	expect_tasks(f, one, "3");
+	one.task = AR_STR("task_x");
+	run(f, &one.op);
+	assert_status(&one.op, AR_E_NOT_FOUND);
+	one.task = AR_STR("task_m");
+	one.session = sess(2);
+	run(f, &one.op);
+	assert_status(&one.op, AR_E_NOT_FOUND);
+}

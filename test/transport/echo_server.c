@@ -1,0 +1,154 @@
+/* transport-probe: the HTTP server in front of a fake core, for the scenario tests. Prints {"port":n} when it
+ * serves and its counters when it ends. SIGTERM drains; SIGINT closes at once. */
+#include "fake_core.h"
+#include "transport.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+
+struct probe {
+	struct ar_http_server *server;
+	uv_signal_t term, interrupt;
+	uv_timer_t poll;
+};
+
+static const struct option flags[] = {
+	{ "listen", required_argument, NULL, 'l' },	  { "socket", required_argument, NULL, 's' },
+	{ "body", required_argument, NULL, 'b' },	  { "connections", required_argument, NULL, 'c' },
+	{ "subscribers", required_argument, NULL, 'u' },  { "header-ms", required_argument, NULL, 'H' },
+	{ "body-ms", required_argument, NULL, 'B' },	  { "write-ms", required_argument, NULL, 'W' },
+	{ "keepalive-ms", required_argument, NULL, 'K' }, { "heartbeat-ms", required_argument, NULL, 'T' },
+	{ "descriptors", required_argument, NULL, 'd' },  { NULL, 0, NULL, 0 },
+};
+
+static void limit_descriptors(uint32_t count)
+{
+	struct rlimit limit = { count, count };
+
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static void set_option(struct ar_http_options *o, int flag, const char *value)
+{
+	uint32_t n = (uint32_t)strtoul(value, NULL, 10);
+
+	switch (flag) {
+	case 'l':
+		o->listen = value;
+		return;
+	case 's':
+		o->socket_path = value;
+		return;
+	case 'b':
+		o->max_body_bytes = n;
+		return;
+	case 'c':
+		o->max_connections = n;
+		return;
+	case 'u':
+		o->max_subscribers = n;
+		return;
+	case 'H':
+		o->header_ms = n;
+		return;
+	case 'B':
+		o->body_ms = n;
+		return;
+	case 'W':
+		o->write_ms = n;
+		return;
+	case 'K':
+		o->keepalive_ms = n;
+		return;
+	case 'T':
+		o->heartbeat_ms = n;
+		return;
+	case 'd':
+		limit_descriptors(n);
+		return;
+	default:
+		exit(2);
+	}
+}
+
+static void print_counters(const struct ar_http_counters *c)
+{
+	printf("{\"accepted\":%llu,\"turnedAway\":%llu,\"requests\":%llu,\"refused\":%llu,\"timeouts\":%llu,"
+	       "\"streams\":%llu,\"streamsCut\":%llu,\"frames\":%llu,\"connections\":%u,\"subscribers\":%u}"
+	       "\n",
+	       (unsigned long long)c->accepted, (unsigned long long)c->turned_away,
+	       (unsigned long long)c->requests, (unsigned long long)c->refused,
+	       (unsigned long long)c->timeouts, (unsigned long long)c->streams,
+	       (unsigned long long)c->streams_cut, (unsigned long long)c->frames, c->connections,
+	       c->subscribers);
+	fflush(stdout);
+}
+
+static void stop(struct probe *p)
+{
+	if (uv_is_closing((uv_handle_t *)&p->poll))
+		return;
+	print_counters(ar_http_server_counters(p->server));
+	ar_http_server_close(p->server, NULL, NULL);
+	uv_close((uv_handle_t *)&p->term, NULL);
+	uv_close((uv_handle_t *)&p->interrupt, NULL);
+	uv_close((uv_handle_t *)&p->poll, NULL);
+}
+
+static void on_poll(uv_timer_t *timer)
+{
+	struct probe *p = timer->data;
+
+	if (!ar_http_server_counters(p->server)->connections)
+		stop(p);
+}
+
+static void on_signal(uv_signal_t *signal, int number)
+{
+	struct probe *p = signal->data;
+
+	if (number == SIGINT) {
+		stop(p);
+		return;
+	}
+	ar_http_server_drain(p->server);
+	uv_timer_start(&p->poll, on_poll, 10, 10);
+}
+
+static void watch(struct probe *p, uv_loop_t *loop)
+{
+	uv_signal_init(loop, &p->term);
+	uv_signal_init(loop, &p->interrupt);
+	uv_timer_init(loop, &p->poll);
+	p->term.data = p->interrupt.data = p->poll.data = p;
+	uv_signal_start(&p->term, on_signal, SIGTERM);
+	uv_signal_start(&p->interrupt, on_signal, SIGINT);
+}
+
+int main(int argc, char **argv)
+{
+	static struct ar_control core;
+	static struct probe probe;
+	struct ar_http_options o = { .control = &core };
+	struct ar_error err = { 0 };
+	uv_loop_t loop;
+	int flag;
+
+	while ((flag = getopt_long(argc, argv, "", flags, NULL)) != -1)
+		set_option(&o, flag, optarg);
+	uv_loop_init(&loop);
+	fake_core_init(&core, &loop);
+	if (ar_http_server_open(&loop, &o, &probe.server, &err) != AR_OK) {
+		fprintf(stderr, "%s\n", err.msg);
+		uv_run(&loop, UV_RUN_DEFAULT);
+		return uv_loop_close(&loop) ? 3 : 1;
+	}
+	watch(&probe, &loop);
+	printf("{\"port\":%u}\n", ar_http_server_port(probe.server));
+	fflush(stdout);
+	uv_run(&loop, UV_RUN_DEFAULT);
+	fake_core_fini(&core);
+	return uv_loop_close(&loop) ? 3 : 0;
+}

@@ -1,0 +1,121 @@
+/* Which command answers which path, and what is said when none does. */
+#include "router.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+static const struct ar_command_desc rows[] = {
+	{ 0 },
+	{ .id = AR_CMD_LIST_SESSIONS, .name = "list_sessions", .get_route = "/v1/sessions" },
+	{ .id = AR_CMD_GET_THREAD_READ,
+	  .name = "get_thread_read",
+	  .get_route = "/v1/sessions/{sessionId}/threads/{threadId}" },
+	{ .id = AR_CMD_SUBSCRIBE_EVENTS,
+	  .name = "subscribe_events",
+	  .get_route = "/v1/sessions/{sessionId}/events" },
+	{ .id = AR_CMD_SUBMIT_TURN, .name = "submit_turn" },
+};
+static const struct ar_command_table table = { rows, AR_ARRAY_LEN(rows) };
+
+static uint16_t find(const char *method, const char *path, struct ar_route *ret)
+{
+	struct ar_error err = { 0 };
+
+	if (ar_route_find(&table, ar_str_from(method), ar_str_from(path), ret, &err) == AR_OK)
+		return AR_ERR_NONE;
+	assert_true(err.msg[0]);
+	return err.code;
+}
+
+static void finds_commands(void **state AR_UNUSED)
+{
+	struct ar_route r;
+
+	assert_int_equal(find("POST", "/v1/submit_turn", &r), AR_ERR_NONE);
+	assert_int_equal(r.command->id, AR_CMD_SUBMIT_TURN);
+	assert_int_equal(r.kind, AR_ROUTE_COMMAND);
+	assert_false(r.is_get);
+	assert_int_equal(find("GET", "/v1/sessions", &r), AR_ERR_NONE);
+	assert_true(r.is_get);
+	assert_int_equal(find("POST", "/v1/subscribe_events", &r), AR_ERR_NONE);
+	assert_int_equal(r.kind, AR_ROUTE_EVENTS);
+	assert_int_equal(find("GET", "/health", &r), AR_ERR_NONE);
+	assert_int_equal(r.kind, AR_ROUTE_HEALTH);
+	assert_int_equal(find("GET", "/ready", &r), AR_ERR_NONE);
+	assert_int_equal(r.kind, AR_ROUTE_READY);
+}
+
+static void takes_parameters_from_the_path(void **state AR_UNUSED)
+{
+	struct ar_route r;
+
+	assert_int_equal(find("GET", "/v1/sessions/s%201/threads/t", &r), AR_ERR_NONE);
+	assert_int_equal(r.param_count, 2);
+	assert_true(ar_str_is(r.params[0].name, "sessionId"));
+	assert_true(ar_str_is(r.params[0].value, "s%201"));
+	assert_true(ar_str_is(r.params[1].name, "threadId"));
+	assert_true(ar_str_is(r.params[1].value, "t"));
+}
+
+static void refuses_the_rest(void **state AR_UNUSED)
+{
+	static const struct {
+		const char *method, *path;
+		uint16_t code;
+		const char *allow;
+	} cases[] = {
+		{ "GET", "/", AR_ERR_NOT_FOUND, NULL },
+		{ "POST", "/v1/", AR_ERR_NOT_FOUND, NULL },
+		{ "POST", "/v1/submit_turn/", AR_ERR_NOT_FOUND, NULL },
+		{ "POST", "/v1/submit_tur", AR_ERR_NOT_FOUND, NULL },
+		{ "POST", "/V1/submit_turn", AR_ERR_NOT_FOUND, NULL },
+		{ "GET", "/v1/sessions/", AR_ERR_NOT_FOUND, NULL },
+		{ "GET", "/v1/sessions//events", AR_ERR_NOT_FOUND, NULL },
+		{ "GET", "/v1/sessions/a/events/b", AR_ERR_NOT_FOUND, NULL },
+		{ "GET", "/v1/submit_turn", AR_ERR_METHOD_NOT_ALLOWED, "POST" },
+		{ "POST", "/v1/sessions", AR_ERR_METHOD_NOT_ALLOWED, "GET" },
+		{ "HEAD", "/health", AR_ERR_METHOD_NOT_ALLOWED, "GET" },
+		{ "get", "/health", AR_ERR_METHOD_NOT_ALLOWED, "GET" },
+		{ "OPTIONS", "/v1/submit_turn", AR_ERR_METHOD_NOT_ALLOWED, "POST" },
+	};
+
+	for (size_t i = 0; i < AR_ARRAY_LEN(cases); i++) {
+		struct ar_route r;
+
+		assert_int_equal(find(cases[i].method, cases[i].path, &r), cases[i].code);
+		assert_true(ar_str_eq(ar_str_from(r.allow), ar_str_from(cases[i].allow)));
+	}
+}
+
+static void splits_targets(void **state AR_UNUSED)
+{
+	struct ar_target t;
+
+	assert_true(ar_target_parse(AR_STR("/a/b?c=d?e"), &t));
+	assert_true(ar_str_is(t.path, "/a/b"));
+	assert_true(ar_str_is(t.query, "c=d?e"));
+	assert_true(ar_str_absent(t.authority));
+	assert_true(ar_target_parse(AR_STR("HTTP://localhost:1/a"), &t));
+	assert_true(ar_str_is(t.authority, "localhost:1"));
+	assert_true(ar_str_is(t.path, "/a"));
+	assert_true(ar_str_absent(t.query));
+	assert_false(ar_target_parse(AR_STR("*"), &t));
+	assert_false(ar_target_parse(AR_STR("localhost:80"), &t));
+	assert_false(ar_target_parse(AR_STR("http://localhost"), &t));
+	assert_false(ar_target_parse(AR_STR("https://localhost/"), &t));
+	assert_false(ar_target_parse(AR_STR("?a"), &t));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(finds_commands),
+		cmocka_unit_test(takes_parameters_from_the_path),
+		cmocka_unit_test(refuses_the_rest),
+		cmocka_unit_test(splits_targets),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
