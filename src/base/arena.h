@@ -8,7 +8,7 @@
 
 struct ar_arena {
 	struct ar_arena_block *head;
-	size_t used;  /* bytes in the head block */
+	size_t used; /* bytes in the head block */
 	size_t total; /* bytes handed out since the last reset */
 };
 
@@ -21,7 +21,7 @@ struct ar_str ar_arena_fmt(struct ar_arena *a, const char *fmt, ...) AR_PRINTF(2
 struct ar_str ar_arena_vfmt(struct ar_arena *a, const char *fmt, va_list ap);
 
 void ar_arena_reset(struct ar_arena *a); /* keeps the first block if it is of usual size */
-void ar_arena_fini(struct ar_arena *a);  /* frees all; the arena is empty and usable again */
+void ar_arena_fini(struct ar_arena *a); /* frees all; the arena is empty and usable again */
 
 AR_END_DECLS
 

@@ -9,7 +9,7 @@ struct ar_buf {
 	char *p;
 	size_t len;
 	size_t room; /* allocated bytes */
-	size_t cap;  /* 0 = no cap of its own (sizes that we choose) */
+	size_t cap; /* 0 = no cap of its own (sizes that we choose) */
 	bool failed;
 };
 

@@ -21,6 +21,6 @@
 #define AR_AUTO(fn) __attribute__((cleanup(fn)))
 
 #define AR_ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
-#define AR_CONTAINER_OF(ptr, type, member) ((type *)(void *)((char *)(ptr) - offsetof(type, member)))
+#define AR_CONTAINER_OF(ptr, type, member) ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
 
 #endif

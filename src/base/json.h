@@ -34,7 +34,7 @@ struct ar_json {
 struct ar_json_iter {
 	struct ar_json value;
 	struct ar_str name; /* member name while walking an object, absent in an array */
-	const void *doc;    /* the rest is internal */
+	const void *doc; /* the rest is internal */
 	size_t next, end;
 	bool object;
 };
@@ -88,7 +88,7 @@ static inline struct ar_jw ar_jw(struct ar_buf *out)
 	return (struct ar_jw){ out, false };
 }
 
-void ar_jw_open(struct ar_jw *w);  /* { */
+void ar_jw_open(struct ar_jw *w); /* { */
 void ar_jw_close(struct ar_jw *w); /* } */
 void ar_jw_open_array(struct ar_jw *w);
 void ar_jw_close_array(struct ar_jw *w);
@@ -99,8 +99,8 @@ void ar_jw_int(struct ar_jw *w, int64_t v);
 void ar_jw_num(struct ar_jw *w, double v); /* shortest round-trip text; NaN and infinity become null */
 void ar_jw_bool(struct ar_jw *w, bool v);
 void ar_jw_null(struct ar_jw *w);
-void ar_jw_time(struct ar_jw *w, ar_usec t);           /* RFC 3339, UTC, microseconds */
-void ar_jw_raw(struct ar_jw *w, struct ar_str json);   /* trusted JSON as it is; absent becomes null */
+void ar_jw_time(struct ar_jw *w, ar_usec t); /* RFC 3339, UTC, microseconds */
+void ar_jw_raw(struct ar_jw *w, struct ar_str json); /* trusted JSON as it is; absent becomes null */
 
 /* Member shorthands; the str, raw and time forms write nothing when the value is absent (time: 0). */
 void ar_jw_mstr(struct ar_jw *w, const char *name, struct ar_str s);

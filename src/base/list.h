@@ -59,6 +59,7 @@ static inline void ar_list_splice(struct ar_list *to, struct ar_list *from)
 
 #define AR_LIST_FOR(it, head) for (struct ar_list *it = (head)->next; it != (head); it = it->next)
 #define AR_LIST_FOR_SAFE(it, head) \
-	for (struct ar_list *it = (head)->next, *it##_next = it->next; it != (head); it = it##_next, it##_next = it->next)
+	for (struct ar_list *it = (head)->next, *it##_next = it->next; it != (head); \
+	     it = it##_next, it##_next = it->next)
 
 #endif

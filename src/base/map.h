@@ -14,7 +14,7 @@ struct ar_map_slot {
 
 struct ar_map {
 	struct ar_map_slot *slots;
-	size_t room;  /* power of two, or 0 */
+	size_t room; /* power of two, or 0 */
 	size_t count;
 };
 
@@ -22,7 +22,7 @@ AR_BEGIN_DECLS
 
 void *ar_map_get(const struct ar_map *m, struct ar_str key);
 void ar_map_put(struct ar_map *m, struct ar_str key, void *value); /* replaces key and value */
-void *ar_map_del(struct ar_map *m, struct ar_str key);             /* the value that was there, or NULL */
+void *ar_map_del(struct ar_map *m, struct ar_str key); /* the value that was there, or NULL */
 void ar_map_fini(struct ar_map *m);
 
 /* Walks all entries: start with *cursor = 0; NULL at the end. Deleting during a walk is not allowed. */

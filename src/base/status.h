@@ -10,17 +10,17 @@
 
 enum ar_status {
 	AR_OK = 0,
-	AR_E_REFUSED,     /* a rule of the runtime said no; err->code says which */
-	AR_E_INVALID,     /* bytes or arguments that do not parse or validate */
+	AR_E_REFUSED, /* a rule of the runtime said no; err->code says which */
+	AR_E_INVALID, /* bytes or arguments that do not parse or validate */
 	AR_E_NOT_FOUND,
-	AR_E_EXISTS,      /* already there (receipt, row) */
-	AR_E_LIMIT,       /* a cap was reached */
-	AR_E_IO,          /* disk, network, engine: weather */
-	AR_E_FENCED,      /* another owner writes now; never write again under this epoch */
+	AR_E_EXISTS, /* already there (receipt, row) */
+	AR_E_LIMIT, /* a cap was reached */
+	AR_E_IO, /* disk, network, engine: weather */
+	AR_E_FENCED, /* another owner writes now; never write again under this epoch */
 	AR_E_CANCELED,
 	AR_E_TIMEOUT,
 	AR_E_UNAVAILABLE, /* not built, not configured, not supported here */
-	AR_E_CORRUPT,     /* stored bytes contradict the contract */
+	AR_E_CORRUPT, /* stored bytes contradict the contract */
 	AR_STATUS_COUNT
 };
 
@@ -34,8 +34,7 @@ AR_BEGIN_DECLS
 
 /* Fills err (which may be NULL) and returns status, so that a guard is one line:
  *	return ar_fail(err, AR_E_IO, "blob '%s' cannot be opened", path); */
-enum ar_status ar_fail(struct ar_error *err, enum ar_status status, const char *fmt, ...)
-	AR_PRINTF(3, 4);
+enum ar_status ar_fail(struct ar_error *err, enum ar_status status, const char *fmt, ...) AR_PRINTF(3, 4);
 
 /* The same with a catalogue code; the status is AR_E_REFUSED. */
 enum ar_status ar_refuse(struct ar_error *err, uint16_t code, const char *fmt, ...) AR_PRINTF(3, 4);
@@ -46,8 +45,7 @@ enum ar_status ar_fail_wrap(struct ar_error *err, const char *prefix);
 const char *ar_status_name(enum ar_status status);
 
 /* A bug, never weather: prints where and aborts. Always compiled in. */
-#define AR_ASSERT(cond) \
-	((cond) ? (void)0 : ar_assert_failed(#cond, __FILE__, __LINE__))
+#define AR_ASSERT(cond) ((cond) ? (void)0 : ar_assert_failed(#cond, __FILE__, __LINE__))
 void ar_assert_failed(const char *cond, const char *file, int line) AR_NORETURN;
 
 AR_END_DECLS

@@ -71,7 +71,8 @@ static void on_before_sleep(uv_prepare_t *handle)
 		return;
 	}
 	now = ar_clock_system()->mono(ar_clock_system());
-	uv_timer_start(&r->engine_timer, on_engine_timer, due > now ? (uint64_t)(due - now) / 1000 + 1 : 0, 0);
+	uv_timer_start(&r->engine_timer, on_engine_timer, due > now ? (uint64_t)(due - now) / 1000 + 1 : 0,
+		       0);
 }
 
 /* ---- stopping ---- */
@@ -132,7 +133,8 @@ static enum ar_status make_dirs(const char *path, struct ar_error *err)
 		if (slash)
 			*slash = '\0';
 		if (mkdir(copy, 0700) != 0 && errno != EEXIST)
-			rc = ar_fail(err, AR_E_IO, "the data folder '%s' cannot be made: %s", copy, strerror(errno));
+			rc = ar_fail(err, AR_E_IO, "the data folder '%s' cannot be made: %s", copy,
+				     strerror(errno));
 		if (!slash)
 			break;
 		*slash = '/';
@@ -173,14 +175,15 @@ static void open_provider(struct ar_runtime *r, const struct ar_config *c)
 	if (ar_str_absent(r->policy.provider))
 		return;
 	r->provider = ar_provider_openai_new(
-		&r->loop, &(struct ar_openai_options){
-				  .base_url = *c->model.base_url ? c->model.base_url : "https://api.openai.com/v1",
-				  .api_key = c->model.api_key,
-				  .connect_timeout_ms = (uint32_t)c->model.connect_timeout_ms,
-				  .first_byte_timeout_ms = (uint32_t)c->model.first_byte_timeout_ms,
-				  .idle_timeout_ms = (uint32_t)c->model.idle_timeout_ms,
-				  .total_timeout_ms = (uint32_t)c->model.total_timeout_ms,
-				  .max_output_bytes = (uint32_t)c->model.max_output_bytes });
+		&r->loop,
+		&(struct ar_openai_options){
+			.base_url = *c->model.base_url ? c->model.base_url : "https://api.openai.com/v1",
+			.api_key = c->model.api_key,
+			.connect_timeout_ms = (uint32_t)c->model.connect_timeout_ms,
+			.first_byte_timeout_ms = (uint32_t)c->model.first_byte_timeout_ms,
+			.idle_timeout_ms = (uint32_t)c->model.idle_timeout_ms,
+			.total_timeout_ms = (uint32_t)c->model.total_timeout_ms,
+			.max_output_bytes = (uint32_t)c->model.max_output_bytes });
 }
 
 static void open_core(struct ar_runtime *r, const struct ar_config *c)
@@ -189,15 +192,19 @@ static void open_core(struct ar_runtime *r, const struct ar_config *c)
 
 	read_policy(r, c);
 	open_provider(r, c);
-	r->follow = ar_follow_new(&(struct ar_follow_options){ .store = r->store, .clock = clock,
-							       .ring_bytes = (size_t)c->limits.ring_bytes });
-	r->engine = ar_engine_new(&(struct ar_engine_options){ .store = r->store, .follow = r->follow,
-							       .provider = r->provider, .clock = clock,
-							       .policy = &r->policy,
-							       .snapshot_every = (uint64_t)c->session.snapshot_every,
-							       .session_cache = (size_t)c->session.cache,
-							       .commit_backlog = COMMIT_BACKLOG,
-							       .on_fenced = on_fenced, .arg = r });
+	r->follow = ar_follow_new(&(struct ar_follow_options){
+		.store = r->store, .clock = clock, .ring_bytes = (size_t)c->limits.ring_bytes });
+	r->engine = ar_engine_new(
+		&(struct ar_engine_options){ .store = r->store,
+					     .follow = r->follow,
+					     .provider = r->provider,
+					     .clock = clock,
+					     .policy = &r->policy,
+					     .snapshot_every = (uint64_t)c->session.snapshot_every,
+					     .session_cache = (size_t)c->session.cache,
+					     .commit_backlog = COMMIT_BACKLOG,
+					     .on_fenced = on_fenced,
+					     .arg = r });
 	r->control = ar_control_new(r->engine, r->follow, r->store, clock);
 }
 
@@ -230,10 +237,13 @@ static enum ar_status open_store(struct ar_runtime *r, const struct ar_config *c
 
 	if (make_dirs(c->data_dir, err) != AR_OK)
 		return AR_E_IO;
-	return ar_store_sqlite_open(&(struct ar_store_sqlite_options){ .path = path.p, .wake = wake_loop, .wake_arg = r,
-								       .dictionary = { ar_catalog_dictionary,
-										       ar_catalog_dictionary_len } },
-				    &r->store, err);
+	return ar_store_sqlite_open(
+		&(struct ar_store_sqlite_options){
+			.path = path.p,
+			.wake = wake_loop,
+			.wake_arg = r,
+			.dictionary = { ar_catalog_dictionary, ar_catalog_dictionary_len } },
+		&r->store, err);
 }
 
 static void open_loop(struct ar_runtime *r)

@@ -9,7 +9,8 @@
 struct ar_runtime;
 
 /* Opens the store (making the folder if need be), starts to serve, begins recovery in the background. */
-AR_MUST_USE enum ar_status ar_runtime_open(const struct ar_config *config, struct ar_runtime **ret, struct ar_error *err);
+AR_MUST_USE enum ar_status ar_runtime_open(const struct ar_config *config, struct ar_runtime **ret,
+					   struct ar_error *err);
 
 /* Where it serves, for the ready line. Port 0 and NULL mean: not there. */
 unsigned ar_runtime_port(const struct ar_runtime *r);

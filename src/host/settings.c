@@ -13,12 +13,14 @@ struct field {
 	void *at;
 };
 
-static enum ar_status bad_value(struct ar_error *err, const struct field *f, const char *from, const char *want)
+static enum ar_status bad_value(struct ar_error *err, const struct field *f, const char *from,
+				const char *want)
 {
 	return ar_fail(err, AR_E_INVALID, "%s (from %s): %s", f->key->name, from, want);
 }
 
-static enum ar_status set_int(const struct field *f, struct ar_str text, const char *from, struct ar_error *err)
+static enum ar_status set_int(const struct field *f, struct ar_str text, const char *from,
+			      struct ar_error *err)
 {
 	int64_t v;
 
@@ -31,7 +33,8 @@ static enum ar_status set_int(const struct field *f, struct ar_str text, const c
 	return AR_OK;
 }
 
-static enum ar_status set_bool(const struct field *f, struct ar_str text, const char *from, struct ar_error *err)
+static enum ar_status set_bool(const struct field *f, struct ar_str text, const char *from,
+			       struct ar_error *err)
 {
 	if (!ar_str_is(text, "true") && !ar_str_is(text, "false"))
 		return bad_value(err, f, from, "true or false is needed");
@@ -39,7 +42,8 @@ static enum ar_status set_bool(const struct field *f, struct ar_str text, const 
 	return AR_OK;
 }
 
-static enum ar_status set_enum(const struct field *f, struct ar_str text, const char *from, struct ar_error *err)
+static enum ar_status set_enum(const struct field *f, struct ar_str text, const char *from,
+			       struct ar_error *err)
 {
 	for (int i = 0; f->key->values[i]; i++) {
 		if (!ar_str_is(text, f->key->values[i]))
@@ -47,8 +51,8 @@ static enum ar_status set_enum(const struct field *f, struct ar_str text, const 
 		*(int *)f->at = i;
 		return AR_OK;
 	}
-	return ar_fail(err, AR_E_INVALID, "%s (from %s): '%s' or '%s' ... is needed", f->key->name, from, f->key->values[0],
-		       f->key->values[1]);
+	return ar_fail(err, AR_E_INVALID, "%s (from %s): '%s' or '%s' ... is needed", f->key->name, from,
+		       f->key->values[0], f->key->values[1]);
 }
 
 static enum ar_status set_text(const struct field *f, struct ar_arena *a, const char *text, const char *from,
@@ -70,8 +74,8 @@ static enum ar_status set_text(const struct field *f, struct ar_arena *a, const 
 
 /* ---- the file ---- */
 
-static enum ar_status set_from_file(const struct field *f, struct ar_arena *a, const struct ar_config_file *file,
-				    struct ar_error *err)
+static enum ar_status set_from_file(const struct field *f, struct ar_arena *a,
+				    const struct ar_config_file *file, struct ar_error *err)
 {
 	void *const *member = (void *const *)(const void *)((const char *)file + f->key->file_offset);
 	char number[24];
@@ -108,8 +112,9 @@ static enum ar_status read_file(const char *path, cyaml_config_t *cyaml, struct 
 	struct ar_error first = { 0 };
 	cyaml_err_t rc;
 
-	*cyaml = (cyaml_config_t){ .log_fn = keep_first, .log_ctx = &first, .log_level = CYAML_LOG_ERROR,
-				   .mem_fn = cyaml_mem };
+	*cyaml = (cyaml_config_t){
+		.log_fn = keep_first, .log_ctx = &first, .log_level = CYAML_LOG_ERROR, .mem_fn = cyaml_mem
+	};
 	rc = cyaml_load_file(path, cyaml, &ar_config_file_schema, (cyaml_data_t **)ret, NULL);
 	cyaml->log_fn = NULL;
 	if (rc == CYAML_OK)
@@ -117,7 +122,8 @@ static enum ar_status read_file(const char *path, cyaml_config_t *cyaml, struct 
 	return ar_fail(err, AR_E_INVALID, "%s: %s", path, first.msg[0] ? first.msg : cyaml_strerror(rc));
 }
 
-static enum ar_status apply_file(const char *path, struct ar_config *c, struct ar_arena *a, struct ar_error *err)
+static enum ar_status apply_file(const char *path, struct ar_config *c, struct ar_arena *a,
+				 struct ar_error *err)
 {
 	struct ar_config_file *file = NULL;
 	cyaml_config_t cyaml;
@@ -173,8 +179,8 @@ static enum ar_status fill_paths(struct ar_config *c, struct ar_arena *a, struct
 	return AR_OK;
 }
 
-enum ar_status ar_settings_load(const struct ar_settings_args *args, struct ar_arena *a, struct ar_config *ret,
-				struct ar_error *err)
+enum ar_status ar_settings_load(const struct ar_settings_args *args, struct ar_arena *a,
+				struct ar_config *ret, struct ar_error *err)
 {
 	*ret = (struct ar_config){ 0 };
 	if (apply_presets(ret, a, err) != AR_OK)

@@ -24,16 +24,16 @@ enum ar_role {
 };
 
 struct ar_tool_use {
-	struct ar_str id;   /* the provider's own call id */
+	struct ar_str id; /* the provider's own call id */
 	struct ar_str name;
 	struct ar_str args; /* JSON text as the model wrote it; may be invalid */
 };
 
 struct ar_message {
 	enum ar_role role;
-	struct ar_str text;             /* plain text, or with is_parts a JSON array of input parts */
+	struct ar_str text; /* plain text, or with is_parts a JSON array of input parts */
 	bool is_parts;
-	struct ar_str tool_call_id;     /* role tool: which call this answers */
+	struct ar_str tool_call_id; /* role tool: which call this answers */
 	const struct ar_tool_use *uses; /* role assistant: calls it made */
 	size_t use_count;
 };
@@ -43,33 +43,35 @@ struct ar_model_request {
 	const struct ar_message *messages;
 	size_t count;
 	struct ar_str session_id, turn_id, step_id, model_request_id; /* for correlation headers */
-	struct ar_str options; /* JSON object of the turn (temperature, maxOutputTokens, ...); may be absent */
+	struct ar_str
+		options; /* JSON object of the turn (temperature, maxOutputTokens, ...); may be absent */
 };
 
 /* How a call ended; only COMPLETED is success. */
 enum ar_model_outcome {
 	AR_MODEL_COMPLETED = 1,
-	AR_MODEL_REJECTED,  /* the provider answered with an error before streaming (HTTP status in `http`) */
-	AR_MODEL_FAILED,    /* the provider reported an error inside the stream */
-	AR_MODEL_CUT,       /* the stream ended without its end mark */
+	AR_MODEL_REJECTED, /* the provider answered with an error before streaming (HTTP status in `http`) */
+	AR_MODEL_FAILED, /* the provider reported an error inside the stream */
+	AR_MODEL_CUT, /* the stream ended without its end mark */
 	AR_MODEL_TIMEOUT,
 	AR_MODEL_CANCELLED,
 	AR_MODEL_UNREACHABLE,
-	AR_MODEL_GARBLED,   /* bytes that are not the protocol, or over a cap */
+	AR_MODEL_GARBLED, /* bytes that are not the protocol, or over a cap */
 };
 
 struct ar_model_result {
 	enum ar_model_outcome outcome;
-	struct ar_str category;    /* rate_limited, overloaded, auth, invalid_request, context_length, timeout, network, ... */
+	struct ar_str
+		category; /* rate_limited, overloaded, auth, invalid_request, context_length, timeout, network, ... */
 	struct ar_str message;
 	bool retryable;
 	int http;
-	int64_t retry_after_ms;    /* 0 = not given */
+	int64_t retry_after_ms; /* 0 = not given */
 	int64_t input_tokens, output_tokens, cached_tokens;
 	bool has_usage;
 	struct ar_str stop_reason; /* stop, length, tool_calls, content_filter, ... */
-	struct ar_str model;       /* as the provider named it */
-	struct ar_str request_id;  /* the provider's, for correlation */
+	struct ar_str model; /* as the provider named it */
+	struct ar_str request_id; /* the provider's, for correlation */
 	int64_t ttft_ms, latency_ms;
 };
 
@@ -78,7 +80,8 @@ struct ar_model_call;
 struct ar_model_call_vtable {
 	/* A tool call with this index began; its arguments follow as AR_OUT_TOOL_ARGS with the same index. */
 	void (*on_tool)(struct ar_model_call *c, uint32_t index, struct ar_str id, struct ar_str name);
-	void (*on_output)(struct ar_model_call *c, enum ar_output_kind kind, uint32_t index, struct ar_str bytes);
+	void (*on_output)(struct ar_model_call *c, enum ar_output_kind kind, uint32_t index,
+			  struct ar_str bytes);
 	void (*on_done)(struct ar_model_call *c, const struct ar_model_result *r);
 };
 

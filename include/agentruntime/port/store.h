@@ -47,7 +47,7 @@ struct ar_store_receipt {
 	struct ar_str scope; /* account and command, or what the key is unique in */
 	struct ar_str key;
 	struct ar_hash input; /* of the canonical input */
-	struct ar_str reply;  /* JSON that the first caller got */
+	struct ar_str reply; /* JSON that the first caller got */
 };
 
 /* Content by hash; stored once however often it is put. */
@@ -76,8 +76,8 @@ struct ar_store_task_row {
 struct ar_store_append {
 	struct ar_store_op op;
 	struct ar_str session; /* the 26 characters */
-	uint64_t first_seq;    /* 1 creates the session */
-	uint64_t last_seq;     /* first_seq - 1 when there are no facts, only a receipt */
+	uint64_t first_seq; /* 1 creates the session */
+	uint64_t last_seq; /* first_seq - 1 when there are no facts, only a receipt */
 	ar_usec at;
 	struct ar_str body; /* the facts as encoded, one JSON object per line */
 	const struct ar_store_session_row *row; /* upserted; NULL leaves it */
@@ -97,8 +97,8 @@ struct ar_store_chunk {
 	struct ar_store_op op;
 	struct ar_str session;
 	struct ar_str step;
-	uint64_t pos;   /* position in the step's output, over all segments */
-	uint8_t kind;   /* enum ar_output_kind of port/provider.h; the store does not look at it */
+	uint64_t pos; /* position in the step's output, over all segments */
+	uint8_t kind; /* enum ar_output_kind of port/provider.h; the store does not look at it */
 	uint32_t index; /* which of several outputs of that kind */
 	struct ar_str bytes;
 };
@@ -139,8 +139,8 @@ struct ar_store_read {
 	size_t max_bytes;
 	struct ar_store_row *rows;
 	size_t row_count;
-	bool at_end;        /* nothing further in that direction */
-	uint64_t head;      /* newest stored sequence; 0 when the session is unknown (status AR_E_NOT_FOUND) */
+	bool at_end; /* nothing further in that direction */
+	uint64_t head; /* newest stored sequence; 0 when the session is unknown (status AR_E_NOT_FOUND) */
 };
 
 struct ar_store_receipt_get {
@@ -164,7 +164,7 @@ struct ar_store_sessions {
 	size_t limit;
 	bool active_only;
 	struct ar_str workspace, account, status;
-	struct ar_str *ids;    /* results: the 26 characters, and the shells */
+	struct ar_str *ids; /* results: the 26 characters, and the shells */
 	struct ar_str *shells;
 	size_t count;
 	bool more;
@@ -187,12 +187,13 @@ struct ar_store_tasks {
 struct ar_store_vtable {
 	void (*submit)(struct ar_store *s, struct ar_store_op *op);
 	void (*poll)(struct ar_store *s);
-	void (*close)(struct ar_store *s); /* finishes what was submitted (done() is called), then frees the store */
+	void (*close)(struct ar_store
+			      *s); /* finishes what was submitted (done() is called), then frees the store */
 };
 
 struct ar_store {
 	const struct ar_store_vtable *v;
-	uint64_t epoch;                  /* the writer's; taken at open, checked in every append */
+	uint64_t epoch; /* the writer's; taken at open, checked in every append */
 	char runtime_id[4 + AR_ID_CORE + 1]; /* "rt_" + 26: names the installation, kept for ever */
 };
 

@@ -18,13 +18,15 @@ static const char help[] =
 	"usage: agentd [--config FILE] [--data-dir DIR] [--listen ADDR:PORT|off] [--socket PATH|off]\n"
 	"\n"
 	"  --config FILE    YAML settings; docs/reference/config.md lists the keys\n"
-	"  --data-dir DIR   where the store is (default: AGENTD_DATA_DIR, XDG_STATE_HOME/agentd, ~/.local/state/agentd)\n"
+	"  --data-dir DIR   where the store is (default: AGENTD_DATA_DIR, XDG_STATE_HOME/agentd, "
+	"~/.local/state/agentd)\n"
 	"  --listen ADDR    loopback address and port for HTTP, or off (default 127.0.0.1:7717)\n"
 	"  --socket PATH    unix socket for HTTP, or off (default DIR/agentd.sock)\n"
 	"  --version        print the version and leave\n"
 	"\n"
 	"The model: OPENAI_BASE_URL (any OpenAI-compatible server), OPENAI_API_KEY, AGENTD_MODEL.\n"
-	"Prints one JSON line on stdout when it is ready; logs JSON lines to stderr; SIGTERM drains and stops.\n"
+	"Prints one JSON line on stdout when it is ready; logs JSON lines to stderr; SIGTERM drains and "
+	"stops.\n"
 	"\n"
 	"example:\n"
 	"  OPENAI_BASE_URL=http://127.0.0.1:8080/v1 agentd --listen 127.0.0.1:7717\n";
@@ -33,12 +35,17 @@ static const char help[] =
 static int read_args(int argc, char **argv, struct ar_settings_args *args)
 {
 	static const struct option options[] = {
-		{ "config", required_argument, NULL, 'c' },  { "data-dir", required_argument, NULL, 'd' },
-		{ "listen", required_argument, NULL, 'l' },  { "socket", required_argument, NULL, 's' },
-		{ "version", no_argument, NULL, 'v' },       { "help", no_argument, NULL, 'h' },
+		{ "config", required_argument, NULL, 'c' },
+		{ "data-dir", required_argument, NULL, 'd' },
+		{ "listen", required_argument, NULL, 'l' },
+		{ "socket", required_argument, NULL, 's' },
+		{ "version", no_argument, NULL, 'v' },
+		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
 	};
-	const char **const targets[] = { ['c'] = &args->config_file, ['d'] = &args->data_dir, ['l'] = &args->listen,
+	const char **const targets[] = { ['c'] = &args->config_file,
+					 ['d'] = &args->data_dir,
+					 ['l'] = &args->listen,
 					 ['s'] = &args->socket };
 	int c;
 
@@ -104,7 +111,8 @@ int main(int argc, char **argv)
 		return rc - 1;
 	umask(077);
 	ar_fault_init();
-	if (ar_settings_load(&args, &arena, &config, &err) != AR_OK || ar_runtime_open(&config, &runtime, &err) != AR_OK) {
+	if (ar_settings_load(&args, &arena, &config, &err) != AR_OK ||
+	    ar_runtime_open(&config, &runtime, &err) != AR_OK) {
 		ar_log_line("error", "cannot start", err.msg);
 		fprintf(stderr, "agentd: %s\n", err.msg);
 		return 1;

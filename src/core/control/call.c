@@ -6,12 +6,9 @@
 #include <stdio.h>
 
 static ar_query_fn *const queries[AR_CMD_COUNT] = {
-	[AR_CMD_GET_SESSION] = ar_query_get_session,
-	[AR_CMD_GET_THREAD_READ] = ar_query_get_thread_read,
-	[AR_CMD_LIST_SESSIONS] = ar_query_list_sessions,
-	[AR_CMD_LIST_TASKS] = ar_query_list_tasks,
-	[AR_CMD_GET_TASK] = ar_query_get_task,
-	[AR_CMD_READ_OUTPUT] = ar_query_read_output,
+	[AR_CMD_GET_SESSION] = ar_query_get_session,	 [AR_CMD_GET_THREAD_READ] = ar_query_get_thread_read,
+	[AR_CMD_LIST_SESSIONS] = ar_query_list_sessions, [AR_CMD_LIST_TASKS] = ar_query_list_tasks,
+	[AR_CMD_GET_TASK] = ar_query_get_task,		 [AR_CMD_READ_OUTPUT] = ar_query_read_output,
 };
 
 struct ar_control *ar_control_new(struct ar_engine *engine, struct ar_follow *follow, struct ar_store *store,
@@ -91,8 +88,8 @@ enum ar_status ar_call_session(struct ar_str session_id, struct ar_str *ret_core
 	return AR_OK;
 }
 
-enum ar_status ar_call_decode(struct ar_control *c, enum ar_command command, struct ar_str body, struct ar_arena *a,
-			      const void **ret, struct ar_error *err)
+enum ar_status ar_call_decode(struct ar_control *c, enum ar_command command, struct ar_str body,
+			      struct ar_arena *a, const void **ret, struct ar_error *err)
 {
 	const struct ar_command_desc *desc = ar_command_describe(command);
 	void *input = ar_arena_alloc(a, desc->in.size);
@@ -101,7 +98,8 @@ enum ar_status ar_call_decode(struct ar_control *c, enum ar_command command, str
 	if (ar_str_empty(body))
 		body = AR_STR("{}");
 	if (ar_json_parse(c->json, body, &v, err) != AR_OK)
-		return ar_refuse(err, AR_ERR_INVALID_JSON, "the body is not one JSON object: %.120s", err->msg);
+		return ar_refuse(err, AR_ERR_INVALID_JSON, "the body is not one JSON object: %.120s",
+				 err->msg);
 	if (ar_json_type(v) != AR_JSON_OBJECT)
 		return ar_refuse(err, AR_ERR_INVALID_JSON, "the body is not a JSON object");
 	if (ar_input_decode(desc, v, a, input, err) != AR_OK) {

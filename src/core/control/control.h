@@ -20,11 +20,11 @@ typedef void ar_call_done_fn(struct ar_call *c);
 /* One command on its way. The caller owns it (zeroed), fills the first part, and keeps it until done(). */
 struct ar_call {
 	enum ar_command command;
-	struct ar_str body;    /* JSON object; empty counts as {} */
+	struct ar_str body; /* JSON object; empty counts as {} */
 	struct ar_str account; /* who asks; scopes idempotency keys */
 	ar_call_done_fn *done;
 
-	int http;            /* result: 200, 202, or the error's status */
+	int http; /* result: 200, 202, or the error's status */
 	struct ar_buf reply; /* result: JSON text */
 
 	struct ar_arena arena; /* private from here on */
@@ -43,8 +43,8 @@ void ar_call_fini(struct ar_call *c);
 
 /* subscribe_events: `body` is its JSON input. A refusal is returned with its catalogue code; otherwise the subscription's
  * callbacks follow (see follow.h), the first of them opened() or ended() (e.g. session_not_found). */
-AR_MUST_USE enum ar_status ar_control_subscribe(struct ar_control *c, struct ar_str body, struct ar_subscription *s,
-						struct ar_error *err);
+AR_MUST_USE enum ar_status ar_control_subscribe(struct ar_control *c, struct ar_str body,
+						struct ar_subscription *s, struct ar_error *err);
 
 /* {"error":{code,message,retryable,next}} for transports that refuse before a call exists. Returns the HTTP status. */
 int ar_control_error(uint16_t code, const char *message, struct ar_buf *out);

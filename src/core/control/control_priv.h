@@ -33,7 +33,8 @@ void ar_call_refuse(struct ar_call *c, uint16_t code, const char *fmt, ...) AR_P
 void ar_call_fail(struct ar_call *c, const struct ar_error *err);
 
 /* The 26 characters in a session id of a caller; a refusal when it has another form. */
-AR_MUST_USE enum ar_status ar_call_session(struct ar_str session_id, struct ar_str *ret_core, struct ar_error *err);
+AR_MUST_USE enum ar_status ar_call_session(struct ar_str session_id, struct ar_str *ret_core,
+					   struct ar_error *err);
 
 /* Decodes and checks a JSON input of a command; the struct is in the arena. */
 AR_MUST_USE enum ar_status ar_call_decode(struct ar_control *c, enum ar_command command, struct ar_str body,

@@ -24,7 +24,8 @@ static void on_blob(struct ar_store_op *op)
 	struct ar_call_work *q = AR_CONTAINER_OF(op, struct ar_call_work, blobs.op);
 	struct ar_call *c = q->call;
 	const struct ar_cmd_read_output_in *in = c->input;
-	struct ar_cmd_read_output_out out = { .output_ref = in->output_ref, .state = AR_READ_OUTPUT_STATE_AVAILABLE };
+	struct ar_cmd_read_output_out out = { .output_ref = in->output_ref,
+					      .state = AR_READ_OUTPUT_STATE_AVAILABLE };
 	struct ar_jw w = ar_jw(&c->reply);
 	struct ar_str bytes = op->status == AR_OK ? q->blobs.bytes[0] : AR_STR_NONE;
 	size_t offset = in->offset.set && in->offset.v > 0 ? (size_t)in->offset.v : 0;
@@ -58,7 +59,8 @@ void ar_query_read_output(struct ar_call *c)
 	q->limit = in->length.set && in->length.v > 0 ? (size_t)in->length.v : READ_DEFAULT;
 	if (q->limit > READ_MAX)
 		q->limit = READ_MAX;
-	q->blobs = (struct ar_store_blobs_get){ .op = { .kind = AR_STORE_BLOBS, .done = on_blob }, .hashes = &q->hash,
+	q->blobs = (struct ar_store_blobs_get){ .op = { .kind = AR_STORE_BLOBS, .done = on_blob },
+						.hashes = &q->hash,
 						.count = 1 };
 	ar_store_submit(c->control->store, &q->blobs.op);
 }

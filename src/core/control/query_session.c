@@ -56,7 +56,8 @@ static void on_history(struct ar_store_op *op)
 	struct ar_jw w = { .out = &c->reply, .comma = true };
 
 	if (op->status != AR_OK) {
-		ar_call_refuse(c, AR_ERR_HISTORY_UNAVAILABLE, "the history cannot be read: %.150s", op->err.msg);
+		ar_call_refuse(c, AR_ERR_HISTORY_UNAVAILABLE, "the history cannot be read: %.150s",
+			       op->err.msg);
 		ar_store_op_fini(op);
 		return;
 	}
@@ -71,7 +72,9 @@ static void read_history(struct ar_call *c, uint64_t from)
 	struct ar_call_work *q = c->work;
 
 	q->read = (struct ar_store_read){ .op = { .kind = AR_STORE_READ, .done = on_history },
-					  .session = q->view.session, .from = from, .backward = true,
+					  .session = q->view.session,
+					  .from = from,
+					  .backward = true,
 					  .max_bytes = HISTORY_BYTES };
 	ar_store_submit(c->control->store, &q->read.op);
 }
@@ -88,8 +91,10 @@ static void seen_session(struct ar_engine_view *v, const struct ar_session *s, c
 		ar_call_fail(c, err);
 		return;
 	}
-	if (!ar_str_absent(in->cursor) && (!ar_str_to_u64(in->cursor, &before) || before < 1 || before > s->head + 1)) {
-		ar_call_refuse(c, AR_ERR_INVALID_CURSOR, "a history cursor is what an earlier reply gave as history.cursor");
+	if (!ar_str_absent(in->cursor) &&
+	    (!ar_str_to_u64(in->cursor, &before) || before < 1 || before > s->head + 1)) {
+		ar_call_refuse(c, AR_ERR_INVALID_CURSOR,
+			       "a history cursor is what an earlier reply gave as history.cursor");
 		return;
 	}
 	ar_jw_open(&w);
@@ -131,8 +136,8 @@ static void seen_thread(struct ar_engine_view *v, const struct ar_session *s, co
 		return;
 	}
 	if (!ar_session_thread(s, in->thread_id)) {
-		ar_call_refuse(c, AR_ERR_THREAD_NOT_FOUND, "session %.*s has no thread %.*s", AR_STR_ARG(s->id),
-			       AR_STR_ARG(in->thread_id));
+		ar_call_refuse(c, AR_ERR_THREAD_NOT_FOUND, "session %.*s has no thread %.*s",
+			       AR_STR_ARG(s->id), AR_STR_ARG(in->thread_id));
 		return;
 	}
 	ar_jw_open(&w);
@@ -189,12 +194,14 @@ void ar_query_list_sessions(struct ar_call *c)
 	if (!ar_str_absent(in->cursor)) {
 		probe = ar_arena_fmt(&c->arena, "sess_%.*s", AR_STR_ARG(in->cursor));
 		if (ar_str_absent(ar_id_core(probe)) || in->cursor.len != AR_ID_CORE) {
-			ar_call_refuse(c, AR_ERR_INVALID_CURSOR, "a list cursor is what an earlier reply gave as nextCursor");
+			ar_call_refuse(c, AR_ERR_INVALID_CURSOR,
+				       "a list cursor is what an earlier reply gave as nextCursor");
 			return;
 		}
 	}
 	q->sessions = (struct ar_store_sessions){ .op = { .kind = AR_STORE_SESSIONS, .done = on_sessions },
-						  .before = in->cursor, .workspace = in->workspace,
+						  .before = in->cursor,
+						  .workspace = in->workspace,
 						  .status = in->status,
 						  .limit = limit_of(in->limit, LIST_DEFAULT, LIST_MAX) };
 	ar_store_submit(c->control->store, &q->sessions.op);

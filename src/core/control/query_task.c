@@ -40,8 +40,11 @@ void ar_query_get_task(struct ar_call *c)
 			       AR_STR_ARG(ar_str_utf8_prefix(in->task_id, 64)));
 		return;
 	}
-	q->tasks = (struct ar_store_tasks){ .op = { .kind = AR_STORE_TASKS, .done = on_task }, .session = core,
-					    .task = in->task_id, .with_internal = true, .limit = 1 };
+	q->tasks = (struct ar_store_tasks){ .op = { .kind = AR_STORE_TASKS, .done = on_task },
+					    .session = core,
+					    .task = in->task_id,
+					    .with_internal = true,
+					    .limit = 1 };
 	ar_store_submit(c->control->store, &q->tasks.op);
 }
 
@@ -61,7 +64,8 @@ static void on_tasks(struct ar_store_op *op)
 		ar_jw_raw(&w, q->tasks.records[i]);
 	ar_jw_close_array(&w);
 	if (q->tasks.next > 0)
-		ar_jw_mstr(&w, "nextCursor", ar_arena_fmt(&c->arena, "%llu", (unsigned long long)q->tasks.next));
+		ar_jw_mstr(&w, "nextCursor",
+			   ar_arena_fmt(&c->arena, "%llu", (unsigned long long)q->tasks.next));
 	ar_jw_close(&w);
 	ar_store_op_fini(op);
 	ar_call_done(c, 200);
@@ -80,18 +84,22 @@ static void seen(struct ar_engine_view *v, const struct ar_session *s, const str
 		return;
 	}
 	if (!ar_str_absent(in->cursor) && !ar_str_to_u64(in->cursor, &after)) {
-		ar_call_refuse(c, AR_ERR_INVALID_CURSOR, "a list cursor is what an earlier reply gave as nextCursor");
+		ar_call_refuse(c, AR_ERR_INVALID_CURSOR,
+			       "a list cursor is what an earlier reply gave as nextCursor");
 		return;
 	}
 	ar_jw_open(&w);
 	ar_jw_key(&w, "taskSummary");
 	ar_projection_task_summary(s, &w);
-	q->tasks = (struct ar_store_tasks){ .op = { .kind = AR_STORE_TASKS, .done = on_tasks }, .session = v->session,
-					    .with_internal = in->visibility == AR_TASK_VISIBILITY_INTERNAL,
-					    .status = ar_str_from(ar_enum_name(&ar_task_status_desc, in->status)),
-					    .after = after,
-					    .limit = in->limit.set && in->limit.v > 0 && in->limit.v < LIST_MAX ?
-							     (size_t)in->limit.v : LIST_DEFAULT };
+	q->tasks = (struct ar_store_tasks){
+		.op = { .kind = AR_STORE_TASKS, .done = on_tasks },
+		.session = v->session,
+		.with_internal = in->visibility == AR_TASK_VISIBILITY_INTERNAL,
+		.status = ar_str_from(ar_enum_name(&ar_task_status_desc, in->status)),
+		.after = after,
+		.limit = in->limit.set && in->limit.v > 0 && in->limit.v < LIST_MAX ? (size_t)in->limit.v
+										    : LIST_DEFAULT
+	};
 	ar_store_submit(c->control->store, &q->tasks.op);
 }
 

@@ -1,7 +1,8 @@
 /* subscribe_events: from a JSON input to a reader of the log. */
 #include "control_priv.h"
 
-static enum ar_status read_types(struct ar_control *c, struct ar_str types, uint8_t *flags, struct ar_error *err)
+static enum ar_status read_types(struct ar_control *c, struct ar_str types, uint8_t *flags,
+				 struct ar_error *err)
 {
 	struct ar_json v;
 
@@ -30,7 +31,8 @@ static enum ar_status subscribe(struct ar_control *c, const struct ar_cmd_subscr
 	uint8_t flags[AR_EV_COUNT] = { 0 };
 
 	if (ar_str_absent(in->session_id))
-		return ar_refuse(err, AR_ERR_UNAVAILABLE, "subscriptions by channel are not built yet; name a sessionId");
+		return ar_refuse(err, AR_ERR_UNAVAILABLE,
+				 "subscriptions by channel are not built yet; name a sessionId");
 	if (ar_call_session(in->session_id, &r.session, err) != AR_OK)
 		return AR_E_REFUSED;
 	if (in->from_sequence.set && in->from_sequence.v > 0 && ar_str_absent(in->after))

@@ -31,9 +31,10 @@ static enum ar_status check_own_id(struct ar_str id, const char *what, struct ar
 {
 	if (ar_str_absent(id) || (ar_id_acceptable(id) && ar_str_absent(ar_id_core(id))))
 		return AR_OK;
-	return ar_refuse(err, AR_ERR_INVALID_INPUT,
-			 "%s: use 1 to %d of A-Z a-z 0-9 . _ : - in a form that the runtime does not mint itself", what,
-			 AR_ID_MAX);
+	return ar_refuse(
+		err, AR_ERR_INVALID_INPUT,
+		"%s: use 1 to %d of A-Z a-z 0-9 . _ : - in a form that the runtime does not mint itself",
+		what, AR_ID_MAX);
 }
 
 static enum ar_status target_submit(struct ar_call *c, struct target *t, struct ar_error *err)
@@ -64,7 +65,8 @@ static enum ar_status target_create(struct ar_call *c, struct target *t, struct 
 	set_key(c, t, "session", in->session_id);
 	t->may_create = true;
 	if (ar_call_session(in->session_id, &t->core, err) != AR_OK)
-		return ar_refuse(err, AR_ERR_INVALID_INPUT, "a session id of your own is sess_ and 26 base32 characters");
+		return ar_refuse(err, AR_ERR_INVALID_INPUT,
+				 "a session id of your own is sess_ and 26 base32 characters");
 	return AR_OK;
 }
 
@@ -85,14 +87,16 @@ static enum ar_status target_resume(struct ar_call *c, struct target *t, struct 
 }
 
 /* Queue commands may name the session, or only an id inside it: every id of ours says which session it is of. */
-static enum ar_status core_of_any(const struct ar_str *ids, size_t count, struct target *t, struct ar_error *err)
+static enum ar_status core_of_any(const struct ar_str *ids, size_t count, struct target *t,
+				  struct ar_error *err)
 {
 	for (size_t i = 0; i < count; i++) {
 		t->core = ar_id_core(ids[i]);
 		if (!ar_str_absent(t->core))
 			return AR_OK;
 	}
-	return ar_refuse(err, AR_ERR_INVALID_SCOPE, "name the sessionId; the turn's id alone does not say it");
+	return ar_refuse(err, AR_ERR_INVALID_SCOPE,
+			 "name the sessionId; the turn's id alone does not say it");
 }
 
 static enum ar_status target_promote(struct ar_call *c, struct target *t, struct ar_error *err)
@@ -116,8 +120,8 @@ static enum ar_status target_remove(struct ar_call *c, struct target *t, struct 
 typedef enum ar_status target_fn(struct ar_call *c, struct target *t, struct ar_error *err);
 
 static target_fn *const targets[AR_CMD_COUNT] = {
-	[AR_CMD_SUBMIT_TURN] = target_submit,           [AR_CMD_CREATE_SESSION] = target_create,
-	[AR_CMD_INTERRUPT_TURN] = target_interrupt,     [AR_CMD_RESUME_THREAD] = target_resume,
+	[AR_CMD_SUBMIT_TURN] = target_submit,	       [AR_CMD_CREATE_SESSION] = target_create,
+	[AR_CMD_INTERRUPT_TURN] = target_interrupt,    [AR_CMD_RESUME_THREAD] = target_resume,
 	[AR_CMD_PROMOTE_QUEUED_TURN] = target_promote, [AR_CMD_REMOVE_QUEUED_TURN] = target_remove,
 };
 
@@ -156,10 +160,12 @@ void ar_call_write(struct ar_call *c)
 		ar_call_fail(c, &err);
 		return;
 	}
-	*r = (struct ar_engine_request){ .session = t.core, .may_create = t.may_create, .is_fresh = t.is_fresh,
-					 .done = answered };
-	r->input = (struct ar_input){ .kind = AR_IN_COMMAND, .command = c->command, .args = c->input,
-				      .account = c->account };
+	*r = (struct ar_engine_request){
+		.session = t.core, .may_create = t.may_create, .is_fresh = t.is_fresh, .done = answered
+	};
+	r->input = (struct ar_input){
+		.kind = AR_IN_COMMAND, .command = c->command, .args = c->input, .account = c->account
+	};
 	if (!ar_str_absent(t.key)) {
 		r->has_receipt = true;
 		r->receipt.scope = ar_arena_fmt(&c->arena, "%.*s/%s", AR_STR_ARG(c->account),

@@ -34,7 +34,8 @@ static enum ar_status encode_and_apply(struct ar_live *l, struct ar_error *err)
 	}
 	c->facts = ar_arena_alloc(&c->arena, (d->event_count + 1) * sizeof(*c->facts));
 	for (size_t i = 0, start = 0; i < d->event_count; start = ends[i++] + 1)
-		c->facts[i] = (struct ar_fact){ .type = d->events[i].type, .sequence = d->events[i].sequence,
+		c->facts[i] = (struct ar_fact){ .type = d->events[i].type,
+						.sequence = d->events[i].sequence,
 						.json = { c->body.p + start, ends[i] - start } };
 	return AR_OK;
 }
@@ -59,9 +60,12 @@ static void add_session_row(struct ar_live *l)
 	struct ar_commit *c = &l->commit;
 	const struct ar_session *s = &l->state;
 
-	c->row = (struct ar_store_session_row){ .active = ar_session_is_active(s), .created = s->created,
-						.updated = s->updated, .workspace = s->workspace,
-						.account = s->account, .status = ar_projection_status(s),
+	c->row = (struct ar_store_session_row){ .active = ar_session_is_active(s),
+						.created = s->created,
+						.updated = s->updated,
+						.workspace = s->workspace,
+						.account = s->account,
+						.status = ar_projection_status(s),
 						.shell = render(&c->arena, s, NULL) };
 	c->append.row = &c->row;
 }
@@ -93,11 +97,12 @@ static void add_task_rows(struct ar_live *l)
 		turn = ar_session_turn(&l->state, d->events[i].ids[AR_SCOPE_TURN], &t);
 		if (!turn || !turn->task)
 			continue;
-		rows[n++] = (struct ar_store_task_row){ .task = id, .record = render(&c->arena, &l->state, turn),
-							.status = ar_str_absent(turn->outcome) ? AR_STR("open") :
-												 turn->outcome,
-							.is_internal =
-								turn->task->visibility == AR_TASK_VISIBILITY_INTERNAL };
+		rows[n++] = (struct ar_store_task_row){
+			.task = id,
+			.record = render(&c->arena, &l->state, turn),
+			.status = ar_str_absent(turn->outcome) ? AR_STR("open") : turn->outcome,
+			.is_internal = turn->task->visibility == AR_TASK_VISIBILITY_INTERNAL
+		};
 	}
 	c->append.tasks = rows;
 	c->append.task_count = n;
@@ -144,8 +149,10 @@ static void prepare(struct ar_live *l, uint64_t head_before)
 	struct ar_engine_request *r = c->request;
 
 	c->append = (struct ar_store_append){ .op = { .kind = AR_STORE_APPEND, .done = on_append },
-					      .session = ar_live_core(l), .first_seq = head_before + 1,
-					      .last_seq = l->state.head, .at = r->input.now,
+					      .session = ar_live_core(l),
+					      .first_seq = head_before + 1,
+					      .last_seq = l->state.head,
+					      .at = r->input.now,
 					      .body = ar_buf_str(&c->body) };
 	if (c->decision.event_count > 0) {
 		add_session_row(l);
@@ -169,7 +176,8 @@ void ar_commit_start(struct ar_live *l)
 	if (encode_and_apply(l, &r->err) != AR_OK) {
 		ar_live_forget(l);
 		ar_commit_reset(c);
-		ar_request_refuse(r, AR_ERR_INTERNAL, "the decision contradicts the session; nothing was written");
+		ar_request_refuse(r, AR_ERR_INTERNAL,
+				  "the decision contradicts the session; nothing was written");
 		return;
 	}
 	prepare(l, head_before);
@@ -232,7 +240,8 @@ static void not_committed(struct ar_live *l)
 		ar_request_repeat(r, &c->append.found.input, c->append.found.reply);
 		return;
 	case AR_E_FENCED:
-		ar_request_refuse(r, AR_ERR_UNAVAILABLE, "another process owns this store now; this one stops");
+		ar_request_refuse(r, AR_ERR_UNAVAILABLE,
+				  "another process owns this store now; this one stops");
 		l->engine->is_stopping = true;
 		l->engine->o.on_fenced(l->engine->o.arg);
 		return;

@@ -21,7 +21,7 @@ struct ar_engine_options {
 	struct ar_clock *clock;
 	const struct ar_policy *policy; /* borrowed */
 	uint64_t snapshot_every;
-	size_t session_cache;  /* idle sessions kept */
+	size_t session_cache; /* idle sessions kept */
 	size_t commit_backlog; /* appends in flight before writes are refused as overloaded */
 	void (*on_fenced)(void *arg); /* another owner writes: this process must stop */
 	void *arg;
@@ -30,10 +30,10 @@ struct ar_engine_options {
 /* A write on its way through a session. The caller owns it until done(). */
 struct ar_engine_request {
 	struct ar_list node;
-	struct ar_str session;  /* the 26 characters */
-	struct ar_input input;  /* args borrowed until done(); time and policy are the engine's to fill */
-	bool may_create;        /* the session need not exist */
-	bool is_fresh;          /* its id was minted for this request: nothing can be stored under it */
+	struct ar_str session; /* the 26 characters */
+	struct ar_input input; /* args borrowed until done(); time and policy are the engine's to fill */
+	bool may_create; /* the session need not exist */
+	bool is_fresh; /* its id was minted for this request: nothing can be stored under it */
 	bool has_receipt;
 	struct ar_store_receipt receipt; /* scope, key, input hash; the reply is filled by the engine */
 	void (*done)(struct ar_engine_request *r);
@@ -52,9 +52,9 @@ struct ar_engine_view {
 
 struct ar_engine_counts {
 	size_t sessions; /* in memory */
-	size_t steps;    /* open model calls */
-	size_t commits;  /* in flight */
-	uint64_t facts;  /* committed since start */
+	size_t steps; /* open model calls */
+	size_t commits; /* in flight */
+	uint64_t facts; /* committed since start */
 };
 
 struct ar_engine *ar_engine_new(const struct ar_engine_options *o);

@@ -26,12 +26,12 @@ struct ar_live {
 	bool is_loaded;
 	bool is_loading;
 	bool is_in_flight; /* the state is ahead of the store: nobody may look at it */
-	bool is_pumping;   /* further up the stack: new inputs are seen there */
-	bool is_owned;     /* this process carries the open work; false right after a load */
+	bool is_pumping; /* further up the stack: new inputs are seen there */
+	bool is_owned; /* this process carries the open work; false right after a load */
 	struct ar_list inbox; /* struct ar_engine_request */
 	struct ar_list views; /* struct ar_engine_view */
 	struct ar_list steps; /* struct ar_live_step */
-	struct ar_list idle;  /* in the engine's list of idle sessions, or alone */
+	struct ar_list idle; /* in the engine's list of idle sessions, or alone */
 	struct ar_store_load load;
 	struct ar_commit commit;
 	struct ar_engine_request recovery;
@@ -44,7 +44,7 @@ struct ar_live {
 
 struct ar_timer {
 	struct ar_list node; /* by due time */
-	ar_usec due;         /* monotonic */
+	ar_usec due; /* monotonic */
 	void (*fire)(struct ar_timer *t);
 };
 
@@ -61,7 +61,7 @@ struct ar_receipt_cache_entry {
 struct ar_engine {
 	struct ar_engine_options o;
 	struct ar_map sessions; /* core -> struct ar_live */
-	struct ar_list idle;    /* least recently used first */
+	struct ar_list idle; /* least recently used first */
 	size_t idle_count;
 	struct ar_list timers;
 	struct ar_json_parser *json, *member_json;
@@ -77,9 +77,9 @@ struct ar_engine {
 
 /* live.c */
 struct ar_live *ar_live_get(struct ar_engine *e, struct ar_str core);
-void ar_live_forget(struct ar_live *l);  /* drops the state; it is loaded again when needed */
-void ar_live_wake(struct ar_live *l);    /* out of the idle list */
-void ar_live_settle(struct ar_live *l);  /* into it, and eviction */
+void ar_live_forget(struct ar_live *l); /* drops the state; it is loaded again when needed */
+void ar_live_wake(struct ar_live *l); /* out of the idle list */
+void ar_live_settle(struct ar_live *l); /* into it, and eviction */
 struct ar_str ar_live_core(const struct ar_live *l);
 
 /* load.c */
@@ -88,7 +88,8 @@ void ar_live_begin(struct ar_live *l); /* a session that does not exist yet */
 
 /* pump.c */
 void ar_live_pump(struct ar_live *l);
-void ar_inbox_push(struct ar_live *l, struct ar_engine_request *r); /* from inside: never refused as overloaded */
+void ar_inbox_push(struct ar_live *l,
+		   struct ar_engine_request *r); /* from inside: never refused as overloaded */
 void ar_request_finish(struct ar_engine_request *r, enum ar_status status);
 void ar_request_refuse(struct ar_engine_request *r, uint16_t code, const char *message);
 
@@ -107,7 +108,7 @@ void ar_effects_run(struct ar_live *l, const struct ar_decision *d);
 void ar_step_start(struct ar_live *l, const struct ar_effect *effect);
 void ar_step_cancel(struct ar_live *l, struct ar_str step);
 void ar_step_close(struct ar_live *l, struct ar_str step); /* its end is durable */
-void ar_steps_drop(struct ar_live *l);                     /* at the end of the process */
+void ar_steps_drop(struct ar_live *l); /* at the end of the process */
 
 /* timers.c */
 void ar_timer_start(struct ar_engine *e, struct ar_timer *t, ar_usec delay);

@@ -60,8 +60,8 @@ static void live_free(struct ar_live *l)
 
 static bool is_at_rest(const struct ar_live *l)
 {
-	return !l->is_pumping && !l->is_loading && !l->is_in_flight && ar_list_empty(&l->inbox) && ar_list_empty(&l->views) &&
-	       ar_list_empty(&l->steps) && l->timers == 0;
+	return !l->is_pumping && !l->is_loading && !l->is_in_flight && ar_list_empty(&l->inbox) &&
+	       ar_list_empty(&l->views) && ar_list_empty(&l->steps) && l->timers == 0;
 }
 
 /* A session with open work that this process carries stays; everything else may go. */

@@ -2,12 +2,14 @@
 #include "engine_priv.h"
 #include "messages.h"
 
-static enum ar_status apply_line(struct ar_live *l, struct ar_str line, struct ar_arena *arena, struct ar_error *err)
+static enum ar_status apply_line(struct ar_live *l, struct ar_str line, struct ar_arena *arena,
+				 struct ar_error *err)
 {
 	struct ar_event event;
 	struct ar_json v;
 
-	if (ar_json_parse(l->engine->json, line, &v, err) != AR_OK || ar_event_decode(v, arena, &event, err) != AR_OK)
+	if (ar_json_parse(l->engine->json, line, &v, err) != AR_OK ||
+	    ar_event_decode(v, arena, &event, err) != AR_OK)
 		return ar_fail_wrap(err, "stored fact");
 	if (event.sequence <= l->state.head)
 		return AR_OK; /* the snapshot has it */
@@ -142,7 +144,8 @@ static void on_load(struct ar_store_op *op)
 
 void ar_live_load(struct ar_live *l)
 {
-	l->load = (struct ar_store_load){ .op = { .kind = AR_STORE_LOAD, .done = on_load }, .session = ar_live_core(l) };
+	l->load = (struct ar_store_load){ .op = { .kind = AR_STORE_LOAD, .done = on_load },
+					  .session = ar_live_core(l) };
 	l->is_loading = true;
 	ar_store_submit(l->engine->o.store, &l->load.op);
 }

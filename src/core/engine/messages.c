@@ -3,8 +3,8 @@
 #include "identity.h"
 
 /* Refs of the calls that an assistant message made: [{"id","name","ref"}]. */
-static void plan_uses(struct ar_messages *m, struct ar_message *message, struct ar_str uses, struct ar_arena *a,
-		      struct ar_json_parser *json)
+static void plan_uses(struct ar_messages *m, struct ar_message *message, struct ar_str uses,
+		      struct ar_arena *a, struct ar_json_parser *json)
 {
 	struct ar_tool_use *list;
 	struct ar_json v;
@@ -26,21 +26,23 @@ static void plan_uses(struct ar_messages *m, struct ar_message *message, struct 
 	message->uses = list;
 }
 
-static size_t count_contents(const struct ar_context_entry *entries, size_t count, struct ar_json_parser *json)
+static size_t count_contents(const struct ar_context_entry *entries, size_t count,
+			     struct ar_json_parser *json)
 {
 	size_t n = count;
 
 	for (size_t i = 0; i < count; i++) {
 		struct ar_json v;
 
-		if (!ar_str_absent(entries[i].uses) && ar_json_parse(json, entries[i].uses, &v, NULL) == AR_OK)
+		if (!ar_str_absent(entries[i].uses) &&
+		    ar_json_parse(json, entries[i].uses, &v, NULL) == AR_OK)
 			n += ar_json_len(v);
 	}
 	return n;
 }
 
-void ar_messages_plan(struct ar_messages *m, const struct ar_context_entry *entries, size_t count, struct ar_arena *a,
-		      struct ar_json_parser *json)
+void ar_messages_plan(struct ar_messages *m, const struct ar_context_entry *entries, size_t count,
+		      struct ar_arena *a, struct ar_json_parser *json)
 {
 	m->list = ar_arena_alloc(a, (count + 1) * sizeof(*m->list));
 	m->hashes = ar_arena_alloc(a, (count_contents(entries, count, json) + 1) * sizeof(*m->hashes));
@@ -62,8 +64,8 @@ static void simplify(struct ar_message *message, struct ar_arena *a, struct ar_j
 	struct ar_str text;
 	struct ar_json v;
 
-	if (!message->is_parts || ar_json_parse(json, message->text, &v, NULL) != AR_OK || ar_json_len(v) != 1 ||
-	    !ar_json_str(ar_json_get(ar_json_at(v, 0), "text"), &text))
+	if (!message->is_parts || ar_json_parse(json, message->text, &v, NULL) != AR_OK ||
+	    ar_json_len(v) != 1 || !ar_json_str(ar_json_get(ar_json_at(v, 0), "text"), &text))
 		return;
 	message->text = ar_arena_str(a, text);
 	message->is_parts = false;
@@ -109,7 +111,8 @@ void ar_step_output_of(const struct ar_output *o, struct ar_arena *a, struct ar_
 	struct ar_segment *segments = ar_arena_alloc(a, (o->count + 1) * sizeof(*segments));
 
 	for (size_t i = 0; i < o->count; i++)
-		segments[i] = (struct ar_segment){ o->segments[i].kind, o->segments[i].index, o->segments[i].len };
+		segments[i] =
+			(struct ar_segment){ o->segments[i].kind, o->segments[i].index, o->segments[i].len };
 	ret->segments = segments;
 	ret->segment_count = o->count;
 	ret->text = collect(o, a, AR_OUT_TEXT, 0);

@@ -15,8 +15,8 @@ struct ar_messages {
 };
 
 /* Copies what the entries say and lists the contents they need. */
-void ar_messages_plan(struct ar_messages *m, const struct ar_context_entry *entries, size_t count, struct ar_arena *a,
-		      struct ar_json_parser *json);
+void ar_messages_plan(struct ar_messages *m, const struct ar_context_entry *entries, size_t count,
+		      struct ar_arena *a, struct ar_json_parser *json);
 
 /* Puts the fetched contents in; false when one is missing. The bytes are copied. */
 bool ar_messages_fill(struct ar_messages *m, const struct ar_str *contents, struct ar_arena *a,

@@ -44,8 +44,10 @@ static void on_lookup(struct ar_store_op *op)
 static void look_up_receipt(struct ar_live *l, struct ar_engine_request *r)
 {
 	l->commit.request = r;
-	l->commit.lookup = (struct ar_store_receipt_get){ .op = { .kind = AR_STORE_RECEIPT, .done = on_lookup },
-							  .scope = r->receipt.scope, .key = r->receipt.key };
+	l->commit.lookup =
+		(struct ar_store_receipt_get){ .op = { .kind = AR_STORE_RECEIPT, .done = on_lookup },
+					       .scope = r->receipt.scope,
+					       .key = r->receipt.key };
 	l->is_in_flight = true;
 	ar_store_submit(l->engine->o.store, &l->commit.lookup.op);
 }
@@ -126,11 +128,13 @@ void ar_engine_write(struct ar_engine *e, struct ar_engine_request *r)
 	struct ar_live *l;
 
 	if (e->is_stopping) {
-		ar_request_refuse(r, AR_ERR_UNAVAILABLE, "the runtime is stopping; connect again in a moment");
+		ar_request_refuse(r, AR_ERR_UNAVAILABLE,
+				  "the runtime is stopping; connect again in a moment");
 		return;
 	}
 	if (e->counts.commits >= e->o.commit_backlog) {
-		ar_request_refuse(r, AR_ERR_OVERLOADED, "too many writes wait for the store; retry after a moment");
+		ar_request_refuse(r, AR_ERR_OVERLOADED,
+				  "too many writes wait for the store; retry after a moment");
 		return;
 	}
 	l = ar_live_get(e, r->session);

@@ -53,7 +53,8 @@ void ar_receipts_fini(struct ar_engine *e)
 void ar_request_repeat(struct ar_engine_request *r, const struct ar_hash *input, struct ar_str reply)
 {
 	if (memcmp(input, &r->receipt.input, sizeof(*input)) != 0) {
-		ar_refuse(&r->err, AR_ERR_ID_CONFLICT, "%.*s was used before with another input; use a new id",
+		ar_refuse(&r->err, AR_ERR_ID_CONFLICT,
+			  "%.*s was used before with another input; use a new id",
 			  AR_STR_ARG(r->receipt.key));
 		ar_request_finish(r, AR_E_REFUSED);
 		return;

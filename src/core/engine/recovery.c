@@ -42,7 +42,8 @@ void ar_recovery_loaded(struct ar_live *l)
 		if (ar_session_is_active(&l->state)) {
 			AR_FAULT("engine.recover");
 			l->recovery = (struct ar_engine_request){ .done = recovery_decided };
-			l->recovery.input = (struct ar_input){ .kind = AR_IN_RECOVER, .outputs = l->saved,
+			l->recovery.input = (struct ar_input){ .kind = AR_IN_RECOVER,
+							       .outputs = l->saved,
 							       .output_count = l->saved_count };
 			ar_list_push(l->inbox.next, &l->recovery.node); /* first */
 		}
@@ -75,7 +76,8 @@ static void scan_next(struct ar_engine *e, struct ar_str before)
 {
 	ar_store_op_fini(&e->scan.op);
 	e->scan = (struct ar_store_sessions){ .op = { .kind = AR_STORE_SESSIONS, .done = on_scan },
-					      .limit = SCAN_PAGE, .active_only = true };
+					      .limit = SCAN_PAGE,
+					      .active_only = true };
 	e->scan.before = ar_arena_str(&e->scan.op.arena, before);
 	ar_store_submit(e->o.store, &e->scan.op);
 }

@@ -26,8 +26,8 @@ struct ar_live_step {
 	struct ar_str id;
 	bool is_cancelled;
 	bool is_detached; /* readers and cancels do not find it any more */
-	bool is_over;     /* its end was delivered; freed when no operation is in flight */
-	size_t busy;    /* store operations in flight */
+	bool is_over; /* its end was delivered; freed when no operation is in flight */
+	size_t busy; /* store operations in flight */
 	struct ar_messages messages;
 	struct ar_store_blobs_get blobs;
 	struct ar_model_request request;
@@ -90,13 +90,20 @@ static void deliver_again(struct ar_timer *t)
 
 static struct ar_step_end end_of(struct ar_arena *a, const struct ar_model_result *r)
 {
-	return (struct ar_step_end){ .outcome = (int)r->outcome, .category = ar_arena_str(a, r->category),
+	return (struct ar_step_end){ .outcome = (int)r->outcome,
+				     .category = ar_arena_str(a, r->category),
 				     .message = ar_arena_str(a, r->message),
-				     .stop_reason = ar_arena_str(a, r->stop_reason), .model = ar_arena_str(a, r->model),
-				     .request_id = ar_arena_str(a, r->request_id), .retryable = r->retryable,
-				     .has_usage = r->has_usage, .http = r->http, .retry_after_ms = r->retry_after_ms,
-				     .input_tokens = r->input_tokens, .output_tokens = r->output_tokens,
-				     .cached_tokens = r->cached_tokens, .ttft_ms = r->ttft_ms,
+				     .stop_reason = ar_arena_str(a, r->stop_reason),
+				     .model = ar_arena_str(a, r->model),
+				     .request_id = ar_arena_str(a, r->request_id),
+				     .retryable = r->retryable,
+				     .has_usage = r->has_usage,
+				     .http = r->http,
+				     .retry_after_ms = r->retry_after_ms,
+				     .input_tokens = r->input_tokens,
+				     .output_tokens = r->output_tokens,
+				     .cached_tokens = r->cached_tokens,
+				     .ttft_ms = r->ttft_ms,
 				     .latency_ms = r->latency_ms };
 }
 
@@ -114,7 +121,9 @@ static void step_end(struct ar_live_step *s, const struct ar_model_result *r)
 	s->result.tool_count = s->tool_count;
 	s->again.fire = deliver_again;
 	s->ended.done = end_delivered;
-	s->ended.input = (struct ar_input){ .kind = AR_IN_MODEL_DONE, .outputs = &s->result, .output_count = 1,
+	s->ended.input = (struct ar_input){ .kind = AR_IN_MODEL_DONE,
+					    .outputs = &s->result,
+					    .output_count = 1,
 					    .end = end_of(&s->arena, r) };
 	ar_inbox_push(s->live, &s->ended);
 }
@@ -133,8 +142,11 @@ static void save_some(struct ar_live_step *s)
 	ar_buf_clear(&s->chunk_bytes);
 	ar_buf_adds(&s->chunk_bytes, piece.bytes);
 	s->chunk = (struct ar_store_chunk){ .op = { .kind = AR_STORE_CHUNK, .done = on_chunk },
-					    .session = ar_live_core(s->live), .step = s->id, .pos = piece.pos,
-					    .kind = piece.segment->kind, .index = piece.segment->index,
+					    .session = ar_live_core(s->live),
+					    .step = s->id,
+					    .pos = piece.pos,
+					    .kind = piece.segment->kind,
+					    .index = piece.segment->index,
 					    .bytes = ar_buf_str(&s->chunk_bytes) };
 	s->is_saving = true;
 	s->busy++;
@@ -171,8 +183,8 @@ static void on_tool(struct ar_model_call *c, uint32_t index, struct ar_str id, s
 
 	if (index != s->tool_count || index >= AR_TOOL_CALLS_MAX)
 		return;
-	s->tools[s->tool_count++] =
-		(struct ar_tool_request){ .id = ar_arena_str(&s->arena, id), .name = ar_arena_str(&s->arena, name) };
+	s->tools[s->tool_count++] = (struct ar_tool_request){ .id = ar_arena_str(&s->arena, id),
+							      .name = ar_arena_str(&s->arena, name) };
 }
 
 static void on_output(struct ar_model_call *c, enum ar_output_kind kind, uint32_t index, struct ar_str bytes)
@@ -207,14 +219,18 @@ static void on_messages(struct ar_store_op *op)
 	if (s->live->engine->is_stopping)
 		return;
 	if (s->is_cancelled) {
-		step_end(s, &(struct ar_model_result){ .outcome = AR_MODEL_CANCELLED, .category = AR_STR("cancelled"),
+		step_end(s, &(struct ar_model_result){ .outcome = AR_MODEL_CANCELLED,
+						       .category = AR_STR("cancelled"),
 						       .message = AR_STR("interrupted before the call") });
 		return;
 	}
-	if (op->status != AR_OK || !ar_messages_fill(&s->messages, s->blobs.bytes, &s->arena, s->live->engine->json)) {
-		step_end(s, &(struct ar_model_result){ .outcome = AR_MODEL_GARBLED, .category = AR_STR("content_unavailable"),
-						       .message = AR_STR("part of the conversation cannot be read"),
-						       .retryable = op->status != AR_OK });
+	if (op->status != AR_OK ||
+	    !ar_messages_fill(&s->messages, s->blobs.bytes, &s->arena, s->live->engine->json)) {
+		step_end(s, &(struct ar_model_result){
+				    .outcome = AR_MODEL_GARBLED,
+				    .category = AR_STR("content_unavailable"),
+				    .message = AR_STR("part of the conversation cannot be read"),
+				    .retryable = op->status != AR_OK });
 		return;
 	}
 	s->request.messages = s->messages.list;
@@ -241,7 +257,8 @@ static struct ar_live_step *step_new(struct ar_live *l, const struct ar_effect *
 	s->saved_at = l->engine->o.clock->mono(l->engine->o.clock);
 	s->request = (struct ar_model_request){ .model = ar_arena_str(a, effect->model),
 						.session_id = ar_arena_str(a, l->state.id),
-						.turn_id = s->output.ids[AR_SCOPE_TURN], .step_id = s->id,
+						.turn_id = s->output.ids[AR_SCOPE_TURN],
+						.step_id = s->id,
 						.model_request_id = s->output.ids[AR_SCOPE_MODEL_REQUEST],
 						.options = ar_arena_str(a, effect->options) };
 	s->call = (struct ar_model_call){ .v = &callbacks, .request = &s->request };
@@ -257,7 +274,8 @@ void ar_step_start(struct ar_live *l, const struct ar_effect *effect)
 	ar_follow_output_open(l->engine->o.follow, &s->output);
 	ar_messages_plan(&s->messages, effect->messages, effect->message_count, &s->arena, l->engine->json);
 	s->blobs = (struct ar_store_blobs_get){ .op = { .kind = AR_STORE_BLOBS, .done = on_messages },
-						.hashes = s->messages.hashes, .count = s->messages.hash_count };
+						.hashes = s->messages.hashes,
+						.count = s->messages.hash_count };
 	s->busy++;
 	ar_store_submit(l->engine->o.store, &s->blobs.op);
 }

@@ -80,7 +80,8 @@ static void on_read(struct ar_store_op *op)
 	}
 	ar_store_op_fini(&c->blobs.op);
 	c->blobs = (struct ar_store_blobs_get){ .op = { .kind = AR_STORE_BLOBS, .done = on_blobs },
-						.hashes = c->hashes, .count = c->hash_count };
+						.hashes = c->hashes,
+						.count = c->hash_count };
 	c->is_busy = true;
 	ar_store_submit(c->hub->follow->store, &c->blobs.op);
 }

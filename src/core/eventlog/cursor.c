@@ -31,7 +31,8 @@ enum ar_status ar_cursor_parse(struct ar_str text, struct ar_cursor *ret, struct
 	}
 	return AR_OK;
 invalid:
-	return ar_refuse(err, AR_ERR_INVALID_CURSOR, "a cursor is sequence[.step:pos,...], as the id of an event gives it");
+	return ar_refuse(err, AR_ERR_INVALID_CURSOR,
+			 "a cursor is sequence[.step:pos,...], as the id of an event gives it");
 }
 
 void ar_cursor_print(const struct ar_cursor *c, struct ar_buf *out)

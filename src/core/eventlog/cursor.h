@@ -19,8 +19,8 @@ struct ar_cursor {
 AR_MUST_USE enum ar_status ar_cursor_parse(struct ar_str text, struct ar_cursor *ret, struct ar_error *err);
 void ar_cursor_print(const struct ar_cursor *c, struct ar_buf *out);
 
-uint64_t ar_cursor_pos(const struct ar_cursor *c, uint64_t step);               /* 0 when the step is not named */
-void ar_cursor_set(struct ar_cursor *c, uint64_t step, uint64_t pos);           /* silently full beyond the cap */
+uint64_t ar_cursor_pos(const struct ar_cursor *c, uint64_t step); /* 0 when the step is not named */
+void ar_cursor_set(struct ar_cursor *c, uint64_t step, uint64_t pos); /* silently full beyond the cap */
 void ar_cursor_drop(struct ar_cursor *c, uint64_t step);
 
 #endif

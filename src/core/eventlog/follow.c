@@ -174,8 +174,8 @@ void ar_follow_output_close(struct ar_follow *f, struct ar_output *o)
 
 /* ---- readers ---- */
 
-enum ar_status ar_follow_open(struct ar_follow *f, struct ar_subscription *s, const struct ar_follow_request *r,
-			      struct ar_error *err)
+enum ar_status ar_follow_open(struct ar_follow *f, struct ar_subscription *s,
+			      const struct ar_follow_request *r, struct ar_error *err)
 {
 	bool from_now = ar_str_is(r->after, "now");
 	struct ar_follow_cursor *c;
@@ -234,7 +234,8 @@ void ar_reader_join(struct ar_follow_cursor *c)
 		while (ar_output_piece_at(o, pos, AR_DELTA_MAX, &piece)) {
 			pos = piece.pos + piece.len;
 			ar_cursor_set(&c->at, o->step, pos);
-			ar_reader_push(c, ar_frame_delta(o, &piece, &c->at, f->runtime_id, f->clock->wall(f->clock)));
+			ar_reader_push(c, ar_frame_delta(o, &piece, &c->at, f->runtime_id,
+							 f->clock->wall(f->clock)));
 		}
 	}
 	c->order = h->next;
@@ -254,7 +255,8 @@ static struct ar_frame *take_live(struct ar_follow_cursor *c)
 	struct ar_error err;
 
 	if (c->order < h->first) {
-		ar_refuse(&err, AR_ERR_OVERLOADED, "the reader fell behind; connect again with its last event id");
+		ar_refuse(&err, AR_ERR_OVERLOADED,
+			  "the reader fell behind; connect again with its last event id");
 		ar_reader_end(c, &err);
 		return NULL;
 	}

@@ -21,11 +21,11 @@ struct ar_subscription;
 struct ar_frame {
 	struct ar_list node;
 	unsigned refs;
-	uint64_t order;    /* position in the ring of its session */
+	uint64_t order; /* position in the ring of its session */
 	uint64_t sequence; /* of the fact; of the newest fact for a delta */
-	int type;          /* enum ar_event_type */
+	int type; /* enum ar_event_type */
 	bool is_delta;
-	struct ar_str id;  /* cursor after this frame */
+	struct ar_str id; /* cursor after this frame */
 	struct ar_str json;
 	struct ar_str sse;
 	struct ar_buf bytes; /* owns the text */
@@ -35,17 +35,18 @@ struct ar_frame *ar_frame_ref(struct ar_frame *f);
 void ar_frame_unref(struct ar_frame *f); /* NULL is fine */
 
 struct ar_subscription_vtable {
-	void (*opened)(struct ar_subscription *s);                           /* once: the session exists, frames may follow */
-	void (*ready)(struct ar_subscription *s);                            /* ar_follow_next() has something */
-	void (*ended)(struct ar_subscription *s, const struct ar_error *err); /* once, last: closed by us; do not close again */
+	void (*opened)(struct ar_subscription *s); /* once: the session exists, frames may follow */
+	void (*ready)(struct ar_subscription *s); /* ar_follow_next() has something */
+	void (*ended)(struct ar_subscription *s,
+		      const struct ar_error *err); /* once, last: closed by us; do not close again */
 };
 
 struct ar_follow_request {
 	struct ar_str session; /* the 26 characters */
-	struct ar_str after;   /* cursor text; absent or empty = from the beginning; "now" = only what is new */
-	bool deltas;           /* output frames too */
-	bool is_strict;        /* only types of the public schema */
-	const uint8_t *types;  /* AR_EV_COUNT flags, non-zero = wanted; NULL = all. Copied. */
+	struct ar_str after; /* cursor text; absent or empty = from the beginning; "now" = only what is new */
+	bool deltas; /* output frames too */
+	bool is_strict; /* only types of the public schema */
+	const uint8_t *types; /* AR_EV_COUNT flags, non-zero = wanted; NULL = all. Copied. */
 };
 
 /* Memory is the reader's; zero it, set v, hand it to ar_follow_open. The rest is follow's own. */

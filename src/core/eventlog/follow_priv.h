@@ -13,9 +13,9 @@ struct ar_hub {
 	struct ar_follow *follow;
 	char core[AR_ID_CORE];
 	uint64_t head; /* newest published fact, 0 = none since the hub exists */
-	struct ar_list readers;  /* struct ar_follow_cursor */
-	struct ar_list outputs;  /* struct ar_output */
-	struct ar_frame **ring;  /* order % room */
+	struct ar_list readers; /* struct ar_follow_cursor */
+	struct ar_list outputs; /* struct ar_output */
+	struct ar_frame **ring; /* order % room */
 	size_t room;
 	uint64_t first, next; /* orders of the oldest frame kept and of the next one */
 	size_t bytes;
@@ -33,7 +33,7 @@ struct ar_follow {
 
 enum ar_reader_state {
 	AR_READER_READING, /* stored rows are on their way */
-	AR_READER_QUEUED,  /* frames made from them wait to be taken */
+	AR_READER_QUEUED, /* frames made from them wait to be taken */
 	AR_READER_LIVE,
 	AR_READER_ENDED,
 };
@@ -45,7 +45,7 @@ struct ar_page_line {
 	ar_usec time;
 	struct ar_str json;
 	struct ar_output output; /* step end: its segments, bytes filled from content */
-	size_t first_hash;       /* where its content hashes begin in the page's list */
+	size_t first_hash; /* where its content hashes begin in the page's list */
 };
 
 struct ar_follow_cursor {
@@ -53,15 +53,15 @@ struct ar_follow_cursor {
 	struct ar_subscription *sub;
 	struct ar_hub *hub;
 	enum ar_reader_state state;
-	bool is_open;  /* opened() was called */
-	bool is_idle;  /* the reader was told that there is nothing, so ready() is due on the next frame */
-	bool is_busy;  /* a store operation is in flight: memory must stay */
+	bool is_open; /* opened() was called */
+	bool is_idle; /* the reader was told that there is nothing, so ready() is due on the next frame */
+	bool is_busy; /* a store operation is in flight: memory must stay */
 	bool from_now;
 	bool deltas, is_strict;
 	bool has_types;
 	uint8_t types[AR_EV_COUNT];
 	struct ar_cursor at;
-	uint64_t order;         /* next ring frame */
+	uint64_t order; /* next ring frame */
 	struct ar_list pending; /* frames made from the store */
 	struct ar_store_read read;
 	struct ar_store_blobs_get blobs;
@@ -83,7 +83,7 @@ void ar_page_frames(struct ar_follow_cursor *c);
 /* follow.c */
 bool ar_reader_wants(const struct ar_follow_cursor *c, const struct ar_frame *f);
 void ar_reader_push(struct ar_follow_cursor *c, struct ar_frame *f); /* takes the reference */
-void ar_reader_join(struct ar_follow_cursor *c);                     /* from the store into the live ring */
+void ar_reader_join(struct ar_follow_cursor *c); /* from the store into the live ring */
 void ar_reader_end(struct ar_follow_cursor *c, const struct ar_error *err);
 
 #endif

@@ -57,22 +57,26 @@ struct ar_frame *ar_frame_fact(int type, uint64_t sequence, const struct ar_curs
 }
 
 /* The id follows from everything that the frame says, so equal ids mean equal bytes. */
-static struct ar_str delta_id(struct ar_arena *a, const struct ar_output *o, const struct ar_output_piece *piece,
-			      uint64_t sequence, ar_usec time)
+static struct ar_str delta_id(struct ar_arena *a, const struct ar_output *o,
+			      const struct ar_output_piece *piece, uint64_t sequence, ar_usec time)
 {
-	return ar_arena_fmt(a, "evt_%.*s_%llu.%llu.%llu-%llu.%llx", AR_STR_ARG(o->session), (unsigned long long)sequence,
-			    (unsigned long long)o->step, (unsigned long long)piece->pos,
-			    (unsigned long long)(piece->pos + piece->len), (unsigned long long)time);
+	return ar_arena_fmt(a, "evt_%.*s_%llu.%llu.%llu-%llu.%llx", AR_STR_ARG(o->session),
+			    (unsigned long long)sequence, (unsigned long long)o->step,
+			    (unsigned long long)piece->pos, (unsigned long long)(piece->pos + piece->len),
+			    (unsigned long long)time);
 }
 
 struct ar_frame *ar_frame_delta(const struct ar_output *o, const struct ar_output_piece *piece,
 				const struct ar_cursor *after, struct ar_str runtime_id, ar_usec time)
 {
-	struct ar_ev_model_delta text = { .kind = AR_MODEL_DELTA_KIND_TEXT, .delta = piece->bytes,
+	struct ar_ev_model_delta text = { .kind = AR_MODEL_DELTA_KIND_TEXT,
+					  .delta = piece->bytes,
 					  .offset = AR_OPT_INT((int64_t)piece->offset),
 					  .content_index = AR_OPT_INT(piece->segment->index) };
-	struct ar_ev_reasoning_delta reasoning = { .delta = piece->bytes, .offset = AR_OPT_INT((int64_t)piece->offset) };
-	struct ar_ev_tool_args args = { .args_delta = piece->bytes, .offset = AR_OPT_INT((int64_t)piece->offset),
+	struct ar_ev_reasoning_delta reasoning = { .delta = piece->bytes,
+						   .offset = AR_OPT_INT((int64_t)piece->offset) };
+	struct ar_ev_tool_args args = { .args_delta = piece->bytes,
+					.offset = AR_OPT_INT((int64_t)piece->offset),
 					.complete = AR_OPT_BOOL(false) };
 	const struct {
 		enum ar_event_type type;

@@ -8,7 +8,8 @@
 
 #define AR_DELTA_MAX 16384 /* bytes of output in one frame */
 
-struct ar_frame *ar_frame_fact(int type, uint64_t sequence, const struct ar_cursor *after, struct ar_str json);
+struct ar_frame *ar_frame_fact(int type, uint64_t sequence, const struct ar_cursor *after,
+			       struct ar_str json);
 
 /* The frame for one piece of output, or NULL when its bytes are not to be had. `time` is the producer's. */
 struct ar_frame *ar_frame_delta(const struct ar_output *o, const struct ar_output_piece *piece,

@@ -33,7 +33,8 @@ void ar_output_add(struct ar_output *o, uint8_t kind, uint32_t index, struct ar_
 	o->pos += bytes.len;
 }
 
-void ar_output_add_stored(struct ar_output *o, uint8_t kind, uint32_t index, uint64_t len, struct ar_str bytes)
+void ar_output_add_stored(struct ar_output *o, uint8_t kind, uint32_t index, uint64_t len,
+			  struct ar_str bytes)
 {
 	struct ar_output_segment *s = add_segment(o, kind, index);
 
@@ -57,7 +58,9 @@ bool ar_output_piece_at(const struct ar_output *o, uint64_t pos, size_t max, str
 
 		if (pos >= s->pos + s->len)
 			continue;
-		*ret = (struct ar_output_piece){ .segment = s, .pos = pos, .offset = s->offset + (pos - s->pos),
+		*ret = (struct ar_output_piece){ .segment = s,
+						 .pos = pos,
+						 .offset = s->offset + (pos - s->pos),
 						 .len = s->pos + s->len - pos };
 		rest = segment_bytes(o, s);
 		if (ar_str_absent(rest))

@@ -10,10 +10,11 @@
 struct ar_output_segment {
 	uint8_t kind; /* enum ar_output_kind */
 	uint32_t index;
-	uint64_t pos;    /* where it begins in the step */
+	uint64_t pos; /* where it begins in the step */
 	uint64_t len;
 	uint64_t offset; /* where it begins in the content of its kind and index */
-	struct ar_str bytes; /* set when the bytes are not the output's own (stored content); absent = unavailable */
+	struct ar_str
+		bytes; /* set when the bytes are not the output's own (stored content); absent = unavailable */
 };
 
 struct ar_output {
@@ -31,7 +32,8 @@ struct ar_output {
 void ar_output_add(struct ar_output *o, uint8_t kind, uint32_t index, struct ar_str bytes);
 
 /* Adds a segment whose bytes live elsewhere (absent: they are not to be had). */
-void ar_output_add_stored(struct ar_output *o, uint8_t kind, uint32_t index, uint64_t len, struct ar_str bytes);
+void ar_output_add_stored(struct ar_output *o, uint8_t kind, uint32_t index, uint64_t len,
+			  struct ar_str bytes);
 
 /* The piece at `pos`: within one segment, at most `max` bytes, whole UTF-8 characters. False at the end. */
 struct ar_output_piece {

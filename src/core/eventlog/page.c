@@ -18,9 +18,9 @@ static struct ar_str text_of(struct ar_json object, const char *name)
 
 static int kind_of(struct ar_str word)
 {
-	static const char *const words[] = { [AR_OUT_TEXT] = "text",
-					     [AR_OUT_REASONING] = "reasoning",
-					     [AR_OUT_TOOL_ARGS] = "tool_args" };
+	static const char *const words[] = {
+		[AR_OUT_TEXT] = "text", [AR_OUT_REASONING] = "reasoning", [AR_OUT_TOOL_ARGS] = "tool_args"
+	};
 
 	for (int i = 1; i < (int)AR_ARRAY_LEN(words); i++) {
 		if (ar_str_is(word, words[i]))
@@ -62,7 +62,8 @@ static void read_step_end(struct ar_follow_cursor *c, struct ar_page_line *line,
 		ar_json_str(ar_json_at(it.value, 0), &word);
 		ar_json_i64(ar_json_at(it.value, 1), &index);
 		ar_json_i64(ar_json_at(it.value, 2), &len);
-		ar_output_add_stored(&line->output, (uint8_t)kind_of(word), (uint32_t)index, (uint64_t)len, AR_STR_NONE);
+		ar_output_add_stored(&line->output, (uint8_t)kind_of(word), (uint32_t)index, (uint64_t)len,
+				     AR_STR_NONE);
 	}
 	line->first_hash = c->hash_count;
 	want(c, text_of(payload, "outputRef"));
@@ -88,7 +89,8 @@ static enum ar_status read_line(struct ar_follow_cursor *c, struct ar_str json, 
 	desc = ar_event_find(text_of(event, "type"));
 	ar_json_i64(ar_json_get(event, "sequence"), &sequence);
 	if (!desc)
-		return ar_fail(err, AR_E_CORRUPT, "stored fact %lld has an unknown type", (long long)sequence);
+		return ar_fail(err, AR_E_CORRUPT, "stored fact %lld has an unknown type",
+			       (long long)sequence);
 	if ((uint64_t)sequence <= c->at.sequence)
 		return AR_OK;
 	*line = (struct ar_page_line){ .type = desc->type, .sequence = (uint64_t)sequence, .json = json };

@@ -8,7 +8,8 @@
 
 /* session_snapshot: valid under the standard's snapshot schema and its profile. A thread id limits it to that thread
  * (thread_read_model); absent = all. Writes the members of an object that the caller opened. */
-void ar_projection_session(const struct ar_session *s, struct ar_str runtime_id, struct ar_str thread, struct ar_jw *w);
+void ar_projection_session(const struct ar_session *s, struct ar_str runtime_id, struct ar_str thread,
+			   struct ar_jw *w);
 
 /* One line of list_sessions. */
 void ar_projection_shell(const struct ar_session *s, struct ar_jw *w);

@@ -37,11 +37,14 @@ static void tasks(const struct ar_session *s, struct ar_str thread, struct ar_jw
 	ar_projection_task_summary(s, w);
 }
 
-void ar_projection_session(const struct ar_session *s, struct ar_str runtime_id, struct ar_str thread, struct ar_jw *w)
+void ar_projection_session(const struct ar_session *s, struct ar_str runtime_id, struct ar_str thread,
+			   struct ar_jw *w)
 {
-	static const char *const unavailable[] = { "routingLimitSummary", "telemetrySummary", "channelSummary",
-						   "subagentJobSummary", "benchmarkSummary", "toolInventory",
-						   "contextBoundary", "artifactSummary", "executionEnvironment" };
+	static const char *const unavailable[] = { "routingLimitSummary", "telemetrySummary",
+						   "channelSummary",	  "subagentJobSummary",
+						   "benchmarkSummary",	  "toolInventory",
+						   "contextBoundary",	  "artifactSummary",
+						   "executionEnvironment" };
 
 	ar_jw_mstr(w, "schemaVersion", AR_STR(AR_SCHEMA_VERSION));
 	ar_jw_mstr(w, "runtimeId", runtime_id);
@@ -62,7 +65,8 @@ void ar_projection_session(const struct ar_session *s, struct ar_str runtime_id,
 
 struct ar_str ar_projection_status(const struct ar_session *s)
 {
-	static const int loudest[] = { AR_THREAD_STATUS_RUNNING, AR_THREAD_STATUS_BLOCKED, AR_THREAD_STATUS_STALE };
+	static const int loudest[] = { AR_THREAD_STATUS_RUNNING, AR_THREAD_STATUS_BLOCKED,
+				       AR_THREAD_STATUS_STALE };
 
 	for (size_t k = 0; k < AR_ARRAY_LEN(loudest); k++) {
 		for (size_t i = 0; i < s->threads.count; i++) {

@@ -42,7 +42,8 @@ static void identity(const struct ar_session *s, const struct ar_turn *turn, str
 	ar_jw_mstr(w, "turnId", turn->id);
 	ar_jw_mstr(w, "objective", task->objective);
 	ar_jw_mstr(w, "title", task->title);
-	ar_jw_mstr(w, "visibility", ar_str_from(ar_enum_name(&ar_task_visibility_desc, (int)task->visibility)));
+	ar_jw_mstr(w, "visibility",
+		   ar_str_from(ar_enum_name(&ar_task_visibility_desc, (int)task->visibility)));
 	ar_jw_mstr(w, "status", ar_str_from(ar_machine_state_name(AR_MACHINE_TASK, (int)task->status)));
 }
 

@@ -129,10 +129,10 @@ void ar_projection_queue(const struct ar_thread *t, struct ar_jw *w)
 /* What this runtime cannot show yet is said, so that an empty list is not read as health. */
 static void not_built(struct ar_jw *w)
 {
-	static const char *const empty_lists[] = { "pendingRequests", "actions",  "toolCalls",
-						   "processes",       "subagents", "jobs", "channels" };
-	static const char *const unavailable[] = { "permissionState", "sandboxState", "modelRouting", "limitState",
-						   "costState", "telemetry" };
+	static const char *const empty_lists[] = { "pendingRequests", "actions", "toolCalls", "processes",
+						   "subagents",	      "jobs",	 "channels" };
+	static const char *const unavailable[] = { "permissionState", "sandboxState", "modelRouting",
+						   "limitState",      "costState",    "telemetry" };
 
 	for (size_t i = 0; i < AR_ARRAY_LEN(empty_lists); i++)
 		ar_jw_mraw(w, empty_lists[i], AR_STR("[]"));

@@ -20,8 +20,8 @@ static ar_decide_fn *const by_kind[] = {
 	[AR_IN_RECOVER] = ar_decide_recover,
 };
 
-enum ar_status ar_session_decide(const struct ar_session *s, const struct ar_input *in, struct ar_arena *arena,
-				 struct ar_decision *ret, struct ar_error *err)
+enum ar_status ar_session_decide(const struct ar_session *s, const struct ar_input *in,
+				 struct ar_arena *arena, struct ar_decision *ret, struct ar_error *err)
 {
 	ar_decide_fn *decide = in->kind == AR_IN_COMMAND ? by_command[in->command] : by_kind[in->kind];
 	enum ar_status rc;
@@ -51,7 +51,8 @@ static void *one_more(struct ar_arena *a, void *array, size_t *count, size_t *ro
 	return array;
 }
 
-void ar_decide_emit(struct ar_decision *d, enum ar_event_type type, const struct ar_ids *ids, const void *payload)
+void ar_decide_emit(struct ar_decision *d, enum ar_event_type type, const struct ar_ids *ids,
+		    const void *payload)
 {
 	const struct ar_event_desc *desc = ar_event_describe(type);
 	void *copy = ar_arena_alloc(d->arena, desc->payload.size);
@@ -83,7 +84,8 @@ struct ar_str ar_decide_content(struct ar_decision *d, struct ar_str bytes)
 {
 	struct ar_content *c;
 
-	d->contents = one_more(d->arena, d->contents, &d->content_count, &d->content_room, sizeof(*d->contents));
+	d->contents =
+		one_more(d->arena, d->contents, &d->content_count, &d->content_room, sizeof(*d->contents));
 	c = &d->contents[d->content_count - 1];
 	*c = (struct ar_content){ ar_hash_of(bytes), bytes };
 	return ar_ref_make(d->arena, d->session->core, &c->hash);
@@ -91,7 +93,7 @@ struct ar_str ar_decide_content(struct ar_decision *d, struct ar_str bytes)
 
 struct ar_str ar_decide_mint(struct ar_decision *d, const char *prefix, int64_t *counter)
 {
-	return ar_id_inner(d->arena, prefix, d->session->core, (uint64_t)++*counter);
+	return ar_id_inner(d->arena, prefix, d->session->core, (uint64_t)++ * counter);
 }
 
 void ar_decide_reply(struct ar_decision *d, enum ar_command command, const void *out)
@@ -113,8 +115,8 @@ struct ar_str ar_decide_json_end(struct ar_decision *d)
 	return ar_arena_str(d->arena, ar_buf_str(&d->scratch));
 }
 
-struct ar_str ar_decide_error(struct ar_decision *d, struct ar_str category, struct ar_str message, bool retryable,
-			      struct ar_str advice)
+struct ar_str ar_decide_error(struct ar_decision *d, struct ar_str category, struct ar_str message,
+			      bool retryable, struct ar_str advice)
 {
 	struct ar_jw w = ar_decide_json(d);
 

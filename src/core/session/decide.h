@@ -13,32 +13,35 @@ struct ar_ids {
 struct ar_draft {
 	struct ar_decision *d;
 	const struct ar_thread *thread;
-	struct ar_vec queue;   /* struct ar_turn, next first */
+	struct ar_vec queue; /* struct ar_turn, next first */
 	struct ar_vec context; /* entries that this decision adds */
 };
 
 /* decide.c */
-void ar_decide_emit(struct ar_decision *d, enum ar_event_type type, const struct ar_ids *ids, const void *payload);
+void ar_decide_emit(struct ar_decision *d, enum ar_event_type type, const struct ar_ids *ids,
+		    const void *payload);
 struct ar_effect *ar_decide_effect(struct ar_decision *d, enum ar_effect_kind kind);
 struct ar_str ar_decide_content(struct ar_decision *d, struct ar_str bytes); /* stores it, gives its ref */
 struct ar_str ar_decide_mint(struct ar_decision *d, const char *prefix, int64_t *counter);
 void ar_decide_reply(struct ar_decision *d, enum ar_command command, const void *out);
-struct ar_jw ar_decide_json(struct ar_decision *d);           /* begin a JSON text ... */
-struct ar_str ar_decide_json_end(struct ar_decision *d);      /* ... and take it */
-struct ar_str ar_decide_error(struct ar_decision *d, struct ar_str category, struct ar_str message, bool retryable,
-			      struct ar_str advice);
+struct ar_jw ar_decide_json(struct ar_decision *d); /* begin a JSON text ... */
+struct ar_str ar_decide_json_end(struct ar_decision *d); /* ... and take it */
+struct ar_str ar_decide_error(struct ar_decision *d, struct ar_str category, struct ar_str message,
+			      bool retryable, struct ar_str advice);
 struct ar_ids ar_ids_thread(const struct ar_thread *t);
 struct ar_ids ar_ids_turn(struct ar_decision *d, const struct ar_turn *turn);
 
 /* decide_turn.c */
 struct ar_draft ar_draft_of(struct ar_decision *d, const struct ar_thread *t);
-struct ar_turn *ar_draft_own(struct ar_draft *w, const struct ar_turn *turn); /* a copy the draft may change */
-struct ar_str ar_draft_order(struct ar_draft *w);                             /* queued ids as JSON */
+struct ar_turn *ar_draft_own(struct ar_draft *w,
+			     const struct ar_turn *turn); /* a copy the draft may change */
+struct ar_str ar_draft_order(struct ar_draft *w); /* queued ids as JSON */
 void ar_draft_attempt(struct ar_draft *w, struct ar_turn *turn, int trigger);
 void ar_draft_start(struct ar_draft *w, struct ar_turn *turn);
 void ar_draft_next(struct ar_draft *w); /* the next queued turn, or rest */
 void ar_draft_queue_changed(struct ar_draft *w, int change, const struct ar_turn *turn);
-void ar_draft_status(struct ar_draft *w, int status, const char *reason, const char *detail, const struct ar_turn *turn);
+void ar_draft_status(struct ar_draft *w, int status, const char *reason, const char *detail,
+		     const struct ar_turn *turn);
 
 /* decide_end.c: every way a turn ends; the thread then goes on with its queue */
 struct ar_ending {
@@ -46,19 +49,22 @@ struct ar_ending {
 	struct ar_str category, message, advice, output_ref;
 	bool retryable;
 };
-void ar_draft_complete(struct ar_draft *w, struct ar_turn *turn, struct ar_str output_ref, struct ar_str stop_reason);
+void ar_draft_complete(struct ar_draft *w, struct ar_turn *turn, struct ar_str output_ref,
+		       struct ar_str stop_reason);
 void ar_draft_fail(struct ar_draft *w, struct ar_turn *turn, const struct ar_ending *end);
-void ar_draft_cancel(struct ar_draft *w, struct ar_turn *turn, struct ar_str reason, struct ar_str output_ref);
+void ar_draft_cancel(struct ar_draft *w, struct ar_turn *turn, struct ar_str reason,
+		     struct ar_str output_ref);
 void ar_draft_cancel_queued(struct ar_draft *w, struct ar_turn *turn, struct ar_str reason);
 
 /* decide_model.c */
 void ar_draft_ask_model(struct ar_draft *w, struct ar_turn *turn, int64_t attempt);
-struct ar_str ar_draft_model_failed(struct ar_draft *w, const struct ar_turn *turn, const struct ar_step_output *out,
-				    const struct ar_step_end *end); /* the ref of what had arrived, or absent */
+struct ar_str ar_draft_model_failed(
+	struct ar_draft *w, const struct ar_turn *turn, const struct ar_step_output *out,
+	const struct ar_step_end *end); /* the ref of what had arrived, or absent */
 
 typedef enum ar_status ar_decide_fn(struct ar_decision *d, struct ar_error *err);
-ar_decide_fn ar_decide_create_session, ar_decide_submit_turn, ar_decide_interrupt_turn, ar_decide_resume_thread,
-	ar_decide_remove_queued_turn, ar_decide_promote_queued_turn, ar_decide_model_done, ar_decide_retry_due,
-	ar_decide_recover;
+ar_decide_fn ar_decide_create_session, ar_decide_submit_turn, ar_decide_interrupt_turn,
+	ar_decide_resume_thread, ar_decide_remove_queued_turn, ar_decide_promote_queued_turn,
+	ar_decide_model_done, ar_decide_retry_due, ar_decide_recover;
 
 #endif

@@ -18,20 +18,23 @@ static struct ar_str usage_of(struct ar_decision *d, const struct ar_turn *turn)
 	return ar_decide_json_end(d);
 }
 
-void ar_draft_complete(struct ar_draft *w, struct ar_turn *turn, struct ar_str output_ref, struct ar_str stop_reason)
+void ar_draft_complete(struct ar_draft *w, struct ar_turn *turn, struct ar_str output_ref,
+		       struct ar_str stop_reason)
 {
 	struct ar_decision *d = w->d;
 	struct ar_ids ids = ar_ids_turn(d, turn);
 
 	ar_decide_emit(d, AR_EV_TASK_ATTEMPT_COMPLETED, &ids,
-		       &(struct ar_ev_task_attempt_completed){ .status = AR_TASK_ATTEMPT_COMPLETED_STATUS_COMPLETED,
-							       .output_refs = refs_of(d, output_ref),
-							       .ended_at = d->input->now });
+		       &(struct ar_ev_task_attempt_completed){
+			       .status = AR_TASK_ATTEMPT_COMPLETED_STATUS_COMPLETED,
+			       .output_refs = refs_of(d, output_ref),
+			       .ended_at = d->input->now });
 	ar_decide_emit(d, AR_EV_TASK_COMPLETED, &ids,
 		       &(struct ar_ev_task_completed){ .acceptance = AR_STR("[]"),
 						       .artifacts = AR_STR("[]"),
 						       .evidence_refs = AR_STR("[]"),
-						       .delivery_state = AR_STR("{\"state\":\"not_applicable\"}"),
+						       .delivery_state =
+							       AR_STR("{\"state\":\"not_applicable\"}"),
 						       .reconciled = true });
 	ar_decide_emit(d, AR_EV_TURN_COMPLETED, &ids,
 		       &(struct ar_ev_turn_completed){
@@ -54,13 +57,15 @@ static const int attempt_status[] = {
 	[AR_TURN_FAILED_STATUS_LOST] = AR_TASK_ATTEMPT_FAILED_STATUS_LOST,
 };
 
-static void end_task(struct ar_draft *w, const struct ar_turn *turn, const struct ar_ending *end, struct ar_str error)
+static void end_task(struct ar_draft *w, const struct ar_turn *turn, const struct ar_ending *end,
+		     struct ar_str error)
 {
 	struct ar_ids ids = ar_ids_turn(w->d, turn);
 
 	if (end->status == AR_TURN_FAILED_STATUS_CANCELLED) {
 		ar_decide_emit(w->d, AR_EV_TASK_CANCELLED, &ids,
-			       &(struct ar_ev_task_cancelled){ .cancelled_by = AR_TASK_CANCELLED_CANCELLED_BY_USER,
+			       &(struct ar_ev_task_cancelled){ .cancelled_by =
+								       AR_TASK_CANCELLED_CANCELLED_BY_USER,
 							       .reason = end->message });
 		return;
 	}
@@ -87,7 +92,8 @@ static void end_facts(struct ar_draft *w, const struct ar_turn *turn, const stru
 	ar_decide_emit(d, AR_EV_TURN_FAILED, &ids,
 		       &(struct ar_ev_turn_failed){ .status = end->status,
 						    .error = error,
-						    .interrupted_by = is_cancelled ? end->message : AR_STR_NONE,
+						    .interrupted_by =
+							    is_cancelled ? end->message : AR_STR_NONE,
 						    .partial_output_refs = refs_of(d, end->output_ref),
 						    .output_ref = end->output_ref,
 						    .attempts = AR_OPT_INT(turn->task->attempts) });

@@ -10,9 +10,9 @@ enum {
 
 static const int outcome_word[] = {
 	[0] = AR_MODEL_FAILED_OUTCOME_INTERRUPTED, [2] = AR_MODEL_FAILED_OUTCOME_REJECTED,
-	[3] = AR_MODEL_FAILED_OUTCOME_FAILED,      [4] = AR_MODEL_FAILED_OUTCOME_CUT,
-	[5] = AR_MODEL_FAILED_OUTCOME_TIMEOUT,     [6] = AR_MODEL_FAILED_OUTCOME_CANCELLED,
-	[7] = AR_MODEL_FAILED_OUTCOME_REJECTED,    [8] = AR_MODEL_FAILED_OUTCOME_FAILED,
+	[3] = AR_MODEL_FAILED_OUTCOME_FAILED,	   [4] = AR_MODEL_FAILED_OUTCOME_CUT,
+	[5] = AR_MODEL_FAILED_OUTCOME_TIMEOUT,	   [6] = AR_MODEL_FAILED_OUTCOME_CANCELLED,
+	[7] = AR_MODEL_FAILED_OUTCOME_REJECTED,	   [8] = AR_MODEL_FAILED_OUTCOME_FAILED,
 };
 
 static const char *const segment_word[] = { "", "text", "reasoning", "tool_args" };
@@ -70,8 +70,8 @@ static struct request gather(struct ar_draft *w)
 }
 
 /* A manifest names what is new and the manifest before it, so a long conversation is not stored again with every call. */
-static struct ar_str manifest(struct ar_draft *w, const struct ar_turn *turn, const struct request *r, struct ar_str model,
-			      struct ar_str system)
+static struct ar_str manifest(struct ar_draft *w, const struct ar_turn *turn, const struct request *r,
+			      struct ar_str model, struct ar_str system)
 {
 	struct ar_jw j = ar_decide_json(w->d);
 
@@ -112,12 +112,14 @@ static struct ar_str model_of(struct ar_decision *d, const struct ar_turn *turn)
 static void no_model(struct ar_draft *w, struct ar_turn *turn)
 {
 	ar_draft_fail(w, turn,
-		      &(struct ar_ending){ .status = AR_TURN_FAILED_STATUS_FAILED,
-					   .category = AR_STR("no_model_configured"),
-					   .message = AR_STR("no model is configured"),
-					   .advice = AR_STR("set OPENAI_BASE_URL (or OPENAI_API_KEY) or model.base_url in the "
-							    "configuration, restart agentd, submit again"),
-					   .retryable = true });
+		      &(struct ar_ending){
+			      .status = AR_TURN_FAILED_STATUS_FAILED,
+			      .category = AR_STR("no_model_configured"),
+			      .message = AR_STR("no model is configured"),
+			      .advice = AR_STR(
+				      "set OPENAI_BASE_URL (or OPENAI_API_KEY) or model.base_url in the "
+				      "configuration, restart agentd, submit again"),
+			      .retryable = true });
 }
 
 void ar_draft_ask_model(struct ar_draft *w, struct ar_turn *turn, int64_t attempt)
@@ -152,9 +154,13 @@ void ar_draft_ask_model(struct ar_draft *w, struct ar_turn *turn, int64_t attemp
 	for (size_t i = 0; i < r.count; i++)
 		messages[i + 1] = *r.entries[i];
 	call = ar_decide_effect(d, AR_EFFECT_MODEL_CALL);
-	*call = (struct ar_effect){ .kind = AR_EFFECT_MODEL_CALL, .thread = turn->thread, .turn = turn->id,
-				    .step = ids.at[AR_SCOPE_STEP], .model_request = ids.at[AR_SCOPE_MODEL_REQUEST],
-				    .model = model, .options = turn->options,
+	*call = (struct ar_effect){ .kind = AR_EFFECT_MODEL_CALL,
+				    .thread = turn->thread,
+				    .turn = turn->id,
+				    .step = ids.at[AR_SCOPE_STEP],
+				    .model_request = ids.at[AR_SCOPE_MODEL_REQUEST],
+				    .model = model,
+				    .options = turn->options,
 				    .messages = ar_str_absent(system) ? messages + 1 : messages,
 				    .message_count = ar_str_absent(system) ? r.count : r.count + 1 };
 }
@@ -199,8 +205,8 @@ static struct ar_str usage_json(struct ar_decision *d, const struct ar_step_end 
 }
 
 /* Calls the model made, each with our id, its own and the content of its arguments. */
-static struct ar_str tool_calls_json(struct ar_decision *d, const struct ar_step_output *out, struct ar_str *ids,
-				     struct ar_str *refs)
+static struct ar_str tool_calls_json(struct ar_decision *d, const struct ar_step_output *out,
+				     struct ar_str *ids, struct ar_str *refs)
 {
 	struct ar_jw w;
 
@@ -254,10 +260,12 @@ static void refuse_tool(struct ar_draft *w, const struct ar_turn *turn, const st
 						    .error_category = AR_STR("tool_unavailable"),
 						    .recovery_advice = AR_STR("offer the model no such tool"),
 						    .error_ref = answer_ref });
-	add_context(w, (struct ar_context_entry){ .role = AR_CONTEXT_TOOL, .ref = answer_ref, .tool_call_id = tool->id });
+	add_context(w, (struct ar_context_entry){
+			       .role = AR_CONTEXT_TOOL, .ref = answer_ref, .tool_call_id = tool->id });
 }
 
-static void go_on(struct ar_draft *w, struct ar_turn *turn, struct ar_str output_ref, const struct ar_step_output *out)
+static void go_on(struct ar_draft *w, struct ar_turn *turn, struct ar_str output_ref,
+		  const struct ar_step_output *out)
 {
 	const struct ar_policy *policy = w->d->input->policy;
 
@@ -271,11 +279,12 @@ static void go_on(struct ar_draft *w, struct ar_turn *turn, struct ar_str output
 	}
 	if (turn->rounds >= policy->max_rounds) {
 		ar_draft_fail(w, turn,
-			      &(struct ar_ending){ .status = AR_TURN_FAILED_STATUS_FAILED,
-						   .category = AR_STR("round_limit"),
-						   .message = AR_STR("the model kept calling tools without an answer"),
-						   .advice = AR_STR("ask a narrower question"),
-						   .output_ref = output_ref });
+			      &(struct ar_ending){
+				      .status = AR_TURN_FAILED_STATUS_FAILED,
+				      .category = AR_STR("round_limit"),
+				      .message = AR_STR("the model kept calling tools without an answer"),
+				      .advice = AR_STR("ask a narrower question"),
+				      .output_ref = output_ref });
 		return;
 	}
 	ar_draft_ask_model(w, turn, 1);
@@ -299,7 +308,8 @@ static void step_completed(struct ar_draft *w, struct ar_turn *turn, const struc
 		       &(struct ar_ev_model_completed){ .usage = usage_json(d, end),
 							.stop_reason = end->stop_reason,
 							.provider = step->provider,
-							.model = ar_str_empty(end->model) ? step->model : end->model,
+							.model = ar_str_empty(end->model) ? step->model
+											  : end->model,
 							.output_ref = output_ref,
 							.ttft_ms = AR_OPT_INT(end->ttft_ms),
 							.latency_ms = AR_OPT_INT(end->latency_ms),
@@ -312,15 +322,17 @@ static void step_completed(struct ar_draft *w, struct ar_turn *turn, const struc
 	turn->input_tokens += end->input_tokens;
 	turn->output_tokens += end->output_tokens;
 	turn->cached_tokens += end->cached_tokens;
-	add_context(w, (struct ar_context_entry){ .role = AR_CONTEXT_ASSISTANT, .ref = output_ref,
-					  .bytes = (int64_t)out->text.len, .uses = calls });
+	add_context(w, (struct ar_context_entry){ .role = AR_CONTEXT_ASSISTANT,
+						  .ref = output_ref,
+						  .bytes = (int64_t)out->text.len,
+						  .uses = calls });
 	for (size_t i = 0; i < out->tool_count; i++)
 		refuse_tool(w, turn, &out->tools[i], ids[i], refs[i]);
 	go_on(w, turn, output_ref, out);
 }
 
-struct ar_str ar_draft_model_failed(struct ar_draft *w, const struct ar_turn *turn, const struct ar_step_output *out,
-				    const struct ar_step_end *end)
+struct ar_str ar_draft_model_failed(struct ar_draft *w, const struct ar_turn *turn,
+				    const struct ar_step_output *out, const struct ar_step_end *end)
 {
 	struct ar_decision *d = w->d;
 	const struct ar_step *step = ar_turn_step(turn, turn->open_step);
@@ -332,7 +344,8 @@ struct ar_str ar_draft_model_failed(struct ar_draft *w, const struct ar_turn *tu
 	ids.at[AR_SCOPE_REQUEST] = end->request_id;
 	ar_decide_emit(d, AR_EV_MODEL_FAILED, &ids,
 		       &(struct ar_ev_model_failed){
-			       .error = ar_decide_error(d, end->category, end->message, end->retryable, AR_STR_NONE),
+			       .error = ar_decide_error(d, end->category, end->message, end->retryable,
+							AR_STR_NONE),
 			       .provider = step->provider,
 			       .model = step->model,
 			       .attempt = step->attempt,
@@ -365,13 +378,13 @@ static void wait_for_retry(struct ar_draft *w, const struct ar_turn *turn)
 	struct ar_effect *wake;
 
 	ar_decide_emit(d, AR_EV_RUN_STATUS, &ids,
-		       &(struct ar_ev_run_status){
-			       .phase = AR_STR("retrying"),
-			       .title = ar_arena_fmt(d->arena, "Attempt %lld failed, trying again",
-						     (long long)turn->attempt),
-			       .detail = end->message,
-			       .checkpoints = AR_STR("[]"),
-			       .metadata = AR_STR("{}") });
+		       &(struct ar_ev_run_status){ .phase = AR_STR("retrying"),
+						   .title = ar_arena_fmt(d->arena,
+									 "Attempt %lld failed, trying again",
+									 (long long)turn->attempt),
+						   .detail = end->message,
+						   .checkpoints = AR_STR("[]"),
+						   .metadata = AR_STR("{}") });
 	ar_draft_status(w, AR_THREAD_STATUS_RUNNING, "model_failed", "retrying", turn);
 	wake = ar_decide_effect(d, AR_EFFECT_WAKE);
 	wake->turn = turn->id;
@@ -392,17 +405,20 @@ static void step_failed(struct ar_draft *w, struct ar_turn *turn, const struct a
 		return;
 	}
 	ar_draft_fail(w, turn,
-		      &(struct ar_ending){ .status = AR_TURN_FAILED_STATUS_FAILED,
-					   .category = end->category,
-					   .message = end->message,
-					   .advice = end->retryable ? AR_STR("submit the turn again later") :
-								      AR_STR("correct the cause, then submit the turn again"),
-					   .output_ref = partial,
-					   .retryable = end->retryable });
+		      &(struct ar_ending){
+			      .status = AR_TURN_FAILED_STATUS_FAILED,
+			      .category = end->category,
+			      .message = end->message,
+			      .advice = end->retryable
+						? AR_STR("submit the turn again later")
+						: AR_STR("correct the cause, then submit the turn again"),
+			      .output_ref = partial,
+			      .retryable = end->retryable });
 }
 
 /* The running turn that has this step open; NULL when it was settled meanwhile. */
-static struct ar_turn *turn_of_step(const struct ar_session *s, struct ar_str step, const struct ar_thread **ret_thread)
+static struct ar_turn *turn_of_step(const struct ar_session *s, struct ar_str step,
+				    const struct ar_thread **ret_thread)
 {
 	for (size_t i = 0; i < s->threads.count; i++) {
 		const struct ar_thread *t = s->threads.at[i];

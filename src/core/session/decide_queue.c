@@ -13,8 +13,8 @@ static enum ar_status find_queued(struct ar_decision *d, struct ar_str queued_tu
 		return ar_refuse(err, AR_ERR_QUEUED_TURN_NOT_FOUND, "session %.*s has no queued turn %.*s",
 				 AR_STR_ARG(d->session->id), AR_STR_ARG(id));
 	if (!ar_vec_find(&(*ret_thread)->queue, *ret, &at) && ar_str_absent((*ret)->outcome))
-		return ar_refuse(err, AR_ERR_ALREADY_STARTED, "turn %.*s runs already; use interrupt_turn to stop it",
-				 AR_STR_ARG(id));
+		return ar_refuse(err, AR_ERR_ALREADY_STARTED,
+				 "turn %.*s runs already; use interrupt_turn to stop it", AR_STR_ARG(id));
 	return AR_OK;
 }
 
@@ -31,7 +31,8 @@ enum ar_status ar_decide_promote_queued_turn(struct ar_decision *d, struct ar_er
 		return AR_E_REFUSED;
 	w = ar_draft_of(d, t);
 	if (!ar_vec_find(&w.queue, turn, &at))
-		return ar_refuse(err, AR_ERR_QUEUED_TURN_NOT_FOUND, "turn %.*s has ended", AR_STR_ARG(turn->id));
+		return ar_refuse(err, AR_ERR_QUEUED_TURN_NOT_FOUND, "turn %.*s has ended",
+				 AR_STR_ARG(turn->id));
 	if (to >= w.queue.count)
 		to = w.queue.count - 1;
 	if (at != to) {
@@ -99,9 +100,11 @@ static void interrupt(struct ar_decision *d, const struct ar_thread *t, struct a
 	cancel->step = turn->open_step;
 }
 
-static bool is_target(const struct ar_cmd_interrupt_turn_in *in, const struct ar_thread *t, const struct ar_turn *turn)
+static bool is_target(const struct ar_cmd_interrupt_turn_in *in, const struct ar_thread *t,
+		      const struct ar_turn *turn)
 {
-	return turn && !turn->is_interrupted && (ar_str_absent(in->thread_id) || ar_str_eq(in->thread_id, t->id)) &&
+	return turn && !turn->is_interrupted &&
+	       (ar_str_absent(in->thread_id) || ar_str_eq(in->thread_id, t->id)) &&
 	       (ar_str_absent(in->turn_id) || ar_str_eq(in->turn_id, turn->id));
 }
 
@@ -113,8 +116,8 @@ static enum ar_status check_scope(const struct ar_decision *d, size_t targets, s
 		return ar_refuse(err, AR_ERR_THREAD_NOT_FOUND, "session %.*s has no thread %.*s",
 				 AR_STR_ARG(d->session->id), AR_STR_ARG(in->thread_id));
 	if (targets > 1 && !in->all.v)
-		return ar_refuse(err, AR_ERR_AMBIGUOUS_SCOPE, "%zu turns run; name a threadId or turnId, or send all=true",
-				 targets);
+		return ar_refuse(err, AR_ERR_AMBIGUOUS_SCOPE,
+				 "%zu turns run; name a threadId or turnId, or send all=true", targets);
 	return AR_OK;
 }
 

@@ -8,7 +8,7 @@ static void reconstructed(struct ar_draft *w)
 	struct ar_decision *d = w->d;
 	struct ar_ids ids = ar_ids_thread(w->thread);
 	struct ar_jw j = ar_decide_json(d);
-	static const char *const present[] = { "sessionShell",   "threadSummaries", "recentWindow",
+	static const char *const present[] = { "sessionShell", "threadSummaries", "recentWindow",
 					       "activeThreadRead", "queuedTurns" };
 	static const char *const not_here[] = { "pendingActions", "subagents", "jobs" };
 	struct ar_str layers;
@@ -21,9 +21,10 @@ static void reconstructed(struct ar_draft *w)
 	ar_jw_close(&j);
 	layers = ar_decide_json_end(d);
 	ar_decide_emit(d, AR_EV_HISTORY_RECONSTRUCTED, &ids,
-		       &(struct ar_ev_history_reconstructed){ .layers = layers,
-							      .missing = AR_STR("[]"),
-							      .as_of_sequence = AR_OPT_INT((int64_t)d->session->head) });
+		       &(struct ar_ev_history_reconstructed){
+			       .layers = layers,
+			       .missing = AR_STR("[]"),
+			       .as_of_sequence = AR_OPT_INT((int64_t)d->session->head) });
 }
 
 static void window_loaded(struct ar_draft *w)
@@ -35,7 +36,8 @@ static void window_loaded(struct ar_draft *w)
 	ar_decide_emit(d, AR_EV_HISTORY_WINDOW_LOADED, &ids,
 		       &(struct ar_ev_history_window_loaded){
 			       .start_cursor = first ? first->id : AR_STR("0"),
-			       .end_cursor = ar_arena_fmt(d->arena, "%llu", (unsigned long long)d->session->head),
+			       .end_cursor =
+				       ar_arena_fmt(d->arena, "%llu", (unsigned long long)d->session->head),
 			       .count = (int64_t)w->thread->turns.count,
 			       .truncated = w->thread->turns.count >= AR_WINDOW_TURNS });
 }
@@ -73,9 +75,10 @@ static void attempt_lost(struct ar_draft *w, const struct ar_turn *turn, const c
 			       .status = AR_TASK_ATTEMPT_FAILED_STATUS_LOST,
 			       .retryable = true,
 			       .failure_category = AR_STR("worker_lost"),
-			       .last_error = ar_decide_error(d, AR_STR("worker_lost"),
-							     AR_STR("the process that ran this attempt is gone"), true,
-							     AR_STR_NONE),
+			       .last_error =
+				       ar_decide_error(d, AR_STR("worker_lost"),
+						       AR_STR("the process that ran this attempt is gone"),
+						       true, AR_STR_NONE),
 			       .next_attempt_policy = ar_str_from(next),
 			       .ended_at = d->input->now });
 }
@@ -107,8 +110,9 @@ static void give_up(struct ar_draft *w, const struct ar_turn *turn)
 		       &(struct ar_ev_task_blocked){
 			       .blockers = ar_arena_fmt(d->arena, "[{\"kind\":\"recovery\",\"id\":\"%.*s\"}]",
 							AR_STR_ARG(turn->id)),
-			       .status_reason = AR_STR("the runtime was lost too often during this turn; "
-						       "resume_thread tries again, interrupt_turn ends it") });
+			       .status_reason =
+				       AR_STR("the runtime was lost too often during this turn; "
+					      "resume_thread tries again, interrupt_turn ends it") });
 	ar_draft_status(w, AR_THREAD_STATUS_BLOCKED, AR_REASON_CRASH_LOOP, "blocked", turn);
 }
 
@@ -118,10 +122,11 @@ static void wait_for_resume(struct ar_draft *w, const struct ar_turn *turn)
 	struct ar_ids ids = ar_ids_turn(d, turn);
 
 	ar_decide_emit(d, AR_EV_TASK_LOST, &ids,
-		       &(struct ar_ev_task_lost){ .run_id = turn->run,
-						  .worker = AR_STR("{\"kind\":\"runtime\"}"),
-						  .last_seen_at = d->session->updated,
-						  .reason = AR_STR("the process that ran this attempt is gone") });
+		       &(struct ar_ev_task_lost){
+			       .run_id = turn->run,
+			       .worker = AR_STR("{\"kind\":\"runtime\"}"),
+			       .last_seen_at = d->session->updated,
+			       .reason = AR_STR("the process that ran this attempt is gone") });
 	ar_draft_status(w, AR_THREAD_STATUS_STALE, AR_REASON_LOST, "lost", turn);
 }
 

@@ -46,13 +46,16 @@ enum ar_status ar_decide_create_session(struct ar_decision *d, struct ar_error *
 	const struct ar_thread *t;
 
 	if (d->session->head > 0)
-		return ar_refuse(err, AR_ERR_ID_CONFLICT, "session %.*s exists already", AR_STR_ARG(d->session->id));
-	create_session(d, &(struct birth){ in->title, in->workspace_id, in->account_ref, in->source, in->metadata });
+		return ar_refuse(err, AR_ERR_ID_CONFLICT, "session %.*s exists already",
+				 AR_STR_ARG(d->session->id));
+	create_session(d, &(struct birth){ in->title, in->workspace_id, in->account_ref, in->source,
+					   in->metadata });
 	t = start_thread(d);
 	ar_decide_reply(d, AR_CMD_CREATE_SESSION,
 			&(struct ar_cmd_create_session_out){ .session_id = d->session->id,
 							     .thread_id = t->id,
-							     .sequence = AR_OPT_INT((int64_t)d->event_count) });
+							     .sequence =
+								     AR_OPT_INT((int64_t)d->event_count) });
 	return AR_OK;
 }
 
@@ -84,8 +87,8 @@ static enum ar_status check_part(struct ar_json part, struct ar_error *err)
 
 	ar_json_str(ar_json_get(part, "type"), &type);
 	if (!ar_str_is(type, "text"))
-		return ar_refuse(err, AR_ERR_INVALID_INPUT, "input part of type '%.*s': only text is built yet",
-				 AR_STR_ARG(type));
+		return ar_refuse(err, AR_ERR_INVALID_INPUT,
+				 "input part of type '%.*s': only text is built yet", AR_STR_ARG(type));
 	if (!ar_json_str(ar_json_get(part, "text"), &text))
 		return ar_refuse(err, AR_ERR_INVALID_INPUT, "a text part needs a string member 'text'");
 	return AR_OK;
@@ -97,8 +100,8 @@ struct turn_input {
 };
 
 /* `text` is shorthand for one text part. */
-static enum ar_status read_input(struct ar_decision *d, const struct ar_cmd_submit_turn_in *in, struct turn_input *ret,
-				 struct ar_error *err)
+static enum ar_status read_input(struct ar_decision *d, const struct ar_cmd_submit_turn_in *in,
+				 struct turn_input *ret, struct ar_error *err)
 {
 	struct ar_json parts;
 	struct ar_jw w;
@@ -116,7 +119,8 @@ static enum ar_status read_input(struct ar_decision *d, const struct ar_cmd_subm
 	}
 	if (ar_str_absent(ret->parts) || ar_json_parse(d->session->json, ret->parts, &parts, err) != AR_OK ||
 	    ar_json_len(parts) == 0)
-		return ar_refuse(err, AR_ERR_INVALID_INPUT, "a turn needs 'input' (array of parts) or 'text'");
+		return ar_refuse(err, AR_ERR_INVALID_INPUT,
+				 "a turn needs 'input' (array of parts) or 'text'");
 	if (ar_json_len(parts) > INPUT_PARTS_MAX)
 		return ar_refuse(err, AR_ERR_INVALID_INPUT, "at most %d input parts", INPUT_PARTS_MAX);
 	for (struct ar_json_iter it = ar_json_iter(parts); ar_json_next(&it);) {
@@ -138,7 +142,8 @@ struct ar_draft ar_draft_of(struct ar_decision *d, const struct ar_thread *t)
 	return w;
 }
 
-void ar_draft_status(struct ar_draft *w, int status, const char *reason, const char *detail, const struct ar_turn *turn)
+void ar_draft_status(struct ar_draft *w, int status, const char *reason, const char *detail,
+		     const struct ar_turn *turn)
 {
 	struct ar_ids ids = turn ? ar_ids_turn(w->d, turn) : ar_ids_thread(w->thread);
 
@@ -172,7 +177,8 @@ void ar_draft_queue_changed(struct ar_draft *w, int change, const struct ar_turn
 			       .change = change,
 			       .queued_turn_id = turn ? turn->id : AR_STR_NONE,
 			       .order = ar_draft_order(w),
-			       .source = turn && !ar_str_absent(turn->source) ? turn->source : AR_STR("runtime"),
+			       .source = turn && !ar_str_absent(turn->source) ? turn->source
+									      : AR_STR("runtime"),
 			       .policy = AR_STR("{\"busy\":\"queue\",\"order\":\"fifo\"}"),
 			       .resume_state = AR_STR("automatic"),
 		       });
@@ -211,7 +217,8 @@ static struct ar_str input_snapshot(struct ar_decision *d, const struct ar_turn 
 
 static struct ar_str environment_of(struct ar_decision *d)
 {
-	return ar_decide_content(d, AR_STR("{\"kind\":\"in_process\",\"sandbox\":\"not_applicable\",\"tools\":[]}"));
+	return ar_decide_content(
+		d, AR_STR("{\"kind\":\"in_process\",\"sandbox\":\"not_applicable\",\"tools\":[]}"));
 }
 
 static struct ar_str retry_policy(struct ar_decision *d)
@@ -237,7 +244,8 @@ void ar_draft_attempt(struct ar_draft *w, struct ar_turn *turn, int trigger)
 		       &(struct ar_ev_task_attempt_started){
 			       .attempt_count = ++turn->task->attempts,
 			       .worker = AR_STR("{\"kind\":\"runtime\"}"),
-			       .input_refs = ar_arena_fmt(d->arena, "[\"%.*s\"]", AR_STR_ARG(turn->input_ref)),
+			       .input_refs =
+				       ar_arena_fmt(d->arena, "[\"%.*s\"]", AR_STR_ARG(turn->input_ref)),
 			       .trigger = trigger,
 			       .retry_policy = retry_policy(d),
 		       });
@@ -264,8 +272,9 @@ void ar_draft_start(struct ar_draft *w, struct ar_turn *turn)
 						     .thread_id = turn->thread,
 						     .environment_ref = environment });
 	ar_draft_status(w, AR_THREAD_STATUS_RUNNING, "turn_started", "preparing", turn);
-	*entry = (struct ar_context_entry){ .role = AR_CONTEXT_USER, .ref = turn->input_ref,
-					      .bytes = turn->input_bytes };
+	*entry = (struct ar_context_entry){ .role = AR_CONTEXT_USER,
+					    .ref = turn->input_ref,
+					    .bytes = turn->input_bytes };
 	ar_vec_push(d->arena, &w->context, entry);
 	ar_draft_ask_model(w, turn, 1);
 }
@@ -283,7 +292,8 @@ struct ar_turn *ar_draft_own(struct ar_draft *w, const struct ar_turn *turn)
 	return copy;
 }
 
-static struct ar_turn *draft_turn(struct ar_decision *d, const struct ar_thread *t, const struct turn_input *input)
+static struct ar_turn *draft_turn(struct ar_decision *d, const struct ar_thread *t,
+				  const struct turn_input *input)
 {
 	const struct ar_cmd_submit_turn_in *in = d->input->args;
 	struct ar_turn *turn = ar_arena_alloc(d->arena, sizeof(*turn));
@@ -315,7 +325,8 @@ static void create_task(struct ar_decision *d, const struct ar_turn *turn)
 	scope = ar_decide_json_end(d);
 	ar_decide_emit(d, AR_EV_TASK_CREATED, &ids,
 		       &(struct ar_ev_task_created){
-			       .objective = ar_str_empty(turn->input_preview) ? AR_STR("(no text)") : turn->input_preview,
+			       .objective = ar_str_empty(turn->input_preview) ? AR_STR("(no text)")
+									      : turn->input_preview,
 			       .task_kind = AR_STR("chat"),
 			       .visibility = AR_TASK_VISIBILITY_INTERNAL,
 			       .scope = scope,
@@ -363,15 +374,17 @@ static enum ar_status check_busy(const struct ar_decision *d, const struct ar_th
 {
 	const struct ar_cmd_submit_turn_in *in = d->input->args;
 	const struct ar_policy *policy = d->input->policy;
-	bool queue = in->busy_policy ? in->busy_policy == AR_SUBMIT_TURN_BUSY_POLICY_QUEUE : policy->queue_by_default;
+	bool queue = in->busy_policy ? in->busy_policy == AR_SUBMIT_TURN_BUSY_POLICY_QUEUE
+				     : policy->queue_by_default;
 
 	if (!queue)
 		return ar_refuse(err, AR_ERR_THREAD_BUSY_REJECTED,
-				 "thread %.*s runs turn %.*s and busyPolicy is reject; retry later or send busyPolicy queue",
+				 "thread %.*s runs turn %.*s and busyPolicy is reject; retry later or send "
+				 "busyPolicy queue",
 				 AR_STR_ARG(t->id), AR_STR_ARG(t->active_turn));
 	if ((int64_t)t->queue.count >= policy->queue_max)
-		return ar_refuse(err, AR_ERR_OVERLOADED, "%zu turns wait already; queue.max_turns allows no more",
-				 t->queue.count);
+		return ar_refuse(err, AR_ERR_OVERLOADED,
+				 "%zu turns wait already; queue.max_turns allows no more", t->queue.count);
 	return AR_OK;
 }
 
@@ -393,14 +406,15 @@ static enum ar_status choose_thread(struct ar_decision *d, const struct ar_threa
 
 	if (s->head == 0 || wants_new_thread(d, in)) {
 		if (!ar_str_absent(in->thread_id))
-			return ar_refuse(err, AR_ERR_THREAD_NOT_FOUND, "a new thread gets its id from the runtime");
+			return ar_refuse(err, AR_ERR_THREAD_NOT_FOUND,
+					 "a new thread gets its id from the runtime");
 		*ret = start_thread(d);
 		return AR_OK;
 	}
 	*ret = ar_str_absent(in->thread_id) ? s->threads.at[0] : ar_session_thread(s, in->thread_id);
 	if (!*ret)
-		return ar_refuse(err, AR_ERR_THREAD_NOT_FOUND, "session %.*s has no thread %.*s", AR_STR_ARG(s->id),
-				 AR_STR_ARG(in->thread_id));
+		return ar_refuse(err, AR_ERR_THREAD_NOT_FOUND, "session %.*s has no thread %.*s",
+				 AR_STR_ARG(s->id), AR_STR_ARG(in->thread_id));
 	return AR_OK;
 }
 
@@ -412,7 +426,8 @@ static struct ar_str member(struct ar_decision *d, struct ar_json object, const 
 	return ar_arena_str(d->arena, text);
 }
 
-static void create_from_policy(struct ar_decision *d, const struct ar_cmd_submit_turn_in *in, struct ar_str preview)
+static void create_from_policy(struct ar_decision *d, const struct ar_cmd_submit_turn_in *in,
+			       struct ar_str preview)
 {
 	struct ar_json policy = { 0 };
 	struct birth b = { .source = in->source };

@@ -15,23 +15,23 @@ struct ar_policy {
 	struct ar_str runtime_id;
 	struct ar_str provider; /* absent: no model is configured, turns fail with advice */
 	struct ar_str model;
-	int64_t max_attempts;  /* model calls per step */
-	int64_t backoff_ms;    /* doubled per attempt, capped at a minute */
-	int64_t max_rounds;    /* model answers per turn */
-	int64_t max_restarts;  /* crash recoveries per turn */
-	int64_t queue_max;     /* queued turns per thread */
-	int64_t context_max;   /* messages that a request carries */
+	int64_t max_attempts; /* model calls per step */
+	int64_t backoff_ms; /* doubled per attempt, capped at a minute */
+	int64_t max_rounds; /* model answers per turn */
+	int64_t max_restarts; /* crash recoveries per turn */
+	int64_t queue_max; /* queued turns per thread */
+	int64_t context_max; /* messages that a request carries */
 	int64_t context_bytes; /* and their bytes */
 	struct ar_str system_prompt;
 	bool queue_by_default; /* busyPolicy when the caller names none */
-	bool auto_resume;      /* start again by ourselves after a crash */
+	bool auto_resume; /* start again by ourselves after a crash */
 };
 
 enum ar_input_kind {
 	AR_IN_COMMAND = 1,
 	AR_IN_MODEL_DONE, /* a model call ended, one way or another */
-	AR_IN_RETRY_DUE,  /* the wait before the next attempt is over */
-	AR_IN_RECOVER,    /* this session was loaded with open work that no process carries */
+	AR_IN_RETRY_DUE, /* the wait before the next attempt is over */
+	AR_IN_RECOVER, /* this session was loaded with open work that no process carries */
 };
 
 /* Output bytes of a step, in order: which kind, which of several, how many. */
@@ -117,14 +117,17 @@ void ar_session_init(struct ar_session *s, struct ar_str core, struct ar_json_pa
 void ar_session_fini(struct ar_session *s);
 
 /* Zero events and AR_OK is a legal answer (nothing to do). AR_E_REFUSED carries a catalogue code. */
-AR_MUST_USE enum ar_status ar_session_decide(const struct ar_session *s, const struct ar_input *in, struct ar_arena *arena,
-					     struct ar_decision *ret, struct ar_error *err);
+AR_MUST_USE enum ar_status ar_session_decide(const struct ar_session *s, const struct ar_input *in,
+					     struct ar_arena *arena, struct ar_decision *ret,
+					     struct ar_error *err);
 
 /* The next fact becomes true. AR_E_CORRUPT: it cannot follow what is known (sequence gap, unknown id, illegal move). */
-AR_MUST_USE enum ar_status ar_session_apply(struct ar_session *s, const struct ar_event *e, struct ar_error *err);
+AR_MUST_USE enum ar_status ar_session_apply(struct ar_session *s, const struct ar_event *e,
+					    struct ar_error *err);
 
 /* The whole state as JSON, and back. Decoding gives a state that behaves and prints the same. */
 void ar_session_snapshot(const struct ar_session *s, struct ar_buf *out);
-AR_MUST_USE enum ar_status ar_session_restore(struct ar_session *s, struct ar_json snapshot, struct ar_error *err);
+AR_MUST_USE enum ar_status ar_session_restore(struct ar_session *s, struct ar_json snapshot,
+					      struct ar_error *err);
 
 #endif

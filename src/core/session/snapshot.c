@@ -2,56 +2,120 @@
  * long session is renewed: the engine goes on with what it has just written. */
 #include "session.h"
 
-#define STR(T, m) { .name = #m, .kind = AR_F_STRING, .max = UINT32_MAX, .offset = offsetof(struct T, m) }
-#define RAW(T, m) { .name = #m, .kind = AR_F_JSON, .max = UINT32_MAX, .offset = offsetof(struct T, m) }
-#define INT(T, m) { .name = #m, .kind = AR_F_INT, .required = true, .offset = offsetof(struct T, m) }
-#define FLAG(T, m) { .name = #m, .kind = AR_F_BOOL, .required = true, .offset = offsetof(struct T, m) }
-#define TIME(T, m) { .name = #m, .kind = AR_F_TIME, .offset = offsetof(struct T, m) }
-#define DESC(T, f) { .fields = f, .count = AR_ARRAY_LEN(f), .size = sizeof(struct T) }
+#define STR(T, m) \
+	{ \
+		.name = #m, .kind = AR_F_STRING, .max = UINT32_MAX, .offset = offsetof(struct T, m) \
+	}
+#define RAW(T, m) \
+	{ \
+		.name = #m, .kind = AR_F_JSON, .max = UINT32_MAX, .offset = offsetof(struct T, m) \
+	}
+#define INT(T, m) \
+	{ \
+		.name = #m, .kind = AR_F_INT, .required = true, .offset = offsetof(struct T, m) \
+	}
+#define FLAG(T, m) \
+	{ \
+		.name = #m, .kind = AR_F_BOOL, .required = true, .offset = offsetof(struct T, m) \
+	}
+#define TIME(T, m) \
+	{ \
+		.name = #m, .kind = AR_F_TIME, .offset = offsetof(struct T, m) \
+	}
+#define DESC(T, f) \
+	{ \
+		.fields = f, .count = AR_ARRAY_LEN(f), .size = sizeof(struct T) \
+	}
 
 static const struct ar_field_desc context_fields[] = {
-	INT(ar_context_entry, role), STR(ar_context_entry, ref), INT(ar_context_entry, bytes),
+	INT(ar_context_entry, role),	     STR(ar_context_entry, ref),  INT(ar_context_entry, bytes),
 	STR(ar_context_entry, tool_call_id), RAW(ar_context_entry, uses),
 };
 static const struct ar_field_desc step_fields[] = {
-	STR(ar_step, id), STR(ar_step, model_request), STR(ar_step, status), STR(ar_step, provider), STR(ar_step, model),
-	STR(ar_step, output_ref), STR(ar_step, preview), STR(ar_step, category), INT(ar_step, attempt),
-	TIME(ar_step, started), TIME(ar_step, ended),
+	STR(ar_step, id),      STR(ar_step, model_request), STR(ar_step, status),  STR(ar_step, provider),
+	STR(ar_step, model),   STR(ar_step, output_ref),    STR(ar_step, preview), STR(ar_step, category),
+	INT(ar_step, attempt), TIME(ar_step, started),	    TIME(ar_step, ended),
 };
 static const struct ar_field_desc run_fields[] = {
-	STR(ar_run, id), STR(ar_run, attempt_id), STR(ar_run, status), STR(ar_run, trigger), STR(ar_run, category),
-	INT(ar_run, count), TIME(ar_run, started), TIME(ar_run, ended),
+	STR(ar_run, id),       STR(ar_run, attempt_id), STR(ar_run, status),   STR(ar_run, trigger),
+	STR(ar_run, category), INT(ar_run, count),	TIME(ar_run, started), TIME(ar_run, ended),
 };
 static const struct ar_field_desc task_fields[] = {
-	STR(ar_task, id), STR(ar_task, objective), STR(ar_task, title), STR(ar_task, error_category),
-	STR(ar_task, error_message), INT(ar_task, status), INT(ar_task, visibility), INT(ar_task, attempts),
-	TIME(ar_task, created), TIME(ar_task, updated), TIME(ar_task, started), TIME(ar_task, ended),
+	STR(ar_task, id),
+	STR(ar_task, objective),
+	STR(ar_task, title),
+	STR(ar_task, error_category),
+	STR(ar_task, error_message),
+	INT(ar_task, status),
+	INT(ar_task, visibility),
+	INT(ar_task, attempts),
+	TIME(ar_task, created),
+	TIME(ar_task, updated),
+	TIME(ar_task, started),
+	TIME(ar_task, ended),
 };
 static const struct ar_field_desc turn_fields[] = {
-	STR(ar_turn, id), STR(ar_turn, thread), STR(ar_turn, run), STR(ar_turn, open_step), STR(ar_turn, source),
-	STR(ar_turn, input_ref), STR(ar_turn, input_preview), RAW(ar_turn, options), STR(ar_turn, outcome),
-	STR(ar_turn, interrupt_reason), STR(ar_turn, stop_reason), STR(ar_turn, output_ref), STR(ar_turn, error_category),
-	STR(ar_turn, error_message), INT(ar_turn, status), INT(ar_turn, restarts), INT(ar_turn, attempt),
-	INT(ar_turn, rounds), INT(ar_turn, input_bytes), INT(ar_turn, input_tokens), INT(ar_turn, output_tokens), INT(ar_turn, cached_tokens),
-	FLAG(ar_turn, is_interrupted), FLAG(ar_turn, is_lost), TIME(ar_turn, submitted), TIME(ar_turn, started),
+	STR(ar_turn, id),
+	STR(ar_turn, thread),
+	STR(ar_turn, run),
+	STR(ar_turn, open_step),
+	STR(ar_turn, source),
+	STR(ar_turn, input_ref),
+	STR(ar_turn, input_preview),
+	RAW(ar_turn, options),
+	STR(ar_turn, outcome),
+	STR(ar_turn, interrupt_reason),
+	STR(ar_turn, stop_reason),
+	STR(ar_turn, output_ref),
+	STR(ar_turn, error_category),
+	STR(ar_turn, error_message),
+	INT(ar_turn, status),
+	INT(ar_turn, restarts),
+	INT(ar_turn, attempt),
+	INT(ar_turn, rounds),
+	INT(ar_turn, input_bytes),
+	INT(ar_turn, input_tokens),
+	INT(ar_turn, output_tokens),
+	INT(ar_turn, cached_tokens),
+	FLAG(ar_turn, is_interrupted),
+	FLAG(ar_turn, is_lost),
+	TIME(ar_turn, submitted),
+	TIME(ar_turn, started),
 	TIME(ar_turn, ended),
 };
 static const struct ar_field_desc incident_fields[] = {
-	STR(ar_incident, code), STR(ar_incident, message), STR(ar_incident, turn), TIME(ar_incident, at),
+	STR(ar_incident, code),
+	STR(ar_incident, message),
+	STR(ar_incident, turn),
+	TIME(ar_incident, at),
 };
 static const struct ar_field_desc thread_fields[] = {
-	STR(ar_thread, id), STR(ar_thread, detail), STR(ar_thread, reason), STR(ar_thread, active_turn),
-	STR(ar_thread, parent_thread), STR(ar_thread, request_ref), STR(ar_thread, last_turn), STR(ar_thread, last_outcome),
-	STR(ar_thread, last_category), STR(ar_thread, last_message), INT(ar_thread, status), INT(ar_thread, sent),
-	INT(ar_thread, omitted), TIME(ar_thread, created), TIME(ar_thread, updated), TIME(ar_thread, last_ended),
+	STR(ar_thread, id),	      STR(ar_thread, detail),	     STR(ar_thread, reason),
+	STR(ar_thread, active_turn),  STR(ar_thread, parent_thread), STR(ar_thread, request_ref),
+	STR(ar_thread, last_turn),    STR(ar_thread, last_outcome),  STR(ar_thread, last_category),
+	STR(ar_thread, last_message), INT(ar_thread, status),	     INT(ar_thread, sent),
+	INT(ar_thread, omitted),      TIME(ar_thread, created),	     TIME(ar_thread, updated),
+	TIME(ar_thread, last_ended),
 };
 static const struct ar_field_desc session_fields[] = {
-	STR(ar_session, id), STR(ar_session, title), STR(ar_session, workspace), STR(ar_session, account),
-	STR(ar_session, source), TIME(ar_session, created), TIME(ar_session, updated), INT(ar_session, head),
-	INT(ar_session, counters.thread), INT(ar_session, counters.turn), INT(ar_session, counters.task),
-	INT(ar_session, counters.run), INT(ar_session, counters.step),
-	INT(ar_session, counters.request), INT(ar_session, tasks.completed), INT(ar_session, tasks.failed),
-	INT(ar_session, tasks.cancelled), INT(ar_session, tasks.lost),
+	STR(ar_session, id),
+	STR(ar_session, title),
+	STR(ar_session, workspace),
+	STR(ar_session, account),
+	STR(ar_session, source),
+	TIME(ar_session, created),
+	TIME(ar_session, updated),
+	INT(ar_session, head),
+	INT(ar_session, counters.thread),
+	INT(ar_session, counters.turn),
+	INT(ar_session, counters.task),
+	INT(ar_session, counters.run),
+	INT(ar_session, counters.step),
+	INT(ar_session, counters.request),
+	INT(ar_session, tasks.completed),
+	INT(ar_session, tasks.failed),
+	INT(ar_session, tasks.cancelled),
+	INT(ar_session, tasks.lost),
 };
 
 static const struct ar_struct_desc context_desc = DESC(ar_context_entry, context_fields);
@@ -65,7 +129,8 @@ static const struct ar_struct_desc session_desc = DESC(ar_session, session_field
 
 /* ---- writing ---- */
 
-static void write_vec(struct ar_jw *w, const char *name, const struct ar_vec *v, const struct ar_struct_desc *d)
+static void write_vec(struct ar_jw *w, const char *name, const struct ar_vec *v,
+		      const struct ar_struct_desc *d)
 {
 	ar_jw_key(w, name);
 	ar_jw_open_array(w);
@@ -125,15 +190,16 @@ void ar_session_snapshot(const struct ar_session *s, struct ar_buf *out)
 
 /* ---- reading ---- */
 
-static void *read_struct(struct ar_session *s, struct ar_json v, const struct ar_struct_desc *d, struct ar_error *err)
+static void *read_struct(struct ar_session *s, struct ar_json v, const struct ar_struct_desc *d,
+			 struct ar_error *err)
 {
 	void *item = ar_arena_alloc(&s->arena, d->size);
 
 	return ar_struct_decode(d, v, &s->arena, item, NULL, err) == AR_OK ? item : NULL;
 }
 
-static bool read_vec(struct ar_session *s, struct ar_json array, struct ar_vec *v, const struct ar_struct_desc *d,
-		     struct ar_error *err)
+static bool read_vec(struct ar_session *s, struct ar_json array, struct ar_vec *v,
+		     const struct ar_struct_desc *d, struct ar_error *err)
 {
 	for (struct ar_json_iter it = ar_json_iter(array); ar_json_next(&it);) {
 		void *item = read_struct(s, it.value, d, err);
@@ -193,11 +259,13 @@ static bool read_thread(struct ar_session *s, struct ar_json v, struct ar_error 
 
 enum ar_status ar_session_restore(struct ar_session *s, struct ar_json snapshot, struct ar_error *err)
 {
-	if (ar_struct_decode(&session_desc, ar_json_get(snapshot, "session"), &s->arena, s, NULL, err) != AR_OK)
+	if (ar_struct_decode(&session_desc, ar_json_get(snapshot, "session"), &s->arena, s, NULL, err) !=
+	    AR_OK)
 		return ar_fail_wrap(err, "snapshot");
 	for (struct ar_json_iter it = ar_json_iter(ar_json_get(snapshot, "threads")); ar_json_next(&it);) {
 		if (!read_thread(s, it.value, err))
-			return ar_fail(err, AR_E_CORRUPT, "the stored snapshot of session %.*s does not decode",
+			return ar_fail(err, AR_E_CORRUPT,
+				       "the stored snapshot of session %.*s does not decode",
 				       AR_STR_ARG(s->core));
 	}
 	s->snapshot_head = s->head;

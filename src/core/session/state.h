@@ -9,11 +9,11 @@
 #include "id.h"
 #include "json.h"
 
-#define AR_WINDOW_TURNS 20     /* ended turns kept per thread */
-#define AR_WINDOW_STEPS 50     /* newest steps kept per turn */
-#define AR_WINDOW_RUNS 10      /* newest attempts kept per task */
+#define AR_WINDOW_TURNS 20 /* ended turns kept per thread */
+#define AR_WINDOW_STEPS 50 /* newest steps kept per turn */
+#define AR_WINDOW_RUNS 10 /* newest attempts kept per task */
 #define AR_WINDOW_INCIDENTS 10 /* newest incidents kept per thread */
-#define AR_WINDOW_CONTEXT 400  /* newest messages kept per thread for the next request */
+#define AR_WINDOW_CONTEXT 400 /* newest messages kept per thread for the next request */
 
 /* Reasons of thread.updated that mean something to the fold. */
 #define AR_REASON_INTERRUPT "interrupt_requested"
@@ -40,7 +40,7 @@ struct ar_context_entry {
 	struct ar_str ref;
 	int64_t bytes;
 	struct ar_str tool_call_id; /* role tool: the provider's id of the call it answers */
-	struct ar_str uses;         /* role assistant: JSON [{"id","name","ref"}] of the calls it made */
+	struct ar_str uses; /* role assistant: JSON [{"id","name","ref"}] of the calls it made */
 };
 
 struct ar_step {
@@ -71,14 +71,14 @@ struct ar_turn {
 	struct ar_str source, input_ref, input_preview, options;
 	struct ar_str outcome; /* completed, failed, cancelled, timed_out, lost; absent while open */
 	struct ar_str interrupt_reason, stop_reason, output_ref, error_category, error_message;
-	int64_t status;   /* of the turn machine */
+	int64_t status; /* of the turn machine */
 	int64_t restarts; /* attempts begun because the one before was lost with its process */
-	int64_t attempt;  /* model calls of the step now tried */
-	int64_t rounds;   /* model answers so far */
+	int64_t attempt; /* model calls of the step now tried */
+	int64_t rounds; /* model answers so far */
 	int64_t input_bytes;
 	int64_t input_tokens, output_tokens, cached_tokens;
 	bool is_interrupted; /* asked for; settles as cancelled */
-	bool is_lost;        /* its process is gone and nothing was decided yet */
+	bool is_lost; /* its process is gone and nothing was decided yet */
 	ar_usec submitted, started, ended;
 	struct ar_task *task;
 	struct ar_vec steps; /* struct ar_step */
@@ -91,15 +91,15 @@ struct ar_incident {
 
 struct ar_thread {
 	struct ar_str id, detail, reason, active_turn, parent_thread;
-	struct ar_str request_ref;  /* manifest of the newest model request */
+	struct ar_str request_ref; /* manifest of the newest model request */
 	struct ar_str last_turn, last_outcome, last_category, last_message;
-	int64_t status;             /* enum thread_status */
-	int64_t sent;               /* context entries that request_ref already covers */
-	int64_t omitted;            /* older entries that no request carries any more */
+	int64_t status; /* enum thread_status */
+	int64_t sent; /* context entries that request_ref already covers */
+	int64_t omitted; /* older entries that no request carries any more */
 	ar_usec created, updated, last_ended;
-	struct ar_vec turns;     /* struct ar_turn: open ones and the newest ended, in order of submission */
-	struct ar_vec queue;     /* struct ar_turn, next first; all are in turns too */
-	struct ar_vec context;   /* struct ar_context_entry */
+	struct ar_vec turns; /* struct ar_turn: open ones and the newest ended, in order of submission */
+	struct ar_vec queue; /* struct ar_turn, next first; all are in turns too */
+	struct ar_vec context; /* struct ar_context_entry */
 	struct ar_vec incidents; /* struct ar_incident */
 };
 

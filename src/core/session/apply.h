@@ -1,0 +1,43 @@
+/* Shared by the apply*.c files: what a fact names, and how state takes it up. */
+#ifndef AR_SESSION_APPLY_H
+#define AR_SESSION_APPLY_H
+
+#include "machine.h"
+#include "session.h"
+
+#define PAYLOAD(e, name) ((const struct ar_ev_##name *)(e)->payload)
+
+typedef enum ar_status ar_apply_fn(struct ar_session *s, const struct ar_event *e, struct ar_error *err);
+
+/* A copy in the session's memory. */
+struct ar_str ar_apply_keep(struct ar_session *s, struct ar_str text);
+
+/* Ids of ours carry their number: the counter follows the highest that was used. */
+void ar_apply_count(int64_t *counter, struct ar_str id);
+
+/* A member object of a payload (absent when there is none), and members of it. */
+struct ar_json ar_apply_parse(struct ar_session *s, struct ar_str raw);
+struct ar_str ar_apply_text(struct ar_session *s, struct ar_json object, const char *name);
+int64_t ar_apply_number(struct ar_json object, const char *name);
+
+/* The word behind an enum member of the payload. */
+struct ar_str ar_apply_word(const struct ar_event *e, const char *field, int value);
+
+/* What the fact is about; NULL when this session has no such thing. */
+struct ar_thread *ar_apply_thread(struct ar_session *s, const struct ar_event *e);
+struct ar_turn *ar_apply_turn(struct ar_session *s, const struct ar_event *e, struct ar_thread **ret_thread);
+
+enum ar_status ar_apply_unknown(struct ar_error *err, const struct ar_event *e, const char *what);
+
+/* Moves a state as its machine allows; AR_E_CORRUPT otherwise. */
+enum ar_status ar_apply_move(int64_t *state, enum ar_machine machine, const struct ar_event *e,
+			     struct ar_error *err);
+
+/* One more message of the conversation; the oldest leaves when the window is full. */
+void ar_apply_context(struct ar_session *s, struct ar_thread *t, struct ar_context_entry entry);
+
+ar_apply_fn ar_apply_task_created, ar_apply_attempt_started, ar_apply_attempt_ended, ar_apply_task_moved,
+	ar_apply_task_ended, ar_apply_model_requested, ar_apply_model_completed, ar_apply_model_failed,
+	ar_apply_tool_started, ar_apply_tool_failed;
+
+#endif

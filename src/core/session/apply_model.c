@@ -1,0 +1,135 @@
+/* Facts about model steps and the tool calls they ask for. Pure; see apply.c. */
+#include "apply.h"
+
+enum ar_status ar_apply_model_requested(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
+{
+	const struct ar_ev_model_requested *p = PAYLOAD(e, model_requested);
+	struct ar_thread *t;
+	struct ar_turn *turn = ar_apply_turn(s, e, &t);
+	struct ar_step *step;
+
+	if (!turn)
+		return ar_apply_unknown(err, e, "turn");
+	step = ar_arena_alloc(&s->arena, sizeof(*step));
+	step->id = ar_apply_keep(s, e->ids[AR_SCOPE_STEP]);
+	step->model_request = ar_apply_keep(s, e->ids[AR_SCOPE_MODEL_REQUEST]);
+	step->status = AR_STR("open");
+	step->provider = ar_apply_keep(s, p->provider);
+	step->model = ar_apply_keep(s, p->model);
+	step->attempt = p->attempt;
+	step->started = e->time;
+	ar_vec_push(&s->arena, &turn->steps, step);
+	if (turn->steps.count > AR_WINDOW_STEPS)
+		ar_vec_remove(&turn->steps, 0);
+	turn->open_step = step->id;
+	turn->attempt = p->attempt;
+	t->request_ref = ar_apply_keep(s, p->request_ref);
+	t->sent = (int64_t)t->context.count;
+	ar_apply_count(&s->counters.step, step->id);
+	ar_apply_count(&s->counters.request, step->model_request);
+	return AR_OK;
+}
+
+static struct ar_step *close_step(struct ar_session *s, const struct ar_event *e, struct ar_turn **ret_turn,
+				  struct ar_thread **ret_thread)
+{
+	struct ar_turn *turn = ar_apply_turn(s, e, ret_thread);
+	struct ar_step *step = turn ? ar_turn_step(turn, e->ids[AR_SCOPE_STEP]) : NULL;
+
+	*ret_turn = turn;
+	if (!step)
+		return NULL;
+	turn->open_step = AR_STR_NONE;
+	step->ended = e->time;
+	return step;
+}
+
+enum ar_status ar_apply_model_completed(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
+{
+	const struct ar_ev_model_completed *p = PAYLOAD(e, model_completed);
+	struct ar_thread *t;
+	struct ar_turn *turn;
+	struct ar_step *step = close_step(s, e, &turn, &t);
+	struct ar_json usage;
+
+	if (!step)
+		return ar_apply_unknown(err, e, "step");
+	step->status = AR_STR("completed");
+	step->output_ref = ar_apply_keep(s, p->output_ref);
+	step->preview = ar_apply_keep(s, p->preview);
+	turn->attempt = 0;
+	turn->rounds++;
+	usage = ar_apply_parse(s, p->usage);
+	turn->input_tokens += ar_apply_number(usage, "inputTokens");
+	turn->output_tokens += ar_apply_number(usage, "outputTokens");
+	turn->cached_tokens += ar_apply_number(usage, "cachedTokens");
+	ar_apply_context(s, t,
+			 (struct ar_context_entry){ .role = AR_CONTEXT_ASSISTANT,
+						    .ref = step->output_ref,
+						    .bytes = p->output_bytes.v,
+						    .uses = ar_apply_keep(s, p->tool_calls) });
+	return AR_OK;
+}
+
+static void add_incident(struct ar_session *s, const struct ar_event *e, struct ar_thread *t,
+			 struct ar_json error)
+{
+	struct ar_incident *incident = ar_arena_alloc(&s->arena, sizeof(*incident));
+
+	incident->code = ar_apply_text(s, error, "category");
+	incident->message = ar_apply_text(s, error, "message");
+	incident->turn = ar_apply_keep(s, e->ids[AR_SCOPE_TURN]);
+	incident->at = e->time;
+	ar_vec_push(&s->arena, &t->incidents, incident);
+	if (t->incidents.count > AR_WINDOW_INCIDENTS)
+		ar_vec_remove(&t->incidents, 0);
+}
+
+enum ar_status ar_apply_model_failed(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
+{
+	const struct ar_ev_model_failed *p = PAYLOAD(e, model_failed);
+	struct ar_thread *t;
+	struct ar_turn *turn;
+	struct ar_step *step = close_step(s, e, &turn, &t);
+	struct ar_json error;
+
+	if (!step)
+		return ar_apply_unknown(err, e, "step");
+	step->status = AR_STR("failed");
+	error = ar_apply_parse(s, p->error);
+	step->category = ar_apply_text(s, error, "category");
+	step->output_ref = ar_apply_keep(s, p->output_ref);
+	add_incident(s, e, t, error);
+	return AR_OK;
+}
+
+enum ar_status ar_apply_tool_started(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
+{
+	const struct ar_ev_tool_started *p = PAYLOAD(e, tool_started);
+	struct ar_thread *t = ar_apply_thread(s, e);
+
+	if (!t)
+		return ar_apply_unknown(err, e, "thread");
+	ar_apply_context(s, t,
+			 (struct ar_context_entry){ .role = AR_CONTEXT_TOOL,
+						    .tool_call_id = ar_apply_keep(s, p->provider_call_id) });
+	return AR_OK;
+}
+
+/* The answer to a call fills the entry that its start opened; calls of one step end in the order they began. */
+enum ar_status ar_apply_tool_failed(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
+{
+	struct ar_thread *t = ar_apply_thread(s, e);
+
+	if (!t)
+		return ar_apply_unknown(err, e, "thread");
+	for (size_t i = 0; i < t->context.count; i++) {
+		struct ar_context_entry *entry = t->context.at[i];
+
+		if (entry->role != AR_CONTEXT_TOOL || !ar_str_absent(entry->ref))
+			continue;
+		entry->ref = ar_apply_keep(s, PAYLOAD(e, tool_failed)->error_ref);
+		return AR_OK;
+	}
+	return ar_apply_unknown(err, e, "tool call");
+}
