@@ -14,6 +14,7 @@ void ar_catchup_free(struct ar_follow_cursor *c)
 	for (size_t i = 0; i < c->line_count; i++)
 		ar_output_fini(&c->lines[i].output);
 	ar_arena_fini(&c->page);
+	ar_free(c->hashes);
 	ar_free(c);
 }
 

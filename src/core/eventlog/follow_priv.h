@@ -69,7 +69,7 @@ struct ar_follow_cursor {
 	struct ar_page_line *lines;
 	size_t line_count;
 	struct ar_hash *hashes;
-	size_t hash_count;
+	size_t hash_count, hash_room;
 };
 
 /* catchup.c */

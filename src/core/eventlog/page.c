@@ -5,6 +5,7 @@
 #include "describe.h"
 #include "provider.h"
 #include "identity.h"
+#include "mem.h"
 
 #define STEP_CONTENTS_MAX (2 + 64) /* text, reasoning, and arguments of so many calls */
 
@@ -40,6 +41,10 @@ static void want(struct ar_follow_cursor *c, struct ar_str ref)
 
 	if (!ar_str_absent(ref) && !ar_ref_parse(ref, &core, &hash))
 		hash = (struct ar_hash){ 0 };
+	if (c->hash_count == c->hash_room) {
+		c->hash_room = c->hash_room ? c->hash_room * 2 : 16;
+		c->hashes = ar_grow(c->hashes, c->hash_room, sizeof(*c->hashes));
+	}
 	c->hashes[c->hash_count++] = hash;
 }
 
@@ -117,7 +122,6 @@ enum ar_status ar_page_read(struct ar_follow_cursor *c, struct ar_error *err)
 	ar_arena_reset(&c->page);
 	c->line_count = c->hash_count = 0;
 	c->lines = ar_arena_alloc(&c->page, (most + 1) * sizeof(*c->lines));
-	c->hashes = ar_arena_alloc(&c->page, (most + 1) * STEP_CONTENTS_MAX * sizeof(*c->hashes));
 	for (size_t i = 0; i < c->read.row_count; i++) {
 		struct ar_str rest = c->read.rows[i].body, line;
 
