@@ -77,6 +77,17 @@ scenario("the sizes that a peer chooses are capped", async () => {
 	await probe.stop();
 });
 
+scenario("a client that is refused in the middle of its body reads the answer, not a reset", async () => {
+	const probe = await startProbe("--listen", "127.0.0.1:0", "--body", "1000");
+	const wire = new Wire(probe.port).send(counted("Content-Length: 8000000", "a".repeat(4000000)));
+	await wire.until((w) => w.closed);
+	assert.deepEqual(wire.statuses, [413]);
+	await sleep(100);
+	assert.equal(wire.error, undefined);
+	wire.close();
+	await probe.stop();
+});
+
 scenario("slow requests end at an absolute deadline however they drip", async () => {
 	const probe = await startProbe("--listen", "127.0.0.1:0", "--header-ms", "700", "--body-ms", "700", "--keepalive-ms", "700");
 	const drip = async (prefix, byte, expected) => {
@@ -217,6 +228,7 @@ scenario("a big reply reaches a slow reader whole, a reader that stops is cut", 
 	await wire.until((w) => w.text.length > 20000000, 10000);
 	wire.send(get("/health"));
 	await wire.until((w) => w.text.endsWith('{"status":"ok"}'));
+	assert.equal(wire.text.indexOf("HTTP/1.1 200", 1) - wire.text.indexOf("\r\n\r\n"), 20000004);
 	wire.close();
 	const stuck = new Wire(probe.port);
 	stuck.socket.pause();

@@ -59,7 +59,7 @@ export class Wire {
 		open.add(() => this.socket.destroy());
 		this.socket.setEncoding("latin1");
 		this.socket.on("data", (text) => { this.text += text; this.wake(); });
-		this.socket.on("error", () => { this.closed = true; this.wake(); });
+		this.socket.on("error", (error) => { this.closed = true; this.error = error; this.wake(); });
 		this.socket.on("end", () => { this.closed = true; this.wake(); });
 		this.socket.on("close", () => { this.closed = true; this.wake(); });
 	}

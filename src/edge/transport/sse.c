@@ -293,7 +293,8 @@ static void flush_one(struct ar_sse *s)
 	if (s->is_writing)
 		return;
 	if (!s->is_open) {
-		refuse(s, s->refusal);
+		if (s->is_over)
+			refuse(s, s->refusal);
 		return;
 	}
 	if (!s->has_head && !write_head(s))
