@@ -129,7 +129,8 @@ static enum ar_status apply_file(const char *path, struct ar_config *c, struct a
 	cyaml_config_t cyaml;
 	enum ar_status rc = read_file(path, &cyaml, &file, err);
 
-	for (size_t i = 0; rc == AR_OK && i < ar_config_key_count; i++) {
+	/* An empty file is read as no document at all. */
+	for (size_t i = 0; rc == AR_OK && file && i < ar_config_key_count; i++) {
 		struct field f = { &ar_config_keys[i], (char *)c + ar_config_keys[i].offset };
 
 		rc = set_from_file(&f, a, file, err);

@@ -3,11 +3,12 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import net from "node:net";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { test } from "node:test";
 
 const open = new Set(); // undo of everything that the running scenario has started
-const binary = process.env.TRANSPORT_PROBE ?? "transport-probe";
+const binary = join(process.env.AR_BIN ?? new URL("../../build/release/bin", import.meta.url).pathname, "transport-probe");
 
 export const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 

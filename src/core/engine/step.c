@@ -271,7 +271,7 @@ void ar_step_start(struct ar_live *l, const struct ar_effect *effect)
 
 	ar_list_push(&l->steps, &s->node);
 	l->engine->counts.steps++;
-	ar_follow_output_open(l->engine->o.follow, &s->output);
+	ar_follow_output_open(l->engine->o.follow, &s->output, l->state.head);
 	ar_messages_plan(&s->messages, effect->messages, effect->message_count, &s->arena, l->engine->json);
 	s->blobs = (struct ar_store_blobs_get){ .op = { .kind = AR_STORE_BLOBS, .done = on_messages },
 						.hashes = s->messages.hashes,

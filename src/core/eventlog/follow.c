@@ -142,9 +142,13 @@ void ar_follow_publish(struct ar_follow *f, struct ar_str core, const struct ar_
 	hub_wake(h);
 }
 
-void ar_follow_output_open(struct ar_follow *f, struct ar_output *o)
+void ar_follow_output_open(struct ar_follow *f, struct ar_output *o, uint64_t head)
 {
-	ar_list_push(&hub_get(f, o->session)->outputs, &o->node);
+	struct ar_hub *h = hub_get(f, o->session);
+
+	if (h->head < head)
+		h->head = head; /* published before anyone read, when there was no hub */
+	ar_list_push(&h->outputs, &o->node);
 }
 
 void ar_follow_output_grew(struct ar_follow *f, struct ar_output *o, uint64_t from)
@@ -263,6 +267,8 @@ static struct ar_frame *take_live(struct ar_follow_cursor *c)
 	while (c->order < h->next) {
 		struct ar_frame *f = h->ring[c->order++ % h->room];
 
+		if (!f->is_delta && f->sequence <= c->at.sequence)
+			continue; /* the reader found it in the store before it was published */
 		if (ar_reader_wants(c, f))
 			return ar_frame_ref(f);
 	}

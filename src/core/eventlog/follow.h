@@ -10,6 +10,7 @@
 #define AR_EVENTLOG_FOLLOW_H
 
 #include "buf.h"
+#include "catalog.h"
 #include "list.h"
 #include "status.h"
 #include "store.h"
@@ -23,7 +24,7 @@ struct ar_frame {
 	unsigned refs;
 	uint64_t order; /* position in the ring of its session */
 	uint64_t sequence; /* of the fact; of the newest fact for a delta */
-	int type; /* enum ar_event_type */
+	enum ar_event_type type;
 	bool is_delta;
 	struct ar_str id; /* cursor after this frame */
 	struct ar_str json;

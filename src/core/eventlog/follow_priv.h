@@ -40,7 +40,7 @@ enum ar_reader_state {
 
 /* A line of a page that is being turned into frames. */
 struct ar_page_line {
-	int type;
+	enum ar_event_type type;
 	uint64_t sequence;
 	ar_usec time;
 	struct ar_str json;

@@ -19,7 +19,7 @@ void ar_frame_unref(struct ar_frame *f)
 	ar_free(f);
 }
 
-static struct ar_frame *begin(int type, const struct ar_cursor *after)
+static struct ar_frame *begin(enum ar_event_type type, const struct ar_cursor *after)
 {
 	struct ar_frame *f = ar_new0(sizeof(*f));
 
@@ -47,7 +47,7 @@ static struct ar_frame *end(struct ar_frame *f)
 	return f;
 }
 
-struct ar_frame *ar_frame_fact(int type, uint64_t sequence, const struct ar_cursor *after, struct ar_str json)
+struct ar_frame *ar_frame_fact(enum ar_event_type type, uint64_t sequence, const struct ar_cursor *after, struct ar_str json)
 {
 	struct ar_frame *f = begin(type, after);
 

@@ -8,7 +8,7 @@
 
 #define AR_DELTA_MAX 16384 /* bytes of output in one frame */
 
-struct ar_frame *ar_frame_fact(int type, uint64_t sequence, const struct ar_cursor *after,
+struct ar_frame *ar_frame_fact(enum ar_event_type type, uint64_t sequence, const struct ar_cursor *after,
 			       struct ar_str json);
 
 /* The frame for one piece of output, or NULL when its bytes are not to be had. `time` is the producer's. */

@@ -77,9 +77,16 @@ static void read_step_end(struct ar_follow_cursor *c, struct ar_page_line *line,
 		want(c, text_of(it.value, "ref"));
 }
 
-static bool is_step_end(int type)
+static bool is_step_end(enum ar_event_type type)
 {
 	return type == AR_EV_MODEL_COMPLETED || type == AR_EV_MODEL_FAILED;
+}
+
+/* The store may show a commit a moment before it is published. While a step is open its end would then come twice, once from
+ * the store and once live: such facts are left to the ring. */
+static bool is_ahead(const struct ar_hub *h, uint64_t sequence)
+{
+	return sequence > h->head && !ar_list_empty(&h->outputs);
 }
 
 static enum ar_status read_line(struct ar_follow_cursor *c, struct ar_str json, struct ar_error *err)
@@ -96,7 +103,7 @@ static enum ar_status read_line(struct ar_follow_cursor *c, struct ar_str json, 
 	if (!desc)
 		return ar_fail(err, AR_E_CORRUPT, "stored fact %lld has an unknown type",
 			       (long long)sequence);
-	if ((uint64_t)sequence <= c->at.sequence)
+	if ((uint64_t)sequence <= c->at.sequence || is_ahead(c->hub, (uint64_t)sequence))
 		return AR_OK;
 	*line = (struct ar_page_line){ .type = desc->type, .sequence = (uint64_t)sequence, .json = json };
 	ar_time_parse(text_of(event, "timestamp"), &line->time);

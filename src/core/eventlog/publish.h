@@ -7,7 +7,7 @@
 #include "output.h"
 
 struct ar_fact {
-	int type;
+	enum ar_event_type type;
 	uint64_t sequence;
 	struct ar_str json;
 };
@@ -28,9 +28,9 @@ size_t ar_follow_readers(const struct ar_follow *f);
 /* Facts of one commit, in order. Call only when they are durable. */
 void ar_follow_publish(struct ar_follow *f, struct ar_str core, const struct ar_fact *facts, size_t count);
 
-/* A step opened; its output grew (readers get the new bytes at once: frames need not be durable); its end is about to be
- * published. The output stays the caller's. */
-void ar_follow_output_open(struct ar_follow *f, struct ar_output *o);
+/* A step opened (`head`: the newest durable fact of its session then); its output grew (readers get the new bytes at once:
+ * frames need not be durable); its end is about to be published. The output stays the caller's. */
+void ar_follow_output_open(struct ar_follow *f, struct ar_output *o, uint64_t head);
 void ar_follow_output_grew(struct ar_follow *f, struct ar_output *o, uint64_t from);
 void ar_follow_output_close(struct ar_follow *f, struct ar_output *o);
 

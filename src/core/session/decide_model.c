@@ -190,6 +190,12 @@ static struct ar_str content_or_none(struct ar_decision *d, struct ar_str bytes)
 	return bytes.len > 0 ? ar_decide_content(d, bytes) : AR_STR_NONE;
 }
 
+/* The provider's id of the call, when it told one: an id in a fact is never empty. */
+static struct ar_str request_of(const struct ar_step_end *end)
+{
+	return ar_str_empty(end->request_id) ? AR_STR_NONE : end->request_id;
+}
+
 static struct ar_str usage_json(struct ar_decision *d, const struct ar_step_end *end)
 {
 	struct ar_jw w = ar_decide_json(d);
@@ -303,7 +309,7 @@ static void step_completed(struct ar_draft *w, struct ar_turn *turn, const struc
 
 	scope.at[AR_SCOPE_STEP] = step->id;
 	scope.at[AR_SCOPE_MODEL_REQUEST] = step->model_request;
-	scope.at[AR_SCOPE_REQUEST] = end->request_id;
+	scope.at[AR_SCOPE_REQUEST] = request_of(end);
 	ar_decide_emit(d, AR_EV_MODEL_COMPLETED, &scope,
 		       &(struct ar_ev_model_completed){ .usage = usage_json(d, end),
 							.stop_reason = end->stop_reason,
@@ -341,7 +347,7 @@ struct ar_str ar_draft_model_failed(struct ar_draft *w, const struct ar_turn *tu
 
 	ids.at[AR_SCOPE_STEP] = step->id;
 	ids.at[AR_SCOPE_MODEL_REQUEST] = step->model_request;
-	ids.at[AR_SCOPE_REQUEST] = end->request_id;
+	ids.at[AR_SCOPE_REQUEST] = request_of(end);
 	ar_decide_emit(d, AR_EV_MODEL_FAILED, &ids,
 		       &(struct ar_ev_model_failed){
 			       .error = ar_decide_error(d, end->category, end->message, end->retryable,

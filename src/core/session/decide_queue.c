@@ -108,10 +108,24 @@ static bool is_target(const struct ar_cmd_interrupt_turn_in *in, const struct ar
 	       (ar_str_absent(in->turn_id) || ar_str_eq(in->turn_id, turn->id));
 }
 
+/* Whether the session has or had the turn. Of turns that left the window only ids of our own making can tell. */
+static bool knows_turn(const struct ar_session *s, struct ar_str id)
+{
+	struct ar_thread *t;
+	uint64_t n;
+
+	if (ar_session_turn(s, id, &t))
+		return true;
+	return ar_str_eq(ar_id_core(id), s->core) && ar_id_counter(id, &n) && (int64_t)n <= s->counters.turn;
+}
+
 static enum ar_status check_scope(const struct ar_decision *d, size_t targets, struct ar_error *err)
 {
 	const struct ar_cmd_interrupt_turn_in *in = d->input->args;
 
+	if (!ar_str_absent(in->turn_id) && !knows_turn(d->session, in->turn_id))
+		return ar_refuse(err, AR_ERR_TURN_NOT_FOUND, "session %.*s has no turn %.*s",
+				 AR_STR_ARG(d->session->id), AR_STR_ARG(in->turn_id));
 	if (!ar_str_absent(in->thread_id) && !ar_session_thread(d->session, in->thread_id))
 		return ar_refuse(err, AR_ERR_THREAD_NOT_FOUND, "session %.*s has no thread %.*s",
 				 AR_STR_ARG(d->session->id), AR_STR_ARG(in->thread_id));

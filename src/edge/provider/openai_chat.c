@@ -224,8 +224,11 @@ static void on_end(struct ar_transfer *t, enum ar_transfer_end end, const char *
 	struct ar_model_result *r = &c->stream.result;
 	struct ar_model_call *call = c->call;
 
-	if (!c->bad_request || c->cancelled)
+	if (!c->bad_request)
 		join(c, end, why);
+	/* Also when it was cancelled from inside an output that join() passed on. */
+	if (c->cancelled)
+		end_broken(c, r, AR_TRANSFER_CANCELLED, "on request");
 	r->http = ar_transfer_status(t);
 	r->request_id = ar_arena_str(&c->stream.arena, ar_transfer_header(t, "x-request-id"));
 	if (r->request_id.len == 0)
