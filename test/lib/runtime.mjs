@@ -1,0 +1,465 @@
+// What node tests need to drive a real agentd: start and kill it, call its commands, follow its events, and a scripted
+// model beside it. Everything that is started here is ended after the last test of the file, by process id; data folders
+// are removed. Commands and events are checked against the schemas on the way, so every test is a conformance test too.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import http from 'node:http';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { after } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { start as startScripted } from '../model/scripted.mjs';
+import { validateCommandInput, validateCommandResult, validateEvent } from './schemas.mjs';
+
+const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
+
+/** Folder of the binaries under test. */
+export const bin = resolve(process.env.AR_BIN ?? join(root, 'build/release/bin'));
+
+export const DELTAS = new Set(['model.delta', 'reasoning.delta', 'tool.args']);
+export const TERMINAL = new Set(['turn.completed', 'turn.failed']);
+
+const DEADLINE = Number(process.env.AR_DEADLINE_MS ?? 20000);
+const STDERR_MAX = 65536;
+
+const folders = new Set();
+const running = new Set();
+const models = new Set();
+const followers = new Set();
+
+after(async () => {
+	for (const follower of followers) follower.stop();
+	for (const child of running) process.kill(child.pid, 'SIGKILL');
+	await Promise.all([...running].map((child) => child.gone));
+	await Promise.all([...models].map((model) => model.close()));
+	for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+export const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
+
+/** The promise's value, or undefined when it takes longer than that. */
+export function within(promise, ms) {
+	let timer;
+	const late = new Promise((done) => (timer = setTimeout(done, ms)));
+	return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+}
+
+export function newFolder() {
+	const folder = mkdtempSync(join(tmpdir(), 'ar-test-'));
+	folders.add(folder);
+	return folder;
+}
+
+/** Asks again until `check` gives something true; throws at the deadline. */
+export async function waitFor(check, label, ms = DEADLINE) {
+	const deadline = Date.now() + ms;
+	for (;;) {
+		const value = await check();
+		if (value) return value;
+		if (Date.now() > deadline) throw new Error(`${typeof label === 'function' ? label() : label}: not within ${ms} ms`);
+		await sleep(5);
+	}
+}
+
+export async function startModel() {
+	const model = await startScripted(0);
+	models.add(model);
+	return model;
+}
+
+// ---- agentd ----
+
+function environment(given, fault) {
+	const env = { PATH: process.env.PATH, HOME: '/nonexistent', ...given };
+	for (const name of ['ASAN_OPTIONS', 'UBSAN_OPTIONS', 'TSAN_OPTIONS', 'LSAN_OPTIONS'])
+		if (process.env[name]) env[name] = process.env[name];
+	if (fault) env.AGENTD_FAULT = fault;
+	return env;
+}
+
+/** Settings by dotted key as a YAML file; returns its path. */
+export function writeConfig(dataDir, settings) {
+	const sections = new Map();
+	for (const [key, value] of Object.entries(settings)) {
+		const [section, name] = key.includes('.') ? key.split('.') : ['', key];
+		if (!sections.has(section)) sections.set(section, []);
+		sections.get(section).push(`${section ? '  ' : ''}${name}: ${JSON.stringify(value)}`);
+	}
+	const text = [...sections].map(([name, lines]) => [...(name ? [`${name}:`] : []), ...lines].join('\n')).join('\n');
+	const path = join(dataDir, 'agentd.yaml');
+	writeFileSync(path, `${text}\n`);
+	return path;
+}
+
+/** A running agentd. `gone` resolves with how it ended: { code, signal }. */
+class Agentd {
+	constructor(child, dataDir, startedAt) {
+		Object.assign(this, { child, dataDir, startedAt, pid: child.pid, gone: child.gone, isGone: false, stderr: '' });
+		this.agent = new http.Agent({ keepAlive: true, maxSockets: 1000 });
+		this.gone.then(({ code, signal }) => {
+			this.isGone = true;
+			this.agent.destroy();
+			if (code !== 0 && signal !== 'SIGKILL') process.stderr.write(`agentd ended (${code ?? signal}):\n${this.stderr}`);
+		});
+		child.stderr.on('data', (text) => (this.stderr = (this.stderr + text).slice(-STDERR_MAX)));
+	}
+
+	ready(line) {
+		const { listen, socket } = JSON.parse(line);
+		this.readyMs = performance.now() - this.startedAt;
+		this.socket = socket;
+		this.url = `http://${listen}`;
+		[this.host, this.port] = [listen.split(':')[0], Number(listen.split(':')[1])];
+	}
+
+	/** How a request finds it: TCP, or the unix socket. */
+	where(via) {
+		return via === 'socket' ? { socketPath: this.socket } : { host: this.host, port: this.port };
+	}
+
+	async end(signal, ms) {
+		if (!this.isGone) process.kill(this.pid, signal);
+		const end = await within(this.gone, ms);
+		if (!end) throw new Error(`agentd ${this.pid} is still there ${ms} ms after ${signal}`);
+		return end;
+	}
+
+	/** SIGTERM; anything but a clean end is an error. */
+	async stop(ms = 10000) {
+		const end = await this.end('SIGTERM', ms);
+		assert.deepEqual(end, { code: 0, signal: null }, `agentd ended so:\n${this.stderr}`);
+	}
+
+	async kill9() {
+		const end = await this.end('SIGKILL', 10000);
+		assert.equal(end.signal, 'SIGKILL', `agentd had ended before:\n${this.stderr}`);
+	}
+}
+
+function firstLine(stream) {
+	return new Promise((done) => {
+		let text = '';
+		stream.on('data', (piece) => {
+			text += piece;
+			if (text.includes('\n')) done(text.slice(0, text.indexOf('\n')));
+		});
+		stream.on('close', () => done(null));
+	});
+}
+
+/** Starts agentd. With `mayDie` an end before it is ready is no error: `isGone` says so. */
+export async function startAgentd({ dataDir = newFolder(), env = {}, fault, config, model, mayDie = false } = {}) {
+	const args = ['--data-dir', join(dataDir, 'data'), '--listen', '127.0.0.1:0'];
+	if (config) args.push('--config', writeConfig(dataDir, config));
+	if (model) env = { OPENAI_BASE_URL: model.url, ...env };
+	const startedAt = performance.now();
+	const child = spawn(join(bin, 'agentd'), args, { env: environment(env, fault), stdio: ['ignore', 'pipe', 'pipe'] });
+	child.gone = new Promise((done, fail) => {
+		child.on('error', fail);
+		child.on('close', (code, signal) => {
+			running.delete(child);
+			done({ code, signal });
+		});
+	});
+	running.add(child);
+	const agentd = new Agentd(child, dataDir, startedAt);
+	const line = await within(firstLine(child.stdout), DEADLINE);
+	if (line) agentd.ready(line);
+	else if (line === undefined) throw new Error(`agentd says nothing:\n${agentd.stderr}`);
+	else await agentd.gone;
+	if (!line && !mayDie) throw new Error(`agentd ended at start:\n${agentd.stderr}`);
+	return agentd;
+}
+
+// ---- commands ----
+
+const httpOf = new Map(
+	readFileSync(join(root, 'catalog/errors.cat'), 'utf8').split('\n')
+		.map((line) => /^error \d+ (\w+)\s+http=(\d+)/.exec(line)).filter(Boolean).map(([, code, status]) => [code, Number(status)]),
+);
+
+/** One HTTP exchange. Resolves { status, headers, text }; rejects when the connection broke first. */
+export function request(rt, { method = 'POST', path, body, headers = {}, via, ms = DEADLINE }) {
+	return new Promise((done, fail) => {
+		const options = { ...rt.where(via), agent: rt.agent, method, path, headers: { ...headers } };
+		if (body !== undefined) {
+			options.headers['content-type'] ??= 'application/json';
+			options.headers['content-length'] = Buffer.byteLength(body);
+		}
+		const req = http.request(options, (res) => {
+			const pieces = [];
+			res.on('data', (piece) => pieces.push(piece)).on('error', fail);
+			res.on('end', () => {
+				clearTimeout(timer);
+				done({ status: res.statusCode, headers: res.headers, text: Buffer.concat(pieces).toString('utf8') });
+			});
+		});
+		const timer = setTimeout(() => req.destroy(new Error(`${method} ${path}: no answer within ${ms} ms`)), ms);
+		req.on('error', (error) => {
+			clearTimeout(timer);
+			fail(error);
+		});
+		req.end(body);
+	});
+}
+
+/** Every failure has the one form, and the status that the catalogue gives its code. */
+export function checkError(status, body) {
+	assert.deepEqual(Object.keys(body), ['error'], `a failure is {error}: ${JSON.stringify(body)}`);
+	const { code, message, retryable, next } = body.error;
+	assert.equal(httpOf.get(code), status, `${code} came with status ${status}`);
+	for (const text of [message, next]) assert.ok(typeof text === 'string' && text.length > 0, JSON.stringify(body));
+	assert.equal(typeof retryable, 'boolean');
+}
+
+function toSnake(input) {
+	return Object.fromEntries(Object.entries(input).map(([k, v]) => [k.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`), v]));
+}
+
+/** POST /v1/<command>. Checks input (unless `loose`) and answer by schema; { status, body, text }. */
+export async function call(rt, command, input = {}, { loose = false, snake = false, via } = {}) {
+	if (!loose) validateCommandInput(command, input);
+	const body = JSON.stringify(snake ? toSnake(input) : input);
+	const { status, text } = await request(rt, { path: `/v1/${command}`, body, via });
+	const answer = JSON.parse(text);
+	if (status < 300) validateCommandResult(command, answer);
+	else checkError(status, answer);
+	return { status, body: answer, text };
+}
+
+/** A call that has to succeed; its result. */
+export async function ok(rt, command, input, options) {
+	const { status, body } = await call(rt, command, input, options);
+	assert.ok(status < 300, `${command}: ${status} ${JSON.stringify(body)}`);
+	return body;
+}
+
+/** A call that has to fail with this code; the error object. */
+export async function refused(rt, code, command, input, options) {
+	const { body } = await call(rt, command, input, options);
+	assert.equal(body.error?.code, code, `${command} ${JSON.stringify(input)}: ${JSON.stringify(body)}`);
+	return body.error;
+}
+
+/** Submits into a new session (or a given one) and returns the receipt. */
+export function submit(rt, text, more = {}) {
+	const where = more.sessionId ? {} : { createPolicy: {} };
+	return ok(rt, 'submit_turn', { ...where, text, ...more });
+}
+
+// ---- events ----
+
+/** Follows one session over any number of connections and processes. What a correct server never does (a gap, a frame
+ * twice, a cursor that goes back, bytes that do not continue) is noted in `faults`. */
+export class Follower {
+	constructor(rt, sessionId, { after: cursor = '', view = 'extended', via } = {}) {
+		Object.assign(this, { rt, sessionId, cursor, view, via });
+		Object.assign(this, { facts: [], faults: [], frames: 0, connections: 0, isOpen: false, isStopped: false });
+		this.outputs = new Map(); // step:kind:index -> { length, pieces }: what arrived, in order
+		this.ends = new Map(); // turnId -> its end
+		this.last = Number.parseInt(cursor, 10) || 0;
+		this.watchers = new Set();
+		followers.add(this);
+	}
+
+	fault(text) {
+		this.faults.push(`${this.sessionId} after ${this.cursor}: ${text}`);
+	}
+
+	/** Connects; resolves when the stream is open. Rejects with the answer when it is none. */
+	open() {
+		return new Promise((done, fail) => {
+			const query = `view=${this.view}`;
+			const headers = this.cursor ? { 'last-event-id': this.cursor } : {};
+			const path = `/v1/sessions/${this.sessionId}/events?${query}`;
+			const req = http.get({ ...this.rt.where(this.via), path, headers, agent: false }, (res) => {
+				if (res.statusCode !== 200) return this.refuse(res, fail);
+				this.isOpen = true;
+				this.connections++;
+				let rest = '';
+				res.setEncoding('utf8');
+				res.on('data', (text) => (rest = this.take(rest + text))).on('error', () => {});
+				res.on('close', () => this.closed());
+				done(this);
+			});
+			this.req = req;
+			req.on('error', fail);
+		});
+	}
+
+	refuse(res, fail) {
+		let text = '';
+		res.on('data', (piece) => (text += piece)).on('end', () => fail(Object.assign(new Error(text), { status: res.statusCode })));
+	}
+
+	closed() {
+		this.isOpen = false;
+		this.wake();
+	}
+
+	wake() {
+		for (const watcher of this.watchers) watcher();
+	}
+
+	/** Takes whole frames off the text and returns what is left. */
+	take(text) {
+		for (let end; (end = text.indexOf('\n\n')) >= 0; text = text.slice(end + 2)) this.frame(text.slice(0, end));
+		this.wake();
+		return text;
+	}
+
+	frame(text) {
+		const fields = {};
+		for (const line of text.split('\n')) {
+			const at = line.indexOf(':');
+			if (at > 0) fields[line.slice(0, at)] = line.slice(at + 1).replace(/^ /, '');
+		}
+		if (fields.data === undefined) return; // heartbeat or retry
+		this.frames++;
+		const event = JSON.parse(fields.data);
+		try {
+			validateEvent(event);
+		} catch (error) {
+			this.fault(error.message);
+		}
+		if (DELTAS.has(event.type)) this.delta(event);
+		else this.fact(event, fields);
+		this.cursor = fields.id;
+	}
+
+	fact(event, { id, data }) {
+		const isNext = this.view === 'extended' ? event.sequence === this.last + 1 : event.sequence > this.last;
+		if (!isNext) this.fault(`fact ${event.sequence} (${event.type}) follows ${this.last}`);
+		if (Number.parseInt(id, 10) !== event.sequence) this.fault(`cursor ${id} with fact ${event.sequence}`);
+		this.last = event.sequence;
+		this.facts.push({ sequence: event.sequence, type: event.type, event, data });
+		if (TERMINAL.has(event.type) && !this.ends.has(event.turnId)) this.ends.set(event.turnId, event);
+	}
+
+	delta({ type, stepId, toolCallId, sequence, payload }) {
+		const bytes = Buffer.from(payload.delta ?? payload.argsDelta);
+		const key = `${stepId}:${type}:${toolCallId ?? payload.contentIndex ?? 0}`;
+		const have = this.outputs.get(key) ?? { length: 0, pieces: [] };
+		if (sequence !== this.last) this.fault(`${type} says sequence ${sequence} after fact ${this.last}`);
+		if (payload.offset !== have.length)
+			this.fault(`${type} of ${stepId} at ${payload.offset}, ${have.length} bytes were there`);
+		have.length += bytes.length;
+		have.pieces.push(bytes);
+		this.outputs.set(key, have);
+	}
+
+	/** Text that arrived of a step as deltas. */
+	text(stepId, type = 'model.delta') {
+		return Buffer.concat(this.outputs.get(`${stepId}:${type}:0`)?.pieces ?? []).toString('utf8');
+	}
+
+	of(type, turnId) {
+		return this.facts.filter((f) => f.type === type && (!turnId || f.event.turnId === turnId)).map((f) => f.event);
+	}
+
+	types(turnId) {
+		return this.facts.filter((f) => !turnId || f.event.turnId === turnId).map((f) => f.type);
+	}
+
+	end(turnId) {
+		return this.ends.get(turnId);
+	}
+
+	/** Waits until `check` is true of what has arrived. */
+	until(check, label, ms = DEADLINE) {
+		return new Promise((done, fail) => {
+			const look = () => {
+				const value = check(this);
+				if (!value) return;
+				leave();
+				done(value);
+			};
+			const leave = () => {
+				clearTimeout(timer);
+				this.watchers.delete(look);
+			};
+			const timer = setTimeout(() => {
+				leave();
+				const tail = this.facts.slice(-6).map((f) => `  ${f.data}`);
+				fail(new Error(`${label}: not within ${ms} ms; the stream ends so:\n${tail.join('\n')}`));
+			}, ms);
+			this.watchers.add(look);
+			look();
+		});
+	}
+
+	ended(turnId, ms) {
+		return this.until(() => this.end(turnId), `the end of ${turnId}`, ms);
+	}
+
+	/** Breaks the connection, in the middle of whatever is on its way. */
+	cut() {
+		this.req?.destroy();
+	}
+
+	/** Goes on where it was, perhaps with another process. */
+	async resume(rt = this.rt) {
+		this.cut();
+		await this.until(() => !this.isOpen, 'the cut');
+		this.rt = rt;
+		return this.open();
+	}
+
+	/** Stays connected to whatever process `current()` names, until stop(). */
+	async stay(current) {
+		while (!this.isStopped) {
+			this.rt = current();
+			if (this.rt && !this.rt.isGone) {
+				await this.open().catch(() => {});
+				if (this.isOpen) await this.untilClosed();
+			}
+			await sleep(10);
+		}
+	}
+
+	untilClosed() {
+		return new Promise((done) => {
+			const look = () => {
+				if (this.isOpen) return;
+				this.watchers.delete(look);
+				done();
+			};
+			this.watchers.add(look);
+			look();
+		});
+	}
+
+	stop() {
+		this.isStopped = true;
+		this.cut();
+		followers.delete(this);
+	}
+
+	check() {
+		assert.deepEqual(this.faults, []);
+	}
+}
+
+export function follow(rt, sessionId, options) {
+	return new Follower(rt, sessionId, options).open();
+}
+
+/** The whole log of a session as it is now, from its beginning. */
+export async function readLog(rt, sessionId) {
+	const { asOfSequence } = await ok(rt, 'get_session', { sessionId });
+	const follower = await follow(rt, sessionId);
+	await follower.until(() => follower.last >= asOfSequence, `${asOfSequence} facts of ${sessionId}`);
+	follower.stop();
+	follower.check();
+	return follower.facts;
+}
+
+/** agentd with a scripted model, for tests of one process at a time. */
+export async function world(options = {}) {
+	const model = options.model ?? (await startModel());
+	const dataDir = options.dataDir ?? newFolder();
+	const again = async (more = {}) => startAgentd({ dataDir, model, ...options, ...more });
+	const rt = await again();
+	return { model, dataDir, rt, again };
+}
