@@ -10,7 +10,8 @@
 //   [[say text]] [[tokens N]] (w0 w1 ...) [[utf8]] (emoji, combining and wide characters)
 // How to say it:
 //   [[delay ms]] between chunks        [[first ms]] before the first byte (headers included)
-//   [[split]] one write per byte       [[dup]] every chunk twice         [[json]] one JSON object although "stream" was asked
+//   [[split]] one write per byte       [[burst]] all in one write
+//   [[dup]] every chunk twice          [[json]] one JSON object although "stream" was asked
 //   [[no-done]] [[no-finish]] [[no-usage]] leave that part out           [[lie-usage]] absurd token counts
 //   [[junk-after-done]] sends nonsense after the end mark and keeps the connection open
 // How to go wrong:
@@ -181,7 +182,8 @@ async function sendStream(res, script, base, entry) {
 	const cutAt = script.number('cut') ?? Infinity;
 	const hangAt = script.number('hang-after') ?? Infinity;
 	res.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
-	for (const frame of framesOf(script, base)) {
+	const frames = framesOf(script, base);
+	for (const frame of script.has('burst') ? [frames.join('')] : frames) {
 		if (entry.chunks >= hangAt || res.destroyed) return;
 		if (entry.chunks >= cutAt) return drop(res);
 		await writeFrame(res, frame, script.has('split'));

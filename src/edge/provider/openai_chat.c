@@ -5,6 +5,7 @@
 #include "clock.h"
 #include "mem.h"
 #include "openai_error.h"
+#include "openai_headers.h"
 #include "openai_request.h"
 #include "openai_stream.h"
 #include "transfer.h"
@@ -15,14 +16,15 @@
 #define FRAMING_PER_BYTE 64 /* a token of a few bytes comes in a chunk of some hundred */
 #define FRAMING_FREE ((uint64_t)16 << 20)
 #define WHOLE_FRAMING ((size_t)1 << 20)
-#define AFTER_DONE_MS 200  /* for the end of the response to follow the end mark */
+#define AFTER_DONE_MS 200 /* for the end of the response to follow the end mark */
 #define AFTER_STOP_MS 5000 /* for usage and end mark to follow the stop reason */
 
 struct openai {
 	struct ar_provider base;
 	struct ar_transfer_pool *pool;
-	struct ar_json_parser *answers;  /* of the event being taken */
-	struct ar_json_parser *requests; /* its own: a callback that starts a call must not end that event's document */
+	struct ar_json_parser *answers; /* of the event being taken */
+	struct ar_json_parser
+		*requests; /* its own: a callback that starts a call must not end that event's document */
 	char *url;
 	char *shown_url; /* without user and password */
 	char *api_key;
@@ -115,7 +117,8 @@ static bool on_body(struct ar_transfer *t, struct ar_str bytes)
 
 	if (c->form == BODY_UNKNOWN) {
 		c->form = form_of(t);
-		c->kept.cap = c->form == BODY_ERROR ? KEPT_ERROR_BODY : c->provider->output_max + WHOLE_FRAMING;
+		c->kept.cap =
+			c->form == BODY_ERROR ? KEPT_ERROR_BODY : c->provider->output_max + WHOLE_FRAMING;
 	}
 	if (c->form == BODY_EVENTS)
 		return take_events(c, bytes);
@@ -127,7 +130,8 @@ static bool on_body(struct ar_transfer *t, struct ar_str bytes)
 
 /* ---- the end ---- */
 
-static void set_outcome(struct ar_model_result *r, enum ar_model_outcome outcome, const char *category, bool retryable)
+static void set_outcome(struct ar_model_result *r, enum ar_model_outcome outcome, const char *category,
+			bool retryable)
 {
 	r->outcome = outcome;
 	r->category = ar_str_from(category);
@@ -142,20 +146,23 @@ static const struct {
 	const char *sentence;
 } broken[] = {
 	[AR_TRANSFER_UNREACHABLE] = { AR_MODEL_UNREACHABLE, "network", true,
-				      "the model server could not be reached; check that the base URL is right and "
+				      "the model server could not be reached; check that the base URL is "
+				      "right and "
 				      "the server runs" },
 	[AR_TRANSFER_CUT] = { AR_MODEL_CUT, "network", true, "the connection to the model server broke" },
 	[AR_TRANSFER_NOT_HTTP] = { AR_MODEL_GARBLED, "protocol", false,
 				   "the model server does not speak HTTP; check the base URL" },
 	[AR_TRANSFER_TIMEOUT] = { AR_MODEL_TIMEOUT, "timeout", true, "the model server took too long" },
-	[AR_TRANSFER_TOO_LARGE] = { AR_MODEL_GARBLED, "too_large", false, "the answer of the model server is too large" },
+	[AR_TRANSFER_TOO_LARGE] = { AR_MODEL_GARBLED, "too_large", false,
+				    "the answer of the model server is too large" },
 	[AR_TRANSFER_CANCELLED] = { AR_MODEL_CANCELLED, "cancelled", false, "the call was cancelled" },
 };
 
 static void end_broken(struct chat *c, struct ar_model_result *r, enum ar_transfer_end end, const char *why)
 {
 	set_outcome(r, broken[end].outcome, broken[end].category, broken[end].retryable);
-	r->message = ar_arena_fmt(&c->stream.arena, "%s (%s: %s)", broken[end].sentence, c->provider->shown_url, why);
+	r->message = ar_arena_fmt(&c->stream.arena, "%s (%s: %s)", broken[end].sentence,
+				  c->provider->shown_url, why);
 }
 
 static void end_rejected(struct chat *c, struct ar_model_result *r)
@@ -164,9 +171,11 @@ static void end_rejected(struct chat *c, struct ar_model_result *r)
 	struct ar_clock *clock = ar_clock_system();
 	struct ar_str advice, in_ms;
 
-	ar_openai_reject(&c->stream.arena, c->provider->answers, ar_transfer_status(t), ar_buf_str(&c->kept), r);
+	ar_openai_reject(&c->stream.arena, c->provider->answers, ar_transfer_status(t), ar_buf_str(&c->kept),
+			 r);
 	in_ms = ar_arena_str(&c->stream.arena, ar_transfer_header(t, "retry-after-ms"));
-	r->retry_after_ms = ar_openai_retry_after(in_ms, ar_transfer_header(t, "retry-after"), clock->wall(clock));
+	r->retry_after_ms =
+		ar_openai_retry_after(in_ms, ar_transfer_header(t, "retry-after"), clock->wall(clock));
 	advice = ar_transfer_header(t, "x-should-retry");
 	if (ar_str_is(advice, "true") || ar_str_is(advice, "false"))
 		r->retryable = ar_str_is(advice, "true");
@@ -246,39 +255,6 @@ static const struct ar_transfer_vtable transfer_vtable = { on_body, on_end };
 
 /* ---- the request ---- */
 
-/* A value with control characters could smuggle a header in; such a header is left out. */
-static void add_header(struct chat *c, const char *name, struct ar_str value)
-{
-	struct ar_buf line = { 0 };
-
-	if (ar_str_absent(value))
-		return;
-	for (size_t i = 0; i < value.len; i++) {
-		if ((unsigned char)value.p[i] < 0x20 || value.p[i] == 0x7f)
-			return;
-	}
-	ar_buf_addf(&line, "%s%.*s", name, AR_STR_ARG(value));
-	ar_buf_addc(&line, '\0');
-	c->transfer.headers = curl_slist_append(c->transfer.headers, line.p);
-	ar_buf_fini(&line);
-}
-
-static void add_headers(struct chat *c)
-{
-	const struct ar_model_request *r = c->call->request;
-
-	add_header(c, "Content-Type: ", AR_STR("application/json"));
-	add_header(c, "Accept: ", AR_STR("text/event-stream"));
-	add_header(c, "User-Agent: ", AR_STR("agent-runtime/" AR_VERSION));
-	/* Without this a long body would wait for a "100 Continue" that many servers never send. */
-	add_header(c, "Expect:", AR_STR(""));
-	add_header(c, "Authorization: Bearer ", ar_str_from(c->provider->api_key));
-	add_header(c, "X-Request-Id: ", r->model_request_id);
-	add_header(c, "X-AR-Session: ", r->session_id);
-	add_header(c, "X-AR-Turn: ", r->turn_id);
-	add_header(c, "X-AR-Step: ", r->step_id);
-}
-
 static void refuse_request(struct chat *c, const struct ar_error *err)
 {
 	struct ar_model_result *r = &c->stream.result;
@@ -303,9 +279,9 @@ static void start(struct ar_provider *base, struct ar_model_call *call)
 	call->provider_state = c;
 	ar_openai_stream_init(&c->stream, p->answers, &sink, p->output_max);
 	st = ar_openai_request_write(call->request, p->requests, &c->request, &err);
-	add_headers(c);
 	c->transfer.v = &transfer_vtable;
 	c->transfer.url = p->url;
+	c->transfer.headers = ar_openai_headers(call->request, ar_str_from(p->api_key));
 	c->transfer.body = ar_buf_str(&c->request);
 	c->transfer.limits = p->limits;
 	ar_transfer_start(p->pool, &c->transfer);

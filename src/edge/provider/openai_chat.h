@@ -8,14 +8,15 @@
 
 /* Zero and NULL mean the default. Strings are copied. */
 struct ar_openai_options {
-	const char *base_url; /* up to and without "/chat/completions", e.g. "http://127.0.0.1:8080/v1"; required */
-	const char *api_key;  /* NULL or empty: no Authorization header; surrounding white space is dropped */
-	const char *ca_file;  /* certificates to trust instead of the system's */
-	uint32_t connect_timeout_ms;    /* 10 s; waiting for a free connection included */
+	const char *
+		base_url; /* up to and without "/chat/completions", e.g. "http://127.0.0.1:8080/v1"; required */
+	const char *api_key; /* NULL or empty: no Authorization header; surrounding white space is dropped */
+	const char *ca_file; /* certificates to trust instead of the system's */
+	uint32_t connect_timeout_ms; /* 10 s; waiting for a free connection included */
 	uint32_t first_byte_timeout_ms; /* 5 min: some models think before the first byte */
-	uint32_t idle_timeout_ms;       /* 2 min between bytes */
-	uint32_t total_timeout_ms;      /* 30 min */
-	uint32_t max_output_bytes;      /* 8 MiB of text, reasoning and tool arguments together */
+	uint32_t idle_timeout_ms; /* 2 min between bytes */
+	uint32_t total_timeout_ms; /* 30 min */
+	uint32_t max_output_bytes; /* 8 MiB of text, reasoning and tool arguments together */
 };
 
 AR_BEGIN_DECLS

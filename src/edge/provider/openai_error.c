@@ -20,20 +20,13 @@ static const struct {
 	int first, last;
 	struct meaning m;
 } by_status[] = {
-	{ 400, 400, { "invalid_request", false } },
-	{ 401, 401, { "auth", false } },
-	{ 402, 402, { "quota", false } },
-	{ 403, 403, { "auth", false } },
-	{ 404, 404, { "not_found", false } },
-	{ 408, 408, { "timeout", true } },
-	{ 409, 409, { "conflict", true } },
-	{ 429, 429, { "rate_limited", true } },
-	{ 405, 499, { "invalid_request", false } },
-	{ 503, 503, { "overloaded", true } },
-	{ 504, 504, { "timeout", true } },
-	{ 529, 529, { "overloaded", true } },
-	{ 500, 599, { "server_error", true } },
-	{ 300, 399, { "redirect", false } },
+	{ 400, 400, { "invalid_request", false } }, { 401, 401, { "auth", false } },
+	{ 402, 402, { "quota", false } },	    { 403, 403, { "auth", false } },
+	{ 404, 404, { "not_found", false } },	    { 408, 408, { "timeout", true } },
+	{ 409, 409, { "conflict", true } },	    { 429, 429, { "rate_limited", true } },
+	{ 405, 499, { "invalid_request", false } }, { 503, 503, { "overloaded", true } },
+	{ 504, 504, { "timeout", true } },	    { 529, 529, { "overloaded", true } },
+	{ 500, 599, { "server_error", true } },	    { 300, 399, { "redirect", false } },
 };
 
 /* Values of error.code or error.type that say more than the status does. */
@@ -143,7 +136,8 @@ void ar_openai_fail(struct ar_arena *a, struct ar_json error, struct ar_model_re
 	struct ar_str message = ar_str_utf8_prefix(message_of(error, AR_STR("no message")), MESSAGE_MAX);
 
 	set(r, AR_MODEL_FAILED, refine(error, message, 0));
-	r->message = ar_arena_fmt(a, "the model server reported an error in its answer: %.*s", AR_STR_ARG(message));
+	r->message = ar_arena_fmt(a, "the model server reported an error in its answer: %.*s",
+				  AR_STR_ARG(message));
 }
 
 /* A whole decimal number; strtod alone would take hex, signs and trailing text. */

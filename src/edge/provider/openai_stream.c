@@ -30,7 +30,8 @@ static void garble_protocol(struct ar_openai_stream *s, const char *what, struct
 
 static void garble_size(struct ar_openai_stream *s)
 {
-	garble(s, "too_large", false, AR_STR("the answer of the model is larger than the configured maximum"));
+	garble(s, "too_large", false,
+	       AR_STR("the answer of the model is larger than the configured maximum"));
 }
 
 /* Charges bytes that the peer makes us keep or pass on. */
@@ -52,7 +53,8 @@ static void put(struct ar_openai_stream *s, enum ar_output_kind kind, uint32_t i
 		s->sink.on_output(s->sink.owner, kind, index, bytes);
 }
 
-static bool put_member(struct ar_openai_stream *s, enum ar_output_kind kind, struct ar_json object, const char *name)
+static bool put_member(struct ar_openai_stream *s, enum ar_output_kind kind, struct ar_json object,
+		       const char *name)
 {
 	struct ar_str text;
 
@@ -92,7 +94,8 @@ static struct ar_openai_tool *tool_find(struct ar_openai_stream *s, int64_t wire
 
 /* Which call a piece belongs to. The index decides where there is one, then the id; a name with a new id (or without id
  * and index) opens another call, a piece without either continues the last one. */
-static struct ar_openai_tool *tool_of(struct ar_openai_stream *s, struct ar_json piece, struct ar_str id, bool named)
+static struct ar_openai_tool *tool_of(struct ar_openai_stream *s, struct ar_json piece, struct ar_str id,
+				      bool named)
 {
 	struct ar_openai_tool *t;
 	int64_t wire_index = NO_INDEX;
@@ -205,7 +208,8 @@ static void take_usage(struct ar_openai_stream *s, struct ar_json usage)
 	r->has_usage = true;
 	take_count(ar_json_get(usage, "prompt_tokens"), &r->input_tokens);
 	take_count(ar_json_get(usage, "completion_tokens"), &r->output_tokens);
-	take_count(ar_json_get(ar_json_get(usage, "prompt_tokens_details"), "cached_tokens"), &r->cached_tokens);
+	take_count(ar_json_get(ar_json_get(usage, "prompt_tokens_details"), "cached_tokens"),
+		   &r->cached_tokens);
 }
 
 static void keep_first(struct ar_openai_stream *s, struct ar_json v, struct ar_str *keep)

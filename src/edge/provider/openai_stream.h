@@ -32,7 +32,7 @@ struct ar_openai_stream {
 	size_t output_left;
 	struct ar_str answer_id; /* the server's id of this answer */
 	struct ar_model_result result; /* outcome is 0 until decided */
-	bool done;               /* the end mark came; what follows is not read */
+	bool done; /* the end mark came; what follows is not read */
 	bool ending;
 };
 

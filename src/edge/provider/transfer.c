@@ -25,10 +25,10 @@ struct ar_transfer_pool {
 	const char *ca_file;
 	bool tls;
 	bool http1_seen;
-	struct ar_list fresh;  /* started, not yet given to libcurl */
+	struct ar_list fresh; /* started, not yet given to libcurl */
 	struct ar_list active; /* libcurl works on them */
 	struct ar_list ending; /* decided, on_end is due */
-	uv_timer_t wake;       /* the earliest deadline, or now when fresh or ending has entries */
+	uv_timer_t wake; /* the earliest deadline, or now when fresh or ending has entries */
 	uint64_t wake_at;
 	int closing;
 };
@@ -71,8 +71,7 @@ static void decide(struct ar_transfer *t, enum ar_transfer_end verdict, const ch
 	if (t->verdict != AR_TRANSFER_OPEN)
 		return;
 	t->verdict = verdict;
-	if (why)
-		snprintf(t->why, sizeof(t->why), "%s", why);
+	snprintf(t->why, sizeof(t->why), "%s", why);
 	ar_list_del(&t->node);
 	ar_list_push(&t->pool->ending, &t->node);
 	wake_at(t->pool, 0);
@@ -93,7 +92,7 @@ static void end_one(struct ar_transfer *t)
 	CURL *easy = t->easy;
 
 	curl_multi_remove_handle(t->pool->curl.multi, easy);
-	/* libcurl writes into t->why until its handle forgets the buffer; afterwards the memory is the caller's. */
+	/* libcurl writes into the buffer until its handle forgets it; afterwards the memory is the caller's. */
 	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, NULL);
 	t->v->on_end(t, t->verdict, t->why);
 	curl_easy_cleanup(easy);
@@ -140,7 +139,8 @@ static void on_progress(struct ar_curl_loop *l)
 		if (msg->msg != CURLMSG_DONE)
 			continue;
 		curl_easy_getinfo(msg->easy_handle, CURLINFO_PRIVATE, (char **)&t);
-		decide(t, verdict_of(t, msg->data.result), t->why[0] ? NULL : curl_easy_strerror(msg->data.result));
+		decide(t, verdict_of(t, msg->data.result),
+		       t->curl_why[0] ? t->curl_why : curl_easy_strerror(msg->data.result));
 	}
 	end_decided(p);
 }
@@ -175,7 +175,7 @@ static uint64_t expire(struct ar_transfer_pool *p, uint64_t now)
 {
 	uint64_t next = NEVER;
 
-	AR_LIST_FOR_SAFE(it, &p->active) {
+	AR_LIST_FOR_SAFE (it, &p->active) {
 		struct ar_transfer *t = AR_CONTAINER_OF(it, struct ar_transfer, node);
 
 		if (due_at(t) <= now && !pardon(t, now))
@@ -275,7 +275,7 @@ static void set_request(struct ar_transfer *t, CURL *e)
 	curl_easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)t->body.len);
 	curl_easy_setopt(e, CURLOPT_HTTPHEADER, t->headers);
 	curl_easy_setopt(e, CURLOPT_PRIVATE, t);
-	curl_easy_setopt(e, CURLOPT_ERRORBUFFER, t->why);
+	curl_easy_setopt(e, CURLOPT_ERRORBUFFER, t->curl_why);
 	curl_easy_setopt(e, CURLOPT_PREREQFUNCTION, on_sending);
 	curl_easy_setopt(e, CURLOPT_PREREQDATA, t);
 	curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header);
@@ -291,7 +291,7 @@ void ar_transfer_start(struct ar_transfer_pool *p, struct ar_transfer *t)
 	t->sent = false;
 	t->received = 0;
 	t->header_bytes = 0;
-	t->why[0] = '\0';
+	t->curl_why[0] = '\0';
 	t->total_deadline = now_ms() + t->limits.total_ms;
 	set_phase(t, "no connection", t->limits.connect_ms);
 	t->easy = curl_easy_init();
@@ -376,7 +376,7 @@ static void on_wake_closed(uv_handle_t *handle)
 
 static void cancel_all(struct ar_list *list)
 {
-	AR_LIST_FOR_SAFE(it, list)
+	AR_LIST_FOR_SAFE (it, list)
 		ar_transfer_cancel(AR_CONTAINER_OF(it, struct ar_transfer, node));
 }
 

@@ -14,11 +14,11 @@
 #include <uv.h>
 
 enum ar_transfer_end {
-	AR_TRANSFER_OPEN,        /* has not ended */
-	AR_TRANSFER_COMPLETE,    /* the whole response came */
+	AR_TRANSFER_OPEN, /* has not ended */
+	AR_TRANSFER_COMPLETE, /* the whole response came */
 	AR_TRANSFER_UNREACHABLE, /* no request was sent */
-	AR_TRANSFER_CUT,         /* the connection broke after the request was sent */
-	AR_TRANSFER_NOT_HTTP,    /* the peer speaks something else */
+	AR_TRANSFER_CUT, /* the connection broke after the request was sent */
+	AR_TRANSFER_NOT_HTTP, /* the peer speaks something else */
 	AR_TRANSFER_TIMEOUT,
 	AR_TRANSFER_TOO_LARGE,
 	AR_TRANSFER_STOPPED, /* on_body returned false */
@@ -27,9 +27,9 @@ enum ar_transfer_end {
 
 /* How long each phase may last, in milliseconds. */
 struct ar_transfer_limits {
-	uint32_t connect_ms;    /* until the request is sent, waiting for a free connection included */
+	uint32_t connect_ms; /* until the request is sent, waiting for a free connection included */
 	uint32_t first_byte_ms; /* from there to the first byte of the body */
-	uint32_t idle_ms;       /* between bytes of the body */
+	uint32_t idle_ms; /* between bytes of the body */
 	uint32_t total_ms;
 	uint64_t response_max; /* bytes of the body */
 };
@@ -47,27 +47,28 @@ struct ar_transfer_vtable {
 /* Embedded by the caller; the members below `limits` are private. */
 struct ar_transfer {
 	const struct ar_transfer_vtable *v;
-	const char *url;             /* these three are borrowed until on_end */
+	const char *url; /* these three are borrowed until on_end */
 	struct curl_slist *headers;
-	struct ar_str body;          /* sent with POST */
+	struct ar_str body; /* sent with POST */
 	struct ar_transfer_limits limits;
 
 	struct ar_transfer_pool *pool;
 	struct ar_list node;
 	CURL *easy;
 	enum ar_transfer_end verdict;
-	uint64_t deadline;       /* of the current phase; all times in ms of uv_hrtime */
+	uint64_t deadline; /* of the current phase; all times in ms of uv_hrtime */
 	uint64_t total_deadline;
 	uint64_t received;
 	size_t header_bytes;
 	const char *awaited; /* what the running deadline waits for */
 	uint32_t awaited_ms;
 	bool sent;
-	char why[CURL_ERROR_SIZE];
+	char why[CURL_ERROR_SIZE]; /* of the verdict */
+	char curl_why[CURL_ERROR_SIZE]; /* libcurl writes here, also after we decided */
 };
 
 struct ar_transfer_pool_options {
-	bool tls;            /* the peers are https: one HTTP/2 connection is shared by many transfers */
+	bool tls; /* the peers are https: one HTTP/2 connection is shared by many transfers */
 	const char *ca_file; /* NULL: the system's certificates; borrowed for the life of the pool */
 };
 

@@ -8,7 +8,8 @@
  *   calls, oneByOne   how many calls, and whether each waits for the one before
  *   cancelAfter       cancels from inside the n-th output;  cancelAtMs  cancels from a timer
  *   closeAtMs         closes the provider with its calls open
- *   stallMs           blocks the loop that long at the first output
+ *   stallMs           blocks the loop that long inside the 12th output of the last call
+ *   padBytes          lengthens the prompt with that many spaces
  * It aborts when the provider breaks its contract: a callback before start() returned, an output after cancel(), a second
  * end, a call without end. */
 #include "json.h"
@@ -33,6 +34,7 @@ struct probe {
 	uv_loop_t loop;
 	uv_timer_t timer;
 	struct ar_json config;
+	struct ar_buf prompt;
 	struct ar_message messages[3];
 	struct ar_tool_use use;
 	struct probe_call *calls;
@@ -41,9 +43,10 @@ struct probe {
 };
 
 static const char *const outcome_names[] = {
-	[AR_MODEL_COMPLETED] = "completed", [AR_MODEL_REJECTED] = "rejected",       [AR_MODEL_FAILED] = "failed",
-	[AR_MODEL_CUT] = "cut",             [AR_MODEL_TIMEOUT] = "timeout",         [AR_MODEL_CANCELLED] = "cancelled",
-	[AR_MODEL_GARBLED] = "garbled",     [AR_MODEL_UNREACHABLE] = "unreachable",
+	[AR_MODEL_COMPLETED] = "completed", [AR_MODEL_REJECTED] = "rejected",
+	[AR_MODEL_FAILED] = "failed",	    [AR_MODEL_CUT] = "cut",
+	[AR_MODEL_TIMEOUT] = "timeout",	    [AR_MODEL_CANCELLED] = "cancelled",
+	[AR_MODEL_GARBLED] = "garbled",	    [AR_MODEL_UNREACHABLE] = "unreachable",
 };
 
 static const char *const kind_names[] = {
@@ -94,7 +97,7 @@ static void cancel(struct probe_call *c)
 static void count_output(struct probe_call *c)
 {
 	AR_ASSERT(!c->cancelled);
-	if (++c->outputs == 1 && number(c->owner, "stallMs", 0) > 0)
+	if (++c->outputs == 12 && c->number == c->owner->count - 1 && number(c->owner, "stallMs", 0) > 0)
 		usleep((unsigned)number(c->owner, "stallMs", 0) * 1000);
 	if (c->outputs == number(c->owner, "cancelAfter", 0))
 		cancel(c);
@@ -113,7 +116,8 @@ static void on_tool(struct ar_model_call *call, uint32_t index, struct ar_str id
 	count_output(c);
 }
 
-static void on_output(struct ar_model_call *call, enum ar_output_kind kind, uint32_t index, struct ar_str bytes)
+static void on_output(struct ar_model_call *call, enum ar_output_kind kind, uint32_t index,
+		      struct ar_str bytes)
 {
 	struct probe_call *c = AR_CONTAINER_OF(call, struct probe_call, call);
 	struct ar_buf line = { 0 };
@@ -207,11 +211,14 @@ static void on_timer(uv_timer_t *timer)
 static void set_messages(struct probe *p)
 {
 	p->use = (struct ar_tool_use){ AR_STR("call_1"), AR_STR("add"), AR_STR("{\"a\":1}") };
-	p->messages[0] = (struct ar_message){ .role = AR_ROLE_USER, .text = text(p, "prompt") };
+	ar_buf_adds(&p->prompt, text(p, "prompt"));
+	for (int64_t i = 0; i < number(p, "padBytes", 0); i++)
+		ar_buf_addc(&p->prompt, ' ');
+	p->messages[0] = (struct ar_message){ .role = AR_ROLE_USER, .text = ar_buf_str(&p->prompt) };
 	p->messages[1] = (struct ar_message){ .role = AR_ROLE_ASSISTANT, .uses = &p->use, .use_count = 1 };
-	p->messages[2] = (struct ar_message){
-		.role = AR_ROLE_TOOL, .text = text(p, "toolResult"), .tool_call_id = p->use.id
-	};
+	p->messages[2] = (struct ar_message){ .role = AR_ROLE_TOOL,
+					      .text = text(p, "toolResult"),
+					      .tool_call_id = p->use.id };
 }
 
 static void open_provider(struct probe *p)
@@ -271,6 +278,7 @@ int main(int argc, char **argv)
 	p.calls = ar_new0((size_t)p.count * sizeof(*p.calls));
 	set_messages(&p);
 	run(&p);
+	ar_buf_fini(&p.prompt);
 	ar_free(p.calls);
 	ar_json_parser_free(json);
 	return 0;

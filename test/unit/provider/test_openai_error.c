@@ -1,5 +1,5 @@
 /* What a refusal means: category, retry or not, waiting time, and that a key never shows. */
-#include "../base/unit.h"
+#include "unit.h"
 
 #include "openai_error.h"
 
@@ -10,9 +10,12 @@ static const struct {
 	const char *body, *category;
 	bool retryable;
 } answers[] = {
-	{ 400, "{\"error\":{\"message\":\"x\",\"type\":\"invalid_request_error\",\"code\":null}}", "invalid_request", false },
-	{ 400, "{\"error\":{\"message\":\"x\",\"code\":\"context_length_exceeded\"}}", "context_length", false },
-	{ 400, "{\"error\":{\"message\":\"x\",\"type\":\"exceed_context_size_error\"}}", "context_length", false },
+	{ 400, "{\"error\":{\"message\":\"x\",\"type\":\"invalid_request_error\",\"code\":null}}",
+	  "invalid_request", false },
+	{ 400, "{\"error\":{\"message\":\"x\",\"code\":\"context_length_exceeded\"}}", "context_length",
+	  false },
+	{ 400, "{\"error\":{\"message\":\"x\",\"type\":\"exceed_context_size_error\"}}", "context_length",
+	  false },
 	{ 400, "{\"message\":\"This model's maximum context length is 8 tokens\"}", "context_length", false },
 	{ 422, "", "invalid_request", false },
 	{ 401, "{\"error\":{\"message\":\"x\",\"type\":\"invalid_request_error\"}}", "auth", false },
@@ -108,8 +111,10 @@ static void test_retry_after(void **state AR_UNUSED)
 	assert_int_equal(ar_openai_retry_after(AR_STR_NONE, AR_STR("0.25"), then), 250);
 	assert_int_equal(ar_openai_retry_after(AR_STR("30"), AR_STR("2"), then), 30);
 	assert_int_equal(ar_openai_retry_after(AR_STR("soon"), AR_STR("2"), then), 2000);
-	assert_int_equal(ar_openai_retry_after(AR_STR_NONE, AR_STR("Sun, 06 Nov 1994 08:49:47 GMT"), then), 10000);
-	assert_int_equal(ar_openai_retry_after(AR_STR_NONE, AR_STR("Sun, 06 Nov 1994 08:49:27 GMT"), then), 0);
+	assert_int_equal(ar_openai_retry_after(AR_STR_NONE, AR_STR("Sun, 06 Nov 1994 08:49:47 GMT"), then),
+			 10000);
+	assert_int_equal(ar_openai_retry_after(AR_STR_NONE, AR_STR("Sun, 06 Nov 1994 08:49:27 GMT"), then),
+			 0);
 	assert_int_equal(ar_openai_retry_after(AR_STR_NONE, AR_STR("99999999999"), then), 24 * 3600 * 1000);
 	assert_int_equal(ar_openai_retry_after(AR_STR_NONE, AR_STR("-5"), then), 0);
 	assert_int_equal(ar_openai_retry_after(AR_STR_NONE, AR_STR("nan"), then), 0);
@@ -121,7 +126,8 @@ static void test_mask(void **state AR_UNUSED)
 	struct ar_buf text = { 0 };
 	struct ar_str masked;
 
-	assert_str(ar_openai_mask(&arena, AR_STR("key sk-secret, sk-secret"), AR_STR("sk-secret")), "key ***, ***");
+	assert_str(ar_openai_mask(&arena, AR_STR("key sk-secret, sk-secret"), AR_STR("sk-secret")),
+		   "key ***, ***");
 	assert_str(ar_openai_mask(&arena, AR_STR("aaa"), AR_STR("a")), "aaa");
 	assert_str(ar_openai_mask(&arena, AR_STR("plain"), AR_STR_NONE), "plain");
 	/* A key that lies across the cut must not survive in part. */

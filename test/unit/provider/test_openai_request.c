@@ -1,5 +1,5 @@
 /* The body of a Chat Completions request, byte for byte. */
-#include "../base/unit.h"
+#include "unit.h"
 
 #include "openai_request.h"
 
@@ -38,45 +38,58 @@ static void test_conversation_with_tools(void **state AR_UNUSED)
 		{ .role = AR_ROLE_TOOL, .tool_call_id = AR_STR("c2") },
 		{ .role = AR_ROLE_ASSISTANT, .text = AR_STR("2") },
 	};
-	const struct ar_model_request r = { .model = AR_STR("m"), .messages = messages, .count = AR_ARRAY_LEN(messages) };
+	const struct ar_model_request r = { .model = AR_STR("m"),
+					    .messages = messages,
+					    .count = AR_ARRAY_LEN(messages) };
 
-	assert_body(&r, "{\"model\":\"m\",\"messages\":["
-			"{\"role\":\"system\",\"content\":\"be \\\"brief\\\"\\n\"},"
-			"{\"role\":\"user\",\"content\":\"1+1?\"},"
-			"{\"role\":\"assistant\",\"content\":null,\"tool_calls\":["
-			"{\"id\":\"c1\",\"type\":\"function\",\"function\":{\"name\":\"add\",\"arguments\":\"{\\\"a\\\":1}\"}},"
-			"{\"id\":\"c2\",\"type\":\"function\",\"function\":{\"name\":\"now\",\"arguments\":\"\"}}]},"
-			"{\"role\":\"tool\",\"content\":\"2\",\"tool_call_id\":\"c1\"},"
-			"{\"role\":\"tool\",\"content\":\"\",\"tool_call_id\":\"c2\"},"
-			"{\"role\":\"assistant\",\"content\":\"2\"}]," TAIL "}");
+	assert_body(
+		&r,
+		"{\"model\":\"m\",\"messages\":["
+		"{\"role\":\"system\",\"content\":\"be \\\"brief\\\"\\n\"},"
+		"{\"role\":\"user\",\"content\":\"1+1?\"},"
+		"{\"role\":\"assistant\",\"content\":null,\"tool_calls\":["
+		"{\"id\":\"c1\",\"type\":\"function\",\"function\":{\"name\":\"add\",\"arguments\":\"{"
+		"\\\"a\\\":1}\"}},"
+		"{\"id\":\"c2\",\"type\":\"function\",\"function\":{\"name\":\"now\",\"arguments\":\"\"}}]},"
+		"{\"role\":\"tool\",\"content\":\"2\",\"tool_call_id\":\"c1\"},"
+		"{\"role\":\"tool\",\"content\":\"\",\"tool_call_id\":\"c2\"},"
+		"{\"role\":\"assistant\",\"content\":\"2\"}]," TAIL "}");
 }
 
 static void test_parts(void **state AR_UNUSED)
 {
 	const struct ar_message messages[] = {
-		{ .role = AR_ROLE_USER, .is_parts = true, .text = AR_STR("[{\"type\":\"text\",\"text\":\"only\"}]") },
 		{ .role = AR_ROLE_USER,
 		  .is_parts = true,
-		  .text = AR_STR("[{\"type\":\"text\",\"text\":\"see\"},{\"type\":\"image\",\"url\":\"https://x/y.png\"},"
+		  .text = AR_STR("[{\"type\":\"text\",\"text\":\"only\"}]") },
+		{ .role = AR_ROLE_USER,
+		  .is_parts = true,
+		  .text = AR_STR("[{\"type\":\"text\",\"text\":\"see\"},{\"type\":\"image\",\"url\":\"https:/"
+				 "/x/y.png\"},"
 				 "{\"type\":\"image_url\",\"image_url\":{\"url\":\"u\",\"detail\":\"low\"}},"
 				 "{\"type\":\"file\",\"name\":\"a\"}]") },
 	};
 	const struct ar_model_request r = { .model = AR_STR("m"), .messages = messages, .count = 2 };
 
-	assert_body(&r, "{\"model\":\"m\",\"messages\":["
-			"{\"role\":\"user\",\"content\":\"only\"},"
-			"{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"see\"},"
-			"{\"type\":\"image_url\",\"image_url\":{\"url\":\"https://x/y.png\"}},"
-			"{\"type\":\"image_url\",\"image_url\":{\"url\":\"u\",\"detail\":\"low\"}},"
-			"{\"type\":\"text\",\"text\":\"{\\\"type\\\":\\\"file\\\",\\\"name\\\":\\\"a\\\"}\"}]}]," TAIL "}");
+	assert_body(
+		&r,
+		"{\"model\":\"m\",\"messages\":["
+		"{\"role\":\"user\",\"content\":\"only\"},"
+		"{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"see\"},"
+		"{\"type\":\"image_url\",\"image_url\":{\"url\":\"https://x/y.png\"}},"
+		"{\"type\":\"image_url\",\"image_url\":{\"url\":\"u\",\"detail\":\"low\"}},"
+		"{\"type\":\"text\",\"text\":\"{\\\"type\\\":\\\"file\\\",\\\"name\\\":\\\"a\\\"}\"}]}]," TAIL
+		"}");
 }
 
 static void test_options(void **state AR_UNUSED)
 {
 	struct ar_model_request r = { .model = AR_STR("m") };
 
-	r.options = AR_STR("{\"seed\":7,\"stop\":[\"a\"],\"topP\":0.5,\"temperature\":0,\"maxOutputTokens\":64,\"mode\":\"x\"}");
-	assert_body(&r, "{\"model\":\"m\",\"messages\":[]," TAIL ",\"temperature\":0,\"max_tokens\":64,\"top_p\":0.5,"
+	r.options = AR_STR("{\"seed\":7,\"stop\":[\"a\"],\"topP\":0.5,\"temperature\":0,\"maxOutputTokens\":"
+			   "64,\"mode\":\"x\"}");
+	assert_body(&r, "{\"model\":\"m\",\"messages\":[]," TAIL
+			",\"temperature\":0,\"max_tokens\":64,\"top_p\":0.5,"
 			"\"stop\":[\"a\"],\"seed\":7}");
 	r.options = AR_STR("{\"temperature\":\"hot\",\"maxOutputTokens\":null,\"seed\":1.5}");
 	assert_body(&r, "{\"model\":\"m\",\"messages\":[]," TAIL "}");
@@ -84,7 +97,9 @@ static void test_options(void **state AR_UNUSED)
 
 static void test_refuses_what_is_no_json(void **state AR_UNUSED)
 {
-	const struct ar_message parts = { .role = AR_ROLE_USER, .is_parts = true, .text = AR_STR("{\"a\":1}") };
+	const struct ar_message parts = { .role = AR_ROLE_USER,
+					  .is_parts = true,
+					  .text = AR_STR("{\"a\":1}") };
 	const struct ar_message broken = { .role = AR_ROLE_USER, .is_parts = true, .text = AR_STR("[") };
 	const struct ar_model_request requests[] = {
 		{ .model = AR_STR("m"), .options = AR_STR("[]") },

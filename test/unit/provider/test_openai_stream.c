@@ -1,5 +1,5 @@
 /* Chunks of Chat Completions servers, regular and odd, as outputs and outcomes. Each stream is also given byte by byte. */
-#include "../base/unit.h"
+#include "unit.h"
 
 #include "openai_stream.h"
 
@@ -14,72 +14,90 @@ static const struct {
 	enum ar_model_outcome outcome;
 	const char *stop_reason;
 } streams[] = {
-	{ "text", DELTA("{\"role\":\"assistant\",\"content\":\"\"}") DELTA("{\"content\":\"Hel\"}")
-			DELTA("{\"content\":\"lo\"}") FINISH("stop") DONE,
+	{ "text",
+	  DELTA("{\"role\":\"assistant\",\"content\":\"\"}") DELTA("{\"content\":\"Hel\"}")
+		  DELTA("{\"content\":\"lo\"}") FINISH("stop") DONE,
 	  "T(Hel)T(lo)", AR_MODEL_COMPLETED, "stop" },
-	{ "null content", DELTA("{\"content\":null}") DELTA("{\"content\":\"x\"}") FINISH("length") DONE, "T(x)",
-	  AR_MODEL_COMPLETED, "length" },
-	{ "reasoning by both names", DELTA("{\"reasoning_content\":\"a\"}") DELTA("{\"reasoning\":\"b\"}")
-					     DELTA("{\"reasoning_content\":\"c\",\"reasoning\":\"c\"}") FINISH("stop") DONE,
+	{ "null content", DELTA("{\"content\":null}") DELTA("{\"content\":\"x\"}") FINISH("length") DONE,
+	  "T(x)", AR_MODEL_COMPLETED, "length" },
+	{ "reasoning by both names",
+	  DELTA("{\"reasoning_content\":\"a\"}") DELTA("{\"reasoning\":\"b\"}")
+		  DELTA("{\"reasoning_content\":\"c\",\"reasoning\":\"c\"}") FINISH("stop") DONE,
 	  "R(a)R(b)R(c)", AR_MODEL_COMPLETED, "stop" },
-	{ "refusal is text", DELTA("{\"refusal\":\"no\"}") FINISH("stop") DONE, "T(no)", AR_MODEL_COMPLETED, "stop" },
+	{ "refusal is text", DELTA("{\"refusal\":\"no\"}") FINISH("stop") DONE, "T(no)", AR_MODEL_COMPLETED,
+	  "stop" },
 	{ "no end mark", DELTA("{\"content\":\"x\"}") FINISH("stop"), "T(x)", AR_MODEL_COMPLETED, "stop" },
 	{ "no stop reason", DELTA("{\"content\":\"x\"}") DONE, "T(x)", AR_MODEL_COMPLETED, NULL },
 	{ "neither", DELTA("{\"content\":\"x\"}"), "T(x)", AR_MODEL_CUT, NULL },
 	{ "nothing", "", "", AR_MODEL_CUT, NULL },
-	{ "end mark without its blank line", DELTA("{\"content\":\"x\"}") "data: [DONE]\n", "T(x)", AR_MODEL_COMPLETED, NULL },
-	{ "cut inside a chunk", DELTA("{\"content\":\"x\"}") "data: {\"choices\":[{\"del\n", "T(x)", AR_MODEL_CUT, NULL },
-	{ "after the end mark", DELTA("{\"content\":\"x\"}") DONE DELTA("{\"content\":\"y\"}") "data: junk\n\n", "T(x)",
+	{ "end mark without its blank line", DELTA("{\"content\":\"x\"}") "data: [DONE]\n", "T(x)",
+	  AR_MODEL_COMPLETED, NULL },
+	{ "cut inside a chunk", DELTA("{\"content\":\"x\"}") "data: {\"choices\":[{\"del\n", "T(x)",
+	  AR_MODEL_CUT, NULL },
+	{ "after the end mark",
+	  DELTA("{\"content\":\"x\"}") DONE DELTA("{\"content\":\"y\"}") "data: junk\n\n", "T(x)",
 	  AR_MODEL_COMPLETED, NULL },
 	{ "not JSON", DELTA("{\"content\":\"x\"}") "data: {oops\n\n" DONE, "T(x)", AR_MODEL_GARBLED, NULL },
 	{ "not an object", "data: 17\n\n" DONE, "", AR_MODEL_GARBLED, NULL },
 	{ "invalid UTF-8", DELTA("{\"content\":\"\xff\"}") DONE, "", AR_MODEL_GARBLED, NULL },
-	{ "error in the stream", DELTA("{\"content\":\"x\"}") "data: {\"error\":{\"message\":\"boom\"}}\n\n" DONE, "T(x)",
+	{ "error in the stream",
+	  DELTA("{\"content\":\"x\"}") "data: {\"error\":{\"message\":\"boom\"}}\n\n" DONE, "T(x)",
 	  AR_MODEL_FAILED, NULL },
 	{ "error event", "event: error\ndata: {\"message\":\"boom\"}\n\n", "", AR_MODEL_FAILED, NULL },
-	{ "error null is none", "data: {\"error\":null,\"choices\":[]}\n\n" DONE, "", AR_MODEL_COMPLETED, NULL },
-	{ "second choice", "data: {\"choices\":[{\"index\":1,\"delta\":{\"content\":\"b\"}}]}\n\n" DELTA("{\"content\":\"a\"}") DONE,
-	  "T(a)", AR_MODEL_COMPLETED, NULL },
-	{ "odd types", "data: {\"choices\":{\"a\":1},\"usage\":[],\"model\":5}\n\n" DELTA("7") DELTA("{\"tool_calls\":{}}")
-			       DELTA("{\"content\":[1]}") CALL("3") DONE,
-	  "", AR_MODEL_COMPLETED, NULL },
-	{ "duplicate chunks", DELTA("{\"content\":\"a\"}") DELTA("{\"content\":\"a\"}") DONE, "T(a)T(a)", AR_MODEL_COMPLETED,
+	{ "error null is none", "data: {\"error\":null,\"choices\":[]}\n\n" DONE, "", AR_MODEL_COMPLETED,
 	  NULL },
+	{ "second choice",
+	  "data: {\"choices\":[{\"index\":1,\"delta\":{\"content\":\"b\"}}]}\n\n" DELTA("{\"content\":\"a\"}")
+		  DONE,
+	  "T(a)", AR_MODEL_COMPLETED, NULL },
+	{ "odd types",
+	  "data: {\"choices\":{\"a\":1},\"usage\":[],\"model\":5}\n\n" DELTA("7") DELTA("{\"tool_calls\":{}}")
+		  DELTA("{\"content\":[1]}") CALL("3") DONE,
+	  "", AR_MODEL_COMPLETED, NULL },
+	{ "duplicate chunks", DELTA("{\"content\":\"a\"}") DELTA("{\"content\":\"a\"}") DONE, "T(a)T(a)",
+	  AR_MODEL_COMPLETED, NULL },
 	{ "tool call",
-	  CALL("{\"index\":0,\"id\":\"c\",\"type\":\"function\",\"function\":{\"name\":\"add\",\"arguments\":\"\"}}")
-		  CALL("{\"index\":0,\"function\":{\"arguments\":\"{\\\"a\\\"\"}}")
-			  CALL("{\"index\":0,\"function\":{\"arguments\":\":1}\"}}") FINISH("tool_calls") DONE,
+	  CALL("{\"index\":0,\"id\":\"c\",\"type\":\"function\",\"function\":{\"name\":\"add\",\"arguments\":"
+	       "\"\"}}") CALL("{\"index\":0,\"function\":{\"arguments\":\"{\\\"a\\\"\"}}")
+		  CALL("{\"index\":0,\"function\":{\"arguments\":\":1}\"}}") FINISH("tool_calls") DONE,
 	  "C0(c,add)A0({\"a\")A0(:1})", AR_MODEL_COMPLETED, "tool_calls" },
 	{ "two calls, mixed pieces",
-	  CALL("{\"index\":0,\"id\":\"c\",\"function\":{\"name\":\"f\"}},{\"index\":1,\"id\":\"d\",\"function\":{\"name\":\"g\"}}")
-		  CALL("{\"index\":1,\"function\":{\"arguments\":\"1\"}}") CALL("{\"index\":0,\"function\":{\"arguments\":\"0\"}}")
-			  DONE,
+	  CALL("{\"index\":0,\"id\":\"c\",\"function\":{\"name\":\"f\"}},{\"index\":1,\"id\":\"d\","
+	       "\"function\":{\"name\":\"g\"}}") CALL("{\"index\":1,\"function\":{\"arguments\":\"1\"}}")
+		  CALL("{\"index\":0,\"function\":{\"arguments\":\"0\"}}") DONE,
 	  "C0(c,f)C1(d,g)A1(1)A0(0)", AR_MODEL_COMPLETED, NULL },
 	{ "id repeated in each piece",
 	  CALL("{\"index\":0,\"id\":\"c\",\"function\":{\"name\":\"f\",\"arguments\":\"1\"}}")
 		  CALL("{\"index\":0,\"id\":\"c\",\"function\":{\"name\":\"f\",\"arguments\":\"2\"}}") DONE,
 	  "C0(c,f)A0(1)A0(2)", AR_MODEL_COMPLETED, NULL },
-	{ "no index, ids", CALL("{\"id\":\"c\",\"function\":{\"name\":\"f\",\"arguments\":\"1\"}}")
-				   CALL("{\"id\":\"d\",\"function\":{\"name\":\"f\",\"arguments\":\"2\"}}")
-					   CALL("{\"function\":{\"arguments\":\"3\"}}") DONE,
+	{ "no index, ids",
+	  CALL("{\"id\":\"c\",\"function\":{\"name\":\"f\",\"arguments\":\"1\"}}")
+		  CALL("{\"id\":\"d\",\"function\":{\"name\":\"f\",\"arguments\":\"2\"}}")
+			  CALL("{\"function\":{\"arguments\":\"3\"}}") DONE,
 	  "C0(c,f)A0(1)C1(d,f)A1(2)A1(3)", AR_MODEL_COMPLETED, NULL },
-	{ "no id", CALL("{\"index\":0,\"function\":{\"name\":\"f\",\"arguments\":\"1\"}}") DONE, "C0(call_a1_0,f)A0(1)",
-	  AR_MODEL_COMPLETED, NULL },
-	{ "neither id nor index", CALL("{\"function\":{\"name\":\"f\",\"arguments\":\"1\"}}")
-					  CALL("{\"function\":{\"name\":\"g\",\"arguments\":\"2\"}}") DONE,
+	{ "no id", CALL("{\"index\":0,\"function\":{\"name\":\"f\",\"arguments\":\"1\"}}") DONE,
+	  "C0(call_a1_0,f)A0(1)", AR_MODEL_COMPLETED, NULL },
+	{ "neither id nor index",
+	  CALL("{\"function\":{\"name\":\"f\",\"arguments\":\"1\"}}")
+		  CALL("{\"function\":{\"name\":\"g\",\"arguments\":\"2\"}}") DONE,
 	  "C0(call_a1_0,f)A0(1)C1(call_a1_1,g)A1(2)", AR_MODEL_COMPLETED, NULL },
-	{ "index reused for a second call", CALL("{\"index\":0,\"id\":\"c\",\"function\":{\"name\":\"f\",\"arguments\":\"1\"}}")
-						    CALL("{\"index\":0,\"id\":\"d\",\"function\":{\"name\":\"g\",\"arguments\":\"2\"}}")
-							    CALL("{\"index\":0,\"function\":{\"arguments\":\"3\"}}") DONE,
+	{ "index reused for a second call",
+	  CALL("{\"index\":0,\"id\":\"c\",\"function\":{\"name\":\"f\",\"arguments\":\"1\"}}")
+		  CALL("{\"index\":0,\"id\":\"d\",\"function\":{\"name\":\"g\",\"arguments\":\"2\"}}")
+			  CALL("{\"index\":0,\"function\":{\"arguments\":\"3\"}}") DONE,
 	  "C0(c,f)A0(1)C1(d,g)A1(2)A1(3)", AR_MODEL_COMPLETED, NULL },
-	{ "new id without name continues", CALL("{\"index\":0,\"id\":\"c\",\"function\":{\"name\":\"f\",\"arguments\":\"1\"}}")
-						   CALL("{\"index\":0,\"id\":\"z\",\"function\":{\"arguments\":\"2\"}}") DONE,
+	{ "new id without name continues",
+	  CALL("{\"index\":0,\"id\":\"c\",\"function\":{\"name\":\"f\",\"arguments\":\"1\"}}")
+		  CALL("{\"index\":0,\"id\":\"z\",\"function\":{\"arguments\":\"2\"}}") DONE,
 	  "C0(c,f)A0(1)A0(2)", AR_MODEL_COMPLETED, NULL },
-	{ "id before name", CALL("{\"index\":0,\"id\":\"c\"}") CALL("{\"index\":0,\"function\":{\"name\":\"f\"}}") DONE,
+	{ "id before name",
+	  CALL("{\"index\":0,\"id\":\"c\"}") CALL("{\"index\":0,\"function\":{\"name\":\"f\"}}") DONE,
 	  "C0(c,f)", AR_MODEL_COMPLETED, NULL },
-	{ "arguments as object", CALL("{\"index\":0,\"id\":\"c\",\"function\":{\"name\":\"f\",\"arguments\":{\"a\": [1, 2]}}}") DONE,
+	{ "arguments as object",
+	  CALL("{\"index\":0,\"id\":\"c\",\"function\":{\"name\":\"f\",\"arguments\":{\"a\": [1, 2]}}}") DONE,
 	  "C0(c,f)A0({\"a\":[1,2]})", AR_MODEL_COMPLETED, NULL },
-	{ "sparse index", CALL("{\"index\":5,\"id\":\"c\",\"function\":{\"name\":\"f\",\"arguments\":\"1\"}}") DONE,
+	{ "sparse index",
+	  CALL("{\"index\":5,\"id\":\"c\",\"function\":{\"name\":\"f\",\"arguments\":\"1\"}}") DONE,
 	  "C0(c,f)A0(1)", AR_MODEL_COMPLETED, NULL },
 };
 
@@ -167,8 +185,13 @@ static void test_usage_and_names(void **state AR_UNUSED)
 	struct ar_model_result *r;
 
 	open_stream(&f, 1024);
-	r = feed_all(&f, AR_STR(DELTA("{}") "data: {\"model\":\"other\",\"choices\":[],\"usage\":{\"prompt_tokens\":10,"
-				  "\"completion_tokens\":5,\"prompt_tokens_details\":{\"cached_tokens\":3}}}\n\n" DONE), 9);
+	r = feed_all(
+		&f,
+		AR_STR(DELTA(
+			"{}") "data: {\"model\":\"other\",\"choices\":[],\"usage\":{\"prompt_tokens\":10,"
+			      "\"completion_tokens\":5,\"prompt_tokens_details\":{\"cached_tokens\":3}}}"
+			      "\n\n" DONE),
+		9);
 	assert_true(r->has_usage);
 	assert_int_equal(r->input_tokens, 10);
 	assert_int_equal(r->output_tokens, 5);
@@ -183,7 +206,9 @@ static void test_usage_never_negative(void **state AR_UNUSED)
 	struct ar_model_result *r;
 
 	open_stream(&f, 1024);
-	r = feed_all(&f, AR_STR("data: {\"usage\":{\"prompt_tokens\":-1,\"completion_tokens\":null}}\n\n" DONE), 1024);
+	r = feed_all(&f,
+		     AR_STR("data: {\"usage\":{\"prompt_tokens\":-1,\"completion_tokens\":null}}\n\n" DONE),
+		     1024);
 	assert_int_equal(r->input_tokens, 0);
 	assert_int_equal(r->output_tokens, 0);
 	close_stream(&f);
@@ -196,8 +221,10 @@ static void test_output_cap(void **state AR_UNUSED)
 	struct ar_model_result *r;
 
 	open_stream(&f, 10);
-	r = feed_all(&f, AR_STR(DELTA("{\"content\":\"12345\"}") DELTA("{\"reasoning\":\"12345\"}") DELTA("{\"content\":\"x\"}")
-				  DONE), 64);
+	r = feed_all(&f,
+		     AR_STR(DELTA("{\"content\":\"12345\"}") DELTA("{\"reasoning\":\"12345\"}")
+				    DELTA("{\"content\":\"x\"}") DONE),
+		     64);
 	assert_str(ar_buf_str(&f.seen.outputs), "T(12345)R(12345)");
 	assert_int_equal(r->outcome, AR_MODEL_GARBLED);
 	assert_str(r->category, "too_large");
@@ -243,8 +270,9 @@ static void test_whole_answer(void **state AR_UNUSED)
 		const char *body, *outputs;
 		enum ar_model_outcome outcome;
 	} bodies[] = {
-		{ "{\"choices\":[{\"message\":{\"content\":\"hi\",\"reasoning\":\"r\"},\"finish_reason\":\"stop\"}]}", "R(r)T(hi)",
-		  AR_MODEL_COMPLETED },
+		{ "{\"choices\":[{\"message\":{\"content\":\"hi\",\"reasoning\":\"r\"},\"finish_reason\":"
+		  "\"stop\"}]}",
+		  "R(r)T(hi)", AR_MODEL_COMPLETED },
 		{ "{\"choices\":[{\"message\":{\"content\":null,\"tool_calls\":[{\"id\":\"c\",\"function\":"
 		  "{\"name\":\"f\",\"arguments\":\"{}\"}}]},\"finish_reason\":\"tool_calls\"}]}",
 		  "C0(c,f)A0({})", AR_MODEL_COMPLETED },

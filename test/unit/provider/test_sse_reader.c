@@ -1,19 +1,24 @@
 /* The event stream reader: odd streams in one piece, the same streams cut in two at every byte and given byte by byte. */
-#include "../base/unit.h"
+#include "unit.h"
 
 #include "sse_reader.h"
 
 static const struct {
 	const char *bytes;
 	const char *events; /* name|data; for each event */
-	size_t len;         /* 0: strlen */
+	size_t len; /* 0: strlen */
 } streams[] = {
 	{ "data: a\n\n", "|a;", 0 },
 	{ "data:a\n\n", "|a;", 0 },
 	{ "data:  two spaces keep one\n\n", "| two spaces keep one;", 0 },
 	{ "data: a\r\n\r\ndata: b\r\rdata: c\n\n", "|a;|b;|c;", 0 },
-	{ "\xef\xbb\xbf" "data: bom\n\n", "|bom;", 0 },
-	{ "\xef\xbb" "data: half a bom is no field\n\ndata: b\n\n", "|b;", 0 },
+	{ "data: a\r\ndata: b\r\n\r\n", "|a\nb;", 0 },
+	{ "\xef\xbb\xbf"
+	  "data: bom\n\n",
+	  "|bom;", 0 },
+	{ "\xef\xbb"
+	  "data: half a bom is no field\n\ndata: b\n\n",
+	  "|b;", 0 },
 	{ ": comment\n\n:\n:keep-alive\n\ndata: a\n: inside\ndata: b\n\n", "|a\nb;", 0 },
 	{ "event: error\ndata: x\n\ndata: y\n\n", "error|x;|y;", 0 },
 	{ "event: lonely\n\ndata: y\n\n", "|y;", 0 },

@@ -1,0 +1,116 @@
+// The OpenAI provider over TLS, HTTP/2, and against a real model.
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import http2 from 'node:http2';
+import https from 'node:https';
+import os from 'node:os';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { after, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { findModel } from './llama.mjs';
+import { assertEnd, portsOf, probe, rawServer } from './probe.mjs';
+import { start } from './scripted.mjs';
+
+const here = path.dirname(fileURLToPath(import.meta.url));
+
+let dir;
+function certificate() {
+	dir ??= mkdtempSync(path.join(os.tmpdir(), 'ar-provider-'));
+	const [key, cert] = [path.join(dir, 'key.pem'), path.join(dir, 'cert.pem')];
+	if (!existsSync(cert))
+		execFileSync('openssl', ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2',
+			'-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1', '-keyout', key, '-out', cert], { stdio: 'ignore' });
+	return { caFile: cert, key: readFileSync(key), cert: readFileSync(cert) };
+}
+after(() => dir && rmSync(dir, { recursive: true }));
+
+async function tlsServer(t, create) {
+	const { caFile, key, cert } = certificate();
+	const tls = await start(0, { createServer: (listener) => create({ key, cert, allowHTTP1: true }, listener) });
+	t.after(() => tls.close());
+	return { tls, caFile, baseUrl: `https://127.0.0.1:${tls.port}/v1` };
+}
+
+test('HTTP/2: many streams share one connection, hundreds a few', async (t) => {
+	const { tls, caFile, baseUrl } = await tlsServer(t, http2.createSecureServer);
+	const some = await probe('[[tokens 10]] [[delay 20]]', { baseUrl, caFile, calls: 90 });
+	assert.equal(some.lines.filter((l) => l.outcome === 'completed').length, 90);
+	assert.equal(portsOf(tls, some).size, 1);
+	const many = await probe('[[tokens 10]] [[delay 20]]', { baseUrl, caFile, calls: 400 });
+	assert.equal(many.lines.filter((l) => l.outcome === 'completed').length, 400);
+	assert.ok(portsOf(tls, many).size <= 10, `${portsOf(tls, many).size} connections`);
+	assert.ok(tls.log().every((e) => e.httpVersion === '2.0'));
+	const cut = await probe('[[cut 4]] [[tokens 10]]', { baseUrl, caFile });
+	assertEnd(cut, { outcome: 'cut' });
+	assertEnd(await probe('[[hang]]', { baseUrl, caFile, cancelAtMs: 300 }), { outcome: 'cancelled' });
+});
+
+test('HTTP/2: a server that allows few streams gets a few connections and no request twice', async (t) => {
+	const settings = { maxConcurrentStreams: 4 };
+	const { tls, caFile, baseUrl } = await tlsServer(t, (o, listener) => http2.createSecureServer({ ...o, settings }, listener));
+	const run = await probe('[[tokens 10]] [[delay 20]]', { baseUrl, caFile, calls: 100 });
+	const ends = run.lines.filter((l) => l.on === 'done');
+	const completed = ends.filter((l) => l.outcome === 'completed').length;
+	// Refused streams were not read; the runtime may try them again.
+	assert.ok(ends.every((l) => l.outcome === 'completed' || (l.outcome === 'cut' && l.retryable)));
+	assert.equal(tls.count().total, completed);
+	// Ten at a time; one that refused is given up for another.
+	assert.ok(portsOf(tls, run).size < 20, `${portsOf(tls, run).size} connections`);
+});
+
+test('HTTP/1.1 over TLS does not queue behind ten connections', async (t) => {
+	const { tls, caFile, baseUrl } = await tlsServer(t, https.createServer);
+	const run = await probe('[[tokens 20]] [[delay 100]]', { baseUrl, caFile, calls: 64 });
+	const ends = run.lines.filter((l) => l.on === 'done');
+	assert.ok(ends.every((l) => l.outcome === 'completed'));
+	const slowest = Math.max(...ends.map((l) => l.latencyMs));
+	assert.ok(slowest < 9000, `the slowest took ${slowest} ms; ten at a time would take 15 s`);
+});
+
+test('a certificate that nobody vouches for is refused', async (t) => {
+	const { tls, baseUrl } = await tlsServer(t, https.createServer);
+	const run = await probe('x', { baseUrl });
+	assertEnd(run, { outcome: 'unreachable' });
+	assert.match(run.done.message, /certificate/i);
+	assert.equal(tls.count().total, 0);
+});
+
+test('a TLS handshake that is never answered ends at the connect time', async (t) => {
+	const at = await rawServer(t, (socket) => socket.resume());
+	const run = await probe('x', { baseUrl: `https://${at}`, connectMs: 200 });
+	assertEnd(run, { outcome: 'timeout', category: 'timeout', retryable: true });
+	assert.ok(run.done.latencyMs >= 195 && run.done.latencyMs < 2000, String(run.done.latencyMs));
+});
+
+// ---- a real model ----
+
+const model = findModel();
+const packages = existsSync(path.join(here, '../node_modules/@fugood/llama.node'));
+
+test('a real model writes, stops at its limit and can be cancelled', { skip: !(model && packages) && 'no model here' }, async () => {
+	const child = spawn(process.execPath, [path.join(here, 'llama.mjs'), model], { stdio: ['ignore', 'pipe', 'ignore'] });
+	try {
+		let port;
+		for await (const line of createInterface({ input: child.stdout })) {
+			if (!line.startsWith('{')) continue;
+			({ port } = JSON.parse(line));
+			break;
+		}
+		const baseUrl = `http://127.0.0.1:${port}/v1`;
+		const options = '{"maxOutputTokens":48,"temperature":0,"seed":1}';
+		const runs = await Promise.all([1, 2].map(() => probe('Once upon a time', { baseUrl, options })));
+		for (const run of runs) {
+			assert.equal(run.done.outcome, 'completed', JSON.stringify(run.done));
+			assert.ok(run.text.trim().split(/\s+/).length > 8, run.text);
+			assert.ok(run.done.hasUsage && run.done.outputTokens > 0 && run.done.outputTokens <= 48);
+			assert.ok(run.lines.length > 10, 'streamed in pieces');
+		}
+		const cut = await probe('Once upon a time', { baseUrl, options: '{"maxOutputTokens":400}', cancelAfter: 5 });
+		assertEnd(cut, { outcome: 'cancelled' });
+	} finally {
+		child.kill('SIGTERM');
+		await new Promise((done) => (child.exitCode !== null ? done() : child.once('exit', done)));
+	}
+});
