@@ -36,8 +36,9 @@ char *ar_buf_room(struct ar_buf *b, size_t len)
 
 	if (b->failed)
 		return NULL;
-	if (__builtin_add_overflow(b->len, len, &need) || (b->cap && need > b->cap) ||
-	    ((need > b->room || !b->p) && !grow(b, need))) {
+	if (b->p && len <= b->room - b->len) /* nearly always; room is never over the cap */
+		return b->p + b->len;
+	if (__builtin_add_overflow(b->len, len, &need) || (b->cap && need > b->cap) || !grow(b, need)) {
 		b->failed = true;
 		return NULL;
 	}
@@ -61,7 +62,12 @@ void ar_buf_adds(struct ar_buf *b, struct ar_str s)
 
 void ar_buf_addc(struct ar_buf *b, char c)
 {
-	ar_buf_add(b, &c, 1);
+	char *at = ar_buf_room(b, 1);
+
+	if (!at)
+		return;
+	*at = c;
+	b->len++;
 }
 
 void ar_buf_addz(struct ar_buf *b, const char *cstr)

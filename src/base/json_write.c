@@ -18,6 +18,7 @@ static const char escapes[128] = {
 	['"'] = '"', ['\\'] = '\\',
 };
 
+#define WORD sizeof(uint64_t)
 #define ONES 0x0101010101010101u
 #define HIGH 0x8080808080808080u
 
@@ -32,18 +33,24 @@ static bool word_is_special(const char *p)
 	return ((v | (v - ONES * 0x20) | (quote - ONES) | (slash - ONES)) & HIGH) != 0;
 }
 
+/* The end of the plain ASCII that starts at `i`, in whole words; the last one may overlap the one before. */
+static size_t plain_words(struct ar_str s, size_t i)
+{
+	while (i < s.len && s.len - i >= WORD && !word_is_special(s.p + i))
+		i += WORD;
+	if (i < s.len && s.len - i < WORD && s.len >= WORD && !word_is_special(s.p + s.len - WORD))
+		i = s.len;
+	return i;
+}
+
 /* Bytes from `at` on that can be copied as they are, well-formed multi-byte sequences included. */
 static size_t plain_run(struct ar_str s, size_t at)
 {
-	size_t i = at, seq;
+	size_t i = plain_words(s, at), seq;
 
 	while (i < s.len) {
 		unsigned char c = (unsigned char)s.p[i];
 
-		if (s.len - i >= 8 && !word_is_special(s.p + i)) {
-			i += 8;
-			continue;
-		}
 		if (c < 0x80) {
 			if (escapes[c])
 				break;
@@ -53,7 +60,7 @@ static size_t plain_run(struct ar_str s, size_t at)
 		seq = ar_str_utf8_len(ar_str_sub(s, i, 4));
 		if (seq == 0)
 			break;
-		i += seq;
+		i = plain_words(s, i + seq);
 	}
 	return i - at;
 }
@@ -143,12 +150,36 @@ void ar_jw_close_array(struct ar_jw *w)
 	close_with(w, ']');
 }
 
-void ar_jw_key(struct ar_jw *w, const char *name)
+static void add_odd_key(struct ar_jw *w, struct ar_str name)
 {
 	begin_value(w);
-	add_quoted(w->out, ar_str_from(name));
+	add_quoted(w->out, name);
 	ar_buf_addc(w->out, ':');
 	w->comma = false;
+}
+
+/* Names hardly ever need an escape: comma, quotes and colon go out with them in one piece. */
+void ar_jw_key(struct ar_jw *w, const char *name)
+{
+	struct ar_str s = ar_str_from(name);
+	size_t comma = w->comma;
+	char *at;
+
+	if (plain_run(s, 0) < s.len) {
+		add_odd_key(w, s);
+		return;
+	}
+	at = ar_buf_room(w->out, comma + s.len + 3);
+	w->comma = false;
+	if (!at)
+		return;
+	w->out->len += comma + s.len + 3;
+	if (comma)
+		*at++ = ',';
+	*at++ = '"';
+	memcpy(at, s.p, s.len);
+	at[s.len] = '"';
+	at[s.len + 1] = ':';
 }
 
 /* ---- values ---- */

@@ -2,6 +2,8 @@
  * arithmetic: the C library's would bring the time zone and the locale. Pure functions. */
 #include "clock.h"
 
+#include <string.h>
+
 #define SECOND ((ar_usec)1000000)
 #define DAY (86400 * SECOND)
 #define DAYS_TO_1970 719528 /* from 0000-01-01 */
@@ -32,7 +34,7 @@ static int days_before_month(int year, int month)
 
 /* ---- out ---- */
 
-static void put_digits(char *out, int64_t v, int count)
+static void put_digits(char *out, unsigned v, int count)
 {
 	while (count > 0) {
 		out[--count] = (char)('0' + v % 10);
@@ -52,9 +54,9 @@ static void put_date(char *out, int day)
 	day -= days_before_year(year);
 	while (days_before_month(year, month) > day)
 		month--;
-	put_digits(out, year, 4);
-	put_digits(out + 5, month + 1, 2);
-	put_digits(out + 8, day - days_before_month(year, month) + 1, 2);
+	put_digits(out, (unsigned)year, 4);
+	put_digits(out + 5, (unsigned)month + 1, 2);
+	put_digits(out + 8, (unsigned)(day - days_before_month(year, month) + 1), 2);
 }
 
 struct ar_str ar_time_format(ar_usec t, char out[AR_TIME_TEXT])
@@ -63,14 +65,14 @@ struct ar_str ar_time_format(ar_usec t, char out[AR_TIME_TEXT])
 	const ar_usec min = -DAYS_TO_1970 * DAY, max = (days_before_year(10000) - DAYS_TO_1970) * DAY - 1;
 	ar_usec since_0000 = (t < min ? min : t > max ? max : t) - min;
 	ar_usec of_day = since_0000 % DAY;
+	unsigned seconds = (unsigned)(of_day / SECOND);
 
-	for (int i = 0; i < AR_TIME_TEXT; i++)
-		out[i] = shape[i];
+	memcpy(out, shape, sizeof shape);
 	put_date(out, (int)(since_0000 / DAY));
-	put_digits(out + 11, of_day / (3600 * SECOND), 2);
-	put_digits(out + 14, of_day / (60 * SECOND) % 60, 2);
-	put_digits(out + 17, of_day / SECOND % 60, 2);
-	put_digits(out + 20, of_day % SECOND, 6);
+	put_digits(out + 11, seconds / 3600, 2);
+	put_digits(out + 14, seconds / 60 % 60, 2);
+	put_digits(out + 17, seconds % 60, 2);
+	put_digits(out + 20, (unsigned)(of_day % SECOND), 6);
 	return (struct ar_str){ out, AR_TIME_TEXT - 1 };
 }
 

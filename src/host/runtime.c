@@ -267,6 +267,9 @@ enum ar_status ar_runtime_open(const struct ar_config *config, struct ar_runtime
 	if (open_store(r, config, err) == AR_OK) {
 		open_core(r, config);
 		if (open_http(r, config, err) == AR_OK) {
+			/* Before anyone is told that we are ready: from then on a signal means drain. */
+			uv_signal_start(&r->term, on_signal, SIGTERM);
+			uv_signal_start(&r->interrupt, on_signal, SIGINT);
 			*ret = r;
 			return AR_OK;
 		}
@@ -283,8 +286,6 @@ unsigned ar_runtime_port(const struct ar_runtime *r)
 int ar_runtime_run(struct ar_runtime *r)
 {
 	uv_prepare_start(&r->before_sleep, on_before_sleep);
-	uv_signal_start(&r->term, on_signal, SIGTERM);
-	uv_signal_start(&r->interrupt, on_signal, SIGINT);
 	ar_engine_recover(r->engine);
 	uv_run(&r->loop, UV_RUN_DEFAULT);
 	return r->exit_status;
@@ -299,16 +300,20 @@ static void close_handle(uv_handle_t *handle, void *arg)
 		uv_close(handle, NULL);
 }
 
-/* Whoever still has something in flight calls back while the others are closed; then nothing is left. */
+/* Whoever still has something in flight calls back while the others are closed; then nothing is left. What the store finishes
+ * at its end may still want the provider; after it nothing may want the store: no timer of the engine, no wake-up. */
 void ar_runtime_free(struct ar_runtime *r)
 {
 	if (r->engine)
 		ar_engine_stop(r->engine);
+	uv_prepare_stop(&r->before_sleep);
+	uv_timer_stop(&r->engine_timer);
 	if (r->http)
 		ar_http_server_close(r->http, NULL, NULL);
+	ar_store_close(r->store);
+	uv_close((uv_handle_t *)&r->store_wake, NULL);
 	if (r->provider)
 		r->provider->v->close(r->provider);
-	ar_store_close(r->store);
 	uv_run(&r->loop, UV_RUN_NOWAIT);
 	ar_engine_free(r->engine);
 	ar_control_free(r->control);

@@ -127,12 +127,26 @@ static void full_disk_fails_appends_and_passes(void **state)
 	ar_free(noise);
 }
 
+static void expect_content(struct fixture *f, const struct ar_hash *hash, const char *expected)
+{
+	struct ar_store_blobs_get get = { .op = { .kind = AR_STORE_BLOBS, .done = note_done },
+					  .hashes = hash,
+					  .count = 1 };
+
+	assert_int_equal(run(f, &get.op), AR_OK);
+	assert_str(get.bytes[0], expected);
+	ar_store_op_fini(&get.op);
+}
+
 static void failed_commit_fails_the_batch_and_passes(void **state)
 {
 	struct fixture *f = *state;
 	struct ar_store_append a = an_append(sess(1), 2, 2, "b");
 	struct ar_store_load l = a_load(sess(1));
+	struct ar_store_blob content = { .hash = ar_hash_of(AR_STR("c")), .bytes = AR_STR("c") };
 
+	a.blobs = &content;
+	a.blob_count = 1;
 	put(f, sess(1), 1, 1, "a");
 	setenv("AGENTD_FAULT", "store.commit_error:1:error", 1);
 	ar_fault_init();
@@ -141,7 +155,9 @@ static void failed_commit_fails_the_batch_and_passes(void **state)
 	unsetenv("AGENTD_FAULT");
 	assert_int_equal(run(f, &l.op), AR_OK);
 	assert_int_equal(l.row_count, 1);
+	expect_content(f, &content.hash, NULL);
 	assert_int_equal(run(f, &a.op), AR_OK);
+	expect_content(f, &content.hash, "c");
 	ar_store_op_fini(&l.op);
 }
 

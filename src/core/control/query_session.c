@@ -4,7 +4,7 @@
 
 #define HISTORY_DEFAULT 50
 #define HISTORY_MAX 500
-#define HISTORY_BYTES (1024u * 1024u)
+#define HISTORY_FACT_BYTES 4096u /* read per fact that was asked for: a page of larger ones is shorter */
 #define LIST_DEFAULT 50
 #define LIST_MAX 200
 
@@ -56,9 +56,9 @@ static void on_history(struct ar_store_op *op)
 	struct ar_jw w = { .out = &c->reply, .comma = true };
 
 	if (op->status != AR_OK) {
+		ar_store_op_fini(op); /* first: the answer gives the call's memory back */
 		ar_call_refuse(c, AR_ERR_HISTORY_UNAVAILABLE, "the history cannot be read: %.150s",
 			       op->err.msg);
-		ar_store_op_fini(op);
 		return;
 	}
 	write_history(&q->read, q->read.from + 1, q->limit, &w);
@@ -75,7 +75,7 @@ static void read_history(struct ar_call *c, uint64_t from)
 					  .session = q->view.session,
 					  .from = from,
 					  .backward = true,
-					  .max_bytes = HISTORY_BYTES };
+					  .max_bytes = q->limit * HISTORY_FACT_BYTES };
 	ar_store_submit(c->control->store, &q->read.op);
 }
 
@@ -168,8 +168,8 @@ static void on_sessions(struct ar_store_op *op)
 	struct ar_jw w = ar_jw(&c->reply);
 
 	if (op->status != AR_OK) {
-		ar_call_refuse(c, AR_ERR_STORAGE_UNAVAILABLE, "%.200s", op->err.msg);
 		ar_store_op_fini(op);
+		ar_call_refuse(c, AR_ERR_STORAGE_UNAVAILABLE, "%.200s", op->err.msg);
 		return;
 	}
 	ar_jw_open(&w);

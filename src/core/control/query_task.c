@@ -9,11 +9,11 @@ static bool store_failed(struct ar_call *c, struct ar_store_op *op)
 {
 	if (op->status == AR_OK)
 		return false;
+	ar_store_op_fini(op); /* first: the answer gives the call's memory back */
 	if (op->status == AR_E_NOT_FOUND)
 		ar_call_refuse(c, AR_ERR_TASK_NOT_FOUND, "there is no such task");
 	else
 		ar_call_refuse(c, AR_ERR_STORAGE_UNAVAILABLE, "%.200s", op->err.msg);
-	ar_store_op_fini(op);
 	return true;
 }
 

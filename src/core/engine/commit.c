@@ -1,5 +1,5 @@
 /* A decision becomes durable, and then visible: encode each fact once, fold it into the state, append facts, rows, contents and
- * receipt in one transaction; when that is on disk publish, answer, act. The state runs ahead of the store only while the
+ * receipt in one transaction; when that is on disk publish, act, answer. The state runs ahead of the store only while the
  * session is in flight, when nobody can see it; a failed append throws it away and the session is loaded again. */
 #include "engine_priv.h"
 #include "fault.h"
@@ -213,15 +213,18 @@ static void committed(struct ar_live *l)
 	e->counts.facts += c->decision.event_count;
 	for (size_t i = 0; i < c->append.closed_step_count; i++)
 		ar_step_close(l, c->append.closed_steps[i]);
-	ar_follow_publish(e->o.follow, ar_live_core(l), c->facts, c->decision.event_count);
+	if (r == &l->recovery)
+		ar_follow_reread(e->o.follow, ar_live_core(l), l->state.head);
+	else
+		ar_follow_publish(e->o.follow, ar_live_core(l), c->facts, c->decision.event_count);
 	AR_FAULT("engine.after_publish");
 	if (r->has_receipt)
 		ar_receipts_keep(e, &r->receipt);
+	l->is_owned = true;
+	ar_effects_run(l, &c->decision); /* before the answer, which gives the request back that effects name text of */
 	r->reply = c->decision.reply;
 	ar_request_finish(r, AR_OK);
 	AR_FAULT("engine.after_reply");
-	l->is_owned = true;
-	ar_effects_run(l, &c->decision);
 	if (c->snapshot.len > 0)
 		renew(l);
 }

@@ -9,6 +9,17 @@ struct wake {
 	struct ar_arena arena;
 };
 
+static void wake_free(struct wake *w)
+{
+	ar_arena_fini(&w->arena);
+	ar_free(w);
+}
+
+static void dropped(struct ar_timer *t)
+{
+	wake_free(AR_CONTAINER_OF(t, struct wake, timer));
+}
+
 static void woken(struct ar_engine_request *r)
 {
 	struct wake *w = AR_CONTAINER_OF(r, struct wake, request);
@@ -18,8 +29,7 @@ static void woken(struct ar_engine_request *r)
 		ar_timer_start(w->live->engine, &w->timer, AR_STORE_RETRY);
 		return;
 	}
-	ar_arena_fini(&w->arena);
-	ar_free(w);
+	wake_free(w);
 }
 
 static void fire(struct ar_timer *t)
@@ -36,6 +46,7 @@ static void wake_later(struct ar_live *l, const struct ar_effect *effect)
 
 	w->live = l;
 	w->timer.fire = fire;
+	w->timer.drop = dropped;
 	w->request.done = woken;
 	w->request.input.kind = AR_IN_RETRY_DUE;
 	w->request.input.turn = ar_arena_str(&w->arena, effect->turn);

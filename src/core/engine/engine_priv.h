@@ -18,6 +18,13 @@ struct ar_commit {
 	struct ar_fact *facts;
 };
 
+struct ar_timer {
+	struct ar_list node; /* by due time */
+	ar_usec due; /* monotonic */
+	void (*fire)(struct ar_timer *t);
+	void (*drop)(struct ar_timer *t); /* the engine ends before it is due; NULL when its memory has another owner */
+};
+
 /* A session in memory. */
 struct ar_live {
 	struct ar_engine *engine;
@@ -35,17 +42,12 @@ struct ar_live {
 	struct ar_store_load load;
 	struct ar_commit commit;
 	struct ar_engine_request recovery;
+	struct ar_timer recovery_again; /* when the store could not take it */
 	struct ar_step_output *saved; /* what chunks kept of open steps, for recovery; in saved_arena */
 	size_t saved_count;
 	struct ar_arena saved_arena;
 	size_t timers;
 	bool is_scanned; /* the start-up scan counts it */
-};
-
-struct ar_timer {
-	struct ar_list node; /* by due time */
-	ar_usec due; /* monotonic */
-	void (*fire)(struct ar_timer *t);
 };
 
 struct ar_receipt_cache_entry {
@@ -112,6 +114,7 @@ void ar_steps_drop(struct ar_live *l); /* at the end of the process */
 
 /* timers.c */
 void ar_timer_start(struct ar_engine *e, struct ar_timer *t, ar_usec delay);
+void ar_timers_drop(struct ar_engine *e);
 
 /* recovery.c */
 void ar_recovery_loaded(struct ar_live *l);

@@ -21,6 +21,7 @@ struct ar_live *ar_live_get(struct ar_engine *e, struct ar_str core)
 	ar_list_init(&l->views);
 	ar_list_init(&l->steps);
 	ar_list_init(&l->idle);
+	ar_list_init(&l->recovery_again.node);
 	ar_map_put(&e->sessions, ar_live_core(l), l);
 	e->counts.sessions++;
 	return l;
@@ -103,6 +104,7 @@ void ar_engine_free(struct ar_engine *e)
 
 	if (!e)
 		return;
+	ar_timers_drop(e);
 	while ((l = ar_map_next(&e->sessions, &cursor))) {
 		live_free(l);
 		cursor = 0;

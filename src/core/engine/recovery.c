@@ -7,12 +7,30 @@
 
 static void scan_next(struct ar_engine *e, struct ar_str before);
 
+static void recover_again(struct ar_timer *t)
+{
+	struct ar_live *l = AR_CONTAINER_OF(t, struct ar_live, recovery_again);
+
+	l->timers--;
+	if (l->is_loaded || l->is_loading)
+		ar_live_pump(l);
+	else
+		ar_live_load(l);
+}
+
+/* The next load tries again: someone's who asks, or ours. */
 static void recovery_decided(struct ar_engine_request *r)
 {
 	struct ar_live *l = AR_CONTAINER_OF(r, struct ar_live, recovery);
 
-	if (r->status != AR_OK && r->err.code == AR_ERR_STORAGE_UNAVAILABLE)
-		l->is_owned = false; /* the next load tries again */
+	if (r->status == AR_OK || r->err.code != AR_ERR_STORAGE_UNAVAILABLE)
+		return;
+	l->is_owned = false;
+	if (!ar_list_empty(&l->recovery_again.node))
+		return; /* set already */
+	l->timers++;
+	l->recovery_again.fire = recover_again;
+	ar_timer_start(l->engine, &l->recovery_again, AR_STORE_RETRY);
 }
 
 static void scan_settled(struct ar_engine *e)

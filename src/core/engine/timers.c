@@ -11,6 +11,18 @@ void ar_timer_start(struct ar_engine *e, struct ar_timer *t, ar_usec delay)
 	ar_list_push(at->next, &t->node); /* before the first that is due later */
 }
 
+void ar_timers_drop(struct ar_engine *e)
+{
+	struct ar_list *node;
+
+	while ((node = ar_list_pop(&e->timers))) {
+		struct ar_timer *t = AR_CONTAINER_OF(node, struct ar_timer, node);
+
+		if (t->drop)
+			t->drop(t);
+	}
+}
+
 ar_usec ar_engine_deadline(const struct ar_engine *e)
 {
 	if (ar_list_empty(&e->timers))

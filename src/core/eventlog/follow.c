@@ -73,12 +73,16 @@ static void hub_push(struct ar_hub *h, struct ar_frame *f)
 		hub_drop_oldest(h);
 }
 
-static void hub_wake(struct ar_hub *h)
+/* Live readers go on as `state`. */
+static void hub_wake(struct ar_hub *h, enum ar_reader_state state)
 {
 	AR_LIST_FOR_SAFE (it, &h->readers) {
 		struct ar_follow_cursor *c = AR_CONTAINER_OF(it, struct ar_follow_cursor, node);
 
-		if (c->state != AR_READER_LIVE || !c->is_idle)
+		if (c->state != AR_READER_LIVE)
+			continue;
+		c->state = state;
+		if (!c->is_idle)
 			continue;
 		c->is_idle = false;
 		c->sub->v->ready(c->sub);
@@ -139,7 +143,17 @@ void ar_follow_publish(struct ar_follow *f, struct ar_str core, const struct ar_
 		if (!ar_list_empty(&h->readers))
 			hub_push(h, ar_frame_fact(facts[i].type, facts[i].sequence, &at, facts[i].json));
 	}
-	hub_wake(h);
+	hub_wake(h, AR_READER_LIVE);
+}
+
+void ar_follow_reread(struct ar_follow *f, struct ar_str core, uint64_t head)
+{
+	struct ar_hub *h = ar_map_get(&f->hubs, core);
+
+	if (!h)
+		return;
+	h->head = head;
+	hub_wake(h, AR_READER_QUEUED);
 }
 
 void ar_follow_output_open(struct ar_follow *f, struct ar_output *o, uint64_t head)
@@ -165,7 +179,7 @@ void ar_follow_output_grew(struct ar_follow *f, struct ar_output *o, uint64_t fr
 		ar_cursor_set(&at, o->step, from);
 		hub_push(h, ar_frame_delta(o, &piece, &at, f->runtime_id, f->clock->wall(f->clock)));
 	}
-	hub_wake(h);
+	hub_wake(h, AR_READER_LIVE);
 }
 
 void ar_follow_output_close(struct ar_follow *f, struct ar_output *o)
@@ -243,6 +257,7 @@ void ar_reader_join(struct ar_follow_cursor *c)
 		}
 	}
 	c->order = h->next;
+	c->from_now = false;
 	c->state = AR_READER_LIVE;
 }
 
@@ -256,6 +271,7 @@ static struct ar_frame *take_pending(struct ar_follow_cursor *c)
 static struct ar_frame *take_live(struct ar_follow_cursor *c)
 {
 	struct ar_hub *h = c->hub;
+	struct ar_cursor at;
 	struct ar_error err;
 
 	if (c->order < h->first) {
@@ -269,8 +285,11 @@ static struct ar_frame *take_live(struct ar_follow_cursor *c)
 
 		if (!f->is_delta && f->sequence <= c->at.sequence)
 			continue; /* the reader found it in the store before it was published */
-		if (ar_reader_wants(c, f))
-			return ar_frame_ref(f);
+		if (!ar_reader_wants(c, f))
+			continue;
+		if (ar_cursor_parse(f->id, &at, NULL) == AR_OK)
+			c->at = at;
+		return ar_frame_ref(f);
 	}
 	return NULL;
 }

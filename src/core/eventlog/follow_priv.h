@@ -46,6 +46,7 @@ struct ar_page_line {
 	struct ar_str json;
 	struct ar_output output; /* step end: its segments, bytes filled from content */
 	size_t first_hash; /* where its content hashes begin in the page's list */
+	size_t hash_count;
 };
 
 struct ar_follow_cursor {

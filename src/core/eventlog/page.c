@@ -75,6 +75,7 @@ static void read_step_end(struct ar_follow_cursor *c, struct ar_page_line *line,
 	want(c, text_of(payload, "reasoningRef"));
 	for (struct ar_json_iter it = ar_json_iter(calls); n++ + 2 < STEP_CONTENTS_MAX && ar_json_next(&it);)
 		want(c, text_of(it.value, "ref"));
+	line->hash_count = c->hash_count - line->first_hash;
 }
 
 static bool is_step_end(enum ar_event_type type)
@@ -151,8 +152,8 @@ static void fill(const struct ar_follow_cursor *c, struct ar_page_line *line)
 		size_t place = s->kind == AR_OUT_TEXT ? 0 : s->kind == AR_OUT_REASONING ? 1 : 2 + s->index;
 		struct ar_str content;
 
-		if (place >= STEP_CONTENTS_MAX || line->first_hash + place >= c->hash_count)
-			continue;
+		if (place >= line->hash_count)
+			continue; /* nothing of that kind was stored */
 		content = c->blobs.bytes[line->first_hash + place];
 		if (!ar_str_absent(content) && s->offset + s->len <= content.len)
 			s->bytes = ar_str_sub(content, s->offset, s->len);

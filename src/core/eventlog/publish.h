@@ -28,6 +28,10 @@ size_t ar_follow_readers(const struct ar_follow *f);
 /* Facts of one commit, in order. Call only when they are durable. */
 void ar_follow_publish(struct ar_follow *f, struct ar_str core, const struct ar_fact *facts, size_t count);
 
+/* The same for facts that end a step of an earlier process: no reader here was told what it had said, so each takes them from
+ * the store, where its output is re-made from where that reader is. */
+void ar_follow_reread(struct ar_follow *f, struct ar_str core, uint64_t head);
+
 /* A step opened (`head`: the newest durable fact of its session then); its output grew (readers get the new bytes at once:
  * frames need not be durable); its end is about to be published. The output stays the caller's. */
 void ar_follow_output_open(struct ar_follow *f, struct ar_output *o, uint64_t head);

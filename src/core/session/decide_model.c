@@ -50,9 +50,9 @@ static size_t count_skipped(const struct ar_draft *w, size_t total)
 			break;
 		first--;
 	}
-	/* Never begin with the answer to a call that is left out. */
-	while (first < total && first > 0 && entry_at(w, first)->role == AR_CONTEXT_TOOL)
-		first++;
+	/* Never begin with the answer to a call: the message that made it goes along, beyond the bounds if need be. */
+	while (first > 0 && first < total && entry_at(w, first)->role == AR_CONTEXT_TOOL)
+		first--;
 	return first;
 }
 
@@ -196,6 +196,12 @@ static struct ar_str request_of(const struct ar_step_end *end)
 	return ar_str_empty(end->request_id) ? AR_STR_NONE : end->request_id;
 }
 
+/* Some servers end without saying why; the fact has to say something. */
+static struct ar_str stop_reason_of(const struct ar_step_end *end)
+{
+	return ar_str_empty(end->stop_reason) ? AR_STR("unknown") : end->stop_reason;
+}
+
 static struct ar_str usage_json(struct ar_decision *d, const struct ar_step_end *end)
 {
 	struct ar_jw w = ar_decide_json(d);
@@ -280,7 +286,7 @@ static void go_on(struct ar_draft *w, struct ar_turn *turn, struct ar_str output
 		return;
 	}
 	if (out->tool_count == 0) {
-		ar_draft_complete(w, turn, output_ref, w->d->input->end.stop_reason);
+		ar_draft_complete(w, turn, output_ref, stop_reason_of(&w->d->input->end));
 		return;
 	}
 	if (turn->rounds >= policy->max_rounds) {
@@ -312,7 +318,7 @@ static void step_completed(struct ar_draft *w, struct ar_turn *turn, const struc
 	scope.at[AR_SCOPE_REQUEST] = request_of(end);
 	ar_decide_emit(d, AR_EV_MODEL_COMPLETED, &scope,
 		       &(struct ar_ev_model_completed){ .usage = usage_json(d, end),
-							.stop_reason = end->stop_reason,
+							.stop_reason = stop_reason_of(end),
 							.provider = step->provider,
 							.model = ar_str_empty(end->model) ? step->model
 											  : end->model,

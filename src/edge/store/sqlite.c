@@ -2,9 +2,14 @@
  * What a batch does is in sqlite_writer.c and sqlite_read.c; threads and locks are explained in sqlite.h. */
 #include "sqlite.h"
 
+#include "clock.h"
 #include "mem.h"
 
 #include <signal.h>
+
+#define READ_BATCH 16 /* short reads in one transaction: the first answer waits for the last of them */
+#define GATHER_SHARE 4 /* the wait for a fuller batch is this part of what the last commit took, */
+#define GATHER_MAX 1000 /* and never longer than these microseconds */
 
 static struct ar_sqlite *sqlite_of(const struct ar_store *s)
 {
@@ -16,16 +21,51 @@ static struct ar_store_op *op_of(struct ar_list *node)
 	return AR_CONTAINER_OF(node, struct ar_store_op, node);
 }
 
+/* Reads whose size the caller bounds by pages or more: each is served alone, so that none waits behind it. */
+static bool is_long(const struct ar_store_op *op)
+{
+	return op->kind == AR_STORE_LOAD || op->kind == AR_STORE_READ || op->kind == AR_STORE_BLOBS;
+}
+
+/* The sessions that the last commit answered are about to write again. A commit that starts with the first of them makes
+ * all others wait for a whole one more, so a writer whose last batch had several waits for as many, a fraction of what a
+ * commit costs. One session alone never waits. */
+static void gather(struct ar_sqlite_worker *w)
+{
+	ar_usec wait = w->cost / GATHER_SHARE < GATHER_MAX ? w->cost / GATHER_SHARE : GATHER_MAX;
+	ar_usec until = ar_clock_system()->mono(ar_clock_system()) + wait;
+	struct timespec deadline = { .tv_sec = until / 1000000, .tv_nsec = until % 1000000 * 1000 };
+
+	while (w->waiting < w->expected && !w->store->stopping) {
+		if (pthread_cond_clockwait(&w->queued, &w->store->lock, CLOCK_MONOTONIC, &deadline) != 0)
+			return;
+	}
+}
+
+static void take_queued(struct ar_sqlite_worker *w, struct ar_list *batch)
+{
+	bool is_last = false;
+
+	for (w->expected = 0; w->expected < w->batch_max && w->waiting > 0 && !is_last; w->expected++) {
+		struct ar_list *node = ar_list_pop(&w->queue);
+
+		w->waiting--;
+		ar_list_push(batch, node);
+		is_last = is_long(op_of(node)) || (w->waiting > 0 && is_long(op_of(w->queue.next)));
+	}
+}
+
 /* Waits for work; false when there will be none any more. */
 static bool take_batch(struct ar_sqlite_worker *w, struct ar_list *batch)
 {
 	struct ar_sqlite *s = w->store;
 
 	pthread_mutex_lock(&s->lock);
-	while (ar_list_empty(&w->queue) && !s->stopping)
+	while (!w->waiting && !s->stopping)
 		pthread_cond_wait(&w->queued, &s->lock);
-	for (size_t n = 0; n < w->batch_max && !ar_list_empty(&w->queue); n++)
-		ar_list_push(batch, ar_list_pop(&w->queue));
+	if (w->gathers && w->expected > 1)
+		gather(w);
+	take_queued(w, batch);
 	pthread_mutex_unlock(&s->lock);
 	return !ar_list_empty(batch);
 }
@@ -47,11 +87,15 @@ static void hand_over(struct ar_sqlite *s, struct ar_list *batch)
 static void *worker_main(void *arg)
 {
 	struct ar_sqlite_worker *w = arg;
+	struct ar_clock *clock = ar_clock_system();
 	struct ar_list batch;
 
 	ar_list_init(&batch);
 	while (take_batch(w, &batch)) {
+		ar_usec start = clock->mono(clock);
+
 		w->serve(w, &batch);
+		w->cost = clock->mono(clock) - start;
 		hand_over(w->store, &batch);
 	}
 	return NULL;
@@ -71,7 +115,9 @@ static void sqlite_submit(struct ar_store *store, struct ar_store_op *op)
 	pthread_mutex_lock(&s->lock);
 	s->in_flight++;
 	ar_list_push(&w->queue, &op->node);
-	pthread_cond_signal(&w->queued);
+	w->waiting++;
+	if (w->waiting == 1 || w->waiting == w->expected)
+		pthread_cond_signal(&w->queued);
 	pthread_mutex_unlock(&s->lock);
 }
 
@@ -124,6 +170,7 @@ static void sqlite_free(struct ar_sqlite *s)
 	worker_fini(&s->writer); /* last: the last connection to close folds the WAL in */
 	ar_sqlite_heads_clear(&s->heads);
 	ar_arena_fini(&s->heads.arena);
+	ar_blob_cache_fini(&s->blobs);
 	ar_pack_dictionaries_free(s->dictionaries);
 	ar_file_lock_drop(s->lock_fd);
 	pthread_cond_destroy(&s->finished_some);
@@ -163,12 +210,14 @@ static struct ar_sqlite *sqlite_new(const struct ar_store_sqlite_options *o)
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->finished_some, NULL);
 	ar_list_init(&s->finished);
+	ar_blob_cache_init(&s->blobs);
 	worker_init(s, &s->writer);
 	worker_init(s, &s->reader);
 	s->writer.serve = ar_sqlite_write_batch;
 	s->writer.batch_max = AR_SQLITE_BATCH;
+	s->writer.gathers = true;
 	s->reader.serve = ar_sqlite_read_batch;
-	s->reader.batch_max = 1; /* the first answer must not wait for the last */
+	s->reader.batch_max = READ_BATCH;
 	s->dictionaries = ar_pack_dictionaries_new();
 	return s;
 }
@@ -212,8 +261,12 @@ static enum ar_status sqlite_start(struct ar_sqlite *s, const struct ar_store_sq
 enum ar_status ar_store_sqlite_open(const struct ar_store_sqlite_options *o, struct ar_store **ret,
 				    struct ar_error *err)
 {
-	struct ar_sqlite *s = sqlite_new(o);
-	enum ar_status st = sqlite_start(s, o, err);
+	struct ar_sqlite *s;
+	enum ar_status st;
+
+	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); /* its counters are a lock that both threads meet at */
+	s = sqlite_new(o);
+	st = sqlite_start(s, o, err);
 
 	if (st) {
 		sqlite_free(s);

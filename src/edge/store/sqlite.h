@@ -7,6 +7,7 @@
 #ifndef AR_EDGE_STORE_SQLITE_H
 #define AR_EDGE_STORE_SQLITE_H
 
+#include "blob_cache.h"
 #include "file_lock.h"
 #include "map.h"
 #include "sqlite_stmt.h"
@@ -30,9 +31,13 @@ struct ar_sqlite_worker {
 	struct ar_sqlite *store;
 	struct ar_db db;
 	struct ar_list queue;
+	size_t waiting; /* operations in the queue */
+	size_t expected; /* as many as the last batch had: while it gathers, a signal comes at this count only */
 	pthread_cond_t queued;
 	pthread_t thread;
 	bool started;
+	bool gathers; /* worth waiting a little for a fuller batch */
+	ar_usec cost; /* of the last batch */
 	void (*serve)(struct ar_sqlite_worker *w, struct ar_list *batch);
 	size_t batch_max;
 };
@@ -53,6 +58,7 @@ struct ar_sqlite {
 
 	struct ar_sqlite_worker writer, reader;
 	struct ar_sqlite_heads heads; /* the writer's */
+	struct ar_blob_cache blobs; /* both threads' */
 };
 
 AR_BEGIN_DECLS
@@ -82,7 +88,7 @@ enum ar_status ar_sqlite_receipt_find(struct ar_db *db, struct ar_store_receipt 
 				      struct ar_error *err);
 
 /* sqlite_list.c: what READ and LOAD are not. */
-enum ar_status ar_sqlite_blobs(struct ar_db *db, struct ar_store_blobs_get *op);
+enum ar_status ar_sqlite_blobs(struct ar_sqlite *s, struct ar_store_blobs_get *op);
 enum ar_status ar_sqlite_sessions(struct ar_db *db, struct ar_store_sessions *op);
 enum ar_status ar_sqlite_tasks(struct ar_db *db, struct ar_store_tasks *op);
 enum ar_status ar_sqlite_receipt(struct ar_db *db, struct ar_store_receipt_get *op);

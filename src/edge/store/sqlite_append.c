@@ -176,8 +176,11 @@ static enum ar_status put_blobs(struct ar_sqlite *s, struct ar_store_append *a,
 	enum ar_status st = AR_OK;
 
 	(void)key;
-	for (size_t i = 0; !st && i < a->blob_count; i++)
+	for (size_t i = 0; !st && i < a->blob_count; i++) {
 		st = put_blob(&s->writer.db, &a->blobs[i], &a->op.err);
+		if (!st)
+			ar_blob_cache_put(&s->blobs, &a->blobs[i].hash, a->blobs[i].bytes);
+	}
 	return st;
 }
 

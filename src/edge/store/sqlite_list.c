@@ -38,27 +38,32 @@ enum ar_status ar_sqlite_receipt(struct ar_db *db, struct ar_store_receipt_get *
 	return ar_store_fail_no_receipt(&op->op.err, op->key);
 }
 
-static enum ar_status get_blob(struct ar_db *db, const struct ar_hash *hash, struct ar_arena *a,
+static enum ar_status get_blob(struct ar_sqlite *s, const struct ar_hash *hash, struct ar_arena *a,
 			       struct ar_str *ret, struct ar_error *err)
 {
-	struct ar_sql q = ar_sql_begin(db, AR_SQL_BLOB_GET);
+	struct ar_sql q;
 	enum ar_status st = AR_OK, end;
 
 	*ret = AR_STR_NONE;
+	if (ar_blob_cache_get(&s->blobs, hash, a, ret))
+		return AR_OK;
+	q = ar_sql_begin(&s->reader.db, AR_SQL_BLOB_GET);
 	ar_sql_hash(&q, hash);
 	if (ar_sql_row(&q))
 		st = ar_sql_col_packed(&q, 0, a, ret, err);
 	end = ar_sql_end(&q, st ? NULL : err);
+	if (!st && !end && !ar_str_absent(*ret))
+		ar_blob_cache_put(&s->blobs, hash, *ret);
 	return st ? st : end;
 }
 
-enum ar_status ar_sqlite_blobs(struct ar_db *db, struct ar_store_blobs_get *op)
+enum ar_status ar_sqlite_blobs(struct ar_sqlite *s, struct ar_store_blobs_get *op)
 {
 	enum ar_status st = AR_OK;
 
 	op->bytes = ar_arena_alloc(&op->op.arena, (op->count + 1) * sizeof *op->bytes);
 	for (size_t i = 0; !st && i < op->count; i++)
-		st = get_blob(db, &op->hashes[i], &op->op.arena, &op->bytes[i], &op->op.err);
+		st = get_blob(s, &op->hashes[i], &op->op.arena, &op->bytes[i], &op->op.err);
 	return st;
 }
 

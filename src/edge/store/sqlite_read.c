@@ -164,8 +164,10 @@ static enum ar_status read_log(struct ar_db *db, struct ar_store_read *op)
 	return op->head ? read_window(db, op, &key) : ar_store_fail_unknown(&op->op.err, op->session);
 }
 
-static enum ar_status serve(struct ar_db *db, struct ar_store_op *op)
+static enum ar_status serve(struct ar_sqlite *s, struct ar_store_op *op)
 {
+	struct ar_db *db = &s->reader.db;
+
 	switch (op->kind) {
 	case AR_STORE_LOAD:
 		return load(db, AR_CONTAINER_OF(op, struct ar_store_load, op));
@@ -174,7 +176,7 @@ static enum ar_status serve(struct ar_db *db, struct ar_store_op *op)
 	case AR_STORE_RECEIPT:
 		return ar_sqlite_receipt(db, AR_CONTAINER_OF(op, struct ar_store_receipt_get, op));
 	case AR_STORE_BLOBS:
-		return ar_sqlite_blobs(db, AR_CONTAINER_OF(op, struct ar_store_blobs_get, op));
+		return ar_sqlite_blobs(s, AR_CONTAINER_OF(op, struct ar_store_blobs_get, op));
 	case AR_STORE_SESSIONS:
 		return ar_sqlite_sessions(db, AR_CONTAINER_OF(op, struct ar_store_sessions, op));
 	case AR_STORE_TASKS:
@@ -184,15 +186,18 @@ static enum ar_status serve(struct ar_db *db, struct ar_store_op *op)
 	}
 }
 
+/* One transaction for all: it begins after the last of them was submitted, so each sees what it may expect. */
 void ar_sqlite_read_batch(struct ar_sqlite_worker *w, struct ar_list *batch)
 {
+	struct ar_error err = { 0 };
+	enum ar_status st = ar_db_run(&w->db, AR_SQL_BEGIN_READ, &err);
+
 	AR_LIST_FOR (it, batch) {
 		struct ar_store_op *op = AR_CONTAINER_OF(it, struct ar_store_op, node);
 
-		op->status = ar_db_run(&w->db, AR_SQL_BEGIN_READ, &op->err);
-		if (op->status)
-			continue;
-		op->status = serve(&w->db, op);
-		ar_db_run(&w->db, AR_SQL_ROLLBACK, NULL);
+		op->err = err;
+		op->status = st ? st : serve(w->store, op);
 	}
+	if (!st)
+		ar_db_run(&w->db, AR_SQL_ROLLBACK, NULL);
 }

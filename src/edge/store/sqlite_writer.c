@@ -77,6 +77,7 @@ static void fail_all(struct ar_sqlite *s, struct ar_list *batch, enum ar_status 
 	if (!sqlite3_get_autocommit(s->writer.db.handle))
 		ar_db_run(&s->writer.db, AR_SQL_ROLLBACK, NULL);
 	ar_sqlite_heads_clear(&s->heads);
+	ar_blob_cache_clear(&s->blobs);
 	AR_LIST_FOR (it, batch) {
 		op_of(it)->status = st;
 		op_of(it)->err = *err;
