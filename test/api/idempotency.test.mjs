@@ -1,0 +1,146 @@
+// A repeat of a write is the same write: by turnId, by sessionId, by idempotencyKey, a thousand at once, and after kill -9.
+import assert from 'node:assert/strict';
+import { before, test } from 'node:test';
+import { call, ok, readLog, refused, submit, world } from '../lib/runtime.mjs';
+
+const MANY = 1000;
+let w;
+
+before(async () => {
+	w = await world();
+});
+
+async function restart() {
+	await w.rt.kill9();
+	w.rt = await w.again();
+}
+
+const count = (log, type) => log.filter((f) => f.type === type).length;
+const many = (n, make) => Promise.all(Array.from({ length: n }, (_, i) => make(i)));
+
+test('CP-08 submit_turn: one turnId is one turn, a thousand times at once and after kill -9', async () => {
+	const { sessionId } = await ok(w.rt, 'create_session', {});
+	const input = { sessionId, turnId: 'one-turn', text: '[[tokens 5]] [[delay 20]]' };
+	const replies = await many(MANY, () => call(w.rt, 'submit_turn', input));
+	assert.deepEqual([...new Set(replies.map((r) => `${r.status} ${r.text}`))], [`202 ${replies[0].text}`]);
+
+	await restart();
+	const later = await many(MANY, () => call(w.rt, 'submit_turn', input));
+	assert.deepEqual([...new Set(later.map((r) => r.text))], [replies[0].text]);
+	const log = await readLog(w.rt, sessionId);
+	assert.equal(count(log, 'turn.submitted'), 1);
+	assert.equal(count(log, 'turn.started'), 1);
+	assert.equal(w.model.count().turns['one-turn'] <= 2, true, 'one call, and one more after the crash');
+});
+
+test('CP-08 submit_turn: another body under the same turnId is id_conflict, also after kill -9', async () => {
+	const first = await submit(w.rt, 'hello', { turnId: 'taken' });
+	const { sessionId } = first;
+	for (let round = 0; round < 2; round++) {
+		await refused(w.rt, 'id_conflict', 'submit_turn', { createPolicy: {}, text: 'other', turnId: 'taken' });
+		await refused(w.rt, 'id_conflict', 'submit_turn', { sessionId, text: 'hello', turnId: 'taken' });
+		await refused(w.rt, 'id_conflict', 'submit_turn', { createPolicy: {}, text: 'hello', turnId: 'taken', options: { model: 'x' } });
+		assert.deepEqual(await submit(w.rt, 'hello', { turnId: 'taken' }), first);
+		await restart();
+	}
+	assert.equal(count(await readLog(w.rt, sessionId), 'turn.submitted'), 1);
+});
+
+test('CP-08 submit_turn: a turnId that fails validation is not taken by it', async () => {
+	await refused(w.rt, 'invalid_input', 'submit_turn', { createPolicy: {}, turnId: 'free', input: [{ type: 'text' }] });
+	await submit(w.rt, 'hello', { turnId: 'free' });
+});
+
+test('CP-08 submit_turn: an id in the form that the runtime mints is refused', async () => {
+	const { sessionId, turnId } = await submit(w.rt, 'hello');
+	await refused(w.rt, 'invalid_input', 'submit_turn', { sessionId, turnId, text: 'again' });
+	await refused(w.rt, 'invalid_input', 'submit_turn', { sessionId, turnId: 'no spaces', text: 'x' }, { loose: true });
+});
+
+test('CP-03 submit_turn: one idempotencyKey creates one session with one turn, at once and after kill -9', async () => {
+	const input = { createPolicy: { title: 'keyed' }, text: 'hello', idempotencyKey: 'key-1' };
+	const before = (await ok(w.rt, 'list_sessions', { limit: 200 })).sessions.length;
+	const replies = await many(200, () => call(w.rt, 'submit_turn', input));
+	assert.equal(new Set(replies.map((r) => r.text)).size, 1);
+	await restart();
+	assert.equal((await call(w.rt, 'submit_turn', input)).text, replies[0].text);
+	await refused(w.rt, 'id_conflict', 'submit_turn', { ...input, text: 'other' });
+	assert.equal((await ok(w.rt, 'list_sessions', { limit: 200 })).sessions.length, before + 1);
+	assert.equal(count(await readLog(w.rt, replies[0].body.sessionId), 'turn.submitted'), 1);
+});
+
+test('CP-03 submit_turn: in a known session too, and the key is kept with the fact', async () => {
+	const { sessionId } = await ok(w.rt, 'create_session', {});
+	const input = { sessionId, text: 'hello', idempotencyKey: 'key-2' };
+	const replies = await many(200, () => call(w.rt, 'submit_turn', input));
+	assert.equal(new Set(replies.map((r) => r.text)).size, 1);
+	const [submitted, ...others] = (await readLog(w.rt, sessionId)).filter((f) => f.type === 'turn.submitted');
+	assert.equal(submitted.event.payload.idempotencyKey, 'key-2');
+	assert.deepEqual(others, []);
+});
+
+test('OPEN-57 create_session: one key is one session, another body conflicts, both over kill -9', async () => {
+	const input = { title: 'mine', idempotencyKey: 'key-3' };
+	const replies = await many(200, () => call(w.rt, 'create_session', input));
+	assert.equal(new Set(replies.map((r) => r.text)).size, 1);
+	for (let round = 0; round < 2; round++) {
+		assert.equal((await call(w.rt, 'create_session', input)).text, replies[0].text);
+		await refused(w.rt, 'id_conflict', 'create_session', { ...input, title: 'yours' });
+		await restart();
+	}
+	assert.equal((await readLog(w.rt, replies[0].body.sessionId)).length, 2);
+});
+
+test('OPEN-57 create_session: a session id of the caller is taken once', async () => {
+	const sessionId = `sess_${'0123456789abcdefghjkmnpqrs'}`;
+	const input = { sessionId, title: 'own id' };
+	const first = await ok(w.rt, 'create_session', input);
+	assert.equal(first.sessionId, sessionId);
+	assert.deepEqual(await ok(w.rt, 'create_session', input), first);
+	await refused(w.rt, 'id_conflict', 'create_session', { ...input, title: 'other' });
+	await restart();
+	assert.deepEqual(await ok(w.rt, 'create_session', input), first);
+	await refused(w.rt, 'invalid_input', 'create_session', { sessionId: 'sess_short' });
+});
+
+test('OPEN-16 OPEN-57 snake_case spelling is the same input: it gets the same receipt', async () => {
+	const input = { createPolicy: {}, text: 'hello', turnId: 'spelled', idempotencyKey: 'key-4', busyPolicy: 'queue' };
+	const first = await call(w.rt, 'submit_turn', input);
+	const second = await call(w.rt, 'submit_turn', input, { snake: true });
+	assert.equal(second.text, first.text);
+	const reordered = Object.fromEntries(Object.entries(input).reverse());
+	assert.equal((await call(w.rt, 'submit_turn', reordered)).text, first.text);
+});
+
+test('OPEN-57 the key of one command is no key of another', async () => {
+	const { sessionId, threadId } = await submit(w.rt, 'hello', { idempotencyKey: 'shared' });
+	await ok(w.rt, 'create_session', { idempotencyKey: 'shared' });
+	const interrupt = { sessionId, reason: 'test', idempotencyKey: 'shared' };
+	const first = await call(w.rt, 'interrupt_turn', interrupt);
+	assert.equal((await call(w.rt, 'interrupt_turn', interrupt)).text, first.text);
+	await refused(w.rt, 'id_conflict', 'interrupt_turn', { ...interrupt, reason: 'other' });
+	const resume = { sessionId, threadId, idempotencyKey: 'shared' };
+	assert.equal((await ok(w.rt, 'resume_thread', resume)).result, 'nothing_to_resume');
+});
+
+test('CP-03 every write with a key: a repeat after kill -9 gets the first receipt and adds no fact', async () => {
+	const { sessionId, threadId } = await ok(w.rt, 'create_session', {});
+	await submit(w.rt, '[[hang]]', { sessionId, turnId: 'holds' });
+	for (const turnId of ['q1', 'q2', 'q3']) await submit(w.rt, 'later', { sessionId, turnId });
+	const writes = [
+		['promote_queued_turn', { sessionId, queuedTurnId: 'q3', idempotencyKey: 'k' }],
+		['remove_queued_turn', { sessionId, queuedTurnId: 'q1', idempotencyKey: 'k' }],
+		['resume_thread', { sessionId, threadId, idempotencyKey: 'k' }],
+		['interrupt_turn', { sessionId, turnId: 'holds', reason: 'enough', queuePolicy: 'clear', idempotencyKey: 'k' }],
+	];
+	const replies = [];
+	for (const [command, input] of writes) replies.push((await call(w.rt, command, input)).text);
+	await restart();
+	await ok(w.rt, 'get_session', { sessionId });
+	const { asOfSequence } = await ok(w.rt, 'get_session', { sessionId });
+	for (const [i, [command, input]] of writes.entries()) {
+		assert.equal((await call(w.rt, command, input)).text, replies[i], command);
+		await refused(w.rt, 'id_conflict', command, { ...input, ...(input.reason ? { reason: 'new' } : { threadId: `${threadId}x` }) });
+	}
+	assert.equal((await ok(w.rt, 'get_session', { sessionId })).asOfSequence, asOfSequence);
+});

@@ -1,0 +1,309 @@
+/* What clients ask, and what an answer promises at the moment it is given: above all, that it is durable. */
+#include "sim.h"
+
+static void session_member(struct sim *s, struct ar_jw *w, struct ar_str core)
+{
+	ar_jw_mstr(w, "sessionId", ar_id_root(&s->arena, "sess", core));
+}
+
+/* ---- submit_turn ---- */
+
+/* A session that takes this turn: one that is known, one that the caller names, or one that the runtime makes. */
+static struct ar_str choose_session(struct sim *s, struct ar_str *ret_thread)
+{
+	const struct sim_submit *known = s->submit_count ? s->submits[sim_below(s, s->submit_count)] : NULL;
+
+	*ret_thread = AR_STR_NONE;
+	if (known && !ar_str_absent(known->core) && (s->submit_count >= s->plan.sessions || sim_chance(s, 500))) {
+		if (known->was_acked && sim_chance(s, 500))
+			*ret_thread = known->thread;
+		return known->core;
+	}
+	return sim_chance(s, 600) ? sim_core_new(s) : AR_STR_NONE;
+}
+
+static void write_input(struct sim *s, struct ar_jw *w, struct ar_str text, unsigned form)
+{
+	if (form == 0) {
+		ar_jw_mstr(w, "text", text);
+		return;
+	}
+	ar_jw_key(w, "input");
+	ar_jw_open_array(w);
+	for (unsigned i = 0; i < form; i++) {
+		ar_jw_open(w);
+		ar_jw_mstr(w, "type", AR_STR("text"));
+		ar_jw_mstr(w, "text", i ? AR_STR("and more") : text);
+		ar_jw_close(w);
+	}
+	ar_jw_close_array(w);
+	(void)s;
+}
+
+struct wish {
+	struct ar_str core, thread, turn, key;
+	bool wants_thread, has_options;
+	unsigned form, busy;
+};
+
+static struct ar_str write_submit(struct sim *s, const struct wish *x, struct ar_str text)
+{
+	static const char *const busy[] = { NULL, "queue", "queue", "reject" };
+	struct ar_buf body = { 0 };
+	struct ar_jw w = ar_jw(&body);
+	struct ar_str kept;
+
+	ar_jw_open(&w);
+	if (!ar_str_absent(x->core))
+		session_member(s, &w, x->core);
+	if (ar_str_absent(x->thread))
+		ar_jw_mraw(&w, "createPolicy",
+			   x->wants_thread ? AR_STR("{\"thread\":\"new\"}") : AR_STR("{\"title\":\"A simulated session\"}"));
+	ar_jw_mstr(&w, "threadId", x->thread);
+	write_input(s, &w, text, x->form);
+	ar_jw_mstr(&w, "turnId", x->turn);
+	ar_jw_mstr(&w, "idempotencyKey", x->key);
+	ar_jw_mstr(&w, "busyPolicy", ar_str_from(busy[x->busy]));
+	if (x->has_options)
+		ar_jw_mraw(&w, "options", AR_STR("{\"temperature\":0.5,\"model\":\"sim-2\"}"));
+	ar_jw_close(&w);
+	kept = sim_keep(s, ar_buf_str(&body));
+	ar_buf_fini(&body);
+	return kept;
+}
+
+struct sim_submit *sim_submit_new(struct sim *s)
+{
+	struct sim_submit *t = ar_arena_alloc(&s->arena, sizeof(*t));
+	struct wish x = { .form = (unsigned)sim_below(s, 3), .busy = (unsigned)sim_below(s, 4),
+			  .wants_thread = sim_chance(s, 150), .has_options = sim_chance(s, 200) };
+
+	t->number = (unsigned)s->submit_count + 1;
+	x.core = choose_session(s, &x.thread);
+	if (sim_chance(s, 700))
+		x.turn = ar_arena_fmt(&s->arena, "own-%u", t->number);
+	if (sim_chance(s, 300))
+		x.key = ar_arena_fmt(&s->arena, "key-%u", t->number);
+	if (!ar_str_absent(x.key))
+		t->key = ar_arena_fmt(&s->arena, "key:%.*s", AR_STR_ARG(x.key));
+	if (!ar_str_absent(x.turn))
+		t->key = ar_arena_fmt(&s->arena, "turn:%.*s", AR_STR_ARG(x.turn));
+	t->core = x.core;
+	t->text = ar_arena_fmt(&s->arena, "#%u say something na\xc3\xafve", t->number);
+	t->body = write_submit(s, &x, t->text);
+	t->other = write_submit(s, &x, ar_arena_fmt(&s->arena, "#%u say the opposite", t->number));
+	s->submits = ar_grow(s->submits, s->submit_count + 1, sizeof(struct sim_submit *));
+	s->submits[s->submit_count++] = t;
+	return t;
+}
+
+static bool compose_submit(struct sim *s AR_UNUSED, struct sim_submit *about, struct ar_buf *body)
+{
+	ar_buf_adds(body, about->body);
+	return true;
+}
+
+static bool compose_repeat(struct sim *s AR_UNUSED, struct sim_submit *about, struct ar_buf *body)
+{
+	ar_buf_adds(body, about->body);
+	return !ar_str_absent(about->key);
+}
+
+static bool compose_conflict(struct sim *s AR_UNUSED, struct sim_submit *about, struct ar_buf *body)
+{
+	ar_buf_adds(body, about->other);
+	return !ar_str_absent(about->key);
+}
+
+static void check_receipt(struct sim *s, const struct sim_submit *about)
+{
+	struct ar_store_receipt found;
+	struct ar_arena a = { 0 };
+
+	if (!ar_str_absent(about->key) &&
+	    ar_memory_receipt_find(sim_memory(s), AR_STR(SIM_ACCOUNT "/submit_turn"), about->key, &a, &found) != AR_OK)
+		sim_fail(s, "turn #%u is acknowledged without a stored receipt", about->number);
+	ar_arena_fini(&a);
+}
+
+static void judge_submit(struct sim *s, struct sim_submit *about, struct ar_json reply, struct ar_str text)
+{
+	struct ar_str turn = sim_keep(s, sim_text(reply, "turnId"));
+
+	if (about->was_acked && !ar_str_eq(about->reply, text))
+		sim_fail(s, "a repeat of turn #%u got another answer", about->number);
+	about->reply = sim_keep(s, text);
+	about->core = sim_keep(s, ar_id_core(sim_text(reply, "sessionId")));
+	about->thread = sim_keep(s, sim_text(reply, "threadId"));
+	about->turn = turn;
+	about->was_acked = true;
+	if (!sim_log_find(s, about->core, AR_EV_TURN_SUBMITTED, AR_SCOPE_TURN, turn))
+		sim_fail(s, "turn #%u is acknowledged and not stored", about->number);
+	check_receipt(s, about);
+}
+
+static void judge_repeat(struct sim *s, struct sim_submit *about, struct ar_json reply AR_UNUSED, struct ar_str text)
+{
+	if (!ar_str_eq(about->reply, text))
+		sim_fail(s, "a repeat of turn #%u got another answer: %.*s", about->number, AR_STR_ARG(text));
+	s->counts->repeats++;
+}
+
+static void judge_conflict(struct sim *s, struct sim_submit *about, struct ar_json reply AR_UNUSED, struct ar_str text)
+{
+	sim_fail(s, "turn #%u with another body was accepted: %.*s", about->number, AR_STR_ARG(text));
+}
+
+/* ---- create_session ---- */
+
+static bool compose_create(struct sim *s, struct sim_submit *about AR_UNUSED, struct ar_buf *body)
+{
+	struct ar_jw w = ar_jw(body);
+
+	ar_jw_open(&w);
+	if (sim_chance(s, 500))
+		session_member(s, &w, sim_core_new(s));
+	ar_jw_mstr(&w, "title", AR_STR("Empty"));
+	ar_jw_close(&w);
+	return true;
+}
+
+static void judge_create(struct sim *s, struct sim_submit *about AR_UNUSED, struct ar_json reply, struct ar_str text)
+{
+	if (!sim_log_of(s, ar_id_core(sim_text(reply, "sessionId"))))
+		sim_fail(s, "a session is acknowledged and not stored: %.*s", AR_STR_ARG(text));
+}
+
+/* ---- interrupt_turn ---- */
+
+static bool compose_interrupt(struct sim *s, struct sim_submit *about, struct ar_buf *body)
+{
+	struct ar_jw w = ar_jw(body);
+
+	ar_jw_open(&w);
+	session_member(s, &w, about->core);
+	ar_jw_mstr(&w, "reason", AR_STR("changed my mind"));
+	if (sim_chance(s, 300))
+		ar_jw_mstr(&w, "turnId", about->turn);
+	else if (sim_chance(s, 700))
+		ar_jw_mstr(&w, "threadId", about->thread);
+	else
+		ar_jw_mbool(&w, "all", sim_chance(s, 700));
+	if (sim_chance(s, 250))
+		ar_jw_mstr(&w, "queuePolicy", AR_STR("clear"));
+	ar_jw_close(&w);
+	return true;
+}
+
+static void judge_interrupt(struct sim *s, struct sim_submit *about, struct ar_json reply, struct ar_str text AR_UNUSED)
+{
+	const struct sim_log *log = sim_log_of(s, about->core);
+	struct ar_str turn = sim_text(reply, "turnId");
+
+	if (!ar_str_is(sim_text(reply, "result"), "accepted"))
+		return;
+	turn = sim_keep(s, turn);
+	ar_map_put(&s->interrupted, turn, s);
+	for (size_t i = log->count; i > 0; i--) {
+		const struct ar_event *e = &log->facts[i - 1].e;
+		const struct ar_ev_thread_updated *p = e->payload;
+
+		if (e->type == AR_EV_THREAD_UPDATED && ar_str_is(p->reason, AR_REASON_INTERRUPT) &&
+		    ar_str_eq(e->ids[AR_SCOPE_TURN], turn))
+			return;
+	}
+	sim_fail(s, "the interrupt of %.*s is acknowledged and not stored", AR_STR_ARG(turn));
+}
+
+/* ---- the queue ---- */
+
+static bool compose_queued(struct sim *s, struct sim_submit *about, struct ar_buf *body)
+{
+	struct ar_jw w = ar_jw(body);
+
+	ar_jw_open(&w);
+	session_member(s, &w, about->core);
+	ar_jw_mstr(&w, "queuedTurnId", about->turn);
+	ar_jw_close(&w);
+	return true;
+}
+
+static bool compose_promote(struct sim *s, struct sim_submit *about, struct ar_buf *body)
+{
+	struct ar_jw w = ar_jw(body);
+
+	ar_jw_open(&w);
+	session_member(s, &w, about->core);
+	ar_jw_mstr(&w, "queuedTurnId", about->turn);
+	if (sim_chance(s, 300))
+		ar_jw_mint(&w, "position", (int64_t)sim_below(s, 4) + 1);
+	ar_jw_close(&w);
+	return true;
+}
+
+static void judge_remove(struct sim *s, struct sim_submit *about, struct ar_json reply, struct ar_str text AR_UNUSED)
+{
+	bool removed = false;
+
+	ar_json_bool(ar_json_get(reply, "removed"), &removed);
+	if (removed && !sim_log_find(s, about->core, AR_EV_TURN_FAILED, AR_SCOPE_TURN, about->turn))
+		sim_fail(s, "turn #%u is removed, it says, and its log does not", about->number);
+}
+
+/* ---- threads ---- */
+
+static bool compose_thread(struct sim *s, struct sim_submit *about, struct ar_buf *body)
+{
+	struct ar_jw w = ar_jw(body);
+
+	ar_jw_open(&w);
+	session_member(s, &w, about->core);
+	ar_jw_mstr(&w, "threadId", about->thread);
+	ar_jw_close(&w);
+	return true;
+}
+
+static bool compose_session(struct sim *s, struct sim_submit *about, struct ar_buf *body)
+{
+	struct ar_jw w = ar_jw(body);
+
+	ar_jw_open(&w);
+	session_member(s, &w, about->core);
+	ar_jw_close(&w);
+	return true;
+}
+
+static void judge_session(struct sim *s, struct sim_submit *about AR_UNUSED, struct ar_json reply AR_UNUSED,
+			  struct ar_str text)
+{
+	s->counts->reads++;
+	sim_check_session(s, text, false);
+}
+
+static void judge_read(struct sim *s, struct sim_submit *about AR_UNUSED, struct ar_json reply AR_UNUSED,
+		       struct ar_str text AR_UNUSED)
+{
+	s->counts->reads++;
+}
+
+static bool compose_list(struct sim *s, struct sim_submit *about AR_UNUSED, struct ar_buf *body)
+{
+	ar_buf_addf(body, "{\"limit\":%u}", (unsigned)sim_below(s, 4) + 1);
+	return true;
+}
+
+const struct sim_ask sim_asks[] = {
+	[SIM_ASK_SUBMIT] = { "submit_turn", AR_CMD_SUBMIT_TURN, compose_submit, judge_submit, 50 },
+	[SIM_ASK_REPEAT] = { "repeat", AR_CMD_SUBMIT_TURN, compose_repeat, judge_repeat, 9 },
+	[SIM_ASK_CONFLICT] = { "conflict", AR_CMD_SUBMIT_TURN, compose_conflict, judge_conflict, 5 },
+	[SIM_ASK_OTHER] = { "create_session", AR_CMD_CREATE_SESSION, compose_create, judge_create, 2 },
+	{ "interrupt_turn", AR_CMD_INTERRUPT_TURN, compose_interrupt, judge_interrupt, 12 },
+	{ "promote", AR_CMD_PROMOTE_QUEUED_TURN, compose_promote, judge_read, 6 },
+	{ "remove", AR_CMD_REMOVE_QUEUED_TURN, compose_queued, judge_remove, 4 },
+	{ "resume_thread", AR_CMD_RESUME_THREAD, compose_thread, judge_read, 4 },
+	{ "get_session", AR_CMD_GET_SESSION, compose_session, judge_session, 6 },
+	{ "get_thread", AR_CMD_GET_THREAD_READ, compose_thread, judge_read, 2 },
+	{ "list_sessions", AR_CMD_LIST_SESSIONS, compose_list, judge_read, 2 },
+	{ "list_tasks", AR_CMD_LIST_TASKS, compose_session, judge_read, 2 },
+};
+const size_t sim_ask_count = AR_ARRAY_LEN(sim_asks);

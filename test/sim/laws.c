@@ -1,0 +1,387 @@
+/* What must hold of any stored log, whatever happened to the processes that wrote it; and of a request to a model. Written
+ * from the rules, not from the code: nothing of core/session is used here. */
+#include "sim.h"
+#include "describe.h"
+
+#define TURNS_MAX 256
+#define THREADS_MAX 64
+
+struct turn {
+	struct ar_str id, thread, run, step;
+	unsigned starts, ends, restarts, rounds;
+	int64_t attempt;
+	ar_usec not_before; /* the next attempt */
+	bool is_queued, is_interrupted, is_attempt_open, was_cancelled;
+};
+
+struct thread {
+	struct ar_str id, active;
+	struct ar_str queue[TURNS_MAX];
+	size_t queued;
+};
+
+struct watch {
+	struct sim *sim;
+	const struct sim_log *log;
+	size_t at; /* index of the fact in question */
+	struct turn turns[TURNS_MAX];
+	size_t turn_count;
+	struct thread threads[THREADS_MAX];
+	size_t thread_count;
+};
+
+static const struct ar_event *now(const struct watch *w)
+{
+	return &w->log->facts[w->at].e;
+}
+
+static const struct ar_event *fact(const struct watch *w, size_t at)
+{
+	return at < w->log->count ? &w->log->facts[at].e : NULL;
+}
+
+static void broken(const struct watch *w, const char *what)
+{
+	const struct sim_fact *f = &w->log->facts[w->at];
+
+	sim_fail(w->sim, "%s: fact %zu of %.*s: %.*s", what, w->at + 1, AR_ID_CORE, w->log->core,
+		 AR_STR_ARG(ar_str_utf8_prefix(f->json, 500)));
+}
+
+static struct thread *thread_of(struct watch *w)
+{
+	struct ar_str id = now(w)->ids[AR_SCOPE_THREAD];
+
+	for (size_t i = 0; i < w->thread_count; i++) {
+		if (ar_str_eq(w->threads[i].id, id))
+			return &w->threads[i];
+	}
+	if (w->thread_count == THREADS_MAX)
+		broken(w, "too many threads for this test");
+	w->threads[w->thread_count].id = id;
+	return &w->threads[w->thread_count++];
+}
+
+static struct turn *turn_of(struct watch *w)
+{
+	struct ar_str id = now(w)->ids[AR_SCOPE_TURN];
+
+	for (size_t i = 0; i < w->turn_count; i++) {
+		if (ar_str_eq(w->turns[i].id, id))
+			return &w->turns[i];
+	}
+	broken(w, "a turn that was never submitted");
+	return NULL;
+}
+
+/* ---- turns ---- */
+
+static void submitted(struct watch *w)
+{
+	const struct ar_ev_turn_submitted *p = now(w)->payload;
+	struct turn *t = &w->turns[w->turn_count];
+
+	for (size_t i = 0; i < w->turn_count; i++) {
+		if (ar_str_eq(w->turns[i].id, now(w)->ids[AR_SCOPE_TURN]))
+			broken(w, "one turn is submitted twice");
+	}
+	if (w->turn_count == TURNS_MAX)
+		broken(w, "too many turns for this test");
+	w->turn_count++;
+	w->sim->counts->turns++;
+	*t = (struct turn){ .id = now(w)->ids[AR_SCOPE_TURN], .thread = now(w)->ids[AR_SCOPE_THREAD] };
+	for (size_t i = 0; i < w->sim->submit_count; i++) {
+		if (ar_str_starts(p->input_preview, w->sim->submits[i]->text))
+			w->sim->submits[i]->facts++;
+	}
+}
+
+static void started(struct watch *w)
+{
+	struct turn *t = turn_of(w);
+	struct thread *th = thread_of(w);
+	const struct ar_event *before = fact(w, w->at - 1);
+
+	if (t->starts++ > 0 || t->ends > 0)
+		broken(w, "a turn starts twice");
+	if (!ar_str_absent(th->active))
+		broken(w, "two turns of one thread are active");
+	if (t->is_queued && (before->type != AR_EV_QUEUE_CHANGED || !ar_str_eq(before->ids[AR_SCOPE_TURN], t->id)))
+		broken(w, "a queued turn starts without being dequeued");
+	if (!t->is_queued && th->queued > 0)
+		broken(w, "a turn overtakes the queue");
+	th->active = t->id;
+}
+
+/* Attempt, task, turn, then the thread: in this order, with nothing between. */
+static void check_end_order(struct watch *w, const struct turn *t)
+{
+	const struct ar_event *task = fact(w, w->at - 1), *attempt = fact(w, w->at - 2), *next = fact(w, w->at + 1);
+	bool is_task_end = task->type == AR_EV_TASK_COMPLETED || task->type == AR_EV_TASK_FAILED ||
+			   task->type == AR_EV_TASK_CANCELLED;
+	bool is_attempt_end = attempt->type == AR_EV_TASK_ATTEMPT_COMPLETED || attempt->type == AR_EV_TASK_ATTEMPT_FAILED;
+
+	if (!is_task_end || !ar_str_eq(task->ids[AR_SCOPE_TURN], t->id))
+		broken(w, "a turn ends and its task did not end just before");
+	if (t->is_attempt_open)
+		broken(w, "a turn ends with an open attempt");
+	if (t->starts && is_attempt_end && !ar_str_eq(attempt->ids[AR_SCOPE_TURN], t->id))
+		broken(w, "the attempt that ended is of another turn");
+	if (!t->starts)
+		return;
+	if (!next || !ar_str_eq(next->ids[AR_SCOPE_THREAD], t->thread) ||
+	    (next->type != AR_EV_THREAD_UPDATED && next->type != AR_EV_QUEUE_CHANGED))
+		broken(w, "a turn ends and its thread does not go on");
+}
+
+static void ended(struct watch *w)
+{
+	const struct ar_ev_turn_failed *p = now(w)->payload;
+	bool is_good = now(w)->type == AR_EV_TURN_COMPLETED;
+	struct turn *t = turn_of(w);
+	struct thread *th = thread_of(w);
+
+	if (t->ends++ > 0)
+		broken(w, "a turn ends twice");
+	if (!ar_str_absent(t->step))
+		broken(w, "a turn ends with an open model call");
+	t->was_cancelled = !is_good && p->status == AR_TURN_FAILED_STATUS_CANCELLED;
+	if (t->is_interrupted && !t->was_cancelled)
+		broken(w, "an interrupted turn ends otherwise than cancelled");
+	if (ar_str_eq(th->active, t->id))
+		th->active = AR_STR_NONE;
+	else if (is_good || t->starts)
+		broken(w, "a turn ends that was not active");
+	check_end_order(w, t);
+	w->sim->counts->completed += is_good;
+	w->sim->counts->cancelled += t->was_cancelled;
+	w->sim->counts->failed += !is_good && !t->was_cancelled;
+}
+
+/* ---- the queue ---- */
+
+static size_t read_order(struct watch *w, struct ar_str *ret)
+{
+	const struct ar_ev_queue_changed *p = now(w)->payload;
+	struct ar_json order;
+	size_t n = 0;
+
+	if (ar_json_parse(w->sim->json, p->order, &order, NULL) != AR_OK)
+		broken(w, "the order is not JSON");
+	for (struct ar_json_iter it = ar_json_iter(order); ar_json_next(&it) && n < TURNS_MAX; n++) {
+		ar_json_str(it.value, &ret[n]);
+		ret[n] = sim_keep(w->sim, ret[n]);
+	}
+	return n;
+}
+
+static bool is_in(const struct ar_str *list, size_t n, struct ar_str id)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (ar_str_eq(list[i], id))
+			return true;
+	}
+	return false;
+}
+
+/* Whether `a` without `id` is `b` without `id`, in the same order. */
+static bool same_but(const struct ar_str *a, size_t na, const struct ar_str *b, size_t nb, struct ar_str id)
+{
+	size_t i = 0, k = 0;
+
+	for (;;) {
+		while (i < na && ar_str_eq(a[i], id))
+			i++;
+		while (k < nb && ar_str_eq(b[k], id))
+			k++;
+		if (i == na || k == nb)
+			return i == na && k == nb;
+		if (!ar_str_eq(a[i++], b[k++]))
+			return false;
+	}
+}
+
+static void queue_changed(struct watch *w)
+{
+	const struct ar_ev_queue_changed *p = now(w)->payload;
+	struct thread *th = thread_of(w);
+	struct turn *t = turn_of(w);
+	struct ar_str order[TURNS_MAX] = { { 0 } };
+	size_t n = read_order(w, order);
+	bool was_in = is_in(th->queue, th->queued, t->id), is_there = is_in(order, n, t->id);
+
+	if (!same_but(th->queue, th->queued, order, n, t->id))
+		broken(w, "the queue changes for others too");
+	switch (p->change) {
+	case AR_QUEUE_CHANGED_CHANGE_ENQUEUED:
+		if (was_in || n == 0 || !ar_str_eq(order[n - 1], t->id))
+			broken(w, "a turn is not queued last");
+		break;
+	case AR_QUEUE_CHANGED_CHANGE_DEQUEUED:
+		if (is_there || th->queued == 0 || !ar_str_eq(th->queue[0], t->id))
+			broken(w, "another turn than the first leaves the queue");
+		break;
+	case AR_QUEUE_CHANGED_CHANGE_PROMOTED:
+		if (!was_in || !is_there)
+			broken(w, "a promoted turn was not queued");
+		break;
+	default:
+		if (!was_in || is_there)
+			broken(w, "a removed turn was not queued");
+	}
+	for (size_t i = 0; i < n; i++)
+		th->queue[i] = order[i];
+	th->queued = n;
+	t->is_queued = true;
+}
+
+/* ---- attempts and model calls ---- */
+
+static void attempt_started(struct watch *w)
+{
+	const struct ar_ev_task_attempt_started *p = now(w)->payload;
+	struct turn *t = turn_of(w);
+
+	if (t->is_attempt_open)
+		broken(w, "two attempts of one turn are open");
+	t->is_attempt_open = true;
+	t->attempt = 0;
+	t->not_before = 0;
+	t->restarts += p->trigger == AR_TASK_ATTEMPT_STARTED_TRIGGER_RESUME_AFTER_CRASH;
+}
+
+static void attempt_ended(struct watch *w)
+{
+	struct turn *t = turn_of(w);
+
+	if (!t->is_attempt_open)
+		broken(w, "an attempt ends that was not open");
+	t->is_attempt_open = false;
+}
+
+static void model_requested(struct watch *w)
+{
+	const struct ar_ev_model_requested *p = now(w)->payload;
+	struct turn *t = turn_of(w);
+
+	if (!ar_str_eq(thread_of(w)->active, t->id) || !ar_str_absent(t->step))
+		broken(w, "a model is asked for a turn that does not wait for one");
+	if (p->attempt != t->attempt + 1 || p->attempt > w->sim->policy.max_attempts)
+		broken(w, "the attempt is not the next, or one too many");
+	if (now(w)->time < t->not_before)
+		broken(w, "an attempt comes before its wait is over");
+	if (t->is_interrupted)
+		broken(w, "a model is asked for an interrupted turn");
+	t->attempt = p->attempt;
+	t->step = now(w)->ids[AR_SCOPE_STEP];
+}
+
+/* What is stored of a step is what the model said: all of it, or after a crash what had been saved. */
+static void check_content(struct watch *w)
+{
+	const struct ar_ev_model_completed *good = now(w)->payload;
+	const struct ar_ev_model_failed *bad = now(w)->payload;
+	bool is_good = now(w)->type == AR_EV_MODEL_COMPLETED;
+	struct ar_str step = now(w)->ids[AR_SCOPE_STEP];
+	struct ar_str said = sim_said(w->sim, step, AR_OUT_TEXT, 0);
+	struct ar_str stored = sim_content(w->sim, is_good ? good->output_ref : bad->output_ref);
+
+	if (!is_good && bad->outcome == AR_MODEL_FAILED_OUTCOME_INTERRUPTED) {
+		if (!ar_str_starts(said, stored))
+			broken(w, "what was saved of a model call is not what it said");
+		return;
+	}
+	if (said.len != stored.len || !ar_str_starts(said, stored))
+		broken(w, "what is stored of a model call is not what it said");
+}
+
+static void check_saved(struct watch *w)
+{
+	const struct ar_ev_model_failed *p = now(w)->payload;
+	const struct sim_saved *saved = ar_map_get(&w->sim->saved, now(w)->ids[AR_SCOPE_STEP]);
+	int64_t len, sum = 0;
+	struct ar_json v;
+
+	if (now(w)->type != AR_EV_MODEL_FAILED || p->outcome != AR_MODEL_FAILED_OUTCOME_INTERRUPTED)
+		return;
+	if (!ar_str_absent(p->segments) && ar_json_parse(w->sim->json, p->segments, &v, NULL) == AR_OK) {
+		for (struct ar_json_iter it = ar_json_iter(v); ar_json_next(&it); sum += len) {
+			len = 0;
+			ar_json_i64(ar_json_at(it.value, 2), &len);
+		}
+	}
+	if (sum != (saved ? (int64_t)saved->len : 0))
+		broken(w, "a crash lost output that was saved");
+}
+
+static void model_ended(struct watch *w)
+{
+	const struct ar_ev_model_failed *p = now(w)->payload;
+	struct turn *t = turn_of(w);
+
+	check_content(w);
+	check_saved(w);
+
+	if (!ar_str_eq(t->step, now(w)->ids[AR_SCOPE_STEP]))
+		broken(w, "a model call ends that was not open");
+	t->step = AR_STR_NONE;
+	if (now(w)->type == AR_EV_MODEL_COMPLETED) {
+		t->attempt = 0;
+		t->not_before = 0;
+		if (++t->rounds > (unsigned)w->sim->policy.max_rounds)
+			broken(w, "too many rounds");
+		return;
+	}
+	t->not_before = now(w)->time + (w->sim->policy.backoff_ms << (t->attempt - 1)) * 1000;
+	if (p->retry_after_ms.set && now(w)->time + p->retry_after_ms.v * 1000 > t->not_before)
+		t->not_before = now(w)->time + p->retry_after_ms.v * 1000;
+}
+
+static void thread_updated(struct watch *w)
+{
+	const struct ar_ev_thread_updated *p = now(w)->payload;
+	struct thread *th = thread_of(w);
+	struct turn *t = ar_str_absent(now(w)->ids[AR_SCOPE_TURN]) ? NULL : turn_of(w);
+
+	if (t && ar_str_is(p->reason, AR_REASON_INTERRUPT))
+		t->is_interrupted = true;
+	if (t && ar_str_is(p->reason, AR_REASON_RESUMED))
+		t->restarts = 0;
+	if (t && t->restarts > (unsigned)w->sim->policy.max_restarts)
+		broken(w, "a turn is restarted too often");
+	if (p->status == AR_THREAD_STATUS_IDLE && (th->queued > 0 || !ar_str_absent(th->active)))
+		broken(w, "a thread rests with work to do");
+}
+
+static void (*const laws[AR_EV_COUNT])(struct watch *w) = {
+	[AR_EV_TURN_SUBMITTED] = submitted,
+	[AR_EV_TURN_STARTED] = started,
+	[AR_EV_TURN_COMPLETED] = ended,
+	[AR_EV_TURN_FAILED] = ended,
+	[AR_EV_QUEUE_CHANGED] = queue_changed,
+	[AR_EV_TASK_ATTEMPT_STARTED] = attempt_started,
+	[AR_EV_TASK_ATTEMPT_COMPLETED] = attempt_ended,
+	[AR_EV_TASK_ATTEMPT_FAILED] = attempt_ended,
+	[AR_EV_MODEL_REQUESTED] = model_requested,
+	[AR_EV_MODEL_COMPLETED] = model_ended,
+	[AR_EV_MODEL_FAILED] = model_ended,
+	[AR_EV_THREAD_UPDATED] = thread_updated,
+};
+
+void sim_check_log(struct sim *s, const struct sim_log *log)
+{
+	struct watch *w = ar_new0(sizeof(*w));
+
+	w->sim = s;
+	w->log = log;
+	for (; w->at < log->count; w->at++) {
+		if (laws[now(w)->type])
+			laws[now(w)->type](w);
+	}
+	w->at = log->count - 1;
+	for (size_t i = 0; i < w->turn_count; i++) {
+		if (w->turns[i].ends != 1)
+			sim_fail(s, "turn %.*s has no end", AR_STR_ARG(w->turns[i].id));
+	}
+	ar_free(w);
+}

@@ -1,0 +1,171 @@
+/* What a model is asked, checked where the call begins: the intent is durable, and the conversation it gets is the newest part
+ * of what the log says was said. */
+#include "sim.h"
+
+#define MESSAGES_MAX 1024
+
+struct said {
+	enum ar_role role;
+	struct ar_str text, tool_call_id;
+	size_t bytes, calls;
+};
+
+struct talk {
+	struct sim *sim;
+	const struct sim_log *log;
+	struct said said[MESSAGES_MAX];
+	size_t count;
+};
+
+static void add(struct talk *t, struct said said)
+{
+	if (t->count == MESSAGES_MAX)
+		sim_fail(t->sim, "too many messages for this test");
+	t->said[t->count++] = said;
+}
+
+/* An input of one part is said as plain text. */
+static struct ar_str plain(struct sim *s, struct ar_str parts)
+{
+	struct ar_json v;
+
+	if (ar_json_parse(s->member_json, parts, &v, NULL) != AR_OK || ar_json_len(v) != 1)
+		return parts;
+	return sim_keep(s, sim_text(ar_json_at(v, 0), "text"));
+}
+
+static void add_user(struct talk *t, const struct ar_event *e)
+{
+	struct ar_str core = { t->log->core, AR_ID_CORE };
+	const struct sim_fact *f = sim_log_find(t->sim, core, AR_EV_TURN_SUBMITTED, AR_SCOPE_TURN, e->ids[AR_SCOPE_TURN]);
+	const struct ar_ev_turn_submitted *p = f->e.payload;
+	struct ar_str parts = sim_content(t->sim, p->input_ref);
+
+	add(t, (struct said){ .role = AR_ROLE_USER, .text = plain(t->sim, parts), .bytes = parts.len });
+}
+
+static void add_assistant(struct talk *t, const struct ar_event *e)
+{
+	const struct ar_ev_model_completed *p = e->payload;
+	struct said said = { .role = AR_ROLE_ASSISTANT, .text = sim_content(t->sim, p->output_ref) };
+	struct ar_json calls;
+
+	said.bytes = said.text.len;
+	if (!ar_str_absent(p->tool_calls) && ar_json_parse(t->sim->member_json, p->tool_calls, &calls, NULL) == AR_OK)
+		said.calls = ar_json_len(calls);
+	add(t, said);
+}
+
+static void add_tool(struct talk *t, const struct ar_event *e, const struct ar_event *begun)
+{
+	const struct ar_ev_tool_failed *p = e->payload;
+	const struct ar_ev_tool_started *call = begun->payload;
+
+	add(t, (struct said){ .role = AR_ROLE_TOOL, .text = sim_content(t->sim, p->error_ref),
+			      .tool_call_id = call->provider_call_id });
+}
+
+static void listen(struct talk *t, struct ar_str thread, uint64_t until)
+{
+	for (uint64_t i = 0; i < until; i++) {
+		const struct ar_event *e = &t->log->facts[i].e;
+
+		if (!ar_str_eq(e->ids[AR_SCOPE_THREAD], thread))
+			continue;
+		if (e->type == AR_EV_TURN_STARTED)
+			add_user(t, e);
+		else if (e->type == AR_EV_MODEL_COMPLETED)
+			add_assistant(t, e);
+		else if (e->type == AR_EV_TOOL_FAILED)
+			add_tool(t, e, &t->log->facts[i - 1].e);
+	}
+}
+
+/* How many of the newest fit the policy. */
+static size_t fitting(const struct talk *t)
+{
+	const struct ar_policy *policy = &t->sim->policy;
+	size_t n = 0, bytes = 0;
+
+	while (n < t->count) {
+		bytes += t->said[t->count - 1 - n].bytes;
+		if (n > 0 && ((int64_t)n + 1 > policy->context_max || (int64_t)bytes > policy->context_bytes))
+			break;
+		n++;
+	}
+	return n;
+}
+
+/* The stored manifest names the one before it and adds what is new. */
+static void check_manifest(const struct talk *t, const struct sim_fact *f, size_t count)
+{
+	const struct ar_ev_model_requested *p = f->e.payload, *before = NULL;
+	struct sim *s = t->sim;
+	struct talk *earlier = ar_new0(sizeof(*earlier));
+	struct ar_json v, append;
+	uint64_t i = f->e.sequence - 1;
+	size_t fresh;
+
+	while (i > 0 && !before) {
+		const struct ar_event *e = &t->log->facts[--i].e;
+
+		if (e->type == AR_EV_MODEL_REQUESTED && ar_str_eq(e->ids[AR_SCOPE_THREAD], f->e.ids[AR_SCOPE_THREAD]))
+			before = e->payload;
+	}
+	*earlier = (struct talk){ .sim = s, .log = t->log };
+	if (before)
+		listen(earlier, f->e.ids[AR_SCOPE_THREAD], i);
+	fresh = t->count - earlier->count < count ? t->count - earlier->count : count;
+	ar_free(earlier);
+	if (ar_json_parse(s->json, sim_content(s, p->request_ref), &v, NULL) != AR_OK)
+		sim_fail(s, "the manifest of fact %llu is not JSON", (unsigned long long)f->e.sequence);
+	append = ar_json_get(v, "append");
+	if (!ar_str_eq(sim_text(v, "base"), before ? before->request_ref : AR_STR_NONE) || ar_json_len(append) != fresh)
+		sim_fail(s, "the manifest of fact %llu does not continue the one before: %.*s",
+			 (unsigned long long)f->e.sequence, AR_STR_ARG(sim_content(s, p->request_ref)));
+}
+
+static void compare(const struct talk *t, const struct ar_message *m, size_t count, struct ar_str step)
+{
+	struct sim *s = t->sim;
+
+	if (count == 0 || count > t->count)
+		sim_fail(s, "%.*s carries %zu messages of %zu", AR_STR_ARG(step), count, t->count);
+	if (m[0].role == AR_ROLE_TOOL)
+		sim_fail(s, "%.*s begins with the answer to a call that is left out", AR_STR_ARG(step));
+	if (fitting(t) == t->count && count != t->count)
+		sim_fail(s, "%.*s carries %zu messages although all %zu fit", AR_STR_ARG(step), count, t->count);
+	for (size_t i = 0; i < count; i++) {
+		const struct said *said = &t->said[t->count - count + i];
+
+		if (m[i].role != said->role || !ar_str_eq(m[i].text, said->text) || m[i].use_count != said->calls ||
+		    !ar_str_eq(m[i].tool_call_id, said->tool_call_id))
+			sim_fail(s, "%.*s: message %zu is '%.*s' and should be '%.*s'", AR_STR_ARG(step), i,
+				 AR_STR_ARG(ar_str_utf8_prefix(m[i].text, 80)),
+				 AR_STR_ARG(ar_str_utf8_prefix(said->text, 80)));
+	}
+}
+
+void sim_check_request(struct sim *s, const struct ar_model_request *r)
+{
+	struct ar_str core = ar_id_core(r->session_id);
+	const struct sim_fact *f =
+		sim_log_find(s, core, AR_EV_MODEL_REQUESTED, AR_SCOPE_MODEL_REQUEST, r->model_request_id);
+	struct talk *t = ar_new0(sizeof(*t));
+	size_t system = 0;
+
+	if (!f || !ar_str_eq(f->e.ids[AR_SCOPE_STEP], r->step_id))
+		sim_fail(s, "%.*s is asked and the intent is not stored", AR_STR_ARG(r->model_request_id));
+	t->sim = s;
+	t->log = sim_log_of(s, core);
+	listen(t, f->e.ids[AR_SCOPE_THREAD], f->e.sequence);
+	if (!ar_str_absent(s->policy.system_prompt)) {
+		system = 1;
+		if (r->count == 0 || r->messages[0].role != AR_ROLE_SYSTEM ||
+		    !ar_str_eq(r->messages[0].text, s->policy.system_prompt))
+			sim_fail(s, "%.*s lacks the system prompt", AR_STR_ARG(r->step_id));
+	}
+	compare(t, r->messages + system, r->count - system, r->step_id);
+	check_manifest(t, f, r->count - system);
+	ar_free(t);
+}

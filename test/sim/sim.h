@@ -1,0 +1,187 @@
+/* A whole runtime in one process: the core as it is, fake ports, a virtual clock, and every choice drawn from one seed. Files:
+ * world.c (build, run, crash, end), ports.c (store and clock), provider.c, client.c and client_ask.c, reader.c, log.c (what is
+ * stored), laws.c and rest.c (what must hold), main.c. Single-threaded; a run is a pure function of its seed. */
+#ifndef SIM_H
+#define SIM_H
+
+#include "control.h"
+#include "cursor.h"
+#include "engine.h"
+#include "mem.h"
+#include "memory.h"
+
+#define SIM_NEVER INT64_MAX
+#define SIM_MS 1000
+#define SIM_ACCOUNT "tester"
+
+struct sim;
+
+/* Something that acts at a time; the earliest acts next. */
+struct sim_actor {
+	struct ar_list node;
+	ar_usec at;
+	void (*step)(struct sim *s, struct sim_actor *a);
+};
+
+/* What the seed decided before the run. */
+struct sim_plan {
+	struct ar_store_fault_plan store;
+	uint32_t hold_permille; /* appends whose done() comes later than their effect */
+	uint64_t snapshot_every;
+	size_t session_cache, commit_backlog, ring_bytes;
+	unsigned clients, readers, actions, crashes, sessions;
+	ar_usec pace; /* longest pause between two pieces of a stream */
+};
+
+/* How often the interesting things happened, over all seeds. */
+struct sim_counts {
+	uint64_t seeds, facts, turns, completed, failed, cancelled, calls, crashes, fences, refused, repeats, conflicts, resumes,
+		frames, rejoins, overtaken, reads;
+};
+
+/* A store in front of the faulty one: knows what is in flight, and can hold done() back. */
+struct sim_store {
+	struct ar_store store;
+	struct ar_store *memory, *faulty;
+	struct ar_list flight; /* struct sim_op, see ports.c */
+	bool is_dead;          /* between crash and restart nothing is done any more */
+	struct sim_actor actor;
+};
+
+/* One stored fact, decoded. */
+struct sim_fact {
+	struct ar_event e;
+	struct ar_str json;
+};
+
+/* The stored log of a session, read straight from the memory store. */
+struct sim_log {
+	char core[AR_ID_CORE];
+	struct ar_arena arena;
+	struct sim_fact *facts;
+	size_t count, rows;
+};
+
+/* All that a model said in one output of a step. */
+struct sim_said {
+	struct ar_str key;
+	struct ar_buf bytes;
+};
+
+/* Bytes of an open step that were in the store when its process died. */
+struct sim_saved {
+	struct ar_str step;
+	uint64_t len;
+};
+
+/* One turn that a client wants. */
+struct sim_submit {
+	unsigned number;
+	struct ar_str body, other;   /* the request; and one with the same ids and another text */
+	struct ar_str text;
+	struct ar_str key;           /* of its receipt; absent: a repeat would be another turn */
+	bool was_acked, was_lost;    /* answered with 202; a crash took an answer */
+	struct ar_str reply, core, thread, turn;
+	unsigned facts;              /* turn.submitted with its text, counted at the end */
+};
+
+struct sim {
+	uint64_t seed, random;
+	bool is_loud;
+	struct ar_clock clock;
+	ar_usec now;
+	uint64_t steps, minted;
+	unsigned generation; /* of the runtime: grows with every crash */
+	struct sim_plan plan;
+	struct ar_policy policy;
+	struct ar_arena arena; /* what lives as long as the run */
+	struct ar_buf trace;
+	struct ar_json_parser *json, *member_json;
+	struct sim_counts *counts;
+
+	struct sim_store store;
+	struct ar_provider provider;
+	struct ar_follow *follow;
+	struct ar_engine *engine;
+	struct ar_control *control;
+	struct ar_list actors, calls, readers, clients;
+	struct sim_actor fate;
+	unsigned crashes_left;
+	bool is_calm; /* the weather is over: models answer, clients only finish what they began */
+
+	struct ar_map logs;  /* core -> struct sim_log */
+	struct ar_map asked; /* modelRequestIds that a call was made for */
+	struct ar_map interrupted; /* turnIds whose interruption was acknowledged */
+	struct ar_map said; /* what models really said: struct sim_said by step, kind, index */
+	struct ar_map saved; /* step -> struct sim_saved, as the newest crash found it */
+	struct sim_submit **submits;
+	size_t submit_count;
+};
+
+/* ---- main.c ---- */
+void sim_say(struct sim *s, const char *who, const char *fmt, ...) AR_PRINTF(3, 4);
+void sim_fail(struct sim *s, const char *fmt, ...) AR_PRINTF(2, 3) AR_NORETURN;
+extern struct sim *sim_current; /* for what the linker wraps, and for the last words of an abort */
+
+/* ---- world.c ---- */
+void sim_begin(struct sim *s, uint64_t seed, struct sim_counts *counts);
+void sim_settle(struct sim *s); /* runs until nothing is left to do */
+void sim_end(struct sim *s);
+uint64_t sim_random(struct sim *s);
+uint64_t sim_below(struct sim *s, uint64_t n); /* 0 <= result < n */
+bool sim_chance(struct sim *s, unsigned permille);
+void sim_actor_start(struct sim *s, struct sim_actor *a, ar_usec at, void (*step)(struct sim *, struct sim_actor *));
+void sim_actor_by(struct sim_actor *a, ar_usec at); /* at that time or earlier */
+struct ar_str sim_core_new(struct sim *s);
+
+/* ---- ports.c ---- */
+void sim_ports_open(struct sim *s);
+void sim_store_crash(struct sim *s); /* done() of all that was in flight comes with AR_E_IO, to clean up behind the dead */
+struct ar_memory *sim_memory(const struct sim *s);
+
+/* ---- provider.c ---- */
+void sim_provider_open(struct sim *s);
+void sim_provider_drop(struct sim *s); /* open calls are forgotten */
+struct ar_str sim_said(struct sim *s, struct ar_str step, int kind, uint32_t index); /* empty when nothing */
+void sim_said_close(struct sim *s);
+
+/* ---- client.c, client_ask.c ---- */
+struct sim_ask {
+	const char *name;
+	enum ar_command command;
+	bool (*compose)(struct sim *s, struct sim_submit *about, struct ar_buf *body); /* false: nothing to ask now */
+	void (*judge)(struct sim *s, struct sim_submit *about, struct ar_json reply, struct ar_str text);
+	unsigned weight;
+};
+enum { SIM_ASK_SUBMIT, SIM_ASK_REPEAT, SIM_ASK_CONFLICT, SIM_ASK_OTHER }; /* OTHER and what follows: by weight */
+extern const struct sim_ask sim_asks[];
+extern const size_t sim_ask_count;
+void sim_clients_open(struct sim *s);
+void sim_clients_crashed(struct sim *s);
+void sim_clients_close(struct sim *s);
+bool sim_clients_are_done(const struct sim *s);
+struct ar_str sim_ask_now(struct sim *s, enum ar_command command, struct ar_str body); /* settles; the reply, in the arena */
+struct sim_submit *sim_submit_new(struct sim *s);
+
+/* ---- reader.c ---- */
+void sim_readers_open(struct sim *s);
+void sim_readers_cut(struct sim *s); /* before a crash */
+void sim_readers_check(struct sim *s); /* at rest: each has everything */
+void sim_readers_close(struct sim *s);
+
+/* ---- log.c ---- */
+struct sim_log *sim_log_of(struct sim *s, struct ar_str core); /* up to date; NULL when there are no facts */
+const struct sim_fact *sim_log_find(struct sim *s, struct ar_str core, enum ar_event_type type, int scope, struct ar_str id);
+struct ar_str sim_content(struct sim *s, struct ar_str ref); /* stored bytes, or absent */
+void sim_logs_close(struct sim *s);
+struct ar_str sim_text(struct ar_json object, const char *name);
+struct ar_str sim_keep(struct sim *s, struct ar_str text);
+
+/* ---- laws.c, rest.c ---- */
+void sim_check_log(struct sim *s, const struct sim_log *log);
+void sim_check_request(struct sim *s, const struct ar_model_request *r);
+void sim_replay(struct sim *s, const struct sim_log *log, uint64_t head, struct ar_session *ret);
+void sim_check_session(struct sim *s, struct ar_str reply, bool is_at_rest);
+void sim_check_rest(struct sim *s);
+
+#endif
