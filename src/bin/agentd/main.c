@@ -115,6 +115,7 @@ int main(int argc, char **argv)
 	    ar_runtime_open(&config, &runtime, &err) != AR_OK) {
 		ar_log_line("error", "cannot start", err.msg);
 		fprintf(stderr, "agentd: %s\n", err.msg);
+		ar_arena_fini(&arena);
 		return 1;
 	}
 	write_pid(&config);

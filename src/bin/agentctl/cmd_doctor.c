@@ -1,0 +1,274 @@
+/* `agentctl doctor`: looks at everything between this terminal and an answer, and says for each fault what to do. A check
+ * writes one verdict; none depends on another, so one fault does not hide the next. */
+#include "api.h"
+#include "daemon.h"
+#include "model.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#define DISK_FAIL ((unsigned long long)64 << 20)
+#define DISK_WARN ((unsigned long long)512 << 20)
+
+enum level { LEVEL_OK, LEVEL_WARN, LEVEL_FAIL };
+
+static const struct {
+	const char *word;
+	enum ar_style style;
+} levels[] = {
+	[LEVEL_OK] = { "ok", AR_STYLE_GREEN },
+	[LEVEL_WARN] = { "warn", AR_STYLE_YELLOW },
+	[LEVEL_FAIL] = { "fail", AR_STYLE_RED },
+};
+
+struct verdict {
+	enum level level;
+	struct ar_str message;
+	struct ar_str next; /* absent when there is nothing to do */
+};
+
+#define VERDICT(lvl, advice, ...) \
+	((struct verdict){ \
+		.level = (lvl), .message = ar_arena_fmt(&c->arena, __VA_ARGS__), .next = (advice) })
+
+/* ---- the folder ---- */
+
+static struct verdict check_folder(struct ar_ctl *c)
+{
+	struct stat st;
+
+	if (!c->data_dir)
+		return VERDICT(LEVEL_FAIL, AR_STR("set HOME, AGENTD_DATA_DIR or --data-dir"),
+			       "no variable names the data folder");
+	if (stat(c->data_dir, &st) != 0 && errno == ENOENT)
+		return VERDICT(LEVEL_OK, AR_STR_NONE, "%s does not exist yet; the first start makes it",
+			       c->data_dir);
+	if (access(c->data_dir, R_OK | W_OK | X_OK) != 0 || !S_ISDIR(st.st_mode))
+		return VERDICT(LEVEL_FAIL, AR_STR("give it to yourself, or name another with --data-dir"),
+			       "%s is not a folder that you can write to", c->data_dir);
+	if (st.st_mode & 077)
+		return VERDICT(LEVEL_WARN, ar_arena_fmt(&c->arena, "chmod 700 %s", c->data_dir),
+			       "%s is open to other users", c->data_dir);
+	return VERDICT(LEVEL_OK, AR_STR_NONE, "%s", c->data_dir);
+}
+
+/* Of the folder or the nearest one above it that exists. */
+static bool disk_of(struct ar_ctl *c, struct statvfs *ret)
+{
+	char *path = (char *)ar_ctl_keep(c, ar_str_from(c->data_dir));
+
+	while (statvfs(path, ret) != 0) {
+		char *slash = strrchr(path, '/');
+
+		if (!slash || slash == path)
+			return statvfs("/", ret) == 0;
+		*slash = '\0';
+	}
+	return true;
+}
+
+static struct verdict check_disk(struct ar_ctl *c)
+{
+	struct ar_str advice = AR_STR("make room: without it nothing can be recorded");
+	struct statvfs fs;
+	unsigned long long room;
+	enum level level;
+
+	if (!c->data_dir || !disk_of(c, &fs))
+		return VERDICT(LEVEL_WARN, AR_STR_NONE, "the room on disk cannot be found out");
+	room = (unsigned long long)fs.f_bavail * fs.f_frsize;
+	level = room < DISK_FAIL ? LEVEL_FAIL : room < DISK_WARN ? LEVEL_WARN : LEVEL_OK;
+	return VERDICT(level, level ? advice : AR_STR_NONE, "%llu MiB are free", room >> 20);
+}
+
+/* ---- the daemon ---- */
+
+static struct verdict check_program(struct ar_ctl *c)
+{
+	const char *program = ar_daemon_program(c);
+	struct ar_str says;
+
+	if (!program)
+		return VERDICT(LEVEL_WARN, AR_STR("put agentd beside agentctl or into a folder of PATH"),
+			       "agentd is not found");
+	says = ar_daemon_version(c, program);
+	if (ar_str_absent(says))
+		return VERDICT(LEVEL_FAIL, AR_STR("install it again"), "%s does not tell its version",
+			       program);
+	if (!ar_str_ends(says, AR_STR(AR_VERSION)))
+		return VERDICT(LEVEL_WARN, AR_STR("install both from the same release"),
+			       "%s is %.*s, this is agentctl %s", program, AR_STR_ARG(says), AR_VERSION);
+	return VERDICT(LEVEL_OK, AR_STR_NONE, "%.*s at %s", AR_STR_ARG(says), program);
+}
+
+static struct verdict check_socket(struct ar_ctl *c)
+{
+	struct stat st;
+
+	if (!c->socket)
+		return VERDICT(LEVEL_OK, AR_STR_NONE, "not used: %s", c->url);
+	if (lstat(c->socket, &st) != 0)
+		return VERDICT(LEVEL_OK, AR_STR_NONE, "%s is not there; a daemon makes it", c->socket);
+	if (!S_ISSOCK(st.st_mode) || st.st_uid != getuid())
+		return VERDICT(LEVEL_FAIL, AR_STR("remove it, or name another with --socket"),
+			       "%s is not a socket of yours", c->socket);
+	if (st.st_mode & 077)
+		return VERDICT(LEVEL_FAIL, ar_arena_fmt(&c->arena, "chmod 600 %s", c->socket),
+			       "other users can reach %s", c->socket);
+	return VERDICT(LEVEL_OK, AR_STR_NONE, "%s", c->socket);
+}
+
+static struct verdict check_daemon(struct ar_ctl *c)
+{
+	struct ar_http_request r = ar_api_request(c, "/ready");
+	struct ar_http_reply reply;
+	struct ar_error err = { 0 };
+	const char *where = c->socket ? c->socket : c->url;
+	enum ar_status st;
+
+	r.total_ms = 5000;
+	st = ar_http_run(&r, &reply, &err);
+	ar_buf_fini(&reply.body);
+	if (st == AR_OK && reply.status == 200)
+		return VERDICT(LEVEL_OK, AR_STR_NONE, "answers at %s and is ready", where);
+	if (st == AR_OK)
+		return VERDICT(LEVEL_WARN, AR_STR("wait until it has stopped, then start it again"),
+			       "answers at %s, but is not ready (HTTP %ld)", where, reply.status);
+	if (st == AR_E_UNAVAILABLE && c->socket && ar_daemon_program(c))
+		return VERDICT(LEVEL_WARN, AR_STR("agentctl run starts it"), "none runs at %s", where);
+	return VERDICT(LEVEL_FAIL, AR_STR("start agentd, or correct the address"), "%s: %s", where, err.msg);
+}
+
+/* ---- the model ---- */
+
+static bool lists_model(struct ar_str body, const char *name)
+{
+	struct ar_json_parser *parser = ar_json_parser_new();
+	struct ar_json doc = { 0 };
+	bool is_listed = false;
+
+	if (ar_json_parse(parser, body, &doc, NULL) == AR_OK) {
+		for (struct ar_json_iter it = ar_json_iter(ar_json_get(doc, "data")); ar_json_next(&it);)
+			is_listed = is_listed || ar_str_is(ar_api_str(it.value, "id"), name);
+	}
+	ar_json_parser_free(parser);
+	return is_listed;
+}
+
+static struct verdict judge_model(struct ar_ctl *c, const struct ar_model_place *m,
+				  const struct ar_http_reply *reply)
+{
+	if (reply->status == 401 || reply->status == 403)
+		return VERDICT(LEVEL_FAIL, AR_STR("set OPENAI_API_KEY to a key that is valid there"),
+			       "%s refuses the key (HTTP %ld)", m->base_url, reply->status);
+	if (reply->status != 200)
+		return VERDICT(LEVEL_WARN, AR_STR("check that OPENAI_BASE_URL goes up to and with /v1"),
+			       "%s/models answers HTTP %ld", m->base_url, reply->status);
+	if (m->name && !lists_model(ar_buf_str(&reply->body), m->name))
+		return VERDICT(LEVEL_WARN, AR_STR("correct AGENTD_MODEL, or load that model"),
+			       "%s does not list the model %s", m->base_url, m->name);
+	return VERDICT(LEVEL_OK, AR_STR_NONE, "%s answers%s%s", m->base_url, m->name ? ", model " : "",
+		       m->name ? m->name : "");
+}
+
+static struct verdict check_model(struct ar_ctl *c)
+{
+	struct ar_model_place m;
+	struct ar_http_reply reply;
+	struct ar_error err = { 0 };
+	struct verdict v;
+
+	if (!ar_model_place(c, &m))
+		return VERDICT(LEVEL_WARN,
+			       AR_STR("set OPENAI_BASE_URL or OPENAI_API_KEY, then agentctl stop; or set "
+				      "model.base_url "
+				      "in the settings of agentd"),
+			       "the environment names no model server");
+	if (ar_model_ask(c, &m, &reply, &err) == AR_OK)
+		v = judge_model(c, &m, &reply);
+	else
+		v = VERDICT(
+			LEVEL_FAIL,
+			AR_STR("start the model server, or correct OPENAI_BASE_URL and then agentctl stop"),
+			"%s does not answer: %s", m.base_url, err.msg);
+	ar_buf_fini(&reply.body);
+	return v;
+}
+
+/* ---- together ---- */
+
+static const struct {
+	const char *name;
+	struct verdict (*check)(struct ar_ctl *c);
+} checks[] = {
+	{ "folder", check_folder }, { "disk", check_disk },	{ "agentd", check_program },
+	{ "socket", check_socket }, { "daemon", check_daemon }, { "model", check_model },
+};
+
+static void print_verdict(struct ar_ctl *c, const char *name, const struct verdict *v)
+{
+	ar_out_style(&c->out, levels[v->level].style);
+	ar_out_printf(&c->out, "%-4s", levels[v->level].word);
+	ar_out_style(&c->out, AR_STYLE_PLAIN);
+	ar_out_printf(&c->out, "  %-7s ", name);
+	ar_out_line(&c->out, v->message);
+	if (!ar_str_empty(v->next)) {
+		ar_out_printf(&c->out, "\n      next: ");
+		ar_out_line(&c->out, v->next);
+	}
+	ar_out_printf(&c->out, "\n");
+}
+
+static void add_verdict(struct ar_jw *w, const char *name, const struct verdict *v)
+{
+	ar_jw_open(w);
+	ar_jw_mstr(w, "name", ar_str_from(name));
+	ar_jw_mstr(w, "status", ar_str_from(levels[v->level].word));
+	ar_jw_mstr(w, "message", v->message);
+	ar_jw_mstr(w, "next", v->next);
+	ar_jw_close(w);
+}
+
+static enum ar_exit doctor(struct ar_ctl *c, const struct ar_ctl_args *a AR_UNUSED)
+{
+	struct ar_buf text = { 0 };
+	struct ar_jw w = ar_jw(&text);
+	bool has_failed = false;
+
+	ar_jw_open(&w);
+	ar_jw_key(&w, "checks");
+	ar_jw_open_array(&w);
+	for (size_t i = 0; i < AR_ARRAY_LEN(checks); i++) {
+		struct verdict v = checks[i].check(c);
+
+		has_failed = has_failed || v.level == LEVEL_FAIL;
+		if (!c->is_json)
+			print_verdict(c, checks[i].name, &v);
+		add_verdict(&w, checks[i].name, &v);
+	}
+	ar_jw_close_array(&w);
+	ar_jw_mbool(&w, "ok", !has_failed);
+	ar_jw_close(&w);
+	ar_buf_addc(&text, '\n');
+	if (c->is_json)
+		ar_out_text(&c->out, ar_buf_str(&text));
+	ar_buf_fini(&text);
+	return has_failed ? AR_EXIT_FAILED : AR_EXIT_OK;
+}
+
+const struct ar_ctl_command ar_cmd_doctor = {
+	.name = "doctor",
+	.synopsis = "",
+	.summary = "check folder, disk, daemon, socket and model",
+	.text = "Checks what has to be there for an answer, one line each: ok, warn or fail, and what to do "
+		"next. The model is\n"
+		"asked from here with the OPENAI_ variables of this shell; a daemon that runs has those of "
+		"its start.\n"
+		"Exits 1 when a check failed.",
+	.examples = "agentctl doctor\n"
+		    "agentctl doctor --json | jq '.checks[] | select(.status != \"ok\")'",
+	.run = doctor,
+};

@@ -1,0 +1,361 @@
+/* `agentctl run`: one turn from its text to its end. Submits, then follows the session and shows what belongs to the turn. The
+ * text on standard output is exact: a piece that comes again after the stream was joined anew is cut to what is new. */
+#include "daemon.h"
+#include "follow.h"
+#include "id.h"
+#include "model.h"
+#include "resolve.h"
+
+#define SUBMIT_ATTEMPTS 3
+
+enum { OPT_SESSION, OPT_THREAD, OPT_CONTINUE, OPT_REASONING, OPT_MODEL_WAIT };
+
+struct turn {
+	struct ar_ctl *ctl;
+	struct ar_follow *follow;
+	struct ar_str session, thread, id;
+	struct ar_buf step; /* model step whose output is shown */
+	int64_t text, reasoning; /* bytes of it that were shown */
+	bool is_thinking; /* the last thing shown was reasoning */
+	bool shows_reasoning;
+	int interrupts;
+	enum ar_exit exit;
+};
+
+/* ---- output ---- */
+
+static void begin_step(struct turn *t, struct ar_str step)
+{
+	if (ar_str_eq(ar_buf_str(&t->step), step))
+		return;
+	if (t->step.len)
+		ar_out_break(&t->ctl->out);
+	ar_buf_clear(&t->step);
+	ar_buf_adds(&t->step, step);
+	t->text = t->reasoning = 0;
+}
+
+/* The part of a piece that lies behind what was shown. */
+static struct ar_str fresh_part(struct ar_json payload, int64_t *shown)
+{
+	struct ar_str delta = ar_api_str(payload, "delta");
+	int64_t offset = *shown, end, skip;
+
+	ar_json_i64(ar_json_get(payload, "offset"), &offset);
+	end = offset + (int64_t)delta.len;
+	if (end <= *shown)
+		return AR_STR_NONE;
+	skip = *shown > offset ? *shown - offset : 0;
+	*shown = end;
+	return ar_str_sub(delta, (size_t)skip, delta.len);
+}
+
+static bool on_text(struct turn *t, const struct ar_ctl_event *e)
+{
+	struct ar_str part;
+
+	begin_step(t, ar_api_str(e->doc, "stepId"));
+	part = fresh_part(ar_json_get(e->doc, "payload"), &t->text);
+	if (t->is_thinking && part.len) {
+		t->is_thinking = false;
+		ar_out_break(&t->ctl->out);
+		ar_out_printf(&t->ctl->out, "\n");
+	}
+	ar_out_text(&t->ctl->out, part);
+	return true;
+}
+
+static bool on_reasoning(struct turn *t, const struct ar_ctl_event *e)
+{
+	struct ar_str part;
+
+	if (!t->shows_reasoning)
+		return true;
+	begin_step(t, ar_api_str(e->doc, "stepId"));
+	part = fresh_part(ar_json_get(e->doc, "payload"), &t->reasoning);
+	if (!part.len)
+		return true;
+	t->is_thinking = true;
+	ar_out_style(&t->ctl->out, AR_STYLE_DIM);
+	ar_out_text(&t->ctl->out, part);
+	ar_out_style(&t->ctl->out, AR_STYLE_PLAIN);
+	return true;
+}
+
+/* ---- what happens to the turn ---- */
+
+static bool on_status(struct turn *t, const struct ar_ctl_event *e)
+{
+	struct ar_json payload = ar_json_get(e->doc, "payload");
+	struct ar_str title = ar_api_str(payload, "title"), detail = ar_api_str(payload, "detail");
+
+	if (ar_str_is(ar_api_str(payload, "phase"), "retrying"))
+		ar_ctl_note(t->ctl, "%.*s%s%.*s%s", AR_STR_ARG(title), detail.len ? ": " : "",
+			    AR_STR_ARG(detail), t->text ? "; the answer begins anew" : "");
+	return true;
+}
+
+static bool on_retrying(struct turn *t, const struct ar_ctl_event *e AR_UNUSED)
+{
+	ar_ctl_note(t->ctl, "the daemon was lost and takes the turn up again%s",
+		    t->text ? "; the answer begins anew" : "");
+	return true;
+}
+
+/* A turn that waits for a person does not end by itself. */
+static bool on_thread(struct turn *t, const struct ar_ctl_event *e)
+{
+	struct ar_json payload = ar_json_get(e->doc, "payload");
+	struct ar_str status = ar_api_str(payload, "status");
+
+	if (!ar_str_is(status, "blocked") && !ar_str_is(status, "stale"))
+		return true;
+	t->exit =
+		ar_ctl_complain(t->ctl, AR_EXIT_FAILED,
+				ar_arena_fmt(&t->ctl->arena, "agentctl resume %.*s", AR_STR_ARG(t->session)),
+				"the turn is %.*s: %.*s", AR_STR_ARG(status),
+				AR_STR_ARG(ar_api_str(payload, "reason")));
+	return false;
+}
+
+static bool on_completed(struct turn *t, const struct ar_ctl_event *e AR_UNUSED)
+{
+	ar_out_break(&t->ctl->out);
+	t->exit = AR_EXIT_OK;
+	return false;
+}
+
+static bool on_failed(struct turn *t, const struct ar_ctl_event *e)
+{
+	struct ar_json payload = ar_json_get(e->doc, "payload");
+	struct ar_json error = ar_json_get(payload, "error");
+	bool is_cancelled = ar_str_is(ar_api_str(payload, "status"), "cancelled");
+
+	ar_out_break(&t->ctl->out);
+	t->exit = ar_ctl_complain(t->ctl, is_cancelled ? AR_EXIT_INTERRUPTED : AR_EXIT_FAILED,
+				  is_cancelled ? AR_STR_NONE : ar_api_str(error, "recoveryAdvice"),
+				  "%s: %.*s", is_cancelled ? "the turn was cancelled" : "the turn failed",
+				  AR_STR_ARG(ar_api_str(error, "message")));
+	return false;
+}
+
+static const struct {
+	const char *type;
+	bool (*take)(struct turn *t, const struct ar_ctl_event *e);
+} takers[] = {
+	{ "model.delta", on_text },	 { "reasoning.delta", on_reasoning },
+	{ "run.status", on_status },	 { "task.retrying", on_retrying },
+	{ "thread.updated", on_thread }, { "turn.completed", on_completed },
+	{ "turn.failed", on_failed },
+};
+
+static void print_json(struct ar_ctl *c, struct ar_str json)
+{
+	ar_out_text(&c->out, json);
+	ar_out_printf(&c->out, "\n");
+}
+
+static bool on_event(void *arg, const struct ar_ctl_event *e)
+{
+	struct turn *t = arg;
+
+	if (!ar_str_eq(ar_api_str(e->doc, "turnId"), t->id))
+		return true;
+	if (t->ctl->is_json)
+		print_json(t->ctl, e->json);
+	for (size_t i = 0; i < AR_ARRAY_LEN(takers); i++) {
+		if (ar_str_is(e->type, takers[i].type) && !(t->ctl->is_json && e->is_frame))
+			return takers[i].take(t, e);
+	}
+	return true;
+}
+
+/* ---- Ctrl-C ---- */
+
+static struct ar_str scope_body(struct turn *t)
+{
+	struct ar_buf text = { 0 };
+	struct ar_jw w = ar_jw(&text);
+
+	ar_jw_open(&w);
+	ar_jw_mstr(&w, "sessionId", t->session);
+	ar_jw_mstr(&w, "turnId", t->id);
+	ar_jw_mstr(&w, "reason", AR_STR("interrupted from the terminal"));
+	ar_jw_close(&w);
+	return ar_ctl_take(t->ctl, &text);
+}
+
+/* A turn that still waits in the queue is not running: it is taken out. */
+static void interrupt(struct turn *t)
+{
+	struct ar_api_reply reply;
+	bool is_waiting;
+
+	is_waiting = ar_api_call(t->ctl, "interrupt_turn", scope_body(t), &reply) == AR_EXIT_OK &&
+		     ar_str_is(ar_api_str(reply.doc, "result"), "no_op");
+	ar_api_fini(&reply);
+	if (!is_waiting)
+		return;
+	if (ar_api_try(t->ctl, "remove_queued_turn", scope_body(t), &reply, NULL) != AR_OK)
+		ar_ctl_note(t->ctl, "the waiting turn could not be removed");
+	ar_api_fini(&reply);
+}
+
+static bool on_interrupt(void *arg)
+{
+	struct turn *t = arg;
+
+	if (t->interrupts++ == 0) {
+		ar_ctl_note(t->ctl, "interrupting; press Ctrl-C again to leave the turn alone");
+		interrupt(t);
+		return true;
+	}
+	t->exit = ar_ctl_complain(t->ctl, AR_EXIT_INTERRUPTED,
+				  ar_arena_fmt(&t->ctl->arena, "agentctl tail %.*s --after %.*s",
+					       AR_STR_ARG(t->session),
+					       AR_STR_ARG(ar_buf_str(&t->follow->cursor))),
+				  "left before the end of the turn");
+	return false;
+}
+
+/* ---- submitting ---- */
+
+static struct ar_str submit_body(struct turn *t, struct ar_str text)
+{
+	struct ar_buf out = { 0 };
+	struct ar_jw w = ar_jw(&out);
+	char key[AR_ID_CORE];
+
+	ar_id_mint(key);
+	ar_jw_open(&w);
+	ar_jw_mstr(&w, "sessionId", t->session);
+	if (ar_str_absent(t->session))
+		ar_jw_mraw(&w, "createPolicy", AR_STR("{}"));
+	ar_jw_mstr(&w, "threadId", t->thread);
+	ar_jw_mstr(&w, "text", text);
+	ar_jw_mstr(&w, "busyPolicy", AR_STR("queue"));
+	ar_jw_mstr(&w, "source", AR_STR("agentctl"));
+	ar_jw_mstr(&w, "idempotencyKey", (struct ar_str){ key, sizeof(key) });
+	ar_jw_close(&w);
+	return ar_ctl_take(t->ctl, &out);
+}
+
+/* The key makes it safe to ask again when a connection broke before the receipt came. */
+static enum ar_exit send_submit(struct turn *t, struct ar_str body, struct ar_api_reply *ret)
+{
+	struct ar_error err = { 0 };
+	enum ar_status st = ar_api_try(t->ctl, "submit_turn", body, ret, &err);
+
+	for (int i = 1; i < SUBMIT_ATTEMPTS && st != AR_OK; i++) {
+		ar_api_fini(ret);
+		if (ar_daemon_ensure(t->ctl) != AR_EXIT_OK)
+			return AR_EXIT_UNREACHABLE;
+		st = ar_api_try(t->ctl, "submit_turn", body, ret, &err);
+	}
+	return ar_api_explain(t->ctl, st, ret, &err);
+}
+
+static enum ar_exit submit(struct turn *t, struct ar_str body)
+{
+	struct ar_api_reply reply;
+	enum ar_exit exit = send_submit(t, body, &reply);
+
+	ar_ctl_hold_interrupts(t->ctl); /* now there is something to interrupt */
+	t->session = ar_arena_str(&t->ctl->arena, ar_api_str(reply.doc, "sessionId"));
+	t->id = ar_arena_str(&t->ctl->arena, ar_api_str(reply.doc, "turnId"));
+	if (ar_str_is(ar_api_str(reply.doc, "status"), "queued"))
+		ar_ctl_note(t->ctl, "the thread is busy; the turn waits at place %lld",
+			    (long long)ar_api_int(reply.doc, "position"));
+	ar_api_fini(&reply);
+	return exit;
+}
+
+/* From where to follow: the head of the session before the turn exists, so that even a turn that fails at once is seen. */
+static enum ar_exit find_start(struct turn *t, const char *word)
+{
+	struct ar_api_reply reply;
+	enum ar_exit exit;
+
+	if (!word) {
+		ar_buf_addc(&t->follow->cursor, '0');
+		return AR_EXIT_OK;
+	}
+	exit = ar_resolve_read(t->ctl, word, &reply);
+	if (exit == AR_EXIT_OK) {
+		t->session = ar_arena_str(&t->ctl->arena, ar_api_str(reply.doc, "sessionId"));
+		ar_buf_addf(&t->follow->cursor, "%lld", (long long)ar_api_int(reply.doc, "asOfSequence"));
+	}
+	ar_api_fini(&reply);
+	return exit;
+}
+
+static enum ar_exit carry_out(struct turn *t, const struct ar_ctl_args *a, struct ar_str text)
+{
+	const char *word = a->values[OPT_CONTINUE] ? "last" : a->values[OPT_SESSION];
+	enum ar_exit exit = a->values[OPT_MODEL_WAIT] ? ar_model_wait(t->ctl) : AR_EXIT_OK;
+
+	if (exit == AR_EXIT_OK)
+		exit = ar_daemon_ensure(t->ctl);
+	if (exit == AR_EXIT_OK)
+		exit = find_start(t, word);
+	if (exit == AR_EXIT_OK)
+		exit = submit(t, submit_body(t, text));
+	if (exit != AR_EXIT_OK)
+		return exit;
+	t->follow->session = t->session;
+	exit = ar_follow_run(t->follow);
+	return exit == AR_EXIT_OK || exit == AR_EXIT_INTERRUPTED ? t->exit : exit;
+}
+
+static enum ar_exit run(struct ar_ctl *c, const struct ar_ctl_args *a)
+{
+	struct ar_follow follow = {
+		.ctl = c, .may_restart = c->socket, .event = on_event, .interrupted = on_interrupt
+	};
+	struct turn t = { .ctl = c,
+			  .follow = &follow,
+			  .thread = ar_str_from(a->values[OPT_THREAD]),
+			  .shows_reasoning = a->values[OPT_REASONING] || c->out.is_tty };
+	struct ar_buf text;
+	enum ar_exit exit;
+
+	follow.arg = &t;
+	if (a->values[OPT_CONTINUE] && a->values[OPT_SESSION])
+		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR_NONE,
+				       "--continue and --session exclude each other");
+	exit = ar_ctl_read_text(c, a->words, a->count, &text);
+	if (exit == AR_EXIT_OK)
+		exit = carry_out(&t, a, ar_buf_str(&text));
+	ar_buf_fini(&text);
+	ar_buf_fini(&t.step);
+	ar_follow_fini(&follow);
+	return exit;
+}
+
+const struct ar_ctl_command ar_cmd_run = {
+	.name = "run",
+	.synopsis = "TEXT...",
+	.summary = "submit a turn, stream the answer, exit with its outcome",
+	.text = "Starts the daemon if none runs, submits TEXT as a turn of a new session, prints the answer "
+		"as it\n"
+		"comes, and exits 0 when the turn completed, 1 when it failed, 130 when it was cancelled. "
+		"TEXT of a\n"
+		"single - is read from standard input. When the connection breaks, it is joined again where "
+		"it broke.\n"
+		"When a model call is retried after part of an answer, the new answer begins on a new line.\n"
+		"Ctrl-C interrupts the turn; a second Ctrl-C leaves without waiting for its end.",
+	.examples = "agentctl run \"Say hello in five words.\"\n"
+		    "git diff | agentctl run -\n"
+		    "agentctl run --continue \"And in French?\"\n"
+		    "agentctl run --json \"Count to three\" | jq -r .type",
+	.min = 1,
+	.max = -1,
+	.options = { [OPT_SESSION] = { "session", "SESSION", "submit to this session" },
+		     [OPT_THREAD] = { "thread", "THREAD", "submit to this thread of the session" },
+		     [OPT_CONTINUE] = { "continue", NULL, "submit to the newest session" },
+		     [OPT_REASONING] = { "reasoning", NULL,
+					 "show the model's reasoning (usual on a terminal)" },
+		     [OPT_MODEL_WAIT] = { "model-wait", NULL,
+					  "first wait up to a minute for the model server" } },
+	.run = run,
+};

@@ -1,0 +1,104 @@
+/* `agentctl stop` and `agentctl version`. */
+#include "daemon.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <unistd.h>
+
+#define STOP_MS 30000
+
+/* The number in <data_dir>/agentd.pid; 0 when there is none. */
+static pid_t read_pid(struct ar_ctl *c)
+{
+	FILE *f = fopen(ar_arena_fmt(&c->arena, "%s/agentd.pid", c->data_dir).p, "re");
+	long pid = 0;
+
+	if (!f)
+		return 0;
+	if (fscanf(f, "%ld", &pid) != 1)
+		pid = 0;
+	fclose(f);
+	return (pid_t)pid;
+}
+
+static enum ar_exit report(struct ar_ctl *c, pid_t pid)
+{
+	if (c->is_json)
+		ar_out_printf(&c->out, "{\"stopped\":%s,\"pid\":%ld}\n", pid ? "true" : "false", (long)pid);
+	else if (pid)
+		ar_out_printf(&c->out, "stopped agentd, process %ld\n", (long)pid);
+	else
+		ar_ctl_note(c, "no daemon runs in %s", c->data_dir);
+	return AR_EXIT_OK;
+}
+
+/* The descriptor pins the process, so its number cannot be reused between the look at the lock and the signal. */
+static enum ar_exit end_process(struct ar_ctl *c, pid_t pid, int fd)
+{
+	struct pollfd gone = { .fd = fd, .events = POLLIN };
+
+	if (ar_daemon_holder(c->data_dir) != pid)
+		return report(c, 0);
+	if (pidfd_send_signal(fd, SIGTERM, NULL, 0) != 0)
+		return ar_ctl_complain(c, AR_EXIT_FAILED, AR_STR("stop it as the user that started it"),
+				       "process %ld cannot be signalled: %s", (long)pid, strerror(errno));
+	if (poll(&gone, 1, STOP_MS) != 1)
+		return ar_ctl_complain(c, AR_EXIT_FAILED, AR_STR("read agentd.log; it may still finish"),
+				       "process %ld has not ended after %d s", (long)pid, STOP_MS / 1000);
+	return report(c, pid);
+}
+
+static enum ar_exit stop(struct ar_ctl *c, const struct ar_ctl_args *a AR_UNUSED)
+{
+	pid_t holder, pid;
+	enum ar_exit exit;
+	int fd;
+
+	if (!c->data_dir)
+		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("name it with --data-dir"),
+				       "the data folder is not known");
+	holder = ar_daemon_holder(c->data_dir);
+	if (!holder)
+		return report(c, 0);
+	pid = read_pid(c);
+	if (pid != holder)
+		return ar_ctl_complain(c, AR_EXIT_FAILED,
+				       AR_STR("check which one is the daemon, then end it yourself"),
+				       "process %ld has the store, but agentd.pid says %ld", (long)holder,
+				       (long)pid);
+	fd = pidfd_open(pid, 0);
+	if (fd < 0)
+		return report(c, 0);
+	exit = end_process(c, pid, fd);
+	close(fd);
+	return exit;
+}
+
+static enum ar_exit version(struct ar_ctl *c, const struct ar_ctl_args *a AR_UNUSED)
+{
+	ar_out_printf(&c->out, c->is_json ? "{\"agentctl\":\"%s\"}\n" : "agentctl %s\n", AR_VERSION);
+	return AR_EXIT_OK;
+}
+
+const struct ar_ctl_command ar_cmd_stop = {
+	.name = "stop",
+	.synopsis = "",
+	.summary = "stop the daemon of the data folder",
+	.text = "Asks the daemon to stop and waits for its end. Running turns are taken up again by the next "
+		"daemon.",
+	.examples = "agentctl stop",
+	.run = stop,
+};
+
+const struct ar_ctl_command ar_cmd_version = {
+	.name = "version",
+	.synopsis = "",
+	.summary = "print the version",
+	.text = "Prints the version of agentctl.",
+	.examples = "agentctl version",
+	.is_offline = true,
+	.run = version,
+};

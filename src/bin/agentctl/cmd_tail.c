@@ -1,0 +1,200 @@
+/* `agentctl tail`: the events of a session, as they were and as they come. */
+#include "follow.h"
+#include "resolve.h"
+
+#include <time.h>
+
+#define MEMBER_MAX 100 /* bytes of one member that are shown */
+
+enum { OPT_AFTER, OPT_NO_FOLLOW };
+
+/* ---- one event, one line ---- */
+
+/* What is worth a line: members of the payload by event type, dots go down. */
+static const struct {
+	const char *type;
+	const char *members[4];
+} rows[] = {
+	{ "session.created", { "title" } },
+	{ "thread.started", { "reason", "status" } },
+	{ "thread.updated", { "status", "statusDetail", "reason" } },
+	{ "turn.submitted", { "status", "inputPreview" } },
+	{ "turn.completed", { "stopReason", "usage.outputTokens", "durationMs" } },
+	{ "turn.failed", { "status", "error.category", "error.message", "error.recoveryAdvice" } },
+	{ "queue.changed", { "change", "queuedTurnId" } },
+	{ "task.created", { "title" } },
+	{ "task.retrying", { "retryReason", "attemptCount" } },
+	{ "task.attempt.started", { "trigger", "attemptCount" } },
+	{ "task.attempt.failed", { "status", "failureCategory", "nextAttemptPolicy" } },
+	{ "task.failed", { "failureCategory" } },
+	{ "task.cancelled", { "reason" } },
+	{ "task.blocked", { "statusReason" } },
+	{ "task.lost", { "reason" } },
+	{ "run.status", { "phase", "title", "detail" } },
+	{ "model.requested", { "provider", "model", "attempt" } },
+	{ "model.delta", { "offset", "delta" } },
+	{ "reasoning.delta", { "offset", "delta" } },
+	{ "model.completed", { "stopReason", "usage.outputTokens", "ttftMs", "latencyMs" } },
+	{ "model.failed", { "outcome", "error.category", "error.message", "attempt" } },
+	{ "tool.started", { "toolName" } },
+	{ "tool.failed", { "errorCategory" } },
+	{ "runtime.warning", { "code", "message" } },
+	{ "runtime.error", { "code", "message" } },
+};
+
+static struct ar_json member(struct ar_json payload, const char *path)
+{
+	struct ar_str rest = ar_str_from(path), name;
+
+	while (!ar_str_absent(rest)) {
+		struct ar_buf one = { 0 };
+
+		rest = ar_str_split(rest, '.', &name);
+		ar_buf_adds(&one, name);
+		ar_buf_addc(&one, '\0');
+		payload = ar_json_get(payload, one.p);
+		ar_buf_fini(&one);
+	}
+	return payload;
+}
+
+static void print_member(struct ar_out *o, struct ar_json payload, const char *path)
+{
+	struct ar_json v = member(payload, path);
+	struct ar_buf text = { 0 };
+	struct ar_str short_text;
+
+	if (ar_json_type(v) == AR_JSON_NONE)
+		return;
+	ar_json_print(v, &text);
+	short_text = ar_str_utf8_prefix(ar_buf_str(&text), MEMBER_MAX);
+	ar_out_printf(o, " %s=", path);
+	ar_out_line(o, short_text);
+	if (short_text.len < text.len)
+		ar_out_printf(o, "...");
+	ar_buf_fini(&text);
+}
+
+static void print_time(struct ar_out *o, ar_usec t)
+{
+	time_t seconds = (time_t)(t / 1000000);
+	struct tm local;
+
+	if (!localtime_r(&seconds, &local))
+		return;
+	ar_out_printf(o, "%02d-%02d %02d:%02d:%02d.%03d", local.tm_mon + 1, local.tm_mday, local.tm_hour,
+		      local.tm_min, local.tm_sec, (int)(t / 1000 % 1000));
+}
+
+static void print_event(struct ar_out *o, const struct ar_ctl_event *e)
+{
+	struct ar_json payload = ar_json_get(e->doc, "payload");
+
+	ar_out_style(o, AR_STYLE_DIM);
+	print_time(o, ar_api_time(e->doc, "timestamp"));
+	ar_out_style(o, AR_STYLE_PLAIN);
+	ar_out_printf(o, " %6lld%c ", (long long)e->sequence, e->is_frame ? '+' : ' ');
+	ar_out_line(o, e->type);
+	for (size_t i = 0; i < AR_ARRAY_LEN(rows); i++) {
+		for (size_t k = 0; k < AR_ARRAY_LEN(rows[i].members) && ar_str_is(e->type, rows[i].type);
+		     k++) {
+			if (rows[i].members[k])
+				print_member(o, payload, rows[i].members[k]);
+		}
+	}
+	ar_out_printf(o, "\n");
+}
+
+/* ---- the stream ---- */
+
+struct tail {
+	struct ar_ctl *ctl;
+	int64_t until; /* ends with the fact of this sequence; 0 = never */
+};
+
+static bool on_event(void *arg, const struct ar_ctl_event *e)
+{
+	struct tail *t = arg;
+
+	if (t->ctl->is_json) {
+		ar_out_text(&t->ctl->out, e->json);
+		ar_out_printf(&t->ctl->out, "\n");
+	} else {
+		print_event(&t->ctl->out, e);
+	}
+	return !t->until || e->is_frame || e->sequence < t->until;
+}
+
+static bool on_interrupt(void *arg AR_UNUSED)
+{
+	return false;
+}
+
+/* The facts up to a cursor are its number before the first dot. */
+static bool cursor_sequence(struct ar_str cursor, int64_t *ret)
+{
+	struct ar_str number;
+
+	ar_str_split(cursor, '.', &number);
+	return ar_str_to_i64(number, ret) && *ret >= 0;
+}
+
+static enum ar_exit follow(struct ar_ctl *c, struct ar_str session, struct ar_str after, int64_t until)
+{
+	struct tail t = { .ctl = c, .until = until };
+	struct ar_follow f = {
+		.ctl = c, .session = session, .event = on_event, .interrupted = on_interrupt, .arg = &t
+	};
+	enum ar_exit exit;
+
+	ar_buf_adds(&f.cursor, after);
+	exit = ar_follow_run(&f);
+	if (exit == AR_EXIT_INTERRUPTED)
+		ar_ctl_note(c, "left; go on with: agentctl tail %.*s --after %.*s", AR_STR_ARG(session),
+			    AR_STR_ARG(ar_buf_str(&f.cursor)));
+	ar_follow_fini(&f);
+	return exit;
+}
+
+static enum ar_exit tail(struct ar_ctl *c, const struct ar_ctl_args *a)
+{
+	struct ar_str after = a->values[OPT_AFTER] ? ar_str_from(a->values[OPT_AFTER]) : AR_STR("0"), session;
+	struct ar_api_reply reply;
+	int64_t from = 0, until = 0;
+	enum ar_exit exit;
+
+	if (!ar_str_is(after, "now") && !cursor_sequence(after, &from))
+		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("0 is the beginning, now is the end"),
+				       "'%s' is no cursor", after.p);
+	if (!a->values[OPT_NO_FOLLOW]) {
+		exit = ar_resolve_session(c, a->words[0], &session);
+		return exit == AR_EXIT_OK ? follow(c, session, after, 0) : exit;
+	}
+	exit = ar_resolve_read(c, a->words[0], &reply);
+	session = ar_arena_str(&c->arena, ar_api_str(reply.doc, "sessionId"));
+	until = ar_api_int(reply.doc, "asOfSequence");
+	ar_api_fini(&reply);
+	if (exit != AR_EXIT_OK || ar_str_is(after, "now") || from >= until)
+		return exit;
+	return follow(c, session, after, until);
+}
+
+const struct ar_ctl_command ar_cmd_tail = {
+	.name = "tail",
+	.synopsis = "SESSION",
+	.summary = "follow the events of a session",
+	.text = "Prints every event of the session from its beginning, one per line: time, sequence, type, "
+		"what it says.\n"
+		"A + behind the sequence marks a piece of output, which has no number of its own. Goes on "
+		"until\n"
+		"Ctrl-C, and joins the stream again when it is cut. --json prints the events themselves.",
+	.examples = "agentctl tail last\n"
+		    "agentctl tail last --after now\n"
+		    "agentctl tail last --no-follow --json > events.ndjson",
+	.min = 1,
+	.max = 1,
+	.options = { [OPT_AFTER] = { "after", "CURSOR",
+				     "begin after this cursor (0); now = only what is new" },
+		     [OPT_NO_FOLLOW] = { "no-follow", NULL, "end with the newest fact there is" } },
+	.run = tail,
+};

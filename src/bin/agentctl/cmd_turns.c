@@ -1,0 +1,340 @@
+/* `submit`, `interrupt`, `queue` and `resume`: acting on the turns of a session without watching them. */
+#include "resolve.h"
+
+#include <string.h>
+
+/* ---- submit ---- */
+
+enum { SUBMIT_QUEUE, SUBMIT_REJECT, SUBMIT_TURN_ID };
+
+static void print_receipt(struct ar_ctl *c, const struct ar_api_reply *r)
+{
+	if (c->is_json) {
+		ar_api_print(c, r);
+		return;
+	}
+	ar_out_line(&c->out, ar_api_str(r->doc, "turnId"));
+	ar_out_printf(&c->out, "  ");
+	ar_out_line(&c->out, ar_api_str(r->doc, "status"));
+	if (ar_api_int(r->doc, "position"))
+		ar_out_printf(&c->out, " at place %lld", (long long)ar_api_int(r->doc, "position"));
+	ar_out_printf(&c->out, "\n");
+}
+
+static enum ar_exit submit_text(struct ar_ctl *c, const struct ar_ctl_args *a, struct ar_str text)
+{
+	struct ar_buf body = { 0 };
+	struct ar_jw w = ar_jw(&body);
+	struct ar_api_reply reply;
+	struct ar_str session;
+	enum ar_exit exit = ar_resolve_session(c, a->words[0], &session);
+
+	if (exit != AR_EXIT_OK)
+		return exit;
+	ar_jw_open(&w);
+	ar_jw_mstr(&w, "sessionId", session);
+	ar_jw_mstr(&w, "text", text);
+	ar_jw_mstr(&w, "turnId", ar_str_from(a->values[SUBMIT_TURN_ID]));
+	if (a->values[SUBMIT_QUEUE] || a->values[SUBMIT_REJECT])
+		ar_jw_mstr(&w, "busyPolicy", a->values[SUBMIT_QUEUE] ? AR_STR("queue") : AR_STR("reject"));
+	ar_jw_mstr(&w, "source", AR_STR("agentctl"));
+	ar_jw_close(&w);
+	exit = ar_api_call(c, "submit_turn", ar_ctl_take(c, &body), &reply);
+	if (exit == AR_EXIT_OK)
+		print_receipt(c, &reply);
+	ar_api_fini(&reply);
+	return exit;
+}
+
+static enum ar_exit submit(struct ar_ctl *c, const struct ar_ctl_args *a)
+{
+	struct ar_buf text;
+	enum ar_exit exit;
+
+	if (a->values[SUBMIT_QUEUE] && a->values[SUBMIT_REJECT])
+		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR_NONE,
+				       "--queue and --reject exclude each other");
+	exit = ar_ctl_read_text(c, a->words + 1, a->count - 1, &text);
+	if (exit == AR_EXIT_OK)
+		exit = submit_text(c, a, ar_buf_str(&text));
+	ar_buf_fini(&text);
+	return exit;
+}
+
+/* ---- interrupt ---- */
+
+enum { INTERRUPT_TURN, INTERRUPT_CLEAR, INTERRUPT_REASON };
+
+static enum ar_exit interrupt(struct ar_ctl *c, const struct ar_ctl_args *a)
+{
+	const char *reason =
+		a->values[INTERRUPT_REASON] ? a->values[INTERRUPT_REASON] : "interrupted with agentctl";
+	struct ar_buf body = { 0 };
+	struct ar_jw w = ar_jw(&body);
+	struct ar_api_reply reply;
+	struct ar_str session;
+	enum ar_exit exit = ar_resolve_session(c, a->words[0], &session);
+
+	if (exit != AR_EXIT_OK)
+		return exit;
+	ar_jw_open(&w);
+	ar_jw_mstr(&w, "sessionId", session);
+	ar_jw_mstr(&w, "turnId", ar_str_from(a->values[INTERRUPT_TURN]));
+	ar_jw_mstr(&w, "reason", ar_str_from(reason));
+	if (a->values[INTERRUPT_CLEAR])
+		ar_jw_mstr(&w, "queuePolicy", AR_STR("clear"));
+	ar_jw_close(&w);
+	exit = ar_api_call(c, "interrupt_turn", ar_ctl_take(c, &body), &reply);
+	if (exit == AR_EXIT_OK && c->is_json)
+		ar_api_print(c, &reply);
+	else if (exit == AR_EXIT_OK && ar_str_is(ar_api_str(reply.doc, "result"), "accepted")) {
+		ar_out_line(&c->out, ar_api_str(reply.doc, "turnId"));
+		ar_out_printf(&c->out, "  interrupted\n");
+	} else if (exit == AR_EXIT_OK) {
+		ar_ctl_note(c, "nothing was running");
+	}
+	ar_api_fini(&reply);
+	return exit;
+}
+
+/* ---- queue ---- */
+
+static void print_queue(struct ar_ctl *c, struct ar_json session)
+{
+	for (struct ar_json_iter t = ar_json_iter(ar_json_get(session, "threads")); ar_json_next(&t);) {
+		for (struct ar_json_iter q = ar_json_iter(ar_json_get(t.value, "queuedTurns"));
+		     ar_json_next(&q);) {
+			ar_out_printf(&c->out, "%3lld  ", (long long)ar_api_int(q.value, "position"));
+			ar_out_line(&c->out, ar_api_str(q.value, "turnId"));
+			ar_out_printf(&c->out, "  ");
+			ar_out_line(&c->out, ar_api_str(q.value, "inputPreview"));
+			ar_out_printf(&c->out, "\n");
+		}
+	}
+}
+
+/* The queues of all threads as one JSON object: {"threads":[{"threadId":..,"queue":{..}}]}. */
+static void print_queue_json(struct ar_ctl *c, struct ar_json session)
+{
+	struct ar_buf text = { 0 };
+	struct ar_jw w = ar_jw(&text);
+
+	ar_jw_open(&w);
+	ar_jw_key(&w, "threads");
+	ar_jw_open_array(&w);
+	for (struct ar_json_iter t = ar_json_iter(ar_json_get(session, "threads")); ar_json_next(&t);) {
+		ar_jw_open(&w);
+		ar_jw_mstr(&w, "threadId", ar_api_str(t.value, "threadId"));
+		ar_jw_key(&w, "queue");
+		ar_json_print(ar_json_get(t.value, "queue"), &text);
+		w.comma = true;
+		ar_jw_close(&w);
+	}
+	ar_jw_close_array(&w);
+	ar_jw_close(&w);
+	ar_buf_addc(&text, '\n');
+	ar_out_text(&c->out, ar_buf_str(&text));
+	ar_buf_fini(&text);
+}
+
+/* The waiting turn that `word` ends; the word itself when there is none, so that the server says what is wrong. */
+static struct ar_str find_waiting(struct ar_json session, const char *word)
+{
+	struct ar_str wanted = ar_str_from(word), found = AR_STR_NONE;
+
+	for (struct ar_json_iter t = ar_json_iter(ar_json_get(session, "threads")); ar_json_next(&t);) {
+		for (struct ar_json_iter q = ar_json_iter(ar_json_get(t.value, "queuedTurns"));
+		     ar_json_next(&q);) {
+			struct ar_str id = ar_api_str(q.value, "turnId");
+
+			if (!ar_str_ends(id, wanted))
+				continue;
+			if (!ar_str_absent(found))
+				return wanted;
+			found = id;
+		}
+	}
+	return ar_str_absent(found) ? wanted : found;
+}
+
+static void print_order(struct ar_ctl *c, const struct ar_api_reply *r)
+{
+	int place = 0;
+
+	if (c->is_json) {
+		ar_api_print(c, r);
+		return;
+	}
+	for (struct ar_json_iter it = ar_json_iter(ar_json_get(r->doc, "order")); ar_json_next(&it);) {
+		struct ar_str id = AR_STR_NONE;
+
+		ar_json_str(it.value, &id);
+		ar_out_printf(&c->out, "%3d  ", ++place);
+		ar_out_line(&c->out, id);
+		ar_out_printf(&c->out, "\n");
+	}
+}
+
+static enum ar_exit change_queue(struct ar_ctl *c, const char *command, struct ar_json session,
+				 const char *word)
+{
+	struct ar_buf body = { 0 };
+	struct ar_jw w = ar_jw(&body);
+	struct ar_api_reply reply;
+	enum ar_exit exit;
+
+	ar_jw_open(&w);
+	ar_jw_mstr(&w, "sessionId", ar_api_str(session, "sessionId"));
+	ar_jw_mstr(&w, "turnId", find_waiting(session, word));
+	ar_jw_close(&w);
+	exit = ar_api_call(c, command, ar_ctl_take(c, &body), &reply);
+	if (exit == AR_EXIT_OK)
+		print_order(c, &reply);
+	ar_api_fini(&reply);
+	return exit;
+}
+
+static const struct {
+	const char *word;
+	const char *command; /* NULL: only shows */
+} queue_actions[] = {
+	{ "list", NULL },
+	{ "promote", "promote_queued_turn" },
+	{ "remove", "remove_queued_turn" },
+};
+
+static enum ar_exit act_on_queue(struct ar_ctl *c, const struct ar_ctl_args *a, const char *command)
+{
+	struct ar_api_reply session;
+	enum ar_exit exit = ar_resolve_read(c, a->words[0], &session);
+
+	if (exit == AR_EXIT_OK && command)
+		exit = change_queue(c, command, session.doc, a->words[2]);
+	else if (exit == AR_EXIT_OK && c->is_json)
+		print_queue_json(c, session.doc);
+	else if (exit == AR_EXIT_OK)
+		print_queue(c, session.doc);
+	ar_api_fini(&session);
+	return exit;
+}
+
+static enum ar_exit queue(struct ar_ctl *c, const struct ar_ctl_args *a)
+{
+	const char *word = a->count > 1 ? a->words[1] : "list";
+
+	for (size_t i = 0; i < AR_ARRAY_LEN(queue_actions); i++) {
+		const char *command = queue_actions[i].command;
+
+		if (strcmp(word, queue_actions[i].word) != 0)
+			continue;
+		if (command && a->count < 3)
+			return ar_ctl_complain(c, AR_EXIT_USAGE,
+					       AR_STR("agentctl queue SESSION lists the turns"),
+					       "queue %s needs a TURN", word);
+		return act_on_queue(c, a, command);
+	}
+	return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("use list, promote or remove"),
+			       "queue does not know '%s'", word);
+}
+
+/* ---- resume ---- */
+
+static enum ar_exit resume_thread(struct ar_ctl *c, struct ar_str session, struct ar_str thread)
+{
+	struct ar_buf body = { 0 };
+	struct ar_jw w = ar_jw(&body);
+	struct ar_api_reply reply;
+	enum ar_exit exit;
+
+	ar_jw_open(&w);
+	ar_jw_mstr(&w, "sessionId", session);
+	ar_jw_mstr(&w, "threadId", thread);
+	ar_jw_close(&w);
+	exit = ar_api_call(c, "resume_thread", ar_ctl_take(c, &body), &reply);
+	if (exit == AR_EXIT_OK && c->is_json)
+		ar_api_print(c, &reply);
+	else if (exit == AR_EXIT_OK) {
+		ar_out_line(&c->out, thread);
+		ar_out_printf(&c->out, "  ");
+		ar_out_line(&c->out, ar_api_str(reply.doc, "result"));
+		ar_out_printf(&c->out, "\n");
+	}
+	ar_api_fini(&reply);
+	return exit;
+}
+
+static enum ar_exit resume(struct ar_ctl *c, const struct ar_ctl_args *a)
+{
+	struct ar_api_reply session;
+	enum ar_exit exit = ar_resolve_read(c, a->words[0], &session);
+
+	for (struct ar_json_iter t = ar_json_iter(ar_json_get(session.doc, "threads"));
+	     exit == AR_EXIT_OK && ar_json_next(&t);)
+		exit = resume_thread(c, ar_api_str(session.doc, "sessionId"),
+				     ar_api_str(t.value, "threadId"));
+	ar_api_fini(&session);
+	return exit;
+}
+
+/* ---- rows ---- */
+
+const struct ar_ctl_command ar_cmd_submit = {
+	.name = "submit",
+	.synopsis = "SESSION TEXT...",
+	.summary = "submit a turn and return with the receipt",
+	.text = "Submits TEXT (or standard input for a single -) to a session and prints the id of the turn "
+		"and whether it\n"
+		"runs or waits. A repeat with the same --turn-id and text is answered with the first "
+		"receipt.",
+	.examples = "agentctl submit last \"Now in German\"\n"
+		    "agentctl submit last --reject \"Only if you are idle\"",
+	.min = 2,
+	.max = -1,
+	.options = { [SUBMIT_QUEUE] = { "queue", NULL, "wait behind a running turn" },
+		     [SUBMIT_REJECT] = { "reject", NULL, "fail when a turn is running" },
+		     [SUBMIT_TURN_ID] = { "turn-id", "ID", "the id for the turn; makes a repeat safe" } },
+	.run = submit,
+};
+
+const struct ar_ctl_command ar_cmd_interrupt = {
+	.name = "interrupt",
+	.synopsis = "SESSION",
+	.summary = "stop the running turn; what it produced stays",
+	.text = "Stops the running turn of a session. The turns that wait stay and go on, unless "
+		"--clear-queue drops them.",
+	.examples = "agentctl interrupt last\n"
+		    "agentctl interrupt last --clear-queue --reason \"wrong question\"",
+	.min = 1,
+	.max = 1,
+	.options = { [INTERRUPT_TURN] = { "turn", "TURN", "this turn, when several threads work" },
+		     [INTERRUPT_CLEAR] = { "clear-queue", NULL, "also drop the turns that wait" },
+		     [INTERRUPT_REASON] = { "reason", "TEXT", "why; it is recorded" } },
+	.run = interrupt,
+};
+
+const struct ar_ctl_command ar_cmd_queue = {
+	.name = "queue",
+	.synopsis = "SESSION [list | promote TURN | remove TURN]",
+	.summary = "the turns that wait; promotes or removes one",
+	.text = "Lists the waiting turns of a session, puts one in front, or takes one out. TURN is an id or "
+		"the end of one.",
+	.examples = "agentctl queue last\n"
+		    "agentctl queue last promote _3\n"
+		    "agentctl queue last remove _3",
+	.min = 1,
+	.max = 3,
+	.run = queue,
+};
+
+const struct ar_ctl_command ar_cmd_resume = {
+	.name = "resume",
+	.synopsis = "SESSION",
+	.summary = "continue what a crash or a block has stopped",
+	.text = "Continues the threads of a session that wait after a crash or a cleared blocker, and says "
+		"for each what became\n"
+		"of it. A thread that works already is left alone.",
+	.examples = "agentctl resume last",
+	.min = 1,
+	.max = 1,
+	.run = resume,
+};

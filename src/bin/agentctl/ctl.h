@@ -1,0 +1,80 @@
+/* One invocation: what was asked, where the daemon is, where output goes; and the shape of a command. A command is a row of a
+ * table; the table gives parsing, help and dispatch. */
+#ifndef AR_CTL_CTL_H
+#define AR_CTL_CTL_H
+
+#include "arena.h"
+#include "out.h"
+#include "status.h"
+
+enum ar_exit {
+	AR_EXIT_OK = 0,
+	AR_EXIT_FAILED = 1,
+	AR_EXIT_USAGE = 2,
+	AR_EXIT_UNREACHABLE = 3,
+	AR_EXIT_INTERRUPTED = 130,
+};
+
+struct ar_ctl {
+	struct ar_out out, err;
+	struct ar_arena arena; /* what lives as long as the invocation */
+	const char *data_dir; /* absolute; NULL when the environment names none */
+	const char *socket; /* absolute; NULL with a url */
+	const char *url; /* of the daemon, without a slash at the end */
+	int signal_fd; /* Ctrl-C is to be read here; -1 = it ends the program */
+	bool is_json;
+	bool is_quiet;
+};
+
+#define AR_CTL_OPTIONS 6 /* most options of one command */
+
+struct ar_ctl_option {
+	const char *name;
+	const char *value; /* what it takes, for the help; NULL = a flag */
+	const char *doc;
+};
+
+/* What a command got: values[i] belongs to options[i] of its row (a flag has "" when set), then the words. */
+struct ar_ctl_args {
+	const char *values[AR_CTL_OPTIONS];
+	char **words;
+	int count;
+};
+
+struct ar_ctl_command {
+	const char *name;
+	const char *synopsis; /* the words after the name */
+	const char *summary; /* half a line */
+	const char *text; /* the page */
+	const char *examples; /* one per line */
+	int min, max; /* words; max -1 = any number */
+	bool is_offline; /* needs to know no daemon */
+	struct ar_ctl_option options[AR_CTL_OPTIONS];
+	enum ar_exit (*run)(struct ar_ctl *c, const struct ar_ctl_args *a);
+};
+
+/* The rows, one file per family. */
+extern const struct ar_ctl_command ar_cmd_run, ar_cmd_sessions, ar_cmd_show, ar_cmd_tail, ar_cmd_submit,
+	ar_cmd_interrupt, ar_cmd_queue, ar_cmd_resume, ar_cmd_call, ar_cmd_doctor, ar_cmd_stop,
+	ar_cmd_version;
+
+/* `agentctl: <message>` and `next: <what to do>` on standard error. next may be absent. Returns `exit`. */
+enum ar_exit ar_ctl_complain(struct ar_ctl *c, enum ar_exit exit, struct ar_str next, const char *fmt, ...)
+	AR_PRINTF(4, 5);
+
+/* One line of what is going on, on standard error; not with --quiet. */
+void ar_ctl_note(struct ar_ctl *c, const char *fmt, ...) AR_PRINTF(2, 3);
+
+/* The text of a turn from the words: joined by spaces, or standard input for a single "-". At most 1 MiB. */
+AR_MUST_USE enum ar_exit ar_ctl_read_text(struct ar_ctl *c, char **words, int count, struct ar_buf *ret);
+
+/* From here on Ctrl-C does not end the program but can be read from c->signal_fd. A second call does nothing. */
+void ar_ctl_hold_interrupts(struct ar_ctl *c);
+
+/* NUL-terminated, for as long as the invocation. */
+const char *ar_ctl_keep(struct ar_ctl *c, struct ar_str s);
+
+/* What was written into `text`, kept likewise; the buffer is freed. */
+struct ar_str ar_ctl_take(struct ar_ctl *c, struct ar_buf *text);
+
+#endif

@@ -1,0 +1,286 @@
+/* See daemon.h. The daemon is started in a session of its own, so that it outlives this terminal; what it says goes to
+ * agentd.log in the data folder. One thread. */
+#include "daemon.h"
+#include "api.h"
+#include "clock.h"
+#include "mem.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define START_USEC 5000000
+#define VERSION_MS 2000
+#define POLL_MS 10
+#define LOG_TAIL ((off_t)2048) /* bytes of the log that are shown when the start fails */
+
+extern char **environ;
+
+bool ar_daemon_answers(struct ar_ctl *c)
+{
+	struct ar_http_request r = ar_api_request(c, "/health");
+	struct ar_http_reply reply;
+	bool is_ok;
+
+	r.connect_ms = r.total_ms = 2000;
+	r.signal_fd = -1;
+	is_ok = ar_http_run(&r, &reply, NULL) == AR_OK && reply.status == 200;
+	ar_buf_fini(&reply.body);
+	return is_ok;
+}
+
+/* ---- who has the store ---- */
+
+/* The process of the table's line for this inode; 0 when there is none. */
+static pid_t holder_of(ino_t inode)
+{
+	FILE *table = fopen("/proc/locks", "re");
+	char line[256];
+	long found = 0;
+
+	while (table && !found && fgets(line, sizeof(line), table)) {
+		unsigned long long at;
+		long pid;
+
+		if (sscanf(line, "%*d: FLOCK ADVISORY WRITE %ld %*x:%*x:%llu", &pid, &at) == 2 && at == inode)
+			found = pid;
+	}
+	if (table)
+		fclose(table);
+	return (pid_t)found;
+}
+
+pid_t ar_daemon_holder(const char *data_dir)
+{
+	DIR *dir = opendir(data_dir);
+	struct dirent *entry;
+	pid_t found = 0;
+
+	while (dir && !found && (entry = readdir(dir))) {
+		struct stat st;
+
+		if (ar_str_ends(ar_str_from(entry->d_name), AR_STR(".lock")) &&
+		    fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+			found = holder_of(st.st_ino);
+	}
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+/* ---- the program ---- */
+
+static const char *program_in(struct ar_ctl *c, struct ar_str dir)
+{
+	struct ar_str path = ar_arena_fmt(&c->arena, "%.*s/agentd", AR_STR_ARG(dir));
+
+	return access(path.p, X_OK) == 0 ? path.p : NULL;
+}
+
+static const char *program_beside(struct ar_ctl *c)
+{
+	char self[PATH_MAX];
+	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	char *slash;
+
+	if (len <= 0)
+		return NULL;
+	self[len] = '\0';
+	slash = strrchr(self, '/');
+	return slash ? program_in(c, (struct ar_str){ self, (size_t)(slash - self) }) : NULL;
+}
+
+const char *ar_daemon_program(struct ar_ctl *c)
+{
+	struct ar_str path = ar_str_from(getenv("PATH")), dir;
+	const char *found = program_beside(c);
+
+	while (!found && !ar_str_absent(path)) {
+		path = ar_str_split(path, ':', &dir);
+		if (ar_str_starts(dir, AR_STR("/")))
+			found = program_in(c, dir);
+	}
+	return found;
+}
+
+/* ---- starting ---- */
+
+/* Makes the folder and what is missing above it; only we may look in. */
+static bool make_folder(const char *path)
+{
+	char *copy = ar_str_dup(ar_str_from(path));
+	bool is_there;
+
+	for (char *slash = strchr(copy + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		mkdir(copy, 0700);
+		*slash = '/';
+	}
+	is_there = mkdir(copy, 0700) == 0 || errno == EEXIST;
+	ar_free(copy);
+	return is_there;
+}
+
+struct start {
+	pid_t pid;
+	int log; /* descriptor, append */
+	off_t log_from; /* its size before */
+};
+
+/* A session of its own, no terminal, default signals, nothing of ours open. */
+static int spawn(const char *program, char **argv, const int fds[3], pid_t *ret)
+{
+	posix_spawn_file_actions_t files;
+	posix_spawnattr_t attr;
+	sigset_t none, all;
+	int failed;
+
+	sigemptyset(&none);
+	sigfillset(&all);
+	posix_spawnattr_init(&attr);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+	posix_spawnattr_setsigmask(&attr, &none);
+	posix_spawnattr_setsigdefault(&attr, &all);
+	posix_spawn_file_actions_init(&files);
+	for (int i = 0; i < 3; i++)
+		posix_spawn_file_actions_adddup2(&files, fds[i], i);
+	posix_spawn_file_actions_addclosefrom_np(&files, 3);
+	posix_spawn_file_actions_addchdir_np(&files, "/"); /* else it would keep the caller's folder busy */
+	failed = posix_spawn(ret, program, &files, &attr, argv, environ);
+	posix_spawn_file_actions_destroy(&files);
+	posix_spawnattr_destroy(&attr);
+	return failed;
+}
+
+static enum ar_exit launch(struct ar_ctl *c, const char *program, struct start *ret)
+{
+	char *argv[] = { (char *)program,   (char *)"--data-dir", (char *)c->data_dir, (char *)"--socket",
+			 (char *)c->socket, (char *)"--listen",	  (char *)"off",       NULL };
+	const char *log = ar_arena_fmt(&c->arena, "%s/agentd.log", c->data_dir).p;
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC), failed;
+
+	ret->log = open(log, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+	if (null < 0 || ret->log < 0)
+		return ar_ctl_complain(c, AR_EXIT_UNREACHABLE, AR_STR("check that the data folder is yours"),
+				       "%s cannot be opened: %s", log, strerror(errno));
+	ret->log_from = lseek(ret->log, 0, SEEK_END);
+	failed = spawn(program, argv, (const int[]){ null, null, ret->log }, &ret->pid);
+	close(null);
+	if (failed)
+		return ar_ctl_complain(c, AR_EXIT_UNREACHABLE, AR_STR_NONE, "%s cannot be started: %s",
+				       program, strerror(failed));
+	return AR_EXIT_OK;
+}
+
+/* What the daemon wrote since we started it, at most the last lines. */
+static void show_log(struct ar_ctl *c, const struct start *s)
+{
+	char text[LOG_TAIL];
+	off_t end = lseek(s->log, 0, SEEK_END);
+	off_t from = end - s->log_from > LOG_TAIL ? end - LOG_TAIL : s->log_from;
+	ssize_t len = pread(s->log, text, sizeof(text), from);
+	struct ar_str rest = { text, len > 0 ? (size_t)len : 0 }, line;
+
+	while (!ar_str_empty(rest)) {
+		rest = ar_str_split(rest, '\n', &line);
+		ar_out_printf(&c->err, "  agentd: ");
+		ar_out_line(&c->err, line);
+		ar_out_printf(&c->err, "\n");
+	}
+}
+
+/* Our own start may have lost against another's: then its exit means nothing as long as somebody has the store. */
+static bool is_hopeless(struct ar_ctl *c, pid_t pid, bool *has_exited)
+{
+	if (!*has_exited && waitpid(pid, NULL, WNOHANG) == pid)
+		*has_exited = true;
+	return *has_exited && !ar_daemon_holder(c->data_dir) && !ar_daemon_answers(c);
+}
+
+static enum ar_exit await(struct ar_ctl *c, const struct start *s)
+{
+	struct ar_clock *clock = ar_clock_system();
+	ar_usec deadline = clock->mono(clock) + START_USEC;
+	bool has_exited = false, is_over = false;
+
+	while (!is_over && clock->mono(clock) < deadline) {
+		if (ar_daemon_answers(c))
+			return AR_EXIT_OK;
+		is_over = is_hopeless(c, s->pid, &has_exited);
+		if (!is_over)
+			poll(NULL, 0, POLL_MS);
+	}
+	ar_ctl_complain(c, AR_EXIT_UNREACHABLE,
+			ar_arena_fmt(&c->arena, "read %s/agentd.log, or run `agentctl doctor`", c->data_dir),
+			is_over ? "agentd ended right after its start"
+				: "agentd did not answer within five seconds");
+	show_log(c, s);
+	return AR_EXIT_UNREACHABLE;
+}
+
+enum ar_exit ar_daemon_ensure(struct ar_ctl *c)
+{
+	struct start start = { .log = -1 };
+	const char *program;
+	enum ar_exit exit;
+
+	if (ar_daemon_answers(c))
+		return AR_EXIT_OK;
+	if (!c->socket)
+		return ar_api_unreachable(c, AR_E_UNAVAILABLE, NULL);
+	program = ar_daemon_program(c);
+	if (!program)
+		return ar_ctl_complain(c, AR_EXIT_UNREACHABLE,
+				       AR_STR("put agentd beside agentctl or into a folder of PATH"),
+				       "no daemon answers at %s, and agentd is not found to start one",
+				       c->socket);
+	if (!make_folder(c->data_dir))
+		return ar_ctl_complain(c, AR_EXIT_UNREACHABLE, AR_STR("name another with --data-dir"),
+				       "the data folder %s cannot be made: %s", c->data_dir, strerror(errno));
+	exit = launch(c, program, &start);
+	if (exit == AR_EXIT_OK)
+		exit = await(c, &start);
+	if (start.log >= 0)
+		close(start.log);
+	return exit;
+}
+
+/* ---- version ---- */
+
+struct ar_str ar_daemon_version(struct ar_ctl *c, const char *program)
+{
+	char *argv[] = { (char *)program, (char *)"--version", NULL };
+	char text[128];
+	int ends[2], null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	struct ar_str line = AR_STR_NONE;
+	struct pollfd answer;
+	ssize_t len = 0;
+	pid_t pid;
+
+	if (null < 0 || pipe2(ends, O_CLOEXEC) != 0)
+		return AR_STR_NONE;
+	if (spawn(program, argv, (const int[]){ null, ends[1], null }, &pid) == 0) {
+		answer = (struct pollfd){ .fd = ends[0], .events = POLLIN };
+		if (poll(&answer, 1, VERSION_MS) == 1)
+			len = read(ends[0], text, sizeof(text));
+		else
+			kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+	}
+	close(null);
+	close(ends[0]);
+	close(ends[1]);
+	if (len > 0)
+		ar_str_split((struct ar_str){ text, (size_t)len }, '\n', &line);
+	return ar_arena_str(&c->arena, line);
+}

@@ -1,0 +1,26 @@
+/* The user's daemon: is it there, who has its store, where is its program, start it. */
+#ifndef AR_CTL_DAEMON_H
+#define AR_CTL_DAEMON_H
+
+#include "ctl.h"
+
+#include <sys/types.h>
+
+/* Whether somebody answers GET /health at the daemon's place. */
+bool ar_daemon_answers(struct ar_ctl *c);
+
+/* The process that has a lock on a `*.lock` file in the data folder; 0 when there is none. It looks into the kernel's table
+ * of locks and takes none: a lock taken for a look could turn a starting daemon away. */
+pid_t ar_daemon_holder(const char *data_dir);
+
+/* Path of the agentd program: beside this one, else in PATH; NULL when there is none. */
+const char *ar_daemon_program(struct ar_ctl *c);
+
+/* Returns when a daemon answers. Starts one if there is none and the place is the unix socket; of two that start at once the
+ * one that gets the store stays, and both clients use it. Failure has been said on standard error. */
+AR_MUST_USE enum ar_exit ar_daemon_ensure(struct ar_ctl *c);
+
+/* The first line that `program --version` prints; absent when it says nothing within two seconds. */
+struct ar_str ar_daemon_version(struct ar_ctl *c, const char *program);
+
+#endif

@@ -1,0 +1,39 @@
+/* Following the events of a session: reads the stream, and when it is cut comes back by the cursor of the last event, a
+ * bounded number of times. Facts that arrive twice are dropped here. */
+#ifndef AR_CTL_FOLLOW_H
+#define AR_CTL_FOLLOW_H
+
+#include "api.h"
+#include "sse.h"
+
+struct ar_ctl_event {
+	struct ar_str cursor; /* after this event */
+	struct ar_str json; /* as it came */
+	struct ar_json doc;
+	struct ar_str type;
+	int64_t sequence;
+	bool is_frame; /* a piece of output, not a fact */
+};
+
+/* Zeroed; set the first part and add the start to `cursor` (empty = from the beginning). */
+struct ar_follow {
+	struct ar_ctl *ctl;
+	struct ar_str session;
+	struct ar_buf cursor; /* where the reader is */
+	bool may_restart; /* a daemon that vanished without a farewell may be started again */
+	bool (*event)(void *arg, const struct ar_ctl_event *e); /* false: enough */
+	bool (*interrupted)(void *arg); /* Ctrl-C; false: leave */
+	void *arg;
+
+	struct ar_sse_reader sse; /* private from here on */
+	struct ar_json_parser *parser;
+	int64_t last_fact;
+	int failures; /* in a row */
+	bool is_over, has_left, is_broken;
+};
+
+/* AR_EXIT_OK when event() had enough, AR_EXIT_INTERRUPTED when interrupted() left; else what was said on standard error. */
+AR_MUST_USE enum ar_exit ar_follow_run(struct ar_follow *f);
+void ar_follow_fini(struct ar_follow *f);
+
+#endif

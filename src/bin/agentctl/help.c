@@ -1,0 +1,132 @@
+/* See help.h. One thread. */
+#include "help.h"
+#include "args.h"
+
+#include <string.h>
+
+#define WORD_MAX 48
+
+static void print_heading(struct ar_out *o, const char *text)
+{
+	ar_out_style(o, AR_STYLE_BOLD);
+	ar_out_printf(o, "\n%s\n", text);
+	ar_out_style(o, AR_STYLE_PLAIN);
+}
+
+static void print_option(struct ar_out *o, const struct ar_ctl_option *option)
+{
+	char left[40];
+
+	snprintf(left, sizeof(left), "--%s%s%s", option->name, option->value ? " " : "",
+		 option->value ? option->value : "");
+	ar_out_printf(o, "  %-20s %s\n", left, option->doc);
+}
+
+static void print_globals(struct ar_out *o)
+{
+	print_heading(o, "Global options");
+	for (size_t i = 0; i < ar_global_option_count; i++)
+		print_option(o, &ar_global_options[i]);
+}
+
+static void print_indented(struct ar_out *o, const char *text)
+{
+	struct ar_str rest = ar_str_from(text), line;
+
+	while (!ar_str_absent(rest)) {
+		rest = ar_str_split(rest, '\n', &line);
+		ar_out_printf(o, "  %.*s\n", AR_STR_ARG(line));
+	}
+}
+
+void ar_help_overview(struct ar_out *o, const struct ar_ctl_command *const *commands, size_t count)
+{
+	ar_out_printf(o, "agentctl - talk to the agent runtime of this user\n");
+	print_heading(o, "Usage");
+	print_indented(o, "agentctl [GLOBAL OPTIONS] COMMAND [OPTIONS] [WORDS]");
+	print_heading(o, "Commands");
+	for (size_t i = 0; i < count; i++)
+		ar_out_printf(o, "  %-20s %s\n", commands[i]->name, commands[i]->summary);
+	ar_out_printf(o, "  %-20s %s\n", "help [COMMAND]", "this page, or the page of a command");
+	print_globals(o);
+	print_heading(o, "Environment");
+	print_indented(o,
+		       "AGENTD_DATA_DIR      data folder (else agentd in XDG_STATE_HOME or ~/.local/state)\n"
+		       "AGENTD_SOCKET        unix socket (else agentd.sock in the data folder)\n"
+		       "OPENAI_BASE_URL, OPENAI_API_KEY, AGENTD_MODEL\n"
+		       "                     the model, for a daemon that is started from here\n"
+		       "NO_COLOR             no colours");
+	print_heading(o, "Exit status");
+	print_indented(o, "0 ok, 1 failed, 2 usage, 3 daemon not reachable, 130 interrupted");
+	print_heading(o, "Examples");
+	print_indented(o, "agentctl run \"Say hello in five words.\"\n"
+			  "agentctl run --continue \"And in French?\"\n"
+			  "agentctl doctor");
+}
+
+void ar_help_command(struct ar_out *o, const struct ar_ctl_command *cmd)
+{
+	ar_out_printf(o, "agentctl %s - %s\n", cmd->name, cmd->summary);
+	print_heading(o, "Usage");
+	ar_out_printf(o, "  agentctl %s%s%s%s\n", cmd->name, cmd->options[0].name ? " [OPTIONS]" : "",
+		      *cmd->synopsis ? " " : "", cmd->synopsis);
+	ar_out_printf(o, "\n");
+	print_indented(o, cmd->text);
+	if (cmd->options[0].name)
+		print_heading(o, "Options");
+	for (size_t i = 0; i < AR_CTL_OPTIONS && cmd->options[i].name; i++)
+		print_option(o, &cmd->options[i]);
+	print_globals(o);
+	print_heading(o, "Examples");
+	print_indented(o, cmd->examples);
+}
+
+/* ---- what was meant ---- */
+
+static size_t least(size_t a, size_t b, size_t c)
+{
+	size_t ab = a < b ? a : b;
+
+	return ab < c ? ab : c;
+}
+
+/* Levenshtein over one row. */
+static size_t distance(const char *a, const char *b)
+{
+	size_t a_len = strlen(a), b_len = strlen(b);
+	size_t row[WORD_MAX + 1];
+
+	if (a_len > WORD_MAX || b_len > WORD_MAX)
+		return WORD_MAX;
+	for (size_t k = 0; k <= b_len; k++)
+		row[k] = k;
+	for (size_t i = 1; i <= a_len; i++) {
+		size_t diagonal = row[0];
+
+		row[0] = i;
+		for (size_t k = 1; k <= b_len; k++) {
+			size_t above = row[k];
+
+			row[k] = least(above + 1, row[k - 1] + 1, diagonal + (a[i - 1] != b[k - 1]));
+			diagonal = above;
+		}
+	}
+	return row[b_len];
+}
+
+const char *ar_help_nearest(const char *word, const char *(*name_at)(size_t i), size_t count)
+{
+	size_t best = strlen(word) / 3 + 2; /* farther is not a typing mistake */
+	const char *found = NULL;
+
+	for (size_t i = 0; i < count; i++) {
+		const char *name = name_at(i);
+		size_t d = name ? distance(word, name) : best;
+
+		if (d < best) {
+			best = d;
+			found = name;
+		}
+	}
+	return found;
+}

@@ -1,0 +1,154 @@
+/* See http.h. Every request has handles of its own: a command line makes few, and none has to wait for another. */
+#include "http.h"
+
+#include <curl/curl.h>
+
+#define REPLY_MAX ((size_t)64 * 1024 * 1024)
+#define CONNECT_MS 5000L
+#define POLL_MS 1000
+
+struct run {
+	const struct ar_http_request *request;
+	struct ar_http_reply *reply;
+	CURL *easy;
+	CURLM *multi;
+	struct curl_slist *headers;
+	bool is_stopped;
+	char why[CURL_ERROR_SIZE];
+};
+
+static size_t on_body(char *bytes, size_t size, size_t count, void *arg)
+{
+	struct run *x = arg;
+	size_t len = size * count;
+
+	curl_easy_getinfo(x->easy, CURLINFO_RESPONSE_CODE, &x->reply->status);
+	if (x->request->sink && x->reply->status == 200) {
+		x->is_stopped = !x->request->sink(x->request->arg, (struct ar_str){ bytes, len });
+		return x->is_stopped ? 0 : len;
+	}
+	ar_buf_add(&x->reply->body, bytes, len);
+	return x->reply->body.failed ? 0 : len;
+}
+
+static void set_body(struct run *x)
+{
+	struct ar_str body = x->request->body;
+
+	if (ar_str_absent(body))
+		return;
+	x->headers = curl_slist_append(x->headers, "Content-Type: application/json");
+	x->headers =
+		curl_slist_append(x->headers, "Expect:"); /* the body is small: no round trip to ask for it */
+	curl_easy_setopt(x->easy, CURLOPT_POST, 1L);
+	curl_easy_setopt(x->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body.len);
+	curl_easy_setopt(x->easy, CURLOPT_POSTFIELDS, body.p);
+}
+
+static void set_bearer(struct run *x)
+{
+	struct ar_buf line = { 0 };
+
+	if (!x->request->bearer)
+		return;
+	ar_buf_addf(&line, "Authorization: Bearer %s", x->request->bearer);
+	ar_buf_addc(&line, '\0');
+	x->headers = curl_slist_append(x->headers, line.p);
+	ar_buf_fini(&line);
+}
+
+static void set_up(struct run *x)
+{
+	const struct ar_http_request *r = x->request;
+
+	curl_easy_setopt(x->easy, CURLOPT_URL, r->url);
+	curl_easy_setopt(x->easy, CURLOPT_PROTOCOLS_STR, "http,https");
+	curl_easy_setopt(x->easy, CURLOPT_NOSIGNAL, 1L);
+	curl_easy_setopt(x->easy, CURLOPT_ERRORBUFFER, x->why);
+	curl_easy_setopt(x->easy, CURLOPT_CONNECTTIMEOUT_MS, r->connect_ms ? r->connect_ms : CONNECT_MS);
+	curl_easy_setopt(x->easy, CURLOPT_TIMEOUT_MS, r->total_ms);
+	curl_easy_setopt(x->easy, CURLOPT_WRITEFUNCTION, on_body);
+	curl_easy_setopt(x->easy, CURLOPT_WRITEDATA, x);
+	if (r->idle_s) {
+		curl_easy_setopt(x->easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
+		curl_easy_setopt(x->easy, CURLOPT_LOW_SPEED_TIME, r->idle_s);
+	}
+	if (r->socket)
+		curl_easy_setopt(x->easy, CURLOPT_UNIX_SOCKET_PATH, r->socket);
+	if (r->is_local)
+		curl_easy_setopt(x->easy, CURLOPT_PROXY, "");
+	set_body(x);
+	set_bearer(x);
+	if (x->headers)
+		curl_easy_setopt(x->easy, CURLOPT_HTTPHEADER, x->headers);
+}
+
+/* Waits for the network or a signal; false when the signal ends it. */
+static bool wait_more(struct run *x)
+{
+	struct curl_waitfd signal = { .fd = x->request->signal_fd, .events = CURL_WAIT_POLLIN };
+	bool has_signal = x->request->signal_fd >= 0;
+
+	curl_multi_poll(x->multi, has_signal ? &signal : NULL, has_signal, POLL_MS, NULL);
+	if (!has_signal || !signal.revents)
+		return true;
+	x->is_stopped = !x->request->interrupted(x->request->arg);
+	return !x->is_stopped;
+}
+
+static CURLcode perform(struct run *x)
+{
+	int active = 1, left;
+	CURLMsg *message;
+
+	while (active) {
+		if (curl_multi_perform(x->multi, &active) != CURLM_OK)
+			return CURLE_FAILED_INIT;
+		if (active && !wait_more(x))
+			return CURLE_ABORTED_BY_CALLBACK;
+	}
+	message = curl_multi_info_read(x->multi, &left);
+	return message ? message->data.result : CURLE_FAILED_INIT;
+}
+
+static enum ar_status conclude(struct run *x, CURLcode code, struct ar_error *err)
+{
+	const char *why = x->why[0] ? x->why : curl_easy_strerror(code);
+
+	curl_easy_getinfo(x->easy, CURLINFO_RESPONSE_CODE, &x->reply->status);
+	if (x->is_stopped)
+		return ar_fail(err, AR_E_CANCELED, "stopped");
+	if (x->reply->body.failed)
+		return ar_fail(err, AR_E_LIMIT, "the reply is over %zu bytes", REPLY_MAX);
+	switch (code) {
+	case CURLE_OK:
+		return AR_OK;
+	case CURLE_COULDNT_CONNECT:
+	case CURLE_COULDNT_RESOLVE_HOST:
+		return ar_fail(err, AR_E_UNAVAILABLE, "%s", why);
+	case CURLE_OPERATION_TIMEDOUT:
+		return ar_fail(err, AR_E_TIMEOUT, "%s", why);
+	case CURLE_URL_MALFORMAT:
+	case CURLE_UNSUPPORTED_PROTOCOL:
+		return ar_fail(err, AR_E_INVALID, "%s", why);
+	default:
+		return ar_fail(err, AR_E_IO, "%s", why);
+	}
+}
+
+enum ar_status ar_http_run(const struct ar_http_request *r, struct ar_http_reply *ret, struct ar_error *err)
+{
+	struct run x = { .request = r, .reply = ret, .easy = curl_easy_init(), .multi = curl_multi_init() };
+	enum ar_status st;
+
+	AR_ASSERT(x.easy && x.multi);
+	*ret = (struct ar_http_reply){ .body.cap = REPLY_MAX };
+	set_up(&x);
+	curl_multi_add_handle(x.multi, x.easy);
+	st = conclude(&x, perform(&x), err);
+	curl_multi_remove_handle(x.multi, x.easy);
+	curl_easy_cleanup(x.easy);
+	curl_multi_cleanup(x.multi);
+	curl_slist_free_all(x.headers);
+	return st;
+}

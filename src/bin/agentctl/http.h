@@ -1,0 +1,35 @@
+/* One HTTP request at a time through libcurl, over TCP or a unix socket: a whole reply, or a stream that goes to a sink as it
+ * comes. Knows nothing of our API. Runs on the only thread and blocks; a signal descriptor can end the wait. */
+#ifndef AR_CTL_HTTP_H
+#define AR_CTL_HTTP_H
+
+#include "buf.h"
+#include "status.h"
+
+struct ar_http_request {
+	const char *url;
+	const char *socket; /* path of the unix socket; NULL = TCP to the host of the url */
+	bool is_local; /* the environment's proxy is not for it */
+	const char *bearer; /* sent as Authorization; NULL = none */
+	struct ar_str body; /* JSON to POST; absent = GET */
+	long connect_ms; /* 0 = 5 s */
+	long total_ms; /* 0 = no end: a stream */
+	long idle_s; /* longest silence of a stream */
+	/* Takes the body of a 200 piece by piece; false ends the request. NULL: it is gathered in the reply. */
+	bool (*sink)(void *arg, struct ar_str bytes);
+	int signal_fd; /* -1 = none */
+	bool (*interrupted)(void *arg); /* a signal waits in signal_fd; false ends the request */
+	void *arg;
+};
+
+struct ar_http_reply {
+	long status; /* HTTP status, 0 when there was none */
+	struct ar_buf body;
+};
+
+/* AR_OK: a whole reply of any status. AR_E_UNAVAILABLE: nobody answers there. AR_E_IO: broken off. AR_E_TIMEOUT,
+ * AR_E_LIMIT (over 64 MiB). AR_E_CANCELED: sink or interrupted() said so. The reply is the caller's to free. */
+AR_MUST_USE enum ar_status ar_http_run(const struct ar_http_request *r, struct ar_http_reply *ret,
+				       struct ar_error *err);
+
+#endif

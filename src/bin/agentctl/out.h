@@ -1,0 +1,46 @@
+/* What people see. Text from elsewhere (a model, a title, an error of a peer) may hold terminal escapes; it goes through
+ * ar_out_text or ar_out_line, never through printf. */
+#ifndef AR_CTL_OUT_H
+#define AR_CTL_OUT_H
+
+#include "buf.h"
+
+#include <stdio.h>
+
+enum ar_style {
+	AR_STYLE_PLAIN,
+	AR_STYLE_DIM,
+	AR_STYLE_BOLD,
+	AR_STYLE_GREEN,
+	AR_STYLE_YELLOW,
+	AR_STYLE_RED,
+};
+
+struct ar_out {
+	FILE *file;
+	bool is_tty;
+	bool has_colour;
+	bool is_midline; /* something stands on the current line */
+};
+
+/* Colours only on a terminal that takes them, and not with NO_COLOR. */
+void ar_out_init(struct ar_out *o, FILE *file);
+
+/* Switches the style of what follows; nothing without colours. */
+void ar_out_style(struct ar_out *o, enum ar_style style);
+
+void ar_out_printf(struct ar_out *o, const char *fmt, ...) AR_PRINTF(2, 3); /* our own words only */
+
+/* Foreign text as it is; on a terminal control characters other than newline and tab become U+FFFD. */
+void ar_out_text(struct ar_out *o, struct ar_str text);
+
+/* Foreign text inside a line: line breaks and tabs become spaces, other control characters U+FFFD, on any output. */
+void ar_out_line(struct ar_out *o, struct ar_str text);
+
+/* Ends the current line, if there is something on it. */
+void ar_out_break(struct ar_out *o);
+
+/* "now", "12 s ago", "3 h ago" ..., filled with spaces to `width`. */
+void ar_out_age(struct ar_out *o, ar_usec then, ar_usec now, int width);
+
+#endif

@@ -1,0 +1,135 @@
+/* See resolve.h. Lists only when it has to; a whole id costs no request. One thread. */
+#include "resolve.h"
+#include "id.h"
+
+#include <string.h>
+
+#define PAGE 200
+#define PAGES 50 /* sessions beyond that are found by their whole id only */
+
+struct search {
+	struct ar_ctl *ctl;
+	struct ar_str word;
+	struct ar_str found;
+	struct ar_str rival; /* a second match */
+	struct ar_str cursor;
+	bool is_exact;
+};
+
+static bool is_match(struct ar_str id, struct ar_str word)
+{
+	struct ar_str core = ar_id_core(id);
+
+	return ar_str_starts(id, word) || ar_str_ends(id, word) || ar_str_starts(core, word);
+}
+
+static void look_at(struct search *s, struct ar_str id)
+{
+	if (s->is_exact || !is_match(id, s->word))
+		return;
+	s->is_exact = ar_str_eq(id, s->word);
+	if (s->is_exact || ar_str_absent(s->found))
+		s->found = ar_arena_str(&s->ctl->arena, id);
+	else
+		s->rival = ar_arena_str(&s->ctl->arena, id);
+}
+
+static struct ar_str list_body(struct search *s, int limit)
+{
+	struct ar_buf text = { 0 };
+	struct ar_jw w = ar_jw(&text);
+
+	ar_jw_open(&w);
+	ar_jw_mint(&w, "limit", limit);
+	ar_jw_mstr(&w, "cursor", s->cursor);
+	ar_jw_close(&w);
+	return ar_ctl_take(s->ctl, &text);
+}
+
+static enum ar_exit look_at_page(struct search *s, int limit)
+{
+	struct ar_api_reply page;
+	enum ar_exit exit = ar_api_call(s->ctl, "list_sessions", list_body(s, limit), &page);
+
+	for (struct ar_json_iter it = ar_json_iter(ar_json_get(page.doc, "sessions"));
+	     exit == AR_EXIT_OK && ar_json_next(&it);)
+		look_at(s, ar_api_str(it.value, "sessionId"));
+	s->cursor = ar_arena_str(&s->ctl->arena, ar_api_str(page.doc, "nextCursor"));
+	ar_api_fini(&page);
+	return exit;
+}
+
+static enum ar_exit newest(struct search *s, struct ar_str *ret)
+{
+	enum ar_exit exit;
+
+	s->word = AR_STR("");
+	exit = look_at_page(s, 1);
+	if (exit != AR_EXIT_OK)
+		return exit;
+	if (ar_str_absent(s->found))
+		return ar_ctl_complain(s->ctl, AR_EXIT_FAILED, AR_STR("agentctl run \"...\" makes one"),
+				       "there is no session yet");
+	*ret = s->found;
+	return AR_EXIT_OK;
+}
+
+static bool is_whole(struct ar_str word)
+{
+	uint64_t n;
+
+	return !ar_str_absent(ar_id_core(word)) && !ar_id_counter(word, &n);
+}
+
+enum ar_exit ar_resolve_session(struct ar_ctl *c, const char *word, struct ar_str *ret)
+{
+	struct search s = { .ctl = c, .word = ar_str_from(word) };
+	enum ar_exit exit = AR_EXIT_OK;
+
+	if (strcmp(word, "last") == 0)
+		return newest(&s, ret);
+	if (is_whole(s.word)) {
+		*ret = s.word;
+		return AR_EXIT_OK;
+	}
+	if (!ar_id_acceptable(s.word))
+		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("agentctl sessions lists them"),
+				       "'%s' is no session id", word);
+	for (int page = 0; page == 0 || (page < PAGES && s.cursor.len && !s.is_exact); page++) {
+		exit = look_at_page(&s, PAGE);
+		if (exit != AR_EXIT_OK)
+			return exit;
+	}
+	if (ar_str_absent(s.found))
+		return ar_ctl_complain(c, AR_EXIT_FAILED, AR_STR("agentctl sessions lists them"),
+				       "no session matches '%s'", word);
+	if (!s.is_exact && !ar_str_absent(s.rival))
+		return ar_ctl_complain(c, AR_EXIT_USAGE,
+				       AR_STR("give more of the id; its end differs soonest"),
+				       "'%s' could be %s or %s", word, s.found.p, s.rival.p);
+	*ret = s.found;
+	return AR_EXIT_OK;
+}
+
+struct ar_str ar_resolve_body(struct ar_ctl *c, const char *name, struct ar_str value)
+{
+	struct ar_buf text = { 0 };
+	struct ar_jw w = ar_jw(&text);
+
+	ar_jw_open(&w);
+	ar_jw_mstr(&w, name, value);
+	ar_jw_close(&w);
+	return ar_ctl_take(c, &text);
+}
+
+enum ar_exit ar_resolve_read(struct ar_ctl *c, const char *word, struct ar_api_reply *ret)
+{
+	struct ar_str id;
+	enum ar_exit exit;
+
+	*ret = (struct ar_api_reply){ 0 };
+	exit = ar_resolve_session(c, word, &id);
+	if (exit != AR_EXIT_OK)
+		return exit;
+	return ar_api_call(c, "get_session", ar_resolve_body(c, "sessionId", id), ret);
+}

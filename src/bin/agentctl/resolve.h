@@ -1,0 +1,16 @@
+/* From what a person types to an id: `last`, a whole id, or the beginning or end of one. */
+#ifndef AR_CTL_RESOLVE_H
+#define AR_CTL_RESOLVE_H
+
+#include "api.h"
+
+/* The session that `word` means, kept for the invocation. Failure has been said on standard error. */
+AR_MUST_USE enum ar_exit ar_resolve_session(struct ar_ctl *c, const char *word, struct ar_str *ret);
+
+/* get_session of the session that `word` means. `ret` always wants fini. */
+AR_MUST_USE enum ar_exit ar_resolve_read(struct ar_ctl *c, const char *word, struct ar_api_reply *ret);
+
+/* A JSON text of one member: {"name":"value"}, kept for the invocation. */
+struct ar_str ar_resolve_body(struct ar_ctl *c, const char *name, struct ar_str value);
+
+#endif

@@ -1,0 +1,186 @@
+// The commands of agentctl that look and act, against a real daemon and the scripted model.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { validateCommandResult, validateEvent, validateSnapshot } from "../lib/schemas.mjs";
+import { lines, Place } from "./place.mjs";
+
+let place;
+before(async () => { place = await Place.make(); });
+after(() => place.end());
+
+// A session whose thread is busy until end() is called.
+async function busySession() {
+	const run = place.start("run", "[[tokens 2000]] [[delay 20]]");
+	await run.until((r) => r.out.length > 0);
+	const { sessions: [{ sessionId }] } = await place.json("sessions");
+	return { sessionId, end: async () => { run.signal("SIGINT"); await run.done; } };
+}
+
+test("sessions lists them, newest first", async () => {
+	const none = await place.ctl("run", "older");
+	assert.equal(none.code, 0);
+	await place.ctl("run", "newer\nwith a second line");
+	const reply = await place.json("sessions");
+	validateCommandResult("list_sessions", reply);
+	assert.deepEqual(reply.sessions.map((s) => s.title.split("\n")[0]), ["newer", "older"]);
+	const { code, out } = await place.ctl("sessions");
+	assert.equal(code, 0);
+	const rows = lines(out);
+	assert.match(rows[0], /^SESSION +STATUS +TURNS +UPDATED +TITLE$/);
+	assert.match(rows[1], /^sess_[0-9a-z]{26}  idle +1  (now|\d+ s ago) +newer with a second line$/);
+	assert.equal(rows.length, 3);
+	assert.equal((await place.json("sessions", "--limit", "1")).sessions.length, 1);
+	assert.match((await place.ctl("sessions", "--limit", "1")).err, /there are more/);
+	for (const limit of ["0", "-1", "x", "1001"]) assert.equal((await place.ctl("sessions", "--limit", limit)).code, 2, limit);
+});
+
+test("show prints input, answer, usage and status", async () => {
+	await place.ctl("run", "[[say line one]]");
+	await place.ctl("run", "--continue", "[[http 400]]");
+	const { code, out } = await place.ctl("show", "last");
+	assert.equal(code, 0);
+	assert.match(out, /^sess_\S+  idle  updated .*  events \d+$/m);
+	assert.match(out, /^    turn_\S+_1  completed  .*took \d+\.\d s  tokens \d+ in, \d+ out$/m);
+	assert.match(out, /^    > \[\[say line one\]\]$/m);
+	assert.match(out, /^      line one$/m);
+	assert.match(out, /^    turn_\S+_2  failed/m);
+	assert.match(out, /last turn failed: .*400/);
+	const snapshot = await place.json("show", "last");
+	validateSnapshot(snapshot);
+});
+
+test("a session is found by id, beginning, end and last; what is ambiguous is refused", async () => {
+	const { sessions } = await place.json("sessions");
+	const { sessionId } = sessions[0];
+	for (const word of ["last", sessionId, sessionId.slice(5), sessionId.slice(-6)])
+		assert.equal((await place.json("show", word)).sessionId, sessionId, word);
+	const both = await place.ctl("show", "sess_");
+	assert.equal(both.code, 2);
+	assert.match(both.err, /could be sess_\S+ or sess_\S+\nnext: /);
+	const gone = await place.ctl("show", "sess_00000000000000000000000000");
+	assert.equal(gone.code, 1);
+	assert.match(gone.err, /^agentctl: .+\nnext: .+\n$/);
+	assert.equal((await place.ctl("show", "a b")).code, 2);
+});
+
+test("tail prints one line per event; --json prints the events, each valid and in order", async () => {
+	await place.ctl("run", "[[say to be seen]]");
+	const text = await place.ctl("tail", "last", "--no-follow");
+	assert.equal(text.code, 0);
+	for (const line of lines(text.out)) assert.match(line, /^\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} +\d+[+ ] [a-z_.]+/);
+	assert.match(text.out, /turn\.submitted status="accepted" inputPreview="\[\[say to be seen\]\]"/);
+	const { out } = await place.ctl("tail", "last", "--no-follow", "--json");
+	const events = lines(out).map((line) => JSON.parse(line));
+	events.forEach(validateEvent);
+	assert.equal(events.length, lines(text.out).length);
+	const facts = events.filter((e) => e.type !== "model.delta").map((e) => e.sequence);
+	assert.deepEqual(facts, facts.map((_, i) => i + 1));
+});
+
+test("tail goes on after a cursor, and ends at once when there is nothing", async () => {
+	const head = (await place.json("show", "last")).asOfSequence;
+	const rest = await place.ctl("tail", "last", "--no-follow", "--json", "--after", String(head - 2));
+	assert.deepEqual(lines(rest.out).map((line) => JSON.parse(line).sequence), [head - 1, head]);
+	const none = await place.ctl("tail", "last", "--no-follow", "--after", String(head));
+	assert.deepEqual([none.code, none.out], [0, ""]);
+	assert.equal((await place.ctl("tail", "last", "--after", "abc")).code, 2);
+});
+
+test("tail follows what happens, until Ctrl-C", async () => {
+	await place.ctl("run", "before");
+	const tail = place.start("tail", "last", "--after", "now", "--json");
+	await new Promise((go) => setTimeout(go, 300));
+	await place.ctl("run", "--continue", "[[say while you look]]");
+	await tail.until((r) => r.out.includes('"turn.completed"'));
+	tail.signal("SIGINT");
+	const { code, out, err } = await tail.done;
+	assert.equal(code, 130);
+	assert.match(err, /go on with: agentctl tail sess_\S+ --after \d+/);
+	const events = lines(out).map((line) => JSON.parse(line));
+	events.forEach(validateEvent);
+	assert.equal(events[0].type, "turn.submitted");
+	assert.ok(!out.includes('"before"'));
+});
+
+test("submit returns with the receipt; the same turn id is the same turn", async () => {
+	await place.ctl("run", "start");
+	const receipt = await place.json("submit", "last", "go on");
+	validateCommandResult("submit_turn", receipt);
+	assert.match((await place.ctl("submit", "last", "and", "on")).out, /^turn_\S+  (accepted|queued at place \d+)\n$/);
+	const first = await place.json("submit", "last", "--turn-id", "my-turn", "once");
+	const again = await place.json("submit", "last", "--turn-id", "my-turn", "once");
+	assert.equal(first.turnId, "my-turn");
+	assert.deepEqual(again, first);
+	const other = await place.ctl("submit", "last", "--turn-id", "my-turn", "something else");
+	assert.equal(other.code, 1);
+	assert.match(other.err, /next: /);
+	assert.match((await place.ctl("submit", "last", "-", { input: "by pipe" })).out, /^turn_/);
+});
+
+test("submit to a busy thread waits or is refused, as asked", async () => {
+	const busy = await busySession();
+	const waits = await place.json("submit", busy.sessionId, "--queue", "later");
+	assert.equal(waits.status, "queued");
+	const refused = await place.ctl("submit", busy.sessionId, "--reject", "not now");
+	assert.equal(refused.code, 1);
+	assert.match(refused.err, /^agentctl: .+\nnext: .+\n$/);
+	assert.equal((await place.ctl("submit", busy.sessionId, "--queue", "--reject", "x")).code, 2);
+	await place.ctl("interrupt", busy.sessionId, "--clear-queue");
+	await busy.end();
+});
+
+test("queue lists, promotes and removes", async () => {
+	const busy = await busySession();
+	const [a, b, c] = [await place.json("submit", busy.sessionId, "a"), await place.json("submit", busy.sessionId, "b"),
+		await place.json("submit", busy.sessionId, "c")].map((r) => r.turnId);
+	const order = async () => (await place.json("queue", busy.sessionId)).threads[0].queue.turns.map((t) => t.turnId);
+	assert.deepEqual(await order(), [a, b, c]);
+	assert.match((await place.ctl("queue", busy.sessionId, "list")).out, new RegExp(`^  1  ${a}  a\n  2  ${b}  b\n  3  ${c}  c\n$`));
+	const promoted = await place.ctl("queue", busy.sessionId, "promote", c);
+	assert.equal(promoted.out, `  1  ${c}\n  2  ${a}\n  3  ${b}\n`);
+	const suffix = a.slice(a.lastIndexOf("_"));
+	assert.deepEqual((await place.json("queue", busy.sessionId, "remove", suffix)).order, [c, b]);
+	assert.deepEqual(await order(), [c, b]);
+	assert.equal((await place.ctl("queue", busy.sessionId, "promote")).code, 2);
+	assert.equal((await place.ctl("queue", busy.sessionId, "shuffle")).code, 2);
+	assert.equal((await place.ctl("queue", busy.sessionId, "remove", "nothing")).code, 1);
+	const stopped = await place.json("interrupt", busy.sessionId, "--clear-queue", "--reason", "enough");
+	assert.equal(stopped.result, "accepted");
+	await busy.end();
+	assert.deepEqual(await order(), []);
+});
+
+test("interrupt stops the running turn and says when none runs", async () => {
+	const busy = await busySession();
+	const { turnId } = (await place.json("show", busy.sessionId)).threads[0].turns[0];
+	assert.equal((await place.ctl("interrupt", busy.sessionId, "--turn", turnId)).out, `${turnId}  interrupted\n`);
+	await busy.end();
+	const { code, err } = await place.ctl("interrupt", busy.sessionId);
+	assert.equal(code, 0);
+	assert.match(err, /nothing was running/);
+});
+
+test("resume says what became of each thread", async () => {
+	await place.ctl("run", "all done");
+	const { code, out } = await place.ctl("resume", "last");
+	assert.equal(code, 0);
+	assert.match(out, /^thread_\S+  (nothing_to_resume|already_active)\n$/);
+	validateCommandResult("resume_thread", await place.json("resume", "last"));
+});
+
+test("call reaches every command and prints the answer, an error too", async () => {
+	const { out: list } = await place.ctl("call");
+	assert.equal(lines(list).length, 63);
+	const made = await place.ctl("call", "create_session", '{"title":"by call"}');
+	validateCommandResult("create_session", JSON.parse(made.out));
+	const read = await place.ctl("call", "get_session", "-", { input: made.out.replace(/,"threadId.*/, "}") });
+	assert.equal(JSON.parse(read.out).title, "by call");
+	const bad = await place.ctl("call", "get_session", '{"sessionId":"sess_00000000000000000000000000"}');
+	assert.equal(bad.code, 1);
+	assert.equal(JSON.parse(bad.out).error.code, "session_not_found");
+	assert.match(bad.err, /^agentctl: .+\nnext: .+\n$/);
+	assert.equal((await place.ctl("call", "get_session", "{nonsense")).code, 1);
+	assert.equal((await place.ctl("call", "create_job", "{}")).code, 1);
+	assert.match((await place.ctl("call", "list_session")).err, /did you mean list_sessions\?/);
+	assert.equal((await place.ctl("call", "subscribe_events")).code, 2);
+});

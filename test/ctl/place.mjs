@@ -1,0 +1,89 @@
+// A place to run agentctl in: a data folder of its own, a scripted model, and a way to call the program and see what it
+// printed when. end() stops every daemon that was started there, whatever the test did.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { start as startModel } from "../model/scripted.mjs";
+
+export const bin = process.env.AR_BIN ?? resolve(import.meta.dirname, "../../build/release/bin");
+export const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
+
+// What a user of this machine has set must not reach the tests.
+const OURS = /^(AGENTD_|OPENAI_|XDG_STATE_HOME$|NO_COLOR$|http_proxy$|HTTP_PROXY$)/;
+const cleanEnv = Object.fromEntries(Object.entries(process.env).filter(([name]) => !OURS.test(name)));
+
+/** A program on its way: out and err grow, done resolves to the exit. */
+export class Running {
+	constructor(program, args, { env, input = "", cwd } = {}) {
+		this.out = this.err = "";
+		this.wakers = new Set();
+		this.child = spawn(program, args, { env, cwd, stdio: ["pipe", "pipe", "pipe"] });
+		this.child.stdin.on("error", () => {});
+		this.child.stdin.end(input);
+		for (const name of ["stdout", "stderr"]) this.child[name].setEncoding("utf8");
+		this.child.stdout.on("data", (text) => { this.out += text; this.wake(); });
+		this.child.stderr.on("data", (text) => { this.err += text; this.wake(); });
+		this.done = new Promise((finish, fail) => {
+			this.child.on("error", fail);
+			this.child.on("close", (code, signal) => {
+				this.ended = true;
+				this.wake();
+				finish({ code, signal, out: this.out, err: this.err });
+			});
+		});
+	}
+	wake() { for (const waker of this.wakers) waker(); }
+	/** Waits until the condition holds, or fails with what was printed. */
+	async until(condition, ms = 10000) {
+		const end = Date.now() + ms;
+		while (!condition(this)) {
+			const left = end - Date.now();
+			assert.ok(left > 0 && !this.ended, `it did not come to that; stdout ${JSON.stringify(this.out)}, stderr ${this.err}`);
+			await new Promise((go) => {
+				const waker = () => { clearTimeout(timer); this.wakers.delete(waker); go(); };
+				const timer = setTimeout(waker, left);
+				this.wakers.add(waker);
+			});
+		}
+		return this;
+	}
+	signal(name) { this.child.kill(name); }
+}
+
+export class Place {
+	static async make({ withModel = true, env = {} } = {}) {
+		const place = new Place();
+		place.dir = mkdtempSync(join(tmpdir(), "arctl-"));
+		place.data = join(place.dir, "state");
+		place.model = withModel ? await startModel(0) : undefined;
+		place.env = { ...cleanEnv, HOME: place.dir, AGENTD_DATA_DIR: place.data, ...env };
+		if (place.model) place.env.OPENAI_BASE_URL = `http://127.0.0.1:${place.model.port}/v1`;
+		return place;
+	}
+	start(...args) {
+		const last = typeof args.at(-1) === "object" ? args.pop() : {};
+		return new Running(join(bin, "agentctl"), args, { cwd: this.dir, ...last, env: { ...this.env, ...last.env } });
+	}
+	/** Runs to the end: { code, out, err }. */
+	ctl(...args) { return this.start(...args).done; }
+	/** Runs, expects exit 0, and reads the output as JSON. */
+	async json(...args) {
+		const { code, out, err } = await this.ctl(...args, "--json");
+		assert.equal(code, 0, err);
+		return JSON.parse(out);
+	}
+	get pid() {
+		const file = join(this.data, "agentd.pid");
+		return existsSync(file) ? Number(readFileSync(file, "utf8")) : undefined;
+	}
+	async end() {
+		for (const file of readdirSync(this.dir, { recursive: true }).filter((name) => name.endsWith("agentd.pid")))
+			await this.ctl("--data-dir", dirname(join(this.dir, file)), "stop");
+		await this.model?.close();
+		rmSync(this.dir, { recursive: true, force: true });
+	}
+}
+
+export const lines = (text) => text.split("\n").filter(Boolean);

@@ -1,0 +1,197 @@
+// agentctl run against a real daemon and the scripted model: text, exit codes, streaming, Ctrl-C, crashes.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { validateEvent } from "../lib/schemas.mjs";
+import { bin, lines, Place, Running } from "./place.mjs";
+
+let place;
+before(async () => { place = await Place.make(); });
+after(() => place.end());
+
+test("run prints exactly the answer and exits 0", async () => {
+	const { code, out, err } = await place.ctl("run", "[[say Hello   there]]");
+	assert.deepEqual({ code, out, err }, { code: 0, out: "Hello   there\n", err: "" });
+});
+
+test("run joins its words, and reads standard input for -", async () => {
+	assert.equal((await place.ctl("run", "one", "two")).out, "You said: one two\n");
+	assert.equal((await place.ctl("run", "-", { input: "from a pipe\n" })).out, "You said: from a pipe\n");
+	const { code, err } = await place.ctl("run", "-", { input: "" });
+	assert.equal(code, 2);
+	assert.match(err, /empty/);
+});
+
+test("every byte of difficult text arrives, however the provider cuts it", async () => {
+	const { out } = await place.ctl("run", "[[utf8]] [[split]]");
+	assert.equal(out, "héllo 日本語 👩‍👩‍👧‍👦 e\u0301 🇨🇭 مرحبا 😀\n");
+});
+
+test("the answer arrives as it is made", async () => {
+	const run = place.start("run", "[[tokens 20]] [[delay 60]]");
+	await run.until((r) => r.out.includes("w1 "));
+	assert.ok(!run.out.includes("w10 "), run.out);
+	const { code, out } = await run.done;
+	assert.equal(code, 0);
+	assert.equal(out, `${Array.from({ length: 20 }, (_, i) => `w${i} `).join("")}\n`);
+});
+
+test("run --json prints the events of the turn, each valid", async () => {
+	const { code, out } = await place.ctl("run", "--json", "[[reasoning hm]] [[say yes]]");
+	const events = lines(out).map((line) => JSON.parse(line));
+	events.forEach(validateEvent);
+	assert.equal(code, 0);
+	assert.equal(events[0].type, "turn.submitted");
+	assert.equal(events.at(-1).type, "turn.completed");
+	assert.deepEqual(new Set(events.map((e) => e.turnId)).size, 1);
+	const joined = (type) => events.filter((e) => e.type === type).map((e) => e.payload.delta).join("");
+	assert.equal(joined("model.delta"), "yes");
+	assert.equal(joined("reasoning.delta").trim(), "hm");
+});
+
+test("reasoning is hidden in a pipe unless asked for", async () => {
+	assert.equal((await place.ctl("run", "[[reasoning deep]] [[say flat]]")).out, "flat\n");
+	assert.match((await place.ctl("run", "--reasoning", "[[reasoning deep]] [[say flat]]")).out, /^deep\s*\n\nflat\n$/);
+});
+
+test("a failed turn exits 1 with the reason and what to do", async () => {
+	const { code, out, err } = await place.ctl("run", "[[http 400]]");
+	assert.equal(code, 1);
+	assert.equal(out, "");
+	assert.match(err, /^agentctl: the turn failed: .*400.*\nnext: .+\n$/);
+});
+
+test("a retry is one line on standard error, and --quiet leaves it out", async () => {
+	const prompt = "[[fail-times 1 http 503]] [[say at last]]";
+	const loud = await place.ctl("run", prompt);
+	assert.deepEqual([loud.code, loud.out], [0, "at last\n"]);
+	assert.match(loud.err, /^agentctl: Attempt 1 failed, trying again: .*503.*\n$/);
+	const quiet = await place.ctl("run", "--quiet", prompt);
+	assert.deepEqual([quiet.code, quiet.out, quiet.err], [0, "at last\n", ""]);
+});
+
+test("an answer that is begun anew stands on a line of its own", async () => {
+	const { code, out, err } = await place.ctl("run", "[[fail-times 1 cut 2]] [[say the whole]]");
+	assert.equal(code, 0);
+	assert.equal(lines(out).at(-1), "the whole");
+	assert.match(err, /begins anew/);
+});
+
+test("--continue and --session go on in a session", async () => {
+	await place.ctl("run", "first of two");
+	const { sessions: [newest] } = await place.json("sessions");
+	assert.equal((await place.ctl("run", "--continue", "second")).out, "You said: second\n");
+	assert.equal((await place.ctl("run", "--session", newest.sessionId.slice(-8), "third")).out, "You said: third\n");
+	const { threads: [thread] } = await place.json("show", newest.sessionId);
+	assert.deepEqual(thread.turns.map((t) => t.inputPreview), ["first of two", "second", "third"]);
+	assert.equal((await place.ctl("run", "--continue", "--session", "last", "x")).code, 2);
+	const lost = await place.ctl("run", "--session", "nowhere", "x");
+	assert.equal(lost.code, 1);
+	assert.match(lost.err, /no session matches 'nowhere'\nnext: /);
+});
+
+test("run in a busy session waits for its turn and shows only its own answer", async () => {
+	const first = place.start("run", "[[tokens 12]] [[delay 50]]");
+	await first.until((r) => r.out.length > 0);
+	const second = await place.ctl("run", "--continue", "[[say mine]]");
+	assert.deepEqual([second.code, second.out], [0, "mine\n"]);
+	assert.match(second.err, /waits at place 1/);
+	assert.equal((await first.done).code, 0);
+});
+
+test("Ctrl-C interrupts the turn and keeps what it said", async () => {
+	const run = place.start("run", "[[tokens 500]] [[delay 30]]");
+	await run.until((r) => r.out.includes("w2 "));
+	run.signal("SIGINT");
+	const { code, out, err } = await run.done;
+	assert.equal(code, 130);
+	assert.match(out, /^w0 w1 w2 /);
+	assert.match(err, /interrupting/);
+	assert.match(err, /the turn was cancelled/);
+	const { threads: [{ turns: [turn] }] } = await place.json("show", "last");
+	assert.equal(turn.status, "cancelled");
+});
+
+test("Ctrl-C takes a waiting turn out of the queue", async () => {
+	const first = place.start("run", "[[tokens 100]] [[delay 40]]");
+	await first.until((r) => r.out.length > 0);
+	const second = place.start("run", "--continue", "never said");
+	await second.until((r) => r.err.includes("waits at place"));
+	second.signal("SIGINT");
+	assert.equal((await second.done).code, 130);
+	assert.ok(!first.ended, "the running turn is left alone");
+	first.signal("SIGINT");
+	await first.done;
+});
+
+test("a second Ctrl-C leaves at once, even when the daemon does not answer", async () => {
+	const run = place.start("run", "[[tokens 9]] [[hang-after 2]]");
+	await run.until((r) => r.out.length > 0);
+	process.kill(place.pid, "SIGSTOP");
+	try {
+		run.signal("SIGINT");
+		await run.until((r) => r.err.includes("interrupting"));
+		run.signal("SIGINT");
+		await run.until((r) => r.ended, 3000);
+	} finally {
+		process.kill(place.pid, "SIGCONT");
+	}
+	const { code, err } = await run.done;
+	assert.equal(code, 130);
+	const [, session] = /next: agentctl tail (sess_\S+) --after \S+\n$/.exec(err);
+	await place.ctl("interrupt", session);
+});
+
+test("a daemon that is killed in mid-answer is started again and the turn completes", async () => {
+	const run = place.start("run", "[[tokens 25]] [[delay 40]]");
+	await run.until((r) => r.out.includes("w5 "));
+	process.kill(place.pid, "SIGKILL");
+	const { code, out, err } = await run.done;
+	assert.equal(code, 0, err);
+	assert.equal(lines(out).at(-1), Array.from({ length: 25 }, (_, i) => `w${i} `).join(""));
+	assert.match(err, /joining it again/);
+	assert.match(err, /takes the turn up again/);
+});
+
+test("without a model the turn fails at once and says what to set", async () => {
+	const bare = await Place.make({ withModel: false });
+	try {
+		const { code, err } = await bare.ctl("run", "anyone?");
+		assert.equal(code, 1);
+		assert.match(err, /no model is configured\nnext: set OPENAI_BASE_URL/);
+		const again = await bare.ctl("run", "--continue", "anyone now?");
+		assert.equal(again.code, 1, "in a session that exists the failure is seen too");
+	} finally {
+		await bare.end();
+	}
+});
+
+test("--model-wait submits once the model server answers", async () => {
+	const { code, out, err } = await place.ctl("run", "--model-wait", "[[say here]]");
+	assert.deepEqual([code, out, err], [0, "here\n", ""]);
+	const bare = await Place.make({ withModel: false });
+	try {
+		assert.equal((await bare.ctl("run", "--model-wait", "x")).code, 2);
+	} finally {
+		await bare.end();
+	}
+});
+
+test("on a terminal escapes in the answer are shown, not obeyed", async () => {
+	const prompt = "[[say a\x1b[31mred\x07 \u009b2J]]";
+	const command = `${bin}/agentctl run "$PROMPT"`;
+	const term = new Running("script", ["-qec", command, "/dev/null"],
+		{ env: { ...place.env, PROMPT: prompt, TERM: "xterm", NO_COLOR: "1" } });
+	const { code, out } = await term.done;
+	assert.equal(code, 0);
+	assert.equal(out.replaceAll("\r", ""), "a\ufffd[31mred\ufffd \ufffd2J\n");
+	assert.equal((await place.ctl("run", prompt)).out, "a\x1b[31mred\x07 \u009b2J\n", "a pipe gets it raw");
+});
+
+test("colours only on a terminal that wants them", async () => {
+	const command = `${bin}/agentctl sessions --limit 1`;
+	const seen = async (env) => (await new Running("script", ["-qec", command, "/dev/null"], { env }).done).out;
+	assert.match(await seen({ ...place.env, TERM: "xterm" }), /\x1b\[1m/);
+	assert.doesNotMatch(await seen({ ...place.env, TERM: "xterm", NO_COLOR: "1" }), /\x1b/);
+	assert.doesNotMatch(await seen({ ...place.env, TERM: "dumb" }), /\x1b/);
+	assert.doesNotMatch((await place.ctl("sessions", { env: { TERM: "xterm" } })).out, /\x1b/);
+});
