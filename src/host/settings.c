@@ -166,17 +166,18 @@ static enum ar_status apply_environment(struct ar_config *c, struct ar_arena *a,
 
 static enum ar_status fill_paths(struct ar_config *c, struct ar_arena *a, struct ar_error *err)
 {
-	struct ar_buf dir = { 0 };
+	struct ar_buf path = { 0 };
 
-	if (!*c->data_dir) {
-		ar_user_data_dir(&dir);
-		c->data_dir = ar_arena_str(a, ar_buf_str(&dir)).p;
-		ar_buf_fini(&dir);
+	if (!*c->data_dir && ar_user_data_dir(&path))
+		c->data_dir = ar_arena_str(a, ar_buf_str(&path)).p;
+	ar_buf_clear(&path);
+	if (!*c->socket) {
+		ar_user_socket(ar_str_from(c->data_dir), &path);
+		c->socket = ar_arena_str(a, ar_buf_str(&path)).p;
 	}
+	ar_buf_fini(&path);
 	if (!*c->data_dir)
 		return ar_fail(err, AR_E_INVALID, "no data folder: set HOME, AGENTD_DATA_DIR or --data-dir");
-	if (!*c->socket)
-		c->socket = ar_arena_fmt(a, "%s/agentd.sock", c->data_dir).p;
 	return AR_OK;
 }
 

@@ -465,6 +465,7 @@ enum ar_status ar_decide_submit_turn(struct ar_decision *d, struct ar_error *err
 
 	w = ar_draft_of(d, t);
 	turn = draft_turn(d, t, &input);
+	out.sequence = (int64_t)(d->session->head + d->event_count + 1); /* of turn.submitted */
 	admit(&w, turn, is_busy);
 	if (is_busy) {
 		enqueue(&w, turn);
@@ -477,7 +478,6 @@ enum ar_status ar_decide_submit_turn(struct ar_decision *d, struct ar_error *err
 	out.thread_id = t->id;
 	out.turn_id = turn->id;
 	out.task_id = turn->task->id;
-	out.sequence = (int64_t)(d->session->head + d->event_count);
 	ar_decide_reply(d, AR_CMD_SUBMIT_TURN, &out);
 	return AR_OK;
 }

@@ -106,6 +106,7 @@ static void sqlite_submit(struct ar_store *store, struct ar_store_op *op)
 	struct ar_sqlite *s = sqlite_of(store);
 	bool is_write = ar_store_op_is_write(op);
 	struct ar_sqlite_worker *w = is_write ? &s->writer : &s->reader;
+	bool is_awaited;
 
 	AR_ASSERT(op->kind > 0 && op->kind < AR_STORE_OP_COUNT);
 	op->status = AR_OK;
@@ -116,9 +117,10 @@ static void sqlite_submit(struct ar_store *store, struct ar_store_op *op)
 	s->in_flight++;
 	ar_list_push(&w->queue, &op->node);
 	w->waiting++;
-	if (w->waiting == 1 || w->waiting == w->expected)
-		pthread_cond_signal(&w->queued);
+	is_awaited = w->waiting == 1 || w->waiting == w->expected;
 	pthread_mutex_unlock(&s->lock);
+	if (is_awaited) /* after the unlock: the worker needs that lock first of all */
+		pthread_cond_signal(&w->queued);
 }
 
 static void sqlite_poll(struct ar_store *store)

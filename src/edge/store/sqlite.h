@@ -1,7 +1,7 @@
 /* Inside of the SQLite store: two threads, each with a queue and a connection of its own.
  *
- * The writer drains its whole queue into one transaction (group commit); the reader serves reads one by
- * one and never waits for an fsync. Both put what they finished on one list that poll() empties. `lock`
+ * The writer drains its whole queue into one transaction (group commit); the reader serves short reads
+ * together and long ones alone, and never waits for an fsync. Both put what they finished on one list that poll() empties. `lock`
  * guards the queues, the list and the counters; a connection, the heads and the operations of a batch
  * belong to their thread. */
 #ifndef AR_EDGE_STORE_SQLITE_H
