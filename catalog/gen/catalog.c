@@ -279,6 +279,8 @@ static const struct ar_field_desc ar_ev_turn_submitted_fields[] = {
 	  "The first words of the input, for lists." },
 	{ "inputBytes", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_ev_turn_submitted, input_bytes), NULL, { 0, false },
 	  "Size of the stored input." },
+	{ "metadata", AR_F_OBJECT, false, false, false, 0, 65536, offsetof(struct ar_ev_turn_submitted, metadata), NULL, { 0, false },
+	  "What the caller wants to find with the turn again." },
 	{ "taskId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_ev_turn_submitted, task_id), NULL, { 0, false },
 	  "Task that this turn works on." },
 };
@@ -3716,7 +3718,7 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	[AR_EV_TURN_SUBMITTED] = { AR_EV_TURN_SUBMITTED, "turn.submitted", "turn",
 	  "An input was admitted and is durable; nothing long-running has begun.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_THREAD | 1u << AR_SCOPE_TURN, 0, NULL,
-	  { ar_ev_turn_submitted_fields, 11, sizeof(struct ar_ev_turn_submitted), NULL, 0 } },
+	  { ar_ev_turn_submitted_fields, 12, sizeof(struct ar_ev_turn_submitted), NULL, 0 } },
 	[AR_EV_TURN_STARTED] = { AR_EV_TURN_STARTED, "turn.started", "turn",
 	  "The execution loop took the turn up.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_THREAD | 1u << AR_SCOPE_TURN, 0, NULL,

@@ -144,3 +144,7 @@ test('CP-03 every write with a key: a repeat after kill -9 gets the first receip
 	}
 	assert.equal((await ok(w.rt, 'get_session', { sessionId })).asOfSequence, asOfSequence);
 });
+
+test('OPEN-57 an id of the caller and a key together are refused: either alone makes a repeat safe', async () => {
+	await refused(w.rt, 'invalid_input', 'submit_turn', { createPolicy: {}, text: 'x', turnId: 'both', idempotencyKey: 'both' });
+});

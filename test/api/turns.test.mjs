@@ -48,7 +48,7 @@ test('AC-01 EV-37 EV-41 a submitted turn is a fact before the model answers, and
 	const types = follower.types();
 	assert.equal(types[0], 'session.created');
 	assert.ok(types.indexOf('turn.submitted') < types.indexOf('model.requested'));
-	assert.ok(sequence >= follower.of('turn.submitted')[0].sequence);
+	assert.equal(sequence, follower.of('turn.submitted')[0].sequence);
 	const { status, statusDetail, activeTurnId } = await thread(sessionId);
 	assert.deepEqual([status, statusDetail, activeTurnId], ['running', 'preparing', turnId]);
 	const { title, createdAt, workspaceId } = await ok(w.rt, 'get_session', { sessionId });
@@ -104,7 +104,7 @@ test('CP-26 OPEN-41 remove_queued_turn: the second goes, its input stays readabl
 	assert.match((await ok(w.rt, 'read_output', { outputRef: inputRef })).content, new RegExp(`I am ${b}`));
 });
 
-test('QU-02 QU-03 QU-08 every change of the queue is a queue.changed that gives its order; kill -9 changes nothing', async () => {
+test('QU-02 QU-03 QU-08 OPEN-41 every change of the queue is a queue.changed that gives its order; kill -9 changes nothing', async () => {
 	const { sessionId, threadId, queued: [a, b, c] } = await busy(0).then(async (s) => {
 		const queued = ids(3);
 		for (const [i, turnId] of queued.entries()) {
@@ -115,7 +115,7 @@ test('QU-02 QU-03 QU-08 every change of the queue is a queue.changed that gives 
 	});
 	await ok(w.rt, 'promote_queued_turn', { sessionId, queuedTurnId: c });
 	await checkOrder(sessionId, 'promoted', [c, a, b]);
-	await ok(w.rt, 'remove_queued_turn', { threadId, queuedTurnId: a });
+	await ok(w.rt, 'remove_queued_turn', { threadId, turnId: a });
 	await checkOrder(sessionId, 'removed', [c, b]);
 	const { queuedTurns, queue } = await thread(sessionId);
 	assert.ok(queuedTurns.every((t) => t.source && t.policy === 'queue' && t.submittedAt));
@@ -310,4 +310,23 @@ test('ID-12 ids come without a clock: they count up inside their session and nam
 	}
 	log.forEach((e, i) => assert.equal(e.eventId, `evt_${core}_${i + 1}`));
 	await call(w.rt, 'get_session', { sessionId });
+});
+
+test('CP-27 promote_queued_turn with interruptActive: the running turn is cancelled and the promoted one is next', async () => {
+	const { sessionId, running, queued: [, b] } = await busy(2);
+	const reader = await follow(w.rt, sessionId);
+	await ok(w.rt, 'promote_queued_turn', { sessionId, queuedTurnId: b, interruptActive: true });
+	assert.equal((await reader.ended(running)).payload.status, 'cancelled');
+	await reader.ended(b);
+	assert.equal(reader.of('turn.started')[1].turnId, b);
+	reader.stop();
+	reader.check();
+});
+
+test('CP-08 metadata is kept with the turn; a task or channel of the caller is refused while that is not built', async () => {
+	const { sessionId } = await submit(w.rt, 'with metadata', { metadata: { ticket: 7 } });
+	const fact = (await readLog(w.rt, sessionId)).find((f) => f.type === 'turn.submitted').event;
+	assert.deepEqual(fact.payload.metadata, { ticket: 7 });
+	for (const more of [{ taskId: 'mine' }, { channelId: 'mine' }])
+		await refused(w.rt, 'unavailable', 'submit_turn', { sessionId, text: 'x', ...more });
 });

@@ -6,12 +6,11 @@ import http2 from 'node:http2';
 import https from 'node:https';
 import os from 'node:os';
 import path from 'node:path';
-import { createInterface } from 'node:readline';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { findModel } from './llama.mjs';
 import { assertEnd, portsOf, probe, rawServer } from './probe.mjs';
 import { start } from './scripted.mjs';
+import { startLlama } from './start_llama.mjs';
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 
@@ -86,31 +85,17 @@ test('a TLS handshake that is never answered ends at the connect time', async (t
 
 // ---- a real model ----
 
-const model = findModel();
-const packages = existsSync(path.join(here, '../node_modules/@fugood/llama.node'));
-
-test('a real model writes, stops at its limit and can be cancelled', { skip: !(model && packages) && 'no model here' }, async () => {
-	const child = spawn(process.execPath, [path.join(here, 'llama.mjs'), model], { stdio: ['ignore', 'pipe', 'ignore'] });
-	try {
-		let port;
-		for await (const line of createInterface({ input: child.stdout })) {
-			if (!line.startsWith('{')) continue;
-			({ port } = JSON.parse(line));
-			break;
-		}
-		const baseUrl = `http://127.0.0.1:${port}/v1`;
-		const options = '{"maxOutputTokens":48,"temperature":0,"seed":1}';
-		const runs = await Promise.all([1, 2].map(() => probe('Once upon a time', { baseUrl, options })));
-		for (const run of runs) {
-			assert.equal(run.done.outcome, 'completed', JSON.stringify(run.done));
-			assert.ok(run.text.trim().split(/\s+/).length > 8, run.text);
-			assert.ok(run.done.hasUsage && run.done.outputTokens > 0 && run.done.outputTokens <= 48);
-			assert.ok(run.lines.length > 10, 'streamed in pieces');
-		}
-		const cut = await probe('Once upon a time', { baseUrl, options: '{"maxOutputTokens":400}', cancelAfter: 5 });
-		assertEnd(cut, { outcome: 'cancelled' });
-	} finally {
-		child.kill('SIGTERM');
-		await new Promise((done) => (child.exitCode !== null ? done() : child.once('exit', done)));
+test('a real model writes, stops at its limit and can be cancelled', async (t) => {
+	const { baseUrl, stop } = await startLlama();
+	t.after(stop);
+	const options = '{"maxOutputTokens":48,"temperature":0,"seed":1}';
+	const runs = await Promise.all([1, 2].map(() => probe('Once upon a time', { baseUrl, options })));
+	for (const run of runs) {
+		assert.equal(run.done.outcome, 'completed', JSON.stringify(run.done));
+		assert.ok(run.text.trim().split(/\s+/).length > 8, run.text);
+		assert.ok(run.done.hasUsage && run.done.outputTokens > 0 && run.done.outputTokens <= 48);
+		assert.ok(run.lines.length > 10, 'streamed in pieces');
 	}
+	const cut = await probe('Once upon a time', { baseUrl, options: '{"maxOutputTokens":400}', cancelAfter: 5 });
+	assertEnd(cut, { outcome: 'cancelled' });
 });

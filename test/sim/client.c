@@ -27,7 +27,8 @@ static const struct sim_ask *const submit = &sim_asks[SIM_ASK_SUBMIT];
 
 static bool is_weather(struct ar_str code)
 {
-	return ar_str_is(code, "overloaded") || ar_str_is(code, "storage_unavailable") || ar_str_is(code, "unavailable");
+	return ar_str_is(code, "overloaded") || ar_str_is(code, "storage_unavailable") ||
+	       ar_str_is(code, "unavailable");
 }
 
 static void refused(struct box *b, struct ar_str code)
@@ -37,15 +38,17 @@ static void refused(struct box *b, struct ar_str code)
 
 	s->counts->refused++;
 	sim_say(s, "client", "%u %s refused: %.*s", b->client->number, b->ask->name, AR_STR_ARG(code));
-	if (ar_str_is(code, "internal") || ar_str_is(code, "invalid_input") || ar_str_is(code, "invalid_json"))
-		sim_fail(s, "%s answered %.*s: %.*s", b->ask->name, AR_STR_ARG(b->call.reply.p ? ar_buf_str(&b->call.reply) : code),
+	if (ar_str_is(code, "internal") || ar_str_is(code, "invalid_input") ||
+	    ar_str_is(code, "invalid_json"))
+		sim_fail(s, "%s answered %.*s: %.*s", b->ask->name,
+			 AR_STR_ARG(b->call.reply.p ? ar_buf_str(&b->call.reply) : code),
 			 AR_STR_ARG(ar_buf_str(&b->body)));
 	if (b->ask == &sim_asks[SIM_ASK_REPEAT] && !is_weather(code))
 		sim_fail(s, "a repeat of turn #%u was refused: %.*s", b->about->number, AR_STR_ARG(code));
 	if (b->ask == &sim_asks[SIM_ASK_CONFLICT] && !is_weather(code)) {
 		if (!is_conflict)
-			sim_fail(s, "turn #%u with another body: %.*s instead of id_conflict", b->about->number,
-				 AR_STR_ARG(code));
+			sim_fail(s, "turn #%u with another body: %.*s instead of id_conflict",
+				 b->about->number, AR_STR_ARG(code));
 		s->counts->conflicts++;
 	}
 	if (b->ask == submit && is_conflict)
@@ -108,9 +111,12 @@ static void ask(struct sim_client *c, const struct sim_ask *what, struct sim_sub
 		sim_actor_by(&c->actor, s->now + SIM_MS);
 		return;
 	}
-	b->call = (struct ar_call){ .command = what->command, .body = ar_buf_str(&b->body), .account = AR_STR(SIM_ACCOUNT),
+	b->call = (struct ar_call){ .command = what->command,
+				    .body = ar_buf_str(&b->body),
+				    .account = AR_STR(SIM_ACCOUNT),
 				    .done = done };
-	sim_say(s, "client", "%u %s %.*s", c->number, what->name, AR_STR_ARG(ar_str_utf8_prefix(b->call.body, 200)));
+	sim_say(s, "client", "%u %s %.*s", c->number, what->name,
+		AR_STR_ARG(ar_str_utf8_prefix(b->call.body, 200)));
 	c->is_waiting = true;
 	ar_control_call(s->control, &b->call);
 }
@@ -242,8 +248,9 @@ struct ar_str sim_ask_now(struct sim *s, enum ar_command command, struct ar_str 
 	for (int tries = 0; tries < 100; tries++) {
 		struct now n = { .sim = s };
 
-		n.call = (struct ar_call){ .command = command, .body = body, .account = AR_STR(SIM_ACCOUNT),
-					   .done = done_now };
+		n.call = (struct ar_call){
+			.command = command, .body = body, .account = AR_STR(SIM_ACCOUNT), .done = done_now
+		};
 		ar_control_call(s->control, &n.call);
 		sim_settle(s);
 		if (n.http == 0)

@@ -14,7 +14,8 @@ static struct ar_str choose_session(struct sim *s, struct ar_str *ret_thread)
 	const struct sim_submit *known = s->submit_count ? s->submits[sim_below(s, s->submit_count)] : NULL;
 
 	*ret_thread = AR_STR_NONE;
-	if (known && !ar_str_absent(known->core) && (s->submit_count >= s->plan.sessions || sim_chance(s, 500))) {
+	if (known && !ar_str_absent(known->core) &&
+	    (s->submit_count >= s->plan.sessions || sim_chance(s, 500))) {
 		if (known->was_acked && sim_chance(s, 500))
 			*ret_thread = known->thread;
 		return known->core;
@@ -58,7 +59,8 @@ static struct ar_str write_submit(struct sim *s, const struct wish *x, struct ar
 		session_member(s, &w, x->core);
 	if (ar_str_absent(x->thread))
 		ar_jw_mraw(&w, "createPolicy",
-			   x->wants_thread ? AR_STR("{\"thread\":\"new\"}") : AR_STR("{\"title\":\"A simulated session\"}"));
+			   x->wants_thread ? AR_STR("{\"thread\":\"new\"}")
+					   : AR_STR("{\"title\":\"A simulated session\"}"));
 	ar_jw_mstr(&w, "threadId", x->thread);
 	write_input(s, &w, text, x->form);
 	ar_jw_mstr(&w, "turnId", x->turn);
@@ -75,14 +77,16 @@ static struct ar_str write_submit(struct sim *s, const struct wish *x, struct ar
 struct sim_submit *sim_submit_new(struct sim *s)
 {
 	struct sim_submit *t = ar_arena_alloc(&s->arena, sizeof(*t));
-	struct wish x = { .form = (unsigned)sim_below(s, 3), .busy = (unsigned)sim_below(s, 4),
-			  .wants_thread = sim_chance(s, 150), .has_options = sim_chance(s, 200) };
+	struct wish x = { .form = (unsigned)sim_below(s, 3),
+			  .busy = (unsigned)sim_below(s, 4),
+			  .wants_thread = sim_chance(s, 150),
+			  .has_options = sim_chance(s, 200) };
 
 	t->number = (unsigned)s->submit_count + 1;
 	x.core = choose_session(s, &x.thread);
-	if (sim_chance(s, 700))
+	if (sim_chance(s, 600))
 		x.turn = ar_arena_fmt(&s->arena, "own-%u", t->number);
-	if (sim_chance(s, 300))
+	else if (sim_chance(s, 650))
 		x.key = ar_arena_fmt(&s->arena, "key-%u", t->number);
 	if (!ar_str_absent(x.key))
 		t->key = ar_arena_fmt(&s->arena, "key:%.*s", AR_STR_ARG(x.key));
@@ -121,7 +125,8 @@ static void check_receipt(struct sim *s, const struct sim_submit *about)
 	struct ar_arena a = { 0 };
 
 	if (!ar_str_absent(about->key) &&
-	    ar_memory_receipt_find(sim_memory(s), AR_STR(SIM_ACCOUNT "/submit_turn"), about->key, &a, &found) != AR_OK)
+	    ar_memory_receipt_find(sim_memory(s), AR_STR(SIM_ACCOUNT "/submit_turn"), about->key, &a,
+				   &found) != AR_OK)
 		sim_fail(s, "turn #%u is acknowledged without a stored receipt", about->number);
 	ar_arena_fini(&a);
 }
@@ -142,14 +147,16 @@ static void judge_submit(struct sim *s, struct sim_submit *about, struct ar_json
 	check_receipt(s, about);
 }
 
-static void judge_repeat(struct sim *s, struct sim_submit *about, struct ar_json reply AR_UNUSED, struct ar_str text)
+static void judge_repeat(struct sim *s, struct sim_submit *about, struct ar_json reply AR_UNUSED,
+			 struct ar_str text)
 {
 	if (!ar_str_eq(about->reply, text))
 		sim_fail(s, "a repeat of turn #%u got another answer: %.*s", about->number, AR_STR_ARG(text));
 	s->counts->repeats++;
 }
 
-static void judge_conflict(struct sim *s, struct sim_submit *about, struct ar_json reply AR_UNUSED, struct ar_str text)
+static void judge_conflict(struct sim *s, struct sim_submit *about, struct ar_json reply AR_UNUSED,
+			   struct ar_str text)
 {
 	sim_fail(s, "turn #%u with another body was accepted: %.*s", about->number, AR_STR_ARG(text));
 }
@@ -168,7 +175,8 @@ static bool compose_create(struct sim *s, struct sim_submit *about AR_UNUSED, st
 	return true;
 }
 
-static void judge_create(struct sim *s, struct sim_submit *about AR_UNUSED, struct ar_json reply, struct ar_str text)
+static void judge_create(struct sim *s, struct sim_submit *about AR_UNUSED, struct ar_json reply,
+			 struct ar_str text)
 {
 	if (!sim_log_of(s, ar_id_core(sim_text(reply, "sessionId"))))
 		sim_fail(s, "a session is acknowledged and not stored: %.*s", AR_STR_ARG(text));
@@ -180,6 +188,8 @@ static bool compose_interrupt(struct sim *s, struct sim_submit *about, struct ar
 {
 	struct ar_jw w = ar_jw(body);
 
+	if (s->plan.is_patient)
+		return false;
 	ar_jw_open(&w);
 	session_member(s, &w, about->core);
 	ar_jw_mstr(&w, "reason", AR_STR("changed my mind"));
@@ -195,7 +205,8 @@ static bool compose_interrupt(struct sim *s, struct sim_submit *about, struct ar
 	return true;
 }
 
-static void judge_interrupt(struct sim *s, struct sim_submit *about, struct ar_json reply, struct ar_str text AR_UNUSED)
+static void judge_interrupt(struct sim *s, struct sim_submit *about, struct ar_json reply,
+			    struct ar_str text AR_UNUSED)
 {
 	const struct sim_log *log = sim_log_of(s, about->core);
 	struct ar_str turn = sim_text(reply, "turnId");
@@ -237,11 +248,14 @@ static bool compose_promote(struct sim *s, struct sim_submit *about, struct ar_b
 	ar_jw_mstr(&w, "queuedTurnId", about->turn);
 	if (sim_chance(s, 300))
 		ar_jw_mint(&w, "position", (int64_t)sim_below(s, 4) + 1);
+	if (!s->plan.is_patient && sim_chance(s, 200))
+		ar_jw_mbool(&w, "interruptActive", true);
 	ar_jw_close(&w);
 	return true;
 }
 
-static void judge_remove(struct sim *s, struct sim_submit *about, struct ar_json reply, struct ar_str text AR_UNUSED)
+static void judge_remove(struct sim *s, struct sim_submit *about, struct ar_json reply,
+			 struct ar_str text AR_UNUSED)
 {
 	bool removed = false;
 

@@ -106,7 +106,8 @@ static void started(struct watch *w)
 		broken(w, "a turn starts twice");
 	if (!ar_str_absent(th->active))
 		broken(w, "two turns of one thread are active");
-	if (t->is_queued && (before->type != AR_EV_QUEUE_CHANGED || !ar_str_eq(before->ids[AR_SCOPE_TURN], t->id)))
+	if (t->is_queued &&
+	    (before->type != AR_EV_QUEUE_CHANGED || !ar_str_eq(before->ids[AR_SCOPE_TURN], t->id)))
 		broken(w, "a queued turn starts without being dequeued");
 	if (!t->is_queued && th->queued > 0)
 		broken(w, "a turn overtakes the queue");
@@ -116,10 +117,12 @@ static void started(struct watch *w)
 /* Attempt, task, turn, then the thread: in this order, with nothing between. */
 static void check_end_order(struct watch *w, const struct turn *t)
 {
-	const struct ar_event *task = fact(w, w->at - 1), *attempt = fact(w, w->at - 2), *next = fact(w, w->at + 1);
+	const struct ar_event *task = fact(w, w->at - 1), *attempt = fact(w, w->at - 2),
+			      *next = fact(w, w->at + 1);
 	bool is_task_end = task->type == AR_EV_TASK_COMPLETED || task->type == AR_EV_TASK_FAILED ||
 			   task->type == AR_EV_TASK_CANCELLED;
-	bool is_attempt_end = attempt->type == AR_EV_TASK_ATTEMPT_COMPLETED || attempt->type == AR_EV_TASK_ATTEMPT_FAILED;
+	bool is_attempt_end =
+		attempt->type == AR_EV_TASK_ATTEMPT_COMPLETED || attempt->type == AR_EV_TASK_ATTEMPT_FAILED;
 
 	if (!is_task_end || !ar_str_eq(task->ids[AR_SCOPE_TURN], t->id))
 		broken(w, "a turn ends and its task did not end just before");

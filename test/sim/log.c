@@ -27,11 +27,13 @@ static void take_line(struct sim *s, struct sim_log *log, struct ar_str line)
 	struct ar_json v;
 
 	f->json = ar_arena_str(&log->arena, line);
-	if (ar_json_parse(s->json, line, &v, &err) != AR_OK || ar_event_decode(v, &log->arena, &f->e, &err) != AR_OK ||
-	    ar_event_validate(&f->e, &err) != AR_OK)
-		sim_fail(s, "stored fact %zu is not valid: %s: %.*s", log->count + 1, err.msg, AR_STR_ARG(line));
+	if (ar_json_parse(s->json, line, &v, &err) != AR_OK ||
+	    ar_event_decode(v, &log->arena, &f->e, &err) != AR_OK || ar_event_validate(&f->e, &err) != AR_OK)
+		sim_fail(s, "stored fact %zu is not valid: %s: %.*s", log->count + 1, err.msg,
+			 AR_STR_ARG(line));
 	if (f->e.sequence != log->count + 1)
-		sim_fail(s, "stored fact %zu has sequence %llu", log->count + 1, (unsigned long long)f->e.sequence);
+		sim_fail(s, "stored fact %zu has sequence %llu", log->count + 1,
+			 (unsigned long long)f->e.sequence);
 	ar_event_encode(&f->e, &again);
 	if (!ar_str_eq(ar_buf_str(&again), line))
 		sim_fail(s, "stored fact %zu is other bytes when encoded again: %.*s", log->count + 1,
@@ -46,7 +48,8 @@ static void take_row(struct sim *s, struct sim_log *log, const struct ar_store_r
 	struct ar_str rest = row->body, line;
 
 	if (row->first_seq != log->count + 1)
-		sim_fail(s, "a stored row begins at %llu after %zu", (unsigned long long)row->first_seq, log->count);
+		sim_fail(s, "a stored row begins at %llu after %zu", (unsigned long long)row->first_seq,
+			 log->count);
 	log->facts = ar_grow(log->facts, log->count + n, sizeof(*log->facts));
 	while (!ar_str_empty(rest)) {
 		rest = ar_str_split(rest, '\n', &line);
@@ -55,7 +58,8 @@ static void take_row(struct sim *s, struct sim_log *log, const struct ar_store_r
 		take_line(s, log, line);
 	}
 	if (log->count != row->last_seq)
-		sim_fail(s, "a stored row ends at %zu and says %llu", log->count, (unsigned long long)row->last_seq);
+		sim_fail(s, "a stored row ends at %zu and says %llu", log->count,
+			 (unsigned long long)row->last_seq);
 	s->counts->facts += n;
 }
 
@@ -80,7 +84,8 @@ struct sim_log *sim_log_of(struct sim *s, struct ar_str core)
 	return log;
 }
 
-const struct sim_fact *sim_log_find(struct sim *s, struct ar_str core, enum ar_event_type type, int scope, struct ar_str id)
+const struct sim_fact *sim_log_find(struct sim *s, struct ar_str core, enum ar_event_type type, int scope,
+				    struct ar_str id)
 {
 	const struct sim_log *log = sim_log_of(s, core);
 

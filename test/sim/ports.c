@@ -10,7 +10,7 @@ struct sim_op {
 	struct ar_list node;
 	struct ar_store_op *op;
 	ar_store_done_fn *done; /* the owner's */
-	ar_usec back;           /* done() is due; SIM_NEVER while the store works on it */
+	ar_usec back; /* done() is due; SIM_NEVER while the store works on it */
 };
 
 /* ---- time and ids ---- */
@@ -48,9 +48,12 @@ struct ar_str sim_core_new(struct sim *s)
 
 /* ---- law: nothing is published before it is durable ---- */
 
-void __real_ar_follow_publish(struct ar_follow *f, struct ar_str core, const struct ar_fact *facts, size_t count);
-void __wrap_ar_follow_publish(struct ar_follow *f, struct ar_str core, const struct ar_fact *facts, size_t count);
-void __wrap_ar_follow_publish(struct ar_follow *f, struct ar_str core, const struct ar_fact *facts, size_t count)
+void __real_ar_follow_publish(struct ar_follow *f, struct ar_str core, const struct ar_fact *facts,
+			      size_t count);
+void __wrap_ar_follow_publish(struct ar_follow *f, struct ar_str core, const struct ar_fact *facts,
+			      size_t count);
+void __wrap_ar_follow_publish(struct ar_follow *f, struct ar_str core, const struct ar_fact *facts,
+			      size_t count)
 {
 	struct sim *s = sim_current;
 	const struct sim_log *log = sim_log_of(s, core);
@@ -59,11 +62,11 @@ void __wrap_ar_follow_publish(struct ar_follow *f, struct ar_str core, const str
 		uint64_t sequence = facts[i].sequence;
 
 		if (!log || sequence > log->count)
-			sim_fail(s, "fact %llu of %.*s is published and not stored", (unsigned long long)sequence,
-				 AR_STR_ARG(core));
+			sim_fail(s, "fact %llu of %.*s is published and not stored",
+				 (unsigned long long)sequence, AR_STR_ARG(core));
 		if (!ar_str_eq(log->facts[sequence - 1].json, facts[i].json))
-			sim_fail(s, "fact %llu of %.*s is published otherwise than stored", (unsigned long long)sequence,
-				 AR_STR_ARG(core));
+			sim_fail(s, "fact %llu of %.*s is published otherwise than stored",
+				 (unsigned long long)sequence, AR_STR_ARG(core));
 	}
 	__real_ar_follow_publish(f, core, facts, count);
 }

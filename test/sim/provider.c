@@ -37,18 +37,37 @@ static const struct ar_model_result answers = { .outcome = AR_MODEL_COMPLETED,
 						.cached_tokens = 3 };
 
 static const struct ar_model_result refusals[] = {
-	{ .outcome = AR_MODEL_REJECTED, .category = { "rate_limited", 12 }, .message = { "slow down", 9 }, .retryable = true,
-	  .http = 429, .retry_after_ms = 40 },
-	{ .outcome = AR_MODEL_REJECTED, .category = { "overloaded", 10 }, .message = { "busy", 4 }, .retryable = true,
+	{ .outcome = AR_MODEL_REJECTED,
+	  .category = { "rate_limited", 12 },
+	  .message = { "slow down", 9 },
+	  .retryable = true,
+	  .http = 429,
+	  .retry_after_ms = 40 },
+	{ .outcome = AR_MODEL_REJECTED,
+	  .category = { "overloaded", 10 },
+	  .message = { "busy", 4 },
+	  .retryable = true,
 	  .http = 503 },
-	{ .outcome = AR_MODEL_REJECTED, .category = { "invalid_request", 15 }, .message = { "no", 2 }, .http = 400 },
-	{ .outcome = AR_MODEL_UNREACHABLE, .category = { "network", 7 }, .message = { "refused", 7 }, .retryable = true },
+	{ .outcome = AR_MODEL_REJECTED,
+	  .category = { "invalid_request", 15 },
+	  .message = { "no", 2 },
+	  .http = 400 },
+	{ .outcome = AR_MODEL_UNREACHABLE,
+	  .category = { "network", 7 },
+	  .message = { "refused", 7 },
+	  .retryable = true },
 };
 
 static const struct ar_model_result breaks[] = {
 	{ .outcome = AR_MODEL_CUT, .category = { "network", 7 }, .message = { "cut", 3 }, .retryable = true },
-	{ .outcome = AR_MODEL_TIMEOUT, .category = { "timeout", 7 }, .message = { "silence", 7 }, .retryable = true },
-	{ .outcome = AR_MODEL_FAILED, .category = { "overloaded", 10 }, .message = { "in the stream", 13 }, .retryable = true },
+	{ .outcome = AR_MODEL_TIMEOUT,
+	  .category = { "timeout", 7 },
+	  .message = { "silence", 7 },
+	  .retryable = true },
+	{ .outcome = AR_MODEL_FAILED,
+	  .category = { "overloaded", 10 },
+	  .message = { "in the stream", 13 },
+	  .retryable = true },
 	{ .outcome = AR_MODEL_GARBLED, .category = { "protocol", 8 }, .message = { "what?", 5 } },
 };
 
@@ -68,7 +87,8 @@ static void end(struct sim_call *c)
 	struct ar_model_call *call = c->call;
 	struct ar_model_result r = c->result;
 
-	sim_say(c->sim, "model", "%.*s ends with outcome %d", AR_STR_ARG(call->request->step_id), (int)r.outcome);
+	sim_say(c->sim, "model", "%.*s ends with outcome %d", AR_STR_ARG(call->request->step_id),
+		(int)r.outcome);
 	call->provider_state = NULL;
 	call_free(c);
 	call->v->on_done(call, &r);
@@ -78,7 +98,8 @@ static void end(struct sim_call *c)
 
 static struct ar_str words(struct sim *s, struct ar_buf *out)
 {
-	static const char *const some[] = { "plain ", "na\xc3\xafve ", "\xe2\x98\x82 ", "\xf0\x9f\x99\x82", "\"quoted\\\" ", "\n" };
+	static const char *const some[] = { "plain ",		"na\xc3\xafve ", "\xe2\x98\x82 ",
+					    "\xf0\x9f\x99\x82", "\"quoted\\\" ", "\n" };
 	uint64_t n = sim_chance(s, 30) ? 2500 : 1 + sim_below(s, 6);
 
 	while (n-- > 0)
@@ -129,7 +150,8 @@ static void say_piece(struct sim_call *c)
 	struct ar_arena a = { 0 };
 
 	if (c->tools_begun < c->tools && sim_chance(s, 500)) {
-		call->v->on_tool(call, c->tools_begun, ar_arena_fmt(&a, "call_%u", c->tools_begun), AR_STR("look_up"));
+		call->v->on_tool(call, c->tools_begun, ar_arena_fmt(&a, "call_%u", c->tools_begun),
+				 AR_STR("look_up"));
 		c->tools_begun++;
 	}
 	if (c->tools_begun > 0 && sim_chance(s, 500))
@@ -207,7 +229,8 @@ static void start(struct ar_provider *p, struct ar_model_call *call)
 	if (ar_map_get(&s->asked, id))
 		sim_fail(s, "model request %.*s is made twice", AR_STR_ARG(id));
 	if (ar_map_get(&s->interrupted, call->request->turn_id))
-		sim_fail(s, "turn %.*s is interrupted and its model is asked", AR_STR_ARG(call->request->turn_id));
+		sim_fail(s, "turn %.*s is interrupted and its model is asked",
+			 AR_STR_ARG(call->request->turn_id));
 	ar_map_put(&s->asked, id, s);
 	s->counts->calls++;
 	c->sim = s;

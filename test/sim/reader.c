@@ -11,9 +11,9 @@
 struct heard {
 	struct ar_list node;
 	uint64_t step;
-	int type;           /* enum ar_event_type of its frames */
+	int type; /* enum ar_event_type of its frames */
 	struct ar_str call; /* tool call id, for arguments */
-	uint64_t base;      /* it came in the middle */
+	uint64_t base; /* it came in the middle */
 	struct ar_buf bytes;
 };
 
@@ -26,8 +26,8 @@ struct sim_reader {
 	struct ar_str core;
 	bool is_open, has_frames;
 	bool from_now, is_strict, deltas, only_turns;
-	uint64_t opened_at;  /* stored head when it was opened, for those that begin now */
-	uint64_t seen;       /* all wanted facts up to here were taken */
+	uint64_t opened_at; /* stored head when it was opened, for those that begin now */
+	uint64_t seen; /* all wanted facts up to here were taken */
 	struct ar_cursor at;
 	char last_id[512];
 	struct ar_list heard;
@@ -35,8 +35,8 @@ struct sim_reader {
 
 /* ---- what it wants ---- */
 
-static const enum ar_event_type turn_types[] = { AR_EV_TURN_SUBMITTED, AR_EV_TURN_STARTED, AR_EV_TURN_COMPLETED,
-						 AR_EV_TURN_FAILED, AR_EV_MODEL_DELTA };
+static const enum ar_event_type turn_types[] = { AR_EV_TURN_SUBMITTED, AR_EV_TURN_STARTED,
+						 AR_EV_TURN_COMPLETED, AR_EV_TURN_FAILED, AR_EV_MODEL_DELTA };
 
 static bool wants(const struct sim_reader *r, enum ar_event_type type)
 {
@@ -52,7 +52,8 @@ static bool wants(const struct sim_reader *r, enum ar_event_type type)
 static void fail(struct sim_reader *r, const char *what, const struct ar_frame *f)
 {
 	sim_fail(r->sim, "reader %u of %.*s, after fact %llu: %s: %.*s %.*s", r->number, AR_STR_ARG(r->core),
-		 (unsigned long long)r->seen, what, AR_STR_ARG(f->id), AR_STR_ARG(ar_str_utf8_prefix(f->json, 300)));
+		 (unsigned long long)r->seen, what, AR_STR_ARG(f->id),
+		 AR_STR_ARG(ar_str_utf8_prefix(f->json, 300)));
 }
 
 /* Nothing it wants may lie between what it has and `until`. */
@@ -113,7 +114,9 @@ static struct piece piece_of(const struct ar_event *e)
 
 static struct ar_str really_said(struct sim *s, const struct ar_event *e)
 {
-	int kind = e->type == AR_EV_MODEL_DELTA ? AR_OUT_TEXT : e->type == AR_EV_TOOL_ARGS ? AR_OUT_TOOL_ARGS : AR_OUT_REASONING;
+	int kind = e->type == AR_EV_MODEL_DELTA ? AR_OUT_TEXT
+		   : e->type == AR_EV_TOOL_ARGS ? AR_OUT_TOOL_ARGS
+						: AR_OUT_REASONING;
 	uint64_t call = 0;
 
 	if (kind == AR_OUT_TOOL_ARGS)
@@ -137,17 +140,20 @@ static void take_delta(struct sim_reader *r, const struct ar_frame *f, const str
 	if (!h) {
 		h = ar_new0(sizeof(*h));
 		*h = (struct heard){ .step = step, .type = e->type };
-		h->call = (struct ar_str){ ar_str_dup(e->ids[AR_SCOPE_TOOL_CALL]), e->ids[AR_SCOPE_TOOL_CALL].len };
+		h->call = (struct ar_str){ ar_str_dup(e->ids[AR_SCOPE_TOOL_CALL]),
+					   e->ids[AR_SCOPE_TOOL_CALL].len };
 		h->base = r->from_now ? p.offset : 0;
 		ar_list_push(&r->heard, &h->node);
 	}
 	if (p.offset != h->base + h->bytes.len)
-		fail(r, p.offset < h->base + h->bytes.len ? "output came twice" : "output is missing before", f);
+		fail(r, p.offset < h->base + h->bytes.len ? "output came twice" : "output is missing before",
+		     f);
 	ar_buf_adds(&h->bytes, p.bytes);
 }
 
 /* Stored content against what was heard. A process that died may have said more than it could store. */
-static void check_heard(struct sim_reader *r, const struct ar_frame *f, struct heard *h, struct ar_str ref, bool was_lost)
+static void check_heard(struct sim_reader *r, const struct ar_frame *f, struct heard *h, struct ar_str ref,
+			bool was_lost)
 {
 	struct ar_str stored = sim_content(r->sim, ref), got;
 
@@ -173,8 +179,8 @@ static void step_ended(struct sim_reader *r, const struct ar_frame *f, const str
 	uint64_t step = 0;
 
 	ar_id_counter(e->ids[AR_SCOPE_STEP], &step);
-	check_heard(r, f, heard_of(r, step, AR_EV_MODEL_DELTA, AR_STR_NONE), is_good ? good->output_ref : bad->output_ref,
-		    was_lost);
+	check_heard(r, f, heard_of(r, step, AR_EV_MODEL_DELTA, AR_STR_NONE),
+		    is_good ? good->output_ref : bad->output_ref, was_lost);
 	if (r->only_turns)
 		return;
 	check_heard(r, f, heard_of(r, step, AR_EV_REASONING_DELTA, AR_STR_NONE),
@@ -227,9 +233,10 @@ static void take(struct sim_reader *r, const struct ar_frame *f)
 	struct ar_json v;
 
 	r->sim->counts->frames++;
-	sim_say(r->sim, "reader", "%u takes %.*s %s", r->number, AR_STR_ARG(f->id), ar_event_describe(f->type)->name);
-	if (ar_json_parse(r->sim->json, f->json, &v, &err) != AR_OK || ar_event_decode(v, &a, &e, &err) != AR_OK ||
-	    ar_event_validate(&e, &err) != AR_OK)
+	sim_say(r->sim, "reader", "%u takes %.*s %s", r->number, AR_STR_ARG(f->id),
+		ar_event_describe(f->type)->name);
+	if (ar_json_parse(r->sim->json, f->json, &v, &err) != AR_OK ||
+	    ar_event_decode(v, &a, &e, &err) != AR_OK || ar_event_validate(&e, &err) != AR_OK)
 		fail(r, err.msg, f);
 	if (!wants(r, e.type))
 		fail(r, "a type that was not asked for", f);
@@ -285,8 +292,9 @@ static void open_reader(struct sim_reader *r)
 	ar_jw_mstr(&w, "view", r->is_strict ? AR_STR("strict") : AR_STR("extended"));
 	ar_jw_mbool(&w, "deltas", r->deltas);
 	if (r->only_turns)
-		ar_jw_mraw(&w, "types", AR_STR("[\"turn.submitted\",\"turn.started\",\"turn.completed\",\"turn.failed\","
-					       "\"model.delta\"]"));
+		ar_jw_mraw(&w, "types",
+			   AR_STR("[\"turn.submitted\",\"turn.started\",\"turn.completed\",\"turn.failed\","
+				  "\"model.delta\"]"));
 	if (r->has_frames)
 		ar_jw_mstr(&w, "after", ar_str_from(r->last_id));
 	else if (r->from_now)
@@ -367,7 +375,8 @@ void sim_readers_open(struct sim *s)
 		r->only_turns = sim_chance(s, 200);
 		ar_list_init(&r->heard);
 		ar_list_push(&s->readers, &r->node);
-		sim_actor_start(s, &r->actor, (ar_usec)sim_below(s, 60 * (uint64_t)s->plan.pace), reader_step);
+		sim_actor_start(s, &r->actor, (ar_usec)sim_below(s, 60 * (uint64_t)s->plan.pace),
+				reader_step);
 	}
 }
 
@@ -393,8 +402,8 @@ void sim_readers_check(struct sim *s)
 			sim_fail(s, "reader %u was left outside", r->number);
 		for (uint64_t i = r->seen; i < log->count; i++) {
 			if (wants(r, log->facts[i].e.type))
-				sim_fail(s, "reader %u of %.*s never got fact %llu", r->number, AR_STR_ARG(r->core),
-					 (unsigned long long)i + 1);
+				sim_fail(s, "reader %u of %.*s never got fact %llu", r->number,
+					 AR_STR_ARG(r->core), (unsigned long long)i + 1);
 		}
 	}
 }

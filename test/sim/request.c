@@ -37,7 +37,8 @@ static struct ar_str plain(struct sim *s, struct ar_str parts)
 static void add_user(struct talk *t, const struct ar_event *e)
 {
 	struct ar_str core = { t->log->core, AR_ID_CORE };
-	const struct sim_fact *f = sim_log_find(t->sim, core, AR_EV_TURN_SUBMITTED, AR_SCOPE_TURN, e->ids[AR_SCOPE_TURN]);
+	const struct sim_fact *f =
+		sim_log_find(t->sim, core, AR_EV_TURN_SUBMITTED, AR_SCOPE_TURN, e->ids[AR_SCOPE_TURN]);
 	const struct ar_ev_turn_submitted *p = f->e.payload;
 	struct ar_str parts = sim_content(t->sim, p->input_ref);
 
@@ -51,7 +52,8 @@ static void add_assistant(struct talk *t, const struct ar_event *e)
 	struct ar_json calls;
 
 	said.bytes = said.text.len;
-	if (!ar_str_absent(p->tool_calls) && ar_json_parse(t->sim->member_json, p->tool_calls, &calls, NULL) == AR_OK)
+	if (!ar_str_absent(p->tool_calls) &&
+	    ar_json_parse(t->sim->member_json, p->tool_calls, &calls, NULL) == AR_OK)
 		said.calls = ar_json_len(calls);
 	add(t, said);
 }
@@ -61,7 +63,8 @@ static void add_tool(struct talk *t, const struct ar_event *e, const struct ar_e
 	const struct ar_ev_tool_failed *p = e->payload;
 	const struct ar_ev_tool_started *call = begun->payload;
 
-	add(t, (struct said){ .role = AR_ROLE_TOOL, .text = sim_content(t->sim, p->error_ref),
+	add(t, (struct said){ .role = AR_ROLE_TOOL,
+			      .text = sim_content(t->sim, p->error_ref),
 			      .tool_call_id = call->provider_call_id });
 }
 
@@ -109,7 +112,8 @@ static void check_manifest(const struct talk *t, const struct sim_fact *f, size_
 	while (i > 0 && !before) {
 		const struct ar_event *e = &t->log->facts[--i].e;
 
-		if (e->type == AR_EV_MODEL_REQUESTED && ar_str_eq(e->ids[AR_SCOPE_THREAD], f->e.ids[AR_SCOPE_THREAD]))
+		if (e->type == AR_EV_MODEL_REQUESTED &&
+		    ar_str_eq(e->ids[AR_SCOPE_THREAD], f->e.ids[AR_SCOPE_THREAD]))
 			before = e->payload;
 	}
 	*earlier = (struct talk){ .sim = s, .log = t->log };
@@ -120,7 +124,8 @@ static void check_manifest(const struct talk *t, const struct sim_fact *f, size_
 	if (ar_json_parse(s->json, sim_content(s, p->request_ref), &v, NULL) != AR_OK)
 		sim_fail(s, "the manifest of fact %llu is not JSON", (unsigned long long)f->e.sequence);
 	append = ar_json_get(v, "append");
-	if (!ar_str_eq(sim_text(v, "base"), before ? before->request_ref : AR_STR_NONE) || ar_json_len(append) != fresh)
+	if (!ar_str_eq(sim_text(v, "base"), before ? before->request_ref : AR_STR_NONE) ||
+	    ar_json_len(append) != fresh)
 		sim_fail(s, "the manifest of fact %llu does not continue the one before: %.*s",
 			 (unsigned long long)f->e.sequence, AR_STR_ARG(sim_content(s, p->request_ref)));
 }
@@ -134,12 +139,13 @@ static void compare(const struct talk *t, const struct ar_message *m, size_t cou
 	if (m[0].role == AR_ROLE_TOOL)
 		sim_fail(s, "%.*s begins with the answer to a call that is left out", AR_STR_ARG(step));
 	if (fitting(t) == t->count && count != t->count)
-		sim_fail(s, "%.*s carries %zu messages although all %zu fit", AR_STR_ARG(step), count, t->count);
+		sim_fail(s, "%.*s carries %zu messages although all %zu fit", AR_STR_ARG(step), count,
+			 t->count);
 	for (size_t i = 0; i < count; i++) {
 		const struct said *said = &t->said[t->count - count + i];
 
-		if (m[i].role != said->role || !ar_str_eq(m[i].text, said->text) || m[i].use_count != said->calls ||
-		    !ar_str_eq(m[i].tool_call_id, said->tool_call_id))
+		if (m[i].role != said->role || !ar_str_eq(m[i].text, said->text) ||
+		    m[i].use_count != said->calls || !ar_str_eq(m[i].tool_call_id, said->tool_call_id))
 			sim_fail(s, "%.*s: message %zu is '%.*s' and should be '%.*s'", AR_STR_ARG(step), i,
 				 AR_STR_ARG(ar_str_utf8_prefix(m[i].text, 80)),
 				 AR_STR_ARG(ar_str_utf8_prefix(said->text, 80)));

@@ -47,8 +47,8 @@ static void expect_same(struct sim *s, const char *what, struct ar_str got, stru
 	while (at < got.len && at < wanted.len && got.p[at] == wanted.p[at])
 		at++;
 	from = at > 60 ? at - 60 : 0;
-	sim_fail(s, "%s differs at %zu: '...%.*s' instead of '...%.*s'", what, at, AR_STR_ARG(ar_str_sub(got, from, 160)),
-		 AR_STR_ARG(ar_str_sub(wanted, from, 160)));
+	sim_fail(s, "%s differs at %zu: '...%.*s' instead of '...%.*s'", what, at,
+		 AR_STR_ARG(ar_str_sub(got, from, 160)), AR_STR_ARG(ar_str_sub(wanted, from, 160)));
 }
 
 void sim_check_session(struct sim *s, struct ar_str reply, bool is_at_rest)
@@ -64,7 +64,8 @@ void sim_check_session(struct sim *s, struct ar_str reply, bool is_at_rest)
 	ar_json_i64(ar_json_get(v, "asOfSequence"), &head);
 	log = sim_log_of(s, ar_id_core(sim_text(v, "sessionId")));
 	if (!log || head < 1 || (uint64_t)head > log->count || (is_at_rest && (uint64_t)head != log->count))
-		sim_fail(s, "get_session shows fact %lld of %zu stored", (long long)head, log ? log->count : 0);
+		sim_fail(s, "get_session shows fact %lld of %zu stored", (long long)head,
+			 log ? log->count : 0);
 	sim_replay(s, log, (uint64_t)head, &state);
 	render(s, &state, &wanted);
 	expect_same(s, "get_session", reply, ar_buf_str(&wanted));
@@ -84,11 +85,12 @@ static void check_snapshot(struct sim *s, const struct sim_log *log, const struc
 		return;
 	sim_replay(s, log, log->count, &whole);
 	ar_session_init(&restored, (struct ar_str){ log->core, AR_ID_CORE }, s->member_json);
-	if (ar_json_parse(s->json, ms->snapshot, &v, &err) != AR_OK || ar_session_restore(&restored, v, &err) != AR_OK)
+	if (ar_json_parse(s->json, ms->snapshot, &v, &err) != AR_OK ||
+	    ar_session_restore(&restored, v, &err) != AR_OK)
 		sim_fail(s, "the stored snapshot of %.*s: %s", AR_ID_CORE, log->core, err.msg);
 	if (restored.head != ms->snapshot_seq)
-		sim_fail(s, "the stored snapshot is of %llu and says %llu", (unsigned long long)ms->snapshot_seq,
-			 (unsigned long long)restored.head);
+		sim_fail(s, "the stored snapshot is of %llu and says %llu",
+			 (unsigned long long)ms->snapshot_seq, (unsigned long long)restored.head);
 	apply_from(s, log, log->count, &restored);
 	render(s, &whole, &a);
 	render(s, &restored, &b);
@@ -137,8 +139,8 @@ static struct ar_str body_of(struct sim *s, struct ar_str core, struct ar_str th
 {
 	if (ar_str_absent(thread))
 		return ar_arena_fmt(&s->arena, "{\"sessionId\":\"sess_%.*s\"}", AR_STR_ARG(core));
-	return ar_arena_fmt(&s->arena, "{\"sessionId\":\"sess_%.*s\",\"threadId\":\"%.*s\"}", AR_STR_ARG(core),
-			    AR_STR_ARG(thread));
+	return ar_arena_fmt(&s->arena, "{\"sessionId\":\"sess_%.*s\",\"threadId\":\"%.*s\"}",
+			    AR_STR_ARG(core), AR_STR_ARG(thread));
 }
 
 /* Work that is open while nothing runs must wait for a person; who then says go on. */

@@ -30,13 +30,14 @@ struct sim_plan {
 	uint64_t snapshot_every;
 	size_t session_cache, commit_backlog, ring_bytes;
 	unsigned clients, readers, actions, crashes, sessions;
+	bool is_patient; /* nobody interrupts: queues grow */
 	ar_usec pace; /* longest pause between two pieces of a stream */
 };
 
 /* How often the interesting things happened, over all seeds. */
 struct sim_counts {
-	uint64_t seeds, facts, turns, completed, failed, cancelled, calls, crashes, fences, refused, repeats, conflicts, resumes,
-		frames, rejoins, overtaken, reads;
+	uint64_t seeds, facts, turns, completed, failed, cancelled, calls, crashes, fences, refused, repeats,
+		conflicts, resumes, frames, rejoins, overtaken, reads;
 };
 
 /* A store in front of the faulty one: knows what is in flight, and can hold done() back. */
@@ -44,7 +45,7 @@ struct sim_store {
 	struct ar_store store;
 	struct ar_store *memory, *faulty;
 	struct ar_list flight; /* struct sim_op, see ports.c */
-	bool is_dead;          /* between crash and restart nothing is done any more */
+	bool is_dead; /* between crash and restart nothing is done any more */
 	struct sim_actor actor;
 };
 
@@ -77,12 +78,12 @@ struct sim_saved {
 /* One turn that a client wants. */
 struct sim_submit {
 	unsigned number;
-	struct ar_str body, other;   /* the request; and one with the same ids and another text */
+	struct ar_str body, other; /* the request; and one with the same ids and another text */
 	struct ar_str text;
-	struct ar_str key;           /* of its receipt; absent: a repeat would be another turn */
-	bool was_acked, was_lost;    /* answered with 202; a crash took an answer */
+	struct ar_str key; /* of its receipt; absent: a repeat would be another turn */
+	bool was_acked, was_lost; /* answered with 202; a crash took an answer */
 	struct ar_str reply, core, thread, turn;
-	unsigned facts;              /* turn.submitted with its text, counted at the end */
+	unsigned facts; /* turn.submitted with its text, counted at the end */
 };
 
 struct sim {
@@ -109,7 +110,7 @@ struct sim {
 	unsigned crashes_left;
 	bool is_calm; /* the weather is over: models answer, clients only finish what they began */
 
-	struct ar_map logs;  /* core -> struct sim_log */
+	struct ar_map logs; /* core -> struct sim_log */
 	struct ar_map asked; /* modelRequestIds that a call was made for */
 	struct ar_map interrupted; /* turnIds whose interruption was acknowledged */
 	struct ar_map said; /* what models really said: struct sim_said by step, kind, index */
@@ -130,13 +131,15 @@ void sim_end(struct sim *s);
 uint64_t sim_random(struct sim *s);
 uint64_t sim_below(struct sim *s, uint64_t n); /* 0 <= result < n */
 bool sim_chance(struct sim *s, unsigned permille);
-void sim_actor_start(struct sim *s, struct sim_actor *a, ar_usec at, void (*step)(struct sim *, struct sim_actor *));
+void sim_actor_start(struct sim *s, struct sim_actor *a, ar_usec at,
+		     void (*step)(struct sim *, struct sim_actor *));
 void sim_actor_by(struct sim_actor *a, ar_usec at); /* at that time or earlier */
 struct ar_str sim_core_new(struct sim *s);
 
 /* ---- ports.c ---- */
 void sim_ports_open(struct sim *s);
-void sim_store_crash(struct sim *s); /* done() of all that was in flight comes with AR_E_IO, to clean up behind the dead */
+void sim_store_crash(
+	struct sim *s); /* done() of all that was in flight comes with AR_E_IO, to clean up behind the dead */
 struct ar_memory *sim_memory(const struct sim *s);
 
 /* ---- provider.c ---- */
@@ -149,18 +152,25 @@ void sim_said_close(struct sim *s);
 struct sim_ask {
 	const char *name;
 	enum ar_command command;
-	bool (*compose)(struct sim *s, struct sim_submit *about, struct ar_buf *body); /* false: nothing to ask now */
+	bool (*compose)(struct sim *s, struct sim_submit *about,
+			struct ar_buf *body); /* false: nothing to ask now */
 	void (*judge)(struct sim *s, struct sim_submit *about, struct ar_json reply, struct ar_str text);
 	unsigned weight;
 };
-enum { SIM_ASK_SUBMIT, SIM_ASK_REPEAT, SIM_ASK_CONFLICT, SIM_ASK_OTHER }; /* OTHER and what follows: by weight */
+enum {
+	SIM_ASK_SUBMIT,
+	SIM_ASK_REPEAT,
+	SIM_ASK_CONFLICT,
+	SIM_ASK_OTHER
+}; /* OTHER and what follows: by weight */
 extern const struct sim_ask sim_asks[];
 extern const size_t sim_ask_count;
 void sim_clients_open(struct sim *s);
 void sim_clients_crashed(struct sim *s);
 void sim_clients_close(struct sim *s);
 bool sim_clients_are_done(const struct sim *s);
-struct ar_str sim_ask_now(struct sim *s, enum ar_command command, struct ar_str body); /* settles; the reply, in the arena */
+struct ar_str sim_ask_now(struct sim *s, enum ar_command command,
+			  struct ar_str body); /* settles; the reply, in the arena */
 struct sim_submit *sim_submit_new(struct sim *s);
 
 /* ---- reader.c ---- */
@@ -171,7 +181,8 @@ void sim_readers_close(struct sim *s);
 
 /* ---- log.c ---- */
 struct sim_log *sim_log_of(struct sim *s, struct ar_str core); /* up to date; NULL when there are no facts */
-const struct sim_fact *sim_log_find(struct sim *s, struct ar_str core, enum ar_event_type type, int scope, struct ar_str id);
+const struct sim_fact *sim_log_find(struct sim *s, struct ar_str core, enum ar_event_type type, int scope,
+				    struct ar_str id);
 struct ar_str sim_content(struct sim *s, struct ar_str ref); /* stored bytes, or absent */
 void sim_logs_close(struct sim *s);
 struct ar_str sim_text(struct ar_json object, const char *name);

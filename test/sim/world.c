@@ -28,11 +28,14 @@ static uint64_t one_of(struct sim *s, const uint64_t *choices, size_t count)
 }
 
 #define ONE_OF(s, ...) \
-	one_of(s, (const uint64_t[]){ __VA_ARGS__ }, sizeof((const uint64_t[]){ __VA_ARGS__ }) / sizeof(uint64_t))
+	one_of(s, (const uint64_t[]){ __VA_ARGS__ }, \
+	       sizeof((const uint64_t[]){ __VA_ARGS__ }) / sizeof(uint64_t))
 
 static void draw_plan(struct sim *s)
 {
-	bool is_long = sim_chance(s, 100); /* many turns of one session, so that windows fill and things leave them */
+	bool is_long =
+		sim_chance(s,
+			   100); /* many turns of one session, so that windows fill and things leave them */
 
 	s->plan = (struct sim_plan){
 		.store = { .seed = sim_random(s),
@@ -49,6 +52,7 @@ static void draw_plan(struct sim *s)
 		.actions = is_long ? 70 : (unsigned)ONE_OF(s, 5, 12, 25),
 		.crashes = (unsigned)ONE_OF(s, 0, 0, 1, 2, 4),
 		.sessions = is_long ? 1 : (unsigned)ONE_OF(s, 1, 2, 4),
+		.is_patient = is_long && sim_chance(s, 600),
 		.pace = is_long ? 3 * SIM_MS : (ar_usec)ONE_OF(s, 2 * SIM_MS, 50 * SIM_MS, 400 * SIM_MS),
 	};
 	s->policy = (struct ar_policy){
@@ -58,7 +62,7 @@ static void draw_plan(struct sim *s)
 		.backoff_ms = (int64_t)ONE_OF(s, 10, 100, 700),
 		.max_rounds = (int64_t)ONE_OF(s, 1, 3, 6),
 		.max_restarts = (int64_t)ONE_OF(s, 0, 1, 3),
-		.queue_max = (int64_t)ONE_OF(s, 2, 8, 64),
+		.queue_max = is_long ? 64 : (int64_t)ONE_OF(s, 2, 8, 64),
 		.context_max = (int64_t)ONE_OF(s, 3, 200, 200),
 		.context_bytes = (int64_t)ONE_OF(s, 300, 1 << 20, 1 << 20),
 		.system_prompt = sim_chance(s, 500) ? AR_STR("Be brief.") : AR_STR_NONE,
@@ -69,7 +73,8 @@ static void draw_plan(struct sim *s)
 
 /* ---- actors ---- */
 
-void sim_actor_start(struct sim *s, struct sim_actor *a, ar_usec at, void (*step)(struct sim *, struct sim_actor *))
+void sim_actor_start(struct sim *s, struct sim_actor *a, ar_usec at,
+		     void (*step)(struct sim *, struct sim_actor *))
 {
 	a->at = at;
 	a->step = step;
@@ -134,7 +139,8 @@ static void fenced(void *arg)
 
 static void boot(struct sim *s)
 {
-	s->follow = ar_follow_new(&(struct ar_follow_options){ &s->store.store, &s->clock, s->plan.ring_bytes });
+	s->follow =
+		ar_follow_new(&(struct ar_follow_options){ &s->store.store, &s->clock, s->plan.ring_bytes });
 	s->engine = ar_engine_new(&(struct ar_engine_options){ .store = &s->store.store,
 							       .follow = s->follow,
 							       .provider = &s->provider,

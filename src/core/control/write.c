@@ -26,6 +26,16 @@ static void set_key(struct ar_call *c, struct target *t, const char *kind, struc
 		t->key = ar_arena_fmt(&c->arena, "%s:%.*s", kind, AR_STR_ARG(value));
 }
 
+/* One receipt per write: an id of the caller's own is as good as a key, and both could disagree. */
+static enum ar_status check_one_key(struct ar_str own_id, struct ar_str key, const char *what,
+				    struct ar_error *err)
+{
+	if (ar_str_absent(own_id) || ar_str_absent(key))
+		return AR_OK;
+	return ar_refuse(err, AR_ERR_INVALID_INPUT,
+			 "send %s or idempotencyKey, not both: each alone makes a repeat safe", what);
+}
+
 /* A caller's own id must not look like one that the runtime mints. */
 static enum ar_status check_own_id(struct ar_str id, const char *what, struct ar_error *err)
 {
@@ -41,7 +51,8 @@ static enum ar_status target_submit(struct ar_call *c, struct target *t, struct 
 {
 	const struct ar_cmd_submit_turn_in *in = c->input;
 
-	if (check_own_id(in->turn_id, "turnId", err) != AR_OK)
+	if (check_own_id(in->turn_id, "turnId", err) != AR_OK ||
+	    check_one_key(in->turn_id, in->idempotency_key, "turnId", err) != AR_OK)
 		return AR_E_REFUSED;
 	set_key(c, t, "key", in->idempotency_key);
 	set_key(c, t, "turn", in->turn_id);
@@ -57,6 +68,8 @@ static enum ar_status target_create(struct ar_call *c, struct target *t, struct 
 {
 	const struct ar_cmd_create_session_in *in = c->input;
 
+	if (check_one_key(in->session_id, in->idempotency_key, "sessionId", err) != AR_OK)
+		return AR_E_REFUSED;
 	set_key(c, t, "key", in->idempotency_key);
 	if (ar_str_absent(in->session_id)) {
 		mint(c, t);

@@ -221,7 +221,8 @@ static void committed(struct ar_live *l)
 	if (r->has_receipt)
 		ar_receipts_keep(e, &r->receipt);
 	l->is_owned = true;
-	ar_effects_run(l, &c->decision); /* before the answer, which gives the request back that effects name text of */
+	/* Before the answer, which gives back the request that effects name text of. */
+	ar_effects_run(l, &c->decision);
 	r->reply = c->decision.reply;
 	ar_request_finish(r, AR_OK);
 	AR_FAULT("engine.after_reply");

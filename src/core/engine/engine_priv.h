@@ -22,7 +22,8 @@ struct ar_timer {
 	struct ar_list node; /* by due time */
 	ar_usec due; /* monotonic */
 	void (*fire)(struct ar_timer *t);
-	void (*drop)(struct ar_timer *t); /* the engine ends before it is due; NULL when its memory has another owner */
+	/* The engine ends before it is due; NULL when its memory has another owner. */
+	void (*drop)(struct ar_timer *t);
 };
 
 /* A session in memory. */

@@ -18,12 +18,36 @@ static enum ar_status find_queued(struct ar_decision *d, struct ar_str queued_tu
 	return AR_OK;
 }
 
+/* The intent is a fact before anything is stopped: a crash right after the reply still ends in cancelled. */
+static void interrupt(struct ar_draft *w, struct ar_turn *turn, struct ar_str reason)
+{
+	struct ar_decision *d = w->d;
+	struct ar_ids ids = ar_ids_turn(d, turn);
+	struct ar_effect *cancel;
+
+	ar_draft_status(w, AR_THREAD_STATUS_RUNNING, AR_REASON_INTERRUPT, "interrupting", turn);
+	ar_decide_emit(d, AR_EV_RUN_STATUS, &ids,
+		       &(struct ar_ev_run_status){ .phase = AR_STR("interrupting"),
+						   .title = AR_STR("Interrupt requested"),
+						   .detail = reason,
+						   .checkpoints = AR_STR("[]"),
+						   .metadata = AR_STR("{}") });
+	if (ar_str_absent(turn->open_step)) {
+		ar_draft_cancel(w, turn, reason, AR_STR_NONE);
+		return;
+	}
+	cancel = ar_decide_effect(d, AR_EFFECT_MODEL_CANCEL);
+	cancel->turn = turn->id;
+	cancel->step = turn->open_step;
+}
+
 enum ar_status ar_decide_promote_queued_turn(struct ar_decision *d, struct ar_error *err)
 {
 	const struct ar_cmd_promote_queued_turn_in *in = d->input->args;
 	size_t to = in->position.set && in->position.v > 0 ? (size_t)in->position.v - 1 : 0;
 	struct ar_thread *t;
-	struct ar_turn *turn;
+	struct ar_cmd_promote_queued_turn_out out;
+	struct ar_turn *turn, *active;
 	struct ar_draft w;
 	size_t at;
 
@@ -40,8 +64,11 @@ enum ar_status ar_decide_promote_queued_turn(struct ar_decision *d, struct ar_er
 		ar_vec_insert(d->arena, &w.queue, to, turn);
 		ar_draft_queue_changed(&w, AR_QUEUE_CHANGED_CHANGE_PROMOTED, turn);
 	}
-	ar_decide_reply(d, AR_CMD_PROMOTE_QUEUED_TURN,
-			&(struct ar_cmd_promote_queued_turn_out){ .order = ar_draft_order(&w) });
+	out.order = ar_draft_order(&w);
+	active = ar_thread_active(t);
+	if (in->interrupt_active.v && active && !active->is_interrupted)
+		interrupt(&w, active, AR_STR("a promoted turn takes its place"));
+	ar_decide_reply(d, AR_CMD_PROMOTE_QUEUED_TURN, &out);
 	return AR_OK;
 }
 
@@ -72,32 +99,6 @@ static void clear_queue(struct ar_draft *w, struct ar_str reason)
 {
 	while (w->queue.count > 0)
 		ar_draft_cancel_queued(w, w->queue.at[w->queue.count - 1], reason);
-}
-
-/* The intent is a fact before anything is stopped: a crash right after the reply still ends in cancelled. */
-static void interrupt(struct ar_decision *d, const struct ar_thread *t, struct ar_turn *turn)
-{
-	const struct ar_cmd_interrupt_turn_in *in = d->input->args;
-	struct ar_draft w = ar_draft_of(d, t);
-	struct ar_ids ids = ar_ids_turn(d, turn);
-	struct ar_effect *cancel;
-
-	ar_draft_status(&w, AR_THREAD_STATUS_RUNNING, AR_REASON_INTERRUPT, "interrupting", turn);
-	ar_decide_emit(d, AR_EV_RUN_STATUS, &ids,
-		       &(struct ar_ev_run_status){ .phase = AR_STR("interrupting"),
-						   .title = AR_STR("Interrupt requested"),
-						   .detail = in->reason,
-						   .checkpoints = AR_STR("[]"),
-						   .metadata = AR_STR("{}") });
-	if (in->queue_policy == AR_INTERRUPT_TURN_QUEUE_POLICY_CLEAR)
-		clear_queue(&w, in->reason);
-	if (ar_str_absent(turn->open_step)) {
-		ar_draft_cancel(&w, turn, in->reason, AR_STR_NONE);
-		return;
-	}
-	cancel = ar_decide_effect(d, AR_EFFECT_MODEL_CANCEL);
-	cancel->turn = turn->id;
-	cancel->step = turn->open_step;
 }
 
 static bool is_target(const struct ar_cmd_interrupt_turn_in *in, const struct ar_thread *t,
@@ -155,8 +156,11 @@ enum ar_status ar_decide_interrupt_turn(struct ar_decision *d, struct ar_error *
 		return AR_E_REFUSED;
 	for (size_t i = 0; i < targets.count; i++) {
 		struct ar_turn *turn = targets.at[i];
+		struct ar_draft w = ar_draft_of(d, ar_session_thread(d->session, turn->thread));
 
-		interrupt(d, ar_session_thread(d->session, turn->thread), turn);
+		if (in->queue_policy == AR_INTERRUPT_TURN_QUEUE_POLICY_CLEAR)
+			clear_queue(&w, in->reason);
+		interrupt(&w, turn, in->reason);
 		out.result = AR_INTERRUPT_TURN_RESULT_ACCEPTED;
 		out.turn_id = turn->id;
 	}

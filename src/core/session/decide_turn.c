@@ -355,6 +355,7 @@ static void admit(struct ar_draft *w, const struct ar_turn *turn, bool is_queued
 			       .idempotency_key = in->idempotency_key,
 			       .input_preview = turn->input_preview,
 			       .input_bytes = AR_OPT_INT(turn->input_bytes),
+			       .metadata = in->metadata,
 		       });
 	create_task(w->d, turn);
 }
@@ -453,6 +454,10 @@ enum ar_status ar_decide_submit_turn(struct ar_decision *d, struct ar_error *err
 	struct ar_turn *turn;
 	bool is_busy;
 
+	if (!ar_str_absent(in->task_id) || !ar_str_absent(in->channel_id))
+		return ar_refuse(err, AR_ERR_UNAVAILABLE,
+				 "turns of a task or a channel are not built yet; leave out %s",
+				 ar_str_absent(in->task_id) ? "channelId" : "taskId");
 	if (read_input(d, in, &input, err) != AR_OK)
 		return AR_E_REFUSED;
 	if (d->session->head == 0)
