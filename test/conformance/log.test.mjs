@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DELTAS, TERMINAL, follow, ok, readLog, submit, waitFor, world } from '../lib/runtime.mjs';
+import { DELTAS, TERMINAL, follow, ok, readLog, refused, submit, waitFor, world } from '../lib/runtime.mjs';
 import { isOfficialType, standardDir, validateEvent, validateOfficialEvent, validateSnapshot } from '../lib/schemas.mjs';
 
 const TURN_FAMILIES = /^(turn|model|reasoning|tool)\./;
@@ -14,6 +14,8 @@ const ID_FIELDS = ['sessionId', 'threadId', 'turnId', 'taskId', 'runId', 'attemp
 
 let w, sessionId, threads, events, live, snapshots;
 
+// Microseconds since 1970, which Date alone would cut to milliseconds.
+const micros = ({ timestamp }) => Date.parse(`${timestamp.slice(0, 19)}Z`) * 1000 + Number(timestamp.slice(20, 26));
 const of = (type) => events.filter((e) => e.type === type);
 const get = (command, more = {}) => ok(w.rt, command, { sessionId, ...more });
 
@@ -236,7 +238,7 @@ test('ID-15 the first model call carries session, thread, turn and step', () => 
 	for (const field of ['sessionId', 'threadId', 'turnId', 'stepId', 'taskId', 'runId']) assert.ok(first[field], field);
 });
 
-test('ID-17 ID-18 every id was introduced by the fact that makes such things', () => {
+test('ID-17 every id was introduced by the fact that makes such things', () => {
 	const makers = { threadId: 'thread.started', turnId: 'turn.submitted', runId: 'task.attempt.started', stepId: 'model.requested',
 		modelRequestId: 'model.requested', toolCallId: 'tool.started' };
 	const known = new Set();
@@ -246,6 +248,17 @@ test('ID-17 ID-18 every id was introduced by the fact that makes such things', (
 			if (e[field]) assert.ok(known.has(e[field]), `${e.type} ${e.sequence} names ${field} ${e[field]} before ${maker}`);
 		}
 	}
+});
+
+test('ID-18 each thing has one parent: step in turn, call in step, run in task, turn in thread', () => {
+	const parents = { stepId: 'turnId', modelRequestId: 'stepId', toolCallId: 'stepId', runId: 'taskId', turnId: 'threadId', threadId: 'sessionId' };
+	const seen = new Map();
+	for (const e of events)
+		for (const [child, parent] of Object.entries(parents)) {
+			if (!e[child] || !e[parent]) continue;
+			assert.equal(seen.get(e[child]) ?? e[parent], e[parent], `${child} ${e[child]}`);
+			seen.set(e[child], e[parent]);
+		}
 });
 
 // ---- lifecycles ----
@@ -282,6 +295,16 @@ test('EV-44 ST-14 a turn that fails says category, message, whether to retry and
 	assert.ok(message && recoveryAdvice);
 });
 
+test('EV-44 the last outcome of the thread is the failure as the fact tells it', async () => {
+	const other = await submit(w.rt, '[[http 400]]');
+	const reader = await follow(w.rt, other.sessionId);
+	const { payload: { status, error } } = await reader.ended(other.turnId);
+	reader.stop();
+	const [{ lastOutcome }] = (await ok(w.rt, 'get_session', { sessionId: other.sessionId })).threads;
+	assert.deepEqual([lastOutcome.turnId, lastOutcome.status, lastOutcome.category, lastOutcome.message],
+		[other.turnId, status, error.category, error.message]);
+});
+
 test('EV-45 EV-47 EV-48 each model call is asked once and ends once', () => {
 	for (const { modelRequestId } of of('model.requested')) {
 		const mine = events.filter((e) => e.modelRequestId === modelRequestId && /^model\./.test(e.type));
@@ -290,12 +313,17 @@ test('EV-45 EV-47 EV-48 each model call is asked once and ends once', () => {
 	}
 });
 
-test('TK-26 TK-27 TK-29 TK-46 TK-20 task facts carry their task, and attempts their run', () => {
+test('TK-26 TK-27 TK-29 TK-20 task facts carry their task, and attempts their run', () => {
 	for (const { taskId } of of('task.created')) {
 		const types = events.filter((e) => e.taskId === taskId && /^task\./.test(e.type)).map((e) => e.type);
 		assert.deepEqual(types.slice(0, 2), ['task.created', 'task.accepted']);
 	}
 	assert.equal(of('task.attempt.started').length, of('task.attempt.completed').length + of('task.attempt.failed').length);
+	for (const { taskId, payload } of of('task.started')) {
+		const attempt = of('task.attempt.started').find((e) => e.taskId === taskId);
+		assert.equal(payload.runId, attempt.runId);
+		assert.deepEqual(payload.worker, attempt.payload.worker);
+	}
 });
 
 test('TK-28 TK-38 a queued task says so, a cancelled one says by whom and why', () => {
@@ -313,9 +341,12 @@ test('TK-40 TK-42 TK-48 good and bad ends of tasks and attempts carry their fact
 	assert.equal(lost[0].payload.retryable, true);
 });
 
-test('TK-36 TK-10 TK-11 AN-25 AN-31 a lost attempt is kept, a new one begins, nothing is called success', () => {
+test('TK-36 TK-10 TK-11 TK-46 AN-25 AN-31 a lost attempt is kept, a new one begins, nothing is called success', () => {
 	const [retry] = of('task.retrying');
 	assert.ok(retry.payload.previousRunId !== retry.payload.newRunId);
+	const attempts = of('task.attempt.started').filter((e) => e.taskId === retry.taskId);
+	assert.deepEqual(attempts.map((e) => [e.runId, e.payload.attemptCount, e.payload.trigger]),
+		[[retry.payload.previousRunId, 1, 'start'], [retry.payload.newRunId, 2, 'resume_after_crash']]);
 	const task = events.filter((e) => e.taskId === retry.taskId && /^task\./.test(e.type)).map((e) => e.type);
 	assert.deepEqual(task.slice(task.indexOf('task.attempt.failed')),
 		['task.attempt.failed', 'task.retrying', 'task.attempt.started', 'task.attempt.completed', 'task.completed']);
@@ -370,14 +401,14 @@ test('RM-01 RM-02 the session shows its shell, times, threads and newest steps',
 	assert.ok(s.threads[0].turns.at(-1).steps.length > 0 && s.historyCursor.before === s.asOfSequence + 1);
 });
 
-test('RM-03 ST-02 OPEN-06 while a turn runs and others wait, the thread says so', () => {
+test('RM-03 ST-02 ST-04 OPEN-06 while a turn runs and others wait, the thread says so', () => {
 	const [t] = snapshots[1].threads;
 	assert.deepEqual([t.status, t.queuedTurns.length, t.queue.length], ['running', 3, 3]);
 	assert.ok(t.activeTurnId && ['preparing', 'interrupting', 'retrying'].includes(t.statusDetail));
 	assert.deepEqual(t.queuedTurns.map((q) => q.position), [1, 2, 3]);
 });
 
-test('OPEN-21 RM-14 at rest nothing is active, and the last outcome names its turn', async () => {
+test('OPEN-21 RM-14 ST-04 at rest nothing is active, and the last outcome names its turn', async () => {
 	const [t] = (await get('get_session')).threads;
 	assert.ok(!('activeTurnId' in t));
 	assert.equal(t.lastOutcome.status, 'completed');
@@ -413,7 +444,7 @@ test('RM-41 TK-09 TK-21 a task shows its attempts, the lost one too, after a res
 	assert.equal(task.currentRunId, retry.payload.newRunId);
 });
 
-test('OPEN-07 a lost attempt validates and is still told apart', async () => {
+test('OPEN-07 ST-21 a lost attempt validates and is still told apart', async () => {
 	const tasks = (await get('get_session')).tasks.flatMap((t) => t.attempts);
 	const lost = tasks.filter((a) => a.statusDetail === 'lost');
 	assert.equal(lost.length, 1);
@@ -431,4 +462,39 @@ test('OPEN-60 CP-28 a thousand reads leave no fact', async () => {
 	const { asOfSequence } = await get('get_session');
 	for (let i = 0; i < 20; i++) await Promise.all(Array.from({ length: 50 }, () => get('get_session')));
 	assert.equal((await get('get_session')).asOfSequence, asOfSequence);
+});
+
+test('OPEN-22 the nine names that the standard has no member for are there', async () => {
+	const s = await get('get_session');
+	for (const name of ['toolInventory', 'contextBoundary', 'artifactSummary', 'historyCursor', 'asOfSequence', 'benchmarkSummary'])
+		assert.ok(name in s, name);
+	for (const name of ['lastOutcome', 'diagnostics', 'queue']) assert.ok(name in s.threads[0], name);
+	validateSnapshot(s);
+});
+
+// ---- what clients cannot do ----
+
+test('OW-08 CP-01 a client cannot post state: a status or a decision as data is refused or ignored, the log unchanged', async () => {
+	const { asOfSequence } = await get('get_session');
+	const posts = [['submit_turn', { text: 'x', status: 'completed' }], ['submit_turn', { text: 'x', thread: { status: 'idle' } }],
+		['interrupt_turn', { reason: 'x', result: 'accepted', outcome: 'completed' }]];
+	for (const [command, input] of posts) {
+		const error = await refused(w.rt, 'invalid_input', command, { sessionId, ...input }, { loose: true });
+		assert.match(error.message, /status|thread|result/);
+	}
+	assert.equal((await get('get_session')).asOfSequence, asOfSequence);
+});
+
+test('AN-21 twenty reconnects add no turn and no fact', async () => {
+	const { asOfSequence, threads: [{ turns }] } = await get('get_session');
+	for (let i = 0; i < 20; i++) (await follow(w.rt, sessionId)).stop();
+	const after = await get('get_session');
+	assert.deepEqual([after.asOfSequence, after.threads[0].turns.length], [asOfSequence, turns.length]);
+});
+
+test('AN-38 durations are differences of facts', () => {
+	for (const e of of('turn.completed')) {
+		const [started] = of('turn.started').filter((x) => x.turnId === e.turnId);
+		assert.equal(e.payload.durationMs, Math.floor((micros(e) - micros(started)) / 1000));
+	}
 });

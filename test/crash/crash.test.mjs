@@ -110,7 +110,7 @@ test('kill -9 was done often enough, at every fault point', (t) => {
 	for (const point of points) assert.ok(killsAt(point) >= PER_POINT, `${point}: ${killsAt(point)} kills`);
 });
 
-test('OPEN-58 no acknowledged submit is lost, and none has two ends', () => {
+test('OPEN-58 ID-04 no acknowledged submit is lost, and none has two ends', () => {
 	everyActor((actor) => {
 		const submitted = countBy(ofType(actor, 'turn.submitted'), (e) => e.turnId);
 		const ended = countBy(ofType(actor, 'turn.completed', 'turn.failed'), (e) => e.turnId);
@@ -152,9 +152,16 @@ test('OPEN-04 EV-04 sequences are gap-free over restarts', () => {
 	everyActor((actor) => assert.deepEqual(facts(actor).map((f) => f.sequence), facts(actor).map((_, i) => i + 1)));
 });
 
-test('EV-02 no two events share an id', () => {
+test('EV-02 ID-03 no two events share an id, no thread has two sessions, no turn two threads', () => {
 	const ids = actors.flatMap((actor) => facts(actor).map((f) => f.event.eventId));
 	assert.equal(new Set(ids).size, ids.length);
+	for (const [child, parent] of [['threadId', 'sessionId'], ['turnId', 'threadId']]) {
+		const parents = new Map();
+		for (const { event } of actors.flatMap(facts).filter((f) => f.event[child])) {
+			assert.equal(parents.get(event[child]) ?? event[parent], event[parent], event[child]);
+			parents.set(event[child], event[parent]);
+		}
+	}
 });
 
 test('EV-42 turns start in the order in which they were submitted, one at a time', () => {

@@ -10,33 +10,29 @@ import { dirname, join, resolve } from 'node:path';
 import { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { start as startScripted } from '../model/scripted.mjs';
-import { validateCommandInput, validateCommandResult, validateEvent } from './schemas.mjs';
+import { DEADLINE, Follower, sleep, stopFollowers } from './follower.mjs';
+import { validateCommandInput, validateCommandResult } from './schemas.mjs';
+
+export { DELTAS, Follower, sleep, TERMINAL } from './follower.mjs';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 
 /** Folder of the binaries under test. */
 export const bin = resolve(process.env.AR_BIN ?? join(root, 'build/release/bin'));
 
-export const DELTAS = new Set(['model.delta', 'reasoning.delta', 'tool.args']);
-export const TERMINAL = new Set(['turn.completed', 'turn.failed']);
-
-const DEADLINE = Number(process.env.AR_DEADLINE_MS ?? 20000);
 const STDERR_MAX = 65536;
 
 const folders = new Set();
 const running = new Set();
 const models = new Set();
-const followers = new Set();
 
 after(async () => {
-	for (const follower of followers) follower.stop();
+	stopFollowers();
 	for (const child of running) process.kill(child.pid, 'SIGKILL');
 	await Promise.all([...running].map((child) => child.gone));
 	await Promise.all([...models].map((model) => model.close()));
 	for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
-
-export const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
 
 /** The promise's value, or undefined when it takes longer than that. */
 export function within(promise, ms) {
@@ -249,197 +245,6 @@ export function submit(rt, text, more = {}) {
 }
 
 // ---- events ----
-
-/** Follows one session over any number of connections and processes. What a correct server never does (a gap, a frame
- * twice, a cursor that goes back, bytes that do not continue) is noted in `faults`. */
-export class Follower {
-	constructor(rt, sessionId, { after: cursor = '', view = 'extended', via } = {}) {
-		Object.assign(this, { rt, sessionId, cursor, view, via });
-		Object.assign(this, { facts: [], faults: [], frames: 0, connections: 0, isOpen: false, isStopped: false });
-		this.outputs = new Map(); // step:kind:index -> { length, pieces }: what arrived, in order
-		this.ends = new Map(); // turnId -> its end
-		this.last = Number.parseInt(cursor, 10) || 0;
-		this.watchers = new Set();
-		followers.add(this);
-	}
-
-	fault(text) {
-		this.faults.push(`${this.sessionId} after ${this.cursor}: ${text}`);
-	}
-
-	/** Connects; resolves when the stream is open. Rejects with the answer when it is none. */
-	open() {
-		return new Promise((done, fail) => {
-			const query = `view=${this.view}`;
-			const headers = this.cursor ? { 'last-event-id': this.cursor } : {};
-			const path = `/v1/sessions/${this.sessionId}/events?${query}`;
-			const req = http.get({ ...this.rt.where(this.via), path, headers, agent: false }, (res) => {
-				if (res.statusCode !== 200) return this.refuse(res, fail);
-				this.isOpen = true;
-				this.connections++;
-				let rest = '';
-				res.setEncoding('utf8');
-				res.on('data', (text) => (rest = this.take(rest + text))).on('error', () => {});
-				res.on('close', () => this.closed());
-				done(this);
-			});
-			this.req = req;
-			req.on('error', fail);
-		});
-	}
-
-	refuse(res, fail) {
-		let text = '';
-		res.on('data', (piece) => (text += piece)).on('end', () => fail(Object.assign(new Error(text), { status: res.statusCode })));
-	}
-
-	closed() {
-		this.isOpen = false;
-		this.wake();
-	}
-
-	wake() {
-		for (const watcher of this.watchers) watcher();
-	}
-
-	/** Takes whole frames off the text and returns what is left. */
-	take(text) {
-		for (let end; (end = text.indexOf('\n\n')) >= 0; text = text.slice(end + 2)) this.frame(text.slice(0, end));
-		this.wake();
-		return text;
-	}
-
-	frame(text) {
-		const fields = {};
-		for (const line of text.split('\n')) {
-			const at = line.indexOf(':');
-			if (at > 0) fields[line.slice(0, at)] = line.slice(at + 1).replace(/^ /, '');
-		}
-		if (fields.data === undefined) return; // heartbeat or retry
-		this.frames++;
-		const event = JSON.parse(fields.data);
-		try {
-			validateEvent(event);
-		} catch (error) {
-			this.fault(error.message);
-		}
-		if (DELTAS.has(event.type)) this.delta(event);
-		else this.fact(event, fields);
-		this.cursor = fields.id;
-	}
-
-	fact(event, { id, data }) {
-		const isNext = this.view === 'extended' ? event.sequence === this.last + 1 : event.sequence > this.last;
-		if (!isNext) this.fault(`fact ${event.sequence} (${event.type}) follows ${this.last}`);
-		if (Number.parseInt(id, 10) !== event.sequence) this.fault(`cursor ${id} with fact ${event.sequence}`);
-		this.last = event.sequence;
-		this.facts.push({ sequence: event.sequence, type: event.type, event, data });
-		if (TERMINAL.has(event.type) && !this.ends.has(event.turnId)) this.ends.set(event.turnId, event);
-	}
-
-	delta({ type, stepId, toolCallId, sequence, payload }) {
-		const bytes = Buffer.from(payload.delta ?? payload.argsDelta);
-		const key = `${stepId}:${type}:${toolCallId ?? payload.contentIndex ?? 0}`;
-		const have = this.outputs.get(key) ?? { length: 0, pieces: [] };
-		if (sequence !== this.last) this.fault(`${type} says sequence ${sequence} after fact ${this.last}`);
-		if (payload.offset !== have.length)
-			this.fault(`${type} of ${stepId} at ${payload.offset}, ${have.length} bytes were there`);
-		have.length += bytes.length;
-		have.pieces.push(bytes);
-		this.outputs.set(key, have);
-	}
-
-	/** Text that arrived of a step as deltas. */
-	text(stepId, type = 'model.delta') {
-		return Buffer.concat(this.outputs.get(`${stepId}:${type}:0`)?.pieces ?? []).toString('utf8');
-	}
-
-	of(type, turnId) {
-		return this.facts.filter((f) => f.type === type && (!turnId || f.event.turnId === turnId)).map((f) => f.event);
-	}
-
-	types(turnId) {
-		return this.facts.filter((f) => !turnId || f.event.turnId === turnId).map((f) => f.type);
-	}
-
-	end(turnId) {
-		return this.ends.get(turnId);
-	}
-
-	/** Waits until `check` is true of what has arrived. */
-	until(check, label, ms = DEADLINE) {
-		return new Promise((done, fail) => {
-			const look = () => {
-				const value = check(this);
-				if (!value) return;
-				leave();
-				done(value);
-			};
-			const leave = () => {
-				clearTimeout(timer);
-				this.watchers.delete(look);
-			};
-			const timer = setTimeout(() => {
-				leave();
-				const tail = this.facts.slice(-6).map((f) => `  ${f.data}`);
-				fail(new Error(`${label}: not within ${ms} ms; the stream ends so:\n${tail.join('\n')}`));
-			}, ms);
-			this.watchers.add(look);
-			look();
-		});
-	}
-
-	ended(turnId, ms) {
-		return this.until(() => this.end(turnId), `the end of ${turnId}`, ms);
-	}
-
-	/** Breaks the connection, in the middle of whatever is on its way. */
-	cut() {
-		this.req?.destroy();
-	}
-
-	/** Goes on where it was, perhaps with another process. */
-	async resume(rt = this.rt) {
-		this.cut();
-		await this.until(() => !this.isOpen, 'the cut');
-		this.rt = rt;
-		return this.open();
-	}
-
-	/** Stays connected to whatever process `current()` names, until stop(). */
-	async stay(current) {
-		while (!this.isStopped) {
-			this.rt = current();
-			if (this.rt && !this.rt.isGone) {
-				await this.open().catch(() => {});
-				if (this.isOpen) await this.untilClosed();
-			}
-			await sleep(10);
-		}
-	}
-
-	untilClosed() {
-		return new Promise((done) => {
-			const look = () => {
-				if (this.isOpen) return;
-				this.watchers.delete(look);
-				done();
-			};
-			this.watchers.add(look);
-			look();
-		});
-	}
-
-	stop() {
-		this.isStopped = true;
-		this.cut();
-		followers.delete(this);
-	}
-
-	check() {
-		assert.deepEqual(this.faults, []);
-	}
-}
 
 export function follow(rt, sessionId, options) {
 	return new Follower(rt, sessionId, options).open();

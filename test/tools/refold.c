@@ -38,7 +38,8 @@ static enum ar_status wait_for(struct refold *r, struct ar_store_op *op)
 	return op->status;
 }
 
-static enum ar_status fold_line(struct refold *r, struct ar_session *s, struct ar_str line, struct ar_error *err)
+static enum ar_status fold_line(struct refold *r, struct ar_session *s, struct ar_str line,
+				struct ar_error *err)
 {
 	struct ar_arena arena = { 0 };
 	struct ar_event event;
@@ -74,8 +75,10 @@ static enum ar_status fold(struct refold *r, struct ar_session *s, struct ar_str
 	bool at_end;
 
 	do {
-		struct ar_store_read read = { .op = { .kind = AR_STORE_READ }, .session = core,
-					      .from = s->head + 1, .max_bytes = WINDOW_BYTES };
+		struct ar_store_read read = { .op = { .kind = AR_STORE_READ },
+					      .session = core,
+					      .from = s->head + 1,
+					      .max_bytes = WINDOW_BYTES };
 
 		rc = wait_for(r, &read.op);
 		if (rc == AR_OK)
@@ -118,7 +121,9 @@ static bool print_all(struct refold *r)
 	bool ok = true, more = true;
 
 	while (ok && more) {
-		struct ar_store_sessions page = { .op = { .kind = AR_STORE_SESSIONS }, .limit = PAGE, .before = before };
+		struct ar_store_sessions page = { .op = { .kind = AR_STORE_SESSIONS },
+						  .limit = PAGE,
+						  .before = before };
 
 		ok = wait_for(r, &page.op) == AR_OK;
 		for (size_t i = 0; ok && i < page.count; i++) {
@@ -141,8 +146,9 @@ int main(int argc, char **argv)
 	sem_init(&r.wake, 0, 0);
 	if (argc != 2)
 		fputs("usage: ar-refold FILE\n", stderr);
-	else if (ar_store_sqlite_open(&(struct ar_store_sqlite_options){ .path = argv[1], .wake = woken, .wake_arg = &r },
-				      &r.store, &err) != AR_OK)
+	else if (ar_store_sqlite_open(
+			 &(struct ar_store_sqlite_options){ .path = argv[1], .wake = woken, .wake_arg = &r },
+			 &r.store, &err) != AR_OK)
 		fprintf(stderr, "ar-refold: %s\n", err.msg);
 	else
 		ok = print_all(&r);
