@@ -1,0 +1,243 @@
+/* Whole turns inside one process: the real engine and the real store, a provider that answers at once, no HTTP. Says what
+ * the core and the store can do when no transport stands before them.
+ *
+ *   bench-engine FOLDER SESSIONS TURNS FILE
+ *
+ * Prompts and answers are lines of FILE. Prints {"turns","facts","seconds"}. The main thread is the loop; the store's threads
+ * raise the semaphore. */
+#include "client.h"
+#include "engine.h"
+#include "mem.h"
+#include "store_open.h"
+
+#include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct bench {
+	struct ar_engine *engine;
+	struct ar_store *store;
+	struct ar_policy policy;
+	sem_t finished;
+	struct ar_str *lines;
+	size_t line_count, submitted, calls, over, sessions, per_session;
+	struct talker *talkers;
+	struct ar_model_call **open; /* calls to answer in the next turn of the loop */
+	size_t open_count, open_room;
+};
+
+/* One session and its next turn. */
+struct talker {
+	struct bench *bench;
+	char core[AR_ID_CORE];
+	struct ar_engine_request request;
+	struct ar_cmd_submit_turn_in input;
+	struct ar_engine_view view;
+	struct ar_arena arena;
+	size_t turns;
+	bool is_waiting; /* its turn runs */
+};
+
+struct instant {
+	struct ar_provider provider;
+	struct bench *bench;
+};
+
+static struct bench *bench_of(struct ar_provider *p)
+{
+	return AR_CONTAINER_OF(p, struct instant, provider)->bench;
+}
+
+/* ---- the provider ---- */
+
+static void instant_start(struct ar_provider *p, struct ar_model_call *c)
+{
+	struct bench *b = bench_of(p);
+
+	if (b->open_count == b->open_room) {
+		b->open_room = b->open_room ? 2 * b->open_room : 64;
+		b->open = ar_grow(b->open, b->open_room, sizeof *b->open);
+	}
+	b->open[b->open_count++] = c;
+}
+
+static void instant_cancel(struct ar_provider *p, struct ar_model_call *c)
+{
+	(void)p;
+	(void)c;
+}
+
+static void instant_close(struct ar_provider *p)
+{
+	(void)p;
+}
+
+static const struct ar_provider_vtable instant_vtable = { instant_start, instant_cancel, instant_close };
+
+static void answer_calls(struct bench *b)
+{
+	while (b->open_count > 0) {
+		struct ar_model_call *c = b->open[--b->open_count];
+
+		c->v->on_output(c, AR_OUT_TEXT, 0, b->lines[b->calls++ % b->line_count]);
+		c->v->on_done(c, &(struct ar_model_result){ .outcome = AR_MODEL_COMPLETED,
+							    .stop_reason = AR_STR("stop"),
+							    .model = AR_STR("stub"),
+							    .has_usage = true,
+							    .input_tokens = 40,
+							    .output_tokens = 220 });
+	}
+}
+
+/* ---- sessions ---- */
+
+static void submit(struct talker *t);
+
+static void accepted(struct ar_engine_request *r)
+{
+	if (r->status != AR_OK)
+		client_die("submit", ar_str_from(r->err.msg));
+}
+
+/* Looked at whenever something was committed: the next turn begins when the thread is idle again. */
+static void seen(struct ar_engine_view *v, const struct ar_session *s, const struct ar_error *err)
+{
+	struct talker *t = AR_CONTAINER_OF(v, struct talker, view);
+
+	if (!s)
+		client_die("look", ar_str_from(err->msg));
+	t->is_waiting = ar_session_is_active(s);
+	if (t->is_waiting)
+		return;
+	if (++t->turns < t->bench->per_session)
+		submit(t);
+	else
+		t->bench->over++;
+}
+
+static void submit(struct talker *t)
+{
+	struct bench *b = t->bench;
+	struct ar_str line = b->lines[b->submitted % b->line_count];
+
+	ar_arena_reset(&t->arena);
+	t->input = (struct ar_cmd_submit_turn_in){ .text = ar_str_sub(line, b->submitted % 64, 120),
+						   .create_policy = AR_STR("{}"),
+						   .idempotency_key =
+							   ar_arena_fmt(&t->arena, "k%zu", b->submitted) };
+	b->submitted++;
+	t->request = (struct ar_engine_request){ .session = { t->core, AR_ID_CORE },
+						 .may_create = true,
+						 .is_fresh = t->turns == 0,
+						 .has_receipt = true,
+						 .done = accepted };
+	t->request.input = (struct ar_input){ .kind = AR_IN_COMMAND,
+					      .command = AR_CMD_SUBMIT_TURN,
+					      .args = &t->input,
+					      .account = AR_STR("local") };
+	t->request.receipt.scope = AR_STR("local/submit_turn");
+	t->request.receipt.key = t->input.idempotency_key;
+	t->request.receipt.input = ar_hash_of(t->input.text);
+	t->is_waiting = true;
+	ar_engine_write(b->engine, &t->request);
+}
+
+/* ---- life ---- */
+
+static void wake(void *arg)
+{
+	sem_post(&((struct bench *)arg)->finished);
+}
+
+static void fenced(void *arg)
+{
+	(void)arg;
+	client_die("store", AR_STR("another process owns it"));
+}
+
+static void open_engine(struct bench *b, struct instant *model, const char *folder)
+{
+	struct ar_buf path = { 0 };
+	struct ar_error err = { 0 };
+	struct ar_store_sqlite_options o = { .wake = wake,
+					     .wake_arg = b,
+					     .dictionary = { ar_catalog_dictionary,
+							     ar_catalog_dictionary_len } };
+	struct ar_follow *follow;
+
+	ar_buf_addf(&path, "%s/agentd.db%c", folder, '\0');
+	o.path = path.p;
+	if (ar_store_sqlite_open(&o, &b->store, &err) != AR_OK)
+		client_die("open", ar_str_from(err.msg));
+	b->policy = (struct ar_policy){ .runtime_id = ar_str_from(b->store->runtime_id),
+					.provider = AR_STR("stub"),
+					.model = AR_STR("stub"),
+					.max_attempts = 3,
+					.backoff_ms = 500,
+					.max_rounds = 16,
+					.max_restarts = 10,
+					.queue_max = 100,
+					.context_max = 200,
+					.context_bytes = 262144,
+					.queue_by_default = true };
+	*model = (struct instant){ { &instant_vtable, "stub" }, b };
+	follow = ar_follow_new(&(struct ar_follow_options){
+		.store = b->store, .clock = ar_clock_system(), .ring_bytes = 1024 * 1024 });
+	b->engine = ar_engine_new(&(struct ar_engine_options){ .store = b->store,
+							       .follow = follow,
+							       .provider = &model->provider,
+							       .clock = ar_clock_system(),
+							       .policy = &b->policy,
+							       .snapshot_every = 200,
+							       .session_cache = 1000,
+							       .commit_backlog = 8192,
+							       .on_fenced = fenced });
+	ar_buf_fini(&path);
+}
+
+static void run(struct bench *b)
+{
+	for (size_t i = 0; i < b->sessions; i++) {
+		struct talker *t = &b->talkers[i];
+
+		t->bench = b;
+		t->view = (struct ar_engine_view){ .session = { t->core, AR_ID_CORE }, .done = seen };
+		ar_list_init(&t->view.node);
+		ar_id_mint(t->core);
+		submit(t);
+	}
+	while (b->over < b->sessions) {
+		sem_wait(&b->finished);
+		ar_store_poll(b->store);
+		answer_calls(b);
+		for (size_t i = 0; i < b->sessions; i++) {
+			if (b->talkers[i].is_waiting && ar_list_empty(&b->talkers[i].view.node))
+				ar_engine_look(b->engine, &b->talkers[i].view);
+		}
+	}
+}
+
+int main(int argc, char **argv)
+{
+	struct bench b = { 0 };
+	struct instant model;
+	double start;
+
+	if (argc < 5) {
+		fprintf(stderr, "usage: bench-engine FOLDER SESSIONS TURNS FILE\n");
+		return 2;
+	}
+	b.sessions = strtoul(argv[2], NULL, 10);
+	b.per_session = strtoul(argv[3], NULL, 10);
+	b.lines = client_lines(argv[4], &b.line_count);
+	b.talkers = ar_new0(b.sessions * sizeof *b.talkers);
+	sem_init(&b.finished, 0, 0);
+	open_engine(&b, &model, argv[1]);
+	start = client_now();
+	run(&b);
+	printf("{\"turns\":%zu,\"facts\":%llu,\"seconds\":%.6f}\n", b.submitted,
+	       (unsigned long long)ar_engine_counts(b.engine).facts, (client_now() - start) / 1e6);
+	ar_engine_stop(b.engine);
+	ar_store_close(b.store);
+	return 0;
+}

@@ -1,0 +1,121 @@
+"""Starts and ends the programs of a bench run and reads what the kernel knows about them. Every process started here is ended
+by `Bench.close`, by its id; all files are in one folder that goes with it."""
+
+import glob
+import json
+import os
+import random
+import shutil
+import statistics
+import subprocess
+import tempfile
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+BIN = os.path.abspath(os.environ.get("AR_BIN", os.path.join(ROOT, "build/release/bin")))
+CPUS = sorted(os.sched_getaffinity(0))
+SERVER_CPU, CLIENT_CPU = CPUS[0], CPUS[-1]
+TEXTS = 4000
+
+
+def program(name):
+    return os.path.join(BIN, name)
+
+
+def median(values):
+    return statistics.median(values)
+
+
+class Server:
+    """A program that says in its first line of output where it listens."""
+
+    def __init__(self, command, env=None, cpu=None):
+        pin = (lambda: os.sched_setaffinity(0, {cpu})) if cpu is not None else None
+        started = time.perf_counter()
+        self.child = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, preexec_fn=pin,
+            env={"PATH": os.environ["PATH"], "HOME": "/nonexistent", **(env or {})})
+        line = self.child.stdout.readline()
+        self.ready_ms = (time.perf_counter() - started) * 1000
+        if not line:
+            raise SystemExit(f"bench: {command[0]} ended at start")
+        said = json.loads(line)
+        self.port = said.get("port") or int(said["listen"].rsplit(":", 1)[1])
+
+    def cpu_us(self):
+        total = 0
+        for path in glob.glob(f"/proc/{self.child.pid}/task/*/schedstat"):
+            with open(path) as f:
+                total += int(f.read().split()[0])
+        return total / 1000
+
+    def rss_mb(self):
+        with open(f"/proc/{self.child.pid}/status") as f:
+            return next(int(line.split()[1]) for line in f if line.startswith("VmRSS:")) / 1024
+
+    def stop(self):
+        self.child.terminate()
+        try:
+            self.child.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            self.child.kill()
+            self.child.wait()
+
+
+class Bench:
+    def __init__(self):
+        self.folder = tempfile.mkdtemp(prefix="ar-bench-")
+        self.servers = []
+        self.prompts = self.write_texts("prompts", 120)
+        self.answers = self.write_texts("answers", 900)
+
+    def close(self):
+        for server in self.servers:
+            server.stop()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def fresh(self, name):
+        """An empty folder of that name."""
+        shutil.rmtree(self.path(name), ignore_errors=True)
+        os.mkdir(self.path(name), 0o700)
+        return self.path(name)
+
+    def write_texts(self, name, size):
+        """Lines of prose as they stand inside JSON: pieces of our own pages, at random but always the same places."""
+        pages = sorted(p for pattern in ("*.md", "docs/**/*.md", "src/**/*.md")
+                       for p in glob.glob(os.path.join(ROOT, pattern), recursive=True))
+        prose = " ".join(" ".join(open(p, encoding="utf-8").read().split()) for p in pages)
+        places = random.Random(size)
+        with open(self.path(name), "w", encoding="utf-8") as out:
+            for _ in range(TEXTS):
+                at = places.randrange(len(prose) - size)
+                out.write(json.dumps(prose[at:at + size], ensure_ascii=False)[1:-1] + "\n")
+        return self.path(name)
+
+    def server(self, *command, env=None, cpu=None):
+        server = Server(command, env=env, cpu=cpu)
+        self.servers.append(server)
+        return server
+
+    def model(self, *options, cpu=None):
+        return self.server(program("bench-model-stub"), self.answers, *options, cpu=cpu)
+
+    def agentd(self, data, model=None, cpu=None, syncs=None):
+        env = {"OPENAI_BASE_URL": f"http://127.0.0.1:{model.port}/v1"} if model else {}
+        if syncs:
+            env.update(LD_PRELOAD=program("bench-count-sync.so"), BENCH_SYNC_COUNT=syncs)
+        return self.server(program("agentd"), "--data-dir", data, "--listen", "127.0.0.1:0", env=env, cpu=cpu)
+
+    def stop(self, server):
+        self.servers.remove(server)
+        server.stop()
+
+    def run(self, *command, cpu=None, env=None):
+        """Runs a program to its end; the JSON that it prints."""
+        pin = (lambda: os.sched_setaffinity(0, {cpu})) if cpu is not None else None
+        done = subprocess.run([program(command[0]), *map(str, command[1:])], stdout=subprocess.PIPE, check=True,
+                              stdin=subprocess.DEVNULL, preexec_fn=pin, env={**os.environ, **(env or {})}, timeout=120)
+        return json.loads(done.stdout.splitlines()[0])
