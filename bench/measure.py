@@ -37,7 +37,8 @@ def request_cpu(bench):
     receipt = post(agentd.port, "submit_turn", {"text": "hello", "createPolicy": {}})
     wait_idle(agentd.port, receipt["sessionId"])
     thread = {"sessionId": receipt["sessionId"], "threadId": receipt["threadId"]}
-    commands = {"request_cpu_thread_read": ("get_thread_read", thread),
+    commands = {"request_cpu_command": ("interrupt_turn", {"sessionId": receipt["sessionId"], "reason": "nothing runs"}),
+                "request_cpu_thread_read": ("get_thread_read", thread),
                 "request_cpu_get_task": ("get_task", {"taskId": receipt["taskId"]}),
                 "request_cpu_list_sessions": ("list_sessions", {"limit": 1})}
     for name, (command, body) in commands.items():
@@ -190,7 +191,7 @@ def start(bench, sessions=10000):
 # What each measurement yields, so that a run of some rows does not measure the others.
 GROUPS = (
     ("start_empty start_10k_sessions rss_idle_empty rss_idle_10k_sessions", start),
-    ("request_cpu_thread_read request_cpu_get_task request_cpu_list_sessions", request_cpu),
+    ("request_cpu_command request_cpu_thread_read request_cpu_get_task request_cpu_list_sessions", request_cpu),
     ("submit_ack_p50", submit_ack),
     ("facts_rate_http_64 facts_rate_engine_64", lambda bench: facts_rate(bench, 64, 20)),
     ("facts_rate_http_256 facts_rate_engine_256", lambda bench: facts_rate(bench, 256, 8)),

@@ -130,7 +130,7 @@ void sim_said_close(struct sim *s)
 
 static void say(struct sim_call *c, enum ar_output_kind kind, uint32_t index, struct ar_str bytes)
 {
-	struct ar_str key = said_key(c->sim, c->call->request->step_id, kind, index);
+	struct ar_str key = said_key(c->sim, c->call->request->step_id, (int)kind, index);
 	struct sim_said *said = ar_map_get(&c->sim->said, key);
 
 	if (!said) {

@@ -11,7 +11,7 @@
 struct heard {
 	struct ar_list node;
 	uint64_t step;
-	int type; /* enum ar_event_type of its frames */
+	enum ar_event_type type; /* of its frames */
 	struct ar_str call; /* tool call id, for arguments */
 	uint64_t base; /* it came in the middle */
 	struct ar_buf bytes;
@@ -75,7 +75,8 @@ static void check_no_gap(struct sim_reader *r, const struct ar_frame *f, uint64_
 
 /* ---- output ---- */
 
-static struct heard *heard_of(struct sim_reader *r, uint64_t step, int type, struct ar_str call)
+static struct heard *heard_of(struct sim_reader *r, uint64_t step, enum ar_event_type type,
+			      struct ar_str call)
 {
 	AR_LIST_FOR (it, &r->heard) {
 		struct heard *h = AR_CONTAINER_OF(it, struct heard, node);
@@ -386,7 +387,8 @@ void sim_readers_cut(struct sim *s)
 		struct sim_reader *r = AR_CONTAINER_OF(it, struct sim_reader, node);
 
 		close_reader(r);
-		sim_actor_by(&r->actor, s->now + (ar_usec)sim_below(s, 50 * SIM_MS));
+		sim_actor_by(&r->actor,
+			     s->now + (ar_usec)sim_below(s, sim_chance(s, 500) ? 2 * SIM_MS : 50 * SIM_MS));
 	}
 }
 

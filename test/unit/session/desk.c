@@ -1,0 +1,134 @@
+/* See desk.h. */
+#include "desk.h"
+#include "describe.h"
+#include "mem.h"
+
+#define CORE "0123456789abcdefghjkmnpqrs"
+
+int desk_open(void **state)
+{
+	struct desk *d = ar_new0(sizeof(*d));
+
+	d->json = ar_json_parser_new();
+	d->now = INT64_C(1767225600000000);
+	d->policy = (struct ar_policy){ .runtime_id = AR_STR("rt_" CORE),
+					.provider = AR_STR("fake"),
+					.model = AR_STR("fake-1"),
+					.max_attempts = 2,
+					.backoff_ms = 100,
+					.max_rounds = 3,
+					.max_restarts = 1,
+					.queue_max = 2,
+					.context_max = 100,
+					.context_bytes = 100000,
+					.queue_by_default = true,
+					.auto_resume = true };
+	ar_session_init(&d->session, AR_STR(CORE), d->json);
+	*state = d;
+	return 0;
+}
+
+int desk_close(void **state)
+{
+	struct desk *d = *state;
+
+	ar_session_fini(&d->session);
+	ar_arena_fini(&d->arena);
+	ar_json_parser_free(d->json);
+	ar_free(d);
+	return 0;
+}
+
+enum ar_status desk_do(struct desk *d, struct ar_input in)
+{
+	enum ar_status rc;
+
+	ar_arena_reset(&d->arena);
+	in.now = d->now += 1000000;
+	in.policy = &d->policy;
+	rc = ar_session_decide(&d->session, &in, &d->arena, &d->decision, &d->err);
+	for (size_t i = 0; rc == AR_OK && i < d->decision.event_count; i++) {
+		if (ar_event_validate(&d->decision.events[i], &d->err) != AR_OK ||
+		    ar_session_apply(&d->session, &d->decision.events[i], &d->err) != AR_OK)
+			fail_msg("fact %zu: %s", i, d->err.msg);
+	}
+	return rc;
+}
+
+enum ar_status desk_command(struct desk *d, enum ar_command command, const void *args)
+{
+	return desk_do(d, (struct ar_input){ .kind = AR_IN_COMMAND,
+					     .command = command,
+					     .args = args,
+					     .account = AR_STR("me") });
+}
+
+enum ar_status desk_submit(struct desk *d, const char *turn)
+{
+	return desk_command(d, AR_CMD_SUBMIT_TURN,
+			    &(struct ar_cmd_submit_turn_in){ .text = AR_STR("hello"),
+							     .turn_id = ar_str_from(turn),
+							     .busy_policy =
+								     AR_SUBMIT_TURN_BUSY_POLICY_QUEUE });
+}
+
+static enum ar_status end_with(struct desk *d, const char *text, struct ar_step_end end)
+{
+	struct ar_segment segment = { 1, 0, text ? strlen(text) : 0 };
+	struct ar_step_output out = { .step = desk_active(d)->open_step,
+				      .text = ar_str_from(text),
+				      .segments = &segment,
+				      .segment_count = text ? 1 : 0 };
+
+	return desk_do(d, (struct ar_input){
+				  .kind = AR_IN_MODEL_DONE, .outputs = &out, .output_count = 1, .end = end });
+}
+
+enum ar_status desk_answer(struct desk *d, const char *text)
+{
+	return end_with(d, text,
+			(struct ar_step_end){
+				.outcome = 1, .stop_reason = AR_STR("stop"), .output_tokens = 5 });
+}
+
+enum ar_status desk_end_step(struct desk *d, struct ar_step_end end)
+{
+	return end_with(d, NULL, end);
+}
+
+void desk_expect(struct desk *d, const char *types)
+{
+	struct ar_buf got = { 0 };
+
+	for (size_t i = 0; i < d->decision.event_count; i++)
+		ar_buf_addf(&got, "%s%s", i ? " " : "", ar_event_describe(d->decision.events[i].type)->name);
+	ar_buf_addc(&got, 0);
+	assert_string_equal(got.p, types);
+	ar_buf_fini(&got);
+}
+
+void desk_expect_refusal(struct desk *d, enum ar_status rc, uint16_t code)
+{
+	assert_int_equal(rc, AR_E_REFUSED);
+	assert_string_equal(ar_error_describe(d->err.code)->name, ar_error_describe(code)->name);
+}
+
+void desk_expect_reply(struct desk *d, const char *part)
+{
+	if (!d->decision.reply.p || !strstr(d->decision.reply.p, part))
+		fail_msg("'%s' is not in the reply %s", part, d->decision.reply.p);
+}
+
+struct ar_thread *desk_thread(struct desk *d, size_t index)
+{
+	assert_true(index < d->session.threads.count);
+	return d->session.threads.at[index];
+}
+
+struct ar_turn *desk_active(struct desk *d)
+{
+	struct ar_turn *turn = ar_thread_active(desk_thread(d, 0));
+
+	assert_non_null(turn);
+	return turn;
+}

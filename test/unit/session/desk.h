@@ -1,0 +1,38 @@
+/* A desk to try decisions on: one session, a policy, and what was decided last. Facts are applied as they are decided, so a test
+ * reads as the life of a session. */
+#ifndef DESK_H
+#define DESK_H
+
+#include "cmocka_unit.h"
+#include "session.h"
+
+struct desk {
+	struct ar_session session;
+	struct ar_json_parser *json;
+	struct ar_policy policy;
+	struct ar_arena arena; /* of the newest decision */
+	struct ar_decision decision;
+	struct ar_error err;
+	ar_usec now;
+};
+
+int desk_open(void **state);
+int desk_close(void **state);
+
+/* Decides and, when it was accepted, applies. */
+enum ar_status desk_do(struct desk *d, struct ar_input in);
+enum ar_status desk_command(struct desk *d, enum ar_command command, const void *args);
+enum ar_status desk_submit(struct desk *d, const char *turn); /* text "hello", busyPolicy queue */
+enum ar_status desk_answer(struct desk *d,
+			   const char *text); /* the open step of the first thread completes */
+enum ar_status desk_end_step(struct desk *d, struct ar_step_end end);
+
+/* The type names of the facts decided last, in order, separated by spaces. */
+void desk_expect(struct desk *d, const char *types);
+void desk_expect_refusal(struct desk *d, enum ar_status rc, uint16_t code);
+void desk_expect_reply(struct desk *d, const char *part); /* the reply has this text in it */
+
+struct ar_thread *desk_thread(struct desk *d, size_t index);
+struct ar_turn *desk_active(struct desk *d);
+
+#endif

@@ -1,0 +1,193 @@
+/* Commands: what each refuses, and which facts it gives. */
+#include "desk.h"
+
+#define STARTED \
+	"turn.submitted task.created task.accepted turn.started task.attempt.started task.started " \
+	"thread.updated model.requested"
+#define QUEUED "turn.submitted task.created task.accepted task.queued queue.changed"
+
+static void test_create_session(void **state)
+{
+	struct desk *d = *state;
+	struct ar_cmd_create_session_in in = { .title = AR_STR("T") };
+
+	assert_int_equal(desk_command(d, AR_CMD_CREATE_SESSION, &in), AR_OK);
+	desk_expect(d, "session.created thread.started");
+	assert_int_equal(d->decision.effect_count, 0);
+	desk_expect_refusal(d, desk_command(d, AR_CMD_CREATE_SESSION, &in), AR_ERR_ID_CONFLICT);
+}
+
+static void test_submit_makes_session_and_asks_model(void **state)
+{
+	struct desk *d = *state;
+
+	assert_int_equal(desk_submit(d, NULL), AR_OK);
+	desk_expect(d, "session.created thread.started " STARTED);
+	assert_int_equal(d->decision.effect_count, 1);
+	assert_int_equal(d->decision.effects[0].kind, AR_EFFECT_MODEL_CALL);
+	assert_int_equal(d->decision.effects[0].message_count, 1);
+	desk_expect_reply(d, "\"status\":\"accepted\"");
+	assert_true(ar_session_is_active(&d->session));
+}
+
+static void test_submit_refusals(void **state)
+{
+	static const struct {
+		struct ar_cmd_submit_turn_in in;
+		uint16_t code;
+	} rows[] = {
+		{ .code = AR_ERR_INVALID_INPUT },
+		{ { .input = { "[]", 2 } }, AR_ERR_INVALID_INPUT },
+		{ { .input = { "[{\"type\":\"image_ref\"}]", 22 } }, AR_ERR_INVALID_INPUT },
+		{ { .input = { "[{\"type\":\"text\"}]", 17 } }, AR_ERR_INVALID_INPUT },
+		{ { .text = { "x", 1 }, .thread_id = { "thread_no", 9 } }, AR_ERR_THREAD_NOT_FOUND },
+		{ { .text = { "x", 1 },
+		    .thread_id = { "t", 1 },
+		    .create_policy = { "{\"thread\":\"new\"}", 16 } },
+		  AR_ERR_THREAD_NOT_FOUND },
+		{ { .text = { "x", 1 }, .busy_policy = AR_SUBMIT_TURN_BUSY_POLICY_REJECT },
+		  AR_ERR_THREAD_BUSY_REJECTED },
+		{ { .text = { "x", 1 } }, AR_ERR_OVERLOADED },
+	};
+	struct desk *d = *state;
+	uint64_t head;
+
+	for (int i = 0; i < 3; i++) /* one runs, two wait: all that the policy allows */
+		assert_int_equal(desk_submit(d, NULL), AR_OK);
+	head = d->session.head;
+	for (size_t i = 0; i < AR_ARRAY_LEN(rows); i++)
+		desk_expect_refusal(d, desk_command(d, AR_CMD_SUBMIT_TURN, &rows[i].in), rows[i].code);
+	assert_int_equal(d->session.head, head);
+}
+
+static void test_submit_queues_and_goes_on(void **state)
+{
+	struct desk *d = *state;
+
+	assert_int_equal(desk_submit(d, "a"), AR_OK);
+	assert_int_equal(desk_submit(d, "b"), AR_OK);
+	desk_expect(d, QUEUED);
+	desk_expect_reply(d, "\"status\":\"queued\",\"queuedTurnId\":\"b\",\"position\":1");
+	assert_int_equal(desk_answer(d, "hi"), AR_OK);
+	desk_expect(d, "model.completed task.attempt.completed task.completed turn.completed queue.changed "
+		       "turn.started "
+		       "task.attempt.started task.started thread.updated model.requested");
+	assert_true(ar_str_is(desk_active(d)->id, "b"));
+	assert_int_equal(d->decision.effects[0].message_count, 3); /* hello, hi, hello */
+}
+
+static void test_submit_new_thread(void **state)
+{
+	struct desk *d = *state;
+	struct ar_cmd_submit_turn_in in = { .text = AR_STR("x"),
+					    .create_policy = AR_STR("{\"thread\":\"new\"}") };
+
+	assert_int_equal(desk_submit(d, NULL), AR_OK);
+	assert_int_equal(desk_command(d, AR_CMD_SUBMIT_TURN, &in), AR_OK);
+	desk_expect(d, "thread.started " STARTED);
+	assert_int_equal(d->session.threads.count, 2);
+}
+
+static void test_interrupt(void **state)
+{
+	struct desk *d = *state;
+	struct ar_cmd_interrupt_turn_in in = { .reason = AR_STR("stop it") };
+
+	assert_int_equal(desk_command(d, AR_CMD_CREATE_SESSION, &(struct ar_cmd_create_session_in){ 0 }),
+			 AR_OK);
+	assert_int_equal(desk_command(d, AR_CMD_INTERRUPT_TURN, &in), AR_OK);
+	desk_expect(d, "");
+	desk_expect_reply(d, "\"result\":\"no_op\"");
+	assert_int_equal(desk_submit(d, "a"), AR_OK);
+	assert_int_equal(desk_command(d, AR_CMD_INTERRUPT_TURN, &in), AR_OK);
+	desk_expect(d, "thread.updated run.status");
+	assert_int_equal(d->decision.effects[0].kind, AR_EFFECT_MODEL_CANCEL);
+	assert_int_equal(desk_command(d, AR_CMD_INTERRUPT_TURN, &in), AR_OK);
+	desk_expect(d, ""); /* asked for already */
+	assert_int_equal(desk_answer(d, "too late"), AR_OK);
+	desk_expect(d, "model.completed task.attempt.failed task.cancelled turn.failed thread.updated");
+	assert_true(ar_str_is(desk_thread(d, 0)->last_outcome, "cancelled"));
+}
+
+static void test_interrupt_scope(void **state)
+{
+	struct desk *d = *state;
+	struct ar_cmd_interrupt_turn_in in = { .reason = AR_STR("stop"), .thread_id = AR_STR("thread_no") };
+
+	assert_int_equal(desk_submit(d, NULL), AR_OK);
+	desk_expect_refusal(d, desk_command(d, AR_CMD_INTERRUPT_TURN, &in), AR_ERR_THREAD_NOT_FOUND);
+	assert_int_equal(desk_command(d, AR_CMD_SUBMIT_TURN,
+				      &(struct ar_cmd_submit_turn_in){
+					      .text = AR_STR("x"),
+					      .create_policy = AR_STR("{\"thread\":\"new\"}") }),
+			 AR_OK);
+	in.thread_id = AR_STR_NONE;
+	desk_expect_refusal(d, desk_command(d, AR_CMD_INTERRUPT_TURN, &in), AR_ERR_AMBIGUOUS_SCOPE);
+	in.all = AR_OPT_BOOL(true);
+	assert_int_equal(desk_command(d, AR_CMD_INTERRUPT_TURN, &in), AR_OK);
+	desk_expect(d, "thread.updated run.status thread.updated run.status");
+}
+
+static void test_interrupt_clears_queue(void **state)
+{
+	struct desk *d = *state;
+	struct ar_cmd_interrupt_turn_in in = { .reason = AR_STR("stop"),
+					       .queue_policy = AR_INTERRUPT_TURN_QUEUE_POLICY_CLEAR };
+
+	assert_int_equal(desk_submit(d, "a"), AR_OK);
+	assert_int_equal(desk_submit(d, "b"), AR_OK);
+	assert_int_equal(desk_command(d, AR_CMD_INTERRUPT_TURN, &in), AR_OK);
+	desk_expect(d, "queue.changed task.cancelled turn.failed thread.updated run.status");
+	assert_int_equal(desk_thread(d, 0)->queue.count, 0);
+}
+
+static void test_queue_commands(void **state)
+{
+	struct desk *d = *state;
+	struct ar_cmd_promote_queued_turn_in promote = { .queued_turn_id = AR_STR("c") };
+	struct ar_cmd_remove_queued_turn_in remove_it = { .queued_turn_id = AR_STR("b") };
+
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(desk_submit(d, (const char *[]){ "a", "b", "c" }[i]), AR_OK);
+	assert_int_equal(desk_command(d, AR_CMD_PROMOTE_QUEUED_TURN, &promote), AR_OK);
+	desk_expect(d, "queue.changed");
+	desk_expect_reply(d, "[\"c\",\"b\"]");
+	assert_int_equal(desk_command(d, AR_CMD_PROMOTE_QUEUED_TURN, &promote), AR_OK);
+	desk_expect(d, ""); /* first already */
+	assert_int_equal(desk_command(d, AR_CMD_REMOVE_QUEUED_TURN, &remove_it), AR_OK);
+	desk_expect(d, "queue.changed task.cancelled turn.failed");
+	desk_expect_reply(d, "\"removed\":true,\"order\":[\"c\"]");
+	assert_int_equal(desk_command(d, AR_CMD_REMOVE_QUEUED_TURN, &remove_it), AR_OK);
+	desk_expect_reply(d, "\"removed\":false");
+	promote.queued_turn_id = AR_STR("b");
+	desk_expect_refusal(d, desk_command(d, AR_CMD_PROMOTE_QUEUED_TURN, &promote),
+			    AR_ERR_QUEUED_TURN_NOT_FOUND);
+	promote.queued_turn_id = AR_STR("nobody");
+	desk_expect_refusal(d, desk_command(d, AR_CMD_PROMOTE_QUEUED_TURN, &promote),
+			    AR_ERR_QUEUED_TURN_NOT_FOUND);
+	remove_it.queued_turn_id = AR_STR("a");
+	desk_expect_refusal(d, desk_command(d, AR_CMD_REMOVE_QUEUED_TURN, &remove_it),
+			    AR_ERR_ALREADY_STARTED);
+}
+
+static void test_not_built(void **state)
+{
+	struct desk *d = *state;
+
+	desk_expect_refusal(d, desk_command(d, AR_CMD_SPAWN_SUBAGENT, NULL), AR_ERR_UNAVAILABLE);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, desk_open, desk_close)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_create_session),    TEST(test_submit_makes_session_and_asks_model),
+		TEST(test_submit_refusals),   TEST(test_submit_queues_and_goes_on),
+		TEST(test_submit_new_thread), TEST(test_interrupt),
+		TEST(test_interrupt_scope),   TEST(test_interrupt_clears_queue),
+		TEST(test_queue_commands),    TEST(test_not_built),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
