@@ -3244,7 +3244,7 @@ static const struct ar_field_desc ar_cmd_subscribe_events_in_fields[] = {
 	  "The session." },
 	{ "channelId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_subscribe_events_in, channel_id), NULL, { 0, false },
 	  "Channel to follow instead." },
-	{ "after", AR_F_STRING, false, false, false, 0, 128, offsetof(struct ar_cmd_subscribe_events_in, after), NULL, { 0, false },
+	{ "after", AR_F_STRING, false, false, false, 0, 2048, offsetof(struct ar_cmd_subscribe_events_in, after), NULL, { 0, false },
 	  "Cursor of the last event that arrived." },
 	{ "fromSequence", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_cmd_subscribe_events_in, from_sequence), NULL, { 0, false },
 	  "First sequence to send." },

@@ -74,7 +74,9 @@ struct ar_engine {
 	struct ar_engine_counts counts;
 	struct ar_store_sessions scan;
 	size_t scan_open;
+	struct ar_timer scan_again;
 	bool is_scanning;
+	bool has_scan_failed; /* by the store; some sessions with open work may not have been seen */
 	bool is_stopping;
 };
 

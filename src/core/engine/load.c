@@ -128,6 +128,7 @@ static void on_load(struct ar_store_op *op)
 	if (op->status == AR_E_NOT_FOUND) {
 		not_there(l);
 	} else if (op->status != AR_OK) {
+		l->engine->has_scan_failed |= l->is_scanned;
 		fail_waiting(l, AR_ERR_STORAGE_UNAVAILABLE, op->err.msg);
 	} else if (rebuild(l, &err) != AR_OK) {
 		ar_live_forget(l);

@@ -43,6 +43,8 @@ static void scan_settled(struct ar_engine *e)
 	if (!e->scan.more) {
 		e->is_scanning = false;
 		ar_store_op_fini(&e->scan.op);
+		if (e->has_scan_failed)
+			ar_timer_start(e, &e->scan_again, AR_STORE_RETRY);
 		return;
 	}
 	last = ar_arena_str(&keep, e->scan.ids[e->scan.count - 1]);
@@ -85,8 +87,10 @@ static void on_scan(struct ar_store_op *op)
 		e->scan_open++;
 		ar_live_load(l);
 	}
-	if (op->status != AR_OK)
+	if (op->status != AR_OK) {
 		e->scan.more = false;
+		e->has_scan_failed = true;
+	}
 	scan_settled(e);
 }
 
@@ -100,8 +104,16 @@ static void scan_next(struct ar_engine *e, struct ar_str before)
 	ar_store_submit(e->o.store, &e->scan.op);
 }
 
+static void scan_again(struct ar_timer *t)
+{
+	ar_engine_recover(AR_CONTAINER_OF(t, struct ar_engine, scan_again));
+}
+
+/* Sessions that are loaded are passed over, so a scan may be repeated until the store could answer all of it. */
 void ar_engine_recover(struct ar_engine *e)
 {
 	e->is_scanning = true;
+	e->has_scan_failed = false;
+	e->scan_again.fire = scan_again;
 	scan_next(e, AR_STR_NONE);
 }

@@ -47,7 +47,8 @@ static struct ar_frame *end(struct ar_frame *f)
 	return f;
 }
 
-struct ar_frame *ar_frame_fact(enum ar_event_type type, uint64_t sequence, const struct ar_cursor *after, struct ar_str json)
+struct ar_frame *ar_frame_fact(enum ar_event_type type, uint64_t sequence, const struct ar_cursor *after,
+			       struct ar_str json)
 {
 	struct ar_frame *f = begin(type, after);
 

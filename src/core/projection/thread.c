@@ -132,7 +132,8 @@ static void not_built(struct ar_jw *w)
 	static const char *const empty_lists[] = { "pendingRequests", "actions", "toolCalls", "processes",
 						   "subagents",	      "jobs",	 "channels" };
 	static const char *const unavailable[] = { "permissionState", "sandboxState", "modelRouting",
-						   "limitState",      "costState",    "telemetry", "diagnostics" };
+						   "limitState",      "costState",    "telemetry",
+						   "diagnostics" };
 
 	for (size_t i = 0; i < AR_ARRAY_LEN(empty_lists); i++)
 		ar_jw_mraw(w, empty_lists[i], AR_STR("[]"));

@@ -86,18 +86,24 @@ enum ar_status ar_apply_move(int64_t *state, enum ar_machine machine, const stru
 	return AR_OK;
 }
 
+/* The answer to a call means nothing without the message that made the call. */
+static bool begins_with_answer(const struct ar_thread *t)
+{
+	return t->omitted > 0 && t->context.count > 0 &&
+	       ((const struct ar_context_entry *)t->context.at[0])->role == AR_CONTEXT_TOOL;
+}
+
 void ar_apply_context(struct ar_session *s, struct ar_thread *t, struct ar_context_entry entry)
 {
 	struct ar_context_entry *kept = ar_arena_alloc(&s->arena, sizeof(*kept));
 
 	*kept = entry;
 	ar_vec_push(&s->arena, &t->context, kept);
-	if (t->context.count <= AR_WINDOW_CONTEXT)
-		return;
-	ar_vec_remove(&t->context, 0);
-	t->omitted++;
-	if (t->sent > 0)
-		t->sent--;
+	while (t->context.count > AR_WINDOW_CONTEXT || begins_with_answer(t)) {
+		ar_vec_remove(&t->context, 0);
+		t->omitted++;
+		t->sent -= t->sent > 0;
+	}
 }
 
 /* ---- session and threads ---- */
