@@ -4,10 +4,11 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { start as startModel } from "../model/scripted.mjs";
 
-export const bin = process.env.AR_BIN ?? resolve(import.meta.dirname, "../../build/release/bin");
+export const bin = process.env.AR_BIN ?? fileURLToPath(new URL("../../build/release/bin", import.meta.url));
 export const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
 
 // What a user of this machine has set must not reach the tests.

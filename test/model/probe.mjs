@@ -5,8 +5,9 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 
-const PROBE = path.join(process.env.AR_BIN ?? path.join(import.meta.dirname, '../../build/release/bin'), 'provider-probe');
+const PROBE = path.join(process.env.AR_BIN ?? fileURLToPath(new URL('../../build/release/bin', import.meta.url)), 'provider-probe');
 let turns = 0;
 
 // Runs the probe and gives its lines; `done` is the end of the first call. `more` needs a baseUrl.
