@@ -66,12 +66,18 @@ async function settle() {
 
 const getSession = async (sessionId) => (await call(world.rt, 'get_session', { sessionId })).text;
 
-before(async () => {
+// When the set-up fails, the clients must not wait for a daemon that nobody starts any more.
+function giveUp(error) {
+	world.isBroken = world.isOver = true;
+	for (const actor of actors) {
+		actor.life.catch(() => {});
+		actor.follower?.stop();
+	}
+	throw error;
+}
+
+async function killAgainAndAgain() {
 	const roll = dice(SEED);
-	model = await startModel();
-	world = new World({ dataDir: newFolder(), model, config: CONFIG });
-	actors = Array.from({ length: SESSIONS }, (_, i) => new Actor(world, i, SEED));
-	for (const actor of actors) actor.life = actor.live();
 	const startedAt = Date.now();
 	for (let i = 0; i < KILLS || (i < 2 * KILLS && leastKilled() < PER_POINT); i++) {
 		await Promise.race([world.crash(nextCrash(i, roll)), ...actors.map((a) => a.life.then(() => assert.fail('a client left')))]);
@@ -82,6 +88,14 @@ before(async () => {
 	for (const actor of actors) seen.logs.set(actor.sessionId, await readLog(world.rt, actor.sessionId));
 	for (const actor of actors) actor.follower.stop();
 	takeModelLog();
+}
+
+before(async () => {
+	model = await startModel();
+	world = new World({ dataDir: newFolder(), model, config: CONFIG });
+	actors = Array.from({ length: SESSIONS }, (_, i) => new Actor(world, i, SEED));
+	for (const actor of actors) actor.life = actor.live();
+	await killAgainAndAgain().catch(giveUp);
 });
 
 const facts = (actor) => seen.logs.get(actor.sessionId);

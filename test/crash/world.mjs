@@ -54,7 +54,7 @@ export class Actor {
 
 	// Sends until there is an answer; whether an unanswered one was recorded is not known, so it keeps its id.
 	async insist(input) {
-		for (;;) {
+		while (!this.world.isBroken) {
 			const { rt } = this.world;
 			if (rt && !rt.isGone && rt.port) {
 				const answer = await call(rt, 'submit_turn', input, { via: this.via }).catch((error) => ({ error }));
@@ -64,6 +64,7 @@ export class Actor {
 			}
 			await sleep(5 + this.roll(10));
 		}
+		throw new Error('the world broke');
 	}
 
 	async submit(input) {
@@ -99,8 +100,7 @@ export class Actor {
 		for (let n = 1; !this.world.isOver; n++) {
 			while (this.openTurns() >= OPEN_TURNS && !this.world.isOver) await sleep(5);
 			if (this.world.isOver) break;
-			const more = this.roll(3) === 0 ? { idempotencyKey: `k${this.number}-${n}` } : {};
-			await this.submit({ turnId: `c${this.number}-${n}`, sessionId: this.sessionId, text: ask(this.roll), ...more });
+			await this.submit({ turnId: `c${this.number}-${n}`, sessionId: this.sessionId, text: ask(this.roll) });
 			if (this.roll(4) === 0) await this.repeat();
 		}
 	}
