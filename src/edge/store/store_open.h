@@ -3,7 +3,8 @@
  * engine.
  *
  * Every store is driven by one thread (submit, poll, close). SQLite works on two threads of its own; the
- * others use the caller's thread only. */
+ * others use the caller's thread only. Each engine is a module of its own (edge/store_<engine>): a program
+ * links those it opens. */
 #ifndef AR_EDGE_STORE_OPEN_H
 #define AR_EDGE_STORE_OPEN_H
 

@@ -166,7 +166,7 @@ static enum ar_status read_log(struct ar_db *db, struct ar_store_read *op)
 
 static enum ar_status serve(struct ar_sqlite *s, struct ar_store_op *op)
 {
-	struct ar_db *db = &s->reader.db;
+	struct ar_db *db = &s->read_db;
 
 	switch (op->kind) {
 	case AR_STORE_LOAD:
@@ -187,17 +187,18 @@ static enum ar_status serve(struct ar_sqlite *s, struct ar_store_op *op)
 }
 
 /* One transaction for all: it begins after the last of them was submitted, so each sees what it may expect. */
-void ar_sqlite_read_batch(struct ar_sqlite_worker *w, struct ar_list *batch)
+void ar_sqlite_read_batch(struct ar_store_threaded *t, struct ar_list *batch)
 {
+	struct ar_sqlite *s = AR_CONTAINER_OF(t, struct ar_sqlite, base);
 	struct ar_error err = { 0 };
-	enum ar_status st = ar_db_run(&w->db, AR_SQL_BEGIN_READ, &err);
+	enum ar_status st = ar_db_run(&s->read_db, AR_SQL_BEGIN_READ, &err);
 
 	AR_LIST_FOR (it, batch) {
 		struct ar_store_op *op = AR_CONTAINER_OF(it, struct ar_store_op, node);
 
 		op->err = err;
-		op->status = st ? st : serve(w->store, op);
+		op->status = st ? st : serve(s, op);
 	}
 	if (!st)
-		ar_db_run(&w->db, AR_SQL_ROLLBACK, NULL);
+		ar_db_run(&s->read_db, AR_SQL_ROLLBACK, NULL);
 }

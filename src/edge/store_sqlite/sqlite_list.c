@@ -47,7 +47,7 @@ static enum ar_status get_blob(struct ar_sqlite *s, const struct ar_hash *hash, 
 	*ret = AR_STR_NONE;
 	if (ar_blob_cache_get(&s->blobs, hash, a, ret))
 		return AR_OK;
-	q = ar_sql_begin(&s->reader.db, AR_SQL_BLOB_GET);
+	q = ar_sql_begin(&s->read_db, AR_SQL_BLOB_GET);
 	ar_sql_hash(&q, hash);
 	if (ar_sql_row(&q))
 		st = ar_sql_col_packed(&q, 0, a, ret, err);

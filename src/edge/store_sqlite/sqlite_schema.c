@@ -181,7 +181,7 @@ static enum ar_status load_dictionaries(struct ar_sqlite *s, struct ar_str wante
 {
 	struct ar_sql q;
 	enum ar_status st =
-		prepare(&s->writer.db, "SELECT number, content FROM dictionary ORDER BY number", &q, err);
+		prepare(&s->write_db, "SELECT number, content FROM dictionary ORDER BY number", &q, err);
 
 	if (st)
 		return st;
@@ -203,7 +203,7 @@ static enum ar_status keep_dictionary(struct ar_sqlite *s, uint64_t number, stru
 	enum ar_status st = ar_pack_dictionaries_add(s->dictionaries, number, content, err);
 
 	if (!st)
-		st = prepare(&s->writer.db, "INSERT INTO dictionary (number, content) VALUES (?1, ?2)", &q,
+		st = prepare(&s->write_db, "INSERT INTO dictionary (number, content) VALUES (?1, ?2)", &q,
 			     err);
 	if (st)
 		return st;
@@ -230,15 +230,15 @@ static enum ar_status set_up_dictionaries(struct ar_sqlite *s, struct ar_str wan
 enum ar_status ar_sqlite_set_up(struct ar_sqlite *s, const struct ar_store_sqlite_options *o,
 				struct ar_error *err)
 {
-	struct ar_db *db = &s->writer.db;
+	struct ar_db *db = &s->write_db;
 	enum ar_status st = run_script(db, "BEGIN IMMEDIATE", err);
 
 	if (!st)
 		st = ensure_schema(db, err);
 	if (!st)
-		st = take_epoch(db, &s->store.epoch, err);
+		st = take_epoch(db, &s->base.store.epoch, err);
 	if (!st)
-		st = name_runtime(db, s->store.runtime_id, err);
+		st = name_runtime(db, s->base.store.runtime_id, err);
 	if (!st)
 		st = set_up_dictionaries(s, o->dictionary, err);
 	if (!st)

@@ -4,46 +4,20 @@
 
 #include "fault.h"
 
-#include <string.h>
-
-#define HEADS_MAX 65536
-
-struct head {
-	struct ar_store_key key;
-	uint64_t seq;
-};
-
-static void remember_head(struct ar_sqlite_heads *h, const struct ar_store_key *key, uint64_t seq)
-{
-	struct head *head = ar_map_get(&h->map, ar_store_key_bytes(key));
-
-	if (!head) {
-		if (h->map.count >= HEADS_MAX)
-			ar_sqlite_heads_clear(h);
-		head = ar_arena_alloc(&h->arena, sizeof *head);
-		head->key = *key;
-		ar_map_put(&h->map, ar_store_key_bytes(&head->key), head);
-	}
-	head->seq = seq;
-}
-
 static enum ar_status find_head(struct ar_sqlite *s, const struct ar_store_key *key, uint64_t *ret,
 				struct ar_error *err)
 {
-	const struct head *head = ar_map_get(&s->heads.map, ar_store_key_bytes(key));
 	struct ar_sql q;
 	enum ar_status st;
 
-	if (head) {
-		*ret = head->seq;
+	if (ar_store_heads_get(&s->heads, key, ret))
 		return AR_OK;
-	}
-	q = ar_sql_begin(&s->writer.db, AR_SQL_HEAD);
+	q = ar_sql_begin(&s->write_db, AR_SQL_HEAD);
 	ar_sql_key(&q, key);
 	*ret = ar_sql_row(&q) ? ar_sql_col_u64(&q, 0) : 0;
 	st = ar_sql_end(&q, err);
 	if (!st)
-		remember_head(&s->heads, key, *ret);
+		ar_store_heads_put(&s->heads, key, *ret);
 	return st;
 }
 
@@ -53,14 +27,14 @@ static enum ar_status find_receipt(struct ar_sqlite *s, struct ar_store_append *
 	enum ar_status st;
 
 	a->found = (struct ar_store_receipt){ .scope = a->receipt->scope, .key = a->receipt->key };
-	st = ar_sqlite_receipt_find(&s->writer.db, &a->found, &a->op.arena, &a->op.err);
+	st = ar_sqlite_receipt_find(&s->write_db, &a->found, &a->op.arena, &a->op.err);
 	return st ? st : ar_store_fail_exists(&a->op.err, a->receipt->scope, a->receipt->key);
 }
 
 /* Inserting is also the lookup: on the way that nearly every append takes this is one statement, not two. */
 static enum ar_status put_receipt(struct ar_sqlite *s, struct ar_store_append *a)
 {
-	struct ar_sql q = ar_sql_begin(&s->writer.db, AR_SQL_RECEIPT_PUT);
+	struct ar_sql q = ar_sql_begin(&s->write_db, AR_SQL_RECEIPT_PUT);
 	enum ar_status st;
 
 	ar_sql_text(&q, a->receipt->scope);
@@ -68,7 +42,7 @@ static enum ar_status put_receipt(struct ar_sqlite *s, struct ar_store_append *a
 	ar_sql_hash(&q, &a->receipt->input);
 	ar_sql_packed(&q, a->receipt->reply);
 	st = ar_sql_run(&q, &a->op.err);
-	if (st || sqlite3_changes(s->writer.db.handle))
+	if (st || sqlite3_changes(s->write_db.handle))
 		return st;
 	return find_receipt(s, a);
 }
@@ -95,7 +69,7 @@ static enum ar_status put_facts(struct ar_sqlite *s, struct ar_store_append *a,
 
 	if (a->last_seq < a->first_seq)
 		return AR_OK;
-	q = ar_sql_begin(&s->writer.db, AR_SQL_LOG_PUT);
+	q = ar_sql_begin(&s->write_db, AR_SQL_LOG_PUT);
 	ar_sql_key(&q, key);
 	ar_sql_u64(&q, a->first_seq);
 	ar_sql_u64(&q, a->last_seq);
@@ -103,7 +77,7 @@ static enum ar_status put_facts(struct ar_sqlite *s, struct ar_store_append *a,
 	ar_sql_packed(&q, a->body);
 	st = ar_sql_run(&q, &a->op.err);
 	if (!st)
-		remember_head(&s->heads, key, a->last_seq);
+		ar_store_heads_put(&s->heads, key, a->last_seq);
 	return st;
 }
 
@@ -113,7 +87,7 @@ static enum ar_status put_row(struct ar_sqlite *s, struct ar_store_append *a, co
 
 	if (!a->row)
 		return AR_OK;
-	q = ar_sql_begin(&s->writer.db, AR_SQL_SESSION_PUT);
+	q = ar_sql_begin(&s->write_db, AR_SQL_SESSION_PUT);
 	ar_sql_key(&q, key);
 	ar_sql_i64(&q, a->row->created);
 	ar_sql_i64(&q, a->row->updated);
@@ -128,7 +102,7 @@ static enum ar_status put_row(struct ar_sqlite *s, struct ar_store_append *a, co
 static enum ar_status run_task(struct ar_sqlite *s, enum ar_sql_id id, const struct ar_store_key *key,
 			       const struct ar_store_task_row *t, struct ar_error *err)
 {
-	struct ar_sql q = ar_sql_begin(&s->writer.db, id);
+	struct ar_sql q = ar_sql_begin(&s->write_db, id);
 
 	ar_sql_key(&q, key);
 	ar_sql_text(&q, t->task);
@@ -146,7 +120,7 @@ static enum ar_status put_tasks(struct ar_sqlite *s, struct ar_store_append *a,
 
 	for (size_t i = 0; !st && i < a->task_count; i++) {
 		st = run_task(s, AR_SQL_TASK_UPDATE, key, &a->tasks[i], &a->op.err);
-		if (!st && !sqlite3_changes(s->writer.db.handle))
+		if (!st && !sqlite3_changes(s->write_db.handle))
 			st = run_task(s, AR_SQL_TASK_INSERT, key, &a->tasks[i], &a->op.err);
 	}
 	return st;
@@ -177,7 +151,7 @@ static enum ar_status put_blobs(struct ar_sqlite *s, struct ar_store_append *a,
 
 	(void)key;
 	for (size_t i = 0; !st && i < a->blob_count; i++) {
-		st = put_blob(&s->writer.db, &a->blobs[i], &a->op.err);
+		st = put_blob(&s->write_db, &a->blobs[i], &a->op.err);
 		if (!st)
 			ar_blob_cache_put(&s->blobs, &a->blobs[i].hash, a->blobs[i].bytes);
 	}
@@ -190,7 +164,7 @@ static enum ar_status drop_chunks(struct ar_sqlite *s, struct ar_store_append *a
 	enum ar_status st = AR_OK;
 
 	for (size_t i = 0; !st && i < a->closed_step_count; i++) {
-		struct ar_sql q = ar_sql_begin(&s->writer.db, AR_SQL_CHUNK_DROP);
+		struct ar_sql q = ar_sql_begin(&s->write_db, AR_SQL_CHUNK_DROP);
 
 		ar_sql_key(&q, key);
 		ar_sql_text(&q, a->closed_steps[i]);
@@ -206,7 +180,7 @@ static enum ar_status put_snapshot(struct ar_sqlite *s, struct ar_store_append *
 
 	if (ar_str_absent(a->snapshot))
 		return AR_OK;
-	q = ar_sql_begin(&s->writer.db, AR_SQL_SNAPSHOT_PUT);
+	q = ar_sql_begin(&s->write_db, AR_SQL_SNAPSHOT_PUT);
 	ar_sql_key(&q, key);
 	ar_sql_u64(&q, a->last_seq);
 	ar_sql_packed(&q, a->snapshot);
@@ -240,7 +214,7 @@ enum ar_status ar_sqlite_chunk(struct ar_sqlite *s, struct ar_store_chunk *c)
 	if (st)
 		return st;
 	AR_FAULT("store.chunk");
-	q = ar_sql_begin(&s->writer.db, AR_SQL_CHUNK_PUT);
+	q = ar_sql_begin(&s->write_db, AR_SQL_CHUNK_PUT);
 	ar_sql_key(&q, &key);
 	ar_sql_text(&q, c->step);
 	ar_sql_u64(&q, c->pos);

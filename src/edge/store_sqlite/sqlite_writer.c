@@ -9,21 +9,15 @@ static struct ar_store_op *op_of(struct ar_list *node)
 	return AR_CONTAINER_OF(node, struct ar_store_op, node);
 }
 
-void ar_sqlite_heads_clear(struct ar_sqlite_heads *h)
-{
-	ar_map_fini(&h->map);
-	ar_arena_reset(&h->arena);
-}
-
 static enum ar_status check_epoch(struct ar_sqlite *s, struct ar_error *err)
 {
-	struct ar_sql q = ar_sql_begin(&s->writer.db, AR_SQL_EPOCH);
+	struct ar_sql q = ar_sql_begin(&s->write_db, AR_SQL_EPOCH);
 	uint64_t stored = ar_sql_row(&q) ? ar_sql_col_u64(&q, 0) : 0;
 	enum ar_status st = ar_sql_end(&q, err);
 
 	if (st)
 		return st;
-	return stored == s->store.epoch ? AR_OK : ar_store_fail_fenced(err, s->store.epoch);
+	return stored == s->base.store.epoch ? AR_OK : ar_store_fail_fenced(err, s->base.store.epoch);
 }
 
 static enum ar_status apply(struct ar_sqlite *s, struct ar_store_op *op)
@@ -53,7 +47,7 @@ static enum ar_status commit(struct ar_sqlite *s, struct ar_error *err)
 	AR_FAULT("store.before_commit");
 	if (AR_FAULT_ERROR("store.commit_error"))
 		return ar_fail(err, AR_E_IO, "store: the commit failed (fault injected)");
-	return ar_db_run(&s->writer.db, AR_SQL_COMMIT, err);
+	return ar_db_run(&s->write_db, AR_SQL_COMMIT, err);
 }
 
 static enum ar_status run_transaction(struct ar_sqlite *s, struct ar_list *batch, struct ar_error *err)
@@ -61,7 +55,7 @@ static enum ar_status run_transaction(struct ar_sqlite *s, struct ar_list *batch
 	enum ar_status st;
 
 	AR_FAULT("store.before_begin");
-	st = ar_db_run(&s->writer.db, AR_SQL_BEGIN_WRITE, err);
+	st = ar_db_run(&s->write_db, AR_SQL_BEGIN_WRITE, err);
 	if (!st)
 		st = check_epoch(s, err);
 	if (!st)
@@ -74,9 +68,9 @@ static enum ar_status run_transaction(struct ar_sqlite *s, struct ar_list *batch
 static void fail_all(struct ar_sqlite *s, struct ar_list *batch, enum ar_status st,
 		     const struct ar_error *err)
 {
-	if (!sqlite3_get_autocommit(s->writer.db.handle))
-		ar_db_run(&s->writer.db, AR_SQL_ROLLBACK, NULL);
-	ar_sqlite_heads_clear(&s->heads);
+	if (!sqlite3_get_autocommit(s->write_db.handle))
+		ar_db_run(&s->write_db, AR_SQL_ROLLBACK, NULL);
+	ar_store_heads_clear(&s->heads);
 	ar_blob_cache_clear(&s->blobs);
 	AR_LIST_FOR (it, batch) {
 		op_of(it)->status = st;
@@ -84,18 +78,14 @@ static void fail_all(struct ar_sqlite *s, struct ar_list *batch, enum ar_status 
 	}
 }
 
-void ar_sqlite_write_batch(struct ar_sqlite_worker *w, struct ar_list *batch)
+void ar_sqlite_write_batch(struct ar_store_threaded *t, struct ar_list *batch)
 {
-	struct ar_sqlite *s = w->store;
+	struct ar_sqlite *s = AR_CONTAINER_OF(t, struct ar_sqlite, base);
 	struct ar_error err = { 0 };
 	enum ar_status st = run_transaction(s, batch, &err);
-	size_t count = 0;
 
 	if (st)
 		fail_all(s, batch, st, &err);
 	else
 		AR_FAULT("store.after_commit");
-	AR_LIST_FOR (it, batch)
-		count++;
-	atomic_fetch_sub(&s->backlog, count);
 }

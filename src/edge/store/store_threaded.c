@@ -1,0 +1,255 @@
+/* See the header: submit, poll, close, and the loop that both threads run. What a batch does is the
+ * engine's. */
+#include "store_threaded.h"
+
+#include "clock.h"
+#include "store_op.h"
+
+#include <signal.h>
+
+#define READ_BATCH 16 /* short reads in one transaction: the first answer waits for the last of them */
+#define GATHER_SHARE 4 /* the wait for a fuller batch is this part of what the last commit took, */
+#define GATHER_MAX 1000 /* and never longer than these microseconds */
+
+static struct ar_store_threaded *threaded_of(const struct ar_store *s)
+{
+	return AR_CONTAINER_OF(s, struct ar_store_threaded, store);
+}
+
+static struct ar_store_op *op_of(struct ar_list *node)
+{
+	return AR_CONTAINER_OF(node, struct ar_store_op, node);
+}
+
+/* Reads whose size the caller bounds by pages or more: each is served alone, so that none waits behind it. */
+static bool is_long(const struct ar_store_op *op)
+{
+	return op->kind == AR_STORE_LOAD || op->kind == AR_STORE_READ || op->kind == AR_STORE_BLOBS;
+}
+
+/* The sessions that the last commit answered are about to write again. A commit that starts with the first of them makes
+ * all others wait for a whole one more, so a writer whose last batch had several waits for as many, a fraction of what a
+ * commit costs. One session alone never waits. */
+static void gather(struct ar_store_thread *w)
+{
+	ar_usec wait = w->cost / GATHER_SHARE < GATHER_MAX ? w->cost / GATHER_SHARE : GATHER_MAX;
+	ar_usec until = ar_clock_system()->mono(ar_clock_system()) + wait;
+	struct timespec deadline = { .tv_sec = until / 1000000, .tv_nsec = until % 1000000 * 1000 };
+
+	while (w->waiting < w->expected && !w->owner->stopping) {
+		if (pthread_cond_clockwait(&w->queued, &w->owner->lock, CLOCK_MONOTONIC, &deadline) != 0)
+			return;
+	}
+}
+
+static void take_queued(struct ar_store_thread *w, struct ar_list *batch)
+{
+	bool is_last = false;
+
+	for (w->expected = 0; w->expected < w->batch_max && w->waiting > 0 && !is_last; w->expected++) {
+		struct ar_list *node = ar_list_pop(&w->queue);
+
+		w->waiting--;
+		ar_list_push(batch, node);
+		is_last = is_long(op_of(node)) || (w->waiting > 0 && is_long(op_of(w->queue.next)));
+	}
+}
+
+/* Waits for work; false when there will be none any more. */
+static bool take_batch(struct ar_store_thread *w, struct ar_list *batch)
+{
+	struct ar_store_threaded *t = w->owner;
+
+	pthread_mutex_lock(&t->lock);
+	while (!w->waiting && !t->stopping)
+		pthread_cond_wait(&w->queued, &t->lock);
+	if (w->gathers && w->expected > 1)
+		gather(w);
+	take_queued(w, batch);
+	pthread_mutex_unlock(&t->lock);
+	return !ar_list_empty(batch);
+}
+
+/* One wake per burst: poll() takes the whole list, so only the first on an empty list has to call. */
+static void hand_over(struct ar_store_threaded *t, struct ar_list *batch)
+{
+	bool first;
+
+	pthread_mutex_lock(&t->lock);
+	first = ar_list_empty(&t->finished);
+	ar_list_splice(&t->finished, batch);
+	pthread_cond_signal(&t->finished_some);
+	pthread_mutex_unlock(&t->lock);
+	if (first && t->wake)
+		t->wake(t->wake_arg);
+}
+
+static void count_served(struct ar_store_threaded *t, struct ar_list *batch)
+{
+	size_t writes = 0;
+
+	AR_LIST_FOR (it, batch)
+		writes += ar_store_op_is_write(op_of(it));
+	atomic_fetch_sub(&t->backlog, writes);
+}
+
+static void *thread_main(void *arg)
+{
+	struct ar_store_thread *w = arg;
+	struct ar_clock *clock = ar_clock_system();
+	struct ar_list batch;
+
+	ar_list_init(&batch);
+	while (take_batch(w, &batch)) {
+		ar_usec start = clock->mono(clock);
+
+		w->serve(w->owner, &batch);
+		w->cost = clock->mono(clock) - start;
+		count_served(w->owner, &batch);
+		hand_over(w->owner, &batch);
+	}
+	return NULL;
+}
+
+static void threaded_submit(struct ar_store *store, struct ar_store_op *op)
+{
+	struct ar_store_threaded *t = threaded_of(store);
+	bool is_write = ar_store_op_is_write(op);
+	struct ar_store_thread *w = is_write ? &t->writer : &t->reader;
+	bool is_awaited;
+
+	AR_ASSERT(op->kind > 0 && op->kind < AR_STORE_OP_COUNT);
+	op->status = AR_OK;
+	op->err = (struct ar_error){ 0 };
+	if (is_write)
+		atomic_fetch_add(&t->backlog, 1);
+	pthread_mutex_lock(&t->lock);
+	t->in_flight++;
+	ar_list_push(&w->queue, &op->node);
+	w->waiting++;
+	is_awaited = w->waiting == 1 || w->waiting == w->expected;
+	pthread_mutex_unlock(&t->lock);
+	if (is_awaited) /* after the unlock: the worker needs that lock first of all */
+		pthread_cond_signal(&w->queued);
+}
+
+static void threaded_poll(struct ar_store *store)
+{
+	struct ar_store_threaded *t = threaded_of(store);
+	struct ar_list finished, *node;
+
+	ar_list_init(&finished);
+	pthread_mutex_lock(&t->lock);
+	ar_list_splice(&finished, &t->finished);
+	AR_LIST_FOR (it, &finished)
+		t->in_flight--;
+	pthread_mutex_unlock(&t->lock);
+	while ((node = ar_list_pop(&finished)))
+		op_of(node)->done(op_of(node));
+}
+
+/* done() may submit again, so this goes on until nothing is left. */
+static void finish_submitted(struct ar_store_threaded *t)
+{
+	bool idle = false;
+
+	while (!idle) {
+		pthread_mutex_lock(&t->lock);
+		while (t->in_flight && ar_list_empty(&t->finished))
+			pthread_cond_wait(&t->finished_some, &t->lock);
+		idle = !t->in_flight;
+		pthread_mutex_unlock(&t->lock);
+		threaded_poll(&t->store);
+	}
+}
+
+static void end_thread(struct ar_store_thread *w)
+{
+	if (w->started)
+		pthread_join(w->thread, NULL);
+	pthread_cond_destroy(&w->queued);
+}
+
+void ar_store_threaded_free(struct ar_store_threaded *t)
+{
+	pthread_mutex_lock(&t->lock);
+	t->stopping = true;
+	pthread_cond_broadcast(&t->writer.queued);
+	pthread_cond_broadcast(&t->reader.queued);
+	pthread_mutex_unlock(&t->lock);
+	end_thread(&t->reader);
+	end_thread(&t->writer);
+	pthread_cond_destroy(&t->finished_some);
+	pthread_mutex_destroy(&t->lock);
+	t->dispose(t);
+}
+
+static void threaded_close(struct ar_store *store)
+{
+	struct ar_store_threaded *t = threaded_of(store);
+
+	atomic_store(&t->closing, true);
+	finish_submitted(t);
+	ar_store_threaded_free(t);
+}
+
+static const struct ar_store_vtable threaded_vtable = {
+	.submit = threaded_submit,
+	.poll = threaded_poll,
+	.close = threaded_close,
+};
+
+static void init_thread(struct ar_store_threaded *t, struct ar_store_thread *w, ar_store_serve_fn *serve,
+			size_t batch_max)
+{
+	w->owner = t;
+	w->serve = serve;
+	w->batch_max = batch_max;
+	ar_list_init(&w->queue);
+	pthread_cond_init(&w->queued, NULL);
+}
+
+void ar_store_threaded_init(struct ar_store_threaded *t, ar_store_serve_fn *write, ar_store_serve_fn *read)
+{
+	t->store.v = &threaded_vtable;
+	pthread_mutex_init(&t->lock, NULL);
+	pthread_cond_init(&t->finished_some, NULL);
+	ar_list_init(&t->finished);
+	init_thread(t, &t->writer, write, AR_STORE_BATCH);
+	t->writer.gathers = true;
+	init_thread(t, &t->reader, read, READ_BATCH);
+}
+
+/* Signals are the process's business: these threads take none. */
+static enum ar_status start_thread(struct ar_store_thread *w, const char *name, struct ar_error *err)
+{
+	sigset_t all, old;
+	int rc;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	rc = pthread_create(&w->thread, NULL, thread_main, w);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (rc)
+		return ar_fail(err, AR_E_IO, "store thread '%s' cannot be started (error %d)", name, rc);
+	w->started = true;
+	pthread_setname_np(w->thread, name);
+	return AR_OK;
+}
+
+enum ar_status ar_store_threaded_start(struct ar_store_threaded *t, struct ar_error *err)
+{
+	enum ar_status st = start_thread(&t->writer, "store-write", err);
+
+	return st ? st : start_thread(&t->reader, "store-read", err);
+}
+
+bool ar_store_threaded_closing(const struct ar_store_threaded *t)
+{
+	return atomic_load(&t->closing);
+}
+
+size_t ar_store_threaded_backlog(const struct ar_store_threaded *t)
+{
+	return atomic_load(&t->backlog);
+}

@@ -1,0 +1,55 @@
+/* Inside of the SQLite store: a connection per thread, over the queues and threads of store_threaded.h. The
+ * writer's transaction is a whole batch; the reader sees one moment of the file per batch. */
+#ifndef AR_EDGE_STORE_SQLITE_H
+#define AR_EDGE_STORE_SQLITE_H
+
+#include "blob_cache.h"
+#include "file_lock.h"
+#include "sqlite_stmt.h"
+#include "store_heads.h"
+#include "store_open.h"
+#include "store_threaded.h"
+
+struct ar_sqlite {
+	struct ar_store_threaded base; /* first */
+	int lock_fd;
+	struct ar_pack_dictionaries *dictionaries;
+	struct ar_db write_db, read_db; /* each its thread's */
+	struct ar_store_heads heads; /* the writer's */
+	struct ar_blob_cache blobs; /* both threads' */
+};
+
+AR_BEGIN_DECLS
+
+/* sqlite_schema.c: brings a fresh connection to the current schema, reads what is kept in the file and
+ * takes the next epoch; fills the store's epoch, runtime_id and the dictionaries. */
+AR_MUST_USE enum ar_status ar_sqlite_set_up(struct ar_sqlite *s, const struct ar_store_sqlite_options *o,
+					    struct ar_error *err);
+
+/* sqlite_schema.c: opens one connection and sets what a connection forgets. */
+AR_MUST_USE enum ar_status ar_sqlite_connect(const char *path, struct ar_db *db, struct ar_error *err);
+
+/* sqlite_writer.c: one transaction for the whole batch. */
+void ar_sqlite_write_batch(struct ar_store_threaded *t, struct ar_list *batch);
+
+/* sqlite_append.c: the writes of one operation, inside the writer's transaction. AR_E_IO spoils the
+ * transaction; any other failure left nothing behind and is the operation's own. */
+enum ar_status ar_sqlite_append(struct ar_sqlite *s, struct ar_store_append *a);
+enum ar_status ar_sqlite_chunk(struct ar_sqlite *s, struct ar_store_chunk *c);
+
+/* sqlite_read.c: serves every operation of the batch. */
+void ar_sqlite_read_batch(struct ar_store_threaded *t, struct ar_list *batch);
+
+/* Looks one receipt up; AR_E_NOT_FOUND without a sentence. Either thread, with its own connection. */
+enum ar_status ar_sqlite_receipt_find(struct ar_db *db, struct ar_store_receipt *found, struct ar_arena *a,
+				      struct ar_error *err);
+
+/* sqlite_list.c: what READ and LOAD are not. */
+enum ar_status ar_sqlite_blobs(struct ar_sqlite *s, struct ar_store_blobs_get *op);
+enum ar_status ar_sqlite_sessions(struct ar_db *db, struct ar_store_sessions *op);
+enum ar_status ar_sqlite_tasks(struct ar_db *db, struct ar_store_tasks *op);
+enum ar_status ar_sqlite_receipt(struct ar_db *db, struct ar_store_receipt_get *op);
+
+AR_END_DECLS
+
+#endif
