@@ -2,6 +2,7 @@
 #include "store_fixture.h"
 
 #include "mem.h"
+#include "postgres_fixture.h"
 
 #include <poll.h>
 #include <sqlite3.h>
@@ -54,8 +55,10 @@ void fixture_open(struct fixture *f, enum engine engine)
 	*f = (struct fixture){ .engine = engine, .wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC) };
 	forget_done();
 	make_dir(f);
-	if (engine == ENGINE_SQLITE) {
-		open_sqlite(f);
+	if (engine == ENGINE_POSTGRES)
+		postgres_create(f);
+	if (engine == ENGINE_SQLITE || engine == ENGINE_POSTGRES) {
+		fixture_reopen(f);
 		return;
 	}
 	ar_store_memory_open(fixture_wake, f, &f->store);
@@ -73,38 +76,54 @@ void fixture_reopen(struct fixture *f)
 		ar_store_memory_crash(f->store, 1);
 	if (f->engine == ENGINE_FAULTY)
 		ar_store_faulty_crash(f->store, 1);
-	if (f->engine != ENGINE_SQLITE)
+	if (f->engine == ENGINE_MEMORY || f->engine == ENGINE_FAULTY)
 		return;
 	ar_store_close(f->store);
-	open_sqlite(f);
+	f->store = NULL;
+	if (f->engine == ENGINE_POSTGRES)
+		postgres_open(f);
+	else
+		open_sqlite(f);
 }
 
-static void remove_file(const struct fixture *f, const char *suffix)
+static void remove_files(const struct fixture *f)
 {
+	static const char *const suffixes[] = { "", "-wal", "-shm", ".lock" };
 	char path[340];
 
-	snprintf(path, sizeof path, "%s%s", f->path, suffix);
-	unlink(path);
+	for (size_t i = 0; i < AR_ARRAY_LEN(suffixes); i++) {
+		snprintf(path, sizeof path, "%s%s", f->path, suffixes[i]);
+		unlink(path);
+	}
 }
 
 void fixture_close(struct fixture *f)
 {
 	ar_store_close(f->store);
 	f->store = NULL;
-	remove_file(f, "");
-	remove_file(f, "-wal");
-	remove_file(f, "-shm");
-	remove_file(f, ".lock");
+	if (f->engine == ENGINE_POSTGRES)
+		postgres_drop(f);
+	else
+		remove_files(f);
 	assert_int_equal(rmdir(f->dir), 0);
 	close(f->wake_fd);
 }
 
 void fixture_fence(struct fixture *f)
 {
+	static const char takeover[] = "UPDATE node SET epoch = epoch + 1";
+
 	if (f->engine == ENGINE_SQLITE)
-		sql_script(f, "UPDATE node SET epoch = epoch + 1");
+		sql_script(f, takeover);
+	else if (f->engine == ENGINE_POSTGRES)
+		postgres_script(f, takeover);
 	else
 		ar_store_memory_fence(f->inner ? f->inner : f->store);
+}
+
+enum engine engine_asked(int argc, char **argv)
+{
+	return argc > 1 && strcmp(argv[1], "postgres") == 0 ? ENGINE_POSTGRES : ENGINE_SQLITE;
 }
 
 int fixture_setup(void **state)

@@ -15,6 +15,7 @@ enum engine {
 	ENGINE_SQLITE,
 	ENGINE_MEMORY,
 	ENGINE_FAULTY,
+	ENGINE_POSTGRES,
 };
 
 struct fixture {
@@ -22,13 +23,17 @@ struct fixture {
 	struct ar_store *store;
 	struct ar_store *inner; /* of a faulty one */
 	char dir[256];
-	char path[300];
+	char path[300]; /* the file, or the connection string */
+	char database[32]; /* of PostgreSQL */
 	int wake_fd;
 };
 
 void fixture_open(struct fixture *f, enum engine engine);
 void fixture_reopen(struct fixture *f); /* as after an orderly stop: a new epoch over the same content */
 void fixture_close(struct fixture *f); /* also removes the files */
+
+/* The engine that a test program is asked to use by its first argument; SQLite without one. */
+enum engine engine_asked(int argc, char **argv);
 
 /* Another writer takes the store over. */
 void fixture_fence(struct fixture *f);
@@ -68,7 +73,7 @@ void put(struct fixture *f, struct ar_str session, uint64_t first, uint64_t last
 void assert_str(struct ar_str s, const char *expected); /* expected NULL: absent */
 void assert_status(const struct ar_store_op *op, enum ar_status expected);
 
-/* An SQL script over a connection of its own, and one integer from one. */
+/* SQLite: an SQL script over a connection of its own, and one integer from one. */
 void sql_script(const struct fixture *f, const char *script);
 int64_t sql_int(const struct fixture *f, const char *query);
 

@@ -347,8 +347,10 @@ static int run_against(const char *name, enum engine engine)
 	return _cmocka_run_group_tests(name, tests, AR_ARRAY_LEN(tests), NULL, NULL);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	if (engine_asked(argc, argv) == ENGINE_POSTGRES)
+		return run_against("postgres", ENGINE_POSTGRES);
 	return run_against("sqlite", ENGINE_SQLITE) + run_against("memory", ENGINE_MEMORY) +
 	       run_against("faulty", ENGINE_FAULTY);
 }

@@ -66,13 +66,10 @@ static void acknowledge_and_go_on(struct ar_store_op *op)
 static void write_for_ever(struct fixture *f, const uint64_t *heads, int ack_fd)
 {
 	static struct written all[SESSIONS][IN_FLIGHT];
-	struct ar_store_sqlite_options o = fixture_options(f);
-	struct ar_error err;
 	uint64_t count;
 
-	o.wake = NULL;
-	if (ar_store_sqlite_open(&o, &f->store, &err))
-		_exit(2);
+	f->store = NULL;
+	fixture_reopen(f);
 	for (unsigned i = 0; i < IN_FLIGHT; i++) {
 		for (unsigned s = 0; s < SESSIONS; s++) {
 			all[s][i] = (struct written){ .f = f, .session = s, .ack_fd = ack_fd };
@@ -216,9 +213,9 @@ static void death_after_commit_keeps_the_append(void **state)
 
 #define T(fn) cmocka_unit_test_prestate_setup_teardown(fn, fixture_setup, fixture_teardown, &f)
 
-int main(void)
+int main(int argc, char **argv)
 {
-	static struct fixture f = { .engine = ENGINE_SQLITE };
+	static struct fixture f;
 	const struct CMUnitTest tests[] = {
 		T(killed_writer_leaves_a_prefix),
 		T(death_before_begin_loses_the_append),
@@ -226,5 +223,6 @@ int main(void)
 		T(death_after_commit_keeps_the_append),
 	};
 
+	f.engine = engine_asked(argc, argv);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -77,18 +77,24 @@ static enum ar_status check_sizes(const struct ar_store_append *a, struct ar_err
 	return st;
 }
 
-/* What the rows of an append are found by has to be there. */
+static bool is_name(struct ar_str name)
+{
+	return !ar_str_absent(name) && name.len <= AR_STORE_NAME_MAX;
+}
+
+/* What the rows of an append are found by has to be there, and be short enough for an index. */
 static enum ar_status check_names(const struct ar_store_append *a, struct ar_error *err)
 {
-	bool named = !a->receipt || (a->receipt->scope.p && a->receipt->key.p);
+	bool named = !a->receipt || (is_name(a->receipt->scope) && is_name(a->receipt->key));
 
 	for (size_t i = 0; named && i < a->task_count; i++)
-		named = !ar_str_absent(a->tasks[i].task);
+		named = is_name(a->tasks[i].task);
 	for (size_t i = 0; named && i < a->blob_count; i++)
 		named = !ar_str_absent(a->blobs[i].bytes);
 	return named ? AR_OK
 		     : ar_fail(err, AR_E_INVALID,
-			       "a receipt, task or blob of the append has no name or bytes");
+			       "a receipt, task or blob of the append has no name, one over %d bytes, or no bytes",
+			       AR_STORE_NAME_MAX);
 }
 
 enum ar_status ar_store_check_append(const struct ar_store_append *a, struct ar_store_key *ret,
@@ -111,7 +117,7 @@ enum ar_status ar_store_check_chunk(const struct ar_store_chunk *c, struct ar_st
 {
 	if (!ar_store_key_parse(c->session, ret))
 		return ar_store_fail_key(err, c->session);
-	if (ar_str_empty(c->step) || c->pos > INT64_MAX)
+	if (ar_str_empty(c->step) || !is_name(c->step) || c->pos > INT64_MAX)
 		return ar_fail(err, AR_E_INVALID, "a chunk needs a step and a position");
 	return check_size(c->bytes, "a chunk", err);
 }

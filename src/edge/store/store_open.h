@@ -1,9 +1,9 @@
-/* Constructors of the stores behind port/store.h: SQLite for one machine, memory for tests and simulation,
- * and a decorator that injects weather. The port is the contract; what follows is only what differs by
+/* Constructors of the stores behind port/store.h: SQLite for one machine, PostgreSQL for many, memory for
+ * tests and simulation, and a decorator that injects weather. The port is the contract; what follows is only what differs by
  * engine.
  *
- * Every store is driven by one thread (submit, poll, close). SQLite works on two threads of its own; the
- * others use the caller's thread only. Each engine is a module of its own (edge/store_<engine>): a program
+ * Every store is driven by one thread (submit, poll, close). SQLite and PostgreSQL work on two threads of their own;
+ * the others use the caller's thread only. Each engine is a module of its own (edge/store_<engine>): a program
  * links those it opens. */
 #ifndef AR_EDGE_STORE_OPEN_H
 #define AR_EDGE_STORE_OPEN_H
@@ -16,6 +16,17 @@ struct ar_store_sqlite_options {
 	void *wake_arg;
 	struct ar_str
 		dictionary; /* zstd, for what is written from now on; empty for none. Kept in the file. */
+};
+
+struct ar_store_postgres_options {
+	const char *conninfo; /* postgres://... or key=value pairs, as libpq takes them */
+	const char *node; /* whose epoch it is; NULL for "node-1". Two open stores of one node fence each other. */
+	ar_store_wake_fn *wake; /* called from the store's threads; NULL for none */
+	void *wake_arg;
+	struct ar_str
+		dictionary; /* zstd, for what is written from now on; empty for none. Kept in the database. */
+	uint32_t statement_timeout_ms; /* longest that the server may work on one statement; 0 for no limit */
+	uint32_t outage_ms; /* how long an operation waits for a server that is away; 0 for 10 s */
 };
 
 /* What goes wrong in a faulty store. Decided by `seed` alone, so a run can be repeated. A zeroed plan
@@ -41,6 +52,16 @@ AR_MUST_USE enum ar_status ar_store_sqlite_open(const struct ar_store_sqlite_opt
 
 /* Writes submitted and not yet committed: what the engine bounds its intake by. Any thread. */
 size_t ar_store_sqlite_backlog(const struct ar_store *s);
+
+/* Connects twice, brings an empty database to the current schema, takes the node's next epoch and starts the threads.
+ * AR_E_UNAVAILABLE: the server cannot be reached (the sentence says what to check) or a newer version made the schema;
+ * AR_E_INVALID: not a connection string, not a node id, or tables of another program; AR_E_IO: the rest.
+ *
+ * A connection that is lost is made again. A write whose commit was under way then ends as the database says: AR_OK when
+ * it is stored, otherwise it is written again; only a server that stays away ends it AR_E_IO, and with a commit under
+ * way not before close(). One append may have 512 MiB in all. Reads as in SQLite. */
+AR_MUST_USE enum ar_status ar_store_postgres_open(const struct ar_store_postgres_options *o,
+						  struct ar_store **ret, struct ar_error *err);
 
 /* An empty store that does everything in poll(), in the order of submission. wake may be NULL. */
 void ar_store_memory_open(ar_store_wake_fn *wake, void *wake_arg, struct ar_store **ret);

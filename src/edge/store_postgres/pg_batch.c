@@ -1,0 +1,300 @@
+/* See the header. */
+#include "pg_batch.h"
+
+#include <string.h>
+
+#define COLUMN_KEPT (4u << 20) /* bytes of memory of a column that the next batch finds again */
+
+static struct ar_str join(struct ar_arena *a, struct ar_str left, struct ar_str right)
+{
+	char *p = ar_arena_alloc(a, left.len + right.len + 1);
+
+	memcpy(p, left.p, left.len);
+	if (right.len)
+		memcpy(p + left.len, right.p, right.len);
+	return (struct ar_str){ p, left.len + right.len };
+}
+
+/* The row of that name, made at its first mention. `name` must live as long as the batch. */
+static struct ar_pg_row *row_named(struct ar_pg_batch *b, enum ar_pg_table table, struct ar_str name)
+{
+	struct ar_pg_rows *rows = &b->rows[table];
+	struct ar_pg_row *row = ar_map_get(&rows->by_name, name);
+
+	if (row)
+		return row;
+	row = ar_arena_alloc(&b->arena, sizeof *row);
+	row->name = name;
+	rows->list = ar_store_extend(&b->arena, rows->list, rows->count, sizeof(struct ar_pg_row *));
+	rows->list[rows->count++] = row;
+	row->n = (int64_t)rows->count;
+	ar_map_put(&rows->by_name, name, row);
+	return row;
+}
+
+static void put(struct ar_pg_batch *b, enum ar_pg_table table, const struct ar_store_key *key,
+		struct ar_str inner, const void *from)
+{
+	struct ar_pg_row *row = row_named(b, table, join(&b->arena, ar_store_key_bytes(key), inner));
+
+	row->key = *key;
+	row->from = from;
+}
+
+static struct ar_str number_bytes(const uint64_t *v)
+{
+	return (struct ar_str){ (const char *)v, sizeof *v };
+}
+
+struct ar_str ar_pg_receipt_name(struct ar_pg_batch *b, struct ar_str scope, struct ar_str key)
+{
+	uint64_t len = scope.len;
+
+	return join(&b->arena, join(&b->arena, number_bytes(&len), scope), key);
+}
+
+const struct ar_store_receipt *ar_pg_batch_receipt(const struct ar_pg_batch *b, struct ar_str name)
+{
+	const struct ar_pg_row *row = ar_map_get(&b->rows[AR_PG_RECEIPT].by_name, name);
+
+	return row ? row->from : NULL;
+}
+
+static void drop_step(struct ar_pg_batch *b, const struct ar_store_key *key, const struct ar_str *step)
+{
+	struct ar_pg_rows *chunks = &b->rows[AR_PG_CHUNK];
+
+	for (size_t i = 0; i < chunks->count; i++) {
+		struct ar_pg_row *row = chunks->list[i];
+		const struct ar_store_chunk *c = row->from;
+
+		if (c && ar_str_eq(c->step, *step) && memcmp(&row->key, key, sizeof *key) == 0)
+			row->from = NULL;
+	}
+	put(b, AR_PG_DROP, key, *step, step);
+}
+
+void ar_pg_batch_append(struct ar_pg_batch *b, const struct ar_store_append *a,
+			const struct ar_store_key *key)
+{
+	uint64_t first = a->first_seq;
+
+	if (a->last_seq >= a->first_seq)
+		put(b, AR_PG_LOG, key, number_bytes(&first), a);
+	if (a->row)
+		put(b, AR_PG_SESSION, key, AR_STR(""), a->row);
+	for (size_t i = 0; i < a->task_count; i++)
+		put(b, AR_PG_TASK, key, a->tasks[i].task, &a->tasks[i]);
+	if (a->receipt)
+		row_named(b, AR_PG_RECEIPT, ar_pg_receipt_name(b, a->receipt->scope, a->receipt->key))->from =
+			a->receipt;
+	for (size_t i = 0; i < a->blob_count; i++)
+		row_named(b, AR_PG_BLOB, (struct ar_str){ (const char *)a->blobs[i].hash.b, AR_HASH_LEN })->from =
+			&a->blobs[i];
+	for (size_t i = 0; i < a->closed_step_count; i++)
+		drop_step(b, key, &a->closed_steps[i]);
+	if (!ar_str_absent(a->snapshot))
+		put(b, AR_PG_SNAPSHOT, key, AR_STR(""), a);
+}
+
+void ar_pg_batch_chunk(struct ar_pg_batch *b, const struct ar_store_chunk *c, const struct ar_store_key *key)
+{
+	uint64_t pos = c->pos;
+
+	put(b, AR_PG_CHUNK, key, join(&b->arena, number_bytes(&pos), c->step), c);
+}
+
+/* ---- rows as columns ---- */
+
+struct encoder {
+	struct ar_pg_array *next; /* column to fill */
+	struct ar_packer *packer;
+};
+
+static void add_bytes(struct encoder *e, struct ar_str v)
+{
+	ar_pg_array_bytes(e->next++, v);
+}
+
+static void add_packed(struct encoder *e, struct ar_str v)
+{
+	ar_pg_array_bytes(e->next++, ar_str_absent(v) ? v : ar_pack(e->packer, v));
+}
+
+static void add_i64(struct encoder *e, int64_t v)
+{
+	ar_pg_array_i64(e->next++, v);
+}
+
+static void add_u64(struct encoder *e, uint64_t v)
+{
+	ar_pg_array_i64(e->next++, (int64_t)v);
+}
+
+static void add_bool(struct encoder *e, bool v)
+{
+	ar_pg_array_bool(e->next++, v);
+}
+
+static void add_key(struct encoder *e, const struct ar_pg_row *row)
+{
+	add_bytes(e, ar_store_key_bytes(&row->key));
+}
+
+static void encode_log(struct encoder *e, const struct ar_pg_row *row)
+{
+	const struct ar_store_append *a = row->from;
+
+	add_key(e, row);
+	add_u64(e, a->first_seq);
+	add_u64(e, a->last_seq);
+	add_i64(e, a->at);
+	add_u64(e, a->body.len);
+	add_packed(e, a->body);
+}
+
+static void encode_session(struct encoder *e, const struct ar_pg_row *row)
+{
+	const struct ar_store_session_row *s = row->from;
+
+	add_key(e, row);
+	add_i64(e, s->created);
+	add_i64(e, s->updated);
+	add_bool(e, s->active);
+	add_bytes(e, s->workspace);
+	add_bytes(e, s->account);
+	add_bytes(e, s->status);
+	add_packed(e, s->shell);
+}
+
+static void encode_task(struct encoder *e, const struct ar_pg_row *row)
+{
+	const struct ar_store_task_row *t = row->from;
+
+	add_key(e, row);
+	add_i64(e, row->n);
+	add_bytes(e, t->task);
+	add_bytes(e, t->status);
+	add_bool(e, t->is_internal);
+	add_packed(e, t->record);
+}
+
+static void encode_receipt(struct encoder *e, const struct ar_pg_row *row)
+{
+	const struct ar_store_receipt *r = row->from;
+
+	add_bytes(e, r->scope);
+	add_bytes(e, r->key);
+	add_bytes(e, (struct ar_str){ (const char *)r->input.b, AR_HASH_LEN });
+	add_packed(e, r->reply);
+}
+
+static void encode_blob(struct encoder *e, const struct ar_pg_row *row)
+{
+	const struct ar_store_blob *blob = row->from;
+
+	add_bytes(e, row->name);
+	add_u64(e, blob->bytes.len);
+	add_packed(e, blob->bytes);
+}
+
+static void encode_drop(struct encoder *e, const struct ar_pg_row *row)
+{
+	add_key(e, row);
+	add_bytes(e, *(const struct ar_str *)row->from);
+}
+
+static void encode_chunk(struct encoder *e, const struct ar_pg_row *row)
+{
+	const struct ar_store_chunk *c = row->from;
+
+	add_key(e, row);
+	add_bytes(e, c->step);
+	add_u64(e, c->pos);
+	add_i64(e, c->kind);
+	add_i64(e, c->index);
+	add_bytes(e, c->bytes);
+}
+
+static void encode_snapshot(struct encoder *e, const struct ar_pg_row *row)
+{
+	const struct ar_store_append *a = row->from;
+
+	add_key(e, row);
+	add_u64(e, a->last_seq);
+	add_packed(e, a->snapshot);
+}
+
+#define U AR_PG_UUID
+#define I AR_PG_INT8
+#define B AR_PG_BYTEA
+#define T AR_PG_BOOL
+
+static const struct {
+	enum ar_pg_id put;
+	void (*encode)(struct encoder *e, const struct ar_pg_row *row);
+	enum ar_pg_type types[AR_PG_COLUMNS];
+} tables[AR_PG_TABLES] = {
+	[AR_PG_LOG] = { AR_PG_LOG_PUT, encode_log, { U, I, I, I, I, B } },
+	[AR_PG_SESSION] = { AR_PG_SESSION_PUT, encode_session, { U, I, I, T, B, B, B, B } },
+	[AR_PG_TASK] = { AR_PG_TASK_PUT, encode_task, { U, I, B, B, T, B } },
+	[AR_PG_RECEIPT] = { AR_PG_RECEIPT_PUT, encode_receipt, { B, B, B, B } },
+	[AR_PG_BLOB] = { AR_PG_BLOB_PUT, encode_blob, { B, I, B } },
+	[AR_PG_DROP] = { AR_PG_CHUNK_DROP, encode_drop, { U, B } },
+	[AR_PG_CHUNK] = { AR_PG_CHUNK_PUT, encode_chunk, { U, B, I, I, I, B } },
+	[AR_PG_SNAPSHOT] = { AR_PG_SNAPSHOT_PUT, encode_snapshot, { U, I, B } },
+};
+
+static size_t encode_rows(struct ar_pg_batch *b, enum ar_pg_table table, struct ar_packer *packer)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < AR_PG_COLUMNS && tables[table].types[i]; i++)
+		ar_pg_array_start(&b->columns[i], tables[table].types[i]);
+	for (size_t i = 0; i < b->rows[table].count; i++) {
+		struct encoder e = { b->columns, packer };
+
+		if (!b->rows[table].list[i]->from)
+			continue;
+		tables[table].encode(&e, b->rows[table].list[i]);
+		count++;
+	}
+	return count;
+}
+
+void ar_pg_batch_send(struct ar_pg_batch *b, struct ar_pg *pg, uint64_t epoch)
+{
+	for (enum ar_pg_table t = 0; t < AR_PG_TABLES; t++) {
+		struct ar_pg_args args = { 0 };
+
+		if (!encode_rows(b, t, pg->packer))
+			continue;
+		for (size_t i = 0; i < AR_PG_COLUMNS && tables[t].types[i]; i++)
+			ar_pg_arg_array(&args, &b->columns[i]);
+		if (t == AR_PG_LOG)
+			ar_pg_arg_u64(&args, epoch);
+		ar_pg_send(pg, tables[t].put, &args);
+	}
+}
+
+void ar_pg_batch_reset(struct ar_pg_batch *b)
+{
+	for (enum ar_pg_table t = 0; t < AR_PG_TABLES; t++) {
+		ar_map_fini(&b->rows[t].by_name);
+		b->rows[t] = (struct ar_pg_rows){ 0 };
+	}
+	ar_map_fini(&b->receipts);
+	ar_arena_reset(&b->arena);
+	for (size_t i = 0; i < AR_PG_COLUMNS; i++) { /* one big batch must not hold its memory for ever */
+		if (b->columns[i].buf.room > COLUMN_KEPT)
+			ar_pg_array_fini(&b->columns[i]);
+	}
+}
+
+void ar_pg_batch_fini(struct ar_pg_batch *b)
+{
+	ar_pg_batch_reset(b);
+	ar_arena_fini(&b->arena);
+	for (size_t i = 0; i < AR_PG_COLUMNS; i++)
+		ar_pg_array_fini(&b->columns[i]);
+}

@@ -1,0 +1,214 @@
+/* The reader's lists and lookups: sessions, tasks, receipts, blobs. One statement each; results are copies in the
+ * operation's arena. */
+#include "postgres.h"
+
+#include <string.h>
+
+/* Sends one statement and gives its rows to `take`. */
+typedef enum ar_status take_fn(struct ar_pg *pg, const PGresult *r, struct ar_store_op *op);
+
+static enum ar_status query(struct ar_pg *pg, enum ar_pg_id id, const struct ar_pg_args *args,
+			    struct ar_store_op *op, take_fn *take)
+{
+	enum ar_status st = AR_OK;
+	PGresult *r;
+
+	ar_pg_send(pg, id, args);
+	ar_pg_sync(pg);
+	r = ar_pg_next(pg);
+	if (r)
+		st = take(pg, r, op);
+	PQclear(r);
+	return ar_pg_end(pg) ? ar_pg_fail(pg, &op->err) : st;
+}
+
+/* ---- receipts ---- */
+
+static enum ar_status take_receipt(struct ar_pg *pg, const PGresult *r, struct ar_store_op *base)
+{
+	struct ar_store_receipt_get *op = AR_CONTAINER_OF(base, struct ar_store_receipt_get, op);
+	struct ar_str input;
+
+	if (PQntuples(r) == 0)
+		return ar_store_fail_no_receipt(&op->op.err, op->key);
+	input = ar_pg_col_bytes(r, 0, 0);
+	if (input.len != AR_HASH_LEN)
+		return ar_fail(&op->op.err, AR_E_CORRUPT, "a stored receipt has no input hash");
+	memcpy(op->found.input.b, input.p, AR_HASH_LEN);
+	op->found.scope = ar_arena_str(&op->op.arena, op->scope);
+	op->found.key = ar_arena_str(&op->op.arena, op->key);
+	return ar_pg_unpack(pg->packer, ar_pg_col_bytes(r, 0, 1), &op->op.arena, &op->found.reply, &op->op.err);
+}
+
+enum ar_status ar_postgres_receipt(struct ar_pg *pg, struct ar_store_receipt_get *op)
+{
+	struct ar_pg_args args = { 0 };
+
+	op->found = (struct ar_store_receipt){ .scope = op->scope, .key = op->key };
+	ar_pg_arg_bytes(&args, op->scope);
+	ar_pg_arg_bytes(&args, op->key);
+	return query(pg, AR_PG_RECEIPT_GET, &args, &op->op, take_receipt);
+}
+
+/* ---- blobs ---- */
+
+static struct ar_str hash_bytes(const struct ar_hash *h)
+{
+	return (struct ar_str){ (const char *)h->b, sizeof h->b };
+}
+
+/* The stored bytes of a hash among the rows that came; absent when it is not there. */
+static struct ar_str find_blob(const PGresult *r, const struct ar_hash *hash)
+{
+	for (int i = 0; i < PQntuples(r); i++) {
+		if (ar_str_eq(ar_pg_col_bytes(r, i, 0), hash_bytes(hash)))
+			return ar_pg_col_bytes(r, i, 1);
+	}
+	return AR_STR_NONE;
+}
+
+static enum ar_status take_blobs(struct ar_pg *pg, const PGresult *r, struct ar_store_op *base)
+{
+	struct ar_store_blobs_get *op = AR_CONTAINER_OF(base, struct ar_store_blobs_get, op);
+	enum ar_status st = AR_OK;
+
+	for (size_t i = 0; !st && i < op->count; i++)
+		st = ar_pg_unpack(pg->packer, find_blob(r, &op->hashes[i]), &op->op.arena, &op->bytes[i],
+				  &op->op.err);
+	return st;
+}
+
+enum ar_status ar_postgres_blobs(struct ar_pg *pg, struct ar_store_blobs_get *op)
+{
+	struct ar_pg_array hashes = { 0 };
+	struct ar_pg_args args = { 0 };
+	enum ar_status st;
+
+	op->bytes = ar_arena_alloc(&op->op.arena, (op->count + 1) * sizeof *op->bytes);
+	ar_pg_array_start(&hashes, AR_PG_BYTEA);
+	for (size_t i = 0; i < op->count; i++)
+		ar_pg_array_bytes(&hashes, hash_bytes(&op->hashes[i]));
+	ar_pg_arg_array(&args, &hashes);
+	st = query(pg, AR_PG_BLOB_GET, &args, &op->op, take_blobs);
+	ar_pg_array_fini(&hashes);
+	return st;
+}
+
+/* ---- sessions ---- */
+
+static enum ar_status take_sessions(struct ar_pg *pg, const PGresult *r, struct ar_store_op *base)
+{
+	struct ar_store_sessions *op = AR_CONTAINER_OF(base, struct ar_store_sessions, op);
+	struct ar_arena *a = &op->op.arena;
+	size_t came = (size_t)PQntuples(r);
+	enum ar_status st = AR_OK;
+
+	op->more = came > op->limit;
+	op->count = op->more ? op->limit : came;
+	op->ids = ar_arena_alloc(a, (op->count + 1) * sizeof *op->ids);
+	op->shells = ar_arena_alloc(a, (op->count + 1) * sizeof *op->shells);
+	for (size_t i = 0; !st && i < op->count; i++) {
+		struct ar_str raw = ar_pg_col_bytes(r, (int)i, 0);
+		struct ar_store_key key;
+
+		AR_ASSERT(raw.len == sizeof key.b);
+		memcpy(key.b, raw.p, sizeof key.b);
+		op->ids[i] = ar_store_key_text(a, &key);
+		st = ar_pg_unpack(pg->packer, ar_pg_col_bytes(r, (int)i, 1), a, &op->shells[i], &op->op.err);
+	}
+	return st;
+}
+
+/* The greatest key below; false when there is none. */
+static bool step_down(struct ar_store_key *key)
+{
+	for (size_t i = sizeof key->b; i-- > 0;) {
+		if (key->b[i]-- != 0)
+			return true;
+	}
+	return false;
+}
+
+enum ar_status ar_postgres_sessions(struct ar_pg *pg, struct ar_store_sessions *op)
+{
+	struct ar_store_key newest = { .b = { [0 ... AR_STORE_KEY - 1] = 0xff } };
+	struct ar_pg_args args = { 0 };
+
+	op->ids = op->shells = NULL;
+	op->count = 0;
+	op->more = false;
+	if (!ar_str_absent(op->before) && !ar_store_key_parse(op->before, &newest))
+		return ar_store_fail_key(&op->op.err, op->before);
+	if (!ar_str_absent(op->before) && !step_down(&newest))
+		return AR_OK;
+	ar_pg_arg_key(&args, &newest);
+	ar_pg_arg_bytes(&args, op->workspace);
+	ar_pg_arg_bytes(&args, op->account);
+	ar_pg_arg_bytes(&args, op->status);
+	ar_pg_arg_u64(&args, op->limit + UINT64_C(1));
+	return query(pg, op->active_only ? AR_PG_SESSION_LIST_ACTIVE : AR_PG_SESSION_LIST, &args, &op->op,
+		     take_sessions);
+}
+
+/* ---- tasks ---- */
+
+static enum ar_status take_tasks(struct ar_pg *pg, const PGresult *r, struct ar_store_op *base)
+{
+	struct ar_store_tasks *op = AR_CONTAINER_OF(base, struct ar_store_tasks, op);
+	size_t came = (size_t)PQntuples(r);
+	enum ar_status st = AR_OK;
+
+	op->count = came < op->limit ? came : op->limit;
+	op->records = ar_arena_alloc(&op->op.arena, (op->count + 1) * sizeof *op->records);
+	for (size_t i = 0; !st && i < op->count; i++)
+		st = ar_pg_unpack(pg->packer, ar_pg_col_bytes(r, (int)i, 1), &op->op.arena, &op->records[i],
+				  &op->op.err);
+	if (came > op->count)
+		op->next = op->count ? ar_pg_col_u64(r, (int)op->count - 1, 0) : op->after;
+	return st;
+}
+
+static enum ar_status take_task(struct ar_pg *pg, const PGresult *r, struct ar_store_op *base)
+{
+	struct ar_store_tasks *op = AR_CONTAINER_OF(base, struct ar_store_tasks, op);
+
+	if (PQntuples(r) == 0)
+		return ar_store_fail_no_task(&op->op.err, op->task);
+	op->records = ar_arena_alloc(&op->op.arena, sizeof *op->records);
+	op->count = 1;
+	return ar_pg_unpack(pg->packer, ar_pg_col_bytes(r, 0, 0), &op->op.arena, op->records, &op->op.err);
+}
+
+static enum ar_status list_tasks(struct ar_pg *pg, struct ar_store_tasks *op, const struct ar_store_key *key)
+{
+	struct ar_pg_args args = { 0 };
+
+	ar_pg_arg_key(&args, key);
+	ar_pg_arg_u64(&args, op->after);
+	ar_pg_arg_bytes(&args, op->status);
+	ar_pg_arg_bool(&args, op->with_internal);
+	ar_pg_arg_u64(&args, op->limit + UINT64_C(1));
+	return query(pg, AR_PG_TASK_LIST, &args, &op->op, take_tasks);
+}
+
+static enum ar_status get_task(struct ar_pg *pg, struct ar_store_tasks *op, const struct ar_store_key *key)
+{
+	struct ar_pg_args args = { 0 };
+
+	ar_pg_arg_key(&args, key);
+	ar_pg_arg_bytes(&args, op->task);
+	return query(pg, AR_PG_TASK_GET, &args, &op->op, take_task);
+}
+
+enum ar_status ar_postgres_tasks(struct ar_pg *pg, struct ar_store_tasks *op)
+{
+	bool just_one = !ar_str_absent(op->task);
+	struct ar_store_key key;
+
+	op->records = NULL;
+	op->count = 0;
+	op->next = 0;
+	if (!ar_store_key_parse(op->session, &key))
+		return just_one ? ar_store_fail_no_task(&op->op.err, op->task) : AR_OK;
+	return just_one ? get_task(pg, op, &key) : list_tasks(pg, op, &key);
+}

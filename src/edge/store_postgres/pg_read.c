@@ -1,0 +1,273 @@
+/* The reader thread: LOAD and READ, the two that walk the log. Each operation sees one moment of the database, and is
+ * done again when the connection is lost under it. The lists and lookups are in pg_list.c. */
+#include "postgres.h"
+
+#include "clock.h"
+
+#define TRIES 3 /* of a read whose connection is lost */
+
+static enum ar_status add_rows(struct ar_pg *pg, const PGresult *r, struct ar_store_op *op,
+			       struct ar_store_row **rows, size_t *count)
+{
+	enum ar_status st = AR_OK;
+
+	for (int i = 0; !st && i < PQntuples(r); i++) {
+		struct ar_store_row *row;
+
+		*rows = ar_store_extend(&op->arena, *rows, *count, sizeof **rows);
+		row = &(*rows)[(*count)++];
+		row->first_seq = ar_pg_col_u64(r, i, 0);
+		row->last_seq = ar_pg_col_u64(r, i, 1);
+		row->at = ar_pg_col_i64(r, i, 2);
+		st = ar_pg_unpack(pg->packer, ar_pg_col_bytes(r, i, 3), &op->arena, &row->body, &op->err);
+	}
+	return st;
+}
+
+static void add_chunks(const PGresult *r, struct ar_store_load *op)
+{
+	struct ar_arena *a = &op->op.arena;
+
+	op->chunk_count = (size_t)PQntuples(r);
+	op->chunks = ar_arena_alloc(a, (op->chunk_count + 1) * sizeof *op->chunks);
+	for (int i = 0; i < PQntuples(r); i++)
+		op->chunks[i] = (struct ar_store_chunk_row){ .step = ar_pg_col_str(r, i, 0, a),
+							     .pos = ar_pg_col_u64(r, i, 1),
+							     .kind = (uint8_t)ar_pg_col_u64(r, i, 2),
+							     .index = (uint32_t)ar_pg_col_u64(r, i, 3),
+							     .bytes = ar_pg_col_str(r, i, 4, a) };
+}
+
+/* ---- load ---- */
+
+static enum ar_status take_snapshot(struct ar_pg *pg, const PGresult *r, struct ar_store_load *op)
+{
+	if (PQntuples(r) == 0)
+		return AR_OK;
+	op->snapshot_seq = ar_pg_col_u64(r, 0, 0);
+	return ar_pg_unpack(pg->packer, ar_pg_col_bytes(r, 0, 1), &op->op.arena, &op->snapshot, &op->op.err);
+}
+
+/* All results of a load, in the order they were asked for. */
+static enum ar_status take_load(struct ar_pg *pg, struct ar_store_load *op)
+{
+	PGresult *r[4]; /* span, snapshot, rows, chunks */
+	enum ar_status st = AR_OK;
+
+	for (size_t i = 0; i < AR_ARRAY_LEN(r); i++)
+		r[i] = ar_pg_next(pg);
+	if (r[3] && PQgetisnull(r[0], 0, 1))
+		st = ar_store_fail_unknown(&op->op.err, op->session);
+	if (!st && r[3])
+		st = take_snapshot(pg, r[1], op);
+	if (!st && r[3])
+		st = add_rows(pg, r[2], &op->op, &op->rows, &op->row_count);
+	if (!st && r[3])
+		add_chunks(r[3], op);
+	for (size_t i = 0; i < AR_ARRAY_LEN(r); i++)
+		PQclear(r[i]);
+	return st;
+}
+
+static enum ar_status load(struct ar_pg *pg, struct ar_store_load *op)
+{
+	static const enum ar_pg_id asked[] = { AR_PG_SPAN, AR_PG_SNAPSHOT_GET, AR_PG_LOG_AFTER, AR_PG_CHUNK_LIST };
+	struct ar_pg_args args = { 0 };
+	struct ar_store_key key;
+	enum ar_status st;
+
+	op->snapshot = AR_STR_NONE;
+	op->snapshot_seq = 0;
+	op->rows = NULL;
+	op->chunks = NULL;
+	op->row_count = op->chunk_count = 0;
+	if (!ar_store_key_parse(op->session, &key))
+		return ar_store_fail_unknown(&op->op.err, op->session);
+	ar_pg_arg_key(&args, &key);
+	ar_pg_send(pg, AR_PG_BEGIN_READ, NULL);
+	for (size_t i = 0; i < AR_ARRAY_LEN(asked); i++)
+		ar_pg_send(pg, asked[i], &args);
+	ar_pg_send(pg, AR_PG_COMMIT, NULL);
+	ar_pg_sync(pg);
+	st = take_load(pg, op);
+	return ar_pg_end(pg) ? ar_pg_fail(pg, &op->op.err) : st;
+}
+
+/* ---- read ---- */
+
+/* A window in progress: where the next statement goes on, and how many bytes it may still bring. */
+struct window {
+	struct ar_store_key key;
+	uint64_t from;
+	size_t left;
+	uint64_t floor; /* oldest sequence of the session */
+	bool is_full;
+};
+
+static void send_window(struct ar_pg *pg, const struct ar_store_read *op, const struct window *w)
+{
+	struct ar_pg_args args = { 0 };
+
+	ar_pg_arg_key(&args, &w->key);
+	ar_pg_arg_u64(&args, w->from);
+	ar_pg_arg_u64(&args, w->left);
+	ar_pg_arg_u64(&args, op->row_count == 0); /* the first row comes whatever its size */
+	ar_pg_send(pg, op->backward ? AR_PG_LOG_BACKWARD : AR_PG_LOG_FORWARD, &args);
+}
+
+/* Rows that were written since the first statement are left out: the log only grows, so the rest is what it saw. */
+static enum ar_status take_window(struct ar_pg *pg, struct ar_store_read *op, struct window *w)
+{
+	PGresult *r = ar_pg_next(pg);
+	size_t before = op->row_count;
+	enum ar_status st = r ? add_rows(pg, r, &op->op, &op->rows, &op->row_count) : AR_OK;
+
+	w->is_full = !r || PQntuples(r) < AR_PG_WINDOW;
+	PQclear(r);
+	while (op->row_count > before && op->rows[op->row_count - 1].first_seq > op->head)
+		op->row_count--;
+	for (size_t i = before; !st && i < op->row_count; i++)
+		w->left -= op->rows[i].body.len < w->left ? op->rows[i].body.len : w->left;
+	if (op->row_count > before)
+		w->from = op->backward ? op->rows[op->row_count - 1].first_seq - 1 :
+					 op->rows[op->row_count - 1].last_seq + 1;
+	return st;
+}
+
+static enum ar_status read_first(struct ar_pg *pg, struct ar_store_read *op, struct window *w)
+{
+	struct ar_pg_args args = { 0 };
+	enum ar_status st;
+	PGresult *span;
+
+	ar_pg_arg_key(&args, &w->key);
+	ar_pg_send(pg, AR_PG_BEGIN_READ, NULL);
+	ar_pg_send(pg, AR_PG_SPAN, &args);
+	send_window(pg, op, w);
+	ar_pg_send(pg, AR_PG_COMMIT, NULL);
+	ar_pg_sync(pg);
+	span = ar_pg_next(pg);
+	w->floor = span ? ar_pg_col_u64(span, 0, 0) : 0;
+	op->head = span ? ar_pg_col_u64(span, 0, 1) : 0;
+	PQclear(span);
+	st = take_window(pg, op, w);
+	if (ar_pg_end(pg))
+		return ar_pg_fail(pg, &op->op.err);
+	return op->head ? st : ar_store_fail_unknown(&op->op.err, op->session);
+}
+
+/* A window of more rows than one statement looks at. */
+static enum ar_status read_on(struct ar_pg *pg, struct ar_store_read *op, struct window *w)
+{
+	enum ar_status st;
+
+	send_window(pg, op, w);
+	ar_pg_sync(pg);
+	st = take_window(pg, op, w);
+	return ar_pg_end(pg) ? ar_pg_fail(pg, &op->op.err) : st;
+}
+
+static void reverse(struct ar_store_row *rows, size_t count)
+{
+	for (size_t i = 0; i < count / 2; i++) {
+		struct ar_store_row row = rows[i];
+
+		rows[i] = rows[count - 1 - i];
+		rows[count - 1 - i] = row;
+	}
+}
+
+static bool is_at_end(const struct ar_store_read *op, const struct window *w)
+{
+	const struct ar_store_row *last = op->rows + op->row_count - 1;
+
+	if (op->row_count == 0)
+		return true;
+	return op->backward ? last->first_seq == w->floor : last->last_seq == op->head;
+}
+
+static enum ar_status read_log(struct ar_pg *pg, struct ar_store_read *op)
+{
+	struct window w = { .from = op->from, .left = op->max_bytes };
+	enum ar_status st;
+
+	op->rows = NULL;
+	op->row_count = 0;
+	op->at_end = false;
+	op->head = 0;
+	if (!ar_store_key_parse(op->session, &w.key))
+		return ar_store_fail_unknown(&op->op.err, op->session);
+	st = read_first(pg, op, &w);
+	while (!st && !w.is_full && w.left > 0 && !is_at_end(op, &w))
+		st = read_on(pg, op, &w);
+	op->at_end = is_at_end(op, &w);
+	if (op->backward)
+		reverse(op->rows, op->row_count);
+	return st;
+}
+
+static enum ar_status serve(struct ar_pg *pg, struct ar_store_op *op)
+{
+	switch (op->kind) {
+	case AR_STORE_LOAD:
+		return load(pg, AR_CONTAINER_OF(op, struct ar_store_load, op));
+	case AR_STORE_READ:
+		return read_log(pg, AR_CONTAINER_OF(op, struct ar_store_read, op));
+	case AR_STORE_RECEIPT:
+		return ar_postgres_receipt(pg, AR_CONTAINER_OF(op, struct ar_store_receipt_get, op));
+	case AR_STORE_BLOBS:
+		return ar_postgres_blobs(pg, AR_CONTAINER_OF(op, struct ar_store_blobs_get, op));
+	case AR_STORE_SESSIONS:
+		return ar_postgres_sessions(pg, AR_CONTAINER_OF(op, struct ar_store_sessions, op));
+	case AR_STORE_TASKS:
+		return ar_postgres_tasks(pg, AR_CONTAINER_OF(op, struct ar_store_tasks, op));
+	default:
+		return ar_fail(&op->err, AR_E_INVALID, "operation %d is not a read", (int)op->kind);
+	}
+}
+
+static enum ar_status connect_reader(struct ar_postgres *s, struct ar_error *err)
+{
+	enum ar_status st = ar_pg_connect(&s->reader, &s->target, err);
+
+	if (!st)
+		st = ar_pg_prepare(&s->reader, err);
+	if (st)
+		ar_pg_disconnect(&s->reader);
+	return st;
+}
+
+static enum ar_status ensure_reader(struct ar_postgres *s, struct ar_error *err)
+{
+	ar_usec deadline = ar_clock_system()->mono(ar_clock_system()) + s->patience;
+	enum ar_status st = s->reader.handle ? AR_OK : connect_reader(s, err);
+
+	for (unsigned tries = 0; st && ar_postgres_wait(tries, deadline); tries++)
+		st = connect_reader(s, err);
+	return st;
+}
+
+/* A read changes nothing, so one that lost its connection is simply done again. */
+static enum ar_status serve_again(struct ar_postgres *s, struct ar_store_op *op)
+{
+	enum ar_status st = AR_E_UNAVAILABLE;
+
+	for (unsigned tries = 0; st == AR_E_UNAVAILABLE && tries < TRIES; tries++) {
+		st = ensure_reader(s, &op->err);
+		if (st)
+			break;
+		st = serve(&s->reader, op);
+	}
+	return st == AR_E_UNAVAILABLE ? (op->err.status = AR_E_IO) : st;
+}
+
+void ar_postgres_read_batch(struct ar_store_threaded *t, struct ar_list *batch)
+{
+	struct ar_postgres *s = AR_CONTAINER_OF(t, struct ar_postgres, base);
+
+	AR_LIST_FOR (it, batch) {
+		struct ar_store_op *op = AR_CONTAINER_OF(it, struct ar_store_op, node);
+
+		op->status = serve_again(s, op);
+	}
+}

@@ -1,0 +1,80 @@
+/* Inside of the PostgreSQL store: a connection per thread, over the queues and threads of store_threaded.h. The
+ * writer's transaction is a whole batch, sent as one pipeline; the reader sees one moment of the database per
+ * operation.
+ *
+ * Who may write is a row: node(id, epoch, connection). Open takes the next epoch; each connection of the writer
+ * takes the next connection number; every write transaction checks both under a lock that lasts until its end.
+ * So a takeover waits for a commit under way, and after the writer reconnected nothing that it had sent before can
+ * still commit: what the log says then is final. */
+#ifndef AR_EDGE_STORE_POSTGRES_H
+#define AR_EDGE_STORE_POSTGRES_H
+
+#include "pg_batch.h"
+#include "pg_link.h"
+#include "store_heads.h"
+#include "store_open.h"
+#include "store_threaded.h"
+
+#define AR_POSTGRES_APPEND_MAX (512u << 20) /* bytes of one append: an array must stay below 1 GiB */
+#define AR_POSTGRES_BATCH_BYTES (32u << 20) /* of one transaction, unless a single append has more */
+
+struct ar_postgres {
+	struct ar_store_threaded base; /* first */
+	char *conninfo, *node;
+	struct ar_pg_target target;
+	ar_usec patience; /* with a server that is away */
+	struct ar_pack_dictionaries *dictionaries;
+	struct ar_pg writer, reader; /* each its thread's */
+
+	/* the writer's */
+	struct ar_store_heads heads;
+	struct ar_pg_batch batch;
+	uint64_t connection; /* the number this connection claimed */
+	bool is_commit_sent; /* of the batch: its end is unknown until the server says it */
+};
+
+AR_BEGIN_DECLS
+
+/* pg_schema.c: brings an empty or older database to the current schema, reads what is kept in it and takes the next
+ * epoch; fills the store's epoch, runtime_id, the connection number and the dictionaries. Uses the writer's link
+ * before it is prepared. */
+AR_MUST_USE enum ar_status ar_postgres_set_up(struct ar_postgres *s, struct ar_str dictionary,
+					      struct ar_error *err);
+
+/* pg_writer.c: one transaction per batch, more when its bytes are too many for one. */
+void ar_postgres_write_batch(struct ar_store_threaded *t, struct ar_list *batch);
+
+/* pg_admit.c: reads heads and receipts of the batch from the database into the store's memory, inside the open
+ * transaction; then the batch can be admitted with `looked`. */
+void ar_postgres_look(struct ar_postgres *s, struct ar_list *ops);
+
+/* pg_admit.c: sets the status of every operation and collects the rows of those admitted. False when that needs a
+ * look first (never with `looked`). */
+bool ar_postgres_admit(struct ar_postgres *s, struct ar_list *ops, bool looked);
+
+/* pg_admit.c: bytes that an operation writes, before packing. */
+size_t ar_postgres_weight(const struct ar_store_op *op);
+
+/* pg_recover.c: a connection again, waited for as long as the patience lasts, or without end (but for a close)
+ * when a commit's outcome hangs on it. AR_E_FENCED: connected, but another owns the store. */
+AR_MUST_USE enum ar_status ar_postgres_reconnect(struct ar_postgres *s, struct ar_error *err);
+
+/* pg_recover.c: whether the batch whose commit was sent is stored. AR_E_UNAVAILABLE: the connection was lost
+ * again. A batch that cannot be recognised is one that may be written twice: it counts as not stored. */
+AR_MUST_USE enum ar_status ar_postgres_was_written(struct ar_postgres *s, bool *ret, struct ar_error *err);
+
+/* pg_recover.c: waits before the next try to connect; false when the patience is over. */
+bool ar_postgres_wait(unsigned tries, ar_usec deadline);
+
+/* pg_read.c: serves every operation of the batch. */
+void ar_postgres_read_batch(struct ar_store_threaded *t, struct ar_list *batch);
+
+/* pg_list.c: what READ and LOAD are not. */
+enum ar_status ar_postgres_receipt(struct ar_pg *pg, struct ar_store_receipt_get *op);
+enum ar_status ar_postgres_blobs(struct ar_pg *pg, struct ar_store_blobs_get *op);
+enum ar_status ar_postgres_sessions(struct ar_pg *pg, struct ar_store_sessions *op);
+enum ar_status ar_postgres_tasks(struct ar_pg *pg, struct ar_store_tasks *op);
+
+AR_END_DECLS
+
+#endif
