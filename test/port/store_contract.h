@@ -22,6 +22,15 @@ void blobs_are_kept_by_hash(void **state);
 void chunks_live_until_their_step_closes(void **state);
 void assert_chunk(const struct ar_store_chunk_row *c, const char *step, uint64_t pos, const char *bytes);
 
+/* test_store_flight.c: many writes at once, long windows, unusual names. */
+void same_rows_in_one_flight_keep_the_last(void **state);
+void step_closed_and_opened_again_in_one_flight(void **state);
+void many_steps_and_sessions_in_one_flight(void **state);
+void long_windows(void **state);
+void names_may_hold_any_byte(void **state);
+void too_long_names_are_refused_alone(void **state);
+void heavy_flight(void **state);
+
 /* test_store_lists.c: sessions and tasks. */
 void sessions_come_newest_first_in_pages(void **state);
 void session_filters_are_exact(void **state);

@@ -72,6 +72,14 @@ static void note_result(struct ar_pg *pg, const PGresult *r)
 	note(pg, is_lost(pg) ? AR_PG_LOST : fault, sqlstate, message ? message : PQresultErrorMessage(r));
 }
 
+bool ar_pg_is_alive(struct ar_pg *pg)
+{
+	if (!is_lost(pg) && PQconsumeInput(pg->handle) && !is_lost(pg))
+		return true;
+	ar_pg_disconnect(pg);
+	return false;
+}
+
 void ar_pg_disconnect(struct ar_pg *pg)
 {
 	PQfinish(pg->handle);

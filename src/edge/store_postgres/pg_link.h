@@ -61,6 +61,10 @@ void ar_pg_sync(struct ar_pg *pg);
 /* The next result that has rows; NULL when an error came first. The caller clears it. */
 PGresult *ar_pg_next(struct ar_pg *pg);
 
+/* Before a call, costs no round trip: notices a connection that the server closed since, while it is still certain
+ * that nothing was sent on it. False: it is closed now. */
+bool ar_pg_is_alive(struct ar_pg *pg);
+
 /* Takes the rest of the round trip; the transaction goes on. */
 enum ar_pg_fault ar_pg_turn(struct ar_pg *pg);
 

@@ -240,7 +240,7 @@ static enum ar_status connect_reader(struct ar_postgres *s, struct ar_error *err
 static enum ar_status ensure_reader(struct ar_postgres *s, struct ar_error *err)
 {
 	ar_usec deadline = ar_clock_system()->mono(ar_clock_system()) + s->patience;
-	enum ar_status st = s->reader.handle ? AR_OK : connect_reader(s, err);
+	enum ar_status st = ar_pg_is_alive(&s->reader) ? AR_OK : connect_reader(s, err);
 
 	for (unsigned tries = 0; st && ar_postgres_wait(tries, deadline); tries++)
 		st = connect_reader(s, err);

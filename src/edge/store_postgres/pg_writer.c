@@ -100,7 +100,7 @@ static enum ar_status write_until_known(struct ar_postgres *s, struct ar_list *o
 
 	for (unsigned tries = 0; tries < TRIES; tries++) {
 		s->is_commit_sent = false;
-		if (!s->writer.handle)
+		if (!ar_pg_is_alive(&s->writer))
 			st = ar_postgres_reconnect(s, err);
 		if (st)
 			return st;
