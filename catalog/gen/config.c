@@ -13,6 +13,9 @@ const struct ar_config_key ar_config_keys[] = {
 	{ "data_dir", AR_CONFIG_STRING, "", "AGENTD_DATA_DIR", false, 0, 0, NULL,
 	  offsetof(struct ar_config, data_dir), offsetof(struct ar_config_file, data_dir),
 	  "Folder of the store and the blobs; empty means agentd under the user's state folder." },
+	{ "store", AR_CONFIG_STRING, "", "AGENTD_STORE", true, 0, 0, NULL,
+	  offsetof(struct ar_config, store), offsetof(struct ar_config_file, store),
+	  "PostgreSQL to keep everything in: postgres://user@host/database, or key=value pairs; empty keeps it in a file in the data folder." },
 	{ "listen", AR_CONFIG_STRING, "127.0.0.1:7717", "AGENTD_LISTEN", false, 0, 0, NULL,
 	  offsetof(struct ar_config, listen), offsetof(struct ar_config_file, listen),
 	  "Address and port to serve HTTP on; off serves none." },
@@ -107,7 +110,7 @@ const struct ar_config_key ar_config_keys[] = {
 	  offsetof(struct ar_config, log.level), offsetof(struct ar_config_file, log.level),
 	  "Least grave lines that are written to the log." },
 };
-const size_t ar_config_key_count = 32;
+const size_t ar_config_key_count = 33;
 
 static const cyaml_schema_field_t model_fields[] = {
 	CYAML_FIELD_STRING_PTR("base_url", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_model, base_url, 0, 65536),
@@ -168,6 +171,7 @@ static const cyaml_schema_field_t log_fields[] = {
 
 static const cyaml_schema_field_t top_fields[] = {
 	CYAML_FIELD_STRING_PTR("data_dir", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file, data_dir, 0, 65536),
+	CYAML_FIELD_STRING_PTR("store", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file, store, 0, 65536),
 	CYAML_FIELD_STRING_PTR("listen", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file, listen, 0, 65536),
 	CYAML_FIELD_STRING_PTR("socket", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file, socket, 0, 65536),
 	CYAML_FIELD_MAPPING("model", CYAML_FLAG_OPTIONAL, struct ar_config_file, model, model_fields),

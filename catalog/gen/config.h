@@ -72,6 +72,7 @@ struct ar_config_log {
 
 struct ar_config {
 	const char *data_dir;
+	const char *store;
 	const char *listen;
 	const char *socket;
 	struct ar_config_model model;
@@ -136,6 +137,7 @@ struct ar_config_file_log {
 
 struct ar_config_file {
 	char *data_dir;
+	char *store;
 	char *listen;
 	char *socket;
 	struct ar_config_file_model model;

@@ -18,6 +18,7 @@
 
 #define COMMIT_BACKLOG 8192
 #define MAX_ROUNDS 16
+#define STATEMENT_MS 30000
 #define DRAIN_MS 5000
 #define DRAIN_STEP_MS 10
 
@@ -231,12 +232,27 @@ static enum ar_status open_http(struct ar_runtime *r, const struct ar_config *c,
 				   &r->http, err);
 }
 
+static enum ar_status open_postgres(struct ar_runtime *r, const struct ar_config *c, struct ar_error *err)
+{
+	return ar_store_postgres_open(
+		&(struct ar_store_postgres_options){
+			.conninfo = c->store,
+			.wake = wake_loop,
+			.wake_arg = r,
+			.dictionary = { ar_catalog_dictionary, ar_catalog_dictionary_len },
+			.statement_timeout_ms = STATEMENT_MS },
+		&r->store, err);
+}
+
+/* The data folder is made in any case: the socket stands in it. */
 static enum ar_status open_store(struct ar_runtime *r, const struct ar_config *c, struct ar_error *err)
 {
 	struct ar_str path = ar_arena_fmt(&r->arena, "%s/agentd.db", c->data_dir);
 
 	if (make_dirs(c->data_dir, err) != AR_OK)
 		return AR_E_IO;
+	if (*c->store)
+		return open_postgres(r, c, err);
 	return ar_store_sqlite_open(
 		&(struct ar_store_sqlite_options){
 			.path = path.p,

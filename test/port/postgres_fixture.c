@@ -50,14 +50,6 @@ void postgres_create(struct fixture *f)
 	ask_server(text);
 }
 
-void postgres_drop(struct fixture *f)
-{
-	char text[128];
-
-	snprintf(text, sizeof text, "DROP DATABASE %s WITH (FORCE)", f->database);
-	ask_server(text);
-}
-
 struct ar_store_postgres_options postgres_options(struct fixture *f)
 {
 	return (struct ar_store_postgres_options){ .conninfo = f->path, .wake = fixture_wake, .wake_arg = f };
@@ -70,6 +62,15 @@ void postgres_open(struct fixture *f)
 
 	if (ar_store_postgres_open(&o, &f->store, &err))
 		fail_msg("open: %s", err.msg);
+}
+
+void expect_append(struct fixture *f, unsigned session, uint64_t seq, enum ar_status expected)
+{
+	struct ar_store_append a = an_append(sess(session), seq, seq, "x");
+
+	run(f, &a.op);
+	assert_status(&a.op, expected);
+	ar_store_op_fini(&a.op);
 }
 
 void postgres_script(const struct fixture *f, const char *script)

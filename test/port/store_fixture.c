@@ -101,9 +101,7 @@ void fixture_close(struct fixture *f)
 {
 	ar_store_close(f->store);
 	f->store = NULL;
-	if (f->engine == ENGINE_POSTGRES)
-		postgres_drop(f);
-	else
+	if (f->engine != ENGINE_POSTGRES)
 		remove_files(f);
 	assert_int_equal(rmdir(f->dir), 0);
 	close(f->wake_fd);

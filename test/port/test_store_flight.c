@@ -70,8 +70,10 @@ void step_closed_and_opened_again_in_one_flight(void **state)
 {
 	struct fixture *f = *state;
 	struct ar_str step = AR_STR("s");
-	struct ar_store_chunk c1 = a_chunk(sess(1), "s", 0, "gone"), c2 = a_chunk(sess(1), "s", 5, "gone too");
-	struct ar_store_chunk c3 = a_chunk(sess(1), "s", 5, "late"), other = a_chunk(sess(2), "s", 0, "other");
+	struct ar_store_chunk c1 = a_chunk(sess(1), "s", 0, "gone"),
+			      c2 = a_chunk(sess(1), "s", 5, "gone too");
+	struct ar_store_chunk c3 = a_chunk(sess(1), "s", 5, "late"),
+			      other = a_chunk(sess(2), "s", 0, "other");
 	struct ar_store_chunk again = a_chunk(sess(1), "s", 5, "later");
 	struct ar_store_append a = an_append(sess(1), 1, 1, "a"), b = an_append(sess(2), 1, 1, "b");
 	struct ar_store_op *ops[] = { &b.op, &other.op, &c1.op, &c2.op, &a.op, &c3.op, &again.op };

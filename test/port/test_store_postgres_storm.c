@@ -142,8 +142,9 @@ static void cut_connections_lose_and_double_nothing(void **state)
 /* The server takes the loss of one process for damage and restarts them all. */
 static void kill_backend(struct storm *s, unsigned round)
 {
-	int64_t pid = postgres_int(s->f, "SELECT coalesce(max(pid), 0) FROM pg_stat_activity"
-					 " WHERE application_name = 'agentd' AND datname = current_database()");
+	int64_t pid =
+		postgres_int(s->f, "SELECT coalesce(max(pid), 0) FROM pg_stat_activity"
+				   " WHERE application_name = 'agentd' AND datname = current_database()");
 
 	(void)round;
 	if (pid)
@@ -226,8 +227,10 @@ int main(void)
 {
 	static struct fixture f = { .engine = ENGINE_POSTGRES };
 	const struct CMUnitTest tests[] = {
-		T(cut_connections_lose_and_double_nothing), T(killed_backend_loses_and_doubles_nothing),
-		T(killed_server_loses_and_doubles_nothing), T(long_outage_fails_operations_and_passes),
+		T(cut_connections_lose_and_double_nothing),
+		T(killed_backend_loses_and_doubles_nothing),
+		T(killed_server_loses_and_doubles_nothing),
+		T(long_outage_fails_operations_and_passes),
 		T(close_does_not_wait_for_ever),
 	};
 

@@ -93,7 +93,8 @@ static enum ar_status check_names(const struct ar_store_append *a, struct ar_err
 		named = !ar_str_absent(a->blobs[i].bytes);
 	return named ? AR_OK
 		     : ar_fail(err, AR_E_INVALID,
-			       "a receipt, task or blob of the append has no name, one over %d bytes, or no bytes",
+			       "a receipt, task or blob of the append has no name, one over %d bytes, or no "
+			       "bytes",
 			       AR_STORE_NAME_MAX);
 }
 

@@ -20,7 +20,8 @@ struct ar_store_sqlite_options {
 
 struct ar_store_postgres_options {
 	const char *conninfo; /* postgres://... or key=value pairs, as libpq takes them */
-	const char *node; /* whose epoch it is; NULL for "node-1". Two open stores of one node fence each other. */
+	const char *
+		node; /* whose epoch it is; NULL for "node-1". Two open stores of one node fence each other. */
 	ar_store_wake_fn *wake; /* called from the store's threads; NULL for none */
 	void *wake_arg;
 	struct ar_str

@@ -108,7 +108,8 @@ size_t ar_postgres_weight(const struct ar_store_op *op)
 	return weight(AR_CONTAINER_OF(op, struct ar_store_append, op));
 }
 
-static void copy_receipt(struct ar_arena *a, const struct ar_store_receipt *from, struct ar_store_receipt *ret)
+static void copy_receipt(struct ar_arena *a, const struct ar_store_receipt *from,
+			 struct ar_store_receipt *ret)
 {
 	ret->scope = ar_arena_str(a, from->scope);
 	ret->key = ar_arena_str(a, from->key);
@@ -170,8 +171,8 @@ static enum ar_status check_append(struct ar_store_append *a, struct ar_store_ke
 
 	if (st || weight(a) <= AR_POSTGRES_APPEND_MAX)
 		return st;
-	return ar_fail(&a->op.err, AR_E_LIMIT, "an append of %zu bytes is over the store's limit of %u", weight(a),
-		       AR_POSTGRES_APPEND_MAX);
+	return ar_fail(&a->op.err, AR_E_LIMIT, "an append of %zu bytes is over the store's limit of %u",
+		       weight(a), AR_POSTGRES_APPEND_MAX);
 }
 
 static enum ar_status admit_chunk(struct ar_postgres *s, struct ar_store_chunk *c)
@@ -192,8 +193,8 @@ bool ar_postgres_admit(struct ar_postgres *s, struct ar_list *ops, bool looked)
 		struct ar_store_key key;
 
 		op->err = (struct ar_error){ 0 };
-		op->status = a ? check_append(a, &key) :
-				 admit_chunk(s, AR_CONTAINER_OF(op, struct ar_store_chunk, op));
+		op->status = a ? check_append(a, &key)
+			       : admit_chunk(s, AR_CONTAINER_OF(op, struct ar_store_chunk, op));
 		if (!a || op->status)
 			continue;
 		if (!looked && !is_sure(s, a, &key))

@@ -89,8 +89,8 @@ void ar_pg_batch_append(struct ar_pg_batch *b, const struct ar_store_append *a,
 		row_named(b, AR_PG_RECEIPT, ar_pg_receipt_name(b, a->receipt->scope, a->receipt->key))->from =
 			a->receipt;
 	for (size_t i = 0; i < a->blob_count; i++)
-		row_named(b, AR_PG_BLOB, (struct ar_str){ (const char *)a->blobs[i].hash.b, AR_HASH_LEN })->from =
-			&a->blobs[i];
+		row_named(b, AR_PG_BLOB, (struct ar_str){ (const char *)a->blobs[i].hash.b, AR_HASH_LEN })
+			->from = &a->blobs[i];
 	for (size_t i = 0; i < a->closed_step_count; i++)
 		drop_step(b, key, &a->closed_steps[i]);
 	if (!ar_str_absent(a->snapshot))

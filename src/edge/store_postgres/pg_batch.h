@@ -8,15 +8,15 @@
 #include "pg_link.h"
 
 enum ar_pg_table { /* in the order of sending: what a closed step drops goes before what is put after it */
-	AR_PG_LOG,
-	AR_PG_SESSION,
-	AR_PG_TASK,
-	AR_PG_RECEIPT,
-	AR_PG_BLOB,
-	AR_PG_DROP,
-	AR_PG_CHUNK,
-	AR_PG_SNAPSHOT,
-	AR_PG_TABLES
+		   AR_PG_LOG,
+		   AR_PG_SESSION,
+		   AR_PG_TASK,
+		   AR_PG_RECEIPT,
+		   AR_PG_BLOB,
+		   AR_PG_DROP,
+		   AR_PG_CHUNK,
+		   AR_PG_SNAPSHOT,
+		   AR_PG_TABLES
 };
 
 struct ar_pg_row {
@@ -47,7 +47,8 @@ void ar_pg_batch_reset(struct ar_pg_batch *b);
 void ar_pg_batch_fini(struct ar_pg_batch *b);
 
 /* Collects all rows of an admitted operation. */
-void ar_pg_batch_append(struct ar_pg_batch *b, const struct ar_store_append *a, const struct ar_store_key *key);
+void ar_pg_batch_append(struct ar_pg_batch *b, const struct ar_store_append *a,
+			const struct ar_store_key *key);
 void ar_pg_batch_chunk(struct ar_pg_batch *b, const struct ar_store_chunk *c, const struct ar_store_key *key);
 
 /* The name of a receipt, in the batch's arena, and the receipt of that name that the batch itself writes. */

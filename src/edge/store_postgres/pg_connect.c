@@ -7,8 +7,9 @@
 
 /* A peer that vanishes without a word is noticed in about half a minute, not in two hours. What the connection
  * string says wins, because it comes later. */
-static const char *const default_keys[] = { "connect_timeout",	   "keepalives_idle",  "keepalives_interval",
-					    "keepalives_count",	   "tcp_user_timeout", "fallback_application_name",
+static const char *const default_keys[] = { "connect_timeout",	   "keepalives_idle",
+					    "keepalives_interval", "keepalives_count",
+					    "tcp_user_timeout",	   "fallback_application_name",
 					    "target_session_attrs" };
 static const char *const default_values[] = { "5", "10", "5", "3", "30000", "agentd", "read-write" };
 
@@ -16,9 +17,9 @@ static const char *const default_values[] = { "5", "10", "5", "3", "30000", "age
  * dead client too, since its open transaction holds the fence. Small tables must not teach the planner to scan
  * what will be large. */
 static const char *const wishes[] = {
-	"SET tcp_keepalives_idle = 10",	 "SET tcp_keepalives_interval = 5",
-	"SET tcp_keepalives_count = 3",	 "SET idle_in_transaction_session_timeout = 30000",
-	"SET enable_seqscan = off",	 "SET client_min_messages = warning",
+	"SET tcp_keepalives_idle = 10", "SET tcp_keepalives_interval = 5",
+	"SET tcp_keepalives_count = 3", "SET idle_in_transaction_session_timeout = 30000",
+	"SET enable_seqscan = off",	"SET client_min_messages = warning",
 };
 
 /* Parts of the sentences of libpq and the server, and what to do about them. */

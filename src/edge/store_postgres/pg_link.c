@@ -113,8 +113,8 @@ void ar_pg_send(struct ar_pg *pg, enum ar_pg_id id, const struct ar_pg_args *arg
 		return;
 	name_of(id, name);
 	args = args ? args : &none;
-	if (!pg->handle || !PQsendQueryPrepared(pg->handle, name, args->count, args->value, args->length,
-						args->format, 1))
+	if (!pg->handle ||
+	    !PQsendQueryPrepared(pg->handle, name, args->count, args->value, args->length, args->format, 1))
 		note_lost(pg);
 }
 

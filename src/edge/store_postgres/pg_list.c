@@ -37,7 +37,8 @@ static enum ar_status take_receipt(struct ar_pg *pg, const PGresult *r, struct a
 	memcpy(op->found.input.b, input.p, AR_HASH_LEN);
 	op->found.scope = ar_arena_str(&op->op.arena, op->scope);
 	op->found.key = ar_arena_str(&op->op.arena, op->key);
-	return ar_pg_unpack(pg->packer, ar_pg_col_bytes(r, 0, 1), &op->op.arena, &op->found.reply, &op->op.err);
+	return ar_pg_unpack(pg->packer, ar_pg_col_bytes(r, 0, 1), &op->op.arena, &op->found.reply,
+			    &op->op.err);
 }
 
 enum ar_status ar_postgres_receipt(struct ar_pg *pg, struct ar_store_receipt_get *op)

@@ -71,7 +71,8 @@ static enum ar_status take_load(struct ar_pg *pg, struct ar_store_load *op)
 
 static enum ar_status load(struct ar_pg *pg, struct ar_store_load *op)
 {
-	static const enum ar_pg_id asked[] = { AR_PG_SPAN, AR_PG_SNAPSHOT_GET, AR_PG_LOG_AFTER, AR_PG_CHUNK_LIST };
+	static const enum ar_pg_id asked[] = { AR_PG_SPAN, AR_PG_SNAPSHOT_GET, AR_PG_LOG_AFTER,
+					       AR_PG_CHUNK_LIST };
 	struct ar_pg_args args = { 0 };
 	struct ar_store_key key;
 	enum ar_status st;
@@ -129,8 +130,8 @@ static enum ar_status take_window(struct ar_pg *pg, struct ar_store_read *op, st
 	for (size_t i = before; !st && i < op->row_count; i++)
 		w->left -= op->rows[i].body.len < w->left ? op->rows[i].body.len : w->left;
 	if (op->row_count > before)
-		w->from = op->backward ? op->rows[op->row_count - 1].first_seq - 1 :
-					 op->rows[op->row_count - 1].last_seq + 1;
+		w->from = op->backward ? op->rows[op->row_count - 1].first_seq - 1
+				       : op->rows[op->row_count - 1].last_seq + 1;
 	return st;
 }
 

@@ -7,7 +7,7 @@
 #include <poll.h>
 
 #define FIRST_PAUSE_MS 50
-#define LAST_PAUSE_MS 2000
+#define LAST_PAUSE_MS 1000
 
 static ar_usec now(void)
 {
@@ -16,7 +16,7 @@ static ar_usec now(void)
 
 bool ar_postgres_wait(unsigned tries, ar_usec deadline)
 {
-	int pause = tries < 6 ? FIRST_PAUSE_MS << tries : LAST_PAUSE_MS;
+	int pause = tries < 4 ? FIRST_PAUSE_MS << tries : LAST_PAUSE_MS;
 
 	if (now() + (ar_usec)pause * 1000 > deadline)
 		return false;
@@ -83,8 +83,9 @@ enum ar_status ar_postgres_reconnect(struct ar_postgres *s, struct ar_error *err
 		st = reconnect_once(s, err);
 	}
 	if (st && s->is_commit_sent && st != AR_E_FENCED)
-		return ar_fail(err, AR_E_IO,
-			       "store: the server went away during a commit, and whether it is stored is not known");
+		return ar_fail(
+			err, AR_E_IO,
+			"store: the server went away during a commit, and whether it is stored is not known");
 	return st;
 }
 

@@ -24,7 +24,8 @@ static const char first_schema[] =
 	" internal bool NOT NULL, record bytea, PRIMARY KEY (session, n), UNIQUE (session, task));"
 	"CREATE TABLE receipt (scope bytea NOT NULL, key bytea NOT NULL, input bytea NOT NULL, reply bytea,"
 	" PRIMARY KEY (scope, key));"
-	"CREATE TABLE chunk (session uuid NOT NULL, step bytea NOT NULL, pos int8 NOT NULL, kind int8 NOT NULL,"
+	"CREATE TABLE chunk (session uuid NOT NULL, step bytea NOT NULL, pos int8 NOT NULL, kind int8 NOT "
+	"NULL,"
 	" idx int8 NOT NULL, bytes bytea, PRIMARY KEY (session, step, pos));"
 	"CREATE TABLE blob (hash bytea PRIMARY KEY, size int8 NOT NULL, body bytea NOT NULL);";
 
@@ -66,15 +67,17 @@ static enum ar_status check_empty(struct ar_pg *pg, struct ar_error *err)
 	enum ar_status st = ask_number(
 		pg,
 		"SELECT count(*) FROM information_schema.tables WHERE table_schema = current_schema()"
-		" AND table_name IN ('meta', 'node', 'dictionary', 'log', 'snapshot', 'session', 'task', 'receipt',"
+		" AND table_name IN ('meta', 'node', 'dictionary', 'log', 'snapshot', 'session', 'task', "
+		"'receipt',"
 		" 'chunk', 'blob')",
 		&none, &count, err);
 
 	if (st || !count)
 		return st;
-	return ar_fail(err, AR_E_INVALID,
-		       "the database holds tables of another program; give the runtime a database, or a schema in "
-		       "search_path, of its own");
+	return ar_fail(
+		err, AR_E_INVALID,
+		"the database holds tables of another program; give the runtime a database, or a schema in "
+		"search_path, of its own");
 }
 
 static enum ar_status read_version(struct ar_pg *pg, uint64_t *ret, struct ar_error *err)
@@ -88,13 +91,14 @@ static enum ar_status read_version(struct ar_pg *pg, uint64_t *ret, struct ar_er
 	*ret = 0;
 	if (st || !tables)
 		return st ? st : check_empty(pg, err);
-	st = ask_number(pg,
-			"SELECT count(*) FROM information_schema.columns WHERE table_schema = current_schema()"
-			" AND table_name = 'migration' AND column_name IN ('version', 'application', 'applied')",
-			&none, &columns, err);
+	st = ask_number(
+		pg,
+		"SELECT count(*) FROM information_schema.columns WHERE table_schema = current_schema()"
+		" AND table_name = 'migration' AND column_name IN ('version', 'application', 'applied')",
+		&none, &columns, err);
 	if (!st && columns == 3)
-		st = ask_number(pg, "SELECT max(version) FROM migration WHERE application = 'agentruntime'", &none,
-				ret, err);
+		st = ask_number(pg, "SELECT max(version) FROM migration WHERE application = 'agentruntime'",
+				&none, ret, err);
 	if (!st && !*ret)
 		return ar_fail(err, AR_E_INVALID, "the database is not a store of this runtime");
 	return st;
@@ -122,10 +126,11 @@ static enum ar_status ensure_schema(struct ar_pg *pg, struct ar_error *err)
 	enum ar_status st = read_version(pg, &version, err);
 
 	if (!st && version > AR_ARRAY_LEN(migrations))
-		return ar_fail(err, AR_E_UNAVAILABLE,
-			       "the database has schema version %llu, this program knows up to %zu: a newer one "
-			       "wrote it",
-			       (unsigned long long)version, AR_ARRAY_LEN(migrations));
+		return ar_fail(
+			err, AR_E_UNAVAILABLE,
+			"the database has schema version %llu, this program knows up to %zu: a newer one "
+			"wrote it",
+			(unsigned long long)version, AR_ARRAY_LEN(migrations));
 	while (!st && version < AR_ARRAY_LEN(migrations))
 		st = migrate(pg, ++version, err);
 	return st;
@@ -137,10 +142,11 @@ static enum ar_status take_epoch(struct ar_postgres *s, struct ar_error *err)
 	PGresult *r;
 
 	ar_pg_arg_bytes(&args, ar_str_from(s->node));
-	r = ar_pg_ask(&s->writer,
-		      "INSERT INTO node (id, epoch, connection) VALUES ($1, 1, 1) ON CONFLICT (id) DO UPDATE"
-		      " SET epoch = node.epoch + 1, connection = node.connection + 1 RETURNING epoch, connection",
-		      &args);
+	r = ar_pg_ask(
+		&s->writer,
+		"INSERT INTO node (id, epoch, connection) VALUES ($1, 1, 1) ON CONFLICT (id) DO UPDATE"
+		" SET epoch = node.epoch + 1, connection = node.connection + 1 RETURNING epoch, connection",
+		&args);
 	if (!r)
 		return ar_pg_fail(&s->writer, err);
 	s->base.store.epoch = ar_pg_col_u64(r, 0, 0);
@@ -180,8 +186,7 @@ static enum ar_status name_runtime(struct ar_pg *pg, char ret[4 + AR_ID_CORE + 1
 static enum ar_status load_dictionaries(struct ar_postgres *s, struct ar_str wanted, uint64_t *ret,
 					uint64_t *ret_last, struct ar_error *err)
 {
-	PGresult *r =
-		ar_pg_ask(&s->writer, "SELECT number, content FROM dictionary ORDER BY number", &none);
+	PGresult *r = ar_pg_ask(&s->writer, "SELECT number, content FROM dictionary ORDER BY number", &none);
 	enum ar_status st = AR_OK;
 
 	if (!r)

@@ -8,10 +8,11 @@
 /* Rows of a window, oldest or newest first, until their bodies exceed $3; row number $4 comes in any case. */
 #define WINDOW(range, order) \
 	"SELECT first_seq, last_seq, at, body FROM (SELECT first_seq, last_seq, at, body," \
-	" sum(size) OVER w AS upto, row_number() OVER w AS n FROM (SELECT first_seq, last_seq, at, body, size" \
-	" FROM log WHERE session = $1 AND " range " ORDER BY first_seq " order " LIMIT " TEXT_OF( \
-		AR_PG_WINDOW) ") AS near WINDOW w AS (ORDER BY first_seq " order ")) AS summed" \
-			      " WHERE upto <= $3::int8 OR n = $4::int8 ORDER BY first_seq " order
+	" sum(size) OVER w AS upto, row_number() OVER w AS n FROM (SELECT first_seq, last_seq, at, body, " \
+	"size" \
+	" FROM log WHERE session = $1 AND " range " ORDER BY first_seq " order \
+	" LIMIT " TEXT_OF(AR_PG_WINDOW) ") AS near WINDOW w AS (ORDER BY first_seq " order ")) AS summed" \
+					" WHERE upto <= $3::int8 OR n = $4::int8 ORDER BY first_seq " order
 
 #define SESSION_LIST(which) \
 	"SELECT session, shell FROM session WHERE session <= $1" which \
@@ -35,13 +36,14 @@ const char *const ar_pg_sql_text[AR_PG_SQL_COUNT] = {
 			" ORDER BY l.first_seq DESC LIMIT 1) FROM unnest($1::uuid[]) AS k(session)",
 	[AR_PG_RECEIPTS] = "SELECT r.scope, r.key, r.input, r.reply FROM unnest($1::bytea[], $2::bytea[])"
 			   " AS k(scope, key) JOIN receipt AS r ON r.scope = k.scope AND r.key = k.key",
-	[AR_PG_LOG_PUT] =
-		"INSERT INTO log (session, first_seq, last_seq, at, size, body, epoch)"
-		" SELECT t.*, $7::int8 FROM unnest($1::uuid[], $2::int8[], $3::int8[], $4::int8[], $5::int8[],"
-		" $6::bytea[]) AS t",
+	[AR_PG_LOG_PUT] = "INSERT INTO log (session, first_seq, last_seq, at, size, body, epoch)"
+			  " SELECT t.*, $7::int8 FROM unnest($1::uuid[], $2::int8[], $3::int8[], $4::int8[], "
+			  "$5::int8[],"
+			  " $6::bytea[]) AS t",
 	[AR_PG_SESSION_PUT] =
 		"INSERT INTO session (session, created, updated, active, workspace, account, status, shell)"
-		" SELECT * FROM unnest($1::uuid[], $2::int8[], $3::int8[], $4::bool[], $5::bytea[], $6::bytea[],"
+		" SELECT * FROM unnest($1::uuid[], $2::int8[], $3::int8[], $4::bool[], $5::bytea[], "
+		"$6::bytea[],"
 		" $7::bytea[], $8::bytea[]) AS t"
 		" ON CONFLICT (session) DO UPDATE SET created = excluded.created, updated = excluded.updated,"
 		" active = excluded.active, workspace = excluded.workspace, account = excluded.account,"
@@ -55,20 +57,24 @@ const char *const ar_pg_sql_text[AR_PG_SQL_COUNT] = {
 		" AS t(session, n, task, status, internal, record)"
 		" ON CONFLICT (session, task) DO UPDATE SET status = excluded.status,"
 		" internal = excluded.internal, record = excluded.record",
-	[AR_PG_RECEIPT_PUT] = "INSERT INTO receipt (scope, key, input, reply)"
-			      " SELECT * FROM unnest($1::bytea[], $2::bytea[], $3::bytea[], $4::bytea[]) AS t",
+	[AR_PG_RECEIPT_PUT] =
+		"INSERT INTO receipt (scope, key, input, reply)"
+		" SELECT * FROM unnest($1::bytea[], $2::bytea[], $3::bytea[], $4::bytea[]) AS t",
 	[AR_PG_BLOB_PUT] = "INSERT INTO blob (hash, size, body)"
 			   " SELECT * FROM unnest($1::bytea[], $2::int8[], $3::bytea[]) AS t"
 			   " ON CONFLICT (hash) DO NOTHING",
-	[AR_PG_CHUNK_DROP] = "DELETE FROM chunk AS c USING unnest($1::uuid[], $2::bytea[]) AS d(session, step)"
-			     " WHERE c.session = d.session AND c.step = d.step",
-	[AR_PG_CHUNK_PUT] = "INSERT INTO chunk (session, step, pos, kind, idx, bytes)"
-			    " SELECT * FROM unnest($1::uuid[], $2::bytea[], $3::int8[], $4::int8[], $5::int8[],"
-			    " $6::bytea[]) AS t ON CONFLICT (session, step, pos) DO UPDATE SET"
-			    " kind = excluded.kind, idx = excluded.idx, bytes = excluded.bytes",
-	[AR_PG_SNAPSHOT_PUT] = "INSERT INTO snapshot (session, seq, body)"
-			       " SELECT * FROM unnest($1::uuid[], $2::int8[], $3::bytea[]) AS t"
-			       " ON CONFLICT (session) DO UPDATE SET seq = excluded.seq, body = excluded.body",
+	[AR_PG_CHUNK_DROP] =
+		"DELETE FROM chunk AS c USING unnest($1::uuid[], $2::bytea[]) AS d(session, step)"
+		" WHERE c.session = d.session AND c.step = d.step",
+	[AR_PG_CHUNK_PUT] =
+		"INSERT INTO chunk (session, step, pos, kind, idx, bytes)"
+		" SELECT * FROM unnest($1::uuid[], $2::bytea[], $3::int8[], $4::int8[], $5::int8[],"
+		" $6::bytea[]) AS t ON CONFLICT (session, step, pos) DO UPDATE SET"
+		" kind = excluded.kind, idx = excluded.idx, bytes = excluded.bytes",
+	[AR_PG_SNAPSHOT_PUT] =
+		"INSERT INTO snapshot (session, seq, body)"
+		" SELECT * FROM unnest($1::uuid[], $2::int8[], $3::bytea[]) AS t"
+		" ON CONFLICT (session) DO UPDATE SET seq = excluded.seq, body = excluded.body",
 	[AR_PG_LOG_HAS] = "SELECT count(*) FROM log WHERE session = $1 AND first_seq = $2 AND last_seq = $3"
 			  " AND body = $4 AND epoch = $5",
 	[AR_PG_RECEIPT_HAS] = "SELECT count(*) FROM receipt WHERE scope = $1 AND key = $2 AND input = $3"
@@ -77,9 +83,10 @@ const char *const ar_pg_sql_text[AR_PG_SQL_COUNT] = {
 		       " (SELECT last_seq FROM log WHERE session = $1 ORDER BY first_seq DESC LIMIT 1)",
 	[AR_PG_LOG_AFTER] = "SELECT first_seq, last_seq, at, body FROM log WHERE session = $1 AND first_seq >"
 			    " coalesce((SELECT seq FROM snapshot WHERE session = $1), 0) ORDER BY first_seq",
-	[AR_PG_LOG_FORWARD] = WINDOW("last_seq >= $2 AND first_seq >= coalesce((SELECT max(first_seq) FROM log"
-				     " WHERE session = $1 AND first_seq <= $2), 0)",
-				     ""),
+	[AR_PG_LOG_FORWARD] =
+		WINDOW("last_seq >= $2 AND first_seq >= coalesce((SELECT max(first_seq) FROM log"
+		       " WHERE session = $1 AND first_seq <= $2), 0)",
+		       ""),
 	[AR_PG_LOG_BACKWARD] = WINDOW("first_seq <= $2", "DESC"),
 	[AR_PG_SNAPSHOT_GET] = "SELECT seq, body FROM snapshot WHERE session = $1",
 	[AR_PG_CHUNK_LIST] =
