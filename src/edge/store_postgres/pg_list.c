@@ -73,25 +73,45 @@ static enum ar_status take_blobs(struct ar_pg *pg, const PGresult *r, struct ar_
 	struct ar_store_blobs_get *op = AR_CONTAINER_OF(base, struct ar_store_blobs_get, op);
 	enum ar_status st = AR_OK;
 
-	for (size_t i = 0; !st && i < op->count; i++)
-		st = ar_pg_unpack(pg->packer, find_blob(r, &op->hashes[i]), &op->op.arena, &op->bytes[i],
-				  &op->op.err);
+	for (size_t i = 0; !st && i < op->count; i++) {
+		if (ar_str_absent(op->bytes[i]))
+			st = ar_pg_unpack(pg->packer, find_blob(r, &op->hashes[i]), &op->op.arena,
+					  &op->bytes[i], &op->op.err);
+	}
 	return st;
 }
 
-enum ar_status ar_postgres_blobs(struct ar_pg *pg, struct ar_store_blobs_get *op)
+/* Asks for those that are not in memory. */
+static enum ar_status ask_blobs(struct ar_pg *pg, struct ar_store_blobs_get *op)
 {
 	struct ar_pg_array hashes = { 0 };
 	struct ar_pg_args args = { 0 };
+	enum ar_status st = AR_OK;
+
+	ar_pg_array_start(&hashes, AR_PG_BYTEA);
+	for (size_t i = 0; i < op->count; i++) {
+		if (ar_str_absent(op->bytes[i]))
+			ar_pg_array_bytes(&hashes, hash_bytes(&op->hashes[i]));
+	}
+	ar_pg_arg_array(&args, &hashes);
+	if (hashes.count)
+		st = query(pg, AR_PG_BLOB_GET, &args, &op->op, take_blobs);
+	ar_pg_array_fini(&hashes);
+	return st;
+}
+
+enum ar_status ar_postgres_blobs(struct ar_postgres *s, struct ar_store_blobs_get *op)
+{
 	enum ar_status st;
 
 	op->bytes = ar_arena_alloc(&op->op.arena, (op->count + 1) * sizeof *op->bytes);
-	ar_pg_array_start(&hashes, AR_PG_BYTEA);
 	for (size_t i = 0; i < op->count; i++)
-		ar_pg_array_bytes(&hashes, hash_bytes(&op->hashes[i]));
-	ar_pg_arg_array(&args, &hashes);
-	st = query(pg, AR_PG_BLOB_GET, &args, &op->op, take_blobs);
-	ar_pg_array_fini(&hashes);
+		ar_blob_cache_get(&s->blobs, &op->hashes[i], &op->op.arena, &op->bytes[i]);
+	st = ask_blobs(&s->reader, op);
+	for (size_t i = 0; !st && i < op->count; i++) {
+		if (!ar_str_absent(op->bytes[i]))
+			ar_blob_cache_put(&s->blobs, &op->hashes[i], op->bytes[i]);
+	}
 	return st;
 }
 

@@ -207,8 +207,10 @@ static enum ar_status read_log(struct ar_pg *pg, struct ar_store_read *op)
 	return st;
 }
 
-static enum ar_status serve(struct ar_pg *pg, struct ar_store_op *op)
+static enum ar_status serve(struct ar_postgres *s, struct ar_store_op *op)
 {
+	struct ar_pg *pg = &s->reader;
+
 	switch (op->kind) {
 	case AR_STORE_LOAD:
 		return load(pg, AR_CONTAINER_OF(op, struct ar_store_load, op));
@@ -217,7 +219,7 @@ static enum ar_status serve(struct ar_pg *pg, struct ar_store_op *op)
 	case AR_STORE_RECEIPT:
 		return ar_postgres_receipt(pg, AR_CONTAINER_OF(op, struct ar_store_receipt_get, op));
 	case AR_STORE_BLOBS:
-		return ar_postgres_blobs(pg, AR_CONTAINER_OF(op, struct ar_store_blobs_get, op));
+		return ar_postgres_blobs(s, AR_CONTAINER_OF(op, struct ar_store_blobs_get, op));
 	case AR_STORE_SESSIONS:
 		return ar_postgres_sessions(pg, AR_CONTAINER_OF(op, struct ar_store_sessions, op));
 	case AR_STORE_TASKS:
@@ -257,7 +259,7 @@ static enum ar_status serve_again(struct ar_postgres *s, struct ar_store_op *op)
 		st = ensure_reader(s, &op->err);
 		if (st)
 			break;
-		st = serve(&s->reader, op);
+		st = serve(s, op);
 	}
 	return st == AR_E_UNAVAILABLE ? (op->err.status = AR_E_IO) : st;
 }

@@ -132,15 +132,28 @@ static void fail_all(struct ar_list *ops, enum ar_status st, struct ar_error *er
 	}
 }
 
+static void keep_blobs(struct ar_postgres *s)
+{
+	const struct ar_pg_rows *rows = &s->batch.rows[AR_PG_BLOB];
+
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct ar_store_blob *blob = rows->list[i]->from;
+
+		ar_blob_cache_put(&s->blobs, &blob->hash, blob->bytes);
+	}
+}
+
 static void write_ops(struct ar_postgres *s, struct ar_list *ops)
 {
 	struct ar_error err = { 0 };
 	enum ar_status st = write_until_known(s, ops, &err);
 
-	if (st)
+	if (st) {
 		fail_all(ops, st, &err);
-	else
+	} else {
 		AR_FAULT("store.after_commit");
+		keep_blobs(s);
+	}
 	ar_pg_batch_reset(&s->batch); /* it points into operations that are handed back now */
 }
 

@@ -16,6 +16,7 @@ static void dispose(struct ar_store_threaded *t)
 	ar_packer_free(s->writer.packer);
 	ar_pg_batch_fini(&s->batch);
 	ar_store_heads_fini(&s->heads);
+	ar_blob_cache_fini(&s->blobs);
 	ar_pack_dictionaries_free(s->dictionaries);
 	ar_free(s->conninfo);
 	ar_free(s->node);
@@ -34,6 +35,7 @@ static struct ar_postgres *postgres_new(const struct ar_store_postgres_options *
 	s->node = ar_str_dup(ar_str_from(o->node ? o->node : "node-1"));
 	s->target = (struct ar_pg_target){ s->conninfo, o->statement_timeout_ms };
 	s->patience = (ar_usec)(o->outage_ms ? o->outage_ms : PATIENCE_MS) * 1000;
+	ar_blob_cache_init(&s->blobs);
 	s->dictionaries = ar_pack_dictionaries_new();
 	return s;
 }

@@ -9,6 +9,7 @@
 #ifndef AR_EDGE_STORE_POSTGRES_H
 #define AR_EDGE_STORE_POSTGRES_H
 
+#include "blob_cache.h"
 #include "pg_batch.h"
 #include "pg_link.h"
 #include "store_heads.h"
@@ -25,6 +26,7 @@ struct ar_postgres {
 	ar_usec patience; /* with a server that is away */
 	struct ar_pack_dictionaries *dictionaries;
 	struct ar_pg writer, reader; /* each its thread's */
+	struct ar_blob_cache blobs; /* both threads'; only what is stored */
 
 	/* the writer's */
 	struct ar_store_heads heads;
@@ -71,7 +73,7 @@ void ar_postgres_read_batch(struct ar_store_threaded *t, struct ar_list *batch);
 
 /* pg_list.c: what READ and LOAD are not. */
 enum ar_status ar_postgres_receipt(struct ar_pg *pg, struct ar_store_receipt_get *op);
-enum ar_status ar_postgres_blobs(struct ar_pg *pg, struct ar_store_blobs_get *op);
+enum ar_status ar_postgres_blobs(struct ar_postgres *s, struct ar_store_blobs_get *op);
 enum ar_status ar_postgres_sessions(struct ar_pg *pg, struct ar_store_sessions *op);
 enum ar_status ar_postgres_tasks(struct ar_pg *pg, struct ar_store_tasks *op);
 
