@@ -2,6 +2,7 @@
  * long pipeline cannot lock up. */
 #include "pg_link.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -72,12 +73,23 @@ static void note_result(struct ar_pg *pg, const PGresult *r)
 	note(pg, is_lost(pg) ? AR_PG_LOST : fault, sqlstate, message ? message : PQresultErrorMessage(r));
 }
 
+static bool has_input(const struct ar_pg *pg)
+{
+	struct pollfd pfd = { .fd = PQsocket(pg->handle), .events = POLLIN };
+
+	return poll(&pfd, 1, 0) == 1;
+}
+
 bool ar_pg_is_alive(struct ar_pg *pg)
 {
-	if (!is_lost(pg) && PQconsumeInput(pg->handle) && !is_lost(pg))
-		return true;
-	ar_pg_disconnect(pg);
-	return false;
+	bool alive = !is_lost(pg);
+
+	/* A server that leaves says so first: the words are one read, the end is the next. */
+	while (alive && has_input(pg))
+		alive = PQconsumeInput(pg->handle) && !is_lost(pg);
+	if (!alive)
+		ar_pg_disconnect(pg);
+	return alive;
 }
 
 void ar_pg_disconnect(struct ar_pg *pg)
