@@ -25,6 +25,7 @@ static void commit_error_fails_the_batch_and_passes(void **state)
 	arm("store.commit_error:1:error");
 	expect_append(f, 1, 2, AR_E_IO);
 	assert_int_equal(postgres_int(f, "SELECT count(*) FROM log"), 1);
+	expect_append(f, 1, 3, AR_E_INVALID);
 	expect_append(f, 1, 2, AR_OK);
 }
 

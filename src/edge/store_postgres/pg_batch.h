@@ -7,16 +7,17 @@
 #include "map.h"
 #include "pg_link.h"
 
-enum ar_pg_table { /* in the order of sending: what a closed step drops goes before what is put after it */
-		   AR_PG_LOG,
-		   AR_PG_SESSION,
-		   AR_PG_TASK,
-		   AR_PG_RECEIPT,
-		   AR_PG_BLOB,
-		   AR_PG_DROP,
-		   AR_PG_CHUNK,
-		   AR_PG_SNAPSHOT,
-		   AR_PG_TABLES
+/* In the order of sending: what a closed step drops goes before what is put after it. */
+enum ar_pg_table {
+	AR_PG_LOG,
+	AR_PG_SESSION,
+	AR_PG_TASK,
+	AR_PG_RECEIPT,
+	AR_PG_BLOB,
+	AR_PG_DROP,
+	AR_PG_CHUNK,
+	AR_PG_SNAPSHOT,
+	AR_PG_TABLES
 };
 
 struct ar_pg_row {

@@ -180,10 +180,11 @@ static void reverse(struct ar_store_row *rows, size_t count)
 
 static bool is_at_end(const struct ar_store_read *op, const struct window *w)
 {
-	const struct ar_store_row *last = op->rows + op->row_count - 1;
+	const struct ar_store_row *last;
 
 	if (op->row_count == 0)
 		return true;
+	last = &op->rows[op->row_count - 1];
 	return op->backward ? last->first_seq == w->floor : last->last_seq == op->head;
 }
 
