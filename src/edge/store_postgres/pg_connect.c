@@ -7,11 +7,17 @@
 
 /* A peer that vanishes without a word is noticed in about half a minute, not in two hours. What the connection
  * string says wins, because it comes later. */
-static const char *const default_keys[] = { "connect_timeout",	   "keepalives_idle",
-					    "keepalives_interval", "keepalives_count",
-					    "tcp_user_timeout",	   "fallback_application_name",
-					    "target_session_attrs" };
-static const char *const default_values[] = { "5", "10", "5", "3", "30000", "agentd", "read-write" };
+static const struct {
+	const char *key, *value;
+} defaults[] = {
+	{ "connect_timeout", "5" },
+	{ "keepalives_idle", "10" },
+	{ "keepalives_interval", "5" },
+	{ "keepalives_count", "3" },
+	{ "tcp_user_timeout", "30000" },
+	{ "fallback_application_name", "agentd" },
+	{ "target_session_attrs", "read-write" },
+};
 
 /* Asked for, not needed: a server that does not know one of them works as well. The server's side must notice a
  * dead client too, since its open transaction holds the fence. Small tables must not teach the planner to scan
@@ -33,11 +39,11 @@ static const struct {
 	{ "authentication failed", "check user and password" },
 	{ "no password supplied", "give a password, in the string, PGPASSWORD or ~/.pgpass" },
 	{ "pg_hba.conf", "allow this user, database and address in pg_hba.conf" },
-	{ "role ", "create that user, or name another" },
-	{ "database ", "create that database, or name another" },
+	{ "starting up", "wait until the server has started" },
+	{ "role \"", "create that user, or name another" },
+	{ "database \"", "create that database, or name another" },
 	{ "read-only", "this is a standby: name the primary, or all hosts" },
 	{ "too many", "raise max_connections or close other clients" },
-	{ "starting up", "wait until the server has started" },
 };
 
 static const char *advice_for(const char *message)
@@ -73,16 +79,17 @@ static enum ar_status check_conninfo(const char *conninfo, struct ar_error *err)
 
 static PGconn *dial(const char *conninfo)
 {
-	const char *keys[AR_ARRAY_LEN(default_keys) + 3], *values[AR_ARRAY_LEN(default_keys) + 3];
-	size_t n = AR_ARRAY_LEN(default_keys);
+	const char *keys[AR_ARRAY_LEN(defaults) + 3] = { 0 }, *values[AR_ARRAY_LEN(defaults) + 3] = { 0 };
+	size_t n = 0;
 
-	memcpy(keys, default_keys, sizeof default_keys);
-	memcpy(values, default_values, sizeof default_values);
+	for (; n < AR_ARRAY_LEN(defaults); n++) {
+		keys[n] = defaults[n].key;
+		values[n] = defaults[n].value;
+	}
 	keys[n] = "dbname";
 	values[n++] = conninfo;
 	keys[n] = "client_encoding";
-	values[n++] = "UTF8";
-	keys[n] = values[n] = NULL;
+	values[n] = "UTF8";
 	return PQconnectdbParams(keys, values, 1);
 }
 
