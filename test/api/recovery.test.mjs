@@ -1,7 +1,7 @@
 // What is said and done about work that a killed process leaves behind, and resume_thread.
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
-import { call, follow, newFolder, ok, readLog, refused, sleep, startAgentd, startModel, submit, waitFor } from '../lib/runtime.mjs';
+import { call, follow, newFolder, ok, readLog, refused, sleep, startAgentd, startModel, submit, waitFor, within } from '../lib/runtime.mjs';
 
 let model;
 
@@ -215,7 +215,9 @@ test('an empty settings file changes nothing', async () => {
 	await rt.stop();
 });
 
-test('a second process on the same data folder is kept out', async () => {
+const onPostgres = Boolean(process.env.AR_TEST_POSTGRES);
+
+test('a second process on the same data folder is kept out', { skip: onPostgres && 'the file lock is of SQLite' }, async () => {
 	const dataDir = newFolder();
 	const rt = await startAgentd({ dataDir, model });
 	const other = await startAgentd({ dataDir, model, mayDie: true });
@@ -223,6 +225,18 @@ test('a second process on the same data folder is kept out', async () => {
 	assert.ok(other.stderr.length > 0);
 	await submit(rt, 'still here');
 	await rt.stop();
+});
+
+test('on PostgreSQL a second process takes the store over, and the first one stops', { skip: !onPostgres && 'no server' }, async () => {
+	const dataDir = newFolder();
+	const first = await startAgentd({ dataDir, model });
+	const second = await startAgentd({ dataDir, model, env: { AGENTD_SOCKET: 'off' } });
+	const answer = await call(first, 'create_session', {});
+	assert.ok(answer.status >= 500, answer.text);
+	assert.equal((await within(first.gone, 10000)).code, 1);
+	assert.match(first.stderr, /another process owns the store/);
+	await submit(second, 'mine now');
+	await second.stop();
 });
 
 test('ID-01 runtime id: the same after kill -9, another in another data folder', async () => {

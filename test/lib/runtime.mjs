@@ -2,7 +2,7 @@
 // model beside it. Everything that is started here is ended after the last test of the file, by process id; data folders
 // are removed. Commands and events are checked against the schemas on the way, so every test is a conformance test too.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import { tmpdir } from 'node:os';
@@ -144,13 +144,27 @@ function firstLine(stream) {
 	});
 }
 
+// Under test/lib/postgres every data folder has a database of its own, and agentd keeps its facts there.
+const databases = new Map();
+
+function storeOf(dataDir) {
+	const server = process.env.AR_TEST_POSTGRES;
+	if (!server) return {};
+	if (!databases.has(dataDir)) {
+		const name = `d${process.pid}_${databases.size}`;
+		execFileSync('psql', ['-q', '-d', `${server} dbname=postgres`, '-c', `CREATE DATABASE ${name}`]);
+		databases.set(dataDir, name);
+	}
+	return { AGENTD_STORE: `${server} dbname=${databases.get(dataDir)}` };
+}
+
 /** Starts agentd. With `mayDie` an end before it is ready is no error: `isGone` says so. */
 export async function startAgentd({ dataDir = newFolder(), env = {}, fault, config, model, mayDie = false } = {}) {
 	const args = ['--data-dir', join(dataDir, 'data'), '--listen', '127.0.0.1:0'];
 	if (config) args.push('--config', writeConfig(dataDir, config));
 	if (model) env = { OPENAI_BASE_URL: model.url, ...env };
 	const startedAt = performance.now();
-	const child = spawn(join(bin, 'agentd'), args, { env: environment(env, fault), stdio: ['ignore', 'pipe', 'pipe'] });
+	const child = spawn(join(bin, 'agentd'), args, { env: environment({ ...storeOf(dataDir), ...env }, fault), stdio: ['ignore', 'pipe', 'pipe'] });
 	child.gone = new Promise((done, fail) => {
 		child.on('error', fail);
 		child.on('close', (code, signal) => {
