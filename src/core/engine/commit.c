@@ -221,11 +221,12 @@ static void committed(struct ar_live *l)
 	if (r->has_receipt)
 		ar_receipts_keep(e, &r->receipt);
 	l->is_owned = true;
-	/* Before the answer, which gives back the request that effects name text of. */
+	/* Planned before the answer, which gives back the request that effects name text of; begun after it, for it is waited for. */
 	ar_effects_run(l, &c->decision);
 	r->reply = c->decision.reply;
 	ar_request_finish(r, AR_OK);
 	AR_FAULT("engine.after_reply");
+	ar_steps_begin(l);
 	if (c->snapshot.len > 0)
 		renew(l);
 }

@@ -61,7 +61,7 @@ void ar_effects_run(struct ar_live *l, const struct ar_decision *d)
 
 		switch (effect->kind) {
 		case AR_EFFECT_MODEL_CALL:
-			ar_step_start(l, effect);
+			ar_step_plan(l, effect);
 			break;
 		case AR_EFFECT_MODEL_CANCEL:
 			ar_step_cancel(l, effect->step);

@@ -110,7 +110,9 @@ void ar_request_repeat(struct ar_engine_request *r, const struct ar_hash *input,
 
 /* effects.c and step.c */
 void ar_effects_run(struct ar_live *l, const struct ar_decision *d);
-void ar_step_start(struct ar_live *l, const struct ar_effect *effect);
+void ar_step_plan(struct ar_live *l,
+		  const struct ar_effect *effect); /* copies what it needs; nothing is asked yet */
+void ar_steps_begin(struct ar_live *l); /* the planned ones */
 void ar_step_cancel(struct ar_live *l, struct ar_str step);
 void ar_step_close(struct ar_live *l, struct ar_str step); /* its end is durable */
 void ar_steps_drop(struct ar_live *l); /* at the end of the process */

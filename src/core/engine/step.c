@@ -1,7 +1,7 @@
 /* One model call in flight: fetch the messages it needs, stream, keep what arrives (in memory for readers, in coarse chunks in
  * the store so that a crash loses little), and bring its end back into the session's inbox.
  *
- *   LOADING -> CALLING -> ENDED;  a cancel in LOADING ends without a call. The step lives until its end is durable. */
+ *   PLANNED -> LOADING -> CALLING -> ENDED;  a cancel before CALLING ends without a call. The step lives until its end is durable. */
 #include "engine_priv.h"
 #include "fault.h"
 #include "identity.h"
@@ -12,7 +12,8 @@
 #define CHUNK_MAX 65536
 
 enum step_state {
-	STEP_LOADING = 1,
+	STEP_PLANNED = 1,
+	STEP_LOADING,
 	STEP_CALLING,
 	STEP_ENDED,
 };
@@ -246,7 +247,7 @@ static struct ar_live_step *step_new(struct ar_live *l, const struct ar_effect *
 	struct ar_arena *a = &s->arena;
 
 	s->live = l;
-	s->state = STEP_LOADING;
+	s->state = STEP_PLANNED;
 	s->id = ar_arena_str(a, effect->step);
 	s->output.session = ar_live_core(l);
 	s->output.ids[AR_SCOPE_THREAD] = ar_arena_str(a, effect->thread);
@@ -265,7 +266,7 @@ static struct ar_live_step *step_new(struct ar_live *l, const struct ar_effect *
 	return s;
 }
 
-void ar_step_start(struct ar_live *l, const struct ar_effect *effect)
+void ar_step_plan(struct ar_live *l, const struct ar_effect *effect)
 {
 	struct ar_live_step *s = step_new(l, effect);
 
@@ -276,8 +277,19 @@ void ar_step_start(struct ar_live *l, const struct ar_effect *effect)
 	s->blobs = (struct ar_store_blobs_get){ .op = { .kind = AR_STORE_BLOBS, .done = on_messages },
 						.hashes = s->messages.hashes,
 						.count = s->messages.hash_count };
-	s->busy++;
-	ar_store_submit(l->engine->o.store, &s->blobs.op);
+}
+
+void ar_steps_begin(struct ar_live *l)
+{
+	AR_LIST_FOR (it, &l->steps) {
+		struct ar_live_step *s = AR_CONTAINER_OF(it, struct ar_live_step, node);
+
+		if (s->state != STEP_PLANNED)
+			continue;
+		s->state = STEP_LOADING;
+		s->busy++;
+		ar_store_submit(l->engine->o.store, &s->blobs.op);
+	}
 }
 
 static struct ar_live_step *step_find(struct ar_live *l, struct ar_str id)
