@@ -68,6 +68,9 @@ void ar_engine_free(struct ar_engine *e);
 void ar_engine_write(struct ar_engine *e, struct ar_engine_request *r);
 void ar_engine_look(struct ar_engine *e, struct ar_engine_view *v);
 
+/* Committed state that is in memory now, or NULL: then look, or ask the store. Valid until control returns to the loop. */
+const struct ar_session *ar_engine_peek(const struct ar_engine *e, struct ar_str core);
+
 /* Finds the sessions that a crash left with open work and takes it up, in the background. */
 void ar_engine_recover(struct ar_engine *e);
 

@@ -150,3 +150,10 @@ void ar_engine_look(struct ar_engine *e, struct ar_engine_view *v)
 	ar_list_push(&l->views, &v->node);
 	ar_live_pump(l);
 }
+
+const struct ar_session *ar_engine_peek(const struct ar_engine *e, struct ar_str core)
+{
+	const struct ar_live *l = ar_map_get(&e->sessions, core);
+
+	return l && l->is_loaded && !l->is_in_flight && l->state.head > 0 ? &l->state : NULL;
+}

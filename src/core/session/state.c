@@ -39,6 +39,21 @@ struct ar_turn *ar_session_turn(const struct ar_session *s, struct ar_str id, st
 	return NULL;
 }
 
+struct ar_turn *ar_session_task(const struct ar_session *s, struct ar_str task)
+{
+	for (size_t i = 0; i < s->threads.count; i++) {
+		const struct ar_thread *t = s->threads.at[i];
+
+		for (size_t k = t->turns.count; k > 0; k--) {
+			struct ar_turn *turn = t->turns.at[k - 1];
+
+			if (turn->task && ar_str_eq(turn->task->id, task))
+				return turn;
+		}
+	}
+	return NULL;
+}
+
 struct ar_turn *ar_thread_active(const struct ar_thread *t)
 {
 	return ar_str_absent(t->active_turn) ? NULL : ar_thread_turn(t, t->active_turn);

@@ -130,6 +130,8 @@ struct ar_session {
 struct ar_thread *ar_session_thread(const struct ar_session *s, struct ar_str id);
 struct ar_turn *ar_thread_turn(const struct ar_thread *t, struct ar_str id);
 struct ar_turn *ar_session_turn(const struct ar_session *s, struct ar_str id, struct ar_thread **ret_thread);
+struct ar_turn *ar_session_task(const struct ar_session *s,
+				struct ar_str task); /* the turn whose task it is */
 struct ar_turn *ar_thread_active(const struct ar_thread *t); /* NULL when none runs */
 struct ar_step *ar_turn_step(const struct ar_turn *t, struct ar_str id);
 
