@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { before, test } from 'node:test';
-import { call, checkError, follow, newFolder, ok, readLog, refused, request, startAgentd, startModel, submit } from '../lib/runtime.mjs';
+import { call, checkError, follow, newFolder, ok, readLog, refused, request, startAgentd, startModel, submit, world } from '../lib/runtime.mjs';
 import { isOfficialType, validateCommandResult, validateSnapshot } from '../lib/schemas.mjs';
 
 const NOBODY = `sess_${'0'.repeat(26)}`;
@@ -333,4 +333,24 @@ test('ID-02 session, threads and turns are the same after a restart', async () =
 	const again = await startAgentd({ model, dataDir: first.dataDir });
 	assert.equal((await call(again, 'get_session', { sessionId })).text, text);
 	await again.stop();
+});
+
+test('CP-21 list_tasks: by status and limit it is a fold of the log, while work is open and after a restart', async () => {
+	const w = await world();
+	const { sessionId } = await submit(w.rt, '[[hang]]', { turnId: 'open' });
+	for (let n = 1; n < 60; n++) await submit(w.rt, 'waits', { sessionId, turnId: `open-${n}` });
+	const list = async (more) => (await ok(w.rt, 'list_tasks', { sessionId, visibility: 'internal', ...more })).tasks;
+	const created = (await readLog(w.rt, sessionId)).filter((f) => f.type === 'task.created').map((f) => f.event.taskId);
+	const check = async () => {
+		assert.deepEqual((await list({ limit: 200 })).map((t) => t.taskId), created);
+		assert.equal((await list({})).length, 50);
+		assert.deepEqual((await list({ status: 'running' })).map((t) => t.taskId), created.slice(0, 1));
+		assert.deepEqual((await list({ status: 'queued', limit: 200 })).map((t) => t.taskId), created.slice(1));
+		assert.deepEqual(await list({ status: 'completed' }), []);
+	};
+	await check();
+	await w.rt.kill9();
+	w.rt = await w.again();
+	await check();
+	await w.rt.stop();
 });

@@ -11,12 +11,11 @@ static ar_query_fn *const queries[AR_CMD_COUNT] = {
 	[AR_CMD_GET_TASK] = ar_query_get_task,		 [AR_CMD_READ_OUTPUT] = ar_query_read_output,
 };
 
-struct ar_control *ar_control_new(struct ar_engine *engine, struct ar_follow *follow, struct ar_store *store,
-				  struct ar_clock *clock)
+struct ar_control *ar_control_new(struct ar_engine *engine, struct ar_follow *follow, struct ar_store *store)
 {
 	struct ar_control *c = ar_new0(sizeof(*c));
 
-	*c = (struct ar_control){ engine, follow, store, clock, ar_json_parser_new() };
+	*c = (struct ar_control){ engine, follow, store, ar_json_parser_new() };
 	return c;
 }
 
@@ -108,6 +107,13 @@ enum ar_status ar_call_decode(struct ar_control *c, enum ar_command command, str
 	}
 	*ret = input;
 	return AR_OK;
+}
+
+size_t ar_call_limit(struct ar_opt_int limit, size_t by_default, size_t most)
+{
+	if (!limit.set || limit.v < 1)
+		return by_default;
+	return (size_t)limit.v < most ? (size_t)limit.v : most;
 }
 
 void ar_control_call(struct ar_control *control, struct ar_call *c)

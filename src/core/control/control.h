@@ -12,7 +12,6 @@
 
 struct ar_control;
 struct ar_call;
-struct ar_clock;
 struct ar_engine;
 
 typedef void ar_call_done_fn(struct ar_call *c);
@@ -33,8 +32,7 @@ struct ar_call {
 	struct ar_call_work *work;
 };
 
-struct ar_control *ar_control_new(struct ar_engine *engine, struct ar_follow *follow, struct ar_store *store,
-				  struct ar_clock *clock);
+struct ar_control *ar_control_new(struct ar_engine *engine, struct ar_follow *follow, struct ar_store *store);
 void ar_control_free(struct ar_control *c);
 
 /* Exactly one done() per call; it may come before this returns. */

@@ -10,7 +10,6 @@ struct ar_control {
 	struct ar_engine *engine;
 	struct ar_follow *follow;
 	struct ar_store *store;
-	struct ar_clock *clock;
 	struct ar_json_parser *json;
 };
 
@@ -39,6 +38,11 @@ AR_MUST_USE enum ar_status ar_call_session(struct ar_str session_id, struct ar_s
 /* Decodes and checks a JSON input of a command; the struct is in the arena. */
 AR_MUST_USE enum ar_status ar_call_decode(struct ar_control *c, enum ar_command command, struct ar_str body,
 					  struct ar_arena *a, const void **ret, struct ar_error *err);
+
+/* How many a caller gets: what was asked for, at most `most`. */
+#define AR_LIST_DEFAULT 50
+#define AR_LIST_MAX 200
+size_t ar_call_limit(struct ar_opt_int limit, size_t by_default, size_t most);
 
 /* write.c */
 void ar_call_write(struct ar_call *c);

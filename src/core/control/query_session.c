@@ -5,15 +5,6 @@
 #define HISTORY_DEFAULT 50
 #define HISTORY_MAX 500
 #define HISTORY_FACT_BYTES 4096u /* read per fact that was asked for: a page of larger ones is shorter */
-#define LIST_DEFAULT 50
-#define LIST_MAX 200
-
-static size_t limit_of(struct ar_opt_int limit, size_t by_default, size_t most)
-{
-	if (!limit.set || limit.v < 1)
-		return by_default;
-	return (size_t)limit.v < most ? (size_t)limit.v : most;
-}
 
 /* ---- get_session, get_thread_read ---- */
 
@@ -108,7 +99,7 @@ static void seen_session(struct ar_engine_view *v, const struct ar_session *s, c
 		ar_call_done(c, 200);
 		return;
 	}
-	q->limit = limit_of(in->limit, HISTORY_DEFAULT, HISTORY_MAX);
+	q->limit = ar_call_limit(in->limit, HISTORY_DEFAULT, HISTORY_MAX);
 	read_history(c, before ? before - 1 : s->head);
 }
 
@@ -199,10 +190,11 @@ void ar_query_list_sessions(struct ar_call *c)
 			return;
 		}
 	}
-	q->sessions = (struct ar_store_sessions){ .op = { .kind = AR_STORE_SESSIONS, .done = on_sessions },
-						  .before = in->cursor,
-						  .workspace = in->workspace,
-						  .status = in->status,
-						  .limit = limit_of(in->limit, LIST_DEFAULT, LIST_MAX) };
+	q->sessions =
+		(struct ar_store_sessions){ .op = { .kind = AR_STORE_SESSIONS, .done = on_sessions },
+					    .before = in->cursor,
+					    .workspace = in->workspace,
+					    .status = in->status,
+					    .limit = ar_call_limit(in->limit, AR_LIST_DEFAULT, AR_LIST_MAX) };
 	ar_store_submit(c->control->store, &q->sessions.op);
 }

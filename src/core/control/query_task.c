@@ -2,9 +2,6 @@
 #include "control_priv.h"
 #include "projection.h"
 
-#define LIST_DEFAULT 50
-#define LIST_MAX 200
-
 static bool store_failed(struct ar_call *c, struct ar_store_op *op)
 {
 	if (op->status == AR_OK)
@@ -107,15 +104,13 @@ static void seen(struct ar_engine_view *v, const struct ar_session *s, const str
 	ar_jw_open(&w);
 	ar_jw_key(&w, "taskSummary");
 	ar_projection_task_summary(s, &w);
-	q->tasks = (struct ar_store_tasks){
-		.op = { .kind = AR_STORE_TASKS, .done = on_tasks },
-		.session = v->session,
-		.with_internal = in->visibility == AR_TASK_VISIBILITY_INTERNAL,
-		.status = ar_str_from(ar_enum_name(&ar_task_status_desc, in->status)),
-		.after = after,
-		.limit = in->limit.set && in->limit.v > 0 && in->limit.v < LIST_MAX ? (size_t)in->limit.v
-										    : LIST_DEFAULT
-	};
+	q->tasks = (struct ar_store_tasks){ .op = { .kind = AR_STORE_TASKS, .done = on_tasks },
+					    .session = v->session,
+					    .with_internal = in->visibility == AR_TASK_VISIBILITY_INTERNAL,
+					    .status = ar_str_from(
+						    ar_enum_name(&ar_task_status_desc, in->status)),
+					    .after = after,
+					    .limit = ar_call_limit(in->limit, AR_LIST_DEFAULT, AR_LIST_MAX) };
 	ar_store_submit(c->control->store, &q->tasks.op);
 }
 

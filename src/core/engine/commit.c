@@ -1,5 +1,5 @@
 /* A decision becomes durable, and then visible: encode each fact once, fold it into the state, append facts, rows, contents and
- * receipt in one transaction; when that is on disk publish, act, answer. The state runs ahead of the store only while the
+ * receipt in one transaction; when that is on disk publish, answer, act. The state runs ahead of the store only while the
  * session is in flight, when nobody can see it; a failed append throws it away and the session is loaded again. */
 #include "engine_priv.h"
 #include "fault.h"
@@ -97,12 +97,11 @@ static void add_task_rows(struct ar_live *l)
 		turn = ar_session_turn(&l->state, d->events[i].ids[AR_SCOPE_TURN], &t);
 		if (!turn || !turn->task)
 			continue;
-		rows[n++] = (struct ar_store_task_row){
-			.task = id,
-			.record = render(&c->arena, &l->state, turn),
-			.status = ar_str_absent(turn->outcome) ? AR_STR("open") : turn->outcome,
-			.is_internal = turn->task->visibility == AR_TASK_VISIBILITY_INTERNAL
-		};
+		rows[n++] = (struct ar_store_task_row){ .task = id,
+							.record = render(&c->arena, &l->state, turn),
+							.status = ar_projection_task_status(turn->task),
+							.is_internal = turn->task->visibility ==
+								       AR_TASK_VISIBILITY_INTERNAL };
 	}
 	c->append.tasks = rows;
 	c->append.task_count = n;

@@ -125,11 +125,6 @@ void ar_follow_free(struct ar_follow *f)
 	ar_free(f);
 }
 
-size_t ar_follow_readers(const struct ar_follow *f)
-{
-	return f->readers;
-}
-
 void ar_follow_publish(struct ar_follow *f, struct ar_str core, const struct ar_fact *facts, size_t count)
 {
 	struct ar_hub *h = ar_map_get(&f->hubs, core);
@@ -213,7 +208,6 @@ enum ar_status ar_follow_open(struct ar_follow *f, struct ar_subscription *s,
 	ar_list_init(&c->pending);
 	c->hub = hub_get(f, r->session);
 	ar_list_push(&c->hub->readers, &c->node);
-	f->readers++;
 	s->at = c;
 	ar_catchup_begin(c);
 	return AR_OK;
@@ -320,7 +314,6 @@ static void detach(struct ar_follow_cursor *c)
 	c->sub->at = NULL;
 	c->state = AR_READER_ENDED;
 	ar_list_del(&c->node);
-	h->follow->readers--;
 	c->hub = NULL;
 	for (struct ar_frame *f = take_pending(c); f; f = take_pending(c))
 		ar_frame_unref(f);

@@ -28,7 +28,6 @@ struct ar_follow {
 	struct ar_str runtime_id;
 	size_t ring_bytes;
 	struct ar_map hubs; /* core -> struct ar_hub */
-	size_t readers;
 };
 
 enum ar_reader_state {

@@ -23,7 +23,6 @@ void ar_follow_free(struct ar_follow *f); /* no reader may be left */
 
 /* Ends every reader; what is queued in their sockets still goes out. */
 void ar_follow_end_all(struct ar_follow *f, const struct ar_error *err);
-size_t ar_follow_readers(const struct ar_follow *f);
 
 /* Facts of one commit, in order. Call only when they are durable. */
 void ar_follow_publish(struct ar_follow *f, struct ar_str core, const struct ar_fact *facts, size_t count);

@@ -19,6 +19,7 @@ struct ar_str ar_projection_status(const struct ar_session *s);
 
 /* task_snapshot: the record of one task. */
 void ar_projection_task(const struct ar_session *s, const struct ar_turn *turn, struct ar_jw *w);
+struct ar_str ar_projection_task_status(const struct ar_task *task); /* the word that lists are filtered by */
 void ar_projection_task_summary(const struct ar_session *s, struct ar_jw *w);
 
 /* queue_snapshot of one thread. */

@@ -31,6 +31,11 @@ static void attempt(const struct ar_run *run, struct ar_jw *w)
 	ar_jw_close(w);
 }
 
+struct ar_str ar_projection_task_status(const struct ar_task *task)
+{
+	return ar_str_from(ar_machine_state_name(AR_MACHINE_TASK, (int)task->status));
+}
+
 static void identity(const struct ar_session *s, const struct ar_turn *turn, struct ar_jw *w)
 {
 	const struct ar_task *task = turn->task;
@@ -44,7 +49,7 @@ static void identity(const struct ar_session *s, const struct ar_turn *turn, str
 	ar_jw_mstr(w, "title", task->title);
 	ar_jw_mstr(w, "visibility",
 		   ar_str_from(ar_enum_name(&ar_task_visibility_desc, (int)task->visibility)));
-	ar_jw_mstr(w, "status", ar_str_from(ar_machine_state_name(AR_MACHINE_TASK, (int)task->status)));
+	ar_jw_mstr(w, "status", ar_projection_task_status(task));
 }
 
 void ar_projection_task(const struct ar_session *s, const struct ar_turn *turn, struct ar_jw *w)
