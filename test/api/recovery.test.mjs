@@ -258,3 +258,25 @@ test('ID-01 runtime id: the same after kill -9, another in another data folder',
 	await again.stop();
 	await other.stop();
 });
+
+test('AC-05 a busy thread rejects with its policy or queues; after kill -9 the queue is there, takes another order and is resumed', async () => {
+	const { sessionId, threadId, turnId, rt, again } = await crashed({ 'recovery.auto_resume': false }, '[[fail-times 1 hang]] hello');
+	await waitFor(async () => (await thread(rt, sessionId)).status === 'stale', 'a stale thread');
+	const { message } = await refused(rt, 'thread_busy_rejected', 'submit_turn', { sessionId, text: 'x', busyPolicy: 'reject' });
+	assert.match(message, /busyPolicy/);
+	const ids = ['a', 'b', 'c'].map((name) => `${turnId}-${name}`);
+	for (const id of ids) await submit(rt, id, { sessionId, turnId: id });
+	await rt.kill9();
+	const other = await again();
+	const order = async () => (await thread(other, sessionId)).queuedTurns.map((t) => t.queuedTurnId);
+	assert.deepEqual(await order(), ids);
+	await ok(other, 'promote_queued_turn', { sessionId, queuedTurnId: ids[2] });
+	const wanted = [ids[2], ids[0], ids[1]];
+	assert.deepEqual(await order(), wanted);
+	assert.equal((await ok(other, 'resume_thread', { sessionId, threadId })).result, 'resumed');
+	const follower = await follow(other, sessionId);
+	await follower.ended(ids[1]);
+	assert.deepEqual(follower.of('turn.completed').map((e) => e.turnId), [turnId, ...wanted]);
+	follower.check();
+	await other.stop();
+});
