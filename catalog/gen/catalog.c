@@ -4813,6 +4813,10 @@ const struct ar_error_desc ar_error_descs[AR_ERR_COUNT] = {
 	  "Events before this point are no longer kept; read the snapshot and follow from its sequence." },
 	[AR_ERR_UNRECOVERABLE] = { "unrecoverable", 409, -32004, false,
 	  "The state cannot be regained; start a new thread." },
+	[AR_ERR_NOT_OWNER] = { "not_owner", 421, -32005, true,
+	  "Another node owns this session now; ask any node again." },
+	[AR_ERR_OWNER_UNREACHABLE] = { "owner_unreachable", 503, -32005, true,
+	  "The node that owns this session cannot be reached and has not been replaced yet; repeat the call with the same key in a moment, here or at another node." },
 };
 
 const struct ar_machine_desc ar_machine_descs[AR_MACHINE_COUNT] = {

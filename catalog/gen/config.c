@@ -22,6 +22,21 @@ const struct ar_config_key ar_config_keys[] = {
 	{ "socket", AR_CONFIG_STRING, "", "AGENTD_SOCKET", false, 0, 0, NULL,
 	  offsetof(struct ar_config, socket), offsetof(struct ar_config_file, socket),
 	  "Path of the unix socket; empty puts it into the data folder, off serves none." },
+	{ "node.id", AR_CONFIG_STRING, "", "AGENTD_NODE", false, 0, 0, NULL,
+	  offsetof(struct ar_config, node.id), offsetof(struct ar_config_file, node.id),
+	  "Name of this node among those that share a PostgreSQL store; empty takes the host's name." },
+	{ "cluster.listen", AR_CONFIG_STRING, "off", "AGENTD_CLUSTER_LISTEN", false, 0, 0, NULL,
+	  offsetof(struct ar_config, cluster.listen), offsetof(struct ar_config_file, cluster.listen),
+	  "Address and port where the other nodes of the store reach this one; off runs without peers." },
+	{ "cluster.advertise", AR_CONFIG_STRING, "", "AGENTD_CLUSTER_ADVERTISE", false, 0, 0, NULL,
+	  offsetof(struct ar_config, cluster.advertise), offsetof(struct ar_config_file, cluster.advertise),
+	  "Address and port that the other nodes are told; empty tells them cluster.listen." },
+	{ "cluster.lease_ms", AR_CONFIG_INT, "5000", NULL, false, 500, 600000, NULL,
+	  offsetof(struct ar_config, cluster.lease_ms), offsetof(struct ar_config_file, cluster.lease_ms),
+	  "How long a node may be silent before others take its sessions." },
+	{ "cluster.handover_ms", AR_CONFIG_INT, "10000", NULL, false, 0, 600000, NULL,
+	  offsetof(struct ar_config, cluster.handover_ms), offsetof(struct ar_config_file, cluster.handover_ms),
+	  "How long a model call may go on before its session moves to another node without waiting for its end." },
 	{ "model.base_url", AR_CONFIG_STRING, "", "OPENAI_BASE_URL", false, 0, 0, NULL,
 	  offsetof(struct ar_config, model.base_url), offsetof(struct ar_config_file, model.base_url),
 	  "Base address of an OpenAI-compatible provider, up to and with /v1." },
@@ -110,7 +125,20 @@ const struct ar_config_key ar_config_keys[] = {
 	  offsetof(struct ar_config, log.level), offsetof(struct ar_config_file, log.level),
 	  "Least grave lines that are written to the log." },
 };
-const size_t ar_config_key_count = 33;
+const size_t ar_config_key_count = 38;
+
+static const cyaml_schema_field_t node_fields[] = {
+	CYAML_FIELD_STRING_PTR("id", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_node, id, 0, 65536),
+	CYAML_FIELD_END,
+};
+
+static const cyaml_schema_field_t cluster_fields[] = {
+	CYAML_FIELD_STRING_PTR("listen", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_cluster, listen, 0, 65536),
+	CYAML_FIELD_STRING_PTR("advertise", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_cluster, advertise, 0, 65536),
+	CYAML_FIELD_INT_PTR("lease_ms", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_cluster, lease_ms),
+	CYAML_FIELD_INT_PTR("handover_ms", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_cluster, handover_ms),
+	CYAML_FIELD_END,
+};
 
 static const cyaml_schema_field_t model_fields[] = {
 	CYAML_FIELD_STRING_PTR("base_url", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_model, base_url, 0, 65536),
@@ -174,6 +202,8 @@ static const cyaml_schema_field_t top_fields[] = {
 	CYAML_FIELD_STRING_PTR("store", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file, store, 0, 65536),
 	CYAML_FIELD_STRING_PTR("listen", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file, listen, 0, 65536),
 	CYAML_FIELD_STRING_PTR("socket", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file, socket, 0, 65536),
+	CYAML_FIELD_MAPPING("node", CYAML_FLAG_OPTIONAL, struct ar_config_file, node, node_fields),
+	CYAML_FIELD_MAPPING("cluster", CYAML_FLAG_OPTIONAL, struct ar_config_file, cluster, cluster_fields),
 	CYAML_FIELD_MAPPING("model", CYAML_FLAG_OPTIONAL, struct ar_config_file, model, model_fields),
 	CYAML_FIELD_MAPPING("limits", CYAML_FLAG_OPTIONAL, struct ar_config_file, limits, limits_fields),
 	CYAML_FIELD_MAPPING("queue", CYAML_FLAG_OPTIONAL, struct ar_config_file, queue, queue_fields),

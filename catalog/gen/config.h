@@ -20,6 +20,17 @@ enum ar_config_log_level {
 };
 
 /* What is in force. */
+struct ar_config_node {
+	const char *id;
+};
+
+struct ar_config_cluster {
+	const char *listen;
+	const char *advertise;
+	int64_t lease_ms;
+	int64_t handover_ms;
+};
+
 struct ar_config_model {
 	const char *base_url;
 	const char *api_key;
@@ -75,6 +86,8 @@ struct ar_config {
 	const char *store;
 	const char *listen;
 	const char *socket;
+	struct ar_config_node node;
+	struct ar_config_cluster cluster;
 	struct ar_config_model model;
 	struct ar_config_limits limits;
 	struct ar_config_queue queue;
@@ -85,6 +98,17 @@ struct ar_config {
 };
 
 /* What the file says. */
+struct ar_config_file_node {
+	char *id;
+};
+
+struct ar_config_file_cluster {
+	char *listen;
+	char *advertise;
+	int64_t *lease_ms;
+	int64_t *handover_ms;
+};
+
 struct ar_config_file_model {
 	char *base_url;
 	char *api_key;
@@ -140,6 +164,8 @@ struct ar_config_file {
 	char *store;
 	char *listen;
 	char *socket;
+	struct ar_config_file_node node;
+	struct ar_config_file_cluster cluster;
 	struct ar_config_file_model model;
 	struct ar_config_file_limits limits;
 	struct ar_config_file_queue queue;

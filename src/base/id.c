@@ -4,6 +4,7 @@
 #include "id.h"
 #include "base32.h"
 #include "clock.h"
+#include "hash.h"
 #include "status.h"
 
 #include <pthread.h>
@@ -154,6 +155,16 @@ static bool is_id_byte(char c)
 {
 	return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
 	       (c && strchr("._:-", c));
+}
+
+unsigned ar_id_partition(struct ar_str core)
+{
+	uint8_t uuid[16];
+	struct ar_hash h;
+
+	AR_ASSERT(ar_base32_decode(core, uuid, sizeof uuid));
+	h = ar_hash_of((struct ar_str){ (const char *)uuid, sizeof uuid });
+	return (unsigned)(h.b[0] << 8 | h.b[1]) >> 6;
 }
 
 bool ar_id_acceptable(struct ar_str id)

@@ -206,7 +206,7 @@ static void open_core(struct ar_runtime *r, const struct ar_config *c)
 					     .commit_backlog = COMMIT_BACKLOG,
 					     .on_fenced = on_fenced,
 					     .arg = r });
-	r->control = ar_control_new(r->engine, r->follow, r->store);
+	r->control = ar_control_new(r->engine, r->follow, r->store, NULL);
 }
 
 static const char *unless_off(const char *value)

@@ -303,7 +303,8 @@ static void open_reader(struct sim_reader *r)
 	ar_jw_close(&w);
 	sim_say(s, "reader", "%u opens %.*s", r->number, AR_STR_ARG(ar_buf_str(&body)));
 	r->sub = (struct ar_subscription){ .v = &callbacks };
-	if (ar_control_subscribe(s->control, ar_buf_str(&body), &r->sub, &err) != AR_OK)
+	if (ar_control_subscribe(s->control, &(struct ar_subscribe_call){ .body = ar_buf_str(&body) },
+				 &r->sub, &err) != AR_OK)
 		sim_fail(s, "reader %u was refused: %s", r->number, err.msg);
 	ar_buf_fini(&body);
 	r->is_open = true;

@@ -151,7 +151,7 @@ static void boot(struct sim *s)
 							       .commit_backlog = s->plan.commit_backlog,
 							       .on_fenced = fenced,
 							       .arg = s });
-	s->control = ar_control_new(s->engine, s->follow, &s->store.store);
+	s->control = ar_control_new(s->engine, s->follow, &s->store.store, NULL);
 	ar_engine_recover(s->engine);
 }
 

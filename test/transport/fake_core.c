@@ -174,9 +174,10 @@ static void on_open(uv_timer_t *timer)
 	at->sub->v->ready(at->sub);
 }
 
-enum ar_status ar_control_subscribe(struct ar_control *c, struct ar_str body, struct ar_subscription *s,
-				    struct ar_error *err)
+enum ar_status ar_control_subscribe(struct ar_control *c, struct ar_subscribe_call *call,
+				    struct ar_subscription *s, struct ar_error *err)
 {
+	struct ar_str body = call->body;
 	struct ar_follow_cursor *at;
 
 	if (body.len && memmem(body.p, body.len, "\"bad\"", 5))

@@ -163,6 +163,8 @@ struct ar_store_sessions {
 	struct ar_str before; /* 26 characters: strictly older than this one; absent = from the newest */
 	size_t limit;
 	bool active_only;
+	const uint64_t
+		*partitions; /* AR_PARTITIONS bits (ar_id_partition): only sessions of those; NULL = all */
 	struct ar_str workspace, account, status;
 	struct ar_str *ids; /* results: the 26 characters, and the shells */
 	struct ar_str *shells;

@@ -11,11 +11,12 @@ static ar_query_fn *const queries[AR_CMD_COUNT] = {
 	[AR_CMD_GET_TASK] = ar_query_get_task,		 [AR_CMD_READ_OUTPUT] = ar_query_read_output,
 };
 
-struct ar_control *ar_control_new(struct ar_engine *engine, struct ar_follow *follow, struct ar_store *store)
+struct ar_control *ar_control_new(struct ar_engine *engine, struct ar_follow *follow, struct ar_store *store,
+				  const struct ar_placement *placement)
 {
 	struct ar_control *c = ar_new0(sizeof(*c));
 
-	*c = (struct ar_control){ engine, follow, store, ar_json_parser_new() };
+	*c = (struct ar_control){ engine, follow, store, placement, ar_json_parser_new() };
 	return c;
 }
 
@@ -85,6 +86,30 @@ enum ar_status ar_call_session(struct ar_str session_id, struct ar_str *ret_core
 		return ar_refuse(err, AR_ERR_SESSION_NOT_FOUND, "there is no session '%.*s'",
 				 AR_STR_ARG(ar_str_utf8_prefix(session_id, 64)));
 	return AR_OK;
+}
+
+bool ar_call_is_here(struct ar_call *c, struct ar_str core)
+{
+	const struct ar_placement *p = c->control->placement;
+	struct ar_str address = AR_STR_NONE;
+	enum ar_place place = p ? p->find(p->arg, core, &address) : AR_PLACE_HERE;
+
+	if (place == AR_PLACE_HERE)
+		return true;
+	if (c->is_from_peer) {
+		ar_call_refuse(c, AR_ERR_NOT_OWNER, "this node does not own the session");
+		return false;
+	}
+	c->place = place;
+	c->peer = ar_arena_str(&c->arena, address);
+	c->done(c);
+	return false;
+}
+
+void ar_call_look(struct ar_call *c)
+{
+	if (ar_call_is_here(c, c->work->view.session))
+		ar_engine_look(c->control->engine, &c->work->view);
 }
 
 enum ar_status ar_call_decode(struct ar_control *c, enum ar_command command, struct ar_str body,

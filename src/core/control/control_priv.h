@@ -10,6 +10,7 @@ struct ar_control {
 	struct ar_engine *engine;
 	struct ar_follow *follow;
 	struct ar_store *store;
+	const struct ar_placement *placement; /* NULL: all is here */
 	struct ar_json_parser *json;
 };
 
@@ -34,6 +35,12 @@ void ar_call_fail(struct ar_call *c, const struct ar_error *err);
 /* The 26 characters in a session id of a caller; a refusal when it has another form. */
 AR_MUST_USE enum ar_status ar_call_session(struct ar_str session_id, struct ar_str *ret_core,
 					   struct ar_error *err);
+
+/* Whether the session is worked on here. If not, the call is over: done() was called with its place. */
+bool ar_call_is_here(struct ar_call *c, struct ar_str core);
+
+/* ar_engine_look() of the call's view, where the session is. */
+void ar_call_look(struct ar_call *c);
 
 /* Decodes and checks a JSON input of a command; the struct is in the arena. */
 AR_MUST_USE enum ar_status ar_call_decode(struct ar_control *c, enum ar_command command, struct ar_str body,

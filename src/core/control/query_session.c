@@ -113,7 +113,7 @@ void ar_query_get_session(struct ar_call *c)
 		ar_call_fail(c, &err);
 		return;
 	}
-	ar_engine_look(c->control->engine, &c->work->view);
+	ar_call_look(c);
 }
 
 static void seen_thread(struct ar_engine_view *v, const struct ar_session *s, const struct ar_error *err)
@@ -147,7 +147,7 @@ void ar_query_get_thread_read(struct ar_call *c)
 		ar_call_fail(c, &err);
 		return;
 	}
-	ar_engine_look(c->control->engine, &c->work->view);
+	ar_call_look(c);
 }
 
 /* ---- list_sessions ---- */

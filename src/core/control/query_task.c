@@ -125,5 +125,5 @@ void ar_query_list_tasks(struct ar_call *c)
 		ar_call_refuse(c, AR_ERR_INVALID_SCOPE, "name the sessionId whose tasks are wanted");
 		return;
 	}
-	ar_engine_look(c->control->engine, &c->work->view);
+	ar_call_look(c);
 }

@@ -22,8 +22,19 @@ static enum ar_status read_types(struct ar_control *c, struct ar_str types, uint
 	return AR_OK;
 }
 
-static enum ar_status subscribe(struct ar_control *c, const struct ar_cmd_subscribe_events_in *in,
-				struct ar_arena *arena, struct ar_subscription *s, struct ar_error *err)
+static enum ar_status check_place(struct ar_control *c, struct ar_subscribe_call *call, struct ar_str core,
+				  struct ar_error *err)
+{
+	call->peer = AR_STR_NONE;
+	call->place = c->placement ? c->placement->find(c->placement->arg, core, &call->peer) : AR_PLACE_HERE;
+	if (call->place == AR_PLACE_HERE)
+		return AR_OK;
+	return ar_refuse(err, AR_ERR_NOT_OWNER, "this node does not own the session");
+}
+
+static enum ar_status subscribe(struct ar_control *c, struct ar_subscribe_call *call,
+				const struct ar_cmd_subscribe_events_in *in, struct ar_arena *arena,
+				struct ar_subscription *s, struct ar_error *err)
 {
 	struct ar_follow_request r = { .after = in->after,
 				       .deltas = !in->deltas.set || in->deltas.v,
@@ -33,7 +44,8 @@ static enum ar_status subscribe(struct ar_control *c, const struct ar_cmd_subscr
 	if (ar_str_absent(in->session_id))
 		return ar_refuse(err, AR_ERR_UNAVAILABLE,
 				 "subscriptions by channel are not built yet; name a sessionId");
-	if (ar_call_session(in->session_id, &r.session, err) != AR_OK)
+	if (ar_call_session(in->session_id, &r.session, err) != AR_OK ||
+	    check_place(c, call, r.session, err) != AR_OK)
 		return AR_E_REFUSED;
 	if (in->from_sequence.set && in->from_sequence.v > 0 && ar_str_absent(in->after))
 		r.after = ar_arena_fmt(arena, "%lld", (long long)in->from_sequence.v - 1);
@@ -45,15 +57,16 @@ static enum ar_status subscribe(struct ar_control *c, const struct ar_cmd_subscr
 	return ar_follow_open(c->follow, s, &r, err);
 }
 
-enum ar_status ar_control_subscribe(struct ar_control *c, struct ar_str body, struct ar_subscription *s,
-				    struct ar_error *err)
+enum ar_status ar_control_subscribe(struct ar_control *c, struct ar_subscribe_call *call,
+				    struct ar_subscription *s, struct ar_error *err)
 {
 	struct ar_arena arena = { 0 };
 	const void *in;
-	enum ar_status rc = ar_call_decode(c, AR_CMD_SUBSCRIBE_EVENTS, body, &arena, &in, err);
+	enum ar_status rc = ar_call_decode(c, AR_CMD_SUBSCRIBE_EVENTS, call->body, &arena, &in, err);
 
+	call->place = AR_PLACE_HERE;
 	if (rc == AR_OK)
-		rc = subscribe(c, in, &arena, s, err);
+		rc = subscribe(c, call, in, &arena, s, err);
 	ar_arena_fini(&arena);
 	return rc;
 }

@@ -13,11 +13,22 @@ struct target {
 
 static void mint(struct ar_call *c, struct target *t)
 {
-	char *core = ar_arena_alloc(&c->arena, AR_ID_CORE);
-
-	ar_id_mint(core);
-	t->core = (struct ar_str){ core, AR_ID_CORE };
+	t->core = (struct ar_str){ ar_arena_alloc(&c->arena, AR_ID_CORE), AR_ID_CORE };
 	t->may_create = t->is_fresh = true;
+}
+
+/* A new session is one of ours: ids are minted until one falls into a partition that is. False: none is, and the call went elsewhere. */
+static bool mint_here(struct ar_call *c, struct ar_str core)
+{
+	const struct ar_placement *p = c->control->placement;
+	struct ar_str address;
+
+	if (!ar_call_is_here(c, AR_STR_NONE))
+		return false;
+	do
+		ar_id_mint((char *)core.p);
+	while (p && p->find(p->arg, core, &address) != AR_PLACE_HERE);
+	return true;
 }
 
 static void set_key(struct ar_call *c, struct target *t, const char *kind, struct ar_str value)
@@ -173,6 +184,8 @@ void ar_call_write(struct ar_call *c)
 		ar_call_fail(c, &err);
 		return;
 	}
+	if (t.is_fresh ? !mint_here(c, t.core) : !ar_call_is_here(c, t.core))
+		return;
 	*r = (struct ar_engine_request){
 		.session = t.core, .may_create = t.may_create, .is_fresh = t.is_fresh, .done = answered
 	};

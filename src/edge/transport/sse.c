@@ -124,6 +124,7 @@ void ar_sse_open(struct ar_exchange *x, struct ar_str body)
 {
 	struct ar_conn *c = x->conn;
 	struct ar_http_server *server = c->server;
+	struct ar_subscribe_call call = { .body = body };
 	struct ar_error err = { 0 };
 	struct ar_sse *s;
 
@@ -137,7 +138,7 @@ void ar_sse_open(struct ar_exchange *x, struct ar_str body)
 	s->is_live = true;
 	ar_list_init(&s->node);
 	server->counters.subscribers++;
-	if (ar_control_subscribe(server->control, body, &s->sub, &err) != AR_OK)
+	if (ar_control_subscribe(server->control, &call, &s->sub, &err) != AR_OK)
 		refuse(s, &err);
 }
 

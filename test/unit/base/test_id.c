@@ -175,6 +175,22 @@ static void test_acceptable(void **state AR_UNUSED)
 	assert_false(ar_id_acceptable(AR_STR("\xC3\xA9")));
 }
 
+/* The number is stored with sessions, so it must never change. */
+static void partitions_stay_as_they_are_and_spread(void **state)
+{
+	unsigned seen[AR_PARTITIONS] = { 0 };
+	char core[AR_ID_CORE];
+
+	(void)state;
+	assert_int_equal(ar_id_partition(AR_STR("00000000000000000000000000")), 221);
+	for (unsigned i = 0; i < 64 * AR_PARTITIONS; i++) {
+		ar_id_mint(core);
+		seen[ar_id_partition((struct ar_str){ core, AR_ID_CORE })]++;
+	}
+	for (unsigned i = 0; i < AR_PARTITIONS; i++)
+		assert_in_range(seen[i], 16, 160);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -186,6 +202,7 @@ int main(void)
 		cmocka_unit_test(test_taking_apart),
 		cmocka_unit_test(test_putting_together),
 		cmocka_unit_test(test_acceptable),
+		cmocka_unit_test(partitions_stay_as_they_are_and_spread),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
