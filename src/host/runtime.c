@@ -302,7 +302,7 @@ unsigned ar_runtime_port(const struct ar_runtime *r)
 int ar_runtime_run(struct ar_runtime *r)
 {
 	uv_prepare_start(&r->before_sleep, on_before_sleep);
-	ar_engine_recover(r->engine);
+	ar_engine_recover(r->engine, NULL);
 	uv_run(&r->loop, UV_RUN_DEFAULT);
 	return r->exit_status;
 }

@@ -28,7 +28,7 @@ static const struct sim_ask *const submit = &sim_asks[SIM_ASK_SUBMIT];
 static bool is_weather(struct ar_str code)
 {
 	return ar_str_is(code, "overloaded") || ar_str_is(code, "storage_unavailable") ||
-	       ar_str_is(code, "unavailable");
+	       ar_str_is(code, "unavailable") || ar_str_is(code, "not_owner");
 }
 
 static void refused(struct box *b, struct ar_str code)

@@ -152,7 +152,7 @@ static void boot(struct sim *s)
 							       .on_fenced = fenced,
 							       .arg = s });
 	s->control = ar_control_new(s->engine, s->follow, &s->store.store, NULL);
-	ar_engine_recover(s->engine);
+	ar_engine_recover(s->engine, NULL);
 }
 
 static void bury(struct sim *s)

@@ -79,6 +79,8 @@ struct ar_member_vtable {
 struct ar_member {
 	const struct ar_member_vtable *v;
 	char id[AR_ID_MAX + 1];
+	char address[AR_ADDRESS_MAX +
+		     1]; /* the owner's to set: what the others are told from the next beat on */
 	uint64_t epoch; /* the same that the store's appends check */
 	char key[AR_MEMBER_KEY + 1]; /* shared by all nodes of this store: how they know each other */
 };

@@ -59,6 +59,16 @@ void ar_call_fail(struct ar_call *c, const struct ar_error *err)
 	ar_call_done(c, ar_control_error(err->code, err->msg, &c->reply));
 }
 
+void ar_call_fail_or_move(struct ar_call *c, const struct ar_error *err)
+{
+	if (err->code != AR_ERR_NOT_OWNER || c->is_from_peer) {
+		ar_call_fail(c, err);
+		return;
+	}
+	c->place = AR_PLACE_UNSETTLED;
+	c->done(c);
+}
+
 void ar_call_refuse(struct ar_call *c, uint16_t code, const char *fmt, ...)
 {
 	struct ar_error err = { .status = AR_E_REFUSED, .code = code };

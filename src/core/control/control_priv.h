@@ -32,6 +32,9 @@ void ar_call_done(struct ar_call *c, int http);
 void ar_call_refuse(struct ar_call *c, uint16_t code, const char *fmt, ...) AR_PRINTF(3, 4);
 void ar_call_fail(struct ar_call *c, const struct ar_error *err);
 
+/* The engine's refusal: not_owner (nothing was done, the session is on its way to another node) becomes a place to ask again for. */
+void ar_call_fail_or_move(struct ar_call *c, const struct ar_error *err);
+
 /* The 26 characters in a session id of a caller; a refusal when it has another form. */
 AR_MUST_USE enum ar_status ar_call_session(struct ar_str session_id, struct ar_str *ret_core,
 					   struct ar_error *err);

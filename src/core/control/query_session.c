@@ -79,7 +79,7 @@ static void seen_session(struct ar_engine_view *v, const struct ar_session *s, c
 	uint64_t before = 0;
 
 	if (!s) {
-		ar_call_fail(c, err);
+		ar_call_fail_or_move(c, err);
 		return;
 	}
 	if (!ar_str_absent(in->cursor) &&
@@ -123,7 +123,7 @@ static void seen_thread(struct ar_engine_view *v, const struct ar_session *s, co
 	struct ar_jw w = ar_jw(&c->reply);
 
 	if (!s) {
-		ar_call_fail(c, err);
+		ar_call_fail_or_move(c, err);
 		return;
 	}
 	if (!ar_session_thread(s, in->thread_id)) {

@@ -93,7 +93,7 @@ static void seen(struct ar_engine_view *v, const struct ar_session *s, const str
 	uint64_t after = 0;
 
 	if (!s) {
-		ar_call_fail(c, err);
+		ar_call_fail_or_move(c, err);
 		return;
 	}
 	if (!ar_str_absent(in->cursor) && !ar_str_to_u64(in->cursor, &after)) {

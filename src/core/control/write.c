@@ -167,7 +167,7 @@ static void answered(struct ar_engine_request *r)
 	struct ar_call *c = AR_CONTAINER_OF(r, struct ar_call_work, write)->call;
 
 	if (r->status != AR_OK) {
-		ar_call_fail(c, &r->err);
+		ar_call_fail_or_move(c, &r->err);
 		return;
 	}
 	ar_buf_adds(&c->reply, r->reply);

@@ -221,7 +221,8 @@ static void committed(struct ar_live *l)
 		ar_receipts_keep(e, &r->receipt);
 	l->is_owned = true;
 	/* Planned before the answer, which gives back the request that effects name text of; begun after it, for it is waited for. */
-	ar_effects_run(l, &c->decision);
+	if (!l->is_released)
+		ar_effects_run(l, &c->decision);
 	r->reply = c->decision.reply;
 	ar_request_finish(r, AR_OK);
 	AR_FAULT("engine.after_reply");
@@ -241,8 +242,7 @@ static void not_committed(struct ar_live *l)
 		ar_request_repeat(r, &c->append.found.input, c->append.found.reply);
 		return;
 	case AR_E_FENCED:
-		ar_request_refuse(r, AR_ERR_UNAVAILABLE,
-				  "another process owns this store now; this one stops");
+		ar_request_refuse(r, AR_ERR_NOT_OWNER, "this node's epoch is over; nothing was written");
 		l->engine->is_stopping = true;
 		l->engine->o.on_fenced(l->engine->o.arg);
 		return;

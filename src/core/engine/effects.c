@@ -4,7 +4,6 @@
 /* A wait before the next attempt; comes back as an input. */
 struct wake {
 	struct ar_timer timer;
-	struct ar_live *live;
 	struct ar_engine_request request;
 	struct ar_arena arena;
 };
@@ -25,8 +24,7 @@ static void woken(struct ar_engine_request *r)
 	struct wake *w = AR_CONTAINER_OF(r, struct wake, request);
 
 	if (r->status != AR_OK && r->err.code == AR_ERR_STORAGE_UNAVAILABLE) {
-		w->live->timers++;
-		ar_timer_start(w->live->engine, &w->timer, AR_STORE_RETRY);
+		ar_timer_start(w->timer.live->engine, &w->timer, AR_STORE_RETRY);
 		return;
 	}
 	wake_free(w);
@@ -36,21 +34,17 @@ static void fire(struct ar_timer *t)
 {
 	struct wake *w = AR_CONTAINER_OF(t, struct wake, timer);
 
-	w->live->timers--;
-	ar_inbox_push(w->live, &w->request);
+	ar_inbox_push(w->timer.live, &w->request);
 }
 
 static void wake_later(struct ar_live *l, const struct ar_effect *effect)
 {
 	struct wake *w = ar_new0(sizeof(*w));
 
-	w->live = l;
-	w->timer.fire = fire;
-	w->timer.drop = dropped;
+	w->timer = (struct ar_timer){ .live = l, .fire = fire, .drop = dropped };
 	w->request.done = woken;
 	w->request.input.kind = AR_IN_RETRY_DUE;
 	w->request.input.turn = ar_arena_str(&w->arena, effect->turn);
-	l->timers++;
 	ar_timer_start(l->engine, &w->timer, effect->at - l->commit.request->input.now);
 }
 

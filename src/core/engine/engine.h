@@ -5,6 +5,7 @@
 #define AR_ENGINE_ENGINE_H
 
 #include "clock.h"
+#include "partition_set.h"
 #include "provider.h"
 #include "publish.h"
 #include "session.h"
@@ -23,7 +24,8 @@ struct ar_engine_options {
 	uint64_t snapshot_every;
 	size_t session_cache; /* idle sessions kept */
 	size_t commit_backlog; /* appends in flight before writes are refused as overloaded */
-	void (*on_fenced)(void *arg); /* another owner writes: this process must stop */
+	void (*on_fenced)(
+		void *arg); /* the epoch is over: nothing more can be written, everything here is to be dropped */
 	void *arg;
 };
 
@@ -71,8 +73,19 @@ void ar_engine_look(struct ar_engine *e, struct ar_engine_view *v);
 /* Committed state that is in memory now, or NULL: then look, or ask the store. Valid until control returns to the loop. */
 const struct ar_session *ar_engine_peek(const struct ar_engine *e, struct ar_str core);
 
-/* Finds the sessions that a crash left with open work and takes it up, in the background. */
-void ar_engine_recover(struct ar_engine *e);
+/* These partitions are ours from now on (NULL: all): finds the sessions with open work that nobody carries and takes it up, in the
+ * background. */
+void ar_engine_recover(struct ar_engine *e, const struct ar_partition_set *gained);
+
+/* The partition is to move: everything of it is left as it stands in the log. It is quiet when its load has no sessions. */
+void ar_engine_release(struct ar_engine *e, unsigned partition);
+
+struct ar_engine_load {
+	unsigned sessions; /* in memory */
+	unsigned steps; /* open model calls */
+};
+
+struct ar_engine_load ar_engine_load(const struct ar_engine *e, unsigned partition);
 
 /* Monotonic time of the next timer, 0 = none; and letting due ones fire. */
 ar_usec ar_engine_deadline(const struct ar_engine *e);

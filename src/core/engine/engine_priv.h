@@ -21,8 +21,9 @@ struct ar_commit {
 struct ar_timer {
 	struct ar_list node; /* by due time */
 	ar_usec due; /* monotonic */
+	struct ar_live *live; /* whose it is; NULL: the engine's own */
 	void (*fire)(struct ar_timer *t);
-	/* The engine ends before it is due; NULL when its memory has another owner. */
+	/* It will not fire: the engine ends, or the session moves away. NULL when nothing hangs on it. */
 	void (*drop)(struct ar_timer *t);
 };
 
@@ -30,12 +31,14 @@ struct ar_timer {
 struct ar_live {
 	struct ar_engine *engine;
 	char core[AR_ID_CORE];
+	unsigned partition;
 	struct ar_session state;
 	bool is_loaded;
 	bool is_loading;
 	bool is_in_flight; /* the state is ahead of the store: nobody may look at it */
 	bool is_pumping; /* further up the stack: new inputs are seen there */
 	bool is_owned; /* this process carries the open work; false right after a load */
+	bool is_released; /* another node is to have it: nothing new is begun, it goes when nothing is in flight */
 	struct ar_list inbox; /* struct ar_engine_request */
 	struct ar_list views; /* struct ar_engine_view */
 	struct ar_list steps; /* struct ar_live_step */
@@ -47,7 +50,8 @@ struct ar_live {
 	struct ar_step_output *saved; /* what chunks kept of open steps, for recovery; in saved_arena */
 	size_t saved_count;
 	struct ar_arena saved_arena;
-	size_t timers;
+	size_t timers; /* running */
+	size_t busy; /* store operations of its steps in flight */
 	bool is_scanned; /* the start-up scan counts it */
 };
 
@@ -72,6 +76,9 @@ struct ar_engine {
 	struct ar_receipt_cache_entry receipt_ring[AR_RECEIPT_CACHE];
 	size_t receipt_next;
 	struct ar_engine_counts counts;
+	struct ar_engine_load load[AR_PARTITIONS];
+	struct ar_partition_set owned;
+	struct ar_partition_set scan_set, scan_later; /* what is scanned now, and what came to it meanwhile */
 	struct ar_store_sessions scan;
 	size_t scan_open;
 	struct ar_timer scan_again;
@@ -89,6 +96,7 @@ struct ar_str ar_live_core(const struct ar_live *l);
 
 /* load.c */
 void ar_live_load(struct ar_live *l);
+void ar_live_refuse(struct ar_live *l, uint16_t code, const char *message); /* everything that waits */
 void ar_live_begin(struct ar_live *l); /* a session that does not exist yet */
 
 /* pump.c */
@@ -115,10 +123,12 @@ void ar_step_plan(struct ar_live *l,
 void ar_steps_begin(struct ar_live *l); /* the planned ones */
 void ar_step_cancel(struct ar_live *l, struct ar_str step);
 void ar_step_close(struct ar_live *l, struct ar_str step); /* its end is durable */
+void ar_steps_release(struct ar_live *l); /* none of them ends in a fact */
 void ar_steps_drop(struct ar_live *l); /* at the end of the process */
 
 /* timers.c */
 void ar_timer_start(struct ar_engine *e, struct ar_timer *t, ar_usec delay);
+void ar_timers_cancel(struct ar_live *l);
 void ar_timers_drop(struct ar_engine *e);
 
 /* recovery.c */

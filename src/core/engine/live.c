@@ -17,6 +17,7 @@ struct ar_live *ar_live_get(struct ar_engine *e, struct ar_str core)
 	l = ar_new0(sizeof(*l));
 	l->engine = e;
 	memcpy(l->core, core.p, AR_ID_CORE);
+	l->partition = ar_id_partition(core);
 	ar_list_init(&l->inbox);
 	ar_list_init(&l->views);
 	ar_list_init(&l->steps);
@@ -24,6 +25,7 @@ struct ar_live *ar_live_get(struct ar_engine *e, struct ar_str core)
 	ar_list_init(&l->recovery_again.node);
 	ar_map_put(&e->sessions, ar_live_core(l), l);
 	e->counts.sessions++;
+	e->load[l->partition].sessions++;
 	return l;
 }
 
@@ -49,6 +51,7 @@ static void live_free(struct ar_live *l)
 	ar_steps_drop(l);
 	ar_map_del(&e->sessions, ar_live_core(l));
 	e->counts.sessions--;
+	e->load[l->partition].sessions--;
 	ar_session_fini(&l->state);
 	ar_store_op_fini(&l->load.op);
 	ar_commit_reset(&l->commit);
@@ -62,7 +65,7 @@ static void live_free(struct ar_live *l)
 static bool is_at_rest(const struct ar_live *l)
 {
 	return !l->is_pumping && !l->is_loading && !l->is_in_flight && ar_list_empty(&l->inbox) &&
-	       ar_list_empty(&l->views) && ar_list_empty(&l->steps) && l->timers == 0;
+	       ar_list_empty(&l->views) && ar_list_empty(&l->steps) && l->timers == 0 && l->busy == 0;
 }
 
 /* A session with open work that this process carries stays; everything else may go. */

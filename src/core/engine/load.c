@@ -76,7 +76,7 @@ static enum ar_status rebuild(struct ar_live *l, struct ar_error *err)
 	return apply_rows(l, err);
 }
 
-static void fail_waiting(struct ar_live *l, uint16_t code, const char *message)
+void ar_live_refuse(struct ar_live *l, uint16_t code, const char *message)
 {
 	struct ar_list *node;
 	struct ar_error err;
@@ -110,7 +110,7 @@ static void not_there(struct ar_live *l)
 		ar_list_del(it);
 		ar_list_push(&creators, it);
 	}
-	fail_waiting(l, AR_ERR_SESSION_NOT_FOUND, "there is no such session");
+	ar_live_refuse(l, AR_ERR_SESSION_NOT_FOUND, "there is no such session");
 	while ((node = ar_list_pop(&creators)))
 		ar_list_push(&l->inbox, node);
 	if (ar_list_empty(&l->inbox))
@@ -129,10 +129,10 @@ static void on_load(struct ar_store_op *op)
 		not_there(l);
 	} else if (op->status != AR_OK) {
 		l->engine->has_scan_failed |= l->is_scanned;
-		fail_waiting(l, AR_ERR_STORAGE_UNAVAILABLE, op->err.msg);
+		ar_live_refuse(l, AR_ERR_STORAGE_UNAVAILABLE, op->err.msg);
 	} else if (rebuild(l, &err) != AR_OK) {
 		ar_live_forget(l);
-		fail_waiting(l, AR_ERR_INTERNAL, err.msg);
+		ar_live_refuse(l, AR_ERR_INTERNAL, err.msg);
 	} else {
 		keep_saved(l);
 		l->is_loaded = true;

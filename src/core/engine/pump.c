@@ -93,6 +93,11 @@ static bool pump_once(struct ar_live *l)
 
 	if (l->is_in_flight || l->is_loading)
 		return false;
+	if (l->is_released) {
+		ar_live_refuse(l, AR_ERR_NOT_OWNER, "the session moves to another node");
+		ar_live_forget(l);
+		return false;
+	}
 	if (!l->is_loaded) {
 		if (has_waiting(l))
 			ar_live_load(l);

@@ -3,15 +3,17 @@
 #include "engine_priv.h"
 #include "fault.h"
 
+#include <string.h>
+
 #define SCAN_PAGE 64
 
 static void scan_next(struct ar_engine *e, struct ar_str before);
+static void scan_begin(struct ar_engine *e);
 
 static void recover_again(struct ar_timer *t)
 {
 	struct ar_live *l = AR_CONTAINER_OF(t, struct ar_live, recovery_again);
 
-	l->timers--;
 	if (l->is_loaded || l->is_loading)
 		ar_live_pump(l);
 	else
@@ -28,9 +30,23 @@ static void recovery_decided(struct ar_engine_request *r)
 	l->is_owned = false;
 	if (!ar_list_empty(&l->recovery_again.node))
 		return; /* set already */
-	l->timers++;
+	l->recovery_again.live = l;
 	l->recovery_again.fire = recover_again;
 	ar_timer_start(l->engine, &l->recovery_again, AR_STORE_RETRY);
+}
+
+/* What failed is scanned again after a pause, what came meanwhile at once. */
+static void scan_over(struct ar_engine *e)
+{
+	e->is_scanning = false;
+	ar_store_op_fini(&e->scan.op);
+	if (e->has_scan_failed) {
+		ar_partition_union(&e->scan_later, &e->scan_set);
+		e->is_scanning = true; /* the timer is */
+		ar_timer_start(e, &e->scan_again, AR_STORE_RETRY);
+	} else if (ar_partition_any(&e->scan_later)) {
+		scan_begin(e);
+	}
 }
 
 static void scan_settled(struct ar_engine *e)
@@ -41,10 +57,7 @@ static void scan_settled(struct ar_engine *e)
 	if (!e->is_scanning || --e->scan_open > 0)
 		return;
 	if (!e->scan.more) {
-		e->is_scanning = false;
-		ar_store_op_fini(&e->scan.op);
-		if (e->has_scan_failed)
-			ar_timer_start(e, &e->scan_again, AR_STORE_RETRY);
+		scan_over(e);
 		return;
 	}
 	last = ar_arena_str(&keep, e->scan.ids[e->scan.count - 1]);
@@ -79,8 +92,11 @@ static void on_scan(struct ar_store_op *op)
 
 	e->scan_open = 1; /* this page itself */
 	for (size_t i = 0; op->status == AR_OK && i < e->scan.count; i++) {
-		struct ar_live *l = ar_live_get(e, e->scan.ids[i]);
+		struct ar_live *l;
 
+		if (!ar_partition_has(&e->owned, ar_id_partition(e->scan.ids[i])))
+			continue; /* given away since */
+		l = ar_live_get(e, e->scan.ids[i]);
 		if (l->is_loaded || l->is_loading)
 			continue;
 		l->is_scanned = true;
@@ -99,21 +115,37 @@ static void scan_next(struct ar_engine *e, struct ar_str before)
 	ar_store_op_fini(&e->scan.op);
 	e->scan = (struct ar_store_sessions){ .op = { .kind = AR_STORE_SESSIONS, .done = on_scan },
 					      .limit = SCAN_PAGE,
-					      .active_only = true };
+					      .active_only = true,
+					      .partitions = e->scan_set.bits };
 	e->scan.before = ar_arena_str(&e->scan.op.arena, before);
 	ar_store_submit(e->o.store, &e->scan.op);
 }
 
-static void scan_again(struct ar_timer *t)
-{
-	ar_engine_recover(AR_CONTAINER_OF(t, struct ar_engine, scan_again));
-}
-
 /* Sessions that are loaded are passed over, so a scan may be repeated until the store could answer all of it. */
-void ar_engine_recover(struct ar_engine *e)
+static void scan_begin(struct ar_engine *e)
 {
 	e->is_scanning = true;
 	e->has_scan_failed = false;
-	e->scan_again.fire = scan_again;
+	e->scan_set = e->scan_later;
+	e->scan_later = (struct ar_partition_set){ 0 };
 	scan_next(e, AR_STR_NONE);
+}
+
+static void scan_again(struct ar_timer *t)
+{
+	scan_begin(AR_CONTAINER_OF(t, struct ar_engine, scan_again));
+}
+
+void ar_engine_recover(struct ar_engine *e, const struct ar_partition_set *gained)
+{
+	static const struct ar_partition_set none;
+	struct ar_partition_set set = gained ? *gained : none;
+
+	if (!gained)
+		memset(set.bits, 0xFF, sizeof(set.bits));
+	ar_partition_union(&e->owned, &set);
+	ar_partition_union(&e->scan_later, &set);
+	e->scan_again.fire = scan_again;
+	if (!e->is_scanning)
+		scan_begin(e);
 }

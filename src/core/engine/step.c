@@ -62,24 +62,33 @@ static void detach(struct ar_live_step *s)
 	s->is_detached = true;
 	ar_list_del(&s->node);
 	s->live->engine->counts.steps--;
+	s->live->engine->load[s->live->partition].steps--;
 	ar_follow_output_close(s->live->engine->o.follow, &s->output);
 }
 
 /* ---- the end ---- */
 
-static void end_delivered(struct ar_engine_request *r)
+static void over(struct ar_live_step *s)
 {
-	struct ar_live_step *s = AR_CONTAINER_OF(r, struct ar_live_step, ended);
-	struct ar_live *l = s->live;
-
-	if (r->status != AR_OK && r->err.code == AR_ERR_STORAGE_UNAVAILABLE) {
-		ar_timer_start(l->engine, &s->again, AR_STORE_RETRY);
-		return;
-	}
 	detach(s); /* here when the turn was settled without it */
 	s->is_over = true;
 	if (s->busy == 0)
 		step_free(s);
+}
+
+static void end_delivered(struct ar_engine_request *r)
+{
+	struct ar_live_step *s = AR_CONTAINER_OF(r, struct ar_live_step, ended);
+
+	if (r->status != AR_OK && r->err.code == AR_ERR_STORAGE_UNAVAILABLE)
+		ar_timer_start(s->live->engine, &s->again, AR_STORE_RETRY);
+	else
+		over(s);
+}
+
+static void end_dropped(struct ar_timer *t)
+{
+	over(AR_CONTAINER_OF(t, struct ar_live_step, again));
 }
 
 static void deliver_again(struct ar_timer *t)
@@ -110,8 +119,15 @@ static struct ar_step_end end_of(struct ar_arena *a, const struct ar_model_resul
 
 static void step_end(struct ar_live_step *s, const struct ar_model_result *r)
 {
-	if (s->live->engine->is_stopping)
+	struct ar_live *l = s->live;
+
+	if (l->engine->is_stopping)
 		return; /* the next start finds the step open and says so */
+	if (l->is_released) { /* and so does the next owner */
+		over(s);
+		ar_live_pump(l);
+		return;
+	}
 	AR_FAULT("engine.step_end");
 	s->state = STEP_ENDED;
 	ar_step_output_of(&s->output, &s->arena, &s->result);
@@ -120,13 +136,13 @@ static void step_end(struct ar_live_step *s, const struct ar_model_result *r)
 		s->tools[i].args = ar_step_tool_args(&s->output, &s->arena, (uint32_t)i);
 	s->result.tools = s->tools;
 	s->result.tool_count = s->tool_count;
-	s->again.fire = deliver_again;
+	s->again = (struct ar_timer){ .live = l, .fire = deliver_again, .drop = end_dropped };
 	s->ended.done = end_delivered;
 	s->ended.input = (struct ar_input){ .kind = AR_IN_MODEL_DONE,
 					    .outputs = &s->result,
 					    .output_count = 1,
 					    .end = end_of(&s->arena, r) };
-	ar_inbox_push(s->live, &s->ended);
+	ar_inbox_push(l, &s->ended);
 }
 
 /* ---- what arrives ---- */
@@ -151,6 +167,7 @@ static void save_some(struct ar_live_step *s)
 					    .bytes = ar_buf_str(&s->chunk_bytes) };
 	s->is_saving = true;
 	s->busy++;
+	s->live->busy++;
 	s->saved = piece.pos + piece.len;
 	s->saved_at = e->o.clock->mono(e->o.clock);
 	ar_store_submit(e->o.store, &s->chunk.op);
@@ -168,14 +185,18 @@ static bool is_worth_saving(const struct ar_live_step *s)
 static void on_chunk(struct ar_store_op *op)
 {
 	struct ar_live_step *s = AR_CONTAINER_OF(op, struct ar_live_step, chunk.op);
+	struct ar_live *l = s->live;
 
 	s->busy--;
+	l->busy--;
 	s->is_saving = false;
 	ar_store_op_fini(op);
 	if (s->is_over && s->busy == 0)
 		step_free(s);
-	else if (s->state == STEP_CALLING && is_worth_saving(s))
+	else if (s->state == STEP_CALLING && !l->is_released && is_worth_saving(s))
 		save_some(s);
+	if (l->is_released)
+		ar_live_pump(l);
 }
 
 static void on_tool(struct ar_model_call *c, uint32_t index, struct ar_str id, struct ar_str name)
@@ -217,6 +238,7 @@ static void on_messages(struct ar_store_op *op)
 	struct ar_provider *p = s->live->engine->o.provider;
 
 	s->busy--;
+	s->live->busy--;
 	if (s->live->engine->is_stopping)
 		return;
 	if (s->is_cancelled) {
@@ -272,6 +294,7 @@ void ar_step_plan(struct ar_live *l, const struct ar_effect *effect)
 
 	ar_list_push(&l->steps, &s->node);
 	l->engine->counts.steps++;
+	l->engine->load[l->partition].steps++;
 	ar_follow_output_open(l->engine->o.follow, &s->output, l->state.head);
 	ar_messages_plan(&s->messages, effect->messages, effect->message_count, &s->arena, l->engine->json);
 	s->blobs = (struct ar_store_blobs_get){ .op = { .kind = AR_STORE_BLOBS, .done = on_messages },
@@ -288,7 +311,25 @@ void ar_steps_begin(struct ar_live *l)
 			continue;
 		s->state = STEP_LOADING;
 		s->busy++;
+		l->busy++;
 		ar_store_submit(l->engine->o.store, &s->blobs.op);
+	}
+}
+
+/* A call under way is cancelled and a fetch waited for: their ends come back to step_end(). One that has ended waits in the inbox or for
+ * its timer, which are emptied by others. */
+void ar_steps_release(struct ar_live *l)
+{
+	struct ar_provider *p = l->engine->o.provider;
+
+	AR_LIST_FOR_SAFE (it, &l->steps) {
+		struct ar_live_step *s = AR_CONTAINER_OF(it, struct ar_live_step, node);
+
+		s->is_cancelled = true;
+		if (s->state == STEP_PLANNED)
+			over(s);
+		else if (s->state == STEP_CALLING)
+			p->v->cancel(p, &s->call);
 	}
 }
 

@@ -9,15 +9,36 @@ void ar_timer_start(struct ar_engine *e, struct ar_timer *t, ar_usec delay)
 	while (at != &e->timers && AR_CONTAINER_OF(at, struct ar_timer, node)->due > t->due)
 		at = at->prev;
 	ar_list_push(at->next, &t->node); /* before the first that is due later */
+	if (t->live)
+		t->live->timers++;
+}
+
+static void unlink_timer(struct ar_timer *t)
+{
+	ar_list_del(&t->node);
+	if (t->live)
+		t->live->timers--;
+}
+
+void ar_timers_cancel(struct ar_live *l)
+{
+	AR_LIST_FOR_SAFE (it, &l->engine->timers) {
+		struct ar_timer *t = AR_CONTAINER_OF(it, struct ar_timer, node);
+
+		if (t->live != l)
+			continue;
+		unlink_timer(t);
+		if (t->drop)
+			t->drop(t);
+	}
 }
 
 void ar_timers_drop(struct ar_engine *e)
 {
-	struct ar_list *node;
+	while (!ar_list_empty(&e->timers)) {
+		struct ar_timer *t = AR_CONTAINER_OF(e->timers.next, struct ar_timer, node);
 
-	while ((node = ar_list_pop(&e->timers))) {
-		struct ar_timer *t = AR_CONTAINER_OF(node, struct ar_timer, node);
-
+		unlink_timer(t);
 		if (t->drop)
 			t->drop(t);
 	}
@@ -39,7 +60,7 @@ void ar_engine_tick(struct ar_engine *e)
 
 		if (t->due > now)
 			return;
-		ar_list_del(&t->node);
+		unlink_timer(t);
 		t->fire(t);
 	}
 }

@@ -23,6 +23,7 @@ static struct ar_hub *hub_get(struct ar_follow *f, struct ar_str core)
 	h = ar_new0(sizeof(*h));
 	h->follow = f;
 	memcpy(h->core, core.p, AR_ID_CORE);
+	h->partition = ar_id_partition(core);
 	ar_list_init(&h->readers);
 	ar_list_init(&h->outputs);
 	ar_map_put(&f->hubs, hub_key(h), h);
@@ -336,16 +337,30 @@ void ar_follow_close(struct ar_subscription *s)
 		detach(s->at);
 }
 
+/* The first session that has a reader, of that partition or (AR_PARTITIONS) of any. */
+static struct ar_hub *hub_with_reader(struct ar_follow *f, unsigned partition)
+{
+	struct ar_hub *h;
+	size_t cursor = 0;
+
+	while ((h = ar_map_next(&f->hubs, &cursor))) {
+		if (ar_list_empty(&h->readers))
+			continue;
+		if (partition == AR_PARTITIONS || h->partition == partition)
+			return h;
+	}
+	return NULL;
+}
+
+void ar_follow_end_partition(struct ar_follow *f, unsigned partition, const struct ar_error *err)
+{
+	struct ar_hub *h;
+
+	while ((h = hub_with_reader(f, partition)))
+		ar_reader_end(AR_CONTAINER_OF(h->readers.next, struct ar_follow_cursor, node), err);
+}
+
 void ar_follow_end_all(struct ar_follow *f, const struct ar_error *err)
 {
-	for (;;) {
-		struct ar_hub *h = NULL;
-		size_t cursor = 0;
-
-		while ((h = ar_map_next(&f->hubs, &cursor)) && ar_list_empty(&h->readers))
-			;
-		if (!h)
-			return;
-		ar_reader_end(AR_CONTAINER_OF(h->readers.next, struct ar_follow_cursor, node), err);
-	}
+	ar_follow_end_partition(f, AR_PARTITIONS, err);
 }

@@ -12,6 +12,7 @@
 struct ar_hub {
 	struct ar_follow *follow;
 	char core[AR_ID_CORE];
+	unsigned partition;
 	uint64_t head; /* newest published fact, 0 = none since the hub exists */
 	struct ar_list readers; /* struct ar_follow_cursor */
 	struct ar_list outputs; /* struct ar_output */

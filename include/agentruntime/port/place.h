@@ -1,6 +1,6 @@
-/* Where a session is worked on: here, at another node, or not settled yet. Control asks before it does anything for a session. */
-#ifndef AR_CONTROL_PLACE_H
-#define AR_CONTROL_PLACE_H
+/* Where a session is worked on: here, at another node, or not settled yet. Whoever is about to do something for a session asks first. */
+#ifndef AR_PORT_PLACE_H
+#define AR_PORT_PLACE_H
 
 #include "str.h"
 
