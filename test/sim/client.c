@@ -64,6 +64,10 @@ static void judge(struct box *b)
 	struct ar_error err;
 	struct ar_json v;
 
+	if (b->call.place != AR_PLACE_HERE) {
+		refused(b, AR_STR("not_owner"));
+		return;
+	}
 	if (ar_json_parse(s->json, text, &v, &err) != AR_OK)
 		sim_fail(s, "%s answered what is not JSON: %s", b->ask->name, err.msg);
 	if (b->call.http >= 400) {

@@ -182,7 +182,7 @@ void sim_ports_open(struct sim *s)
 }
 
 /* Chunks are sorted by step and position; a hole ends what can be used. */
-static void note_saved(struct sim *s, const struct ar_memory_session *ms)
+static void note_session(struct sim *s, const struct ar_memory_session *ms)
 {
 	for (size_t i = 0; i < ms->chunk_count; i++) {
 		const struct ar_store_chunk_row *row = &ms->chunks[i];
@@ -198,13 +198,18 @@ static void note_saved(struct sim *s, const struct ar_memory_session *ms)
 	}
 }
 
-void sim_store_crash(struct sim *s)
+void sim_note_saved(struct sim *s)
 {
 	const struct ar_memory_session *ms;
 
-	ar_store_faulty_crash(s->store.faulty, sim_random(s));
 	for (size_t i = 0; (ms = ar_map_next(&sim_memory(s)->sessions, &i));)
-		note_saved(s, ms);
+		note_session(s, ms);
+}
+
+void sim_store_crash(struct sim *s)
+{
+	ar_store_faulty_crash(s->store.faulty, sim_random(s));
+	sim_note_saved(s);
 	s->store.is_dead = true;
 	while (!ar_list_empty(&s->store.flight)) {
 		struct sim_op *f = AR_CONTAINER_OF(s->store.flight.next, struct sim_op, node);

@@ -273,9 +273,9 @@ static void on_ended(struct ar_subscription *sub, const struct ar_error *err)
 	r->is_open = false;
 	if (err->code == AR_ERR_OVERLOADED)
 		r->sim->counts->overtaken++;
-	else
+	else if (err->code != AR_ERR_NOT_OWNER)
 		sim_fail(r->sim, "reader %u was ended: %s", r->number, err->msg);
-	sim_say(r->sim, "reader", "%u was overtaken", r->number);
+	sim_say(r->sim, "reader", "%u was ended: %s", r->number, err->msg);
 	sim_actor_by(&r->actor, r->sim->now + SIM_MS);
 }
 
@@ -303,11 +303,16 @@ static void open_reader(struct sim_reader *r)
 	ar_jw_close(&w);
 	sim_say(s, "reader", "%u opens %.*s", r->number, AR_STR_ARG(ar_buf_str(&body)));
 	r->sub = (struct ar_subscription){ .v = &callbacks };
-	if (ar_control_subscribe(s->control, &(struct ar_subscribe_call){ .body = ar_buf_str(&body) },
-				 &r->sub, &err) != AR_OK)
+	r->is_open =
+		ar_control_subscribe(s->control, &(struct ar_subscribe_call){ .body = ar_buf_str(&body) },
+				     &r->sub, &err) == AR_OK;
+	if (!r->is_open && err.code != AR_ERR_NOT_OWNER)
 		sim_fail(s, "reader %u was refused: %s", r->number, err.msg);
 	ar_buf_fini(&body);
-	r->is_open = true;
+	if (!r->is_open) {
+		sim_actor_by(&r->actor, s->now + SIM_MS);
+		return;
+	}
 	s->counts->rejoins += r->has_frames;
 }
 

@@ -1,5 +1,5 @@
 /* A whole runtime in one process: the core as it is, fake ports, a virtual clock, and every choice drawn from one seed. Files:
- * world.c (build, run, crash, end), ports.c (store and clock), provider.c, client.c and client_ask.c, reader.c, log.c (what is
+ * world.c (build, run, crash, end), move.c, ports.c (store and clock), provider.c, client.c and client_ask.c, reader.c, log.c (what is
  * stored), laws.c and rest.c (what must hold), main.c. Single-threaded; a run is a pure function of its seed. */
 #ifndef SIM_H
 #define SIM_H
@@ -26,6 +26,7 @@ struct sim_actor {
 /* What the seed decided before the run. */
 struct sim_plan {
 	struct ar_store_fault_plan store;
+	uint32_t move_permille; /* looks of the mover that let a partition go */
 	uint32_t hold_permille; /* appends whose done() comes later than their effect */
 	uint64_t snapshot_every;
 	size_t session_cache, commit_backlog, ring_bytes;
@@ -37,7 +38,7 @@ struct sim_plan {
 /* How often the interesting things happened, over all seeds. */
 struct sim_counts {
 	uint64_t seeds, facts, turns, completed, failed, cancelled, calls, crashes, fences, refused, repeats,
-		conflicts, resumes, frames, rejoins, overtaken, reads;
+		conflicts, moves, resumes, frames, rejoins, overtaken, reads;
 };
 
 /* A store in front of the faulty one: knows what is in flight, and can hold done() back. */
@@ -106,7 +107,9 @@ struct sim {
 	struct ar_engine *engine;
 	struct ar_control *control;
 	struct ar_list actors, calls, readers, clients;
-	struct sim_actor fate;
+	struct sim_actor fate, mover;
+	struct ar_partition_set away; /* partitions that are not ours for a while */
+	struct ar_placement placement;
 	unsigned crashes_left;
 	bool is_calm; /* the weather is over: models answer, clients only finish what they began */
 
@@ -140,7 +143,11 @@ struct ar_str sim_core_new(struct sim *s);
 void sim_ports_open(struct sim *s);
 void sim_store_crash(
 	struct sim *s); /* done() of all that was in flight comes with AR_E_IO, to clean up behind the dead */
+void sim_note_saved(struct sim *s); /* what the store has of open steps now is what recovery may count on */
 struct ar_memory *sim_memory(const struct sim *s);
+
+/* ---- move.c ---- */
+void sim_mover_open(struct sim *s);
 
 /* ---- provider.c ---- */
 void sim_provider_open(struct sim *s);

@@ -42,6 +42,7 @@ static void draw_plan(struct sim *s)
 			   .fail_permille = (uint32_t)ONE_OF(s, 0, 0, 10, 60, 200),
 			   .delay_polls = (uint32_t)ONE_OF(s, 0, 1, 4),
 			   .reorder = sim_chance(s, 700) },
+		.move_permille = (uint32_t)ONE_OF(s, 0, 100, 500),
 		.hold_permille = (uint32_t)ONE_OF(s, 0, 100, 500),
 		.snapshot_every = ONE_OF(s, 1, 7, 20, 1000),
 		.session_cache = (size_t)ONE_OF(s, 0, 1, 64),
@@ -151,7 +152,7 @@ static void boot(struct sim *s)
 							       .commit_backlog = s->plan.commit_backlog,
 							       .on_fenced = fenced,
 							       .arg = s });
-	s->control = ar_control_new(s->engine, s->follow, &s->store.store, NULL);
+	s->control = ar_control_new(s->engine, s->follow, &s->store.store, &s->placement);
 	ar_engine_recover(s->engine, NULL);
 }
 
@@ -174,6 +175,7 @@ static void crash(struct sim *s)
 	sim_store_crash(s);
 	bury(s);
 	sim_clients_crashed(s);
+	s->away = (struct ar_partition_set){ 0 };
 	boot(s);
 }
 
@@ -216,6 +218,7 @@ void sim_begin(struct sim *s, uint64_t seed, struct sim_counts *counts)
 	sim_ports_open(s);
 	s->policy.runtime_id = ar_str_from(s->store.store.runtime_id);
 	sim_provider_open(s);
+	sim_mover_open(s);
 	boot(s);
 	sim_clients_open(s);
 	sim_readers_open(s);

@@ -109,7 +109,7 @@ void ar_catchup_begin(struct ar_follow_cursor *c)
 {
 	ar_store_op_fini(&c->read.op);
 	c->read = (struct ar_store_read){ .op = { .kind = AR_STORE_READ, .done = on_read },
-					  .session = { c->hub->core, AR_ID_CORE },
+					  .session = { c->core, AR_ID_CORE },
 					  .from = c->from_now ? INT64_MAX : c->at.sequence + 1,
 					  .max_bytes = PAGE_BYTES };
 	c->state = AR_READER_READING;

@@ -208,6 +208,7 @@ enum ar_status ar_follow_open(struct ar_follow *f, struct ar_subscription *s,
 		memcpy(c->types, r->types, sizeof(c->types));
 	ar_list_init(&c->pending);
 	c->hub = hub_get(f, r->session);
+	memcpy(c->core, r->session.p, AR_ID_CORE);
 	ar_list_push(&c->hub->readers, &c->node);
 	s->at = c;
 	ar_catchup_begin(c);

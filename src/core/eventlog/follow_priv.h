@@ -53,6 +53,7 @@ struct ar_follow_cursor {
 	struct ar_list node; /* hub's readers */
 	struct ar_subscription *sub;
 	struct ar_hub *hub;
+	char core[AR_ID_CORE]; /* its own: a read in flight outlives the hub */
 	enum ar_reader_state state;
 	bool is_open; /* opened() was called */
 	bool is_idle; /* the reader was told that there is nothing, so ready() is due on the next frame */

@@ -57,7 +57,7 @@ static void read_step_end(struct ar_follow_cursor *c, struct ar_page_line *line,
 	ar_id_counter(text_of(event, "stepId"), &line->output.step);
 	if (!c->deltas || ar_json_len(ar_json_get(payload, "segments")) == 0)
 		return;
-	line->output.session = (struct ar_str){ c->hub->core, AR_ID_CORE };
+	line->output.session = (struct ar_str){ c->core, AR_ID_CORE };
 	for (size_t i = 0; i < AR_SCOPE_COUNT; i++)
 		line->output.ids[i] = ar_arena_str(&c->page, text_of(event, ar_scope_names[i]));
 	for (struct ar_json_iter it = ar_json_iter(ar_json_get(payload, "segments")); ar_json_next(&it);) {
