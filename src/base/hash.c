@@ -20,6 +20,13 @@ struct ar_hash ar_hash_of(struct ar_str bytes)
 	return h;
 }
 
+bool ar_hash_is_same(struct ar_str a, struct ar_str b)
+{
+	struct ar_hash x = ar_hash_of(a), y = ar_hash_of(b);
+
+	return sodium_memcmp(x.b, y.b, AR_HASH_LEN) == 0;
+}
+
 void ar_hash_text(const struct ar_hash *h, char out[AR_HASH_TEXT])
 {
 	_Static_assert(AR_BASE32_LEN(AR_HASH_LEN) == AR_HASH_TEXT, "length of the text");

@@ -17,6 +17,9 @@ struct ar_hash ar_hash_of(struct ar_str bytes);
 void ar_hash_text(const struct ar_hash *h, char out[AR_HASH_TEXT]); /* no NUL */
 bool ar_hash_parse(struct ar_str text, struct ar_hash *ret);
 
+/* Whether two texts are the same, in a time that tells nothing about where they differ: for keys and tokens. */
+bool ar_hash_is_same(struct ar_str a, struct ar_str b);
+
 /* Keyed 64-bit hash (SipHash) with a per-process key; not stable over restarts. */
 uint64_t ar_hash_key(struct ar_str s);
 

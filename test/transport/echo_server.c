@@ -1,5 +1,5 @@
-/* transport-probe: the HTTP server in front of a fake core, for the scenario tests. Prints {"port":n} when it
- * serves and its counters when it ends. SIGTERM drains; SIGINT closes at once. */
+/* transport-probe: the HTTP server in front of a fake core, for the scenario tests. Prints {"port":n,"cluster":n} when
+ * it serves and its counters when it ends. SIGTERM drains; SIGINT closes at once. */
 #include "fake_core.h"
 #include "transport.h"
 
@@ -15,12 +15,24 @@ struct probe {
 };
 
 static const struct option flags[] = {
-	{ "listen", required_argument, NULL, 'l' },	  { "socket", required_argument, NULL, 's' },
-	{ "body", required_argument, NULL, 'b' },	  { "connections", required_argument, NULL, 'c' },
-	{ "subscribers", required_argument, NULL, 'u' },  { "header-ms", required_argument, NULL, 'H' },
-	{ "body-ms", required_argument, NULL, 'B' },	  { "write-ms", required_argument, NULL, 'W' },
-	{ "keepalive-ms", required_argument, NULL, 'K' }, { "heartbeat-ms", required_argument, NULL, 'T' },
-	{ "descriptors", required_argument, NULL, 'd' },  { NULL, 0, NULL, 0 },
+	{ "listen", required_argument, NULL, 'l' },
+	{ "socket", required_argument, NULL, 's' },
+	{ "body", required_argument, NULL, 'b' },
+	{ "connections", required_argument, NULL, 'c' },
+	{ "subscribers", required_argument, NULL, 'u' },
+	{ "header-ms", required_argument, NULL, 'H' },
+	{ "body-ms", required_argument, NULL, 'B' },
+	{ "write-ms", required_argument, NULL, 'W' },
+	{ "keepalive-ms", required_argument, NULL, 'K' },
+	{ "heartbeat-ms", required_argument, NULL, 'T' },
+	{ "descriptors", required_argument, NULL, 'd' },
+	{ "cluster", required_argument, NULL, 'C' },
+	{ "key", required_argument, NULL, 'k' },
+	{ "connect-ms", required_argument, NULL, 'n' },
+	{ "reply-ms", required_argument, NULL, 'r' },
+	{ "settle-ms", required_argument, NULL, 'e' },
+	{ "ops", no_argument, NULL, 'o' },
+	{ NULL, 0, NULL, 0 },
 };
 
 static void limit_descriptors(uint32_t count)
@@ -30,9 +42,30 @@ static void limit_descriptors(uint32_t count)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/* The first drain makes it unready; it is told apart from the server's own. */
+static bool was_drained;
+
+static void write_nodes(void *arg AR_UNUSED, struct ar_buf *out)
+{
+	ar_buf_addz(out, "{\"nodes\":[]}");
+}
+
+static void drain_node(void *arg AR_UNUSED)
+{
+	was_drained = true;
+}
+
+static bool is_ready(void *arg AR_UNUSED, struct ar_str *ret_why)
+{
+	*ret_why = AR_STR("the node is draining");
+	return !was_drained;
+}
+
+static const struct ar_http_ops ops = { write_nodes, drain_node, is_ready, NULL };
+
 static void set_option(struct ar_http_options *o, int flag, const char *value)
 {
-	uint32_t n = (uint32_t)strtoul(value, NULL, 10);
+	uint32_t n = value ? (uint32_t)strtoul(value, NULL, 10) : 0;
 
 	switch (flag) {
 	case 'l':
@@ -65,6 +98,24 @@ static void set_option(struct ar_http_options *o, int flag, const char *value)
 	case 'T':
 		o->heartbeat_ms = n;
 		return;
+	case 'C':
+		o->cluster_listen = value;
+		return;
+	case 'k':
+		o->peer_key = value;
+		return;
+	case 'n':
+		o->peer_connect_ms = n;
+		return;
+	case 'r':
+		o->peer_reply_ms = n;
+		return;
+	case 'e':
+		o->settle_ms = n;
+		return;
+	case 'o':
+		o->ops = &ops;
+		return;
 	case 'd':
 		limit_descriptors(n);
 		return;
@@ -76,13 +127,15 @@ static void set_option(struct ar_http_options *o, int flag, const char *value)
 static void print_counters(const struct ar_http_counters *c)
 {
 	printf("{\"accepted\":%llu,\"turnedAway\":%llu,\"requests\":%llu,\"refused\":%llu,\"timeouts\":%llu,"
-	       "\"streams\":%llu,\"streamsCut\":%llu,\"frames\":%llu,\"connections\":%u,\"subscribers\":%u}"
+	       "\"streams\":%llu,\"streamsCut\":%llu,\"frames\":%llu,\"forwarded\":%llu,\"forwardFailed\":%"
+	       "llu,\"settling\":%u,\"connections\":%u,\"subscribers\":%u}"
 	       "\n",
 	       (unsigned long long)c->accepted, (unsigned long long)c->turned_away,
 	       (unsigned long long)c->requests, (unsigned long long)c->refused,
 	       (unsigned long long)c->timeouts, (unsigned long long)c->streams,
-	       (unsigned long long)c->streams_cut, (unsigned long long)c->frames, c->connections,
-	       c->subscribers);
+	       (unsigned long long)c->streams_cut, (unsigned long long)c->frames,
+	       (unsigned long long)c->forwarded, (unsigned long long)c->forward_failed, c->settling,
+	       c->connections, c->subscribers);
 	fflush(stdout);
 }
 
@@ -146,7 +199,8 @@ int main(int argc, char **argv)
 		return uv_loop_close(&loop) ? 3 : 1;
 	}
 	watch(&probe, &loop);
-	printf("{\"port\":%u}\n", ar_http_server_port(probe.server));
+	core.own_port = ar_http_server_cluster_port(probe.server);
+	printf("{\"port\":%u,\"cluster\":%u}\n", ar_http_server_port(probe.server), core.own_port);
 	fflush(stdout);
 	uv_run(&loop, UV_RUN_DEFAULT);
 	fake_core_fini(&core);

@@ -1,6 +1,7 @@
 /* The fake core. An input may say what should happen: {"delayMs":n} answers later, {"replyBytes":n} answers
  * with that many bytes, {"publish":n,"bytes":m} adds events to the ring. The session "none" does not
- * exist. */
+ * exist. The text `peer:ADDRESS` in an input says that another node owns it, `unsettled:N` that nobody does for
+ * N tries. */
 #include "fake_core.h"
 #include "mem.h"
 
@@ -125,10 +126,47 @@ static void answer_later(struct ar_control *c, struct ar_call *call, size_t ms)
 	uv_timer_start(&d->timer, on_delay, ms, 0);
 }
 
+/* ---- places ---- */
+
+static enum ar_place place_of(struct ar_control *c, struct ar_str body, struct ar_str *ret_peer)
+{
+	const char *p = body.len ? memmem(body.p, body.len, "peer:", 5) : NULL;
+	size_t wait = number_in(body, "unsettled:");
+	struct ar_str port;
+
+	if (wait && c->tries++ < wait)
+		return AR_PLACE_UNSETTLED;
+	c->tries = 0;
+	if (!p)
+		return AR_PLACE_HERE;
+	ar_str_split((struct ar_str){ p + 5, (size_t)(body.p + body.len - p - 5) }, '"', ret_peer);
+	port = ar_str_sub(*ret_peer, ret_peer->len > 6 ? ret_peer->len - 6 : 0, 6);
+	return c->own_port && number_in(port, ":") == c->own_port ? AR_PLACE_HERE : AR_PLACE_PEER;
+}
+
+static bool is_here(struct ar_control *c, struct ar_call *call)
+{
+	struct ar_str peer = AR_STR_NONE;
+	enum ar_place place = place_of(c, call->body, &peer);
+
+	if (place == AR_PLACE_HERE)
+		return true;
+	if (call->is_from_peer) {
+		call->http = ar_control_error(AR_ERR_NOT_OWNER, "not here", &call->reply);
+	} else {
+		call->place = place;
+		call->peer = ar_arena_str(&call->arena, peer);
+	}
+	call->done(call);
+	return false;
+}
+
 void ar_control_call(struct ar_control *c, struct ar_call *call)
 {
 	size_t delay = number_in(call->body, "\"delayMs\""), count = number_in(call->body, "\"publish\"");
 
+	if (!is_here(c, call))
+		return;
 	for (size_t i = 0; i < count; i++)
 		publish(c, number_in(call->body, "\"bytes\""));
 	if (delay)
@@ -182,6 +220,9 @@ enum ar_status ar_control_subscribe(struct ar_control *c, struct ar_subscribe_ca
 
 	if (body.len && memmem(body.p, body.len, "\"bad\"", 5))
 		return ar_refuse(err, AR_ERR_INVALID_CURSOR, "the cursor does not parse");
+	call->place = place_of(c, body, &call->peer);
+	if (call->place != AR_PLACE_HERE)
+		return ar_refuse(err, AR_ERR_NOT_OWNER, "not here");
 	at = s->at = ar_new0(sizeof *at);
 	at->control = c;
 	at->sub = s;

@@ -10,6 +10,7 @@ import { test } from "node:test";
 const open = new Set(); // undo of everything that the running scenario has started
 const binary = join(process.env.AR_BIN ?? new URL("../../build/release/bin", import.meta.url).pathname, "transport-probe");
 
+export const onEnd = (undo) => open.add(undo);
 export const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 // A test that leaves nothing behind, however it ends.
@@ -37,7 +38,7 @@ export async function startProbe(...args) {
 	await Promise.race([first, exited]);
 	if (!output.length) return { failed: true, code: await exited, complaint };
 	return {
-		port: JSON.parse(output[0]).port,
+		...JSON.parse(output[0]),
 		pid: child.pid,
 		signal: (name) => child.kill(name),
 		// Ends the probe and returns its counters.

@@ -1,7 +1,7 @@
 /* A connection: bytes in, requests one after the other, replies out in order. While a request is answered
  * nothing is read, so a peer that pipelines is held back by its own socket. What a request means is decided
  * in exchange.c, the stream in sse.c. Owner: the loop thread. */
-#include "conn.h"
+#include "forward.h"
 #include "mem.h"
 
 #include <sys/socket.h>
@@ -29,6 +29,8 @@ void ar_conn_release(struct ar_conn *c)
 	ar_conn_drop_exchange(c);
 	if (c->sse)
 		ar_sse_free(c->sse);
+	if (c->forward)
+		ar_forward_free(c->forward);
 	ar_buf_fini(&c->pending);
 	ar_list_del(&c->node);
 	s->counters.connections--;
@@ -52,6 +54,10 @@ void ar_conn_close(struct ar_conn *c)
 	ar_deadline_clear(&c->deadline);
 	if (c->sse)
 		ar_sse_stop(c->sse);
+	if (c->forward)
+		ar_forward_stop(c->forward);
+	if (c->x)
+		ar_settle_drop(c->x);
 	uv_close(&c->u.handle, on_closed);
 }
 
@@ -256,7 +262,7 @@ void ar_conn_expire(struct ar_conn *c, enum ar_deadline_kind kind)
 		return;
 	case AR_DEADLINE_WRITE:
 		c->server->counters.timeouts++;
-		c->server->counters.streams_cut += c->sse != NULL;
+		c->server->counters.streams_cut += c->state == AR_CONN_STREAMING;
 		ar_conn_close(c);
 		return;
 	case AR_DEADLINE_HEARTBEAT:
@@ -264,6 +270,10 @@ void ar_conn_expire(struct ar_conn *c, enum ar_deadline_kind kind)
 		return;
 	case AR_DEADLINE_KEEPALIVE:
 	case AR_DEADLINE_LINGER:
+	case AR_DEADLINE_PEER_CONNECT:
+	case AR_DEADLINE_PEER_REPLY:
+	case AR_DEADLINE_PEER_SILENCE:
+	case AR_DEADLINE_PEER_IDLE:
 	case AR_DEADLINE_COUNT:
 		ar_conn_close(c);
 		return;
@@ -300,6 +310,7 @@ void ar_conn_accept(struct ar_listener *l)
 
 	c->server = s;
 	c->is_unix = l->is_unix;
+	c->is_peer = l->is_peer;
 	ar_deadline_init(&c->deadline);
 	AR_ASSERT(!init_handle(c));
 	ar_list_push(&s->conns, &c->node);

@@ -1,6 +1,6 @@
 /* The objects of the transport and how they hang together: a server has listeners and connections; a
- * connection has an exchange while a request is read or answered, or a stream once it follows events. Owner:
- * the loop thread. */
+ * connection has an exchange while a request is read or answered, a stream once it follows events, and a forward
+ * while another node answers. Owner: the loop thread. */
 #ifndef AR_TRANSPORT_CONN_H
 #define AR_TRANSPORT_CONN_H
 
@@ -8,6 +8,7 @@
 #include "deadline.h"
 #include "h1_codec.h"
 #include "list.h"
+#include "peer_link.h"
 #include "router.h"
 #include "transport.h"
 
@@ -24,6 +25,7 @@ struct ar_listener {
 	union ar_stream_handle u;
 	struct ar_http_server *server;
 	bool is_unix;
+	bool is_peer; /* other nodes of the cluster come in here */
 	bool is_open;
 };
 
@@ -34,8 +36,13 @@ struct ar_http_server {
 	uint32_t max_connections;
 	uint32_t max_subscribers;
 	struct ar_http_counters counters;
-	struct ar_listener tcp, local;
+	struct ar_listener tcp, local, cluster;
+	struct ar_http_ops ops;
+	struct ar_peers peers;
 	uv_timer_t sweep;
+	uv_timer_t settle;
+	struct ar_list settling; /* exchanges that wait for an owner, in order of their next try */
+	uint32_t settle_ms;
 	uv_prepare_t flush;
 	uv_idle_t
 		awake; /* active while streams wait for the flush, so that the loop does not sleep before it */
@@ -67,9 +74,11 @@ struct ar_conn {
 	struct ar_deadline deadline;
 	struct ar_exchange *x;
 	struct ar_sse *sse;
+	struct ar_forward *forward;
 	struct ar_buf pending; /* pipelined bytes that came in behind a request that is being answered */
 	enum ar_conn_state state;
 	bool is_unix;
+	bool is_peer;
 	bool is_pumping; /* the parse loop is on the stack */
 	bool is_released; /* the handle is closed; the rest waits for the core's answer */
 };
@@ -87,6 +96,11 @@ struct ar_exchange {
 	struct ar_conn *conn;
 	struct ar_h1 h1;
 	struct ar_target target;
+	const struct ar_command_desc *command;
+	struct ar_str body; /* JSON input of the command */
+	uint64_t arrived; /* milliseconds */
+	uint64_t retry_at;
+	struct ar_list settle; /* in server->settling while it waits for an owner */
 	struct ar_call call;
 	struct ar_buf input; /* JSON made from path and query */
 	struct ar_buf text; /* reply that we made ourselves */
@@ -133,6 +147,12 @@ bool ar_exchange_check(struct ar_exchange *x);
  * returns. */
 void ar_exchange_run(struct ar_exchange *x);
 
+/* Gives the command to the core, also again after it has said that the session's place is not settled. */
+void ar_exchange_start(struct ar_exchange *x);
+
+/* Answers with a JSON text that lives in the exchange, and keeps the connection if it can. */
+void ar_exchange_answer(struct ar_exchange *x, int status, struct ar_str body);
+
 /* Answers with an error of the catalogue under another HTTP status if that is not 0, and keeps the connection
  * if it can. */
 void ar_exchange_refuse(struct ar_exchange *x, uint16_t code, const char *message, int status);
@@ -147,11 +167,15 @@ void ar_reply_format(struct ar_reply *r);
 
 /* ---- sse.c ---- */
 
-/* Subscribes with the JSON input `body` and turns the connection of x into a stream; a refusal is answered as
+/* Subscribes with the input of x and turns the connection of x into a stream; a refusal is answered as
  * JSON. */
-void ar_sse_open(struct ar_exchange *x, struct ar_str body);
+void ar_sse_open(struct ar_exchange *x);
 void ar_sse_heartbeat(struct ar_sse *s);
 void ar_sse_drain(struct ar_sse *s);
+
+/* Makes a stream of a connection, which from here on holds nothing else; *ret_head is what it begins with. False:
+ * it is closed. */
+bool ar_sse_begin(struct ar_conn *c, struct ar_str *ret_head);
 
 /* The connection closes: no callback any more. The memory stays until ar_sse_free. */
 void ar_sse_stop(struct ar_sse *s);
@@ -160,12 +184,20 @@ void ar_sse_free(struct ar_sse *s);
 /* Writes what the waiting streams have, once per turn of the loop. */
 void ar_sse_flush(struct ar_http_server *s);
 
+/* ---- ops.c ---- */
+
+/* Answers a route that is no command. */
+void ar_ops_answer(struct ar_exchange *x, enum ar_route_kind kind);
+
 /* ---- listener.c ---- */
 
 AR_MUST_USE enum ar_status ar_listener_open_tcp(struct ar_http_server *s, const char *address,
 						struct ar_error *err);
 AR_MUST_USE enum ar_status ar_listener_open_unix(struct ar_http_server *s, const char *path,
 						 struct ar_error *err);
+/* Where peers come in: any address, since every request there has to show the key. */
+AR_MUST_USE enum ar_status ar_listener_open_cluster(struct ar_http_server *s, const char *address,
+						    struct ar_error *err);
 void ar_listener_close(struct ar_listener *l);
 
 /* ---- server.c ---- */

@@ -1,6 +1,7 @@
-/* One request and its answer: who may ask (loopback rules), what answers (router), how the input is made, and
- * the call into the core. The connection carries the bytes. Owner: the loop thread. */
-#include "conn.h"
+/* One request and its answer: who may ask (loopback rules, the key of a peer), what answers (router), how the input is
+ * made, and the call into the core. The connection carries the bytes. Owner: the loop thread. */
+#include "forward.h"
+#include "hash.h"
 #include "input.h"
 #include "loopback.h"
 #include "mem.h"
@@ -19,12 +20,14 @@ struct ar_exchange *ar_exchange_new(struct ar_conn *c)
 	struct ar_exchange *x = ar_new0(sizeof *x);
 
 	x->conn = c;
+	ar_list_init(&x->settle);
 	ar_h1_init(&x->h1, &c->server->limits);
 	return x;
 }
 
 void ar_exchange_free(struct ar_exchange *x)
 {
+	ar_settle_drop(x);
 	ar_h1_fini(&x->h1);
 	ar_call_fini(&x->call);
 	ar_buf_fini(&x->input);
@@ -32,7 +35,7 @@ void ar_exchange_free(struct ar_exchange *x)
 	ar_free(x);
 }
 
-static void answer(struct ar_exchange *x, int status, struct ar_str body)
+void ar_exchange_answer(struct ar_exchange *x, int status, struct ar_str body)
 {
 	bool is_head = ar_str_is(x->h1.head.method, "HEAD");
 
@@ -49,7 +52,7 @@ void ar_exchange_refuse(struct ar_exchange *x, uint16_t code, const char *messag
 
 	ar_buf_clear(&x->text);
 	usual = ar_control_error(code, message, &x->text);
-	answer(x, status ? status : usual, ar_buf_str(&x->text));
+	ar_exchange_answer(x, status ? status : usual, ar_buf_str(&x->text));
 }
 
 void ar_exchange_fault(struct ar_exchange *x, const struct ar_h1_fault *f)
@@ -94,6 +97,18 @@ static bool check_source(struct ar_exchange *x)
 	return true;
 }
 
+/* Whoever has no key learns nothing here, not even what exists. */
+static bool check_peer(struct ar_exchange *x)
+{
+	struct ar_str scheme, key = ar_str_split(x->h1.head.authorization, ' ', &scheme);
+
+	if (!ar_str_empty(key) && ar_h1_is_word(scheme, "bearer") &&
+	    ar_hash_is_same(key, ar_str_from(x->conn->server->peers.key)))
+		return true;
+	return refuse_early(x, AR_ERR_AUTH_FAILED,
+			    "only nodes of this cluster, with its key, are answered here");
+}
+
 static bool check_content_type(struct ar_exchange *x)
 {
 	struct ar_str type;
@@ -130,12 +145,14 @@ static bool answer_expect(struct ar_exchange *x)
 
 bool ar_exchange_check(struct ar_exchange *x)
 {
+	if (x->conn->is_peer && !check_peer(x))
+		return false;
 	if (!ar_target_parse(x->h1.head.target, &x->target)) {
 		ar_exchange_fault(x, &(struct ar_h1_fault){
 					     400, "the target is neither a path nor an http:// address" });
 		return false;
 	}
-	return check_source(x) && check_content_type(x) && answer_expect(x);
+	return (x->conn->is_peer || check_source(x)) && check_content_type(x) && answer_expect(x);
 }
 
 static void call_done(struct ar_call *call)
@@ -145,18 +162,32 @@ static void call_done(struct ar_call *call)
 	x->is_calling = false;
 	if (x->conn->state == AR_CONN_CLOSED)
 		ar_conn_release(x->conn);
+	else if (call->place == AR_PLACE_PEER)
+		ar_forward_open(x, call->peer);
+	else if (call->place == AR_PLACE_UNSETTLED)
+		ar_settle_wait(x);
 	else
-		answer(x, call->http, ar_buf_str(&call->reply));
+		ar_exchange_answer(x, call->http, ar_buf_str(&call->reply));
 }
 
-static void start_call(struct ar_exchange *x, enum ar_command command, struct ar_str body)
+static void start_call(struct ar_exchange *x)
 {
-	x->call.command = command;
-	x->call.body = body;
-	x->call.account = AR_STR("local");
-	x->call.done = call_done;
+	ar_call_fini(&x->call);
+	x->call = (struct ar_call){ .command = x->command->id,
+				    .body = x->body,
+				    .account = AR_STR("local"),
+				    .is_from_peer = x->conn->is_peer,
+				    .done = call_done };
 	x->is_calling = true;
 	ar_control_call(x->conn->server->control, &x->call);
+}
+
+void ar_exchange_start(struct ar_exchange *x)
+{
+	if (x->command->id == AR_CMD_SUBSCRIBE_EVENTS)
+		ar_sse_open(x);
+	else
+		start_call(x);
 }
 
 static enum ar_status make_input(struct ar_exchange *x, const struct ar_route *r, struct ar_str *ret,
@@ -179,43 +210,41 @@ static enum ar_status make_input(struct ar_exchange *x, const struct ar_route *r
 static void run_command(struct ar_exchange *x, const struct ar_route *r)
 {
 	struct ar_error err = { 0 };
-	struct ar_str input;
 
-	if (make_input(x, r, &input, &err) != AR_OK) {
+	if (make_input(x, r, &x->body, &err) != AR_OK) {
 		ar_exchange_refuse(x, err.code, err.msg, 0);
 		return;
 	}
-	if (r->kind == AR_ROUTE_EVENTS)
-		ar_sse_open(x, input);
-	else
-		start_call(x, r->command->id, input);
+	x->command = r->command;
+	ar_exchange_start(x);
+}
+
+/* Peers send commands and nothing else. */
+static enum ar_status find_route(const struct ar_exchange *x, struct ar_route *ret, struct ar_error *err)
+{
+	static const struct ar_command_table table = { ar_command_descs, AR_CMD_COUNT };
+	enum ar_status st = ar_route_find(&table, x->h1.head.method, x->target.path, ret, err);
+
+	if (st == AR_OK && x->conn->is_peer && ret->command && ret->is_get) {
+		ret->allow = "POST";
+		return ar_refuse(err, AR_ERR_METHOD_NOT_ALLOWED, "nodes POST their commands to each other");
+	}
+	return st;
 }
 
 void ar_exchange_run(struct ar_exchange *x)
 {
-	static const struct ar_command_table table = { ar_command_descs, AR_CMD_COUNT };
 	struct ar_route route;
 	struct ar_error err = { 0 };
 
+	x->arrived = uv_now(x->conn->server->loop);
 	x->conn->server->counters.requests++;
-	if (ar_route_find(&table, x->h1.head.method, x->target.path, &route, &err) != AR_OK) {
+	if (find_route(x, &route, &err) != AR_OK) {
 		x->reply.allow = route.allow;
 		ar_exchange_refuse(x, err.code, err.msg, 0);
-		return;
-	}
-	switch (route.kind) {
-	case AR_ROUTE_HEALTH:
-		answer(x, 200, AR_STR("{\"status\":\"ok\"}"));
-		return;
-	case AR_ROUTE_READY:
-		if (x->conn->server->is_draining)
-			answer(x, 503, AR_STR("{\"status\":\"draining\"}"));
-		else
-			answer(x, 200, AR_STR("{\"status\":\"ready\"}"));
-		return;
-	case AR_ROUTE_COMMAND:
-	case AR_ROUTE_EVENTS:
+	} else if (route.command) {
 		run_command(x, &route);
-		return;
+	} else {
+		ar_ops_answer(x, route.kind);
 	}
 }

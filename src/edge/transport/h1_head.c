@@ -126,6 +126,7 @@ static const struct {
 } known[] = {
 	{ "host", offsetof(struct ar_h1_head, host) },
 	{ "origin", offsetof(struct ar_h1_head, origin) },
+	{ "authorization", offsetof(struct ar_h1_head, authorization) },
 	{ "content-type", offsetof(struct ar_h1_head, content_type) },
 	{ "content-length", offsetof(struct ar_h1_head, content_length) },
 	{ "transfer-encoding", offsetof(struct ar_h1_head, transfer_encoding) },

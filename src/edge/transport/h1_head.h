@@ -18,6 +18,7 @@ struct ar_h1_head {
 	struct ar_str target;
 	struct ar_str host;
 	struct ar_str origin;
+	struct ar_str authorization;
 	struct ar_str content_type;
 	struct ar_str content_length;
 	struct ar_str transfer_encoding;

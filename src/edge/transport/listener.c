@@ -1,4 +1,4 @@
-/* Where connections come in: loopback TCP and a unix socket that only we can open. When the process is out of
+/* Where connections come in: loopback TCP, a unix socket that only we can open, and the address for peers. When the process is out of
  * descriptors libuv uses its reserve to accept and drop, so the loop does not spin. Owner: the loop
  * thread. */
 #include "conn.h"
@@ -51,12 +51,24 @@ static enum ar_status listen_failed(struct ar_error *err, const char *where, int
 		       uv_strerror(r));
 }
 
+static enum ar_status listen_tcp(struct ar_http_server *s, struct ar_listener *l, const char *address,
+				 const union ar_sockaddr *sa, struct ar_error *err)
+{
+	int r = uv_tcp_init(s->loop, &l->u.tcp);
+
+	if (r)
+		return listen_failed(err, address, r);
+	start(s, l, false);
+	r = uv_tcp_bind(&l->u.tcp, &sa->any, sa->any.sa_family == AF_INET6 ? UV_TCP_IPV6ONLY : 0);
+	if (!r)
+		r = uv_listen(&l->u.stream, BACKLOG, on_connection);
+	return r ? listen_failed(err, address, r) : AR_OK;
+}
+
 enum ar_status ar_listener_open_tcp(struct ar_http_server *s, const char *address, struct ar_error *err)
 {
-	struct ar_listener *l = &s->tcp;
 	struct ar_authority a;
 	union ar_sockaddr sa;
-	int r;
 
 	if (!ar_authority_parse(ar_str_from(address), &a) || !a.has_port)
 		return ar_fail(err, AR_E_INVALID, "listen address '%s' is not host:port", address);
@@ -66,14 +78,20 @@ enum ar_status ar_listener_open_tcp(struct ar_http_server *s, const char *addres
 			       "not for a "
 			       "network; use 127.0.0.1, [::1] or the unix socket",
 			       address);
-	r = uv_tcp_init(s->loop, &l->u.tcp);
-	if (r)
-		return listen_failed(err, address, r);
-	start(s, l, false);
-	r = uv_tcp_bind(&l->u.tcp, &sa.any, a.is_v6 ? UV_TCP_IPV6ONLY : 0);
-	if (!r)
-		r = uv_listen(&l->u.stream, BACKLOG, on_connection);
-	return r ? listen_failed(err, address, r) : AR_OK;
+	return listen_tcp(s, &s->tcp, address, &sa, err);
+}
+
+enum ar_status ar_listener_open_cluster(struct ar_http_server *s, const char *address, struct ar_error *err)
+{
+	struct ar_authority a;
+	union ar_sockaddr sa;
+
+	if (!ar_authority_parse(ar_str_from(address), &a) || !a.has_port || !ar_authority_address(&a, &sa))
+		return ar_fail(err, AR_E_INVALID,
+			       "cluster address '%s' is not address:port, such as 0.0.0.0:7718 or [::]:7718",
+			       address);
+	s->cluster.is_peer = true;
+	return listen_tcp(s, &s->cluster, address, &sa, err);
 }
 
 /* ---- unix socket ---- */

@@ -42,7 +42,7 @@ static bool is_localhost(struct ar_str host)
 	return host.len == 9 && strncasecmp(host.p, "localhost", 9) == 0;
 }
 
-bool ar_loopback_address(const struct ar_authority *a, union ar_sockaddr *ret)
+bool ar_authority_address(const struct ar_authority *a, union ar_sockaddr *ret)
 {
 	char text[INET6_ADDRSTRLEN];
 
@@ -54,8 +54,7 @@ bool ar_loopback_address(const struct ar_authority *a, union ar_sockaddr *ret)
 	if (a->is_v6) {
 		ret->v6.sin6_family = AF_INET6;
 		ret->v6.sin6_port = htons(a->port);
-		return inet_pton(AF_INET6, text, &ret->v6.sin6_addr) == 1 &&
-		       IN6_IS_ADDR_LOOPBACK(&ret->v6.sin6_addr);
+		return inet_pton(AF_INET6, text, &ret->v6.sin6_addr) == 1;
 	}
 	ret->v4.sin_family = AF_INET;
 	ret->v4.sin_port = htons(a->port);
@@ -63,8 +62,16 @@ bool ar_loopback_address(const struct ar_authority *a, union ar_sockaddr *ret)
 		ret->v4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 		return true;
 	}
-	return inet_pton(AF_INET, text, &ret->v4.sin_addr) == 1 &&
-	       ntohl(ret->v4.sin_addr.s_addr) >> 24 == 127;
+	return inet_pton(AF_INET, text, &ret->v4.sin_addr) == 1;
+}
+
+bool ar_loopback_address(const struct ar_authority *a, union ar_sockaddr *ret)
+{
+	if (!ar_authority_address(a, ret))
+		return false;
+	if (a->is_v6)
+		return IN6_IS_ADDR_LOOPBACK(&ret->v6.sin6_addr);
+	return ntohl(ret->v4.sin_addr.s_addr) >> 24 == 127;
 }
 
 bool ar_loopback_host(struct ar_str host)

@@ -22,6 +22,9 @@ union ar_sockaddr {
 /* Splits `host[:port]` or `[v6][:port]`; false when it is neither. */
 bool ar_authority_parse(struct ar_str text, struct ar_authority *ret);
 
+/* The address of an authority whose host is written as one, or is `localhost`; false for every other name. */
+bool ar_authority_address(const struct ar_authority *a, union ar_sockaddr *ret);
+
 /* The address of an authority whose host is `localhost`, 127.0.0.0/8 or ::1; false for any other. */
 bool ar_loopback_address(const struct ar_authority *a, union ar_sockaddr *ret);
 

@@ -8,9 +8,12 @@
 static const struct {
 	const char *path;
 	enum ar_route_kind kind;
+	bool is_get;
 } fixed[] = {
-	{ "/health", AR_ROUTE_HEALTH },
-	{ "/ready", AR_ROUTE_READY },
+	{ "/health", AR_ROUTE_HEALTH, true },
+	{ "/ready", AR_ROUTE_READY, true },
+	{ "/v1/nodes", AR_ROUTE_NODES, true },
+	{ "/v1/nodes/drain", AR_ROUTE_DRAIN, false },
 };
 
 bool ar_target_parse(struct ar_str text, struct ar_target *ret)
@@ -66,12 +69,12 @@ static void take_command(struct ar_route *r, const struct ar_command_desc *d, bo
 	r->is_get = is_get;
 }
 
-static bool find_fixed(struct ar_str path, struct ar_route *r)
+static bool find_fixed(struct ar_str path, bool is_get, struct ar_route *r)
 {
 	for (size_t i = 0; i < AR_ARRAY_LEN(fixed); i++) {
-		if (ar_str_is(path, fixed[i].path)) {
+		if (fixed[i].is_get == is_get && ar_str_is(path, fixed[i].path)) {
 			r->kind = fixed[i].kind;
-			r->is_get = true;
+			r->is_get = is_get;
 			return true;
 		}
 	}
@@ -88,7 +91,7 @@ static bool find_get(const struct ar_command_table *t, struct ar_str path, struc
 			return true;
 		}
 	}
-	return find_fixed(path, r);
+	return find_fixed(path, true, r);
 }
 
 static bool find_post(const struct ar_command_table *t, struct ar_str path, struct ar_route *r)
@@ -104,7 +107,7 @@ static bool find_post(const struct ar_command_table *t, struct ar_str path, stru
 			return true;
 		}
 	}
-	return false;
+	return find_fixed(path, false, r);
 }
 
 enum ar_status ar_route_find(const struct ar_command_table *table, struct ar_str method, struct ar_str path,

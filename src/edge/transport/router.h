@@ -1,5 +1,5 @@
 /* From method and path to what answers, by the command table of the catalogue: POST /v1/<name> for every
- * command, the GET routes that the catalogue gives to reads, and the two health routes. Pure functions. */
+ * command, the GET routes that the catalogue gives to reads, and the few routes about the server itself. Pure functions. */
 #ifndef AR_TRANSPORT_ROUTER_H
 #define AR_TRANSPORT_ROUTER_H
 
@@ -13,6 +13,8 @@ enum ar_route_kind {
 	AR_ROUTE_EVENTS, /* subscribe_events: answered by a stream */
 	AR_ROUTE_HEALTH,
 	AR_ROUTE_READY,
+	AR_ROUTE_NODES,
+	AR_ROUTE_DRAIN,
 };
 
 struct ar_route_param {

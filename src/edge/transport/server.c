@@ -1,6 +1,6 @@
 /* The server as a whole: options and defaults, the sweep of the deadlines, drain and close. Owner: the loop
  * thread. */
-#include "conn.h"
+#include "forward.h"
 #include "loopback.h"
 #include "mem.h"
 
@@ -8,6 +8,8 @@
 
 #define SWEEP_MS 250
 #define LINGER_MS 2000
+#define PEER_IDLE_MS 60000 /* less than the peer's own patience, so that it is we who close */
+#define SILENT_HEARTBEATS 3
 
 static uint32_t or_default(uint32_t value, uint32_t usual)
 {
@@ -19,8 +21,12 @@ static void on_sweep(uv_timer_t *timer)
 	struct ar_http_server *s = timer->data;
 	struct ar_deadline *d;
 
-	while ((d = ar_deadline_pop(&s->deadlines, uv_now(s->loop))))
-		ar_conn_expire(AR_CONTAINER_OF(d, struct ar_conn, deadline), d->kind);
+	while ((d = ar_deadline_pop(&s->deadlines, uv_now(s->loop)))) {
+		if (d->kind >= AR_DEADLINE_PEER_CONNECT)
+			ar_peer_link_expire(AR_CONTAINER_OF(d, struct ar_peer_link, deadline), d->kind);
+		else
+			ar_conn_expire(AR_CONTAINER_OF(d, struct ar_conn, deadline), d->kind);
+	}
 }
 
 static void on_flush(uv_prepare_t *prepare)
@@ -44,6 +50,12 @@ static void set_limits(struct ar_http_server *s, const struct ar_http_options *o
 	s->deadlines.length[AR_DEADLINE_KEEPALIVE] = or_default(o->keepalive_ms, 75000);
 	s->deadlines.length[AR_DEADLINE_HEARTBEAT] = or_default(o->heartbeat_ms, 15000);
 	s->deadlines.length[AR_DEADLINE_LINGER] = LINGER_MS;
+	s->deadlines.length[AR_DEADLINE_PEER_CONNECT] = or_default(o->peer_connect_ms, 1000);
+	s->deadlines.length[AR_DEADLINE_PEER_REPLY] = or_default(o->peer_reply_ms, 30000);
+	s->deadlines.length[AR_DEADLINE_PEER_SILENCE] =
+		SILENT_HEARTBEATS * s->deadlines.length[AR_DEADLINE_HEARTBEAT];
+	s->deadlines.length[AR_DEADLINE_PEER_IDLE] = PEER_IDLE_MS;
+	s->settle_ms = or_default(o->settle_ms, 5000);
 }
 
 /* libuv writes without MSG_NOSIGNAL: a peer that is gone would end the process. A choice that the program has
@@ -59,36 +71,63 @@ static void ignore_sigpipe(void)
 static void start_handles(struct ar_http_server *s)
 {
 	uv_timer_init(s->loop, &s->sweep);
+	uv_timer_init(s->loop, &s->settle);
 	uv_prepare_init(s->loop, &s->flush);
 	uv_idle_init(s->loop, &s->awake);
-	s->sweep.data = s->flush.data = s->awake.data = s;
-	s->handles = 3;
+	s->sweep.data = s->settle.data = s->flush.data = s->awake.data = s;
+	s->handles = 4;
 	uv_timer_start(&s->sweep, on_sweep, SWEEP_MS, SWEEP_MS);
 	uv_prepare_start(&s->flush, on_flush);
 }
 
-enum ar_status ar_http_server_open(uv_loop_t *loop, const struct ar_http_options *o,
-				   struct ar_http_server **ret, struct ar_error *err)
+static enum ar_status check_key(const struct ar_http_options *o, struct ar_error *err)
 {
-	struct ar_http_server *s = ar_new0(sizeof *s);
-	enum ar_status st = AR_OK;
+	if (o->cluster_listen && (!o->peer_key || !*o->peer_key))
+		return ar_fail(err, AR_E_INVALID, "the cluster address '%s' needs a key that peers show",
+			       o->cluster_listen);
+	for (const char *p = o->peer_key; p && *p; p++) {
+		if (*p <= ' ' || *p > '~')
+			return ar_fail(err, AR_E_INVALID, "the key of the cluster is not plain text");
+	}
+	return AR_OK;
+}
 
-	s->loop = loop;
-	s->control = o->control;
-	set_limits(s, o);
-	ar_list_init(&s->conns);
-	ar_list_init(&s->streams);
-	s->parser = ar_json_parser_new();
-	s->read_buffer = ar_grow(NULL, AR_READ_BUFFER, 1);
-	ignore_sigpipe();
-	start_handles(s);
-	if (!o->listen && !o->socket_path)
+static enum ar_status open_listeners(struct ar_http_server *s, const struct ar_http_options *o,
+				     struct ar_error *err)
+{
+	enum ar_status st = check_key(o, err);
+
+	if (st == AR_OK && !o->listen && !o->socket_path)
 		st = ar_fail(err, AR_E_INVALID,
 			     "the HTTP server has neither a listen address nor a socket path");
 	if (st == AR_OK && o->listen)
 		st = ar_listener_open_tcp(s, o->listen, err);
 	if (st == AR_OK && o->socket_path)
 		st = ar_listener_open_unix(s, o->socket_path, err);
+	if (st == AR_OK && o->cluster_listen)
+		st = ar_listener_open_cluster(s, o->cluster_listen, err);
+	return st;
+}
+
+enum ar_status ar_http_server_open(uv_loop_t *loop, const struct ar_http_options *o,
+				   struct ar_http_server **ret, struct ar_error *err)
+{
+	struct ar_http_server *s = ar_new0(sizeof *s);
+	enum ar_status st;
+
+	s->loop = loop;
+	s->control = o->control;
+	s->ops = o->ops ? *o->ops : (struct ar_http_ops){ 0 };
+	set_limits(s, o);
+	ar_peers_init(&s->peers, o->peer_key);
+	ar_list_init(&s->settling);
+	ar_list_init(&s->conns);
+	ar_list_init(&s->streams);
+	s->parser = ar_json_parser_new();
+	s->read_buffer = ar_grow(NULL, AR_READ_BUFFER, 1);
+	ignore_sigpipe();
+	start_handles(s);
+	st = open_listeners(s, o, err);
 	if (st != AR_OK) {
 		ar_http_server_close(s, NULL, NULL);
 		return st;
@@ -97,14 +136,24 @@ enum ar_status ar_http_server_open(uv_loop_t *loop, const struct ar_http_options
 	return AR_OK;
 }
 
-uint16_t ar_http_server_port(const struct ar_http_server *s)
+static uint16_t port_of(const struct ar_listener *l)
 {
 	union ar_sockaddr sa;
 	int len = sizeof sa;
 
-	if (!s->tcp.is_open || uv_tcp_getsockname(&s->tcp.u.tcp, &sa.any, &len))
+	if (!l->is_open || uv_tcp_getsockname(&l->u.tcp, &sa.any, &len))
 		return 0;
 	return ntohs(sa.any.sa_family == AF_INET6 ? sa.v6.sin6_port : sa.v4.sin_port);
+}
+
+uint16_t ar_http_server_port(const struct ar_http_server *s)
+{
+	return port_of(&s->tcp);
+}
+
+uint16_t ar_http_server_cluster_port(const struct ar_http_server *s)
+{
+	return port_of(&s->cluster);
 }
 
 const struct ar_http_counters *ar_http_server_counters(const struct ar_http_server *s)
@@ -119,6 +168,8 @@ void ar_http_server_drain(struct ar_http_server *s)
 	s->is_draining = true;
 	ar_listener_close(&s->tcp);
 	ar_listener_close(&s->local);
+	ar_listener_close(&s->cluster);
+	ar_settle_drain(s);
 	AR_LIST_FOR_SAFE (it, &s->conns) {
 		struct ar_conn *c = AR_CONTAINER_OF(it, struct ar_conn, node);
 
@@ -126,6 +177,8 @@ void ar_http_server_drain(struct ar_http_server *s)
 			ar_conn_close(c);
 		else if (c->sse)
 			ar_sse_drain(c->sse);
+		else if (c->forward)
+			ar_forward_drain(c->forward);
 	}
 }
 
@@ -134,8 +187,9 @@ void ar_server_check_closed(struct ar_http_server *s)
 	ar_http_closed_fn *closed = s->closed;
 	void *arg = s->closed_arg;
 
-	if (!s->is_closing || s->handles || !ar_list_empty(&s->conns))
+	if (!s->is_closing || s->handles || !ar_list_empty(&s->conns) || !ar_list_empty(&s->peers.links))
 		return;
+	ar_peers_fini(&s->peers);
 	ar_json_parser_free(s->parser);
 	ar_free(s->read_buffer);
 	ar_free(s);
@@ -159,9 +213,12 @@ void ar_http_server_close(struct ar_http_server *s, ar_http_closed_fn *cb, void 
 	s->closed_arg = arg;
 	ar_listener_close(&s->tcp);
 	ar_listener_close(&s->local);
+	ar_listener_close(&s->cluster);
 	AR_LIST_FOR_SAFE (it, &s->conns)
 		ar_conn_close(AR_CONTAINER_OF(it, struct ar_conn, node));
+	ar_peers_close(&s->peers);
 	uv_close((uv_handle_t *)&s->sweep, on_handle_closed);
+	uv_close((uv_handle_t *)&s->settle, on_handle_closed);
 	uv_close((uv_handle_t *)&s->flush, on_handle_closed);
 	uv_close((uv_handle_t *)&s->awake, on_handle_closed);
 }

@@ -3,7 +3,7 @@
  * callbacks of the subscription only mark the stream, all work happens in the flush, once per turn of the
  * loop: many events become one writev, and nothing re-enters the core. The body ends with the connection, so
  * frames need no framing of their own. Owner: the loop thread. */
-#include "conn.h"
+#include "forward.h"
 #include "mem.h"
 
 #define BATCH_FRAMES 64
@@ -106,26 +106,48 @@ void ar_sse_free(struct ar_sse *s)
 	ar_free(s);
 }
 
-/* Not a stream after all: the answer is JSON and the connection stays. */
-static void refuse(struct ar_sse *s, const struct ar_error *err)
+/* Not a stream after all; the exchange goes on alone. */
+static struct ar_exchange *drop(struct ar_sse *s)
 {
 	struct ar_conn *c = s->conn;
+
+	ar_sse_stop(s);
+	ar_sse_free(s);
+	c->sse = NULL;
+	return c->x;
+}
+
+/* The answer is JSON and the connection stays. */
+static void refuse(struct ar_sse *s, const struct ar_error *err)
+{
 	struct ar_error why = err ? *err : (struct ar_error){ 0 };
 
 	if (!why.code)
 		why.code = why.status == AR_E_INVALID ? AR_ERR_INVALID_INPUT : AR_ERR_INTERNAL;
-	ar_sse_stop(s);
-	ar_sse_free(s);
-	c->sse = NULL;
-	ar_exchange_refuse(c->x, why.code, why.msg, 0);
+	ar_exchange_refuse(drop(s), why.code, why.msg, 0);
 }
 
-void ar_sse_open(struct ar_exchange *x, struct ar_str body)
+static void subscribe(struct ar_sse *s)
+{
+	struct ar_conn *c = s->conn;
+	struct ar_subscribe_call call = { .body = c->x->body, .is_from_peer = c->is_peer };
+	struct ar_error err = { 0 };
+
+	if (ar_control_subscribe(c->server->control, &call, &s->sub, &err) == AR_OK)
+		return;
+	/* Nothing is passed on twice: a peer is told, and looks again itself. */
+	if (err.code != AR_ERR_NOT_OWNER || c->is_peer)
+		refuse(s, &err);
+	else if (call.place == AR_PLACE_PEER)
+		ar_forward_open(drop(s), call.peer);
+	else
+		ar_settle_wait(drop(s));
+}
+
+void ar_sse_open(struct ar_exchange *x)
 {
 	struct ar_conn *c = x->conn;
 	struct ar_http_server *server = c->server;
-	struct ar_subscribe_call call = { .body = body };
-	struct ar_error err = { 0 };
 	struct ar_sse *s;
 
 	if (server->counters.subscribers >= server->max_subscribers) {
@@ -138,8 +160,7 @@ void ar_sse_open(struct ar_exchange *x, struct ar_str body)
 	s->is_live = true;
 	ar_list_init(&s->node);
 	server->counters.subscribers++;
-	if (ar_control_subscribe(server->control, &call, &s->sub, &err) != AR_OK)
-		refuse(s, &err);
+	subscribe(s);
 }
 
 void ar_sse_drain(struct ar_sse *s)
@@ -254,8 +275,7 @@ static bool write_batch(struct ar_sse *s)
 	return write_bufs(s, bufs, frames, count);
 }
 
-/* From here on the connection holds nothing but the stream. */
-static bool write_head(struct ar_sse *s)
+bool ar_sse_begin(struct ar_conn *c, struct ar_str *ret_head)
 {
 	static const char head[] = "HTTP/1.1 200 OK\r\n"
 				   "Content-Type: text/event-stream\r\n"
@@ -263,17 +283,24 @@ static bool write_head(struct ar_sse *s)
 				   "X-Accel-Buffering: no\r\n"
 				   "X-Content-Type-Options: nosniff\r\n"
 				   "Connection: close\r\n\r\n";
-	struct ar_conn *c = s->conn;
 	int size = SEND_BUFFER;
 
-	s->has_head = true;
 	c->server->counters.streams++;
 	c->state = AR_CONN_STREAMING;
 	ar_conn_drop_exchange(c);
 	ar_buf_fini(&c->pending);
 	uv_send_buffer_size(&c->u.handle, &size);
 	ar_conn_read_start(c);
-	return c->state == AR_CONN_STREAMING && write_text(s, (struct ar_str){ head, sizeof head - 1 });
+	*ret_head = (struct ar_str){ head, sizeof head - 1 };
+	return c->state == AR_CONN_STREAMING;
+}
+
+static bool write_head(struct ar_sse *s)
+{
+	struct ar_str head;
+
+	s->has_head = true;
+	return ar_sse_begin(s->conn, &head) && write_text(s, head);
 }
 
 static void finish(struct ar_sse *s)

@@ -1,0 +1,56 @@
+/* What happens to a request that this node does not answer itself: it is passed on to the session's owner (forward.c), an
+ * event stream is relayed from there (relay.c), or it waits until there is an owner (settle.c). Owner: the loop thread. */
+#ifndef AR_TRANSPORT_FORWARD_H
+#define AR_TRANSPORT_FORWARD_H
+
+#include "conn.h"
+#include "peer_link.h"
+
+#define AR_RELAY_TAIL 16
+
+struct ar_forward {
+	struct ar_peer_ask ask;
+	struct ar_conn *conn;
+	char *address;
+	bool has_repeated;
+	bool is_counted; /* among the subscribers */
+
+	bool is_open; /* the stream's head is out: from here on relay.c's */
+	bool is_over; /* nothing more to send but what is below */
+	bool is_writing;
+	uv_write_t write;
+	struct ar_buf out; /* being written */
+	struct ar_buf next; /* came in behind it: at most one read, since nothing is read meanwhile */
+	char tail[AR_RELAY_TAIL]; /* newest bytes of the stream */
+	size_t tail_len;
+};
+
+/* ---- forward.c ---- */
+
+/* Asks the owner at `address` with x's command and input. The answer goes to x's connection, possibly before this
+ * returns. */
+void ar_forward_open(struct ar_exchange *x, struct ar_str address);
+
+/* The server stops: ends streams, lets commands finish. */
+void ar_forward_drain(struct ar_forward *f);
+
+/* The connection closes: nothing comes any more. The memory stays until ar_forward_free. */
+void ar_forward_stop(struct ar_forward *f);
+void ar_forward_free(struct ar_forward *f);
+
+/* ---- relay.c ---- */
+
+void ar_relay_open(struct ar_forward *f);
+void ar_relay_bytes(struct ar_forward *f, struct ar_str bytes);
+
+/* Ends the client's stream, with `farewell` if it is between two events: it resumes by its cursor. */
+void ar_relay_end(struct ar_forward *f, struct ar_str farewell);
+
+/* ---- settle.c ---- */
+
+/* Tries x again in a moment, until its time is over. It may be answered before this returns. */
+void ar_settle_wait(struct ar_exchange *x);
+void ar_settle_drop(struct ar_exchange *x); /* harmless when it does not wait */
+void ar_settle_drain(struct ar_http_server *s); /* answers all that wait */
+
+#endif
