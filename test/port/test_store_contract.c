@@ -338,6 +338,7 @@ static const struct CMUnitTest contract[] = {
 	T(heavy_flight),
 	T(sessions_come_newest_first_in_pages),
 	T(session_filters_are_exact),
+	T(sessions_are_listed_by_partition),
 	T(session_rows_follow_their_last_append),
 	T(tasks_come_in_order_of_creation),
 	T(task_filters_and_single_tasks),

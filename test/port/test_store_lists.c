@@ -109,6 +109,38 @@ void session_filters_are_exact(void **state)
 	expect_sessions(f, account, NUMBERS(), false);
 }
 
+static void want(uint64_t bits[AR_PARTITIONS / 64], unsigned session)
+{
+	unsigned partition = ar_id_partition(sess(session));
+
+	bits[partition / 64] |= UINT64_C(1) << partition % 64;
+}
+
+/* Only what passes counts towards the limit, and `more` is about those alone. */
+void sessions_are_listed_by_partition(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t bits[AR_PARTITIONS / 64] = { 0 };
+	struct ar_store_sessions l = a_list(2), active = a_list(5);
+
+	for (unsigned n = 1; n <= 8; n++)
+		put_row(f, n, 1, a_row("w", "idle", n % 2 == 0));
+	l.partitions = active.partitions = bits;
+	expect_sessions(f, l, NUMBERS(), false);
+	want(bits, 2);
+	want(bits, 3);
+	want(bits, 6);
+	expect_sessions(f, l, NUMBERS(6, 3), true);
+	l.before = sess(3);
+	expect_sessions(f, l, NUMBERS(2), false);
+	l.before = sess(6);
+	expect_sessions(f, l, NUMBERS(3, 2), false);
+	active.active_only = true;
+	expect_sessions(f, active, NUMBERS(6, 2), false);
+	active.workspace = AR_STR("other");
+	expect_sessions(f, active, NUMBERS(), false);
+}
+
 void session_rows_follow_their_last_append(void **state)
 {
 	struct fixture *f = *state;

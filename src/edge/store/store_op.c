@@ -52,6 +52,18 @@ bool ar_store_op_is_write(const struct ar_store_op *op)
 	return op->kind == AR_STORE_APPEND || op->kind == AR_STORE_CHUNK;
 }
 
+bool ar_store_sessions_want(const struct ar_store_sessions *op, const struct ar_store_key *key)
+{
+	char core[AR_ID_CORE];
+	unsigned partition;
+
+	if (!op->partitions)
+		return true;
+	ar_id_encode(key->b, core);
+	partition = ar_id_partition((struct ar_str){ core, sizeof core });
+	return op->partitions[partition / 64] >> partition % 64 & 1;
+}
+
 static enum ar_status check_size(struct ar_str value, const char *what, struct ar_error *err)
 {
 	if (value.len <= AR_STORE_VALUE_MAX)

@@ -24,6 +24,9 @@ struct ar_str ar_store_key_bytes(const struct ar_store_key *key);
 struct ar_str ar_store_op_session(const struct ar_store_op *op);
 bool ar_store_op_is_write(const struct ar_store_op *op);
 
+/* Whether a session is in one of the partitions that are asked for. */
+bool ar_store_sessions_want(const struct ar_store_sessions *op, const struct ar_store_key *key);
+
 /* Guards that need no stored state. AR_E_INVALID or AR_E_LIMIT with a sentence. */
 enum ar_status ar_store_check_append(const struct ar_store_append *a, struct ar_store_key *ret,
 				     struct ar_error *err);

@@ -8,6 +8,7 @@
 #ifndef AR_EDGE_STORE_OPEN_H
 #define AR_EDGE_STORE_OPEN_H
 
+#include "member.h"
 #include "store.h"
 
 struct ar_store_sqlite_options {
@@ -22,12 +23,22 @@ struct ar_store_postgres_options {
 	const char *conninfo; /* postgres://... or key=value pairs, as libpq takes them */
 	const char *
 		node; /* whose epoch it is; NULL for "node-1". Two open stores of one node fence each other. */
+	uint64_t
+		instance; /* tells this process from others of the same id: random, its lowest 63 bits count */
+	bool is_rejoin; /* only if no other instance has taken the id since: AR_E_EXISTS then */
 	ar_store_wake_fn *wake; /* called from the store's threads; NULL for none */
 	void *wake_arg;
 	struct ar_str
 		dictionary; /* zstd, for what is written from now on; empty for none. Kept in the database. */
 	uint32_t statement_timeout_ms; /* longest that the server may work on one statement; 0 for no limit */
 	uint32_t outage_ms; /* how long an operation waits for a server that is away; 0 for 10 s */
+};
+
+struct ar_member_options {
+	const char *address; /* where peers reach us, at most AR_ADDRESS_MAX; empty for nowhere */
+	uint32_t lease_ms; /* a node whose beat stands still for so long is lost; no beat takes much longer */
+	ar_store_wake_fn *wake; /* called from the member's thread; NULL for none */
+	void *wake_arg;
 };
 
 /* What goes wrong in a faulty store. Decided by `seed` alone, so a run can be repeated. A zeroed plan
@@ -55,14 +66,29 @@ AR_MUST_USE enum ar_status ar_store_sqlite_open(const struct ar_store_sqlite_opt
 size_t ar_store_sqlite_backlog(const struct ar_store *s);
 
 /* Connects twice, brings an empty database to the current schema, takes the node's next epoch and starts the threads.
- * AR_E_UNAVAILABLE: the server cannot be reached (the sentence says what to check) or a newer version made the schema;
- * AR_E_INVALID: not a connection string, not a node id, or tables of another program; AR_E_IO: the rest.
+ * AR_E_UNAVAILABLE: the server cannot be reached (the sentence says what to check) or the schema is older (migrate) or
+ * newer than this program; AR_E_INVALID: not a connection string, not a node id, or tables of another program;
+ * AR_E_EXISTS: see is_rejoin; AR_E_IO: the rest.
  *
  * A connection that is lost is made again. A write whose commit was under way then ends as the database says: AR_OK when
  * it is stored, otherwise it is written again; only a server that stays away ends it AR_E_IO, and with a commit under
  * way not before close(). One append may have 512 MiB in all. Reads as in SQLite. */
 AR_MUST_USE enum ar_status ar_store_postgres_open(const struct ar_store_postgres_options *o,
 						  struct ar_store **ret, struct ar_error *err);
+
+/* The node's part in the cluster that shares the database of `s`, which is a PostgreSQL store and is closed after it. A
+ * connection and a thread of its own, so that no beat waits behind a batch; it connects with the first beat. */
+AR_MUST_USE enum ar_status ar_store_postgres_member(struct ar_store *s, const struct ar_member_options *o,
+						    struct ar_member **ret, struct ar_error *err);
+
+/* Brings a database to the newest schema, in one transaction. Nodes of the version before go on with their work: a
+ * migration only adds. *ret_from is the version that was found (0: empty), *ret_to the newest. Statuses as open. */
+AR_MUST_USE enum ar_status ar_store_postgres_migrate(const char *conninfo, uint64_t *ret_from,
+						     uint64_t *ret_to, struct ar_error *err);
+
+/* The same up to version `to`, which must exist: for tests of what an older schema does. */
+AR_MUST_USE enum ar_status ar_store_postgres_migrate_to(const char *conninfo, uint64_t to, uint64_t *ret_from,
+							struct ar_error *err);
 
 /* An empty store that does everything in poll(), in the order of submission. wake may be NULL. */
 void ar_store_memory_open(ar_store_wake_fn *wake, void *wake_arg, struct ar_store **ret);

@@ -146,7 +146,7 @@ static bool passes(struct ar_str filter, struct ar_str value)
 static bool is_listed(const struct ar_memory_session *ms, const struct ar_store_sessions *op,
 		      const struct ar_store_key *before)
 {
-	if (!ms->has_row || (op->active_only && !ms->row.active))
+	if (!ms->has_row || (op->active_only && !ms->row.active) || !ar_store_sessions_want(op, &ms->key))
 		return false;
 	if (before && memcmp(ms->key.b, before->b, sizeof before->b) >= 0)
 		return false;

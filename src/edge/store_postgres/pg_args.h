@@ -1,6 +1,6 @@
 /* Values on PostgreSQL's wire, in binary form: parameters of a statement, arrays for unnest, and columns of a
- * result. Only four types are used, so that every server that speaks the protocol agrees on the bytes: uuid,
- * int8, bytea, bool. Names are bytea, not text: any bytes are taken, and they compare and sort as bytes under
+ * result. Only five types are used, so that every server that speaks the protocol agrees on the bytes: uuid,
+ * int8, bytea, bool, and text for what people look for (nodes). Names are bytea, not text: any bytes are taken, and they compare and sort as bytes under
  * every collation. Pure functions over the caller's memory. */
 #ifndef AR_EDGE_STORE_PG_ARGS_H
 #define AR_EDGE_STORE_PG_ARGS_H
@@ -33,6 +33,7 @@ enum ar_pg_type {
 	AR_PG_BOOL = 16,
 	AR_PG_BYTEA = 17,
 	AR_PG_INT8 = 20,
+	AR_PG_TEXT = 25,
 	AR_PG_UUID = 2950,
 };
 
@@ -46,7 +47,7 @@ void ar_pg_arg_bool(struct ar_pg_args *a, bool v);
 void ar_pg_arg_array(struct ar_pg_args *a, struct ar_pg_array *array);
 
 void ar_pg_array_start(struct ar_pg_array *array, enum ar_pg_type type);
-void ar_pg_array_bytes(struct ar_pg_array *array, struct ar_str v); /* also uuid */
+void ar_pg_array_bytes(struct ar_pg_array *array, struct ar_str v); /* also uuid, text */
 void ar_pg_array_i64(struct ar_pg_array *array, int64_t v);
 void ar_pg_array_bool(struct ar_pg_array *array, bool v);
 void ar_pg_array_fini(struct ar_pg_array *array);

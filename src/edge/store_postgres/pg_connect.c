@@ -2,28 +2,26 @@
  * does not come about. Any thread, before the link is in use. */
 #include "pg_link.h"
 
+#include "hash.h"
+
 #include <stdio.h>
 #include <string.h>
 
-/* A peer that vanishes without a word is noticed in about half a minute, not in two hours. What the connection
- * string says wins, because it comes later. */
+/* A peer that vanishes without a word is noticed in less than ten seconds, not in two hours. A commit that waits for a slow
+ * standby is not cut short by that: the server's kernel answers while it waits. What the connection string says wins,
+ * because it comes later. */
 static const struct {
 	const char *key, *value;
 } defaults[] = {
-	{ "connect_timeout", "5" },
-	{ "keepalives_idle", "10" },
-	{ "keepalives_interval", "5" },
-	{ "keepalives_count", "3" },
-	{ "tcp_user_timeout", "30000" },
-	{ "fallback_application_name", "agentd" },
-	{ "target_session_attrs", "read-write" },
+	{ "connect_timeout", "5" },  { "keepalives_idle", "3" },     { "keepalives_interval", "2" },
+	{ "keepalives_count", "3" }, { "tcp_user_timeout", "9000" }, { "target_session_attrs", "read-write" },
 };
 
 /* Asked for, not needed: a server that does not know one of them works as well. The server's side must notice a
  * dead client too, since its open transaction holds the fence. Small tables must not teach the planner to scan
  * what will be large. */
 static const char *const wishes[] = {
-	"SET tcp_keepalives_idle = 10", "SET tcp_keepalives_interval = 5",
+	"SET tcp_keepalives_idle = 3",	"SET tcp_keepalives_interval = 2",
 	"SET tcp_keepalives_count = 3", "SET idle_in_transaction_session_timeout = 30000",
 	"SET enable_seqscan = off",	"SET client_min_messages = warning",
 };
@@ -77,20 +75,46 @@ static enum ar_status check_conninfo(const char *conninfo, struct ar_error *err)
 	return AR_OK;
 }
 
-static PGconn *dial(const char *conninfo)
-{
-	const char *keys[AR_ARRAY_LEN(defaults) + 3] = { 0 }, *values[AR_ARRAY_LEN(defaults) + 3] = { 0 };
-	size_t n = 0;
+/* Keys and values for libpq, which takes the last one of a key; `text` is where numbers are written out. */
+struct dialing {
+	const char *keys[16], *values[16]; /* ended by NULL */
+	size_t count;
+	char text[3][16];
+};
 
-	for (; n < AR_ARRAY_LEN(defaults); n++) {
-		keys[n] = defaults[n].key;
-		values[n] = defaults[n].value;
+static void add(struct dialing *d, const char *key, const char *value)
+{
+	AR_ASSERT(d->count + 1 < AR_ARRAY_LEN(d->keys));
+	d->keys[d->count] = key;
+	d->values[d->count++] = value;
+}
+
+static void add_number(struct dialing *d, const char *key, size_t place, uint32_t v)
+{
+	snprintf(d->text[place], sizeof d->text[place], "%u", v);
+	add(d, key, d->text[place]);
+}
+
+/* libpq waits that long for each host, and for two seconds at least; several may have to be tried. */
+static uint32_t connect_seconds(uint32_t patience_ms)
+{
+	return patience_ms / 3000 > 2 ? patience_ms / 3000 : 2;
+}
+
+static PGconn *dial(const struct ar_pg_target *to)
+{
+	struct dialing d = { 0 };
+
+	for (size_t i = 0; i < AR_ARRAY_LEN(defaults); i++)
+		add(&d, defaults[i].key, defaults[i].value);
+	add(&d, "dbname", to->conninfo);
+	add(&d, "client_encoding", "UTF8");
+	add(&d, "application_name", to->application);
+	if (to->patience_ms) {
+		add_number(&d, "connect_timeout", 0, connect_seconds(to->patience_ms));
+		add_number(&d, "tcp_user_timeout", 1, to->patience_ms);
 	}
-	keys[n] = "dbname";
-	values[n++] = conninfo;
-	keys[n] = "client_encoding";
-	values[n] = "UTF8";
-	return PQconnectdbParams(keys, values, 1);
+	return PQconnectdbParams(d.keys, d.values, 1);
 }
 
 static void keep_quiet(void *arg, const PGresult *r)
@@ -103,25 +127,42 @@ static void keep_quiet(void *arg, const PGresult *r)
 static const char durable_commit[] = "SELECT set_config('synchronous_commit', 'on', false)"
 				     " WHERE current_setting('synchronous_commit') = 'off'";
 
-static bool tell(struct ar_pg *pg, const char *text)
+static bool set_number(struct ar_pg *pg, const char *setting, uint32_t v)
 {
-	PGresult *r = ar_pg_ask(pg, text, NULL);
+	char text[64];
 
-	PQclear(r);
-	return r;
+	snprintf(text, sizeof text, "SET %s = %u", setting, v);
+	return ar_pg_tell(pg, text, NULL) == AR_OK;
 }
 
-static enum ar_status introduce(struct ar_pg *pg, uint32_t statement_timeout_ms, struct ar_error *err)
+static enum ar_status introduce(struct ar_pg *pg, const struct ar_pg_target *to, struct ar_error *err)
 {
-	char timeout[64];
-
 	for (size_t i = 0; i < AR_ARRAY_LEN(wishes); i++)
-		tell(pg, wishes[i]);
-	snprintf(timeout, sizeof timeout, "SET statement_timeout = %u", statement_timeout_ms);
-	if (tell(pg, timeout) && tell(pg, durable_commit))
+		ar_pg_tell(pg, wishes[i], NULL);
+	if (set_number(pg, "statement_timeout", to->statement_timeout_ms) &&
+	    (!to->lock_timeout_ms || set_number(pg, "lock_timeout", to->lock_timeout_ms)) &&
+	    ar_pg_tell(pg, durable_commit, NULL) == AR_OK)
 		return AR_OK;
 	ar_pg_disconnect(pg);
 	return ar_pg_fail(pg, err);
+}
+
+static ar_usec deadline_after(uint32_t ms)
+{
+	return ms ? ar_clock_system()->mono(ar_clock_system()) + (ar_usec)ms * 1000 : 0;
+}
+
+void ar_pg_application(struct ar_str node, char ret[AR_PG_APPLICATION + 1])
+{
+	struct ar_hash hash = ar_hash_of(node);
+	char tail[AR_HASH_TEXT];
+
+	if (node.len + strlen("agentd ") <= AR_PG_APPLICATION) {
+		snprintf(ret, AR_PG_APPLICATION + 1, "agentd %.*s", AR_STR_ARG(node));
+		return;
+	}
+	ar_hash_text(&hash, tail);
+	snprintf(ret, AR_PG_APPLICATION + 1, "agentd %.*s~%.*s", 32, node.p, 16, tail);
 }
 
 enum ar_status ar_pg_connect(struct ar_pg *pg, const struct ar_pg_target *to, struct ar_error *err)
@@ -131,9 +172,10 @@ enum ar_status ar_pg_connect(struct ar_pg *pg, const struct ar_pg_target *to, st
 	if (st)
 		return st;
 	pg->fault = AR_PG_FINE;
-	pg->handle = dial(to->conninfo);
+	pg->handle = dial(to);
 	if (PQstatus(pg->handle) != CONNECTION_OK)
 		return fail_connect(pg, err);
 	PQsetNoticeReceiver(pg->handle, keep_quiet, NULL);
-	return introduce(pg, to->statement_timeout_ms, err);
+	pg->deadline = deadline_after(to->patience_ms);
+	return introduce(pg, to, err);
 }

@@ -55,6 +55,7 @@ static void note(struct ar_pg *pg, enum ar_pg_fault fault, const char *sqlstate,
 	if (pg->fault)
 		return;
 	pg->fault = fault;
+	snprintf(pg->sqlstate, sizeof pg->sqlstate, "%s", sqlstate ? sqlstate : "");
 	ar_fail(&pg->error, st, "store: %.*s (PostgreSQL %s)", AR_STR_ARG(line),
 		sqlstate && *sqlstate ? sqlstate : "connection");
 }
@@ -98,22 +99,109 @@ void ar_pg_disconnect(struct ar_pg *pg)
 	pg->handle = NULL;
 }
 
+/* False when the time is over. */
+static bool await(const struct ar_pg *pg, short events)
+{
+	struct pollfd pfd = { .fd = PQsocket(pg->handle), .events = events };
+	ar_usec left = pg->deadline - ar_clock_system()->mono(ar_clock_system());
+
+	return left > 0 && poll(&pfd, 1, (int)(left / 1000 + 1)) == 1;
+}
+
+static bool flush(struct ar_pg *pg)
+{
+	int left;
+
+	while ((left = PQflush(pg->handle)) == 1) {
+		if (!await(pg, POLLIN | POLLOUT) || !PQconsumeInput(pg->handle))
+			return false;
+	}
+	return left == 0;
+}
+
+/* The next result of what was sent; false when it does not come. */
+static bool take_in_time(struct ar_pg *pg, PGresult **ret)
+{
+	while (PQisBusy(pg->handle)) {
+		if (!await(pg, POLLIN) || !PQconsumeInput(pg->handle))
+			return false;
+	}
+	*ret = PQgetResult(pg->handle);
+	return true;
+}
+
+/* As PQexec: the last result, or the error that ended the script. */
+static bool take_last_in_time(struct ar_pg *pg, PGresult **ret)
+{
+	PGresult *next = NULL;
+
+	while (take_in_time(pg, &next)) {
+		if (!next)
+			return true;
+		PQclear(*ret);
+		*ret = next;
+	}
+	PQclear(*ret);
+	*ret = NULL;
+	return false;
+}
+
+static bool send_text(struct ar_pg *pg, const char *text, const struct ar_pg_args *args)
+{
+	if (!args)
+		return PQsendQuery(pg->handle, text);
+	return PQsendQueryParams(pg->handle, text, args->count, NULL, args->value, args->length, args->format,
+				 1);
+}
+
+/* NULL: nobody knows what the server does with it now, so the connection is no use any more. */
+static PGresult *ask_in_time(struct ar_pg *pg, const char *text, const struct ar_pg_args *args)
+{
+	PGresult *r = NULL;
+
+	if (is_lost(pg))
+		return NULL;
+	PQsetnonblocking(pg->handle, 1);
+	if (send_text(pg, text, args) && flush(pg) && take_last_in_time(pg, &r))
+		return r;
+	if (!is_lost(pg))
+		note(pg, AR_PG_LOST, NULL, "the server did not answer in time");
+	return NULL;
+}
+
+static PGresult *ask_for_long(struct ar_pg *pg, const char *text, const struct ar_pg_args *args)
+{
+	if (!args)
+		return PQexec(pg->handle, text);
+	return PQexecParams(pg->handle, text, args->count, NULL, args->value, args->length, args->format, 1);
+}
+
 PGresult *ar_pg_ask(struct ar_pg *pg, const char *text, const struct ar_pg_args *args)
 {
-	PGresult *r = args ? PQexecParams(pg->handle, text, args->count, NULL, args->value, args->length,
-					  args->format, 1)
-			   : PQexec(pg->handle, text);
-	ExecStatusType st = PQresultStatus(r);
+	PGresult *r;
+	ExecStatusType st;
 
 	pg->fault = AR_PG_FINE;
+	r = pg->deadline ? ask_in_time(pg, text, args) : ask_for_long(pg, text, args);
+	st = PQresultStatus(r);
 	if (st == PGRES_TUPLES_OK || st == PGRES_COMMAND_OK)
 		return r;
 	if (r)
 		note_result(pg, r);
-	else
+	else if (!pg->fault)
 		note_lost(pg);
 	PQclear(r);
+	if (pg->deadline && pg->fault == AR_PG_LOST)
+		ar_pg_disconnect(pg);
 	return NULL;
+}
+
+enum ar_status ar_pg_tell(struct ar_pg *pg, const char *script, struct ar_error *err)
+{
+	PGresult *r = ar_pg_ask(pg, script, NULL);
+
+	PQclear(r);
+	return r ? AR_OK : ar_pg_fail(pg, err);
 }
 
 void ar_pg_send(struct ar_pg *pg, enum ar_pg_id id, const struct ar_pg_args *args)

@@ -14,6 +14,7 @@
 #ifndef AR_EDGE_STORE_PG_LINK_H
 #define AR_EDGE_STORE_PG_LINK_H
 
+#include "clock.h"
 #include "pg_args.h"
 #include "pg_sql.h"
 
@@ -28,8 +29,13 @@ enum ar_pg_fault {
 /* Where to, and what to tell the server there. Borrowed for the life of the link. */
 struct ar_pg_target {
 	const char *conninfo;
+	const char *application; /* what the server calls us, whatever the connection string says */
 	uint32_t statement_timeout_ms; /* 0 for none */
+	uint32_t lock_timeout_ms; /* 0: what the server says */
+	uint32_t patience_ms; /* with a server that does not answer; 0: that of the connection string */
 };
+
+#define AR_PG_APPLICATION 63 /* bytes of a name that a server keeps */
 
 /* A zeroed one is not connected. */
 struct ar_pg {
@@ -37,10 +43,15 @@ struct ar_pg {
 	struct ar_packer *packer; /* the owner's */
 	bool is_synced; /* nothing is on its way */
 	enum ar_pg_fault fault; /* the first of this call, */
-	struct ar_error error; /* and its sentence */
+	struct ar_error error; /* its sentence, */
+	char sqlstate[6]; /* and its code; empty when the server did not say it */
+	ar_usec deadline; /* ar_pg_ask() gives up then (monotonic), and the connection with it; 0: never */
 };
 
 AR_BEGIN_DECLS
+
+/* `agentd <node>`: how a node's connections are found on the server. A long id is cut and told apart by its hash. */
+void ar_pg_application(struct ar_str node, char ret[AR_PG_APPLICATION + 1]);
 
 /* Connects and sets what a session has to be told. AR_E_INVALID: not a connection string; AR_E_UNAVAILABLE with a
  * sentence that says what to check, and never the password. */
@@ -54,6 +65,9 @@ void ar_pg_disconnect(struct ar_pg *pg);
 /* Before ar_pg_prepare(), for set-up: one statement or script (script: no args), waited for. NULL result: it
  * failed, pg->fault says how. Binary results when there are args. */
 PGresult *ar_pg_ask(struct ar_pg *pg, const char *text, const struct ar_pg_args *args);
+
+/* The same for what has no result worth looking at: AR_OK, or ar_pg_fail(). */
+enum ar_status ar_pg_tell(struct ar_pg *pg, const char *script, struct ar_error *err);
 
 void ar_pg_send(struct ar_pg *pg, enum ar_pg_id id, const struct ar_pg_args *args); /* args may be NULL */
 void ar_pg_sync(struct ar_pg *pg);

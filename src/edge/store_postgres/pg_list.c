@@ -150,10 +150,43 @@ static bool step_down(struct ar_store_key *key)
 	return false;
 }
 
+static void list_partitions(const uint64_t *bits, struct ar_pg_array *ret)
+{
+	ar_pg_array_start(ret, AR_PG_INT8);
+	for (unsigned i = 0; i < AR_PARTITIONS; i++) {
+		if (bits[i / 64] >> i % 64 & 1)
+			ar_pg_array_i64(ret, i);
+	}
+}
+
+static enum ar_status list_sessions(struct ar_pg *pg, struct ar_store_sessions *op,
+				    const struct ar_store_key *newest)
+{
+	static const enum ar_pg_id ids[2][2] = {
+		{ AR_PG_SESSION_LIST, AR_PG_SESSION_LIST_ACTIVE },
+		{ AR_PG_SESSION_LIST_OWNED, AR_PG_SESSION_LIST_OWNED_ACTIVE },
+	};
+	struct ar_pg_array partitions = { 0 };
+	struct ar_pg_args args = { 0 };
+	enum ar_status st;
+
+	ar_pg_arg_key(&args, newest);
+	ar_pg_arg_bytes(&args, op->workspace);
+	ar_pg_arg_bytes(&args, op->account);
+	ar_pg_arg_bytes(&args, op->status);
+	ar_pg_arg_u64(&args, op->limit + UINT64_C(1));
+	if (op->partitions) {
+		list_partitions(op->partitions, &partitions);
+		ar_pg_arg_array(&args, &partitions);
+	}
+	st = query(pg, ids[op->partitions != NULL][op->active_only], &args, &op->op, take_sessions);
+	ar_pg_array_fini(&partitions);
+	return st;
+}
+
 enum ar_status ar_postgres_sessions(struct ar_pg *pg, struct ar_store_sessions *op)
 {
 	struct ar_store_key newest = { .b = { [0 ... AR_STORE_KEY - 1] = 0xff } };
-	struct ar_pg_args args = { 0 };
 
 	op->ids = op->shells = NULL;
 	op->count = 0;
@@ -162,13 +195,7 @@ enum ar_status ar_postgres_sessions(struct ar_pg *pg, struct ar_store_sessions *
 		return ar_store_fail_key(&op->op.err, op->before);
 	if (!ar_str_absent(op->before) && !step_down(&newest))
 		return AR_OK;
-	ar_pg_arg_key(&args, &newest);
-	ar_pg_arg_bytes(&args, op->workspace);
-	ar_pg_arg_bytes(&args, op->account);
-	ar_pg_arg_bytes(&args, op->status);
-	ar_pg_arg_u64(&args, op->limit + UINT64_C(1));
-	return query(pg, op->active_only ? AR_PG_SESSION_LIST_ACTIVE : AR_PG_SESSION_LIST, &args, &op->op,
-		     take_sessions);
+	return list_sessions(pg, op, &newest);
 }
 
 /* ---- tasks ---- */

@@ -19,6 +19,8 @@
 	" AND ($2::bytea IS NULL OR workspace = $2) AND ($3::bytea IS NULL OR account = $3)" \
 	" AND ($4::bytea IS NULL OR status = $4) ORDER BY session DESC LIMIT $5"
 
+#define OWNED " AND partition = ANY ($6::int8[])"
+
 const char *const ar_pg_sql_text[AR_PG_SQL_COUNT] = {
 	[AR_PG_BEGIN_WRITE] = "BEGIN TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE",
 	[AR_PG_BEGIN_READ] = "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY",
@@ -95,6 +97,8 @@ const char *const ar_pg_sql_text[AR_PG_SQL_COUNT] = {
 	[AR_PG_BLOB_GET] = "SELECT hash, body FROM blob WHERE hash = ANY ($1::bytea[])",
 	[AR_PG_SESSION_LIST] = SESSION_LIST(""),
 	[AR_PG_SESSION_LIST_ACTIVE] = SESSION_LIST(" AND active"),
+	[AR_PG_SESSION_LIST_OWNED] = SESSION_LIST(OWNED),
+	[AR_PG_SESSION_LIST_OWNED_ACTIVE] = SESSION_LIST(" AND active" OWNED),
 	[AR_PG_TASK_GET] = "SELECT record FROM task WHERE session = $1 AND task = $2",
 	[AR_PG_TASK_LIST] = "SELECT n, record FROM task WHERE session = $1 AND n > $2"
 			    " AND ($3::bytea IS NULL OR status = $3) AND ($4::bool OR NOT internal)"

@@ -33,7 +33,10 @@ static struct ar_postgres *postgres_new(const struct ar_store_postgres_options *
 	s->base.dispose = dispose;
 	s->conninfo = ar_str_dup(ar_str_from(o->conninfo));
 	s->node = ar_str_dup(ar_str_from(o->node ? o->node : "node-1"));
-	s->target = (struct ar_pg_target){ s->conninfo, o->statement_timeout_ms };
+	ar_pg_application(ar_str_from(s->node), s->application);
+	s->target = (struct ar_pg_target){ .conninfo = s->conninfo,
+					   .application = s->application,
+					   .statement_timeout_ms = o->statement_timeout_ms };
 	s->patience = (ar_usec)(o->outage_ms ? o->outage_ms : PATIENCE_MS) * 1000;
 	ar_blob_cache_init(&s->blobs);
 	s->dictionaries = ar_pack_dictionaries_new();
@@ -49,7 +52,7 @@ static enum ar_status postgres_start(struct ar_postgres *s, const struct ar_stor
 		return ar_fail(err, AR_E_INVALID, "a node's id is 1 to %d of A-Z a-z 0-9 . _ : -", AR_ID_MAX);
 	st = ar_pg_connect(&s->writer, &s->target, err);
 	if (!st)
-		st = ar_postgres_set_up(s, o->dictionary, err);
+		st = ar_postgres_set_up(s, o, err);
 	if (!st)
 		st = ar_pg_prepare(&s->writer, err);
 	if (!st)

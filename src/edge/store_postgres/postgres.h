@@ -1,5 +1,5 @@
-/* Inside of the PostgreSQL store: a connection per thread, over the queues and threads of store_threaded.h. The
- * writer's transaction is a whole batch, sent as one pipeline; the reader sees one moment of the database per
+/* Inside of the PostgreSQL store: a connection per thread, over the queues and threads of store_threaded.h; membership has a
+ * third of its own (pg_member.h). The writer's transaction is a whole batch, sent as one pipeline; the reader sees one moment of the database per
  * operation.
  *
  * Who may write is a row: node(id, epoch, connection). Open takes the next epoch; each connection of the writer
@@ -10,6 +10,7 @@
 #define AR_EDGE_STORE_POSTGRES_H
 
 #include "blob_cache.h"
+#include "member.h"
 #include "pg_batch.h"
 #include "pg_link.h"
 #include "store_heads.h"
@@ -22,6 +23,8 @@
 struct ar_postgres {
 	struct ar_store_threaded base; /* first */
 	char *conninfo, *node;
+	char application[AR_PG_APPLICATION + 1]; /* the name of our connections */
+	char cluster_key[AR_MEMBER_KEY + 1];
 	struct ar_pg_target target;
 	ar_usec patience; /* with a server that is away */
 	struct ar_pack_dictionaries *dictionaries;
@@ -37,10 +40,15 @@ struct ar_postgres {
 
 AR_BEGIN_DECLS
 
-/* pg_schema.c: brings an empty or older database to the current schema, reads what is kept in it and takes the next
- * epoch; fills the store's epoch, runtime_id, the connection number and the dictionaries. Uses the writer's link
- * before it is prepared. */
-AR_MUST_USE enum ar_status ar_postgres_set_up(struct ar_postgres *s, struct ar_str dictionary,
+/* pg_schema.c: an empty database gets the current schema, inside the caller's transaction. AR_E_UNAVAILABLE with what to
+ * do when it has another version. */
+AR_MUST_USE enum ar_status ar_postgres_ensure_schema(struct ar_pg *pg, struct ar_error *err);
+
+/* pg_set_up.c: ensures the schema, reads what is kept in the database and takes the next epoch; fills the store's epoch,
+ * runtime_id, the cluster's key, the connection number and the dictionaries. Uses the writer's link before it is
+ * prepared. AR_E_EXISTS: another process runs as this node. */
+AR_MUST_USE enum ar_status ar_postgres_set_up(struct ar_postgres *s,
+					      const struct ar_store_postgres_options *o,
 					      struct ar_error *err);
 
 /* pg_writer.c: one transaction per batch, more when its bytes are too many for one. */

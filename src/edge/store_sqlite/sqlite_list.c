@@ -67,6 +67,7 @@ enum ar_status ar_sqlite_blobs(struct ar_sqlite *s, struct ar_store_blobs_get *o
 	return st;
 }
 
+/* One of a partition that is not asked for is passed over; one too many only says that there are more. */
 static enum ar_status add_session(struct ar_sql *q, struct ar_store_sessions *op)
 {
 	struct ar_arena *a = &op->op.arena;
@@ -76,6 +77,11 @@ static enum ar_status add_session(struct ar_sql *q, struct ar_store_sessions *op
 	if (raw.len != sizeof key.b)
 		return ar_fail(&op->op.err, AR_E_CORRUPT, "a stored session has a key of %zu bytes", raw.len);
 	memcpy(key.b, raw.p, sizeof key.b);
+	if (!ar_store_sessions_want(op, &key))
+		return AR_OK;
+	op->more = op->count == op->limit;
+	if (op->more)
+		return AR_OK;
 	op->ids = ar_store_extend(a, op->ids, op->count, sizeof *op->ids);
 	op->shells = ar_store_extend(a, op->shells, op->count, sizeof *op->shells);
 	op->ids[op->count] = ar_store_key_text(a, &key);
@@ -92,12 +98,8 @@ static enum ar_status list_sessions(struct ar_db *db, struct ar_store_sessions *
 	ar_sql_text(&q, op->workspace);
 	ar_sql_text(&q, op->account);
 	ar_sql_text(&q, op->status);
-	while (!st && !op->more && ar_sql_row(&q)) {
-		if (op->count == op->limit)
-			op->more = true;
-		else
-			st = add_session(&q, op);
-	}
+	while (!st && !op->more && ar_sql_row(&q))
+		st = add_session(&q, op);
 	end = ar_sql_end(&q, st ? NULL : &op->op.err);
 	return st ? st : end;
 }

@@ -1,0 +1,137 @@
+/* Schema versions of the PostgreSQL store: an older database is refused at open and brought up by a migration that keeps
+ * what is in it. The fixture's own store is closed first; each test makes the version it needs. */
+#include "postgres_fixture.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* An empty database with the schema of that version. */
+static void make_version(struct fixture *f, uint64_t version)
+{
+	struct ar_error err = { 0 };
+	uint64_t from = 77;
+
+	ar_store_close(f->store);
+	f->store = NULL;
+	postgres_script(f, "DROP SCHEMA public CASCADE; CREATE SCHEMA public");
+	if (ar_store_postgres_migrate_to(f->path, version, &from, &err))
+		fail_msg("%s", err.msg);
+	assert_int_equal(from, 0);
+}
+
+static void expect_migration(struct fixture *f, uint64_t expected_from)
+{
+	struct ar_error err = { 0 };
+	uint64_t from = 77, to = 77;
+
+	if (ar_store_postgres_migrate(f->path, &from, &to, &err))
+		fail_msg("%s", err.msg);
+	assert_int_equal(from, expected_from);
+	assert_int_equal(to, 2);
+	assert_int_equal(postgres_int(f, "SELECT max(version) FROM migration"), 2);
+}
+
+/* What version 1 writes for a session, in its own words. */
+static void put_as_version_1(struct fixture *f, unsigned from, unsigned to)
+{
+	char script[256];
+
+	snprintf(script, sizeof script,
+		 "INSERT INTO session (session, created, updated, active) SELECT"
+		 " ('019abcde-0000-7001-8000-' || lpad(to_hex(n), 12, '0'))::uuid, 5, 6, true"
+		 " FROM generate_series(%u, %u) AS n",
+		 from, to);
+	postgres_script(f, script);
+}
+
+static void older_schema_is_refused_with_what_to_do(void **state)
+{
+	struct fixture *f = *state;
+	struct ar_store_postgres_options o = postgres_options(f);
+	struct ar_error err = { 0 };
+
+	make_version(f, 1);
+	assert_int_equal(ar_store_postgres_open(&o, &f->store, &err), AR_E_UNAVAILABLE);
+	assert_non_null(strstr(err.msg, "schema version 1"));
+	assert_non_null(strstr(err.msg, "agentd migrate"));
+	assert_int_equal(postgres_int(f, "SELECT max(version) FROM migration"), 1);
+	assert_int_equal(postgres_int(f, "SELECT count(*) FROM node"), 0);
+}
+
+/* Every row is still there, and in the partition that its id says. */
+static void migration_keeps_rows_and_finds_their_partitions(void **state)
+{
+	struct fixture *f = *state;
+	struct ar_store_sessions l = { .op = { .kind = AR_STORE_SESSIONS, .done = note_done }, .limit = 100 };
+	uint64_t bits[AR_PARTITIONS / 64];
+
+	make_version(f, 1);
+	postgres_script(f, "INSERT INTO node (id, epoch, connection) VALUES ('node-1', 41, 5)");
+	put_as_version_1(f, 1, 50);
+	expect_migration(f, 1);
+	put_as_version_1(f, 51, 60); /* a node of the version before goes on */
+	postgres_open(f);
+	assert_int_equal(f->store->epoch, 42);
+	run(f, &l.op);
+	assert_int_equal(l.count, 60);
+	for (size_t i = 0; i < 60; i++) {
+		struct ar_store_sessions one = { .op = { .kind = AR_STORE_SESSIONS, .done = note_done },
+						 .active_only = true,
+						 .limit = 100,
+						 .partitions = bits };
+		unsigned partition = ar_id_partition(l.ids[i]);
+		bool is_found = false;
+
+		memset(bits, 0, sizeof bits);
+		bits[partition / 64] = UINT64_C(1) << partition % 64;
+		run(f, &one.op);
+		assert_status(&one.op, AR_OK);
+		for (size_t k = 0; k < one.count; k++)
+			is_found |= ar_str_eq(one.ids[k], l.ids[i]);
+		assert_true(is_found);
+		ar_store_op_fini(&one.op);
+	}
+	ar_store_op_fini(&l.op);
+	assert_int_equal(postgres_int(f, "SELECT count(*) FROM partition WHERE node = '' AND epoch = 0"),
+			 1024);
+}
+
+static void newest_schema_has_nothing_to_do(void **state)
+{
+	struct fixture *f = *state;
+	struct ar_error err = { 0 };
+	uint64_t from = 0, to = 0;
+
+	make_version(f, 2);
+	expect_migration(f, 2);
+	postgres_script(f, "INSERT INTO migration (version, application) VALUES (99, 'agentruntime')");
+	assert_int_equal(ar_store_postgres_migrate(f->path, &from, &to, &err), AR_E_UNAVAILABLE);
+	assert_non_null(strstr(err.msg, "schema version 99"));
+}
+
+static void cluster_key_is_made_once(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(postgres_int(f, "SELECT count(*) FROM meta WHERE key = 'cluster_key'"
+					 " AND value ~ '^[0-9a-f]{64}$'"),
+			 1);
+	postgres_script(f, "CREATE TABLE kept AS SELECT value FROM meta WHERE key = 'cluster_key'");
+	fixture_reopen(f);
+	assert_int_equal(postgres_int(f, "SELECT count(*) FROM meta JOIN kept USING (value)"), 1);
+}
+
+#define T(fn) cmocka_unit_test_prestate_setup_teardown(fn, fixture_setup, fixture_teardown, &f)
+
+int main(void)
+{
+	static struct fixture f = { .engine = ENGINE_POSTGRES };
+	const struct CMUnitTest tests[] = {
+		T(older_schema_is_refused_with_what_to_do),
+		T(migration_keeps_rows_and_finds_their_partitions),
+		T(newest_schema_has_nothing_to_do),
+		T(cluster_key_is_made_once),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
