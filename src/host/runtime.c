@@ -1,14 +1,8 @@
 /* See runtime.h. Threads: this loop owns everything but the store's writer and reader threads, which hand finished operations
  * back through one wake-up. */
-#include "runtime.h"
-#include "arena.h"
-#include "control.h"
-#include "engine.h"
-#include "log.h"
 #include "mem.h"
 #include "openai_chat.h"
-#include "store_open.h"
-#include "transport.h"
+#include "runtime_priv.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -19,31 +13,10 @@
 #define COMMIT_BACKLOG 8192
 #define MAX_ROUNDS 16
 #define STATEMENT_MS 30000
-#define DRAIN_MS 5000
-#define DRAIN_STEP_MS 10
-
-struct ar_runtime {
-	uv_loop_t loop;
-	uv_async_t store_wake;
-	uv_timer_t engine_timer, drain_timer;
-	uv_prepare_t before_sleep;
-	uv_signal_t term, interrupt;
-	struct ar_store *store;
-	struct ar_follow *follow;
-	struct ar_provider *provider;
-	struct ar_engine *engine;
-	struct ar_control *control;
-	struct ar_http_server *http;
-	struct ar_policy policy;
-	struct ar_arena arena;
-	unsigned drained_ms;
-	int exit_status;
-	bool is_draining;
-};
 
 /* ---- the loop ---- */
 
-static void wake_loop(void *arg)
+void ar_runtime_wake(void *arg)
 {
 	uv_async_send(&((struct ar_runtime *)arg)->store_wake);
 }
@@ -53,18 +26,32 @@ static void on_store(uv_async_t *handle)
 	struct ar_runtime *r = handle->data;
 
 	ar_store_poll(r->store);
+	if (r->member)
+		r->member->v->poll(r->member);
 }
 
 static void on_engine_timer(uv_timer_t *handle)
 {
-	ar_engine_tick(((struct ar_runtime *)handle->data)->engine);
+	struct ar_runtime *r = handle->data;
+
+	ar_engine_tick(r->engine);
+	if (r->cluster)
+		ar_cluster_tick(r->cluster);
 }
 
-/* Before the loop sleeps it must know when the engine's next timer is due. */
+static ar_usec next_deadline(const struct ar_runtime *r)
+{
+	ar_usec engine = ar_engine_deadline(r->engine);
+	ar_usec cluster = r->cluster ? ar_cluster_deadline(r->cluster) : 0;
+
+	return engine && (!cluster || engine < cluster) ? engine : cluster;
+}
+
+/* Before the loop sleeps it must know when the next timer is due. */
 static void on_before_sleep(uv_prepare_t *handle)
 {
 	struct ar_runtime *r = handle->data;
-	ar_usec due = ar_engine_deadline(r->engine);
+	ar_usec due = next_deadline(r);
 	ar_usec now;
 
 	if (!due) {
@@ -76,51 +63,10 @@ static void on_before_sleep(uv_prepare_t *handle)
 		       0);
 }
 
-/* ---- stopping ---- */
-
-static bool is_quiet(const struct ar_runtime *r)
-{
-	return ar_engine_counts(r->engine).commits == 0 && ar_http_server_counters(r->http)->connections == 0;
-}
-
-static void on_drain(uv_timer_t *handle)
-{
-	struct ar_runtime *r = handle->data;
-
-	r->drained_ms += DRAIN_STEP_MS;
-	if (is_quiet(r) || r->drained_ms >= DRAIN_MS)
-		uv_stop(&r->loop);
-}
-
-static void stop(struct ar_runtime *r)
-{
-	struct ar_error err;
-
-	if (r->is_draining) {
-		uv_stop(&r->loop);
-		return;
-	}
-	r->is_draining = true;
-	ar_log_line("info", "draining", NULL);
-	ar_refuse(&err, AR_ERR_UNAVAILABLE, "the runtime is stopping; connect again with the last event id");
-	ar_follow_end_all(r->follow, &err);
-	ar_http_server_drain(r->http);
-	uv_timer_start(&r->drain_timer, on_drain, 0, DRAIN_STEP_MS);
-}
-
 static void on_signal(uv_signal_t *handle, int signum)
 {
 	(void)signum;
-	stop(handle->data);
-}
-
-static void on_fenced(void *arg)
-{
-	struct ar_runtime *r = arg;
-
-	ar_log_line("error", "another process owns the store now; stopping", NULL);
-	r->exit_status = 1;
-	stop(r);
+	ar_runtime_stop(handle->data, AR_RUN_STOPPED);
 }
 
 /* ---- wiring ---- */
@@ -204,9 +150,9 @@ static void open_core(struct ar_runtime *r, const struct ar_config *c)
 					     .snapshot_every = (uint64_t)c->session.snapshot_every,
 					     .session_cache = (size_t)c->session.cache,
 					     .commit_backlog = COMMIT_BACKLOG,
-					     .on_fenced = on_fenced,
+					     .on_fenced = ar_node_fenced,
 					     .arg = r });
-	r->control = ar_control_new(r->engine, r->follow, r->store, NULL);
+	r->control = ar_control_new(r->engine, r->follow, r->store, r->member ? &r->placement : NULL);
 }
 
 static const char *unless_off(const char *value)
@@ -221,6 +167,9 @@ static enum ar_status open_http(struct ar_runtime *r, const struct ar_config *c,
 					   .control = r->control,
 					   .listen = unless_off(c->listen),
 					   .socket_path = unless_off(c->socket),
+					   .cluster_listen = r->member ? unless_off(c->cluster.listen) : NULL,
+					   .peer_key = r->member ? r->member->key : NULL,
+					   .ops = &r->ops,
 					   .max_body_bytes = (size_t)c->limits.max_body_bytes,
 					   .max_header_bytes = (size_t)c->limits.max_header_bytes,
 					   .max_connections = (uint32_t)c->limits.max_connections,
@@ -237,7 +186,10 @@ static enum ar_status open_postgres(struct ar_runtime *r, const struct ar_config
 	return ar_store_postgres_open(
 		&(struct ar_store_postgres_options){
 			.conninfo = c->store,
-			.wake = wake_loop,
+			.node = c->node.id,
+			.instance = r->start->instance,
+			.is_rejoin = r->start->is_rejoin,
+			.wake = ar_runtime_wake,
 			.wake_arg = r,
 			.dictionary = { ar_catalog_dictionary, ar_catalog_dictionary_len },
 			.statement_timeout_ms = STATEMENT_MS },
@@ -252,11 +204,11 @@ static enum ar_status open_store(struct ar_runtime *r, const struct ar_config *c
 	if (make_dirs(c->data_dir, err) != AR_OK)
 		return AR_E_IO;
 	if (*c->store)
-		return open_postgres(r, c, err);
+		return open_postgres(r, c, err) == AR_OK ? ar_node_join(r, err) : err->status;
 	return ar_store_sqlite_open(
 		&(struct ar_store_sqlite_options){
 			.path = path.p,
-			.wake = wake_loop,
+			.wake = ar_runtime_wake,
 			.wake_arg = r,
 			.dictionary = { ar_catalog_dictionary, ar_catalog_dictionary_len } },
 		&r->store, err);
@@ -267,31 +219,44 @@ static void open_loop(struct ar_runtime *r)
 	AR_ASSERT(uv_loop_init(&r->loop) == 0);
 	uv_async_init(&r->loop, &r->store_wake, on_store);
 	uv_timer_init(&r->loop, &r->engine_timer);
-	uv_timer_init(&r->loop, &r->drain_timer);
+	uv_timer_init(&r->loop, &r->stop_timer);
 	uv_prepare_init(&r->loop, &r->before_sleep);
 	uv_signal_init(&r->loop, &r->term);
 	uv_signal_init(&r->loop, &r->interrupt);
-	r->store_wake.data = r->engine_timer.data = r->drain_timer.data = r;
+	r->store_wake.data = r->engine_timer.data = r->stop_timer.data = r;
 	r->before_sleep.data = r->term.data = r->interrupt.data = r;
 }
 
-enum ar_status ar_runtime_open(const struct ar_config *config, struct ar_runtime **ret, struct ar_error *err)
+static enum ar_status open_all(struct ar_runtime *r, const struct ar_config *config, struct ar_error *err)
+{
+	if (open_store(r, config, err) != AR_OK)
+		return err->status;
+	open_core(r, config);
+	r->ops = (struct ar_http_ops){ ar_node_describe, ar_node_drain, ar_node_is_ready, r };
+	if (open_http(r, config, err) != AR_OK)
+		return err->status;
+	if (r->member)
+		ar_node_serve(r);
+	return AR_OK;
+}
+
+enum ar_status ar_runtime_open(const struct ar_config *config, const struct ar_runtime_start *start,
+			       struct ar_runtime **ret, struct ar_error *err)
 {
 	struct ar_runtime *r = ar_new0(sizeof(*r));
 
+	r->config = config;
+	r->start = start;
 	open_loop(r);
-	if (open_store(r, config, err) == AR_OK) {
-		open_core(r, config);
-		if (open_http(r, config, err) == AR_OK) {
-			/* Before anyone is told that we are ready: from then on a signal means drain. */
-			uv_signal_start(&r->term, on_signal, SIGTERM);
-			uv_signal_start(&r->interrupt, on_signal, SIGINT);
-			*ret = r;
-			return AR_OK;
-		}
+	if (open_all(r, config, err) != AR_OK) {
+		ar_runtime_free(r);
+		return err->status;
 	}
-	ar_runtime_free(r);
-	return err->status;
+	/* Before anyone is told that we are ready: from then on a signal means drain. */
+	uv_signal_start(&r->term, on_signal, SIGTERM);
+	uv_signal_start(&r->interrupt, on_signal, SIGINT);
+	*ret = r;
+	return AR_OK;
 }
 
 unsigned ar_runtime_port(const struct ar_runtime *r)
@@ -299,12 +264,23 @@ unsigned ar_runtime_port(const struct ar_runtime *r)
 	return ar_http_server_port(r->http);
 }
 
-int ar_runtime_run(struct ar_runtime *r)
+void ar_runtime_keep_port(const struct ar_runtime *r, struct ar_config *config, struct ar_arena *a)
+{
+	const char *colon = strrchr(config->listen, ':');
+
+	if (colon && strcmp(colon, ":0") == 0)
+		config->listen = ar_arena_fmt(a, "%.*s:%u", (int)(colon - config->listen), config->listen,
+					      ar_runtime_port(r))
+					 .p;
+}
+
+enum ar_run_end ar_runtime_run(struct ar_runtime *r)
 {
 	uv_prepare_start(&r->before_sleep, on_before_sleep);
-	ar_engine_recover(r->engine, NULL);
+	if (!r->member)
+		ar_engine_recover(r->engine, NULL);
 	uv_run(&r->loop, UV_RUN_DEFAULT);
-	return r->exit_status;
+	return r->end;
 }
 
 /* ---- the end ---- */
@@ -326,12 +302,15 @@ void ar_runtime_free(struct ar_runtime *r)
 	uv_timer_stop(&r->engine_timer);
 	if (r->http)
 		ar_http_server_close(r->http, NULL, NULL);
+	if (r->member)
+		r->member->v->close(r->member);
 	ar_store_close(r->store);
 	uv_close((uv_handle_t *)&r->store_wake, NULL);
 	if (r->provider)
 		r->provider->v->close(r->provider);
 	uv_run(&r->loop, UV_RUN_NOWAIT);
 	ar_engine_free(r->engine);
+	ar_cluster_free(r->cluster);
 	ar_control_free(r->control);
 	ar_follow_free(r->follow);
 	uv_walk(&r->loop, close_handle, NULL);

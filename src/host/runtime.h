@@ -3,21 +3,38 @@
 #ifndef AR_HOST_RUNTIME_H
 #define AR_HOST_RUNTIME_H
 
+#include "arena.h"
 #include "config.h"
 #include "status.h"
 
 struct ar_runtime;
 
-/* Opens the store (making the folder if need be), starts to serve, begins recovery in the background. */
-AR_MUST_USE enum ar_status ar_runtime_open(const struct ar_config *config, struct ar_runtime **ret,
+/* Which process this is among those that may run under the same node id, and whether it comes back after it was fenced. */
+struct ar_runtime_start {
+	uint64_t instance;
+	bool is_rejoin;
+};
+
+enum ar_run_end {
+	AR_RUN_STOPPED = 0, /* as asked */
+	AR_RUN_FENCED, /* another owns what this node held: free it and open it again, as a new epoch */
+};
+
+/* Opens the store (making the folder if need be), starts to serve, begins recovery in the background. AR_E_EXISTS on a rejoin: another
+ * process runs under this node id. Both arguments must outlive it. */
+AR_MUST_USE enum ar_status ar_runtime_open(const struct ar_config *config,
+					   const struct ar_runtime_start *start, struct ar_runtime **ret,
 					   struct ar_error *err);
 
 /* Where it serves, for the ready line. Port 0 and NULL mean: not there. */
 unsigned ar_runtime_port(const struct ar_runtime *r);
 
-/* Runs until SIGTERM or SIGINT, then drains: requests under way are answered, commits finish, streams end with their cursor.
- * Open model calls are left for the next start to take up. Returns the exit status. */
-int ar_runtime_run(struct ar_runtime *r);
+/* A free port that was chosen at open is written into the settings, so that the next open serves there again. */
+void ar_runtime_keep_port(const struct ar_runtime *r, struct ar_config *config, struct ar_arena *a);
+
+/* Runs until SIGTERM or SIGINT, then drains: other nodes take the sessions over, requests under way are answered, commits finish,
+ * streams end with their cursor. Open model calls are left for the next owner to take up. */
+AR_MUST_USE enum ar_run_end ar_runtime_run(struct ar_runtime *r);
 void ar_runtime_free(struct ar_runtime *r);
 
 #endif

@@ -1,12 +1,14 @@
 /* See settings.h. */
 #include "settings.h"
 #include "buf.h"
+#include "id.h"
 #include "userdirs.h"
 
 #include <cyaml/cyaml.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct field {
 	const struct ar_config_key *key;
@@ -164,10 +166,26 @@ static enum ar_status apply_environment(struct ar_config *c, struct ar_arena *a,
 	return AR_OK;
 }
 
+/* The host's name, in the characters that an id may have. */
+static const char *host_name(struct ar_arena *a)
+{
+	char name[AR_ID_MAX + 1] = "";
+
+	if (gethostname(name, sizeof(name) - 1) != 0 || !*name)
+		return "node-1";
+	for (char *p = name; *p; p++) {
+		if (!ar_id_acceptable((struct ar_str){ p, 1 }))
+			*p = '-';
+	}
+	return ar_arena_str(a, ar_str_from(name)).p;
+}
+
 static enum ar_status fill_paths(struct ar_config *c, struct ar_arena *a, struct ar_error *err)
 {
 	struct ar_buf path = { 0 };
 
+	if (!*c->node.id)
+		c->node.id = host_name(a);
 	if (!*c->data_dir && ar_user_data_dir(&path))
 		c->data_dir = ar_arena_str(a, ar_buf_str(&path)).p;
 	ar_buf_clear(&path);

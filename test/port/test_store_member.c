@@ -50,13 +50,12 @@ static enum ar_status open_store(struct node *n, const char *id, uint64_t instan
 
 static void join(struct node *n)
 {
-	struct ar_member_options o = {
-		.address = "10.0.0.1:7718", .lease_ms = LEASE_MS, .wake = wake, .wake_arg = n
-	};
+	struct ar_member_options o = { .lease_ms = LEASE_MS, .wake = wake, .wake_arg = n };
 	struct ar_error err = { 0 };
 
 	if (ar_store_postgres_member(n->f.store, &o, &n->member, &err))
 		fail_msg("%s", err.msg);
+	snprintf(n->member->address, sizeof n->member->address, "10.0.0.1:7718");
 	memset(&n->beat, 0, sizeof n->beat);
 	n->beat.done = done;
 	n->beat.state = AR_NODE_UP;

@@ -1,6 +1,8 @@
 /* agentd: reads its settings, opens the runtime, says that it is ready, runs until told to stop. */
 #include "buf.h"
 #include "fault.h"
+#include "hash.h"
+#include "id.h"
 #include "json.h"
 #include "log.h"
 #include "runtime.h"
@@ -11,6 +13,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define REJOIN_PAUSE 500000 /* microseconds */
 
 static const char help[] =
 	"agentd: the agent runtime's daemon\n"
@@ -98,30 +102,77 @@ static void say_ready(const struct ar_config *c, unsigned port)
 	ar_buf_fini(&line);
 }
 
+/* What tells this process from another that was given the same node id by mistake. */
+static uint64_t new_instance(void)
+{
+	char core[AR_ID_CORE];
+	struct ar_hash h;
+	uint64_t v;
+
+	ar_id_mint(core);
+	h = ar_hash_of((struct ar_str){ core, sizeof(core) });
+	memcpy(&v, h.b, sizeof(v));
+	return v >> 1 | 1;
+}
+
+static int cannot_start(const struct ar_error *err)
+{
+	ar_log_line("error", "cannot start", err->msg);
+	fprintf(stderr, "agentd: %s\n", err->msg);
+	return 1;
+}
+
+/* Back after it was fenced: as soon as the store can be reached, unless another process has taken the node's name. */
+static enum ar_status open_again(const struct ar_config *config, struct ar_runtime_start *start,
+				 struct ar_runtime **ret, struct ar_error *err)
+{
+	enum ar_status st;
+
+	start->is_rejoin = true;
+	while ((st = ar_runtime_open(config, start, ret, err)) != AR_OK && st != AR_E_EXISTS) {
+		ar_log_line("warning", "cannot come back yet", err->msg);
+		usleep(REJOIN_PAUSE);
+	}
+	return st;
+}
+
+static int serve(struct ar_config *config, struct ar_arena *arena)
+{
+	struct ar_runtime_start start = { .instance = new_instance() };
+	struct ar_runtime *runtime;
+	struct ar_error err = { 0 };
+	bool is_fenced;
+
+	if (ar_runtime_open(config, &start, &runtime, &err) != AR_OK)
+		return cannot_start(&err);
+	write_pid(config);
+	say_ready(config, ar_runtime_port(runtime));
+	do {
+		ar_runtime_keep_port(runtime, config, arena);
+		is_fenced = ar_runtime_run(runtime) == AR_RUN_FENCED;
+		ar_runtime_free(runtime);
+		if (is_fenced && open_again(config, &start, &runtime, &err) != AR_OK)
+			return cannot_start(&err);
+	} while (is_fenced);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct ar_settings_args args = { 0 };
 	struct ar_arena arena = { 0 };
 	struct ar_error err = { 0 };
 	struct ar_config config;
-	struct ar_runtime *runtime;
 	int rc = read_args(argc, argv, &args);
 
 	if (rc)
 		return rc - 1;
 	umask(077);
 	ar_fault_init();
-	if (ar_settings_load(&args, &arena, &config, &err) != AR_OK ||
-	    ar_runtime_open(&config, &runtime, &err) != AR_OK) {
-		ar_log_line("error", "cannot start", err.msg);
-		fprintf(stderr, "agentd: %s\n", err.msg);
-		ar_arena_fini(&arena);
-		return 1;
-	}
-	write_pid(&config);
-	say_ready(&config, ar_runtime_port(runtime));
-	rc = ar_runtime_run(runtime);
-	ar_runtime_free(runtime);
+	if (ar_settings_load(&args, &arena, &config, &err) == AR_OK)
+		rc = serve(&config, &arena);
+	else
+		rc = cannot_start(&err);
 	ar_arena_fini(&arena);
 	return rc;
 }

@@ -254,6 +254,8 @@ bool ar_cluster_is_drained(const struct ar_cluster *c)
 
 void ar_cluster_leave(struct ar_cluster *c)
 {
+	if (c->state == AR_NODE_GONE)
+		return;
 	c->state = AR_NODE_GONE;
 	c->next_at = ar_cluster_now(c);
 }

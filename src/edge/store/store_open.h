@@ -35,7 +35,6 @@ struct ar_store_postgres_options {
 };
 
 struct ar_member_options {
-	const char *address; /* where peers reach us, at most AR_ADDRESS_MAX; empty for nowhere */
 	uint32_t lease_ms; /* a node whose beat stands still for so long is lost; no beat takes much longer */
 	ar_store_wake_fn *wake; /* called from the member's thread; NULL for none */
 	void *wake_arg;

@@ -104,7 +104,7 @@ static enum ar_status beat(struct ar_pg_member *m, enum ar_node_state state)
 	struct ar_pg_args args = { 0 };
 
 	ar_pg_arg_bytes(&args, ar_str_from(m->base.member.id));
-	ar_pg_arg_bytes(&args, ar_str_from(m->address));
+	ar_pg_arg_bytes(&args, ar_str_from(m->base.member.address));
 	ar_pg_arg_u64(&args, state);
 	return run(m, say_alive, &args);
 }

@@ -39,7 +39,6 @@ static struct ar_pg_member *member_new(const struct ar_postgres *s, const struct
 	m->base.member.epoch = s->base.store.epoch;
 	memcpy(m->base.member.id, s->node, strlen(s->node) + 1);
 	memcpy(m->base.member.key, s->cluster_key, sizeof m->base.member.key);
-	memcpy(m->address, o->address, strlen(o->address) + 1);
 	m->lease = (ar_usec)o->lease_ms * 1000;
 	m->target = (struct ar_pg_target){ .conninfo = s->conninfo,
 					   .application = s->application,
@@ -55,8 +54,6 @@ enum ar_status ar_store_postgres_member(struct ar_store *s, const struct ar_memb
 	struct ar_pg_member *m;
 	enum ar_status st;
 
-	if (strlen(o->address) > AR_ADDRESS_MAX)
-		return ar_fail(err, AR_E_LIMIT, "a node's address has at most %d characters", AR_ADDRESS_MAX);
 	if (o->lease_ms < 2)
 		return ar_fail(err, AR_E_INVALID, "a lease of %u ms is none", o->lease_ms);
 	m = member_new(AR_CONTAINER_OF(s, struct ar_postgres, base.store), o);

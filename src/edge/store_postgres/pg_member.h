@@ -16,7 +16,6 @@ struct ar_pg_roster {
 
 struct ar_pg_member {
 	struct ar_member_threaded base; /* first */
-	char address[AR_ADDRESS_MAX + 1];
 	ar_usec lease;
 	struct ar_pg_target target;
 	struct ar_pg link;

@@ -1,0 +1,152 @@
+/* A node's part in its cluster, wired: what core/cluster decides about partitions is done by the engine; where peers reach us and how they
+ * prove themselves comes from the settings and the membership. Owner: the loop thread. */
+#include "json.h"
+#include "log.h"
+#include "runtime_priv.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void gained(void *arg, const struct ar_partition_set *set)
+{
+	struct ar_runtime *r = arg;
+
+	ar_engine_recover(r->engine, set);
+}
+
+static bool is_busy(void *arg, unsigned partition)
+{
+	return ar_engine_load(((struct ar_runtime *)arg)->engine, partition).steps > 0;
+}
+
+static void release(void *arg, unsigned partition)
+{
+	ar_engine_release(((struct ar_runtime *)arg)->engine, partition);
+}
+
+static bool is_quiet(void *arg, unsigned partition)
+{
+	return ar_engine_load(((struct ar_runtime *)arg)->engine, partition).sessions == 0;
+}
+
+/* What we held is another's now. Nothing of it may be shown or written any more: all is dropped, and the process begins anew. */
+void ar_node_fenced(void *arg)
+{
+	struct ar_runtime *r = arg;
+
+	if (r->end == AR_RUN_FENCED)
+		return;
+	ar_log_line("warning", "this node's epoch was ended by another; everything it held is dropped", NULL);
+	ar_runtime_stop(r, AR_RUN_FENCED);
+}
+
+enum ar_status ar_node_join(struct ar_runtime *r, struct ar_error *err)
+{
+	const struct ar_config *c = r->config;
+	enum ar_status st = ar_store_postgres_member(r->store,
+						     &(struct ar_member_options){
+							     .lease_ms = (uint32_t)c->cluster.lease_ms,
+							     .wake = ar_runtime_wake,
+							     .wake_arg = r },
+						     &r->member, err);
+
+	if (st != AR_OK)
+		return st;
+	r->placement = (struct ar_placement){ ar_node_find, r };
+	return AR_OK;
+}
+
+/* What the others are told: what the operator says, or where we listen, with the real port. */
+static void set_address(struct ar_runtime *r)
+{
+	const struct ar_config *c = r->config;
+	const char *colon = strrchr(c->cluster.listen, ':');
+	char *address = r->member->address;
+
+	if (*c->cluster.advertise)
+		snprintf(address, AR_ADDRESS_MAX + 1, "%s", c->cluster.advertise);
+	else if (colon)
+		snprintf(address, AR_ADDRESS_MAX + 1, "%.*s:%u", (int)(colon - c->cluster.listen),
+			 c->cluster.listen, ar_http_server_cluster_port(r->http));
+}
+
+void ar_node_serve(struct ar_runtime *r)
+{
+	const struct ar_config *c = r->config;
+
+	set_address(r);
+	r->cluster = ar_cluster_new(&(struct ar_cluster_options){ .member = r->member,
+								  .clock = ar_clock_system(),
+								  .lease = c->cluster.lease_ms * 1000,
+								  .handover = c->cluster.handover_ms * 1000,
+								  .gained = gained,
+								  .is_busy = is_busy,
+								  .release = release,
+								  .is_quiet = is_quiet,
+								  .fenced = ar_node_fenced,
+								  .arg = r });
+}
+
+/* ---- questions ---- */
+
+enum ar_place ar_node_find(void *arg, struct ar_str core, struct ar_str *ret_address)
+{
+	struct ar_runtime *r = arg;
+
+	return r->cluster ? ar_cluster_find(r->cluster, core, ret_address) : AR_PLACE_UNSETTLED;
+}
+
+bool ar_node_is_ready(void *arg, struct ar_str *ret_why)
+{
+	struct ar_runtime *r = arg;
+
+	*ret_why = r->phase != AR_STOP_NOT ? AR_STR("draining") : AR_STR("joining");
+	return r->phase == AR_STOP_NOT && (!r->cluster || ar_cluster_is_settled(r->cluster));
+}
+
+void ar_node_drain(void *arg)
+{
+	struct ar_runtime *r = arg;
+
+	if (r->cluster)
+		ar_cluster_drain(r->cluster);
+}
+
+static void describe_node(const struct ar_member_beat *t, size_t i, struct ar_jw *w)
+{
+	const struct ar_member_node *n = &t->nodes[i];
+	int64_t has = 0;
+
+	for (unsigned p = 0; p < AR_PARTITIONS; p++)
+		has += t->owner[p] == i;
+	ar_jw_open(w);
+	ar_jw_mstr(w, "nodeId", ar_str_from(n->id));
+	ar_jw_mint(w, "epoch", (int64_t)n->epoch);
+	ar_jw_mstr(w, "state", n->state == AR_NODE_UP ? AR_STR("up") : AR_STR("draining"));
+	ar_jw_mstr(w, "address", ar_str_from(n->address));
+	ar_jw_mint(w, "partitions", has);
+	ar_jw_mbool(w, "self", i == t->self);
+	ar_jw_close(w);
+}
+
+/* {"nodes":[...],"owners":[place of the owner of each partition, -1 for none],"settled":bool} */
+void ar_node_describe(void *arg, struct ar_buf *out)
+{
+	struct ar_runtime *r = arg;
+	const struct ar_member_beat *t = r->cluster ? ar_cluster_table(r->cluster) : NULL;
+	struct ar_jw w = ar_jw(out);
+
+	ar_jw_open(&w);
+	ar_jw_key(&w, "nodes");
+	ar_jw_open_array(&w);
+	for (size_t i = 0; t && i < t->node_count; i++)
+		describe_node(t, i, &w);
+	ar_jw_close_array(&w);
+	ar_jw_key(&w, "owners");
+	ar_jw_open_array(&w);
+	for (unsigned p = 0; t && p < AR_PARTITIONS; p++)
+		ar_jw_int(&w, t->owner[p] == AR_NOBODY ? -1 : t->owner[p]);
+	ar_jw_close_array(&w);
+	ar_jw_mbool(&w, "settled", r->cluster && ar_cluster_is_settled(r->cluster));
+	ar_jw_close(&w);
+}

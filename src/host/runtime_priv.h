@@ -1,0 +1,64 @@
+/* Inside the host: what the runtime consists of. Files: runtime.c (opened and taken down in order), node.c (its part in a cluster),
+ * stopping.c (how it ends). */
+#ifndef AR_HOST_RUNTIME_PRIV_H
+#define AR_HOST_RUNTIME_PRIV_H
+
+#include "arena.h"
+#include "cluster.h"
+#include "control.h"
+#include "engine.h"
+#include "runtime.h"
+#include "store_open.h"
+#include "transport.h"
+
+#include <uv.h>
+
+enum ar_stop_phase {
+	AR_STOP_NOT = 0,
+	AR_STOP_HANDING_OVER, /* the other nodes take our partitions; everything is still served */
+	AR_STOP_CLOSING, /* requests under way are answered, commits finish */
+	AR_STOP_LEAVING, /* the cluster is told */
+};
+
+struct ar_runtime {
+	const struct ar_config *config;
+	const struct ar_runtime_start *start;
+	uv_loop_t loop;
+	uv_async_t store_wake;
+	uv_timer_t engine_timer, stop_timer;
+	uv_prepare_t before_sleep;
+	uv_signal_t term, interrupt;
+	struct ar_store *store;
+	struct ar_follow *follow;
+	struct ar_provider *provider;
+	struct ar_engine *engine;
+	struct ar_control *control;
+	struct ar_http_server *http;
+	struct ar_member *member; /* NULL: one node, all is ours */
+	struct ar_cluster *cluster;
+	struct ar_placement placement;
+	struct ar_http_ops ops;
+	struct ar_policy policy;
+	struct ar_arena arena;
+	enum ar_stop_phase phase;
+	ar_usec phase_until; /* monotonic */
+	enum ar_run_end end;
+};
+
+/* runtime.c */
+void ar_runtime_wake(void *runtime); /* any thread: the store or the member has something */
+
+/* node.c */
+AR_MUST_USE enum ar_status ar_node_join(struct ar_runtime *r,
+					struct ar_error *err); /* when the store is open */
+void ar_node_serve(struct ar_runtime *r); /* when the listeners are: tells the others where we are reached */
+enum ar_place ar_node_find(void *runtime, struct ar_str core, struct ar_str *ret_address);
+void ar_node_describe(void *runtime, struct ar_buf *out);
+bool ar_node_is_ready(void *runtime, struct ar_str *ret_why);
+void ar_node_drain(void *runtime);
+void ar_node_fenced(void *runtime);
+
+/* stopping.c */
+void ar_runtime_stop(struct ar_runtime *r, enum ar_run_end end);
+
+#endif

@@ -1,0 +1,96 @@
+/* How a runtime ends. Asked to (SIGTERM): it hands its partitions to the other nodes while it goes on serving, then finishes what is
+ * under way, tells the cluster that it is gone, and stops; each phase has an end of its own. Fenced: everything is dropped at once,
+ * for nothing here is ours any more. A second request ends it at once. */
+#include "log.h"
+#include "runtime_priv.h"
+
+#define STEP_MS 10
+#define CLOSING_MS 5000
+#define LEAVING_MS 2000
+#define HANDOVER_SLACK_MS 3000 /* beats and commits around the handover time itself */
+
+static ar_usec now(void)
+{
+	return ar_clock_system()->mono(ar_clock_system());
+}
+
+static void enter(struct ar_runtime *r, enum ar_stop_phase phase, int64_t ms)
+{
+	r->phase = phase;
+	r->phase_until = now() + ms * 1000;
+}
+
+static void begin_closing(struct ar_runtime *r)
+{
+	struct ar_error err;
+
+	ar_refuse(&err, AR_ERR_UNAVAILABLE, "the runtime is stopping; connect again with the last event id");
+	ar_follow_end_all(r->follow, &err);
+	ar_http_server_drain(r->http);
+	enter(r, AR_STOP_CLOSING, CLOSING_MS);
+}
+
+/* What nobody took is left as it stands. */
+static void begin_leaving(struct ar_runtime *r)
+{
+	for (unsigned p = 0; p < AR_PARTITIONS; p++)
+		ar_engine_release(r->engine, p);
+	enter(r, AR_STOP_LEAVING, LEAVING_MS);
+}
+
+/* Once that is quiet too the others are told, so that they need not wait for our lease to run out. */
+static void step_leaving(struct ar_runtime *r)
+{
+	if (ar_engine_counts(r->engine).sessions == 0)
+		ar_cluster_leave(r->cluster);
+	if (ar_cluster_has_left(r->cluster) || now() >= r->phase_until)
+		uv_stop(&r->loop);
+}
+
+static bool is_closed(const struct ar_runtime *r)
+{
+	return ar_engine_counts(r->engine).commits == 0 && ar_http_server_counters(r->http)->connections == 0;
+}
+
+static void on_step(uv_timer_t *timer)
+{
+	struct ar_runtime *r = timer->data;
+	bool is_late = now() >= r->phase_until;
+
+	switch (r->phase) {
+	case AR_STOP_NOT:
+		return;
+	case AR_STOP_HANDING_OVER:
+		if (is_late || ar_cluster_is_drained(r->cluster))
+			begin_closing(r);
+		return;
+	case AR_STOP_CLOSING:
+		if (!is_late && !is_closed(r))
+			return;
+		if (r->cluster)
+			begin_leaving(r);
+		else
+			uv_stop(&r->loop);
+		return;
+	case AR_STOP_LEAVING:
+		step_leaving(r);
+		return;
+	}
+}
+
+void ar_runtime_stop(struct ar_runtime *r, enum ar_run_end end)
+{
+	r->end = end;
+	if (r->phase != AR_STOP_NOT || end != AR_RUN_STOPPED) {
+		uv_stop(&r->loop);
+		return;
+	}
+	ar_log_line("info", "draining", NULL);
+	uv_timer_start(&r->stop_timer, on_step, 0, STEP_MS);
+	if (!r->cluster) {
+		begin_closing(r);
+		return;
+	}
+	ar_cluster_drain(r->cluster);
+	enter(r, AR_STOP_HANDING_OVER, r->config->cluster.handover_ms + HANDOVER_SLACK_MS);
+}
