@@ -385,10 +385,13 @@ scenario("drain ends relayed streams with a retry line and finishes what the own
 
 scenario("a server that ends at once leaves nothing of what is under way", async () => {
 	const probe = await start();
-	const mute = await startPeer(), streams = await startPeer(() => streamHead);
+	const mute = await startPeer(), streams = await startPeer(() => streamHead), kept = await startPeer(() => json(200, "{}"));
+	(await ask(probe.port, post(at(kept)))).close();
 	const wires = [post(at(mute)), follow(mute), follow(streams), post('{"a":"unsettled:100000"}'),
 		post('{"sessionId":"peer:some.name.invalid:7718"}')].map((request) => new Wire(probe.port).send(request));
 	await until(() => mute.requests.length === 2 && streams.requests.length === 1);
+	assert.equal(kept.sockets.size, 1);
 	await probe.stop();
 	wires.forEach((wire) => wire.close());
+	await until(() => kept.sockets.size === 0);
 });

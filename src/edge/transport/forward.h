@@ -48,9 +48,8 @@ void ar_relay_end(struct ar_forward *f, struct ar_str farewell);
 
 /* ---- settle.c ---- */
 
-/* Tries x again in a moment, until its time is over. It may be answered before this returns. */
+/* Tries x again in a moment, until its time is over or the server drains. It may be answered before this returns. */
 void ar_settle_wait(struct ar_exchange *x);
 void ar_settle_drop(struct ar_exchange *x); /* harmless when it does not wait */
-void ar_settle_drain(struct ar_http_server *s); /* answers all that wait */
 
 #endif

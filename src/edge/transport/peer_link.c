@@ -6,8 +6,10 @@
 #include "loopback.h"
 #include "mem.h"
 
+#include <netinet/tcp.h>
 #include <stdio.h>
 
+#define UNACKNOWLEDGED_MS 5000
 #define STREAM_RECEIVE_BUFFER (128 * 1024) /* in the kernel: what a slow client makes the peer pile up here */
 
 /* ---- the end ---- */
@@ -228,6 +230,18 @@ bool ar_peer_link_send(struct ar_peer_link *l, struct ar_peer_ask *ask)
 
 /* ---- connecting ---- */
 
+/* A request goes out at once, and a peer that does not even acknowledge it is gone: the kernel says so long before the answer
+ * is due. */
+static void tune(struct ar_peer_link *l)
+{
+	unsigned patience = UNACKNOWLEDGED_MS;
+	uv_os_fd_t fd;
+
+	uv_tcp_nodelay(&l->tcp, 1);
+	if (uv_fileno((uv_handle_t *)&l->tcp, &fd) == 0)
+		setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &patience, sizeof patience);
+}
+
 static void on_connected(uv_connect_t *req, int status)
 {
 	struct ar_peer_link *l = AR_CONTAINER_OF(req, struct ar_peer_link, connect);
@@ -235,7 +249,7 @@ static void on_connected(uv_connect_t *req, int status)
 
 	if (l->is_closing)
 		return;
-	uv_tcp_nodelay(&l->tcp, 1);
+	tune(l);
 	if (!status)
 		status = uv_read_start((uv_stream_t *)&l->tcp, on_alloc, on_read);
 	if (status) {

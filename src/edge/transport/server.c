@@ -169,7 +169,6 @@ void ar_http_server_drain(struct ar_http_server *s)
 	ar_listener_close(&s->tcp);
 	ar_listener_close(&s->local);
 	ar_listener_close(&s->cluster);
-	ar_settle_drain(s);
 	AR_LIST_FOR_SAFE (it, &s->conns) {
 		struct ar_conn *c = AR_CONTAINER_OF(it, struct ar_conn, node);
 

@@ -67,13 +67,3 @@ void ar_settle_drop(struct ar_exchange *x)
 	ar_list_del(&x->settle);
 	x->conn->server->counters.settling--;
 }
-
-void ar_settle_drain(struct ar_http_server *s)
-{
-	while (!ar_list_empty(&s->settling)) {
-		struct ar_exchange *x = first_of(s);
-
-		ar_settle_drop(x);
-		give_up(x);
-	}
-}

@@ -41,12 +41,22 @@ static void test_keyed_hash(void **state AR_UNUSED)
 	assert_true(ar_hash_key(AR_STR("")) != ar_hash_key(AR_STR("\0")));
 }
 
+static void test_same_secret(void **state)
+{
+	(void)state;
+	assert_true(ar_hash_is_same(AR_STR("secret"), AR_STR("secret")));
+	assert_false(ar_hash_is_same(AR_STR("secret"), AR_STR("secreT")));
+	assert_false(ar_hash_is_same(AR_STR("secret"), AR_STR("secre")));
+	assert_false(ar_hash_is_same(AR_STR("secret"), AR_STR("")));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sha256),
 		cmocka_unit_test(test_text_round_trip),
 		cmocka_unit_test(test_keyed_hash),
+		cmocka_unit_test(test_same_secret),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
