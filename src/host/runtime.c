@@ -47,6 +47,17 @@ static ar_usec next_deadline(const struct ar_runtime *r)
 	return engine && (!cluster || engine < cluster) ? engine : cluster;
 }
 
+/* Ready is said when the first request need not wait for its place any more. */
+static void say_ready(struct ar_runtime *r)
+{
+	struct ar_str address;
+
+	if (r->is_ready || (r->member && ar_node_find(r, AR_STR_NONE, &address) == AR_PLACE_UNSETTLED))
+		return;
+	r->is_ready = true;
+	r->start->ready(r->start->arg, r);
+}
+
 /* Before the loop sleeps it must know when the next timer is due. */
 static void on_before_sleep(uv_prepare_t *handle)
 {
@@ -54,6 +65,7 @@ static void on_before_sleep(uv_prepare_t *handle)
 	ar_usec due = next_deadline(r);
 	ar_usec now;
 
+	say_ready(r);
 	if (!due) {
 		uv_timer_stop(&r->engine_timer);
 		return;

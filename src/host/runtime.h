@@ -13,6 +13,9 @@ struct ar_runtime;
 struct ar_runtime_start {
 	uint64_t instance;
 	bool is_rejoin;
+	void (*ready)(void *arg,
+		      const struct ar_runtime *r); /* once per run: sessions can be made and reached */
+	void *arg;
 };
 
 enum ar_run_end {

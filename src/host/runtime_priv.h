@@ -43,6 +43,7 @@ struct ar_runtime {
 	enum ar_stop_phase phase;
 	ar_usec phase_until; /* monotonic */
 	enum ar_run_end end;
+	bool is_ready;
 };
 
 /* runtime.c */

@@ -82,19 +82,30 @@ static void write_pid(const struct ar_config *c)
 	ar_buf_fini(&path);
 }
 
-static void say_ready(const struct ar_config *c, unsigned port)
+struct ready {
+	const struct ar_config *config;
+	bool is_said;
+};
+
+/* Said once, also when the node comes back later: whoever waits for it waits for the first time. */
+static void say_ready(void *arg, const struct ar_runtime *runtime)
 {
+	struct ready *r = arg;
+	unsigned port = ar_runtime_port(runtime);
 	struct ar_buf line = { 0 };
 	struct ar_jw w = ar_jw(&line);
 	char listen[32];
 
+	if (r->is_said)
+		return;
+	r->is_said = true;
 	snprintf(listen, sizeof(listen), "127.0.0.1:%u", port);
 	ar_jw_open(&w);
 	ar_jw_mbool(&w, "ready", true);
 	if (port)
 		ar_jw_mstr(&w, "listen", ar_str_from(listen));
-	if (strcmp(c->socket, "off") != 0)
-		ar_jw_mstr(&w, "socket", ar_str_from(c->socket));
+	if (strcmp(r->config->socket, "off") != 0)
+		ar_jw_mstr(&w, "socket", ar_str_from(r->config->socket));
 	ar_jw_close(&w);
 	ar_buf_addc(&line, '\n');
 	fwrite(line.p, 1, line.len, stdout);
@@ -138,7 +149,8 @@ static enum ar_status open_again(const struct ar_config *config, struct ar_runti
 
 static int serve(struct ar_config *config, struct ar_arena *arena)
 {
-	struct ar_runtime_start start = { .instance = new_instance() };
+	struct ready ready = { .config = config };
+	struct ar_runtime_start start = { .instance = new_instance(), .ready = say_ready, .arg = &ready };
 	struct ar_runtime *runtime;
 	struct ar_error err = { 0 };
 	bool is_fenced;
@@ -146,7 +158,6 @@ static int serve(struct ar_config *config, struct ar_arena *arena)
 	if (ar_runtime_open(config, &start, &runtime, &err) != AR_OK)
 		return cannot_start(&err);
 	write_pid(config);
-	say_ready(config, ar_runtime_port(runtime));
 	do {
 		ar_runtime_keep_port(runtime, config, arena);
 		is_fenced = ar_runtime_run(runtime) == AR_RUN_FENCED;
