@@ -1,5 +1,6 @@
 /* agentd: reads its settings, opens the runtime, says that it is ready, runs until told to stop. */
 #include "buf.h"
+#include "command.h"
 #include "fault.h"
 #include "hash.h"
 #include "id.h"
@@ -20,6 +21,7 @@ static const char help[] =
 	"agentd: the agent runtime's daemon\n"
 	"\n"
 	"usage: agentd [--config FILE] [--data-dir DIR] [--listen ADDR:PORT|off] [--socket PATH|off]\n"
+	"       agentd migrate [--config FILE]   brings a PostgreSQL store to the newest schema, and leaves\n"
 	"\n"
 	"  --config FILE    YAML settings; docs/reference/config.md lists the keys\n"
 	"  --data-dir DIR   where the store is (default: AGENTD_DATA_DIR, XDG_STATE_HOME/agentd, "
@@ -174,8 +176,11 @@ int main(int argc, char **argv)
 	struct ar_arena arena = { 0 };
 	struct ar_error err = { 0 };
 	struct ar_config config;
-	int rc = read_args(argc, argv, &args);
+	int rc;
 
+	if (argc > 1 && strcmp(argv[1], "migrate") == 0)
+		return ar_agentd_migrate(argc - 1, argv + 1);
+	rc = read_args(argc, argv, &args);
 	if (rc)
 		return rc - 1;
 	umask(077);

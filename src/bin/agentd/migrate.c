@@ -1,0 +1,79 @@
+/* `agentd migrate`: see command.h. */
+#include "migrate.h"
+#include "command.h"
+#include "settings.h"
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+static const char help[] = "usage: agentd migrate [--config FILE]\n"
+			   "\n"
+			   "Brings the PostgreSQL store of the settings (store, AGENTD_STORE) to the newest "
+			   "schema, and says from which version to\n"
+			   "which. Nodes of the version before keep working meanwhile: migrate first, then "
+			   "replace one node after the other.\n"
+			   "An SQLite file needs no migration.\n"
+			   "\n"
+			   "example:\n"
+			   "  AGENTD_STORE=postgres://agentd@db/agentd agentd migrate\n";
+
+/* 0: go on; otherwise leave with status - 1. */
+static int read_args(int argc, char **argv, struct ar_settings_args *args)
+{
+	static const struct option options[] = {
+		{ "config", required_argument, NULL, 'c' },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
+	};
+	int c;
+
+	while ((c = getopt_long(argc, argv, "", options, NULL)) == 'c')
+		args->config_file = optarg;
+	if (c == 'h') {
+		fputs(help, stdout);
+		return 1;
+	}
+	if (c == -1 && optind == argc)
+		return 0;
+	fputs("agentd: try agentd migrate --help\n", stderr);
+	return 3;
+}
+
+static int migrate(const struct ar_config *config, struct ar_error *err)
+{
+	uint64_t from, to;
+	enum ar_status st = ar_runtime_migrate(config, &from, &to, err);
+
+	if (st == AR_E_NOT_FOUND) {
+		printf("%s\n", err->msg);
+		return 0;
+	}
+	if (st)
+		return 1;
+	if (from == to)
+		printf("schema version %" PRIu64 ", nothing to do\n", to);
+	else
+		printf("schema version %" PRIu64 " -> %" PRIu64 "\n", from, to);
+	return 0;
+}
+
+int ar_agentd_migrate(int argc, char **argv)
+{
+	struct ar_settings_args args = { 0 };
+	struct ar_arena arena = { 0 };
+	struct ar_error err = { 0 };
+	struct ar_config config;
+	int rc = read_args(argc, argv, &args);
+
+	if (rc)
+		return rc - 1;
+	if (ar_settings_load(&args, &arena, &config, &err) != AR_OK)
+		rc = 1;
+	else
+		rc = migrate(&config, &err);
+	if (rc)
+		fprintf(stderr, "agentd: %s\n", err.msg);
+	ar_arena_fini(&arena);
+	return rc;
+}
