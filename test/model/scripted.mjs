@@ -1,7 +1,9 @@
 // A model server whose behaviour the test chooses: OpenAI Chat Completions (streaming and not) on loopback, node's own
 // library only. The LAST user message carries directives; without any the server answers "You said: <text>".
 //
-//   node test/model/scripted.mjs [--port 0]     first line on stdout: {"port":N}; SIGTERM or SIGINT ends it
+//   node test/model/scripted.mjs [--port 0] [--host 127.0.0.1] [--calls FILE]
+//                                               first line on stdout: {"port":N}; SIGTERM or SIGINT ends it; a line of JSON per
+//                                               call is added to FILE when the call arrives
 //   import { start } from './scripted.mjs'      const s = await start(0); s.url, s.port, s.log(), s.reset(), s.close()
 //
 // What to say (combined in this order; a message after a tool result never calls a tool again):
@@ -22,6 +24,7 @@
 //   [[fail-times N directive]] the first N calls of a turn (header X-AR-Turn) do what the directive says, the others succeed
 //
 // GET /_log[?turn=id] gives every request with times and how it ended; GET /_count the number per turn; POST /_reset forgets.
+import { appendFileSync } from 'node:fs';
 import http from 'node:http';
 import { pathToFileURL } from 'node:url';
 
@@ -210,7 +213,8 @@ async function complete(req, res, body, entry, calls) {
 }
 
 class Log {
-	constructor() {
+	constructor(note = () => {}) {
+		this.note = note;
 		this.reset();
 	}
 
@@ -232,6 +236,7 @@ class Log {
 			startedAt: Date.now(), endedAt: null, status: null, chunks: 0, aborted: null,
 		};
 		this.entries.push(entry);
+		this.note(entry);
 		if (this.entries.length > LOG_MAX) this.entries.shift();
 		return { entry, calls };
 	}
@@ -277,9 +282,9 @@ async function handle(log, req, res) {
 	await complete(req, res, body, entry, calls);
 }
 
-// options.createServer(listener) lets a test bring TLS or HTTP/2.
-export async function start(port = 0, { createServer = http.createServer } = {}) {
-	const log = new Log();
+// options.createServer(listener) lets a test bring TLS or HTTP/2; options.note(entry) hears of every call as it arrives.
+export async function start(port = 0, { createServer = http.createServer, host = '127.0.0.1', note } = {}) {
+	const log = new Log(note);
 	const server = createServer((req, res) => {
 		res.socket?.setNoDelay?.(true);
 		handle(log, req, res).catch((error) => {
@@ -292,21 +297,31 @@ export async function start(port = 0, { createServer = http.createServer } = {})
 		sockets.add(socket);
 		socket.on('close', () => sockets.delete(socket)).on('error', () => {});
 	});
-	await new Promise((done, fail) => server.once('error', fail).listen(port, '127.0.0.1', done));
+	await new Promise((done, fail) => server.once('error', fail).listen(port, host, done));
 	const bound = server.address().port;
 	const close = () => new Promise((done) => {
 		server.close(done);
 		for (const socket of sockets) socket.destroy();
 	});
 	return {
-		port: bound, url: `http://127.0.0.1:${bound}/v1`, close,
+		port: bound, url: `http://${host}:${bound}/v1`, close,
 		log: (turn = null) => log.list(turn), count: () => log.count(), reset: () => log.reset(),
 	};
 }
 
+function argument(name) {
+	const at = process.argv.indexOf(name);
+	return at < 0 ? undefined : process.argv[at + 1];
+}
+
+function noteInto(file) {
+	if (!file) return undefined;
+	return ({ turn, session, step, startedAt }) => appendFileSync(file, `${JSON.stringify({ turn, session, step, startedAt })}\n`);
+}
+
 if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
-	const at = process.argv.indexOf('--port');
-	const server = await start(at < 0 ? 0 : Number(process.argv[at + 1]));
+	const options = { host: argument('--host'), note: noteInto(argument('--calls')) };
+	const server = await start(Number(argument('--port') ?? 0), options);
 	process.stdout.write(`${JSON.stringify({ port: server.port })}\n`);
 	for (const signal of ['SIGTERM', 'SIGINT']) process.once(signal, () => server.close().then(() => process.exit(0)));
 }

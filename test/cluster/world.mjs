@@ -1,0 +1,136 @@
+// The whole cluster of a run: network, PostgreSQL pair, model, nodes, clients. It knows how everything is made and taken down, and
+// what is up now; what happens to it is decided elsewhere.
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { sleep, waitFor, within } from '../lib/runtime.mjs';
+import { Actor } from './actor.mjs';
+import { AgentdNode } from './agentd_node.mjs';
+import { Clock } from './clock.mjs';
+import { History } from './history.mjs';
+import { ModelHost } from './model_host.mjs';
+import { Network } from './netns.mjs';
+import { PgPair } from './pg_pair.mjs';
+import { PgServer } from './pg_server.mjs';
+import { Takeovers } from './takeover.mjs';
+
+const LEASE_MS = 2000;
+const SIGHT_MS = 1000;
+
+const SETTINGS = {
+	listen: 'off',
+	'cluster.lease_ms': LEASE_MS,
+	'recovery.max_restarts': 10000,
+	'model.max_attempts': 50,
+	'model.backoff_ms': 50,
+	'session.snapshot_every': 60,
+	'context.max_messages': 8,
+	'log.level': 'info',
+};
+
+export class World {
+	constructor({ nodes: count, sessions, seed }) {
+		Object.assign(this, { count, seed, leaseMs: LEASE_MS, isOver: false, isBroken: false, nodes: [], live: new Set() });
+		this.sessions = new Map(); // session -> its actor
+		this.sides = new Map(); // session that was made by key alone -> the key
+		this.sightings = []; // which epoch each node had when: { xmax, epochs }
+		this.folder = mkdtempSync(join(tmpdir(), `ar-cluster-${process.pid}-`));
+		chmodSync(this.folder, 0o755); // the servers run as another user
+		this.history = new History(join(this.folder, 'history.ndjson'));
+		this.takeovers = new Takeovers(this);
+		this.network = new Network();
+		this.actors = Array.from({ length: sessions }, (_, n) => new Actor(this, n, seed));
+	}
+
+	async start() {
+		this.clearAtExit = () => this.clear();
+		process.once('exit', this.clearAtExit);
+		for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.once(signal, () => process.exit(1));
+		await this.startPostgres();
+		await this.startModel();
+		await this.startNodes();
+		this.watching = this.watch();
+	}
+
+	newServer(n, clock) {
+		const [name, address] = [`pg${n}`, `10.99.1.${n}`];
+		this.network.join(name, address);
+		return new PgServer({ name, address, clock, folder: this.folder, network: this.network });
+	}
+
+	async startPostgres() {
+		const clock = new Clock(join(this.folder, 'pg.clock'));
+		this.pair = new PgPair(this.newServer(1, clock), this.newServer(2, clock));
+		await this.pair.create();
+	}
+
+	async startModel() {
+		const [name, address] = ['model', '10.99.2.1'];
+		this.network.join(name, address);
+		this.model = new ModelHost({ name, address, folder: this.folder, network: this.network });
+		await this.model.start();
+	}
+
+	async startNodes() {
+		for (let n = 1; n <= this.count; n++) this.nodes.push(this.newNode(n));
+		for (const node of this.nodes) await node.up();
+	}
+
+	newNode(n) {
+		const [name, address] = [`n${n}`, `10.99.0.${n}`];
+		this.network.join(name, address);
+		const settings = { ...SETTINGS, store: this.pair.connection(), 'model.base_url': this.model.url };
+		if (this.count > 1) settings['cluster.listen'] = `${address}:7718`;
+		const clock = new Clock(join(this.folder, `${name}.clock`));
+		const note = (text) => this.history.problem(text);
+		return Object.assign(new AgentdNode({ name, clock, settings, note, folder: this.folder, network: this.network }), { address });
+	}
+
+	/** A reader of the session was given a fact. */
+	moved(session) {
+		this.takeovers.moved(session);
+	}
+
+	// Every epoch that is seen here had begun before any transaction with a number from xmax on.
+	async watch() {
+		const question = 'SELECT pg_snapshot_xmax(pg_current_snapshot()), id, epoch FROM node';
+		while (!this.isOver) {
+			const rows = await this.pair.primary.sql(question).catch(() => []);
+			if (rows.length > 0) this.sightings.push({ xmax: Number(rows[0][0]), epochs: Object.fromEntries(rows.map(([, id, epoch]) => [id, Number(epoch)])) });
+			await sleep(SIGHT_MS);
+		}
+	}
+
+	startLoad() {
+		for (const actor of this.actors) actor.life = actor.live();
+	}
+
+	/** No new turns; waits until every acknowledged one has ended for every reader, or the time is over. Tells whether. */
+	async settle(ms) {
+		this.isOver = true;
+		const calm = Promise.all(this.actors.map((actor) => actor.life)).then(() =>
+			waitFor(() => this.actors.every((actor) => actor.isQuiet()), 'quiet', ms));
+		const isQuiet = Boolean(await within(calm.then(() => true, () => false), ms));
+		this.isBroken = true;
+		for (const actor of this.actors) actor.stop();
+		return isQuiet;
+	}
+
+	/** Ends everything; `keep` leaves the folder with history and logs. */
+	async stop({ keep }) {
+		this.isOver = this.isBroken = true;
+		for (const actor of this.actors) actor.stop();
+		for (const node of this.nodes) await node.terminate();
+		this.model?.stop();
+		await this.pair?.remove();
+		this.clear();
+		process.off('exit', this.clearAtExit);
+		await this.history.close();
+		if (!keep) rmSync(this.folder, { recursive: true, force: true });
+	}
+
+	clear() {
+		this.network.remove();
+		for (const server of this.pair?.servers ?? []) server.remove();
+	}
+}
