@@ -38,5 +38,6 @@ void sessions_are_listed_by_partition(void **state);
 void session_rows_follow_their_last_append(void **state);
 void tasks_come_in_order_of_creation(void **state);
 void task_filters_and_single_tasks(void **state);
+void index_of_a_session(void **state);
 
 #endif

@@ -342,6 +342,7 @@ static const struct CMUnitTest contract[] = {
 	T(session_rows_follow_their_last_append),
 	T(tasks_come_in_order_of_creation),
 	T(task_filters_and_single_tasks),
+	T(index_of_a_session),
 };
 
 static int run_against(const char *name, enum engine engine)

@@ -52,9 +52,9 @@ void same_rows_in_one_flight_keep_the_last(void **state)
 	fly(f, ops, AR_ARRAY_LEN(ops));
 	assert_int_equal(run(f, &t.op), AR_OK);
 	assert_int_equal(t.count, 3);
-	assert_str(t.records[0], "z1");
-	assert_str(t.records[1], "a2");
-	assert_str(t.records[2], "b1");
+	assert_str(t.rows[0].record, "z1");
+	assert_str(t.rows[1].record, "a2");
+	assert_str(t.rows[2].record, "b1");
 	assert_int_equal(run(f, &l.op), AR_OK);
 	assert_int_equal(l.count, 1);
 	assert_str(l.shells[0], "new");
@@ -179,7 +179,7 @@ void names_may_hold_any_byte(void **state)
 	b.receipt = &other;
 	assert_int_equal(run(f, &b.op), AR_OK);
 	assert_int_equal(run(f, &t.op), AR_OK);
-	assert_str(t.records[0], "t");
+	assert_str(t.rows[0].record, "t");
 	assert_int_equal(run(f, &c.op), AR_OK);
 	assert_int_equal(run(f, &l.op), AR_OK);
 	assert_int_equal(l.chunk_count, 1);

@@ -185,10 +185,18 @@ static uint64_t expect_tasks(struct fixture *f, struct ar_store_tasks l, const c
 	run(f, &l.op);
 	assert_status(&l.op, AR_OK);
 	for (size_t i = 0; i < l.count; i++)
-		strncat(all, l.records[i].p, l.records[i].len);
+		strncat(all, l.rows[i].record.p, l.rows[i].record.len);
 	assert_string_equal(all, records);
 	ar_store_op_fini(&l.op);
 	return l.next;
+}
+
+static void expect_row(const struct ar_store_task_row *row, const char *task, const char *status,
+		       bool is_internal)
+{
+	assert_str(row->task, task);
+	assert_str(row->status, status);
+	assert_int_equal(row->is_internal, is_internal);
 }
 
 static const struct ar_store_task_row some_tasks[] = {
@@ -230,6 +238,14 @@ void task_filters_and_single_tasks(void **state)
 	put_tasks(f, 1, some_tasks, AR_ARRAY_LEN(some_tasks));
 	l.with_internal = false;
 	assert_int_equal(expect_tasks(f, l, "134"), 0);
+	l.with_internal = l.is_check = true;
+	run(f, &l.op);
+	assert_int_equal(l.count, 4);
+	expect_row(&l.rows[1], "task_a", "open", true);
+	expect_row(&l.rows[2], "task_m", "done", false);
+	ar_store_op_fini(&l.op);
+	l = a_task_list(10);
+	l.with_internal = false;
 	l.status = AR_STR("open");
 	assert_int_equal(expect_tasks(f, l, "14"), 0);
 	l.limit = 1;
@@ -244,4 +260,40 @@ void task_filters_and_single_tasks(void **state)
 	one.session = sess(2);
 	run(f, &one.op);
 	assert_status(&one.op, AR_E_NOT_FOUND);
+}
+
+/* ---- what is stored beside the log ---- */
+
+void index_of_a_session(void **state)
+{
+	static const struct ar_store_session_row row = { .active = true,
+							 .created = 5,
+							 .updated = 7,
+							 .account = AR_STR("a"),
+							 .status = AR_STR("running"),
+							 .shell = AR_STR("{}") };
+	struct fixture *f = *state;
+	struct ar_store_append a = an_append(sess(1), 1, 2, "facts"), b = an_append(sess(1), 3, 3, "more");
+	struct ar_store_index i = { .op = { .kind = AR_STORE_INDEX, .done = note_done }, .session = sess(1) };
+
+	assert_int_equal(run(f, &i.op), AR_OK);
+	assert_false(i.has_row || i.has_snapshot);
+	a.row = &row;
+	a.snapshot = AR_STR("snap");
+	assert_int_equal(run(f, &a.op), AR_OK);
+	assert_int_equal(run(f, &b.op), AR_OK);
+	assert_int_equal(run(f, &i.op), AR_OK);
+	assert_true(i.has_row && i.has_snapshot && i.row.active);
+	assert_int_equal(i.row.created, 5);
+	assert_int_equal(i.row.updated, 7);
+	assert_str(i.row.workspace, NULL);
+	assert_str(i.row.account, "a");
+	assert_str(i.row.status, "running");
+	assert_str(i.row.shell, "{}");
+	assert_str(i.snapshot, "snap");
+	assert_int_equal(i.snapshot_seq, 2);
+	ar_store_op_fini(&i.op);
+	i.session = AR_STR("not a session");
+	assert_int_equal(run(f, &i.op), AR_OK);
+	assert_false(i.has_row || i.has_snapshot);
 }

@@ -30,6 +30,7 @@ enum ar_store_op_kind {
 	AR_STORE_BLOBS,
 	AR_STORE_SESSIONS,
 	AR_STORE_TASKS,
+	AR_STORE_INDEX,
 	AR_STORE_OP_COUNT
 };
 
@@ -154,6 +155,7 @@ struct ar_store_blobs_get {
 	struct ar_store_op op;
 	const struct ar_hash *hashes;
 	size_t count;
+	bool is_check; /* for verification: past any cache, and what does not unpack is absent, not an error */
 	struct ar_str *bytes; /* result, in the arena */
 };
 
@@ -179,11 +181,23 @@ struct ar_store_tasks {
 	struct ar_str task;
 	struct ar_str status; /* filter; absent = any */
 	bool with_internal;
+	bool is_check; /* for verification: a record that does not unpack is absent, not an error */
 	uint64_t after; /* opaque position of an earlier `next`; 0 = from the start */
 	size_t limit;
-	struct ar_str *records;
+	struct ar_store_task_row *rows;
 	size_t count;
 	uint64_t next; /* 0 = no more */
+};
+
+/* What is stored beside the log of one session: its row and its snapshot, as they are. AR_OK also when there is neither. Text that
+ * does not unpack is absent. */
+struct ar_store_index {
+	struct ar_store_op op;
+	struct ar_str session;
+	bool has_row, has_snapshot;
+	struct ar_store_session_row row;
+	struct ar_str snapshot;
+	uint64_t snapshot_seq;
 };
 
 struct ar_store_vtable {

@@ -21,7 +21,7 @@ static void on_task(struct ar_store_op *op)
 
 	if (store_failed(c, op))
 		return;
-	ar_buf_adds(&c->reply, q->tasks.records[0]);
+	ar_buf_adds(&c->reply, q->tasks.rows[0].record);
 	ar_store_op_fini(op);
 	ar_call_done(c, 200);
 }
@@ -74,7 +74,7 @@ static void on_tasks(struct ar_store_op *op)
 	ar_jw_key(&w, "tasks");
 	ar_jw_open_array(&w);
 	for (size_t i = 0; i < q->tasks.count; i++)
-		ar_jw_raw(&w, q->tasks.records[i]);
+		ar_jw_raw(&w, q->tasks.rows[i].record);
 	ar_jw_close_array(&w);
 	if (q->tasks.next > 0)
 		ar_jw_mstr(&w, "nextCursor",

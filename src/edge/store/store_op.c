@@ -34,6 +34,7 @@ static const size_t session_offset[AR_STORE_OP_COUNT] = {
 	[AR_STORE_LOAD] = offsetof(struct ar_store_load, session),
 	[AR_STORE_READ] = offsetof(struct ar_store_read, session),
 	[AR_STORE_TASKS] = offsetof(struct ar_store_tasks, session),
+	[AR_STORE_INDEX] = offsetof(struct ar_store_index, session),
 };
 
 struct ar_str ar_store_op_session(const struct ar_store_op *op)

@@ -199,13 +199,23 @@ static enum ar_status list_sessions(struct ar_memory *m, struct ar_store_op *bas
 	return AR_OK;
 }
 
+static void add_task(struct ar_store_tasks *op, const struct ar_store_task_row *t)
+{
+	struct ar_arena *a = &op->op.arena;
+
+	op->rows = ar_store_extend(a, op->rows, op->count, sizeof *op->rows);
+	op->rows[op->count++] = (struct ar_store_task_row){ .task = ar_arena_str(a, t->task),
+							    .status = ar_arena_str(a, t->status),
+							    .record = ar_arena_str(a, t->record),
+							    .is_internal = t->is_internal };
+}
+
 static enum ar_status get_task(struct ar_store_tasks *op, const struct ar_memory_session *ms)
 {
 	for (size_t i = 0; ms && i < ms->task_count; i++) {
 		if (!ar_str_eq(ms->tasks[i].task, op->task))
 			continue;
-		op->records = ar_arena_alloc(&op->op.arena, sizeof *op->records);
-		op->records[op->count++] = ar_arena_str(&op->op.arena, ms->tasks[i].record);
+		add_task(op, &ms->tasks[i]);
 		return AR_OK;
 	}
 	return ar_store_fail_no_task(&op->op.err, op->task);
@@ -213,7 +223,6 @@ static enum ar_status get_task(struct ar_store_tasks *op, const struct ar_memory
 
 static void walk_tasks(struct ar_store_tasks *op, const struct ar_memory_session *ms)
 {
-	struct ar_arena *a = &op->op.arena;
 	uint64_t last = op->after;
 
 	for (uint64_t n = op->after + 1; n <= ms->task_count; n++) {
@@ -225,8 +234,7 @@ static void walk_tasks(struct ar_store_tasks *op, const struct ar_memory_session
 			op->next = last;
 			return;
 		}
-		op->records = ar_store_extend(a, op->records, op->count, sizeof *op->records);
-		op->records[op->count++] = ar_arena_str(a, t->record);
+		add_task(op, t);
 		last = n;
 	}
 }
@@ -237,7 +245,7 @@ static enum ar_status list_tasks(struct ar_memory *m, struct ar_store_op *base)
 	const struct ar_memory_session *ms = NULL;
 	struct ar_store_key key;
 
-	op->records = NULL;
+	op->rows = NULL;
 	op->count = 0;
 	op->next = 0;
 	if (ar_store_key_parse(op->session, &key))
@@ -249,9 +257,31 @@ static enum ar_status list_tasks(struct ar_memory *m, struct ar_store_op *base)
 	return AR_OK;
 }
 
+static enum ar_status get_index(struct ar_memory *m, struct ar_store_op *base)
+{
+	struct ar_store_index *op = AR_CONTAINER_OF(base, struct ar_store_index, op);
+	const struct ar_memory_session *ms = NULL;
+	struct ar_arena *a = &base->arena;
+	struct ar_store_key key;
+
+	if (ar_store_key_parse(op->session, &key))
+		ms = ar_memory_session(m, &key);
+	op->has_row = ms && ms->has_row;
+	op->row = op->has_row ? ms->row : (struct ar_store_session_row){ 0 };
+	op->row.workspace = ar_arena_str(a, op->row.workspace);
+	op->row.account = ar_arena_str(a, op->row.account);
+	op->row.status = ar_arena_str(a, op->row.status);
+	op->row.shell = ar_arena_str(a, op->row.shell);
+	op->has_snapshot = ms && !ar_str_absent(ms->snapshot);
+	op->snapshot = op->has_snapshot ? ar_arena_str(a, ms->snapshot) : AR_STR_NONE;
+	op->snapshot_seq = op->has_snapshot ? ms->snapshot_seq : 0;
+	return AR_OK;
+}
+
 static enum ar_status (*const reads[AR_STORE_OP_COUNT])(struct ar_memory *m, struct ar_store_op *op) = {
 	[AR_STORE_LOAD] = load,	      [AR_STORE_READ] = read_log,	   [AR_STORE_RECEIPT] = get_receipt,
 	[AR_STORE_BLOBS] = get_blobs, [AR_STORE_SESSIONS] = list_sessions, [AR_STORE_TASKS] = list_tasks,
+	[AR_STORE_INDEX] = get_index,
 };
 
 enum ar_status ar_memory_read(struct ar_memory *m, struct ar_store_op *op)

@@ -112,6 +112,11 @@ int64_t ar_pg_col_i64(const PGresult *r, int row, int col)
 	return (int64_t)be64toh(be);
 }
 
+bool ar_pg_col_bool(const PGresult *r, int row, int col)
+{
+	return !PQgetisnull(r, row, col) && *PQgetvalue(r, row, col);
+}
+
 uint64_t ar_pg_col_u64(const PGresult *r, int row, int col)
 {
 	return (uint64_t)ar_pg_col_i64(r, row, col);

@@ -54,6 +54,7 @@ void ar_pg_array_fini(struct ar_pg_array *array);
 
 /* Columns; col_bytes is the result's, the others are copies in the arena. A NULL number is 0. */
 int64_t ar_pg_col_i64(const PGresult *r, int row, int col);
+bool ar_pg_col_bool(const PGresult *r, int row, int col);
 uint64_t ar_pg_col_u64(const PGresult *r, int row, int col);
 struct ar_str ar_pg_col_bytes(const PGresult *r, int row, int col);
 struct ar_str ar_pg_col_str(const PGresult *r, int row, int col, struct ar_arena *a);

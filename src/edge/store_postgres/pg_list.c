@@ -74,9 +74,12 @@ static enum ar_status take_blobs(struct ar_pg *pg, const PGresult *r, struct ar_
 	enum ar_status st = AR_OK;
 
 	for (size_t i = 0; !st && i < op->count; i++) {
-		if (ar_str_absent(op->bytes[i]))
-			st = ar_pg_unpack(pg->packer, find_blob(r, &op->hashes[i]), &op->op.arena,
-					  &op->bytes[i], &op->op.err);
+		if (!ar_str_absent(op->bytes[i]))
+			continue;
+		st = ar_pg_unpack(pg->packer, find_blob(r, &op->hashes[i]), &op->op.arena, &op->bytes[i],
+				  &op->op.err);
+		if (op->is_check)
+			st = AR_OK; /* a value that does not unpack was left absent */
 	}
 	return st;
 }
@@ -105,10 +108,10 @@ enum ar_status ar_postgres_blobs(struct ar_postgres *s, struct ar_store_blobs_ge
 	enum ar_status st;
 
 	op->bytes = ar_arena_alloc(&op->op.arena, (op->count + 1) * sizeof *op->bytes);
-	for (size_t i = 0; i < op->count; i++)
+	for (size_t i = 0; i < op->count && !op->is_check; i++)
 		ar_blob_cache_get(&s->blobs, &op->hashes[i], &op->op.arena, &op->bytes[i]);
 	st = ask_blobs(&s->reader, op);
-	for (size_t i = 0; !st && i < op->count; i++) {
+	for (size_t i = 0; !st && i < op->count && !op->is_check; i++) {
 		if (!ar_str_absent(op->bytes[i]))
 			ar_blob_cache_put(&s->blobs, &op->hashes[i], op->bytes[i]);
 	}
@@ -200,6 +203,20 @@ enum ar_status ar_postgres_sessions(struct ar_pg *pg, struct ar_store_sessions *
 
 /* ---- tasks ---- */
 
+/* Row i of the result as the operation's row i. */
+static enum ar_status take_task_row(struct ar_pg *pg, const PGresult *r, struct ar_store_tasks *op, size_t i)
+{
+	struct ar_arena *a = &op->op.arena;
+	struct ar_store_task_row *row = &op->rows[i];
+	enum ar_status st;
+
+	*row = (struct ar_store_task_row){ .task = ar_pg_col_str(r, (int)i, 1, a),
+					   .status = ar_pg_col_str(r, (int)i, 2, a),
+					   .is_internal = ar_pg_col_bool(r, (int)i, 3) };
+	st = ar_pg_unpack(pg->packer, ar_pg_col_bytes(r, (int)i, 4), a, &row->record, &op->op.err);
+	return op->is_check ? AR_OK : st; /* a record that does not unpack was left absent */
+}
+
 static enum ar_status take_tasks(struct ar_pg *pg, const PGresult *r, struct ar_store_op *base)
 {
 	struct ar_store_tasks *op = AR_CONTAINER_OF(base, struct ar_store_tasks, op);
@@ -207,10 +224,9 @@ static enum ar_status take_tasks(struct ar_pg *pg, const PGresult *r, struct ar_
 	enum ar_status st = AR_OK;
 
 	op->count = came < op->limit ? came : op->limit;
-	op->records = ar_arena_alloc(&op->op.arena, (op->count + 1) * sizeof *op->records);
+	op->rows = ar_arena_alloc(&op->op.arena, (op->count + 1) * sizeof *op->rows);
 	for (size_t i = 0; !st && i < op->count; i++)
-		st = ar_pg_unpack(pg->packer, ar_pg_col_bytes(r, (int)i, 1), &op->op.arena, &op->records[i],
-				  &op->op.err);
+		st = take_task_row(pg, r, op, i);
 	if (came > op->count)
 		op->next = op->count ? ar_pg_col_u64(r, (int)op->count - 1, 0) : op->after;
 	return st;
@@ -222,9 +238,9 @@ static enum ar_status take_task(struct ar_pg *pg, const PGresult *r, struct ar_s
 
 	if (PQntuples(r) == 0)
 		return ar_store_fail_no_task(&op->op.err, op->task);
-	op->records = ar_arena_alloc(&op->op.arena, sizeof *op->records);
+	op->rows = ar_arena_alloc(&op->op.arena, sizeof *op->rows);
 	op->count = 1;
-	return ar_pg_unpack(pg->packer, ar_pg_col_bytes(r, 0, 0), &op->op.arena, op->records, &op->op.err);
+	return take_task_row(pg, r, op, 0);
 }
 
 static enum ar_status list_tasks(struct ar_pg *pg, struct ar_store_tasks *op, const struct ar_store_key *key)
@@ -253,10 +269,69 @@ enum ar_status ar_postgres_tasks(struct ar_pg *pg, struct ar_store_tasks *op)
 	bool just_one = !ar_str_absent(op->task);
 	struct ar_store_key key;
 
-	op->records = NULL;
+	op->rows = NULL;
 	op->count = 0;
 	op->next = 0;
 	if (!ar_store_key_parse(op->session, &key))
 		return just_one ? ar_store_fail_no_task(&op->op.err, op->task) : AR_OK;
 	return just_one ? get_task(pg, op, &key) : list_tasks(pg, op, &key);
+}
+
+/* ---- what is stored beside the log ---- */
+
+static struct ar_str unpack_or_none(struct ar_pg *pg, struct ar_str packed, struct ar_arena *a)
+{
+	struct ar_str text = AR_STR_NONE;
+
+	return ar_pg_unpack(pg->packer, packed, a, &text, NULL) ? AR_STR_NONE : text;
+}
+
+static void take_index(struct ar_pg *pg, const PGresult *row, const PGresult *snapshot,
+		       struct ar_store_index *op)
+{
+	struct ar_arena *a = &op->op.arena;
+
+	op->has_row = PQntuples(row) > 0;
+	op->has_snapshot = PQntuples(snapshot) > 0;
+	if (op->has_row)
+		op->row =
+			(struct ar_store_session_row){ .created = ar_pg_col_i64(row, 0, 0),
+						       .updated = ar_pg_col_i64(row, 0, 1),
+						       .active = ar_pg_col_bool(row, 0, 2),
+						       .workspace = ar_pg_col_str(row, 0, 3, a),
+						       .account = ar_pg_col_str(row, 0, 4, a),
+						       .status = ar_pg_col_str(row, 0, 5, a),
+						       .shell = unpack_or_none(pg, ar_pg_col_bytes(row, 0, 6),
+									       a) };
+	if (op->has_snapshot) {
+		op->snapshot_seq = ar_pg_col_u64(snapshot, 0, 0);
+		op->snapshot = unpack_or_none(pg, ar_pg_col_bytes(snapshot, 0, 1), a);
+	}
+}
+
+enum ar_status ar_postgres_index(struct ar_pg *pg, struct ar_store_index *op)
+{
+	struct ar_pg_args args = { 0 };
+	struct ar_store_key key;
+	PGresult *row, *snapshot;
+
+	op->has_row = op->has_snapshot = false;
+	op->row = (struct ar_store_session_row){ 0 };
+	op->snapshot = AR_STR_NONE;
+	op->snapshot_seq = 0;
+	if (!ar_store_key_parse(op->session, &key))
+		return AR_OK;
+	ar_pg_arg_key(&args, &key);
+	ar_pg_send(pg, AR_PG_BEGIN_READ, NULL);
+	ar_pg_send(pg, AR_PG_SESSION_GET, &args);
+	ar_pg_send(pg, AR_PG_SNAPSHOT_GET, &args);
+	ar_pg_send(pg, AR_PG_COMMIT, NULL);
+	ar_pg_sync(pg);
+	row = ar_pg_next(pg);
+	snapshot = ar_pg_next(pg);
+	if (row && snapshot)
+		take_index(pg, row, snapshot, op);
+	PQclear(row);
+	PQclear(snapshot);
+	return ar_pg_end(pg) ? ar_pg_fail(pg, &op->op.err) : AR_OK;
 }

@@ -95,12 +95,16 @@ const char *const ar_pg_sql_text[AR_PG_SQL_COUNT] = {
 		"SELECT step, pos, kind, idx, bytes FROM chunk WHERE session = $1 ORDER BY step, pos",
 	[AR_PG_RECEIPT_GET] = "SELECT input, reply FROM receipt WHERE scope = $1 AND key = $2",
 	[AR_PG_BLOB_GET] = "SELECT hash, body FROM blob WHERE hash = ANY ($1::bytea[])",
+	[AR_PG_SESSION_GET] =
+		"SELECT created, updated, active, workspace, account, status, shell FROM session"
+		" WHERE session = $1",
 	[AR_PG_SESSION_LIST] = SESSION_LIST(""),
 	[AR_PG_SESSION_LIST_ACTIVE] = SESSION_LIST(" AND active"),
 	[AR_PG_SESSION_LIST_OWNED] = SESSION_LIST(OWNED),
 	[AR_PG_SESSION_LIST_OWNED_ACTIVE] = SESSION_LIST(" AND active" OWNED),
-	[AR_PG_TASK_GET] = "SELECT record FROM task WHERE session = $1 AND task = $2",
-	[AR_PG_TASK_LIST] = "SELECT n, record FROM task WHERE session = $1 AND n > $2"
+	[AR_PG_TASK_GET] =
+		"SELECT n, task, status, internal, record FROM task WHERE session = $1 AND task = $2",
+	[AR_PG_TASK_LIST] = "SELECT n, task, status, internal, record FROM task WHERE session = $1 AND n > $2"
 			    " AND ($3::bytea IS NULL OR status = $3) AND ($4::bool OR NOT internal)"
 			    " ORDER BY n LIMIT $5",
 };

@@ -84,6 +84,7 @@ enum ar_status ar_postgres_receipt(struct ar_pg *pg, struct ar_store_receipt_get
 enum ar_status ar_postgres_blobs(struct ar_postgres *s, struct ar_store_blobs_get *op);
 enum ar_status ar_postgres_sessions(struct ar_pg *pg, struct ar_store_sessions *op);
 enum ar_status ar_postgres_tasks(struct ar_pg *pg, struct ar_store_tasks *op);
+enum ar_status ar_postgres_index(struct ar_pg *pg, struct ar_store_index *op);
 
 AR_END_DECLS
 

@@ -48,6 +48,7 @@ enum ar_status ar_sqlite_receipt_find(struct ar_db *db, struct ar_store_receipt 
 enum ar_status ar_sqlite_blobs(struct ar_sqlite *s, struct ar_store_blobs_get *op);
 enum ar_status ar_sqlite_sessions(struct ar_db *db, struct ar_store_sessions *op);
 enum ar_status ar_sqlite_tasks(struct ar_db *db, struct ar_store_tasks *op);
+enum ar_status ar_sqlite_index(struct ar_db *db, struct ar_store_index *op);
 enum ar_status ar_sqlite_receipt(struct ar_db *db, struct ar_store_receipt_get *op);
 
 AR_END_DECLS

@@ -38,6 +38,19 @@ enum ar_status ar_sqlite_receipt(struct ar_db *db, struct ar_store_receipt_get *
 	return ar_store_fail_no_receipt(&op->op.err, op->key);
 }
 
+/* For a check: what the file has. */
+static enum ar_status check_blob(struct ar_sqlite *s, const struct ar_hash *hash, struct ar_arena *a,
+				 struct ar_str *ret, struct ar_error *err)
+{
+	struct ar_sql q = ar_sql_begin(&s->read_db, AR_SQL_BLOB_GET);
+
+	*ret = AR_STR_NONE;
+	ar_sql_hash(&q, hash);
+	if (ar_sql_row(&q) && ar_sql_col_packed(&q, 0, a, ret, NULL))
+		*ret = AR_STR_NONE;
+	return ar_sql_end(&q, err);
+}
+
 static enum ar_status get_blob(struct ar_sqlite *s, const struct ar_hash *hash, struct ar_arena *a,
 			       struct ar_str *ret, struct ar_error *err)
 {
@@ -63,7 +76,8 @@ enum ar_status ar_sqlite_blobs(struct ar_sqlite *s, struct ar_store_blobs_get *o
 
 	op->bytes = ar_arena_alloc(&op->op.arena, (op->count + 1) * sizeof *op->bytes);
 	for (size_t i = 0; !st && i < op->count; i++)
-		st = get_blob(s, &op->hashes[i], &op->op.arena, &op->bytes[i], &op->op.err);
+		st = (op->is_check ? check_blob : get_blob)(s, &op->hashes[i], &op->op.arena, &op->bytes[i],
+							    &op->op.err);
 	return st;
 }
 
@@ -119,9 +133,25 @@ enum ar_status ar_sqlite_sessions(struct ar_db *db, struct ar_store_sessions *op
 	return list_sessions(db, op, ar_store_key_bytes(&before));
 }
 
-static enum ar_status walk_tasks(struct ar_sql *q, struct ar_store_tasks *op)
+static enum ar_status add_task(struct ar_sql *q, struct ar_store_tasks *op)
 {
 	struct ar_arena *a = &op->op.arena;
+	struct ar_store_task_row *row;
+	enum ar_status st;
+
+	op->rows = ar_store_extend(a, op->rows, op->count, sizeof *op->rows);
+	row = &op->rows[op->count++];
+	*row = (struct ar_store_task_row){ .task = ar_sql_col_str(q, 1, a),
+					   .status = ar_sql_col_str(q, 2, a),
+					   .is_internal = ar_sql_col_u64(q, 3) };
+	st = ar_sql_col_packed(q, 4, a, &row->record, op->is_check ? NULL : &op->op.err);
+	if (st && op->is_check)
+		row->record = AR_STR_NONE;
+	return op->is_check ? AR_OK : st;
+}
+
+static enum ar_status walk_tasks(struct ar_sql *q, struct ar_store_tasks *op)
+{
 	enum ar_status st = AR_OK;
 	uint64_t last = op->after;
 
@@ -131,8 +161,7 @@ static enum ar_status walk_tasks(struct ar_sql *q, struct ar_store_tasks *op)
 			break;
 		}
 		last = ar_sql_col_u64(q, 0);
-		op->records = ar_store_extend(a, op->records, op->count, sizeof *op->records);
-		st = ar_sql_col_packed(q, 1, a, &op->records[op->count++], &op->op.err);
+		st = add_task(q, op);
 	}
 	return st;
 }
@@ -158,11 +187,8 @@ static enum ar_status get_task(struct ar_db *db, struct ar_store_tasks *op, cons
 
 	ar_sql_key(&q, key);
 	ar_sql_text(&q, op->task);
-	if (ar_sql_row(&q)) {
-		op->records = ar_arena_alloc(&op->op.arena, sizeof *op->records);
-		op->count = 1;
-		st = ar_sql_col_packed(&q, 0, &op->op.arena, op->records, &op->op.err);
-	}
+	if (ar_sql_row(&q))
+		st = add_task(&q, op);
 	end = ar_sql_end(&q, st ? NULL : &op->op.err);
 	if (!st && !end && !op->count)
 		return ar_store_fail_no_task(&op->op.err, op->task);
@@ -174,10 +200,60 @@ enum ar_status ar_sqlite_tasks(struct ar_db *db, struct ar_store_tasks *op)
 	bool just_one = !ar_str_absent(op->task);
 	struct ar_store_key key;
 
-	op->records = NULL;
+	op->rows = NULL;
 	op->count = 0;
 	op->next = 0;
 	if (!ar_store_key_parse(op->session, &key))
 		return just_one ? ar_store_fail_no_task(&op->op.err, op->task) : AR_OK;
 	return just_one ? get_task(db, op, &key) : list_tasks(db, op, &key);
+}
+
+static enum ar_status index_row(struct ar_db *db, struct ar_store_index *op, const struct ar_store_key *key)
+{
+	struct ar_sql q = ar_sql_begin(db, AR_SQL_SESSION_GET);
+	struct ar_arena *a = &op->op.arena;
+
+	ar_sql_key(&q, key);
+	op->has_row = ar_sql_row(&q);
+	if (op->has_row) {
+		op->row = (struct ar_store_session_row){ .created = ar_sql_col_i64(&q, 0),
+							 .updated = ar_sql_col_i64(&q, 1),
+							 .active = ar_sql_col_i64(&q, 2) != 0,
+							 .workspace = ar_sql_col_str(&q, 3, a),
+							 .account = ar_sql_col_str(&q, 4, a),
+							 .status = ar_sql_col_str(&q, 5, a) };
+		if (ar_sql_col_packed(&q, 6, a, &op->row.shell, NULL))
+			op->row.shell = AR_STR_NONE;
+	}
+	return ar_sql_end(&q, &op->op.err);
+}
+
+static enum ar_status index_snapshot(struct ar_db *db, struct ar_store_index *op,
+				     const struct ar_store_key *key)
+{
+	struct ar_sql q = ar_sql_begin(db, AR_SQL_SNAPSHOT_GET);
+
+	ar_sql_key(&q, key);
+	op->has_snapshot = ar_sql_row(&q);
+	if (op->has_snapshot) {
+		op->snapshot_seq = ar_sql_col_u64(&q, 0);
+		if (ar_sql_col_packed(&q, 1, &op->op.arena, &op->snapshot, NULL))
+			op->snapshot = AR_STR_NONE;
+	}
+	return ar_sql_end(&q, &op->op.err);
+}
+
+enum ar_status ar_sqlite_index(struct ar_db *db, struct ar_store_index *op)
+{
+	struct ar_store_key key;
+	enum ar_status st;
+
+	op->has_row = op->has_snapshot = false;
+	op->row = (struct ar_store_session_row){ 0 };
+	op->snapshot = AR_STR_NONE;
+	op->snapshot_seq = 0;
+	if (!ar_store_key_parse(op->session, &key))
+		return AR_OK;
+	st = index_row(db, op, &key);
+	return st ? st : index_snapshot(db, op, &key);
 }

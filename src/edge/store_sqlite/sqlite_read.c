@@ -114,6 +114,8 @@ static enum ar_status walk(struct ar_sql *q, struct ar_store_read *op)
 
 	while (!st && ar_sql_row(q)) {
 		st = row_fits(q, op, &used, &fits);
+		if (st && op->row_count) /* a broken row is the next window's to report */
+			return AR_OK;
 		if (!st && !fits)
 			return AR_OK;
 		if (!st)
@@ -181,6 +183,8 @@ static enum ar_status serve(struct ar_sqlite *s, struct ar_store_op *op)
 		return ar_sqlite_sessions(db, AR_CONTAINER_OF(op, struct ar_store_sessions, op));
 	case AR_STORE_TASKS:
 		return ar_sqlite_tasks(db, AR_CONTAINER_OF(op, struct ar_store_tasks, op));
+	case AR_STORE_INDEX:
+		return ar_sqlite_index(db, AR_CONTAINER_OF(op, struct ar_store_index, op));
 	default:
 		return ar_fail(&op->err, AR_E_INVALID, "operation %d is not a read", (int)op->kind);
 	}

@@ -32,6 +32,9 @@ static const char *const sql_text[AR_SQL_COUNT] = {
 		" ON CONFLICT (session) DO UPDATE SET created = excluded.created, updated = excluded.updated,"
 		" active = excluded.active, workspace = excluded.workspace, account = excluded.account,"
 		" status = excluded.status, shell = excluded.shell",
+	[AR_SQL_SESSION_GET] =
+		"SELECT created, updated, active, workspace, account, status, shell FROM session"
+		" WHERE session = ?1",
 	[AR_SQL_SESSION_LIST] = "SELECT session, shell FROM session WHERE session < ?1"
 				" AND (?2 IS NULL OR workspace = ?2) AND (?3 IS NULL OR account = ?3)"
 				" AND (?4 IS NULL OR status = ?4) ORDER BY session DESC",
@@ -43,9 +46,11 @@ static const char *const sql_text[AR_SQL_COUNT] = {
 	[AR_SQL_TASK_INSERT] =
 		"INSERT INTO task (session, n, task, status, internal, record) VALUES (?1,"
 		" 1 + coalesce((SELECT max(n) FROM task WHERE session = ?1), 0), ?2, ?3, ?4, ?5)",
-	[AR_SQL_TASK_GET] = "SELECT record FROM task WHERE session = ?1 AND task = ?2",
-	[AR_SQL_TASK_LIST] = "SELECT n, record FROM task WHERE session = ?1 AND n > ?2"
-			     " AND (?3 IS NULL OR status = ?3) AND internal <= ?4 ORDER BY n",
+	[AR_SQL_TASK_GET] =
+		"SELECT n, task, status, internal, record FROM task WHERE session = ?1 AND task = ?2",
+	[AR_SQL_TASK_LIST] =
+		"SELECT n, task, status, internal, record FROM task WHERE session = ?1 AND n > ?2"
+		" AND (?3 IS NULL OR status = ?3) AND internal <= ?4 ORDER BY n",
 	[AR_SQL_RECEIPT_PUT] = "INSERT INTO receipt (scope, key, input, reply) VALUES (?1, ?2, ?3, ?4)"
 			       " ON CONFLICT (scope, key) DO NOTHING",
 	[AR_SQL_RECEIPT_GET] = "SELECT input, reply FROM receipt WHERE scope = ?1 AND key = ?2",
