@@ -147,7 +147,7 @@ function firstLine(stream) {
 // Under test/lib/postgres every data folder has a database of its own, and agentd keeps its facts there.
 const databases = new Map();
 
-function storeOf(dataDir) {
+export function storeOf(dataDir) {
 	const server = process.env.AR_TEST_POSTGRES;
 	if (!server) return {};
 	if (!databases.has(dataDir)) {

@@ -247,7 +247,8 @@ static void done_now(struct ar_call *call)
 }
 
 /* Weather is waited out. */
-struct ar_str sim_ask_now(struct sim *s, enum ar_command command, struct ar_str body)
+static struct ar_str call_now(struct sim *s, enum ar_command command, struct ar_str body,
+			      void (*call)(struct ar_control *c, struct ar_call *call))
 {
 	for (int tries = 0; tries < 100; tries++) {
 		struct now n = { .sim = s };
@@ -255,7 +256,7 @@ struct ar_str sim_ask_now(struct sim *s, enum ar_command command, struct ar_str 
 		n.call = (struct ar_call){
 			.command = command, .body = body, .account = AR_STR(SIM_ACCOUNT), .done = done_now
 		};
-		ar_control_call(s->control, &n.call);
+		call(s->control, &n.call);
 		sim_settle(s);
 		if (n.http == 0)
 			sim_fail(s, "no answer to %.*s", AR_STR_ARG(body));
@@ -265,4 +266,14 @@ struct ar_str sim_ask_now(struct sim *s, enum ar_command command, struct ar_str 
 			sim_fail(s, "%.*s answered %.*s", AR_STR_ARG(body), AR_STR_ARG(n.reply));
 	}
 	sim_fail(s, "%.*s is refused for ever", AR_STR_ARG(body));
+}
+
+struct ar_str sim_ask_now(struct sim *s, enum ar_command command, struct ar_str body)
+{
+	return call_now(s, command, body, ar_control_call);
+}
+
+struct ar_str sim_verify_now(struct sim *s, struct ar_str body)
+{
+	return call_now(s, 0, body, ar_control_verify);
 }

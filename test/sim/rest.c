@@ -164,6 +164,17 @@ static void resume(struct sim *s, const struct sim_log *log, const struct ar_mem
 	ar_session_fini(&state);
 }
 
+/* Whatever crashes and faults came between: rows, snapshot and contents are what the log says. */
+static void check_stored(struct sim *s, struct ar_str core)
+{
+	struct ar_str reply = sim_verify_now(s, body_of(s, core, AR_STR_NONE));
+	struct ar_json v;
+
+	if (ar_json_parse(s->json, reply, &v, NULL) != AR_OK ||
+	    !ar_str_is(sim_text(ar_json_at(ar_json_get(v, "sessions"), 0), "status"), "ok"))
+		sim_fail(s, "verification of %.*s: %.*s", AR_STR_ARG(core), AR_STR_ARG(reply));
+}
+
 static void check_session(struct sim *s, const struct sim_log *log, const struct ar_memory_session *ms)
 {
 	struct ar_str core = { log->core, AR_ID_CORE };
@@ -171,6 +182,7 @@ static void check_session(struct sim *s, const struct sim_log *log, const struct
 	sim_check_log(s, log);
 	sim_check_session(s, sim_ask_now(s, AR_CMD_GET_SESSION, body_of(s, core, AR_STR_NONE)), true);
 	check_snapshot(s, log, ms);
+	check_stored(s, core);
 	if (ms->row.active)
 		sim_fail(s, "%.*s is listed as active and rests", AR_STR_ARG(core));
 	if (ms->chunk_count > 0)

@@ -178,6 +178,7 @@ void sim_clients_close(struct sim *s);
 bool sim_clients_are_done(const struct sim *s);
 struct ar_str sim_ask_now(struct sim *s, enum ar_command command,
 			  struct ar_str body); /* settles; the reply, in the arena */
+struct ar_str sim_verify_now(struct sim *s, struct ar_str body); /* likewise, of verify */
 struct sim_submit *sim_submit_new(struct sim *s);
 
 /* ---- reader.c ---- */

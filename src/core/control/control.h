@@ -46,6 +46,11 @@ void ar_control_free(struct ar_control *c);
 void ar_control_call(struct ar_control *c, struct ar_call *call);
 void ar_call_fini(struct ar_call *c);
 
+/* Verification of stored sessions, an operation beside the commands: {"sessionId"} or a page {"cursor","limit"}, with "repair" wanted or
+ * not, to {"sessions":[{sessionId,status,facts,findings}],"elsewhere","nextCursor"}. `command` and `account` are not looked at; a call
+ * is always answered here: sessions that another node works on are counted in `elsewhere`. */
+void ar_control_verify(struct ar_control *c, struct ar_call *call);
+
 struct ar_subscribe_call {
 	struct ar_str body; /* JSON input of subscribe_events */
 	bool is_from_peer;

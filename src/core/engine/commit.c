@@ -3,7 +3,7 @@
  * session is in flight, when nobody can see it; a failed append throws it away and the session is loaded again. */
 #include "engine_priv.h"
 #include "fault.h"
-#include "projection.h"
+#include "index_rows.h"
 
 static void on_append(struct ar_store_op *op);
 
@@ -40,69 +40,26 @@ static enum ar_status encode_and_apply(struct ar_live *l, struct ar_error *err)
 	return AR_OK;
 }
 
-static struct ar_str render(struct ar_arena *a, const struct ar_session *s, const struct ar_turn *turn)
-{
-	struct ar_buf out = { 0 };
-	struct ar_jw w = ar_jw(&out);
-	struct ar_str text;
-
-	if (turn)
-		ar_projection_task(s, turn, &w);
-	else
-		ar_projection_shell(s, &w);
-	text = ar_arena_str(a, ar_buf_str(&out));
-	ar_buf_fini(&out);
-	return text;
-}
-
 static void add_session_row(struct ar_live *l)
 {
 	struct ar_commit *c = &l->commit;
-	const struct ar_session *s = &l->state;
 
-	c->row = (struct ar_store_session_row){ .active = ar_session_is_active(s),
-						.created = s->created,
-						.updated = s->updated,
-						.workspace = s->workspace,
-						.account = s->account,
-						.status = ar_projection_status(s),
-						.shell = render(&c->arena, s, NULL) };
+	c->row = ar_index_session(&l->state, &c->arena);
 	c->append.row = &c->row;
 }
 
-static bool is_new_task(const struct ar_store_task_row *rows, size_t count, struct ar_str id)
-{
-	for (size_t i = 0; i < count; i++) {
-		if (ar_str_eq(rows[i].task, id))
-			return false;
-	}
-	return true;
-}
-
-/* One row per task that a fact of this decision is about. */
+/* One row per task that a fact of this decision is about, and those that a repair brings. */
 static void add_task_rows(struct ar_live *l)
 {
 	struct ar_commit *c = &l->commit;
 	const struct ar_decision *d = &c->decision;
-	struct ar_store_task_row *rows = ar_arena_alloc(&c->arena, (d->event_count + 1) * sizeof(*rows));
-	size_t n = 0;
+	const struct ar_engine_request *r = c->request;
+	struct ar_store_task_row *rows =
+		ar_arena_alloc(&c->arena, (d->event_count + r->task_count + 1) * sizeof(*rows));
+	size_t n = ar_index_tasks(&l->state, d->events, d->event_count, &c->arena, rows);
 
-	for (size_t i = 0; i < d->event_count; i++) {
-		struct ar_str id = d->events[i].ids[AR_SCOPE_TASK];
-		struct ar_thread *t;
-		const struct ar_turn *turn;
-
-		if (ar_str_absent(id) || !is_new_task(rows, n, id))
-			continue;
-		turn = ar_session_turn(&l->state, d->events[i].ids[AR_SCOPE_TURN], &t);
-		if (!turn || !turn->task)
-			continue;
-		rows[n++] = (struct ar_store_task_row){ .task = id,
-							.record = render(&c->arena, &l->state, turn),
-							.status = ar_projection_task_status(turn->task),
-							.is_internal = turn->task->visibility ==
-								       AR_TASK_VISIBILITY_INTERNAL };
-	}
+	for (size_t i = 0; i < r->task_count; i++)
+		rows[n++] = r->tasks[i];
 	c->append.tasks = rows;
 	c->append.task_count = n;
 }
@@ -136,7 +93,8 @@ static void add_snapshot(struct ar_live *l)
 {
 	struct ar_commit *c = &l->commit;
 
-	if (l->state.head - l->state.snapshot_head < l->engine->o.snapshot_every)
+	if (!c->request->with_snapshot &&
+	    l->state.head - l->state.snapshot_head < l->engine->o.snapshot_every)
 		return;
 	ar_session_snapshot(&l->state, &c->snapshot);
 	c->append.snapshot = ar_buf_str(&c->snapshot);
@@ -174,6 +132,7 @@ void ar_commit_start(struct ar_live *l)
 
 	if (encode_and_apply(l, &r->err) != AR_OK) {
 		ar_live_forget(l);
+		l->is_borrowed = false;
 		ar_commit_reset(c);
 		ar_request_refuse(r, AR_ERR_INTERNAL,
 				  "the decision contradicts the session; nothing was written");
@@ -251,6 +210,19 @@ static void not_committed(struct ar_live *l)
 	}
 }
 
+/* A state that a repair lent to a session that was not in memory: it goes, and the session comes back as after any start. */
+static bool give_back(struct ar_live *l)
+{
+	bool is_active;
+
+	if (!l->is_borrowed)
+		return false;
+	is_active = ar_session_is_active(&l->state);
+	ar_live_forget(l);
+	l->is_borrowed = l->is_owned = false;
+	return is_active && !l->is_released;
+}
+
 static void on_append(struct ar_store_op *op)
 {
 	struct ar_live *l = AR_CONTAINER_OF(op, struct ar_live, commit.append.op);
@@ -262,5 +234,8 @@ static void on_append(struct ar_store_op *op)
 		not_committed(l);
 	l->is_in_flight = false;
 	ar_commit_reset(&l->commit);
-	ar_live_pump(l);
+	if (give_back(l))
+		ar_live_load(l);
+	else
+		ar_live_pump(l);
 }

@@ -36,6 +36,10 @@ struct ar_engine_request {
 	struct ar_input input; /* args borrowed until done(); time and policy are the engine's to fill */
 	bool may_create; /* the session need not exist */
 	bool is_fresh; /* its id was minted for this request: nothing can be stored under it */
+	bool with_snapshot; /* a snapshot is due whatever the count of facts says */
+	const struct ar_store_task_row
+		*tasks; /* rows to write beside those of the decision; borrowed until done() */
+	size_t task_count;
 	bool has_receipt;
 	struct ar_store_receipt receipt; /* scope, key, input hash; the reply is filled by the engine */
 	void (*done)(struct ar_engine_request *r);

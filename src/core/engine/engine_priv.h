@@ -39,8 +39,10 @@ struct ar_live {
 	bool is_pumping; /* further up the stack: new inputs are seen there */
 	bool is_owned; /* this process carries the open work; false right after a load */
 	bool is_released; /* another node is to have it: nothing new is begun, it goes when nothing is in flight */
+	bool is_borrowed; /* the state is a verification's, for the commit of its repair only */
 	struct ar_list inbox; /* struct ar_engine_request */
 	struct ar_list views; /* struct ar_engine_view */
+	struct ar_list verifiers; /* struct ar_verify that wait for the session to be quiet */
 	struct ar_list steps; /* struct ar_live_step */
 	struct ar_list idle; /* in the engine's list of idle sessions, or alone */
 	struct ar_store_load load;
@@ -125,6 +127,10 @@ void ar_step_cancel(struct ar_live *l, struct ar_str step);
 void ar_step_close(struct ar_live *l, struct ar_str step); /* its end is durable */
 void ar_steps_release(struct ar_live *l); /* none of them ends in a fact */
 void ar_steps_drop(struct ar_live *l); /* at the end of the process */
+
+/* verify.c: whether a verification holds the session from now on, as a commit does: inputs and lookers wait. Called when nothing is in
+ * flight. */
+bool ar_verify_hold(struct ar_live *l);
 
 /* timers.c */
 void ar_timer_start(struct ar_engine *e, struct ar_timer *t, ar_usec delay);

@@ -20,6 +20,7 @@ struct ar_live *ar_live_get(struct ar_engine *e, struct ar_str core)
 	l->partition = ar_id_partition(core);
 	ar_list_init(&l->inbox);
 	ar_list_init(&l->views);
+	ar_list_init(&l->verifiers);
 	ar_list_init(&l->steps);
 	ar_list_init(&l->idle);
 	ar_list_init(&l->recovery_again.node);
@@ -65,7 +66,8 @@ static void live_free(struct ar_live *l)
 static bool is_at_rest(const struct ar_live *l)
 {
 	return !l->is_pumping && !l->is_loading && !l->is_in_flight && ar_list_empty(&l->inbox) &&
-	       ar_list_empty(&l->views) && ar_list_empty(&l->steps) && l->timers == 0 && l->busy == 0;
+	       ar_list_empty(&l->views) && ar_list_empty(&l->verifiers) && ar_list_empty(&l->steps) &&
+	       l->timers == 0 && l->busy == 0;
 }
 
 /* A session with open work that this process carries stays; everything else may go. */

@@ -91,7 +91,7 @@ static bool pump_once(struct ar_live *l)
 {
 	struct ar_list *node;
 
-	if (l->is_in_flight || l->is_loading)
+	if (l->is_in_flight || l->is_loading || ar_verify_hold(l))
 		return false;
 	if (l->is_released) {
 		ar_live_refuse(l, AR_ERR_NOT_OWNER, "the session moves to another node");

@@ -18,6 +18,7 @@ static ar_decide_fn *const by_kind[] = {
 	[AR_IN_MODEL_DONE] = ar_decide_model_done,
 	[AR_IN_RETRY_DUE] = ar_decide_retry_due,
 	[AR_IN_RECOVER] = ar_decide_recover,
+	[AR_IN_REPAIR] = ar_decide_repair,
 };
 
 enum ar_status ar_session_decide(const struct ar_session *s, const struct ar_input *in,

@@ -32,6 +32,7 @@ enum ar_input_kind {
 	AR_IN_MODEL_DONE, /* a model call ended, one way or another */
 	AR_IN_RETRY_DUE, /* the wait before the next attempt is over */
 	AR_IN_RECOVER, /* this session was loaded with open work that no process carries */
+	AR_IN_REPAIR, /* what is stored beside the log is written again, from the log */
 };
 
 /* Output bytes of a step, in order: which kind, which of several, how many. */
@@ -64,6 +65,13 @@ struct ar_step_end {
 	int64_t retry_after_ms, input_tokens, output_tokens, cached_tokens, ttft_ms, latency_ms;
 };
 
+/* What a verification found to be otherwise than the log says; JSON arrays as text. */
+struct ar_repair {
+	uint64_t from, to; /* facts that were replayed */
+	struct ar_str fields; /* of the read models, that are written again */
+	struct ar_str unavailable; /* refs of content that is gone */
+};
+
 struct ar_input {
 	enum ar_input_kind kind;
 	ar_usec now;
@@ -75,6 +83,7 @@ struct ar_input {
 	const struct ar_step_output *outputs; /* MODEL_DONE: one; RECOVER: what was saved of each open step */
 	size_t output_count;
 	struct ar_step_end end; /* MODEL_DONE */
+	const struct ar_repair *repair; /* REPAIR */
 };
 
 enum ar_effect_kind {

@@ -147,6 +147,9 @@ bool ar_exchange_check(struct ar_exchange *x);
  * returns. */
 void ar_exchange_run(struct ar_exchange *x);
 
+/* Hands the body to the verification of sessions; answered as a call is. */
+void ar_exchange_verify(struct ar_exchange *x);
+
 /* Gives the command to the core, also again after it has said that the session's place is not settled. */
 void ar_exchange_start(struct ar_exchange *x);
 

@@ -182,6 +182,13 @@ static void start_call(struct ar_exchange *x)
 	ar_control_call(x->conn->server->control, &x->call);
 }
 
+void ar_exchange_verify(struct ar_exchange *x)
+{
+	x->call = (struct ar_call){ .body = ar_buf_str(&x->h1.body), .done = call_done };
+	x->is_calling = true;
+	ar_control_verify(x->conn->server->control, &x->call);
+}
+
 void ar_exchange_start(struct ar_exchange *x)
 {
 	if (x->command->id == AR_CMD_SUBSCRIBE_EVENTS)

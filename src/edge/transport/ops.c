@@ -1,5 +1,5 @@
-/* The routes that no command of the catalogue answers: is it alive, is it ready, which nodes are there, drain this one. The
- * host knows; here is only the wording. Owner: the loop thread. */
+/* The routes that no command of the catalogue answers: is it alive, is it ready, which nodes are there, drain this one, verify the
+ * store. The host or the core knows; here is only the wording. Owner: the loop thread. */
 #include "conn.h"
 
 static void health(struct ar_exchange *x)
@@ -52,11 +52,20 @@ static void drain(struct ar_exchange *x)
 	ar_exchange_answer(x, 202, AR_STR("{\"status\":\"draining\"}"));
 }
 
+static void verify(struct ar_exchange *x)
+{
+	if (x->conn->is_peer)
+		ar_exchange_refuse(x, AR_ERR_NOT_FOUND, "nodes do not verify for each other", 0);
+	else
+		ar_exchange_verify(x);
+}
+
 static void (*const answers[])(struct ar_exchange *x) = {
 	[AR_ROUTE_HEALTH] = health,
 	[AR_ROUTE_READY] = ready,
 	[AR_ROUTE_NODES] = nodes,
 	[AR_ROUTE_DRAIN] = drain,
+	[AR_ROUTE_VERIFY] = verify,
 };
 
 void ar_ops_answer(struct ar_exchange *x, enum ar_route_kind kind)

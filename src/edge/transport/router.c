@@ -14,6 +14,7 @@ static const struct {
 	{ "/ready", AR_ROUTE_READY, true },
 	{ "/v1/nodes", AR_ROUTE_NODES, true },
 	{ "/v1/nodes/drain", AR_ROUTE_DRAIN, false },
+	{ "/v1/verify", AR_ROUTE_VERIFY, false },
 };
 
 bool ar_target_parse(struct ar_str text, struct ar_target *ret)

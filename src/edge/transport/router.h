@@ -15,6 +15,7 @@ enum ar_route_kind {
 	AR_ROUTE_READY,
 	AR_ROUTE_NODES,
 	AR_ROUTE_DRAIN,
+	AR_ROUTE_VERIFY,
 };
 
 struct ar_route_param {

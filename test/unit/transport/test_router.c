@@ -51,6 +51,9 @@ static void finds_commands(void **state AR_UNUSED)
 	assert_int_equal(r.kind, AR_ROUTE_DRAIN);
 	assert_int_equal(find("GET", "/v1/nodes/drain", &r), AR_ERR_METHOD_NOT_ALLOWED);
 	assert_string_equal(r.allow, "POST");
+	assert_int_equal(find("POST", "/v1/verify", &r), AR_ERR_NONE);
+	assert_int_equal(r.kind, AR_ROUTE_VERIFY);
+	assert_int_equal(find("GET", "/v1/verify", &r), AR_ERR_METHOD_NOT_ALLOWED);
 }
 
 static void takes_parameters_from_the_path(void **state AR_UNUSED)

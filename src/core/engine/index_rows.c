@@ -1,0 +1,62 @@
+/* See the header. The documents themselves are core/projection's. Owner: the loop thread. */
+#include "index_rows.h"
+#include "projection.h"
+
+static struct ar_str render(struct ar_arena *a, const struct ar_session *s, const struct ar_turn *turn)
+{
+	struct ar_buf out = { 0 };
+	struct ar_jw w = ar_jw(&out);
+	struct ar_str text;
+
+	if (turn)
+		ar_projection_task(s, turn, &w);
+	else
+		ar_projection_shell(s, &w);
+	text = ar_arena_str(a, ar_buf_str(&out));
+	ar_buf_fini(&out);
+	return text;
+}
+
+struct ar_store_session_row ar_index_session(const struct ar_session *s, struct ar_arena *a)
+{
+	return (struct ar_store_session_row){ .active = ar_session_is_active(s),
+					      .created = s->created,
+					      .updated = s->updated,
+					      .workspace = s->workspace,
+					      .account = s->account,
+					      .status = ar_projection_status(s),
+					      .shell = render(a, s, NULL) };
+}
+
+static bool is_new_task(const struct ar_store_task_row *rows, size_t count, struct ar_str id)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (ar_str_eq(rows[i].task, id))
+			return false;
+	}
+	return true;
+}
+
+size_t ar_index_tasks(const struct ar_session *s, const struct ar_event *events, size_t count,
+		      struct ar_arena *a, struct ar_store_task_row *rows)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct ar_str id = events[i].ids[AR_SCOPE_TASK];
+		struct ar_thread *t;
+		const struct ar_turn *turn;
+
+		if (ar_str_absent(id) || !is_new_task(rows, n, id))
+			continue;
+		turn = ar_session_turn(s, events[i].ids[AR_SCOPE_TURN], &t);
+		if (!turn || !turn->task)
+			continue;
+		rows[n++] = (struct ar_store_task_row){ .task = id,
+							.record = render(a, s, turn),
+							.status = ar_projection_task_status(turn->task),
+							.is_internal = turn->task->visibility ==
+								       AR_TASK_VISIBILITY_INTERNAL };
+	}
+	return n;
+}

@@ -1,0 +1,16 @@
+/* The rows that let a session and its tasks be found, rendered from its state: written by every commit, and what a verification
+ * expects to find. Pure; text is in the arena that the caller gives. */
+#ifndef AR_ENGINE_INDEX_ROWS_H
+#define AR_ENGINE_INDEX_ROWS_H
+
+#include "codec.h"
+#include "session.h"
+#include "store.h"
+
+struct ar_store_session_row ar_index_session(const struct ar_session *s, struct ar_arena *a);
+
+/* One row per task that a fact of these is about and that the state still has; `rows` has room for `count`. Returns how many. */
+size_t ar_index_tasks(const struct ar_session *s, const struct ar_event *events, size_t count,
+		      struct ar_arena *a, struct ar_store_task_row *rows);
+
+#endif

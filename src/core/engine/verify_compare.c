@@ -1,0 +1,295 @@
+/* The comparisons of a verification: a difference becomes a finding that says what is stored and what the log gives. Reads nothing and
+ * changes no session. Owner: the loop thread. */
+#include "identity.h"
+#include "index_rows.h"
+#include "verify_priv.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define SHOWN 200 /* bytes of a text in a finding */
+
+static struct ar_str shown(struct ar_arena *a, struct ar_str text)
+{
+	return ar_arena_str(a, ar_str_utf8_prefix(text, SHOWN));
+}
+
+void ar_verify_find(struct ar_verify *w, const struct ar_verify_finding *f)
+{
+	struct ar_engine_verify *v = w->v;
+
+	if (!v->findings)
+		v->findings = ar_arena_alloc(&v->arena, AR_VERIFY_FINDINGS * sizeof(*v->findings));
+	if (v->finding_count == AR_VERIFY_FINDINGS) {
+		v->has_more = true;
+		return;
+	}
+	v->findings[v->finding_count++] = (struct ar_verify_finding){ .what = f->what,
+								      .sequence = f->sequence,
+								      .id = ar_arena_str(&v->arena, f->id),
+								      .stored = shown(&v->arena, f->stored),
+								      .folded = shown(&v->arena, f->folded),
+								      .message = shown(&v->arena, f->message),
+								      .is_repairable = f->is_repairable };
+}
+
+void ar_verify_log_broken(struct ar_verify *w, const char *why)
+{
+	w->is_corrupt = true;
+	ar_verify_find(w, &(struct ar_verify_finding){ .what = "log",
+						       .sequence = w->whole.state.head + 1,
+						       .message = ar_str_from(why) });
+}
+
+/* ---- contents ---- */
+
+static const char *content_fault(const struct ar_hash *wanted, struct ar_str bytes)
+{
+	struct ar_hash h;
+
+	if (ar_str_absent(bytes))
+		return "the content is not stored, or cannot be unpacked";
+	h = ar_hash_of(bytes);
+	return memcmp(&h, wanted, sizeof(h)) == 0 ? NULL
+						  : "the stored bytes are not those that the ref names";
+}
+
+void ar_verify_contents(struct ar_verify *w)
+{
+	const struct ar_fold_ref *refs = w->whole.refs + w->refs_seen;
+
+	for (size_t i = 0; i < w->blobs.count; i++) {
+		const char *fault = content_fault(&refs[i].hash, w->blobs.bytes[i]);
+
+		if (fault)
+			ar_verify_find(w, &(struct ar_verify_finding){ .what = "content",
+								       .sequence = refs[i].sequence,
+								       .id = ar_ref_make(&w->v->arena,
+											 w->whole.state.core,
+											 &refs[i].hash),
+								       .message = ar_str_from(fault) });
+	}
+}
+
+/* ---- session row ---- */
+
+static bool is_same(struct ar_str a, struct ar_str b)
+{
+	return ar_str_absent(a) == ar_str_absent(b) && ar_str_eq(a, b);
+}
+
+static void compare_text(struct ar_verify *w, const char *what, struct ar_str stored, struct ar_str folded)
+{
+	if (!is_same(stored, folded))
+		ar_verify_find(w, &(struct ar_verify_finding){ .what = what,
+							       .stored = stored,
+							       .folded = folded,
+							       .is_repairable = true });
+}
+
+static void compare_number(struct ar_verify *w, const char *what, int64_t stored, int64_t folded)
+{
+	struct ar_arena *a = &w->v->arena;
+
+	if (stored != folded)
+		compare_text(w, what, ar_arena_fmt(a, "%lld", (long long)stored),
+			     ar_arena_fmt(a, "%lld", (long long)folded));
+}
+
+static void compare_row(struct ar_verify *w, const struct ar_store_session_row *stored,
+			const struct ar_store_session_row *folded)
+{
+	compare_text(w, "session.shell", stored->shell, folded->shell);
+	compare_text(w, "session.status", stored->status, folded->status);
+	compare_number(w, "session.active", stored->active, folded->active);
+	compare_text(w, "session.workspace", stored->workspace, folded->workspace);
+	compare_text(w, "session.account", stored->account, folded->account);
+	compare_number(w, "session.created", stored->created, folded->created);
+	compare_number(w, "session.updated", stored->updated, folded->updated);
+}
+
+/* The last fact that the stored row was written with; 0 when it does not say. */
+static uint64_t shown_head(struct ar_verify *w)
+{
+	int64_t head = 0;
+	struct ar_json v;
+
+	if (!ar_str_absent(w->index.row.shell) &&
+	    ar_json_parse(w->engine->json, w->index.row.shell, &v, NULL) == AR_OK)
+		ar_json_i64(ar_json_get(v, "asOfSequence"), &head);
+	return head > 0 ? (uint64_t)head : 0;
+}
+
+/* A read model that is ahead of the log is right: the log lost its end. */
+static bool has_lost_its_end(struct ar_verify *w)
+{
+	uint64_t known = shown_head(w);
+	char why[96];
+
+	if (w->index.snapshot_seq > known)
+		known = w->index.snapshot_seq;
+	if (known <= w->whole.state.head)
+		return false;
+	snprintf(why, sizeof(why), "the log ends here, but facts up to %llu were stored",
+		 (unsigned long long)known);
+	ar_verify_log_broken(w, why);
+	return true;
+}
+
+void ar_verify_index(struct ar_verify *w)
+{
+	struct ar_arena *a = &w->v->arena;
+	struct ar_store_session_row folded;
+
+	if (has_lost_its_end(w))
+		return;
+	folded = ar_index_session(&w->whole.state, a);
+	if (w->index.has_row)
+		compare_row(w, &w->index.row, &folded);
+	else
+		ar_verify_find(w, &(struct ar_verify_finding){
+					  .what = "session.row",
+					  .folded = folded.shell,
+					  .message = AR_STR("the row is missing: lists do not "
+							    "show the session"),
+					  .is_repairable = true });
+}
+
+/* ---- snapshot and memory ---- */
+
+void ar_verify_snapshot_broken(struct ar_verify *w, const char *why)
+{
+	ar_verify_find(w, &(struct ar_verify_finding){ .what = "snapshot",
+						       .sequence = w->index.snapshot_seq,
+						       .message = ar_str_from(why),
+						       .is_repairable = true });
+}
+
+/* Finds where two states part; the texts from a little before that place tell most. */
+static void compare_states(struct ar_verify *w, const char *what, const struct ar_session *other)
+{
+	struct ar_buf a = { 0 }, b = { 0 };
+	size_t at = 0;
+
+	ar_session_snapshot(other, &a);
+	ar_session_snapshot(&w->whole.state, &b);
+	while (at < a.len && at < b.len && a.p[at] == b.p[at])
+		at++;
+	if (at < a.len || at < b.len) {
+		at = at > 40 ? at - 40 : 0;
+		compare_text(w, what, ar_str_sub(ar_buf_str(&a), at, SHOWN),
+			     ar_str_sub(ar_buf_str(&b), at, SHOWN));
+	}
+	ar_buf_fini(&a);
+	ar_buf_fini(&b);
+}
+
+void ar_verify_tail(struct ar_verify *w)
+{
+	compare_states(w, "snapshot", &w->tail.state);
+}
+
+void ar_verify_memory(struct ar_verify *w)
+{
+	if (w->held->is_loaded)
+		compare_states(w, "memory", &w->held->state);
+}
+
+/* ---- tasks ---- */
+
+static void bad_task(struct ar_verify *w, uint64_t number, const struct ar_store_task_row *stored)
+{
+	struct ar_arena *a = &w->v->arena;
+	bool fits = number && w->bad_count < AR_FOLD_KEEP_MAX;
+
+	ar_verify_find(w, &(struct ar_verify_finding){
+				  .what = "task",
+				  .id = stored ? stored->task
+					       : ar_id_inner(a, "task", w->whole.state.core, number),
+				  .stored = stored ? stored->record : AR_STR_NONE,
+				  .message = !stored  ? AR_STR("the row is missing")
+					     : number ? AR_STR("the row is not what the log says")
+						      : AR_STR("the log knows no such task"),
+				  .is_repairable = fits });
+	if (fits)
+		w->bad[w->bad_count++].task = number;
+	else
+		w->v->has_more |= number > 0;
+}
+
+void ar_verify_tasks(struct ar_verify *w)
+{
+	for (size_t i = 0; i < w->tasks.count; i++) {
+		const struct ar_store_task_row *row = &w->tasks.rows[i];
+		uint64_t number = ar_fold_task_number(&w->whole, row->task);
+		uint64_t *digest =
+			number && number <= w->whole.digest_count ? &w->whole.digests[number - 1] : NULL;
+
+		if (!digest || *digest == 0)
+			bad_task(w, 0, row);
+		else if (*digest != ar_fold_digest(&w->whole, row))
+			bad_task(w, number, row);
+		if (digest)
+			*digest = 0;
+	}
+}
+
+void ar_verify_missing_tasks(struct ar_verify *w)
+{
+	for (size_t i = 0; i < w->whole.digest_count; i++) {
+		if (w->whole.digests[i] != 0)
+			bad_task(w, i + 1, NULL);
+	}
+}
+
+/* ---- repair ---- */
+
+static void write_repaired(const struct ar_engine_verify *v, struct ar_jw *w)
+{
+	const char *last = "";
+
+	ar_jw_open_array(w);
+	for (size_t i = 0; i < v->finding_count; i++) {
+		const struct ar_verify_finding *f = &v->findings[i];
+
+		if (!f->is_repairable || (strcmp(f->what, last) == 0 && ar_str_absent(f->id)))
+			continue;
+		last = f->what;
+		if (ar_str_absent(f->id))
+			ar_jw_str(w, ar_str_from(f->what));
+		else
+			ar_jw_str(w, f->id);
+	}
+	ar_jw_close_array(w);
+}
+
+static void write_unavailable(const struct ar_engine_verify *v, struct ar_jw *w)
+{
+	ar_jw_open_array(w);
+	for (size_t i = 0; i < v->finding_count; i++) {
+		if (strcmp(v->findings[i].what, "content") == 0)
+			ar_jw_str(w, v->findings[i].id);
+	}
+	ar_jw_close_array(w);
+}
+
+static struct ar_str array_of(struct ar_arena *a, const struct ar_engine_verify *v,
+			      void (*write)(const struct ar_engine_verify *v, struct ar_jw *w))
+{
+	struct ar_buf out = { 0 };
+	struct ar_jw w = ar_jw(&out);
+	struct ar_str text;
+
+	write(v, &w);
+	text = ar_arena_str(a, ar_buf_str(&out));
+	ar_buf_fini(&out);
+	return text;
+}
+
+struct ar_repair ar_verify_repair(const struct ar_verify *w, struct ar_arena *a)
+{
+	return (struct ar_repair){ .from = 1,
+				   .to = w->v->facts,
+				   .fields = array_of(a, w->v, write_repaired),
+				   .unavailable = array_of(a, w->v, write_unavailable) };
+}
