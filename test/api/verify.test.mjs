@@ -117,7 +117,7 @@ test('the snapshot of another session at the same sequence is found by its conte
 	await damaged('snapshot-other', ['snapshot']); // with facts behind it
 });
 
-test('HI-02 a snapshot of garbage keeps nobody from verifying; after the repair the session can be read again', async () => {
+test('a snapshot of garbage keeps nobody from verifying; after the repair the session can be read again', async () => {
 	await damaged('snapshot-garbage', ['snapshot']);
 });
 

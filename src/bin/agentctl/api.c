@@ -22,8 +22,8 @@ struct ar_http_request ar_api_request(struct ar_ctl *c, const char *path)
 	};
 }
 
-enum ar_status ar_api_try(struct ar_ctl *c, const char *command, struct ar_str body, struct ar_api_reply *ret,
-			  struct ar_error *err)
+static enum ar_status try_within(struct ar_ctl *c, const char *command, struct ar_str body, long ms,
+				 struct ar_api_reply *ret, struct ar_error *err)
 {
 	struct ar_str path = ar_arena_fmt(&c->arena, "/v1/%s", command);
 	struct ar_http_request r = ar_api_request(c, path.p);
@@ -31,10 +31,17 @@ enum ar_status ar_api_try(struct ar_ctl *c, const char *command, struct ar_str b
 
 	*ret = (struct ar_api_reply){ .parser = ar_json_parser_new() };
 	r.body = body;
+	r.total_ms = ms;
 	st = ar_http_run(&r, &ret->http, err);
 	if (st == AR_OK && ar_json_parse(ret->parser, ar_buf_str(&ret->http.body), &ret->doc, NULL) != AR_OK)
 		return ar_fail(err, AR_E_CORRUPT, "the answer is not JSON; is this an agentd?");
 	return st;
+}
+
+enum ar_status ar_api_try(struct ar_ctl *c, const char *command, struct ar_str body, struct ar_api_reply *ret,
+			  struct ar_error *err)
+{
+	return try_within(c, command, body, CALL_MS, ret, err);
 }
 
 enum ar_exit ar_api_refused(struct ar_ctl *c, long status, struct ar_json doc)
@@ -76,12 +83,18 @@ enum ar_exit ar_api_explain(struct ar_ctl *c, enum ar_status st, const struct ar
 	return AR_EXIT_OK;
 }
 
-enum ar_exit ar_api_call(struct ar_ctl *c, const char *command, struct ar_str body, struct ar_api_reply *ret)
+enum ar_exit ar_api_call_within(struct ar_ctl *c, const char *command, struct ar_str body, long ms,
+				struct ar_api_reply *ret)
 {
 	struct ar_error err = { 0 };
-	enum ar_status st = ar_api_try(c, command, body, ret, &err);
+	enum ar_status st = try_within(c, command, body, ms, ret, &err);
 
 	return ar_api_explain(c, st, ret, &err);
+}
+
+enum ar_exit ar_api_call(struct ar_ctl *c, const char *command, struct ar_str body, struct ar_api_reply *ret)
+{
+	return ar_api_call_within(c, command, body, CALL_MS, ret);
 }
 
 void ar_api_fini(struct ar_api_reply *r)

@@ -19,7 +19,11 @@ struct ar_http_request ar_api_request(struct ar_ctl *c, const char *path);
 AR_MUST_USE enum ar_exit ar_api_call(struct ar_ctl *c, const char *command, struct ar_str body,
 				     struct ar_api_reply *ret);
 
-/* The same without a word: the status of the transport, with the reply of any HTTP status. */
+/* The same with another patience than a minute. */
+AR_MUST_USE enum ar_exit ar_api_call_within(struct ar_ctl *c, const char *command, struct ar_str body,
+					    long ms, struct ar_api_reply *ret);
+
+/* The same as a call without a word: the status of the transport, with the reply of any HTTP status. */
 AR_MUST_USE enum ar_status ar_api_try(struct ar_ctl *c, const char *command, struct ar_str body,
 				      struct ar_api_reply *ret, struct ar_error *err);
 enum ar_exit ar_api_explain(struct ar_ctl *c, enum ar_status st, const struct ar_api_reply *r,

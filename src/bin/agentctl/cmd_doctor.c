@@ -255,6 +255,8 @@ static enum ar_exit doctor(struct ar_ctl *c, const struct ar_ctl_args *a AR_UNUS
 	ar_buf_addc(&text, '\n');
 	if (c->is_json)
 		ar_out_text(&c->out, ar_buf_str(&text));
+	else
+		ar_ctl_note(c, "agentctl verify --all compares the stored sessions with their logs");
 	ar_buf_fini(&text);
 	return has_failed ? AR_EXIT_FAILED : AR_EXIT_OK;
 }
@@ -267,6 +269,8 @@ const struct ar_ctl_command ar_cmd_doctor = {
 		"next. The model is\n"
 		"asked from here with the OPENAI_ variables of this shell; a daemon that runs has those of "
 		"its start.\n"
+		"Whether the stored sessions are what their logs say is another question: agentctl verify "
+		"--all.\n"
 		"Exits 1 when a check failed.",
 	.examples = "agentctl doctor\n"
 		    "agentctl doctor --json | jq '.checks[] | select(.status != \"ok\")'",

@@ -199,8 +199,13 @@ bool ar_verify_hold(struct ar_live *l)
 
 static void wait_for_quiet(struct ar_verify *w)
 {
-	struct ar_live *l = ar_live_get(w->engine, w->v->session);
+	struct ar_live *l;
 
+	if (!ar_partition_has(&w->engine->owned, ar_id_partition(w->v->session))) {
+		fail(w, AR_ERR_NOT_OWNER, "the session has moved to another node");
+		return;
+	}
+	l = ar_live_get(w->engine, w->v->session);
 	ar_list_push(&l->verifiers, &w->node);
 	ar_live_pump(l);
 }

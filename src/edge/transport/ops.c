@@ -61,11 +61,8 @@ static void verify(struct ar_exchange *x)
 }
 
 static void (*const answers[])(struct ar_exchange *x) = {
-	[AR_ROUTE_HEALTH] = health,
-	[AR_ROUTE_READY] = ready,
-	[AR_ROUTE_NODES] = nodes,
-	[AR_ROUTE_DRAIN] = drain,
-	[AR_ROUTE_VERIFY] = verify,
+	[AR_ROUTE_HEALTH] = health, [AR_ROUTE_READY] = ready,	[AR_ROUTE_NODES] = nodes,
+	[AR_ROUTE_DRAIN] = drain,   [AR_ROUTE_VERIFY] = verify,
 };
 
 void ar_ops_answer(struct ar_exchange *x, enum ar_route_kind kind)

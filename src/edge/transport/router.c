@@ -10,10 +10,8 @@ static const struct {
 	enum ar_route_kind kind;
 	bool is_get;
 } fixed[] = {
-	{ "/health", AR_ROUTE_HEALTH, true },
-	{ "/ready", AR_ROUTE_READY, true },
-	{ "/v1/nodes", AR_ROUTE_NODES, true },
-	{ "/v1/nodes/drain", AR_ROUTE_DRAIN, false },
+	{ "/health", AR_ROUTE_HEALTH, true },	  { "/ready", AR_ROUTE_READY, true },
+	{ "/v1/nodes", AR_ROUTE_NODES, true },	  { "/v1/nodes/drain", AR_ROUTE_DRAIN, false },
 	{ "/v1/verify", AR_ROUTE_VERIFY, false },
 };
 
