@@ -53,7 +53,7 @@ endfunction()
 # ar_binary(name): src/bin/<name>/*.c with everything its layer line reaches, transitively.
 function(ar_binary name)
 	cmake_parse_arguments(ARG "" "" "LIBS" ${ARGN})
-	file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/bin/${name}/*.c)
+	file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/bin/${name}/*.c ${CMAKE_SOURCE_DIR}/src/bin/${name}/cmd/*.c)
 	if(NOT sources)
 		return()
 	endif()

@@ -1,0 +1,114 @@
+// Two or three nodes on one PostgreSQL, without faults but the ones asked for: any node answers any request, a stopped one hands its sessions
+// over, a dead one is replaced. What happens under real faults is in test/cluster.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { before, test } from 'node:test';
+import { bin, follow, newFolder, ok, readLog, refused, request, startAgentd, startModel, storeOf, submit, waitFor } from '../lib/runtime.mjs';
+
+const skip = !process.env.AR_TEST_POSTGRES && 'a cluster needs PostgreSQL';
+const LEASE_MS = 1500;
+
+let model;
+
+before(async () => {
+	model = await startModel();
+});
+
+/** Nodes that share one database; each has a folder of its own. */
+async function cluster(names, config = {}) {
+	const env = storeOf(newFolder());
+	const start = (name) => startAgentd({ model, env: { ...env, AGENTD_NODE: name }, config: { 'cluster.lease_ms': LEASE_MS, ...config } });
+	const nodes = [];
+	for (const name of names) nodes.push(await start(name));
+	const isFair = (list) => list.length === names.length && list.every((n) => n >= Math.floor(1024 / names.length));
+	for (const node of nodes) await waitFor(async () => isFair(await shares(node)), 'a fair share for each');
+	return { nodes, start };
+}
+
+const table = async (node) => JSON.parse((await request(node, { method: 'GET', path: '/v1/nodes' })).text);
+const shares = async (node) => (await table(node)).nodes.map((n) => n.partitions);
+
+function ctl(node, ...args) {
+	return execFileSync(join(bin, 'agentctl'), ['--url', node.url, ...args], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+}
+
+/** A session that the first node owns: new ones are made where they are asked for. */
+const made = async (node) => (await submit(node, 'hello')).sessionId;
+
+test('nodes share the partitions out, and say so', { skip }, async () => {
+	const { nodes } = await cluster(['a', 'b', 'c']);
+	const seen = await table(nodes[1]);
+	assert.deepEqual(seen.nodes.map((n) => [n.nodeId, n.state, n.self]), [['a', 'up', false], ['b', 'up', true], ['c', 'up', false]]);
+	assert.deepEqual((await shares(nodes[2])).toSorted(), [341, 341, 342]);
+	assert.equal(seen.owners.length, 1024);
+	assert.match(ctl(nodes[0], 'node', 'list'), /NODE +STATE +EPOCH +PARTITIONS +ADDRESS\n\* a +up/);
+	for (const node of nodes) await node.stop();
+});
+
+test('any node answers any request, and streams it', { skip }, async () => {
+	const { nodes: [a, b] } = await cluster(['a', 'b']);
+	const sessionId = await made(a);
+	const follower = await follow(b, sessionId);
+	const receipt = await submit(b, '[[tokens 20]]', { sessionId, turnId: 'by-b' });
+	await follower.ended('by-b');
+	follower.check();
+	for (const node of [a, b]) {
+		const { asOfSequence } = await ok(node, 'get_session', { sessionId });
+		assert.equal(asOfSequence, follower.last);
+		assert.deepEqual((await readLog(node, sessionId)).map((f) => f.json), follower.facts.map((f) => f.json));
+		assert.deepEqual(await submit(node, '[[tokens 20]]', { sessionId, turnId: 'by-b' }), receipt);
+		await refused(node, 'id_conflict', 'submit_turn', { sessionId, turnId: 'by-b', text: 'other' });
+		await refused(node, 'session_not_found', 'get_session', { sessionId: `sess_${'0'.repeat(26)}` });
+		assert.ok((await ok(node, 'list_sessions', {})).sessions.some((s) => s.sessionId === sessionId));
+	}
+	await a.stop();
+	await b.stop();
+});
+
+test('a key makes one session, whichever nodes are asked', { skip }, async () => {
+	const { nodes } = await cluster(['a', 'b']);
+	const answers = await Promise.all(Array.from({ length: 20 }, (_, i) => ok(nodes[i % 2], 'submit_turn', { createPolicy: {}, text: 'x', idempotencyKey: 'once' })));
+	assert.equal(new Set(answers.map((x) => JSON.stringify(x))).size, 1);
+	for (const node of nodes) await node.stop();
+});
+
+test('a node that is drained hands over and goes on answering; a reader resumes elsewhere by its cursor', { skip }, async () => {
+	const { nodes: [a, b] } = await cluster(['a', 'b'], { 'cluster.handover_ms': 500 });
+	const sessionId = await made(a);
+	await submit(a, '[[fail-times 1 hang]] hello', { sessionId, turnId: 'hangs' });
+	const follower = await follow(a, sessionId);
+	await waitFor(() => model.log('hangs')[0], 'the model call');
+	assert.match(ctl(a, 'node', 'drain'), /^drained/);
+	await waitFor(async () => (await shares(b))[1] === 1024, 'all at the other node');
+	await waitFor(() => !follower.isOpen, 'the end of the stream');
+	follower.rt = b;
+	await follower.open();
+	await follower.ended('hangs');
+	assert.equal(follower.of('model.failed').length, 1);
+	follower.check();
+	await submit(a, 'still here', { sessionId, turnId: 'by-a' });
+	await follower.ended('by-a');
+	await submit(a, 'a new one');
+	await a.stop();
+	await waitFor(async () => (await table(b)).nodes.length === 1, 'the other node alone');
+	await b.stop();
+});
+
+test('what a killed node had open goes on at another, within two leases', { skip }, async () => {
+	const { nodes: [a, b], start } = await cluster(['a', 'b'], { 'model.backoff_ms': 10 });
+	const sessionId = await made(a);
+	await submit(a, '[[fail-times 1 hang]] hello', { sessionId, turnId: 'lost' });
+	await waitFor(() => model.log('lost')[0], 'the model call');
+	const killedAt = Date.now();
+	await a.kill9();
+	const follower = await waitFor(() => follow(b, sessionId).catch(() => null), 'a stream at the other node');
+	await follower.until(() => follower.of('model.failed')[0], 'recovery');
+	assert.ok(Date.now() - killedAt < 2 * LEASE_MS + 500, `it took ${Date.now() - killedAt} ms`);
+	await follower.ended('lost');
+	const again = await start('a');
+	await waitFor(async () => (await shares(again)).every((n) => n === 512), 'its share again');
+	assert.equal((await ok(again, 'get_session', { sessionId })).asOfSequence, follower.last);
+	await again.stop();
+	await b.stop();
+});
