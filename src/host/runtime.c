@@ -114,6 +114,8 @@ static void read_policy(struct ar_runtime *r, const struct ar_config *c)
 
 	r->policy = (struct ar_policy){
 		.runtime_id = kept(r, r->store->runtime_id),
+		.node = r->member ? ar_str_from(r->member->id) : AR_STR_NONE,
+		.epoch = r->store->epoch,
 		.provider = has_model ? AR_STR("openai-chat") : AR_STR_NONE,
 		.model = kept(r, *c->model.name ? c->model.name : fallback),
 		.system_prompt = kept(r, c->model.system_prompt),

@@ -106,6 +106,8 @@ test('what a killed node had open goes on at another, within two leases', { skip
 	await follower.until(() => follower.of('model.failed')[0], 'recovery');
 	assert.ok(Date.now() - killedAt < 2 * LEASE_MS + 500, `it took ${Date.now() - killedAt} ms`);
 	await follower.ended('lost');
+	const [{ payload }] = follower.of('runtime.warning');
+	assert.deepEqual([payload.code, payload.scope.nodeId], ['taken_over', 'b']);
 	const again = await start('a');
 	await waitFor(async () => (await shares(again)).every((n) => n === 512), 'its share again');
 	assert.equal((await ok(again, 'get_session', { sessionId })).asOfSequence, follower.last);

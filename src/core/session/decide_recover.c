@@ -2,6 +2,32 @@
  * a fact. Pure. */
 #include "decide.h"
 
+/* In a cluster the process that left the work open was another node, or an epoch of this one that is over: readers are told who has
+ * it now. */
+static void taken_over(struct ar_draft *w, const struct ar_turn *turn)
+{
+	struct ar_decision *d = w->d;
+	const struct ar_policy *policy = d->input->policy;
+	struct ar_ids ids = ar_ids_turn(d, turn);
+	struct ar_jw j = ar_decide_json(d);
+
+	if (ar_str_absent(policy->node))
+		return;
+	ar_jw_open(&j);
+	ar_jw_mstr(&j, "nodeId", policy->node);
+	ar_jw_mint(&j, "epoch", (int64_t)policy->epoch);
+	ar_jw_close(&j);
+	ar_decide_emit(
+		d, AR_EV_RUNTIME_WARNING, &ids,
+		&(struct ar_ev_runtime_warning){
+			.code = AR_STR("taken_over"),
+			.message = ar_arena_fmt(d->arena,
+						"node %.*s works on this session now; what its last owner "
+						"left open is taken up again",
+						AR_STR_ARG(policy->node)),
+			.scope = ar_decide_json_end(d) });
+}
+
 /* What a reader gets back: the session is rebuilt from snapshot and log, nothing is missing. */
 static void reconstructed(struct ar_draft *w)
 {
@@ -134,6 +160,7 @@ static void recover_turn(struct ar_draft *w, struct ar_turn *turn)
 {
 	const struct ar_policy *policy = w->d->input->policy;
 
+	taken_over(w, turn);
 	reconstructed(w);
 	close_lost_step(w, turn);
 	if (turn->is_interrupted) {

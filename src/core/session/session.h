@@ -13,6 +13,8 @@
 /* What the operator decided; constant while a decision is made. */
 struct ar_policy {
 	struct ar_str runtime_id;
+	struct ar_str node; /* this node among those of a cluster; absent: there is no other */
+	uint64_t epoch; /* of that node */
 	struct ar_str provider; /* absent: no model is configured, turns fail with advice */
 	struct ar_str model;
 	int64_t max_attempts; /* model calls per step */
