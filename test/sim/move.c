@@ -34,6 +34,7 @@ static void let_go(struct sim *s)
 	s->counts->moves++;
 	ar_partition_add(&s->away, p);
 	ar_engine_release(s->engine, p);
+	sim_readers_are_out(s, p);
 }
 
 static void mover_step(struct sim *s, struct sim_actor *a)

@@ -398,6 +398,16 @@ void sim_readers_cut(struct sim *s)
 	}
 }
 
+void sim_readers_are_out(struct sim *s, unsigned partition)
+{
+	AR_LIST_FOR (it, &s->readers) {
+		struct sim_reader *r = AR_CONTAINER_OF(it, struct sim_reader, node);
+
+		if (r->is_open && ar_id_partition(r->core) == partition)
+			sim_fail(s, "reader %u still follows a session that has moved", r->number);
+	}
+}
+
 void sim_readers_check(struct sim *s)
 {
 	AR_LIST_FOR (it, &s->readers) {

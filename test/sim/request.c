@@ -160,6 +160,8 @@ void sim_check_request(struct sim *s, const struct ar_model_request *r)
 	struct talk *t = ar_new0(sizeof(*t));
 	size_t system = 0;
 
+	if (ar_partition_has(&s->away, ar_id_partition(core)))
+		sim_fail(s, "%.*s is asked for a session that has moved", AR_STR_ARG(r->model_request_id));
 	if (!f || !ar_str_eq(f->e.ids[AR_SCOPE_STEP], r->step_id))
 		sim_fail(s, "%.*s is asked and the intent is not stored", AR_STR_ARG(r->model_request_id));
 	t->sim = s;

@@ -184,6 +184,7 @@ struct sim_submit *sim_submit_new(struct sim *s);
 /* ---- reader.c ---- */
 void sim_readers_open(struct sim *s);
 void sim_readers_cut(struct sim *s); /* before a crash */
+void sim_readers_are_out(struct sim *s, unsigned partition); /* none follows a session of it */
 void sim_readers_check(struct sim *s); /* at rest: each has everything */
 void sim_readers_close(struct sim *s);
 

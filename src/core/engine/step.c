@@ -123,11 +123,6 @@ static void step_end(struct ar_live_step *s, const struct ar_model_result *r)
 
 	if (l->engine->is_stopping)
 		return; /* the next start finds the step open and says so */
-	if (l->is_released) { /* and so does the next owner */
-		over(s);
-		ar_live_pump(l);
-		return;
-	}
 	AR_FAULT("engine.step_end");
 	s->state = STEP_ENDED;
 	ar_step_output_of(&s->output, &s->arena, &s->result);
@@ -316,8 +311,8 @@ void ar_steps_begin(struct ar_live *l)
 	}
 }
 
-/* A call under way is cancelled and a fetch waited for: their ends come back to step_end(). One that has ended waits in the inbox or for
- * its timer, which are emptied by others. */
+/* A call under way is cancelled and a fetch waited for: their ends come to the inbox, where a released session refuses everything. One
+ * that has ended is there already, or waits for its timer, which is cancelled. */
 void ar_steps_release(struct ar_live *l)
 {
 	struct ar_provider *p = l->engine->o.provider;

@@ -125,13 +125,20 @@ static enum ar_status carry_out(struct member *m, struct ar_member_beat *b)
 	return AR_OK;
 }
 
-void member_deliver(struct member *m)
+void member_carry_out(struct member *m)
 {
-	struct ar_member_beat *b = m->out;
-
-	if (!b)
+	if (!m->out)
 		return;
+	m->carried = m->out;
 	m->out = NULL;
-	b->status = carry_out(m, b);
-	b->done(b);
+	m->carried->status = carry_out(m, m->carried);
+}
+
+void member_tell(struct member *m)
+{
+	struct ar_member_beat *b = m->carried;
+
+	m->carried = NULL;
+	if (b)
+		b->done(b);
 }

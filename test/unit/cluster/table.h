@@ -24,7 +24,7 @@ struct member {
 	struct ar_member member;
 	struct table *table;
 	int number;
-	struct ar_member_beat *out;
+	struct ar_member_beat *out, *carried; /* submitted; done in the table, its sender not told yet */
 	bool is_cut; /* the database cannot be reached */
 };
 
@@ -33,7 +33,8 @@ void table_init(struct table *t);
 /* A process comes up as this node: the next epoch. */
 void member_open(struct member *m, struct table *t, int number);
 
-/* The beat that is out is carried out and done() is called; nothing when none is. */
-void member_deliver(struct member *m);
+/* The beat that is out is carried out; its sender is told. Nothing when there is none. */
+void member_carry_out(struct member *m);
+void member_tell(struct member *m);
 
 #endif

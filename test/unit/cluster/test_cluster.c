@@ -11,7 +11,7 @@ struct node {
 	struct member member;
 	struct ar_cluster *cluster;
 	bool is_up, is_stopped, is_busy, is_slow_to_rest, is_fenced;
-	ar_usec deliver_at;
+	ar_usec at; /* next thing that happens to its beat */
 };
 
 static struct {
@@ -112,12 +112,15 @@ static void step_node(struct node *n)
 {
 	ar_usec due = ar_cluster_deadline(n->cluster);
 
-	if (n->member.out && w.now >= n->deliver_at)
-		member_deliver(&n->member);
 	if (due && w.now >= due)
 		ar_cluster_tick(n->cluster);
-	if (n->member.out && n->deliver_at < w.now)
-		n->deliver_at = w.now + 1000 + below(8) * STEP;
+	if (w.now < n->at)
+		return;
+	if (n->member.carried)
+		member_tell(&n->member);
+	else
+		member_carry_out(&n->member);
+	n->at = w.now + 1000 + below(5) * STEP;
 }
 
 static void run(ar_usec time)
@@ -274,6 +277,35 @@ static void a_drained_node_has_nothing(void **state)
 	assert_int_equal(ar_cluster_table(w.nodes[0].cluster)->node_count, 1);
 }
 
+static void what_is_released_is_not_answered_for(void **state)
+{
+	(void)state;
+	start(0);
+	start(1);
+	run(10 * LEASE);
+	w.nodes[1].is_slow_to_rest = true;
+	ar_cluster_drain(w.nodes[1].cluster);
+	run(2 * LEASE);
+	assert_false(ar_cluster_is_drained(w.nodes[1].cluster));
+	assert_int_equal(has(1), 0);
+	w.nodes[1].is_slow_to_rest = false;
+	run(LEASE);
+	assert_true(ar_cluster_is_drained(w.nodes[1].cluster));
+}
+
+static void a_drained_node_takes_nothing_any_more(void **state)
+{
+	(void)state;
+	start(0);
+	start(1);
+	run(10 * LEASE);
+	ar_cluster_drain(w.nodes[1].cluster);
+	run(3 * LEASE);
+	kill_node(0);
+	run(5 * LEASE);
+	assert_int_equal(has(1), 0);
+}
+
 static void the_last_node_frees_what_it_has(void **state)
 {
 	(void)state;
@@ -346,6 +378,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_sleeper_is_fenced_and_comes_back, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(an_outage_of_the_database_moves_nothing, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_drained_node_has_nothing, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_is_released_is_not_answered_for, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_drained_node_takes_nothing_any_more, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(the_last_node_frees_what_it_has, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(whatever_happens_nobody_answers_twice, set_up, tear_down),
 	};
