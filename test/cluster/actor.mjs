@@ -11,7 +11,7 @@ const THINK_MS = Number(process.env.AR_CLUSTER_THINK_MS ?? 3000);
 
 // Mostly short answers; some slow, so that takeovers meet open calls; some fail first.
 function ask(roll) {
-	const kind = roll(16);
+	const kind = roll(12);
 	if (kind === 0) return `[[tokens ${8 + roll(6)}]] [[delay 150]]`;
 	if (kind === 1) return '[[tokens 3]] [[fail-times 1 http 500]]';
 	if (kind === 2) return '[[tokens 4]] [[fail-times 1 cut 2]]';

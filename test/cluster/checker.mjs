@@ -180,14 +180,15 @@ const STATES = {
 const statesIn = (call) => STATES[call.kind]?.(call) ?? [];
 const READS = new Set(['get_session', 'get_task', 'list_sessions']);
 
-function lastBefore(list, at) {
+// How many of a list, whose values rise, are below `limit`.
+function countBelow(list, value, limit) {
 	let [low, high] = [0, list.length];
 	while (low < high) {
 		const middle = (low + high) >> 1;
-		if (list[middle].at < at) low = middle + 1;
+		if (value(list[middle]) < limit) low = middle + 1;
 		else high = middle;
 	}
-	return list[low - 1];
+	return low;
 }
 
 // A task may be told as of the last fact about it, however much of its session was known: only facts about it make that stale.
@@ -200,7 +201,8 @@ function noStaleRead(run, bad) {
 	const points = knownBySession(run);
 	for (const call of run.good.filter((c) => READS.has(c.kind)))
 		for (const { session, sequence } of statesIn(call)) {
-			const known = lastBefore(points.get(session) ?? [], call.start);
+			const list = points.get(session) ?? [];
+			const known = list[countBelow(list, (point) => point.at, call.start) - 1];
 			if (known && sequence < known.sequence && !isUntouched(run, call, { session, sequence }, known))
 				bad(session, `${call.kind} at ${call.node} (${Math.round(call.start)} to ${Math.round(call.end)} ms) said ${sequence}, but ${known.by} had shown ${known.sequence} at ${Math.round(known.at)} ms`);
 		}
@@ -219,27 +221,31 @@ function effectsAreIntended(run, bad) {
 		if (!calls.has(event.stepId)) bad(session, `${event.stepId} was completed without a call`);
 }
 
-// A transaction that began when a later epoch of its node was to be seen had lost the right to write: the fence row
-// is locked until the writer's commit, so its end cannot be seen before.
+// Along a session a node's epochs never go back, and no row was written by whoever was seen not to be allowed to.
 function oneWriter({ final }, bad) {
 	for (const [session, rows] of groupBy(final.rows, (row) => row.session)) {
 		const epochs = new Map();
 		for (const [i, row] of rows.entries()) {
 			if (i > 0 && row.first !== rows[i - 1].last + 1) bad(session, `the row of ${row.first} follows ${rows[i - 1].last}`);
-			if (row.node === '') continue;
 			if (row.epoch < (epochs.get(row.node) ?? 0)) bad(session, `fact ${row.first} was written by ${row.node} in epoch ${row.epoch}, after one of its epoch ${epochs.get(row.node)}`);
 			epochs.set(row.node, Math.max(row.epoch, epochs.get(row.node) ?? 0));
+			const why = whyNotAllowed(row, final.sightings);
+			if (why) bad(session, `fact ${row.first} was written by ${row.node} in epoch ${row.epoch}, ${why}`);
 		}
-	}
-	for (const row of final.rows) {
-		const sight = row.node === '' ? null : lastSight(final.sightings, row.xid);
-		if (sight && row.epoch < (sight.epochs[row.node] ?? 0))
-			bad(row.session, `fact ${row.first} was written by ${row.node} in epoch ${row.epoch} when its epoch was ${sight.epochs[row.node]} already`);
 	}
 }
 
-function lastSight(sightings, xid) {
-	return sightings.findLast((sight) => sight.xmax <= xid);
+// By the transaction's number: it began after the last look with a smaller one. The fence row is locked until the writer's
+// commit, so the end of its epoch cannot be seen before. An owner that two looks show with the same version of its row owned
+// the partition all the time between them.
+function whyNotAllowed(row, sightings) {
+	const at = countBelow(sightings, (sight) => sight.xmax, row.xid + 1) - 1;
+	if (at < 0) return null;
+	const [before, after] = [sightings[at], sightings[at + 1]];
+	if (row.epoch < (before.epochs[row.node] ?? 0)) return `when its epoch was ${before.epochs[row.node]} already`;
+	const owner = before.owners[row.partition];
+	if (!owner || owner !== after?.owners[row.partition] || owner.startsWith(' ')) return null;
+	return owner.startsWith(`${row.node} ${row.epoch} `) ? null : `when the owner was ${owner}`;
 }
 
 function turnsInOrder({ events }, bad) {

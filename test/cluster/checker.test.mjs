@@ -30,6 +30,8 @@ const receipt = (turnId, sequence) => ({ sessionId: S, turnId, sequence });
 const readerOf = (name, log, upTo = log.length) =>
 	({ name, session: S, faults: [], facts: log.slice(0, upTo).map((data, i) => ({ sequence: i + 1, hash: hashOf(data), at: 100 * (i + 1) })) });
 
+const sight = (xmax, epochs, ...owners) => ({ xmax, epochs, owners });
+
 function goodRun(events = LOG) {
 	const log = texts(events);
 	const calls = [
@@ -42,11 +44,12 @@ function goodRun(events = LOG) {
 		call('interrupt', 'c0-i0', 900, { result: 'accepted' }, { turn: 'c0-1', status: 200 }),
 	];
 	const rows = [[1, 4, 'n1', 1, 10], [5, 7, 'n1', 1, 20], [8, 11, 'n2', 1, 30]]
-		.map(([first, last, node, epoch, xid]) => ({ session: 'a', first, last, node, epoch, xid }));
+		.map(([first, last, node, epoch, xid]) => ({ session: 'a', partition: 0, first, last, node, epoch, xid }));
 	return {
 		history: { calls, readers: [readerOf('c0.r0', log), readerOf('c0.r1', log, 8)], problems: [] },
 		final: { logs: new Map([[S, log]]), copies: [{ ...readerOf('final read at n2', log), isWhole: true }], problems: [],
-			shells: [{ session: S, title: 'c0-0' }], rows, sightings: [{ xmax: 5, epochs: { n1: 1, n2: 1 } }, { xmax: 25, epochs: { n1: 2, n2: 1 } }],
+			shells: [{ session: S, title: 'c0-0' }], rows, 
+			sightings: [sight(5, { n1: 1, n2: 1 }, 'n1 1 3'), sight(15, { n1: 1, n2: 1 }, 'n1 1 3'), sight(25, { n1: 2, n2: 1 }, 'n2 1 24'), sight(50, { n1: 2, n2: 1 }, 'n2 1 24')],
 			modelCalls: [{ session: S, turn: 'c0-0', step: 'step_1' }, { session: S, turn: 'c0-1', step: 'step_2' }] },
 	};
 }
@@ -127,6 +130,8 @@ finds('6', 'an old epoch after a newer one', 'after one of its epoch 2', spoiled
 }));
 finds('6', 'a writer whose epoch had been ended', 'already', spoiled((run) => (run.final.rows[2] = { ...run.final.rows[2], node: 'n1', epoch: 1 })));
 
+finds('6', 'a writer who was not the owner', 'when the owner was n2 1 24', spoiled((run) => (run.final.rows[2] = { ...run.final.rows[2], node: 'n3', epoch: 1 })));
+
 finds('7', 'a turn that overtook another', 'submitted as 2', () => withEvents((events) => void ([events[2].turnId, events[7].turnId] = ['c0-1', 'c0-0'])));
 finds('7', 'two turns at once', 'while c0-0 ran', () => withEvents((events) => {
 	const [started] = events.splice(7, 1);
@@ -142,9 +147,9 @@ test('a read that began before the write was acknowledged may be without it', ()
 
 test('a partition that was given away and came back in the same epoch is no violation', () => {
 	const run = goodRun();
-	run.final.sightings = [{ xmax: 5, epochs: { n1: 1, n2: 1 } }];
+	run.final.sightings = [sight(5, { n1: 1, n2: 1 }, 'n1 1 3'), sight(45, { n1: 1, n2: 1 }, 'n1 1 35')];
 	run.final.rows[2] = { ...run.final.rows[2], first: 8, last: 9 };
-	run.final.rows.push({ session: 'a', first: 10, last: 11, node: 'n1', epoch: 1, xid: 40 });
+	run.final.rows.push({ session: 'a', partition: 0, first: 10, last: 11, node: 'n1', epoch: 1, xid: 40 });
 	assert.equal(rulesBroken(run), '');
 });
 

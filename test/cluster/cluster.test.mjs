@@ -2,7 +2,8 @@
 // ci: own stage
 // A cluster of agentd nodes on a PostgreSQL pair, under 200 sessions at work, while everything that can fail does: see README.md
 // beside this file. AR_CLUSTER_SECONDS (180) sets how long, AR_CLUSTER_SEED which faults when, AR_CLUSTER_SESSIONS how
-// many clients, AR_CLUSTER_NODES how many nodes, AR_CLUSTER_FAULTS which kinds (names with commas; all).
+// many clients, AR_CLUSTER_NODES how many nodes, AR_CLUSTER_FAULTS which kinds (names with commas; all); AR_CLUSTER_KEEP keeps
+// the folder of a run that passed.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { dirname, join } from 'node:path';
@@ -57,7 +58,7 @@ test('nothing acknowledged is lost or doubled, whatever fails', { skip, timeout:
 		violations = check(world.history, final);
 		for (const line of report(world, final, kinds)) t.diagnostic(line);
 	} finally {
-		await world.stop({ keep: violations?.length !== 0 });
+		await world.stop({ keep: violations?.length !== 0 || process.env.AR_CLUSTER_KEEP });
 	}
 	const shown = violations.slice(0, SHOWN).map(({ rule, session, text }) => `  rule ${rule}\n    ${session ?? ''} ${text}`);
 	assert.equal(violations.length, 0, `seed ${SEED}: ${violations.length} violations; the history is ${world.history.path}\n${shown.join('\n')}`);

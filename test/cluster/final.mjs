@@ -3,6 +3,8 @@
 import http from 'node:http';
 import { call, DELTAS } from '../lib/runtime.mjs';
 import { hashOf } from './history.mjs';
+import { partitionOfBytes } from './takeover.mjs';
+import { EPOCHS } from './world.mjs';
 
 const AT_ONCE = 6;
 const LOG_MS = 60000;
@@ -72,14 +74,11 @@ async function listAll(node) {
 	}
 }
 
-// The rows' writers; a log without a node column belongs to one node.
-async function readRows(world) {
-	const { primary } = world.pair;
-	const [[hasNode]] = await primary.sql("SELECT count(*) FROM information_schema.columns WHERE table_name = 'log' AND column_name = 'node'");
-	const node = hasNode === '1' ? 'node' : `'${world.nodes.length === 1 ? world.nodes[0].name : ''}'`;
-	const rows = await primary.sql(`SELECT session, first_seq, last_seq, ${node}, epoch, xmin::text FROM log ORDER BY session, first_seq`);
-	return rows.map(([session, first, last, writer, epoch, xid]) =>
-		({ session, first: Number(first), last: Number(last), node: writer, epoch: Number(epoch), xid: Number(xid) }));
+// The rows with their writers, whom their epochs tell: see World.setEpochs().
+async function readRows({ pair, nodes }) {
+	const rows = await pair.primary.sql('SELECT session, first_seq, last_seq, epoch, xmin::text FROM log ORDER BY session, first_seq');
+	return rows.map(([session, first, last, epoch, xid]) => ({ session, first: Number(first), last: Number(last), epoch: Number(epoch), xid: Number(xid),
+		node: nodes[Math.floor(Number(epoch) / EPOCHS) - 1]?.name ?? 'nobody', partition: partitionOfBytes(Buffer.from(session.replaceAll('-', ''), 'hex')) }));
 }
 
 export async function readFinal(world) {

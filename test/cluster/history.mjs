@@ -18,13 +18,13 @@ export class History {
 	}
 
 	write(kind, record) {
-		this.file.write(`${JSON.stringify({ kind, ...record })}\n`);
+		this.file.write(`${JSON.stringify({ record: kind, ...record })}\n`);
 	}
 
 	/** A call that ended: { kind, client, key, session, node, start, end, status, answer | error }. */
 	call(record) {
 		this.calls.push(record);
-		this.write('call', { ...record, what: record.kind });
+		this.write('call', record);
 	}
 
 	/** A new reader: { name, session, facts: [{ sequence, hash, at }], faults: [] }. */

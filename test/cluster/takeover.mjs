@@ -3,15 +3,20 @@
 // held against the lease.
 import { createHash } from 'node:crypto';
 
+const OWNERS = 'SELECT p.id, p.node FROM partition p JOIN node n ON n.id = p.node AND n.epoch = p.epoch';
 const GRACE_MS = 50; // what was on its way when the node fell silent
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 
-/** The partition of a session: the first ten bits of the hash of its id's 16 bytes. */
+/** The partition of an id's 16 bytes: the first ten bits of their hash. */
+export function partitionOfBytes(bytes) {
+	const digest = createHash('sha256').update(bytes).digest();
+	return (digest[0] * 256 + digest[1]) >> 6;
+}
+
 export function partitionOf(sessionId) {
 	let number = 0n;
 	for (const letter of sessionId.slice(sessionId.indexOf('_') + 1)) number = number * 32n + BigInt(ALPHABET.indexOf(letter));
-	const digest = createHash('sha256').update(Buffer.from(number.toString(16).padStart(32, '0'), 'hex')).digest();
-	return (digest[0] * 256 + digest[1]) >> 6;
+	return partitionOfBytes(Buffer.from(number.toString(16).padStart(32, '0'), 'hex'));
 }
 
 export class Takeovers {
@@ -19,14 +24,13 @@ export class Takeovers {
 		Object.assign(this, { world, waiting: new Map(), samples: [], owner: new Map() });
 	}
 
-	/** Who owns which partition now; a cluster that keeps no such table has one node. */
+	/** Who owns which partition now; when the database does not answer, who did when it last did. */
 	async look() {
-		const rows = await this.world.pair.primary.sql('SELECT p.id, p.node FROM partition p JOIN node n ON n.id = p.node AND n.epoch = p.epoch').catch(() => null);
+		const rows = await this.world.pair.primary.sql(OWNERS).catch(() => null);
 		if (rows) this.owner = new Map(rows.map(([id, node]) => [Number(id), node]));
 	}
 
 	isAt(session, node) {
-		if (this.world.nodes.length === 1) return true;
 		return this.owner.get(partitionOf(session)) === node.name;
 	}
 
@@ -46,7 +50,9 @@ export class Takeovers {
 		const record = this.waiting.get(session);
 		if (!record) return;
 		this.waiting.delete(session);
-		this.samples.push({ record, session, ms: this.world.history.now() - record.start });
+		const ms = this.world.history.now() - record.start;
+		this.samples.push({ record, session, ms });
+		this.world.history.write('takeover', { session, fault: record.fault, on: record.on, start: record.start, ms });
 	}
 
 	/** Times of faults of a kind, shortest first; only of those that stood alone. */

@@ -16,6 +16,9 @@ import { Takeovers } from './takeover.mjs';
 
 const LEASE_MS = 2000;
 const SIGHT_MS = 1000;
+const SIGHT = `SELECT pg_snapshot_xmax(pg_current_snapshot()), (SELECT json_object_agg(id, epoch) FROM node),
+	(SELECT string_agg(node || ' ' || epoch || ' ' || xmin, ',' ORDER BY id) FROM partition)`;
+export const EPOCHS = 1000000; // that a node can have before it would look like the next one
 
 const SETTINGS = {
 	listen: 'off',
@@ -33,7 +36,7 @@ export class World {
 		Object.assign(this, { count, seed, leaseMs: LEASE_MS, isOver: false, isBroken: false, nodes: [], live: new Set() });
 		this.sessions = new Map(); // session -> its actor
 		this.sides = new Map(); // session that was made by key alone -> the key
-		this.sightings = []; // which epoch each node had when: { xmax, epochs }
+		this.sightings = []; // who was who when: { xmax, epochs, owners }
 		this.folder = mkdtempSync(join(tmpdir(), `ar-cluster-${process.pid}-`));
 		chmodSync(this.folder, 0o755); // the servers run as another user
 		this.history = new History(join(this.folder, 'history.ndjson'));
@@ -73,7 +76,17 @@ export class World {
 
 	async startNodes() {
 		for (let n = 1; n <= this.count; n++) this.nodes.push(this.newNode(n));
+		await this.nodes[0].up(); // makes the tables
+		await this.nodes[0].terminate();
+		await this.setEpochs();
 		for (const node of this.nodes) await node.up();
+	}
+
+	// Rows of the log say the epoch of their writer, and each node counts its own: from far apart they tell the nodes apart.
+	async setEpochs() {
+		for (const [i, { name }] of this.nodes.entries())
+			await this.pair.primary.sql(`INSERT INTO node (id, epoch, connection) VALUES ('${name}', ${(i + 1) * EPOCHS}, 1)
+				ON CONFLICT (id) DO UPDATE SET epoch = excluded.epoch`);
 	}
 
 	newNode(n) {
@@ -91,12 +104,11 @@ export class World {
 		this.takeovers.moved(session);
 	}
 
-	// Every epoch that is seen here had begun before any transaction with a number from xmax on.
+	// What is seen in one look had been so before any transaction with a number from xmax on.
 	async watch() {
-		const question = 'SELECT pg_snapshot_xmax(pg_current_snapshot()), id, epoch FROM node';
 		while (!this.isOver) {
-			const rows = await this.pair.primary.sql(question).catch(() => []);
-			if (rows.length > 0) this.sightings.push({ xmax: Number(rows[0][0]), epochs: Object.fromEntries(rows.map(([, id, epoch]) => [id, Number(epoch)])) });
+			const [row] = await this.pair.primary.sql(SIGHT).catch(() => []);
+			if (row) this.sightings.push({ xmax: Number(row[0]), epochs: JSON.parse(row[1]), owners: row[2].split(',') });
 			await sleep(SIGHT_MS);
 		}
 	}
