@@ -31,8 +31,11 @@ AR_MUST_USE enum ar_status ar_pack_dictionaries_use(struct ar_pack_dictionaries 
 struct ar_packer *ar_packer_new(const struct ar_pack_dictionaries *d);
 void ar_packer_free(struct ar_packer *p);
 
-/* Packs `value`; the result is the packer's until the next call. */
+/* Packs `value`; the result is the packer's until the next call. Absent stays absent. */
 struct ar_str ar_pack(struct ar_packer *p, struct ar_str value);
+
+/* The same without compressing: for short values that are written again and again and kept once. */
+struct ar_str ar_pack_raw(struct ar_packer *p, struct ar_str value);
 
 /* How long the value is, without unpacking it; AR_E_CORRUPT when that cannot be. */
 AR_MUST_USE enum ar_status ar_pack_length(struct ar_str packed, size_t *ret, struct ar_error *err);

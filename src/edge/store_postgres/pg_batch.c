@@ -118,7 +118,7 @@ static void add_bytes(struct encoder *e, struct ar_str v)
 
 static void add_packed(struct encoder *e, struct ar_str v)
 {
-	ar_pg_array_bytes(e->next++, ar_str_absent(v) ? v : ar_pack(e->packer, v));
+	add_bytes(e, ar_pack(e->packer, v));
 }
 
 static void add_i64(struct encoder *e, int64_t v)
@@ -164,7 +164,7 @@ static void encode_session(struct encoder *e, const struct ar_pg_row *row)
 	add_bytes(e, s->workspace);
 	add_bytes(e, s->account);
 	add_bytes(e, s->status);
-	add_packed(e, s->shell);
+	add_bytes(e, ar_pack_raw(e->packer, s->shell));
 }
 
 static void encode_task(struct encoder *e, const struct ar_pg_row *row)
