@@ -29,6 +29,7 @@ struct ar_packer {
 	ZSTD_CCtx *cctx;
 	ZSTD_DCtx *dctx;
 	struct ar_buf out;
+	const struct ar_packed_ahead *ahead;
 };
 
 struct ar_pack_dictionaries *ar_pack_dictionaries_new(void)
@@ -117,12 +118,33 @@ struct ar_str ar_pack_raw(struct ar_packer *p, struct ar_str value)
 	return ar_buf_str(&p->out);
 }
 
+void ar_packer_look(struct ar_packer *p, const struct ar_packed_ahead *list)
+{
+	p->ahead = list;
+}
+
+void ar_pack_ahead(struct ar_packer *p, struct ar_str value, struct ar_arena *a,
+		   const struct ar_packed_ahead **list)
+{
+	struct ar_packed_ahead *entry;
+
+	if (ar_str_absent(value) || value.len < WORTH_IT)
+		return;
+	entry = ar_arena_alloc(a, sizeof *entry);
+	*entry = (struct ar_packed_ahead){ *list, value, ar_arena_str(a, ar_pack(p, value)) };
+	*list = entry;
+}
+
 struct ar_str ar_pack(struct ar_packer *p, struct ar_str value)
 {
 	size_t n;
 
 	if (ar_str_absent(value) || value.len < WORTH_IT)
 		return ar_pack_raw(p, value);
+	for (const struct ar_packed_ahead *it = p->ahead; it; it = it->next) {
+		if (it->value.p == value.p && it->value.len == value.len)
+			return it->packed;
+	}
 	ar_buf_clear(&p->out);
 	ar_buf_addc(&p->out, (char)(HOW_ZSTD + p->dictionaries->in_use));
 	n = compress(p, value);

@@ -209,6 +209,7 @@ enum ar_status ar_sqlite_append(struct ar_sqlite *s, struct ar_store_append *a)
 	struct ar_store_key key;
 	enum ar_status st = ar_store_check_append(a, &key, &a->op.err);
 
+	ar_packer_look(s->write_db.packer, a->ahead);
 	if (!st)
 		st = admit(s, a, &key);
 	for (size_t i = 0; !st && i < AR_ARRAY_LEN(puts_in_order); i++)

@@ -71,10 +71,8 @@ static void test_same_secret(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sha256),
-		cmocka_unit_test(test_sha256_lengths),
-		cmocka_unit_test(test_text_round_trip),
-		cmocka_unit_test(test_keyed_hash),
+		cmocka_unit_test(test_sha256),		cmocka_unit_test(test_sha256_lengths),
+		cmocka_unit_test(test_text_round_trip), cmocka_unit_test(test_keyed_hash),
 		cmocka_unit_test(test_same_secret),
 	};
 
