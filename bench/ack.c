@@ -1,5 +1,5 @@
 /* From a submit to its receipt, against a bare commit of the same rows: one of ours, one of the floor, in turns, so that
- * whatever the disk is doing meets both.
+ * whatever the disk is doing meets both. Built once with each engine behind floor_rows.h.
  *
  *   bench-ack PORT BODY SOURCE TARGET COUNT PAUSE_MICROSECONDS
  *

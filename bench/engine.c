@@ -1,9 +1,9 @@
 /* Whole turns inside one process: the real engine and the real store, a provider that answers at once, no HTTP. Says what
  * the core and the store can do when no transport stands before them.
  *
- *   bench-engine FOLDER SESSIONS TURNS FILE
+ *   bench-engine STORE SESSIONS TURNS FILE
  *
- * Prompts and answers are lines of FILE. Prints {"turns","facts","seconds"}. The main thread is the loop; the store's threads
+ * STORE is a folder for SQLite, or a connection string with a `=` in it for PostgreSQL. Prompts and answers are lines of FILE. Prints {"turns","facts","seconds"}. The main thread is the loop; the store's threads
  * raise the semaphore. */
 #include "client.h"
 #include "engine.h"
@@ -13,6 +13,7 @@
 #include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct bench {
 	struct ar_engine *engine;
@@ -155,20 +156,46 @@ static void fenced(void *arg)
 	client_die("store", AR_STR("another process owns it"));
 }
 
-static void open_engine(struct bench *b, struct instant *model, const char *folder)
+static enum ar_status open_sqlite(struct bench *b, const char *folder, struct ar_error *err)
 {
 	struct ar_buf path = { 0 };
-	struct ar_error err = { 0 };
 	struct ar_store_sqlite_options o = { .wake = wake,
 					     .wake_arg = b,
 					     .dictionary = { ar_catalog_dictionary,
 							     ar_catalog_dictionary_len } };
-	struct ar_follow *follow;
+	enum ar_status st;
 
 	ar_buf_addf(&path, "%s/agentd.db%c", folder, '\0');
 	o.path = path.p;
-	if (ar_store_sqlite_open(&o, &b->store, &err) != AR_OK)
+	st = ar_store_sqlite_open(&o, &b->store, err);
+	ar_buf_fini(&path);
+	return st;
+}
+
+static enum ar_status open_postgres(struct bench *b, const char *conninfo, struct ar_error *err)
+{
+	struct ar_store_postgres_options o = { .conninfo = conninfo,
+					       .wake = wake,
+					       .wake_arg = b,
+					       .dictionary = { ar_catalog_dictionary,
+							       ar_catalog_dictionary_len } };
+
+	return ar_store_postgres_open(&o, &b->store, err);
+}
+
+static void open_store(struct bench *b, const char *where)
+{
+	struct ar_error err = { 0 };
+	bool is_folder = strchr(where, '=') == NULL;
+
+	if ((is_folder ? open_sqlite(b, where, &err) : open_postgres(b, where, &err)) != AR_OK)
 		client_die("open", ar_str_from(err.msg));
+}
+
+static void open_engine(struct bench *b, struct instant *model)
+{
+	struct ar_follow *follow;
+
 	b->policy = (struct ar_policy){ .runtime_id = ar_str_from(b->store->runtime_id),
 					.provider = AR_STR("stub"),
 					.model = AR_STR("stub"),
@@ -192,7 +219,6 @@ static void open_engine(struct bench *b, struct instant *model, const char *fold
 							       .session_cache = 1000,
 							       .commit_backlog = 8192,
 							       .on_fenced = fenced });
-	ar_buf_fini(&path);
 }
 
 static void run(struct bench *b)
@@ -224,7 +250,7 @@ int main(int argc, char **argv)
 	double start;
 
 	if (argc < 5) {
-		fprintf(stderr, "usage: bench-engine FOLDER SESSIONS TURNS FILE\n");
+		fprintf(stderr, "usage: bench-engine STORE SESSIONS TURNS FILE\n");
 		return 2;
 	}
 	b.sessions = strtoul(argv[2], NULL, 10);
@@ -232,7 +258,8 @@ int main(int argc, char **argv)
 	b.lines = client_lines(argv[4], &b.line_count);
 	b.talkers = ar_new0(b.sessions * sizeof *b.talkers);
 	sem_init(&b.finished, 0, 0);
-	open_engine(&b, &model, argv[1]);
+	open_store(&b, argv[1]);
+	open_engine(&b, &model);
 	start = client_now();
 	run(&b);
 	printf("{\"turns\":%zu,\"facts\":%llu,\"seconds\":%.6f}\n", b.submitted,

@@ -103,8 +103,10 @@ class Bench:
     def model(self, *options, cpu=None):
         return self.server(program("bench-model-stub"), self.answers, *options, cpu=cpu)
 
-    def agentd(self, data, model=None, cpu=None, syncs=None):
-        env = {"OPENAI_BASE_URL": f"http://127.0.0.1:{model.port}/v1"} if model else {}
+    def agentd(self, data, model=None, cpu=None, syncs=None, env=None):
+        env = dict(env or {})
+        if model:
+            env["OPENAI_BASE_URL"] = f"http://127.0.0.1:{model.port}/v1"
         if syncs:
             env.update(LD_PRELOAD=program("bench-count-sync.so"), BENCH_SYNC_COUNT=syncs)
         return self.server(program("agentd"), "--data-dir", data, "--listen", "127.0.0.1:0", env=env, cpu=cpu)

@@ -64,62 +64,128 @@ def one_request(bench, name, agentd, command, body, count=10000):
 # ---- from submit to its receipt ----
 
 def submit_ack(bench, count=150, pause_us=300):
+    for store in stores():
+        yield one_submit_ack(bench, store, count, pause_us)
+
+
+def one_submit_ack(bench, store, count, pause_us):
     model = bench.model("--hang")
     body = json.dumps({"idempotencyKey": "k-@@@@@@@@@@", "text": "Say something about the sea. " * 4, "createPolicy": {}})
-    before = bench.fresh("ack-before")
-    agentd = bench.agentd(before, model)
+    before = store.fresh(bench, "ack_before")
+    agentd = bench.agentd(store.folder(before), model, env=store.env(before))
     bench.run("bench-load", agentd.port, "/v1/submit_turn", body, 1, count)
     bench.stop(agentd)
     rounds = []
     for _ in range(ROUNDS):
-        agentd = bench.agentd(bench.fresh("ack"), model)
-        target = os.path.join(bench.fresh("ack-floor"), "floor.db")
-        rounds.append(bench.run("bench-ack", agentd.port, body, os.path.join(before, "agentd.db"), target, count, pause_us))
+        place = store.fresh(bench, "ack")
+        agentd = bench.agentd(store.folder(place), model, env=store.env(place))
+        rounds.append(bench.run(store.ack, agentd.port, body, store.source(before), store.target(bench, "ack_floor"), count,
+                                pause_us))
         bench.stop(agentd)
     bench.stop(model)
-    yield "submit_ack_p50", "us", median([r["ours_us"] for r in rounds]), median([r["floor_us"] for r in rounds])
+    return (f"submit_ack_{store.prefix}p50", "us", median([r["ours_us"] for r in rounds]),
+            median([r["floor_us"] for r in rounds]))
 
 
 # ---- facts per second ----
 
 def facts_rate(bench, sessions, turns, rounds=5):
-    rows = {"http": ([], []), "engine": ([], [])}
+    """Through HTTP and inside one process, on each engine; the floor of each run right after it."""
+    ways = [(store, name, run) for store in stores() for name, run in (("http", through_http), ("engine", through_engine))]
+    found = {(store, name): ([], []) for store, name, _ in ways}
     for _ in range(rounds):
-        for name, run in (("http", through_http), ("engine", through_engine)):
-            data, seconds, syncs = run(bench, sessions, turns)
-            facts, floor = replay(bench, data, syncs)
-            rows[name][0].append(facts / seconds)
-            rows[name][1].append(floor)
-    for name, (ours, floor) in rows.items():
-        yield f"facts_rate_{name}_{sessions}", "/s", median(ours), median(floor)
+        for store, name, run in ways:
+            place, syncs = store.fresh(bench, "rate"), bench.path("syncs")
+            seconds = run(bench, store, place, syncs, sessions, turns)
+            facts, floor = replay(bench, store, place, syncs)
+            found[store, name][0].append(facts / seconds)
+            found[store, name][1].append(floor)
+    for (store, name), (ours, floor) in found.items():
+        yield f"facts_rate_{store.prefix}{name}_{sessions}", "/s", median(ours), median(floor)
 
 
-def through_http(bench, sessions, turns):
-    data, count = bench.fresh("rate"), bench.path("syncs")
+def through_http(bench, store, place, syncs, sessions, turns):
     model = bench.model()
-    agentd = bench.agentd(data, model, syncs=count)
+    agentd = bench.agentd(store.folder(place), model, syncs=syncs, env=store.env(place))
     said = bench.run("bench-turns", agentd.port, sessions, turns, bench.prompts)
     bench.stop(agentd)
     bench.stop(model)
-    return data, said["seconds"], int(open(count).read())
+    return said["seconds"]
 
 
-def through_engine(bench, sessions, turns):
-    data, count = bench.fresh("rate"), bench.path("syncs")
-    env = {"LD_PRELOAD": program("bench-count-sync.so"), "BENCH_SYNC_COUNT": count}
-    said = bench.run("bench-engine", data, sessions, turns, bench.answers, env=env)
-    return data, said["seconds"], int(open(count).read())
+def through_engine(bench, store, place, syncs, sessions, turns):
+    env = {"LD_PRELOAD": program("bench-count-sync.so"), "BENCH_SYNC_COUNT": syncs}
+    return bench.run("bench-engine", place, sessions, turns, bench.answers, env=env)["seconds"]
 
 
-def replay(bench, data, syncs):
+def replay(bench, store, place, syncs):
     """The same rows by the floor, with as many appends per commit as ours had; (facts, floor's facts per second)."""
-    source = os.path.join(data, "agentd.db")
-    store = sqlite3.connect(source)
-    appends = store.execute("SELECT count(*) FROM log").fetchone()[0]
-    store.close()
-    target = os.path.join(bench.fresh("rate-floor"), "floor.db")
-    said = bench.run("bench-floor-sqlite", source, target, max(1, round(appends / syncs)))
+    appends, commits = store.written(place, syncs)
+    said = bench.run(store.floor, store.source(place), store.target(bench, "rate_floor"), max(1, round(appends / commits)))
     return said["facts"], said["facts"] / said["seconds"]
+
+
+# ---- the engines ----
+
+class Sqlite:
+    """A place is a folder. A commit is an fsync, counted by what is preloaded."""
+    prefix, floor, ack = "", "bench-floor-sqlite", "bench-ack"
+
+    def fresh(self, bench, name):
+        return bench.fresh(name)
+
+    def folder(self, place):
+        return place
+
+    def env(self, place):
+        return {}
+
+    def source(self, place):
+        return os.path.join(place, "agentd.db")
+
+    def target(self, bench, name):
+        return os.path.join(bench.fresh(name), "floor.db")
+
+    def written(self, place, syncs):
+        store = sqlite3.connect(self.source(place))
+        appends = store.execute("SELECT count(*) FROM log").fetchone()[0]
+        store.close()
+        with open(syncs) as count:
+            return appends, int(count.read())
+
+
+class Postgres:
+    """A place is a database of the server that test/lib/postgres made. A commit is a transaction that wrote to the log."""
+    prefix, floor, ack = "pg_", "bench-floor-postgres", "bench-ack-postgres"
+
+    def sql(self, place, *statements):
+        words = [word for statement in statements for word in ("-c", statement)]
+        return subprocess.run(["psql", "-qAtd", place, *words], check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                              text=True).stdout
+
+    def fresh(self, bench, name):
+        server = os.environ["AR_TEST_POSTGRES"]
+        self.sql(f"{server} dbname=postgres", f"DROP DATABASE IF EXISTS {name}", f"CREATE DATABASE {name}")
+        self.data = bench.fresh("data")  # agentd's socket stands there
+        return f"{server} dbname={name}"
+
+    target = fresh
+
+    def folder(self, place):
+        return self.data
+
+    def env(self, place):
+        return {"AGENTD_STORE": place}
+
+    def source(self, place):
+        return place
+
+    def written(self, place, syncs):
+        return map(int, self.sql(place, "SELECT count(*), count(DISTINCT xmin::text) FROM log").split("|"))
+
+
+def stores():
+    return Sqlite(), Postgres()
 
 
 # ---- bytes on disk ----
@@ -192,18 +258,28 @@ def start(bench, sessions=10000):
 GROUPS = (
     ("start_empty start_10k_sessions rss_idle_empty rss_idle_10k_sessions", start),
     ("request_cpu_command request_cpu_thread_read request_cpu_get_task request_cpu_list_sessions", request_cpu),
-    ("submit_ack_p50", submit_ack),
-    ("facts_rate_http_64 facts_rate_engine_64", lambda bench: facts_rate(bench, 64, 20)),
-    ("facts_rate_http_256 facts_rate_engine_256", lambda bench: facts_rate(bench, 256, 8)),
+    ("submit_ack_p50 submit_ack_pg_p50", submit_ack),
+    ("facts_rate_http_64 facts_rate_engine_64 facts_rate_pg_http_64 facts_rate_pg_engine_64",
+     lambda bench: facts_rate(bench, 64, 20)),
+    ("facts_rate_http_256 facts_rate_engine_256 facts_rate_pg_http_256 facts_rate_pg_engine_256",
+     lambda bench: facts_rate(bench, 256, 8)),
     ("disk_per_transcript disk_per_text", disk),
 )
+
+
+def is_wanted(names, wanted):
+    return not wanted or any(word in names for word in wanted)
+
+
+def needs_postgres(wanted):
+    return any("_pg_" in names and is_wanted(names, wanted) for names, _ in GROUPS)
 
 
 def rows(bench, wanted):
     """Every row whose name contains one of the wanted words; all of them when there are none."""
     for names, measure in GROUPS:
-        if wanted and not any(word in names for word in wanted):
+        if not is_wanted(names, wanted):
             continue
         for row in measure(bench):
-            if not wanted or any(word in row[0] for word in wanted):
+            if is_wanted(row[0], wanted):
                 yield row

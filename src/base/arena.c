@@ -34,7 +34,8 @@ static void push_block(struct ar_arena *a, size_t need)
 	a->used = 0;
 }
 
-void *ar_arena_alloc(struct ar_arena *a, size_t size)
+/* Not zeroed. */
+static void *take(struct ar_arena *a, size_t size)
 {
 	size_t need;
 	void *p;
@@ -46,7 +47,12 @@ void *ar_arena_alloc(struct ar_arena *a, size_t size)
 	p = a->head->bytes + a->used;
 	a->used += need;
 	a->total += need;
-	return memset(p, 0, size);
+	return p;
+}
+
+void *ar_arena_alloc(struct ar_arena *a, size_t size)
+{
+	return memset(take(a, size), 0, size);
 }
 
 struct ar_str ar_arena_str(struct ar_arena *a, struct ar_str s)
@@ -55,9 +61,27 @@ struct ar_str ar_arena_str(struct ar_arena *a, struct ar_str s)
 
 	if (ar_str_absent(s))
 		return s;
-	copy = ar_arena_alloc(a, s.len + 1);
+	copy = take(a, s.len + 1);
 	memcpy(copy, s.p, s.len);
+	copy[s.len] = '\0';
 	return (struct ar_str){ copy, s.len };
+}
+
+struct ar_str ar_arena_join(struct ar_arena *a, const struct ar_str *parts, size_t count)
+{
+	size_t len = 0;
+	char *text, *at;
+
+	for (size_t i = 0; i < count; i++)
+		len += parts[i].len;
+	at = text = take(a, len + 1);
+	for (size_t i = 0; i < count; i++) {
+		if (parts[i].len)
+			memcpy(at, parts[i].p, parts[i].len);
+		at += parts[i].len;
+	}
+	*at = '\0';
+	return (struct ar_str){ text, len };
 }
 
 struct ar_str ar_arena_fmt(struct ar_arena *a, const char *fmt, ...)
@@ -81,9 +105,9 @@ struct ar_str ar_arena_vfmt(struct ar_arena *a, const char *fmt, va_list ap)
 	va_copy(again, ap);
 	len = vsnprintf(small, sizeof small, fmt, ap);
 	AR_ASSERT(len >= 0);
-	text = ar_arena_alloc(a, (size_t)len + 1);
+	text = take(a, (size_t)len + 1);
 	if ((size_t)len < sizeof small)
-		memcpy(text, small, (size_t)len);
+		memcpy(text, small, (size_t)len + 1);
 	else
 		vsnprintf(text, (size_t)len + 1, fmt, again);
 	va_end(again);

@@ -17,6 +17,9 @@ AR_BEGIN_DECLS
 /* A zeroed struct is a valid empty arena. Allocations are zeroed and 16-byte aligned. */
 void *ar_arena_alloc(struct ar_arena *a, size_t size);
 struct ar_str ar_arena_str(struct ar_arena *a, struct ar_str s); /* NUL-terminated copy; absent stays so */
+
+/* The parts one after the other, NUL-terminated: what is made too often for a format string. */
+struct ar_str ar_arena_join(struct ar_arena *a, const struct ar_str *parts, size_t count);
 struct ar_str ar_arena_fmt(struct ar_arena *a, const char *fmt, ...) AR_PRINTF(2, 3);
 struct ar_str ar_arena_vfmt(struct ar_arena *a, const char *fmt, va_list ap);
 

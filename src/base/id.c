@@ -92,12 +92,21 @@ void ar_id_encode(const uint8_t uuid[16], char out[AR_ID_CORE])
 
 struct ar_str ar_id_root(struct ar_arena *a, const char *prefix, struct ar_str core)
 {
-	return ar_arena_fmt(a, "%s_%.*s", prefix, AR_STR_ARG(core));
+	const struct ar_str parts[] = { ar_str_from(prefix), AR_STR("_"), core };
+
+	return ar_arena_join(a, parts, AR_ARRAY_LEN(parts));
 }
 
 struct ar_str ar_id_inner(struct ar_arena *a, const char *prefix, struct ar_str core, uint64_t n)
 {
-	return ar_arena_fmt(a, "%s_%.*s_%llu", prefix, AR_STR_ARG(core), (unsigned long long)n);
+	char digits[20], *at = digits + sizeof digits;
+	struct ar_str parts[] = { ar_str_from(prefix), AR_STR("_"), core, AR_STR("_"), AR_STR_NONE };
+
+	do
+		*--at = (char)('0' + n % 10);
+	while ((n /= 10) > 0);
+	parts[4] = (struct ar_str){ at, (size_t)(digits + sizeof digits - at) };
+	return ar_arena_join(a, parts, AR_ARRAY_LEN(parts));
 }
 
 static bool is_prefix(struct ar_str s)

@@ -92,7 +92,14 @@ void ar_jw_open(struct ar_jw *w); /* { */
 void ar_jw_close(struct ar_jw *w); /* } */
 void ar_jw_open_array(struct ar_jw *w);
 void ar_jw_close_array(struct ar_jw *w);
-void ar_jw_key(struct ar_jw *w, const char *name); /* the value must follow */
+
+/* The name of a member; its value must follow. Names are written as they are: they are the program's own and need no escape. */
+void ar_jw_name(struct ar_jw *w, struct ar_str name);
+
+static inline void ar_jw_key(struct ar_jw *w, const char *name)
+{
+	ar_jw_name(w, (struct ar_str){ name, __builtin_strlen(name) });
+}
 
 void ar_jw_str(struct ar_jw *w, struct ar_str s); /* a bad UTF-8 byte becomes U+FFFD; absent becomes null */
 void ar_jw_int(struct ar_jw *w, int64_t v);

@@ -150,36 +150,22 @@ void ar_jw_close_array(struct ar_jw *w)
 	close_with(w, ']');
 }
 
-static void add_odd_key(struct ar_jw *w, struct ar_str name)
+/* Comma, quotes and colon go out with the name in one piece. */
+void ar_jw_name(struct ar_jw *w, struct ar_str name)
 {
-	begin_value(w);
-	add_quoted(w->out, name);
-	ar_buf_addc(w->out, ':');
-	w->comma = false;
-}
-
-/* Names hardly ever need an escape: comma, quotes and colon go out with them in one piece. */
-void ar_jw_key(struct ar_jw *w, const char *name)
-{
-	struct ar_str s = ar_str_from(name);
 	size_t comma = w->comma;
-	char *at;
+	char *at = ar_buf_room(w->out, comma + name.len + 3);
 
-	if (plain_run(s, 0) < s.len) {
-		add_odd_key(w, s);
-		return;
-	}
-	at = ar_buf_room(w->out, comma + s.len + 3);
 	w->comma = false;
 	if (!at)
 		return;
-	w->out->len += comma + s.len + 3;
+	w->out->len += comma + name.len + 3;
 	if (comma)
 		*at++ = ',';
 	*at++ = '"';
-	memcpy(at, s.p, s.len);
-	at[s.len] = '"';
-	at[s.len + 1] = ':';
+	memcpy(at, name.p, name.len);
+	at[name.len] = '"';
+	at[name.len + 1] = ':';
 }
 
 /* ---- values ---- */
@@ -237,9 +223,11 @@ void ar_jw_bool(struct ar_jw *w, bool v)
 
 void ar_jw_time(struct ar_jw *w, ar_usec t)
 {
-	char text[AR_TIME_TEXT];
+	char text[AR_TIME_TEXT + 2] = { '"' };
 
-	ar_jw_str(w, ar_time_format(t, text));
+	ar_time_format(t, text + 1);
+	text[AR_TIME_TEXT] = '"';
+	ar_jw_raw(w, (struct ar_str){ text, AR_TIME_TEXT + 1 });
 }
 
 /* ---- members ---- */

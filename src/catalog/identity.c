@@ -14,9 +14,10 @@ struct ar_str ar_tool_call_id(struct ar_arena *a, struct ar_str step_id, uint32_
 struct ar_str ar_ref_make(struct ar_arena *a, struct ar_str core, const struct ar_hash *h)
 {
 	char text[AR_HASH_TEXT];
+	const struct ar_str parts[] = { AR_STR("blob_"), core, AR_STR("_"), { text, AR_HASH_TEXT } };
 
 	ar_hash_text(h, text);
-	return ar_arena_fmt(a, "blob_%.*s_%.*s", AR_STR_ARG(core), AR_HASH_TEXT, text);
+	return ar_arena_join(a, parts, AR_ARRAY_LEN(parts));
 }
 
 bool ar_ref_parse(struct ar_str ref, struct ar_str *ret_core, struct ar_hash *ret_hash)

@@ -16,6 +16,7 @@
 #include "list.h"
 #include "status.h"
 
+struct ar_packed_ahead;
 struct ar_store;
 struct ar_store_op;
 
@@ -91,6 +92,7 @@ struct ar_store_append {
 	size_t closed_step_count;
 	struct ar_str snapshot; /* replaces the older one; absent for none. Covers facts up to last_seq. */
 	struct ar_store_receipt found;
+	const struct ar_packed_ahead *ahead; /* the store's while in flight */
 };
 
 /* Bytes of an open step, kept so that a crash loses little. Not fenced by sequence, only by epoch. */

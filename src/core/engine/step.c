@@ -33,7 +33,7 @@ struct ar_live_step {
 	struct ar_store_blobs_get blobs;
 	struct ar_model_request request;
 	struct ar_model_call call;
-	struct ar_tool_request tools[AR_TOOL_CALLS_MAX];
+	struct ar_tool_request *tools; /* AR_TOOL_CALLS_MAX of them in the arena, from the first one on */
 	size_t tool_count;
 	struct ar_store_chunk chunk;
 	struct ar_buf chunk_bytes;
@@ -200,6 +200,8 @@ static void on_tool(struct ar_model_call *c, uint32_t index, struct ar_str id, s
 
 	if (index != s->tool_count || index >= AR_TOOL_CALLS_MAX)
 		return;
+	if (!s->tools)
+		s->tools = ar_arena_alloc(&s->arena, AR_TOOL_CALLS_MAX * sizeof(*s->tools));
 	s->tools[s->tool_count++] = (struct ar_tool_request){ .id = ar_arena_str(&s->arena, id),
 							      .name = ar_arena_str(&s->arena, name) };
 }

@@ -15,6 +15,12 @@ struct ar_pack_dictionaries;
 /* The working memory of one thread. */
 struct ar_packer;
 
+/* A value that another thread packed, in a list of such; the value is told by where it stands. */
+struct ar_packed_ahead {
+	const struct ar_packed_ahead *next;
+	struct ar_str value, packed;
+};
+
 AR_BEGIN_DECLS
 
 struct ar_pack_dictionaries *ar_pack_dictionaries_new(void);
@@ -31,8 +37,18 @@ AR_MUST_USE enum ar_status ar_pack_dictionaries_use(struct ar_pack_dictionaries 
 struct ar_packer *ar_packer_new(const struct ar_pack_dictionaries *d);
 void ar_packer_free(struct ar_packer *p);
 
-/* Packs `value`; the result is the packer's until the next call. */
+/* Packs `value`; the result is the packer's until the next call. Absent stays absent. */
 struct ar_str ar_pack(struct ar_packer *p, struct ar_str value);
+
+/* Packs `value`, when that is worth it, into the arena and puts it at the front of the list. */
+void ar_pack_ahead(struct ar_packer *p, struct ar_str value, struct ar_arena *a,
+		   const struct ar_packed_ahead **list);
+
+/* From now on ar_pack() gives what it finds in this list. The values in it must stand where they stood. */
+void ar_packer_look(struct ar_packer *p, const struct ar_packed_ahead *list);
+
+/* Like ar_pack() without compressing: for short values that are written again and again and kept once. */
+struct ar_str ar_pack_raw(struct ar_packer *p, struct ar_str value);
 
 /* How long the value is, without unpacking it; AR_E_CORRUPT when that cannot be. */
 AR_MUST_USE enum ar_status ar_pack_length(struct ar_str packed, size_t *ret, struct ar_error *err);

@@ -47,12 +47,29 @@ static void take_queued(struct ar_store_thread *w, struct ar_list *batch)
 	bool is_last = false;
 
 	for (w->expected = 0; w->expected < w->batch_max && w->waiting > 0 && !is_last; w->expected++) {
-		struct ar_list *node = ar_list_pop(&w->queue);
+		struct ar_list *node = w->queue.next;
 
-		w->waiting--;
+		if (w->gathers)
+			ar_store_ahead_taken(&w->owner->ahead, node);
+		ar_list_del(node);
 		ar_list_push(batch, node);
+		w->waiting--;
 		is_last = is_long(op_of(node)) || (w->waiting > 0 && is_long(op_of(w->queue.next)));
 	}
+}
+
+/* What waits is packed ahead while the writer gathers or serves, never while it could begin with it at once. */
+static void take_for_writer(struct ar_store_thread *w, struct ar_list *batch)
+{
+	struct ar_store_ahead *ahead = &w->owner->ahead;
+
+	if (w->expected > 1) {
+		ar_store_ahead_resume(ahead);
+		gather(w);
+		ar_store_ahead_pause(ahead);
+	}
+	take_queued(w, batch);
+	ar_store_ahead_resume(ahead);
 }
 
 /* Waits for work; false when there will be none any more. */
@@ -61,11 +78,14 @@ static bool take_batch(struct ar_store_thread *w, struct ar_list *batch)
 	struct ar_store_threaded *t = w->owner;
 
 	pthread_mutex_lock(&t->lock);
+	if (w->gathers)
+		ar_store_ahead_pause(&t->ahead);
 	while (!w->waiting && !t->stopping)
 		pthread_cond_wait(&w->queued, &t->lock);
-	if (w->gathers && w->expected > 1)
-		gather(w);
-	take_queued(w, batch);
+	if (w->gathers)
+		take_for_writer(w, batch);
+	else
+		take_queued(w, batch);
 	pthread_mutex_unlock(&t->lock);
 	return !ar_list_empty(batch);
 }
@@ -121,12 +141,16 @@ static void threaded_submit(struct ar_store *store, struct ar_store_op *op)
 	AR_ASSERT(op->kind > 0 && op->kind < AR_STORE_OP_COUNT);
 	op->status = AR_OK;
 	op->err = (struct ar_error){ 0 };
+	if (op->kind == AR_STORE_APPEND)
+		AR_CONTAINER_OF(op, struct ar_store_append, op)->ahead = NULL;
 	if (is_write)
 		atomic_fetch_add(&t->backlog, 1);
 	pthread_mutex_lock(&t->lock);
 	t->in_flight++;
 	ar_list_push(&w->queue, &op->node);
 	w->waiting++;
+	if (is_write)
+		ar_store_ahead_queued(&t->ahead, &op->node);
 	is_awaited = w->waiting == 1 || w->waiting == w->expected;
 	pthread_mutex_unlock(&t->lock);
 	if (is_awaited) /* after the unlock: the worker needs that lock first of all */
@@ -179,6 +203,7 @@ void ar_store_threaded_free(struct ar_store_threaded *t)
 	pthread_mutex_unlock(&t->lock);
 	end_thread(&t->reader);
 	end_thread(&t->writer);
+	ar_store_ahead_fini(&t->ahead);
 	pthread_cond_destroy(&t->finished_some);
 	pthread_mutex_destroy(&t->lock);
 	t->dispose(t);
@@ -217,31 +242,48 @@ void ar_store_threaded_init(struct ar_store_threaded *t, ar_store_serve_fn *writ
 	ar_list_init(&t->finished);
 	init_thread(t, &t->writer, write, AR_STORE_BATCH);
 	t->writer.gathers = true;
+	ar_store_ahead_init(&t->ahead, &t->lock, &t->writer.queue);
 	init_thread(t, &t->reader, read, READ_BATCH);
 }
 
+typedef void *thread_fn(void *arg);
+
 /* Signals are the process's business: these threads take none. */
-static enum ar_status start_thread(struct ar_store_thread *w, const char *name, struct ar_error *err)
+static enum ar_status start_thread(pthread_t *ret, const char *name, thread_fn *body, void *arg,
+				   struct ar_error *err)
 {
 	sigset_t all, old;
 	int rc;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	rc = pthread_create(&w->thread, NULL, thread_main, w);
+	rc = pthread_create(ret, NULL, body, arg);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (rc)
 		return ar_fail(err, AR_E_IO, "store thread '%s' cannot be started (error %d)", name, rc);
-	w->started = true;
-	pthread_setname_np(w->thread, name);
+	pthread_setname_np(*ret, name);
 	return AR_OK;
+}
+
+static enum ar_status start_worker(struct ar_store_thread *w, const char *name, struct ar_error *err)
+{
+	enum ar_status st = start_thread(&w->thread, name, thread_main, w, err);
+
+	w->started = !st;
+	return st;
 }
 
 enum ar_status ar_store_threaded_start(struct ar_store_threaded *t, struct ar_error *err)
 {
-	enum ar_status st = start_thread(&t->writer, "store-write", err);
+	struct ar_store_ahead *a = &t->ahead;
+	enum ar_status st = AR_OK;
 
-	return st ? st : start_thread(&t->reader, "store-read", err);
+	if (a->packer)
+		st = start_thread(&a->thread, "store-pack", ar_store_ahead_main, a, err);
+	a->is_started = a->packer && !st;
+	if (!st)
+		st = start_worker(&t->writer, "store-write", err);
+	return st ? st : start_worker(&t->reader, "store-read", err);
 }
 
 bool ar_store_threaded_closing(const struct ar_store_threaded *t)

@@ -1,4 +1,5 @@
-/* What every engine with threads of its own shares: two queues, two threads, one list of what is finished.
+/* What every engine with threads of its own shares: two queues, their two threads and one that packs ahead, one list of what is
+ * finished.
  *
  * The writer gets everything that waits at once (group commit); the reader gets short reads together and long
  * ones alone, and never waits for a commit. Both put what they finished on one list that poll() empties. `lock` guards the
@@ -7,7 +8,7 @@
 #ifndef AR_EDGE_STORE_THREADED_H
 #define AR_EDGE_STORE_THREADED_H
 
-#include "store.h"
+#include "store_ahead.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -47,6 +48,7 @@ struct ar_store_threaded {
 	atomic_bool closing;
 	atomic_size_t backlog;
 	struct ar_store_thread writer, reader;
+	struct ar_store_ahead ahead; /* packs what waits for the writer */
 };
 
 AR_BEGIN_DECLS

@@ -32,13 +32,21 @@ static struct ar_pg_row *row_named(struct ar_pg_batch *b, enum ar_pg_table table
 	return row;
 }
 
+/* The last one wins. */
+static struct ar_pg_row *set(struct ar_pg_batch *b, enum ar_pg_table table, struct ar_str name,
+			     const void *from)
+{
+	struct ar_pg_row *row = row_named(b, table, name);
+
+	row->from = from;
+	row->ahead = b->ahead;
+	return row;
+}
+
 static void put(struct ar_pg_batch *b, enum ar_pg_table table, const struct ar_store_key *key,
 		struct ar_str inner, const void *from)
 {
-	struct ar_pg_row *row = row_named(b, table, join(&b->arena, ar_store_key_bytes(key), inner));
-
-	row->key = *key;
-	row->from = from;
+	set(b, table, join(&b->arena, ar_store_key_bytes(key), inner), from)->key = *key;
 }
 
 static struct ar_str number_bytes(const uint64_t *v)
@@ -79,6 +87,7 @@ void ar_pg_batch_append(struct ar_pg_batch *b, const struct ar_store_append *a,
 {
 	uint64_t first = a->first_seq;
 
+	b->ahead = a->ahead;
 	if (a->last_seq >= a->first_seq)
 		put(b, AR_PG_LOG, key, number_bytes(&first), a);
 	if (a->row)
@@ -86,11 +95,10 @@ void ar_pg_batch_append(struct ar_pg_batch *b, const struct ar_store_append *a,
 	for (size_t i = 0; i < a->task_count; i++)
 		put(b, AR_PG_TASK, key, a->tasks[i].task, &a->tasks[i]);
 	if (a->receipt)
-		row_named(b, AR_PG_RECEIPT, ar_pg_receipt_name(b, a->receipt->scope, a->receipt->key))->from =
-			a->receipt;
+		set(b, AR_PG_RECEIPT, ar_pg_receipt_name(b, a->receipt->scope, a->receipt->key), a->receipt);
 	for (size_t i = 0; i < a->blob_count; i++)
-		row_named(b, AR_PG_BLOB, (struct ar_str){ (const char *)a->blobs[i].hash.b, AR_HASH_LEN })
-			->from = &a->blobs[i];
+		set(b, AR_PG_BLOB, (struct ar_str){ (const char *)a->blobs[i].hash.b, AR_HASH_LEN },
+		    &a->blobs[i]);
 	for (size_t i = 0; i < a->closed_step_count; i++)
 		drop_step(b, key, &a->closed_steps[i]);
 	if (!ar_str_absent(a->snapshot))
@@ -101,6 +109,7 @@ void ar_pg_batch_chunk(struct ar_pg_batch *b, const struct ar_store_chunk *c, co
 {
 	uint64_t pos = c->pos;
 
+	b->ahead = NULL;
 	put(b, AR_PG_CHUNK, key, join(&b->arena, number_bytes(&pos), c->step), c);
 }
 
@@ -118,7 +127,7 @@ static void add_bytes(struct encoder *e, struct ar_str v)
 
 static void add_packed(struct encoder *e, struct ar_str v)
 {
-	ar_pg_array_bytes(e->next++, ar_str_absent(v) ? v : ar_pack(e->packer, v));
+	add_bytes(e, ar_pack(e->packer, v));
 }
 
 static void add_i64(struct encoder *e, int64_t v)
@@ -164,7 +173,7 @@ static void encode_session(struct encoder *e, const struct ar_pg_row *row)
 	add_bytes(e, s->workspace);
 	add_bytes(e, s->account);
 	add_bytes(e, s->status);
-	add_packed(e, s->shell);
+	add_bytes(e, ar_pack_raw(e->packer, s->shell));
 }
 
 static void encode_task(struct encoder *e, const struct ar_pg_row *row)
@@ -256,6 +265,7 @@ static size_t encode_rows(struct ar_pg_batch *b, enum ar_pg_table table, struct 
 
 		if (!b->rows[table].list[i]->from)
 			continue;
+		ar_packer_look(packer, b->rows[table].list[i]->ahead);
 		tables[table].encode(&e, b->rows[table].list[i]);
 		count++;
 	}

@@ -24,6 +24,7 @@ struct ar_pg_row {
 	struct ar_str name; /* what is unique in the table */
 	struct ar_store_key key;
 	const void *from; /* what is written, by table; NULL: dropped again */
+	const struct ar_packed_ahead *ahead; /* what may be packed already of it */
 	int64_t n; /* of a task: its place in the batch */
 };
 
@@ -38,6 +39,7 @@ struct ar_pg_rows {
 struct ar_pg_batch {
 	struct ar_arena arena;
 	struct ar_pg_rows rows[AR_PG_TABLES];
+	const struct ar_packed_ahead *ahead; /* of the operation whose rows are collected */
 	struct ar_map receipts; /* struct ar_store_receipt by name: those found in the database */
 	struct ar_pg_array columns[AR_PG_COLUMNS];
 };

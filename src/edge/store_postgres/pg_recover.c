@@ -117,7 +117,7 @@ static void ask_receipt(struct ar_postgres *s, const struct ar_pg_row *row)
 	ar_pg_arg_bytes(&args, r->scope);
 	ar_pg_arg_bytes(&args, r->key);
 	ar_pg_arg_bytes(&args, (struct ar_str){ (const char *)r->input.b, AR_HASH_LEN });
-	ar_pg_arg_bytes(&args, ar_str_absent(r->reply) ? r->reply : ar_pack(s->writer.packer, r->reply));
+	ar_pg_arg_bytes(&args, ar_pack(s->writer.packer, r->reply));
 	ar_pg_send(&s->writer, AR_PG_RECEIPT_HAS, &args);
 }
 

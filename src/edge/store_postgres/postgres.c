@@ -63,6 +63,7 @@ static enum ar_status postgres_start(struct ar_postgres *s, const struct ar_stor
 		return st;
 	s->writer.packer = ar_packer_new(s->dictionaries);
 	s->reader.packer = ar_packer_new(s->dictionaries);
+	s->base.ahead.packer = ar_packer_new(s->dictionaries);
 	return ar_store_threaded_start(&s->base, err);
 }
 

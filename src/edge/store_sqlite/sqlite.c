@@ -51,6 +51,7 @@ static enum ar_status sqlite_start(struct ar_sqlite *s, const struct ar_store_sq
 		return st;
 	s->write_db.packer = ar_packer_new(s->dictionaries);
 	s->read_db.packer = ar_packer_new(s->dictionaries);
+	s->base.ahead.packer = ar_packer_new(s->dictionaries);
 	return ar_store_threaded_start(&s->base, err);
 }
 

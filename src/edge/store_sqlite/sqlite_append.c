@@ -95,21 +95,35 @@ static enum ar_status put_row(struct ar_sqlite *s, struct ar_store_append *a, co
 	ar_sql_text(&q, a->row->workspace);
 	ar_sql_text(&q, a->row->account);
 	ar_sql_text(&q, a->row->status);
-	ar_sql_packed(&q, a->row->shell);
+	ar_sql_bytes(&q, ar_pack_raw(s->write_db.packer, a->row->shell));
 	return ar_sql_run(&q, &a->op.err);
 }
 
-static enum ar_status run_task(struct ar_sqlite *s, enum ar_sql_id id, const struct ar_store_key *key,
+static void bind_task(struct ar_sql *q, const struct ar_store_key *key, const struct ar_store_task_row *t)
+{
+	ar_sql_key(q, key);
+	ar_sql_text(q, t->task);
+	ar_sql_text(q, t->status);
+	ar_sql_i64(q, t->is_internal);
+}
+
+static enum ar_status put_task(struct ar_db *db, const struct ar_store_key *key,
 			       const struct ar_store_task_row *t, struct ar_error *err)
 {
-	struct ar_sql q = ar_sql_begin(&s->write_db, id);
+	static const enum ar_sql_id ways[] = { AR_SQL_TASK_UPDATE, AR_SQL_TASK_INSERT };
+	struct ar_str record = ar_pack(db->packer, t->record);
+	enum ar_status st = AR_OK;
 
-	ar_sql_key(&q, key);
-	ar_sql_text(&q, t->task);
-	ar_sql_text(&q, t->status);
-	ar_sql_i64(&q, t->is_internal);
-	ar_sql_packed(&q, t->record);
-	return ar_sql_run(&q, err);
+	for (size_t i = 0; !st && i < AR_ARRAY_LEN(ways); i++) {
+		struct ar_sql q = ar_sql_begin(db, ways[i]);
+
+		bind_task(&q, key, t);
+		ar_sql_bytes(&q, record);
+		st = ar_sql_run(&q, err);
+		if (!st && sqlite3_changes(db->handle))
+			return AR_OK;
+	}
+	return st;
 }
 
 /* Not an upsert: a task keeps the number it was created with. */
@@ -118,11 +132,8 @@ static enum ar_status put_tasks(struct ar_sqlite *s, struct ar_store_append *a,
 {
 	enum ar_status st = AR_OK;
 
-	for (size_t i = 0; !st && i < a->task_count; i++) {
-		st = run_task(s, AR_SQL_TASK_UPDATE, key, &a->tasks[i], &a->op.err);
-		if (!st && !sqlite3_changes(s->write_db.handle))
-			st = run_task(s, AR_SQL_TASK_INSERT, key, &a->tasks[i], &a->op.err);
-	}
+	for (size_t i = 0; !st && i < a->task_count; i++)
+		st = put_task(&s->write_db, key, &a->tasks[i], &a->op.err);
 	return st;
 }
 
@@ -198,6 +209,7 @@ enum ar_status ar_sqlite_append(struct ar_sqlite *s, struct ar_store_append *a)
 	struct ar_store_key key;
 	enum ar_status st = ar_store_check_append(a, &key, &a->op.err);
 
+	ar_packer_look(s->write_db.packer, a->ahead);
 	if (!st)
 		st = admit(s, a, &key);
 	for (size_t i = 0; !st && i < AR_ARRAY_LEN(puts_in_order); i++)

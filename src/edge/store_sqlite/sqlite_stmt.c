@@ -165,7 +165,7 @@ void ar_sql_hash(struct ar_sql *q, const struct ar_hash *hash)
 
 void ar_sql_packed(struct ar_sql *q, struct ar_str v)
 {
-	ar_sql_bytes(q, ar_str_absent(v) ? v : ar_pack(q->db->packer, v));
+	ar_sql_bytes(q, ar_pack(q->db->packer, v));
 }
 
 uint64_t ar_sql_col_u64(struct ar_sql *q, int col)

@@ -2,6 +2,8 @@
 #include "unit.h"
 #include "hash.h"
 
+#include <sodium.h>
+
 static const uint8_t of_abc[AR_HASH_LEN] = {
 	0xba, 0x78, 0x16, 0xbf, 0x8f, 0x01, 0xcf, 0xea, 0x41, 0x41, 0x40, 0xde, 0x5d, 0xae, 0x22, 0x23,
 	0xb0, 0x03, 0x61, 0xa3, 0x96, 0x17, 0x7a, 0x9c, 0xb4, 0x10, 0xff, 0x61, 0xf2, 0x00, 0x15, 0xad,
@@ -15,6 +17,22 @@ static void test_sha256(void **state AR_UNUSED)
 	h = ar_hash_of(AR_STR(""));
 	assert_int_equal(h.b[0], 0xe3);
 	assert_int_equal(h.b[31], 0x55);
+}
+
+/* Lengths around every block border, against libsodium: what the processor computes must not differ. */
+static void test_sha256_lengths(void **state AR_UNUSED)
+{
+	uint8_t expected[AR_HASH_LEN];
+	char bytes[300];
+
+	for (size_t i = 0; i < sizeof bytes; i++)
+		bytes[i] = (char)(i * 131 + 7);
+	for (size_t len = 0; len <= sizeof bytes; len++) {
+		struct ar_hash h = ar_hash_of((struct ar_str){ bytes, len });
+
+		crypto_hash_sha256(expected, (const unsigned char *)bytes, len);
+		assert_memory_equal(h.b, expected, AR_HASH_LEN);
+	}
 }
 
 static void test_text_round_trip(void **state AR_UNUSED)
@@ -53,9 +71,8 @@ static void test_same_secret(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sha256),
-		cmocka_unit_test(test_text_round_trip),
-		cmocka_unit_test(test_keyed_hash),
+		cmocka_unit_test(test_sha256),		cmocka_unit_test(test_sha256_lengths),
+		cmocka_unit_test(test_text_round_trip), cmocka_unit_test(test_keyed_hash),
 		cmocka_unit_test(test_same_secret),
 	};
 
