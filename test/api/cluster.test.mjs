@@ -114,3 +114,13 @@ test('what a killed node had open goes on at another, within two leases', { skip
 	await again.stop();
 	await b.stop();
 });
+
+test('a node that is told to stop ends, also when it finds out meanwhile that it was declared lost', { skip }, async () => {
+	const { nodes: [a, b] } = await cluster(['a', 'b']);
+	process.kill(a.pid, 'SIGSTOP');
+	await waitFor(async () => (await table(b)).nodes.length === 1, 'the other node alone');
+	process.kill(a.pid, 'SIGTERM'); // is there before anything else when it wakes
+	process.kill(a.pid, 'SIGCONT');
+	await a.stop();
+	await b.stop();
+});
