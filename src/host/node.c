@@ -29,6 +29,14 @@ static bool is_quiet(void *arg, unsigned partition)
 	return ar_engine_load(((struct ar_runtime *)arg)->engine, partition).sessions == 0;
 }
 
+static void gone(void *arg, struct ar_str address)
+{
+	struct ar_runtime *r = arg;
+
+	ar_log_line("info", "a node is gone; its sessions go on at others", address.p);
+	ar_http_server_lose_peer(r->http, address);
+}
+
 /* What we held is another's now. Nothing of it may be shown or written any more: all is dropped, and the process begins anew. */
 void ar_node_fenced(void *arg)
 {
@@ -83,6 +91,7 @@ void ar_node_serve(struct ar_runtime *r)
 								  .is_busy = is_busy,
 								  .release = release,
 								  .is_quiet = is_quiet,
+								  .gone = gone,
 								  .fenced = ar_node_fenced,
 								  .arg = r });
 }

@@ -80,7 +80,8 @@ static void on_step(uv_timer_t *timer)
 
 void ar_runtime_stop(struct ar_runtime *r, enum ar_run_end end)
 {
-	r->end = end;
+	/* Who was asked to stop does not come back, whatever ends it. */
+	r->end = r->phase == AR_STOP_NOT ? end : AR_RUN_STOPPED;
 	if (r->phase != AR_STOP_NOT || end != AR_RUN_STOPPED) {
 		uv_stop(&r->loop);
 		return;

@@ -114,3 +114,37 @@ test('what a killed node had open goes on at another, within two leases', { skip
 	await again.stop();
 	await b.stop();
 });
+
+test('readers at other nodes go on while the owner stands still, within two leases', { skip }, async () => {
+	const { nodes: [a, b] } = await cluster(['a', 'b'], { 'model.backoff_ms': 10, 'cluster.listen': '127.0.0.1:0' });
+	const sessionId = await made(a);
+	await submit(a, '[[fail-times 1 hang]] hello', { sessionId, turnId: 'stands' });
+	await waitFor(() => model.log('stands')[0], 'the model call');
+	const follower = await follow(b, sessionId);
+	await follower.until(() => follower.of('model.requested', 'stands')[0], 'what there is');
+	process.kill(a.pid, 'SIGSTOP');
+	const stoppedAt = Date.now();
+	try {
+		follower.stay(() => b);
+		await follower.until(() => follower.of('model.failed')[0], 'recovery');
+		assert.ok(Date.now() - stoppedAt < 2 * LEASE_MS + 500, `it took ${Date.now() - stoppedAt} ms`);
+		await follower.ended('stands');
+	} finally {
+		process.kill(a.pid, 'SIGCONT');
+	}
+	follower.check();
+	follower.stop();
+	await waitFor(async () => (await shares(a).catch(() => [])).join() === '512,512', 'its share again');
+	await a.stop();
+	await b.stop();
+});
+
+test('a node that is told to stop ends, also when it finds out meanwhile that it was declared lost', { skip }, async () => {
+	const { nodes: [a, b] } = await cluster(['a', 'b']);
+	process.kill(a.pid, 'SIGSTOP');
+	await waitFor(async () => (await table(b)).nodes.length === 1, 'the other node alone');
+	process.kill(a.pid, 'SIGTERM'); // is there before anything else when it wakes
+	process.kill(a.pid, 'SIGCONT');
+	await a.stop();
+	await b.stop();
+});

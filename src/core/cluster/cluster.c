@@ -124,6 +124,24 @@ static void send(struct ar_cluster *c, ar_usec now)
 	c->o.member->v->submit(c->o.member, &c->beat);
 }
 
+static bool is_in(const struct ar_member_beat *b, const struct ar_member_node *n)
+{
+	for (size_t i = 0; i < b->node_count; i++) {
+		if (b->nodes[i].epoch == n->epoch && strcmp(b->nodes[i].id, n->id) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* A node that stands still keeps its connections: only the table tells that nothing comes from it any more. */
+static void tell_gone(struct ar_cluster *c)
+{
+	for (size_t i = 0; i < c->table.node_count; i++) {
+		if (!is_in(&c->beat, &c->table.nodes[i]))
+			c->o.gone(c->o.arg, ar_str_from(c->table.nodes[i].address));
+	}
+}
+
 static void beaten(struct ar_cluster *c)
 {
 	struct ar_shares shares;
@@ -132,6 +150,7 @@ static void beaten(struct ar_cluster *c)
 		c->has_left = c->is_over = true;
 		return;
 	}
+	tell_gone(c);
 	c->table = c->beat;
 	c->has_table = true;
 	/* A tenth less than others wait: clocks of two machines do not run alike. */

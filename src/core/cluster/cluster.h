@@ -24,6 +24,8 @@ struct ar_cluster_options {
 	bool (*is_busy)(void *arg, unsigned partition); /* worth waiting for, before it moves */
 	void (*release)(void *arg, unsigned partition); /* leave everything of it */
 	bool (*is_quiet)(void *arg, unsigned partition); /* after release: nothing is in flight any more */
+	/* A node, or an epoch of it, is gone: what it was asked at that address will not be answered. */
+	void (*gone)(void *arg, struct ar_str address);
 	void (*fenced)(void *arg); /* our epoch is over; nothing here is ours. The last call. */
 	void *arg;
 };

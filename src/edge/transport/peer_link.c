@@ -57,7 +57,7 @@ void ar_peer_ask_stop(struct ar_peer_ask *ask)
 		ar_peer_link_close(ask->link);
 }
 
-static void lose(struct ar_peer_link *l, const char *why)
+void ar_peer_link_lose(struct ar_peer_link *l, const char *why)
 {
 	struct ar_peer_ask *ask = l->ask;
 
@@ -77,7 +77,7 @@ void ar_peer_link_expire(struct ar_peer_link *l, enum ar_deadline_kind kind)
 			  : kind == AR_DEADLINE_PEER_REPLY ? "it did not answer in time"
 							   : "it fell silent";
 
-	lose(l, why);
+	ar_peer_link_lose(l, why);
 }
 
 /* ---- reading ---- */
@@ -143,7 +143,7 @@ static void feed(struct ar_peer_link *l, struct ar_str bytes)
 	if (outcome == AR_H1_ANSWER_DONE)
 		answered(l, used == bytes.len);
 	else if (outcome == AR_H1_ANSWER_BAD)
-		lose(l, l->answer.fault);
+		ar_peer_link_lose(l, l->answer.fault);
 }
 
 static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
@@ -160,7 +160,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 	else if (n == UV_EOF && ar_h1_answer_finish(&l->answer) == AR_H1_ANSWER_DONE)
 		answered(l, false);
 	else if (n < 0)
-		lose(l, n == UV_EOF ? l->answer.fault : "the connection was lost");
+		ar_peer_link_lose(l, n == UV_EOF ? l->answer.fault : "the connection was lost");
 }
 
 void ar_peer_ask_pause(struct ar_peer_ask *ask)
@@ -200,7 +200,7 @@ static void on_written(uv_write_t *req, int status)
 
 	l->is_writing = false;
 	if (status && !l->is_closing)
-		lose(l, "the connection was lost");
+		ar_peer_link_lose(l, "the connection was lost");
 }
 
 bool ar_peer_link_send(struct ar_peer_link *l, struct ar_peer_ask *ask)
@@ -253,7 +253,7 @@ static void on_connected(uv_connect_t *req, int status)
 	if (!status)
 		status = uv_read_start((uv_stream_t *)&l->tcp, on_alloc, on_read);
 	if (status) {
-		lose(l, "it cannot be connected to");
+		ar_peer_link_lose(l, "it cannot be connected to");
 		return;
 	}
 	l->ask = NULL;
@@ -276,7 +276,7 @@ static void on_resolved(uv_getaddrinfo_t *req, int status, struct addrinfo *foun
 	if (l->is_closing)
 		release(l);
 	else if (status || !connect_to(l, found->ai_addr))
-		lose(l, status ? "its name does not resolve" : "it cannot be connected to");
+		ar_peer_link_lose(l, status ? "its name does not resolve" : "it cannot be connected to");
 	uv_freeaddrinfo(found);
 }
 

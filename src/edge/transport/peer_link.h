@@ -85,6 +85,7 @@ void ar_peer_ask_resume(struct ar_peer_ask *ask);
 
 void ar_peer_link_expire(struct ar_peer_link *l, enum ar_deadline_kind kind);
 void ar_peer_link_close(struct ar_peer_link *l);
+void ar_peer_link_lose(struct ar_peer_link *l, const char *why); /* and tells who asked over it */
 
 /* ---- between peer_link.c and peer_pool.c ---- */
 

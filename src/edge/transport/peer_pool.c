@@ -91,6 +91,17 @@ void ar_peers_close(struct ar_peers *peers)
 		ar_peer_link_close(AR_CONTAINER_OF(it, struct ar_peer_link, node));
 }
 
+/* A link stays in the list until the loop has closed it, so what the callbacks begin anew does no harm here. */
+void ar_http_server_lose_peer(struct ar_http_server *s, struct ar_str address)
+{
+	AR_LIST_FOR_SAFE (it, &s->peers.links) {
+		struct ar_peer_link *l = AR_CONTAINER_OF(it, struct ar_peer_link, node);
+
+		if (!l->is_closing && ar_str_eq(address, ar_str_from(l->peer->address)))
+			ar_peer_link_lose(l, "it is gone");
+	}
+}
+
 void ar_peers_fini(struct ar_peers *peers)
 {
 	ar_map_fini(&peers->by_address);

@@ -80,6 +80,10 @@ uint16_t ar_http_server_port(const struct ar_http_server *s);
 /* The same of the address for peers. */
 uint16_t ar_http_server_cluster_port(const struct ar_http_server *s);
 
+/* The node at this address is gone: streams from it end with a `retry:` line, and what it was asked is answered with
+ * owner_unreachable, as if the connections had broken. */
+void ar_http_server_lose_peer(struct ar_http_server *s, struct ar_str address);
+
 /* Stops accepting, closes idle connections, ends streams with a `retry:` line; requests under way are
  * finished and answered with Connection: close. Over when counters.connections is 0. /ready answers 503 from
  * now on. */

@@ -4,6 +4,8 @@
 #include "cmocka_unit.h"
 #include "table.h"
 
+#include <stdio.h>
+
 #define LEASE 2000000
 #define STEP 5000
 
@@ -11,6 +13,7 @@ struct node {
 	struct member member;
 	struct ar_cluster *cluster;
 	bool is_up, is_stopped, is_busy, is_slow_to_rest, is_fenced;
+	char gone[AR_ADDRESS_MAX + 1]; /* the last that it was told of */
 	ar_usec at; /* next thing that happens to its beat */
 };
 
@@ -57,6 +60,13 @@ static bool is_quiet(void *arg, unsigned partition)
 	return !((struct node *)arg)->is_slow_to_rest || partition % 5 != 0;
 }
 
+static void gone(void *arg, struct ar_str address)
+{
+	struct node *n = arg;
+
+	snprintf(n->gone, sizeof(n->gone), "%.*s", AR_STR_ARG(address));
+}
+
 static void fenced(void *arg)
 {
 	((struct node *)arg)->is_fenced = true;
@@ -76,6 +86,7 @@ static void start(unsigned i)
 								  .is_busy = is_busy,
 								  .release = release,
 								  .is_quiet = is_quiet,
+								  .gone = gone,
 								  .fenced = fenced,
 								  .arg = n });
 }
@@ -230,6 +241,7 @@ static void a_sleeper_is_fenced_and_comes_back(void **state)
 	w.nodes[1].is_stopped = true;
 	run(3 * LEASE);
 	assert_int_equal(has(0), AR_PARTITIONS);
+	assert_string_equal(w.nodes[0].gone, "10.0.0.1:1");
 	w.nodes[1].is_stopped = false;
 	run(20 * LEASE);
 	assert_int_equal(has(0), 512);
