@@ -310,9 +310,32 @@ static enum ar_status list_owners(struct ar_pg_member *m, struct ar_pg_roster *t
 
 /* ---- all of it ---- */
 
+static ar_usec now(void)
+{
+	return ar_clock_system()->mono(ar_clock_system());
+}
+
+/* A connection that went bad since the last beat costs a new one, not the beat: nothing was done on it yet. Not so one that
+ * kept us waiting until the end. */
+static enum ar_status begin(struct ar_pg_member *m)
+{
+	static const char text[] = "BEGIN TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE";
+
+	m->link.deadline = now() + m->lease;
+	if (ar_pg_is_alive(&m->link) && run(m, text, NULL) == AR_OK)
+		return AR_OK;
+	if (now() >= m->link.deadline)
+		return AR_E_IO;
+	ar_pg_disconnect(&m->link);
+	if (ar_pg_connect(&m->link, &m->target, &m->link.error) != AR_OK)
+		return AR_E_IO;
+	m->link.deadline = now() + m->lease;
+	return run(m, text, NULL);
+}
+
 static enum ar_status transact(struct ar_pg_member *m, const struct ar_member_beat *b)
 {
-	enum ar_status st = run(m, "BEGIN TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE", NULL);
+	enum ar_status st = begin(m);
 
 	st = st ? st : hold_fence(m);
 	st = st ? st : beat(m, b->state);
@@ -335,32 +358,19 @@ static void clean_up(struct ar_pg_member *m)
 	m->link.error = why;
 }
 
-static enum ar_status fail_io(struct ar_error *err)
-{
-	err->status = AR_E_IO; /* also for a server that cannot be reached: it may come back */
-	return AR_E_IO;
-}
-
 static enum ar_status beat_once(struct ar_pg_member *m, const struct ar_member_beat *b, struct ar_error *err)
 {
-	enum ar_status st;
+	enum ar_status st = transact(m, b);
 
-	m->link.deadline = 0;
-	if (!ar_pg_is_alive(&m->link) && ar_pg_connect(&m->link, &m->target, err) != AR_OK)
-		return fail_io(err);
-	m->link.deadline = ar_clock_system()->mono(ar_clock_system()) + m->lease;
-	st = transact(m, b);
-	if (st)
-		clean_up(m);
+	if (!st)
+		return AR_OK;
+	clean_up(m);
 	if (st == AR_E_FENCED)
 		return ar_fail(err, st,
 			       "node %s: epoch %llu was ended; another node or process has taken over",
 			       m->base.member.id, (unsigned long long)m->base.member.epoch);
-	if (st) {
-		ar_pg_fail(&m->link, err);
-		return fail_io(err);
-	}
-	return AR_OK;
+	ar_pg_fail(&m->link, err);
+	return err->status = AR_E_IO; /* also for a server that cannot be reached: it may come back */
 }
 
 static void bring_table(const struct ar_pg_roster *t, struct ar_member_beat *b)
