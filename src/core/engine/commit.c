@@ -75,15 +75,24 @@ static void add_contents(struct ar_commit *c)
 	c->append.blob_count = d->content_count;
 }
 
-static void add_closed_steps(struct ar_commit *c)
+static bool is_step_end(const struct ar_event *e)
 {
+	return e->type == AR_EV_MODEL_COMPLETED || e->type == AR_EV_MODEL_FAILED;
+}
+
+/* Those that may have chunks: most steps end before the first one. */
+static void add_closed_steps(struct ar_live *l)
+{
+	struct ar_commit *c = &l->commit;
 	const struct ar_decision *d = &c->decision;
 	struct ar_str *steps = ar_arena_alloc(&c->arena, (d->event_count + 1) * sizeof(*steps));
 	size_t n = 0;
 
 	for (size_t i = 0; i < d->event_count; i++) {
-		if (d->events[i].type == AR_EV_MODEL_COMPLETED || d->events[i].type == AR_EV_MODEL_FAILED)
-			steps[n++] = d->events[i].ids[AR_SCOPE_STEP];
+		struct ar_str step = d->events[i].ids[AR_SCOPE_STEP];
+
+		if (is_step_end(&d->events[i]) && ar_step_may_have_chunks(l, step))
+			steps[n++] = step;
 	}
 	c->append.closed_steps = steps;
 	c->append.closed_step_count = n;
@@ -115,7 +124,7 @@ static void prepare(struct ar_live *l, uint64_t head_before)
 		add_session_row(l);
 		add_task_rows(l);
 		add_contents(c);
-		add_closed_steps(c);
+		add_closed_steps(l);
 		add_snapshot(l);
 	}
 	if (r->has_receipt) {
@@ -169,8 +178,10 @@ static void committed(struct ar_live *l)
 
 	AR_FAULT("engine.after_commit");
 	e->counts.facts += c->decision.event_count;
-	for (size_t i = 0; i < c->append.closed_step_count; i++)
-		ar_step_close(l, c->append.closed_steps[i]);
+	for (size_t i = 0; i < c->decision.event_count; i++) {
+		if (is_step_end(&c->decision.events[i]))
+			ar_step_close(l, c->decision.events[i].ids[AR_SCOPE_STEP]);
+	}
 	if (r == &l->recovery)
 		ar_follow_reread(e->o.follow, ar_live_core(l), l->state.head);
 	else

@@ -124,6 +124,8 @@ void ar_step_plan(struct ar_live *l,
 		  const struct ar_effect *effect); /* copies what it needs; nothing is asked yet */
 void ar_steps_begin(struct ar_live *l); /* the planned ones */
 void ar_step_cancel(struct ar_live *l, struct ar_str step);
+bool ar_step_may_have_chunks(struct ar_live *l,
+			     struct ar_str step); /* also when a process before us began it */
 void ar_step_close(struct ar_live *l, struct ar_str step); /* its end is durable */
 void ar_steps_release(struct ar_live *l); /* none of them ends in a fact */
 void ar_steps_drop(struct ar_live *l); /* at the end of the process */

@@ -353,6 +353,13 @@ void ar_step_cancel(struct ar_live *l, struct ar_str id)
 		p->v->cancel(p, &s->call);
 }
 
+bool ar_step_may_have_chunks(struct ar_live *l, struct ar_str id)
+{
+	const struct ar_live_step *s = step_find(l, id);
+
+	return !s || s->saved > 0;
+}
+
 void ar_step_close(struct ar_live *l, struct ar_str id)
 {
 	struct ar_live_step *s = step_find(l, id);
