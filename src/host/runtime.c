@@ -1,5 +1,6 @@
 /* See runtime.h. Threads: this loop owns everything but the store's writer and reader threads, which hand finished operations
  * back through one wake-up. */
+#include "file_lock.h"
 #include "mem.h"
 #include "openai_chat.h"
 #include "runtime_priv.h"
@@ -214,11 +215,17 @@ static enum ar_status open_postgres(struct ar_runtime *r, const struct ar_config
 static enum ar_status open_store(struct ar_runtime *r, const struct ar_config *c, struct ar_error *err)
 {
 	struct ar_str path = ar_arena_fmt(&r->arena, "%s/agentd.db", c->data_dir);
+	struct ar_str folder = ar_arena_fmt(&r->arena, "%s/agentd", c->data_dir);
 
 	if (make_dirs(c->data_dir, err) != AR_OK)
 		return AR_E_IO;
-	if (*c->store)
-		return open_postgres(r, c, err) == AR_OK ? ar_node_join(r, err) : err->status;
+	if (*c->store) {
+		/* The socket and the pid file stand in the folder: one process per folder, and agentctl finds it by the lock. */
+		if (ar_file_lock_take(folder.p, &r->folder_lock, err) != AR_OK ||
+		    open_postgres(r, c, err) != AR_OK)
+			return err->status;
+		return ar_node_join(r, err);
+	}
 	return ar_store_sqlite_open(
 		&(struct ar_store_sqlite_options){
 			.path = path.p,
@@ -261,6 +268,7 @@ enum ar_status ar_runtime_open(const struct ar_config *config, const struct ar_r
 
 	r->config = config;
 	r->start = start;
+	r->folder_lock = -1;
 	open_loop(r);
 	if (open_all(r, config, err) != AR_OK) {
 		ar_runtime_free(r);
@@ -330,6 +338,7 @@ void ar_runtime_free(struct ar_runtime *r)
 	uv_walk(&r->loop, close_handle, NULL);
 	uv_run(&r->loop, UV_RUN_DEFAULT);
 	uv_loop_close(&r->loop);
+	ar_file_lock_drop(r->folder_lock);
 	ar_arena_fini(&r->arena);
 	ar_free(r);
 }

@@ -28,6 +28,7 @@ struct ar_runtime {
 	uv_timer_t engine_timer, stop_timer;
 	uv_prepare_t before_sleep;
 	uv_signal_t term, interrupt;
+	int folder_lock; /* of the data folder, when the store is not in it; -1 = none */
 	struct ar_store *store;
 	struct ar_follow *follow;
 	struct ar_provider *provider;

@@ -1,7 +1,7 @@
 // What is said and done about work that a killed process leaves behind, and resume_thread.
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
-import { call, follow, newFolder, ok, readLog, refused, sleep, startAgentd, startModel, submit, waitFor, within } from '../lib/runtime.mjs';
+import { call, follow, newFolder, ok, readLog, refused, sleep, startAgentd, startModel, storeOf, submit, waitFor, within } from '../lib/runtime.mjs';
 
 let model;
 
@@ -230,7 +230,9 @@ test('a second process on the same data folder is kept out', { skip: onPostgres 
 test('on PostgreSQL a second process takes the store over, and the first one stops', { skip: !onPostgres && 'no server' }, async () => {
 	const dataDir = newFolder();
 	const first = await startAgentd({ dataDir, model });
-	const second = await startAgentd({ dataDir, model, env: { AGENTD_SOCKET: 'off' } });
+	const refusedOne = await startAgentd({ dataDir, model, env: { AGENTD_SOCKET: 'off' }, mayDie: true });
+	assert.match(refusedOne.stderr, /is in use by process/, 'not in the same folder');
+	const second = await startAgentd({ model, env: storeOf(dataDir) });
 	assert.equal((await within(first.gone, 10000)).code, 1);
 	assert.match(first.stderr, /another process runs as node/);
 	await submit(second, 'mine now');

@@ -45,11 +45,13 @@ after(() => {
 	for (const end of started.reverse()) end();
 });
 
+const pidIn = (folder) => Number(readFileSync(join(folder, 'agentd.pid'), 'utf8'));
+
 // An agentd that a block started: ready, reached over its socket.
 async function daemon(folder) {
 	const ready = join(folder, 'ready');
 	const line = await waitFor(() => readFileSync(ready, { flag: 'a+', encoding: 'utf8' }).split('\n')[0], `agentd in ${folder}`);
-	const pid = Number(readFileSync(join(folder, 'agentd.pid'), 'utf8'));
+	const pid = pidIn(folder);
 	started.push(() => {
 		try {
 			process.kill(pid, 'SIGKILL');
@@ -173,7 +175,12 @@ test('cluster: two nodes share the sessions, and each verifies its own', needsSe
 		elsewhere += report.elsewhere;
 	}
 	assert.deepEqual([verified, elsewhere], [12, 12]);
-	note(t, 'cluster');
+	run('nodes', {}, { cwd });
+	run('upgrade', {}, { cwd });
+	await waitFor(() => pidIn(join(cwd, 'node-a')) !== nodes[0].pid, 'another process');
+	const again = await daemon(join(cwd, 'node-a'));
+	for (const sessionId of ids) assert.equal((await ok(again, 'get_session', { sessionId })).status, 'idle');
+	note(t, 'cluster', 'nodes', 'upgrade');
 });
 
 function get(rt, path) {
