@@ -208,17 +208,28 @@ function noStaleRead(run, bad) {
 		}
 }
 
+// What the outside was asked to do, by kind: the calls it saw, the fact that has to come first, the one that says it was done, and the id
+// that all three carry. Nothing records calls of tools yet; a list of them in final.toolCalls is all that is missing.
+const EFFECTS = [
+	{ what: 'the model', calls: (final) => final.modelCalls, intent: 'model.requested', done: 'model.completed', id: (event) => event.stepId },
+	{ what: 'a tool', calls: (final) => final.toolCalls ?? [], intent: 'tool.started', done: 'tool.result', id: (event) => event.toolCallId },
+];
+
 function effectsAreIntended(run, bad) {
-	const asked = new Map([...allEvents(run, 'model.requested')].map(({ session, event }) => [event.stepId, { session, turn: event.turnId }]));
-	const calls = groupBy(run.final.modelCalls, (call) => call.step);
-	for (const [step, list] of calls) {
-		const intent = asked.get(step);
-		if (!intent) bad(list[0].session, `the model was called for ${step} of ${list[0].turn}, which no fact requested`);
-		else if (intent.turn !== list[0].turn) bad(intent.session, `the model was called for ${step} as of ${list[0].turn}, requested by ${intent.turn}`);
-		if (list.length > 1) bad(list[0].session, `the model was called ${list.length} times for ${step} of ${list[0].turn}`);
+	for (const effect of EFFECTS) if (effect.calls(run.final).length > 0) judgeEffects(run, effect, bad);
+}
+
+function judgeEffects(run, { what, calls, intent, done, id }, bad) {
+	const asked = new Map([...allEvents(run, intent)].map(({ session, event }) => [id(event), { session, turn: event.turnId }]));
+	const seen = groupBy(calls(run.final), (call) => call.step);
+	for (const [step, list] of seen) {
+		const wanted = asked.get(step);
+		if (!wanted) bad(list[0].session, `${what} was called for ${step} of ${list[0].turn}, which no fact requested`);
+		else if (wanted.turn !== list[0].turn) bad(wanted.session, `${what} was called for ${step} as of ${list[0].turn}, requested by ${wanted.turn}`);
+		if (list.length > 1) bad(list[0].session, `${what} was called ${list.length} times for ${step} of ${list[0].turn}`);
 	}
-	for (const { session, event } of allEvents(run, 'model.completed'))
-		if (!calls.has(event.stepId)) bad(session, `${event.stepId} was completed without a call`);
+	for (const { session, event } of allEvents(run, done))
+		if (!seen.has(id(event))) bad(session, `${id(event)} was completed without a call`);
 }
 
 // Along a session a node's epochs never go back, and no row was written by whoever was seen not to be allowed to.

@@ -124,6 +124,8 @@ finds('5', 'a call that no fact requested', 'no fact requested', spoiled((run) =
 finds('5', 'a call for the wrong turn', 'requested by c0-0', spoiled((run) => (run.final.modelCalls[0].turn = 'c0-1')));
 finds('5', 'an end without a call', 'without a call', spoiled((run) => run.final.modelCalls.shift()));
 
+finds('5', 'a tool that was called twice', 'a tool was called 2 times', spoiled((run) => (run.final.toolCalls = Array(2).fill({ session: S, turn: 'c0-0', step: 'call_1' }))));
+
 finds('6', 'rows that do not join', 'follows 4', spoiled((run) => (run.final.rows[1].first = 6)));
 finds('6', 'an old epoch after a newer one', 'after one of its epoch 2', spoiled((run) => {
 	run.final.rows[0].epoch = 2;

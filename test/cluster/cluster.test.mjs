@@ -13,7 +13,7 @@ import { dice } from '../crash/world.mjs';
 import { check } from './checker.mjs';
 import { Faults, KINDS } from './faults.mjs';
 import { readFinal } from './final.mjs';
-import { whyNoNetwork } from './netns.mjs';
+import { whyNoNetwork } from './machines/netns.mjs';
 import { report } from './report.mjs';
 import { Schedule } from './schedule.mjs';
 import { World } from './world.mjs';

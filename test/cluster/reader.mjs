@@ -76,10 +76,20 @@ export class Reader {
 		const at = text.indexOf('data: ');
 		if (at < 0) return; // a heartbeat
 		const data = text.slice(at + 6);
-		const event = JSON.parse(data);
+		const event = this.parse(data);
+		if (!event) return;
 		if (DELTAS.has(event.type)) this.delta(event);
 		else this.fact(event, data);
 		this.cursor = /^id: (.*)$/m.exec(text)[1];
+	}
+
+	parse(data) {
+		try {
+			return JSON.parse(data);
+		} catch {
+			this.fault(`no JSON: ${data.slice(0, 200)}`);
+			return null;
+		}
 	}
 
 	fact(event, data) {

@@ -9,6 +9,8 @@ function countBy(list, key) {
 const words = (counts) => [...counts].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([name, n]) => `${name} ${n}`).join(', ');
 const at = (sorted, share) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))].toFixed(0);
 
+const reasonOf = ({ error, status, answer }) => error ?? `${status} ${/"code":"(\w+)"/.exec(answer)?.[1] ?? ''}`;
+
 function repeats(calls) {
 	const writes = calls.filter((call) => call.key !== undefined);
 	return writes.length - new Set(writes.map((call) => `${call.kind} ${call.key}`)).size;
@@ -31,7 +33,7 @@ export function report({ history, nodes, actors, sides, takeovers, leaseMs }, fi
 		`faults: ${words(countBy(faults, (fault) => fault.fault))}`,
 		...kinds.filter((kind) => ['failover', 'fillDisk'].includes(kind)).map((kind) => `  ${kind}: ${faults.filter((f) => f.fault === kind).map((f) => f.detail).join('; ')}`),
 		`calls: ${calls.length}, ${answered} answered; ${words(countBy(calls, (call) => call.kind))}; ${repeats(calls)} repeated`,
-		`no answer: ${words(countBy(calls.filter((call) => !call.isAnswer), (call) => call.error ?? `${call.status} ${JSON.parse(call.answer).error.code}`))}`,
+		`no answer: ${words(countBy(calls.filter((call) => !call.isAnswer), (call) => reasonOf(call)))}`,
 		`facts: ${facts} in ${final.logs.size} logs (${final.rows.length} rows), ${history.facts} deliveries to ${readers.length} readers over ${connections} connections`,
 		`model calls: ${final.modelCalls.length}`,
 		...['kill9', 'stop'].map((kind) => takeoverLine(kind, takeovers.times(kind, faults), leaseMs)),

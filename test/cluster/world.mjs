@@ -5,13 +5,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sleep, waitFor, within } from '../lib/runtime.mjs';
 import { Actor } from './actor.mjs';
-import { AgentdNode } from './agentd_node.mjs';
-import { Clock } from './clock.mjs';
+import { AgentdNode } from './machines/agentd_node.mjs';
+import { Clock } from './machines/clock.mjs';
 import { History } from './history.mjs';
-import { ModelHost } from './model_host.mjs';
-import { Network } from './netns.mjs';
-import { PgPair } from './pg_pair.mjs';
-import { PgServer } from './pg_server.mjs';
+import { ModelHost } from './machines/model_host.mjs';
+import { Network } from './machines/netns.mjs';
+import { PgPair } from './machines/pg_pair.mjs';
+import { PgServer } from './machines/pg_server.mjs';
 import { Takeovers } from './takeover.mjs';
 
 const LEASE_MS = 2000;
@@ -114,7 +114,8 @@ export class World {
 	}
 
 	startLoad() {
-		for (const actor of this.actors) actor.life = actor.live();
+		for (const actor of this.actors)
+			actor.life = actor.live().catch((error) => this.history.problem(`${actor.name} fell over: ${error.stack}`));
 	}
 
 	/** No new turns; waits until every acknowledged one has ended for every reader, or the time is over. Tells whether. */

@@ -1,6 +1,6 @@
 // The network of a run: a bridge in a namespace of its own and one namespace per machine, joined by veth pairs. What a cut
 // drops is dropped silently, inside the namespace that it is made for. Names carry our process id; everything is removed
-// at the end of the process, whatever ends it, and `clean` beside this file removes what a killed process left.
+// at the end of the process, whatever ends it, and test/cluster/clean removes what a killed process left.
 import { execFile, execFileSync } from 'node:child_process';
 import { promisify } from 'node:util';
 

@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import http from 'node:http';
 import { join } from 'node:path';
-import { bin, sleep, within, writeConfig } from '../lib/runtime.mjs';
+import { bin, sleep, within, writeConfig } from '../../lib/runtime.mjs';
 
 const READY_MS = 15000;
 const UP_MS = 90000;

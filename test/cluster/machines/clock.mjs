@@ -3,7 +3,7 @@
 // file at every look at the clock, and its semaphores outlive a process that is killed.
 import { closeSync, openSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { bin } from '../lib/runtime.mjs';
+import { bin } from '../../lib/runtime.mjs';
 
 export class Clock {
 	constructor(path) {

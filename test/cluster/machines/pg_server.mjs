@@ -4,7 +4,7 @@ import { execFile, execFileSync, spawn } from 'node:child_process';
 import { appendFileSync, chownSync, closeSync, mkdirSync, openSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { sleep } from '../lib/runtime.mjs';
+import { sleep } from '../../lib/runtime.mjs';
 
 const run = promisify(execFile);
 

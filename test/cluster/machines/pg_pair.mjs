@@ -4,7 +4,7 @@
 import { execFile } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { promisify } from 'node:util';
-import { sleep, waitFor } from '../lib/runtime.mjs';
+import { sleep, waitFor } from '../../lib/runtime.mjs';
 import { DATABASE } from './pg_server.mjs';
 
 const run = promisify(execFile);

@@ -5,7 +5,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const program = join(dirname(fileURLToPath(import.meta.url)), '../model/scripted.mjs');
+const program = join(dirname(fileURLToPath(import.meta.url)), '../../model/scripted.mjs');
 const PORT = 8080;
 
 export class ModelHost {
