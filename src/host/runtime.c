@@ -78,8 +78,13 @@ static void on_before_sleep(uv_prepare_t *handle)
 
 static void on_signal(uv_signal_t *handle, int signum)
 {
+	struct ar_runtime *r = handle->data;
+
 	(void)signum;
-	ar_runtime_stop(handle->data, AR_RUN_STOPPED);
+	if (r->is_closing)
+		r->end = AR_RUN_STOPPED; /* a node that was about to come back does not */
+	else
+		ar_runtime_stop(r, AR_RUN_STOPPED);
 }
 
 /* ---- wiring ---- */
@@ -296,13 +301,12 @@ void ar_runtime_keep_port(const struct ar_runtime *r, struct ar_config *config, 
 					 .p;
 }
 
-enum ar_run_end ar_runtime_run(struct ar_runtime *r)
+void ar_runtime_run(struct ar_runtime *r)
 {
 	uv_prepare_start(&r->before_sleep, on_before_sleep);
 	if (!r->member)
 		ar_engine_recover(r->engine, NULL);
 	uv_run(&r->loop, UV_RUN_DEFAULT);
-	return r->end;
 }
 
 /* ---- the end ---- */
@@ -316,8 +320,11 @@ static void close_handle(uv_handle_t *handle, void *arg)
 
 /* Whoever still has something in flight calls back while the others are closed; then nothing is left. What the store finishes
  * at its end may still want the provider; after it nothing may want the store: no timer of the engine, no wake-up. */
-void ar_runtime_free(struct ar_runtime *r)
+enum ar_run_end ar_runtime_free(struct ar_runtime *r)
 {
+	enum ar_run_end end;
+
+	r->is_closing = true;
 	if (r->engine)
 		ar_engine_stop(r->engine);
 	uv_prepare_stop(&r->before_sleep);
@@ -340,5 +347,7 @@ void ar_runtime_free(struct ar_runtime *r)
 	uv_loop_close(&r->loop);
 	ar_file_lock_drop(r->folder_lock);
 	ar_arena_fini(&r->arena);
+	end = r->end;
 	ar_free(r);
+	return end;
 }

@@ -37,7 +37,9 @@ void ar_runtime_keep_port(const struct ar_runtime *r, struct ar_config *config, 
 
 /* Runs until SIGTERM or SIGINT, then drains: other nodes take the sessions over, requests under way are answered, commits finish,
  * streams end with their cursor. Open model calls are left for the next owner to take up. */
-AR_MUST_USE enum ar_run_end ar_runtime_run(struct ar_runtime *r);
-void ar_runtime_free(struct ar_runtime *r);
+void ar_runtime_run(struct ar_runtime *r);
+
+/* Says again how it ended: a request to stop may have come meanwhile. */
+enum ar_run_end ar_runtime_free(struct ar_runtime *r);
 
 #endif

@@ -45,6 +45,7 @@ struct ar_runtime {
 	ar_usec phase_until; /* monotonic */
 	enum ar_run_end end;
 	bool is_ready;
+	bool is_closing;
 };
 
 /* runtime.c */

@@ -162,8 +162,8 @@ static int serve(struct ar_config *config, struct ar_arena *arena)
 	write_pid(config);
 	do {
 		ar_runtime_keep_port(runtime, config, arena);
-		is_fenced = ar_runtime_run(runtime) == AR_RUN_FENCED;
-		ar_runtime_free(runtime);
+		ar_runtime_run(runtime);
+		is_fenced = ar_runtime_free(runtime) == AR_RUN_FENCED;
 		if (is_fenced && open_again(config, &start, &runtime, &err) != AR_OK)
 			return cannot_start(&err);
 	} while (is_fenced);

@@ -43,7 +43,7 @@ static struct ar_pg_member *member_new(const struct ar_postgres *s, const struct
 	m->target = (struct ar_pg_target){ .conninfo = s->conninfo,
 					   .application = s->application,
 					   .statement_timeout_ms = o->lease_ms,
-					   .lock_timeout_ms = o->lease_ms / 2,
+					   .lock_timeout_ms = o->lease_ms / 5,
 					   .patience_ms = o->lease_ms };
 	return m;
 }

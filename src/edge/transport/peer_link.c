@@ -10,6 +10,8 @@
 #include <stdio.h>
 
 #define UNACKNOWLEDGED_MS 5000
+#define PROBE_AFTER_S 2
+#define PROBES 3
 #define STREAM_RECEIVE_BUFFER (128 * 1024) /* in the kernel: what a slow client makes the peer pile up here */
 
 /* ---- the end ---- */
@@ -231,15 +233,23 @@ bool ar_peer_link_send(struct ar_peer_link *l, struct ar_peer_ask *ask)
 /* ---- connecting ---- */
 
 /* A request goes out at once, and a peer that does not even acknowledge it is gone: the kernel says so long before the answer
- * is due. */
+ * is due. A stream on which nothing comes is probed, so that a reader behind a cut network is sent elsewhere in seconds. */
 static void tune(struct ar_peer_link *l)
 {
-	unsigned patience = UNACKNOWLEDGED_MS;
+	static const struct {
+		int level, name, value;
+	} options[] = {
+		{ IPPROTO_TCP, TCP_USER_TIMEOUT, UNACKNOWLEDGED_MS },
+		{ SOL_SOCKET, SO_KEEPALIVE, 1 },
+		{ IPPROTO_TCP, TCP_KEEPIDLE, PROBE_AFTER_S },
+		{ IPPROTO_TCP, TCP_KEEPINTVL, 1 },
+		{ IPPROTO_TCP, TCP_KEEPCNT, PROBES },
+	};
 	uv_os_fd_t fd;
 
 	uv_tcp_nodelay(&l->tcp, 1);
-	if (uv_fileno((uv_handle_t *)&l->tcp, &fd) == 0)
-		setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &patience, sizeof patience);
+	for (size_t i = 0; i < AR_ARRAY_LEN(options) && uv_fileno((uv_handle_t *)&l->tcp, &fd) == 0; i++)
+		setsockopt(fd, options[i].level, options[i].name, &options[i].value, sizeof options[i].value);
 }
 
 static void on_connected(uv_connect_t *req, int status)
