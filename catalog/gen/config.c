@@ -115,6 +115,9 @@ const struct ar_config_key ar_config_keys[] = {
 	{ "session.cache", AR_CONFIG_INT, "1000", NULL, false, 1, 10000000, NULL,
 	  offsetof(struct ar_config, session.cache), offsetof(struct ar_config_file, session.cache),
 	  "Idle sessions kept in memory." },
+	{ "retention.days", AR_CONFIG_INT, "0", "AGENTD_RETENTION_DAYS", false, 0, 36500, NULL,
+	  offsetof(struct ar_config, retention.days), offsetof(struct ar_config_file, retention.days),
+	  "Days after its last change that a session which does nothing is removed with all it said; 0 keeps everything." },
 	{ "context.max_messages", AR_CONFIG_INT, "200", NULL, false, 1, 100000, NULL,
 	  offsetof(struct ar_config, context.max_messages), offsetof(struct ar_config_file, context.max_messages),
 	  "Most messages sent to the model." },
@@ -125,7 +128,7 @@ const struct ar_config_key ar_config_keys[] = {
 	  offsetof(struct ar_config, log.level), offsetof(struct ar_config_file, log.level),
 	  "Least grave lines that are written to the log." },
 };
-const size_t ar_config_key_count = 38;
+const size_t ar_config_key_count = 39;
 
 static const cyaml_schema_field_t node_fields[] = {
 	CYAML_FIELD_STRING_PTR("id", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_node, id, 0, 65536),
@@ -186,6 +189,11 @@ static const cyaml_schema_field_t session_fields[] = {
 	CYAML_FIELD_END,
 };
 
+static const cyaml_schema_field_t retention_fields[] = {
+	CYAML_FIELD_INT_PTR("days", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_retention, days),
+	CYAML_FIELD_END,
+};
+
 static const cyaml_schema_field_t context_fields[] = {
 	CYAML_FIELD_INT_PTR("max_messages", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_context, max_messages),
 	CYAML_FIELD_INT_PTR("max_bytes", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_context, max_bytes),
@@ -209,6 +217,7 @@ static const cyaml_schema_field_t top_fields[] = {
 	CYAML_FIELD_MAPPING("queue", CYAML_FLAG_OPTIONAL, struct ar_config_file, queue, queue_fields),
 	CYAML_FIELD_MAPPING("recovery", CYAML_FLAG_OPTIONAL, struct ar_config_file, recovery, recovery_fields),
 	CYAML_FIELD_MAPPING("session", CYAML_FLAG_OPTIONAL, struct ar_config_file, session, session_fields),
+	CYAML_FIELD_MAPPING("retention", CYAML_FLAG_OPTIONAL, struct ar_config_file, retention, retention_fields),
 	CYAML_FIELD_MAPPING("context", CYAML_FLAG_OPTIONAL, struct ar_config_file, context, context_fields),
 	CYAML_FIELD_MAPPING("log", CYAML_FLAG_OPTIONAL, struct ar_config_file, log, log_fields),
 	CYAML_FIELD_END,

@@ -72,6 +72,10 @@ struct ar_config_session {
 	int64_t cache;
 };
 
+struct ar_config_retention {
+	int64_t days;
+};
+
 struct ar_config_context {
 	int64_t max_messages;
 	int64_t max_bytes;
@@ -93,6 +97,7 @@ struct ar_config {
 	struct ar_config_queue queue;
 	struct ar_config_recovery recovery;
 	struct ar_config_session session;
+	struct ar_config_retention retention;
 	struct ar_config_context context;
 	struct ar_config_log log;
 };
@@ -150,6 +155,10 @@ struct ar_config_file_session {
 	int64_t *cache;
 };
 
+struct ar_config_file_retention {
+	int64_t *days;
+};
+
 struct ar_config_file_context {
 	int64_t *max_messages;
 	int64_t *max_bytes;
@@ -171,6 +180,7 @@ struct ar_config_file {
 	struct ar_config_file_queue queue;
 	struct ar_config_file_recovery recovery;
 	struct ar_config_file_session session;
+	struct ar_config_file_retention retention;
 	struct ar_config_file_context context;
 	struct ar_config_file_log log;
 };

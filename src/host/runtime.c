@@ -13,6 +13,7 @@
 
 #define COMMIT_BACKLOG 8192
 #define MAX_ROUNDS 16
+#define DAY ((ar_usec)24 * 3600 * 1000000)
 #define STATEMENT_MS 30000
 
 /* ---- the loop ---- */
@@ -172,6 +173,7 @@ static void open_core(struct ar_runtime *r, const struct ar_config *c)
 					     .commit_backlog = COMMIT_BACKLOG,
 					     .on_fenced = ar_node_fenced,
 					     .arg = r });
+	ar_engine_keep(r->engine, c->retention.days * DAY);
 	r->control = ar_control_new(r->engine, r->follow, r->store, r->member ? &r->placement : NULL);
 }
 

@@ -40,4 +40,16 @@ void tasks_come_in_order_of_creation(void **state);
 void task_filters_and_single_tasks(void **state);
 void index_of_a_session(void **state);
 
+/* test_store_upkeep.c: what is forgotten. */
+void old_sessions_go_with_all_they_have(void **state);
+void removed_session_begins_anew(void **state);
+void active_and_young_sessions_stay(void **state);
+void steps_are_bounded_and_go_on(void **state);
+void sessions_of_any_id_are_met(void **state);
+void only_owned_partitions_are_touched(void **state);
+void shared_content_stays_until_the_last_reference_goes(void **state);
+void doomed_content_that_is_put_again_stays(void **state);
+void upkeep_is_fenced(void **state);
+void upkeep_keeps_its_place_in_a_flight(void **state);
+
 #endif

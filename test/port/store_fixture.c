@@ -246,6 +246,31 @@ struct ar_store_read a_read(struct ar_str session, uint64_t from, bool backward,
 	};
 }
 
+struct ar_store_upkeep an_upkeep(ar_usec before, size_t limit)
+{
+	return (struct ar_store_upkeep){ .op = { .kind = AR_STORE_UPKEEP, .done = note_done },
+					 .before = before,
+					 .doomed_before = INT64_MAX,
+					 .limit = limit };
+}
+
+size_t keep_up(struct fixture *f, struct ar_store_upkeep u)
+{
+	struct ar_arena a = { 0 };
+	size_t removed = 0;
+
+	do {
+		run(f, &u.op);
+		assert_status(&u.op, AR_OK);
+		assert_true(u.removed <= u.limit);
+		removed += u.removed;
+		u.after = ar_arena_str(&a, u.next);
+		ar_store_op_fini(&u.op);
+	} while (u.more);
+	ar_arena_fini(&a);
+	return removed;
+}
+
 void put(struct fixture *f, struct ar_str session, uint64_t first, uint64_t last, const char *body)
 {
 	struct ar_store_append a = an_append(session, first, last, body);

@@ -67,6 +67,11 @@ struct ar_store_chunk a_chunk(struct ar_str session, const char *step, uint64_t 
 struct ar_store_load a_load(struct ar_str session);
 struct ar_store_read a_read(struct ar_str session, uint64_t from, bool backward, size_t max_bytes);
 
+struct ar_store_upkeep an_upkeep(ar_usec before, size_t limit); /* content goes at once */
+
+/* Whole rounds of steps, as a caller does them; how many sessions went. */
+size_t keep_up(struct fixture *f, struct ar_store_upkeep u);
+
 /* Appends and forgets the operation; asserts AR_OK. */
 void put(struct fixture *f, struct ar_str session, uint64_t first, uint64_t last, const char *body);
 

@@ -343,6 +343,16 @@ static const struct CMUnitTest contract[] = {
 	T(tasks_come_in_order_of_creation),
 	T(task_filters_and_single_tasks),
 	T(index_of_a_session),
+	T(old_sessions_go_with_all_they_have),
+	T(removed_session_begins_anew),
+	T(active_and_young_sessions_stay),
+	T(steps_are_bounded_and_go_on),
+	T(sessions_of_any_id_are_met),
+	T(only_owned_partitions_are_touched),
+	T(shared_content_stays_until_the_last_reference_goes),
+	T(doomed_content_that_is_put_again_stays),
+	T(upkeep_is_fenced),
+	T(upkeep_keeps_its_place_in_a_flight),
 };
 
 static int run_against(const char *name, enum engine engine)

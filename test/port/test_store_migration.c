@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define NEWEST 3
+
 /* An empty database with the schema of that version. */
 static void make_version(struct fixture *f, uint64_t version)
 {
@@ -27,8 +29,8 @@ static void expect_migration(struct fixture *f, uint64_t expected_from)
 	if (ar_store_postgres_migrate(f->path, &from, &to, &err))
 		fail_msg("%s", err.msg);
 	assert_int_equal(from, expected_from);
-	assert_int_equal(to, 2);
-	assert_int_equal(postgres_int(f, "SELECT max(version) FROM migration"), 2);
+	assert_int_equal(to, NEWEST);
+	assert_int_equal(postgres_int(f, "SELECT max(version) FROM migration"), NEWEST);
 }
 
 /* What version 1 writes for a session, in its own words. */
@@ -102,8 +104,8 @@ static void newest_schema_has_nothing_to_do(void **state)
 	struct ar_error err = { 0 };
 	uint64_t from = 0, to = 0;
 
-	make_version(f, 2);
-	expect_migration(f, 2);
+	make_version(f, NEWEST);
+	expect_migration(f, NEWEST);
 	postgres_script(f, "INSERT INTO migration (version, application) VALUES (99, 'agentruntime')");
 	assert_int_equal(ar_store_postgres_migrate(f->path, &from, &to, &err), AR_E_UNAVAILABLE);
 	assert_non_null(strstr(err.msg, "schema version 99"));

@@ -110,7 +110,7 @@ static void many_may_create_it_at_once(void **state)
 		assert_int_equal(waitpid(children[i], &wstatus, 0), children[i]);
 		assert_int_equal(wstatus, 0);
 	}
-	assert_int_equal(postgres_int(f, "SELECT count(*) FROM migration"), 2);
+	assert_int_equal(postgres_int(f, "SELECT count(*) - max(version) FROM migration"), 0);
 	assert_int_equal(postgres_int(f, "SELECT count(*) FROM node"), 6);
 	assert_int_equal(postgres_int(f, "SELECT count(*) FROM dictionary"), 1);
 }

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 static void expect_open_fails(struct fixture *f, enum ar_status expected, const char *sentence_part)
@@ -304,6 +305,37 @@ static void damaged_values_are_reported(void **state)
 	expect_body(f, 1, "a");
 }
 
+/* A file of the version before: receipts are as young as the change, and content that nobody refers to stays. */
+static void older_file_is_brought_up(void **state)
+{
+	static const char undo[] =
+		"DROP TABLE blob_ref; DROP TABLE blob_doomed; ALTER TABLE receipt DROP COLUMN created;"
+		"DROP INDEX blob_session; ALTER TABLE blob DROP COLUMN at;"
+		"ALTER TABLE blob DROP COLUMN session; PRAGMA user_version = 1";
+	struct fixture *f = *state;
+	struct ar_store_blob blob = { ar_hash_of(AR_STR("B")), AR_STR("B") };
+	struct ar_store_receipt r = { AR_STR("s"), AR_STR("k"), blob.hash, AR_STR("r") };
+	struct ar_store_session_row row = { .updated = 1 };
+	struct ar_store_append a = an_append(sess(1), 1, 1, "a"), b = an_append(sess(2), 1, 1, "b");
+	ar_usec yesterday = (ar_usec)(time(NULL) - 86400) * 1000000;
+
+	a.row = b.row = &row;
+	a.receipt = &r;
+	a.blobs = b.blobs = &blob;
+	a.blob_count = b.blob_count = 1;
+	assert_int_equal(run(f, &a.op), AR_OK);
+	ar_store_close(f->store);
+	f->store = NULL;
+	sql_script(f, undo);
+	fixture_reopen(f);
+	assert_int_equal(sql_int(f, "PRAGMA user_version"), 2);
+	assert_int_equal(run(f, &b.op), AR_OK);
+	assert_int_equal(keep_up(f, an_upkeep(yesterday, 10)), 2);
+	assert_int_equal(sql_int(f, "SELECT count(*) FROM receipt"), 1);
+	assert_int_equal(sql_int(f, "SELECT count(*) FROM log"), 0);
+	expect_content(f, &blob.hash, "B");
+}
+
 #define T(fn) cmocka_unit_test_prestate_setup_teardown(fn, fixture_setup, fixture_teardown, &f)
 
 int main(void)
@@ -321,6 +353,7 @@ int main(void)
 		T(content_is_stored_once_and_small),
 		T(values_outlive_their_dictionary),
 		T(damaged_values_are_reported),
+		T(older_file_is_brought_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

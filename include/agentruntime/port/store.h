@@ -25,6 +25,7 @@ typedef void ar_store_done_fn(struct ar_store_op *op);
 enum ar_store_op_kind {
 	AR_STORE_APPEND = 1,
 	AR_STORE_CHUNK,
+	AR_STORE_UPKEEP,
 	AR_STORE_LOAD,
 	AR_STORE_READ,
 	AR_STORE_RECEIPT,
@@ -44,7 +45,7 @@ struct ar_store_op {
 	struct ar_arena arena; /* results */
 };
 
-/* What makes a repeated write the same write. Unique over (scope, key), for the life of the store. */
+/* What makes a repeated write the same write. Unique over (scope, key), until upkeep removes it by its age. */
 struct ar_store_receipt {
 	struct ar_str scope; /* account and command, or what the key is unique in */
 	struct ar_str key;
@@ -52,7 +53,7 @@ struct ar_store_receipt {
 	struct ar_str reply; /* JSON that the first caller got */
 };
 
-/* Content by hash; stored once however often it is put. */
+/* Content by hash; stored once however often it is put. Whoever puts it refers to it; upkeep removes what no session refers to. */
 struct ar_store_blob {
 	struct ar_hash hash;
 	struct ar_str bytes;
@@ -106,6 +107,29 @@ struct ar_store_chunk {
 	struct ar_str bytes;
 };
 
+/* One bounded step of forgetting; a write. Whole sessions go that are not active and were last updated before `before`: their
+ * facts, rows, chunks and references to content; then receipts older than `before`, then content that lost its last reference
+ * before `doomed_before`. A session that is active, or becomes so at the same time, stays. A session without a row stays.
+ *
+ * AR_E_FENCED as for an append; AR_E_IO: weather, and part of the step may be done. Whatever the status, `ids` are removed or
+ * may be: the caller drops them from its memory, because an append that continues one is refused from then on. So a caller
+ * names only partitions that it owns.
+ *
+ * An engine does here what else has to be done from time to time (PostgreSQL: partitions of the log). With a limit of 0 that is
+ * all. */
+struct ar_store_upkeep {
+	struct ar_store_op op;
+	ar_usec before, doomed_before; /* wall clock; 0 = nothing is that old */
+	size_t limit; /* sessions; several times as many receipts and contents */
+	const uint64_t *partitions; /* as in struct ar_store_sessions */
+	struct ar_str after; /* `next` of the step before; absent = a new round */
+	struct ar_str next; /* absent: the round is over */
+	struct ar_str *ids; /* removed sessions: the 26 characters */
+	size_t removed;
+	size_t receipts, contents; /* removed */
+	bool more; /* worth another step soon */
+};
+
 struct ar_store_chunk_row {
 	struct ar_str step;
 	uint64_t pos;
@@ -152,9 +176,10 @@ struct ar_store_receipt_get {
 	struct ar_store_receipt found;
 };
 
-/* bytes[i] is absent where hashes[i] is not stored; the operation itself is AR_OK. */
+/* bytes[i] is absent where hashes[i] is not stored; the operation itself is AR_OK. With a session only what that session put. */
 struct ar_store_blobs_get {
 	struct ar_store_op op;
+	struct ar_str session; /* absent: whoever put it */
 	const struct ar_hash *hashes;
 	size_t count;
 	bool is_check; /* for verification: past any cache, and what does not unpack is absent, not an error */

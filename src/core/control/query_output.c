@@ -60,6 +60,7 @@ void ar_query_read_output(struct ar_call *c)
 	if (q->limit > READ_MAX)
 		q->limit = READ_MAX;
 	q->blobs = (struct ar_store_blobs_get){ .op = { .kind = AR_STORE_BLOBS, .done = on_blob },
+						.session = core,
 						.hashes = &q->hash,
 						.count = 1 };
 	ar_store_submit(c->control->store, &q->blobs.op);

@@ -91,6 +91,10 @@ struct ar_engine_load {
 
 struct ar_engine_load ar_engine_load(const struct ar_engine *e, unsigned partition);
 
+/* Forgets, from now on and in the background, sessions of ours that are not active and were last touched longer than `keep` ago;
+ * 0 keeps them for ever, and leaves to the store what else it does from time to time. Call once. */
+void ar_engine_keep(struct ar_engine *e, ar_usec keep);
+
 /* Monotonic time of the next timer, 0 = none; and letting due ones fire. */
 ar_usec ar_engine_deadline(const struct ar_engine *e);
 void ar_engine_tick(struct ar_engine *e);

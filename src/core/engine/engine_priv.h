@@ -64,6 +64,23 @@ struct ar_receipt_cache_entry {
 	char *reply;
 };
 
+/* Forgetting; see upkeep.c. */
+struct ar_core {
+	char core[AR_ID_CORE];
+};
+
+struct ar_upkeep {
+	struct ar_engine *engine;
+	ar_usec keep; /* 0 = for ever */
+	struct ar_timer timer;
+	struct ar_store_upkeep op;
+	struct ar_partition_set owned;
+	struct ar_core after;
+	bool has_after;
+	struct ar_core *late; /* removed, and still in memory */
+	size_t late_count;
+};
+
 #define AR_RECEIPT_CACHE 4096
 #define AR_STORE_RETRY 500000 /* microseconds before an input that the store could not take is tried again */
 
@@ -84,6 +101,7 @@ struct ar_engine {
 	struct ar_store_sessions scan;
 	size_t scan_open;
 	struct ar_timer scan_again;
+	struct ar_upkeep upkeep;
 	bool is_scanning;
 	bool has_scan_failed; /* by the store; some sessions with open work may not have been seen */
 	bool is_stopping;
@@ -94,6 +112,7 @@ struct ar_live *ar_live_get(struct ar_engine *e, struct ar_str core);
 void ar_live_forget(struct ar_live *l); /* drops the state; it is loaded again when needed */
 void ar_live_wake(struct ar_live *l); /* out of the idle list */
 void ar_live_settle(struct ar_live *l); /* into it, and eviction */
+bool ar_live_drop(struct ar_engine *e, struct ar_str core); /* out of memory, unless it is at work: false */
 struct ar_str ar_live_core(const struct ar_live *l);
 
 /* load.c */
@@ -138,6 +157,9 @@ bool ar_verify_hold(struct ar_live *l);
 void ar_timer_start(struct ar_engine *e, struct ar_timer *t, ar_usec delay);
 void ar_timers_cancel(struct ar_live *l);
 void ar_timers_drop(struct ar_engine *e);
+
+/* upkeep.c */
+void ar_upkeep_fini(struct ar_upkeep *u);
 
 /* recovery.c */
 void ar_recovery_loaded(struct ar_live *l);

@@ -88,6 +88,18 @@ void ar_live_settle(struct ar_live *l)
 		live_free(AR_CONTAINER_OF(e->idle.next, struct ar_live, idle));
 }
 
+bool ar_live_drop(struct ar_engine *e, struct ar_str core)
+{
+	struct ar_live *l = ar_map_get(&e->sessions, core);
+
+	if (!l)
+		return true;
+	if (!is_at_rest(l))
+		return false;
+	live_free(l);
+	return true;
+}
+
 /* ---- the engine itself ---- */
 
 struct ar_engine *ar_engine_new(const struct ar_engine_options *o)
@@ -117,6 +129,7 @@ void ar_engine_free(struct ar_engine *e)
 	ar_map_fini(&e->sessions);
 	ar_receipts_fini(e);
 	ar_store_op_fini(&e->scan.op);
+	ar_upkeep_fini(&e->upkeep);
 	ar_json_parser_free(e->json);
 	ar_json_parser_free(e->member_json);
 	ar_free(e);

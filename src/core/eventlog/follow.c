@@ -361,6 +361,14 @@ void ar_follow_end_partition(struct ar_follow *f, unsigned partition, const stru
 		ar_reader_end(AR_CONTAINER_OF(h->readers.next, struct ar_follow_cursor, node), err);
 }
 
+void ar_follow_end_session(struct ar_follow *f, struct ar_str core, const struct ar_error *err)
+{
+	struct ar_hub *h;
+
+	while ((h = ar_map_get(&f->hubs, core)) && !ar_list_empty(&h->readers))
+		ar_reader_end(AR_CONTAINER_OF(h->readers.next, struct ar_follow_cursor, node), err);
+}
+
 void ar_follow_end_all(struct ar_follow *f, const struct ar_error *err)
 {
 	ar_follow_end_partition(f, AR_PARTITIONS, err);

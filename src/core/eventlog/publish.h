@@ -27,6 +27,9 @@ void ar_follow_end_all(struct ar_follow *f, const struct ar_error *err);
 /* Ends the readers of sessions of one partition. */
 void ar_follow_end_partition(struct ar_follow *f, unsigned partition, const struct ar_error *err);
 
+/* Ends the readers of one session, which is there no more. */
+void ar_follow_end_session(struct ar_follow *f, struct ar_str core, const struct ar_error *err);
+
 /* Facts of one commit, in order. Call only when they are durable. */
 void ar_follow_publish(struct ar_follow *f, struct ar_str core, const struct ar_fact *facts, size_t count);
 

@@ -31,6 +31,14 @@ void ar_store_heads_put(struct ar_store_heads *h, const struct ar_store_key *key
 	head->seq = seq;
 }
 
+void ar_store_heads_remove(struct ar_store_heads *h, const struct ar_store_key *key)
+{
+	struct head *head = ar_map_get(&h->map, ar_store_key_bytes(key));
+
+	if (head) /* kept as one that may begin: taking it out would leave its memory behind */
+		head->seq = 0;
+}
+
 void ar_store_heads_clear(struct ar_store_heads *h)
 {
 	ar_map_fini(&h->map);

@@ -50,7 +50,7 @@ struct ar_str ar_store_op_session(const struct ar_store_op *op)
 
 bool ar_store_op_is_write(const struct ar_store_op *op)
 {
-	return op->kind == AR_STORE_APPEND || op->kind == AR_STORE_CHUNK;
+	return op->kind == AR_STORE_APPEND || op->kind == AR_STORE_CHUNK || op->kind == AR_STORE_UPKEEP;
 }
 
 bool ar_store_sessions_want(const struct ar_store_sessions *op, const struct ar_store_key *key)

@@ -21,10 +21,12 @@ static struct ar_store_op *op_of(struct ar_list *node)
 	return AR_CONTAINER_OF(node, struct ar_store_op, node);
 }
 
-/* Reads whose size the caller bounds by pages or more: each is served alone, so that none waits behind it. */
-static bool is_long(const struct ar_store_op *op)
+/* Reads whose size the caller bounds by pages or more: each is served alone, so that none waits behind it. Upkeep is no part of
+ * anyone's transaction. */
+static bool is_alone(const struct ar_store_op *op)
 {
-	return op->kind == AR_STORE_LOAD || op->kind == AR_STORE_READ || op->kind == AR_STORE_BLOBS;
+	return op->kind == AR_STORE_LOAD || op->kind == AR_STORE_READ || op->kind == AR_STORE_BLOBS ||
+	       op->kind == AR_STORE_UPKEEP;
 }
 
 /* The sessions that the last commit answered are about to write again. A commit that starts with the first of them makes
@@ -54,7 +56,7 @@ static void take_queued(struct ar_store_thread *w, struct ar_list *batch)
 		ar_list_del(node);
 		ar_list_push(batch, node);
 		w->waiting--;
-		is_last = is_long(op_of(node)) || (w->waiting > 0 && is_long(op_of(w->queue.next)));
+		is_last = is_alone(op_of(node)) || (w->waiting > 0 && is_alone(op_of(w->queue.next)));
 	}
 }
 

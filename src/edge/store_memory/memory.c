@@ -82,7 +82,7 @@ enum ar_status ar_memory_receipt_find(const struct ar_memory *m, struct ar_str s
 	return AR_OK;
 }
 
-static void put_receipt(struct ar_memory *m, const struct ar_store_receipt *r)
+static void put_receipt(struct ar_memory *m, const struct ar_store_receipt *r, ar_usec at)
 {
 	struct ar_memory_receipt *kept = ar_new0(sizeof *kept);
 	struct ar_arena a = { 0 };
@@ -92,6 +92,7 @@ static void put_receipt(struct ar_memory *m, const struct ar_store_receipt *r)
 	kept->r.key = keep(r->key);
 	kept->r.input = r->input;
 	kept->r.reply = keep(r->reply);
+	kept->created = at;
 	ar_map_put(&m->receipts, kept->name, kept);
 	ar_arena_fini(&a);
 }
@@ -101,18 +102,35 @@ static struct ar_str hash_bytes(const struct ar_hash *h)
 	return (struct ar_str){ (const char *)h->b, sizeof h->b };
 }
 
-static void put_blobs(struct ar_memory *m, const struct ar_store_append *a)
+bool ar_memory_has_ref(const struct ar_memory_session *ms, const struct ar_hash *hash)
 {
-	for (size_t i = 0; i < a->blob_count; i++) {
-		struct ar_store_blob *kept;
-
-		if (ar_map_get(&m->blobs, hash_bytes(&a->blobs[i].hash)))
-			continue;
-		kept = ar_new0(sizeof *kept);
-		kept->hash = a->blobs[i].hash;
-		kept->bytes = keep(a->blobs[i].bytes);
-		ar_map_put(&m->blobs, hash_bytes(&kept->hash), kept);
+	for (size_t i = 0; i < ms->ref_count; i++) {
+		if (memcmp(ms->refs[i].b, hash->b, sizeof hash->b) == 0)
+			return true;
 	}
+	return false;
+}
+
+static void put_blob(struct ar_memory *m, struct ar_memory_session *ms, const struct ar_store_blob *b)
+{
+	struct ar_memory_blob *kept = ar_map_get(&m->blobs, hash_bytes(&b->hash));
+
+	if (!kept) {
+		kept = ar_new0(sizeof *kept);
+		kept->b = (struct ar_store_blob){ b->hash, keep(b->bytes) };
+		ar_map_put(&m->blobs, hash_bytes(&kept->b.hash), kept);
+	}
+	if (ar_memory_has_ref(ms, &b->hash))
+		return;
+	ms->refs = ar_grow(ms->refs, ms->ref_count + 1, sizeof *ms->refs);
+	ms->refs[ms->ref_count++] = b->hash;
+	kept->refs++;
+}
+
+static void put_blobs(struct ar_memory *m, struct ar_memory_session *ms, const struct ar_store_append *a)
+{
+	for (size_t i = 0; i < a->blob_count; i++)
+		put_blob(m, ms, &a->blobs[i]);
 }
 
 static void put_facts(struct ar_memory_session *ms, const struct ar_store_append *a)
@@ -211,12 +229,12 @@ static enum ar_status append(struct ar_memory *m, struct ar_store_append *a)
 	put_facts(ms, a);
 	put_row(ms, a->row);
 	put_tasks(ms, a);
-	put_blobs(m, a);
+	put_blobs(m, ms, a);
 	for (size_t i = 0; i < a->closed_step_count; i++)
 		drop_step(ms, a->closed_steps[i]);
 	put_snapshot(ms, a);
 	if (a->receipt)
-		put_receipt(m, a->receipt);
+		put_receipt(m, a->receipt, a->at);
 	return AR_OK;
 }
 
@@ -265,6 +283,8 @@ static enum ar_status execute(struct ar_memory *m, struct ar_store_op *op)
 		return ar_memory_read(m, op);
 	if (m->stored_epoch != m->store.epoch)
 		return ar_store_fail_fenced(&op->err, m->store.epoch);
+	if (op->kind == AR_STORE_UPKEEP)
+		return ar_memory_upkeep(m, AR_CONTAINER_OF(op, struct ar_store_upkeep, op));
 	if (op->kind == AR_STORE_CHUNK)
 		return put_chunk(m, AR_CONTAINER_OF(op, struct ar_store_chunk, op));
 	return append(m, AR_CONTAINER_OF(op, struct ar_store_append, op));
@@ -301,7 +321,7 @@ static void memory_poll(struct ar_store *s)
 		m->wake(m->wake_arg);
 }
 
-static void session_free(struct ar_memory_session *ms)
+void ar_memory_session_free(struct ar_memory_session *ms)
 {
 	for (size_t i = 0; i < ms->row_count; i++)
 		drop(ms->rows[i].body);
@@ -317,25 +337,37 @@ static void session_free(struct ar_memory_session *ms)
 	ar_free(ms->rows);
 	ar_free(ms->tasks);
 	ar_free(ms->chunks);
+	ar_free(ms->refs);
 	ar_free(ms);
+}
+
+void ar_memory_receipt_free(struct ar_memory_receipt *r)
+{
+	drop(r->name);
+	drop(r->r.scope);
+	drop(r->r.key);
+	drop(r->r.reply);
+	ar_free(r);
+}
+
+void ar_memory_blob_free(struct ar_memory_blob *b)
+{
+	drop(b->b.bytes);
+	ar_free(b);
 }
 
 static void free_all(struct ar_memory *m)
 {
 	struct ar_memory_session *ms;
 	struct ar_memory_receipt *r;
-	struct ar_store_blob *b;
+	struct ar_memory_blob *b;
 
 	for (size_t i = 0; (ms = ar_map_next(&m->sessions, &i));)
-		session_free(ms);
-	for (size_t i = 0; (b = ar_map_next(&m->blobs, &i)); ar_free(b))
-		drop(b->bytes);
-	for (size_t i = 0; (r = ar_map_next(&m->receipts, &i)); ar_free(r)) {
-		drop(r->name);
-		drop(r->r.scope);
-		drop(r->r.key);
-		drop(r->r.reply);
-	}
+		ar_memory_session_free(ms);
+	for (size_t i = 0; (b = ar_map_next(&m->blobs, &i));)
+		ar_memory_blob_free(b);
+	for (size_t i = 0; (r = ar_map_next(&m->receipts, &i));)
+		ar_memory_receipt_free(r);
 	ar_map_fini(&m->sessions);
 	ar_map_fini(&m->blobs);
 	ar_map_fini(&m->receipts);
@@ -383,11 +415,11 @@ void ar_store_memory_crash(struct ar_store *s, uint64_t seed)
 		struct ar_store_op *op = op_of(node);
 		struct ar_str session = ar_store_op_session(op);
 
-		if (!ar_store_op_is_write(op) || ar_map_get(&cut, session))
+		if (!ar_store_op_is_write(op) || (session.p && ar_map_get(&cut, session)))
 			continue;
 		if (ar_store_random(&seed) & 1)
 			execute(m, op);
-		else
+		else if (session.p)
 			ar_map_put(&cut, session, op);
 	}
 	ar_map_fini(&cut);

@@ -1,5 +1,5 @@
 /* Inside of the memory store: one struct per session with everything about it, and two maps over all
- * sessions. Single-threaded. memory.c writes, memory_read.c reads. */
+ * sessions. Single-threaded. memory.c writes, memory_read.c reads, memory_upkeep.c forgets. */
 #ifndef AR_EDGE_STORE_MEMORY_H
 #define AR_EDGE_STORE_MEMORY_H
 
@@ -20,11 +20,20 @@ struct ar_memory_session {
 	size_t task_count;
 	struct ar_store_chunk_row *chunks; /* sorted by step and position */
 	size_t chunk_count;
+	struct ar_hash *refs; /* to content, each once */
+	size_t ref_count;
+};
+
+struct ar_memory_blob {
+	struct ar_store_blob b;
+	size_t refs; /* sessions that refer to it */
+	ar_usec doomed; /* when it lost the last one */
 };
 
 struct ar_memory_receipt {
 	struct ar_str name; /* scope, NUL, key: what the map finds it by */
 	struct ar_store_receipt r;
+	ar_usec created;
 };
 
 struct ar_memory {
@@ -35,7 +44,7 @@ struct ar_memory {
 	struct ar_list pending;
 	struct ar_map sessions; /* ar_memory_session */
 	struct ar_map receipts; /* ar_memory_receipt */
-	struct ar_map blobs; /* ar_store_blob */
+	struct ar_map blobs; /* ar_memory_blob */
 };
 
 AR_BEGIN_DECLS
@@ -46,6 +55,16 @@ uint64_t ar_memory_head(const struct ar_memory_session *ms); /* NULL: 0 */
 /* Copies the receipt of (scope, key) into the arena; AR_E_NOT_FOUND without a sentence. */
 enum ar_status ar_memory_receipt_find(const struct ar_memory *m, struct ar_str scope, struct ar_str key,
 				      struct ar_arena *a, struct ar_store_receipt *ret);
+
+bool ar_memory_has_ref(const struct ar_memory_session *ms, const struct ar_hash *hash);
+
+/* memory.c: ends of what the maps hold; the entry is taken out by the caller. */
+void ar_memory_session_free(struct ar_memory_session *ms);
+void ar_memory_receipt_free(struct ar_memory_receipt *r);
+void ar_memory_blob_free(struct ar_memory_blob *b);
+
+/* memory_upkeep.c */
+enum ar_status ar_memory_upkeep(struct ar_memory *m, struct ar_store_upkeep *op);
 
 /* memory_read.c: serves one operation that is not a write. */
 enum ar_status ar_memory_read(struct ar_memory *m, struct ar_store_op *op);

@@ -124,6 +124,17 @@ static enum ar_status get_receipt(struct ar_memory *m, struct ar_store_op *base)
 	return AR_OK;
 }
 
+static bool may_see(const struct ar_memory *m, struct ar_str session, const struct ar_hash *hash)
+{
+	const struct ar_memory_session *ms;
+	struct ar_store_key key;
+
+	if (ar_str_absent(session))
+		return true;
+	ms = ar_store_key_parse(session, &key) ? ar_memory_session(m, &key) : NULL;
+	return ms && ar_memory_has_ref(ms, hash);
+}
+
 static enum ar_status get_blobs(struct ar_memory *m, struct ar_store_op *base)
 {
 	struct ar_store_blobs_get *op = AR_CONTAINER_OF(base, struct ar_store_blobs_get, op);
@@ -131,9 +142,11 @@ static enum ar_status get_blobs(struct ar_memory *m, struct ar_store_op *base)
 	op->bytes = ar_arena_alloc(&base->arena, (op->count + 1) * sizeof *op->bytes);
 	for (size_t i = 0; i < op->count; i++) {
 		struct ar_str name = { (const char *)op->hashes[i].b, AR_HASH_LEN };
-		const struct ar_store_blob *b = ar_map_get(&m->blobs, name);
+		const struct ar_memory_blob *kept = ar_map_get(&m->blobs, name);
 
-		op->bytes[i] = b ? ar_arena_str(&base->arena, b->bytes) : AR_STR_NONE;
+		if (kept && !may_see(m, op->session, &op->hashes[i]))
+			kept = NULL;
+		op->bytes[i] = kept ? ar_arena_str(&base->arena, kept->b.bytes) : AR_STR_NONE;
 	}
 	return AR_OK;
 }

@@ -49,6 +49,28 @@ static void put(struct ar_pg_batch *b, enum ar_pg_table table, const struct ar_s
 	set(b, table, join(&b->arena, ar_store_key_bytes(key), inner), from)->key = *key;
 }
 
+static struct ar_pg_row *put_dated(struct ar_pg_batch *b, enum ar_pg_table table, struct ar_str name,
+				   const void *from, ar_usec at)
+{
+	struct ar_pg_row *row = set(b, table, name, from);
+
+	row->n = at;
+	return row;
+}
+
+/* The first to put it in this batch is named in its row, others refer to it. */
+static void put_blob(struct ar_pg_batch *b, const struct ar_store_blob *blob, ar_usec at,
+		     const struct ar_store_key *key)
+{
+	struct ar_str hash = { (const char *)blob->hash.b, AR_HASH_LEN };
+	const struct ar_pg_row *row = ar_map_get(&b->rows[AR_PG_BLOB].by_name, hash);
+
+	if (!row)
+		put_dated(b, AR_PG_BLOB, hash, blob, at)->key = *key;
+	else if (memcmp(&row->key, key, sizeof *key) != 0)
+		put(b, AR_PG_REF, key, hash, blob);
+}
+
 static struct ar_str number_bytes(const uint64_t *v)
 {
 	return (struct ar_str){ (const char *)v, sizeof *v };
@@ -95,10 +117,10 @@ void ar_pg_batch_append(struct ar_pg_batch *b, const struct ar_store_append *a,
 	for (size_t i = 0; i < a->task_count; i++)
 		put(b, AR_PG_TASK, key, a->tasks[i].task, &a->tasks[i]);
 	if (a->receipt)
-		set(b, AR_PG_RECEIPT, ar_pg_receipt_name(b, a->receipt->scope, a->receipt->key), a->receipt);
+		put_dated(b, AR_PG_RECEIPT, ar_pg_receipt_name(b, a->receipt->scope, a->receipt->key),
+			  a->receipt, a->at);
 	for (size_t i = 0; i < a->blob_count; i++)
-		set(b, AR_PG_BLOB, (struct ar_str){ (const char *)a->blobs[i].hash.b, AR_HASH_LEN },
-		    &a->blobs[i]);
+		put_blob(b, &a->blobs[i], a->at, key);
 	for (size_t i = 0; i < a->closed_step_count; i++)
 		drop_step(b, key, &a->closed_steps[i]);
 	if (!ar_str_absent(a->snapshot))
@@ -195,6 +217,7 @@ static void encode_receipt(struct encoder *e, const struct ar_pg_row *row)
 	add_bytes(e, r->scope);
 	add_bytes(e, r->key);
 	add_bytes(e, (struct ar_str){ (const char *)r->input.b, AR_HASH_LEN });
+	add_i64(e, row->n);
 	add_packed(e, r->reply);
 }
 
@@ -204,7 +227,17 @@ static void encode_blob(struct encoder *e, const struct ar_pg_row *row)
 
 	add_bytes(e, row->name);
 	add_u64(e, blob->bytes.len);
+	add_i64(e, row->n);
+	add_key(e, row);
 	add_packed(e, blob->bytes);
+}
+
+static void encode_ref(struct encoder *e, const struct ar_pg_row *row)
+{
+	const struct ar_store_blob *blob = row->from;
+
+	add_key(e, row);
+	add_bytes(e, (struct ar_str){ (const char *)blob->hash.b, AR_HASH_LEN });
 }
 
 static void encode_drop(struct encoder *e, const struct ar_pg_row *row)
@@ -247,8 +280,9 @@ static const struct {
 	[AR_PG_LOG] = { AR_PG_LOG_PUT, encode_log, { U, I, I, I, I, B } },
 	[AR_PG_SESSION] = { AR_PG_SESSION_PUT, encode_session, { U, I, I, T, B, B, B, B } },
 	[AR_PG_TASK] = { AR_PG_TASK_PUT, encode_task, { U, I, B, B, T, B } },
-	[AR_PG_RECEIPT] = { AR_PG_RECEIPT_PUT, encode_receipt, { B, B, B, B } },
-	[AR_PG_BLOB] = { AR_PG_BLOB_PUT, encode_blob, { B, I, B } },
+	[AR_PG_RECEIPT] = { AR_PG_RECEIPT_PUT, encode_receipt, { B, B, B, I, B } },
+	[AR_PG_BLOB] = { AR_PG_BLOB_PUT, encode_blob, { B, I, I, U, B } },
+	[AR_PG_REF] = { AR_PG_REF_PUT, encode_ref, { U, B } },
 	[AR_PG_DROP] = { AR_PG_CHUNK_DROP, encode_drop, { U, B } },
 	[AR_PG_CHUNK] = { AR_PG_CHUNK_PUT, encode_chunk, { U, B, I, I, I, B } },
 	[AR_PG_SNAPSHOT] = { AR_PG_SNAPSHOT_PUT, encode_snapshot, { U, I, B } },

@@ -14,6 +14,7 @@ enum ar_pg_table {
 	AR_PG_TASK,
 	AR_PG_RECEIPT,
 	AR_PG_BLOB,
+	AR_PG_REF,
 	AR_PG_DROP,
 	AR_PG_CHUNK,
 	AR_PG_SNAPSHOT,
@@ -25,7 +26,7 @@ struct ar_pg_row {
 	struct ar_store_key key;
 	const void *from; /* what is written, by table; NULL: dropped again */
 	const struct ar_packed_ahead *ahead; /* what may be packed already of it */
-	int64_t n; /* of a task: its place in the batch */
+	int64_t n; /* of a task: its place in the batch; of a receipt and a blob: when it is put */
 };
 
 struct ar_pg_rows {

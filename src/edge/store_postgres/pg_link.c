@@ -23,6 +23,7 @@ static const struct {
 } faults[] = {
 	{ "22012", AR_PG_FENCED }, /* division_by_zero: see AR_PG_FENCE */
 	{ "23505", AR_PG_CLASH }, /* unique_violation */
+	{ "23503", AR_PG_CLASH }, /* foreign_key_violation: content was collected under us */
 	{ "40", AR_PG_CLASH }, /* serialization failure, deadlock */
 	{ "42P07", AR_PG_CLASH }, /* two create the tables at once */
 	{ "25006", AR_PG_LOST }, /* read-only: the server became a standby */
@@ -215,6 +216,14 @@ void ar_pg_send(struct ar_pg *pg, enum ar_pg_id id, const struct ar_pg_args *arg
 	args = args ? args : &none;
 	if (!pg->handle ||
 	    !PQsendQueryPrepared(pg->handle, name, args->count, args->value, args->length, args->format, 1))
+		note_lost(pg);
+}
+
+void ar_pg_send_text(struct ar_pg *pg, const char *text)
+{
+	if (pg->fault)
+		return;
+	if (!pg->handle || !PQsendQueryParams(pg->handle, text, 0, NULL, NULL, NULL, NULL, 1))
 		note_lost(pg);
 }
 

@@ -70,6 +70,8 @@ PGresult *ar_pg_ask(struct ar_pg *pg, const char *text, const struct ar_pg_args 
 enum ar_status ar_pg_tell(struct ar_pg *pg, const char *script, struct ar_error *err);
 
 void ar_pg_send(struct ar_pg *pg, enum ar_pg_id id, const struct ar_pg_args *args); /* args may be NULL */
+void ar_pg_send_text(struct ar_pg *pg,
+		     const char *text); /* a statement that is not in pg_sql.h, without args */
 void ar_pg_sync(struct ar_pg *pg);
 
 /* The next result that has rows; NULL when an error came first. The caller clears it. */

@@ -85,7 +85,8 @@ static enum ar_status take_blobs(struct ar_pg *pg, const PGresult *r, struct ar_
 }
 
 /* Asks for those that are not in memory. */
-static enum ar_status ask_blobs(struct ar_pg *pg, struct ar_store_blobs_get *op)
+static enum ar_status ask_blobs(struct ar_pg *pg, struct ar_store_blobs_get *op,
+				const struct ar_store_key *of)
 {
 	struct ar_pg_array hashes = { 0 };
 	struct ar_pg_args args = { 0 };
@@ -97,20 +98,25 @@ static enum ar_status ask_blobs(struct ar_pg *pg, struct ar_store_blobs_get *op)
 			ar_pg_array_bytes(&hashes, hash_bytes(&op->hashes[i]));
 	}
 	ar_pg_arg_array(&args, &hashes);
+	if (of)
+		ar_pg_arg_key(&args, of);
 	if (hashes.count)
-		st = query(pg, AR_PG_BLOB_GET, &args, &op->op, take_blobs);
+		st = query(pg, of ? AR_PG_BLOB_GET_OF : AR_PG_BLOB_GET, &args, &op->op, take_blobs);
 	ar_pg_array_fini(&hashes);
 	return st;
 }
 
 enum ar_status ar_postgres_blobs(struct ar_postgres *s, struct ar_store_blobs_get *op)
 {
+	struct ar_store_key key;
 	enum ar_status st;
 
 	op->bytes = ar_arena_alloc(&op->op.arena, (op->count + 1) * sizeof *op->bytes);
+	if (!ar_str_absent(op->session)) /* past the cache, which does not know who put what */
+		return ar_store_key_parse(op->session, &key) ? ask_blobs(&s->reader, op, &key) : AR_OK;
 	for (size_t i = 0; i < op->count && !op->is_check; i++)
 		ar_blob_cache_get(&s->blobs, &op->hashes[i], &op->op.arena, &op->bytes[i]);
-	st = ask_blobs(&s->reader, op);
+	st = ask_blobs(&s->reader, op, NULL);
 	for (size_t i = 0; !st && i < op->count && !op->is_check; i++) {
 		if (!ar_str_absent(op->bytes[i]))
 			ar_blob_cache_put(&s->blobs, &op->hashes[i], op->bytes[i]);

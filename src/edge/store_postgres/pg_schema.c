@@ -44,7 +44,7 @@ static const char membership[] =
 
 /* Version n is migrations[n - 1]. A migration that was released is never changed, and takes nothing away that the version
  * before it uses. */
-static const char *const migrations[] = { first_schema, membership };
+static const char *const migrations[] = { first_schema, membership, ar_pg_migration_keep };
 
 _Static_assert(AR_PARTITIONS == 1024, "migrations hold that number");
 
@@ -77,7 +77,7 @@ static enum ar_status check_empty(struct ar_pg *pg, struct ar_error *err)
 		"SELECT count(*) FROM information_schema.tables WHERE table_schema = current_schema()"
 		" AND table_name IN ('meta', 'node', 'dictionary', 'log', 'snapshot', 'session', 'task', "
 		"'receipt',"
-		" 'chunk', 'blob', 'node_beat', 'partition')",
+		" 'chunk', 'blob', 'node_beat', 'partition', 'blob_ref', 'blob_doomed')",
 		&none, &count, err);
 
 	if (st || !count)

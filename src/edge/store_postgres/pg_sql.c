@@ -21,6 +21,11 @@
 
 #define OWNED " AND partition = ANY ($6::int8[])"
 
+/* Content that stays: from before there were references, or referred to, or put by a session that has facts. */
+#define IS_KEPT(b) \
+	"(" b ".at IS NULL OR EXISTS (SELECT 1 FROM blob_ref AS r WHERE r.hash = " b ".hash)" \
+	" OR EXISTS (SELECT 1 FROM log AS l WHERE l.session = " b ".session))"
+
 const char *const ar_pg_sql_text[AR_PG_SQL_COUNT] = {
 	[AR_PG_BEGIN_WRITE] = "BEGIN TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE",
 	[AR_PG_BEGIN_READ] = "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY",
@@ -60,11 +65,18 @@ const char *const ar_pg_sql_text[AR_PG_SQL_COUNT] = {
 		" ON CONFLICT (session, task) DO UPDATE SET status = excluded.status,"
 		" internal = excluded.internal, record = excluded.record",
 	[AR_PG_RECEIPT_PUT] =
-		"INSERT INTO receipt (scope, key, input, reply)"
-		" SELECT * FROM unnest($1::bytea[], $2::bytea[], $3::bytea[], $4::bytea[]) AS t",
-	[AR_PG_BLOB_PUT] = "INSERT INTO blob (hash, size, body)"
-			   " SELECT * FROM unnest($1::bytea[], $2::int8[], $3::bytea[]) AS t"
-			   " ON CONFLICT (hash) DO NOTHING",
+		"INSERT INTO receipt (scope, key, input, created, reply)"
+		" SELECT * FROM unnest($1::bytea[], $2::bytea[], $3::bytea[], $4::int8[], $5::bytea[]) AS t",
+	/* What is there already is referred to, which also keeps it from being collected before we commit (the key of blob_ref);
+	 * if it has just been collected that fails as a clash, and the next try puts it. */
+	[AR_PG_BLOB_PUT] =
+		"WITH t AS (SELECT * FROM unnest($1::bytea[], $2::int8[], $3::int8[], $4::uuid[], "
+		"$5::bytea[])"
+		" AS t(hash, size, at, session, body)), put AS (INSERT INTO blob (hash, size, at, session, "
+		"body)"
+		" SELECT * FROM t ON CONFLICT (hash) DO NOTHING RETURNING hash)"
+		" INSERT INTO blob_ref (hash, session) SELECT t.hash, t.session FROM t"
+		" WHERE NOT EXISTS (SELECT 1 FROM put WHERE put.hash = t.hash) ON CONFLICT DO NOTHING",
 	[AR_PG_CHUNK_DROP] =
 		"DELETE FROM chunk AS c USING unnest($1::uuid[], $2::bytea[]) AS d(session, step)"
 		" WHERE c.session = d.session AND c.step = d.step",
@@ -107,4 +119,46 @@ const char *const ar_pg_sql_text[AR_PG_SQL_COUNT] = {
 	[AR_PG_TASK_LIST] = "SELECT n, task, status, internal, record FROM task WHERE session = $1 AND n > $2"
 			    " AND ($3::bytea IS NULL OR status = $3) AND ($4::bool OR NOT internal)"
 			    " ORDER BY n LIMIT $5",
+	/* Content from before there were references is anyone's. */
+	[AR_PG_BLOB_GET_OF] =
+		"SELECT hash, body FROM blob AS b WHERE hash = ANY ($1::bytea[]) AND (at IS NULL"
+		" OR (session = $2 AND EXISTS (SELECT 1 FROM log AS l WHERE l.session = $2)) OR EXISTS"
+		" (SELECT 1 FROM blob_ref AS r WHERE r.hash = b.hash AND r.session = $2))",
+	[AR_PG_REF_PUT] = "INSERT INTO blob_ref (session, hash)"
+			  " SELECT * FROM unnest($1::uuid[], $2::bytea[]) AS t ON CONFLICT DO NOTHING",
+	[AR_PG_OLD_LIST] = "SELECT session, active, updated FROM session WHERE session BETWEEN $1 AND $2"
+			   " ORDER BY session LIMIT $3",
+	/* Looked at again under a lock: whoever has the row now is about to make it young, or removes it. A partition that is
+	 * another's by now is left to him, and one of ours cannot move before we are done. */
+	[AR_PG_OLD_LOCK] = "SELECT s.session FROM session AS s JOIN partition AS p ON p.id = s.partition"
+			   " WHERE s.session = ANY ($1::uuid[]) AND NOT s.active AND s.updated < $2"
+			   " AND (p.node = '' OR (p.node = $3 AND p.epoch = $4))"
+			   " FOR UPDATE OF s SKIP LOCKED FOR SHARE OF p SKIP LOCKED",
+	/* Never DO NOTHING: a collector may be about to drop the row that is there. */
+	[AR_PG_OLD_REF] =
+		"WITH gone AS (DELETE FROM blob_ref WHERE session = ANY ($1::uuid[]) RETURNING hash)"
+		" INSERT INTO blob_doomed (hash, since) SELECT hash, $2::int8 FROM (SELECT hash FROM gone"
+		" UNION SELECT hash FROM blob WHERE session = ANY ($1::uuid[])) AS lost ORDER BY hash"
+		" ON CONFLICT (hash) DO UPDATE SET since = excluded.since",
+	[AR_PG_OLD_LOG] = "DELETE FROM log WHERE session = ANY ($1::uuid[])",
+	[AR_PG_OLD_SNAPSHOT] = "DELETE FROM snapshot WHERE session = ANY ($1::uuid[])",
+	[AR_PG_OLD_TASK] = "DELETE FROM task WHERE session = ANY ($1::uuid[])",
+	[AR_PG_OLD_CHUNK] = "DELETE FROM chunk WHERE session = ANY ($1::uuid[])",
+	[AR_PG_OLD_SESSION] = "DELETE FROM session WHERE session = ANY ($1::uuid[])",
+	[AR_PG_OLD_RECEIPT] =
+		"WITH gone AS (DELETE FROM receipt WHERE (scope, key) IN (SELECT scope, key FROM receipt"
+		" WHERE created < $1 ORDER BY created LIMIT $2 FOR UPDATE SKIP LOCKED) RETURNING 1)"
+		" SELECT count(*) FROM gone",
+	[AR_PG_DOOMED_LIST] = "SELECT hash FROM blob_doomed WHERE since < $1 ORDER BY since LIMIT $2"
+			      " FOR UPDATE SKIP LOCKED",
+	/* Then a statement of its own, which sees every reference that was committed before we had the lock. */
+	[AR_PG_DOOMED_LOCK] = "SELECT hash FROM blob WHERE hash = ANY ($1::bytea[]) FOR UPDATE SKIP LOCKED",
+	[AR_PG_DOOMED_BLOB] = "WITH gone AS (DELETE FROM blob AS b WHERE hash = ANY ($1::bytea[])"
+			      " AND NOT " IS_KEPT("b") " RETURNING 1) SELECT count(*) FROM gone",
+	/* All but those that were skipped because someone is about to refer to them again. */
+	[AR_PG_DOOMED_DROP] = "DELETE FROM blob_doomed AS d WHERE hash = ANY ($1::bytea[]) AND NOT EXISTS"
+			      " (SELECT 1 FROM blob AS b WHERE b.hash = d.hash AND NOT " IS_KEPT("b") ")",
+	[AR_PG_PARTITION_LIST] =
+		"SELECT c.relname::text FROM pg_inherits AS i JOIN pg_class AS c ON c.oid = i.inhrelid"
+		" WHERE i.inhparent = 'log'::regclass ORDER BY c.relname",
 };

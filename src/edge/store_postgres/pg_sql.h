@@ -1,5 +1,5 @@
 /* The SQL that runs while the store is open, by name. Plain statements that PostgreSQL and those that speak its
- * protocol (Aurora, AlloyDB, Citus, CockroachDB, YugabyteDB) take alike: no LISTEN, no advisory locks, no
+ * protocol (Aurora, AlloyDB, Citus, YugabyteDB) take alike: no LISTEN, no advisory locks, no
  * server-side code. Tables are in pg_schema.c. */
 #ifndef AR_EDGE_STORE_PG_SQL_H
 #define AR_EDGE_STORE_PG_SQL_H
@@ -41,6 +41,22 @@ enum ar_pg_id {
 	AR_PG_SESSION_LIST_OWNED_ACTIVE,
 	AR_PG_TASK_GET,
 	AR_PG_TASK_LIST,
+	AR_PG_BLOB_GET_OF,
+	AR_PG_REF_PUT,
+	AR_PG_OLD_LIST,
+	AR_PG_OLD_LOCK,
+	AR_PG_OLD_REF,
+	AR_PG_OLD_LOG,
+	AR_PG_OLD_SNAPSHOT,
+	AR_PG_OLD_TASK,
+	AR_PG_OLD_CHUNK,
+	AR_PG_OLD_SESSION,
+	AR_PG_OLD_RECEIPT,
+	AR_PG_DOOMED_LIST,
+	AR_PG_DOOMED_LOCK,
+	AR_PG_DOOMED_BLOB,
+	AR_PG_DOOMED_DROP,
+	AR_PG_PARTITION_LIST,
 	AR_PG_SQL_COUNT
 };
 

@@ -14,7 +14,7 @@ static struct ar_store_op *op_of(struct ar_list *node)
 	return AR_CONTAINER_OF(node, struct ar_store_op, node);
 }
 
-static void send_begin(struct ar_postgres *s)
+void ar_postgres_begin(struct ar_postgres *s)
 {
 	struct ar_pg_args args = { 0 };
 
@@ -64,7 +64,7 @@ static enum ar_pg_fault attempt(struct ar_postgres *s, struct ar_list *ops, bool
 		look = true;
 	}
 	AR_FAULT("store.before_begin");
-	send_begin(s);
+	ar_postgres_begin(s);
 	if (look) {
 		ar_postgres_look(s, ops);
 		if (ar_pg_turn(&s->writer))
@@ -175,6 +175,12 @@ void ar_postgres_write_batch(struct ar_store_threaded *t, struct ar_list *batch)
 	struct ar_postgres *s = AR_CONTAINER_OF(t, struct ar_postgres, base);
 	struct ar_list left, some, done;
 
+	if (op_of(batch->next)->kind == AR_STORE_UPKEEP) { /* it comes alone */
+		struct ar_store_op *op = op_of(batch->next);
+
+		op->status = ar_postgres_upkeep(s, AR_CONTAINER_OF(op, struct ar_store_upkeep, op));
+		return;
+	}
 	ar_list_init(&left);
 	ar_list_init(&some);
 	ar_list_init(&done);

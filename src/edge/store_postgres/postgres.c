@@ -61,6 +61,7 @@ static enum ar_status postgres_start(struct ar_postgres *s, const struct ar_stor
 		st = ar_pg_prepare(&s->reader, err);
 	if (st)
 		return st;
+	ar_postgres_partition_log(s, 0);
 	s->writer.packer = ar_packer_new(s->dictionaries);
 	s->reader.packer = ar_packer_new(s->dictionaries);
 	s->base.ahead.packer = ar_packer_new(s->dictionaries);

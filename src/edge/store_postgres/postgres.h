@@ -35,10 +35,14 @@ struct ar_postgres {
 	struct ar_store_heads heads;
 	struct ar_pg_batch batch;
 	uint64_t connection; /* the number this connection claimed */
+	unsigned rounds; /* of upkeep: whose turn it is to be dropped */
 	bool is_commit_sent; /* of the batch: its end is unknown until the server says it */
 };
 
 AR_BEGIN_DECLS
+
+/* pg_migration_keep.c: a change of the schema, for pg_schema.c. */
+extern const char ar_pg_migration_keep[];
 
 /* pg_schema.c: an empty database gets the current schema, inside the caller's transaction. AR_E_UNAVAILABLE with what to
  * do when it has another version. */
@@ -53,6 +57,16 @@ AR_MUST_USE enum ar_status ar_postgres_set_up(struct ar_postgres *s,
 
 /* pg_writer.c: one transaction per batch, more when its bytes are too many for one. */
 void ar_postgres_write_batch(struct ar_store_threaded *t, struct ar_list *batch);
+
+/* pg_writer.c: sends the begin of a write transaction, with the fence: the first result is the fence's. */
+void ar_postgres_begin(struct ar_postgres *s);
+
+/* pg_upkeep.c: one step, in transactions of its own. */
+enum ar_status ar_postgres_upkeep(struct ar_postgres *s, struct ar_store_upkeep *op);
+
+/* pg_partition.c: makes the log's partitions of this month and the next, and drops one that ended before `before` and is
+ * empty. Whatever is busy is left for another time. */
+void ar_postgres_partition_log(struct ar_postgres *s, ar_usec before);
 
 /* pg_admit.c: reads heads and receipts of the batch from the database into the store's memory, inside the open
  * transaction; then the batch can be admitted with `looked`. */

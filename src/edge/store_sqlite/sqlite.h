@@ -37,6 +37,9 @@ void ar_sqlite_write_batch(struct ar_store_threaded *t, struct ar_list *batch);
 enum ar_status ar_sqlite_append(struct ar_sqlite *s, struct ar_store_append *a);
 enum ar_status ar_sqlite_chunk(struct ar_sqlite *s, struct ar_store_chunk *c);
 
+/* sqlite_upkeep.c: the same for one step of upkeep. */
+enum ar_status ar_sqlite_upkeep(struct ar_sqlite *s, struct ar_store_upkeep *op);
+
 /* sqlite_read.c: serves every operation of the batch. */
 void ar_sqlite_read_batch(struct ar_store_threaded *t, struct ar_list *batch);
 

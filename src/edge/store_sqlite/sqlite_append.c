@@ -40,6 +40,7 @@ static enum ar_status put_receipt(struct ar_sqlite *s, struct ar_store_append *a
 	ar_sql_text(&q, a->receipt->scope);
 	ar_sql_text(&q, a->receipt->key);
 	ar_sql_hash(&q, &a->receipt->input);
+	ar_sql_i64(&q, a->at);
 	ar_sql_packed(&q, a->receipt->reply);
 	st = ar_sql_run(&q, &a->op.err);
 	if (st || sqlite3_changes(s->write_db.handle))
@@ -137,7 +138,20 @@ static enum ar_status put_tasks(struct ar_sqlite *s, struct ar_store_append *a,
 	return st;
 }
 
-static enum ar_status put_blob(struct ar_db *db, const struct ar_store_blob *b, struct ar_error *err)
+static enum ar_status put_ref(struct ar_db *db, const struct ar_store_key *key, const struct ar_hash *hash,
+			      struct ar_error *err)
+{
+	struct ar_sql q = ar_sql_begin(db, AR_SQL_REF_PUT);
+
+	ar_sql_key(&q, key);
+	ar_sql_hash(&q, hash);
+	return ar_sql_run(&q, err);
+}
+
+/* What is stored already is only referred to. */
+static enum ar_status put_blob(struct ar_db *db, const struct ar_store_append *a,
+			       const struct ar_store_blob *b, const struct ar_store_key *key,
+			       struct ar_error *err)
 {
 	struct ar_sql q = ar_sql_begin(db, AR_SQL_BLOB_HAS);
 	enum ar_status st;
@@ -147,10 +161,12 @@ static enum ar_status put_blob(struct ar_db *db, const struct ar_store_blob *b, 
 	stored = ar_sql_row(&q);
 	st = ar_sql_end(&q, err);
 	if (st || stored) /* looked up first: compressing it again would cost more */
-		return st;
+		return st ? st : put_ref(db, key, &b->hash, err);
 	q = ar_sql_begin(db, AR_SQL_BLOB_PUT);
 	ar_sql_hash(&q, &b->hash);
 	ar_sql_u64(&q, b->bytes.len);
+	ar_sql_i64(&q, a->at);
+	ar_sql_key(&q, key);
 	ar_sql_packed(&q, b->bytes);
 	return ar_sql_run(&q, err);
 }
@@ -160,9 +176,8 @@ static enum ar_status put_blobs(struct ar_sqlite *s, struct ar_store_append *a,
 {
 	enum ar_status st = AR_OK;
 
-	(void)key;
 	for (size_t i = 0; !st && i < a->blob_count; i++) {
-		st = put_blob(&s->write_db, &a->blobs[i], &a->op.err);
+		st = put_blob(&s->write_db, a, &a->blobs[i], key, &a->op.err);
 		if (!st)
 			ar_blob_cache_put(&s->blobs, &a->blobs[i].hash, a->blobs[i].bytes);
 	}

@@ -2,15 +2,17 @@
  * open (epoch, runtime id, dictionary). Runs on the opening thread before the store's threads exist. */
 #include "sqlite.h"
 
+#include "clock.h"
+
 #include <stdio.h>
 #include <string.h>
 
-#define SCHEMA_VERSION 1
+#define SCHEMA_VERSION 2
 #define APPLICATION_ID 0x41675274 /* "AgRt": tells our files from any other database */
 
 /* log: an ordinary table with a composite key; measured faster than WITHOUT ROWID for bodies of this size,
  * and a second index would cost a third of the throughput. */
-static const char schema[] =
+static const char first_schema[] =
 	"CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);"
 	"CREATE TABLE node (id TEXT PRIMARY KEY, epoch INTEGER NOT NULL);"
 	"CREATE TABLE dictionary (number INTEGER PRIMARY KEY, content BLOB NOT NULL);"
@@ -28,6 +30,19 @@ static const char schema[] =
 	"NOT NULL,"
 	" idx INTEGER NOT NULL, bytes BLOB, PRIMARY KEY (session, step, pos));"
 	"CREATE TABLE blob (hash BLOB PRIMARY KEY, size INTEGER NOT NULL, body BLOB NOT NULL);";
+
+/* What may be forgotten. Content names the session that put it first, nearly always the only one; only others need a row in
+ * blob_ref. Content from before names nobody and stays. Receipts from before count from the change on. */
+static const char keeping[] =
+	"ALTER TABLE receipt ADD COLUMN created INTEGER NOT NULL DEFAULT %lld;"
+	"ALTER TABLE blob ADD COLUMN at INTEGER;"
+	"ALTER TABLE blob ADD COLUMN session BLOB;"
+	"CREATE INDEX blob_session ON blob (session);"
+	"CREATE TABLE blob_ref (hash BLOB NOT NULL, session BLOB NOT NULL, PRIMARY KEY (hash, session))"
+	" WITHOUT ROWID;"
+	"CREATE INDEX blob_ref_session ON blob_ref (session);"
+	"CREATE TABLE blob_doomed (hash BLOB PRIMARY KEY, since INTEGER NOT NULL) WITHOUT ROWID;"
+	"CREATE INDEX blob_doomed_since ON blob_doomed (since);";
 
 static const char connection_pragmas[] =
 	"PRAGMA journal_mode = WAL;"
@@ -124,15 +139,27 @@ enum ar_status ar_sqlite_connect(const char *path, struct ar_db *db, struct ar_e
 	return st ? st : check_wal(db, path, err);
 }
 
+static enum ar_status add_keeping(struct ar_db *db, struct ar_error *err)
+{
+	struct ar_clock *clock = ar_clock_system();
+	char script[sizeof keeping + 32];
+
+	snprintf(script, sizeof script, keeping, (long long)clock->wall(clock));
+	return run_script(db, script, err);
+}
+
 static enum ar_status ensure_schema(struct ar_db *db, struct ar_error *err)
 {
 	char mark[96];
 	int64_t version = 0;
 	enum ar_status st = query_int(db, "PRAGMA user_version", &version, err);
 
-	if (st || version)
+	if (st || version == SCHEMA_VERSION)
 		return st;
-	st = run_script(db, schema, err);
+	if (version < 1)
+		st = run_script(db, first_schema, err);
+	if (!st && version < 2)
+		st = add_keeping(db, err);
 	snprintf(mark, sizeof mark, "PRAGMA application_id = %d; PRAGMA user_version = %d", APPLICATION_ID,
 		 SCHEMA_VERSION);
 	return st ? st : run_script(db, mark, err);

@@ -51,8 +51,9 @@ static const char *const sql_text[AR_SQL_COUNT] = {
 	[AR_SQL_TASK_LIST] =
 		"SELECT n, task, status, internal, record FROM task WHERE session = ?1 AND n > ?2"
 		" AND (?3 IS NULL OR status = ?3) AND internal <= ?4 ORDER BY n",
-	[AR_SQL_RECEIPT_PUT] = "INSERT INTO receipt (scope, key, input, reply) VALUES (?1, ?2, ?3, ?4)"
-			       " ON CONFLICT (scope, key) DO NOTHING",
+	[AR_SQL_RECEIPT_PUT] =
+		"INSERT INTO receipt (scope, key, input, created, reply) VALUES (?1, ?2, ?3, ?4, ?5)"
+		" ON CONFLICT (scope, key) DO NOTHING",
 	[AR_SQL_RECEIPT_GET] = "SELECT input, reply FROM receipt WHERE scope = ?1 AND key = ?2",
 	[AR_SQL_CHUNK_PUT] =
 		"INSERT INTO chunk (session, step, pos, kind, idx, bytes) VALUES (?1, ?2, ?3, ?4, ?5, ?6)"
@@ -62,8 +63,38 @@ static const char *const sql_text[AR_SQL_COUNT] = {
 		"SELECT step, pos, kind, idx, bytes FROM chunk WHERE session = ?1 ORDER BY step, pos",
 	[AR_SQL_CHUNK_DROP] = "DELETE FROM chunk WHERE session = ?1 AND step = ?2",
 	[AR_SQL_BLOB_HAS] = "SELECT 1 FROM blob WHERE hash = ?1",
-	[AR_SQL_BLOB_PUT] = "INSERT INTO blob (hash, size, body) VALUES (?1, ?2, ?3)",
+	[AR_SQL_BLOB_PUT] = "INSERT INTO blob (hash, size, at, session, body) VALUES (?1, ?2, ?3, ?4, ?5)",
 	[AR_SQL_BLOB_GET] = "SELECT body FROM blob WHERE hash = ?1",
+	/* Content from before there were references is anyone's. */
+	[AR_SQL_BLOB_GET_OF] =
+		"SELECT body FROM blob WHERE hash = ?1 AND (at IS NULL"
+		" OR (session = ?2 AND EXISTS (SELECT 1 FROM log AS l WHERE l.session = ?2)) OR EXISTS"
+		" (SELECT 1 FROM blob_ref AS r WHERE r.hash = ?1 AND r.session = ?2))",
+	[AR_SQL_REF_PUT] = "INSERT OR IGNORE INTO blob_ref (session, hash) VALUES (?1, ?2)",
+	[AR_SQL_OLD_LIST] =
+		"SELECT session, active, updated FROM session WHERE session >= ?1 AND session <= ?2"
+		" ORDER BY session LIMIT ?3",
+	[AR_SQL_OLD_LOG] = "DELETE FROM log WHERE session = ?1",
+	[AR_SQL_OLD_SNAPSHOT] = "DELETE FROM snapshot WHERE session = ?1",
+	[AR_SQL_OLD_TASK] = "DELETE FROM task WHERE session = ?1",
+	[AR_SQL_OLD_CHUNK] = "DELETE FROM chunk WHERE session = ?1",
+	[AR_SQL_OLD_SESSION] = "DELETE FROM session WHERE session = ?1",
+	/* Rows are numbered in the order they came, so the oldest are found without an index by age. */
+	[AR_SQL_OLD_RECEIPT] =
+		"DELETE FROM receipt WHERE rowid IN (SELECT rowid FROM"
+		" (SELECT rowid, created FROM receipt ORDER BY rowid LIMIT ?2) WHERE created < ?1)",
+	[AR_SQL_DOOM] =
+		"INSERT INTO blob_doomed (hash, since) SELECT hash, ?2 FROM (SELECT hash FROM blob_ref"
+		" WHERE session = ?1 UNION SELECT hash FROM blob WHERE session = ?1) WHERE true"
+		" ON CONFLICT (hash) DO UPDATE SET since = excluded.since",
+	[AR_SQL_REF_DROP] = "DELETE FROM blob_ref WHERE session = ?1",
+	/* Content from before there were references has no `at`: nobody knows who needs it, so it stays. */
+	[AR_SQL_DOOMED_BLOB] = "DELETE FROM blob WHERE hash IN (SELECT hash FROM blob_doomed WHERE since < ?1"
+			       " ORDER BY since LIMIT ?2) AND at IS NOT NULL"
+			       " AND NOT EXISTS (SELECT 1 FROM blob_ref AS r WHERE r.hash = blob.hash)"
+			       " AND NOT EXISTS (SELECT 1 FROM log AS l WHERE l.session = blob.session)",
+	[AR_SQL_DOOMED_DROP] = "DELETE FROM blob_doomed WHERE hash IN"
+			       " (SELECT hash FROM blob_doomed WHERE since < ?1 ORDER BY since LIMIT ?2)",
 };
 
 void ar_db_fini(struct ar_db *db)

@@ -24,6 +24,8 @@ static enum ar_status apply(struct ar_sqlite *s, struct ar_store_op *op)
 {
 	if (op->kind == AR_STORE_CHUNK)
 		return ar_sqlite_chunk(s, AR_CONTAINER_OF(op, struct ar_store_chunk, op));
+	if (op->kind == AR_STORE_UPKEEP)
+		return ar_sqlite_upkeep(s, AR_CONTAINER_OF(op, struct ar_store_upkeep, op));
 	return ar_sqlite_append(s, AR_CONTAINER_OF(op, struct ar_store_append, op));
 }
 

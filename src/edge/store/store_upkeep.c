@@ -1,0 +1,103 @@
+/* See the header. */
+#include "store_upkeep.h"
+
+#include <string.h>
+
+#define AHEAD \
+	((ar_usec)62 * 24 * 3600 * \
+	 1000000) /* ids further in the future than this are not minted by a clock */
+
+struct ar_store_key ar_store_key_at(ar_usec wall)
+{
+	uint64_t ms = wall > 0 ? (uint64_t)wall / 1000 : 0;
+	struct ar_store_key key = { 0 };
+
+	for (size_t i = 6; i-- > 0; ms >>= 8)
+		key.b[i] = (uint8_t)ms;
+	return key;
+}
+
+static int compare(const struct ar_store_key *a, const struct ar_store_key *b)
+{
+	return memcmp(a->b, b->b, sizeof a->b);
+}
+
+/* The next key, by one up or down; false when there is none. */
+static bool neighbour(struct ar_store_key *key, int step)
+{
+	uint8_t over = step > 0 ? 0 : 0xff;
+
+	for (size_t i = sizeof key->b; i-- > 0;) {
+		key->b[i] = (uint8_t)(key->b[i] + step);
+		if (key->b[i] != over)
+			return true;
+	}
+	return false;
+}
+
+/* Two ranges: made before `before`, then made in no time at all. What lies between is too young, or will be met later. */
+static void find_range(struct ar_store_upkeep *op, ar_usec now, struct ar_store_walk *w)
+{
+	struct ar_store_key old = ar_store_key_at(op->before), ahead = ar_store_key_at(now + AHEAD);
+	struct ar_store_key before_ahead = ahead;
+
+	if (compare(&w->from, &old) < 0) {
+		w->to = old;
+		neighbour(&w->to, -1);
+		neighbour(&before_ahead, -1);
+		w->skip_to = ar_store_key_text(&op->op.arena, &before_ahead);
+		return;
+	}
+	w->is_last = true;
+	if (compare(&w->from, &ahead) < 0)
+		w->from = ahead;
+	memset(w->to.b, 0xff, sizeof w->to.b);
+}
+
+enum ar_status ar_store_walk_start(struct ar_store_upkeep *op, ar_usec now, struct ar_store_walk *ret)
+{
+	*ret = (struct ar_store_walk){ 0 };
+	op->ids = NULL;
+	op->removed = op->receipts = op->contents = 0;
+	op->next = AR_STR_NONE;
+	op->more = false;
+	if (!ar_str_absent(op->after) && !ar_store_key_parse(op->after, &ret->from))
+		return ar_store_fail_key(&op->op.err, op->after);
+	ret->is_empty =
+		op->before <= 0 || op->limit == 0 || (!ar_str_absent(op->after) && !neighbour(&ret->from, 1));
+	ret->is_last = ret->is_empty;
+	if (!ret->is_empty)
+		find_range(op, now, ret);
+	return AR_OK;
+}
+
+static bool is_owned(const struct ar_store_upkeep *op, const struct ar_store_key *key)
+{
+	char core[AR_ID_CORE];
+	unsigned p;
+
+	if (!op->partitions)
+		return true;
+	ar_id_encode(key->b, core);
+	p = ar_id_partition((struct ar_str){ core, sizeof core });
+	return op->partitions[p / 64] >> p % 64 & 1;
+}
+
+bool ar_store_walk_takes(const struct ar_store_upkeep *op, const struct ar_store_key *key, bool is_active,
+			 ar_usec updated)
+{
+	return !is_active && updated < op->before && is_owned(op, key);
+}
+
+void ar_store_walk_end(struct ar_store_upkeep *op, const struct ar_store_walk *w,
+		       const struct ar_store_key *last)
+{
+	op->next = last ? ar_store_key_text(&op->op.arena, last) : w->skip_to;
+	op->more = !ar_str_absent(op->next);
+}
+
+void ar_store_upkeep_removed(struct ar_store_upkeep *op, const struct ar_store_key *key)
+{
+	op->ids = ar_store_extend(&op->op.arena, op->ids, op->removed, sizeof *op->ids);
+	op->ids[op->removed++] = ar_store_key_text(&op->op.arena, key);
+}

@@ -1,0 +1,60 @@
+// ci: release only (the shifted clock is preloaded)
+// Sessions that nobody touched for longer than `retention.days` are removed with what they said; others, and those whose
+// work is open, stay. Their age is made with a wall clock that is weeks behind.
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { bin, call, follow, newFolder, ok, refused, sleep, submit, waitFor, world } from '../lib/runtime.mjs';
+
+const DAY = 86400;
+
+/** The environment of a process whose wall clock is that many days behind. */
+function behind(days) {
+	const path = join(newFolder(), 'offset');
+	const seconds = Buffer.alloc(8);
+	seconds.writeBigInt64LE(BigInt(-days * DAY));
+	writeFileSync(path, seconds);
+	return { LD_PRELOAD: join(bin, 'ar-clock-offset.so'), AR_CLOCK_OFFSET: path };
+}
+
+async function finish(rt, text) {
+	const receipt = await submit(rt, text);
+	const follower = await follow(rt, receipt.sessionId);
+	const { payload } = await follower.ended(receipt.turnId);
+	follower.stop();
+	return { ...receipt, ref: payload.outputRef };
+}
+
+const listed = async (rt) => (await ok(rt, 'list_sessions', {})).sessions.map((s) => s.sessionId);
+
+test('old sessions are removed, young and open ones stay', async () => {
+	const w = await world({ env: behind(40) });
+	const old = await finish(w.rt, 'said long ago');
+	const open = await submit(w.rt, '[[hang]]');
+	await ok(w.rt, 'read_output', { outputRef: old.ref });
+	await w.rt.stop();
+
+	w.rt = await w.again({ env: behind(20) });
+	const young = await finish(w.rt, 'said since');
+	await w.rt.stop();
+
+	w.rt = await w.again({ env: {} });
+	await sleep(2500);
+	assert.equal((await listed(w.rt)).length, 3, 'without the setting everything is kept');
+	await w.rt.stop();
+
+	w.rt = await w.again({ env: { AGENTD_RETENTION_DAYS: '30' } });
+	await ok(w.rt, 'get_session', { sessionId: old.sessionId }); // in memory when it goes
+	const reader = await follow(w.rt, old.sessionId);
+	await waitFor(async () => !(await listed(w.rt)).includes(old.sessionId), 'the old session goes');
+	assert.deepEqual((await listed(w.rt)).sort(), [open.sessionId, young.sessionId].sort());
+	await refused(w.rt, 'session_not_found', 'get_session', { sessionId: old.sessionId });
+	await refused(w.rt, 'session_not_found', 'submit_turn', { sessionId: old.sessionId, text: 'still there?' });
+	await refused(w.rt, 'ref_not_found', 'read_output', { outputRef: old.ref });
+	const { status } = await call(w.rt, 'get_task', { taskId: old.taskId });
+	assert.equal(status, 404);
+	await ok(w.rt, 'get_session', { sessionId: young.sessionId });
+	reader.stop();
+	await w.rt.stop();
+});
