@@ -137,16 +137,25 @@ static enum ar_status put_tasks(struct ar_sqlite *s, struct ar_store_append *a,
 	return st;
 }
 
-static enum ar_status put_blob(struct ar_db *db, const struct ar_store_blob *b, struct ar_error *err)
+static enum ar_status has_blob(struct ar_db *db, const struct ar_hash *hash, bool *ret, struct ar_error *err)
 {
 	struct ar_sql q = ar_sql_begin(db, AR_SQL_BLOB_HAS);
-	enum ar_status st;
-	bool stored;
 
-	ar_sql_hash(&q, &b->hash);
-	stored = ar_sql_row(&q);
-	st = ar_sql_end(&q, err);
-	if (st || stored) /* looked up first: compressing it again would cost more */
+	ar_sql_hash(&q, hash);
+	*ret = ar_sql_row(&q);
+	return ar_sql_end(&q, err);
+}
+
+/* Inserting is also the lookup, but for what would have to be compressed first: that costs more than looking. */
+static enum ar_status put_blob(struct ar_db *db, const struct ar_store_blob *b, struct ar_error *err)
+{
+	bool is_stored = false;
+	enum ar_status st = AR_OK;
+	struct ar_sql q;
+
+	if (!ar_pack_is_ready(db->packer, b->bytes))
+		st = has_blob(db, &b->hash, &is_stored, err);
+	if (st || is_stored)
 		return st;
 	q = ar_sql_begin(db, AR_SQL_BLOB_PUT);
 	ar_sql_hash(&q, &b->hash);
