@@ -82,12 +82,12 @@ bool ar_messages_fill(struct ar_messages *m, const struct ar_str *contents, stru
 
 		if (ar_str_absent(contents[next]))
 			return false;
-		message->text = ar_arena_str(a, contents[next++]);
+		message->text = contents[next++];
 		simplify(message, a, json);
 		for (size_t k = 0; k < message->use_count; k++) {
 			if (ar_str_absent(contents[next]))
 				return false;
-			uses[k].args = ar_arena_str(a, contents[next++]);
+			uses[k].args = contents[next++];
 		}
 	}
 	return true;

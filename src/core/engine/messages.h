@@ -18,7 +18,7 @@ struct ar_messages {
 void ar_messages_plan(struct ar_messages *m, const struct ar_context_entry *entries, size_t count,
 		      struct ar_arena *a, struct ar_json_parser *json);
 
-/* Puts the fetched contents in; false when one is missing. The bytes are copied. */
+/* Puts the fetched contents in, which must live as long as the messages; false when one is missing. */
 bool ar_messages_fill(struct ar_messages *m, const struct ar_str *contents, struct ar_arena *a,
 		      struct ar_json_parser *json);
 

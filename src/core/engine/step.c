@@ -30,7 +30,8 @@ struct ar_live_step {
 	bool is_over; /* its end was delivered; freed when no operation is in flight */
 	size_t busy; /* store operations in flight */
 	struct ar_messages messages;
-	struct ar_store_blobs_get blobs;
+	struct ar_store_blobs_get
+		blobs; /* its result lives as long as the step: the messages point into it */
 	struct ar_model_request request;
 	struct ar_model_call call;
 	struct ar_tool_request *tools; /* AR_TOOL_CALLS_MAX of them in the arena, from the first one on */

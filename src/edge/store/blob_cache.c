@@ -73,17 +73,32 @@ void ar_blob_cache_put(struct ar_blob_cache *c, const struct ar_hash *hash, stru
 	pthread_mutex_unlock(&c->lock);
 }
 
+/* With the lock. */
+static bool copy(struct ar_blob_cache *c, const struct ar_hash *hash, struct ar_arena *a, struct ar_str *ret)
+{
+	const struct entry *e = ar_map_get(&c->map, key_of(hash));
+
+	if (e)
+		*ret = ar_arena_str(a, (struct ar_str){ e->bytes, e->len });
+	return e != NULL;
+}
+
 bool ar_blob_cache_get(struct ar_blob_cache *c, const struct ar_hash *hash, struct ar_arena *a,
 		       struct ar_str *ret)
 {
-	const struct entry *e;
+	return ar_blob_cache_get_all(c, hash, 1, a, ret);
+}
+
+bool ar_blob_cache_get_all(struct ar_blob_cache *c, const struct ar_hash *hashes, size_t count,
+			   struct ar_arena *a, struct ar_str *ret)
+{
+	size_t i = 0;
 
 	pthread_mutex_lock(&c->lock);
-	e = ar_map_get(&c->map, key_of(hash));
-	if (e)
-		*ret = ar_arena_str(a, (struct ar_str){ e->bytes, e->len });
+	while (i < count && copy(c, &hashes[i], a, &ret[i]))
+		i++;
 	pthread_mutex_unlock(&c->lock);
-	return e != NULL;
+	return i == count;
 }
 
 void ar_blob_cache_clear(struct ar_blob_cache *c)

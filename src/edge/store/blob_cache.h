@@ -29,6 +29,10 @@ void ar_blob_cache_put(struct ar_blob_cache *c, const struct ar_hash *hash, stru
 bool ar_blob_cache_get(struct ar_blob_cache *c, const struct ar_hash *hash, struct ar_arena *a,
 		       struct ar_str *ret);
 
+/* Copies of all of them, or false when one is not here. */
+bool ar_blob_cache_get_all(struct ar_blob_cache *c, const struct ar_hash *hashes, size_t count,
+			   struct ar_arena *a, struct ar_str *ret);
+
 /* Forgets everything: what was put may not have become durable. */
 void ar_blob_cache_clear(struct ar_blob_cache *c);
 

@@ -123,12 +123,31 @@ void ar_packer_look(struct ar_packer *p, const struct ar_packed_ahead *list)
 	p->ahead = list;
 }
 
+static bool is_worth_it(struct ar_str value)
+{
+	return !ar_str_absent(value) && value.len >= WORTH_IT;
+}
+
+static const struct ar_packed_ahead *find_ahead(const struct ar_packer *p, struct ar_str value)
+{
+	const struct ar_packed_ahead *it = p->ahead;
+
+	while (it && (it->value.p != value.p || it->value.len != value.len))
+		it = it->next;
+	return it;
+}
+
+bool ar_pack_is_ready(const struct ar_packer *p, struct ar_str value)
+{
+	return !is_worth_it(value) || find_ahead(p, value);
+}
+
 void ar_pack_ahead(struct ar_packer *p, struct ar_str value, struct ar_arena *a,
 		   const struct ar_packed_ahead **list)
 {
 	struct ar_packed_ahead *entry;
 
-	if (ar_str_absent(value) || value.len < WORTH_IT)
+	if (!is_worth_it(value))
 		return;
 	entry = ar_arena_alloc(a, sizeof *entry);
 	*entry = (struct ar_packed_ahead){ *list, value, ar_arena_str(a, ar_pack(p, value)) };
@@ -137,14 +156,14 @@ void ar_pack_ahead(struct ar_packer *p, struct ar_str value, struct ar_arena *a,
 
 struct ar_str ar_pack(struct ar_packer *p, struct ar_str value)
 {
+	const struct ar_packed_ahead *ahead;
 	size_t n;
 
-	if (ar_str_absent(value) || value.len < WORTH_IT)
+	if (!is_worth_it(value))
 		return ar_pack_raw(p, value);
-	for (const struct ar_packed_ahead *it = p->ahead; it; it = it->next) {
-		if (it->value.p == value.p && it->value.len == value.len)
-			return it->packed;
-	}
+	ahead = find_ahead(p, value);
+	if (ahead)
+		return ahead->packed;
 	ar_buf_clear(&p->out);
 	ar_buf_addc(&p->out, (char)(HOW_ZSTD + p->dictionaries->in_use));
 	n = compress(p, value);

@@ -40,6 +40,9 @@ void ar_packer_free(struct ar_packer *p);
 /* Packs `value`; the result is the packer's until the next call. Absent stays absent. */
 struct ar_str ar_pack(struct ar_packer *p, struct ar_str value);
 
+/* Whether ar_pack() has nothing to compress: the value is short, or was packed ahead. */
+bool ar_pack_is_ready(const struct ar_packer *p, struct ar_str value);
+
 /* Packs `value`, when that is worth it, into the arena and puts it at the front of the list. */
 void ar_pack_ahead(struct ar_packer *p, struct ar_str value, struct ar_arena *a,
 		   const struct ar_packed_ahead **list);

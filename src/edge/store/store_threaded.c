@@ -8,6 +8,8 @@
 #include <signal.h>
 
 #define READ_BATCH 16 /* short reads in one transaction: the first answer waits for the last of them */
+#define AT_HAND_MAX 512 /* contents that one operation copies on the loop's thread */
+#define POLL_ROUNDS 4
 #define GATHER_SHARE 4 /* the wait for a fuller batch is this part of what the last commit took, */
 #define GATHER_MAX 1000 /* and never longer than these microseconds */
 
@@ -133,6 +135,30 @@ static void *thread_main(void *arg)
 	return NULL;
 }
 
+/* A model call's conversation is nearly always in memory: two thread switches for a copy would cost more than the copy. */
+static bool is_at_hand(struct ar_store_threaded *t, struct ar_store_op *op)
+{
+	struct ar_store_blobs_get *get = AR_CONTAINER_OF(op, struct ar_store_blobs_get, op);
+
+	if (op->kind != AR_STORE_BLOBS || !t->contents || get->is_check || get->count > AT_HAND_MAX)
+		return false;
+	get->bytes = ar_arena_alloc(&op->arena, (get->count + 1) * sizeof *get->bytes);
+	if (ar_blob_cache_get_all(t->contents, get->hashes, get->count, &op->arena, get->bytes))
+		return true;
+	ar_arena_reset(&op->arena);
+	return false;
+}
+
+static void finish_at_once(struct ar_store_threaded *t, struct ar_store_op *op)
+{
+	pthread_mutex_lock(&t->lock);
+	t->in_flight++;
+	ar_list_push(&t->finished, &op->node);
+	pthread_mutex_unlock(&t->lock);
+	if (!t->is_polling && t->wake)
+		t->wake(t->wake_arg);
+}
+
 static void threaded_submit(struct ar_store *store, struct ar_store_op *op)
 {
 	struct ar_store_threaded *t = threaded_of(store);
@@ -143,6 +169,10 @@ static void threaded_submit(struct ar_store *store, struct ar_store_op *op)
 	AR_ASSERT(op->kind > 0 && op->kind < AR_STORE_OP_COUNT);
 	op->status = AR_OK;
 	op->err = (struct ar_error){ 0 };
+	if (is_at_hand(t, op)) {
+		finish_at_once(t, op);
+		return;
+	}
 	if (op->kind == AR_STORE_APPEND)
 		AR_CONTAINER_OF(op, struct ar_store_append, op)->ahead = NULL;
 	if (is_write)
@@ -159,10 +189,11 @@ static void threaded_submit(struct ar_store *store, struct ar_store_op *op)
 		pthread_cond_signal(&w->queued);
 }
 
-static void threaded_poll(struct ar_store *store)
+/* Whether there was something finished. */
+static bool finish_some(struct ar_store_threaded *t)
 {
-	struct ar_store_threaded *t = threaded_of(store);
 	struct ar_list finished, *node;
+	bool found;
 
 	ar_list_init(&finished);
 	pthread_mutex_lock(&t->lock);
@@ -170,8 +201,24 @@ static void threaded_poll(struct ar_store *store)
 	AR_LIST_FOR (it, &finished)
 		t->in_flight--;
 	pthread_mutex_unlock(&t->lock);
+	found = !ar_list_empty(&finished);
 	while ((node = ar_list_pop(&finished)))
 		op_of(node)->done(op_of(node));
+	return found;
+}
+
+/* A done() may submit what is at hand: it is finished in the same call. Others of the loop get their turn after a few rounds. */
+static void threaded_poll(struct ar_store *store)
+{
+	struct ar_store_threaded *t = threaded_of(store);
+	unsigned rounds = 0;
+
+	t->is_polling = true;
+	while (rounds < POLL_ROUNDS && finish_some(t))
+		rounds++;
+	t->is_polling = false;
+	if (rounds == POLL_ROUNDS && t->wake)
+		t->wake(t->wake_arg);
 }
 
 /* done() may submit again, so this goes on until nothing is left. */

@@ -8,6 +8,7 @@
 #ifndef AR_EDGE_STORE_THREADED_H
 #define AR_EDGE_STORE_THREADED_H
 
+#include "blob_cache.h"
 #include "store_ahead.h"
 
 #include <pthread.h>
@@ -38,6 +39,8 @@ struct ar_store_threaded {
 	struct ar_store store;
 	ar_store_wake_fn *wake;
 	void *wake_arg;
+	struct ar_blob_cache
+		*contents; /* the engine's: what is here is not asked of the reader; NULL for none */
 	void (*dispose)(struct ar_store_threaded *t); /* the engine's own part, at the end of all; frees t */
 
 	pthread_mutex_t lock;
@@ -45,6 +48,7 @@ struct ar_store_threaded {
 	struct ar_list finished;
 	size_t in_flight; /* submitted, done() not called yet */
 	bool stopping;
+	bool is_polling; /* the loop's: poll() is on the stack and goes on until nothing is finished */
 	atomic_bool closing;
 	atomic_size_t backlog;
 	struct ar_store_thread writer, reader;

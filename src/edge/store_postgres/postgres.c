@@ -39,6 +39,7 @@ static struct ar_postgres *postgres_new(const struct ar_store_postgres_options *
 					   .statement_timeout_ms = o->statement_timeout_ms };
 	s->patience = (ar_usec)(o->outage_ms ? o->outage_ms : PATIENCE_MS) * 1000;
 	ar_blob_cache_init(&s->blobs);
+	s->base.contents = &s->blobs;
 	s->dictionaries = ar_pack_dictionaries_new();
 	return s;
 }

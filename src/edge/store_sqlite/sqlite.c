@@ -32,6 +32,7 @@ static struct ar_sqlite *sqlite_new(const struct ar_store_sqlite_options *o)
 	s->base.dispose = dispose;
 	s->lock_fd = -1;
 	ar_blob_cache_init(&s->blobs);
+	s->base.contents = &s->blobs;
 	s->dictionaries = ar_pack_dictionaries_new();
 	return s;
 }

@@ -148,27 +148,45 @@ static enum ar_status put_ref(struct ar_db *db, const struct ar_store_key *key, 
 	return ar_sql_run(&q, err);
 }
 
-/* What is stored already is only referred to. */
-static enum ar_status put_blob(struct ar_db *db, const struct ar_store_append *a,
-			       const struct ar_store_blob *b, const struct ar_store_key *key,
-			       struct ar_error *err)
+static enum ar_status has_blob(struct ar_db *db, const struct ar_hash *hash, bool *ret, struct ar_error *err)
 {
 	struct ar_sql q = ar_sql_begin(db, AR_SQL_BLOB_HAS);
-	enum ar_status st;
-	bool stored;
 
-	ar_sql_hash(&q, &b->hash);
-	stored = ar_sql_row(&q);
-	st = ar_sql_end(&q, err);
-	if (st || stored) /* looked up first: compressing it again would cost more */
-		return st ? st : put_ref(db, key, &b->hash, err);
-	q = ar_sql_begin(db, AR_SQL_BLOB_PUT);
+	ar_sql_hash(&q, hash);
+	*ret = ar_sql_row(&q);
+	return ar_sql_end(&q, err);
+}
+
+static enum ar_status insert_blob(struct ar_db *db, const struct ar_store_append *a,
+				  const struct ar_store_blob *b, const struct ar_store_key *key,
+				  struct ar_error *err)
+{
+	struct ar_sql q = ar_sql_begin(db, AR_SQL_BLOB_PUT);
+
 	ar_sql_hash(&q, &b->hash);
 	ar_sql_u64(&q, b->bytes.len);
 	ar_sql_i64(&q, a->at);
 	ar_sql_key(&q, key);
 	ar_sql_packed(&q, b->bytes);
 	return ar_sql_run(&q, err);
+}
+
+/* Inserting is also the lookup, but for what would have to be compressed first: that costs more than looking. What is stored
+ * already is only referred to. */
+static enum ar_status put_blob(struct ar_db *db, const struct ar_store_append *a,
+			       const struct ar_store_blob *b, const struct ar_store_key *key,
+			       struct ar_error *err)
+{
+	bool is_stored = false;
+	enum ar_status st = AR_OK;
+
+	if (!ar_pack_is_ready(db->packer, b->bytes))
+		st = has_blob(db, &b->hash, &is_stored, err);
+	if (!st && !is_stored) {
+		st = insert_blob(db, a, b, key, err);
+		is_stored = !st && sqlite3_changes(db->handle) == 0;
+	}
+	return !st && is_stored ? put_ref(db, key, &b->hash, err) : st;
 }
 
 static enum ar_status put_blobs(struct ar_sqlite *s, struct ar_store_append *a,

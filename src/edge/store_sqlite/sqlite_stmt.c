@@ -63,7 +63,8 @@ static const char *const sql_text[AR_SQL_COUNT] = {
 		"SELECT step, pos, kind, idx, bytes FROM chunk WHERE session = ?1 ORDER BY step, pos",
 	[AR_SQL_CHUNK_DROP] = "DELETE FROM chunk WHERE session = ?1 AND step = ?2",
 	[AR_SQL_BLOB_HAS] = "SELECT 1 FROM blob WHERE hash = ?1",
-	[AR_SQL_BLOB_PUT] = "INSERT INTO blob (hash, size, at, session, body) VALUES (?1, ?2, ?3, ?4, ?5)",
+	[AR_SQL_BLOB_PUT] = "INSERT INTO blob (hash, size, at, session, body) VALUES (?1, ?2, ?3, ?4, ?5)"
+			    " ON CONFLICT (hash) DO NOTHING",
 	[AR_SQL_BLOB_GET] = "SELECT body FROM blob WHERE hash = ?1",
 	/* Content from before there were references is anyone's. */
 	[AR_SQL_BLOB_GET_OF] =
