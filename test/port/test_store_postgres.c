@@ -238,6 +238,29 @@ static void expect_body(struct fixture *f, unsigned n, const char *body)
 	ar_store_op_fini(&l.op);
 }
 
+static void a_dictionary_that_another_node_adds_is_learnt(void **state)
+{
+	struct fixture *f = *state;
+	struct fixture other = *f;
+	struct ar_store_postgres_options o = postgres_options(f);
+	struct ar_error err = { 0 };
+	char body[401];
+	uint64_t random = 5;
+
+	for (size_t i = 0; i < 400; i++)
+		body[i] = (char)('!' + ar_store_random(&random) % 90);
+	body[400] = '\0';
+	o.node = "newer";
+	o.dictionary = ar_str_from(body);
+	if (ar_store_postgres_open(&o, &other.store, &err))
+		fail_msg("%s", err.msg);
+	put(&other, sess(1), 1, 1, body);
+	ar_store_close(other.store);
+	assert_int_equal(postgres_int(f, "SELECT count(*) FROM log WHERE length(body) < 100"), 1);
+	expect_body(f, 1, body);
+	expect_body(f, 1, body);
+}
+
 static void values_outlive_their_dictionary(void **state)
 {
 	struct fixture *f = *state;
@@ -311,8 +334,8 @@ int main(void)
 		T(foreign_tables_are_left_alone),	 T(many_may_create_it_at_once),
 		T(second_writer_fences_the_first),	 T(nodes_cannot_fork_a_log),
 		T(receipts_hold_over_all_nodes),	 T(content_is_stored_once_and_small),
-		T(values_outlive_their_dictionary),	 T(damaged_values_are_reported),
-		T(asynchronous_commit_is_overruled),
+		T(values_outlive_their_dictionary),	 T(a_dictionary_that_another_node_adds_is_learnt),
+		T(damaged_values_are_reported),		 T(asynchronous_commit_is_overruled),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,7 @@
 #include "mem.h"
 #include "store_op.h"
 
+#include <stdatomic.h>
 #include <string.h>
 #include <zstd.h>
 
@@ -19,7 +20,7 @@ enum {
 };
 
 struct ar_pack_dictionaries {
-	ZSTD_DDict *ddict[AR_PACK_DICTIONARIES + 1];
+	_Atomic(ZSTD_DDict *) ddict[AR_PACK_DICTIONARIES + 1];
 	ZSTD_CDict *cdict; /* what packs; NULL = none */
 	unsigned in_use; /* its number; 0 = none */
 };
@@ -30,6 +31,7 @@ struct ar_packer {
 	ZSTD_DCtx *dctx;
 	struct ar_buf out;
 	const struct ar_packed_ahead *ahead;
+	unsigned lacked;
 };
 
 struct ar_pack_dictionaries *ar_pack_dictionaries_new(void)
@@ -45,6 +47,19 @@ void ar_pack_dictionaries_free(struct ar_pack_dictionaries *d)
 		ZSTD_freeDDict(d->ddict[i]);
 	ZSTD_freeCDict(d->cdict);
 	ar_free(d);
+}
+
+bool ar_pack_dictionaries_has(const struct ar_pack_dictionaries *d, uint64_t number)
+{
+	return number >= 1 && number <= AR_PACK_DICTIONARIES && d->ddict[number];
+}
+
+unsigned ar_packer_lacked(struct ar_packer *p)
+{
+	unsigned lacked = p->lacked;
+
+	p->lacked = 0;
+	return lacked;
 }
 
 static enum ar_status fail_dictionary(struct ar_error *err, uint64_t number)
@@ -207,8 +222,10 @@ enum ar_status ar_unpack(struct ar_packer *p, struct ar_str packed, struct ar_ar
 		return AR_OK;
 	}
 	number = (unsigned char)packed.p[0] - HOW_ZSTD;
-	if (number > AR_PACK_DICTIONARIES || (number && !p->dictionaries->ddict[number]))
+	if (number && !ar_pack_dictionaries_has(p->dictionaries, number)) {
+		p->lacked = number;
 		return fail_corrupt(err, "its dictionary is missing");
+	}
 	to = ar_arena_alloc(a, len + 1);
 	n = number ? ZSTD_decompress_usingDDict(p->dctx, to, len, packed.p + 1, packed.len - 1,
 						p->dictionaries->ddict[number])

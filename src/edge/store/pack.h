@@ -9,7 +9,7 @@
 
 #define AR_PACK_DICTIONARIES 64
 
-/* Dictionaries, made at open and only read afterwards: shared by all threads. */
+/* Dictionaries, shared by all threads. Which one packs is settled at open; one thread may add further ones later. */
 struct ar_pack_dictionaries;
 
 /* The working memory of one thread. */
@@ -25,6 +25,8 @@ AR_BEGIN_DECLS
 
 struct ar_pack_dictionaries *ar_pack_dictionaries_new(void);
 void ar_pack_dictionaries_free(struct ar_pack_dictionaries *d);
+
+bool ar_pack_dictionaries_has(const struct ar_pack_dictionaries *d, uint64_t number);
 
 /* Knows dictionary `number` (1..AR_PACK_DICTIONARIES) for unpacking. */
 AR_MUST_USE enum ar_status ar_pack_dictionaries_add(struct ar_pack_dictionaries *d, uint64_t number,
@@ -55,6 +57,9 @@ struct ar_str ar_pack_raw(struct ar_packer *p, struct ar_str value);
 
 /* How long the value is, without unpacking it; AR_E_CORRUPT when that cannot be. */
 AR_MUST_USE enum ar_status ar_pack_length(struct ar_str packed, size_t *ret, struct ar_error *err);
+
+/* The dictionary that an unpack lacked since the last call, 0 for none: its value may be fine, and written by who knows more. */
+unsigned ar_packer_lacked(struct ar_packer *p);
 
 AR_MUST_USE enum ar_status ar_unpack(struct ar_packer *p, struct ar_str packed, struct ar_arena *a,
 				     struct ar_str *ret, struct ar_error *err);

@@ -253,6 +253,44 @@ static enum ar_status ensure_reader(struct ar_postgres *s, struct ar_error *err)
 	return st;
 }
 
+static enum ar_status add_dictionaries(struct ar_postgres *s, const PGresult *r, struct ar_error *err)
+{
+	enum ar_status st = AR_OK;
+
+	for (int i = 0; !st && i < PQntuples(r); i++) {
+		uint64_t number = ar_pg_col_u64(r, i, 0);
+
+		if (!ar_pack_dictionaries_has(s->dictionaries, number))
+			st = ar_pack_dictionaries_add(s->dictionaries, number, ar_pg_col_bytes(r, i, 1), err);
+	}
+	return st;
+}
+
+/* A node of a newer version packs with a dictionary that was not there when we opened. Only this thread adds them. */
+static enum ar_status learn(struct ar_postgres *s, struct ar_error *err)
+{
+	enum ar_status st = AR_OK;
+	PGresult *r;
+
+	ar_pg_send(&s->reader, AR_PG_DICTIONARIES, NULL);
+	ar_pg_sync(&s->reader);
+	r = ar_pg_next(&s->reader);
+	if (r)
+		st = add_dictionaries(s, r, err);
+	PQclear(r);
+	return ar_pg_end(&s->reader) ? ar_pg_fail(&s->reader, err) : st;
+}
+
+static enum ar_status serve_learning(struct ar_postgres *s, struct ar_store_op *op)
+{
+	enum ar_status st = serve(s, op);
+
+	if (st != AR_E_CORRUPT || !ar_packer_lacked(s->reader.packer))
+		return st;
+	st = learn(s, &op->err);
+	return st ? st : serve(s, op);
+}
+
 /* A read changes nothing, so one that lost its connection is simply done again. */
 static enum ar_status serve_again(struct ar_postgres *s, struct ar_store_op *op)
 {
@@ -262,7 +300,7 @@ static enum ar_status serve_again(struct ar_postgres *s, struct ar_store_op *op)
 		st = ensure_reader(s, &op->err);
 		if (st)
 			break;
-		st = serve(s, op);
+		st = serve_learning(s, op);
 	}
 	return st == AR_E_UNAVAILABLE ? (op->err.status = AR_E_IO) : st;
 }

@@ -39,6 +39,7 @@ const char *const ar_pg_sql_text[AR_PG_SQL_COUNT] = {
 			" AND connection = $3 FOR SHARE) AS owner",
 	[AR_PG_CLAIM] = "UPDATE node SET connection = connection + 1 WHERE id = $1 AND epoch = $2"
 			" RETURNING connection",
+	[AR_PG_DICTIONARIES] = "SELECT number, content FROM dictionary",
 	[AR_PG_HEADS] = "SELECT k.session, (SELECT l.last_seq FROM log AS l WHERE l.session = k.session"
 			" ORDER BY l.first_seq DESC LIMIT 1) FROM unnest($1::uuid[]) AS k(session)",
 	[AR_PG_RECEIPTS] = "SELECT r.scope, r.key, r.input, r.reply FROM unnest($1::bytea[], $2::bytea[])"
