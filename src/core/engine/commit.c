@@ -12,9 +12,15 @@ void ar_commit_reset(struct ar_commit *c)
 	ar_store_op_fini(&c->append.op);
 	ar_arena_reset(&c->arena);
 	ar_buf_clear(&c->body);
-	ar_buf_clear(&c->snapshot);
+	ar_buf_fini(&c->snapshot); /* the largest of all, and rare */
 	c->decision = (struct ar_decision){ 0 };
 	c->request = NULL;
+}
+
+void ar_commit_release(struct ar_commit *c)
+{
+	ar_arena_fini(&c->arena);
+	ar_buf_fini(&c->body);
 }
 
 /* ---- what goes into the transaction ---- */

@@ -130,6 +130,7 @@ void ar_request_refuse(struct ar_engine_request *r, uint16_t code, const char *m
 /* commit.c */
 void ar_commit_start(struct ar_live *l);
 void ar_commit_reset(struct ar_commit *c);
+void ar_commit_release(struct ar_commit *c); /* gives back the memory that a reset one keeps for the next */
 
 /* receipts.c: recent receipts, so that most repeats never reach the store */
 const struct ar_receipt_cache_entry *ar_receipts_find(struct ar_engine *e, const struct ar_store_receipt *r);

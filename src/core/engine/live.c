@@ -56,9 +56,7 @@ static void live_free(struct ar_live *l)
 	ar_session_fini(&l->state);
 	ar_store_op_fini(&l->load.op);
 	ar_commit_reset(&l->commit);
-	ar_arena_fini(&l->commit.arena);
-	ar_buf_fini(&l->commit.body);
-	ar_buf_fini(&l->commit.snapshot);
+	ar_commit_release(&l->commit);
 	ar_arena_fini(&l->saved_arena);
 	ar_free(l);
 }
@@ -82,6 +80,7 @@ void ar_live_settle(struct ar_live *l)
 		live_free(l);
 		return;
 	}
+	ar_commit_release(&l->commit);
 	ar_list_push(&e->idle, &l->idle);
 	e->idle_count++;
 	if (e->idle_count > e->o.session_cache)
