@@ -140,7 +140,8 @@ static bool is_at_hand(struct ar_store_threaded *t, struct ar_store_op *op)
 {
 	struct ar_store_blobs_get *get = AR_CONTAINER_OF(op, struct ar_store_blobs_get, op);
 
-	if (op->kind != AR_STORE_BLOBS || !t->contents || get->is_check || get->count > AT_HAND_MAX)
+	if (op->kind != AR_STORE_BLOBS || !t->contents || get->is_check || get->count > AT_HAND_MAX ||
+	    !ar_str_absent(get->session)) /* who may see it is not known here */
 		return false;
 	get->bytes = ar_arena_alloc(&op->arena, (get->count + 1) * sizeof *get->bytes);
 	if (ar_blob_cache_get_all(t->contents, get->hashes, get->count, &op->arena, get->bytes))
