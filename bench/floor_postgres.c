@@ -13,7 +13,7 @@
 
 #define COLUMNS_MAX 8
 
-enum table { LOG, SESSION, TASK, RECEIPT, BLOB, SNAPSHOT, TABLES };
+enum table { LOG, SESSION, TASK, RECEIPT, BLOB, REF, SNAPSHOT, TABLES };
 
 #define U AR_PG_UUID
 #define I AR_PG_INT8
@@ -26,7 +26,8 @@ static const struct {
 	enum ar_pg_id put;
 	enum ar_pg_type types[COLUMNS_MAX];
 } tables[TABLES] = {
-	[LOG] = { "SELECT session, first_seq, last_seq, at, size::int8, body FROM log ORDER BY ctid",
+	[LOG] = { "SELECT session, first_seq, last_seq, at, size::int8, body FROM log ORDER BY tableoid, "
+		  "ctid",
 		  AR_PG_LOG_PUT,
 		  { U, I, I, I, I, B } },
 	[SESSION] = { "SELECT session, created, updated, active, workspace, account, status, shell"
@@ -36,10 +37,13 @@ static const struct {
 	[TASK] = { "SELECT session, n, task, status, internal, record FROM task ORDER BY session, n",
 		   AR_PG_TASK_PUT,
 		   { U, I, B, B, T, B } },
-	[RECEIPT] = { "SELECT scope, key, input, reply FROM receipt ORDER BY ctid",
+	[RECEIPT] = { "SELECT scope, key, input, created, reply FROM receipt ORDER BY ctid",
 		      AR_PG_RECEIPT_PUT,
-		      { B, B, B, B } },
-	[BLOB] = { "SELECT hash, size, body FROM blob ORDER BY ctid", AR_PG_BLOB_PUT, { B, I, B } },
+		      { B, B, B, I, B } },
+	[BLOB] = { "SELECT hash, size, at, session, body FROM blob ORDER BY ctid",
+		   AR_PG_BLOB_PUT,
+		   { B, I, I, U, B } },
+	[REF] = { "SELECT session, hash FROM blob_ref ORDER BY ctid", AR_PG_REF_PUT, { U, B } },
 	[SNAPSHOT] = { "SELECT session, seq, body FROM snapshot ORDER BY session",
 		       AR_PG_SNAPSHOT_PUT,
 		       { U, I, B } },
@@ -50,7 +54,7 @@ struct floor_rows {
 	PGresult *node; /* its owner: id, epoch, connection */
 	PGresult *rows[TABLES];
 	struct ar_pg_array columns[TABLES][COLUMNS_MAX];
-	size_t done[TABLES]; /* rows of RECEIPT, BLOB and SNAPSHOT written so far */
+	size_t done[TABLES]; /* rows of RECEIPT, BLOB, REF and SNAPSHOT written so far */
 	size_t *session_of, *task_of; /* per log row */
 	bool *is_active; /* per log row: after it */
 	size_t *written_in[TABLES]; /* per row of SESSION and TASK: the last commit that has it */
@@ -215,6 +219,7 @@ static void add_append(struct floor_rows *f, size_t i)
 		add_row(f, TASK, f->task_of[i]);
 	add_share(f, RECEIPT, i + 1);
 	add_share(f, BLOB, i + 1);
+	add_share(f, REF, i + 1);
 	add_share(f, SNAPSHOT, i + 1);
 }
 

@@ -17,7 +17,7 @@ struct rows {
 	int columns;
 };
 
-enum table { LOG, SESSION, TASK, RECEIPT, BLOB, SNAPSHOT, TABLES };
+enum table { LOG, SESSION, TASK, RECEIPT, BLOB, REF, SNAPSHOT, TABLES };
 
 static const struct {
 	const char *select, *put;
@@ -38,10 +38,12 @@ static const struct {
 		   "?5, ?6)"
 		   " ON CONFLICT (session, n) DO UPDATE SET status = excluded.status, record = "
 		   "excluded.record" },
-	[RECEIPT] = { "SELECT scope, key, input, reply FROM receipt ORDER BY rowid",
-		      "INSERT INTO receipt (scope, key, input, reply) VALUES (?1, ?2, ?3, ?4)" },
-	[BLOB] = { "SELECT hash, size, body FROM blob ORDER BY rowid",
-		   "INSERT INTO blob (hash, size, body) VALUES (?1, ?2, ?3)" },
+	[RECEIPT] = { "SELECT scope, key, input, created, reply FROM receipt ORDER BY rowid",
+		      "INSERT INTO receipt (scope, key, input, created, reply) VALUES (?1, ?2, ?3, ?4, ?5)" },
+	[BLOB] = { "SELECT hash, size, at, session, body FROM blob ORDER BY rowid",
+		   "INSERT INTO blob (hash, size, at, session, body) VALUES (?1, ?2, ?3, ?4, ?5)" },
+	[REF] = { "SELECT session, hash FROM blob_ref ORDER BY session",
+		  "INSERT OR IGNORE INTO blob_ref (session, hash) VALUES (?1, ?2)" },
 	[SNAPSHOT] = { "SELECT session, seq, body FROM snapshot ORDER BY session",
 		       "INSERT INTO snapshot (session, seq, body) VALUES (?1, ?2, ?3)" },
 };
@@ -50,7 +52,7 @@ struct floor_rows {
 	sqlite3 *db;
 	sqlite3_stmt *put[TABLES], *begin, *commit, *epoch;
 	struct rows rows[TABLES];
-	size_t done[TABLES]; /* rows of RECEIPT, BLOB and SNAPSHOT written so far */
+	size_t done[TABLES]; /* rows of RECEIPT, BLOB, REF and SNAPSHOT written so far */
 	size_t *session_of; /* per log row: index of its session row */
 	size_t *task_of; /* per log row: index of its task row */
 	char *is_active; /* per log row: the session after it */
@@ -233,6 +235,7 @@ static void append(struct floor_rows *f, size_t i)
 		put(f, TASK, f->task_of[i]);
 	put_share(f, RECEIPT, i + 1);
 	put_share(f, BLOB, i + 1);
+	put_share(f, REF, i + 1);
 	put_share(f, SNAPSHOT, i + 1);
 }
 
