@@ -9,7 +9,7 @@ import http from 'node:http';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
 import { validateEvent, validateSnapshot } from '../lib/schemas.mjs';
-import { bin, newFolder, request, startAgentd } from '../lib/runtime.mjs';
+import { bin, newFolder, request, startAgentd, storeOf } from '../lib/runtime.mjs';
 
 const BIG = Number(process.env.AR_BIG_FACTS ?? 1_000_000);
 const ROUNDS = 25;
@@ -23,7 +23,7 @@ let big;
 let peakKb = 0;
 
 function make(facts) {
-	const store = join(dataDir, 'data', 'agentd.db');
+	const store = storeOf(dataDir).AGENTD_STORE ?? join(dataDir, 'data', 'agentd.db');
 	const line = execFileSync(join(bin, 'ar-make-session'), ['--store', store, '--facts', String(facts)], { encoding: 'utf8' });
 	return JSON.parse(line);
 }

@@ -2,7 +2,7 @@
  * encoded by the real encoder, and handed to the store port many at a time; rows and snapshots are those that the engine
  * would have written. What it leaves out is receipts and chunks, which belong to callers and open steps.
  *
- *   ar-make-session --store FILE --facts N [--sessions K] [--answer BYTES]
+ *   ar-make-session --store FILE|CONNINFO --facts N [--sessions K] [--answer BYTES]
  *
  * One line of JSON per session: {"sessionId","threadId","facts","turns"}. The main thread owns everything; the store's
  * threads only raise the semaphore. */
@@ -16,6 +16,7 @@
 #include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define IN_FLIGHT_MAX 1024
 #define SNAPSHOT_EVERY 200 /* the default of session.snapshot_every */
@@ -287,18 +288,38 @@ static void make_session(struct maker *m, uint64_t facts)
 
 /* ---- life ---- */
 
-static void open_maker(struct maker *m, const char *path)
+static enum ar_status open_file(struct maker *m, const char *path, struct ar_error *err)
 {
-	struct ar_error err = { 0 };
 	struct ar_store_sqlite_options o = { .path = path,
 					     .wake = wake,
 					     .wake_arg = m,
 					     .dictionary = { ar_catalog_dictionary,
 							     ar_catalog_dictionary_len } };
 
+	return ar_store_sqlite_open(&o, &m->store, err);
+}
+
+static enum ar_status open_server(struct maker *m, const char *conninfo, struct ar_error *err)
+{
+	struct ar_store_postgres_options o = { .conninfo = conninfo,
+					       .node = "maker",
+					       .wake = wake,
+					       .wake_arg = m,
+					       .dictionary = { ar_catalog_dictionary,
+							       ar_catalog_dictionary_len } };
+
+	return ar_store_postgres_open(&o, &m->store, err);
+}
+
+/* A connection string has an equals sign or is a URI; a file's path has neither here. */
+static void open_maker(struct maker *m, const char *store)
+{
+	bool is_server = strchr(store, '=') || strstr(store, "://");
+	struct ar_error err = { 0 };
+
 	sem_init(&m->finished, 0, 0);
-	if (ar_store_sqlite_open(&o, &m->store, &err) != AR_OK)
-		die(path, &err);
+	if ((is_server ? open_server : open_file)(m, store, &err) != AR_OK)
+		die(store, &err);
 	m->policy = (struct ar_policy){ .runtime_id = ar_str_from(m->store->runtime_id),
 					.provider = AR_STR("openai-chat"),
 					.model = AR_STR("made"),
@@ -358,8 +379,8 @@ int main(int argc, char **argv)
 			return 2;
 	}
 	if (!path || !facts) {
-		fprintf(stderr,
-			"usage: ar-make-session --store FILE --facts N [--sessions K] [--answer BYTES]\n");
+		fprintf(stderr, "usage: ar-make-session --store FILE|CONNINFO --facts N [--sessions K] "
+				"[--answer BYTES]\n");
 		return 2;
 	}
 	open_maker(m, path);

@@ -61,7 +61,7 @@ enum ar_pg_id {
 	AR_PG_SQL_COUNT
 };
 
-#define AR_PG_WINDOW 512 /* rows that one window statement looks at */
+#define AR_PG_WINDOW 64 /* rows that one window statement looks at: bounds what a short page costs */
 
 AR_BEGIN_DECLS
 
