@@ -43,6 +43,8 @@ test('nodes share the partitions out, and say so', { skip }, async () => {
 	assert.deepEqual((await shares(nodes[2])).toSorted(), [341, 341, 342]);
 	assert.equal(seen.owners.length, 1024);
 	assert.match(ctl(nodes[0], 'node', 'list'), /NODE +STATE +EPOCH +PARTITIONS +ADDRESS\n\* a +up/);
+	const { checks } = JSON.parse(ctl(nodes[0], 'doctor', '--json'));
+	assert.equal(checks.find((c) => c.name === 'nodes').message, '3, and every partition has an owner');
 	for (const node of nodes) await node.stop();
 });
 

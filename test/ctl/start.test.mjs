@@ -131,7 +131,7 @@ test("doctor is content with a place that works", async () => {
 	await place.ctl("run", "x");
 	const { code, out } = await place.ctl("doctor");
 	assert.equal(code, 0);
-	for (const name of ["folder", "disk", "agentd", "socket", "daemon", "model"]) assert.match(out, new RegExp(`^ok    ${name} `, "m"));
+	for (const name of ["folder", "disk", "agentd", "socket", "daemon", "nodes", "model"]) assert.match(out, new RegExp(`^ok    ${name} `, "m"));
 	const report = await place.json("doctor");
 	assert.equal(report.ok, true);
 	assert.ok(report.checks.every((c) => c.status === "ok" && c.next === undefined));

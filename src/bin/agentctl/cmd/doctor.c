@@ -2,6 +2,7 @@
  * writes one verdict; none depends on another, so one fault does not hide the next. */
 #include "api.h"
 #include "daemon.h"
+#include "id.h"
 #include "model.h"
 
 #include <errno.h>
@@ -142,6 +143,42 @@ static struct verdict check_daemon(struct ar_ctl *c)
 	return VERDICT(LEVEL_FAIL, AR_STR("start agentd, or correct the address"), "%s: %s", where, err.msg);
 }
 
+/* ---- the other nodes ---- */
+
+static struct verdict judge_nodes(struct ar_ctl *c, struct ar_json doc)
+{
+	struct ar_json nodes = ar_json_get(doc, "nodes");
+	bool is_settled = false;
+	int64_t owned = 0;
+
+	if (ar_json_len(nodes) == 0)
+		return VERDICT(LEVEL_OK, AR_STR_NONE, "it works alone");
+	for (struct ar_json_iter it = ar_json_iter(nodes); ar_json_next(&it);)
+		owned += ar_api_int(it.value, "partitions");
+	ar_json_bool(ar_json_get(doc, "settled"), &is_settled);
+	if (!is_settled)
+		return VERDICT(LEVEL_FAIL, AR_STR("check the database and the network to it"),
+			       "this node has not reached its database for a lease");
+	if (owned < AR_PARTITIONS)
+		return VERDICT(LEVEL_WARN,
+			       AR_STR("ask again after a lease; `agentctl node list` shows who has what"),
+			       "%lld of %d partitions have no owner", (long long)(AR_PARTITIONS - owned),
+			       AR_PARTITIONS);
+	return VERDICT(LEVEL_OK, AR_STR_NONE, "%zu, and every partition has an owner", ar_json_len(nodes));
+}
+
+static struct verdict check_nodes(struct ar_ctl *c)
+{
+	struct ar_api_reply reply;
+	struct ar_error err = { 0 };
+	struct verdict v = VERDICT(LEVEL_OK, AR_STR_NONE, "not asked: the daemon does not answer");
+
+	if (ar_api_try(c, "nodes", AR_STR_NONE, &reply, &err) == AR_OK && reply.http.status == 200)
+		v = judge_nodes(c, reply.doc);
+	ar_api_fini(&reply);
+	return v;
+}
+
 /* ---- the model ---- */
 
 static bool lists_model(struct ar_str body, const char *name)
@@ -205,7 +242,8 @@ static const struct {
 	struct verdict (*check)(struct ar_ctl *c);
 } checks[] = {
 	{ "folder", check_folder }, { "disk", check_disk },	{ "agentd", check_program },
-	{ "socket", check_socket }, { "daemon", check_daemon }, { "model", check_model },
+	{ "socket", check_socket }, { "daemon", check_daemon }, { "nodes", check_nodes },
+	{ "model", check_model },
 };
 
 static void print_verdict(struct ar_ctl *c, const char *name, const struct verdict *v)
@@ -264,7 +302,7 @@ static enum ar_exit doctor(struct ar_ctl *c, const struct ar_ctl_args *a AR_UNUS
 const struct ar_ctl_command ar_cmd_doctor = {
 	.name = "doctor",
 	.synopsis = "",
-	.summary = "check folder, disk, daemon, socket and model",
+	.summary = "check folder, disk, daemon, socket, nodes and model",
 	.text = "Checks what has to be there for an answer, one line each: ok, warn or fail, and what to do "
 		"next. The model is\n"
 		"asked from here with the OPENAI_ variables of this shell; a daemon that runs has those of "
