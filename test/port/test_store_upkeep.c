@@ -210,6 +210,7 @@ void sessions_of_any_id_are_met(void **state)
 	}
 	assert_int_equal(keep_up(f, an_upkeep(NOW, 10)), 2);
 	assert_int_equal(listed(f), 0);
+	assert_int_equal(keep_up(f, an_upkeep(LATER, 10)), 0); /* also a time to come has an end */
 }
 
 void only_owned_partitions_are_touched(void **state)
