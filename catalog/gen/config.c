@@ -118,6 +118,21 @@ const struct ar_config_key ar_config_keys[] = {
 	{ "retention.days", AR_CONFIG_INT, "0", "AGENTD_RETENTION_DAYS", false, 0, 36500, NULL,
 	  offsetof(struct ar_config, retention.days), offsetof(struct ar_config_file, retention.days),
 	  "Days after its last change that a session which does nothing is removed with all it said; 0 keeps everything." },
+	{ "blob.s3_url", AR_CONFIG_STRING, "", "AGENTD_S3_URL", false, 0, 0, NULL,
+	  offsetof(struct ar_config, blob.s3_url), offsetof(struct ar_config_file, blob.s3_url),
+	  "Bucket of an S3-compatible storage where a PostgreSQL store puts large content: http://host:9000/bucket; empty keeps all of it in the database." },
+	{ "blob.s3_region", AR_CONFIG_STRING, "us-east-1", "AGENTD_S3_REGION", false, 0, 0, NULL,
+	  offsetof(struct ar_config, blob.s3_region), offsetof(struct ar_config_file, blob.s3_region),
+	  "Region that requests to the object storage are signed for." },
+	{ "blob.s3_access_key", AR_CONFIG_STRING, "", "AWS_ACCESS_KEY_ID", false, 0, 0, NULL,
+	  offsetof(struct ar_config, blob.s3_access_key), offsetof(struct ar_config_file, blob.s3_access_key),
+	  "Name of the key that requests to the object storage are signed with." },
+	{ "blob.s3_secret_key", AR_CONFIG_STRING, "", "AWS_SECRET_ACCESS_KEY", true, 0, 0, NULL,
+	  offsetof(struct ar_config, blob.s3_secret_key), offsetof(struct ar_config_file, blob.s3_secret_key),
+	  "The key itself." },
+	{ "blob.s3_min_bytes", AR_CONFIG_INT, "65536", NULL, false, 1024, 268435456, NULL,
+	  offsetof(struct ar_config, blob.s3_min_bytes), offsetof(struct ar_config_file, blob.s3_min_bytes),
+	  "Content of fewer bytes stays in the database." },
 	{ "context.max_messages", AR_CONFIG_INT, "200", NULL, false, 1, 100000, NULL,
 	  offsetof(struct ar_config, context.max_messages), offsetof(struct ar_config_file, context.max_messages),
 	  "Most messages sent to the model." },
@@ -128,7 +143,7 @@ const struct ar_config_key ar_config_keys[] = {
 	  offsetof(struct ar_config, log.level), offsetof(struct ar_config_file, log.level),
 	  "Least grave lines that are written to the log." },
 };
-const size_t ar_config_key_count = 39;
+const size_t ar_config_key_count = 44;
 
 static const cyaml_schema_field_t node_fields[] = {
 	CYAML_FIELD_STRING_PTR("id", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_node, id, 0, 65536),
@@ -194,6 +209,15 @@ static const cyaml_schema_field_t retention_fields[] = {
 	CYAML_FIELD_END,
 };
 
+static const cyaml_schema_field_t blob_fields[] = {
+	CYAML_FIELD_STRING_PTR("s3_url", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_blob, s3_url, 0, 65536),
+	CYAML_FIELD_STRING_PTR("s3_region", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_blob, s3_region, 0, 65536),
+	CYAML_FIELD_STRING_PTR("s3_access_key", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_blob, s3_access_key, 0, 65536),
+	CYAML_FIELD_STRING_PTR("s3_secret_key", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_blob, s3_secret_key, 0, 65536),
+	CYAML_FIELD_INT_PTR("s3_min_bytes", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_blob, s3_min_bytes),
+	CYAML_FIELD_END,
+};
+
 static const cyaml_schema_field_t context_fields[] = {
 	CYAML_FIELD_INT_PTR("max_messages", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_context, max_messages),
 	CYAML_FIELD_INT_PTR("max_bytes", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_context, max_bytes),
@@ -218,6 +242,7 @@ static const cyaml_schema_field_t top_fields[] = {
 	CYAML_FIELD_MAPPING("recovery", CYAML_FLAG_OPTIONAL, struct ar_config_file, recovery, recovery_fields),
 	CYAML_FIELD_MAPPING("session", CYAML_FLAG_OPTIONAL, struct ar_config_file, session, session_fields),
 	CYAML_FIELD_MAPPING("retention", CYAML_FLAG_OPTIONAL, struct ar_config_file, retention, retention_fields),
+	CYAML_FIELD_MAPPING("blob", CYAML_FLAG_OPTIONAL, struct ar_config_file, blob, blob_fields),
 	CYAML_FIELD_MAPPING("context", CYAML_FLAG_OPTIONAL, struct ar_config_file, context, context_fields),
 	CYAML_FIELD_MAPPING("log", CYAML_FLAG_OPTIONAL, struct ar_config_file, log, log_fields),
 	CYAML_FIELD_END,

@@ -76,6 +76,14 @@ struct ar_config_retention {
 	int64_t days;
 };
 
+struct ar_config_blob {
+	const char *s3_url;
+	const char *s3_region;
+	const char *s3_access_key;
+	const char *s3_secret_key;
+	int64_t s3_min_bytes;
+};
+
 struct ar_config_context {
 	int64_t max_messages;
 	int64_t max_bytes;
@@ -98,6 +106,7 @@ struct ar_config {
 	struct ar_config_recovery recovery;
 	struct ar_config_session session;
 	struct ar_config_retention retention;
+	struct ar_config_blob blob;
 	struct ar_config_context context;
 	struct ar_config_log log;
 };
@@ -159,6 +168,14 @@ struct ar_config_file_retention {
 	int64_t *days;
 };
 
+struct ar_config_file_blob {
+	char *s3_url;
+	char *s3_region;
+	char *s3_access_key;
+	char *s3_secret_key;
+	int64_t *s3_min_bytes;
+};
+
 struct ar_config_file_context {
 	int64_t *max_messages;
 	int64_t *max_bytes;
@@ -181,6 +198,7 @@ struct ar_config_file {
 	struct ar_config_file_recovery recovery;
 	struct ar_config_file_session session;
 	struct ar_config_file_retention retention;
+	struct ar_config_file_blob blob;
 	struct ar_config_file_context context;
 	struct ar_config_file_log log;
 };

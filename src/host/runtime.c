@@ -1,5 +1,6 @@
 /* See runtime.h. Threads: this loop owns everything but the store's writer and reader threads, which hand finished operations
  * back through one wake-up. */
+#include "blob_s3.h"
 #include "file_lock.h"
 #include "mem.h"
 #include "openai_chat.h"
@@ -203,6 +204,20 @@ static enum ar_status open_http(struct ar_runtime *r, const struct ar_config *c,
 				   &r->http, err);
 }
 
+static enum ar_status open_objects(struct ar_runtime *r, const struct ar_config *c, struct ar_error *err)
+{
+	if (!*c->blob.s3_url)
+		return AR_OK;
+	if (!*c->store)
+		return ar_fail(err, AR_E_INVALID,
+			       "blob.s3_url needs a PostgreSQL store; set `store` too, or leave it empty");
+	return ar_blob_s3_open(&(struct ar_blob_s3_options){ .url = c->blob.s3_url,
+							     .region = c->blob.s3_region,
+							     .access_key = c->blob.s3_access_key,
+							     .secret_key = c->blob.s3_secret_key },
+			       &r->objects, err);
+}
+
 static enum ar_status open_postgres(struct ar_runtime *r, const struct ar_config *c, struct ar_error *err)
 {
 	return ar_store_postgres_open(
@@ -214,7 +229,9 @@ static enum ar_status open_postgres(struct ar_runtime *r, const struct ar_config
 			.wake = ar_runtime_wake,
 			.wake_arg = r,
 			.dictionary = { ar_catalog_dictionary, ar_catalog_dictionary_len },
-			.statement_timeout_ms = STATEMENT_MS },
+			.statement_timeout_ms = STATEMENT_MS,
+			.objects = r->objects,
+			.object_min_bytes = (size_t)c->blob.s3_min_bytes },
 		&r->store, err);
 }
 
@@ -226,6 +243,8 @@ static enum ar_status open_store(struct ar_runtime *r, const struct ar_config *c
 
 	if (make_dirs(c->data_dir, err) != AR_OK)
 		return AR_E_IO;
+	if (open_objects(r, c, err) != AR_OK)
+		return err->status;
 	if (*c->store) {
 		/* The socket and the pid file stand in the folder: one process per folder, and agentctl finds it by the lock. */
 		if (ar_file_lock_take(folder.p, &r->folder_lock, err) != AR_OK ||
@@ -336,6 +355,8 @@ enum ar_run_end ar_runtime_free(struct ar_runtime *r)
 	if (r->member)
 		r->member->v->close(r->member);
 	ar_store_close(r->store);
+	if (r->objects)
+		r->objects->v->close(r->objects);
 	uv_close((uv_handle_t *)&r->store_wake, NULL);
 	if (r->provider)
 		r->provider->v->close(r->provider);

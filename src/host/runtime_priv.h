@@ -29,6 +29,7 @@ struct ar_runtime {
 	uv_prepare_t before_sleep;
 	uv_signal_t term, interrupt;
 	int folder_lock; /* of the data folder, when the store is not in it; -1 = none */
+	struct ar_objects *objects; /* of the store: where large content goes; NULL: nowhere else */
 	struct ar_store *store;
 	struct ar_follow *follow;
 	struct ar_provider *provider;

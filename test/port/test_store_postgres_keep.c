@@ -54,6 +54,7 @@ static void put_row(struct fixture *f, unsigned n, struct ar_store_session_row r
 	a.row = &row;
 	run(f, &a.op);
 	assert_status(&a.op, AR_OK);
+	ar_store_op_fini(&a.op);
 }
 
 /* ---- partitions ---- */
@@ -244,6 +245,7 @@ static void doom_common(struct fixture *f, struct ar_store_blob *blob)
 	a.blobs = blob;
 	a.blob_count = 1;
 	assert_int_equal(run(f, &a.op), AR_OK);
+	ar_store_op_fini(&a.op);
 	u.doomed_before = 1;
 	assert_int_equal(keep_up(f, u), 1);
 	assert_int_equal(postgres_int(f, "SELECT count(*) FROM blob_doomed"), 1);
@@ -283,6 +285,7 @@ static void content_that_an_append_has_found_stays(void **state)
 	f->store = second;
 	wait_for(f, &b.op);
 	assert_status(&b.op, AR_OK);
+	ar_store_op_fini(&b.op);
 	f->store = first;
 	ar_store_close(second);
 	keep_up(f, an_upkeep(1, 10));
@@ -308,6 +311,7 @@ static void content_that_is_being_collected_is_put_anew(void **state)
 	let_go(collector, "COMMIT");
 	wait_for(f, &b.op);
 	assert_status(&b.op, AR_OK);
+	ar_store_op_fini(&b.op);
 	assert_int_equal(postgres_int(f, "SELECT count(*) FROM blob"), 1);
 }
 
@@ -346,6 +350,7 @@ static void *put_all(void *arg)
 			ar_store_poll(p->store);
 		}
 		AR_ASSERT(one.a.op.status == AR_OK);
+		ar_store_op_fini(&one.a.op);
 	}
 	p->is_done = true;
 	return NULL;

@@ -334,6 +334,8 @@ static void older_file_is_brought_up(void **state)
 	assert_int_equal(sql_int(f, "SELECT count(*) FROM receipt"), 1);
 	assert_int_equal(sql_int(f, "SELECT count(*) FROM log"), 0);
 	expect_content(f, &blob.hash, "B");
+	ar_store_op_fini(&a.op);
+	ar_store_op_fini(&b.op);
 }
 
 #define T(fn) cmocka_unit_test_prestate_setup_teardown(fn, fixture_setup, fixture_teardown, &f)

@@ -146,6 +146,7 @@ void removed_session_begins_anew(void **state)
 	assert_int_equal(keep_up(f, an_upkeep(NOW, 10)), 1);
 	run(f, &late.op);
 	assert_status(&late.op, AR_E_INVALID);
+	ar_store_op_fini(&late.op);
 	put(f, sess(1), 1, 1, "again");
 	assert_int_equal(run(f, &l.op), AR_OK);
 	assert_str(l.snapshot, NULL);
@@ -207,9 +208,11 @@ void sessions_of_any_id_are_met(void **state)
 
 		a.row = &row;
 		assert_int_equal(run(f, &a.op), AR_OK);
+		ar_store_op_fini(&a.op);
 	}
 	assert_int_equal(keep_up(f, an_upkeep(NOW, 10)), 2);
 	assert_int_equal(listed(f), 0);
+	assert_int_equal(keep_up(f, an_upkeep(LATER, 10)), 0); /* also a time to come has an end */
 }
 
 void only_owned_partitions_are_touched(void **state)
@@ -245,6 +248,7 @@ void shared_content_stays_until_the_last_reference_goes(void **state)
 		a.blobs = &blob;
 		a.blob_count = 1;
 		assert_int_equal(run(f, &a.op), AR_OK);
+		ar_store_op_fini(&a.op);
 	}
 	assert_true(may_see(f, sess(0), "shared"));
 	assert_int_equal(keep_up(f, an_upkeep(NOW - HOUR, 10)), 1);
@@ -278,6 +282,8 @@ void doomed_content_that_is_put_again_stays(void **state)
 	assert_int_equal(run(f, &b.op), AR_OK);
 	assert_int_equal(keep_up(f, an_upkeep(NOW, 10)), 0);
 	expect_blob(f, "again", true);
+	ar_store_op_fini(&a.op);
+	ar_store_op_fini(&b.op);
 }
 
 void upkeep_is_fenced(void **state)
@@ -326,4 +332,7 @@ void upkeep_keeps_its_place_in_a_flight(void **state)
 	assert_status(&late.op, AR_E_INVALID);
 	assert_true(is_there(f, 2));
 	ar_store_op_fini(&u.op);
+	ar_store_op_fini(&a.op);
+	ar_store_op_fini(&woken.op);
+	ar_store_op_fini(&late.op);
 }

@@ -9,6 +9,7 @@
 #define AR_EDGE_STORE_OPEN_H
 
 #include "member.h"
+#include "objects.h"
 #include "store.h"
 
 struct ar_store_sqlite_options {
@@ -32,6 +33,9 @@ struct ar_store_postgres_options {
 		dictionary; /* zstd, for what is written from now on; empty for none. Kept in the database. */
 	uint32_t statement_timeout_ms; /* longest that the server may work on one statement; 0 for no limit */
 	uint32_t outage_ms; /* how long an operation waits for a server that is away; 0 for 10 s */
+	struct ar_objects
+		*objects; /* borrowed: where content of at least object_min_bytes goes; NULL keeps it all */
+	size_t object_min_bytes;
 };
 
 struct ar_member_options {

@@ -39,8 +39,11 @@ static bool neighbour(struct ar_store_key *key, int step)
 static void find_range(struct ar_store_upkeep *op, ar_usec now, struct ar_store_walk *w)
 {
 	struct ar_store_key old = ar_store_key_at(op->before), ahead = ar_store_key_at(now + AHEAD);
-	struct ar_store_key before_ahead = ahead;
+	struct ar_store_key before_ahead;
 
+	if (compare(&ahead, &old) < 0) /* a caller that looks far ahead must not go in circles */
+		ahead = old;
+	before_ahead = ahead;
 	if (compare(&w->from, &old) < 0) {
 		w->to = old;
 		neighbour(&w->to, -1);

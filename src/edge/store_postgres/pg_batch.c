@@ -140,6 +140,7 @@ void ar_pg_batch_chunk(struct ar_pg_batch *b, const struct ar_store_chunk *c, co
 struct encoder {
 	struct ar_pg_array *next; /* column to fill */
 	struct ar_packer *packer;
+	const struct ar_pg_batch *batch;
 };
 
 static void add_bytes(struct encoder *e, struct ar_str v)
@@ -224,12 +225,26 @@ static void encode_receipt(struct encoder *e, const struct ar_pg_row *row)
 static void encode_blob(struct encoder *e, const struct ar_pg_row *row)
 {
 	const struct ar_store_blob *blob = row->from;
+	const struct ar_str *object = ar_map_get(&e->batch->objects, row->name);
+	bool is_elsewhere = object || row->bytes.len > 0;
 
 	add_bytes(e, row->name);
 	add_u64(e, blob->bytes.len);
 	add_i64(e, row->n);
 	add_key(e, row);
-	add_packed(e, blob->bytes);
+	add_u64(e, (row->bytes.len + AR_PG_PART_BYTES - 1) / AR_PG_PART_BYTES);
+	add_bytes(e, object ? *object : AR_STR_NONE);
+	if (is_elsewhere)
+		add_bytes(e, AR_STR(""));
+	else
+		add_packed(e, blob->bytes);
+}
+
+static void encode_part(struct encoder *e, const struct ar_pg_row *row)
+{
+	add_bytes(e, *(const struct ar_str *)row->from);
+	add_i64(e, row->n);
+	add_bytes(e, row->bytes);
 }
 
 static void encode_ref(struct encoder *e, const struct ar_pg_row *row)
@@ -281,7 +296,8 @@ static const struct {
 	[AR_PG_SESSION] = { AR_PG_SESSION_PUT, encode_session, { U, I, I, T, B, B, B, B } },
 	[AR_PG_TASK] = { AR_PG_TASK_PUT, encode_task, { U, I, B, B, T, B } },
 	[AR_PG_RECEIPT] = { AR_PG_RECEIPT_PUT, encode_receipt, { B, B, B, I, B } },
-	[AR_PG_BLOB] = { AR_PG_BLOB_PUT, encode_blob, { B, I, I, U, B } },
+	[AR_PG_BLOB] = { AR_PG_BLOB_PUT, encode_blob, { B, I, I, U, I, B, B } },
+	[AR_PG_PART] = { AR_PG_PART_PUT, encode_part, { B, I, B } },
 	[AR_PG_REF] = { AR_PG_REF_PUT, encode_ref, { U, B } },
 	[AR_PG_DROP] = { AR_PG_CHUNK_DROP, encode_drop, { U, B } },
 	[AR_PG_CHUNK] = { AR_PG_CHUNK_PUT, encode_chunk, { U, B, I, I, I, B } },
@@ -295,7 +311,7 @@ static size_t encode_rows(struct ar_pg_batch *b, enum ar_pg_table table, struct 
 	for (size_t i = 0; i < AR_PG_COLUMNS && tables[table].types[i]; i++)
 		ar_pg_array_start(&b->columns[i], tables[table].types[i]);
 	for (size_t i = 0; i < b->rows[table].count; i++) {
-		struct encoder e = { b->columns, packer };
+		struct encoder e = { b->columns, packer, b };
 
 		if (!b->rows[table].list[i]->from)
 			continue;
@@ -306,8 +322,39 @@ static size_t encode_rows(struct ar_pg_batch *b, enum ar_pg_table table, struct 
 	return count;
 }
 
+static void add_part(struct ar_pg_batch *b, const struct ar_pg_row *blob, uint64_t n)
+{
+	struct ar_pg_row *part = row_named(b, AR_PG_PART, join(&b->arena, blob->name, number_bytes(&n)));
+	size_t from = (size_t)(n - 1) * AR_PG_PART_BYTES;
+
+	part->from = &blob->name;
+	part->bytes = ar_str_sub(blob->bytes, from, AR_PG_PART_BYTES);
+	part->n = (int64_t)n;
+}
+
+/* Large content that stays in the database is packed first of all: its row says how many parts there are. */
+static void split_blobs(struct ar_pg_batch *b, struct ar_packer *packer)
+{
+	for (size_t i = 0; i < b->rows[AR_PG_BLOB].count; i++) {
+		struct ar_pg_row *row = b->rows[AR_PG_BLOB].list[i];
+		const struct ar_store_blob *blob = row->from;
+		struct ar_str packed;
+
+		if (blob->bytes.len <= AR_PG_PART_BYTES || ar_map_get(&b->objects, row->name))
+			continue;
+		ar_packer_look(packer, row->ahead);
+		packed = ar_pack(packer, blob->bytes);
+		if (packed.len <= AR_PG_PART_BYTES)
+			continue;
+		row->bytes = ar_arena_str(&b->arena, packed);
+		for (uint64_t n = 1; (n - 1) * AR_PG_PART_BYTES < packed.len; n++)
+			add_part(b, row, n);
+	}
+}
+
 void ar_pg_batch_send(struct ar_pg_batch *b, struct ar_pg *pg, uint64_t epoch)
 {
+	split_blobs(b, pg->packer);
 	for (enum ar_pg_table t = 0; t < AR_PG_TABLES; t++) {
 		struct ar_pg_args args = { 0 };
 
@@ -338,6 +385,7 @@ void ar_pg_batch_reset(struct ar_pg_batch *b)
 void ar_pg_batch_fini(struct ar_pg_batch *b)
 {
 	ar_pg_batch_reset(b);
+	ar_map_fini(&b->objects);
 	ar_arena_fini(&b->arena);
 	for (size_t i = 0; i < AR_PG_COLUMNS; i++)
 		ar_pg_array_fini(&b->columns[i]);

@@ -14,6 +14,7 @@ enum ar_pg_table {
 	AR_PG_TASK,
 	AR_PG_RECEIPT,
 	AR_PG_BLOB,
+	AR_PG_PART,
 	AR_PG_REF,
 	AR_PG_DROP,
 	AR_PG_CHUNK,
@@ -25,8 +26,9 @@ struct ar_pg_row {
 	struct ar_str name; /* what is unique in the table */
 	struct ar_store_key key;
 	const void *from; /* what is written, by table; NULL: dropped again */
+	struct ar_str bytes; /* of a part; of a blob: packed, when it is in parts */
 	const struct ar_packed_ahead *ahead; /* what may be packed already of it */
-	int64_t n; /* of a task: its place in the batch; of a receipt and a blob: when it is put */
+	int64_t n; /* of a task: its place in the batch; of a receipt and a blob: when it is put; of a part: which */
 };
 
 struct ar_pg_rows {
@@ -36,11 +38,14 @@ struct ar_pg_rows {
 };
 
 #define AR_PG_COLUMNS 8
+#define AR_PG_PART_BYTES (1u << 20) /* content of more, packed, is stored in parts of this */
 
 struct ar_pg_batch {
 	struct ar_arena arena;
 	struct ar_pg_rows rows[AR_PG_TABLES];
 	const struct ar_packed_ahead *ahead; /* of the operation whose rows are collected */
+	struct ar_map
+		objects; /* struct ar_str by hash: names of those that are put elsewhere; kept by a reset */
 	struct ar_map receipts; /* struct ar_store_receipt by name: those found in the database */
 	struct ar_pg_array columns[AR_PG_COLUMNS];
 };

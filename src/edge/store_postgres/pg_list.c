@@ -58,14 +58,28 @@ static struct ar_str hash_bytes(const struct ar_hash *h)
 	return (struct ar_str){ (const char *)h->b, sizeof h->b };
 }
 
-/* The stored bytes of a hash among the rows that came; absent when it is not there. */
-static struct ar_str find_blob(const PGresult *r, const struct ar_hash *hash)
+/* The row of a hash among those that came; -1 when it is not there. */
+static int find_blob(const PGresult *r, const struct ar_hash *hash)
 {
 	for (int i = 0; i < PQntuples(r); i++) {
 		if (ar_str_eq(ar_pg_col_bytes(r, i, 0), hash_bytes(hash)))
-			return ar_pg_col_bytes(r, i, 1);
+			return i;
 	}
-	return AR_STR_NONE;
+	return -1;
+}
+
+static enum ar_status take_blob(struct ar_pg *pg, const PGresult *r, struct ar_store_blobs_get *op, size_t i)
+{
+	struct ar_postgres *s = AR_CONTAINER_OF(pg, struct ar_postgres, reader);
+	int row = find_blob(r, &op->hashes[i]);
+
+	if (row < 0)
+		return AR_OK;
+	if (!PQgetisnull(r, row, 2))
+		return ar_postgres_object_get(s, ar_pg_col_bytes(r, row, 2), &op->hashes[i], op,
+					      &op->bytes[i]);
+	return ar_pg_unpack(pg->packer, ar_pg_col_bytes(r, row, 1), &op->op.arena, &op->bytes[i],
+			    &op->op.err);
 }
 
 static enum ar_status take_blobs(struct ar_pg *pg, const PGresult *r, struct ar_store_op *base)
@@ -76,9 +90,8 @@ static enum ar_status take_blobs(struct ar_pg *pg, const PGresult *r, struct ar_
 	for (size_t i = 0; !st && i < op->count; i++) {
 		if (!ar_str_absent(op->bytes[i]))
 			continue;
-		st = ar_pg_unpack(pg->packer, find_blob(r, &op->hashes[i]), &op->op.arena, &op->bytes[i],
-				  &op->op.err);
-		if (op->is_check)
+		st = take_blob(pg, r, op, i);
+		if (op->is_check && st != AR_E_IO)
 			st = AR_OK; /* a value that does not unpack was left absent */
 	}
 	return st;

@@ -6,7 +6,9 @@
  * primary key goes on to keep two writers apart. Content names the session that put it first, which is nearly always the only
  * one: only others need a row in blob_ref, so most content costs one more index and no more rows. Content from before names
  * nobody: who needs it is not known, so it is never removed. A node of the version before goes on to work: what it leaves out
- * has a default. */
+ * has a default.
+ *
+ * Large content is in parts (blob_part), or an object elsewhere (pg_object.c). */
 #include "postgres.h"
 
 const char ar_pg_migration_keep[] =
@@ -36,4 +38,13 @@ const char ar_pg_migration_keep[] =
 	" PRIMARY KEY (hash, session));"
 	"CREATE INDEX blob_ref_session ON blob_ref (session);"
 	"CREATE TABLE blob_doomed (hash bytea PRIMARY KEY, since int8 NOT NULL);"
-	"CREATE INDEX blob_doomed_since ON blob_doomed (since);";
+	"CREATE INDEX blob_doomed_since ON blob_doomed (since);"
+	"CREATE TABLE object (name bytea PRIMARY KEY, since int8);"
+	"CREATE INDEX object_since ON object (since) WHERE since IS NOT NULL;"
+	"CREATE TABLE object_gone (name bytea PRIMARY KEY);"
+	"ALTER TABLE blob ADD COLUMN parts int8 NOT NULL DEFAULT 0, ADD COLUMN object bytea REFERENCES "
+	"object;"
+	"CREATE INDEX blob_object ON blob (object) WHERE object IS NOT NULL;"
+	"CREATE TABLE blob_part (hash bytea NOT NULL, n int8 NOT NULL, bytes bytea NOT NULL, PRIMARY KEY "
+	"(hash, n));"
+	"ALTER TABLE blob_part ALTER COLUMN bytes SET STORAGE EXTERNAL;";

@@ -77,7 +77,8 @@ static enum ar_status check_empty(struct ar_pg *pg, struct ar_error *err)
 		"SELECT count(*) FROM information_schema.tables WHERE table_schema = current_schema()"
 		" AND table_name IN ('meta', 'node', 'dictionary', 'log', 'snapshot', 'session', 'task', "
 		"'receipt',"
-		" 'chunk', 'blob', 'node_beat', 'partition', 'blob_ref', 'blob_doomed')",
+		" 'chunk', 'blob', 'node_beat', 'partition', 'blob_ref', 'blob_doomed', 'blob_part', "
+		"'object', 'object_gone')",
 		&none, &count, err);
 
 	if (st || !count)

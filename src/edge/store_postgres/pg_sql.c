@@ -21,6 +21,11 @@
 
 #define OWNED " AND partition = ANY ($6::int8[])"
 
+/* A stored value, put together from its parts if it has any. */
+#define BODY(b) \
+	"CASE WHEN " b ".parts = 0 THEN " b ".body ELSE (SELECT string_agg(p.bytes, ''::bytea ORDER BY p.n)" \
+	" FROM blob_part AS p WHERE p.hash = " b ".hash AND p.n <= " b ".parts) END"
+
 /* Content that stays: from before there were references, or referred to, or put by a session that has facts. */
 #define IS_KEPT(b) \
 	"(" b ".at IS NULL OR EXISTS (SELECT 1 FROM blob_ref AS r WHERE r.hash = " b ".hash)" \
@@ -71,11 +76,12 @@ const char *const ar_pg_sql_text[AR_PG_SQL_COUNT] = {
 	/* What is there already is referred to, which also keeps it from being collected before we commit (the key of blob_ref);
 	 * if it has just been collected that fails as a clash, and the next try puts it. */
 	[AR_PG_BLOB_PUT] =
-		"WITH t AS (SELECT * FROM unnest($1::bytea[], $2::int8[], $3::int8[], $4::uuid[], "
-		"$5::bytea[])"
-		" AS t(hash, size, at, session, body)), put AS (INSERT INTO blob (hash, size, at, session, "
-		"body)"
-		" SELECT * FROM t ON CONFLICT (hash) DO NOTHING RETURNING hash)"
+		"WITH t AS (SELECT * FROM unnest($1::bytea[], $2::int8[], $3::int8[], $4::uuid[], $5::int8[],"
+		" $6::bytea[], $7::bytea[]) AS t(hash, size, at, session, parts, object, body)),"
+		" put AS (INSERT INTO blob (hash, size, at, session, parts, object, body) SELECT * FROM t"
+		" ON CONFLICT (hash) DO NOTHING RETURNING hash, object),"
+		" used AS (UPDATE object AS o SET since = NULL FROM put"
+		" WHERE put.object IS NOT NULL AND o.name = put.object)"
 		" INSERT INTO blob_ref (hash, session) SELECT t.hash, t.session FROM t"
 		" WHERE NOT EXISTS (SELECT 1 FROM put WHERE put.hash = t.hash) ON CONFLICT DO NOTHING",
 	[AR_PG_CHUNK_DROP] =
@@ -107,7 +113,7 @@ const char *const ar_pg_sql_text[AR_PG_SQL_COUNT] = {
 	[AR_PG_CHUNK_LIST] =
 		"SELECT step, pos, kind, idx, bytes FROM chunk WHERE session = $1 ORDER BY step, pos",
 	[AR_PG_RECEIPT_GET] = "SELECT input, reply FROM receipt WHERE scope = $1 AND key = $2",
-	[AR_PG_BLOB_GET] = "SELECT hash, body FROM blob WHERE hash = ANY ($1::bytea[])",
+	[AR_PG_BLOB_GET] = "SELECT hash, " BODY("b") ", object FROM blob AS b WHERE hash = ANY ($1::bytea[])",
 	[AR_PG_SESSION_GET] =
 		"SELECT created, updated, active, workspace, account, status, shell FROM session"
 		" WHERE session = $1",
@@ -121,10 +127,10 @@ const char *const ar_pg_sql_text[AR_PG_SQL_COUNT] = {
 			    " AND ($3::bytea IS NULL OR status = $3) AND ($4::bool OR NOT internal)"
 			    " ORDER BY n LIMIT $5",
 	/* Content from before there were references is anyone's. */
-	[AR_PG_BLOB_GET_OF] =
-		"SELECT hash, body FROM blob AS b WHERE hash = ANY ($1::bytea[]) AND (at IS NULL"
-		" OR (session = $2 AND EXISTS (SELECT 1 FROM log AS l WHERE l.session = $2)) OR EXISTS"
-		" (SELECT 1 FROM blob_ref AS r WHERE r.hash = b.hash AND r.session = $2))",
+	[AR_PG_BLOB_GET_OF] = "SELECT hash, " BODY(
+		"b") ", object FROM blob AS b WHERE hash = ANY ($1::bytea[]) AND (at IS NULL"
+		     " OR (session = $2 AND EXISTS (SELECT 1 FROM log AS l WHERE l.session = $2)) OR EXISTS"
+		     " (SELECT 1 FROM blob_ref AS r WHERE r.hash = b.hash AND r.session = $2))",
 	[AR_PG_REF_PUT] = "INSERT INTO blob_ref (session, hash)"
 			  " SELECT * FROM unnest($1::uuid[], $2::bytea[]) AS t ON CONFLICT DO NOTHING",
 	[AR_PG_OLD_LIST] = "SELECT session, active, updated FROM session WHERE session BETWEEN $1 AND $2"
@@ -154,11 +160,29 @@ const char *const ar_pg_sql_text[AR_PG_SQL_COUNT] = {
 			      " FOR UPDATE SKIP LOCKED",
 	/* Then a statement of its own, which sees every reference that was committed before we had the lock. */
 	[AR_PG_DOOMED_LOCK] = "SELECT hash FROM blob WHERE hash = ANY ($1::bytea[]) FOR UPDATE SKIP LOCKED",
-	[AR_PG_DOOMED_BLOB] = "WITH gone AS (DELETE FROM blob AS b WHERE hash = ANY ($1::bytea[])"
-			      " AND NOT " IS_KEPT("b") " RETURNING 1) SELECT count(*) FROM gone",
+	[AR_PG_DOOMED_BLOB] =
+		"WITH gone AS (DELETE FROM blob AS b WHERE hash = ANY ($1::bytea[])"
+		" AND NOT " IS_KEPT(
+			"b") " RETURNING hash, object),"
+			     " parts AS (DELETE FROM blob_part WHERE hash IN (SELECT hash FROM gone)),"
+			     " freed AS (UPDATE object SET since = 0 WHERE name IN (SELECT object FROM gone))"
+			     " SELECT count(*) FROM gone",
 	/* All but those that were skipped because someone is about to refer to them again. */
 	[AR_PG_DOOMED_DROP] = "DELETE FROM blob_doomed AS d WHERE hash = ANY ($1::bytea[]) AND NOT EXISTS"
 			      " (SELECT 1 FROM blob AS b WHERE b.hash = d.hash AND NOT " IS_KEPT("b") ")",
+	[AR_PG_PART_PUT] =
+		"INSERT INTO blob_part (hash, n, bytes)"
+		" SELECT * FROM unnest($1::bytea[], $2::int8[], $3::bytea[]) AS t ON CONFLICT DO NOTHING",
+	[AR_PG_OBJECT_BEGIN] =
+		"INSERT INTO object (name, since) SELECT name, $2::int8 FROM unnest($1::bytea[])"
+		" AS t(name)",
+	/* From here on no append can name it: its reference would fail. */
+	[AR_PG_OBJECT_FREE] =
+		"WITH free AS (DELETE FROM object WHERE name IN (SELECT name FROM object WHERE since < $1"
+		" ORDER BY since LIMIT $2 FOR UPDATE SKIP LOCKED) RETURNING name)"
+		" INSERT INTO object_gone (name) SELECT name FROM free",
+	[AR_PG_OBJECT_GONE] = "SELECT name FROM object_gone LIMIT $1",
+	[AR_PG_OBJECT_FORGET] = "DELETE FROM object_gone WHERE name = ANY ($1::bytea[])",
 	[AR_PG_PARTITION_LIST] =
 		"SELECT c.relname::text FROM pg_inherits AS i JOIN pg_class AS c ON c.oid = i.inhrelid"
 		" WHERE i.inhparent = 'log'::regclass ORDER BY c.relname",

@@ -241,6 +241,8 @@ enum ar_status ar_postgres_upkeep(struct ar_postgres *s, struct ar_store_upkeep 
 		st = until_done(s, remove_litter, op, &w);
 	if (!st && op->contents)
 		ar_blob_cache_clear(&s->blobs);
+	if (!st && op->limit)
+		ar_postgres_remove_objects(s, op);
 	if (!st && !op->more)
 		ar_postgres_partition_log(s, op->before);
 	return st;

@@ -187,7 +187,10 @@ void ar_postgres_write_batch(struct ar_store_threaded *t, struct ar_list *batch)
 	ar_list_splice(&left, batch);
 	while (!ar_list_empty(&left)) {
 		take_some(&left, &some);
-		write_ops(s, &some);
+		ar_postgres_put_objects(s, &some, &done);
+		if (!ar_list_empty(&some))
+			write_ops(s, &some);
+		ar_postgres_forget_objects(s);
 		ar_list_splice(&done, &some);
 	}
 	ar_list_splice(batch, &done);

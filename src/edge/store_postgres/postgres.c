@@ -15,6 +15,7 @@ static void dispose(struct ar_store_threaded *t)
 	ar_packer_free(s->reader.packer);
 	ar_packer_free(s->writer.packer);
 	ar_pg_batch_fini(&s->batch);
+	ar_arena_fini(&s->object_arena);
 	ar_store_heads_fini(&s->heads);
 	ar_blob_cache_fini(&s->blobs);
 	ar_pack_dictionaries_free(s->dictionaries);
@@ -38,6 +39,8 @@ static struct ar_postgres *postgres_new(const struct ar_store_postgres_options *
 					   .application = s->application,
 					   .statement_timeout_ms = o->statement_timeout_ms };
 	s->patience = (ar_usec)(o->outage_ms ? o->outage_ms : PATIENCE_MS) * 1000;
+	s->objects = o->objects;
+	s->object_min = o->object_min_bytes;
 	ar_blob_cache_init(&s->blobs);
 	s->base.contents = &s->blobs;
 	s->dictionaries = ar_pack_dictionaries_new();

@@ -11,6 +11,7 @@
 
 #include "blob_cache.h"
 #include "member.h"
+#include "objects.h"
 #include "pg_batch.h"
 #include "pg_link.h"
 #include "store_heads.h"
@@ -34,6 +35,9 @@ struct ar_postgres {
 	/* the writer's */
 	struct ar_store_heads heads;
 	struct ar_pg_batch batch;
+	struct ar_objects *objects; /* where large content goes; NULL: nowhere else */
+	size_t object_min; /* bytes from which on it does */
+	struct ar_arena object_arena; /* names of the batch */
 	uint64_t connection; /* the number this connection claimed */
 	unsigned rounds; /* of upkeep: whose turn it is to be dropped */
 	bool is_commit_sent; /* of the batch: its end is unknown until the server says it */
@@ -63,6 +67,18 @@ void ar_postgres_begin(struct ar_postgres *s);
 
 /* pg_upkeep.c: one step, in transactions of its own. */
 enum ar_status ar_postgres_upkeep(struct ar_postgres *s, struct ar_store_upkeep *op);
+
+/* pg_object.c: puts what of the operations is to become an object, before their transaction; those that it failed for are
+ * ended and moved to `failed`. Names are kept for the batch until they are forgotten. */
+void ar_postgres_put_objects(struct ar_postgres *s, struct ar_list *ops, struct ar_list *failed);
+void ar_postgres_forget_objects(struct ar_postgres *s);
+
+/* pg_object.c: fetches and unpacks one, and holds it against its hash: AR_E_CORRUPT when it is not the content. */
+enum ar_status ar_postgres_object_get(struct ar_postgres *s, struct ar_str name, const struct ar_hash *hash,
+				      struct ar_store_blobs_get *op, struct ar_str *ret);
+
+/* pg_object.c: removes some of the objects that nothing names any more. */
+void ar_postgres_remove_objects(struct ar_postgres *s, struct ar_store_upkeep *op);
 
 /* pg_partition.c: makes the log's partitions of this month and the next, and drops one that ended before `before` and is
  * empty. Whatever is busy is left for another time. */
