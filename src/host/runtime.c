@@ -1,8 +1,8 @@
 /* See runtime.h. Threads: this loop owns everything but the store's writer and reader threads, which hand finished operations
  * back through one wake-up. */
 #include "file_lock.h"
+#include "http_provider.h"
 #include "mem.h"
-#include "openai_chat.h"
 #include "runtime_priv.h"
 
 #include <errno.h>
@@ -142,16 +142,16 @@ static void open_provider(struct ar_runtime *r, const struct ar_config *c)
 {
 	if (ar_str_absent(r->policy.provider))
 		return;
-	r->provider = ar_provider_openai_new(
-		&r->loop,
-		&(struct ar_openai_options){
-			.base_url = *c->model.base_url ? c->model.base_url : "https://api.openai.com/v1",
-			.api_key = c->model.api_key,
-			.connect_timeout_ms = (uint32_t)c->model.connect_timeout_ms,
-			.first_byte_timeout_ms = (uint32_t)c->model.first_byte_timeout_ms,
-			.idle_timeout_ms = (uint32_t)c->model.idle_timeout_ms,
-			.total_timeout_ms = (uint32_t)c->model.total_timeout_ms,
-			.max_output_bytes = (uint32_t)c->model.max_output_bytes });
+	r->provider = ar_http_provider_new(
+		&r->loop, &(struct ar_http_provider_options){
+				  .wire = ar_wire_find(r->policy.provider),
+				  .base_url = *c->model.base_url ? c->model.base_url : NULL,
+				  .api_key = c->model.api_key,
+				  .connect_timeout_ms = (uint32_t)c->model.connect_timeout_ms,
+				  .first_byte_timeout_ms = (uint32_t)c->model.first_byte_timeout_ms,
+				  .idle_timeout_ms = (uint32_t)c->model.idle_timeout_ms,
+				  .total_timeout_ms = (uint32_t)c->model.total_timeout_ms,
+				  .max_output_bytes = (uint32_t)c->model.max_output_bytes });
 }
 
 static void open_core(struct ar_runtime *r, const struct ar_config *c)

@@ -1,14 +1,10 @@
 /* Tables from status codes and error codes to what the runtime knows: category and whether to try again. Pure. */
-#include "openai_error.h"
+#include "refusal.h"
 
-#include <curl/curl.h>
-#include <math.h>
-#include <stdlib.h>
+#include "pacing.h"
+
 #include <string.h>
 
-#define SECRET_MIN 6
-#define DAY_MS (24.0 * 3600 * 1000)
-#define CODE_TEXT 64
 #define MESSAGE_MAX (64 * 1024) /* kept for masking, which comes before the cut to an excerpt */
 
 struct meaning {
@@ -29,7 +25,7 @@ static const struct {
 	{ 500, 599, { "server_error", true } },	    { 300, 399, { "redirect", false } },
 };
 
-/* Values of error.code or error.type that say more than the status does. */
+/* Values of error.code, error.status, error.type or a detail's reason that say more than the status does. */
 static const struct {
 	const char *code;
 	struct meaning m;
@@ -48,6 +44,35 @@ static const struct {
 	{ "overloaded_error", { "overloaded", true } },
 	{ "invalid_request_error", { "invalid_request", false } },
 	{ "server_error", { "server_error", true } },
+	/* Anthropic */
+	{ "billing_error", { "quota", false } },
+	{ "enforced_spend_limit_reached", { "quota", false } },
+	{ "permission_error", { "auth", false } },
+	{ "not_found_error", { "not_found", false } },
+	{ "conflict_error", { "conflict", true } },
+	{ "request_too_large", { "invalid_request", false } },
+	{ "timeout_error", { "timeout", true } },
+	{ "api_error", { "server_error", true } },
+	/* OpenAI Responses */
+	{ "invalid_prompt", { "invalid_request", false } },
+	/* Gemini */
+	{ "API_KEY_INVALID", { "auth", false } },
+	{ "INVALID_ARGUMENT", { "invalid_request", false } },
+	{ "FAILED_PRECONDITION", { "invalid_request", false } },
+	{ "UNAUTHENTICATED", { "auth", false } },
+	{ "PERMISSION_DENIED", { "auth", false } },
+	{ "NOT_FOUND", { "not_found", false } },
+	{ "RESOURCE_EXHAUSTED", { "rate_limited", true } },
+	{ "INTERNAL", { "server_error", true } },
+	{ "UNAVAILABLE", { "overloaded", true } },
+	{ "DEADLINE_EXCEEDED", { "timeout", true } },
+};
+
+/* Sentences of servers that have no code for a conversation that is too long. */
+static const char *const too_long[] = {
+	"maximum context length",
+	"prompt is too long",
+	"exceeds the maximum number of tokens",
 };
 
 /* An error that says nothing else about itself. */
@@ -73,29 +98,57 @@ static bool find_code(struct ar_str code, struct meaning *ret)
 	return false;
 }
 
-static bool contains(struct ar_str text, const char *part)
+static bool says_too_long(struct ar_str text)
 {
-	return text.len > 0 && memmem(text.p, text.len, part, strlen(part));
+	for (size_t i = 0; i < AR_ARRAY_LEN(too_long); i++) {
+		if (text.len > 0 && memmem(text.p, text.len, too_long[i], strlen(too_long[i])))
+			return true;
+	}
+	return false;
+}
+
+static bool find_member(struct ar_json object, const char *name, struct meaning *ret)
+{
+	struct ar_str code;
+
+	return ar_json_str(ar_json_get(object, name), &code) && find_code(code, ret);
+}
+
+/* Google's list of details: a reason is better than the status, and it may say how long to wait. */
+static bool read_details(struct ar_json details, struct meaning *ret, int64_t *retry_after_ms)
+{
+	struct ar_str delay;
+	bool found = false;
+
+	if (ar_json_type(details) != AR_JSON_ARRAY)
+		return false;
+	for (struct ar_json_iter it = ar_json_iter(details); ar_json_next(&it);) {
+		found = find_member(it.value, "reason", ret) || found;
+		if (ar_json_str(ar_json_get(it.value, "retryDelay"), &delay))
+			*retry_after_ms = ar_pacing_duration(delay);
+	}
+	return found;
 }
 
 /* The code, else the sentence (some servers give no code for it), else the type. A type as general as
  * "invalid_request_error" comes with many statuses and decides only where there is none. */
-static struct meaning refine(struct ar_json error, struct ar_str message, int http)
+static struct meaning refine(struct ar_json error, struct ar_str message, struct ar_model_result *r)
 {
-	struct meaning m = http ? meaning_of_status(http) : unknown;
-	struct ar_str code = AR_STR_NONE;
+	struct meaning m = r->http ? meaning_of_status(r->http) : unknown;
+	struct ar_str type = AR_STR("");
 	int64_t status;
 
 	if (ar_json_i64(ar_json_get(error, "code"), &status) && status >= 400 && status <= 599)
 		m = meaning_of_status(status);
-	if (ar_json_str(ar_json_get(error, "code"), &code) && find_code(code, &m))
+	if (read_details(ar_json_get(error, "details"), &m, &r->retry_after_ms) ||
+	    find_member(error, "code", &m))
 		return m;
-	if (contains(message, "maximum context length"))
+	if (says_too_long(message))
 		return (struct meaning){ "context_length", false };
-	if (!ar_json_str(ar_json_get(error, "type"), &code))
-		return m;
-	if (!http || !ar_str_is(code, "invalid_request_error"))
-		find_code(code, &m);
+	find_member(error, "status", &m);
+	ar_json_str(ar_json_get(error, "type"), &type);
+	if (!r->http || !ar_str_is(type, "invalid_request_error"))
+		find_code(type, &m);
 	return m;
 }
 
@@ -115,90 +168,35 @@ static void set(struct ar_model_result *r, enum ar_model_outcome outcome, struct
 	r->retryable = m.retryable;
 }
 
-void ar_openai_reject(struct ar_arena *a, struct ar_json_parser *json, int http, struct ar_str body,
-		      struct ar_model_result *r)
+void ar_refusal_reject(struct ar_arena *a, struct ar_json_parser *json, int http, struct ar_str body,
+		       struct ar_model_result *r)
 {
 	struct ar_json doc = { 0 }, error;
 	struct ar_str message = body;
 
 	if (body.len > 0 && ar_json_parse(json, body, &doc, NULL) != AR_OK)
 		doc = (struct ar_json){ 0 };
+	/* Without "alt=sse" a list of answers is one, and a refusal is its only element. */
+	if (ar_json_type(doc) == AR_JSON_ARRAY)
+		doc = ar_json_at(doc, 0);
 	error = ar_json_get(doc, "error");
 	message = message_of(error, message_of(doc, body));
-	set(r, AR_MODEL_REJECTED, refine(error, message, http));
 	r->http = http;
+	set(r, AR_MODEL_REJECTED, refine(error, message, r));
+	r->payload = ar_arena_str(a, body);
 	r->message = ar_arena_fmt(a, "the model server answered %d%s%.*s", http, message.len ? ": " : "",
 				  AR_STR_ARG(message));
 }
 
-void ar_openai_fail(struct ar_arena *a, struct ar_json error, struct ar_model_result *r)
+void ar_refusal_fail(struct ar_arena *a, struct ar_json error, struct ar_model_result *r)
 {
 	struct ar_str message = ar_str_utf8_prefix(message_of(error, AR_STR("no message")), MESSAGE_MAX);
+	struct ar_buf payload = { 0 };
 
-	set(r, AR_MODEL_FAILED, refine(error, message, 0));
+	set(r, AR_MODEL_FAILED, refine(error, message, r));
+	ar_json_print(error, &payload);
+	r->payload = ar_arena_str(a, ar_str_utf8_prefix(ar_buf_str(&payload), MESSAGE_MAX));
+	ar_buf_fini(&payload);
 	r->message = ar_arena_fmt(a, "the model server reported an error in its answer: %.*s",
 				  AR_STR_ARG(message));
-}
-
-/* A whole decimal number; strtod alone would take hex, signs and trailing text. */
-static bool to_number(struct ar_str s, double *ret)
-{
-	char text[CODE_TEXT];
-
-	if (s.len == 0 || s.len >= sizeof(text))
-		return false;
-	for (size_t i = 0; i < s.len; i++) {
-		if ((s.p[i] < '0' || s.p[i] > '9') && s.p[i] != '.')
-			return false;
-		text[i] = s.p[i];
-	}
-	text[s.len] = '\0';
-	*ret = strtod(text, NULL);
-	return isfinite(*ret);
-}
-
-static int64_t clamp_ms(double ms)
-{
-	if (ms <= 0)
-		return 0;
-	return (int64_t)(ms < DAY_MS ? ms : DAY_MS);
-}
-
-int64_t ar_openai_retry_after(struct ar_str in_ms, struct ar_str after, ar_usec wall_now)
-{
-	char text[CODE_TEXT];
-	double n;
-	time_t at;
-
-	if (to_number(in_ms, &n))
-		return clamp_ms(n);
-	if (to_number(after, &n))
-		return clamp_ms(n * 1000);
-	if (after.len == 0 || after.len >= sizeof(text))
-		return 0;
-	memcpy(text, after.p, after.len);
-	text[after.len] = '\0';
-	at = curl_getdate(text, NULL);
-	return at < 0 ? 0 : clamp_ms((double)at * 1000 - (double)wall_now / 1000);
-}
-
-struct ar_str ar_openai_mask(struct ar_arena *a, struct ar_str text, struct ar_str secret)
-{
-	struct ar_buf out = { 0 };
-	struct ar_str ret;
-
-	/* Masking comes before cutting: half a secret would not be found. */
-	while (secret.len >= SECRET_MIN && text.len >= secret.len) {
-		const char *hit = memmem(text.p, text.len, secret.p, secret.len);
-
-		if (!hit)
-			break;
-		ar_buf_add(&out, text.p, (size_t)(hit - text.p));
-		ar_buf_addz(&out, "***");
-		text = ar_str_sub(text, (size_t)(hit - text.p) + secret.len, text.len);
-	}
-	ar_buf_adds(&out, text);
-	ret = ar_arena_str(a, ar_str_utf8_prefix(ar_buf_str(&out), AR_OPENAI_EXCERPT));
-	ar_buf_fini(&out);
-	return ret;
 }

@@ -1,0 +1,9 @@
+/* The wire formats of this folder, for the table in wire.c. Const. */
+#ifndef AR_PROVIDER_WIRE_FORMATS_H
+#define AR_PROVIDER_WIRE_FORMATS_H
+
+#include "wire.h"
+
+extern const struct ar_wire ar_wire_openai_chat;
+
+#endif
