@@ -6,6 +6,7 @@
 #include "wire.h"
 
 #define FRAMING_MAX ((size_t)1 << 20)
+#define ECHO_FRAMING ((size_t)64 * 1024)
 
 /* ---- one event ---- */
 
@@ -62,6 +63,7 @@ void ar_answer_init(struct ar_answer *a, const struct ar_wire *wire, struct ar_j
 {
 	*a = (struct ar_answer){ .wire = wire, .sink = *sink, .json = json, .output_left = output_max };
 	a->answer_id = AR_STR("");
+	a->echo.cap = a->thought.cap = a->signature.cap = output_max + ECHO_FRAMING;
 	ar_sse_init(&a->sse, output_max + FRAMING_MAX, take_event, a);
 }
 
@@ -70,6 +72,8 @@ void ar_answer_fini(struct ar_answer *a)
 	ar_sse_fini(&a->sse);
 	ar_buf_fini(&a->scratch);
 	ar_buf_fini(&a->echo);
+	ar_buf_fini(&a->thought);
+	ar_buf_fini(&a->signature);
 	ar_arena_fini(&a->arena);
 	ar_free(a->tools);
 }

@@ -34,6 +34,7 @@ struct ar_answer {
 	struct ar_arena arena; /* strings of the result and ids of tools */
 	struct ar_buf scratch;
 	struct ar_buf echo; /* elements of a JSON array; see ar_model_result.echo */
+	struct ar_buf thought, signature; /* of the open piece of reasoning, for the echo */
 	struct ar_answer_tool *tools;
 	size_t tool_count;
 	size_t output_left;

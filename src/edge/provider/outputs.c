@@ -6,6 +6,7 @@
 
 #define NAME_MAX_BYTES 256
 #define TOOLS_MAX 128
+#define COUNT_MAX (INT64_MAX / 8) /* so that a few of them can be added */
 
 /* ---- verdicts ---- */
 
@@ -147,14 +148,16 @@ void ar_out_count(struct ar_json v, int64_t *ret)
 	int64_t n;
 
 	if (ar_json_i64(v, &n) && n >= 0)
-		*ret = n;
+		*ret = n < COUNT_MAX ? n : COUNT_MAX;
 }
 
 void ar_out_stop(struct ar_answer *a, struct ar_str reason, const struct ar_out_word *words)
 {
 	for (; words && words->theirs; words++) {
-		if (ar_str_is(reason, words->theirs))
-			reason = ar_str_from(words->ours);
+		if (!ar_str_is(reason, words->theirs))
+			continue;
+		reason = ar_str_from(words->ours);
+		break;
 	}
 	if (!ar_str_eq(a->result.stop_reason, reason) && charge(a, reason.len))
 		a->result.stop_reason = ar_arena_str(&a->arena, ar_str_utf8_prefix(reason, NAME_MAX_BYTES));
@@ -162,9 +165,10 @@ void ar_out_stop(struct ar_answer *a, struct ar_str reason, const struct ar_out_
 
 void ar_out_echo(struct ar_answer *a, struct ar_str json)
 {
-	if (!charge(a, json.len))
-		return;
 	if (a->echo.len > 0)
 		ar_buf_addc(&a->echo, ',');
 	ar_buf_adds(&a->echo, json);
+	/* Half of it would be worse than none: the provider checks what comes back. */
+	if (a->echo.failed || a->thought.failed || a->signature.failed)
+		ar_out_oversize(a);
 }

@@ -130,8 +130,14 @@ static bool read_details(struct ar_json details, struct meaning *ret, int64_t *r
 	return found;
 }
 
-/* The code, else the sentence (some servers give no code for it), else the type. A type as general as
- * "invalid_request_error" comes with many statuses and decides only where there is none. */
+/* Types that come with many statuses and decide only where there is none. */
+static bool is_general(struct ar_str type)
+{
+	return ar_str_is(type, "invalid_request_error") || ar_str_is(type, "api_error") ||
+	       ar_str_is(type, "server_error");
+}
+
+/* The code, else the sentence (some servers give no code for it), else the type. */
 static struct meaning refine(struct ar_json error, struct ar_str message, struct ar_model_result *r)
 {
 	struct meaning m = r->http ? meaning_of_status(r->http) : unknown;
@@ -147,7 +153,7 @@ static struct meaning refine(struct ar_json error, struct ar_str message, struct
 		return (struct meaning){ "context_length", false };
 	find_member(error, "status", &m);
 	ar_json_str(ar_json_get(error, "type"), &type);
-	if (!r->http || !ar_str_is(type, "invalid_request_error"))
+	if (!r->http || !is_general(type))
 		find_code(type, &m);
 	return m;
 }

@@ -5,5 +5,6 @@
 #include "wire.h"
 
 extern const struct ar_wire ar_wire_openai_chat;
+extern const struct ar_wire ar_wire_anthropic;
 
 #endif
