@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { COMPLETED } from './probe.mjs';
 
+const CUT = { outcome: 'cut', category: 'network', retryable: true };
 const SCHEMA = { type: 'object' };
 const bearer = (key) => ({ authorization: `Bearer ${key}` });
 const OPENAI_LIMITS = { limits: { requests: [60, 59, 1000], tokens: [1000, 0, 120_000] }, exhaustedMs: 120_000 };
@@ -53,4 +54,23 @@ const anthropic = {
 	exhaustedMs: 600_000,
 };
 
-export const FORMATS = [chat, anthropic];
+const responses = {
+	name: 'openai-responses', base: '/v1', path: '/v1/responses', keyHeader: 'authorization', headers: bearer,
+	body: {
+		model: 'test-model', input: [{ type: 'message', role: 'user', content: 'hi' }], temperature: 0.5, max_output_tokens: 9,
+		store: false, stream: true,
+	},
+	checkTools(body) {
+		assert.deepEqual(body.tools, [{ type: 'function', name: 'add', description: 'adds', parameters: SCHEMA, strict: false }]);
+		assert.deepEqual(body.text, { format: { type: 'json_schema', name: 'answer', schema: SCHEMA } });
+	},
+	checkResult: (body) => assert.deepEqual(body.input[2], { type: 'function_call_output', call_id: 'call_1', output: '42' }),
+	checkEcho: (body) => assert.deepEqual(body.input.slice(1, 3).map((i) => [i.type, i.encrypted_content]),
+		[['reasoning', 'ZZ'], ['function_call', undefined]]),
+	missing: { '[[no-done]]': CUT, '[[no-finish]]': CUT },
+	stream: 'event: response.completed\ndata: {"type":"response.completed","response":{"status":"completed"}}\n\n',
+	whole: (text) => JSON.stringify({ output: [{ type: 'message', content: [{ type: 'output_text', text }] }] }),
+	...OPENAI_LIMITS,
+};
+
+export const FORMATS = [chat, anthropic, responses];

@@ -202,4 +202,90 @@ export class Anthropic extends Wire {
 	}
 }
 
-export const WIRES = [OpenAiChat, Anthropic];
+export class OpenAiResponses extends Wire {
+	static path = /^\/v1\/responses$/;
+	sequence = 0;
+	items = [];
+
+	static read(body) {
+		const messages = (body.input ?? []).flatMap((item) => {
+			if (item.type === 'function_call_output') return [{ role: 'tool', text: textOf(item.output) }];
+			return item.type === 'message' ? [{ role: item.role, text: textOf(item.content) }] : [];
+		});
+		return { ...conversation(messages), stream: body.stream, model: body.model };
+	}
+
+	event(type, more) {
+		return named({ type: `response.${type}`, sequence_number: this.sequence++, ...more });
+	}
+
+	response(more) {
+		return { id: `resp_${this.n}`, object: 'response', created_at: 1, model: this.model, error: null, incomplete_details: null, ...more };
+	}
+
+	begin() {
+		const response = this.response({ status: 'in_progress', output: [], usage: null });
+		return this.event('created', { response }) + this.event('in_progress', { response });
+	}
+
+	// Opens an item where the kind changes; every tool has its own.
+	open(kind, item) {
+		if (this.items.at(-1)?.type === kind && kind !== 'function_call') return '';
+		const text = this.close();
+		this.items.push({ id: `item_${this.n}_${this.items.length}`, type: kind, ...item });
+		return text + this.event('output_item.added', { output_index: this.items.length - 1, item: this.items.at(-1) });
+	}
+
+	close() {
+		const item = this.items.at(-1);
+		return item ? this.event('output_item.done', { output_index: this.items.length - 1, item }) : '';
+	}
+
+	delta(type, delta) {
+		const item = this.items.at(-1);
+		return this.event(`${type}.delta`, { item_id: item.id, output_index: this.items.length - 1, delta });
+	}
+
+	piece({ text, reasoning, tool, args }) {
+		if (tool) return this.open('function_call', { call_id: tool.id, name: tool.name, arguments: '' });
+		if (args !== undefined) {
+			this.items.at(-1).arguments += args;
+			return this.delta('function_call_arguments', args);
+		}
+		if (reasoning !== undefined)
+			return this.open('reasoning', { summary: [], encrypted_content: 'ZZ' }) + this.delta('reasoning_summary_text', reasoning);
+		return this.open('message', { role: 'assistant', content: [] }) + this.delta('output_text', text);
+	}
+
+	failure() {
+		const error = { code: 'server_error', message: 'the model fell over' };
+		return this.event('failed', { response: this.response({ status: 'failed', output: [], error }) });
+	}
+
+	usage() {
+		if (this.script.has('no-usage')) return null;
+		const { input, output } = this.script.usage();
+		return {
+			input_tokens: input, input_tokens_details: { cached_tokens: 0 },
+			output_tokens: output, output_tokens_details: { reasoning_tokens: 0 }, total_tokens: input + output,
+		};
+	}
+
+	// One event is stop reason, usage and end mark together.
+	end() {
+		if (this.script.has('no-finish') || this.script.has('no-done')) return [this.close()];
+		const response = this.response({ status: 'completed', output: this.items, usage: this.usage() });
+		return [this.close() + this.event('completed', { response })];
+	}
+
+	whole() {
+		const { calls, reasoning, words } = this.script;
+		const output = reasoning ? [{ type: 'reasoning', id: 'rs', summary: [{ type: 'summary_text', text: reasoning }] }] : [];
+		output.push(...calls.map(({ id, name, args }) => ({ type: 'function_call', call_id: id, name, arguments: args })));
+		if (calls.length === 0)
+			output.push({ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: words.join(''), annotations: [] }] });
+		return this.response({ status: 'completed', output, usage: this.usage() });
+	}
+}
+
+export const WIRES = [OpenAiChat, Anthropic, OpenAiResponses];

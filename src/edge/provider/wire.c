@@ -5,6 +5,7 @@
 
 static const struct ar_wire *const formats[] = {
 	&ar_wire_openai_chat,
+	&ar_wire_openai_responses,
 	&ar_wire_anthropic,
 };
 

@@ -5,6 +5,7 @@
 #include "wire.h"
 
 extern const struct ar_wire ar_wire_openai_chat;
+extern const struct ar_wire ar_wire_openai_responses;
 extern const struct ar_wire ar_wire_anthropic;
 
 #endif
