@@ -5,7 +5,7 @@
 #include "answer.h"
 #include "wire.h"
 
-static const char *const formats[] = { "openai-chat", "anthropic", "openai-responses" };
+static const char *const formats[] = { "openai-chat", "anthropic", "openai-responses", "gemini" };
 
 static struct ar_json_parser *parser;
 

@@ -73,4 +73,25 @@ const responses = {
 	...OPENAI_LIMITS,
 };
 
-export const FORMATS = [chat, anthropic, responses];
+const gemini = {
+	name: 'gemini', base: '', path: '/v1beta/models/test-model:streamGenerateContent?alt=sse', keyHeader: 'x-goog-api-key',
+	headers: (key) => ({ 'x-goog-api-key': key }),
+	body: {
+		contents: [{ role: 'user', parts: [{ text: 'hi' }] }], generationConfig: { temperature: 0.5, maxOutputTokens: 9 },
+	},
+	checkTools(body) {
+		const add = { name: 'add', description: 'adds', parametersJsonSchema: SCHEMA };
+		assert.deepEqual(body.tools, [{ functionDeclarations: [add] }]);
+		assert.deepEqual(body.generationConfig, { responseMimeType: 'application/json', responseJsonSchema: SCHEMA });
+	},
+	checkResult: (body) => assert.deepEqual(body.contents[2], {
+		role: 'user', parts: [{ functionResponse: { id: 'call_1', name: 'add', response: { result: '42' } } }],
+	}),
+	checkEcho: (body) => assert.equal(body.contents[1].parts[0].thoughtSignature, 'c2ln'),
+	missing: { '[[no-finish]]': CUT },
+	stream: 'data: {"candidates":[{"content":{"parts":[{"text":"x"}]},"finishReason":"STOP"}]}\r\n\r\n',
+	whole: (text) => JSON.stringify({ candidates: [{ content: { parts: [{ text }] }, finishReason: 'STOP' }] }),
+	limits: {}, exhaustedMs: 0,
+};
+
+export const FORMATS = [chat, anthropic, responses, gemini];

@@ -288,4 +288,78 @@ export class OpenAiResponses extends Wire {
 	}
 }
 
-export const WIRES = [OpenAiChat, Anthropic, OpenAiResponses];
+const GOOGLE_ERRORS = {
+	400: 'INVALID_ARGUMENT', 401: 'UNAUTHENTICATED', 403: 'PERMISSION_DENIED', 404: 'NOT_FOUND', 429: 'RESOURCE_EXHAUSTED',
+	500: 'INTERNAL', 503: 'UNAVAILABLE', 504: 'DEADLINE_EXCEEDED',
+};
+
+export class Gemini extends Wire {
+	static path = /^\/v1beta\/models\/[^/]+:streamGenerateContent$/;
+	static idHeader = undefined;
+	static limits = {};
+
+	static keyOf(headers) {
+		return headers['x-goog-api-key'];
+	}
+
+	static read(body, url) {
+		const messages = (body.contents ?? []).flatMap(({ role, parts }) => {
+			const results = parts.filter((p) => p.functionResponse).map((p) => ({ role: 'tool', text: p.functionResponse.response.result }));
+			const text = textOf(parts);
+			return text || results.length === 0 ? [...results, { role, text }] : results;
+		});
+		const [, model] = /models\/([^/]+):/.exec(url.pathname);
+		return { ...conversation(messages), stream: url.searchParams.get('alt') === 'sse', model };
+	}
+
+	static refusal(status, message, { code }) {
+		const details = code ? [{ '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: code }] : [];
+		return { error: { code: status, message, status: GOOGLE_ERRORS[status] ?? 'UNKNOWN', details } };
+	}
+
+	response(candidate, more) {
+		return { candidates: [{ index: 0, ...candidate }], modelVersion: this.model, responseId: `req_${this.n}`, ...more };
+	}
+
+	say(parts) {
+		return sse(this.response({ content: { role: 'model', parts } }), '\r\n\r\n');
+	}
+
+	static part({ text, reasoning, tool }) {
+		if (tool) return { functionCall: { id: tool.id, name: tool.name, args: JSON.parse(tool.args) }, thoughtSignature: 'c2ln' };
+		return reasoning === undefined ? { text } : { text: reasoning, thought: true };
+	}
+
+	begin() {
+		return this.say([{ text: '' }]);
+	}
+
+	// A call comes whole, with its arguments.
+	piece(piece) {
+		return piece.args === undefined ? this.say([Gemini.part(piece)]) : '';
+	}
+
+	failure() {
+		return sse({ error: { code: 500, message: 'the model fell over', status: 'INTERNAL' } }, '\r\n\r\n');
+	}
+
+	usage() {
+		if (this.script.has('no-usage')) return {};
+		const { input, output } = this.script.usage();
+		return { usageMetadata: { promptTokenCount: input, candidatesTokenCount: output, totalTokenCount: input + output } };
+	}
+
+	end() {
+		const finish = this.script.has('no-finish') ? {} : { finishReason: 'STOP' };
+		return [sse(this.response(finish, this.usage()), '\r\n\r\n')];
+	}
+
+	whole() {
+		const { calls, reasoning, words } = this.script;
+		const parts = reasoning ? [Gemini.part({ reasoning })] : [];
+		parts.push(...(calls.length ? calls.map((tool) => Gemini.part({ tool })) : [Gemini.part({ text: words.join('') })]));
+		return this.response({ content: { role: 'model', parts }, finishReason: 'STOP' }, this.usage());
+	}
+}
+
+export const WIRES = [OpenAiChat, Anthropic, OpenAiResponses, Gemini];

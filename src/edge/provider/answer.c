@@ -47,8 +47,11 @@ static bool take_event(void *owner, struct ar_str name, struct ar_str text)
 	if (text.len == 0)
 		return true;
 	if (ar_json_parse(a->json, text, &doc, NULL) != AR_OK || ar_json_type(doc) != AR_JSON_OBJECT) {
-		/* The last event of a broken connection is more likely cut than wrong. */
-		if (!a->ending)
+		/* What follows the model's last word does not undo it. The last event of a broken connection is more
+		 * likely cut than wrong. */
+		if (ar_answer_is_whole(a))
+			a->done = true;
+		else if (!a->ending)
 			ar_out_garble(a, "an event of the answer is not a JSON object", text);
 		return false;
 	}

@@ -7,6 +7,7 @@ static const struct ar_wire *const formats[] = {
 	&ar_wire_openai_chat,
 	&ar_wire_openai_responses,
 	&ar_wire_anthropic,
+	&ar_wire_gemini,
 };
 
 const struct ar_wire *ar_wire_find(struct ar_str name)

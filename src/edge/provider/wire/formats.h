@@ -7,5 +7,6 @@
 extern const struct ar_wire ar_wire_openai_chat;
 extern const struct ar_wire ar_wire_openai_responses;
 extern const struct ar_wire ar_wire_anthropic;
+extern const struct ar_wire ar_wire_gemini;
 
 #endif
