@@ -67,7 +67,7 @@ def header(catalog):
     for key in catalog.config:
         if key.values:
             stem = "AR_CONFIG_" + c_name(key.name).upper()
-            values = "".join(f"\t{stem}_{v.upper()},\n" for v in key.values)
+            values = "".join(f"\t{stem}_{v.upper().replace('-', '_')},\n" for v in key.values)
             out.append(f"enum ar_config_{c_name(key.name)} {{\n{values}}};\n")
     out.append("/* What is in force. */\n" + struct_block(catalog, "ar_config", TYPES))
     out.append("/* What the file says. */\n" + struct_block(catalog, "ar_config_file", FILE_TYPES))

@@ -6,6 +6,7 @@
 
 /* clang-format off */
 
+static const char *const ar_values_model_provider[] = { "auto", "openai-chat", "openai-responses", "anthropic", "gemini", NULL };
 static const char *const ar_values_queue_default_policy[] = { "reject", "queue", NULL };
 static const char *const ar_values_log_level[] = { "error", "warning", "info", "debug", NULL };
 
@@ -37,15 +38,21 @@ const struct ar_config_key ar_config_keys[] = {
 	{ "cluster.handover_ms", AR_CONFIG_INT, "10000", NULL, false, 0, 600000, NULL,
 	  offsetof(struct ar_config, cluster.handover_ms), offsetof(struct ar_config_file, cluster.handover_ms),
 	  "How long a model call may go on before its session moves to another node without waiting for its end." },
-	{ "model.base_url", AR_CONFIG_STRING, "", "OPENAI_BASE_URL", false, 0, 0, NULL,
+	{ "model.provider", AR_CONFIG_ENUM, "auto", "AGENTD_PROVIDER", false, 0, 0, ar_values_model_provider,
+	  offsetof(struct ar_config, model.provider), offsetof(struct ar_config_file, model.provider),
+	  "Wire format of the model server; auto is openai-chat, unless only Anthropic or Gemini is configured." },
+	{ "model.base_url", AR_CONFIG_STRING, "", NULL, false, 0, 0, NULL,
 	  offsetof(struct ar_config, model.base_url), offsetof(struct ar_config_file, model.base_url),
-	  "Base address of an OpenAI-compatible provider, up to and with /v1." },
-	{ "model.api_key", AR_CONFIG_STRING, "", "OPENAI_API_KEY", true, 0, 0, NULL,
+	  "Address of the model server when the vendor's own setting gives none; for the OpenAI formats up to and with /v1." },
+	{ "model.api_key", AR_CONFIG_STRING, "", NULL, true, 0, 0, NULL,
 	  offsetof(struct ar_config, model.api_key), offsetof(struct ar_config_file, model.api_key),
-	  "Key sent to the provider; empty sends none." },
+	  "Key sent to the model server when the vendor's own setting gives none; empty sends none." },
+	{ "model.api_version", AR_CONFIG_STRING, "", NULL, false, 0, 0, NULL,
+	  offsetof(struct ar_config, model.api_version), offsetof(struct ar_config_file, model.api_version),
+	  "Version of the server's API where there are several: anthropic has 2023-06-01, taken when this is empty, and 2026-10-21." },
 	{ "model.name", AR_CONFIG_STRING, "", "AGENTD_MODEL", false, 0, 0, NULL,
 	  offsetof(struct ar_config, model.name), offsetof(struct ar_config_file, model.name),
-	  "Model to use when a turn names none." },
+	  "Model to use when a turn names none; empty takes one that the vendor serves." },
 	{ "model.system_prompt", AR_CONFIG_STRING, "", "AGENTD_SYSTEM_PROMPT", false, 0, 0, NULL,
 	  offsetof(struct ar_config, model.system_prompt), offsetof(struct ar_config_file, model.system_prompt),
 	  "System message before every conversation; empty sends none." },
@@ -70,6 +77,24 @@ const struct ar_config_key ar_config_keys[] = {
 	{ "model.backoff_ms", AR_CONFIG_INT, "500", NULL, false, 1, 600000, NULL,
 	  offsetof(struct ar_config, model.backoff_ms), offsetof(struct ar_config_file, model.backoff_ms),
 	  "Pause before the second call; it doubles with each further one." },
+	{ "openai.base_url", AR_CONFIG_STRING, "", "OPENAI_BASE_URL", false, 0, 0, NULL,
+	  offsetof(struct ar_config, openai.base_url), offsetof(struct ar_config_file, openai.base_url),
+	  "Address of an OpenAI-compatible server, up to and with /v1; empty is OpenAI's." },
+	{ "openai.api_key", AR_CONFIG_STRING, "", "OPENAI_API_KEY", true, 0, 0, NULL,
+	  offsetof(struct ar_config, openai.api_key), offsetof(struct ar_config_file, openai.api_key),
+	  "Key sent to it; empty sends none." },
+	{ "anthropic.base_url", AR_CONFIG_STRING, "", "ANTHROPIC_BASE_URL", false, 0, 0, NULL,
+	  offsetof(struct ar_config, anthropic.base_url), offsetof(struct ar_config_file, anthropic.base_url),
+	  "Address of a server that speaks Anthropic's Messages; empty is Anthropic's." },
+	{ "anthropic.api_key", AR_CONFIG_STRING, "", "ANTHROPIC_API_KEY", true, 0, 0, NULL,
+	  offsetof(struct ar_config, anthropic.api_key), offsetof(struct ar_config_file, anthropic.api_key),
+	  "Key sent to it; empty sends none." },
+	{ "gemini.base_url", AR_CONFIG_STRING, "", "GEMINI_BASE_URL", false, 0, 0, NULL,
+	  offsetof(struct ar_config, gemini.base_url), offsetof(struct ar_config_file, gemini.base_url),
+	  "Address of a server that speaks Gemini's API; empty is Google's." },
+	{ "gemini.api_key", AR_CONFIG_STRING, "", "GEMINI_API_KEY", true, 0, 0, NULL,
+	  offsetof(struct ar_config, gemini.api_key), offsetof(struct ar_config_file, gemini.api_key),
+	  "Key sent to it; empty sends none." },
 	{ "limits.max_body_bytes", AR_CONFIG_INT, "1048576", NULL, false, 1024, 1073741824, NULL,
 	  offsetof(struct ar_config, limits.max_body_bytes), offsetof(struct ar_config_file, limits.max_body_bytes),
 	  "Largest request body." },
@@ -143,7 +168,7 @@ const struct ar_config_key ar_config_keys[] = {
 	  offsetof(struct ar_config, log.level), offsetof(struct ar_config_file, log.level),
 	  "Least grave lines that are written to the log." },
 };
-const size_t ar_config_key_count = 44;
+const size_t ar_config_key_count = 52;
 
 static const cyaml_schema_field_t node_fields[] = {
 	CYAML_FIELD_STRING_PTR("id", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_node, id, 0, 65536),
@@ -159,8 +184,10 @@ static const cyaml_schema_field_t cluster_fields[] = {
 };
 
 static const cyaml_schema_field_t model_fields[] = {
+	CYAML_FIELD_STRING_PTR("provider", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_model, provider, 0, 65536),
 	CYAML_FIELD_STRING_PTR("base_url", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_model, base_url, 0, 65536),
 	CYAML_FIELD_STRING_PTR("api_key", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_model, api_key, 0, 65536),
+	CYAML_FIELD_STRING_PTR("api_version", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_model, api_version, 0, 65536),
 	CYAML_FIELD_STRING_PTR("name", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_model, name, 0, 65536),
 	CYAML_FIELD_STRING_PTR("system_prompt", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_model, system_prompt, 0, 65536),
 	CYAML_FIELD_INT_PTR("connect_timeout_ms", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_model, connect_timeout_ms),
@@ -170,6 +197,24 @@ static const cyaml_schema_field_t model_fields[] = {
 	CYAML_FIELD_INT_PTR("max_output_bytes", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_model, max_output_bytes),
 	CYAML_FIELD_INT_PTR("max_attempts", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_model, max_attempts),
 	CYAML_FIELD_INT_PTR("backoff_ms", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_model, backoff_ms),
+	CYAML_FIELD_END,
+};
+
+static const cyaml_schema_field_t openai_fields[] = {
+	CYAML_FIELD_STRING_PTR("base_url", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_openai, base_url, 0, 65536),
+	CYAML_FIELD_STRING_PTR("api_key", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_openai, api_key, 0, 65536),
+	CYAML_FIELD_END,
+};
+
+static const cyaml_schema_field_t anthropic_fields[] = {
+	CYAML_FIELD_STRING_PTR("base_url", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_anthropic, base_url, 0, 65536),
+	CYAML_FIELD_STRING_PTR("api_key", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_anthropic, api_key, 0, 65536),
+	CYAML_FIELD_END,
+};
+
+static const cyaml_schema_field_t gemini_fields[] = {
+	CYAML_FIELD_STRING_PTR("base_url", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_gemini, base_url, 0, 65536),
+	CYAML_FIELD_STRING_PTR("api_key", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_gemini, api_key, 0, 65536),
 	CYAML_FIELD_END,
 };
 
@@ -237,6 +282,9 @@ static const cyaml_schema_field_t top_fields[] = {
 	CYAML_FIELD_MAPPING("node", CYAML_FLAG_OPTIONAL, struct ar_config_file, node, node_fields),
 	CYAML_FIELD_MAPPING("cluster", CYAML_FLAG_OPTIONAL, struct ar_config_file, cluster, cluster_fields),
 	CYAML_FIELD_MAPPING("model", CYAML_FLAG_OPTIONAL, struct ar_config_file, model, model_fields),
+	CYAML_FIELD_MAPPING("openai", CYAML_FLAG_OPTIONAL, struct ar_config_file, openai, openai_fields),
+	CYAML_FIELD_MAPPING("anthropic", CYAML_FLAG_OPTIONAL, struct ar_config_file, anthropic, anthropic_fields),
+	CYAML_FIELD_MAPPING("gemini", CYAML_FLAG_OPTIONAL, struct ar_config_file, gemini, gemini_fields),
 	CYAML_FIELD_MAPPING("limits", CYAML_FLAG_OPTIONAL, struct ar_config_file, limits, limits_fields),
 	CYAML_FIELD_MAPPING("queue", CYAML_FLAG_OPTIONAL, struct ar_config_file, queue, queue_fields),
 	CYAML_FIELD_MAPPING("recovery", CYAML_FLAG_OPTIONAL, struct ar_config_file, recovery, recovery_fields),

@@ -7,6 +7,14 @@
 
 /* clang-format off */
 
+enum ar_config_model_provider {
+	AR_CONFIG_MODEL_PROVIDER_AUTO,
+	AR_CONFIG_MODEL_PROVIDER_OPENAI_CHAT,
+	AR_CONFIG_MODEL_PROVIDER_OPENAI_RESPONSES,
+	AR_CONFIG_MODEL_PROVIDER_ANTHROPIC,
+	AR_CONFIG_MODEL_PROVIDER_GEMINI,
+};
+
 enum ar_config_queue_default_policy {
 	AR_CONFIG_QUEUE_DEFAULT_POLICY_REJECT,
 	AR_CONFIG_QUEUE_DEFAULT_POLICY_QUEUE,
@@ -32,8 +40,10 @@ struct ar_config_cluster {
 };
 
 struct ar_config_model {
+	int provider;
 	const char *base_url;
 	const char *api_key;
+	const char *api_version;
 	const char *name;
 	const char *system_prompt;
 	int64_t connect_timeout_ms;
@@ -43,6 +53,21 @@ struct ar_config_model {
 	int64_t max_output_bytes;
 	int64_t max_attempts;
 	int64_t backoff_ms;
+};
+
+struct ar_config_openai {
+	const char *base_url;
+	const char *api_key;
+};
+
+struct ar_config_anthropic {
+	const char *base_url;
+	const char *api_key;
+};
+
+struct ar_config_gemini {
+	const char *base_url;
+	const char *api_key;
 };
 
 struct ar_config_limits {
@@ -101,6 +126,9 @@ struct ar_config {
 	struct ar_config_node node;
 	struct ar_config_cluster cluster;
 	struct ar_config_model model;
+	struct ar_config_openai openai;
+	struct ar_config_anthropic anthropic;
+	struct ar_config_gemini gemini;
 	struct ar_config_limits limits;
 	struct ar_config_queue queue;
 	struct ar_config_recovery recovery;
@@ -124,8 +152,10 @@ struct ar_config_file_cluster {
 };
 
 struct ar_config_file_model {
+	char *provider;
 	char *base_url;
 	char *api_key;
+	char *api_version;
 	char *name;
 	char *system_prompt;
 	int64_t *connect_timeout_ms;
@@ -135,6 +165,21 @@ struct ar_config_file_model {
 	int64_t *max_output_bytes;
 	int64_t *max_attempts;
 	int64_t *backoff_ms;
+};
+
+struct ar_config_file_openai {
+	char *base_url;
+	char *api_key;
+};
+
+struct ar_config_file_anthropic {
+	char *base_url;
+	char *api_key;
+};
+
+struct ar_config_file_gemini {
+	char *base_url;
+	char *api_key;
 };
 
 struct ar_config_file_limits {
@@ -193,6 +238,9 @@ struct ar_config_file {
 	struct ar_config_file_node node;
 	struct ar_config_file_cluster cluster;
 	struct ar_config_file_model model;
+	struct ar_config_file_openai openai;
+	struct ar_config_file_anthropic anthropic;
+	struct ar_config_file_gemini gemini;
 	struct ar_config_file_limits limits;
 	struct ar_config_file_queue queue;
 	struct ar_config_file_recovery recovery;

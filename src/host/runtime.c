@@ -3,7 +3,7 @@
 #include "blob_s3.h"
 #include "file_lock.h"
 #include "mem.h"
-#include "openai_chat.h"
+#include "model.h"
 #include "runtime_priv.h"
 
 #include <errno.h>
@@ -117,15 +117,14 @@ static struct ar_str kept(struct ar_runtime *r, const char *text)
 
 static void read_policy(struct ar_runtime *r, const struct ar_config *c)
 {
-	bool has_model = *c->model.base_url || *c->model.api_key;
-	const char *fallback = *c->model.base_url ? "default" : "gpt-4.1-mini";
+	struct ar_model_choice model = ar_model_choose(c);
 
 	r->policy = (struct ar_policy){
 		.runtime_id = kept(r, r->store->runtime_id),
 		.node = r->member ? ar_str_from(r->member->id) : AR_STR_NONE,
 		.epoch = r->store->epoch,
-		.provider = has_model ? AR_STR("openai-chat") : AR_STR_NONE,
-		.model = kept(r, *c->model.name ? c->model.name : fallback),
+		.provider = model.wire ? ar_str_from(model.wire->name) : AR_STR_NONE,
+		.model = kept(r, model.name),
 		.system_prompt = kept(r, c->model.system_prompt),
 		.max_attempts = c->model.max_attempts,
 		.backoff_ms = c->model.backoff_ms,
@@ -139,28 +138,12 @@ static void read_policy(struct ar_runtime *r, const struct ar_config *c)
 	};
 }
 
-static void open_provider(struct ar_runtime *r, const struct ar_config *c)
-{
-	if (ar_str_absent(r->policy.provider))
-		return;
-	r->provider = ar_provider_openai_new(
-		&r->loop,
-		&(struct ar_openai_options){
-			.base_url = *c->model.base_url ? c->model.base_url : "https://api.openai.com/v1",
-			.api_key = c->model.api_key,
-			.connect_timeout_ms = (uint32_t)c->model.connect_timeout_ms,
-			.first_byte_timeout_ms = (uint32_t)c->model.first_byte_timeout_ms,
-			.idle_timeout_ms = (uint32_t)c->model.idle_timeout_ms,
-			.total_timeout_ms = (uint32_t)c->model.total_timeout_ms,
-			.max_output_bytes = (uint32_t)c->model.max_output_bytes });
-}
-
 static void open_core(struct ar_runtime *r, const struct ar_config *c)
 {
 	struct ar_clock *clock = ar_clock_system();
 
 	read_policy(r, c);
-	open_provider(r, c);
+	r->provider = ar_model_open(&r->loop, c);
 	r->follow = ar_follow_new(&(struct ar_follow_options){
 		.store = r->store, .clock = clock, .ring_bytes = (size_t)c->limits.ring_bytes });
 	r->engine = ar_engine_new(

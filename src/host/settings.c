@@ -47,14 +47,20 @@ static enum ar_status set_bool(const struct field *f, struct ar_str text, const 
 static enum ar_status set_enum(const struct field *f, struct ar_str text, const char *from,
 			       struct ar_error *err)
 {
+	struct ar_buf all = { 0 };
+
 	for (int i = 0; f->key->values[i]; i++) {
 		if (!ar_str_is(text, f->key->values[i]))
 			continue;
 		*(int *)f->at = i;
 		return AR_OK;
 	}
-	return ar_fail(err, AR_E_INVALID, "%s (from %s): '%s' or '%s' ... is needed", f->key->name, from,
-		       f->key->values[0], f->key->values[1]);
+	for (int i = 0; f->key->values[i]; i++)
+		ar_buf_addf(&all, "%s%s", i > 0 ? ", " : "", f->key->values[i]);
+	ar_fail(err, AR_E_INVALID, "%s (from %s): one of %.*s is needed", f->key->name, from,
+		AR_STR_ARG(ar_buf_str(&all)));
+	ar_buf_fini(&all);
+	return AR_E_INVALID;
 }
 
 static enum ar_status set_text(const struct field *f, struct ar_arena *a, const char *text, const char *from,

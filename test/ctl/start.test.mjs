@@ -156,6 +156,31 @@ test("doctor names what is wrong and what to do", async () => {
 	assert.match(text.out, /^fail  socket .*\n {6}next: chmod 600 /m);
 });
 
+test("doctor asks the server of the vendor whose key is there", async () => {
+	const lists = { "/v1/models": { data: [{ id: "small" }] }, "/v1beta/models": { models: [{ name: "models/small" }] } };
+	const seen = [];
+	const server = http.createServer((req, res) => {
+		seen.push(req.headers);
+		res.writeHead(lists[req.url] ? 200 : 404).end(JSON.stringify(lists[req.url] ?? {}));
+	});
+	await new Promise((go) => server.listen(0, "127.0.0.1", go));
+	after(() => server.close());
+	const at = `http://127.0.0.1:${server.address().port}`;
+	const ask = async (env) => check(JSON.parse((await place.ctl("doctor", "--json",
+		{ env: { OPENAI_BASE_URL: "", AGENTD_MODEL: "small", ...env } })).out), "model");
+	assert.equal((await ask({ ANTHROPIC_BASE_URL: at, ANTHROPIC_API_KEY: "sk-a" })).status, "ok");
+	assert.deepEqual([seen.at(-1)["x-api-key"], seen.at(-1)["anthropic-version"]], ["sk-a", "2023-06-01"]);
+	assert.equal((await ask({ ANTHROPIC_BASE_URL: `${at}/v1/` })).status, "ok");
+	assert.equal((await ask({ GEMINI_BASE_URL: at, GEMINI_API_KEY: "sk-g" })).status, "ok");
+	assert.equal(seen.at(-1)["x-goog-api-key"], "sk-g");
+	const chosen = { AGENTD_PROVIDER: "gemini", GEMINI_BASE_URL: at, OPENAI_BASE_URL: "http://127.0.0.1:9/v1", OPENAI_API_KEY: "sk-o" };
+	assert.equal((await ask(chosen)).status, "ok");
+	assert.equal(seen.at(-1).authorization, undefined);
+	assert.match((await ask({ ANTHROPIC_BASE_URL: `${at}/nowhere` })).next, /check ANTHROPIC_BASE_URL/);
+	server.closeAllConnections();
+	server.close();
+});
+
 test("doctor asks the model server itself", async () => {
 	let status = 200;
 	const server = http.createServer((req, res) => {

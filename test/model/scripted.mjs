@@ -1,10 +1,11 @@
-// A model server whose behaviour the test chooses: OpenAI Chat Completions (streaming and not) on loopback, node's own
-// library only. The LAST user message carries directives; without any the server answers "You said: <text>".
+// A model server whose behaviour the test chooses, in every wire format of wires.mjs (streaming and not; the path says
+// which) on loopback, node's own library only. The LAST user message carries directives; without any the server answers
+// "You said: <text>".
 //
 //   node test/model/scripted.mjs [--port 0] [--host 127.0.0.1] [--calls FILE]
 //                                               first line on stdout: {"port":N}; SIGTERM or SIGINT ends it; a line of JSON per
 //                                               call is added to FILE when the call arrives
-//   import { start } from './scripted.mjs'      const s = await start(0); s.url, s.port, s.log(), s.reset(), s.close()
+//   import { start } from './scripted.mjs'      const s = await start(0); s.url, s.origin, s.port, s.log(), s.reset(), s.close()
 //
 // What to say (combined in this order; a message after a tool result never calls a tool again):
 //   [[reasoning text]]       reasoning in words before the answer
@@ -16,9 +17,10 @@
 //   [[dup]] every chunk twice          [[json]] one JSON object although "stream" was asked
 //   [[no-done]] [[no-finish]] [[no-usage]] leave that part out           [[lie-usage]] absurd token counts
 //   [[junk-after-done]] sends nonsense after the end mark and keeps the connection open
+//   [[limits]] headers about limits with the answer
 // How to go wrong:
 //   [[http 429 retry-after=1 code=x type=y echo-auth]]  an error answer; retry-after-ms= and x-should-retry= work too,
-//                                                       echo-auth repeats the Authorization header in the message
+//                                                       echo-auth repeats the header of the key in the message
 //   [[cut N]] drops the connection after N chunks       [[hang]] never answers   [[hang-after N]] falls silent after N chunks
 //   [[error-in-stream]]  [[garbage]] a chunk that is no JSON   [[text]] an HTML page with status 200
 //   [[fail-times N directive]] the first N calls of a turn (header X-AR-Turn) do what the directive says, the others succeed
@@ -27,16 +29,11 @@
 import { appendFileSync } from 'node:fs';
 import http from 'node:http';
 import { pathToFileURL } from 'node:url';
+import { WIRES } from './wires.mjs';
 
 const LOG_MAX = 20000;
 const UTF8_WORDS = ['héllo ', '日本語 ', '👩‍👩‍👧‍👦 ', 'e\u0301 ', '🇨🇭 ', 'مرحبا ', '😀'];
 const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
-
-function textOf(message) {
-	const content = message?.content;
-	if (Array.isArray(content)) return content.map((part) => part.text ?? '').join('');
-	return content ?? '';
-}
 
 // "[[a x]] [[b]]" becomes { a: ['x'], b: [''] }: every directive keeps all its occurrences.
 export function directivesOf(text) {
@@ -49,13 +46,9 @@ export function directivesOf(text) {
 const words = (text) => text.match(/\S+\s*/g) ?? (text ? [text] : []);
 
 class Script {
-	constructor(body, n) {
-		this.n = n;
-		const messages = Array.isArray(body.messages) ? body.messages : [];
-		this.text = textOf(messages.findLast((m) => m.role === 'user'));
-		this.does = directivesOf(this.text);
-		this.toolResult = messages.at(-1)?.role === 'tool' ? textOf(messages.at(-1)) : undefined;
-		this.promptTokens = messages.reduce((n, m) => n + words(textOf(m)).length, 0);
+	constructor({ text, toolResult, promptTokens }, n) {
+		Object.assign(this, { text, toolResult, promptTokens, n });
+		this.does = directivesOf(text);
 	}
 
 	has(name) {
@@ -76,7 +69,7 @@ class Script {
 		if (times !== undefined && calls <= Number(times)) this.does = directivesOf(`[[${rest}]]`);
 	}
 
-	answerWords() {
+	get words() {
 		if (this.has('utf8')) return UTF8_WORDS;
 		if (this.has('tokens')) return Array.from({ length: this.number('tokens') }, (_, i) => `w${i} `);
 		if (this.has('say')) return words(this.value('say'));
@@ -84,7 +77,11 @@ class Script {
 		return words(`You said: ${this.text.replace(/\[\[[\s\S]*?\]\](?!\])/g, '').trim()}`);
 	}
 
-	toolCalls() {
+	get reasoning() {
+		return this.value('reasoning') ?? '';
+	}
+
+	get calls() {
 		if (this.toolResult !== undefined || !this.has('tool')) return [];
 		return this.does.tool.map((spec, i) => {
 			const [, name, args] = /^(\S+)\s*([\s\S]*)$/.exec(spec) ?? [];
@@ -92,52 +89,31 @@ class Script {
 		});
 	}
 
-	usage(completionTokens) {
-		const [prompt, completion] = this.has('lie-usage') ? [-7, 9e15] : [this.promptTokens, completionTokens];
-		return {
-			prompt_tokens: prompt,
-			completion_tokens: completion,
-			total_tokens: prompt + completion,
-			prompt_tokens_details: { cached_tokens: 0 },
-		};
+	usage() {
+		return this.has('lie-usage') ? { input: -7, output: 9e15 } : { input: this.promptTokens, output: this.pieces().length };
 	}
 
-	deltas() {
-		const list = [{ role: 'assistant', content: '' }];
-		for (const text of words(this.value('reasoning') ?? '')) list.push({ reasoning_content: text });
-		const calls = this.toolCalls();
-		calls.forEach((call, index) => {
-			const first = { index, id: call.id, type: 'function', function: { name: call.name, arguments: '' } };
-			list.push({ tool_calls: [first] });
-			for (const piece of call.args.match(/[\s\S]{1,8}/g))
-				list.push({ tool_calls: [{ index, function: { arguments: piece } }] });
-		});
-		if (calls.length === 0) for (const content of this.answerWords()) list.push({ content });
-		return list;
+	// What is said, piece by piece: reasoning, then tool calls or words.
+	pieces() {
+		const thoughts = words(this.reasoning).map((reasoning) => ({ reasoning }));
+		const calls = this.calls.flatMap((tool, index) =>
+			[{ tool, index }, ...tool.args.match(/[\s\S]{1,8}/g).map((args) => ({ args, index }))]);
+		return thoughts.concat(calls.length > 0 ? calls : this.words.map((text) => ({ text })));
 	}
-
-	finishReason() {
-		return this.toolCalls().length > 0 ? 'tool_calls' : 'stop';
-	}
-}
-
-function frameOf(object) {
-	return `data: ${typeof object === 'string' ? object : JSON.stringify(object)}\n\n`;
 }
 
 // Everything the stream will say, as text of server-sent events; the end mark included.
-function framesOf(script, base) {
-	const chunk = (choices, more) => ({ ...base, object: 'chat.completion.chunk', choices, ...more });
-	const deltas = script.deltas();
-	const frames = deltas.map((delta) => frameOf(chunk([{ index: 0, delta, finish_reason: null }])));
-	if (script.has('error-in-stream'))
-		return [...frames.slice(0, 2), frameOf({ error: { message: 'the model fell over', type: 'server_error', code: null } })];
-	if (script.has('garbage')) return [...frames.slice(0, 2), frameOf('{"choices":[{"delta":')];
-	if (!script.has('no-finish'))
-		frames.push(frameOf(chunk([{ index: 0, delta: {}, finish_reason: script.finishReason() }])));
-	if (!script.has('no-usage')) frames.push(frameOf(chunk([], { usage: script.usage(deltas.length - 1) })));
-	if (!script.has('no-done')) frames.push(frameOf('[DONE]'));
-	return script.has('dup') ? frames.flatMap((f) => (f === frameOf('[DONE]') ? [f] : [f, f])) : frames;
+function framesOf(script, wire) {
+	const frames = [wire.begin()];
+	for (const piece of script.pieces()) {
+		const first = frames.length >= 2;
+		if (script.has('error-in-stream') && first) return [...frames, wire.failure()];
+		if (script.has('garbage') && first) return [...frames, 'data: {"choices":[{"delta":\n\n'];
+		frames.push(wire.piece(piece));
+	}
+	const end = wire.end();
+	if (!script.has('dup')) return [...frames, ...end];
+	return [...frames, ...end.slice(0, -1)].flatMap((f) => [f, f]).concat(end.slice(-1));
 }
 
 function drop(res) {
@@ -160,32 +136,21 @@ function sendJson(res, status, object, headers = {}) {
 	res.end(JSON.stringify(object));
 }
 
-function sendError(req, res, script) {
+function sendError(req, res, script, Wire) {
 	const [status, ...rest] = script.value('http').split(/\s+/);
 	const given = Object.fromEntries(rest.map((item) => item.split('=')));
 	const headers = {};
 	for (const name of ['retry-after', 'retry-after-ms', 'x-should-retry', 'location'])
 		if (given[name]) headers[name] = given[name].replaceAll('_', ' ');
-	const secret = 'echo-auth' in given ? ` ${req.headers.authorization}` : '';
-	const error = { message: `scripted ${status}${secret}`, type: given.type ?? null, param: null, code: given.code ?? null };
-	sendJson(res, Number(status), { error }, headers);
+	const secret = 'echo-auth' in given ? ` ${Wire.keyOf(req.headers)}` : '';
+	sendJson(res, Number(status), Wire.refusal(Number(status), `scripted ${status}${secret}`, given), headers);
 }
 
-function sendWhole(res, script, base) {
-	const calls = script.toolCalls();
-	const message = { role: 'assistant', content: calls.length ? null : script.answerWords().join('') };
-	if (script.has('reasoning')) message.reasoning_content = script.value('reasoning');
-	if (calls.length)
-		message.tool_calls = calls.map(({ id, name, args }) => ({ id, type: 'function', function: { name, arguments: args } }));
-	const choices = [{ index: 0, message, finish_reason: script.finishReason() }];
-	sendJson(res, 200, { ...base, object: 'chat.completion', choices, usage: script.usage(script.deltas().length - 1) });
-}
-
-async function sendStream(res, script, base, entry) {
+async function sendStream(res, script, wire, entry) {
 	const cutAt = script.number('cut') ?? Infinity;
 	const hangAt = script.number('hang-after') ?? Infinity;
 	res.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
-	const frames = framesOf(script, base);
+	const frames = framesOf(script, wire);
 	for (const frame of script.has('burst') ? [frames.join('')] : frames) {
 		if (entry.chunks >= hangAt || res.destroyed) return;
 		if (entry.chunks >= cutAt) return drop(res);
@@ -197,19 +162,21 @@ async function sendStream(res, script, base, entry) {
 	res.end();
 }
 
-async function complete(req, res, body, entry, calls) {
-	const script = new Script(body, entry.n);
+async function complete(req, res, asked, entry, calls) {
+	const { Wire } = asked;
+	const script = new Script(asked, entry.n);
 	script.failFirst(calls);
-	const base = { id: `chatcmpl-${entry.n}`, created: Math.floor(entry.startedAt / 1000), model: body.model ?? 'scripted' };
-	res.setHeader('x-request-id', `req_${entry.n}`);
+	const wire = new Wire(script, entry.n, asked.model ?? 'scripted');
+	if (Wire.idHeader) res.setHeader(Wire.idHeader, `req_${entry.n}`);
+	if (script.has('limits')) for (const [name, value] of Object.entries(Wire.limits)) res.setHeader(name, value);
 	if (script.has('hang')) return;
 	if (script.has('first')) await sleep(script.number('first'));
 	if (res.destroyed) return;
-	if (script.has('http')) return sendError(req, res, script);
+	if (script.has('http')) return sendError(req, res, script, Wire);
 	if (script.has('text')) return res.writeHead(200, { 'content-type': 'text/html' }).end('<html>hello</html>');
 	if (script.number('cut') === 0) return drop(res);
-	if (script.has('json') || !body.stream) return sendWhole(res, script, base);
-	await sendStream(res, script, base, entry);
+	if (script.has('json') || !asked.stream) return sendJson(res, 200, wire.whole());
+	await sendStream(res, script, wire, entry);
 }
 
 class Log {
@@ -264,7 +231,8 @@ async function handle(log, req, res) {
 	if (url.pathname === '/_reset' && req.method === 'POST') return sendJson(res, 200, log.reset() ?? {});
 	if (url.pathname === '/v1/models')
 		return sendJson(res, 200, { object: 'list', data: [{ id: 'scripted', object: 'model', created: 0, owned_by: 'test' }] });
-	if (url.pathname !== '/v1/chat/completions' || req.method !== 'POST')
+	const Wire = WIRES.find((w) => w.path.test(url.pathname));
+	if (!Wire || req.method !== 'POST')
 		return sendJson(res, 404, { error: { message: 'no such path', type: 'invalid_request_error', param: null, code: null } });
 	let body;
 	try {
@@ -279,7 +247,7 @@ async function handle(log, req, res) {
 		entry.status = res.headersSent ? res.statusCode : null;
 		entry.aborted = !res.writableFinished;
 	});
-	await complete(req, res, body, entry, calls);
+	await complete(req, res, { Wire, ...Wire.read(body, url) }, entry, calls);
 }
 
 // options.createServer(listener) lets a test bring TLS or HTTP/2; options.note(entry) hears of every call as it arrives.
@@ -304,7 +272,7 @@ export async function start(port = 0, { createServer = http.createServer, host =
 		for (const socket of sockets) socket.destroy();
 	});
 	return {
-		port: bound, url: `http://${host}:${bound}/v1`, close,
+		port: bound, origin: `http://${host}:${bound}`, url: `http://${host}:${bound}/v1`, close,
 		log: (turn = null) => log.list(turn), count: () => log.count(), reset: () => log.reset(),
 	};
 }

@@ -29,10 +29,19 @@ struct ar_tool_use {
 	struct ar_str args; /* JSON text as the model wrote it; may be invalid */
 };
 
+/* A tool that the model may call. */
+struct ar_tool_spec {
+	struct ar_str name, description;
+	struct ar_str schema; /* JSON Schema of the arguments, an object; absent: no arguments */
+};
+
 struct ar_message {
 	enum ar_role role;
-	struct ar_str text; /* plain text, or with is_parts a JSON array of input parts */
+	/* Plain text, or with is_parts a JSON array of input parts: {"type":"text","text"}, {"type":"image"} with "url"
+	 * (https: or data:) or "data" (base64) and "mimeType"; what a wire format has no word for goes as JSON text. */
+	struct ar_str text;
 	bool is_parts;
+	struct ar_str echo; /* role assistant: ar_model_result.echo of the call that said it; may be absent */
 	struct ar_str tool_call_id; /* role tool: which call this answers */
 	const struct ar_tool_use *uses; /* role assistant: calls it made */
 	size_t use_count;
@@ -43,8 +52,24 @@ struct ar_model_request {
 	const struct ar_message *messages;
 	size_t count;
 	struct ar_str session_id, turn_id, step_id, model_request_id; /* for correlation headers */
-	struct ar_str
-		options; /* JSON object of the turn (temperature, maxOutputTokens, ...); may be absent */
+	/* JSON object of the turn, may be absent: temperature, topP, maxOutputTokens, stop, seed, reasoningEffort,
+	 * outputSchema (a JSON Schema that the answer has to meet). What a wire format has no word for is left out. */
+	struct ar_str options;
+	const struct ar_tool_spec *tools;
+	size_t tool_count;
+};
+
+/* What a provider said about its limits; each member on its own may be unknown. */
+enum ar_rate_kind {
+	AR_RATE_REQUESTS,
+	AR_RATE_TOKENS,
+	AR_RATE_INPUT_TOKENS,
+	AR_RATE_OUTPUT_TOKENS,
+	AR_RATE_KINDS,
+};
+
+struct ar_rate_limit {
+	struct ar_opt_int limit, remaining, reset_ms; /* reset_ms: from the answer on */
 };
 
 /* How a call ended; only COMPLETED is success. */
@@ -67,11 +92,18 @@ struct ar_model_result {
 	bool retryable;
 	int http;
 	int64_t retry_after_ms; /* 0 = not given */
-	int64_t input_tokens, output_tokens, cached_tokens;
+	/* Input counts what came from a cache or went into one; output counts reasoning. */
+	int64_t input_tokens, output_tokens;
+	int64_t cached_tokens, cache_write_tokens, reasoning_tokens;
 	bool has_usage;
 	struct ar_str stop_reason; /* stop, length, tool_calls, content_filter, ... */
 	struct ar_str model; /* as the provider named it */
 	struct ar_str request_id; /* the provider's, for correlation */
+	struct ar_rate_limit limits[AR_RATE_KINDS];
+	struct ar_str payload; /* a failure in the provider's own words, without the key, at most 4 KiB */
+	/* What the provider wants back unread with this assistant message (signed reasoning), as JSON; absent: nothing. It
+	 * means something only to the provider kind that made it. */
+	struct ar_str echo;
 	int64_t ttft_ms, latency_ms;
 };
 

@@ -53,7 +53,8 @@ void ar_help_overview(struct ar_out *o, const struct ar_ctl_command *const *comm
 	print_indented(o,
 		       "AGENTD_DATA_DIR      data folder (else agentd in XDG_STATE_HOME or ~/.local/state)\n"
 		       "AGENTD_SOCKET        unix socket (else agentd.sock in the data folder)\n"
-		       "OPENAI_BASE_URL, OPENAI_API_KEY, AGENTD_MODEL\n"
+		       "OPENAI_BASE_URL, OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, AGENTD_PROVIDER, "
+		       "AGENTD_MODEL\n"
 		       "                     the model, for a daemon that is started from here\n"
 		       "NO_COLOR             no colours");
 	print_heading(o, "Exit status");

@@ -57,6 +57,14 @@ static void set_bearer(struct run *x)
 	ar_buf_fini(&line);
 }
 
+static void set_headers(struct run *x)
+{
+	for (size_t i = 0; i < AR_ARRAY_LEN(x->request->headers); i++) {
+		if (x->request->headers[i])
+			x->headers = curl_slist_append(x->headers, x->request->headers[i]);
+	}
+}
+
 static void set_up(struct run *x)
 {
 	const struct ar_http_request *r = x->request;
@@ -79,6 +87,7 @@ static void set_up(struct run *x)
 		curl_easy_setopt(x->easy, CURLOPT_PROXY, "");
 	set_body(x);
 	set_bearer(x);
+	set_headers(x);
 	if (x->headers)
 		curl_easy_setopt(x->easy, CURLOPT_HTTPHEADER, x->headers);
 }

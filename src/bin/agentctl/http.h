@@ -11,6 +11,7 @@ struct ar_http_request {
 	const char *socket; /* path of the unix socket; NULL = TCP to the host of the url */
 	bool is_local; /* the environment's proxy is not for it */
 	const char *bearer; /* sent as Authorization; NULL = none */
+	const char *headers[2]; /* whole lines; NULL = none */
 	struct ar_str body; /* JSON to POST; absent = GET */
 	long connect_ms; /* 0 = 5 s */
 	long total_ms; /* 0 = no end: a stream */

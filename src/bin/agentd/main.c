@@ -30,12 +30,17 @@ static const char help[] =
 	"  --socket PATH    unix socket for HTTP, or off (default DIR/agentd.sock)\n"
 	"  --version        print the version and leave\n"
 	"\n"
-	"The model: OPENAI_BASE_URL (any OpenAI-compatible server), OPENAI_API_KEY, AGENTD_MODEL.\n"
+	"The model: OPENAI_BASE_URL (any OpenAI-compatible server), OPENAI_API_KEY, ANTHROPIC_API_KEY or "
+	"GEMINI_API_KEY;\n"
+	"AGENTD_MODEL names it, AGENTD_PROVIDER chooses among several (openai-chat, openai-responses, "
+	"anthropic, "
+	"gemini).\n"
 	"Prints one JSON line on stdout when it is ready; logs JSON lines to stderr; SIGTERM drains and "
 	"stops.\n"
 	"\n"
 	"example:\n"
-	"  OPENAI_BASE_URL=http://127.0.0.1:8080/v1 agentd --listen 127.0.0.1:7717\n";
+	"  OPENAI_BASE_URL=http://127.0.0.1:8080/v1 agentd --listen 127.0.0.1:7717\n"
+	"  ANTHROPIC_API_KEY=... agentd\n";
 
 /* 0: go on; otherwise leave with status - 1. */
 static int read_args(int argc, char **argv, struct ar_settings_args *args)

@@ -111,15 +111,16 @@ static struct ar_str model_of(struct ar_decision *d, const struct ar_turn *turn)
 
 static void no_model(struct ar_draft *w, struct ar_turn *turn)
 {
-	ar_draft_fail(w, turn,
-		      &(struct ar_ending){
-			      .status = AR_TURN_FAILED_STATUS_FAILED,
-			      .category = AR_STR("no_model_configured"),
-			      .message = AR_STR("no model is configured"),
-			      .advice = AR_STR(
-				      "set OPENAI_BASE_URL (or OPENAI_API_KEY) or model.base_url in the "
-				      "configuration, restart agentd, submit again"),
-			      .retryable = true });
+	ar_draft_fail(
+		w, turn,
+		&(struct ar_ending){
+			.status = AR_TURN_FAILED_STATUS_FAILED,
+			.category = AR_STR("no_model_configured"),
+			.message = AR_STR("no model is configured"),
+			.advice = AR_STR(
+				"set OPENAI_BASE_URL (or OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY) "
+				"or model.base_url in the configuration, restart agentd, submit again"),
+			.retryable = true });
 }
 
 void ar_draft_ask_model(struct ar_draft *w, struct ar_turn *turn, int64_t attempt)

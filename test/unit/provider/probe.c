@@ -1,9 +1,11 @@
-/* Runs model calls through the OpenAI provider and prints every callback as a line of JSON, so that a script can judge the
+/* Runs model calls through a provider and prints every callback as a line of JSON, so that a script can judge the
  * provider against real servers. One argument, a JSON object:
  *   baseUrl, prompt   required
- *   apiKey, caFile, connectMs, firstByteMs, idleMs, totalMs, maxOutputBytes   as in struct ar_openai_options
+ *   format            the wire format, openai-chat unless given; version  of its API
+ *   apiKey, caFile, connectMs, firstByteMs, idleMs, totalMs, maxOutputBytes   as in struct ar_http_provider_options
  *   turn              turn id; with several calls "-<n>" is appended
  *   options           options of the turn, as a string
+ *   tools             with one tool for the model;  echo  what the answer before the tool's result wanted back
  *   toolResult        adds an assistant message with a tool call and this answer to it
  *   calls, oneByOne   how many calls, and whether each waits for the one before
  *   cancelAfter       cancels from inside the n-th output;  cancelAtMs  cancels from a timer
@@ -12,9 +14,9 @@
  *   padBytes          lengthens the prompt with that many spaces
  * It aborts when the provider breaks its contract: a callback before start() returned, an output after cancel(), a second
  * end, a call without end. */
+#include "http_provider.h"
 #include "json.h"
 #include "mem.h"
-#include "openai_chat.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,6 +39,7 @@ struct probe {
 	struct ar_buf prompt;
 	struct ar_message messages[3];
 	struct ar_tool_use use;
+	struct ar_tool_spec tool;
 	struct probe_call *calls;
 	int64_t count, next, ended;
 	bool one_by_one;
@@ -130,6 +133,25 @@ static void on_output(struct ar_model_call *call, enum ar_output_kind kind, uint
 	count_output(c);
 }
 
+static void write_limits(struct ar_jw *w, const struct ar_rate_limit *limits)
+{
+	static const char *const names[] = { "requests", "tokens", "inputTokens", "outputTokens" };
+
+	ar_jw_key(w, "limits");
+	ar_jw_open(w);
+	for (size_t i = 0; i < AR_RATE_KINDS; i++) {
+		if (!limits[i].limit.set)
+			continue;
+		ar_jw_key(w, names[i]);
+		ar_jw_open_array(w);
+		ar_jw_int(w, limits[i].limit.v);
+		ar_jw_int(w, limits[i].remaining.v);
+		ar_jw_int(w, limits[i].reset_ms.v);
+		ar_jw_close_array(w);
+	}
+	ar_jw_close(w);
+}
+
 static void start_next(struct probe *p);
 
 static void on_done(struct ar_model_call *call, const struct ar_model_result *r)
@@ -148,9 +170,14 @@ static void on_done(struct ar_model_call *call, const struct ar_model_result *r)
 	ar_jw_mint(&w, "inputTokens", r->input_tokens);
 	ar_jw_mint(&w, "outputTokens", r->output_tokens);
 	ar_jw_mint(&w, "cachedTokens", r->cached_tokens);
+	ar_jw_mint(&w, "cacheWriteTokens", r->cache_write_tokens);
+	ar_jw_mint(&w, "reasoningTokens", r->reasoning_tokens);
 	ar_jw_mstr(&w, "stopReason", r->stop_reason);
 	ar_jw_mstr(&w, "model", r->model);
 	ar_jw_mstr(&w, "requestId", r->request_id);
+	ar_jw_mstr(&w, "payload", r->payload);
+	ar_jw_mstr(&w, "echo", r->echo);
+	write_limits(&w, r->limits);
 	ar_jw_mint(&w, "ttftMs", r->ttft_ms);
 	ar_jw_mint(&w, "latencyMs", r->latency_ms);
 	line_close(&w, &line);
@@ -188,6 +215,8 @@ static void start_next(struct probe *p)
 		.step_id = AR_STR("step_probe"),
 		.model_request_id = AR_STR("mreq_probe"),
 		.options = text(p, "options"),
+		.tools = &p->tool,
+		.tool_count = ar_json_type(ar_json_get(p->config, "tools")) == AR_JSON_NONE ? 0 : 1,
 	};
 	p->provider->v->start(p->provider, &c->call);
 	c->started = true;
@@ -211,11 +240,14 @@ static void on_timer(uv_timer_t *timer)
 static void set_messages(struct probe *p)
 {
 	p->use = (struct ar_tool_use){ AR_STR("call_1"), AR_STR("add"), AR_STR("{\"a\":1}") };
+	p->tool = (struct ar_tool_spec){ AR_STR("add"), AR_STR("adds"), AR_STR("{\"type\":\"object\"}") };
 	ar_buf_adds(&p->prompt, text(p, "prompt"));
 	for (int64_t i = 0; i < number(p, "padBytes", 0); i++)
 		ar_buf_addc(&p->prompt, ' ');
 	p->messages[0] = (struct ar_message){ .role = AR_ROLE_USER, .text = ar_buf_str(&p->prompt) };
-	p->messages[1] = (struct ar_message){ .role = AR_ROLE_ASSISTANT, .uses = &p->use, .use_count = 1 };
+	p->messages[1] = (struct ar_message){
+		.role = AR_ROLE_ASSISTANT, .uses = &p->use, .use_count = 1, .echo = text(p, "echo")
+	};
 	p->messages[2] = (struct ar_message){ .role = AR_ROLE_TOOL,
 					      .text = text(p, "toolResult"),
 					      .tool_call_id = p->use.id };
@@ -224,9 +256,12 @@ static void set_messages(struct probe *p)
 static void open_provider(struct probe *p)
 {
 	char *url = ar_str_dup(text(p, "baseUrl")), *key = ar_str_dup(text(p, "apiKey"));
-	char *ca_file = ar_str_dup(text(p, "caFile"));
-	struct ar_openai_options o = {
+	char *ca_file = ar_str_dup(text(p, "caFile")), *version = ar_str_dup(text(p, "version"));
+	struct ar_str format = text(p, "format");
+	struct ar_http_provider_options o = {
+		.wire = ar_wire_find(ar_str_absent(format) ? AR_STR("openai-chat") : format),
 		.base_url = url,
+		.version = version,
 		.api_key = key,
 		.ca_file = ca_file,
 		.connect_timeout_ms = (uint32_t)number(p, "connectMs", 0),
@@ -236,10 +271,11 @@ static void open_provider(struct probe *p)
 		.max_output_bytes = (uint32_t)number(p, "maxOutputBytes", 0),
 	};
 
-	p->provider = ar_provider_openai_new(&p->loop, &o);
+	p->provider = ar_http_provider_new(&p->loop, &o);
 	ar_free(url);
 	ar_free(key);
 	ar_free(ca_file);
+	ar_free(version);
 }
 
 static void run(struct probe *p)

@@ -181,30 +181,22 @@ static struct verdict check_nodes(struct ar_ctl *c)
 
 /* ---- the model ---- */
 
-static bool lists_model(struct ar_str body, const char *name)
-{
-	struct ar_json_parser *parser = ar_json_parser_new();
-	struct ar_json doc = { 0 };
-	bool is_listed = false;
-
-	if (ar_json_parse(parser, body, &doc, NULL) == AR_OK) {
-		for (struct ar_json_iter it = ar_json_iter(ar_json_get(doc, "data")); ar_json_next(&it);)
-			is_listed = is_listed || ar_str_is(ar_api_str(it.value, "id"), name);
-	}
-	ar_json_parser_free(parser);
-	return is_listed;
-}
-
 static struct verdict judge_model(struct ar_ctl *c, const struct ar_model_place *m,
 				  const struct ar_http_reply *reply)
 {
 	if (reply->status == 401 || reply->status == 403)
-		return VERDICT(LEVEL_FAIL, AR_STR("set OPENAI_API_KEY to a key that is valid there"),
+		return VERDICT(LEVEL_FAIL,
+			       ar_arena_fmt(&c->arena, "set %s to a key that is valid there",
+					    m->key_variable),
 			       "%s refuses the key (HTTP %ld)", m->base_url, reply->status);
 	if (reply->status != 200)
-		return VERDICT(LEVEL_WARN, AR_STR("check that OPENAI_BASE_URL goes up to and with /v1"),
-			       "%s/models answers HTTP %ld", m->base_url, reply->status);
-	if (m->name && !lists_model(ar_buf_str(&reply->body), m->name))
+		return VERDICT(LEVEL_WARN,
+			       ar_arena_fmt(&c->arena, "check %s%s", m->url_variable,
+					    strcmp(m->url_variable, "OPENAI_BASE_URL") == 0
+						    ? ": it goes up to and with /v1"
+						    : ""),
+			       "the list of models at %s answers HTTP %ld", m->base_url, reply->status);
+	if (m->name && !ar_model_is_listed(ar_buf_str(&reply->body), m->name))
 		return VERDICT(LEVEL_WARN, AR_STR("correct AGENTD_MODEL, or load that model"),
 			       "%s does not list the model %s", m->base_url, m->name);
 	return VERDICT(LEVEL_OK, AR_STR_NONE, "%s answers%s%s", m->base_url, m->name ? ", model " : "",
@@ -219,18 +211,20 @@ static struct verdict check_model(struct ar_ctl *c)
 	struct verdict v;
 
 	if (!ar_model_place(c, &m))
-		return VERDICT(LEVEL_WARN,
-			       AR_STR("set OPENAI_BASE_URL or OPENAI_API_KEY, then agentctl stop; or set "
-				      "model.base_url "
-				      "in the settings of agentd"),
-			       "the environment names no model server");
+		return VERDICT(
+			LEVEL_WARN,
+			AR_STR("set OPENAI_BASE_URL, OPENAI_API_KEY, ANTHROPIC_API_KEY or "
+			       "GEMINI_API_KEY, then agentctl stop; or set model.base_url in the settings of "
+			       "agentd"),
+			"the environment names no model server");
 	if (ar_model_ask(c, &m, &reply, &err) == AR_OK)
 		v = judge_model(c, &m, &reply);
 	else
-		v = VERDICT(
-			LEVEL_FAIL,
-			AR_STR("start the model server, or correct OPENAI_BASE_URL and then agentctl stop"),
-			"%s does not answer: %s", m.base_url, err.msg);
+		v = VERDICT(LEVEL_FAIL,
+			    ar_arena_fmt(&c->arena,
+					 "start the model server, or correct %s and then agentctl stop",
+					 m.url_variable),
+			    "%s does not answer: %s", m.base_url, err.msg);
 	ar_buf_fini(&reply.body);
 	return v;
 }
@@ -305,7 +299,7 @@ const struct ar_ctl_command ar_cmd_doctor = {
 	.summary = "check folder, disk, daemon, socket, nodes and model",
 	.text = "Checks what has to be there for an answer, one line each: ok, warn or fail, and what to do "
 		"next. The model is\n"
-		"asked from here with the OPENAI_ variables of this shell; a daemon that runs has those of "
+		"asked from here with the variables of this shell; a daemon that runs has those of "
 		"its start.\n"
 		"Whether the stored sessions are what their logs say is another question: agentctl verify "
 		"--all.\n"

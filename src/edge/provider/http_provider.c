@@ -1,13 +1,14 @@
-/* One Chat Completions call per model call: request out over a transfer, answer in through openai_stream, and the end of
- * both joined into one result. Retrying is left to the runtime. Loop thread only. */
-#include "openai_chat.h"
+/* One HTTP request per model call: request out over a transfer, answer in through the wire format, and the end of both
+ * joined into one result. Retrying is left to the runtime. Loop thread only. */
+#include "http_provider.h"
 
 #include "clock.h"
+#include "endpoint.h"
+#include "mask.h"
 #include "mem.h"
-#include "openai_error.h"
-#include "openai_headers.h"
-#include "openai_request.h"
-#include "openai_stream.h"
+#include "pacing.h"
+#include "refusal.h"
+#include "request_headers.h"
 #include "transfer.h"
 
 #include <string.h>
@@ -19,15 +20,16 @@
 #define AFTER_DONE_MS 200 /* for the end of the response to follow the end mark */
 #define AFTER_STOP_MS 5000 /* for usage and end mark to follow the stop reason */
 
-struct openai {
+struct http_provider {
 	struct ar_provider base;
+	const struct ar_wire *wire;
 	struct ar_transfer_pool *pool;
 	struct ar_json_parser *answers; /* of the event being taken */
 	struct ar_json_parser
 		*requests; /* its own: a callback that starts a call must not end that event's document */
-	char *url;
-	char *shown_url; /* without user and password */
+	char *base_url;
 	char *api_key;
+	char *version;
 	char *ca_file;
 	struct ar_transfer_limits limits;
 	size_t output_max;
@@ -40,11 +42,12 @@ enum body_form {
 	BODY_ERROR,
 };
 
-struct chat {
+struct exchange {
 	struct ar_transfer transfer;
-	struct openai *provider;
+	struct http_provider *provider;
 	struct ar_model_call *call;
-	struct ar_openai_stream stream;
+	struct ar_answer answer;
+	char *url;
 	struct ar_buf request;
 	struct ar_buf kept; /* a body that is read at the end */
 	enum body_form form;
@@ -64,7 +67,7 @@ static ar_usec now(void)
 
 static void pass_tool(void *owner, uint32_t index, struct ar_str id, struct ar_str name)
 {
-	struct chat *c = owner;
+	struct exchange *c = owner;
 
 	if (c->cancelled)
 		return;
@@ -75,7 +78,7 @@ static void pass_tool(void *owner, uint32_t index, struct ar_str id, struct ar_s
 
 static void pass_output(void *owner, enum ar_output_kind kind, uint32_t index, struct ar_str bytes)
 {
-	struct chat *c = owner;
+	struct exchange *c = owner;
 
 	if (c->cancelled)
 		return;
@@ -99,21 +102,21 @@ static enum body_form form_of(const struct ar_transfer *t)
 	return BODY_WHOLE;
 }
 
-static bool take_events(struct chat *c, struct ar_str bytes)
+static bool take_events(struct exchange *c, struct ar_str bytes)
 {
-	bool was_done = c->stream.done;
-	bool go_on = ar_openai_stream_feed(&c->stream, bytes);
+	bool was_done = c->answer.done;
+	bool go_on = ar_answer_feed(&c->answer, bytes);
 
-	if (was_done || !ar_openai_stream_is_whole(&c->stream))
+	if (was_done || !ar_answer_is_whole(&c->answer))
 		return go_on;
-	ar_transfer_linger(&c->transfer, c->stream.done ? AFTER_DONE_MS : AFTER_STOP_MS);
+	ar_transfer_linger(&c->transfer, c->answer.done ? AFTER_DONE_MS : AFTER_STOP_MS);
 	c->finished = now();
 	return true;
 }
 
 static bool on_body(struct ar_transfer *t, struct ar_str bytes)
 {
-	struct chat *c = AR_CONTAINER_OF(t, struct chat, transfer);
+	struct exchange *c = AR_CONTAINER_OF(t, struct exchange, transfer);
 
 	if (c->form == BODY_UNKNOWN) {
 		c->form = form_of(t);
@@ -158,40 +161,62 @@ static const struct {
 	[AR_TRANSFER_CANCELLED] = { AR_MODEL_CANCELLED, "cancelled", false, "the call was cancelled" },
 };
 
-static void end_broken(struct chat *c, struct ar_model_result *r, enum ar_transfer_end end, const char *why)
+static void end_broken(struct exchange *c, struct ar_model_result *r, enum ar_transfer_end end,
+		       const char *why)
 {
+	char *url = ar_endpoint_shown(c->url);
+
 	set_outcome(r, broken[end].outcome, broken[end].category, broken[end].retryable);
-	r->message = ar_arena_fmt(&c->stream.arena, "%s (%s: %s)", broken[end].sentence,
-				  c->provider->shown_url, why);
+	r->message = ar_arena_fmt(&c->answer.arena, "%s (%s: %s)", broken[end].sentence, url, why);
+	ar_free(url);
 }
 
-static void end_rejected(struct chat *c, struct ar_model_result *r)
+static struct ar_str header_of(const void *owner, const char *name)
+{
+	return ar_transfer_header(owner, name);
+}
+
+static void end_rejected(struct exchange *c, struct ar_model_result *r)
 {
 	const struct ar_transfer *t = &c->transfer;
-	struct ar_clock *clock = ar_clock_system();
-	struct ar_str advice, in_ms;
+	struct ar_str advice;
 
-	ar_openai_reject(&c->stream.arena, c->provider->answers, ar_transfer_status(t), ar_buf_str(&c->kept),
-			 r);
-	in_ms = ar_arena_str(&c->stream.arena, ar_transfer_header(t, "retry-after-ms"));
-	r->retry_after_ms =
-		ar_openai_retry_after(in_ms, ar_transfer_header(t, "retry-after"), clock->wall(clock));
+	ar_refusal_reject(&c->answer.arena, c->provider->answers, ar_transfer_status(t), ar_buf_str(&c->kept),
+			  r);
 	advice = ar_transfer_header(t, "x-should-retry");
 	if (ar_str_is(advice, "true") || ar_str_is(advice, "false"))
 		r->retryable = ar_str_is(advice, "true");
 }
 
-static void end_whole(struct chat *c)
+/* How long to wait: what the headers ask for, else the body, else until an exhausted limit is filled again. */
+static void set_pace(struct exchange *c, struct ar_model_result *r)
 {
-	ar_openai_stream_whole(&c->stream, ar_buf_str(&c->kept));
+	struct ar_header_source headers = { header_of, &c->transfer };
+	struct ar_clock *clock = ar_clock_system();
+	ar_usec wall = clock->wall(clock);
+	int64_t asked;
+
+	ar_pacing_limits(&headers, wall, r->limits);
+	if (r->outcome != AR_MODEL_REJECTED)
+		return;
+	asked = ar_pacing_retry_after(&headers, wall);
+	if (asked > 0)
+		r->retry_after_ms = asked;
+	else if (r->http == 429 && r->retry_after_ms == 0)
+		r->retry_after_ms = ar_pacing_reset(r->limits);
+}
+
+static void end_whole(struct exchange *c)
+{
+	ar_answer_whole(&c->answer, ar_buf_str(&c->kept));
 	c->finished = now();
 }
 
 /* Joins what the transfer knows with what the stream knows. A whole answer stays whole when the connection then breaks;
  * a cancelled call is cancelled whatever came. */
-static void join(struct chat *c, enum ar_transfer_end end, const char *why)
+static void join(struct exchange *c, enum ar_transfer_end end, const char *why)
 {
-	struct ar_model_result *r = &c->stream.result;
+	struct ar_model_result *r = &c->answer.result;
 	bool over_cap = end == AR_TRANSFER_STOPPED && c->form == BODY_WHOLE;
 
 	if (end == AR_TRANSFER_COMPLETE && c->form == BODY_UNKNOWN)
@@ -205,33 +230,42 @@ static void join(struct chat *c, enum ar_transfer_end end, const char *why)
 	} else if (end == AR_TRANSFER_COMPLETE || end == AR_TRANSFER_STOPPED) {
 		if (c->form == BODY_WHOLE)
 			end_whole(c);
-		ar_openai_stream_end(&c->stream);
-	} else if (ar_openai_stream_is_whole(&c->stream)) {
-		ar_openai_stream_end(&c->stream);
+		ar_answer_end(&c->answer);
+	} else if (ar_answer_is_whole(&c->answer)) {
+		ar_answer_end(&c->answer);
 	} else {
 		end_broken(c, r, end, why);
 	}
 }
 
-static int64_t ms_since(const struct chat *c, ar_usec t)
+static int64_t ms_since(const struct exchange *c, ar_usec t)
 {
 	return t > c->began ? (t - c->began) / 1000 : 0;
 }
 
-static void chat_free(struct chat *c)
+static void exchange_free(struct exchange *c)
 {
 	curl_slist_free_all(c->transfer.headers);
+	ar_free(c->url);
 	ar_buf_fini(&c->request);
 	ar_buf_fini(&c->kept);
-	ar_openai_stream_fini(&c->stream);
+	ar_answer_fini(&c->answer);
 	ar_free(c);
+}
+
+static void name_request(struct exchange *c, struct ar_model_result *r)
+{
+	struct ar_str id = ar_transfer_header(&c->transfer, c->provider->wire->request_id_header);
+
+	r->request_id = id.len > 0 ? ar_arena_str(&c->answer.arena, id) : c->answer.answer_id;
 }
 
 static void on_end(struct ar_transfer *t, enum ar_transfer_end end, const char *why)
 {
-	struct chat *c = AR_CONTAINER_OF(t, struct chat, transfer);
-	struct ar_model_result *r = &c->stream.result;
+	struct exchange *c = AR_CONTAINER_OF(t, struct exchange, transfer);
+	struct ar_model_result *r = &c->answer.result;
 	struct ar_model_call *call = c->call;
+	struct ar_str key = ar_str_from(c->provider->api_key);
 
 	if (!c->bad_request)
 		join(c, end, why);
@@ -239,37 +273,47 @@ static void on_end(struct ar_transfer *t, enum ar_transfer_end end, const char *
 	if (c->cancelled)
 		end_broken(c, r, AR_TRANSFER_CANCELLED, "on request");
 	r->http = ar_transfer_status(t);
-	r->request_id = ar_arena_str(&c->stream.arena, ar_transfer_header(t, "x-request-id"));
-	if (r->request_id.len == 0)
-		r->request_id = c->stream.answer_id;
-	if (!ar_str_absent(r->message))
-		r->message = ar_openai_mask(&c->stream.arena, r->message, ar_str_from(c->provider->api_key));
+	set_pace(c, r);
+	name_request(c, r);
+	r->message = ar_mask(&c->answer.arena, r->message, key);
+	r->payload = ar_mask(&c->answer.arena, r->payload, key);
 	r->ttft_ms = ms_since(c, c->first_output);
 	r->latency_ms = ms_since(c, c->finished ? c->finished : now());
 	call->provider_state = NULL;
 	call->v->on_done(call, r);
-	chat_free(c);
+	exchange_free(c);
 }
 
 static const struct ar_transfer_vtable transfer_vtable = { on_body, on_end };
 
 /* ---- the request ---- */
 
-static void refuse_request(struct chat *c, const struct ar_error *err)
+static void refuse_request(struct exchange *c, const struct ar_error *err)
 {
-	struct ar_model_result *r = &c->stream.result;
+	struct ar_model_result *r = &c->answer.result;
 
 	c->bad_request = true;
 	set_outcome(r, AR_MODEL_REJECTED, "invalid_request", false);
-	r->message = ar_arena_fmt(&c->stream.arena, "the model request cannot be written: %s", err->msg);
+	r->message = ar_arena_fmt(&c->answer.arena, "the model request cannot be written: %s", err->msg);
 	ar_transfer_cancel(&c->transfer);
+}
+
+static char *url_of(const struct http_provider *p, const struct ar_model_request *r)
+{
+	struct ar_buf path = { 0 };
+	char *ret;
+
+	p->wire->path(r, &path);
+	ret = ar_endpoint_join(ar_str_from(p->base_url), ar_buf_str(&path));
+	ar_buf_fini(&path);
+	return ret;
 }
 
 static void start(struct ar_provider *base, struct ar_model_call *call)
 {
-	struct openai *p = AR_CONTAINER_OF(base, struct openai, base);
-	struct chat *c = ar_new0(sizeof(*c));
-	struct ar_openai_sink sink = { pass_tool, pass_output, c };
+	struct http_provider *p = AR_CONTAINER_OF(base, struct http_provider, base);
+	struct exchange *c = ar_new0(sizeof(*c));
+	struct ar_answer_sink sink = { pass_tool, pass_output, c };
 	struct ar_error err = { 0 };
 	enum ar_status st;
 
@@ -277,11 +321,13 @@ static void start(struct ar_provider *base, struct ar_model_call *call)
 	c->call = call;
 	c->began = now();
 	call->provider_state = c;
-	ar_openai_stream_init(&c->stream, p->answers, &sink, p->output_max);
-	st = ar_openai_request_write(call->request, p->requests, &c->request, &err);
+	ar_answer_init(&c->answer, p->wire, p->answers, &sink, p->output_max);
+	st = p->wire->write(call->request, ar_str_from(p->version), p->requests, &c->request, &err);
+	c->url = url_of(p, call->request);
 	c->transfer.v = &transfer_vtable;
-	c->transfer.url = p->url;
-	c->transfer.headers = ar_openai_headers(call->request, ar_str_from(p->api_key));
+	c->transfer.url = c->url;
+	c->transfer.headers =
+		ar_request_headers(p->wire, call->request, ar_str_from(p->api_key), ar_str_from(p->version));
 	c->transfer.body = ar_buf_str(&c->request);
 	c->transfer.limits = p->limits;
 	ar_transfer_start(p->pool, &c->transfer);
@@ -291,7 +337,7 @@ static void start(struct ar_provider *base, struct ar_model_call *call)
 
 static void cancel(struct ar_provider *base AR_UNUSED, struct ar_model_call *call)
 {
-	struct chat *c = call->provider_state;
+	struct exchange *c = call->provider_state;
 
 	if (!c)
 		return;
@@ -301,14 +347,14 @@ static void cancel(struct ar_provider *base AR_UNUSED, struct ar_model_call *cal
 
 static void close_provider(struct ar_provider *base)
 {
-	struct openai *p = AR_CONTAINER_OF(base, struct openai, base);
+	struct http_provider *p = AR_CONTAINER_OF(base, struct http_provider, base);
 
 	ar_transfer_pool_close(p->pool);
 	ar_json_parser_free(p->answers);
 	ar_json_parser_free(p->requests);
-	ar_free(p->url);
-	ar_free(p->shown_url);
+	ar_free(p->base_url);
 	ar_free(p->api_key);
+	ar_free(p->version);
 	ar_free(p->ca_file);
 	ar_free(p);
 }
@@ -326,43 +372,12 @@ static struct ar_str trim(struct ar_str s, const char *set)
 	return s;
 }
 
-static char *endpoint_of(struct ar_str base_url)
-{
-	struct ar_buf url = { 0 };
-	char *ret;
-
-	ar_buf_adds(&url, base_url);
-	while (url.len > 0 && url.p[url.len - 1] == '/')
-		url.len--;
-	ar_buf_addz(&url, "/chat/completions");
-	ret = ar_str_dup(ar_buf_str(&url));
-	ar_buf_fini(&url);
-	return ret;
-}
-
-/* The URL for messages: a password in it stays out of them. */
-static char *shown_url_of(const char *url)
-{
-	CURLU *parts = curl_url();
-	char *text = NULL, *ret;
-
-	if (curl_url_set(parts, CURLUPART_URL, url, 0) == CURLUE_OK) {
-		curl_url_set(parts, CURLUPART_USER, NULL, 0);
-		curl_url_set(parts, CURLUPART_PASSWORD, NULL, 0);
-		curl_url_get(parts, CURLUPART_URL, &text, 0);
-	}
-	ret = ar_str_dup(text ? ar_str_from(text) : AR_STR("the base URL is not a valid URL"));
-	curl_free(text);
-	curl_url_cleanup(parts);
-	return ret;
-}
-
 static uint32_t or_default(uint32_t v, uint32_t otherwise)
 {
 	return v ? v : otherwise;
 }
 
-static void set_limits(struct openai *p, const struct ar_openai_options *o)
+static void set_limits(struct http_provider *p, const struct ar_http_provider_options *o)
 {
 	p->output_max = or_default(o->max_output_bytes, 8u << 20);
 	p->limits = (struct ar_transfer_limits){
@@ -374,21 +389,25 @@ static void set_limits(struct openai *p, const struct ar_openai_options *o)
 	};
 }
 
-struct ar_provider *ar_provider_openai_new(uv_loop_t *loop, const struct ar_openai_options *o)
+struct ar_provider *ar_http_provider_new(uv_loop_t *loop, const struct ar_http_provider_options *o)
 {
-	struct openai *p = ar_new0(sizeof(*p));
+	struct http_provider *p = ar_new0(sizeof(*p));
 	struct ar_transfer_pool_options pool = { 0 };
 	struct ar_str key = trim(o->api_key ? ar_str_from(o->api_key) : AR_STR(""), " \t\r\n");
+	struct ar_str url = ar_str_from(o->base_url ? o->base_url : o->wire->base_url);
 
-	p->base = (struct ar_provider){ &provider_vtable, "openai-chat" };
-	p->url = endpoint_of(ar_str_from(o->base_url));
-	p->shown_url = shown_url_of(p->url);
+	while (ar_str_ends(url, AR_STR("/")))
+		url.len--;
+	p->base = (struct ar_provider){ &provider_vtable, o->wire->name };
+	p->wire = o->wire;
+	p->base_url = ar_str_dup(url);
 	p->api_key = key.len > 0 ? ar_str_dup(key) : NULL;
+	p->version = ar_str_dup(ar_str_from(o->version ? o->version : o->wire->version));
 	p->ca_file = ar_str_dup(ar_str_from(o->ca_file));
 	set_limits(p, o);
 	p->answers = ar_json_parser_new();
 	p->requests = ar_json_parser_new();
-	pool.tls = strncasecmp(p->url, "https:", 6) == 0;
+	pool.tls = strncasecmp(p->base_url, "https:", 6) == 0;
 	pool.ca_file = p->ca_file;
 	p->pool = ar_transfer_pool_new(loop, &pool);
 	return &p->base;

@@ -1,28 +1,10 @@
 /* The body of a Chat Completions request, byte for byte. */
 #include "unit.h"
 
-#include "openai_request.h"
+#include "transcript.h"
 
+#define FORMAT "openai-chat"
 #define TAIL "\"stream\":true,\"stream_options\":{\"include_usage\":true}"
-
-static enum ar_status write_body(const struct ar_model_request *r, struct ar_buf *out, struct ar_error *err)
-{
-	struct ar_json_parser *json = ar_json_parser_new();
-	enum ar_status st = ar_openai_request_write(r, json, out, err);
-
-	ar_json_parser_free(json);
-	return st;
-}
-
-static void assert_body(const struct ar_model_request *r, const char *want)
-{
-	struct ar_buf out = { 0 };
-	struct ar_error err;
-
-	assert_int_equal(write_body(r, &out, &err), AR_OK);
-	assert_str(ar_buf_str(&out), want);
-	ar_buf_fini(&out);
-}
 
 static void test_conversation_with_tools(void **state AR_UNUSED)
 {
@@ -43,7 +25,7 @@ static void test_conversation_with_tools(void **state AR_UNUSED)
 					    .count = AR_ARRAY_LEN(messages) };
 
 	assert_body(
-		&r,
+		FORMAT, &r,
 		"{\"model\":\"m\",\"messages\":["
 		"{\"role\":\"system\",\"content\":\"be \\\"brief\\\"\\n\"},"
 		"{\"role\":\"user\",\"content\":\"1+1?\"},"
@@ -72,7 +54,7 @@ static void test_parts(void **state AR_UNUSED)
 	const struct ar_model_request r = { .model = AR_STR("m"), .messages = messages, .count = 2 };
 
 	assert_body(
-		&r,
+		FORMAT, &r,
 		"{\"model\":\"m\",\"messages\":["
 		"{\"role\":\"user\",\"content\":\"only\"},"
 		"{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"see\"},"
@@ -88,11 +70,12 @@ static void test_options(void **state AR_UNUSED)
 
 	r.options = AR_STR("{\"seed\":7,\"stop\":[\"a\"],\"topP\":0.5,\"temperature\":0,\"maxOutputTokens\":"
 			   "64,\"mode\":\"x\"}");
-	assert_body(&r, "{\"model\":\"m\",\"messages\":[]," TAIL
-			",\"temperature\":0,\"max_tokens\":64,\"top_p\":0.5,"
-			"\"stop\":[\"a\"],\"seed\":7}");
+	assert_body(FORMAT, &r,
+		    "{\"model\":\"m\",\"messages\":[]," TAIL
+		    ",\"temperature\":0,\"max_tokens\":64,\"top_p\":0.5,"
+		    "\"stop\":[\"a\"],\"seed\":7}");
 	r.options = AR_STR("{\"temperature\":\"hot\",\"maxOutputTokens\":null,\"seed\":1.5}");
-	assert_body(&r, "{\"model\":\"m\",\"messages\":[]," TAIL "}");
+	assert_body(FORMAT, &r, "{\"model\":\"m\",\"messages\":[]," TAIL "}");
 }
 
 static void test_refuses_what_is_no_json(void **state AR_UNUSED)
@@ -101,21 +84,56 @@ static void test_refuses_what_is_no_json(void **state AR_UNUSED)
 					  .is_parts = true,
 					  .text = AR_STR("{\"a\":1}") };
 	const struct ar_message broken = { .role = AR_ROLE_USER, .is_parts = true, .text = AR_STR("[") };
+	const struct ar_tool_spec tool = { .name = AR_STR("t"), .schema = AR_STR("[]") };
 	const struct ar_model_request requests[] = {
 		{ .model = AR_STR("m"), .options = AR_STR("[]") },
 		{ .model = AR_STR("m"), .options = AR_STR("{") },
 		{ .model = AR_STR("m"), .messages = &parts, .count = 1 },
 		{ .model = AR_STR("m"), .messages = &broken, .count = 1 },
+		{ .model = AR_STR("m"), .tools = &tool, .tool_count = 1 },
 	};
 
-	for (size_t i = 0; i < AR_ARRAY_LEN(requests); i++) {
-		struct ar_buf out = { 0 };
-		struct ar_error err = { 0 };
+	for (size_t i = 0; i < AR_ARRAY_LEN(requests); i++)
+		assert_refused(FORMAT, &requests[i]);
+}
 
-		assert_int_equal(write_body(&requests[i], &out, &err), AR_E_INVALID);
-		assert_true(err.msg[0] != '\0');
-		ar_buf_fini(&out);
-	}
+static void test_tools_and_schema(void **state AR_UNUSED)
+{
+	const struct ar_tool_spec tools[] = {
+		{ AR_STR("add"), AR_STR("adds"), AR_STR("{\"type\": \"object\"}") },
+		{ .name = AR_STR("now") },
+	};
+	const struct ar_model_request r = {
+		.model = AR_STR("m"),
+		.options = AR_STR("{\"outputSchema\":{\"type\":\"object\"},\"reasoningEffort\":\"low\"}"),
+		.tools = tools,
+		.tool_count = 2,
+	};
+
+	assert_body(
+		FORMAT, &r,
+		"{\"model\":\"m\",\"messages\":[],\"tools\":["
+		"{\"type\":\"function\",\"function\":{\"name\":\"add\",\"description\":\"adds\","
+		"\"parameters\":{"
+		"\"type\":\"object\"}}},"
+		"{\"type\":\"function\",\"function\":{\"name\":\"now\",\"parameters\":{\"type\":\"object\","
+		"\"properties\":{}}}}]," TAIL ",\"reasoning_effort\":\"low\",\"response_format\":{\"type\":"
+		"\"json_schema\",\"json_schema\":{"
+		"\"name\":\"answer\",\"schema\":{\"type\":\"object\"}}}}");
+}
+
+static void test_image_bytes(void **state AR_UNUSED)
+{
+	const struct ar_message m = {
+		.role = AR_ROLE_USER,
+		.is_parts = true,
+		.text = AR_STR("[{\"type\":\"image\",\"data\":\"QUJD\",\"mimeType\":\"image/jpeg\"}]"),
+	};
+	const struct ar_model_request r = { .model = AR_STR("m"), .messages = &m, .count = 1 };
+
+	assert_body(FORMAT, &r,
+		    "{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"image_url\","
+		    "\"image_url\":{\"url\":\"data:image/jpeg;base64,QUJD\"}}]}]," TAIL "}");
 }
 
 int main(void)
@@ -125,6 +143,8 @@ int main(void)
 		cmocka_unit_test(test_parts),
 		cmocka_unit_test(test_options),
 		cmocka_unit_test(test_refuses_what_is_no_json),
+		cmocka_unit_test(test_tools_and_schema),
+		cmocka_unit_test(test_image_bytes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

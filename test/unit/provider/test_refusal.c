@@ -1,9 +1,7 @@
-/* What a refusal means: category, retry or not, waiting time, and that a key never shows. */
+/* What a refusal means, in the words of every vendor: category, retry or not, waiting time. */
 #include "unit.h"
 
-#include "openai_error.h"
-
-#define SECOND 1000000
+#include "refusal.h"
 
 static const struct {
 	int http;
@@ -34,6 +32,29 @@ static const struct {
 	{ 504, "", "timeout", true },
 	{ 529, "", "overloaded", true },
 	{ 302, "", "redirect", false },
+	{ 400,
+	  "{\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"prompt is too "
+	  "long: 9 > 8\"}}",
+	  "context_length", false },
+	{ 402, "{\"type\":\"error\",\"error\":{\"type\":\"billing_error\"}}", "quota", false },
+	{ 413, "{\"type\":\"error\",\"error\":{\"type\":\"request_too_large\"}}", "invalid_request", false },
+	{ 429, "{\"type\":\"error\",\"error\":{\"type\":\"rate_limit_error\"}}", "rate_limited", true },
+	{ 429, "{\"type\":\"error\",\"error\":{\"type\":\"enforced_spend_limit_reached\"}}", "quota", false },
+	{ 529, "{\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\"}}", "overloaded", true },
+	{ 504, "{\"type\":\"error\",\"error\":{\"type\":\"timeout_error\"}}", "timeout", true },
+	{ 400,
+	  "{\"error\":{\"code\":400,\"status\":\"INVALID_ARGUMENT\",\"details\":[{\"reason\":\"API_KEY_"
+	  "INVALID\"}]}}",
+	  "auth", false },
+	{ 400,
+	  "{\"error\":{\"code\":400,\"status\":\"INVALID_ARGUMENT\",\"message\":\"The input token count (9) "
+	  "exceeds the "
+	  "maximum number of tokens allowed (8).\"}}",
+	  "context_length", false },
+	{ 400, "[{\"error\":{\"code\":400,\"status\":\"FAILED_PRECONDITION\"}}]", "invalid_request", false },
+	{ 403, "{\"error\":{\"code\":403,\"status\":\"PERMISSION_DENIED\"}}", "auth", false },
+	{ 429, "{\"error\":{\"code\":429,\"status\":\"RESOURCE_EXHAUSTED\"}}", "rate_limited", true },
+	{ 503, "{\"error\":{\"code\":503,\"status\":\"UNAVAILABLE\"}}", "overloaded", true },
 };
 
 static void test_rejections(void **state AR_UNUSED)
@@ -44,7 +65,7 @@ static void test_rejections(void **state AR_UNUSED)
 	for (size_t i = 0; i < AR_ARRAY_LEN(answers); i++) {
 		struct ar_model_result r = { 0 };
 
-		ar_openai_reject(&arena, json, answers[i].http, ar_str_from(answers[i].body), &r);
+		ar_refusal_reject(&arena, json, answers[i].http, ar_str_from(answers[i].body), &r);
 		assert_int_equal(r.outcome, AR_MODEL_REJECTED);
 		assert_int_equal(r.http, answers[i].http);
 		assert_str(r.category, answers[i].category);
@@ -60,11 +81,11 @@ static void test_message_of_a_rejection(void **state AR_UNUSED)
 	struct ar_arena arena = { 0 };
 	struct ar_model_result r = { 0 };
 
-	ar_openai_reject(&arena, json, 500, AR_STR("{\"error\":\"just text\"}"), &r);
+	ar_refusal_reject(&arena, json, 500, AR_STR("{\"error\":\"just text\"}"), &r);
 	assert_str(r.message, "the model server answered 500: just text");
-	ar_openai_reject(&arena, json, 502, AR_STR("<h1>Bad Gateway</h1>"), &r);
+	ar_refusal_reject(&arena, json, 502, AR_STR("<h1>Bad Gateway</h1>"), &r);
 	assert_str(r.message, "the model server answered 502: <h1>Bad Gateway</h1>");
-	ar_openai_reject(&arena, json, 503, AR_STR(""), &r);
+	ar_refusal_reject(&arena, json, 503, AR_STR(""), &r);
 	assert_str(r.message, "the model server answered 503");
 	ar_arena_fini(&arena);
 	ar_json_parser_free(json);
@@ -92,7 +113,7 @@ static void test_errors_in_the_answer(void **state AR_UNUSED)
 		struct ar_json doc;
 
 		assert_int_equal(ar_json_parse(json, ar_str_from(errors[i].error), &doc, NULL), AR_OK);
-		ar_openai_fail(&arena, doc, &r);
+		ar_refusal_fail(&arena, doc, &r);
 		assert_int_equal(r.outcome, AR_MODEL_FAILED);
 		assert_str(r.category, errors[i].category);
 		assert_int_equal(r.retryable, errors[i].retryable);
@@ -101,44 +122,19 @@ static void test_errors_in_the_answer(void **state AR_UNUSED)
 	ar_json_parser_free(json);
 }
 
-static void test_retry_after(void **state AR_UNUSED)
+static void test_google_says_how_long(void **state AR_UNUSED)
 {
-	/* Sun, 06 Nov 1994 08:49:37 GMT */
-	const ar_usec then = INT64_C(784111777) * SECOND;
-
-	assert_int_equal(ar_openai_retry_after(AR_STR_NONE, AR_STR_NONE, then), 0);
-	assert_int_equal(ar_openai_retry_after(AR_STR_NONE, AR_STR("2"), then), 2000);
-	assert_int_equal(ar_openai_retry_after(AR_STR_NONE, AR_STR("0.25"), then), 250);
-	assert_int_equal(ar_openai_retry_after(AR_STR("30"), AR_STR("2"), then), 30);
-	assert_int_equal(ar_openai_retry_after(AR_STR("soon"), AR_STR("2"), then), 2000);
-	assert_int_equal(ar_openai_retry_after(AR_STR_NONE, AR_STR("Sun, 06 Nov 1994 08:49:47 GMT"), then),
-			 10000);
-	assert_int_equal(ar_openai_retry_after(AR_STR_NONE, AR_STR("Sun, 06 Nov 1994 08:49:27 GMT"), then),
-			 0);
-	assert_int_equal(ar_openai_retry_after(AR_STR_NONE, AR_STR("99999999999"), then), 24 * 3600 * 1000);
-	assert_int_equal(ar_openai_retry_after(AR_STR_NONE, AR_STR("-5"), then), 0);
-	assert_int_equal(ar_openai_retry_after(AR_STR_NONE, AR_STR("nan"), then), 0);
-}
-
-static void test_mask(void **state AR_UNUSED)
-{
+	struct ar_json_parser *json = ar_json_parser_new();
 	struct ar_arena arena = { 0 };
-	struct ar_buf text = { 0 };
-	struct ar_str masked;
+	struct ar_model_result r = { 0 };
+	struct ar_str body = AR_STR("{\"error\":{\"code\":429,\"status\":\"RESOURCE_EXHAUSTED\",\"details\":["
+				    "{\"@type\":\"QuotaFailure\"},{\"retryDelay\":\"34s\"}]}}");
 
-	assert_str(ar_openai_mask(&arena, AR_STR("key sk-secret, sk-secret"), AR_STR("sk-secret")),
-		   "key ***, ***");
-	assert_str(ar_openai_mask(&arena, AR_STR("aaa"), AR_STR("a")), "aaa");
-	assert_str(ar_openai_mask(&arena, AR_STR("plain"), AR_STR_NONE), "plain");
-	/* A key that lies across the cut must not survive in part. */
-	for (int i = 0; i < AR_OPENAI_EXCERPT - 4; i++)
-		ar_buf_addc(&text, '.');
-	ar_buf_addz(&text, "sk-secret and more");
-	masked = ar_openai_mask(&arena, ar_buf_str(&text), AR_STR("sk-secret"));
-	assert_int_equal(masked.len, AR_OPENAI_EXCERPT);
-	assert_true(ar_str_ends(masked, AR_STR("...*** ")));
-	ar_buf_fini(&text);
+	ar_refusal_reject(&arena, json, 429, body, &r);
+	assert_int_equal(r.retry_after_ms, 34000);
+	assert_true(ar_str_eq(r.payload, body));
 	ar_arena_fini(&arena);
+	ar_json_parser_free(json);
 }
 
 int main(void)
@@ -147,8 +143,7 @@ int main(void)
 		cmocka_unit_test(test_rejections),
 		cmocka_unit_test(test_message_of_a_rejection),
 		cmocka_unit_test(test_errors_in_the_answer),
-		cmocka_unit_test(test_retry_after),
-		cmocka_unit_test(test_mask),
+		cmocka_unit_test(test_google_says_how_long),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,11 +2,12 @@
 #include "unit.h"
 
 #include "buf.h"
-#include "openai_headers.h"
+#include "request_headers.h"
 
 static void assert_headers(const struct ar_model_request *r, struct ar_str key, const char *want)
 {
-	struct curl_slist *list = ar_openai_headers(r, key);
+	struct curl_slist *list =
+		ar_request_headers(ar_wire_find(AR_STR("openai-chat")), r, key, AR_STR_NONE);
 	struct ar_buf out = { 0 };
 
 	for (struct curl_slist *at = list; at; at = at->next) {

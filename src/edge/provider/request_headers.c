@@ -1,5 +1,5 @@
-/* Key, correlation ids and what else a Chat Completions server wants to hear before the body. Pure. */
-#include "openai_headers.h"
+/* Key, version, correlation ids and what else a model server wants to hear before the body. Pure. */
+#include "request_headers.h"
 
 #include "buf.h"
 
@@ -24,7 +24,8 @@ static void add(struct curl_slist **list, const char *name, struct ar_str value)
 	ar_buf_fini(&line);
 }
 
-struct curl_slist *ar_openai_headers(const struct ar_model_request *r, struct ar_str api_key)
+struct curl_slist *ar_request_headers(const struct ar_wire *wire, const struct ar_model_request *r,
+				      struct ar_str api_key, struct ar_str version)
 {
 	struct curl_slist *list = NULL;
 
@@ -33,7 +34,9 @@ struct curl_slist *ar_openai_headers(const struct ar_model_request *r, struct ar
 	add(&list, "User-Agent: ", AR_STR("agent-runtime/" AR_VERSION));
 	/* Without this a long body would wait for a "100 Continue" that many servers never send. */
 	add(&list, "Expect:", AR_STR(""));
-	add(&list, "Authorization: Bearer ", api_key);
+	add(&list, wire->key_header, api_key);
+	if (wire->version_header)
+		add(&list, wire->version_header, version);
 	add(&list, "X-Request-Id: ", r->model_request_id);
 	add(&list, "X-AR-Session: ", r->session_id);
 	add(&list, "X-AR-Turn: ", r->turn_id);

@@ -1,16 +1,19 @@
-/* The provider port over any server that speaks OpenAI's Chat Completions. Loop thread only. */
-#ifndef AR_PROVIDER_OPENAI_CHAT_H
-#define AR_PROVIDER_OPENAI_CHAT_H
+/* The provider port over HTTP, in any wire format of wire.h. Loop thread only. */
+#ifndef AR_PROVIDER_HTTP_PROVIDER_H
+#define AR_PROVIDER_HTTP_PROVIDER_H
 
 #include "provider.h"
+#include "wire.h"
 
 #include <uv.h>
 
 /* Zero and NULL mean the default. Strings are copied. */
-struct ar_openai_options {
+struct ar_http_provider_options {
+	const struct ar_wire *wire; /* required */
 	const char *
-		base_url; /* up to and without "/chat/completions", e.g. "http://127.0.0.1:8080/v1"; required */
-	const char *api_key; /* NULL or empty: no Authorization header; surrounding white space is dropped */
+		base_url; /* below it lies the path of the format; a last part that both have is taken once */
+	const char *api_key; /* NULL or empty: no header for it; surrounding white space is dropped */
+	const char *version; /* of the API, where the format has several */
 	const char *ca_file; /* certificates to trust instead of the system's */
 	uint32_t connect_timeout_ms; /* 10 s; waiting for a free connection included */
 	uint32_t first_byte_timeout_ms; /* 5 min: some models think before the first byte */
@@ -24,7 +27,7 @@ AR_BEGIN_DECLS
 /* Never fails: what is wrong with the URL or the key shows as the outcome of each call. After close() the loop must run
  * once more for the memory to go; close() must not be called from inside on_tool or on_output. cancel() is followed by
  * on_done in the next turn of the loop, with no output between. Strings of a result are valid during on_done. */
-struct ar_provider *ar_provider_openai_new(uv_loop_t *loop, const struct ar_openai_options *o);
+struct ar_provider *ar_http_provider_new(uv_loop_t *loop, const struct ar_http_provider_options *o);
 
 AR_END_DECLS
 

@@ -1,0 +1,14 @@
+/* One conversation with everything in it, for the request tests of every format: two system messages, text, an image by
+ * bytes and one by address, two tool calls with their results, and what the provider wanted back. */
+#ifndef AR_TEST_SAMPLE_REQUEST_H
+#define AR_TEST_SAMPLE_REQUEST_H
+
+#include "provider.h"
+
+/* `echo` goes with the assistant message. Valid until the next call. */
+const struct ar_model_request *sample_request(struct ar_str echo, struct ar_str options);
+
+/* Requests that no format can write: broken options, parts, schemas. */
+size_t sample_refusals(const struct ar_model_request **ret);
+
+#endif
