@@ -1030,6 +1030,7 @@ enum ar_benchmark_trial_failed_failure_kind {
 enum ar_submit_turn_busy_policy {
 	AR_SUBMIT_TURN_BUSY_POLICY_REJECT = 1,
 	AR_SUBMIT_TURN_BUSY_POLICY_QUEUE = 2,
+	AR_SUBMIT_TURN_BUSY_POLICY_INTERRUPT = 3,
 };
 
 enum ar_interrupt_turn_queue_policy {

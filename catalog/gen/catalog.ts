@@ -1982,8 +1982,8 @@ export interface SubmitTurnInput {
   options?: Record<string, unknown>;
   /** Free members, kept as given. */
   metadata?: Record<string, unknown>;
-  /** What to do when the thread is working. */
-  busyPolicy?: "reject" | "queue";
+  /** When the thread is working: refuse, wait, or stop the running turn and go next. */
+  busyPolicy?: "reject" | "queue" | "interrupt";
   /** Refs of attached content. */
   attachments?: unknown[];
   /** Where the input comes from. */

@@ -125,6 +125,8 @@ test("submit to a busy thread waits or is refused, as asked", async () => {
 	assert.equal(refused.code, 1);
 	assert.match(refused.err, /^agentctl: .+\nnext: .+\n$/);
 	assert.equal((await place.ctl("submit", busy.sessionId, "--queue", "--reject", "x")).code, 2);
+	const next = await place.json("submit", busy.sessionId, "--interrupt", "now");
+	assert.deepEqual([next.status, next.position], ["queued", 1]);
 	await place.ctl("interrupt", busy.sessionId, "--clear-queue");
 	await busy.end();
 });

@@ -31,6 +31,17 @@ struct ar_str ar_decide_error(struct ar_decision *d, struct ar_str category, str
 struct ar_ids ar_ids_thread(const struct ar_thread *t);
 struct ar_ids ar_ids_turn(struct ar_decision *d, const struct ar_turn *turn);
 
+/* decide_input.c: what a person says; `text` is shorthand for one text part */
+struct ar_turn_input {
+	struct ar_str parts; /* JSON array */
+	struct ar_str preview;
+};
+enum ar_status ar_decide_input(struct ar_decision *d, struct ar_str input, struct ar_str text,
+			       struct ar_turn_input *ret, struct ar_error *err);
+
+/* decide_queue.c: the intent is a fact before anything is stopped */
+void ar_draft_interrupt(struct ar_draft *w, struct ar_turn *turn, struct ar_str reason);
+
 /* decide_turn.c */
 struct ar_draft ar_draft_of(struct ar_decision *d, const struct ar_thread *t);
 struct ar_turn *ar_draft_own(struct ar_draft *w,

@@ -109,6 +109,46 @@ static void test_interrupt(void **state)
 	assert_true(ar_str_is(desk_thread(d, 0)->last_outcome, "cancelled"));
 }
 
+/* The new turn goes before those that wait, once the running one has ended. */
+static void test_submit_interrupts(void **state)
+{
+	struct desk *d = *state;
+	struct ar_cmd_submit_turn_in in = { .text = AR_STR("now"),
+					    .turn_id = AR_STR("c"),
+					    .busy_policy = AR_SUBMIT_TURN_BUSY_POLICY_INTERRUPT };
+
+	assert_int_equal(desk_submit(d, "a"), AR_OK);
+	assert_int_equal(desk_submit(d, "b"), AR_OK);
+	assert_int_equal(desk_command(d, AR_CMD_SUBMIT_TURN, &in), AR_OK);
+	desk_expect(d, QUEUED " queue.changed thread.updated run.status");
+	desk_expect_reply(d, "\"status\":\"queued\",\"queuedTurnId\":\"c\",\"position\":1");
+	assert_int_equal(d->decision.effects[0].kind, AR_EFFECT_MODEL_CANCEL);
+	assert_int_equal(desk_end_step(d, (struct ar_step_end){ .outcome = 6 }), AR_OK);
+	assert_true(ar_str_is(desk_active(d)->id, "c"));
+	assert_int_equal(desk_answer(d, "done"), AR_OK);
+	assert_true(ar_str_is(desk_active(d)->id, "b"));
+}
+
+/* Nothing is open that would have to end first. */
+static void test_submit_interrupts_a_wait(void **state)
+{
+	struct desk *d = *state;
+	struct ar_cmd_submit_turn_in in = { .text = AR_STR("now"),
+					    .turn_id = AR_STR("b"),
+					    .busy_policy = AR_SUBMIT_TURN_BUSY_POLICY_INTERRUPT };
+
+	assert_int_equal(desk_submit(d, "a"), AR_OK);
+	assert_int_equal(desk_end_step(d, (struct ar_step_end){ .outcome = 2,
+								.category = AR_STR("server_error"),
+								.message = AR_STR("busy"),
+								.retryable = true }),
+			 AR_OK);
+	assert_int_equal(desk_command(d, AR_CMD_SUBMIT_TURN, &in), AR_OK);
+	assert_true(ar_str_is(desk_active(d)->id, "b"));
+	assert_int_equal(d->decision.effects[0].kind, AR_EFFECT_MODEL_CALL);
+	assert_true(ar_str_is(desk_thread(d, 0)->last_outcome, "cancelled"));
+}
+
 static void test_interrupt_scope(void **state)
 {
 	struct desk *d = *state;
@@ -185,6 +225,7 @@ int main(void)
 		TEST(test_create_session),    TEST(test_submit_makes_session_and_asks_model),
 		TEST(test_submit_refusals),   TEST(test_submit_queues_and_goes_on),
 		TEST(test_submit_new_thread), TEST(test_interrupt),
+		TEST(test_submit_interrupts), TEST(test_submit_interrupts_a_wait),
 		TEST(test_interrupt_scope),   TEST(test_interrupt_clears_queue),
 		TEST(test_queue_commands),    TEST(test_not_built),
 	};
