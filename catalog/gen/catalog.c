@@ -3281,7 +3281,7 @@ static const struct ar_field_desc ar_cmd_steer_turn_out_fields[] = {
 	{ "accepted", AR_F_BOOL, true, false, false, 0, 0, offsetof(struct ar_cmd_steer_turn_out, accepted), NULL, { 0, false },
 	  "True when the turn takes it." },
 	{ "appliedAtStep", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_steer_turn_out, applied_at_step), NULL, { 0, false },
-	  "Step that will see it." },
+	  "Step that records it; the next model request carries it." },
 };
 
 static const struct ar_field_desc ar_cmd_compact_thread_in_fields[] = {
@@ -4508,7 +4508,7 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  (const uint16_t[]){ AR_EV_CHANNEL_CONNECTED }, 1, "/v1/sessions/{sessionId}/events", "proposed (stream without a verb)" },
 	[AR_CMD_STEER_TURN] = { AR_CMD_STEER_TURN, "steer_turn",
 	  "Add input to the turn that is running.",
-	  true, false, { ar_cmd_steer_turn_in_fields, 5, sizeof(struct ar_cmd_steer_turn_in), NULL, 0 },
+	  true, true, { ar_cmd_steer_turn_in_fields, 5, sizeof(struct ar_cmd_steer_turn_in), NULL, 0 },
 	  { ar_cmd_steer_turn_out_fields, 2, sizeof(struct ar_cmd_steer_turn_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_TURN_NOT_ACTIVE, AR_ERR_TURN_MISMATCH }, 2,
 	  (const uint16_t[]){ AR_EV_RUN_STATUS, AR_EV_ITEM_COMPLETED }, 2, NULL, "proposed (steering is claimed, no verb)" },

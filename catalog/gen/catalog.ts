@@ -3444,7 +3444,7 @@ export interface SteerTurnInput {
 export interface SteerTurnResult {
   /** True when the turn takes it. */
   accepted: boolean;
-  /** Step that will see it. */
+  /** Step that records it; the next model request carries it. */
   appliedAtStep?: string;
   [extra: string]: unknown;
 }

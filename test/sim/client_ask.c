@@ -226,6 +226,30 @@ static void judge_interrupt(struct sim *s, struct sim_submit *about, struct ar_j
 	sim_fail(s, "the interrupt of %.*s is acknowledged and not stored", AR_STR_ARG(turn));
 }
 
+/* ---- steer_turn ---- */
+
+static bool compose_steer(struct sim *s, struct sim_submit *about, struct ar_buf *body)
+{
+	struct ar_jw w = ar_jw(body);
+
+	ar_jw_open(&w);
+	session_member(s, &w, about->core);
+	ar_jw_mstr(&w, "threadId", about->thread);
+	ar_jw_mstr(&w, "turnId", about->turn);
+	write_input(s, &w, ar_arena_fmt(&s->arena, "and mind #%u", about->number), 1 + sim_chance(s, 300));
+	ar_jw_close(&w);
+	return true;
+}
+
+static void judge_steer(struct sim *s, struct sim_submit *about, struct ar_json reply, struct ar_str text)
+{
+	struct ar_str step = sim_keep(s, sim_text(reply, "appliedAtStep"));
+
+	s->counts->steers++;
+	if (!sim_log_find(s, about->core, AR_EV_RUN_STATUS, AR_SCOPE_STEP, step))
+		sim_fail(s, "an input is acknowledged and not stored: %.*s", AR_STR_ARG(text));
+}
+
 /* ---- the queue ---- */
 
 static bool compose_queued(struct sim *s, struct sim_submit *about, struct ar_buf *body)
@@ -312,6 +336,7 @@ const struct sim_ask sim_asks[] = {
 	[SIM_ASK_CONFLICT] = { "conflict", AR_CMD_SUBMIT_TURN, compose_conflict, judge_conflict, 5 },
 	[SIM_ASK_OTHER] = { "create_session", AR_CMD_CREATE_SESSION, compose_create, judge_create, 2 },
 	{ "interrupt_turn", AR_CMD_INTERRUPT_TURN, compose_interrupt, judge_interrupt, 12 },
+	{ "steer_turn", AR_CMD_STEER_TURN, compose_steer, judge_steer, 10 },
 	{ "promote", AR_CMD_PROMOTE_QUEUED_TURN, compose_promote, judge_read, 6 },
 	{ "remove", AR_CMD_REMOVE_QUEUED_TURN, compose_queued, judge_remove, 4 },
 	{ "resume_thread", AR_CMD_RESUME_THREAD, compose_thread, judge_read, 4 },

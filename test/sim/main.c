@@ -113,8 +113,9 @@ static void show(const struct sim_counts *c)
 		{ "completed", c->completed }, { "failed", c->failed },	      { "cancelled", c->cancelled },
 		{ "calls", c->calls },	       { "crashes", c->crashes },     { "fences", c->fences },
 		{ "moves", c->moves },	       { "refused", c->refused },     { "repeats", c->repeats },
-		{ "conflicts", c->conflicts }, { "resumes", c->resumes },     { "frames", c->frames },
-		{ "rejoins", c->rejoins },     { "overtaken", c->overtaken }, { "reads", c->reads },
+		{ "steers", c->steers },       { "conflicts", c->conflicts }, { "resumes", c->resumes },
+		{ "frames", c->frames },       { "rejoins", c->rejoins },     { "overtaken", c->overtaken },
+		{ "reads", c->reads },
 	};
 
 	for (size_t i = 0; i < AR_ARRAY_LEN(rows); i++)

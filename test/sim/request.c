@@ -15,6 +15,9 @@ struct talk {
 	const struct sim_log *log;
 	struct said said[MESSAGES_MAX];
 	size_t count;
+	struct said waiting[MESSAGES_MAX]; /* said while the turn runs, for its next request */
+	size_t waiting_count;
+	struct ar_str steered; /* that turn */
 };
 
 static void add(struct talk *t, struct said said)
@@ -68,6 +71,33 @@ static void add_tool(struct talk *t, const struct ar_event *e, const struct ar_e
 			      .tool_call_id = call->provider_call_id });
 }
 
+static void add_steer(struct talk *t, const struct ar_event *e)
+{
+	const struct ar_ev_run_status *p = e->payload;
+	struct ar_json v;
+	struct ar_str parts;
+
+	if (!ar_str_is(p->phase, "steered"))
+		return;
+	if (ar_json_parse(t->sim->member_json, p->metadata, &v, NULL) != AR_OK ||
+	    t->waiting_count == MESSAGES_MAX)
+		sim_fail(t->sim, "the steering fact %llu does not say what was said",
+			 (unsigned long long)e->sequence);
+	parts = sim_content(t->sim, sim_keep(t->sim, sim_text(v, "inputRef")));
+	t->steered = e->ids[AR_SCOPE_TURN];
+	t->waiting[t->waiting_count++] =
+		(struct said){ .role = AR_ROLE_USER, .text = plain(t->sim, parts), .bytes = parts.len };
+}
+
+static void take_waiting(struct talk *t, const struct ar_event *e)
+{
+	if (!ar_str_eq(t->steered, e->ids[AR_SCOPE_TURN]))
+		return;
+	for (size_t i = 0; i < t->waiting_count; i++)
+		add(t, t->waiting[i]);
+	t->waiting_count = 0;
+}
+
 static void listen(struct talk *t, struct ar_str thread, uint64_t until)
 {
 	for (uint64_t i = 0; i < until; i++) {
@@ -81,6 +111,13 @@ static void listen(struct talk *t, struct ar_str thread, uint64_t until)
 			add_assistant(t, e);
 		else if (e->type == AR_EV_TOOL_FAILED)
 			add_tool(t, e, &t->log->facts[i - 1].e);
+		else if (e->type == AR_EV_RUN_STATUS)
+			add_steer(t, e);
+		else if (e->type == AR_EV_MODEL_REQUESTED || e->type == AR_EV_TURN_FAILED)
+			take_waiting(t, e);
+		else if (e->type == AR_EV_TURN_COMPLETED && t->waiting_count > 0)
+			sim_fail(t->sim, "fact %llu ends a turn before the model saw what was said to it",
+				 (unsigned long long)e->sequence);
 	}
 }
 
@@ -118,7 +155,7 @@ static void check_manifest(const struct talk *t, const struct sim_fact *f, size_
 	}
 	*earlier = (struct talk){ .sim = s, .log = t->log };
 	if (before)
-		listen(earlier, f->e.ids[AR_SCOPE_THREAD], i);
+		listen(earlier, f->e.ids[AR_SCOPE_THREAD], i + 1);
 	fresh = t->count - earlier->count < count ? t->count - earlier->count : count;
 	ar_free(earlier);
 	if (ar_json_parse(s->json, sim_content(s, p->request_ref), &v, NULL) != AR_OK)

@@ -161,6 +161,34 @@ static enum ar_status thread_updated(struct ar_session *s, const struct ar_event
 	return AR_OK;
 }
 
+/* A step of its own that is over as it begins; the conversation takes it up with the next request. */
+static void steered(struct ar_session *s, const struct ar_event *e, struct ar_turn *turn)
+{
+	const struct ar_ev_run_status *p = PAYLOAD(e, run_status);
+	struct ar_json where = ar_apply_parse(s, p->metadata);
+	struct ar_context_entry *entry = ar_arena_alloc(&s->arena, sizeof(*entry));
+	struct ar_step *step = ar_arena_alloc(&s->arena, sizeof(*step));
+
+	*entry = (struct ar_context_entry){ .role = AR_CONTEXT_USER,
+					    .ref = ar_apply_text(s, where, "inputRef"),
+					    .bytes = ar_apply_number(where, "inputBytes") };
+	ar_vec_push(&s->arena, &turn->steers, entry);
+	*step = (struct ar_step){ .id = ar_apply_keep(s, e->ids[AR_SCOPE_STEP]),
+				  .status = AR_STR("completed"),
+				  .output_ref = entry->ref,
+				  .preview = ar_apply_keep(s, p->detail),
+				  .started = e->time,
+				  .ended = e->time };
+	ar_apply_step(s, turn, step);
+}
+
+void ar_apply_steers(struct ar_session *s, struct ar_thread *t, struct ar_turn *turn)
+{
+	for (size_t i = 0; i < turn->steers.count; i++)
+		ar_apply_context(s, t, *(const struct ar_context_entry *)turn->steers.at[i]);
+	turn->steers.count = 0;
+}
+
 /* Why it was interrupted is told with the state line that goes with the intent. */
 static enum ar_status run_status(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
 {
@@ -169,8 +197,10 @@ static enum ar_status run_status(struct ar_session *s, const struct ar_event *e,
 	struct ar_turn *turn = ar_apply_turn(s, e, &t);
 
 	(void)err;
-	if (turn && ar_str_is(p->phase, "interrupting"))
+	if (turn && ar_str_is(p->phase, AR_PHASE_INTERRUPTING))
 		turn->interrupt_reason = ar_apply_keep(s, p->detail);
+	if (turn && ar_str_is(p->phase, AR_PHASE_STEERED))
+		steered(s, e, turn);
 	return AR_OK;
 }
 
@@ -265,6 +295,7 @@ static enum ar_status end_turn(struct ar_session *s, const struct ar_event *e, s
 			       struct ar_thread *t, struct ar_error *err)
 {
 	turn->ended = e->time;
+	ar_apply_steers(s, t, turn);
 	if (ar_str_eq(t->active_turn, turn->id))
 		t->active_turn = AR_STR_NONE;
 	t->last_turn = turn->id;

@@ -42,6 +42,9 @@ enum ar_status ar_decide_input(struct ar_decision *d, struct ar_str input, struc
 /* decide_queue.c: the intent is a fact before anything is stopped */
 void ar_draft_interrupt(struct ar_draft *w, struct ar_turn *turn, struct ar_str reason);
 
+/* decide_steer.c: what was said while the turn ran joins the conversation; `turn` is the draft's own */
+void ar_draft_take_steers(struct ar_draft *w, struct ar_turn *turn);
+
 /* decide_turn.c */
 struct ar_draft ar_draft_of(struct ar_decision *d, const struct ar_thread *t);
 struct ar_turn *ar_draft_own(struct ar_draft *w,
@@ -76,6 +79,6 @@ struct ar_str ar_draft_model_failed(
 typedef enum ar_status ar_decide_fn(struct ar_decision *d, struct ar_error *err);
 ar_decide_fn ar_decide_create_session, ar_decide_submit_turn, ar_decide_interrupt_turn,
 	ar_decide_resume_thread, ar_decide_remove_queued_turn, ar_decide_promote_queued_turn,
-	ar_decide_model_done, ar_decide_retry_due, ar_decide_recover, ar_decide_repair;
+	ar_decide_steer_turn, ar_decide_model_done, ar_decide_retry_due, ar_decide_recover, ar_decide_repair;
 
 #endif

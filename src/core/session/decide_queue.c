@@ -27,13 +27,13 @@ void ar_draft_interrupt(struct ar_draft *w, struct ar_turn *turn, struct ar_str 
 
 	ar_draft_status(w, AR_THREAD_STATUS_RUNNING, AR_REASON_INTERRUPT, "interrupting", turn);
 	ar_decide_emit(d, AR_EV_RUN_STATUS, &ids,
-		       &(struct ar_ev_run_status){ .phase = AR_STR("interrupting"),
+		       &(struct ar_ev_run_status){ .phase = AR_STR(AR_PHASE_INTERRUPTING),
 						   .title = AR_STR("Interrupt requested"),
 						   .detail = reason,
 						   .checkpoints = AR_STR("[]"),
 						   .metadata = AR_STR("{}") });
 	if (ar_str_absent(turn->open_step)) {
-		ar_draft_cancel(w, turn, reason, AR_STR_NONE);
+		ar_draft_cancel(w, ar_draft_own(w, turn), reason, AR_STR_NONE);
 		return;
 	}
 	cancel = ar_decide_effect(d, AR_EFFECT_MODEL_CANCEL);

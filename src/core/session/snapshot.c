@@ -145,6 +145,7 @@ static void write_turn(struct ar_jw *w, const struct ar_turn *turn)
 	ar_jw_key(w, "turn");
 	ar_struct_encode(&turn_desc, turn, AR_STR_NONE, w);
 	write_vec(w, "steps", &turn->steps, &step_desc);
+	write_vec(w, "steers", &turn->steers, &context_desc);
 	if (turn->task) {
 		ar_jw_key(w, "task");
 		ar_struct_encode(&task_desc, turn->task, AR_STR_NONE, w);
@@ -216,7 +217,8 @@ static bool read_turn(struct ar_session *s, struct ar_thread *t, struct ar_json 
 	struct ar_turn *turn = read_struct(s, ar_json_get(v, "turn"), &turn_desc, err);
 	struct ar_json task = ar_json_get(v, "task");
 
-	if (!turn || !read_vec(s, ar_json_get(v, "steps"), &turn->steps, &step_desc, err))
+	if (!turn || !read_vec(s, ar_json_get(v, "steps"), &turn->steps, &step_desc, err) ||
+	    !read_vec(s, ar_json_get(v, "steers"), &turn->steers, &context_desc, err))
 		return false;
 	ar_vec_push(&s->arena, &t->turns, turn);
 	if (ar_json_type(task) != AR_JSON_OBJECT)

@@ -11,6 +11,7 @@
 
 #define AR_WINDOW_TURNS 20 /* ended turns kept per thread */
 #define AR_WINDOW_STEPS 50 /* newest steps kept per turn */
+#define AR_STEERS_MAX 32 /* inputs that wait for the next request of one turn */
 #define AR_WINDOW_RUNS 10 /* newest attempts kept per task */
 #define AR_WINDOW_INCIDENTS 10 /* newest incidents kept per thread */
 #define AR_WINDOW_CONTEXT 400 /* newest messages kept per thread for the next request */
@@ -20,6 +21,10 @@
 #define AR_REASON_LOST "worker_lost"
 #define AR_REASON_CRASH_LOOP "crash_loop"
 #define AR_REASON_RESUMED "resumed"
+
+/* Phases of run.status that do. */
+#define AR_PHASE_INTERRUPTING "interrupting"
+#define AR_PHASE_STEERED "steered"
 
 /* Roles of context entries; the values of enum ar_role in port/provider.h. */
 enum ar_context_role {
@@ -44,7 +49,9 @@ struct ar_context_entry {
 };
 
 struct ar_step {
-	struct ar_str id, model_request;
+	struct ar_str id;
+	struct ar_str
+		model_request; /* absent: what a person said while the turn ran; output_ref is that input */
 	struct ar_str status; /* open, completed, failed */
 	struct ar_str provider, model, output_ref, preview, category;
 	int64_t attempt;
@@ -82,6 +89,7 @@ struct ar_turn {
 	ar_usec submitted, started, ended;
 	struct ar_task *task;
 	struct ar_vec steps; /* struct ar_step */
+	struct ar_vec steers; /* struct ar_context_entry: said while it ran, for the next request */
 };
 
 struct ar_incident {

@@ -22,6 +22,12 @@ static void fill(struct desk *d)
 	assert_int_equal(desk_submit(d, "b"), AR_OK);
 	assert_int_equal(desk_submit(d, "c"), AR_OK);
 	assert_int_equal(desk_submit(d, "d"), AR_OK);
+	assert_int_equal(desk_command(d, AR_CMD_STEER_TURN,
+				      &(struct ar_cmd_steer_turn_in){
+					      .thread_id = desk_thread(d, 0)->id,
+					      .turn_id = AR_STR("b"),
+					      .input = AR_STR("[{\"type\":\"text\",\"text\":\"x\"}]") }),
+			 AR_OK);
 	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_RECOVER }), AR_OK);
 	assert_int_equal(desk_command(d, AR_CMD_INTERRUPT_TURN,
 				      &(struct ar_cmd_interrupt_turn_in){ .reason = AR_STR("because") }),
@@ -64,6 +70,7 @@ static void same_turn(const struct ar_turn *a, const struct ar_turn *b)
 	SAME_INT(a, b, is_lost);
 	SAME_INT(a, b, started);
 	SAME_INT(a, b, steps.count);
+	SAME_INT(a, b, steers.count);
 	SAME_INT(a, b, task->attempts);
 	SAME_INT(a, b, task->status);
 	SAME_INT(a, b, task->runs.count);
