@@ -3516,6 +3516,28 @@ static const struct ar_field_desc ar_cmd_finish_benchmark_trial_out_fields[] = {
 	  "Status that stands." },
 };
 
+static const struct ar_field_desc ar_cmd_fork_thread_in_fields[] = {
+	{ "sessionId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_fork_thread_in, session_id), NULL, { 0, false },
+	  "Session of the thread." },
+	{ "threadId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_fork_thread_in, thread_id), NULL, { 0, false },
+	  "Thread to branch from." },
+	{ "turnId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_fork_thread_in, turn_id), NULL, { 0, false },
+	  "Last turn that the branch keeps; without it the newest that has ended." },
+	{ "idempotencyKey", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_fork_thread_in, idempotency_key), NULL, { 0, false },
+	  "Makes a repeat safe." },
+};
+
+static const struct ar_field_desc ar_cmd_fork_thread_out_fields[] = {
+	{ "threadId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_fork_thread_out, thread_id), NULL, { 0, false },
+	  "The new thread." },
+	{ "parentThreadId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_fork_thread_out, parent_thread_id), NULL, { 0, false },
+	  "Thread it branched from." },
+	{ "parentTurnId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_fork_thread_out, parent_turn_id), NULL, { 0, false },
+	  "Last turn that both have; absent when there is none." },
+	{ "sequence", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_cmd_fork_thread_out, sequence), NULL, { 0, false },
+	  "Sequence of the thread.started fact." },
+};
+
 static const struct ar_transition ar_turn_transitions[] = {
 	{ AR_EV_TURN_SUBMITTED, AR_TURN_NONE, AR_TURN_ACCEPTED },
 	{ AR_EV_QUEUE_CHANGED, AR_TURN_ACCEPTED, AR_TURN_QUEUED },
@@ -4584,6 +4606,12 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  { ar_cmd_finish_benchmark_trial_out_fields, 2, sizeof(struct ar_cmd_finish_benchmark_trial_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_TRIAL_NOT_FOUND, AR_ERR_ALREADY_ENDED }, 2,
 	  (const uint16_t[]){ AR_EV_BENCHMARK_TRIAL_COMPLETED, AR_EV_BENCHMARK_TRIAL_FAILED }, 2, NULL, "proposed (trial end without a verb)" },
+	[AR_CMD_FORK_THREAD] = { AR_CMD_FORK_THREAD, "fork_thread",
+	  "Open a thread that goes on from an earlier point of another; both live on.",
+	  true, true, { ar_cmd_fork_thread_in_fields, 4, sizeof(struct ar_cmd_fork_thread_in), NULL, 0 },
+	  { ar_cmd_fork_thread_out_fields, 4, sizeof(struct ar_cmd_fork_thread_out), NULL, 0 }, NULL,
+	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_THREAD_NOT_FOUND, AR_ERR_TURN_NOT_FOUND, AR_ERR_ACTIVE_TURN }, 4,
+	  (const uint16_t[]){ AR_EV_THREAD_STARTED }, 1, NULL, "extension (thread.started with reason branch has no verb)" },
 };
 
 const struct ar_error_desc ar_error_descs[AR_ERR_COUNT] = {

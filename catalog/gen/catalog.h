@@ -230,6 +230,7 @@ enum ar_command {
 	AR_CMD_READ_OUTPUT = 61,
 	AR_CMD_SET_POLICY = 62,
 	AR_CMD_FINISH_BENCHMARK_TRIAL = 63,
+	AR_CMD_FORK_THREAD = 64,
 	AR_CMD_COUNT,
 };
 
@@ -3312,6 +3313,20 @@ struct ar_cmd_finish_benchmark_trial_in { /* finish_benchmark_trial, input */
 struct ar_cmd_finish_benchmark_trial_out { /* finish_benchmark_trial, result */
 	struct ar_str trial_id; /* string */
 	struct ar_str status; /* string */
+};
+
+struct ar_cmd_fork_thread_in { /* fork_thread, input */
+	struct ar_str session_id; /* string */
+	struct ar_str thread_id; /* string */
+	struct ar_str turn_id; /* string? */
+	struct ar_str idempotency_key; /* string? */
+};
+
+struct ar_cmd_fork_thread_out { /* fork_thread, result */
+	struct ar_str thread_id; /* string */
+	struct ar_str parent_thread_id; /* string */
+	struct ar_str parent_turn_id; /* string? */
+	int64_t sequence; /* int */
 };
 
 extern const struct ar_enum_desc ar_thread_status_desc;

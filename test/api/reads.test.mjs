@@ -6,7 +6,7 @@ import { call, checkError, follow, newFolder, ok, readLog, refused, request, sta
 import { isOfficialType, validateCommandResult, validateSnapshot } from '../lib/schemas.mjs';
 
 const NOBODY = `sess_${'0'.repeat(26)}`;
-const BUILT = ['create_session', 'get_session', 'get_task', 'get_thread_read', 'interrupt_turn', 'list_sessions', 'list_tasks',
+const BUILT = ['create_session', 'fork_thread', 'get_session', 'get_task', 'get_thread_read', 'interrupt_turn', 'list_sessions', 'list_tasks',
 	'promote_queued_turn', 'read_output', 'remove_queued_turn', 'resume_thread', 'steer_turn', 'submit_turn', 'subscribe_events'];
 
 // The catalogue is the list of what there is: name, and the path of reads.

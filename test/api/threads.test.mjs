@@ -1,4 +1,4 @@
-// What becomes of the conversation of a thread: input while a turn runs, all of it over kill -9.
+// What becomes of the conversation of a thread: input while a turn runs, branches; all of it over kill -9.
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import { follow, ok, readLog, refused, submit, waitFor, world } from '../lib/runtime.mjs';
@@ -82,4 +82,46 @@ test('steer_turn: a turn that does not run and another turn than the expected ar
 	assert.ok((await readLog(w.rt, sessionId)).every((f) => f.event.payload.phase !== 'steered'));
 	await ok(w.rt, 'interrupt_turn', { sessionId, reason: 'end' });
 	await refused(w.rt, 'turn_not_active', 'steer_turn', { sessionId, threadId, turnId: running, input });
+});
+
+// ---- fork_thread ----
+
+test('OPEN-37 fork_thread: one fact; the branch goes on from the turn it names, its parent from its own end, also after kill -9', async () => {
+	const first = await turn('my name is Ada');
+	const { sessionId, threadId } = first;
+	await turn('I live in Bern', { sessionId });
+	const before = await thread(sessionId);
+	const log = await readLog(w.rt, sessionId);
+	const fork = await ok(w.rt, 'fork_thread', { sessionId, threadId, turnId: first.turnId });
+	assert.deepEqual([fork.parentThreadId, fork.parentTurnId, fork.sequence], [threadId, first.turnId, log.length + 1]);
+	const [fact, ...more] = (await readLog(w.rt, sessionId)).slice(log.length).map((f) => f.event);
+	assert.deepEqual(more, []);
+	assert.deepEqual([fact.type, fact.threadId, fact.payload.reason, fact.payload.parentThreadId, fact.payload.parentTurnId],
+		['thread.started', fork.threadId, 'branch', threadId, first.turnId]);
+	await restart();
+	const branch = await thread(sessionId, 1);
+	assert.deepEqual([branch.parentThreadId, branch.parentTurnId, branch.turns, branch.history.contextMessages], [threadId, first.turnId, [], 2]);
+	assert.deepEqual(await thread(sessionId), before);
+
+	const there = await turn('who am I?', { sessionId, threadId: fork.threadId });
+	const here = await turn('where do I live?', { sessionId, threadId });
+	const words = (id) => said(w.model.log(id)[0]).filter(([role]) => role === 'user').map(([, text]) => text);
+	assert.deepEqual(words(there.turnId), ['my name is Ada', 'who am I?']);
+	assert.deepEqual(words(here.turnId), ['my name is Ada', 'I live in Bern', 'where do I live?']);
+	const deeper = await ok(w.rt, 'fork_thread', { sessionId, threadId: fork.threadId });
+	assert.equal(deeper.parentTurnId, there.turnId);
+	const deep = await turn('and now?', { sessionId, threadId: deeper.threadId });
+	assert.deepEqual(words(deep.turnId), ['my name is Ada', 'who am I?', 'and now?']);
+});
+
+test('fork_thread: without a turn that ended the branch is empty; what cannot be branched from is told apart', async () => {
+	const { sessionId, threadId } = await ok(w.rt, 'create_session', {});
+	const empty = await ok(w.rt, 'fork_thread', { sessionId, threadId });
+	assert.equal(empty.parentTurnId, undefined);
+	const turnId = newId();
+	await submit(w.rt, '[[hang]]', { sessionId, threadId, turnId });
+	await refused(w.rt, 'active_turn', 'fork_thread', { sessionId, threadId, turnId });
+	await refused(w.rt, 'turn_not_found', 'fork_thread', { sessionId, threadId, turnId: 'nobody' });
+	await refused(w.rt, 'thread_not_found', 'fork_thread', { sessionId, threadId: 'thread_x' });
+	await refused(w.rt, 'session_not_found', 'fork_thread', { sessionId: `sess_${'0'.repeat(26)}`, threadId });
 });

@@ -301,6 +301,28 @@ static bool compose_thread(struct sim *s, struct sim_submit *about, struct ar_bu
 	return true;
 }
 
+static bool compose_fork(struct sim *s, struct sim_submit *about, struct ar_buf *body)
+{
+	struct ar_jw w = ar_jw(body);
+
+	ar_jw_open(&w);
+	session_member(s, &w, about->core);
+	ar_jw_mstr(&w, "threadId", about->thread);
+	if (sim_chance(s, 500))
+		ar_jw_mstr(&w, "turnId", about->turn);
+	ar_jw_close(&w);
+	return true;
+}
+
+/* Who branched works in the branch from then on. */
+static void judge_fork(struct sim *s, struct sim_submit *about, struct ar_json reply, struct ar_str text)
+{
+	about->thread = sim_keep(s, sim_text(reply, "threadId"));
+	s->counts->forks++;
+	if (!sim_log_find(s, about->core, AR_EV_THREAD_STARTED, AR_SCOPE_THREAD, about->thread))
+		sim_fail(s, "a branch is acknowledged and not stored: %.*s", AR_STR_ARG(text));
+}
+
 static bool compose_session(struct sim *s, struct sim_submit *about, struct ar_buf *body)
 {
 	struct ar_jw w = ar_jw(body);
@@ -339,6 +361,7 @@ const struct sim_ask sim_asks[] = {
 	{ "steer_turn", AR_CMD_STEER_TURN, compose_steer, judge_steer, 10 },
 	{ "promote", AR_CMD_PROMOTE_QUEUED_TURN, compose_promote, judge_read, 6 },
 	{ "remove", AR_CMD_REMOVE_QUEUED_TURN, compose_queued, judge_remove, 4 },
+	{ "fork_thread", AR_CMD_FORK_THREAD, compose_fork, judge_fork, 4 },
 	{ "resume_thread", AR_CMD_RESUME_THREAD, compose_thread, judge_read, 4 },
 	{ "get_session", AR_CMD_GET_SESSION, compose_session, judge_session, 6 },
 	{ "get_thread", AR_CMD_GET_THREAD_READ, compose_thread, judge_read, 2 },

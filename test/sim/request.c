@@ -8,6 +8,7 @@ struct said {
 	enum ar_role role;
 	struct ar_str text, tool_call_id;
 	size_t bytes, calls;
+	uint64_t start; /* sequence at which its turn started */
 };
 
 struct talk {
@@ -18,12 +19,14 @@ struct talk {
 	struct said waiting[MESSAGES_MAX]; /* said while the turn runs, for its next request */
 	size_t waiting_count;
 	struct ar_str steered; /* that turn */
+	uint64_t start; /* of the turn that runs */
 };
 
 static void add(struct talk *t, struct said said)
 {
 	if (t->count == MESSAGES_MAX)
 		sim_fail(t->sim, "too many messages for this test");
+	said.start = t->start;
 	t->said[t->count++] = said;
 }
 
@@ -98,6 +101,24 @@ static void take_waiting(struct talk *t, const struct ar_event *e)
 	t->waiting_count = 0;
 }
 
+static void listen(struct talk *t, struct ar_str thread, uint64_t until);
+
+/* A branch has heard what its parent had until the end of a turn. */
+static void listen_to_parent(struct talk *t, const struct ar_event *e)
+{
+	const struct ar_ev_thread_started *p = e->payload;
+	struct ar_str core = { t->log->core, AR_ID_CORE };
+	const struct sim_fact *last;
+
+	if (ar_str_absent(p->parent_turn_id))
+		return;
+	last = sim_log_find(t->sim, core, AR_EV_TURN_STARTED, AR_SCOPE_TURN, p->parent_turn_id);
+	listen(t, p->parent_thread_id, e->sequence - 1);
+	while (t->count > 0 && t->said[t->count - 1].start > last->e.sequence)
+		t->count--;
+	t->waiting_count = 0;
+}
+
 static void listen(struct talk *t, struct ar_str thread, uint64_t until)
 {
 	for (uint64_t i = 0; i < until; i++) {
@@ -106,6 +127,10 @@ static void listen(struct talk *t, struct ar_str thread, uint64_t until)
 		if (!ar_str_eq(e->ids[AR_SCOPE_THREAD], thread))
 			continue;
 		if (e->type == AR_EV_TURN_STARTED)
+			t->start = e->sequence;
+		if (e->type == AR_EV_THREAD_STARTED)
+			listen_to_parent(t, e);
+		else if (e->type == AR_EV_TURN_STARTED)
 			add_user(t, e);
 		else if (e->type == AR_EV_MODEL_COMPLETED)
 			add_assistant(t, e);

@@ -153,6 +153,8 @@ void ar_projection_thread(const struct ar_thread *t, struct ar_jw *w)
 	ar_jw_mstr(w, "statusDetail", t->detail);
 	ar_jw_mstr(w, "statusReason", t->reason);
 	ar_jw_mstr(w, "activeTurnId", t->active_turn);
+	ar_jw_mstr(w, "parentThreadId", t->parent_thread);
+	ar_jw_mstr(w, "parentTurnId", t->parent_turn);
 	last_outcome(t, w);
 	ar_jw_key(w, "turns");
 	ar_jw_open_array(w);

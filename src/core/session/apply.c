@@ -96,8 +96,11 @@ static bool begins_with_answer(const struct ar_thread *t)
 void ar_apply_context(struct ar_session *s, struct ar_thread *t, struct ar_context_entry entry)
 {
 	struct ar_context_entry *kept = ar_arena_alloc(&s->arena, sizeof(*kept));
+	const struct ar_turn *active = ar_thread_active(t);
 
 	*kept = entry;
+	if (active)
+		kept->turn = active->start;
 	ar_vec_push(&s->arena, &t->context, kept);
 	while (t->context.count > AR_WINDOW_CONTEXT || begins_with_answer(t)) {
 		ar_vec_remove(&t->context, 0);
@@ -121,6 +124,23 @@ static enum ar_status session_created(struct ar_session *s, const struct ar_even
 	return AR_OK;
 }
 
+/* A branch begins with the messages of its parent, up to the end of a turn. It shares them: an ended turn's never change. */
+static void share_context(struct ar_session *s, struct ar_thread *t)
+{
+	const struct ar_thread *parent = ar_session_thread(s, t->parent_thread);
+	const struct ar_turn *last = parent ? ar_thread_turn(parent, t->parent_turn) : NULL;
+
+	if (!last)
+		return;
+	t->omitted = parent->omitted;
+	for (size_t i = 0; i < parent->context.count; i++) {
+		struct ar_context_entry *entry = parent->context.at[i];
+
+		if (entry->turn.v <= last->start.v)
+			ar_vec_push(&s->arena, &t->context, entry);
+	}
+}
+
 static enum ar_status thread_started(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
 {
 	const struct ar_ev_thread_started *p = PAYLOAD(e, thread_started);
@@ -132,6 +152,9 @@ static enum ar_status thread_started(struct ar_session *s, const struct ar_event
 	t->id = ar_apply_keep(s, e->ids[AR_SCOPE_THREAD]);
 	t->status = p->status;
 	t->parent_thread = ar_apply_keep(s, p->parent_thread_id);
+	t->parent_turn = ar_apply_keep(s, p->parent_turn_id);
+	if (p->reason == AR_THREAD_STARTED_REASON_BRANCH)
+		share_context(s, t);
 	t->created = t->updated = e->time;
 	ar_vec_push(&s->arena, &s->threads, t);
 	ar_apply_count(&s->counters.thread, t->id);
@@ -271,6 +294,7 @@ static enum ar_status turn_started(struct ar_session *s, const struct ar_event *
 		return ar_fail(err, AR_E_CORRUPT, "fact %llu starts a turn beside a running one",
 			       (unsigned long long)e->sequence);
 	turn->started = e->time;
+	turn->start = AR_OPT_INT((int64_t)e->sequence);
 	t->active_turn = turn->id;
 	ar_apply_context(s, t,
 			 (struct ar_context_entry){ .role = AR_CONTEXT_USER,

@@ -79,6 +79,7 @@ struct ar_str ar_draft_model_failed(
 typedef enum ar_status ar_decide_fn(struct ar_decision *d, struct ar_error *err);
 ar_decide_fn ar_decide_create_session, ar_decide_submit_turn, ar_decide_interrupt_turn,
 	ar_decide_resume_thread, ar_decide_remove_queued_turn, ar_decide_promote_queued_turn,
-	ar_decide_steer_turn, ar_decide_model_done, ar_decide_retry_due, ar_decide_recover, ar_decide_repair;
+	ar_decide_steer_turn, ar_decide_fork_thread, ar_decide_model_done, ar_decide_retry_due,
+	ar_decide_recover, ar_decide_repair;
 
 #endif

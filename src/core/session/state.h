@@ -46,6 +46,7 @@ struct ar_context_entry {
 	int64_t bytes;
 	struct ar_str tool_call_id; /* role tool: the provider's id of the call it answers */
 	struct ar_str uses; /* role assistant: JSON [{"id","name","ref"}] of the calls it made */
+	struct ar_opt_int turn; /* `start` of the turn that brought it */
 };
 
 struct ar_step {
@@ -84,6 +85,7 @@ struct ar_turn {
 	int64_t rounds; /* model answers so far */
 	int64_t input_bytes;
 	int64_t input_tokens, output_tokens, cached_tokens;
+	struct ar_opt_int start; /* sequence of its turn.started: the order in which turns ran */
 	bool is_interrupted; /* asked for; settles as cancelled */
 	bool is_lost; /* its process is gone and nothing was decided yet */
 	ar_usec submitted, started, ended;
@@ -98,7 +100,9 @@ struct ar_incident {
 };
 
 struct ar_thread {
-	struct ar_str id, detail, reason, active_turn, parent_thread;
+	struct ar_str id, detail, reason, active_turn;
+	struct ar_str parent_thread,
+		parent_turn; /* a branch: whose conversation it continues, after which turn */
 	struct ar_str request_ref; /* manifest of the newest model request */
 	struct ar_str last_turn, last_outcome, last_category, last_message;
 	int64_t status; /* enum thread_status */

@@ -224,6 +224,38 @@ static void test_steer_refusals(void **state)
 	desk_expect_refusal(d, steer(d, "a", "x"), AR_ERR_TURN_NOT_ACTIVE);
 }
 
+static enum ar_status fork_at(struct desk *d, const char *turn)
+{
+	return desk_command(d, AR_CMD_FORK_THREAD,
+			    &(struct ar_cmd_fork_thread_in){ .thread_id = desk_thread(d, 0)->id,
+							     .turn_id = ar_str_from(turn) });
+}
+
+/* One fact, whatever the history; the branch then asks with what its parent had, and both go their ways. */
+static void test_fork(void **state)
+{
+	struct desk *d = *state;
+	struct ar_cmd_submit_turn_in in = { .text = AR_STR("other"), .turn_id = AR_STR("c") };
+
+	assert_int_equal(desk_submit(d, "a"), AR_OK);
+	assert_int_equal(desk_answer(d, "one"), AR_OK);
+	assert_int_equal(desk_submit(d, "b"), AR_OK);
+	assert_int_equal(fork_at(d, NULL), AR_OK); /* while b runs: after a */
+	desk_expect(d, "thread.started");
+	desk_expect_reply(d, "\"parentTurnId\":\"a\"");
+	desk_expect_refusal(d, fork_at(d, "b"), AR_ERR_ACTIVE_TURN);
+	desk_expect_refusal(d, fork_at(d, "nobody"), AR_ERR_TURN_NOT_FOUND);
+	in.thread_id = desk_thread(d, 1)->id;
+	assert_int_equal(desk_command(d, AR_CMD_SUBMIT_TURN, &in), AR_OK);
+	assert_int_equal(d->decision.effects[0].message_count, 3); /* hello, one, other */
+	assert_int_equal(desk_answer(d, "two"), AR_OK);
+	assert_int_equal(desk_thread(d, 0)->context.count, 4);
+	assert_int_equal(desk_thread(d, 1)->context.count, 3);
+	assert_int_equal(desk_command(d, AR_CMD_FORK_THREAD,
+				      &(struct ar_cmd_fork_thread_in){ .thread_id = AR_STR("no") }),
+			 AR_E_REFUSED);
+}
+
 static void test_interrupt_scope(void **state)
 {
 	struct desk *d = *state;
@@ -308,6 +340,7 @@ int main(void)
 		TEST(test_steer),
 		TEST(test_steer_survives_the_turn),
 		TEST(test_steer_refusals),
+		TEST(test_fork),
 		TEST(test_interrupt_scope),
 		TEST(test_interrupt_clears_queue),
 		TEST(test_queue_commands),

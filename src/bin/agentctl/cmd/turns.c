@@ -5,7 +5,7 @@
 
 /* ---- submit ---- */
 
-enum { SUBMIT_QUEUE, SUBMIT_REJECT, SUBMIT_INTERRUPT, SUBMIT_TURN_ID };
+enum { SUBMIT_QUEUE, SUBMIT_REJECT, SUBMIT_INTERRUPT, SUBMIT_TURN_ID, SUBMIT_THREAD };
 
 static const char *const busy_words[] = {
 	[SUBMIT_QUEUE] = "queue",
@@ -39,6 +39,7 @@ static enum ar_exit submit_text(struct ar_ctl *c, const struct ar_ctl_args *a, s
 		return exit;
 	ar_jw_open(&w);
 	ar_jw_mstr(&w, "sessionId", session);
+	ar_jw_mstr(&w, "threadId", ar_str_from(a->values[SUBMIT_THREAD]));
 	ar_jw_mstr(&w, "text", text);
 	ar_jw_mstr(&w, "turnId", ar_str_from(a->values[SUBMIT_TURN_ID]));
 	for (size_t i = 0; i < AR_ARRAY_LEN(busy_words); i++) {
@@ -305,7 +306,8 @@ const struct ar_ctl_command ar_cmd_submit = {
 	.options = { [SUBMIT_QUEUE] = { "queue", NULL, "wait behind a running turn" },
 		     [SUBMIT_REJECT] = { "reject", NULL, "fail when a turn is running" },
 		     [SUBMIT_INTERRUPT] = { "interrupt", NULL, "stop the running turn and go next" },
-		     [SUBMIT_TURN_ID] = { "turn-id", "ID", "the id for the turn; makes a repeat safe" } },
+		     [SUBMIT_TURN_ID] = { "turn-id", "ID", "the id for the turn; makes a repeat safe" },
+		     [SUBMIT_THREAD] = { "thread", "THREAD", "to this thread instead of the first" } },
 	.run = submit,
 };
 
