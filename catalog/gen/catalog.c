@@ -148,8 +148,8 @@ static const char *const ar_channel_permission_returned_source_names[] = { NULL,
 const struct ar_enum_desc ar_channel_permission_returned_source_desc = { "channel_permission_returned_source", ar_channel_permission_returned_source_names, 5 };
 static const char *const ar_benchmark_trial_failed_failure_kind_names[] = { NULL, "failure", "timeout", "blocked", "verifier_error", "environment" };
 const struct ar_enum_desc ar_benchmark_trial_failed_failure_kind_desc = { "benchmark_trial_failed_failure_kind", ar_benchmark_trial_failed_failure_kind_names, 6 };
-static const char *const ar_submit_turn_busy_policy_names[] = { NULL, "reject", "queue" };
-const struct ar_enum_desc ar_submit_turn_busy_policy_desc = { "submit_turn_busy_policy", ar_submit_turn_busy_policy_names, 3 };
+static const char *const ar_submit_turn_busy_policy_names[] = { NULL, "reject", "queue", "interrupt" };
+const struct ar_enum_desc ar_submit_turn_busy_policy_desc = { "submit_turn_busy_policy", ar_submit_turn_busy_policy_names, 4 };
 static const char *const ar_interrupt_turn_queue_policy_names[] = { NULL, "preserve", "clear" };
 const struct ar_enum_desc ar_interrupt_turn_queue_policy_desc = { "interrupt_turn_queue_policy", ar_interrupt_turn_queue_policy_names, 3 };
 static const char *const ar_interrupt_turn_result_names[] = { NULL, "accepted", "no_op" };
@@ -1950,7 +1950,7 @@ static const struct ar_field_desc ar_cmd_submit_turn_in_fields[] = {
 	{ "metadata", AR_F_OBJECT, false, false, false, 0, 65536, offsetof(struct ar_cmd_submit_turn_in, metadata), NULL, { 0, false },
 	  "Free members, kept as given." },
 	{ "busyPolicy", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_cmd_submit_turn_in, busy_policy), &ar_submit_turn_busy_policy_desc, { 0, false },
-	  "What to do when the thread is working." },
+	  "When the thread is working: refuse, wait, or stop the running turn and go next." },
 	{ "attachments", AR_F_ARRAY, false, false, false, 0, 65536, offsetof(struct ar_cmd_submit_turn_in, attachments), NULL, { 0, false },
 	  "Refs of attached content." },
 	{ "source", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_cmd_submit_turn_in, source), NULL, { 0, false },
@@ -3281,7 +3281,7 @@ static const struct ar_field_desc ar_cmd_steer_turn_out_fields[] = {
 	{ "accepted", AR_F_BOOL, true, false, false, 0, 0, offsetof(struct ar_cmd_steer_turn_out, accepted), NULL, { 0, false },
 	  "True when the turn takes it." },
 	{ "appliedAtStep", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_steer_turn_out, applied_at_step), NULL, { 0, false },
-	  "Step that will see it." },
+	  "Step that records it; the next model request carries it." },
 };
 
 static const struct ar_field_desc ar_cmd_compact_thread_in_fields[] = {
@@ -3514,6 +3514,28 @@ static const struct ar_field_desc ar_cmd_finish_benchmark_trial_out_fields[] = {
 	  "The trial." },
 	{ "status", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_cmd_finish_benchmark_trial_out, status), NULL, { 0, false },
 	  "Status that stands." },
+};
+
+static const struct ar_field_desc ar_cmd_fork_thread_in_fields[] = {
+	{ "sessionId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_fork_thread_in, session_id), NULL, { 0, false },
+	  "Session of the thread." },
+	{ "threadId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_fork_thread_in, thread_id), NULL, { 0, false },
+	  "Thread to branch from." },
+	{ "turnId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_fork_thread_in, turn_id), NULL, { 0, false },
+	  "Last turn that the branch keeps; without it the newest that has ended." },
+	{ "idempotencyKey", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_fork_thread_in, idempotency_key), NULL, { 0, false },
+	  "Makes a repeat safe." },
+};
+
+static const struct ar_field_desc ar_cmd_fork_thread_out_fields[] = {
+	{ "threadId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_fork_thread_out, thread_id), NULL, { 0, false },
+	  "The new thread." },
+	{ "parentThreadId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_fork_thread_out, parent_thread_id), NULL, { 0, false },
+	  "Thread it branched from." },
+	{ "parentTurnId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_fork_thread_out, parent_turn_id), NULL, { 0, false },
+	  "Last turn that both have; absent when there is none." },
+	{ "sequence", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_cmd_fork_thread_out, sequence), NULL, { 0, false },
+	  "Sequence of the thread.started fact." },
 };
 
 static const struct ar_transition ar_turn_transitions[] = {
@@ -4508,7 +4530,7 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  (const uint16_t[]){ AR_EV_CHANNEL_CONNECTED }, 1, "/v1/sessions/{sessionId}/events", "proposed (stream without a verb)" },
 	[AR_CMD_STEER_TURN] = { AR_CMD_STEER_TURN, "steer_turn",
 	  "Add input to the turn that is running.",
-	  true, false, { ar_cmd_steer_turn_in_fields, 5, sizeof(struct ar_cmd_steer_turn_in), NULL, 0 },
+	  true, true, { ar_cmd_steer_turn_in_fields, 5, sizeof(struct ar_cmd_steer_turn_in), NULL, 0 },
 	  { ar_cmd_steer_turn_out_fields, 2, sizeof(struct ar_cmd_steer_turn_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_TURN_NOT_ACTIVE, AR_ERR_TURN_MISMATCH }, 2,
 	  (const uint16_t[]){ AR_EV_RUN_STATUS, AR_EV_ITEM_COMPLETED }, 2, NULL, "proposed (steering is claimed, no verb)" },
@@ -4584,6 +4606,12 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  { ar_cmd_finish_benchmark_trial_out_fields, 2, sizeof(struct ar_cmd_finish_benchmark_trial_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_TRIAL_NOT_FOUND, AR_ERR_ALREADY_ENDED }, 2,
 	  (const uint16_t[]){ AR_EV_BENCHMARK_TRIAL_COMPLETED, AR_EV_BENCHMARK_TRIAL_FAILED }, 2, NULL, "proposed (trial end without a verb)" },
+	[AR_CMD_FORK_THREAD] = { AR_CMD_FORK_THREAD, "fork_thread",
+	  "Open a thread that goes on from an earlier point of another; both live on.",
+	  true, true, { ar_cmd_fork_thread_in_fields, 4, sizeof(struct ar_cmd_fork_thread_in), NULL, 0 },
+	  { ar_cmd_fork_thread_out_fields, 4, sizeof(struct ar_cmd_fork_thread_out), NULL, 0 }, NULL,
+	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_THREAD_NOT_FOUND, AR_ERR_TURN_NOT_FOUND, AR_ERR_ACTIVE_TURN }, 4,
+	  (const uint16_t[]){ AR_EV_THREAD_STARTED }, 1, NULL, "extension (thread.started with reason branch has no verb)" },
 };
 
 const struct ar_error_desc ar_error_descs[AR_ERR_COUNT] = {

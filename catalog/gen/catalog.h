@@ -230,6 +230,7 @@ enum ar_command {
 	AR_CMD_READ_OUTPUT = 61,
 	AR_CMD_SET_POLICY = 62,
 	AR_CMD_FINISH_BENCHMARK_TRIAL = 63,
+	AR_CMD_FORK_THREAD = 64,
 	AR_CMD_COUNT,
 };
 
@@ -1030,6 +1031,7 @@ enum ar_benchmark_trial_failed_failure_kind {
 enum ar_submit_turn_busy_policy {
 	AR_SUBMIT_TURN_BUSY_POLICY_REJECT = 1,
 	AR_SUBMIT_TURN_BUSY_POLICY_QUEUE = 2,
+	AR_SUBMIT_TURN_BUSY_POLICY_INTERRUPT = 3,
 };
 
 enum ar_interrupt_turn_queue_policy {
@@ -3311,6 +3313,20 @@ struct ar_cmd_finish_benchmark_trial_in { /* finish_benchmark_trial, input */
 struct ar_cmd_finish_benchmark_trial_out { /* finish_benchmark_trial, result */
 	struct ar_str trial_id; /* string */
 	struct ar_str status; /* string */
+};
+
+struct ar_cmd_fork_thread_in { /* fork_thread, input */
+	struct ar_str session_id; /* string */
+	struct ar_str thread_id; /* string */
+	struct ar_str turn_id; /* string? */
+	struct ar_str idempotency_key; /* string? */
+};
+
+struct ar_cmd_fork_thread_out { /* fork_thread, result */
+	struct ar_str thread_id; /* string */
+	struct ar_str parent_thread_id; /* string */
+	struct ar_str parent_turn_id; /* string? */
+	int64_t sequence; /* int */
 };
 
 extern const struct ar_enum_desc ar_thread_status_desc;

@@ -1982,8 +1982,8 @@ export interface SubmitTurnInput {
   options?: Record<string, unknown>;
   /** Free members, kept as given. */
   metadata?: Record<string, unknown>;
-  /** What to do when the thread is working. */
-  busyPolicy?: "reject" | "queue";
+  /** When the thread is working: refuse, wait, or stop the running turn and go next. */
+  busyPolicy?: "reject" | "queue" | "interrupt";
   /** Refs of attached content. */
   attachments?: unknown[];
   /** Where the input comes from. */
@@ -3444,7 +3444,7 @@ export interface SteerTurnInput {
 export interface SteerTurnResult {
   /** True when the turn takes it. */
   accepted: boolean;
-  /** Step that will see it. */
+  /** Step that records it; the next model request carries it. */
   appliedAtStep?: string;
   [extra: string]: unknown;
 }
@@ -3715,6 +3715,31 @@ export interface FinishBenchmarkTrialResult {
   [extra: string]: unknown;
 }
 
+/** Open a thread that goes on from an earlier point of another; both live on. */
+export interface ForkThreadInput {
+  /** Session of the thread. */
+  sessionId: string;
+  /** Thread to branch from. */
+  threadId: string;
+  /** Last turn that the branch keeps; without it the newest that has ended. */
+  turnId?: string;
+  /** Makes a repeat safe. */
+  idempotencyKey?: string;
+}
+
+/** Open a thread that goes on from an earlier point of another; both live on. */
+export interface ForkThreadResult {
+  /** The new thread. */
+  threadId: string;
+  /** Thread it branched from. */
+  parentThreadId: string;
+  /** Last turn that both have; absent when there is none. */
+  parentTurnId?: string;
+  /** Sequence of the thread.started fact. */
+  sequence: number;
+  [extra: string]: unknown;
+}
+
 /** Payload by event type. */
 export interface EventPayloads {
   "session.created": SessionCreatedPayload;
@@ -3910,6 +3935,7 @@ export interface Commands {
   read_output: { input: ReadOutputInput; result: ReadOutputResult };
   set_policy: { input: SetPolicyInput; result: SetPolicyResult };
   finish_benchmark_trial: { input: FinishBenchmarkTrialInput; result: FinishBenchmarkTrialResult };
+  fork_thread: { input: ForkThreadInput; result: ForkThreadResult };
 }
 
 export type EventType = keyof EventPayloads;

@@ -127,7 +127,10 @@ test('CP-03 every write with a key: a repeat after kill -9 gets the first receip
 	const { sessionId, threadId } = await ok(w.rt, 'create_session', {});
 	await submit(w.rt, '[[hang]]', { sessionId, turnId: 'holds' });
 	for (const turnId of ['q1', 'q2', 'q3']) await submit(w.rt, 'later', { sessionId, turnId });
+	const input = [{ type: 'text', text: 'also' }];
 	const writes = [
+		['fork_thread', { sessionId, threadId, idempotencyKey: 'k' }],
+		['steer_turn', { sessionId, threadId, turnId: 'holds', input, idempotencyKey: 'k' }],
 		['promote_queued_turn', { sessionId, queuedTurnId: 'q3', idempotencyKey: 'k' }],
 		['remove_queued_turn', { sessionId, queuedTurnId: 'q1', idempotencyKey: 'k' }],
 		['resume_thread', { sessionId, threadId, idempotencyKey: 'k' }],

@@ -163,6 +163,23 @@ test('QU-01 CP-08 busyPolicy reject: thread_busy_rejected says which thread and 
 	await ok(w.rt, 'submit_turn', { ...input, busyPolicy: 'queue' });
 });
 
+test('CP-08 busyPolicy interrupt: the running turn ends cancelled, this one is next and passes those that wait; kill -9 changes nothing', async () => {
+	const { sessionId, running, queued: [a] } = await busy(1);
+	const [turnId, last] = ids(2);
+	const receipt = await submit(w.rt, 'at once', { sessionId, turnId, busyPolicy: 'interrupt' });
+	assert.deepEqual([receipt.status, receipt.position], ['queued', 1]);
+	await restart();
+	const follower = await follow(w.rt, sessionId);
+	await follower.ended(a);
+	assert.deepEqual(follower.of('turn.started').map((e) => e.turnId), [running, turnId, a]);
+	assert.deepEqual(follower.of('turn.failed').map((e) => [e.turnId, e.payload.status]), [[running, 'cancelled']]);
+	assert.equal(w.model.log(running).length, 1);
+	const idle = await submit(w.rt, 'nothing runs', { sessionId, turnId: last, busyPolicy: 'interrupt' });
+	assert.equal(idle.status, 'accepted');
+	await follower.ended(last);
+	follower.check();
+});
+
 test('CP-08 queue.max_turns: one too many is overloaded', async () => {
 	const small = await world({ model: w.model, config: { 'queue.max_turns': 1 } });
 	const [a, b, c] = ids(3);

@@ -125,8 +125,32 @@ test("submit to a busy thread waits or is refused, as asked", async () => {
 	assert.equal(refused.code, 1);
 	assert.match(refused.err, /^agentctl: .+\nnext: .+\n$/);
 	assert.equal((await place.ctl("submit", busy.sessionId, "--queue", "--reject", "x")).code, 2);
+	const next = await place.json("submit", busy.sessionId, "--interrupt", "now");
+	assert.deepEqual([next.status, next.position], ["queued", 1]);
 	await place.ctl("interrupt", busy.sessionId, "--clear-queue");
 	await busy.end();
+});
+
+test("steer speaks to the running turn, and says when there is none", async () => {
+	const busy = await busySession();
+	assert.match((await place.ctl("steer", busy.sessionId, "and", "faster")).out, /^step_\S+  taken up by the running turn\n$/);
+	const { threads: [{ turns: [{ steps }] }] } = await place.json("show", busy.sessionId);
+	assert.deepEqual(steps.map((s) => s.preview), [undefined, "and faster"]);
+	await place.ctl("interrupt", busy.sessionId);
+	await busy.end();
+	const late = await place.ctl("steer", busy.sessionId, "more");
+	assert.equal(late.code, 1);
+	assert.match(late.err, /^agentctl: no turn is running\nnext: .+\n$/);
+});
+
+test("fork opens a branch that submit --thread speaks to", async () => {
+	await place.ctl("run", "hello");
+	const { sessionId } = await place.json("show", "last");
+	const { threadId } = await place.json("fork", sessionId);
+	assert.match((await place.ctl("fork", sessionId)).out, /^thread_\S+  branches off\n$/);
+	assert.equal((await place.json("submit", sessionId, "--thread", threadId, "on the branch")).threadId, threadId);
+	assert.equal((await place.ctl("fork", sessionId, "--thread", "nobody")).code, 2);
+	assert.equal((await place.ctl("fork", sessionId, "--turn", "nobody")).code, 1);
 });
 
 test("queue lists, promotes and removes", async () => {
@@ -170,7 +194,7 @@ test("resume says what became of each thread", async () => {
 
 test("call reaches every command and prints the answer, an error too", async () => {
 	const { out: list } = await place.ctl("call");
-	assert.equal(lines(list).length, 63);
+	assert.equal(lines(list).length, 64);
 	const made = await place.ctl("call", "create_session", '{"title":"by call"}');
 	validateCommandResult("create_session", JSON.parse(made.out));
 	const read = await place.ctl("call", "get_session", "-", { input: made.out.replace(/,"threadId.*/, "}") });

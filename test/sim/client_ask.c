@@ -49,7 +49,7 @@ struct wish {
 
 static struct ar_str write_submit(struct sim *s, const struct wish *x, struct ar_str text)
 {
-	static const char *const busy[] = { NULL, "queue", "queue", "reject" };
+	static const char *const busy[] = { NULL, "queue", "queue", "reject", "interrupt" };
 	struct ar_buf body = { 0 };
 	struct ar_jw w = ar_jw(&body);
 	struct ar_str kept;
@@ -78,7 +78,7 @@ struct sim_submit *sim_submit_new(struct sim *s)
 {
 	struct sim_submit *t = ar_arena_alloc(&s->arena, sizeof(*t));
 	struct wish x = { .form = (unsigned)sim_below(s, 3),
-			  .busy = (unsigned)sim_below(s, 4),
+			  .busy = (unsigned)sim_below(s, s->plan.is_patient ? 4 : 5),
 			  .wants_thread = sim_chance(s, 150),
 			  .has_options = sim_chance(s, 200) };
 
@@ -226,6 +226,30 @@ static void judge_interrupt(struct sim *s, struct sim_submit *about, struct ar_j
 	sim_fail(s, "the interrupt of %.*s is acknowledged and not stored", AR_STR_ARG(turn));
 }
 
+/* ---- steer_turn ---- */
+
+static bool compose_steer(struct sim *s, struct sim_submit *about, struct ar_buf *body)
+{
+	struct ar_jw w = ar_jw(body);
+
+	ar_jw_open(&w);
+	session_member(s, &w, about->core);
+	ar_jw_mstr(&w, "threadId", about->thread);
+	ar_jw_mstr(&w, "turnId", about->turn);
+	write_input(s, &w, ar_arena_fmt(&s->arena, "and mind #%u", about->number), 1 + sim_chance(s, 300));
+	ar_jw_close(&w);
+	return true;
+}
+
+static void judge_steer(struct sim *s, struct sim_submit *about, struct ar_json reply, struct ar_str text)
+{
+	struct ar_str step = sim_keep(s, sim_text(reply, "appliedAtStep"));
+
+	s->counts->steers++;
+	if (!sim_log_find(s, about->core, AR_EV_RUN_STATUS, AR_SCOPE_STEP, step))
+		sim_fail(s, "an input is acknowledged and not stored: %.*s", AR_STR_ARG(text));
+}
+
 /* ---- the queue ---- */
 
 static bool compose_queued(struct sim *s, struct sim_submit *about, struct ar_buf *body)
@@ -277,6 +301,28 @@ static bool compose_thread(struct sim *s, struct sim_submit *about, struct ar_bu
 	return true;
 }
 
+static bool compose_fork(struct sim *s, struct sim_submit *about, struct ar_buf *body)
+{
+	struct ar_jw w = ar_jw(body);
+
+	ar_jw_open(&w);
+	session_member(s, &w, about->core);
+	ar_jw_mstr(&w, "threadId", about->thread);
+	if (sim_chance(s, 500))
+		ar_jw_mstr(&w, "turnId", about->turn);
+	ar_jw_close(&w);
+	return true;
+}
+
+/* Who branched works in the branch from then on. */
+static void judge_fork(struct sim *s, struct sim_submit *about, struct ar_json reply, struct ar_str text)
+{
+	about->thread = sim_keep(s, sim_text(reply, "threadId"));
+	s->counts->forks++;
+	if (!sim_log_find(s, about->core, AR_EV_THREAD_STARTED, AR_SCOPE_THREAD, about->thread))
+		sim_fail(s, "a branch is acknowledged and not stored: %.*s", AR_STR_ARG(text));
+}
+
 static bool compose_session(struct sim *s, struct sim_submit *about, struct ar_buf *body)
 {
 	struct ar_jw w = ar_jw(body);
@@ -312,8 +358,10 @@ const struct sim_ask sim_asks[] = {
 	[SIM_ASK_CONFLICT] = { "conflict", AR_CMD_SUBMIT_TURN, compose_conflict, judge_conflict, 5 },
 	[SIM_ASK_OTHER] = { "create_session", AR_CMD_CREATE_SESSION, compose_create, judge_create, 2 },
 	{ "interrupt_turn", AR_CMD_INTERRUPT_TURN, compose_interrupt, judge_interrupt, 12 },
+	{ "steer_turn", AR_CMD_STEER_TURN, compose_steer, judge_steer, 10 },
 	{ "promote", AR_CMD_PROMOTE_QUEUED_TURN, compose_promote, judge_read, 6 },
 	{ "remove", AR_CMD_REMOVE_QUEUED_TURN, compose_queued, judge_remove, 4 },
+	{ "fork_thread", AR_CMD_FORK_THREAD, compose_fork, judge_fork, 4 },
 	{ "resume_thread", AR_CMD_RESUME_THREAD, compose_thread, judge_read, 4 },
 	{ "get_session", AR_CMD_GET_SESSION, compose_session, judge_session, 6 },
 	{ "get_thread", AR_CMD_GET_THREAD_READ, compose_thread, judge_read, 2 },

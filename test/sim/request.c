@@ -8,6 +8,7 @@ struct said {
 	enum ar_role role;
 	struct ar_str text, tool_call_id;
 	size_t bytes, calls;
+	uint64_t start; /* sequence at which its turn started */
 };
 
 struct talk {
@@ -15,12 +16,17 @@ struct talk {
 	const struct sim_log *log;
 	struct said said[MESSAGES_MAX];
 	size_t count;
+	struct said waiting[MESSAGES_MAX]; /* said while the turn runs, for its next request */
+	size_t waiting_count;
+	struct ar_str steered; /* that turn */
+	uint64_t start; /* of the turn that runs */
 };
 
 static void add(struct talk *t, struct said said)
 {
 	if (t->count == MESSAGES_MAX)
 		sim_fail(t->sim, "too many messages for this test");
+	said.start = t->start;
 	t->said[t->count++] = said;
 }
 
@@ -68,6 +74,51 @@ static void add_tool(struct talk *t, const struct ar_event *e, const struct ar_e
 			      .tool_call_id = call->provider_call_id });
 }
 
+static void add_steer(struct talk *t, const struct ar_event *e)
+{
+	const struct ar_ev_run_status *p = e->payload;
+	struct ar_json v;
+	struct ar_str parts;
+
+	if (!ar_str_is(p->phase, "steered"))
+		return;
+	if (ar_json_parse(t->sim->member_json, p->metadata, &v, NULL) != AR_OK ||
+	    t->waiting_count == MESSAGES_MAX)
+		sim_fail(t->sim, "the steering fact %llu does not say what was said",
+			 (unsigned long long)e->sequence);
+	parts = sim_content(t->sim, sim_keep(t->sim, sim_text(v, "inputRef")));
+	t->steered = e->ids[AR_SCOPE_TURN];
+	t->waiting[t->waiting_count++] =
+		(struct said){ .role = AR_ROLE_USER, .text = plain(t->sim, parts), .bytes = parts.len };
+}
+
+static void take_waiting(struct talk *t, const struct ar_event *e)
+{
+	if (!ar_str_eq(t->steered, e->ids[AR_SCOPE_TURN]))
+		return;
+	for (size_t i = 0; i < t->waiting_count; i++)
+		add(t, t->waiting[i]);
+	t->waiting_count = 0;
+}
+
+static void listen(struct talk *t, struct ar_str thread, uint64_t until);
+
+/* A branch has heard what its parent had until the end of a turn. */
+static void listen_to_parent(struct talk *t, const struct ar_event *e)
+{
+	const struct ar_ev_thread_started *p = e->payload;
+	struct ar_str core = { t->log->core, AR_ID_CORE };
+	const struct sim_fact *last;
+
+	if (ar_str_absent(p->parent_turn_id))
+		return;
+	last = sim_log_find(t->sim, core, AR_EV_TURN_STARTED, AR_SCOPE_TURN, p->parent_turn_id);
+	listen(t, p->parent_thread_id, e->sequence - 1);
+	while (t->count > 0 && t->said[t->count - 1].start > last->e.sequence)
+		t->count--;
+	t->waiting_count = 0;
+}
+
 static void listen(struct talk *t, struct ar_str thread, uint64_t until)
 {
 	for (uint64_t i = 0; i < until; i++) {
@@ -76,11 +127,22 @@ static void listen(struct talk *t, struct ar_str thread, uint64_t until)
 		if (!ar_str_eq(e->ids[AR_SCOPE_THREAD], thread))
 			continue;
 		if (e->type == AR_EV_TURN_STARTED)
+			t->start = e->sequence;
+		if (e->type == AR_EV_THREAD_STARTED)
+			listen_to_parent(t, e);
+		else if (e->type == AR_EV_TURN_STARTED)
 			add_user(t, e);
 		else if (e->type == AR_EV_MODEL_COMPLETED)
 			add_assistant(t, e);
 		else if (e->type == AR_EV_TOOL_FAILED)
 			add_tool(t, e, &t->log->facts[i - 1].e);
+		else if (e->type == AR_EV_RUN_STATUS)
+			add_steer(t, e);
+		else if (e->type == AR_EV_MODEL_REQUESTED || e->type == AR_EV_TURN_FAILED)
+			take_waiting(t, e);
+		else if (e->type == AR_EV_TURN_COMPLETED && t->waiting_count > 0)
+			sim_fail(t->sim, "fact %llu ends a turn before the model saw what was said to it",
+				 (unsigned long long)e->sequence);
 	}
 }
 
@@ -118,7 +180,7 @@ static void check_manifest(const struct talk *t, const struct sim_fact *f, size_
 	}
 	*earlier = (struct talk){ .sim = s, .log = t->log };
 	if (before)
-		listen(earlier, f->e.ids[AR_SCOPE_THREAD], i);
+		listen(earlier, f->e.ids[AR_SCOPE_THREAD], i + 1);
 	fresh = t->count - earlier->count < count ? t->count - earlier->count : count;
 	ar_free(earlier);
 	if (ar_json_parse(s->json, sim_content(s, p->request_ref), &v, NULL) != AR_OK)

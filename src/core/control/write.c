@@ -110,6 +110,22 @@ static enum ar_status target_resume(struct ar_call *c, struct target *t, struct 
 	return ar_call_session(in->session_id, &t->core, err);
 }
 
+static enum ar_status target_steer(struct ar_call *c, struct target *t, struct ar_error *err)
+{
+	const struct ar_cmd_steer_turn_in *in = c->input;
+
+	set_key(c, t, "key", in->idempotency_key);
+	return ar_call_session(in->session_id, &t->core, err);
+}
+
+static enum ar_status target_fork(struct ar_call *c, struct target *t, struct ar_error *err)
+{
+	const struct ar_cmd_fork_thread_in *in = c->input;
+
+	set_key(c, t, "key", in->idempotency_key);
+	return ar_call_session(in->session_id, &t->core, err);
+}
+
 /* Queue commands may name the session, or only an id inside it: every id of ours says which session it is of. */
 static enum ar_status core_of_any(const struct ar_str *ids, size_t count, struct target *t,
 				  struct ar_error *err)
@@ -144,9 +160,14 @@ static enum ar_status target_remove(struct ar_call *c, struct target *t, struct 
 typedef enum ar_status target_fn(struct ar_call *c, struct target *t, struct ar_error *err);
 
 static target_fn *const targets[AR_CMD_COUNT] = {
-	[AR_CMD_SUBMIT_TURN] = target_submit,	       [AR_CMD_CREATE_SESSION] = target_create,
-	[AR_CMD_INTERRUPT_TURN] = target_interrupt,    [AR_CMD_RESUME_THREAD] = target_resume,
-	[AR_CMD_PROMOTE_QUEUED_TURN] = target_promote, [AR_CMD_REMOVE_QUEUED_TURN] = target_remove,
+	[AR_CMD_SUBMIT_TURN] = target_submit,
+	[AR_CMD_CREATE_SESSION] = target_create,
+	[AR_CMD_INTERRUPT_TURN] = target_interrupt,
+	[AR_CMD_RESUME_THREAD] = target_resume,
+	[AR_CMD_STEER_TURN] = target_steer,
+	[AR_CMD_FORK_THREAD] = target_fork,
+	[AR_CMD_PROMOTE_QUEUED_TURN] = target_promote,
+	[AR_CMD_REMOVE_QUEUED_TURN] = target_remove,
 };
 
 /* The input as the catalogue writes it: spelling, order and spacing of the caller do not count. */

@@ -5,15 +5,18 @@
 
 static void step(const struct ar_step *s, struct ar_jw *w)
 {
+	bool is_model = !ar_str_absent(s->model_request);
+
 	ar_jw_open(w);
 	ar_jw_mstr(w, "stepId", s->id);
-	ar_jw_mstr(w, "kind", AR_STR("model"));
+	ar_jw_mstr(w, "kind", is_model ? AR_STR("model") : AR_STR("input"));
 	ar_jw_mstr(w, "status", s->status);
 	ar_jw_mstr(w, "modelRequestId", s->model_request);
 	ar_jw_mstr(w, "provider", s->provider);
 	ar_jw_mstr(w, "model", s->model);
-	ar_jw_mint(w, "attempt", s->attempt);
-	ar_jw_mstr(w, "outputRef", s->output_ref);
+	if (is_model)
+		ar_jw_mint(w, "attempt", s->attempt);
+	ar_jw_mstr(w, is_model ? "outputRef" : "inputRef", s->output_ref);
 	ar_jw_mstr(w, "preview", s->preview);
 	ar_jw_mstr(w, "errorCategory", s->category);
 	ar_jw_mtime(w, "startedAt", s->started);
@@ -150,6 +153,8 @@ void ar_projection_thread(const struct ar_thread *t, struct ar_jw *w)
 	ar_jw_mstr(w, "statusDetail", t->detail);
 	ar_jw_mstr(w, "statusReason", t->reason);
 	ar_jw_mstr(w, "activeTurnId", t->active_turn);
+	ar_jw_mstr(w, "parentThreadId", t->parent_thread);
+	ar_jw_mstr(w, "parentTurnId", t->parent_turn);
 	last_outcome(t, w);
 	ar_jw_key(w, "turns");
 	ar_jw_open_array(w);

@@ -96,8 +96,11 @@ static bool begins_with_answer(const struct ar_thread *t)
 void ar_apply_context(struct ar_session *s, struct ar_thread *t, struct ar_context_entry entry)
 {
 	struct ar_context_entry *kept = ar_arena_alloc(&s->arena, sizeof(*kept));
+	const struct ar_turn *active = ar_thread_active(t);
 
 	*kept = entry;
+	if (active)
+		kept->turn = active->start;
 	ar_vec_push(&s->arena, &t->context, kept);
 	while (t->context.count > AR_WINDOW_CONTEXT || begins_with_answer(t)) {
 		ar_vec_remove(&t->context, 0);
@@ -121,6 +124,23 @@ static enum ar_status session_created(struct ar_session *s, const struct ar_even
 	return AR_OK;
 }
 
+/* A branch begins with the messages of its parent, up to the end of a turn. It shares them: an ended turn's never change. */
+static void share_context(struct ar_session *s, struct ar_thread *t)
+{
+	const struct ar_thread *parent = ar_session_thread(s, t->parent_thread);
+	const struct ar_turn *last = parent ? ar_thread_turn(parent, t->parent_turn) : NULL;
+
+	if (!last)
+		return;
+	t->omitted = parent->omitted;
+	for (size_t i = 0; i < parent->context.count; i++) {
+		struct ar_context_entry *entry = parent->context.at[i];
+
+		if (entry->turn.v <= last->start.v)
+			ar_vec_push(&s->arena, &t->context, entry);
+	}
+}
+
 static enum ar_status thread_started(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
 {
 	const struct ar_ev_thread_started *p = PAYLOAD(e, thread_started);
@@ -132,6 +152,9 @@ static enum ar_status thread_started(struct ar_session *s, const struct ar_event
 	t->id = ar_apply_keep(s, e->ids[AR_SCOPE_THREAD]);
 	t->status = p->status;
 	t->parent_thread = ar_apply_keep(s, p->parent_thread_id);
+	t->parent_turn = ar_apply_keep(s, p->parent_turn_id);
+	if (p->reason == AR_THREAD_STARTED_REASON_BRANCH)
+		share_context(s, t);
 	t->created = t->updated = e->time;
 	ar_vec_push(&s->arena, &s->threads, t);
 	ar_apply_count(&s->counters.thread, t->id);
@@ -161,6 +184,34 @@ static enum ar_status thread_updated(struct ar_session *s, const struct ar_event
 	return AR_OK;
 }
 
+/* A step of its own that is over as it begins; the conversation takes it up with the next request. */
+static void steered(struct ar_session *s, const struct ar_event *e, struct ar_turn *turn)
+{
+	const struct ar_ev_run_status *p = PAYLOAD(e, run_status);
+	struct ar_json where = ar_apply_parse(s, p->metadata);
+	struct ar_context_entry *entry = ar_arena_alloc(&s->arena, sizeof(*entry));
+	struct ar_step *step = ar_arena_alloc(&s->arena, sizeof(*step));
+
+	*entry = (struct ar_context_entry){ .role = AR_CONTEXT_USER,
+					    .ref = ar_apply_text(s, where, "inputRef"),
+					    .bytes = ar_apply_number(where, "inputBytes") };
+	ar_vec_push(&s->arena, &turn->steers, entry);
+	*step = (struct ar_step){ .id = ar_apply_keep(s, e->ids[AR_SCOPE_STEP]),
+				  .status = AR_STR("completed"),
+				  .output_ref = entry->ref,
+				  .preview = ar_apply_keep(s, p->detail),
+				  .started = e->time,
+				  .ended = e->time };
+	ar_apply_step(s, turn, step);
+}
+
+void ar_apply_steers(struct ar_session *s, struct ar_thread *t, struct ar_turn *turn)
+{
+	for (size_t i = 0; i < turn->steers.count; i++)
+		ar_apply_context(s, t, *(const struct ar_context_entry *)turn->steers.at[i]);
+	turn->steers.count = 0;
+}
+
 /* Why it was interrupted is told with the state line that goes with the intent. */
 static enum ar_status run_status(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
 {
@@ -169,8 +220,10 @@ static enum ar_status run_status(struct ar_session *s, const struct ar_event *e,
 	struct ar_turn *turn = ar_apply_turn(s, e, &t);
 
 	(void)err;
-	if (turn && ar_str_is(p->phase, "interrupting"))
+	if (turn && ar_str_is(p->phase, AR_PHASE_INTERRUPTING))
 		turn->interrupt_reason = ar_apply_keep(s, p->detail);
+	if (turn && ar_str_is(p->phase, AR_PHASE_STEERED))
+		steered(s, e, turn);
 	return AR_OK;
 }
 
@@ -241,6 +294,7 @@ static enum ar_status turn_started(struct ar_session *s, const struct ar_event *
 		return ar_fail(err, AR_E_CORRUPT, "fact %llu starts a turn beside a running one",
 			       (unsigned long long)e->sequence);
 	turn->started = e->time;
+	turn->start = AR_OPT_INT((int64_t)e->sequence);
 	t->active_turn = turn->id;
 	ar_apply_context(s, t,
 			 (struct ar_context_entry){ .role = AR_CONTEXT_USER,
@@ -265,6 +319,7 @@ static enum ar_status end_turn(struct ar_session *s, const struct ar_event *e, s
 			       struct ar_thread *t, struct ar_error *err)
 {
 	turn->ended = e->time;
+	ar_apply_steers(s, t, turn);
 	if (ar_str_eq(t->active_turn, turn->id))
 		t->active_turn = AR_STR_NONE;
 	t->last_turn = turn->id;

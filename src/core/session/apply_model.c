@@ -1,6 +1,14 @@
 /* Facts about model steps and the tool calls they ask for. Pure; see apply.c. */
 #include "apply.h"
 
+void ar_apply_step(struct ar_session *s, struct ar_turn *turn, struct ar_step *step)
+{
+	ar_vec_push(&s->arena, &turn->steps, step);
+	if (turn->steps.count > AR_WINDOW_STEPS)
+		ar_vec_remove(&turn->steps, 0);
+	ar_apply_count(&s->counters.step, step->id);
+}
+
 enum ar_status ar_apply_model_requested(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
 {
 	const struct ar_ev_model_requested *p = PAYLOAD(e, model_requested);
@@ -18,14 +26,12 @@ enum ar_status ar_apply_model_requested(struct ar_session *s, const struct ar_ev
 	step->model = ar_apply_keep(s, p->model);
 	step->attempt = p->attempt;
 	step->started = e->time;
-	ar_vec_push(&s->arena, &turn->steps, step);
-	if (turn->steps.count > AR_WINDOW_STEPS)
-		ar_vec_remove(&turn->steps, 0);
+	ar_apply_step(s, turn, step);
+	ar_apply_steers(s, t, turn);
 	turn->open_step = step->id;
 	turn->attempt = p->attempt;
 	t->request_ref = ar_apply_keep(s, p->request_ref);
 	t->sent = (int64_t)t->context.count;
-	ar_apply_count(&s->counters.step, step->id);
 	ar_apply_count(&s->counters.request, step->model_request);
 	return AR_OK;
 }

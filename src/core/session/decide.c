@@ -11,6 +11,8 @@ static ar_decide_fn *const by_command[AR_CMD_COUNT] = {
 	[AR_CMD_INTERRUPT_TURN] = ar_decide_interrupt_turn,
 	[AR_CMD_RESUME_THREAD] = ar_decide_resume_thread,
 	[AR_CMD_REMOVE_QUEUED_TURN] = ar_decide_remove_queued_turn,
+	[AR_CMD_STEER_TURN] = ar_decide_steer_turn,
+	[AR_CMD_FORK_THREAD] = ar_decide_fork_thread,
 	[AR_CMD_PROMOTE_QUEUED_TURN] = ar_decide_promote_queued_turn,
 };
 

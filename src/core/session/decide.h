@@ -31,6 +31,20 @@ struct ar_str ar_decide_error(struct ar_decision *d, struct ar_str category, str
 struct ar_ids ar_ids_thread(const struct ar_thread *t);
 struct ar_ids ar_ids_turn(struct ar_decision *d, const struct ar_turn *turn);
 
+/* decide_input.c: what a person says; `text` is shorthand for one text part */
+struct ar_turn_input {
+	struct ar_str parts; /* JSON array */
+	struct ar_str preview;
+};
+enum ar_status ar_decide_input(struct ar_decision *d, struct ar_str input, struct ar_str text,
+			       struct ar_turn_input *ret, struct ar_error *err);
+
+/* decide_queue.c: the intent is a fact before anything is stopped */
+void ar_draft_interrupt(struct ar_draft *w, struct ar_turn *turn, struct ar_str reason);
+
+/* decide_steer.c: what was said while the turn ran joins the conversation; `turn` is the draft's own */
+void ar_draft_take_steers(struct ar_draft *w, struct ar_turn *turn);
+
 /* decide_turn.c */
 struct ar_draft ar_draft_of(struct ar_decision *d, const struct ar_thread *t);
 struct ar_turn *ar_draft_own(struct ar_draft *w,
@@ -65,6 +79,7 @@ struct ar_str ar_draft_model_failed(
 typedef enum ar_status ar_decide_fn(struct ar_decision *d, struct ar_error *err);
 ar_decide_fn ar_decide_create_session, ar_decide_submit_turn, ar_decide_interrupt_turn,
 	ar_decide_resume_thread, ar_decide_remove_queued_turn, ar_decide_promote_queued_turn,
-	ar_decide_model_done, ar_decide_retry_due, ar_decide_recover, ar_decide_repair;
+	ar_decide_steer_turn, ar_decide_fork_thread, ar_decide_model_done, ar_decide_retry_due,
+	ar_decide_recover, ar_decide_repair;
 
 #endif

@@ -133,6 +133,7 @@ void ar_draft_ask_model(struct ar_draft *w, struct ar_turn *turn, int64_t attemp
 	struct ar_str model, system = AR_STR_NONE;
 	struct request r;
 
+	ar_draft_take_steers(w, turn);
 	if (ar_str_absent(policy->provider)) {
 		no_model(w, turn);
 		return;
@@ -286,7 +287,7 @@ static void go_on(struct ar_draft *w, struct ar_turn *turn, struct ar_str output
 		ar_draft_cancel(w, turn, turn->interrupt_reason, output_ref);
 		return;
 	}
-	if (out->tool_count == 0) {
+	if (out->tool_count == 0 && turn->steers.count == 0) {
 		ar_draft_complete(w, turn, output_ref, stop_reason_of(&w->d->input->end));
 		return;
 	}

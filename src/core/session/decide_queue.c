@@ -19,7 +19,7 @@ static enum ar_status find_queued(struct ar_decision *d, struct ar_str queued_tu
 }
 
 /* The intent is a fact before anything is stopped: a crash right after the reply still ends in cancelled. */
-static void interrupt(struct ar_draft *w, struct ar_turn *turn, struct ar_str reason)
+void ar_draft_interrupt(struct ar_draft *w, struct ar_turn *turn, struct ar_str reason)
 {
 	struct ar_decision *d = w->d;
 	struct ar_ids ids = ar_ids_turn(d, turn);
@@ -27,13 +27,13 @@ static void interrupt(struct ar_draft *w, struct ar_turn *turn, struct ar_str re
 
 	ar_draft_status(w, AR_THREAD_STATUS_RUNNING, AR_REASON_INTERRUPT, "interrupting", turn);
 	ar_decide_emit(d, AR_EV_RUN_STATUS, &ids,
-		       &(struct ar_ev_run_status){ .phase = AR_STR("interrupting"),
+		       &(struct ar_ev_run_status){ .phase = AR_STR(AR_PHASE_INTERRUPTING),
 						   .title = AR_STR("Interrupt requested"),
 						   .detail = reason,
 						   .checkpoints = AR_STR("[]"),
 						   .metadata = AR_STR("{}") });
 	if (ar_str_absent(turn->open_step)) {
-		ar_draft_cancel(w, turn, reason, AR_STR_NONE);
+		ar_draft_cancel(w, ar_draft_own(w, turn), reason, AR_STR_NONE);
 		return;
 	}
 	cancel = ar_decide_effect(d, AR_EFFECT_MODEL_CANCEL);
@@ -67,7 +67,7 @@ enum ar_status ar_decide_promote_queued_turn(struct ar_decision *d, struct ar_er
 	out.order = ar_draft_order(&w);
 	active = ar_thread_active(t);
 	if (in->interrupt_active.v && active && !active->is_interrupted)
-		interrupt(&w, active, AR_STR("a promoted turn takes its place"));
+		ar_draft_interrupt(&w, active, AR_STR("a promoted turn takes its place"));
 	ar_decide_reply(d, AR_CMD_PROMOTE_QUEUED_TURN, &out);
 	return AR_OK;
 }
@@ -160,7 +160,7 @@ enum ar_status ar_decide_interrupt_turn(struct ar_decision *d, struct ar_error *
 
 		if (in->queue_policy == AR_INTERRUPT_TURN_QUEUE_POLICY_CLEAR)
 			clear_queue(&w, in->reason);
-		interrupt(&w, turn, in->reason);
+		ar_draft_interrupt(&w, turn, in->reason);
 		out.result = AR_INTERRUPT_TURN_RESULT_ACCEPTED;
 		out.turn_id = turn->id;
 	}

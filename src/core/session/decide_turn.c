@@ -1,9 +1,7 @@
 /* A turn comes in, waits or starts. Also how a thread goes on to its next queued turn. Pure. */
 #include "decide.h"
 
-#define PREVIEW_MAX 120
 #define TITLE_MAX 60
-#define INPUT_PARTS_MAX 64
 
 /* ---- session and thread ---- */
 
@@ -56,78 +54,6 @@ enum ar_status ar_decide_create_session(struct ar_decision *d, struct ar_error *
 							     .thread_id = t->id,
 							     .sequence =
 								     AR_OPT_INT((int64_t)d->event_count) });
-	return AR_OK;
-}
-
-/* ---- the input of a turn ---- */
-
-/* The words of the input, for titles and lists: the text parts, up to a length. */
-static struct ar_str preview_of(struct ar_decision *d, struct ar_json parts)
-{
-	struct ar_buf words = { .cap = PREVIEW_MAX * 4 };
-	struct ar_str preview;
-
-	for (struct ar_json_iter it = ar_json_iter(parts); ar_json_next(&it) && words.len < PREVIEW_MAX;) {
-		struct ar_str text = AR_STR_NONE;
-
-		if (!ar_json_str(ar_json_get(it.value, "text"), &text))
-			continue;
-		if (words.len > 0)
-			ar_buf_addc(&words, ' ');
-		ar_buf_adds(&words, ar_str_utf8_prefix(text, PREVIEW_MAX));
-	}
-	preview = ar_arena_str(d->arena, ar_str_utf8_prefix(ar_buf_str(&words), PREVIEW_MAX));
-	ar_buf_fini(&words);
-	return preview;
-}
-
-static enum ar_status check_part(struct ar_json part, struct ar_error *err)
-{
-	struct ar_str type = AR_STR_NONE, text;
-
-	ar_json_str(ar_json_get(part, "type"), &type);
-	if (!ar_str_is(type, "text"))
-		return ar_refuse(err, AR_ERR_INVALID_INPUT,
-				 "input part of type '%.*s': only text is built yet", AR_STR_ARG(type));
-	if (!ar_json_str(ar_json_get(part, "text"), &text))
-		return ar_refuse(err, AR_ERR_INVALID_INPUT, "a text part needs a string member 'text'");
-	return AR_OK;
-}
-
-struct turn_input {
-	struct ar_str parts; /* JSON array */
-	struct ar_str preview;
-};
-
-/* `text` is shorthand for one text part. */
-static enum ar_status read_input(struct ar_decision *d, const struct ar_cmd_submit_turn_in *in,
-				 struct turn_input *ret, struct ar_error *err)
-{
-	struct ar_json parts;
-	struct ar_jw w;
-
-	ret->parts = in->input;
-	if (!ar_str_absent(in->text) && ar_str_absent(in->input)) {
-		w = ar_decide_json(d);
-		ar_jw_open_array(&w);
-		ar_jw_open(&w);
-		ar_jw_mstr(&w, "type", AR_STR("text"));
-		ar_jw_mstr(&w, "text", in->text);
-		ar_jw_close(&w);
-		ar_jw_close_array(&w);
-		ret->parts = ar_decide_json_end(d);
-	}
-	if (ar_str_absent(ret->parts) || ar_json_parse(d->session->json, ret->parts, &parts, err) != AR_OK ||
-	    ar_json_len(parts) == 0)
-		return ar_refuse(err, AR_ERR_INVALID_INPUT,
-				 "a turn needs 'input' (array of parts) or 'text'");
-	if (ar_json_len(parts) > INPUT_PARTS_MAX)
-		return ar_refuse(err, AR_ERR_INVALID_INPUT, "at most %d input parts", INPUT_PARTS_MAX);
-	for (struct ar_json_iter it = ar_json_iter(parts); ar_json_next(&it);) {
-		if (check_part(it.value, err) != AR_OK)
-			return AR_E_REFUSED;
-	}
-	ret->preview = preview_of(d, parts);
 	return AR_OK;
 }
 
@@ -293,7 +219,7 @@ struct ar_turn *ar_draft_own(struct ar_draft *w, const struct ar_turn *turn)
 }
 
 static struct ar_turn *draft_turn(struct ar_decision *d, const struct ar_thread *t,
-				  const struct turn_input *input)
+				  const struct ar_turn_input *input)
 {
 	const struct ar_cmd_submit_turn_in *in = d->input->args;
 	struct ar_turn *turn = ar_arena_alloc(d->arena, sizeof(*turn));
@@ -371,22 +297,41 @@ static void enqueue(struct ar_draft *w, struct ar_turn *turn)
 	ar_draft_queue_changed(w, AR_QUEUE_CHANGED_CHANGE_ENQUEUED, turn);
 }
 
-static enum ar_status check_busy(const struct ar_decision *d, const struct ar_thread *t, struct ar_error *err)
+static int busy_policy(const struct ar_decision *d)
 {
 	const struct ar_cmd_submit_turn_in *in = d->input->args;
-	const struct ar_policy *policy = d->input->policy;
-	bool queue = in->busy_policy ? in->busy_policy == AR_SUBMIT_TURN_BUSY_POLICY_QUEUE
-				     : policy->queue_by_default;
 
-	if (!queue)
+	if (in->busy_policy)
+		return in->busy_policy;
+	return d->input->policy->queue_by_default ? AR_SUBMIT_TURN_BUSY_POLICY_QUEUE
+						  : AR_SUBMIT_TURN_BUSY_POLICY_REJECT;
+}
+
+static enum ar_status check_busy(const struct ar_decision *d, const struct ar_thread *t, struct ar_error *err)
+{
+	if (busy_policy(d) == AR_SUBMIT_TURN_BUSY_POLICY_REJECT)
 		return ar_refuse(err, AR_ERR_THREAD_BUSY_REJECTED,
 				 "thread %.*s runs turn %.*s and busyPolicy is reject; retry later or send "
 				 "busyPolicy queue",
 				 AR_STR_ARG(t->id), AR_STR_ARG(t->active_turn));
-	if ((int64_t)t->queue.count >= policy->queue_max)
+	if ((int64_t)t->queue.count >= d->input->policy->queue_max)
 		return ar_refuse(err, AR_ERR_OVERLOADED,
 				 "%zu turns wait already; queue.max_turns allows no more", t->queue.count);
 	return AR_OK;
+}
+
+/* The turn waits only for the end of the one it interrupts: it goes before all that wait already. */
+static void take_over(struct ar_draft *w, struct ar_turn *turn)
+{
+	struct ar_turn *active = ar_thread_active(w->thread);
+
+	if (w->queue.count > 1) {
+		w->queue.count--;
+		ar_vec_insert(w->d->arena, &w->queue, 0, turn);
+		ar_draft_queue_changed(w, AR_QUEUE_CHANGED_CHANGE_PROMOTED, turn);
+	}
+	if (active && !active->is_interrupted)
+		ar_draft_interrupt(w, active, AR_STR("a new turn takes its place"));
 }
 
 static bool wants_new_thread(const struct ar_decision *d, const struct ar_cmd_submit_turn_in *in)
@@ -419,6 +364,18 @@ static enum ar_status choose_thread(struct ar_decision *d, const struct ar_threa
 	return AR_OK;
 }
 
+/* A repeat is answered with its receipt, before or after this; what is left is another turn under a known id. */
+static enum ar_status check_new(const struct ar_decision *d, struct ar_error *err)
+{
+	const struct ar_cmd_submit_turn_in *in = d->input->args;
+	struct ar_thread *t;
+
+	if (ar_str_absent(in->turn_id) || !ar_session_turn(d->session, in->turn_id, &t))
+		return AR_OK;
+	return ar_refuse(err, AR_ERR_ID_CONFLICT, "turn %.*s exists already; choose another turnId",
+			 AR_STR_ARG(in->turn_id));
+}
+
 static struct ar_str member(struct ar_decision *d, struct ar_json object, const char *name)
 {
 	struct ar_str text = AR_STR_NONE;
@@ -449,16 +406,16 @@ enum ar_status ar_decide_submit_turn(struct ar_decision *d, struct ar_error *err
 	const struct ar_cmd_submit_turn_in *in = d->input->args;
 	struct ar_cmd_submit_turn_out out = { .session_id = d->session->id, .status = AR_ADMISSION_ACCEPTED };
 	const struct ar_thread *t;
-	struct turn_input input;
+	struct ar_turn_input input;
 	struct ar_draft w;
 	struct ar_turn *turn;
-	bool is_busy;
+	bool is_busy, is_urgent = busy_policy(d) == AR_SUBMIT_TURN_BUSY_POLICY_INTERRUPT;
 
 	if (!ar_str_absent(in->task_id) || !ar_str_absent(in->channel_id))
 		return ar_refuse(err, AR_ERR_UNAVAILABLE,
 				 "turns of a task or a channel are not built yet; leave out %s",
 				 ar_str_absent(in->task_id) ? "channelId" : "taskId");
-	if (read_input(d, in, &input, err) != AR_OK)
+	if (ar_decide_input(d, in->input, in->text, &input, err) != AR_OK || check_new(d, err) != AR_OK)
 		return AR_E_REFUSED;
 	if (d->session->head == 0)
 		create_from_policy(d, in, input.preview);
@@ -476,7 +433,9 @@ enum ar_status ar_decide_submit_turn(struct ar_decision *d, struct ar_error *err
 		enqueue(&w, turn);
 		out.status = AR_ADMISSION_QUEUED;
 		out.queued_turn_id = turn->id;
-		out.position = AR_OPT_INT((int64_t)w.queue.count);
+		out.position = AR_OPT_INT(is_urgent ? 1 : (int64_t)w.queue.count);
+		if (is_urgent)
+			take_over(&w, turn);
 	} else {
 		ar_draft_start(&w, turn);
 	}

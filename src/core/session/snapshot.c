@@ -14,6 +14,11 @@
 	{ \
 		.name = #m, .kind = AR_F_INT, .required = true, .offset = offsetof(struct T, m) \
 	}
+/* Absent in what an older version stored. */
+#define OPT(T, m) \
+	{ \
+		.name = #m, .kind = AR_F_INT, .offset = offsetof(struct T, m) \
+	}
 #define FLAG(T, m) \
 	{ \
 		.name = #m, .kind = AR_F_BOOL, .required = true, .offset = offsetof(struct T, m) \
@@ -29,7 +34,7 @@
 
 static const struct ar_field_desc context_fields[] = {
 	INT(ar_context_entry, role),	     STR(ar_context_entry, ref),  INT(ar_context_entry, bytes),
-	STR(ar_context_entry, tool_call_id), RAW(ar_context_entry, uses),
+	STR(ar_context_entry, tool_call_id), RAW(ar_context_entry, uses), OPT(ar_context_entry, turn),
 };
 static const struct ar_field_desc step_fields[] = {
 	STR(ar_step, id),      STR(ar_step, model_request), STR(ar_step, status),  STR(ar_step, provider),
@@ -77,6 +82,7 @@ static const struct ar_field_desc turn_fields[] = {
 	INT(ar_turn, input_tokens),
 	INT(ar_turn, output_tokens),
 	INT(ar_turn, cached_tokens),
+	OPT(ar_turn, start),
 	FLAG(ar_turn, is_interrupted),
 	FLAG(ar_turn, is_lost),
 	TIME(ar_turn, submitted),
@@ -90,11 +96,22 @@ static const struct ar_field_desc incident_fields[] = {
 	TIME(ar_incident, at),
 };
 static const struct ar_field_desc thread_fields[] = {
-	STR(ar_thread, id),	      STR(ar_thread, detail),	     STR(ar_thread, reason),
-	STR(ar_thread, active_turn),  STR(ar_thread, parent_thread), STR(ar_thread, request_ref),
-	STR(ar_thread, last_turn),    STR(ar_thread, last_outcome),  STR(ar_thread, last_category),
-	STR(ar_thread, last_message), INT(ar_thread, status),	     INT(ar_thread, sent),
-	INT(ar_thread, omitted),      TIME(ar_thread, created),	     TIME(ar_thread, updated),
+	STR(ar_thread, id),
+	STR(ar_thread, detail),
+	STR(ar_thread, reason),
+	STR(ar_thread, active_turn),
+	STR(ar_thread, parent_thread),
+	STR(ar_thread, parent_turn),
+	STR(ar_thread, request_ref),
+	STR(ar_thread, last_turn),
+	STR(ar_thread, last_outcome),
+	STR(ar_thread, last_category),
+	STR(ar_thread, last_message),
+	INT(ar_thread, status),
+	INT(ar_thread, sent),
+	INT(ar_thread, omitted),
+	TIME(ar_thread, created),
+	TIME(ar_thread, updated),
 	TIME(ar_thread, last_ended),
 };
 static const struct ar_field_desc session_fields[] = {
@@ -145,6 +162,7 @@ static void write_turn(struct ar_jw *w, const struct ar_turn *turn)
 	ar_jw_key(w, "turn");
 	ar_struct_encode(&turn_desc, turn, AR_STR_NONE, w);
 	write_vec(w, "steps", &turn->steps, &step_desc);
+	write_vec(w, "steers", &turn->steers, &context_desc);
 	if (turn->task) {
 		ar_jw_key(w, "task");
 		ar_struct_encode(&task_desc, turn->task, AR_STR_NONE, w);
@@ -216,7 +234,8 @@ static bool read_turn(struct ar_session *s, struct ar_thread *t, struct ar_json 
 	struct ar_turn *turn = read_struct(s, ar_json_get(v, "turn"), &turn_desc, err);
 	struct ar_json task = ar_json_get(v, "task");
 
-	if (!turn || !read_vec(s, ar_json_get(v, "steps"), &turn->steps, &step_desc, err))
+	if (!turn || !read_vec(s, ar_json_get(v, "steps"), &turn->steps, &step_desc, err) ||
+	    !read_vec(s, ar_json_get(v, "steers"), &turn->steers, &context_desc, err))
 		return false;
 	ar_vec_push(&s->arena, &t->turns, turn);
 	if (ar_json_type(task) != AR_JSON_OBJECT)

@@ -11,6 +11,7 @@
 
 #define AR_WINDOW_TURNS 20 /* ended turns kept per thread */
 #define AR_WINDOW_STEPS 50 /* newest steps kept per turn */
+#define AR_STEERS_MAX 32 /* inputs that wait for the next request of one turn */
 #define AR_WINDOW_RUNS 10 /* newest attempts kept per task */
 #define AR_WINDOW_INCIDENTS 10 /* newest incidents kept per thread */
 #define AR_WINDOW_CONTEXT 400 /* newest messages kept per thread for the next request */
@@ -20,6 +21,10 @@
 #define AR_REASON_LOST "worker_lost"
 #define AR_REASON_CRASH_LOOP "crash_loop"
 #define AR_REASON_RESUMED "resumed"
+
+/* Phases of run.status that do. */
+#define AR_PHASE_INTERRUPTING "interrupting"
+#define AR_PHASE_STEERED "steered"
 
 /* Roles of context entries; the values of enum ar_role in port/provider.h. */
 enum ar_context_role {
@@ -41,10 +46,13 @@ struct ar_context_entry {
 	int64_t bytes;
 	struct ar_str tool_call_id; /* role tool: the provider's id of the call it answers */
 	struct ar_str uses; /* role assistant: JSON [{"id","name","ref"}] of the calls it made */
+	struct ar_opt_int turn; /* `start` of the turn that brought it */
 };
 
 struct ar_step {
-	struct ar_str id, model_request;
+	struct ar_str id;
+	struct ar_str
+		model_request; /* absent: what a person said while the turn ran; output_ref is that input */
 	struct ar_str status; /* open, completed, failed */
 	struct ar_str provider, model, output_ref, preview, category;
 	int64_t attempt;
@@ -77,11 +85,13 @@ struct ar_turn {
 	int64_t rounds; /* model answers so far */
 	int64_t input_bytes;
 	int64_t input_tokens, output_tokens, cached_tokens;
+	struct ar_opt_int start; /* sequence of its turn.started: the order in which turns ran */
 	bool is_interrupted; /* asked for; settles as cancelled */
 	bool is_lost; /* its process is gone and nothing was decided yet */
 	ar_usec submitted, started, ended;
 	struct ar_task *task;
 	struct ar_vec steps; /* struct ar_step */
+	struct ar_vec steers; /* struct ar_context_entry: said while it ran, for the next request */
 };
 
 struct ar_incident {
@@ -90,7 +100,9 @@ struct ar_incident {
 };
 
 struct ar_thread {
-	struct ar_str id, detail, reason, active_turn, parent_thread;
+	struct ar_str id, detail, reason, active_turn;
+	struct ar_str parent_thread,
+		parent_turn; /* a branch: whose conversation it continues, after which turn */
 	struct ar_str request_ref; /* manifest of the newest model request */
 	struct ar_str last_turn, last_outcome, last_category, last_message;
 	int64_t status; /* enum thread_status */

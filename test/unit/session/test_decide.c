@@ -109,6 +109,153 @@ static void test_interrupt(void **state)
 	assert_true(ar_str_is(desk_thread(d, 0)->last_outcome, "cancelled"));
 }
 
+/* The new turn goes before those that wait, once the running one has ended. */
+static void test_submit_interrupts(void **state)
+{
+	struct desk *d = *state;
+	struct ar_cmd_submit_turn_in in = { .text = AR_STR("now"),
+					    .turn_id = AR_STR("c"),
+					    .busy_policy = AR_SUBMIT_TURN_BUSY_POLICY_INTERRUPT };
+
+	assert_int_equal(desk_submit(d, "a"), AR_OK);
+	assert_int_equal(desk_submit(d, "b"), AR_OK);
+	assert_int_equal(desk_command(d, AR_CMD_SUBMIT_TURN, &in), AR_OK);
+	desk_expect(d, QUEUED " queue.changed thread.updated run.status");
+	desk_expect_reply(d, "\"status\":\"queued\",\"queuedTurnId\":\"c\",\"position\":1");
+	assert_int_equal(d->decision.effects[0].kind, AR_EFFECT_MODEL_CANCEL);
+	assert_int_equal(desk_end_step(d, (struct ar_step_end){ .outcome = 6 }), AR_OK);
+	assert_true(ar_str_is(desk_active(d)->id, "c"));
+	assert_int_equal(desk_answer(d, "done"), AR_OK);
+	assert_true(ar_str_is(desk_active(d)->id, "b"));
+}
+
+/* Nothing is open that would have to end first. */
+static void test_submit_interrupts_a_wait(void **state)
+{
+	struct desk *d = *state;
+	struct ar_cmd_submit_turn_in in = { .text = AR_STR("now"),
+					    .turn_id = AR_STR("b"),
+					    .busy_policy = AR_SUBMIT_TURN_BUSY_POLICY_INTERRUPT };
+
+	assert_int_equal(desk_submit(d, "a"), AR_OK);
+	assert_int_equal(desk_end_step(d, (struct ar_step_end){ .outcome = 2,
+								.category = AR_STR("server_error"),
+								.message = AR_STR("busy"),
+								.retryable = true }),
+			 AR_OK);
+	assert_int_equal(desk_command(d, AR_CMD_SUBMIT_TURN, &in), AR_OK);
+	assert_true(ar_str_is(desk_active(d)->id, "b"));
+	assert_int_equal(d->decision.effects[0].kind, AR_EFFECT_MODEL_CALL);
+	assert_true(ar_str_is(desk_thread(d, 0)->last_outcome, "cancelled"));
+}
+
+static enum ar_status steer(struct desk *d, const char *turn, const char *words)
+{
+	struct ar_str input = ar_arena_fmt(&d->session.arena, "[{\"type\":\"text\",\"text\":\"%s\"}]", words);
+
+	return desk_command(d, AR_CMD_STEER_TURN,
+			    &(struct ar_cmd_steer_turn_in){ .thread_id = desk_thread(d, 0)->id,
+							    .turn_id = ar_str_from(turn),
+							    .input = input });
+}
+
+/* What is said while the model answers comes after that answer, and the turn goes on with it. */
+static void test_steer(void **state)
+{
+	struct desk *d = *state;
+	const struct ar_context_entry *messages;
+
+	assert_int_equal(desk_submit(d, "a"), AR_OK);
+	assert_int_equal(steer(d, "a", "in German"), AR_OK);
+	desk_expect(d, "run.status");
+	desk_expect_reply(d, "\"accepted\":true,\"appliedAtStep\":\"step_");
+	assert_int_equal(d->decision.effect_count, 0);
+	assert_int_equal(desk_thread(d, 0)->context.count, 1);
+	assert_int_equal(desk_answer(d, "hi"), AR_OK);
+	desk_expect(d, "model.completed model.requested");
+	assert_int_equal(d->decision.effects[0].message_count, 3);
+	messages = d->decision.effects[0].messages;
+	assert_int_equal(messages[1].role, AR_CONTEXT_ASSISTANT);
+	assert_int_equal(messages[2].role, AR_CONTEXT_USER);
+	assert_int_equal(desk_active(d)->steers.count, 0);
+	assert_int_equal(desk_answer(d, "hallo"), AR_OK);
+	assert_true(ar_str_is(desk_thread(d, 0)->last_outcome, "completed"));
+	assert_int_equal(desk_thread(d, 0)->context.count, 4);
+}
+
+/* A turn that ends otherwise leaves what was said to it to the next one. */
+static void test_steer_survives_the_turn(void **state)
+{
+	struct desk *d = *state;
+
+	assert_int_equal(desk_submit(d, "a"), AR_OK);
+	assert_int_equal(desk_submit(d, "b"), AR_OK);
+	assert_int_equal(steer(d, "a", "in German"), AR_OK);
+	assert_int_equal(desk_end_step(d, (struct ar_step_end){ .outcome = 2,
+								.category = AR_STR("auth"),
+								.message = AR_STR("no") }),
+			 AR_OK);
+	assert_true(ar_str_is(desk_active(d)->id, "b"));
+	assert_int_equal(d->decision.effects[0].message_count, 3);
+	assert_int_equal(desk_thread(d, 0)->sent, 3);
+}
+
+static void test_steer_refusals(void **state)
+{
+	struct desk *d = *state;
+	struct ar_cmd_steer_turn_in in = { .thread_id = AR_STR("thread_no"),
+					   .turn_id = AR_STR("a"),
+					   .input = AR_STR("[{\"type\":\"text\",\"text\":\"x\"}]") };
+
+	assert_int_equal(desk_submit(d, "a"), AR_OK);
+	desk_expect_refusal(d, desk_command(d, AR_CMD_STEER_TURN, &in), AR_ERR_THREAD_NOT_FOUND);
+	desk_expect_refusal(d, steer(d, "b", "x"), AR_ERR_TURN_MISMATCH);
+	in.thread_id = desk_thread(d, 0)->id;
+	in.input = AR_STR("[]");
+	desk_expect_refusal(d, desk_command(d, AR_CMD_STEER_TURN, &in), AR_ERR_INVALID_INPUT);
+	for (int i = 0; i < AR_STEERS_MAX; i++)
+		assert_int_equal(steer(d, "a", "x"), AR_OK);
+	desk_expect_refusal(d, steer(d, "a", "x"), AR_ERR_OVERLOADED);
+	assert_int_equal(desk_answer(d, "one"), AR_OK);
+	assert_int_equal(steer(d, "a", "x"), AR_OK);
+	assert_int_equal(desk_answer(d, "two"), AR_OK);
+	desk_expect_refusal(d, steer(d, "a", "x"), AR_ERR_TURN_NOT_ACTIVE); /* three answers are allowed */
+	assert_int_equal(desk_answer(d, "three"), AR_OK);
+	desk_expect_refusal(d, steer(d, "a", "x"), AR_ERR_TURN_NOT_ACTIVE);
+}
+
+static enum ar_status fork_at(struct desk *d, const char *turn)
+{
+	return desk_command(d, AR_CMD_FORK_THREAD,
+			    &(struct ar_cmd_fork_thread_in){ .thread_id = desk_thread(d, 0)->id,
+							     .turn_id = ar_str_from(turn) });
+}
+
+/* One fact, whatever the history; the branch then asks with what its parent had, and both go their ways. */
+static void test_fork(void **state)
+{
+	struct desk *d = *state;
+	struct ar_cmd_submit_turn_in in = { .text = AR_STR("other"), .turn_id = AR_STR("c") };
+
+	assert_int_equal(desk_submit(d, "a"), AR_OK);
+	assert_int_equal(desk_answer(d, "one"), AR_OK);
+	assert_int_equal(desk_submit(d, "b"), AR_OK);
+	assert_int_equal(fork_at(d, NULL), AR_OK); /* while b runs: after a */
+	desk_expect(d, "thread.started");
+	desk_expect_reply(d, "\"parentTurnId\":\"a\"");
+	desk_expect_refusal(d, fork_at(d, "b"), AR_ERR_ACTIVE_TURN);
+	desk_expect_refusal(d, fork_at(d, "nobody"), AR_ERR_TURN_NOT_FOUND);
+	in.thread_id = desk_thread(d, 1)->id;
+	assert_int_equal(desk_command(d, AR_CMD_SUBMIT_TURN, &in), AR_OK);
+	assert_int_equal(d->decision.effects[0].message_count, 3); /* hello, one, other */
+	assert_int_equal(desk_answer(d, "two"), AR_OK);
+	assert_int_equal(desk_thread(d, 0)->context.count, 4);
+	assert_int_equal(desk_thread(d, 1)->context.count, 3);
+	assert_int_equal(desk_command(d, AR_CMD_FORK_THREAD,
+				      &(struct ar_cmd_fork_thread_in){ .thread_id = AR_STR("no") }),
+			 AR_E_REFUSED);
+}
+
 static void test_interrupt_scope(void **state)
 {
 	struct desk *d = *state;
@@ -182,11 +329,22 @@ static void test_not_built(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_create_session),    TEST(test_submit_makes_session_and_asks_model),
-		TEST(test_submit_refusals),   TEST(test_submit_queues_and_goes_on),
-		TEST(test_submit_new_thread), TEST(test_interrupt),
-		TEST(test_interrupt_scope),   TEST(test_interrupt_clears_queue),
-		TEST(test_queue_commands),    TEST(test_not_built),
+		TEST(test_create_session),
+		TEST(test_submit_makes_session_and_asks_model),
+		TEST(test_submit_refusals),
+		TEST(test_submit_queues_and_goes_on),
+		TEST(test_submit_new_thread),
+		TEST(test_interrupt),
+		TEST(test_submit_interrupts),
+		TEST(test_submit_interrupts_a_wait),
+		TEST(test_steer),
+		TEST(test_steer_survives_the_turn),
+		TEST(test_steer_refusals),
+		TEST(test_fork),
+		TEST(test_interrupt_scope),
+		TEST(test_interrupt_clears_queue),
+		TEST(test_queue_commands),
+		TEST(test_not_built),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

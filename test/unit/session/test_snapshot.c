@@ -19,9 +19,18 @@ static void fill(struct desk *d)
 					 .end = { .outcome = 1, .input_tokens = 3, .cached_tokens = 1 } }),
 			 AR_OK);
 	assert_int_equal(desk_answer(d, "there"), AR_OK);
+	assert_int_equal(desk_command(d, AR_CMD_FORK_THREAD,
+				      &(struct ar_cmd_fork_thread_in){ .thread_id = desk_thread(d, 0)->id }),
+			 AR_OK);
 	assert_int_equal(desk_submit(d, "b"), AR_OK);
 	assert_int_equal(desk_submit(d, "c"), AR_OK);
 	assert_int_equal(desk_submit(d, "d"), AR_OK);
+	assert_int_equal(desk_command(d, AR_CMD_STEER_TURN,
+				      &(struct ar_cmd_steer_turn_in){
+					      .thread_id = desk_thread(d, 0)->id,
+					      .turn_id = AR_STR("b"),
+					      .input = AR_STR("[{\"type\":\"text\",\"text\":\"x\"}]") }),
+			 AR_OK);
 	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_RECOVER }), AR_OK);
 	assert_int_equal(desk_command(d, AR_CMD_INTERRUPT_TURN,
 				      &(struct ar_cmd_interrupt_turn_in){ .reason = AR_STR("because") }),
@@ -64,6 +73,8 @@ static void same_turn(const struct ar_turn *a, const struct ar_turn *b)
 	SAME_INT(a, b, is_lost);
 	SAME_INT(a, b, started);
 	SAME_INT(a, b, steps.count);
+	SAME_INT(a, b, steers.count);
+	SAME_INT(a, b, start.v);
 	SAME_INT(a, b, task->attempts);
 	SAME_INT(a, b, task->status);
 	SAME_INT(a, b, task->runs.count);
@@ -77,6 +88,7 @@ static void same_context(const struct ar_thread *a, const struct ar_thread *b)
 
 		SAME_INT(x, y, role);
 		SAME_INT(x, y, bytes);
+		SAME_INT(x, y, turn.v);
 		SAME_STR(x, y, ref);
 		SAME_STR(x, y, uses);
 		SAME_STR(x, y, tool_call_id);
@@ -106,6 +118,8 @@ static void test_nothing_is_lost(void **state)
 	SAME_INT(a, b, status);
 	SAME_INT(a, b, incidents.count);
 	same_context(a, b);
+	same_context(d->session.threads.at[1], copy.threads.at[1]);
+	assert_int_equal(((const struct ar_thread *)copy.threads.at[1])->context.count, 4);
 	assert_int_equal(a->turns.count, 4);
 	for (size_t i = 0; i < a->turns.count; i++)
 		same_turn(a->turns.at[i], b->turns.at[i]);

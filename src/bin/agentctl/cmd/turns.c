@@ -5,7 +5,13 @@
 
 /* ---- submit ---- */
 
-enum { SUBMIT_QUEUE, SUBMIT_REJECT, SUBMIT_TURN_ID };
+enum { SUBMIT_QUEUE, SUBMIT_REJECT, SUBMIT_INTERRUPT, SUBMIT_TURN_ID, SUBMIT_THREAD };
+
+static const char *const busy_words[] = {
+	[SUBMIT_QUEUE] = "queue",
+	[SUBMIT_REJECT] = "reject",
+	[SUBMIT_INTERRUPT] = "interrupt",
+};
 
 static void print_receipt(struct ar_ctl *c, const struct ar_api_reply *r)
 {
@@ -33,10 +39,13 @@ static enum ar_exit submit_text(struct ar_ctl *c, const struct ar_ctl_args *a, s
 		return exit;
 	ar_jw_open(&w);
 	ar_jw_mstr(&w, "sessionId", session);
+	ar_jw_mstr(&w, "threadId", ar_str_from(a->values[SUBMIT_THREAD]));
 	ar_jw_mstr(&w, "text", text);
 	ar_jw_mstr(&w, "turnId", ar_str_from(a->values[SUBMIT_TURN_ID]));
-	if (a->values[SUBMIT_QUEUE] || a->values[SUBMIT_REJECT])
-		ar_jw_mstr(&w, "busyPolicy", a->values[SUBMIT_QUEUE] ? AR_STR("queue") : AR_STR("reject"));
+	for (size_t i = 0; i < AR_ARRAY_LEN(busy_words); i++) {
+		if (a->values[i])
+			ar_jw_mstr(&w, "busyPolicy", ar_str_from(busy_words[i]));
+	}
 	ar_jw_mstr(&w, "source", AR_STR("agentctl"));
 	ar_jw_close(&w);
 	exit = ar_api_call(c, "submit_turn", ar_ctl_take(c, &body), &reply);
@@ -50,10 +59,13 @@ static enum ar_exit submit(struct ar_ctl *c, const struct ar_ctl_args *a)
 {
 	struct ar_buf text;
 	enum ar_exit exit;
+	unsigned policies = 0;
 
-	if (a->values[SUBMIT_QUEUE] && a->values[SUBMIT_REJECT])
+	for (size_t i = 0; i < AR_ARRAY_LEN(busy_words); i++)
+		policies += a->values[i] != NULL;
+	if (policies > 1)
 		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR_NONE,
-				       "--queue and --reject exclude each other");
+				       "--queue, --reject and --interrupt exclude each other");
 	exit = ar_ctl_read_text(c, a->words + 1, a->count - 1, &text);
 	if (exit == AR_EXIT_OK)
 		exit = submit_text(c, a, ar_buf_str(&text));
@@ -287,12 +299,15 @@ const struct ar_ctl_command ar_cmd_submit = {
 		"runs or waits. A repeat with the same --turn-id and text is answered with the first "
 		"receipt.",
 	.examples = "agentctl submit last \"Now in German\"\n"
-		    "agentctl submit last --reject \"Only if you are idle\"",
+		    "agentctl submit last --reject \"Only if you are idle\"\n"
+		    "agentctl submit last --interrupt \"Stop. Do this instead\"",
 	.min = 2,
 	.max = -1,
 	.options = { [SUBMIT_QUEUE] = { "queue", NULL, "wait behind a running turn" },
 		     [SUBMIT_REJECT] = { "reject", NULL, "fail when a turn is running" },
-		     [SUBMIT_TURN_ID] = { "turn-id", "ID", "the id for the turn; makes a repeat safe" } },
+		     [SUBMIT_INTERRUPT] = { "interrupt", NULL, "stop the running turn and go next" },
+		     [SUBMIT_TURN_ID] = { "turn-id", "ID", "the id for the turn; makes a repeat safe" },
+		     [SUBMIT_THREAD] = { "thread", "THREAD", "to this thread instead of the first" } },
 	.run = submit,
 };
 

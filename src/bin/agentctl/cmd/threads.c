@@ -1,0 +1,154 @@
+/* `steer` and `fork`: what becomes of the conversation of a thread. */
+#include "resolve.h"
+
+/* The thread that `word` ends; without a word the one that works, or the first. Absent when there is none. */
+static struct ar_json find_thread(struct ar_json session, const char *word)
+{
+	struct ar_json found = { 0 };
+
+	for (struct ar_json_iter t = ar_json_iter(ar_json_get(session, "threads")); ar_json_next(&t);) {
+		bool is_active = !ar_str_absent(ar_api_str(t.value, "activeTurnId"));
+
+		if (word ? ar_str_ends(ar_api_str(t.value, "threadId"), ar_str_from(word)) : is_active)
+			return t.value;
+		if (!word && ar_json_type(found) != AR_JSON_OBJECT)
+			found = t.value;
+	}
+	return found;
+}
+
+/* Sends what `body` holds, closed, and shows the answer: as JSON, or the member `shown` and `words` after it. */
+static enum ar_exit send(struct ar_ctl *c, const char *command, struct ar_buf *body, const char *shown,
+			 const char *words)
+{
+	struct ar_api_reply reply;
+	enum ar_exit exit = ar_api_call(c, command, ar_ctl_take(c, body), &reply);
+
+	if (exit == AR_EXIT_OK && c->is_json) {
+		ar_api_print(c, &reply);
+	} else if (exit == AR_EXIT_OK) {
+		ar_out_line(&c->out, ar_api_str(reply.doc, shown));
+		ar_out_printf(&c->out, "  %s\n", words);
+	}
+	ar_api_fini(&reply);
+	return exit;
+}
+
+static enum ar_exit no_thread(struct ar_ctl *c, const char *word)
+{
+	return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("agentctl show SESSION lists the threads"),
+			       "the session has no thread '%s'", word ? word : "");
+}
+
+/* ---- steer ---- */
+
+enum { STEER_THREAD };
+
+static enum ar_exit steer_with(struct ar_ctl *c, const struct ar_ctl_args *a, struct ar_json session,
+			       struct ar_str text)
+{
+	struct ar_json t = find_thread(session, a->values[STEER_THREAD]);
+	struct ar_str turn = ar_api_str(t, "activeTurnId");
+	struct ar_buf body = { 0 };
+	struct ar_jw w = ar_jw(&body);
+
+	if (ar_json_type(t) != AR_JSON_OBJECT)
+		return no_thread(c, a->values[STEER_THREAD]);
+	if (ar_str_absent(turn))
+		return ar_ctl_complain(c, AR_EXIT_FAILED,
+				       AR_STR("agentctl submit SESSION TEXT starts a turn"),
+				       "no turn is running");
+	ar_jw_open(&w);
+	ar_jw_mstr(&w, "sessionId", ar_api_str(session, "sessionId"));
+	ar_jw_mstr(&w, "threadId", ar_api_str(t, "threadId"));
+	ar_jw_mstr(&w, "turnId", turn);
+	ar_jw_key(&w, "input");
+	ar_jw_open_array(&w);
+	ar_jw_open(&w);
+	ar_jw_mstr(&w, "type", AR_STR("text"));
+	ar_jw_mstr(&w, "text", text);
+	ar_jw_close(&w);
+	ar_jw_close_array(&w);
+	ar_jw_close(&w);
+	return send(c, "steer_turn", &body, "appliedAtStep", "taken up by the running turn");
+}
+
+static enum ar_exit steer(struct ar_ctl *c, const struct ar_ctl_args *a)
+{
+	struct ar_api_reply session;
+	struct ar_buf text;
+	enum ar_exit exit = ar_ctl_read_text(c, a->words + 1, a->count - 1, &text);
+
+	if (exit == AR_EXIT_OK) {
+		exit = ar_resolve_read(c, a->words[0], &session);
+		if (exit == AR_EXIT_OK)
+			exit = steer_with(c, a, session.doc, ar_buf_str(&text));
+		ar_api_fini(&session);
+	}
+	ar_buf_fini(&text);
+	return exit;
+}
+
+/* ---- fork ---- */
+
+enum { FORK_TURN, FORK_THREAD };
+
+static enum ar_exit fork_thread(struct ar_ctl *c, const struct ar_ctl_args *a)
+{
+	struct ar_buf body = { 0 };
+	struct ar_jw w = ar_jw(&body);
+	struct ar_api_reply session;
+	struct ar_json t;
+	enum ar_exit exit = ar_resolve_read(c, a->words[0], &session);
+
+	if (exit == AR_EXIT_OK) {
+		t = find_thread(session.doc, a->values[FORK_THREAD]);
+		ar_jw_open(&w);
+		ar_jw_mstr(&w, "sessionId", ar_api_str(session.doc, "sessionId"));
+		ar_jw_mstr(&w, "threadId", ar_api_str(t, "threadId"));
+		ar_jw_mstr(&w, "turnId", ar_str_from(a->values[FORK_TURN]));
+		ar_jw_close(&w);
+		exit = ar_json_type(t) == AR_JSON_OBJECT
+			       ? send(c, "fork_thread", &body, "threadId", "branches off")
+			       : no_thread(c, a->values[FORK_THREAD]);
+	}
+	ar_buf_fini(&body);
+	ar_api_fini(&session);
+	return exit;
+}
+
+/* ---- rows ---- */
+
+const struct ar_ctl_command ar_cmd_steer = {
+	.name = "steer",
+	.synopsis = "SESSION TEXT...",
+	.summary = "add input to the turn that is running",
+	.text = "Adds TEXT (or standard input for a single -) to the running turn: its next model request "
+		"carries "
+		"it. Fails\n"
+		"when nothing is running.",
+	.examples = "agentctl steer last \"and keep it short\"",
+	.min = 2,
+	.max = -1,
+	.options = { [STEER_THREAD] = { "thread", "THREAD", "this thread, when several work" } },
+	.run = steer,
+};
+
+const struct ar_ctl_command ar_cmd_fork = {
+	.name = "fork",
+	.synopsis = "SESSION",
+	.summary = "open a thread that goes on from an earlier turn",
+	.text = "Opens a thread that has the conversation of another up to a turn, and prints its id. Both "
+		"go on "
+		"from there,\n"
+		"each its own way; submit --thread speaks to the branch.",
+	.examples = "agentctl fork last\n"
+		    "agentctl fork last --turn turn_01j9xk_2",
+	.min = 1,
+	.max = 1,
+	.options = { [FORK_TURN] = { "turn", "TURN",
+				     "the last turn to keep; otherwise the newest that has ended" },
+		     [FORK_THREAD] = { "thread", "THREAD",
+				       "branch from this thread; otherwise the one that works" } },
+	.run = fork_thread,
+};

@@ -1,0 +1,79 @@
+/* Input into a turn that runs. It waits beside the conversation until the next request, so that it comes after the answer that is being
+ * given without it; a turn does not end while such input waits. Pure. */
+#include "decide.h"
+
+static enum ar_status check_room(const struct ar_decision *d, const struct ar_turn *turn,
+				 struct ar_error *err)
+{
+	if (turn->steers.count >= AR_STEERS_MAX)
+		return ar_refuse(err, AR_ERR_OVERLOADED,
+				 "%zu inputs wait for the next model request of turn %.*s already",
+				 turn->steers.count, AR_STR_ARG(turn->id));
+	if (!ar_str_absent(turn->open_step) && turn->rounds + 1 >= d->input->policy->max_rounds)
+		return ar_refuse(err, AR_ERR_TURN_NOT_ACTIVE,
+				 "turn %.*s is at its last answer (model.max_rounds); submit a turn instead",
+				 AR_STR_ARG(turn->id));
+	return AR_OK;
+}
+
+static enum ar_status find_turn(const struct ar_decision *d, const struct ar_turn **ret, struct ar_error *err)
+{
+	const struct ar_cmd_steer_turn_in *in = d->input->args;
+	const struct ar_thread *t = ar_session_thread(d->session, in->thread_id);
+	const struct ar_turn *turn = t ? ar_thread_active(t) : NULL;
+
+	if (!t)
+		return ar_refuse(err, AR_ERR_THREAD_NOT_FOUND, "session %.*s has no thread %.*s",
+				 AR_STR_ARG(d->session->id), AR_STR_ARG(in->thread_id));
+	if (turn && !ar_str_eq(turn->id, in->turn_id))
+		return ar_refuse(err, AR_ERR_TURN_MISMATCH, "turn %.*s runs in thread %.*s, not %.*s",
+				 AR_STR_ARG(turn->id), AR_STR_ARG(t->id), AR_STR_ARG(in->turn_id));
+	if (!turn || turn->is_interrupted || turn->is_lost)
+		return ar_refuse(err, AR_ERR_TURN_NOT_ACTIVE, "turn %.*s does not run; submit a turn instead",
+				 AR_STR_ARG(in->turn_id));
+	*ret = turn;
+	return check_room(d, turn, err);
+}
+
+static struct ar_str where_stored(struct ar_decision *d, const struct ar_turn_input *input)
+{
+	struct ar_str ref = ar_decide_content(d, input->parts);
+	struct ar_jw w = ar_decide_json(d);
+
+	ar_jw_open(&w);
+	ar_jw_mstr(&w, "inputRef", ref);
+	ar_jw_mint(&w, "inputBytes", (int64_t)input->parts.len);
+	ar_jw_close(&w);
+	return ar_decide_json_end(d);
+}
+
+enum ar_status ar_decide_steer_turn(struct ar_decision *d, struct ar_error *err)
+{
+	const struct ar_cmd_steer_turn_in *in = d->input->args;
+	struct ar_turn_input input;
+	const struct ar_turn *turn = NULL;
+	struct ar_ids ids;
+
+	if (ar_decide_input(d, in->input, AR_STR_NONE, &input, err) != AR_OK ||
+	    find_turn(d, &turn, err) != AR_OK)
+		return AR_E_REFUSED;
+	ids = ar_ids_turn(d, turn);
+	ids.at[AR_SCOPE_STEP] = ar_decide_mint(d, "step", &d->counters.step);
+	ar_decide_emit(d, AR_EV_RUN_STATUS, &ids,
+		       &(struct ar_ev_run_status){ .phase = AR_STR(AR_PHASE_STEERED),
+						   .title = AR_STR("Input added while running"),
+						   .detail = input.preview,
+						   .checkpoints = AR_STR("[]"),
+						   .metadata = where_stored(d, &input) });
+	ar_decide_reply(d, AR_CMD_STEER_TURN,
+			&(struct ar_cmd_steer_turn_out){ .accepted = true,
+							 .applied_at_step = ids.at[AR_SCOPE_STEP] });
+	return AR_OK;
+}
+
+void ar_draft_take_steers(struct ar_draft *w, struct ar_turn *turn)
+{
+	for (size_t i = 0; i < turn->steers.count; i++)
+		ar_vec_push(w->d->arena, &w->context, turn->steers.at[i]);
+	turn->steers.count = 0;
+}
