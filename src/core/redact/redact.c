@@ -134,6 +134,8 @@ static void advance(struct ar_redact_stream *s, bool is_last)
 	const char *p = s->held.p;
 	size_t at = 0, sent = 0;
 
+	if (s->held.len == 0)
+		return;
 	for (; at < s->held.len; at++) {
 		struct ar_rest rest = { { p + at, s->held.len - at }, s->before, is_last };
 
@@ -175,6 +177,28 @@ void ar_redact_stream_fini(struct ar_redact_stream *s)
 }
 
 /* ---- one text ---- */
+
+static enum ar_redact_rule rule_of(struct ar_str name)
+{
+	for (size_t i = 1; i < AR_REDACT_RULES; i++) {
+		if (ar_str_is(name, rule_names[i]))
+			return (enum ar_redact_rule)i;
+	}
+	return AR_REDACT_NONE;
+}
+
+void ar_redact_count_masks(struct ar_str text, struct ar_redact_counts *counts)
+{
+	struct ar_str before, name;
+
+	while (!ar_str_absent(text = ar_str_split(text, '[', &before))) {
+		if (!ar_str_starts(text, AR_STR("redacted:")))
+			continue;
+		ar_str_split(ar_str_sub(text, strlen("redacted:"), text.len), ']', &name);
+		if (rule_of(name))
+			counts->by[rule_of(name)]++;
+	}
+}
 
 static int64_t total(const struct ar_redact_counts *c)
 {

@@ -64,6 +64,9 @@ void ar_redactor_add(struct ar_redactor *r, struct ar_str secret);
 struct ar_str ar_redact(const struct ar_redactor *r, struct ar_str text, struct ar_arena *a,
 			struct ar_redact_counts *counts);
 
+/* Adds up the masks that stand in a text which was masked earlier. A text that quotes one counts as well. */
+void ar_redact_count_masks(struct ar_str text, struct ar_redact_counts *counts);
+
 /* The next piece, and the end, after which the stream may begin anew: what is certain now, valid until the next call. The beginning of a
  * known value right at the end is masked too: the text may have been cut there. */
 struct ar_str ar_redact_feed(struct ar_redact_stream *s, struct ar_str piece);
