@@ -164,11 +164,20 @@ const struct ar_config_key ar_config_keys[] = {
 	{ "context.max_bytes", AR_CONFIG_INT, "262144", NULL, false, 1024, 1073741824, NULL,
 	  offsetof(struct ar_config, context.max_bytes), offsetof(struct ar_config_file, context.max_bytes),
 	  "Most bytes of conversation sent to the model." },
+	{ "redact.literals", AR_CONFIG_STRING, "", "AGENTD_REDACT_LITERALS", true, 0, 0, NULL,
+	  offsetof(struct ar_config, redact.literals), offsetof(struct ar_config_file, redact.literals),
+	  "Values to mask wherever they appear, with commas or line ends between them; each of at least 8 bytes." },
+	{ "redact.patterns", AR_CONFIG_BOOL, "true", NULL, false, 0, 0, NULL,
+	  offsetof(struct ar_config, redact.patterns), offsetof(struct ar_config_file, redact.patterns),
+	  "Masks what looks like a well-known kind of key, token or password, too." },
+	{ "redact.inputs", AR_CONFIG_BOOL, "true", NULL, false, 0, 0, NULL,
+	  offsetof(struct ar_config, redact.inputs), offsetof(struct ar_config_file, redact.inputs),
+	  "Masks what callers send as well as what models say." },
 	{ "log.level", AR_CONFIG_ENUM, "info", "AGENTD_LOG_LEVEL", false, 0, 0, ar_values_log_level,
 	  offsetof(struct ar_config, log.level), offsetof(struct ar_config_file, log.level),
 	  "Least grave lines that are written to the log." },
 };
-const size_t ar_config_key_count = 52;
+const size_t ar_config_key_count = 55;
 
 static const cyaml_schema_field_t node_fields[] = {
 	CYAML_FIELD_STRING_PTR("id", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_node, id, 0, 65536),
@@ -269,6 +278,13 @@ static const cyaml_schema_field_t context_fields[] = {
 	CYAML_FIELD_END,
 };
 
+static const cyaml_schema_field_t redact_fields[] = {
+	CYAML_FIELD_STRING_PTR("literals", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_redact, literals, 0, 65536),
+	CYAML_FIELD_BOOL_PTR("patterns", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_redact, patterns),
+	CYAML_FIELD_BOOL_PTR("inputs", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_redact, inputs),
+	CYAML_FIELD_END,
+};
+
 static const cyaml_schema_field_t log_fields[] = {
 	CYAML_FIELD_STRING_PTR("level", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_log, level, 0, 65536),
 	CYAML_FIELD_END,
@@ -292,6 +308,7 @@ static const cyaml_schema_field_t top_fields[] = {
 	CYAML_FIELD_MAPPING("retention", CYAML_FLAG_OPTIONAL, struct ar_config_file, retention, retention_fields),
 	CYAML_FIELD_MAPPING("blob", CYAML_FLAG_OPTIONAL, struct ar_config_file, blob, blob_fields),
 	CYAML_FIELD_MAPPING("context", CYAML_FLAG_OPTIONAL, struct ar_config_file, context, context_fields),
+	CYAML_FIELD_MAPPING("redact", CYAML_FLAG_OPTIONAL, struct ar_config_file, redact, redact_fields),
 	CYAML_FIELD_MAPPING("log", CYAML_FLAG_OPTIONAL, struct ar_config_file, log, log_fields),
 	CYAML_FIELD_END,
 };

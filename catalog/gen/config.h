@@ -114,6 +114,12 @@ struct ar_config_context {
 	int64_t max_bytes;
 };
 
+struct ar_config_redact {
+	const char *literals;
+	bool patterns;
+	bool inputs;
+};
+
 struct ar_config_log {
 	int level;
 };
@@ -136,6 +142,7 @@ struct ar_config {
 	struct ar_config_retention retention;
 	struct ar_config_blob blob;
 	struct ar_config_context context;
+	struct ar_config_redact redact;
 	struct ar_config_log log;
 };
 
@@ -226,6 +233,12 @@ struct ar_config_file_context {
 	int64_t *max_bytes;
 };
 
+struct ar_config_file_redact {
+	char *literals;
+	bool *patterns;
+	bool *inputs;
+};
+
 struct ar_config_file_log {
 	char *level;
 };
@@ -248,6 +261,7 @@ struct ar_config_file {
 	struct ar_config_file_retention retention;
 	struct ar_config_file_blob blob;
 	struct ar_config_file_context context;
+	struct ar_config_file_redact redact;
 	struct ar_config_file_log log;
 };
 

@@ -1,13 +1,23 @@
 /* See migrate.h. Runs instead of the runtime, on the calling thread. */
 #include "migrate.h"
 
+#include "secrets.h"
 #include "store_open.h"
 
 enum ar_status ar_runtime_migrate(const struct ar_config *config, uint64_t *ret_from, uint64_t *ret_to,
 				  struct ar_error *err)
 {
+	struct ar_redactor *redactor;
+	enum ar_status rc;
+
 	if (!*config->store)
 		return ar_fail(err, AR_E_NOT_FOUND,
 			       "the settings name no PostgreSQL store; an SQLite file needs no migration");
-	return ar_store_postgres_migrate(config->store, ret_from, ret_to, err);
+	if (ar_secrets_load(config, &redactor, err) != AR_OK)
+		return err->status;
+	rc = ar_store_postgres_migrate(config->store, ret_from, ret_to, err);
+	if (rc != AR_OK)
+		ar_secrets_mask_error(redactor, err);
+	ar_redactor_free(redactor);
+	return rc;
 }

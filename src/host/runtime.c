@@ -5,6 +5,7 @@
 #include "mem.h"
 #include "model.h"
 #include "runtime_priv.h"
+#include "secrets.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -125,7 +126,7 @@ static void read_policy(struct ar_runtime *r, const struct ar_config *c)
 		.epoch = r->store->epoch,
 		.provider = model.wire ? ar_str_from(model.wire->name) : AR_STR_NONE,
 		.model = kept(r, model.name),
-		.system_prompt = kept(r, c->model.system_prompt),
+		.system_prompt = ar_secrets_mask(r->redactor, c->model.system_prompt, &r->arena),
 		.max_attempts = c->model.max_attempts,
 		.backoff_ms = c->model.backoff_ms,
 		.max_rounds = MAX_ROUNDS,
@@ -152,6 +153,8 @@ static void open_core(struct ar_runtime *r, const struct ar_config *c)
 					     .provider = r->provider,
 					     .clock = clock,
 					     .policy = &r->policy,
+					     .redactor = r->redactor,
+					     .redact_inputs = c->redact.inputs,
 					     .snapshot_every = (uint64_t)c->session.snapshot_every,
 					     .session_cache = (size_t)c->session.cache,
 					     .commit_backlog = COMMIT_BACKLOG,
@@ -259,7 +262,7 @@ static void open_loop(struct ar_runtime *r)
 
 static enum ar_status open_all(struct ar_runtime *r, const struct ar_config *config, struct ar_error *err)
 {
-	if (open_store(r, config, err) != AR_OK)
+	if (ar_secrets_load(config, &r->redactor, err) != AR_OK || open_store(r, config, err) != AR_OK)
 		return err->status;
 	open_core(r, config);
 	r->ops = (struct ar_http_ops){ ar_node_describe, ar_node_drain, ar_node_is_ready, r };
@@ -280,6 +283,7 @@ enum ar_status ar_runtime_open(const struct ar_config *config, const struct ar_r
 	r->folder_lock = -1;
 	open_loop(r);
 	if (open_all(r, config, err) != AR_OK) {
+		ar_secrets_mask_error(r->redactor, err);
 		ar_runtime_free(r);
 		return err->status;
 	}
@@ -351,6 +355,7 @@ enum ar_run_end ar_runtime_free(struct ar_runtime *r)
 	uv_walk(&r->loop, close_handle, NULL);
 	uv_run(&r->loop, UV_RUN_DEFAULT);
 	uv_loop_close(&r->loop);
+	ar_redactor_free(r->redactor);
 	ar_file_lock_drop(r->folder_lock);
 	ar_arena_fini(&r->arena);
 	end = r->end;

@@ -15,11 +15,12 @@
 //   [[delay ms]] between chunks        [[first ms]] before the first byte (headers included)
 //   [[split]] one write per byte       [[burst]] all in one write
 //   [[dup]] every chunk twice          [[json]] one JSON object although "stream" was asked
+//   [[backwards N]] words are said from their end to their beginning, N characters at a time: what the runtime must not see before
 //   [[no-done]] [[no-finish]] [[no-usage]] leave that part out           [[lie-usage]] absurd token counts
 //   [[junk-after-done]] sends nonsense after the end mark and keeps the connection open
 //   [[limits]] headers about limits with the answer
 // How to go wrong:
-//   [[http 429 retry-after=1 code=x type=y echo-auth]]  an error answer; retry-after-ms= and x-should-retry= work too,
+//   [[http 429 retry-after=1 code=x type=y echo-auth message=x]]  an error answer; retry-after-ms= and x-should-retry= work too,
 //                                                       echo-auth repeats the header of the key in the message
 //   [[cut N]] drops the connection after N chunks       [[hang]] never answers   [[hang-after N]] falls silent after N chunks
 //   [[error-in-stream]]  [[garbage]] a chunk that is no JSON   [[text]] an HTML page with status 200
@@ -69,10 +70,16 @@ class Script {
 		if (times !== undefined && calls <= Number(times)) this.does = directivesOf(`[[${rest}]]`);
 	}
 
+	// A text in the pieces that it is streamed in.
+	cut(text) {
+		if (!this.has('backwards')) return words(text);
+		return [...text].reverse().join('').match(new RegExp(`[^]{1,${this.number('backwards')}}`, 'g')) ?? [];
+	}
+
 	get words() {
 		if (this.has('utf8')) return UTF8_WORDS;
 		if (this.has('tokens')) return Array.from({ length: this.number('tokens') }, (_, i) => `w${i} `);
-		if (this.has('say')) return words(this.value('say'));
+		if (this.has('say')) return this.cut(this.value('say'));
 		if (this.toolResult !== undefined) return words(`The tool said: ${this.toolResult}`);
 		return words(`You said: ${this.text.replace(/\[\[[\s\S]*?\]\](?!\])/g, '').trim()}`);
 	}
@@ -85,7 +92,7 @@ class Script {
 		if (this.toolResult !== undefined || !this.has('tool')) return [];
 		return this.does.tool.map((spec, i) => {
 			const [, name, args] = /^(\S+)\s*([\s\S]*)$/.exec(spec) ?? [];
-			return { id: `call_${this.n}_${i}`, name, args: args || '{}' };
+			return { id: `call_${this.n}_${i}`, name, args: this.has('backwards') ? this.cut(args).join('') : args || '{}' };
 		});
 	}
 
@@ -95,7 +102,7 @@ class Script {
 
 	// What is said, piece by piece: reasoning, then tool calls or words.
 	pieces() {
-		const thoughts = words(this.reasoning).map((reasoning) => ({ reasoning }));
+		const thoughts = this.cut(this.reasoning).map((reasoning) => ({ reasoning }));
 		const calls = this.calls.flatMap((tool, index) =>
 			[{ tool, index }, ...tool.args.match(/[\s\S]{1,8}/g).map((args) => ({ args, index }))]);
 		return thoughts.concat(calls.length > 0 ? calls : this.words.map((text) => ({ text })));
@@ -143,7 +150,7 @@ function sendError(req, res, script, Wire) {
 	for (const name of ['retry-after', 'retry-after-ms', 'x-should-retry', 'location'])
 		if (given[name]) headers[name] = given[name].replaceAll('_', ' ');
 	const secret = 'echo-auth' in given ? ` ${Wire.keyOf(req.headers)}` : '';
-	sendJson(res, Number(status), Wire.refusal(Number(status), `scripted ${status}${secret}`, given), headers);
+	sendJson(res, Number(status), Wire.refusal(Number(status), `scripted ${status}${secret}${script.cut(given.message ?? '').join('')}`, given), headers);
 }
 
 async function sendStream(res, script, wire, entry) {

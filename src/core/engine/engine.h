@@ -12,6 +12,7 @@
 #include "store.h"
 
 struct ar_engine;
+struct ar_redactor;
 struct ar_engine_request;
 struct ar_engine_view;
 
@@ -21,6 +22,8 @@ struct ar_engine_options {
 	struct ar_provider *provider; /* NULL: no model is configured */
 	struct ar_clock *clock;
 	const struct ar_policy *policy; /* borrowed */
+	const struct ar_redactor *redactor; /* borrowed; NULL: nothing is masked */
+	bool redact_inputs; /* in commands too, not only in what models say */
 	uint64_t snapshot_every;
 	size_t session_cache; /* idle sessions kept */
 	size_t commit_backlog; /* appends in flight before writes are refused as overloaded */

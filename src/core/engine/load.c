@@ -1,5 +1,6 @@
 /* A session comes back from the store: newest snapshot, the facts after it, and what was saved of open steps. O(window). */
 #include "engine_priv.h"
+#include "funnel.h"
 #include "messages.h"
 
 static enum ar_status apply_line(struct ar_live *l, struct ar_str line, struct ar_arena *arena,
@@ -50,6 +51,7 @@ static void keep_saved(struct ar_live *l)
 
 		if (out && (!row || !ar_str_eq(row->step, out->step))) {
 			ar_step_output_of(&whole, a, out);
+			out->masked = ar_funnel_saved(out, a);
 			ar_output_fini(&whole);
 			out = NULL;
 		}

@@ -2,6 +2,7 @@
  * nothing; its inputs and lookers wait. */
 #include "engine_priv.h"
 #include "fault.h"
+#include "funnel.h"
 
 void ar_request_finish(struct ar_engine_request *r, enum ar_status status)
 {
@@ -61,6 +62,12 @@ static void decide(struct ar_live *l, struct ar_engine_request *r)
 
 	if (known) {
 		ar_request_repeat(r, &known->input, ar_str_from(known->reply));
+		return;
+	}
+	rc = e->o.redact_inputs ? ar_funnel_command(e, r, &c->arena) : AR_OK;
+	if (rc != AR_OK) {
+		ar_request_finish(r, rc);
+		ar_commit_reset(c);
 		return;
 	}
 	r->input.now = e->o.clock->wall(e->o.clock);

@@ -4,6 +4,7 @@
  *   PLANNED -> LOADING -> CALLING -> ENDED;  a cancel before CALLING ends without a call. The step lives until its end is durable. */
 #include "engine_priv.h"
 #include "fault.h"
+#include "funnel.h"
 #include "identity.h"
 #include "messages.h"
 
@@ -23,6 +24,7 @@ struct ar_live_step {
 	struct ar_live *live;
 	struct ar_arena arena;
 	enum step_state state;
+	struct ar_funnel funnel; /* everything that the model says passes it */
 	struct ar_output output;
 	struct ar_str id;
 	bool is_cancelled;
@@ -51,6 +53,7 @@ static void step_free(struct ar_live_step *s)
 	ar_store_op_fini(&s->blobs.op);
 	ar_store_op_fini(&s->chunk.op);
 	ar_buf_fini(&s->chunk_bytes);
+	ar_funnel_fini(&s->funnel);
 	ar_output_fini(&s->output);
 	ar_arena_fini(&s->arena);
 	ar_free(s);
@@ -99,14 +102,17 @@ static void deliver_again(struct ar_timer *t)
 	ar_inbox_push(s->live, &s->ended);
 }
 
-static struct ar_step_end end_of(struct ar_arena *a, const struct ar_model_result *r)
+static struct ar_step_end end_of(struct ar_live_step *s, const struct ar_model_result *r)
 {
+	struct ar_funnel *f = &s->funnel;
+	struct ar_arena *a = &s->arena;
+
 	return (struct ar_step_end){ .outcome = (int)r->outcome,
-				     .category = ar_arena_str(a, r->category),
-				     .message = ar_arena_str(a, r->message),
-				     .stop_reason = ar_arena_str(a, r->stop_reason),
-				     .model = ar_arena_str(a, r->model),
-				     .request_id = ar_arena_str(a, r->request_id),
+				     .category = ar_funnel_text(f, r->category, a),
+				     .message = ar_funnel_text(f, r->message, a),
+				     .stop_reason = ar_funnel_text(f, r->stop_reason, a),
+				     .model = ar_funnel_text(f, r->model, a),
+				     .request_id = ar_funnel_id(f, r->request_id, a),
 				     .retryable = r->retryable,
 				     .has_usage = r->has_usage,
 				     .http = r->http,
@@ -118,6 +124,18 @@ static struct ar_step_end end_of(struct ar_arena *a, const struct ar_model_resul
 				     .latency_ms = r->latency_ms };
 }
 
+/* What was held back as the possible beginning of a secret turned out to be none, or was one. */
+static void take_held(struct ar_live_step *s)
+{
+	struct ar_funnel_piece held;
+	uint64_t from = s->output.pos;
+
+	while (ar_funnel_next_held(&s->funnel, &held))
+		ar_output_add(&s->output, held.kind, held.index, held.bytes);
+	if (s->output.pos > from && !s->is_detached)
+		ar_follow_output_grew(s->live->engine->o.follow, &s->output, from);
+}
+
 static void step_end(struct ar_live_step *s, const struct ar_model_result *r)
 {
 	struct ar_live *l = s->live;
@@ -126,6 +144,7 @@ static void step_end(struct ar_live_step *s, const struct ar_model_result *r)
 		return; /* the next start finds the step open and says so */
 	AR_FAULT("engine.step_end");
 	s->state = STEP_ENDED;
+	take_held(s);
 	ar_step_output_of(&s->output, &s->arena, &s->result);
 	s->result.step = s->id;
 	for (size_t i = 0; i < s->tool_count; i++)
@@ -134,10 +153,10 @@ static void step_end(struct ar_live_step *s, const struct ar_model_result *r)
 	s->result.tool_count = s->tool_count;
 	s->again = (struct ar_timer){ .live = l, .fire = deliver_again, .drop = end_dropped };
 	s->ended.done = end_delivered;
-	s->ended.input = (struct ar_input){ .kind = AR_IN_MODEL_DONE,
-					    .outputs = &s->result,
-					    .output_count = 1,
-					    .end = end_of(&s->arena, r) };
+	s->ended.input = (struct ar_input){
+		.kind = AR_IN_MODEL_DONE, .outputs = &s->result, .output_count = 1, .end = end_of(s, r)
+	};
+	s->result.masked = ar_funnel_masked(&s->funnel.counts, &s->arena);
 	ar_inbox_push(l, &s->ended);
 }
 
@@ -203,8 +222,9 @@ static void on_tool(struct ar_model_call *c, uint32_t index, struct ar_str id, s
 		return;
 	if (!s->tools)
 		s->tools = ar_arena_alloc(&s->arena, AR_TOOL_CALLS_MAX * sizeof(*s->tools));
-	s->tools[s->tool_count++] = (struct ar_tool_request){ .id = ar_arena_str(&s->arena, id),
-							      .name = ar_arena_str(&s->arena, name) };
+	s->tools[s->tool_count++] =
+		(struct ar_tool_request){ .id = ar_funnel_text(&s->funnel, id, &s->arena),
+					  .name = ar_funnel_text(&s->funnel, name, &s->arena) };
 }
 
 static void on_output(struct ar_model_call *c, enum ar_output_kind kind, uint32_t index, struct ar_str bytes)
@@ -213,6 +233,9 @@ static void on_output(struct ar_model_call *c, enum ar_output_kind kind, uint32_
 	uint64_t from = s->output.pos;
 
 	if (kind == AR_OUT_TOOL_ARGS && index >= s->tool_count)
+		return;
+	bytes = ar_funnel_feed(&s->funnel, (uint8_t)kind, index, bytes);
+	if (ar_str_empty(bytes))
 		return;
 	ar_output_add(&s->output, (uint8_t)kind, index, bytes);
 	AR_FAULT("engine.output");
@@ -268,6 +291,7 @@ static struct ar_live_step *step_new(struct ar_live *l, const struct ar_effect *
 
 	s->live = l;
 	s->state = STEP_PLANNED;
+	s->funnel.redactor = l->engine->o.redactor;
 	s->id = ar_arena_str(a, effect->step);
 	s->output.session = ar_live_core(l);
 	s->output.ids[AR_SCOPE_THREAD] = ar_arena_str(a, effect->thread);

@@ -23,6 +23,35 @@ static ar_decide_fn *const by_kind[] = {
 	[AR_IN_REPAIR] = ar_decide_repair,
 };
 
+static struct ar_str args_as_kept(struct ar_decision *d)
+{
+	struct ar_jw w = ar_decide_json(d);
+
+	ar_struct_encode(&ar_command_describe(d->input->command)->in, d->input->args, AR_STR_NONE, &w);
+	return ar_decide_content(d, ar_decide_json_end(d));
+}
+
+/* The owner of what was masked in a command is the turn that it submits, or else what its first fact is about. A command that changes
+ * nothing leaves nothing to tell. */
+static void tell_masked_args(struct ar_decision *d)
+{
+	struct ar_str ref = AR_STR_NONE;
+	struct ar_ids owner;
+
+	if (d->input->masked.count == 0 || d->event_count == 0)
+		return;
+	memcpy(owner.at, d->events[0].ids, sizeof(owner.at));
+	for (size_t i = 0; i < d->event_count; i++) {
+		if (d->events[i].type != AR_EV_TURN_SUBMITTED)
+			continue;
+		ref = ((const struct ar_ev_turn_submitted *)d->events[i].payload)->input_ref;
+		memcpy(owner.at, d->events[i].ids, sizeof(owner.at));
+	}
+	if (ar_str_absent(ref))
+		ref = args_as_kept(d);
+	ar_decide_masked(d, &owner, ref, &d->input->masked);
+}
+
 enum ar_status ar_session_decide(const struct ar_session *s, const struct ar_input *in,
 				 struct ar_arena *arena, struct ar_decision *ret, struct ar_error *err)
 {
@@ -34,6 +63,8 @@ enum ar_status ar_session_decide(const struct ar_session *s, const struct ar_inp
 		return ar_refuse(err, AR_ERR_UNAVAILABLE, "%s is declared but not built yet",
 				 ar_command_describe(in->command)->name);
 	rc = decide(ret, err);
+	if (rc == AR_OK)
+		tell_masked_args(ret);
 	ar_buf_fini(&ret->scratch);
 	return rc;
 }
@@ -130,6 +161,24 @@ struct ar_str ar_decide_error(struct ar_decision *d, struct ar_str category, str
 	ar_jw_mstr(&w, "recoveryAdvice", advice);
 	ar_jw_close(&w);
 	return ar_decide_json_end(d);
+}
+
+void ar_decide_masked(struct ar_decision *d, const struct ar_ids *owner, struct ar_str ref,
+		      const struct ar_masked *masked)
+{
+	struct ar_ids ids = *owner;
+	struct ar_jw w = ar_decide_json(d);
+
+	if (masked->count == 0)
+		return;
+	ids.at[AR_SCOPE_OUTPUT] = ref;
+	ar_jw_open(&w);
+	ar_jw_mstr(&w, "kind", AR_STR("secret"));
+	ar_jw_mraw(&w, "ruleRefs", masked->rules);
+	ar_jw_mint(&w, "count", masked->count);
+	ar_jw_close(&w);
+	ar_decide_emit(d, AR_EV_OUTPUT_REDACTED, &ids,
+		       &(struct ar_ev_output_redacted){ .redaction = ar_decide_json_end(d) });
 }
 
 struct ar_ids ar_ids_thread(const struct ar_thread *t)

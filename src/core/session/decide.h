@@ -28,6 +28,9 @@ struct ar_jw ar_decide_json(struct ar_decision *d); /* begin a JSON text ... */
 struct ar_str ar_decide_json_end(struct ar_decision *d); /* ... and take it */
 struct ar_str ar_decide_error(struct ar_decision *d, struct ar_str category, struct ar_str message,
 			      bool retryable, struct ar_str advice);
+void ar_decide_masked(
+	struct ar_decision *d, const struct ar_ids *owner, struct ar_str ref,
+	const struct ar_masked *masked); /* says so, if anything was; `ref` is the text as it is kept */
 struct ar_ids ar_ids_thread(const struct ar_thread *t);
 struct ar_ids ar_ids_turn(struct ar_decision *d, const struct ar_turn *turn);
 

@@ -332,6 +332,7 @@ static void step_completed(struct ar_draft *w, struct ar_turn *turn, const struc
 							.preview = ar_str_utf8_prefix(out->text, PREVIEW_MAX),
 							.reasoning_ref = content_or_none(d, out->reasoning),
 							.tool_calls = calls });
+	ar_decide_masked(d, &scope, output_ref, &out->masked);
 	turn->rounds++;
 	turn->input_tokens += end->input_tokens;
 	turn->output_tokens += end->output_tokens;
@@ -370,6 +371,10 @@ struct ar_str ar_draft_model_failed(struct ar_draft *w, const struct ar_turn *tu
 			       .retry_after_ms = { end->retry_after_ms, end->retry_after_ms > 0 },
 			       .outcome = outcome_word[end->outcome],
 		       });
+	ar_decide_masked(d, &ids,
+			 out->masked.count > 0 && ar_str_absent(partial) ? ar_decide_content(d, end->message)
+									 : partial,
+			 &out->masked);
 	return partial;
 }
 

@@ -48,9 +48,16 @@ struct ar_tool_request {
 	struct ar_str id, name, args;
 };
 
+/* What was masked in a text from outside before it came here: how often, and by which rules (JSON array of names). */
+struct ar_masked {
+	int64_t count;
+	struct ar_str rules;
+};
+
 /* What a step produced, whether it ended well or not. */
 struct ar_step_output {
 	struct ar_str step;
+	struct ar_masked masked; /* in all of it, and in how it ended */
 	struct ar_str text, reasoning;
 	const struct ar_segment *segments;
 	size_t segment_count;
@@ -80,6 +87,7 @@ struct ar_input {
 	const struct ar_policy *policy;
 	enum ar_command command;
 	const void *args; /* struct ar_cmd_<name>_in */
+	struct ar_masked masked; /* in the args */
 	struct ar_str account;
 	struct ar_str turn; /* RETRY_DUE */
 	const struct ar_step_output *outputs; /* MODEL_DONE: one; RECOVER: what was saved of each open step */

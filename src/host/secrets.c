@@ -1,0 +1,113 @@
+/* See secrets.h. */
+#include "secrets.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A variable whose name ends so holds a secret, as a rule; PGPASSWORD too. */
+static const char *const secret_names[] = { "_KEY", "_TOKEN", "_SECRET", "PASSWORD" };
+
+static void add_environment(struct ar_redactor *r)
+{
+	for (char **entry = environ; *entry; entry++) {
+		struct ar_str name, value = ar_str_split(ar_str_from(*entry), '=', &name);
+
+		for (size_t i = 0; i < AR_ARRAY_LEN(secret_names); i++) {
+			if (ar_str_ends(name, ar_str_from(secret_names[i])))
+				ar_redactor_add(r, value);
+		}
+	}
+}
+
+/* Of a connection string only the password is secret: postgres://user:password@host, or password=... among key=value pairs. */
+static struct ar_str password_of(const char *store)
+{
+	static const char key[] = "password=";
+	const char *at = strstr(store, key);
+	const char *user = strstr(store, "://");
+	size_t len;
+
+	if (at) {
+		at += sizeof(key) - 1;
+		if (*at == '\'')
+			return (struct ar_str){ at + 1, strcspn(at + 1, "'") };
+		return (struct ar_str){ at, strcspn(at, " &") };
+	}
+	if (!user)
+		return AR_STR_NONE;
+	user += 3;
+	len = strcspn(user, ":/?");
+	if (user[len] != ':')
+		return AR_STR_NONE;
+	return (struct ar_str){ user + len + 1, strcspn(user + len + 1, "@/?") };
+}
+
+static void add_settings(struct ar_redactor *r, const struct ar_config *c)
+{
+	for (size_t i = 0; i < ar_config_key_count; i++) {
+		const struct ar_config_key *key = &ar_config_keys[i];
+		const char *value;
+
+		if (!key->secret || key->kind != AR_CONFIG_STRING)
+			continue;
+		value = *(const char *const *)(const void *)((const char *)c + key->offset);
+		if (value == c->redact.literals)
+			continue; /* a list, see below */
+		ar_redactor_add(r, value == c->store ? password_of(value) : ar_str_from(value));
+	}
+}
+
+static struct ar_str trimmed(struct ar_str s)
+{
+	while (s.len > 0 && (*s.p == ' ' || *s.p == '\t' || *s.p == '\r'))
+		s = ar_str_sub(s, 1, s.len);
+	while (s.len > 0 && (s.p[s.len - 1] == ' ' || s.p[s.len - 1] == '\t' || s.p[s.len - 1] == '\r'))
+		s.len--;
+	return s;
+}
+
+static enum ar_status add_literals(struct ar_redactor *r, const char *list, struct ar_error *err)
+{
+	for (const char *at = list; *at; at += *at != '\0') {
+		struct ar_str value = trimmed((struct ar_str){ at, strcspn(at, ",\n") });
+
+		at += strcspn(at, ",\n");
+		if (value.len > 0 && value.len < AR_REDACT_MIN)
+			return ar_fail(err, AR_E_INVALID,
+				       "redact.literals: an entry has %zu bytes; %d or more are needed, "
+				       "shorter ones would mask ordinary words",
+				       value.len, AR_REDACT_MIN);
+		ar_redactor_add(r, value);
+	}
+	return AR_OK;
+}
+
+enum ar_status ar_secrets_load(const struct ar_config *c, struct ar_redactor **ret, struct ar_error *err)
+{
+	struct ar_redactor *r = ar_redactor_new(c->redact.patterns);
+
+	add_settings(r, c);
+	add_environment(r);
+	if (add_literals(r, c->redact.literals, err) != AR_OK) {
+		ar_redactor_free(r);
+		return err->status;
+	}
+	*ret = r;
+	return AR_OK;
+}
+
+struct ar_str ar_secrets_mask(const struct ar_redactor *r, const char *text, struct ar_arena *a)
+{
+	struct ar_redact_counts counts = { 0 };
+
+	return ar_arena_str(a, ar_redact(r, ar_str_from(text), a, &counts));
+}
+
+void ar_secrets_mask_error(const struct ar_redactor *r, struct ar_error *err)
+{
+	struct ar_arena a = { 0 };
+
+	snprintf(err->msg, sizeof(err->msg), "%s", ar_secrets_mask(r, err->msg, &a).p);
+	ar_arena_fini(&a);
+}
