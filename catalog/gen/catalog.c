@@ -3306,7 +3306,7 @@ static const struct ar_field_desc ar_cmd_rollback_thread_in_fields[] = {
 	{ "threadId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_rollback_thread_in, thread_id), NULL, { 0, false },
 	  "The thread." },
 	{ "target", AR_F_OBJECT, true, false, false, 0, 4096, offsetof(struct ar_cmd_rollback_thread_in, target), NULL, { 0, false },
-	  "Turn or sequence to go back to." },
+	  "turnId: the last turn that stays; or sequence: turns that started after it go." },
 	{ "reason", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_cmd_rollback_thread_in, reason), NULL, { 0, false },
 	  "Why." },
 	{ "idempotencyKey", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_rollback_thread_in, idempotency_key), NULL, { 0, false },
@@ -3316,8 +3316,8 @@ static const struct ar_field_desc ar_cmd_rollback_thread_in_fields[] = {
 static const struct ar_field_desc ar_cmd_rollback_thread_out_fields[] = {
 	{ "removedTurnIds", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_cmd_rollback_thread_out, removed_turn_ids), NULL, { 0, false },
 	  "Turns that no longer count." },
-	{ "baselineRef", AR_F_REF, true, false, false, 1, 512, offsetof(struct ar_cmd_rollback_thread_out, baseline_ref), NULL, { 0, false },
-	  "State that the thread goes on from." },
+	{ "baselineRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_cmd_rollback_thread_out, baseline_ref), NULL, { 0, false },
+	  "State that the thread goes on from; absent while nothing was said to a model." },
 };
 
 static const struct ar_field_desc ar_cmd_archive_task_in_fields[] = {
@@ -4542,7 +4542,7 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  (const uint16_t[]){ AR_EV_CONTEXT_COMPACTION_STARTED, AR_EV_CONTEXT_COMPACTION_COMPLETED, AR_EV_CONTEXT_COMPACTION_FAILED }, 3, NULL, "proposed (manual trigger without a verb)" },
 	[AR_CMD_ROLLBACK_THREAD] = { AR_CMD_ROLLBACK_THREAD, "rollback_thread",
 	  "Take a thread back to an earlier point.",
-	  true, false, { ar_cmd_rollback_thread_in_fields, 5, sizeof(struct ar_cmd_rollback_thread_in), NULL, 0 },
+	  true, true, { ar_cmd_rollback_thread_in_fields, 5, sizeof(struct ar_cmd_rollback_thread_in), NULL, 0 },
 	  { ar_cmd_rollback_thread_out_fields, 2, sizeof(struct ar_cmd_rollback_thread_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_TARGET_NOT_FOUND, AR_ERR_ACTIVE_TURN, AR_ERR_PENDING_ACTION }, 3,
 	  (const uint16_t[]){ AR_EV_HISTORY_ROLLBACK_STARTED, AR_EV_HISTORY_ROLLBACK_COMPLETED, AR_EV_SNAPSHOT_REPAIRED, AR_EV_THREAD_UPDATED }, 4, NULL, "proposed (rollback events without a verb)" },

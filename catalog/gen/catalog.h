@@ -3185,7 +3185,7 @@ struct ar_cmd_rollback_thread_in { /* rollback_thread, input */
 
 struct ar_cmd_rollback_thread_out { /* rollback_thread, result */
 	struct ar_str removed_turn_ids; /* array */
-	struct ar_str baseline_ref; /* ref */
+	struct ar_str baseline_ref; /* ref? */
 };
 
 struct ar_cmd_archive_task_in { /* archive_task, input */

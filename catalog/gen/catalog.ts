@@ -3474,7 +3474,7 @@ export interface RollbackThreadInput {
   sessionId: string;
   /** The thread. */
   threadId: string;
-  /** Turn or sequence to go back to. */
+  /** turnId: the last turn that stays; or sequence: turns that started after it go. */
   target: Record<string, unknown>;
   /** Why. */
   reason?: string;
@@ -3486,8 +3486,8 @@ export interface RollbackThreadInput {
 export interface RollbackThreadResult {
   /** Turns that no longer count. */
   removedTurnIds: unknown[];
-  /** State that the thread goes on from. */
-  baselineRef: string;
+  /** State that the thread goes on from; absent while nothing was said to a model. */
+  baselineRef?: string;
   [extra: string]: unknown;
 }
 

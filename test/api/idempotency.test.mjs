@@ -1,7 +1,7 @@
 // A repeat of a write is the same write: by turnId, by sessionId, by idempotencyKey, a thousand at once, and after kill -9.
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
-import { call, ok, readLog, refused, submit, world } from '../lib/runtime.mjs';
+import { call, follow, ok, readLog, refused, submit, world } from '../lib/runtime.mjs';
 
 const MANY = 1000;
 let w;
@@ -128,12 +128,18 @@ test('CP-03 every write with a key: a repeat after kill -9 gets the first receip
 	await submit(w.rt, '[[hang]]', { sessionId, turnId: 'holds' });
 	for (const turnId of ['q1', 'q2', 'q3']) await submit(w.rt, 'later', { sessionId, turnId });
 	const input = [{ type: 'text', text: 'also' }];
+	const { threadId: other } = await submit(w.rt, 'hello', { sessionId, turnId: 'stays', createPolicy: { thread: 'new' } });
+	await submit(w.rt, 'hello', { sessionId, threadId: other, turnId: 'goes' });
+	const reader = await follow(w.rt, sessionId);
+	await reader.ended('goes');
+	reader.stop();
 	const writes = [
 		['fork_thread', { sessionId, threadId, idempotencyKey: 'k' }],
 		['steer_turn', { sessionId, threadId, turnId: 'holds', input, idempotencyKey: 'k' }],
 		['promote_queued_turn', { sessionId, queuedTurnId: 'q3', idempotencyKey: 'k' }],
 		['remove_queued_turn', { sessionId, queuedTurnId: 'q1', idempotencyKey: 'k' }],
 		['resume_thread', { sessionId, threadId, idempotencyKey: 'k' }],
+		['rollback_thread', { sessionId, threadId: other, target: { turnId: 'stays' }, idempotencyKey: 'k' }],
 		['interrupt_turn', { sessionId, turnId: 'holds', reason: 'enough', queuePolicy: 'clear', idempotencyKey: 'k' }],
 	];
 	const replies = [];

@@ -1,4 +1,4 @@
-// What becomes of the conversation of a thread: input while a turn runs, branches; all of it over kill -9.
+// What becomes of the conversation of a thread: input while a turn runs, branches, rollback; all of it over kill -9.
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import { follow, ok, readLog, refused, submit, waitFor, world } from '../lib/runtime.mjs';
@@ -124,4 +124,59 @@ test('fork_thread: without a turn that ended the branch is empty; what cannot be
 	await refused(w.rt, 'turn_not_found', 'fork_thread', { sessionId, threadId, turnId: 'nobody' });
 	await refused(w.rt, 'thread_not_found', 'fork_thread', { sessionId, threadId: 'thread_x' });
 	await refused(w.rt, 'session_not_found', 'fork_thread', { sessionId: `sess_${'0'.repeat(26)}`, threadId });
+});
+
+// ---- rollback_thread ----
+
+test('HI-05 HI-11 HI-12 OPEN-37 rollback_thread: the next model call has no removed turn, the read model neither, the log all; also after kill -9', async () => {
+	const first = await turn('my name is Ada');
+	const { sessionId, threadId } = first;
+	const earlier = await thread(sessionId);
+	const second = await turn('my name is Bob', { sessionId });
+	const third = await turn('[[tool look_up {"a":1}]]', { sessionId });
+	const log = await readLog(w.rt, sessionId);
+	const target = { turnId: first.turnId };
+	const reply = await ok(w.rt, 'rollback_thread', { sessionId, threadId, target, reason: 'wrong name' });
+	assert.deepEqual(reply.removedTurnIds, [second.turnId, third.turnId]);
+
+	const all = await readLog(w.rt, sessionId);
+	assert.deepEqual(all.slice(0, log.length), log, 'the log keeps everything');
+	const [started, completed, repaired, updated, ...more] = all.slice(log.length).map((f) => f.event);
+	assert.deepEqual([started.type, completed.type, repaired.type, updated.type, more.length],
+		['history.rollback.started', 'history.rollback.completed', 'snapshot.repaired', 'thread.updated', 0]);
+	for (const { payload } of [started, completed])
+		assert.deepEqual([payload.target, payload.removedTurnIds], [target, reply.removedTurnIds]);
+	assert.deepEqual([started.payload.reason, updated.payload.status, updated.payload.reason], ['wrong name', 'idle', 'rolled_back']);
+	assert.equal(completed.payload.survivingBaselineRef, reply.baselineRef);
+	const calls = log.filter((f) => f.type === 'tool.started').map((f) => f.event.toolCallId);
+	assert.ok(calls.length > 0);
+	assert.deepEqual(completed.payload.affected, { tools: calls, artifacts: [], subagents: [], jobs: [] });
+	const baseline = JSON.parse((await ok(w.rt, 'read_output', { outputRef: reply.baselineRef })).content);
+	assert.deepEqual(baseline.append.map((m) => m.role), ['user', 'assistant']);
+	const repair = JSON.parse((await ok(w.rt, 'read_output', { outputRef: completed.payload.readModelRepairRef })).content);
+	assert.deepEqual([repair.removedTurnIds, repair.contextMessages], [reply.removedTurnIds, 2]);
+
+	await restart();
+	const now = await thread(sessionId);
+	assert.deepEqual([now.turns, now.lastOutcome, now.incidents], [earlier.turns, earlier.lastOutcome, earlier.incidents]);
+	assert.deepEqual([now.history.contextMessages, now.history.removedTurns], [2, 2]);
+	assert.equal((await ok(w.rt, 'get_task', { taskId: second.taskId })).status, 'completed', 'what was done was done');
+	assert.deepEqual(await ok(w.rt, 'rollback_thread', { sessionId, threadId, target }), { removedTurnIds: [], baselineRef: reply.baselineRef });
+	assert.equal((await readLog(w.rt, sessionId)).length, all.length, 'the same target twice adds nothing');
+	const after = await turn('who am I?', { sessionId });
+	assert.deepEqual(said(w.model.log(after.turnId)[0]).map(([, text]) => text), ['my name is Ada', 'You said: my name is Ada', 'who am I?']);
+	const manifest = (await readLog(w.rt, sessionId)).findLast((f) => f.type === 'model.requested').event.payload.requestRef;
+	assert.equal(JSON.parse((await ok(w.rt, 'read_output', { outputRef: manifest })).content).base, reply.baselineRef);
+});
+
+test('rollback_thread: a sequence is a target too; what is running or unknown is refused with its own code', async () => {
+	const { sessionId, threadId, turnId } = await turn('hello');
+	await refused(w.rt, 'target_not_found', 'rollback_thread', { sessionId, threadId, target: { turnId: 'nobody' } });
+	await refused(w.rt, 'target_not_found', 'rollback_thread', { sessionId, threadId, target: { sequence: 1e6 } });
+	await refused(w.rt, 'invalid_input', 'rollback_thread', { sessionId, threadId, target: {} });
+	await refused(w.rt, 'thread_not_found', 'rollback_thread', { sessionId, threadId: 'thread_x', target: { turnId } });
+	assert.deepEqual((await ok(w.rt, 'rollback_thread', { sessionId, threadId, target: { sequence: 2 } })).removedTurnIds, [turnId]);
+	assert.equal((await thread(sessionId)).lastOutcome, undefined);
+	await submit(w.rt, '[[hang]]', { sessionId });
+	await refused(w.rt, 'active_turn', 'rollback_thread', { sessionId, threadId, target: { sequence: 2 } });
 });

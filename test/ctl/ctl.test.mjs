@@ -153,6 +153,19 @@ test("fork opens a branch that submit --thread speaks to", async () => {
 	assert.equal((await place.ctl("fork", sessionId, "--turn", "nobody")).code, 1);
 });
 
+test("rollback names the turns that it removed", async () => {
+	await place.ctl("run", "hello");
+	const { sessionId, threads: [{ turns: [{ turnId }] }] } = await place.json("show", "last");
+	await place.ctl("run", "--continue", "again");
+	const { out } = await place.ctl("rollback", sessionId, "--turn", turnId);
+	assert.match(out, /^turn_\S+  removed\n$/);
+	assert.deepEqual((await place.json("show", sessionId)).threads[0].turns.map((t) => t.turnId), [turnId]);
+	assert.deepEqual((await place.json("rollback", sessionId, "--sequence", "0")).removedTurnIds, [turnId]);
+	assert.equal((await place.ctl("rollback", sessionId)).code, 2);
+	assert.equal((await place.ctl("rollback", sessionId, "--sequence", "x")).code, 2);
+	assert.equal((await place.ctl("rollback", sessionId, "--turn", "nobody")).code, 1);
+});
+
 test("queue lists, promotes and removes", async () => {
 	const busy = await busySession();
 	const [a, b, c] = [await place.json("submit", busy.sessionId, "a"), await place.json("submit", busy.sessionId, "b"),

@@ -314,6 +314,36 @@ static bool compose_fork(struct sim *s, struct sim_submit *about, struct ar_buf 
 	return true;
 }
 
+static bool compose_rollback(struct sim *s, struct sim_submit *about, struct ar_buf *body)
+{
+	struct ar_buf target = { 0 };
+	struct ar_jw w = ar_jw(body);
+
+	if (sim_chance(s, 700))
+		ar_buf_addf(&target, "{\"turnId\":\"%.*s\"}", AR_STR_ARG(about->turn));
+	else
+		ar_buf_addf(&target, "{\"sequence\":%u}", (unsigned)sim_below(s, 60));
+	ar_jw_open(&w);
+	session_member(s, &w, about->core);
+	ar_jw_mstr(&w, "threadId", about->thread);
+	ar_jw_mraw(&w, "target", ar_buf_str(&target));
+	ar_jw_close(&w);
+	ar_buf_fini(&target);
+	return !ar_str_absent(about->turn);
+}
+
+static void judge_rollback(struct sim *s, struct sim_submit *about AR_UNUSED, struct ar_json reply,
+			   struct ar_str text)
+{
+	struct ar_str ref = sim_keep(s, sim_text(reply, "baselineRef"));
+
+	if (ar_json_len(ar_json_get(reply, "removedTurnIds")) == 0)
+		return;
+	s->counts->rollbacks++;
+	if (ar_str_absent(sim_content(s, ref)))
+		sim_fail(s, "what a rollback leaves is not stored: %.*s", AR_STR_ARG(text));
+}
+
 /* Who branched works in the branch from then on. */
 static void judge_fork(struct sim *s, struct sim_submit *about, struct ar_json reply, struct ar_str text)
 {
@@ -362,6 +392,7 @@ const struct sim_ask sim_asks[] = {
 	{ "promote", AR_CMD_PROMOTE_QUEUED_TURN, compose_promote, judge_read, 6 },
 	{ "remove", AR_CMD_REMOVE_QUEUED_TURN, compose_queued, judge_remove, 4 },
 	{ "fork_thread", AR_CMD_FORK_THREAD, compose_fork, judge_fork, 4 },
+	{ "rollback", AR_CMD_ROLLBACK_THREAD, compose_rollback, judge_rollback, 6 },
 	{ "resume_thread", AR_CMD_RESUME_THREAD, compose_thread, judge_read, 4 },
 	{ "get_session", AR_CMD_GET_SESSION, compose_session, judge_session, 6 },
 	{ "get_thread", AR_CMD_GET_THREAD_READ, compose_thread, judge_read, 2 },

@@ -119,6 +119,28 @@ static void listen_to_parent(struct talk *t, const struct ar_event *e)
 	t->waiting_count = 0;
 }
 
+/* Whoever was rolled back was never heard. */
+static void forget(struct talk *t, const struct ar_event *e)
+{
+	const struct ar_ev_history_rollback_completed *p = e->payload;
+	struct ar_str core = { t->log->core, AR_ID_CORE }, id = AR_STR_NONE;
+	uint64_t first = UINT64_MAX;
+	struct ar_json ids;
+
+	if (ar_json_parse(t->sim->member_json, p->removed_turn_ids, &ids, NULL) != AR_OK)
+		sim_fail(t->sim, "the removed turns are not JSON");
+	for (struct ar_json_iter it = ar_json_iter(ids); ar_json_next(&it);) {
+		const struct sim_fact *f;
+
+		ar_json_str(it.value, &id);
+		f = sim_log_find(t->sim, core, AR_EV_TURN_STARTED, AR_SCOPE_TURN, id);
+		if (f->e.sequence < first)
+			first = f->e.sequence;
+	}
+	while (t->count > 0 && t->said[t->count - 1].start >= first)
+		t->count--;
+}
+
 static void listen(struct talk *t, struct ar_str thread, uint64_t until)
 {
 	for (uint64_t i = 0; i < until; i++) {
@@ -130,6 +152,8 @@ static void listen(struct talk *t, struct ar_str thread, uint64_t until)
 			t->start = e->sequence;
 		if (e->type == AR_EV_THREAD_STARTED)
 			listen_to_parent(t, e);
+		else if (e->type == AR_EV_HISTORY_ROLLBACK_COMPLETED)
+			forget(t, e);
 		else if (e->type == AR_EV_TURN_STARTED)
 			add_user(t, e);
 		else if (e->type == AR_EV_MODEL_COMPLETED)
@@ -164,30 +188,35 @@ static size_t fitting(const struct talk *t)
 /* The stored manifest names the one before it and adds what is new. */
 static void check_manifest(const struct talk *t, const struct sim_fact *f, size_t count)
 {
-	const struct ar_ev_model_requested *p = f->e.payload, *before = NULL;
+	const struct ar_ev_model_requested *p = f->e.payload;
+	struct ar_str before = AR_STR_NONE;
 	struct sim *s = t->sim;
 	struct talk *earlier = ar_new0(sizeof(*earlier));
 	struct ar_json v, append;
 	uint64_t i = f->e.sequence - 1;
 	size_t fresh;
 
-	while (i > 0 && !before) {
+	while (i > 0 && ar_str_absent(before)) {
 		const struct ar_event *e = &t->log->facts[--i].e;
+		const struct ar_ev_model_requested *earlier_request = e->payload;
+		const struct ar_ev_history_rollback_completed *rollback = e->payload;
 
-		if (e->type == AR_EV_MODEL_REQUESTED &&
-		    ar_str_eq(e->ids[AR_SCOPE_THREAD], f->e.ids[AR_SCOPE_THREAD]))
-			before = e->payload;
+		if (!ar_str_eq(e->ids[AR_SCOPE_THREAD], f->e.ids[AR_SCOPE_THREAD]))
+			continue;
+		if (e->type == AR_EV_MODEL_REQUESTED)
+			before = earlier_request->request_ref;
+		else if (e->type == AR_EV_HISTORY_ROLLBACK_COMPLETED)
+			before = rollback->surviving_baseline_ref;
 	}
 	*earlier = (struct talk){ .sim = s, .log = t->log };
-	if (before)
+	if (!ar_str_absent(before))
 		listen(earlier, f->e.ids[AR_SCOPE_THREAD], i + 1);
 	fresh = t->count - earlier->count < count ? t->count - earlier->count : count;
 	ar_free(earlier);
 	if (ar_json_parse(s->json, sim_content(s, p->request_ref), &v, NULL) != AR_OK)
 		sim_fail(s, "the manifest of fact %llu is not JSON", (unsigned long long)f->e.sequence);
 	append = ar_json_get(v, "append");
-	if (!ar_str_eq(sim_text(v, "base"), before ? before->request_ref : AR_STR_NONE) ||
-	    ar_json_len(append) != fresh)
+	if (!ar_str_eq(sim_text(v, "base"), before) || ar_json_len(append) != fresh)
 		sim_fail(s, "the manifest of fact %llu does not continue the one before: %.*s",
 			 (unsigned long long)f->e.sequence, AR_STR_ARG(sim_content(s, p->request_ref)));
 }

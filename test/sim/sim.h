@@ -38,7 +38,7 @@ struct sim_plan {
 /* How often the interesting things happened, over all seeds. */
 struct sim_counts {
 	uint64_t seeds, facts, turns, completed, failed, cancelled, calls, crashes, fences, refused, repeats,
-		steers, forks, conflicts, moves, resumes, frames, rejoins, overtaken, reads;
+		steers, forks, rollbacks, conflicts, moves, resumes, frames, rejoins, overtaken, reads;
 };
 
 /* A store in front of the faulty one: knows what is in flight, and can hold done() back. */

@@ -126,6 +126,14 @@ static enum ar_status target_fork(struct ar_call *c, struct target *t, struct ar
 	return ar_call_session(in->session_id, &t->core, err);
 }
 
+static enum ar_status target_rollback(struct ar_call *c, struct target *t, struct ar_error *err)
+{
+	const struct ar_cmd_rollback_thread_in *in = c->input;
+
+	set_key(c, t, "key", in->idempotency_key);
+	return ar_call_session(in->session_id, &t->core, err);
+}
+
 /* Queue commands may name the session, or only an id inside it: every id of ours says which session it is of. */
 static enum ar_status core_of_any(const struct ar_str *ids, size_t count, struct target *t,
 				  struct ar_error *err)
@@ -160,13 +168,10 @@ static enum ar_status target_remove(struct ar_call *c, struct target *t, struct 
 typedef enum ar_status target_fn(struct ar_call *c, struct target *t, struct ar_error *err);
 
 static target_fn *const targets[AR_CMD_COUNT] = {
-	[AR_CMD_SUBMIT_TURN] = target_submit,
-	[AR_CMD_CREATE_SESSION] = target_create,
-	[AR_CMD_INTERRUPT_TURN] = target_interrupt,
-	[AR_CMD_RESUME_THREAD] = target_resume,
-	[AR_CMD_STEER_TURN] = target_steer,
-	[AR_CMD_FORK_THREAD] = target_fork,
-	[AR_CMD_PROMOTE_QUEUED_TURN] = target_promote,
+	[AR_CMD_SUBMIT_TURN] = target_submit,	     [AR_CMD_CREATE_SESSION] = target_create,
+	[AR_CMD_INTERRUPT_TURN] = target_interrupt,  [AR_CMD_RESUME_THREAD] = target_resume,
+	[AR_CMD_STEER_TURN] = target_steer,	     [AR_CMD_FORK_THREAD] = target_fork,
+	[AR_CMD_ROLLBACK_THREAD] = target_rollback,  [AR_CMD_PROMOTE_QUEUED_TURN] = target_promote,
 	[AR_CMD_REMOVE_QUEUED_TURN] = target_remove,
 };
 

@@ -147,6 +147,8 @@ static void not_built(struct ar_jw *w)
 
 void ar_projection_thread(const struct ar_thread *t, struct ar_jw *w)
 {
+	size_t removed = 0;
+
 	ar_jw_open(w);
 	ar_jw_mstr(w, "threadId", t->id);
 	ar_jw_mstr(w, "status", ar_str_from(ar_enum_name(&ar_thread_status_desc, (int)t->status)));
@@ -158,8 +160,14 @@ void ar_projection_thread(const struct ar_thread *t, struct ar_jw *w)
 	last_outcome(t, w);
 	ar_jw_key(w, "turns");
 	ar_jw_open_array(w);
-	for (size_t i = 0; i < t->turns.count; i++)
-		turn(t->turns.at[i], w);
+	for (size_t i = 0; i < t->turns.count; i++) {
+		const struct ar_turn *shown = t->turns.at[i];
+
+		if (shown->removed.v)
+			removed++;
+		else
+			turn(shown, w);
+	}
 	ar_jw_close_array(w);
 	ar_jw_key(w, "queuedTurns");
 	queued_turns(t, w);
@@ -169,7 +177,8 @@ void ar_projection_thread(const struct ar_thread *t, struct ar_jw *w)
 	not_built(w);
 	ar_jw_key(w, "history");
 	ar_jw_open(w);
-	ar_jw_mint(w, "windowTurns", (int64_t)t->turns.count);
+	ar_jw_mint(w, "windowTurns", (int64_t)(t->turns.count - removed));
+	ar_jw_mint(w, "removedTurns", (int64_t)removed);
 	ar_jw_mint(w, "contextMessages", (int64_t)t->context.count);
 	ar_jw_mint(w, "omittedMessages", t->omitted);
 	ar_jw_close(w);

@@ -252,8 +252,7 @@ static enum ar_status turn_submitted(struct ar_session *s, const struct ar_event
 	return AR_OK;
 }
 
-/* `order` is a JSON array of ids, and ids hold nothing that JSON escapes. */
-static bool next_id(struct ar_str *rest, struct ar_str *ret)
+bool ar_apply_next_id(struct ar_str *rest, struct ar_str *ret)
 {
 	struct ar_str after = ar_str_split(*rest, '"', ret);
 
@@ -272,7 +271,7 @@ static enum ar_status queue_changed(struct ar_session *s, const struct ar_event 
 	if (!t)
 		return ar_apply_unknown(err, e, "thread");
 	t->queue.count = 0;
-	while (next_id(&rest, &id)) {
+	while (ar_apply_next_id(&rest, &id)) {
 		struct ar_turn *turn = ar_thread_turn(t, id);
 
 		if (!turn)
@@ -310,8 +309,11 @@ static void drop_old_turns(struct ar_thread *t)
 	for (size_t i = t->turns.count; i > 0; i--) {
 		const struct ar_turn *turn = t->turns.at[i - 1];
 
-		if (!ar_str_absent(turn->outcome) && ++ended > AR_WINDOW_TURNS)
-			ar_vec_remove(&t->turns, i - 1);
+		if (ar_str_absent(turn->outcome) || ++ended <= AR_WINDOW_TURNS)
+			continue;
+		if (turn->start.v > t->forgotten.v)
+			t->forgotten = turn->start;
+		ar_vec_remove(&t->turns, i - 1);
 	}
 }
 
@@ -394,6 +396,7 @@ static ar_apply_fn *const appliers[AR_EV_COUNT] = {
 	[AR_EV_MODEL_FAILED] = ar_apply_model_failed,
 	[AR_EV_TOOL_STARTED] = ar_apply_tool_started,
 	[AR_EV_TOOL_FAILED] = ar_apply_tool_failed,
+	[AR_EV_HISTORY_ROLLBACK_COMPLETED] = ar_apply_rolled_back,
 };
 
 enum ar_status ar_session_apply(struct ar_session *s, const struct ar_event *e, struct ar_error *err)

@@ -36,6 +36,9 @@ enum ar_status ar_apply_move(int64_t *state, enum ar_machine machine, const stru
 /* One more message of the conversation; the oldest leaves when the window is full. */
 void ar_apply_context(struct ar_session *s, struct ar_thread *t, struct ar_context_entry entry);
 
+/* The next of a JSON array of ids, which hold nothing that JSON escapes; false at its end. */
+bool ar_apply_next_id(struct ar_str *rest, struct ar_str *ret);
+
 /* One more step of a turn; the oldest leaves when the window is full. */
 void ar_apply_step(struct ar_session *s, struct ar_turn *turn, struct ar_step *step);
 
@@ -44,6 +47,6 @@ void ar_apply_steers(struct ar_session *s, struct ar_thread *t, struct ar_turn *
 
 ar_apply_fn ar_apply_task_created, ar_apply_attempt_started, ar_apply_attempt_ended, ar_apply_task_moved,
 	ar_apply_task_ended, ar_apply_model_requested, ar_apply_model_completed, ar_apply_model_failed,
-	ar_apply_tool_started, ar_apply_tool_failed;
+	ar_apply_tool_started, ar_apply_tool_failed, ar_apply_rolled_back;
 
 #endif

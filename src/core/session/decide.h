@@ -15,6 +15,9 @@ struct ar_draft {
 	const struct ar_thread *thread;
 	struct ar_vec queue; /* struct ar_turn, next first */
 	struct ar_vec context; /* entries that this decision adds */
+	size_t kept; /* entries of the thread that still count */
+	size_t sent; /* of these, how many `base` covers */
+	struct ar_str base; /* manifest that the next one continues */
 };
 
 /* decide.c */
@@ -48,6 +51,14 @@ void ar_draft_interrupt(struct ar_draft *w, struct ar_turn *turn, struct ar_str 
 /* decide_steer.c: what was said while the turn ran joins the conversation; `turn` is the draft's own */
 void ar_draft_take_steers(struct ar_draft *w, struct ar_turn *turn);
 
+/* decide_rollback.c: takes turns out of the conversation; `turns` in the order they ran */
+struct ar_rollback {
+	struct ar_str target; /* JSON object */
+	struct ar_str reason;
+	struct ar_vec turns; /* struct ar_turn */
+};
+void ar_draft_roll_back(struct ar_draft *w, const struct ar_rollback *r);
+
 /* decide_turn.c */
 struct ar_draft ar_draft_of(struct ar_decision *d, const struct ar_thread *t);
 struct ar_turn *ar_draft_own(struct ar_draft *w,
@@ -74,6 +85,8 @@ void ar_draft_cancel(struct ar_draft *w, struct ar_turn *turn, struct ar_str rea
 void ar_draft_cancel_queued(struct ar_draft *w, struct ar_turn *turn, struct ar_str reason);
 
 /* decide_model.c */
+void ar_draft_write_messages(struct ar_jw *j, const struct ar_context_entry *const *entries,
+			     size_t count); /* the array of a manifest */
 void ar_draft_ask_model(struct ar_draft *w, struct ar_turn *turn, int64_t attempt);
 struct ar_str ar_draft_model_failed(
 	struct ar_draft *w, const struct ar_turn *turn, const struct ar_step_output *out,
@@ -82,7 +95,7 @@ struct ar_str ar_draft_model_failed(
 typedef enum ar_status ar_decide_fn(struct ar_decision *d, struct ar_error *err);
 ar_decide_fn ar_decide_create_session, ar_decide_submit_turn, ar_decide_interrupt_turn,
 	ar_decide_resume_thread, ar_decide_remove_queued_turn, ar_decide_promote_queued_turn,
-	ar_decide_steer_turn, ar_decide_fork_thread, ar_decide_model_done, ar_decide_retry_due,
-	ar_decide_recover, ar_decide_repair;
+	ar_decide_steer_turn, ar_decide_fork_thread, ar_decide_rollback_thread, ar_decide_model_done,
+	ar_decide_retry_due, ar_decide_recover, ar_decide_repair;
 
 #endif

@@ -10,7 +10,7 @@ static const struct ar_turn *newest_ended(const struct ar_thread *t)
 	for (size_t i = 0; i < t->turns.count; i++) {
 		const struct ar_turn *turn = t->turns.at[i];
 
-		if (!ar_str_absent(turn->outcome) && turn->start.set &&
+		if (!ar_str_absent(turn->outcome) && turn->start.set && !turn->removed.v &&
 		    (!newest || turn->start.v > newest->start.v))
 			newest = turn;
 	}
@@ -29,7 +29,7 @@ static enum ar_status find_point(const struct ar_decision *d, const struct ar_th
 		return AR_OK;
 	}
 	turn = ar_thread_turn(t, in->turn_id);
-	if (!turn || (!ar_str_absent(turn->outcome) && !turn->start.set))
+	if (!turn || turn->removed.v || (!ar_str_absent(turn->outcome) && !turn->start.set))
 		return ar_refuse(err, AR_ERR_TURN_NOT_FOUND,
 				 "turn %.*s is not among the newest %d turns that ran in thread %.*s",
 				 AR_STR_ARG(in->turn_id), AR_WINDOW_TURNS, AR_STR_ARG(t->id));

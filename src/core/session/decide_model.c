@@ -32,9 +32,7 @@ struct request {
 
 static const struct ar_context_entry *entry_at(const struct ar_draft *w, size_t i)
 {
-	size_t stored = w->thread->context.count;
-
-	return i < stored ? w->thread->context.at[i] : w->context.at[i - stored];
+	return i < w->kept ? w->thread->context.at[i] : w->context.at[i - w->kept];
 }
 
 /* How many of the oldest messages stay behind: policy bounds their number and their bytes, the newest always goes. */
@@ -58,15 +56,28 @@ static size_t count_skipped(const struct ar_draft *w, size_t total)
 
 static struct request gather(struct ar_draft *w)
 {
-	size_t total = w->thread->context.count + w->context.count;
-	size_t sent = (size_t)w->thread->sent;
+	size_t total = w->kept + w->context.count;
 	struct request r = { .skipped = count_skipped(w, total) };
 
 	r.entries = ar_arena_alloc(w->d->arena, (total + 1) * sizeof(*r.entries));
 	for (size_t i = r.skipped; i < total; i++)
 		r.entries[r.count++] = entry_at(w, i);
-	r.first_new = sent > r.skipped ? sent - r.skipped : 0;
+	r.first_new = w->sent > r.skipped ? w->sent - r.skipped : 0;
 	return r;
+}
+
+void ar_draft_write_messages(struct ar_jw *j, const struct ar_context_entry *const *entries, size_t count)
+{
+	ar_jw_open_array(j);
+	for (size_t i = 0; i < count; i++) {
+		ar_jw_open(j);
+		ar_jw_mstr(j, "role", ar_str_from(role_word[entries[i]->role]));
+		ar_jw_mstr(j, "ref", entries[i]->ref);
+		ar_jw_mstr(j, "toolCallId", entries[i]->tool_call_id);
+		ar_jw_mraw(j, "toolCalls", entries[i]->uses);
+		ar_jw_close(j);
+	}
+	ar_jw_close_array(j);
 }
 
 /* A manifest names what is new and the manifest before it, so a long conversation is not stored again with every call. */
@@ -76,23 +87,14 @@ static struct ar_str manifest(struct ar_draft *w, const struct ar_turn *turn, co
 	struct ar_jw j = ar_decide_json(w->d);
 
 	ar_jw_open(&j);
-	ar_jw_mstr(&j, "base", w->thread->request_ref);
+	ar_jw_mstr(&j, "base", w->base);
 	ar_jw_mstr(&j, "provider", w->d->input->policy->provider);
 	ar_jw_mstr(&j, "model", model);
 	ar_jw_mstr(&j, "systemRef", system);
 	ar_jw_mraw(&j, "options", turn->options);
 	ar_jw_mint(&j, "omitted", w->thread->omitted + (int64_t)r->skipped);
 	ar_jw_key(&j, "append");
-	ar_jw_open_array(&j);
-	for (size_t i = r->first_new; i < r->count; i++) {
-		ar_jw_open(&j);
-		ar_jw_mstr(&j, "role", ar_str_from(role_word[r->entries[i]->role]));
-		ar_jw_mstr(&j, "ref", r->entries[i]->ref);
-		ar_jw_mstr(&j, "toolCallId", r->entries[i]->tool_call_id);
-		ar_jw_mraw(&j, "toolCalls", r->entries[i]->uses);
-		ar_jw_close(&j);
-	}
-	ar_jw_close_array(&j);
+	ar_draft_write_messages(&j, r->entries + r->first_new, r->count - r->first_new);
 	ar_jw_close(&j);
 	return ar_decide_content(w->d, ar_decide_json_end(w->d));
 }

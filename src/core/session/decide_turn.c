@@ -61,7 +61,9 @@ enum ar_status ar_decide_create_session(struct ar_decision *d, struct ar_error *
 
 struct ar_draft ar_draft_of(struct ar_decision *d, const struct ar_thread *t)
 {
-	struct ar_draft w = { .d = d, .thread = t };
+	struct ar_draft w = {
+		.d = d, .thread = t, .kept = t->context.count, .sent = (size_t)t->sent, .base = t->request_ref
+	};
 
 	for (size_t i = 0; i < t->queue.count; i++)
 		ar_vec_push(d->arena, &w.queue, t->queue.at[i]);

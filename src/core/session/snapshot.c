@@ -19,6 +19,10 @@
 	{ \
 		.name = #m, .kind = AR_F_INT, .offset = offsetof(struct T, m) \
 	}
+#define OPT_FLAG(T, m) \
+	{ \
+		.name = #m, .kind = AR_F_BOOL, .offset = offsetof(struct T, m) \
+	}
 #define FLAG(T, m) \
 	{ \
 		.name = #m, .kind = AR_F_BOOL, .required = true, .offset = offsetof(struct T, m) \
@@ -83,6 +87,7 @@ static const struct ar_field_desc turn_fields[] = {
 	INT(ar_turn, output_tokens),
 	INT(ar_turn, cached_tokens),
 	OPT(ar_turn, start),
+	OPT_FLAG(ar_turn, removed),
 	FLAG(ar_turn, is_interrupted),
 	FLAG(ar_turn, is_lost),
 	TIME(ar_turn, submitted),
@@ -110,6 +115,7 @@ static const struct ar_field_desc thread_fields[] = {
 	INT(ar_thread, status),
 	INT(ar_thread, sent),
 	INT(ar_thread, omitted),
+	OPT(ar_thread, forgotten),
 	TIME(ar_thread, created),
 	TIME(ar_thread, updated),
 	TIME(ar_thread, last_ended),

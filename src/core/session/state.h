@@ -86,6 +86,7 @@ struct ar_turn {
 	int64_t input_bytes;
 	int64_t input_tokens, output_tokens, cached_tokens;
 	struct ar_opt_int start; /* sequence of its turn.started: the order in which turns ran */
+	struct ar_opt_bool removed; /* a rollback took it out of the conversation; it stays known */
 	bool is_interrupted; /* asked for; settles as cancelled */
 	bool is_lost; /* its process is gone and nothing was decided yet */
 	ar_usec submitted, started, ended;
@@ -103,11 +104,12 @@ struct ar_thread {
 	struct ar_str id, detail, reason, active_turn;
 	struct ar_str parent_thread,
 		parent_turn; /* a branch: whose conversation it continues, after which turn */
-	struct ar_str request_ref; /* manifest of the newest model request */
+	struct ar_str request_ref; /* manifest of the newest model request, or of what a rollback left */
 	struct ar_str last_turn, last_outcome, last_category, last_message;
 	int64_t status; /* enum thread_status */
 	int64_t sent; /* context entries that request_ref already covers */
 	int64_t omitted; /* older entries that no request carries any more */
+	struct ar_opt_int forgotten; /* `start` of the newest turn that left the window */
 	ar_usec created, updated, last_ended;
 	struct ar_vec turns; /* struct ar_turn: open ones and the newest ended, in order of submission */
 	struct ar_vec queue; /* struct ar_turn, next first; all are in turns too */

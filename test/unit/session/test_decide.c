@@ -256,6 +256,82 @@ static void test_fork(void **state)
 			 AR_E_REFUSED);
 }
 
+static enum ar_status roll_back(struct desk *d, const char *target)
+{
+	return desk_command(d, AR_CMD_ROLLBACK_THREAD,
+			    &(struct ar_cmd_rollback_thread_in){ .thread_id = desk_thread(d, 0)->id,
+								 .target = ar_str_from(target) });
+}
+
+static void three_turns(struct desk *d)
+{
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(desk_submit(d, (const char *[]){ "a", "b", "c" }[i]), AR_OK);
+		assert_int_equal(desk_answer(d, "fine"), AR_OK);
+	}
+}
+
+static void test_rollback(void **state)
+{
+	struct desk *d = *state;
+	const struct ar_thread *t;
+
+	three_turns(d);
+	assert_int_equal(roll_back(d, "{\"turnId\":\"a\"}"), AR_OK);
+	desk_expect(d,
+		    "history.rollback.started history.rollback.completed snapshot.repaired thread.updated");
+	desk_expect_reply(d, "\"removedTurnIds\":[\"b\",\"c\"],\"baselineRef\":\"");
+	t = desk_thread(d, 0);
+	assert_int_equal(t->context.count, 2);
+	assert_true(ar_str_is(t->last_turn, "a"));
+	assert_int_equal(roll_back(d, "{\"turnId\":\"a\"}"), AR_OK);
+	desk_expect(d, ""); /* there already */
+	desk_expect_reply(d, "\"removedTurnIds\":[],\"baselineRef\":\"");
+	assert_int_equal(desk_submit(d, "d"), AR_OK);
+	assert_int_equal(d->decision.effects[0].message_count, 3);
+	assert_int_equal(desk_answer(d, "fine"), AR_OK);
+	assert_int_equal(roll_back(d, "{\"sequence\":0}"), AR_OK);
+	desk_expect_reply(d, "\"removedTurnIds\":[\"a\",\"d\"]");
+	assert_int_equal(t->context.count, 0);
+	assert_true(ar_str_absent(t->last_turn));
+}
+
+static void test_rollback_refusals(void **state)
+{
+	static const struct {
+		const char *target;
+		uint16_t code;
+	} rows[] = {
+		{ "{\"turnId\":\"nobody\"}", AR_ERR_TARGET_NOT_FOUND },
+		{ "{\"turnId\":\"c\"}", AR_ERR_TARGET_NOT_FOUND }, /* removed */
+		{ "{\"sequence\":100000}", AR_ERR_TARGET_NOT_FOUND },
+		{ "{\"sequence\":-1}", AR_ERR_TARGET_NOT_FOUND },
+		{ "{}", AR_ERR_INVALID_INPUT },
+	};
+	struct desk *d = *state;
+
+	three_turns(d);
+	assert_int_equal(roll_back(d, "{\"turnId\":\"b\"}"), AR_OK);
+	for (size_t i = 0; i < AR_ARRAY_LEN(rows); i++)
+		desk_expect_refusal(d, roll_back(d, rows[i].target), rows[i].code);
+	desk_expect_refusal(d, fork_at(d, "c"), AR_ERR_TURN_NOT_FOUND);
+	assert_int_equal(desk_submit(d, "d"), AR_OK);
+	desk_expect_refusal(d, roll_back(d, "{\"turnId\":\"b\"}"), AR_ERR_ACTIVE_TURN);
+}
+
+/* Turns that left the window cannot be listed any more, so no rollback goes behind them. */
+static void test_rollback_within_the_window(void **state)
+{
+	struct desk *d = *state;
+
+	for (int i = 0; i <= AR_WINDOW_TURNS; i++) {
+		assert_int_equal(desk_submit(d, NULL), AR_OK);
+		assert_int_equal(desk_answer(d, "fine"), AR_OK);
+	}
+	desk_expect_refusal(d, roll_back(d, "{\"sequence\":0}"), AR_ERR_TARGET_NOT_FOUND);
+	assert_true(desk_thread(d, 0)->forgotten.set);
+}
+
 static void test_interrupt_scope(void **state)
 {
 	struct desk *d = *state;
@@ -341,6 +417,9 @@ int main(void)
 		TEST(test_steer_survives_the_turn),
 		TEST(test_steer_refusals),
 		TEST(test_fork),
+		TEST(test_rollback),
+		TEST(test_rollback_refusals),
+		TEST(test_rollback_within_the_window),
 		TEST(test_interrupt_scope),
 		TEST(test_interrupt_clears_queue),
 		TEST(test_queue_commands),

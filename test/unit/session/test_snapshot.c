@@ -19,6 +19,13 @@ static void fill(struct desk *d)
 					 .end = { .outcome = 1, .input_tokens = 3, .cached_tokens = 1 } }),
 			 AR_OK);
 	assert_int_equal(desk_answer(d, "there"), AR_OK);
+	assert_int_equal(desk_submit(d, "gone"), AR_OK);
+	assert_int_equal(desk_answer(d, "never said"), AR_OK);
+	assert_int_equal(desk_command(d, AR_CMD_ROLLBACK_THREAD,
+				      &(struct ar_cmd_rollback_thread_in){
+					      .thread_id = desk_thread(d, 0)->id,
+					      .target = AR_STR("{\"turnId\":\"a\"}") }),
+			 AR_OK);
 	assert_int_equal(desk_command(d, AR_CMD_FORK_THREAD,
 				      &(struct ar_cmd_fork_thread_in){ .thread_id = desk_thread(d, 0)->id }),
 			 AR_OK);
@@ -75,6 +82,7 @@ static void same_turn(const struct ar_turn *a, const struct ar_turn *b)
 	SAME_INT(a, b, steps.count);
 	SAME_INT(a, b, steers.count);
 	SAME_INT(a, b, start.v);
+	SAME_INT(a, b, removed.v);
 	SAME_INT(a, b, task->attempts);
 	SAME_INT(a, b, task->status);
 	SAME_INT(a, b, task->runs.count);
@@ -120,7 +128,7 @@ static void test_nothing_is_lost(void **state)
 	same_context(a, b);
 	same_context(d->session.threads.at[1], copy.threads.at[1]);
 	assert_int_equal(((const struct ar_thread *)copy.threads.at[1])->context.count, 4);
-	assert_int_equal(a->turns.count, 4);
+	assert_int_equal(a->turns.count, 5);
 	for (size_t i = 0; i < a->turns.count; i++)
 		same_turn(a->turns.at[i], b->turns.at[i]);
 	assert_int_equal(b->queue.count, 2);

@@ -1,4 +1,4 @@
-/* `steer` and `fork`: what becomes of the conversation of a thread. */
+/* `steer`, `fork` and `rollback`: what becomes of the conversation of a thread. */
 #include "resolve.h"
 
 /* The thread that `word` ends; without a word the one that works, or the first. Absent when there is none. */
@@ -117,7 +117,97 @@ static enum ar_exit fork_thread(struct ar_ctl *c, const struct ar_ctl_args *a)
 	return exit;
 }
 
+/* ---- rollback ---- */
+
+enum { ROLLBACK_TURN, ROLLBACK_SEQUENCE, ROLLBACK_THREAD, ROLLBACK_REASON };
+
+static void print_removed(struct ar_ctl *c, const struct ar_api_reply *r)
+{
+	if (c->is_json) {
+		ar_api_print(c, r);
+		return;
+	}
+	for (struct ar_json_iter it = ar_json_iter(ar_json_get(r->doc, "removedTurnIds"));
+	     ar_json_next(&it);) {
+		struct ar_str id = AR_STR_NONE;
+
+		ar_json_str(it.value, &id);
+		ar_out_line(&c->out, id);
+		ar_out_printf(&c->out, "  removed\n");
+	}
+}
+
+static enum ar_exit roll_back(struct ar_ctl *c, const struct ar_ctl_args *a, struct ar_json session,
+			      struct ar_json thread)
+{
+	struct ar_buf body = { 0 };
+	struct ar_jw w = ar_jw(&body);
+	struct ar_api_reply reply;
+	enum ar_exit exit;
+
+	ar_jw_open(&w);
+	ar_jw_mstr(&w, "sessionId", ar_api_str(session, "sessionId"));
+	ar_jw_mstr(&w, "threadId", ar_api_str(thread, "threadId"));
+	ar_jw_key(&w, "target");
+	ar_jw_open(&w);
+	ar_jw_mstr(&w, "turnId", ar_str_from(a->values[ROLLBACK_TURN]));
+	if (a->values[ROLLBACK_SEQUENCE])
+		ar_jw_mraw(&w, "sequence", ar_str_from(a->values[ROLLBACK_SEQUENCE]));
+	ar_jw_close(&w);
+	ar_jw_mstr(&w, "reason", ar_str_from(a->values[ROLLBACK_REASON]));
+	ar_jw_close(&w);
+	exit = ar_api_call(c, "rollback_thread", ar_ctl_take(c, &body), &reply);
+	if (exit == AR_EXIT_OK)
+		print_removed(c, &reply);
+	ar_api_fini(&reply);
+	return exit;
+}
+
+static enum ar_exit rollback(struct ar_ctl *c, const struct ar_ctl_args *a)
+{
+	struct ar_api_reply session;
+	struct ar_json t;
+	enum ar_exit exit;
+	uint64_t sequence;
+
+	if (!a->values[ROLLBACK_TURN] == !a->values[ROLLBACK_SEQUENCE])
+		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("agentctl show SESSION lists the turns"),
+				       "rollback needs --turn or --sequence");
+	if (a->values[ROLLBACK_SEQUENCE] &&
+	    !ar_str_to_u64(ar_str_from(a->values[ROLLBACK_SEQUENCE]), &sequence))
+		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("agentctl tail SESSION shows the sequences"),
+				       "'%s' is no sequence", a->values[ROLLBACK_SEQUENCE]);
+	exit = ar_resolve_read(c, a->words[0], &session);
+	if (exit == AR_EXIT_OK) {
+		t = find_thread(session.doc, a->values[ROLLBACK_THREAD]);
+		exit = ar_json_type(t) == AR_JSON_OBJECT ? roll_back(c, a, session.doc, t)
+							 : no_thread(c, a->values[ROLLBACK_THREAD]);
+	}
+	ar_api_fini(&session);
+	return exit;
+}
+
 /* ---- rows ---- */
+
+const struct ar_ctl_command ar_cmd_rollback = {
+	.name = "rollback",
+	.synopsis = "SESSION --turn TURN",
+	.summary = "take a thread back to an earlier turn",
+	.text = "Takes the turns after TURN out of the conversation and lists them. The log keeps them; a "
+		"model no "
+		"longer hears\n"
+		"of them. Nothing may be running.",
+	.examples = "agentctl rollback last --turn turn_01j9xk_2\n"
+		    "agentctl rollback last --sequence 0 --reason \"from the beginning\"",
+	.min = 1,
+	.max = 1,
+	.options = { [ROLLBACK_TURN] = { "turn", "TURN", "the last turn that stays" },
+		     [ROLLBACK_SEQUENCE] = { "sequence", "N", "turns that started after this fact go" },
+		     [ROLLBACK_THREAD] = { "thread", "THREAD",
+					   "in this thread; otherwise the one that works" },
+		     [ROLLBACK_REASON] = { "reason", "TEXT", "why; it is recorded" } },
+	.run = rollback,
+};
 
 const struct ar_ctl_command ar_cmd_steer = {
 	.name = "steer",

@@ -1,0 +1,213 @@
+/* Taking a thread back: which turns go, what survives, what it touches. The log keeps all of it; the next request does not. Pure. */
+#include "decide.h"
+
+#define TOOLS_MAX 500 /* ids of tool calls that the fact lists */
+
+static struct ar_str turn_ids(struct ar_decision *d, const struct ar_vec *turns)
+{
+	struct ar_jw j = ar_decide_json(d);
+
+	ar_jw_open_array(&j);
+	for (size_t i = 0; i < turns->count; i++)
+		ar_jw_str(&j, ((const struct ar_turn *)turns->at[i])->id);
+	ar_jw_close_array(&j);
+	return ar_decide_json_end(d);
+}
+
+/* ---- what it touches ---- */
+
+static size_t write_calls(struct ar_decision *d, struct ar_jw *j, struct ar_str uses, size_t room)
+{
+	struct ar_json calls;
+	size_t n = 0;
+
+	if (ar_str_absent(uses) || ar_json_parse(d->session->json, uses, &calls, NULL) != AR_OK)
+		return 0;
+	for (struct ar_json_iter it = ar_json_iter(calls); n < room && ar_json_next(&it); n++) {
+		struct ar_str id = AR_STR_NONE;
+
+		ar_json_str(ar_json_get(it.value, "toolCallId"), &id);
+		ar_jw_str(j, id);
+	}
+	return n;
+}
+
+/* Tool calls are all that a turn can leave behind yet. */
+static struct ar_str affected(struct ar_draft *w, size_t kept)
+{
+	struct ar_decision *d = w->d;
+	struct ar_jw j = ar_decide_json(d);
+	size_t room = TOOLS_MAX;
+
+	ar_jw_open(&j);
+	ar_jw_key(&j, "tools");
+	ar_jw_open_array(&j);
+	for (size_t i = kept; i < w->kept; i++)
+		room -= write_calls(d, &j, ((const struct ar_context_entry *)w->thread->context.at[i])->uses,
+				    room);
+	for (size_t i = 0; i < w->context.count; i++)
+		room -= write_calls(d, &j, ((const struct ar_context_entry *)w->context.at[i])->uses, room);
+	ar_jw_close_array(&j);
+	ar_jw_mraw(&j, "artifacts", AR_STR("[]"));
+	ar_jw_mraw(&j, "subagents", AR_STR("[]"));
+	ar_jw_mraw(&j, "jobs", AR_STR("[]"));
+	ar_jw_close(&j);
+	return ar_decide_json_end(d);
+}
+
+/* ---- what survives ---- */
+
+/* A manifest without one before it: the next request continues it. */
+static struct ar_str baseline(struct ar_draft *w)
+{
+	struct ar_jw j = ar_decide_json(w->d);
+
+	ar_jw_open(&j);
+	ar_jw_mint(&j, "omitted", w->thread->omitted);
+	ar_jw_key(&j, "append");
+	ar_draft_write_messages(&j, (const struct ar_context_entry *const *)w->thread->context.at, w->kept);
+	ar_jw_close(&j);
+	return ar_decide_content(w->d, ar_decide_json_end(w->d));
+}
+
+static struct ar_str repair(struct ar_draft *w, struct ar_str removed)
+{
+	struct ar_jw j = ar_decide_json(w->d);
+
+	ar_jw_open(&j);
+	ar_jw_mstr(&j, "threadId", w->thread->id);
+	ar_jw_mraw(&j, "removedTurnIds", removed);
+	ar_jw_mint(&j, "contextMessages", (int64_t)w->kept);
+	ar_jw_close(&j);
+	return ar_decide_content(w->d, ar_decide_json_end(w->d));
+}
+
+static struct ar_str asked_by(struct ar_decision *d)
+{
+	struct ar_jw j = ar_decide_json(d);
+
+	ar_jw_open(&j);
+	ar_jw_mstr(&j, "accountRef", d->input->account);
+	ar_jw_close(&j);
+	return ar_decide_json_end(d);
+}
+
+static size_t count_kept(const struct ar_draft *w, int64_t first)
+{
+	size_t n = w->kept;
+
+	while (n > 0 && ((const struct ar_context_entry *)w->thread->context.at[n - 1])->turn.v >= first)
+		n--;
+	return n;
+}
+
+void ar_draft_roll_back(struct ar_draft *w, const struct ar_rollback *r)
+{
+	struct ar_decision *d = w->d;
+	struct ar_ids ids = ar_ids_thread(w->thread);
+	int64_t first = ((const struct ar_turn *)r->turns.at[0])->start.v;
+	size_t kept = count_kept(w, first);
+	struct ar_str removed = turn_ids(d, &r->turns), touched = affected(w, kept);
+
+	w->kept = w->sent = kept;
+	w->context.count = 0;
+	w->base = baseline(w);
+	ar_decide_emit(d, AR_EV_HISTORY_ROLLBACK_STARTED, &ids,
+		       &(struct ar_ev_history_rollback_started){ .target = r->target,
+								 .removed_turn_ids = removed,
+								 .requested_by = asked_by(d),
+								 .reason = r->reason });
+	ar_decide_emit(d, AR_EV_HISTORY_ROLLBACK_COMPLETED, &ids,
+		       &(struct ar_ev_history_rollback_completed){ .target = r->target,
+								   .removed_turn_ids = removed,
+								   .surviving_baseline_ref = w->base,
+								   .affected = touched,
+								   .read_model_repair_ref =
+									   repair(w, removed) });
+	ar_decide_emit(d, AR_EV_SNAPSHOT_REPAIRED, &ids,
+		       &(struct ar_ev_snapshot_repaired){
+			       .reason = AR_STR("rollback"),
+			       .from_sequence = first,
+			       .to_sequence = (int64_t)(d->session->head + d->event_count),
+			       .repaired_fields =
+				       AR_STR("[\"turns\",\"lastOutcome\",\"incidents\",\"history\"]"),
+			       .stale = AR_STR("[]"),
+			       .unavailable = AR_STR("[]") });
+}
+
+/* ---- rollback_thread ---- */
+
+/* Turns that started after the target go. */
+static enum ar_status find_target(struct ar_decision *d, const struct ar_thread *t, int64_t *ret,
+				  struct ar_error *err)
+{
+	const struct ar_cmd_rollback_thread_in *in = d->input->args;
+	struct ar_str id = AR_STR_NONE;
+	const struct ar_turn *turn;
+	struct ar_json target;
+
+	if (ar_json_parse(d->session->json, in->target, &target, err) != AR_OK)
+		return AR_E_REFUSED;
+	if (ar_json_str(ar_json_get(target, "turnId"), &id)) {
+		turn = ar_thread_turn(t, id);
+		if (!turn || !turn->start.set || turn->removed.v)
+			return ar_refuse(err, AR_ERR_TARGET_NOT_FOUND,
+					 "turn %.*s is not among the newest %d turns of thread %.*s",
+					 AR_STR_ARG(id), AR_WINDOW_TURNS, AR_STR_ARG(t->id));
+		*ret = turn->start.v;
+		return AR_OK;
+	}
+	if (!ar_json_i64(ar_json_get(target, "sequence"), ret))
+		return ar_refuse(err, AR_ERR_INVALID_INPUT, "target needs a turnId or a sequence");
+	if (*ret < t->forgotten.v || *ret > (int64_t)d->session->head)
+		return ar_refuse(err, AR_ERR_TARGET_NOT_FOUND,
+				 "sequence %lld is not in the newest %d turns of thread %.*s",
+				 (long long)*ret, AR_WINDOW_TURNS, AR_STR_ARG(t->id));
+	return AR_OK;
+}
+
+/* Those that started after `target`, in the order they ran. */
+static struct ar_vec turns_after(struct ar_decision *d, const struct ar_thread *t, int64_t target)
+{
+	struct ar_vec found = { 0 };
+
+	for (size_t i = 0; i < t->turns.count; i++) {
+		struct ar_turn *turn = t->turns.at[i];
+		size_t at = found.count;
+
+		if (turn->start.v <= target || turn->removed.v)
+			continue;
+		while (at > 0 && ((const struct ar_turn *)found.at[at - 1])->start.v > turn->start.v)
+			at--;
+		ar_vec_insert(d->arena, &found, at, turn);
+	}
+	return found;
+}
+
+enum ar_status ar_decide_rollback_thread(struct ar_decision *d, struct ar_error *err)
+{
+	const struct ar_cmd_rollback_thread_in *in = d->input->args;
+	const struct ar_thread *t = ar_session_thread(d->session, in->thread_id);
+	struct ar_rollback r = { .target = in->target, .reason = in->reason };
+	struct ar_draft w;
+	int64_t target;
+
+	if (!t)
+		return ar_refuse(err, AR_ERR_THREAD_NOT_FOUND, "session %.*s has no thread %.*s",
+				 AR_STR_ARG(d->session->id), AR_STR_ARG(in->thread_id));
+	if (!ar_str_absent(t->active_turn))
+		return ar_refuse(err, AR_ERR_ACTIVE_TURN, "turn %.*s runs in thread %.*s",
+				 AR_STR_ARG(t->active_turn), AR_STR_ARG(t->id));
+	if (find_target(d, t, &target, err) != AR_OK)
+		return AR_E_REFUSED;
+	w = ar_draft_of(d, t);
+	r.turns = turns_after(d, t, target);
+	if (r.turns.count > 0) {
+		ar_draft_roll_back(&w, &r);
+		ar_draft_status(&w, AR_THREAD_STATUS_IDLE, "rolled_back", NULL, NULL);
+	}
+	ar_decide_reply(d, AR_CMD_ROLLBACK_THREAD,
+			&(struct ar_cmd_rollback_thread_out){ .removed_turn_ids = turn_ids(d, &r.turns),
+							      .baseline_ref = w.base });
+	return AR_OK;
+}
