@@ -148,8 +148,8 @@ static const char *const ar_channel_permission_returned_source_names[] = { NULL,
 const struct ar_enum_desc ar_channel_permission_returned_source_desc = { "channel_permission_returned_source", ar_channel_permission_returned_source_names, 5 };
 static const char *const ar_benchmark_trial_failed_failure_kind_names[] = { NULL, "failure", "timeout", "blocked", "verifier_error", "environment" };
 const struct ar_enum_desc ar_benchmark_trial_failed_failure_kind_desc = { "benchmark_trial_failed_failure_kind", ar_benchmark_trial_failed_failure_kind_names, 6 };
-static const char *const ar_submit_turn_busy_policy_names[] = { NULL, "reject", "queue", "interrupt" };
-const struct ar_enum_desc ar_submit_turn_busy_policy_desc = { "submit_turn_busy_policy", ar_submit_turn_busy_policy_names, 4 };
+static const char *const ar_submit_turn_busy_policy_names[] = { NULL, "reject", "queue", "interrupt", "rollback" };
+const struct ar_enum_desc ar_submit_turn_busy_policy_desc = { "submit_turn_busy_policy", ar_submit_turn_busy_policy_names, 5 };
 static const char *const ar_interrupt_turn_queue_policy_names[] = { NULL, "preserve", "clear" };
 const struct ar_enum_desc ar_interrupt_turn_queue_policy_desc = { "interrupt_turn_queue_policy", ar_interrupt_turn_queue_policy_names, 3 };
 static const char *const ar_interrupt_turn_result_names[] = { NULL, "accepted", "no_op" };
@@ -1950,7 +1950,7 @@ static const struct ar_field_desc ar_cmd_submit_turn_in_fields[] = {
 	{ "metadata", AR_F_OBJECT, false, false, false, 0, 65536, offsetof(struct ar_cmd_submit_turn_in, metadata), NULL, { 0, false },
 	  "Free members, kept as given." },
 	{ "busyPolicy", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_cmd_submit_turn_in, busy_policy), &ar_submit_turn_busy_policy_desc, { 0, false },
-	  "When the thread is working: refuse, wait, or stop the running turn and go next." },
+	  "When the thread is working: refuse, wait, stop the running turn and go next, or also take it out of the conversation." },
 	{ "attachments", AR_F_ARRAY, false, false, false, 0, 65536, offsetof(struct ar_cmd_submit_turn_in, attachments), NULL, { 0, false },
 	  "Refs of attached content." },
 	{ "source", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_cmd_submit_turn_in, source), NULL, { 0, false },

@@ -1032,6 +1032,7 @@ enum ar_submit_turn_busy_policy {
 	AR_SUBMIT_TURN_BUSY_POLICY_REJECT = 1,
 	AR_SUBMIT_TURN_BUSY_POLICY_QUEUE = 2,
 	AR_SUBMIT_TURN_BUSY_POLICY_INTERRUPT = 3,
+	AR_SUBMIT_TURN_BUSY_POLICY_ROLLBACK = 4,
 };
 
 enum ar_interrupt_turn_queue_policy {

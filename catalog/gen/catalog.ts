@@ -1982,8 +1982,8 @@ export interface SubmitTurnInput {
   options?: Record<string, unknown>;
   /** Free members, kept as given. */
   metadata?: Record<string, unknown>;
-  /** When the thread is working: refuse, wait, or stop the running turn and go next. */
-  busyPolicy?: "reject" | "queue" | "interrupt";
+  /** When the thread is working: refuse, wait, stop the running turn and go next, or also take it out of the conversation. */
+  busyPolicy?: "reject" | "queue" | "interrupt" | "rollback";
   /** Refs of attached content. */
   attachments?: unknown[];
   /** Where the input comes from. */

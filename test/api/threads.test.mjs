@@ -169,6 +169,22 @@ test('HI-05 HI-11 HI-12 OPEN-37 rollback_thread: the next model call has no remo
 	assert.equal(JSON.parse((await ok(w.rt, 'read_output', { outputRef: manifest })).content).base, reply.baselineRef);
 });
 
+test('CP-08 busyPolicy rollback: the running turn ends cancelled and leaves the conversation, also when kill -9 comes between', async () => {
+	const { sessionId } = await turn('first');
+	const [running, turnId] = [newId(), newId()];
+	await submit(w.rt, '[[hang]] a mistake', { sessionId, turnId: running });
+	await waitFor(() => w.model.log(running)[0], 'the model call');
+	await submit(w.rt, 'instead', { sessionId, turnId, busyPolicy: 'rollback' });
+	await restart();
+	const follower = await follow(w.rt, sessionId);
+	await follower.ended(turnId);
+	assert.deepEqual(follower.of('turn.failed').map((e) => [e.turnId, e.payload.status]), [[running, 'cancelled']]);
+	assert.deepEqual(follower.of('history.rollback.completed').map((e) => e.payload.removedTurnIds), [[running]]);
+	assert.deepEqual(said(w.model.log(turnId)[0]).map(([, text]) => text), ['first', 'You said: first', 'instead']);
+	assert.ok((await thread(sessionId)).turns.every((t) => t.turnId !== running));
+	follower.check();
+});
+
 test('rollback_thread: a sequence is a target too; what is running or unknown is refused with its own code', async () => {
 	const { sessionId, threadId, turnId } = await turn('hello');
 	await refused(w.rt, 'target_not_found', 'rollback_thread', { sessionId, threadId, target: { turnId: 'nobody' } });

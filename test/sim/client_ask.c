@@ -49,7 +49,7 @@ struct wish {
 
 static struct ar_str write_submit(struct sim *s, const struct wish *x, struct ar_str text)
 {
-	static const char *const busy[] = { NULL, "queue", "queue", "reject", "interrupt" };
+	static const char *const busy[] = { NULL, "queue", "queue", "reject", "interrupt", "rollback" };
 	struct ar_buf body = { 0 };
 	struct ar_jw w = ar_jw(&body);
 	struct ar_str kept;
@@ -78,7 +78,7 @@ struct sim_submit *sim_submit_new(struct sim *s)
 {
 	struct sim_submit *t = ar_arena_alloc(&s->arena, sizeof(*t));
 	struct wish x = { .form = (unsigned)sim_below(s, 3),
-			  .busy = (unsigned)sim_below(s, s->plan.is_patient ? 4 : 5),
+			  .busy = (unsigned)sim_below(s, s->plan.is_patient ? 4 : 6),
 			  .wants_thread = sim_chance(s, 150),
 			  .has_options = sim_chance(s, 200) };
 

@@ -133,7 +133,8 @@ static void check_end_order(struct watch *w, const struct turn *t)
 	if (!t->starts)
 		return;
 	if (!next || !ar_str_eq(next->ids[AR_SCOPE_THREAD], t->thread) ||
-	    (next->type != AR_EV_THREAD_UPDATED && next->type != AR_EV_QUEUE_CHANGED))
+	    (next->type != AR_EV_THREAD_UPDATED && next->type != AR_EV_QUEUE_CHANGED &&
+	     next->type != AR_EV_HISTORY_ROLLBACK_STARTED))
 		broken(w, "a turn ends and its thread does not go on");
 }
 

@@ -220,8 +220,11 @@ static enum ar_status run_status(struct ar_session *s, const struct ar_event *e,
 	struct ar_turn *turn = ar_apply_turn(s, e, &t);
 
 	(void)err;
-	if (turn && ar_str_is(p->phase, AR_PHASE_INTERRUPTING))
+	if (turn && ar_str_is(p->phase, AR_PHASE_INTERRUPTING)) {
 		turn->interrupt_reason = ar_apply_keep(s, p->detail);
+		ar_json_bool(ar_json_get(ar_apply_parse(s, p->metadata), "rollback"), &turn->unwanted.v);
+		turn->unwanted.set = turn->unwanted.v;
+	}
 	if (turn && ar_str_is(p->phase, AR_PHASE_STEERED))
 		steered(s, e, turn);
 	return AR_OK;

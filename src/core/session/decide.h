@@ -47,6 +47,7 @@ enum ar_status ar_decide_input(struct ar_decision *d, struct ar_str input, struc
 
 /* decide_queue.c: the intent is a fact before anything is stopped */
 void ar_draft_interrupt(struct ar_draft *w, struct ar_turn *turn, struct ar_str reason);
+void ar_draft_say_interrupting(struct ar_draft *w, const struct ar_turn *turn, struct ar_str reason);
 
 /* decide_steer.c: what was said while the turn ran joins the conversation; `turn` is the draft's own */
 void ar_draft_take_steers(struct ar_draft *w, struct ar_turn *turn);
@@ -57,6 +58,7 @@ struct ar_rollback {
 	struct ar_str reason;
 	struct ar_vec turns; /* struct ar_turn */
 };
+void ar_draft_roll_back_turn(struct ar_draft *w, struct ar_turn *turn); /* the newest, which has just ended */
 void ar_draft_roll_back(struct ar_draft *w, const struct ar_rollback *r);
 
 /* decide_turn.c */

@@ -103,6 +103,8 @@ void ar_draft_fail(struct ar_draft *w, struct ar_turn *turn, const struct ar_end
 {
 	ar_draft_take_steers(w, turn);
 	end_facts(w, turn, end);
+	if (turn->unwanted.v)
+		ar_draft_roll_back_turn(w, turn);
 	ar_draft_next(w);
 }
 

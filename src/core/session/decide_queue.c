@@ -18,25 +18,31 @@ static enum ar_status find_queued(struct ar_decision *d, struct ar_str queued_tu
 	return AR_OK;
 }
 
+void ar_draft_say_interrupting(struct ar_draft *w, const struct ar_turn *turn, struct ar_str reason)
+{
+	struct ar_ids ids = ar_ids_turn(w->d, turn);
+
+	ar_decide_emit(w->d, AR_EV_RUN_STATUS, &ids,
+		       &(struct ar_ev_run_status){
+			       .phase = AR_STR(AR_PHASE_INTERRUPTING),
+			       .title = AR_STR("Interrupt requested"),
+			       .detail = reason,
+			       .checkpoints = AR_STR("[]"),
+			       .metadata = turn->unwanted.v ? AR_STR("{\"rollback\":true}") : AR_STR("{}") });
+}
+
 /* The intent is a fact before anything is stopped: a crash right after the reply still ends in cancelled. */
 void ar_draft_interrupt(struct ar_draft *w, struct ar_turn *turn, struct ar_str reason)
 {
-	struct ar_decision *d = w->d;
-	struct ar_ids ids = ar_ids_turn(d, turn);
 	struct ar_effect *cancel;
 
 	ar_draft_status(w, AR_THREAD_STATUS_RUNNING, AR_REASON_INTERRUPT, "interrupting", turn);
-	ar_decide_emit(d, AR_EV_RUN_STATUS, &ids,
-		       &(struct ar_ev_run_status){ .phase = AR_STR(AR_PHASE_INTERRUPTING),
-						   .title = AR_STR("Interrupt requested"),
-						   .detail = reason,
-						   .checkpoints = AR_STR("[]"),
-						   .metadata = AR_STR("{}") });
+	ar_draft_say_interrupting(w, turn, reason);
 	if (ar_str_absent(turn->open_step)) {
 		ar_draft_cancel(w, ar_draft_own(w, turn), reason, AR_STR_NONE);
 		return;
 	}
-	cancel = ar_decide_effect(d, AR_EFFECT_MODEL_CANCEL);
+	cancel = ar_decide_effect(w->d, AR_EFFECT_MODEL_CANCEL);
 	cancel->turn = turn->id;
 	cancel->step = turn->open_step;
 }

@@ -135,6 +135,16 @@ void ar_draft_roll_back(struct ar_draft *w, const struct ar_rollback *r)
 			       .unavailable = AR_STR("[]") });
 }
 
+void ar_draft_roll_back_turn(struct ar_draft *w, struct ar_turn *turn)
+{
+	struct ar_rollback r = { .target = ar_arena_fmt(w->d->arena, "{\"sequence\":%lld}",
+							(long long)turn->start.v - 1),
+				 .reason = turn->interrupt_reason };
+
+	ar_vec_push(w->d->arena, &r.turns, turn);
+	ar_draft_roll_back(w, &r);
+}
+
 /* ---- rollback_thread ---- */
 
 /* Turns that started after the target go. */

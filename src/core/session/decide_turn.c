@@ -322,18 +322,34 @@ static enum ar_status check_busy(const struct ar_decision *d, const struct ar_th
 	return AR_OK;
 }
 
+/* With rollback the running turn also leaves the conversation, as if it had never been. */
+static void stop_active(struct ar_draft *w, bool is_rollback)
+{
+	struct ar_turn *active = ar_thread_active(w->thread);
+	struct ar_str reason = AR_STR("a new turn takes its place");
+
+	if (!active)
+		return;
+	active = ar_draft_own(w, active);
+	if (is_rollback && !active->unwanted.v) {
+		active->unwanted = AR_OPT_BOOL(true);
+		active->interrupt_reason = active->is_interrupted ? active->interrupt_reason : reason;
+		if (active->is_interrupted)
+			ar_draft_say_interrupting(w, active, active->interrupt_reason);
+	}
+	if (!active->is_interrupted)
+		ar_draft_interrupt(w, active, reason);
+}
+
 /* The turn waits only for the end of the one it interrupts: it goes before all that wait already. */
 static void take_over(struct ar_draft *w, struct ar_turn *turn)
 {
-	struct ar_turn *active = ar_thread_active(w->thread);
-
 	if (w->queue.count > 1) {
 		w->queue.count--;
 		ar_vec_insert(w->d->arena, &w->queue, 0, turn);
 		ar_draft_queue_changed(w, AR_QUEUE_CHANGED_CHANGE_PROMOTED, turn);
 	}
-	if (active && !active->is_interrupted)
-		ar_draft_interrupt(w, active, AR_STR("a new turn takes its place"));
+	stop_active(w, busy_policy(w->d) == AR_SUBMIT_TURN_BUSY_POLICY_ROLLBACK);
 }
 
 static bool wants_new_thread(const struct ar_decision *d, const struct ar_cmd_submit_turn_in *in)
@@ -411,7 +427,8 @@ enum ar_status ar_decide_submit_turn(struct ar_decision *d, struct ar_error *err
 	struct ar_turn_input input;
 	struct ar_draft w;
 	struct ar_turn *turn;
-	bool is_busy, is_urgent = busy_policy(d) == AR_SUBMIT_TURN_BUSY_POLICY_INTERRUPT;
+	bool is_busy, is_urgent = busy_policy(d) == AR_SUBMIT_TURN_BUSY_POLICY_INTERRUPT ||
+				  busy_policy(d) == AR_SUBMIT_TURN_BUSY_POLICY_ROLLBACK;
 
 	if (!ar_str_absent(in->task_id) || !ar_str_absent(in->channel_id))
 		return ar_refuse(err, AR_ERR_UNAVAILABLE,

@@ -87,6 +87,7 @@ static const struct ar_field_desc turn_fields[] = {
 	INT(ar_turn, output_tokens),
 	INT(ar_turn, cached_tokens),
 	OPT(ar_turn, start),
+	OPT_FLAG(ar_turn, unwanted),
 	OPT_FLAG(ar_turn, removed),
 	FLAG(ar_turn, is_interrupted),
 	FLAG(ar_turn, is_lost),

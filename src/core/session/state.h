@@ -86,6 +86,7 @@ struct ar_turn {
 	int64_t input_bytes;
 	int64_t input_tokens, output_tokens, cached_tokens;
 	struct ar_opt_int start; /* sequence of its turn.started: the order in which turns ran */
+	struct ar_opt_bool unwanted; /* when its interruption settles, it is removed too */
 	struct ar_opt_bool removed; /* a rollback took it out of the conversation; it stays known */
 	bool is_interrupted; /* asked for; settles as cancelled */
 	bool is_lost; /* its process is gone and nothing was decided yet */

@@ -332,6 +332,53 @@ static void test_rollback_within_the_window(void **state)
 	assert_true(desk_thread(d, 0)->forgotten.set);
 }
 
+/* The stopped turn leaves no message, not even the answer that came too late. */
+static void test_submit_rolls_back(void **state)
+{
+	struct desk *d = *state;
+	struct ar_cmd_submit_turn_in in = { .text = AR_STR("now"),
+					    .turn_id = AR_STR("c"),
+					    .busy_policy = AR_SUBMIT_TURN_BUSY_POLICY_ROLLBACK };
+
+	assert_int_equal(desk_submit(d, "a"), AR_OK);
+	assert_int_equal(desk_answer(d, "fine"), AR_OK);
+	assert_int_equal(desk_submit(d, "b"), AR_OK);
+	assert_int_equal(steer(d, "b", "x"), AR_OK);
+	assert_int_equal(desk_command(d, AR_CMD_SUBMIT_TURN, &in), AR_OK);
+	desk_expect(d, QUEUED " thread.updated run.status");
+	assert_true(desk_active(d)->unwanted.v);
+	assert_int_equal(desk_answer(d, "too late"), AR_OK);
+	desk_expect(d,
+		    "model.completed task.attempt.failed task.cancelled turn.failed history.rollback.started "
+		    "history.rollback.completed snapshot.repaired queue.changed turn.started "
+		    "task.attempt.started task.started thread.updated model.requested");
+	assert_int_equal(d->decision.effects[0].message_count, 3); /* hello, fine, now */
+	assert_int_equal(desk_thread(d, 0)->context.count, 3);
+	assert_int_equal(desk_thread(d, 0)->sent, 3);
+	assert_true(ar_str_is(desk_thread(d, 0)->last_turn, "a"));
+}
+
+/* Who was interrupted already is removed as well, when the next turn says so. */
+static void test_submit_rolls_back_the_interrupted(void **state)
+{
+	struct desk *d = *state;
+	struct ar_cmd_submit_turn_in in = { .text = AR_STR("now"),
+					    .busy_policy = AR_SUBMIT_TURN_BUSY_POLICY_ROLLBACK };
+
+	assert_int_equal(desk_submit(d, "a"), AR_OK);
+	assert_int_equal(desk_command(d, AR_CMD_INTERRUPT_TURN,
+				      &(struct ar_cmd_interrupt_turn_in){ .reason = AR_STR("stop") }),
+			 AR_OK);
+	assert_int_equal(desk_command(d, AR_CMD_SUBMIT_TURN, &in), AR_OK);
+	desk_expect(d, QUEUED " run.status");
+	assert_int_equal(desk_end_step(d, (struct ar_step_end){ .outcome = 6,
+								.category = AR_STR("cancelled"),
+								.message = AR_STR("stopped") }),
+			 AR_OK);
+	assert_int_equal(d->decision.effects[0].message_count, 1);
+	assert_true(ar_str_absent(desk_thread(d, 0)->last_turn));
+}
+
 static void test_interrupt_scope(void **state)
 {
 	struct desk *d = *state;
@@ -420,6 +467,8 @@ int main(void)
 		TEST(test_rollback),
 		TEST(test_rollback_refusals),
 		TEST(test_rollback_within_the_window),
+		TEST(test_submit_rolls_back),
+		TEST(test_submit_rolls_back_the_interrupted),
 		TEST(test_interrupt_scope),
 		TEST(test_interrupt_clears_queue),
 		TEST(test_queue_commands),

@@ -5,12 +5,13 @@
 
 /* ---- submit ---- */
 
-enum { SUBMIT_QUEUE, SUBMIT_REJECT, SUBMIT_INTERRUPT, SUBMIT_TURN_ID, SUBMIT_THREAD };
+enum { SUBMIT_QUEUE, SUBMIT_REJECT, SUBMIT_INTERRUPT, SUBMIT_ROLLBACK, SUBMIT_TURN_ID, SUBMIT_THREAD };
 
 static const char *const busy_words[] = {
 	[SUBMIT_QUEUE] = "queue",
 	[SUBMIT_REJECT] = "reject",
 	[SUBMIT_INTERRUPT] = "interrupt",
+	[SUBMIT_ROLLBACK] = "rollback",
 };
 
 static void print_receipt(struct ar_ctl *c, const struct ar_api_reply *r)
@@ -65,7 +66,7 @@ static enum ar_exit submit(struct ar_ctl *c, const struct ar_ctl_args *a)
 		policies += a->values[i] != NULL;
 	if (policies > 1)
 		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR_NONE,
-				       "--queue, --reject and --interrupt exclude each other");
+				       "--queue, --reject, --interrupt and --rollback exclude each other");
 	exit = ar_ctl_read_text(c, a->words + 1, a->count - 1, &text);
 	if (exit == AR_EXIT_OK)
 		exit = submit_text(c, a, ar_buf_str(&text));
@@ -306,6 +307,8 @@ const struct ar_ctl_command ar_cmd_submit = {
 	.options = { [SUBMIT_QUEUE] = { "queue", NULL, "wait behind a running turn" },
 		     [SUBMIT_REJECT] = { "reject", NULL, "fail when a turn is running" },
 		     [SUBMIT_INTERRUPT] = { "interrupt", NULL, "stop the running turn and go next" },
+		     [SUBMIT_ROLLBACK] = { "rollback", NULL,
+					   "likewise, and take that turn out of the conversation" },
 		     [SUBMIT_TURN_ID] = { "turn-id", "ID", "the id for the turn; makes a repeat safe" },
 		     [SUBMIT_THREAD] = { "thread", "THREAD", "to this thread instead of the first" } },
 	.run = submit,
