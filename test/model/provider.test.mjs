@@ -187,6 +187,10 @@ over('over the cap', async ({ probe }) => {
 	assert.equal(whole.text, '');
 });
 
+over('a stream that says nothing without end is ended', async ({ probe }) => {
+	assertEnd(await probe('[[endless]]', { maxOutputBytes: 1000 }), { outcome: 'garbled', category: 'too_large', retryable: false });
+});
+
 over('cut in the middle keeps what came', async ({ probe }) => {
 	const run = await probe('[[cut 5]] [[tokens 100]]');
 	assertEnd(run, { outcome: 'cut', category: 'network', retryable: true });

@@ -23,6 +23,7 @@
 //   [[http 429 retry-after=1 code=x type=y echo-auth message=x]]  an error answer; retry-after-ms= and x-should-retry= work too,
 //                                                       echo-auth repeats the header of the key in the message
 //   [[cut N]] drops the connection after N chunks       [[hang]] never answers   [[hang-after N]] falls silent after N chunks
+//   [[endless]] keep-alives without end before the first word
 //   [[error-in-stream]]  [[garbage]] a chunk that is no JSON   [[text]] an HTML page with status 200
 //   [[fail-times N directive]] the first N calls of a turn (header X-AR-Turn) do what the directive says, the others succeed
 //
@@ -157,6 +158,7 @@ async function sendStream(res, script, wire, entry) {
 	const cutAt = script.number('cut') ?? Infinity;
 	const hangAt = script.number('hang-after') ?? Infinity;
 	res.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
+	while (script.has('endless') && !res.destroyed) await write(res, ': still there\n\n'.repeat(4096));
 	const frames = framesOf(script, wire);
 	for (const frame of script.has('burst') ? [frames.join('')] : frames) {
 		if (entry.chunks >= hangAt || res.destroyed) return;

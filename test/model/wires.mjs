@@ -202,6 +202,11 @@ export class Anthropic extends Wire {
 	}
 }
 
+const PARTS = {
+	reasoning_summary_part: { summary_index: 0, part: { type: 'summary_text', text: '' } },
+	content_part: { content_index: 0, part: { type: 'output_text', text: '', annotations: [] } },
+};
+
 export class OpenAiResponses extends Wire {
 	static path = /^\/v1\/responses$/;
 	sequence = 0;
@@ -228,12 +233,17 @@ export class OpenAiResponses extends Wire {
 		return this.event('created', { response }) + this.event('in_progress', { response });
 	}
 
-	// Opens an item where the kind changes; every tool has its own.
-	open(kind, item) {
+	at(more) {
+		return { item_id: this.items.at(-1).id, output_index: this.items.length - 1, ...more };
+	}
+
+	// Opens an item where the kind changes; every tool has its own. `part` is what the item is filled through.
+	open(kind, item, part = '') {
 		if (this.items.at(-1)?.type === kind && kind !== 'function_call') return '';
 		const text = this.close();
 		this.items.push({ id: `item_${this.n}_${this.items.length}`, type: kind, ...item });
-		return text + this.event('output_item.added', { output_index: this.items.length - 1, item: this.items.at(-1) });
+		const added = this.event('output_item.added', { output_index: this.items.length - 1, item: this.items.at(-1) });
+		return text + added + (part && this.event(`${part}.added`, this.at(PARTS[part])));
 	}
 
 	close() {
@@ -241,20 +251,19 @@ export class OpenAiResponses extends Wire {
 		return item ? this.event('output_item.done', { output_index: this.items.length - 1, item }) : '';
 	}
 
-	delta(type, delta) {
-		const item = this.items.at(-1);
-		return this.event(`${type}.delta`, { item_id: item.id, output_index: this.items.length - 1, delta });
-	}
-
 	piece({ text, reasoning, tool, args }) {
 		if (tool) return this.open('function_call', { call_id: tool.id, name: tool.name, arguments: '' });
 		if (args !== undefined) {
 			this.items.at(-1).arguments += args;
-			return this.delta('function_call_arguments', args);
+			return this.event('function_call_arguments.delta', this.at({ delta: args }));
 		}
 		if (reasoning !== undefined)
-			return this.open('reasoning', { summary: [], encrypted_content: 'ZZ' }) + this.delta('reasoning_summary_text', reasoning);
-		return this.open('message', { role: 'assistant', content: [] }) + this.delta('output_text', text);
+			return this.open('reasoning', { summary: [], encrypted_content: 'ZZ' }, 'reasoning_summary_part') +
+				this.event('reasoning_summary_text.delta', this.at({ summary_index: 0, delta: reasoning }));
+		const opened = this.open('message', { role: 'assistant', content: [] }, 'content_part');
+		const item = this.items.at(-1);
+		item.content = [{ type: 'output_text', text: textOf(item.content) + text, annotations: [] }];
+		return opened + this.event('output_text.delta', this.at({ content_index: 0, delta: text, logprobs: [] }));
 	}
 
 	failure() {

@@ -61,13 +61,15 @@ static void test_unknown_keys_and_wrong_types_are_errors(void **state AR_UNUSED)
 
 static void test_offsets_name_the_right_member(void **state AR_UNUSED)
 {
-	assert_int_equal(key("model.api_key")->offset, offsetof(struct ar_config, model.api_key));
-	assert_int_equal(key("model.api_key")->file_offset, offsetof(struct ar_config_file, model.api_key));
-	assert_true(key("model.api_key")->secret);
+	assert_int_equal(key("openai.api_key")->offset, offsetof(struct ar_config, openai.api_key));
+	assert_int_equal(key("openai.api_key")->file_offset, offsetof(struct ar_config_file, openai.api_key));
+	assert_true(key("openai.api_key")->secret);
 	assert_false(key("model.name")->secret);
-	assert_string_equal(key("model.api_key")->env, "OPENAI_API_KEY");
+	assert_string_equal(key("openai.api_key")->env, "OPENAI_API_KEY");
 	assert_null(key("queue.max_turns")->env);
 	assert_string_equal(key("log.level")->values[AR_CONFIG_LOG_LEVEL_INFO], "info");
+	assert_string_equal(key("model.provider")->values[AR_CONFIG_MODEL_PROVIDER_OPENAI_CHAT],
+			    "openai-chat");
 }
 
 static bool is_word_of(const struct ar_config_key *k)

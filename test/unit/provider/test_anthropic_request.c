@@ -57,6 +57,28 @@ static void test_newer_version(void **state AR_UNUSED)
 	ar_json_parser_free(json);
 }
 
+/* Bytes in a data: URL are bytes; a part that is only called an image stays what it is. */
+static void test_images(void **state AR_UNUSED)
+{
+	const struct ar_message m = {
+		.role = AR_ROLE_USER,
+		.is_parts = true,
+		.text = AR_STR(
+			"[{\"type\":\"image\",\"url\":\"data:image/webp;base64,QUJD\"},"
+			"{\"type\":\"image_url\",\"image_url\":{\"url\":\"https://x\",\"detail\":\"low\"}},"
+			"{\"type\":\"image\"}]"),
+	};
+	const struct ar_model_request r = { .model = AR_STR("m"), .messages = &m, .count = 1 };
+
+	assert_body(FORMAT, &r,
+		    "{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":["
+		    "{\"type\":\"image\",\"source\":{\"type\":\"base64\",\"media_type\":\"image/"
+		    "webp\",\"data\":\"QUJD\"}},"
+		    "{\"type\":\"image\",\"source\":{\"type\":\"url\",\"url\":\"https://x\"}},"
+		    "{\"type\":\"text\",\"text\":\"{\\\"type\\\":\\\"image\\\"}\"}]}],\"max_tokens\":8192,"
+		    "\"stream\":true}");
+}
+
 static void test_options(void **state AR_UNUSED)
 {
 	const struct ar_model_request r = {
@@ -85,6 +107,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_conversation),
 		cmocka_unit_test(test_newer_version),
+		cmocka_unit_test(test_images),
 		cmocka_unit_test(test_options),
 		cmocka_unit_test(test_refuses_what_is_no_json),
 	};
