@@ -19,7 +19,7 @@ static size_t slot_of(const char *p)
 static bool may_begin(const struct ar_redactor *r, struct ar_str text)
 {
 	for (size_t i = 0; i < r->form_count; i++) {
-		if (memcmp(r->forms[i]->p, text.p, text.len) == 0)
+		if (*r->forms[i]->p == *text.p && memcmp(r->forms[i]->p, text.p, text.len) == 0)
 			return true;
 	}
 	return false;
@@ -77,7 +77,7 @@ static void add_form(struct ar_redactor *r, struct ar_str text)
 	*at = f;
 	r->forms = ar_grow(r->forms, r->form_count + 1, sizeof(struct ar_form *));
 	r->forms[r->form_count++] = f;
-	r->starts[(unsigned char)*text.p] = true;
+	r->starts[(unsigned char)*text.p] |= AR_STARTS_FORM;
 }
 
 static void add_json(struct ar_redactor *r, struct ar_str secret)

@@ -76,7 +76,7 @@ static bool look_for_shape(struct ar_redact_stream *s, const struct ar_rest *res
 
 	if (s->swallow && (goes_on(s, rest, &waits) || waits))
 		return !waits;
-	if (!s->redactor->starts[(unsigned char)*rest->text.p])
+	if (!(s->redactor->starts[(unsigned char)*rest->text.p] & AR_STARTS_SHAPE))
 		return true;
 	found = ar_shapes_find(rest);
 	if (found.kind == AR_FOUND_MAYBE)
@@ -99,7 +99,7 @@ static bool look(struct ar_redact_stream *s, const struct ar_rest *rest)
 	const struct ar_redactor *r = s->redactor;
 	struct ar_found known = { 0 };
 
-	if (r->starts[(unsigned char)*rest->text.p])
+	if (r->starts[(unsigned char)*rest->text.p] & AR_STARTS_FORM)
 		known = ar_forms_find(r, rest);
 	if (known.kind == AR_FOUND_MAYBE)
 		return false;

@@ -33,10 +33,12 @@ struct ar_form {
 };
 
 #define AR_FORM_SLOTS 4096
+#define AR_STARTS_FORM 1
+#define AR_STARTS_SHAPE 2
 
 struct ar_redactor {
 	bool with_shapes;
-	bool starts[256]; /* a form or a shape begins so */
+	uint8_t starts[256]; /* what begins with this byte: AR_STARTS_FORM, AR_STARTS_SHAPE */
 	struct ar_form *slots[AR_FORM_SLOTS]; /* by the first AR_REDACT_MIN bytes */
 	struct ar_form **forms; /* all of them */
 	size_t form_count;

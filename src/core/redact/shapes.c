@@ -224,9 +224,10 @@ struct ar_found ar_shapes_find(const struct ar_rest *rest)
 
 void ar_shapes_start(struct ar_redactor *r)
 {
-	r->starts[':'] = r->starts['-'] = r->starts['e'] = true;
+	for (const char *p = ":-e"; *p; p++)
+		r->starts[(unsigned char)*p] |= AR_STARTS_SHAPE;
 	for (size_t i = 0; i < AR_ARRAY_LEN(shapes); i++)
-		r->starts[(unsigned char)*shapes[i].prefix.p] = true;
+		r->starts[(unsigned char)*shapes[i].prefix.p] |= AR_STARTS_SHAPE;
 }
 
 /* ---- the rest of a token ---- */
