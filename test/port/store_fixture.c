@@ -142,6 +142,8 @@ void note_done(struct ar_store_op *op)
 {
 	assert_true(finished_count < FINISHED_MAX);
 	finished[finished_count++] = op;
+	if (op->kind == AR_STORE_APPEND && op->status == AR_OK)
+		ar_store_op_fini(op); /* it brings nothing, but may have been packed ahead into its arena */
 }
 
 size_t done_count(void)
