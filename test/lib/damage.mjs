@@ -46,7 +46,7 @@ const damages = {
 	tasks: (pg) => [`UPDATE task SET status = 'failed' WHERE ${taskAt(1)}`,
 		`UPDATE task SET record = ${raw(pg, '{}')} WHERE ${taskAt(28)}`,
 		`DELETE FROM task WHERE ${taskAt(2)}`],
-	'blob-gone': () => ['DELETE FROM blob'],
+	'blob-gone': () => ['DELETE FROM blob_ref', 'DELETE FROM blob'],
 	'log-gap': () => [`DELETE FROM log WHERE session = ${session} AND first_seq = ${rowAt('', 2)}`],
 	'log-broken': (pg) => [`UPDATE log SET body = ${raw(pg, 'no fact')} WHERE session = ${session} AND first_seq = ${rowAt('', 2)}`],
 	'log-end': () => [`DELETE FROM log WHERE session = ${session} AND first_seq = ${rowAt('DESC', 0)}`],
