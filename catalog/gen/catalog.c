@@ -4533,7 +4533,7 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  true, true, { ar_cmd_steer_turn_in_fields, 5, sizeof(struct ar_cmd_steer_turn_in), NULL, 0 },
 	  { ar_cmd_steer_turn_out_fields, 2, sizeof(struct ar_cmd_steer_turn_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_TURN_NOT_ACTIVE, AR_ERR_TURN_MISMATCH }, 2,
-	  (const uint16_t[]){ AR_EV_RUN_STATUS, AR_EV_ITEM_COMPLETED }, 2, NULL, "proposed (steering is claimed, no verb)" },
+	  (const uint16_t[]){ AR_EV_RUN_STATUS, AR_EV_ITEM_COMPLETED, AR_EV_OUTPUT_REDACTED }, 3, NULL, "proposed (steering is claimed, no verb)" },
 	[AR_CMD_COMPACT_THREAD] = { AR_CMD_COMPACT_THREAD, "compact_thread",
 	  "Shorten the history that a thread carries.",
 	  true, false, { ar_cmd_compact_thread_in_fields, 4, sizeof(struct ar_cmd_compact_thread_in), NULL, 0 },
@@ -4545,7 +4545,7 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  true, true, { ar_cmd_rollback_thread_in_fields, 5, sizeof(struct ar_cmd_rollback_thread_in), NULL, 0 },
 	  { ar_cmd_rollback_thread_out_fields, 2, sizeof(struct ar_cmd_rollback_thread_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_TARGET_NOT_FOUND, AR_ERR_ACTIVE_TURN, AR_ERR_PENDING_ACTION }, 3,
-	  (const uint16_t[]){ AR_EV_HISTORY_ROLLBACK_STARTED, AR_EV_HISTORY_ROLLBACK_COMPLETED, AR_EV_SNAPSHOT_REPAIRED, AR_EV_THREAD_UPDATED }, 4, NULL, "proposed (rollback events without a verb)" },
+	  (const uint16_t[]){ AR_EV_HISTORY_ROLLBACK_STARTED, AR_EV_HISTORY_ROLLBACK_COMPLETED, AR_EV_SNAPSHOT_REPAIRED, AR_EV_THREAD_UPDATED, AR_EV_OUTPUT_REDACTED }, 5, NULL, "proposed (rollback events without a verb)" },
 	[AR_CMD_ARCHIVE_TASK] = { AR_CMD_ARCHIVE_TASK, "archive_task",
 	  "Take an ended task out of the lists.",
 	  true, false, { ar_cmd_archive_task_in_fields, 2, sizeof(struct ar_cmd_archive_task_in), NULL, 0 },
@@ -4611,7 +4611,7 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  true, true, { ar_cmd_fork_thread_in_fields, 4, sizeof(struct ar_cmd_fork_thread_in), NULL, 0 },
 	  { ar_cmd_fork_thread_out_fields, 4, sizeof(struct ar_cmd_fork_thread_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_THREAD_NOT_FOUND, AR_ERR_TURN_NOT_FOUND, AR_ERR_ACTIVE_TURN }, 4,
-	  (const uint16_t[]){ AR_EV_THREAD_STARTED }, 1, NULL, "extension (thread.started with reason branch has no verb)" },
+	  (const uint16_t[]){ AR_EV_THREAD_STARTED, AR_EV_OUTPUT_REDACTED }, 2, NULL, "extension (thread.started with reason branch has no verb)" },
 };
 
 const struct ar_error_desc ar_error_descs[AR_ERR_COUNT] = {
