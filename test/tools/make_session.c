@@ -8,7 +8,7 @@
  * threads only raise the semaphore. */
 #include "clock.h"
 #include "mem.h"
-#include "projection.h"
+#include "index_rows.h"
 #include "provider.h"
 #include "store_open.h"
 
@@ -99,56 +99,20 @@ static void encode_and_apply(struct maker *m, struct slot *s)
 	}
 }
 
-static struct ar_str render(struct ar_arena *a, const struct ar_session *s, const struct ar_turn *turn)
-{
-	struct ar_buf out = { 0 };
-	struct ar_jw w = ar_jw(&out);
-	struct ar_str text;
-
-	if (turn)
-		ar_projection_task(s, turn, &w);
-	else
-		ar_projection_shell(s, &w);
-	text = ar_arena_str(a, ar_buf_str(&out));
-	ar_buf_fini(&out);
-	return text;
-}
-
-static void add_row(struct maker *m, struct slot *s)
-{
-	const struct ar_session *state = &m->state;
-
-	s->row = (struct ar_store_session_row){ .active = ar_session_is_active(state),
-						.created = state->created,
-						.updated = state->updated,
-						.workspace = ar_arena_str(&s->arena, state->workspace),
-						.account = ar_arena_str(&s->arena, state->account),
-						.status = ar_projection_status(state),
-						.shell = render(&s->arena, state, NULL) };
-	s->append.row = &s->row;
-}
-
-/* One turn at a time runs here, so a decision is about one task at most. */
-static void add_task(struct maker *m, struct slot *s)
+/* The state goes on while the append is in flight, so what the rows borrow from it is copied. */
+static void add_rows(struct maker *m, struct slot *s)
 {
 	const struct ar_decision *d = &s->decision;
-	const struct ar_turn *turn = NULL;
-	struct ar_store_task_row *row;
-	struct ar_thread *t;
+	struct ar_store_task_row *tasks = ar_arena_alloc(&s->arena, (d->event_count + 1) * sizeof *tasks);
 
-	for (size_t i = 0; i < d->event_count && !turn; i++)
-		turn = ar_session_turn(&m->state, d->events[i].ids[AR_SCOPE_TURN], &t);
-	if (!turn || !turn->task)
-		return;
-	row = ar_arena_alloc(&s->arena, sizeof *row);
-	*row = (struct ar_store_task_row){ .task = ar_arena_str(&s->arena, turn->task->id),
-					   .status = ar_str_absent(turn->outcome)
-							     ? AR_STR("open")
-							     : ar_arena_str(&s->arena, turn->outcome),
-					   .record = render(&s->arena, &m->state, turn),
-					   .is_internal = true };
-	s->append.tasks = row;
-	s->append.task_count = 1;
+	s->row = ar_index_session(&m->state, &s->arena);
+	s->row.workspace = ar_arena_str(&s->arena, s->row.workspace);
+	s->row.account = ar_arena_str(&s->arena, s->row.account);
+	s->append.row = &s->row;
+	s->append.tasks = tasks;
+	s->append.task_count = ar_index_tasks(&m->state, d->events, d->event_count, &s->arena, tasks);
+	for (size_t i = 0; i < s->append.task_count; i++)
+		tasks[i].task = ar_arena_str(&s->arena, tasks[i].task);
 }
 
 static void add_contents(struct slot *s)
@@ -215,8 +179,7 @@ static void decide(struct maker *m, struct ar_input *in)
 					      .last_seq = m->state.head,
 					      .at = m->now,
 					      .body = ar_buf_str(&s->body) };
-	add_row(m, s);
-	add_task(m, s);
+	add_rows(m, s);
 	add_contents(s);
 	add_snapshot(m, s);
 	ar_store_submit(m->store, &s->append.op);

@@ -5,9 +5,12 @@
 #define MOVES_MAX 64 /* on their way out at once; a drain has no such limit */
 #define POLL 20000 /* microseconds between two looks */
 
-static void leave_some(struct ar_cluster *c, unsigned *surplus, unsigned room, bool is_busy)
+/* Up to `surplus` of the busy ones, or of the others; returns how many are still to go. */
+static unsigned leave_some(struct ar_cluster *c, unsigned surplus, bool is_busy)
 {
-	for (unsigned p = 0; p<AR_PARTITIONS && * surplus> 0 && c->moving < room; p++) {
+	unsigned room = c->state == AR_NODE_UP ? MOVES_MAX : AR_PARTITIONS;
+
+	for (unsigned p = 0; p < AR_PARTITIONS && surplus > 0 && c->moving < room; p++) {
 		struct ar_local *l = &c->local[p];
 
 		if (l->state != AR_LOCAL_SERVED || c->o.is_busy(c->o.arg, p) != is_busy)
@@ -15,22 +18,20 @@ static void leave_some(struct ar_cluster *c, unsigned *surplus, unsigned room, b
 		l->state = AR_LOCAL_LEAVING;
 		l->until = ar_cluster_now(c) + c->o.handover;
 		c->moving++;
-		--*surplus;
+		surplus--;
 	}
+	return surplus;
 }
 
 void ar_moves_begin(struct ar_cluster *c, const struct ar_shares *s)
 {
-	unsigned served = c->served, leaving = 0, surplus;
-	unsigned room = c->state == AR_NODE_UP ? MOVES_MAX : AR_PARTITIONS;
+	unsigned staying = 0, target = s->target[c->table.self];
 
 	for (unsigned p = 0; p < AR_PARTITIONS; p++)
-		leaving += c->local[p].state == AR_LOCAL_LEAVING;
-	if (s->up == 0 || served - leaving <= s->target[c->table.self])
+		staying += c->local[p].state == AR_LOCAL_SERVED;
+	if (s->up == 0 || staying <= target)
 		return;
-	surplus = served - leaving - s->target[c->table.self];
-	leave_some(c, &surplus, room, false);
-	leave_some(c, &surplus, room, true);
+	leave_some(c, leave_some(c, staying - target, false), true);
 	c->move_at = ar_cluster_now(c);
 }
 

@@ -98,11 +98,16 @@ enum ar_status ar_call_session(struct ar_str session_id, struct ar_str *ret_core
 	return AR_OK;
 }
 
+enum ar_place ar_control_place(const struct ar_control *c, struct ar_str core, struct ar_str *ret_address)
+{
+	*ret_address = AR_STR_NONE;
+	return c->placement ? c->placement->find(c->placement->arg, core, ret_address) : AR_PLACE_HERE;
+}
+
 bool ar_call_is_here(struct ar_call *c, struct ar_str core)
 {
-	const struct ar_placement *p = c->control->placement;
-	struct ar_str address = AR_STR_NONE;
-	enum ar_place place = p ? p->find(p->arg, core, &address) : AR_PLACE_HERE;
+	struct ar_str address;
+	enum ar_place place = ar_control_place(c->control, core, &address);
 
 	if (place == AR_PLACE_HERE)
 		return true;
@@ -142,6 +147,13 @@ enum ar_status ar_call_decode(struct ar_control *c, enum ar_command command, str
 	}
 	*ret = input;
 	return AR_OK;
+}
+
+bool ar_call_is_list_cursor(struct ar_call *c, struct ar_str cursor)
+{
+	struct ar_str probe = ar_arena_fmt(&c->arena, "sess_%.*s", AR_STR_ARG(cursor));
+
+	return cursor.len == AR_ID_CORE && !ar_str_absent(ar_id_core(probe));
 }
 
 size_t ar_call_limit(struct ar_opt_int limit, size_t by_default, size_t most)

@@ -39,6 +39,9 @@ void ar_call_fail_or_move(struct ar_call *c, const struct ar_error *err);
 AR_MUST_USE enum ar_status ar_call_session(struct ar_str session_id, struct ar_str *ret_core,
 					   struct ar_error *err);
 
+/* Where a session is worked on, or (core absent) where a new one may be made. */
+enum ar_place ar_control_place(const struct ar_control *c, struct ar_str core, struct ar_str *ret_address);
+
 /* Whether the session is worked on here. If not, the call is over: done() was called with its place. */
 bool ar_call_is_here(struct ar_call *c, struct ar_str core);
 
@@ -48,6 +51,9 @@ void ar_call_look(struct ar_call *c);
 /* Decodes and checks a JSON input of a command; the struct is in the arena. */
 AR_MUST_USE enum ar_status ar_call_decode(struct ar_control *c, enum ar_command command, struct ar_str body,
 					  struct ar_arena *a, const void **ret, struct ar_error *err);
+
+/* Whether it can be what a list of sessions gave as nextCursor. */
+bool ar_call_is_list_cursor(struct ar_call *c, struct ar_str cursor);
 
 /* How many a caller gets: what was asked for, at most `most`. */
 #define AR_LIST_DEFAULT 50

@@ -180,15 +180,11 @@ void ar_query_list_sessions(struct ar_call *c)
 {
 	const struct ar_cmd_list_sessions_in *in = c->input;
 	struct ar_call_work *q = c->work;
-	struct ar_str probe;
 
-	if (!ar_str_absent(in->cursor)) {
-		probe = ar_arena_fmt(&c->arena, "sess_%.*s", AR_STR_ARG(in->cursor));
-		if (ar_str_absent(ar_id_core(probe)) || in->cursor.len != AR_ID_CORE) {
-			ar_call_refuse(c, AR_ERR_INVALID_CURSOR,
-				       "a list cursor is what an earlier reply gave as nextCursor");
-			return;
-		}
+	if (!ar_str_absent(in->cursor) && !ar_call_is_list_cursor(c, in->cursor)) {
+		ar_call_refuse(c, AR_ERR_INVALID_CURSOR,
+			       "a list cursor is what an earlier reply gave as nextCursor");
+		return;
 	}
 	q->sessions =
 		(struct ar_store_sessions){ .op = { .kind = AR_STORE_SESSIONS, .done = on_sessions },

@@ -25,8 +25,7 @@ static enum ar_status read_types(struct ar_control *c, struct ar_str types, uint
 static enum ar_status check_place(struct ar_control *c, struct ar_subscribe_call *call, struct ar_str core,
 				  struct ar_error *err)
 {
-	call->peer = AR_STR_NONE;
-	call->place = c->placement ? c->placement->find(c->placement->arg, core, &call->peer) : AR_PLACE_HERE;
+	call->place = ar_control_place(c, core, &call->peer);
 	if (call->place == AR_PLACE_HERE)
 		return AR_OK;
 	return ar_refuse(err, AR_ERR_NOT_OWNER, "this node does not own the session");

@@ -54,9 +54,7 @@ static enum ar_status read_question(struct ar_call *c, struct question *q, struc
 					 "limit (a number); '%.*s' is none of them",
 					 AR_STR_ARG(ar_str_utf8_prefix(it.name, 64)));
 	}
-	if (!ar_str_absent(q->cursor) &&
-	    (q->cursor.len != AR_ID_CORE ||
-	     ar_str_absent(ar_id_core(ar_arena_fmt(&c->arena, "sess_%.*s", AR_STR_ARG(q->cursor))))))
+	if (!ar_str_absent(q->cursor) && !ar_call_is_list_cursor(c, q->cursor))
 		return ar_refuse(err, AR_ERR_INVALID_CURSOR,
 				 "a cursor is what an earlier reply gave as nextCursor");
 	return AR_OK;
@@ -139,7 +137,7 @@ static bool is_here(const struct ar_control *c, struct ar_str core)
 {
 	struct ar_str address;
 
-	return !c->placement || c->placement->find(c->placement->arg, core, &address) == AR_PLACE_HERE;
+	return ar_control_place(c, core, &address) == AR_PLACE_HERE;
 }
 
 static void verify(struct verify_walk *k, struct ar_str core)

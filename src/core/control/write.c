@@ -20,14 +20,13 @@ static void mint(struct ar_call *c, struct target *t)
 /* A new session is one of ours: ids are minted until one falls into a partition that is. False: none is, and the call went elsewhere. */
 static bool mint_here(struct ar_call *c, struct ar_str core)
 {
-	const struct ar_placement *p = c->control->placement;
 	struct ar_str address;
 
 	if (!ar_call_is_here(c, AR_STR_NONE))
 		return false;
 	do
 		ar_id_mint((char *)core.p);
-	while (p && p->find(p->arg, core, &address) != AR_PLACE_HERE);
+	while (ar_control_place(c->control, core, &address) != AR_PLACE_HERE);
 	return true;
 }
 
