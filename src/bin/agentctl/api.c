@@ -97,6 +97,17 @@ enum ar_exit ar_api_call(struct ar_ctl *c, const char *command, struct ar_str bo
 	return ar_api_call_within(c, command, body, CALL_MS, ret);
 }
 
+enum ar_exit ar_api_show(struct ar_ctl *c, const char *command, struct ar_buf *body, ar_api_print_fn *print)
+{
+	struct ar_api_reply reply;
+	enum ar_exit exit = ar_api_call(c, command, ar_ctl_take(c, body), &reply);
+
+	if (exit == AR_EXIT_OK)
+		(c->is_json ? ar_api_print : print)(c, &reply);
+	ar_api_fini(&reply);
+	return exit;
+}
+
 void ar_api_fini(struct ar_api_reply *r)
 {
 	ar_buf_fini(&r->http.body);

@@ -23,6 +23,11 @@ AR_MUST_USE enum ar_exit ar_api_call(struct ar_ctl *c, const char *command, stru
 AR_MUST_USE enum ar_exit ar_api_call_within(struct ar_ctl *c, const char *command, struct ar_str body,
 					    long ms, struct ar_api_reply *ret);
 
+/* The whole of most commands: calls it and shows the answer, as JSON where that is wanted, else by `print`. */
+typedef void ar_api_print_fn(struct ar_ctl *c, const struct ar_api_reply *r);
+AR_MUST_USE enum ar_exit ar_api_show(struct ar_ctl *c, const char *command, struct ar_buf *body,
+				     ar_api_print_fn *print);
+
 /* The same as a call without a word: the status of the transport, with the reply of any HTTP status. */
 AR_MUST_USE enum ar_status ar_api_try(struct ar_ctl *c, const char *command, struct ar_str body,
 				      struct ar_api_reply *ret, struct ar_error *err);

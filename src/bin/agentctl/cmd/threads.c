@@ -123,10 +123,6 @@ enum { ROLLBACK_TURN, ROLLBACK_SEQUENCE, ROLLBACK_THREAD, ROLLBACK_REASON };
 
 static void print_removed(struct ar_ctl *c, const struct ar_api_reply *r)
 {
-	if (c->is_json) {
-		ar_api_print(c, r);
-		return;
-	}
 	for (struct ar_json_iter it = ar_json_iter(ar_json_get(r->doc, "removedTurnIds"));
 	     ar_json_next(&it);) {
 		struct ar_str id = AR_STR_NONE;
@@ -142,8 +138,6 @@ static enum ar_exit roll_back(struct ar_ctl *c, const struct ar_ctl_args *a, str
 {
 	struct ar_buf body = { 0 };
 	struct ar_jw w = ar_jw(&body);
-	struct ar_api_reply reply;
-	enum ar_exit exit;
 
 	ar_jw_open(&w);
 	ar_jw_mstr(&w, "sessionId", ar_api_str(session, "sessionId"));
@@ -156,11 +150,7 @@ static enum ar_exit roll_back(struct ar_ctl *c, const struct ar_ctl_args *a, str
 	ar_jw_close(&w);
 	ar_jw_mstr(&w, "reason", ar_str_from(a->values[ROLLBACK_REASON]));
 	ar_jw_close(&w);
-	exit = ar_api_call(c, "rollback_thread", ar_ctl_take(c, &body), &reply);
-	if (exit == AR_EXIT_OK)
-		print_removed(c, &reply);
-	ar_api_fini(&reply);
-	return exit;
+	return ar_api_show(c, "rollback_thread", &body, print_removed);
 }
 
 static enum ar_exit rollback(struct ar_ctl *c, const struct ar_ctl_args *a)

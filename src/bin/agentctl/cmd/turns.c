@@ -16,10 +16,6 @@ static const char *const busy_words[] = {
 
 static void print_receipt(struct ar_ctl *c, const struct ar_api_reply *r)
 {
-	if (c->is_json) {
-		ar_api_print(c, r);
-		return;
-	}
 	ar_out_line(&c->out, ar_api_str(r->doc, "turnId"));
 	ar_out_printf(&c->out, "  ");
 	ar_out_line(&c->out, ar_api_str(r->doc, "status"));
@@ -32,7 +28,6 @@ static enum ar_exit submit_text(struct ar_ctl *c, const struct ar_ctl_args *a, s
 {
 	struct ar_buf body = { 0 };
 	struct ar_jw w = ar_jw(&body);
-	struct ar_api_reply reply;
 	struct ar_str session;
 	enum ar_exit exit = ar_resolve_session(c, a->words[0], &session);
 
@@ -49,11 +44,7 @@ static enum ar_exit submit_text(struct ar_ctl *c, const struct ar_ctl_args *a, s
 	}
 	ar_jw_mstr(&w, "source", AR_STR("agentctl"));
 	ar_jw_close(&w);
-	exit = ar_api_call(c, "submit_turn", ar_ctl_take(c, &body), &reply);
-	if (exit == AR_EXIT_OK)
-		print_receipt(c, &reply);
-	ar_api_fini(&reply);
-	return exit;
+	return ar_api_show(c, "submit_turn", &body, print_receipt);
 }
 
 static enum ar_exit submit(struct ar_ctl *c, const struct ar_ctl_args *a)
@@ -78,13 +69,22 @@ static enum ar_exit submit(struct ar_ctl *c, const struct ar_ctl_args *a)
 
 enum { INTERRUPT_TURN, INTERRUPT_CLEAR, INTERRUPT_REASON };
 
+static void print_interrupted(struct ar_ctl *c, const struct ar_api_reply *r)
+{
+	if (!ar_str_is(ar_api_str(r->doc, "result"), "accepted")) {
+		ar_ctl_note(c, "nothing was running");
+		return;
+	}
+	ar_out_line(&c->out, ar_api_str(r->doc, "turnId"));
+	ar_out_printf(&c->out, "  interrupted\n");
+}
+
 static enum ar_exit interrupt(struct ar_ctl *c, const struct ar_ctl_args *a)
 {
 	const char *reason =
 		a->values[INTERRUPT_REASON] ? a->values[INTERRUPT_REASON] : "interrupted with agentctl";
 	struct ar_buf body = { 0 };
 	struct ar_jw w = ar_jw(&body);
-	struct ar_api_reply reply;
 	struct ar_str session;
 	enum ar_exit exit = ar_resolve_session(c, a->words[0], &session);
 
@@ -97,17 +97,7 @@ static enum ar_exit interrupt(struct ar_ctl *c, const struct ar_ctl_args *a)
 	if (a->values[INTERRUPT_CLEAR])
 		ar_jw_mstr(&w, "queuePolicy", AR_STR("clear"));
 	ar_jw_close(&w);
-	exit = ar_api_call(c, "interrupt_turn", ar_ctl_take(c, &body), &reply);
-	if (exit == AR_EXIT_OK && c->is_json)
-		ar_api_print(c, &reply);
-	else if (exit == AR_EXIT_OK && ar_str_is(ar_api_str(reply.doc, "result"), "accepted")) {
-		ar_out_line(&c->out, ar_api_str(reply.doc, "turnId"));
-		ar_out_printf(&c->out, "  interrupted\n");
-	} else if (exit == AR_EXIT_OK) {
-		ar_ctl_note(c, "nothing was running");
-	}
-	ar_api_fini(&reply);
-	return exit;
+	return ar_api_show(c, "interrupt_turn", &body, print_interrupted);
 }
 
 /* ---- queue ---- */
@@ -174,10 +164,6 @@ static void print_order(struct ar_ctl *c, const struct ar_api_reply *r)
 {
 	int place = 0;
 
-	if (c->is_json) {
-		ar_api_print(c, r);
-		return;
-	}
 	for (struct ar_json_iter it = ar_json_iter(ar_json_get(r->doc, "order")); ar_json_next(&it);) {
 		struct ar_str id = AR_STR_NONE;
 
@@ -193,18 +179,12 @@ static enum ar_exit change_queue(struct ar_ctl *c, const char *command, struct a
 {
 	struct ar_buf body = { 0 };
 	struct ar_jw w = ar_jw(&body);
-	struct ar_api_reply reply;
-	enum ar_exit exit;
 
 	ar_jw_open(&w);
 	ar_jw_mstr(&w, "sessionId", ar_api_str(session, "sessionId"));
 	ar_jw_mstr(&w, "turnId", find_waiting(session, word));
 	ar_jw_close(&w);
-	exit = ar_api_call(c, command, ar_ctl_take(c, &body), &reply);
-	if (exit == AR_EXIT_OK)
-		print_order(c, &reply);
-	ar_api_fini(&reply);
-	return exit;
+	return ar_api_show(c, command, &body, print_order);
 }
 
 static const struct {
