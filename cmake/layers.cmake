@@ -1,4 +1,4 @@
-# ar_module(path [SOURCES extra...] [LIBS libs...]): src/<path>/*.c and src/<path>/wire/*.c as an object library whose include path is its own
+# ar_module(path [SOURCES extra...] [LIBS libs...]): src/<path>/*.c and those of its folders as an object library whose include path is its own
 # folder plus the folders of the modules that layers.txt grants it. ar_binary and ar_test link whole sets of them.
 file(STRINGS ${CMAKE_SOURCE_DIR}/layers.txt AR_LAYER_LINES REGEX "^[a-z]")
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/layers.txt)
@@ -30,7 +30,7 @@ function(ar_module path)
 	cmake_parse_arguments(ARG "" "" "SOURCES;LIBS" ${ARGN})
 	string(MAKE_C_IDENTIFIER ${path} id)
 	file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${path}/*.c ${CMAKE_SOURCE_DIR}/src/${path}/*.cc
-		${CMAKE_SOURCE_DIR}/src/${path}/wire/*.c)
+		${CMAKE_SOURCE_DIR}/src/${path}/*/*.c)
 	if(NOT sources AND NOT ARG_SOURCES)
 		return()
 	endif()

@@ -1,0 +1,148 @@
+/* The tool port: a source offers tools and runs calls to them. The runtime decides what may run, when, and records it; a source does the
+ * work and says honestly how it ended.
+ *
+ * Contract: everything happens on the loop thread. The caller owns the call struct and what it points to until on_done. start() never calls
+ * back before it returns. Between start and on_done any number of on_progress and on_question; on_done exactly once, also after cancel(). The
+ * text that callbacks bring is the source's and lives until the callback returns. */
+#ifndef AR_PORT_TOOL_H
+#define AR_PORT_TOOL_H
+
+#include "clock.h"
+#include "status.h"
+#include "str.h"
+
+/* Whose system does the work. */
+enum ar_tool_owner {
+	AR_TOOL_LOCAL = 1, /* this process */
+	AR_TOOL_MCP, /* a server that speaks MCP */
+	AR_TOOL_CONNECTOR, /* a service called over HTTP */
+	AR_TOOL_CLIENT, /* whoever submitted the turn: the runtime waits for report_tool_result */
+};
+
+/* What it touches, as bits. */
+enum ar_tool_capability {
+	AR_TOOL_READ = 1 << 0,
+	AR_TOOL_WRITE = 1 << 1,
+	AR_TOOL_FILESYSTEM = 1 << 2,
+	AR_TOOL_NETWORK = 1 << 3,
+	AR_TOOL_SHELL = 1 << 4,
+	AR_TOOL_BROWSER = 1 << 5,
+	AR_TOOL_ARTIFACT = 1 << 6,
+	AR_TOOL_CUSTOM = 1 << 7,
+};
+
+#define AR_TOOL_NAME_MAX 64
+#define AR_TOOL_SCHEMA_MAX 65536
+#define AR_TOOL_DESCRIPTION_MAX 4096
+
+struct ar_tool {
+	struct ar_str name; /* [A-Za-z0-9_-]{1,64}: what the model calls; unique among all sources */
+	struct ar_str description;
+	struct ar_str schema; /* JSON Schema of the arguments: the text of an object */
+	struct ar_str origin; /* server or connector it comes from; absent for local ones */
+	struct ar_str title; /* for people; may be absent */
+	enum ar_tool_owner owner;
+	uint32_t capabilities; /* of enum ar_tool_capability */
+	bool is_read_only;
+	bool is_concurrency_safe; /* may run beside other such calls */
+	bool is_destructive; /* what it does cannot be undone */
+	bool is_idempotent; /* running it again with the same arguments changes nothing further */
+	bool blocks_interrupt; /* an interruption waits for its end instead of cancelling it */
+};
+
+/* Whom a call is for. */
+struct ar_tool_scope {
+	struct ar_str session_id, thread_id, turn_id, tool_call_id;
+	struct ar_str account; /* may be absent */
+	struct ar_str workspace; /* folder that local tools work in, absolute; absent: none */
+};
+
+enum ar_tool_outcome {
+	AR_TOOL_OK = 1,
+	AR_TOOL_ERROR, /* it ran, and says that it failed */
+	AR_TOOL_NOT_RUN, /* it certainly did not run: unknown tool, server not reachable, refused */
+	AR_TOOL_TIMEOUT, /* it may have run in part */
+	AR_TOOL_CANCELLED,
+	AR_TOOL_LOST, /* the connection or process is gone after it began: nobody knows how far it came */
+};
+
+struct ar_tool_image {
+	struct ar_str mime, data; /* data in base64 */
+};
+
+struct ar_tool_result {
+	enum ar_tool_outcome outcome;
+	struct ar_str text; /* what the model reads; of an error too, when the tool said something */
+	struct ar_str structured; /* JSON object; absent: none */
+	const struct ar_tool_image *images;
+	size_t image_count;
+	/* Not OK: a word (tool_error, not_found, auth, network, timeout, cancelled, ...), a sentence, and what to do next. */
+	struct ar_str category, message, advice;
+	bool retryable;
+};
+
+struct ar_tool_progress {
+	struct ar_str text; /* may be empty */
+	double percent; /* 0 to 100; negative: unknown */
+};
+
+/* Asked by the tool in the middle of its work; the call goes on after answer(). */
+struct ar_tool_question {
+	struct ar_str id; /* the source's, returned in the answer */
+	struct ar_str prompt;
+	struct ar_str schema; /* JSON Schema of the answer; absent: only yes or no is wanted */
+	struct ar_str url; /* page where the person answers; absent: none */
+};
+
+enum ar_tool_answer_kind {
+	AR_TOOL_ANSWER_ACCEPT = 1,
+	AR_TOOL_ANSWER_DECLINE,
+	AR_TOOL_ANSWER_CANCEL,
+};
+
+struct ar_tool_answer {
+	struct ar_str question; /* its id */
+	enum ar_tool_answer_kind kind;
+	struct ar_str content; /* ACCEPT: JSON object that meets the schema; may be absent */
+};
+
+struct ar_tool_call;
+
+struct ar_tool_call_vtable {
+	void (*on_progress)(struct ar_tool_call *c, const struct ar_tool_progress *p);
+	void (*on_question)(struct ar_tool_call *c, const struct ar_tool_question *q);
+	void (*on_done)(struct ar_tool_call *c, const struct ar_tool_result *r);
+};
+
+struct ar_tool_call {
+	const struct ar_tool_call_vtable *v;
+	const struct ar_tool *tool; /* as the source listed it; borrowed until on_done */
+	struct ar_str args; /* JSON object, already valid against the schema */
+	struct ar_tool_scope scope;
+	ar_usec deadline; /* monotonic; the caller cancels then, a source may use it to ask for less */
+	void *source_state; /* the source's while the call is open */
+};
+
+struct ar_tool_source;
+
+struct ar_tool_source_vtable {
+	void (*start)(struct ar_tool_source *s, struct ar_tool_call *c);
+	void (*cancel)(struct ar_tool_source *s, struct ar_tool_call *c); /* on_done follows, maybe later */
+	void (*answer)(struct ar_tool_source *s, struct ar_tool_call *c, const struct ar_tool_answer *a);
+	void (*close)(struct ar_tool_source *s); /* ends what is open (on_done is called), frees */
+};
+
+/* What a source shows of itself. `tools` may change between two turns of the loop: then on_changed is called and earlier pointers are no
+ * longer valid, except those of calls that are open. */
+struct ar_tool_source {
+	const struct ar_tool_source_vtable *v;
+	const char *name;
+	const struct ar_tool *tools;
+	size_t tool_count;
+	bool is_ready; /* false while it is still finding out what it offers, for the first time */
+	const char *trouble; /* why it offers less than it should; NULL: none */
+	void (*on_changed)(void *arg); /* set by the owner; may be NULL */
+	void *arg;
+};
+
+#endif
