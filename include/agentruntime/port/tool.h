@@ -50,6 +50,33 @@ struct ar_tool {
 	bool blocks_interrupt; /* an interruption waits for its end instead of cancelling it */
 };
 
+/* The tools of all sources at one time, sorted by name (so that the same tools always make the same prompt); no name twice. */
+struct ar_inventory {
+	const struct ar_tool *const *tools;
+	size_t count;
+	uint64_t version; /* another one whenever the list was made anew; 0: never made */
+	bool is_ready; /* false while a source still finds out for the first time what it offers */
+};
+
+/* The tool of that name; NULL: there is none. */
+static inline const struct ar_tool *ar_inventory_find(const struct ar_inventory *inv, struct ar_str name)
+{
+	size_t low = 0, high = inv->count;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		int order = ar_str_cmp(inv->tools[mid]->name, name);
+
+		if (order == 0)
+			return inv->tools[mid];
+		if (order < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return NULL;
+}
+
 /* Whom a call is for. */
 struct ar_tool_scope {
 	struct ar_str session_id, thread_id, turn_id, tool_call_id;
