@@ -206,6 +206,8 @@ static const char *const ar_read_output_encoding_names[] = { NULL, "utf-8", "bas
 const struct ar_enum_desc ar_read_output_encoding_desc = { "read_output_encoding", ar_read_output_encoding_names, 3 };
 static const char *const ar_set_policy_scope_names[] = { NULL, "host", "workspace", "session" };
 const struct ar_enum_desc ar_set_policy_scope_desc = { "set_policy_scope", ar_set_policy_scope_names, 4 };
+static const char *const ar_report_tool_result_status_names[] = { NULL, "ok", "error" };
+const struct ar_enum_desc ar_report_tool_result_status_desc = { "report_tool_result_status", ar_report_tool_result_status_names, 3 };
 
 static const struct ar_field_desc ar_ev_session_created_fields[] = {
 	{ "title", AR_F_STRING, true, false, false, 0, 256, offsetof(struct ar_ev_session_created, title), NULL, { 0, false },
@@ -772,6 +774,16 @@ static const struct ar_field_desc ar_ev_tool_started_fields[] = {
 	  "What an interruption does to it." },
 	{ "providerCallId", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_ev_tool_started, provider_call_id), NULL, { 0, false },
 	  "Id of the call in the provider's words." },
+	{ "runtimeOwner", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_ev_tool_started, runtime_owner), NULL, { 0, false },
+	  "Whose system runs it: local, mcp_server, hosted_connector or client." },
+	{ "isIdempotent", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_ev_tool_started, is_idempotent), NULL, { 0, false },
+	  "True when running it again with the same arguments changes nothing further." },
+	{ "attempt", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_ev_tool_started, attempt), NULL, { 0, false },
+	  "1 for the first try of this call, then counting." },
+	{ "retryOf", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_ev_tool_started, retry_of), NULL, { 0, false },
+	  "The call that it tries again." },
+	{ "expiresAt", AR_F_TIME, false, false, false, 0, 0, offsetof(struct ar_ev_tool_started, expires_at), NULL, { 0, false },
+	  "How long a result is waited for, when the client runs it." },
 };
 static const uint64_t ar_ev_tool_started_oneofs[] = { UINT64_C(1) << 1 | UINT64_C(1) << 2 };
 
@@ -832,6 +844,10 @@ static const struct ar_field_desc ar_ev_tool_result_fields[] = {
 	  "Boundary it ran in; null when it needed none." },
 	{ "durationMs", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_ev_tool_result, duration_ms), NULL, { 0, false },
 	  "How long it took." },
+	{ "answerRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_ev_tool_result, answer_ref), NULL, { 0, false },
+	  "What the model reads of it, when that is not the whole." },
+	{ "answerBytes", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_ev_tool_result, answer_bytes), NULL, { 0, false },
+	  "How much that is." },
 };
 
 static const struct ar_field_desc ar_ev_tool_failed_fields[] = {
@@ -853,6 +869,8 @@ static const struct ar_field_desc ar_ev_tool_failed_fields[] = {
 	  "Hook that stopped it." },
 	{ "partialOutputRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_ev_tool_failed, partial_output_ref), NULL, { 0, false },
 	  "Where the output so far is stored." },
+	{ "answerBytes", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_ev_tool_failed, answer_bytes), NULL, { 0, false },
+	  "Size of the stored error, which the model reads." },
 };
 
 static const struct ar_field_desc ar_ev_action_required_fields[] = {
@@ -3538,6 +3556,33 @@ static const struct ar_field_desc ar_cmd_fork_thread_out_fields[] = {
 	  "Sequence of the thread.started fact." },
 };
 
+static const struct ar_field_desc ar_cmd_report_tool_result_in_fields[] = {
+	{ "toolCallId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_report_tool_result_in, tool_call_id), NULL, { 0, false },
+	  "The call, as tool.started names it." },
+	{ "status", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_cmd_report_tool_result_in, status), &ar_report_tool_result_status_desc, { 0, false },
+	  "Whether it succeeded; without it, ok." },
+	{ "output", AR_F_STRING, false, false, false, 0, 1048576, offsetof(struct ar_cmd_report_tool_result_in, output), NULL, { 0, false },
+	  "What the model reads." },
+	{ "structuredContent", AR_F_OBJECT, false, false, false, 0, 1048576, offsetof(struct ar_cmd_report_tool_result_in, structured_content), NULL, { 0, false },
+	  "The same as data." },
+	{ "category", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_cmd_report_tool_result_in, category), NULL, { 0, false },
+	  "error: kind of fault, such as not_found." },
+	{ "retryable", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_cmd_report_tool_result_in, retryable), NULL, { 0, false },
+	  "error: whether the same call may succeed later." },
+	{ "idempotencyKey", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_report_tool_result_in, idempotency_key), NULL, { 0, false },
+	  "Makes a repeat safe." },
+};
+static const uint64_t ar_cmd_report_tool_result_in_oneofs[] = { UINT64_C(1) << 2 | UINT64_C(1) << 3 };
+
+static const struct ar_field_desc ar_cmd_report_tool_result_out_fields[] = {
+	{ "toolCallId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_report_tool_result_out, tool_call_id), NULL, { 0, false },
+	  "The call." },
+	{ "status", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_cmd_report_tool_result_out, status), &ar_report_tool_result_status_desc, { 0, false },
+	  "What stands." },
+	{ "sequence", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_cmd_report_tool_result_out, sequence), NULL, { 0, false },
+	  "Sequence of the fact that ended the call." },
+};
+
 static const struct ar_transition ar_turn_transitions[] = {
 	{ AR_EV_TURN_SUBMITTED, AR_TURN_NONE, AR_TURN_ACCEPTED },
 	{ AR_EV_QUEUE_CHANGED, AR_TURN_ACCEPTED, AR_TURN_QUEUED },
@@ -3892,7 +3937,7 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	[AR_EV_TOOL_STARTED] = { AR_EV_TOOL_STARTED, "tool.started", "tool",
 	  "A tool invocation begins, or the model asks for one.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_THREAD | 1u << AR_SCOPE_TURN | 1u << AR_SCOPE_STEP | 1u << AR_SCOPE_TOOL_CALL, 0, NULL,
-	  { ar_ev_tool_started_fields, 11, sizeof(struct ar_ev_tool_started), ar_ev_tool_started_oneofs, 1 } },
+	  { ar_ev_tool_started_fields, 16, sizeof(struct ar_ev_tool_started), ar_ev_tool_started_oneofs, 1 } },
 	[AR_EV_TOOL_ARGS] = { AR_EV_TOOL_ARGS, "tool.args", "tool",
 	  "Arguments of a call arrive, are complete or were rewritten.",
 	  true, AR_CLASS_STANDARD, 1u << AR_SCOPE_THREAD | 1u << AR_SCOPE_TURN | 1u << AR_SCOPE_STEP | 1u << AR_SCOPE_TOOL_CALL, 0, NULL,
@@ -3904,11 +3949,11 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	[AR_EV_TOOL_RESULT] = { AR_EV_TOOL_RESULT, "tool.result", "tool",
 	  "A tool call ended with a result.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_THREAD | 1u << AR_SCOPE_TURN | 1u << AR_SCOPE_STEP | 1u << AR_SCOPE_TOOL_CALL, 0, NULL,
-	  { ar_ev_tool_result_fields, 13, sizeof(struct ar_ev_tool_result), NULL, 0 } },
+	  { ar_ev_tool_result_fields, 15, sizeof(struct ar_ev_tool_result), NULL, 0 } },
 	[AR_EV_TOOL_FAILED] = { AR_EV_TOOL_FAILED, "tool.failed", "tool",
 	  "A tool call ended without a result.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_THREAD | 1u << AR_SCOPE_TURN | 1u << AR_SCOPE_STEP | 1u << AR_SCOPE_TOOL_CALL, 0, NULL,
-	  { ar_ev_tool_failed_fields, 9, sizeof(struct ar_ev_tool_failed), NULL, 0 } },
+	  { ar_ev_tool_failed_fields, 10, sizeof(struct ar_ev_tool_failed), NULL, 0 } },
 	[AR_EV_ACTION_REQUIRED] = { AR_EV_ACTION_REQUIRED, "action.required", "action",
 	  "Execution waits for a decision or an input.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_THREAD | 1u << AR_SCOPE_TURN | 1u << AR_SCOPE_ACTION, 0, NULL,
@@ -4612,6 +4657,12 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  { ar_cmd_fork_thread_out_fields, 4, sizeof(struct ar_cmd_fork_thread_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_THREAD_NOT_FOUND, AR_ERR_TURN_NOT_FOUND, AR_ERR_ACTIVE_TURN }, 4,
 	  (const uint16_t[]){ AR_EV_THREAD_STARTED, AR_EV_OUTPUT_REDACTED }, 2, NULL, "extension (thread.started with reason branch has no verb)" },
+	[AR_CMD_REPORT_TOOL_RESULT] = { AR_CMD_REPORT_TOOL_RESULT, "report_tool_result",
+	  "Bring the result of a tool that the caller runs itself.",
+	  true, true, { ar_cmd_report_tool_result_in_fields, 7, sizeof(struct ar_cmd_report_tool_result_in), ar_cmd_report_tool_result_in_oneofs, 1 },
+	  { ar_cmd_report_tool_result_out_fields, 3, sizeof(struct ar_cmd_report_tool_result_out), NULL, 0 }, NULL,
+	  (const uint16_t[]){ AR_ERR_TOOL_CALL_NOT_FOUND, AR_ERR_ALREADY_RESOLVED }, 2,
+	  (const uint16_t[]){ AR_EV_TOOL_RESULT, AR_EV_TOOL_FAILED, AR_EV_OUTPUT_TRUNCATED, AR_EV_OUTPUT_REDACTED, AR_EV_HOOK_STARTED, AR_EV_MODEL_REQUESTED, AR_EV_TURN_COMPLETED, AR_EV_TURN_FAILED }, 8, NULL, "extension (tool.result of a client's own tool has no verb)" },
 };
 
 const struct ar_error_desc ar_error_descs[AR_ERR_COUNT] = {
@@ -4845,6 +4896,8 @@ const struct ar_error_desc ar_error_descs[AR_ERR_COUNT] = {
 	  "Another node owns this session now; ask any node again." },
 	[AR_ERR_OWNER_UNREACHABLE] = { "owner_unreachable", 503, -32005, true,
 	  "The node that owns this session cannot be reached and has not been replaced yet; repeat the call with the same key in a moment, here or at another node." },
+	[AR_ERR_TOOL_CALL_NOT_FOUND] = { "tool_call_not_found", 404, -32002, false,
+	  "No tool call has this id, or it is not the caller's to end; read the thread." },
 };
 
 const struct ar_machine_desc ar_machine_descs[AR_MACHINE_COUNT] = {

@@ -231,6 +231,7 @@ enum ar_command {
 	AR_CMD_SET_POLICY = 62,
 	AR_CMD_FINISH_BENCHMARK_TRIAL = 63,
 	AR_CMD_FORK_THREAD = 64,
+	AR_CMD_REPORT_TOOL_RESULT = 65,
 	AR_CMD_COUNT,
 };
 
@@ -351,6 +352,7 @@ enum ar_error_code {
 	AR_ERR_UNRECOVERABLE = 113,
 	AR_ERR_NOT_OWNER = 114,
 	AR_ERR_OWNER_UNREACHABLE = 115,
+	AR_ERR_TOOL_CALL_NOT_FOUND = 116,
 	AR_ERR_COUNT,
 };
 
@@ -1189,6 +1191,11 @@ enum ar_set_policy_scope {
 	AR_SET_POLICY_SCOPE_SESSION = 3,
 };
 
+enum ar_report_tool_result_status {
+	AR_REPORT_TOOL_RESULT_STATUS_OK = 1,
+	AR_REPORT_TOOL_RESULT_STATUS_ERROR = 2,
+};
+
 enum ar_field_kind {
 	AR_F_STRING,
 	AR_F_REF,
@@ -1646,6 +1653,11 @@ struct ar_ev_tool_started { /* tool.started */
 	struct ar_opt_bool is_destructive; /* bool? */
 	struct ar_str interrupt_behavior; /* string? */
 	struct ar_str provider_call_id; /* string? */
+	struct ar_str runtime_owner; /* string? */
+	struct ar_opt_bool is_idempotent; /* bool? */
+	struct ar_opt_int attempt; /* int? */
+	struct ar_str retry_of; /* string? */
+	ar_usec expires_at; /* time? */
 };
 
 struct ar_ev_tool_args { /* tool.args */
@@ -1679,6 +1691,8 @@ struct ar_ev_tool_result { /* tool.result */
 	struct ar_str permission_ref; /* ref or null */
 	struct ar_str sandbox_ref; /* ref or null */
 	struct ar_opt_int duration_ms; /* int? */
+	struct ar_str answer_ref; /* ref? */
+	struct ar_opt_int answer_bytes; /* int? */
 };
 
 struct ar_ev_tool_failed { /* tool.failed */
@@ -1691,6 +1705,7 @@ struct ar_ev_tool_failed { /* tool.failed */
 	struct ar_str sandbox_ref; /* ref? */
 	struct ar_str hook_run_ref; /* ref? */
 	struct ar_str partial_output_ref; /* ref? */
+	struct ar_opt_int answer_bytes; /* int? */
 };
 
 struct ar_ev_action_required { /* action.required */
@@ -3330,6 +3345,22 @@ struct ar_cmd_fork_thread_out { /* fork_thread, result */
 	int64_t sequence; /* int */
 };
 
+struct ar_cmd_report_tool_result_in { /* report_tool_result, input */
+	struct ar_str tool_call_id; /* string */
+	int status; /* enum? */
+	struct ar_str output; /* string? */
+	struct ar_str structured_content; /* object? */
+	struct ar_str category; /* string? */
+	struct ar_opt_bool retryable; /* bool? */
+	struct ar_str idempotency_key; /* string? */
+};
+
+struct ar_cmd_report_tool_result_out { /* report_tool_result, result */
+	struct ar_str tool_call_id; /* string */
+	int status; /* enum */
+	int64_t sequence; /* int */
+};
+
 extern const struct ar_enum_desc ar_thread_status_desc;
 extern const struct ar_enum_desc ar_compaction_trigger_desc;
 extern const struct ar_enum_desc ar_item_kind_desc;
@@ -3431,6 +3462,7 @@ extern const struct ar_enum_desc ar_report_job_item_status_desc;
 extern const struct ar_enum_desc ar_read_output_state_desc;
 extern const struct ar_enum_desc ar_read_output_encoding_desc;
 extern const struct ar_enum_desc ar_set_policy_scope_desc;
+extern const struct ar_enum_desc ar_report_tool_result_status_desc;
 
 extern const struct ar_event_desc ar_event_descs[AR_EV_COUNT];
 extern const struct ar_command_desc ar_command_descs[AR_CMD_COUNT];

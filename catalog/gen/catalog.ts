@@ -648,6 +648,16 @@ export interface ToolStartedPayload {
   interruptBehavior?: string;
   /** Id of the call in the provider's words. */
   providerCallId?: string;
+  /** Whose system runs it: local, mcp_server, hosted_connector or client. */
+  runtimeOwner?: string;
+  /** True when running it again with the same arguments changes nothing further. */
+  isIdempotent?: boolean;
+  /** 1 for the first try of this call, then counting. */
+  attempt?: number;
+  /** The call that it tries again. */
+  retryOf?: string;
+  /** How long a result is waited for, when the client runs it. */
+  expiresAt?: string;
   [extra: string]: unknown;
 }
 
@@ -711,6 +721,10 @@ export interface ToolResultPayload {
   sandboxRef: string | null;
   /** How long it took. */
   durationMs?: number;
+  /** What the model reads of it, when that is not the whole. */
+  answerRef?: string;
+  /** How much that is. */
+  answerBytes?: number;
   [extra: string]: unknown;
 }
 
@@ -734,6 +748,8 @@ export interface ToolFailedPayload {
   hookRunRef?: string;
   /** Where the output so far is stored. */
   partialOutputRef?: string;
+  /** Size of the stored error, which the model reads. */
+  answerBytes?: number;
   [extra: string]: unknown;
 }
 
@@ -3740,6 +3756,35 @@ export interface ForkThreadResult {
   [extra: string]: unknown;
 }
 
+/** Bring the result of a tool that the caller runs itself. */
+export interface ReportToolResultInput {
+  /** The call, as tool.started names it. */
+  toolCallId: string;
+  /** Whether it succeeded; without it, ok. */
+  status?: "ok" | "error";
+  /** What the model reads. */
+  output?: string;
+  /** The same as data. */
+  structuredContent?: Record<string, unknown>;
+  /** error: kind of fault, such as not_found. */
+  category?: string;
+  /** error: whether the same call may succeed later. */
+  retryable?: boolean;
+  /** Makes a repeat safe. */
+  idempotencyKey?: string;
+}
+
+/** Bring the result of a tool that the caller runs itself. */
+export interface ReportToolResultResult {
+  /** The call. */
+  toolCallId: string;
+  /** What stands. */
+  status: "ok" | "error";
+  /** Sequence of the fact that ended the call. */
+  sequence: number;
+  [extra: string]: unknown;
+}
+
 /** Payload by event type. */
 export interface EventPayloads {
   "session.created": SessionCreatedPayload;
@@ -3936,11 +3981,12 @@ export interface Commands {
   set_policy: { input: SetPolicyInput; result: SetPolicyResult };
   finish_benchmark_trial: { input: FinishBenchmarkTrialInput; result: FinishBenchmarkTrialResult };
   fork_thread: { input: ForkThreadInput; result: ForkThreadResult };
+  report_tool_result: { input: ReportToolResultInput; result: ReportToolResultResult };
 }
 
 export type EventType = keyof EventPayloads;
 export type CommandName = keyof Commands;
-export type ErrorCode = "invalid_input" | "invalid_json" | "not_found" | "method_not_allowed" | "payload_too_large" | "header_too_large" | "unsupported_media_type" | "invalid_cursor" | "invalid_scope" | "ambiguous_scope" | "id_conflict" | "conflict" | "timeout" | "overloaded" | "storage_unavailable" | "unavailable" | "internal" | "not_authorized" | "auth_failed" | "policy_denied" | "policy_unavailable" | "invalid_policy" | "session_not_found" | "thread_not_found" | "turn_not_found" | "task_not_found" | "parent_not_found" | "scope_not_found" | "action_not_found" | "request_not_found" | "queued_turn_not_found" | "subagent_not_found" | "job_not_found" | "process_not_found" | "channel_not_found" | "trial_not_found" | "ref_not_found" | "target_not_found" | "edge_not_found" | "thread_busy" | "thread_busy_rejected" | "busy_rejected" | "active_turn" | "pending_action" | "blocked_on_action" | "blocked" | "already_running" | "already_started" | "already_resolved" | "already_terminal" | "already_exited" | "already_ended" | "terminal_state" | "not_terminal" | "cancelling" | "cancelled" | "parent_cancelling" | "cancelling_parent" | "task_archived" | "not_pausable" | "not_paused" | "not_retryable" | "retry_exhausted" | "dependency_unmet" | "duplicate_edge" | "cycle" | "run_not_current" | "offset_conflict" | "version_conflict" | "turn_not_active" | "turn_mismatch" | "nothing_to_compact" | "subagent_closed" | "job_cancelled" | "item_not_failed" | "item_not_pending" | "item_not_running" | "stdin_closed" | "exited" | "expired" | "redacted" | "trial_exists" | "configuration_conflict" | "reward_conflict" | "sequence_ahead" | "invalid_decision" | "schema_mismatch" | "invalid_field" | "invalid_dataset" | "dataset_mismatch" | "verifier_mismatch" | "reward_missing" | "correlation_missing" | "acceptance_unmet" | "unreconciled" | "quota_blocked" | "budget_exceeded" | "depth_limit" | "fanout_limit" | "backpressure" | "worker_unavailable" | "sandbox_unavailable" | "isolation_unsupported" | "catalog_unavailable" | "history_unavailable" | "input_unavailable" | "unavailable_refs" | "export_failed" | "trajectory_failed" | "resume_token_invalid" | "resume_token_expired" | "cursor_too_old" | "unrecoverable" | "not_owner" | "owner_unreachable";
+export type ErrorCode = "invalid_input" | "invalid_json" | "not_found" | "method_not_allowed" | "payload_too_large" | "header_too_large" | "unsupported_media_type" | "invalid_cursor" | "invalid_scope" | "ambiguous_scope" | "id_conflict" | "conflict" | "timeout" | "overloaded" | "storage_unavailable" | "unavailable" | "internal" | "not_authorized" | "auth_failed" | "policy_denied" | "policy_unavailable" | "invalid_policy" | "session_not_found" | "thread_not_found" | "turn_not_found" | "task_not_found" | "parent_not_found" | "scope_not_found" | "action_not_found" | "request_not_found" | "queued_turn_not_found" | "subagent_not_found" | "job_not_found" | "process_not_found" | "channel_not_found" | "trial_not_found" | "ref_not_found" | "target_not_found" | "edge_not_found" | "thread_busy" | "thread_busy_rejected" | "busy_rejected" | "active_turn" | "pending_action" | "blocked_on_action" | "blocked" | "already_running" | "already_started" | "already_resolved" | "already_terminal" | "already_exited" | "already_ended" | "terminal_state" | "not_terminal" | "cancelling" | "cancelled" | "parent_cancelling" | "cancelling_parent" | "task_archived" | "not_pausable" | "not_paused" | "not_retryable" | "retry_exhausted" | "dependency_unmet" | "duplicate_edge" | "cycle" | "run_not_current" | "offset_conflict" | "version_conflict" | "turn_not_active" | "turn_mismatch" | "nothing_to_compact" | "subagent_closed" | "job_cancelled" | "item_not_failed" | "item_not_pending" | "item_not_running" | "stdin_closed" | "exited" | "expired" | "redacted" | "trial_exists" | "configuration_conflict" | "reward_conflict" | "sequence_ahead" | "invalid_decision" | "schema_mismatch" | "invalid_field" | "invalid_dataset" | "dataset_mismatch" | "verifier_mismatch" | "reward_missing" | "correlation_missing" | "acceptance_unmet" | "unreconciled" | "quota_blocked" | "budget_exceeded" | "depth_limit" | "fanout_limit" | "backpressure" | "worker_unavailable" | "sandbox_unavailable" | "isolation_unsupported" | "catalog_unavailable" | "history_unavailable" | "input_unavailable" | "unavailable_refs" | "export_failed" | "trajectory_failed" | "resume_token_invalid" | "resume_token_expired" | "cursor_too_old" | "unrecoverable" | "not_owner" | "owner_unreachable" | "tool_call_not_found";
 
 /** One event as it travels. */
 export interface RuntimeEvent<T extends EventType = EventType> {

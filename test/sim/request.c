@@ -68,9 +68,11 @@ static void add_tool(struct talk *t, const struct ar_event *e, const struct ar_e
 {
 	const struct ar_ev_tool_failed *p = e->payload;
 	const struct ar_ev_tool_started *call = begun->payload;
+	struct ar_str text = sim_content(t->sim, p->error_ref);
 
 	add(t, (struct said){ .role = AR_ROLE_TOOL,
-			      .text = sim_content(t->sim, p->error_ref),
+			      .text = text,
+			      .bytes = text.len,
 			      .tool_call_id = call->provider_call_id });
 }
 

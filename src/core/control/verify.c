@@ -1,7 +1,7 @@
 /* POST /v1/verify: one session, or a page of the list, one after the other. What is verified is the engine's (core/engine/verify.h); here
  * are the question, the walk and the words of the answer. Owner: the loop thread. */
 #include "control_priv.h"
-#include "verify.h"
+#include "verify/verify.h"
 
 #define PAGE_DEFAULT 20
 #define PAGE_FACTS 200000 /* replayed in one answer; the rest is for the next page */

@@ -164,6 +164,14 @@ static enum ar_status target_remove(struct ar_call *c, struct target *t, struct 
 	return core_of_any(ids, AR_ARRAY_LEN(ids), t, err);
 }
 
+static enum ar_status target_report(struct ar_call *c, struct target *t, struct ar_error *err)
+{
+	const struct ar_cmd_report_tool_result_in *in = c->input;
+
+	set_key(c, t, "key", in->idempotency_key);
+	return core_of_any(&in->tool_call_id, 1, t, err);
+}
+
 typedef enum ar_status target_fn(struct ar_call *c, struct target *t, struct ar_error *err);
 
 static target_fn *const targets[AR_CMD_COUNT] = {
@@ -171,7 +179,7 @@ static target_fn *const targets[AR_CMD_COUNT] = {
 	[AR_CMD_INTERRUPT_TURN] = target_interrupt,  [AR_CMD_RESUME_THREAD] = target_resume,
 	[AR_CMD_STEER_TURN] = target_steer,	     [AR_CMD_FORK_THREAD] = target_fork,
 	[AR_CMD_ROLLBACK_THREAD] = target_rollback,  [AR_CMD_PROMOTE_QUEUED_TURN] = target_promote,
-	[AR_CMD_REMOVE_QUEUED_TURN] = target_remove,
+	[AR_CMD_REMOVE_QUEUED_TURN] = target_remove, [AR_CMD_REPORT_TOOL_RESULT] = target_report,
 };
 
 /* The input as the catalogue writes it: spelling, order and spacing of the caller do not count. */

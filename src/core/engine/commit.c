@@ -203,6 +203,7 @@ static void committed(struct ar_live *l)
 	ar_request_finish(r, AR_OK);
 	AR_FAULT("engine.after_reply");
 	ar_steps_begin(l);
+	ar_tools_begin(l);
 	if (c->snapshot.len > 0)
 		renew(l);
 }

@@ -1,7 +1,7 @@
 /* What a decision wants done, once its facts are durable. */
 #include "engine_priv.h"
 
-/* A wait before the next attempt; comes back as an input. */
+/* A wait; comes back as an input. */
 struct wake {
 	struct ar_timer timer;
 	struct ar_engine_request request;
@@ -43,8 +43,8 @@ static void wake_later(struct ar_live *l, const struct ar_effect *effect)
 
 	w->timer = (struct ar_timer){ .live = l, .fire = fire, .drop = dropped };
 	w->request.done = woken;
-	w->request.input.kind = AR_IN_RETRY_DUE;
-	w->request.input.turn = ar_arena_str(&w->arena, effect->turn);
+	w->request.input.kind = effect->input;
+	w->request.input.subject = ar_arena_str(&w->arena, effect->subject);
 	ar_timer_start(l->engine, &w->timer, effect->at - l->commit.request->input.now);
 }
 
@@ -59,6 +59,12 @@ void ar_effects_run(struct ar_live *l, const struct ar_decision *d)
 			break;
 		case AR_EFFECT_MODEL_CANCEL:
 			ar_step_cancel(l, effect->step);
+			break;
+		case AR_EFFECT_TOOL_CALL:
+			ar_tool_plan(l, effect);
+			break;
+		case AR_EFFECT_TOOL_CANCEL:
+			ar_tool_cancel(l, effect->subject);
 			break;
 		case AR_EFFECT_WAKE:
 			wake_later(l, effect);

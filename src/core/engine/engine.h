@@ -13,6 +13,7 @@
 
 struct ar_engine;
 struct ar_redactor;
+struct ar_toolbox;
 struct ar_engine_request;
 struct ar_engine_view;
 
@@ -20,6 +21,8 @@ struct ar_engine_options {
 	struct ar_store *store;
 	struct ar_follow *follow;
 	struct ar_provider *provider; /* NULL: no model is configured */
+	struct ar_toolbox *toolbox; /* NULL: only clients run tools */
+	struct ar_str workspace; /* folder that local tools work in; absent: none */
 	struct ar_clock *clock;
 	const struct ar_policy *policy; /* borrowed */
 	const struct ar_redactor *redactor; /* borrowed; NULL: nothing is masked */
@@ -61,7 +64,7 @@ struct ar_engine_view {
 
 struct ar_engine_counts {
 	size_t sessions; /* in memory */
-	size_t steps; /* open model calls */
+	size_t steps; /* open model and tool calls */
 	size_t commits; /* in flight */
 	uint64_t facts; /* committed since start */
 };
@@ -89,7 +92,7 @@ void ar_engine_release(struct ar_engine *e, unsigned partition);
 
 struct ar_engine_load {
 	unsigned sessions; /* in memory */
-	unsigned steps; /* open model calls */
+	unsigned steps; /* open model and tool calls */
 };
 
 struct ar_engine_load ar_engine_load(const struct ar_engine *e, unsigned partition);

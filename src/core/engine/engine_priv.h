@@ -5,6 +5,7 @@
 #include "engine.h"
 #include "map.h"
 #include "mem.h"
+#include "toolbox.h"
 
 /* The one batch of a session that is in flight. */
 struct ar_commit {
@@ -44,6 +45,7 @@ struct ar_live {
 	struct ar_list views; /* struct ar_engine_view */
 	struct ar_list verifiers; /* struct ar_verify that wait for the session to be quiet */
 	struct ar_list steps; /* struct ar_live_step */
+	struct ar_list calls; /* struct ar_live_call */
 	struct ar_list idle; /* in the engine's list of idle sessions, or alone */
 	struct ar_store_load load;
 	struct ar_commit commit;
@@ -150,12 +152,20 @@ void ar_step_close(struct ar_live *l, struct ar_str step); /* its end is durable
 void ar_steps_release(struct ar_live *l); /* none of them ends in a fact */
 void ar_steps_drop(struct ar_live *l); /* at the end of the process */
 
+/* tool_run.c: the same for tool calls */
+void ar_tool_plan(struct ar_live *l, const struct ar_effect *effect);
+void ar_tools_begin(struct ar_live *l);
+void ar_tool_cancel(struct ar_live *l, struct ar_str call);
+void ar_tools_release(struct ar_live *l);
+void ar_tools_drop(struct ar_live *l);
+
 /* verify.c: whether a verification holds the session from now on, as a commit does: inputs and lookers wait. Called when nothing is in
  * flight. */
 bool ar_verify_hold(struct ar_live *l);
 
 /* timers.c */
 void ar_timer_start(struct ar_engine *e, struct ar_timer *t, ar_usec delay);
+void ar_timer_stop(struct ar_timer *t); /* one that runs */
 void ar_timers_cancel(struct ar_live *l);
 void ar_timers_drop(struct ar_engine *e);
 

@@ -310,6 +310,18 @@ static struct ar_live_step *step_new(struct ar_live *l, const struct ar_effect *
 	return s;
 }
 
+static void offer_tools(struct ar_live_step *s, const struct ar_effect *effect)
+{
+	struct ar_tool_spec *specs = ar_arena_alloc(&s->arena, (effect->tool_count + 1) * sizeof(*specs));
+
+	for (size_t i = 0; i < effect->tool_count; i++)
+		specs[i] = (struct ar_tool_spec){ ar_arena_str(&s->arena, effect->tools[i]->name),
+						  ar_arena_str(&s->arena, effect->tools[i]->description),
+						  ar_arena_str(&s->arena, effect->tools[i]->schema) };
+	s->request.tools = specs;
+	s->request.tool_count = effect->tool_count;
+}
+
 void ar_step_plan(struct ar_live *l, const struct ar_effect *effect)
 {
 	struct ar_live_step *s = step_new(l, effect);
@@ -318,6 +330,7 @@ void ar_step_plan(struct ar_live *l, const struct ar_effect *effect)
 	l->engine->counts.steps++;
 	l->engine->load[l->partition].steps++;
 	ar_follow_output_open(l->engine->o.follow, &s->output, l->state.head);
+	offer_tools(s, effect);
 	ar_messages_plan(&s->messages, effect->messages, effect->message_count, &s->arena, l->engine->json);
 	s->blobs = (struct ar_store_blobs_get){ .op = { .kind = AR_STORE_BLOBS, .done = on_messages },
 						.hashes = s->messages.hashes,

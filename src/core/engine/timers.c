@@ -20,6 +20,11 @@ static void unlink_timer(struct ar_timer *t)
 		t->live->timers--;
 }
 
+void ar_timer_stop(struct ar_timer *t)
+{
+	unlink_timer(t);
+}
+
 void ar_timers_cancel(struct ar_live *l)
 {
 	AR_LIST_FOR_SAFE (it, &l->engine->timers) {

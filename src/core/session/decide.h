@@ -20,6 +20,12 @@ struct ar_draft {
 	struct ar_str base; /* manifest that the next one continues */
 };
 
+/* The tools of one turn: the runtime's own, sorted by name, then those that the client runs. */
+struct ar_offers {
+	const struct ar_tool **at;
+	size_t count;
+};
+
 /* decide.c */
 void ar_decide_emit(struct ar_decision *d, enum ar_event_type type, const struct ar_ids *ids,
 		    const void *payload);
@@ -86,10 +92,34 @@ void ar_draft_cancel(struct ar_draft *w, struct ar_turn *turn, struct ar_str rea
 		     struct ar_str output_ref);
 void ar_draft_cancel_queued(struct ar_draft *w, struct ar_turn *turn, struct ar_str reason);
 
+/* tool/offer.c */
+AR_MUST_USE enum ar_status ar_offers_check(struct ar_decision *d, struct ar_str options,
+					   struct ar_error *err); /* options.tools, before it is taken in */
+struct ar_offers ar_offers_of(struct ar_decision *d, const struct ar_turn *turn);
+const struct ar_tool *const *ar_offers_keep(struct ar_decision *d,
+					    const struct ar_offers *o); /* a copy that outlives changes */
+const struct ar_tool *ar_offers_find(const struct ar_offers *o, struct ar_str name);
+struct ar_str ar_tool_owner_word(const struct ar_tool *tool);
+void ar_draft_say_offers(struct ar_draft *w, const struct ar_turn *turn, const struct ar_offers *o);
+
+/* tool/decide_tool.c: the calls of one model answer, until all have ended; `turn` is the draft's own */
+void ar_draft_plan_calls(struct ar_draft *w, struct ar_turn *turn, const struct ar_step_output *out,
+			 const struct ar_str *ids, const struct ar_str *refs);
+void ar_draft_advance(struct ar_draft *w, struct ar_turn *turn); /* whatever can go on does */
+bool ar_draft_stop_calls(struct ar_draft *w, struct ar_turn *turn); /* false: none runs any more */
+void ar_draft_close_calls(struct ar_draft *w, struct ar_turn *turn); /* the turn ends without them */
+
+/* history/decide_recover.c's side of tools */
+bool ar_turn_only_waits(const struct ar_turn *turn); /* for people or clients: no process carried it */
+void ar_draft_recover_calls(struct ar_draft *w, struct ar_turn *turn);
+void ar_draft_rearm_calls(struct ar_draft *w, const struct ar_turn *turn); /* timers of what waits */
+
 /* decide_model.c */
 void ar_draft_write_messages(struct ar_jw *j, const struct ar_context_entry *const *entries,
 			     size_t count); /* the array of a manifest */
 void ar_draft_ask_model(struct ar_draft *w, struct ar_turn *turn, int64_t attempt);
+void ar_draft_ask_again(struct ar_draft *w, struct ar_turn *turn); /* after the answers to its calls */
+void ar_draft_say(struct ar_draft *w, struct ar_context_entry entry); /* one more message */
 struct ar_str ar_draft_model_failed(
 	struct ar_draft *w, const struct ar_turn *turn, const struct ar_step_output *out,
 	const struct ar_step_end *end); /* the ref of what had arrived, or absent */
@@ -98,6 +128,7 @@ typedef enum ar_status ar_decide_fn(struct ar_decision *d, struct ar_error *err)
 ar_decide_fn ar_decide_create_session, ar_decide_submit_turn, ar_decide_interrupt_turn,
 	ar_decide_resume_thread, ar_decide_remove_queued_turn, ar_decide_promote_queued_turn,
 	ar_decide_steer_turn, ar_decide_fork_thread, ar_decide_rollback_thread, ar_decide_model_done,
-	ar_decide_retry_due, ar_decide_recover, ar_decide_repair;
+	ar_decide_retry_due, ar_decide_tool_done, ar_decide_call_due, ar_decide_report_tool_result,
+	ar_decide_recover, ar_decide_repair;
 
 #endif

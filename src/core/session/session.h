@@ -9,6 +9,7 @@
 #include "hash.h"
 #include "json.h"
 #include "state.h"
+#include "tool.h"
 
 /* What the operator decided; constant while a decision is made. */
 struct ar_policy {
@@ -25,6 +26,10 @@ struct ar_policy {
 	int64_t context_max; /* messages that a request carries */
 	int64_t context_bytes; /* and their bytes */
 	struct ar_str system_prompt;
+	const struct ar_inventory *inventory; /* NULL: no tool is configured */
+	int64_t tool_ms; /* longest time of one tool call */
+	int64_t tool_parallel; /* calls of one turn that may run together */
+	int64_t tool_result_bytes; /* of one result, for the model */
 	bool queue_by_default; /* busyPolicy when the caller names none */
 	bool auto_resume; /* start again by ourselves after a crash */
 };
@@ -34,6 +39,8 @@ enum ar_input_kind {
 	AR_IN_MODEL_DONE, /* a model call ended, one way or another */
 	AR_IN_RETRY_DUE, /* the wait before the next attempt is over */
 	AR_IN_RECOVER, /* this session was loaded with open work that no process carries */
+	AR_IN_TOOL_DONE, /* a tool call ended, one way or another */
+	AR_IN_CALL_DUE, /* a result that a client was to bring did not come in time */
 	AR_IN_REPAIR, /* what is stored beside the log is written again, from the log */
 };
 
@@ -74,6 +81,17 @@ struct ar_step_end {
 	int64_t retry_after_ms, input_tokens, output_tokens, cached_tokens, ttft_ms, latency_ms;
 };
 
+/* How a tool call ended; the same words as port/tool.h. */
+struct ar_tool_end {
+	struct ar_str call;
+	struct ar_masked masked; /* in all of it */
+	int outcome; /* enum ar_tool_outcome */
+	struct ar_str text, structured, images; /* images: JSON array of {"mimeType","data"}; absent: none */
+	struct ar_str category, message, advice;
+	bool retryable;
+	int64_t duration_ms;
+};
+
 /* What a verification found to be otherwise than the log says; JSON arrays as text. */
 struct ar_repair {
 	uint64_t from, to; /* facts that were replayed */
@@ -89,25 +107,33 @@ struct ar_input {
 	const void *args; /* struct ar_cmd_<name>_in */
 	struct ar_masked masked; /* in the args */
 	struct ar_str account;
-	struct ar_str turn; /* RETRY_DUE */
+	struct ar_str subject; /* RETRY_DUE: the turn; CALL_DUE: the call */
 	const struct ar_step_output *outputs; /* MODEL_DONE: one; RECOVER: what was saved of each open step */
 	size_t output_count;
 	struct ar_step_end end; /* MODEL_DONE */
+	const struct ar_tool_end *tool_end; /* TOOL_DONE */
 	const struct ar_repair *repair; /* REPAIR */
 };
 
 enum ar_effect_kind {
 	AR_EFFECT_MODEL_CALL = 1,
 	AR_EFFECT_MODEL_CANCEL,
-	AR_EFFECT_WAKE, /* come back with AR_IN_RETRY_DUE at `at` */
+	AR_EFFECT_TOOL_CALL,
+	AR_EFFECT_TOOL_CANCEL,
+	AR_EFFECT_WAKE, /* come back with `input` about `subject` at `at` */
 };
 
 struct ar_effect {
 	enum ar_effect_kind kind;
 	struct ar_str thread, turn, step, model_request, model, options;
 	ar_usec at;
+	enum ar_input_kind input;
+	struct ar_str subject; /* WAKE; TOOL_CALL and TOOL_CANCEL: the call */
+	struct ar_str tool, args_ref; /* TOOL_CALL */
 	const struct ar_context_entry *messages; /* MODEL_CALL: the request, oldest first */
 	size_t message_count;
+	const struct ar_tool *const *tools; /* MODEL_CALL: what the model may call */
+	size_t tool_count;
 };
 
 struct ar_content {
@@ -143,6 +169,9 @@ AR_MUST_USE enum ar_status ar_session_decide(const struct ar_session *s, const s
 /* The next fact becomes true. AR_E_CORRUPT: it cannot follow what is known (sequence gap, unknown id, illegal move). */
 AR_MUST_USE enum ar_status ar_session_apply(struct ar_session *s, const struct ar_event *e,
 					    struct ar_error *err);
+
+/* A tool as the fact tool.catalog.resolved and the answer of get_tool_inventory show it; policy is the word of the decision about it. */
+void ar_tool_render(struct ar_jw *w, const struct ar_tool *t, struct ar_str policy);
 
 /* The whole state as JSON, and back. Decoding gives a state that behaves and prints the same. */
 void ar_session_snapshot(const struct ar_session *s, struct ar_buf *out);

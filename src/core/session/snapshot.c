@@ -95,6 +95,32 @@ static const struct ar_field_desc turn_fields[] = {
 	TIME(ar_turn, started),
 	TIME(ar_turn, ended),
 };
+static const struct ar_field_desc call_fields[] = {
+	STR(ar_invocation, id),
+	STR(ar_invocation, step),
+	STR(ar_invocation, name),
+	STR(ar_invocation, provider_id),
+	STR(ar_invocation, args_ref),
+	STR(ar_invocation, permission),
+	STR(ar_invocation, status),
+	STR(ar_invocation, answer_ref),
+	STR(ar_invocation, output_ref),
+	STR(ar_invocation, preview),
+	STR(ar_invocation, category),
+	INT(ar_invocation, stage),
+	INT(ar_invocation, attempt),
+	INT(ar_invocation, answer_bytes),
+	FLAG(ar_invocation, is_read_only),
+	FLAG(ar_invocation, is_parallel),
+	FLAG(ar_invocation, is_destructive),
+	FLAG(ar_invocation, is_idempotent),
+	FLAG(ar_invocation, is_client),
+	FLAG(ar_invocation, blocks),
+	FLAG(ar_invocation, is_joined),
+	TIME(ar_invocation, started),
+	TIME(ar_invocation, ended),
+	TIME(ar_invocation, expires),
+};
 static const struct ar_field_desc incident_fields[] = {
 	STR(ar_incident, code),
 	STR(ar_incident, message),
@@ -147,6 +173,7 @@ static const struct ar_struct_desc step_desc = DESC(ar_step, step_fields);
 static const struct ar_struct_desc run_desc = DESC(ar_run, run_fields);
 static const struct ar_struct_desc task_desc = DESC(ar_task, task_fields);
 static const struct ar_struct_desc turn_desc = DESC(ar_turn, turn_fields);
+static const struct ar_struct_desc call_desc = DESC(ar_invocation, call_fields);
 static const struct ar_struct_desc incident_desc = DESC(ar_incident, incident_fields);
 static const struct ar_struct_desc thread_desc = DESC(ar_thread, thread_fields);
 static const struct ar_struct_desc session_desc = DESC(ar_session, session_fields);
@@ -170,6 +197,7 @@ static void write_turn(struct ar_jw *w, const struct ar_turn *turn)
 	ar_struct_encode(&turn_desc, turn, AR_STR_NONE, w);
 	write_vec(w, "steps", &turn->steps, &step_desc);
 	write_vec(w, "steers", &turn->steers, &context_desc);
+	write_vec(w, "calls", &turn->calls, &call_desc);
 	if (turn->task) {
 		ar_jw_key(w, "task");
 		ar_struct_encode(&task_desc, turn->task, AR_STR_NONE, w);
@@ -242,7 +270,8 @@ static bool read_turn(struct ar_session *s, struct ar_thread *t, struct ar_json 
 	struct ar_json task = ar_json_get(v, "task");
 
 	if (!turn || !read_vec(s, ar_json_get(v, "steps"), &turn->steps, &step_desc, err) ||
-	    !read_vec(s, ar_json_get(v, "steers"), &turn->steers, &context_desc, err))
+	    !read_vec(s, ar_json_get(v, "steers"), &turn->steers, &context_desc, err) ||
+	    !read_vec(s, ar_json_get(v, "calls"), &turn->calls, &call_desc, err))
 		return false;
 	ar_vec_push(&s->arena, &t->turns, turn);
 	if (ar_json_type(task) != AR_JSON_OBJECT)

@@ -70,6 +70,42 @@ struct ar_step *ar_turn_step(const struct ar_turn *t, struct ar_str id)
 	return NULL;
 }
 
+struct ar_invocation *ar_turn_call(const struct ar_turn *t, struct ar_str id)
+{
+	for (size_t i = t->calls.count; i > 0; i--) {
+		struct ar_invocation *call = t->calls.at[i - 1];
+
+		if (ar_str_eq(call->id, id))
+			return call;
+	}
+	return NULL;
+}
+
+bool ar_turn_has_open_calls(const struct ar_turn *t)
+{
+	for (size_t i = t->calls.count; i > 0; i--) {
+		if (!((const struct ar_invocation *)t->calls.at[i - 1])->is_joined)
+			return true;
+	}
+	return false;
+}
+
+struct ar_turn *ar_session_call(const struct ar_session *s, struct ar_str call, struct ar_invocation **ret,
+				struct ar_thread **ret_thread)
+{
+	for (size_t i = 0; i < s->threads.count; i++) {
+		struct ar_thread *t = s->threads.at[i];
+		struct ar_turn *turn = ar_thread_active(t);
+
+		*ret = turn ? ar_turn_call(turn, call) : NULL;
+		if (!*ret)
+			continue;
+		*ret_thread = t;
+		return turn;
+	}
+	return NULL;
+}
+
 bool ar_session_is_active(const struct ar_session *s)
 {
 	for (size_t i = 0; i < s->threads.count; i++) {

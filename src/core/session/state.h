@@ -12,6 +12,7 @@
 #define AR_WINDOW_TURNS 20 /* ended turns kept per thread */
 #define AR_WINDOW_STEPS 50 /* newest steps kept per turn */
 #define AR_STEERS_MAX 32 /* inputs that wait for the next request of one turn */
+#define AR_WINDOW_CALLS 50 /* newest answered tool calls kept per turn */
 #define AR_WINDOW_RUNS 10 /* newest attempts kept per task */
 #define AR_WINDOW_INCIDENTS 10 /* newest incidents kept per thread */
 #define AR_WINDOW_CONTEXT 400 /* newest messages kept per thread for the next request */
@@ -21,6 +22,10 @@
 #define AR_REASON_LOST "worker_lost"
 #define AR_REASON_CRASH_LOOP "crash_loop"
 #define AR_REASON_RESUMED "resumed"
+
+/* Category of tool.failed: the call began and nobody knows how it ended. What follows decides. */
+#define AR_CATEGORY_UNKNOWN_OUTCOME "unknown_outcome"
+#define AR_CALL_PREVIEW 200 /* bytes of a result that state keeps to show */
 
 /* Phases of run.status that do. */
 #define AR_PHASE_INTERRUPTING "interrupting"
@@ -59,6 +64,33 @@ struct ar_step {
 	ar_usec started, ended;
 };
 
+/* How far a tool call is. Only facts move it. */
+enum ar_call_stage {
+	AR_CALL_PLANNED = 1, /* the model asked for it */
+	AR_CALL_WAITING, /* a person has to decide */
+	AR_CALL_ALLOWED, /* may run, and waits for its place */
+	AR_CALL_RUNNING,
+	AR_CALL_UNKNOWN, /* began, and nobody knows how it ended: a person has to decide */
+	AR_CALL_ENDED,
+};
+
+struct ar_invocation {
+	struct ar_str id; /* toolCallId of the newest attempt */
+	struct ar_str step, name;
+	struct ar_str provider_id; /* the model's own id of the call */
+	struct ar_str args_ref;
+	struct ar_str permission; /* eventId of the fact that lets it run */
+	struct ar_str status; /* ok, or the word of tool.failed */
+	struct ar_str answer_ref; /* what the model reads */
+	struct ar_str output_ref, preview, category;
+	int64_t stage, attempt, answer_bytes;
+	bool is_read_only, is_parallel, is_destructive, is_idempotent;
+	bool is_client; /* whoever submitted the turn runs it */
+	bool blocks; /* an interruption waits for its end */
+	bool is_joined; /* its answer is part of the conversation */
+	ar_usec started, ended, expires;
+};
+
 struct ar_run {
 	struct ar_str id, attempt_id, status, trigger, category;
 	int64_t count;
@@ -94,6 +126,8 @@ struct ar_turn {
 	struct ar_task *task;
 	struct ar_vec steps; /* struct ar_step */
 	struct ar_vec steers; /* struct ar_context_entry: said while it ran, for the next request */
+	struct ar_vec
+		calls; /* struct ar_invocation: those of the newest answer, and the newest before them */
 };
 
 struct ar_incident {
@@ -149,6 +183,10 @@ struct ar_turn *ar_session_task(const struct ar_session *s,
 				struct ar_str task); /* the turn whose task it is */
 struct ar_turn *ar_thread_active(const struct ar_thread *t); /* NULL when none runs */
 struct ar_step *ar_turn_step(const struct ar_turn *t, struct ar_str id);
+struct ar_invocation *ar_turn_call(const struct ar_turn *t, struct ar_str id);
+bool ar_turn_has_open_calls(const struct ar_turn *t); /* asked for, and not answered yet */
+struct ar_turn *ar_session_call(const struct ar_session *s, struct ar_str call, struct ar_invocation **ret,
+				struct ar_thread **ret_thread); /* the running turn that has it */
 
 /* Whether anything here runs or waits: such a session is looked at after a crash. */
 bool ar_session_is_active(const struct ar_session *s);

@@ -5,7 +5,6 @@
 #ifndef AR_TOOLBOX_H
 #define AR_TOOLBOX_H
 
-#include "json.h"
 #include "tool.h"
 
 struct ar_toolbox; /* owner: loop thread */
@@ -30,12 +29,5 @@ struct ar_tool_source *ar_toolbox_source_of(const struct ar_toolbox *b, const st
 
 /* Calls fn(arg) after a source was added or has changed; one listener, the last one set. Not called from close. */
 void ar_toolbox_on_change(struct ar_toolbox *b, void (*fn)(void *arg), void *arg);
-
-/* One tool as an object, in the form that the fact tool.catalog.resolved and the answer of get_tool_inventory share; policy is the word of
- * the decision for it (allowed, ask, denied, ...), absent: the member is left out. */
-void ar_toolbox_render_tool(struct ar_jw *w, const struct ar_tool *t, struct ar_str policy);
-
-/* All tools as an array of such objects, without policies. */
-void ar_toolbox_render(const struct ar_inventory *inv, struct ar_buf *out);
 
 #endif

@@ -24,7 +24,7 @@ static void test_retry_then_give_up(void **state)
 	desk_expect(d, "model.failed run.status thread.updated");
 	assert_int_equal(d->decision.effects[0].kind, AR_EFFECT_WAKE);
 	assert_int_equal(d->decision.effects[0].at, d->now + 100 * 1000);
-	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_RETRY_DUE, .turn = AR_STR("a") }),
+	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_RETRY_DUE, .subject = AR_STR("a") }),
 			 AR_OK);
 	desk_expect(d, "model.requested");
 	assert_int_equal(desk_end_step(d, weather), AR_OK);
@@ -41,7 +41,7 @@ static void test_retry_after_is_kept(void **state)
 	assert_int_equal(desk_end_step(d, end), AR_OK);
 	assert_int_equal(d->decision.effects[0].at, d->now + 5000 * 1000);
 	end.retry_after_ms = INT64_C(1) << 40;
-	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_RETRY_DUE, .turn = AR_STR("a") }),
+	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_RETRY_DUE, .subject = AR_STR("a") }),
 			 AR_OK);
 	d->policy.max_attempts = 9;
 	assert_int_equal(desk_end_step(d, end), AR_OK);
@@ -73,7 +73,7 @@ static void test_interrupt_while_waiting_for_retry(void **state)
 			 AR_OK);
 	desk_expect(
 		d, "thread.updated run.status task.attempt.failed task.cancelled turn.failed thread.updated");
-	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_RETRY_DUE, .turn = AR_STR("a") }),
+	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_RETRY_DUE, .subject = AR_STR("a") }),
 			 AR_OK);
 	desk_expect(d, "");
 }

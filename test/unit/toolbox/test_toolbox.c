@@ -142,63 +142,13 @@ static void test_names_no_model_can_call(void **state)
 	ar_toolbox_close(b);
 }
 
-static void test_render(void **state)
-{
-	(void)state;
-	const struct ar_tool tools[] = {
-		{ .name = AR_STR("w"),
-		  .description = AR_STR("Removes \"x\"."),
-		  .schema = AR_STR("{\"type\":\"object\",\"a\":1}"),
-		  .origin = AR_STR("srv"),
-		  .owner = AR_TOOL_MCP,
-		  .capabilities = AR_TOOL_WRITE | AR_TOOL_NETWORK | AR_TOOL_CUSTOM,
-		  .is_destructive = true,
-		  .blocks_interrupt = true },
-		{ .name = AR_STR("r"),
-		  .owner = AR_TOOL_LOCAL,
-		  .capabilities = AR_TOOL_READ,
-		  .is_read_only = true,
-		  .is_concurrency_safe = true },
-		{ .name = AR_STR("c"), .owner = AR_TOOL_CLIENT, .title = AR_STR("See") },
-		{ .name = AR_STR("h"), .owner = AR_TOOL_CONNECTOR },
-	};
-	struct fake one = fake("one", tools, AR_ARRAY_LEN(tools));
-	struct ar_toolbox *b = ar_toolbox_new();
-	AR_AUTO(ar_buf_fini) struct ar_buf out = { 0 };
-
-	ar_toolbox_add(b, &one.source);
-	ar_toolbox_render(ar_toolbox_inventory(b), &out);
-	assert_str(ar_buf_str(&out),
-		   "[{\"toolName\":\"c\",\"description\":\"\",\"inputSchema\":{\"type\":\"object\"},"
-		   "\"capabilities\":[],"
-		   "\"runtimeOwner\":\"client\",\"metadata\":{\"title\":\"See\"},\"isReadOnly\":false,"
-		   "\"isConcurrencySafe\":false,\"isDestructive\":false,\"interruptBehavior\":\"cancel\"},"
-		   "{\"toolName\":\"h\",\"description\":\"\",\"inputSchema\":{\"type\":\"object\"},"
-		   "\"capabilities\":[],"
-		   "\"runtimeOwner\":\"hosted_connector\",\"isReadOnly\":false,"
-		   "\"isConcurrencySafe\":false,\"isDestructive\":false,\"interruptBehavior\":\"cancel\"},"
-		   "{\"toolName\":\"r\",\"description\":\"\",\"inputSchema\":{\"type\":\"object\"},"
-		   "\"capabilities\":[\"read\"],\"runtimeOwner\":\"local\",\"isReadOnly\":true,"
-		   "\"isConcurrencySafe\":true,\"isDestructive\":false,\"interruptBehavior\":\"cancel\"},"
-		   "{\"toolName\":\"w\",\"description\":\"Removes "
-		   "\\\"x\\\".\",\"inputSchema\":{\"type\":\"object\",\"a\":1},"
-		   "\"capabilities\":[\"write\",\"network\",\"custom\"],\"runtimeOwner\":\"mcp_server\","
-		   "\"metadata\":{\"origin\":\"srv\"},\"isReadOnly\":false,"
-		   "\"isConcurrencySafe\":false,\"isDestructive\":true,\"interruptBehavior\":\"block\"}]");
-	ar_buf_clear(&out);
-	struct ar_jw w = ar_jw(&out);
-
-	ar_toolbox_render_tool(&w, &tools[1], AR_STR("ask"));
-	assert_non_null(strstr(out.p, "\"policy\":\"ask\",\"runtimeOwner\":\"local\""));
-	ar_toolbox_close(b);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_empty),  cmocka_unit_test(test_sorted_and_first_source_wins),
-		cmocka_unit_test(test_change), cmocka_unit_test(test_names_no_model_can_call),
-		cmocka_unit_test(test_render),
+		cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_sorted_and_first_source_wins),
+		cmocka_unit_test(test_change),
+		cmocka_unit_test(test_names_no_model_can_call),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

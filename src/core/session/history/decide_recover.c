@@ -124,7 +124,10 @@ static void try_again(struct ar_draft *w, struct ar_turn *turn, const char *reas
 						      .attempt_count = turn->task->attempts + 1 });
 	ar_draft_attempt(w, turn, AR_TASK_ATTEMPT_STARTED_TRIGGER_RESUME_AFTER_CRASH);
 	ar_draft_status(w, AR_THREAD_STATUS_RUNNING, reason, "retrying", turn);
-	ar_draft_ask_model(w, turn, 1);
+	if (ar_turn_has_open_calls(turn))
+		ar_draft_recover_calls(w, turn);
+	else
+		ar_draft_ask_model(w, turn, 1);
 }
 
 static void give_up(struct ar_draft *w, const struct ar_turn *turn)
@@ -187,7 +190,9 @@ enum ar_status ar_decide_recover(struct ar_decision *d, struct ar_error *err)
 		const struct ar_turn *turn = ar_thread_active(t);
 		struct ar_draft w = ar_draft_of(d, t);
 
-		if (turn && !turn->is_lost)
+		if (turn && !turn->is_lost && !turn->is_interrupted && ar_turn_only_waits(turn))
+			ar_draft_rearm_calls(&w, turn); /* no process carried it: nothing was lost */
+		else if (turn && !turn->is_lost)
 			recover_turn(&w, ar_draft_own(&w, turn));
 	}
 	return AR_OK;

@@ -1,4 +1,4 @@
-/* Facts about model steps and the tool calls they ask for. Pure; see apply.c. */
+/* Facts about model steps. Pure; see apply.c. */
 #include "apply.h"
 
 void ar_apply_step(struct ar_session *s, struct ar_turn *turn, struct ar_step *step)
@@ -74,6 +74,7 @@ enum ar_status ar_apply_model_completed(struct ar_session *s, const struct ar_ev
 						    .ref = step->output_ref,
 						    .bytes = p->output_bytes.v,
 						    .uses = ar_apply_keep(s, p->tool_calls) });
+	ar_apply_calls(s, turn, step, p->tool_calls);
 	return AR_OK;
 }
 
@@ -107,35 +108,4 @@ enum ar_status ar_apply_model_failed(struct ar_session *s, const struct ar_event
 	step->output_ref = ar_apply_keep(s, p->output_ref);
 	add_incident(s, e, t, error);
 	return AR_OK;
-}
-
-enum ar_status ar_apply_tool_started(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
-{
-	const struct ar_ev_tool_started *p = PAYLOAD(e, tool_started);
-	struct ar_thread *t = ar_apply_thread(s, e);
-
-	if (!t)
-		return ar_apply_unknown(err, e, "thread");
-	ar_apply_context(s, t,
-			 (struct ar_context_entry){ .role = AR_CONTEXT_TOOL,
-						    .tool_call_id = ar_apply_keep(s, p->provider_call_id) });
-	return AR_OK;
-}
-
-/* The answer to a call fills the entry that its start opened; calls of one step end in the order they began. */
-enum ar_status ar_apply_tool_failed(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
-{
-	struct ar_thread *t = ar_apply_thread(s, e);
-
-	if (!t)
-		return ar_apply_unknown(err, e, "thread");
-	for (size_t i = 0; i < t->context.count; i++) {
-		struct ar_context_entry *entry = t->context.at[i];
-
-		if (entry->role != AR_CONTEXT_TOOL || !ar_str_absent(entry->ref))
-			continue;
-		entry->ref = ar_apply_keep(s, PAYLOAD(e, tool_failed)->error_ref);
-		return AR_OK;
-	}
-	return ar_apply_unknown(err, e, "tool call");
 }

@@ -133,6 +133,7 @@ void ar_draft_ask_model(struct ar_draft *w, struct ar_turn *turn, int64_t attemp
 	struct ar_context_entry *messages;
 	struct ar_effect *call;
 	struct ar_str model, system = AR_STR_NONE;
+	struct ar_offers offers;
 	struct request r;
 
 	ar_draft_take_steers(w, turn);
@@ -140,6 +141,9 @@ void ar_draft_ask_model(struct ar_draft *w, struct ar_turn *turn, int64_t attemp
 		no_model(w, turn);
 		return;
 	}
+	offers = ar_offers_of(d, turn);
+	if (offers.count > 0 && turn->rounds == 0 && attempt == 1)
+		ar_draft_say_offers(w, turn, &offers);
 	r = gather(w);
 	model = model_of(d, turn);
 	if (!ar_str_empty(policy->system_prompt))
@@ -166,7 +170,9 @@ void ar_draft_ask_model(struct ar_draft *w, struct ar_turn *turn, int64_t attemp
 				    .model = model,
 				    .options = turn->options,
 				    .messages = ar_str_absent(system) ? messages + 1 : messages,
-				    .message_count = ar_str_absent(system) ? r.count : r.count + 1 };
+				    .message_count = ar_str_absent(system) ? r.count : r.count + 1,
+				    .tools = ar_offers_keep(d, &offers),
+				    .tool_count = offers.count };
 }
 
 /* ---- what came back ---- */
@@ -246,7 +252,7 @@ static struct ar_str tool_calls_json(struct ar_decision *d, const struct ar_step
 	return ar_decide_json_end(d);
 }
 
-static void add_context(struct ar_draft *w, struct ar_context_entry entry)
+void ar_draft_say(struct ar_draft *w, struct ar_context_entry entry)
 {
 	struct ar_context_entry *e = ar_arena_alloc(w->d->arena, sizeof(*e));
 
@@ -254,56 +260,30 @@ static void add_context(struct ar_draft *w, struct ar_context_entry entry)
 	ar_vec_push(w->d->arena, &w->context, e);
 }
 
-/* No tool runs yet, so a call the model makes anyway is answered with that fact, and the model may go on. */
-static void refuse_tool(struct ar_draft *w, const struct ar_turn *turn, const struct ar_tool_request *tool,
-			struct ar_str id, struct ar_str ref)
+void ar_draft_ask_again(struct ar_draft *w, struct ar_turn *turn)
 {
-	struct ar_decision *d = w->d;
-	struct ar_ids ids = ar_ids_turn(d, turn);
-	struct ar_str answer = ar_arena_fmt(d->arena, "The tool '%.*s' is not available in this runtime.",
-					    AR_STR_ARG(ar_str_utf8_prefix(tool->name, 64)));
-	struct ar_str answer_ref = ar_decide_content(d, answer);
-
-	ids.at[AR_SCOPE_STEP] = turn->open_step;
-	ids.at[AR_SCOPE_TOOL_CALL] = id;
-	ar_decide_emit(d, AR_EV_TOOL_STARTED, &ids,
-		       &(struct ar_ev_tool_started){ .tool_name = ar_str_utf8_prefix(tool->name, 64),
-						     .input_ref = ref,
-						     .policy = AR_STR("unavailable"),
-						     .provider_call_id = tool->id });
-	ar_decide_emit(d, AR_EV_TOOL_FAILED, &ids,
-		       &(struct ar_ev_tool_failed){ .status = AR_TOOL_FAILED_STATUS_FAILED,
-						    .error_category = AR_STR("tool_unavailable"),
-						    .recovery_advice = AR_STR("offer the model no such tool"),
-						    .error_ref = answer_ref });
-	add_context(w, (struct ar_context_entry){
-			       .role = AR_CONTEXT_TOOL, .ref = answer_ref, .tool_call_id = tool->id });
+	if (turn->rounds < w->d->input->policy->max_rounds) {
+		ar_draft_ask_model(w, turn, 1);
+		return;
+	}
+	ar_draft_fail(w, turn,
+		      &(struct ar_ending){ .status = AR_TURN_FAILED_STATUS_FAILED,
+					   .category = AR_STR("round_limit"),
+					   .message =
+						   AR_STR("the model kept calling tools without an answer"),
+					   .advice = AR_STR("ask a narrower question"),
+					   .output_ref = turn->output_ref });
 }
 
-static void go_on(struct ar_draft *w, struct ar_turn *turn, struct ar_str output_ref,
-		  const struct ar_step_output *out)
+static void go_on(struct ar_draft *w, struct ar_turn *turn, struct ar_str output_ref)
 {
-	const struct ar_policy *policy = w->d->input->policy;
-
-	if (turn->is_interrupted) {
+	turn->output_ref = output_ref;
+	if (turn->is_interrupted)
 		ar_draft_cancel(w, turn, turn->interrupt_reason, output_ref);
-		return;
-	}
-	if (out->tool_count == 0 && turn->steers.count == 0) {
+	else if (turn->steers.count > 0)
+		ar_draft_ask_again(w, turn);
+	else
 		ar_draft_complete(w, turn, output_ref, stop_reason_of(&w->d->input->end));
-		return;
-	}
-	if (turn->rounds >= policy->max_rounds) {
-		ar_draft_fail(w, turn,
-			      &(struct ar_ending){
-				      .status = AR_TURN_FAILED_STATUS_FAILED,
-				      .category = AR_STR("round_limit"),
-				      .message = AR_STR("the model kept calling tools without an answer"),
-				      .advice = AR_STR("ask a narrower question"),
-				      .output_ref = output_ref });
-		return;
-	}
-	ar_draft_ask_model(w, turn, 1);
 }
 
 static void step_completed(struct ar_draft *w, struct ar_turn *turn, const struct ar_step_output *out)
@@ -339,13 +319,14 @@ static void step_completed(struct ar_draft *w, struct ar_turn *turn, const struc
 	turn->input_tokens += end->input_tokens;
 	turn->output_tokens += end->output_tokens;
 	turn->cached_tokens += end->cached_tokens;
-	add_context(w, (struct ar_context_entry){ .role = AR_CONTEXT_ASSISTANT,
-						  .ref = output_ref,
-						  .bytes = (int64_t)out->text.len,
-						  .uses = calls });
-	for (size_t i = 0; i < out->tool_count; i++)
-		refuse_tool(w, turn, &out->tools[i], ids[i], refs[i]);
-	go_on(w, turn, output_ref, out);
+	ar_draft_say(w, (struct ar_context_entry){ .role = AR_CONTEXT_ASSISTANT,
+						   .ref = output_ref,
+						   .bytes = (int64_t)out->text.len,
+						   .uses = calls });
+	if (out->tool_count > 0)
+		ar_draft_plan_calls(w, turn, out, ids, refs);
+	else
+		go_on(w, turn, output_ref);
 }
 
 struct ar_str ar_draft_model_failed(struct ar_draft *w, const struct ar_turn *turn,
@@ -408,7 +389,8 @@ static void wait_for_retry(struct ar_draft *w, const struct ar_turn *turn)
 						   .metadata = AR_STR("{}") });
 	ar_draft_status(w, AR_THREAD_STATUS_RUNNING, "model_failed", "retrying", turn);
 	wake = ar_decide_effect(d, AR_EFFECT_WAKE);
-	wake->turn = turn->id;
+	wake->input = AR_IN_RETRY_DUE;
+	wake->subject = turn->id;
 	wake->at = d->input->now + backoff(d->input->policy, turn->attempt, end->retry_after_ms);
 }
 
@@ -475,7 +457,7 @@ enum ar_status ar_decide_model_done(struct ar_decision *d, struct ar_error *err)
 enum ar_status ar_decide_retry_due(struct ar_decision *d, struct ar_error *err)
 {
 	struct ar_thread *t;
-	struct ar_turn *turn = ar_session_turn(d->session, d->input->turn, &t);
+	struct ar_turn *turn = ar_session_turn(d->session, d->input->subject, &t);
 	struct ar_draft w;
 
 	(void)err;

@@ -101,6 +101,7 @@ static void end_facts(struct ar_draft *w, const struct ar_turn *turn, const stru
 
 void ar_draft_fail(struct ar_draft *w, struct ar_turn *turn, const struct ar_ending *end)
 {
+	ar_draft_close_calls(w, turn);
 	ar_draft_take_steers(w, turn);
 	end_facts(w, turn, end);
 	if (turn->unwanted.v)

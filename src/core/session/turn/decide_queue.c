@@ -39,7 +39,9 @@ void ar_draft_interrupt(struct ar_draft *w, struct ar_turn *turn, struct ar_str 
 	ar_draft_status(w, AR_THREAD_STATUS_RUNNING, AR_REASON_INTERRUPT, "interrupting", turn);
 	ar_draft_say_interrupting(w, turn, reason);
 	if (ar_str_absent(turn->open_step)) {
-		ar_draft_cancel(w, ar_draft_own(w, turn), reason, AR_STR_NONE);
+		turn = ar_draft_own(w, turn);
+		if (turn->is_lost || !ar_draft_stop_calls(w, turn))
+			ar_draft_cancel(w, turn, reason, AR_STR_NONE);
 		return;
 	}
 	cancel = ar_decide_effect(w->d, AR_EFFECT_MODEL_CANCEL);

@@ -217,6 +217,13 @@ struct ar_turn *ar_draft_own(struct ar_draft *w, const struct ar_turn *turn)
 	*copy = *turn;
 	*task = *turn->task;
 	copy->task = task;
+	copy->calls = (struct ar_vec){ 0 };
+	for (size_t i = 0; i < turn->calls.count; i++) {
+		struct ar_invocation *call = ar_arena_alloc(w->d->arena, sizeof(*call));
+
+		*call = *(const struct ar_invocation *)turn->calls.at[i];
+		ar_vec_push(w->d->arena, &copy->calls, call);
+	}
 	return copy;
 }
 
@@ -434,7 +441,8 @@ enum ar_status ar_decide_submit_turn(struct ar_decision *d, struct ar_error *err
 		return ar_refuse(err, AR_ERR_UNAVAILABLE,
 				 "turns of a task or a channel are not built yet; leave out %s",
 				 ar_str_absent(in->task_id) ? "channelId" : "taskId");
-	if (ar_decide_input(d, in->input, in->text, &input, err) != AR_OK || check_new(d, err) != AR_OK)
+	if (ar_decide_input(d, in->input, in->text, &input, err) != AR_OK ||
+	    ar_offers_check(d, in->options, err) != AR_OK || check_new(d, err) != AR_OK)
 		return AR_E_REFUSED;
 	if (d->session->head == 0)
 		create_from_policy(d, in, input.preview);

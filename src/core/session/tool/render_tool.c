@@ -1,5 +1,5 @@
 /* Tools as JSON: what their sources say of them, nothing added. Whether one may be used is the caller's word. Any thread. */
-#include "toolbox.h"
+#include "session.h"
 
 /* By the place of the bit in enum ar_tool_capability. */
 static const char *const capability_words[] = {
@@ -12,6 +12,11 @@ static const char *const owner_words[] = {
 	[AR_TOOL_CONNECTOR] = "hosted_connector",
 	[AR_TOOL_CLIENT] = "client",
 };
+
+struct ar_str ar_tool_owner_word(const struct ar_tool *t)
+{
+	return ar_str_from(owner_words[t->owner]);
+}
 
 static void render_capabilities(struct ar_jw *w, uint32_t capabilities)
 {
@@ -35,7 +40,7 @@ static void render_metadata(struct ar_jw *w, const struct ar_tool *t)
 	ar_jw_close(w);
 }
 
-void ar_toolbox_render_tool(struct ar_jw *w, const struct ar_tool *t, struct ar_str policy)
+void ar_tool_render(struct ar_jw *w, const struct ar_tool *t, struct ar_str policy)
 {
 	ar_jw_open(w);
 	ar_jw_mstr(w, "toolName", t->name);
@@ -43,21 +48,11 @@ void ar_toolbox_render_tool(struct ar_jw *w, const struct ar_tool *t, struct ar_
 	ar_jw_mraw(w, "inputSchema", ar_str_absent(t->schema) ? AR_STR("{\"type\":\"object\"}") : t->schema);
 	render_capabilities(w, t->capabilities);
 	ar_jw_mstr(w, "policy", policy);
-	ar_jw_mstr(w, "runtimeOwner", ar_str_from(owner_words[t->owner]));
+	ar_jw_mstr(w, "runtimeOwner", ar_tool_owner_word(t));
 	render_metadata(w, t);
 	ar_jw_mbool(w, "isReadOnly", t->is_read_only);
 	ar_jw_mbool(w, "isConcurrencySafe", t->is_concurrency_safe);
 	ar_jw_mbool(w, "isDestructive", t->is_destructive);
 	ar_jw_mstr(w, "interruptBehavior", t->blocks_interrupt ? AR_STR("block") : AR_STR("cancel"));
 	ar_jw_close(w);
-}
-
-void ar_toolbox_render(const struct ar_inventory *inv, struct ar_buf *out)
-{
-	struct ar_jw w = ar_jw(out);
-
-	ar_jw_open_array(&w);
-	for (size_t i = 0; i < inv->count; i++)
-		ar_toolbox_render_tool(&w, inv->tools[i], AR_STR_NONE);
-	ar_jw_close_array(&w);
 }

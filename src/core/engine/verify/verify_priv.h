@@ -4,8 +4,8 @@
 #define AR_ENGINE_VERIFY_PRIV_H
 
 #include "engine_priv.h"
-#include "verify.h"
-#include "verify_fold.h"
+#include "verify/verify.h"
+#include "verify/verify_fold.h"
 
 #define AR_VERIFY_FINDINGS 100 /* listed per session */
 #define AR_VERIFY_BLOBS 8 /* contents looked at together */

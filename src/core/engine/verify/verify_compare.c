@@ -2,7 +2,7 @@
  * changes no session. Owner: the loop thread. */
 #include "identity.h"
 #include "index_rows.h"
-#include "verify_priv.h"
+#include "verify/verify_priv.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,0 +1,287 @@
+/* One tool call in flight: fetch its arguments, start it at its source, stop it at its deadline, bring its end back into the session's inbox, with
+ * secrets masked. Calls are counted as steps: a session with one does not move to another node without waiting for it.
+ *
+ *   PLANNED -> LOADING -> RUNNING -> ENDED;  a cancel before RUNNING ends without a run. */
+#include "engine_priv.h"
+#include "fault.h"
+#include "funnel.h"
+#include "identity.h"
+
+enum run_state {
+	RUN_PLANNED = 1,
+	RUN_LOADING,
+	RUN_RUNNING,
+	RUN_ENDED,
+};
+
+struct ar_live_call {
+	struct ar_list node; /* live's calls */
+	struct ar_live *live;
+	struct ar_arena arena;
+	enum run_state state;
+	bool is_cancelled, is_late;
+	struct ar_str tool;
+	struct ar_hash args_hash;
+	struct ar_store_blobs_get args;
+	struct ar_tool_call call;
+	struct ar_tool_source *source;
+	struct ar_funnel funnel;
+	struct ar_timer deadline;
+	bool has_deadline; /* the timer runs */
+	ar_usec started; /* monotonic */
+	struct ar_tool_end end;
+	struct ar_engine_request ended;
+	struct ar_timer again;
+};
+
+static void run_free(struct ar_live_call *r)
+{
+	ar_list_del(&r->node);
+	r->live->engine->counts.steps--;
+	r->live->engine->load[r->live->partition].steps--;
+	ar_store_op_fini(&r->args.op);
+	ar_funnel_fini(&r->funnel);
+	ar_arena_fini(&r->arena);
+	ar_free(r);
+}
+
+/* ---- the end ---- */
+
+static void end_delivered(struct ar_engine_request *request)
+{
+	struct ar_live_call *r = AR_CONTAINER_OF(request, struct ar_live_call, ended);
+
+	if (request->status != AR_OK && request->err.code == AR_ERR_STORAGE_UNAVAILABLE)
+		ar_timer_start(r->live->engine, &r->again, AR_STORE_RETRY);
+	else
+		run_free(r);
+}
+
+static void deliver_again(struct ar_timer *t)
+{
+	struct ar_live_call *r = AR_CONTAINER_OF(t, struct ar_live_call, again);
+
+	ar_inbox_push(r->live, &r->ended);
+}
+
+static void end_dropped(struct ar_timer *t)
+{
+	run_free(AR_CONTAINER_OF(t, struct ar_live_call, again));
+}
+
+static struct ar_str clean(struct ar_live_call *r, struct ar_str text)
+{
+	return ar_str_absent(text) ? AR_STR_NONE : ar_funnel_text(&r->funnel, text, &r->arena);
+}
+
+static struct ar_str images_json(struct ar_live_call *r, const struct ar_tool_result *result)
+{
+	struct ar_buf buf = { 0 };
+	struct ar_jw w = ar_jw(&buf);
+	struct ar_str text;
+
+	if (result->image_count == 0)
+		return AR_STR_NONE;
+	ar_jw_open_array(&w);
+	for (size_t i = 0; i < result->image_count; i++) {
+		ar_jw_open(&w);
+		ar_jw_mstr(&w, "mimeType", result->images[i].mime);
+		ar_jw_mstr(&w, "data", result->images[i].data);
+		ar_jw_close(&w);
+	}
+	ar_jw_close_array(&w);
+	text = ar_arena_str(&r->arena, ar_buf_str(&buf));
+	ar_buf_fini(&buf);
+	return text;
+}
+
+/* What the call says it is, unless it was we who stopped it for being late. */
+static int outcome_of(const struct ar_live_call *r, const struct ar_tool_result *result)
+{
+	return r->is_late && result->outcome != AR_TOOL_OK ? AR_TOOL_TIMEOUT : (int)result->outcome;
+}
+
+static void run_end(struct ar_live_call *r, const struct ar_tool_result *result)
+{
+	struct ar_live *l = r->live;
+	struct ar_clock *clock = l->engine->o.clock;
+
+	if (l->engine->is_stopping)
+		return; /* the next start finds the call open and says so */
+	AR_FAULT("engine.tool_end");
+	if (r->has_deadline)
+		ar_timer_stop(&r->deadline);
+	r->has_deadline = false;
+	r->state = RUN_ENDED;
+	r->end.outcome = outcome_of(r, result);
+	r->end.text = clean(r, result->text);
+	r->end.structured = clean(r, result->structured);
+	r->end.images = images_json(r, result);
+	r->end.category = r->is_late ? AR_STR_NONE : clean(r, result->category);
+	r->end.message = r->is_late ? AR_STR("it did not end in time") : clean(r, result->message);
+	r->end.advice = clean(r, result->advice);
+	r->end.retryable = result->retryable;
+	r->end.duration_ms = r->started ? (clock->mono(clock) - r->started) / 1000 : 0;
+	r->end.masked = ar_funnel_masked(&r->funnel.counts, &r->arena);
+	r->again = (struct ar_timer){ .live = l, .fire = deliver_again, .drop = end_dropped };
+	r->ended.done = end_delivered;
+	r->ended.input = (struct ar_input){ .kind = AR_IN_TOOL_DONE, .tool_end = &r->end };
+	ar_inbox_push(l, &r->ended);
+}
+
+/* ---- while it runs ---- */
+
+static void on_progress(struct ar_tool_call *c, const struct ar_tool_progress *p)
+{
+	(void)c;
+	(void)p;
+}
+
+/* Nobody can be asked yet: the tool goes on without an answer. */
+static void on_question(struct ar_tool_call *c, const struct ar_tool_question *q)
+{
+	struct ar_live_call *r = AR_CONTAINER_OF(c, struct ar_live_call, call);
+
+	r->source->v->answer(r->source, c,
+			     &(struct ar_tool_answer){ .question = q->id, .kind = AR_TOOL_ANSWER_DECLINE });
+}
+
+static void on_done(struct ar_tool_call *c, const struct ar_tool_result *result)
+{
+	run_end(AR_CONTAINER_OF(c, struct ar_live_call, call), result);
+}
+
+static const struct ar_tool_call_vtable callbacks = { on_progress, on_question, on_done };
+
+static void too_late(struct ar_timer *t)
+{
+	struct ar_live_call *r = AR_CONTAINER_OF(t, struct ar_live_call, deadline);
+
+	r->has_deadline = false;
+	r->is_late = true;
+	if (r->state == RUN_RUNNING)
+		r->source->v->cancel(r->source, &r->call);
+}
+
+static void no_deadline(struct ar_timer *t)
+{
+	AR_CONTAINER_OF(t, struct ar_live_call, deadline)->has_deadline = false;
+}
+
+/* ---- the beginning ---- */
+
+static void run_now(struct ar_live_call *r)
+{
+	struct ar_engine *e = r->live->engine;
+	const struct ar_inventory *inv = e->o.toolbox ? ar_toolbox_inventory(e->o.toolbox) : NULL;
+
+	r->call.tool = inv ? ar_inventory_find(inv, r->tool) : NULL;
+	if (!r->call.tool) {
+		run_end(r, &(struct ar_tool_result){ .outcome = AR_TOOL_NOT_RUN,
+						     .message = AR_STR("the tool is no longer there") });
+		return;
+	}
+	r->source = ar_toolbox_source_of(e->o.toolbox, r->call.tool);
+	r->call.args = r->args.bytes[0];
+	r->started = e->o.clock->mono(e->o.clock);
+	r->state = RUN_RUNNING;
+	AR_FAULT("engine.before_tool");
+	r->source->v->start(r->source, &r->call);
+}
+
+static void on_args(struct ar_store_op *op)
+{
+	struct ar_live_call *r = AR_CONTAINER_OF(op, struct ar_live_call, args.op);
+
+	r->live->busy--;
+	if (r->live->engine->is_stopping)
+		return;
+	if (r->is_cancelled || r->is_late)
+		run_end(r, &(struct ar_tool_result){ .outcome = AR_TOOL_CANCELLED,
+						     .message = AR_STR("stopped before it began") });
+	else if (op->status != AR_OK || ar_str_absent(r->args.bytes[0]))
+		run_end(r, &(struct ar_tool_result){ .outcome = AR_TOOL_NOT_RUN,
+						     .category = AR_STR("content_unavailable"),
+						     .message = AR_STR("its arguments cannot be read"),
+						     .retryable = op->status != AR_OK });
+	else
+		run_now(r);
+}
+
+void ar_tool_plan(struct ar_live *l, const struct ar_effect *effect)
+{
+	struct ar_live_call *r = ar_new0(sizeof(*r));
+	struct ar_arena *a = &r->arena;
+	struct ar_engine *e = l->engine;
+	ar_usec left = effect->at - l->commit.request->input.now;
+	struct ar_str core;
+
+	r->live = l;
+	r->state = RUN_PLANNED;
+	r->funnel.redactor = e->o.redactor;
+	r->end.call = ar_arena_str(a, effect->subject);
+	r->tool = ar_arena_str(a, effect->tool);
+	ar_ref_parse(effect->args_ref, &core, &r->args_hash);
+	r->args = (struct ar_store_blobs_get){ .op = { .kind = AR_STORE_BLOBS, .done = on_args },
+					       .hashes = &r->args_hash,
+					       .count = 1 };
+	r->call = (struct ar_tool_call){ .v = &callbacks,
+					 .deadline = e->o.clock->mono(e->o.clock) + left,
+					 .scope = { .session_id = ar_arena_str(a, l->state.id),
+						    .thread_id = ar_arena_str(a, effect->thread),
+						    .turn_id = ar_arena_str(a, effect->turn),
+						    .tool_call_id = r->end.call,
+						    .account = ar_arena_str(a, l->state.account),
+						    .workspace = e->o.workspace } };
+	ar_list_push(&l->calls, &r->node);
+	e->counts.steps++;
+	e->load[l->partition].steps++;
+	r->deadline = (struct ar_timer){ .live = l, .fire = too_late, .drop = no_deadline };
+	r->has_deadline = true;
+	ar_timer_start(e, &r->deadline, left);
+}
+
+void ar_tools_begin(struct ar_live *l)
+{
+	AR_LIST_FOR_SAFE (it, &l->calls) {
+		struct ar_live_call *r = AR_CONTAINER_OF(it, struct ar_live_call, node);
+
+		if (r->state != RUN_PLANNED)
+			continue;
+		r->state = RUN_LOADING;
+		l->busy++;
+		ar_store_submit(l->engine->o.store, &r->args.op);
+	}
+}
+
+void ar_tool_cancel(struct ar_live *l, struct ar_str id)
+{
+	AR_LIST_FOR_SAFE (it, &l->calls) {
+		struct ar_live_call *r = AR_CONTAINER_OF(it, struct ar_live_call, node);
+
+		if (!ar_str_eq(r->end.call, id))
+			continue;
+		r->is_cancelled = true;
+		if (r->state == RUN_RUNNING)
+			r->source->v->cancel(r->source, &r->call);
+	}
+}
+
+void ar_tools_release(struct ar_live *l)
+{
+	AR_LIST_FOR_SAFE (it, &l->calls) {
+		struct ar_live_call *r = AR_CONTAINER_OF(it, struct ar_live_call, node);
+
+		r->is_cancelled = true;
+		if (r->state == RUN_PLANNED)
+			run_free(r);
+		else if (r->state == RUN_RUNNING)
+			r->source->v->cancel(r->source, &r->call);
+	}
+}
+
+void ar_tools_drop(struct ar_live *l)
+{
+	while (!ar_list_empty(&l->calls))
+		run_free(AR_CONTAINER_OF(l->calls.next, struct ar_live_call, node));
+}

@@ -1,0 +1,144 @@
+/* Facts about tool calls. A call is known from the answer that asks for it; when the last of an answer's calls has ended, what they
+ * brought joins the conversation, in the order in which they were asked for. Pure; see apply.c. */
+#include "apply.h"
+
+/* Answered calls leave, oldest first; open ones stay whatever their number. */
+static void drop_old_calls(struct ar_turn *turn)
+{
+	while (turn->calls.count > AR_WINDOW_CALLS &&
+	       ((const struct ar_invocation *)turn->calls.at[0])->is_joined)
+		ar_vec_remove(&turn->calls, 0);
+}
+
+void ar_apply_calls(struct ar_session *s, struct ar_turn *turn, const struct ar_step *step,
+		    struct ar_str tool_calls)
+{
+	struct ar_json calls = ar_apply_parse(s, tool_calls);
+
+	for (struct ar_json_iter it = ar_json_iter(calls); ar_json_next(&it);) {
+		struct ar_invocation *call = ar_arena_alloc(&s->arena, sizeof(*call));
+
+		*call = (struct ar_invocation){ .id = ar_apply_text(s, it.value, "toolCallId"),
+						.step = step->id,
+						.name = ar_apply_text(s, it.value, "name"),
+						.provider_id = ar_apply_text(s, it.value, "id"),
+						.args_ref = ar_apply_text(s, it.value, "ref"),
+						.stage = AR_CALL_PLANNED };
+		ar_vec_push(&s->arena, &turn->calls, call);
+	}
+	drop_old_calls(turn);
+}
+
+static void join_answers(struct ar_session *s, struct ar_thread *t, struct ar_turn *turn)
+{
+	for (size_t i = 0; i < turn->calls.count; i++) {
+		if (((const struct ar_invocation *)turn->calls.at[i])->stage != AR_CALL_ENDED)
+			return;
+	}
+	for (size_t i = 0; i < turn->calls.count; i++) {
+		struct ar_invocation *call = turn->calls.at[i];
+
+		if (call->is_joined)
+			continue;
+		call->is_joined = true;
+		ar_apply_context(s, t,
+				 (struct ar_context_entry){ .role = AR_CONTEXT_TOOL,
+							    .ref = call->answer_ref,
+							    .bytes = call->answer_bytes,
+							    .tool_call_id = call->provider_id });
+	}
+}
+
+static struct ar_invocation *find_call(struct ar_session *s, const struct ar_event *e,
+				       struct ar_turn **ret_turn, struct ar_thread **ret_thread)
+{
+	*ret_turn = ar_apply_turn(s, e, ret_thread);
+	return *ret_turn ? ar_turn_call(*ret_turn, e->ids[AR_SCOPE_TOOL_CALL]) : NULL;
+}
+
+enum ar_status ar_apply_permission_evaluated(struct ar_session *s, const struct ar_event *e,
+					     struct ar_error *err)
+{
+	const struct ar_ev_permission_evaluated *p = PAYLOAD(e, permission_evaluated);
+	struct ar_thread *t;
+	struct ar_turn *turn;
+	struct ar_invocation *call = find_call(s, e, &turn, &t);
+
+	(void)err;
+	if (!call)
+		return AR_OK; /* about an act that was only described */
+	call->permission = ar_apply_keep(s, e->event_id);
+	if (p->decision == AR_PERMISSION_EVALUATED_DECISION_ALLOW)
+		call->stage = AR_CALL_ALLOWED;
+	else if (p->decision == AR_PERMISSION_EVALUATED_DECISION_ASK)
+		call->stage = AR_CALL_WAITING;
+	return AR_OK;
+}
+
+enum ar_status ar_apply_tool_started(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
+{
+	const struct ar_ev_tool_started *p = PAYLOAD(e, tool_started);
+	struct ar_thread *t;
+	struct ar_turn *turn;
+	struct ar_invocation *call = find_call(s, e, &turn, &t);
+
+	if (!call && turn && !ar_str_absent(p->retry_of)) {
+		call = ar_turn_call(turn, p->retry_of);
+		if (call)
+			call->id = ar_apply_keep(s, e->ids[AR_SCOPE_TOOL_CALL]);
+	}
+	if (!call)
+		return ar_apply_unknown(err, e, "tool call");
+	call->stage = AR_CALL_RUNNING;
+	call->attempt = p->attempt.set ? p->attempt.v : 1;
+	call->args_ref = ar_apply_keep(s, p->input_ref);
+	call->is_read_only = p->is_read_only.v;
+	call->is_parallel = p->is_concurrency_safe.v;
+	call->is_destructive = p->is_destructive.v;
+	call->is_idempotent = p->is_idempotent.v;
+	call->is_client = ar_str_is(p->runtime_owner, "client");
+	call->blocks = ar_str_is(p->interrupt_behavior, "block");
+	call->started = e->time;
+	call->expires = p->expires_at;
+	return AR_OK;
+}
+
+enum ar_status ar_apply_tool_result(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
+{
+	const struct ar_ev_tool_result *p = PAYLOAD(e, tool_result);
+	struct ar_thread *t;
+	struct ar_turn *turn;
+	struct ar_invocation *call = find_call(s, e, &turn, &t);
+
+	if (!call)
+		return ar_apply_unknown(err, e, "tool call");
+	call->stage = AR_CALL_ENDED;
+	call->status = AR_STR("ok");
+	call->output_ref = ar_apply_keep(s, p->output_ref);
+	call->answer_ref = ar_apply_keep(s, ar_str_absent(p->answer_ref) ? p->output_ref : p->answer_ref);
+	call->answer_bytes = p->answer_bytes.v;
+	call->preview = ar_apply_keep(s, ar_str_utf8_prefix(p->preview, AR_CALL_PREVIEW));
+	call->ended = e->time;
+	join_answers(s, t, turn);
+	return AR_OK;
+}
+
+enum ar_status ar_apply_tool_failed(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
+{
+	const struct ar_ev_tool_failed *p = PAYLOAD(e, tool_failed);
+	struct ar_thread *t;
+	struct ar_turn *turn;
+	struct ar_invocation *call = find_call(s, e, &turn, &t);
+
+	if (!call)
+		return ar_apply_unknown(err, e, "tool call");
+	call->stage =
+		ar_str_is(p->error_category, AR_CATEGORY_UNKNOWN_OUTCOME) ? AR_CALL_UNKNOWN : AR_CALL_ENDED;
+	call->status = ar_apply_word(e, "status", p->status);
+	call->category = ar_apply_keep(s, p->error_category);
+	call->answer_ref = ar_apply_keep(s, p->error_ref);
+	call->answer_bytes = p->answer_bytes.v;
+	call->ended = e->time;
+	join_answers(s, t, turn);
+	return AR_OK;
+}

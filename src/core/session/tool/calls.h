@@ -1,0 +1,35 @@
+/* Between the files that decide about tool calls. The turn and its calls are always a draft's own. */
+#ifndef AR_SESSION_TOOL_CALLS_H
+#define AR_SESSION_TOOL_CALLS_H
+
+#include "decide.h"
+
+static inline struct ar_invocation *ar_call_at(const struct ar_turn *turn, size_t i)
+{
+	return turn->calls.at[i];
+}
+
+/* decide_tool.c */
+void ar_draft_run_call(struct ar_draft *w, const struct ar_turn *turn,
+		       const struct ar_invocation *call); /* the effect */
+void ar_draft_join_answers(struct ar_draft *w,
+			   struct ar_turn *turn); /* all have ended: answers become messages */
+
+/* end_tool.c: every way a call ends */
+struct ar_call_failure {
+	int status; /* of tool.failed */
+	struct ar_str category, message, advice;
+	struct ar_str text; /* what the tool said; absent: the message is all there is */
+	bool retryable;
+};
+void ar_draft_end_call(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation *call,
+		       const struct ar_tool_end *end);
+void ar_draft_fail_call(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation *call,
+			const struct ar_call_failure *why);
+void ar_draft_refuse_call(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation *call,
+			  const char *policy, const struct ar_call_failure *why);
+void ar_draft_lose_call(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation *call);
+struct ar_ids ar_ids_call(struct ar_decision *d, const struct ar_turn *turn,
+			  const struct ar_invocation *call);
+
+#endif

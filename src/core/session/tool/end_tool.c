@@ -1,0 +1,198 @@
+/* Every way a tool call ends, and what the model reads of it. The whole output is kept; the model gets its beginning and its end when it is
+ * longer than policy allows. Pure. */
+#include "tool/calls.h"
+#include "identity.h"
+
+#define PREVIEW_MAX 1024
+#define SAFE_ATTEMPTS 3 /* of a call that changes nothing, or nothing further */
+
+struct ar_ids ar_ids_call(struct ar_decision *d, const struct ar_turn *turn, const struct ar_invocation *call)
+{
+	struct ar_ids ids = ar_ids_turn(d, turn);
+
+	ids.at[AR_SCOPE_STEP] = call->step;
+	ids.at[AR_SCOPE_TOOL_CALL] = call->id;
+	return ids;
+}
+
+/* ---- what the model reads ---- */
+
+/* The end of a text, from a whole character on. */
+static struct ar_str utf8_suffix(struct ar_str text, size_t max)
+{
+	size_t from = text.len > max ? text.len - max : 0;
+
+	while (from < text.len && ((unsigned char)text.p[from] & 0xC0) == 0x80)
+		from++;
+	return (struct ar_str){ text.p + from, text.len - from };
+}
+
+static struct ar_str cut(struct ar_decision *d, struct ar_str text)
+{
+	size_t max = (size_t)d->input->policy->tool_result_bytes;
+	struct ar_str head = ar_str_utf8_prefix(text, max / 4 * 3), tail = utf8_suffix(text, max / 4);
+
+	return ar_arena_fmt(d->arena, "%.*s\n[... %zu of %zu bytes left out ...]\n%.*s", AR_STR_ARG(head),
+			    text.len - head.len - tail.len, text.len, AR_STR_ARG(tail));
+}
+
+struct answer {
+	struct ar_str whole, read; /* refs */
+	int64_t bytes; /* that the model reads */
+};
+
+static struct answer answer_of(struct ar_draft *w, const struct ar_ids *ids, struct ar_str text)
+{
+	struct ar_decision *d = w->d;
+	struct answer a = { .whole = ar_decide_content(d, text), .bytes = (int64_t)text.len };
+	struct ar_ids owner = *ids;
+	struct ar_str shorter;
+
+	a.read = a.whole;
+	if (a.bytes <= d->input->policy->tool_result_bytes)
+		return a;
+	shorter = cut(d, text);
+	a.read = ar_decide_content(d, shorter);
+	a.bytes = (int64_t)shorter.len;
+	owner.at[AR_SCOPE_OUTPUT] = a.whole;
+	ar_decide_emit(d, AR_EV_OUTPUT_TRUNCATED, &owner,
+		       &(struct ar_ev_output_truncated){ .truncation =
+								 AR_OUTPUT_TRUNCATED_TRUNCATION_HEAD_TAIL,
+							 .original_size = (int64_t)text.len,
+							 .kept_size = a.bytes,
+							 .raw_output_ref = a.whole });
+	return a;
+}
+
+static void ended(struct ar_invocation *call, const struct answer *a)
+{
+	call->stage = AR_CALL_ENDED;
+	call->answer_ref = a->read;
+	call->answer_bytes = a->bytes;
+}
+
+/* ---- the ends ---- */
+
+static struct ar_str image_refs(struct ar_decision *d, struct ar_str images)
+{
+	struct ar_json v;
+	struct ar_jw w;
+	struct ar_str *refs;
+	size_t count = 0;
+
+	if (ar_str_absent(images) || ar_json_parse(d->session->json, images, &v, NULL) != AR_OK)
+		return AR_STR_NONE;
+	refs = ar_arena_alloc(d->arena, (ar_json_len(v) + 1) * sizeof(*refs));
+	for (struct ar_json_iter it = ar_json_iter(v); ar_json_next(&it);) {
+		struct ar_buf part = { 0 };
+
+		ar_json_print(it.value, &part);
+		refs[count++] = ar_decide_content(d, ar_arena_str(d->arena, ar_buf_str(&part)));
+		ar_buf_fini(&part);
+	}
+	w = ar_decide_json(d);
+	ar_jw_open_array(&w);
+	for (size_t i = 0; i < count; i++)
+		ar_jw_str(&w, refs[i]);
+	ar_jw_close_array(&w);
+	return ar_decide_json_end(d);
+}
+
+void ar_draft_end_call(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation *call,
+		       const struct ar_tool_end *end)
+{
+	struct ar_decision *d = w->d;
+	struct ar_ids ids = ar_ids_call(d, turn, call);
+	struct ar_str text = !ar_str_empty(end->text) ? end->text : end->structured;
+	struct answer a = answer_of(w, &ids, ar_str_empty(text) ? AR_STR("(no output)") : text);
+	struct ar_str images = image_refs(d, end->images);
+
+	ar_decide_emit(d, AR_EV_TOOL_RESULT, &ids,
+		       &(struct ar_ev_tool_result){
+			       .status = AR_TOOL_RESULT_STATUS_OK,
+			       .preview = ar_str_utf8_prefix(text, PREVIEW_MAX),
+			       .output_ref = a.whole,
+			       .structured_content_ref = ar_str_absent(end->structured)
+								 ? AR_STR_NONE
+								 : ar_decide_content(d, end->structured),
+			       .images = images,
+			       .hook_run_refs = AR_STR("[]"),
+			       .permission_ref = call->permission,
+			       .duration_ms = AR_OPT_INT(end->duration_ms),
+			       .answer_ref = ar_str_eq(a.read, a.whole) ? AR_STR_NONE : a.read,
+			       .answer_bytes = AR_OPT_INT(a.bytes) });
+	ar_decide_masked(d, &ids, a.whole, &end->masked);
+	ended(call, &a);
+}
+
+static struct ar_str failure_text(struct ar_decision *d, const struct ar_call_failure *why)
+{
+	if (!ar_str_empty(why->text))
+		return why->text;
+	return ar_arena_fmt(d->arena, "Error (%.*s): %.*s", AR_STR_ARG(why->category),
+			    AR_STR_ARG(why->message));
+}
+
+void ar_draft_fail_call(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation *call,
+			const struct ar_call_failure *why)
+{
+	struct ar_decision *d = w->d;
+	struct ar_ids ids = ar_ids_call(d, turn, call);
+	struct answer a = answer_of(w, &ids, failure_text(d, why));
+
+	ar_decide_emit(d, AR_EV_TOOL_FAILED, &ids,
+		       &(struct ar_ev_tool_failed){
+			       .status = why->status,
+			       .error_category = why->category,
+			       .retryable = why->retryable,
+			       .recovery_advice = ar_str_absent(why->advice) ? AR_STR("") : why->advice,
+			       .error_ref = a.read,
+			       .permission_ref = call->permission,
+			       .answer_bytes = AR_OPT_INT(a.bytes) });
+	if (w->d->input->tool_end)
+		ar_decide_masked(d, &ids, a.read, &w->d->input->tool_end->masked);
+	ended(call, &a);
+}
+
+/* Asked for and ended in one breath: its arguments and the reason are on record, it never began. */
+void ar_draft_refuse_call(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation *call,
+			  const char *policy, const struct ar_call_failure *why)
+{
+	struct ar_ids ids = ar_ids_call(w->d, turn, call);
+
+	ar_decide_emit(w->d, AR_EV_TOOL_STARTED, &ids,
+		       &(struct ar_ev_tool_started){ .tool_name = ar_str_utf8_prefix(call->name, 128),
+						     .input_ref = call->args_ref,
+						     .policy = ar_str_from(policy),
+						     .permission_ref = call->permission,
+						     .provider_call_id = call->provider_id });
+	ar_draft_fail_call(w, turn, call, why);
+}
+
+/* It began, and its end is not known. What changes nothing is tried again; of the rest the model is told that it may have happened. */
+void ar_draft_lose_call(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation *call)
+{
+	bool is_safe = call->is_read_only || call->is_idempotent;
+
+	if (is_safe && call->attempt < SAFE_ATTEMPTS) {
+		ar_draft_fail_call(w, turn, call,
+				   &(struct ar_call_failure){
+					   .status = AR_TOOL_FAILED_STATUS_INTERRUPTED,
+					   .category = AR_STR(AR_CATEGORY_UNKNOWN_OUTCOME),
+					   .message = AR_STR("the call was cut; it is safe to repeat"),
+					   .advice = AR_STR("none: it is tried again"),
+					   .retryable = true });
+		call->stage = AR_CALL_UNKNOWN;
+		return;
+	}
+	ar_draft_fail_call(
+		w, turn, call,
+		&(struct ar_call_failure){
+			.status = AR_TOOL_FAILED_STATUS_INTERRUPTED,
+			.category = AR_STR("interrupted"),
+			.message =
+				AR_STR("the call was cut after it began: it may have taken effect, or part "
+				       "of it. Find out before repeating it."),
+			.advice = AR_STR("find out whether it took effect before repeating it"),
+			.retryable = is_safe });
+}

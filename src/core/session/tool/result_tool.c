@@ -1,0 +1,122 @@
+/* What comes back of a call: from the tool, from the client that runs it, or nothing in time. Pure. */
+#include "tool/calls.h"
+
+#define MILLISECOND 1000
+
+static const struct {
+	int status;
+	const char *category;
+} failure_of[] = {
+	[AR_TOOL_ERROR] = { AR_TOOL_FAILED_STATUS_FAILED, "tool_error" },
+	[AR_TOOL_NOT_RUN] = { AR_TOOL_FAILED_STATUS_FAILED, "tool_unavailable" },
+	[AR_TOOL_TIMEOUT] = { AR_TOOL_FAILED_STATUS_TIMED_OUT, "timeout" },
+	[AR_TOOL_CANCELLED] = { AR_TOOL_FAILED_STATUS_INTERRUPTED, "interrupted" },
+};
+
+static void end_call(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation *call,
+		     const struct ar_tool_end *end)
+{
+	struct ar_call_failure why = { .category = end->category,
+				       .message = end->message,
+				       .advice = end->advice,
+				       .text = end->text,
+				       .retryable = end->retryable };
+
+	if (end->outcome == AR_TOOL_OK) {
+		ar_draft_end_call(w, turn, call, end);
+	} else if (end->outcome == AR_TOOL_LOST && !turn->is_interrupted) {
+		ar_draft_lose_call(w, turn, call);
+	} else {
+		int outcome = end->outcome == AR_TOOL_LOST ? AR_TOOL_CANCELLED : end->outcome;
+
+		why.status = failure_of[outcome].status;
+		if (ar_str_empty(why.category))
+			why.category = ar_str_from(failure_of[outcome].category);
+		ar_draft_fail_call(w, turn, call, &why);
+	}
+}
+
+/* Draft and call of a call that runs; false: it ended meanwhile. */
+static bool open_call(struct ar_decision *d, struct ar_str id, struct ar_draft *ret_draft,
+		      struct ar_turn **ret_turn, struct ar_invocation **ret)
+{
+	struct ar_thread *t;
+	struct ar_turn *turn = ar_session_call(d->session, id, ret, &t);
+
+	if (!turn || (*ret)->stage != AR_CALL_RUNNING)
+		return false;
+	*ret_draft = ar_draft_of(d, t);
+	*ret_turn = ar_draft_own(ret_draft, turn);
+	*ret = ar_turn_call(*ret_turn, id);
+	return true;
+}
+
+enum ar_status ar_decide_tool_done(struct ar_decision *d, struct ar_error *err)
+{
+	const struct ar_tool_end *end = d->input->tool_end;
+	struct ar_invocation *call;
+	struct ar_turn *turn;
+	struct ar_draft w;
+
+	(void)err;
+	if (!open_call(d, end->call, &w, &turn, &call))
+		return AR_OK;
+	end_call(&w, turn, call, end);
+	ar_draft_advance(&w, turn);
+	return AR_OK;
+}
+
+enum ar_status ar_decide_call_due(struct ar_decision *d, struct ar_error *err)
+{
+	struct ar_invocation *call;
+	struct ar_turn *turn;
+	struct ar_draft w;
+
+	(void)err;
+	if (!open_call(d, d->input->subject, &w, &turn, &call) || !call->is_client)
+		return AR_OK;
+	ar_draft_fail_call(&w, turn, call,
+			   &(struct ar_call_failure){ .status = AR_TOOL_FAILED_STATUS_TIMED_OUT,
+						      .category = AR_STR("timeout"),
+						      .message =
+							      AR_STR("the client brought no result in time"),
+						      .advice = AR_STR("report_tool_result before expiresAt"),
+						      .retryable = true });
+	ar_draft_advance(&w, turn);
+	return AR_OK;
+}
+
+enum ar_status ar_decide_report_tool_result(struct ar_decision *d, struct ar_error *err)
+{
+	const struct ar_cmd_report_tool_result_in *in = d->input->args;
+	bool is_error = in->status == AR_REPORT_TOOL_RESULT_STATUS_ERROR;
+	struct ar_tool_end end = { .call = in->tool_call_id,
+				   .outcome = is_error ? AR_TOOL_ERROR : AR_TOOL_OK,
+				   .text = in->output,
+				   .structured = in->structured_content,
+				   .category = in->category,
+				   .message = AR_STR("the client says that it failed"),
+				   .retryable = in->retryable.v };
+	struct ar_thread *t;
+	struct ar_invocation *call;
+	struct ar_turn *turn = ar_session_call(d->session, in->tool_call_id, &call, &t);
+	struct ar_draft w;
+
+	if (!turn || (call->stage == AR_CALL_RUNNING && !call->is_client))
+		return ar_refuse(err, AR_ERR_TOOL_CALL_NOT_FOUND,
+				 "no running turn of this session waits for a result of %.*s",
+				 AR_STR_ARG(in->tool_call_id));
+	if (!open_call(d, in->tool_call_id, &w, &turn, &call))
+		return ar_refuse(err, AR_ERR_ALREADY_RESOLVED, "call %.*s has ended (%.*s)",
+				 AR_STR_ARG(in->tool_call_id), AR_STR_ARG(call->status));
+	end.duration_ms = (d->input->now - call->started) / MILLISECOND;
+	end_call(&w, turn, call, &end);
+	ar_decide_reply(d, AR_CMD_REPORT_TOOL_RESULT,
+			&(struct ar_cmd_report_tool_result_out){
+				.tool_call_id = in->tool_call_id,
+				.status = is_error ? AR_REPORT_TOOL_RESULT_STATUS_ERROR
+						   : AR_REPORT_TOOL_RESULT_STATUS_OK,
+				.sequence = (int64_t)(d->session->head + d->event_count) });
+	ar_draft_advance(&w, turn);
+	return AR_OK;
+}

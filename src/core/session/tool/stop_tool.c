@@ -1,0 +1,99 @@
+/* Calls that are not to go on: the turn is interrupted or ends, or the process that ran them is gone. Each gets its end fact. Pure. */
+#include "tool/calls.h"
+
+static void cancel_run(struct ar_draft *w, const struct ar_invocation *call)
+{
+	if (call->is_client)
+		return;
+	*ar_decide_effect(w->d, AR_EFFECT_TOOL_CANCEL) =
+		(struct ar_effect){ .kind = AR_EFFECT_TOOL_CANCEL, .subject = call->id };
+}
+
+static void close_call(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation *call)
+{
+	struct ar_call_failure why = { .status = AR_TOOL_FAILED_STATUS_CANCELLED,
+				       .category = AR_STR("cancelled"),
+				       .message = AR_STR("the turn ended before this call did"),
+				       .advice = AR_STR("call again if it is still wanted"),
+				       .retryable = true };
+
+	if (call->stage == AR_CALL_RUNNING) {
+		why.status = AR_TOOL_FAILED_STATUS_INTERRUPTED;
+		cancel_run(w, call);
+		ar_draft_fail_call(w, turn, call, &why);
+	} else {
+		ar_draft_refuse_call(w, turn, call, call->stage == AR_CALL_WAITING ? "ask" : "allowed", &why);
+	}
+}
+
+/* What has not begun ends at once; what runs is told to stop, unless its tool wants to be waited for, and ends by itself. */
+bool ar_draft_stop_calls(struct ar_draft *w, struct ar_turn *turn)
+{
+	bool is_running = false;
+
+	for (size_t i = 0; i < turn->calls.count; i++) {
+		struct ar_invocation *call = ar_call_at(turn, i);
+
+		if (call->stage == AR_CALL_ENDED)
+			continue;
+		if (call->stage != AR_CALL_RUNNING || call->is_client) {
+			close_call(w, turn, call);
+			continue;
+		}
+		is_running = true;
+		if (!call->blocks)
+			cancel_run(w, call);
+	}
+	return is_running;
+}
+
+void ar_draft_close_calls(struct ar_draft *w, struct ar_turn *turn)
+{
+	for (size_t i = 0; i < turn->calls.count; i++) {
+		if (ar_call_at(turn, i)->stage != AR_CALL_ENDED)
+			close_call(w, turn, ar_call_at(turn, i));
+	}
+	ar_draft_join_answers(w, turn);
+}
+
+/* ---- after a crash ---- */
+
+bool ar_turn_only_waits(const struct ar_turn *turn)
+{
+	bool waits = false;
+
+	if (!ar_str_absent(turn->open_step))
+		return false;
+	for (size_t i = 0; i < turn->calls.count; i++) {
+		const struct ar_invocation *call = ar_call_at(turn, i);
+
+		if (call->stage == AR_CALL_ENDED)
+			continue;
+		if (call->stage != AR_CALL_WAITING && !(call->stage == AR_CALL_RUNNING && call->is_client))
+			return false;
+		waits = true;
+	}
+	return waits;
+}
+
+void ar_draft_rearm_calls(struct ar_draft *w, const struct ar_turn *turn)
+{
+	for (size_t i = 0; i < turn->calls.count; i++) {
+		const struct ar_invocation *call = ar_call_at(turn, i);
+
+		if (call->stage == AR_CALL_RUNNING && call->is_client)
+			ar_draft_run_call(w, turn, call);
+	}
+}
+
+void ar_draft_recover_calls(struct ar_draft *w, struct ar_turn *turn)
+{
+	for (size_t i = 0; i < turn->calls.count; i++) {
+		struct ar_invocation *call = ar_call_at(turn, i);
+
+		if (call->stage == AR_CALL_RUNNING && !call->is_client)
+			ar_draft_lose_call(w, turn, call);
+	}
+	ar_draft_rearm_calls(w, turn);
+	ar_draft_advance(w, turn);
+}
