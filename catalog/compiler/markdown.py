@@ -79,19 +79,34 @@ def errors(catalog):
     return page("Errors", intro, ["\n".join(rows) + "\n"])
 
 
+def config_kind(k):
+    if k.values:
+        return ("any of " if k.kind == "strings" else "") + "`" + "`, `".join(k.values) + "`"
+    return f"{k.kind}, {k.min} to {k.max}" if k.kind == "int" and k.max else k.kind
+
+
+def config_doc(k):
+    return k.doc + (" Secret: never shown or logged." if k.secret else "")
+
+
+def list_part(one):
+    rows = [f"## {one.name}\n", f"{one.doc}\n", "| field | type | default | what it is |", "|---|---|---|---|"]
+    for k in one.fields:
+        default = "required" if k.required else f"`{k.default}`" if k.default else ""
+        rows.append(f"| `{k.name}` | {config_kind(k)} | {default} | {config_doc(k)} |")
+    return "\n".join(rows) + "\n"
+
+
 def config(catalog):
     rows = ["| key | type | default | environment | what it does |", "|---|---|---|---|---|"]
     for k in catalog.config:
-        kind = "`" + "`, `".join(k.values) + "`" if k.values else k.kind
-        if k.kind == "int" and k.max:
-            kind += f", {k.min} to {k.max}"
-        secret = " Secret: never shown or logged." if k.secret else ""
         default = f"`{k.default}`" if k.default else ""
         env = f"`{k.env}`" if k.env else ""
-        rows.append(f"| `{k.name}` | {kind} | {default} | {env} | {k.doc}{secret} |")
+        rows.append(f"| `{k.name}` | {config_kind(k)} | {default} | {env} | {config_doc(k)} |")
     intro = ("A dot stands for a section of the YAML file. The environment wins over the file, the file over the "
-             "default.\nUnknown keys are errors.")
-    return page("Configuration", intro, ["\n".join(rows) + "\n"])
+             "default.\nUnknown keys are errors. After the table come the lists, which only the file can hold: each is a "
+             "sequence of mappings.\nA secret field of a list may end with `env:NAME`: the rest is taken from that variable.")
+    return page("Configuration", intro, ["\n".join(rows) + "\n"] + [list_part(one) for one in catalog.lists])
 
 
 def metrics(catalog):

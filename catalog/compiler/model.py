@@ -128,6 +128,15 @@ class ConfigKey:
     min: int = 0
     max: int = 0
     values: list = None
+    required: bool = False  # of a list's field
+    unique: bool = False    # of a list's field
+
+
+@dataclass
+class ConfigList:
+    name: str
+    doc: str
+    fields: list = field(default_factory=list)
 
 
 @dataclass
@@ -147,6 +156,7 @@ class Catalog:
     machines: list = field(default_factory=list)
     errors: list = field(default_factory=list)
     config: list = field(default_factory=list)
+    lists: list = field(default_factory=list)
     metrics: list = field(default_factory=list)
 
     def event(self, name):

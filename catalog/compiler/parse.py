@@ -6,8 +6,8 @@ may well have a field called `scope`. In a command the fields carry `in` or `out
 import re
 import shlex
 
-from .model import (DEFAULT_MAX, Catalog, CatalogError, Command, ConfigKey, Enum, Error, Event, Field, Machine,
-                    Metric, Scope, Shape, State)
+from .model import (DEFAULT_MAX, Catalog, CatalogError, Command, ConfigKey, ConfigList, Enum, Error, Event, Field,
+                    Machine, Metric, Scope, Shape, State)
 
 TYPE = re.compile(r"^(id|string|ref|int|sint|num|bool|time|object|array|json|enum\([^)]*\)|enum:[a-z_]+)([!?]?)$")
 MAX_FIELDS = 64  # the codec keeps the fields it has seen in one 64-bit word
@@ -164,16 +164,45 @@ def parse_error(catalog, at, head, body):
     catalog.errors.append(Error(int(head[1]), head[2], int(opts["http"]), int(opts["rpc"]), "retry" in opts, head[-1]))
 
 
-def parse_config(catalog, at, head, body):
-    opts = options(head[3:-1])
-    key = ConfigKey(head[1], head[2], opts.pop("default", ""), head[-1], opts.pop("env", ""))
-    if key.kind.startswith("enum("):
-        key.kind, key.values = "enum", key.kind[5:-1].split(",")
+CONFIG_TYPE = re.compile(r"^(string|int|bool|decimal|enum|strings)(?:\(([^)]*)\))?(!?)$")
+
+ZERO = {"int": "0", "bool": "false"}
+
+
+def config_key(at, tokens):
+    """name type [options] "doc."; the type of a list's field may also be strings, and end with ! when it must be given."""
+    match = CONFIG_TYPE.match(tokens[1]) if len(tokens) > 2 else None
+    if not match or (match.group(1) == "enum" and not match.group(2)):
+        raise CatalogError(f"{at}: '{' '.join(tokens)}' is not a setting: name type [options] \"doc.\"")
+    opts = options(tokens[2:-1])
+    key = ConfigKey(tokens[0], match.group(1), opts.pop("default", ZERO.get(match.group(1), "")), tokens[-1], opts.pop("env", ""))
+    key.values = match.group(2).split(",") if match.group(2) else None
+    key.required = match.group(3) == "!"
     key.secret = opts.pop("secret", None) is not None
+    key.unique = opts.pop("unique", None) is not None
     key.min, key.max = int(opts.pop("min", 0)), int(opts.pop("max", 0))
-    if opts or key.kind not in ("string", "int", "bool", "enum"):
-        raise CatalogError(f"{at}: cannot read config key {key.name}")
+    if opts or not key.doc.endswith("."):
+        raise CatalogError(f"{at}: cannot read setting {key.name}")
+    return key
+
+
+def parse_config(catalog, at, head, body):
+    key = config_key(at, head[1:])
+    if body or key.kind == "strings" or key.required or key.unique:
+        raise CatalogError(f"{at}: {key.name} is what only a field of a list can be")
     catalog.config.append(key)
+
+
+def parse_list(catalog, at, head, body):
+    made = ConfigList(head[1], head[-1])
+    for at, tokens in body:
+        key = config_key(at, tokens)
+        if key.env:
+            raise CatalogError(f"{at}: an entry of a list has no environment variable of its own")
+        made.fields.append(key)
+    if not made.fields or any(k.name.split(".")[0] == made.name for k in catalog.config):
+        raise CatalogError(f"{at}: list {made.name} needs fields and a name that no section has")
+    catalog.lists.append(made)
 
 
 def parse_enum(catalog, at, head, body):
@@ -189,7 +218,7 @@ def parse_metric(catalog, at, head, body):
 
 
 PARSERS = {"command": parse_command, "machine": parse_machine, "error": parse_error, "config": parse_config,
-           "enum": parse_enum, "scope": parse_scope, "metric": parse_metric}
+           "list": parse_list, "enum": parse_enum, "scope": parse_scope, "metric": parse_metric}
 FILES = ("enums", "scopes", "errors", "commands", "machines", "config", "metrics")
 
 

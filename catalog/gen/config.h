@@ -15,6 +15,11 @@ enum ar_config_model_provider {
 	AR_CONFIG_MODEL_PROVIDER_GEMINI,
 };
 
+enum ar_config_model_fallback {
+	AR_CONFIG_MODEL_FALLBACK_ALLOW,
+	AR_CONFIG_MODEL_FALLBACK_DENY,
+};
+
 enum ar_config_queue_default_policy {
 	AR_CONFIG_QUEUE_DEFAULT_POLICY_REJECT,
 	AR_CONFIG_QUEUE_DEFAULT_POLICY_QUEUE,
@@ -25,6 +30,86 @@ enum ar_config_log_level {
 	AR_CONFIG_LOG_LEVEL_WARNING,
 	AR_CONFIG_LOG_LEVEL_INFO,
 	AR_CONFIG_LOG_LEVEL_DEBUG,
+};
+
+enum ar_config_permission_mode {
+	AR_CONFIG_PERMISSION_MODE_DEFAULT,
+	AR_CONFIG_PERMISSION_MODE_UNTRUSTED,
+	AR_CONFIG_PERMISSION_MODE_ON_REQUEST,
+	AR_CONFIG_PERMISSION_MODE_ON_FAILURE,
+	AR_CONFIG_PERMISSION_MODE_NEVER,
+	AR_CONFIG_PERMISSION_MODE_PLAN,
+	AR_CONFIG_PERMISSION_MODE_BYPASS,
+	AR_CONFIG_PERMISSION_MODE_AUTO,
+};
+
+enum ar_config_models_provider {
+	AR_CONFIG_MODELS_PROVIDER_OPENAI_CHAT,
+	AR_CONFIG_MODELS_PROVIDER_OPENAI_RESPONSES,
+	AR_CONFIG_MODELS_PROVIDER_ANTHROPIC,
+	AR_CONFIG_MODELS_PROVIDER_GEMINI,
+};
+
+enum ar_config_models_capabilities {
+	AR_CONFIG_MODELS_CAPABILITIES_VISION,
+	AR_CONFIG_MODELS_CAPABILITIES_TOOLS,
+	AR_CONFIG_MODELS_CAPABILITIES_JSON,
+	AR_CONFIG_MODELS_CAPABILITIES_REASONING,
+};
+
+enum ar_config_mcp_servers_scope {
+	AR_CONFIG_MCP_SERVERS_SCOPE_SHARED,
+	AR_CONFIG_MCP_SERVERS_SCOPE_SESSION,
+};
+
+enum ar_config_mcp_servers_era {
+	AR_CONFIG_MCP_SERVERS_ERA_AUTO,
+	AR_CONFIG_MCP_SERVERS_ERA_LEGACY,
+	AR_CONFIG_MCP_SERVERS_ERA_MODERN,
+};
+
+enum ar_config_http_tools_method {
+	AR_CONFIG_HTTP_TOOLS_METHOD_GET,
+	AR_CONFIG_HTTP_TOOLS_METHOD_POST,
+	AR_CONFIG_HTTP_TOOLS_METHOD_PUT,
+	AR_CONFIG_HTTP_TOOLS_METHOD_PATCH,
+	AR_CONFIG_HTTP_TOOLS_METHOD_DELETE,
+};
+
+enum ar_config_hooks_point {
+	AR_CONFIG_HOOKS_POINT_SESSION_START,
+	AR_CONFIG_HOOKS_POINT_USER_PROMPT_SUBMIT,
+	AR_CONFIG_HOOKS_POINT_PRE_TOOL_USE,
+	AR_CONFIG_HOOKS_POINT_PERMISSION_REQUEST,
+	AR_CONFIG_HOOKS_POINT_POST_TOOL_USE,
+	AR_CONFIG_HOOKS_POINT_POST_TOOL_FAILURE,
+	AR_CONFIG_HOOKS_POINT_POST_SAMPLING,
+	AR_CONFIG_HOOKS_POINT_STOP,
+};
+
+enum ar_config_hooks_on_failure {
+	AR_CONFIG_HOOKS_ON_FAILURE_AUTO,
+	AR_CONFIG_HOOKS_ON_FAILURE_OPEN,
+	AR_CONFIG_HOOKS_ON_FAILURE_CLOSED,
+};
+
+enum ar_config_permission_rules_effect {
+	AR_CONFIG_PERMISSION_RULES_EFFECT_ALLOW,
+	AR_CONFIG_PERMISSION_RULES_EFFECT_ASK,
+	AR_CONFIG_PERMISSION_RULES_EFFECT_DENY,
+};
+
+#define AR_CONFIG_UNSET (-1)
+
+/* Words of a list's entry. */
+struct ar_config_strings {
+	const char *const *v;
+	size_t count;
+};
+
+struct ar_config_file_strings {
+	char **v;
+	size_t count;
 };
 
 /* What is in force. */
@@ -52,6 +137,7 @@ struct ar_config_model {
 	int64_t total_timeout_ms;
 	int64_t max_output_bytes;
 	int64_t max_attempts;
+	int fallback;
 	int64_t backoff_ms;
 };
 
@@ -110,6 +196,8 @@ struct ar_config_blob {
 };
 
 struct ar_config_context {
+	const char *instructions;
+	int64_t compact_at;
 	int64_t max_messages;
 	int64_t max_bytes;
 };
@@ -122,6 +210,101 @@ struct ar_config_redact {
 
 struct ar_config_log {
 	int level;
+};
+
+struct ar_config_permission {
+	int mode;
+	int64_t timeout_ms;
+};
+
+struct ar_config_tools {
+	const char *workspace;
+	int64_t timeout_ms;
+	int64_t max_parallel;
+	int64_t max_result_bytes;
+};
+
+struct ar_config_budget {
+	int64_t turn_tokens;
+	int64_t turn_tool_calls;
+	int64_t turn_ms;
+	int64_t turn_cost;
+	int64_t session_tokens;
+	int64_t session_cost;
+	int64_t warn_percent;
+};
+
+struct ar_config_guard {
+	int64_t repeats;
+};
+
+/* One entry of models. */
+struct ar_config_models {
+	const char *name;
+	int provider;
+	const char *model;
+	const char *base_url;
+	const char *api_key;
+	const char *api_version;
+	struct ar_config_strings capabilities;
+	int64_t context_tokens;
+	int64_t input_price;
+	int64_t output_price;
+	int64_t cached_price;
+	int64_t cache_write_price;
+	const char *currency;
+	bool local;
+};
+
+/* One entry of mcp_servers. */
+struct ar_config_mcp_servers {
+	const char *name;
+	const char *command;
+	struct ar_config_strings args;
+	struct ar_config_strings env;
+	const char *url;
+	struct ar_config_strings headers;
+	int scope;
+	int era;
+	int64_t connect_timeout_ms;
+	int64_t call_timeout_ms;
+	struct ar_config_strings tools;
+	bool trust_annotations;
+};
+
+/* One entry of http_tools. */
+struct ar_config_http_tools {
+	const char *name;
+	const char *description;
+	int method;
+	const char *url;
+	const char *schema;
+	struct ar_config_strings headers;
+	int64_t timeout_ms;
+	bool read_only;
+	bool destructive;
+	bool idempotent;
+};
+
+/* One entry of hooks. */
+struct ar_config_hooks {
+	const char *name;
+	int point;
+	const char *match;
+	const char *command;
+	const char *url;
+	int64_t timeout_ms;
+	int on_failure;
+};
+
+/* One entry of permission_rules. */
+struct ar_config_permission_rules {
+	const char *name;
+	int effect;
+	const char *tool;
+	const char *argument;
+	bool only_destructive;
+	const char *workspace;
 };
 
 struct ar_config {
@@ -144,6 +327,20 @@ struct ar_config {
 	struct ar_config_context context;
 	struct ar_config_redact redact;
 	struct ar_config_log log;
+	struct ar_config_permission permission;
+	struct ar_config_tools tools;
+	struct ar_config_budget budget;
+	struct ar_config_guard guard;
+	struct ar_config_models *models;
+	size_t models_count;
+	struct ar_config_mcp_servers *mcp_servers;
+	size_t mcp_servers_count;
+	struct ar_config_http_tools *http_tools;
+	size_t http_tools_count;
+	struct ar_config_hooks *hooks;
+	size_t hooks_count;
+	struct ar_config_permission_rules *permission_rules;
+	size_t permission_rules_count;
 };
 
 /* What the file says. */
@@ -171,6 +368,7 @@ struct ar_config_file_model {
 	int64_t *total_timeout_ms;
 	int64_t *max_output_bytes;
 	int64_t *max_attempts;
+	char *fallback;
 	int64_t *backoff_ms;
 };
 
@@ -229,6 +427,8 @@ struct ar_config_file_blob {
 };
 
 struct ar_config_file_context {
+	char *instructions;
+	int64_t *compact_at;
 	int64_t *max_messages;
 	int64_t *max_bytes;
 };
@@ -241,6 +441,101 @@ struct ar_config_file_redact {
 
 struct ar_config_file_log {
 	char *level;
+};
+
+struct ar_config_file_permission {
+	char *mode;
+	int64_t *timeout_ms;
+};
+
+struct ar_config_file_tools {
+	char *workspace;
+	int64_t *timeout_ms;
+	int64_t *max_parallel;
+	int64_t *max_result_bytes;
+};
+
+struct ar_config_file_budget {
+	int64_t *turn_tokens;
+	int64_t *turn_tool_calls;
+	int64_t *turn_ms;
+	char *turn_cost;
+	int64_t *session_tokens;
+	char *session_cost;
+	int64_t *warn_percent;
+};
+
+struct ar_config_file_guard {
+	int64_t *repeats;
+};
+
+/* One entry of models. */
+struct ar_config_file_models {
+	char *name;
+	char *provider;
+	char *model;
+	char *base_url;
+	char *api_key;
+	char *api_version;
+	struct ar_config_file_strings capabilities;
+	int64_t *context_tokens;
+	char *input_price;
+	char *output_price;
+	char *cached_price;
+	char *cache_write_price;
+	char *currency;
+	bool *local;
+};
+
+/* One entry of mcp_servers. */
+struct ar_config_file_mcp_servers {
+	char *name;
+	char *command;
+	struct ar_config_file_strings args;
+	struct ar_config_file_strings env;
+	char *url;
+	struct ar_config_file_strings headers;
+	char *scope;
+	char *era;
+	int64_t *connect_timeout_ms;
+	int64_t *call_timeout_ms;
+	struct ar_config_file_strings tools;
+	bool *trust_annotations;
+};
+
+/* One entry of http_tools. */
+struct ar_config_file_http_tools {
+	char *name;
+	char *description;
+	char *method;
+	char *url;
+	char *schema;
+	struct ar_config_file_strings headers;
+	int64_t *timeout_ms;
+	bool *read_only;
+	bool *destructive;
+	bool *idempotent;
+};
+
+/* One entry of hooks. */
+struct ar_config_file_hooks {
+	char *name;
+	char *point;
+	char *match;
+	char *command;
+	char *url;
+	int64_t *timeout_ms;
+	char *on_failure;
+};
+
+/* One entry of permission_rules. */
+struct ar_config_file_permission_rules {
+	char *name;
+	char *effect;
+	char *tool;
+	char *argument;
+	bool *only_destructive;
+	char *workspace;
 };
 
 struct ar_config_file {
@@ -263,17 +558,34 @@ struct ar_config_file {
 	struct ar_config_file_context context;
 	struct ar_config_file_redact redact;
 	struct ar_config_file_log log;
+	struct ar_config_file_permission permission;
+	struct ar_config_file_tools tools;
+	struct ar_config_file_budget budget;
+	struct ar_config_file_guard guard;
+	struct ar_config_file_models *models;
+	size_t models_count;
+	struct ar_config_file_mcp_servers *mcp_servers;
+	size_t mcp_servers_count;
+	struct ar_config_file_http_tools *http_tools;
+	size_t http_tools_count;
+	struct ar_config_file_hooks *hooks;
+	size_t hooks_count;
+	struct ar_config_file_permission_rules *permission_rules;
+	size_t permission_rules_count;
 };
 
 enum ar_config_kind {
 	AR_CONFIG_STRING,
 	AR_CONFIG_INT,
 	AR_CONFIG_BOOL,
-	AR_CONFIG_ENUM, /* an int: index into values */
+	AR_CONFIG_ENUM,    /* an int: index into values */
+	AR_CONFIG_DECIMAL, /* an int64_t: billionths; AR_CONFIG_UNSET when it is empty */
+	AR_CONFIG_STRINGS, /* a struct ar_config_strings; only in lists */
 };
 
-/* One setting. `offset` is into struct ar_config; `file_offset` into struct ar_config_file, where the member is a pointer
- * that stays NULL when the file does not name the key (enums are words there). */
+/* One setting, or one field of a list's entry. `offset` is into struct ar_config, or the entry; `file_offset` into struct
+ * ar_config_file, or its entry, where the member is a pointer that stays NULL when the file does not name the key (enums and
+ * decimals are words there; strings are a struct ar_config_file_strings). */
 struct ar_config_key {
 	const char *name; /* "model.base_url" */
 	enum ar_config_kind kind;
@@ -282,7 +594,9 @@ struct ar_config_key {
 	bool secret;        /* never printed or logged */
 	int64_t min;        /* of an int */
 	int64_t max;        /* of an int; 0 = none */
-	const char *const *values; /* of an enum, ended by NULL */
+	const char *const *values; /* of an enum, or what strings may be, ended by NULL; or NULL */
+	bool required;      /* in a list: must be given and not empty */
+	bool unique;        /* in a list: no two entries share it */
 	size_t offset;
 	size_t file_offset;
 	const char *doc;
@@ -290,6 +604,21 @@ struct ar_config_key {
 
 extern const struct ar_config_key ar_config_keys[];
 extern const size_t ar_config_key_count;
+
+/* A list of the file: struct ar_config has a pointer to its entries and their count, and so has struct ar_config_file. */
+struct ar_config_list {
+	const char *name; /* "models" */
+	const struct ar_config_key *fields;
+	size_t field_count;
+	size_t entry_size;
+	size_t file_entry_size;
+	size_t offset, count_offset;
+	size_t file_offset, file_count_offset;
+	const char *doc;
+};
+
+extern const struct ar_config_list ar_config_lists[];
+extern const size_t ar_config_list_count;
 
 /* For cyaml_load_file(): fills a struct ar_config_file. Unknown keys are errors. */
 struct cyaml_schema_value;

@@ -3,21 +3,29 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 /* A variable whose name ends so holds a secret, as a rule; PGPASSWORD too. */
 static const char *const secret_names[] = { "_KEY", "_TOKEN", "_SECRET", "PASSWORD" };
 
+/* Headers whose values are ordinary words; those of all others are taken for secret. */
+static const char *const open_headers[] = { "Accept", "Accept-Language", "Content-Type", "User-Agent" };
+
+static void add_variable(struct ar_redactor *r, const char *entry)
+{
+	struct ar_str name, value = ar_str_split(ar_str_from(entry), '=', &name);
+
+	for (size_t i = 0; i < AR_ARRAY_LEN(secret_names); i++) {
+		if (ar_str_ends(name, ar_str_from(secret_names[i])))
+			ar_redactor_add(r, value);
+	}
+}
+
 static void add_environment(struct ar_redactor *r)
 {
-	for (char **entry = environ; *entry; entry++) {
-		struct ar_str name, value = ar_str_split(ar_str_from(*entry), '=', &name);
-
-		for (size_t i = 0; i < AR_ARRAY_LEN(secret_names); i++) {
-			if (ar_str_ends(name, ar_str_from(secret_names[i])))
-				ar_redactor_add(r, value);
-		}
-	}
+	for (char **entry = environ; *entry; entry++)
+		add_variable(r, *entry);
 }
 
 /* Of a connection string only the password is secret: postgres://user:password@host, or password=... among key=value pairs. */
@@ -67,6 +75,66 @@ static struct ar_str trimmed(struct ar_str s)
 	return s;
 }
 
+/* Of "Authorization: Bearer x" both "Bearer x" and "x" are secret. */
+static void add_header(struct ar_redactor *r, struct ar_str value)
+{
+	value = trimmed(value);
+	ar_redactor_add(r, value);
+	for (size_t i = value.len; i > 0; i--) {
+		if (value.p[i - 1] == ' ') {
+			ar_redactor_add(r, ar_str_sub(value, i, value.len));
+			return;
+		}
+	}
+}
+
+static bool is_open_header(struct ar_str name)
+{
+	for (size_t i = 0; i < AR_ARRAY_LEN(open_headers); i++) {
+		if (name.len == strlen(open_headers[i]) &&
+		    strncasecmp(name.p, open_headers[i], name.len) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void add_strings(struct ar_redactor *r, const struct ar_config_strings *all)
+{
+	for (size_t i = 0; i < all->count; i++) {
+		struct ar_str name, value = ar_str_split(ar_str_from(all->v[i]), ':', &name);
+
+		if (ar_str_absent(value) || memchr(name.p, '=', name.len))
+			add_variable(r, all->v[i]);
+		else if (!is_open_header(name))
+			add_header(r, value);
+	}
+}
+
+static void add_entry(struct ar_redactor *r, const struct ar_config_list *list, const char *entry)
+{
+	for (size_t i = 0; i < list->field_count; i++) {
+		const struct ar_config_key *key = &list->fields[i];
+		const void *at = entry + key->offset;
+
+		if (key->secret && key->kind == AR_CONFIG_STRING)
+			ar_redactor_add(r, ar_str_from(*(const char *const *)at));
+		if (key->secret && key->kind == AR_CONFIG_STRINGS)
+			add_strings(r, at);
+	}
+}
+
+static void add_lists(struct ar_redactor *r, const struct ar_config *c)
+{
+	for (size_t i = 0; i < ar_config_list_count; i++) {
+		const struct ar_config_list *list = &ar_config_lists[i];
+		const void *entries = (const char *)c + list->offset,
+			   *count = (const char *)c + list->count_offset;
+
+		for (size_t k = 0; k < *(const size_t *)count; k++)
+			add_entry(r, list, *(const char *const *)entries + k * list->entry_size);
+	}
+}
+
 static enum ar_status add_literals(struct ar_redactor *r, const char *list, struct ar_error *err)
 {
 	for (const char *at = list; *at; at += *at != '\0') {
@@ -88,6 +156,7 @@ enum ar_status ar_secrets_load(const struct ar_config *c, struct ar_redactor **r
 	struct ar_redactor *r = ar_redactor_new(c->redact.patterns);
 
 	add_settings(r, c);
+	add_lists(r, c);
 	add_environment(r);
 	if (add_literals(r, c->redact.literals, err) != AR_OK) {
 		ar_redactor_free(r);

@@ -2,6 +2,8 @@
 #include "settings.h"
 #include "buf.h"
 #include "id.h"
+#include "settings_list.h"
+#include "settings_value.h"
 #include "userdirs.h"
 
 #include <cyaml/cyaml.h>
@@ -10,124 +12,53 @@
 #include <string.h>
 #include <unistd.h>
 
-struct field {
-	const struct ar_config_key *key;
-	void *at;
-};
-
-static enum ar_status bad_value(struct ar_error *err, const struct field *f, const char *from,
-				const char *want)
+static struct ar_setting setting_of(struct ar_config *c, struct ar_arena *a, size_t i)
 {
-	return ar_fail(err, AR_E_INVALID, "%s (from %s): %s", f->key->name, from, want);
-}
+	const struct ar_config_key *key = &ar_config_keys[i];
 
-static enum ar_status set_int(const struct field *f, struct ar_str text, const char *from,
-			      struct ar_error *err)
-{
-	int64_t v;
-
-	if (!ar_str_to_i64(text, &v))
-		return bad_value(err, f, from, "a whole number is needed");
-	if (v < f->key->min || (f->key->max && v > f->key->max))
-		return ar_fail(err, AR_E_INVALID, "%s (from %s): %lld to %lld is allowed", f->key->name, from,
-			       (long long)f->key->min, (long long)f->key->max);
-	*(int64_t *)f->at = v;
-	return AR_OK;
-}
-
-static enum ar_status set_bool(const struct field *f, struct ar_str text, const char *from,
-			       struct ar_error *err)
-{
-	if (!ar_str_is(text, "true") && !ar_str_is(text, "false"))
-		return bad_value(err, f, from, "true or false is needed");
-	*(bool *)f->at = ar_str_is(text, "true");
-	return AR_OK;
-}
-
-static enum ar_status set_enum(const struct field *f, struct ar_str text, const char *from,
-			       struct ar_error *err)
-{
-	struct ar_buf all = { 0 };
-
-	for (int i = 0; f->key->values[i]; i++) {
-		if (!ar_str_is(text, f->key->values[i]))
-			continue;
-		*(int *)f->at = i;
-		return AR_OK;
-	}
-	for (int i = 0; f->key->values[i]; i++)
-		ar_buf_addf(&all, "%s%s", i > 0 ? ", " : "", f->key->values[i]);
-	ar_fail(err, AR_E_INVALID, "%s (from %s): one of %.*s is needed", f->key->name, from,
-		AR_STR_ARG(ar_buf_str(&all)));
-	ar_buf_fini(&all);
-	return AR_E_INVALID;
-}
-
-static enum ar_status set_text(const struct field *f, struct ar_arena *a, const char *text, const char *from,
-			       struct ar_error *err)
-{
-	switch (f->key->kind) {
-	case AR_CONFIG_INT:
-		return set_int(f, ar_str_from(text), from, err);
-	case AR_CONFIG_BOOL:
-		return set_bool(f, ar_str_from(text), from, err);
-	case AR_CONFIG_ENUM:
-		return set_enum(f, ar_str_from(text), from, err);
-	case AR_CONFIG_STRING:
-		break;
-	}
-	*(const char **)f->at = ar_arena_str(a, ar_str_from(text)).p;
-	return AR_OK;
+	return (struct ar_setting){ key, ar_str_from(key->name), (char *)c + key->offset, a };
 }
 
 /* ---- the file ---- */
 
-static enum ar_status set_from_file(const struct field *f, struct ar_arena *a,
-				    const struct ar_config_file *file, struct ar_error *err)
+/* libcyaml tells where a file is wrong through its log: the sentence, "Backtrace:", then the places from the innermost one outwards. The
+ * sentence and the innermost place become the error. */
+struct complaint {
+	char sentence[192];
+	char place[128];
+};
+
+static void keep_complaint(cyaml_log_t level, void *ctx, const char *fmt, va_list args)
 {
-	void *const *member = (void *const *)(const void *)((const char *)file + f->key->file_offset);
-	char number[24];
+	struct complaint *c = ctx;
+	char line[192];
 
-	if (!*member)
-		return AR_OK;
-	if (f->key->kind == AR_CONFIG_STRING || f->key->kind == AR_CONFIG_ENUM)
-		return set_text(f, a, *member, "the file", err);
-	if (f->key->kind == AR_CONFIG_BOOL) {
-		*(bool *)f->at = *(const bool *)*member;
-		return AR_OK;
-	}
-	snprintf(number, sizeof(number), "%lld", (long long)*(const int64_t *)*member);
-	return set_int(f, ar_str_from(number), "the file", err);
-}
-
-/* libcyaml tells where a file is wrong through its log: the first line of it becomes the error. */
-static void keep_first(cyaml_log_t level, void *ctx, const char *fmt, va_list args)
-{
-	struct ar_error *err = ctx;
-	size_t len;
-
-	if (level < CYAML_LOG_ERROR || err->msg[0])
+	if (level < CYAML_LOG_ERROR || c->place[0])
 		return;
-	vsnprintf(err->msg, sizeof(err->msg), fmt, args);
-	len = strlen(err->msg);
-	if (len > 0 && err->msg[len - 1] == '\n')
-		err->msg[len - 1] = '\0';
+	vsnprintf(line, sizeof(line), fmt, args);
+	line[strcspn(line, "\n")] = '\0';
+	if (!c->sentence[0])
+		snprintf(c->sentence, sizeof(c->sentence), "%s", line);
+	else if (strstr(line, "(line:"))
+		snprintf(c->place, sizeof(c->place), "%.120s", line + strspn(line, "Load: "));
 }
 
 static enum ar_status read_file(const char *path, cyaml_config_t *cyaml, struct ar_config_file **ret,
 				struct ar_error *err)
 {
-	struct ar_error first = { 0 };
+	struct complaint first = { 0 };
 	cyaml_err_t rc;
 
 	*cyaml = (cyaml_config_t){
-		.log_fn = keep_first, .log_ctx = &first, .log_level = CYAML_LOG_ERROR, .mem_fn = cyaml_mem
+		.log_fn = keep_complaint, .log_ctx = &first, .log_level = CYAML_LOG_ERROR, .mem_fn = cyaml_mem
 	};
 	rc = cyaml_load_file(path, cyaml, &ar_config_file_schema, (cyaml_data_t **)ret, NULL);
 	cyaml->log_fn = NULL;
 	if (rc == CYAML_OK)
 		return AR_OK;
-	return ar_fail(err, AR_E_INVALID, "%s: %s", path, first.msg[0] ? first.msg : cyaml_strerror(rc));
+	return ar_fail(err, AR_E_INVALID, "%s: %s%s%s", path,
+		       first.sentence[0] ? first.sentence : cyaml_strerror(rc), first.place[0] ? ", " : "",
+		       first.place);
 }
 
 static enum ar_status apply_file(const char *path, struct ar_config *c, struct ar_arena *a,
@@ -139,10 +70,12 @@ static enum ar_status apply_file(const char *path, struct ar_config *c, struct a
 
 	/* An empty file is read as no document at all. */
 	for (size_t i = 0; rc == AR_OK && file && i < ar_config_key_count; i++) {
-		struct field f = { &ar_config_keys[i], (char *)c + ar_config_keys[i].offset };
+		struct ar_setting setting = setting_of(c, a, i);
 
-		rc = set_from_file(&f, a, file, err);
+		rc = ar_setting_set_from_file(&setting, file, err);
 	}
+	if (rc == AR_OK && file)
+		rc = ar_settings_lists(file, a, c, err);
 	cyaml_free(&cyaml, &ar_config_file_schema, file, 0);
 	return rc;
 }
@@ -152,9 +85,9 @@ static enum ar_status apply_file(const char *path, struct ar_config *c, struct a
 static enum ar_status apply_presets(struct ar_config *c, struct ar_arena *a, struct ar_error *err)
 {
 	for (size_t i = 0; i < ar_config_key_count; i++) {
-		struct field f = { &ar_config_keys[i], (char *)c + ar_config_keys[i].offset };
+		struct ar_setting setting = setting_of(c, a, i);
 
-		if (set_text(&f, a, f.key->preset, "the defaults", err) != AR_OK)
+		if (ar_setting_set(&setting, setting.key->preset, "the defaults", err) != AR_OK)
 			return AR_E_INVALID;
 	}
 	return AR_OK;
@@ -163,10 +96,11 @@ static enum ar_status apply_presets(struct ar_config *c, struct ar_arena *a, str
 static enum ar_status apply_environment(struct ar_config *c, struct ar_arena *a, struct ar_error *err)
 {
 	for (size_t i = 0; i < ar_config_key_count; i++) {
-		struct field f = { &ar_config_keys[i], (char *)c + ar_config_keys[i].offset };
-		const char *value = f.key->env ? getenv(f.key->env) : NULL;
+		struct ar_setting setting = setting_of(c, a, i);
+		const char *env = setting.key->env;
+		const char *value = env ? getenv(env) : NULL;
 
-		if (value && *value && set_text(&f, a, value, f.key->env, err) != AR_OK)
+		if (value && *value && ar_setting_set(&setting, value, env, err) != AR_OK)
 			return AR_E_INVALID;
 	}
 	return AR_OK;
