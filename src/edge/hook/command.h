@@ -7,8 +7,6 @@
 
 #include <uv.h>
 
-#define AR_HOOK_OUTPUT_MAX ((size_t)256 * 1024)
-
 struct ar_json_parser;
 
 /* Those that run; embedded by the runner. */

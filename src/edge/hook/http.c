@@ -39,7 +39,8 @@ static enum ar_hook_outcome judge(struct request *q, enum ar_transfer_end end, c
 	if (end == AR_TRANSFER_COMPLETE)
 		ar_fail(&q->trouble, AR_E_IO, "the endpoint answered with status %d instead of 200", status);
 	else if (end == AR_TRANSFER_STOPPED || end == AR_TRANSFER_TOO_LARGE)
-		ar_fail(&q->trouble, AR_E_LIMIT, "the endpoint answered with more than %zu bytes", AR_HOOK_OUTPUT_MAX);
+		ar_fail(&q->trouble, AR_E_LIMIT, "the endpoint answered with more than %zu bytes",
+			AR_HOOK_OUTPUT_MAX);
 	else
 		ar_fail(&q->trouble, AR_E_IO, "the endpoint could not be asked: %s", why);
 	return AR_HOOK_FAILED;
@@ -70,7 +71,9 @@ static struct ar_transfer_limits limits_of(const struct ar_hook_run *r)
 {
 	struct ar_clock *clock = ar_clock_system();
 	ar_usec left = r->deadline - clock->mono(clock);
-	uint32_t ms = left <= 0 ? 0 : left >= (ar_usec)UINT32_MAX * 1000 ? UINT32_MAX : (uint32_t)(left / 1000) + 1;
+	uint32_t ms = left <= 0				   ? 0
+		      : left >= (ar_usec)UINT32_MAX * 1000 ? UINT32_MAX
+							   : (uint32_t)(left / 1000) + 1;
 
 	return (struct ar_transfer_limits){ ms, ms, ms, ms, AR_HOOK_OUTPUT_MAX };
 }
