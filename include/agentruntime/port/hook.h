@@ -10,6 +10,8 @@
 #include "status.h"
 #include "str.h"
 
+#define AR_HOOK_OUTPUT_MAX ((size_t)256 * 1024) /* what a handler may say */
+
 /* As the operator declared it. */
 struct ar_hook_handler {
 	struct ar_str name; /* unique; facts call it handlerRef */
@@ -27,7 +29,7 @@ enum ar_hook_outcome {
 
 struct ar_hook_result {
 	enum ar_hook_outcome outcome;
-	struct ar_str output; /* lives until on_done returns; at most 256 KiB */
+	struct ar_str output; /* lives until on_done returns */
 	struct ar_str message; /* FAILED: why, in words */
 };
 

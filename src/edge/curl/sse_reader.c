@@ -4,6 +4,7 @@
 #include <string.h>
 
 #define NAME_MAX_BYTES 256
+#define ID_MAX_BYTES 1024
 #define BOM_OVER 3
 
 static const char bom[BOM_OVER] = { '\xef', '\xbb', '\xbf' };
@@ -11,7 +12,7 @@ static const char bom[BOM_OVER] = { '\xef', '\xbb', '\xbf' };
 void ar_sse_init(struct ar_sse_reader *r, size_t event_max,
 		 bool (*on_event)(void *owner, struct ar_str name, struct ar_str text), void *owner)
 {
-	*r = (struct ar_sse_reader){ .on_event = on_event, .owner = owner };
+	*r = (struct ar_sse_reader){ .on_event = on_event, .owner = owner, .retry_ms = -1 };
 	r->line.cap = event_max;
 	r->text.cap = event_max;
 	r->name.cap = NAME_MAX_BYTES;
@@ -22,6 +23,7 @@ void ar_sse_fini(struct ar_sse_reader *r)
 	ar_buf_fini(&r->line);
 	ar_buf_fini(&r->text);
 	ar_buf_fini(&r->name);
+	ar_buf_fini(&r->id);
 }
 
 static enum ar_status dispatch(struct ar_sse_reader *r)
@@ -36,7 +38,20 @@ static enum ar_status dispatch(struct ar_sse_reader *r)
 	return go_on ? AR_OK : AR_E_CANCELED;
 }
 
-/* Two fields matter here; a reader that never reconnects has no use for id and retry. */
+/* What a reconnecting reader needs. A value that is no id or no number is ignored, as the format asks. */
+static void take_place(struct ar_sse_reader *r, struct ar_str name, struct ar_str value)
+{
+	uint64_t ms;
+
+	if (ar_str_is(name, "id") && value.len <= ID_MAX_BYTES &&
+	    (value.len == 0 || !memchr(value.p, 0, value.len))) {
+		ar_buf_clear(&r->id);
+		ar_buf_adds(&r->id, value);
+	}
+	if (ar_str_is(name, "retry") && ar_str_to_u64(value, &ms) && ms <= INT32_MAX)
+		r->retry_ms = (int64_t)ms;
+}
+
 static enum ar_status take_field(struct ar_sse_reader *r, struct ar_str name, struct ar_str value)
 {
 	if (ar_str_is(name, "event")) {
@@ -44,8 +59,10 @@ static enum ar_status take_field(struct ar_sse_reader *r, struct ar_str name, st
 		ar_buf_adds(&r->name, value);
 		return r->name.failed ? AR_E_LIMIT : AR_OK;
 	}
-	if (!ar_str_is(name, "data"))
+	if (!ar_str_is(name, "data")) {
+		take_place(r, name, value);
 		return AR_OK;
+	}
 	if (r->has_text)
 		ar_buf_addc(&r->text, '\n');
 	ar_buf_adds(&r->text, value);

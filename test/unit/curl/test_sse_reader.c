@@ -111,12 +111,31 @@ static void test_stop(void **state AR_UNUSED)
 	ar_buf_fini(&seen.events);
 }
 
+/* Where a reader that reconnects goes on, and when. */
+static void test_place(void **state AR_UNUSED)
+{
+	struct seen seen = { 0 };
+	struct ar_sse_reader r;
+
+	ar_sse_init(&r, 1024, on_event, &seen);
+	assert_int_equal(r.retry_ms, -1);
+	assert_int_equal(ar_sse_feed(&r, AR_STR("id: a7\nretry: 500\ndata: \n\ndata: x\n\n")), AR_OK);
+	assert_str(ar_buf_str(&r.id), "a7");
+	assert_int_equal(r.retry_ms, 500);
+	assert_int_equal(ar_sse_feed(&r, AR_STR("id: b\nid: c\0d\nretry: soon\nretry: -4\n\n")), AR_OK);
+	assert_str(ar_buf_str(&r.id), "b");
+	assert_int_equal(r.retry_ms, 500);
+	ar_sse_fini(&r);
+	ar_buf_fini(&seen.events);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_odd_streams_at_every_cut),
 		cmocka_unit_test(test_cap),
 		cmocka_unit_test(test_stop),
+		cmocka_unit_test(test_place),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,8 +3,8 @@
  *
  * Lines end with LF, CR or CRLF; a byte order mark at the start and lines that open with a colon are dropped; the data
  * lines of one event are joined with LF. Bytes may be split anywhere, also inside a CRLF or a UTF-8 sequence. */
-#ifndef AR_PROVIDER_SSE_READER_H
-#define AR_PROVIDER_SSE_READER_H
+#ifndef AR_CURL_SSE_READER_H
+#define AR_CURL_SSE_READER_H
 
 #include "buf.h"
 #include "status.h"
@@ -16,6 +16,9 @@ struct ar_sse_reader {
 	struct ar_buf line; /* the unfinished line */
 	struct ar_buf text; /* the data lines of the unfinished event */
 	struct ar_buf name;
+	struct ar_buf
+		id; /* of the last event that had one; empty: none. With `retry_ms` it is for who reconnects. */
+	int64_t retry_ms; /* how long the server wants a reconnecting reader to wait; negative: it did not say */
 	uint8_t bom_seen; /* bytes of the byte order mark matched so far; BOM_OVER once the question is settled */
 	bool has_text;
 	bool after_cr; /* a LF that comes next belongs to the line before */

@@ -267,12 +267,22 @@ static void set_transport(struct ar_transfer *t, CURL *e)
 		curl_easy_setopt(e, CURLOPT_CAINFO, p->ca_file);
 }
 
-static void set_request(struct ar_transfer *t, CURL *e)
+static void set_method(struct ar_transfer *t, CURL *e)
 {
-	curl_easy_setopt(e, CURLOPT_URL, t->url);
+	if (t->method) {
+		curl_easy_setopt(e, CURLOPT_HTTPGET, 1L);
+		curl_easy_setopt(e, CURLOPT_CUSTOMREQUEST, t->method);
+		return;
+	}
 	curl_easy_setopt(e, CURLOPT_POST, 1L);
 	curl_easy_setopt(e, CURLOPT_POSTFIELDS, t->body.p);
 	curl_easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)t->body.len);
+}
+
+static void set_request(struct ar_transfer *t, CURL *e)
+{
+	curl_easy_setopt(e, CURLOPT_URL, t->url);
+	set_method(t, e);
 	curl_easy_setopt(e, CURLOPT_HTTPHEADER, t->headers);
 	curl_easy_setopt(e, CURLOPT_PRIVATE, t);
 	curl_easy_setopt(e, CURLOPT_ERRORBUFFER, t->curl_why);

@@ -1,11 +1,11 @@
 /* HTTP requests on a libuv loop: libcurl's multi_socket interface driven by uv_poll and uv_timer. Knows nothing about
- * models; gives bytes and one end. Everything here belongs to the loop thread.
+ * what is asked; gives bytes and one end. Everything here belongs to the loop thread.
  *
  * One start sends at most one request: where libcurl would silently repeat it on a fresh connection, the transfer ends
  * as cut instead, so that whoever counts attempts counts right. Redirects are not followed, only http and https are
  * spoken, certificates are verified. */
-#ifndef AR_PROVIDER_TRANSFER_H
-#define AR_PROVIDER_TRANSFER_H
+#ifndef AR_CURL_TRANSFER_H
+#define AR_CURL_TRANSFER_H
 
 #include "list.h"
 #include "str.h"
@@ -47,9 +47,10 @@ struct ar_transfer_vtable {
 /* Embedded by the caller; the members below `limits` are private. */
 struct ar_transfer {
 	const struct ar_transfer_vtable *v;
-	const char *url; /* these three are borrowed until on_end */
+	const char *url; /* these four are borrowed until on_end */
+	const char *method; /* NULL: POST */
 	struct curl_slist *headers;
-	struct ar_str body; /* sent with POST */
+	struct ar_str body; /* sent with POST only */
 	struct ar_transfer_limits limits;
 
 	struct ar_transfer_pool *pool;

@@ -1,7 +1,7 @@
 /* Lets a libuv loop drive a libcurl multi handle: sockets become uv_poll handles, libcurl's one timeout a uv_timer.
  * Which transfers run, and what their end means, is left to the owner. Belongs to the loop thread. */
-#ifndef AR_PROVIDER_CURL_LOOP_H
-#define AR_PROVIDER_CURL_LOOP_H
+#ifndef AR_CURL_LOOP_H
+#define AR_CURL_LOOP_H
 
 #include "compiler.h"
 
