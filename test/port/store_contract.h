@@ -40,6 +40,14 @@ void tasks_come_in_order_of_creation(void **state);
 void task_filters_and_single_tasks(void **state);
 void index_of_a_session(void **state);
 
+/* test_store_actions.c: rows of actions. */
+void actions_come_oldest_first_in_pages(void **state);
+void action_rows_are_replaced(void **state);
+void action_filters_are_exact(void **state);
+void actions_in_one_flight_keep_the_last(void **state);
+void actions_go_with_their_session(void **state);
+void malformed_actions_are_refused(void **state);
+
 /* test_store_upkeep.c: what is forgotten. */
 void old_sessions_go_with_all_they_have(void **state);
 void removed_session_begins_anew(void **state);

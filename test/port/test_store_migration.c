@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define NEWEST 3
+#define NEWEST 4
 
 /* An empty database with the schema of that version. */
 static void make_version(struct fixture *f, uint64_t version)
@@ -98,6 +98,31 @@ static void migration_keeps_rows_and_finds_their_partitions(void **state)
 			 1024);
 }
 
+/* Nodes of version 3 are at work while the table of actions is added: what they write stays, and theirs is no row of it. */
+static void actions_are_added_beside_older_nodes(void **state)
+{
+	struct fixture *f = *state;
+	struct ar_store_actions l = { .op = { .kind = AR_STORE_ACTIONS, .done = note_done }, .limit = 10 };
+	struct ar_store_action_row row = { .action = AR_STR("a"),
+					   .is_pending = true,
+					   .record = AR_STR("{}") };
+	struct ar_store_append a = an_append(sess(1), 1, 1, "x");
+
+	make_version(f, 3);
+	put_as_version_1(f, 1, 5);
+	expect_migration(f, 3);
+	put_as_version_1(f, 6, 9);
+	postgres_open(f);
+	assert_int_equal(postgres_int(f, "SELECT count(*) FROM session"), 9);
+	a.actions = &row;
+	a.action_count = 1;
+	assert_int_equal(run(f, &a.op), AR_OK);
+	assert_int_equal(run(f, &l.op), AR_OK);
+	assert_int_equal(l.count, 1);
+	ar_store_op_fini(&a.op);
+	ar_store_op_fini(&l.op);
+}
+
 static void newest_schema_has_nothing_to_do(void **state)
 {
 	struct fixture *f = *state;
@@ -131,6 +156,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(older_schema_is_refused_with_what_to_do),
 		T(migration_keeps_rows_and_finds_their_partitions),
+		T(actions_are_added_beside_older_nodes),
 		T(newest_schema_has_nothing_to_do),
 		T(cluster_key_is_made_once),
 	};

@@ -32,6 +32,7 @@ enum ar_store_op_kind {
 	AR_STORE_BLOBS,
 	AR_STORE_SESSIONS,
 	AR_STORE_TASKS,
+	AR_STORE_ACTIONS,
 	AR_STORE_INDEX,
 	AR_STORE_OP_COUNT
 };
@@ -74,6 +75,16 @@ struct ar_store_task_row {
 	bool is_internal;
 };
 
+/* One row per action (a question to a person), so that those of all sessions can be listed. Written again when it changes; its
+ * session, `created` and id never do: they are what it is found by. */
+struct ar_store_action_row {
+	struct ar_str action; /* not empty */
+	struct ar_str account; /* whose it is; absent: nobody's in particular */
+	ar_usec created; /* not negative */
+	bool is_pending; /* waits for an answer */
+	struct ar_str record; /* JSON shown by list_actions */
+};
+
 /* The facts of one decision. AR_E_FENCED: the writer's epoch is over. AR_E_EXISTS: the receipt is already there, nothing
  * was written, `found` holds it. AR_E_INVALID: first_seq does not continue the stored sequence. AR_E_IO: weather. */
 struct ar_store_append {
@@ -86,6 +97,8 @@ struct ar_store_append {
 	const struct ar_store_session_row *row; /* upserted; NULL leaves it */
 	const struct ar_store_task_row *tasks;
 	size_t task_count;
+	const struct ar_store_action_row *actions;
+	size_t action_count;
 	const struct ar_store_receipt *receipt; /* NULL for none */
 	const struct ar_store_blob *blobs;
 	size_t blob_count;
@@ -216,6 +229,25 @@ struct ar_store_tasks {
 	uint64_t next; /* 0 = no more */
 };
 
+enum ar_store_action_filter { AR_STORE_ACTION_ANY, AR_STORE_ACTION_PENDING, AR_STORE_ACTION_RESOLVED };
+
+/* Actions of all sessions, or of one, oldest first: by `created`, then by id. Exactly those of the account; absent = any. A page costs
+ * what it holds, however many others are stored; resolved ones pass over those that are pending. The next page is the one after the
+ * last row of this. */
+struct ar_store_actions {
+	struct ar_store_op op;
+	struct ar_str session; /* absent = all */
+	struct ar_str account;
+	enum ar_store_action_filter filter;
+	ar_usec after_created; /* with after: strictly behind this place */
+	struct ar_str after; /* an action's id; absent = from the oldest */
+	bool is_check; /* for verification: a record that does not unpack is absent, not an error */
+	size_t limit;
+	struct ar_store_action_row *rows;
+	size_t count;
+	bool more;
+};
+
 /* What is stored beside the log of one session: its row and its snapshot, as they are. AR_OK also when there is neither. Text that
  * does not unpack is absent. */
 struct ar_store_index {
@@ -230,8 +262,8 @@ struct ar_store_index {
 struct ar_store_vtable {
 	void (*submit)(struct ar_store *s, struct ar_store_op *op);
 	void (*poll)(struct ar_store *s);
-	void (*close)(struct ar_store
-			      *s); /* finishes what was submitted (done() is called), then frees the store */
+	/* Finishes what was submitted (done() is called), then frees the store. */
+	void (*close)(struct ar_store *s);
 };
 
 struct ar_store {

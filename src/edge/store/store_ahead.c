@@ -11,6 +11,8 @@ static void pack_append(struct ar_packer *p, struct ar_store_append *a)
 	ar_pack_ahead(p, a->body, arena, &a->ahead);
 	for (size_t i = 0; i < a->task_count; i++)
 		ar_pack_ahead(p, a->tasks[i].record, arena, &a->ahead);
+	for (size_t i = 0; i < a->action_count; i++)
+		ar_pack_ahead(p, a->actions[i].record, arena, &a->ahead);
 	if (a->receipt)
 		ar_pack_ahead(p, a->receipt->reply, arena, &a->ahead);
 	for (size_t i = 0; i < a->blob_count; i++)

@@ -34,6 +34,7 @@ static const size_t session_offset[AR_STORE_OP_COUNT] = {
 	[AR_STORE_LOAD] = offsetof(struct ar_store_load, session),
 	[AR_STORE_READ] = offsetof(struct ar_store_read, session),
 	[AR_STORE_TASKS] = offsetof(struct ar_store_tasks, session),
+	[AR_STORE_ACTIONS] = offsetof(struct ar_store_actions, session),
 	[AR_STORE_INDEX] = offsetof(struct ar_store_index, session),
 };
 
@@ -85,6 +86,8 @@ static enum ar_status check_sizes(const struct ar_store_append *a, struct ar_err
 		st = check_size(a->receipt->reply, "a reply", err);
 	for (size_t i = 0; !st && i < a->task_count; i++)
 		st = check_size(a->tasks[i].record, "a task record", err);
+	for (size_t i = 0; !st && i < a->action_count; i++)
+		st = check_size(a->actions[i].record, "an action record", err);
 	for (size_t i = 0; !st && i < a->blob_count; i++)
 		st = check_size(a->blobs[i].bytes, "a blob", err);
 	return st;
@@ -95,6 +98,12 @@ static bool is_name(struct ar_str name)
 	return !ar_str_absent(name) && name.len <= AR_STORE_NAME_MAX;
 }
 
+static bool is_action(const struct ar_store_action_row *row)
+{
+	return is_name(row->action) && !ar_str_empty(row->action) && row->created >= 0 &&
+	       (ar_str_absent(row->account) || is_name(row->account));
+}
+
 /* What the rows of an append are found by has to be there, and be short enough for an index. */
 static enum ar_status check_names(const struct ar_store_append *a, struct ar_error *err)
 {
@@ -102,12 +111,14 @@ static enum ar_status check_names(const struct ar_store_append *a, struct ar_err
 
 	for (size_t i = 0; named && i < a->task_count; i++)
 		named = is_name(a->tasks[i].task);
+	for (size_t i = 0; named && i < a->action_count; i++)
+		named = is_action(&a->actions[i]);
 	for (size_t i = 0; named && i < a->blob_count; i++)
 		named = !ar_str_absent(a->blobs[i].bytes);
 	return named ? AR_OK
 		     : ar_fail(err, AR_E_INVALID,
-			       "a receipt, task or blob of the append has no name, one over %d bytes, or no "
-			       "bytes",
+			       "a receipt, task, action or blob of the append has no name, one over %d "
+			       "bytes, or no bytes",
 			       AR_STORE_NAME_MAX);
 }
 

@@ -7,7 +7,7 @@
 
 #define AR_STORE_KEY 16 /* bytes of a session key */
 #define AR_STORE_VALUE_MAX (256u << 20) /* of one body, snapshot, record or blob */
-#define AR_STORE_NAME_MAX 1024 /* of a scope, key, task or step: what engines can index */
+#define AR_STORE_NAME_MAX 1024 /* of a scope, key, task, action or step: what engines can index */
 
 /* A session as stored: the 16 bytes its 26 characters stand for, which sort the same way. */
 struct ar_store_key {

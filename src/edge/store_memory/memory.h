@@ -1,5 +1,6 @@
 /* Inside of the memory store: one struct per session with everything about it, and two maps over all
- * sessions. Single-threaded. memory.c writes, memory_read.c reads, memory_upkeep.c forgets. */
+ * sessions. Single-threaded. memory.c writes, memory_read.c reads, memory_upkeep.c forgets; memory_action.c
+ * does both for actions. */
 #ifndef AR_EDGE_STORE_MEMORY_H
 #define AR_EDGE_STORE_MEMORY_H
 
@@ -18,6 +19,8 @@ struct ar_memory_session {
 	struct ar_store_session_row row;
 	struct ar_store_task_row *tasks; /* in the order of creation: position + 1 is the task's number */
 	size_t task_count;
+	struct ar_store_action_row *actions; /* in the order they came */
+	size_t action_count;
 	struct ar_store_chunk_row *chunks; /* sorted by step and position */
 	size_t chunk_count;
 	struct ar_hash *refs; /* to content, each once */
@@ -65,6 +68,11 @@ void ar_memory_blob_free(struct ar_memory_blob *b);
 
 /* memory_upkeep.c */
 enum ar_status ar_memory_upkeep(struct ar_memory *m, struct ar_store_upkeep *op);
+
+/* memory_action.c: rows of actions, kept with their session. */
+void ar_memory_put_actions(struct ar_memory_session *ms, const struct ar_store_append *a);
+void ar_memory_drop_actions(struct ar_memory_session *ms);
+enum ar_status ar_memory_actions(struct ar_memory *m, struct ar_store_op *base);
 
 /* memory_read.c: serves one operation that is not a write. */
 enum ar_status ar_memory_read(struct ar_memory *m, struct ar_store_op *op);

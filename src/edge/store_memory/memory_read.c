@@ -292,9 +292,14 @@ static enum ar_status get_index(struct ar_memory *m, struct ar_store_op *base)
 }
 
 static enum ar_status (*const reads[AR_STORE_OP_COUNT])(struct ar_memory *m, struct ar_store_op *op) = {
-	[AR_STORE_LOAD] = load,	      [AR_STORE_READ] = read_log,	   [AR_STORE_RECEIPT] = get_receipt,
-	[AR_STORE_BLOBS] = get_blobs, [AR_STORE_SESSIONS] = list_sessions, [AR_STORE_TASKS] = list_tasks,
+	[AR_STORE_LOAD] = load,
+	[AR_STORE_READ] = read_log,
+	[AR_STORE_RECEIPT] = get_receipt,
+	[AR_STORE_BLOBS] = get_blobs,
+	[AR_STORE_SESSIONS] = list_sessions,
+	[AR_STORE_TASKS] = list_tasks,
 	[AR_STORE_INDEX] = get_index,
+	[AR_STORE_ACTIONS] = ar_memory_actions,
 };
 
 enum ar_status ar_memory_read(struct ar_memory *m, struct ar_store_op *op)

@@ -96,6 +96,8 @@ static size_t weight(const struct ar_store_append *a)
 
 	for (size_t i = 0; i < a->task_count; i++)
 		sum += a->tasks[i].record.len;
+	for (size_t i = 0; i < a->action_count; i++)
+		sum += a->actions[i].record.len;
 	for (size_t i = 0; i < a->blob_count; i++)
 		sum += a->blobs[i].bytes.len;
 	return sum;

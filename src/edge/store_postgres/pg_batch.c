@@ -116,6 +116,8 @@ void ar_pg_batch_append(struct ar_pg_batch *b, const struct ar_store_append *a,
 		put(b, AR_PG_SESSION, key, AR_STR(""), a->row);
 	for (size_t i = 0; i < a->task_count; i++)
 		put(b, AR_PG_TASK, key, a->tasks[i].task, &a->tasks[i]);
+	for (size_t i = 0; i < a->action_count; i++)
+		put(b, AR_PG_ACTION, key, a->actions[i].action, &a->actions[i]);
 	if (a->receipt)
 		put_dated(b, AR_PG_RECEIPT, ar_pg_receipt_name(b, a->receipt->scope, a->receipt->key),
 			  a->receipt, a->at);
@@ -211,6 +213,18 @@ static void encode_task(struct encoder *e, const struct ar_pg_row *row)
 	add_packed(e, t->record);
 }
 
+static void encode_action(struct encoder *e, const struct ar_pg_row *row)
+{
+	const struct ar_store_action_row *action = row->from;
+
+	add_key(e, row);
+	add_i64(e, action->created);
+	add_bytes(e, action->action);
+	add_bytes(e, action->account);
+	add_bool(e, action->is_pending);
+	add_packed(e, action->record);
+}
+
 static void encode_receipt(struct encoder *e, const struct ar_pg_row *row)
 {
 	const struct ar_store_receipt *r = row->from;
@@ -295,6 +309,7 @@ static const struct {
 	[AR_PG_LOG] = { AR_PG_LOG_PUT, encode_log, { U, I, I, I, I, B } },
 	[AR_PG_SESSION] = { AR_PG_SESSION_PUT, encode_session, { U, I, I, T, B, B, B, B } },
 	[AR_PG_TASK] = { AR_PG_TASK_PUT, encode_task, { U, I, B, B, T, B } },
+	[AR_PG_ACTION] = { AR_PG_ACTION_PUT, encode_action, { U, I, B, B, T, B } },
 	[AR_PG_RECEIPT] = { AR_PG_RECEIPT_PUT, encode_receipt, { B, B, B, I, B } },
 	[AR_PG_BLOB] = { AR_PG_BLOB_PUT, encode_blob, { B, I, I, U, I, B, B } },
 	[AR_PG_PART] = { AR_PG_PART_PUT, encode_part, { B, I, B } },

@@ -4,11 +4,8 @@
 
 #include <string.h>
 
-/* Sends one statement and gives its rows to `take`. */
-typedef enum ar_status take_fn(struct ar_pg *pg, const PGresult *r, struct ar_store_op *op);
-
-static enum ar_status query(struct ar_pg *pg, enum ar_pg_id id, const struct ar_pg_args *args,
-			    struct ar_store_op *op, take_fn *take)
+enum ar_status ar_postgres_query(struct ar_pg *pg, enum ar_pg_id id, const struct ar_pg_args *args,
+				 struct ar_store_op *op, ar_postgres_take_fn *take)
 {
 	enum ar_status st = AR_OK;
 	PGresult *r;
@@ -48,7 +45,7 @@ enum ar_status ar_postgres_receipt(struct ar_pg *pg, struct ar_store_receipt_get
 	op->found = (struct ar_store_receipt){ .scope = op->scope, .key = op->key };
 	ar_pg_arg_bytes(&args, op->scope);
 	ar_pg_arg_bytes(&args, op->key);
-	return query(pg, AR_PG_RECEIPT_GET, &args, &op->op, take_receipt);
+	return ar_postgres_query(pg, AR_PG_RECEIPT_GET, &args, &op->op, take_receipt);
 }
 
 /* ---- blobs ---- */
@@ -114,7 +111,8 @@ static enum ar_status ask_blobs(struct ar_pg *pg, struct ar_store_blobs_get *op,
 	if (of)
 		ar_pg_arg_key(&args, of);
 	if (hashes.count)
-		st = query(pg, of ? AR_PG_BLOB_GET_OF : AR_PG_BLOB_GET, &args, &op->op, take_blobs);
+		st = ar_postgres_query(pg, of ? AR_PG_BLOB_GET_OF : AR_PG_BLOB_GET, &args, &op->op,
+				       take_blobs);
 	ar_pg_array_fini(&hashes);
 	return st;
 }
@@ -201,7 +199,8 @@ static enum ar_status list_sessions(struct ar_pg *pg, struct ar_store_sessions *
 		list_partitions(op->partitions, &partitions);
 		ar_pg_arg_array(&args, &partitions);
 	}
-	st = query(pg, ids[op->partitions != NULL][op->active_only], &args, &op->op, take_sessions);
+	st = ar_postgres_query(pg, ids[op->partitions != NULL][op->active_only], &args, &op->op,
+			       take_sessions);
 	ar_pg_array_fini(&partitions);
 	return st;
 }
@@ -271,7 +270,7 @@ static enum ar_status list_tasks(struct ar_pg *pg, struct ar_store_tasks *op, co
 	ar_pg_arg_bytes(&args, op->status);
 	ar_pg_arg_bool(&args, op->with_internal);
 	ar_pg_arg_u64(&args, op->limit + UINT64_C(1));
-	return query(pg, AR_PG_TASK_LIST, &args, &op->op, take_tasks);
+	return ar_postgres_query(pg, AR_PG_TASK_LIST, &args, &op->op, take_tasks);
 }
 
 static enum ar_status get_task(struct ar_pg *pg, struct ar_store_tasks *op, const struct ar_store_key *key)
@@ -280,7 +279,7 @@ static enum ar_status get_task(struct ar_pg *pg, struct ar_store_tasks *op, cons
 
 	ar_pg_arg_key(&args, key);
 	ar_pg_arg_bytes(&args, op->task);
-	return query(pg, AR_PG_TASK_GET, &args, &op->op, take_task);
+	return ar_postgres_query(pg, AR_PG_TASK_GET, &args, &op->op, take_task);
 }
 
 enum ar_status ar_postgres_tasks(struct ar_pg *pg, struct ar_store_tasks *op)

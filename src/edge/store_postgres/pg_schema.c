@@ -42,9 +42,20 @@ static const char membership[] =
 	"DROP INDEX session_active;"
 	"CREATE INDEX session_active ON session (partition, session) WHERE active;";
 
+/* Actions of all sessions. Pending ones are few and have indexes of their own, which do not grow with those that were answered. */
+static const char actions[] =
+	"CREATE TABLE action (session uuid NOT NULL, created int8 NOT NULL, action bytea NOT NULL, account "
+	"bytea,"
+	" pending bool NOT NULL, record bytea, PRIMARY KEY (session, created, action));"
+	"CREATE INDEX action_created ON action (created, action);"
+	"CREATE INDEX action_account ON action (account, created, action);"
+	"CREATE INDEX action_pending ON action (created, action) WHERE pending;"
+	"CREATE INDEX action_pending_account ON action (account, created, action) WHERE pending;"
+	"CREATE INDEX action_pending_session ON action (session, created, action) WHERE pending;";
+
 /* Version n is migrations[n - 1]. A migration that was released is never changed, and takes nothing away that the version
  * before it uses. */
-static const char *const migrations[] = { first_schema, membership, ar_pg_migration_keep };
+static const char *const migrations[] = { first_schema, membership, ar_pg_migration_keep, actions };
 
 _Static_assert(AR_PARTITIONS == 1024, "migrations hold that number");
 
@@ -78,7 +89,7 @@ static enum ar_status check_empty(struct ar_pg *pg, struct ar_error *err)
 		" AND table_name IN ('meta', 'node', 'dictionary', 'log', 'snapshot', 'session', 'task', "
 		"'receipt',"
 		" 'chunk', 'blob', 'node_beat', 'partition', 'blob_ref', 'blob_doomed', 'blob_part', "
-		"'object', 'object_gone')",
+		"'object', 'object_gone', 'action')",
 		&none, &count, err);
 
 	if (st || !count)

@@ -21,6 +21,17 @@
 
 #define OWNED " AND partition = ANY ($6::int8[])"
 
+/* A list of actions, oldest first. Parameters are the same for all: session, account, place, whether pending ones are wanted, limit. */
+#define ACTION_LIST(whose, which) \
+	"SELECT action, account, created, pending, record FROM action WHERE " whose " AND " which \
+	" AND (created, action) > ($3::int8, $4::bytea) ORDER BY created, action LIMIT $6"
+
+#define OF_ANYONE "$1::uuid IS NULL AND $2::bytea IS NULL"
+#define OF_ACCOUNT "$1::uuid IS NULL AND account = $2::bytea"
+#define OF_SESSION "session = $1::uuid AND ($2::bytea IS NULL OR account = $2)"
+#define NOT_ONLY_PENDING "($5::bool OR NOT pending)"
+#define PENDING "pending AND $5::bool IS NOT NULL"
+
 /* A stored value, put together from its parts if it has any. */
 #define BODY(b) \
 	"CASE WHEN " b ".parts = 0 THEN " b ".body ELSE (SELECT string_agg(p.bytes, ''::bytea ORDER BY p.n)" \
@@ -70,6 +81,12 @@ const char *const ar_pg_sql_text[AR_PG_SQL_COUNT] = {
 		" AS t(session, n, task, status, internal, record)"
 		" ON CONFLICT (session, task) DO UPDATE SET status = excluded.status,"
 		" internal = excluded.internal, record = excluded.record",
+	[AR_PG_ACTION_PUT] =
+		"INSERT INTO action (session, created, action, account, pending, record)"
+		" SELECT * FROM unnest($1::uuid[], $2::int8[], $3::bytea[], $4::bytea[], $5::bool[], "
+		"$6::bytea[])"
+		" AS t ON CONFLICT (session, created, action) DO UPDATE SET account = excluded.account,"
+		" pending = excluded.pending, record = excluded.record",
 	[AR_PG_RECEIPT_PUT] =
 		"INSERT INTO receipt (scope, key, input, created, reply)"
 		" SELECT * FROM unnest($1::bytea[], $2::bytea[], $3::bytea[], $4::int8[], $5::bytea[]) AS t",
@@ -126,6 +143,12 @@ const char *const ar_pg_sql_text[AR_PG_SQL_COUNT] = {
 	[AR_PG_TASK_LIST] = "SELECT n, task, status, internal, record FROM task WHERE session = $1 AND n > $2"
 			    " AND ($3::bytea IS NULL OR status = $3) AND ($4::bool OR NOT internal)"
 			    " ORDER BY n LIMIT $5",
+	[AR_PG_ACTION_LIST] = ACTION_LIST(OF_ANYONE, NOT_ONLY_PENDING),
+	[AR_PG_ACTION_LIST_ACCOUNT] = ACTION_LIST(OF_ACCOUNT, NOT_ONLY_PENDING),
+	[AR_PG_ACTION_LIST_SESSION] = ACTION_LIST(OF_SESSION, NOT_ONLY_PENDING),
+	[AR_PG_ACTION_PENDING] = ACTION_LIST(OF_ANYONE, PENDING),
+	[AR_PG_ACTION_PENDING_ACCOUNT] = ACTION_LIST(OF_ACCOUNT, PENDING),
+	[AR_PG_ACTION_PENDING_SESSION] = ACTION_LIST(OF_SESSION, PENDING),
 	/* Content from before there were references is anyone's. */
 	[AR_PG_BLOB_GET_OF] = "SELECT hash, " BODY(
 		"b") ", object FROM blob AS b WHERE hash = ANY ($1::bytea[]) AND (at IS NULL"
@@ -150,6 +173,7 @@ const char *const ar_pg_sql_text[AR_PG_SQL_COUNT] = {
 	[AR_PG_OLD_LOG] = "DELETE FROM log WHERE session = ANY ($1::uuid[])",
 	[AR_PG_OLD_SNAPSHOT] = "DELETE FROM snapshot WHERE session = ANY ($1::uuid[])",
 	[AR_PG_OLD_TASK] = "DELETE FROM task WHERE session = ANY ($1::uuid[])",
+	[AR_PG_OLD_ACTION] = "DELETE FROM action WHERE session = ANY ($1::uuid[])",
 	[AR_PG_OLD_CHUNK] = "DELETE FROM chunk WHERE session = ANY ($1::uuid[])",
 	[AR_PG_OLD_SESSION] = "DELETE FROM session WHERE session = ANY ($1::uuid[])",
 	[AR_PG_OLD_RECEIPT] =

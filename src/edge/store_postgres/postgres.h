@@ -109,11 +109,17 @@ bool ar_postgres_wait(unsigned tries, ar_usec deadline);
 /* pg_read.c: serves every operation of the batch. */
 void ar_postgres_read_batch(struct ar_store_threaded *t, struct ar_list *batch);
 
+/* pg_list.c: sends one statement and gives its rows to `take`. */
+typedef enum ar_status ar_postgres_take_fn(struct ar_pg *pg, const PGresult *r, struct ar_store_op *op);
+enum ar_status ar_postgres_query(struct ar_pg *pg, enum ar_pg_id id, const struct ar_pg_args *args,
+				 struct ar_store_op *op, ar_postgres_take_fn *take);
+
 /* pg_list.c: what READ and LOAD are not. */
 enum ar_status ar_postgres_receipt(struct ar_pg *pg, struct ar_store_receipt_get *op);
 enum ar_status ar_postgres_blobs(struct ar_postgres *s, struct ar_store_blobs_get *op);
 enum ar_status ar_postgres_sessions(struct ar_pg *pg, struct ar_store_sessions *op);
 enum ar_status ar_postgres_tasks(struct ar_pg *pg, struct ar_store_tasks *op);
+enum ar_status ar_postgres_actions(struct ar_pg *pg, struct ar_store_actions *op); /* pg_action.c */
 enum ar_status ar_postgres_index(struct ar_pg *pg, struct ar_store_index *op);
 
 AR_END_DECLS

@@ -35,6 +35,8 @@ void ar_sqlite_write_batch(struct ar_store_threaded *t, struct ar_list *batch);
 /* sqlite_append.c: the writes of one operation, inside the writer's transaction. AR_E_IO spoils the
  * transaction; any other failure left nothing behind and is the operation's own. */
 enum ar_status ar_sqlite_append(struct ar_sqlite *s, struct ar_store_append *a);
+enum ar_status ar_sqlite_put_actions(struct ar_sqlite *s, struct ar_store_append *a,
+				     const struct ar_store_key *key); /* sqlite_action.c */
 enum ar_status ar_sqlite_chunk(struct ar_sqlite *s, struct ar_store_chunk *c);
 
 /* sqlite_upkeep.c: the same for one step of upkeep. */
@@ -51,6 +53,7 @@ enum ar_status ar_sqlite_receipt_find(struct ar_db *db, struct ar_store_receipt 
 enum ar_status ar_sqlite_blobs(struct ar_sqlite *s, struct ar_store_blobs_get *op);
 enum ar_status ar_sqlite_sessions(struct ar_db *db, struct ar_store_sessions *op);
 enum ar_status ar_sqlite_tasks(struct ar_db *db, struct ar_store_tasks *op);
+enum ar_status ar_sqlite_actions(struct ar_db *db, struct ar_store_actions *op); /* sqlite_action.c */
 enum ar_status ar_sqlite_index(struct ar_db *db, struct ar_store_index *op);
 enum ar_status ar_sqlite_receipt(struct ar_db *db, struct ar_store_receipt_get *op);
 

@@ -233,9 +233,8 @@ static enum ar_status put_snapshot(struct ar_sqlite *s, struct ar_store_append *
 
 typedef enum ar_status put_fn(struct ar_sqlite *s, struct ar_store_append *a, const struct ar_store_key *key);
 
-static put_fn *const puts_in_order[] = {
-	put_facts, put_row, put_tasks, put_blobs, drop_chunks, put_snapshot
-};
+static put_fn *const puts_in_order[] = { put_facts, put_row,	 put_tasks,   ar_sqlite_put_actions,
+					 put_blobs, drop_chunks, put_snapshot };
 
 enum ar_status ar_sqlite_append(struct ar_sqlite *s, struct ar_store_append *a)
 {

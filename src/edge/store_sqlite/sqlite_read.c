@@ -1,5 +1,5 @@
 /* The reader thread: LOAD and READ, the two that walk the log. Each operation sees one moment of the
- * database. The lists and lookups are in sqlite_list.c. */
+ * database. The lists and lookups are in sqlite_list.c and sqlite_action.c. */
 #include "sqlite.h"
 
 static enum ar_status add_row(struct ar_sql *q, struct ar_arena *a, struct ar_store_row **rows, size_t *count,
@@ -183,6 +183,8 @@ static enum ar_status serve(struct ar_sqlite *s, struct ar_store_op *op)
 		return ar_sqlite_sessions(db, AR_CONTAINER_OF(op, struct ar_store_sessions, op));
 	case AR_STORE_TASKS:
 		return ar_sqlite_tasks(db, AR_CONTAINER_OF(op, struct ar_store_tasks, op));
+	case AR_STORE_ACTIONS:
+		return ar_sqlite_actions(db, AR_CONTAINER_OF(op, struct ar_store_actions, op));
 	case AR_STORE_INDEX:
 		return ar_sqlite_index(db, AR_CONTAINER_OF(op, struct ar_store_index, op));
 	default:

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SCHEMA_VERSION 2
+#define SCHEMA_VERSION 3
 #define APPLICATION_ID 0x41675274 /* "AgRt": tells our files from any other database */
 
 /* log: an ordinary table with a composite key; measured faster than WITHOUT ROWID for bodies of this size,
@@ -43,6 +43,17 @@ static const char keeping[] =
 	"CREATE INDEX blob_ref_session ON blob_ref (session);"
 	"CREATE TABLE blob_doomed (hash BLOB PRIMARY KEY, since INTEGER NOT NULL) WITHOUT ROWID;"
 	"CREATE INDEX blob_doomed_since ON blob_doomed (since);";
+
+/* Actions of all sessions. Pending ones are few and have indexes of their own, which do not grow with those that were answered. */
+static const char actions[] =
+	"CREATE TABLE action (session BLOB NOT NULL, created INTEGER NOT NULL, action TEXT NOT NULL,"
+	" account TEXT, pending INTEGER NOT NULL, record BLOB, PRIMARY KEY (session, created, action))"
+	" WITHOUT ROWID;"
+	"CREATE INDEX action_created ON action (created, action);"
+	"CREATE INDEX action_account ON action (account, created, action);"
+	"CREATE INDEX action_pending ON action (created, action) WHERE pending = 1;"
+	"CREATE INDEX action_pending_account ON action (account, created, action) WHERE pending = 1;"
+	"CREATE INDEX action_pending_session ON action (session, created, action) WHERE pending = 1;";
 
 static const char connection_pragmas[] =
 	"PRAGMA journal_mode = WAL;"
@@ -160,6 +171,8 @@ static enum ar_status ensure_schema(struct ar_db *db, struct ar_error *err)
 		st = run_script(db, first_schema, err);
 	if (!st && version < 2)
 		st = add_keeping(db, err);
+	if (!st && version < 3)
+		st = run_script(db, actions, err);
 	snprintf(mark, sizeof mark, "PRAGMA application_id = %d; PRAGMA user_version = %d", APPLICATION_ID,
 		 SCHEMA_VERSION);
 	return st ? st : run_script(db, mark, err);

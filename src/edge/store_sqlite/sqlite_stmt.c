@@ -1,8 +1,15 @@
 /* The SQL that runs while the store is open, and the calls that run it. Tables are in sqlite_schema.c; which
- * statements make up an operation is in sqlite_append.c, sqlite_read.c and sqlite_list.c. */
+ * statements make up an operation is in sqlite_append.c, sqlite_read.c, sqlite_list.c and sqlite_action.c. */
 #include "sqlite_stmt.h"
 
 #include <string.h>
+
+/* A list of actions, oldest first. Parameters are the same for all: session, account, place, whether pending ones are wanted, limit. */
+#define ACTION_LIST(whose, which) \
+	"SELECT action, account, created, pending, record FROM action WHERE " whose " AND " which \
+	" AND (created, action) > (?3, ?4) ORDER BY created, action LIMIT ?6"
+
+#define OF_SESSION "session = ?1 AND (?2 IS NULL OR account = ?2)"
 
 static const char *const sql_text[AR_SQL_COUNT] = {
 	[AR_SQL_BEGIN_WRITE] = "BEGIN IMMEDIATE",
@@ -51,6 +58,16 @@ static const char *const sql_text[AR_SQL_COUNT] = {
 	[AR_SQL_TASK_LIST] =
 		"SELECT n, task, status, internal, record FROM task WHERE session = ?1 AND n > ?2"
 		" AND (?3 IS NULL OR status = ?3) AND internal <= ?4 ORDER BY n",
+	[AR_SQL_ACTION_PUT] = "INSERT INTO action (session, created, action, account, pending, record)"
+			      " VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (session, created, action)"
+			      " DO UPDATE SET account = excluded.account, pending = excluded.pending, record "
+			      "= excluded.record",
+	[AR_SQL_ACTION_LIST] = ACTION_LIST("true", "pending <= ?5"),
+	[AR_SQL_ACTION_LIST_ACCOUNT] = ACTION_LIST("account = ?2", "pending <= ?5"),
+	[AR_SQL_ACTION_LIST_SESSION] = ACTION_LIST(OF_SESSION, "pending <= ?5"),
+	[AR_SQL_ACTION_PENDING] = ACTION_LIST("true", "pending = 1"),
+	[AR_SQL_ACTION_PENDING_ACCOUNT] = ACTION_LIST("account = ?2", "pending = 1"),
+	[AR_SQL_ACTION_PENDING_SESSION] = ACTION_LIST(OF_SESSION, "pending = 1"),
 	[AR_SQL_RECEIPT_PUT] =
 		"INSERT INTO receipt (scope, key, input, created, reply) VALUES (?1, ?2, ?3, ?4, ?5)"
 		" ON CONFLICT (scope, key) DO NOTHING",
@@ -78,6 +95,7 @@ static const char *const sql_text[AR_SQL_COUNT] = {
 	[AR_SQL_OLD_LOG] = "DELETE FROM log WHERE session = ?1",
 	[AR_SQL_OLD_SNAPSHOT] = "DELETE FROM snapshot WHERE session = ?1",
 	[AR_SQL_OLD_TASK] = "DELETE FROM task WHERE session = ?1",
+	[AR_SQL_OLD_ACTION] = "DELETE FROM action WHERE session = ?1",
 	[AR_SQL_OLD_CHUNK] = "DELETE FROM chunk WHERE session = ?1",
 	[AR_SQL_OLD_SESSION] = "DELETE FROM session WHERE session = ?1",
 	/* Rows are numbered in the order they came, so the oldest are found without an index by age. */
