@@ -5,10 +5,22 @@
 #include <string.h>
 
 #define PAGE 200
-#define PAGES 50 /* sessions beyond that are found by their whole id only */
+#define PAGES 50 /* what is beyond that is found by its whole id only */
+
+/* What is looked for: the command that lists it, and its words. */
+struct kind {
+	const char *command, *array, *member;
+	const char *noun, *next; /* for people */
+};
+
+static const struct kind sessions = { "list_sessions", "sessions", "sessionId", "session",
+				      "agentctl sessions lists them" };
+static const struct kind actions = { "list_actions", "actions", "actionId", "action",
+				     "agentctl inbox lists those that wait" };
 
 struct search {
 	struct ar_ctl *ctl;
+	const struct kind *kind;
 	struct ar_str word;
 	struct ar_str found;
 	struct ar_str rival; /* a second match */
@@ -49,11 +61,11 @@ static struct ar_str list_body(struct search *s, int limit)
 static enum ar_exit look_at_page(struct search *s, int limit)
 {
 	struct ar_api_reply page;
-	enum ar_exit exit = ar_api_call(s->ctl, "list_sessions", list_body(s, limit), &page);
+	enum ar_exit exit = ar_api_call(s->ctl, s->kind->command, list_body(s, limit), &page);
 
-	for (struct ar_json_iter it = ar_json_iter(ar_json_get(page.doc, "sessions"));
+	for (struct ar_json_iter it = ar_json_iter(ar_json_get(page.doc, s->kind->array));
 	     exit == AR_EXIT_OK && ar_json_next(&it);)
-		look_at(s, ar_api_str(it.value, "sessionId"));
+		look_at(s, ar_api_str(it.value, s->kind->member));
 	s->cursor = ar_arena_str(&s->ctl->arena, ar_api_str(page.doc, "nextCursor"));
 	ar_api_fini(&page);
 	return exit;
@@ -74,40 +86,52 @@ static enum ar_exit newest(struct search *s, struct ar_str *ret)
 	return AR_EXIT_OK;
 }
 
-static bool is_whole(struct ar_str word)
+static enum ar_exit find(struct search *s, struct ar_str *ret)
 {
-	uint64_t n;
+	struct ar_ctl *c = s->ctl;
+	enum ar_exit exit = AR_EXIT_OK;
 
-	return !ar_str_absent(ar_id_core(word)) && !ar_id_counter(word, &n);
+	if (!ar_id_acceptable(s->word))
+		return ar_ctl_complain(c, AR_EXIT_USAGE, ar_str_from(s->kind->next), "'%s' is no %s id",
+				       s->word.p, s->kind->noun);
+	for (int page = 0; page == 0 || (page < PAGES && s->cursor.len && !s->is_exact); page++) {
+		exit = look_at_page(s, PAGE);
+		if (exit != AR_EXIT_OK)
+			return exit;
+	}
+	if (ar_str_absent(s->found))
+		return ar_ctl_complain(c, AR_EXIT_FAILED, ar_str_from(s->kind->next), "no %s matches '%s'",
+				       s->kind->noun, s->word.p);
+	if (!s->is_exact && !ar_str_absent(s->rival))
+		return ar_ctl_complain(c, AR_EXIT_USAGE,
+				       AR_STR("give more of the id; its end differs soonest"),
+				       "'%s' could be %s or %s", s->word.p, s->found.p, s->rival.p);
+	*ret = s->found;
+	return AR_EXIT_OK;
 }
 
 enum ar_exit ar_resolve_session(struct ar_ctl *c, const char *word, struct ar_str *ret)
 {
-	struct search s = { .ctl = c, .word = ar_str_from(word) };
-	enum ar_exit exit = AR_EXIT_OK;
+	struct search s = { .ctl = c, .kind = &sessions, .word = ar_str_from(word) };
+	uint64_t n;
 
 	if (strcmp(word, "last") == 0)
 		return newest(&s, ret);
-	if (is_whole(s.word)) {
-		*ret = s.word;
-		return AR_EXIT_OK;
-	}
-	if (!ar_id_acceptable(s.word))
-		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("agentctl sessions lists them"),
-				       "'%s' is no session id", word);
-	for (int page = 0; page == 0 || (page < PAGES && s.cursor.len && !s.is_exact); page++) {
-		exit = look_at_page(&s, PAGE);
-		if (exit != AR_EXIT_OK)
-			return exit;
-	}
-	if (ar_str_absent(s.found))
-		return ar_ctl_complain(c, AR_EXIT_FAILED, AR_STR("agentctl sessions lists them"),
-				       "no session matches '%s'", word);
-	if (!s.is_exact && !ar_str_absent(s.rival))
-		return ar_ctl_complain(c, AR_EXIT_USAGE,
-				       AR_STR("give more of the id; its end differs soonest"),
-				       "'%s' could be %s or %s", word, s.found.p, s.rival.p);
-	*ret = s.found;
+	if (ar_str_absent(ar_id_core(s.word)) || ar_id_counter(s.word, &n))
+		return find(&s, ret);
+	*ret = s.word;
+	return AR_EXIT_OK;
+}
+
+enum ar_exit ar_resolve_action(struct ar_ctl *c, const char *word, struct ar_str *ret)
+{
+	struct search s = { .ctl = c, .kind = &actions, .word = ar_str_from(word) };
+	uint64_t n;
+
+	if (!ar_str_starts(s.word, AR_STR("action_")) || ar_str_absent(ar_id_core(s.word)) ||
+	    !ar_id_counter(s.word, &n))
+		return find(&s, ret);
+	*ret = s.word;
 	return AR_EXIT_OK;
 }
 

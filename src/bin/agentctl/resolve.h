@@ -7,6 +7,9 @@
 /* The session that `word` means, kept for the invocation. Failure has been said on standard error. */
 AR_MUST_USE enum ar_exit ar_resolve_session(struct ar_ctl *c, const char *word, struct ar_str *ret);
 
+/* The action that `word` means: a whole id as it is, part of one among those that wait for an answer. */
+AR_MUST_USE enum ar_exit ar_resolve_action(struct ar_ctl *c, const char *word, struct ar_str *ret);
+
 /* get_session of the session that `word` means. `ret` always wants fini. */
 AR_MUST_USE enum ar_exit ar_resolve_read(struct ar_ctl *c, const char *word, struct ar_api_reply *ret);
 

@@ -1,0 +1,278 @@
+/* `approve`, `deny` and `answer`: one action is settled through respond_action. Which word says yes or no is the action's to offer; the
+ * daemon decides whether an answer counts, and says who was first. */
+#include "id.h"
+#include "resolve.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PAGE 200
+#define PAGES 50
+
+/* Words that mean the same for different kinds of questions; the first that is offered is said. */
+static const char *const yes_words[] = { "allow", "approve", "extend", NULL };
+static const char *const no_words[] = { "deny", "reject", "decline", "stop", NULL };
+static const char *const here_words[] = { "accept", "provide", NULL };
+
+/* ---- what the action offers ---- */
+
+static struct ar_str page_body(struct ar_ctl *c, struct ar_str action, struct ar_str cursor)
+{
+	struct ar_buf text = { 0 };
+	struct ar_jw w = ar_jw(&text);
+
+	ar_jw_open(&w);
+	ar_jw_mstr(&w, "sessionId", ar_id_root(&c->arena, "sess", ar_id_core(action)));
+	ar_jw_mint(&w, "limit", PAGE);
+	ar_jw_mstr(&w, "cursor", cursor);
+	ar_jw_close(&w);
+	return ar_ctl_take(c, &text);
+}
+
+/* A JSON array of words, absent when the action does not wait (any more): the daemon has the word on that. */
+static enum ar_exit find_offer(struct ar_ctl *c, struct ar_str action, struct ar_str *ret)
+{
+	struct ar_str cursor = AR_STR_NONE;
+	enum ar_exit exit = AR_EXIT_OK;
+
+	*ret = AR_STR_NONE;
+	for (int i = 0; i == 0 || (i < PAGES && cursor.len && ar_str_absent(*ret) && !exit); i++) {
+		struct ar_api_reply page;
+
+		exit = ar_api_call(c, "list_actions", page_body(c, action, cursor), &page);
+		for (struct ar_json_iter it = ar_json_iter(ar_json_get(page.doc, "actions"));
+		     ar_json_next(&it);) {
+			struct ar_buf text = { 0 };
+
+			if (!ar_str_eq(ar_api_str(it.value, "actionId"), action))
+				continue;
+			ar_json_print(ar_json_get(it.value, "decisions"), &text);
+			*ret = ar_ctl_take(c, &text);
+		}
+		cursor = ar_arena_str(&c->arena, ar_api_str(page.doc, "nextCursor"));
+		ar_api_fini(&page);
+	}
+	return exit;
+}
+
+static bool is_offered(struct ar_str offer, const char *word)
+{
+	struct ar_json_parser *parser = ar_json_parser_new();
+	struct ar_json words;
+	struct ar_str one;
+	bool is_there = false;
+
+	if (ar_json_parse(parser, offer, &words, NULL) == AR_OK) {
+		for (struct ar_json_iter it = ar_json_iter(words); ar_json_next(&it);)
+			is_there |= ar_json_str(it.value, &one) && ar_str_is(one, word);
+	}
+	ar_json_parser_free(parser);
+	return is_there;
+}
+
+/* The first of the words that the action offers. */
+static enum ar_exit choose(struct ar_ctl *c, struct ar_str action, const char *const *words,
+			   struct ar_str *ret)
+{
+	struct ar_str offer;
+	enum ar_exit exit = find_offer(c, action, &offer);
+
+	*ret = ar_str_from(words[0]);
+	if (exit != AR_EXIT_OK || ar_str_absent(offer))
+		return exit;
+	for (; *words; words++) {
+		*ret = ar_str_from(*words);
+		if (is_offered(offer, *words))
+			return AR_EXIT_OK;
+	}
+	return ar_ctl_complain(c, AR_EXIT_USAGE,
+			       ar_arena_fmt(&c->arena, "agentctl answer %.*s --decision WORD",
+					    AR_STR_ARG(action)),
+			       "this action offers %.*s", AR_STR_ARG(ar_str_utf8_prefix(offer, 200)));
+}
+
+/* ---- the answer ---- */
+
+static void add_actor(struct ar_jw *w)
+{
+	const char *user = getenv("USER");
+
+	if (!user || !ar_str_is_utf8(ar_str_from(user)))
+		return;
+	ar_jw_key(w, "actor");
+	ar_jw_open(w);
+	ar_jw_mstr(w, "name", ar_str_utf8_prefix(ar_str_from(user), 64));
+	ar_jw_mstr(w, "client", AR_STR("agentctl"));
+	ar_jw_close(w);
+}
+
+static void print_settled(struct ar_ctl *c, const struct ar_api_reply *r)
+{
+	ar_out_line(&c->out, ar_api_str(r->doc, "actionId"));
+	ar_out_printf(&c->out, "  ");
+	ar_out_line(&c->out, ar_api_str(r->doc, "decision"));
+	ar_out_printf(&c->out, "\n");
+}
+
+/* `payload` is a JSON object, or absent. */
+static enum ar_exit respond(struct ar_ctl *c, struct ar_str action, struct ar_str decision,
+			    struct ar_str payload)
+{
+	struct ar_buf body = { 0 };
+	struct ar_jw w = ar_jw(&body);
+
+	ar_jw_open(&w);
+	ar_jw_mstr(&w, "actionId", action);
+	ar_jw_mstr(&w, "decision", decision);
+	ar_jw_mraw(&w, "payload", payload);
+	add_actor(&w);
+	ar_jw_close(&w);
+	return ar_api_show(c, "respond_action", &body, print_settled);
+}
+
+/* {"scope","reason"} of those that are given; absent without. */
+static struct ar_str reach(struct ar_ctl *c, const char *scope, const char *reason)
+{
+	struct ar_buf text = { 0 };
+	struct ar_jw w = ar_jw(&text);
+
+	if (!scope && !reason)
+		return AR_STR_NONE;
+	ar_jw_open(&w);
+	ar_jw_mstr(&w, "scope", ar_str_from(scope));
+	ar_jw_mstr(&w, "reason", ar_str_from(reason));
+	ar_jw_close(&w);
+	return ar_ctl_take(c, &text);
+}
+
+static enum ar_exit settle(struct ar_ctl *c, const char *word, const char *const *words,
+			   struct ar_str payload)
+{
+	struct ar_str action, decision;
+	enum ar_exit exit = ar_resolve_action(c, word, &action);
+
+	if (exit == AR_EXIT_OK)
+		exit = choose(c, action, words, &decision);
+	return exit == AR_EXIT_OK ? respond(c, action, decision, payload) : exit;
+}
+
+/* ---- approve, deny ---- */
+
+enum { APPROVE_SCOPE, APPROVE_REASON };
+
+static enum ar_exit approve(struct ar_ctl *c, const struct ar_ctl_args *a)
+{
+	const char *scope = a->values[APPROVE_SCOPE];
+
+	if (scope && strcmp(scope, "once") != 0 && strcmp(scope, "session") != 0)
+		return ar_ctl_complain(c, AR_EXIT_USAGE,
+				       AR_STR("for more than a session add a rule to permission_rules"),
+				       "--scope takes once or session");
+	return settle(c, a->words[0], yes_words, reach(c, scope, a->values[APPROVE_REASON]));
+}
+
+enum { DENY_REASON };
+
+static enum ar_exit deny(struct ar_ctl *c, const struct ar_ctl_args *a)
+{
+	return settle(c, a->words[0], no_words, reach(c, NULL, a->values[DENY_REASON]));
+}
+
+/* ---- answer ---- */
+
+enum { ANSWER_DECISION };
+
+static enum ar_exit check_object(struct ar_ctl *c, struct ar_str text)
+{
+	struct ar_json_parser *parser = ar_json_parser_new();
+	struct ar_error err = { 0 };
+	struct ar_json v;
+	bool is_object = ar_json_parse(parser, text, &v, &err) == AR_OK && ar_json_type(v) == AR_JSON_OBJECT;
+
+	ar_json_parser_free(parser);
+	if (is_object)
+		return AR_EXIT_OK;
+	return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("quote it for the shell: '{\"name\":\"value\"}'"),
+			       "the answer is not a JSON object%s%s", err.msg[0] ? ": " : "", err.msg);
+}
+
+static enum ar_exit answer_with(struct ar_ctl *c, const struct ar_ctl_args *a, struct ar_str payload)
+{
+	struct ar_str action;
+	enum ar_exit exit;
+
+	if (!a->values[ANSWER_DECISION])
+		return settle(c, a->words[0], here_words, payload);
+	exit = ar_resolve_action(c, a->words[0], &action);
+	return exit == AR_EXIT_OK ? respond(c, action, ar_str_from(a->values[ANSWER_DECISION]), payload)
+				  : exit;
+}
+
+static enum ar_exit answer(struct ar_ctl *c, const struct ar_ctl_args *a)
+{
+	struct ar_buf payload = { 0 };
+	enum ar_exit exit = AR_EXIT_OK;
+
+	if (a->count == 1 && !a->values[ANSWER_DECISION])
+		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("agentctl answer --help"),
+				       "answer needs a JSON object, --decision, or both");
+	if (a->count == 1)
+		return answer_with(c, a, AR_STR_NONE);
+	exit = ar_ctl_read_text(c, a->words + 1, 1, &payload);
+	if (exit == AR_EXIT_OK)
+		exit = check_object(c, ar_buf_str(&payload));
+	if (exit == AR_EXIT_OK)
+		exit = answer_with(c, a, ar_buf_str(&payload));
+	ar_buf_fini(&payload);
+	return exit;
+}
+
+const struct ar_ctl_command ar_cmd_approve = {
+	.name = "approve",
+	.synopsis = "ACTION",
+	.summary = "let happen what an action asks for",
+	.text = "ACTION is an id of `agentctl inbox`, or the beginning or end of one. The first answer "
+		"stands; if "
+		"somebody\n"
+		"was faster you are told who, what and when.",
+	.examples = "agentctl approve action_01m0fd2e7wp4z9k3s5b8t6v1cx_3\n"
+		    "agentctl approve cx_3 --scope session --reason \"reads only\"",
+	.min = 1,
+	.max = 1,
+	.options = { { "scope", "once|session", "only this call (once), or this tool for the session too" },
+		     { "reason", "TEXT", "why, for the record" } },
+	.run = approve,
+};
+
+const struct ar_ctl_command ar_cmd_deny = {
+	.name = "deny",
+	.synopsis = "ACTION",
+	.summary = "refuse what an action asks for",
+	.text = "ACTION is an id of `agentctl inbox`, or the beginning or end of one. The model is told that "
+		"it was "
+		"refused,\n"
+		"and goes on without.",
+	.examples = "agentctl deny cx_3\n"
+		    "agentctl deny cx_3 --reason \"use the staging database\"",
+	.min = 1,
+	.max = 1,
+	.options = { { "reason", "TEXT", "why, for the record" } },
+	.run = deny,
+};
+
+const struct ar_ctl_command ar_cmd_answer = {
+	.name = "answer",
+	.synopsis = "ACTION [JSON]",
+	.summary = "answer an action with content, or with a word that it offers",
+	.text = "JSON is the object that the question asks for; - reads it from standard input. --decision "
+		"says "
+		"another word\n"
+		"than accept, with or without JSON; `agentctl inbox --json` shows the words that are "
+		"offered.",
+	.examples = "agentctl answer cx_4 '{\"environment\":\"staging\"}'\n"
+		    "agentctl answer cx_5 --decision retry",
+	.min = 1,
+	.max = 2,
+	.options = { { "decision", "WORD", "one of those that the action offers" } },
+	.run = answer,
+};

@@ -1,0 +1,148 @@
+/* `agentctl inbox`: what waits for a person, over all sessions. Rendering of list_actions; answers are in answer.c. */
+#include "clock.h"
+#include "resolve.h"
+
+#include <stdio.h>
+
+#define LIMIT_DEFAULT 50
+#define LIMIT_MAX 200
+#define TITLE_MAX 60
+#define AGE_WIDTH 10
+#define STATE_WIDTH 20
+#define TOOL_WIDTH 20
+
+enum { INBOX_SESSION, INBOX_ALL, INBOX_LIMIT };
+
+static ar_usec now(void)
+{
+	struct ar_clock *clock = ar_clock_system();
+
+	return clock->wall(clock);
+}
+
+/* Rounded down, so that nobody believes to have more time. */
+static void describe_deadline(ar_usec expires, char *out, size_t size)
+{
+	int64_t left = (expires - now()) / 1000000;
+
+	if (!expires)
+		snprintf(out, size, "waits");
+	else if (left <= 0)
+		snprintf(out, size, "time is up");
+	else if (left < 120)
+		snprintf(out, size, "%lld s left", (long long)left);
+	else if (left < 7200)
+		snprintf(out, size, "%lld min left", (long long)left / 60);
+	else
+		snprintf(out, size, "%lld h left", (long long)left / 3600);
+}
+
+/* A column of foreign text. */
+static void print_column(struct ar_ctl *c, struct ar_str text, int width)
+{
+	text = ar_str_utf8_prefix(text, (size_t)width);
+	ar_out_line(&c->out, text);
+	ar_out_printf(&c->out, "%*s", width - (int)text.len + 2, "");
+}
+
+static void print_state(struct ar_ctl *c, struct ar_json action)
+{
+	struct ar_str decision = ar_api_str(action, "decision"),
+		      source = ar_api_str(action, "decisionSource");
+	char left[40];
+
+	if (ar_str_absent(decision))
+		describe_deadline(ar_api_time(action, "expiresAt"), left, sizeof left);
+	print_column(c,
+		     ar_str_absent(decision) ? ar_str_from(left)
+					     : ar_arena_fmt(&c->arena, "%.*s (%.*s)", AR_STR_ARG(decision),
+							    AR_STR_ARG(source)),
+		     STATE_WIDTH);
+}
+
+static void print_row(struct ar_ctl *c, struct ar_json action)
+{
+	struct ar_str tool = ar_api_str(action, "toolName"), session = ar_api_str(action, "sessionTitle");
+	bool is_destructive = false;
+
+	ar_json_bool(ar_json_get(action, "destructive"), &is_destructive);
+	ar_out_line(&c->out, ar_api_str(action, "actionId"));
+	ar_out_printf(&c->out, "  ");
+	ar_out_style(&c->out, AR_STYLE_DIM);
+	ar_out_age(&c->out, ar_api_time(action, "createdAt"), now(), AGE_WIDTH);
+	ar_out_style(&c->out, AR_STYLE_PLAIN);
+	ar_out_printf(&c->out, "  ");
+	print_state(c, action);
+	print_column(c, ar_str_absent(tool) ? ar_api_str(action, "actionType") : tool, TOOL_WIDTH);
+	ar_out_style(&c->out, is_destructive ? AR_STYLE_RED : AR_STYLE_PLAIN);
+	ar_out_line(&c->out, ar_api_str(action, "title"));
+	ar_out_style(&c->out, AR_STYLE_DIM);
+	if (!ar_str_empty(session)) {
+		ar_out_printf(&c->out, "  [");
+		ar_out_line(&c->out, ar_str_utf8_prefix(session, TITLE_MAX));
+		ar_out_printf(&c->out, "]");
+	}
+	ar_out_style(&c->out, AR_STYLE_PLAIN);
+	ar_out_printf(&c->out, "\n");
+}
+
+static void print_table(struct ar_ctl *c, const struct ar_api_reply *r)
+{
+	struct ar_json actions = ar_json_get(r->doc, "actions");
+
+	if (ar_json_len(actions) == 0) {
+		ar_ctl_note(c, "nothing waits for an answer");
+		return;
+	}
+	ar_out_style(&c->out, AR_STYLE_BOLD);
+	ar_out_printf(&c->out, "%-35s  %-*s  %-*s  %-*s  %s\n", "ACTION", AGE_WIDTH, "ASKED", STATE_WIDTH,
+		      "STATE", TOOL_WIDTH, "TOOL", "WHAT [SESSION]");
+	ar_out_style(&c->out, AR_STYLE_PLAIN);
+	for (struct ar_json_iter it = ar_json_iter(actions); ar_json_next(&it);)
+		print_row(c, it.value);
+	if (!ar_str_absent(ar_api_str(r->doc, "nextCursor")))
+		ar_ctl_note(c, "there are more; --limit shows up to %d, --session those of one session",
+			    LIMIT_MAX);
+}
+
+static enum ar_exit inbox(struct ar_ctl *c, const struct ar_ctl_args *a)
+{
+	uint64_t limit = LIMIT_DEFAULT;
+	const char *number = a->values[INBOX_LIMIT];
+	struct ar_str session = AR_STR_NONE;
+	struct ar_buf body = { 0 };
+	struct ar_jw w = ar_jw(&body);
+	enum ar_exit exit = AR_EXIT_OK;
+
+	if (number && (!ar_str_to_u64(ar_str_from(number), &limit) || limit == 0 || limit > LIMIT_MAX))
+		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR_NONE, "--limit takes a number from 1 to %d",
+				       LIMIT_MAX);
+	if (a->values[INBOX_SESSION])
+		exit = ar_resolve_session(c, a->values[INBOX_SESSION], &session);
+	if (exit != AR_EXIT_OK)
+		return exit;
+	ar_jw_open(&w);
+	ar_jw_mstr(&w, "sessionId", session);
+	ar_jw_mstr(&w, "status", a->values[INBOX_ALL] ? AR_STR("all") : AR_STR("pending"));
+	ar_jw_mint(&w, "limit", (int64_t)limit);
+	ar_jw_close(&w);
+	return ar_api_show(c, "list_actions", &body, print_table);
+}
+
+const struct ar_ctl_command ar_cmd_inbox = {
+	.name = "inbox",
+	.synopsis = "",
+	.summary = "what waits for your answer, over all sessions",
+	.text = "One line per action, oldest first: id, since when it waits, how long it still can, the tool "
+		"or "
+		"kind of\n"
+		"question, what is asked, and the session's title. What cannot be undone is red.\n"
+		"`agentctl approve`, `deny` and `answer` answer one.",
+	.examples = "agentctl inbox\n"
+		    "agentctl inbox --session last --all\n"
+		    "agentctl inbox --json | jq -r '.actions[].actionId'",
+	.options = { { "session", "SESSION", "only those of one session: an id, part of one, or last" },
+		     { "all", NULL, "also those that were answered" },
+		     { "limit", "N", "how many, at most 200 (50)" } },
+	.run = inbox,
+};
