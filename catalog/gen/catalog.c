@@ -208,6 +208,8 @@ static const char *const ar_set_policy_scope_names[] = { NULL, "host", "workspac
 const struct ar_enum_desc ar_set_policy_scope_desc = { "set_policy_scope", ar_set_policy_scope_names, 4 };
 static const char *const ar_report_tool_result_status_names[] = { NULL, "ok", "error" };
 const struct ar_enum_desc ar_report_tool_result_status_desc = { "report_tool_result_status", ar_report_tool_result_status_names, 3 };
+static const char *const ar_list_actions_status_names[] = { NULL, "pending", "resolved", "all" };
+const struct ar_enum_desc ar_list_actions_status_desc = { "list_actions_status", ar_list_actions_status_names, 4 };
 
 static const struct ar_field_desc ar_ev_session_created_fields[] = {
 	{ "title", AR_F_STRING, true, false, false, 0, 256, offsetof(struct ar_ev_session_created, title), NULL, { 0, false },
@@ -3583,6 +3585,26 @@ static const struct ar_field_desc ar_cmd_report_tool_result_out_fields[] = {
 	  "Sequence of the fact that ended the call." },
 };
 
+static const struct ar_field_desc ar_cmd_list_actions_in_fields[] = {
+	{ "status", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_cmd_list_actions_in, status), &ar_list_actions_status_desc, { 0, false },
+	  "Which ones; without it, pending." },
+	{ "sessionId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_list_actions_in, session_id), NULL, { 0, false },
+	  "Only actions of this session." },
+	{ "accountRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_cmd_list_actions_in, account_ref), NULL, { 0, false },
+	  "Only actions of sessions of this account." },
+	{ "cursor", AR_F_STRING, false, false, false, 0, 512, offsetof(struct ar_cmd_list_actions_in, cursor), NULL, { 0, false },
+	  "Where the previous page ended." },
+	{ "limit", AR_F_INT, false, false, false, 0, 1000, offsetof(struct ar_cmd_list_actions_in, limit), NULL, { 0, false },
+	  "Most records to return." },
+};
+
+static const struct ar_field_desc ar_cmd_list_actions_out_fields[] = {
+	{ "actions", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_cmd_list_actions_out, actions), NULL, { 0, false },
+	  "Records: actionId, sessionId, actionType, status, title, decisions, createdAt and what is known of the answer." },
+	{ "nextCursor", AR_F_STRING, false, false, false, 0, 512, offsetof(struct ar_cmd_list_actions_out, next_cursor), NULL, { 0, false },
+	  "Where to go on; absent at the end." },
+};
+
 static const struct ar_transition ar_turn_transitions[] = {
 	{ AR_EV_TURN_SUBMITTED, AR_TURN_NONE, AR_TURN_ACCEPTED },
 	{ AR_EV_QUEUE_CHANGED, AR_TURN_ACCEPTED, AR_TURN_QUEUED },
@@ -4663,6 +4685,12 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  { ar_cmd_report_tool_result_out_fields, 3, sizeof(struct ar_cmd_report_tool_result_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_TOOL_CALL_NOT_FOUND, AR_ERR_ALREADY_RESOLVED }, 2,
 	  (const uint16_t[]){ AR_EV_TOOL_RESULT, AR_EV_TOOL_FAILED, AR_EV_OUTPUT_TRUNCATED, AR_EV_OUTPUT_REDACTED, AR_EV_HOOK_STARTED, AR_EV_MODEL_REQUESTED, AR_EV_TURN_COMPLETED, AR_EV_TURN_FAILED }, 8, NULL, "extension (tool.result of a client's own tool has no verb)" },
+	[AR_CMD_LIST_ACTIONS] = { AR_CMD_LIST_ACTIONS, "list_actions",
+	  "List questions to people over all sessions, oldest first; those that wait for an answer unless others are asked for.",
+	  false, true, { ar_cmd_list_actions_in_fields, 5, sizeof(struct ar_cmd_list_actions_in), NULL, 0 },
+	  { ar_cmd_list_actions_out_fields, 2, sizeof(struct ar_cmd_list_actions_out), NULL, 0 }, NULL,
+	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_INVALID_CURSOR }, 2,
+	  NULL, 0, "/v1/actions", "extension (action.required is read per session; people look at all of them)" },
 };
 
 const struct ar_error_desc ar_error_descs[AR_ERR_COUNT] = {

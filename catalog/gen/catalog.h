@@ -232,6 +232,7 @@ enum ar_command {
 	AR_CMD_FINISH_BENCHMARK_TRIAL = 63,
 	AR_CMD_FORK_THREAD = 64,
 	AR_CMD_REPORT_TOOL_RESULT = 65,
+	AR_CMD_LIST_ACTIONS = 66,
 	AR_CMD_COUNT,
 };
 
@@ -1194,6 +1195,12 @@ enum ar_set_policy_scope {
 enum ar_report_tool_result_status {
 	AR_REPORT_TOOL_RESULT_STATUS_OK = 1,
 	AR_REPORT_TOOL_RESULT_STATUS_ERROR = 2,
+};
+
+enum ar_list_actions_status {
+	AR_LIST_ACTIONS_STATUS_PENDING = 1,
+	AR_LIST_ACTIONS_STATUS_RESOLVED = 2,
+	AR_LIST_ACTIONS_STATUS_ALL = 3,
 };
 
 enum ar_field_kind {
@@ -3361,6 +3368,19 @@ struct ar_cmd_report_tool_result_out { /* report_tool_result, result */
 	int64_t sequence; /* int */
 };
 
+struct ar_cmd_list_actions_in { /* list_actions, input */
+	int status; /* enum? */
+	struct ar_str session_id; /* string? */
+	struct ar_str account_ref; /* ref? */
+	struct ar_str cursor; /* string? */
+	struct ar_opt_int limit; /* int? */
+};
+
+struct ar_cmd_list_actions_out { /* list_actions, result */
+	struct ar_str actions; /* array */
+	struct ar_str next_cursor; /* string? */
+};
+
 extern const struct ar_enum_desc ar_thread_status_desc;
 extern const struct ar_enum_desc ar_compaction_trigger_desc;
 extern const struct ar_enum_desc ar_item_kind_desc;
@@ -3463,6 +3483,7 @@ extern const struct ar_enum_desc ar_read_output_state_desc;
 extern const struct ar_enum_desc ar_read_output_encoding_desc;
 extern const struct ar_enum_desc ar_set_policy_scope_desc;
 extern const struct ar_enum_desc ar_report_tool_result_status_desc;
+extern const struct ar_enum_desc ar_list_actions_status_desc;
 
 extern const struct ar_event_desc ar_event_descs[AR_EV_COUNT];
 extern const struct ar_command_desc ar_command_descs[AR_CMD_COUNT];

@@ -3785,6 +3785,29 @@ export interface ReportToolResultResult {
   [extra: string]: unknown;
 }
 
+/** List questions to people over all sessions, oldest first; those that wait for an answer unless others are asked for. */
+export interface ListActionsInput {
+  /** Which ones; without it, pending. */
+  status?: "pending" | "resolved" | "all";
+  /** Only actions of this session. */
+  sessionId?: string;
+  /** Only actions of sessions of this account. */
+  accountRef?: string;
+  /** Where the previous page ended. */
+  cursor?: string;
+  /** Most records to return. */
+  limit?: number;
+}
+
+/** List questions to people over all sessions, oldest first; those that wait for an answer unless others are asked for. */
+export interface ListActionsResult {
+  /** Records: actionId, sessionId, actionType, status, title, decisions, createdAt and what is known of the answer. */
+  actions: unknown[];
+  /** Where to go on; absent at the end. */
+  nextCursor?: string;
+  [extra: string]: unknown;
+}
+
 /** Payload by event type. */
 export interface EventPayloads {
   "session.created": SessionCreatedPayload;
@@ -3982,6 +4005,7 @@ export interface Commands {
   finish_benchmark_trial: { input: FinishBenchmarkTrialInput; result: FinishBenchmarkTrialResult };
   fork_thread: { input: ForkThreadInput; result: ForkThreadResult };
   report_tool_result: { input: ReportToolResultInput; result: ReportToolResultResult };
+  list_actions: { input: ListActionsInput; result: ListActionsResult };
 }
 
 export type EventType = keyof EventPayloads;

@@ -6,8 +6,8 @@ import { call, checkError, follow, newFolder, ok, readLog, refused, request, sta
 import { isOfficialType, validateCommandResult, validateSnapshot } from '../lib/schemas.mjs';
 
 const NOBODY = `sess_${'0'.repeat(26)}`;
-const BUILT = ['create_session', 'fork_thread', 'get_session', 'get_task', 'get_thread_read', 'interrupt_turn', 'list_sessions', 'list_tasks',
-	'promote_queued_turn', 'read_output', 'remove_queued_turn', 'resume_thread', 'rollback_thread', 'steer_turn', 'submit_turn', 'subscribe_events'];
+const BUILT = ['create_session', 'fork_thread', 'get_session', 'get_task', 'get_thread_read', 'interrupt_turn', 'list_actions', 'list_sessions', 'list_tasks',
+	'promote_queued_turn', 'read_output', 'remove_queued_turn', 'report_tool_result', 'resume_thread', 'rollback_thread', 'steer_turn', 'submit_turn', 'subscribe_events'];
 
 // The catalogue is the list of what there is: name, and the path of reads.
 const commands = readFileSync(new URL('../../catalog/commands.cat', import.meta.url), 'utf8').split(/^command /m).slice(1).map((text) => ({
@@ -219,6 +219,14 @@ test('RM-30 history pages back through all events exactly once', async () => {
 		assert.deepEqual(seen, follower.facts.map((f) => f.data), `pages of ${limit}`);
 	}
 	for (const cursor of ['x', '0', '99999']) await refused(rt, 'invalid_cursor', 'get_session', { sessionId, cursor });
+});
+
+test('list_actions without any is an empty page; what it cannot read it refuses', async () => {
+	for (const input of [{}, { status: 'all' }, { sessionId: NOBODY }, { accountRef: 'nobody', limit: 1 }, { cursor: '12.action_x' }])
+		assert.deepEqual(await ok(rt, 'list_actions', input), { actions: [] });
+	for (const cursor of ['x', '12', '.x', '12.', '-1.x', '99999999999999999999.x', '12.a b']) await refused(rt, 'invalid_cursor', 'list_actions', { cursor });
+	await refused(rt, 'session_not_found', 'list_actions', { sessionId: 'sess_1' });
+	assert.equal((await get('/v1/actions?status=open')).body.error.code, 'invalid_input');
 });
 
 test('RM-30 list_sessions pages through all sessions exactly once, newest first; filters hold', async () => {
