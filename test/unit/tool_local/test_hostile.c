@@ -135,7 +135,7 @@ static void test_swapped_for_a_fifo(void **state)
 	snprintf(s.one, sizeof(s.one), "%s/f", t->root);
 	snprintf(s.two, sizeof(s.two), "%s/p", t->root);
 	pthread_create(&thread, NULL, swap, &s);
-	for (int i = 0; i < 1000; i++) {
+	for (int i = 0; i < 5000; i++) {
 		struct call *c = tree_start(t, 0, "read_file", "{\"path\":\"f\"}");
 
 		tree_wait(t);
