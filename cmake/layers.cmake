@@ -44,7 +44,17 @@ function(ar_module path)
 	set_property(GLOBAL APPEND PROPERTY AR_MODULES ${id})
 endfunction()
 
-# ar_link(target module...): the objects of these modules, of all that they may include, and the libraries those need.
+# ar_link_only(target module...): the objects of these modules and their libraries; where a fake takes the place of what they include.
+function(ar_link_only target)
+	foreach(path ${ARGN})
+		string(MAKE_C_IDENTIFIER ${path} id)
+		if(TARGET ${id})
+			target_link_libraries(${target} PRIVATE ${id})
+		endif()
+	endforeach()
+endfunction()
+
+# ar_link(target module...): the same, with everything that these modules may include.
 function(ar_link target)
 	set(todo ${ARGN})
 	set(seen "")
@@ -56,10 +66,8 @@ function(ar_link target)
 		list(APPEND seen ${path})
 		string(MAKE_C_IDENTIFIER ${path} id)
 		list(APPEND todo ${AR_DEPS_${id}})
-		if(TARGET ${id})
-			target_link_libraries(${target} PRIVATE ${id})
-		endif()
 	endwhile()
+	ar_link_only(${target} ${seen})
 endfunction()
 
 # ar_binary(name): src/bin/<name>/*.c with everything its layer line reaches.

@@ -87,10 +87,11 @@ test('TL-08 TL-09 reads run together, writes one after another in the order aske
 });
 
 test('TL-18 a tool that is not there and arguments that do not fit are told to the model, nothing runs', async () => {
-	const { sessionId } = await submit(w.rt, `[[tool nothing {"q":"x"}]][[tool look_up {broken]][[tool look_up [1]]]`, { options });
+	const { sessionId } = await submit(w.rt, `[[tool nothing {"q":"x"}]][[tool look_up {broken]][[tool look_up [1]]][[tool look_up {"q":7}]]`, { options });
 	await ended(sessionId);
 	const failed = await facts(sessionId, 'tool.failed');
-	assert.deepEqual(failed.map((f) => f.payload.errorCategory), ['tool_unavailable', 'invalid_arguments', 'invalid_arguments']);
+	assert.deepEqual(failed.map((f) => f.payload.errorCategory), ['tool_unavailable', 'invalid_arguments', 'invalid_arguments', 'invalid_arguments']);
+	assert.match(await bytes(failed[3].payload.errorRef), /\/q must be a string, not a number/);
 	const started = await facts(sessionId, 'tool.started');
 	assert.equal(started.length, failed.length);
 	assert.ok(started.every((f) => f.payload.runtimeOwner === undefined), 'none of them ran');
@@ -122,7 +123,7 @@ test('TL-10 an interruption ends every open call with a fact, and the conversati
 });
 
 test('a tool list that cannot be used is refused with the reason', async () => {
-	for (const tools of [{}, [{ name: 'a b', inputSchema: {} }], [{ name: 'a' }]])
+	for (const tools of [{}, [{ name: 'a b', inputSchema: {} }], [{ name: 'a' }], [{ name: 'a', inputSchema: { type: 7 } }]])
 		await refused(w.rt, 'invalid_input', 'submit_turn', { createPolicy: {}, text: 'hi', options: { tools } });
 	const { status } = await call(w.rt, 'submit_turn', { createPolicy: {}, text: 'hi', options: { tools: [] } });
 	assert.equal(status, 202);

@@ -3,21 +3,32 @@
  * again. Every stage is a fact, so that all of it can be taken up after a crash. Pure: the running itself is an effect, its end an input. */
 #include "tool/calls.h"
 #include "identity.h"
+#include "schema.h"
 
 #define MILLISECOND 1000
 
 /* ---- may it run ---- */
 
-/* What is said about a call that cannot even be judged; absent message: nothing. */
-static struct ar_str fault_in(struct ar_decision *d, struct ar_str args)
+/* What is wrong with the arguments, in words for the model; absent: nothing. A schema that cannot be read checks nothing here: the tool will. */
+static struct ar_str fault_in(struct ar_decision *d, const struct ar_tool *tool, struct ar_str args)
 {
+	struct ar_schema *schema = NULL;
+	struct ar_schema_fault fault;
+	struct ar_error err = { 0 };
 	struct ar_json v;
+	bool is_good;
 
-	if (ar_json_parse(d->session->json, ar_str_empty(args) ? AR_STR("{}") : args, &v, NULL) != AR_OK)
-		return AR_STR("the arguments are not valid JSON");
-	if (ar_json_type(v) != AR_JSON_OBJECT)
-		return AR_STR("the arguments have to be a JSON object");
-	return AR_STR_NONE;
+	if (!ar_str_empty(tool->schema) &&
+	    ar_schema_compile(tool->schema, d->session->json, &schema, &err) != AR_OK)
+		schema = NULL;
+	if (ar_json_parse(d->session->json, ar_str_empty(args) ? AR_STR("{}") : args, &v, NULL) != AR_OK ||
+	    ar_json_type(v) != AR_JSON_OBJECT) {
+		ar_schema_free(schema);
+		return AR_STR("the arguments have to be one JSON object");
+	}
+	is_good = !schema || ar_schema_check(schema, v, &fault);
+	ar_schema_free(schema);
+	return is_good ? AR_STR_NONE : ar_arena_str(d->arena, ar_str_from(fault.message));
 }
 
 static void no_such_tool(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation *call)
@@ -230,7 +241,7 @@ static void admit(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation
 		return;
 	}
 	describe(call, tool);
-	fault = fault_in(w->d, args);
+	fault = fault_in(w->d, tool, args);
 	if (ar_str_absent(fault))
 		judge(w, turn, call, tool);
 	else

@@ -1,9 +1,7 @@
 /* Which tools a turn has. The runtime's own come from its inventory; options.tools of the turn may name the ones that are wanted (an empty list: none)
  * and describe more, which the client runs itself. Pure. */
 #include "decide.h"
-#include "identity.h"
-
-#include <string.h>
+#include "schema.h"
 
 #define CLIENT_TOOLS_MAX 128
 
@@ -67,6 +65,26 @@ static enum ar_status check_one(struct ar_json tool, struct ar_error *err)
 	return AR_OK;
 }
 
+/* The parser holds one text at a time: schemas are read when the list is no longer needed. */
+static enum ar_status check_schemas(struct ar_decision *d, struct ar_str options, struct ar_error *err)
+{
+	const struct ar_turn turn = { .options = options };
+	struct ar_offers o = ar_offers_of(d, &turn);
+
+	for (size_t i = 0; i < o.count; i++) {
+		struct ar_schema *schema = NULL;
+		struct ar_error why = { 0 };
+
+		if (o.at[i]->owner != AR_TOOL_CLIENT)
+			continue;
+		if (ar_schema_compile(o.at[i]->schema, d->session->json, &schema, &why) != AR_OK)
+			return ar_refuse(err, AR_ERR_INVALID_INPUT, "options.tools: inputSchema of %.*s: %s",
+					 AR_STR_ARG(o.at[i]->name), why.msg);
+		ar_schema_free(schema);
+	}
+	return AR_OK;
+}
+
 enum ar_status ar_offers_check(struct ar_decision *d, struct ar_str options, struct ar_error *err)
 {
 	struct ar_json tools = tools_of(d, options);
@@ -81,7 +99,7 @@ enum ar_status ar_offers_check(struct ar_decision *d, struct ar_str options, str
 		if (check_one(it.value, err) != AR_OK)
 			return AR_E_REFUSED;
 	}
-	return AR_OK;
+	return check_schemas(d, options, err);
 }
 
 /* ---- what there is ---- */
