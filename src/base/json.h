@@ -65,6 +65,7 @@ bool ar_json_bool(struct ar_json v, bool *ret);
  * objects. */
 struct ar_json_iter ar_json_iter(struct ar_json v);
 bool ar_json_next(struct ar_json_iter *it);
+struct ar_json ar_json_name(const struct ar_json_iter *it); /* the member's name as a string value */
 
 /* The text of a finite double (no NUL), always with a dot or an exponent so that it reads back as
  * AR_JSON_NUM. Lives beside the reader because shortest round-trip printing without the locale is C++

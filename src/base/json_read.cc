@@ -256,6 +256,14 @@ extern "C" bool ar_json_next(struct ar_json_iter *it)
 	return true;
 }
 
+/* On the tape the name stands right before its value. */
+extern "C" struct ar_json ar_json_name(const struct ar_json_iter *it)
+{
+	if (!it->object)
+		return {};
+	return { it->doc, it->value.at - 1 };
+}
+
 extern "C" struct ar_json ar_json_get(struct ar_json object, const char *name)
 {
 	std::string_view wanted(name);

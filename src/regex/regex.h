@@ -1,0 +1,28 @@
+/* Regular expressions that others wrote (JSON Schemas, rules), searched in text that others wrote: the dialect of ECMA-262 as far as
+ * PCRE2 speaks it, over UTF-8, and never longer than its limits allow. A compiled one has scratch memory of its own, so it belongs to one
+ * thread at a time. */
+#ifndef AR_REGEX_REGEX_H
+#define AR_REGEX_REGEX_H
+
+#include "status.h"
+#include "str.h"
+
+#define AR_REGEX_PATTERN_MAX 16384 /* bytes */
+
+enum ar_regex_found {
+	AR_REGEX_NO,
+	AR_REGEX_YES,
+	AR_REGEX_GAVE_UP, /* the limit of steps was reached: neither yes nor no */
+};
+
+struct ar_regex;
+
+/* Refuses with AR_E_INVALID and where the pattern is wrong, with AR_E_LIMIT one that is too long or too large. */
+AR_MUST_USE enum ar_status ar_regex_compile(struct ar_str pattern, struct ar_regex **ret,
+					    struct ar_error *err);
+void ar_regex_free(struct ar_regex *r);
+
+/* Whether it matches anywhere in the text, which must be UTF-8. */
+enum ar_regex_found ar_regex_search(const struct ar_regex *r, struct ar_str text);
+
+#endif
