@@ -75,8 +75,7 @@ struct ar_store_task_row {
 	bool is_internal;
 };
 
-/* One row per action (a question to a person), so that those of all sessions can be listed. Written again when it changes; its
- * session, `created` and id never do: they are what it is found by. */
+/* One row per action (a question to a person), so that those of all sessions can be listed. Written again when it changes. */
 struct ar_store_action_row {
 	struct ar_str action; /* not empty */
 	struct ar_str account; /* whose it is; absent: nobody's in particular */

@@ -46,9 +46,10 @@ static const char membership[] =
 static const char actions[] =
 	"CREATE TABLE action (session uuid NOT NULL, created int8 NOT NULL, action bytea NOT NULL, account "
 	"bytea,"
-	" pending bool NOT NULL, record bytea, PRIMARY KEY (session, created, action));"
+	" pending bool NOT NULL, record bytea, PRIMARY KEY (session, action));"
 	"CREATE INDEX action_created ON action (created, action);"
 	"CREATE INDEX action_account ON action (account, created, action);"
+	"CREATE INDEX action_session ON action (session, created, action);"
 	"CREATE INDEX action_pending ON action (created, action) WHERE pending;"
 	"CREATE INDEX action_pending_account ON action (account, created, action) WHERE pending;"
 	"CREATE INDEX action_pending_session ON action (session, created, action) WHERE pending;";

@@ -85,8 +85,8 @@ const char *const ar_pg_sql_text[AR_PG_SQL_COUNT] = {
 		"INSERT INTO action (session, created, action, account, pending, record)"
 		" SELECT * FROM unnest($1::uuid[], $2::int8[], $3::bytea[], $4::bytea[], $5::bool[], "
 		"$6::bytea[])"
-		" AS t ON CONFLICT (session, created, action) DO UPDATE SET account = excluded.account,"
-		" pending = excluded.pending, record = excluded.record",
+		" AS t ON CONFLICT (session, action) DO UPDATE SET created = excluded.created,"
+		" account = excluded.account, pending = excluded.pending, record = excluded.record",
 	[AR_PG_RECEIPT_PUT] =
 		"INSERT INTO receipt (scope, key, input, created, reply)"
 		" SELECT * FROM unnest($1::bytea[], $2::bytea[], $3::bytea[], $4::int8[], $5::bytea[]) AS t",

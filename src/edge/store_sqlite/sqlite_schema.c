@@ -46,11 +46,11 @@ static const char keeping[] =
 
 /* Actions of all sessions. Pending ones are few and have indexes of their own, which do not grow with those that were answered. */
 static const char actions[] =
-	"CREATE TABLE action (session BLOB NOT NULL, created INTEGER NOT NULL, action TEXT NOT NULL,"
-	" account TEXT, pending INTEGER NOT NULL, record BLOB, PRIMARY KEY (session, created, action))"
-	" WITHOUT ROWID;"
+	"CREATE TABLE action (session BLOB NOT NULL, action TEXT NOT NULL, created INTEGER NOT NULL,"
+	" account TEXT, pending INTEGER NOT NULL, record BLOB, PRIMARY KEY (session, action)) WITHOUT ROWID;"
 	"CREATE INDEX action_created ON action (created, action);"
 	"CREATE INDEX action_account ON action (account, created, action);"
+	"CREATE INDEX action_session ON action (session, created, action);"
 	"CREATE INDEX action_pending ON action (created, action) WHERE pending = 1;"
 	"CREATE INDEX action_pending_account ON action (account, created, action) WHERE pending = 1;"
 	"CREATE INDEX action_pending_session ON action (session, created, action) WHERE pending = 1;";

@@ -59,9 +59,9 @@ static const char *const sql_text[AR_SQL_COUNT] = {
 		"SELECT n, task, status, internal, record FROM task WHERE session = ?1 AND n > ?2"
 		" AND (?3 IS NULL OR status = ?3) AND internal <= ?4 ORDER BY n",
 	[AR_SQL_ACTION_PUT] = "INSERT INTO action (session, created, action, account, pending, record)"
-			      " VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (session, created, action)"
-			      " DO UPDATE SET account = excluded.account, pending = excluded.pending, record "
-			      "= excluded.record",
+			      " VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (session, action) DO UPDATE SET"
+			      " created = excluded.created, account = excluded.account,"
+			      " pending = excluded.pending, record = excluded.record",
 	[AR_SQL_ACTION_LIST] = ACTION_LIST("true", "pending <= ?5"),
 	[AR_SQL_ACTION_LIST_ACCOUNT] = ACTION_LIST("account = ?2", "pending <= ?5"),
 	[AR_SQL_ACTION_LIST_SESSION] = ACTION_LIST(OF_SESSION, "pending <= ?5"),
