@@ -3605,6 +3605,30 @@ static const struct ar_field_desc ar_cmd_list_actions_out_fields[] = {
 	  "Where to go on; absent at the end." },
 };
 
+static const struct ar_field_desc ar_cmd_explain_in_fields[] = {
+	{ "id", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_explain_in, id), NULL, { 0, false },
+	  "A tool call, decision, turn, task, run, step, model request, thread or session." },
+	{ "sessionId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_explain_in, session_id), NULL, { 0, false },
+	  "Session it belongs to, when the id does not say it." },
+};
+
+static const struct ar_field_desc ar_cmd_explain_out_fields[] = {
+	{ "id", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_explain_out, id), NULL, { 0, false },
+	  "What was asked about." },
+	{ "kind", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_cmd_explain_out, kind), NULL, { 0, false },
+	  "What it is." },
+	{ "sessionId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_explain_out, session_id), NULL, { 0, false },
+	  "Its session." },
+	{ "turnId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_explain_out, turn_id), NULL, { 0, false },
+	  "Turn it belongs to." },
+	{ "summary", AR_F_STRING, true, false, false, 0, 4096, offsetof(struct ar_cmd_explain_out, summary), NULL, { 0, false },
+	  "The newest reason, in one sentence." },
+	{ "reasons", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_cmd_explain_out, reasons), NULL, { 0, false },
+	  "Every reason, oldest first: sequence, time, type and sentence." },
+	{ "truncated", AR_F_BOOL, true, false, false, 0, 0, offsetof(struct ar_cmd_explain_out, truncated), NULL, { 0, false },
+	  "True when there are more reasons than are listed." },
+};
+
 static const struct ar_transition ar_turn_transitions[] = {
 	{ AR_EV_TURN_SUBMITTED, AR_TURN_NONE, AR_TURN_ACCEPTED },
 	{ AR_EV_QUEUE_CHANGED, AR_TURN_ACCEPTED, AR_TURN_QUEUED },
@@ -4691,6 +4715,12 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  { ar_cmd_list_actions_out_fields, 2, sizeof(struct ar_cmd_list_actions_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_INVALID_CURSOR }, 2,
 	  NULL, 0, "/v1/actions", "extension (action.required is read per session; people look at all of them)" },
+	[AR_CMD_EXPLAIN] = { AR_CMD_EXPLAIN, "explain",
+	  "Say why something happened, from facts only: why it was allowed, asked, denied, routed, retried or stopped.",
+	  false, true, { ar_cmd_explain_in_fields, 2, sizeof(struct ar_cmd_explain_in), NULL, 0 },
+	  { ar_cmd_explain_out_fields, 7, sizeof(struct ar_cmd_explain_out), NULL, 0 }, NULL,
+	  (const uint16_t[]){ AR_ERR_SCOPE_NOT_FOUND, AR_ERR_SESSION_NOT_FOUND }, 2,
+	  NULL, 0, "/v1/explain/{id}", "extension (AC-22 and AC-23 want explanations without naming a verb)" },
 };
 
 const struct ar_error_desc ar_error_descs[AR_ERR_COUNT] = {

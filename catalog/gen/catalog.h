@@ -233,6 +233,7 @@ enum ar_command {
 	AR_CMD_FORK_THREAD = 64,
 	AR_CMD_REPORT_TOOL_RESULT = 65,
 	AR_CMD_LIST_ACTIONS = 66,
+	AR_CMD_EXPLAIN = 67,
 	AR_CMD_COUNT,
 };
 
@@ -3379,6 +3380,21 @@ struct ar_cmd_list_actions_in { /* list_actions, input */
 struct ar_cmd_list_actions_out { /* list_actions, result */
 	struct ar_str actions; /* array */
 	struct ar_str next_cursor; /* string? */
+};
+
+struct ar_cmd_explain_in { /* explain, input */
+	struct ar_str id; /* string */
+	struct ar_str session_id; /* string? */
+};
+
+struct ar_cmd_explain_out { /* explain, result */
+	struct ar_str id; /* string */
+	struct ar_str kind; /* string */
+	struct ar_str session_id; /* string */
+	struct ar_str turn_id; /* string? */
+	struct ar_str summary; /* string */
+	struct ar_str reasons; /* array */
+	bool truncated; /* bool */
 };
 
 extern const struct ar_enum_desc ar_thread_status_desc;

@@ -3808,6 +3808,33 @@ export interface ListActionsResult {
   [extra: string]: unknown;
 }
 
+/** Say why something happened, from facts only: why it was allowed, asked, denied, routed, retried or stopped. */
+export interface ExplainInput {
+  /** A tool call, decision, turn, task, run, step, model request, thread or session. */
+  id: string;
+  /** Session it belongs to, when the id does not say it. */
+  sessionId?: string;
+}
+
+/** Say why something happened, from facts only: why it was allowed, asked, denied, routed, retried or stopped. */
+export interface ExplainResult {
+  /** What was asked about. */
+  id: string;
+  /** What it is. */
+  kind: string;
+  /** Its session. */
+  sessionId: string;
+  /** Turn it belongs to. */
+  turnId?: string;
+  /** The newest reason, in one sentence. */
+  summary: string;
+  /** Every reason, oldest first: sequence, time, type and sentence. */
+  reasons: unknown[];
+  /** True when there are more reasons than are listed. */
+  truncated: boolean;
+  [extra: string]: unknown;
+}
+
 /** Payload by event type. */
 export interface EventPayloads {
   "session.created": SessionCreatedPayload;
@@ -4006,6 +4033,7 @@ export interface Commands {
   fork_thread: { input: ForkThreadInput; result: ForkThreadResult };
   report_tool_result: { input: ReportToolResultInput; result: ReportToolResultResult };
   list_actions: { input: ListActionsInput; result: ListActionsResult };
+  explain: { input: ExplainInput; result: ExplainResult };
 }
 
 export type EventType = keyof EventPayloads;

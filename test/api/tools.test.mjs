@@ -128,3 +128,30 @@ test('a tool list that cannot be used is refused with the reason', async () => {
 	const { status } = await call(w.rt, 'submit_turn', { createPolicy: {}, text: 'hi', options: { tools: [] } });
 	assert.equal(status, 202);
 });
+
+test('AC-22 explain says from facts alone why a call ran, failed or was refused, and why a turn ended', async () => {
+	const { sessionId, turnId } = await submit(w.rt, `${ask('look_up', 'a')}[[tool nothing {}]]`, { options });
+	const started = await begun(sessionId, 2);
+	const ran = started.find((e) => e.payload.toolName === 'look_up');
+	await report(ran.toolCallId, 'A');
+	await ended(sessionId);
+	const why = async (id, more = {}) => ok(w.rt, 'explain', { id, ...more });
+	const good = await why(ran.toolCallId);
+	assert.deepEqual([good.kind, good.turnId], ['tool_call', turnId]);
+	assert.match(good.summary, /^the tool answered/);
+	assert.deepEqual(good.reasons.map((r) => r.type), ['permission.evaluated', 'tool.started', 'tool.result']);
+	assert.match(good.reasons[0].text, /^allow: /);
+	const bad = await why(started.find((e) => e.payload.toolName === 'nothing').toolCallId);
+	assert.match(bad.summary, /no result, failed \(tool_unavailable\); use one of the tools/);
+	for (const id of [turnId, sessionId, started[0].taskId, started[0].runId]) {
+		const { summary, reasons } = await why(id);
+		assert.match(summary, /^completed: |^the thread is idle/, id);
+		assert.ok(reasons.every((r, i) => i === 0 || r.sequence > reasons[i - 1].sequence));
+	}
+	const own = await submit(w.rt, '[[http 400]]', { sessionId, turnId: 'own-turn' });
+	await waitFor(async () => (await facts(sessionId, 'turn.failed'))[0], 'the failure');
+	assert.match((await why('own-turn', { sessionId })).summary, /^failed: /);
+	await refused(w.rt, 'scope_not_found', 'explain', { id: 'own-turn' });
+	await refused(w.rt, 'scope_not_found', 'explain', { id: `${own.turnId}-x`, sessionId });
+	await refused(w.rt, 'session_not_found', 'explain', { id: `tool_${'0'.repeat(26)}_1` });
+});

@@ -6,9 +6,13 @@
 #include <stdio.h>
 
 static ar_query_fn *const queries[AR_CMD_COUNT] = {
-	[AR_CMD_GET_SESSION] = ar_query_get_session,	 [AR_CMD_GET_THREAD_READ] = ar_query_get_thread_read,
-	[AR_CMD_LIST_SESSIONS] = ar_query_list_sessions, [AR_CMD_LIST_TASKS] = ar_query_list_tasks,
-	[AR_CMD_GET_TASK] = ar_query_get_task,		 [AR_CMD_READ_OUTPUT] = ar_query_read_output,
+	[AR_CMD_GET_SESSION] = ar_query_get_session,
+	[AR_CMD_GET_THREAD_READ] = ar_query_get_thread_read,
+	[AR_CMD_LIST_SESSIONS] = ar_query_list_sessions,
+	[AR_CMD_LIST_TASKS] = ar_query_list_tasks,
+	[AR_CMD_GET_TASK] = ar_query_get_task,
+	[AR_CMD_READ_OUTPUT] = ar_query_read_output,
+	[AR_CMD_EXPLAIN] = ar_query_explain,
 	[AR_CMD_LIST_ACTIONS] = ar_query_list_actions,
 };
 

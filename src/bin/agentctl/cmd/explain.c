@@ -1,0 +1,59 @@
+/* `agentctl explain`: why something happened, as the facts tell it. Rendering of the command explain. */
+#include "api.h"
+
+#define TYPE_WIDTH 28
+
+static void print_reason(struct ar_ctl *c, struct ar_json reason)
+{
+	struct ar_str type = ar_api_str(reason, "type");
+	int64_t sequence = 0;
+
+	ar_json_i64(ar_json_get(reason, "sequence"), &sequence);
+	ar_out_style(&c->out, AR_STYLE_DIM);
+	ar_out_printf(&c->out, "%8lld  ", (long long)sequence);
+	ar_out_line(&c->out, type);
+	ar_out_printf(&c->out, "%*s", type.len < TYPE_WIDTH ? TYPE_WIDTH - (int)type.len : 1, "");
+	ar_out_style(&c->out, AR_STYLE_PLAIN);
+	ar_out_line(&c->out, ar_api_str(reason, "text"));
+	ar_out_printf(&c->out, "\n");
+}
+
+static void print_reasons(struct ar_ctl *c, const struct ar_api_reply *r)
+{
+	ar_out_style(&c->out, AR_STYLE_BOLD);
+	ar_out_line(&c->out, ar_api_str(r->doc, "summary"));
+	ar_out_style(&c->out, AR_STYLE_PLAIN);
+	ar_out_printf(&c->out, "\n");
+	for (struct ar_json_iter it = ar_json_iter(ar_json_get(r->doc, "reasons")); ar_json_next(&it);)
+		print_reason(c, it.value);
+}
+
+enum { EXPLAIN_SESSION };
+
+static enum ar_exit explain(struct ar_ctl *c, const struct ar_ctl_args *a)
+{
+	struct ar_buf body = { 0 };
+	struct ar_jw w = ar_jw(&body);
+
+	ar_jw_open(&w);
+	ar_jw_mstr(&w, "id", ar_str_from(a->words[0]));
+	if (a->values[EXPLAIN_SESSION])
+		ar_jw_mstr(&w, "sessionId", ar_str_from(a->values[EXPLAIN_SESSION]));
+	ar_jw_close(&w);
+	return ar_api_show(c, "explain", &body, print_reasons);
+}
+
+const struct ar_ctl_command ar_cmd_explain = {
+	.name = "explain",
+	.synopsis = "ID",
+	.summary = "why something was allowed, asked, denied, routed, retried or stopped",
+	.text = "Reads the facts about a tool call, a decision, a turn, a task, a step, a thread or a "
+		"session, and says in a sentence\n"
+		"each what led to what. Nothing is guessed: the number before a line is the fact behind it.",
+	.examples = "agentctl explain tool_01hx3tvq5sz8kq4x1d0f2m9abc_256\n"
+		    "agentctl explain my-turn --session sess_01hx3tvq5sz8kq4x1d0f2m9abc",
+	.options = { { "session", "ID", "session it belongs to, when the id does not say it" } },
+	.min = 1,
+	.max = 1,
+	.run = explain,
+};
