@@ -158,10 +158,19 @@ const struct ar_config_key ar_config_keys[] = {
 	{ "blob.s3_min_bytes", AR_CONFIG_INT, "65536", NULL, false, 1024, 268435456, NULL,
 	  offsetof(struct ar_config, blob.s3_min_bytes), offsetof(struct ar_config_file, blob.s3_min_bytes),
 	  "Content of fewer bytes stays in the database." },
+	{ "context.instructions", AR_CONFIG_STRING, "AGENTS.md", NULL, false, 0, 0, NULL,
+	  offsetof(struct ar_config, context.instructions), offsetof(struct ar_config_file, context.instructions),
+	  "File of the workspace whose text the model is given as instructions; empty gives none." },
+	{ "context.window_tokens", AR_CONFIG_INT, "128000", NULL, false, 0, 1000000000, NULL,
+	  offsetof(struct ar_config, context.window_tokens), offsetof(struct ar_config_file, context.window_tokens),
+	  "Size of the context window of a model that declares none; 0 is unknown." },
+	{ "context.compact_at", AR_CONFIG_INT, "80", NULL, false, 0, 100, NULL,
+	  offsetof(struct ar_config, context.compact_at), offsetof(struct ar_config_file, context.compact_at),
+	  "Percent of the model's context window at which a thread is compacted; 0 never." },
 	{ "context.max_messages", AR_CONFIG_INT, "200", NULL, false, 1, 100000, NULL,
 	  offsetof(struct ar_config, context.max_messages), offsetof(struct ar_config_file, context.max_messages),
 	  "Most messages sent to the model." },
-	{ "context.max_bytes", AR_CONFIG_INT, "262144", NULL, false, 1024, 1073741824, NULL,
+	{ "context.max_bytes", AR_CONFIG_INT, "1048576", NULL, false, 1024, 1073741824, NULL,
 	  offsetof(struct ar_config, context.max_bytes), offsetof(struct ar_config_file, context.max_bytes),
 	  "Most bytes of conversation sent to the model." },
 	{ "redact.literals", AR_CONFIG_STRING, "", "AGENTD_REDACT_LITERALS", true, 0, 0, NULL,
@@ -176,8 +185,11 @@ const struct ar_config_key ar_config_keys[] = {
 	{ "log.level", AR_CONFIG_ENUM, "info", "AGENTD_LOG_LEVEL", false, 0, 0, ar_values_log_level,
 	  offsetof(struct ar_config, log.level), offsetof(struct ar_config_file, log.level),
 	  "Least grave lines that are written to the log." },
+	{ "tools.workspace", AR_CONFIG_STRING, "", "AGENTD_WORKSPACE", false, 0, 0, NULL,
+	  offsetof(struct ar_config, tools.workspace), offsetof(struct ar_config_file, tools.workspace),
+	  "Folder that the local tools may read; empty offers none of them." },
 };
-const size_t ar_config_key_count = 55;
+const size_t ar_config_key_count = 59;
 
 static const cyaml_schema_field_t node_fields[] = {
 	CYAML_FIELD_STRING_PTR("id", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_node, id, 0, 65536),
@@ -273,6 +285,9 @@ static const cyaml_schema_field_t blob_fields[] = {
 };
 
 static const cyaml_schema_field_t context_fields[] = {
+	CYAML_FIELD_STRING_PTR("instructions", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_context, instructions, 0, 65536),
+	CYAML_FIELD_INT_PTR("window_tokens", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_context, window_tokens),
+	CYAML_FIELD_INT_PTR("compact_at", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_context, compact_at),
 	CYAML_FIELD_INT_PTR("max_messages", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_context, max_messages),
 	CYAML_FIELD_INT_PTR("max_bytes", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_context, max_bytes),
 	CYAML_FIELD_END,
@@ -287,6 +302,11 @@ static const cyaml_schema_field_t redact_fields[] = {
 
 static const cyaml_schema_field_t log_fields[] = {
 	CYAML_FIELD_STRING_PTR("level", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_log, level, 0, 65536),
+	CYAML_FIELD_END,
+};
+
+static const cyaml_schema_field_t tools_fields[] = {
+	CYAML_FIELD_STRING_PTR("workspace", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_tools, workspace, 0, 65536),
 	CYAML_FIELD_END,
 };
 
@@ -310,6 +330,7 @@ static const cyaml_schema_field_t top_fields[] = {
 	CYAML_FIELD_MAPPING("context", CYAML_FLAG_OPTIONAL, struct ar_config_file, context, context_fields),
 	CYAML_FIELD_MAPPING("redact", CYAML_FLAG_OPTIONAL, struct ar_config_file, redact, redact_fields),
 	CYAML_FIELD_MAPPING("log", CYAML_FLAG_OPTIONAL, struct ar_config_file, log, log_fields),
+	CYAML_FIELD_MAPPING("tools", CYAML_FLAG_OPTIONAL, struct ar_config_file, tools, tools_fields),
 	CYAML_FIELD_END,
 };
 

@@ -110,6 +110,9 @@ struct ar_config_blob {
 };
 
 struct ar_config_context {
+	const char *instructions;
+	int64_t window_tokens;
+	int64_t compact_at;
 	int64_t max_messages;
 	int64_t max_bytes;
 };
@@ -122,6 +125,10 @@ struct ar_config_redact {
 
 struct ar_config_log {
 	int level;
+};
+
+struct ar_config_tools {
+	const char *workspace;
 };
 
 struct ar_config {
@@ -144,6 +151,7 @@ struct ar_config {
 	struct ar_config_context context;
 	struct ar_config_redact redact;
 	struct ar_config_log log;
+	struct ar_config_tools tools;
 };
 
 /* What the file says. */
@@ -229,6 +237,9 @@ struct ar_config_file_blob {
 };
 
 struct ar_config_file_context {
+	char *instructions;
+	int64_t *window_tokens;
+	int64_t *compact_at;
 	int64_t *max_messages;
 	int64_t *max_bytes;
 };
@@ -241,6 +252,10 @@ struct ar_config_file_redact {
 
 struct ar_config_file_log {
 	char *level;
+};
+
+struct ar_config_file_tools {
+	char *workspace;
 };
 
 struct ar_config_file {
@@ -263,6 +278,7 @@ struct ar_config_file {
 	struct ar_config_file_context context;
 	struct ar_config_file_redact redact;
 	struct ar_config_file_log log;
+	struct ar_config_file_tools tools;
 };
 
 enum ar_config_kind {

@@ -24,7 +24,13 @@ struct ar_policy {
 	int64_t queue_max; /* queued turns per thread */
 	int64_t context_max; /* messages that a request carries */
 	int64_t context_bytes; /* and their bytes */
+	int64_t context_tokens; /* size of the model's context window; 0: unknown */
+	int64_t compact_at; /* percent of it at which a thread is compacted; 0: never */
 	struct ar_str system_prompt;
+	struct ar_str workspace; /* folder of the local tools; absent: none */
+	struct ar_str instructions; /* text of the workspace's instruction file; absent: none */
+	struct ar_str instructions_file; /* its name; absent: none is wanted */
+	struct ar_str instructions_trouble; /* why the model is not given it; absent: it is */
 	bool queue_by_default; /* busyPolicy when the caller names none */
 	bool auto_resume; /* start again by ourselves after a crash */
 };
@@ -105,6 +111,7 @@ enum ar_effect_kind {
 struct ar_effect {
 	enum ar_effect_kind kind;
 	struct ar_str thread, turn, step, model_request, model, options;
+	bool is_transcript; /* MODEL_CALL: the messages after the first are told as one text, to be summarised */
 	ar_usec at;
 	const struct ar_context_entry *messages; /* MODEL_CALL: the request, oldest first */
 	size_t message_count;
