@@ -961,6 +961,10 @@ static const struct ar_field_desc ar_ev_context_compaction_started_fields[] = {
 	  "Turns that it covers." },
 	{ "tokensBefore", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_ev_context_compaction_started, tokens_before), NULL, { 0, false },
 	  "Size before." },
+	{ "coveredMessages", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_ev_context_compaction_started, covered_messages), NULL, { 0, false },
+	  "Messages that the summary will stand for, counted from the first of the thread." },
+	{ "boundaryRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_ev_context_compaction_started, boundary_ref), NULL, { 0, false },
+	  "What is to be shortened, as it was decided when somebody asked." },
 };
 
 static const struct ar_field_desc ar_ev_context_compaction_completed_fields[] = {
@@ -982,6 +986,10 @@ static const struct ar_field_desc ar_ev_context_compaction_completed_fields[] = 
 	  "Size after." },
 	{ "preserved", AR_F_OBJECT, true, false, false, 0, 65536, offsetof(struct ar_ev_context_compaction_completed, preserved), NULL, { 0, false },
 	  "Kept as they were: actionIds, incidentIds, artifactRefs, evidenceRefs." },
+	{ "coveredMessages", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_ev_context_compaction_completed, covered_messages), NULL, { 0, false },
+	  "Messages that the summary stands for, counted from the first of the thread." },
+	{ "summaryBytes", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_ev_context_compaction_completed, summary_bytes), NULL, { 0, false },
+	  "Size of the stored summary." },
 };
 static const uint64_t ar_ev_context_compaction_completed_oneofs[] = { UINT64_C(1) << 4 | UINT64_C(1) << 5 };
 
@@ -3317,7 +3325,9 @@ static const struct ar_field_desc ar_cmd_compact_thread_in_fields[] = {
 
 static const struct ar_field_desc ar_cmd_compact_thread_out_fields[] = {
 	{ "boundaryRef", AR_F_REF, true, false, false, 1, 512, offsetof(struct ar_cmd_compact_thread_out, boundary_ref), NULL, { 0, false },
-	  "Where the boundary is stored." },
+	  "What is shortened, as it was decided: the turns, their size, the reason." },
+	{ "turnId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_compact_thread_out, turn_id), NULL, { 0, false },
+	  "Turn of the runtime's own that does it." },
 };
 
 static const struct ar_field_desc ar_cmd_rollback_thread_in_fields[] = {
@@ -4019,11 +4029,11 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	[AR_EV_CONTEXT_COMPACTION_STARTED] = { AR_EV_CONTEXT_COMPACTION_STARTED, "context.compaction.started", "context",
 	  "History is about to be shortened.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_THREAD | 1u << AR_SCOPE_TURN, 0, NULL,
-	  { ar_ev_context_compaction_started_fields, 3, sizeof(struct ar_ev_context_compaction_started), NULL, 0 } },
+	  { ar_ev_context_compaction_started_fields, 5, sizeof(struct ar_ev_context_compaction_started), NULL, 0 } },
 	[AR_EV_CONTEXT_COMPACTION_COMPLETED] = { AR_EV_CONTEXT_COMPACTION_COMPLETED, "context.compaction.completed", "context",
 	  "History was shortened and work goes on from there.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_THREAD | 1u << AR_SCOPE_TURN, 0, NULL,
-	  { ar_ev_context_compaction_completed_fields, 9, sizeof(struct ar_ev_context_compaction_completed), ar_ev_context_compaction_completed_oneofs, 1 } },
+	  { ar_ev_context_compaction_completed_fields, 11, sizeof(struct ar_ev_context_compaction_completed), ar_ev_context_compaction_completed_oneofs, 1 } },
 	[AR_EV_CONTEXT_COMPACTION_FAILED] = { AR_EV_CONTEXT_COMPACTION_FAILED, "context.compaction.failed", "context",
 	  "Shortening history failed; the old history stays in force.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_THREAD | 1u << AR_SCOPE_TURN, 0, NULL,
@@ -4627,10 +4637,10 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  (const uint16_t[]){ AR_EV_RUN_STATUS, AR_EV_ITEM_COMPLETED, AR_EV_OUTPUT_REDACTED }, 3, NULL, "proposed (steering is claimed, no verb)" },
 	[AR_CMD_COMPACT_THREAD] = { AR_CMD_COMPACT_THREAD, "compact_thread",
 	  "Shorten the history that a thread carries.",
-	  true, false, { ar_cmd_compact_thread_in_fields, 4, sizeof(struct ar_cmd_compact_thread_in), NULL, 0 },
-	  { ar_cmd_compact_thread_out_fields, 1, sizeof(struct ar_cmd_compact_thread_out), NULL, 0 }, NULL,
-	  (const uint16_t[]){ AR_ERR_THREAD_BUSY, AR_ERR_NOTHING_TO_COMPACT }, 2,
-	  (const uint16_t[]){ AR_EV_CONTEXT_COMPACTION_STARTED, AR_EV_CONTEXT_COMPACTION_COMPLETED, AR_EV_CONTEXT_COMPACTION_FAILED }, 3, NULL, "proposed (manual trigger without a verb)" },
+	  true, true, { ar_cmd_compact_thread_in_fields, 4, sizeof(struct ar_cmd_compact_thread_in), NULL, 0 },
+	  { ar_cmd_compact_thread_out_fields, 2, sizeof(struct ar_cmd_compact_thread_out), NULL, 0 }, NULL,
+	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_THREAD_NOT_FOUND, AR_ERR_THREAD_BUSY, AR_ERR_NOTHING_TO_COMPACT }, 4,
+	  (const uint16_t[]){ AR_EV_TURN_SUBMITTED, AR_EV_TURN_STARTED, AR_EV_CONTEXT_COMPACTION_STARTED, AR_EV_CONTEXT_COMPACTION_COMPLETED, AR_EV_CONTEXT_COMPACTION_FAILED, AR_EV_OUTPUT_REDACTED }, 6, NULL, "proposed (manual trigger without a verb)" },
 	[AR_CMD_ROLLBACK_THREAD] = { AR_CMD_ROLLBACK_THREAD, "rollback_thread",
 	  "Take a thread back to an earlier point.",
 	  true, true, { ar_cmd_rollback_thread_in_fields, 5, sizeof(struct ar_cmd_rollback_thread_in), NULL, 0 },

@@ -1765,6 +1765,8 @@ struct ar_ev_context_compaction_started { /* context.compaction.started */
 	int trigger; /* enum */
 	struct ar_str affected_turn_ids; /* array */
 	int64_t tokens_before; /* int */
+	struct ar_opt_int covered_messages; /* int? */
+	struct ar_str boundary_ref; /* ref? */
 };
 
 struct ar_ev_context_compaction_completed { /* context.compaction.completed */
@@ -1777,6 +1779,8 @@ struct ar_ev_context_compaction_completed { /* context.compaction.completed */
 	int64_t tokens_before; /* int */
 	int64_t tokens_after; /* int */
 	struct ar_str preserved; /* object */
+	struct ar_opt_int covered_messages; /* int? */
+	struct ar_opt_int summary_bytes; /* int? */
 };
 
 struct ar_ev_context_compaction_failed { /* context.compaction.failed */
@@ -3197,6 +3201,7 @@ struct ar_cmd_compact_thread_in { /* compact_thread, input */
 
 struct ar_cmd_compact_thread_out { /* compact_thread, result */
 	struct ar_str boundary_ref; /* ref */
+	struct ar_str turn_id; /* string? */
 };
 
 struct ar_cmd_rollback_thread_in { /* rollback_thread, input */

@@ -847,6 +847,10 @@ export interface ContextCompactionStartedPayload {
   affectedTurnIds: unknown[];
   /** Size before. */
   tokensBefore: number;
+  /** Messages that the summary will stand for, counted from the first of the thread. */
+  coveredMessages?: number;
+  /** What is to be shortened, as it was decided when somebody asked. */
+  boundaryRef?: string;
   [extra: string]: unknown;
 }
 
@@ -870,6 +874,10 @@ export interface ContextCompactionCompletedPayload {
   tokensAfter: number;
   /** Kept as they were: actionIds, incidentIds, artifactRefs, evidenceRefs. */
   preserved: Record<string, unknown>;
+  /** Messages that the summary stands for, counted from the first of the thread. */
+  coveredMessages?: number;
+  /** Size of the stored summary. */
+  summaryBytes?: number;
   [extra: string]: unknown;
 }
 
@@ -3479,8 +3487,10 @@ export interface CompactThreadInput {
 
 /** Shorten the history that a thread carries. */
 export interface CompactThreadResult {
-  /** Where the boundary is stored. */
+  /** What is shortened, as it was decided: the turns, their size, the reason. */
   boundaryRef: string;
+  /** Turn of the runtime's own that does it. */
+  turnId?: string;
   [extra: string]: unknown;
 }
 

@@ -174,13 +174,16 @@ const struct ar_config_key ar_config_keys[] = {
 	{ "context.instructions", AR_CONFIG_STRING, "AGENTS.md", NULL, false, 0, 0, NULL, false, false,
 	  offsetof(struct ar_config, context.instructions), offsetof(struct ar_config_file, context.instructions),
 	  "File of the workspace whose text the model is given as instructions; empty gives none." },
+	{ "context.window_tokens", AR_CONFIG_INT, "128000", NULL, false, 0, 1000000000, NULL, false, false,
+	  offsetof(struct ar_config, context.window_tokens), offsetof(struct ar_config_file, context.window_tokens),
+	  "Size of the context window of a model that declares none; 0 is unknown." },
 	{ "context.compact_at", AR_CONFIG_INT, "80", NULL, false, 0, 100, NULL, false, false,
 	  offsetof(struct ar_config, context.compact_at), offsetof(struct ar_config_file, context.compact_at),
 	  "Percent of the model's context window at which a thread is compacted; 0 never." },
 	{ "context.max_messages", AR_CONFIG_INT, "200", NULL, false, 1, 100000, NULL, false, false,
 	  offsetof(struct ar_config, context.max_messages), offsetof(struct ar_config_file, context.max_messages),
 	  "Most messages sent to the model." },
-	{ "context.max_bytes", AR_CONFIG_INT, "262144", NULL, false, 1024, 1073741824, NULL, false, false,
+	{ "context.max_bytes", AR_CONFIG_INT, "1048576", NULL, false, 1024, 1073741824, NULL, false, false,
 	  offsetof(struct ar_config, context.max_bytes), offsetof(struct ar_config_file, context.max_bytes),
 	  "Most bytes of conversation sent to the model." },
 	{ "redact.literals", AR_CONFIG_STRING, "", "AGENTD_REDACT_LITERALS", true, 0, 0, NULL, false, false,
@@ -238,7 +241,7 @@ const struct ar_config_key ar_config_keys[] = {
 	  offsetof(struct ar_config, guard.repeats), offsetof(struct ar_config_file, guard.repeats),
 	  "Same call with the same arguments and the same answer in a row before the turn is stopped; 0 never stops it." },
 };
-const size_t ar_config_key_count = 72;
+const size_t ar_config_key_count = 73;
 
 static const struct ar_config_key models_keys[] = {
 	{ "name", AR_CONFIG_STRING, "", NULL, false, 0, 0, NULL, true, true,
@@ -531,6 +534,7 @@ static const cyaml_schema_field_t blob_fields[] = {
 
 static const cyaml_schema_field_t context_fields[] = {
 	CYAML_FIELD_STRING_PTR("instructions", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_context, instructions, 0, 65536),
+	CYAML_FIELD_INT_PTR("window_tokens", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_context, window_tokens),
 	CYAML_FIELD_INT_PTR("compact_at", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_context, compact_at),
 	CYAML_FIELD_INT_PTR("max_messages", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_context, max_messages),
 	CYAML_FIELD_INT_PTR("max_bytes", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_context, max_bytes),

@@ -197,6 +197,7 @@ struct ar_config_blob {
 
 struct ar_config_context {
 	const char *instructions;
+	int64_t window_tokens;
 	int64_t compact_at;
 	int64_t max_messages;
 	int64_t max_bytes;
@@ -428,6 +429,7 @@ struct ar_config_file_blob {
 
 struct ar_config_file_context {
 	char *instructions;
+	int64_t *window_tokens;
 	int64_t *compact_at;
 	int64_t *max_messages;
 	int64_t *max_bytes;

@@ -2,6 +2,7 @@
  * back through one wake-up. */
 #include "blob_s3.h"
 #include "file_lock.h"
+#include "instructions.h"
 #include "mem.h"
 #include "model.h"
 #include "runtime_priv.h"
@@ -137,6 +138,9 @@ static void read_policy(struct ar_runtime *r, const struct ar_config *c)
 		.queue_max = c->queue.max_turns,
 		.context_max = c->context.max_messages,
 		.context_bytes = c->context.max_bytes,
+		.context_tokens = c->context.window_tokens,
+		.compact_at = c->context.compact_at,
+		.workspace = *c->tools.workspace ? kept(r, c->tools.workspace) : AR_STR_NONE,
 		.queue_by_default = c->queue.default_policy == AR_CONFIG_QUEUE_DEFAULT_POLICY_QUEUE,
 		.auto_resume = c->recovery.auto_resume,
 	};
@@ -147,6 +151,7 @@ static void open_core(struct ar_runtime *r, const struct ar_config *c)
 	struct ar_clock *clock = ar_clock_system();
 
 	read_policy(r, c);
+	r->instructions = ar_instruction_file_open(&r->loop, c, r->redactor, &r->policy);
 	r->provider = ar_model_open(&r->loop, c);
 	r->follow = ar_follow_new(&(struct ar_follow_options){
 		.store = r->store, .clock = clock, .ring_bytes = (size_t)c->limits.ring_bytes });
@@ -358,6 +363,7 @@ enum ar_run_end ar_runtime_free(struct ar_runtime *r)
 	uv_walk(&r->loop, close_handle, NULL);
 	uv_run(&r->loop, UV_RUN_DEFAULT);
 	uv_loop_close(&r->loop);
+	ar_instruction_file_free(r->instructions);
 	ar_redactor_free(r->redactor);
 	ar_file_lock_drop(r->folder_lock);
 	ar_arena_fini(&r->arena);

@@ -41,6 +41,7 @@ struct ar_runtime {
 	struct ar_placement placement;
 	struct ar_http_ops ops;
 	struct ar_policy policy;
+	struct ar_instruction_file *instructions; /* NULL: no file is wanted */
 	struct ar_redactor *redactor;
 	struct ar_arena arena;
 	enum ar_stop_phase phase;

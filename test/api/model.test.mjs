@@ -29,7 +29,7 @@ const failures = (f) => f.of('model.failed').map((e) => e.payload);
 test('EV-43 EV-47 OPEN-43 ID-15 a plain turn: the facts in their order, the text streamed and stored alike', async () => {
 	const f = await run('hello world');
 	assert.deepEqual(f.types(), ['session.created', 'thread.started', 'turn.submitted', 'task.created', 'task.accepted', 'turn.started',
-		'task.attempt.started', 'task.started', 'thread.updated', 'model.requested', 'model.completed', 'task.attempt.completed',
+		'task.attempt.started', 'task.started', 'thread.updated', 'context.resolved', 'model.requested', 'model.completed', 'task.attempt.completed',
 		'task.completed', 'turn.completed', 'thread.updated']);
 	const [requested] = f.of('model.requested');
 	const [completed] = f.of('model.completed');

@@ -28,6 +28,7 @@ const SETTINGS = {
 	'model.backoff_ms': 50,
 	'session.snapshot_every': 60,
 	'context.max_messages': 8,
+	'context.compact_at': 0,
 	'log.level': 'info',
 };
 

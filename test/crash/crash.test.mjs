@@ -36,6 +36,7 @@ const CONFIG = {
 	'model.backoff_ms': 5,
 	'session.snapshot_every': 25,
 	'context.max_messages': 12,
+	'context.compact_at': 0,
 	'log.level': 'error',
 };
 

@@ -27,6 +27,9 @@
 //   [[error-in-stream]]  [[garbage]] a chunk that is no JSON   [[text]] an HTML page with status 200
 //   [[fail-times N directive]] the first N calls of a turn (header X-AR-Turn) do what the directive says, the others succeed
 //
+// Asked for the summary of a conversation (compaction) it answers "Summary: they talked."; the last [[summary directive]] in that
+// conversation says something else: [[summary say x]], [[summary http 500]], [[summary fail-times 1 hang]].
+//
 // GET /_log[?turn=id] gives every request with times and how it ended; GET /_count the number per turn; POST /_reset forgets.
 import { appendFileSync } from 'node:fs';
 import http from 'node:http';
@@ -34,6 +37,7 @@ import { pathToFileURL } from 'node:url';
 import { WIRES } from './wires.mjs';
 
 const LOG_MAX = 20000;
+const SUMMARY_WANTED = 'Write its summary now.';
 const UTF8_WORDS = ['héllo ', '日本語 ', '👩‍👩‍👧‍👦 ', 'e\u0301 ', '🇨🇭 ', 'مرحبا ', '😀'];
 const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
 
@@ -50,7 +54,9 @@ const words = (text) => text.match(/\S+\s*/g) ?? (text ? [text] : []);
 class Script {
 	constructor({ text, toolResult, promptTokens }, n) {
 		Object.assign(this, { text, toolResult, promptTokens, n });
+		this.isSummary = text.endsWith(SUMMARY_WANTED);
 		this.does = directivesOf(text);
+		if (this.isSummary) this.does = directivesOf(`[[${this.does.summary?.at(-1) ?? 'say Summary: they talked.'}]]`);
 	}
 
 	has(name) {
@@ -81,6 +87,7 @@ class Script {
 		if (this.has('utf8')) return UTF8_WORDS;
 		if (this.has('tokens')) return Array.from({ length: this.number('tokens') }, (_, i) => `w${i} `);
 		if (this.has('say')) return this.cut(this.value('say'));
+		if (this.isSummary) return words('Summary: they talked.');
 		if (this.toolResult !== undefined) return words(`The tool said: ${this.toolResult}`);
 		return words(`You said: ${this.text.replace(/\[\[[\s\S]*?\]\](?!\])/g, '').trim()}`);
 	}

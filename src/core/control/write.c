@@ -133,6 +133,14 @@ static enum ar_status target_rollback(struct ar_call *c, struct target *t, struc
 	return ar_call_session(in->session_id, &t->core, err);
 }
 
+static enum ar_status target_compact(struct ar_call *c, struct target *t, struct ar_error *err)
+{
+	const struct ar_cmd_compact_thread_in *in = c->input;
+
+	set_key(c, t, "key", in->idempotency_key);
+	return ar_call_session(in->session_id, &t->core, err);
+}
+
 /* Queue commands may name the session, or only an id inside it: every id of ours says which session it is of. */
 static enum ar_status core_of_any(const struct ar_str *ids, size_t count, struct target *t,
 				  struct ar_error *err)
@@ -180,6 +188,7 @@ static target_fn *const targets[AR_CMD_COUNT] = {
 	[AR_CMD_STEER_TURN] = target_steer,	     [AR_CMD_FORK_THREAD] = target_fork,
 	[AR_CMD_ROLLBACK_THREAD] = target_rollback,  [AR_CMD_PROMOTE_QUEUED_TURN] = target_promote,
 	[AR_CMD_REMOVE_QUEUED_TURN] = target_remove, [AR_CMD_REPORT_TOOL_RESULT] = target_report,
+	[AR_CMD_COMPACT_THREAD] = target_compact,
 };
 
 /* The input as the catalogue writes it: spelling, order and spacing of the caller do not count. */

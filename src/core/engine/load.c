@@ -1,7 +1,7 @@
 /* A session comes back from the store: newest snapshot, the facts after it, and what was saved of open steps. O(window). */
 #include "engine_priv.h"
 #include "funnel.h"
-#include "messages.h"
+#include "request/messages.h"
 
 static enum ar_status apply_line(struct ar_live *l, struct ar_str line, struct ar_arena *arena,
 				 struct ar_error *err)

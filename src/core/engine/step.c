@@ -6,7 +6,7 @@
 #include "fault.h"
 #include "funnel.h"
 #include "identity.h"
-#include "messages.h"
+#include "request/messages.h"
 
 #define CHUNK_BYTES 8192
 #define CHUNK_AGE 250000 /* microseconds that arrived bytes may stay in memory only */
@@ -27,6 +27,7 @@ struct ar_live_step {
 	struct ar_funnel funnel; /* everything that the model says passes it */
 	struct ar_output output;
 	struct ar_str id;
+	bool is_transcript; /* the messages are told as one text */
 	bool is_cancelled;
 	bool is_detached; /* readers and cancels do not find it any more */
 	bool is_over; /* its end was delivered; freed when no operation is in flight */
@@ -277,6 +278,8 @@ static void on_messages(struct ar_store_op *op)
 				    .retryable = op->status != AR_OK });
 		return;
 	}
+	if (s->is_transcript)
+		ar_messages_tell(&s->messages, &s->arena, s->live->engine->json);
 	s->request.messages = s->messages.list;
 	s->request.count = s->messages.count;
 	s->state = STEP_CALLING;
@@ -293,6 +296,7 @@ static struct ar_live_step *step_new(struct ar_live *l, const struct ar_effect *
 	s->state = STEP_PLANNED;
 	s->funnel.redactor = l->engine->o.redactor;
 	s->id = ar_arena_str(a, effect->step);
+	s->is_transcript = effect->is_transcript;
 	s->output.session = ar_live_core(l);
 	s->output.ids[AR_SCOPE_THREAD] = ar_arena_str(a, effect->thread);
 	s->output.ids[AR_SCOPE_TURN] = ar_arena_str(a, effect->turn);

@@ -37,14 +37,34 @@ static void tasks(const struct ar_session *s, struct ar_str thread, struct ar_jw
 	ar_projection_task_summary(s, w);
 }
 
+/* The newest of the threads that are shown. */
+static void boundary(const struct ar_session *s, struct ar_str thread, struct ar_jw *w)
+{
+	const struct ar_thread *newest = NULL;
+	ar_usec at = -1;
+
+	for (size_t i = 0; i < s->threads.count; i++) {
+		const struct ar_thread *t = s->threads.at[i];
+		const struct ar_boundary *b = ar_thread_boundary(t, INT64_MAX);
+
+		if (!is_wanted(t, thread) || (b ? b->at : 0) <= at)
+			continue;
+		newest = t;
+		at = b ? b->at : 0;
+	}
+	if (!newest)
+		return;
+	ar_jw_key(w, "contextBoundary");
+	ar_projection_boundary(newest, w);
+}
+
 void ar_projection_session(const struct ar_session *s, struct ar_str runtime_id, struct ar_str thread,
 			   struct ar_jw *w)
 {
 	static const char *const unavailable[] = { "routingLimitSummary", "telemetrySummary",
 						   "channelSummary",	  "subagentJobSummary",
 						   "benchmarkSummary",	  "toolInventory",
-						   "contextBoundary",	  "artifactSummary",
-						   "executionEnvironment" };
+						   "artifactSummary",	  "executionEnvironment" };
 
 	ar_jw_mstr(w, "schemaVersion", AR_STR(AR_SCHEMA_VERSION));
 	ar_jw_mstr(w, "runtimeId", runtime_id);
@@ -57,6 +77,7 @@ void ar_projection_session(const struct ar_session *s, struct ar_str runtime_id,
 	ar_jw_mtime(w, "updatedAt", s->updated);
 	threads(s, thread, w);
 	tasks(s, thread, w);
+	boundary(s, thread, w);
 	for (size_t i = 0; i < AR_ARRAY_LEN(unavailable); i++)
 		ar_jw_mraw(w, unavailable[i], AR_STR("{\"state\":\"unavailable\"}"));
 	ar_jw_mraw(w, "evidenceRefs", AR_STR("[]"));

@@ -14,8 +14,10 @@ static void step(const struct ar_step *s, struct ar_jw *w)
 	ar_jw_mstr(w, "modelRequestId", s->model_request);
 	ar_jw_mstr(w, "provider", s->provider);
 	ar_jw_mstr(w, "model", s->model);
-	if (is_model)
+	if (is_model) {
+		ar_jw_mstr(w, "purpose", s->purpose);
 		ar_jw_mint(w, "attempt", s->attempt);
+	}
 	ar_jw_mstr(w, is_model ? "outputRef" : "inputRef", s->output_ref);
 	ar_jw_mstr(w, "preview", s->preview);
 	ar_jw_mstr(w, "errorCategory", s->category);
@@ -89,6 +91,7 @@ static void incidents(const struct ar_thread *t, struct ar_jw *w)
 		const struct ar_incident *incident = t->incidents.at[i];
 
 		ar_jw_open(w);
+		ar_jw_mstr(w, "incidentId", incident->id);
 		ar_jw_mstr(w, "code", incident->code);
 		ar_jw_mstr(w, "message", incident->message);
 		ar_jw_mstr(w, "turnId", incident->turn);
@@ -96,6 +99,45 @@ static void incidents(const struct ar_thread *t, struct ar_jw *w)
 		ar_jw_close(w);
 	}
 	ar_jw_close_array(w);
+}
+
+/* Where the conversation was shortened last, and whether it is being shortened now. */
+void ar_projection_boundary(const struct ar_thread *t, struct ar_jw *w)
+{
+	const struct ar_boundary *b = ar_thread_boundary(t, INT64_MAX);
+	const struct ar_turn *active = ar_thread_active(t);
+	bool is_open = active && active->compaction.trigger.set;
+
+	ar_jw_open(w);
+	ar_jw_mstr(w, "state", is_open ? AR_STR("compacting") : b ? AR_STR("compacted") : AR_STR("none"));
+	ar_jw_mstr(w, "threadId", t->id);
+	if (b) {
+		ar_jw_mstr(w, "turnId", b->turn);
+		ar_jw_mstr(w, "trigger", b->trigger);
+		ar_jw_mstr(w, "summaryRef", b->summary_ref);
+		ar_jw_mstr(w, "summaryPreview", b->preview);
+		ar_jw_mstr(w, "replacementHistoryRef", b->history_ref);
+		ar_jw_mint(w, "coveredMessages", b->covered);
+		ar_jw_mint(w, "tokensBefore", b->tokens_before);
+		ar_jw_mint(w, "tokensAfter", b->tokens_after);
+		ar_jw_mraw(w, "preserved", b->preserved);
+		ar_jw_mtime(w, "at", b->at);
+	}
+	ar_jw_close(w);
+}
+
+static void history(const struct ar_thread *t, size_t removed, struct ar_jw *w)
+{
+	const struct ar_boundary *b = ar_thread_boundary(t, INT64_MAX);
+	size_t hidden = ar_thread_visible(t, b);
+
+	ar_jw_key(w, "history");
+	ar_jw_open(w);
+	ar_jw_mint(w, "windowTurns", (int64_t)(t->turns.count - removed));
+	ar_jw_mint(w, "removedTurns", (int64_t)removed);
+	ar_jw_mint(w, "contextMessages", (int64_t)(t->context.count - hidden) + (b ? 1 : 0));
+	ar_jw_mint(w, "omittedMessages", t->omitted + (int64_t)hidden);
+	ar_jw_close(w);
 }
 
 static void queued_turn(const struct ar_turn *t, size_t place, struct ar_jw *w)
@@ -175,13 +217,9 @@ void ar_projection_thread(const struct ar_thread *t, struct ar_jw *w)
 	ar_projection_queue(t, w);
 	incidents(t, w);
 	not_built(w);
-	ar_jw_key(w, "history");
-	ar_jw_open(w);
-	ar_jw_mint(w, "windowTurns", (int64_t)(t->turns.count - removed));
-	ar_jw_mint(w, "removedTurns", (int64_t)removed);
-	ar_jw_mint(w, "contextMessages", (int64_t)t->context.count);
-	ar_jw_mint(w, "omittedMessages", t->omitted);
-	ar_jw_close(w);
+	history(t, removed, w);
+	ar_jw_key(w, "contextBoundary");
+	ar_projection_boundary(t, w);
 	ar_jw_mtime(w, "createdAt", t->created);
 	ar_jw_mtime(w, "updatedAt", t->updated);
 	ar_jw_close(w);

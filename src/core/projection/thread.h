@@ -6,4 +6,7 @@
 
 void ar_projection_thread(const struct ar_thread *t, struct ar_jw *w);
 
+/* Where its conversation was shortened last. */
+void ar_projection_boundary(const struct ar_thread *t, struct ar_jw *w);
+
 #endif

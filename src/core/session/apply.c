@@ -133,6 +133,12 @@ static void share_context(struct ar_session *s, struct ar_thread *t)
 	if (!last)
 		return;
 	t->omitted = parent->omitted;
+	for (size_t i = 0; i < parent->boundaries.count; i++) {
+		struct ar_boundary *b = parent->boundaries.at[i];
+
+		if (b->start <= last->start.v)
+			ar_vec_push(&s->arena, &t->boundaries, b);
+	}
 	for (size_t i = 0; i < parent->context.count; i++) {
 		struct ar_context_entry *entry = parent->context.at[i];
 
@@ -298,10 +304,11 @@ static enum ar_status turn_started(struct ar_session *s, const struct ar_event *
 	turn->started = e->time;
 	turn->start = AR_OPT_INT((int64_t)e->sequence);
 	t->active_turn = turn->id;
-	ar_apply_context(s, t,
-			 (struct ar_context_entry){ .role = AR_CONTEXT_USER,
-						    .ref = turn->input_ref,
-						    .bytes = turn->input_bytes });
+	if (!ar_turn_is_system(turn))
+		ar_apply_context(s, t,
+				 (struct ar_context_entry){ .role = AR_CONTEXT_USER,
+							    .ref = turn->input_ref,
+							    .bytes = turn->input_bytes });
 	return ar_apply_move(&turn->status, AR_MACHINE_TURN, e, err);
 }
 
@@ -402,6 +409,10 @@ static ar_apply_fn *const appliers[AR_EV_COUNT] = {
 	[AR_EV_TOOL_FAILED] = ar_apply_tool_failed,
 	[AR_EV_PERMISSION_EVALUATED] = ar_apply_permission_evaluated,
 	[AR_EV_HISTORY_ROLLBACK_COMPLETED] = ar_apply_rolled_back,
+	[AR_EV_CONTEXT_RESOLVED] = ar_apply_context_resolved,
+	[AR_EV_CONTEXT_COMPACTION_STARTED] = ar_apply_compaction_started,
+	[AR_EV_CONTEXT_COMPACTION_COMPLETED] = ar_apply_compaction_completed,
+	[AR_EV_CONTEXT_COMPACTION_FAILED] = ar_apply_compaction_failed,
 };
 
 enum ar_status ar_session_apply(struct ar_session *s, const struct ar_event *e, struct ar_error *err)

@@ -36,6 +36,10 @@ enum ar_status ar_apply_move(int64_t *state, enum ar_machine machine, const stru
 /* One more message of the conversation; the oldest leaves when the window is full. */
 void ar_apply_context(struct ar_session *s, struct ar_thread *t, struct ar_context_entry entry);
 
+/* Something that went wrong and deserves notice; the oldest leaves when the window is full. */
+void ar_apply_incident(struct ar_session *s, const struct ar_event *e, struct ar_thread *t,
+		       struct ar_json error);
+
 /* The next of a JSON array of ids, which hold nothing that JSON escapes; false at its end. */
 bool ar_apply_next_id(struct ar_str *rest, struct ar_str *ret);
 
@@ -48,7 +52,8 @@ void ar_apply_steers(struct ar_session *s, struct ar_thread *t, struct ar_turn *
 ar_apply_fn ar_apply_task_created, ar_apply_attempt_started, ar_apply_attempt_ended, ar_apply_task_moved,
 	ar_apply_task_ended, ar_apply_model_requested, ar_apply_model_completed, ar_apply_model_failed,
 	ar_apply_tool_started, ar_apply_tool_result, ar_apply_tool_failed, ar_apply_permission_evaluated,
-	ar_apply_rolled_back;
+	ar_apply_rolled_back, ar_apply_context_resolved, ar_apply_compaction_started,
+	ar_apply_compaction_completed, ar_apply_compaction_failed;
 
 /* The calls that a model's answer asks for. */
 void ar_apply_calls(struct ar_session *s, struct ar_turn *turn, const struct ar_step *step,

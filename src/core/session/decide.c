@@ -14,6 +14,7 @@ static ar_decide_fn *const by_command[AR_CMD_COUNT] = {
 	[AR_CMD_STEER_TURN] = ar_decide_steer_turn,
 	[AR_CMD_FORK_THREAD] = ar_decide_fork_thread,
 	[AR_CMD_ROLLBACK_THREAD] = ar_decide_rollback_thread,
+	[AR_CMD_COMPACT_THREAD] = ar_decide_compact_thread,
 	[AR_CMD_PROMOTE_QUEUED_TURN] = ar_decide_promote_queued_turn,
 	[AR_CMD_REPORT_TOOL_RESULT] = ar_decide_report_tool_result,
 };

@@ -16,7 +16,9 @@ struct ar_draft {
 	struct ar_vec queue; /* struct ar_turn, next first */
 	struct ar_vec context; /* entries that this decision adds */
 	size_t kept; /* entries of the thread that still count */
+	const struct ar_boundary *boundary; /* where its conversation was shortened; NULL: nowhere */
 	size_t sent; /* of these, how many `base` covers */
+	int64_t anchor, anchor_at; /* as in the thread */
 	struct ar_str base; /* manifest that the next one continues */
 };
 
@@ -74,6 +76,10 @@ struct ar_turn *ar_draft_own(struct ar_draft *w,
 struct ar_str ar_draft_order(struct ar_draft *w); /* queued ids as JSON */
 void ar_draft_attempt(struct ar_draft *w, struct ar_turn *turn, int trigger);
 void ar_draft_start(struct ar_draft *w, struct ar_turn *turn);
+struct ar_turn *ar_draft_turn(struct ar_draft *w, const struct ar_cmd_submit_turn_in *in,
+			      const struct ar_turn_input *input); /* a new one, not yet said */
+void ar_draft_admit(struct ar_draft *w, const struct ar_turn *turn, const struct ar_cmd_submit_turn_in *in,
+		    bool is_queued); /* says so, and that it has a task */
 void ar_draft_next(struct ar_draft *w); /* the next queued turn, or rest */
 void ar_draft_queue_changed(struct ar_draft *w, int change, const struct ar_turn *turn);
 void ar_draft_status(struct ar_draft *w, int status, const char *reason, const char *detail,
@@ -115,11 +121,23 @@ void ar_draft_recover_calls(struct ar_draft *w, struct ar_turn *turn);
 void ar_draft_rearm_calls(struct ar_draft *w, const struct ar_turn *turn); /* timers of what waits */
 
 /* decide_model.c */
-void ar_draft_write_messages(struct ar_jw *j, const struct ar_context_entry *const *entries,
-			     size_t count); /* the array of a manifest */
 void ar_draft_ask_model(struct ar_draft *w, struct ar_turn *turn, int64_t attempt);
 void ar_draft_ask_again(struct ar_draft *w, struct ar_turn *turn); /* after the answers to its calls */
 void ar_draft_say(struct ar_draft *w, struct ar_context_entry entry); /* one more message */
+
+/* One call as it goes out: its fact and its effect. */
+struct ar_model_ask {
+	const char *purpose;
+	int64_t attempt;
+	struct ar_str model, options, request_ref;
+	const struct ar_context_entry *messages; /* oldest first */
+	size_t message_count;
+	bool is_transcript;
+	const struct ar_tool *const *tools; /* that the model may call */
+	size_t tool_count;
+};
+struct ar_str ar_draft_model(struct ar_decision *d, const struct ar_turn *turn); /* that the turn uses */
+void ar_draft_call_model(struct ar_draft *w, const struct ar_turn *turn, const struct ar_model_ask *ask);
 struct ar_str ar_draft_model_failed(
 	struct ar_draft *w, const struct ar_turn *turn, const struct ar_step_output *out,
 	const struct ar_step_end *end); /* the ref of what had arrived, or absent */
@@ -127,8 +145,8 @@ struct ar_str ar_draft_model_failed(
 typedef enum ar_status ar_decide_fn(struct ar_decision *d, struct ar_error *err);
 ar_decide_fn ar_decide_create_session, ar_decide_submit_turn, ar_decide_interrupt_turn,
 	ar_decide_resume_thread, ar_decide_remove_queued_turn, ar_decide_promote_queued_turn,
-	ar_decide_steer_turn, ar_decide_fork_thread, ar_decide_rollback_thread, ar_decide_model_done,
-	ar_decide_retry_due, ar_decide_tool_done, ar_decide_call_due, ar_decide_report_tool_result,
-	ar_decide_recover, ar_decide_repair;
+	ar_decide_steer_turn, ar_decide_fork_thread, ar_decide_rollback_thread, ar_decide_compact_thread,
+	ar_decide_model_done, ar_decide_retry_due, ar_decide_tool_done, ar_decide_call_due,
+	ar_decide_report_tool_result, ar_decide_recover, ar_decide_repair;
 
 #endif

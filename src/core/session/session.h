@@ -25,11 +25,17 @@ struct ar_policy {
 	int64_t queue_max; /* queued turns per thread */
 	int64_t context_max; /* messages that a request carries */
 	int64_t context_bytes; /* and their bytes */
+	int64_t context_tokens; /* size of the model's context window; 0: unknown */
+	int64_t compact_at; /* percent of it at which a thread is compacted; 0: never */
 	struct ar_str system_prompt;
 	const struct ar_inventory *inventory; /* NULL: no tool is configured */
 	int64_t tool_ms; /* longest time of one tool call */
 	int64_t tool_parallel; /* calls of one turn that may run together */
 	int64_t tool_result_bytes; /* of one result, for the model */
+	struct ar_str workspace; /* folder of the local tools; absent: none */
+	struct ar_str instructions; /* text of the workspace's instruction file; absent: none */
+	struct ar_str instructions_file; /* its name; absent: none is wanted */
+	struct ar_str instructions_trouble; /* why the model is not given it; absent: it is */
 	bool queue_by_default; /* busyPolicy when the caller names none */
 	bool auto_resume; /* start again by ourselves after a crash */
 };
@@ -126,6 +132,7 @@ enum ar_effect_kind {
 struct ar_effect {
 	enum ar_effect_kind kind;
 	struct ar_str thread, turn, step, model_request, model, options;
+	bool is_transcript; /* MODEL_CALL: the messages after the first are told as one text, to be summarised */
 	ar_usec at;
 	enum ar_input_kind input;
 	struct ar_str subject; /* WAKE; TOOL_CALL and TOOL_CANCEL: the call */

@@ -41,9 +41,9 @@ static const struct ar_field_desc context_fields[] = {
 	STR(ar_context_entry, tool_call_id), RAW(ar_context_entry, uses), OPT(ar_context_entry, turn),
 };
 static const struct ar_field_desc step_fields[] = {
-	STR(ar_step, id),      STR(ar_step, model_request), STR(ar_step, status),  STR(ar_step, provider),
-	STR(ar_step, model),   STR(ar_step, output_ref),    STR(ar_step, preview), STR(ar_step, category),
-	INT(ar_step, attempt), TIME(ar_step, started),	    TIME(ar_step, ended),
+	STR(ar_step, id),	STR(ar_step, purpose), STR(ar_step, model_request), STR(ar_step, status),
+	STR(ar_step, provider), STR(ar_step, model),   STR(ar_step, output_ref),    STR(ar_step, preview),
+	STR(ar_step, category), INT(ar_step, attempt), TIME(ar_step, started),	    TIME(ar_step, ended),
 };
 static const struct ar_field_desc run_fields[] = {
 	STR(ar_run, id),       STR(ar_run, attempt_id), STR(ar_run, status),   STR(ar_run, trigger),
@@ -89,6 +89,13 @@ static const struct ar_field_desc turn_fields[] = {
 	OPT(ar_turn, start),
 	OPT_FLAG(ar_turn, unwanted),
 	OPT_FLAG(ar_turn, removed),
+	STR(ar_turn, resolved),
+	OPT(ar_turn, compaction.trigger),
+	OPT(ar_turn, compaction.covered),
+	OPT(ar_turn, compaction.tokens),
+	OPT(ar_turn, compaction.started),
+	OPT(ar_turn, compaction.failed),
+	OPT(ar_turn, compaction.overflows),
 	FLAG(ar_turn, is_interrupted),
 	FLAG(ar_turn, is_lost),
 	TIME(ar_turn, submitted),
@@ -122,10 +129,14 @@ static const struct ar_field_desc call_fields[] = {
 	TIME(ar_invocation, expires),
 };
 static const struct ar_field_desc incident_fields[] = {
-	STR(ar_incident, code),
-	STR(ar_incident, message),
-	STR(ar_incident, turn),
-	TIME(ar_incident, at),
+	STR(ar_incident, id),	STR(ar_incident, code), STR(ar_incident, message),
+	STR(ar_incident, turn), TIME(ar_incident, at),
+};
+static const struct ar_field_desc boundary_fields[] = {
+	STR(ar_boundary, turn),		STR(ar_boundary, trigger),     STR(ar_boundary, summary_ref),
+	STR(ar_boundary, preview),	STR(ar_boundary, history_ref), RAW(ar_boundary, preserved),
+	INT(ar_boundary, covered),	INT(ar_boundary, bytes),       INT(ar_boundary, tokens_before),
+	INT(ar_boundary, tokens_after), INT(ar_boundary, start),       TIME(ar_boundary, at),
 };
 static const struct ar_field_desc thread_fields[] = {
 	STR(ar_thread, id),
@@ -142,6 +153,8 @@ static const struct ar_field_desc thread_fields[] = {
 	INT(ar_thread, status),
 	INT(ar_thread, sent),
 	INT(ar_thread, omitted),
+	OPT(ar_thread, anchor),
+	OPT(ar_thread, anchor_at),
 	OPT(ar_thread, forgotten),
 	TIME(ar_thread, created),
 	TIME(ar_thread, updated),
@@ -175,6 +188,7 @@ static const struct ar_struct_desc task_desc = DESC(ar_task, task_fields);
 static const struct ar_struct_desc turn_desc = DESC(ar_turn, turn_fields);
 static const struct ar_struct_desc call_desc = DESC(ar_invocation, call_fields);
 static const struct ar_struct_desc incident_desc = DESC(ar_incident, incident_fields);
+static const struct ar_struct_desc boundary_desc = DESC(ar_boundary, boundary_fields);
 static const struct ar_struct_desc thread_desc = DESC(ar_thread, thread_fields);
 static const struct ar_struct_desc session_desc = DESC(ar_session, session_fields);
 
@@ -212,6 +226,7 @@ static void write_thread(struct ar_jw *w, const struct ar_thread *t)
 	ar_jw_key(w, "thread");
 	ar_struct_encode(&thread_desc, t, AR_STR_NONE, w);
 	write_vec(w, "context", &t->context, &context_desc);
+	write_vec(w, "boundaries", &t->boundaries, &boundary_desc);
 	write_vec(w, "incidents", &t->incidents, &incident_desc);
 	ar_jw_key(w, "turns");
 	ar_jw_open_array(w);
@@ -303,6 +318,7 @@ static bool read_thread(struct ar_session *s, struct ar_json v, struct ar_error 
 		return false;
 	ar_vec_push(&s->arena, &s->threads, t);
 	if (!read_vec(s, ar_json_get(v, "context"), &t->context, &context_desc, err) ||
+	    !read_vec(s, ar_json_get(v, "boundaries"), &t->boundaries, &boundary_desc, err) ||
 	    !read_vec(s, ar_json_get(v, "incidents"), &t->incidents, &incident_desc, err))
 		return false;
 	for (struct ar_json_iter it = ar_json_iter(ar_json_get(v, "turns")); ar_json_next(&it);) {

@@ -106,6 +106,31 @@ struct ar_turn *ar_session_call(const struct ar_session *s, struct ar_str call, 
 	return NULL;
 }
 
+bool ar_turn_is_system(const struct ar_turn *t)
+{
+	return ar_str_is(t->source, AR_SOURCE_SYSTEM);
+}
+
+const struct ar_boundary *ar_thread_boundary(const struct ar_thread *t, int64_t start)
+{
+	for (size_t i = t->boundaries.count; i > 0; i--) {
+		const struct ar_boundary *b = t->boundaries.at[i - 1];
+
+		if (b->start < start)
+			return b;
+	}
+	return NULL;
+}
+
+size_t ar_thread_visible(const struct ar_thread *t, const struct ar_boundary *b)
+{
+	int64_t hidden = b ? b->covered - t->omitted : 0;
+
+	if (hidden <= 0)
+		return 0;
+	return (size_t)hidden < t->context.count ? (size_t)hidden : t->context.count;
+}
+
 bool ar_session_is_active(const struct ar_session *s)
 {
 	for (size_t i = 0; i < s->threads.count; i++) {

@@ -15,6 +15,7 @@
 #define AR_WINDOW_CALLS 50 /* newest answered tool calls kept per turn */
 #define AR_WINDOW_RUNS 10 /* newest attempts kept per task */
 #define AR_WINDOW_INCIDENTS 10 /* newest incidents kept per thread */
+#define AR_WINDOW_BOUNDARIES 10 /* newest compactions kept per thread, for rollback and branches */
 #define AR_WINDOW_CONTEXT 400 /* newest messages kept per thread for the next request */
 
 /* Reasons of thread.updated that mean something to the fold. */
@@ -31,12 +32,21 @@
 #define AR_PHASE_INTERRUPTING "interrupting"
 #define AR_PHASE_STEERED "steered"
 
-/* Roles of context entries; the values of enum ar_role in port/provider.h. */
+/* Category of work that was cut by the end of its process: nothing is wrong with the work. */
+#define AR_CATEGORY_INTERRUPTED "interrupted"
+
+/* Where turns of the runtime's own come from, and what they are for (member `purpose` of their options). Nothing of them joins the
+ * conversation. */
+#define AR_SOURCE_SYSTEM "system"
+#define AR_PURPOSE_COMPACTION "compaction"
+
+/* Roles of context entries; the values of enum ar_role in port/provider.h, and the runtime's own. */
 enum ar_context_role {
 	AR_CONTEXT_SYSTEM = 1,
 	AR_CONTEXT_USER,
 	AR_CONTEXT_ASSISTANT,
 	AR_CONTEXT_TOOL,
+	AR_CONTEXT_SUMMARY, /* stands for older messages; told to the model as said by the user */
 };
 
 struct ar_vec {
@@ -54,11 +64,31 @@ struct ar_context_entry {
 	struct ar_opt_int turn; /* `start` of the turn that brought it */
 };
 
+/* Where the conversation was shortened: in requests the summary stands for the messages before it. These stay in the window, hidden,
+ * so that a rollback or a branch from before the boundary finds them. */
+struct ar_boundary {
+	struct ar_str turn, trigger, summary_ref, preview, history_ref, preserved;
+	int64_t covered; /* messages that the summary stands for, counted from the first of the thread */
+	int64_t bytes; /* of the summary */
+	int64_t tokens_before, tokens_after;
+	int64_t start; /* of the turn in which it was made */
+	ar_usec at;
+};
+
+/* The compactions of one turn. */
+struct ar_compaction {
+	struct ar_opt_int trigger; /* enum compaction_trigger of the one under way */
+	struct ar_opt_int covered, tokens; /* of the one under way, as in its boundary */
+	struct ar_opt_int started, failed; /* how many that nobody asked for */
+	struct ar_opt_int overflows; /* requests refused as too long since the last answer */
+};
+
 struct ar_step {
 	struct ar_str id;
 	struct ar_str
 		model_request; /* absent: what a person said while the turn ran; output_ref is that input */
 	struct ar_str status; /* open, completed, failed */
+	struct ar_str purpose; /* of the model call: turn, compaction */
 	struct ar_str provider, model, output_ref, preview, category;
 	int64_t attempt;
 	ar_usec started, ended;
@@ -120,6 +150,8 @@ struct ar_turn {
 	struct ar_opt_int start; /* sequence of its turn.started: the order in which turns ran */
 	struct ar_opt_bool unwanted; /* when its interruption settles, it is removed too */
 	struct ar_opt_bool removed; /* a rollback took it out of the conversation; it stays known */
+	struct ar_str resolved; /* what the newest context.resolved said, as a digest */
+	struct ar_compaction compaction;
 	bool is_interrupted; /* asked for; settles as cancelled */
 	bool is_lost; /* its process is gone and nothing was decided yet */
 	ar_usec submitted, started, ended;
@@ -131,6 +163,7 @@ struct ar_turn {
 };
 
 struct ar_incident {
+	struct ar_str id; /* eventId of the fact that told it */
 	struct ar_str code, message, turn;
 	ar_usec at;
 };
@@ -144,11 +177,14 @@ struct ar_thread {
 	int64_t status; /* enum thread_status */
 	int64_t sent; /* context entries that request_ref already covers */
 	int64_t omitted; /* older entries that no request carries any more */
+	struct ar_opt_int anchor; /* tokens of the newest request, as the provider counted them */
+	struct ar_opt_int anchor_at; /* messages it carried, counted from the first of the thread */
 	struct ar_opt_int forgotten; /* `start` of the newest turn that left the window */
 	ar_usec created, updated, last_ended;
 	struct ar_vec turns; /* struct ar_turn: open ones and the newest ended, in order of submission */
 	struct ar_vec queue; /* struct ar_turn, next first; all are in turns too */
 	struct ar_vec context; /* struct ar_context_entry */
+	struct ar_vec boundaries; /* struct ar_boundary, oldest first */
 	struct ar_vec incidents; /* struct ar_incident */
 };
 
@@ -187,6 +223,13 @@ struct ar_invocation *ar_turn_call(const struct ar_turn *t, struct ar_str id);
 bool ar_turn_has_open_calls(const struct ar_turn *t); /* asked for, and not answered yet */
 struct ar_turn *ar_session_call(const struct ar_session *s, struct ar_str call, struct ar_invocation **ret,
 				struct ar_thread **ret_thread); /* the running turn that has it */
+bool ar_turn_is_system(const struct ar_turn *t); /* the runtime's own: nothing of it joins the conversation */
+
+/* The newest boundary made in a turn that started before `start`; NULL when there is none. */
+const struct ar_boundary *ar_thread_boundary(const struct ar_thread *t, int64_t start);
+
+/* Index of the first message that this boundary does not hide; 0 without one. */
+size_t ar_thread_visible(const struct ar_thread *t, const struct ar_boundary *b);
 
 /* Whether anything here runs or waits: such a session is looked at after a crash. */
 bool ar_session_is_active(const struct ar_session *s);

@@ -3,7 +3,7 @@
 
 #define STARTED \
 	"turn.submitted task.created task.accepted turn.started task.attempt.started task.started " \
-	"thread.updated model.requested"
+	"thread.updated context.resolved model.requested"
 #define QUEUED "turn.submitted task.created task.accepted task.queued queue.changed"
 
 static void test_create_session(void **state)
@@ -71,7 +71,7 @@ static void test_submit_queues_and_goes_on(void **state)
 	assert_int_equal(desk_answer(d, "hi"), AR_OK);
 	desk_expect(d, "model.completed task.attempt.completed task.completed turn.completed queue.changed "
 		       "turn.started "
-		       "task.attempt.started task.started thread.updated model.requested");
+		       "task.attempt.started task.started thread.updated context.resolved model.requested");
 	assert_true(ar_str_is(desk_active(d)->id, "b"));
 	assert_int_equal(d->decision.effects[0].message_count, 3); /* hello, hi, hello */
 }
@@ -351,7 +351,7 @@ static void test_submit_rolls_back(void **state)
 	desk_expect(d,
 		    "model.completed task.attempt.failed task.cancelled turn.failed history.rollback.started "
 		    "history.rollback.completed snapshot.repaired queue.changed turn.started "
-		    "task.attempt.started task.started thread.updated model.requested");
+		    "task.attempt.started task.started thread.updated context.resolved model.requested");
 	assert_int_equal(d->decision.effects[0].message_count, 3); /* hello, fine, now */
 	assert_int_equal(desk_thread(d, 0)->context.count, 3);
 	assert_int_equal(desk_thread(d, 0)->sent, 3);

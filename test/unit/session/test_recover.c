@@ -91,7 +91,7 @@ static void test_interrupted_turn_ends_cancelled(void **state)
 	assert_int_equal(recover(d), AR_OK);
 	desk_expect(d, LOST
 		    "task.cancelled turn.failed queue.changed turn.started task.attempt.started task.started "
-		    "thread.updated model.requested");
+		    "thread.updated context.resolved model.requested");
 	assert_true(ar_str_is(desk_thread(d, 0)->last_outcome, "cancelled"));
 	assert_true(ar_str_is(desk_active(d)->id, "b"));
 }

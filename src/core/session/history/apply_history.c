@@ -9,6 +9,13 @@ static void drop_messages(struct ar_thread *t, int64_t first)
 		t->context.count--;
 }
 
+static void drop_boundaries(struct ar_thread *t, int64_t first)
+{
+	while (t->boundaries.count > 0 &&
+	       ((const struct ar_boundary *)t->boundaries.at[t->boundaries.count - 1])->start >= first)
+		t->boundaries.count--;
+}
+
 static void drop_incidents(struct ar_thread *t, struct ar_str turn)
 {
 	for (size_t i = t->incidents.count; i > 0; i--) {
@@ -55,6 +62,8 @@ enum ar_status ar_apply_rolled_back(struct ar_session *s, const struct ar_event 
 			first = turn->start.v;
 	}
 	drop_messages(t, first);
+	drop_boundaries(t, first);
+	t->anchor = t->anchor_at = (struct ar_opt_int){ 0 };
 	set_outcome(t);
 	t->request_ref = ar_apply_keep(s, p->surviving_baseline_ref);
 	t->sent = (int64_t)t->context.count;

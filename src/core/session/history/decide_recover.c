@@ -1,6 +1,6 @@
 /* Coming back: what is said and done about open work that no process carries any more, and resume_thread. Every step of it is
  * a fact. Pure. */
-#include "decide.h"
+#include "context/context.h"
 
 /* In a cluster the process that left the work open was another node, or an epoch of this one that is over: readers are told who has
  * it now. */
@@ -166,6 +166,8 @@ static void recover_turn(struct ar_draft *w, struct ar_turn *turn)
 	taken_over(w, turn);
 	reconstructed(w);
 	close_lost_step(w, turn);
+	ar_draft_compaction_dropped(w, turn, AR_STR(AR_CATEGORY_INTERRUPTED),
+				    AR_STR("the runtime stopped while the summary was written"));
 	if (turn->is_interrupted) {
 		ar_draft_cancel(w, turn, turn->interrupt_reason, AR_STR_NONE);
 		return;

@@ -1,5 +1,5 @@
 /* Taking a thread back: which turns go, what survives, what it touches. The log keeps all of it; the next request does not. Pure. */
-#include "decide.h"
+#include "context/context.h"
 
 #define TOOLS_MAX 500 /* ids of tool calls that the fact lists */
 
@@ -57,19 +57,6 @@ static struct ar_str affected(struct ar_draft *w, size_t kept)
 
 /* ---- what survives ---- */
 
-/* A manifest without one before it: the next request continues it. */
-static struct ar_str baseline(struct ar_draft *w)
-{
-	struct ar_jw j = ar_decide_json(w->d);
-
-	ar_jw_open(&j);
-	ar_jw_mint(&j, "omitted", w->thread->omitted);
-	ar_jw_key(&j, "append");
-	ar_draft_write_messages(&j, (const struct ar_context_entry *const *)w->thread->context.at, w->kept);
-	ar_jw_close(&j);
-	return ar_decide_content(w->d, ar_decide_json_end(w->d));
-}
-
 static struct ar_str repair(struct ar_draft *w, struct ar_str removed)
 {
 	struct ar_jw j = ar_decide_json(w->d);
@@ -77,7 +64,7 @@ static struct ar_str repair(struct ar_draft *w, struct ar_str removed)
 	ar_jw_open(&j);
 	ar_jw_mstr(&j, "threadId", w->thread->id);
 	ar_jw_mraw(&j, "removedTurnIds", removed);
-	ar_jw_mint(&j, "contextMessages", (int64_t)w->kept);
+	ar_jw_mint(&j, "contextMessages", (int64_t)(w->kept - ar_draft_visible(w)) + (w->boundary ? 1 : 0));
 	ar_jw_close(&j);
 	return ar_decide_content(w->d, ar_decide_json_end(w->d));
 }
@@ -111,7 +98,9 @@ void ar_draft_roll_back(struct ar_draft *w, const struct ar_rollback *r)
 
 	w->kept = w->sent = kept;
 	w->context.count = 0;
-	w->base = baseline(w);
+	w->boundary = ar_thread_boundary(w->thread, first);
+	w->anchor = w->anchor_at = 0;
+	w->base = ar_draft_baseline(w);
 	ar_decide_emit(d, AR_EV_HISTORY_ROLLBACK_STARTED, &ids,
 		       &(struct ar_ev_history_rollback_started){ .target = r->target,
 								 .removed_turn_ids = removed,

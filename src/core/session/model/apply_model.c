@@ -9,6 +9,12 @@ void ar_apply_step(struct ar_session *s, struct ar_turn *turn, struct ar_step *s
 	ar_apply_count(&s->counters.step, step->id);
 }
 
+/* Such a call is about the conversation, no part of it. */
+static bool is_compaction(const struct ar_step *step)
+{
+	return ar_str_is(step->purpose, AR_PURPOSE_COMPACTION);
+}
+
 enum ar_status ar_apply_model_requested(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
 {
 	const struct ar_ev_model_requested *p = PAYLOAD(e, model_requested);
@@ -22,6 +28,7 @@ enum ar_status ar_apply_model_requested(struct ar_session *s, const struct ar_ev
 	step->id = ar_apply_keep(s, e->ids[AR_SCOPE_STEP]);
 	step->model_request = ar_apply_keep(s, e->ids[AR_SCOPE_MODEL_REQUEST]);
 	step->status = AR_STR("open");
+	step->purpose = ar_apply_keep(s, p->purpose);
 	step->provider = ar_apply_keep(s, p->provider);
 	step->model = ar_apply_keep(s, p->model);
 	step->attempt = p->attempt;
@@ -30,9 +37,11 @@ enum ar_status ar_apply_model_requested(struct ar_session *s, const struct ar_ev
 	ar_apply_steers(s, t, turn);
 	turn->open_step = step->id;
 	turn->attempt = p->attempt;
+	ar_apply_count(&s->counters.request, step->model_request);
+	if (is_compaction(step))
+		return AR_OK;
 	t->request_ref = ar_apply_keep(s, p->request_ref);
 	t->sent = (int64_t)t->context.count;
-	ar_apply_count(&s->counters.request, step->model_request);
 	return AR_OK;
 }
 
@@ -64,11 +73,16 @@ enum ar_status ar_apply_model_completed(struct ar_session *s, const struct ar_ev
 	step->output_ref = ar_apply_keep(s, p->output_ref);
 	step->preview = ar_apply_keep(s, p->preview);
 	turn->attempt = 0;
-	turn->rounds++;
 	usage = ar_apply_parse(s, p->usage);
 	turn->input_tokens += ar_apply_number(usage, "inputTokens");
 	turn->output_tokens += ar_apply_number(usage, "outputTokens");
 	turn->cached_tokens += ar_apply_number(usage, "cachedTokens");
+	if (is_compaction(step))
+		return AR_OK;
+	turn->rounds++;
+	turn->compaction.overflows = (struct ar_opt_int){ 0 };
+	t->anchor = AR_OPT_INT(ar_apply_number(usage, "inputTokens"));
+	t->anchor_at = AR_OPT_INT(t->omitted + t->sent);
 	ar_apply_context(s, t,
 			 (struct ar_context_entry){ .role = AR_CONTEXT_ASSISTANT,
 						    .ref = step->output_ref,
@@ -78,11 +92,12 @@ enum ar_status ar_apply_model_completed(struct ar_session *s, const struct ar_ev
 	return AR_OK;
 }
 
-static void add_incident(struct ar_session *s, const struct ar_event *e, struct ar_thread *t,
-			 struct ar_json error)
+void ar_apply_incident(struct ar_session *s, const struct ar_event *e, struct ar_thread *t,
+		       struct ar_json error)
 {
 	struct ar_incident *incident = ar_arena_alloc(&s->arena, sizeof(*incident));
 
+	incident->id = ar_apply_keep(s, e->event_id);
 	incident->code = ar_apply_text(s, error, "category");
 	incident->message = ar_apply_text(s, error, "message");
 	incident->turn = ar_apply_keep(s, e->ids[AR_SCOPE_TURN]);
@@ -106,6 +121,8 @@ enum ar_status ar_apply_model_failed(struct ar_session *s, const struct ar_event
 	error = ar_apply_parse(s, p->error);
 	step->category = ar_apply_text(s, error, "category");
 	step->output_ref = ar_apply_keep(s, p->output_ref);
-	add_incident(s, e, t, error);
+	if (!is_compaction(step) && ar_str_is(step->category, "context_length"))
+		turn->compaction.overflows = AR_OPT_INT(turn->compaction.overflows.v + 1);
+	ar_apply_incident(s, e, t, error);
 	return AR_OK;
 }

@@ -1,5 +1,5 @@
 /* One model step: asking, what came back, trying again. Pure: the call itself is an effect, its end an input. */
-#include "decide.h"
+#include "context/context.h"
 #include "identity.h"
 
 /* The outcomes of port/provider.h by value, as words of the catalogue. */
@@ -16,91 +16,14 @@ static const int outcome_word[] = {
 };
 
 static const char *const segment_word[] = { "", "text", "reasoning", "tool_args" };
-static const char *const role_word[] = { "", "system", "user", "assistant", "tool" };
 
 #define PREVIEW_MAX 200
 #define BACKOFF_MAX_MS 60000
 
 /* ---- asking ---- */
 
-struct request {
-	const struct ar_context_entry **entries;
-	size_t count;
-	size_t skipped; /* older ones that do not go along */
-	size_t first_new; /* index of the first that no earlier request carried */
-};
-
-static const struct ar_context_entry *entry_at(const struct ar_draft *w, size_t i)
-{
-	return i < w->kept ? w->thread->context.at[i] : w->context.at[i - w->kept];
-}
-
-/* How many of the oldest messages stay behind: policy bounds their number and their bytes, the newest always goes. */
-static size_t count_skipped(const struct ar_draft *w, size_t total)
-{
-	const struct ar_policy *policy = w->d->input->policy;
-	int64_t bytes = 0, count = 0;
-	size_t first = total;
-
-	while (first > 0) {
-		bytes += entry_at(w, first - 1)->bytes;
-		if (++count > 1 && (count > policy->context_max || bytes > policy->context_bytes))
-			break;
-		first--;
-	}
-	/* Never begin with the answer to a call: the message that made it goes along, beyond the bounds if need be. */
-	while (first > 0 && first < total && entry_at(w, first)->role == AR_CONTEXT_TOOL)
-		first--;
-	return first;
-}
-
-static struct request gather(struct ar_draft *w)
-{
-	size_t total = w->kept + w->context.count;
-	struct request r = { .skipped = count_skipped(w, total) };
-
-	r.entries = ar_arena_alloc(w->d->arena, (total + 1) * sizeof(*r.entries));
-	for (size_t i = r.skipped; i < total; i++)
-		r.entries[r.count++] = entry_at(w, i);
-	r.first_new = w->sent > r.skipped ? w->sent - r.skipped : 0;
-	return r;
-}
-
-void ar_draft_write_messages(struct ar_jw *j, const struct ar_context_entry *const *entries, size_t count)
-{
-	ar_jw_open_array(j);
-	for (size_t i = 0; i < count; i++) {
-		ar_jw_open(j);
-		ar_jw_mstr(j, "role", ar_str_from(role_word[entries[i]->role]));
-		ar_jw_mstr(j, "ref", entries[i]->ref);
-		ar_jw_mstr(j, "toolCallId", entries[i]->tool_call_id);
-		ar_jw_mraw(j, "toolCalls", entries[i]->uses);
-		ar_jw_close(j);
-	}
-	ar_jw_close_array(j);
-}
-
-/* A manifest names what is new and the manifest before it, so a long conversation is not stored again with every call. */
-static struct ar_str manifest(struct ar_draft *w, const struct ar_turn *turn, const struct request *r,
-			      struct ar_str model, struct ar_str system)
-{
-	struct ar_jw j = ar_decide_json(w->d);
-
-	ar_jw_open(&j);
-	ar_jw_mstr(&j, "base", w->base);
-	ar_jw_mstr(&j, "provider", w->d->input->policy->provider);
-	ar_jw_mstr(&j, "model", model);
-	ar_jw_mstr(&j, "systemRef", system);
-	ar_jw_mraw(&j, "options", turn->options);
-	ar_jw_mint(&j, "omitted", w->thread->omitted + (int64_t)r->skipped);
-	ar_jw_key(&j, "append");
-	ar_draft_write_messages(&j, r->entries + r->first_new, r->count - r->first_new);
-	ar_jw_close(&j);
-	return ar_decide_content(w->d, ar_decide_json_end(w->d));
-}
-
 /* A turn may name its own model. */
-static struct ar_str model_of(struct ar_decision *d, const struct ar_turn *turn)
+struct ar_str ar_draft_model(struct ar_decision *d, const struct ar_turn *turn)
 {
 	struct ar_str name;
 	struct ar_json options;
@@ -125,54 +48,71 @@ static void no_model(struct ar_draft *w, struct ar_turn *turn)
 			.retryable = true });
 }
 
-void ar_draft_ask_model(struct ar_draft *w, struct ar_turn *turn, int64_t attempt)
+void ar_draft_call_model(struct ar_draft *w, const struct ar_turn *turn, const struct ar_model_ask *ask)
 {
 	struct ar_decision *d = w->d;
-	const struct ar_policy *policy = d->input->policy;
 	struct ar_ids ids = ar_ids_turn(d, turn);
-	struct ar_context_entry *messages;
-	struct ar_effect *call;
-	struct ar_str model, system = AR_STR_NONE;
-	struct ar_offers offers;
-	struct request r;
 
-	ar_draft_take_steers(w, turn);
-	if (ar_str_absent(policy->provider)) {
-		no_model(w, turn);
-		return;
-	}
-	offers = ar_offers_of(d, turn);
-	if (offers.count > 0 && turn->rounds == 0 && attempt == 1)
-		ar_draft_say_offers(w, turn, &offers);
-	r = gather(w);
-	model = model_of(d, turn);
-	if (!ar_str_empty(policy->system_prompt))
-		system = ar_decide_content(d, policy->system_prompt);
 	ids.at[AR_SCOPE_STEP] = ar_decide_mint(d, "step", &d->counters.step);
 	ids.at[AR_SCOPE_MODEL_REQUEST] = ar_decide_mint(d, "mreq", &d->counters.request);
 	ar_decide_emit(d, AR_EV_MODEL_REQUESTED, &ids,
-		       &(struct ar_ev_model_requested){ .provider = policy->provider,
-							.model = model,
-							.attempt = attempt,
-							.request_ref = manifest(w, turn, &r, model, system),
+		       &(struct ar_ev_model_requested){ .provider = d->input->policy->provider,
+							.model = ask->model,
+							.attempt = ask->attempt,
+							.request_ref = ask->request_ref,
 							.streaming = AR_OPT_BOOL(true),
-							.purpose = AR_STR("turn") });
-	messages = ar_arena_alloc(d->arena, (r.count + 1) * sizeof(*messages));
-	messages[0] = (struct ar_context_entry){ .role = AR_CONTEXT_SYSTEM, .ref = system };
-	for (size_t i = 0; i < r.count; i++)
-		messages[i + 1] = *r.entries[i];
-	call = ar_decide_effect(d, AR_EFFECT_MODEL_CALL);
-	*call = (struct ar_effect){ .kind = AR_EFFECT_MODEL_CALL,
+							.purpose = ar_str_from(ask->purpose) });
+	*ar_decide_effect(d, AR_EFFECT_MODEL_CALL) =
+		(struct ar_effect){ .kind = AR_EFFECT_MODEL_CALL,
 				    .thread = turn->thread,
 				    .turn = turn->id,
 				    .step = ids.at[AR_SCOPE_STEP],
 				    .model_request = ids.at[AR_SCOPE_MODEL_REQUEST],
-				    .model = model,
-				    .options = turn->options,
-				    .messages = ar_str_absent(system) ? messages + 1 : messages,
-				    .message_count = ar_str_absent(system) ? r.count : r.count + 1,
-				    .tools = ar_offers_keep(d, &offers),
-				    .tool_count = offers.count };
+				    .model = ask->model,
+				    .options = ask->options,
+				    .is_transcript = ask->is_transcript,
+				    .messages = ask->messages,
+				    .message_count = ask->message_count,
+				    .tools = ask->tools,
+				    .tool_count = ask->tool_count };
+}
+
+static void ask_for_answer(struct ar_draft *w, struct ar_turn *turn, int64_t attempt)
+{
+	struct ar_decision *d = w->d;
+	struct ar_selection s = ar_draft_select(w);
+	struct ar_instructions system = ar_draft_resolve(w, turn, &s);
+	struct ar_offers offers = ar_offers_of(d, turn);
+	struct ar_model_ask ask = { .purpose = "turn",
+				    .attempt = attempt,
+				    .model = ar_draft_model(d, turn),
+				    .options = turn->options };
+	struct ar_context_entry *messages = ar_arena_alloc(d->arena, (s.count + 2) * sizeof(*messages));
+	const struct ar_str told[] = { system.prompt, system.file };
+
+	for (size_t i = 0; i < AR_ARRAY_LEN(told); i++) {
+		if (!ar_str_absent(told[i]))
+			messages[ask.message_count++] =
+				(struct ar_context_entry){ .role = AR_CONTEXT_SYSTEM, .ref = told[i] };
+	}
+	for (size_t i = 0; i < s.count; i++)
+		messages[ask.message_count++] = *s.entries[i];
+	if (offers.count > 0 && turn->rounds == 0 && attempt == 1)
+		ar_draft_say_offers(w, turn, &offers);
+	ask.tools = ar_offers_keep(d, &offers);
+	ask.tool_count = offers.count;
+	ask.messages = messages;
+	ask.request_ref = ar_draft_manifest(w, turn, &s, ask.model, &system);
+	ar_draft_call_model(w, turn, &ask);
+}
+
+void ar_draft_ask_model(struct ar_draft *w, struct ar_turn *turn, int64_t attempt)
+{
+	ar_draft_take_steers(w, turn);
+	if (ar_str_absent(w->d->input->policy->provider))
+		no_model(w, turn);
+	else if (!ar_draft_compact_first(w, turn, attempt))
+		ask_for_answer(w, turn, attempt);
 }
 
 /* ---- what came back ---- */
@@ -286,6 +226,15 @@ static void go_on(struct ar_draft *w, struct ar_turn *turn, struct ar_str output
 		ar_draft_complete(w, turn, output_ref, stop_reason_of(&w->d->input->end));
 }
 
+/* A summary is no part of the conversation that it shortens; calls in it are not made. */
+static void summary_completed(struct ar_draft *w, struct ar_turn *turn, const struct ar_step_output *out)
+{
+	if (turn->is_interrupted)
+		ar_draft_cancel(w, turn, turn->interrupt_reason, AR_STR_NONE);
+	else
+		ar_draft_compacted(w, turn, out->text);
+}
+
 static void step_completed(struct ar_draft *w, struct ar_turn *turn, const struct ar_step_output *out)
 {
 	struct ar_decision *d = w->d;
@@ -294,7 +243,8 @@ static void step_completed(struct ar_draft *w, struct ar_turn *turn, const struc
 	struct ar_str *ids = ar_arena_alloc(d->arena, (out->tool_count + 1) * sizeof(*ids));
 	struct ar_str *refs = ar_arena_alloc(d->arena, (out->tool_count + 1) * sizeof(*refs));
 	struct ar_str output_ref = ar_decide_content(d, out->text);
-	struct ar_str calls = tool_calls_json(d, out, ids, refs);
+	bool is_summary = turn->compaction.trigger.set;
+	struct ar_str calls = is_summary ? AR_STR_NONE : tool_calls_json(d, out, ids, refs);
 	struct ar_ids scope = ar_ids_turn(d, turn);
 
 	scope.at[AR_SCOPE_STEP] = step->id;
@@ -315,10 +265,14 @@ static void step_completed(struct ar_draft *w, struct ar_turn *turn, const struc
 							.reasoning_ref = content_or_none(d, out->reasoning),
 							.tool_calls = calls });
 	ar_decide_masked(d, &scope, output_ref, &out->masked);
-	turn->rounds++;
 	turn->input_tokens += end->input_tokens;
 	turn->output_tokens += end->output_tokens;
 	turn->cached_tokens += end->cached_tokens;
+	if (is_summary) {
+		summary_completed(w, turn, out);
+		return;
+	}
+	turn->rounds++;
 	ar_draft_say(w, (struct ar_context_entry){ .role = AR_CONTEXT_ASSISTANT,
 						   .ref = output_ref,
 						   .bytes = (int64_t)out->text.len,
@@ -407,6 +361,12 @@ static void step_failed(struct ar_draft *w, struct ar_turn *turn, const struct a
 		wait_for_retry(w, turn);
 		return;
 	}
+	if (turn->compaction.trigger.set) {
+		ar_draft_compaction_failed(w, turn, end->category, end->message);
+		return;
+	}
+	if (ar_str_is(end->category, "context_length") && ar_draft_compact_overflow(w, turn))
+		return;
 	ar_draft_fail(w, turn,
 		      &(struct ar_ending){
 			      .status = AR_TURN_FAILED_STATUS_FAILED,

@@ -62,7 +62,14 @@ enum ar_status ar_decide_create_session(struct ar_decision *d, struct ar_error *
 struct ar_draft ar_draft_of(struct ar_decision *d, const struct ar_thread *t)
 {
 	struct ar_draft w = {
-		.d = d, .thread = t, .kept = t->context.count, .sent = (size_t)t->sent, .base = t->request_ref
+		.d = d,
+		.thread = t,
+		.kept = t->context.count,
+		.boundary = ar_thread_boundary(t, INT64_MAX),
+		.sent = (size_t)t->sent,
+		.anchor = t->anchor.v,
+		.anchor_at = t->anchor_at.v,
+		.base = t->request_ref,
 	};
 
 	for (size_t i = 0; i < t->queue.count; i++)
@@ -203,7 +210,8 @@ void ar_draft_start(struct ar_draft *w, struct ar_turn *turn)
 	*entry = (struct ar_context_entry){ .role = AR_CONTEXT_USER,
 					    .ref = turn->input_ref,
 					    .bytes = turn->input_bytes };
-	ar_vec_push(d->arena, &w->context, entry);
+	if (!ar_turn_is_system(turn))
+		ar_vec_push(d->arena, &w->context, entry);
 	ar_draft_ask_model(w, turn, 1);
 }
 
@@ -227,14 +235,14 @@ struct ar_turn *ar_draft_own(struct ar_draft *w, const struct ar_turn *turn)
 	return copy;
 }
 
-static struct ar_turn *draft_turn(struct ar_decision *d, const struct ar_thread *t,
-				  const struct ar_turn_input *input)
+struct ar_turn *ar_draft_turn(struct ar_draft *w, const struct ar_cmd_submit_turn_in *in,
+			      const struct ar_turn_input *input)
 {
-	const struct ar_cmd_submit_turn_in *in = d->input->args;
+	struct ar_decision *d = w->d;
 	struct ar_turn *turn = ar_arena_alloc(d->arena, sizeof(*turn));
 
 	turn->id = ar_str_absent(in->turn_id) ? ar_decide_mint(d, "turn", &d->counters.turn) : in->turn_id;
-	turn->thread = t->id;
+	turn->thread = w->thread->id;
 	turn->task = ar_arena_alloc(d->arena, sizeof(*turn->task));
 	turn->task->id = ar_decide_mint(d, "task", &d->counters.task);
 	turn->source = ar_str_absent(in->source) ? AR_STR("api") : in->source;
@@ -262,7 +270,7 @@ static void create_task(struct ar_decision *d, const struct ar_turn *turn)
 		       &(struct ar_ev_task_created){
 			       .objective = ar_str_empty(turn->input_preview) ? AR_STR("(no text)")
 									      : turn->input_preview,
-			       .task_kind = AR_STR("chat"),
+			       .task_kind = ar_turn_is_system(turn) ? AR_STR("system") : AR_STR("chat"),
 			       .visibility = AR_TASK_VISIBILITY_INTERNAL,
 			       .scope = scope,
 			       .constraints = AR_STR("{}"),
@@ -273,9 +281,9 @@ static void create_task(struct ar_decision *d, const struct ar_turn *turn)
 						      .accepted_at = d->input->now });
 }
 
-static void admit(struct ar_draft *w, const struct ar_turn *turn, bool is_queued)
+void ar_draft_admit(struct ar_draft *w, const struct ar_turn *turn, const struct ar_cmd_submit_turn_in *in,
+		    bool is_queued)
 {
-	const struct ar_cmd_submit_turn_in *in = w->d->input->args;
 	struct ar_ids ids = ar_ids_turn(w->d, turn);
 
 	ar_decide_emit(w->d, AR_EV_TURN_SUBMITTED, &ids,
@@ -441,6 +449,9 @@ enum ar_status ar_decide_submit_turn(struct ar_decision *d, struct ar_error *err
 		return ar_refuse(err, AR_ERR_UNAVAILABLE,
 				 "turns of a task or a channel are not built yet; leave out %s",
 				 ar_str_absent(in->task_id) ? "channelId" : "taskId");
+	if (ar_str_is(in->source, AR_SOURCE_SYSTEM))
+		return ar_refuse(err, AR_ERR_INVALID_INPUT,
+				 "source %s is the runtime's own; name another or none", AR_SOURCE_SYSTEM);
 	if (ar_decide_input(d, in->input, in->text, &input, err) != AR_OK ||
 	    ar_offers_check(d, in->options, err) != AR_OK || check_new(d, err) != AR_OK)
 		return AR_E_REFUSED;
@@ -453,9 +464,9 @@ enum ar_status ar_decide_submit_turn(struct ar_decision *d, struct ar_error *err
 		return AR_E_REFUSED;
 
 	w = ar_draft_of(d, t);
-	turn = draft_turn(d, t, &input);
+	turn = ar_draft_turn(&w, in, &input);
 	out.sequence = (int64_t)(d->session->head + d->event_count + 1); /* of turn.submitted */
-	admit(&w, turn, is_busy);
+	ar_draft_admit(&w, turn, in, is_busy);
 	if (is_busy) {
 		enqueue(&w, turn);
 		out.status = AR_ADMISSION_QUEUED;

@@ -10,6 +10,7 @@
 struct ar_messages {
 	struct ar_message *list;
 	size_t count;
+	bool *is_summary; /* of each message: it stands for older ones */
 	struct ar_hash *hashes; /* contents to fetch, in the order fill() takes them */
 	size_t hash_count;
 };
@@ -21,6 +22,9 @@ void ar_messages_plan(struct ar_messages *m, const struct ar_context_entry *entr
 /* Puts the fetched contents in, which must live as long as the messages; false when one is missing. */
 bool ar_messages_fill(struct ar_messages *m, const struct ar_str *contents, struct ar_arena *a,
 		      struct ar_json_parser *json);
+
+/* Tells all but the first message as one text that the user says: for a summary of them. */
+void ar_messages_tell(struct ar_messages *m, struct ar_arena *a, struct ar_json_parser *json);
 
 /* The output of a step as an input of the session. */
 void ar_step_output_of(const struct ar_output *o, struct ar_arena *a, struct ar_step_output *ret);

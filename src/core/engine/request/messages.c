@@ -1,6 +1,9 @@
 /* See messages.h. */
-#include "messages.h"
+#include "request/messages.h"
 #include "identity.h"
+
+/* Before a summary, so that the model does not take it for the user's words. */
+#define SUMMARY_MARK "[The earlier part of this conversation was shortened. Summary of it:]\n\n"
 
 /* Refs of the calls that an assistant message made: [{"id","name","ref"}]. */
 static void plan_uses(struct ar_messages *m, struct ar_message *message, struct ar_str uses,
@@ -45,13 +48,16 @@ void ar_messages_plan(struct ar_messages *m, const struct ar_context_entry *entr
 		      struct ar_arena *a, struct ar_json_parser *json)
 {
 	m->list = ar_arena_alloc(a, (count + 1) * sizeof(*m->list));
+	m->is_summary = ar_arena_alloc(a, count + 1);
 	m->hashes = ar_arena_alloc(a, (count_contents(entries, count, json) + 1) * sizeof(*m->hashes));
 	for (size_t i = 0; i < count; i++) {
 		struct ar_message *message = &m->list[m->count++];
 		struct ar_str core;
 
-		message->role = (enum ar_role)entries[i].role;
-		message->is_parts = message->role == AR_ROLE_USER;
+		message->role =
+			entries[i].role == AR_CONTEXT_SUMMARY ? AR_ROLE_USER : (enum ar_role)entries[i].role;
+		m->is_summary[i] = entries[i].role == AR_CONTEXT_SUMMARY;
+		message->is_parts = entries[i].role == AR_CONTEXT_USER;
 		message->tool_call_id = ar_arena_str(a, entries[i].tool_call_id);
 		ar_ref_parse(entries[i].ref, &core, &m->hashes[m->hash_count++]);
 		plan_uses(m, message, entries[i].uses, a, json);
@@ -71,6 +77,22 @@ static void simplify(struct ar_message *message, struct ar_arena *a, struct ar_j
 	message->is_parts = false;
 }
 
+/* Some wire formats have one place for all that the system says. */
+static void join_system(struct ar_messages *m, struct ar_arena *a)
+{
+	size_t n = 0;
+
+	while (n < m->count && m->list[n].role == AR_ROLE_SYSTEM)
+		n++;
+	for (; n > 1; n--) {
+		m->list[1].text = ar_arena_fmt(a, "%.*s\n\n%.*s", AR_STR_ARG(m->list[0].text),
+					       AR_STR_ARG(m->list[1].text));
+		m->list++;
+		m->is_summary++;
+		m->count--;
+	}
+}
+
 bool ar_messages_fill(struct ar_messages *m, const struct ar_str *contents, struct ar_arena *a,
 		      struct ar_json_parser *json)
 {
@@ -84,12 +106,15 @@ bool ar_messages_fill(struct ar_messages *m, const struct ar_str *contents, stru
 			return false;
 		message->text = contents[next++];
 		simplify(message, a, json);
+		if (m->is_summary[i])
+			message->text = ar_arena_fmt(a, SUMMARY_MARK "%.*s", AR_STR_ARG(message->text));
 		for (size_t k = 0; k < message->use_count; k++) {
 			if (ar_str_absent(contents[next]))
 				return false;
 			uses[k].args = contents[next++];
 		}
 	}
+	join_system(m, a);
 	return true;
 }
 

@@ -1,0 +1,94 @@
+/* Facts about what requests carry: what was resolved, and the boundaries at which a conversation was shortened. Pure; see apply.c. */
+#include "context/context.h"
+#include "apply.h"
+
+static void set_one_more(struct ar_opt_int *count)
+{
+	*count = AR_OPT_INT(count->v + 1);
+}
+
+static void close_compaction(struct ar_turn *turn)
+{
+	turn->compaction.trigger = turn->compaction.covered = turn->compaction.tokens =
+		(struct ar_opt_int){ 0 };
+}
+
+enum ar_status ar_apply_context_resolved(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
+{
+	struct ar_thread *t;
+	struct ar_turn *turn = ar_apply_turn(s, e, &t);
+
+	if (!turn)
+		return ar_apply_unknown(err, e, "turn");
+	turn->resolved = ar_context_digest(&s->arena, s->core, PAYLOAD(e, context_resolved));
+	return AR_OK;
+}
+
+enum ar_status ar_apply_compaction_started(struct ar_session *s, const struct ar_event *e,
+					   struct ar_error *err)
+{
+	const struct ar_ev_context_compaction_started *p = PAYLOAD(e, context_compaction_started);
+	struct ar_thread *t;
+	struct ar_turn *turn = ar_apply_turn(s, e, &t);
+
+	if (!turn)
+		return ar_apply_unknown(err, e, "turn");
+	turn->compaction.trigger = AR_OPT_INT(p->trigger);
+	turn->compaction.covered = p->covered_messages;
+	turn->compaction.tokens = AR_OPT_INT(p->tokens_before);
+	if (p->trigger == AR_COMPACTION_TRIGGER_AUTO)
+		set_one_more(&turn->compaction.started);
+	return AR_OK;
+}
+
+enum ar_status ar_apply_compaction_completed(struct ar_session *s, const struct ar_event *e,
+					     struct ar_error *err)
+{
+	const struct ar_ev_context_compaction_completed *p = PAYLOAD(e, context_compaction_completed);
+	struct ar_boundary *b = ar_arena_alloc(&s->arena, sizeof(*b));
+	struct ar_thread *t;
+	struct ar_turn *turn = ar_apply_turn(s, e, &t);
+
+	if (!turn)
+		return ar_apply_unknown(err, e, "turn");
+	*b = (struct ar_boundary){ .turn = turn->id,
+				   .trigger = ar_apply_word(e, "trigger", p->trigger),
+				   .summary_ref = ar_apply_keep(s, p->summary_ref),
+				   .preview = ar_apply_keep(s, p->summary_preview),
+				   .history_ref = ar_apply_keep(s, p->replacement_history_ref),
+				   .preserved = ar_apply_keep(s, p->preserved),
+				   .covered = p->covered_messages.v,
+				   .bytes = p->summary_bytes.v,
+				   .tokens_before = p->tokens_before,
+				   .tokens_after = p->tokens_after,
+				   .start = turn->start.v,
+				   .at = e->time };
+	ar_vec_push(&s->arena, &t->boundaries, b);
+	if (t->boundaries.count > AR_WINDOW_BOUNDARIES)
+		ar_vec_remove(&t->boundaries, 0);
+	t->request_ref = b->history_ref;
+	t->sent = (int64_t)t->context.count;
+	t->anchor = AR_OPT_INT(p->tokens_after);
+	t->anchor_at = AR_OPT_INT(t->omitted + t->sent);
+	close_compaction(turn);
+	return AR_OK;
+}
+
+enum ar_status ar_apply_compaction_failed(struct ar_session *s, const struct ar_event *e,
+					  struct ar_error *err)
+{
+	const struct ar_ev_context_compaction_failed *p = PAYLOAD(e, context_compaction_failed);
+	struct ar_thread *t;
+	struct ar_turn *turn = ar_apply_turn(s, e, &t);
+	struct ar_json error;
+
+	if (!turn)
+		return ar_apply_unknown(err, e, "turn");
+	error = ar_apply_parse(s, p->error);
+	if (p->trigger == AR_COMPACTION_TRIGGER_AUTO &&
+	    !ar_str_is(ar_apply_text(s, error, "category"), AR_CATEGORY_INTERRUPTED))
+		set_one_more(&turn->compaction.failed);
+	ar_apply_incident(s, e, t, error);
+	close_compaction(turn);
+	return AR_OK;
+}

@@ -1,0 +1,81 @@
+/* What a model request carries and how a conversation is kept small enough: selection, token estimate, context.resolved, compaction.
+ * Pure; shared by the decide_*.c files. */
+#ifndef AR_SESSION_CONTEXT_H
+#define AR_SESSION_CONTEXT_H
+
+#include "decide.h"
+
+/* System messages of a request: the operator's prompt, the workspace's instructions. Each may be missing. */
+struct ar_instructions {
+	struct ar_str prompt, file; /* refs */
+};
+
+/* ---- select.c ---- */
+
+struct ar_selection {
+	const struct ar_context_entry *
+		*entries; /* what goes along, oldest first; a summary before all others */
+	size_t count;
+	size_t skipped; /* older ones that neither go along nor are in the summary */
+	size_t first_new; /* index of the first that the draft's base does not name */
+	int64_t tokens; /* of the whole conversation, estimated: what is skipped counts too */
+};
+
+/* Tokens of a text of so many bytes, estimated: a quarter of them, and what frames a message. */
+int64_t ar_context_estimate(int64_t bytes);
+
+/* Tokens of one message. */
+int64_t ar_context_tokens(const struct ar_context_entry *entry);
+
+/* Most tokens that a request may have: what the model takes and what the operator allows. INT64_MAX: no limit is known. */
+int64_t ar_context_window(const struct ar_policy *policy);
+
+/* Message `i` of the draft's conversation, those of this decision included; there are kept + context.count. */
+const struct ar_context_entry *ar_draft_message(const struct ar_draft *w, size_t i);
+
+/* Index of the first message that the draft's boundary does not hide. */
+size_t ar_draft_visible(const struct ar_draft *w);
+
+/* Tokens of the whole conversation by our own estimate only, whatever a provider counted. */
+int64_t ar_draft_own_estimate(const struct ar_draft *w);
+
+struct ar_selection ar_draft_select(struct ar_draft *w);
+
+/* The array of a manifest. */
+void ar_draft_write_messages(struct ar_jw *j, const struct ar_context_entry *const *entries, size_t count);
+
+/* A manifest names what is new and the manifest before it, so a long conversation is not stored again with every call. */
+struct ar_str ar_draft_manifest(struct ar_draft *w, const struct ar_turn *turn, const struct ar_selection *s,
+				struct ar_str model, const struct ar_instructions *system);
+
+/* A manifest without one before it, that names all that is visible: what the next request continues. */
+struct ar_str ar_draft_baseline(struct ar_draft *w);
+
+/* ---- resolve.c ---- */
+
+/* Says what the request is made of, once per turn and again when it changed. The contents behind the refs are stored then. */
+struct ar_instructions ar_draft_resolve(struct ar_draft *w, struct ar_turn *turn,
+					const struct ar_selection *s);
+
+/* What a context.resolved says without its estimate, in short: two of the same are the same context. */
+struct ar_str ar_context_digest(struct ar_arena *a, struct ar_str core,
+				const struct ar_ev_context_resolved *p);
+
+/* ---- decide_compact.c ---- */
+
+/* Called before a turn asks its model: true when a compaction goes first, or goes on, and asks for itself. */
+bool ar_draft_compact_first(struct ar_draft *w, struct ar_turn *turn, int64_t attempt);
+
+/* The provider found the request too long: true when a compaction was begun instead of failing the turn. */
+bool ar_draft_compact_overflow(struct ar_draft *w, struct ar_turn *turn);
+
+/* The compaction under way got its summary, or none. The turn goes on, or ends if it was made for this. */
+void ar_draft_compacted(struct ar_draft *w, struct ar_turn *turn, struct ar_str summary);
+void ar_draft_compaction_failed(struct ar_draft *w, struct ar_turn *turn, struct ar_str category,
+				struct ar_str message);
+
+/* The compaction under way, if any, is over without a result: the turn ends, or its process was lost. */
+void ar_draft_compaction_dropped(struct ar_draft *w, struct ar_turn *turn, struct ar_str category,
+				 struct ar_str message);
+
+#endif

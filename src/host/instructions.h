@@ -1,0 +1,22 @@
+/* The instruction file of the workspace (AGENTS.md): read at start and again when it changes, so that a decision finds its text, or the
+ * reason why there is none, in the policy. Loop thread. */
+#ifndef AR_HOST_INSTRUCTIONS_H
+#define AR_HOST_INSTRUCTIONS_H
+
+#include "config.h"
+#include "redact.h"
+#include "session.h"
+
+#include <uv.h>
+
+struct ar_instruction_file;
+
+/* Fills the policy's instruction members and keeps them so; both and the redactor are borrowed. NULL when no file is wanted. */
+struct ar_instruction_file *ar_instruction_file_open(uv_loop_t *loop, const struct ar_config *c,
+						     const struct ar_redactor *redactor,
+						     struct ar_policy *policy);
+
+/* After the loop has closed its handles. */
+void ar_instruction_file_free(struct ar_instruction_file *f);
+
+#endif

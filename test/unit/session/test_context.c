@@ -1,0 +1,256 @@
+/* What a request carries and how a conversation is shortened: the estimate and who is believed, what stays whole, what bounds it. */
+#include "desk.h"
+#include "describe.h"
+
+#include <string.h>
+
+static char long_text[601];
+
+static size_t count_of(const struct desk *d, enum ar_event_type type)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < d->decision.event_count; i++)
+		n += d->decision.events[i].type == type;
+	return n;
+}
+
+static const void *payload_of(const struct desk *d, enum ar_event_type type)
+{
+	for (size_t i = 0; i < d->decision.event_count; i++) {
+		if (d->decision.events[i].type == type)
+			return d->decision.events[i].payload;
+	}
+	fail_msg("no %s", ar_event_describe(type)->name);
+	return NULL;
+}
+
+static const struct ar_effect *model_call(const struct desk *d)
+{
+	assert_int_equal(d->decision.effect_count, 1);
+	assert_int_equal(d->decision.effects[0].kind, AR_EFFECT_MODEL_CALL);
+	return &d->decision.effects[0];
+}
+
+/* The open step completes; it counts so many tokens of input, and calls a tool so often. */
+static void answer(struct desk *d, const char *text, int64_t counted, size_t calls)
+{
+	struct ar_tool_request tools[4];
+	struct ar_step_output out = { .step = desk_active(d)->open_step,
+				      .text = ar_str_from(text),
+				      .tools = tools,
+				      .tool_count = calls };
+
+	for (size_t i = 0; i < calls; i++)
+		tools[i] = (struct ar_tool_request){ AR_STR("call"), AR_STR("look_up"), AR_STR("{}") };
+	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_MODEL_DONE,
+						       .outputs = &out,
+						       .output_count = 1,
+						       .end = { .outcome = 1, .input_tokens = counted } }),
+			 AR_OK);
+}
+
+static void say(struct desk *d, const char *text)
+{
+	assert_int_equal(desk_command(d, AR_CMD_SUBMIT_TURN,
+				      &(struct ar_cmd_submit_turn_in){ .text = ar_str_from(text) }),
+			 AR_OK);
+}
+
+static int64_t estimate(const struct desk *d)
+{
+	return ((const struct ar_ev_context_resolved *)payload_of(d, AR_EV_CONTEXT_RESOLVED))
+		->token_estimate.v;
+}
+
+static int open_small(void **state)
+{
+	struct desk *d;
+
+	desk_open(state);
+	d = *state;
+	memset(long_text, 'x', sizeof(long_text) - 1);
+	d->policy.context_tokens = 1000;
+	d->policy.compact_at = 80;
+	d->policy.max_rounds = 100;
+	return 0;
+}
+
+static void test_estimate_stands_on_what_the_provider_counted(void **state)
+{
+	struct desk *d = *state;
+	int64_t own;
+
+	say(d, long_text);
+	own = estimate(d);
+	assert_in_range(own, 150, 180);
+	answer(d, long_text, 400, 0);
+	say(d, "a");
+	assert_in_range(estimate(d), 400 + 150, 400 + 180);
+	answer(d, "b", 9000000000000000, 0); /* no model has such a window */
+	say(d, "c");
+	assert_in_range(estimate(d), 300, 400);
+	answer(d, "d", -7, 0);
+	say(d, "e");
+	assert_in_range(estimate(d), 300, 400);
+}
+
+/* A turn that goes over the window, ready to be answered. */
+static void fill(struct desk *d)
+{
+	for (int i = 0; i < 3; i++) {
+		say(d, long_text);
+		answer(d, long_text, 0, 0);
+	}
+	assert_int_equal(count_of(d, AR_EV_CONTEXT_COMPACTION_STARTED), 0);
+}
+
+static void test_compaction_keeps_the_newest_and_the_turn_goes_on(void **state)
+{
+	struct desk *d = *state;
+	const struct ar_ev_context_compaction_completed *done;
+	const struct ar_effect *call;
+
+	fill(d);
+	say(d, "and now?");
+	assert_int_equal(count_of(d, AR_EV_CONTEXT_COMPACTION_STARTED), 1);
+	assert_int_equal(count_of(d, AR_EV_CONTEXT_RESOLVED), 0);
+	call = model_call(d);
+	assert_true(call->is_transcript);
+	assert_int_equal(call->messages[0].role, AR_CONTEXT_SYSTEM);
+	assert_int_equal(desk_active(d)->rounds, 0);
+	answer(d, "short", 500, 2); /* calls in a summary are not made */
+	desk_expect(d, "model.completed context.compaction.completed context.resolved model.requested");
+	done = payload_of(d, AR_EV_CONTEXT_COMPACTION_COMPLETED);
+	assert_true(done->tokens_after * 10 < done->tokens_before * 8);
+	call = model_call(d);
+	assert_false(call->is_transcript);
+	assert_int_equal(call->messages[0].role, AR_CONTEXT_SUMMARY);
+	assert_int_equal(call->messages[call->message_count - 1].role, AR_CONTEXT_USER);
+	assert_true(call->message_count < 7);
+	assert_int_equal(desk_active(d)->rounds, 0);
+	assert_int_equal(desk_thread(d, 0)->context.count, 7);
+	assert_int_equal(desk_active(d)->input_tokens, 500); /* it is paid for */
+}
+
+static void test_a_call_is_never_parted_from_its_answers(void **state)
+{
+	struct desk *d = *state;
+	const struct ar_effect *call;
+
+	d->policy.context_tokens = 700;
+	say(d, long_text);
+	answer(d, long_text, 0, 0);
+	say(d, long_text);
+	answer(d, long_text, 0, 4);
+	assert_true(model_call(d)->is_transcript);
+	answer(d, "short", 0, 0);
+	call = model_call(d);
+	assert_int_equal(call->messages[0].role, AR_CONTEXT_SUMMARY);
+	assert_int_equal(call->messages[1].role, AR_CONTEXT_ASSISTANT);
+	assert_int_equal(call->message_count, 6);
+}
+
+static void test_a_turn_compacts_three_times_at_most(void **state)
+{
+	struct desk *d = *state;
+	size_t started = 0;
+
+	say(d, "go on for ever");
+	for (int i = 0; i < 60 && !ar_str_absent(desk_thread(d, 0)->active_turn); i++) {
+		bool is_summary = desk_active(d)->compaction.trigger.set;
+
+		answer(d, is_summary ? "short" : long_text, 0, is_summary ? 0 : 1);
+		started += count_of(d, AR_EV_CONTEXT_COMPACTION_STARTED);
+	}
+	assert_int_equal(started, 3);
+}
+
+static void test_two_failures_are_enough(void **state)
+{
+	struct desk *d = *state;
+
+	fill(d);
+	say(d, "and now?");
+	for (int i = 0; i < 2; i++) {
+		assert_true(desk_active(d)->compaction.trigger.set);
+		answer(d, "", 0, 0);
+		assert_int_equal(count_of(d, AR_EV_CONTEXT_COMPACTION_FAILED), 1);
+	}
+	assert_false(desk_active(d)->compaction.trigger.set);
+	assert_false(model_call(d)->is_transcript);
+	assert_int_equal(desk_thread(d, 0)->boundaries.count, 0);
+}
+
+static void test_nothing_is_tried_that_cannot_shrink(void **state)
+{
+	struct desk *d = *state;
+
+	d->policy.context_tokens = 100;
+	say(d, long_text);
+	desk_expect(d,
+		    "session.created thread.started turn.submitted task.created task.accepted turn.started "
+		    "task.attempt.started task.started thread.updated context.resolved model.requested");
+}
+
+static void test_too_long_for_the_model_compacts_once(void **state)
+{
+	struct desk *d = *state;
+	const struct ar_step_end too_long = { .outcome = 2, .category = AR_STR("context_length") };
+
+	say(d, long_text);
+	answer(d, long_text, 0, 0);
+	say(d, "a");
+	assert_int_equal(desk_end_step(d, too_long), AR_OK);
+	desk_expect(d, "model.failed context.compaction.started model.requested");
+	answer(d, "short", 0, 0);
+	desk_expect(d, "model.completed context.compaction.completed context.resolved model.requested");
+	assert_int_equal(desk_end_step(d, too_long), AR_OK);
+	desk_expect(d, "model.failed task.attempt.failed task.failed turn.failed thread.updated");
+}
+
+/* A boundary and a compaction under way are in a snapshot. */
+static void test_snapshot_keeps_boundaries(void **state)
+{
+	struct desk *d = *state;
+	struct ar_session copy;
+	struct ar_buf one = { 0 }, two = { 0 };
+	struct ar_json v;
+
+	fill(d);
+	say(d, "and now?");
+	answer(d, "short", 0, 0);
+	for (int i = 0; i < 9 && !desk_active(d)->compaction.trigger.set; i++) {
+		answer(d, long_text, 0, 0);
+		say(d, long_text);
+	}
+	assert_true(desk_active(d)->compaction.trigger.set);
+	assert_int_equal(desk_thread(d, 0)->boundaries.count, 1);
+	ar_session_snapshot(&d->session, &one);
+	ar_session_init(&copy, d->session.core, d->json);
+	assert_int_equal(ar_json_parse(d->json, ar_buf_str(&one), &v, NULL), AR_OK);
+	assert_int_equal(ar_session_restore(&copy, v, &d->err), AR_OK);
+	ar_session_snapshot(&copy, &two);
+	assert_true(ar_str_eq(ar_buf_str(&one), ar_buf_str(&two)));
+	ar_session_fini(&copy);
+	ar_buf_fini(&one);
+	ar_buf_fini(&two);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_small, desk_close)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_estimate_stands_on_what_the_provider_counted),
+		TEST(test_compaction_keeps_the_newest_and_the_turn_goes_on),
+		TEST(test_a_call_is_never_parted_from_its_answers),
+		TEST(test_a_turn_compacts_three_times_at_most),
+		TEST(test_two_failures_are_enough),
+		TEST(test_nothing_is_tried_that_cannot_shrink),
+		TEST(test_too_long_for_the_model_compacts_once),
+		TEST(test_snapshot_keeps_boundaries),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
