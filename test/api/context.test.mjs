@@ -141,7 +141,7 @@ test('CX-03 CX-05 CX-08 CX-09 AC-06 OPEN-12 compact_thread: a system turn with i
 
 	// What was answered to a call that the summary covers is still there to read.
 	const failed = (await facts(sessionId, tool.turnId, 'tool.failed'))[0].payload;
-	assert.match(await read(failed.errorRef), /not available/);
+	assert.match(await read(failed.errorRef), /there is no tool/);
 
 	await restart();
 	const { contextBoundary, history } = await thread(sessionId);
