@@ -1,0 +1,53 @@
+/* Tools of servers that speak MCP, behind port/tool.h: one source for each configured server. Both revisions of the protocol, 2025-11-25
+ * and 2026-07-28, over the standard streams of a child or over Streamable HTTP. Loop thread only. */
+#ifndef AR_MCP_MCP_H
+#define AR_MCP_MCP_H
+
+#include "tool.h"
+
+#include <uv.h>
+
+enum ar_mcp_era {
+	AR_MCP_AUTO, /* asks in the modern way, then in the legacy one */
+	AR_MCP_LEGACY, /* up to 2025-11-25: a handshake, then a session */
+	AR_MCP_MODERN, /* 2026-07-28: every request stands alone */
+};
+
+enum ar_mcp_scope {
+	AR_MCP_SHARED, /* one connection for all */
+	AR_MCP_PER_SESSION, /* one for each session that calls, from its first call until it was idle for a while */
+};
+
+/* Zero and NULL mean the default. Everything is copied. Exactly one of command and url must be there. */
+struct ar_mcp_options {
+	const char *name; /* of the server: begins the names of its tools */
+	const char *command; /* program, looked for in PATH */
+	const char *const *args; /* without the program itself; ended by NULL, as the lists below */
+	const char *const
+		*env; /* NAME=value; beside a few harmless ones of ours, nothing else is handed on */
+	const char *workdir; /* where the program runs; NULL: where we do */
+	const char *url;
+	const char *const *headers; /* "Name: value", sent with each request */
+	const char *ca_file; /* certificates to trust instead of the system's */
+	const char *const *tools; /* names as the server has them; NULL: all */
+	enum ar_mcp_scope scope;
+	enum ar_mcp_era era;
+	bool trust_annotations; /* what the server says about its tools (read-only, ...) is believed */
+	uint32_t connect_timeout_ms; /* 30 s: until the server has said who it is, for a list of tools too */
+	uint32_t call_timeout_ms; /* 10 min; the deadline of a call may be earlier */
+	uint32_t idle_timeout_ms; /* 5 min without a call: connections of a session are closed */
+	uint32_t
+		exit_grace_ms; /* 1 s: how long a child may take to end by itself, then again after SIGTERM */
+	uint32_t restarts_per_minute; /* 5: times that a server which died is started again */
+};
+
+AR_BEGIN_DECLS
+
+/* Never fails: what is wrong shows as `trouble`. Finds out about its tools at once; `is_ready` when that has ended, well or not. close() must
+ * not be called from inside on_progress or on_question; the loop must run on until its handles are gone: a child gets twice exit_grace_ms to
+ * end before it is killed. */
+struct ar_tool_source *ar_mcp_source_new(uv_loop_t *loop, const struct ar_mcp_options *o);
+
+AR_END_DECLS
+
+#endif
