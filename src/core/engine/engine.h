@@ -16,10 +16,17 @@ struct ar_redactor;
 struct ar_engine_request;
 struct ar_engine_view;
 
+/* A provider by the name of an entry of policy->models; several may share one. */
+struct ar_provider_slot {
+	struct ar_str name;
+	struct ar_provider *provider;
+};
+
 struct ar_engine_options {
 	struct ar_store *store;
 	struct ar_follow *follow;
-	struct ar_provider *provider; /* NULL: no model is configured */
+	const struct ar_provider_slot *providers; /* who answers for each entry of policy->models; borrowed */
+	size_t provider_count;
 	struct ar_clock *clock;
 	const struct ar_policy *policy; /* borrowed */
 	const struct ar_redactor *redactor; /* borrowed; NULL: nothing is masked */

@@ -4,6 +4,6 @@
 
 #include "projection.h"
 
-void ar_projection_thread(const struct ar_thread *t, struct ar_jw *w);
+void ar_projection_thread(const struct ar_session *s, const struct ar_thread *t, struct ar_jw *w);
 
 #endif

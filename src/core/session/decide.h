@@ -41,6 +41,7 @@ struct ar_ids ar_ids_turn(struct ar_decision *d, const struct ar_turn *turn);
 struct ar_turn_input {
 	struct ar_str parts; /* JSON array */
 	struct ar_str preview;
+	bool has_images;
 };
 enum ar_status ar_decide_input(struct ar_decision *d, struct ar_str input, struct ar_str text,
 			       struct ar_turn_input *ret, struct ar_error *err);

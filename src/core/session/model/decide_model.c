@@ -1,6 +1,7 @@
 /* One model step: asking, what came back, trying again. Pure: the call itself is an effect, its end an input. */
 #include "decide.h"
 #include "identity.h"
+#include "limits/limits.h"
 
 /* The outcomes of port/provider.h by value, as words of the catalogue. */
 enum {
@@ -82,14 +83,14 @@ void ar_draft_write_messages(struct ar_jw *j, const struct ar_context_entry *con
 
 /* A manifest names what is new and the manifest before it, so a long conversation is not stored again with every call. */
 static struct ar_str manifest(struct ar_draft *w, const struct ar_turn *turn, const struct request *r,
-			      struct ar_str model, struct ar_str system)
+			      const struct ar_choice *choice, struct ar_str system)
 {
 	struct ar_jw j = ar_decide_json(w->d);
 
 	ar_jw_open(&j);
 	ar_jw_mstr(&j, "base", w->base);
-	ar_jw_mstr(&j, "provider", w->d->input->policy->provider);
-	ar_jw_mstr(&j, "model", model);
+	ar_jw_mstr(&j, "provider", choice->entry->provider);
+	ar_jw_mstr(&j, "model", choice->model);
 	ar_jw_mstr(&j, "systemRef", system);
 	ar_jw_mraw(&j, "options", turn->options);
 	ar_jw_mint(&j, "omitted", w->thread->omitted + (int64_t)r->skipped);
@@ -99,30 +100,13 @@ static struct ar_str manifest(struct ar_draft *w, const struct ar_turn *turn, co
 	return ar_decide_content(w->d, ar_decide_json_end(w->d));
 }
 
-/* A turn may name its own model. */
-static struct ar_str model_of(struct ar_decision *d, const struct ar_turn *turn)
+static int64_t bytes_of(const struct request *r)
 {
-	struct ar_str name;
-	struct ar_json options;
+	int64_t bytes = 0;
 
-	if (ar_json_parse(d->session->json, turn->options, &options, NULL) == AR_OK &&
-	    ar_json_str(ar_json_get(options, "model"), &name) && !ar_str_empty(name))
-		return ar_arena_str(d->arena, name);
-	return d->input->policy->model;
-}
-
-static void no_model(struct ar_draft *w, struct ar_turn *turn)
-{
-	ar_draft_fail(
-		w, turn,
-		&(struct ar_ending){
-			.status = AR_TURN_FAILED_STATUS_FAILED,
-			.category = AR_STR("no_model_configured"),
-			.message = AR_STR("no model is configured"),
-			.advice = AR_STR(
-				"set OPENAI_BASE_URL (or OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY) "
-				"or model.base_url in the configuration, restart agentd, submit again"),
-			.retryable = true });
+	for (size_t i = 0; i < r->count; i++)
+		bytes += r->entries[i]->bytes;
+	return bytes;
 }
 
 void ar_draft_ask_model(struct ar_draft *w, struct ar_turn *turn, int64_t attempt)
@@ -132,25 +116,23 @@ void ar_draft_ask_model(struct ar_draft *w, struct ar_turn *turn, int64_t attemp
 	struct ar_ids ids = ar_ids_turn(d, turn);
 	struct ar_context_entry *messages;
 	struct ar_effect *call;
-	struct ar_str model, system = AR_STR_NONE;
+	struct ar_str system = AR_STR_NONE;
+	struct ar_choice choice;
 	struct request r;
 
 	ar_draft_take_steers(w, turn);
-	if (ar_str_absent(policy->provider)) {
-		no_model(w, turn);
-		return;
-	}
 	r = gather(w);
-	model = model_of(d, turn);
+	if (!ar_limits_route(w, turn, bytes_of(&r), &choice))
+		return;
 	if (!ar_str_empty(policy->system_prompt))
 		system = ar_decide_content(d, policy->system_prompt);
 	ids.at[AR_SCOPE_STEP] = ar_decide_mint(d, "step", &d->counters.step);
 	ids.at[AR_SCOPE_MODEL_REQUEST] = ar_decide_mint(d, "mreq", &d->counters.request);
 	ar_decide_emit(d, AR_EV_MODEL_REQUESTED, &ids,
-		       &(struct ar_ev_model_requested){ .provider = policy->provider,
-							.model = model,
+		       &(struct ar_ev_model_requested){ .provider = choice.entry->provider,
+							.model = choice.name,
 							.attempt = attempt,
-							.request_ref = manifest(w, turn, &r, model, system),
+							.request_ref = manifest(w, turn, &r, &choice, system),
 							.streaming = AR_OPT_BOOL(true),
 							.purpose = AR_STR("turn") });
 	messages = ar_arena_alloc(d->arena, (r.count + 1) * sizeof(*messages));
@@ -163,7 +145,8 @@ void ar_draft_ask_model(struct ar_draft *w, struct ar_turn *turn, int64_t attemp
 				    .turn = turn->id,
 				    .step = ids.at[AR_SCOPE_STEP],
 				    .model_request = ids.at[AR_SCOPE_MODEL_REQUEST],
-				    .model = model,
+				    .route = choice.entry->name,
+				    .model = choice.model,
 				    .options = turn->options,
 				    .messages = ar_str_absent(system) ? messages + 1 : messages,
 				    .message_count = ar_str_absent(system) ? r.count : r.count + 1 };
@@ -335,6 +318,7 @@ static void step_completed(struct ar_draft *w, struct ar_turn *turn, const struc
 							.reasoning_ref = content_or_none(d, out->reasoning),
 							.tool_calls = calls });
 	ar_decide_masked(d, &scope, output_ref, &out->masked);
+	ar_limits_record(w, turn, step, end);
 	turn->rounds++;
 	turn->input_tokens += end->input_tokens;
 	turn->output_tokens += end->output_tokens;
@@ -415,13 +399,21 @@ static void wait_for_retry(struct ar_draft *w, const struct ar_turn *turn)
 static void step_failed(struct ar_draft *w, struct ar_turn *turn, const struct ar_step_output *out)
 {
 	const struct ar_step_end *end = &w->d->input->end;
+	const struct ar_step *step = ar_turn_step(turn, turn->open_step);
 	struct ar_str partial = ar_draft_model_failed(w, turn, out, end);
+	bool is_spent = turn->attempt >= w->d->input->policy->max_attempts;
 
+	ar_limits_record(w, turn, step, end);
+	ar_limits_throttle(w, turn, step, end);
 	if (turn->is_interrupted || end->outcome == OUTCOME_CANCELLED) {
 		ar_draft_cancel(w, turn, turn->interrupt_reason, partial);
 		return;
 	}
-	if (end->retryable && turn->attempt < w->d->input->policy->max_attempts) {
+	if (ar_limits_fall_back(w, turn, end, is_spent)) {
+		ar_draft_ask_model(w, turn, 1);
+		return;
+	}
+	if (end->retryable && !is_spent) {
 		wait_for_retry(w, turn);
 		return;
 	}
