@@ -7,6 +7,7 @@
  * raise the semaphore. */
 #include "client.h"
 #include "engine.h"
+#include "limits/route.h"
 #include "mem.h"
 #include "store_open.h"
 
@@ -17,6 +18,7 @@
 
 struct bench {
 	struct ar_engine *engine;
+	struct ar_provider_slot slot;
 	struct ar_store *store;
 	struct ar_policy policy;
 	sem_t finished;
@@ -194,11 +196,19 @@ static void open_store(struct bench *b, const char *where)
 
 static void open_engine(struct bench *b, struct instant *model)
 {
+	static const struct ar_model_entry models[] = {
+		{ .name = { "stub", 4 },
+		  .provider = { "stub", 4 },
+		  .model = { "stub", 4 },
+		  .price = { -1, -1, -1, -1 },
+		  .capabilities = AR_CAN_ALL,
+		  .has_credentials = true },
+	};
 	struct ar_follow *follow;
 
 	b->policy = (struct ar_policy){ .runtime_id = ar_str_from(b->store->runtime_id),
-					.provider = AR_STR("stub"),
-					.model = AR_STR("stub"),
+					.models = models,
+					.model_count = AR_ARRAY_LEN(models),
 					.max_attempts = 3,
 					.backoff_ms = 500,
 					.max_rounds = 16,
@@ -211,11 +221,13 @@ static void open_engine(struct bench *b, struct instant *model)
 					.context_bytes = 262144,
 					.queue_by_default = true };
 	*model = (struct instant){ { &instant_vtable, "stub" }, b };
+	b->slot = (struct ar_provider_slot){ models[0].name, &model->provider };
 	follow = ar_follow_new(&(struct ar_follow_options){
 		.store = b->store, .clock = ar_clock_system(), .ring_bytes = 1024 * 1024 });
 	b->engine = ar_engine_new(&(struct ar_engine_options){ .store = b->store,
 							       .follow = follow,
-							       .provider = &model->provider,
+							       .providers = &b->slot,
+							       .provider_count = 1,
 							       .clock = ar_clock_system(),
 							       .policy = &b->policy,
 							       .snapshot_every = 200,

@@ -1358,6 +1358,7 @@ struct ar_ev_turn_submitted { /* turn.submitted */
 	struct ar_str idempotency_key; /* string? */
 	struct ar_str input_preview; /* string? */
 	struct ar_opt_int input_bytes; /* int? */
+	struct ar_str input_kinds; /* array? */
 	struct ar_str metadata; /* object? */
 	struct ar_str task_id; /* string? */
 };

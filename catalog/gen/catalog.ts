@@ -80,6 +80,8 @@ export interface TurnSubmittedPayload {
   inputPreview?: string;
   /** Size of the stored input. */
   inputBytes?: number;
+  /** Kinds of its parts that are not text. */
+  inputKinds?: unknown[];
   /** What the caller wants to find with the turn again. */
   metadata?: Record<string, unknown>;
   /** Task that this turn works on. */

@@ -4,7 +4,6 @@
 #include "file_lock.h"
 #include "instructions.h"
 #include "mem.h"
-#include "model.h"
 #include "runtime_priv.h"
 #include "secrets.h"
 
@@ -119,14 +118,13 @@ static struct ar_str kept(struct ar_runtime *r, const char *text)
 
 static void read_policy(struct ar_runtime *r, const struct ar_config *c)
 {
-	struct ar_model_choice model = ar_model_choose(c);
-
 	r->policy = (struct ar_policy){
 		.runtime_id = kept(r, r->store->runtime_id),
 		.node = r->member ? ar_str_from(r->member->id) : AR_STR_NONE,
 		.epoch = r->store->epoch,
-		.provider = model.wire ? ar_str_from(model.wire->name) : AR_STR_NONE,
-		.model = kept(r, model.name),
+		.models = r->models.entries,
+		.model_count = r->models.count,
+		.may_fall_back = c->model.fallback == AR_CONFIG_MODEL_FALLBACK_ALLOW,
 		.system_prompt = ar_secrets_mask(r->redactor, c->model.system_prompt, &r->arena),
 		.max_attempts = c->model.max_attempts,
 		.backoff_ms = c->model.backoff_ms,
@@ -152,13 +150,13 @@ static void open_core(struct ar_runtime *r, const struct ar_config *c)
 
 	read_policy(r, c);
 	r->instructions = ar_instruction_file_open(&r->loop, c, r->redactor, &r->policy);
-	r->provider = ar_model_open(&r->loop, c);
 	r->follow = ar_follow_new(&(struct ar_follow_options){
 		.store = r->store, .clock = clock, .ring_bytes = (size_t)c->limits.ring_bytes });
 	r->engine = ar_engine_new(
 		&(struct ar_engine_options){ .store = r->store,
 					     .follow = r->follow,
-					     .provider = r->provider,
+					     .providers = r->models.slots,
+					     .provider_count = r->models.count,
 					     .clock = clock,
 					     .policy = &r->policy,
 					     .redactor = r->redactor,
@@ -270,7 +268,9 @@ static void open_loop(struct ar_runtime *r)
 
 static enum ar_status open_all(struct ar_runtime *r, const struct ar_config *config, struct ar_error *err)
 {
-	if (ar_secrets_load(config, &r->redactor, err) != AR_OK || open_store(r, config, err) != AR_OK)
+	if (ar_secrets_load(config, &r->redactor, err) != AR_OK ||
+	    ar_models_open(&r->loop, config, &r->arena, &r->models, err) != AR_OK ||
+	    open_store(r, config, err) != AR_OK)
 		return err->status;
 	open_core(r, config);
 	r->ops = (struct ar_http_ops){ ar_node_describe, ar_node_drain, ar_node_is_ready, r };
@@ -353,8 +353,7 @@ enum ar_run_end ar_runtime_free(struct ar_runtime *r)
 	if (r->objects)
 		r->objects->v->close(r->objects);
 	uv_close((uv_handle_t *)&r->store_wake, NULL);
-	if (r->provider)
-		r->provider->v->close(r->provider);
+	ar_models_close(&r->models);
 	uv_run(&r->loop, UV_RUN_NOWAIT);
 	ar_engine_free(r->engine);
 	ar_cluster_free(r->cluster);

@@ -7,6 +7,7 @@
 #include "cluster.h"
 #include "control.h"
 #include "engine.h"
+#include "model.h"
 #include "runtime.h"
 #include "store_open.h"
 #include "transport.h"
@@ -32,7 +33,7 @@ struct ar_runtime {
 	struct ar_objects *objects; /* of the store: where large content goes; NULL: nowhere else */
 	struct ar_store *store;
 	struct ar_follow *follow;
-	struct ar_provider *provider;
+	struct ar_models models;
 	struct ar_engine *engine;
 	struct ar_control *control;
 	struct ar_http_server *http;

@@ -8,7 +8,8 @@
 
 struct turn {
 	struct ar_str id, thread, run, step;
-	unsigned starts, ends, restarts, rounds;
+	struct ar_str model; /* that its route names now */
+	unsigned starts, ends, restarts, rounds, routes, fallbacks, uncounted;
 	int64_t attempt;
 	ar_usec not_before; /* the next attempt */
 	bool is_queued, is_interrupted, is_attempt_open, was_cancelled;
@@ -276,6 +277,8 @@ static void model_requested(struct watch *w)
 		broken(w, "an attempt comes before its wait is over");
 	if (t->is_interrupted)
 		broken(w, "a model is asked for an interrupted turn");
+	if (!ar_str_eq(p->model, t->model))
+		broken(w, "a model is asked that no route names");
 	t->attempt = p->attempt;
 	t->step = now(w)->ids[AR_SCOPE_STEP];
 }
@@ -329,6 +332,7 @@ static void model_ended(struct watch *w)
 	if (!ar_str_eq(t->step, now(w)->ids[AR_SCOPE_STEP]))
 		broken(w, "a model call ends that was not open");
 	t->step = AR_STR_NONE;
+	t->uncounted = 1;
 	if (now(w)->type == AR_EV_MODEL_COMPLETED) {
 		t->attempt = 0;
 		t->not_before = 0;
@@ -339,6 +343,47 @@ static void model_ended(struct watch *w)
 	t->not_before = now(w)->time + (w->sim->policy.backoff_ms << (t->attempt - 1)) * 1000;
 	if (p->retry_after_ms.set && now(w)->time + p->retry_after_ms.v * 1000 > t->not_before)
 		t->not_before = now(w)->time + p->retry_after_ms.v * 1000;
+}
+
+/* ---- routes and costs ---- */
+
+static void routed(struct watch *w)
+{
+	const struct ar_ev_routing_decided *p = now(w)->payload;
+	const struct ar_ev_routing_single_candidate *single = now(w)->payload;
+	struct turn *t = turn_of(w);
+
+	/* That there is but one may be said before why it is not the one that was asked for. */
+	if (++t->routes > 1 && fact(w, w->at - 1)->type != AR_EV_ROUTING_SINGLE_CANDIDATE)
+		broken(w, "the route of a turn is decided twice");
+	t->model = now(w)->type == AR_EV_ROUTING_DECIDED ? p->selected_model : single->selected_model;
+}
+
+static void fell_back(struct watch *w)
+{
+	const struct ar_ev_routing_fallback_applied *p = now(w)->payload;
+	struct turn *t = turn_of(w);
+	struct ar_str to = AR_STR_NONE;
+	struct ar_json v;
+
+	if (!w->sim->policy.may_fall_back || ++t->fallbacks >= w->sim->policy.model_count)
+		broken(w, "another model steps in that may not");
+	if (ar_json_parse(w->sim->json, p->to, &v, NULL) == AR_OK)
+		ar_json_str(ar_json_get(v, "model"), &to);
+	if (ar_str_eq(to, t->model) || ar_str_is(to, "sim-3"))
+		broken(w, "a model steps in for itself, or one without a key");
+	t->model = sim_keep(w->sim, to);
+	t->attempt = 0;
+	t->not_before = 0;
+}
+
+static void cost_recorded(struct watch *w)
+{
+	const struct ar_event *before = fact(w, w->at - 1);
+
+	if (turn_of(w)->uncounted-- == 0 ||
+	    !ar_str_eq(before->ids[AR_SCOPE_TURN], now(w)->ids[AR_SCOPE_TURN]))
+		broken(w, "a cost without a call");
 }
 
 static void thread_updated(struct watch *w)
@@ -369,6 +414,10 @@ static void (*const laws[AR_EV_COUNT])(struct watch *w) = {
 	[AR_EV_MODEL_REQUESTED] = model_requested,
 	[AR_EV_MODEL_COMPLETED] = model_ended,
 	[AR_EV_MODEL_FAILED] = model_ended,
+	[AR_EV_ROUTING_DECIDED] = routed,
+	[AR_EV_ROUTING_SINGLE_CANDIDATE] = routed,
+	[AR_EV_ROUTING_FALLBACK_APPLIED] = fell_back,
+	[AR_EV_COST_RECORDED] = cost_recorded,
 	[AR_EV_THREAD_UPDATED] = thread_updated,
 };
 

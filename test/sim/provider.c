@@ -276,7 +276,11 @@ static const struct ar_provider_vtable provider_vtable = { start, cancel, provid
 
 void sim_provider_open(struct sim *s)
 {
+	static const struct ar_str names[SIM_MODELS] = { { "sim-1", 5 }, { "sim-2", 5 }, { "sim-3", 5 } };
+
 	s->provider = (struct ar_provider){ &provider_vtable, "sim" };
+	for (size_t i = 0; i < SIM_MODELS; i++)
+		s->slots[i] = (struct ar_provider_slot){ names[i], &s->provider };
 }
 
 void sim_provider_drop(struct sim *s)

@@ -7,11 +7,13 @@
 #include "control.h"
 #include "cursor.h"
 #include "engine.h"
+#include "limits/route.h"
 #include "mem.h"
 #include "memory.h"
 
 #define SIM_NEVER INT64_MAX
 #define SIM_MS 1000
+#define SIM_MODELS 3
 #define SIM_ACCOUNT "tester"
 
 struct sim;
@@ -105,6 +107,7 @@ struct sim {
 	struct ar_provider provider;
 	struct ar_follow *follow;
 	struct ar_engine *engine;
+	struct ar_provider_slot slots[SIM_MODELS];
 	struct ar_control *control;
 	struct ar_list actors, calls, readers, clients;
 	struct sim_actor fate, mover;

@@ -31,6 +31,26 @@ static uint64_t one_of(struct sim *s, const uint64_t *choices, size_t count)
 	one_of(s, (const uint64_t[]){ __VA_ARGS__ }, \
 	       sizeof((const uint64_t[]){ __VA_ARGS__ }) / sizeof(uint64_t))
 
+static const struct ar_model_entry models[SIM_MODELS] = {
+	{ .name = AR_STR("sim-1"),
+	  .provider = AR_STR("sim"),
+	  .model = AR_STR("sim-1"),
+	  .currency = AR_STR("USD"),
+	  .price = { 3000000000, 15000000000, 300000000, -1 },
+	  .capabilities = AR_CAN_ALL,
+	  .has_credentials = true },
+	{ .name = AR_STR("sim-2"),
+	  .provider = AR_STR("sim"),
+	  .model = AR_STR("sim-2-wire"),
+	  .price = { -1, -1, -1, -1 },
+	  .capabilities = AR_CAN_ALL,
+	  .has_credentials = true },
+	{ .name = AR_STR("sim-3"),
+	  .provider = AR_STR("sim"),
+	  .model = AR_STR("sim-3"),
+	  .capabilities = AR_CAN_ALL },
+};
+
 static void draw_plan(struct sim *s)
 {
 	bool is_long =
@@ -57,8 +77,9 @@ static void draw_plan(struct sim *s)
 		.pace = is_long ? 3 * SIM_MS : (ar_usec)ONE_OF(s, 2 * SIM_MS, 50 * SIM_MS, 400 * SIM_MS),
 	};
 	s->policy = (struct ar_policy){
-		.provider = AR_STR("sim"),
-		.model = AR_STR("sim-1"),
+		.models = models,
+		.model_count = (size_t)ONE_OF(s, 1, 1, 2, 3),
+		.may_fall_back = sim_chance(s, 800),
 		.max_attempts = (int64_t)ONE_OF(s, 1, 2, 4),
 		.backoff_ms = (int64_t)ONE_OF(s, 10, 100, 700),
 		.max_rounds = (int64_t)ONE_OF(s, 1, 3, 6),
@@ -147,7 +168,8 @@ static void boot(struct sim *s)
 		ar_follow_new(&(struct ar_follow_options){ &s->store.store, &s->clock, s->plan.ring_bytes });
 	s->engine = ar_engine_new(&(struct ar_engine_options){ .store = &s->store.store,
 							       .follow = s->follow,
-							       .provider = &s->provider,
+							       .providers = s->slots,
+							       .provider_count = AR_ARRAY_LEN(s->slots),
 							       .clock = &s->clock,
 							       .policy = &s->policy,
 							       .snapshot_every = s->plan.snapshot_every,

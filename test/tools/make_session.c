@@ -9,6 +9,7 @@
 #include "clock.h"
 #include "mem.h"
 #include "index_rows.h"
+#include "limits/route.h"
 #include "provider.h"
 #include "store_open.h"
 
@@ -277,6 +278,14 @@ static enum ar_status open_server(struct maker *m, const char *conninfo, struct 
 /* A connection string has an equals sign or is a URI; a file's path has neither here. */
 static void open_maker(struct maker *m, const char *store)
 {
+	static const struct ar_model_entry models[] = {
+		{ .name = { "made", 4 },
+		  .provider = { "openai-chat", 11 },
+		  .model = { "made", 4 },
+		  .price = { -1, -1, -1, -1 },
+		  .capabilities = AR_CAN_ALL,
+		  .has_credentials = true },
+	};
 	bool is_server = strchr(store, '=') || strstr(store, "://");
 	struct ar_error err = { 0 };
 
@@ -284,8 +293,8 @@ static void open_maker(struct maker *m, const char *store)
 	if ((is_server ? open_server : open_file)(m, store, &err) != AR_OK)
 		die(store, &err);
 	m->policy = (struct ar_policy){ .runtime_id = ar_str_from(m->store->runtime_id),
-					.provider = AR_STR("openai-chat"),
-					.model = AR_STR("made"),
+					.models = models,
+					.model_count = AR_ARRAY_LEN(models),
 					.max_attempts = 3,
 					.backoff_ms = 500,
 					.max_rounds = 16,

@@ -17,10 +17,17 @@ struct ar_toolbox;
 struct ar_engine_request;
 struct ar_engine_view;
 
+/* A provider by the name of an entry of policy->models; several may share one. */
+struct ar_provider_slot {
+	struct ar_str name;
+	struct ar_provider *provider;
+};
+
 struct ar_engine_options {
 	struct ar_store *store;
 	struct ar_follow *follow;
-	struct ar_provider *provider; /* NULL: no model is configured */
+	const struct ar_provider_slot *providers; /* who answers for each entry of policy->models; borrowed */
+	size_t provider_count;
 	struct ar_toolbox *toolbox; /* NULL: only clients run tools */
 	struct ar_str workspace; /* folder that local tools work in; absent: none */
 	struct ar_clock *clock;

@@ -35,6 +35,7 @@ struct ar_live_step {
 	struct ar_messages messages;
 	struct ar_store_blobs_get
 		blobs; /* its result lives as long as the step: the messages point into it */
+	struct ar_provider *provider; /* who is asked */
 	struct ar_model_request request;
 	struct ar_model_call call;
 	struct ar_tool_request *tools; /* AR_TOOL_CALLS_MAX of them in the arena, from the first one on */
@@ -121,6 +122,7 @@ static struct ar_step_end end_of(struct ar_live_step *s, const struct ar_model_r
 				     .input_tokens = r->input_tokens,
 				     .output_tokens = r->output_tokens,
 				     .cached_tokens = r->cached_tokens,
+				     .cache_write_tokens = r->cache_write_tokens,
 				     .ttft_ms = r->ttft_ms,
 				     .latency_ms = r->latency_ms };
 }
@@ -257,7 +259,6 @@ static const struct ar_model_call_vtable callbacks = { on_tool, on_output, on_do
 static void on_messages(struct ar_store_op *op)
 {
 	struct ar_live_step *s = AR_CONTAINER_OF(op, struct ar_live_step, blobs.op);
-	struct ar_provider *p = s->live->engine->o.provider;
 
 	s->busy--;
 	s->live->busy--;
@@ -284,7 +285,18 @@ static void on_messages(struct ar_store_op *op)
 	s->request.count = s->messages.count;
 	s->state = STEP_CALLING;
 	AR_FAULT("engine.before_call");
-	p->v->start(p, &s->call);
+	s->provider->v->start(s->provider, &s->call);
+}
+
+/* A call is only decided for an entry of the policy, and each of these has one. */
+static struct ar_provider *provider_of(const struct ar_engine_options *o, struct ar_str route)
+{
+	for (size_t i = 0; i < o->provider_count; i++) {
+		if (ar_str_eq(o->providers[i].name, route))
+			return o->providers[i].provider;
+	}
+	AR_ASSERT(!"a route without a provider");
+	return NULL;
 }
 
 static struct ar_live_step *step_new(struct ar_live *l, const struct ar_effect *effect)
@@ -295,6 +307,7 @@ static struct ar_live_step *step_new(struct ar_live *l, const struct ar_effect *
 	s->live = l;
 	s->state = STEP_PLANNED;
 	s->funnel.redactor = l->engine->o.redactor;
+	s->provider = provider_of(&l->engine->o, effect->route);
 	s->id = ar_arena_str(a, effect->step);
 	s->is_transcript = effect->is_transcript;
 	s->output.session = ar_live_core(l);
@@ -359,8 +372,6 @@ void ar_steps_begin(struct ar_live *l)
  * that has ended is there already, or waits for its timer, which is cancelled. */
 void ar_steps_release(struct ar_live *l)
 {
-	struct ar_provider *p = l->engine->o.provider;
-
 	AR_LIST_FOR_SAFE (it, &l->steps) {
 		struct ar_live_step *s = AR_CONTAINER_OF(it, struct ar_live_step, node);
 
@@ -368,7 +379,7 @@ void ar_steps_release(struct ar_live *l)
 		if (s->state == STEP_PLANNED)
 			over(s);
 		else if (s->state == STEP_CALLING)
-			p->v->cancel(p, &s->call);
+			s->provider->v->cancel(s->provider, &s->call);
 	}
 }
 
@@ -386,13 +397,12 @@ static struct ar_live_step *step_find(struct ar_live *l, struct ar_str id)
 void ar_step_cancel(struct ar_live *l, struct ar_str id)
 {
 	struct ar_live_step *s = step_find(l, id);
-	struct ar_provider *p = l->engine->o.provider;
 
 	if (!s)
 		return;
 	s->is_cancelled = true;
 	if (s->state == STEP_CALLING)
-		p->v->cancel(p, &s->call);
+		s->provider->v->cancel(s->provider, &s->call);
 }
 
 bool ar_step_may_have_chunks(struct ar_live *l, struct ar_str id)

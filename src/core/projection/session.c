@@ -1,5 +1,6 @@
 /* session_snapshot and the shell that lists show. Pure. */
 #include "describe.h"
+#include "routing.h"
 #include "thread.h"
 
 static bool is_wanted(const struct ar_thread *t, struct ar_str thread)
@@ -13,7 +14,7 @@ static void threads(const struct ar_session *s, struct ar_str thread, struct ar_
 	ar_jw_open_array(w);
 	for (size_t i = 0; i < s->threads.count; i++) {
 		if (is_wanted(s->threads.at[i], thread))
-			ar_projection_thread(s->threads.at[i], w);
+			ar_projection_thread(s, s->threads.at[i], w);
 	}
 	ar_jw_close_array(w);
 }
@@ -61,10 +62,10 @@ static void boundary(const struct ar_session *s, struct ar_str thread, struct ar
 void ar_projection_session(const struct ar_session *s, struct ar_str runtime_id, struct ar_str thread,
 			   struct ar_jw *w)
 {
-	static const char *const unavailable[] = { "routingLimitSummary", "telemetrySummary",
-						   "channelSummary",	  "subagentJobSummary",
-						   "benchmarkSummary",	  "toolInventory",
-						   "artifactSummary",	  "executionEnvironment" };
+	static const char *const unavailable[] = { "telemetrySummary",	  "channelSummary",
+						   "subagentJobSummary",  "benchmarkSummary",
+						   "toolInventory",	  "artifactSummary",
+						   "executionEnvironment" };
 
 	ar_jw_mstr(w, "schemaVersion", AR_STR(AR_SCHEMA_VERSION));
 	ar_jw_mstr(w, "runtimeId", runtime_id);
@@ -78,6 +79,7 @@ void ar_projection_session(const struct ar_session *s, struct ar_str runtime_id,
 	threads(s, thread, w);
 	tasks(s, thread, w);
 	boundary(s, thread, w);
+	ar_projection_routing_summary(s, thread, w);
 	for (size_t i = 0; i < AR_ARRAY_LEN(unavailable); i++)
 		ar_jw_mraw(w, unavailable[i], AR_STR("{\"state\":\"unavailable\"}"));
 	ar_jw_mraw(w, "evidenceRefs", AR_STR("[]"));

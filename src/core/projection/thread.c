@@ -1,6 +1,7 @@
 /* thread_read_model: what is going on in one thread now. Pure. */
 #include "describe.h"
 #include "machine.h"
+#include "routing.h"
 #include "thread.h"
 
 static void step(const struct ar_step *s, struct ar_jw *w)
@@ -43,7 +44,7 @@ static struct ar_str turn_status(const struct ar_turn *turn)
 	return ar_str_from(ar_machine_state_name(AR_MACHINE_TURN, (int)turn->status));
 }
 
-static void turn(const struct ar_turn *t, struct ar_jw *w)
+static void turn(const struct ar_session *s, const struct ar_turn *t, struct ar_jw *w)
 {
 	ar_jw_open(w);
 	ar_jw_mstr(w, "turnId", t->id);
@@ -58,6 +59,7 @@ static void turn(const struct ar_turn *t, struct ar_jw *w)
 	ar_jw_mbool(w, "interruptRequested", t->is_interrupted);
 	ar_jw_mint(w, "restarts", t->restarts);
 	usage(t, w);
+	ar_projection_turn_routing(s, t, w);
 	ar_jw_mtime(w, "submittedAt", t->submitted);
 	ar_jw_mtime(w, "startedAt", t->started);
 	ar_jw_mtime(w, "completedAt", t->ended);
@@ -176,8 +178,7 @@ static void not_built(struct ar_jw *w)
 {
 	static const char *const empty_lists[] = { "pendingRequests", "actions", "toolCalls", "processes",
 						   "subagents",	      "jobs",	 "channels" };
-	static const char *const unavailable[] = { "permissionState", "sandboxState", "modelRouting",
-						   "limitState",      "costState",    "telemetry",
+	static const char *const unavailable[] = { "permissionState", "sandboxState", "telemetry",
 						   "diagnostics" };
 
 	for (size_t i = 0; i < AR_ARRAY_LEN(empty_lists); i++)
@@ -187,7 +188,7 @@ static void not_built(struct ar_jw *w)
 	ar_jw_mraw(w, "evidenceSummary", AR_STR("{\"evidenceRefs\":[],\"verificationOutcomes\":[]}"));
 }
 
-void ar_projection_thread(const struct ar_thread *t, struct ar_jw *w)
+void ar_projection_thread(const struct ar_session *s, const struct ar_thread *t, struct ar_jw *w)
 {
 	size_t removed = 0;
 
@@ -208,7 +209,7 @@ void ar_projection_thread(const struct ar_thread *t, struct ar_jw *w)
 		if (shown->removed.v)
 			removed++;
 		else
-			turn(shown, w);
+			turn(s, shown, w);
 	}
 	ar_jw_close_array(w);
 	ar_jw_key(w, "queuedTurns");
@@ -216,6 +217,7 @@ void ar_projection_thread(const struct ar_thread *t, struct ar_jw *w)
 	ar_jw_key(w, "queue");
 	ar_projection_queue(t, w);
 	incidents(t, w);
+	ar_projection_thread_routing(s, t, w);
 	not_built(w);
 	history(t, removed, w);
 	ar_jw_key(w, "contextBoundary");

@@ -4,7 +4,7 @@
 
 #include "projection.h"
 
-void ar_projection_thread(const struct ar_thread *t, struct ar_jw *w);
+void ar_projection_thread(const struct ar_session *s, const struct ar_thread *t, struct ar_jw *w);
 
 /* Where its conversation was shortened last. */
 void ar_projection_boundary(const struct ar_thread *t, struct ar_jw *w);

@@ -184,7 +184,9 @@ static enum ar_status thread_updated(struct ar_session *s, const struct ar_event
 		return AR_OK;
 	if (ar_str_is(p->reason, AR_REASON_INTERRUPT))
 		active->is_interrupted = true;
-	active->is_lost = ar_str_is(p->reason, AR_REASON_LOST) || ar_str_is(p->reason, AR_REASON_CRASH_LOOP);
+	active->is_lost = ar_str_is(p->reason, AR_REASON_LOST) ||
+			  ar_str_is(p->reason, AR_REASON_CRASH_LOOP) ||
+			  ar_str_is(p->reason, AR_REASON_NO_CANDIDATE);
 	if (ar_str_is(p->reason, AR_REASON_RESUMED))
 		active->restarts = 0;
 	return AR_OK;
@@ -238,6 +240,17 @@ static enum ar_status run_status(struct ar_session *s, const struct ar_event *e,
 
 /* ---- turns and their queue ---- */
 
+static bool has_images(struct ar_str kinds)
+{
+	struct ar_str kind;
+
+	while (!ar_str_absent(kinds) && ar_apply_next_id(&kinds, &kind)) {
+		if (ar_str_is(kind, "image"))
+			return true;
+	}
+	return false;
+}
+
 static enum ar_status turn_submitted(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
 {
 	const struct ar_ev_turn_submitted *p = PAYLOAD(e, turn_submitted);
@@ -255,6 +268,7 @@ static enum ar_status turn_submitted(struct ar_session *s, const struct ar_event
 	turn->input_preview = ar_apply_keep(s, p->input_preview);
 	turn->input_bytes = p->input_bytes.v;
 	turn->options = ar_apply_keep(s, p->options);
+	turn->has_images.v = turn->has_images.set = has_images(p->input_kinds);
 	turn->submitted = e->time;
 	ar_vec_push(&s->arena, &t->turns, turn);
 	ar_apply_count(&s->counters.turn, turn->id);
@@ -408,6 +422,15 @@ static ar_apply_fn *const appliers[AR_EV_COUNT] = {
 	[AR_EV_TOOL_RESULT] = ar_apply_tool_result,
 	[AR_EV_TOOL_FAILED] = ar_apply_tool_failed,
 	[AR_EV_PERMISSION_EVALUATED] = ar_apply_permission_evaluated,
+	[AR_EV_TASK_PROFILE_RESOLVED] = ar_apply_profile,
+	[AR_EV_ROUTING_CANDIDATES_RESOLVED] = ar_apply_candidates,
+	[AR_EV_ROUTING_SINGLE_CANDIDATE] = ar_apply_single_candidate,
+	[AR_EV_ROUTING_DECIDED] = ar_apply_routed,
+	[AR_EV_ROUTING_NOT_POSSIBLE] = ar_apply_not_possible,
+	[AR_EV_ROUTING_FALLBACK_APPLIED] = ar_apply_fallback,
+	[AR_EV_COST_ESTIMATED] = ar_apply_cost_estimated,
+	[AR_EV_COST_RECORDED] = ar_apply_cost_recorded,
+	[AR_EV_RATE_LIMIT_HIT] = ar_apply_rate_limit,
 	[AR_EV_HISTORY_ROLLBACK_COMPLETED] = ar_apply_rolled_back,
 	[AR_EV_CONTEXT_RESOLVED] = ar_apply_context_resolved,
 	[AR_EV_CONTEXT_COMPACTION_STARTED] = ar_apply_compaction_started,

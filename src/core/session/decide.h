@@ -5,6 +5,8 @@
 
 #include "session.h"
 
+struct ar_choice; /* limits/route.h */
+
 struct ar_ids {
 	struct ar_str at[AR_SCOPE_COUNT];
 };
@@ -49,6 +51,7 @@ struct ar_ids ar_ids_turn(struct ar_decision *d, const struct ar_turn *turn);
 struct ar_turn_input {
 	struct ar_str parts; /* JSON array */
 	struct ar_str preview;
+	bool has_images;
 };
 enum ar_status ar_decide_input(struct ar_decision *d, struct ar_str input, struct ar_str text,
 			       struct ar_turn_input *ret, struct ar_error *err);
@@ -129,14 +132,14 @@ void ar_draft_say(struct ar_draft *w, struct ar_context_entry entry); /* one mor
 struct ar_model_ask {
 	const char *purpose;
 	int64_t attempt;
-	struct ar_str model, options, request_ref;
+	const struct ar_choice *choice;
+	struct ar_str options, request_ref;
 	const struct ar_context_entry *messages; /* oldest first */
 	size_t message_count;
 	bool is_transcript;
 	const struct ar_tool *const *tools; /* that the model may call */
 	size_t tool_count;
 };
-struct ar_str ar_draft_model(struct ar_decision *d, const struct ar_turn *turn); /* that the turn uses */
 void ar_draft_call_model(struct ar_draft *w, const struct ar_turn *turn, const struct ar_model_ask *ask);
 struct ar_str ar_draft_model_failed(
 	struct ar_draft *w, const struct ar_turn *turn, const struct ar_step_output *out,

@@ -11,13 +11,16 @@
 #include "state.h"
 #include "tool.h"
 
+struct ar_model_entry;
+
 /* What the operator decided; constant while a decision is made. */
 struct ar_policy {
 	struct ar_str runtime_id;
 	struct ar_str node; /* this node among those of a cluster; absent: there is no other */
 	uint64_t epoch; /* of that node */
-	struct ar_str provider; /* absent: no model is configured, turns fail with advice */
-	struct ar_str model;
+	const struct ar_model_entry *models; /* limits/route.h, in order of preference */
+	size_t model_count; /* 0: none is configured, turns fail with advice */
+	bool may_fall_back; /* another model may answer when the chosen one cannot and the turn does not say */
 	int64_t max_attempts; /* model calls per step */
 	int64_t backoff_ms; /* doubled per attempt, capped at a minute */
 	int64_t max_rounds; /* model answers per turn */
@@ -84,7 +87,8 @@ struct ar_step_end {
 	struct ar_str category, message, stop_reason, model, request_id;
 	bool retryable, has_usage;
 	int http;
-	int64_t retry_after_ms, input_tokens, output_tokens, cached_tokens, ttft_ms, latency_ms;
+	int64_t retry_after_ms, input_tokens, output_tokens, cached_tokens, cache_write_tokens, ttft_ms,
+		latency_ms;
 };
 
 /* How a tool call ended; the same words as port/tool.h. */
@@ -131,7 +135,9 @@ enum ar_effect_kind {
 
 struct ar_effect {
 	enum ar_effect_kind kind;
-	struct ar_str thread, turn, step, model_request, model, options;
+	struct ar_str thread, turn, step, model_request, options;
+	struct ar_str route; /* MODEL_CALL: name of the entry in policy.models */
+	struct ar_str model; /* what its server calls it */
 	bool is_transcript; /* MODEL_CALL: the messages after the first are told as one text, to be summarised */
 	ar_usec at;
 	enum ar_input_kind input;

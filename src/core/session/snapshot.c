@@ -87,6 +87,7 @@ static const struct ar_field_desc turn_fields[] = {
 	INT(ar_turn, output_tokens),
 	INT(ar_turn, cached_tokens),
 	OPT(ar_turn, start),
+	OPT_FLAG(ar_turn, has_images),
 	OPT_FLAG(ar_turn, unwanted),
 	OPT_FLAG(ar_turn, removed),
 	STR(ar_turn, resolved),
@@ -128,6 +129,20 @@ static const struct ar_field_desc call_fields[] = {
 	TIME(ar_invocation, ended),
 	TIME(ar_invocation, expires),
 };
+static const struct ar_field_desc spent_fields[] = {
+	INT(ar_spent, requests),      INT(ar_spent, input_tokens), INT(ar_spent, output_tokens),
+	INT(ar_spent, cached_tokens), INT(ar_spent, cost),	   INT(ar_spent, unpriced),
+};
+static const struct ar_field_desc route_fields[] = {
+	STR(ar_route, mode),	  STR(ar_route, provider),   STR(ar_route, model),    RAW(ar_route, chain),
+	STR(ar_route, source),	  STR(ar_route, reason),     STR(ar_route, gap),      RAW(ar_route, estimate),
+	RAW(ar_route, profile),	  RAW(ar_route, candidates), RAW(ar_route, decision), INT(ar_route, count),
+	INT(ar_route, fallbacks),
+};
+static const struct ar_field_desc throttle_fields[] = {
+	STR(ar_throttle, model),
+	TIME(ar_throttle, until),
+};
 static const struct ar_field_desc incident_fields[] = {
 	STR(ar_incident, id),	STR(ar_incident, code), STR(ar_incident, message),
 	STR(ar_incident, turn), TIME(ar_incident, at),
@@ -166,6 +181,7 @@ static const struct ar_field_desc session_fields[] = {
 	STR(ar_session, workspace),
 	STR(ar_session, account),
 	STR(ar_session, source),
+	STR(ar_session, currency),
 	TIME(ar_session, created),
 	TIME(ar_session, updated),
 	INT(ar_session, head),
@@ -187,6 +203,9 @@ static const struct ar_struct_desc run_desc = DESC(ar_run, run_fields);
 static const struct ar_struct_desc task_desc = DESC(ar_task, task_fields);
 static const struct ar_struct_desc turn_desc = DESC(ar_turn, turn_fields);
 static const struct ar_struct_desc call_desc = DESC(ar_invocation, call_fields);
+static const struct ar_struct_desc spent_desc = DESC(ar_spent, spent_fields);
+static const struct ar_struct_desc route_desc = DESC(ar_route, route_fields);
+static const struct ar_struct_desc throttle_desc = DESC(ar_throttle, throttle_fields);
 static const struct ar_struct_desc incident_desc = DESC(ar_incident, incident_fields);
 static const struct ar_struct_desc boundary_desc = DESC(ar_boundary, boundary_fields);
 static const struct ar_struct_desc thread_desc = DESC(ar_thread, thread_fields);
@@ -204,6 +223,15 @@ static void write_vec(struct ar_jw *w, const char *name, const struct ar_vec *v,
 	ar_jw_close_array(w);
 }
 
+/* Nothing for NULL. */
+static void write_one(struct ar_jw *w, const char *name, const void *item, const struct ar_struct_desc *d)
+{
+	if (!item)
+		return;
+	ar_jw_key(w, name);
+	ar_struct_encode(d, item, AR_STR_NONE, w);
+}
+
 static void write_turn(struct ar_jw *w, const struct ar_turn *turn)
 {
 	ar_jw_open(w);
@@ -212,6 +240,8 @@ static void write_turn(struct ar_jw *w, const struct ar_turn *turn)
 	write_vec(w, "steps", &turn->steps, &step_desc);
 	write_vec(w, "steers", &turn->steers, &context_desc);
 	write_vec(w, "calls", &turn->calls, &call_desc);
+	write_one(w, "spent", &turn->spent, &spent_desc);
+	write_one(w, "route", turn->route, &route_desc);
 	if (turn->task) {
 		ar_jw_key(w, "task");
 		ar_struct_encode(&task_desc, turn->task, AR_STR_NONE, w);
@@ -248,6 +278,8 @@ void ar_session_snapshot(const struct ar_session *s, struct ar_buf *out)
 	ar_jw_open(&w);
 	ar_jw_key(&w, "session");
 	ar_struct_encode(&session_desc, s, AR_STR_NONE, &w);
+	write_one(&w, "spent", &s->spent, &spent_desc);
+	write_vec(&w, "throttles", &s->throttles, &throttle_desc);
 	ar_jw_key(&w, "threads");
 	ar_jw_open_array(&w);
 	for (size_t i = 0; i < s->threads.count; i++)
@@ -279,6 +311,22 @@ static bool read_vec(struct ar_session *s, struct ar_json array, struct ar_vec *
 	return true;
 }
 
+/* What an older version did not store stays as it is. */
+static bool read_spent(struct ar_session *s, struct ar_json v, struct ar_spent *ret, struct ar_error *err)
+{
+	if (ar_json_type(v) != AR_JSON_OBJECT)
+		return true;
+	return ar_struct_decode(&spent_desc, v, &s->arena, ret, NULL, err) == AR_OK;
+}
+
+static bool read_route(struct ar_session *s, struct ar_json v, struct ar_turn *turn, struct ar_error *err)
+{
+	if (ar_json_type(v) != AR_JSON_OBJECT)
+		return true;
+	turn->route = read_struct(s, v, &route_desc, err);
+	return turn->route != NULL;
+}
+
 static bool read_turn(struct ar_session *s, struct ar_thread *t, struct ar_json v, struct ar_error *err)
 {
 	struct ar_turn *turn = read_struct(s, ar_json_get(v, "turn"), &turn_desc, err);
@@ -286,7 +334,9 @@ static bool read_turn(struct ar_session *s, struct ar_thread *t, struct ar_json 
 
 	if (!turn || !read_vec(s, ar_json_get(v, "steps"), &turn->steps, &step_desc, err) ||
 	    !read_vec(s, ar_json_get(v, "steers"), &turn->steers, &context_desc, err) ||
-	    !read_vec(s, ar_json_get(v, "calls"), &turn->calls, &call_desc, err))
+	    !read_vec(s, ar_json_get(v, "calls"), &turn->calls, &call_desc, err) ||
+	    !read_spent(s, ar_json_get(v, "spent"), &turn->spent, err) ||
+	    !read_route(s, ar_json_get(v, "route"), turn, err))
 		return false;
 	ar_vec_push(&s->arena, &t->turns, turn);
 	if (ar_json_type(task) != AR_JSON_OBJECT)
@@ -332,6 +382,9 @@ enum ar_status ar_session_restore(struct ar_session *s, struct ar_json snapshot,
 {
 	if (ar_struct_decode(&session_desc, ar_json_get(snapshot, "session"), &s->arena, s, NULL, err) !=
 	    AR_OK)
+		return ar_fail_wrap(err, "snapshot");
+	if (!read_spent(s, ar_json_get(snapshot, "spent"), &s->spent, err) ||
+	    !read_vec(s, ar_json_get(snapshot, "throttles"), &s->throttles, &throttle_desc, err))
 		return ar_fail_wrap(err, "snapshot");
 	for (struct ar_json_iter it = ar_json_iter(ar_json_get(snapshot, "threads")); ar_json_next(&it);) {
 		if (!read_thread(s, it.value, err))

@@ -16,12 +16,15 @@
 #define AR_WINDOW_RUNS 10 /* newest attempts kept per task */
 #define AR_WINDOW_INCIDENTS 10 /* newest incidents kept per thread */
 #define AR_WINDOW_BOUNDARIES 10 /* newest compactions kept per thread, for rollback and branches */
+#define AR_WINDOW_ROUTES 3 /* newest turns per thread whose routing facts are kept whole */
+#define AR_THROTTLES_MAX 32 /* models that are passed over for now */
 #define AR_WINDOW_CONTEXT 400 /* newest messages kept per thread for the next request */
 
 /* Reasons of thread.updated that mean something to the fold. */
 #define AR_REASON_INTERRUPT "interrupt_requested"
 #define AR_REASON_LOST "worker_lost"
 #define AR_REASON_CRASH_LOOP "crash_loop"
+#define AR_REASON_NO_CANDIDATE "no_candidate"
 #define AR_REASON_RESUMED "resumed"
 
 /* Category of tool.failed: the call began and nobody knows how it ended. What follows decides. */
@@ -121,6 +124,31 @@ struct ar_invocation {
 	ar_usec started, ended, expires;
 };
 
+/* What model calls used, failed ones too. */
+struct ar_spent {
+	int64_t requests, input_tokens, output_tokens, cached_tokens;
+	int64_t cost; /* billionths of the session's currency */
+	int64_t unpriced; /* requests whose cost nobody knows */
+};
+
+/* Which model answers a turn, as its routing facts say. */
+struct ar_route {
+	struct ar_str mode; /* single_candidate, multi_candidate, no_candidate; absent until it is decided */
+	struct ar_str provider, model; /* in use now */
+	struct ar_str chain; /* JSON array of the names that may follow */
+	struct ar_str source, reason, gap; /* of the decision */
+	struct ar_str estimate; /* JSON: the amount before the first call, or "unknown" */
+	struct ar_str profile, candidates, decision; /* the payloads themselves, of the newest turns only */
+	int64_t count; /* candidates */
+	int64_t fallbacks;
+};
+
+/* A model that its server wants left alone for a while. */
+struct ar_throttle {
+	struct ar_str model;
+	ar_usec until;
+};
+
 struct ar_run {
 	struct ar_str id, attempt_id, status, trigger, category;
 	int64_t count;
@@ -148,6 +176,7 @@ struct ar_turn {
 	int64_t input_bytes;
 	int64_t input_tokens, output_tokens, cached_tokens;
 	struct ar_opt_int start; /* sequence of its turn.started: the order in which turns ran */
+	struct ar_opt_bool has_images; /* what was said holds some */
 	struct ar_opt_bool unwanted; /* when its interruption settles, it is removed too */
 	struct ar_opt_bool removed; /* a rollback took it out of the conversation; it stays known */
 	struct ar_str resolved; /* what the newest context.resolved said, as a digest */
@@ -156,6 +185,8 @@ struct ar_turn {
 	bool is_lost; /* its process is gone and nothing was decided yet */
 	ar_usec submitted, started, ended;
 	struct ar_task *task;
+	struct ar_route *route; /* NULL: not asked for yet */
+	struct ar_spent spent;
 	struct ar_vec steps; /* struct ar_step */
 	struct ar_vec steers; /* struct ar_context_entry: said while it ran, for the next request */
 	struct ar_vec
@@ -207,6 +238,9 @@ struct ar_session {
 	uint64_t snapshot_head; /* sequence that the stored snapshot covers */
 	struct ar_counters counters;
 	struct ar_totals tasks;
+	struct ar_spent spent;
+	struct ar_str currency; /* of what was spent */
+	struct ar_vec throttles; /* struct ar_throttle, one per model */
 	struct ar_vec threads; /* struct ar_thread */
 };
 

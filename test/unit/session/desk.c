@@ -1,9 +1,20 @@
 /* See desk.h. */
 #include "desk.h"
 #include "describe.h"
+#include "limits/route.h"
 #include "mem.h"
 
 #define CORE "0123456789abcdefghjkmnpqrs"
+
+static const struct ar_model_entry one_model[] = {
+	{ .name = AR_STR("fake-1"),
+	  .provider = AR_STR("fake"),
+	  .model = AR_STR("fake-1"),
+	  .price = { -1, -1, -1, -1 },
+	  .capabilities = AR_CAN_ALL,
+	  .has_credentials = true,
+	  .takes_any = true },
+};
 
 int desk_open(void **state)
 {
@@ -12,8 +23,9 @@ int desk_open(void **state)
 	d->json = ar_json_parser_new();
 	d->now = INT64_C(1767225600000000);
 	d->policy = (struct ar_policy){ .runtime_id = AR_STR("rt_" CORE),
-					.provider = AR_STR("fake"),
-					.model = AR_STR("fake-1"),
+					.models = one_model,
+					.model_count = 1,
+					.may_fall_back = true,
 					.max_attempts = 2,
 					.backoff_ms = 100,
 					.max_rounds = 3,
@@ -99,15 +111,43 @@ enum ar_status desk_end_step(struct desk *d, struct ar_step_end end)
 	return end_with(d, NULL, end);
 }
 
-void desk_expect(struct desk *d, const char *types)
+static bool is_explanation(enum ar_event_type type)
+{
+	static const enum ar_event_type explanations[] = { AR_EV_TASK_PROFILE_RESOLVED,
+							   AR_EV_ROUTING_CANDIDATES_RESOLVED,
+							   AR_EV_ROUTING_SINGLE_CANDIDATE,
+							   AR_EV_COST_ESTIMATED, AR_EV_COST_RECORDED };
+
+	for (size_t i = 0; i < AR_ARRAY_LEN(explanations); i++) {
+		if (type == explanations[i])
+			return true;
+	}
+	return false;
+}
+
+static void expect(struct desk *d, const char *types, bool with_explanations)
 {
 	struct ar_buf got = { 0 };
 
-	for (size_t i = 0; i < d->decision.event_count; i++)
-		ar_buf_addf(&got, "%s%s", i ? " " : "", ar_event_describe(d->decision.events[i].type)->name);
+	for (size_t i = 0; i < d->decision.event_count; i++) {
+		enum ar_event_type type = d->decision.events[i].type;
+
+		if (with_explanations || !is_explanation(type))
+			ar_buf_addf(&got, "%s%s", got.len ? " " : "", ar_event_describe(type)->name);
+	}
 	ar_buf_addc(&got, 0);
 	assert_string_equal(got.p, types);
 	ar_buf_fini(&got);
+}
+
+void desk_expect(struct desk *d, const char *types)
+{
+	expect(d, types, false);
+}
+
+void desk_expect_all(struct desk *d, const char *types)
+{
+	expect(d, types, true);
 }
 
 void desk_expect_refusal(struct desk *d, enum ar_status rc, uint16_t code)

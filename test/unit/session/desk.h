@@ -27,8 +27,10 @@ enum ar_status desk_answer(struct desk *d,
 			   const char *text); /* the open step of the first thread completes */
 enum ar_status desk_end_step(struct desk *d, struct ar_step_end end);
 
-/* The type names of the facts decided last, in order, separated by spaces. */
+/* The type names of the facts decided last, in order, separated by spaces; without those that go with every turn to explain its route and
+ * its cost, or with them. */
 void desk_expect(struct desk *d, const char *types);
+void desk_expect_all(struct desk *d, const char *types);
 void desk_expect_refusal(struct desk *d, enum ar_status rc, uint16_t code);
 void desk_expect_reply(struct desk *d, const char *part); /* the reply has this text in it */
 

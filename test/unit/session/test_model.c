@@ -9,7 +9,7 @@ static void test_no_model(void **state)
 {
 	struct desk *d = *state;
 
-	d->policy.provider = AR_STR_NONE;
+	d->policy.model_count = 0;
 	assert_int_equal(desk_submit(d, NULL), AR_OK);
 	assert_true(ar_str_is(desk_thread(d, 0)->last_category, "no_model_configured"));
 	assert_int_equal(d->decision.effect_count, 0);

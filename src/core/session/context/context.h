@@ -33,6 +33,9 @@ int64_t ar_context_window(const struct ar_policy *policy);
 /* Message `i` of the draft's conversation, those of this decision included; there are kept + context.count. */
 const struct ar_context_entry *ar_draft_message(const struct ar_draft *w, size_t i);
 
+/* Bytes of all that the next request may carry. */
+int64_t ar_draft_bytes(const struct ar_draft *w);
+
 /* Index of the first message that the draft's boundary does not hide. */
 size_t ar_draft_visible(const struct ar_draft *w);
 
@@ -46,7 +49,7 @@ void ar_draft_write_messages(struct ar_jw *j, const struct ar_context_entry *con
 
 /* A manifest names what is new and the manifest before it, so a long conversation is not stored again with every call. */
 struct ar_str ar_draft_manifest(struct ar_draft *w, const struct ar_turn *turn, const struct ar_selection *s,
-				struct ar_str model, const struct ar_instructions *system);
+				const struct ar_choice *choice, const struct ar_instructions *system);
 
 /* A manifest without one before it, that names all that is visible: what the next request continues. */
 struct ar_str ar_draft_baseline(struct ar_draft *w);

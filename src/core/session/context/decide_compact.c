@@ -2,6 +2,7 @@
  * runtime's own) or before a request that would be too large (inside that turn). It has to shrink the conversation, and a turn tries only
  * so often; the old history stays in force until a smaller one is a fact. Pure: the summary's text is made of the messages by the engine. */
 #include "context/compact.h"
+#include "limits/limits.h"
 
 #define STARTS_MAX 3 /* automatic compactions of one turn, */
 #define FAILURES_MAX 2 /* and how many of them may fail */
@@ -60,8 +61,8 @@ static struct ar_str request_manifest(struct ar_draft *w, const struct ar_model_
 		told[i] = &ask->messages[i];
 	ar_jw_open(&j);
 	ar_jw_mstr(&j, "purpose", ar_str_from(ask->purpose));
-	ar_jw_mstr(&j, "provider", d->input->policy->provider);
-	ar_jw_mstr(&j, "model", ask->model);
+	ar_jw_mstr(&j, "provider", ask->choice->entry->provider);
+	ar_jw_mstr(&j, "model", ask->choice->model);
 	ar_jw_mraw(&j, "options", ask->options);
 	ar_jw_key(&j, "append");
 	ar_draft_write_messages(&j, told, ask->message_count);
@@ -75,13 +76,16 @@ static void ask_for_summary(struct ar_draft *w, struct ar_turn *turn, int64_t at
 	size_t visible = ar_draft_visible(w), stays = ar_compact_stays(w, turn);
 	size_t first = first_told(w, turn, visible, stays);
 	struct ar_context_entry *messages = ar_arena_alloc(d->arena, (stays - first + 2) * sizeof(*messages));
+	struct ar_choice choice;
 	struct ar_model_ask ask = { .purpose = AR_PURPOSE_COMPACTION,
 				    .attempt = attempt,
-				    .model = ar_draft_model(d, turn),
+				    .choice = &choice,
 				    .options = options_of(d),
 				    .messages = messages,
 				    .is_transcript = true };
 
+	if (!ar_limits_route(w, turn, ar_draft_bytes(w), &choice))
+		return;
 	messages[ask.message_count++] =
 		(struct ar_context_entry){ .role = AR_CONTEXT_SYSTEM,
 					   .ref = ar_decide_content(d, ar_str_from(prompt)) };

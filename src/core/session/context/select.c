@@ -1,6 +1,7 @@
 /* What a request carries: which messages of the conversation go along, how large that is, and the manifest that names it. Leaves to
  * decide_compact.c what happens when it is too large. Pure. */
 #include "context/context.h"
+#include "limits/route.h"
 
 #define BYTES_PER_TOKEN 4
 #define FRAME_TOKENS 4 /* role and separators of one message */
@@ -149,15 +150,24 @@ void ar_draft_write_messages(struct ar_jw *j, const struct ar_context_entry *con
 	ar_jw_close_array(j);
 }
 
+int64_t ar_draft_bytes(const struct ar_draft *w)
+{
+	int64_t bytes = w->boundary ? w->boundary->bytes : 0;
+
+	for (size_t i = ar_draft_visible(w); i < w->kept + w->context.count; i++)
+		bytes += ar_draft_message(w, i)->bytes;
+	return bytes;
+}
+
 struct ar_str ar_draft_manifest(struct ar_draft *w, const struct ar_turn *turn, const struct ar_selection *s,
-				struct ar_str model, const struct ar_instructions *system)
+				const struct ar_choice *choice, const struct ar_instructions *system)
 {
 	struct ar_jw j = ar_decide_json(w->d);
 
 	ar_jw_open(&j);
 	ar_jw_mstr(&j, "base", w->base);
-	ar_jw_mstr(&j, "provider", w->d->input->policy->provider);
-	ar_jw_mstr(&j, "model", model);
+	ar_jw_mstr(&j, "provider", choice->entry->provider);
+	ar_jw_mstr(&j, "model", choice->model);
 	ar_jw_mstr(&j, "systemRef", system->prompt);
 	ar_jw_mstr(&j, "instructionsRef", system->file);
 	ar_jw_mraw(&j, "options", turn->options);

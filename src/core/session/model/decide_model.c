@@ -1,6 +1,7 @@
 /* One model step: asking, what came back, trying again. Pure: the call itself is an effect, its end an input. */
 #include "context/context.h"
 #include "identity.h"
+#include "limits/limits.h"
 
 /* The outcomes of port/provider.h by value, as words of the catalogue. */
 enum {
@@ -22,32 +23,6 @@ static const char *const segment_word[] = { "", "text", "reasoning", "tool_args"
 
 /* ---- asking ---- */
 
-/* A turn may name its own model. */
-struct ar_str ar_draft_model(struct ar_decision *d, const struct ar_turn *turn)
-{
-	struct ar_str name;
-	struct ar_json options;
-
-	if (ar_json_parse(d->session->json, turn->options, &options, NULL) == AR_OK &&
-	    ar_json_str(ar_json_get(options, "model"), &name) && !ar_str_empty(name))
-		return ar_arena_str(d->arena, name);
-	return d->input->policy->model;
-}
-
-static void no_model(struct ar_draft *w, struct ar_turn *turn)
-{
-	ar_draft_fail(
-		w, turn,
-		&(struct ar_ending){
-			.status = AR_TURN_FAILED_STATUS_FAILED,
-			.category = AR_STR("no_model_configured"),
-			.message = AR_STR("no model is configured"),
-			.advice = AR_STR(
-				"set OPENAI_BASE_URL (or OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY) "
-				"or model.base_url in the configuration, restart agentd, submit again"),
-			.retryable = true });
-}
-
 void ar_draft_call_model(struct ar_draft *w, const struct ar_turn *turn, const struct ar_model_ask *ask)
 {
 	struct ar_decision *d = w->d;
@@ -56,8 +31,8 @@ void ar_draft_call_model(struct ar_draft *w, const struct ar_turn *turn, const s
 	ids.at[AR_SCOPE_STEP] = ar_decide_mint(d, "step", &d->counters.step);
 	ids.at[AR_SCOPE_MODEL_REQUEST] = ar_decide_mint(d, "mreq", &d->counters.request);
 	ar_decide_emit(d, AR_EV_MODEL_REQUESTED, &ids,
-		       &(struct ar_ev_model_requested){ .provider = d->input->policy->provider,
-							.model = ask->model,
+		       &(struct ar_ev_model_requested){ .provider = ask->choice->entry->provider,
+							.model = ask->choice->name,
 							.attempt = ask->attempt,
 							.request_ref = ask->request_ref,
 							.streaming = AR_OPT_BOOL(true),
@@ -68,7 +43,8 @@ void ar_draft_call_model(struct ar_draft *w, const struct ar_turn *turn, const s
 				    .turn = turn->id,
 				    .step = ids.at[AR_SCOPE_STEP],
 				    .model_request = ids.at[AR_SCOPE_MODEL_REQUEST],
-				    .model = ask->model,
+				    .route = ask->choice->entry->name,
+				    .model = ask->choice->model,
 				    .options = ask->options,
 				    .is_transcript = ask->is_transcript,
 				    .messages = ask->messages,
@@ -77,16 +53,16 @@ void ar_draft_call_model(struct ar_draft *w, const struct ar_turn *turn, const s
 				    .tool_count = ask->tool_count };
 }
 
-static void ask_for_answer(struct ar_draft *w, struct ar_turn *turn, int64_t attempt)
+static void ask_for_answer(struct ar_draft *w, struct ar_turn *turn, int64_t attempt,
+			   const struct ar_choice *choice)
 {
 	struct ar_decision *d = w->d;
 	struct ar_selection s = ar_draft_select(w);
 	struct ar_instructions system = ar_draft_resolve(w, turn, &s);
 	struct ar_offers offers = ar_offers_of(d, turn);
-	struct ar_model_ask ask = { .purpose = "turn",
-				    .attempt = attempt,
-				    .model = ar_draft_model(d, turn),
-				    .options = turn->options };
+	struct ar_model_ask ask = {
+		.purpose = "turn", .attempt = attempt, .choice = choice, .options = turn->options
+	};
 	struct ar_context_entry *messages = ar_arena_alloc(d->arena, (s.count + 2) * sizeof(*messages));
 	const struct ar_str told[] = { system.prompt, system.file };
 
@@ -102,17 +78,17 @@ static void ask_for_answer(struct ar_draft *w, struct ar_turn *turn, int64_t att
 	ask.tools = ar_offers_keep(d, &offers);
 	ask.tool_count = offers.count;
 	ask.messages = messages;
-	ask.request_ref = ar_draft_manifest(w, turn, &s, ask.model, &system);
+	ask.request_ref = ar_draft_manifest(w, turn, &s, choice, &system);
 	ar_draft_call_model(w, turn, &ask);
 }
 
 void ar_draft_ask_model(struct ar_draft *w, struct ar_turn *turn, int64_t attempt)
 {
+	struct ar_choice choice;
+
 	ar_draft_take_steers(w, turn);
-	if (ar_str_absent(w->d->input->policy->provider))
-		no_model(w, turn);
-	else if (!ar_draft_compact_first(w, turn, attempt))
-		ask_for_answer(w, turn, attempt);
+	if (ar_limits_route(w, turn, ar_draft_bytes(w), &choice) && !ar_draft_compact_first(w, turn, attempt))
+		ask_for_answer(w, turn, attempt, &choice);
 }
 
 /* ---- what came back ---- */
@@ -265,6 +241,7 @@ static void step_completed(struct ar_draft *w, struct ar_turn *turn, const struc
 							.reasoning_ref = content_or_none(d, out->reasoning),
 							.tool_calls = calls });
 	ar_decide_masked(d, &scope, output_ref, &out->masked);
+	ar_limits_record(w, turn, step, end);
 	turn->input_tokens += end->input_tokens;
 	turn->output_tokens += end->output_tokens;
 	turn->cached_tokens += end->cached_tokens;
@@ -351,13 +328,21 @@ static void wait_for_retry(struct ar_draft *w, const struct ar_turn *turn)
 static void step_failed(struct ar_draft *w, struct ar_turn *turn, const struct ar_step_output *out)
 {
 	const struct ar_step_end *end = &w->d->input->end;
+	const struct ar_step *step = ar_turn_step(turn, turn->open_step);
 	struct ar_str partial = ar_draft_model_failed(w, turn, out, end);
+	bool is_spent = turn->attempt >= w->d->input->policy->max_attempts;
 
+	ar_limits_record(w, turn, step, end);
+	ar_limits_throttle(w, turn, step, end);
 	if (turn->is_interrupted || end->outcome == OUTCOME_CANCELLED) {
 		ar_draft_cancel(w, turn, turn->interrupt_reason, partial);
 		return;
 	}
-	if (end->retryable && turn->attempt < w->d->input->policy->max_attempts) {
+	if (ar_limits_fall_back(w, turn, end, is_spent)) {
+		ar_draft_ask_model(w, turn, 1);
+		return;
+	}
+	if (end->retryable && !is_spent) {
 		wait_for_retry(w, turn);
 		return;
 	}

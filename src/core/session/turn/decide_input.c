@@ -24,14 +24,27 @@ static struct ar_str preview_of(struct ar_decision *d, struct ar_json parts)
 	return preview;
 }
 
-static enum ar_status check_part(struct ar_json part, struct ar_error *err)
+static bool has_text(struct ar_json part, const char *name)
+{
+	struct ar_str text = AR_STR_NONE;
+
+	return ar_json_str(ar_json_get(part, name), &text) && !ar_str_empty(text);
+}
+
+static enum ar_status check_part(struct ar_json part, bool *is_image, struct ar_error *err)
 {
 	struct ar_str type = AR_STR_NONE, text;
 
 	ar_json_str(ar_json_get(part, "type"), &type);
+	*is_image = ar_str_is(type, "image");
+	if (*is_image && !has_text(part, "url") && !(has_text(part, "data") && has_text(part, "mimeType")))
+		return ar_refuse(err, AR_ERR_INVALID_INPUT,
+				 "an image part needs 'url', or 'data' (base64) and 'mimeType'");
+	if (*is_image)
+		return AR_OK;
 	if (!ar_str_is(type, "text"))
 		return ar_refuse(err, AR_ERR_INVALID_INPUT,
-				 "input part of type '%.*s': only text is built yet", AR_STR_ARG(type));
+				 "input part of type '%.*s': text and image are built", AR_STR_ARG(type));
 	if (!ar_json_str(ar_json_get(part, "text"), &text))
 		return ar_refuse(err, AR_ERR_INVALID_INPUT, "a text part needs a string member 'text'");
 	return AR_OK;
@@ -43,7 +56,7 @@ enum ar_status ar_decide_input(struct ar_decision *d, struct ar_str input, struc
 	struct ar_json parts;
 	struct ar_jw w;
 
-	ret->parts = input;
+	*ret = (struct ar_turn_input){ .parts = input };
 	if (!ar_str_absent(text) && ar_str_absent(input)) {
 		w = ar_decide_json(d);
 		ar_jw_open_array(&w);
@@ -61,8 +74,11 @@ enum ar_status ar_decide_input(struct ar_decision *d, struct ar_str input, struc
 	if (ar_json_len(parts) > INPUT_PARTS_MAX)
 		return ar_refuse(err, AR_ERR_INVALID_INPUT, "at most %d input parts", INPUT_PARTS_MAX);
 	for (struct ar_json_iter it = ar_json_iter(parts); ar_json_next(&it);) {
-		if (check_part(it.value, err) != AR_OK)
+		bool is_image;
+
+		if (check_part(it.value, &is_image, err) != AR_OK)
 			return AR_E_REFUSED;
+		ret->has_images |= is_image;
 	}
 	ret->preview = preview_of(d, parts);
 	return AR_OK;

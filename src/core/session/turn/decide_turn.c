@@ -143,8 +143,6 @@ static struct ar_str input_snapshot(struct ar_decision *d, const struct ar_turn 
 	ar_jw_open(&w);
 	ar_jw_mstr(&w, "inputRef", turn->input_ref);
 	ar_jw_mstr(&w, "workspaceId", d->session->workspace);
-	ar_jw_mstr(&w, "provider", d->input->policy->provider);
-	ar_jw_mstr(&w, "model", d->input->policy->model);
 	ar_jw_mraw(&w, "options", turn->options);
 	ar_jw_close(&w);
 	return ar_decide_content(d, ar_decide_json_end(d));
@@ -249,6 +247,7 @@ struct ar_turn *ar_draft_turn(struct ar_draft *w, const struct ar_cmd_submit_tur
 	turn->input_ref = ar_decide_content(d, input->parts);
 	turn->input_bytes = (int64_t)input->parts.len;
 	turn->input_preview = input->preview;
+	turn->has_images.v = turn->has_images.set = input->has_images;
 	turn->options = ar_str_absent(in->options) ? AR_STR("{}") : in->options;
 	return turn;
 }
@@ -298,6 +297,7 @@ void ar_draft_admit(struct ar_draft *w, const struct ar_turn *turn, const struct
 			       .idempotency_key = in->idempotency_key,
 			       .input_preview = turn->input_preview,
 			       .input_bytes = AR_OPT_INT(turn->input_bytes),
+			       .input_kinds = turn->has_images.v ? AR_STR("[\"image\"]") : AR_STR_NONE,
 			       .metadata = in->metadata,
 		       });
 	create_task(w->d, turn);

@@ -1,0 +1,221 @@
+/* Facts about routes, costs and rate limits. Pure; see apply.c. */
+#include "apply.h"
+#include "describe.h"
+#include "limits/money.h"
+
+/* The payload as JSON, in the session's memory. */
+static struct ar_str payload_of(struct ar_session *s, const struct ar_event *e)
+{
+	struct ar_buf out = { 0 };
+	struct ar_jw w = ar_jw(&out);
+	struct ar_str json;
+
+	ar_struct_encode(&ar_event_describe(e->type)->payload, e->payload, AR_STR_NONE, &w);
+	json = ar_apply_keep(s, ar_buf_str(&out));
+	ar_buf_fini(&out);
+	return json;
+}
+
+/* Older turns keep what was chosen; the whole facts are in the log. */
+static void forget_old_routes(struct ar_thread *t)
+{
+	size_t kept = 0;
+
+	for (size_t i = t->turns.count; i > 0; i--) {
+		struct ar_route *route = ((struct ar_turn *)t->turns.at[i - 1])->route;
+
+		if (!route || ++kept <= AR_WINDOW_ROUTES)
+			continue;
+		route->profile = route->candidates = route->decision = AR_STR_NONE;
+	}
+}
+
+/* The route that the facts of a turn describe; NULL when its profile was never told. */
+static struct ar_route *route_of(struct ar_session *s, const struct ar_event *e)
+{
+	struct ar_thread *t;
+	struct ar_turn *turn = ar_apply_turn(s, e, &t);
+
+	return turn ? turn->route : NULL;
+}
+
+enum ar_status ar_apply_profile(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
+{
+	struct ar_thread *t;
+	struct ar_turn *turn = ar_apply_turn(s, e, &t);
+
+	if (!turn)
+		return ar_apply_unknown(err, e, "turn");
+	turn->route = ar_arena_alloc(&s->arena, sizeof(*turn->route));
+	turn->route->profile = payload_of(s, e);
+	forget_old_routes(t);
+	return AR_OK;
+}
+
+enum ar_status ar_apply_candidates(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
+{
+	struct ar_route *route = route_of(s, e);
+
+	if (!route)
+		return ar_apply_unknown(err, e, "turn");
+	route->candidates = payload_of(s, e);
+	route->count = PAYLOAD(e, routing_candidates_resolved)->candidate_count;
+	return AR_OK;
+}
+
+/* The one candidate is the first of its set; a decision beside it says the same and more. */
+enum ar_status ar_apply_single_candidate(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
+{
+	const struct ar_ev_routing_single_candidate *p = PAYLOAD(e, routing_single_candidate);
+	struct ar_route *route = route_of(s, e);
+	struct ar_json set;
+
+	if (!route)
+		return ar_apply_unknown(err, e, "turn");
+	set = ar_apply_parse(s, route->candidates);
+	route->provider = ar_apply_text(s, ar_json_at(ar_json_get(set, "candidates"), 0), "provider");
+	route->model = ar_apply_keep(s, p->selected_model);
+	route->mode = AR_STR("single_candidate");
+	route->chain = AR_STR("[]");
+	route->source = ar_apply_keep(s, p->decision_source);
+	route->reason = ar_apply_keep(s, p->decision_reason);
+	route->gap = ar_apply_keep(s, p->capability_gap);
+	route->decision = payload_of(s, e);
+	return AR_OK;
+}
+
+enum ar_status ar_apply_routed(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
+{
+	const struct ar_ev_routing_decided *p = PAYLOAD(e, routing_decided);
+	struct ar_route *route = route_of(s, e);
+
+	if (!route)
+		return ar_apply_unknown(err, e, "turn");
+	route->provider = ar_apply_keep(s, p->selected_provider);
+	route->model = ar_apply_keep(s, p->selected_model);
+	route->mode = ar_apply_word(e, "routingMode", p->routing_mode);
+	route->chain = ar_apply_keep(s, p->fallback_chain);
+	route->source = ar_apply_keep(s, p->decision_source);
+	route->reason = ar_apply_keep(s, p->decision_reason);
+	route->gap = ar_apply_keep(s, p->capability_gap);
+	route->decision = payload_of(s, e);
+	return AR_OK;
+}
+
+enum ar_status ar_apply_not_possible(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
+{
+	struct ar_route *route = route_of(s, e);
+
+	if (!route)
+		return ar_apply_unknown(err, e, "turn");
+	route->mode = AR_STR("no_candidate");
+	route->reason = ar_apply_keep(s, PAYLOAD(e, routing_not_possible)->reason);
+	route->decision = payload_of(s, e);
+	return AR_OK;
+}
+
+enum ar_status ar_apply_fallback(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
+{
+	const struct ar_ev_routing_fallback_applied *p = PAYLOAD(e, routing_fallback_applied);
+	struct ar_route *route = route_of(s, e);
+	struct ar_json to;
+
+	if (!route)
+		return ar_apply_unknown(err, e, "turn");
+	to = ar_apply_parse(s, p->to);
+	route->provider = ar_apply_text(s, to, "provider");
+	route->model = ar_apply_text(s, to, "model");
+	route->chain = ar_apply_keep(s, p->fallback_chain);
+	route->source = AR_STR("runtime_fallback");
+	route->reason = ar_apply_keep(s, p->reason);
+	route->fallbacks++;
+	return AR_OK;
+}
+
+/* ---- money ---- */
+
+enum ar_status ar_apply_cost_estimated(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
+{
+	struct ar_route *route = route_of(s, e);
+
+	if (!route)
+		return ar_apply_unknown(err, e, "turn");
+	route->estimate = ar_apply_keep(s, PAYLOAD(e, cost_estimated)->amount);
+	return AR_OK;
+}
+
+static void spend(struct ar_spent *spent, const struct ar_ev_cost_recorded *p, int64_t amount)
+{
+	spent->requests++;
+	spent->input_tokens += p->input_tokens;
+	spent->output_tokens += p->output_tokens;
+	spent->cached_tokens += p->cached_tokens;
+	if (amount == AR_MONEY_UNKNOWN)
+		spent->unpriced++;
+	else
+		spent->cost += amount;
+}
+
+/* Amounts of another currency than the first one's cannot be added; they count as unknown. */
+static int64_t amount_of(struct ar_session *s, const struct ar_ev_cost_recorded *p)
+{
+	int64_t amount;
+
+	if (!ar_money_parse(p->amount, &amount))
+		return AR_MONEY_UNKNOWN;
+	if (ar_str_absent(s->currency))
+		s->currency = ar_apply_keep(s, p->currency);
+	return ar_str_eq(s->currency, p->currency) ? amount : AR_MONEY_UNKNOWN;
+}
+
+enum ar_status ar_apply_cost_recorded(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
+{
+	const struct ar_ev_cost_recorded *p = PAYLOAD(e, cost_recorded);
+	struct ar_thread *t;
+	struct ar_turn *turn = ar_apply_turn(s, e, &t);
+	int64_t amount = amount_of(s, p);
+
+	if (!turn)
+		return ar_apply_unknown(err, e, "turn");
+	spend(&turn->spent, p, amount);
+	spend(&s->spent, p, amount);
+	return AR_OK;
+}
+
+/* ---- rate limits ---- */
+
+/* One per model: its own, or the place of one that is over, or of the oldest. */
+static struct ar_throttle *throttle_for(struct ar_session *s, struct ar_str model, ar_usec now)
+{
+	struct ar_throttle *free_place = NULL, *made;
+
+	for (size_t i = 0; i < s->throttles.count; i++) {
+		struct ar_throttle *t = s->throttles.at[i];
+
+		if (ar_str_eq(t->model, model))
+			return t;
+		if (t->until <= now && !free_place)
+			free_place = t;
+	}
+	if (!free_place && s->throttles.count >= AR_THROTTLES_MAX)
+		free_place = s->throttles.at[0];
+	if (!free_place) {
+		made = ar_arena_alloc(&s->arena, sizeof(*made));
+		ar_vec_push(&s->arena, &s->throttles, made);
+		free_place = made;
+	}
+	free_place->model = ar_apply_keep(s, model);
+	return free_place;
+}
+
+enum ar_status ar_apply_rate_limit(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
+{
+	struct ar_json limit = ar_apply_parse(s, PAYLOAD(e, rate_limit_hit)->limit);
+	struct ar_str model = AR_STR_NONE;
+
+	(void)err;
+	if (!ar_json_str(ar_json_get(limit, "model"), &model))
+		return AR_OK;
+	throttle_for(s, model, e->time)->until = e->time + ar_apply_number(limit, "pauseMs") * 1000;
+	return AR_OK;
+}

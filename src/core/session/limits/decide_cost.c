@@ -1,0 +1,82 @@
+/* What calls cost: an estimate before the first, what was used after each. An amount that nobody can know is "unknown", never a guess. Pure. */
+#include "limits/limits.h"
+#include "provider.h"
+
+#define BYTES_PER_TOKEN 4 /* of text, about: the estimate says what it stands on */
+
+struct ar_str ar_limits_amount(struct ar_decision *d, int64_t nano)
+{
+	return nano == AR_MONEY_UNKNOWN ? AR_STR("\"unknown\"") : ar_money_text(d->arena, nano);
+}
+
+static struct ar_str currency_of(const struct ar_model_entry *entry, int64_t amount)
+{
+	return entry && amount != AR_MONEY_UNKNOWN ? entry->currency : AR_STR_NONE;
+}
+
+void ar_limits_estimate(struct ar_draft *w, const struct ar_turn *turn, const struct ar_choice *choice,
+			int64_t request_bytes)
+{
+	struct ar_decision *d = w->d;
+	struct ar_ids ids = ar_ids_turn(d, turn);
+	const struct ar_token_count count = { .input = request_bytes / BYTES_PER_TOKEN + 1 };
+	int64_t amount = ar_price_cost(&choice->entry->price, &count);
+	struct ar_jw j = ar_decide_json(d);
+	struct ar_str basis;
+
+	ar_jw_open(&j);
+	ar_jw_mint(&j, "inputTokens", count.input);
+	ar_jw_mstr(&j, "covers", AR_STR("input"));
+	ar_jw_close(&j);
+	basis = ar_decide_json_end(d);
+	ar_decide_emit(d, AR_EV_COST_ESTIMATED, &ids,
+		       &(struct ar_ev_cost_estimated){ .amount = ar_limits_amount(d, amount),
+						       .currency = currency_of(choice->entry, amount),
+						       .model = choice->name,
+						       .basis = basis });
+}
+
+static int64_t counted(int64_t tokens)
+{
+	return tokens > 0 ? tokens : 0;
+}
+
+/* The turn as the fact will leave it. */
+static void add(struct ar_spent *spent, const struct ar_step_end *end, int64_t amount)
+{
+	spent->requests++;
+	spent->input_tokens += counted(end->input_tokens);
+	spent->output_tokens += counted(end->output_tokens);
+	spent->cached_tokens += counted(end->cached_tokens);
+	if (amount == AR_MONEY_UNKNOWN)
+		spent->unpriced++;
+	else
+		spent->cost += amount;
+}
+
+void ar_limits_record(struct ar_draft *w, struct ar_turn *turn, const struct ar_step *step,
+		      const struct ar_step_end *end)
+{
+	struct ar_decision *d = w->d;
+	const struct ar_policy *policy = d->input->policy;
+	const struct ar_model_entry *entry =
+		ar_routing_find(policy->models, policy->model_count, step->model).entry;
+	struct ar_token_count count = { end->input_tokens, end->output_tokens, end->cached_tokens,
+					end->cache_write_tokens };
+	struct ar_ids ids = ar_ids_turn(d, turn);
+	int64_t amount = AR_MONEY_UNKNOWN;
+
+	if (!end->has_usage && end->outcome != AR_MODEL_COMPLETED)
+		return;
+	if (entry && end->has_usage)
+		amount = ar_price_cost(&entry->price, &count);
+	ids.at[AR_SCOPE_STEP] = step->id;
+	ids.at[AR_SCOPE_MODEL_REQUEST] = step->model_request;
+	ar_decide_emit(d, AR_EV_COST_RECORDED, &ids,
+		       &(struct ar_ev_cost_recorded){ .input_tokens = counted(end->input_tokens),
+						      .output_tokens = counted(end->output_tokens),
+						      .cached_tokens = counted(end->cached_tokens),
+						      .amount = ar_limits_amount(d, amount),
+						      .currency = currency_of(entry, amount) });
+	add(&turn->spent, end, amount);
+}

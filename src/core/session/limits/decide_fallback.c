@@ -1,0 +1,114 @@
+/* After a failure: a provider slowed us down, or another model of the chain answers instead; a fact for each. Pure. */
+#include "apply.h"
+#include "limits/limits.h"
+
+#define PAUSE_MS 1000 /* when a provider slows us down and does not say for how long */
+
+/* Failures that asking the same model again does not heal, at least not soon. */
+static const char *const of_the_model[] = { "auth", "quota", "not_found", "overloaded", "rate_limited" };
+
+void ar_limits_throttle(struct ar_draft *w, const struct ar_turn *turn, const struct ar_step *step,
+			const struct ar_step_end *end)
+{
+	struct ar_decision *d = w->d;
+	struct ar_ids ids = ar_ids_turn(d, turn);
+	struct ar_jw j;
+
+	if (!ar_str_is(end->category, "rate_limited"))
+		return;
+	j = ar_decide_json(d);
+	ar_jw_open(&j);
+	ar_jw_mstr(&j, "provider", step->provider);
+	ar_jw_mstr(&j, "model", step->model);
+	ar_jw_mint(&j, "pauseMs", end->retry_after_ms > 0 ? end->retry_after_ms : PAUSE_MS);
+	ar_jw_close(&j);
+	ids.at[AR_SCOPE_STEP] = step->id;
+	ids.at[AR_SCOPE_MODEL_REQUEST] = step->model_request;
+	ids.at[AR_SCOPE_REQUEST] = ar_str_empty(end->request_id) ? step->model_request : end->request_id;
+	ar_decide_emit(d, AR_EV_RATE_LIMIT_HIT, &ids,
+		       &(struct ar_ev_rate_limit_hit){
+			       .source = AR_RATE_LIMIT_HIT_SOURCE_PROVIDER,
+			       .limit = ar_decide_json_end(d),
+			       .retry_after_ms = { end->retry_after_ms, end->retry_after_ms > 0 },
+			       .request_id = ids.at[AR_SCOPE_REQUEST] });
+}
+
+static bool is_of_the_model(struct ar_str category)
+{
+	for (size_t i = 0; i < AR_ARRAY_LEN(of_the_model); i++) {
+		if (ar_str_is(category, of_the_model[i]))
+			return true;
+	}
+	return false;
+}
+
+/* A conversation that is too long for one model may fit into another's window. */
+static bool is_larger(const struct ar_model_entry *next, const struct ar_model_entry *now)
+{
+	return now && now->context_tokens > 0 && next->context_tokens > now->context_tokens;
+}
+
+/* The first of the chain that can step in now; what is left of the chain after it. */
+static struct ar_choice next_of(struct ar_draft *w, const struct ar_turn *turn, bool must_be_larger,
+				struct ar_str *ret_chain)
+{
+	struct ar_decision *d = w->d;
+	const struct ar_policy *policy = d->input->policy;
+	const struct ar_model_entry *now =
+		ar_routing_find(policy->models, policy->model_count, turn->route->model).entry;
+	struct ar_choice found = { 0 };
+	struct ar_str rest = turn->route->chain, name;
+	struct ar_jw j = ar_decide_json(d);
+
+	ar_jw_open_array(&j);
+	while (ar_apply_next_id(&rest, &name)) {
+		struct ar_choice c = ar_routing_find(policy->models, policy->model_count, name);
+
+		if (found.entry)
+			ar_jw_str(&j, name);
+		else if (c.entry && !ar_route_throttled(&d->session->throttles, name, d->input->now) &&
+			 (!must_be_larger || is_larger(c.entry, now)))
+			found = c;
+	}
+	ar_jw_close_array(&j);
+	*ret_chain = ar_decide_json_end(d);
+	return found;
+}
+
+static void step_in(struct ar_draft *w, struct ar_turn *turn, const struct ar_choice *next,
+		    struct ar_str chain, struct ar_str reason)
+{
+	struct ar_decision *d = w->d;
+	struct ar_ids ids = ar_ids_turn(d, turn);
+	struct ar_route *route = ar_arena_alloc(d->arena, sizeof(*route));
+
+	ar_decide_emit(d, AR_EV_ROUTING_FALLBACK_APPLIED, &ids,
+		       &(struct ar_ev_routing_fallback_applied){
+			       .from = ar_routing_model(d, turn->route->provider, turn->route->model),
+			       .to = ar_routing_model(d, next->entry->provider, next->name),
+			       .reason = reason,
+			       .fallback_chain = chain });
+	*route = *turn->route;
+	route->provider = next->entry->provider;
+	route->model = next->name;
+	route->chain = chain;
+	route->fallbacks++;
+	turn->route = route;
+}
+
+bool ar_limits_fall_back(struct ar_draft *w, struct ar_turn *turn, const struct ar_step_end *end,
+			 bool is_spent)
+{
+	bool is_too_long = ar_str_is(end->category, "context_length");
+	struct ar_choice next;
+	struct ar_str chain;
+
+	if (!turn->route || ar_str_absent(turn->route->chain) ||
+	    !(is_too_long || is_of_the_model(end->category) || (is_spent && end->retryable)))
+		return false;
+	next = next_of(w, turn, is_too_long, &chain);
+	if (!next.entry)
+		return false;
+	step_in(w, turn, &next, chain, end->category);
+	return true;
+}

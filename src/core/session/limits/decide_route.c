@@ -1,0 +1,333 @@
+/* Which model answers a turn: decided once, before its first request, in facts that explain it. What follows a failure is decide_fallback.c's.
+ * Pure. */
+#include "describe.h"
+#include "limits/limits.h"
+
+/* What a turn says about its model, and what follows from it. */
+struct profile {
+	struct ar_need need;
+	int latency, budget, fallback;
+	bool is_explicit; /* the turn says something about it */
+};
+
+/* The value of a word in the options; `otherwise` when there is none that we know. */
+static int option_word(struct ar_json options, const char *name, const struct ar_enum_desc *words,
+		       int otherwise)
+{
+	struct ar_str word;
+	int value;
+
+	if (!ar_json_str(ar_json_get(options, name), &word))
+		return otherwise;
+	value = ar_enum_find(words, word);
+	return value > 0 ? value : otherwise;
+}
+
+/* What was shown stays in the conversation, so every later request of the thread carries it as well. */
+static bool has_images(const struct ar_thread *t, const struct ar_turn *turn)
+{
+	bool found = turn->has_images.v;
+
+	for (size_t i = 0; !found && i < t->turns.count; i++) {
+		const struct ar_turn *earlier = t->turns.at[i];
+
+		found = earlier->has_images.v && earlier->start.set && !earlier->removed.v;
+	}
+	return found;
+}
+
+static struct profile profile_of(struct ar_draft *w, const struct ar_turn *turn)
+{
+	struct ar_decision *d = w->d;
+	struct ar_json options = { 0 };
+	struct profile p = { 0 };
+	struct ar_str model = AR_STR_NONE;
+	int fallback = d->input->policy->may_fall_back ? AR_TASK_PROFILE_RESOLVED_FALLBACK_POLICY_ALLOW
+						       : AR_TASK_PROFILE_RESOLVED_FALLBACK_POLICY_DENY;
+
+	if (ar_json_parse(d->session->json, turn->options, &options, NULL) != AR_OK)
+		options = (struct ar_json){ 0 };
+	p.latency = option_word(options, "latency", &ar_task_profile_resolved_latency_target_desc,
+				AR_TASK_PROFILE_RESOLVED_LATENCY_TARGET_INTERACTIVE);
+	p.budget = option_word(options, "budgetClass", &ar_task_profile_resolved_budget_class_desc,
+			       AR_TASK_PROFILE_RESOLVED_BUDGET_CLASS_UNKNOWN);
+	p.fallback =
+		option_word(options, "fallback", &ar_task_profile_resolved_fallback_policy_desc, fallback);
+	if (ar_json_str(ar_json_get(options, "model"), &model) && !ar_str_empty(model))
+		p.need.model = ar_arena_str(d->arena, model);
+	if (ar_json_type(ar_json_get(options, "outputSchema")) == AR_JSON_OBJECT)
+		p.need.capabilities |= AR_CAN_JSON;
+	if (has_images(w->thread, turn))
+		p.need.capabilities |= AR_CAN_VISION;
+	p.is_explicit = !ar_str_absent(p.need.model) || p.fallback != fallback;
+	p.need.is_local_only = p.fallback == AR_TASK_PROFILE_RESOLVED_FALLBACK_POLICY_LOCAL_ONLY;
+	p.need.may_fall_back = p.fallback != AR_TASK_PROFILE_RESOLVED_FALLBACK_POLICY_DENY &&
+			       p.fallback != AR_TASK_PROFILE_RESOLVED_FALLBACK_POLICY_ASK;
+	return p;
+}
+
+/* ---- the facts ---- */
+
+static void say_profile(struct ar_draft *w, const struct ar_turn *turn, const struct profile *p)
+{
+	struct ar_decision *d = w->d;
+	struct ar_ids ids = ar_ids_turn(d, turn);
+
+	ar_decide_emit(d, AR_EV_TASK_PROFILE_RESOLVED, &ids,
+		       &(struct ar_ev_task_profile_resolved){
+			       .kind = AR_STR("chat"),
+			       .source = turn->source,
+			       .required_capabilities = ar_routing_capabilities(d, p->need.capabilities),
+			       .latency_target = p->latency,
+			       .budget_class = p->budget,
+			       .fallback_policy = p->fallback,
+			       .settings_source =
+				       p->is_explicit ? AR_STR("explicit") : AR_STR("automatic") });
+}
+
+static void say_candidates(struct ar_draft *w, const struct ar_turn *turn, const struct profile *p,
+			   const struct ar_routing *r)
+{
+	struct ar_decision *d = w->d;
+	struct ar_ids ids = ar_ids_turn(d, turn);
+
+	ar_decide_emit(d, AR_EV_ROUTING_CANDIDATES_RESOLVED, &ids,
+		       &(struct ar_ev_routing_candidates_resolved){
+			       .candidate_count = (int64_t)r->usable,
+			       .candidates = ar_routing_candidates(d, r),
+			       .excluded = ar_routing_excluded(d, r),
+			       .hard_constraints = ar_routing_constraints(d, &p->need),
+			       .preferences = ar_routing_preferences(d, &p->need),
+			       .single_candidate = r->usable == 1,
+			       .gaps = ar_routing_gaps(d, r) });
+}
+
+/* Why the model that the turn names is not the one; absent when it is, or when it names none. */
+static struct ar_str refusal(struct ar_decision *d, const struct profile *p, const struct ar_routing *r)
+{
+	if (ar_str_absent(p->need.model))
+		return AR_STR_NONE;
+	if (!r->requested)
+		return ar_arena_fmt(d->arena, "%.*s is not configured", AR_STR_ARG(p->need.model));
+	if (r->requested->why_not == AR_EXCLUSION_NONE)
+		return AR_STR_NONE;
+	return ar_arena_fmt(d->arena, "%.*s is left out: %s", AR_STR_ARG(p->need.model),
+			    ar_routing_why_not(r->requested->why_not));
+}
+
+struct verdict {
+	struct ar_str source, reason;
+};
+
+static struct verdict verdict_of(struct ar_decision *d, const struct profile *p, const struct ar_routing *r)
+{
+	struct ar_str no = refusal(d, p, r);
+
+	if (!ar_str_absent(no))
+		return (struct verdict){ AR_STR("runtime_fallback"),
+					 ar_arena_fmt(d->arena, "%.*s; this is the first that can answer",
+						      AR_STR_ARG(no)) };
+	if (!ar_str_absent(p->need.model))
+		return (struct verdict){ AR_STR("explicit"), AR_STR("the turn names it") };
+	if (r->usable == 1)
+		return (struct verdict){ AR_STR("policy_auto"), AR_STR("the only one that can answer") };
+	return (struct verdict){ AR_STR("host_policy"), AR_STR("first in the configured order") };
+}
+
+static struct ar_str cost_state(const struct ar_choice *choice)
+{
+	return choice->entry->price.input == AR_MONEY_UNKNOWN ? AR_STR("{\"state\":\"unknown\"}")
+							      : AR_STR("{\"state\":\"priced\"}");
+}
+
+static void say_single(struct ar_draft *w, const struct ar_turn *turn, const struct ar_routing *r,
+		       const struct verdict *v)
+{
+	struct ar_decision *d = w->d;
+	struct ar_ids ids = ar_ids_turn(d, turn);
+
+	ar_decide_emit(d, AR_EV_ROUTING_SINGLE_CANDIDATE, &ids,
+		       &(struct ar_ev_routing_single_candidate){ .candidate_count = 1,
+								 .selected_model = r->choice.name,
+								 .decision_source = v->source,
+								 .decision_reason = v->reason,
+								 .capability_gap = AR_STR("none"),
+								 .cost_state = cost_state(&r->choice),
+								 .limit_state =
+									 ar_routing_limits(d, &r->choice),
+								 .task_kind = AR_STR("chat") });
+}
+
+static void say_decided(struct ar_draft *w, const struct ar_turn *turn, const struct profile *p,
+			const struct ar_routing *r, const struct verdict *v)
+{
+	struct ar_decision *d = w->d;
+	struct ar_ids ids = ar_ids_turn(d, turn);
+
+	ar_decide_emit(
+		d, AR_EV_ROUTING_DECIDED, &ids,
+		&(struct ar_ev_routing_decided){
+			.routing_mode = r->usable == 1 ? AR_ROUTING_DECIDED_ROUTING_MODE_SINGLE_CANDIDATE
+						       : AR_ROUTING_DECIDED_ROUTING_MODE_MULTI_CANDIDATE,
+			.decision_source = v->source,
+			.decision_reason = v->reason,
+			.selected_provider = r->choice.entry->provider,
+			.selected_model = r->choice.name,
+			.requested_provider = r->requested ? r->requested->entry->provider : AR_STR(""),
+			.requested_model = ar_str_absent(p->need.model) ? AR_STR("") : p->need.model,
+			.candidate_count = (int64_t)r->usable,
+			.fallback_chain = p->need.may_fall_back ? ar_routing_chain(d, r) : AR_STR("[]"),
+			.capability_gap =
+				r->requested ? ar_routing_words(d, r->requested->missing) : AR_STR("none"),
+			.limit_state_snapshot = ar_routing_limits(d, &r->choice) });
+}
+
+/* ---- nobody can answer ---- */
+
+static void no_model(struct ar_draft *w, struct ar_turn *turn)
+{
+	ar_draft_fail(
+		w, turn,
+		&(struct ar_ending){
+			.status = AR_TURN_FAILED_STATUS_FAILED,
+			.category = AR_STR("no_model_configured"),
+			.message = AR_STR("no model is configured"),
+			.advice = AR_STR(
+				"set OPENAI_BASE_URL (or OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY) "
+				"or model.base_url in the configuration, restart agentd, submit again"),
+			.retryable = true });
+}
+
+static bool lacks_only_credentials(const struct ar_routing *r)
+{
+	for (size_t i = 0; i < r->count; i++) {
+		if (r->all[i].why_not != AR_EXCLUSION_CREDENTIAL)
+			return false;
+	}
+	return r->count > 0;
+}
+
+/* The operator can give keys, so the turn waits for that; nothing of it is lost. */
+static void wait_for_operator(struct ar_draft *w, const struct ar_turn *turn, struct ar_str reason)
+{
+	struct ar_decision *d = w->d;
+	struct ar_ids ids = ar_ids_turn(d, turn);
+
+	ar_decide_emit(d, AR_EV_TASK_ATTEMPT_FAILED, &ids,
+		       &(struct ar_ev_task_attempt_failed){
+			       .status = AR_TASK_ATTEMPT_FAILED_STATUS_FAILED,
+			       .retryable = true,
+			       .failure_category = AR_STR(AR_REASON_NO_CANDIDATE),
+			       .last_error = ar_decide_error(d, AR_STR(AR_REASON_NO_CANDIDATE), reason, true,
+							     AR_STR("give a model its key, restart agentd, "
+								    "then resume_thread")),
+			       .next_attempt_policy = AR_STR("resume_thread"),
+			       .ended_at = d->input->now });
+	ar_decide_emit(d, AR_EV_TASK_BLOCKED, &ids,
+		       &(struct ar_ev_task_blocked){
+			       .blockers = AR_STR("[{\"kind\":\"credentials\",\"id\":\"models\"}]"),
+			       .status_reason = ar_arena_fmt(d->arena,
+							     "%.*s; give a model its key and restart agentd: "
+							     "resume_thread then tries again, interrupt_turn "
+							     "ends it",
+							     AR_STR_ARG(reason)) });
+	ar_draft_status(w, AR_THREAD_STATUS_BLOCKED, AR_REASON_NO_CANDIDATE, "blocked", turn);
+}
+
+static struct ar_str why_not_possible(struct ar_decision *d, const struct profile *p,
+				      const struct ar_routing *r)
+{
+	struct ar_str no = refusal(d, p, r);
+
+	if (r->count == 0)
+		return AR_STR("no model is configured");
+	if (lacks_only_credentials(r))
+		return AR_STR("no model has a key");
+	if (r->usable > 0)
+		return ar_arena_fmt(d->arena, "%.*s, and the turn lets no other model answer",
+				    AR_STR_ARG(no));
+	if (p->need.is_local_only)
+		return AR_STR("no local model can answer");
+	return ar_arena_fmt(d->arena, "no model can do what the turn needs: %.*s",
+			    AR_STR_ARG(ar_routing_words(d, p->need.capabilities)));
+}
+
+static void not_possible(struct ar_draft *w, struct ar_turn *turn, const struct profile *p,
+			 const struct ar_routing *r)
+{
+	struct ar_decision *d = w->d;
+	struct ar_ids ids = ar_ids_turn(d, turn);
+	struct ar_str reason = why_not_possible(d, p, r);
+
+	ar_decide_emit(d, AR_EV_ROUTING_NOT_POSSIBLE, &ids,
+		       &(struct ar_ev_routing_not_possible){ .reason = reason,
+							     .excluded = ar_routing_excluded(d, r),
+							     .hard_constraints =
+								     ar_routing_constraints(d, &p->need),
+							     .requires_user_override = r->usable > 0 });
+	if (r->count == 0)
+		no_model(w, turn);
+	else if (lacks_only_credentials(r))
+		wait_for_operator(w, turn, reason);
+	else
+		ar_draft_fail(w, turn,
+			      &(struct ar_ending){ .status = AR_TURN_FAILED_STATUS_FAILED,
+						   .category = AR_STR(AR_REASON_NO_CANDIDATE),
+						   .message = reason,
+						   .advice =
+							   AR_STR("name another model or ask for less, then "
+								  "submit the turn again") });
+}
+
+/* ---- deciding ---- */
+
+/* The turn as its facts will leave it, for what this decision still asks of it. */
+static void keep_route(struct ar_draft *w, struct ar_turn *turn, const struct profile *p,
+		       const struct ar_routing *r)
+{
+	turn->route = ar_arena_alloc(w->d->arena, sizeof(*turn->route));
+	turn->route->provider = r->choice.entry->provider;
+	turn->route->model = r->choice.name;
+	turn->route->chain = p->need.may_fall_back ? ar_routing_chain(w->d, r) : AR_STR("[]");
+}
+
+static bool decide_anew(struct ar_draft *w, struct ar_turn *turn, int64_t bytes, struct ar_choice *ret)
+{
+	struct ar_decision *d = w->d;
+	const struct ar_policy *policy = d->input->policy;
+	struct profile p = profile_of(w, turn);
+	struct ar_routing r =
+		ar_route_resolve(&(struct ar_model_set){ policy->models, policy->model_count,
+							 &d->session->throttles, d->input->now },
+				 &p.need, d->arena);
+	struct verdict v;
+
+	say_profile(w, turn, &p);
+	say_candidates(w, turn, &p, &r);
+	if (!r.choice.entry) {
+		not_possible(w, turn, &p, &r);
+		return false;
+	}
+	v = verdict_of(d, &p, &r);
+	if (r.usable == 1)
+		say_single(w, turn, &r, &v);
+	if (r.usable > 1 || ar_str_is(v.source, "runtime_fallback"))
+		say_decided(w, turn, &p, &r, &v);
+	keep_route(w, turn, &p, &r);
+	*ret = r.choice;
+	ar_limits_estimate(w, turn, ret, bytes);
+	return true;
+}
+
+bool ar_limits_route(struct ar_draft *w, struct ar_turn *turn, int64_t request_bytes, struct ar_choice *ret)
+{
+	const struct ar_policy *policy = w->d->input->policy;
+
+	/* After a restart the model that was chosen may be gone from the configuration. */
+	if (turn->route && !ar_str_absent(turn->route->model)) {
+		*ret = ar_routing_find(policy->models, policy->model_count, turn->route->model);
+		if (ret->entry)
+			return true;
+	}
+	return decide_anew(w, turn, request_bytes, ret);
+}

@@ -1,0 +1,44 @@
+/* What the other decisions ask of limits/: which model a turn's next request goes to, what a call cost, who answers instead. All of them
+ * write facts into the draft's decision; `turn` is the draft's own copy. */
+#ifndef AR_SESSION_LIMITS_LIMITS_H
+#define AR_SESSION_LIMITS_LIMITS_H
+
+#include "decide.h"
+#include "limits/route.h"
+
+/* The model for the next request. The first time in a turn it is decided, with the facts that explain it (profile, candidates, decision,
+ * estimate for a request of so many bytes). False: no model can answer, the turn is settled and there is nothing to ask. */
+bool ar_limits_route(struct ar_draft *w, struct ar_turn *turn, int64_t request_bytes, struct ar_choice *ret);
+
+/* What the call of this step used, if its provider said so or it ended well. */
+void ar_limits_record(struct ar_draft *w, struct ar_turn *turn, const struct ar_step *step,
+		      const struct ar_step_end *end);
+
+/* Says that a provider slowed us down, if that is how the call of this step ended. */
+void ar_limits_throttle(struct ar_draft *w, const struct ar_turn *turn, const struct ar_step *step,
+			const struct ar_step_end *end);
+
+/* Whether another model is to be asked at once after this end: because the failure is of a kind that asking the same one again does not
+ * heal, or because its attempts are spent. The fact is written and the turn's route is the new one. */
+bool ar_limits_fall_back(struct ar_draft *w, struct ar_turn *turn, const struct ar_step_end *end,
+			 bool is_spent);
+
+/* decide_cost.c, for decide_route.c: the amount as JSON, a number or "unknown"; and the fact before the first call. */
+struct ar_str ar_limits_amount(struct ar_decision *d, int64_t nano);
+void ar_limits_estimate(struct ar_draft *w, const struct ar_turn *turn, const struct ar_choice *choice,
+			int64_t request_bytes);
+
+/* routing_json.c: parts of the routing facts, in the decision's arena. */
+struct ar_str ar_routing_capabilities(struct ar_decision *d, unsigned capabilities);
+struct ar_str ar_routing_candidates(struct ar_decision *d, const struct ar_routing *r);
+struct ar_str ar_routing_excluded(struct ar_decision *d, const struct ar_routing *r);
+struct ar_str ar_routing_constraints(struct ar_decision *d, const struct ar_need *need);
+struct ar_str ar_routing_preferences(struct ar_decision *d, const struct ar_need *need);
+struct ar_str ar_routing_gaps(struct ar_decision *d, const struct ar_routing *r);
+struct ar_str ar_routing_chain(struct ar_decision *d, const struct ar_routing *r);
+struct ar_str ar_routing_model(struct ar_decision *d, struct ar_str provider, struct ar_str model);
+struct ar_str ar_routing_limits(struct ar_decision *d, const struct ar_choice *choice);
+struct ar_str ar_routing_words(struct ar_decision *d, unsigned capabilities); /* "vision, json", or none */
+const char *ar_routing_why_not(enum ar_exclusion why);
+
+#endif
