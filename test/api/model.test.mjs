@@ -29,7 +29,8 @@ const failures = (f) => f.of('model.failed').map((e) => e.payload);
 test('EV-43 EV-47 OPEN-43 ID-15 a plain turn: the facts in their order, the text streamed and stored alike', async () => {
 	const f = await run('hello world');
 	assert.deepEqual(f.types(), ['session.created', 'thread.started', 'turn.submitted', 'task.created', 'task.accepted', 'turn.started',
-		'task.attempt.started', 'task.started', 'thread.updated', 'context.resolved', 'model.requested', 'model.completed', 'task.attempt.completed',
+		'task.attempt.started', 'task.started', 'thread.updated', 'task.profile.resolved', 'routing.candidates.resolved',
+		'routing.single_candidate', 'cost.estimated', 'context.resolved', 'model.requested', 'model.completed', 'cost.recorded', 'task.attempt.completed',
 		'task.completed', 'turn.completed', 'thread.updated']);
 	const [requested] = f.of('model.requested');
 	const [completed] = f.of('model.completed');
@@ -175,7 +176,7 @@ test('TL-14 TL-18 ID-08 a tool that the runtime does not have: tool.started, too
 	assert.ok(started.stepId && failed.stepId === started.stepId);
 	const [first, second] = f.of('model.requested');
 	assert.equal(f.text(first.stepId), '');
-	assert.match(f.text(second.stepId), /^The tool said: The tool 'weather' is not available/);
+	assert.match(f.text(second.stepId), /^The tool said: Error \(tool_unavailable\): there is no tool 'weather'/);
 	assert.equal(f.turn.type, 'turn.completed');
 	const { messages } = model.log('tooled')[1].body;
 	const [asked, told] = messages.slice(-2);
