@@ -2,6 +2,7 @@
  * back through one wake-up. */
 #include "blob_s3.h"
 #include "file_lock.h"
+#include "hook_runner.h"
 #include "instructions.h"
 #include "mem.h"
 #include "model.h"
@@ -134,6 +135,9 @@ static void read_policy(struct ar_runtime *r, const struct ar_config *c)
 		.tool_ms = c->tools.timeout_ms,
 		.tool_parallel = c->tools.max_parallel,
 		.tool_result_bytes = c->tools.max_result_bytes,
+		.workspace = *c->tools.workspace ? kept(r, c->tools.workspace) : AR_STR_NONE,
+		.hooks = r->hooks.rules,
+		.hook_count = r->hooks.count,
 		.max_restarts = c->recovery.max_restarts,
 		.queue_max = c->queue.max_turns,
 		.context_max = c->context.max_messages,
@@ -153,6 +157,8 @@ static void open_core(struct ar_runtime *r, const struct ar_config *c)
 	read_policy(r, c);
 	r->instructions = ar_instruction_file_open(&r->loop, c, r->redactor, &r->policy);
 	r->provider = ar_model_open(&r->loop, c);
+	if (r->hooks.count > 0)
+		r->hook_runner = ar_hook_runner_open(&r->loop);
 	r->follow = ar_follow_new(&(struct ar_follow_options){
 		.store = r->store, .clock = clock, .ring_bytes = (size_t)c->limits.ring_bytes });
 	r->engine = ar_engine_new(
@@ -161,6 +167,9 @@ static void open_core(struct ar_runtime *r, const struct ar_config *c)
 					     .provider = r->provider,
 					     .clock = clock,
 					     .policy = &r->policy,
+					     .hooks = r->hook_runner,
+					     .handlers = r->hooks.handlers,
+					     .handler_count = r->hooks.count,
 					     .redactor = r->redactor,
 					     .redact_inputs = c->redact.inputs,
 					     .snapshot_every = (uint64_t)c->session.snapshot_every,
@@ -270,7 +279,9 @@ static void open_loop(struct ar_runtime *r)
 
 static enum ar_status open_all(struct ar_runtime *r, const struct ar_config *config, struct ar_error *err)
 {
-	if (ar_secrets_load(config, &r->redactor, err) != AR_OK || open_store(r, config, err) != AR_OK)
+	if (ar_secrets_load(config, &r->redactor, err) != AR_OK ||
+	    ar_host_hooks_read(config, &r->arena, &r->hooks, err) != AR_OK ||
+	    open_store(r, config, err) != AR_OK)
 		return err->status;
 	open_core(r, config);
 	r->ops = (struct ar_http_ops){ ar_node_describe, ar_node_drain, ar_node_is_ready, r };
@@ -355,6 +366,8 @@ enum ar_run_end ar_runtime_free(struct ar_runtime *r)
 	uv_close((uv_handle_t *)&r->store_wake, NULL);
 	if (r->provider)
 		r->provider->v->close(r->provider);
+	if (r->hook_runner)
+		r->hook_runner->v->close(r->hook_runner);
 	uv_run(&r->loop, UV_RUN_NOWAIT);
 	ar_engine_free(r->engine);
 	ar_cluster_free(r->cluster);

@@ -7,6 +7,7 @@
 #include "cluster.h"
 #include "control.h"
 #include "engine.h"
+#include "hooks.h"
 #include "runtime.h"
 #include "store_open.h"
 #include "transport.h"
@@ -33,6 +34,8 @@ struct ar_runtime {
 	struct ar_store *store;
 	struct ar_follow *follow;
 	struct ar_provider *provider;
+	struct ar_host_hooks hooks;
+	struct ar_hook_runner *hook_runner; /* NULL: none is configured */
 	struct ar_engine *engine;
 	struct ar_control *control;
 	struct ar_http_server *http;
