@@ -129,15 +129,13 @@ static void admit(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation
 		return;
 	}
 	describe(call, tool);
-	if (ar_str_absent(args)) {
-		unread_arguments(w, turn, call);
-		return;
-	}
-	fault = fault_in(w->d, tool, args);
+	fault = ar_str_absent(args) ? AR_STR_NONE : fault_in(w->d, tool, args);
 	if (!ar_str_absent(fault))
 		bad_arguments(w, turn, call, fault);
 	else if (ar_hook_begin(w, turn, call, AR_AT_PRE_TOOL_USE))
-		return;
+		return; /* its end brings the arguments along */
+	else if (ar_str_absent(args))
+		unread_arguments(w, turn, call);
 	else if (ar_hook_blocks(ar_hook_said(turn, call, AR_AT_PRE_TOOL_USE)))
 		blocked(w, turn, call, ar_hook_said(turn, call, AR_AT_PRE_TOOL_USE));
 	else
