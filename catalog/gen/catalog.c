@@ -1184,6 +1184,8 @@ static const struct ar_field_desc ar_ev_hook_started_fields[] = {
 	  "Its time limit." },
 	{ "previewSummary", AR_F_STRING, true, false, false, 0, 4096, offsetof(struct ar_ev_hook_started, preview_summary), NULL, { 0, false },
 	  "What it was given, in short." },
+	{ "attempt", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_ev_hook_started, attempt), NULL, { 0, false },
+	  "1 for the first run of this handler, then counting." },
 };
 
 static const struct ar_field_desc ar_ev_hook_completed_fields[] = {
@@ -1207,6 +1209,16 @@ static const struct ar_field_desc ar_ev_hook_completed_fields[] = {
 	  "Refs of records it left." },
 	{ "reason", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_ev_hook_completed, reason), NULL, { 0, false },
 	  "Why." },
+	{ "hookRunRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_ev_hook_completed, hook_run_ref), NULL, { 0, false },
+	  "The hook.started that it answers." },
+	{ "handlerRef", AR_F_STRING, false, false, false, 0, 512, offsetof(struct ar_ev_hook_completed, handler_ref), NULL, { 0, false },
+	  "What was called." },
+	{ "updatedInputBytes", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_ev_hook_completed, updated_input_bytes), NULL, { 0, false },
+	  "Size of the input to use instead." },
+	{ "updatedToolOutputBytes", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_ev_hook_completed, updated_tool_output_bytes), NULL, { 0, false },
+	  "Size of the tool output to use instead." },
+	{ "additionalContextBytes", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_ev_hook_completed, additional_context_bytes), NULL, { 0, false },
+	  "Sizes of the context it added, in the same order." },
 };
 
 static const struct ar_field_desc ar_ev_hook_failed_fields[] = {
@@ -1220,6 +1232,12 @@ static const struct ar_field_desc ar_ev_hook_failed_fields[] = {
 	  "True when its time ran out." },
 	{ "durationMs", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_ev_hook_failed, duration_ms), NULL, { 0, false },
 	  "How long it took." },
+	{ "hookRunRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_ev_hook_failed, hook_run_ref), NULL, { 0, false },
+	  "The hook.started that it answers." },
+	{ "handlerRef", AR_F_STRING, false, false, false, 0, 512, offsetof(struct ar_ev_hook_failed, handler_ref), NULL, { 0, false },
+	  "What was called." },
+	{ "message", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_ev_hook_failed, message), NULL, { 0, false },
+	  "What went wrong, and how to find out more." },
 };
 
 static const struct ar_field_desc ar_ev_policy_changed_fields[] = {
@@ -4083,15 +4101,15 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	[AR_EV_HOOK_STARTED] = { AR_EV_HOOK_STARTED, "hook.started", "hook_policy",
 	  "A hook was called.",
 	  false, AR_CLASS_EXPANDED, 1u << AR_SCOPE_THREAD | 1u << AR_SCOPE_TURN, 0, NULL,
-	  { ar_ev_hook_started_fields, 5, sizeof(struct ar_ev_hook_started), NULL, 0 } },
+	  { ar_ev_hook_started_fields, 6, sizeof(struct ar_ev_hook_started), NULL, 0 } },
 	[AR_EV_HOOK_COMPLETED] = { AR_EV_HOOK_COMPLETED, "hook.completed", "hook_policy",
 	  "A hook answered.",
 	  false, AR_CLASS_EXPANDED, 1u << AR_SCOPE_THREAD | 1u << AR_SCOPE_TURN, 0, NULL,
-	  { ar_ev_hook_completed_fields, 10, sizeof(struct ar_ev_hook_completed), NULL, 0 } },
+	  { ar_ev_hook_completed_fields, 15, sizeof(struct ar_ev_hook_completed), NULL, 0 } },
 	[AR_EV_HOOK_FAILED] = { AR_EV_HOOK_FAILED, "hook.failed", "hook_policy",
 	  "A hook erred or took too long.",
 	  false, AR_CLASS_EXPANDED, 1u << AR_SCOPE_THREAD | 1u << AR_SCOPE_TURN, 0, NULL,
-	  { ar_ev_hook_failed_fields, 5, sizeof(struct ar_ev_hook_failed), NULL, 0 } },
+	  { ar_ev_hook_failed_fields, 8, sizeof(struct ar_ev_hook_failed), NULL, 0 } },
 	[AR_EV_POLICY_CHANGED] = { AR_EV_POLICY_CHANGED, "policy.changed", "hook_policy",
 	  "The policy of the host, the workspace or the session changed.",
 	  false, AR_CLASS_EXPANDED, 0, 0, NULL,

@@ -1895,6 +1895,7 @@ struct ar_ev_hook_started { /* hook.started */
 	struct ar_str scope_ids; /* object */
 	int64_t timeout_ms; /* int */
 	struct ar_str preview_summary; /* string */
+	struct ar_opt_int attempt; /* int? */
 };
 
 struct ar_ev_hook_completed { /* hook.completed */
@@ -1908,6 +1909,11 @@ struct ar_ev_hook_completed { /* hook.completed */
 	struct ar_opt_bool suppress_output; /* bool? */
 	struct ar_str audit_refs; /* array? */
 	struct ar_str reason; /* string? */
+	struct ar_str hook_run_ref; /* ref? */
+	struct ar_str handler_ref; /* string? */
+	struct ar_opt_int updated_input_bytes; /* int? */
+	struct ar_opt_int updated_tool_output_bytes; /* int? */
+	struct ar_str additional_context_bytes; /* array? */
 };
 
 struct ar_ev_hook_failed { /* hook.failed */
@@ -1916,6 +1922,9 @@ struct ar_ev_hook_failed { /* hook.failed */
 	int fail_mode; /* enum */
 	struct ar_opt_bool timed_out; /* bool? */
 	struct ar_opt_int duration_ms; /* int? */
+	struct ar_str hook_run_ref; /* ref? */
+	struct ar_str handler_ref; /* string? */
+	struct ar_str message; /* string? */
 };
 
 struct ar_ev_policy_changed { /* policy.changed */

@@ -1094,6 +1094,8 @@ export interface HookStartedPayload {
   timeoutMs: number;
   /** What it was given, in short. */
   previewSummary: string;
+  /** 1 for the first run of this handler, then counting. */
+  attempt?: number;
   [extra: string]: unknown;
 }
 
@@ -1119,6 +1121,16 @@ export interface HookCompletedPayload {
   auditRefs?: unknown[];
   /** Why. */
   reason?: string;
+  /** The hook.started that it answers. */
+  hookRunRef?: string;
+  /** What was called. */
+  handlerRef?: string;
+  /** Size of the input to use instead. */
+  updatedInputBytes?: number;
+  /** Size of the tool output to use instead. */
+  updatedToolOutputBytes?: number;
+  /** Sizes of the context it added, in the same order. */
+  additionalContextBytes?: unknown[];
   [extra: string]: unknown;
 }
 
@@ -1134,6 +1146,12 @@ export interface HookFailedPayload {
   timedOut?: boolean;
   /** How long it took. */
   durationMs?: number;
+  /** The hook.started that it answers. */
+  hookRunRef?: string;
+  /** What was called. */
+  handlerRef?: string;
+  /** What went wrong, and how to find out more. */
+  message?: string;
   [extra: string]: unknown;
 }
 

@@ -2,6 +2,7 @@
  * back through one wake-up. */
 #include "blob_s3.h"
 #include "file_lock.h"
+#include "hook_runner.h"
 #include "instructions.h"
 #include "mem.h"
 #include "runtime_priv.h"
@@ -132,13 +133,15 @@ static void read_policy(struct ar_runtime *r, const struct ar_config *c)
 		.tool_ms = c->tools.timeout_ms,
 		.tool_parallel = c->tools.max_parallel,
 		.tool_result_bytes = c->tools.max_result_bytes,
+		.workspace = *c->tools.workspace ? kept(r, c->tools.workspace) : AR_STR_NONE,
+		.hooks = r->hooks.rules,
+		.hook_count = r->hooks.count,
 		.max_restarts = c->recovery.max_restarts,
 		.queue_max = c->queue.max_turns,
 		.context_max = c->context.max_messages,
 		.context_bytes = c->context.max_bytes,
 		.context_tokens = c->context.window_tokens,
 		.compact_at = c->context.compact_at,
-		.workspace = *c->tools.workspace ? kept(r, c->tools.workspace) : AR_STR_NONE,
 		.queue_by_default = c->queue.default_policy == AR_CONFIG_QUEUE_DEFAULT_POLICY_QUEUE,
 		.auto_resume = c->recovery.auto_resume,
 	};
@@ -150,6 +153,8 @@ static void open_core(struct ar_runtime *r, const struct ar_config *c)
 
 	read_policy(r, c);
 	r->instructions = ar_instruction_file_open(&r->loop, c, r->redactor, &r->policy);
+	if (r->hooks.count > 0)
+		r->hook_runner = ar_hook_runner_open(&r->loop);
 	r->follow = ar_follow_new(&(struct ar_follow_options){
 		.store = r->store, .clock = clock, .ring_bytes = (size_t)c->limits.ring_bytes });
 	r->engine = ar_engine_new(
@@ -159,6 +164,9 @@ static void open_core(struct ar_runtime *r, const struct ar_config *c)
 					     .provider_count = r->models.count,
 					     .clock = clock,
 					     .policy = &r->policy,
+					     .hooks = r->hook_runner,
+					     .handlers = r->hooks.handlers,
+					     .handler_count = r->hooks.count,
 					     .redactor = r->redactor,
 					     .redact_inputs = c->redact.inputs,
 					     .snapshot_every = (uint64_t)c->session.snapshot_every,
@@ -270,6 +278,7 @@ static enum ar_status open_all(struct ar_runtime *r, const struct ar_config *con
 {
 	if (ar_secrets_load(config, &r->redactor, err) != AR_OK ||
 	    ar_models_open(&r->loop, config, &r->arena, &r->models, err) != AR_OK ||
+	    ar_host_hooks_read(config, &r->arena, &r->hooks, err) != AR_OK ||
 	    open_store(r, config, err) != AR_OK)
 		return err->status;
 	open_core(r, config);
@@ -354,6 +363,8 @@ enum ar_run_end ar_runtime_free(struct ar_runtime *r)
 		r->objects->v->close(r->objects);
 	uv_close((uv_handle_t *)&r->store_wake, NULL);
 	ar_models_close(&r->models);
+	if (r->hook_runner)
+		r->hook_runner->v->close(r->hook_runner);
 	uv_run(&r->loop, UV_RUN_NOWAIT);
 	ar_engine_free(r->engine);
 	ar_cluster_free(r->cluster);

@@ -7,6 +7,7 @@
 #include "cluster.h"
 #include "control.h"
 #include "engine.h"
+#include "hooks.h"
 #include "model.h"
 #include "runtime.h"
 #include "store_open.h"
@@ -34,6 +35,8 @@ struct ar_runtime {
 	struct ar_store *store;
 	struct ar_follow *follow;
 	struct ar_models models;
+	struct ar_host_hooks hooks;
+	struct ar_hook_runner *hook_runner; /* NULL: none is configured */
 	struct ar_engine *engine;
 	struct ar_control *control;
 	struct ar_http_server *http;

@@ -204,6 +204,7 @@ static void committed(struct ar_live *l)
 	AR_FAULT("engine.after_reply");
 	ar_steps_begin(l);
 	ar_tools_begin(l);
+	ar_hooks_begin(l);
 	if (c->snapshot.len > 0)
 		renew(l);
 }

@@ -66,6 +66,12 @@ void ar_effects_run(struct ar_live *l, const struct ar_decision *d)
 		case AR_EFFECT_TOOL_CANCEL:
 			ar_tool_cancel(l, effect->subject);
 			break;
+		case AR_EFFECT_HOOK_RUN:
+			ar_hook_plan(l, effect);
+			break;
+		case AR_EFFECT_HOOK_CANCEL:
+			ar_hook_cancel(l, effect->subject);
+			break;
 		case AR_EFFECT_WAKE:
 			wake_later(l, effect);
 			break;

@@ -5,6 +5,7 @@
 #define AR_ENGINE_ENGINE_H
 
 #include "clock.h"
+#include "hook.h"
 #include "partition_set.h"
 #include "provider.h"
 #include "publish.h"
@@ -32,6 +33,9 @@ struct ar_engine_options {
 	struct ar_str workspace; /* folder that local tools work in; absent: none */
 	struct ar_clock *clock;
 	const struct ar_policy *policy; /* borrowed */
+	struct ar_hook_runner *hooks; /* NULL: no hook is configured */
+	const struct ar_hook_handler *handlers; /* borrowed: who is asked, by the names of the policy */
+	size_t handler_count;
 	const struct ar_redactor *redactor; /* borrowed; NULL: nothing is masked */
 	bool redact_inputs; /* in commands too, not only in what models say */
 	uint64_t snapshot_every;

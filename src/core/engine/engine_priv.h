@@ -46,6 +46,7 @@ struct ar_live {
 	struct ar_list verifiers; /* struct ar_verify that wait for the session to be quiet */
 	struct ar_list steps; /* struct ar_live_step */
 	struct ar_list calls; /* struct ar_live_call */
+	struct ar_list hooks; /* struct ar_live_hook */
 	struct ar_list idle; /* in the engine's list of idle sessions, or alone */
 	struct ar_store_load load;
 	struct ar_commit commit;
@@ -158,6 +159,13 @@ void ar_tools_begin(struct ar_live *l);
 void ar_tool_cancel(struct ar_live *l, struct ar_str call);
 void ar_tools_release(struct ar_live *l);
 void ar_tools_drop(struct ar_live *l);
+
+/* hook_run.c: and for handlers of hooks */
+void ar_hook_plan(struct ar_live *l, const struct ar_effect *effect);
+void ar_hooks_begin(struct ar_live *l);
+void ar_hook_cancel(struct ar_live *l, struct ar_str run);
+void ar_hooks_release(struct ar_live *l);
+void ar_hooks_drop(struct ar_live *l);
 
 /* verify.c: whether a verification holds the session from now on, as a commit does: inputs and lookers wait. Called when nothing is in
  * flight. */

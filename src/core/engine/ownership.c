@@ -13,6 +13,7 @@ static void release_one(struct ar_live *l)
 	l->is_pumping = true; /* a call that ends at once must not take the session away under us */
 	ar_steps_release(l);
 	ar_tools_release(l);
+	ar_hooks_release(l);
 	ar_timers_cancel(l);
 	l->is_pumping = false;
 	ar_live_pump(l);

@@ -354,6 +354,7 @@ static enum ar_status end_turn(struct ar_session *s, const struct ar_event *e, s
 	t->last_message = turn->error_message;
 	t->last_ended = e->time;
 	turn->open_step = AR_STR_NONE;
+	turn->hooks.count = 0;
 	s->updated = e->time;
 	if (ar_apply_move(&turn->status, AR_MACHINE_TURN, e, err) != AR_OK)
 		return AR_E_CORRUPT;
@@ -431,6 +432,9 @@ static ar_apply_fn *const appliers[AR_EV_COUNT] = {
 	[AR_EV_COST_ESTIMATED] = ar_apply_cost_estimated,
 	[AR_EV_COST_RECORDED] = ar_apply_cost_recorded,
 	[AR_EV_RATE_LIMIT_HIT] = ar_apply_rate_limit,
+	[AR_EV_HOOK_STARTED] = ar_apply_hook_started,
+	[AR_EV_HOOK_COMPLETED] = ar_apply_hook_completed,
+	[AR_EV_HOOK_FAILED] = ar_apply_hook_failed,
 	[AR_EV_HISTORY_ROLLBACK_COMPLETED] = ar_apply_rolled_back,
 	[AR_EV_CONTEXT_RESOLVED] = ar_apply_context_resolved,
 	[AR_EV_CONTEXT_COMPACTION_STARTED] = ar_apply_compaction_started,

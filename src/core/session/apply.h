@@ -52,13 +52,17 @@ void ar_apply_steers(struct ar_session *s, struct ar_thread *t, struct ar_turn *
 ar_apply_fn ar_apply_task_created, ar_apply_attempt_started, ar_apply_attempt_ended, ar_apply_task_moved,
 	ar_apply_task_ended, ar_apply_model_requested, ar_apply_model_completed, ar_apply_model_failed,
 	ar_apply_tool_started, ar_apply_tool_result, ar_apply_tool_failed, ar_apply_permission_evaluated,
-	ar_apply_rolled_back, ar_apply_context_resolved, ar_apply_compaction_started,
-	ar_apply_compaction_completed, ar_apply_compaction_failed, ar_apply_profile, ar_apply_candidates,
-	ar_apply_single_candidate, ar_apply_routed, ar_apply_not_possible, ar_apply_fallback,
-	ar_apply_cost_estimated, ar_apply_cost_recorded, ar_apply_rate_limit;
+	ar_apply_hook_started, ar_apply_hook_completed, ar_apply_hook_failed, ar_apply_rolled_back,
+	ar_apply_context_resolved, ar_apply_compaction_started, ar_apply_compaction_completed,
+	ar_apply_compaction_failed, ar_apply_profile, ar_apply_candidates, ar_apply_single_candidate,
+	ar_apply_routed, ar_apply_not_possible, ar_apply_fallback, ar_apply_cost_estimated,
+	ar_apply_cost_recorded, ar_apply_rate_limit;
 
 /* The calls that a model's answer asks for. */
 void ar_apply_calls(struct ar_session *s, struct ar_turn *turn, const struct ar_step *step,
 		    struct ar_str tool_calls);
+
+/* What hooks said about steps and calls that are over. */
+void ar_apply_forget_hooks(struct ar_turn *turn);
 
 #endif

@@ -22,7 +22,8 @@ static ar_decide_fn *const by_command[AR_CMD_COUNT] = {
 static ar_decide_fn *const by_kind[] = {
 	[AR_IN_MODEL_DONE] = ar_decide_model_done, [AR_IN_RETRY_DUE] = ar_decide_retry_due,
 	[AR_IN_TOOL_DONE] = ar_decide_tool_done,   [AR_IN_CALL_DUE] = ar_decide_call_due,
-	[AR_IN_RECOVER] = ar_decide_recover,	   [AR_IN_REPAIR] = ar_decide_repair,
+	[AR_IN_HOOK_DONE] = ar_decide_hook_done,   [AR_IN_RECOVER] = ar_decide_recover,
+	[AR_IN_REPAIR] = ar_decide_repair,
 };
 
 static struct ar_str args_as_kept(struct ar_decision *d)
@@ -125,6 +126,25 @@ struct ar_str ar_decide_content(struct ar_decision *d, struct ar_str bytes)
 	c = &d->contents[d->content_count - 1];
 	*c = (struct ar_content){ ar_hash_of(bytes), bytes };
 	return ar_ref_make(d->arena, d->session->core, &c->hash);
+}
+
+struct ar_str ar_decide_text(const struct ar_decision *d, struct ar_str ref)
+{
+	const struct ar_hook_end *end = d->input->hook_end;
+	struct ar_str core;
+	struct ar_hash hash;
+
+	if (!ar_ref_parse(ref, &core, &hash))
+		return AR_STR_NONE;
+	for (size_t i = 0; i < d->content_count; i++) {
+		if (memcmp(&d->contents[i].hash, &hash, sizeof(hash)) == 0)
+			return d->contents[i].bytes;
+	}
+	for (size_t i = 0; end && i < end->text_count; i++) {
+		if (ar_str_eq(end->texts[i].ref, ref))
+			return end->texts[i].bytes;
+	}
+	return AR_STR_NONE;
 }
 
 struct ar_str ar_decide_mint(struct ar_decision *d, const char *prefix, int64_t *counter)

@@ -35,6 +35,9 @@ void ar_decide_emit(struct ar_decision *d, enum ar_event_type type, const struct
 		    const void *payload);
 struct ar_effect *ar_decide_effect(struct ar_decision *d, enum ar_effect_kind kind);
 struct ar_str ar_decide_content(struct ar_decision *d, struct ar_str bytes); /* stores it, gives its ref */
+struct ar_str ar_decide_text(
+	const struct ar_decision *d,
+	struct ar_str ref); /* one that this decision stores or was brought; else absent */
 struct ar_str ar_decide_mint(struct ar_decision *d, const char *prefix, int64_t *counter);
 void ar_decide_reply(struct ar_decision *d, enum ar_command command, const void *out);
 struct ar_jw ar_decide_json(struct ar_decision *d); /* begin a JSON text ... */
@@ -150,6 +153,6 @@ ar_decide_fn ar_decide_create_session, ar_decide_submit_turn, ar_decide_interrup
 	ar_decide_resume_thread, ar_decide_remove_queued_turn, ar_decide_promote_queued_turn,
 	ar_decide_steer_turn, ar_decide_fork_thread, ar_decide_rollback_thread, ar_decide_compact_thread,
 	ar_decide_model_done, ar_decide_retry_due, ar_decide_tool_done, ar_decide_call_due,
-	ar_decide_report_tool_result, ar_decide_recover, ar_decide_repair;
+	ar_decide_hook_done, ar_decide_report_tool_result, ar_decide_recover, ar_decide_repair;
 
 #endif

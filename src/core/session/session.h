@@ -13,6 +13,21 @@
 
 struct ar_model_entry;
 
+/* What happens to a turn when a handler of a hook fails. */
+enum ar_hook_on_failure {
+	AR_HOOK_FAIL_AUTO, /* it goes on, except where the handler could have forbidden something */
+	AR_HOOK_FAIL_OPEN,
+	AR_HOOK_FAIL_CLOSED,
+};
+
+struct ar_hook_rule {
+	struct ar_str name; /* unique; facts call it handlerRef */
+	struct ar_str tool; /* pattern of the names of tools, with * and ?; empty: all */
+	int point; /* enum ar_hook_started_hook_point */
+	int64_t timeout_ms;
+	enum ar_hook_on_failure on_failure;
+};
+
 /* What the operator decided; constant while a decision is made. */
 struct ar_policy {
 	struct ar_str runtime_id;
@@ -39,6 +54,8 @@ struct ar_policy {
 	struct ar_str instructions; /* text of the workspace's instruction file; absent: none */
 	struct ar_str instructions_file; /* its name; absent: none is wanted */
 	struct ar_str instructions_trouble; /* why the model is not given it; absent: it is */
+	const struct ar_hook_rule *hooks; /* in the order they are asked */
+	size_t hook_count;
 	bool queue_by_default; /* busyPolicy when the caller names none */
 	bool auto_resume; /* start again by ourselves after a crash */
 };
@@ -50,6 +67,7 @@ enum ar_input_kind {
 	AR_IN_RECOVER, /* this session was loaded with open work that no process carries */
 	AR_IN_TOOL_DONE, /* a tool call ended, one way or another */
 	AR_IN_CALL_DUE, /* a result that a client was to bring did not come in time */
+	AR_IN_HOOK_DONE, /* a handler of a hook ended, one way or another */
 	AR_IN_REPAIR, /* what is stored beside the log is written again, from the log */
 };
 
@@ -102,6 +120,22 @@ struct ar_tool_end {
 	int64_t duration_ms;
 };
 
+/* A stored content as whoever had to read it brings it along. */
+struct ar_text {
+	struct ar_str ref, bytes;
+};
+
+/* How a handler ended; the same words as port/hook.h. */
+struct ar_hook_end {
+	struct ar_str run; /* eventId of its hook.started */
+	struct ar_masked masked; /* in all of it */
+	int outcome; /* enum ar_hook_outcome */
+	struct ar_str output, message;
+	int64_t duration_ms;
+	const struct ar_text *texts; /* contents that were put into its document */
+	size_t text_count;
+};
+
 /* What a verification found to be otherwise than the log says; JSON arrays as text. */
 struct ar_repair {
 	uint64_t from, to; /* facts that were replayed */
@@ -122,6 +156,7 @@ struct ar_input {
 	size_t output_count;
 	struct ar_step_end end; /* MODEL_DONE */
 	const struct ar_tool_end *tool_end; /* TOOL_DONE */
+	const struct ar_hook_end *hook_end; /* HOOK_DONE */
 	const struct ar_repair *repair; /* REPAIR */
 };
 
@@ -130,7 +165,23 @@ enum ar_effect_kind {
 	AR_EFFECT_MODEL_CANCEL,
 	AR_EFFECT_TOOL_CALL,
 	AR_EFFECT_TOOL_CANCEL,
+	AR_EFFECT_HOOK_RUN,
+	AR_EFFECT_HOOK_CANCEL,
 	AR_EFFECT_WAKE, /* come back with `input` about `subject` at `at` */
+};
+
+/* How a content appears in a document. */
+enum ar_hook_form {
+	AR_HOOK_TEXT = 1, /* as a text */
+	AR_HOOK_PARTS, /* an input of a turn: the text of its parts */
+	AR_HOOK_JSON, /* as it is, when it is JSON; else as a text */
+};
+
+/* A piece of the document that a handler is given: literal JSON text, or a content. */
+struct ar_hook_part {
+	struct ar_str literal;
+	struct ar_str ref;
+	enum ar_hook_form form;
 };
 
 struct ar_effect {
@@ -141,12 +192,16 @@ struct ar_effect {
 	bool is_transcript; /* MODEL_CALL: the messages after the first are told as one text, to be summarised */
 	ar_usec at;
 	enum ar_input_kind input;
-	struct ar_str subject; /* WAKE; TOOL_CALL and TOOL_CANCEL: the call */
+	struct ar_str
+		subject; /* WAKE; TOOL_CALL and TOOL_CANCEL: the call; HOOK_RUN and HOOK_CANCEL: the run */
 	struct ar_str tool, args_ref; /* TOOL_CALL */
 	const struct ar_context_entry *messages; /* MODEL_CALL: the request, oldest first */
 	size_t message_count;
 	const struct ar_tool *const *tools; /* MODEL_CALL: what the model may call */
 	size_t tool_count;
+	struct ar_str handler; /* HOOK_RUN: its name */
+	const struct ar_hook_part *parts; /* and the document it is given */
+	size_t part_count;
 };
 
 struct ar_content {

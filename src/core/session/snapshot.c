@@ -45,6 +45,13 @@ static const struct ar_field_desc step_fields[] = {
 	STR(ar_step, provider), STR(ar_step, model),   STR(ar_step, output_ref),    STR(ar_step, preview),
 	STR(ar_step, category), INT(ar_step, attempt), TIME(ar_step, started),	    TIME(ar_step, ended),
 };
+static const struct ar_field_desc hook_fields[] = {
+	INT(ar_hook_chain, point),    STR(ar_hook_chain, subject),    STR(ar_hook_chain, run),
+	STR(ar_hook_chain, handler),  RAW(ar_hook_chain, done),	      RAW(ar_hook_chain, runs),
+	STR(ar_hook_chain, by),	      STR(ar_hook_chain, by_handler), STR(ar_hook_chain, reason),
+	INT(ar_hook_chain, decision), INT(ar_hook_chain, tries),      OPT_FLAG(ar_hook_chain, has_failed),
+	TIME(ar_hook_chain, started),
+};
 static const struct ar_field_desc run_fields[] = {
 	STR(ar_run, id),       STR(ar_run, attempt_id), STR(ar_run, status),   STR(ar_run, trigger),
 	STR(ar_run, category), INT(ar_run, count),	TIME(ar_run, started), TIME(ar_run, ended),
@@ -71,6 +78,7 @@ static const struct ar_field_desc turn_fields[] = {
 	STR(ar_turn, source),
 	STR(ar_turn, input_ref),
 	STR(ar_turn, input_preview),
+	STR(ar_turn, updated_input_ref),
 	RAW(ar_turn, options),
 	STR(ar_turn, outcome),
 	STR(ar_turn, interrupt_reason),
@@ -89,6 +97,7 @@ static const struct ar_field_desc turn_fields[] = {
 	OPT(ar_turn, start),
 	OPT_FLAG(ar_turn, has_images),
 	OPT_FLAG(ar_turn, unwanted),
+	OPT(ar_turn, stop_blocks),
 	OPT_FLAG(ar_turn, removed),
 	STR(ar_turn, resolved),
 	OPT(ar_turn, compaction.trigger),
@@ -199,6 +208,7 @@ static const struct ar_field_desc session_fields[] = {
 
 static const struct ar_struct_desc context_desc = DESC(ar_context_entry, context_fields);
 static const struct ar_struct_desc step_desc = DESC(ar_step, step_fields);
+static const struct ar_struct_desc hook_desc = DESC(ar_hook_chain, hook_fields);
 static const struct ar_struct_desc run_desc = DESC(ar_run, run_fields);
 static const struct ar_struct_desc task_desc = DESC(ar_task, task_fields);
 static const struct ar_struct_desc turn_desc = DESC(ar_turn, turn_fields);
@@ -242,6 +252,7 @@ static void write_turn(struct ar_jw *w, const struct ar_turn *turn)
 	write_vec(w, "calls", &turn->calls, &call_desc);
 	write_one(w, "spent", &turn->spent, &spent_desc);
 	write_one(w, "route", turn->route, &route_desc);
+	write_vec(w, "hooks", &turn->hooks, &hook_desc);
 	if (turn->task) {
 		ar_jw_key(w, "task");
 		ar_struct_encode(&task_desc, turn->task, AR_STR_NONE, w);
@@ -336,7 +347,8 @@ static bool read_turn(struct ar_session *s, struct ar_thread *t, struct ar_json 
 	    !read_vec(s, ar_json_get(v, "steers"), &turn->steers, &context_desc, err) ||
 	    !read_vec(s, ar_json_get(v, "calls"), &turn->calls, &call_desc, err) ||
 	    !read_spent(s, ar_json_get(v, "spent"), &turn->spent, err) ||
-	    !read_route(s, ar_json_get(v, "route"), turn, err))
+	    !read_route(s, ar_json_get(v, "route"), turn, err) ||
+	    !read_vec(s, ar_json_get(v, "hooks"), &turn->hooks, &hook_desc, err))
 		return false;
 	ar_vec_push(&s->arena, &t->turns, turn);
 	if (ar_json_type(task) != AR_JSON_OBJECT)

@@ -131,6 +131,26 @@ size_t ar_thread_visible(const struct ar_thread *t, const struct ar_boundary *b)
 	return (size_t)hidden < t->context.count ? (size_t)hidden : t->context.count;
 }
 
+struct ar_step *ar_turn_last_step(const struct ar_turn *t)
+{
+	for (size_t i = t->steps.count; i > 0; i--) {
+		struct ar_step *step = t->steps.at[i - 1];
+
+		if (!ar_str_absent(step->model_request))
+			return step;
+	}
+	return NULL;
+}
+
+bool ar_turn_has_open_hooks(const struct ar_turn *t)
+{
+	for (size_t i = 0; i < t->hooks.count; i++) {
+		if (!ar_str_absent(((const struct ar_hook_chain *)t->hooks.at[i])->run))
+			return true;
+	}
+	return false;
+}
+
 bool ar_session_is_active(const struct ar_session *s)
 {
 	for (size_t i = 0; i < s->threads.count; i++) {

@@ -149,6 +149,20 @@ struct ar_throttle {
 	ar_usec until;
 };
 
+/* The handlers of one hook point, asked one after another about one thing, and what they came to so far. */
+struct ar_hook_chain {
+	int64_t point; /* enum ar_hook_point */
+	struct ar_str subject; /* the call or the step that it is about; absent: the turn */
+	struct ar_str run; /* eventId of the hook.started that has no end yet; absent: none */
+	struct ar_str handler; /* of the newest run */
+	struct ar_str done, runs; /* JSON arrays: handlers that have ended, and their runs */
+	struct ar_str by, by_handler, reason; /* the run that decided, and why */
+	int64_t decision; /* enum ar_hook_completed_decision; 0: none yet */
+	int64_t tries; /* of the handler that runs, or is to be run again */
+	struct ar_opt_bool has_failed; /* what decided is that a handler failed */
+	ar_usec started;
+};
+
 struct ar_run {
 	struct ar_str id, attempt_id, status, trigger, category;
 	int64_t count;
@@ -167,6 +181,7 @@ struct ar_task {
 struct ar_turn {
 	struct ar_str id, thread, run, open_step;
 	struct ar_str source, input_ref, input_preview, options;
+	struct ar_str updated_input_ref; /* what a hook put in the place of the input */
 	struct ar_str outcome; /* completed, failed, cancelled, timed_out, lost; absent while open */
 	struct ar_str interrupt_reason, stop_reason, output_ref, error_category, error_message;
 	int64_t status; /* of the turn machine */
@@ -178,6 +193,7 @@ struct ar_turn {
 	struct ar_opt_int start; /* sequence of its turn.started: the order in which turns ran */
 	struct ar_opt_bool has_images; /* what was said holds some */
 	struct ar_opt_bool unwanted; /* when its interruption settles, it is removed too */
+	struct ar_opt_int stop_blocks; /* times that a hook kept it from ending */
 	struct ar_opt_bool removed; /* a rollback took it out of the conversation; it stays known */
 	struct ar_str resolved; /* what the newest context.resolved said, as a digest */
 	struct ar_compaction compaction;
@@ -191,6 +207,7 @@ struct ar_turn {
 	struct ar_vec steers; /* struct ar_context_entry: said while it ran, for the next request */
 	struct ar_vec
 		calls; /* struct ar_invocation: those of the newest answer, and the newest before them */
+	struct ar_vec hooks; /* struct ar_hook_chain: about the turn, and about its newest step */
 };
 
 struct ar_incident {
@@ -253,7 +270,9 @@ struct ar_turn *ar_session_task(const struct ar_session *s,
 				struct ar_str task); /* the turn whose task it is */
 struct ar_turn *ar_thread_active(const struct ar_thread *t); /* NULL when none runs */
 struct ar_step *ar_turn_step(const struct ar_turn *t, struct ar_str id);
+struct ar_step *ar_turn_last_step(const struct ar_turn *t); /* the newest model step; NULL: none was asked */
 struct ar_invocation *ar_turn_call(const struct ar_turn *t, struct ar_str id);
+bool ar_turn_has_open_hooks(const struct ar_turn *t); /* a handler runs */
 bool ar_turn_has_open_calls(const struct ar_turn *t); /* asked for, and not answered yet */
 struct ar_turn *ar_session_call(const struct ar_session *s, struct ar_str call, struct ar_invocation **ret,
 				struct ar_thread **ret_thread); /* the running turn that has it */

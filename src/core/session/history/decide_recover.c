@@ -1,6 +1,7 @@
 /* Coming back: what is said and done about open work that no process carries any more, and resume_thread. Every step of it is
  * a fact. Pure. */
 #include "context/context.h"
+#include "hook/hooks.h"
 
 /* In a cluster the process that left the work open was another node, or an epoch of this one that is over: readers are told who has
  * it now. */
@@ -127,7 +128,7 @@ static void try_again(struct ar_draft *w, struct ar_turn *turn, const char *reas
 	if (ar_turn_has_open_calls(turn))
 		ar_draft_recover_calls(w, turn);
 	else
-		ar_draft_ask_model(w, turn, 1);
+		ar_draft_resume(w, turn);
 }
 
 static void give_up(struct ar_draft *w, const struct ar_turn *turn)
@@ -166,6 +167,7 @@ static void recover_turn(struct ar_draft *w, struct ar_turn *turn)
 	taken_over(w, turn);
 	reconstructed(w);
 	close_lost_step(w, turn);
+	ar_hook_end_runs(w, turn, true);
 	ar_draft_compaction_dropped(w, turn, AR_STR(AR_CATEGORY_INTERRUPTED),
 				    AR_STR("the runtime stopped while the summary was written"));
 	if (turn->is_interrupted) {
@@ -192,7 +194,8 @@ enum ar_status ar_decide_recover(struct ar_decision *d, struct ar_error *err)
 		const struct ar_turn *turn = ar_thread_active(t);
 		struct ar_draft w = ar_draft_of(d, t);
 
-		if (turn && !turn->is_lost && !turn->is_interrupted && ar_turn_only_waits(turn))
+		if (turn && !turn->is_lost && !turn->is_interrupted && ar_turn_only_waits(turn) &&
+		    !ar_turn_has_open_hooks(turn))
 			ar_draft_rearm_calls(&w, turn); /* no process carried it: nothing was lost */
 		else if (turn && !turn->is_lost)
 			recover_turn(&w, ar_draft_own(&w, turn));

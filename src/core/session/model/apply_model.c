@@ -35,6 +35,7 @@ enum ar_status ar_apply_model_requested(struct ar_session *s, const struct ar_ev
 	step->started = e->time;
 	ar_apply_step(s, turn, step);
 	ar_apply_steers(s, t, turn);
+	ar_apply_forget_hooks(turn);
 	turn->open_step = step->id;
 	turn->attempt = p->attempt;
 	ar_apply_count(&s->counters.request, step->model_request);
@@ -80,6 +81,8 @@ enum ar_status ar_apply_model_completed(struct ar_session *s, const struct ar_ev
 	if (is_compaction(step))
 		return AR_OK;
 	turn->rounds++;
+	turn->output_ref = step->output_ref;
+	turn->stop_reason = ar_apply_keep(s, p->stop_reason);
 	turn->compaction.overflows = (struct ar_opt_int){ 0 };
 	t->anchor = AR_OPT_INT(ar_apply_number(usage, "inputTokens"));
 	t->anchor_at = AR_OPT_INT(t->omitted + t->sent);

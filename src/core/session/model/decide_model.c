@@ -1,5 +1,6 @@
 /* One model step: asking, what came back, trying again. Pure: the call itself is an effect, its end an input. */
 #include "context/context.h"
+#include "hook/hooks.h"
 #include "identity.h"
 #include "limits/limits.h"
 
@@ -191,17 +192,6 @@ void ar_draft_ask_again(struct ar_draft *w, struct ar_turn *turn)
 					   .output_ref = turn->output_ref });
 }
 
-static void go_on(struct ar_draft *w, struct ar_turn *turn, struct ar_str output_ref)
-{
-	turn->output_ref = output_ref;
-	if (turn->is_interrupted)
-		ar_draft_cancel(w, turn, turn->interrupt_reason, output_ref);
-	else if (turn->steers.count > 0)
-		ar_draft_ask_again(w, turn);
-	else
-		ar_draft_complete(w, turn, output_ref, stop_reason_of(&w->d->input->end));
-}
-
 /* A summary is no part of the conversation that it shortens; calls in it are not made. */
 static void summary_completed(struct ar_draft *w, struct ar_turn *turn, const struct ar_step_output *out)
 {
@@ -250,6 +240,8 @@ static void step_completed(struct ar_draft *w, struct ar_turn *turn, const struc
 		return;
 	}
 	turn->rounds++;
+	turn->output_ref = output_ref;
+	turn->stop_reason = stop_reason_of(end);
 	ar_draft_say(w, (struct ar_context_entry){ .role = AR_CONTEXT_ASSISTANT,
 						   .ref = output_ref,
 						   .bytes = (int64_t)out->text.len,
@@ -257,7 +249,7 @@ static void step_completed(struct ar_draft *w, struct ar_turn *turn, const struc
 	if (out->tool_count > 0)
 		ar_draft_plan_calls(w, turn, out, ids, refs);
 	else
-		go_on(w, turn, output_ref);
+		ar_draft_sampled(w, turn);
 }
 
 struct ar_str ar_draft_model_failed(struct ar_draft *w, const struct ar_turn *turn,

@@ -20,6 +20,7 @@ struct ar_call_failure {
 	int status; /* of tool.failed */
 	struct ar_str category, message, advice;
 	struct ar_str text; /* what the tool said; absent: the message is all there is */
+	struct ar_str hook_run; /* that stopped it; absent: none did */
 	bool retryable;
 };
 void ar_draft_end_call(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation *call,

@@ -1,6 +1,7 @@
 /* The calls of one model answer, from the asking to the last end: is there such a tool, are the arguments good, may it run, when is its place. Those
  * that change nothing run together, the others one after another in the order they were asked for. When all have ended the model is asked
  * again. Every stage is a fact, so that all of it can be taken up after a crash. Pure: the running itself is an effect, its end an input. */
+#include "hook/hooks.h"
 #include "tool/calls.h"
 #include "identity.h"
 #include "schema.h"
@@ -83,6 +84,70 @@ static void describe(struct ar_invocation *call, const struct ar_tool *tool)
 	call->is_idempotent = tool->is_idempotent;
 	call->is_client = tool->owner == AR_TOOL_CLIENT;
 	call->blocks = tool->blocks_interrupt;
+}
+
+/* What it is asked for is read here, so it has to be at hand: it came with the answer or with a handler. */
+static void unread_arguments(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation *call)
+{
+	ar_draft_refuse_call(w, turn, call, "allowed",
+			     &(struct ar_call_failure){
+				     .status = AR_TOOL_FAILED_STATUS_INTERRUPTED,
+				     .category = AR_STR("interrupted"),
+				     .message = AR_STR("the runtime stopped before the call began"),
+				     .advice = AR_STR("call again"),
+				     .retryable = true });
+}
+
+static void blocked(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation *call,
+		    const struct ar_hook_chain *hooks)
+{
+	struct ar_str why = ar_str_empty(hooks->reason) ? AR_STR("it gave no reason") : hooks->reason;
+
+	ar_draft_refuse_call(w, turn, call, "blocked",
+			     &(struct ar_call_failure){
+				     .status = AR_TOOL_FAILED_STATUS_BLOCKED,
+				     .category = AR_STR("blocked_by_hook"),
+				     .message =
+					     ar_arena_fmt(w->d->arena, "hook '%.*s' stopped this call: %.*s",
+							  AR_STR_ARG(hooks->by_handler), AR_STR_ARG(why)),
+				     .advice = AR_STR("do what the hook asks for, or something else"),
+				     .hook_run = hooks->by });
+}
+
+/* Is there such a tool, are its arguments good, does no handler object; then it is judged. Handlers may change the arguments: what they
+ * made of them is checked the same way. */
+static void admit(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation *call,
+		  const struct ar_offers *offers)
+{
+	const struct ar_tool *tool = ar_offers_find(offers, call->name);
+	struct ar_str args = ar_decide_text(w->d, call->args_ref), fault;
+
+	if (ar_hook_is_open(turn, call, AR_AT_PRE_TOOL_USE))
+		return;
+	if (!tool) {
+		no_such_tool(w, turn, call);
+		return;
+	}
+	describe(call, tool);
+	fault = ar_str_absent(args) ? AR_STR_NONE : fault_in(w->d, tool, args);
+	if (!ar_str_absent(fault))
+		bad_arguments(w, turn, call, fault);
+	else if (ar_hook_begin(w, turn, call, AR_AT_PRE_TOOL_USE))
+		return; /* its end brings the arguments along */
+	else if (ar_str_absent(args))
+		unread_arguments(w, turn, call);
+	else if (ar_hook_blocks(ar_hook_said(turn, call, AR_AT_PRE_TOOL_USE)))
+		blocked(w, turn, call, ar_hook_said(turn, call, AR_AT_PRE_TOOL_USE));
+	else
+		judge(w, turn, call, tool);
+}
+
+static void admit_planned(struct ar_draft *w, struct ar_turn *turn, const struct ar_offers *offers)
+{
+	for (size_t i = 0; i < turn->calls.count; i++) {
+		if (ar_call_at(turn, i)->stage == AR_CALL_PLANNED)
+			admit(w, turn, ar_call_at(turn, i), offers);
+	}
 }
 
 /* ---- when ---- */
@@ -217,10 +282,16 @@ void ar_draft_advance(struct ar_draft *w, struct ar_turn *turn)
 {
 	struct ar_offers offers = ar_offers_of(w->d, turn);
 
-	if (turn->is_interrupted)
+	if (!turn->is_interrupted && ar_hook_holds_sample(w, turn))
+		return;
+	if (turn->is_interrupted) {
 		ar_draft_stop_calls(w, turn);
-	else
+	} else {
+		admit_planned(w, turn, &offers);
 		start_some(w, turn, &offers);
+		if (ar_hook_holds_answers(w, turn))
+			return;
+	}
 	if (!is_over(turn))
 		return;
 	ar_draft_join_answers(w, turn);
@@ -230,30 +301,9 @@ void ar_draft_advance(struct ar_draft *w, struct ar_turn *turn)
 		ar_draft_ask_again(w, turn);
 }
 
-static void admit(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation *call, struct ar_str args,
-		  const struct ar_offers *offers)
-{
-	const struct ar_tool *tool = ar_offers_find(offers, call->name);
-	struct ar_str fault;
-
-	if (!tool) {
-		no_such_tool(w, turn, call);
-		return;
-	}
-	describe(call, tool);
-	fault = fault_in(w->d, tool, args);
-	if (ar_str_absent(fault))
-		judge(w, turn, call, tool);
-	else
-		bad_arguments(w, turn, call, fault);
-}
-
 void ar_draft_plan_calls(struct ar_draft *w, struct ar_turn *turn, const struct ar_step_output *out,
 			 const struct ar_str *ids, const struct ar_str *refs)
 {
-	struct ar_offers offers = ar_offers_of(w->d, turn);
-	size_t first = turn->calls.count;
-
 	for (size_t i = 0; i < out->tool_count; i++) {
 		struct ar_invocation *call = ar_arena_alloc(w->d->arena, sizeof(*call));
 
@@ -265,7 +315,5 @@ void ar_draft_plan_calls(struct ar_draft *w, struct ar_turn *turn, const struct 
 						.stage = AR_CALL_PLANNED };
 		ar_vec_push(w->d->arena, &turn->calls, call);
 	}
-	for (size_t i = 0; i < out->tool_count && !turn->is_interrupted; i++)
-		admit(w, turn, ar_call_at(turn, first + i), out->tools[i].args, &offers);
 	ar_draft_advance(w, turn);
 }

@@ -1,5 +1,6 @@
 /* Every way a tool call ends, and what the model reads of it. The whole output is kept; the model gets its beginning and its end when it is
  * longer than policy allows. Pure. */
+#include "hook/hooks.h"
 #include "tool/calls.h"
 #include "identity.h"
 
@@ -64,8 +65,9 @@ static struct answer answer_of(struct ar_draft *w, const struct ar_ids *ids, str
 	return a;
 }
 
-static void ended(struct ar_invocation *call, const struct answer *a)
+static void ended(struct ar_invocation *call, const struct answer *a, struct ar_str status)
 {
+	call->status = status;
 	call->stage = AR_CALL_ENDED;
 	call->answer_ref = a->read;
 	call->answer_bytes = a->bytes;
@@ -105,7 +107,7 @@ void ar_draft_end_call(struct ar_draft *w, struct ar_turn *turn, struct ar_invoc
 	struct ar_ids ids = ar_ids_call(d, turn, call);
 	struct ar_str text = !ar_str_empty(end->text) ? end->text : end->structured;
 	struct answer a = answer_of(w, &ids, ar_str_empty(text) ? AR_STR("(no output)") : text);
-	struct ar_str images = image_refs(d, end->images);
+	struct ar_str images = image_refs(d, end->images), hooks = ar_hook_refs(d, turn, call);
 
 	ar_decide_emit(d, AR_EV_TOOL_RESULT, &ids,
 		       &(struct ar_ev_tool_result){
@@ -116,13 +118,14 @@ void ar_draft_end_call(struct ar_draft *w, struct ar_turn *turn, struct ar_invoc
 								 ? AR_STR_NONE
 								 : ar_decide_content(d, end->structured),
 			       .images = images,
-			       .hook_run_refs = AR_STR("[]"),
+			       .hook_run_refs = hooks,
 			       .permission_ref = call->permission,
 			       .duration_ms = AR_OPT_INT(end->duration_ms),
 			       .answer_ref = ar_str_eq(a.read, a.whole) ? AR_STR_NONE : a.read,
 			       .answer_bytes = AR_OPT_INT(a.bytes) });
 	ar_decide_masked(d, &ids, a.whole, &end->masked);
-	ended(call, &a);
+	call->output_ref = a.whole;
+	ended(call, &a, AR_STR("ok"));
 }
 
 static struct ar_str failure_text(struct ar_decision *d, const struct ar_call_failure *why)
@@ -148,10 +151,12 @@ void ar_draft_fail_call(struct ar_draft *w, struct ar_turn *turn, struct ar_invo
 			       .recovery_advice = ar_str_absent(why->advice) ? AR_STR("") : why->advice,
 			       .error_ref = a.read,
 			       .permission_ref = call->permission,
+			       .hook_run_ref = why->hook_run,
 			       .answer_bytes = AR_OPT_INT(a.bytes) });
 	if (w->d->input->tool_end)
 		ar_decide_masked(d, &ids, a.read, &w->d->input->tool_end->masked);
-	ended(call, &a);
+	call->category = why->category;
+	ended(call, &a, ar_str_from(ar_tool_failed_status_desc.names[why->status]));
 }
 
 /* Asked for and ended in one breath: its arguments and the reason are on record, it never began. */

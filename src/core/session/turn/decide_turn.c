@@ -1,5 +1,6 @@
 /* A turn comes in, waits or starts. Also how a thread goes on to its next queued turn. Pure. */
 #include "decide.h"
+#include "hook/hooks.h"
 
 #define TITLE_MAX 60
 
@@ -210,7 +211,7 @@ void ar_draft_start(struct ar_draft *w, struct ar_turn *turn)
 					    .bytes = turn->input_bytes };
 	if (!ar_turn_is_system(turn))
 		ar_vec_push(d->arena, &w->context, entry);
-	ar_draft_ask_model(w, turn, 1);
+	ar_draft_begin(w, turn);
 }
 
 /* ---- submitting ---- */
@@ -229,6 +230,13 @@ struct ar_turn *ar_draft_own(struct ar_draft *w, const struct ar_turn *turn)
 
 		*call = *(const struct ar_invocation *)turn->calls.at[i];
 		ar_vec_push(w->d->arena, &copy->calls, call);
+	}
+	copy->hooks = (struct ar_vec){ 0 };
+	for (size_t i = 0; i < turn->hooks.count; i++) {
+		struct ar_hook_chain *chain = ar_arena_alloc(w->d->arena, sizeof(*chain));
+
+		*chain = *(const struct ar_hook_chain *)turn->hooks.at[i];
+		ar_vec_push(w->d->arena, &copy->hooks, chain);
 	}
 	return copy;
 }

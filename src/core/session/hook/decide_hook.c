@@ -1,0 +1,385 @@
+/* One handler is asked, and what came of it: the intent is a fact before it is run, its end is another. What the end means for the turn is
+ * turn_points.c's and tool/'s. Pure: the run is an effect, its end an input. */
+#include "hook/hooks.h"
+#include "hook.h"
+
+#define DECISION(word) AR_HOOK_COMPLETED_DECISION_##word
+#define PREVIEW_MAX 200
+#define MESSAGE_MAX 1024
+
+/* ---- asking ---- */
+
+/* A star takes as little as it can; when the rest does not fit, the last one takes a character more. */
+static bool matches(struct ar_str glob, struct ar_str name)
+{
+	size_t g = 0, n = 0, star = SIZE_MAX, taken = 0;
+
+	while (n < name.len) {
+		if (g < glob.len && glob.p[g] == '*') {
+			star = g++;
+			taken = n;
+		} else if (g < glob.len && (glob.p[g] == '?' || glob.p[g] == name.p[n])) {
+			g++;
+			n++;
+		} else if (star != SIZE_MAX) {
+			g = star + 1;
+			n = ++taken;
+		} else {
+			return false;
+		}
+	}
+	while (g < glob.len && glob.p[g] == '*')
+		g++;
+	return g == glob.len;
+}
+
+static bool is_for(const struct ar_hook_rule *rule, const struct ar_invocation *call,
+		   enum ar_hook_point point)
+{
+	return rule->point == (int)point &&
+	       (!call || ar_str_empty(rule->tool) || matches(rule->tool, call->name));
+}
+
+static const struct ar_hook_rule *next_rule(const struct ar_decision *d, const struct ar_hook_chain *chain,
+					    const struct ar_invocation *call, enum ar_hook_point point)
+{
+	const struct ar_policy *policy = d->input->policy;
+
+	for (size_t i = 0; i < policy->hook_count; i++) {
+		const struct ar_hook_rule *rule = &policy->hooks[i];
+
+		if (is_for(rule, call, point) &&
+		    (!chain || !ar_hook_has_asked(d->session->json, chain, rule->name)))
+			return rule;
+	}
+	return NULL;
+}
+
+static const struct ar_hook_rule *find_rule(const struct ar_decision *d, struct ar_str name)
+{
+	const struct ar_policy *policy = d->input->policy;
+
+	for (size_t i = 0; i < policy->hook_count; i++) {
+		if (ar_str_eq(policy->hooks[i].name, name))
+			return &policy->hooks[i];
+	}
+	return NULL;
+}
+
+static struct ar_ids ids_of(struct ar_decision *d, const struct ar_turn *turn,
+			    const struct ar_hook_chain *chain)
+{
+	const struct ar_invocation *call = ar_turn_call(turn, chain->subject);
+	struct ar_ids ids = ar_ids_turn(d, turn);
+
+	ids.at[AR_SCOPE_STEP] = call ? call->step : chain->subject;
+	if (call)
+		ids.at[AR_SCOPE_TOOL_CALL] = call->id;
+	return ids;
+}
+
+static struct ar_hook_place place_of(struct ar_draft *w, struct ar_turn *turn)
+{
+	/* What no request has carried yet may change: it becomes the draft's own. */
+	for (size_t i = w->kept; i > w->sent; i--)
+		ar_vec_insert(w->d->arena, &w->context, 0, w->thread->context.at[i - 1]);
+	w->kept = w->kept < w->sent ? w->kept : w->sent;
+	return (struct ar_hook_place){ w->d->arena, w->d->session->json, turn, &w->context };
+}
+
+/* In short what it is asked about. */
+static struct ar_str summary(struct ar_decision *d, const struct ar_turn *turn,
+			     const struct ar_invocation *call)
+{
+	if (!call)
+		return ar_str_utf8_prefix(turn->input_preview, PREVIEW_MAX);
+	return ar_arena_fmt(d->arena, "%.*s %.*s", AR_STR_ARG(ar_str_utf8_prefix(call->name, 64)),
+			    AR_STR_ARG(ar_str_absent(call->status) ? AR_STR("planned") : call->status));
+}
+
+static void ask(struct ar_draft *w, struct ar_turn *turn, const struct ar_invocation *call,
+		enum ar_hook_point point, const struct ar_hook_rule *rule)
+{
+	struct ar_decision *d = w->d;
+	struct ar_hook_chain *chain = ar_hook_said(turn, call, point);
+	struct ar_hook_place at = { d->arena, d->session->json, turn, NULL };
+	struct ar_hook_chain subject = { .subject = ar_hook_subject(turn, call, point) };
+	struct ar_ids ids = ids_of(d, turn, &subject);
+	struct ar_str preview = summary(d, turn, call);
+	struct ar_effect *run;
+
+	ar_decide_emit(d, AR_EV_HOOK_STARTED, &ids,
+		       &(struct ar_ev_hook_started){ .hook_point = (int)point,
+						     .handler_ref = rule->name,
+						     .scope_ids = ar_hook_scope_ids(d, &ids),
+						     .timeout_ms = rule->timeout_ms,
+						     .preview_summary = preview,
+						     .attempt = AR_OPT_INT(chain ? chain->tries + 1 : 1) });
+	chain = ar_hook_take_started(&at, &d->events[d->event_count - 1]);
+	run = ar_decide_effect(d, AR_EFFECT_HOOK_RUN);
+	run->subject = chain->run;
+	run->handler = rule->name;
+	run->at = d->input->now + rule->timeout_ms * 1000;
+	ar_hook_document(w, turn, call, chain, run);
+}
+
+bool ar_hook_begin(struct ar_draft *w, struct ar_turn *turn, const struct ar_invocation *call,
+		   enum ar_hook_point point)
+{
+	const struct ar_hook_chain *chain = ar_hook_said(turn, call, point);
+	const struct ar_hook_rule *rule;
+
+	if (chain && !ar_str_absent(chain->run))
+		return true;
+	if (turn->is_interrupted || ar_hook_blocks(chain))
+		return false;
+	rule = next_rule(w->d, chain, call, point);
+	if (!rule)
+		return false;
+	ask(w, turn, call, point, rule);
+	return true;
+}
+
+/* ---- it failed ---- */
+
+static int fail_mode(const struct ar_hook_rule *rule, int64_t point)
+{
+	bool could_forbid = point == AR_AT_PRE_TOOL_USE || point == AR_AT_PERMISSION_REQUEST;
+	enum ar_hook_on_failure how = rule ? rule->on_failure : AR_HOOK_FAIL_AUTO;
+
+	if (how == AR_HOOK_FAIL_CLOSED || (how == AR_HOOK_FAIL_AUTO && could_forbid))
+		return AR_HOOK_FAILED_FAIL_MODE_FAIL_CLOSED;
+	return AR_HOOK_FAILED_FAIL_MODE_FAIL_OPEN;
+}
+
+static void warn(struct ar_draft *w, const struct ar_ids *ids, const char *code, struct ar_str message)
+{
+	ar_decide_emit(w->d, AR_EV_RUNTIME_WARNING, ids,
+		       &(struct ar_ev_runtime_warning){ .code = ar_str_from(code),
+							.message = message,
+							.scope = ar_hook_scope_ids(w->d, ids) });
+}
+
+struct fault {
+	struct ar_str category, message;
+	bool retryable, timed_out;
+	int64_t duration_ms;
+};
+
+static void fail(struct ar_draft *w, struct ar_turn *turn, struct ar_hook_chain *chain, const struct fault *f)
+{
+	struct ar_decision *d = w->d;
+	struct ar_ids ids = ids_of(d, turn, chain);
+	struct ar_hook_place at = place_of(w, turn);
+	struct ar_ev_hook_failed p = { .error_category = f->category,
+				       .retryable = f->retryable,
+				       .fail_mode = fail_mode(find_rule(d, chain->handler), chain->point),
+				       .timed_out = AR_OPT_BOOL(f->timed_out),
+				       .duration_ms = { f->duration_ms, f->duration_ms >= 0 },
+				       .hook_run_ref = chain->run,
+				       .handler_ref = chain->handler,
+				       .message = ar_str_utf8_prefix(f->message, MESSAGE_MAX) };
+	bool is_over = ar_str_is(f->category, AR_CATEGORY_INTERRUPTED) || ar_str_is(f->category, "cancelled");
+
+	ar_decide_emit(d, AR_EV_HOOK_FAILED, &ids, &p);
+	if (p.fail_mode == AR_HOOK_FAILED_FAIL_MODE_FAIL_OPEN && !is_over)
+		warn(w, &ids, "hook_failed",
+		     ar_arena_fmt(d->arena, "hook '%.*s' failed and the turn goes on without it: %.*s",
+				  AR_STR_ARG(chain->handler), AR_STR_ARG(p.message)));
+	ar_hook_take_failed(&at, chain, &p);
+}
+
+void ar_hook_end_runs(struct ar_draft *w, struct ar_turn *turn, bool is_lost)
+{
+	static const struct fault lost = {
+		.category = { AR_CATEGORY_INTERRUPTED, sizeof(AR_CATEGORY_INTERRUPTED) - 1 },
+		.message = { "the runtime stopped while it ran; it is run again", 48 },
+		.retryable = true,
+		.duration_ms = -1
+	};
+	static const struct fault unwanted = { .category = { "cancelled", 9 },
+					       .message = { "the turn ended before it did", 28 },
+					       .duration_ms = -1 };
+
+	for (size_t i = 0; i < turn->hooks.count; i++) {
+		struct ar_hook_chain *chain = turn->hooks.at[i];
+
+		if (ar_str_absent(chain->run))
+			continue;
+		if (!is_lost)
+			ar_decide_effect(w->d, AR_EFFECT_HOOK_CANCEL)->subject = chain->run;
+		fail(w, turn, chain, is_lost ? &lost : &unwanted);
+	}
+}
+
+/* ---- it answered ---- */
+
+static struct ar_str array_of(struct ar_decision *d, const struct ar_str *texts, size_t count, bool are_sizes)
+{
+	struct ar_jw w = ar_decide_json(d);
+
+	ar_jw_open_array(&w);
+	for (size_t i = 0; i < count; i++) {
+		if (are_sizes)
+			ar_jw_int(&w, (int64_t)texts[i].len);
+		else
+			ar_jw_str(&w, texts[i]);
+	}
+	ar_jw_close_array(&w);
+	return ar_decide_json_end(d);
+}
+
+/* What the model reads of a call now: what the handler put in place or what it was, why it objects, and what it adds. */
+static struct ar_str new_output(struct ar_decision *d, const struct ar_hook_chain *chain,
+				const struct ar_invocation *call, const struct ar_hook_answer *a)
+{
+	bool objects = a->decision == DECISION(BLOCK) || a->decision == DECISION(DENY);
+	struct ar_str before = ar_decide_text(d, call->answer_ref);
+	struct ar_buf text = { 0 };
+	struct ar_str kept;
+
+	if (ar_str_absent(a->output) && !objects && a->context_count == 0)
+		return AR_STR_NONE;
+	ar_buf_adds(&text, ar_str_absent(a->output) ? before : a->output);
+	if (objects)
+		ar_buf_addf(&text, "\n\n[hook %.*s objects] %.*s", AR_STR_ARG(chain->handler),
+			    AR_STR_ARG(ar_str_empty(a->reason) ? AR_STR("no reason given") : a->reason));
+	for (size_t i = 0; i < a->context_count; i++)
+		ar_buf_addf(&text, "\n\n[hook %.*s] %.*s", AR_STR_ARG(chain->handler),
+			    AR_STR_ARG(a->contexts[i]));
+	kept = ar_arena_str(d->arena, ar_buf_str(&text));
+	ar_buf_fini(&text);
+	return kept;
+}
+
+/* A reason to go on is context for the model, too. */
+static void add_reason(struct ar_hook_answer *a)
+{
+	bool objects = a->decision == DECISION(BLOCK) || a->decision == DECISION(DENY);
+
+	if (!objects || a->context_count == AR_ARRAY_LEN(a->contexts))
+		return;
+	for (size_t i = a->context_count++; i > 0; i--)
+		a->contexts[i] = a->contexts[i - 1];
+	a->contexts[0] = ar_str_empty(a->reason) ? AR_STR("You are not done yet. Go on.") : a->reason;
+}
+
+static struct ar_str original_input(const struct ar_turn *turn, const struct ar_invocation *call)
+{
+	if (call)
+		return call->args_ref;
+	return ar_str_absent(turn->updated_input_ref) ? turn->input_ref : turn->updated_input_ref;
+}
+
+static void complete(struct ar_draft *w, struct ar_turn *turn, struct ar_hook_chain *chain,
+		     struct ar_hook_answer *a)
+{
+	struct ar_decision *d = w->d;
+	const struct ar_hook_end *end = d->input->hook_end;
+	const struct ar_invocation *call = ar_turn_call(turn, chain->subject);
+	bool is_after_tool = chain->point == AR_AT_POST_TOOL_USE || chain->point == AR_AT_POST_TOOL_FAILURE;
+	struct ar_str output = is_after_tool && call ? new_output(d, chain, call, a) : AR_STR_NONE;
+	struct ar_str refs[AR_ARRAY_LEN(a->contexts)];
+	struct ar_ids ids = ids_of(d, turn, chain);
+	struct ar_hook_place at = place_of(w, turn);
+	struct ar_ev_hook_completed p = { .status = AR_STR("completed"),
+					  .duration_ms = end->duration_ms,
+					  .decision = a->decision,
+					  .reason = a->reason,
+					  .audit_refs = a->audit_refs,
+					  .suppress_output = { a->suppress_output, a->suppress_output },
+					  .hook_run_ref = chain->run,
+					  .handler_ref = chain->handler };
+
+	if (chain->point == AR_AT_STOP)
+		add_reason(a);
+	for (size_t i = 0; i < a->context_count; i++) {
+		a->contexts[i] = ar_hook_text_parts(d, a->contexts[i]);
+		refs[i] = ar_decide_content(d, a->contexts[i]);
+	}
+	p.additional_context_refs = array_of(d, refs, a->context_count, false);
+	p.additional_context_bytes = array_of(d, a->contexts, a->context_count, true);
+	if (!ar_str_absent(a->input)) {
+		p.updated_input_ref = ar_decide_content(d, a->input);
+		p.updated_input_bytes = AR_OPT_INT((int64_t)a->input.len);
+		p.original_input_ref = original_input(turn, call);
+	}
+	if (!ar_str_absent(output)) {
+		p.updated_tool_output_ref = ar_decide_content(d, output);
+		p.updated_tool_output_bytes = AR_OPT_INT((int64_t)output.len);
+	}
+	ar_decide_emit(d, AR_EV_HOOK_COMPLETED, &ids, &p);
+	ar_decide_masked(d, &ids, chain->run, &end->masked);
+	ar_hook_take_completed(&at, chain, &p);
+}
+
+/* ---- the end of a run ---- */
+
+static void take_answer(struct ar_draft *w, struct ar_turn *turn, struct ar_hook_chain *chain)
+{
+	const struct ar_hook_end *end = w->d->input->hook_end;
+	struct ar_hook_answer answer;
+	struct ar_error err;
+
+	if (ar_hook_answer_read(w->d, (enum ar_hook_point)chain->point, end->output, &answer, &err) ==
+	    AR_OK) {
+		complete(w, turn, chain, &answer);
+		return;
+	}
+	fail(w, turn, chain,
+	     &(struct fault){ .category = AR_STR("invalid_output"),
+			      .message = ar_arena_str(w->d->arena, ar_str_from(err.msg)),
+			      .duration_ms = end->duration_ms });
+}
+
+static void take_end(struct ar_draft *w, struct ar_turn *turn, struct ar_hook_chain *chain)
+{
+	static const struct {
+		const char *category;
+		bool retryable;
+	} faults[] = {
+		[AR_HOOK_FAILED] = { "hook_error", false },
+		[AR_HOOK_TIMEOUT] = { "timeout", true },
+		[AR_HOOK_CANCELLED] = { "cancelled", true },
+	};
+	const struct ar_hook_end *end = w->d->input->hook_end;
+
+	if (end->outcome == AR_HOOK_ANSWERED) {
+		take_answer(w, turn, chain);
+		return;
+	}
+	if (end->outcome == AR_HOOK_BLOCKED) {
+		complete(w, turn, chain,
+			 &(struct ar_hook_answer){ .decision = DECISION(BLOCK),
+						   .reason = ar_str_utf8_prefix(end->output, MESSAGE_MAX) });
+		return;
+	}
+	fail(w, turn, chain,
+	     &(struct fault){ .category = ar_str_from(faults[end->outcome].category),
+			      .message = ar_str_empty(end->message) ? AR_STR("it did not end in time")
+								    : end->message,
+			      .retryable = faults[end->outcome].retryable,
+			      .timed_out = end->outcome == AR_HOOK_TIMEOUT,
+			      .duration_ms = end->duration_ms });
+}
+
+enum ar_status ar_decide_hook_done(struct ar_decision *d, struct ar_error *err)
+{
+	struct ar_str run = d->input->hook_end->run;
+
+	(void)err;
+	for (size_t i = 0; i < d->session->threads.count; i++) {
+		const struct ar_thread *t = d->session->threads.at[i];
+		struct ar_turn *turn = ar_thread_active(t);
+		struct ar_draft w;
+
+		if (!turn || !ar_turn_hook_run(turn, run))
+			continue;
+		w = ar_draft_of(d, t);
+		turn = ar_draft_own(&w, turn);
+		take_end(&w, turn, ar_turn_hook_run(turn, run));
+		ar_draft_resume(&w, turn);
+		break;
+	}
+	return AR_OK;
+}

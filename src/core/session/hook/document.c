@@ -1,0 +1,185 @@
+/* What a handler is given: ids, mode, scope, and the thing it is asked about, by ref and as text. Texts are stored contents, so the document
+ * names them and whoever runs the handler puts them in, masked. Nothing of the environment, no file, no key. Pure. */
+#include "hook/hooks.h"
+#include "describe.h"
+
+#include <string.h>
+
+/* The document on its way: literal pieces and contents in turn. */
+struct document {
+	struct ar_decision *d;
+	struct ar_jw w;
+	struct ar_hook_part *parts;
+	size_t count, room;
+};
+
+static struct ar_hook_part *next_part(struct document *doc)
+{
+	if (doc->count == doc->room) {
+		size_t larger = doc->room ? doc->room * 2 : 16;
+		struct ar_hook_part *grown = ar_arena_alloc(doc->d->arena, larger * sizeof(*grown));
+
+		if (doc->count > 0)
+			memcpy(grown, doc->parts, doc->count * sizeof(*grown));
+		doc->parts = grown;
+		doc->room = larger;
+	}
+	return &doc->parts[doc->count++];
+}
+
+/* What was written since the last content becomes a literal piece. */
+static void cut(struct document *doc)
+{
+	next_part(doc)->literal = ar_decide_json_end(doc->d);
+	ar_buf_clear(&doc->d->scratch);
+}
+
+static void content(struct document *doc, const char *name, struct ar_str ref, enum ar_hook_form form)
+{
+	if (ar_str_absent(ref))
+		return;
+	ar_jw_key(&doc->w, name);
+	cut(doc);
+	*next_part(doc) = (struct ar_hook_part){ .ref = ref, .form = form };
+	ar_jw_raw(&doc->w, AR_STR("")); /* a value stands there: a comma is due */
+}
+
+/* ---- the parts of it ---- */
+
+static void write_ids(struct document *doc, const struct ar_ids *ids)
+{
+	ar_jw_mstr(&doc->w, "sessionId", doc->d->session->id);
+	for (size_t i = 0; i < AR_SCOPE_COUNT; i++)
+		ar_jw_mstr(&doc->w, ar_scope_names[i], ids->at[i]);
+}
+
+struct ar_str ar_hook_scope_ids(struct ar_decision *d, const struct ar_ids *ids)
+{
+	struct document doc = { .d = d, .w = ar_decide_json(d) };
+
+	ar_jw_open(&doc.w);
+	write_ids(&doc, ids);
+	ar_jw_close(&doc.w);
+	return ar_decide_json_end(d);
+}
+
+static void write_surroundings(struct document *doc, const struct ar_draft *w, const struct ar_turn *turn)
+{
+	const struct ar_policy *policy = doc->d->input->policy;
+
+	ar_jw_mstr(&doc->w, "permissionMode", AR_STR("bypass"));
+	ar_jw_mstr(&doc->w, "workspaceId", doc->d->session->workspace);
+	ar_jw_key(&doc->w, "cwd");
+	ar_jw_str(&doc->w, policy->workspace);
+	ar_jw_mstr(&doc->w, "source", turn->source);
+	ar_jw_key(&doc->w, "sandbox");
+	ar_jw_open(&doc->w);
+	ar_jw_mstr(&doc->w, "state", AR_STR("not_applicable"));
+	ar_jw_close(&doc->w);
+	ar_jw_key(&doc->w, "routing");
+	ar_jw_open(&doc->w);
+	ar_jw_mstr(&doc->w, "provider", turn->route ? turn->route->provider : AR_STR_NONE);
+	ar_jw_mstr(&doc->w, "model", turn->route ? turn->route->model : AR_STR_NONE);
+	ar_jw_close(&doc->w);
+	ar_jw_key(&doc->w, "transcriptRef");
+	ar_jw_str(&doc->w, w->thread->request_ref);
+}
+
+static void write_prompt(struct document *doc, const struct ar_turn *turn)
+{
+	struct ar_str ref =
+		ar_str_absent(turn->updated_input_ref) ? turn->input_ref : turn->updated_input_ref;
+
+	ar_jw_key(&doc->w, "prompt");
+	ar_jw_open(&doc->w);
+	ar_jw_mstr(&doc->w, "ref", ref);
+	content(doc, "text", ref, AR_HOOK_PARTS);
+	ar_jw_close(&doc->w);
+}
+
+static void write_tool(struct document *doc, const struct ar_invocation *call)
+{
+	ar_jw_key(&doc->w, "tool");
+	ar_jw_open(&doc->w);
+	ar_jw_mstr(&doc->w, "name", call->name);
+	ar_jw_mbool(&doc->w, "isReadOnly", call->is_read_only);
+	ar_jw_mbool(&doc->w, "isDestructive", call->is_destructive);
+	ar_jw_mstr(&doc->w, "inputRef", call->args_ref);
+	content(doc, "input", call->args_ref, AR_HOOK_JSON);
+	ar_jw_close(&doc->w);
+}
+
+static void write_answer(struct document *doc, const struct ar_invocation *call)
+{
+	bool is_ok = ar_str_is(call->status, "ok");
+
+	ar_jw_key(&doc->w, is_ok ? "toolOutput" : "toolFailure");
+	ar_jw_open(&doc->w);
+	ar_jw_mstr(&doc->w, "status", call->status);
+	ar_jw_mstr(&doc->w, "category", call->category);
+	ar_jw_mstr(&doc->w, "ref", call->output_ref);
+	ar_jw_mstr(&doc->w, "answerRef", call->answer_ref);
+	content(doc, "text", call->answer_ref, AR_HOOK_TEXT);
+	ar_jw_close(&doc->w);
+}
+
+static void write_calls(struct document *doc, const struct ar_turn *turn, struct ar_str step)
+{
+	ar_jw_key(&doc->w, "toolCalls");
+	ar_jw_open_array(&doc->w);
+	for (size_t i = 0; i < turn->calls.count; i++) {
+		const struct ar_invocation *call = turn->calls.at[i];
+
+		if (!ar_str_eq(call->step, step))
+			continue;
+		ar_jw_open(&doc->w);
+		ar_jw_mstr(&doc->w, "toolCallId", call->id);
+		ar_jw_mstr(&doc->w, "name", call->name);
+		ar_jw_mstr(&doc->w, "inputRef", call->args_ref);
+		content(doc, "input", call->args_ref, AR_HOOK_JSON);
+		ar_jw_close(&doc->w);
+	}
+	ar_jw_close_array(&doc->w);
+}
+
+static void write_sample(struct document *doc, const struct ar_turn *turn, struct ar_str step)
+{
+	ar_jw_key(&doc->w, "answer");
+	ar_jw_open(&doc->w);
+	ar_jw_mstr(&doc->w, "ref", turn->output_ref);
+	ar_jw_mstr(&doc->w, "stopReason", turn->stop_reason);
+	content(doc, "text", turn->output_ref, AR_HOOK_TEXT);
+	write_calls(doc, turn, step);
+	ar_jw_close(&doc->w);
+	ar_jw_mint(&doc->w, "stopBlocks", turn->stop_blocks.v);
+}
+
+void ar_hook_document(struct ar_draft *w, const struct ar_turn *turn, const struct ar_invocation *call,
+		      struct ar_hook_chain *chain, struct ar_effect *effect)
+{
+	struct ar_decision *d = w->d;
+	struct ar_ids ids = ar_ids_turn(d, turn);
+	struct document doc = { .d = d };
+
+	if (call)
+		ids.at[AR_SCOPE_TOOL_CALL] = call->id;
+	ids.at[AR_SCOPE_STEP] = call ? call->step : chain->subject;
+	doc.w = ar_decide_json(d);
+	ar_jw_open(&doc.w);
+	ar_jw_mstr(&doc.w, "hookPoint", ar_str_from(ar_hook_started_hook_point_desc.names[chain->point]));
+	ar_jw_mstr(&doc.w, "hook", chain->handler);
+	ar_jw_mstr(&doc.w, "hookRunId", chain->run);
+	write_ids(&doc, &ids);
+	write_surroundings(&doc, w, turn);
+	write_prompt(&doc, turn);
+	if (call)
+		write_tool(&doc, call);
+	if (chain->point == AR_AT_POST_TOOL_USE || chain->point == AR_AT_POST_TOOL_FAILURE)
+		write_answer(&doc, call);
+	if (chain->point == AR_AT_POST_SAMPLING || chain->point == AR_AT_STOP)
+		write_sample(&doc, turn, chain->subject);
+	ar_jw_close(&doc.w);
+	cut(&doc);
+	effect->parts = doc.parts;
+	effect->part_count = doc.count;
+}

@@ -1,0 +1,99 @@
+/* Hook points: where handlers that the operator declared are asked, and what their answers come to. Handlers of one point are asked one
+ * after another, in the order declared; each sees what the one before made of the input. Pure: the asking itself is an effect.
+ *
+ * Every run has two facts, hook.started and its end. What they came to so far is a chain (state.h): the same functions build it from an
+ * answer that has just come and from the log. */
+#ifndef AR_SESSION_HOOKS_H
+#define AR_SESSION_HOOKS_H
+
+#include "decide.h"
+
+enum ar_hook_point {
+	AR_AT_SESSION_START = AR_HOOK_STARTED_HOOK_POINT_SESSION_START,
+	AR_AT_USER_PROMPT_SUBMIT = AR_HOOK_STARTED_HOOK_POINT_USER_PROMPT_SUBMIT,
+	AR_AT_PRE_TOOL_USE = AR_HOOK_STARTED_HOOK_POINT_PRE_TOOL_USE,
+	AR_AT_PERMISSION_REQUEST = AR_HOOK_STARTED_HOOK_POINT_PERMISSION_REQUEST,
+	AR_AT_POST_TOOL_USE = AR_HOOK_STARTED_HOOK_POINT_POST_TOOL_USE,
+	AR_AT_POST_TOOL_FAILURE = AR_HOOK_STARTED_HOOK_POINT_POST_TOOL_FAILURE,
+	AR_AT_POST_SAMPLING = AR_HOOK_STARTED_HOOK_POINT_POST_SAMPLING,
+	AR_AT_STOP = AR_HOOK_STARTED_HOOK_POINT_STOP,
+};
+
+#define AR_STOP_BLOCKS_MAX 3 /* times that stop handlers may keep one turn from ending */
+
+/* ---- decide_hook.c: asking ---- */
+
+/* Starts the next handler of the point; `call` is NULL at points of the turn. True: one runs, the turn goes on when it has ended. False: all
+ * have been asked, or there is none; what they came to is ar_hook_said. `turn` is the draft's own. */
+bool ar_hook_begin(struct ar_draft *w, struct ar_turn *turn, const struct ar_invocation *call,
+		   enum ar_hook_point point);
+
+/* Open runs end here: nobody carries them any more (interrupted: they are run again), or nobody wants them (cancelled). */
+void ar_hook_end_runs(struct ar_draft *w, struct ar_turn *turn, bool is_lost);
+
+/* ---- chain.c: what was said ---- */
+
+/* What a point is about: the call, the step, or (absent) the turn. */
+struct ar_str ar_hook_subject(const struct ar_turn *turn, const struct ar_invocation *call,
+			      enum ar_hook_point point);
+
+/* NULL: nobody was asked. */
+struct ar_hook_chain *ar_hook_said(const struct ar_turn *turn, const struct ar_invocation *call,
+				   enum ar_hook_point point);
+bool ar_hook_is_open(const struct ar_turn *turn, const struct ar_invocation *call, enum ar_hook_point point);
+bool ar_hook_blocks(const struct ar_hook_chain *chain); /* NULL does not */
+struct ar_hook_chain *ar_turn_hook_run(const struct ar_turn *turn, struct ar_str run); /* an open one */
+bool ar_hook_has_asked(struct ar_json_parser *json, const struct ar_hook_chain *chain, struct ar_str handler);
+
+/* Refs of all that ran for the call, as a JSON array. */
+struct ar_str ar_hook_refs(struct ar_decision *d, const struct ar_turn *turn,
+			   const struct ar_invocation *call);
+
+/* Where an end is taken up: a draft, or the state. */
+struct ar_hook_place {
+	struct ar_arena *arena;
+	struct ar_json_parser *json;
+	struct ar_turn *turn;
+	struct ar_vec *context; /* the conversation, or the end of it that no request has carried */
+};
+struct ar_hook_chain *ar_hook_take_started(const struct ar_hook_place *at, const struct ar_event *e);
+void ar_hook_take_completed(const struct ar_hook_place *at, struct ar_hook_chain *chain,
+			    const struct ar_ev_hook_completed *p);
+void ar_hook_take_failed(const struct ar_hook_place *at, struct ar_hook_chain *chain,
+			 const struct ar_ev_hook_failed *p);
+
+/* ---- answer.c: what a handler said, in the runtime's words ---- */
+
+struct ar_hook_answer {
+	int decision; /* enum ar_hook_completed_decision */
+	struct ar_str reason;
+	struct ar_str input; /* a prompt: JSON array of parts; arguments: JSON object; absent: it stays */
+	struct ar_str output; /* text; absent: it stays */
+	struct ar_str contexts[16];
+	size_t context_count;
+	struct ar_str audit_refs; /* JSON array; absent: none */
+	bool suppress_output;
+};
+
+/* Nothing at all means continue. AR_E_INVALID: what it said has no meaning at this point; err says why. */
+AR_MUST_USE enum ar_status ar_hook_answer_read(struct ar_decision *d, enum ar_hook_point point,
+					       struct ar_str said, struct ar_hook_answer *ret,
+					       struct ar_error *err);
+struct ar_str ar_hook_text_parts(struct ar_decision *d, struct ar_str text); /* as an input of a turn */
+
+/* ---- document.c: what a handler is given ---- */
+
+void ar_hook_document(struct ar_draft *w, const struct ar_turn *turn, const struct ar_invocation *call,
+		      struct ar_hook_chain *chain, struct ar_effect *effect);
+struct ar_str ar_hook_scope_ids(struct ar_decision *d, const struct ar_ids *ids); /* JSON object */
+
+/* ---- turn_points.c: points of a turn, and where a turn goes on after any of them ---- */
+
+void ar_draft_begin(struct ar_draft *w, struct ar_turn *turn); /* before its first request */
+void ar_draft_sampled(struct ar_draft *w, struct ar_turn *turn); /* an answer without calls */
+bool ar_hook_holds_sample(struct ar_draft *w,
+			  struct ar_turn *turn); /* post_sampling: not yet done, or the turn has ended */
+bool ar_hook_holds_answers(struct ar_draft *w, struct ar_turn *turn); /* the same after tool calls */
+void ar_draft_resume(struct ar_draft *w, struct ar_turn *turn); /* wherever it stood */
+
+#endif

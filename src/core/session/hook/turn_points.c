@@ -1,0 +1,188 @@
+/* Hook points of a turn: before its first request, after an answer, after tool calls, before its end; and where a turn goes on when a handler has
+ * ended, or after a crash. Points before a tool call are tool/'s. Pure. */
+#include "hook/hooks.h"
+#include "tool/calls.h"
+
+static void stop_turn(struct ar_draft *w, struct ar_turn *turn, const struct ar_hook_chain *chain)
+{
+	struct ar_str why = ar_str_empty(chain->reason) ? AR_STR("it gave no reason") : chain->reason;
+
+	ar_draft_fail(w, turn,
+		      &(struct ar_ending){
+			      .status = AR_TURN_FAILED_STATUS_FAILED,
+			      .category = AR_STR("blocked_by_hook"),
+			      .message = ar_arena_fmt(w->d->arena, "hook '%.*s' stopped the turn: %.*s",
+						      AR_STR_ARG(chain->by_handler), AR_STR_ARG(why)),
+			      .advice = chain->has_failed.v
+						? AR_STR("repair the hook, or let it fail open "
+							 "(on_failure: open), and submit again")
+						: AR_STR("change what the hook objects to and submit again"),
+			      .output_ref = turn->output_ref });
+}
+
+/* True: a handler runs, or it was the turn's last. */
+static bool holds(struct ar_draft *w, struct ar_turn *turn, enum ar_hook_point point)
+{
+	const struct ar_hook_chain *chain;
+
+	if (ar_hook_begin(w, turn, NULL, point))
+		return true;
+	chain = ar_hook_said(turn, NULL, point);
+	if (!ar_hook_blocks(chain))
+		return false;
+	stop_turn(w, turn, chain);
+	return true;
+}
+
+/* ---- before the first request ---- */
+
+/* The first of all turns that the session began. */
+static bool is_first(const struct ar_session *s, const struct ar_turn *turn)
+{
+	for (size_t i = 0; i < s->threads.count; i++) {
+		const struct ar_thread *t = s->threads.at[i];
+
+		if (t->forgotten.set)
+			return false;
+		for (size_t k = 0; k < t->turns.count; k++) {
+			const struct ar_turn *other = t->turns.at[k];
+
+			if (other->start.set && !ar_str_eq(other->id, turn->id) &&
+			    (!turn->start.set || other->start.v < turn->start.v))
+				return false;
+		}
+	}
+	return true;
+}
+
+void ar_draft_begin(struct ar_draft *w, struct ar_turn *turn)
+{
+	if (!ar_turn_last_step(turn) && !ar_turn_is_system(turn)) {
+		if (is_first(w->d->session, turn) && holds(w, turn, AR_AT_SESSION_START))
+			return;
+		if (holds(w, turn, AR_AT_USER_PROMPT_SUBMIT))
+			return;
+	}
+	ar_draft_ask_model(w, turn, 1);
+}
+
+/* ---- after an answer ---- */
+
+bool ar_hook_holds_sample(struct ar_draft *w, struct ar_turn *turn)
+{
+	return ar_turn_last_step(turn) && holds(w, turn, AR_AT_POST_SAMPLING);
+}
+
+static void too_many_blocks(struct ar_draft *w, const struct ar_turn *turn, const struct ar_hook_chain *chain)
+{
+	struct ar_ids ids = ar_ids_turn(w->d, turn);
+
+	ar_decide_emit(
+		w->d, AR_EV_RUNTIME_WARNING, &ids,
+		&(struct ar_ev_runtime_warning){
+			.code = AR_STR("stop_hook_limit"),
+			.message = ar_arena_fmt(w->d->arena,
+						"hook '%.*s' kept the turn from ending %d times; it ends now",
+						AR_STR_ARG(chain->by_handler), AR_STOP_BLOCKS_MAX),
+			.scope = ar_hook_scope_ids(w->d, &ids) });
+}
+
+/* False: the turn may end. What a handler said against it is a message by now. */
+static bool has_to_go_on(struct ar_draft *w, struct ar_turn *turn)
+{
+	const struct ar_hook_chain *chain;
+
+	if (ar_hook_begin(w, turn, NULL, AR_AT_STOP))
+		return true;
+	chain = ar_hook_said(turn, NULL, AR_AT_STOP);
+	if (!ar_hook_blocks(chain))
+		return false;
+	if (chain->has_failed.v) {
+		stop_turn(w, turn, chain);
+		return true;
+	}
+	if (turn->stop_blocks.v > AR_STOP_BLOCKS_MAX) {
+		too_many_blocks(w, turn, chain);
+		return false;
+	}
+	ar_draft_ask_again(w, turn);
+	return true;
+}
+
+void ar_draft_sampled(struct ar_draft *w, struct ar_turn *turn)
+{
+	if (turn->is_interrupted) {
+		ar_draft_cancel(w, turn, turn->interrupt_reason, turn->output_ref);
+		return;
+	}
+	if (ar_hook_holds_sample(w, turn))
+		return;
+	if (turn->steers.count > 0) {
+		ar_draft_ask_again(w, turn);
+		return;
+	}
+	if (!has_to_go_on(w, turn))
+		ar_draft_complete(w, turn, turn->output_ref, turn->stop_reason);
+}
+
+/* ---- after tool calls ---- */
+
+/* 0: nobody is asked about a call that was kept from running. */
+static enum ar_hook_point point_after(const struct ar_invocation *call)
+{
+	static const char *const silent[] = { "denied", "blocked", "cancelled" };
+
+	if (ar_str_is(call->status, "ok"))
+		return AR_AT_POST_TOOL_USE;
+	for (size_t i = 0; i < AR_ARRAY_LEN(silent); i++) {
+		if (ar_str_is(call->status, silent[i]))
+			return 0;
+	}
+	return AR_AT_POST_TOOL_FAILURE;
+}
+
+bool ar_hook_holds_answers(struct ar_draft *w, struct ar_turn *turn)
+{
+	const struct ar_step *step = ar_turn_last_step(turn);
+	bool waits = false;
+
+	for (size_t i = 0; step && i < turn->calls.count; i++) {
+		const struct ar_invocation *call = ar_call_at(turn, i);
+		const struct ar_hook_chain *chain;
+		enum ar_hook_point point = point_after(call);
+
+		if (call->stage != AR_CALL_ENDED || !ar_str_eq(call->step, step->id) || !point)
+			continue;
+		waits |= ar_hook_begin(w, turn, call, point);
+		chain = ar_hook_said(turn, call, point);
+		if (!chain || !chain->has_failed.v)
+			continue;
+		stop_turn(w, turn, chain);
+		return true;
+	}
+	return waits;
+}
+
+/* ---- going on ---- */
+
+static bool has_calls(const struct ar_turn *turn, const struct ar_step *step)
+{
+	for (size_t i = 0; i < turn->calls.count; i++) {
+		if (ar_str_eq(ar_call_at(turn, i)->step, step->id))
+			return true;
+	}
+	return false;
+}
+
+void ar_draft_resume(struct ar_draft *w, struct ar_turn *turn)
+{
+	const struct ar_step *step = ar_turn_last_step(turn);
+
+	/* A summary is asked for when what was said before it has been dealt with. */
+	if (!step || !ar_str_is(step->status, "completed") || ar_str_is(step->purpose, AR_PURPOSE_COMPACTION))
+		ar_draft_begin(w, turn);
+	else if (has_calls(turn, step))
+		ar_draft_advance(w, turn);
+	else
+		ar_draft_sampled(w, turn);
+}

@@ -1,0 +1,469 @@
+// Hooks: commands and endpoints that are asked at points of a turn, against the scripted model. A handler is one shell script that keeps the document it
+// was given and then does what the test wrote into a file of its name; without such a file it says nothing.
+import assert from 'node:assert/strict';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import http from 'node:http';
+import { join } from 'node:path';
+import { after, before, beforeEach, test } from 'node:test';
+import { newFolder, ok, readLog, startModel, submit, waitFor, world } from '../lib/runtime.mjs';
+
+const POINTS = ['session_start', 'user_prompt_submit', 'pre_tool_use', 'permission_request', 'post_tool_use', 'post_tool_failure', 'post_sampling', 'stop'];
+const folder = newFolder();
+const script = join(folder, 'handler');
+const SECRET = 'hunter2-planted-secret';
+let w;
+let endpoint; // what the HTTP handler answers: (document) => ({ status, body })
+let server;
+
+writeFileSync(script, `name=$1
+mkdir -p ${folder}/in
+cat >${folder}/in/$(date +%s%N).$name
+env >${folder}/env
+[ -f ${folder}/$name.do ] && . ${folder}/$name.do
+exit 0
+`);
+
+const command = (name, point, more = {}) => ({ name, point, command: `sh ${script} ${name}`, timeout_ms: 5000, ...more });
+
+function hooks(port) {
+	return [
+		...POINTS.map((point) => command(point, point)),
+		command('prompt_2', 'user_prompt_submit'),
+		command('prompt_closed', 'user_prompt_submit', { on_failure: 'closed' }),
+		command('pre_set', 'pre_tool_use', { match: 'set_*' }),
+		command('pre_open', 'pre_tool_use', { on_failure: 'open' }),
+		command('pre_slow', 'pre_tool_use', { timeout_ms: 300 }),
+		command('pre_2', 'pre_tool_use'),
+		command('post_closed', 'post_tool_use', { on_failure: 'closed' }),
+		command('stop_closed', 'stop', { on_failure: 'closed' }),
+		{ name: 'web', point: 'user_prompt_submit', url: `http://127.0.0.1:${port}/hook`, timeout_ms: 2000 },
+	];
+}
+
+before(async () => {
+	server = http.createServer((req, res) => {
+		let text = '';
+		req.on('data', (piece) => (text += piece)).on('end', () => {
+			const { status = 200, body = '' } = endpoint(JSON.parse(text));
+			res.writeHead(status, { 'content-type': 'application/json' }).end(body);
+		});
+	});
+	await new Promise((done) => server.listen(0, '127.0.0.1', done));
+	const model = await startModel();
+	w = await world({ model, config: { hooks: hooks(server.address().port) }, env: { OPENAI_API_KEY: SECRET } });
+});
+after(() => server.close());
+
+beforeEach(() => {
+	endpoint = () => ({});
+	for (const file of readdirSync(folder)) if (file.endsWith('.do')) rmSync(join(folder, file));
+	rmSync(join(folder, 'in'), { recursive: true, force: true });
+	mkdirSync(join(folder, 'in'));
+});
+
+/** What the handler does: a line of shell, or an object that it prints. */
+function does(name, what) {
+	writeFileSync(join(folder, `${name}.do`), typeof what === 'string' ? what : `cat <<'END'\n${JSON.stringify(what)}\nEND\n`);
+}
+
+/** The documents that a handler was given, oldest first. */
+const given = (name) =>
+	readdirSync(join(folder, 'in')).sort().filter((f) => f.endsWith(`.${name}`)).map((f) => JSON.parse(readFileSync(join(folder, 'in', f), 'utf8')));
+
+const schema = { type: 'object', properties: { q: { type: 'string' } }, required: ['q'] };
+const options = {
+	tools: [
+		{ name: 'look_up', description: 'Looks something up.', inputSchema: schema, isReadOnly: true },
+		{ name: 'set_value', description: 'Sets something.', inputSchema: schema },
+	],
+};
+const ask = (name, q) => `[[tool ${name} {"q":"${q}"}]]`;
+const log = async (sessionId) => (await readLog(w.rt, sessionId)).map((f) => f.event);
+const of = (events, ...types) => events.filter((e) => types.includes(e.type));
+const bytes = async (ref) => (await ok(w.rt, 'read_output', { outputRef: ref })).content;
+const begun = (sessionId, n = 1) => waitFor(async () => of(await log(sessionId), 'tool.started')[n - 1], `tool call ${n}`);
+const report = (toolCallId, output, more = {}) => ok(w.rt, 'report_tool_result', { toolCallId, output, ...more });
+
+async function finished(sessionId, turnId) {
+	return waitFor(async () => {
+		const events = await log(sessionId);
+		return events.some((e) => e.turnId === turnId && ['turn.completed', 'turn.failed'].includes(e.type)) && events;
+	}, 'the end of the turn');
+}
+
+/** A turn without tools, to its end. */
+async function run(text, more = {}) {
+	const receipt = await submit(w.rt, text, more);
+	return { ...receipt, events: await finished(receipt.sessionId, receipt.turnId) };
+}
+
+/** A turn with one call, which the client answers. */
+async function runTool(call, answer = 'the answer', more = {}) {
+	const { sessionId, turnId } = await submit(w.rt, call, { options });
+	const started = await begun(sessionId);
+	if (answer !== null) await report(started.toolCallId, answer, more);
+	return { sessionId, turnId, started, events: await finished(sessionId, turnId) };
+}
+
+const last = (events) => events.filter((e) => ['turn.completed', 'turn.failed'].includes(e.type)).at(-1);
+/** What the model was asked last, as a list of messages. */
+const asked = (turnId) => w.model.log(turnId).at(-1).body.messages;
+const textOf = (message) => (typeof message.content === 'string' ? message.content : message.content.map((p) => p.text).join('\n'));
+
+function endOf(events, handler) {
+	return of(events, 'hook.completed', 'hook.failed').filter((e) => e.payload.handlerRef === handler).at(-1);
+}
+
+test('HK-01 HK-13 every point asks its handler once, with a fact before it runs and one after', async () => {
+	const { sessionId, turnId } = await submit(w.rt, `${ask('look_up', 'a')}${ask('look_up', 'b')}`, { options });
+	const first = await begun(sessionId, 1);
+	const second = await begun(sessionId, 2);
+	await report(first.toolCallId, 'fine');
+	await report(second.toolCallId, 'gone', { status: 'error', category: 'not_found' });
+	const events = await finished(sessionId, turnId);
+	const started = of(events, 'hook.started');
+	for (const point of POINTS.filter((p) => p !== 'permission_request'))
+		assert.ok(started.some((e) => e.payload.hookPoint === point && e.payload.handlerRef === point), point);
+	const ends = of(events, 'hook.completed');
+	assert.equal(ends.length, started.length);
+	for (const e of started) {
+		assert.equal(e.turnId, turnId);
+		assert.equal(e.payload.timeoutMs > 0, true);
+		assert.equal(e.payload.scopeIds.turnId, turnId);
+		const end = ends.find((x) => x.payload.hookRunRef === e.eventId);
+		assert.ok(end && end.sequence > e.sequence, e.payload.handlerRef);
+		assert.equal(end.payload.decision, 'continue');
+	}
+	assert.equal(last(events).type, 'turn.completed');
+	assert.equal(started.filter((e) => e.payload.hookPoint === 'session_start').length, 1);
+	const next = await run('again', { sessionId });
+	assert.equal(of(next.events, 'hook.started').filter((e) => e.payload.hookPoint === 'session_start').length, 1, 'only the first turn of a session');
+});
+
+// ---- before the first request ----
+
+test('HK-02 OPEN-61 a handler that objects to the prompt ends the turn before any model is asked; the input stays for audit', async () => {
+	const start = w.model.log().length;
+	for (const [how, reason] of [
+		[{ decision: 'block', reason: 'not on sundays' }, 'not on sundays'],
+		['echo "no entry" >&2; exit 2', 'no entry'],
+		[{ continue: false, reason: 'stop here' }, 'stop here'],
+		[{ decision: 'deny', reason: 'never' }, 'never'],
+	]) {
+		does('user_prompt_submit', how);
+		const { events } = await run('a planned question');
+		const end = last(events);
+		assert.equal(end.type, 'turn.failed');
+		assert.equal(end.payload.error.category, 'blocked_by_hook');
+		assert.match(end.payload.error.message, new RegExp(reason));
+		assert.equal(of(events, 'model.requested').length, 0);
+		const types = events.map((e) => e.type);
+		assert.ok(types.indexOf('turn.submitted') < types.indexOf('hook.started'));
+		const [submitted] = of(events, 'turn.submitted');
+		assert.match(await bytes(submitted.payload.inputRef), /a planned question/);
+		const done = endOf(events, 'user_prompt_submit');
+		assert.equal(done.payload.reason, reason);
+		assert.equal(of(events, 'hook.started').some((e) => e.payload.handlerRef === 'prompt_2'), false, 'nobody else is asked');
+	}
+	assert.equal(w.model.log().length, start);
+});
+
+test('HK-14 OPEN-61 a rewrite reaches the next handler and the model; the input before it stays', async () => {
+	does('user_prompt_submit', { updatedInput: '[[say first]]' });
+	does('prompt_2', { updatedInput: '[[say second]]', auditRefs: ['audit_7'], suppressOutput: true });
+	const { events, turnId } = await run('[[say original]]');
+	assert.equal(given('prompt_2')[0].prompt.text, '[[say first]]');
+	assert.equal(await bytes(last(events).payload.outputRef), 'second');
+	const [one, two] = ['user_prompt_submit', 'prompt_2'].map((name) => endOf(events, name).payload);
+	const [submitted] = of(events, 'turn.submitted');
+	assert.equal(one.originalInputRef, submitted.payload.inputRef);
+	assert.equal(two.originalInputRef, one.updatedInputRef);
+	assert.match(await bytes(two.updatedInputRef), /say second/);
+	assert.match(await bytes(submitted.payload.inputRef), /say original/);
+	assert.deepEqual([two.auditRefs, two.suppressOutput], [['audit_7'], true]);
+	assert.equal(asked(turnId).filter((m) => m.role === 'user').length, 1);
+});
+
+test('HK-02 context that handlers add stands before the input, that of the session first', async () => {
+	does('session_start', { additionalContext: 'the session is in Rome' });
+	does('user_prompt_submit', { additionalContext: ['it is May', 'it rains'] });
+	const { sessionId, turnId, events } = await run('[[say fine]]');
+	const texts = asked(turnId).filter((m) => m.role === 'user').map(textOf);
+	assert.deepEqual(texts, ['the session is in Rome', 'it is May', 'it rains', '[[say fine]]']);
+	assert.equal(endOf(events, 'user_prompt_submit').payload.additionalContextRefs.length, 2);
+	rmSync(join(folder, 'user_prompt_submit.do'));
+	const next = await run('[[say more]]', { sessionId });
+	assert.deepEqual(asked(next.turnId).filter((m) => m.role === 'user').map(textOf), [...texts, '[[say more]]'], 'it stays in the conversation');
+});
+
+test('an endpoint is asked like a command, and may object', async () => {
+	let document;
+	endpoint = (d) => ((document = d), { body: JSON.stringify({ additionalContext: 'from the web' }) });
+	const { turnId } = await run('[[say ok]]');
+	assert.equal(document.hookPoint, 'user_prompt_submit');
+	assert.deepEqual(asked(turnId).filter((m) => m.role === 'user').map(textOf), ['from the web', '[[say ok]]']);
+	endpoint = () => ({ body: '{"decision":"block","reason":"says the web"}' });
+	assert.match(last((await run('x')).events).payload.error.message, /hook 'web' stopped the turn: says the web/);
+	endpoint = () => ({ status: 500 });
+	const { events } = await run('[[say still]]');
+	assert.equal(last(events).type, 'turn.completed');
+	assert.equal(endOf(events, 'web').payload.errorCategory, 'hook_error');
+	assert.match(endOf(events, 'web').payload.message, /status 500/);
+});
+
+test('HK-10 HK-15 a context handler that fails is warned about and the turn goes on, unless it was declared closed', async () => {
+	does('user_prompt_submit', 'echo broken pipe dream >&2; exit 3');
+	const { events } = await run('[[say ok]]');
+	assert.equal(last(events).type, 'turn.completed');
+	const failed = endOf(events, 'user_prompt_submit').payload;
+	assert.deepEqual([failed.errorCategory, failed.failMode, failed.timedOut], ['hook_error', 'fail_open', false]);
+	assert.match(failed.message, /exit status 3: broken pipe dream/);
+	assert.ok(of(events, 'runtime.warning').some((e) => e.payload.code === 'hook_failed' && /user_prompt_submit/.test(e.payload.message)));
+	does('prompt_closed', 'exit 1');
+	const closed = await run('[[say ok]]');
+	assert.equal(last(closed.events).payload.error.category, 'blocked_by_hook');
+	assert.equal(endOf(closed.events, 'prompt_closed').payload.failMode, 'fail_closed');
+	assert.equal(of(closed.events, 'model.requested').length, 0);
+});
+
+test('HK-08 what means nothing is a failure, never consent', async () => {
+	for (const said of ['echo not json', 'echo "[1]"', { decision: 'maybe' }, { desicion: 'block' }, { decision: 'ask' }, { updatedToolOutput: 'x' },
+		{ updatedInput: 7 }, { additionalContext: [1] }, { auditRefs: 'x' }]) {
+		does('prompt_closed', said);
+		const { events } = await run('[[say ok]]');
+		const failed = endOf(events, 'prompt_closed');
+		assert.equal(failed.type, 'hook.failed', JSON.stringify(said));
+		assert.equal(failed.payload.errorCategory, 'invalid_output');
+		assert.equal(last(events).payload.error.category, 'blocked_by_hook');
+	}
+});
+
+// ---- tool calls ----
+
+test('AC-12 HK-12 HK-14 a handler rewrites the arguments: the tool gets the new ones, both are kept, the result names the run', async () => {
+	does('pre_tool_use', { updatedInput: { q: 'rewritten' } });
+	does('pre_2', 'grep -q rewritten $(ls -t ' + folder + '/in/*.pre_2 | head -1) && echo \'{"updatedInput":{"q":"twice"}}\'');
+	const { started, events } = await runTool(ask('look_up', 'original'));
+	assert.equal(await bytes(started.payload.inputRef), '{"q":"twice"}');
+	const [one, two] = ['pre_tool_use', 'pre_2'].map((name) => endOf(events, name));
+	assert.equal(await bytes(one.payload.originalInputRef), '{"q":"original"}');
+	assert.equal(await bytes(one.payload.updatedInputRef), '{"q":"rewritten"}');
+	assert.equal(two.payload.originalInputRef, one.payload.updatedInputRef);
+	assert.equal(one.toolCallId, started.toolCallId);
+	const [result] = of(events, 'tool.result');
+	assert.ok(result.payload.hookRunRefs.includes(one.payload.hookRunRef) && result.payload.hookRunRefs.includes(two.payload.hookRunRef));
+	assert.equal(last(events).type, 'turn.completed');
+});
+
+test('arguments that a handler broke do not reach the tool', async () => {
+	does('pre_tool_use', { updatedInput: { q: 7 } });
+	const { events } = await runTool(ask('look_up', 'x'), null);
+	const [failed] = of(events, 'tool.failed');
+	assert.equal(failed.payload.errorCategory, 'invalid_arguments');
+	assert.equal(of(events, 'permission.evaluated').length, 0);
+});
+
+test('AC-12 a handler blocks a call: it never runs, the reason and the run are on it, and the model reads why', async () => {
+	does('pre_set', { decision: 'block', reason: 'values are frozen' });
+	const { events } = await runTool(ask('set_value', 'x'), null);
+	const [failed] = of(events, 'tool.failed');
+	assert.deepEqual([failed.payload.status, failed.payload.errorCategory], ['blocked', 'blocked_by_hook']);
+	assert.equal(failed.payload.hookRunRef, endOf(events, 'pre_set').payload.hookRunRef);
+	assert.match(await bytes(failed.payload.errorRef), /hook 'pre_set' stopped this call: values are frozen/);
+	assert.equal(of(events, 'permission.evaluated').length, 0);
+	assert.match(await bytes(last(events).payload.outputRef), /values are frozen/);
+	const other = await runTool(ask('look_up', 'x'));
+	assert.equal(of(other.events, 'tool.result').length, 1, 'the pattern names other tools');
+	assert.equal(endOf(other.events, 'pre_set'), undefined);
+});
+
+test('HK-09 HK-11 HK-15 a handler before a tool that crashes or is late stops the call; declared open it does not', async () => {
+	does('pre_tool_use', 'kill -9 $$');
+	const crashed = await runTool(ask('look_up', 'x'), null);
+	assert.equal(of(crashed.events, 'tool.failed')[0].payload.status, 'blocked');
+	assert.equal(endOf(crashed.events, 'pre_tool_use').payload.failMode, 'fail_closed');
+	does('pre_tool_use', '');
+	does('pre_slow', 'sleep 20');
+	const late = await runTool(ask('look_up', 'x'), null);
+	const { payload } = endOf(late.events, 'pre_slow');
+	assert.deepEqual([payload.errorCategory, payload.timedOut, payload.failMode, payload.retryable], ['timeout', true, 'fail_closed', true]);
+	assert.ok(payload.durationMs >= 300 && payload.durationMs < 5000);
+	assert.equal(of(late.events, 'tool.failed')[0].payload.status, 'blocked');
+	does('pre_slow', '');
+	does('pre_open', 'exit 1');
+	const open = await runTool(ask('look_up', 'x'));
+	assert.equal(endOf(open.events, 'pre_open').payload.failMode, 'fail_open');
+	assert.equal(of(open.events, 'tool.result').length, 1);
+	assert.ok(of(open.events, 'runtime.warning').length > 0);
+});
+
+test('HK-03 what a tool said may be rewritten, objected to and commented; the model reads that', async () => {
+	does('post_tool_use', { updatedToolOutput: 'the short answer' });
+	const rewritten = await runTool(ask('look_up', 'x'), 'a very long answer');
+	const done = endOf(rewritten.events, 'post_tool_use');
+	assert.equal(await bytes(done.payload.updatedToolOutputRef), 'the short answer');
+	assert.equal(await bytes(of(rewritten.events, 'tool.result')[0].payload.outputRef), 'a very long answer');
+	assert.match(await bytes(last(rewritten.events).payload.outputRef), /The tool said: the short answer/);
+	does('post_tool_use', { decision: 'block', reason: 'that is outdated', additionalContext: 'ask again tomorrow' });
+	const { events } = await runTool(ask('look_up', 'x'), 'old news');
+	const said = await bytes(last(events).payload.outputRef);
+	for (const words of [/old news/, /that is outdated/, /ask again tomorrow/]) assert.match(said, words);
+	does('post_tool_use', '');
+	does('post_tool_failure', { additionalContext: 'try the other catalogue' });
+	const failed = await runTool(ask('look_up', 'x'), 'no such page', { status: 'error', category: 'not_found' });
+	assert.match(await bytes(last(failed.events).payload.outputRef), /no such page[^]*try the other catalogue/);
+	assert.equal(given('post_tool_failure')[0].toolFailure.category, 'not_found');
+	does('post_closed', 'exit 1');
+	const closed = await runTool(ask('look_up', 'x'));
+	assert.equal(last(closed.events).payload.error.category, 'blocked_by_hook');
+});
+
+test('calls that run together are asked about one by one, and each answer goes to its call', async () => {
+	does('post_tool_use', `grep -q '"q":"b"' $(ls -t ${folder}/in/*.post_tool_use | head -1) && echo '{"updatedToolOutput":"for b"}'`);
+	const { sessionId, turnId } = await submit(w.rt, `${ask('look_up', 'a')}${ask('look_up', 'b')}`, { options });
+	const [one, two] = [await begun(sessionId, 1), await begun(sessionId, 2)];
+	await report(one.toolCallId, 'same');
+	await waitFor(async () => endOf(await log(sessionId), 'post_closed'), 'the handlers of the first');
+	await report(two.toolCallId, 'same');
+	await finished(sessionId, turnId);
+	assert.deepEqual(asked(turnId).filter((m) => m.role === 'tool').map(textOf), ['same', 'for b']);
+});
+
+// ---- the answer and the end ----
+
+test('HK-03 a handler that objects to an answer ends the turn', async () => {
+	does('post_sampling', `grep -q 'say bad' $(ls -t ${folder}/in/*.post_sampling | head -1) && echo '{"decision":"block","reason":"bad words"}'`);
+	const { events } = await run('[[say bad]]');
+	assert.equal(last(events).payload.error.category, 'blocked_by_hook');
+	assert.match(last(events).payload.error.message, /bad words/);
+	assert.equal(given('post_sampling')[0].answer.text, 'bad');
+	assert.equal(last((await run('[[say good]]')).events).type, 'turn.completed');
+	does('post_sampling', { decision: 'block', reason: 'no tools today' });
+	const { sessionId, turnId } = await submit(w.rt, ask('look_up', 'x'), { options });
+	const tool = await finished(sessionId, turnId);
+	assert.equal(last(tool).payload.error.category, 'blocked_by_hook');
+	assert.deepEqual(given('post_sampling').at(-1).answer.toolCalls.map((c) => [c.name, c.input]), [['look_up', { q: 'x' }]]);
+	assert.equal(of(tool, 'tool.failed')[0].payload.status, 'cancelled');
+	assert.equal(of(tool, 'tool.result').length, 0);
+});
+
+test('a call goes on after a handler looked at the answer', async () => {
+	does('post_sampling', { decision: 'continue' });
+	const { events } = await runTool(ask('look_up', 'x'));
+	assert.equal(last(events).type, 'turn.completed');
+	assert.equal(of(events, 'hook.started').filter((e) => e.payload.hookPoint === 'post_sampling').length, 2);
+});
+
+test('HK-04 a handler keeps the turn from ending once; the reason is said to the model; both runs are facts', async () => {
+	const flag = join(folder, 'blocked-once');
+	does('stop', `[ -f ${flag} ] || { touch ${flag}; echo '{"decision":"block","reason":"[[say the tests too]]"}'; }`);
+	const { events, turnId } = await run('[[say done]]');
+	rmSync(flag);
+	assert.equal(last(events).type, 'turn.completed');
+	assert.equal(await bytes(last(events).payload.outputRef), 'the tests too');
+	const ends = of(events, 'hook.completed').filter((e) => e.payload.handlerRef === 'stop');
+	assert.deepEqual(ends.map((e) => e.payload.decision), ['block', 'continue']);
+	assert.deepEqual(asked(turnId).map((m) => [m.role, textOf(m)]).filter(([role]) => role !== 'system'),
+		[['user', '[[say done]]'], ['assistant', 'done'], ['user', '[[say the tests too]]']]);
+});
+
+test('a handler that never lets a turn end is overruled after three times', async () => {
+	does('stop', { decision: 'block', reason: '[[say more]]' });
+	const { events } = await run('[[say done]]');
+	assert.equal(last(events).type, 'turn.completed');
+	assert.equal(of(events, 'model.requested').length, 4);
+	assert.ok(of(events, 'runtime.warning').some((e) => e.payload.code === 'stop_hook_limit'));
+	does('stop', '');
+	does('stop_closed', 'exit 1');
+	assert.equal(last((await run('[[say done]]')).events).payload.error.category, 'blocked_by_hook');
+});
+
+// ---- what handlers see ----
+
+test('HK-06 HK-07 the document has scope, mode, routing and refs, and neither it nor the environment a secret', async () => {
+	const { sessionId, turnId, started, events } = await runTool(ask('look_up', `tea ${SECRET}`), `found ${SECRET}`);
+	const [before] = given('pre_tool_use');
+	assert.equal(before.hookPoint, 'pre_tool_use');
+	assert.deepEqual([before.sessionId, before.turnId, before.toolCallId, before.threadId], [sessionId, turnId, started.toolCallId, started.threadId]);
+	assert.equal(before.hookRunId, of(events, 'hook.started').find((e) => e.payload.handlerRef === 'pre_tool_use').eventId);
+	assert.equal(before.tool.name, 'look_up');
+	assert.match(before.tool.input.q, /^tea /);
+	for (const member of ['permissionMode', 'workspaceId', 'cwd', 'sandbox', 'routing', 'transcriptRef', 'prompt']) assert.ok(member in before, member);
+	assert.equal(before.sandbox.state, 'not_applicable');
+	assert.match(await bytes(before.transcriptRef), /"append"/);
+	const [afterwards] = given('post_tool_use');
+	assert.match(afterwards.toolOutput.text, /^found /);
+	const everything = readdirSync(join(folder, 'in')).map((f) => readFileSync(join(folder, 'in', f), 'utf8')).join('\n');
+	assert.equal(everything.includes(SECRET), false);
+	const env = readFileSync(join(folder, 'env'), 'utf8');
+	assert.equal(env.includes(SECRET), false);
+	assert.match(env, new RegExp(`AGENTRUNTIME_SESSION_ID=${sessionId}`));
+});
+
+test('HK-07 a secret in what a handler says is masked, and told', async () => {
+	does('user_prompt_submit', { decision: 'block', reason: `the key ${SECRET} is in it` });
+	const { events } = await run('x');
+	assert.equal(JSON.stringify(events).includes(SECRET), false);
+	assert.ok(of(events, 'output.redacted').length > 0);
+	assert.match(endOf(events, 'user_prompt_submit').payload.reason, /the key .+ is in it/);
+});
+
+test('HK-05 a handler acts through commands like everybody else, and its session has the facts', async () => {
+	does('stop', `curl -s -X POST ${w.rt.url}/v1/submit_turn -H 'content-type: application/json' -d '{"text":"[[say by hook]]","createPolicy":{}}' >${folder}/other`);
+	const { events } = await run('[[say ok]]');
+	assert.equal(last(events).type, 'turn.completed');
+	does('stop', '');
+	const other = JSON.parse(readFileSync(join(folder, 'other'), 'utf8'));
+	assert.equal(last(await finished(other.sessionId, other.turnId)).type, 'turn.completed');
+});
+
+// ---- interruption and crashes ----
+
+const sleeps = (mark) => readdirSync('/proc').filter((p) => /^\d+$/.test(p)).some((p) => {
+	try {
+		return readFileSync(`/proc/${p}/cmdline`, 'utf8').includes(mark);
+	} catch {
+		return false;
+	}
+});
+
+test('an interruption ends the handler and the turn', async () => {
+	does('user_prompt_submit', 'sleep 61.25 & sleep 61.25');
+	const { sessionId, turnId } = await submit(w.rt, 'x');
+	await waitFor(() => sleeps('61.25'), 'the handler');
+	await ok(w.rt, 'interrupt_turn', { sessionId, reason: 'enough' });
+	const events = await finished(sessionId, turnId);
+	assert.equal(last(events).payload.status, 'cancelled');
+	assert.equal(endOf(events, 'user_prompt_submit').payload.errorCategory, 'cancelled');
+	await waitFor(() => !sleeps('61.25'), 'the end of the handler');
+});
+
+for (const [point, text, answer] of [
+	['session_start', '[[say ok]]'],
+	['user_prompt_submit', '[[say ok]]'],
+	['post_sampling', '[[say ok]]'],
+	['stop', '[[say ok]]'],
+	['post_sampling', ask('look_up', 'x'), 'fine'],
+	['pre_tool_use', ask('look_up', 'x'), 'fine'],
+	['post_tool_use', ask('look_up', 'x'), 'fine'],
+])
+	test(`killed at ${point}${answer ? ' with a call' : ''}: the handler is run again and the turn ends once`, async () => {
+		const flag = join(folder, `once.${point}`);
+		does(point, `[ -f ${flag} ] || { touch ${flag}; sleep 30; }`);
+		const { sessionId, turnId } = await submit(w.rt, text, { options });
+		if (point === 'post_tool_use') await report((await begun(sessionId)).toolCallId, answer);
+		await waitFor(async () => readdirSync(folder).includes(`once.${point}`), 'the handler');
+		await w.rt.kill9();
+		w.rt = await w.again({ config: { hooks: hooks(server.address().port) }, env: { OPENAI_API_KEY: SECRET } });
+		if (answer && point !== 'post_tool_use') await report((await begun(sessionId)).toolCallId, answer);
+		const events = await finished(sessionId, turnId);
+		rmSync(flag);
+		const ends = of(events, 'hook.completed', 'hook.failed').filter((e) => e.payload.handlerRef === point);
+		assert.deepEqual([ends[0].type, ends[0].payload.errorCategory], ['hook.failed', 'interrupted']);
+		assert.equal(ends[1].type, 'hook.completed');
+		assert.equal(last(events).type, 'turn.completed');
+		assert.equal(of(events, 'turn.completed').length, 1);
+		const runs = of(events, 'hook.started').filter((e) => e.payload.handlerRef === point);
+		assert.deepEqual(runs.slice(0, 2).map((e) => e.payload.attempt), [1, 2]);
+		if (answer) assert.equal(of(events, 'tool.result').length, 1);
+	});
