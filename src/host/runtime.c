@@ -146,12 +146,14 @@ static void read_policy(struct ar_runtime *r, const struct ar_config *c)
 	};
 }
 
-static void open_core(struct ar_runtime *r, const struct ar_config *c)
+static enum ar_status open_core(struct ar_runtime *r, const struct ar_config *c, struct ar_error *err)
 {
 	struct ar_clock *clock = ar_clock_system();
 
 	read_policy(r, c);
 	r->instructions = ar_instruction_file_open(&r->loop, c, r->redactor, &r->policy);
+	if (ar_tools_open(&r->loop, c, &r->policy, &r->arena, &r->tools, err) != AR_OK)
+		return err->status;
 	r->provider = ar_model_open(&r->loop, c);
 	r->follow = ar_follow_new(&(struct ar_follow_options){
 		.store = r->store, .clock = clock, .ring_bytes = (size_t)c->limits.ring_bytes });
@@ -159,6 +161,8 @@ static void open_core(struct ar_runtime *r, const struct ar_config *c)
 		&(struct ar_engine_options){ .store = r->store,
 					     .follow = r->follow,
 					     .provider = r->provider,
+					     .toolbox = r->tools.box,
+					     .workspace = r->tools.workspace,
 					     .clock = clock,
 					     .policy = &r->policy,
 					     .redactor = r->redactor,
@@ -170,6 +174,7 @@ static void open_core(struct ar_runtime *r, const struct ar_config *c)
 					     .arg = r });
 	ar_engine_keep(r->engine, c->retention.days * DAY);
 	r->control = ar_control_new(r->engine, r->follow, r->store, r->member ? &r->placement : NULL);
+	return AR_OK;
 }
 
 static const char *unless_off(const char *value)
@@ -270,9 +275,9 @@ static void open_loop(struct ar_runtime *r)
 
 static enum ar_status open_all(struct ar_runtime *r, const struct ar_config *config, struct ar_error *err)
 {
-	if (ar_secrets_load(config, &r->redactor, err) != AR_OK || open_store(r, config, err) != AR_OK)
+	if (ar_secrets_load(config, &r->redactor, err) != AR_OK || open_store(r, config, err) != AR_OK ||
+	    open_core(r, config, err) != AR_OK)
 		return err->status;
-	open_core(r, config);
 	r->ops = (struct ar_http_ops){ ar_node_describe, ar_node_drain, ar_node_is_ready, r };
 	if (open_http(r, config, err) != AR_OK)
 		return err->status;
@@ -355,6 +360,7 @@ enum ar_run_end ar_runtime_free(struct ar_runtime *r)
 	uv_close((uv_handle_t *)&r->store_wake, NULL);
 	if (r->provider)
 		r->provider->v->close(r->provider);
+	ar_tools_close(&r->tools);
 	uv_run(&r->loop, UV_RUN_NOWAIT);
 	ar_engine_free(r->engine);
 	ar_cluster_free(r->cluster);

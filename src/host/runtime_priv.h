@@ -9,6 +9,7 @@
 #include "engine.h"
 #include "runtime.h"
 #include "store_open.h"
+#include "tools.h"
 #include "transport.h"
 
 #include <uv.h>
@@ -33,6 +34,7 @@ struct ar_runtime {
 	struct ar_store *store;
 	struct ar_follow *follow;
 	struct ar_provider *provider;
+	struct ar_tools tools;
 	struct ar_engine *engine;
 	struct ar_control *control;
 	struct ar_http_server *http;
