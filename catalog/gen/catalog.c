@@ -4483,7 +4483,7 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  NULL, 0, "/v1/sessions/{sessionId}/threads/{threadId}", "spec+contract" },
 	[AR_CMD_GET_TOOL_INVENTORY] = { AR_CMD_GET_TOOL_INVENTORY, "get_tool_inventory",
 	  "List the tools that a caller would have.",
-	  false, false, { ar_cmd_get_tool_inventory_in_fields, 6, sizeof(struct ar_cmd_get_tool_inventory_in), ar_cmd_get_tool_inventory_in_oneofs, 1 },
+	  false, true, { ar_cmd_get_tool_inventory_in_fields, 6, sizeof(struct ar_cmd_get_tool_inventory_in), ar_cmd_get_tool_inventory_in_oneofs, 1 },
 	  { ar_cmd_get_tool_inventory_out_fields, 2, sizeof(struct ar_cmd_get_tool_inventory_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_INVALID_SCOPE, AR_ERR_CATALOG_UNAVAILABLE }, 2,
 	  (const uint16_t[]){ AR_EV_TOOL_CATALOG_RESOLVED }, 1, "/v1/sessions/{sessionId}/tools", "spec+contract" },

@@ -147,7 +147,7 @@ static void read_policy(struct ar_runtime *r, const struct ar_config *c)
 	};
 }
 
-static void open_core(struct ar_runtime *r, const struct ar_config *c)
+static enum ar_status open_core(struct ar_runtime *r, const struct ar_config *c, struct ar_error *err)
 {
 	struct ar_clock *clock = ar_clock_system();
 
@@ -155,6 +155,8 @@ static void open_core(struct ar_runtime *r, const struct ar_config *c)
 	r->instructions = ar_instruction_file_open(&r->loop, c, r->redactor, &r->policy);
 	if (r->hooks.count > 0)
 		r->hook_runner = ar_hook_runner_open(&r->loop);
+	if (ar_tools_open(&r->loop, c, &r->policy, &r->arena, &r->tools, err) != AR_OK)
+		return err->status;
 	r->follow = ar_follow_new(&(struct ar_follow_options){
 		.store = r->store, .clock = clock, .ring_bytes = (size_t)c->limits.ring_bytes });
 	r->engine = ar_engine_new(
@@ -162,6 +164,8 @@ static void open_core(struct ar_runtime *r, const struct ar_config *c)
 					     .follow = r->follow,
 					     .providers = r->models.slots,
 					     .provider_count = r->models.count,
+					     .toolbox = r->tools.box,
+					     .workspace = r->tools.workspace,
 					     .clock = clock,
 					     .policy = &r->policy,
 					     .hooks = r->hook_runner,
@@ -176,6 +180,7 @@ static void open_core(struct ar_runtime *r, const struct ar_config *c)
 					     .arg = r });
 	ar_engine_keep(r->engine, c->retention.days * DAY);
 	r->control = ar_control_new(r->engine, r->follow, r->store, r->member ? &r->placement : NULL);
+	return AR_OK;
 }
 
 static const char *unless_off(const char *value)
@@ -279,9 +284,8 @@ static enum ar_status open_all(struct ar_runtime *r, const struct ar_config *con
 	if (ar_secrets_load(config, &r->redactor, err) != AR_OK ||
 	    ar_models_open(&r->loop, config, &r->arena, &r->models, err) != AR_OK ||
 	    ar_host_hooks_read(config, &r->arena, &r->hooks, err) != AR_OK ||
-	    open_store(r, config, err) != AR_OK)
+	    open_store(r, config, err) != AR_OK || open_core(r, config, err) != AR_OK)
 		return err->status;
-	open_core(r, config);
 	r->ops = (struct ar_http_ops){ ar_node_describe, ar_node_drain, ar_node_is_ready, r };
 	if (open_http(r, config, err) != AR_OK)
 		return err->status;
@@ -365,6 +369,7 @@ enum ar_run_end ar_runtime_free(struct ar_runtime *r)
 	ar_models_close(&r->models);
 	if (r->hook_runner)
 		r->hook_runner->v->close(r->hook_runner);
+	ar_tools_close(&r->tools);
 	uv_run(&r->loop, UV_RUN_NOWAIT);
 	ar_engine_free(r->engine);
 	ar_cluster_free(r->cluster);

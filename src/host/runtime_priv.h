@@ -11,6 +11,7 @@
 #include "model.h"
 #include "runtime.h"
 #include "store_open.h"
+#include "tools.h"
 #include "transport.h"
 
 #include <uv.h>
@@ -37,6 +38,7 @@ struct ar_runtime {
 	struct ar_models models;
 	struct ar_host_hooks hooks;
 	struct ar_hook_runner *hook_runner; /* NULL: none is configured */
+	struct ar_tools tools;
 	struct ar_engine *engine;
 	struct ar_control *control;
 	struct ar_http_server *http;

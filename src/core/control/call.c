@@ -14,6 +14,7 @@ static ar_query_fn *const queries[AR_CMD_COUNT] = {
 	[AR_CMD_READ_OUTPUT] = ar_query_read_output,
 	[AR_CMD_EXPLAIN] = ar_query_explain,
 	[AR_CMD_LIST_ACTIONS] = ar_query_list_actions,
+	[AR_CMD_GET_TOOL_INVENTORY] = ar_query_get_tool_inventory,
 };
 
 struct ar_control *ar_control_new(struct ar_engine *engine, struct ar_follow *follow, struct ar_store *store,

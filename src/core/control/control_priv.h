@@ -67,6 +67,7 @@ void ar_call_write(struct ar_call *c);
 /* query_*.c */
 typedef void ar_query_fn(struct ar_call *c);
 ar_query_fn ar_query_get_session, ar_query_get_thread_read, ar_query_list_sessions, ar_query_list_tasks,
-	ar_query_get_task, ar_query_read_output, ar_query_explain, ar_query_list_actions;
+	ar_query_get_task, ar_query_read_output, ar_query_explain, ar_query_list_actions,
+	ar_query_get_tool_inventory;
 
 #endif

@@ -116,6 +116,9 @@ void ar_engine_keep(struct ar_engine *e, ar_usec keep);
 ar_usec ar_engine_deadline(const struct ar_engine *e);
 void ar_engine_tick(struct ar_engine *e);
 
+/* What decisions are made by now. */
+const struct ar_policy *ar_engine_policy(const struct ar_engine *e);
+
 struct ar_engine_counts ar_engine_counts(const struct ar_engine *e);
 
 #endif

@@ -143,6 +143,11 @@ void ar_engine_stop(struct ar_engine *e)
 	e->is_stopping = true;
 }
 
+const struct ar_policy *ar_engine_policy(const struct ar_engine *e)
+{
+	return e->o.policy;
+}
+
 struct ar_engine_counts ar_engine_counts(const struct ar_engine *e)
 {
 	return e->counts;

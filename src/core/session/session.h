@@ -241,6 +241,11 @@ AR_MUST_USE enum ar_status ar_session_apply(struct ar_session *s, const struct a
 /* A tool as the fact tool.catalog.resolved and the answer of get_tool_inventory show it; policy is the word of the decision about it. */
 void ar_tool_render(struct ar_jw *w, const struct ar_tool *t, struct ar_str policy);
 
+/* The tools that a turn has, or (with a turn that has but its thread) that one without wishes of its own would have, as an array of such
+ * objects: what its next model request offers. */
+void ar_session_render_tools(const struct ar_session *s, const struct ar_policy *policy,
+			     const struct ar_turn *turn, struct ar_arena *arena, struct ar_jw *w);
+
 /* The whole state as JSON, and back. Decoding gives a state that behaves and prints the same. */
 void ar_session_snapshot(const struct ar_session *s, struct ar_buf *out);
 AR_MUST_USE enum ar_status ar_session_restore(struct ar_session *s, struct ar_json snapshot,

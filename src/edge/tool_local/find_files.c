@@ -5,7 +5,6 @@
 #include "walk.h"
 #include "workspace.h"
 
-#include <limits.h>
 #include <stdlib.h>
 
 static const struct ar_local_arg args[] = {
@@ -69,15 +68,14 @@ static void add_path(struct ar_local_work *w, struct ar_str folder, struct ar_st
 	ar_buf_addc(&w->text, '\n');
 }
 
-/* A path at its longest, every byte escaped. */
-#define PATH_ROOM ((size_t)8 * PATH_MAX + 100)
-
 static void show(struct ar_local_work *w, const struct ar_walk *k, const struct found *f,
 		 struct ar_str folder)
 {
 	size_t shown = 0;
 
-	while (shown < f->count && shown < (size_t)w->args.limit && ar_local_fits(w, PATH_ROOM))
+	/* At most four bytes for one of a path: an escape. */
+	while (shown < f->count && shown < (size_t)w->args.limit &&
+	       ar_local_fits(w, 4 * (folder.len + f->entries[shown].path.len) + 8))
 		add_path(w, folder, f->entries[shown++].path);
 	if (shown < f->count)
 		ar_buf_addf(&w->text, "(the newest %zu of %zu files; use a narrower pattern for others)",

@@ -3,8 +3,6 @@
 
 #include "shown.h"
 
-#include <limits.h>
-
 #define LINE_SHOWN ((size_t)400)
 #define BEFORE_MATCH ((size_t)120) /* bytes shown before a match that is far to the right */
 
@@ -87,7 +85,7 @@ bool ar_hits_fit(const struct ar_hits *h)
 {
 	size_t lines = (size_t)h->work->args.context * 2 + 1;
 
-	return ar_local_fits(h->work, lines * (LINE_SHOWN * 3 + 64) + (size_t)4 * PATH_MAX);
+	return ar_local_fits(h->work, lines * (LINE_SHOWN * 3 + 64) + 4 * h->path.len);
 }
 
 void ar_hits_fini(struct ar_hits *h)

@@ -51,8 +51,11 @@ static void add_entry(struct ar_local_work *w, int folder, const struct ar_walk_
 	ar_buf_addc(&w->text, '\n');
 }
 
-/* Two paths at their longest, every byte escaped. */
-#define ENTRY_ROOM ((size_t)8 * PATH_MAX + 100)
+/* At most: every byte of the path, and of the target of a link, escaped. */
+static size_t room_of(const struct ar_walk_entry *e)
+{
+	return 4 * (e->path.len + (S_ISLNK(e->mode) ? (size_t)e->size : 0)) + 100;
+}
 
 static void list(struct ar_local_work *w, struct ar_walk *k)
 {
@@ -60,7 +63,7 @@ static void list(struct ar_local_work *w, struct ar_walk *k)
 	int64_t shown = 0;
 
 	while (ar_walk_next(k, &e)) {
-		if (shown == w->args.limit || !ar_local_fits(w, ENTRY_ROOM)) {
+		if (shown == w->args.limit || !ar_local_fits(w, room_of(&e))) {
 			ar_buf_addf(&w->text,
 				    "(more than %lld entries; list a folder below, or use less depth)",
 				    (long long)shown);

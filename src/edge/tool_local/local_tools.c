@@ -9,7 +9,8 @@
 #include "workspace.h"
 
 #define DEFAULT_RESULT_BYTES ((uint32_t)256 << 10)
-#define MIN_RESULT_BYTES ((uint32_t)64 << 10) /* a single line or path at its longest fits many times */
+#define MIN_RESULT_BYTES ((uint32_t)8 << 10) /* a line at its longest */
+#define END_BYTES 512 /* the remark behind a result */
 #define DEFAULT_MS 15000
 
 static const struct ar_local_kind *const kinds[] = {
@@ -206,7 +207,7 @@ struct ar_tool_source *ar_local_tools_new(uv_loop_t *loop, const struct ar_local
 	uint32_t bytes = or_default(o->max_result_bytes, DEFAULT_RESULT_BYTES);
 
 	t->loop = loop;
-	t->options.max_result_bytes = bytes > MIN_RESULT_BYTES ? bytes : MIN_RESULT_BYTES;
+	t->options.max_result_bytes = (bytes > MIN_RESULT_BYTES ? bytes : MIN_RESULT_BYTES) - END_BYTES;
 	t->options.max_ms = or_default(o->max_ms, DEFAULT_MS);
 	t->parser = ar_json_parser_new();
 	ar_list_init(&t->calls);

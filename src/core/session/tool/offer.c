@@ -200,6 +200,24 @@ const struct ar_tool *const *ar_offers_keep(struct ar_decision *d, const struct 
 
 /* ---- telling it ---- */
 
+static void render_offers(struct ar_jw *w, const struct ar_offers *o)
+{
+	ar_jw_open_array(w);
+	for (size_t i = 0; i < o->count; i++)
+		ar_tool_render(w, o->at[i], AR_STR("allowed"));
+	ar_jw_close_array(w);
+}
+
+void ar_session_render_tools(const struct ar_session *s, const struct ar_policy *policy,
+			     const struct ar_turn *turn, struct ar_arena *arena, struct ar_jw *w)
+{
+	struct ar_input in = { .policy = policy };
+	struct ar_decision d = { .arena = arena, .session = s, .input = &in };
+	struct ar_offers o = ar_offers_of(&d, turn);
+
+	render_offers(w, &o);
+}
+
 /* It is no call: it has a step of its own and the reserved id catalog_<stepId>. */
 void ar_draft_say_offers(struct ar_draft *w, const struct ar_turn *turn, const struct ar_offers *o)
 {
@@ -208,10 +226,7 @@ void ar_draft_say_offers(struct ar_draft *w, const struct ar_turn *turn, const s
 	struct ar_jw j = ar_decide_json(d);
 	struct ar_str ref;
 
-	ar_jw_open_array(&j);
-	for (size_t i = 0; i < o->count; i++)
-		ar_tool_render(&j, o->at[i], AR_STR("allowed"));
-	ar_jw_close_array(&j);
+	render_offers(&j, o);
 	ref = ar_decide_content(d, ar_decide_json_end(d));
 	ids.at[AR_SCOPE_STEP] = ar_decide_mint(d, "step", &d->counters.step);
 	ids.at[AR_SCOPE_TOOL_CALL] =

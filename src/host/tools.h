@@ -1,0 +1,26 @@
+/* The tools that the settings offer: makes their sources and puts them into one toolbox. Loop thread. */
+#ifndef AR_HOST_TOOLS_H
+#define AR_HOST_TOOLS_H
+
+#include "arena.h"
+#include "config.h"
+#include "session.h"
+#include "toolbox.h"
+
+#include <uv.h>
+
+struct ar_tools {
+	struct ar_toolbox *box;
+	struct ar_str workspace; /* absolute; absent: none */
+	struct ar_policy *policy; /* whose inventory is kept as it is */
+};
+
+/* Fails when a setting cannot work, with the sentence for the operator. policy->inventory is set, and made anew whenever a source changes;
+ * both structs stay in place until the close. */
+AR_MUST_USE enum ar_status ar_tools_open(uv_loop_t *loop, const struct ar_config *c, struct ar_policy *policy,
+					 struct ar_arena *a, struct ar_tools *ret, struct ar_error *err);
+
+/* Ends the calls that are open; the loop has to run on for the rest. Fine for what was never opened. */
+void ar_tools_close(struct ar_tools *t);
+
+#endif
