@@ -796,6 +796,8 @@ export interface ActionResolvedPayload {
   responseRef?: string;
   /** Channel it came through. */
   channelId?: string;
+  /** Who decided. */
+  actor?: Record<string, unknown>;
   [extra: string]: unknown;
 }
 
@@ -1145,6 +1147,8 @@ export interface PolicyChangedPayload {
   previousPolicyRef?: string;
   /** Who changed it. */
   changedBy?: Record<string, unknown>;
+  /** The policy itself, when a session keeps it: mode and rules. */
+  policy?: Record<string, unknown>;
   [extra: string]: unknown;
 }
 

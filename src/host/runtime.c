@@ -5,6 +5,7 @@
 #include "instructions.h"
 #include "mem.h"
 #include "model.h"
+#include "permission.h"
 #include "runtime_priv.h"
 #include "secrets.h"
 
@@ -144,6 +145,7 @@ static void read_policy(struct ar_runtime *r, const struct ar_config *c)
 		.queue_by_default = c->queue.default_policy == AR_CONFIG_QUEUE_DEFAULT_POLICY_QUEUE,
 		.auto_resume = c->recovery.auto_resume,
 	};
+	ar_permission_configure(c, &r->arena, &r->policy);
 }
 
 static void open_core(struct ar_runtime *r, const struct ar_config *c)

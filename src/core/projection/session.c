@@ -13,7 +13,7 @@ static void threads(const struct ar_session *s, struct ar_str thread, struct ar_
 	ar_jw_open_array(w);
 	for (size_t i = 0; i < s->threads.count; i++) {
 		if (is_wanted(s->threads.at[i], thread))
-			ar_projection_thread(s->threads.at[i], w);
+			ar_projection_thread(s, s->threads.at[i], w);
 	}
 	ar_jw_close_array(w);
 }
@@ -78,6 +78,7 @@ void ar_projection_session(const struct ar_session *s, struct ar_str runtime_id,
 	threads(s, thread, w);
 	tasks(s, thread, w);
 	boundary(s, thread, w);
+	ar_projection_permission(s, NULL, w);
 	for (size_t i = 0; i < AR_ARRAY_LEN(unavailable); i++)
 		ar_jw_mraw(w, unavailable[i], AR_STR("{\"state\":\"unavailable\"}"));
 	ar_jw_mraw(w, "evidenceRefs", AR_STR("[]"));

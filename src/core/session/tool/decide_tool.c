@@ -1,6 +1,7 @@
 /* The calls of one model answer, from the asking to the last end: is there such a tool, are the arguments good, may it run, when is its place. Those
  * that change nothing run together, the others one after another in the order they were asked for. When all have ended the model is asked
  * again. Every stage is a fact, so that all of it can be taken up after a crash. Pure: the running itself is an effect, its end an input. */
+#include "action/action.h"
 #include "tool/calls.h"
 #include "identity.h"
 #include "schema.h"
@@ -55,24 +56,53 @@ static void bad_arguments(struct ar_draft *w, struct ar_turn *turn, struct ar_in
 				     .retryable = true });
 }
 
-/* Every call is judged before it may begin. */
-static void judge(struct ar_draft *w, const struct ar_turn *turn, struct ar_invocation *call,
-		  const struct ar_tool *tool)
+static void deny(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation *call, struct ar_str reason)
 {
+	ar_draft_refuse_call(w, turn, call, "denied",
+			     &(struct ar_call_failure){
+				     .status = AR_TOOL_FAILED_STATUS_DENIED,
+				     .category = AR_STR("permission_denied"),
+				     .message = ar_arena_fmt(w->d->arena, "the call was not allowed: %.*s",
+							     AR_STR_ARG(reason)),
+				     .advice = AR_STR("go on without it, or say what it is needed for") });
+}
+
+/* Every call is judged before it may begin; what a person has to decide waits for that. */
+static void judge(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation *call,
+		  const struct ar_act *act)
+{
+	struct ar_judgement j = ar_permission_judge(w->d, turn, act);
+	struct ar_str action = j.verdict == AR_ASK ? ar_action_mint(w->d) : AR_STR_NONE;
 	struct ar_ids ids = ar_ids_call(w->d, turn, call);
 
-	ids.at[AR_SCOPE_TRACE] = turn->id;
-	ar_decide_emit(w->d, AR_EV_PERMISSION_EVALUATED, &ids,
-		       &(struct ar_ev_permission_evaluated){
-			       .decision = AR_PERMISSION_EVALUATED_DECISION_ALLOW,
-			       .decision_source = AR_PERMISSION_EVALUATED_DECISION_SOURCE_MODE,
-			       .decision_reason = AR_STR("no rule restricts tools"),
-			       .rule_refs = AR_STR("[]"),
-			       .scope = AR_PERMISSION_EVALUATED_SCOPE_ONCE,
-			       .mode = AR_STR("bypass"),
-			       .destructive = tool->is_destructive });
-	call->permission = w->d->events[w->d->event_count - 1].event_id;
+	call->permission = ar_permission_emit(w->d, &ids, &j, action);
+	if (j.verdict == AR_DENY) {
+		deny(w, turn, call, j.reason);
+		return;
+	}
+	call->stage = j.verdict == AR_ASK ? AR_CALL_WAITING : AR_CALL_ALLOWED;
+	if (j.verdict == AR_ASK)
+		ar_draft_ask_permission(w, turn, act,
+					(struct ar_ask){ .id = action,
+							 .call = call->id,
+							 .step = call->step,
+							 .input_ref = call->args_ref,
+							 .judgement = &j });
+}
+
+void ar_call_decided(struct ar_draft *w, struct ar_turn *turn, struct ar_str id,
+		     const struct ar_call_word *word)
+{
+	struct ar_invocation *call = ar_turn_call(turn, id);
+
+	if (!call || call->stage != AR_CALL_WAITING)
+		return;
+	call->permission = word->permission;
 	call->stage = AR_CALL_ALLOWED;
+	if (!word->is_allowed)
+		deny(w, turn, call, word->reason);
+	if (!turn->is_lost)
+		ar_draft_advance(w, turn);
 }
 
 static void describe(struct ar_invocation *call, const struct ar_tool *tool)
@@ -243,7 +273,7 @@ static void admit(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation
 	describe(call, tool);
 	fault = fault_in(w->d, tool, args);
 	if (ar_str_absent(fault))
-		judge(w, turn, call, tool);
+		judge(w, turn, call, &(struct ar_act){ .tool = tool, .name = call->name, .args = args });
 	else
 		bad_arguments(w, turn, call, fault);
 }
