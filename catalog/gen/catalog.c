@@ -918,6 +918,8 @@ static const struct ar_field_desc ar_ev_action_resolved_fields[] = {
 	  "Where the full answer is stored." },
 	{ "channelId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_ev_action_resolved, channel_id), NULL, { 0, false },
 	  "Channel it came through." },
+	{ "actor", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_ev_action_resolved, actor), NULL, { 0, false },
+	  "Who decided." },
 };
 
 static const struct ar_field_desc ar_ev_queue_changed_fields[] = {
@@ -1249,6 +1251,8 @@ static const struct ar_field_desc ar_ev_policy_changed_fields[] = {
 	  "The policy before it." },
 	{ "changedBy", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_ev_policy_changed, changed_by), NULL, { 0, false },
 	  "Who changed it." },
+	{ "policy", AR_F_OBJECT, false, false, false, 0, 65536, offsetof(struct ar_ev_policy_changed, policy), NULL, { 0, false },
+	  "The policy itself, when a session keeps it: mode and rules." },
 };
 
 static const struct ar_field_desc ar_ev_process_started_fields[] = {
@@ -4037,7 +4041,7 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	[AR_EV_ACTION_RESOLVED] = { AR_EV_ACTION_RESOLVED, "action.resolved", "action",
 	  "A pending decision is settled by an answer, a timeout or a cancellation.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_THREAD | 1u << AR_SCOPE_TURN | 1u << AR_SCOPE_ACTION, 0, NULL,
-	  { ar_ev_action_resolved_fields, 5, sizeof(struct ar_ev_action_resolved), NULL, 0 } },
+	  { ar_ev_action_resolved_fields, 6, sizeof(struct ar_ev_action_resolved), NULL, 0 } },
 	[AR_EV_QUEUE_CHANGED] = { AR_EV_QUEUE_CHANGED, "queue.changed", "queue",
 	  "The waiting turns of a thread changed in order, state or policy.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_THREAD, 0, NULL,
@@ -4113,7 +4117,7 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	[AR_EV_POLICY_CHANGED] = { AR_EV_POLICY_CHANGED, "policy.changed", "hook_policy",
 	  "The policy of the host, the workspace or the session changed.",
 	  false, AR_CLASS_EXPANDED, 0, 0, NULL,
-	  { ar_ev_policy_changed_fields, 4, sizeof(struct ar_ev_policy_changed), NULL, 0 } },
+	  { ar_ev_policy_changed_fields, 5, sizeof(struct ar_ev_policy_changed), NULL, 0 } },
 	[AR_EV_PROCESS_STARTED] = { AR_EV_PROCESS_STARTED, "process.started", "process",
 	  "A process is about to run; its command, boundary and terminal mode are settled.",
 	  false, AR_CLASS_EXPANDED, 1u << AR_SCOPE_PROCESS, 0, NULL,
@@ -4453,7 +4457,7 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  (const uint16_t[]){ AR_EV_TASK_DEPENDENCY_UPDATED }, 1, NULL, "spec+contract" },
 	[AR_CMD_RESPOND_ACTION] = { AR_CMD_RESPOND_ACTION, "respond_action",
 	  "Answer a pending decision.",
-	  true, false, { ar_cmd_respond_action_in_fields, 6, sizeof(struct ar_cmd_respond_action_in), NULL, 0 },
+	  true, true, { ar_cmd_respond_action_in_fields, 6, sizeof(struct ar_cmd_respond_action_in), NULL, 0 },
 	  { ar_cmd_respond_action_out_fields, 4, sizeof(struct ar_cmd_respond_action_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_ACTION_NOT_FOUND, AR_ERR_ALREADY_RESOLVED, AR_ERR_EXPIRED, AR_ERR_INVALID_DECISION, AR_ERR_SCHEMA_MISMATCH, AR_ERR_NOT_AUTHORIZED }, 6,
 	  (const uint16_t[]){ AR_EV_ACTION_RESOLVED, AR_EV_PERMISSION_RESOLVED, AR_EV_CHANNEL_PERMISSION_RETURNED, AR_EV_POLICY_CHANGED, AR_EV_TASK_RESUMED }, 5, NULL, "spec+contract" },
@@ -4543,7 +4547,7 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  (const uint16_t[]){ AR_EV_PERMISSION_EVALUATED, AR_EV_PERMISSION_REQUESTED, AR_EV_ACTION_REQUIRED }, 3, NULL, "spec+contract" },
 	[AR_CMD_RESOLVE_PERMISSION] = { AR_CMD_RESOLVE_PERMISSION, "resolve_permission",
 	  "Settle a permission request from the host's side.",
-	  true, false, { ar_cmd_resolve_permission_in_fields, 8, sizeof(struct ar_cmd_resolve_permission_in), ar_cmd_resolve_permission_in_oneofs, 1 },
+	  true, true, { ar_cmd_resolve_permission_in_fields, 8, sizeof(struct ar_cmd_resolve_permission_in), ar_cmd_resolve_permission_in_oneofs, 1 },
 	  { ar_cmd_resolve_permission_out_fields, 2, sizeof(struct ar_cmd_resolve_permission_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_REQUEST_NOT_FOUND, AR_ERR_ALREADY_RESOLVED, AR_ERR_EXPIRED, AR_ERR_NOT_AUTHORIZED }, 4,
 	  (const uint16_t[]){ AR_EV_PERMISSION_RESOLVED, AR_EV_ACTION_RESOLVED, AR_EV_POLICY_CHANGED }, 3, NULL, "spec+contract" },
@@ -4717,7 +4721,7 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  NULL, 0, "/v1/outputs/{outputRef}", "proposed (refs without a reader)" },
 	[AR_CMD_SET_POLICY] = { AR_CMD_SET_POLICY, "set_policy",
 	  "Change the policy of a host, workspace or session.",
-	  true, false, { ar_cmd_set_policy_in_fields, 6, sizeof(struct ar_cmd_set_policy_in), ar_cmd_set_policy_in_oneofs, 1 },
+	  true, true, { ar_cmd_set_policy_in_fields, 6, sizeof(struct ar_cmd_set_policy_in), ar_cmd_set_policy_in_oneofs, 1 },
 	  { ar_cmd_set_policy_out_fields, 1, sizeof(struct ar_cmd_set_policy_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_NOT_AUTHORIZED, AR_ERR_INVALID_POLICY }, 2,
 	  (const uint16_t[]){ AR_EV_POLICY_CHANGED, AR_EV_LIMIT_CHANGED }, 2, NULL, "proposed (policy.changed without a verb)" },

@@ -1739,6 +1739,7 @@ struct ar_ev_action_resolved { /* action.resolved */
 	ar_usec resolved_at; /* time */
 	struct ar_str response_ref; /* ref? */
 	struct ar_str channel_id; /* string? */
+	struct ar_str actor; /* object? */
 };
 
 struct ar_ev_queue_changed { /* queue.changed */
@@ -1932,6 +1933,7 @@ struct ar_ev_policy_changed { /* policy.changed */
 	struct ar_str policy_ref; /* ref */
 	struct ar_str previous_policy_ref; /* ref? */
 	struct ar_str changed_by; /* object? */
+	struct ar_str policy; /* object? */
 };
 
 struct ar_ev_process_started { /* process.started */

@@ -798,6 +798,8 @@ export interface ActionResolvedPayload {
   responseRef?: string;
   /** Channel it came through. */
   channelId?: string;
+  /** Who decided. */
+  actor?: Record<string, unknown>;
   [extra: string]: unknown;
 }
 
@@ -1165,6 +1167,8 @@ export interface PolicyChangedPayload {
   previousPolicyRef?: string;
   /** Who changed it. */
   changedBy?: Record<string, unknown>;
+  /** The policy itself, when a session keeps it: mode and rules. */
+  policy?: Record<string, unknown>;
   [extra: string]: unknown;
 }
 

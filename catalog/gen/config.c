@@ -201,6 +201,9 @@ const struct ar_config_key ar_config_keys[] = {
 	{ "permission.mode", AR_CONFIG_ENUM, "default", NULL, false, 0, 0, ar_values_permission_mode, false, false,
 	  offsetof(struct ar_config, permission.mode), offsetof(struct ar_config_file, permission.mode),
 	  "How tool calls that no rule names are judged when the turn names no mode." },
+	{ "permission.may_loosen", AR_CONFIG_BOOL, "false", NULL, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config, permission.may_loosen), offsetof(struct ar_config_file, permission.may_loosen),
+	  "Lets sessions and turns name a looser mode than permission.mode, and sessions set rules that allow." },
 	{ "permission.timeout_ms", AR_CONFIG_INT, "86400000", NULL, false, 1000, 31536000000, NULL, false, false,
 	  offsetof(struct ar_config, permission.timeout_ms), offsetof(struct ar_config_file, permission.timeout_ms),
 	  "How long a question to a person stays open." },
@@ -241,7 +244,7 @@ const struct ar_config_key ar_config_keys[] = {
 	  offsetof(struct ar_config, guard.repeats), offsetof(struct ar_config_file, guard.repeats),
 	  "Same call with the same arguments and the same answer in a row before the turn is stopped; 0 never stops it." },
 };
-const size_t ar_config_key_count = 73;
+const size_t ar_config_key_count = 74;
 
 static const struct ar_config_key models_keys[] = {
 	{ "name", AR_CONFIG_STRING, "", NULL, false, 0, 0, NULL, true, true,
@@ -396,13 +399,16 @@ static const struct ar_config_key permission_rules_keys[] = {
 	  "Glob over the names of tools; empty is all." },
 	{ "argument", AR_CONFIG_STRING, "", NULL, false, 0, 0, NULL, false, false,
 	  offsetof(struct ar_config_permission_rules, argument), offsetof(struct ar_config_file_permission_rules, argument),
-	  "Glob over an argument as text; empty is all." },
+	  "Argument of the call that matches is about; empty is any of them." },
+	{ "matches", AR_CONFIG_STRING, "", NULL, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config_permission_rules, matches), offsetof(struct ar_config_file_permission_rules, matches),
+	  "Glob over the text of that argument; empty is any text." },
 	{ "only_destructive", AR_CONFIG_BOOL, "false", NULL, false, 0, 0, NULL, false, false,
 	  offsetof(struct ar_config_permission_rules, only_destructive), offsetof(struct ar_config_file_permission_rules, only_destructive),
 	  "Names only calls of destructive tools." },
 	{ "workspace", AR_CONFIG_STRING, "", NULL, false, 0, 0, NULL, false, false,
 	  offsetof(struct ar_config_permission_rules, workspace), offsetof(struct ar_config_file_permission_rules, workspace),
-	  "Folder that the session must work in; empty is any." },
+	  "Workspace id that the session must have; empty is any." },
 };
 
 const struct ar_config_list ar_config_lists[] = {
@@ -426,7 +432,7 @@ const struct ar_config_list ar_config_lists[] = {
 	  offsetof(struct ar_config, hooks), offsetof(struct ar_config, hooks_count),
 	  offsetof(struct ar_config_file, hooks), offsetof(struct ar_config_file, hooks_count),
 	  "Programs and addresses that are asked or told at points of a turn." },
-	{ "permission_rules", permission_rules_keys, 6,
+	{ "permission_rules", permission_rules_keys, 7,
 	  sizeof(struct ar_config_permission_rules), sizeof(struct ar_config_file_permission_rules),
 	  offsetof(struct ar_config, permission_rules), offsetof(struct ar_config, permission_rules_count),
 	  offsetof(struct ar_config_file, permission_rules), offsetof(struct ar_config_file, permission_rules_count),
@@ -555,6 +561,7 @@ static const cyaml_schema_field_t log_fields[] = {
 
 static const cyaml_schema_field_t permission_fields[] = {
 	CYAML_FIELD_STRING_PTR("mode", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_permission, mode, 0, 65536),
+	CYAML_FIELD_BOOL_PTR("may_loosen", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_permission, may_loosen),
 	CYAML_FIELD_INT_PTR("timeout_ms", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_permission, timeout_ms),
 	CYAML_FIELD_END,
 };
@@ -659,6 +666,7 @@ static const cyaml_schema_field_t permission_rules_fields[] = {
 	CYAML_FIELD_STRING_PTR("effect", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_permission_rules, effect, 0, 65536),
 	CYAML_FIELD_STRING_PTR("tool", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_permission_rules, tool, 0, 65536),
 	CYAML_FIELD_STRING_PTR("argument", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_permission_rules, argument, 0, 65536),
+	CYAML_FIELD_STRING_PTR("matches", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_permission_rules, matches, 0, 65536),
 	CYAML_FIELD_BOOL_PTR("only_destructive", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_permission_rules, only_destructive),
 	CYAML_FIELD_STRING_PTR("workspace", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_permission_rules, workspace, 0, 65536),
 	CYAML_FIELD_END,

@@ -215,6 +215,7 @@ struct ar_config_log {
 
 struct ar_config_permission {
 	int mode;
+	bool may_loosen;
 	int64_t timeout_ms;
 };
 
@@ -304,6 +305,7 @@ struct ar_config_permission_rules {
 	int effect;
 	const char *tool;
 	const char *argument;
+	const char *matches;
 	bool only_destructive;
 	const char *workspace;
 };
@@ -447,6 +449,7 @@ struct ar_config_file_log {
 
 struct ar_config_file_permission {
 	char *mode;
+	bool *may_loosen;
 	int64_t *timeout_ms;
 };
 
@@ -536,6 +539,7 @@ struct ar_config_file_permission_rules {
 	char *effect;
 	char *tool;
 	char *argument;
+	char *matches;
 	bool *only_destructive;
 	char *workspace;
 };

@@ -5,6 +5,7 @@
 #include "hook_runner.h"
 #include "instructions.h"
 #include "mem.h"
+#include "permission.h"
 #include "runtime_priv.h"
 #include "secrets.h"
 
@@ -145,6 +146,7 @@ static void read_policy(struct ar_runtime *r, const struct ar_config *c)
 		.queue_by_default = c->queue.default_policy == AR_CONFIG_QUEUE_DEFAULT_POLICY_QUEUE,
 		.auto_resume = c->recovery.auto_resume,
 	};
+	ar_permission_configure(c, &r->arena, &r->policy);
 }
 
 static enum ar_status open_core(struct ar_runtime *r, const struct ar_config *c, struct ar_error *err)

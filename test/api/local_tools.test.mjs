@@ -72,7 +72,7 @@ for (const provider of ['openai-chat', 'openai-responses', 'anthropic', 'gemini'
 test('AC-03 TL-07 TL-17 a large result: the fact has a preview and a ref, and the ref has every byte after kill -9', async () => {
 	const line = (i) => `${String(i).padStart(6)} ${'x'.repeat(90)}`;
 	put('large.txt', Array.from({ length: 52000 }, (_, i) => `${line(i)}\n`).join(''));
-	const big = await world({ config: { 'tools.workspace': workspace, 'tools.max_result_bytes': 16777216, 'context.max_bytes': 33554432 } });
+	const big = await world({ config: { 'tools.workspace': workspace, 'tools.max_result_bytes': 16777216, 'context.max_bytes': 33554432, 'context.window_tokens': 0 } });
 	const { sessionId, end } = await turn(big.rt, `${ask('read_file', { path: 'large.txt', limit: 100000 })}[[say done]]`);
 	assert.equal(end.type, 'turn.completed');
 	const fact = (await readLog(big.rt, sessionId)).find((f) => f.type === 'tool.result');

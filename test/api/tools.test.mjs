@@ -6,7 +6,7 @@ import { call, follow, ok, readLog, refused, submit, waitFor, world } from '../l
 let w;
 
 before(async () => {
-	w = await world();
+	w = await world({ config: { 'permission.mode': 'bypass' } });
 });
 
 async function restart() {

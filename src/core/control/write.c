@@ -154,6 +154,14 @@ static enum ar_status core_of_any(const struct ar_str *ids, size_t count, struct
 			 "name the sessionId; the turn's id alone does not say it");
 }
 
+static enum ar_status core_of_action(struct ar_str id, uint16_t code, struct target *t, struct ar_error *err)
+{
+	t->core = ar_id_core(id);
+	if (!ar_str_absent(t->core))
+		return AR_OK;
+	return ar_refuse(err, code, "there is no action '%.*s'", AR_STR_ARG(ar_str_utf8_prefix(id, 64)));
+}
+
 static enum ar_status target_promote(struct ar_call *c, struct target *t, struct ar_error *err)
 {
 	const struct ar_cmd_promote_queued_turn_in *in = c->input;
@@ -180,15 +188,48 @@ static enum ar_status target_report(struct ar_call *c, struct target *t, struct 
 	return core_of_any(&in->tool_call_id, 1, t, err);
 }
 
+static enum ar_status target_respond(struct ar_call *c, struct target *t, struct ar_error *err)
+{
+	const struct ar_cmd_respond_action_in *in = c->input;
+
+	set_key(c, t, "key", in->idempotency_key);
+	return core_of_action(in->action_id, AR_ERR_ACTION_NOT_FOUND, t, err);
+}
+
+static enum ar_status target_resolve(struct ar_call *c, struct target *t, struct ar_error *err)
+{
+	const struct ar_cmd_resolve_permission_in *in = c->input;
+
+	set_key(c, t, "key", in->idempotency_key);
+	return core_of_action(ar_str_absent(in->action_id) ? in->request_id : in->action_id,
+			      AR_ERR_REQUEST_NOT_FOUND, t, err);
+}
+
+/* The policy of a host and its workspaces is its configuration. */
+static enum ar_status target_policy(struct ar_call *c, struct target *t, struct ar_error *err)
+{
+	const struct ar_cmd_set_policy_in *in = c->input;
+
+	set_key(c, t, "key", in->idempotency_key);
+	if (in->scope != AR_SET_POLICY_SCOPE_SESSION)
+		return ar_refuse(err, AR_ERR_NOT_AUTHORIZED,
+				 "the policy of host and workspaces is the configuration (permission.mode, "
+				 "permission_rules); here only a session's is set");
+	if (ar_str_absent(in->scope_id))
+		return ar_refuse(err, AR_ERR_INVALID_INPUT, "scopeId names the session");
+	return ar_call_session(in->scope_id, &t->core, err);
+}
+
 typedef enum ar_status target_fn(struct ar_call *c, struct target *t, struct ar_error *err);
 
 static target_fn *const targets[AR_CMD_COUNT] = {
-	[AR_CMD_SUBMIT_TURN] = target_submit,	     [AR_CMD_CREATE_SESSION] = target_create,
-	[AR_CMD_INTERRUPT_TURN] = target_interrupt,  [AR_CMD_RESUME_THREAD] = target_resume,
-	[AR_CMD_STEER_TURN] = target_steer,	     [AR_CMD_FORK_THREAD] = target_fork,
-	[AR_CMD_ROLLBACK_THREAD] = target_rollback,  [AR_CMD_PROMOTE_QUEUED_TURN] = target_promote,
-	[AR_CMD_REMOVE_QUEUED_TURN] = target_remove, [AR_CMD_REPORT_TOOL_RESULT] = target_report,
-	[AR_CMD_COMPACT_THREAD] = target_compact,
+	[AR_CMD_SUBMIT_TURN] = target_submit,	      [AR_CMD_CREATE_SESSION] = target_create,
+	[AR_CMD_INTERRUPT_TURN] = target_interrupt,   [AR_CMD_RESUME_THREAD] = target_resume,
+	[AR_CMD_STEER_TURN] = target_steer,	      [AR_CMD_FORK_THREAD] = target_fork,
+	[AR_CMD_ROLLBACK_THREAD] = target_rollback,   [AR_CMD_PROMOTE_QUEUED_TURN] = target_promote,
+	[AR_CMD_REMOVE_QUEUED_TURN] = target_remove,  [AR_CMD_REPORT_TOOL_RESULT] = target_report,
+	[AR_CMD_COMPACT_THREAD] = target_compact,     [AR_CMD_RESPOND_ACTION] = target_respond,
+	[AR_CMD_RESOLVE_PERMISSION] = target_resolve, [AR_CMD_SET_POLICY] = target_policy,
 };
 
 /* The input as the catalogue writes it: spelling, order and spacing of the caller do not count. */

@@ -70,6 +70,16 @@ static void add_task_rows(struct ar_live *l)
 	c->append.task_count = n;
 }
 
+static void add_action_rows(struct ar_live *l)
+{
+	struct ar_commit *c = &l->commit;
+	const struct ar_decision *d = &c->decision;
+	struct ar_store_action_row *rows = ar_arena_alloc(&c->arena, (d->event_count + 1) * sizeof(*rows));
+
+	c->append.action_count = ar_index_actions(&l->state, d->events, d->event_count, &c->arena, rows);
+	c->append.actions = rows;
+}
+
 static void add_contents(struct ar_commit *c)
 {
 	const struct ar_decision *d = &c->decision;
@@ -129,6 +139,7 @@ static void prepare(struct ar_live *l, uint64_t head_before)
 	if (c->decision.event_count > 0) {
 		add_session_row(l);
 		add_task_rows(l);
+		add_action_rows(l);
 		add_contents(c);
 		add_closed_steps(l);
 		add_snapshot(l);

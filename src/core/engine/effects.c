@@ -1,8 +1,9 @@
 /* What a decision wants done, once its facts are durable. */
 #include "engine_priv.h"
 
-/* A wait; comes back as an input. */
+/* Something is due later: the next attempt, the end of a question. Comes back as an input. */
 struct wake {
+	struct ar_list node; /* in the session's wakes */
 	struct ar_timer timer;
 	struct ar_engine_request request;
 	struct ar_arena arena;
@@ -10,6 +11,7 @@ struct wake {
 
 static void wake_free(struct wake *w)
 {
+	ar_list_del(&w->node);
 	ar_arena_fini(&w->arena);
 	ar_free(w);
 }
@@ -45,7 +47,21 @@ static void wake_later(struct ar_live *l, const struct ar_effect *effect)
 	w->request.done = woken;
 	w->request.input.kind = effect->input;
 	w->request.input.subject = ar_arena_str(&w->arena, effect->subject);
+	ar_list_push(&l->wakes, &w->node);
 	ar_timer_start(l->engine, &w->timer, effect->at - l->commit.request->input.now);
+}
+
+/* One that waits for its time is dropped: a session with timers stays in memory. One that is in the inbox already finds nothing to do. */
+static void wake_cancel(struct ar_live *l, struct ar_str subject)
+{
+	AR_LIST_FOR_SAFE (it, &l->wakes) {
+		struct wake *w = AR_CONTAINER_OF(it, struct wake, node);
+
+		if (!ar_str_eq(w->request.input.subject, subject) || !ar_timer_stop(&w->timer))
+			continue;
+		wake_free(w);
+		return;
+	}
 }
 
 void ar_effects_run(struct ar_live *l, const struct ar_decision *d)
@@ -74,6 +90,11 @@ void ar_effects_run(struct ar_live *l, const struct ar_decision *d)
 			break;
 		case AR_EFFECT_WAKE:
 			wake_later(l, effect);
+			break;
+		case AR_EFFECT_WAKE_CANCEL:
+			wake_cancel(l, effect->subject);
+			break;
+		case AR_EFFECT_TOOL_ANSWER: /* no tool runs here that could have asked */
 			break;
 		}
 	}

@@ -47,6 +47,7 @@ struct ar_live {
 	struct ar_list steps; /* struct ar_live_step */
 	struct ar_list calls; /* struct ar_live_call */
 	struct ar_list hooks; /* struct ar_live_hook */
+	struct ar_list wakes; /* what its timers will bring back; see effects.c */
 	struct ar_list idle; /* in the engine's list of idle sessions, or alone */
 	struct ar_store_load load;
 	struct ar_commit commit;
@@ -173,7 +174,7 @@ bool ar_verify_hold(struct ar_live *l);
 
 /* timers.c */
 void ar_timer_start(struct ar_engine *e, struct ar_timer *t, ar_usec delay);
-void ar_timer_stop(struct ar_timer *t); /* one that runs */
+bool ar_timer_stop(struct ar_timer *t); /* false: it has fired already */
 void ar_timers_cancel(struct ar_live *l);
 void ar_timers_drop(struct ar_engine *e);
 

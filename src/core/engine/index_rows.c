@@ -1,5 +1,6 @@
 /* See the header. The documents themselves are core/projection's. Owner: the loop thread. */
 #include "index_rows.h"
+#include "action/action.h"
 #include "projection.h"
 
 static struct ar_str render(struct ar_arena *a, const struct ar_session *s, const struct ar_turn *turn)
@@ -57,6 +58,49 @@ size_t ar_index_tasks(const struct ar_session *s, const struct ar_event *events,
 							.status = ar_projection_task_status(turn->task),
 							.is_internal = turn->task->visibility ==
 								       AR_TASK_VISIBILITY_INTERNAL };
+	}
+	return n;
+}
+
+static struct ar_store_action_row action_row(const struct ar_session *s, const struct ar_action *action,
+					     struct ar_arena *a)
+{
+	struct ar_buf out = { 0 };
+	struct ar_jw w = ar_jw(&out);
+	struct ar_store_action_row row = { .action = action->id,
+					   .account = s->account,
+					   .created = action->created,
+					   .is_pending = action->status == AR_ACTION_PENDING };
+
+	ar_projection_action(s, action, &w);
+	row.record = ar_arena_str(a, ar_buf_str(&out));
+	ar_buf_fini(&out);
+	return row;
+}
+
+static bool is_new_action(const struct ar_store_action_row *rows, size_t count, struct ar_str id)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (ar_str_eq(rows[i].action, id))
+			return false;
+	}
+	return true;
+}
+
+size_t ar_index_actions(const struct ar_session *s, const struct ar_event *events, size_t count,
+			struct ar_arena *a, struct ar_store_action_row *rows)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct ar_str id = events[i].ids[AR_SCOPE_ACTION];
+		const struct ar_action *action;
+
+		if (events[i].type != AR_EV_ACTION_REQUIRED && events[i].type != AR_EV_ACTION_RESOLVED)
+			continue;
+		action = is_new_action(rows, n, id) ? ar_session_action(s, id) : NULL;
+		if (action)
+			rows[n++] = action_row(s, action, a);
 	}
 	return n;
 }

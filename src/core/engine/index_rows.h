@@ -13,4 +13,8 @@ struct ar_store_session_row ar_index_session(const struct ar_session *s, struct 
 size_t ar_index_tasks(const struct ar_session *s, const struct ar_event *events, size_t count,
 		      struct ar_arena *a, struct ar_store_task_row *rows);
 
+/* One row per question that a fact of these is about; `rows` has room for `count`. Returns how many. */
+size_t ar_index_actions(const struct ar_session *s, const struct ar_event *events, size_t count,
+			struct ar_arena *a, struct ar_store_action_row *rows);
+
 #endif

@@ -24,6 +24,7 @@ struct ar_live *ar_live_get(struct ar_engine *e, struct ar_str core)
 	ar_list_init(&l->steps);
 	ar_list_init(&l->calls);
 	ar_list_init(&l->hooks);
+	ar_list_init(&l->wakes);
 	ar_list_init(&l->idle);
 	ar_list_init(&l->recovery_again.node);
 	ar_map_put(&e->sessions, ar_live_core(l), l);

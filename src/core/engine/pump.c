@@ -53,6 +53,18 @@ static void look_up_receipt(struct ar_live *l, struct ar_engine_request *r)
 	ar_store_submit(l->engine->o.store, &l->commit.lookup.op);
 }
 
+/* What is wanted without a fact needs none before it: a wake-up that the last process would have had. */
+static void finish_without_facts(struct ar_live *l, struct ar_engine_request *r, enum ar_status rc)
+{
+	struct ar_commit *c = &l->commit;
+
+	if (rc == AR_OK && !l->is_released)
+		ar_effects_run(l, &c->decision);
+	r->reply = c->decision.reply;
+	ar_request_finish(r, rc);
+	ar_commit_reset(c);
+}
+
 static void decide(struct ar_live *l, struct ar_engine_request *r)
 {
 	struct ar_engine *e = l->engine;
@@ -78,13 +90,11 @@ static void decide(struct ar_live *l, struct ar_engine_request *r)
 		look_up_receipt(l, r);
 		return;
 	}
+	c->request = r;
 	if (rc != AR_OK || (c->decision.event_count == 0 && !r->has_receipt)) {
-		r->reply = c->decision.reply;
-		ar_request_finish(r, rc);
-		ar_commit_reset(c);
+		finish_without_facts(l, r, rc);
 		return;
 	}
-	c->request = r;
 	ar_commit_start(l);
 }
 

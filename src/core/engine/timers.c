@@ -1,4 +1,4 @@
-/* Few timers, ordered by due time: waits before a retry. Monotonic; the host asks for the next deadline. */
+/* Timers, ordered by due time: waits before a retry, deadlines of questions. Monotonic; the host asks for the next deadline. */
 #include "engine_priv.h"
 
 void ar_timer_start(struct ar_engine *e, struct ar_timer *t, ar_usec delay)
@@ -16,13 +16,17 @@ void ar_timer_start(struct ar_engine *e, struct ar_timer *t, ar_usec delay)
 static void unlink_timer(struct ar_timer *t)
 {
 	ar_list_del(&t->node);
+	ar_list_init(&t->node);
 	if (t->live)
 		t->live->timers--;
 }
 
-void ar_timer_stop(struct ar_timer *t)
+bool ar_timer_stop(struct ar_timer *t)
 {
+	if (ar_list_empty(&t->node))
+		return false;
 	unlink_timer(t);
+	return true;
 }
 
 void ar_timers_cancel(struct ar_live *l)

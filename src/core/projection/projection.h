@@ -22,6 +22,10 @@ void ar_projection_task(const struct ar_session *s, const struct ar_turn *turn, 
 struct ar_str ar_projection_task_status(const struct ar_task *task); /* the word that lists are filtered by */
 void ar_projection_task_summary(const struct ar_session *s, struct ar_jw *w);
 
+/* The record of one question, as lists show it. */
+struct ar_action;
+void ar_projection_action(const struct ar_session *s, const struct ar_action *a, struct ar_jw *w);
+
 /* queue_snapshot of one thread. */
 void ar_projection_queue(const struct ar_thread *t, struct ar_jw *w);
 

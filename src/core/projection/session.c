@@ -80,6 +80,7 @@ void ar_projection_session(const struct ar_session *s, struct ar_str runtime_id,
 	tasks(s, thread, w);
 	boundary(s, thread, w);
 	ar_projection_routing_summary(s, thread, w);
+	ar_projection_permission(s, NULL, w);
 	for (size_t i = 0; i < AR_ARRAY_LEN(unavailable); i++)
 		ar_jw_mraw(w, unavailable[i], AR_STR("{\"state\":\"unavailable\"}"));
 	ar_jw_mraw(w, "evidenceRefs", AR_STR("[]"));

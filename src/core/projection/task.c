@@ -33,6 +33,8 @@ static void attempt(const struct ar_run *run, struct ar_jw *w)
 
 struct ar_str ar_projection_task_status(const struct ar_task *task)
 {
+	if (task->status == AR_TASK_WAITING)
+		return task->waiting;
 	return ar_str_from(ar_machine_state_name(AR_MACHINE_TASK, (int)task->status));
 }
 
@@ -84,7 +86,7 @@ void ar_projection_task(const struct ar_session *s, const struct ar_turn *turn, 
 }
 
 struct open_tasks {
-	int64_t active, blocked;
+	int64_t active, waiting, blocked;
 };
 
 static struct open_tasks count_open(const struct ar_session *s)
@@ -100,6 +102,7 @@ static struct open_tasks count_open(const struct ar_session *s)
 			if (!ar_str_absent(turn->outcome) || !turn->task)
 				continue;
 			n.blocked += turn->task->status == AR_TASK_BLOCKED;
+			n.waiting += turn->task->status == AR_TASK_WAITING;
 			n.active += turn->task->status != AR_TASK_BLOCKED;
 		}
 	}
@@ -129,7 +132,7 @@ void ar_projection_task_summary(const struct ar_session *s, struct ar_jw *w)
 
 	ar_jw_open(w);
 	ar_jw_mint(w, "active", open.active);
-	ar_jw_mint(w, "waiting", 0);
+	ar_jw_mint(w, "waiting", open.waiting);
 	ar_jw_mint(w, "blocked", open.blocked);
 	ar_jw_mint(w, "completed", s->tasks.completed);
 	ar_jw_mint(w, "failed", s->tasks.failed);

@@ -41,6 +41,8 @@ static struct ar_str turn_status(const struct ar_turn *turn)
 {
 	if (!ar_str_absent(turn->outcome))
 		return turn->outcome;
+	if (turn->task && turn->task->status == AR_TASK_WAITING)
+		return turn->task->waiting;
 	return ar_str_from(ar_machine_state_name(AR_MACHINE_TURN, (int)turn->status));
 }
 
@@ -176,10 +178,9 @@ void ar_projection_queue(const struct ar_thread *t, struct ar_jw *w)
 /* What this runtime cannot show yet is said, so that an empty list is not read as health. */
 static void not_built(struct ar_jw *w)
 {
-	static const char *const empty_lists[] = { "pendingRequests", "actions", "toolCalls", "processes",
-						   "subagents",	      "jobs",	 "channels" };
-	static const char *const unavailable[] = { "permissionState", "sandboxState", "telemetry",
-						   "diagnostics" };
+	static const char *const empty_lists[] = { "toolCalls", "processes", "subagents", "jobs",
+						   "channels" };
+	static const char *const unavailable[] = { "sandboxState", "telemetry", "diagnostics" };
 
 	for (size_t i = 0; i < AR_ARRAY_LEN(empty_lists); i++)
 		ar_jw_mraw(w, empty_lists[i], AR_STR("[]"));
@@ -218,6 +219,8 @@ void ar_projection_thread(const struct ar_session *s, const struct ar_thread *t,
 	ar_projection_queue(t, w);
 	incidents(t, w);
 	ar_projection_thread_routing(s, t, w);
+	ar_projection_actions(s, t, w);
+	ar_projection_permission(s, t, w);
 	not_built(w);
 	history(t, removed, w);
 	ar_jw_key(w, "contextBoundary");

@@ -6,6 +6,10 @@
 
 void ar_projection_thread(const struct ar_session *s, const struct ar_thread *t, struct ar_jw *w);
 
+/* action.c: members `actions` and `pendingRequests`, and `permissionState`, of one thread or (NULL) of all. */
+void ar_projection_actions(const struct ar_session *s, const struct ar_thread *t, struct ar_jw *w);
+void ar_projection_permission(const struct ar_session *s, const struct ar_thread *t, struct ar_jw *w);
+
 /* Where its conversation was shortened last. */
 void ar_projection_boundary(const struct ar_thread *t, struct ar_jw *w);
 

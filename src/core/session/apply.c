@@ -408,6 +408,8 @@ static ar_apply_fn *const appliers[AR_EV_COUNT] = {
 	[AR_EV_TASK_QUEUED] = ar_apply_task_moved,
 	[AR_EV_TASK_STARTED] = ar_apply_task_moved,
 	[AR_EV_TASK_BLOCKED] = ar_apply_task_moved,
+	[AR_EV_TASK_WAITING] = ar_apply_task_waiting,
+	[AR_EV_TASK_RESUMED] = ar_apply_task_moved,
 	[AR_EV_TASK_RETRYING] = ar_apply_task_moved,
 	[AR_EV_TASK_COMPLETED] = ar_apply_task_ended,
 	[AR_EV_TASK_FAILED] = ar_apply_task_ended,
@@ -440,6 +442,10 @@ static ar_apply_fn *const appliers[AR_EV_COUNT] = {
 	[AR_EV_CONTEXT_COMPACTION_STARTED] = ar_apply_compaction_started,
 	[AR_EV_CONTEXT_COMPACTION_COMPLETED] = ar_apply_compaction_completed,
 	[AR_EV_CONTEXT_COMPACTION_FAILED] = ar_apply_compaction_failed,
+	[AR_EV_ACTION_REQUIRED] = ar_apply_action_required,
+	[AR_EV_ACTION_RESOLVED] = ar_apply_action_resolved,
+	[AR_EV_PERMISSION_RESOLVED] = ar_apply_permission_resolved,
+	[AR_EV_POLICY_CHANGED] = ar_apply_policy_changed,
 };
 
 enum ar_status ar_session_apply(struct ar_session *s, const struct ar_event *e, struct ar_error *err)

@@ -17,13 +17,16 @@ static ar_decide_fn *const by_command[AR_CMD_COUNT] = {
 	[AR_CMD_COMPACT_THREAD] = ar_decide_compact_thread,
 	[AR_CMD_PROMOTE_QUEUED_TURN] = ar_decide_promote_queued_turn,
 	[AR_CMD_REPORT_TOOL_RESULT] = ar_decide_report_tool_result,
+	[AR_CMD_RESPOND_ACTION] = ar_decide_respond_action,
+	[AR_CMD_RESOLVE_PERMISSION] = ar_decide_resolve_permission,
+	[AR_CMD_SET_POLICY] = ar_decide_set_policy,
 };
 
 static ar_decide_fn *const by_kind[] = {
 	[AR_IN_MODEL_DONE] = ar_decide_model_done, [AR_IN_RETRY_DUE] = ar_decide_retry_due,
 	[AR_IN_TOOL_DONE] = ar_decide_tool_done,   [AR_IN_CALL_DUE] = ar_decide_call_due,
 	[AR_IN_HOOK_DONE] = ar_decide_hook_done,   [AR_IN_RECOVER] = ar_decide_recover,
-	[AR_IN_REPAIR] = ar_decide_repair,
+	[AR_IN_REPAIR] = ar_decide_repair,	   [AR_IN_ACTION_DUE] = ar_decide_action_due,
 };
 
 static struct ar_str args_as_kept(struct ar_decision *d)

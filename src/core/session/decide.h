@@ -22,6 +22,7 @@ struct ar_draft {
 	size_t sent; /* of these, how many `base` covers */
 	int64_t anchor, anchor_at; /* as in the thread */
 	struct ar_str base; /* manifest that the next one continues */
+	struct ar_vec settled; /* struct ar_action that this decision has ended */
 };
 
 /* The tools of one turn: the runtime's own, sorted by name, then those that the client runs. */
@@ -121,8 +122,18 @@ void ar_draft_advance(struct ar_draft *w, struct ar_turn *turn); /* whatever can
 bool ar_draft_stop_calls(struct ar_draft *w, struct ar_turn *turn); /* false: none runs any more */
 void ar_draft_close_calls(struct ar_draft *w, struct ar_turn *turn); /* the turn ends without them */
 
+/* A person decided about a call that waits: it runs when its place has come, or ends. */
+struct ar_call_word {
+	bool is_allowed;
+	struct ar_str permission; /* the fact that says so */
+	struct ar_str reason;
+};
+void ar_call_decided(struct ar_draft *w, struct ar_turn *turn, struct ar_str id,
+		     const struct ar_call_word *word);
+
 /* history/decide_recover.c's side of tools */
-bool ar_turn_only_waits(const struct ar_turn *turn); /* for people or clients: no process carried it */
+bool ar_turn_only_waits(const struct ar_session *s,
+			const struct ar_turn *turn); /* for people or clients: no process carried it */
 void ar_draft_recover_calls(struct ar_draft *w, struct ar_turn *turn);
 void ar_draft_rearm_calls(struct ar_draft *w, const struct ar_turn *turn); /* timers of what waits */
 
@@ -153,6 +164,7 @@ ar_decide_fn ar_decide_create_session, ar_decide_submit_turn, ar_decide_interrup
 	ar_decide_resume_thread, ar_decide_remove_queued_turn, ar_decide_promote_queued_turn,
 	ar_decide_steer_turn, ar_decide_fork_thread, ar_decide_rollback_thread, ar_decide_compact_thread,
 	ar_decide_model_done, ar_decide_retry_due, ar_decide_tool_done, ar_decide_call_due,
-	ar_decide_hook_done, ar_decide_report_tool_result, ar_decide_recover, ar_decide_repair;
+	ar_decide_hook_done, ar_decide_report_tool_result, ar_decide_recover, ar_decide_repair,
+	ar_decide_respond_action, ar_decide_resolve_permission, ar_decide_set_policy, ar_decide_action_due;
 
 #endif

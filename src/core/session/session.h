@@ -8,6 +8,7 @@
 #include "codec.h"
 #include "hash.h"
 #include "json.h"
+#include "permission/permission.h"
 #include "state.h"
 #include "tool.h"
 
@@ -58,6 +59,11 @@ struct ar_policy {
 	size_t hook_count;
 	bool queue_by_default; /* busyPolicy when the caller names none */
 	bool auto_resume; /* start again by ourselves after a crash */
+	enum ar_permission_mode permission_mode; /* 0: default */
+	bool may_loosen; /* sessions and turns may allow more than the host does by itself */
+	const struct ar_permission_rule *rules;
+	size_t rule_count;
+	int64_t action_timeout_ms; /* that a question waits for its answer; 0: for ever */
 };
 
 enum ar_input_kind {
@@ -68,6 +74,7 @@ enum ar_input_kind {
 	AR_IN_TOOL_DONE, /* a tool call ended, one way or another */
 	AR_IN_CALL_DUE, /* a result that a client was to bring did not come in time */
 	AR_IN_HOOK_DONE, /* a handler of a hook ended, one way or another */
+	AR_IN_ACTION_DUE, /* the time for an answer is over */
 	AR_IN_REPAIR, /* what is stored beside the log is written again, from the log */
 };
 
@@ -151,7 +158,7 @@ struct ar_input {
 	const void *args; /* struct ar_cmd_<name>_in */
 	struct ar_masked masked; /* in the args */
 	struct ar_str account;
-	struct ar_str subject; /* RETRY_DUE: the turn; CALL_DUE: the call */
+	struct ar_str subject; /* RETRY_DUE: the turn; CALL_DUE: the call; ACTION_DUE: the question */
 	const struct ar_step_output *outputs; /* MODEL_DONE: one; RECOVER: what was saved of each open step */
 	size_t output_count;
 	struct ar_step_end end; /* MODEL_DONE */
@@ -168,6 +175,8 @@ enum ar_effect_kind {
 	AR_EFFECT_HOOK_RUN,
 	AR_EFFECT_HOOK_CANCEL,
 	AR_EFFECT_WAKE, /* come back with `input` about `subject` at `at` */
+	AR_EFFECT_WAKE_CANCEL, /* nothing is to come back about `subject` any more */
+	AR_EFFECT_TOOL_ANSWER, /* of a person, to `question` of the running call `subject` */
 };
 
 /* How a content appears in a document. */
@@ -190,6 +199,7 @@ struct ar_effect {
 	struct ar_str route; /* MODEL_CALL: name of the entry in policy.models */
 	struct ar_str model; /* what its server calls it */
 	bool is_transcript; /* MODEL_CALL: the messages after the first are told as one text, to be summarised */
+	struct ar_str question, answer, answer_content; /* TOOL_ANSWER: the decision's word, JSON or absent */
 	ar_usec at;
 	enum ar_input_kind input;
 	struct ar_str

@@ -1,5 +1,6 @@
 /* Session state as JSON and back, by field tables. Restoring fills a fresh arena, so a snapshot is also how the memory of a
  * long session is renewed: the engine goes on with what it has just written. */
+#include "action/action.h"
 #include "session.h"
 
 #define STR(T, m) \
@@ -62,6 +63,7 @@ static const struct ar_field_desc task_fields[] = {
 	STR(ar_task, title),
 	STR(ar_task, error_category),
 	STR(ar_task, error_message),
+	STR(ar_task, waiting),
 	INT(ar_task, status),
 	INT(ar_task, visibility),
 	INT(ar_task, attempts),
@@ -184,6 +186,34 @@ static const struct ar_field_desc thread_fields[] = {
 	TIME(ar_thread, updated),
 	TIME(ar_thread, last_ended),
 };
+static const struct ar_field_desc action_fields[] = {
+	STR(ar_action, id),	      STR(ar_action, thread),
+	STR(ar_action, turn),	      STR(ar_action, call),
+	STR(ar_action, tool),	      STR(ar_action, prompt),
+	RAW(ar_action, schema),	      RAW(ar_action, decisions),
+	RAW(ar_action, scope),	      STR(ar_action, question),
+	STR(ar_action, rule),	      STR(ar_action, mode),
+	STR(ar_action, decision),     STR(ar_action, source),
+	STR(ar_action, response_ref), RAW(ar_action, actor),
+	INT(ar_action, type),	      INT(ar_action, status),
+	INT(ar_action, on_timeout),   FLAG(ar_action, is_destructive),
+	TIME(ar_action, created),     TIME(ar_action, expires),
+	TIME(ar_action, resolved),
+};
+static const struct ar_field_desc grant_fields[] = {
+	STR(ar_grant, tool),	   STR(ar_grant, rule),	    STR(ar_grant, scope),
+	STR(ar_grant, permission), TIME(ar_grant, expires),
+};
+static const struct ar_field_desc rule_fields[] = {
+	STR(ar_permission_rule, name),	  STR(ar_permission_rule, tool),    STR(ar_permission_rule, argument),
+	STR(ar_permission_rule, matches), STR(ar_permission_rule, thread),  STR(ar_permission_rule, turn),
+	STR(ar_permission_rule, reason),  INT(ar_permission_rule, verdict), INT(ar_permission_rule, reach),
+};
+static const struct ar_field_desc judged_fields[] = {
+	STR(ar_judged, call),	    STR(ar_judged, verdict),	  STR(ar_judged, source),
+	STR(ar_judged, reason),	    RAW(ar_judged, rules),	  STR(ar_judged, mode),
+	STR(ar_judged, permission), FLAG(ar_judged, destructive), TIME(ar_judged, at),
+};
 static const struct ar_field_desc session_fields[] = {
 	STR(ar_session, id),
 	STR(ar_session, title),
@@ -200,6 +230,9 @@ static const struct ar_field_desc session_fields[] = {
 	INT(ar_session, counters.run),
 	INT(ar_session, counters.step),
 	INT(ar_session, counters.request),
+	INT(ar_session, counters.action),
+	STR(ar_session, mode),
+	STR(ar_session, policy_ref),
 	INT(ar_session, tasks.completed),
 	INT(ar_session, tasks.failed),
 	INT(ar_session, tasks.cancelled),
@@ -219,6 +252,10 @@ static const struct ar_struct_desc throttle_desc = DESC(ar_throttle, throttle_fi
 static const struct ar_struct_desc incident_desc = DESC(ar_incident, incident_fields);
 static const struct ar_struct_desc boundary_desc = DESC(ar_boundary, boundary_fields);
 static const struct ar_struct_desc thread_desc = DESC(ar_thread, thread_fields);
+static const struct ar_struct_desc action_desc = DESC(ar_action, action_fields);
+static const struct ar_struct_desc grant_desc = DESC(ar_grant, grant_fields);
+static const struct ar_struct_desc rule_desc = DESC(ar_permission_rule, rule_fields);
+static const struct ar_struct_desc judged_desc = DESC(ar_judged, judged_fields);
 static const struct ar_struct_desc session_desc = DESC(ar_session, session_fields);
 
 /* ---- writing ---- */
@@ -269,6 +306,7 @@ static void write_thread(struct ar_jw *w, const struct ar_thread *t)
 	write_vec(w, "context", &t->context, &context_desc);
 	write_vec(w, "boundaries", &t->boundaries, &boundary_desc);
 	write_vec(w, "incidents", &t->incidents, &incident_desc);
+	write_vec(w, "judged", &t->judged, &judged_desc);
 	ar_jw_key(w, "turns");
 	ar_jw_open_array(w);
 	for (size_t i = 0; i < t->turns.count; i++)
@@ -296,6 +334,9 @@ void ar_session_snapshot(const struct ar_session *s, struct ar_buf *out)
 	for (size_t i = 0; i < s->threads.count; i++)
 		write_thread(&w, s->threads.at[i]);
 	ar_jw_close_array(&w);
+	write_vec(&w, "actions", &s->actions, &action_desc);
+	write_vec(&w, "grants", &s->grants, &grant_desc);
+	write_vec(&w, "rules", &s->rules, &rule_desc);
 	ar_jw_close(&w);
 }
 
@@ -381,7 +422,8 @@ static bool read_thread(struct ar_session *s, struct ar_json v, struct ar_error 
 	ar_vec_push(&s->arena, &s->threads, t);
 	if (!read_vec(s, ar_json_get(v, "context"), &t->context, &context_desc, err) ||
 	    !read_vec(s, ar_json_get(v, "boundaries"), &t->boundaries, &boundary_desc, err) ||
-	    !read_vec(s, ar_json_get(v, "incidents"), &t->incidents, &incident_desc, err))
+	    !read_vec(s, ar_json_get(v, "incidents"), &t->incidents, &incident_desc, err) ||
+	    !read_vec(s, ar_json_get(v, "judged"), &t->judged, &judged_desc, err))
 		return false;
 	for (struct ar_json_iter it = ar_json_iter(ar_json_get(v, "turns")); ar_json_next(&it);) {
 		if (!read_turn(s, t, it.value, err))
@@ -392,18 +434,22 @@ static bool read_thread(struct ar_session *s, struct ar_json v, struct ar_error 
 
 enum ar_status ar_session_restore(struct ar_session *s, struct ar_json snapshot, struct ar_error *err)
 {
+	bool is_read = true;
+
 	if (ar_struct_decode(&session_desc, ar_json_get(snapshot, "session"), &s->arena, s, NULL, err) !=
 	    AR_OK)
 		return ar_fail_wrap(err, "snapshot");
 	if (!read_spent(s, ar_json_get(snapshot, "spent"), &s->spent, err) ||
 	    !read_vec(s, ar_json_get(snapshot, "throttles"), &s->throttles, &throttle_desc, err))
 		return ar_fail_wrap(err, "snapshot");
-	for (struct ar_json_iter it = ar_json_iter(ar_json_get(snapshot, "threads")); ar_json_next(&it);) {
-		if (!read_thread(s, it.value, err))
-			return ar_fail(err, AR_E_CORRUPT,
-				       "the stored snapshot of session %.*s does not decode",
-				       AR_STR_ARG(s->core));
-	}
+	for (struct ar_json_iter it = ar_json_iter(ar_json_get(snapshot, "threads"));
+	     is_read && ar_json_next(&it);)
+		is_read = read_thread(s, it.value, err);
+	if (!is_read || !read_vec(s, ar_json_get(snapshot, "actions"), &s->actions, &action_desc, err) ||
+	    !read_vec(s, ar_json_get(snapshot, "grants"), &s->grants, &grant_desc, err) ||
+	    !read_vec(s, ar_json_get(snapshot, "rules"), &s->rules, &rule_desc, err))
+		return ar_fail(err, AR_E_CORRUPT, "the stored snapshot of session %.*s does not decode",
+			       AR_STR_ARG(s->core));
 	s->snapshot_head = s->head;
 	return AR_OK;
 }

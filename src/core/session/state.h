@@ -171,6 +171,7 @@ struct ar_run {
 
 struct ar_task {
 	struct ar_str id, objective, title, error_category, error_message;
+	struct ar_str waiting; /* while it waits: waiting_input, waiting_permission, waiting_resource */
 	int64_t status; /* enum task_status */
 	int64_t visibility;
 	int64_t attempts; /* over the task's whole life */
@@ -234,11 +235,12 @@ struct ar_thread {
 	struct ar_vec context; /* struct ar_context_entry */
 	struct ar_vec boundaries; /* struct ar_boundary, oldest first */
 	struct ar_vec incidents; /* struct ar_incident */
+	struct ar_vec judged; /* struct ar_judged (permission/), newest last */
 };
 
 /* Last number handed out per kind of id. */
 struct ar_counters {
-	int64_t thread, turn, task, run, step, request;
+	int64_t thread, turn, task, run, step, request, action;
 };
 
 struct ar_totals {
@@ -259,6 +261,10 @@ struct ar_session {
 	struct ar_str currency; /* of what was spent */
 	struct ar_vec throttles; /* struct ar_throttle, one per model */
 	struct ar_vec threads; /* struct ar_thread */
+	struct ar_vec actions; /* struct ar_action (action/): all pending, the newest settled */
+	struct ar_str mode, policy_ref; /* what set_policy gave it; absent: the host's counts */
+	struct ar_vec rules; /* struct ar_permission_rule (permission/) of the same */
+	struct ar_vec grants; /* struct ar_grant (permission/) */
 };
 
 /* ---- reading ---- */

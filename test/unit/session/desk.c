@@ -54,6 +54,15 @@ int desk_close(void **state)
 	return 0;
 }
 
+static void apply_all(struct desk *d)
+{
+	for (size_t i = 0; i < d->decision.event_count; i++) {
+		if (ar_event_validate(&d->decision.events[i], &d->err) != AR_OK ||
+		    ar_session_apply(&d->session, &d->decision.events[i], &d->err) != AR_OK)
+			fail_msg("fact %zu: %s", i, d->err.msg);
+	}
+}
+
 enum ar_status desk_do(struct desk *d, struct ar_input in)
 {
 	enum ar_status rc;
@@ -62,12 +71,45 @@ enum ar_status desk_do(struct desk *d, struct ar_input in)
 	in.now = d->now += 1000000;
 	in.policy = &d->policy;
 	rc = ar_session_decide(&d->session, &in, &d->arena, &d->decision, &d->err);
-	for (size_t i = 0; rc == AR_OK && i < d->decision.event_count; i++) {
-		if (ar_event_validate(&d->decision.events[i], &d->err) != AR_OK ||
-		    ar_session_apply(&d->session, &d->decision.events[i], &d->err) != AR_OK)
-			fail_msg("fact %zu: %s", i, d->err.msg);
-	}
+	if (rc == AR_OK)
+		apply_all(d);
 	return rc;
+}
+
+void desk_begin(struct desk *d)
+{
+	assert_int_equal(desk_submit(d, "a"), AR_OK);
+	assert_int_equal(desk_end_step(d, (struct ar_step_end){ .outcome = 4,
+								.category = AR_STR("network"),
+								.message = AR_STR("cut"),
+								.retryable = true }),
+			 AR_OK);
+}
+
+struct ar_str desk_ask(struct desk *d, struct ar_ask ask)
+{
+	struct ar_input in = { .now = d->now += 1000000, .policy = &d->policy };
+	struct ar_draft w;
+	struct ar_str id;
+
+	ar_arena_reset(&d->arena);
+	d->decision = (struct ar_decision){
+		.arena = &d->arena, .session = &d->session, .input = &in, .counters = d->session.counters
+	};
+	w = ar_draft_of(&d->decision, desk_thread(d, 0));
+	id = ar_draft_ask(&w, desk_active(d), &ask);
+	apply_all(d);
+	ar_buf_fini(&d->decision.scratch);
+	return ar_session_action(&d->session, id)->id;
+}
+
+size_t desk_effects(struct desk *d, enum ar_effect_kind kind)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < d->decision.effect_count; i++)
+		n += d->decision.effects[i].kind == kind;
+	return n;
 }
 
 enum ar_status desk_command(struct desk *d, enum ar_command command, const void *args)

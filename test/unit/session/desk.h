@@ -3,6 +3,7 @@
 #ifndef DESK_H
 #define DESK_H
 
+#include "action/action.h"
 #include "cmocka_unit.h"
 #include "session.h"
 
@@ -27,12 +28,18 @@ enum ar_status desk_answer(struct desk *d,
 			   const char *text); /* the open step of the first thread completes */
 enum ar_status desk_end_step(struct desk *d, struct ar_step_end end);
 
+/* A turn that is between two steps asks; returns the id, which lives in the session. */
+void desk_begin(struct desk *d); /* turn "a" runs, no step of it is open */
+struct ar_str desk_ask(struct desk *d, struct ar_ask ask);
+
 /* The type names of the facts decided last, in order, separated by spaces; without those that go with every turn to explain its route and
  * its cost, or with them. */
 void desk_expect(struct desk *d, const char *types);
 void desk_expect_all(struct desk *d, const char *types);
 void desk_expect_refusal(struct desk *d, enum ar_status rc, uint16_t code);
 void desk_expect_reply(struct desk *d, const char *part); /* the reply has this text in it */
+
+size_t desk_effects(struct desk *d, enum ar_effect_kind kind); /* how many of them */
 
 struct ar_thread *desk_thread(struct desk *d, size_t index);
 struct ar_turn *desk_active(struct desk *d);

@@ -1,5 +1,6 @@
 /* Coming back: what is said and done about open work that no process carries any more, and resume_thread. Every step of it is
  * a fact. Pure. */
+#include "action/action.h"
 #include "context/context.h"
 #include "hook/hooks.h"
 
@@ -35,9 +36,9 @@ static void reconstructed(struct ar_draft *w)
 	struct ar_decision *d = w->d;
 	struct ar_ids ids = ar_ids_thread(w->thread);
 	struct ar_jw j = ar_decide_json(d);
-	static const char *const present[] = { "sessionShell", "threadSummaries", "recentWindow",
-					       "activeThreadRead", "queuedTurns" };
-	static const char *const not_here[] = { "pendingActions", "subagents", "jobs" };
+	static const char *const present[] = { "sessionShell",	   "threadSummaries", "recentWindow",
+					       "activeThreadRead", "queuedTurns",     "pendingActions" };
+	static const char *const not_here[] = { "subagents", "jobs" };
 	struct ar_str layers;
 
 	ar_jw_open(&j);
@@ -186,6 +187,17 @@ static void recover_turn(struct ar_draft *w, struct ar_turn *turn)
 		wait_for_resume(w, turn);
 }
 
+/* A turn that only waits for people or clients lost nothing with its process: no attempt is counted, nothing is said unless a deadline has
+ * passed. */
+static void take_up(struct ar_draft *w, struct ar_turn *turn)
+{
+	if (!turn->is_interrupted && ar_turn_only_waits(w->d->session, turn) && !ar_turn_has_open_hooks(turn))
+		ar_draft_rearm_calls(w, turn);
+	else
+		recover_turn(w, turn);
+	ar_draft_wait_again(w, turn);
+}
+
 enum ar_status ar_decide_recover(struct ar_decision *d, struct ar_error *err)
 {
 	(void)err;
@@ -194,13 +206,30 @@ enum ar_status ar_decide_recover(struct ar_decision *d, struct ar_error *err)
 		const struct ar_turn *turn = ar_thread_active(t);
 		struct ar_draft w = ar_draft_of(d, t);
 
-		if (turn && !turn->is_lost && !turn->is_interrupted && ar_turn_only_waits(turn) &&
-		    !ar_turn_has_open_hooks(turn))
-			ar_draft_rearm_calls(&w, turn); /* no process carried it: nothing was lost */
-		else if (turn && !turn->is_lost)
-			recover_turn(&w, ar_draft_own(&w, turn));
+		if (turn && !turn->is_lost)
+			take_up(&w, ar_draft_own(&w, turn));
 	}
 	return AR_OK;
+}
+
+/* The questions that a turn waits for. */
+static struct ar_str open_questions(struct ar_decision *d, const struct ar_turn *turn)
+{
+	struct ar_jw w = ar_decide_json(d);
+
+	ar_jw_open_array(&w);
+	for (size_t i = 0; i < d->session->actions.count; i++) {
+		const struct ar_action *a = d->session->actions.at[i];
+
+		if (a->status != AR_ACTION_PENDING || !ar_str_eq(a->turn, turn->id))
+			continue;
+		ar_jw_open(&w);
+		ar_jw_mstr(&w, "kind", AR_STR("action"));
+		ar_jw_mstr(&w, "id", a->id);
+		ar_jw_close(&w);
+	}
+	ar_jw_close_array(&w);
+	return ar_decide_json_end(d);
 }
 
 enum ar_status ar_decide_resume_thread(struct ar_decision *d, struct ar_error *err)
@@ -209,20 +238,27 @@ enum ar_status ar_decide_resume_thread(struct ar_decision *d, struct ar_error *e
 	struct ar_cmd_resume_thread_out out = { .result = AR_RESUME_THREAD_RESULT_NOTHING_TO_RESUME };
 	const struct ar_thread *t = ar_session_thread(d->session, in->thread_id);
 	const struct ar_turn *turn;
+	struct ar_turn *own;
 	struct ar_draft w;
 
 	if (!t)
 		return ar_refuse(err, AR_ERR_THREAD_NOT_FOUND, "session %.*s has no thread %.*s",
 				 AR_STR_ARG(d->session->id), AR_STR_ARG(in->thread_id));
 	turn = ar_thread_active(t);
-	if (turn && !turn->is_lost) {
+	if (turn && !turn->is_lost && ar_turn_is_waiting(d->session, turn)) {
+		out.result = AR_RESUME_THREAD_RESULT_BLOCKED;
+		out.active_turn_id = turn->id;
+		out.blockers = open_questions(d, turn);
+	} else if (turn && !turn->is_lost) {
 		out.result = AR_RESUME_THREAD_RESULT_ALREADY_ACTIVE;
 		out.active_turn_id = turn->id;
 	} else if (turn) {
 		w = ar_draft_of(d, t);
 		window_loaded(&w);
 		reconstructed(&w);
-		try_again(&w, ar_draft_own(&w, turn), AR_REASON_RESUMED);
+		own = ar_draft_own(&w, turn);
+		try_again(&w, own, AR_REASON_RESUMED);
+		ar_draft_wait_again(&w, own);
 		out.result = AR_RESUME_THREAD_RESULT_RESUMED;
 		out.active_turn_id = turn->id;
 		out.recovery_mode = AR_STR("replay");

@@ -56,25 +56,6 @@ static struct ar_invocation *find_call(struct ar_session *s, const struct ar_eve
 	return *ret_turn ? ar_turn_call(*ret_turn, e->ids[AR_SCOPE_TOOL_CALL]) : NULL;
 }
 
-enum ar_status ar_apply_permission_evaluated(struct ar_session *s, const struct ar_event *e,
-					     struct ar_error *err)
-{
-	const struct ar_ev_permission_evaluated *p = PAYLOAD(e, permission_evaluated);
-	struct ar_thread *t;
-	struct ar_turn *turn;
-	struct ar_invocation *call = find_call(s, e, &turn, &t);
-
-	(void)err;
-	if (!call)
-		return AR_OK; /* about an act that was only described */
-	call->permission = ar_apply_keep(s, e->event_id);
-	if (p->decision == AR_PERMISSION_EVALUATED_DECISION_ALLOW)
-		call->stage = AR_CALL_ALLOWED;
-	else if (p->decision == AR_PERMISSION_EVALUATED_DECISION_ASK)
-		call->stage = AR_CALL_WAITING;
-	return AR_OK;
-}
-
 enum ar_status ar_apply_tool_started(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
 {
 	const struct ar_ev_tool_started *p = PAYLOAD(e, tool_started);

@@ -1,6 +1,7 @@
 /* The calls of one model answer, from the asking to the last end: is there such a tool, are the arguments good, may it run, when is its place. Those
  * that change nothing run together, the others one after another in the order they were asked for. When all have ended the model is asked
  * again. Every stage is a fact, so that all of it can be taken up after a crash. Pure: the running itself is an effect, its end an input. */
+#include "action/action.h"
 #include "hook/hooks.h"
 #include "tool/calls.h"
 #include "identity.h"
@@ -56,24 +57,82 @@ static void bad_arguments(struct ar_draft *w, struct ar_turn *turn, struct ar_in
 				     .retryable = true });
 }
 
-/* Every call is judged before it may begin. */
-static void judge(struct ar_draft *w, const struct ar_turn *turn, struct ar_invocation *call,
-		  const struct ar_tool *tool)
+static void deny(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation *call, struct ar_str reason)
 {
+	ar_draft_refuse_call(w, turn, call, "denied",
+			     &(struct ar_call_failure){
+				     .status = AR_TOOL_FAILED_STATUS_DENIED,
+				     .category = AR_STR("permission_denied"),
+				     .message = ar_arena_fmt(w->d->arena, "the call was not allowed: %.*s",
+							     AR_STR_ARG(reason)),
+				     .advice = AR_STR("go on without it, or say what it is needed for") });
+}
+
+/* What handlers say about it; those that are asked in a person's place have the last word. */
+static void add_hook_word(const struct ar_turn *turn, const struct ar_invocation *call, struct ar_act *act)
+{
+	static const enum ar_hook_word words[] = {
+		[AR_HOOK_COMPLETED_DECISION_ALLOW] = AR_HOOK_SAYS_ALLOW,
+		[AR_HOOK_COMPLETED_DECISION_DENY] = AR_HOOK_SAYS_DENY,
+		[AR_HOOK_COMPLETED_DECISION_BLOCK] = AR_HOOK_SAYS_DENY,
+		[AR_HOOK_COMPLETED_DECISION_ASK] = AR_HOOK_SAYS_ASK,
+	};
+	static const enum ar_hook_point points[] = { AR_AT_PRE_TOOL_USE, AR_AT_PERMISSION_REQUEST };
+
+	for (size_t i = 0; i < AR_ARRAY_LEN(points); i++) {
+		const struct ar_hook_chain *said = ar_hook_said(turn, call, points[i]);
+		enum ar_hook_word word = said && (size_t)said->decision < AR_ARRAY_LEN(words)
+						 ? words[said->decision]
+						 : AR_HOOK_SAYS_NOTHING;
+
+		if (word == AR_HOOK_SAYS_NOTHING)
+			continue;
+		act->hook = word;
+		act->hook_name = said->by_handler;
+		act->hook_reason = said->reason;
+	}
+}
+
+/* Every call is judged before it may begin; what a person has to decide waits for that, unless a handler decides in their place. */
+static void judge(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation *call, struct ar_act *act)
+{
+	struct ar_judgement j;
+	struct ar_str action;
 	struct ar_ids ids = ar_ids_call(w->d, turn, call);
 
-	ids.at[AR_SCOPE_TRACE] = turn->id;
-	ar_decide_emit(w->d, AR_EV_PERMISSION_EVALUATED, &ids,
-		       &(struct ar_ev_permission_evaluated){
-			       .decision = AR_PERMISSION_EVALUATED_DECISION_ALLOW,
-			       .decision_source = AR_PERMISSION_EVALUATED_DECISION_SOURCE_MODE,
-			       .decision_reason = AR_STR("no rule restricts tools"),
-			       .rule_refs = AR_STR("[]"),
-			       .scope = AR_PERMISSION_EVALUATED_SCOPE_ONCE,
-			       .mode = AR_STR("bypass"),
-			       .destructive = tool->is_destructive });
-	call->permission = w->d->events[w->d->event_count - 1].event_id;
+	add_hook_word(turn, call, act);
+	j = ar_permission_judge(w->d, turn, act);
+	if (j.verdict == AR_ASK && ar_hook_begin(w, turn, call, AR_AT_PERMISSION_REQUEST))
+		return; /* its end brings the arguments along, and the call is judged again */
+	action = j.verdict == AR_ASK ? ar_action_mint(w->d) : AR_STR_NONE;
+	call->permission = ar_permission_emit(w->d, &ids, &j, action);
+	if (j.verdict == AR_DENY) {
+		deny(w, turn, call, j.reason);
+		return;
+	}
+	call->stage = j.verdict == AR_ASK ? AR_CALL_WAITING : AR_CALL_ALLOWED;
+	if (j.verdict == AR_ASK)
+		ar_draft_ask_permission(w, turn, act,
+					(struct ar_ask){ .id = action,
+							 .call = call->id,
+							 .step = call->step,
+							 .input_ref = call->args_ref,
+							 .judgement = &j });
+}
+
+void ar_call_decided(struct ar_draft *w, struct ar_turn *turn, struct ar_str id,
+		     const struct ar_call_word *word)
+{
+	struct ar_invocation *call = ar_turn_call(turn, id);
+
+	if (!call || call->stage != AR_CALL_WAITING)
+		return;
+	call->permission = word->permission;
 	call->stage = AR_CALL_ALLOWED;
+	if (!word->is_allowed)
+		deny(w, turn, call, word->reason);
+	if (!turn->is_lost)
+		ar_draft_advance(w, turn);
 }
 
 static void describe(struct ar_invocation *call, const struct ar_tool *tool)
@@ -122,7 +181,8 @@ static void admit(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation
 	const struct ar_tool *tool = ar_offers_find(offers, call->name);
 	struct ar_str args = ar_decide_text(w->d, call->args_ref), fault;
 
-	if (ar_hook_is_open(turn, call, AR_AT_PRE_TOOL_USE))
+	if (ar_hook_is_open(turn, call, AR_AT_PRE_TOOL_USE) ||
+	    ar_hook_is_open(turn, call, AR_AT_PERMISSION_REQUEST))
 		return;
 	if (!tool) {
 		no_such_tool(w, turn, call);
@@ -139,7 +199,7 @@ static void admit(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation
 	else if (ar_hook_blocks(ar_hook_said(turn, call, AR_AT_PRE_TOOL_USE)))
 		blocked(w, turn, call, ar_hook_said(turn, call, AR_AT_PRE_TOOL_USE));
 	else
-		judge(w, turn, call, tool);
+		judge(w, turn, call, &(struct ar_act){ .tool = tool, .name = call->name, .args = args });
 }
 
 static void admit_planned(struct ar_draft *w, struct ar_turn *turn, const struct ar_offers *offers)

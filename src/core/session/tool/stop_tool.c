@@ -1,4 +1,5 @@
 /* Calls that are not to go on: the turn is interrupted or ends, or the process that ran them is gone. Each gets its end fact. Pure. */
+#include "action/action.h"
 #include "tool/calls.h"
 
 static void cancel_run(struct ar_draft *w, const struct ar_invocation *call)
@@ -58,16 +59,17 @@ void ar_draft_close_calls(struct ar_draft *w, struct ar_turn *turn)
 
 /* ---- after a crash ---- */
 
-bool ar_turn_only_waits(const struct ar_turn *turn)
+/* A call that may run and has not begun stands behind one that waits. */
+bool ar_turn_only_waits(const struct ar_session *s, const struct ar_turn *turn)
 {
-	bool waits = false;
+	bool waits = ar_turn_is_waiting(s, turn);
 
 	if (!ar_str_absent(turn->open_step))
 		return false;
 	for (size_t i = 0; i < turn->calls.count; i++) {
 		const struct ar_invocation *call = ar_call_at(turn, i);
 
-		if (call->stage == AR_CALL_ENDED)
+		if (call->stage == AR_CALL_ENDED || call->stage == AR_CALL_ALLOWED)
 			continue;
 		if (call->stage != AR_CALL_WAITING && !(call->stage == AR_CALL_RUNNING && call->is_client))
 			return false;

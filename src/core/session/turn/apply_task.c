@@ -89,6 +89,16 @@ enum ar_status ar_apply_task_moved(struct ar_session *s, const struct ar_event *
 	return ar_apply_move(&task->status, AR_MACHINE_TASK, e, err);
 }
 
+enum ar_status ar_apply_task_waiting(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
+{
+	struct ar_thread *t;
+	struct ar_turn *turn = ar_apply_turn(s, e, &t);
+
+	if (turn && turn->task)
+		turn->task->waiting = ar_apply_word(e, "status", PAYLOAD(e, task_waiting)->status);
+	return ar_apply_task_moved(s, e, err);
+}
+
 enum ar_status ar_apply_task_ended(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
 {
 	struct ar_thread *t;

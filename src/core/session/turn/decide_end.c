@@ -1,4 +1,5 @@
 /* Every way a turn ends. Order of the end facts: attempt, task, turn, then the thread goes on. Pure. */
+#include "action/action.h"
 #include "context/context.h"
 #include "hook/hooks.h"
 
@@ -103,6 +104,7 @@ static void end_facts(struct ar_draft *w, const struct ar_turn *turn, const stru
 void ar_draft_fail(struct ar_draft *w, struct ar_turn *turn, const struct ar_ending *end)
 {
 	ar_hook_end_runs(w, turn, false);
+	ar_draft_cancel_actions(w, turn, end->message);
 	ar_draft_close_calls(w, turn);
 	ar_draft_compaction_dropped(w, turn, end->category, end->message);
 	ar_draft_take_steers(w, turn);

@@ -1,4 +1,5 @@
 /* Queued turns: promote, remove; and interrupting the one that runs. Pure. */
+#include "action/action.h"
 #include "decide.h"
 
 /* The queued turn a command names; ALREADY_STARTED when it left the queue by running. */
@@ -38,6 +39,7 @@ void ar_draft_interrupt(struct ar_draft *w, struct ar_turn *turn, struct ar_str 
 
 	ar_draft_status(w, AR_THREAD_STATUS_RUNNING, AR_REASON_INTERRUPT, "interrupting", turn);
 	ar_draft_say_interrupting(w, turn, reason);
+	ar_draft_cancel_actions(w, turn, reason);
 	if (ar_str_absent(turn->open_step)) {
 		turn = ar_draft_own(w, turn);
 		if (turn->is_lost || !ar_draft_stop_calls(w, turn))
@@ -144,13 +146,34 @@ static enum ar_status check_scope(const struct ar_decision *d, size_t targets, s
 	return AR_OK;
 }
 
+/* What an interruption ends beside the turns themselves. */
+static struct ar_str affected(struct ar_decision *d, const struct ar_vec *turns)
+{
+	struct ar_jw w = ar_decide_json(d);
+
+	ar_jw_open(&w);
+	ar_jw_mraw(&w, "tools", AR_STR("[]"));
+	ar_jw_mraw(&w, "processes", AR_STR("[]"));
+	ar_jw_mraw(&w, "subagents", AR_STR("[]"));
+	ar_jw_key(&w, "actions");
+	ar_jw_open_array(&w);
+	for (size_t i = 0; i < d->session->actions.count; i++) {
+		const struct ar_action *a = d->session->actions.at[i];
+
+		for (size_t k = 0; a->status == AR_ACTION_PENDING && k < turns->count; k++) {
+			if (ar_str_eq(a->turn, ((const struct ar_turn *)turns->at[k])->id))
+				ar_jw_str(&w, a->id);
+		}
+	}
+	ar_jw_close_array(&w);
+	ar_jw_close(&w);
+	return ar_decide_json_end(d);
+}
+
 enum ar_status ar_decide_interrupt_turn(struct ar_decision *d, struct ar_error *err)
 {
 	const struct ar_cmd_interrupt_turn_in *in = d->input->args;
-	struct ar_cmd_interrupt_turn_out out = {
-		.result = AR_INTERRUPT_TURN_RESULT_NO_OP,
-		.affected = AR_STR("{\"tools\":[],\"processes\":[],\"subagents\":[],\"actions\":[]}"),
-	};
+	struct ar_cmd_interrupt_turn_out out = { .result = AR_INTERRUPT_TURN_RESULT_NO_OP };
 	struct ar_vec targets = { 0 };
 
 	for (size_t i = 0; i < d->session->threads.count; i++) {
@@ -162,6 +185,7 @@ enum ar_status ar_decide_interrupt_turn(struct ar_decision *d, struct ar_error *
 	}
 	if (check_scope(d, targets.count, err) != AR_OK)
 		return AR_E_REFUSED;
+	out.affected = affected(d, &targets);
 	for (size_t i = 0; i < targets.count; i++) {
 		struct ar_turn *turn = targets.at[i];
 		struct ar_draft w = ar_draft_of(d, ar_session_thread(d->session, turn->thread));

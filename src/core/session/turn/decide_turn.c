@@ -417,6 +417,20 @@ static enum ar_status check_new(const struct ar_decision *d, struct ar_error *er
 			 AR_STR_ARG(in->turn_id));
 }
 
+/* A turn may tighten what the host lets run. */
+static enum ar_status check_mode(const struct ar_decision *d, struct ar_error *err)
+{
+	const struct ar_cmd_submit_turn_in *in = d->input->args;
+	struct ar_json options;
+	struct ar_str mode;
+
+	if (ar_str_absent(in->options) ||
+	    ar_json_parse(d->session->json, in->options, &options, NULL) != AR_OK ||
+	    !ar_json_str(ar_json_get(options, "mode"), &mode))
+		return AR_OK;
+	return ar_mode_check(d, mode, AR_ERR_INVALID_INPUT, err);
+}
+
 static struct ar_str member(struct ar_decision *d, struct ar_json object, const char *name)
 {
 	struct ar_str text = AR_STR_NONE;
@@ -461,7 +475,8 @@ enum ar_status ar_decide_submit_turn(struct ar_decision *d, struct ar_error *err
 		return ar_refuse(err, AR_ERR_INVALID_INPUT,
 				 "source %s is the runtime's own; name another or none", AR_SOURCE_SYSTEM);
 	if (ar_decide_input(d, in->input, in->text, &input, err) != AR_OK ||
-	    ar_offers_check(d, in->options, err) != AR_OK || check_new(d, err) != AR_OK)
+	    ar_offers_check(d, in->options, err) != AR_OK || check_new(d, err) != AR_OK ||
+	    check_mode(d, err) != AR_OK)
 		return AR_E_REFUSED;
 	if (d->session->head == 0)
 		create_from_policy(d, in, input.preview);

@@ -1,0 +1,120 @@
+/* Durable questions to people. A question is a fact, and so is its one answer: given by somebody, by its deadline, or by the end of the turn
+ * that asked. Until then nothing that depends on it goes on, also over a restart. What an answer means is the asker's business
+ * (continue.c). Pure. */
+#ifndef AR_SESSION_ACTION_H
+#define AR_SESSION_ACTION_H
+
+#include "decide.h"
+#include "permission/permission.h"
+
+#define AR_WINDOW_ACTIONS 20 /* newest settled ones kept per session */
+
+#define AR_REASON_ASKED "action_required"
+#define AR_REASON_ANSWERED "action_resolved"
+
+enum ar_action_type {
+	AR_ACTION_TOOL_PERMISSION = 1,
+	AR_ACTION_PLAN_APPROVAL,
+	AR_ACTION_CREDENTIAL,
+	AR_ACTION_STRUCTURED_INPUT,
+	AR_ACTION_SANDBOX_ESCALATION,
+	AR_ACTION_NETWORK_ACCESS,
+	AR_ACTION_BUDGET_OVERRIDE,
+	AR_ACTION_MODEL_OVERRIDE,
+	AR_ACTION_PEER_AUTHORIZATION,
+	AR_ACTION_COMPLETION_OVERRIDE, /* of a tool call whose outcome nobody knows: retry, skip, mark_done */
+	AR_ACTION_TYPE_COUNT,
+};
+
+/* What a kind of question offers, and what becomes of it without an answer. */
+struct ar_action_kind {
+	const char *name;
+	const char *decisions; /* JSON array */
+	const char *decision_kind;
+	const char *accepting; /* the decision that brings the payload its schema asks for; NULL: none */
+	const char *unanswered; /* what stands when its time runs out; never one that allows */
+	int on_timeout; /* the same as a word of action.required */
+	bool is_permission; /* the thread is waiting_permission meanwhile; otherwise waiting_input */
+};
+
+const struct ar_action_kind *ar_action_kind(enum ar_action_type type);
+enum ar_action_type ar_action_type_find(struct ar_str name); /* 0: unknown */
+
+/* One question, pending or settled. */
+struct ar_action {
+	struct ar_str id, thread, turn;
+	struct ar_str call, tool; /* tool call that it is about; absent: none */
+	struct ar_str prompt, schema, decisions, scope; /* schema, decisions, scope: JSON */
+	struct ar_str question; /* id that a tool gave its question; absent: the runtime asks */
+	struct ar_str rule, mode; /* tool_permission: the rule that asked, the mode in force */
+	struct ar_str decision, source, response_ref;
+	struct ar_str actor; /* who answered: JSON object */
+	int64_t type; /* enum ar_action_type */
+	int64_t status; /* of the action machine */
+	int64_t on_timeout;
+	bool is_destructive;
+	ar_usec created, expires, resolved; /* expires 0: never */
+};
+
+struct ar_action *ar_session_action(const struct ar_session *s, struct ar_str id);
+bool ar_turn_is_waiting(const struct ar_session *s,
+			const struct ar_turn *turn); /* a question of it is open */
+
+/* ---- asking ---- */
+
+struct ar_ask {
+	struct ar_str id; /* minted already, for a fact before; absent: minted here */
+	enum ar_action_type type;
+	struct ar_str call, step, tool; /* what it is about; may be absent */
+	struct ar_str prompt, schema; /* at least one */
+	struct ar_str decisions; /* JSON array; absent: those of the type */
+	struct ar_str question; /* a tool's own id for it */
+	struct ar_str input_ref; /* arguments of the call, for the one who decides */
+	ar_usec expires; /* 0: by the policy */
+	const struct ar_judgement *judgement; /* tool_permission: why it is asked */
+};
+
+struct ar_str ar_action_mint(struct ar_decision *d);
+
+/* action.required (and permission.requested), the thread blocked, the task waiting, and a wake-up at the deadline. Returns its id. */
+struct ar_str ar_draft_ask(struct ar_draft *w, const struct ar_turn *turn, const struct ar_ask *ask);
+
+/* The question whether a judged call may run; `ask` names the call. */
+struct ar_str ar_draft_ask_permission(struct ar_draft *w, const struct ar_turn *turn,
+				      const struct ar_act *act, struct ar_ask ask);
+
+/* ---- settling ---- */
+
+struct ar_settlement {
+	struct ar_str decision;
+	int source; /* enum of action.resolved and permission.resolved */
+	struct ar_str reason; /* one sentence */
+	struct ar_str actor, response, channel; /* response: the whole answer as JSON; may be absent */
+	struct ar_str payload; /* what the schema asked for: JSON object; absent: none */
+	ar_usec grant_expires; /* of a grant for the session; 0: with it */
+};
+
+/* The one end of a question: facts, the thread goes on, and whoever asked is told. `turn` is the draft's own. */
+void ar_draft_settle(struct ar_draft *w, struct ar_turn *turn, const struct ar_action *a,
+		     const struct ar_settlement *s);
+
+/* What its deadline says, now that it is over. */
+void ar_draft_expire(struct ar_draft *w, struct ar_turn *turn, const struct ar_action *a);
+
+/* The turn ends or is interrupted: its open questions are settled as cancelled, and nobody is told. */
+void ar_draft_cancel_actions(struct ar_draft *w, const struct ar_turn *turn, struct ar_str reason);
+
+/* Comes back with AR_IN_ACTION_DUE at the deadline; 0: never. */
+void ar_draft_wake_for(struct ar_draft *w, struct ar_str action, ar_usec deadline);
+
+/* After a restart: what is overdue is settled, what is not is waited for with its original deadline. */
+void ar_draft_wait_again(struct ar_draft *w, struct ar_turn *turn);
+
+/* continue.c: what an answer means for whoever asked. `permission` is the permission.resolved fact, absent for other kinds. */
+void ar_action_continue(struct ar_draft *w, struct ar_turn *turn, const struct ar_action *a,
+			const struct ar_settlement *s, struct ar_str permission);
+
+/* Whether the answer lets the act run. */
+bool ar_action_allows(struct ar_str decision);
+
+#endif

@@ -1,0 +1,107 @@
+/* Facts about questions and what people allowed. Pure; see apply.c. */
+#include "apply.h"
+#include "action/action.h"
+
+enum ar_status ar_apply_action_required(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
+{
+	const struct ar_ev_action_required *p = PAYLOAD(e, action_required);
+	struct ar_action *a = ar_arena_alloc(&s->arena, sizeof(*a));
+	struct ar_json json;
+
+	*a = (struct ar_action){ .id = ar_apply_keep(s, e->ids[AR_SCOPE_ACTION]),
+				 .thread = ar_apply_keep(s, e->ids[AR_SCOPE_THREAD]),
+				 .turn = ar_apply_keep(s, e->ids[AR_SCOPE_TURN]),
+				 .call = ar_apply_keep(s, e->ids[AR_SCOPE_TOOL_CALL]),
+				 .tool = ar_apply_keep(s, p->tool_name),
+				 .prompt = ar_apply_keep(s, p->prompt),
+				 .schema = ar_apply_keep(s, p->schema),
+				 .decisions = ar_apply_keep(s, p->decisions),
+				 .scope = ar_apply_keep(s, p->scope),
+				 .type = ar_action_type_find(p->action_type),
+				 .on_timeout = p->on_timeout,
+				 .is_destructive = p->destructive.v,
+				 .created = e->time,
+				 .expires = p->expires_at };
+	if (!a->type)
+		return ar_apply_unknown(err, e, "type of action");
+	json = ar_apply_parse(s, p->scope);
+	a->question = ar_apply_text(s, json, "questionId");
+	json = ar_apply_parse(s, p->policy);
+	a->rule = ar_apply_text(s, json, "rule");
+	a->mode = ar_apply_text(s, json, "mode");
+	ar_vec_push(&s->arena, &s->actions, a);
+	ar_apply_count(&s->counters.action, a->id);
+	return ar_apply_move(&a->status, AR_MACHINE_ACTION, e, err);
+}
+
+/* Pending ones stay, however many; of the settled those that were settled last, which stand at the end. */
+static void keep_window(struct ar_session *s, struct ar_action *newest)
+{
+	size_t settled = 0, at;
+
+	if (ar_vec_find(&s->actions, newest, &at))
+		ar_vec_remove(&s->actions, at);
+	ar_vec_push(&s->arena, &s->actions, newest);
+	for (size_t i = s->actions.count; i > 0; i--) {
+		const struct ar_action *a = s->actions.at[i - 1];
+
+		if (a->status == AR_ACTION_RESOLVED && ++settled > AR_WINDOW_ACTIONS)
+			ar_vec_remove(&s->actions, i - 1);
+	}
+}
+
+enum ar_status ar_apply_action_resolved(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
+{
+	const struct ar_ev_action_resolved *p = PAYLOAD(e, action_resolved);
+	struct ar_action *a = ar_session_action(s, e->ids[AR_SCOPE_ACTION]);
+
+	if (!a)
+		return ar_apply_unknown(err, e, "action");
+	if (ar_apply_move(&a->status, AR_MACHINE_ACTION, e, err) != AR_OK)
+		return AR_E_CORRUPT;
+	a->decision = ar_apply_keep(s, p->decision);
+	a->source = ar_apply_word(e, "decisionSource", p->decision_source);
+	a->response_ref = ar_apply_keep(s, p->response_ref);
+	a->actor = ar_apply_keep(s, p->actor);
+	a->resolved = p->resolved_at;
+	keep_window(s, a);
+	return AR_OK;
+}
+
+static void keep_grant(struct ar_session *s, const struct ar_event *e, const struct ar_action *a)
+{
+	const struct ar_ev_permission_resolved *p = PAYLOAD(e, permission_resolved);
+	struct ar_grant *g = ar_arena_alloc(&s->arena, sizeof(*g));
+
+	*g = (struct ar_grant){ .tool = a->tool,
+				.rule = a->rule,
+				.scope = ar_apply_keep(s, p->scope),
+				.permission = ar_apply_keep(s, e->event_id),
+				.expires = p->expires_at };
+	ar_vec_push(&s->arena, &s->grants, g);
+	if (s->grants.count > AR_GRANTS_MAX)
+		ar_vec_remove(&s->grants, 0);
+}
+
+/* What is not allowed ends with facts of its own. */
+enum ar_status ar_apply_permission_resolved(struct ar_session *s, const struct ar_event *e,
+					    struct ar_error *err)
+{
+	const struct ar_ev_permission_resolved *p = PAYLOAD(e, permission_resolved);
+	const struct ar_action *a = ar_session_action(s, e->ids[AR_SCOPE_ACTION]);
+	struct ar_thread *t;
+	struct ar_turn *turn = ar_apply_turn(s, e, &t);
+	struct ar_invocation *call = turn ? ar_turn_call(turn, e->ids[AR_SCOPE_TOOL_CALL]) : NULL;
+
+	if (!a)
+		return ar_apply_unknown(err, e, "action");
+	if (call)
+		call->permission = ar_apply_keep(s, e->event_id);
+	if (p->outcome != AR_PERMISSION_RESOLVED_OUTCOME_ALLOWED)
+		return AR_OK;
+	if (call && call->stage == AR_CALL_WAITING)
+		call->stage = AR_CALL_ALLOWED;
+	if (ar_str_is(p->scope, "session"))
+		keep_grant(s, e, a);
+	return AR_OK;
+}

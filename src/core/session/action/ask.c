@@ -1,0 +1,150 @@
+/* A question is asked: what becomes true of it, of the thread and of the task, and when to come back if nobody answers. Pure. */
+#include "action/action.h"
+
+#define PROMPT_MAX 4096
+#define ARGS_MAX 1024 /* of a call's arguments in the question; all of them are under inputRef */
+
+struct ar_str ar_action_mint(struct ar_decision *d)
+{
+	return ar_decide_mint(d, "action", &d->counters.action);
+}
+
+static struct ar_str scope_of(struct ar_decision *d, const struct ar_turn *turn, const struct ar_ask *ask)
+{
+	struct ar_jw w = ar_decide_json(d);
+
+	ar_jw_open(&w);
+	ar_jw_mstr(&w, "sessionId", d->session->id);
+	ar_jw_mstr(&w, "threadId", turn->thread);
+	ar_jw_mstr(&w, "turnId", turn->id);
+	ar_jw_mstr(&w, "toolCallId", ask->call);
+	ar_jw_mstr(&w, "toolName", ask->tool);
+	ar_jw_mstr(&w, "inputRef", ask->input_ref);
+	ar_jw_mstr(&w, "questionId", ask->question);
+	ar_jw_close(&w);
+	return ar_decide_json_end(d);
+}
+
+/* Why it is asked; what a grant will answer for is read from here. */
+static struct ar_str policy_of(struct ar_decision *d, const struct ar_judgement *j)
+{
+	struct ar_jw w = ar_decide_json(d);
+
+	if (!j)
+		return AR_STR_NONE;
+	ar_jw_open(&w);
+	ar_jw_mstr(&w, "mode", ar_str_from(j->mode));
+	ar_jw_mraw(&w, "ruleRefs", j->rules);
+	ar_jw_mstr(&w, "rule", j->rule);
+	ar_jw_mstr(&w, "reason", j->reason);
+	ar_jw_close(&w);
+	return ar_decide_json_end(d);
+}
+
+static ar_usec deadline_of(const struct ar_decision *d, const struct ar_ask *ask)
+{
+	int64_t ms = d->input->policy->action_timeout_ms;
+
+	if (ask->expires)
+		return ask->expires;
+	return ms > 0 ? d->input->now + ms * 1000 : 0;
+}
+
+static void say_required(struct ar_decision *d, const struct ar_ids *ids, const struct ar_ask *ask,
+			 struct ar_str scope, ar_usec expires)
+{
+	const struct ar_action_kind *kind = ar_action_kind(ask->type);
+	const struct ar_judgement *j = ask->judgement;
+	struct ar_opt_bool destructive = { j && j->destructive, j != NULL };
+
+	ar_decide_emit(d, AR_EV_ACTION_REQUIRED, ids,
+		       &(struct ar_ev_action_required){
+			       .action_type = ar_str_from(kind->name),
+			       .prompt = ar_str_absent(ask->prompt)
+						 ? AR_STR_NONE
+						 : ar_str_utf8_prefix(ask->prompt, PROMPT_MAX),
+			       .schema = ask->schema,
+			       .decisions = ar_str_absent(ask->decisions) ? ar_str_from(kind->decisions)
+									  : ask->decisions,
+			       .decision_kind = ar_str_from(kind->decision_kind),
+			       .scope = scope,
+			       .policy = policy_of(d, j),
+			       .expires_at = expires,
+			       .on_timeout = kind->on_timeout,
+			       .tool_name = ask->tool,
+			       .destructive = destructive,
+			       .impact_scope = j ? j->impact : AR_STR_NONE,
+			       .rollback_advice = j ? j->advice : AR_STR_NONE });
+}
+
+static void say_requested(struct ar_decision *d, const struct ar_ids *ids, const struct ar_ask *ask,
+			  struct ar_str scope, ar_usec expires)
+{
+	if (ask->type != AR_ACTION_TOOL_PERMISSION || !ask->judgement)
+		return;
+	ar_decide_emit(d, AR_EV_PERMISSION_REQUESTED, ids,
+		       &(struct ar_ev_permission_requested){
+			       .requested_from = AR_PERMISSION_REQUESTED_REQUESTED_FROM_HUMAN,
+			       .approval_action_id = ids->at[AR_SCOPE_ACTION],
+			       .target = scope,
+			       .mode = ar_str_from(ask->judgement->mode),
+			       .rule_refs = ask->judgement->rules,
+			       .expires_at = expires });
+}
+
+static void say_waiting(struct ar_draft *w, const struct ar_turn *turn, const struct ar_ask *ask,
+			struct ar_str action)
+{
+	bool is_permission = ar_action_kind(ask->type)->is_permission;
+	const char *detail = is_permission ? "waiting_permission" : "waiting_input";
+	struct ar_ids ids = ar_ids_turn(w->d, turn);
+
+	ids.at[AR_SCOPE_ACTION] = action;
+	ar_draft_status(w, AR_THREAD_STATUS_BLOCKED, AR_REASON_ASKED, detail, turn);
+	ar_decide_emit(w->d, AR_EV_TASK_WAITING, &ids,
+		       &(struct ar_ev_task_waiting){
+			       .wait_for = is_permission ? AR_TASK_WAITING_WAIT_FOR_PERMISSION
+							 : AR_TASK_WAITING_WAIT_FOR_INPUT,
+			       .status = is_permission ? AR_TASK_WAITING_STATUS_WAITING_PERMISSION
+						       : AR_TASK_WAITING_STATUS_WAITING_INPUT,
+			       .status_reason =
+				       AR_STR("a person has to decide; respond_action ends the wait"),
+			       .action_id = action });
+}
+
+struct ar_str ar_draft_ask(struct ar_draft *w, const struct ar_turn *turn, const struct ar_ask *ask)
+{
+	struct ar_decision *d = w->d;
+	struct ar_str action = ar_str_absent(ask->id) ? ar_action_mint(d) : ask->id;
+	struct ar_str scope = scope_of(d, turn, ask);
+	struct ar_ids ids = ar_ids_turn(d, turn);
+	ar_usec expires = deadline_of(d, ask);
+
+	ids.at[AR_SCOPE_STEP] = ask->step;
+	ids.at[AR_SCOPE_TOOL_CALL] = ask->call;
+	ids.at[AR_SCOPE_ACTION] = action;
+	ids.at[AR_SCOPE_TRACE] = ar_permission_trace(d, turn->id);
+	say_required(d, &ids, ask, scope, expires);
+	say_requested(d, &ids, ask, scope, expires);
+	say_waiting(w, turn, ask, action);
+	ar_draft_wake_for(w, action, expires);
+	return action;
+}
+
+struct ar_str ar_draft_ask_permission(struct ar_draft *w, const struct ar_turn *turn,
+				      const struct ar_act *act, struct ar_ask ask)
+{
+	struct ar_str args =
+		ar_str_utf8_prefix(ar_str_absent(act->args) ? AR_STR("{}") : act->args, ARGS_MAX);
+
+	ask.type = AR_ACTION_TOOL_PERMISSION;
+	ask.tool = act->name;
+	if (ar_str_absent(ask.prompt))
+		ask.prompt =
+			ar_arena_fmt(w->d->arena,
+				     "May the tool '%.*s' run with %.*s? It is asked because %.*s.%s",
+				     AR_STR_ARG(act->name), AR_STR_ARG(args),
+				     AR_STR_ARG(ask.judgement->reason),
+				     ask.judgement->destructive ? " What it does cannot be undone." : "");
+	return ar_draft_ask(w, turn, &ask);
+}

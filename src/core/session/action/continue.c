@@ -1,0 +1,45 @@
+/* What an answer means for whoever asked, by kind of question. Pure. */
+#include "action/action.h"
+
+typedef void continue_fn(struct ar_draft *w, struct ar_turn *turn, const struct ar_action *a,
+			 const struct ar_settlement *s, struct ar_str permission);
+
+/* A tool that asked in the middle of its work gets its answer and goes on. */
+static void answer_tool(struct ar_draft *w, struct ar_turn *turn, const struct ar_action *a,
+			const struct ar_settlement *s, struct ar_str permission)
+{
+	struct ar_effect *effect;
+
+	(void)permission;
+	if (ar_str_absent(a->question))
+		return;
+	effect = ar_decide_effect(w->d, AR_EFFECT_TOOL_ANSWER);
+	effect->thread = turn->thread;
+	effect->turn = turn->id;
+	effect->subject = a->call;
+	effect->question = a->question;
+	effect->answer = s->decision;
+	effect->answer_content = s->payload;
+}
+
+static void decide_call(struct ar_draft *w, struct ar_turn *turn, const struct ar_action *a,
+			const struct ar_settlement *s, struct ar_str permission)
+{
+	ar_call_decided(w, turn, a->call,
+			&(struct ar_call_word){ .is_allowed = ar_action_allows(s->decision),
+						.permission = permission,
+						.reason = s->reason });
+}
+
+static continue_fn *const by_type[AR_ACTION_TYPE_COUNT] = {
+	[AR_ACTION_TOOL_PERMISSION] = decide_call,
+	[AR_ACTION_STRUCTURED_INPUT] = answer_tool,
+	[AR_ACTION_CREDENTIAL] = answer_tool,
+};
+
+void ar_action_continue(struct ar_draft *w, struct ar_turn *turn, const struct ar_action *a,
+			const struct ar_settlement *s, struct ar_str permission)
+{
+	if (by_type[a->type])
+		by_type[a->type](w, turn, a, s, permission);
+}

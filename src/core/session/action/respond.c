@@ -1,0 +1,300 @@
+/* Answers to a question: respond_action from a person or client, resolve_permission from the host. One resolver for both: the first answer
+ * that is valid stands, whoever comes later is told what stands. Pure. */
+#include "action/action.h"
+#include "clock.h"
+#include "schema.h"
+
+#define OFFERED_MAX 120 /* bytes of the offered decisions in a refusal */
+
+/* ---- words ---- */
+
+/* Inputs may use the words of an outcome for those of a decision. */
+static struct ar_str decision_word(struct ar_str said)
+{
+	static const char *const words[][2] = { { "allowed", "allow" },
+						{ "denied", "deny" },
+						{ "approved", "approve" },
+						{ "rejected", "reject" } };
+
+	for (size_t i = 0; i < AR_ARRAY_LEN(words); i++) {
+		if (ar_str_is(said, words[i][0]))
+			return ar_str_from(words[i][1]);
+	}
+	return said;
+}
+
+static bool is_offered(const struct ar_session *s, const struct ar_action *a, struct ar_str word)
+{
+	struct ar_json offered;
+	struct ar_str one;
+
+	if (ar_json_parse(s->json, a->decisions, &offered, NULL) != AR_OK)
+		return false;
+	for (struct ar_json_iter it = ar_json_iter(offered); ar_json_next(&it);) {
+		if (ar_json_str(it.value, &one) && ar_str_eq(one, word))
+			return true;
+	}
+	return false;
+}
+
+/* ---- what stands in the way ---- */
+
+static struct ar_str who(const struct ar_session *s, const struct ar_action *a)
+{
+	static const char *const names[] = { "name", "id", "accountRef" };
+	struct ar_json actor;
+	struct ar_str name;
+
+	if (ar_str_absent(a->actor) || ar_json_parse(s->json, a->actor, &actor, NULL) != AR_OK)
+		return a->source;
+	for (size_t i = 0; i < AR_ARRAY_LEN(names); i++) {
+		if (ar_json_str(ar_json_get(actor, names[i]), &name))
+			return ar_str_utf8_prefix(name, 64);
+	}
+	return a->source;
+}
+
+static enum ar_status refuse_late(const struct ar_session *s, const struct ar_action *a, struct ar_error *err)
+{
+	char when[AR_TIME_TEXT];
+
+	return ar_refuse(err, AR_ERR_ALREADY_RESOLVED,
+			 "action %.*s was settled as '%.*s' (%.*s, by %.*s) at %.*s", AR_STR_ARG(a->id),
+			 AR_STR_ARG(a->decision), AR_STR_ARG(a->source), AR_STR_ARG(who(s, a)),
+			 AR_STR_ARG(ar_time_format(a->resolved, when)));
+}
+
+/* Of those that left the window only the number in the id can tell. */
+static enum ar_status refuse_unknown(const struct ar_session *s, struct ar_str id, uint16_t code,
+				     struct ar_error *err)
+{
+	uint64_t n;
+
+	if (ar_str_starts(id, AR_STR("action_")) && ar_str_eq(ar_id_core(id), s->core) &&
+	    ar_id_counter(id, &n) && n > 0 && (int64_t)n <= s->counters.action)
+		return ar_refuse(
+			err, AR_ERR_ALREADY_RESOLVED,
+			"action %.*s was settled before the newest %d; its action.resolved event says how",
+			AR_STR_ARG(id), AR_WINDOW_ACTIONS);
+	return ar_refuse(err, code, "session %.*s has no action %.*s", AR_STR_ARG(s->id), AR_STR_ARG(id));
+}
+
+static enum ar_status check_open(const struct ar_decision *d, const struct ar_action *a, struct ar_str word,
+				 struct ar_error *err)
+{
+	char when[AR_TIME_TEXT];
+
+	if (a->expires && a->expires <= d->input->now)
+		return ar_refuse(err, AR_ERR_EXPIRED, "the time for action %.*s ran out at %.*s",
+				 AR_STR_ARG(a->id), AR_STR_ARG(ar_time_format(a->expires, when)));
+	if (!is_offered(d->session, a, word))
+		return ar_refuse(err, AR_ERR_INVALID_DECISION, "'%.*s' is none of %.*s",
+				 AR_STR_ARG(ar_str_utf8_prefix(word, 64)),
+				 AR_STR_ARG(ar_str_utf8_prefix(a->decisions, OFFERED_MAX)));
+	return AR_OK;
+}
+
+/* The schema was taken from a tool or a caller: one that does not compile asks for an object and nothing more. */
+static enum ar_status check_schema(const struct ar_session *s, const struct ar_action *a,
+				   struct ar_str payload, struct ar_error *err)
+{
+	struct ar_schema_fault fault = { .message = "" };
+	struct ar_schema *schema;
+	struct ar_json v;
+	bool fits = true;
+
+	if (ar_schema_compile(a->schema, s->json, &schema, NULL) != AR_OK)
+		return AR_OK;
+	if (ar_json_parse(s->json, payload, &v, NULL) == AR_OK)
+		fits = ar_schema_check(schema, v, &fault);
+	ar_schema_free(schema);
+	return fits ? AR_OK : ar_refuse(err, AR_ERR_SCHEMA_MISMATCH, "payload: %.200s", fault.message);
+}
+
+/* The answer itself, where the decision brings one. */
+static enum ar_status check_payload(const struct ar_decision *d, const struct ar_action *a,
+				    const struct ar_settlement *s, struct ar_error *err)
+{
+	const char *accepting = ar_action_kind((enum ar_action_type)a->type)->accepting;
+	struct ar_json payload;
+
+	if (ar_str_absent(a->schema) || !accepting || !ar_str_is(s->decision, accepting))
+		return AR_OK;
+	if (ar_str_absent(s->payload) ||
+	    ar_json_parse(d->session->json, s->payload, &payload, NULL) != AR_OK ||
+	    ar_json_type(payload) != AR_JSON_OBJECT)
+		return ar_refuse(err, AR_ERR_SCHEMA_MISMATCH,
+				 "'%s' needs a payload: an object that fits the schema of action %.*s",
+				 accepting, AR_STR_ARG(a->id));
+	return check_schema(d->session, a, s->payload, err);
+}
+
+/* ---- what was answered ---- */
+
+static struct ar_str actor_of(struct ar_decision *d, struct ar_str given)
+{
+	struct ar_jw w = ar_decide_json(d);
+
+	if (!ar_str_absent(given))
+		return given;
+	ar_jw_open(&w);
+	ar_jw_mstr(&w, "accountRef", d->input->account);
+	ar_jw_close(&w);
+	return ar_decide_json_end(d);
+}
+
+static struct ar_str whole_answer(struct ar_decision *d, const struct ar_settlement *s)
+{
+	struct ar_jw w = ar_decide_json(d);
+
+	ar_jw_open(&w);
+	ar_jw_mstr(&w, "decision", s->decision);
+	ar_jw_mraw(&w, "actor", s->actor);
+	ar_jw_mraw(&w, "payload", s->payload);
+	ar_jw_mstr(&w, "reason", s->reason);
+	ar_jw_close(&w);
+	return ar_decide_json_end(d);
+}
+
+/* A permission's answer may say in its payload how far it reaches, for how long, and why. */
+static enum ar_status read_reach(struct ar_decision *d, struct ar_settlement *s, struct ar_error *err)
+{
+	struct ar_str scope = AR_STR_NONE, until = AR_STR_NONE, reason = AR_STR_NONE;
+	struct ar_json payload;
+
+	if (ar_str_absent(s->payload) || ar_json_parse(d->session->json, s->payload, &payload, NULL) != AR_OK)
+		return AR_OK;
+	ar_json_str(ar_json_get(payload, "scope"), &scope);
+	ar_json_str(ar_json_get(payload, "expiresAt"), &until);
+	if (ar_json_str(ar_json_get(payload, "reason"), &reason) && reason.len > 0)
+		s->reason = ar_arena_str(d->arena, ar_str_utf8_prefix(reason, 512));
+	if (!ar_str_absent(until) && !ar_time_parse(until, &s->grant_expires))
+		return ar_refuse(err, AR_ERR_INVALID_INPUT, "expiresAt is no RFC 3339 time with a zone");
+	if (ar_str_absent(scope) || ar_str_is(scope, "once"))
+		return AR_OK;
+	if (!ar_str_is(scope, "session"))
+		return ar_refuse(
+			err, AR_ERR_INVALID_INPUT,
+			"scope '%.*s' cannot be granted: once or session can; for more add a rule to "
+			"permission_rules",
+			AR_STR_ARG(ar_str_utf8_prefix(scope, 32)));
+	if (ar_str_is(s->decision, "allow"))
+		s->decision = AR_STR("allow_session");
+	return AR_OK;
+}
+
+/* ---- the one resolver ---- */
+
+/* Settles it, or says why not. The same answer again is no new one: what stands is what it says. */
+static enum ar_status resolve(struct ar_decision *d, const struct ar_action *a, struct ar_settlement *s,
+			      struct ar_error *err)
+{
+	struct ar_thread *t;
+	struct ar_turn *turn;
+	struct ar_draft w;
+
+	s->decision = decision_word(s->decision);
+	if (a->type == AR_ACTION_TOOL_PERMISSION && read_reach(d, s, err) != AR_OK)
+		return AR_E_REFUSED;
+	if (a->status == AR_ACTION_RESOLVED)
+		return ar_str_eq(a->decision, s->decision) ? AR_OK : refuse_late(d->session, a, err);
+	if (check_open(d, a, s->decision, err) != AR_OK || check_payload(d, a, s, err) != AR_OK)
+		return AR_E_REFUSED;
+	turn = ar_session_turn(d->session, a->turn, &t);
+	if (!turn)
+		return refuse_unknown(d->session, a->id, AR_ERR_ACTION_NOT_FOUND, err);
+	s->response = whole_answer(d, s);
+	w = ar_draft_of(d, t);
+	ar_draft_settle(&w, ar_draft_own(&w, turn), a, s);
+	return AR_OK;
+}
+
+static int source_word(const struct ar_action *a, int by_default)
+{
+	static const char *const words[] = {
+		"", "human", "policy", "host", "timeout", "cancelled", "remote"
+	};
+
+	for (int i = 1; a->status == AR_ACTION_RESOLVED && i < (int)AR_ARRAY_LEN(words); i++) {
+		if (ar_str_is(a->source, words[i]))
+			return i;
+	}
+	return by_default;
+}
+
+enum ar_status ar_decide_respond_action(struct ar_decision *d, struct ar_error *err)
+{
+	const struct ar_cmd_respond_action_in *in = d->input->args;
+	const struct ar_action *a = ar_session_action(d->session, in->action_id);
+	struct ar_settlement s = { .decision = in->decision,
+				   .source = AR_ACTION_RESOLVED_DECISION_SOURCE_HUMAN,
+				   .reason = AR_STR("a person decided"),
+				   .actor = actor_of(d, in->actor),
+				   .channel = in->channel_id,
+				   .payload = in->payload };
+
+	if (!a)
+		return refuse_unknown(d->session, in->action_id, AR_ERR_ACTION_NOT_FOUND, err);
+	if (resolve(d, a, &s, err) != AR_OK)
+		return AR_E_REFUSED;
+	ar_decide_reply(d, AR_CMD_RESPOND_ACTION,
+			&(struct ar_cmd_respond_action_out){ .action_id = a->id,
+							     .decision = s.decision,
+							     .decision_source = source_word(a, s.source),
+							     .resolved_at = a->resolved ? a->resolved
+											: d->input->now });
+	return AR_OK;
+}
+
+static int outcome_word(const struct ar_action *a, struct ar_str decision)
+{
+	if (ar_str_is(a->source, "timeout"))
+		return AR_RESOLVE_PERMISSION_OUTCOME_TIMED_OUT;
+	if (ar_str_is(a->source, "cancelled"))
+		return AR_RESOLVE_PERMISSION_OUTCOME_CANCELLED;
+	return ar_action_allows(decision) ? AR_RESOLVE_PERMISSION_OUTCOME_ALLOWED
+					  : AR_RESOLVE_PERMISSION_OUTCOME_DENIED;
+}
+
+/* The members that respond_action has inside its payload. */
+static struct ar_str payload_of(struct ar_decision *d, const struct ar_cmd_resolve_permission_in *in)
+{
+	struct ar_jw w = ar_decide_json(d);
+
+	ar_jw_open(&w);
+	ar_jw_mstr(&w, "scope", in->scope);
+	ar_jw_mtime(&w, "expiresAt", in->expires_at);
+	ar_jw_mstr(&w, "reason", in->reason);
+	ar_jw_close(&w);
+	return ar_decide_json_end(d);
+}
+
+enum ar_status ar_decide_resolve_permission(struct ar_decision *d, struct ar_error *err)
+{
+	const struct ar_cmd_resolve_permission_in *in = d->input->args;
+	struct ar_str id = ar_str_absent(in->action_id) ? in->request_id : in->action_id;
+	const struct ar_action *a = ar_session_action(d->session, id);
+	struct ar_settlement s = { .decision = in->decision,
+				   .source = AR_ACTION_RESOLVED_DECISION_SOURCE_HOST,
+				   .reason = AR_STR("the host decided"),
+				   .actor = actor_of(d, AR_STR_NONE),
+				   .payload = payload_of(d, in) };
+
+	if (a && a->type != AR_ACTION_TOOL_PERMISSION)
+		return ar_refuse(err, AR_ERR_REQUEST_NOT_FOUND,
+				 "action %.*s asks for no permission; respond_action answers it",
+				 AR_STR_ARG(id));
+	if (!a)
+		return refuse_unknown(d->session, id, AR_ERR_REQUEST_NOT_FOUND, err);
+	if (!ar_str_absent(in->updated_input))
+		return ar_refuse(err, AR_ERR_UNAVAILABLE,
+				 "updatedInput is not built yet; deny the call and say in a turn what to do");
+	if (resolve(d, a, &s, err) != AR_OK)
+		return AR_E_REFUSED;
+	ar_decide_reply(d, AR_CMD_RESOLVE_PERMISSION,
+			&(struct ar_cmd_resolve_permission_out){
+				.outcome = outcome_word(a, s.decision),
+				.decision_source =
+					a->status == AR_ACTION_RESOLVED ? a->source : AR_STR("host") });
+	return AR_OK;
+}

@@ -1,0 +1,278 @@
+/* The judgement of one act: which of rules, hooks, grants and modes speaks first, and what it says. Pure: the same state, policy and act
+ * always give the same answer. */
+#include "decide.h"
+#include "permission/permission.h"
+
+#define TEXT_MAX 256 /* of a rule's or hook's own words inside our sentence */
+
+#define SOURCE(word) AR_PERMISSION_EVALUATED_DECISION_SOURCE_##word
+#define SCOPE(word) AR_PERMISSION_EVALUATED_SCOPE_##word
+
+struct bench {
+	struct ar_decision *d;
+	const struct ar_turn *turn;
+	const struct ar_act *act;
+	enum ar_permission_mode modes[3]; /* host's, session's, turn's: all of them hold */
+	size_t mode_count;
+	enum ar_permission_mode strictest;
+};
+
+/* ---- modes ---- */
+
+static enum ar_permission_mode turn_mode(const struct bench *b)
+{
+	struct ar_json options;
+	struct ar_str name = AR_STR_NONE;
+
+	if (ar_str_absent(b->turn->options) ||
+	    ar_json_parse(b->d->session->json, b->turn->options, &options, NULL) != AR_OK)
+		return 0;
+	ar_json_str(ar_json_get(options, "mode"), &name);
+	return ar_mode_find(name);
+}
+
+static void add_mode(struct bench *b, enum ar_permission_mode mode)
+{
+	if (!mode)
+		return;
+	if (b->d->input->policy->may_loosen)
+		b->mode_count = 0; /* the nearest one counts alone */
+	b->modes[b->mode_count++] = mode;
+}
+
+static void gather_modes(struct bench *b)
+{
+	enum ar_permission_mode host = b->d->input->policy->permission_mode;
+
+	add_mode(b, host ? host : AR_MODE_DEFAULT);
+	add_mode(b, ar_mode_find(b->d->session->mode));
+	add_mode(b, turn_mode(b));
+	b->strictest = b->modes[0];
+	for (size_t i = 1; i < b->mode_count; i++) {
+		if (ar_mode_looseness(b->modes[i]) <= ar_mode_looseness(b->strictest))
+			b->strictest = b->modes[i];
+	}
+}
+
+static bool is_in_mode(const struct bench *b, enum ar_permission_mode mode)
+{
+	for (size_t i = 0; i < b->mode_count; i++) {
+		if (b->modes[i] == mode)
+			return true;
+	}
+	return false;
+}
+
+/* Of several modes the strictest answer counts. */
+static struct ar_judgement by_mode(const struct bench *b)
+{
+	static const int strictness[] = { [AR_ALLOW] = 1, [AR_ASK] = 2, [AR_DENY] = 3 };
+	static const char *const word[] = {
+		[AR_ALLOW] = "lets it run", [AR_ASK] = "asks for it", [AR_DENY] = "does not let it run"
+	};
+	enum ar_permission_mode mode = b->strictest;
+	enum ar_verdict verdict = ar_mode_verdict(mode, b->act->tool);
+
+	for (size_t i = 0; i < b->mode_count; i++) {
+		enum ar_verdict other = ar_mode_verdict(b->modes[i], b->act->tool);
+
+		if (strictness[other] <= strictness[verdict])
+			continue;
+		verdict = other;
+		mode = b->modes[i];
+	}
+	return (struct ar_judgement){
+		.verdict = verdict,
+		.source = SOURCE(MODE),
+		.scope = SCOPE(ONCE),
+		.mode = ar_mode_name(mode),
+		.reason = ar_arena_fmt(
+			b->d->arena, "mode %s %s: the tool %s%s", ar_mode_name(mode), word[verdict],
+			b->act->tool && b->act->tool->is_read_only ? "only reads" : "may change something",
+			mode == AR_MODE_AUTO ? "; no classifier is configured, so it decides as "
+					       "default does"
+					     : ""),
+	};
+}
+
+/* ---- rules and hooks ---- */
+
+static const struct ar_permission_rule *find_rule(const struct bench *b, enum ar_verdict verdict)
+{
+	const struct ar_policy *policy = b->d->input->policy;
+	const struct ar_session *s = b->d->session;
+
+	for (int64_t reach = AR_REACH_HOST; reach <= AR_REACH_WORKSPACE; reach++) {
+		for (size_t i = 0; i < policy->rule_count; i++) {
+			const struct ar_permission_rule *rule = &policy->rules[i];
+
+			if (rule->reach == reach && rule->verdict == (int64_t)verdict &&
+			    ar_rule_fits(s, rule, b->turn, b->act))
+				return rule;
+		}
+	}
+	for (size_t i = 0; i < s->rules.count; i++) {
+		const struct ar_permission_rule *rule = s->rules.at[i];
+
+		if (rule->verdict == (int64_t)verdict && ar_rule_fits(s, rule, b->turn, b->act))
+			return rule;
+	}
+	return NULL;
+}
+
+static struct ar_str sentence(const struct bench *b, struct ar_str said, struct ar_str own_words)
+{
+	if (ar_str_empty(own_words))
+		return said;
+	return ar_arena_fmt(b->d->arena, "%.*s: %.*s", AR_STR_ARG(said),
+			    AR_STR_ARG(ar_str_utf8_prefix(own_words, TEXT_MAX)));
+}
+
+static struct ar_str rule_refs(const struct bench *b, struct ar_str name)
+{
+	struct ar_jw w = ar_decide_json(b->d);
+
+	ar_jw_open_array(&w);
+	ar_jw_str(&w, name);
+	ar_jw_close_array(&w);
+	return ar_decide_json_end(b->d);
+}
+
+static struct ar_judgement by_rule(const struct bench *b, const struct ar_permission_rule *rule)
+{
+	static const int scope[] = { [AR_REACH_HOST] = SCOPE(HOST_POLICY),
+				     [AR_REACH_WORKSPACE] = SCOPE(WORKSPACE),
+				     [AR_REACH_SESSION] = SCOPE(SESSION) };
+	static const char *const verb[] = {
+		[AR_ALLOW] = "allows", [AR_ASK] = "asks for", [AR_DENY] = "denies"
+	};
+	struct ar_str said =
+		ar_arena_fmt(b->d->arena, "rule '%.*s' %s it", AR_STR_ARG(rule->name), verb[rule->verdict]);
+
+	return (struct ar_judgement){
+		.verdict = (enum ar_verdict)rule->verdict,
+		.source = rule->reach == AR_REACH_HOST ? SOURCE(HOST_POLICY) : SOURCE(RULE),
+		.scope = scope[rule->reach],
+		.reason = sentence(b, said, rule->reason),
+		.rules = rule_refs(b, rule->name),
+		.rule = rule->name,
+	};
+}
+
+static struct ar_judgement by_hook(const struct bench *b, enum ar_verdict verdict)
+{
+	static const char *const said[] = { [AR_ALLOW] = "a hook allows it",
+					    [AR_ASK] = "a hook asks for it",
+					    [AR_DENY] = "a hook denies it" };
+
+	return (struct ar_judgement){ .verdict = verdict,
+				      .source = SOURCE(HOOK),
+				      .scope = SCOPE(ONCE),
+				      .reason = sentence(b, ar_str_from(said[verdict]), b->act->hook_reason),
+				      .rules = ar_str_absent(b->act->hook_name)
+						       ? AR_STR_NONE
+						       : rule_refs(b, b->act->hook_name) };
+}
+
+/* ---- grants ---- */
+
+/* What a person allowed for a question of the mode does not answer the question of a rule, and one rule's not another's. */
+static const struct ar_grant *find_grant(const struct bench *b, const struct ar_permission_rule *asking)
+{
+	const struct ar_session *s = b->d->session;
+
+	for (size_t i = 0; i < s->grants.count; i++) {
+		const struct ar_grant *g = s->grants.at[i];
+
+		if (!ar_str_eq(g->tool, b->act->name) || (g->expires && g->expires <= b->d->input->now))
+			continue;
+		if (!asking || ar_str_eq(g->rule, asking->name))
+			return g;
+	}
+	return NULL;
+}
+
+static struct ar_judgement by_grant(const struct bench *b, const struct ar_grant *g)
+{
+	return (struct ar_judgement){
+		.verdict = AR_ALLOW,
+		.source = SOURCE(HUMAN),
+		.scope = SCOPE(SESSION),
+		.reason = ar_arena_fmt(b->d->arena, "a person allowed this tool for the session (%.*s)",
+				       AR_STR_ARG(g->permission)),
+		.rules = rule_refs(b, g->permission),
+		.expires = g->expires
+	};
+}
+
+/* ---- all together ---- */
+
+static struct ar_judgement speaks_first(const struct bench *b)
+{
+	const struct ar_permission_rule *rule = find_rule(b, AR_DENY);
+	const struct ar_grant *grant;
+
+	if (rule)
+		return by_rule(b, rule);
+	if (b->act->hook == AR_HOOK_SAYS_DENY)
+		return by_hook(b, AR_DENY);
+	if (is_in_mode(b, AR_MODE_PLAN) && ar_mode_verdict(AR_MODE_PLAN, b->act->tool) == AR_DENY)
+		return by_mode(b);
+	rule = find_rule(b, AR_ASK);
+	if (rule && !find_grant(b, rule))
+		return by_rule(b, rule);
+	if (b->act->hook == AR_HOOK_SAYS_ASK)
+		return by_hook(b, AR_ASK);
+	grant = find_grant(b, rule);
+	if (grant)
+		return by_grant(b, grant);
+	rule = find_rule(b, AR_ALLOW);
+	if (rule)
+		return by_rule(b, rule);
+	if (b->act->hook == AR_HOOK_SAYS_ALLOW)
+		return by_hook(b, AR_ALLOW);
+	return by_mode(b);
+}
+
+/* Nobody is asked in mode never; what spoke is still named. */
+static void ask_nobody(const struct bench *b, struct ar_judgement *j)
+{
+	if (j->verdict != AR_ASK || !is_in_mode(b, AR_MODE_NEVER))
+		return;
+	j->verdict = AR_DENY;
+	j->source = SOURCE(MODE);
+	j->scope = SCOPE(ONCE);
+	j->mode = ar_mode_name(AR_MODE_NEVER);
+	j->reason =
+		ar_arena_fmt(b->d->arena, "%.*s, and in mode never nobody is asked", AR_STR_ARG(j->reason));
+}
+
+/* Such an act keeps its facts in every mode. */
+static void tell_destruction(struct ar_judgement *j, const struct ar_tool *tool)
+{
+	j->destructive = tool && tool->is_destructive;
+	if (!j->destructive)
+		return;
+	j->impact = tool->capabilities & AR_TOOL_FILESYSTEM ? AR_STR("files of the workspace")
+		    : tool->owner == AR_TOOL_LOCAL	    ? AR_STR("this machine")
+							    : AR_STR("the system behind the tool");
+	j->advice = AR_STR("the runtime cannot undo it; keep a copy of what it changes before allowing it");
+}
+
+struct ar_judgement ar_permission_judge(struct ar_decision *d, const struct ar_turn *turn,
+					const struct ar_act *act)
+{
+	struct bench b = { .d = d, .turn = turn, .act = act };
+	struct ar_judgement j;
+
+	gather_modes(&b);
+	j = speaks_first(&b);
+	ask_nobody(&b, &j);
+	if (!j.mode)
+		j.mode = ar_mode_name(b.strictest);
+	if (ar_str_absent(j.rules))
+		j.rules = AR_STR("[]");
+	j.updated_input = act->updated_input;
+	tell_destruction(&j, act->tool);
+	return j;
+}

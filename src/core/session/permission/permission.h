@@ -1,0 +1,143 @@
+/* What may run: modes, rules, grants, and the judgement of one act. Pure; nothing here asks anybody or changes anything: what a judgement
+ * means for a call is decided by tool/, a question to a person is action/'s. */
+#ifndef AR_SESSION_PERMISSION_H
+#define AR_SESSION_PERMISSION_H
+
+#include "json.h"
+#include "tool.h"
+
+struct ar_decision;
+struct ar_ids;
+struct ar_session;
+struct ar_turn;
+
+#define AR_GRANTS_MAX 200 /* newest grants kept per session */
+#define AR_RULES_MAX 100 /* rules that a session may set for itself */
+#define AR_WINDOW_JUDGED 10 /* newest judgements kept per thread */
+
+/* From what a mode lets run by itself. */
+enum ar_permission_mode {
+	AR_MODE_DEFAULT = 1, /* read-only acts run, the rest asks */
+	AR_MODE_UNTRUSTED, /* only read-only acts of the runtime's own tools run, the rest asks */
+	AR_MODE_ON_REQUEST, /* as default, until a sandbox can be asked for more */
+	AR_MODE_ON_FAILURE, /* as default, until a sandbox can be tried first */
+	AR_MODE_NEVER, /* as default, but what would ask is denied */
+	AR_MODE_PLAN, /* only read-only acts, whatever rules, grants and hooks allow */
+	AR_MODE_BYPASS, /* everything that no rule and no hook stops */
+	AR_MODE_AUTO, /* as default, until a classifier is there */
+	AR_MODE_COUNT,
+};
+
+/* The values of the member decision of permission.evaluated. */
+enum ar_verdict {
+	AR_ALLOW = 1,
+	AR_DENY,
+	AR_ASK,
+};
+
+/* Whose rule it is. */
+enum ar_reach {
+	AR_REACH_HOST = 1,
+	AR_REACH_WORKSPACE,
+	AR_REACH_SESSION,
+};
+
+/* All that is given has to fit the act; what is absent fits all. Patterns know * (any run of bytes) and ? (any byte). */
+struct ar_permission_rule {
+	struct ar_str name; /* facts call it ruleRef */
+	struct ar_str tool; /* pattern of the tool's name */
+	struct ar_str argument, matches; /* an argument of the call, and the pattern of its text */
+	struct ar_str workspace, thread, turn;
+	struct ar_str reason; /* for people; absent: none */
+	bool only_destructive; /* about such acts alone */
+	int64_t verdict; /* enum ar_verdict */
+	int64_t reach; /* enum ar_reach */
+};
+
+/* What a person allowed beyond one call. It answers the question it was given for: asked by a rule, only that rule's. */
+struct ar_grant {
+	struct ar_str tool;
+	struct ar_str rule; /* ruleRef of the rule that asked; absent: the mode did */
+	struct ar_str scope; /* session */
+	struct ar_str permission; /* eventId of the permission.resolved behind it */
+	ar_usec expires; /* 0: with the session */
+};
+
+/* One judgement as readers see it later. */
+struct ar_judged {
+	struct ar_str call, verdict, source, reason, rules, mode, permission;
+	bool destructive;
+	ar_usec at;
+};
+
+enum ar_hook_word {
+	AR_HOOK_SAYS_NOTHING,
+	AR_HOOK_SAYS_ALLOW,
+	AR_HOOK_SAYS_DENY,
+	AR_HOOK_SAYS_ASK,
+};
+
+/* What is to be judged. */
+struct ar_act {
+	const struct ar_tool *tool; /* its flags; NULL: nothing is known of it, so it counts as writing */
+	struct ar_str name;
+	struct ar_str args; /* JSON object */
+	enum ar_hook_word hook;
+	struct ar_str hook_name, hook_reason; /* of the hook that said it; may be absent */
+	struct ar_str updated_input; /* ref of the arguments that a hook put in place; absent: none */
+};
+
+struct ar_judgement {
+	enum ar_verdict verdict;
+	int source, scope; /* enum values of permission.evaluated */
+	struct ar_str reason; /* one sentence */
+	struct ar_str rules; /* JSON array of ruleRefs */
+	struct ar_str rule; /* the rule that asked; absent: none did */
+	struct ar_str updated_input;
+	struct ar_str impact, advice; /* destructive: how far it reaches, how to undo it */
+	const char *mode; /* the one in force */
+	bool destructive;
+	ar_usec expires; /* of the grant that allowed it; 0: none */
+};
+
+/* In this order: deny rules, a hook's deny, plan mode, ask rules and a hook's ask (unless a grant answers the rule), grants, allow rules,
+ * a hook's allow, the mode. In mode never whatever would ask is denied. */
+struct ar_judgement ar_permission_judge(struct ar_decision *d, const struct ar_turn *turn,
+					const struct ar_act *act);
+
+/* permission.evaluated about what `ids` names; `action` is the question it leads to, absent without one. Returns the fact's id, which tool
+ * facts carry as permissionRef. */
+struct ar_str ar_permission_emit(struct ar_decision *d, const struct ar_ids *ids,
+				 const struct ar_judgement *j, struct ar_str action);
+
+/* The trace that facts about permission belong to: one per turn, made from its id. */
+struct ar_str ar_permission_trace(struct ar_decision *d, struct ar_str turn);
+
+/* mode.c: words and order of modes. 0 and NULL: unknown. */
+enum ar_permission_mode ar_mode_find(struct ar_str name);
+const char *ar_mode_name(enum ar_permission_mode mode);
+
+/* How loose a mode is: plan 1, never 2, untrusted 3, default, on_request, on_failure and auto 4, bypass 5. Who may only tighten may name
+ * one of the same or a smaller number. */
+int ar_mode_looseness(enum ar_permission_mode mode);
+
+/* What a mode says of an act that no rule, grant or hook spoke about. */
+enum ar_verdict ar_mode_verdict(enum ar_permission_mode mode, const struct ar_tool *tool);
+
+/* rule.c */
+bool ar_rule_fits(const struct ar_session *s, const struct ar_permission_rule *rule,
+		  const struct ar_turn *turn, const struct ar_act *act);
+bool ar_pattern_fits(struct ar_str pattern, struct ar_str text);
+
+/* rule_json.c: the members of a session's rule. `*ret_wrong` is the one that does not fit. */
+#define AR_RULE_TEXT_MAX 256
+bool ar_rule_read(struct ar_arena *a, struct ar_json v, struct ar_permission_rule *ret,
+		  struct ar_str *ret_wrong);
+void ar_rule_write(struct ar_jw *w, struct ar_permission_rule *rule);
+int ar_verdict_find(struct ar_str word); /* of a decision or an outcome; 0: unknown */
+
+/* decide_policy.c: refuses, with this code, a mode that is unknown or looser than the host allows. */
+enum ar_status ar_mode_check(const struct ar_decision *d, struct ar_str name, uint16_t code,
+			     struct ar_error *err);
+
+#endif

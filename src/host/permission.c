@@ -1,0 +1,48 @@
+/* permission.* and permission_rules become a policy. Owner: the loop thread, at start. */
+#include "permission.h"
+
+static struct ar_str unless_empty(struct ar_arena *a, const char *text)
+{
+	return text && *text ? ar_arena_str(a, ar_str_from(text)) : AR_STR_NONE;
+}
+
+static struct ar_permission_rule rule_of(const struct ar_config_permission_rules *c, struct ar_arena *a)
+{
+	static const int64_t verdicts[] = { [AR_CONFIG_PERMISSION_RULES_EFFECT_ALLOW] = AR_ALLOW,
+					    [AR_CONFIG_PERMISSION_RULES_EFFECT_ASK] = AR_ASK,
+					    [AR_CONFIG_PERMISSION_RULES_EFFECT_DENY] = AR_DENY };
+	struct ar_permission_rule rule = { .name = ar_arena_str(a, ar_str_from(c->name)),
+					   .tool = unless_empty(a, c->tool),
+					   .argument = unless_empty(a, c->argument),
+					   .matches = unless_empty(a, c->matches),
+					   .workspace = unless_empty(a, c->workspace),
+					   .only_destructive = c->only_destructive,
+					   .verdict = verdicts[c->effect] };
+
+	rule.reach = ar_str_absent(rule.workspace) ? AR_REACH_HOST : AR_REACH_WORKSPACE;
+	return rule;
+}
+
+void ar_permission_configure(const struct ar_config *c, struct ar_arena *a, struct ar_policy *policy)
+{
+	static const enum ar_permission_mode modes[] = {
+		[AR_CONFIG_PERMISSION_MODE_DEFAULT] = AR_MODE_DEFAULT,
+		[AR_CONFIG_PERMISSION_MODE_UNTRUSTED] = AR_MODE_UNTRUSTED,
+		[AR_CONFIG_PERMISSION_MODE_ON_REQUEST] = AR_MODE_ON_REQUEST,
+		[AR_CONFIG_PERMISSION_MODE_ON_FAILURE] = AR_MODE_ON_FAILURE,
+		[AR_CONFIG_PERMISSION_MODE_NEVER] = AR_MODE_NEVER,
+		[AR_CONFIG_PERMISSION_MODE_PLAN] = AR_MODE_PLAN,
+		[AR_CONFIG_PERMISSION_MODE_BYPASS] = AR_MODE_BYPASS,
+		[AR_CONFIG_PERMISSION_MODE_AUTO] = AR_MODE_AUTO,
+	};
+	struct ar_permission_rule *rules =
+		ar_arena_alloc(a, (c->permission_rules_count + 1) * sizeof(*rules));
+
+	for (size_t i = 0; i < c->permission_rules_count; i++)
+		rules[i] = rule_of(&c->permission_rules[i], a);
+	policy->permission_mode = modes[c->permission.mode];
+	policy->may_loosen = c->permission.may_loosen;
+	policy->rules = rules;
+	policy->rule_count = c->permission_rules_count;
+	policy->action_timeout_ms = c->permission.timeout_ms;
+}

@@ -1,0 +1,428 @@
+/* Questions to people: asked, answered once, expired, cancelled, over restarts. */
+#include "desk.h"
+
+#define ASKED "action.required thread.updated task.waiting"
+#define ASKED_PERMISSION "action.required permission.requested thread.updated task.waiting"
+#define SETTLED "action.resolved thread.updated task.resumed"
+#define SETTLED_PERMISSION "action.resolved permission.resolved thread.updated task.resumed"
+
+static const struct ar_judgement asking = { .verdict = AR_ASK,
+					    .source = 2,
+					    .scope = 1,
+					    .reason = { "mode default asks", 17 },
+					    .rules = { "[]", 2 },
+					    .mode = "default" };
+
+static struct ar_str ask_permission(struct desk *d)
+{
+	return desk_ask(d, (struct ar_ask){ .type = AR_ACTION_TOOL_PERMISSION,
+					    .call = AR_STR("tool_1"),
+					    .tool = AR_STR("write_file"),
+					    .prompt = AR_STR("may it?"),
+					    .judgement = &asking });
+}
+
+static struct ar_str ask_form(struct desk *d)
+{
+	return desk_ask(d, (struct ar_ask){
+				   .type = AR_ACTION_STRUCTURED_INPUT,
+				   .call = AR_STR("tool_1"),
+				   .question = AR_STR("q-7"),
+				   .prompt = AR_STR("which one?"),
+				   .schema = AR_STR("{\"type\":\"object\",\"required\":[\"size\"],"
+						    "\"properties\":{\"size\":{\"type\":\"integer\"}}}") });
+}
+
+static enum ar_status respond(struct desk *d, struct ar_str id, const char *decision, const char *payload)
+{
+	return desk_command(d, AR_CMD_RESPOND_ACTION,
+			    &(struct ar_cmd_respond_action_in){ .action_id = id,
+								.decision = ar_str_from(decision),
+								.payload = ar_str_from(payload) });
+}
+
+static enum ar_status resolve(struct desk *d, struct ar_str id, const char *decision, const char *scope)
+{
+	return desk_command(d, AR_CMD_RESOLVE_PERMISSION,
+			    &(struct ar_cmd_resolve_permission_in){ .action_id = id,
+								    .decision = ar_str_from(decision),
+								    .scope = ar_str_from(scope) });
+}
+
+static enum ar_status due(struct desk *d, struct ar_str id)
+{
+	return desk_do(d, (struct ar_input){ .kind = AR_IN_ACTION_DUE, .subject = id });
+}
+
+static struct ar_action *action(struct desk *d, struct ar_str id)
+{
+	struct ar_action *a = ar_session_action(&d->session, id);
+
+	assert_non_null(a);
+	return a;
+}
+
+static const void *fact(struct desk *d, enum ar_event_type type)
+{
+	for (size_t i = 0; i < d->decision.event_count; i++) {
+		if (d->decision.events[i].type == type)
+			return d->decision.events[i].payload;
+	}
+	fail_msg("no such fact");
+	return NULL;
+}
+
+/* What was written comes back from a snapshot the same. */
+static void restart(struct desk *d)
+{
+	struct ar_buf text = { 0 }, again = { 0 };
+	struct ar_json_parser *json = ar_json_parser_new();
+	struct ar_session fresh;
+	struct ar_json v;
+
+	ar_session_snapshot(&d->session, &text);
+	ar_session_init(&fresh, d->session.core, d->json);
+	assert_int_equal(ar_json_parse(json, ar_buf_str(&text), &v, &d->err), AR_OK);
+	assert_int_equal(ar_session_restore(&fresh, v, &d->err), AR_OK);
+	ar_session_snapshot(&fresh, &again);
+	assert_true(ar_str_eq(ar_buf_str(&text), ar_buf_str(&again)));
+	ar_session_fini(&d->session);
+	d->session = fresh;
+	ar_json_parser_free(json);
+	ar_buf_fini(&text);
+	ar_buf_fini(&again);
+}
+
+static void test_a_question_blocks_its_thread(void **state)
+{
+	struct desk *d = *state;
+	const struct ar_ev_action_required *p;
+	struct ar_str id;
+
+	desk_begin(d);
+	id = ask_permission(d);
+	desk_expect(d, ASKED_PERMISSION);
+	assert_true(ar_str_is(id, "action_0123456789abcdefghjkmnpqrs_1"));
+	p = fact(d, AR_EV_ACTION_REQUIRED);
+	assert_true(ar_str_is(p->action_type, "tool_permission"));
+	assert_true(ar_str_is(p->decisions, "[\"allow\",\"allow_session\",\"deny\"]"));
+	assert_true(ar_str_is(p->decision_kind, "allow_or_deny"));
+	assert_int_equal(desk_thread(d, 0)->status, AR_THREAD_STATUS_BLOCKED);
+	assert_true(ar_str_is(desk_thread(d, 0)->detail, "waiting_permission"));
+	assert_true(ar_str_is(desk_active(d)->task->waiting, "waiting_permission"));
+	ask_form(d);
+	desk_expect(d, ASKED);
+	assert_true(ar_str_is(desk_thread(d, 0)->detail, "waiting_input"));
+	assert_int_equal(desk_effects(d, AR_EFFECT_WAKE), 0); /* no deadline, nothing to wake for */
+}
+
+static void test_every_kind_offers_decisions_and_none_allows_by_itself(void **state)
+{
+	struct desk *d = *state;
+
+	desk_begin(d);
+	for (int i = 1; i < AR_ACTION_TYPE_COUNT; i++) {
+		const struct ar_action_kind *kind = ar_action_kind((enum ar_action_type)i);
+		struct ar_str id = desk_ask(d, (struct ar_ask){ .type = (enum ar_action_type)i,
+								.call = AR_STR("tool_1"),
+								.prompt = AR_STR("?") });
+		const struct ar_ev_action_required *p = fact(d, AR_EV_ACTION_REQUIRED);
+
+		assert_int_equal(ar_action_type_find(ar_str_from(kind->name)), i);
+		assert_true(p->decisions.len > 4 && p->decision_kind.len > 0);
+		assert_false(ar_action_allows(ar_str_from(kind->unanswered)));
+		assert_true(p->on_timeout != 0);
+		assert_int_equal(respond(d, id, kind->unanswered, NULL), AR_OK);
+	}
+}
+
+static void test_the_first_answer_stands(void **state)
+{
+	struct desk *d = *state;
+	struct ar_str id;
+
+	desk_begin(d);
+	id = ask_permission(d);
+	assert_int_equal(respond(d, id, "allow", NULL), AR_OK);
+	desk_expect(d, SETTLED_PERMISSION);
+	desk_expect_reply(d, "\"decisionSource\":\"human\"");
+	assert_int_equal(action(d, id)->status, AR_ACTION_RESOLVED);
+	assert_true(ar_str_is(action(d, id)->actor, "{\"accountRef\":\"me\"}"));
+	assert_int_equal(desk_thread(d, 0)->status, AR_THREAD_STATUS_RUNNING);
+	assert_int_equal(desk_active(d)->task->status, AR_TASK_RUNNING);
+
+	assert_int_equal(respond(d, id, "allow", NULL), AR_OK); /* the same again: what stands */
+	desk_expect(d, "");
+	desk_expect_reply(d, "\"decision\":\"allow\"");
+	desk_expect_refusal(d, respond(d, id, "deny", NULL), AR_ERR_ALREADY_RESOLVED);
+	assert_non_null(strstr(d->err.msg, "'allow' (human, by me) at 2026-01-01T"));
+	desk_expect_refusal(d, resolve(d, id, "denied", NULL), AR_ERR_ALREADY_RESOLVED);
+}
+
+static void test_the_host_answers_with_the_same_one_outcome(void **state)
+{
+	struct desk *d = *state;
+	const struct ar_ev_permission_resolved *p;
+	struct ar_str id;
+
+	desk_begin(d);
+	id = ask_permission(d);
+	assert_int_equal(resolve(d, id, "denied", NULL), AR_OK);
+	desk_expect(d, SETTLED_PERMISSION);
+	desk_expect_reply(d, "\"outcome\":\"denied\"");
+	p = fact(d, AR_EV_PERMISSION_RESOLVED);
+	assert_int_equal(p->decision_source, AR_PERMISSION_RESOLVED_DECISION_SOURCE_HOST);
+	desk_expect_refusal(d, respond(d, id, "allow", NULL), AR_ERR_ALREADY_RESOLVED);
+	assert_int_equal(respond(d, id, "deny", NULL), AR_OK);
+	desk_expect_reply(d, "\"decisionSource\":\"host\"");
+	id = ask_form(d);
+	desk_expect_refusal(d, resolve(d, id, "allow", NULL), AR_ERR_REQUEST_NOT_FOUND);
+}
+
+static void test_wrong_answers(void **state)
+{
+	struct desk *d = *state;
+	struct ar_str id, form;
+
+	desk_begin(d);
+	id = ask_permission(d);
+	form = ask_form(d);
+	desk_expect_refusal(d, respond(d, id, "maybe", NULL), AR_ERR_INVALID_DECISION);
+	assert_non_null(strstr(d->err.msg, "[\"allow\",\"allow_session\",\"deny\"]"));
+	desk_expect_refusal(d, respond(d, AR_STR("action_0123456789abcdefghjkmnpqrs_9"), "allow", NULL),
+			    AR_ERR_ACTION_NOT_FOUND);
+	desk_expect_refusal(d, respond(d, form, "accept", NULL), AR_ERR_SCHEMA_MISMATCH);
+	desk_expect_refusal(d, respond(d, form, "accept", "{\"size\":\"big\"}"), AR_ERR_SCHEMA_MISMATCH);
+	assert_non_null(strstr(d->err.msg, "/size"));
+	desk_expect_refusal(d, respond(d, id, "allow", "{\"scope\":\"workspace\"}"), AR_ERR_INVALID_INPUT);
+	assert_int_equal(action(d, id)->status, AR_ACTION_PENDING);
+	assert_int_equal(action(d, form)->status, AR_ACTION_PENDING);
+}
+
+static void test_a_tool_gets_its_answer(void **state)
+{
+	struct desk *d = *state;
+	const struct ar_effect *answer;
+	struct ar_str id;
+
+	desk_begin(d);
+	id = ask_form(d);
+	assert_int_equal(respond(d, id, "accept", "{\"size\":3}"), AR_OK);
+	desk_expect(d, SETTLED);
+	assert_int_equal(d->decision.effect_count, 1);
+	answer = &d->decision.effects[0];
+	assert_int_equal(answer->kind, AR_EFFECT_TOOL_ANSWER);
+	assert_true(ar_str_is(answer->question, "q-7") && ar_str_is(answer->subject, "tool_1"));
+	assert_true(ar_str_is(answer->answer, "accept") && ar_str_is(answer->answer_content, "{\"size\":3}"));
+}
+
+static void test_one_answer_leaves_the_other_question_open(void **state)
+{
+	struct desk *d = *state;
+	struct ar_str first, second;
+
+	desk_begin(d);
+	first = ask_permission(d);
+	second = ask_permission(d);
+	assert_int_equal(respond(d, first, "deny", NULL), AR_OK);
+	desk_expect(d, "action.resolved permission.resolved");
+	assert_int_equal(desk_thread(d, 0)->status, AR_THREAD_STATUS_BLOCKED);
+	assert_int_equal(action(d, second)->status, AR_ACTION_PENDING);
+	assert_int_equal(respond(d, second, "allow", NULL), AR_OK);
+	desk_expect(d, SETTLED_PERMISSION);
+}
+
+static void test_a_grant_for_the_session(void **state)
+{
+	struct desk *d = *state;
+	const struct ar_grant *g;
+
+	desk_begin(d);
+	assert_int_equal(respond(d, ask_permission(d), "allow", NULL), AR_OK);
+	assert_int_equal(d->session.grants.count, 0);
+	assert_int_equal(respond(d, ask_permission(d), "deny", "{\"scope\":\"session\"}"), AR_OK);
+	assert_int_equal(d->session.grants.count, 0);
+	assert_int_equal(respond(d, ask_permission(d), "allow",
+				 "{\"scope\":\"session\",\"expiresAt\":\"2026-01-01T00:01:00Z\"}"),
+			 AR_OK);
+	assert_int_equal(resolve(d, ask_permission(d), "allowed", "session"), AR_OK);
+	assert_int_equal(respond(d, ask_permission(d), "allow_session", NULL), AR_OK);
+	assert_int_equal(d->session.grants.count, 3);
+	g = d->session.grants.at[0];
+	assert_true(ar_str_is(g->tool, "write_file") && ar_str_absent(g->rule));
+	assert_int_equal(g->expires, INT64_C(1767225660000000));
+	restart(d);
+	assert_int_equal(d->session.grants.count, 3);
+}
+
+static void test_its_time_runs_out(void **state)
+{
+	struct desk *d = *state;
+	const struct ar_ev_permission_resolved *p;
+	struct ar_str id;
+
+	d->policy.action_timeout_ms = 60000;
+	desk_begin(d);
+	id = ask_permission(d);
+	assert_int_equal(desk_effects(d, AR_EFFECT_WAKE), 1);
+	assert_int_equal(d->decision.effects[0].input, AR_IN_ACTION_DUE);
+	assert_int_equal(d->decision.effects[0].at, action(d, id)->expires);
+	assert_int_equal(due(d, id), AR_OK); /* too early: the clock was set back */
+	desk_expect(d, "");
+	assert_int_equal(desk_effects(d, AR_EFFECT_WAKE), 1);
+	d->now += 60000000;
+	desk_expect_refusal(d, respond(d, id, "allow", NULL), AR_ERR_EXPIRED);
+	assert_int_equal(due(d, id), AR_OK);
+	desk_expect(d, SETTLED_PERMISSION);
+	p = fact(d, AR_EV_PERMISSION_RESOLVED);
+	assert_int_equal(p->outcome, AR_PERMISSION_RESOLVED_OUTCOME_TIMED_OUT);
+	assert_true(ar_str_is(action(d, id)->decision, "deny") &&
+		    ar_str_is(action(d, id)->source, "timeout"));
+	assert_int_equal(due(d, id), AR_OK);
+	desk_expect(d, "");
+	desk_expect_refusal(d, respond(d, id, "allow", NULL), AR_ERR_ALREADY_RESOLVED);
+}
+
+static void test_an_answer_needs_no_waking(void **state)
+{
+	struct desk *d = *state;
+
+	d->policy.action_timeout_ms = 60000;
+	desk_begin(d);
+	assert_int_equal(respond(d, ask_permission(d), "allow", NULL), AR_OK);
+	assert_int_equal(desk_effects(d, AR_EFFECT_WAKE_CANCEL), 1);
+}
+
+static void test_it_waits_on_after_a_restart(void **state)
+{
+	struct desk *d = *state;
+	struct ar_str id;
+	ar_usec expires;
+
+	d->policy.action_timeout_ms = 3600000;
+	desk_begin(d);
+	id = ask_permission(d);
+	expires = action(d, id)->expires;
+	restart(d);
+	for (int i = 0; i < 5; i++) { /* more often than a turn may be restarted */
+		assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_RECOVER }), AR_OK);
+		desk_expect(d, "");
+		assert_int_equal(desk_effects(d, AR_EFFECT_WAKE), 1);
+		assert_int_equal(d->decision.effects[0].at, expires);
+	}
+	assert_int_equal(desk_active(d)->restarts, 0);
+	assert_int_equal(desk_active(d)->task->attempts, 1);
+	assert_int_equal(respond(d, d->decision.effects[0].subject, "allow", NULL), AR_OK);
+	desk_expect(d, SETTLED_PERMISSION);
+}
+
+static void test_it_expired_while_nobody_was_there(void **state)
+{
+	struct desk *d = *state;
+	struct ar_str id;
+
+	d->policy.action_timeout_ms = 1000;
+	desk_begin(d);
+	id = ask_permission(d);
+	restart(d);
+	d->now += 3600000000;
+	d->policy.action_timeout_ms = 7200000; /* the original deadline counts */
+	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_RECOVER }), AR_OK);
+	desk_expect(d, SETTLED_PERMISSION);
+	id = ((struct ar_action *)d->session.actions.at[0])->id;
+	assert_true(ar_str_is(action(d, id)->source, "timeout"));
+}
+
+static void test_an_interruption_cancels_it(void **state)
+{
+	struct desk *d = *state;
+	struct ar_str id;
+
+	d->policy.action_timeout_ms = 60000;
+	desk_begin(d);
+	id = ask_permission(d);
+	assert_int_equal(desk_command(d, AR_CMD_INTERRUPT_TURN,
+				      &(struct ar_cmd_interrupt_turn_in){ .reason = AR_STR("enough") }),
+			 AR_OK);
+	desk_expect(d, "thread.updated run.status action.resolved permission.resolved task.attempt.failed "
+		       "task.cancelled turn.failed thread.updated");
+	desk_expect_reply(d, "\"actions\":[\"action_0123456789abcdefghjkmnpqrs_1\"]");
+	assert_int_equal(desk_effects(d, AR_EFFECT_WAKE_CANCEL), 1);
+	assert_true(ar_str_is(action(d, id)->source, "cancelled"));
+	desk_expect_refusal(d, respond(d, id, "allow", NULL), AR_ERR_ALREADY_RESOLVED);
+}
+
+static void test_resume_names_the_blocker(void **state)
+{
+	struct desk *d = *state;
+	struct ar_cmd_resume_thread_in in = { 0 };
+
+	desk_begin(d);
+	ask_permission(d);
+	in.session_id = d->session.id;
+	in.thread_id = desk_thread(d, 0)->id;
+	assert_int_equal(desk_command(d, AR_CMD_RESUME_THREAD, &in), AR_OK);
+	desk_expect(d, "");
+	desk_expect_reply(d, "\"result\":\"blocked\"");
+	desk_expect_reply(d, "\"id\":\"action_0123456789abcdefghjkmnpqrs_1\"");
+}
+
+static void test_a_turn_that_says_yes_is_no_answer(void **state)
+{
+	struct desk *d = *state;
+	struct ar_str id;
+
+	desk_begin(d);
+	id = ask_permission(d);
+	assert_int_equal(desk_submit(d, "b"), AR_OK);
+	assert_int_equal(action(d, id)->status, AR_ACTION_PENDING);
+	assert_int_equal(desk_thread(d, 0)->queue.count, 1);
+}
+
+static void test_the_window_keeps_what_is_open(void **state)
+{
+	struct desk *d = *state;
+	struct ar_str open, first;
+
+	desk_begin(d);
+	open = ask_permission(d);
+	first = ask_permission(d);
+	assert_int_equal(respond(d, first, "deny", NULL), AR_OK);
+	for (int i = 0; i < AR_WINDOW_ACTIONS; i++)
+		assert_int_equal(respond(d, ask_permission(d), "deny", NULL), AR_OK);
+	assert_int_equal(d->session.actions.count, AR_WINDOW_ACTIONS + 1);
+	assert_int_equal(respond(d, open, "allow_session", NULL), AR_OK); /* asked first, settled last */
+	assert_int_equal(d->session.grants.count, 1);
+	assert_int_equal(d->session.actions.count, AR_WINDOW_ACTIONS);
+	desk_expect_refusal(d, respond(d, AR_STR("action_0123456789abcdefghjkmnpqrs_2"), "allow", NULL),
+			    AR_ERR_ALREADY_RESOLVED);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_a_question_blocks_its_thread, desk_open, desk_close),
+		cmocka_unit_test_setup_teardown(test_every_kind_offers_decisions_and_none_allows_by_itself,
+						desk_open, desk_close),
+		cmocka_unit_test_setup_teardown(test_the_first_answer_stands, desk_open, desk_close),
+		cmocka_unit_test_setup_teardown(test_the_host_answers_with_the_same_one_outcome, desk_open,
+						desk_close),
+		cmocka_unit_test_setup_teardown(test_wrong_answers, desk_open, desk_close),
+		cmocka_unit_test_setup_teardown(test_a_tool_gets_its_answer, desk_open, desk_close),
+		cmocka_unit_test_setup_teardown(test_one_answer_leaves_the_other_question_open, desk_open,
+						desk_close),
+		cmocka_unit_test_setup_teardown(test_a_grant_for_the_session, desk_open, desk_close),
+		cmocka_unit_test_setup_teardown(test_its_time_runs_out, desk_open, desk_close),
+		cmocka_unit_test_setup_teardown(test_an_answer_needs_no_waking, desk_open, desk_close),
+		cmocka_unit_test_setup_teardown(test_it_waits_on_after_a_restart, desk_open, desk_close),
+		cmocka_unit_test_setup_teardown(test_it_expired_while_nobody_was_there, desk_open,
+						desk_close),
+		cmocka_unit_test_setup_teardown(test_an_interruption_cancels_it, desk_open, desk_close),
+		cmocka_unit_test_setup_teardown(test_resume_names_the_blocker, desk_open, desk_close),
+		cmocka_unit_test_setup_teardown(test_a_turn_that_says_yes_is_no_answer, desk_open,
+						desk_close),
+		cmocka_unit_test_setup_teardown(test_the_window_keeps_what_is_open, desk_open, desk_close),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,112 @@
+/* set_policy of a session, and the mode of a turn. */
+#include "desk.h"
+
+static enum ar_status set_policy(struct desk *d, const char *policy, const char *rules)
+{
+	return desk_command(d, AR_CMD_SET_POLICY,
+			    &(struct ar_cmd_set_policy_in){ .scope = AR_SET_POLICY_SCOPE_SESSION,
+							    .scope_id = d->session.id,
+							    .policy = ar_str_from(policy),
+							    .rules = ar_str_from(rules),
+							    .reason = AR_STR("careful") });
+}
+
+static enum ar_status submit_in(struct desk *d, const char *options)
+{
+	return desk_command(d, AR_CMD_SUBMIT_TURN,
+			    &(struct ar_cmd_submit_turn_in){ .text = AR_STR("hello"),
+							     .options = ar_str_from(options) });
+}
+
+static void test_a_session_sets_its_policy(void **state)
+{
+	struct desk *d = *state;
+	const struct ar_ev_policy_changed *p;
+	const struct ar_permission_rule *rule;
+
+	assert_int_equal(desk_submit(d, "a"), AR_OK);
+	assert_int_equal(
+		set_policy(d,
+			   "{\"mode\":\"plan\",\"rules\":[{\"tool\":\"rm_*\",\"decision\":\"denied\","
+			   "\"name\":\"no rm\"}]}",
+			   NULL),
+		AR_OK);
+	desk_expect(d, "policy.changed");
+	p = d->decision.events[0].payload;
+	assert_true(ar_str_is(p->changed_by, "{\"accountRef\":\"me\",\"reason\":\"careful\"}"));
+	assert_true(ar_str_absent(p->previous_policy_ref));
+	assert_true(ar_str_is(d->session.mode, "plan"));
+	assert_int_equal(d->session.rules.count, 1);
+	rule = d->session.rules.at[0];
+	assert_true(rule->verdict == AR_DENY && rule->reach == AR_REACH_SESSION &&
+		    ar_str_is(rule->tool, "rm_*"));
+
+	/* the same in other words does nothing */
+	assert_int_equal(
+		set_policy(d,
+			   "{\"rules\":[{\"name\":\"no rm\",\"tool\":\"rm_*\",\"decision\":\"deny\"}],"
+			   "\"mode\":\"plan\"}",
+			   NULL),
+		AR_OK);
+	desk_expect(d, "");
+
+	assert_int_equal(set_policy(d, NULL, "[]"), AR_OK); /* rules alone leave the mode */
+	desk_expect(d, "policy.changed");
+	assert_true(ar_str_is(d->session.mode, "plan"));
+	assert_int_equal(d->session.rules.count, 0);
+	assert_int_equal(set_policy(d, "{}", NULL), AR_OK);
+	assert_true(ar_str_absent(d->session.mode));
+}
+
+static void test_it_refuses(void **state)
+{
+	static const struct {
+		const char *policy, *says;
+	} table[] = {
+		{ "{\"mode\":\"bypass\"}", "looser" },
+		{ "{\"mode\":\"wild\"}", "none of default" },
+		{ "{\"modes\":\"plan\"}", "not 'modes'" },
+		{ "{\"rules\":{}}", "array" },
+		{ "{\"rules\":[1]}", "object" },
+		{ "{\"rules\":[{\"name\":\"a\",\"tool\":\"*\"}]}", "needs" },
+		{ "{\"rules\":[{\"name\":\"a\",\"tool\":\"*\",\"decision\":\"perhaps\"}]}", "decision" },
+		{ "{\"rules\":[{\"name\":\"a\",\"tool\":\"*\",\"decision\":\"deny\",\"x\":\"y\"}]}", "'x'" },
+		{ "{\"rules\":[{\"name\":\"a\",\"tool\":\"*\",\"decision\":\"allow\"}]}", "tighten" },
+		{ "{\"rules\":[{\"name\":\"a\",\"tool\":\"*\",\"decision\":\"deny\",\"argument\":\"p\"}]}",
+		  "together" },
+	};
+	struct desk *d = *state;
+
+	assert_int_equal(desk_submit(d, "a"), AR_OK);
+	for (size_t i = 0; i < AR_ARRAY_LEN(table); i++) {
+		desk_expect_refusal(d, set_policy(d, table[i].policy, NULL), AR_ERR_INVALID_POLICY);
+		if (!strstr(d->err.msg, table[i].says))
+			fail_msg("'%s' is not in: %s", table[i].says, d->err.msg);
+	}
+	d->policy.may_loosen = true;
+	assert_int_equal(set_policy(d, table[0].policy, NULL), AR_OK);
+	assert_int_equal(set_policy(d, table[8].policy, NULL), AR_OK);
+}
+
+static void test_a_turn_names_its_mode(void **state)
+{
+	struct desk *d = *state;
+
+	desk_expect_refusal(d, submit_in(d, "{\"mode\":\"bypass\"}"), AR_ERR_INVALID_INPUT);
+	assert_non_null(strstr(d->err.msg, "looser than the host's default"));
+	desk_expect_refusal(d, submit_in(d, "{\"mode\":\"x\"}"), AR_ERR_INVALID_INPUT);
+	assert_int_equal(submit_in(d, "{\"mode\":\"plan\"}"), AR_OK);
+	d->policy.may_loosen = true;
+	assert_int_equal(submit_in(d, "{\"mode\":\"bypass\"}"), AR_OK);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_a_session_sets_its_policy, desk_open, desk_close),
+		cmocka_unit_test_setup_teardown(test_it_refuses, desk_open, desk_close),
+		cmocka_unit_test_setup_teardown(test_a_turn_names_its_mode, desk_open, desk_close),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
