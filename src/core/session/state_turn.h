@@ -1,0 +1,176 @@
+/* What a turn is between two facts: its steps, calls, hooks, route and cost, and the messages it adds. See state.h for who writes here. */
+#ifndef AR_SESSION_STATE_TURN_H
+#define AR_SESSION_STATE_TURN_H
+
+#include "catalog.h"
+#include "id.h"
+
+/* Roles of context entries; the values of enum ar_role in port/provider.h, and the runtime's own. */
+enum ar_context_role {
+	AR_CONTEXT_SYSTEM = 1,
+	AR_CONTEXT_USER,
+	AR_CONTEXT_ASSISTANT,
+	AR_CONTEXT_TOOL,
+	AR_CONTEXT_SUMMARY, /* stands for older messages; told to the model as said by the user */
+};
+
+struct ar_vec {
+	void **at;
+	size_t count, room;
+};
+
+/* One message of the conversation as the model will see it again; the text is content by ref. */
+struct ar_context_entry {
+	int64_t role; /* enum ar_context_role */
+	struct ar_str ref;
+	int64_t bytes;
+	struct ar_str tool_call_id; /* role tool: the provider's id of the call it answers */
+	struct ar_str uses; /* role assistant: JSON [{"id","name","ref"}] of the calls it made */
+	struct ar_opt_int turn; /* `start` of the turn that brought it */
+};
+
+/* Where the conversation was shortened: in requests the summary stands for the messages before it. These stay in the window, hidden,
+ * so that a rollback or a branch from before the boundary finds them. */
+struct ar_boundary {
+	struct ar_str turn, trigger, summary_ref, preview, history_ref, preserved;
+	int64_t covered; /* messages that the summary stands for, counted from the first of the thread */
+	int64_t bytes; /* of the summary */
+	int64_t tokens_before, tokens_after;
+	int64_t start; /* of the turn in which it was made */
+	ar_usec at;
+};
+
+/* The compactions of one turn. */
+struct ar_compaction {
+	struct ar_opt_int trigger; /* enum compaction_trigger of the one under way */
+	struct ar_opt_int covered, tokens; /* of the one under way, as in its boundary */
+	struct ar_opt_int started, failed; /* how many that nobody asked for */
+	struct ar_opt_int overflows; /* requests refused as too long since the last answer */
+};
+
+struct ar_step {
+	struct ar_str id;
+	struct ar_str
+		model_request; /* absent: what a person said while the turn ran; output_ref is that input */
+	struct ar_str status; /* open, completed, failed */
+	struct ar_str purpose; /* of the model call: turn, compaction */
+	struct ar_str provider, model, output_ref, preview, category;
+	int64_t attempt;
+	ar_usec started, ended;
+};
+
+/* How far a tool call is. Only facts move it. */
+enum ar_call_stage {
+	AR_CALL_PLANNED = 1, /* the model asked for it */
+	AR_CALL_WAITING, /* a person has to decide */
+	AR_CALL_ALLOWED, /* may run, and waits for its place */
+	AR_CALL_RUNNING,
+	AR_CALL_UNKNOWN, /* began, and nobody knows how it ended: a person has to decide */
+	AR_CALL_ENDED,
+};
+
+struct ar_invocation {
+	struct ar_str id; /* toolCallId of the newest attempt */
+	struct ar_str step, name;
+	struct ar_str provider_id; /* the model's own id of the call */
+	struct ar_str args_ref;
+	struct ar_str permission; /* eventId of the fact that lets it run */
+	struct ar_str status; /* ok, or the word of tool.failed */
+	struct ar_str answer_ref; /* what the model reads */
+	struct ar_str output_ref, preview, category;
+	int64_t stage, attempt, answer_bytes;
+	bool is_read_only, is_parallel, is_destructive, is_idempotent;
+	bool is_client; /* whoever submitted the turn runs it */
+	bool blocks; /* an interruption waits for its end */
+	bool is_joined; /* its answer is part of the conversation */
+	ar_usec started, ended, expires;
+};
+
+/* What model calls used, failed ones too. */
+struct ar_spent {
+	int64_t requests, input_tokens, output_tokens, cached_tokens;
+	int64_t cost; /* billionths of the session's currency */
+	int64_t unpriced; /* requests whose cost nobody knows */
+};
+
+/* Which model answers a turn, as its routing facts say. */
+struct ar_route {
+	struct ar_str mode; /* single_candidate, multi_candidate, no_candidate; absent until it is decided */
+	struct ar_str provider, model; /* in use now */
+	struct ar_str chain; /* JSON array of the names that may follow */
+	struct ar_str source, reason, gap; /* of the decision */
+	struct ar_str estimate; /* JSON: the amount before the first call, or "unknown" */
+	struct ar_str profile, candidates, decision; /* the payloads themselves, of the newest turns only */
+	int64_t count; /* candidates */
+	int64_t fallbacks;
+};
+
+/* A model that its server wants left alone for a while. */
+struct ar_throttle {
+	struct ar_str model;
+	ar_usec until;
+};
+
+/* The handlers of one hook point, asked one after another about one thing, and what they came to so far. */
+struct ar_hook_chain {
+	int64_t point; /* enum ar_hook_point */
+	struct ar_str subject; /* the call or the step that it is about; absent: the turn */
+	struct ar_str run; /* eventId of the hook.started that has no end yet; absent: none */
+	struct ar_str handler; /* of the newest run */
+	struct ar_str done, runs; /* JSON arrays: handlers that have ended, and their runs */
+	struct ar_str by, by_handler, reason; /* the run that decided, and why */
+	int64_t decision; /* enum ar_hook_completed_decision; 0: none yet */
+	int64_t tries; /* of the handler that runs, or is to be run again */
+	struct ar_opt_bool has_failed; /* what decided is that a handler failed */
+	ar_usec started;
+};
+
+struct ar_run {
+	struct ar_str id, attempt_id, status, trigger, category;
+	int64_t count;
+	ar_usec started, ended;
+};
+
+struct ar_task {
+	struct ar_str id, objective, title, error_category, error_message;
+	struct ar_str waiting; /* while it waits: waiting_input, waiting_permission, waiting_resource */
+	int64_t status; /* enum task_status */
+	int64_t visibility;
+	int64_t attempts; /* over the task's whole life */
+	ar_usec created, updated, started, ended;
+	struct ar_vec runs; /* struct ar_run */
+};
+
+struct ar_turn {
+	struct ar_str id, thread, run, open_step;
+	struct ar_str source, input_ref, input_preview, options;
+	struct ar_str updated_input_ref; /* what a hook put in the place of the input */
+	struct ar_str outcome; /* completed, failed, cancelled, timed_out, lost; absent while open */
+	struct ar_str interrupt_reason, stop_reason, output_ref, error_category, error_message;
+	int64_t status; /* of the turn machine */
+	int64_t restarts; /* attempts begun because the one before was lost with its process */
+	int64_t attempt; /* model calls of the step now tried */
+	int64_t rounds; /* model answers so far */
+	int64_t input_bytes;
+	int64_t input_tokens, output_tokens, cached_tokens;
+	struct ar_opt_int start; /* sequence of its turn.started: the order in which turns ran */
+	struct ar_opt_bool has_images; /* what was said holds some */
+	struct ar_opt_bool unwanted; /* when its interruption settles, it is removed too */
+	struct ar_opt_int stop_blocks; /* times that a hook kept it from ending */
+	struct ar_opt_bool removed; /* a rollback took it out of the conversation; it stays known */
+	struct ar_str resolved; /* what the newest context.resolved said, as a digest */
+	struct ar_compaction compaction;
+	bool is_interrupted; /* asked for; settles as cancelled */
+	bool is_lost; /* its process is gone and nothing was decided yet */
+	ar_usec submitted, started, ended;
+	struct ar_task *task;
+	struct ar_route *route; /* NULL: not asked for yet */
+	struct ar_spent spent;
+	struct ar_vec steps; /* struct ar_step */
+	struct ar_vec steers; /* struct ar_context_entry: said while it ran, for the next request */
+	struct ar_vec
+		calls; /* struct ar_invocation: those of the newest answer, and the newest before them */
+	struct ar_vec hooks; /* struct ar_hook_chain: about the turn, and about its newest step */
+};
+
+#endif
