@@ -276,10 +276,12 @@ test('no orphans: closed in order, a stubborn server and what it started are gon
 	const mark = newMark();
 	const p = await scripted(t, ['--stubborn', '--grandchild', '--mark', mark]);
 	assert.equal(processesWith(mark).filter((pid) => pid !== p.child.pid).length, 2);
+	const server = (await p.call('s_pid')).text;
 	const before = Date.now();
 	await p.close();
 	assert.ok(Date.now() - before < 3000);
 	assert.deepEqual(processesWith(mark), []);
+	assert.deepEqual(processesWith(`\0guard\0${server}\0`), []);
 });
 
 test('no orphans: a server that dies leaves nothing of its group', async (t) => {
@@ -293,9 +295,10 @@ test('no orphans: a server that dies leaves nothing of its group', async (t) => 
 test('no orphans: after kill -9 of ours', async (t) => {
 	const mark = newMark();
 	const p = await scripted(t, ['--stubborn', '--grandchild', '--mark', mark]);
-	const guards = processesWith('agentd-mcp-guard');
-	assert.ok(guards.length >= 1);
+	const server = (await p.call('s_pid')).text;
+	const guards = () => processesWith(`\0guard\0${server}\0`);
+	assert.equal(guards().length, 1);
 	await p.kill();
 	await waitFor(() => processesWith(mark).length === 0, 'the server is gone', 10000);
-	await waitFor(() => guards.every((pid) => !processesWith('agentd-mcp-guard').includes(pid)), 'the guard is gone');
+	await waitFor(() => guards().length === 0, 'the guard is gone');
 });

@@ -169,6 +169,9 @@ static void on_message(struct ar_mcp_stream *s, struct ar_str text)
 
 static void free_if_over(struct http_wire *w)
 {
+	const struct ar_mcp_wire_events *events = w->base.events;
+	void *owner = w->base.owner;
+
 	if (!w->is_closing || !ar_list_empty(&w->exchanges))
 		return;
 	ar_transfer_pool_close(w->pool);
@@ -177,6 +180,7 @@ static void free_if_over(struct http_wire *w)
 	ar_free(w->url);
 	ar_free(w->ca_file);
 	ar_free(w);
+	events->on_closed(owner);
 }
 
 static void on_end(struct ar_mcp_stream *s, const struct ar_mcp_failure *f)
