@@ -67,25 +67,32 @@ static struct curl_slist *copy_headers(struct curl_slist *to, const struct curl_
 	return to;
 }
 
-/* "Name: value" lines; one with control characters in it could smuggle another header in and is left out. */
-static struct curl_slist *add_lines(struct curl_slist *list, struct ar_str lines)
+/* "Name: value". One with control characters in it could smuggle another header in and is left out. */
+static struct curl_slist *add_line(struct curl_slist *list, struct ar_str line)
 {
-	struct ar_str line, value;
+	struct ar_str head, value = ar_str_split(line, ':', &head);
 	char name[128];
 
-	while (!ar_str_absent(lines) && lines.len > 0) {
-		struct ar_str head;
+	if (ar_str_absent(value) || head.len == 0 || head.len >= sizeof(name))
+		return list;
+	for (size_t i = 0; i < line.len; i++) {
+		if (line.p[i] >= 0 && line.p[i] < ' ')
+			return list;
+	}
+	memcpy(name, head.p, head.len);
+	name[head.len] = '\0';
+	while (value.len > 0 && value.p[0] == ' ')
+		value = ar_str_sub(value, 1, value.len);
+	return add_header(list, name, value);
+}
 
+static struct curl_slist *add_lines(struct curl_slist *list, struct ar_str lines)
+{
+	struct ar_str line;
+
+	while (!ar_str_absent(lines) && lines.len > 0) {
 		lines = ar_str_split(lines, '\n', &line);
-		value = ar_str_split(line, ':', &head);
-		if (ar_str_absent(value) || head.len == 0 || head.len >= sizeof(name) ||
-		    memchr(line.p, '\r', line.len))
-			continue;
-		memcpy(name, head.p, head.len);
-		name[head.len] = '\0';
-		while (value.len > 0 && value.p[0] == ' ')
-			value = ar_str_sub(value, 1, value.len);
-		list = add_header(list, name, value);
+		list = add_line(list, line);
 	}
 	return list;
 }
@@ -162,6 +169,9 @@ static void on_message(struct ar_mcp_stream *s, struct ar_str text)
 
 static void free_if_over(struct http_wire *w)
 {
+	const struct ar_mcp_wire_events *events = w->base.events;
+	void *owner = w->base.owner;
+
 	if (!w->is_closing || !ar_list_empty(&w->exchanges))
 		return;
 	ar_transfer_pool_close(w->pool);
@@ -170,6 +180,7 @@ static void free_if_over(struct http_wire *w)
 	ar_free(w->url);
 	ar_free(w->ca_file);
 	ar_free(w);
+	events->on_closed(owner);
 }
 
 static void on_end(struct ar_mcp_stream *s, const struct ar_mcp_failure *f)
@@ -310,7 +321,7 @@ struct ar_mcp_wire *ar_mcp_http_open(uv_loop_t *loop, const struct ar_mcp_option
 	w->ca_file = ar_str_dup(ar_str_from(o->ca_file));
 	w->connect_ms = o->connect_timeout_ms;
 	for (size_t i = 0; o->headers && o->headers[i]; i++)
-		w->fixed = add_lines(w->fixed, ar_str_from(o->headers[i]));
+		w->fixed = add_line(w->fixed, ar_str_from(o->headers[i]));
 	ar_list_init(&w->exchanges);
 	pool.tls = strncasecmp(w->url, "https:", 6) == 0;
 	pool.ca_file = w->ca_file;

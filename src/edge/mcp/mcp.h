@@ -39,13 +39,16 @@ struct ar_mcp_options {
 	uint32_t
 		exit_grace_ms; /* 1 s: how long a child may take to end by itself, then again after SIGTERM */
 	uint32_t restarts_per_minute; /* 5: times that a server which died is started again */
+	void (*on_gone)(
+		void *arg); /* once after close(): nothing is left of it, no process and no memory; NULL: nobody asks */
+	void *arg;
 };
 
 AR_BEGIN_DECLS
 
 /* Never fails: what is wrong shows as `trouble`. Finds out about its tools at once; `is_ready` when that has ended, well or not. close() must
- * not be called from inside on_progress or on_question; the loop must run on until its handles are gone: a child gets twice exit_grace_ms to
- * end before it is killed. */
+ * not be called from inside on_progress or on_question; the loop must run on until on_gone: a child gets twice exit_grace_ms to end before it
+ * is killed, a session over HTTP two seconds to be ended. */
 struct ar_tool_source *ar_mcp_source_new(uv_loop_t *loop, const struct ar_mcp_options *o);
 
 AR_END_DECLS

@@ -269,7 +269,24 @@ static void on_gone(void *owner, const char *why)
 	ar_mcp_peer_down(owner, why);
 }
 
-static const struct ar_mcp_wire_events wire_events = { on_message, on_failed, on_acked, on_gone };
+/* Only after ar_mcp_peer_close can the last one go: the timer is among them. */
+static void handle_gone(struct ar_mcp_peer *p)
+{
+	struct ar_mcp_setup *setup = p->setup;
+
+	if (--p->handles > 0)
+		return;
+	ar_free(p);
+	if (--setup->peers == 0)
+		setup->on_quiet(setup);
+}
+
+static void on_closed(void *owner)
+{
+	handle_gone(owner);
+}
+
+static const struct ar_mcp_wire_events wire_events = { on_message, on_failed, on_acked, on_gone, on_closed };
 
 /* ---- life ---- */
 
@@ -282,6 +299,7 @@ static void begin(struct ar_mcp_peer *p)
 	p->garbled = 0;
 	p->listen_at = AR_MCP_NEVER;
 	p->open_deadline = ar_mcp_now() + (ar_usec)o->connect_timeout_ms * 1000;
+	p->handles++;
 	p->wire = o->url ? ar_mcp_http_open(p->setup->loop, o, &wire_events, p)
 			 : ar_mcp_stdio_open(p->setup->loop, o, &wire_events, p);
 	ar_mcp_handshake_begin(p);
@@ -407,12 +425,14 @@ struct ar_mcp_peer *ar_mcp_peer_new(struct ar_mcp_setup *setup, const struct ar_
 	ar_list_init(&p->requests);
 	uv_timer_init(setup->loop, &p->timer);
 	p->timer.data = p;
+	p->handles = 1;
+	setup->peers++;
 	return p;
 }
 
 static void on_timer_closed(uv_handle_t *handle)
 {
-	ar_free(handle->data);
+	handle_gone(handle->data);
 }
 
 void ar_mcp_peer_close(struct ar_mcp_peer *p)

@@ -20,6 +20,8 @@ struct ar_mcp_setup {
 	struct ar_json_parser
 		*requests; /* its own: what a callback starts must not end that message's document */
 	enum ar_mcp_era era; /* what the server was found to speak; AR_MCP_AUTO: not known */
+	size_t peers; /* that are not gone yet, processes and memory */
+	void (*on_quiet)(struct ar_mcp_setup *setup); /* the last of them is gone */
 };
 
 struct ar_mcp_request;
@@ -79,6 +81,7 @@ struct ar_mcp_peer {
 	uint8_t hello_stage;
 	uint8_t listen_failures;
 	bool asked_twice, skips_probe, reports_changes;
+	uint32_t handles; /* wires and the timer, until each is closed */
 };
 
 AR_BEGIN_DECLS

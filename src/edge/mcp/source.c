@@ -288,17 +288,33 @@ static void answer(struct ar_tool_source *base AR_UNUSED, struct ar_tool_call *p
 		ar_mcp_call_answer(c, a);
 }
 
-static void on_closed(uv_handle_t *handle)
+static void free_if_over(struct ar_mcp_source *s)
 {
-	struct ar_mcp_source *s = handle->data;
+	void (*on_gone)(void *arg) = s->options.on_gone;
+	void *arg = s->options.arg;
 
-	if (--s->handles > 0)
+	if (s->handles > 0 || s->setup.peers > 0)
 		return;
 	ar_mcp_inventory_unref(s->inventory);
 	ar_json_parser_free(s->setup.answers);
 	ar_json_parser_free(s->setup.requests);
 	ar_arena_fini(&s->arena);
 	ar_free(s);
+	if (on_gone)
+		on_gone(arg);
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+	struct ar_mcp_source *s = handle->data;
+
+	s->handles--;
+	free_if_over(s);
+}
+
+static void on_quiet(struct ar_mcp_setup *setup)
+{
+	free_if_over(AR_CONTAINER_OF(setup, struct ar_mcp_source, setup));
 }
 
 static void close_links(struct ar_mcp_source *s)
@@ -397,6 +413,7 @@ struct ar_tool_source *ar_mcp_source_new(uv_loop_t *loop, const struct ar_mcp_op
 		.options = &s->options,
 		.answers = ar_json_parser_new(),
 		.requests = ar_json_parser_new(),
+		.on_quiet = on_quiet,
 	};
 	ar_list_init(&s->links);
 	ar_list_init(&s->ended);

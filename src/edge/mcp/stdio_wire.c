@@ -60,12 +60,16 @@ static struct stdio_wire *of(struct ar_mcp_wire *w)
 
 static void free_if_over(struct stdio_wire *w)
 {
+	const struct ar_mcp_wire_events *events = w->base.events;
+	void *owner = w->base.owner;
+
 	if (!w->is_closing || w->handles > 0 || (w->has_child && !w->has_exited))
 		return;
 	ar_buf_fini(&w->lines.rest);
 	ar_buf_fini(&w->tail);
 	ar_free(w->read_buf);
 	ar_free(w);
+	events->on_closed(owner);
 }
 
 static void on_closed(uv_handle_t *handle)

@@ -1,6 +1,6 @@
 /* How messages travel to one server and back: the seam between the protocol and its transports. Loop thread only.
  *
- * Contract: no callback runs inside a call of ours; none after close, which may be called from any callback. Every request that was sent ends with a message that answers it
+ * Contract: no callback runs inside a call of ours; none but on_closed after close, which may be called from any callback. Every request that was sent ends with a message that answers it
  * or with on_failed, unless it was settled before or the wire is gone. */
 #ifndef AR_MCP_WIRE_H
 #define AR_MCP_WIRE_H
@@ -33,6 +33,8 @@ struct ar_mcp_wire_events {
 	void (*on_acked)(void *owner);
 	/* Nothing comes or goes any more; only close is left to do. */
 	void (*on_gone)(void *owner, const char *why);
+	/* After close, maybe from inside it: nothing of it is left, no process and no memory. */
+	void (*on_closed)(void *owner);
 };
 
 struct ar_mcp_wire;

@@ -30,6 +30,7 @@ struct probe {
 	struct ar_tool_source *source;
 	uv_loop_t loop;
 	uv_pipe_t input;
+	bool is_gone;
 	struct ar_buf line;
 	struct ar_json_parser *commands;
 	struct probe_call *calls[CALLS_MAX];
@@ -327,6 +328,14 @@ static void read_options(struct ar_arena *a, struct ar_json v, struct ar_mcp_opt
 	o->restarts_per_minute = (uint32_t)number(v, "restarts", 0);
 }
 
+static void on_gone(void *arg)
+{
+	struct probe *p = arg;
+
+	AR_ASSERT(!p->source && !p->is_gone);
+	p->is_gone = true;
+}
+
 static void run(struct probe *p, struct ar_json options)
 {
 	struct ar_mcp_options o = { 0 };
@@ -334,6 +343,8 @@ static void run(struct probe *p, struct ar_json options)
 
 	uv_loop_init(&p->loop);
 	read_options(&arena, options, &o);
+	o.on_gone = on_gone;
+	o.arg = p;
 	p->source = ar_mcp_source_new(&p->loop, &o);
 	ar_arena_fini(&arena);
 	p->source->on_changed = on_changed;
@@ -343,7 +354,7 @@ static void run(struct probe *p, struct ar_json options)
 	AR_ASSERT(uv_pipe_open(&p->input, 0) == 0);
 	uv_read_start((uv_stream_t *)&p->input, give_buffer, on_input);
 	uv_run(&p->loop, UV_RUN_DEFAULT);
-	AR_ASSERT(!p->source && uv_loop_close(&p->loop) == 0);
+	AR_ASSERT(p->is_gone && uv_loop_close(&p->loop) == 0);
 }
 
 int main(int argc, char **argv)
