@@ -5,6 +5,7 @@
 
 #define TURNS_MAX 256
 #define THREADS_MAX 64
+#define HOOKS_MAX 16
 
 struct turn {
 	struct ar_str id, thread, run, step;
@@ -13,6 +14,8 @@ struct turn {
 	int64_t attempt;
 	ar_usec not_before; /* the next attempt */
 	bool is_queued, is_interrupted, is_attempt_open, was_cancelled;
+	struct ar_str hooks[HOOKS_MAX]; /* runs that are open */
+	size_t hook_count;
 };
 
 struct thread {
@@ -151,6 +154,8 @@ static void ended(struct watch *w)
 	if (!ar_str_absent(t->step))
 		broken(w, "a turn ends with an open model call");
 	t->was_cancelled = !is_good && p->status == AR_TURN_FAILED_STATUS_CANCELLED;
+	if (t->hook_count > 0)
+		broken(w, "a turn ends while a hook runs");
 	if (t->is_interrupted && !t->was_cancelled)
 		broken(w, "an interrupted turn ends otherwise than cancelled");
 	if (ar_str_eq(th->active, t->id))
@@ -273,6 +278,8 @@ static void model_requested(struct watch *w)
 		broken(w, "a model is asked for a turn that does not wait for one");
 	if (p->attempt != t->attempt + 1 || p->attempt > w->sim->policy.max_attempts)
 		broken(w, "the attempt is not the next, or one too many");
+	if (t->hook_count > 0)
+		broken(w, "a model is asked while a hook of its turn runs");
 	if (now(w)->time < t->not_before)
 		broken(w, "an attempt comes before its wait is over");
 	if (t->is_interrupted)
@@ -402,6 +409,35 @@ static void thread_updated(struct watch *w)
 		broken(w, "a thread rests with work to do");
 }
 
+/* ---- hooks ---- */
+
+static void hook_started(struct watch *w)
+{
+	struct turn *t = turn_of(w);
+
+	if (t->ends > 0 || !ar_str_eq(thread_of(w)->active, t->id) || !ar_str_absent(t->step))
+		broken(w, "a hook is asked for a turn that does not run, or while its model is");
+	if (t->hook_count == HOOKS_MAX)
+		broken(w, "too many hooks at once for this test");
+	t->hooks[t->hook_count++] = now(w)->event_id;
+}
+
+static void hook_ended(struct watch *w)
+{
+	const struct ar_ev_hook_completed *good = now(w)->payload;
+	const struct ar_ev_hook_failed *bad = now(w)->payload;
+	struct ar_str run = now(w)->type == AR_EV_HOOK_COMPLETED ? good->hook_run_ref : bad->hook_run_ref;
+	struct turn *t = turn_of(w);
+
+	for (size_t i = 0; i < t->hook_count; i++) {
+		if (!ar_str_eq(t->hooks[i], run))
+			continue;
+		t->hooks[i] = t->hooks[--t->hook_count];
+		return;
+	}
+	broken(w, "a hook ends that did not run");
+}
+
 static void (*const laws[AR_EV_COUNT])(struct watch *w) = {
 	[AR_EV_TURN_SUBMITTED] = submitted,
 	[AR_EV_TURN_STARTED] = started,
@@ -418,6 +454,9 @@ static void (*const laws[AR_EV_COUNT])(struct watch *w) = {
 	[AR_EV_ROUTING_SINGLE_CANDIDATE] = routed,
 	[AR_EV_ROUTING_FALLBACK_APPLIED] = fell_back,
 	[AR_EV_COST_RECORDED] = cost_recorded,
+	[AR_EV_HOOK_STARTED] = hook_started,
+	[AR_EV_HOOK_COMPLETED] = hook_ended,
+	[AR_EV_HOOK_FAILED] = hook_ended,
 	[AR_EV_THREAD_UPDATED] = thread_updated,
 };
 

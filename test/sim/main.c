@@ -111,11 +111,12 @@ static void show(const struct sim_counts *c)
 	} rows[] = {
 		{ "seeds", c->seeds },	       { "facts", c->facts },	      { "turns", c->turns },
 		{ "completed", c->completed }, { "failed", c->failed },	      { "cancelled", c->cancelled },
-		{ "calls", c->calls },	       { "crashes", c->crashes },     { "fences", c->fences },
-		{ "moves", c->moves },	       { "refused", c->refused },     { "repeats", c->repeats },
-		{ "steers", c->steers },       { "forks", c->forks },	      { "rollbacks", c->rollbacks },
-		{ "conflicts", c->conflicts }, { "resumes", c->resumes },     { "frames", c->frames },
-		{ "rejoins", c->rejoins },     { "overtaken", c->overtaken }, { "reads", c->reads },
+		{ "calls", c->calls },	       { "hooks", c->hooks },	      { "crashes", c->crashes },
+		{ "fences", c->fences },       { "moves", c->moves },	      { "refused", c->refused },
+		{ "repeats", c->repeats },     { "steers", c->steers },	      { "forks", c->forks },
+		{ "rollbacks", c->rollbacks }, { "conflicts", c->conflicts }, { "resumes", c->resumes },
+		{ "frames", c->frames },       { "rejoins", c->rejoins },     { "overtaken", c->overtaken },
+		{ "reads", c->reads },
 	};
 
 	for (size_t i = 0; i < AR_ARRAY_LEN(rows); i++)

@@ -20,6 +20,7 @@ struct talk {
 	size_t waiting_count;
 	struct ar_str steered; /* that turn */
 	uint64_t start; /* of the turn that runs */
+	unsigned stops; /* times that a hook kept it from ending */
 };
 
 static void add(struct talk *t, struct said said)
@@ -103,6 +104,94 @@ static void take_waiting(struct talk *t, const struct ar_event *e)
 	t->waiting_count = 0;
 }
 
+/* ---- what hooks make of it ---- */
+
+static size_t newest(const struct talk *t, enum ar_role role)
+{
+	size_t i = t->count;
+
+	while (i > 0 && t->said[i - 1].role != role)
+		i--;
+	if (i == 0)
+		sim_fail(t->sim, "a hook changed what nobody said");
+	return i - 1;
+}
+
+static struct said person(struct talk *t, struct ar_str ref)
+{
+	struct ar_str parts = sim_content(t->sim, ref);
+
+	return (struct said){ AR_ROLE_USER, plain(t->sim, parts), AR_STR_NONE, parts.len, 0, t->start };
+}
+
+/* The calls of an answer end in order and answers stand in that order: the one that a hook changed is that of its call. */
+static size_t answer_of(struct talk *t, const struct ar_event *e)
+{
+	size_t after = 0;
+
+	for (uint64_t i = e->sequence - 1; i > 0; i--) {
+		const struct ar_event *f = &t->log->facts[i - 1].e;
+
+		if (f->type != AR_EV_TOOL_FAILED ||
+		    !ar_str_eq(f->ids[AR_SCOPE_THREAD], e->ids[AR_SCOPE_THREAD]))
+			continue;
+		if (ar_str_eq(f->ids[AR_SCOPE_TOOL_CALL], e->ids[AR_SCOPE_TOOL_CALL]))
+			break;
+		after++;
+	}
+	return newest(t, AR_ROLE_TOOL) - after;
+}
+
+static void add_contexts(struct talk *t, const struct ar_ev_hook_completed *p, size_t at)
+{
+	struct ar_str refs[32];
+	struct ar_json v;
+	size_t n = 0;
+
+	if (ar_json_parse(t->sim->member_json, p->additional_context_refs, &v, NULL) != AR_OK)
+		sim_fail(t->sim, "the refs of added context are not JSON");
+	for (struct ar_json_iter it = ar_json_iter(v); ar_json_next(&it) && n < AR_ARRAY_LEN(refs); n++) {
+		ar_json_str(it.value, &refs[n]);
+		refs[n] = sim_keep(t->sim, refs[n]);
+	}
+	for (size_t i = 0; i < n; i++) {
+		add(t, (struct said){ 0 });
+		for (size_t k = t->count - 1; k > at + i; k--)
+			t->said[k] = t->said[k - 1];
+		t->said[at + i] = person(t, refs[i]);
+	}
+}
+
+static void hear_hook(struct talk *t, const struct ar_event *e)
+{
+	const struct ar_ev_hook_completed *p = e->payload;
+	const struct ar_ev_hook_started *begun = NULL;
+	bool is_block = p->decision == AR_HOOK_COMPLETED_DECISION_BLOCK ||
+			p->decision == AR_HOOK_COMPLETED_DECISION_DENY;
+
+	for (uint64_t i = e->sequence - 1; i > 0 && !begun; i--) {
+		if (ar_str_eq(t->log->facts[i - 1].e.event_id, p->hook_run_ref))
+			begun = t->log->facts[i - 1].e.payload;
+	}
+	if (!begun)
+		sim_fail(t->sim, "fact %llu ends a run that is not there", (unsigned long long)e->sequence);
+	if (begun->hook_point == AR_HOOK_STARTED_HOOK_POINT_STOP) {
+		if (is_block && ++t->stops <= 3)
+			add_contexts(t, p, t->count);
+	} else if (begun->hook_point <= AR_HOOK_STARTED_HOOK_POINT_USER_PROMPT_SUBMIT) {
+		size_t at = newest(t, AR_ROLE_USER);
+
+		if (!ar_str_absent(p->updated_input_ref))
+			t->said[at] = person(t, p->updated_input_ref);
+		add_contexts(t, p, at);
+	} else if (!ar_str_absent(p->updated_tool_output_ref)) {
+		struct said *answer = &t->said[answer_of(t, e)];
+
+		answer->text = sim_content(t->sim, p->updated_tool_output_ref);
+		answer->bytes = answer->text.len;
+	}
+}
+
 static void listen(struct talk *t, struct ar_str thread, uint64_t until);
 
 /* A branch has heard what its parent had until the end of a turn. */
@@ -152,6 +241,8 @@ static void listen(struct talk *t, struct ar_str thread, uint64_t until)
 			continue;
 		if (e->type == AR_EV_TURN_STARTED)
 			t->start = e->sequence;
+		if (e->type == AR_EV_TURN_STARTED)
+			t->stops = 0;
 		if (e->type == AR_EV_THREAD_STARTED)
 			listen_to_parent(t, e);
 		else if (e->type == AR_EV_HISTORY_ROLLBACK_COMPLETED)
@@ -162,6 +253,8 @@ static void listen(struct talk *t, struct ar_str thread, uint64_t until)
 			add_assistant(t, e);
 		else if (e->type == AR_EV_TOOL_FAILED)
 			add_tool(t, e, &t->log->facts[i - 1].e);
+		else if (e->type == AR_EV_HOOK_COMPLETED)
+			hear_hook(t, e);
 		else if (e->type == AR_EV_RUN_STATUS)
 			add_steer(t, e);
 		else if (e->type == AR_EV_MODEL_REQUESTED || e->type == AR_EV_TURN_FAILED)

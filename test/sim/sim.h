@@ -1,5 +1,5 @@
 /* A whole runtime in one process: the core as it is, fake ports, a virtual clock, and every choice drawn from one seed. Files:
- * world.c (build, run, crash, end), move.c, ports.c (store and clock), provider.c, client.c and client_ask.c, reader.c, log.c (what is
+ * world.c (build, run, crash, end), move.c, ports.c (store and clock), provider.c, hooks.c, client.c and client_ask.c, reader.c, log.c (what is
  * stored), laws.c and rest.c (what must hold), main.c. Single-threaded; a run is a pure function of its seed. */
 #ifndef SIM_H
 #define SIM_H
@@ -39,8 +39,9 @@ struct sim_plan {
 
 /* How often the interesting things happened, over all seeds. */
 struct sim_counts {
-	uint64_t seeds, facts, turns, completed, failed, cancelled, calls, crashes, fences, refused, repeats,
-		steers, forks, rollbacks, conflicts, moves, resumes, frames, rejoins, overtaken, reads;
+	uint64_t seeds, facts, turns, hooks, completed, failed, cancelled, calls, crashes, fences, refused,
+		repeats, steers, forks, rollbacks, conflicts, moves, resumes, frames, rejoins, overtaken,
+		reads;
 };
 
 /* A store in front of the faulty one: knows what is in flight, and can hold done() back. */
@@ -105,11 +106,12 @@ struct sim {
 
 	struct sim_store store;
 	struct ar_provider provider;
+	struct ar_hook_runner hooks;
 	struct ar_follow *follow;
 	struct ar_engine *engine;
 	struct ar_provider_slot slots[SIM_MODELS];
 	struct ar_control *control;
-	struct ar_list actors, calls, readers, clients;
+	struct ar_list actors, calls, hook_runs, readers, clients;
 	struct sim_actor fate, mover;
 	struct ar_partition_set away; /* partitions that are not ours for a while */
 	struct ar_placement placement;
@@ -117,7 +119,7 @@ struct sim {
 	bool is_calm; /* the weather is over: models answer, clients only finish what they began */
 
 	struct ar_map logs; /* core -> struct sim_log */
-	struct ar_map asked; /* modelRequestIds that a call was made for */
+	struct ar_map asked; /* modelRequestIds that a call was made for, and runs of hooks that were */
 	struct ar_map interrupted; /* turnIds whose interruption was acknowledged */
 	struct ar_map said; /* what models really said: struct sim_said by step, kind, index */
 	struct ar_map saved; /* step -> struct sim_saved, as the newest crash found it */
@@ -157,6 +159,13 @@ void sim_provider_open(struct sim *s);
 void sim_provider_drop(struct sim *s); /* open calls are forgotten */
 struct ar_str sim_said(struct sim *s, struct ar_str step, int kind, uint32_t index); /* empty when nothing */
 void sim_said_close(struct sim *s);
+
+/* ---- hooks.c ---- */
+#define SIM_HOOKS 12
+extern const struct ar_hook_rule sim_hook_rules[SIM_HOOKS];
+extern const struct ar_hook_handler sim_hook_handlers[SIM_HOOKS];
+void sim_hooks_open(struct sim *s);
+void sim_hooks_drop(struct sim *s); /* open runs are forgotten */
 
 /* ---- client.c, client_ask.c ---- */
 struct sim_ask {

@@ -92,6 +92,8 @@ static void draw_plan(struct sim *s)
 		.context_bytes = (int64_t)ONE_OF(s, 300, 1 << 20, 1 << 20),
 		.system_prompt = sim_chance(s, 500) ? AR_STR("Be brief.") : AR_STR_NONE,
 		.queue_by_default = sim_chance(s, 700),
+		.hooks = sim_hook_rules,
+		.hook_count = (size_t)ONE_OF(s, 0, 0, 5, SIM_HOOKS),
 		.auto_resume = sim_chance(s, 700),
 	};
 }
@@ -172,6 +174,9 @@ static void boot(struct sim *s)
 							       .provider_count = AR_ARRAY_LEN(s->slots),
 							       .clock = &s->clock,
 							       .policy = &s->policy,
+							       .hooks = &s->hooks,
+							       .handlers = sim_hook_handlers,
+							       .handler_count = SIM_HOOKS,
 							       .snapshot_every = s->plan.snapshot_every,
 							       .session_cache = s->plan.session_cache,
 							       .commit_backlog = s->plan.commit_backlog,
@@ -196,6 +201,7 @@ static void crash(struct sim *s)
 	s->generation++;
 	ar_engine_stop(s->engine);
 	sim_provider_drop(s);
+	sim_hooks_drop(s);
 	sim_readers_cut(s);
 	sim_store_crash(s);
 	bury(s);
@@ -234,6 +240,7 @@ void sim_begin(struct sim *s, uint64_t seed, struct sim_counts *counts)
 	s->counts = counts;
 	ar_list_init(&s->actors);
 	ar_list_init(&s->calls);
+	ar_list_init(&s->hook_runs);
 	ar_list_init(&s->readers);
 	ar_list_init(&s->clients);
 	s->json = ar_json_parser_new();
@@ -243,6 +250,7 @@ void sim_begin(struct sim *s, uint64_t seed, struct sim_counts *counts)
 	sim_ports_open(s);
 	s->policy.runtime_id = ar_str_from(s->store.store.runtime_id);
 	sim_provider_open(s);
+	sim_hooks_open(s);
 	sim_mover_open(s);
 	boot(s);
 	sim_clients_open(s);
@@ -256,6 +264,7 @@ void sim_end(struct sim *s)
 	ar_engine_stop(s->engine);
 	sim_readers_close(s);
 	s->provider.v->close(&s->provider);
+	s->hooks.v->close(&s->hooks);
 	ar_store_close(&s->store.store);
 	bury(s);
 	sim_clients_close(s);

@@ -166,18 +166,31 @@ static struct ar_context_entry *new_entry(const struct ar_hook_place *at, const 
 	return entry;
 }
 
-/* Index of a message of this turn: the newest of a person with this ref, or the answer to a call. The count when it is not there. */
-static size_t find_entry(const struct ar_hook_place *at, struct ar_str ref, struct ar_str call)
+/* Index of the newest message of a person in this turn that has the ref; the count when it is not there. */
+static size_t find_prompt(const struct ar_hook_place *at, struct ar_str ref)
 {
 	for (size_t i = at->context->count; i > 0; i--) {
 		const struct ar_context_entry *entry = at->context->at[i - 1];
 
-		if (entry->turn.v != at->turn->start.v)
-			continue;
-		if (ar_str_absent(call)
-			    ? entry->role == AR_CONTEXT_USER && ar_str_eq(entry->ref, ref)
-			    : entry->role == AR_CONTEXT_TOOL && ar_str_eq(entry->tool_call_id, call))
+		if (entry->role == AR_CONTEXT_USER && entry->turn.v == at->turn->start.v &&
+		    ar_str_eq(entry->ref, ref))
 			return i - 1;
+	}
+	return at->context->count;
+}
+
+/* Index of the answer to a call. Those of one step are the newest messages, in the order of the calls: what the model calls them need not tell
+ * them apart. */
+static size_t find_answer(const struct ar_hook_place *at, const struct ar_invocation *call)
+{
+	size_t i = at->context->count;
+
+	for (size_t k = at->turn->calls.count; k > 0 && i > 0; k--) {
+		const struct ar_invocation *other = at->turn->calls.at[k - 1];
+
+		i -= ar_str_eq(other->step, call->step);
+		if (other == call)
+			return i;
 	}
 	return at->context->count;
 }
@@ -227,7 +240,7 @@ static void change_prompt(const struct ar_hook_place *at, const struct ar_ev_hoo
 	struct ar_turn *turn = at->turn;
 	struct ar_str now =
 		ar_str_absent(turn->updated_input_ref) ? turn->input_ref : turn->updated_input_ref;
-	size_t i = find_entry(at, now, AR_STR_NONE);
+	size_t i = find_prompt(at, now);
 
 	if (!ar_str_absent(p->updated_input_ref)) {
 		replace_entry(at, i, p->updated_input_ref, p->updated_input_bytes.v);
@@ -244,7 +257,7 @@ static void change_answer(const struct ar_hook_place *at, struct ar_str subject,
 	if (!call || ar_str_absent(p->updated_tool_output_ref))
 		return;
 	if (call->is_joined)
-		replace_entry(at, find_entry(at, AR_STR_NONE, call->provider_id), p->updated_tool_output_ref,
+		replace_entry(at, find_answer(at, call), p->updated_tool_output_ref,
 			      p->updated_tool_output_bytes.v);
 	call->answer_ref = ar_arena_str(at->arena, p->updated_tool_output_ref);
 	call->answer_bytes = p->updated_tool_output_bytes.v;

@@ -65,12 +65,12 @@ struct ar_str ar_hook_scope_ids(struct ar_decision *d, const struct ar_ids *ids)
 
 static void write_surroundings(struct document *doc, const struct ar_draft *w, const struct ar_turn *turn)
 {
-	const struct ar_policy *policy = doc->d->input->policy;
+	const struct ar_route *route = turn->route;
 
 	ar_jw_mstr(&doc->w, "permissionMode", AR_STR("bypass"));
 	ar_jw_mstr(&doc->w, "workspaceId", doc->d->session->workspace);
 	ar_jw_key(&doc->w, "cwd");
-	ar_jw_str(&doc->w, policy->workspace);
+	ar_jw_str(&doc->w, doc->d->input->policy->workspace);
 	ar_jw_mstr(&doc->w, "source", turn->source);
 	ar_jw_key(&doc->w, "sandbox");
 	ar_jw_open(&doc->w);
@@ -78,8 +78,9 @@ static void write_surroundings(struct document *doc, const struct ar_draft *w, c
 	ar_jw_close(&doc->w);
 	ar_jw_key(&doc->w, "routing");
 	ar_jw_open(&doc->w);
-	ar_jw_mstr(&doc->w, "provider", turn->route ? turn->route->provider : AR_STR_NONE);
-	ar_jw_mstr(&doc->w, "model", turn->route ? turn->route->model : AR_STR_NONE);
+	ar_jw_mstr(&doc->w, "mode", route && !ar_str_absent(route->mode) ? route->mode : AR_STR("undecided"));
+	ar_jw_mstr(&doc->w, "provider", route ? route->provider : AR_STR_NONE);
+	ar_jw_mstr(&doc->w, "model", route ? route->model : AR_STR_NONE);
 	ar_jw_close(&doc->w);
 	ar_jw_key(&doc->w, "transcriptRef");
 	ar_jw_str(&doc->w, w->thread->request_ref);
