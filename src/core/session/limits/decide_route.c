@@ -57,6 +57,8 @@ static struct profile profile_of(struct ar_draft *w, const struct ar_turn *turn)
 		p.need.model = ar_arena_str(d->arena, model);
 	if (ar_json_type(ar_json_get(options, "outputSchema")) == AR_JSON_OBJECT)
 		p.need.capabilities |= AR_CAN_JSON;
+	if (ar_offers_of(d, turn).count > 0)
+		p.need.capabilities |= AR_CAN_TOOLS;
 	if (has_images(w->thread, turn))
 		p.need.capabilities |= AR_CAN_VISION;
 	p.is_explicit = !ar_str_absent(p.need.model) || p.fallback != fallback;

@@ -1,0 +1,243 @@
+/* The facts about a turn's model: once per turn, one per hop, and what is said when nobody can answer. */
+#include "desk.h"
+#include "limits/route.h"
+
+static const struct ar_model_entry models[] = {
+	{ .name = AR_STR("first"),
+	  .provider = AR_STR("fake"),
+	  .model = AR_STR("f"),
+	  .currency = AR_STR("USD"),
+	  .price = { 3000000000, 15000000000, -1, -1 },
+	  .context_tokens = 1000,
+	  .capabilities = AR_CAN_TOOLS | AR_CAN_JSON,
+	  .has_credentials = true },
+	{ .name = AR_STR("small"),
+	  .provider = AR_STR("fake"),
+	  .model = AR_STR("s"),
+	  .price = { -1, -1, -1, -1 },
+	  .context_tokens = 500,
+	  .capabilities = AR_CAN_TOOLS | AR_CAN_JSON,
+	  .has_credentials = true },
+	{ .name = AR_STR("large"),
+	  .provider = AR_STR("fake"),
+	  .model = AR_STR("l"),
+	  .price = { -1, -1, -1, -1 },
+	  .context_tokens = 9000,
+	  .capabilities = AR_CAN_TOOLS | AR_CAN_JSON,
+	  .has_credentials = true },
+};
+
+#define ROUTED \
+	"task.profile.resolved routing.candidates.resolved routing.decided cost.estimated " \
+	"context.resolved model.requested"
+#define FAILS "task.attempt.failed task.failed turn.failed thread.updated"
+
+static struct desk *three_models(void **state)
+{
+	struct desk *d = *state;
+
+	d->policy.models = models;
+	d->policy.model_count = AR_ARRAY_LEN(models);
+	return d;
+}
+
+static enum ar_status submit_with(struct desk *d, const char *turn, const char *options)
+{
+	return desk_command(d, AR_CMD_SUBMIT_TURN,
+			    &(struct ar_cmd_submit_turn_in){ .text = AR_STR("hello"),
+							     .turn_id = ar_str_from(turn),
+							     .options = ar_str_from(options) });
+}
+
+static void fail_with(struct desk *d, const char *category, bool is_retryable, int64_t retry_after_ms)
+{
+	assert_int_equal(desk_end_step(d, (struct ar_step_end){ .outcome = 2,
+								.category = ar_str_from(category),
+								.message = AR_STR("no"),
+								.retryable = is_retryable,
+								.retry_after_ms = retry_after_ms }),
+			 AR_OK);
+}
+
+static const struct ar_route *route(struct desk *d)
+{
+	return desk_active(d)->route;
+}
+
+static void test_routed_once_per_turn(void **state)
+{
+	struct desk *d = three_models(state);
+
+	assert_int_equal(desk_submit(d, "a"), AR_OK);
+	desk_expect_all(
+		d, "session.created thread.started turn.submitted task.created task.accepted turn.started "
+		   "task.attempt.started task.started thread.updated " ROUTED);
+	assert_true(ar_str_is(route(d)->model, "first"));
+	assert_true(ar_str_is(route(d)->chain, "[\"small\",\"large\"]"));
+	assert_true(ar_str_is(d->decision.effects[0].route, "first"));
+	assert_true(ar_str_is(d->decision.effects[0].model, "f"));
+	fail_with(d, "network", true, 0);
+	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_RETRY_DUE, .subject = AR_STR("a") }),
+			 AR_OK);
+	desk_expect_all(d, "model.requested");
+}
+
+static void test_fallback_after_the_attempts(void **state)
+{
+	struct desk *d = three_models(state);
+
+	d->policy.max_attempts = 1;
+	assert_int_equal(desk_submit(d, "a"), AR_OK);
+	fail_with(d, "network", true, 0);
+	desk_expect_all(d, "model.failed routing.fallback.applied model.requested");
+	assert_true(ar_str_is(route(d)->model, "small"));
+	fail_with(d, "network", true, 0);
+	assert_true(ar_str_is(route(d)->model, "large"));
+	assert_int_equal(route(d)->fallbacks, 2);
+	fail_with(d, "network", true, 0);
+	desk_expect_all(d, "model.failed " FAILS);
+}
+
+static void test_what_falls_back_at_once(void **state)
+{
+	static const struct {
+		const char *category;
+		bool is_retryable;
+		const char *then; /* NULL: nobody */
+	} ends[] = {
+		{ "auth", false, "small" },	    { "quota", false, "small" },
+		{ "not_found", false, "small" },    { "overloaded", true, "small" },
+		{ "rate_limited", true, "small" },  { "context_length", false, "large" },
+		{ "invalid_request", false, NULL }, { "content_filter", false, NULL },
+	};
+	struct desk *d = three_models(state);
+
+	for (size_t i = 0; i < AR_ARRAY_LEN(ends); i++) {
+		const struct ar_turn *turn;
+
+		d->now += 10000000; /* limits of the turn before are over */
+		assert_int_equal(desk_submit(d, NULL), AR_OK);
+		fail_with(d, ends[i].category, ends[i].is_retryable, 0);
+		turn = ar_thread_active(desk_thread(d, 0));
+		if (!ar_str_eq(turn ? turn->route->model : AR_STR_NONE, ar_str_from(ends[i].then)))
+			fail_msg("%s: %.*s", ends[i].category, AR_STR_ARG(d->decision.events[0].event_id));
+		if (turn)
+			assert_int_equal(desk_answer(d, "done"), AR_OK);
+	}
+}
+
+static void test_fallback_may_be_denied(void **state)
+{
+	struct desk *d = three_models(state);
+
+	assert_int_equal(submit_with(d, "a", "{\"fallback\":\"deny\"}"), AR_OK);
+	assert_true(ar_str_is(route(d)->chain, "[]"));
+	fail_with(d, "auth", false, 0);
+	desk_expect_all(d, "model.failed " FAILS);
+	d->policy.may_fall_back = false;
+	assert_int_equal(submit_with(d, "b", "{\"model\":\"who\"}"), AR_OK);
+	desk_expect(
+		d, "turn.submitted task.created task.accepted turn.started task.attempt.started task.started "
+		   "thread.updated routing.not_possible " FAILS);
+	assert_true(ar_str_is(desk_thread(d, 0)->last_category, "no_candidate"));
+}
+
+static void test_rate_limit_is_kept_and_passed_over(void **state)
+{
+	struct desk *d = three_models(state);
+
+	assert_int_equal(desk_submit(d, "a"), AR_OK);
+	fail_with(d, "rate_limited", true, 60000);
+	desk_expect_all(d, "model.failed rate_limit.hit routing.fallback.applied model.requested");
+	assert_true(ar_str_is(route(d)->model, "small"));
+	assert_int_equal(desk_answer(d, "done"), AR_OK);
+	assert_int_equal(desk_submit(d, "b"), AR_OK);
+	assert_true(ar_str_is(route(d)->model, "small"));
+	assert_int_equal(desk_answer(d, "done"), AR_OK);
+	d->now += 60000000;
+	assert_int_equal(desk_submit(d, "c"), AR_OK);
+	assert_true(ar_str_is(route(d)->model, "first"));
+}
+
+static void test_no_key_blocks_until_resumed(void **state)
+{
+	struct ar_model_entry keyless = models[0];
+	struct desk *d = three_models(state);
+
+	keyless.has_credentials = false;
+	d->policy.models = &keyless;
+	d->policy.model_count = 1;
+	assert_int_equal(desk_submit(d, "a"), AR_OK);
+	desk_expect(
+		d,
+		"session.created thread.started turn.submitted task.created task.accepted turn.started "
+		"task.attempt.started task.started thread.updated routing.not_possible task.attempt.failed "
+		"task.blocked thread.updated");
+	assert_int_equal(desk_thread(d, 0)->status, AR_THREAD_STATUS_BLOCKED);
+	assert_int_equal(d->decision.effect_count, 0);
+	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_RECOVER }), AR_OK);
+	desk_expect(d, "");
+	keyless.has_credentials = true;
+	assert_int_equal(desk_command(d, AR_CMD_RESUME_THREAD,
+				      &(struct ar_cmd_resume_thread_in){ .thread_id =
+										 desk_thread(d, 0)->id }),
+			 AR_OK);
+	assert_true(ar_str_is(route(d)->model, "first"));
+	assert_int_equal(desk_answer(d, "done"), AR_OK);
+	assert_true(ar_str_is(desk_thread(d, 0)->last_outcome, "completed"));
+}
+
+static void test_what_was_spent_is_kept_exactly(void **state)
+{
+	struct desk *d = three_models(state);
+	const struct ar_turn *turn;
+	struct ar_step_end end = { .outcome = 1,
+				   .stop_reason = AR_STR("stop"),
+				   .has_usage = true,
+				   .input_tokens = 1001,
+				   .output_tokens = 7 };
+
+	assert_int_equal(desk_submit(d, "a"), AR_OK);
+	turn = desk_active(d);
+	assert_int_equal(desk_end_step(d, end), AR_OK);
+	assert_int_equal(turn->spent.cost, 1001 * 3000 + 7 * 15000);
+	assert_int_equal(d->session.spent.cost, turn->spent.cost);
+	assert_int_equal(submit_with(d, "b", "{\"model\":\"large\"}"), AR_OK);
+	turn = desk_active(d);
+	assert_int_equal(desk_end_step(d, end), AR_OK);
+	assert_int_equal(turn->spent.unpriced, 1);
+	assert_int_equal(turn->spent.input_tokens, 1001);
+	assert_int_equal(d->session.spent.input_tokens, 2002);
+	assert_int_equal(d->session.spent.unpriced, 1);
+	assert_int_equal(d->session.spent.cost, 1001 * 3000 + 7 * 15000);
+}
+
+static void test_a_model_that_left_the_configuration(void **state)
+{
+	struct desk *d = three_models(state);
+
+	assert_int_equal(desk_submit(d, "a"), AR_OK);
+	d->policy.models = &models[1];
+	d->policy.model_count = 1;
+	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_RECOVER }), AR_OK);
+	assert_true(ar_str_is(route(d)->model, "small"));
+	assert_true(ar_str_is(route(d)->mode, "single_candidate"));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, desk_open, desk_close)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_routed_once_per_turn),
+		TEST(test_fallback_after_the_attempts),
+		TEST(test_what_falls_back_at_once),
+		TEST(test_fallback_may_be_denied),
+		TEST(test_rate_limit_is_kept_and_passed_over),
+		TEST(test_no_key_blocks_until_resumed),
+		TEST(test_what_was_spent_is_kept_exactly),
+		TEST(test_a_model_that_left_the_configuration),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
