@@ -8,6 +8,7 @@
 #include "catalog.h"
 #include "id.h"
 #include "json.h"
+#include "vec.h"
 
 #define AR_WINDOW_TURNS 20 /* ended turns kept per thread */
 #define AR_WINDOW_STEPS 50 /* newest steps kept per turn */
@@ -50,11 +51,6 @@ enum ar_context_role {
 	AR_CONTEXT_ASSISTANT,
 	AR_CONTEXT_TOOL,
 	AR_CONTEXT_SUMMARY, /* stands for older messages; told to the model as said by the user */
-};
-
-struct ar_vec {
-	void **at;
-	size_t count, room;
 };
 
 /* One message of the conversation as the model will see it again; the text is content by ref. */
@@ -292,12 +288,5 @@ size_t ar_thread_visible(const struct ar_thread *t, const struct ar_boundary *b)
 
 /* Whether anything here runs or waits: such a session is looked at after a crash. */
 bool ar_session_is_active(const struct ar_session *s);
-
-/* ---- writing: apply.c and snapshot.c only ---- */
-
-void ar_vec_push(struct ar_arena *a, struct ar_vec *v, void *item);
-void ar_vec_insert(struct ar_arena *a, struct ar_vec *v, size_t index, void *item);
-void ar_vec_remove(struct ar_vec *v, size_t index);
-bool ar_vec_find(const struct ar_vec *v, const void *item, size_t *ret_index);
 
 #endif
