@@ -1,7 +1,5 @@
-/* Lookups in session state and the small vectors it is made of. Pure; owner: whoever owns the session. */
+/* Lookups in session state. Pure; owner: whoever owns the session. */
 #include "state.h"
-
-#include <string.h>
 
 struct ar_thread *ar_session_thread(const struct ar_session *s, struct ar_str id)
 {
@@ -158,48 +156,6 @@ bool ar_session_is_active(const struct ar_session *s)
 
 		if (!ar_str_absent(t->active_turn) || t->queue.count > 0)
 			return true;
-	}
-	return false;
-}
-
-static void vec_grow(struct ar_arena *a, struct ar_vec *v)
-{
-	size_t room = v->room ? v->room * 2 : 4;
-	void **at = ar_arena_alloc(a, room * sizeof(*at));
-
-	if (v->count > 0)
-		memcpy(at, v->at, v->count * sizeof(*at));
-	v->at = at;
-	v->room = room;
-}
-
-void ar_vec_insert(struct ar_arena *a, struct ar_vec *v, size_t index, void *item)
-{
-	if (v->count == v->room)
-		vec_grow(a, v);
-	memmove(v->at + index + 1, v->at + index, (v->count - index) * sizeof(*v->at));
-	v->at[index] = item;
-	v->count++;
-}
-
-void ar_vec_push(struct ar_arena *a, struct ar_vec *v, void *item)
-{
-	ar_vec_insert(a, v, v->count, item);
-}
-
-void ar_vec_remove(struct ar_vec *v, size_t index)
-{
-	memmove(v->at + index, v->at + index + 1, (v->count - index - 1) * sizeof(*v->at));
-	v->count--;
-}
-
-bool ar_vec_find(const struct ar_vec *v, const void *item, size_t *ret_index)
-{
-	for (size_t i = 0; i < v->count; i++) {
-		if (v->at[i] != item)
-			continue;
-		*ret_index = i;
-		return true;
 	}
 	return false;
 }

@@ -126,11 +126,4 @@ size_t ar_thread_visible(const struct ar_thread *t, const struct ar_boundary *b)
 /* Whether anything here runs or waits: such a session is looked at after a crash. */
 bool ar_session_is_active(const struct ar_session *s);
 
-/* ---- writing: apply.c and snapshot.c only ---- */
-
-void ar_vec_push(struct ar_arena *a, struct ar_vec *v, void *item);
-void ar_vec_insert(struct ar_arena *a, struct ar_vec *v, size_t index, void *item);
-void ar_vec_remove(struct ar_vec *v, size_t index);
-bool ar_vec_find(const struct ar_vec *v, const void *item, size_t *ret_index);
-
 #endif

@@ -4,6 +4,7 @@
 
 #include "catalog.h"
 #include "id.h"
+#include "vec.h"
 
 /* Roles of context entries; the values of enum ar_role in port/provider.h, and the runtime's own. */
 enum ar_context_role {
@@ -12,11 +13,6 @@ enum ar_context_role {
 	AR_CONTEXT_ASSISTANT,
 	AR_CONTEXT_TOOL,
 	AR_CONTEXT_SUMMARY, /* stands for older messages; told to the model as said by the user */
-};
-
-struct ar_vec {
-	void **at;
-	size_t count, room;
 };
 
 /* One message of the conversation as the model will see it again; the text is content by ref. */

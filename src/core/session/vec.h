@@ -1,0 +1,17 @@
+/* Small vectors of pointers in an arena: what state and drafts are made of. Nothing is freed: the arena is. */
+#ifndef AR_SESSION_VEC_H
+#define AR_SESSION_VEC_H
+
+#include "arena.h"
+
+struct ar_vec {
+	void **at;
+	size_t count, room;
+};
+
+void ar_vec_push(struct ar_arena *a, struct ar_vec *v, void *item);
+void ar_vec_insert(struct ar_arena *a, struct ar_vec *v, size_t index, void *item);
+void ar_vec_remove(struct ar_vec *v, size_t index);
+bool ar_vec_find(const struct ar_vec *v, const void *item, size_t *ret_index);
+
+#endif

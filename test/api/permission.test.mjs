@@ -1,0 +1,194 @@
+// What may run: modes, rules, grants and policies over the API. Tools are the client's own, so that a call that is let run is seen as
+// tool.started and nothing else.
+import assert from 'node:assert/strict';
+import { before, test } from 'node:test';
+import { ask, ended, facts, pending, seen, serve, tools, wants } from '../lib/gate.mjs';
+import { ok, refused, sleep, submit, world } from '../lib/runtime.mjs';
+
+const rules = [
+	{ name: 'never-drop', effect: 'deny', tool: 'drop', workspace: 'vault' },
+	{ name: 'no-etc', effect: 'deny', tool: '*', argument: 'q', matches: '/etc/*' },
+	{ name: 'ask-me', effect: 'ask', tool: 'look', workspace: 'careful' },
+	{ name: 'trusted', effect: 'allow', tool: 'write', workspace: 'home' },
+];
+const inWorkspace = (workspaceId) => ({ createPolicy: { workspaceId } });
+
+let open; // the host lets everything run, turns tighten
+let usual;
+
+before(async () => {
+	open = await world({ config: { 'permission.mode': 'bypass' } });
+	usual = await world({ config: { permission_rules: rules } });
+});
+
+const judgedOf = async (w, sessionId) => (await seen(w.rt, sessionId, 'permission.evaluated'))[0];
+const ran = async (w, sessionId) => (await facts(w.rt, sessionId, 'tool.started')).some((e) => e.payload.runtimeOwner);
+
+test('PM-02 PM-03 PM-04 PM-05 PM-06 PM-07 PM-08 PM-09 PM-10 PM-15 eight modes against a read, a write and a destruction', async () => {
+	const table = {
+		default: ['allow', 'ask', 'ask'], untrusted: ['ask', 'ask', 'ask'], on_request: ['allow', 'ask', 'ask'], on_failure: ['allow', 'ask', 'ask'],
+		never: ['allow', 'deny', 'deny'], plan: ['allow', 'deny', 'deny'], bypass: ['allow', 'allow', 'allow'], auto: ['allow', 'ask', 'ask'],
+	};
+	for (const [mode, says] of Object.entries(table))
+		for (const [i, name] of ['look', 'write', 'drop'].entries()) {
+			const { sessionId } = await ask(open.rt, [name], { options: { mode } });
+			const { payload, sequence } = await judgedOf(open, sessionId);
+			assert.equal(payload.decision, says[i], `${mode} ${name}`);
+			assert.deepEqual([payload.decisionSource, payload.mode, payload.destructive], ['mode', mode, name === 'drop']);
+			assert.equal(Boolean(payload.impactScope && payload.rollbackAdvice), name === 'drop', `${mode} ${name}: what a destruction reaches`);
+			if (says[i] === 'ask') {
+				const [action] = await pending(open.rt, sessionId);
+				assert.equal(action.actionId, payload.approvalActionId);
+				assert.equal(await ran(open, sessionId), false, `${mode} ${name} waits`);
+			} else if (says[i] === 'deny') {
+				const end = await ended(open.rt, sessionId); // nobody is asked and nothing hangs
+				assert.equal(end.type, 'turn.completed');
+				const [failed] = await facts(open.rt, sessionId, 'tool.failed');
+				assert.deepEqual([failed.payload.status, failed.payload.errorCategory], ['denied', 'permission_denied']);
+				assert.equal((await facts(open.rt, sessionId, 'action.required')).length, 0);
+				assert.equal(await ran(open, sessionId), false);
+			} else {
+				const [started] = await seen(open.rt, sessionId, 'tool.started');
+				assert.ok(started.sequence > sequence && started.payload.permissionRef);
+			}
+		}
+});
+
+test('PM-11 PM-15 PM-16 rules allow, ask and deny, each told with its ref and before anything runs', async () => {
+	for (const [workspace, name, decision, source, ref] of [
+		['home', 'write', 'allow', 'rule', 'trusted'], ['careful', 'look', 'ask', 'rule', 'ask-me'], ['vault', 'drop', 'deny', 'rule', 'never-drop'],
+	]) {
+		const { sessionId } = await ask(usual.rt, [name], inWorkspace(workspace));
+		const judged = await judgedOf(usual, sessionId);
+		const { payload } = judged;
+		assert.deepEqual([payload.decision, payload.decisionSource, payload.ruleRefs], [decision, source, [ref]]);
+		assert.match(payload.decisionReason, new RegExp(ref));
+		assert.deepEqual([payload.updatedInputRef, payload.expiresAt, payload.scope], [null, null, 'workspace']);
+		if (decision === 'ask') {
+			const [required] = await facts(usual.rt, sessionId, 'action.required');
+			const [requested] = await facts(usual.rt, sessionId, 'permission.requested');
+			assert.equal(requested.payload.approvalActionId, required.actionId);
+			assert.equal(payload.approvalActionId, required.actionId);
+			assert.equal(new Set([judged, required, requested].map((e) => `${e.toolCallId} ${e.traceId}`)).size, 1, 'PM-13 they join');
+		} else {
+			assert.equal(payload.approvalActionId, null);
+		}
+	}
+});
+
+test('the thread read names the cause of a denial: host policy, rule or mode', async () => {
+	const cause = async (sessionId) => {
+		const { threads } = await ok(usual.rt, 'get_session', { sessionId });
+		const { decision, decisionSource, decisionReason } = threads[0].permissionState.decisions.at(-1);
+		assert.equal(decision, 'deny');
+		assert.ok(decisionReason.length > 0);
+		return decisionSource;
+	};
+	const byHost = await submit(usual.rt, wants('write', '/etc/passwd'), { options: { tools: [tools.write] } });
+	const byRule = await ask(usual.rt, ['drop'], inWorkspace('vault'));
+	const byMode = await ask(usual.rt, ['write'], { options: { mode: 'plan' } });
+	for (const [{ sessionId }, source] of [[byHost, 'host_policy'], [byRule, 'rule'], [byMode, 'mode']]) {
+		await ended(usual.rt, sessionId);
+		assert.equal(await cause(sessionId), source);
+	}
+});
+
+test('PM-12 a hook that allows spares a question of the mode, never one of a rule, and no denial; one that denies is named as the cause', async () => {
+	const saying = (decision) => `echo '{"decision":"${decision}","reason":"so it is"}'`;
+	const hooked = await world({ config: { permission_rules: rules, hooks: [
+		{ name: 'yes', point: 'pre_tool_use', match: 'write', command: saying('allow') },
+		{ name: 'yes too', point: 'pre_tool_use', match: 'look', command: saying('allow') },
+		{ name: 'no', point: 'permission_request', match: 'drop', command: saying('deny') },
+	] } });
+	const judged = async (name, where) => {
+		const { sessionId } = await ask(hooked.rt, [name], where);
+		return { sessionId, ...(await judgedOf(hooked, sessionId)).payload };
+	};
+	const spared = await judged('write');
+	assert.deepEqual([spared.decision, spared.decisionSource, spared.ruleRefs], ['allow', 'hook', ['yes']]);
+	const asked = await judged('look', inWorkspace('careful'));
+	assert.deepEqual([asked.decision, asked.ruleRefs], ['ask', ['ask-me']]);
+	assert.equal((await pending(hooked.rt, asked.sessionId)).length, 1);
+	const { sessionId } = await submit(hooked.rt, wants('write', '/etc/x'), { options: { tools: [tools.write] } });
+	assert.deepEqual((await judgedOf(hooked, sessionId)).payload.ruleRefs, ['no-etc']);
+	const denied = await judged('drop');
+	assert.deepEqual([denied.decision, denied.decisionSource], ['deny', 'hook']);
+	assert.match(denied.decisionReason, /so it is/);
+	await ended(hooked.rt, denied.sessionId);
+	assert.equal((await facts(hooked.rt, denied.sessionId, 'action.required')).length, 0);
+	const { threads } = await ok(hooked.rt, 'get_session', { sessionId: denied.sessionId });
+	assert.equal(threads[0].permissionState.decisions.at(-1).decisionSource, 'hook');
+});
+
+test('a turn and a session may tighten what the host lets run, not loosen it', async () => {
+	assert.match((await refused(usual.rt, 'invalid_input', 'submit_turn', { createPolicy: {}, text: 'x', options: { mode: 'bypass' } })).message, /looser/);
+	const { sessionId } = await submit(usual.rt, 'hello');
+	const set = (policy) => ({ scope: 'session', scopeId: sessionId, policy });
+	await refused(usual.rt, 'invalid_policy', 'set_policy', set({ mode: 'bypass' }));
+	await refused(usual.rt, 'invalid_policy', 'set_policy', set({ rules: [{ name: 'all', tool: '*', decision: 'allow' }] }));
+	await refused(usual.rt, 'not_authorized', 'set_policy', { scope: 'host', policy: {} });
+});
+
+test('P12 the policy of a session is a fact: it holds after kill -9, and the same again does nothing', async () => {
+	const w = await world();
+	const { sessionId } = await submit(w.rt, 'hello');
+	await ended(w.rt, sessionId);
+	const policy = { mode: 'plan', rules: [{ name: 'quiet', tool: 'look', decision: 'deny' }] };
+	const { policyRef } = await ok(w.rt, 'set_policy', { scope: 'session', scopeId: sessionId, policy, reason: 'careful' });
+	assert.equal((await ok(w.rt, 'set_policy', { scope: 'session', scopeId: sessionId, policy })).policyRef, policyRef);
+	await w.rt.kill9();
+	w.rt = await w.again();
+	assert.equal((await facts(w.rt, sessionId, 'policy.changed')).length, 1);
+	const { threads } = await ok(w.rt, 'get_session', { sessionId });
+	assert.deepEqual([threads[0].permissionState.mode, threads[0].permissionState.policyRef], ['plan', policyRef]);
+	const { turnId } = await ask(w.rt, ['look', 'write'], { sessionId });
+	await ended(w.rt, sessionId, turnId);
+	const judged = await facts(w.rt, sessionId, 'permission.evaluated');
+	assert.deepEqual(judged.map((e) => [e.payload.decision, e.payload.decisionSource]), [['deny', 'rule'], ['deny', 'mode']]);
+});
+
+test('PM-14 a grant counts for its tool, in its session, until it expires; once covers one call', async () => {
+	const { rt } = await world();
+	const { sessionId } = await submit(rt, 'hello');
+	const next = async (name) => {
+		const { turnId } = await ask(rt, [name], { sessionId });
+		return { turnId, ...(await seen(rt, sessionId, 'permission.evaluated')).at(-1) };
+	};
+	const asked = async (name) => {
+		const judged = await next(name);
+		assert.equal(judged.payload.decision, 'ask', name);
+		return judged.payload.approvalActionId;
+	};
+	const judgedNow = async (count) => (await seen(rt, sessionId, 'permission.evaluated', count)).at(-1).payload;
+	await ended(rt, sessionId);
+	await ok(rt, 'respond_action', { actionId: await asked('write'), decision: 'allow' });
+	await serve(rt, sessionId, (await facts(rt, sessionId, 'turn.started')).at(-1).turnId);
+	const expiresAt = new Date(Date.now() + 1500).toISOString();
+	await ask(rt, ['write'], { sessionId });
+	assert.equal((await judgedNow(2)).decision, 'ask', 'once was once');
+	await ok(rt, 'respond_action', { actionId: (await pending(rt, sessionId))[0].actionId, decision: 'allow', payload: { scope: 'session', expiresAt } });
+	await serve(rt, sessionId, (await facts(rt, sessionId, 'turn.started')).at(-1).turnId);
+	const third = await ask(rt, ['write', 'drop'], { sessionId });
+	await judgedNow(4);
+	const [write, drop] = (await facts(rt, sessionId, 'permission.evaluated')).slice(-2).map((e) => e.payload);
+	assert.deepEqual([write.decision, write.decisionSource, write.scope, drop.decision], ['allow', 'human', 'session', 'ask']);
+	assert.equal(Date.parse(write.expiresAt), Date.parse(expiresAt));
+	await ok(rt, 'resolve_permission', { actionId: (await pending(rt, sessionId))[0].actionId, decision: 'denied', reason: 'no' });
+	await serve(rt, sessionId, third.turnId);
+	await sleep(Math.max(0, Date.parse(expiresAt) - Date.now() + 50));
+	await ask(rt, ['write'], { sessionId });
+	assert.equal((await judgedNow(5)).decision, 'ask', 'it has expired');
+});
+
+test('P32 an answer is for its own question: the other one stays open', async () => {
+	const { sessionId } = await ask(usual.rt, ['write', 'drop']);
+	const [first, second] = await pending(usual.rt, sessionId, 2);
+	await ok(usual.rt, 'respond_action', { actionId: first.actionId, decision: 'deny' });
+	const open2 = await pending(usual.rt, sessionId);
+	assert.deepEqual(open2.map((a) => a.actionId), [second.actionId]);
+	await ok(usual.rt, 'respond_action', { actionId: second.actionId, decision: 'allow' });
+	const end = await serve(usual.rt, sessionId);
+	assert.equal(end.type, 'turn.completed');
+	const results = await facts(usual.rt, sessionId, 'tool.result', 'tool.failed');
+	assert.deepEqual(results.map((e) => e.type).sort(), ['tool.failed', 'tool.result']);
+});
