@@ -107,11 +107,15 @@ static void end_decided(struct ar_transfer_pool *p)
 }
 
 /* What libcurl's code means depends mostly on whether the request had left. */
-static enum ar_transfer_end verdict_of(const struct ar_transfer *t, CURLcode code)
+static enum ar_transfer_end verdict_of(struct ar_transfer *t, CURLcode code)
 {
 	switch (code) {
 	case CURLE_OK:
-		return AR_TRANSFER_COMPLETE;
+		if (t->has_head)
+			return AR_TRANSFER_COMPLETE;
+		/* libcurl takes a connection that closes among the headers for the end of a response without a body. */
+		snprintf(t->curl_why, sizeof(t->curl_why), "it closed within the headers");
+		return AR_TRANSFER_CUT;
 	case CURLE_OPERATION_TIMEDOUT:
 		return AR_TRANSFER_TIMEOUT;
 	case CURLE_WEIRD_SERVER_REPLY:
@@ -135,12 +139,13 @@ static void on_progress(struct ar_curl_loop *l)
 	}
 	while ((msg = curl_multi_info_read(l->multi, &left))) {
 		struct ar_transfer *t = NULL;
+		enum ar_transfer_end verdict;
 
 		if (msg->msg != CURLMSG_DONE)
 			continue;
 		curl_easy_getinfo(msg->easy_handle, CURLINFO_PRIVATE, (char **)&t);
-		decide(t, verdict_of(t, msg->data.result),
-		       t->curl_why[0] ? t->curl_why : curl_easy_strerror(msg->data.result));
+		verdict = verdict_of(t, msg->data.result);
+		decide(t, verdict, t->curl_why[0] ? t->curl_why : curl_easy_strerror(msg->data.result));
 	}
 	end_decided(p);
 }
@@ -205,6 +210,10 @@ static size_t on_header(char *bytes, size_t size, size_t count, void *owner)
 	size_t len = size * count;
 
 	t->header_bytes += len;
+	if (bytes[0] == '\r' || bytes[0] == '\n')
+		t->has_head = true; /* the empty line; trailers may follow the body */
+	else if (len > 5 && memcmp(bytes, "HTTP/", 5) == 0)
+		t->has_head = false; /* the one before was an interim response */
 	if (t->header_bytes > HEADERS_MAX)
 		decide(t, AR_TRANSFER_TOO_LARGE, "the response headers are too large");
 	if (t->pool->tls && len > 7 && memcmp(bytes, "HTTP/1.", 7) == 0)
@@ -269,14 +278,15 @@ static void set_transport(struct ar_transfer *t, CURL *e)
 
 static void set_method(struct ar_transfer *t, CURL *e)
 {
-	if (t->method) {
+	if (t->method && ar_str_absent(t->body)) {
 		curl_easy_setopt(e, CURLOPT_HTTPGET, 1L);
-		curl_easy_setopt(e, CURLOPT_CUSTOMREQUEST, t->method);
-		return;
+	} else {
+		curl_easy_setopt(e, CURLOPT_POST, 1L);
+		curl_easy_setopt(e, CURLOPT_POSTFIELDS, t->body.p);
+		curl_easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)t->body.len);
 	}
-	curl_easy_setopt(e, CURLOPT_POST, 1L);
-	curl_easy_setopt(e, CURLOPT_POSTFIELDS, t->body.p);
-	curl_easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)t->body.len);
+	if (t->method)
+		curl_easy_setopt(e, CURLOPT_CUSTOMREQUEST, t->method);
 }
 
 static void set_request(struct ar_transfer *t, CURL *e)
@@ -299,6 +309,7 @@ void ar_transfer_start(struct ar_transfer_pool *p, struct ar_transfer *t)
 	t->pool = p;
 	t->verdict = AR_TRANSFER_OPEN;
 	t->sent = false;
+	t->has_head = false;
 	t->received = 0;
 	t->header_bytes = 0;
 	t->curl_why[0] = '\0';
@@ -326,6 +337,11 @@ void ar_transfer_linger(struct ar_transfer *t, uint32_t ms)
 		return;
 	t->total_deadline = until;
 	wake_at(t->pool, due_at(t));
+}
+
+bool ar_transfer_is_sent(const struct ar_transfer *t)
+{
+	return t->sent;
 }
 
 int ar_transfer_status(const struct ar_transfer *t)

@@ -50,7 +50,7 @@ struct ar_transfer {
 	const char *url; /* these four are borrowed until on_end */
 	const char *method; /* NULL: POST */
 	struct curl_slist *headers;
-	struct ar_str body; /* sent with POST only */
+	struct ar_str body; /* absent: none, which only another method than POST may have */
 	struct ar_transfer_limits limits;
 
 	struct ar_transfer_pool *pool;
@@ -64,6 +64,7 @@ struct ar_transfer {
 	const char *awaited; /* what the running deadline waits for */
 	uint32_t awaited_ms;
 	bool sent;
+	bool has_head; /* all headers of the response came */
 	char why[CURL_ERROR_SIZE]; /* of the verdict */
 	char curl_why[CURL_ERROR_SIZE]; /* libcurl writes here, also after we decided */
 };
@@ -92,6 +93,9 @@ void ar_transfer_cancel(struct ar_transfer *t);
 /* The caller has what it wants: the peer gets `ms` more to end the response (so that the connection can be used again),
  * then the transfer ends as timed out. Never lengthens a deadline. */
 void ar_transfer_linger(struct ar_transfer *t, uint32_t ms);
+
+/* Whether the request left: only then can the peer have done anything. */
+bool ar_transfer_is_sent(const struct ar_transfer *t);
 
 /* 0 before the status line came. */
 int ar_transfer_status(const struct ar_transfer *t);
