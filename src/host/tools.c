@@ -1,6 +1,7 @@
 /* See tools.h. */
 #include "tools.h"
 
+#include "http_tools.h"
 #include "local_tools.h"
 
 #include <errno.h>
@@ -39,7 +40,10 @@ static void refresh(void *arg)
 enum ar_status ar_tools_open(uv_loop_t *loop, const struct ar_config *c, struct ar_policy *policy,
 			     struct ar_arena *a, struct ar_tools *ret, struct ar_error *err)
 {
-	if (find_workspace(c->tools.workspace, a, &ret->workspace, err) != AR_OK)
+	struct ar_tool_source *http;
+
+	if (find_workspace(c->tools.workspace, a, &ret->workspace, err) != AR_OK ||
+	    ar_http_tools_open(loop, c, &http, err) != AR_OK)
 		return err->status;
 	ret->policy = policy;
 	ret->box = ar_toolbox_new();
@@ -49,6 +53,8 @@ enum ar_status ar_tools_open(uv_loop_t *loop, const struct ar_config *c, struct 
 						  &(struct ar_local_options){
 							  .max_result_bytes =
 								  (uint32_t)c->tools.max_result_bytes }));
+	if (http)
+		ar_toolbox_add(ret->box, http);
 	ar_toolbox_on_change(ret->box, refresh, ret);
 	refresh(ret);
 	return AR_OK;

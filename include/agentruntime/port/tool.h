@@ -80,6 +80,8 @@ static inline const struct ar_tool *ar_inventory_find(const struct ar_inventory 
 /* Whom a call is for. */
 struct ar_tool_scope {
 	struct ar_str session_id, thread_id, turn_id, tool_call_id;
+	struct ar_str
+		operation_id; /* what the model asked for once: the same when a lost call is tried again, which has a tool_call_id of its own */
 	struct ar_str account; /* may be absent */
 	struct ar_str workspace; /* folder that local tools work in, absolute; absent: none */
 };

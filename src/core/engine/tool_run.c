@@ -231,6 +231,7 @@ void ar_tool_plan(struct ar_live *l, const struct ar_effect *effect)
 						    .thread_id = ar_arena_str(a, effect->thread),
 						    .turn_id = ar_arena_str(a, effect->turn),
 						    .tool_call_id = r->end.call,
+						    .operation_id = ar_arena_str(a, effect->operation),
 						    .account = ar_arena_str(a, l->state.account),
 						    .workspace = e->o.workspace } };
 	ar_list_push(&l->calls, &r->node);

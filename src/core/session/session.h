@@ -204,7 +204,7 @@ struct ar_effect {
 	enum ar_input_kind input;
 	struct ar_str
 		subject; /* WAKE; TOOL_CALL and TOOL_CANCEL: the call; HOOK_RUN and HOOK_CANCEL: the run */
-	struct ar_str tool, args_ref; /* TOOL_CALL */
+	struct ar_str tool, args_ref, operation; /* TOOL_CALL */
 	const struct ar_context_entry *messages; /* MODEL_CALL: the request, oldest first */
 	size_t message_count;
 	const struct ar_tool *const *tools; /* MODEL_CALL: what the model may call */

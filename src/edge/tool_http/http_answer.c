@@ -133,8 +133,9 @@ static void end_refused(const struct ar_http_end *e, struct ar_arena *a, struct 
 	r->message = ar_arena_fmt(a, "%.*s answered with status %d%s%.*s", AR_STR_ARG(e->tool->origin),
 				  e->status, e->retry_after.len ? "; retry after " : "",
 				  (int)e->retry_after.len, e->retry_after.p ? e->retry_after.p : "");
-	if (ar_str_is_utf8(e->body))
-		r->text = ar_arena_str(a, ar_str_utf8_prefix(e->body, SHOWN_ERROR));
+	if (e->body.len && ar_str_is_utf8(e->body))
+		r->text = ar_arena_fmt(a, "%.*s:\n%.*s", AR_STR_ARG(r->message),
+				       AR_STR_ARG(ar_str_utf8_prefix(e->body, SHOWN_ERROR)));
 }
 
 /* ---- an answer ---- */

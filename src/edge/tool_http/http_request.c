@@ -277,8 +277,9 @@ struct curl_slist *ar_http_headers(const struct ar_http_plan *p, const struct ar
 		add_header(&list, p, "Content-Type", AR_STR("application/json"));
 	add_header(&list, p, "Accept", AR_STR("application/json, text/*;q=0.9, */*;q=0.5"));
 	add_header(&list, p, "User-Agent", AR_STR("agent-runtime/" AR_VERSION));
-	/* The same call asked again has the same key: a service can tell a repeat from a second wish. */
-	add_header(&list, p, "Idempotency-Key", scope->tool_call_id);
+	/* The same for every try of one call: a service can tell a repeat from a second wish. */
+	add_header(&list, p, "Idempotency-Key",
+		   ar_str_absent(scope->operation_id) ? scope->tool_call_id : scope->operation_id);
 	add_header(&list, p, "X-AgentRuntime-Session", scope->session_id);
 	add_header(&list, p, "X-AgentRuntime-Turn", scope->turn_id);
 	add_header(&list, p, "X-AgentRuntime-Tool-Call", scope->tool_call_id);

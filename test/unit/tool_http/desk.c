@@ -73,7 +73,8 @@ void desk_start(struct desk *d, const char *args)
 					 .args = ar_str_from(args),
 					 .scope = { .session_id = AR_STR("sess_1"),
 						    .turn_id = AR_STR("turn_2"),
-						    .tool_call_id = AR_STR("toolu_3") },
+						    .tool_call_id = AR_STR("toolu_3"),
+						    .operation_id = AR_STR("evt_4") },
 					 .deadline = clock->mono(clock) + 20 * 1000 * 1000 };
 	d->source->v->start(d->source, &d->call);
 	d->has_started = true;

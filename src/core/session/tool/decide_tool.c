@@ -260,6 +260,7 @@ void ar_draft_run_call(struct ar_draft *w, const struct ar_turn *turn, const str
 	effect->subject = call->id;
 	effect->tool = call->name;
 	effect->args_ref = call->args_ref;
+	effect->operation = call->permission;
 	effect->input = AR_IN_CALL_DUE;
 	effect->at = call->expires;
 }
