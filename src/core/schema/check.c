@@ -63,6 +63,7 @@ static bool check_rules(struct ar_check *c, const struct ar_node *n, const struc
 		if (!ar_check_spend(c, 1) || !r->check(c, r, at))
 			return false;
 	}
+	/* Here for all rules: `not` and `if` take a probe that gave up for a no. */
 	return !c->gave_up;
 }
 

@@ -81,11 +81,7 @@ bool ar_check_one(struct ar_check *c, const struct ar_rule *r, const struct ar_s
 
 bool ar_check_not(struct ar_check *c, const struct ar_rule *r, const struct ar_spot *at)
 {
-	bool fits = ar_check_probe(c, r->u.node, at);
-
-	if (c->gave_up)
-		return false;
-	return !fits || ar_fault(c, at, "has a form that it must not have (not)");
+	return !ar_check_probe(c, r->u.node, at) || ar_fault(c, at, "has a form that it must not have (not)");
 }
 
 bool ar_check_if(struct ar_check *c, const struct ar_rule *r, const struct ar_spot *at)
@@ -93,7 +89,5 @@ bool ar_check_if(struct ar_check *c, const struct ar_rule *r, const struct ar_sp
 	bool fits = ar_check_probe(c, r->u.cond.test, at);
 	const struct ar_node *next = fits ? r->u.cond.then : r->u.cond.otherwise;
 
-	if (c->gave_up)
-		return false;
 	return !next || ar_check_node(c, next, at);
 }

@@ -79,6 +79,8 @@ static void test_values(void **state AR_UNUSED)
 		{ "{\"enum\":[[1],[2]]}", "[2]", NULL },
 		{ "{\"const\":9007199254740993}", "9007199254740992",
 		  "the value must be 9007199254740993, not 9007199254740992" },
+		{ "{\"const\":9007199254740992}", "9007199254740993",
+		  "the value must be 9007199254740992, not 9007199254740993" },
 		{ "{\"minimum\":3}", "3", NULL },
 		{ "{\"minimum\":3}", "2.5", "the value must be at least 3, not 2.5" },
 		{ "{\"maximum\":9007199254740993}", "9007199254740994",

@@ -83,6 +83,7 @@ static void test_bad_arguments(void **state AR_UNUSED)
 		{ "{}", "the argument 'id' is needed for the address" },
 		{ "{\"id\":null}", "the argument 'id' is needed for the address" },
 		{ "{\"id\":\"..\"}", "the argument 'id' must not be empty, '.' or '..'" },
+		{ "{\"id\":\".\"}", "the argument 'id' must not be empty, '.' or '..'" },
 		{ "{\"id\":\"\"}", "the argument 'id' must not be empty, '.' or '..'" },
 		{ "[]", "the arguments must be a JSON object" },
 	};
