@@ -44,6 +44,7 @@ before(async () => {
 
 	w = await world({
 		config: {
+			'permission.mode': 'bypass',
 			http_tools: [
 				entry('weather', { method: 'GET', url: `${origin}/v1/{city}`, schema: city, read_only: true }),
 				entry('order'),
