@@ -82,6 +82,7 @@ const log = async (sessionId) => (await readLog(w.rt, sessionId)).map((f) => f.e
 const of = (events, ...types) => events.filter((e) => types.includes(e.type));
 const bytes = async (ref) => (await ok(w.rt, 'read_output', { outputRef: ref })).content;
 const begun = (sessionId, n = 1) => waitFor(async () => of(await log(sessionId), 'tool.started')[n - 1], `tool call ${n}`);
+const question = (sessionId) => waitFor(async () => of(await log(sessionId), 'action.required')[0], 'a question');
 const report = (toolCallId, output, more = {}) => ok(w.rt, 'report_tool_result', { toolCallId, output, ...more });
 
 async function finished(sessionId, turnId) {
@@ -115,14 +116,16 @@ function endOf(events, handler) {
 }
 
 test('HK-01 HK-13 every point asks its handler once, with a fact before it runs and one after', async () => {
-	const { sessionId, turnId } = await submit(w.rt, `${ask('look_up', 'a')}${ask('look_up', 'b')}`, { options });
+	const { sessionId, turnId } = await submit(w.rt, `${ask('look_up', 'a')}${ask('set_value', 'b')}`, { options });
 	const first = await begun(sessionId, 1);
-	const second = await begun(sessionId, 2);
+	const { actionId } = await question(sessionId);
+	await ok(w.rt, 'respond_action', { actionId, decision: 'allow' });
 	await report(first.toolCallId, 'fine');
+	const second = await begun(sessionId, 2);
 	await report(second.toolCallId, 'gone', { status: 'error', category: 'not_found' });
 	const events = await finished(sessionId, turnId);
 	const started = of(events, 'hook.started');
-	for (const point of POINTS.filter((p) => p !== 'permission_request'))
+	for (const point of POINTS)
 		assert.ok(started.some((e) => e.payload.hookPoint === point && e.payload.handlerRef === point), point);
 	const ends = of(events, 'hook.completed');
 	assert.equal(ends.length, started.length);
@@ -250,6 +253,7 @@ test('AC-12 HK-12 HK-14 a handler rewrites the arguments: the tool gets the new 
 	assert.equal(await bytes(one.payload.updatedInputRef), '{"q":"rewritten"}');
 	assert.equal(two.payload.originalInputRef, one.payload.updatedInputRef);
 	assert.equal(one.toolCallId, started.toolCallId);
+	assert.equal(of(events, 'permission.evaluated')[0].payload.updatedInputRef, two.payload.updatedInputRef);
 	const [result] = of(events, 'tool.result');
 	assert.ok(result.payload.hookRunRefs.includes(one.payload.hookRunRef) && result.payload.hookRunRefs.includes(two.payload.hookRunRef));
 	assert.equal(last(events).type, 'turn.completed');
@@ -329,6 +333,64 @@ test('calls that run together are asked about one by one, and each answer goes t
 	assert.deepEqual(asked(turnId).filter((m) => m.role === 'tool').map(textOf), ['same', 'for b']);
 });
 
+// ---- permission ----
+
+const judged = (events) => of(events, 'permission.evaluated').map((e) => [e.payload.decision, e.payload.decisionSource]);
+
+test('HK-03 a handler decides in the place of a person, before anybody is asked', async () => {
+	does('permission_request', { decision: 'allow', reason: 'small change' });
+	const allowed = await runTool(ask('set_value', 'x'));
+	assert.deepEqual(judged(allowed.events), [['allow', 'hook']]);
+	assert.equal(of(allowed.events, 'action.required').length, 0);
+	assert.equal(of(allowed.events, 'tool.result').length, 1);
+	assert.match(of(allowed.events, 'permission.evaluated')[0].payload.decisionReason, /small change/);
+	does('permission_request', { decision: 'deny', reason: 'large change' });
+	const denied = await runTool(ask('set_value', 'x'), null);
+	assert.deepEqual(judged(denied.events), [['deny', 'hook']]);
+	const [failed] = of(denied.events, 'tool.failed');
+	assert.equal(failed.payload.status, 'denied');
+	assert.equal(failed.payload.hookRunRef, endOf(denied.events, 'permission_request').payload.hookRunRef);
+	assert.equal(of(denied.events, 'action.required').length, 0);
+	assert.deepEqual(of((await runTool(ask('look_up', 'x'))).events, 'hook.started').filter((e) => e.payload.hookPoint === 'permission_request'), [],
+		'nobody would have been asked');
+});
+
+test('HK-09 a handler in the place of a person that fails denies', async () => {
+	does('permission_request', 'exit 9');
+	const { events } = await runTool(ask('set_value', 'x'), null);
+	assert.deepEqual(judged(events), [['deny', 'hook']]);
+	assert.equal(endOf(events, 'permission_request').payload.failMode, 'fail_closed');
+	assert.equal(of(events, 'action.required').length, 0);
+});
+
+test('a handler that says nothing leaves it to a person', async () => {
+	const { sessionId, turnId } = await submit(w.rt, ask('set_value', 'x'), { options });
+	const { actionId } = await question(sessionId);
+	await ok(w.rt, 'respond_action', { actionId, decision: 'allow' });
+	await report((await begun(sessionId)).toolCallId, 'done');
+	assert.equal(last(await finished(sessionId, turnId)).type, 'turn.completed');
+});
+
+test('what a handler allows, asks and denies before a call is one voice: rules that deny or ask are louder', async () => {
+	does('pre_tool_use', { decision: 'allow' });
+	assert.deepEqual(judged((await runTool(ask('set_value', 'x'))).events), [['allow', 'hook']]);
+	does('pre_tool_use', { decision: 'ask', reason: 'look twice' });
+	const asks = await submit(w.rt, ask('look_up', 'x'), { options });
+	const { actionId } = await question(asks.sessionId);
+	await ok(w.rt, 'respond_action', { actionId, decision: 'deny' });
+	assert.equal(of(await finished(asks.sessionId, asks.turnId), 'tool.failed')[0].payload.status, 'denied');
+	for (const point of ['pre_tool_use', 'permission_request']) does(point, { decision: 'allow' });
+	for (const decision of ['ask', 'deny']) {
+		const { sessionId } = await ok(w.rt, 'create_session', {});
+		await ok(w.rt, 'set_policy', { scope: 'session', scopeId: sessionId, policy: { rules: [{ name: 'careful', tool: 'set_*', decision }] } });
+		const { turnId } = await submit(w.rt, ask('set_value', 'x'), { sessionId, options });
+		if (decision === 'ask') await ok(w.rt, 'respond_action', { actionId: (await question(sessionId)).actionId, decision: 'deny' });
+		const events = await finished(sessionId, turnId);
+		assert.deepEqual(judged(events), [[decision, 'rule']]);
+		assert.equal(of(events, 'tool.failed')[0].payload.status, 'denied');
+	}
+});
+
 // ---- the answer and the end ----
 
 test('HK-03 a handler that objects to an answer ends the turn', async () => {
@@ -390,6 +452,8 @@ test('HK-06 HK-07 the document has scope, mode, routing and refs, and neither it
 	assert.match(before.tool.input.q, /^tea /);
 	for (const member of ['permissionMode', 'workspaceId', 'cwd', 'sandbox', 'routing', 'transcriptRef', 'prompt']) assert.ok(member in before, member);
 	assert.equal(before.sandbox.state, 'not_applicable');
+	assert.equal(before.permissionMode, 'default');
+	assert.equal(before.routing.model, of(events, 'model.requested')[0].payload.model);
 	assert.match(await bytes(before.transcriptRef), /"append"/);
 	const [afterwards] = given('post_tool_use');
 	assert.match(afterwards.toolOutput.text, /^found /);
@@ -445,11 +509,12 @@ for (const [point, text, answer] of [
 	['stop', '[[say ok]]'],
 	['post_sampling', ask('look_up', 'x'), 'fine'],
 	['pre_tool_use', ask('look_up', 'x'), 'fine'],
+	['permission_request', ask('set_value', 'x'), 'fine'],
 	['post_tool_use', ask('look_up', 'x'), 'fine'],
 ])
 	test(`killed at ${point}${answer ? ' with a call' : ''}: the handler is run again and the turn ends once`, async () => {
 		const flag = join(folder, `once.${point}`);
-		does(point, `[ -f ${flag} ] || { touch ${flag}; sleep 30; }`);
+		does(point, `[ -f ${flag} ] || { touch ${flag}; sleep 30; }${point === 'permission_request' ? `\necho '{"decision":"allow"}'` : ''}`);
 		const { sessionId, turnId } = await submit(w.rt, text, { options });
 		if (point === 'post_tool_use') await report((await begun(sessionId)).toolCallId, answer);
 		await waitFor(async () => readdirSync(folder).includes(`once.${point}`), 'the handler');

@@ -47,10 +47,19 @@ static const struct ar_field_desc step_fields[] = {
 	STR(ar_step, category), INT(ar_step, attempt), TIME(ar_step, started),	    TIME(ar_step, ended),
 };
 static const struct ar_field_desc hook_fields[] = {
-	INT(ar_hook_chain, point),    STR(ar_hook_chain, subject),    STR(ar_hook_chain, run),
-	STR(ar_hook_chain, handler),  RAW(ar_hook_chain, done),	      RAW(ar_hook_chain, runs),
-	STR(ar_hook_chain, by),	      STR(ar_hook_chain, by_handler), STR(ar_hook_chain, reason),
-	INT(ar_hook_chain, decision), INT(ar_hook_chain, tries),      OPT_FLAG(ar_hook_chain, has_failed),
+	INT(ar_hook_chain, point),
+	STR(ar_hook_chain, subject),
+	STR(ar_hook_chain, run),
+	STR(ar_hook_chain, handler),
+	RAW(ar_hook_chain, done),
+	RAW(ar_hook_chain, runs),
+	STR(ar_hook_chain, by),
+	STR(ar_hook_chain, by_handler),
+	STR(ar_hook_chain, reason),
+	STR(ar_hook_chain, input_ref),
+	INT(ar_hook_chain, decision),
+	INT(ar_hook_chain, tries),
+	OPT_FLAG(ar_hook_chain, has_failed),
 	TIME(ar_hook_chain, started),
 };
 static const struct ar_field_desc run_fields[] = {

@@ -115,6 +115,7 @@ struct ar_hook_chain {
 	struct ar_str handler; /* of the newest run */
 	struct ar_str done, runs; /* JSON arrays: handlers that have ended, and their runs */
 	struct ar_str by, by_handler, reason; /* the run that decided, and why */
+	struct ar_str input_ref; /* what they put in the place of the input; absent: nothing */
 	int64_t decision; /* enum ar_hook_completed_decision; 0: none yet */
 	int64_t tries; /* of the handler that runs, or is to be run again */
 	struct ar_opt_bool has_failed; /* what decided is that a handler failed */

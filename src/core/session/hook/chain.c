@@ -288,6 +288,8 @@ void ar_hook_take_completed(const struct ar_hook_place *at, struct ar_hook_chain
 	close_run(at, chain);
 	judge(at, chain, p->decision, p->reason);
 	chain->run = AR_STR_NONE;
+	if (!ar_str_absent(p->updated_input_ref))
+		chain->input_ref = ar_arena_str(at->arena, p->updated_input_ref);
 	switch (chain->point) {
 	case AR_AT_SESSION_START:
 	case AR_AT_USER_PROMPT_SUBMIT:

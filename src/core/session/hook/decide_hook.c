@@ -2,6 +2,7 @@
  * turn_points.c's and tool/'s. Pure: the run is an effect, its end an input. */
 #include "hook/hooks.h"
 #include "hook.h"
+#include "permission/permission.h"
 
 #define DECISION(word) AR_HOOK_COMPLETED_DECISION_##word
 #define PREVIEW_MAX 200
@@ -9,35 +10,11 @@
 
 /* ---- asking ---- */
 
-/* A star takes as little as it can; when the rest does not fit, the last one takes a character more. */
-static bool matches(struct ar_str glob, struct ar_str name)
-{
-	size_t g = 0, n = 0, star = SIZE_MAX, taken = 0;
-
-	while (n < name.len) {
-		if (g < glob.len && glob.p[g] == '*') {
-			star = g++;
-			taken = n;
-		} else if (g < glob.len && (glob.p[g] == '?' || glob.p[g] == name.p[n])) {
-			g++;
-			n++;
-		} else if (star != SIZE_MAX) {
-			g = star + 1;
-			n = ++taken;
-		} else {
-			return false;
-		}
-	}
-	while (g < glob.len && glob.p[g] == '*')
-		g++;
-	return g == glob.len;
-}
-
 static bool is_for(const struct ar_hook_rule *rule, const struct ar_invocation *call,
 		   enum ar_hook_point point)
 {
 	return rule->point == (int)point &&
-	       (!call || ar_str_empty(rule->tool) || matches(rule->tool, call->name));
+	       (!call || ar_str_empty(rule->tool) || ar_pattern_fits(rule->tool, call->name));
 }
 
 static const struct ar_hook_rule *next_rule(const struct ar_decision *d, const struct ar_hook_chain *chain,

@@ -1,6 +1,7 @@
 /* What a handler is given: ids, mode, scope, and the thing it is asked about, by ref and as text. Texts are stored contents, so the document
  * names them and whoever runs the handler puts them in, masked. Nothing of the environment, no file, no key. Pure. */
 #include "hook/hooks.h"
+#include "permission/permission.h"
 #include "describe.h"
 
 #include <string.h>
@@ -67,7 +68,9 @@ static void write_surroundings(struct document *doc, const struct ar_draft *w, c
 {
 	const struct ar_route *route = turn->route;
 
-	ar_jw_mstr(&doc->w, "permissionMode", AR_STR("bypass"));
+	ar_jw_mstr(&doc->w, "permissionMode", ar_str_from(ar_permission_mode_of(doc->d, turn)));
+	ar_jw_key(&doc->w, "policyRef");
+	ar_jw_str(&doc->w, doc->d->session->policy_ref);
 	ar_jw_mstr(&doc->w, "workspaceId", doc->d->session->workspace);
 	ar_jw_key(&doc->w, "cwd");
 	ar_jw_str(&doc->w, doc->d->input->policy->workspace);

@@ -276,3 +276,11 @@ struct ar_judgement ar_permission_judge(struct ar_decision *d, const struct ar_t
 	tell_destruction(&j, act->tool);
 	return j;
 }
+
+const char *ar_permission_mode_of(struct ar_decision *d, const struct ar_turn *turn)
+{
+	struct bench b = { .d = d, .turn = turn };
+
+	gather_modes(&b);
+	return ar_mode_name(b.strictest);
+}

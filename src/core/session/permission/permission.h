@@ -105,6 +105,9 @@ struct ar_judgement {
 struct ar_judgement ar_permission_judge(struct ar_decision *d, const struct ar_turn *turn,
 					const struct ar_act *act);
 
+/* The name of the mode that a turn runs in: the strictest that holds. */
+const char *ar_permission_mode_of(struct ar_decision *d, const struct ar_turn *turn);
+
 /* permission.evaluated about what `ids` names; `action` is the question it leads to, absent without one. Returns the fact's id, which tool
  * facts carry as permissionRef. */
 struct ar_str ar_permission_emit(struct ar_decision *d, const struct ar_ids *ids,

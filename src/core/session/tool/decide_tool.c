@@ -57,7 +57,8 @@ static void bad_arguments(struct ar_draft *w, struct ar_turn *turn, struct ar_in
 				     .retryable = true });
 }
 
-static void deny(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation *call, struct ar_str reason)
+static void deny(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation *call, struct ar_str reason,
+		 struct ar_str hook_run)
 {
 	ar_draft_refuse_call(w, turn, call, "denied",
 			     &(struct ar_call_failure){
@@ -65,11 +66,13 @@ static void deny(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation 
 				     .category = AR_STR("permission_denied"),
 				     .message = ar_arena_fmt(w->d->arena, "the call was not allowed: %.*s",
 							     AR_STR_ARG(reason)),
-				     .advice = AR_STR("go on without it, or say what it is needed for") });
+				     .advice = AR_STR("go on without it, or say what it is needed for"),
+				     .hook_run = hook_run });
 }
 
-/* What handlers say about it; those that are asked in a person's place have the last word. */
-static void add_hook_word(const struct ar_turn *turn, const struct ar_invocation *call, struct ar_act *act)
+/* What handlers say about it; those that are asked in a person's place have the last word. Returns the run that said it. */
+static struct ar_str add_hook_word(const struct ar_turn *turn, const struct ar_invocation *call,
+				   struct ar_act *act)
 {
 	static const enum ar_hook_word words[] = {
 		[AR_HOOK_COMPLETED_DECISION_ALLOW] = AR_HOOK_SAYS_ALLOW,
@@ -78,6 +81,7 @@ static void add_hook_word(const struct ar_turn *turn, const struct ar_invocation
 		[AR_HOOK_COMPLETED_DECISION_ASK] = AR_HOOK_SAYS_ASK,
 	};
 	static const enum ar_hook_point points[] = { AR_AT_PRE_TOOL_USE, AR_AT_PERMISSION_REQUEST };
+	struct ar_str run = AR_STR_NONE;
 
 	for (size_t i = 0; i < AR_ARRAY_LEN(points); i++) {
 		const struct ar_hook_chain *said = ar_hook_said(turn, call, points[i]);
@@ -85,29 +89,33 @@ static void add_hook_word(const struct ar_turn *turn, const struct ar_invocation
 						 ? words[said->decision]
 						 : AR_HOOK_SAYS_NOTHING;
 
+		if (said && !ar_str_absent(said->input_ref))
+			act->updated_input = said->input_ref;
 		if (word == AR_HOOK_SAYS_NOTHING)
 			continue;
+		run = said->by;
 		act->hook = word;
 		act->hook_name = said->by_handler;
 		act->hook_reason = said->reason;
 	}
+	return run;
 }
 
 /* Every call is judged before it may begin; what a person has to decide waits for that, unless a handler decides in their place. */
 static void judge(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation *call, struct ar_act *act)
 {
 	struct ar_judgement j;
-	struct ar_str action;
+	struct ar_str action, run = add_hook_word(turn, call, act);
 	struct ar_ids ids = ar_ids_call(w->d, turn, call);
 
-	add_hook_word(turn, call, act);
 	j = ar_permission_judge(w->d, turn, act);
 	if (j.verdict == AR_ASK && ar_hook_begin(w, turn, call, AR_AT_PERMISSION_REQUEST))
 		return; /* its end brings the arguments along, and the call is judged again */
 	action = j.verdict == AR_ASK ? ar_action_mint(w->d) : AR_STR_NONE;
 	call->permission = ar_permission_emit(w->d, &ids, &j, action);
 	if (j.verdict == AR_DENY) {
-		deny(w, turn, call, j.reason);
+		deny(w, turn, call, j.reason,
+		     j.source == AR_PERMISSION_EVALUATED_DECISION_SOURCE_HOOK ? run : AR_STR_NONE);
 		return;
 	}
 	call->stage = j.verdict == AR_ASK ? AR_CALL_WAITING : AR_CALL_ALLOWED;
@@ -130,7 +138,7 @@ void ar_call_decided(struct ar_draft *w, struct ar_turn *turn, struct ar_str id,
 	call->permission = word->permission;
 	call->stage = AR_CALL_ALLOWED;
 	if (!word->is_allowed)
-		deny(w, turn, call, word->reason);
+		deny(w, turn, call, word->reason, AR_STR_NONE);
 	if (!turn->is_lost)
 		ar_draft_advance(w, turn);
 }
@@ -194,8 +202,11 @@ static void admit(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation
 		bad_arguments(w, turn, call, fault);
 	else if (ar_hook_begin(w, turn, call, AR_AT_PRE_TOOL_USE))
 		return; /* its end brings the arguments along */
-	else if (ar_str_absent(args))
+	else if (ar_str_absent(args) && (!ar_hook_said(turn, call, AR_AT_PERMISSION_REQUEST) ||
+					 !ar_hook_begin(w, turn, call, AR_AT_PERMISSION_REQUEST)))
 		unread_arguments(w, turn, call);
+	else if (ar_str_absent(args))
+		return; /* the handler in a person's place was cut, and is asked again */
 	else if (ar_hook_blocks(ar_hook_said(turn, call, AR_AT_PRE_TOOL_USE)))
 		blocked(w, turn, call, ar_hook_said(turn, call, AR_AT_PRE_TOOL_USE));
 	else
