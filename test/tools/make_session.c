@@ -105,6 +105,8 @@ static void add_rows(struct maker *m, struct slot *s)
 {
 	const struct ar_decision *d = &s->decision;
 	struct ar_store_task_row *tasks = ar_arena_alloc(&s->arena, (d->event_count + 1) * sizeof *tasks);
+	struct ar_store_action_row *actions =
+		ar_arena_alloc(&s->arena, (d->event_count + 1) * sizeof *actions);
 
 	s->row = ar_index_session(&m->state, &s->arena);
 	s->row.workspace = ar_arena_str(&s->arena, s->row.workspace);
@@ -114,6 +116,12 @@ static void add_rows(struct maker *m, struct slot *s)
 	s->append.task_count = ar_index_tasks(&m->state, d->events, d->event_count, &s->arena, tasks);
 	for (size_t i = 0; i < s->append.task_count; i++)
 		tasks[i].task = ar_arena_str(&s->arena, tasks[i].task);
+	s->append.actions = actions;
+	s->append.action_count = ar_index_actions(&m->state, d->events, d->event_count, &s->arena, actions);
+	for (size_t i = 0; i < s->append.action_count; i++) {
+		actions[i].action = ar_arena_str(&s->arena, actions[i].action);
+		actions[i].account = ar_arena_str(&s->arena, actions[i].account);
+	}
 }
 
 static void add_contents(struct slot *s)

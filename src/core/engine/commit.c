@@ -70,14 +70,20 @@ static void add_task_rows(struct ar_live *l)
 	c->append.task_count = n;
 }
 
+/* The same for questions. */
 static void add_action_rows(struct ar_live *l)
 {
 	struct ar_commit *c = &l->commit;
 	const struct ar_decision *d = &c->decision;
-	struct ar_store_action_row *rows = ar_arena_alloc(&c->arena, (d->event_count + 1) * sizeof(*rows));
+	const struct ar_engine_request *r = c->request;
+	struct ar_store_action_row *rows =
+		ar_arena_alloc(&c->arena, (d->event_count + r->action_count + 1) * sizeof(*rows));
+	size_t n = ar_index_actions(&l->state, d->events, d->event_count, &c->arena, rows);
 
-	c->append.action_count = ar_index_actions(&l->state, d->events, d->event_count, &c->arena, rows);
+	for (size_t i = 0; i < r->action_count; i++)
+		rows[n++] = r->actions[i];
 	c->append.actions = rows;
+	c->append.action_count = n;
 }
 
 static void add_contents(struct ar_commit *c)

@@ -57,6 +57,8 @@ struct ar_engine_request {
 	const struct ar_store_task_row
 		*tasks; /* rows to write beside those of the decision; borrowed until done() */
 	size_t task_count;
+	const struct ar_store_action_row *actions; /* the same */
+	size_t action_count;
 	bool has_receipt;
 	struct ar_store_receipt receipt; /* scope, key, input hash; the reply is filled by the engine */
 	void (*done)(struct ar_engine_request *r);

@@ -2,6 +2,8 @@
 #include "action/action.h"
 #include "thread.h"
 
+#define LINE_TITLE 200 /* bytes of a question in a list over all sessions */
+
 static bool is_of(const struct ar_action *a, const struct ar_thread *t)
 {
 	return !t || ar_str_eq(a->thread, t->id);
@@ -16,7 +18,8 @@ static void outcome(const struct ar_action *a, struct ar_jw *w)
 	ar_jw_mtime(w, "resolvedAt", a->resolved);
 }
 
-void ar_projection_action(const struct ar_session *s, const struct ar_action *a, struct ar_jw *w)
+/* In full for the session itself; a line of a list has the beginning of the question, and no schema. */
+static void record(const struct ar_session *s, const struct ar_action *a, bool is_line, struct ar_jw *w)
 {
 	static const char *const on_timeout[] = { NULL, "deny", "cancel", "fail" };
 	const struct ar_action_kind *kind = ar_action_kind((enum ar_action_type)a->type);
@@ -32,8 +35,10 @@ void ar_projection_action(const struct ar_session *s, const struct ar_action *a,
 	ar_jw_mstr(w, "toolName", a->tool);
 	ar_jw_mstr(w, "actionType", ar_str_from(kind->name));
 	ar_jw_mstr(w, "status", is_pending ? AR_STR("pending") : AR_STR("resolved"));
-	ar_jw_mstr(w, "title", a->prompt);
-	ar_jw_mraw(w, "schema", a->schema);
+	ar_jw_mstr(w, "title",
+		   is_line && a->prompt.len > LINE_TITLE ? ar_str_utf8_prefix(a->prompt, LINE_TITLE)
+							 : a->prompt);
+	ar_jw_mraw(w, "schema", is_line ? AR_STR_NONE : a->schema);
 	ar_jw_mraw(w, "decisions", a->decisions);
 	ar_jw_mstr(w, "decisionKind", ar_str_from(kind->decision_kind));
 	ar_jw_mraw(w, "scope", a->scope);
@@ -45,6 +50,11 @@ void ar_projection_action(const struct ar_session *s, const struct ar_action *a,
 	ar_jw_close(w);
 }
 
+void ar_projection_action(const struct ar_session *s, const struct ar_action *a, struct ar_jw *w)
+{
+	record(s, a, true, w);
+}
+
 static void list(const struct ar_session *s, const struct ar_thread *t, bool only_pending, struct ar_jw *w)
 {
 	ar_jw_open_array(w);
@@ -52,7 +62,7 @@ static void list(const struct ar_session *s, const struct ar_thread *t, bool onl
 		const struct ar_action *a = s->actions.at[i];
 
 		if (is_of(a, t) && (!only_pending || a->status == AR_ACTION_PENDING))
-			ar_projection_action(s, a, w);
+			record(s, a, false, w);
 	}
 	ar_jw_close_array(w);
 }

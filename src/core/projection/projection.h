@@ -22,7 +22,7 @@ void ar_projection_task(const struct ar_session *s, const struct ar_turn *turn, 
 struct ar_str ar_projection_task_status(const struct ar_task *task); /* the word that lists are filtered by */
 void ar_projection_task_summary(const struct ar_session *s, struct ar_jw *w);
 
-/* The record of one question, as lists show it. */
+/* One question, pending or settled: a line of list_actions. The whole of it is in the session's pendingRequests and actions. */
 struct ar_action;
 void ar_projection_action(const struct ar_session *s, const struct ar_action *a, struct ar_jw *w);
 

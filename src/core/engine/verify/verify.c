@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define PAGE_BYTES ((size_t)256 * 1024)
-#define TASK_PAGE 200
+#define ROW_PAGE 200 /* rows of tasks or actions */
 
 static void advance(struct ar_verify *w);
 
@@ -35,6 +35,7 @@ static void finish(struct ar_verify *w)
 	ar_store_op_fini(&w->blobs.op);
 	ar_store_op_fini(&w->index.op);
 	ar_store_op_fini(&w->tasks.op);
+	ar_store_op_fini(&w->actions.op);
 	v->work = NULL;
 	ar_free(w);
 	v->done(v);
@@ -263,8 +264,6 @@ static void tail_folded(struct ar_verify *w)
 
 /* ---- task rows ---- */
 
-static void tasks_compared(struct ar_verify *w);
-
 static void on_tasks(struct ar_store_op *op)
 {
 	struct ar_verify *w = AR_CONTAINER_OF(op, struct ar_verify, tasks.op);
@@ -276,8 +275,9 @@ static void on_tasks(struct ar_store_op *op)
 		advance(w);
 		return;
 	}
-	ar_verify_missing_tasks(w);
-	tasks_compared(w);
+	ar_verify_missing(w, AR_FOLD_TASK);
+	w->stage = AR_VERIFY_ACTIONS;
+	advance(w);
 }
 
 static void read_tasks(struct ar_verify *w)
@@ -290,8 +290,45 @@ static void read_tasks(struct ar_verify *w)
 					    .with_internal = true,
 					    .is_check = true,
 					    .after = after,
-					    .limit = TASK_PAGE };
+					    .limit = ROW_PAGE };
 	ar_store_submit(w->engine->o.store, &w->tasks.op);
+}
+
+/* ---- action rows ---- */
+
+static void rows_compared(struct ar_verify *w);
+
+static void on_actions(struct ar_store_op *op)
+{
+	struct ar_verify *w = AR_CONTAINER_OF(op, struct ar_verify, actions.op);
+
+	if (!has_come(w, op))
+		return;
+	ar_verify_actions(w);
+	if (w->actions.more) {
+		advance(w);
+		return;
+	}
+	ar_verify_missing(w, AR_FOLD_ACTION);
+	rows_compared(w);
+}
+
+static void read_actions(struct ar_verify *w)
+{
+	const struct ar_store_action_row *last =
+		w->actions.count ? &w->actions.rows[w->actions.count - 1] : NULL;
+	struct ar_store_actions next = { .op = { .kind = AR_STORE_ACTIONS, .done = on_actions },
+					 .session = w->v->session,
+					 .is_check = true,
+					 .limit = ROW_PAGE };
+
+	if (last) {
+		next.after = ar_arena_str(&w->v->arena, last->action);
+		next.after_created = last->created;
+	}
+	ar_store_op_fini(&w->actions.op);
+	w->actions = next;
+	ar_store_submit(w->engine->o.store, &w->actions.op);
 }
 
 /* ---- repair ---- */
@@ -319,23 +356,37 @@ static void adopt(struct ar_verify *w, struct ar_live *l)
 	w->whole.state = (struct ar_session){ 0 };
 }
 
+static void add_rows(struct ar_verify *w)
+{
+	struct ar_engine_request *r = &w->request;
+	size_t room = w->again.kept_count + 1;
+
+	w->task_rows = ar_arena_alloc(&w->v->arena, room * sizeof(*w->task_rows));
+	w->action_rows = ar_arena_alloc(&w->v->arena, room * sizeof(*w->action_rows));
+	for (size_t i = 0; i < w->again.kept_count; i++) {
+		if (w->again.kept[i].kind == AR_FOLD_TASK)
+			w->task_rows[r->task_count++] = w->again.kept[i].task;
+		else
+			w->action_rows[r->action_count++] = w->again.kept[i].action;
+	}
+	r->tasks = w->task_rows;
+	r->actions = w->action_rows;
+}
+
 static void repair(struct ar_verify *w)
 {
 	struct ar_live *l = w->held;
 
 	w->repair = ar_verify_repair(w, &w->v->arena);
-	w->rows = ar_arena_alloc(&w->v->arena, (w->again.kept_count + 1) * sizeof(*w->rows));
-	w->request =
-		(struct ar_engine_request){ .done = on_repaired, .with_snapshot = true, .tasks = w->rows };
-	for (size_t i = 0; i < w->again.kept_count; i++)
-		w->rows[w->request.task_count++] = w->again.kept[i].row;
+	w->request = (struct ar_engine_request){ .done = on_repaired, .with_snapshot = true };
+	add_rows(w);
 	w->request.input = (struct ar_input){ .kind = AR_IN_REPAIR, .repair = &w->repair };
 	adopt(w, l);
 	ar_list_push(l->inbox.next, &w->request.node); /* first: what waits decides on the repaired session */
 	release(w);
 }
 
-static void tasks_compared(struct ar_verify *w)
+static void rows_compared(struct ar_verify *w)
 {
 	bool has_repairable = false;
 
@@ -372,6 +423,9 @@ static void advance(struct ar_verify *w)
 		return;
 	case AR_VERIFY_TASKS:
 		read_tasks(w);
+		return;
+	case AR_VERIFY_ACTIONS:
+		read_actions(w);
 		return;
 	case AR_VERIFY_AGAIN:
 		(w->bad_count == 0 || w->again.state.head >= w->whole.state.head ? repair : read_page)(w);

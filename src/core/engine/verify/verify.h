@@ -16,9 +16,9 @@ enum ar_verify_verdict {
 };
 
 struct ar_verify_finding {
-	const char *what; /* log, snapshot, memory, session.<column>, task, content */
+	const char *what; /* log, snapshot, memory, session.<column>, task, action, content */
 	uint64_t sequence; /* of the first bad fact, or of the one that names the content; 0 = none */
-	struct ar_str id; /* of the task or the content; absent otherwise */
+	struct ar_str id; /* of the task, the action or the content; absent otherwise */
 	struct ar_str stored, folded; /* beginnings of the two texts; absent where there is none */
 	struct ar_str message; /* why, where the texts do not say it */
 	bool is_repairable, is_repaired;

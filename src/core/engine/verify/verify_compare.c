@@ -195,50 +195,72 @@ void ar_verify_memory(struct ar_verify *w)
 		compare_states(w, "memory", &w->held->state);
 }
 
-/* ---- tasks ---- */
+/* ---- rows of tasks and actions ---- */
 
-static void bad_task(struct ar_verify *w, uint64_t number, const struct ar_store_task_row *stored)
+static void bad_row(struct ar_verify *w, enum ar_fold_kind kind, uint64_t number, struct ar_str id,
+		    struct ar_str stored)
 {
-	struct ar_arena *a = &w->v->arena;
-	bool fits = number && w->bad_count < AR_FOLD_KEEP_MAX;
+	static const char *const names[AR_FOLD_KINDS] = {
+		[AR_FOLD_TASK] = "task", [AR_FOLD_ACTION] = "action"
+	};
+	bool fits = number && w->bad_count < AR_FOLD_KEEP_MAX, is_missing = ar_str_absent(id);
 
 	ar_verify_find(w, &(struct ar_verify_finding){
-				  .what = "task",
-				  .id = stored ? stored->task
-					       : ar_id_inner(a, "task", w->whole.state.core, number),
-				  .stored = stored ? stored->record : AR_STR_NONE,
-				  .message = !stored  ? AR_STR("the row is missing")
-					     : number ? AR_STR("the row is not what the log says")
-						      : AR_STR("the log knows no such task"),
+				  .what = names[kind],
+				  .id = is_missing ? ar_fold_id(&w->whole, kind, number, &w->v->arena) : id,
+				  .stored = stored,
+				  .message = is_missing ? AR_STR("the row is missing")
+					     : number	? AR_STR("the row is not what the log says")
+							: AR_STR("the log gives no such row"),
 				  .is_repairable = fits });
 	if (fits)
-		w->bad[w->bad_count++].task = number;
+		w->bad[w->bad_count++] = (struct ar_fold_kept){ .kind = kind, .number = number };
 	else
 		w->v->has_more |= number > 0;
+}
+
+/* A stored row; its digest is what the log's has to be, which is struck. */
+static void compare_digest(struct ar_verify *w, enum ar_fold_kind kind, uint64_t stored_digest,
+			   struct ar_str id, struct ar_str stored)
+{
+	const struct ar_fold_digests *d = &w->whole.digests[kind];
+	uint64_t number = ar_fold_number(&w->whole, kind, id);
+	uint64_t *digest = number && number <= d->count ? &d->at[number - 1] : NULL;
+
+	if (!digest || *digest == 0)
+		bad_row(w, kind, 0, id, stored);
+	else if (*digest != stored_digest)
+		bad_row(w, kind, number, id, stored);
+	if (digest)
+		*digest = 0;
 }
 
 void ar_verify_tasks(struct ar_verify *w)
 {
 	for (size_t i = 0; i < w->tasks.count; i++) {
 		const struct ar_store_task_row *row = &w->tasks.rows[i];
-		uint64_t number = ar_fold_task_number(&w->whole, row->task);
-		uint64_t *digest =
-			number && number <= w->whole.digest_count ? &w->whole.digests[number - 1] : NULL;
 
-		if (!digest || *digest == 0)
-			bad_task(w, 0, row);
-		else if (*digest != ar_fold_digest(&w->whole, row))
-			bad_task(w, number, row);
-		if (digest)
-			*digest = 0;
+		compare_digest(w, AR_FOLD_TASK, ar_fold_task_digest(&w->whole, row), row->task, row->record);
 	}
 }
 
-void ar_verify_missing_tasks(struct ar_verify *w)
+void ar_verify_actions(struct ar_verify *w)
 {
-	for (size_t i = 0; i < w->whole.digest_count; i++) {
-		if (w->whole.digests[i] != 0)
-			bad_task(w, i + 1, NULL);
+	for (size_t i = 0; i < w->actions.count; i++) {
+		const struct ar_store_action_row *row = &w->actions.rows[i];
+
+		compare_digest(w, AR_FOLD_ACTION, ar_fold_action_digest(&w->whole, row), row->action,
+			       row->record);
+	}
+}
+
+void ar_verify_missing(struct ar_verify *w, enum ar_fold_kind kind)
+{
+	const struct ar_fold_digests *d = &w->whole.digests[kind];
+
+	for (size_t i = 0; i < d->count; i++) {
+		if (d->at[i] != 0)
+			bad_row(w, kind, i + 1, AR_STR_NONE, AR_STR_NONE);
 	}
 }
 

@@ -21,7 +21,8 @@ void ar_fold_init(struct ar_fold *f, struct ar_str core, struct ar_json_parser *
 void ar_fold_fini(struct ar_fold *f)
 {
 	ar_session_fini(&f->state);
-	ar_free(f->digests);
+	for (size_t i = 0; i < AR_FOLD_KINDS; i++)
+		ar_free(f->digests[i].at);
 	ar_free(f->refs);
 	ar_arena_fini(&f->arena);
 	ar_arena_fini(&f->kept_arena);
@@ -59,58 +60,109 @@ static void renew(struct ar_fold *f)
 
 /* ---- what the store must hold ---- */
 
-uint64_t ar_fold_task_number(const struct ar_fold *f, struct ar_str task)
+static const char *const prefixes[AR_FOLD_KINDS] = { [AR_FOLD_TASK] = "task", [AR_FOLD_ACTION] = "action" };
+
+uint64_t ar_fold_number(const struct ar_fold *f, enum ar_fold_kind kind, struct ar_str id)
 {
+	struct ar_str prefix = ar_str_from(prefixes[kind]);
 	uint64_t n = 0;
 
-	if (!ar_str_starts(task, AR_STR("task_")) || !ar_str_eq(ar_id_core(task), f->state.core) ||
-	    !ar_id_counter(task, &n))
+	if (!ar_str_starts(id, prefix) || ar_str_absent(id) || id.len <= prefix.len ||
+	    id.p[prefix.len] != '_' || !ar_str_eq(ar_id_core(id), f->state.core) || !ar_id_counter(id, &n))
 		return 0;
 	return n;
 }
 
-uint64_t ar_fold_digest(struct ar_fold *f, const struct ar_store_task_row *row)
+struct ar_str ar_fold_id(const struct ar_fold *f, enum ar_fold_kind kind, uint64_t number, struct ar_arena *a)
+{
+	return ar_id_inner(a, prefixes[kind], f->state.core, number);
+}
+
+/* Of what stands in `scratch`, and the record. */
+static uint64_t digest_with(struct ar_fold *f, struct ar_str record)
 {
 	struct ar_hash h;
 	uint64_t digest;
 
-	ar_buf_clear(&f->scratch);
-	ar_buf_addf(&f->scratch, "%.*s %d ", AR_STR_ARG(row->status), row->is_internal);
-	ar_buf_adds(&f->scratch, row->record);
+	ar_buf_adds(&f->scratch, record);
 	h = ar_hash_of(ar_buf_str(&f->scratch));
 	memcpy(&digest, h.b, sizeof(digest));
 	return digest ? digest : 1;
 }
 
-static void keep_row(struct ar_fold *f, uint64_t number, const struct ar_store_task_row *row)
+uint64_t ar_fold_task_digest(struct ar_fold *f, const struct ar_store_task_row *row)
 {
-	struct ar_arena *a = &f->kept_arena;
+	ar_buf_clear(&f->scratch);
+	ar_buf_addf(&f->scratch, "%.*s %d ", AR_STR_ARG(row->status), row->is_internal);
+	return digest_with(f, row->record);
+}
 
-	for (size_t i = 0; i < f->kept_count; i++) {
-		if (f->kept[i].task != number)
-			continue;
-		f->kept[i].row = (struct ar_store_task_row){ .task = ar_arena_str(a, row->task),
-							     .status = row->status,
-							     .record = ar_arena_str(a, row->record),
-							     .is_internal = row->is_internal };
+uint64_t ar_fold_action_digest(struct ar_fold *f, const struct ar_store_action_row *row)
+{
+	ar_buf_clear(&f->scratch);
+	ar_buf_addf(&f->scratch, "%lld %d %d %.*s ", (long long)row->created, row->is_pending,
+		    ar_str_absent(row->account), AR_STR_ARG(row->account));
+	return digest_with(f, row->record);
+}
+
+/* The place of a number's digest, made if need be; NULL when the log has not handed that number out. */
+static uint64_t *digest_at(struct ar_fold *f, enum ar_fold_kind kind, uint64_t number)
+{
+	struct ar_fold_digests *d = &f->digests[kind];
+	int64_t last = kind == AR_FOLD_TASK ? f->state.counters.task : f->state.counters.action;
+
+	if (number < 1 || number > (uint64_t)last)
+		return NULL;
+	if (number > d->count) {
+		size_t count = number < 64 ? 64 : number * 2;
+
+		d->at = ar_grow(d->at, count, sizeof(*d->at));
+		memset(d->at + d->count, 0, (count - d->count) * sizeof(*d->at));
+		d->count = count;
 	}
+	return &d->at[number - 1];
+}
+
+static struct ar_fold_kept *find_kept(struct ar_fold *f, enum ar_fold_kind kind, uint64_t number)
+{
+	for (size_t i = 0; i < f->kept_count; i++) {
+		if (f->kept[i].kind == kind && f->kept[i].number == number)
+			return &f->kept[i];
+	}
+	return NULL;
 }
 
 static void note_task(struct ar_fold *f, const struct ar_store_task_row *row)
 {
-	uint64_t number = ar_fold_task_number(f, row->task);
+	uint64_t number = ar_fold_number(f, AR_FOLD_TASK, row->task);
+	uint64_t *digest = digest_at(f, AR_FOLD_TASK, number);
+	struct ar_fold_kept *kept = find_kept(f, AR_FOLD_TASK, number);
+	struct ar_arena *a = &f->kept_arena;
 
-	if (number < 1 || number > (uint64_t)f->state.counters.task)
-		return;
-	if (number > f->digest_count) {
-		size_t count = number < 64 ? 64 : number * 2;
+	if (digest)
+		*digest = ar_fold_task_digest(f, row);
+	if (digest && kept)
+		kept->task = (struct ar_store_task_row){ .task = ar_arena_str(a, row->task),
+							 .status = row->status,
+							 .record = ar_arena_str(a, row->record),
+							 .is_internal = row->is_internal };
+}
 
-		f->digests = ar_grow(f->digests, count, sizeof(*f->digests));
-		memset(f->digests + f->digest_count, 0, (count - f->digest_count) * sizeof(*f->digests));
-		f->digest_count = count;
-	}
-	f->digests[number - 1] = ar_fold_digest(f, row);
-	keep_row(f, number, row);
+static void note_action(struct ar_fold *f, const struct ar_store_action_row *row)
+{
+	uint64_t number = ar_fold_number(f, AR_FOLD_ACTION, row->action);
+	uint64_t *digest = digest_at(f, AR_FOLD_ACTION, number);
+	struct ar_fold_kept *kept = find_kept(f, AR_FOLD_ACTION, number);
+	struct ar_arena *a = &f->kept_arena;
+
+	if (digest)
+		*digest = ar_fold_action_digest(f, row);
+	if (digest && kept)
+		kept->action = (struct ar_store_action_row){ .action = ar_arena_str(a, row->action),
+							     .account = ar_arena_str(a, row->account),
+							     .created = row->created,
+							     .is_pending = row->is_pending,
+							     .record = ar_arena_str(a, row->record) };
 }
 
 static void note_ref(struct ar_fold *f, struct ar_str ref, uint64_t sequence)
@@ -175,12 +227,24 @@ static size_t count_lines(struct ar_str body)
 	return n;
 }
 
-/* All facts of one commit; its task rows were rendered behind the last of them. */
+static void note_rows(struct ar_fold *f, const struct ar_event *events, size_t count)
+{
+	struct ar_store_task_row *tasks = ar_arena_alloc(&f->arena, (count + 1) * sizeof(*tasks));
+	struct ar_store_action_row *actions = ar_arena_alloc(&f->arena, (count + 1) * sizeof(*actions));
+	size_t n = ar_index_tasks(&f->state, events, count, &f->arena, tasks);
+
+	for (size_t i = 0; i < n; i++)
+		note_task(f, &tasks[i]);
+	n = ar_index_actions(&f->state, events, count, &f->arena, actions);
+	for (size_t i = 0; i < n; i++)
+		note_action(f, &actions[i]);
+}
+
+/* All facts of one commit; its rows were rendered behind the last of them. */
 static enum ar_status fold_row(struct ar_fold *f, const struct ar_store_row *row, struct ar_error *err)
 {
 	size_t room = count_lines(row->body), n = 0;
 	struct ar_event *events = ar_arena_alloc(&f->arena, room * sizeof(*events));
-	struct ar_store_task_row *tasks;
 	struct ar_str rest = row->body, line;
 
 	while (!ar_str_empty(rest)) {
@@ -196,10 +260,7 @@ static enum ar_status fold_row(struct ar_fold *f, const struct ar_store_row *row
 		return AR_OK;
 	for (size_t i = 0; i < n; i++)
 		note_refs(f, &events[i]);
-	tasks = ar_arena_alloc(&f->arena, room * sizeof(*tasks));
-	n = ar_index_tasks(&f->state, events, n, &f->arena, tasks);
-	for (size_t i = 0; i < n; i++)
-		note_task(f, &tasks[i]);
+	note_rows(f, events, n);
 	return AR_OK;
 }
 

@@ -1,5 +1,5 @@
 /* A replay beside the live session: rows of the log become state, and on the way it is noted what the store must hold for them: a
- * digest per task row (8 bytes per task of the session, the only thing here that grows with it) and the contents that facts name.
+ * digest per task and action row (8 bytes each, the only thing here that grows with the session) and the contents that facts name.
  * Owner: the loop thread. */
 #ifndef AR_ENGINE_VERIFY_FOLD_H
 #define AR_ENGINE_VERIFY_FOLD_H
@@ -8,7 +8,10 @@
 #include "session.h"
 #include "store.h"
 
-#define AR_FOLD_KEEP_MAX 256 /* task rows that one repair writes */
+#define AR_FOLD_KEEP_MAX 256 /* task and action rows that one repair writes */
+
+/* Rows that a session has many of, each named by a number in its id. */
+enum ar_fold_kind { AR_FOLD_TASK, AR_FOLD_ACTION, AR_FOLD_KINDS };
 
 /* A content that a fact names. */
 struct ar_fold_ref {
@@ -16,10 +19,17 @@ struct ar_fold_ref {
 	uint64_t sequence;
 };
 
-/* The row of one task as the log says it, kept for a repair. */
+/* One row as the log says it, kept for a repair. */
 struct ar_fold_kept {
-	uint64_t task; /* its number */
-	struct ar_store_task_row row;
+	enum ar_fold_kind kind;
+	uint64_t number;
+	struct ar_store_task_row task; /* by kind */
+	struct ar_store_action_row action;
+};
+
+struct ar_fold_digests {
+	uint64_t *at; /* by number - 1; 0 = the log gives it no row */
+	size_t count;
 };
 
 struct ar_fold {
@@ -27,11 +37,10 @@ struct ar_fold {
 	struct ar_json_parser *json; /* borrowed, for one text at a time */
 	bool is_bare; /* nothing but the state is wanted */
 	uint64_t renewed; /* sequence when the state's memory was last renewed */
-	uint64_t *digests; /* by task number - 1; 0 = the log gives it no row */
-	size_t digest_count;
+	struct ar_fold_digests digests[AR_FOLD_KINDS];
 	struct ar_fold_ref *refs; /* named since the last ar_fold_forget_refs(), each once */
 	size_t ref_count, ref_room;
-	struct ar_fold_kept *kept; /* which rows to keep: filled by the caller, in rising order */
+	struct ar_fold_kept *kept; /* which rows to keep: kind and number are the caller's */
 	size_t kept_count;
 	struct ar_arena arena; /* of one row */
 	struct ar_arena kept_arena;
@@ -49,11 +58,14 @@ AR_MUST_USE enum ar_status ar_fold_rows(struct ar_fold *f, const struct ar_store
 /* Goes on from a stored snapshot instead of from nothing. */
 AR_MUST_USE enum ar_status ar_fold_restore(struct ar_fold *f, struct ar_str snapshot, struct ar_error *err);
 
-/* The number in a task's id, 0 when it is not of this session. */
-uint64_t ar_fold_task_number(const struct ar_fold *f, struct ar_str task);
+/* The number in an id, 0 when it is not of that kind in this session; and the id of a number. */
+uint64_t ar_fold_number(const struct ar_fold *f, enum ar_fold_kind kind, struct ar_str id);
+struct ar_str ar_fold_id(const struct ar_fold *f, enum ar_fold_kind kind, uint64_t number,
+			 struct ar_arena *a);
 
-/* What stands for a task row; never 0. */
-uint64_t ar_fold_digest(struct ar_fold *f, const struct ar_store_task_row *row);
+/* What stands for a row; never 0. */
+uint64_t ar_fold_task_digest(struct ar_fold *f, const struct ar_store_task_row *row);
+uint64_t ar_fold_action_digest(struct ar_fold *f, const struct ar_store_action_row *row);
 
 void ar_fold_forget_refs(struct ar_fold *f);
 

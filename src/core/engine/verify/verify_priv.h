@@ -15,7 +15,8 @@ enum ar_verify_stage {
 	AR_VERIFY_REST, /* what it has added since; the session waits from here on */
 	AR_VERIFY_TAIL, /* stored snapshot and the facts after it */
 	AR_VERIFY_TASKS, /* stored task rows */
-	AR_VERIFY_AGAIN, /* the log once more, for the task rows that are to be written */
+	AR_VERIFY_ACTIONS, /* stored action rows */
+	AR_VERIFY_AGAIN, /* the log once more, for the rows that are to be written */
 };
 
 struct ar_verify {
@@ -33,11 +34,13 @@ struct ar_verify {
 	size_t refs_seen; /* of whole.refs */
 	struct ar_store_index index;
 	struct ar_store_tasks tasks;
-	struct ar_fold_kept bad[AR_FOLD_KEEP_MAX]; /* tasks whose row is to be written */
+	struct ar_store_actions actions;
+	struct ar_fold_kept bad[AR_FOLD_KEEP_MAX]; /* rows that are to be written */
 	size_t bad_count;
 	struct ar_engine_request request;
 	struct ar_repair repair;
-	struct ar_store_task_row *rows; /* of the repair, in v's arena */
+	struct ar_store_task_row *task_rows; /* of the repair, in v's arena */
+	struct ar_store_action_row *action_rows;
 	bool is_corrupt;
 };
 
@@ -53,7 +56,8 @@ void ar_verify_snapshot_broken(struct ar_verify *w, const char *why);
 void ar_verify_tail(struct ar_verify *w); /* snapshot and tail against the whole */
 void ar_verify_memory(struct ar_verify *w); /* the session in memory against the whole */
 void ar_verify_tasks(struct ar_verify *w); /* one page; a row that was seen is struck from the digests */
-void ar_verify_missing_tasks(struct ar_verify *w); /* those that no page had */
+void ar_verify_actions(struct ar_verify *w); /* the same */
+void ar_verify_missing(struct ar_verify *w, enum ar_fold_kind kind); /* those that no page had */
 
 /* What the repair says about itself, from the findings. */
 struct ar_repair ar_verify_repair(const struct ar_verify *w, struct ar_arena *a);

@@ -34,7 +34,8 @@ enum ar_status ar_apply_action_required(struct ar_session *s, const struct ar_ev
 	return ar_apply_move(&a->status, AR_MACHINE_ACTION, e, err);
 }
 
-/* Pending ones stay, however many; of the settled those that were settled last, which stand at the end. */
+/* Pending ones stay, however many; of the settled those that were settled last, which stand at the end. Those of one decision stay until
+ * another comes: their rows are still to be written. */
 static void keep_window(struct ar_session *s, struct ar_action *newest)
 {
 	size_t settled = 0, at;
@@ -45,7 +46,8 @@ static void keep_window(struct ar_session *s, struct ar_action *newest)
 	for (size_t i = s->actions.count; i > 0; i--) {
 		const struct ar_action *a = s->actions.at[i - 1];
 
-		if (a->status == AR_ACTION_RESOLVED && ++settled > AR_WINDOW_ACTIONS)
+		if (a->status == AR_ACTION_RESOLVED && ++settled > AR_WINDOW_ACTIONS &&
+		    a->resolved < newest->resolved)
 			ar_vec_remove(&s->actions, i - 1);
 	}
 }
