@@ -105,9 +105,12 @@ test('MR-01 MR-11 the model that was asked for is left out: the decision names i
 	assert.deepEqual(turn.routingDecision, d);
 });
 
-test('a turn names its model by the name of the list or of the server; without a name the order of the list decides', async () => {
-	for (const [name, selected, source] of [['seeing', 'seeing', 'explicit'], ['seeing-wire', 'seeing', 'explicit'], [undefined, 'priced', 'host_policy']]) {
-		const f = await run(many, 'hello', name ? { model: name } : undefined);
+test('MR-04 by name, by the name of the server, by the order of the list, by price: the decision says what decided', async () => {
+	for (const [options, selected, source] of [
+		[{ model: 'seeing' }, 'seeing', 'explicit'], [{ model: 'seeing-wire' }, 'seeing', 'explicit'], [undefined, 'priced', 'host_policy'],
+		[{ budgetClass: 'low' }, 'priced', 'task_preference'], [{ model: 'keyless' }, 'priced', 'runtime_fallback'],
+	]) {
+		const f = await run(many, 'hello', options);
 		const { payload } = f.one('routing.decided');
 		assert.deepEqual([payload.selectedModel, payload.decisionSource], [selected, source]);
 		assert.equal(model.log(f.receipt.turnId)[0].body.model, `${selected}-wire`);

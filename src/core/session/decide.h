@@ -22,6 +22,7 @@ struct ar_draft {
 	size_t sent; /* of these, how many `base` covers */
 	int64_t anchor, anchor_at; /* as in the thread */
 	struct ar_str base; /* manifest that the next one continues */
+	int64_t window; /* of the model that is asked, in tokens; 0: it declares none */
 	struct ar_vec settled; /* struct ar_action that this decision has ended */
 };
 

@@ -89,7 +89,7 @@ static void test_fallback_after_the_attempts(void **state)
 	d->policy.max_attempts = 1;
 	assert_int_equal(desk_submit(d, "a"), AR_OK);
 	fail_with(d, "network", true, 0);
-	desk_expect_all(d, "model.failed routing.fallback.applied model.requested");
+	desk_expect_all(d, "model.failed routing.fallback.applied context.resolved model.requested");
 	assert_true(ar_str_is(route(d)->model, "small"));
 	fail_with(d, "network", true, 0);
 	assert_true(ar_str_is(route(d)->model, "large"));
@@ -148,7 +148,8 @@ static void test_rate_limit_is_kept_and_passed_over(void **state)
 
 	assert_int_equal(desk_submit(d, "a"), AR_OK);
 	fail_with(d, "rate_limited", true, 60000);
-	desk_expect_all(d, "model.failed rate_limit.hit routing.fallback.applied model.requested");
+	desk_expect_all(
+		d, "model.failed rate_limit.hit routing.fallback.applied context.resolved model.requested");
 	assert_true(ar_str_is(route(d)->model, "small"));
 	assert_int_equal(desk_answer(d, "done"), AR_OK);
 	assert_int_equal(desk_submit(d, "b"), AR_OK);

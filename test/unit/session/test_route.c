@@ -110,6 +110,26 @@ static void test_routes(void **state AR_UNUSED)
 	ar_arena_fini(&a);
 }
 
+static void test_the_cheapest_where_prices_are_known(void **state AR_UNUSED)
+{
+	static const struct ar_model_entry priced[] = {
+		{ .name = AR_STR("unknown"), .price = UNPRICED, .has_credentials = true },
+		{ .name = AR_STR("dear"), .price = { 2, 9, -1, -1 }, .has_credentials = true },
+		{ .name = AR_STR("cheap"), .price = { 3, 1, -1, -1 }, .has_credentials = true },
+		{ .name = AR_STR("keyless"), .price = { 0, 0, -1, -1 } },
+	};
+	struct ar_vec none = { 0 };
+	struct ar_model_set set = { priced, AR_ARRAY_LEN(priced), &none, 0 };
+	struct ar_arena a = { 0 };
+
+	assert_true(ar_str_is(ar_route_resolve(&set, &(struct ar_need){ .is_frugal = true }, &a).choice.name,
+			      "cheap"));
+	set.count = 1;
+	assert_true(ar_str_is(ar_route_resolve(&set, &(struct ar_need){ .is_frugal = true }, &a).choice.name,
+			      "unknown"));
+	ar_arena_fini(&a);
+}
+
 static void test_a_limit_is_over_in_time(void **state AR_UNUSED)
 {
 	struct ar_throttle slow = { AR_STR("plain"), 100 };
@@ -219,6 +239,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_routes),
+		cmocka_unit_test(test_the_cheapest_where_prices_are_known),
 		cmocka_unit_test(test_a_limit_is_over_in_time),
 		cmocka_unit_test(test_an_open_model_takes_any_name),
 		cmocka_unit_test(test_amounts_as_text),

@@ -48,7 +48,7 @@ bool ar_compact_is_smaller(int64_t after, int64_t before)
 bool ar_compact_plan(struct ar_draft *w, bool is_running, struct ar_compact_plan *ret)
 {
 	struct ar_compact_plan p = { .first = ar_draft_visible(w), .before = ar_draft_select(w).tokens };
-	int64_t window = ar_context_window(w->d->input->policy);
+	int64_t window = ar_context_window(w);
 
 	p.stays = first_staying(w, p.first,
 				(double)(ar_compact_smaller(window, p.before) / AR_KEPT_SHARE) /

@@ -27,8 +27,9 @@ int64_t ar_context_estimate(int64_t bytes);
 /* Tokens of one message. */
 int64_t ar_context_tokens(const struct ar_context_entry *entry);
 
-/* Most tokens that a request may have: what the model takes and what the operator allows. INT64_MAX: no limit is known. */
-int64_t ar_context_window(const struct ar_policy *policy);
+/* Most tokens that a request may have: what the model that is asked takes, or one that declares nothing, and what the operator allows.
+ * INT64_MAX: no limit is known. */
+int64_t ar_context_window(const struct ar_draft *w);
 
 /* Message `i` of the draft's conversation, those of this decision included; there are kept + context.count. */
 const struct ar_context_entry *ar_draft_message(const struct ar_draft *w, size_t i);

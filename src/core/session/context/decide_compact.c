@@ -25,18 +25,18 @@ static const char prompt[] = "You write the summary with which an assistant goes
 
 /* ---- asking for the summary ---- */
 
-static struct ar_str options_of(struct ar_decision *d)
+static struct ar_str options_of(const struct ar_draft *w)
 {
-	int64_t window = ar_context_window(d->input->policy);
+	int64_t window = ar_context_window(w);
 
-	return ar_arena_fmt(d->arena, "{\"maxOutputTokens\":%lld}",
+	return ar_arena_fmt(w->d->arena, "{\"maxOutputTokens\":%lld}",
 			    (long long)ar_compact_smaller(window / AR_KEPT_SHARE + 1, OUTPUT_TOKENS_MAX));
 }
 
 /* The oldest of the messages are left out when even their beginnings are too much for one request. */
 static size_t first_told(const struct ar_draft *w, const struct ar_turn *turn, size_t visible, size_t stays)
 {
-	double room = (double)(ar_context_window(w->d->input->policy) / 100 * TOLD_PERCENT) /
+	double room = (double)(ar_context_window(w) / 100 * TOLD_PERCENT) /
 		      ar_compact_measure(w, turn->compaction.tokens.v);
 	size_t at = stays;
 
@@ -80,7 +80,7 @@ static void ask_for_summary(struct ar_draft *w, struct ar_turn *turn, int64_t at
 	struct ar_model_ask ask = { .purpose = AR_PURPOSE_COMPACTION,
 				    .attempt = attempt,
 				    .choice = &choice,
-				    .options = options_of(d),
+				    .options = options_of(w),
 				    .messages = messages,
 				    .is_transcript = true };
 
@@ -179,7 +179,7 @@ static bool is_too_large(struct ar_draft *w)
 {
 	const struct ar_policy *policy = w->d->input->policy;
 	struct ar_selection s = ar_draft_select(w);
-	int64_t window = ar_context_window(policy);
+	int64_t window = ar_context_window(w);
 
 	return s.skipped > 0 || (window < INT64_MAX && s.tokens * 100 >= window * policy->compact_at);
 }

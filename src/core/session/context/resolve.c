@@ -61,9 +61,10 @@ static struct ar_str workspace_refs(const struct ar_policy *policy)
 	return ar_str_empty(policy->workspace) ? AR_STR("[]") : AR_STR("[\"workspace:/\"]");
 }
 
-static struct ar_str policy_facts(struct ar_decision *d)
+static struct ar_str policy_facts(const struct ar_draft *w)
 {
-	int64_t window = ar_context_window(d->input->policy);
+	struct ar_decision *d = w->d;
+	int64_t window = ar_context_window(w);
 	struct ar_jw j = ar_decide_json(d);
 
 	ar_jw_open_array(&j);
@@ -112,7 +113,7 @@ struct ar_instructions ar_draft_resolve(struct ar_draft *w, struct ar_turn *turn
 						.knowledge_refs = AR_STR("[]"),
 						.workspace_refs = workspace_refs(policy),
 						.browser_refs = AR_STR("[]"),
-						.policy_facts = policy_facts(d),
+						.policy_facts = policy_facts(w),
 						.instruction_refs = instruction_refs(d, &in),
 						.omissions = omissions_of(w, s),
 						.token_estimate = AR_OPT_INT(s->tokens) };

@@ -19,10 +19,12 @@ int64_t ar_context_tokens(const struct ar_context_entry *entry)
 	return ar_context_estimate(entry->bytes + (int64_t)entry->uses.len);
 }
 
-int64_t ar_context_window(const struct ar_policy *policy)
+int64_t ar_context_window(const struct ar_draft *w)
 {
+	const struct ar_policy *policy = w->d->input->policy;
 	int64_t by_bytes = policy->context_bytes / BYTES_PER_TOKEN;
-	int64_t window = policy->context_tokens > 0 ? policy->context_tokens : INT64_MAX;
+	int64_t tokens = w->window > 0 ? w->window : policy->context_tokens;
+	int64_t window = tokens > 0 ? tokens : INT64_MAX;
 
 	return by_bytes > 0 && by_bytes < window ? by_bytes : window;
 }
@@ -65,7 +67,7 @@ int64_t ar_draft_own_estimate(const struct ar_draft *w)
 static int64_t estimate(const struct ar_draft *w)
 {
 	int64_t own = ar_draft_own_estimate(w), since = w->anchor_at - w->thread->omitted;
-	int64_t window = ar_context_window(w->d->input->policy);
+	int64_t window = ar_context_window(w);
 
 	if (w->anchor <= 0 || since < 0 || (size_t)since > w->kept + w->context.count)
 		return own;
@@ -80,7 +82,7 @@ static int64_t estimate(const struct ar_draft *w)
 static size_t first_sent(const struct ar_draft *w, size_t visible, size_t total)
 {
 	const struct ar_policy *policy = w->d->input->policy;
-	int64_t window = ar_context_window(policy);
+	int64_t window = ar_context_window(w);
 	int64_t most = window < policy->context_bytes / BYTES_PER_TOKEN ? window * BYTES_PER_TOKEN
 									: policy->context_bytes;
 	int64_t bytes = w->boundary ? w->boundary->bytes : 0, count = w->boundary ? 1 : 0;

@@ -61,6 +61,7 @@ static struct profile profile_of(struct ar_draft *w, const struct ar_turn *turn)
 		p.need.capabilities |= AR_CAN_TOOLS;
 	if (has_images(w->thread, turn))
 		p.need.capabilities |= AR_CAN_VISION;
+	p.need.is_frugal = p.budget == AR_TASK_PROFILE_RESOLVED_BUDGET_CLASS_LOW;
 	p.is_explicit = !ar_str_absent(p.need.model) || p.fallback != fallback;
 	p.need.is_local_only = p.fallback == AR_TASK_PROFILE_RESOLVED_FALLBACK_POLICY_LOCAL_ONLY;
 	p.need.may_fall_back = p.fallback != AR_TASK_PROFILE_RESOLVED_FALLBACK_POLICY_DENY &&
@@ -133,6 +134,9 @@ static struct verdict verdict_of(struct ar_decision *d, const struct profile *p,
 		return (struct verdict){ AR_STR("explicit"), AR_STR("the turn names it") };
 	if (r->usable == 1)
 		return (struct verdict){ AR_STR("policy_auto"), AR_STR("the only one that can answer") };
+	if (p->need.is_frugal)
+		return (struct verdict){ AR_STR("task_preference"),
+					 AR_STR("the cheapest of those that can answer") };
 	return (struct verdict){ AR_STR("host_policy"), AR_STR("first in the configured order") };
 }
 
@@ -321,15 +325,19 @@ static bool decide_anew(struct ar_draft *w, struct ar_turn *turn, int64_t bytes,
 	return true;
 }
 
+static bool find_kept(const struct ar_policy *policy, const struct ar_route *route, struct ar_choice *ret)
+{
+	if (!route || ar_str_absent(route->model))
+		return false;
+	*ret = ar_routing_find(policy->models, policy->model_count, route->model);
+	/* After a restart the model that was chosen may be gone from the configuration. */
+	return ret->entry != NULL;
+}
+
 bool ar_limits_route(struct ar_draft *w, struct ar_turn *turn, int64_t request_bytes, struct ar_choice *ret)
 {
-	const struct ar_policy *policy = w->d->input->policy;
-
-	/* After a restart the model that was chosen may be gone from the configuration. */
-	if (turn->route && !ar_str_absent(turn->route->model)) {
-		*ret = ar_routing_find(policy->models, policy->model_count, turn->route->model);
-		if (ret->entry)
-			return true;
-	}
-	return decide_anew(w, turn, request_bytes, ret);
+	if (!find_kept(w->d->input->policy, turn->route, ret) && !decide_anew(w, turn, request_bytes, ret))
+		return false;
+	w->window = ret->entry->context_tokens;
+	return true;
 }

@@ -61,15 +61,28 @@ static void forgive_limits(struct ar_routing *r)
 	}
 }
 
-static struct ar_choice first_usable(const struct ar_routing *r)
+static bool is_cheaper(const struct ar_price *a, const struct ar_price *b)
 {
+	if (a->input == AR_MONEY_UNKNOWN || a->output == AR_MONEY_UNKNOWN)
+		return false;
+	if (b->input == AR_MONEY_UNKNOWN || b->output == AR_MONEY_UNKNOWN)
+		return true;
+	return a->input + a->output < b->input + b->output;
+}
+
+static struct ar_choice best_usable(const struct ar_routing *r, const struct ar_need *need)
+{
+	const struct ar_model_entry *best = NULL;
+
 	for (size_t i = 0; i < r->count; i++) {
 		const struct ar_model_entry *entry = r->all[i].entry;
 
-		if (r->all[i].why_not == AR_EXCLUSION_NONE)
-			return (struct ar_choice){ entry, entry->name, entry->model };
+		if (r->all[i].why_not != AR_EXCLUSION_NONE)
+			continue;
+		if (!best || (need->is_frugal && is_cheaper(&entry->price, &best->price)))
+			best = entry;
 	}
-	return (struct ar_choice){ 0 };
+	return best ? (struct ar_choice){ best, best->name, best->model } : (struct ar_choice){ 0 };
 }
 
 static void choose(const struct ar_model_set *set, const struct ar_need *need, struct ar_routing *r)
@@ -77,7 +90,7 @@ static void choose(const struct ar_model_set *set, const struct ar_need *need, s
 	struct ar_choice wanted;
 
 	if (ar_str_absent(need->model)) {
-		r->choice = first_usable(r);
+		r->choice = best_usable(r, need);
 		return;
 	}
 	wanted = ar_routing_find(set->entries, set->count, need->model);
@@ -86,7 +99,7 @@ static void choose(const struct ar_model_set *set, const struct ar_need *need, s
 	if (r->requested && r->requested->why_not == AR_EXCLUSION_NONE)
 		r->choice = wanted;
 	else if (need->may_fall_back)
-		r->choice = first_usable(r);
+		r->choice = best_usable(r, need);
 }
 
 struct ar_routing ar_route_resolve(const struct ar_model_set *set, const struct ar_need *need,

@@ -39,6 +39,7 @@ struct ar_need {
 	struct ar_str model; /* name of an entry or of a server's model; absent: any */
 	unsigned capabilities;
 	bool is_local_only;
+	bool is_frugal; /* of those that can answer the cheapest, where prices are known */
 	bool may_fall_back; /* another than the one it names may answer */
 };
 
@@ -84,7 +85,8 @@ struct ar_model_set {
 /* The entry of that name, or whose server calls it so; an entry that takes any model takes this one too. */
 struct ar_choice ar_routing_find(const struct ar_model_entry *entries, size_t count, struct ar_str name);
 
-/* A rate limit excludes only where another candidate is left. The first usable entry is chosen, or the one that was asked for. */
+/* A rate limit excludes only where another candidate is left. The one that was asked for is chosen, or the first usable entry, or the
+ * cheapest. */
 struct ar_routing ar_route_resolve(const struct ar_model_set *set, const struct ar_need *need,
 				   struct ar_arena *a);
 
