@@ -94,6 +94,12 @@ struct ar_instruction_file *ar_instruction_file_open(uv_loop_t *loop, const stru
 	return f;
 }
 
+void ar_instruction_file_close(struct ar_instruction_file *f)
+{
+	if (f)
+		uv_close((uv_handle_t *)&f->poll, NULL);
+}
+
 void ar_instruction_file_free(struct ar_instruction_file *f)
 {
 	if (!f)

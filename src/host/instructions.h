@@ -16,7 +16,8 @@ struct ar_instruction_file *ar_instruction_file_open(uv_loop_t *loop, const stru
 						     const struct ar_redactor *redactor,
 						     struct ar_policy *policy);
 
-/* After the loop has closed its handles. */
+/* Looks no more; free when the loop has run to its end. */
+void ar_instruction_file_close(struct ar_instruction_file *f);
 void ar_instruction_file_free(struct ar_instruction_file *f);
 
 #endif

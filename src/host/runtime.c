@@ -53,25 +53,36 @@ static ar_usec next_deadline(const struct ar_runtime *r)
 	return engine && (!cluster || engine < cluster) ? engine : cluster;
 }
 
-/* Ready is said when the first request need not wait for its place any more. */
+/* Ready is said when the first request need not wait for its place any more, and has all its tools. */
 static void say_ready(struct ar_runtime *r)
 {
 	struct ar_str address;
 
-	if (r->is_ready || (r->member && ar_node_find(r, AR_STR_NONE, &address) == AR_PLACE_UNSETTLED))
+	if (r->is_ready || !r->policy.inventory->is_ready ||
+	    (r->member && ar_node_find(r, AR_STR_NONE, &address) == AR_PLACE_UNSETTLED))
 		return;
 	r->is_ready = true;
 	r->start->ready(r->start->arg, r);
+}
+
+/* What was cut is taken up when the tools that it may need are there. */
+static void take_up(struct ar_runtime *r)
+{
+	if (r->has_taken_up || r->member || !r->policy.inventory->is_ready)
+		return;
+	r->has_taken_up = true;
+	ar_engine_recover(r->engine, NULL);
 }
 
 /* Before the loop sleeps it must know when the next timer is due. */
 static void on_before_sleep(uv_prepare_t *handle)
 {
 	struct ar_runtime *r = handle->data;
-	ar_usec due = next_deadline(r);
-	ar_usec now;
+	ar_usec due, now;
 
+	take_up(r);
 	say_ready(r);
+	due = next_deadline(r);
 	if (!due) {
 		uv_timer_stop(&r->engine_timer);
 		return;
@@ -335,18 +346,22 @@ void ar_runtime_keep_port(const struct ar_runtime *r, struct ar_config *config, 
 void ar_runtime_run(struct ar_runtime *r)
 {
 	uv_prepare_start(&r->before_sleep, on_before_sleep);
-	if (!r->member)
-		ar_engine_recover(r->engine, NULL);
 	uv_run(&r->loop, UV_RUN_DEFAULT);
 }
 
 /* ---- the end ---- */
 
-static void close_handle(uv_handle_t *handle, void *arg)
+static void close_own_handles(struct ar_runtime *r)
 {
-	(void)arg;
-	if (!uv_is_closing(handle))
-		uv_close(handle, NULL);
+	uv_handle_t *const own[] = {
+		(uv_handle_t *)&r->engine_timer, (uv_handle_t *)&r->stop_timer,
+		(uv_handle_t *)&r->before_sleep, (uv_handle_t *)&r->term,
+		(uv_handle_t *)&r->interrupt,
+	};
+
+	for (size_t i = 0; i < AR_ARRAY_LEN(own); i++)
+		uv_close(own[i], NULL);
+	ar_instruction_file_close(r->instructions);
 }
 
 /* Whoever still has something in flight calls back while the others are closed; then nothing is left. What the store finishes
@@ -377,8 +392,9 @@ enum ar_run_end ar_runtime_free(struct ar_runtime *r)
 	ar_cluster_free(r->cluster);
 	ar_control_free(r->control);
 	ar_follow_free(r->follow);
-	uv_walk(&r->loop, close_handle, NULL);
-	uv_run(&r->loop, UV_RUN_DEFAULT);
+	close_own_handles(r);
+	uv_run(&r->loop,
+	       UV_RUN_DEFAULT); /* the others close theirs: children of tool servers may take a moment to end */
 	uv_loop_close(&r->loop);
 	ar_instruction_file_free(r->instructions);
 	ar_redactor_free(r->redactor);

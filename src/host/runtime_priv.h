@@ -54,6 +54,7 @@ struct ar_runtime {
 	ar_usec phase_until; /* monotonic */
 	enum ar_run_end end;
 	bool is_ready;
+	bool has_taken_up; /* what was open at the start, where no cluster shares it out */
 	bool is_closing;
 };
 

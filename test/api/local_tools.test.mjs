@@ -122,7 +122,7 @@ test('TL-11 kill -9 around a call: the cut call has its end, the read is tried a
 	for (const point of ['engine.before_tool', 'engine.tool_end']) {
 		const cut = await world({ config: { 'tools.workspace': workspace }, fault: `${point}:1` });
 		const { sessionId } = await submit(cut.rt, ask('read_file', { path: 'README.md' }));
-		await cut.rt.gone;
+		await waitFor(() => cut.rt.isGone, 'the end of agentd');
 		const rt = await cut.again({ fault: undefined });
 		assert.equal((await ended(rt, sessionId)).type, 'turn.completed');
 		const calls = await facts(rt, sessionId, 'tool.started', 'tool.failed', 'tool.result');

@@ -1,15 +1,18 @@
 /* One tool call in flight: fetch its arguments, start it at its source, stop it at its deadline, bring its end back into the session's inbox, with
  * secrets masked. Calls are counted as steps: a session with one does not move to another node without waiting for it.
  *
- *   PLANNED -> LOADING -> RUNNING -> ENDED;  a cancel before RUNNING ends without a run. */
+ *   PLANNED -> LOADING [-> WAITING] -> RUNNING -> ENDED;  a cancel before RUNNING ends without a run. */
 #include "engine_priv.h"
 #include "fault.h"
 #include "funnel.h"
 #include "identity.h"
 
+#define TOOL_RETRY ((ar_usec)100000)
+
 enum run_state {
 	RUN_PLANNED = 1,
 	RUN_LOADING,
+	RUN_WAITING, /* for the source of its tool, which still finds out what it offers */
 	RUN_RUNNING,
 	RUN_ENDED,
 };
@@ -36,6 +39,8 @@ struct ar_live_call {
 
 static void run_free(struct ar_live_call *r)
 {
+	if (r->has_deadline)
+		ar_timer_stop(&r->deadline);
 	ar_list_del(&r->node);
 	r->live->engine->counts.steps--;
 	r->live->engine->load[r->live->partition].steps--;
@@ -170,12 +175,37 @@ static void no_deadline(struct ar_timer *t)
 
 /* ---- the beginning ---- */
 
+static void run_now(struct ar_live_call *r);
+
+static void end_unbegun(struct ar_live_call *r)
+{
+	run_end(r, &(struct ar_tool_result){ .outcome = AR_TOOL_CANCELLED,
+					     .message = AR_STR("stopped before it began") });
+}
+
+static void look_again(struct ar_timer *t)
+{
+	struct ar_live_call *r = AR_CONTAINER_OF(t, struct ar_live_call, again);
+
+	if (r->is_cancelled || r->is_late)
+		end_unbegun(r);
+	else
+		run_now(r);
+}
+
+/* Right after the start the source of a tool may still be finding out what it offers: the call waits for that, until its deadline. */
 static void run_now(struct ar_live_call *r)
 {
 	struct ar_engine *e = r->live->engine;
 	const struct ar_inventory *inv = e->o.toolbox ? ar_toolbox_inventory(e->o.toolbox) : NULL;
 
 	r->call.tool = inv ? ar_inventory_find(inv, r->tool) : NULL;
+	if (!r->call.tool && inv && !inv->is_ready) {
+		r->state = RUN_WAITING;
+		r->again = (struct ar_timer){ .live = r->live, .fire = look_again };
+		ar_timer_start(e, &r->again, TOOL_RETRY);
+		return;
+	}
 	if (!r->call.tool) {
 		run_end(r, &(struct ar_tool_result){ .outcome = AR_TOOL_NOT_RUN,
 						     .message = AR_STR("the tool is no longer there") });
@@ -197,8 +227,7 @@ static void on_args(struct ar_store_op *op)
 	if (r->live->engine->is_stopping)
 		return;
 	if (r->is_cancelled || r->is_late)
-		run_end(r, &(struct ar_tool_result){ .outcome = AR_TOOL_CANCELLED,
-						     .message = AR_STR("stopped before it began") });
+		end_unbegun(r);
 	else if (op->status != AR_OK || ar_str_absent(r->args.bytes[0]))
 		run_end(r, &(struct ar_tool_result){ .outcome = AR_TOOL_NOT_RUN,
 						     .category = AR_STR("content_unavailable"),
@@ -274,7 +303,9 @@ void ar_tools_release(struct ar_live *l)
 		struct ar_live_call *r = AR_CONTAINER_OF(it, struct ar_live_call, node);
 
 		r->is_cancelled = true;
-		if (r->state == RUN_PLANNED)
+		if (r->state == RUN_WAITING)
+			ar_timer_stop(&r->again);
+		if (r->state == RUN_PLANNED || r->state == RUN_WAITING)
 			run_free(r);
 		else if (r->state == RUN_RUNNING)
 			r->source->v->cancel(r->source, &r->call);
