@@ -134,6 +134,37 @@ test('TL-11 kill -9 around a call: the cut call has its end, the read is tried a
 	}
 });
 
+test('TL-03 TL-13 the inventory has the word of the policy, and calls go by it', async () => {
+	const permission_rules = [{ name: 'no-search', effect: 'deny', tool: 'search_*' }, { name: 'look-twice', effect: 'ask', tool: 'list_files' }];
+	const strict = await world({ config: { 'tools.workspace': workspace, permission_rules } });
+	const words = { find_files: 'allowed', list_files: 'ask', read_file: 'allowed', search_files: 'denied' };
+	const mine = { name: 'write_it', description: 'Writes.', inputSchema: { type: 'object' } };
+	const asWords = (tools) => Object.fromEntries(tools.map((t) => [t.toolName, t.policy]));
+	const { sessionId, turnId } = await submit(strict.rt, ['search_files {"pattern":"x"}', 'list_files {}', 'read_file {"path":"README.md"}'].map((c) => `[[tool ${c}]]`).join(''),
+		{ options: { tools: [mine] } });
+	const [asked] = await waitFor(async () => {
+		const found = await facts(strict.rt, sessionId, 'action.required');
+		return found.length && found;
+	}, 'the question');
+	const [resolved] = await facts(strict.rt, sessionId, 'tool.catalog.resolved');
+	const offered = JSON.parse(await bytes(strict.rt, resolved.payload.catalogRef));
+	assert.deepEqual(asWords(offered), { ...words, write_it: 'ask' });
+	assert.deepEqual((await ok(strict.rt, 'get_tool_inventory', { sessionId, turnId })).tools, offered);
+	assert.deepEqual(asWords((await ok(strict.rt, 'get_tool_inventory', { sessionId })).tools), words);
+	const planned = await ok(strict.rt, 'get_tool_inventory', { sessionId, turnId, mode: 'plan' });
+	assert.deepEqual(asWords(planned.tools), { ...words, write_it: 'denied' });
+	await refused(strict.rt, 'invalid_input', 'get_tool_inventory', { sessionId, mode: 'whatever' });
+	await ok(strict.rt, 'respond_action', { actionId: asked.actionId, decision: 'allow' });
+	assert.equal((await ended(strict.rt, sessionId)).type, 'turn.completed');
+	const ends = await facts(strict.rt, sessionId, 'tool.result', 'tool.failed');
+	const started = await facts(strict.rt, sessionId, 'tool.started');
+	const nameOf = (e) => started.find((x) => x.toolCallId === e.toolCallId).payload.toolName;
+	assert.deepEqual(Object.fromEntries(ends.map((e) => [nameOf(e), e.payload.status])), { search_files: 'denied', list_files: 'ok', read_file: 'ok' });
+	const relaxed = await ok(w.rt, 'get_tool_inventory', { sessionId: (await turn(w.rt, 'hello')).sessionId });
+	assert.ok(relaxed.tools.every((t) => t.policy === 'allowed'));
+	await strict.rt.stop();
+});
+
 test('TL-01 TL-02 TL-05 TL-13 the inventory is what the turn was offered, with flags and schemas', async () => {
 	const tools = [{ name: 'mine', description: 'Mine.', inputSchema: { type: 'object' }, isDestructive: true }];
 	const { sessionId, turnId } = await turn(w.rt, 'hello', { options: { tools } });
@@ -156,7 +187,7 @@ test('TL-01 TL-02 TL-05 TL-13 the inventory is what the turn was offered, with f
 	const narrow = await ok(w.rt, 'get_tool_inventory', { sessionId, turnId: one.turnId });
 	assert.deepEqual(narrow.tools.map((t) => t.toolName), ['read_file']);
 	await refused(w.rt, 'invalid_scope', 'get_tool_inventory', { sessionId, turnId: `${turnId}9` });
-	await refused(w.rt, 'unavailable', 'get_tool_inventory', { sessionId, mode: 'plan' });
+	await refused(w.rt, 'unavailable', 'get_tool_inventory', { sessionId, policy: 'other' });
 	await refused(w.rt, 'session_not_found', 'get_tool_inventory', { sessionId: 'sess_00000000000000000000000000' });
 });
 

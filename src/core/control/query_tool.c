@@ -1,5 +1,6 @@
 /* get_tool_inventory: the tools of a turn, or those that a turn of the thread would have now, each with what the policy says of it. */
 #include "control_priv.h"
+#include "permission/permission.h"
 
 /* The turn that is meant; one that has but its thread when none is named. False: there is no such thread or turn. */
 static bool find_turn(const struct ar_session *s, const struct ar_cmd_get_tool_inventory_in *in,
@@ -19,10 +20,30 @@ static bool find_turn(const struct ar_session *s, const struct ar_cmd_get_tool_i
 	return turn != NULL;
 }
 
+/* As if the turn had been submitted in that mode; of its own wishes those about tools stay. */
+static struct ar_str options_in_mode(struct ar_call *c, struct ar_str options, struct ar_str mode)
+{
+	AR_AUTO(ar_buf_fini) struct ar_buf tools = { 0 };
+	AR_AUTO(ar_buf_fini) struct ar_buf out = { 0 };
+	struct ar_jw w = ar_jw(&out);
+	struct ar_json v;
+
+	ar_jw_open(&w);
+	ar_jw_mstr(&w, "mode", mode);
+	if (!ar_str_absent(options) && ar_json_parse(c->control->json, options, &v, NULL) == AR_OK &&
+	    ar_json_type(ar_json_get(v, "tools")) != AR_JSON_NONE) {
+		ar_json_print(ar_json_get(v, "tools"), &tools);
+		ar_jw_mraw(&w, "tools", ar_buf_str(&tools));
+	}
+	ar_jw_close(&w);
+	return ar_arena_str(&c->arena, ar_buf_str(&out));
+}
+
 static void seen(struct ar_engine_view *v, const struct ar_session *s, const struct ar_error *err)
 {
 	struct ar_call *c = AR_CONTAINER_OF(v, struct ar_call_work, view)->call;
 	const struct ar_policy *policy = ar_engine_policy(c->control->engine);
+	const struct ar_cmd_get_tool_inventory_in *in = c->input;
 	struct ar_jw w = ar_jw(&c->reply);
 	struct ar_turn turn;
 
@@ -30,7 +51,7 @@ static void seen(struct ar_engine_view *v, const struct ar_session *s, const str
 		ar_call_fail_or_move(c, err);
 		return;
 	}
-	if (!find_turn(s, c->input, &turn)) {
+	if (!find_turn(s, in, &turn)) {
 		ar_call_refuse(c, AR_ERR_INVALID_SCOPE, "session %.*s has no such thread or turn",
 			       AR_STR_ARG(s->id));
 		return;
@@ -39,6 +60,8 @@ static void seen(struct ar_engine_view *v, const struct ar_session *s, const str
 		ar_call_refuse(c, AR_ERR_CATALOG_UNAVAILABLE, "a source of tools is still starting");
 		return;
 	}
+	if (!ar_str_absent(in->mode))
+		turn.options = options_in_mode(c, turn.options, in->mode);
 	ar_jw_open(&w);
 	ar_jw_key(&w, "tools");
 	ar_session_render_tools(s, policy, &turn, &c->arena, &w);
@@ -52,9 +75,14 @@ void ar_query_get_tool_inventory(struct ar_call *c)
 	const struct ar_cmd_get_tool_inventory_in *in = c->input;
 	struct ar_error err = { 0 };
 
-	if (!ar_str_absent(in->mode) || !ar_str_absent(in->policy) || !ar_str_absent(in->caller)) {
+	if (!ar_str_absent(in->policy) || !ar_str_absent(in->caller)) {
 		ar_call_refuse(c, AR_ERR_UNAVAILABLE,
-			       "tools are judged by the policy in force; leave out caller, policy and mode");
+			       "there is one policy for all callers; leave out caller and policy");
+		return;
+	}
+	if (!ar_str_absent(in->mode) && !ar_mode_find(in->mode)) {
+		ar_call_refuse(c, AR_ERR_INVALID_INPUT, "there is no mode '%.*s'",
+			       AR_STR_ARG(ar_str_utf8_prefix(in->mode, 64)));
 		return;
 	}
 	c->work->view.done = seen;

@@ -200,11 +200,26 @@ const struct ar_tool *const *ar_offers_keep(struct ar_decision *d, const struct 
 
 /* ---- telling it ---- */
 
-static void render_offers(struct ar_jw *w, const struct ar_offers *o)
+/* The word for each, judged as a call without arguments would be: rules about arguments, and hooks, speak when there is a call. */
+static struct ar_str *policy_words(struct ar_decision *d, const struct ar_turn *turn,
+				   const struct ar_offers *o)
+{
+	static const char *const words[] = { [AR_ALLOW] = "allowed", [AR_ASK] = "ask", [AR_DENY] = "denied" };
+	struct ar_str *list = ar_arena_alloc(d->arena, (o->count + 1) * sizeof(*list));
+
+	for (size_t i = 0; i < o->count; i++) {
+		struct ar_act act = { .tool = o->at[i], .name = o->at[i]->name, .args = AR_STR("{}") };
+
+		list[i] = ar_str_from(words[ar_permission_judge(d, turn, &act).verdict]);
+	}
+	return list;
+}
+
+static void render_offers(struct ar_jw *w, const struct ar_offers *o, const struct ar_str *words)
 {
 	ar_jw_open_array(w);
 	for (size_t i = 0; i < o->count; i++)
-		ar_tool_render(w, o->at[i], AR_STR("allowed"));
+		ar_tool_render(w, o->at[i], words[i]);
 	ar_jw_close_array(w);
 }
 
@@ -215,7 +230,8 @@ void ar_session_render_tools(const struct ar_session *s, const struct ar_policy 
 	struct ar_decision d = { .arena = arena, .session = s, .input = &in };
 	struct ar_offers o = ar_offers_of(&d, turn);
 
-	render_offers(w, &o);
+	render_offers(w, &o, policy_words(&d, turn, &o));
+	ar_buf_fini(&d.scratch);
 }
 
 /* It is no call: it has a step of its own and the reserved id catalog_<stepId>. */
@@ -223,10 +239,11 @@ void ar_draft_say_offers(struct ar_draft *w, const struct ar_turn *turn, const s
 {
 	struct ar_decision *d = w->d;
 	struct ar_ids ids = ar_ids_turn(d, turn);
+	struct ar_str *words = policy_words(d, turn, o); /* first: judging writes JSON too */
 	struct ar_jw j = ar_decide_json(d);
 	struct ar_str ref;
 
-	render_offers(&j, o);
+	render_offers(&j, o, words);
 	ref = ar_decide_content(d, ar_decide_json_end(d));
 	ids.at[AR_SCOPE_STEP] = ar_decide_mint(d, "step", &d->counters.step);
 	ids.at[AR_SCOPE_TOOL_CALL] =
