@@ -98,13 +98,12 @@ enum ar_status ar_tools_open(uv_loop_t *loop, const struct ar_config *c, struct 
 {
 	struct ar_tool_source *http;
 
-	if (find_workspace(c->tools.workspace, a, &ret->workspace, err) != AR_OK)
-		return err->status;
 	for (size_t i = 0; i < c->mcp_servers_count; i++) {
 		if (check_server(&c->mcp_servers[i], err) != AR_OK)
 			return err->status;
 	}
-	if (ar_http_tools_open(loop, c, &http, err) != AR_OK)
+	if (find_workspace(c->tools.workspace, a, &ret->workspace, err) != AR_OK ||
+	    ar_http_tools_open(loop, c, &http, err) != AR_OK)
 		return err->status;
 	ret->policy = policy;
 	ret->box = ar_toolbox_new();
