@@ -1,8 +1,12 @@
 /* See tools.h. */
 #include "tools.h"
 
+#include "hash.h"
 #include "http_tools.h"
 #include "local_tools.h"
+#include "log.h"
+#include "mcp_tools.h"
+#include "secrets.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -29,12 +33,35 @@ static enum ar_status find_workspace(const char *setting, struct ar_arena *a, st
 	return AR_OK;
 }
 
+/* A server's own words may be among them. */
+static void log_trouble(struct ar_tools *t)
+{
+	const char *trouble = ar_toolbox_trouble(t->box);
+	uint64_t hash = trouble ? ar_hash_key(ar_str_from(trouble)) : 0;
+	struct ar_arena arena = { 0 };
+
+	if (hash == t->shown_trouble)
+		return;
+	t->shown_trouble = hash;
+	if (trouble)
+		ar_log_line("warning", "tools are missing", ar_secrets_mask(t->redactor, trouble, &arena).p);
+	else
+		ar_log_line("info", "all tools are there", NULL);
+	ar_arena_fini(&arena);
+}
+
 /* Decisions look into the inventory at any time: it is made anew before the next one. */
 static void refresh(void *arg)
 {
 	struct ar_tools *t = arg;
 
 	t->policy->inventory = ar_toolbox_inventory(t->box);
+	log_trouble(t);
+}
+
+bool ar_tools_are_ready(const struct ar_tools *t)
+{
+	return !t->policy || !t->policy->inventory || t->policy->inventory->is_ready;
 }
 
 enum ar_status ar_tools_open(uv_loop_t *loop, const struct ar_config *c, struct ar_policy *policy,
@@ -43,8 +70,9 @@ enum ar_status ar_tools_open(uv_loop_t *loop, const struct ar_config *c, struct 
 	struct ar_tool_source *http;
 
 	if (find_workspace(c->tools.workspace, a, &ret->workspace, err) != AR_OK ||
-	    ar_http_tools_open(loop, c, &http, err) != AR_OK)
+	    ar_mcp_tools_check(c, err) != AR_OK || ar_http_tools_open(loop, c, &http, err) != AR_OK)
 		return err->status;
+	ret->loop = loop;
 	ret->policy = policy;
 	ret->box = ar_toolbox_new();
 	if (!ar_str_absent(ret->workspace))
@@ -55,6 +83,7 @@ enum ar_status ar_tools_open(uv_loop_t *loop, const struct ar_config *c, struct 
 								  (uint32_t)c->tools.max_result_bytes }));
 	if (http)
 		ar_toolbox_add(ret->box, http);
+	ar_mcp_tools_add(loop, c, ret->workspace, ret->box, &ret->open_servers);
 	ar_toolbox_on_change(ret->box, refresh, ret);
 	refresh(ret);
 	return AR_OK;
@@ -66,4 +95,6 @@ void ar_tools_close(struct ar_tools *t)
 		t->policy->inventory = NULL;
 	ar_toolbox_close(t->box);
 	t->box = NULL;
+	while (t->open_servers > 0)
+		uv_run(t->loop, UV_RUN_ONCE);
 }
