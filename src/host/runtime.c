@@ -53,12 +53,12 @@ static ar_usec next_deadline(const struct ar_runtime *r)
 	return engine && (!cluster || engine < cluster) ? engine : cluster;
 }
 
-/* Ready is said when the first request need not wait for its place any more, and has all its tools. */
+/* Ready is said when the first request need not wait for its place any more, and finds the tools that it will find later. */
 static void say_ready(struct ar_runtime *r)
 {
 	struct ar_str address;
 
-	if (r->is_ready || !r->policy.inventory->is_ready ||
+	if (r->is_ready || !ar_tools_are_ready(&r->tools) ||
 	    (r->member && ar_node_find(r, AR_STR_NONE, &address) == AR_PLACE_UNSETTLED))
 		return;
 	r->is_ready = true;
@@ -168,6 +168,7 @@ static enum ar_status open_core(struct ar_runtime *r, const struct ar_config *c,
 	r->instructions = ar_instruction_file_open(&r->loop, c, r->redactor, &r->policy);
 	if (r->hooks.count > 0)
 		r->hook_runner = ar_hook_runner_open(&r->loop);
+	r->tools.redactor = r->redactor;
 	if (ar_tools_open(&r->loop, c, &r->policy, &r->arena, &r->tools, err) != AR_OK)
 		return err->status;
 	r->follow = ar_follow_new(&(struct ar_follow_options){
@@ -375,6 +376,7 @@ enum ar_run_end ar_runtime_free(struct ar_runtime *r)
 		ar_engine_stop(r->engine);
 	uv_prepare_stop(&r->before_sleep);
 	uv_timer_stop(&r->engine_timer);
+	uv_timer_stop(&r->stop_timer);
 	if (r->http)
 		ar_http_server_close(r->http, NULL, NULL);
 	if (r->member)

@@ -56,8 +56,10 @@ static int find_word(const struct ar_setting *s, const char *text, const char *f
 	struct ar_buf all = { 0 };
 
 	for (int i = 0; s->key->values[i]; i++) {
-		if (strcmp(text, s->key->values[i]) == 0)
+		if (strcmp(text, s->key->values[i]) == 0) {
+			ar_buf_fini(&all);
 			return i;
+		}
 		ar_buf_addf(&all, "%s%s", i > 0 ? ", " : "", s->key->values[i]);
 	}
 	ar_fail(err, AR_E_INVALID, "%.*s (from %s): one of %.*s is needed", AR_STR_ARG(s->path), from,

@@ -1,10 +1,12 @@
 /* See tools.h. */
 #include "tools.h"
 
+#include "hash.h"
 #include "http_tools.h"
 #include "local_tools.h"
 #include "log.h"
-#include "mcp.h"
+#include "mcp_tools.h"
+#include "secrets.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -31,66 +33,35 @@ static enum ar_status find_workspace(const char *setting, struct ar_arena *a, st
 	return AR_OK;
 }
 
-/* Ended by NULL; NULL for an empty one. */
-static const char *const *list_of(const struct ar_config_strings *strings, struct ar_arena *a)
+/* A server's own words may be among them. */
+static void log_trouble(struct ar_tools *t)
 {
-	const char **list = ar_arena_alloc(a, (strings->count + 1) * sizeof(*list));
+	const char *trouble = ar_toolbox_trouble(t->box);
+	uint64_t hash = trouble ? ar_hash_key(ar_str_from(trouble)) : 0;
+	struct ar_arena arena = { 0 };
 
-	for (size_t i = 0; i < strings->count; i++)
-		list[i] = strings->v[i];
-	return strings->count > 0 ? list : NULL;
-}
-
-static const char *unless_empty(const char *text)
-{
-	return *text ? text : NULL;
-}
-
-static enum ar_status check_server(const struct ar_config_mcp_servers *m, struct ar_error *err)
-{
-	if (!*m->command == !*m->url)
-		return ar_fail(err, AR_E_INVALID,
-			       "mcp_servers: '%.60s' needs a command or a url, and not both", m->name);
-	return AR_OK;
-}
-
-static struct ar_tool_source *open_server(uv_loop_t *loop, const struct ar_config_mcp_servers *m,
-					  struct ar_arena *a)
-{
-	static const enum ar_mcp_scope scopes[] = {
-		[AR_CONFIG_MCP_SERVERS_SCOPE_SHARED] = AR_MCP_SHARED,
-		[AR_CONFIG_MCP_SERVERS_SCOPE_SESSION] = AR_MCP_PER_SESSION,
-	};
-	static const enum ar_mcp_era eras[] = {
-		[AR_CONFIG_MCP_SERVERS_ERA_AUTO] = AR_MCP_AUTO,
-		[AR_CONFIG_MCP_SERVERS_ERA_LEGACY] = AR_MCP_LEGACY,
-		[AR_CONFIG_MCP_SERVERS_ERA_MODERN] = AR_MCP_MODERN,
-	};
-
-	return ar_mcp_source_new(loop, &(struct ar_mcp_options){
-					       .name = m->name,
-					       .command = unless_empty(m->command),
-					       .args = list_of(&m->args, a),
-					       .env = list_of(&m->env, a),
-					       .url = unless_empty(m->url),
-					       .headers = list_of(&m->headers, a),
-					       .tools = list_of(&m->tools, a),
-					       .scope = scopes[m->scope],
-					       .era = eras[m->era],
-					       .trust_annotations = m->trust_annotations,
-					       .connect_timeout_ms = (uint32_t)m->connect_timeout_ms,
-					       .call_timeout_ms = (uint32_t)m->call_timeout_ms });
+	if (hash == t->shown_trouble)
+		return;
+	t->shown_trouble = hash;
+	if (trouble)
+		ar_log_line("warning", "tools are missing", ar_secrets_mask(t->redactor, trouble, &arena).p);
+	else
+		ar_log_line("info", "all tools are there", NULL);
+	ar_arena_fini(&arena);
 }
 
 /* Decisions look into the inventory at any time: it is made anew before the next one. */
 static void refresh(void *arg)
 {
 	struct ar_tools *t = arg;
-	const char *trouble = ar_toolbox_trouble(t->box);
 
 	t->policy->inventory = ar_toolbox_inventory(t->box);
-	if (trouble)
-		ar_log_line("warning", "some tools are missing", trouble);
+	log_trouble(t);
+}
+
+bool ar_tools_are_ready(const struct ar_tools *t)
+{
+	return !t->policy || !t->policy->inventory || t->policy->inventory->is_ready;
 }
 
 enum ar_status ar_tools_open(uv_loop_t *loop, const struct ar_config *c, struct ar_policy *policy,
@@ -98,13 +69,10 @@ enum ar_status ar_tools_open(uv_loop_t *loop, const struct ar_config *c, struct 
 {
 	struct ar_tool_source *http;
 
-	for (size_t i = 0; i < c->mcp_servers_count; i++) {
-		if (check_server(&c->mcp_servers[i], err) != AR_OK)
-			return err->status;
-	}
 	if (find_workspace(c->tools.workspace, a, &ret->workspace, err) != AR_OK ||
-	    ar_http_tools_open(loop, c, &http, err) != AR_OK)
+	    ar_mcp_tools_check(c, err) != AR_OK || ar_http_tools_open(loop, c, &http, err) != AR_OK)
 		return err->status;
+	ret->loop = loop;
 	ret->policy = policy;
 	ret->box = ar_toolbox_new();
 	if (!ar_str_absent(ret->workspace))
@@ -115,8 +83,7 @@ enum ar_status ar_tools_open(uv_loop_t *loop, const struct ar_config *c, struct 
 								  (uint32_t)c->tools.max_result_bytes }));
 	if (http)
 		ar_toolbox_add(ret->box, http);
-	for (size_t i = 0; i < c->mcp_servers_count; i++)
-		ar_toolbox_add(ret->box, open_server(loop, &c->mcp_servers[i], a));
+	ar_mcp_tools_add(loop, c, ret->workspace, ret->box, &ret->open_servers);
 	ar_toolbox_on_change(ret->box, refresh, ret);
 	refresh(ret);
 	return AR_OK;
@@ -128,4 +95,6 @@ void ar_tools_close(struct ar_tools *t)
 		t->policy->inventory = NULL;
 	ar_toolbox_close(t->box);
 	t->box = NULL;
+	while (t->open_servers > 0)
+		uv_run(t->loop, UV_RUN_ONCE);
 }

@@ -13,6 +13,11 @@ struct ar_tools {
 	struct ar_toolbox *box;
 	struct ar_str workspace; /* absolute; absent: none */
 	struct ar_policy *policy; /* whose inventory is kept as it is */
+	const struct ar_redactor *
+		redactor; /* set before the open: what the log says of trouble passes it; NULL: nothing is masked */
+	uv_loop_t *loop;
+	size_t open_servers; /* of which something is left, a process above all */
+	uint64_t shown_trouble; /* hash of what the log has said last; 0: nothing */
 };
 
 /* Fails when a setting cannot work, with the sentence for the operator. policy->inventory is set, and made anew whenever a source changes;
@@ -20,7 +25,11 @@ struct ar_tools {
 AR_MUST_USE enum ar_status ar_tools_open(uv_loop_t *loop, const struct ar_config *c, struct ar_policy *policy,
 					 struct ar_arena *a, struct ar_tools *ret, struct ar_error *err);
 
-/* Ends the calls that are open; the loop has to run on for the rest. Fine for what was never opened. */
+/* Whether every source has found out what it offers, or that it cannot. */
+bool ar_tools_are_ready(const struct ar_tools *t);
+
+/* Ends the calls that are open, and runs the loop until no process of a server is left; it has to run on for the rest. Fine for what was
+ * never opened. */
 void ar_tools_close(struct ar_tools *t);
 
 #endif

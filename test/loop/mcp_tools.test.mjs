@@ -45,14 +45,3 @@ test('after kill -9 in the middle of a read the server is there before the read 
 	await rt.stop();
 	assert.deepEqual(processesWith(folder), [], 'its server ends with agentd, also with one that was killed');
 });
-
-test('a server that does not start is told, and everything else works', async () => {
-	const w = await world({ config: { mcp_servers: [{ name: 'gone', command: '/nowhere/server' }] } });
-	assert.match(w.rt.stderr, /some tools are missing.*gone/);
-	const { sessionId } = await submit(w.rt, 'hello');
-	assert.equal((await ended(w.rt, sessionId)).type, 'turn.completed');
-	await w.rt.stop();
-	const both = await startAgentd({ config: { mcp_servers: [{ name: 'both', command: 'a', url: 'http://127.0.0.1:1/' }] }, mayDie: true });
-	assert.ok(both.isGone);
-	assert.match(both.stderr, /mcp_servers: 'both' needs a command or a url, and not both/);
-});

@@ -7,6 +7,7 @@
 import { spawn } from 'node:child_process';
 import { appendFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
+import { ECHO_SCHEMA } from './echo_schema.mjs';
 
 const args = process.argv.slice(2);
 const has = (name) => args.includes(`--${name}`);
@@ -92,7 +93,7 @@ const TOOLS = {
 const state = {};
 function list(params) {
 	const names = [...Object.keys(TOOLS), ...Array.from({ length: extra }, (_, i) => `extra${i}`), ...Array.from({ length: number('tools', 0) }, (_, i) => `many${i}`)];
-	const all = names.map((name) => ({ name, inputSchema: { type: 'object' } }));
+	const all = names.map((name) => ({ name, inputSchema: name === 'echo' ? ECHO_SCHEMA : { type: 'object' } }));
 	if (has('endless')) return { tools: [], nextCursor: `${Math.random()}` };
 	const pages = number('pages', 1);
 	const page = Number(params?.cursor ?? 0);
