@@ -283,7 +283,7 @@ static struct ar_str preserved(struct ar_draft *w)
 	for (size_t i = 0; i < w->d->session->actions.count; i++) {
 		const struct ar_action *a = w->d->session->actions.at[i];
 
-		if (a->status == AR_ACTION_PENDING && ar_str_eq(a->thread, w->thread->id))
+		if (a->status == AR_ACTION_PENDING)
 			ar_jw_str(&j, a->id);
 	}
 	ar_jw_close_array(&j);

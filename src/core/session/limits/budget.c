@@ -209,9 +209,10 @@ static bool is_asked(const struct ar_draft *w, const struct ar_turn *turn)
 	return w->is_budget_asked;
 }
 
-static bool may_ask(const struct ar_decision *d)
+static bool may_ask(struct ar_decision *d, const struct ar_turn *turn)
 {
-	return d->input->policy->budget.is_asking && d->input->policy->permission_mode != AR_MODE_NEVER;
+	return d->input->policy->budget.is_asking &&
+	       !ar_str_is(ar_str_from(ar_permission_mode_of(d, turn)), "never");
 }
 
 static bool is_over(struct ar_draft *w, struct ar_turn *turn, const struct ar_quota_name *q,
@@ -236,7 +237,7 @@ bool ar_budget_allows(struct ar_draft *w, struct ar_turn *turn, struct ar_spendi
 
 		if (!is_over(w, turn, q, next))
 			continue;
-		if (may_ask(w->d)) {
+		if (may_ask(w->d, turn)) {
 			ask(w, turn, q);
 			return false;
 		}

@@ -80,6 +80,8 @@ test('LI-11 LI-12 P22 a turn that calls for ever: quota.low once, then quota.blo
 		['quota.blocked', 'turn_tokens', 4000, asked.actionId]);
 	const { status, statusReason } = await thread(sessionId);
 	assert.deepEqual([status, statusReason], ['blocked', 'action_required']);
+	const { limitState } = await thread(sessionId);
+	assert.deepEqual([limitState.state, limitState.quotas], ['quota_blocked', [{ quotaKind: 'turn_tokens', state: 'quota_blocked', limit: 4000 }]]);
 	const before = calls(turnId).length;
 	await respond(asked.actionId, 'stop');
 	await waitFor(async () => (await thread(sessionId)).lastOutcome?.turnId === turnId, 'its end');
