@@ -11,6 +11,7 @@ static const char *const ar_values_model_fallback[] = { "allow", "deny", NULL };
 static const char *const ar_values_queue_default_policy[] = { "reject", "queue", NULL };
 static const char *const ar_values_log_level[] = { "error", "warning", "info", "debug", NULL };
 static const char *const ar_values_permission_mode[] = { "default", "untrusted", "on_request", "on_failure", "never", "plan", "bypass", "auto", NULL };
+static const char *const ar_values_budget_on_limit[] = { "ask", "stop", NULL };
 static const char *const ar_values_models_provider[] = { "openai-chat", "openai-responses", "anthropic", "gemini", NULL };
 static const char *const ar_values_models_capabilities[] = { "vision", "tools", "json", "reasoning", NULL };
 static const char *const ar_values_mcp_servers_scope[] = { "shared", "session", NULL };
@@ -240,11 +241,14 @@ const struct ar_config_key ar_config_keys[] = {
 	{ "budget.warn_percent", AR_CONFIG_INT, "80", NULL, false, 1, 100, NULL, false, false,
 	  offsetof(struct ar_config, budget.warn_percent), offsetof(struct ar_config_file, budget.warn_percent),
 	  "Percent of a budget at which a warning is recorded." },
+	{ "budget.on_limit", AR_CONFIG_ENUM, "ask", NULL, false, 0, 0, ar_values_budget_on_limit, false, false,
+	  offsetof(struct ar_config, budget.on_limit), offsetof(struct ar_config_file, budget.on_limit),
+	  "Whether a used-up budget is put to a person or ends the turn; in permission mode never it ends it." },
 	{ "guard.repeats", AR_CONFIG_INT, "5", NULL, false, 0, 1000, NULL, false, false,
 	  offsetof(struct ar_config, guard.repeats), offsetof(struct ar_config_file, guard.repeats),
 	  "Same call with the same arguments and the same answer in a row before the turn is stopped; 0 never stops it." },
 };
-const size_t ar_config_key_count = 74;
+const size_t ar_config_key_count = 75;
 
 static const struct ar_config_key models_keys[] = {
 	{ "name", AR_CONFIG_STRING, "", NULL, false, 0, 0, NULL, true, true,
@@ -582,6 +586,7 @@ static const cyaml_schema_field_t budget_fields[] = {
 	CYAML_FIELD_INT_PTR("session_tokens", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_budget, session_tokens),
 	CYAML_FIELD_STRING_PTR("session_cost", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_budget, session_cost, 0, 65536),
 	CYAML_FIELD_INT_PTR("warn_percent", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_budget, warn_percent),
+	CYAML_FIELD_STRING_PTR("on_limit", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_budget, on_limit, 0, 65536),
 	CYAML_FIELD_END,
 };
 

@@ -43,6 +43,11 @@ enum ar_config_permission_mode {
 	AR_CONFIG_PERMISSION_MODE_AUTO,
 };
 
+enum ar_config_budget_on_limit {
+	AR_CONFIG_BUDGET_ON_LIMIT_ASK,
+	AR_CONFIG_BUDGET_ON_LIMIT_STOP,
+};
+
 enum ar_config_models_provider {
 	AR_CONFIG_MODELS_PROVIDER_OPENAI_CHAT,
 	AR_CONFIG_MODELS_PROVIDER_OPENAI_RESPONSES,
@@ -234,6 +239,7 @@ struct ar_config_budget {
 	int64_t session_tokens;
 	int64_t session_cost;
 	int64_t warn_percent;
+	int on_limit;
 };
 
 struct ar_config_guard {
@@ -468,6 +474,7 @@ struct ar_config_file_budget {
 	int64_t *session_tokens;
 	char *session_cost;
 	int64_t *warn_percent;
+	char *on_limit;
 };
 
 struct ar_config_file_guard {

@@ -129,6 +129,19 @@ static struct ar_str kept(struct ar_runtime *r, const char *text)
 	return ar_arena_str(&r->arena, ar_str_from(text));
 }
 
+/* Money that is not set is unknown, which is no limit. */
+static void read_budget(const struct ar_config_budget *c, struct ar_budget_policy *ret)
+{
+	ret->turn[AR_QUOTA_TOKENS] = c->turn_tokens;
+	ret->turn[AR_QUOTA_CALLS] = c->turn_tool_calls;
+	ret->turn[AR_QUOTA_COST] = c->turn_cost > 0 ? c->turn_cost : 0;
+	ret->session[AR_QUOTA_TOKENS] = c->session_tokens;
+	ret->session[AR_QUOTA_COST] = c->session_cost > 0 ? c->session_cost : 0;
+	ret->turn_ms = c->turn_ms;
+	ret->warn_percent = c->warn_percent;
+	ret->is_asking = c->on_limit == AR_CONFIG_BUDGET_ON_LIMIT_ASK;
+}
+
 static void read_policy(struct ar_runtime *r, const struct ar_config *c)
 {
 	r->policy = (struct ar_policy){
@@ -157,6 +170,8 @@ static void read_policy(struct ar_runtime *r, const struct ar_config *c)
 		.queue_by_default = c->queue.default_policy == AR_CONFIG_QUEUE_DEFAULT_POLICY_QUEUE,
 		.auto_resume = c->recovery.auto_resume,
 	};
+	read_budget(&c->budget, &r->policy.budget);
+	r->policy.budget.repeats = c->guard.repeats;
 	ar_permission_configure(c, &r->arena, &r->policy);
 }
 

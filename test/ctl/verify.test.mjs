@@ -43,7 +43,7 @@ test("a finding is a line, and exit 1; --repair writes it again, and then all is
 });
 
 test("a gap in the log is named with its sequence, and no repair hides it", async () => {
-	await damage("DELETE FROM log WHERE first_seq > 1 AND first_seq < 12 AND session = (SELECT session FROM session ORDER BY session LIMIT 1)");
+	await damage("DELETE FROM log WHERE first_seq > 1 AND first_seq < 13 AND session = (SELECT session FROM session ORDER BY session LIMIT 1)");
 	for (const args of [["--all"], ["--all", "--repair"]]) {
 		const { code, out } = await place.ctl("verify", ...args);
 		assert.equal(code, 1);

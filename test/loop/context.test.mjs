@@ -74,7 +74,7 @@ test('CX-01 CX-07 context.resolved: what a request is made of is a fact before i
 	const { payload } = resolved;
 	for (const name of ['memoryRefs', 'knowledgeRefs', 'browserRefs', 'omissions']) assert.deepEqual(payload[name], [], name);
 	assert.deepEqual(payload.workspaceRefs, ['workspace:/']);
-	assert.deepEqual(payload.policyFacts.find((f) => f.fact === 'contextWindow'), { fact: 'contextWindow', tokens: WINDOW });
+	assert.deepEqual(payload.policyFacts, [{ fact: 'permissionMode', mode: 'default' }, { fact: 'contextWindow', tokens: WINDOW }]);
 	assert.deepEqual(await Promise.all(payload.instructionRefs.map(read)), ['Be kind.', 'Answer in German.']);
 	assert.ok(payload.tokenEstimate > 0);
 	assert.deepEqual(said(w.model.log(turnId)[0])[0], ['system', 'Be kind.\n\nAnswer in German.']);
@@ -107,7 +107,7 @@ test('CX-07 context.resolved: an instruction file that is missing, too large or 
 
 // ---- compact_thread ----
 
-test('CX-03 CX-05 CX-08 CX-09 AC-06 OPEN-12 compact_thread: a system turn with its own life writes the boundary; the next request carries it, also after kill -9', async () => {
+test('CX-03 CX-05 CX-08 OPEN-12 compact_thread: a system turn with its own life writes the boundary; the next request carries it, also after kill -9', async () => {
 	const { sessionId, threadId, first, second } = await longThread();
 	const tool = await turn('[[tool look_up {"a":1}]]', { sessionId });
 	const before = await thread(sessionId);
@@ -335,4 +335,30 @@ test('rollback and branches over a boundary: before it the old messages speak, a
 	const undone = await turn('once more', { sessionId, threadId });
 	assert.deepEqual(words(undone.turnId).map((text) => text.slice(0, 14)), ['my name is Ada', 'w0 w1 w2 w3 w4', 'I live in Bern', 'w0 w1 w2 w3 w4', 'once more']);
 	assert.equal((await thread(sessionId)).contextBoundary.state, 'none');
+});
+
+// ---- what a boundary does not touch ----
+
+test('CX-02 CX-09 HL-02 AC-06 an open question and an incident outlive the boundary: both are named in it, the tool runs only when it is allowed', async () => {
+	const { sessionId, threadId } = await longThread();
+	const options = { mode: 'default', tools: [{ name: 'set_value', description: 'Sets.', inputSchema: { type: 'object' } }] };
+	const asking = newId();
+	const other = await submit(w.rt, '[[tool set_value {"a":1}]]', { turnId: asking, options, sessionId, createPolicy: { thread: 'new' } });
+	const action = await waitFor(async () => (await facts(sessionId, asking, 'action.required'))[0], 'the question');
+	await turn('[[http 400]]', { sessionId, threadId });
+	const { turnId } = await ok(w.rt, 'compact_thread', { sessionId, threadId });
+	await settled(sessionId, turnId);
+	const completed = (await facts(sessionId, turnId, 'context.compaction.completed'))[0].payload;
+	await restart();
+	const { threads } = await ok(w.rt, 'get_session', { sessionId });
+	const mine = threads.find((t) => t.threadId === threadId);
+	assert.deepEqual(completed.preserved, { actionIds: [action.actionId], incidentIds: mine.incidents.map((i) => i.incidentId), artifactRefs: [], evidenceRefs: [] });
+	assert.equal(mine.incidents.length, 1);
+	assert.deepEqual(mine.contextBoundary.preserved, completed.preserved);
+	const theirs = threads.find((t) => t.threadId === other.threadId);
+	assert.deepEqual(theirs.pendingRequests.map((r) => r.actionId), [action.actionId]);
+	assert.deepEqual(await facts(sessionId, asking, 'tool.started'), []);
+	await ok(w.rt, 'respond_action', { actionId: action.actionId, decision: 'allow' });
+	const started = await waitFor(async () => (await facts(sessionId, asking, 'tool.started'))[0], 'the call');
+	await ok(w.rt, 'report_tool_result', { toolCallId: started.toolCallId, output: 'done' });
 });

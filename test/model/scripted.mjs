@@ -10,6 +10,7 @@
 // What to say (combined in this order; a message after a tool result never calls a tool again):
 //   [[reasoning text]]       reasoning in words before the answer
 //   [[tool name {"a":1}]]    a tool call; several directives make several calls; no "]]" inside
+//   [[loop]]                 it does call again, for ever; $n in the arguments is another number in each call
 //   [[say text]] [[tokens N]] (w0 w1 ...) [[utf8]] (emoji, combining and wide characters)
 // How to say it:
 //   [[delay ms]] between chunks        [[first ms]] before the first byte (headers included)
@@ -30,7 +31,7 @@
 // Asked for the summary of a conversation (compaction) it answers "Summary: they talked."; the last [[summary directive]] in that
 // conversation says something else: [[summary say x]], [[summary http 500]], [[summary fail-times 1 hang]].
 //
-// GET /_log[?turn=id] gives every request with times and how it ended; GET /_count the number per turn; POST /_reset forgets.
+// GET /_log[?turn=id] gives every request with times, the usage that was told and how it ended; GET /_count the number per turn; POST /_reset forgets.
 import { appendFileSync } from 'node:fs';
 import http from 'node:http';
 import { pathToFileURL } from 'node:url';
@@ -97,10 +98,10 @@ class Script {
 	}
 
 	get calls() {
-		if (this.toolResult !== undefined || !this.has('tool')) return [];
+		if ((this.toolResult !== undefined && !this.has('loop')) || !this.has('tool')) return [];
 		return this.does.tool.map((spec, i) => {
 			const [, name, args] = /^(\S+)\s*([\s\S]*)$/.exec(spec) ?? [];
-			return { id: `call_${this.n}_${i}`, name, args: this.has('backwards') ? this.cut(args).join('') : args || '{}' };
+			return { id: `call_${this.n}_${i}`, name, args: this.has('loop') ? args.replaceAll('$n', this.n) : this.has('backwards') ? this.cut(args).join('') : args || '{}' };
 		});
 	}
 
@@ -191,6 +192,7 @@ async function complete(req, res, asked, entry, calls) {
 	if (script.has('http')) return sendError(req, res, script, Wire);
 	if (script.has('text')) return res.writeHead(200, { 'content-type': 'text/html' }).end('<html>hello</html>');
 	if (script.number('cut') === 0) return drop(res);
+	entry.usage = script.has('no-usage') ? null : script.usage();
 	if (script.has('json') || !asked.stream) return sendJson(res, 200, wire.whole());
 	await sendStream(res, script, wire, entry);
 }

@@ -1,5 +1,6 @@
 /* See routing.h. Pure. */
 #include "routing.h"
+#include "quotas.h"
 #include "limits/money.h"
 
 const struct ar_turn *ar_projection_routed_turn(const struct ar_session *s, struct ar_str thread)
@@ -63,15 +64,24 @@ static void cost_state(const struct ar_session *s, const struct ar_spent *spent,
 }
 
 /* A limit that was over at the last change is not shown: nothing here knows the time now. */
-static void limit_state(const struct ar_session *s, struct ar_jw *w)
+static void limit_state(const struct ar_session *s, const struct ar_turn *turn, struct ar_jw *w)
 {
 	bool is_limited = false;
+	struct ar_str quota;
+
+	if (turn && !ar_str_absent(turn->outcome))
+		turn = NULL;
+	quota = ar_projection_quota_word(s, turn);
 
 	for (size_t i = 0; i < s->throttles.count; i++)
 		is_limited |= ((const struct ar_throttle *)s->throttles.at[i])->until > s->updated;
 	ar_jw_key(w, "limitState");
 	ar_jw_open(w);
-	ar_jw_mstr(w, "state", is_limited ? AR_STR("rate_limited") : AR_STR("ok"));
+	ar_jw_mstr(w, "state",
+		   is_limited		  ? AR_STR("rate_limited")
+		   : ar_str_absent(quota) ? AR_STR("ok")
+					  : quota);
+	ar_projection_quotas(s, turn, w);
 	if (is_limited) {
 		ar_jw_key(w, "rateLimits");
 		ar_jw_open_array(w);
@@ -138,7 +148,7 @@ void ar_projection_thread_routing(const struct ar_session *s, const struct ar_th
 	else
 		ar_jw_mstr(w, "state", AR_STR("not_applicable"));
 	ar_jw_close(w);
-	limit_state(s, w);
+	limit_state(s, turn, w);
 	cost_state(s, turn ? &turn->spent : &nothing, turn ? turn->route->estimate : AR_STR_NONE, w);
 }
 
@@ -153,6 +163,6 @@ void ar_projection_routing_summary(const struct ar_session *s, struct ar_str thr
 	else
 		ar_jw_mstr(w, "state", AR_STR("not_applicable"));
 	cost_state(s, &s->spent, turn ? turn->route->estimate : AR_STR_NONE, w);
-	limit_state(s, w);
+	limit_state(s, turn, w);
 	ar_jw_close(w);
 }

@@ -232,6 +232,8 @@ static enum ar_status run_status(struct ar_session *s, const struct ar_event *e,
 		turn->interrupt_reason = ar_apply_keep(s, p->detail);
 		ar_json_bool(ar_json_get(ar_apply_parse(s, p->metadata), "rollback"), &turn->unwanted.v);
 		turn->unwanted.set = turn->unwanted.v;
+		if (ar_json_type(ar_json_get(ar_apply_parse(s, p->metadata), "limit")) == AR_JSON_STR)
+			turn->overdue = AR_OPT_BOOL(true);
 	}
 	if (turn && ar_str_is(p->phase, AR_PHASE_STEERED))
 		steered(s, e, turn);
@@ -413,6 +415,7 @@ static ar_apply_fn *const appliers[AR_EV_COUNT] = {
 	[AR_EV_TASK_RETRYING] = ar_apply_task_moved,
 	[AR_EV_TASK_COMPLETED] = ar_apply_task_ended,
 	[AR_EV_TASK_FAILED] = ar_apply_task_ended,
+	[AR_EV_TASK_TIMED_OUT] = ar_apply_task_ended,
 	[AR_EV_TASK_CANCELLED] = ar_apply_task_ended,
 	[AR_EV_TASK_LOST] = ar_apply_task_ended,
 	[AR_EV_TASK_ATTEMPT_STARTED] = ar_apply_attempt_started,
@@ -438,6 +441,9 @@ static ar_apply_fn *const appliers[AR_EV_COUNT] = {
 	[AR_EV_HOOK_COMPLETED] = ar_apply_hook_completed,
 	[AR_EV_HOOK_FAILED] = ar_apply_hook_failed,
 	[AR_EV_HISTORY_ROLLBACK_COMPLETED] = ar_apply_rolled_back,
+	[AR_EV_QUOTA_LOW] = ar_apply_quota_low,
+	[AR_EV_QUOTA_BLOCKED] = ar_apply_quota_blocked,
+	[AR_EV_LIMIT_CHANGED] = ar_apply_limit_changed,
 	[AR_EV_CONTEXT_RESOLVED] = ar_apply_context_resolved,
 	[AR_EV_CONTEXT_COMPACTION_STARTED] = ar_apply_compaction_started,
 	[AR_EV_CONTEXT_COMPACTION_COMPLETED] = ar_apply_compaction_completed,

@@ -54,10 +54,11 @@ ar_apply_fn ar_apply_task_created, ar_apply_attempt_started, ar_apply_attempt_en
 	ar_apply_tool_started, ar_apply_tool_result, ar_apply_tool_failed, ar_apply_permission_evaluated,
 	ar_apply_hook_started, ar_apply_hook_completed, ar_apply_hook_failed, ar_apply_rolled_back,
 	ar_apply_context_resolved, ar_apply_compaction_started, ar_apply_compaction_completed,
-	ar_apply_compaction_failed, ar_apply_profile, ar_apply_candidates, ar_apply_single_candidate,
-	ar_apply_routed, ar_apply_not_possible, ar_apply_fallback, ar_apply_cost_estimated,
-	ar_apply_cost_recorded, ar_apply_rate_limit, ar_apply_task_waiting, ar_apply_action_required,
-	ar_apply_action_resolved, ar_apply_permission_resolved, ar_apply_policy_changed;
+	ar_apply_compaction_failed, ar_apply_quota_low, ar_apply_quota_blocked, ar_apply_limit_changed,
+	ar_apply_profile, ar_apply_candidates, ar_apply_single_candidate, ar_apply_routed,
+	ar_apply_not_possible, ar_apply_fallback, ar_apply_cost_estimated, ar_apply_cost_recorded,
+	ar_apply_rate_limit, ar_apply_task_waiting, ar_apply_action_required, ar_apply_action_resolved,
+	ar_apply_permission_resolved, ar_apply_policy_changed;
 
 /* The calls that a model's answer asks for. */
 void ar_apply_calls(struct ar_session *s, struct ar_turn *turn, const struct ar_step *step,

@@ -26,7 +26,8 @@ static ar_decide_fn *const by_kind[] = {
 	[AR_IN_MODEL_DONE] = ar_decide_model_done, [AR_IN_RETRY_DUE] = ar_decide_retry_due,
 	[AR_IN_TOOL_DONE] = ar_decide_tool_done,   [AR_IN_CALL_DUE] = ar_decide_call_due,
 	[AR_IN_HOOK_DONE] = ar_decide_hook_done,   [AR_IN_RECOVER] = ar_decide_recover,
-	[AR_IN_REPAIR] = ar_decide_repair,	   [AR_IN_ACTION_DUE] = ar_decide_action_due,
+	[AR_IN_BUDGET_DUE] = ar_decide_budget_due, [AR_IN_REPAIR] = ar_decide_repair,
+	[AR_IN_ACTION_DUE] = ar_decide_action_due,
 };
 
 static struct ar_str args_as_kept(struct ar_decision *d)

@@ -21,6 +21,8 @@ struct ar_draft {
 	const struct ar_boundary *boundary; /* where its conversation was shortened; NULL: nowhere */
 	size_t sent; /* of these, how many `base` covers */
 	int64_t anchor, anchor_at; /* as in the thread */
+	struct ar_budget budget; /* the session's */
+	bool is_budget_asked; /* this decision asks about a budget */
 	struct ar_str base; /* manifest that the next one continues */
 	int64_t window; /* of the model that is asked, in tokens; 0: it declares none */
 	struct ar_vec settled; /* struct ar_action that this decision has ended */
@@ -166,6 +168,7 @@ ar_decide_fn ar_decide_create_session, ar_decide_submit_turn, ar_decide_interrup
 	ar_decide_steer_turn, ar_decide_fork_thread, ar_decide_rollback_thread, ar_decide_compact_thread,
 	ar_decide_model_done, ar_decide_retry_due, ar_decide_tool_done, ar_decide_call_due,
 	ar_decide_hook_done, ar_decide_report_tool_result, ar_decide_recover, ar_decide_repair,
-	ar_decide_respond_action, ar_decide_resolve_permission, ar_decide_set_policy, ar_decide_action_due;
+	ar_decide_budget_due, ar_decide_respond_action, ar_decide_resolve_permission, ar_decide_set_policy,
+	ar_decide_action_due;
 
 #endif

@@ -29,6 +29,15 @@ struct ar_hook_rule {
 	enum ar_hook_on_failure on_failure;
 };
 
+/* Budgets of each turn and each session; 0 sets no limit. Money in billionths. */
+struct ar_budget_policy {
+	int64_t turn[AR_QUOTA_COUNT], session[AR_QUOTA_COUNT];
+	int64_t turn_ms;
+	int64_t warn_percent; /* of a budget at which a warning is recorded */
+	int64_t repeats; /* of the same call with the same answer in a row that end a turn; 0: none do */
+	bool is_asking; /* a used-up budget is put to a person; otherwise it ends the turn */
+};
+
 /* What the operator decided; constant while a decision is made. */
 struct ar_policy {
 	struct ar_str runtime_id;
@@ -57,6 +66,7 @@ struct ar_policy {
 	struct ar_str instructions_trouble; /* why the model is not given it; absent: it is */
 	const struct ar_hook_rule *hooks; /* in the order they are asked */
 	size_t hook_count;
+	struct ar_budget_policy budget;
 	bool queue_by_default; /* busyPolicy when the caller names none */
 	bool auto_resume; /* start again by ourselves after a crash */
 	enum ar_permission_mode permission_mode; /* 0: default */
@@ -75,6 +85,7 @@ enum ar_input_kind {
 	AR_IN_CALL_DUE, /* a result that a client was to bring did not come in time */
 	AR_IN_HOOK_DONE, /* a handler of a hook ended, one way or another */
 	AR_IN_ACTION_DUE, /* the time for an answer is over */
+	AR_IN_BUDGET_DUE, /* the time of a turn is over */
 	AR_IN_REPAIR, /* what is stored beside the log is written again, from the log */
 };
 

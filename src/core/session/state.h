@@ -90,6 +90,7 @@ struct ar_session {
 	uint64_t snapshot_head; /* sequence that the stored snapshot covers */
 	struct ar_counters counters;
 	struct ar_totals tasks;
+	struct ar_budget budget;
 	struct ar_spent spent;
 	struct ar_str currency; /* of what was spent */
 	struct ar_vec throttles; /* struct ar_throttle, one per model */

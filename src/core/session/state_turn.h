@@ -44,6 +44,29 @@ struct ar_compaction {
 	struct ar_opt_int overflows; /* requests refused as too long since the last answer */
 };
 
+/* What may be used up, by a turn or by a session. */
+enum ar_quota {
+	AR_QUOTA_TOKENS,
+	AR_QUOTA_CALLS,
+	AR_QUOTA_COST,
+	AR_QUOTA_COUNT,
+};
+
+/* What facts said about one of them: the limit that people raised, and the limits at which a warning was given and work stopped. */
+struct ar_quota_mark {
+	struct ar_opt_int limit, warned, blocked;
+};
+
+struct ar_budget {
+	struct ar_quota_mark marks[AR_QUOTA_COUNT];
+};
+
+/* The newest answered call of a turn, and how often it came in a row. */
+struct ar_repeat {
+	struct ar_str name, args_ref, answer_ref;
+	struct ar_opt_int count;
+};
+
 struct ar_step {
 	struct ar_str id;
 	struct ar_str
@@ -157,6 +180,11 @@ struct ar_turn {
 	struct ar_opt_bool removed; /* a rollback took it out of the conversation; it stays known */
 	struct ar_str resolved; /* what the newest context.resolved said, as a digest */
 	struct ar_compaction compaction;
+	struct ar_budget budget;
+	struct ar_opt_int calls_started; /* tool calls that began */
+	struct ar_opt_bool overdue; /* its time is over; settles as timed_out */
+	struct ar_opt_bool crowded; /* it was said that calls wait for others to end */
+	struct ar_repeat repeat;
 	bool is_interrupted; /* asked for; settles as cancelled */
 	bool is_lost; /* its process is gone and nothing was decided yet */
 	ar_usec submitted, started, ended;

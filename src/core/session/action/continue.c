@@ -1,5 +1,6 @@
 /* What an answer means for whoever asked, by kind of question. Pure. */
 #include "action/action.h"
+#include "limits/budget.h"
 
 typedef void continue_fn(struct ar_draft *w, struct ar_turn *turn, const struct ar_action *a,
 			 const struct ar_settlement *s, struct ar_str permission);
@@ -31,10 +32,18 @@ static void decide_call(struct ar_draft *w, struct ar_turn *turn, const struct a
 						.reason = s->reason });
 }
 
+static void decide_budget(struct ar_draft *w, struct ar_turn *turn, const struct ar_action *a,
+			  const struct ar_settlement *s, struct ar_str permission)
+{
+	(void)permission;
+	ar_budget_decided(w, turn, a, s->decision);
+}
+
 static continue_fn *const by_type[AR_ACTION_TYPE_COUNT] = {
 	[AR_ACTION_TOOL_PERMISSION] = decide_call,
 	[AR_ACTION_STRUCTURED_INPUT] = answer_tool,
 	[AR_ACTION_CREDENTIAL] = answer_tool,
+	[AR_ACTION_BUDGET_OVERRIDE] = decide_budget,
 };
 
 void ar_action_continue(struct ar_draft *w, struct ar_turn *turn, const struct ar_action *a,

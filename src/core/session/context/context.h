@@ -24,6 +24,9 @@ struct ar_selection {
 /* Tokens of a text of so many bytes, estimated: a quarter of them, and what frames a message. */
 int64_t ar_context_estimate(int64_t bytes);
 
+/* Bytes that a tool call adds to the message that makes it. */
+int64_t ar_context_call_bytes(struct ar_str name, int64_t args);
+
 /* Tokens of one message. */
 int64_t ar_context_tokens(const struct ar_context_entry *entry);
 

@@ -1,6 +1,7 @@
 /* Compaction: the older part of a conversation is replaced by a summary that the model writes. Begun by compact_thread (in a turn of the
  * runtime's own) or before a request that would be too large (inside that turn). It has to shrink the conversation, and a turn tries only
  * so often; the old history stays in force until a smaller one is a fact. Pure: the summary's text is made of the messages by the engine. */
+#include "action/action.h"
 #include "context/compact.h"
 #include "limits/limits.h"
 
@@ -277,7 +278,15 @@ static struct ar_str preserved(struct ar_draft *w)
 	struct ar_jw j = ar_decide_json(w->d);
 
 	ar_jw_open(&j);
-	ar_jw_mraw(&j, "actionIds", AR_STR("[]"));
+	ar_jw_key(&j, "actionIds");
+	ar_jw_open_array(&j);
+	for (size_t i = 0; i < w->d->session->actions.count; i++) {
+		const struct ar_action *a = w->d->session->actions.at[i];
+
+		if (a->status == AR_ACTION_PENDING)
+			ar_jw_str(&j, a->id);
+	}
+	ar_jw_close_array(&j);
 	ar_jw_key(&j, "incidentIds");
 	ar_jw_open_array(&j);
 	for (size_t i = 0; i < incidents->count; i++) {

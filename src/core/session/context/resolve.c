@@ -61,13 +61,18 @@ static struct ar_str workspace_refs(const struct ar_policy *policy)
 	return ar_str_empty(policy->workspace) ? AR_STR("[]") : AR_STR("[\"workspace:/\"]");
 }
 
-static struct ar_str policy_facts(const struct ar_draft *w)
+static struct ar_str policy_facts(const struct ar_draft *w, const struct ar_turn *turn)
 {
 	struct ar_decision *d = w->d;
+	const char *mode = ar_permission_mode_of(d, turn);
 	int64_t window = ar_context_window(w);
 	struct ar_jw j = ar_decide_json(d);
 
 	ar_jw_open_array(&j);
+	ar_jw_open(&j);
+	ar_jw_mstr(&j, "fact", AR_STR("permissionMode"));
+	ar_jw_mstr(&j, "mode", ar_str_from(mode));
+	ar_jw_close(&j);
 	if (window < INT64_MAX) {
 		ar_jw_open(&j);
 		ar_jw_mstr(&j, "fact", AR_STR("contextWindow"));
@@ -113,7 +118,7 @@ struct ar_instructions ar_draft_resolve(struct ar_draft *w, struct ar_turn *turn
 						.knowledge_refs = AR_STR("[]"),
 						.workspace_refs = workspace_refs(policy),
 						.browser_refs = AR_STR("[]"),
-						.policy_facts = policy_facts(w),
+						.policy_facts = policy_facts(w, turn),
 						.instruction_refs = instruction_refs(d, &in),
 						.omissions = omissions_of(w, s),
 						.token_estimate = AR_OPT_INT(s->tokens) };

@@ -5,6 +5,7 @@
 
 #define BYTES_PER_TOKEN 4
 #define FRAME_TOKENS 4 /* role and separators of one message */
+#define CALL_BYTES 16 /* that frame one tool call */
 #define LIE_FACTOR 8 /* a count that is so far from our own is not believed */
 
 static const char *const role_word[] = { "", "system", "user", "assistant", "tool", "summary" };
@@ -14,9 +15,14 @@ int64_t ar_context_estimate(int64_t bytes)
 	return (bytes + BYTES_PER_TOKEN - 1) / BYTES_PER_TOKEN + FRAME_TOKENS;
 }
 
+int64_t ar_context_call_bytes(struct ar_str name, int64_t args)
+{
+	return (int64_t)name.len + args + CALL_BYTES;
+}
+
 int64_t ar_context_tokens(const struct ar_context_entry *entry)
 {
-	return ar_context_estimate(entry->bytes + (int64_t)entry->uses.len);
+	return ar_context_estimate(entry->bytes);
 }
 
 int64_t ar_context_window(const struct ar_draft *w)

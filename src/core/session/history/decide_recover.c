@@ -2,6 +2,7 @@
  * a fact. Pure. */
 #include "action/action.h"
 #include "context/context.h"
+#include "limits/budget.h"
 #include "hook/hooks.h"
 
 /* In a cluster the process that left the work open was another node, or an epoch of this one that is over: readers are told who has
@@ -206,6 +207,8 @@ enum ar_status ar_decide_recover(struct ar_decision *d, struct ar_error *err)
 		const struct ar_turn *turn = ar_thread_active(t);
 		struct ar_draft w = ar_draft_of(d, t);
 
+		if (turn)
+			ar_budget_start_clock(&w, turn, turn->started);
 		if (turn && !turn->is_lost)
 			take_up(&w, ar_draft_own(&w, turn));
 	}

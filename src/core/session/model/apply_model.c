@@ -1,5 +1,6 @@
 /* Facts about model steps. Pure; see apply.c. */
 #include "apply.h"
+#include "context/context.h"
 
 void ar_apply_step(struct ar_session *s, struct ar_turn *turn, struct ar_step *step)
 {
@@ -60,6 +61,20 @@ static struct ar_step *close_step(struct ar_session *s, const struct ar_event *e
 	return step;
 }
 
+static int64_t bytes_of_calls(struct ar_session *s, struct ar_str tool_calls)
+{
+	struct ar_json calls = ar_apply_parse(s, tool_calls);
+	int64_t bytes = 0;
+
+	for (struct ar_json_iter it = ar_json_iter(calls); ar_json_next(&it);) {
+		struct ar_str name = AR_STR_NONE;
+
+		ar_json_str(ar_json_get(it.value, "name"), &name);
+		bytes += ar_context_call_bytes(name, ar_apply_number(it.value, "bytes"));
+	}
+	return bytes;
+}
+
 enum ar_status ar_apply_model_completed(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
 {
 	const struct ar_ev_model_completed *p = PAYLOAD(e, model_completed);
@@ -89,7 +104,8 @@ enum ar_status ar_apply_model_completed(struct ar_session *s, const struct ar_ev
 	ar_apply_context(s, t,
 			 (struct ar_context_entry){ .role = AR_CONTEXT_ASSISTANT,
 						    .ref = step->output_ref,
-						    .bytes = p->output_bytes.v,
+						    .bytes = p->output_bytes.v +
+							     bytes_of_calls(s, p->tool_calls),
 						    .uses = ar_apply_keep(s, p->tool_calls) });
 	ar_apply_calls(s, turn, step, p->tool_calls);
 	return AR_OK;

@@ -1,5 +1,6 @@
 /* One model step: asking, what came back, trying again. Pure: the call itself is an effect, its end an input. */
 #include "context/context.h"
+#include "limits/budget.h"
 #include "hook/hooks.h"
 #include "identity.h"
 #include "limits/limits.h"
@@ -88,7 +89,10 @@ void ar_draft_ask_model(struct ar_draft *w, struct ar_turn *turn, int64_t attemp
 	struct ar_choice choice;
 
 	ar_draft_take_steers(w, turn);
-	if (ar_limits_route(w, turn, ar_draft_bytes(w), &choice) && !ar_draft_compact_first(w, turn, attempt))
+	if (!ar_budget_allows(w, turn, (struct ar_spending){ .tokens = ar_draft_select(w).tokens }) ||
+	    !ar_limits_route(w, turn, ar_draft_bytes(w), &choice))
+		return;
+	if (!ar_draft_compact_first(w, turn, attempt))
 		ask_for_answer(w, turn, attempt, &choice);
 }
 
@@ -163,6 +167,7 @@ static struct ar_str tool_calls_json(struct ar_decision *d, const struct ar_step
 		ar_jw_mstr(&w, "id", out->tools[i].id);
 		ar_jw_mstr(&w, "name", out->tools[i].name);
 		ar_jw_mstr(&w, "ref", refs[i]);
+		ar_jw_mint(&w, "bytes", (int64_t)out->tools[i].args.len);
 		ar_jw_close(&w);
 	}
 	ar_jw_close_array(&w);
@@ -201,6 +206,16 @@ static void summary_completed(struct ar_draft *w, struct ar_turn *turn, const st
 		ar_draft_compacted(w, turn, out->text);
 }
 
+/* Of the message that the answer becomes. */
+static int64_t answer_bytes(const struct ar_step_output *out)
+{
+	int64_t bytes = (int64_t)out->text.len;
+
+	for (size_t i = 0; i < out->tool_count; i++)
+		bytes += ar_context_call_bytes(out->tools[i].name, (int64_t)out->tools[i].args.len);
+	return bytes;
+}
+
 static void step_completed(struct ar_draft *w, struct ar_turn *turn, const struct ar_step_output *out)
 {
 	struct ar_decision *d = w->d;
@@ -232,6 +247,7 @@ static void step_completed(struct ar_draft *w, struct ar_turn *turn, const struc
 							.tool_calls = calls });
 	ar_decide_masked(d, &scope, output_ref, &out->masked);
 	ar_limits_record(w, turn, step, end);
+	ar_budget_note(w, turn);
 	turn->input_tokens += end->input_tokens;
 	turn->output_tokens += end->output_tokens;
 	turn->cached_tokens += end->cached_tokens;
@@ -244,7 +260,7 @@ static void step_completed(struct ar_draft *w, struct ar_turn *turn, const struc
 	turn->stop_reason = stop_reason_of(end);
 	ar_draft_say(w, (struct ar_context_entry){ .role = AR_CONTEXT_ASSISTANT,
 						   .ref = output_ref,
-						   .bytes = (int64_t)out->text.len,
+						   .bytes = answer_bytes(out),
 						   .uses = calls });
 	if (out->tool_count > 0)
 		ar_draft_plan_calls(w, turn, out, ids, refs);

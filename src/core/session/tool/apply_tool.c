@@ -1,6 +1,7 @@
 /* Facts about tool calls. A call is known from the answer that asks for it; when the last of an answer's calls has ended, what they
  * brought joins the conversation, in the order in which they were asked for. Pure; see apply.c. */
 #include "apply.h"
+#include "limits/budget.h"
 
 /* Answered calls leave, oldest first; open ones stay whatever their number. */
 static void drop_old_calls(struct ar_turn *turn)
@@ -41,6 +42,7 @@ static void join_answers(struct ar_session *s, struct ar_thread *t, struct ar_tu
 		if (call->is_joined)
 			continue;
 		call->is_joined = true;
+		ar_guard_count(&turn->repeat, call);
 		ar_apply_context(s, t,
 				 (struct ar_context_entry){ .role = AR_CONTEXT_TOOL,
 							    .ref = call->answer_ref,
@@ -72,6 +74,8 @@ enum ar_status ar_apply_tool_started(struct ar_session *s, const struct ar_event
 		return ar_apply_unknown(err, e, "tool call");
 	call->stage = AR_CALL_RUNNING;
 	call->attempt = p->attempt.set ? p->attempt.v : 1;
+	if (p->attempt.set)
+		turn->calls_started = AR_OPT_INT(turn->calls_started.v + 1);
 	call->args_ref = ar_apply_keep(s, p->input_ref);
 	call->is_read_only = p->is_read_only.v;
 	call->is_parallel = p->is_concurrency_safe.v;

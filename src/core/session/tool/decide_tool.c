@@ -3,6 +3,7 @@
  * again. Every stage is a fact, so that all of it can be taken up after a crash. Pure: the running itself is an effect, its end an input. */
 #include "action/action.h"
 #include "hook/hooks.h"
+#include "limits/budget.h"
 #include "tool/calls.h"
 #include "identity.h"
 #include "schema.h"
@@ -229,7 +230,7 @@ static bool is_startable(const struct ar_invocation *call)
 	       (call->stage == AR_CALL_UNKNOWN && (call->is_read_only || call->is_idempotent));
 }
 
-static bool has_place(const struct ar_decision *d, const struct ar_turn *turn, size_t at)
+static bool has_place(struct ar_draft *w, struct ar_turn *turn, size_t at)
 {
 	const struct ar_invocation *call = ar_call_at(turn, at);
 	int64_t running = 0;
@@ -242,7 +243,11 @@ static bool has_place(const struct ar_decision *d, const struct ar_turn *turn, s
 			return false;
 		running += other->stage == AR_CALL_RUNNING;
 	}
-	return call->is_parallel ? running < d->input->policy->tool_parallel : running == 0;
+	if (!call->is_parallel)
+		return running == 0;
+	if (running >= w->d->input->policy->tool_parallel)
+		ar_budget_say_parallel(w, turn, running);
+	return running < w->d->input->policy->tool_parallel;
 }
 
 /* Another try has an id of its own, after those of its step. */
@@ -287,6 +292,7 @@ static void start(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation
 	if (call->attempt++ > 0)
 		call->id = next_id(d, turn, call);
 	call->stage = AR_CALL_RUNNING;
+	turn->calls_started = AR_OPT_INT(turn->calls_started.v + 1);
 	call->expires = d->input->now + d->input->policy->tool_ms * MILLISECOND;
 	ids = ar_ids_call(d, turn, call);
 	ar_decide_emit(d, AR_EV_TOOL_STARTED, &ids,
@@ -308,20 +314,24 @@ static void start(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation
 	ar_draft_run_call(w, turn, call);
 }
 
-static void start_some(struct ar_draft *w, struct ar_turn *turn, const struct ar_offers *offers)
+/* False: the turn ended, or waits for a decision about its budget. */
+static bool start_some(struct ar_draft *w, struct ar_turn *turn, const struct ar_offers *offers)
 {
 	for (size_t i = 0; i < turn->calls.count; i++) {
 		struct ar_invocation *call = ar_call_at(turn, i);
 		const struct ar_tool *tool;
 
-		if (!is_startable(call) || !has_place(w->d, turn, i))
+		if (!is_startable(call) || !has_place(w, turn, i))
 			continue;
+		if (!ar_budget_allows(w, turn, (struct ar_spending){ .calls = 1 }))
+			return false;
 		tool = ar_offers_find(offers, call->name);
 		if (tool)
 			start(w, turn, call, tool);
 		else
 			no_such_tool(w, turn, call); /* it was there when the call was judged */
 	}
+	return true;
 }
 
 /* ---- going on ---- */
@@ -343,6 +353,7 @@ void ar_draft_join_answers(struct ar_draft *w, struct ar_turn *turn)
 		if (call->is_joined)
 			continue;
 		call->is_joined = true;
+		ar_guard_count(&turn->repeat, call);
 		ar_draft_say(w, (struct ar_context_entry){ .role = AR_CONTEXT_TOOL,
 							   .ref = call->answer_ref,
 							   .bytes = call->answer_bytes,
@@ -360,7 +371,8 @@ void ar_draft_advance(struct ar_draft *w, struct ar_turn *turn)
 		ar_draft_stop_calls(w, turn);
 	} else {
 		admit_planned(w, turn, &offers);
-		start_some(w, turn, &offers);
+		if (!start_some(w, turn, &offers))
+			return;
 		if (ar_hook_holds_answers(w, turn))
 			return;
 	}
@@ -369,7 +381,7 @@ void ar_draft_advance(struct ar_draft *w, struct ar_turn *turn)
 	ar_draft_join_answers(w, turn);
 	if (turn->is_interrupted)
 		ar_draft_cancel(w, turn, turn->interrupt_reason, AR_STR_NONE);
-	else
+	else if (!ar_guard_stops(w, turn))
 		ar_draft_ask_again(w, turn);
 }
 

@@ -1,6 +1,7 @@
 /* Every way a turn ends. Order of the end facts: attempt, task, turn, then the thread goes on. Pure. */
 #include "action/action.h"
 #include "context/context.h"
+#include "limits/budget.h"
 #include "hook/hooks.h"
 
 static struct ar_str refs_of(struct ar_decision *d, struct ar_str ref)
@@ -26,6 +27,7 @@ void ar_draft_complete(struct ar_draft *w, struct ar_turn *turn, struct ar_str o
 	struct ar_decision *d = w->d;
 	struct ar_ids ids = ar_ids_turn(d, turn);
 
+	ar_budget_stop_clock(w, turn);
 	ar_decide_emit(d, AR_EV_TASK_ATTEMPT_COMPLETED, &ids,
 		       &(struct ar_ev_task_attempt_completed){
 			       .status = AR_TASK_ATTEMPT_COMPLETED_STATUS_COMPLETED,
@@ -71,6 +73,14 @@ static void end_task(struct ar_draft *w, const struct ar_turn *turn, const struc
 							       .reason = end->message });
 		return;
 	}
+	if (end->status == AR_TURN_FAILED_STATUS_TIMED_OUT) {
+		ar_decide_emit(w->d, AR_EV_TASK_TIMED_OUT, &ids,
+			       &(struct ar_ev_task_timed_out){
+				       .limit_kind = AR_TASK_TIMED_OUT_LIMIT_KIND_TIME,
+				       .limit_ms = ar_budget_ms(w->d, turn),
+				       .elapsed_ms = AR_OPT_INT((w->d->input->now - turn->started) / 1000) });
+		return;
+	}
 	ar_decide_emit(w->d, AR_EV_TASK_FAILED, &ids,
 		       &(struct ar_ev_task_failed){ .last_error = error, .failure_category = end->category });
 }
@@ -107,6 +117,7 @@ void ar_draft_fail(struct ar_draft *w, struct ar_turn *turn, const struct ar_end
 	ar_draft_cancel_actions(w, turn, end->message);
 	ar_draft_close_calls(w, turn);
 	ar_draft_compaction_dropped(w, turn, end->category, end->message);
+	ar_budget_stop_clock(w, turn);
 	ar_draft_take_steers(w, turn);
 	end_facts(w, turn, end);
 	if (turn->unwanted.v)
@@ -123,10 +134,22 @@ static struct ar_ending cancellation(struct ar_str reason, struct ar_str output_
 				   .output_ref = output_ref };
 }
 
+static struct ar_ending overrun(struct ar_str reason, struct ar_str output_ref)
+{
+	return (struct ar_ending){ .status = AR_TURN_FAILED_STATUS_TIMED_OUT,
+				   .category = AR_STR("budget_exhausted"),
+				   .message = reason,
+				   .advice = AR_STR("raise budget.turn_ms or options.budget.ms, or ask for "
+						    "less, then submit again"),
+				   .output_ref = output_ref };
+}
+
 void ar_draft_cancel(struct ar_draft *w, struct ar_turn *turn, struct ar_str reason, struct ar_str output_ref)
 {
 	struct ar_ending end = cancellation(reason, output_ref);
 
+	if (turn->overdue.v)
+		end = overrun(reason, output_ref);
 	ar_draft_fail(w, turn, &end);
 }
 

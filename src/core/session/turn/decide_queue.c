@@ -24,12 +24,14 @@ void ar_draft_say_interrupting(struct ar_draft *w, const struct ar_turn *turn, s
 	struct ar_ids ids = ar_ids_turn(w->d, turn);
 
 	ar_decide_emit(w->d, AR_EV_RUN_STATUS, &ids,
-		       &(struct ar_ev_run_status){
-			       .phase = AR_STR(AR_PHASE_INTERRUPTING),
-			       .title = AR_STR("Interrupt requested"),
-			       .detail = reason,
-			       .checkpoints = AR_STR("[]"),
-			       .metadata = turn->unwanted.v ? AR_STR("{\"rollback\":true}") : AR_STR("{}") });
+		       &(struct ar_ev_run_status){ .phase = AR_STR(AR_PHASE_INTERRUPTING),
+						   .title = AR_STR("Interrupt requested"),
+						   .detail = reason,
+						   .checkpoints = AR_STR("[]"),
+						   .metadata =
+							   turn->overdue.v ? AR_STR("{\"limit\":\"turn_ms\"}")
+							   : turn->unwanted.v ? AR_STR("{\"rollback\":true}")
+									      : AR_STR("{}") });
 }
 
 /* The intent is a fact before anything is stopped: a crash right after the reply still ends in cancelled. */

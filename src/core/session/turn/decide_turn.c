@@ -1,5 +1,6 @@
 /* A turn comes in, waits or starts. Also how a thread goes on to its next queued turn. Pure. */
 #include "decide.h"
+#include "limits/budget.h"
 #include "hook/hooks.h"
 
 #define TITLE_MAX 60
@@ -70,6 +71,7 @@ struct ar_draft ar_draft_of(struct ar_decision *d, const struct ar_thread *t)
 		.sent = (size_t)t->sent,
 		.anchor = t->anchor.v,
 		.anchor_at = t->anchor_at.v,
+		.budget = d->session->budget,
 		.base = t->request_ref,
 	};
 
@@ -205,6 +207,7 @@ void ar_draft_start(struct ar_draft *w, struct ar_turn *turn)
 						     .worker = AR_STR("{\"kind\":\"runtime\"}"),
 						     .thread_id = turn->thread,
 						     .environment_ref = environment });
+	ar_budget_start_clock(w, turn, d->input->now);
 	ar_draft_status(w, AR_THREAD_STATUS_RUNNING, "turn_started", "preparing", turn);
 	*entry = (struct ar_context_entry){ .role = AR_CONTEXT_USER,
 					    .ref = turn->input_ref,
@@ -476,7 +479,7 @@ enum ar_status ar_decide_submit_turn(struct ar_decision *d, struct ar_error *err
 				 "source %s is the runtime's own; name another or none", AR_SOURCE_SYSTEM);
 	if (ar_decide_input(d, in->input, in->text, &input, err) != AR_OK ||
 	    ar_offers_check(d, in->options, err) != AR_OK || check_new(d, err) != AR_OK ||
-	    check_mode(d, err) != AR_OK)
+	    check_mode(d, err) != AR_OK || ar_budget_check(d, in->options, err) != AR_OK)
 		return AR_E_REFUSED;
 	if (d->session->head == 0)
 		create_from_policy(d, in, input.preview);

@@ -1,0 +1,69 @@
+/* Facts about budgets: warnings, blocks, limits that people raised. Pure; see apply.c. */
+#include "apply.h"
+#include "limits/budget.h"
+
+/* What a fact of this quota is marked on; NULL when it is none of ours, or its turn is gone. */
+static struct ar_quota_mark *mark_of(struct ar_session *s, const struct ar_event *e, struct ar_str name)
+{
+	const struct ar_quota_name *q = ar_quota_find(name);
+	struct ar_thread *t;
+	struct ar_turn *turn;
+
+	if (!q)
+		return NULL;
+	if (q->is_session)
+		return &s->budget.marks[q->quota];
+	turn = ar_apply_turn(s, e, &t);
+	return turn ? &turn->budget.marks[q->quota] : NULL;
+}
+
+static struct ar_opt_int amount(struct ar_str name, double units)
+{
+	return AR_OPT_INT(ar_quota_amount(ar_quota_find(name)->quota, units));
+}
+
+enum ar_status ar_apply_quota_low(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
+{
+	const struct ar_ev_quota_low *p = PAYLOAD(e, quota_low);
+	struct ar_quota_mark *mark = mark_of(s, e, p->quota_kind);
+
+	(void)err;
+	if (mark)
+		mark->warned = amount(p->quota_kind, p->limit);
+	return AR_OK;
+}
+
+enum ar_status ar_apply_quota_blocked(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
+{
+	const struct ar_ev_quota_blocked *p = PAYLOAD(e, quota_blocked);
+	struct ar_quota_mark *mark = mark_of(s, e, p->quota_kind);
+
+	(void)err;
+	if (mark)
+		mark->blocked = amount(p->quota_kind, p->limit);
+	return AR_OK;
+}
+
+enum ar_status ar_apply_limit_changed(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
+{
+	const struct ar_ev_limit_changed *p = PAYLOAD(e, limit_changed);
+	struct ar_thread *t;
+	struct ar_turn *turn = ar_apply_turn(s, e, &t);
+	struct ar_json state = ar_apply_parse(s, p->limit_state);
+	struct ar_str name = AR_STR_NONE;
+	struct ar_quota_mark *mark;
+	double units;
+
+	(void)err;
+	if (turn && p->limit_kind == AR_LIMIT_CHANGED_LIMIT_KIND_CONCURRENCY)
+		turn->crowded = AR_OPT_BOOL(true);
+	if (!ar_json_str(ar_json_get(state, "quotaKind"), &name) ||
+	    !ar_json_num(ar_json_get(state, "limit"), &units))
+		return AR_OK;
+	mark = mark_of(s, e, name);
+	if (!mark)
+		return AR_OK;
+	mark->limit = amount(name, units);
+	mark->blocked = (struct ar_opt_int){ 0 };
+	return AR_OK;
+}

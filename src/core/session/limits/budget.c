@@ -1,0 +1,368 @@
+/* See budget.h. What was used is a sum of facts, so it is exact over restarts; what may be used is the operator's, lowered by the turn,
+ * raised by people. Pure. */
+#include "limits/budget.h"
+#include "action/action.h"
+#include "limits/money.h"
+
+const struct ar_quota_name ar_quota_names[AR_QUOTA_NAMES] = {
+	{ "turn_tokens", "tokens", AR_QUOTA_TOKENS, false },
+	{ "turn_tool_calls", "toolCalls", AR_QUOTA_CALLS, false },
+	{ "turn_cost", "cost", AR_QUOTA_COST, false },
+	{ "session_tokens", NULL, AR_QUOTA_TOKENS, true },
+	{ "session_cost", NULL, AR_QUOTA_COST, true },
+};
+
+const struct ar_quota_name *ar_quota_find(struct ar_str name)
+{
+	for (size_t i = 0; i < AR_QUOTA_NAMES; i++) {
+		if (ar_str_is(name, ar_quota_names[i].name))
+			return &ar_quota_names[i];
+	}
+	return NULL;
+}
+
+double ar_quota_units(enum ar_quota quota, int64_t amount)
+{
+	return quota == AR_QUOTA_COST ? (double)amount / (double)AR_MONEY_UNIT : (double)amount;
+}
+
+int64_t ar_quota_amount(enum ar_quota quota, double units)
+{
+	return (int64_t)(quota == AR_QUOTA_COST ? units * (double)AR_MONEY_UNIT + 0.5 : units + 0.5);
+}
+
+/* ---- how much ---- */
+
+/* A member of options.budget: a whole number, or an amount of money as number or text. */
+static bool read_amount(struct ar_json v, enum ar_quota quota, int64_t *ret)
+{
+	struct ar_buf text = { 0 };
+	struct ar_str word;
+	bool is_good;
+
+	if (quota != AR_QUOTA_COST)
+		return ar_json_i64(v, ret) && *ret > 0;
+	if (ar_json_str(v, &word))
+		return ar_money_parse(word, ret) && *ret > 0;
+	ar_json_print(v, &text);
+	is_good = ar_money_parse(ar_buf_str(&text), ret) && *ret > 0;
+	ar_buf_fini(&text);
+	return is_good;
+}
+
+static struct ar_json option_of(const struct ar_decision *d, struct ar_str options, const char *name)
+{
+	struct ar_json v;
+
+	if (ar_str_empty(options) || ar_json_parse(d->session->json, options, &v, NULL) != AR_OK)
+		return (struct ar_json){ 0 };
+	return ar_json_get(ar_json_get(v, "budget"), name);
+}
+
+/* As set, without what people added; 0: no limit. A turn may only ask for less. */
+static int64_t base_of(const struct ar_decision *d, const struct ar_turn *turn, const struct ar_quota_name *q)
+{
+	const struct ar_budget_policy *policy = &d->input->policy->budget;
+	int64_t limit = q->is_session ? policy->session[q->quota] : policy->turn[q->quota], own;
+
+	if (q->option && read_amount(option_of(d, turn->options, q->option), q->quota, &own) &&
+	    (limit == 0 || own < limit))
+		return own;
+	return limit;
+}
+
+static struct ar_quota_mark *mark_of(struct ar_draft *w, struct ar_turn *turn, const struct ar_quota_name *q)
+{
+	return q->is_session ? &w->budget.marks[q->quota] : &turn->budget.marks[q->quota];
+}
+
+static int64_t limit_of(struct ar_draft *w, struct ar_turn *turn, const struct ar_quota_name *q)
+{
+	const struct ar_quota_mark *mark = mark_of(w, turn, q);
+	int64_t base = base_of(w->d, turn, q);
+
+	return base > 0 && mark->limit.v > base ? mark->limit.v : base;
+}
+
+static int64_t spent(const struct ar_spent *s, enum ar_quota quota)
+{
+	return quota == AR_QUOTA_COST ? s->cost : s->input_tokens + s->output_tokens;
+}
+
+/* What this decision used is in the draft's turn; the session learns of it when the facts are applied. */
+static int64_t used_of(const struct ar_draft *w, const struct ar_turn *turn, const struct ar_quota_name *q)
+{
+	const struct ar_session *s = w->d->session;
+	const struct ar_turn *before;
+	struct ar_thread *t;
+
+	if (q->quota == AR_QUOTA_CALLS)
+		return turn->calls_started.v;
+	if (!q->is_session)
+		return spent(&turn->spent, q->quota);
+	before = ar_session_turn(s, turn->id, &t);
+	return spent(&s->spent, q->quota) + spent(&turn->spent, q->quota) -
+	       (before ? spent(&before->spent, q->quota) : 0);
+}
+
+/* ---- saying it ---- */
+
+static struct ar_str scope_of(struct ar_decision *d, const struct ar_turn *turn,
+			      const struct ar_quota_name *q)
+{
+	struct ar_jw j = ar_decide_json(d);
+
+	ar_jw_open(&j);
+	ar_jw_mstr(&j, "sessionId", d->session->id);
+	if (!q || !q->is_session)
+		ar_jw_mstr(&j, "turnId", turn->id);
+	ar_jw_close(&j);
+	return ar_decide_json_end(d);
+}
+
+static void note_one(struct ar_draft *w, struct ar_turn *turn, const struct ar_quota_name *q)
+{
+	struct ar_quota_mark *mark = mark_of(w, turn, q);
+	int64_t limit = limit_of(w, turn, q), used = used_of(w, turn, q);
+	struct ar_ids ids = ar_ids_turn(w->d, turn);
+
+	if (limit == 0 || mark->warned.v == limit || used >= limit ||
+	    (double)used * 100 < (double)limit * (double)w->d->input->policy->budget.warn_percent)
+		return;
+	mark->warned = AR_OPT_INT(limit);
+	ar_decide_emit(w->d, AR_EV_QUOTA_LOW, &ids,
+		       &(struct ar_ev_quota_low){ .quota_kind = ar_str_from(q->name),
+						  .remaining = ar_quota_units(q->quota, limit - used),
+						  .limit = ar_quota_units(q->quota, limit),
+						  .scope = scope_of(w->d, turn, q) });
+}
+
+void ar_budget_note(struct ar_draft *w, struct ar_turn *turn)
+{
+	for (size_t i = 0; i < AR_QUOTA_NAMES; i++)
+		note_one(w, turn, &ar_quota_names[i]);
+}
+
+static void say_blocked(struct ar_draft *w, struct ar_turn *turn, const struct ar_quota_name *q,
+			struct ar_str action)
+{
+	struct ar_ids ids = ar_ids_turn(w->d, turn);
+	int64_t limit = limit_of(w, turn, q);
+
+	mark_of(w, turn, q)->blocked = AR_OPT_INT(limit);
+	ar_decide_emit(w->d, AR_EV_QUOTA_BLOCKED, &ids,
+		       &(struct ar_ev_quota_blocked){ .quota_kind = ar_str_from(q->name),
+						      .limit = ar_quota_units(q->quota, limit),
+						      .scope = scope_of(w->d, turn, q),
+						      .required_action_id = action });
+}
+
+/* ---- at the limit ---- */
+
+static void stop(struct ar_draft *w, struct ar_turn *turn, const struct ar_quota_name *q, const char *why)
+{
+	struct ar_str text = ar_arena_fmt(w->d->arena, "the budget %s is used up%s", q->name, why);
+
+	ar_draft_fail(w, turn,
+		      &(struct ar_ending){ .status = AR_TURN_FAILED_STATUS_FAILED,
+					   .category = AR_STR("budget_exhausted"),
+					   .message = text,
+					   .advice = AR_STR("raise the budget in the configuration or in "
+							    "options.budget, or ask for less, then submit "
+							    "again") });
+}
+
+static void ask(struct ar_draft *w, struct ar_turn *turn, const struct ar_quota_name *q)
+{
+	struct ar_decision *d = w->d;
+	struct ar_str action = ar_action_mint(d);
+	int64_t used = used_of(w, turn, q), limit = limit_of(w, turn, q);
+
+	say_blocked(w, turn, q, action);
+	w->is_budget_asked = true;
+	ar_draft_ask(w, turn,
+		     &(struct ar_ask){ .id = action,
+				       .type = AR_ACTION_BUDGET_OVERRIDE,
+				       .question = ar_str_from(q->name),
+				       .prompt = ar_arena_fmt(
+					       d->arena,
+					       "The budget %s is used up: %g of %g. Extend it by %g, or stop "
+					       "the turn?",
+					       q->name, ar_quota_units(q->quota, used),
+					       ar_quota_units(q->quota, limit),
+					       ar_quota_units(q->quota, base_of(d, turn, q))) });
+}
+
+/* A question about a budget of this turn that nobody answered yet. */
+static bool is_asked(const struct ar_draft *w, const struct ar_turn *turn)
+{
+	const struct ar_session *s = w->d->session;
+	size_t at;
+
+	for (size_t i = 0; i < s->actions.count; i++) {
+		const struct ar_action *a = s->actions.at[i];
+
+		if (a->type == AR_ACTION_BUDGET_OVERRIDE && a->status == AR_ACTION_PENDING &&
+		    ar_str_eq(a->turn, turn->id) && !ar_vec_find(&w->settled, a, &at))
+			return true;
+	}
+	return w->is_budget_asked;
+}
+
+static bool may_ask(struct ar_decision *d, const struct ar_turn *turn)
+{
+	return d->input->policy->budget.is_asking &&
+	       !ar_str_is(ar_str_from(ar_permission_mode_of(d, turn)), "never");
+}
+
+static bool is_over(struct ar_draft *w, struct ar_turn *turn, const struct ar_quota_name *q,
+		    struct ar_spending next)
+{
+	int64_t limit = limit_of(w, turn, q), used = used_of(w, turn, q);
+
+	if (limit == 0)
+		return false;
+	if (q->quota == AR_QUOTA_CALLS)
+		return used + next.calls > limit;
+	return used >= limit || (q->quota == AR_QUOTA_TOKENS && used + next.tokens > limit);
+}
+
+bool ar_budget_allows(struct ar_draft *w, struct ar_turn *turn, struct ar_spending next)
+{
+	if (is_asked(w, turn))
+		return false;
+	ar_budget_note(w, turn);
+	for (size_t i = 0; i < AR_QUOTA_NAMES; i++) {
+		const struct ar_quota_name *q = &ar_quota_names[i];
+
+		if (!is_over(w, turn, q, next))
+			continue;
+		if (may_ask(w->d, turn)) {
+			ask(w, turn, q);
+			return false;
+		}
+		say_blocked(w, turn, q, AR_STR_NONE);
+		stop(w, turn, q, "");
+		return false;
+	}
+	return true;
+}
+
+/* ---- what was decided ---- */
+
+static struct ar_str state_json(struct ar_decision *d, const struct ar_quota_name *q, int64_t limit,
+				int64_t used)
+{
+	struct ar_jw j = ar_decide_json(d);
+
+	ar_jw_open(&j);
+	ar_jw_mstr(&j, "quotaKind", ar_str_from(q->name));
+	ar_jw_key(&j, "limit");
+	ar_jw_num(&j, ar_quota_units(q->quota, limit));
+	ar_jw_key(&j, "used");
+	ar_jw_num(&j, ar_quota_units(q->quota, used));
+	ar_jw_close(&j);
+	return ar_decide_json_end(d);
+}
+
+/* By its original size. */
+static void extend(struct ar_draft *w, struct ar_turn *turn, const struct ar_quota_name *q)
+{
+	struct ar_decision *d = w->d;
+	struct ar_quota_mark *mark = mark_of(w, turn, q);
+	int64_t before = limit_of(w, turn, q), used = used_of(w, turn, q);
+	struct ar_ids ids = ar_ids_turn(d, turn);
+	struct ar_str previous = state_json(d, q, before, used);
+
+	mark->limit = AR_OPT_INT(before + base_of(d, turn, q));
+	mark->blocked = (struct ar_opt_int){ 0 };
+	ar_decide_emit(d, AR_EV_LIMIT_CHANGED, &ids,
+		       &(struct ar_ev_limit_changed){ .limit_kind = AR_LIMIT_CHANGED_LIMIT_KIND_BUDGET,
+						      .limit_state = state_json(d, q, mark->limit.v, used),
+						      .scope = scope_of(d, turn, q),
+						      .previous = previous,
+						      .source = AR_STR("action") });
+}
+
+void ar_budget_decided(struct ar_draft *w, struct ar_turn *turn, const struct ar_action *a,
+		       struct ar_str decision)
+{
+	const struct ar_quota_name *q = ar_quota_find(a->question);
+
+	if (!q)
+		return;
+	if (!ar_str_is(decision, "extend")) {
+		stop(w, turn, q, ", and it was not extended");
+		return;
+	}
+	extend(w, turn, q);
+	if (turn->is_lost)
+		return;
+	if (ar_turn_has_open_calls(turn))
+		ar_draft_advance(w, turn);
+	else
+		ar_draft_ask_model(w, turn, turn->attempt + 1);
+}
+
+/* ---- options ---- */
+
+static enum ar_status check_member(struct ar_json v, struct ar_str name, struct ar_error *err)
+{
+	int64_t n;
+
+	if (ar_str_is(name, "ms") && ar_json_i64(v, &n) && n > 0)
+		return AR_OK;
+	for (size_t i = 0; i < AR_QUOTA_NAMES; i++) {
+		const struct ar_quota_name *q = &ar_quota_names[i];
+
+		if (q->option && ar_str_is(name, q->option) && read_amount(v, q->quota, &n))
+			return AR_OK;
+	}
+	return ar_refuse(err, AR_ERR_INVALID_INPUT,
+			 "options.budget.%.*s is not understood; tokens, toolCalls and ms are whole numbers "
+			 "above 0, cost is an amount such as 0.25",
+			 AR_STR_ARG(name));
+}
+
+enum ar_status ar_budget_check(const struct ar_decision *d, struct ar_str options, struct ar_error *err)
+{
+	struct ar_json v, budget;
+
+	if (ar_str_empty(options) || ar_json_parse(d->session->json, options, &v, NULL) != AR_OK)
+		return AR_OK;
+	budget = ar_json_get(v, "budget");
+	if (ar_json_type(budget) == AR_JSON_NONE)
+		return AR_OK;
+	if (ar_json_type(budget) != AR_JSON_OBJECT)
+		return ar_refuse(err, AR_ERR_INVALID_INPUT, "options.budget is an object");
+	for (struct ar_json_iter it = ar_json_iter(budget); ar_json_next(&it);) {
+		if (check_member(it.value, it.name, err) != AR_OK)
+			return AR_E_REFUSED;
+	}
+	return AR_OK;
+}
+
+/* ---- calls at once ---- */
+
+void ar_budget_say_parallel(struct ar_draft *w, struct ar_turn *turn, int64_t running)
+{
+	struct ar_decision *d = w->d;
+	struct ar_ids ids = ar_ids_turn(d, turn);
+	struct ar_jw j = ar_decide_json(d);
+	struct ar_str state;
+
+	if (turn->crowded.v)
+		return;
+	turn->crowded = AR_OPT_BOOL(true);
+	ar_jw_open(&j);
+	ar_jw_mstr(&j, "limitEvent", AR_STR("parallel_budget_reached"));
+	ar_jw_mint(&j, "maxParallel", d->input->policy->tool_parallel);
+	ar_jw_mint(&j, "running", running);
+	ar_jw_close(&j);
+	state = ar_decide_json_end(d);
+	ar_decide_emit(d, AR_EV_LIMIT_CHANGED, &ids,
+		       &(struct ar_ev_limit_changed){ .limit_kind = AR_LIMIT_CHANGED_LIMIT_KIND_CONCURRENCY,
+						      .limit_state = state,
+						      .scope = scope_of(d, turn, NULL),
+						      .source = AR_STR("runtime") });
+}

@@ -1,0 +1,63 @@
+/* Budgets: how much a turn and a session may use of tokens, tool calls, money and time. Asked before each model request and each tool call;
+ * a warning near the end, then a question to a person, then the end of the turn. And the guard against a turn that only repeats itself.
+ * Pure. */
+#ifndef AR_SESSION_LIMITS_BUDGET_H
+#define AR_SESSION_LIMITS_BUDGET_H
+
+#include "decide.h"
+
+struct ar_action;
+
+/* What is about to be used. */
+struct ar_spending {
+	int64_t tokens; /* of a model request, estimated; 0: none is sent */
+	int64_t calls; /* tool calls */
+};
+
+/* True when nothing speaks against it. False: the turn waits for a decision about its budget, or has ended; there is nothing to do. */
+bool ar_budget_allows(struct ar_draft *w, struct ar_turn *turn, struct ar_spending next);
+
+/* Warns, once for each limit, when what was used comes near to it. */
+void ar_budget_note(struct ar_draft *w, struct ar_turn *turn);
+
+/* What a person decided about a budget that was used up. */
+void ar_budget_decided(struct ar_draft *w, struct ar_turn *turn, const struct ar_action *a,
+		       struct ar_str decision);
+
+/* Refuses options.budget that is not {tokens, toolCalls, ms, cost}. */
+enum ar_status ar_budget_check(const struct ar_decision *d, struct ar_str options, struct ar_error *err);
+
+/* The time of a turn: a wake-up at its end; none when it has no limit. Begun with the turn (also again after a restart), ended with it. */
+void ar_budget_start_clock(struct ar_draft *w, const struct ar_turn *turn, ar_usec started);
+void ar_budget_stop_clock(struct ar_draft *w, const struct ar_turn *turn);
+int64_t ar_budget_ms(const struct ar_decision *d, const struct ar_turn *turn); /* the limit; 0: none */
+
+/* Says, once per turn, that a call waits because as many run as may. */
+void ar_budget_say_parallel(struct ar_draft *w, struct ar_turn *turn, int64_t running);
+
+/* ---- names ---- */
+
+struct ar_quota_name {
+	const char *name; /* quotaKind of facts */
+	const char *option; /* member of options.budget; NULL: a turn cannot lower it */
+	enum ar_quota quota;
+	bool is_session;
+};
+
+#define AR_QUOTA_NAMES 5
+extern const struct ar_quota_name ar_quota_names[AR_QUOTA_NAMES];
+const struct ar_quota_name *ar_quota_find(struct ar_str name); /* NULL: unknown */
+
+/* An amount as facts say it, a number of units, and back. Money is kept in billionths. */
+double ar_quota_units(enum ar_quota quota, int64_t amount);
+int64_t ar_quota_amount(enum ar_quota quota, double units);
+
+/* ---- guard.c ---- */
+
+/* One more call has been answered: the same as the one before it, or another. */
+void ar_guard_count(struct ar_repeat *r, const struct ar_invocation *call);
+
+/* True when the turn was ended because it repeats itself. */
+bool ar_guard_stops(struct ar_draft *w, struct ar_turn *turn);
+
+#endif
