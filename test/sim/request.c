@@ -1,5 +1,6 @@
 /* What a model is asked, checked where the call begins: the intent is durable, and the conversation it gets is the newest part
  * of what the log says was said. */
+#include "context/context.h"
 #include "sim.h"
 
 #define MESSAGES_MAX 1024
@@ -60,8 +61,13 @@ static void add_assistant(struct talk *t, const struct ar_event *e)
 
 	said.bytes = said.text.len;
 	if (!ar_str_absent(p->tool_calls) &&
-	    ar_json_parse(t->sim->member_json, p->tool_calls, &calls, NULL) == AR_OK)
+	    ar_json_parse(t->sim->member_json, p->tool_calls, &calls, NULL) == AR_OK) {
 		said.calls = ar_json_len(calls);
+		for (struct ar_json_iter it = ar_json_iter(calls); ar_json_next(&it);)
+			said.bytes += (size_t)ar_context_call_bytes(
+				sim_text(it.value, "name"),
+				(int64_t)sim_content(t->sim, sim_text(it.value, "ref")).len);
+	}
 	add(t, said);
 }
 
