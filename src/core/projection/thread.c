@@ -178,8 +178,7 @@ void ar_projection_queue(const struct ar_thread *t, struct ar_jw *w)
 /* What this runtime cannot show yet is said, so that an empty list is not read as health. */
 static void not_built(struct ar_jw *w)
 {
-	static const char *const empty_lists[] = { "toolCalls", "processes", "subagents", "jobs",
-						   "channels" };
+	static const char *const empty_lists[] = { "processes", "subagents", "jobs", "channels" };
 	static const char *const unavailable[] = { "sandboxState", "telemetry", "diagnostics" };
 
 	for (size_t i = 0; i < AR_ARRAY_LEN(empty_lists); i++)
@@ -219,6 +218,7 @@ void ar_projection_thread(const struct ar_session *s, const struct ar_thread *t,
 	ar_projection_queue(t, w);
 	incidents(t, w);
 	ar_projection_thread_routing(s, t, w);
+	ar_projection_tool_calls(t, w);
 	ar_projection_actions(s, t, w);
 	ar_projection_permission(s, t, w);
 	not_built(w);

@@ -10,6 +10,9 @@ void ar_projection_thread(const struct ar_session *s, const struct ar_thread *t,
 void ar_projection_actions(const struct ar_session *s, const struct ar_thread *t, struct ar_jw *w);
 void ar_projection_permission(const struct ar_session *s, const struct ar_thread *t, struct ar_jw *w);
 
+/* Member `toolCalls`. */
+void ar_projection_tool_calls(const struct ar_thread *t, struct ar_jw *w);
+
 /* Where its conversation was shortened last. */
 void ar_projection_boundary(const struct ar_thread *t, struct ar_jw *w);
 
