@@ -453,7 +453,7 @@ test('OPEN-07 ST-21 a lost attempt validates and is still told apart', async () 
 
 test('RM-25 RM-26 RM-28 what this runtime cannot tell is called unavailable or not_applicable', async () => {
 	const s = await get('get_session');
-	for (const name of ['routingLimitSummary', 'telemetrySummary', 'toolInventory', 'artifactSummary', 'benchmarkSummary'])
+	for (const name of ['telemetrySummary', 'toolInventory', 'artifactSummary', 'benchmarkSummary'])
 		assert.equal(s[name].state, 'unavailable', name);
 	assert.equal(s.tasks[0].deliveryState.state, 'not_applicable');
 });

@@ -291,12 +291,12 @@ static void on_messages(struct ar_store_op *op)
 /* A call is only decided for an entry of the policy, and each of these has one. */
 static struct ar_provider *provider_of(const struct ar_engine_options *o, struct ar_str route)
 {
-	for (size_t i = 0; i < o->provider_count; i++) {
-		if (ar_str_eq(o->providers[i].name, route))
-			return o->providers[i].provider;
-	}
-	AR_ASSERT(!"a route without a provider");
-	return NULL;
+	size_t i = 0;
+
+	while (i < o->provider_count && !ar_str_eq(o->providers[i].name, route))
+		i++;
+	AR_ASSERT(i < o->provider_count);
+	return o->providers[i].provider;
 }
 
 static struct ar_live_step *step_new(struct ar_live *l, const struct ar_effect *effect)
