@@ -91,6 +91,14 @@ test('questions: a form, a page, a page first, one that cannot be shown, one out
 	await p.close();
 });
 
+test('questions that are answered from inside their callback', async (t) => {
+	const p = await scripted(t, [], { answerNow: 'accept' });
+	assert.deepEqual(JSON.parse((await p.call('s_ask')).text), { action: 'accept', content: {} });
+	assert.deepEqual(JSON.parse((await p.call('s_ask_page')).text), { action: 'accept' });
+	assert.equal((await p.call('s_page_first')).text, 'let in');
+	await p.close();
+});
+
 test('a page that is not visited: the call did not run', async (t) => {
 	const p = await scripted(t);
 	const n = p.start('s_page_first');

@@ -251,3 +251,69 @@ test('a login is asked for at the beginning: the trouble says what to do', async
 	await sleep(50);
 	await p.close();
 });
+
+// A server of the modern era, byte by byte; `onCall(res, message)` answers tools/call.
+async function serveModern(t, onCall) {
+	const requests = [];
+	const results = {
+		'server/discover': { supportedVersions: ['2026-07-28'], capabilities: { tools: {} } },
+		'tools/list': { tools: [{ name: 'grüße', inputSchema: { type: 'object' } }] },
+	};
+	const server = http.createServer((req, res) => {
+		let body = '';
+		req.on('data', (bytes) => (body += bytes));
+		req.on('end', () => {
+			const message = body ? JSON.parse(body) : undefined;
+			requests.push({ method: req.method, headers: req.headers, message });
+			if (message?.method === 'tools/call') return onCall(res, message);
+			res.writeHead(results[message?.method] ? 200 : 404, { 'content-type': 'application/json' });
+			return res.end(JSON.stringify({ jsonrpc: '2.0', id: message?.id, result: { resultType: 'complete', ...results[message?.method] } }));
+		});
+	});
+	await new Promise((done) => server.listen(0, '127.0.0.1', done));
+	t.after(() => {
+		server.close();
+		server.closeAllConnections();
+	});
+	const p = probe(t, { url: `http://127.0.0.1:${server.address().port}/mcp` });
+	await p.ready();
+	return { p, requests };
+}
+
+test('modern: headers repeat what the message says; no session, no GET, no DELETE', async (t) => {
+	const { p, requests } = await serveModern(t, (res, m) => {
+		res.writeHead(200, { 'content-type': 'application/json', 'mcp-session-id': 'none of that' });
+		res.end(JSON.stringify({ jsonrpc: '2.0', id: m.id, result: { content: [] } }));
+	});
+	assert.equal((await p.call('s_gr__e')).outcome, 'not_run');
+	const { name } = p.tools()[0];
+	assert.equal((await p.call(name)).outcome, 'ok');
+	await p.close();
+	for (const { method, headers, message } of requests) {
+		assert.equal(method, 'POST');
+		assert.equal(headers['mcp-method'], message.method);
+		assert.equal(headers['mcp-protocol-version'], '2026-07-28');
+		assert.equal(headers['mcp-session-id'], undefined);
+		assert.equal(message.params._meta['io.modelcontextprotocol/protocolVersion'], '2026-07-28');
+	}
+	const call = requests.find(({ message }) => message.method === 'tools/call');
+	assert.equal(call.headers['mcp-name'], `=?base64?${Buffer.from('grüße').toString('base64')}?=`);
+});
+
+test('modern: a stream that breaks is not gone on with, and a result of an unknown kind is an error', async (t) => {
+	let broken = true;
+	const { p, requests } = await serveModern(t, (res, m) => {
+		res.writeHead(200, { 'content-type': 'text/event-stream' });
+		if (!broken) return res.end(`data: ${JSON.stringify({ jsonrpc: '2.0', id: m.id, result: { resultType: 'hologram' } })}\n\n`);
+		res.write('id: 7\nretry: 1\ndata: \n\n');
+		return setTimeout(() => res.socket.destroy(), 30);
+	});
+	const { name } = p.tools()[0];
+	assert.equal((await p.call(name)).outcome, 'lost');
+	await sleep(100);
+	assert.ok(requests.every(({ method }) => method === 'POST'));
+	broken = false;
+	const end = await p.call(name);
+	assert.deepEqual([end.outcome, end.category], ['error', 'protocol']);
+	await p.close();
+});

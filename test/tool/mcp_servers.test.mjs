@@ -184,3 +184,10 @@ modern('calls, structure, progress, errors, questions, changes', async (p, { htt
 	await p.until((l) => l.on === 'changed' && l.tools.some((tool) => tool.name === 'm_extra1'), 'the new tool');
 	assert.equal((await p.call('m_extra1')).text, '1');
 });
+
+test('modern over stdio: a question that is answered from inside its callback', async (t) => {
+	const p = probe(t, { name: 'm', answerNow: 'decline', ...OFFICIAL.modern });
+	await p.ready();
+	assert.deepEqual(JSON.parse((await p.call('m_ask')).text), { action: 'decline' });
+	await p.close();
+});

@@ -17,7 +17,7 @@ struct http_wire {
 	struct ar_mcp_wire base;
 	uv_loop_t *loop;
 	struct ar_transfer_pool *pool;
-	char *url, *ca_file;
+	char *url;
 	struct curl_slist *fixed; /* headers of the configuration */
 	char *session; /* NULL: none */
 	const char *version; /* NULL: not agreed yet */
@@ -178,7 +178,6 @@ static void free_if_over(struct http_wire *w)
 	curl_slist_free_all(w->fixed);
 	ar_free(w->session);
 	ar_free(w->url);
-	ar_free(w->ca_file);
 	ar_free(w);
 	events->on_closed(owner);
 }
@@ -318,13 +317,11 @@ struct ar_mcp_wire *ar_mcp_http_open(uv_loop_t *loop, const struct ar_mcp_option
 	w->base = (struct ar_mcp_wire){ .v = &vtable, .events = events, .owner = owner };
 	w->loop = loop;
 	w->url = ar_str_dup(ar_str_from(o->url));
-	w->ca_file = ar_str_dup(ar_str_from(o->ca_file));
 	w->connect_ms = o->connect_timeout_ms;
 	for (size_t i = 0; o->headers && o->headers[i]; i++)
 		w->fixed = add_line(w->fixed, ar_str_from(o->headers[i]));
 	ar_list_init(&w->exchanges);
 	pool.tls = strncasecmp(w->url, "https:", 6) == 0;
-	pool.ca_file = w->ca_file;
 	w->pool = ar_transfer_pool_new(loop, &pool);
 	return &w->base;
 }

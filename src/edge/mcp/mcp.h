@@ -28,7 +28,6 @@ struct ar_mcp_options {
 	const char *workdir; /* where the program runs; NULL: where we do */
 	const char *url;
 	const char *const *headers; /* "Name: value", sent with each request */
-	const char *ca_file; /* certificates to trust instead of the system's */
 	const char *const *tools; /* names as the server has them; NULL: all */
 	enum ar_mcp_scope scope;
 	enum ar_mcp_era era;

@@ -382,7 +382,6 @@ static void take_options(struct ar_mcp_source *s, const struct ar_mcp_options *f
 	o->command = copy(&s->arena, from->command);
 	o->workdir = copy(&s->arena, from->workdir);
 	o->url = copy(&s->arena, from->url);
-	o->ca_file = copy(&s->arena, from->ca_file);
 	o->args = copy_list(&s->arena, from->args);
 	o->env = copy_list(&s->arena, from->env);
 	o->headers = copy_list(&s->arena, from->headers);

@@ -1,6 +1,7 @@
 /* Drives one MCP source through the tool port for a script: every callback is a line of JSON on standard output, commands are lines of JSON on
  * standard input. The one argument is a JSON object with the options: name, command, args, env, workdir, url, headers, tools, scope
- * (shared|session), era (auto|legacy|modern), trust, connectMs, callMs, idleMs, graceMs, restarts.
+ * (shared|session), era (auto|legacy|modern), trust, connectMs, callMs, idleMs, graceMs, restarts; and answerNow (accept|decline|cancel), with
+ * which every question is answered from inside its callback.
  * Commands:
  *   {"do":"call","n":1,"tool":"x_y","args":{...},"session":"s1","deadlineMs":5000}
  *   {"do":"cancel","n":1}
@@ -31,6 +32,7 @@ struct probe {
 	uv_loop_t loop;
 	uv_pipe_t input;
 	bool is_gone;
+	enum ar_tool_answer_kind answer_now; /* 0: when a command says so */
 	struct ar_buf line;
 	struct ar_json_parser *commands;
 	struct probe_call *calls[CALLS_MAX];
@@ -85,6 +87,7 @@ static void on_progress(struct ar_tool_call *call, const struct ar_tool_progress
 
 static void on_question(struct ar_tool_call *call, const struct ar_tool_question *q)
 {
+	struct probe *p = AR_CONTAINER_OF(call, struct probe_call, call)->owner;
 	struct ar_buf line = { 0 };
 	struct ar_jw w = call_line(&line, call, "question");
 
@@ -93,6 +96,9 @@ static void on_question(struct ar_tool_call *call, const struct ar_tool_question
 	ar_jw_mraw(&w, "schema", q->schema);
 	ar_jw_mstr(&w, "url", q->url);
 	line_close(&w, &line);
+	if (p->answer_now)
+		p->source->v->answer(p->source, call,
+				     &(struct ar_tool_answer){ .question = q->id, .kind = p->answer_now });
 }
 
 static void write_images(struct ar_jw *w, const struct ar_tool_result *r)
@@ -212,14 +218,22 @@ static void do_call(struct probe *p, struct ar_json command)
 	c->started = true;
 }
 
+static enum ar_tool_answer_kind kind_of(struct ar_str word)
+{
+	static const char *const words[] = { "accept", "decline", "cancel" };
+
+	for (size_t i = 0; i < AR_ARRAY_LEN(words); i++) {
+		if (ar_str_is(word, words[i]))
+			return AR_TOOL_ANSWER_ACCEPT + (enum ar_tool_answer_kind)i;
+	}
+	return 0;
+}
+
 static void do_answer(struct probe *p, struct probe_call *c, struct ar_json command)
 {
-	struct ar_str kind = text(command, "kind");
-	struct ar_tool_answer a = { .question = text(command, "question") };
+	struct ar_tool_answer a = { .question = text(command, "question"),
+				    .kind = kind_of(text(command, "kind")) };
 
-	a.kind = ar_str_is(kind, "accept")    ? AR_TOOL_ANSWER_ACCEPT
-		 : ar_str_is(kind, "decline") ? AR_TOOL_ANSWER_DECLINE
-					      : AR_TOOL_ANSWER_CANCEL;
 	a.content = raw(&c->arena, command, "content");
 	p->source->v->answer(p->source, &c->call, &a);
 }
@@ -342,6 +356,7 @@ static void run(struct probe *p, struct ar_json options)
 	struct ar_arena arena = { 0 };
 
 	uv_loop_init(&p->loop);
+	p->answer_now = kind_of(text(options, "answerNow"));
 	read_options(&arena, options, &o);
 	o.on_gone = on_gone;
 	o.arg = p;
