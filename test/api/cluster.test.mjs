@@ -68,6 +68,19 @@ test('any node answers any request, and streams it', { skip }, async () => {
 	await b.stop();
 });
 
+test('any node lists what waits for people in all sessions, and takes the answer', { skip }, async () => {
+	const { nodes: [a, b] } = await cluster(['a', 'b']);
+	const options = { tools: [{ name: 'set_value', description: 'Sets something.', inputSchema: { type: 'object' } }] };
+	for (const node of [a, b]) await submit(node, '[[tool set_value {"q":"1"}]]', { options });
+	const inbox = async (node) => (await ok(node, 'list_actions', {})).actions;
+	await waitFor(async () => (await inbox(a)).length === 2, 'two questions');
+	assert.deepEqual(await inbox(b), await inbox(a));
+	for (const { actionId } of await inbox(a)) await ok(b, 'respond_action', { actionId, decision: 'deny' });
+	for (const node of [a, b]) assert.deepEqual(await inbox(node), []);
+	await a.stop();
+	await b.stop();
+});
+
 test('a key makes one session, whichever nodes are asked', { skip }, async () => {
 	const { nodes } = await cluster(['a', 'b']);
 	const answers = await Promise.all(Array.from({ length: 20 }, (_, i) => ok(nodes[i % 2], 'submit_turn', { createPolicy: {}, text: 'x', idempotencyKey: 'once' })));

@@ -1,5 +1,5 @@
-// What waits for a person and how it is answered, against a daemon that answers as the test says: which request goes out, and what
-// people see. The whole way through a real daemon is in test/api.
+// What waits for a person and how it is answered: against a daemon that answers as the test says, which request goes out and what people
+// see; and the whole way through a real one.
 import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -136,4 +136,31 @@ test("who comes second is told who was first, in the daemon's words", async () =
 	assert.equal(code, 1);
 	assert.match(err, /settled as 'deny' \(human, by bob\) at 2026/);
 	assert.deepEqual(answers().map((a) => a.decision), ["allow"], "what does not wait is the daemon's to judge");
+});
+
+test("a question of a real session is seen, answered by the end of its id, and whoever is late is told who and when", async () => {
+	const real = await Place.make({ env: { USER: "ada" } });
+	const tools = [{ name: "set_value", description: "Sets something.", inputSchema: { type: "object" } }];
+	try {
+		assert.equal((await real.ctl("run", "starts the daemon")).code, 0);
+		const turn = (text) => real.json("call", "submit_turn", JSON.stringify({ text, createPolicy: { title: "values" }, options: { tools } }));
+		await turn('[[tool set_value {"q":"1"}]]');
+		await turn('[[tool set_value {"q":"2"}]]');
+		let rows = [];
+		for (let i = 0; rows.length < 3 && i < 200; i++) rows = lines((await real.ctl("inbox")).out);
+		assert.equal(rows.length, 3);
+		for (const row of rows.slice(1)) assert.match(row, /^action_\S+_1 +(now|\d+ s ago) +2[34] h left +set_value +May the tool 'set_value' run with .*\[values\]$/);
+		const [one, two] = rows.slice(1).map((row) => row.split(" ")[0]);
+		const short = one.slice(-6);
+		assert.deepEqual(await real.ctl("approve", short, "--reason", "fine"), { code: 0, signal: null, out: `${one}  allow\n`, err: "" });
+		const late = await real.ctl("deny", one);
+		assert.equal(late.code, 1);
+		assert.match(late.err, /settled as 'allow' \(human, by ada\) at \d{4}-/);
+		assert.equal((await real.ctl("deny", two)).out, `${two}  deny\n`);
+		assert.match((await real.ctl("inbox")).err, /nothing waits/);
+		const { actions } = await real.json("inbox", "--all");
+		assert.deepEqual(actions.map((a) => [a.actionId, a.decision]), [[one, "allow"], [two, "deny"]]);
+	} finally {
+		await real.end();
+	}
 });
