@@ -204,7 +204,7 @@ static void a_slow_one_ends_at_its_deadline(void **state AR_UNUSED)
 	desk_init(&d);
 	r = desk_run(&d, "sleep 41.101; echo late", 200);
 	assert_int_equal(r->outcome, AR_HOOK_TIMEOUT);
-	assert_true(r->took_ms >= 200 && r->took_ms < 1200);
+	assert_true(r->took_ms >= 190 && r->took_ms < PLENTY);
 	assert_false(is_alive("41.101"));
 	test_free(r);
 	desk_fini(&d);
@@ -216,9 +216,9 @@ static void one_that_ignores_the_request_is_killed(void **state AR_UNUSED)
 	struct desk_run *r;
 
 	desk_init(&d);
-	r = desk_run(&d, "trap '' TERM; sh -c 'trap \"\" TERM; sleep 42.201'; sleep 42.202", 200);
+	r = desk_run(&d, "trap '' TERM; sh -c 'trap \"\" TERM; sleep 42.201'; sleep 42.202", 1000);
 	assert_int_equal(r->outcome, AR_HOOK_TIMEOUT);
-	assert_true(r->took_ms >= 1200 && r->took_ms < 4000);
+	assert_true(r->took_ms >= 1900 && r->took_ms < PLENTY);
 	assert_false(is_alive("42.201") || is_alive("42.202"));
 	test_free(r);
 	desk_fini(&d);
@@ -237,7 +237,7 @@ static void who_was_asked_may_clean_up(void **state AR_UNUSED)
 	snprintf(command, sizeof(command),
 		 "trap 'sleep 0.3; echo swept >%s; exit 0' TERM; while :; do sleep 0.05; done", mark);
 	desk_init(&d);
-	r = desk_run(&d, command, 200);
+	r = desk_run(&d, command, 1000);
 	assert_int_equal(r->outcome, AR_HOOK_TIMEOUT);
 	assert_true(read(fd, text, sizeof(text) - 1) > 0);
 	assert_string_equal(text, "swept\n");
