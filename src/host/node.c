@@ -11,7 +11,7 @@ static void gained(void *arg, const struct ar_partition_set *set)
 {
 	struct ar_runtime *r = arg;
 
-	ar_engine_recover(r->engine, set);
+	ar_partition_union(&r->gained, set);
 }
 
 static bool is_busy(void *arg, unsigned partition)
@@ -21,7 +21,10 @@ static bool is_busy(void *arg, unsigned partition)
 
 static void release(void *arg, unsigned partition)
 {
-	ar_engine_release(((struct ar_runtime *)arg)->engine, partition);
+	struct ar_runtime *r = arg;
+
+	ar_partition_remove(&r->gained, partition);
+	ar_engine_release(r->engine, partition);
 }
 
 static bool is_quiet(void *arg, unsigned partition)

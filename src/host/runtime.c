@@ -68,10 +68,17 @@ static void say_ready(struct ar_runtime *r)
 /* What was cut is taken up when the tools that it may need are there. */
 static void take_up(struct ar_runtime *r)
 {
-	if (r->has_taken_up || r->member || !r->policy.inventory->is_ready)
+	struct ar_partition_set gained = r->gained;
+
+	if (!ar_tools_are_ready(&r->tools))
 		return;
+	if (!r->member && !r->has_taken_up)
+		ar_engine_recover(r->engine, NULL);
 	r->has_taken_up = true;
-	ar_engine_recover(r->engine, NULL);
+	if (!ar_partition_any(&gained))
+		return;
+	r->gained = (struct ar_partition_set){ 0 };
+	ar_engine_recover(r->engine, &gained);
 }
 
 /* Before the loop sleeps it must know when the next timer is due. */

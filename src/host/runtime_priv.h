@@ -55,6 +55,7 @@ struct ar_runtime {
 	enum ar_run_end end;
 	bool is_ready;
 	bool has_taken_up; /* what was open at the start, where no cluster shares it out */
+	struct ar_partition_set gained; /* of the cluster, not taken up yet */
 	bool is_closing;
 };
 
