@@ -1,0 +1,208 @@
+/* Budgets and the guard: when work stops, who is asked, what an answer changes, and that sums are right inside one decision. */
+#include "desk.h"
+#include "action/action.h"
+#include "limits/budget.h"
+
+static void answer(struct desk *d, int64_t in, int64_t out, size_t calls)
+{
+	struct ar_tool_request tools[4];
+	struct ar_step_output output = {
+		.step = desk_active(d)->open_step, .text = AR_STR("x"), .tools = tools, .tool_count = calls
+	};
+
+	for (size_t i = 0; i < calls; i++)
+		tools[i] = (struct ar_tool_request){ AR_STR("call"), AR_STR("look_up"), AR_STR("{}") };
+	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_MODEL_DONE,
+						       .outputs = &output,
+						       .output_count = 1,
+						       .end = { .outcome = 1,
+								.has_usage = true,
+								.input_tokens = in,
+								.output_tokens = out } }),
+			 AR_OK);
+}
+
+static void submit(struct desk *d, const char *options)
+{
+	assert_int_equal(desk_command(d, AR_CMD_SUBMIT_TURN,
+				      &(struct ar_cmd_submit_turn_in){ .text = AR_STR("hello"),
+								       .options = ar_str_from(options) }),
+			 AR_OK);
+}
+
+static bool has(const struct desk *d, enum ar_event_type type)
+{
+	for (size_t i = 0; i < d->decision.event_count; i++) {
+		if (d->decision.events[i].type == type)
+			return true;
+	}
+	return false;
+}
+
+static const struct ar_action *question(struct desk *d)
+{
+	assert_true(d->session.actions.count > 0);
+	return d->session.actions.at[d->session.actions.count - 1];
+}
+
+static void decide(struct desk *d, const char *decision)
+{
+	assert_int_equal(desk_command(d, AR_CMD_RESPOND_ACTION,
+				      &(struct ar_cmd_respond_action_in){ .action_id = question(d)->id,
+									  .decision =
+										  ar_str_from(decision) }),
+			 AR_OK);
+}
+
+static int open_asking(void **state)
+{
+	struct desk *d;
+
+	desk_open(state);
+	d = *state;
+	d->policy.budget = (struct ar_budget_policy){ .warn_percent = 80, .is_asking = true };
+	d->policy.max_rounds = 100;
+	return 0;
+}
+
+static void test_low_then_blocked_then_extended(void **state)
+{
+	struct desk *d = *state;
+
+	d->policy.budget.turn[AR_QUOTA_TOKENS] = 1000;
+	submit(d, "{}");
+	answer(d, 20, 580, 1);
+	assert_false(has(d, AR_EV_QUOTA_LOW));
+	answer(d, 20, 230, 1);
+	assert_true(has(d, AR_EV_QUOTA_LOW));
+	assert_true(has(d, AR_EV_MODEL_REQUESTED));
+	answer(d, 20, 129, 1);
+	assert_false(has(d, AR_EV_QUOTA_LOW));
+	assert_true(has(d, AR_EV_QUOTA_BLOCKED));
+	assert_false(has(d, AR_EV_MODEL_REQUESTED));
+	assert_int_equal(question(d)->type, AR_ACTION_BUDGET_OVERRIDE);
+	decide(d, "extend");
+	assert_true(has(d, AR_EV_LIMIT_CHANGED));
+	assert_true(has(d, AR_EV_MODEL_REQUESTED));
+	assert_int_equal(desk_active(d)->budget.marks[AR_QUOTA_TOKENS].limit.v, 2000);
+	answer(d, 20, 681, 1);
+	assert_true(has(d, AR_EV_QUOTA_LOW)); /* once for each limit */
+}
+
+static void test_a_session_is_asked_about_in_the_same_decision(void **state)
+{
+	struct desk *d = *state;
+
+	d->policy.budget.session[AR_QUOTA_TOKENS] = 1000;
+	submit(d, "{}");
+	answer(d, 900, 99, 0);
+	submit(d, "{}");
+	assert_true(has(d, AR_EV_QUOTA_BLOCKED));
+	assert_false(has(d, AR_EV_MODEL_REQUESTED));
+	decide(d, "extend");
+	assert_true(has(d, AR_EV_MODEL_REQUESTED));
+	assert_int_equal(d->session.budget.marks[AR_QUOTA_TOKENS].limit.v, 2000);
+	answer(d, 1000, 1, 1); /* used by this answer counts before it is applied */
+	assert_true(has(d, AR_EV_QUOTA_BLOCKED));
+	decide(d, "stop");
+	assert_true(ar_str_is(desk_thread(d, 0)->last_category, "budget_exhausted"));
+}
+
+static void test_nobody_is_asked_when_nobody_may_be(void **state)
+{
+	struct desk *d = *state;
+
+	d->policy.budget.turn[AR_QUOTA_TOKENS] = 10;
+	d->policy.permission_mode = AR_MODE_NEVER;
+	submit(d, "{}");
+	assert_true(has(d, AR_EV_QUOTA_BLOCKED));
+	assert_true(has(d, AR_EV_TURN_FAILED));
+	assert_int_equal(d->session.actions.count, 0);
+}
+
+static void test_a_turn_only_lowers(void **state)
+{
+	struct desk *d = *state;
+
+	d->policy.budget.turn[AR_QUOTA_TOKENS] = 1000;
+	submit(d, "{\"budget\":{\"tokens\":5000}}");
+	answer(d, 999, 1, 1);
+	assert_true(has(d, AR_EV_QUOTA_BLOCKED));
+	decide(d, "stop");
+	submit(d,
+	       "{\"budget\":{\"tokens\":500,\"cost\":\"0.25\"}}"); /* what was said before is more than that */
+	assert_true(has(d, AR_EV_QUOTA_BLOCKED));
+	desk_expect_refusal(d,
+			    desk_command(d, AR_CMD_SUBMIT_TURN,
+					 &(struct ar_cmd_submit_turn_in){
+						 .text = AR_STR("x"),
+						 .options = AR_STR("{\"budget\":{\"ms\":0}}") }),
+			    AR_ERR_INVALID_INPUT);
+}
+
+static void test_time_ends_a_turn_as_timed_out(void **state)
+{
+	struct desk *d = *state;
+	struct ar_str task;
+
+	d->policy.budget.turn_ms = 5000;
+	submit(d, "{}");
+	task = desk_active(d)->task->id;
+	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_BUDGET_DUE, .subject = task }), AR_OK);
+	desk_expect(d, ""); /* too early: it is waited for again */
+	assert_int_equal(d->decision.effects[0].kind, AR_EFFECT_WAKE);
+	d->now += 5000000;
+	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_BUDGET_DUE, .subject = task }), AR_OK);
+	assert_true(has(d, AR_EV_QUOTA_BLOCKED));
+	assert_int_equal(desk_end_step(d, (struct ar_step_end){ .outcome = 6 }), AR_OK);
+	assert_true(has(d, AR_EV_TASK_TIMED_OUT));
+	assert_true(ar_str_is(desk_thread(d, 0)->last_outcome, "timed_out"));
+}
+
+static void test_repetition_is_counted_in_a_row(void **state)
+{
+	struct ar_repeat r = { 0 };
+	struct ar_invocation call = { .name = AR_STR("a"),
+				      .args_ref = AR_STR("1"),
+				      .answer_ref = AR_STR("x") };
+
+	(void)state;
+	ar_guard_count(&r, &call);
+	ar_guard_count(&r, &call);
+	assert_int_equal(r.count.v, 2);
+	call.answer_ref = AR_STR("y");
+	ar_guard_count(&r, &call);
+	assert_int_equal(r.count.v, 1);
+}
+
+/* Asked for by no tool that is there, answered the same each time. */
+static void test_repetition_ends_a_turn(void **state)
+{
+	struct desk *d = *state;
+
+	d->policy.budget.repeats = 3;
+	submit(d, "{}");
+	answer(d, 1, 1, 1);
+	answer(d, 1, 1, 1);
+	assert_false(has(d, AR_EV_TURN_FAILED));
+	answer(d, 1, 1, 1);
+	assert_true(has(d, AR_EV_TURN_FAILED));
+	assert_true(ar_str_is(desk_thread(d, 0)->last_category, "no_progress"));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_asking, desk_close)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_low_then_blocked_then_extended),
+		TEST(test_a_session_is_asked_about_in_the_same_decision),
+		TEST(test_nobody_is_asked_when_nobody_may_be),
+		TEST(test_a_turn_only_lowers),
+		TEST(test_time_ends_a_turn_as_timed_out),
+		TEST(test_repetition_is_counted_in_a_row),
+		TEST(test_repetition_ends_a_turn),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
