@@ -94,7 +94,8 @@ void ar_effects_run(struct ar_live *l, const struct ar_decision *d)
 		case AR_EFFECT_WAKE_CANCEL:
 			wake_cancel(l, effect->subject);
 			break;
-		case AR_EFFECT_TOOL_ANSWER: /* no tool runs here that could have asked */
+		case AR_EFFECT_TOOL_ANSWER:
+			ar_tool_answer(l, effect);
 			break;
 		}
 	}

@@ -158,6 +158,7 @@ void ar_steps_drop(struct ar_live *l); /* at the end of the process */
 void ar_tool_plan(struct ar_live *l, const struct ar_effect *effect);
 void ar_tools_begin(struct ar_live *l);
 void ar_tool_cancel(struct ar_live *l, struct ar_str call);
+void ar_tool_answer(struct ar_live *l, const struct ar_effect *effect); /* a person's, to a call that runs */
 void ar_tools_release(struct ar_live *l);
 void ar_tools_drop(struct ar_live *l);
 

@@ -31,6 +31,8 @@ struct ar_live_call {
 	struct ar_funnel funnel;
 	struct ar_timer deadline;
 	bool has_deadline; /* the timer runs */
+	size_t open_questions; /* to people, who have the time meanwhile */
+	ar_usec left; /* of its own time, then */
 	ar_usec started; /* monotonic */
 	struct ar_tool_end end;
 	struct ar_engine_request ended;
@@ -142,13 +144,66 @@ static void on_progress(struct ar_tool_call *c, const struct ar_tool_progress *p
 	(void)p;
 }
 
-/* Nobody can be asked yet: the tool goes on without an answer. */
-static void on_question(struct ar_tool_call *c, const struct ar_tool_question *q)
+/* A question on its way into the session. */
+struct asked {
+	struct ar_live *live;
+	struct ar_engine_request request;
+	struct ar_arena arena;
+	struct ar_tool_asked asked;
+};
+
+/* What the store could not take was not asked: the tool goes on without an answer. */
+static void asked_decided(struct ar_engine_request *request)
+{
+	struct asked *q = AR_CONTAINER_OF(request, struct asked, request);
+
+	if (request->status != AR_OK)
+		ar_tool_answer(q->live, &(struct ar_effect){ .subject = q->asked.call,
+							     .question = q->asked.question,
+							     .answer = AR_STR("cancel") });
+	ar_arena_fini(&q->arena);
+	ar_free(q);
+}
+
+/* The time of a call stands still while a person has it. */
+static void pause(struct ar_live_call *r)
+{
+	struct ar_clock *clock = r->live->engine->o.clock;
+
+	if (r->open_questions++ > 0 || !r->has_deadline)
+		return;
+	ar_timer_stop(&r->deadline);
+	r->has_deadline = false;
+	r->left = r->deadline.due - clock->mono(clock);
+}
+
+static void resume(struct ar_live_call *r)
+{
+	if (r->open_questions == 0 || --r->open_questions > 0)
+		return;
+	r->has_deadline = true;
+	ar_timer_start(r->live->engine, &r->deadline, r->left);
+	r->call.deadline = r->deadline.due;
+}
+
+static void on_question(struct ar_tool_call *c, const struct ar_tool_question *question)
 {
 	struct ar_live_call *r = AR_CONTAINER_OF(c, struct ar_live_call, call);
+	struct asked *q;
 
-	r->source->v->answer(r->source, c,
-			     &(struct ar_tool_answer){ .question = q->id, .kind = AR_TOOL_ANSWER_DECLINE });
+	if (r->live->engine->is_stopping || r->is_cancelled || r->is_late)
+		return;
+	q = ar_new0(sizeof(*q));
+	q->live = r->live;
+	q->asked = (struct ar_tool_asked){ .call = ar_arena_str(&q->arena, r->end.call),
+					   .question = ar_arena_str(&q->arena, question->id),
+					   .prompt = ar_arena_str(&q->arena, clean(r, question->prompt)),
+					   .schema = ar_arena_str(&q->arena, clean(r, question->schema)),
+					   .url = ar_arena_str(&q->arena, clean(r, question->url)) };
+	q->request.done = asked_decided;
+	q->request.input = (struct ar_input){ .kind = AR_IN_TOOL_ASKED, .tool_asked = &q->asked };
+	pause(r);
+	ar_inbox_push(r->live, &q->request);
 }
 
 static void on_done(struct ar_tool_call *c, const struct ar_tool_result *result)
@@ -294,6 +349,25 @@ void ar_tool_cancel(struct ar_live *l, struct ar_str id)
 		r->is_cancelled = true;
 		if (r->state == RUN_RUNNING)
 			r->source->v->cancel(r->source, &r->call);
+	}
+}
+
+void ar_tool_answer(struct ar_live *l, const struct ar_effect *effect)
+{
+	enum ar_tool_answer_kind kind = ar_str_is(effect->answer, "accept")    ? AR_TOOL_ANSWER_ACCEPT
+					: ar_str_is(effect->answer, "decline") ? AR_TOOL_ANSWER_DECLINE
+									       : AR_TOOL_ANSWER_CANCEL;
+
+	AR_LIST_FOR_SAFE (it, &l->calls) {
+		struct ar_live_call *r = AR_CONTAINER_OF(it, struct ar_live_call, node);
+
+		if (!ar_str_eq(r->end.call, effect->subject) || r->state != RUN_RUNNING)
+			continue;
+		resume(r);
+		r->source->v->answer(r->source, &r->call,
+				     &(struct ar_tool_answer){ .question = effect->question,
+							       .kind = kind,
+							       .content = effect->answer_content });
 	}
 }
 

@@ -27,7 +27,7 @@ static ar_decide_fn *const by_kind[] = {
 	[AR_IN_TOOL_DONE] = ar_decide_tool_done,   [AR_IN_CALL_DUE] = ar_decide_call_due,
 	[AR_IN_HOOK_DONE] = ar_decide_hook_done,   [AR_IN_RECOVER] = ar_decide_recover,
 	[AR_IN_BUDGET_DUE] = ar_decide_budget_due, [AR_IN_REPAIR] = ar_decide_repair,
-	[AR_IN_ACTION_DUE] = ar_decide_action_due,
+	[AR_IN_ACTION_DUE] = ar_decide_action_due, [AR_IN_TOOL_ASKED] = ar_decide_tool_asked,
 };
 
 static struct ar_str args_as_kept(struct ar_decision *d)

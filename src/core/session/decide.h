@@ -169,6 +169,6 @@ ar_decide_fn ar_decide_create_session, ar_decide_submit_turn, ar_decide_interrup
 	ar_decide_model_done, ar_decide_retry_due, ar_decide_tool_done, ar_decide_call_due,
 	ar_decide_hook_done, ar_decide_report_tool_result, ar_decide_recover, ar_decide_repair,
 	ar_decide_budget_due, ar_decide_respond_action, ar_decide_resolve_permission, ar_decide_set_policy,
-	ar_decide_action_due;
+	ar_decide_action_due, ar_decide_tool_asked;
 
 #endif

@@ -84,6 +84,7 @@ enum ar_input_kind {
 	AR_IN_TOOL_DONE, /* a tool call ended, one way or another */
 	AR_IN_CALL_DUE, /* a result that a client was to bring did not come in time */
 	AR_IN_HOOK_DONE, /* a handler of a hook ended, one way or another */
+	AR_IN_TOOL_ASKED, /* a tool call has a question for a person */
 	AR_IN_ACTION_DUE, /* the time for an answer is over */
 	AR_IN_BUDGET_DUE, /* the time of a turn is over */
 	AR_IN_REPAIR, /* what is stored beside the log is written again, from the log */
@@ -138,6 +139,11 @@ struct ar_tool_end {
 	int64_t duration_ms;
 };
 
+/* What a tool asks while it runs; the same words as port/tool.h. */
+struct ar_tool_asked {
+	struct ar_str call, question, prompt, schema, url;
+};
+
 /* A stored content as whoever had to read it brings it along. */
 struct ar_text {
 	struct ar_str ref, bytes;
@@ -174,6 +180,7 @@ struct ar_input {
 	size_t output_count;
 	struct ar_step_end end; /* MODEL_DONE */
 	const struct ar_tool_end *tool_end; /* TOOL_DONE */
+	const struct ar_tool_asked *tool_asked; /* TOOL_ASKED */
 	const struct ar_hook_end *hook_end; /* HOOK_DONE */
 	const struct ar_repair *repair; /* REPAIR */
 };

@@ -333,6 +333,116 @@ static void test_it_expired_while_nobody_was_there(void **state)
 	assert_true(ar_str_is(action(d, id)->source, "timeout"));
 }
 
+/* Two calls: a local one runs and has asked, a client's waits for a person. */
+static void begin_calls(struct desk *d)
+{
+	static const struct ar_tool local = { .name = { "ask", 3 },
+					      .owner = AR_TOOL_LOCAL,
+					      .is_concurrency_safe = true };
+	static const struct ar_tool *const list[] = { &local };
+	static const struct ar_inventory inventory = { .tools = list, .count = 1 };
+	static const struct ar_permission_rule free = {
+		.name = { "free", 4 }, .tool = { "ask", 3 }, .verdict = AR_ALLOW, .reach = AR_REACH_HOST
+	};
+	struct ar_tool_request calls[] = { { AR_STR("c1"), AR_STR("ask"), AR_STR("{}") },
+					   { AR_STR("c2"), AR_STR("put"), AR_STR("{}") } };
+	struct ar_step_output out = { .tools = calls, .tool_count = 2 };
+
+	d->policy.inventory = &inventory;
+	d->policy.rules = &free;
+	d->policy.rule_count = 1;
+	d->policy.tool_parallel = 8;
+	d->policy.tool_ms = 1000;
+	d->policy.tool_result_bytes = 10000;
+	assert_int_equal(
+		desk_command(d, AR_CMD_SUBMIT_TURN,
+			     &(struct ar_cmd_submit_turn_in){
+				     .text = AR_STR("go"),
+				     .turn_id = AR_STR("a"),
+				     .options = AR_STR(
+					     "{\"tools\":[\"ask\",{\"name\":\"put\",\"inputSchema\":{},"
+					     "\"isConcurrencySafe\":true}]}") }),
+		AR_OK);
+	out.step = desk_active(d)->open_step;
+	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_MODEL_DONE,
+						       .outputs = &out,
+						       .output_count = 1,
+						       .end = { .outcome = 1,
+								.stop_reason = AR_STR("tools") } }),
+			 AR_OK);
+}
+
+static enum ar_status tool_asks(struct desk *d, const char *schema)
+{
+	struct ar_tool_asked asked = { .call = ((struct ar_invocation *)desk_active(d)->calls.at[0])->id,
+				       .question = AR_STR("q-1"),
+				       .prompt = AR_STR("which?"),
+				       .schema = ar_str_from(schema) };
+
+	return desk_do(d, (struct ar_input){ .kind = AR_IN_TOOL_ASKED, .tool_asked = &asked });
+}
+
+static void test_a_lost_tool_takes_its_question_along(void **state)
+{
+	struct desk *d = *state;
+	struct ar_action *permission, *question;
+
+	begin_calls(d);
+	assert_int_equal(tool_asks(d, "{\"type\":\"object\"}"), AR_OK);
+	desk_expect(d, ASKED);
+	assert_int_equal(d->session.actions.count, 2);
+	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_RECOVER }), AR_OK);
+	desk_expect(
+		d,
+		"history.reconstructed task.attempt.failed task.retrying task.attempt.started thread.updated "
+		"thread.updated task.waiting action.resolved tool.failed");
+	permission = d->session.actions.at[0];
+	question = d->session.actions.at[1];
+	assert_true(ar_str_is(question->source, "cancelled") && ar_str_is(question->question, "q-1"));
+	assert_int_equal(permission->status, AR_ACTION_PENDING);
+	assert_int_equal(desk_active(d)->task->status, AR_TASK_WAITING);
+	assert_int_equal(respond(d, permission->id, "deny", NULL),
+			 AR_OK); /* all have ended: the model is asked */
+	desk_expect(d, SETTLED_PERMISSION " tool.started tool.failed model.requested");
+}
+
+static void test_a_lost_turn_keeps_its_questions(void **state)
+{
+	struct desk *d = *state;
+	struct ar_action *permission;
+	struct ar_cmd_resume_thread_in in = { 0 };
+
+	d->policy.auto_resume = false;
+	begin_calls(d);
+	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_RECOVER }), AR_OK);
+	assert_true(desk_active(d)->is_lost);
+	permission = d->session.actions.at[0];
+	assert_int_equal(respond(d, permission->id, "allow", NULL), AR_OK);
+	desk_expect(d, "action.resolved permission.resolved"); /* nobody works on it */
+	in.session_id = d->session.id;
+	in.thread_id = desk_thread(d, 0)->id;
+	assert_int_equal(desk_command(d, AR_CMD_RESUME_THREAD, &in), AR_OK);
+	desk_expect(d, "history.window.loaded history.reconstructed task.retrying task.attempt.started "
+		       "thread.updated "
+		       "tool.failed tool.started");
+}
+
+static void test_a_tool_that_asks_too_much_gets_no_answer(void **state)
+{
+	struct desk *d = *state;
+
+	begin_calls(d);
+	assert_int_equal(tool_asks(d, "[1]"), AR_OK);
+	desk_expect(d, "");
+	assert_int_equal(desk_effects(d, AR_EFFECT_TOOL_ANSWER), 1);
+	for (int i = 0; i < 8; i++)
+		assert_int_equal(tool_asks(d, NULL), AR_OK);
+	desk_expect(d, ASKED);
+	assert_int_equal(tool_asks(d, NULL), AR_OK);
+	desk_expect(d, "");
+	assert_true(ar_str_is(d->decision.effects[0].answer, "cancel"));
+}
+
 static void test_an_interruption_cancels_it(void **state)
 {
 	struct desk *d = *state;
@@ -416,6 +526,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_an_answer_needs_no_waking, desk_open, desk_close),
 		cmocka_unit_test_setup_teardown(test_it_waits_on_after_a_restart, desk_open, desk_close),
 		cmocka_unit_test_setup_teardown(test_it_expired_while_nobody_was_there, desk_open,
+						desk_close),
+		cmocka_unit_test_setup_teardown(test_a_lost_tool_takes_its_question_along, desk_open,
+						desk_close),
+		cmocka_unit_test_setup_teardown(test_a_lost_turn_keeps_its_questions, desk_open, desk_close),
+		cmocka_unit_test_setup_teardown(test_a_tool_that_asks_too_much_gets_no_answer, desk_open,
 						desk_close),
 		cmocka_unit_test_setup_teardown(test_an_interruption_cancels_it, desk_open, desk_close),
 		cmocka_unit_test_setup_teardown(test_resume_names_the_blocker, desk_open, desk_close),

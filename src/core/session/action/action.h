@@ -104,11 +104,22 @@ void ar_draft_expire(struct ar_draft *w, struct ar_turn *turn, const struct ar_a
 /* The turn ends or is interrupted: its open questions are settled as cancelled, and nobody is told. */
 void ar_draft_cancel_actions(struct ar_draft *w, const struct ar_turn *turn, struct ar_str reason);
 
+/* The call has ended: what its tool asked is of no use any more. */
+void ar_draft_cancel_questions(struct ar_draft *w, const struct ar_turn *turn, struct ar_str call);
+
 /* Comes back with AR_IN_ACTION_DUE at the deadline; 0: never. */
 void ar_draft_wake_for(struct ar_draft *w, struct ar_str action, ar_usec deadline);
 
-/* After a restart: what is overdue is settled, what is not is waited for with its original deadline. */
+/* After a restart, of a turn that only waits: what is overdue is settled, what is not is waited for with its original deadline. */
 void ar_draft_wait_again(struct ar_draft *w, struct ar_turn *turn);
+
+/* Of a turn that lost more than its timers: they are set again, those that are overdue fire at once. */
+void ar_draft_wait_on(struct ar_draft *w, const struct ar_turn *turn);
+
+/* Another attempt of a turn whose questions are open: it is told again that it waits. */
+void ar_draft_still_waits(struct ar_draft *w, const struct ar_turn *turn);
+void ar_draft_say_waiting(struct ar_draft *w, const struct ar_turn *turn, enum ar_action_type type,
+			  struct ar_str action);
 
 /* continue.c: what an answer means for whoever asked. `permission` is the permission.resolved fact, absent for other kinds. */
 void ar_action_continue(struct ar_draft *w, struct ar_turn *turn, const struct ar_action *a,

@@ -92,10 +92,10 @@ static void say_requested(struct ar_decision *d, const struct ar_ids *ids, const
 			       .expires_at = expires });
 }
 
-static void say_waiting(struct ar_draft *w, const struct ar_turn *turn, const struct ar_ask *ask,
-			struct ar_str action)
+void ar_draft_say_waiting(struct ar_draft *w, const struct ar_turn *turn, enum ar_action_type type,
+			  struct ar_str action)
 {
-	bool is_permission = ar_action_kind(ask->type)->is_permission;
+	bool is_permission = ar_action_kind(type)->is_permission;
 	const char *detail = is_permission ? "waiting_permission" : "waiting_input";
 	struct ar_ids ids = ar_ids_turn(w->d, turn);
 
@@ -126,7 +126,7 @@ struct ar_str ar_draft_ask(struct ar_draft *w, const struct ar_turn *turn, const
 	ids.at[AR_SCOPE_TRACE] = ar_permission_trace(d, turn->id);
 	say_required(d, &ids, ask, scope, expires);
 	say_requested(d, &ids, ask, scope, expires);
-	say_waiting(w, turn, ask, action);
+	ar_draft_say_waiting(w, turn, ask->type, action);
 	ar_draft_wake_for(w, action, expires);
 	return action;
 }

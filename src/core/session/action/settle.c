@@ -105,8 +105,8 @@ static void go_on(struct ar_draft *w, const struct ar_turn *turn, const struct a
 	bool was_permission = ar_action_kind((enum ar_action_type)a->type)->is_permission;
 	struct ar_ids ids = ar_ids_turn(w->d, turn);
 
-	if (open_action(w, turn))
-		return; /* others keep it waiting */
+	if (turn->is_lost || open_action(w, turn))
+		return; /* nobody works on it, or others keep it waiting */
 	ids.at[AR_SCOPE_ACTION] = a->id;
 	ar_draft_status(w, AR_THREAD_STATUS_RUNNING, AR_REASON_ANSWERED, "preparing", turn);
 	ar_decide_emit(w->d, AR_EV_TASK_RESUMED, &ids,
@@ -147,6 +147,43 @@ void ar_draft_cancel_actions(struct ar_draft *w, const struct ar_turn *turn, str
 						     .source = AR_ACTION_RESOLVED_DECISION_SOURCE_CANCELLED,
 						     .reason = ar_str_empty(reason) ? AR_STR("the turn ended")
 										    : reason });
+}
+
+void ar_draft_cancel_questions(struct ar_draft *w, const struct ar_turn *turn, struct ar_str call)
+{
+	const struct ar_session *s = w->d->session;
+
+	for (size_t i = 0; i < s->actions.count; i++) {
+		const struct ar_action *a = s->actions.at[i];
+
+		if (ar_str_absent(a->question) || !ar_str_eq(a->call, call) || is_settled(w, a))
+			continue;
+		say_settled(w, turn, a,
+			    &(struct ar_settlement){ .decision = AR_STR("cancel"),
+						     .source = AR_ACTION_RESOLVED_DECISION_SOURCE_CANCELLED,
+						     .reason = AR_STR("the call that asked has ended") });
+		go_on(w, turn, a);
+	}
+}
+
+void ar_draft_wait_on(struct ar_draft *w, const struct ar_turn *turn)
+{
+	const struct ar_session *s = w->d->session;
+
+	for (size_t i = 0; i < s->actions.count; i++) {
+		const struct ar_action *a = s->actions.at[i];
+
+		if (ar_str_eq(a->turn, turn->id) && !is_settled(w, a))
+			ar_draft_wake_for(w, a->id, a->expires);
+	}
+}
+
+void ar_draft_still_waits(struct ar_draft *w, const struct ar_turn *turn)
+{
+	const struct ar_action *a = open_action(w, turn);
+
+	if (a)
+		ar_draft_say_waiting(w, turn, (enum ar_action_type)a->type, a->id);
 }
 
 void ar_draft_wait_again(struct ar_draft *w, struct ar_turn *turn)

@@ -127,6 +127,8 @@ static void try_again(struct ar_draft *w, struct ar_turn *turn, const char *reas
 						      .attempt_count = turn->task->attempts + 1 });
 	ar_draft_attempt(w, turn, AR_TASK_ATTEMPT_STARTED_TRIGGER_RESUME_AFTER_CRASH);
 	ar_draft_status(w, AR_THREAD_STATUS_RUNNING, reason, "retrying", turn);
+	turn->is_lost = false;
+	ar_draft_still_waits(w, turn);
 	if (ar_turn_has_open_calls(turn))
 		ar_draft_recover_calls(w, turn);
 	else
@@ -192,11 +194,14 @@ static void recover_turn(struct ar_draft *w, struct ar_turn *turn)
  * passed. */
 static void take_up(struct ar_draft *w, struct ar_turn *turn)
 {
-	if (!turn->is_interrupted && ar_turn_only_waits(w->d->session, turn) && !ar_turn_has_open_hooks(turn))
+	if (!turn->is_interrupted && ar_turn_only_waits(w->d->session, turn) &&
+	    !ar_turn_has_open_hooks(turn)) {
 		ar_draft_rearm_calls(w, turn);
-	else
-		recover_turn(w, turn);
-	ar_draft_wait_again(w, turn);
+		ar_draft_wait_again(w, turn);
+		return;
+	}
+	recover_turn(w, turn);
+	ar_draft_wait_on(w, turn);
 }
 
 enum ar_status ar_decide_recover(struct ar_decision *d, struct ar_error *err)
@@ -261,7 +266,7 @@ enum ar_status ar_decide_resume_thread(struct ar_decision *d, struct ar_error *e
 		reconstructed(&w);
 		own = ar_draft_own(&w, turn);
 		try_again(&w, own, AR_REASON_RESUMED);
-		ar_draft_wait_again(&w, own);
+		ar_draft_wait_on(&w, own);
 		out.result = AR_RESUME_THREAD_RESULT_RESUMED;
 		out.active_turn_id = turn->id;
 		out.recovery_mode = AR_STR("replay");

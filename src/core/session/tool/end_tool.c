@@ -1,6 +1,7 @@
 /* Every way a tool call ends, and what the model reads of it. The whole output is kept; the model gets its beginning and its end when it is
  * longer than policy allows. Pure. */
 #include "hook/hooks.h"
+#include "action/action.h"
 #include "tool/calls.h"
 #include "identity.h"
 
@@ -143,6 +144,7 @@ void ar_draft_fail_call(struct ar_draft *w, struct ar_turn *turn, struct ar_invo
 	struct ar_ids ids = ar_ids_call(d, turn, call);
 	struct answer a = answer_of(w, &ids, failure_text(d, why));
 
+	ar_draft_cancel_questions(w, turn, call->id);
 	ar_decide_emit(d, AR_EV_TOOL_FAILED, &ids,
 		       &(struct ar_ev_tool_failed){
 			       .status = why->status,

@@ -1,0 +1,78 @@
+/* A tool asks in the middle of its work: a person answers, or nobody does in time, and the tool goes on with that. Its question ends with the
+ * call at the latest. Pure. */
+#include "action/action.h"
+#include "tool/calls.h"
+
+#define QUESTIONS_MAX 8 /* open ones of a call */
+#define PROMPT_MAX 8192
+
+static size_t count_open(const struct ar_session *s, struct ar_str call)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->actions.count; i++) {
+		const struct ar_action *a = s->actions.at[i];
+
+		n += a->status == AR_ACTION_PENDING && ar_str_eq(a->call, call);
+	}
+	return n;
+}
+
+static bool is_schema(const struct ar_decision *d, struct ar_str text)
+{
+	struct ar_json v;
+
+	return !ar_str_absent(text) && text.len <= AR_TOOL_SCHEMA_MAX &&
+	       ar_json_parse(d->session->json, text, &v, NULL) == AR_OK && ar_json_type(v) == AR_JSON_OBJECT;
+}
+
+/* A page is part of what the person reads. */
+static struct ar_str prompt_of(struct ar_decision *d, const struct ar_tool_asked *asked)
+{
+	struct ar_str words =
+		ar_str_empty(asked->prompt) ? AR_STR("The tool asks for an answer.") : asked->prompt;
+
+	words = ar_str_utf8_prefix(words, PROMPT_MAX);
+	if (ar_str_empty(asked->url))
+		return words;
+	return ar_arena_fmt(d->arena, "%.*s (answer at %.*s)", AR_STR_ARG(words),
+			    AR_STR_ARG(ar_str_utf8_prefix(asked->url, PROMPT_MAX)));
+}
+
+static void answer_nothing(struct ar_decision *d, const struct ar_tool_asked *asked)
+{
+	*ar_decide_effect(d, AR_EFFECT_TOOL_ANSWER) = (struct ar_effect){ .kind = AR_EFFECT_TOOL_ANSWER,
+									  .subject = asked->call,
+									  .question = asked->question,
+									  .answer = AR_STR("cancel") };
+}
+
+/* Who asks too much, or for what cannot be shown, is told at once that nobody answers. */
+enum ar_status ar_decide_tool_asked(struct ar_decision *d, struct ar_error *err)
+{
+	const struct ar_tool_asked *asked = d->input->tool_asked;
+	bool is_form = !ar_str_absent(asked->schema);
+	struct ar_invocation *call;
+	struct ar_thread *t;
+	struct ar_turn *turn = ar_session_call(d->session, asked->call, &call, &t);
+	struct ar_draft w;
+
+	(void)err;
+	if (!turn || call->stage != AR_CALL_RUNNING)
+		return AR_OK; /* it has ended meanwhile */
+	if (turn->is_interrupted || count_open(d->session, asked->call) >= QUESTIONS_MAX ||
+	    (is_form && !is_schema(d, asked->schema)) || turn != ar_thread_active(t)) {
+		answer_nothing(d, asked);
+		return AR_OK;
+	}
+	w = ar_draft_of(d, t);
+	ar_draft_ask(&w, turn,
+		     &(struct ar_ask){ .type = AR_ACTION_STRUCTURED_INPUT,
+				       .call = call->id,
+				       .step = call->step,
+				       .tool = call->name,
+				       .prompt = prompt_of(d, asked),
+				       .schema = asked->schema,
+				       .question = asked->question });
+	return AR_OK;
+}
