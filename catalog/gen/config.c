@@ -88,6 +88,9 @@ const struct ar_config_key ar_config_keys[] = {
 	{ "model.fallback", AR_CONFIG_ENUM, "allow", NULL, false, 0, 0, ar_values_model_fallback, false, false,
 	  offsetof(struct ar_config, model.fallback), offsetof(struct ar_config_file, model.fallback),
 	  "Whether another model of the list may answer when the chosen one cannot." },
+	{ "model.max_rounds", AR_CONFIG_INT, "200", NULL, false, 1, 100000, NULL, false, false,
+	  offsetof(struct ar_config, model.max_rounds), offsetof(struct ar_config_file, model.max_rounds),
+	  "Answers of the model in one turn before the turn is stopped." },
 	{ "model.backoff_ms", AR_CONFIG_INT, "500", NULL, false, 1, 600000, NULL, false, false,
 	  offsetof(struct ar_config, model.backoff_ms), offsetof(struct ar_config_file, model.backoff_ms),
 	  "Pause before the second call; it doubles with each further one." },
@@ -248,7 +251,7 @@ const struct ar_config_key ar_config_keys[] = {
 	  offsetof(struct ar_config, guard.repeats), offsetof(struct ar_config_file, guard.repeats),
 	  "Same call with the same arguments and the same answer in a row before the turn is stopped; 0 never stops it." },
 };
-const size_t ar_config_key_count = 75;
+const size_t ar_config_key_count = 76;
 
 static const struct ar_config_key models_keys[] = {
 	{ "name", AR_CONFIG_STRING, "", NULL, false, 0, 0, NULL, true, true,
@@ -475,6 +478,7 @@ static const cyaml_schema_field_t model_fields[] = {
 	CYAML_FIELD_INT_PTR("max_output_bytes", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_model, max_output_bytes),
 	CYAML_FIELD_INT_PTR("max_attempts", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_model, max_attempts),
 	CYAML_FIELD_STRING_PTR("fallback", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_model, fallback, 0, 65536),
+	CYAML_FIELD_INT_PTR("max_rounds", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_model, max_rounds),
 	CYAML_FIELD_INT_PTR("backoff_ms", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_model, backoff_ms),
 	CYAML_FIELD_END,
 };

@@ -143,6 +143,7 @@ struct ar_config_model {
 	int64_t max_output_bytes;
 	int64_t max_attempts;
 	int fallback;
+	int64_t max_rounds;
 	int64_t backoff_ms;
 };
 
@@ -378,6 +379,7 @@ struct ar_config_file_model {
 	int64_t *max_output_bytes;
 	int64_t *max_attempts;
 	char *fallback;
+	int64_t *max_rounds;
 	int64_t *backoff_ms;
 };
 

@@ -16,7 +16,6 @@
 #include <uv.h>
 
 #define COMMIT_BACKLOG 8192
-#define MAX_ROUNDS 16
 #define DAY ((ar_usec)24 * 3600 * 1000000)
 #define STATEMENT_MS 30000
 
@@ -161,7 +160,7 @@ static void read_policy(struct ar_runtime *r, const struct ar_config *c)
 		.system_prompt = ar_secrets_mask(r->redactor, c->model.system_prompt, &r->arena),
 		.max_attempts = c->model.max_attempts,
 		.backoff_ms = c->model.backoff_ms,
-		.max_rounds = MAX_ROUNDS,
+		.max_rounds = c->model.max_rounds,
 		.tool_ms = c->tools.timeout_ms,
 		.tool_parallel = c->tools.max_parallel,
 		.tool_result_bytes = c->tools.max_result_bytes,

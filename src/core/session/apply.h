@@ -60,6 +60,9 @@ ar_apply_fn ar_apply_task_created, ar_apply_attempt_started, ar_apply_attempt_en
 	ar_apply_rate_limit, ar_apply_task_waiting, ar_apply_action_required, ar_apply_action_resolved,
 	ar_apply_permission_resolved, ar_apply_policy_changed;
 
+struct ar_action;
+void ar_apply_lost_decided(struct ar_session *s, const struct ar_event *e, const struct ar_action *a);
+
 /* The calls that a model's answer asks for. */
 void ar_apply_calls(struct ar_session *s, struct ar_turn *turn, const struct ar_step *step,
 		    struct ar_str tool_calls);

@@ -134,6 +134,10 @@ struct ar_call_word {
 void ar_call_decided(struct ar_draft *w, struct ar_turn *turn, struct ar_str id,
 		     const struct ar_call_word *word);
 
+/* A person decided about a call whose end was lost: retry, skip, mark_done. `response` is the whole answer; may be absent. */
+void ar_call_recovered(struct ar_draft *w, struct ar_turn *turn, struct ar_str id, struct ar_str decision,
+		       struct ar_str response);
+
 /* history/decide_recover.c's side of tools */
 bool ar_turn_only_waits(const struct ar_session *s,
 			const struct ar_turn *turn); /* for people or clients: no process carried it */

@@ -30,6 +30,7 @@
 
 /* Category of tool.failed: the call began and nobody knows how it ended. What follows decides. */
 #define AR_CATEGORY_UNKNOWN_OUTCOME "unknown_outcome"
+#define AR_CONFIRMED_BYTES 256 /* that what a person says of a lost call is taken for */
 #define AR_CALL_PREVIEW 200 /* bytes of a result that state keeps to show */
 
 /* Phases of run.status that do. */

@@ -66,6 +66,8 @@ enum ar_status ar_apply_action_resolved(struct ar_session *s, const struct ar_ev
 	a->response_ref = ar_apply_keep(s, p->response_ref);
 	a->actor = ar_apply_keep(s, p->actor);
 	a->resolved = p->resolved_at;
+	if (a->type == AR_ACTION_COMPLETION_OVERRIDE)
+		ar_apply_lost_decided(s, e, a);
 	keep_window(s, a);
 	return AR_OK;
 }

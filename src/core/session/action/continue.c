@@ -32,6 +32,13 @@ static void decide_call(struct ar_draft *w, struct ar_turn *turn, const struct a
 						.reason = s->reason });
 }
 
+static void decide_lost(struct ar_draft *w, struct ar_turn *turn, const struct ar_action *a,
+			const struct ar_settlement *s, struct ar_str permission)
+{
+	(void)permission;
+	ar_call_recovered(w, turn, a->call, s->decision, s->response);
+}
+
 static void decide_budget(struct ar_draft *w, struct ar_turn *turn, const struct ar_action *a,
 			  const struct ar_settlement *s, struct ar_str permission)
 {
@@ -40,10 +47,9 @@ static void decide_budget(struct ar_draft *w, struct ar_turn *turn, const struct
 }
 
 static continue_fn *const by_type[AR_ACTION_TYPE_COUNT] = {
-	[AR_ACTION_TOOL_PERMISSION] = decide_call,
-	[AR_ACTION_STRUCTURED_INPUT] = answer_tool,
-	[AR_ACTION_CREDENTIAL] = answer_tool,
-	[AR_ACTION_BUDGET_OVERRIDE] = decide_budget,
+	[AR_ACTION_TOOL_PERMISSION] = decide_call,     [AR_ACTION_STRUCTURED_INPUT] = answer_tool,
+	[AR_ACTION_CREDENTIAL] = answer_tool,	       [AR_ACTION_BUDGET_OVERRIDE] = decide_budget,
+	[AR_ACTION_COMPLETION_OVERRIDE] = decide_lost,
 };
 
 void ar_action_continue(struct ar_draft *w, struct ar_turn *turn, const struct ar_action *a,

@@ -1,5 +1,6 @@
 /* Facts about tool calls. A call is known from the answer that asks for it; when the last of an answer's calls has ended, what they
  * brought joins the conversation, in the order in which they were asked for. Pure; see apply.c. */
+#include "action/action.h"
 #include "apply.h"
 #include "limits/budget.h"
 
@@ -49,6 +50,23 @@ static void join_answers(struct ar_session *s, struct ar_thread *t, struct ar_tu
 							    .bytes = call->answer_bytes,
 							    .tool_call_id = call->provider_id });
 	}
+}
+
+/* A person decided about a call whose end was lost; or nobody will any more. */
+void ar_apply_lost_decided(struct ar_session *s, const struct ar_event *e, const struct ar_action *a)
+{
+	struct ar_thread *t;
+	struct ar_turn *turn = ar_apply_turn(s, e, &t);
+	struct ar_invocation *call = turn ? ar_turn_call(turn, a->call) : NULL;
+
+	if (!call || call->stage != AR_CALL_UNKNOWN)
+		return;
+	call->stage = ar_str_is(a->decision, "retry") ? AR_CALL_ALLOWED : AR_CALL_ENDED;
+	if (ar_str_is(a->decision, "mark_done") && !ar_str_absent(a->response_ref)) {
+		call->answer_ref = a->response_ref;
+		call->answer_bytes = AR_CONFIRMED_BYTES;
+	}
+	join_answers(s, t, turn);
 }
 
 static struct ar_invocation *find_call(struct ar_session *s, const struct ar_event *e,

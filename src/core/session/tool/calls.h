@@ -9,7 +9,17 @@ static inline struct ar_invocation *ar_call_at(const struct ar_turn *turn, size_
 	return turn->calls.at[i];
 }
 
+#define AR_SAFE_ATTEMPTS 3 /* of a call that changes nothing, or nothing further */
+
+/* Whether a call whose end was lost may be tried again without asking anybody. */
+static inline bool ar_call_is_safe(const struct ar_invocation *call)
+{
+	return (call->is_read_only || call->is_idempotent) && call->attempt < AR_SAFE_ATTEMPTS;
+}
+
 /* decide_tool.c */
+struct ar_str ar_draft_next_call_id(struct ar_decision *d, const struct ar_turn *turn,
+				    const struct ar_invocation *call); /* for another try */
 void ar_draft_run_call(struct ar_draft *w, const struct ar_turn *turn,
 		       const struct ar_invocation *call); /* the effect */
 void ar_draft_join_answers(struct ar_draft *w,

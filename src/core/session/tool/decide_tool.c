@@ -226,8 +226,7 @@ static void admit_planned(struct ar_draft *w, struct ar_turn *turn, const struct
 
 static bool is_startable(const struct ar_invocation *call)
 {
-	return call->stage == AR_CALL_ALLOWED ||
-	       (call->stage == AR_CALL_UNKNOWN && (call->is_read_only || call->is_idempotent));
+	return call->stage == AR_CALL_ALLOWED || (call->stage == AR_CALL_UNKNOWN && ar_call_is_safe(call));
 }
 
 static bool has_place(struct ar_draft *w, struct ar_turn *turn, size_t at)
@@ -251,8 +250,8 @@ static bool has_place(struct ar_draft *w, struct ar_turn *turn, size_t at)
 }
 
 /* Another try has an id of its own, after those of its step. */
-static struct ar_str next_id(struct ar_decision *d, const struct ar_turn *turn,
-			     const struct ar_invocation *call)
+struct ar_str ar_draft_next_call_id(struct ar_decision *d, const struct ar_turn *turn,
+				    const struct ar_invocation *call)
 {
 	uint64_t last = 0, n;
 
@@ -290,7 +289,7 @@ static void start(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation
 
 	describe(call, tool);
 	if (call->attempt++ > 0)
-		call->id = next_id(d, turn, call);
+		call->id = ar_draft_next_call_id(d, turn, call);
 	call->stage = AR_CALL_RUNNING;
 	turn->calls_started = AR_OPT_INT(turn->calls_started.v + 1);
 	call->expires = d->input->now + d->input->policy->tool_ms * MILLISECOND;

@@ -2,11 +2,11 @@
  * longer than policy allows. Pure. */
 #include "hook/hooks.h"
 #include "action/action.h"
+#include "action/action.h"
 #include "tool/calls.h"
 #include "identity.h"
 
 #define PREVIEW_MAX 1024
-#define SAFE_ATTEMPTS 3 /* of a call that changes nothing, or nothing further */
 
 struct ar_ids ar_ids_call(struct ar_decision *d, const struct ar_turn *turn, const struct ar_invocation *call)
 {
@@ -165,41 +165,82 @@ void ar_draft_fail_call(struct ar_draft *w, struct ar_turn *turn, struct ar_invo
 void ar_draft_refuse_call(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation *call,
 			  const char *policy, const struct ar_call_failure *why)
 {
-	struct ar_ids ids = ar_ids_call(w->d, turn, call);
+	struct ar_str before = call->attempt > 0 ? call->id : AR_STR_NONE;
+	struct ar_ids ids;
 
+	if (call->attempt > 0)
+		call->id = ar_draft_next_call_id(w->d, turn, call);
+	ids = ar_ids_call(w->d, turn, call);
 	ar_decide_emit(w->d, AR_EV_TOOL_STARTED, &ids,
 		       &(struct ar_ev_tool_started){ .tool_name = ar_str_utf8_prefix(call->name, 128),
 						     .input_ref = call->args_ref,
 						     .policy = ar_str_from(policy),
 						     .permission_ref = call->permission,
-						     .provider_call_id = call->provider_id });
+						     .provider_call_id = call->provider_id,
+						     .retry_of = before });
 	ar_draft_fail_call(w, turn, call, why);
 }
 
-/* It began, and its end is not known. What changes nothing is tried again; of the rest the model is told that it may have happened. */
+/* Where nobody is to be asked, the model is told that it may have happened. */
+static bool may_ask(struct ar_draft *w, const struct ar_turn *turn)
+{
+	struct ar_str mode = ar_str_from(ar_permission_mode_of(w->d, turn));
+
+	return !turn->is_interrupted && !ar_str_is(mode, "never") && !ar_str_is(mode, "bypass");
+}
+
+static void ask_about_lost(struct ar_draft *w, const struct ar_turn *turn, const struct ar_invocation *call)
+{
+	ar_draft_ask(w, turn,
+		     &(struct ar_ask){
+			     .type = AR_ACTION_COMPLETION_OVERRIDE,
+			     .call = call->id,
+			     .step = call->step,
+			     .tool = call->name,
+			     .input_ref = call->args_ref,
+			     .prompt = ar_arena_fmt(
+				     w->d->arena,
+				     "%.*s was cut after it began, and nobody knows whether it took "
+				     "effect. Find out, then: retry it, skip it, or mark it as done.",
+				     AR_STR_ARG(call->name)) });
+}
+
+/* It began, and its end is not known. What changes nothing is tried again; about the rest a person decides. */
 void ar_draft_lose_call(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation *call)
 {
-	bool is_safe = call->is_read_only || call->is_idempotent;
+	bool is_safe = ar_call_is_safe(call), is_open = is_safe || may_ask(w, turn);
 
-	if (is_safe && call->attempt < SAFE_ATTEMPTS) {
-		ar_draft_fail_call(w, turn, call,
-				   &(struct ar_call_failure){
-					   .status = AR_TOOL_FAILED_STATUS_INTERRUPTED,
-					   .category = AR_STR(AR_CATEGORY_UNKNOWN_OUTCOME),
-					   .message = AR_STR("the call was cut; it is safe to repeat"),
-					   .advice = AR_STR("none: it is tried again"),
-					   .retryable = true });
-		call->stage = AR_CALL_UNKNOWN;
-		return;
-	}
 	ar_draft_fail_call(
 		w, turn, call,
 		&(struct ar_call_failure){
 			.status = AR_TOOL_FAILED_STATUS_INTERRUPTED,
-			.category = AR_STR("interrupted"),
-			.message =
-				AR_STR("the call was cut after it began: it may have taken effect, or part "
-				       "of it. Find out before repeating it."),
-			.advice = AR_STR("find out whether it took effect before repeating it"),
+			.category = is_open ? AR_STR(AR_CATEGORY_UNKNOWN_OUTCOME)
+					    : AR_STR(AR_CATEGORY_INTERRUPTED),
+			.message = is_safe ? AR_STR("the call was cut; it is safe to repeat")
+					   : AR_STR("the call was cut after it began: it may have taken "
+						    "effect, or "
+						    "part of it. Find out before repeating it."),
+			.advice = is_safe ? AR_STR("none: it is tried again")
+					  : AR_STR("find out whether it took effect before repeating it"),
 			.retryable = is_safe });
+	if (is_open)
+		call->stage = AR_CALL_UNKNOWN;
+	if (is_open && !is_safe)
+		ask_about_lost(w, turn, call);
+}
+
+void ar_call_recovered(struct ar_draft *w, struct ar_turn *turn, struct ar_str id, struct ar_str decision,
+		       struct ar_str response)
+{
+	struct ar_invocation *call = ar_turn_call(turn, id);
+
+	if (!call || call->stage != AR_CALL_UNKNOWN)
+		return;
+	call->stage = ar_str_is(decision, "retry") ? AR_CALL_ALLOWED : AR_CALL_ENDED;
+	if (ar_str_is(decision, "mark_done") && !ar_str_absent(response)) {
+		call->answer_ref = ar_decide_content(w->d, response);
+		call->answer_bytes = AR_CONFIRMED_BYTES;
+	}
+	if (!turn->is_lost)
+		ar_draft_advance(w, turn);
 }

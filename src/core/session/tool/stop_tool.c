@@ -18,7 +18,9 @@ static void close_call(struct ar_draft *w, struct ar_turn *turn, struct ar_invoc
 				       .advice = AR_STR("call again if it is still wanted"),
 				       .retryable = true };
 
-	if (call->stage == AR_CALL_RUNNING) {
+	if (call->stage == AR_CALL_UNKNOWN && !ar_call_is_safe(call)) {
+		call->stage = AR_CALL_ENDED; /* the question about it was cancelled: that is its last fact */
+	} else if (call->stage == AR_CALL_RUNNING) {
 		why.status = AR_TOOL_FAILED_STATUS_INTERRUPTED;
 		cancel_run(w, call);
 		ar_draft_fail_call(w, turn, call, &why);
@@ -71,7 +73,8 @@ bool ar_turn_only_waits(const struct ar_session *s, const struct ar_turn *turn)
 
 		if (call->stage == AR_CALL_ENDED || call->stage == AR_CALL_ALLOWED)
 			continue;
-		if (call->stage != AR_CALL_WAITING && !(call->stage == AR_CALL_RUNNING && call->is_client))
+		if (call->stage != AR_CALL_WAITING && !(call->stage == AR_CALL_RUNNING && call->is_client) &&
+		    !(call->stage == AR_CALL_UNKNOWN && !ar_call_is_safe(call)))
 			return false;
 		waits = true;
 	}
