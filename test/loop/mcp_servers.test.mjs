@@ -41,12 +41,16 @@ test('TL-12 OW-04 a model calls a tool of a server: it runs there once, its sche
 	assert.deepEqual(processesWith(mark), []);
 });
 
-test('a server that dies in a call: the call is over, its outcome is not known, the turn goes on', async () => {
+test('OPEN-39 a server that dies in a call: nobody knows how it ended, a person decides, the turn goes on', async () => {
 	const w = await world({ config: { mcp_servers: [server(newMark())], ...ALLOW } });
-	const { end, failed } = await turn(w.rt, ask('srv_complain_and_die', {}));
-	assert.equal(end.type, 'turn.completed');
-	assert.equal(failed.length, 1);
-	assert.deepEqual([failed[0].payload.errorCategory, failed[0].payload.retryable], ['interrupted', false]);
+	const { sessionId } = await submit(w.rt, ask('srv_complain_and_die', {}));
+	const asked = await waitFor(async () => (await ok(w.rt, 'list_actions', { sessionId })).actions[0], 'the question');
+	assert.equal(asked.actionType, 'completion_override');
+	const facts = (type) => readLog(w.rt, sessionId).then((log) => log.filter((f) => f.type === type).map((f) => f.event));
+	assert.deepEqual((await facts('tool.failed')).map((f) => [f.payload.errorCategory, f.payload.retryable]), [['unknown_outcome', false]]);
+	await ok(w.rt, 'respond_action', { actionId: asked.actionId, decision: 'skip' });
+	await waitFor(async () => (await facts('turn.completed'))[0], 'the end of the turn');
+	assert.equal((await facts('tool.started')).length, 1);
 	const again = await turn(w.rt, ask('srv_echo', { text: 'again' }));
 	assert.equal(again.results[0].payload.preview, 'again');
 	await w.rt.stop();
