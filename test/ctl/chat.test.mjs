@@ -31,8 +31,9 @@ after(() => place.end());
 
 /** A chat on a terminal of its own, with what is typed and what is shown. */
 function terminal(socket, args = [], env = {}) {
-	const command = [join(bin, "agentctl"), "--socket", socket, "chat", ...args].map((word) => `'${word}'`).join(" ");
-	const chat = new Running("script", ["-qefc", command, "/dev/null"], { env: { ...place.env, TERM: "dumb", USER: "ada", ...env }, input: null });
+	const where = socket ? ["--socket", socket] : [];
+	const command = [join(bin, "agentctl"), ...where, "chat", ...args].map((word) => `'${word}'`).join(" ");
+	const chat = new Running("script", ["-qefc", command, "/dev/null"], { env: { ...place.env, ...env, TERM: env.TERM ?? "dumb", USER: "ada" }, input: null });
 	open.add(chat);
 	return chat;
 }
@@ -220,29 +221,51 @@ test("in a pipe a question is answered from elsewhere", async () => {
 	assert.match(out, /hello file/);
 });
 
-test("a stream that is cut is joined again with nothing lost or doubled", async () => {
+test("a stream that is cut is joined again with nothing lost or doubled", async (t) => {
 	const home = await Place.make({ withModel: false });
+	let fake;
+	t.after(async () => {
+		await fake?.close();
+		await home.end();
+	});
 	mkdirSync(home.data, { mode: 0o700 });
 	const started = frame(4, { type: "turn.started", sequence: 4, payload: {} });
-	const fake = await startFake(join(home.data, "agentd.sock"), { replies: receipt, streams: [
+	fake = await startFake(join(home.data, "agentd.sock"), { replies: receipt, streams: [
 		[started, text(5, 0, "one "), text(5, 4, "two ")],
 		[started, text(5, 4, "two "), text(5, 8, "three"), completed(6)],
 	] });
 	const { code, out } = await home.ctl("chat", { input: "x\n" });
 	assert.deepEqual([code, out], [0, "one two three\n"]);
 	assert.deepEqual(fake.asked.filter((a) => a.path.endsWith("/events")).map((a) => a.after), ["0", "5.1:8"]);
-	await fake.close();
-	await home.end();
 });
 
-test("a form is asked for field by field", async () => {
+test("a daemon that is killed is started again, and the conversation goes on", async (t) => {
+	const home = await Place.make();
+	t.after(() => home.end());
+	const { TERM: _, ...env } = home.env;
+	const chat = terminal(undefined, [], env);
+	await shows(chat, PROMPT);
+	chat.type("[[delay 60]] [[tokens 30]]\n");
+	await shows(chat, /w3 /);
+	process.kill(home.pid, "SIGKILL");
+	await shows(chat, /· taken up again: [^]*w28 w29\s+.*tools\n> $/);
+	assert.match(await say(chat, "[[say after]]", /after\n.*tools\n> $/), /after/);
+	assert.equal(await leave(chat), 0);
+});
+
+test("a form is asked for field by field", async (t) => {
 	const home = await Place.make({ withModel: false });
+	let fake;
+	t.after(async () => {
+		await fake?.close();
+		await home.end();
+	});
 	mkdirSync(home.data, { mode: 0o700 });
 	const schema = { type: "object", required: ["where", "count"], properties: { where: { type: "string", enum: ["here", "there"], description: "Which place?" },
 		count: { type: "integer" }, sure: { type: "boolean", default: true }, note: { type: "string" }, tags: { type: "array" } } };
 	const question = frame(6, { type: "action.required", sequence: 6, actionId: "action_x_1",
 		payload: { actionType: "structured_input", prompt: "Where to?", schema, decisions: ["accept", "decline", "cancel"], scope: {} } });
-	const fake = await startFake(join(home.data, "agentd.sock"), { streams: Array.from({ length: 8 }, () => [question]),
+	fake = await startFake(join(home.data, "agentd.sock"), { streams: Array.from({ length: 8 }, () => [question]),
 		replies: { ...receipt, "/v1/respond_action": { json: { actionId: "action_x_1", decision: "accept", decisionSource: "human" } } } });
 	const chat = terminal(join(home.data, "agentd.sock"));
 	await shows(chat, PROMPT);
@@ -260,6 +283,4 @@ test("a form is asked for field by field", async () => {
 	chat.child.kill("SIGKILL");
 	await chat.done;
 	open.delete(chat);
-	await fake.close();
-	await home.end();
 });

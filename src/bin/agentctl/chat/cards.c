@@ -146,14 +146,13 @@ static void set(struct ar_buf *b, struct ar_str value)
 /* Whether the turn came from here; each id is asked for once. */
 static bool forget_own(struct ar_chat *t, struct ar_str id)
 {
-	char *at = t->own.len && id.len ? memmem(t->own.p, t->own.len, id.p, id.len) : NULL;
-	size_t rest;
+	struct ar_str line = ar_arena_fmt(&t->ctl->arena, "%.*s\n", AR_STR_ARG(id));
+	char *at = t->own.len ? memmem(t->own.p, t->own.len, line.p, line.len) : NULL;
 
 	if (!at)
 		return false;
-	rest = t->own.len - (size_t)(at - t->own.p) - id.len - 1;
-	memmove(at, at + id.len + 1, rest);
-	t->own.len -= id.len + 1;
+	memmove(at, at + line.len, t->own.len - (size_t)(at - t->own.p) - line.len);
+	t->own.len -= line.len;
 	return true;
 }
 
@@ -178,12 +177,28 @@ static void on_started(struct ar_chat *t, const struct ar_ctl_event *e)
 	t->turn = (struct ar_chat_tally){ .ms = -ar_api_time(e->doc, "timestamp") / 1000 };
 }
 
+/* Of a turn that was joined on its way only its end knows all. */
+static void complete_tally(struct ar_chat_tally *y, const struct ar_ctl_event *e)
+{
+	struct ar_json payload = ar_json_get(e->doc, "payload"), usage = ar_json_get(payload, "usage");
+
+	if (y->ms < 0) {
+		y->ms += ar_api_time(e->doc, "timestamp") / 1000;
+		return;
+	}
+	y->ms = ar_api_int(payload, "durationMs");
+	y->input = ar_api_int(usage, "inputTokens");
+	y->output = ar_api_int(usage, "outputTokens");
+	y->cached = ar_api_int(usage, "cachedTokens");
+	y->is_unknown = true;
+}
+
 /* The end of a turn: its sums, and what waits may go on. */
 static void end_turn(struct ar_chat *t, const struct ar_ctl_event *e)
 {
 	if (ar_str_eq(ar_api_str(e->doc, "turnId"), ar_buf_str(&t->running)))
 		ar_buf_clear(&t->running);
-	t->turn.ms = t->turn.ms < 0 ? t->turn.ms + ar_api_time(e->doc, "timestamp") / 1000 : 0;
+	complete_tally(&t->turn, e);
 	ar_chat_tally_add(&t->all, &t->turn);
 	if (ar_chat_begin(t, AR_STYLE_DIM)) {
 		ar_chat_tally_print(t->side, &t->turn);
@@ -259,9 +274,14 @@ static void on_cost(struct ar_chat *t, const struct ar_ctl_event *e)
 	ar_chat_tally_cost(&t->turn, ar_json_get(e->doc, "payload"));
 }
 
+/* A queue that does not move on by itself keeps nobody from the prompt. */
 static void on_queue(struct ar_chat *t, const struct ar_ctl_event *e)
 {
-	t->waiting = (int64_t)ar_json_len(ar_json_get(ar_json_get(e->doc, "payload"), "order"));
+	struct ar_json payload = ar_json_get(e->doc, "payload");
+
+	t->waiting = ar_str_is(ar_api_str(payload, "resumeState"), "automatic")
+			     ? (int64_t)ar_json_len(ar_json_get(payload, "order"))
+			     : 0;
 }
 
 static void on_question(struct ar_chat *t, const struct ar_ctl_event *e)

@@ -79,7 +79,9 @@ void ar_chat_prompt(struct ar_chat *t)
 {
 	bool is_busy = t->running.len || t->waiting;
 
-	if (!t->is_interactive || t->is_prompted || (is_busy && !t->question_count))
+	if (t->is_prompted && t->side->is_midline) /* nothing has been said below it */
+		return;
+	if (!t->is_interactive || (is_busy && !t->question_count))
 		return;
 	t->is_prompted = true;
 	if (t->question_count) {
