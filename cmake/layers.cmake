@@ -70,10 +70,10 @@ function(ar_link target)
 	ar_link_only(${target} ${seen})
 endfunction()
 
-# ar_binary(name): src/bin/<name>/*.c with everything its layer line reaches.
+# ar_binary(name): src/bin/<name>/*.c and those of the folders in it, with everything its layer line reaches.
 function(ar_binary name)
 	cmake_parse_arguments(ARG "" "" "LIBS" ${ARGN})
-	file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/bin/${name}/*.c ${CMAKE_SOURCE_DIR}/src/bin/${name}/cmd/*.c)
+	file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/bin/${name}/*.c ${CMAKE_SOURCE_DIR}/src/bin/${name}/*/*.c)
 	if(NOT sources)
 		return()
 	endif()

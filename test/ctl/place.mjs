@@ -22,7 +22,7 @@ export class Running {
 		this.wakers = new Set();
 		this.child = spawn(program, args, { env, cwd, stdio: ["pipe", "pipe", "pipe"] });
 		this.child.stdin.on("error", () => {});
-		this.child.stdin.end(input);
+		if (input !== null) this.child.stdin.end(input);
 		for (const name of ["stdout", "stderr"]) this.child[name].setEncoding("utf8");
 		this.child.stdout.on("data", (text) => { this.out += text; this.wake(); });
 		this.child.stderr.on("data", (text) => { this.err += text; this.wake(); });
@@ -51,6 +51,8 @@ export class Running {
 		return this;
 	}
 	signal(name) { this.child.kill(name); }
+	/** Types, where the input was left open with null. */
+	type(text) { this.child.stdin.write(text); }
 }
 
 export class Place {

@@ -149,3 +149,19 @@ ar_usec ar_api_time(struct ar_json object, const char *name)
 	ar_time_parse(ar_api_str(object, name), &t);
 	return t;
 }
+
+struct ar_json ar_api_path(struct ar_json object, const char *path)
+{
+	struct ar_str rest = ar_str_from(path), name;
+
+	while (!ar_str_absent(rest)) {
+		struct ar_buf one = { 0 };
+
+		rest = ar_str_split(rest, '.', &name);
+		ar_buf_adds(&one, name);
+		ar_buf_addc(&one, '\0');
+		object = ar_json_get(object, one.p);
+		ar_buf_fini(&one);
+	}
+	return object;
+}

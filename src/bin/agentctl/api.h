@@ -47,4 +47,7 @@ struct ar_str ar_api_str(struct ar_json object, const char *name);
 int64_t ar_api_int(struct ar_json object, const char *name);
 ar_usec ar_api_time(struct ar_json object, const char *name);
 
+/* A member further down, dots between the names. */
+struct ar_json ar_api_path(struct ar_json object, const char *path);
+
 #endif

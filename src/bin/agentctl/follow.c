@@ -63,6 +63,24 @@ static bool on_signal(void *arg)
 	return !f->has_left;
 }
 
+/* ---- what the reader does meanwhile ---- */
+
+static bool on_rest(void *arg, int *ret_fd)
+{
+	struct ar_follow *f = arg;
+
+	f->has_left = !f->rest(f->arg, ret_fd);
+	return !f->has_left;
+}
+
+static bool on_readable(void *arg)
+{
+	struct ar_follow *f = arg;
+
+	f->has_left = !f->readable(f->arg);
+	return !f->has_left;
+}
+
 /* ---- the stream ---- */
 
 static enum ar_status read_once(struct ar_follow *f, struct ar_http_reply *ret, struct ar_error *err)
@@ -75,6 +93,8 @@ static enum ar_status read_once(struct ar_follow *f, struct ar_http_reply *ret, 
 	r.idle_s = SILENCE_S;
 	r.sink = on_bytes;
 	r.interrupted = on_signal;
+	r.rest = f->rest ? on_rest : NULL;
+	r.readable = on_readable;
 	r.arg = f;
 	ar_sse_restart(&f->sse);
 	return ar_http_run(&r, ret, err);

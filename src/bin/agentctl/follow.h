@@ -23,6 +23,9 @@ struct ar_follow {
 	bool may_restart; /* a daemon that vanished without a farewell may be started again */
 	bool (*event)(void *arg, const struct ar_ctl_event *e); /* false: enough */
 	bool (*interrupted)(void *arg); /* Ctrl-C; false: leave */
+	/* For those that read something else meanwhile, as in http.h; NULL: none. False: leave. */
+	bool (*rest)(void *arg, int *ret_fd);
+	bool (*readable)(void *arg);
 	void *arg;
 
 	struct ar_sse_reader sse; /* private from here on */
@@ -32,7 +35,7 @@ struct ar_follow {
 	bool is_over, has_left, is_broken;
 };
 
-/* AR_EXIT_OK when event() had enough, AR_EXIT_INTERRUPTED when interrupted() left; else what was said on standard error. */
+/* AR_EXIT_OK when event() had enough, AR_EXIT_INTERRUPTED when another callback left; else what was said on standard error. */
 AR_MUST_USE enum ar_exit ar_follow_run(struct ar_follow *f);
 void ar_follow_fini(struct ar_follow *f);
 

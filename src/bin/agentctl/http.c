@@ -92,16 +92,31 @@ static void set_up(struct run *x)
 		curl_easy_setopt(x->easy, CURLOPT_HTTPHEADER, x->headers);
 }
 
-/* Waits for the network or a signal; false when the signal ends it. */
+/* Waits for the network, a signal or the caller's own descriptor; false when one of the callbacks ends it. */
 static bool wait_more(struct run *x)
 {
-	struct curl_waitfd signal = { .fd = x->request->signal_fd, .events = CURL_WAIT_POLLIN };
-	bool has_signal = x->request->signal_fd >= 0;
+	const struct ar_http_request *r = x->request;
+	struct curl_waitfd fds[2] = { { .fd = -1 }, { .fd = -1 } }; /* the signal, the caller's */
+	struct curl_waitfd watched[2];
+	unsigned count = 0;
+	int own = -1;
 
-	curl_multi_poll(x->multi, has_signal ? &signal : NULL, has_signal, POLL_MS, NULL);
-	if (!has_signal || !signal.revents)
-		return true;
-	x->is_stopped = !x->request->interrupted(x->request->arg);
+	if (r->rest && !r->rest(r->arg, &own)) {
+		x->is_stopped = true;
+		return false;
+	}
+	fds[0].fd = r->signal_fd;
+	fds[1].fd = own;
+	for (size_t i = 0; i < AR_ARRAY_LEN(fds); i++) {
+		fds[i].events = CURL_WAIT_POLLIN;
+		if (fds[i].fd >= 0)
+			watched[count++] = fds[i];
+	}
+	curl_multi_poll(x->multi, watched, count, POLL_MS, NULL);
+	for (unsigned i = 0; i < count && !x->is_stopped; i++) {
+		if (watched[i].revents)
+			x->is_stopped = watched[i].fd == own ? !r->readable(r->arg) : !r->interrupted(r->arg);
+	}
 	return !x->is_stopped;
 }
 

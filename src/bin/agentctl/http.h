@@ -20,6 +20,9 @@ struct ar_http_request {
 	bool (*sink)(void *arg, struct ar_str bytes);
 	int signal_fd; /* -1 = none */
 	bool (*interrupted)(void *arg); /* a signal waits in signal_fd; false ends the request */
+	/* Before each wait: does what is due and names a descriptor to watch too (-1 = none); false ends the request. NULL: none. */
+	bool (*rest)(void *arg, int *ret_fd);
+	bool (*readable)(void *arg); /* that descriptor has something; false ends the request */
 	void *arg;
 };
 
@@ -29,7 +32,7 @@ struct ar_http_reply {
 };
 
 /* AR_OK: a whole reply of any status. AR_E_UNAVAILABLE: nobody answers there. AR_E_IO: broken off. AR_E_TIMEOUT,
- * AR_E_LIMIT (over 64 MiB). AR_E_CANCELED: sink or interrupted() said so. The reply is the caller's to free. */
+ * AR_E_LIMIT (over 64 MiB). AR_E_CANCELED: a callback said so. The reply is the caller's to free. */
 AR_MUST_USE enum ar_status ar_http_run(const struct ar_http_request *r, struct ar_http_reply *ret,
 				       struct ar_error *err);
 

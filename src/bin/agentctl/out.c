@@ -131,3 +131,19 @@ void ar_out_age(struct ar_out *o, ar_usec then, ar_usec now, int width)
 			 units[i].unit);
 	ar_out_printf(o, "%-*s", width, text);
 }
+
+void ar_out_left(ar_usec expires, ar_usec now, char out[AR_OUT_LEFT])
+{
+	int64_t left = (expires - now) / 1000000;
+
+	if (!expires)
+		snprintf(out, AR_OUT_LEFT, "waits");
+	else if (left <= 0)
+		snprintf(out, AR_OUT_LEFT, "time is up");
+	else if (left < 120)
+		snprintf(out, AR_OUT_LEFT, "%lld s left", (long long)left);
+	else if (left < 7200)
+		snprintf(out, AR_OUT_LEFT, "%lld min left", (long long)left / 60);
+	else
+		snprintf(out, AR_OUT_LEFT, "%lld h left", (long long)left / 3600);
+}

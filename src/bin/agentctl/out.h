@@ -43,4 +43,8 @@ void ar_out_break(struct ar_out *o);
 /* "now", "12 s ago", "3 h ago" ..., filled with spaces to `width`. */
 void ar_out_age(struct ar_out *o, ar_usec then, ar_usec now, int width);
 
+/* "12 s left", "3 h left", "time is up", or "waits" without an end (expires 0). Rounded down, so that nobody believes to have more. */
+#define AR_OUT_LEFT 40
+void ar_out_left(ar_usec expires, ar_usec now, char out[AR_OUT_LEFT]);
+
 #endif

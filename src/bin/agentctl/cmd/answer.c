@@ -2,17 +2,12 @@
  * daemon decides whether an answer counts, and says who was first. */
 #include "id.h"
 #include "resolve.h"
+#include "respond.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define PAGE 200
 #define PAGES 50
-
-/* Words that mean the same for different kinds of questions; the first that is offered is said. */
-static const char *const yes_words[] = { "allow", "approve", "extend", NULL };
-static const char *const no_words[] = { "deny", "reject", "decline", "stop", NULL };
-static const char *const here_words[] = { "accept", "provide", NULL };
 
 /* ---- what the action offers ---- */
 
@@ -55,21 +50,6 @@ static enum ar_exit find_offer(struct ar_ctl *c, struct ar_str action, struct ar
 	return exit;
 }
 
-static bool is_offered(struct ar_str offer, const char *word)
-{
-	struct ar_json_parser *parser = ar_json_parser_new();
-	struct ar_json words;
-	struct ar_str one;
-	bool is_there = false;
-
-	if (ar_json_parse(parser, offer, &words, NULL) == AR_OK) {
-		for (struct ar_json_iter it = ar_json_iter(words); ar_json_next(&it);)
-			is_there |= ar_json_str(it.value, &one) && ar_str_is(one, word);
-	}
-	ar_json_parser_free(parser);
-	return is_there;
-}
-
 /* The first of the words that the action offers. */
 static enum ar_exit choose(struct ar_ctl *c, struct ar_str action, const char *const *words,
 			   struct ar_str *ret)
@@ -80,11 +60,9 @@ static enum ar_exit choose(struct ar_ctl *c, struct ar_str action, const char *c
 	*ret = ar_str_from(words[0]);
 	if (exit != AR_EXIT_OK || ar_str_absent(offer))
 		return exit;
-	for (; *words; words++) {
-		*ret = ar_str_from(*words);
-		if (is_offered(offer, *words))
-			return AR_EXIT_OK;
-	}
+	*ret = ar_respond_pick(offer, words);
+	if (!ar_str_absent(*ret))
+		return AR_EXIT_OK;
 	return ar_ctl_complain(c, AR_EXIT_USAGE,
 			       ar_arena_fmt(&c->arena, "agentctl answer %.*s --decision WORD",
 					    AR_STR_ARG(action)),
@@ -92,19 +70,6 @@ static enum ar_exit choose(struct ar_ctl *c, struct ar_str action, const char *c
 }
 
 /* ---- the answer ---- */
-
-static void add_actor(struct ar_jw *w)
-{
-	const char *user = getenv("USER");
-
-	if (!user || !ar_str_is_utf8(ar_str_from(user)))
-		return;
-	ar_jw_key(w, "actor");
-	ar_jw_open(w);
-	ar_jw_mstr(w, "name", ar_str_utf8_prefix(ar_str_from(user), 64));
-	ar_jw_mstr(w, "client", AR_STR("agentctl"));
-	ar_jw_close(w);
-}
 
 static void print_settled(struct ar_ctl *c, const struct ar_api_reply *r)
 {
@@ -119,14 +84,8 @@ static enum ar_exit respond(struct ar_ctl *c, struct ar_str action, struct ar_st
 			    struct ar_str payload)
 {
 	struct ar_buf body = { 0 };
-	struct ar_jw w = ar_jw(&body);
 
-	ar_jw_open(&w);
-	ar_jw_mstr(&w, "actionId", action);
-	ar_jw_mstr(&w, "decision", decision);
-	ar_jw_mraw(&w, "payload", payload);
-	add_actor(&w);
-	ar_jw_close(&w);
+	ar_respond_body(action, decision, payload, &body);
 	return ar_api_show(c, "respond_action", &body, print_settled);
 }
 
@@ -168,14 +127,14 @@ static enum ar_exit approve(struct ar_ctl *c, const struct ar_ctl_args *a)
 		return ar_ctl_complain(c, AR_EXIT_USAGE,
 				       AR_STR("for more than a session add a rule to permission_rules"),
 				       "--scope takes once or session");
-	return settle(c, a->words[0], yes_words, reach(c, scope, a->values[APPROVE_REASON]));
+	return settle(c, a->words[0], ar_respond_yes, reach(c, scope, a->values[APPROVE_REASON]));
 }
 
 enum { DENY_REASON };
 
 static enum ar_exit deny(struct ar_ctl *c, const struct ar_ctl_args *a)
 {
-	return settle(c, a->words[0], no_words, reach(c, NULL, a->values[DENY_REASON]));
+	return settle(c, a->words[0], ar_respond_no, reach(c, NULL, a->values[DENY_REASON]));
 }
 
 /* ---- answer ---- */
@@ -202,7 +161,7 @@ static enum ar_exit answer_with(struct ar_ctl *c, const struct ar_ctl_args *a, s
 	enum ar_exit exit;
 
 	if (!a->values[ANSWER_DECISION])
-		return settle(c, a->words[0], here_words, payload);
+		return settle(c, a->words[0], ar_respond_here, payload);
 	exit = ar_resolve_action(c, a->words[0], &action);
 	return exit == AR_EXIT_OK ? respond(c, action, ar_str_from(a->values[ANSWER_DECISION]), payload)
 				  : exit;

@@ -1,31 +1,9 @@
 /* `agentctl explain`: why something happened, as the facts tell it. Rendering of the command explain. */
-#include "api.h"
-
-#define TYPE_WIDTH 28
-
-static void print_reason(struct ar_ctl *c, struct ar_json reason)
-{
-	struct ar_str type = ar_api_str(reason, "type");
-	int64_t sequence = 0;
-
-	ar_json_i64(ar_json_get(reason, "sequence"), &sequence);
-	ar_out_style(&c->out, AR_STYLE_DIM);
-	ar_out_printf(&c->out, "%8lld  ", (long long)sequence);
-	ar_out_line(&c->out, type);
-	ar_out_printf(&c->out, "%*s", type.len < TYPE_WIDTH ? TYPE_WIDTH - (int)type.len : 1, "");
-	ar_out_style(&c->out, AR_STYLE_PLAIN);
-	ar_out_line(&c->out, ar_api_str(reason, "text"));
-	ar_out_printf(&c->out, "\n");
-}
+#include "reasons.h"
 
 static void print_reasons(struct ar_ctl *c, const struct ar_api_reply *r)
 {
-	ar_out_style(&c->out, AR_STYLE_BOLD);
-	ar_out_line(&c->out, ar_api_str(r->doc, "summary"));
-	ar_out_style(&c->out, AR_STYLE_PLAIN);
-	ar_out_printf(&c->out, "\n");
-	for (struct ar_json_iter it = ar_json_iter(ar_json_get(r->doc, "reasons")); ar_json_next(&it);)
-		print_reason(c, it.value);
+	ar_reasons_print(&c->out, r->doc);
 }
 
 enum { EXPLAIN_SESSION };

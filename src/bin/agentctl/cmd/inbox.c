@@ -2,8 +2,6 @@
 #include "clock.h"
 #include "resolve.h"
 
-#include <stdio.h>
-
 #define LIMIT_DEFAULT 50
 #define LIMIT_MAX 200
 #define TITLE_MAX 60
@@ -20,23 +18,6 @@ static ar_usec now(void)
 	return clock->wall(clock);
 }
 
-/* Rounded down, so that nobody believes to have more time. */
-static void describe_deadline(ar_usec expires, char *out, size_t size)
-{
-	int64_t left = (expires - now()) / 1000000;
-
-	if (!expires)
-		snprintf(out, size, "waits");
-	else if (left <= 0)
-		snprintf(out, size, "time is up");
-	else if (left < 120)
-		snprintf(out, size, "%lld s left", (long long)left);
-	else if (left < 7200)
-		snprintf(out, size, "%lld min left", (long long)left / 60);
-	else
-		snprintf(out, size, "%lld h left", (long long)left / 3600);
-}
-
 /* A column of foreign text. */
 static void print_column(struct ar_ctl *c, struct ar_str text, int width)
 {
@@ -49,10 +30,10 @@ static void print_state(struct ar_ctl *c, struct ar_json action)
 {
 	struct ar_str decision = ar_api_str(action, "decision"),
 		      source = ar_api_str(action, "decisionSource");
-	char left[40];
+	char left[AR_OUT_LEFT];
 
 	if (ar_str_absent(decision))
-		describe_deadline(ar_api_time(action, "expiresAt"), left, sizeof left);
+		ar_out_left(ar_api_time(action, "expiresAt"), now(), left);
 	print_column(c,
 		     ar_str_absent(decision) ? ar_str_from(left)
 					     : ar_arena_fmt(&c->arena, "%.*s (%.*s)", AR_STR_ARG(decision),

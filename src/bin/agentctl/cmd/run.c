@@ -2,11 +2,10 @@
  * text on standard output is exact: a piece that comes again after the stream was joined anew is cut to what is new. */
 #include "daemon.h"
 #include "follow.h"
-#include "id.h"
 #include "model.h"
 #include "resolve.h"
-
-#define SUBMIT_ATTEMPTS 3
+#include "shown.h"
+#include "submit.h"
 
 enum { OPT_SESSION, OPT_THREAD, OPT_CONTINUE, OPT_REASONING, OPT_MODEL_WAIT };
 
@@ -14,9 +13,7 @@ struct turn {
 	struct ar_ctl *ctl;
 	struct ar_follow *follow;
 	struct ar_str session, thread, id;
-	struct ar_buf step; /* model step whose output is shown */
-	int64_t text, reasoning; /* bytes of it that were shown */
-	bool is_thinking; /* the last thing shown was reasoning */
+	struct ar_shown shown;
 	bool shows_reasoning;
 	int interrupts;
 	enum ar_exit exit;
@@ -24,61 +21,22 @@ struct turn {
 
 /* ---- output ---- */
 
-static void begin_step(struct turn *t, struct ar_str step)
+static bool on_request(struct turn *t, const struct ar_ctl_event *e)
 {
-	if (ar_str_eq(ar_buf_str(&t->step), step))
-		return;
-	if (t->step.len)
-		ar_out_break(&t->ctl->out);
-	ar_buf_clear(&t->step);
-	ar_buf_adds(&t->step, step);
-	t->text = t->reasoning = 0;
-}
-
-/* The part of a piece that lies behind what was shown. */
-static struct ar_str fresh_part(struct ar_json payload, int64_t *shown)
-{
-	struct ar_str delta = ar_api_str(payload, "delta");
-	int64_t offset = *shown, end, skip;
-
-	ar_json_i64(ar_json_get(payload, "offset"), &offset);
-	end = offset + (int64_t)delta.len;
-	if (end <= *shown)
-		return AR_STR_NONE;
-	skip = *shown > offset ? *shown - offset : 0;
-	*shown = end;
-	return ar_str_sub(delta, (size_t)skip, delta.len);
+	ar_shown_request(&t->shown, e->doc);
+	return true;
 }
 
 static bool on_text(struct turn *t, const struct ar_ctl_event *e)
 {
-	struct ar_str part;
-
-	begin_step(t, ar_api_str(e->doc, "stepId"));
-	part = fresh_part(ar_json_get(e->doc, "payload"), &t->text);
-	if (t->is_thinking && part.len) {
-		t->is_thinking = false;
-		ar_out_break(&t->ctl->out);
-		ar_out_printf(&t->ctl->out, "\n");
-	}
-	ar_out_text(&t->ctl->out, part);
+	ar_shown_text(&t->shown, &t->ctl->out, e->doc);
 	return true;
 }
 
 static bool on_reasoning(struct turn *t, const struct ar_ctl_event *e)
 {
-	struct ar_str part;
-
-	if (!t->shows_reasoning)
-		return true;
-	begin_step(t, ar_api_str(e->doc, "stepId"));
-	part = fresh_part(ar_json_get(e->doc, "payload"), &t->reasoning);
-	if (!part.len)
-		return true;
-	t->is_thinking = true;
-	ar_out_style(&t->ctl->out, AR_STYLE_DIM);
-	ar_out_text(&t->ctl->out, part);
-	ar_out_style(&t->ctl->out, AR_STYLE_PLAIN);
+	if (t->shows_reasoning)
+		ar_shown_reasoning(&t->shown, &t->ctl->out, e->doc);
 	return true;
 }
 
@@ -91,14 +49,14 @@ static bool on_status(struct turn *t, const struct ar_ctl_event *e)
 
 	if (ar_str_is(ar_api_str(payload, "phase"), "retrying"))
 		ar_ctl_note(t->ctl, "%.*s%s%.*s%s", AR_STR_ARG(title), detail.len ? ": " : "",
-			    AR_STR_ARG(detail), t->text ? "; the answer begins anew" : "");
+			    AR_STR_ARG(detail), t->shown.text ? "; the answer begins anew" : "");
 	return true;
 }
 
 static bool on_retrying(struct turn *t, const struct ar_ctl_event *e AR_UNUSED)
 {
 	ar_ctl_note(t->ctl, "the daemon was lost and takes the turn up again%s",
-		    t->text ? "; the answer begins anew" : "");
+		    t->shown.text ? "; the answer begins anew" : "");
 	return true;
 }
 
@@ -143,10 +101,10 @@ static const struct {
 	const char *type;
 	bool (*take)(struct turn *t, const struct ar_ctl_event *e);
 } takers[] = {
-	{ "model.delta", on_text },	 { "reasoning.delta", on_reasoning },
-	{ "run.status", on_status },	 { "task.retrying", on_retrying },
-	{ "thread.updated", on_thread }, { "turn.completed", on_completed },
-	{ "turn.failed", on_failed },
+	{ "model.requested", on_request },   { "model.delta", on_text },
+	{ "reasoning.delta", on_reasoning }, { "run.status", on_status },
+	{ "task.retrying", on_retrying },    { "thread.updated", on_thread },
+	{ "turn.completed", on_completed },  { "turn.failed", on_failed },
 };
 
 static void print_json(struct ar_ctl *c, struct ar_str json)
@@ -220,45 +178,11 @@ static bool on_interrupt(void *arg)
 
 /* ---- submitting ---- */
 
-static struct ar_str submit_body(struct turn *t, struct ar_str text)
+static enum ar_exit submit(struct turn *t, struct ar_str text)
 {
-	struct ar_buf out = { 0 };
-	struct ar_jw w = ar_jw(&out);
-	char key[AR_ID_CORE];
-
-	ar_id_mint(key);
-	ar_jw_open(&w);
-	ar_jw_mstr(&w, "sessionId", t->session);
-	if (ar_str_absent(t->session))
-		ar_jw_mraw(&w, "createPolicy", AR_STR("{}"));
-	ar_jw_mstr(&w, "threadId", t->thread);
-	ar_jw_mstr(&w, "text", text);
-	ar_jw_mstr(&w, "busyPolicy", AR_STR("queue"));
-	ar_jw_mstr(&w, "source", AR_STR("agentctl"));
-	ar_jw_mstr(&w, "idempotencyKey", (struct ar_str){ key, sizeof(key) });
-	ar_jw_close(&w);
-	return ar_ctl_take(t->ctl, &out);
-}
-
-/* The key makes it safe to ask again when a connection broke before the receipt came. */
-static enum ar_exit send_submit(struct turn *t, struct ar_str body, struct ar_api_reply *ret)
-{
-	struct ar_error err = { 0 };
-	enum ar_status st = ar_api_try(t->ctl, "submit_turn", body, ret, &err);
-
-	for (int i = 1; i < SUBMIT_ATTEMPTS && st != AR_OK; i++) {
-		ar_api_fini(ret);
-		if (ar_daemon_ensure(t->ctl) != AR_EXIT_OK)
-			return AR_EXIT_UNREACHABLE;
-		st = ar_api_try(t->ctl, "submit_turn", body, ret, &err);
-	}
-	return ar_api_explain(t->ctl, st, ret, &err);
-}
-
-static enum ar_exit submit(struct turn *t, struct ar_str body)
-{
+	struct ar_submit what = { .session = t->session, .thread = t->thread, .text = text };
 	struct ar_api_reply reply;
-	enum ar_exit exit = send_submit(t, body, &reply);
+	enum ar_exit exit = ar_submit_turn(t->ctl, &what, &reply);
 
 	ar_ctl_hold_interrupts(t->ctl); /* now there is something to interrupt */
 	t->session = ar_arena_str(&t->ctl->arena, ar_api_str(reply.doc, "sessionId"));
@@ -299,7 +223,7 @@ static enum ar_exit carry_out(struct turn *t, const struct ar_ctl_args *a, struc
 	if (exit == AR_EXIT_OK)
 		exit = find_start(t, word);
 	if (exit == AR_EXIT_OK)
-		exit = submit(t, submit_body(t, text));
+		exit = submit(t, text);
 	if (exit != AR_EXIT_OK)
 		return exit;
 	t->follow->session = t->session;
@@ -327,7 +251,7 @@ static enum ar_exit run(struct ar_ctl *c, const struct ar_ctl_args *a)
 	if (exit == AR_EXIT_OK)
 		exit = carry_out(&t, a, ar_buf_str(&text));
 	ar_buf_fini(&text);
-	ar_buf_fini(&t.step);
+	ar_shown_fini(&t.shown);
 	ar_follow_fini(&follow);
 	return exit;
 }

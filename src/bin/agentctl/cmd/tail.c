@@ -42,25 +42,9 @@ static const struct {
 	{ "runtime.error", { "code", "message" } },
 };
 
-static struct ar_json member(struct ar_json payload, const char *path)
-{
-	struct ar_str rest = ar_str_from(path), name;
-
-	while (!ar_str_absent(rest)) {
-		struct ar_buf one = { 0 };
-
-		rest = ar_str_split(rest, '.', &name);
-		ar_buf_adds(&one, name);
-		ar_buf_addc(&one, '\0');
-		payload = ar_json_get(payload, one.p);
-		ar_buf_fini(&one);
-	}
-	return payload;
-}
-
 static void print_member(struct ar_out *o, struct ar_json payload, const char *path)
 {
-	struct ar_json v = member(payload, path);
+	struct ar_json v = ar_api_path(payload, path);
 	struct ar_buf text = { 0 };
 	struct ar_str short_text;
 

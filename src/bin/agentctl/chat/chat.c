@@ -1,0 +1,307 @@
+/* See chat.h: begins the conversation, waits for lines and events at once, submits and interrupts. Without a session there is no
+ * stream yet; then only standard input and signals are waited for. */
+#include "chat/chat.h"
+#include "clock.h"
+#include "daemon.h"
+#include "resolve.h"
+#include "submit.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#define TWICE_USEC 1000000 /* two Ctrl-C within this leave */
+
+void ar_chat_leave(struct ar_chat *t, enum ar_exit exit)
+{
+	t->is_over = true;
+	t->exit = exit;
+}
+
+/* ---- turns ---- */
+
+static void note_receipt(struct ar_chat *t, struct ar_json receipt)
+{
+	struct ar_str turn = ar_api_str(receipt, "turnId");
+	int64_t place = ar_api_int(receipt, "position");
+
+	if (ar_str_absent(t->session))
+		t->session = ar_arena_str(&t->ctl->arena, ar_api_str(receipt, "sessionId"));
+	if (ar_str_absent(t->thread))
+		t->thread = ar_arena_str(&t->ctl->arena, ar_api_str(receipt, "threadId"));
+	ar_buf_adds(&t->own, turn);
+	ar_buf_addc(&t->own, '\n');
+	if (ar_str_is(ar_api_str(receipt, "status"), "queued")) {
+		t->waiting = place;
+		ar_chat_say(t, "queued (%lld waiting)", (long long)place);
+		if (t->is_interactive)
+			return;
+	}
+	ar_buf_clear(&t->running);
+	ar_buf_adds(&t->running, turn);
+	t->is_interrupted = false;
+}
+
+void ar_chat_submit(struct ar_chat *t, struct ar_str text)
+{
+	struct ar_submit what = {
+		.session = t->session, .thread = t->thread, .text = text, .model = t->model, .mode = t->mode
+	};
+	struct ar_api_reply reply;
+	enum ar_exit exit;
+
+	if (!ar_str_is_utf8(text))
+		exit = ar_ctl_complain(t->ctl, AR_EXIT_FAILED, AR_STR("convert it, for example with iconv"),
+				       "the line is not UTF-8");
+	else {
+		exit = ar_submit_turn(t->ctl, &what, &reply);
+		if (exit == AR_EXIT_OK)
+			note_receipt(t, reply.doc);
+		ar_api_fini(&reply);
+	}
+	if (exit == AR_EXIT_INTERRUPTED)
+		ar_chat_say(t, "the line was not sent");
+	if (exit != AR_EXIT_OK && !t->is_interactive)
+		t->exit = exit;
+	if (exit == AR_EXIT_UNREACHABLE && !t->is_interactive)
+		ar_chat_leave(t, exit);
+}
+
+/* ---- Ctrl-C ---- */
+
+static struct ar_str interrupt_body(struct ar_chat *t)
+{
+	struct ar_buf text = { 0 };
+	struct ar_jw w = ar_jw(&text);
+
+	ar_jw_open(&w);
+	ar_jw_mstr(&w, "sessionId", t->session);
+	ar_jw_mstr(&w, "turnId", ar_buf_str(&t->running));
+	ar_jw_mstr(&w, "reason", AR_STR("interrupted from the terminal"));
+	ar_jw_close(&w);
+	return ar_ctl_take(t->ctl, &text);
+}
+
+void ar_chat_interrupt(struct ar_chat *t)
+{
+	struct ar_api_reply reply;
+
+	if (!t->running.len) {
+		ar_chat_say(t, "nothing is running");
+		return;
+	}
+	t->is_interrupted = true;
+	ar_chat_say(t, "interrupting");
+	if (ar_api_call(t->ctl, "interrupt_turn", interrupt_body(t), &reply) == AR_EXIT_OK &&
+	    ar_str_is(ar_api_str(reply.doc, "result"), "no_op"))
+		ar_chat_say(t, "it had ended already");
+	ar_api_fini(&reply);
+}
+
+/* The terminal has thrown away what was half typed and shows ^C there. One that stops a turn is not the first of the two that leave. */
+static void on_one_interrupt(struct ar_chat *t)
+{
+	struct ar_clock *clock = ar_clock_system();
+	ar_usec at = clock->mono(clock), before = t->interrupt_at;
+
+	t->is_prompted = false;
+	t->interrupt_at = 0;
+	if (t->running.len && !t->is_interrupted) {
+		ar_chat_interrupt(t);
+		return;
+	}
+	if (!t->is_interactive || (before && at - before < TWICE_USEC)) {
+		ar_chat_leave(t, AR_EXIT_INTERRUPTED);
+		return;
+	}
+	t->interrupt_at = at;
+	ar_chat_say(t, "press Ctrl-C once more to leave");
+}
+
+static bool on_interrupt(void *arg)
+{
+	struct ar_chat *t = arg;
+
+	on_one_interrupt(t);
+	return !t->is_over;
+}
+
+/* ---- waiting ---- */
+
+static bool on_event(void *arg, const struct ar_ctl_event *e)
+{
+	struct ar_chat *t = arg;
+
+	ar_chat_show(t, e);
+	return !t->is_over;
+}
+
+static bool on_rest(void *arg, int *ret_fd)
+{
+	struct ar_chat *t = arg;
+	bool is_waiting = !t->is_interactive && t->running.len;
+
+	ar_chat_take_lines(t);
+	if (!t->is_over)
+		ar_chat_prompt(t);
+	fflush(t->ctl->out.file);
+	fflush(t->side->file);
+	*ret_fd = t->is_at_end || is_waiting ? -1 : STDIN_FILENO;
+	return !t->is_over && !t->is_elsewhere;
+}
+
+static bool on_readable(void *arg)
+{
+	struct ar_chat *t = arg;
+
+	ar_chat_read(t);
+	return true;
+}
+
+static void take_signals(struct ar_chat *t)
+{
+	struct signalfd_siginfo got;
+
+	while (!t->is_over && read(t->ctl->signal_fd, &got, sizeof(got)) == (ssize_t)sizeof(got))
+		on_one_interrupt(t);
+}
+
+/* Until the first turn has made a session. */
+static void wait_for_lines(struct ar_chat *t)
+{
+	struct pollfd fds[2] = { { .fd = t->ctl->signal_fd, .events = POLLIN }, { .events = POLLIN } };
+
+	while (on_rest(t, &fds[1].fd) && ar_str_absent(t->session)) {
+		if (poll(fds, AR_ARRAY_LEN(fds), -1) < 0)
+			continue;
+		if (fds[0].revents)
+			take_signals(t);
+		if (fds[1].fd >= 0 && fds[1].revents)
+			ar_chat_read(t);
+	}
+}
+
+static void follow(struct ar_chat *t)
+{
+	enum ar_exit exit;
+
+	t->follow.session = t->session;
+	if (!t->follow.cursor.len)
+		ar_buf_addc(&t->follow.cursor, '0');
+	exit = ar_follow_run(&t->follow);
+	if (!t->is_over && !t->is_elsewhere)
+		ar_chat_leave(t, exit);
+}
+
+/* ---- beginning and end ---- */
+
+static struct ar_follow new_follow(struct ar_chat *t)
+{
+	return (struct ar_follow){ .ctl = t->ctl,
+				   .may_restart = t->ctl->socket,
+				   .event = on_event,
+				   .interrupted = on_interrupt,
+				   .rest = on_rest,
+				   .readable = on_readable,
+				   .arg = t };
+}
+
+/* A new conversation: what was of the old one is forgotten, except for the sums. */
+static void begin_anew(struct ar_chat *t)
+{
+	ar_follow_fini(&t->follow);
+	t->follow = new_follow(t);
+	t->session = t->thread = AR_STR_NONE;
+	ar_buf_clear(&t->running);
+	ar_buf_clear(&t->last);
+	ar_buf_clear(&t->own);
+	ar_chat_form_drop(t);
+	t->question_count = 0;
+	t->waiting = 0;
+	t->is_elsewhere = false;
+}
+
+static void join_thread(struct ar_chat *t, struct ar_json thread)
+{
+	t->thread = ar_arena_str(&t->ctl->arena, ar_api_str(thread, "threadId"));
+	t->waiting = (int64_t)ar_json_len(ar_json_get(thread, "queuedTurns"));
+	if (!t->is_interactive)
+		return;
+	ar_buf_adds(&t->running, ar_api_str(thread, "activeTurnId"));
+	for (struct ar_json_iter it = ar_json_iter(ar_json_get(thread, "pendingRequests"));
+	     ar_json_next(&it);)
+		ar_chat_ask(t, ar_api_str(it.value, "actionId"), it.value);
+}
+
+/* From the head of the session on: what was said before is for `agentctl show`. */
+static enum ar_exit join(struct ar_chat *t, const char *word)
+{
+	struct ar_api_reply reply;
+	enum ar_exit exit = ar_resolve_read(t->ctl, word, &reply);
+
+	if (exit == AR_EXIT_OK) {
+		t->session = ar_arena_str(&t->ctl->arena, ar_api_str(reply.doc, "sessionId"));
+		ar_buf_addf(&t->follow.cursor, "%lld", (long long)ar_api_int(reply.doc, "asOfSequence"));
+		if (ar_chat_begin(t, AR_STYLE_DIM)) {
+			ar_out_printf(t->side, "%s: ", t->session.p);
+			ar_out_line(t->side, ar_str_utf8_prefix(ar_api_str(reply.doc, "title"), 100));
+			ar_chat_end(t);
+		}
+		join_thread(t, ar_json_at(ar_json_get(reply.doc, "threads"), 0));
+	}
+	ar_api_fini(&reply);
+	return exit;
+}
+
+static void live(struct ar_chat *t)
+{
+	while (!t->is_over) {
+		if (ar_str_absent(t->session))
+			wait_for_lines(t);
+		else
+			follow(t);
+		if (t->is_elsewhere)
+			begin_anew(t);
+	}
+	if (!t->is_interactive)
+		return;
+	ar_out_break(t->side);
+	if (!ar_str_absent(t->session))
+		ar_chat_say(t, "go on with: agentctl chat --session %s", t->session.p);
+}
+
+static void free_all(struct ar_chat *t)
+{
+	struct ar_buf *const bufs[] = { &t->typed, &t->running, &t->last, &t->own, &t->shown_model };
+
+	for (size_t i = 0; i < AR_ARRAY_LEN(bufs); i++)
+		ar_buf_fini(bufs[i]);
+	ar_chat_form_drop(t);
+	ar_buf_fini(&t->form.answer);
+	ar_shown_fini(&t->shown);
+	ar_follow_fini(&t->follow);
+}
+
+enum ar_exit ar_chat_run(struct ar_ctl *c, const struct ar_chat_options *o)
+{
+	struct ar_chat t = { .ctl = c,
+			     .side = c->out.is_tty ? &c->out : &c->err,
+			     .is_interactive = isatty(STDIN_FILENO) && !c->is_json,
+			     .model = ar_str_from(o->model),
+			     .mode = ar_str_from(o->mode) };
+	enum ar_exit exit = ar_daemon_ensure(c);
+
+	t.follow = new_follow(&t);
+	if (exit == AR_EXIT_OK && o->session)
+		exit = join(&t, o->session);
+	if (exit == AR_EXIT_OK) {
+		ar_ctl_hold_interrupts(c);
+		if (t.is_interactive)
+			ar_chat_say(&t, "type a line to say it; /help lists the commands, Ctrl-D leaves");
+		live(&t);
+		exit = t.exit;
+	}
+	free_all(&t);
+	return exit;
+}

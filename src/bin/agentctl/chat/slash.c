@@ -1,0 +1,120 @@
+/* See chat.h: the commands of a conversation, as one table; it also is the help. */
+#include "chat/chat.h"
+#include "reasons.h"
+
+static void help(struct ar_chat *t, struct ar_str word);
+
+void ar_chat_explain(struct ar_chat *t, struct ar_str id)
+{
+	struct ar_buf body = { 0 };
+	struct ar_jw w = ar_jw(&body);
+	struct ar_api_reply reply;
+
+	ar_jw_open(&w);
+	ar_jw_mstr(&w, "id", id);
+	ar_jw_mstr(&w, "sessionId", t->session);
+	ar_jw_close(&w);
+	if (ar_api_call(t->ctl, "explain", ar_ctl_take(t->ctl, &body), &reply) == AR_EXIT_OK) {
+		ar_out_break(t->side);
+		ar_reasons_print(t->side, reply.doc);
+	}
+	ar_api_fini(&reply);
+}
+
+static void explain(struct ar_chat *t, struct ar_str word)
+{
+	bool is_last = ar_str_empty(word) || ar_str_is(word, "last");
+
+	if (is_last && !t->last.len)
+		ar_chat_say(t, "there was no turn yet");
+	else
+		ar_chat_explain(t, is_last ? ar_buf_str(&t->last) : word);
+}
+
+static void interrupt(struct ar_chat *t, struct ar_str word AR_UNUSED)
+{
+	ar_chat_interrupt(t);
+}
+
+static void choose(struct ar_chat *t, struct ar_str *what, const char *name, struct ar_str word)
+{
+	*what = ar_str_empty(word) ? AR_STR_NONE : ar_arena_str(&t->ctl->arena, word);
+	ar_chat_say(t, "%s of the next turns: %.*s", name,
+		    AR_STR_ARG(ar_str_empty(word) ? AR_STR("the daemon's") : word));
+}
+
+static void model(struct ar_chat *t, struct ar_str word)
+{
+	choose(t, &t->model, "model", word);
+}
+
+static void mode(struct ar_chat *t, struct ar_str word)
+{
+	choose(t, &t->mode, "mode", word);
+}
+
+static void cost(struct ar_chat *t, struct ar_str word AR_UNUSED)
+{
+	if (!ar_chat_begin(t, AR_STYLE_PLAIN))
+		return;
+	ar_out_printf(t->side, "%d turn%s seen here: ", t->all.turns, t->all.turns == 1 ? "" : "s");
+	ar_chat_tally_print(t->side, &t->all);
+	ar_chat_end(t);
+}
+
+static void new_session(struct ar_chat *t, struct ar_str word AR_UNUSED)
+{
+	ar_chat_say(t, "the next line begins a new session");
+	t->is_elsewhere = true;
+}
+
+static void leave(struct ar_chat *t, struct ar_str word AR_UNUSED)
+{
+	ar_chat_leave(t, AR_EXIT_OK);
+}
+
+static const struct {
+	const char *name, *takes, *doc;
+	bool needs_session;
+	void (*run)(struct ar_chat *t, struct ar_str word);
+} commands[] = {
+	{ "help", "", "this list", false, help },
+	{ "queue", "", "the turns that wait", true, ar_chat_queue },
+	{ "interrupt", "", "stop the running turn, as Ctrl-C does", false, interrupt },
+	{ "model", " NAME", "model of the next turns; without a name the daemon's choice", false, model },
+	{ "mode", " MODE", "permission mode of the next turns; without one the daemon's", false, mode },
+	{ "cost", "", "tokens, money and time of the turns seen here", false, cost },
+	{ "explain", " [last|ID]", "why it went as it did", true, explain },
+	{ "compact", "", "shorten what the model is given of the conversation", true, ar_chat_compact },
+	{ "fork", "", "go on in a branch; the thread stays as it is", true, ar_chat_fork },
+	{ "rollback", "", "take the last turn back", true, ar_chat_rollback },
+	{ "new", "", "begin a new session", false, new_session },
+	{ "exit", "", "leave; what runs goes on", false, leave },
+};
+
+static void help(struct ar_chat *t, struct ar_str word AR_UNUSED)
+{
+	ar_out_break(t->side);
+	for (size_t i = 0; i < AR_ARRAY_LEN(commands); i++)
+		ar_out_printf(t->side, "  /%s%-*s %s\n", commands[i].name,
+			      (int)(20 - ar_str_from(commands[i].name).len), commands[i].takes,
+			      commands[i].doc);
+}
+
+bool ar_chat_command(struct ar_chat *t, struct ar_str line)
+{
+	struct ar_str name, word = ar_str_split(ar_str_sub(line, 1, line.len), ' ', &name);
+	size_t i = 0;
+
+	while (i < AR_ARRAY_LEN(commands) && !ar_str_is(name, commands[i].name))
+		i++;
+	if (i == AR_ARRAY_LEN(commands))
+		return false;
+	while (ar_str_starts(word, AR_STR(" ")))
+		word = ar_str_sub(word, 1, word.len);
+	if (commands[i].needs_session && ar_str_absent(t->session))
+		ar_chat_say(t, "nothing has been said yet");
+	else
+		commands[i].run(t, word);
+	return true;
+}

@@ -1,0 +1,97 @@
+/* See chat.h: the commands about the thread that the conversation is in: its queue, shortening it, branching off, taking back. */
+#include "chat/chat.h"
+#include "resolve.h"
+
+/* get_session; the thread of the conversation in it. `ret` always wants fini. */
+static bool read_thread(struct ar_chat *t, struct ar_api_reply *ret, struct ar_json *ret_thread)
+{
+	enum ar_exit exit = ar_resolve_read(t->ctl, t->session.p, ret);
+
+	for (struct ar_json_iter it = ar_json_iter(ar_json_get(ret->doc, "threads"));
+	     exit == AR_EXIT_OK && ar_json_next(&it);) {
+		*ret_thread = it.value;
+		if (ar_str_eq(ar_api_str(it.value, "threadId"), t->thread))
+			return true;
+	}
+	return false;
+}
+
+void ar_chat_queue(struct ar_chat *t, struct ar_str word AR_UNUSED)
+{
+	struct ar_api_reply reply;
+	struct ar_json thread, queue = { 0 };
+
+	if (read_thread(t, &reply, &thread))
+		queue = ar_json_get(thread, "queuedTurns");
+	if (ar_json_len(queue) == 0)
+		ar_chat_say(t, "nothing waits");
+	for (struct ar_json_iter it = ar_json_iter(queue); ar_json_next(&it);) {
+		ar_out_break(t->side);
+		ar_out_printf(t->side, "%3lld  ", (long long)ar_api_int(it.value, "position"));
+		ar_out_line(t->side, ar_api_str(it.value, "inputPreview"));
+		ar_out_printf(t->side, "\n");
+	}
+	ar_api_fini(&reply);
+}
+
+/* Calls a command on the thread. `target` is JSON for the member of that name, or absent. */
+static bool call(struct ar_chat *t, const char *command, struct ar_str target, struct ar_api_reply *ret)
+{
+	struct ar_buf body = { 0 };
+	struct ar_jw w = ar_jw(&body);
+
+	ar_jw_open(&w);
+	ar_jw_mstr(&w, "sessionId", t->session);
+	ar_jw_mstr(&w, "threadId", t->thread);
+	ar_jw_mraw(&w, "target", target);
+	ar_jw_close(&w);
+	return ar_api_call(t->ctl, command, ar_ctl_take(t->ctl, &body), ret) == AR_EXIT_OK;
+}
+
+void ar_chat_compact(struct ar_chat *t, struct ar_str word AR_UNUSED)
+{
+	struct ar_api_reply reply;
+
+	(void)call(t, "compact_thread", AR_STR_NONE, &reply); /* its events tell the rest */
+	ar_api_fini(&reply);
+}
+
+void ar_chat_fork(struct ar_chat *t, struct ar_str word AR_UNUSED)
+{
+	struct ar_api_reply reply;
+
+	if (call(t, "fork_thread", AR_STR_NONE, &reply)) {
+		t->thread = ar_arena_str(&t->ctl->arena, ar_api_str(reply.doc, "threadId"));
+		ar_chat_say(t, "in the branch %s now", t->thread.p);
+	}
+	ar_api_fini(&reply);
+}
+
+/* The point before the last turn: the turn before it, or the beginning. */
+static struct ar_str target_of(struct ar_chat *t, struct ar_json turns)
+{
+	size_t count = ar_json_len(turns);
+
+	if (count < 2)
+		return AR_STR("{\"sequence\":0}");
+	return ar_resolve_body(t->ctl, "turnId", ar_api_str(ar_json_at(turns, count - 2), "turnId"));
+}
+
+void ar_chat_rollback(struct ar_chat *t, struct ar_str word AR_UNUSED)
+{
+	struct ar_api_reply session, reply;
+	struct ar_json thread, turns;
+
+	if (read_thread(t, &session, &thread)) {
+		turns = ar_json_get(thread, "turns");
+		if (call(t, "rollback_thread", target_of(t, turns), &reply) &&
+		    ar_chat_begin(t, AR_STYLE_DIM)) {
+			ar_out_printf(t->side, "taken back: ");
+			ar_out_line(t->side,
+				    ar_api_str(ar_json_at(turns, ar_json_len(turns) - 1), "inputPreview"));
+			ar_chat_end(t);
+		}
+		ar_api_fini(&reply);
+	}
+	ar_api_fini(&session);
+}

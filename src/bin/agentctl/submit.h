@@ -1,0 +1,18 @@
+/* One turn goes to the daemon, once: a key makes it safe to ask again when the connection broke before the receipt came. */
+#ifndef AR_CTL_SUBMIT_H
+#define AR_CTL_SUBMIT_H
+
+#include "api.h"
+
+struct ar_submit {
+	struct ar_str session, thread; /* absent session: a new one */
+	struct ar_str text;
+	struct ar_str model, mode; /* options of the turn; absent: the daemon's */
+};
+
+/* The receipt of submit_turn, of a turn that runs or waits behind another. Failure has been said on standard error. A daemon that is
+ * gone is started again. `ret` always wants fini. */
+AR_MUST_USE enum ar_exit ar_submit_turn(struct ar_ctl *c, const struct ar_submit *what,
+					struct ar_api_reply *ret);
+
+#endif
