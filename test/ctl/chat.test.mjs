@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, afterEach, before, test } from "node:test";
-import { newFolder, ok, waitFor, world } from "../lib/runtime.mjs";
+import { newFolder, ok, waitFor, within, world } from "../lib/runtime.mjs";
 import { completed, frame, receipt, startFake, text } from "./fake.mjs";
 import { bin, lines, Place, Running, sleep } from "./place.mjs";
 
@@ -48,10 +48,15 @@ async function say(chat, line, what) {
 }
 const leave = async (chat) => {
 	chat.type("\x04");
-	const { code } = await chat.done;
-	open.delete(chat);
-	return code;
+	return gone(chat);
 };
+/** The exit of a chat that is about to leave. */
+async function gone(chat) {
+	const end = await within(chat.done, 10000);
+	assert.ok(end, `it did not leave: ${chat.out}`);
+	open.delete(chat);
+	return end.code;
+}
 const sessionOf = (chat) => /chat --session (sess_\w+)/.exec(chat.out)?.[1];
 const turnsOf = async (w, sessionId) => (await ok(w.rt, "get_session", { sessionId })).threads.map((t) => t.turns.map((x) => x.inputPreview));
 
@@ -62,6 +67,7 @@ test("a turn on the terminal: the answer as it comes, what it used, and the prom
 	assert.match(shown, /let me see\n\nGood morning\.\n\d+ in, \d+ out, \d+ cached; cost unknown; \d+\.\d s; 0 tools\n> $/);
 	await say(chat, "[[say And again.]]", /And again\.\n.*tools\n> $/);
 	assert.equal(await leave(chat), 0);
+	assert.doesNotMatch(chat.out, /from agentctl/, "what was typed here is not told again");
 	assert.deepEqual((await turnsOf(free, sessionOf(chat)))[0].length, 2, "one session for all lines");
 });
 
@@ -130,7 +136,7 @@ test("Ctrl-C stops the running turn; at the prompt twice leaves", async () => {
 	chat.type("\x03");
 	await shows(chat, /once more to leave[^]*> $/);
 	chat.type("\x03");
-	assert.equal((await chat.done).code, 130);
+	assert.equal(await gone(chat), 130);
 	const { threads } = await ok(free.rt, "get_session", { sessionId: sessionOf(chat) });
 	assert.equal(threads[0].turns[0].status, "cancelled");
 });
@@ -155,7 +161,7 @@ test("the commands of the conversation", async () => {
 	await say(chat, "/new", /> $/);
 	await say(chat, "[[say afresh]]", /afresh\n.*tools\n> $/);
 	chat.type("/exit\n");
-	assert.equal((await chat.done).code, 0);
+	assert.equal(await gone(chat), 0);
 	assert.notEqual(sessionOf(chat), session);
 	assert.deepEqual(await turnsOf(free, session), [["[[say one]]"], ["/[[say in the branch]]", "[[say planned]]"]]);
 	assert.deepEqual(await turnsOf(free, sessionOf(chat)), [["[[say afresh]]"]]);
@@ -184,6 +190,7 @@ test("what a model says cannot reach the terminal's controls", async () => {
 	await shows(other, PROMPT);
 	await ok(free.rt, "submit_turn", { sessionId: hostile.sessionId, text: "[[say a\u001b]0;owned\u0007b\u009b31mc]]" });
 	await shows(other, /tools\n> $/);
+	assert.match(plain(other), /^from api: \[\[say a/m, "what others say here is told");
 	assert.match(plain(other), /^a\ufffd\]0;owned\ufffdb\ufffd31mc$/m);
 	assert.doesNotMatch(other.out + chat.out.slice(before), /[\x1b\x07\x9b]/);
 });
@@ -232,7 +239,7 @@ test("a stream that is cut is joined again with nothing lost or doubled", async 
 	const started = frame(4, { type: "turn.started", sequence: 4, payload: {} });
 	fake = await startFake(join(home.data, "agentd.sock"), { replies: receipt, streams: [
 		[started, text(5, 0, "one "), text(5, 4, "two ")],
-		[started, text(5, 4, "two "), text(5, 8, "three"), completed(6)],
+		[started, text(5, 4, "two th"), text(5, 10, "ree"), completed(6)],
 	] });
 	const { code, out } = await home.ctl("chat", { input: "x\n" });
 	assert.deepEqual([code, out], [0, "one two three\n"]);

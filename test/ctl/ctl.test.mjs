@@ -207,7 +207,7 @@ test("resume says what became of each thread", async () => {
 
 test("call reaches every command and prints the answer, an error too", async () => {
 	const { out: list } = await place.ctl("call");
-	assert.equal(lines(list).length, 66);
+	assert.equal(lines(list).length, 67);
 	const made = await place.ctl("call", "create_session", '{"title":"by call"}');
 	validateCommandResult("create_session", JSON.parse(made.out));
 	const read = await place.ctl("call", "get_session", "-", { input: made.out.replace(/,"threadId.*/, "}") });

@@ -206,9 +206,9 @@ test("help: every command has a page with usage and examples", async () => {
 	const { code, out } = await place.ctl("help");
 	assert.equal(code, 0);
 	const names = [...out.matchAll(/^  ([a-z]+) {2,}/gm)].map((m) => m[1]);
-	assert.deepEqual(names.slice(0, 21), ["run", "sessions", "show", "tail", "submit", "steer", "interrupt", "queue", "resume", "fork", "rollback",
-		"inbox", "approve", "deny", "answer", "call", "verify", "doctor", "node", "stop", "version"]);
-	for (const name of names.slice(0, 21)) {
+	assert.deepEqual(names.slice(0, 23), ["run", "chat", "sessions", "show", "tail", "submit", "steer", "interrupt", "queue", "resume", "fork", "rollback",
+		"inbox", "approve", "deny", "answer", "explain", "call", "verify", "doctor", "node", "stop", "version"]);
+	for (const name of names.slice(0, 23)) {
 		const page = await place.ctl(name, "--help");
 		assert.equal(page.code, 0);
 		assert.match(page.out, new RegExp(`^agentctl ${name} - `));
