@@ -661,7 +661,7 @@ static const struct ar_field_desc ar_ev_model_requested_fields[] = {
 	{ "streaming", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_ev_model_requested, streaming), NULL, { 0, false },
 	  "Whether the answer is asked for as a stream." },
 	{ "purpose", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_ev_model_requested, purpose), NULL, { 0, false },
-	  "What the call is for: answer, compaction, classification." },
+	  "What the call is for: turn or compaction." },
 };
 
 static const struct ar_field_desc ar_ev_model_delta_fields[] = {

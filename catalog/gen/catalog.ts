@@ -519,7 +519,7 @@ export interface ModelRequestedPayload {
   requestRef: string | null;
   /** Whether the answer is asked for as a stream. */
   streaming?: boolean;
-  /** What the call is for: answer, compaction, classification. */
+  /** What the call is for: turn or compaction. */
   purpose?: string;
   [extra: string]: unknown;
 }

@@ -1,6 +1,7 @@
 // agentctl run against a real daemon and the scripted model: text, exit codes, streaming, Ctrl-C, crashes.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { newFolder, world } from "../lib/runtime.mjs";
 import { validateEvent } from "../lib/schemas.mjs";
 import { bin, lines, Place, Running } from "./place.mjs";
 
@@ -194,4 +195,16 @@ test("colours only on a terminal that wants them", async () => {
 	assert.doesNotMatch(await seen({ ...place.env, TERM: "xterm", NO_COLOR: "1" }), /\x1b/);
 	assert.doesNotMatch(await seen({ ...place.env, TERM: "dumb" }), /\x1b/);
 	assert.doesNotMatch((await place.ctl("sessions", { env: { TERM: "xterm" } })).out, /\x1b/);
+});
+
+test("a turn that asks a person says where to answer, and goes on when it is answered", async () => {
+	const asking = await world({ config: { "tools.workspace": newFolder(), permission_rules: [{ name: "ask", effect: "ask", tool: "list_files" }] } });
+	const run = place.start("--socket", asking.rt.socket, "run", "[[tool list_files {}]]");
+	await run.until((r) => /agentctl approve action_\w+/.test(r.err));
+	const [id] = /action_\w+/.exec(run.err);
+	assert.equal((await place.ctl("--socket", asking.rt.socket, "approve", id)).code, 0);
+	const { code, out } = await run.done;
+	assert.equal(code, 0);
+	assert.match(out, /^The tool said: /);
+	await asking.rt.stop();
 });

@@ -28,7 +28,7 @@ static const struct {
 	{ "context.compaction.started", "history of {tokensBefore} tokens is shortened ({trigger})" },
 	{ "context.compaction.completed", "history went from {tokensBefore} to {tokensAfter} tokens" },
 	{ "context.compaction.failed", "history was not shortened: {error.message}" },
-	{ "cost.estimated", "a call to {model} is estimated at [{amount} {currency}][{costClass}]" },
+	{ "cost.estimated", "a call to {model} is estimated at [{amount}][ {currency}][{costClass}]" },
 	{ "cost.recorded", "{inputTokens} tokens sent, {outputTokens} received: {amount}[ {currency}]" },
 	{ "quota.low", "{quotaKind}: {remaining} of {limit} left" },
 	{ "quota.blocked", "{quotaKind}: the limit of {limit} is used up" },

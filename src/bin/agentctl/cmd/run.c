@@ -60,13 +60,27 @@ static bool on_retrying(struct turn *t, const struct ar_ctl_event *e AR_UNUSED)
 	return true;
 }
 
-/* A turn that waits for a person does not end by itself. */
+/* The turn goes on when somebody has answered, here in another terminal or elsewhere. */
+static bool on_question(struct turn *t, const struct ar_ctl_event *e)
+{
+	struct ar_str prompt = ar_str_utf8_prefix(ar_api_str(ar_json_get(e->doc, "payload"), "prompt"), 200);
+	struct ar_str id = ar_api_str(e->doc, "actionId");
+
+	ar_out_break(&t->ctl->out);
+	ar_ctl_note(t->ctl, "waits for a decision: %.*s", AR_STR_ARG(prompt));
+	ar_ctl_note(t->ctl, "answer with: agentctl approve %.*s, or deny; agentctl chat asks here",
+		    AR_STR_ARG(id));
+	return true;
+}
+
+/* A turn that is blocked otherwise does not end by itself. */
 static bool on_thread(struct turn *t, const struct ar_ctl_event *e)
 {
 	struct ar_json payload = ar_json_get(e->doc, "payload");
 	struct ar_str status = ar_api_str(payload, "status");
 
-	if (!ar_str_is(status, "blocked") && !ar_str_is(status, "stale"))
+	if ((!ar_str_is(status, "blocked") && !ar_str_is(status, "stale")) ||
+	    ar_str_starts(ar_api_str(payload, "statusDetail"), AR_STR("waiting_")))
 		return true;
 	t->exit =
 		ar_ctl_complain(t->ctl, AR_EXIT_FAILED,
@@ -103,8 +117,9 @@ static const struct {
 } takers[] = {
 	{ "model.requested", on_request },   { "model.delta", on_text },
 	{ "reasoning.delta", on_reasoning }, { "run.status", on_status },
-	{ "task.retrying", on_retrying },    { "thread.updated", on_thread },
-	{ "turn.completed", on_completed },  { "turn.failed", on_failed },
+	{ "task.retrying", on_retrying },    { "action.required", on_question },
+	{ "thread.updated", on_thread },     { "turn.completed", on_completed },
+	{ "turn.failed", on_failed },
 };
 
 static void print_json(struct ar_ctl *c, struct ar_str json)
