@@ -702,6 +702,8 @@ static const struct ar_field_desc ar_ev_model_completed_fields[] = {
 	  "Where the reasoning is stored." },
 	{ "toolCalls", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_ev_model_completed, tool_calls), NULL, { 0, false },
 	  "Tool calls that the model asked for." },
+	{ "echoRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_ev_model_completed, echo_ref), NULL, { 0, false },
+	  "What the provider wants back with this answer, unread (signed reasoning)." },
 	{ "timing", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_ev_model_completed, timing), NULL, { 0, false },
 	  "Finer durations, by name in milliseconds." },
 };
@@ -3998,7 +4000,7 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	[AR_EV_MODEL_COMPLETED] = { AR_EV_MODEL_COMPLETED, "model.completed", "model",
 	  "The provider's answer is complete and stored.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_THREAD | 1u << AR_SCOPE_TURN | 1u << AR_SCOPE_STEP | 1u << AR_SCOPE_MODEL_REQUEST, 0, NULL,
-	  { ar_ev_model_completed_fields, 14, sizeof(struct ar_ev_model_completed), NULL, 0 } },
+	  { ar_ev_model_completed_fields, 15, sizeof(struct ar_ev_model_completed), NULL, 0 } },
 	[AR_EV_MODEL_FAILED] = { AR_EV_MODEL_FAILED, "model.failed", "model",
 	  "A call to a model provider ended without a complete answer.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_THREAD | 1u << AR_SCOPE_TURN | 1u << AR_SCOPE_STEP | 1u << AR_SCOPE_MODEL_REQUEST, 0, NULL,

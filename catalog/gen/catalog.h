@@ -1617,6 +1617,7 @@ struct ar_ev_model_completed { /* model.completed */
 	struct ar_opt_int output_bytes; /* int? */
 	struct ar_str reasoning_ref; /* ref? */
 	struct ar_str tool_calls; /* array? */
+	struct ar_str echo_ref; /* ref? */
 	struct ar_str timing; /* object? */
 };
 

@@ -565,6 +565,8 @@ export interface ModelCompletedPayload {
   reasoningRef?: string;
   /** Tool calls that the model asked for. */
   toolCalls?: unknown[];
+  /** What the provider wants back with this answer, unread (signed reasoning). */
+  echoRef?: string;
   /** Finer durations, by name in milliseconds. */
   timing?: Record<string, unknown>;
   [extra: string]: unknown;

@@ -2,7 +2,7 @@
 // and failures mean the same whichever it is.
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
-import { follow, newFolder, startAgentd, startModel, submit } from '../lib/runtime.mjs';
+import { follow, newFolder, ok, startAgentd, startModel, submit } from '../lib/runtime.mjs';
 
 const FAST = { 'model.backoff_ms': 20 };
 let model;
@@ -60,6 +60,9 @@ for (const { provider, env, path, name, key } of PLACES) {
 		assert.equal(tool.turn.payload.status, 'completed');
 
 		const failed = await run(rt, '[[http 401 echo-auth]]', { turnId: `refused-${provider}` });
+		const raw = await ok(rt, 'read_output', { outputRef: failed.of('model.failed')[0].payload.rawProviderRef });
+		assert.match(raw.content, /scripted 401/);
+		assert.ok(!raw.content.includes('planted-secret'));
 		assert.equal(failed.of('model.failed')[0].payload.error.category, 'auth');
 		assert.ok(!failed.facts.some(({ data }) => data.includes('planted-secret')));
 		const cut = await run(rt, '[[fail-times 1 error-in-stream]] hello', { turnId: `again-${provider}` });
@@ -102,4 +105,22 @@ test('a provider that there is not: the error names those that there are', async
 	const rt = await startAgentd({ dataDir: newFolder(), env: { AGENTD_PROVIDER: 'abacus' }, mayDie: true });
 	assert.ok(rt.isGone);
 	assert.match(rt.stderr, /model\.provider.*AGENTD_PROVIDER.*auto, openai-chat, openai-responses, anthropic, gemini/);
+});
+
+test('anthropic: reasoning that was signed goes back with the answer to the call, also after kill -9, and to no other kind of server', async () => {
+	const at = { dataDir: newFolder(), config: FAST };
+	let rt = await startAgentd({ ...at, env: PLACES[2].env() });
+	const first = await run(rt, '[[reasoning hm]][[tool nothing {"a":1}]]', { turnId: 'signed' });
+	const [, second] = model.log('signed');
+	assert.deepEqual(second.body.messages[1].content.map((part) => part.type), ['thinking', 'tool_use']);
+	assert.deepEqual(second.body.messages[1].content[0], { type: 'thinking', thinking: 'hm', signature: 'c2ln' });
+	await rt.kill9();
+	rt = await startAgentd({ ...at, env: PLACES[2].env() });
+	await run(rt, 'go on', { sessionId: first.sessionId, turnId: 'signed-again' });
+	assert.equal(model.log('signed-again')[0].body.messages[1].content[0].signature, 'c2ln');
+	await rt.kill9();
+	rt = await startAgentd({ ...at, env: PLACES[0].env() });
+	await run(rt, 'and now?', { sessionId: first.sessionId, turnId: 'unsigned' });
+	assert.ok(!JSON.stringify(model.log('unsigned')[0].body).includes('c2ln'));
+	await rt.stop();
 });

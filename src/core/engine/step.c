@@ -109,22 +109,26 @@ static struct ar_step_end end_of(struct ar_live_step *s, const struct ar_model_r
 	struct ar_funnel *f = &s->funnel;
 	struct ar_arena *a = &s->arena;
 
-	return (struct ar_step_end){ .outcome = (int)r->outcome,
-				     .category = ar_funnel_text(f, r->category, a),
-				     .message = ar_funnel_text(f, r->message, a),
-				     .stop_reason = ar_funnel_text(f, r->stop_reason, a),
-				     .model = ar_funnel_text(f, r->model, a),
-				     .request_id = ar_funnel_id(f, r->request_id, a),
-				     .retryable = r->retryable,
-				     .has_usage = r->has_usage,
-				     .http = r->http,
-				     .retry_after_ms = r->retry_after_ms,
-				     .input_tokens = r->input_tokens,
-				     .output_tokens = r->output_tokens,
-				     .cached_tokens = r->cached_tokens,
-				     .cache_write_tokens = r->cache_write_tokens,
-				     .ttft_ms = r->ttft_ms,
-				     .latency_ms = r->latency_ms };
+	return (struct ar_step_end){
+		.outcome = (int)r->outcome,
+		.category = ar_funnel_text(f, r->category, a),
+		.message = ar_funnel_text(f, r->message, a),
+		.stop_reason = ar_funnel_text(f, r->stop_reason, a),
+		.model = ar_funnel_text(f, r->model, a),
+		.request_id = ar_funnel_id(f, r->request_id, a),
+		.payload = ar_str_empty(r->payload) ? AR_STR_NONE : ar_funnel_text(f, r->payload, a),
+		.echo = ar_str_empty(r->echo) ? AR_STR_NONE : ar_funnel_id(f, r->echo, a),
+		.retryable = r->retryable,
+		.has_usage = r->has_usage,
+		.http = r->http,
+		.retry_after_ms = r->retry_after_ms,
+		.input_tokens = r->input_tokens,
+		.output_tokens = r->output_tokens,
+		.cached_tokens = r->cached_tokens,
+		.cache_write_tokens = r->cache_write_tokens,
+		.ttft_ms = r->ttft_ms,
+		.latency_ms = r->latency_ms
+	};
 }
 
 /* What was held back as the possible beginning of a secret turned out to be none, or was one. */

@@ -122,6 +122,8 @@ struct ar_step_output {
 struct ar_step_end {
 	int outcome; /* enum ar_model_outcome; 0 for a call lost with its process */
 	struct ar_str category, message, stop_reason, model, request_id;
+	struct ar_str echo; /* what the provider wants back, unread; absent: nothing */
+	struct ar_str payload; /* a failure in the provider's own words; absent: none */
 	bool retryable, has_usage;
 	int http;
 	int64_t retry_after_ms, input_tokens, output_tokens, cached_tokens, cache_write_tokens, ttft_ms,

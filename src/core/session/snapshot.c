@@ -39,7 +39,8 @@
 
 static const struct ar_field_desc context_fields[] = {
 	INT(ar_context_entry, role),	     STR(ar_context_entry, ref),  INT(ar_context_entry, bytes),
-	STR(ar_context_entry, tool_call_id), RAW(ar_context_entry, uses), OPT(ar_context_entry, turn),
+	STR(ar_context_entry, tool_call_id), RAW(ar_context_entry, uses), STR(ar_context_entry, echo),
+	STR(ar_context_entry, echo_by),	     OPT(ar_context_entry, turn),
 };
 static const struct ar_field_desc step_fields[] = {
 	STR(ar_step, id),	STR(ar_step, purpose), STR(ar_step, model_request), STR(ar_step, status),

@@ -37,6 +37,7 @@ static size_t count_contents(const struct ar_context_entry *entries, size_t coun
 	for (size_t i = 0; i < count; i++) {
 		struct ar_json v;
 
+		n += !ar_str_absent(entries[i].echo);
 		if (!ar_str_absent(entries[i].uses) &&
 		    ar_json_parse(json, entries[i].uses, &v, NULL) == AR_OK)
 			n += ar_json_len(v);
@@ -60,6 +61,10 @@ void ar_messages_plan(struct ar_messages *m, const struct ar_context_entry *entr
 		message->is_parts = entries[i].role == AR_CONTEXT_USER;
 		message->tool_call_id = ar_arena_str(a, entries[i].tool_call_id);
 		ar_ref_parse(entries[i].ref, &core, &m->hashes[m->hash_count++]);
+		if (!ar_str_absent(entries[i].echo)) {
+			message->echo = AR_STR(""); /* filled with its content */
+			ar_ref_parse(entries[i].echo, &core, &m->hashes[m->hash_count++]);
+		}
 		plan_uses(m, message, entries[i].uses, a, json);
 	}
 }
@@ -108,6 +113,11 @@ bool ar_messages_fill(struct ar_messages *m, const struct ar_str *contents, stru
 		simplify(message, a, json);
 		if (m->is_summary[i])
 			message->text = ar_arena_fmt(a, SUMMARY_MARK "%.*s", AR_STR_ARG(message->text));
+		if (!ar_str_absent(message->echo)) {
+			if (ar_str_absent(contents[next]))
+				return false;
+			message->echo = contents[next++];
+		}
 		for (size_t k = 0; k < message->use_count; k++) {
 			if (ar_str_absent(contents[next]))
 				return false;

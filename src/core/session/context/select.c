@@ -153,6 +153,7 @@ void ar_draft_write_messages(struct ar_jw *j, const struct ar_context_entry *con
 		ar_jw_mstr(j, "ref", entries[i]->ref);
 		ar_jw_mstr(j, "toolCallId", entries[i]->tool_call_id);
 		ar_jw_mraw(j, "toolCalls", entries[i]->uses);
+		ar_jw_mstr(j, "echoRef", entries[i]->echo);
 		ar_jw_close(j);
 	}
 	ar_jw_close_array(j);

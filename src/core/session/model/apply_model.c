@@ -106,7 +106,9 @@ enum ar_status ar_apply_model_completed(struct ar_session *s, const struct ar_ev
 						    .ref = step->output_ref,
 						    .bytes = p->output_bytes.v +
 							     bytes_of_calls(s, p->tool_calls),
-						    .uses = ar_apply_keep(s, p->tool_calls) });
+						    .uses = ar_apply_keep(s, p->tool_calls),
+						    .echo = ar_apply_keep(s, p->echo_ref),
+						    .echo_by = step->provider });
 	ar_apply_calls(s, turn, step, p->tool_calls);
 	return AR_OK;
 }

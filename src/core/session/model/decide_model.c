@@ -73,8 +73,12 @@ static void ask_for_answer(struct ar_draft *w, struct ar_turn *turn, int64_t att
 			messages[ask.message_count++] =
 				(struct ar_context_entry){ .role = AR_CONTEXT_SYSTEM, .ref = told[i] };
 	}
-	for (size_t i = 0; i < s.count; i++)
-		messages[ask.message_count++] = *s.entries[i];
+	for (size_t i = 0; i < s.count; i++) {
+		messages[ask.message_count] = *s.entries[i];
+		if (!ar_str_eq(s.entries[i]->echo_by, choice->entry->provider))
+			messages[ask.message_count].echo = AR_STR_NONE; /* it means nothing to another kind */
+		ask.message_count++;
+	}
 	if (offers.count > 0 && turn->rounds == 0 && attempt == 1)
 		ar_draft_say_offers(w, turn, &offers);
 	ask.tools = ar_offers_keep(d, &offers);
@@ -244,7 +248,8 @@ static void step_completed(struct ar_draft *w, struct ar_turn *turn, const struc
 							.output_bytes = AR_OPT_INT((int64_t)out->text.len),
 							.preview = ar_str_utf8_prefix(out->text, PREVIEW_MAX),
 							.reasoning_ref = content_or_none(d, out->reasoning),
-							.tool_calls = calls });
+							.tool_calls = calls,
+							.echo_ref = content_or_none(d, end->echo) });
 	ar_decide_masked(d, &scope, output_ref, &out->masked);
 	ar_limits_record(w, turn, step, end);
 	ar_budget_note(w, turn);
@@ -261,7 +266,9 @@ static void step_completed(struct ar_draft *w, struct ar_turn *turn, const struc
 	ar_draft_say(w, (struct ar_context_entry){ .role = AR_CONTEXT_ASSISTANT,
 						   .ref = output_ref,
 						   .bytes = answer_bytes(out),
-						   .uses = calls });
+						   .uses = calls,
+						   .echo = content_or_none(d, end->echo),
+						   .echo_by = step->provider });
 	if (out->tool_count > 0)
 		ar_draft_plan_calls(w, turn, out, ids, refs);
 	else
@@ -286,6 +293,7 @@ struct ar_str ar_draft_model_failed(struct ar_draft *w, const struct ar_turn *tu
 			       .provider = step->provider,
 			       .model = step->model,
 			       .attempt = step->attempt,
+			       .raw_provider_ref = content_or_none(d, end->payload),
 			       .output_ref = partial,
 			       .segments = segments_json(d, out),
 			       .reasoning_ref = content_or_none(d, out->reasoning),
