@@ -23,7 +23,8 @@ const scenarios = [...turns, ...gates, ...context, ...routes].filter((s) => want
 
 const grepped = execFileSync('grep', ['-rhoE', 'AR_FAULT(_ERROR)?\\("[^"]*"', src], { encoding: 'utf8' });
 const all = [...new Set([...grepped.matchAll(/"([^"]+)"/g)].map(([, name]) => name))];
-const POINTS = all.filter((name) => isPostgres || !/^store\.cut_/.test(name));
+const some = new RegExp(process.env.AR_POINTS ?? '');
+const POINTS = all.filter((name) => some.test(name) && (isPostgres || !/^store\.cut_/.test(name)));
 const met = new Map(POINTS.map((name) => [name, 0]));
 
 after(stopServices);
@@ -43,7 +44,7 @@ function disturbances(scenario) {
 	const several = (name) => Math.max(PASSINGS, KIND[name] === 'tools' ? Object.keys(scenario.tools).length : 1);
 	const list = POINTS.filter((name) => name !== 'engine.recover' && (!KIND[name] || scenario[KIND[name]]))
 		.flatMap((name) => Array.from({ length: several(name) }, (_, i) => [i ? `${name}:${i + 1}` : name]));
-	return [...list, ['engine.after_reply', 'engine.recover']];
+	return POINTS.includes('engine.recover') ? [...list, ['engine.after_reply', 'engine.recover']] : list;
 }
 
 async function killed(scenario, points) {
@@ -51,7 +52,7 @@ async function killed(scenario, points) {
 		error.message = `killed at ${points.join(', then ')}: ${error.message}`;
 		throw error;
 	});
-	for (const point of p.kills.filter(Boolean)) met.set(point.split(':')[0], met.get(point.split(':')[0]) + 1);
+	for (const point of p.kills.filter(Boolean)) met.set(point.split(':')[0], (met.get(point.split(':')[0]) ?? 0) + 1);
 	return p.kills.length;
 }
 
@@ -74,7 +75,7 @@ for (const scenario of scenarios) {
 		await Promise.all(Array.from({ length: SIDE_BY_SIDE }, worker));
 		t.diagnostic(`${kills} kills`);
 		assert.deepEqual(errors.map((e) => e.message), []);
-		assert.ok(kills >= 8, `${kills} kills`);
+		assert.ok(kills > 0, 'nothing was killed');
 	});
 
 	test(`${scenario.name}: another node takes over`, { skip: (!isPostgres && 'a cluster needs PostgreSQL') || !scenario.takeover }, async () => {
@@ -83,6 +84,6 @@ for (const scenario of scenarios) {
 	});
 }
 
-test('every fault point of the source was a kill in some scenario', { skip: process.env.AR_SCENARIO && 'not all were played' }, () => {
+test('every fault point of the source was a kill in some scenario', { skip: (process.env.AR_SCENARIO || process.env.AR_POINTS) && 'not all were played' }, () => {
 	assert.deepEqual([...met].filter(([, count]) => count === 0).map(([name]) => name), []);
 });

@@ -33,7 +33,8 @@ export class Service {
 		const { headers } = req;
 		this.requests.push({ name, body, key: headers['idempotency-key'], call: headers['x-agentruntime-tool-call'] });
 		if (this.held.delete(name)) return; // this one is never answered
-		const { says = `did ${name}`, status = 200 } = this.tools[name];
+		const { says = `did ${name}`, status = 200, takesMs = 0 } = this.tools[name];
+		if (takesMs) await new Promise((done) => setTimeout(done, takesMs));
 		res.writeHead(status, { 'content-type': 'text/plain' }).end(says);
 	}
 
@@ -51,7 +52,7 @@ export class Service {
 	settings() {
 		const settings = {};
 		const schema = JSON.stringify({ type: 'object', properties: { q: { type: 'string' } } });
-		const tools = Object.entries(this.tools).map(([name, { says, status, ...more }]) =>
+		const tools = Object.entries(this.tools).map(([name, { says, status, takesMs, ...more }]) =>
 			({ name, description: `Does ${name}.`, url: `${this.origin}/tool/${name}`, schema, ...more }));
 		const hooks = this.hooks.map(({ says, ...more }) => ({ url: `${this.origin}/hook/${more.name}`, timeout_ms: 10000, ...more }));
 		if (tools.length) settings.http_tools = tools;
