@@ -2,12 +2,15 @@
 import assert from 'node:assert/strict';
 
 const call = (name, q) => `[[tool ${name} {"q":"${q}"}]]`;
-const refusal = async (play, words) => {
+/** The call that did not run: why is told by `explain`, and named in what is read of the thread. */
+async function refusal(play, words) {
 	const [failed] = play.facts('tool.failed');
 	const { summary, reasons } = await play.must('explain', { id: failed.toolCallId });
 	assert.match([summary, ...reasons.map((r) => r.text)].join('\n'), words);
-	return failed;
-};
+	const { toolCalls, permissionState } = await play.thread();
+	const mine = (e) => e.toolCallId === failed.toolCallId;
+	return { status: toolCalls.find(mine).status, category: toolCalls.find(mine).errorCategory, judged: permissionState.decisions.find(mine) };
+}
 
 export default [
 	{
@@ -30,7 +33,7 @@ export default [
 		steps: [{ submit: 'a', text: call('order', 1) }, { answer: 'deny', of: 'order' }],
 		takeover: { when: 'action.required' },
 		expects: { ends: { a: 'turn.completed' }, effects: { order: 0 }, facts: { 'action.required': 1 }, always: ['permission.resolved'], never: ['tool.result'] },
-		check: async (play) => assert.equal((await refusal(play, /den/)).payload.status, 'denied'),
+		check: async (play) => assert.equal((await refusal(play, /den/)).status, 'denied'),
 	},
 	{
 		name: 'AC-11 a write that a rule forbids',
@@ -39,8 +42,8 @@ export default [
 		steps: [{ submit: 'a', text: call('order', 1) + call('look', 2) }],
 		expects: { ends: { a: 'turn.completed' }, effects: { order: 0, look: 1 }, facts: { 'tool.result': 1, 'tool.failed': 1 }, never: ['action.required'] },
 		check: async (play) => {
-			const judged = play.facts('permission.evaluated').find((e) => e.payload.decision === 'deny');
-			assert.deepEqual([judged.payload.decisionSource, judged.payload.ruleRefs.length], ['host_policy', 1]);
+			const { status, judged } = await refusal(play, /no-orders/);
+			assert.deepEqual([status, judged.decision, judged.decisionSource, judged.ruleRefs], ['denied', 'deny', 'host_policy', ['no-orders']]);
 		},
 	},
 	{
@@ -49,7 +52,10 @@ export default [
 		tools: { order: {} },
 		steps: [{ submit: 'a', text: call('order', 1) }],
 		expects: { ends: { a: 'turn.completed' }, effects: { order: 0 }, facts: { 'tool.failed': 1 }, never: ['tool.result', 'action.required'] },
-		check: async (play) => assert.equal((await refusal(play, /plan/)).payload.status, 'denied'),
+		check: async (play) => {
+			const { status, judged } = await refusal(play, /plan/);
+			assert.deepEqual([status, judged.decision, judged.decisionSource, judged.mode], ['denied', 'deny', 'mode', 'plan']);
+		},
 	},
 	{
 		name: 'AC-12 a hook that rewrites',
@@ -69,13 +75,16 @@ export default [
 		},
 	},
 	{
-		name: 'AC-12 a hook that blocks',
+		name: 'AC-11 AC-12 a hook that blocks',
 		config: { 'permission.mode': 'bypass' },
 		tools: { order: {} },
 		hooks: [{ name: 'freeze', point: 'pre_tool_use', match: 'order', says: { decision: 'block', reason: 'orders are frozen' } }],
 		steps: [{ submit: 'a', text: call('order', 1) }],
 		expects: { ends: { a: 'turn.completed' }, effects: { order: 0 }, says: { a: /orders are frozen/ }, always: ['hook.completed'], never: ['tool.result'] },
-		check: async (play) => assert.equal((await refusal(play, /frozen|freeze/)).payload.status, 'blocked'),
+		check: async (play) => {
+			const { status, category } = await refusal(play, /frozen|freeze/);
+			assert.deepEqual([status, category], ['blocked', 'blocked_by_hook']);
+		},
 	},
 	{
 		name: 'a tool that the client runs',

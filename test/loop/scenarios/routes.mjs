@@ -1,4 +1,4 @@
-// Which model answers: the only one, the next one when the first is at its limit, none.
+// Which model answers: the only one, the next one when the first is at its limit, none; and what a turn may use.
 import assert from 'node:assert/strict';
 
 const entry = (play, name, more = {}) => ({ name, provider: 'openai-chat', model: `${name}-wire`, base_url: play.model.url, ...more });
@@ -42,6 +42,22 @@ export default [
 		check: async (play) => {
 			const { summary } = await play.must('explain', { id: play.id('a'), sessionId: play.sessionId });
 			assert.match(summary, /no model|no_candidate/);
+		},
+	},
+	{
+		name: 'AC-15 a turn that calls for ever, and its budget',
+		config: { 'permission.mode': 'bypass' },
+		tools: { look: { read_only: true } },
+		steps: [{ submit: 'a', text: '[[tool look {"q":"$n"}]][[loop]]', options: { budget: { toolCalls: 2 } } }, { answer: 'stop' }],
+		takeover: { when: 'quota.blocked' },
+		expects: { ends: { a: 'turn.failed' }, facts: { 'quota.blocked': 1, 'tool.result': 2 }, always: ['quota.blocked'] },
+		check: (play) => {
+			const done = new Set(play.facts('model.completed').map((e) => e.stepId));
+			const told = play.model.log().filter((c) => done.has(c.step)).reduce((n, c) => n + c.usage.input + c.usage.output, 0);
+			const recorded = play.facts('cost.recorded').reduce((n, e) => n + e.payload.inputTokens + e.payload.outputTokens, 0);
+			assert.equal(recorded, told, 'the cost is exact, to the token');
+			assert.ok(play.service.requests.length <= 2, 'what is tried again is counted too');
+			assert.equal(play.follower.end(play.id('a')).payload.error.category, 'budget_exhausted');
 		},
 	},
 ];
