@@ -91,6 +91,14 @@ static struct ar_str append(struct ar_arena *a, struct ar_str list, struct ar_st
 	return kept;
 }
 
+void ar_hook_follow(struct ar_turn *turn, struct ar_str before, struct ar_str now)
+{
+	for (size_t i = 0; i < turn->hooks.count; i++) {
+		if (ar_str_eq(chain_at(turn, i)->subject, before))
+			chain_at(turn, i)->subject = now;
+	}
+}
+
 struct ar_str ar_hook_refs(struct ar_decision *d, const struct ar_turn *turn,
 			   const struct ar_invocation *call)
 {

@@ -45,6 +45,9 @@ bool ar_hook_blocks(const struct ar_hook_chain *chain); /* NULL does not */
 struct ar_hook_chain *ar_turn_hook_run(const struct ar_turn *turn, struct ar_str run); /* an open one */
 bool ar_hook_has_asked(struct ar_json_parser *json, const struct ar_hook_chain *chain, struct ar_str handler);
 
+/* A call that is tried again has another id: what was said about it stays said. `now` lives as long as the state. */
+void ar_hook_follow(struct ar_turn *turn, struct ar_str before, struct ar_str now);
+
 /* Refs of all that ran for the call, as a JSON array. */
 struct ar_str ar_hook_refs(struct ar_decision *d, const struct ar_turn *turn,
 			   const struct ar_invocation *call);

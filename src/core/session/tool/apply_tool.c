@@ -2,6 +2,7 @@
  * brought joins the conversation, in the order in which they were asked for. Pure; see apply.c. */
 #include "action/action.h"
 #include "apply.h"
+#include "hook/hooks.h"
 #include "limits/budget.h"
 
 /* Answered calls leave, oldest first; open ones stay whatever their number. */
@@ -85,8 +86,10 @@ enum ar_status ar_apply_tool_started(struct ar_session *s, const struct ar_event
 
 	if (!call && turn && !ar_str_absent(p->retry_of)) {
 		call = ar_turn_call(turn, p->retry_of);
-		if (call)
+		if (call) {
 			call->id = ar_apply_keep(s, e->ids[AR_SCOPE_TOOL_CALL]);
+			ar_hook_follow(turn, p->retry_of, call->id);
+		}
 	}
 	if (!call)
 		return ar_apply_unknown(err, e, "tool call");
