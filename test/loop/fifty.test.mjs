@@ -42,7 +42,7 @@ async function fifty(tools) {
 	for (const play of plays) await play.until(() => play.follower.end(play.names.get('a').turnId), 'the end of a turn');
 	for (const play of plays) await play.rest();
 	for (const play of plays) await holds(play);
-	for (const play of plays) play.follower.stop();
+	for (const play of plays) play.close();
 	await rt.stop();
 	return { plays, service, cut };
 }

@@ -15,6 +15,7 @@ export default [
 			{ send: 'promote_queued_turn', input: (play) => ({ queuedTurnId: play.id('d') }) },
 			{ answer: 'allow', of: 'order' },
 		],
+		lost: 'mark_done',
 		takeover: { when: 'queue.changed' },
 		expects: { ends: { a: 'turn.completed', b: 'turn.completed', c: 'turn.completed', d: 'turn.completed' }, effects: { order: 1 }, always: ['queue.changed'] },
 		check: (play) => {
@@ -40,7 +41,7 @@ export default [
 		expects: { ends: { c: 'turn.completed', d: 'turn.completed', shorter: 'turn.completed' }, effects: { order: 1 }, facts: { 'context.compaction.started': 1 } },
 		check: async (play) => {
 			const [completed, ...more] = play.facts('context.compaction.completed');
-			const [question, ...others] = play.facts('action.required');
+			const [question, ...others] = play.questions();
 			assert.deepEqual([more.length, others.length], [0, 0]);
 			assert.deepEqual(completed.payload.preserved.actionIds, [question.actionId]);
 			const asked = play.model.log(play.id('d')).at(-1).body.messages.map((m) => m.content?.[0]?.text ?? m.content);

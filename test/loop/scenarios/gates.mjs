@@ -20,7 +20,7 @@ export default [
 		takeover: { when: 'action.required' },
 		expects: { ends: { a: 'turn.completed' }, effects: { order: 1 }, facts: { 'tool.result': 1 }, always: ['permission.requested'] },
 		check: (play) => {
-			const [required, ...more] = play.facts('action.required');
+			const [required, ...more] = play.questions();
 			const [resolved] = play.facts('permission.resolved');
 			assert.equal(more.length, 0, 'it is asked once');
 			assert.equal(play.facts('action.resolved')[0].actionId, required.actionId);

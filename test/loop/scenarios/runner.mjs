@@ -7,6 +7,7 @@
 //   expects   ends: { turnId: type }, says: { turnId: pattern of its answer }, effects: { tool: how many },
 //             facts: { type: how many in an undisturbed run }, always and never: types that are or are not there, disturbed or not
 //   takeover  { when: type of fact that must be there, hold: tool that does not answer then }: where another node takes over
+//   lost      what a person decides about a write whose end a kill has lost (skip)
 //   check     what else must be so at the end: a function of the play and whether it was disturbed
 // The client of a play is stubborn: it sends until it has an answer, to whatever process lives. `play.kills` says what killed it.
 import assert from 'node:assert/strict';
@@ -15,6 +16,7 @@ import { Service } from './service.mjs';
 
 const PATIENCE = Number(process.env.AR_DEADLINE_MS ?? 20000) * 2;
 const LEASE_MS = 1500;
+const LOST = 'completion_override'; // the question about a call whose end was lost
 const NEVER_READY = 40; // passings of a point before agentd answers
 
 let plays = 0;
@@ -78,9 +80,13 @@ export class Play {
 			this.nodes.push(await startAgentd({ model: this.model, env: { ...this.env, AGENTD_NODE: name }, config: { ...this.config, 'cluster.lease_ms': LEASE_MS } }));
 	}
 
-	async end() {
+	close() {
 		this.isOver = true;
 		this.follower?.stop();
+	}
+
+	async end() {
+		this.close();
 		for (const node of this.nodes) if (!node.isGone) await node.end('SIGKILL', 10000);
 	}
 
@@ -109,6 +115,24 @@ export class Play {
 		this.sessionId = sessionId;
 		this.follower = new Follower(null, sessionId);
 		this.follower.stay(() => this.rt);
+		this.decideLost().catch((error) => (this.broken = error));
+	}
+
+	/** What a kill leaves unknown is put to a person, who is not part of the scenario. */
+	async decideLost() {
+		const decided = new Set();
+		const isNew = (e) => e.payload.actionType === LOST && !decided.has(e.actionId);
+		for (; !this.isOver; await sleep(10)) {
+			const { actionId } = this.facts('action.required').find(isNew) ?? {};
+			if (!actionId) continue;
+			decided.add(actionId);
+			await this.insist('respond_action', { actionId, decision: this.scenario.lost ?? 'skip' });
+		}
+	}
+
+	/** What people were asked as the scenario has it. */
+	questions() {
+		return this.facts('action.required').filter((e) => e.payload.actionType !== LOST);
 	}
 
 	until(check, label) {
@@ -153,7 +177,7 @@ export class Play {
 	}
 
 	async do_answer({ answer: decision, of, ...more }) {
-		const open = () => this.facts('action.required').find((e) => !this.facts('action.resolved').some((r) => r.actionId === e.actionId));
+		const open = () => this.questions().find((e) => !this.facts('action.resolved').some((r) => r.actionId === e.actionId));
 		const { actionId } = await this.until(open, 'a question');
 		if (of) assert.equal(this.service.of(of).length, 0, `${of} ran before it was allowed`);
 		const { status, body } = await this.insist('respond_action', { actionId, decision, ...more });
