@@ -35,6 +35,21 @@ enum ar_tool_capability {
 #define AR_TOOL_SCHEMA_MAX 65536
 #define AR_TOOL_DESCRIPTION_MAX 4096
 
+/* Whether a model could call it so: providers refuse a whole request for one name of another form. */
+static inline bool ar_tool_is_name(struct ar_str name)
+{
+	if (name.len == 0 || name.len > AR_TOOL_NAME_MAX)
+		return false;
+	for (size_t i = 0; i < name.len; i++) {
+		char c = name.p[i];
+
+		if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+		      c == '_' || c == '-'))
+			return false;
+	}
+	return true;
+}
+
 struct ar_tool {
 	struct ar_str name; /* [A-Za-z0-9_-]{1,64}: what the model calls; unique among all sources */
 	struct ar_str description;

@@ -69,21 +69,6 @@ void ar_toolbox_on_change(struct ar_toolbox *b, void (*fn)(void *arg), void *arg
 	b->arg = arg;
 }
 
-/* A name that no model could call: providers refuse the whole request for one such tool. */
-static bool is_name(struct ar_str name)
-{
-	if (name.len == 0 || name.len > AR_TOOL_NAME_MAX)
-		return false;
-	for (size_t i = 0; i < name.len; i++) {
-		char c = name.p[i];
-
-		if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-		      c == '_' || c == '-'))
-			return false;
-	}
-	return true;
-}
-
 static void add_trouble(struct ar_toolbox *b, const struct ar_tool_source *s, const char *why,
 			struct ar_str name)
 {
@@ -115,7 +100,7 @@ static size_t collect(struct ar_toolbox *b, struct entry *entries)
 		if (s->trouble)
 			add_trouble(b, s, s->trouble, AR_STR_NONE);
 		for (size_t j = 0; j < s->tool_count; j++) {
-			if (is_name(s->tools[j].name))
+			if (ar_tool_is_name(s->tools[j].name))
 				entries[count++] = (struct entry){ &s->tools[j], i };
 			else
 				add_trouble(b, s,

@@ -5,20 +5,6 @@
 
 #define CLIENT_TOOLS_MAX 128
 
-static bool is_name(struct ar_str name)
-{
-	if (name.len == 0 || name.len > AR_TOOL_NAME_MAX)
-		return false;
-	for (size_t i = 0; i < name.len; i++) {
-		char c = name.p[i];
-
-		if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-		      c == '_' || c == '-'))
-			return false;
-	}
-	return true;
-}
-
 static struct ar_json tools_of(struct ar_decision *d, struct ar_str options)
 {
 	struct ar_json v;
@@ -53,7 +39,7 @@ static enum ar_status check_one(struct ar_json tool, struct ar_error *err)
 
 	if (ar_json_str(tool, &name))
 		return AR_OK;
-	if (!ar_json_str(ar_json_get(tool, "name"), &name) || !is_name(name))
+	if (!ar_json_str(ar_json_get(tool, "name"), &name) || !ar_tool_is_name(name))
 		return ar_refuse(
 			err, AR_ERR_INVALID_INPUT,
 			"options.tools: a name of 1 to %d letters, digits, _ or - is needed for each tool",
