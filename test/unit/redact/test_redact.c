@@ -231,6 +231,19 @@ static ar_usec time_of(const struct ar_redactor *r, const char *unit, size_t siz
 	return began;
 }
 
+/* The least of a few: other work on the machine only adds. */
+static ar_usec least_of(const struct ar_redactor *r, const char *unit, size_t size)
+{
+	ar_usec least = time_of(r, unit, size);
+
+	for (int i = 0; i < 4; i++) {
+		ar_usec again = time_of(r, unit, size);
+
+		least = again < least ? again : least;
+	}
+	return least;
+}
+
 /* A MiB that is all near misses takes a moment, not minutes; eight times the text not much more than eight times as long. */
 static void test_near_misses(void **state)
 {
@@ -249,8 +262,8 @@ static void test_near_misses(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < AR_ARRAY_LEN(units); i++) {
-		ar_usec small = time_of(r, units[i], MIB / 8);
-		ar_usec large = time_of(r, units[i], MIB);
+		ar_usec small = least_of(r, units[i], MIB / 8);
+		ar_usec large = least_of(r, units[i], MIB);
 
 		assert_true(large < 2000000);
 		assert_true(large < 50000 || large < small * 40);
