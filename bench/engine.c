@@ -1,20 +1,25 @@
 /* Whole turns inside one process: the real engine and the real store, a provider that answers at once, no HTTP. Says what
  * the core and the store can do when no transport stands before them.
  *
- *   bench-engine STORE SESSIONS TURNS FILE
+ *   bench-engine STORE SESSIONS TURNS FILE [tool]
  *
- * STORE is a folder for SQLite, or a connection string with a `=` in it for PostgreSQL. Prompts and answers are lines of FILE. Prints {"turns","facts","seconds"}. The main thread is the loop; the store's threads
+ * With `tool` a turn is two model calls with one tool call between them.
+ *
+ * STORE is a folder for SQLite, or a connection string with a `=` in it for PostgreSQL. Prompts and answers are lines of FILE. Prints {"turns","facts","seconds","cpu_ms"}, the last
+ * one per turn. The main thread is the loop; the store's threads
  * raise the semaphore. */
 #include "client.h"
 #include "engine.h"
 #include "limits/route.h"
 #include "mem.h"
 #include "store_open.h"
+#include "toolbox.h"
 
 #include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 struct bench {
 	struct ar_engine *engine;
@@ -27,6 +32,10 @@ struct bench {
 	struct talker *talkers;
 	struct ar_model_call **open; /* calls to answer in the next turn of the loop */
 	size_t open_count, open_room;
+	bool with_tool;
+	struct ar_tool_source tools;
+	struct ar_tool_call **running; /* the same of tools */
+	size_t running_count, running_room;
 };
 
 /* One session and its next turn. */
@@ -77,12 +86,22 @@ static void instant_close(struct ar_provider *p)
 
 static const struct ar_provider_vtable instant_vtable = { instant_start, instant_cancel, instant_close };
 
+static void ask_for_tool(struct ar_model_call *c)
+{
+	c->v->on_tool(c, 0, AR_STR("call_1"), AR_STR("look"));
+	c->v->on_output(c, AR_OUT_TOOL_ARGS, 0, AR_STR("{\"q\":\"what is asked for\"}"));
+}
+
 static void answer_calls(struct bench *b)
 {
 	while (b->open_count > 0) {
 		struct ar_model_call *c = b->open[--b->open_count];
+		const struct ar_message *last = &c->request->messages[c->request->count - 1];
 
-		c->v->on_output(c, AR_OUT_TEXT, 0, b->lines[b->calls++ % b->line_count]);
+		if (b->with_tool && last->role != AR_ROLE_TOOL)
+			ask_for_tool(c);
+		else
+			c->v->on_output(c, AR_OUT_TEXT, 0, b->lines[b->calls++ % b->line_count]);
 		c->v->on_done(c, &(struct ar_model_result){ .outcome = AR_MODEL_COMPLETED,
 							    .stop_reason = AR_STR("stop"),
 							    .model = AR_STR("stub"),
@@ -90,6 +109,62 @@ static void answer_calls(struct bench *b)
 							    .input_tokens = 40,
 							    .output_tokens = 220 });
 	}
+}
+
+/* ---- the tool ---- */
+
+static void look_start(struct ar_tool_source *s, struct ar_tool_call *c)
+{
+	struct bench *b = AR_CONTAINER_OF(s, struct bench, tools);
+
+	if (b->running_count == b->running_room) {
+		b->running_room = b->running_room ? 2 * b->running_room : 64;
+		b->running = ar_grow(b->running, b->running_room, sizeof *b->running);
+	}
+	b->running[b->running_count++] = c;
+}
+
+static void look_cancel(struct ar_tool_source *s, struct ar_tool_call *c)
+{
+	(void)s;
+	(void)c;
+}
+
+static void look_close(struct ar_tool_source *s)
+{
+	(void)s;
+}
+
+static void answer_tools(struct bench *b)
+{
+	while (b->running_count > 0) {
+		struct ar_tool_call *c = b->running[--b->running_count];
+
+		c->v->on_done(c, &(struct ar_tool_result){ .outcome = AR_TOOL_OK,
+							   .text = b->lines[b->calls % b->line_count] });
+	}
+}
+
+static struct ar_toolbox *open_tools(struct bench *b)
+{
+	static const struct ar_tool_source_vtable vtable = { look_start, look_cancel, NULL, look_close };
+	static const struct ar_tool look = { .name = { "look", 4 },
+					     .description = { "Looks something up.", 19 },
+					     .schema = { "{\"type\":\"object\"}", 17 },
+					     .owner = AR_TOOL_LOCAL,
+					     .is_read_only = true,
+					     .is_concurrency_safe = true };
+	struct ar_toolbox *box;
+
+	if (!b->with_tool)
+		return NULL;
+	b->tools = (struct ar_tool_source){
+		.v = &vtable, .name = "bench", .tools = &look, .tool_count = 1, .is_ready = true
+	};
+	box = ar_toolbox_new();
+	ar_toolbox_add(box, &b->tools);
+	b->policy.inventory = ar_toolbox_inventory(box);
+	return box;
 }
 
 /* ---- sessions ---- */
@@ -228,6 +303,7 @@ static void open_engine(struct bench *b, struct instant *model)
 							       .follow = follow,
 							       .providers = &b->slot,
 							       .provider_count = 1,
+							       .toolbox = open_tools(b),
 							       .clock = ar_clock_system(),
 							       .policy = &b->policy,
 							       .snapshot_every = 200,
@@ -251,6 +327,7 @@ static void run(struct bench *b)
 		sem_wait(&b->finished);
 		ar_store_poll(b->store);
 		answer_calls(b);
+		answer_tools(b);
 		for (size_t i = 0; i < b->sessions; i++) {
 			if (b->talkers[i].is_waiting && ar_list_empty(&b->talkers[i].view.node))
 				ar_engine_look(b->engine, &b->talkers[i].view);
@@ -258,27 +335,39 @@ static void run(struct bench *b)
 	}
 }
 
+static double cpu_ms(void)
+{
+	struct rusage use;
+
+	getrusage(RUSAGE_SELF, &use);
+	return (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) * 1e3 +
+	       (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec) / 1e3;
+}
+
 int main(int argc, char **argv)
 {
 	struct bench b = { 0 };
 	struct instant model;
-	double start;
+	double start, cpu;
 
 	if (argc < 5) {
-		fprintf(stderr, "usage: bench-engine STORE SESSIONS TURNS FILE\n");
+		fprintf(stderr, "usage: bench-engine STORE SESSIONS TURNS FILE [tool]\n");
 		return 2;
 	}
 	b.sessions = strtoul(argv[2], NULL, 10);
 	b.per_session = strtoul(argv[3], NULL, 10);
+	b.with_tool = argc > 5 && strcmp(argv[5], "tool") == 0;
 	b.lines = client_lines(argv[4], &b.line_count);
 	b.talkers = ar_new0(b.sessions * sizeof *b.talkers);
 	sem_init(&b.finished, 0, 0);
 	open_store(&b, argv[1]);
 	open_engine(&b, &model);
 	start = client_now();
+	cpu = cpu_ms();
 	run(&b);
-	printf("{\"turns\":%zu,\"facts\":%llu,\"seconds\":%.6f}\n", b.submitted,
-	       (unsigned long long)ar_engine_counts(b.engine).facts, (client_now() - start) / 1e6);
+	printf("{\"turns\":%zu,\"facts\":%llu,\"seconds\":%.6f,\"cpu_ms\":%.3f}\n", b.submitted,
+	       (unsigned long long)ar_engine_counts(b.engine).facts, (client_now() - start) / 1e6,
+	       (cpu_ms() - cpu) / (double)b.submitted);
 	ar_engine_stop(b.engine);
 	ar_store_close(b.store);
 	return 0;

@@ -125,6 +125,20 @@ def replay(bench, store, place, syncs):
     return said["facts"], said["facts"] / said["seconds"]
 
 
+# ---- a turn of two model calls and one tool ----
+
+def tool_turns(bench, rounds=3):
+    for store in stores():
+        for sessions, turns in ((1, 200), (16, 60), (64, 40)):
+            said = []
+            for _ in range(rounds):
+                place = store.fresh(bench, "tools")
+                said.append(bench.run("bench-engine", place, sessions, turns, bench.answers, "tool"))
+            yield f"tool_turns_{store.prefix}{sessions}", "/s", median([r["turns"] / r["seconds"] for r in said]), None
+        yield f"tool_turn_cpu_{store.prefix}64", "ms", median([r["cpu_ms"] for r in said]), None
+        yield f"tool_turn_bytes_{store.prefix}64", "B", store.size(place) / said[-1]["turns"], None
+
+
 # ---- the engines ----
 
 class Sqlite:
@@ -145,6 +159,9 @@ class Sqlite:
 
     def target(self, bench, name):
         return os.path.join(bench.fresh(name), "floor.db")
+
+    def size(self, place):
+        return sum(os.path.getsize(os.path.join(place, name)) for name in os.listdir(place) if name.startswith("agentd.db"))
 
     def written(self, place, syncs):
         store = sqlite3.connect(self.source(place))
@@ -179,6 +196,9 @@ class Postgres:
 
     def source(self, place):
         return place
+
+    def size(self, place):
+        return int(self.sql(place, "SELECT pg_database_size(current_database()) - (SELECT pg_database_size('template1'))"))
 
     def written(self, place, syncs):
         return map(int, self.sql(place, "SELECT count(*), count(DISTINCT xmin::text) FROM log").split("|"))
@@ -263,6 +283,8 @@ GROUPS = (
      lambda bench: facts_rate(bench, 64, 20)),
     ("facts_rate_http_256 facts_rate_engine_256 facts_rate_pg_http_256 facts_rate_pg_engine_256",
      lambda bench: facts_rate(bench, 256, 8)),
+    ("tool_turns_1 tool_turns_16 tool_turns_64 tool_turn_cpu_64 tool_turn_bytes_64 "
+     "tool_turns_pg_1 tool_turns_pg_16 tool_turns_pg_64 tool_turn_cpu_pg_64 tool_turn_bytes_pg_64", tool_turns),
     ("disk_per_transcript disk_per_text", disk),
 )
 
