@@ -1,6 +1,7 @@
 // ci: release only
 // kill -9 of agentd, hundreds of times, under 32 sessions that are at work: at random moments and at every named fault
 // point. Afterwards the log is held against everything that any client was told. AR_CRASH_KILLS sets the number.
+// ci: alone
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { cpSync, readdirSync, readFileSync } from 'node:fs';

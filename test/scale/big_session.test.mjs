@@ -2,6 +2,7 @@
 // A session of a million facts beside one of a thousand: opening, reading, paging and subscribing must cost the same, the
 // memory of agentd must not follow the history, and a replay from the first fact must bring every sequence once.
 // AR_BIG_FACTS sets the size of the big one.
+// ci: alone
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync } from 'node:fs';
