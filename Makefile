@@ -1,13 +1,16 @@
 # One obvious entry for each thing one does with this tree; CMakePresets.json says how, tools/ does the rest.
-.PHONY: all test check asan tsan fuzz bench clean help
+.PHONY: all everything test check asan tsan fuzz bench clean help
 
-all: build/release/build.ninja  ## build everything: binaries in build/release/bin
+all: build/release/build.ninja  ## build the programs: build/release/bin
+	cmake --build --preset release --target programs
+
+everything: build/release/build.ninja  ## the programs, their tests and benches
 	cmake --build --preset release
 
 build/%/build.ninja:
 	cmake --preset $*
 
-test: all  ## all tests; make test T=name for those with that name
+test: everything  ## all tests; make test T=name for those with that name
 	tools/run-tests $(T)
 
 check:  ## layers, sizes, layout, banned calls, headers, catalogue, conformance, links
@@ -25,7 +28,7 @@ fuzz: build/fuzz/build.ninja  ## replay the fuzz corpora; FUZZ_SECONDS=n also fu
 	cmake --build --preset fuzz
 	FUZZ_SECONDS=$(FUZZ_SECONDS) tools/run-fuzz
 
-bench: all  ## run the benches against their budgets
+bench: everything  ## run the benches against their budgets
 	AR_BIN=$(CURDIR)/build/release/bin bench/run
 
 clean:  ## remove build/

@@ -21,6 +21,11 @@
 #include <string.h>
 #include <sys/resource.h>
 
+struct open_call {
+	struct ar_model_call *call;
+	bool wants_tool; /* seen at the start: its messages are not there any more when it is answered */
+};
+
 struct bench {
 	struct ar_engine *engine;
 	struct ar_provider_slot slot;
@@ -30,7 +35,7 @@ struct bench {
 	struct ar_str *lines;
 	size_t line_count, submitted, calls, over, sessions, per_session;
 	struct talker *talkers;
-	struct ar_model_call **open; /* calls to answer in the next turn of the loop */
+	struct open_call *open; /* calls to answer in the next turn of the loop */
 	size_t open_count, open_room;
 	bool with_tool;
 	struct ar_tool_source tools;
@@ -70,7 +75,9 @@ static void instant_start(struct ar_provider *p, struct ar_model_call *c)
 		b->open_room = b->open_room ? 2 * b->open_room : 64;
 		b->open = ar_grow(b->open, b->open_room, sizeof *b->open);
 	}
-	b->open[b->open_count++] = c;
+	b->open[b->open_count++] =
+		(struct open_call){ c, b->with_tool && c->request->messages[c->request->count - 1].role !=
+							       AR_ROLE_TOOL };
 }
 
 static void instant_cancel(struct ar_provider *p, struct ar_model_call *c)
@@ -95,10 +102,9 @@ static void ask_for_tool(struct ar_model_call *c)
 static void answer_calls(struct bench *b)
 {
 	while (b->open_count > 0) {
-		struct ar_model_call *c = b->open[--b->open_count];
-		const struct ar_message *last = &c->request->messages[c->request->count - 1];
+		struct ar_model_call *c = b->open[--b->open_count].call;
 
-		if (b->with_tool && last->role != AR_ROLE_TOOL)
+		if (b->open[b->open_count].wants_tool)
 			ask_for_tool(c);
 		else
 			c->v->on_output(c, AR_OUT_TEXT, 0, b->lines[b->calls++ % b->line_count]);
@@ -147,7 +153,9 @@ static void answer_tools(struct bench *b)
 
 static struct ar_toolbox *open_tools(struct bench *b)
 {
-	static const struct ar_tool_source_vtable vtable = { look_start, look_cancel, NULL, look_close };
+	static const struct ar_tool_source_vtable vtable = { .start = look_start,
+							     .cancel = look_cancel,
+							     .close = look_close };
 	static const struct ar_tool look = { .name = { "look", 4 },
 					     .description = { "Looks something up.", 19 },
 					     .schema = { "{\"type\":\"object\"}", 17 },

@@ -6,6 +6,7 @@ import json
 import os
 import random
 import shutil
+import socket
 import statistics
 import subprocess
 import tempfile
@@ -62,6 +63,44 @@ class Server:
             self.child.wait()
 
 
+class Nginx(Server):
+    """One process of nginx that returns texts of given sizes, {path: bytes}; everything of it is in the folder. A word of its settings
+    has 4 KB at most, so a longer text is several times the same thousand bytes, and a rest."""
+
+    CONF = """daemon off; master_process off; worker_processes 1; pid {folder}/pid; error_log {folder}/errors;
+events {{ worker_connections 1024; }}
+http {{
+  access_log off; keepalive_requests 1000000000; tcp_nodelay on; default_type application/json;
+  client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy; fastcgi_temp_path {folder}/fastcgi;
+  uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;
+  server {{ listen 127.0.0.1:{port}; set $thousand '{thousand}'; {locations} }}
+}}
+"""
+
+    def __init__(self, path, folder, answers, cpu):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        locations = " ".join(f"location = {at} {{ return 200 '{'$thousand' * (size // 1000)}{'-' * (size % 1000)}'; }}"
+                             for at, size in answers.items())
+        with open(os.path.join(folder, "conf"), "w", encoding="ascii") as conf:
+            conf.write(self.CONF.format(folder=folder, port=self.port, thousand="x" * 1000, locations=locations))
+        self.child = subprocess.Popen(
+            [path, "-p", folder, "-e", os.path.join(folder, "errors"), "-c", os.path.join(folder, "conf")], stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=lambda: os.sched_setaffinity(0, {cpu}))
+        self.wait_for_port()
+
+    def wait_for_port(self, seconds=10):
+        for _ in range(seconds * 20):
+            try:
+                socket.create_connection(("127.0.0.1", self.port), 1).close()
+                return
+            except OSError:
+                time.sleep(0.05)
+        self.stop()
+        raise SystemExit("bench: nginx did not start")
+
+
 class Bench:
     def __init__(self):
         self.folder = tempfile.mkdtemp(prefix="ar-bench-")
@@ -103,13 +142,22 @@ class Bench:
     def model(self, *options, cpu=None):
         return self.server(program("bench-model-stub"), self.answers, *options, cpu=cpu)
 
-    def agentd(self, data, model=None, cpu=None, syncs=None, env=None):
+    def nginx(self, answers, cpu):
+        """nginx with answers of these sizes, {path: bytes}; None where there is no nginx."""
+        path = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
+        if not path:
+            return None
+        server = Nginx(path, self.fresh("nginx"), answers, cpu)
+        self.servers.append(server)
+        return server
+
+    def agentd(self, data, model=None, cpu=None, syncs=None, env=None, options=()):
         env = dict(env or {})
         if model:
             env["OPENAI_BASE_URL"] = f"http://127.0.0.1:{model.port}/v1"
         if syncs:
             env.update(LD_PRELOAD=program("bench-count-sync.so"), BENCH_SYNC_COUNT=syncs)
-        return self.server(program("agentd"), "--data-dir", data, "--listen", "127.0.0.1:0", env=env, cpu=cpu)
+        return self.server(program("agentd"), "--data-dir", data, "--listen", "127.0.0.1:0", *options, env=env, cpu=cpu)
 
     def stop(self, server):
         self.servers.remove(server)

@@ -3,7 +3,7 @@
  *   bench-load PORT PATH BODY CONNECTIONS COUNT
  *
  * Ten digits of the counter replace the word @@@@@@@@@@ in BODY. Prints {"requests","seconds","p50_us","p99_us",
- * "reply_bytes"}; an answer outside 2xx ends it. */
+ * "reply_bytes","head_bytes"}; an answer outside 2xx ends it. */
 #include "client.h"
 
 #include "mem.h"
@@ -21,7 +21,7 @@ struct load {
 	char *mark; /* where the counter stands in the body; NULL when it has none */
 	size_t given, answered, count;
 	double *times;
-	size_t reply_bytes;
+	size_t reply_bytes, head_bytes;
 };
 
 static void give(struct load *l, struct client_conn *c)
@@ -46,7 +46,8 @@ static void on_reply(struct client_conn *c, struct ar_str text, void *arg)
 	if (!ar_str_starts(text, AR_STR("HTTP/1.1 2")))
 		client_die(l->path, text);
 	l->times[l->answered++] = client_now() - c->started;
-	l->reply_bytes = text.len - (size_t)(body + 4 - text.p);
+	l->head_bytes = (size_t)(body + 4 - text.p);
+	l->reply_bytes = text.len - l->head_bytes;
 	l->client.is_over = l->answered == l->count;
 	give(l, c);
 }
@@ -73,8 +74,8 @@ int main(int argc, char **argv)
 		give(&l, client_connect(&l.client, i));
 	client_run(&l.client);
 	printf("{\"requests\":%zu,\"seconds\":%.6f,", l.count, (client_now() - start) / 1e6);
-	printf("\"p50_us\":%.1f,\"p99_us\":%.1f,\"reply_bytes\":%zu}\n",
+	printf("\"p50_us\":%.1f,\"p99_us\":%.1f,\"reply_bytes\":%zu,\"head_bytes\":%zu}\n",
 	       client_percentile(l.times, l.count, 0.5), client_percentile(l.times, l.count, 0.99),
-	       l.reply_bytes);
+	       l.reply_bytes, l.head_bytes);
 	return 0;
 }

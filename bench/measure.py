@@ -4,19 +4,23 @@ is the median over the rounds. `floor` is None where nothing can be compared."""
 import http.client
 import json
 import os
+import shutil
+import socket
 import sqlite3
+import ssl
 import subprocess
 import time
 
-from harness import CLIENT_CPU, SERVER_CPU, median, program
+from harness import BIN, CLIENT_CPU, SERVER_CPU, median, program
 
 ROUNDS = 7
 BODY = 300  # bytes of a request body; JSON is padded with spaces
 CONNECTIONS = 64
 
 
-def post(port, command, body):
-    connection = http.client.HTTPConnection("127.0.0.1", port)
+def post(port, command, body, tls=None):
+    """tls: a context of ssl, where the server speaks it."""
+    connection = http.client.HTTPSConnection("localhost", port, context=tls) if tls else http.client.HTTPConnection("127.0.0.1", port)
     connection.request("POST", f"/v1/{command}", json.dumps(body), {"Content-Type": "application/json"})
     answer = connection.getresponse()
     value = json.loads(answer.read())
@@ -31,34 +35,136 @@ def wait_idle(port, session):
 
 # ---- the CPU of one request ----
 
+# Whose answer nginx returns too, as ready text, in the same rounds.
+BESIDE_NGINX = ("request_cpu_get_task", "request_cpu_thread_read")
+
+
 def request_cpu(bench):
     model = bench.model()
     agentd = bench.agentd(bench.fresh("request"), model, cpu=SERVER_CPU)
     receipt = post(agentd.port, "submit_turn", {"text": "hello", "createPolicy": {}})
     wait_idle(agentd.port, receipt["sessionId"])
-    thread = {"sessionId": receipt["sessionId"], "threadId": receipt["threadId"]}
-    commands = {"request_cpu_command": ("interrupt_turn", {"sessionId": receipt["sessionId"], "reason": "nothing runs"}),
+    session = {"sessionId": receipt["sessionId"]}
+    thread = {**session, "threadId": receipt["threadId"]}
+    commands = {"request_cpu_command": ("interrupt_turn", {**session, "reason": "nothing runs"}),
                 "request_cpu_thread_read": ("get_thread_read", thread),
+                "request_cpu_get_session": ("get_session", session),
                 "request_cpu_get_task": ("get_task", {"taskId": receipt["taskId"]}),
                 "request_cpu_list_sessions": ("list_sessions", {"limit": 1})}
     for name, (command, body) in commands.items():
-        yield one_request(bench, name, agentd, command, json.dumps(body).ljust(BODY))
+        yield from one_request(bench, name, agentd, command, json.dumps(body).ljust(BODY))
     bench.stop(agentd)
     bench.stop(model)
 
 
-def one_request(bench, name, agentd, command, body, count=10000):
-    def cost(server, n):
-        before = server.cpu_us()
-        said = bench.run("bench-load", server.port, f"/v1/{command}", body, CONNECTIONS, n, cpu=CLIENT_CPU)
-        return (server.cpu_us() - before) / n, said["reply_bytes"]
+def cost_of(bench, server, command, body, count):
+    """(microseconds of its CPU per request, what the client said)"""
+    before = server.cpu_us()
+    said = bench.run("bench-load", server.port, f"/v1/{command}", body, CONNECTIONS, count, cpu=CLIENT_CPU)
+    return (server.cpu_us() - before) / count, said
 
-    _, reply = cost(agentd, 1000)
-    floor = bench.server(program("bench-floor-epoll"), str(reply), cpu=SERVER_CPU)
-    cost(floor, 1000)
-    rounds = [(cost(agentd, count)[0], cost(floor, count)[0]) for _ in range(ROUNDS)]
+
+def one_request(bench, name, agentd, command, body, count=10000):
+    _, said = cost_of(bench, agentd, command, body, 1000)
+    servers = [agentd, bench.server(program("bench-floor-epoll"), str(said["reply_bytes"]), str(said["head_bytes"]), cpu=SERVER_CPU)]
+    if name in BESIDE_NGINX:
+        nginx = bench.nginx({f"/v1/{command}": said["reply_bytes"]}, SERVER_CPU)
+        servers += [nginx] if nginx else []
+    for server in servers[1:]:
+        cost_of(bench, server, command, body, 1000)
+    rounds = [[cost_of(bench, server, command, body, count)[0] for server in servers] for _ in range(ROUNDS)]
+    found = [median(column) for column in zip(*rounds)]
+    for server in servers[1:]:
+        bench.stop(server)
+    yield name, "us", found[0], found[1]
+    if len(found) > 2:
+        yield name.replace("cpu", "nginx"), "us", found[2], found[1]
+    elif name in BESIDE_NGINX:
+        print(f"{name.replace('cpu', 'nginx')}: nginx is not installed here, so nothing stands beside ours", flush=True)
+
+
+# ---- one event to many readers ----
+
+def fanout_readers():
+    return int(os.environ.get("AR_FANOUT", "2000"))
+
+
+def fanout(bench, rounds=11):
+    """AR_FANOUT readers (2000) of one session; a hundred of them stuck for the last row, where both figures are ours."""
+    readers = fanout_readers()
+    agentd = bench.agentd(bench.fresh("fanout"), cpu=SERVER_CPU)
+    session = post(agentd.port, "create_session", {})["sessionId"]
+    path = f"/v1/sessions/{session}/events?after=now"
+
+    def deliver(protocol, count=readers, stuck=0, text=100, times=rounds):
+        body = json.dumps({"sessionId": session, "objective": "x" * text, "draft": True})
+        where = session if protocol == "ws" else path
+        return bench.run("bench-fanout", agentd.child.pid, agentd.port, protocol, count, stuck, times, where, "/v1/create_task", body,
+                         cpu=CLIENT_CPU)
+
+    first = deliver("h1")
+    floor = bench.server(program("bench-floor-fanout"), str(first["event_bytes"]), cpu=SERVER_CPU)
+    runs = {name: [] for name in ("h1", "floor", "h2", "ws")}
+    for _ in range(3):
+        runs["h1"].append(deliver("h1"))
+        runs["floor"].append(bench.run("bench-fanout", floor.child.pid, floor.port, "h1", readers, 0, rounds, "/", "/", "{}",
+                                       cpu=CLIENT_CPU))
+        bench.stop(floor)
+        floor = bench.server(program("bench-floor-fanout"), str(first["event_bytes"]), cpu=SERVER_CPU)
+        runs["h2"].append(deliver("h2"))
+        runs["ws"].append(deliver("ws"))
+    cost = {name: median([run["cpu_us"] for run in all_runs]) for name, all_runs in runs.items()}
+    wall = {name: median([run["wall_ms"] for run in all_runs]) for name, all_runs in runs.items()}
+    yield "fanout_h1_cpu", "us", cost["h1"], cost["floor"]
+    yield "fanout_h1_last", "ms", wall["h1"], wall["floor"]
+    yield "fanout_h2_cpu", "us", cost["h2"], cost["floor"]
+    yield "fanout_h2_last", "ms", wall["h2"], wall["floor"]
+    yield "fanout_ws_cpu", "us", cost["ws"], cost["floor"]
+    yield "fanout_ws_last", "ms", wall["ws"], wall["floor"]
+    yield "fanout_reader_h1", "B", first["reader_bytes"], None
+    stuck = [(deliver("h1", 1000, 100, 8000, 41)["cpu_us"], deliver("h1", 1000, 0, 8000, 41)["cpu_us"]) for _ in range(3)]
+    yield "fanout_100_stuck", "us", median([s[0] for s in stuck]), median([s[1] for s in stuck])
     bench.stop(floor)
-    return name, "us", median([r[0] for r in rounds]), median([r[1] for r in rounds])
+    bench.stop(agentd)
+    yield from reader_of(bench, readers, "h2")
+    yield from reader_of(bench, readers, "ws")
+
+
+def fanout_tls(bench, rounds=11):
+    """A quarter of the readers over TLS beside as many in the clear, both ours, each with a server of its own."""
+    readers = fanout_readers() // 4
+    certificate, key = bench.path("certificate.pem"), bench.path("key.pem")
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj", "/CN=localhost",
+                    "-addext", "subjectAltName=DNS:localhost", "-keyout", key, "-out", certificate], check=True, stderr=subprocess.DEVNULL)
+    config = bench.path("tls.yaml")
+    write_text(config, ["tls:", f"  certificate: {certificate}", f"  key: {key}"])
+    context = ssl.create_default_context(cafile=certificate)
+    servers = {"h1": (bench.agentd(bench.fresh("clear"), cpu=SERVER_CPU), None),
+               "tls": (bench.agentd(bench.fresh("tls"), cpu=SERVER_CPU, options=("--config", config)), context)}
+    runs = {"h1": [], "tls": []}
+    sessions = {name: post(server.port, "create_session", {}, tls)["sessionId"] for name, (server, tls) in servers.items()}
+    for _ in range(3):
+        for name, (server, _) in servers.items():
+            body = json.dumps({"sessionId": sessions[name], "objective": "x" * 100, "draft": True})
+            runs[name].append(bench.run("bench-fanout", server.child.pid, server.port, name, readers, 0, rounds,
+                                        f"/v1/sessions/{sessions[name]}/events?after=now", "/v1/create_task", body, cpu=CLIENT_CPU))
+    figure = {name: {what: median([run[what] for run in all_runs]) for what in all_runs[0]} for name, all_runs in runs.items()}
+    for server, _ in servers.values():
+        bench.stop(server)
+    yield "fanout_tls_cpu", "us", figure["tls"]["cpu_us"], figure["h1"]["cpu_us"]
+    yield "fanout_tls_last", "ms", figure["tls"]["wall_ms"], figure["h1"]["wall_ms"]
+    yield "fanout_reader_tls", "B", runs["tls"][0]["reader_bytes"], None
+
+
+def reader_of(bench, readers, protocol):
+    """Memory of a reader over another protocol, in a process that has had no other readers."""
+    agentd = bench.agentd(bench.fresh(f"fanout-{protocol}"), cpu=SERVER_CPU)
+    session = post(agentd.port, "create_session", {})["sessionId"]
+    body = json.dumps({"sessionId": session, "objective": "x", "draft": True})
+    where = session if protocol == "ws" else f"/v1/sessions/{session}/events?after=now"
+    said = bench.run("bench-fanout", agentd.child.pid, agentd.port, protocol, readers, 0, 1, where, "/v1/create_task", body)
+    bench.stop(agentd)
+    yield f"fanout_reader_{protocol}", "B", said["reader_bytes"], None
 
 
 # ---- from submit to its receipt ----
@@ -274,10 +380,115 @@ def start(bench, sessions=10000):
         yield name, "MB", median([mb for d, mb in memory if d == data]), None
 
 
+# ---- a command behind its boundary ----
+
+def spawn(bench, rounds=300):
+    """workspace_write through agent-init, warm and cold, beside the same command started plainly, and beside bubblewrap."""
+    workspace, truth = owned_workspace(bench)
+    bubblewrap = shutil.which("bwrap")
+    said = bench.run("bench-spawn", BIN, workspace, truth, rounds, *([bubblewrap] if bubblewrap else []))
+    plain = said["plain"]
+    yield "spawn_sandboxed", "us", said["warm"]["us"], plain["us"]
+    yield "spawn_sandboxed_cpu", "us", said["warm"]["cpu_us"], plain["cpu_us"]
+    yield "spawn_cold", "us", said["cold"]["us"], plain["us"]
+    yield "spawn_ungrouped", "us", said["cold_ungrouped"]["us"], plain["us"]
+    if bubblewrap:
+        yield "spawn_vs_bubblewrap", "us", said["cold_ungrouped"]["us"], said["bwrap"]["us"]
+    yield "rss_shim", "MB", shim_rss(bench, workspace), None
+    yield "memory_spare", "MB", spare_memory(bench), None
+
+
+def owned_workspace(bench):
+    """A workspace that may be written by an unprivileged user, with a repository and the command in it."""
+    os.chmod(bench.folder, 0o755)
+    workspace = bench.fresh("workspace")
+    os.chmod(workspace, 0o755)
+    for name in (".git/hooks", ".vscode"):
+        os.makedirs(os.path.join(workspace, name))
+    open(os.path.join(workspace, ".git/config"), "w").close()
+    truth = shutil.copy(program("bench-true"), workspace)
+    if os.getuid() == 0:
+        for path in [workspace, *(os.path.join(w, n) for w, d, f in os.walk(workspace) for n in d + f)]:
+            os.chown(path, 1000, 1000)
+    return workspace, truth
+
+
+def shim_rss(bench, workspace):
+    """Of the supervisor of one process that runs, after it is let go."""
+    folder = bench.fresh("shim")
+    plan = ["mode danger", "network host", *whose(), f"cwd {workspace}", "arg /bin/sleep", "arg 60", "end"]
+    write_text(os.path.join(folder, "plan"), plan)
+    write_text(os.path.join(folder, "shim"), [f"init {program('agent-init')}", "timeout_ms 0", "output_bytes 1048576", "leftovers kill", "barrier_ms 10000"])
+    child, ours = start_shim(folder)
+    try:
+        ours.recv(4096)
+        ours.send(b"G")
+        time.sleep(0.5)
+        with open(f"/proc/{child.pid}/status", encoding="ascii") as status:
+            return next(int(line.split()[1]) for line in status if line.startswith("VmRSS:")) / 1024
+    finally:
+        ours.send(b'E{"by":"user","reason":"measured","graceMs":0}')
+        child.wait(timeout=20)
+        ours.close()
+
+
+def spare_memory(bench):
+    """Of all processes of one boundary that waits for its command: anonymous, for the pages of the programs are those of every command."""
+    folder = bench.fresh("spare")
+    write_text(os.path.join(folder, "base"), ["spare yes", "mode read_only", "network none", *whose(), "cwd /", "read /usr", "landlock yes", "end"])
+    write_text(os.path.join(folder, "spare"), [f"init {program('agent-init')}"])
+    child, ours = start_shim(folder, "spare")
+    try:
+        time.sleep(1)
+        pids = tree_of(child.pid)
+        if len(pids) < 3:
+            raise RuntimeError("a spare was not made")
+        return sum(anonymous_of(pid) for pid in pids) / 1024
+    finally:
+        ours.close()
+        child.wait(timeout=20)
+
+
+def tree_of(pid):
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as children:
+        return [pid, *(p for child in children.read().split() for p in tree_of(int(child)))]
+
+
+def anonymous_of(pid):
+    with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as rows:
+        return next(int(line.split()[1]) for line in rows if line.startswith("Pss_Anon:"))
+
+
+def whose():
+    """The lines of a plan that say how privilege is given up."""
+    root = os.getuid() == 0
+    ids = (1000, 1000) if root else (os.getuid(), os.getgid())
+    return [f"backend {'root' if root else 'userns'}", f"uid {ids[0]}", f"gid {ids[1]}"]
+
+
+def start_shim(*words):
+    """A supervisor, and our end of its control connection."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    child = subprocess.Popen([program("agent-shim"), *words], preexec_fn=lambda: os.dup2(theirs.fileno(), 3, inheritable=True) if theirs.fileno() != 3
+                             else os.set_inheritable(3, True), close_fds=False, stdin=subprocess.DEVNULL)
+    theirs.close()
+    ours.settimeout(10)
+    return child, ours
+
+
+def write_text(path, lines):
+    with open(path, "w", encoding="utf-8") as out:
+        out.write("\n".join(lines) + "\n")
+
+
 # What each measurement yields, so that a run of some rows does not measure the others.
 GROUPS = (
     ("start_empty start_10k_sessions rss_idle_empty rss_idle_10k_sessions", start),
-    ("request_cpu_command request_cpu_thread_read request_cpu_get_task request_cpu_list_sessions", request_cpu),
+    ("request_cpu_command request_cpu_thread_read request_cpu_get_session request_cpu_get_task request_cpu_list_sessions "
+     "request_nginx_thread_read request_nginx_get_task", request_cpu),
+    ("fanout_h1_cpu fanout_h1_last fanout_h2_cpu fanout_h2_last fanout_ws_cpu fanout_ws_last fanout_reader_h1 fanout_reader_h2 fanout_reader_ws "
+     "fanout_100_stuck", fanout),
+    ("fanout_tls_cpu fanout_tls_last fanout_reader_tls", fanout_tls),
     ("submit_ack_p50 submit_ack_pg_p50", submit_ack),
     ("facts_rate_http_64 facts_rate_engine_64 facts_rate_pg_http_64 facts_rate_pg_engine_64",
      lambda bench: facts_rate(bench, 64, 20)),
@@ -286,6 +497,7 @@ GROUPS = (
     ("tool_turns_1 tool_turns_16 tool_turns_64 tool_turn_cpu_64 tool_turn_bytes_64 "
      "tool_turns_pg_1 tool_turns_pg_16 tool_turns_pg_64 tool_turn_cpu_pg_64 tool_turn_bytes_pg_64", tool_turns),
     ("disk_per_transcript disk_per_text", disk),
+    ("spawn_sandboxed spawn_sandboxed_cpu spawn_cold spawn_ungrouped spawn_vs_bubblewrap rss_shim memory_spare", spawn),
 )
 
 

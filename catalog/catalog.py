@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compiles the catalogue: reads the .cat files beside it, writes catalog/gen/ and docs/reference/.
+"""Compiles the catalogue: reads the .cat files beside it, writes catalog/gen/, docs/reference/ and the types of the TypeScript client.
 
     python3 catalog/catalog.py           rewrite every output
     python3 catalog/catalog.py --check   write nothing; show what is stale and exit 1
@@ -14,24 +14,26 @@ sys.dont_write_bytecode = True
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-from compiler import c, config_c, markdown, openapi, parse, schema, typescript  # noqa: E402
+from compiler import c, config_c, markdown, metrics_c, openapi, parse, schema, typescript  # noqa: E402
 from compiler.model import CatalogError  # noqa: E402
 
 GEN = HERE / "gen"
 DOCS = HERE.parent / "docs" / "reference"
+SDK = HERE.parent / "sdk" / "typescript" / "src" / "gen"
 
 
 def compile_all():
     """Every output as {path: text}."""
     catalog = parse.load(HERE)
     files = {GEN / name: text for name, text in c.outputs(catalog, HERE).items()}
-    for backend in (config_c, schema, openapi, typescript):
-        files |= {GEN / name: text for name, text in backend.outputs(catalog).items()}
-    return files | {DOCS / name: text for name, text in markdown.outputs(catalog).items()}
+    places = ((GEN, config_c), (GEN, metrics_c), (GEN, schema), (GEN, openapi), (SDK, typescript), (DOCS, markdown))
+    for folder, backend in places:
+        files |= {folder / name: text for name, text in backend.outputs(catalog).items()}
+    return files
 
 
 def written():
-    return {path for folder in (GEN, DOCS) for path in folder.rglob("*") if path.is_file()}
+    return {path for folder in (GEN, DOCS, SDK) for path in folder.rglob("*") if path.is_file()}
 
 
 def stale(files):

@@ -55,8 +55,8 @@ def events(catalog):
 
 
 def command_part(c):
-    way = f"`POST /v1/{c.name}`" + (f", `GET {c.get}`" if c.get else "")
-    lines = [f"## {c.name}\n", f"{c.doc}\n", f"{way}. A {c.kind}; {'built' if c.built else 'not built yet'}.\n"]
+    way = f"`POST /v1/{c.name}`" + "".join(f", `GET {path}`" for path in c.get.split())
+    lines = [f"## {c.name}\n", f"{c.doc}\n", f"{way}. A {c.kind} of scope `{c.scope}`; {'built' if c.built else 'not built yet'}.\n"]
     if c.repeat:
         lines.append(f"Repeating it: {c.repeat}\n")
     lines += ["Input:\n", field_table(c.input), "Result:\n", field_table(c.output)]
@@ -110,9 +110,14 @@ def config(catalog):
 
 
 def metrics(catalog):
-    rows = ["| metric | type | unit | meaning |", "|---|---|---|---|"]
-    rows += [f"| `{m.name}` | {m.kind} | {m.unit} | {m.doc} |" for m in catalog.metrics]
-    return page("Metrics", "What the runtime counts and measures.", ["\n".join(rows) + "\n"])
+    rows = ["| scraped as | type | labels | what it counts |", "|---|---|---|---|"]
+    for m in catalog.metrics:
+        labels = ", ".join(f"`{label}`" for label in m.labels)
+        rows.append(f"| `{m.scraped}` | {m.kind} | {labels} | {m.doc} |")
+    intro = ("What `GET /metrics` answers, in Prometheus' text format. A histogram has `_bucket`, `_sum` and `_count`. Labels have few\n"
+             "values: names of commands, codes, outcomes, providers; never ids. More than 512 combinations of one metric are counted\n"
+             "together, under `other`.")
+    return page("Metrics", intro, ["\n".join(rows) + "\n"])
 
 
 def machine_part(m):

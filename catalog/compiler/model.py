@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 # Bytes a value may take when its line names no `max`.
 DEFAULT_MAX = {"string": 1024, "ref": 512, "object": 262144, "array": 262144, "json": 262144}
 KINDS = ("string", "ref", "int", "num", "bool", "enum", "time", "object", "array", "json")
+SCOPES = ("read", "submit", "decide", "worker", "admin")  # of commands, in the order of enum ar_right
 TEXT_KINDS = ("string", "ref", "object", "array", "json")
 
 
@@ -81,6 +82,7 @@ class Command:
     name: str
     doc: str = ""
     kind: str = ""
+    scope: str = ""
     origin: str = ""
     built: bool = False
     key: str = ""
@@ -145,6 +147,20 @@ class Metric:
     kind: str
     unit: str
     doc: str
+    labels: list = field(default_factory=list)
+    buckets: list = field(default_factory=list)  # upper bounds as they are written, in the unit
+
+    @property
+    def scale(self):
+        """What is held as whole numbers for one of the unit."""
+        return {"seconds": 1000000, "money": 1000000000}.get(self.unit, 1)
+
+    @property
+    def scraped(self):
+        """The name under which it is scraped."""
+        unit = f"_{self.unit}" if self.unit in ("seconds", "bytes") else ""
+        prefix = "" if self.name.startswith("process_") else "agentd_"
+        return prefix + self.name + unit + ("_total" if self.kind == "counter" else "")
 
 
 @dataclass

@@ -48,7 +48,7 @@ def responses(catalog, command, ok):
 
 
 def post(catalog, c):
-    return {"operationId": c.name, "summary": c.doc, "tags": [c.kind], "x-built": c.built, "x-emits": c.emits,
+    return {"operationId": c.name, "summary": c.doc, "tags": [c.kind], "x-scope": c.scope, "x-built": c.built, "x-emits": c.emits,
             "requestBody": {"required": True, "content": json_content(ref(camel(c.name) + "Input"))},
             "responses": responses(catalog, c, json_content(ref(camel(c.name) + "Result")))}
 
@@ -60,18 +60,21 @@ GET_CONTENT = {
 }
 
 
-def get(catalog, c):
-    in_path = re.findall(r"\{(\w+)\}", c.get)
+def get(catalog, c, path):
+    in_path = re.findall(r"\{(\w+)\}", path)
     properties = shape_schema(c.input)["properties"]
     parameters = []
     for f in c.input.fields:
         if f.kind in ("object", "json"):
             continue
+        if f.name == "sessionId" and f.name not in in_path and " " in c.get:
+            continue  # the path that names it is the other one
         where = "path" if f.name in in_path else "query"
         parameters.append({"name": f.name, "in": where, "required": where == "path", "description": f.doc,
                            "schema": {k: v for k, v in properties[f.name].items() if k != "description"}})
     content = GET_CONTENT.get(c.name) or json_content(ref(camel(c.name) + "Result"))
-    return {"operationId": f"{c.name}_get", "summary": c.doc, "tags": [c.kind], "x-built": c.built,
+    name = f"{c.name}_get" if path == c.get.split()[0] else f"{c.name}_of_all_get"
+    return {"operationId": name, "summary": c.doc, "tags": [c.kind], "x-scope": c.scope, "x-built": c.built,
             "parameters": parameters, "responses": responses(catalog, c, content)}
 
 
@@ -82,8 +85,8 @@ def outputs(catalog):
         schemas[camel(c.name) + "Input"] = shape_schema(c.input) | {"additionalProperties": False}
         schemas[camel(c.name) + "Result"] = shape_schema(c.output)
         paths.setdefault(f"/v1/{c.name}", {})["post"] = post(catalog, c)
-        if c.get:
-            paths.setdefault(c.get, {})["get"] = get(catalog, c)
+        for path in c.get.split():
+            paths.setdefault(path, {})["get"] = get(catalog, c, path)
     return {"openapi.json": text({
         "openapi": "3.1.0",
         "info": {"title": "Agent Runtime", "version": "1",

@@ -6,7 +6,7 @@ may well have a field called `scope`. In a command the fields carry `in` or `out
 import re
 import shlex
 
-from .model import (DEFAULT_MAX, Catalog, CatalogError, Command, ConfigKey, ConfigList, Enum, Error, Event, Field,
+from .model import (DEFAULT_MAX, SCOPES, Catalog, CatalogError, Command, ConfigKey, ConfigList, Enum, Error, Event, Field,
                     Machine, Metric, Scope, Shape, State)
 
 TYPE = re.compile(r"^(id|string|ref|int|sint|num|bool|time|object|array|json|enum\([^)]*\)|enum:[a-z_]+)([!?]?)$")
@@ -135,7 +135,7 @@ def parse_command(catalog, at, head, body):
             add_field(catalog, sides[key], at, rest)
         elif key in ("emits", "fails"):
             getattr(command, key).extend(rest)
-        elif key in ("kind", "origin", "key", "get", "repeat"):
+        elif key in ("kind", "scope", "origin", "key", "get", "repeat"):
             setattr(command, key, " ".join(rest))
         elif key == "built":
             command.built = rest == ["yes"]
@@ -143,6 +143,8 @@ def parse_command(catalog, at, head, body):
             raise CatalogError(f"{at}: cannot read '{' '.join(tokens)}'")
     if command.kind not in ("read", "write") or not command.doc:
         raise CatalogError(f"{at}: {command.name} needs a sentence and kind read or write")
+    if command.scope not in SCOPES or (command.kind == "read" and command.scope not in ("read", "admin")):
+        raise CatalogError(f"{at}: {command.name} needs a scope, one of {', '.join(SCOPES)}; a read has read or admin")
     catalog.commands.append(command)
 
 
@@ -213,8 +215,20 @@ def parse_scope(catalog, at, head, body):
     catalog.scopes.append(Scope(head[1], head[2], head[3]))
 
 
+def split_words(text):
+    return text.split(",") if text else []
+
+
 def parse_metric(catalog, at, head, body):
-    catalog.metrics.append(Metric(head[1], head[2], head[3], head[4]))
+    opts = options(head[4:-1])
+    made = Metric(head[1], head[2], head[3], head[-1], split_words(opts.pop("labels", "")), split_words(opts.pop("buckets", "")))
+    if opts or body or not made.doc.endswith(".") or len(made.labels) > 2:
+        raise CatalogError(f"{at}: cannot read metric {made.name}")
+    if made.kind not in ("counter", "gauge", "histogram") or (made.kind == "histogram") != bool(made.buckets):
+        raise CatalogError(f"{at}: metric {made.name} is a counter, a gauge, or a histogram with buckets")
+    if sorted(made.buckets, key=float) != made.buckets:
+        raise CatalogError(f"{at}: the buckets of {made.name} do not rise")
+    catalog.metrics.append(made)
 
 
 PARSERS = {"command": parse_command, "machine": parse_machine, "error": parse_error, "config": parse_config,

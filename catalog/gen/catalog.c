@@ -192,8 +192,8 @@ static const char *const ar_reconnect_channel_replay_mode_names[] = { NULL, "rep
 const struct ar_enum_desc ar_reconnect_channel_replay_mode_desc = { "reconnect_channel_replay_mode", ar_reconnect_channel_replay_mode_names, 4 };
 static const char *const ar_start_benchmark_trial_role_names[] = { NULL, "baseline", "candidate", "control" };
 const struct ar_enum_desc ar_start_benchmark_trial_role_desc = { "start_benchmark_trial_role", ar_start_benchmark_trial_role_names, 4 };
-static const char *const ar_subscribe_events_view_names[] = { NULL, "strict", "extended" };
-const struct ar_enum_desc ar_subscribe_events_view_desc = { "subscribe_events_view", ar_subscribe_events_view_names, 3 };
+static const char *const ar_subscribe_events_view_names[] = { NULL, "strict", "extended", "profile" };
+const struct ar_enum_desc ar_subscribe_events_view_desc = { "subscribe_events_view", ar_subscribe_events_view_names, 4 };
 static const char *const ar_archive_task_status_names[] = { NULL, "archived" };
 const struct ar_enum_desc ar_archive_task_status_desc = { "archive_task_status", ar_archive_task_status_names, 2 };
 static const char *const ar_start_job_status_names[] = { NULL, "running" };
@@ -210,6 +210,10 @@ static const char *const ar_report_tool_result_status_names[] = { NULL, "ok", "e
 const struct ar_enum_desc ar_report_tool_result_status_desc = { "report_tool_result_status", ar_report_tool_result_status_names, 3 };
 static const char *const ar_list_actions_status_names[] = { NULL, "pending", "resolved", "all" };
 const struct ar_enum_desc ar_list_actions_status_desc = { "list_actions_status", ar_list_actions_status_names, 4 };
+static const char *const ar_post_channel_message_message_kind_names[] = { NULL, "protocol_notice", "status", "other" };
+const struct ar_enum_desc ar_post_channel_message_message_kind_desc = { "post_channel_message_message_kind", ar_post_channel_message_message_kind_names, 4 };
+static const char *const ar_revoke_token_result_names[] = { NULL, "revoked", "no_op" };
+const struct ar_enum_desc ar_revoke_token_result_desc = { "revoke_token_result", ar_revoke_token_result_names, 3 };
 
 static const struct ar_field_desc ar_ev_session_created_fields[] = {
 	{ "title", AR_F_STRING, true, false, false, 0, 256, offsetof(struct ar_ev_session_created, title), NULL, { 0, false },
@@ -220,6 +224,8 @@ static const struct ar_field_desc ar_ev_session_created_fields[] = {
 	  "Account the session belongs to." },
 	{ "createdAt", AR_F_TIME, true, false, false, 0, 0, offsetof(struct ar_ev_session_created, created_at), NULL, { 0, false },
 	  "When the session was made." },
+	{ "tenant", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_ev_session_created, tenant), NULL, { 0, false },
+	  "Tenant the session belongs to, for good; without it local, that of an installation without tenants." },
 	{ "source", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_ev_session_created, source), NULL, { 0, false },
 	  "What asked for it: a client name, a channel, a scheduler." },
 	{ "metadata", AR_F_OBJECT, false, false, false, 0, 65536, offsetof(struct ar_ev_session_created, metadata), NULL, { 0, false },
@@ -394,6 +400,8 @@ static const struct ar_field_desc ar_ev_task_created_fields[] = {
 	  "low, normal, high or urgent; other words are kept as given." },
 	{ "idempotencyKey", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_ev_task_created, idempotency_key), NULL, { 0, false },
 	  "Key under which the caller may repeat the command." },
+	{ "metadata", AR_F_OBJECT, false, false, false, 0, 16384, offsetof(struct ar_ev_task_created, metadata), NULL, { 0, false },
+	  "Whatever the caller wants kept with it." },
 };
 
 static const struct ar_field_desc ar_ev_task_accepted_fields[] = {
@@ -408,6 +416,8 @@ static const struct ar_field_desc ar_ev_task_queued_fields[] = {
 	  "What it waits behind." },
 	{ "position", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_ev_task_queued, position), NULL, { 0, false },
 	  "Place in the queue, 1 being next." },
+	{ "start", AR_F_OBJECT, false, false, false, 0, 32768, offsetof(struct ar_ev_task_queued, start), NULL, { 0, false },
+	  "What start_task asked for, until it can begin." },
 };
 
 static const struct ar_field_desc ar_ev_task_started_fields[] = {
@@ -790,6 +800,10 @@ static const struct ar_field_desc ar_ev_tool_started_fields[] = {
 	  "The call that it tries again." },
 	{ "expiresAt", AR_F_TIME, false, false, false, 0, 0, offsetof(struct ar_ev_tool_started, expires_at), NULL, { 0, false },
 	  "How long a result is waited for, when the client runs it." },
+	{ "runsProcess", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_ev_tool_started, runs_process), NULL, { 0, false },
+	  "True when all it does is done by the process it asks for." },
+	{ "sandboxProfile", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_ev_tool_started, sandbox_profile), NULL, { 0, false },
+	  "Sandbox profile that it runs in." },
 };
 static const uint64_t ar_ev_tool_started_oneofs[] = { UINT64_C(1) << 1 | UINT64_C(1) << 2 };
 
@@ -854,6 +868,8 @@ static const struct ar_field_desc ar_ev_tool_result_fields[] = {
 	  "What the model reads of it, when that is not the whole." },
 	{ "answerBytes", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_ev_tool_result, answer_bytes), NULL, { 0, false },
 	  "How much that is." },
+	{ "changesRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_ev_tool_result, changes_ref), NULL, { 0, false },
+	  "Where the files that it changed are stored, with what was in them before." },
 };
 
 static const struct ar_field_desc ar_ev_tool_failed_fields[] = {
@@ -906,6 +922,10 @@ static const struct ar_field_desc ar_ev_action_required_fields[] = {
 	  "How far the effect reaches." },
 	{ "rollbackAdvice", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_ev_action_required, rollback_advice), NULL, { 0, false },
 	  "How to undo it." },
+	{ "escalateAt", AR_F_TIME, false, false, false, 0, 0, offsetof(struct ar_ev_action_required, escalate_at), NULL, { 0, false },
+	  "When it is put to another audience, if nobody has answered." },
+	{ "escalateTo", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_ev_action_required, escalate_to), NULL, { 0, false },
+	  "That audience." },
 };
 static const uint64_t ar_ev_action_required_oneofs[] = { UINT64_C(1) << 1 | UINT64_C(1) << 2 };
 
@@ -1109,6 +1129,8 @@ static const struct ar_field_desc ar_ev_permission_evaluated_fields[] = {
 	  "How far the effect reaches." },
 	{ "rollbackAdvice", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_ev_permission_evaluated, rollback_advice), NULL, { 0, false },
 	  "How to undo it." },
+	{ "sandboxProfile", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_ev_permission_evaluated, sandbox_profile), NULL, { 0, false },
+	  "Sandbox profile that the act runs in, when it runs." },
 };
 
 static const struct ar_field_desc ar_ev_permission_requested_fields[] = {
@@ -1162,6 +1184,10 @@ static const struct ar_field_desc ar_ev_sandbox_applied_fields[] = {
 	  "Refs of violations so far." },
 	{ "overrideReason", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_ev_sandbox_applied, override_reason), NULL, { 0, false },
 	  "Why a wider boundary was given." },
+	{ "profile", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_ev_sandbox_applied, profile), NULL, { 0, false },
+	  "Name of the sandbox profile." },
+	{ "boundary", AR_F_OBJECT, false, false, false, 0, 65536, offsetof(struct ar_ev_sandbox_applied, boundary), NULL, { 0, false },
+	  "What the kernel confirmed, and what is guaranteed by it." },
 };
 
 static const struct ar_field_desc ar_ev_sandbox_violation_fields[] = {
@@ -1175,6 +1201,14 @@ static const struct ar_field_desc ar_ev_sandbox_violation_fields[] = {
 	  "Where the details are stored." },
 	{ "sandboxRef", AR_F_REF, true, false, false, 1, 512, offsetof(struct ar_ev_sandbox_violation, sandbox_ref), NULL, { 0, false },
 	  "The boundary." },
+	{ "evidence", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_ev_sandbox_violation, evidence), NULL, { 0, false },
+	  "Class of the evidence." },
+	{ "count", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_ev_sandbox_violation, count), NULL, { 0, false },
+	  "How often it was tried." },
+	{ "errnoName", AR_F_STRING, false, false, false, 0, 32, offsetof(struct ar_ev_sandbox_violation, errno_name), NULL, { 0, false },
+	  "Error that it got." },
+	{ "recordSeq", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_ev_sandbox_violation, record_seq), NULL, { 0, false },
+	  "Number of the record of its host." },
 };
 
 static const struct ar_field_desc ar_ev_hook_started_fields[] = {
@@ -1278,6 +1312,12 @@ static const struct ar_field_desc ar_ev_process_started_fields[] = {
 	  "What it may reach." },
 	{ "justification", AR_F_STRING, true, false, false, 0, 4096, offsetof(struct ar_ev_process_started, justification), NULL, { 0, false },
 	  "Why it runs; may be empty." },
+	{ "profile", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_ev_process_started, profile), NULL, { 0, false },
+	  "Name of its sandbox profile." },
+	{ "handle", AR_F_STRING, false, false, false, 0, 512, offsetof(struct ar_ev_process_started, handle), NULL, { 0, false },
+	  "By which its host finds it again." },
+	{ "hasInput", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_ev_process_started, has_input), NULL, { 0, false },
+	  "True when it can be written to." },
 };
 
 static const struct ar_field_desc ar_ev_process_output_fields[] = {
@@ -1306,6 +1346,8 @@ static const struct ar_field_desc ar_ev_process_input_fields[] = {
 	  "Who wrote them." },
 	{ "eof", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_ev_process_input, eof), NULL, { 0, false },
 	  "True when the input was closed after them." },
+	{ "number", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_ev_process_input, number), NULL, { 0, false },
+	  "Which input of the process it is, from 1." },
 };
 static const uint64_t ar_ev_process_input_oneofs[] = { UINT64_C(1) << 0 | UINT64_C(1) << 1 };
 
@@ -1318,6 +1360,10 @@ static const struct ar_field_desc ar_ev_process_completed_fields[] = {
 	  "How it ended." },
 	{ "outputRefs", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_ev_process_completed, output_refs), NULL, { 0, false },
 	  "Refs of what it wrote." },
+	{ "outputs", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_ev_process_completed, outputs), NULL, { 0, false },
+	  "What was kept of each stream: stream, offset, length and ref." },
+	{ "end", AR_F_OBJECT, false, false, false, 0, 65536, offsetof(struct ar_ev_process_completed, end), NULL, { 0, false },
+	  "How it ended, in the words of its host, and the text that its call reads." },
 };
 
 static const struct ar_field_desc ar_ev_process_failed_fields[] = {
@@ -1329,6 +1375,10 @@ static const struct ar_field_desc ar_ev_process_failed_fields[] = {
 	  "How long it ran." },
 	{ "outputRefs", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_ev_process_failed, output_refs), NULL, { 0, false },
 	  "Refs of what it wrote." },
+	{ "outputs", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_ev_process_failed, outputs), NULL, { 0, false },
+	  "What was kept of each stream: stream, offset, length and ref." },
+	{ "end", AR_F_OBJECT, false, false, false, 0, 65536, offsetof(struct ar_ev_process_failed, end), NULL, { 0, false },
+	  "How it ended, in the words of its host, and the text that its call reads." },
 };
 
 static const struct ar_field_desc ar_ev_process_terminated_fields[] = {
@@ -1342,6 +1392,10 @@ static const struct ar_field_desc ar_ev_process_terminated_fields[] = {
 	  "Its exit code, when it is known." },
 	{ "outputRefs", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_ev_process_terminated, output_refs), NULL, { 0, false },
 	  "Refs of what it wrote." },
+	{ "outputs", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_ev_process_terminated, outputs), NULL, { 0, false },
+	  "What was kept of each stream: stream, offset, length and ref." },
+	{ "end", AR_F_OBJECT, false, false, false, 0, 65536, offsetof(struct ar_ev_process_terminated, end), NULL, { 0, false },
+	  "How it ended, in the words of its host, and the text that its call reads." },
 };
 
 static const struct ar_field_desc ar_ev_output_spilled_fields[] = {
@@ -1739,7 +1793,9 @@ static const struct ar_field_desc ar_ev_channel_connected_fields[] = {
 	{ "lastSeenAt", AR_F_TIME, true, false, false, 0, 0, offsetof(struct ar_ev_channel_connected, last_seen_at), NULL, { 0, false },
 	  "Last sign of life." },
 	{ "resumeTokenRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_ev_channel_connected, resume_token_ref), NULL, { 0, false },
-	  "Token it can come back with." },
+	  "Names the token that it can come back with; the token itself is stored nowhere." },
+	{ "tokenExpiresAt", AR_F_TIME, false, false, false, 0, 0, offsetof(struct ar_ev_channel_connected, token_expires_at), NULL, { 0, false },
+	  "Until when it can." },
 	{ "nativeProtocol", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_ev_channel_connected, native_protocol), NULL, { 0, false },
 	  "Protocol it speaks." },
 	{ "agentCardRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_ev_channel_connected, agent_card_ref), NULL, { 0, false },
@@ -1758,7 +1814,7 @@ static const struct ar_field_desc ar_ev_channel_disconnected_fields[] = {
 static const struct ar_field_desc ar_ev_channel_resumed_fields[] = {
 	{ "fromSequence", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_ev_channel_resumed, from_sequence), NULL, { 0, false },
 	  "Sequence it goes on from." },
-	{ "cursor", AR_F_STRING, false, false, false, 0, 512, offsetof(struct ar_ev_channel_resumed, cursor), NULL, { 0, false },
+	{ "cursor", AR_F_STRING, false, false, false, 0, 2048, offsetof(struct ar_ev_channel_resumed, cursor), NULL, { 0, false },
 	  "Cursor it came with." },
 	{ "resumeTokenRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_ev_channel_resumed, resume_token_ref), NULL, { 0, false },
 	  "Token it came with." },
@@ -1766,6 +1822,12 @@ static const struct ar_field_desc ar_ev_channel_resumed_fields[] = {
 	  "How much of what it missed could be sent." },
 	{ "gap", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_ev_channel_resumed, gap), NULL, { 0, false },
 	  "What could not." },
+	{ "newTokenRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_ev_channel_resumed, new_token_ref), NULL, { 0, false },
+	  "Names the token for the next time." },
+	{ "tokenExpiresAt", AR_F_TIME, false, false, false, 0, 0, offsetof(struct ar_ev_channel_resumed, token_expires_at), NULL, { 0, false },
+	  "Until when that one is good." },
+	{ "capabilities", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_ev_channel_resumed, capabilities), NULL, { 0, false },
+	  "What it can do, when it said so anew." },
 };
 static const uint64_t ar_ev_channel_resumed_oneofs[] = { UINT64_C(1) << 1 | UINT64_C(1) << 2 };
 
@@ -1986,6 +2048,37 @@ static const struct ar_field_desc ar_ev_benchmark_comparison_completed_fields[] 
 	  "What stays uncertain; may be empty." },
 };
 
+static const struct ar_field_desc ar_ev_access_refused_fields[] = {
+	{ "actor", AR_F_STRING, true, false, false, 0, 256, offsetof(struct ar_ev_access_refused, actor), NULL, { 0, false },
+	  "Who asked." },
+	{ "command", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_ev_access_refused, command), NULL, { 0, false },
+	  "Command, or the other operation, that was asked for; may be empty." },
+	{ "code", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_ev_access_refused, code), NULL, { 0, false },
+	  "Error code of the refusal." },
+	{ "message", AR_F_STRING, false, false, false, 0, 512, offsetof(struct ar_ev_access_refused, message), NULL, { 0, false },
+	  "What the last of them was told." },
+	{ "count", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_ev_access_refused, count), NULL, { 0, false },
+	  "How many this stands for." },
+};
+
+static const struct ar_field_desc ar_ev_access_changed_fields[] = {
+	{ "actor", AR_F_STRING, true, false, false, 0, 256, offsetof(struct ar_ev_access_changed, actor), NULL, { 0, false },
+	  "Who did it." },
+	{ "command", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_ev_access_changed, command), NULL, { 0, false },
+	  "What was done, such as create_token." },
+	{ "subject", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_ev_access_changed, subject), NULL, { 0, false },
+	  "What it was done to, such as the id of a token; never a secret." },
+	{ "message", AR_F_STRING, false, false, false, 0, 512, offsetof(struct ar_ev_access_changed, message), NULL, { 0, false },
+	  "What it has from then on." },
+};
+
+static const struct ar_field_desc ar_ev_channel_acked_fields[] = {
+	{ "sequence", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_ev_channel_acked, sequence), NULL, { 0, false },
+	  "Last sequence that arrived; over all sessions the furthest position in their feed." },
+	{ "cursor", AR_F_STRING, false, false, false, 0, 2048, offsetof(struct ar_ev_channel_acked, cursor), NULL, { 0, false },
+	  "Over all sessions: the place that was reached." },
+};
+
 static const struct ar_field_desc ar_cmd_submit_turn_in_fields[] = {
 	{ "sessionId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_submit_turn_in, session_id), NULL, { 0, false },
 	  "Session to submit to; without it createPolicy makes one." },
@@ -2120,6 +2213,10 @@ static const struct ar_field_desc ar_cmd_create_task_in_fields[] = {
 	  "Who works on it." },
 	{ "requestedBy", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_cmd_create_task_in, requested_by), NULL, { 0, false },
 	  "Who asks for it." },
+	{ "metadata", AR_F_OBJECT, false, false, false, 0, 16384, offsetof(struct ar_cmd_create_task_in, metadata), NULL, { 0, false },
+	  "Whatever the caller wants kept with it." },
+	{ "draft", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_cmd_create_task_in, draft), NULL, { 0, false },
+	  "Only defines it; start_task takes it over." },
 	{ "idempotencyKey", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_create_task_in, idempotency_key), NULL, { 0, false },
 	  "Makes a repeat safe." },
 };
@@ -2187,8 +2284,8 @@ static const struct ar_field_desc ar_cmd_append_task_progress_in_fields[] = {
 	  "What it is busy with." },
 	{ "counters", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_cmd_append_task_progress_in, counters), NULL, { 0, false },
 	  "Counts by name." },
-	{ "summary", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_cmd_append_task_progress_in, summary), NULL, { 0, false },
-	  "Where things stand." },
+	{ "summary", AR_F_STRING, false, false, false, 0, 4194304, offsetof(struct ar_cmd_append_task_progress_in, summary), NULL, { 0, false },
+	  "Where things stand; what is long is kept as output, by ref." },
 	{ "outputRefs", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_cmd_append_task_progress_in, output_refs), NULL, { 0, false },
 	  "Refs of outputs so far." },
 	{ "deliveryState", AR_F_OBJECT, false, false, false, 0, 16384, offsetof(struct ar_cmd_append_task_progress_in, delivery_state), NULL, { 0, false },
@@ -2837,7 +2934,11 @@ static const struct ar_field_desc ar_cmd_evaluate_permission_in_fields[] = {
 	{ "actionId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_evaluate_permission_in, action_id), NULL, { 0, false },
 	  "Decision that is meant." },
 	{ "act", AR_F_OBJECT, false, false, false, 0, 65536, offsetof(struct ar_cmd_evaluate_permission_in, act), NULL, { 0, false },
-	  "The act, described." },
+	  "The act, described: toolName and its arguments." },
+	{ "sessionId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_evaluate_permission_in, session_id), NULL, { 0, false },
+	  "Session that a described act would be done in." },
+	{ "turnId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_evaluate_permission_in, turn_id), NULL, { 0, false },
+	  "Turn that it would be done in; the session's newest when absent." },
 	{ "proposedDecision", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_cmd_evaluate_permission_in, proposed_decision), NULL, { 0, false },
 	  "What the caller would decide." },
 	{ "hints", AR_F_OBJECT, false, false, false, 0, 16384, offsetof(struct ar_cmd_evaluate_permission_in, hints), NULL, { 0, false },
@@ -2910,6 +3011,28 @@ static const struct ar_field_desc ar_cmd_get_execution_environment_out_fields[] 
 	  "Limits of processes." },
 	{ "activeProcesses", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_cmd_get_execution_environment_out, active_processes), NULL, { 0, false },
 	  "Processes that run now." },
+	{ "workspaceId", AR_F_STRING, false, false, false, 0, 128, offsetof(struct ar_cmd_get_execution_environment_out, workspace_id), NULL, { 0, false },
+	  "The workspace." },
+	{ "additionalRoots", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_cmd_get_execution_environment_out, additional_roots), NULL, { 0, false },
+	  "Roots beside it that may be read." },
+	{ "shell", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_cmd_get_execution_environment_out, shell), NULL, { 0, false },
+	  "Shell of commands; absent when there is none." },
+	{ "os", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_cmd_get_execution_environment_out, os), NULL, { 0, false },
+	  "Kind of system." },
+	{ "arch", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_cmd_get_execution_environment_out, arch), NULL, { 0, false },
+	  "Kind of processor." },
+	{ "envRef", AR_F_REF, false, true, false, 1, 512, offsetof(struct ar_cmd_get_execution_environment_out, env_ref), NULL, { 0, false },
+	  "Environment of the newest process; null when none ran." },
+	{ "sandboxProfile", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_cmd_get_execution_environment_out, sandbox_profile), NULL, { 0, false },
+	  "Profiles, what each guarantees, and what works here." },
+	{ "networkProfile", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_cmd_get_execution_environment_out, network_profile), NULL, { 0, false },
+	  "What may be reached, and how that is decided." },
+	{ "resourceLimits", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_cmd_get_execution_environment_out, resource_limits), NULL, { 0, false },
+	  "Limits of the newest process; empty when none ran." },
+	{ "recovery", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_cmd_get_execution_environment_out, recovery), NULL, { 0, false },
+	  "After a restart: what may be alive, what is safe, what is gone, what is open." },
+	{ "asOfSequence", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_cmd_get_execution_environment_out, as_of_sequence), NULL, { 0, false },
+	  "Sequence up to which it holds." },
 };
 
 static const struct ar_field_desc ar_cmd_write_process_stdin_in_fields[] = {
@@ -3074,10 +3197,12 @@ static const struct ar_field_desc ar_cmd_cancel_job_out_fields[] = {
 static const struct ar_field_desc ar_cmd_reconnect_channel_in_fields[] = {
 	{ "channelId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_reconnect_channel_in, channel_id), NULL, { 0, false },
 	  "The channel." },
+	{ "sessionId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_reconnect_channel_in, session_id), NULL, { 0, false },
+	  "Session that it follows; without it the one that the channel's id names, or all of the tenant." },
 	{ "lastAckedSequence", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_cmd_reconnect_channel_in, last_acked_sequence), NULL, { 0, false },
-	  "Last sequence that was acknowledged." },
-	{ "cursor", AR_F_STRING, false, false, false, 0, 512, offsetof(struct ar_cmd_reconnect_channel_in, cursor), NULL, { 0, false },
-	  "Opaque cursor over all sessions of the channel." },
+	  "Last sequence that was acknowledged; over all sessions 0: what stands acknowledged." },
+	{ "cursor", AR_F_STRING, false, false, false, 0, 2048, offsetof(struct ar_cmd_reconnect_channel_in, cursor), NULL, { 0, false },
+	  "Cursor of the last event that arrived." },
 	{ "resumeToken", AR_F_STRING, false, false, false, 0, 512, offsetof(struct ar_cmd_reconnect_channel_in, resume_token), NULL, { 0, false },
 	  "Token of the earlier connection." },
 	{ "sessions", AR_F_ARRAY, false, false, false, 0, 65536, offsetof(struct ar_cmd_reconnect_channel_in, sessions), NULL, { 0, false },
@@ -3085,15 +3210,19 @@ static const struct ar_field_desc ar_cmd_reconnect_channel_in_fields[] = {
 	{ "capabilities", AR_F_ARRAY, false, false, false, 0, 16384, offsetof(struct ar_cmd_reconnect_channel_in, capabilities), NULL, { 0, false },
 	  "What the peer can do." },
 };
-static const uint64_t ar_cmd_reconnect_channel_in_oneofs[] = { UINT64_C(1) << 1 | UINT64_C(1) << 2 };
+static const uint64_t ar_cmd_reconnect_channel_in_oneofs[] = { UINT64_C(1) << 2 | UINT64_C(1) << 3 };
 
 static const struct ar_field_desc ar_cmd_reconnect_channel_out_fields[] = {
 	{ "snapshot", AR_F_OBJECT, true, false, false, 0, 262144, offsetof(struct ar_cmd_reconnect_channel_out, snapshot), NULL, { 0, false },
 	  "State to go on from." },
 	{ "asOfSequence", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_cmd_reconnect_channel_out, as_of_sequence), NULL, { 0, false },
-	  "Sequence up to which it holds." },
+	  "Sequence up to which it holds; over all sessions the furthest position in their feed." },
+	{ "cursor", AR_F_STRING, false, false, false, 0, 2048, offsetof(struct ar_cmd_reconnect_channel_out, cursor), NULL, { 0, false },
+	  "Over all sessions: where their feed stood before the snapshot was taken." },
 	{ "replayMode", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_cmd_reconnect_channel_out, replay_mode), &ar_reconnect_channel_replay_mode_desc, { 0, false },
 	  "How much of what was missed follows." },
+	{ "gap", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_cmd_reconnect_channel_out, gap), NULL, { 0, false },
+	  "What does not: from where to where, and why." },
 	{ "newResumeToken", AR_F_STRING, true, false, false, 0, 512, offsetof(struct ar_cmd_reconnect_channel_out, new_resume_token), NULL, { 0, false },
 	  "Token for the next time." },
 };
@@ -3103,16 +3232,18 @@ static const struct ar_field_desc ar_cmd_ack_events_in_fields[] = {
 	  "The channel." },
 	{ "sequence", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_cmd_ack_events_in, sequence), NULL, { 0, false },
 	  "Last sequence that arrived." },
-	{ "cursor", AR_F_STRING, false, false, false, 0, 512, offsetof(struct ar_cmd_ack_events_in, cursor), NULL, { 0, false },
-	  "Opaque cursor over all sessions of the channel." },
+	{ "cursor", AR_F_STRING, false, false, false, 0, 2048, offsetof(struct ar_cmd_ack_events_in, cursor), NULL, { 0, false },
+	  "Cursor of the last event that arrived." },
 	{ "sessionId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_ack_events_in, session_id), NULL, { 0, false },
-	  "Session that the sequence belongs to." },
+	  "Session that the sequence belongs to; without it the one that the channel's id names, or all of the tenant." },
 };
 static const uint64_t ar_cmd_ack_events_in_oneofs[] = { UINT64_C(1) << 1 | UINT64_C(1) << 2 };
 
 static const struct ar_field_desc ar_cmd_ack_events_out_fields[] = {
 	{ "lastAckedSequence", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_cmd_ack_events_out, last_acked_sequence), NULL, { 0, false },
-	  "What stands acknowledged." },
+	  "What stands acknowledged; over all sessions the furthest position in their feed." },
+	{ "cursor", AR_F_STRING, false, false, false, 0, 2048, offsetof(struct ar_cmd_ack_events_out, cursor), NULL, { 0, false },
+	  "The same as a cursor, over all sessions." },
 };
 
 static const struct ar_field_desc ar_cmd_start_benchmark_trial_in_fields[] = {
@@ -3295,27 +3426,30 @@ static const struct ar_field_desc ar_cmd_create_session_out_fields[] = {
 
 static const struct ar_field_desc ar_cmd_subscribe_events_in_fields[] = {
 	{ "sessionId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_subscribe_events_in, session_id), NULL, { 0, false },
-	  "The session." },
+	  "The session; without it, and without an id of something in one, all of the tenant." },
 	{ "channelId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_subscribe_events_in, channel_id), NULL, { 0, false },
-	  "Channel to follow instead." },
+	  "Channel that follows; the stream begins after what it has acknowledged." },
+	{ "threadId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_subscribe_events_in, thread_id), NULL, { 0, false },
+	  "Only what belongs to this thread." },
+	{ "taskId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_subscribe_events_in, task_id), NULL, { 0, false },
+	  "Only what belongs to this task." },
 	{ "after", AR_F_STRING, false, false, false, 0, 2048, offsetof(struct ar_cmd_subscribe_events_in, after), NULL, { 0, false },
 	  "Cursor of the last event that arrived." },
 	{ "fromSequence", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_cmd_subscribe_events_in, from_sequence), NULL, { 0, false },
 	  "First sequence to send." },
 	{ "view", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_cmd_subscribe_events_in, view), &ar_subscribe_events_view_desc, { 0, false },
-	  "Whether types outside the standard's schema are sent." },
+	  "Whether types outside the standard's schema are sent; the profile has the same ones as strict." },
 	{ "types", AR_F_ARRAY, false, false, false, 0, 16384, offsetof(struct ar_cmd_subscribe_events_in, types), NULL, { 0, false },
-	  "Only these event types." },
+	  "Only these event types; a family such as tool.* stands for all of its types." },
 	{ "deltas", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_cmd_subscribe_events_in, deltas), NULL, { 0, false },
-	  "False leaves out the high-volume frames." },
+	  "False leaves out the high-volume frames; all sessions together have none." },
 };
-static const uint64_t ar_cmd_subscribe_events_in_oneofs[] = { UINT64_C(1) << 0 | UINT64_C(1) << 1 };
 
 static const struct ar_field_desc ar_cmd_subscribe_events_out_fields[] = {
 	{ "subscriptionId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_subscribe_events_out, subscription_id), NULL, { 0, false },
 	  "Names the stream on transports that carry several." },
 	{ "asOfSequence", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_cmd_subscribe_events_out, as_of_sequence), NULL, { 0, false },
-	  "Head of the log when the stream began." },
+	  "Head of the session's log when the stream began." },
 };
 
 static const struct ar_field_desc ar_cmd_steer_turn_in_fields[] = {
@@ -3398,9 +3532,11 @@ static const struct ar_field_desc ar_cmd_connect_channel_in_fields[] = {
 	{ "credential", AR_F_STRING, true, false, false, 0, 8192, offsetof(struct ar_cmd_connect_channel_in, credential), NULL, { 0, false },
 	  "What proves who it is; never stored." },
 	{ "channelId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_connect_channel_in, channel_id), NULL, { 0, false },
-	  "Id of the channel, chosen by the caller." },
+	  "Id of the channel, chosen by the caller; the same in every session that it follows." },
+	{ "sessionId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_connect_channel_in, session_id), NULL, { 0, false },
+	  "Session to follow; without it the one that the channel's id names, or all of the tenant." },
 	{ "capabilities", AR_F_ARRAY, false, false, false, 0, 16384, offsetof(struct ar_cmd_connect_channel_in, capabilities), NULL, { 0, false },
-	  "What the peer can do." },
+	  "What the peer can do: streaming, resume, permissions, files, artifacts, task_delegation, or words of its own." },
 	{ "nativeProtocol", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_cmd_connect_channel_in, native_protocol), NULL, { 0, false },
 	  "Protocol it speaks." },
 	{ "agentCardRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_cmd_connect_channel_in, agent_card_ref), NULL, { 0, false },
@@ -3643,7 +3779,7 @@ static const struct ar_field_desc ar_cmd_list_actions_out_fields[] = {
 
 static const struct ar_field_desc ar_cmd_explain_in_fields[] = {
 	{ "id", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_explain_in, id), NULL, { 0, false },
-	  "A tool call, decision, turn, task, run, step, model request, thread or session." },
+	  "A tool call, process, decision, turn, task, run, step, model request, thread or session." },
 	{ "sessionId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_explain_in, session_id), NULL, { 0, false },
 	  "Session it belongs to, when the id does not say it." },
 };
@@ -3663,6 +3799,104 @@ static const struct ar_field_desc ar_cmd_explain_out_fields[] = {
 	  "Every reason, oldest first: sequence, time, type and sentence." },
 	{ "truncated", AR_F_BOOL, true, false, false, 0, 0, offsetof(struct ar_cmd_explain_out, truncated), NULL, { 0, false },
 	  "True when there are more reasons than are listed." },
+};
+
+static const struct ar_field_desc ar_cmd_post_channel_message_in_fields[] = {
+	{ "channelId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_post_channel_message_in, channel_id), NULL, { 0, false },
+	  "The channel." },
+	{ "sessionId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_post_channel_message_in, session_id), NULL, { 0, false },
+	  "Session to tell it to; without it the one that the channel's id names, or the tenant's home." },
+	{ "messageKind", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_cmd_post_channel_message_in, message_kind), &ar_post_channel_message_message_kind_desc, { 0, false },
+	  "What it is." },
+	{ "text", AR_F_STRING, true, false, false, 0, 65536, offsetof(struct ar_cmd_post_channel_message_in, text), NULL, { 0, false },
+	  "What it says." },
+	{ "idempotencyKey", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_post_channel_message_in, idempotency_key), NULL, { 0, false },
+	  "Makes a repeat safe." },
+};
+
+static const struct ar_field_desc ar_cmd_post_channel_message_out_fields[] = {
+	{ "sequence", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_cmd_post_channel_message_out, sequence), NULL, { 0, false },
+	  "Sequence of the channel.message fact." },
+};
+
+static const struct ar_field_desc ar_cmd_create_token_in_fields[] = {
+	{ "name", AR_F_STRING, true, false, false, 0, 128, offsetof(struct ar_cmd_create_token_in, name), NULL, { 0, false },
+	  "What people call it: the program or the person that uses it." },
+	{ "scopes", AR_F_ARRAY, true, false, false, 0, 1024, offsetof(struct ar_cmd_create_token_in, scopes), NULL, { 0, false },
+	  "What it may do: any of read, submit, decide, worker, admin; admin is all of them." },
+	{ "tenant", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_cmd_create_token_in, tenant), NULL, { 0, false },
+	  "Tenant it belongs to; without it the caller's own. Another one is the operator's to name." },
+	{ "expiresAt", AR_F_TIME, false, false, false, 0, 0, offsetof(struct ar_cmd_create_token_in, expires_at), NULL, { 0, false },
+	  "When it stops working; without it, never." },
+	{ "idempotencyKey", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_create_token_in, idempotency_key), NULL, { 0, false },
+	  "Makes a repeat safe." },
+};
+
+static const struct ar_field_desc ar_cmd_create_token_out_fields[] = {
+	{ "token", AR_F_STRING, false, false, false, 0, 128, offsetof(struct ar_cmd_create_token_out, token), NULL, { 0, false },
+	  "The token itself, art_<id>_<secret>, shown this once; absent in a repeat." },
+	{ "record", AR_F_OBJECT, true, false, false, 0, 262144, offsetof(struct ar_cmd_create_token_out, record), NULL, { 0, false },
+	  "What is known of it: tokenId, tenant, name, scopes, createdAt and, where there is one, expiresAt, lastUsedAt, revokedAt." },
+};
+
+static const struct ar_field_desc ar_cmd_list_tokens_in_fields[] = {
+	{ "tenant", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_cmd_list_tokens_in, tenant), NULL, { 0, false },
+	  "Only those of this tenant, for the operator." },
+	{ "includeEnded", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_cmd_list_tokens_in, include_ended), NULL, { 0, false },
+	  "Those that were revoked or have expired, too." },
+	{ "cursor", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_cmd_list_tokens_in, cursor), NULL, { 0, false },
+	  "Where the previous page ended." },
+	{ "limit", AR_F_INT, false, false, false, 0, 1000, offsetof(struct ar_cmd_list_tokens_in, limit), NULL, { 0, false },
+	  "Most records to return." },
+};
+
+static const struct ar_field_desc ar_cmd_list_tokens_out_fields[] = {
+	{ "tokens", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_cmd_list_tokens_out, tokens), NULL, { 0, false },
+	  "Records as in create_token." },
+	{ "nextCursor", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_cmd_list_tokens_out, next_cursor), NULL, { 0, false },
+	  "Where to go on; absent at the end." },
+};
+
+static const struct ar_field_desc ar_cmd_rotate_token_in_fields[] = {
+	{ "tokenId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_rotate_token_in, token_id), NULL, { 0, false },
+	  "The token." },
+	{ "graceSeconds", AR_F_INT, false, false, false, 0, 2592000, offsetof(struct ar_cmd_rotate_token_in, grace_seconds), NULL, { 0, false },
+	  "How long secrets from before go on to work; without it an hour, 0 ends them at once." },
+};
+
+static const struct ar_field_desc ar_cmd_rotate_token_out_fields[] = {
+	{ "token", AR_F_STRING, true, false, false, 0, 128, offsetof(struct ar_cmd_rotate_token_out, token), NULL, { 0, false },
+	  "The token with its new secret, shown this once." },
+	{ "record", AR_F_OBJECT, true, false, false, 0, 262144, offsetof(struct ar_cmd_rotate_token_out, record), NULL, { 0, false },
+	  "What is known of it, as in create_token." },
+};
+
+static const struct ar_field_desc ar_cmd_revoke_token_in_fields[] = {
+	{ "tokenId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_revoke_token_in, token_id), NULL, { 0, false },
+	  "The token." },
+};
+
+static const struct ar_field_desc ar_cmd_revoke_token_out_fields[] = {
+	{ "result", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_cmd_revoke_token_out, result), &ar_revoke_token_result_desc, { 0, false },
+	  "no_op when it was revoked before." },
+	{ "record", AR_F_OBJECT, true, false, false, 0, 262144, offsetof(struct ar_cmd_revoke_token_out, record), NULL, { 0, false },
+	  "What is known of it, as in create_token." },
+};
+
+static const struct ar_field_desc ar_cmd_see_action_in_fields[] = {
+	{ "actionId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_see_action_in, action_id), NULL, { 0, false },
+	  "The question." },
+	{ "actor", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_cmd_see_action_in, actor), NULL, { 0, false },
+	  "Who sees it: name or id; without it, the caller." },
+};
+
+static const struct ar_field_desc ar_cmd_see_action_out_fields[] = {
+	{ "actionId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_see_action_out, action_id), NULL, { 0, false },
+	  "The question." },
+	{ "seenBy", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_cmd_see_action_out, seen_by), NULL, { 0, false },
+	  "Who has seen it, first to last, each with actor and at." },
+	{ "recorded", AR_F_BOOL, true, false, false, 0, 0, offsetof(struct ar_cmd_see_action_out, recorded), NULL, { 0, false },
+	  "False when this actor had seen it before." },
 };
 
 static const struct ar_transition ar_turn_transitions[] = {
@@ -3694,6 +3928,11 @@ static const struct ar_transition ar_task_transitions[] = {
 	{ AR_EV_TASK_STARTED, AR_TASK_LOST, AR_TASK_RUNNING },
 	{ AR_EV_TASK_PROGRESS, AR_TASK_RUNNING, AR_TASK_RUNNING },
 	{ AR_EV_TASK_PROGRESS, AR_TASK_WAITING, AR_TASK_WAITING },
+	{ AR_EV_TASK_PROGRESS, AR_TASK_ACCEPTED, AR_TASK_ACCEPTED },
+	{ AR_EV_TASK_PROGRESS, AR_TASK_QUEUED, AR_TASK_QUEUED },
+	{ AR_EV_TASK_PROGRESS, AR_TASK_BLOCKED, AR_TASK_BLOCKED },
+	{ AR_EV_TASK_PROGRESS, AR_TASK_PAUSED, AR_TASK_PAUSED },
+	{ AR_EV_TASK_PROGRESS, AR_TASK_CANCELLING, AR_TASK_CANCELLING },
 	{ AR_EV_TASK_WAITING, AR_TASK_ACCEPTED, AR_TASK_WAITING },
 	{ AR_EV_TASK_WAITING, AR_TASK_QUEUED, AR_TASK_WAITING },
 	{ AR_EV_TASK_WAITING, AR_TASK_RUNNING, AR_TASK_WAITING },
@@ -3743,6 +3982,7 @@ static const struct ar_transition ar_task_transitions[] = {
 	{ AR_EV_TASK_TIMED_OUT, AR_TASK_RUNNING, AR_TASK_TIMED_OUT },
 	{ AR_EV_TASK_TIMED_OUT, AR_TASK_WAITING, AR_TASK_TIMED_OUT },
 	{ AR_EV_TASK_TIMED_OUT, AR_TASK_BLOCKED, AR_TASK_TIMED_OUT },
+	{ AR_EV_TASK_TIMED_OUT, AR_TASK_CANCELLING, AR_TASK_TIMED_OUT },
 	{ AR_EV_TASK_FAILED, AR_TASK_DRAFT, AR_TASK_FAILED },
 	{ AR_EV_TASK_FAILED, AR_TASK_ACCEPTED, AR_TASK_FAILED },
 	{ AR_EV_TASK_FAILED, AR_TASK_QUEUED, AR_TASK_FAILED },
@@ -3757,10 +3997,12 @@ static const struct ar_transition ar_task_transitions[] = {
 	{ AR_EV_TASK_LOST, AR_TASK_BLOCKED, AR_TASK_LOST },
 	{ AR_EV_TASK_LOST, AR_TASK_CANCELLING, AR_TASK_LOST },
 	{ AR_EV_TASK_COMPLETED, AR_TASK_RUNNING, AR_TASK_COMPLETED },
+	{ AR_EV_TASK_COMPLETED, AR_TASK_WAITING, AR_TASK_COMPLETED },
 	{ AR_EV_TASK_ARCHIVED, AR_TASK_COMPLETED, AR_TASK_ARCHIVED },
 	{ AR_EV_TASK_ARCHIVED, AR_TASK_FAILED, AR_TASK_ARCHIVED },
 	{ AR_EV_TASK_ARCHIVED, AR_TASK_CANCELLED, AR_TASK_ARCHIVED },
 	{ AR_EV_TASK_ARCHIVED, AR_TASK_TIMED_OUT, AR_TASK_ARCHIVED },
+	{ AR_EV_TASK_ARCHIVED, AR_TASK_ARCHIVED, AR_TASK_ARCHIVED },
 };
 static const char *const ar_task_states[] = { "none", "draft", "accepted", "queued", "running", "waiting", "blocked", "paused", "cancelling", "completed", "failed", "cancelled", "timed_out", "lost", "archived" };
 
@@ -3844,7 +4086,7 @@ static const struct ar_transition ar_channel_transitions[] = {
 	{ AR_EV_CHANNEL_MESSAGE, AR_CHANNEL_CONNECTED, AR_CHANNEL_CONNECTED },
 	{ AR_EV_CHANNEL_PERMISSION_FORWARDED, AR_CHANNEL_CONNECTED, AR_CHANNEL_CONNECTED },
 	{ AR_EV_CHANNEL_PERMISSION_RETURNED, AR_CHANNEL_CONNECTED, AR_CHANNEL_CONNECTED },
-	{ AR_EV_CHANNEL_PERMISSION_RETURNED, AR_CHANNEL_DISCONNECTED, AR_CHANNEL_CONNECTED },
+	{ AR_EV_CHANNEL_PERMISSION_RETURNED, AR_CHANNEL_DISCONNECTED, AR_CHANNEL_DISCONNECTED },
 };
 static const char *const ar_channel_states[] = { "none", "connected", "disconnected" };
 
@@ -3852,7 +4094,7 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	[AR_EV_SESSION_CREATED] = { AR_EV_SESSION_CREATED, "session.created", "session",
 	  "A durable session exists from here on.",
 	  false, AR_CLASS_STANDARD, 0, 0, NULL,
-	  { ar_ev_session_created_fields, 6, sizeof(struct ar_ev_session_created), ar_ev_session_created_oneofs, 1 } },
+	  { ar_ev_session_created_fields, 7, sizeof(struct ar_ev_session_created), ar_ev_session_created_oneofs, 1 } },
 	[AR_EV_SESSION_UPDATED] = { AR_EV_SESSION_UPDATED, "session.updated", "session",
 	  "The shell of a session changed: title, pins, archive flag, status.",
 	  false, AR_CLASS_STANDARD, 0, 0, NULL,
@@ -3896,7 +4138,7 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	[AR_EV_TASK_CREATED] = { AR_EV_TASK_CREATED, "task.created", "task",
 	  "A task has an identity and a first objective.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_TASK, 0, NULL,
-	  { ar_ev_task_created_fields, 14, sizeof(struct ar_ev_task_created), NULL, 0 } },
+	  { ar_ev_task_created_fields, 15, sizeof(struct ar_ev_task_created), NULL, 0 } },
 	[AR_EV_TASK_ACCEPTED] = { AR_EV_TASK_ACCEPTED, "task.accepted", "task",
 	  "The runtime took ownership of the task.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_TASK, 0, NULL,
@@ -3904,7 +4146,7 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	[AR_EV_TASK_QUEUED] = { AR_EV_TASK_QUEUED, "task.queued", "task",
 	  "The task waits for its turn.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_TASK, 0, NULL,
-	  { ar_ev_task_queued_fields, 2, sizeof(struct ar_ev_task_queued), NULL, 0 } },
+	  { ar_ev_task_queued_fields, 3, sizeof(struct ar_ev_task_queued), NULL, 0 } },
 	[AR_EV_TASK_STARTED] = { AR_EV_TASK_STARTED, "task.started", "task",
 	  "The first run of the task begins.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_TASK | 1u << AR_SCOPE_RUN, 0, NULL,
@@ -4020,7 +4262,7 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	[AR_EV_TOOL_STARTED] = { AR_EV_TOOL_STARTED, "tool.started", "tool",
 	  "A tool invocation begins, or the model asks for one.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_THREAD | 1u << AR_SCOPE_TURN | 1u << AR_SCOPE_STEP | 1u << AR_SCOPE_TOOL_CALL, 0, NULL,
-	  { ar_ev_tool_started_fields, 16, sizeof(struct ar_ev_tool_started), ar_ev_tool_started_oneofs, 1 } },
+	  { ar_ev_tool_started_fields, 18, sizeof(struct ar_ev_tool_started), ar_ev_tool_started_oneofs, 1 } },
 	[AR_EV_TOOL_ARGS] = { AR_EV_TOOL_ARGS, "tool.args", "tool",
 	  "Arguments of a call arrive, are complete or were rewritten.",
 	  true, AR_CLASS_STANDARD, 1u << AR_SCOPE_THREAD | 1u << AR_SCOPE_TURN | 1u << AR_SCOPE_STEP | 1u << AR_SCOPE_TOOL_CALL, 0, NULL,
@@ -4032,7 +4274,7 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	[AR_EV_TOOL_RESULT] = { AR_EV_TOOL_RESULT, "tool.result", "tool",
 	  "A tool call ended with a result.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_THREAD | 1u << AR_SCOPE_TURN | 1u << AR_SCOPE_STEP | 1u << AR_SCOPE_TOOL_CALL, 0, NULL,
-	  { ar_ev_tool_result_fields, 15, sizeof(struct ar_ev_tool_result), NULL, 0 } },
+	  { ar_ev_tool_result_fields, 16, sizeof(struct ar_ev_tool_result), NULL, 0 } },
 	[AR_EV_TOOL_FAILED] = { AR_EV_TOOL_FAILED, "tool.failed", "tool",
 	  "A tool call ended without a result.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_THREAD | 1u << AR_SCOPE_TURN | 1u << AR_SCOPE_STEP | 1u << AR_SCOPE_TOOL_CALL, 0, NULL,
@@ -4040,7 +4282,7 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	[AR_EV_ACTION_REQUIRED] = { AR_EV_ACTION_REQUIRED, "action.required", "action",
 	  "Execution waits for a decision or an input.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_THREAD | 1u << AR_SCOPE_TURN | 1u << AR_SCOPE_ACTION, 0, NULL,
-	  { ar_ev_action_required_fields, 13, sizeof(struct ar_ev_action_required), ar_ev_action_required_oneofs, 1 } },
+	  { ar_ev_action_required_fields, 15, sizeof(struct ar_ev_action_required), ar_ev_action_required_oneofs, 1 } },
 	[AR_EV_ACTION_RESOLVED] = { AR_EV_ACTION_RESOLVED, "action.resolved", "action",
 	  "A pending decision is settled by an answer, a timeout or a cancellation.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_THREAD | 1u << AR_SCOPE_TURN | 1u << AR_SCOPE_ACTION, 0, NULL,
@@ -4088,7 +4330,7 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	[AR_EV_PERMISSION_EVALUATED] = { AR_EV_PERMISSION_EVALUATED, "permission.evaluated", "permission",
 	  "Rules, mode, hooks, policy or a classifier judged an act.",
 	  false, AR_CLASS_EXPANDED, 1u << AR_SCOPE_THREAD | 1u << AR_SCOPE_TURN | 1u << AR_SCOPE_TRACE, 1u << AR_SCOPE_TOOL_CALL | 1u << AR_SCOPE_PROCESS | 1u << AR_SCOPE_ACTION, NULL,
-	  { ar_ev_permission_evaluated_fields, 12, sizeof(struct ar_ev_permission_evaluated), NULL, 0 } },
+	  { ar_ev_permission_evaluated_fields, 13, sizeof(struct ar_ev_permission_evaluated), NULL, 0 } },
 	[AR_EV_PERMISSION_REQUESTED] = { AR_EV_PERMISSION_REQUESTED, "permission.requested", "permission",
 	  "A person or the host has to decide about an act.",
 	  false, AR_CLASS_EXPANDED, 1u << AR_SCOPE_THREAD | 1u << AR_SCOPE_TURN | 1u << AR_SCOPE_ACTION, 1u << AR_SCOPE_TOOL_CALL | 1u << AR_SCOPE_PROCESS, NULL,
@@ -4100,11 +4342,11 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	[AR_EV_SANDBOX_APPLIED] = { AR_EV_SANDBOX_APPLIED, "sandbox.applied", "sandbox",
 	  "A tool or process got its actual boundary.",
 	  false, AR_CLASS_EXPANDED, 1u << AR_SCOPE_THREAD | 1u << AR_SCOPE_TURN, 1u << AR_SCOPE_TOOL_CALL | 1u << AR_SCOPE_PROCESS, NULL,
-	  { ar_ev_sandbox_applied_fields, 9, sizeof(struct ar_ev_sandbox_applied), NULL, 0 } },
+	  { ar_ev_sandbox_applied_fields, 11, sizeof(struct ar_ev_sandbox_applied), NULL, 0 } },
 	[AR_EV_SANDBOX_VIOLATION] = { AR_EV_SANDBOX_VIOLATION, "sandbox.violation", "sandbox",
 	  "Something inside tried to cross the boundary.",
 	  false, AR_CLASS_EXPANDED, 1u << AR_SCOPE_THREAD | 1u << AR_SCOPE_TURN, 1u << AR_SCOPE_TOOL_CALL | 1u << AR_SCOPE_PROCESS, NULL,
-	  { ar_ev_sandbox_violation_fields, 5, sizeof(struct ar_ev_sandbox_violation), NULL, 0 } },
+	  { ar_ev_sandbox_violation_fields, 9, sizeof(struct ar_ev_sandbox_violation), NULL, 0 } },
 	[AR_EV_HOOK_STARTED] = { AR_EV_HOOK_STARTED, "hook.started", "hook_policy",
 	  "A hook was called.",
 	  false, AR_CLASS_EXPANDED, 1u << AR_SCOPE_THREAD | 1u << AR_SCOPE_TURN, 0, NULL,
@@ -4124,7 +4366,7 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	[AR_EV_PROCESS_STARTED] = { AR_EV_PROCESS_STARTED, "process.started", "process",
 	  "A process is about to run; its command, boundary and terminal mode are settled.",
 	  false, AR_CLASS_EXPANDED, 1u << AR_SCOPE_PROCESS, 0, NULL,
-	  { ar_ev_process_started_fields, 10, sizeof(struct ar_ev_process_started), NULL, 0 } },
+	  { ar_ev_process_started_fields, 13, sizeof(struct ar_ev_process_started), NULL, 0 } },
 	[AR_EV_PROCESS_OUTPUT] = { AR_EV_PROCESS_OUTPUT, "process.output", "process",
 	  "A process wrote something.",
 	  true, AR_CLASS_EXPANDED, 1u << AR_SCOPE_PROCESS, 0, NULL,
@@ -4132,19 +4374,19 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	[AR_EV_PROCESS_INPUT] = { AR_EV_PROCESS_INPUT, "process.input", "process",
 	  "Something was written to the standard input of a process.",
 	  false, AR_CLASS_EXPANDED, 1u << AR_SCOPE_PROCESS, 0, NULL,
-	  { ar_ev_process_input_fields, 5, sizeof(struct ar_ev_process_input), ar_ev_process_input_oneofs, 1 } },
+	  { ar_ev_process_input_fields, 6, sizeof(struct ar_ev_process_input), ar_ev_process_input_oneofs, 1 } },
 	[AR_EV_PROCESS_COMPLETED] = { AR_EV_PROCESS_COMPLETED, "process.completed", "process",
 	  "A process exited and its result is on record.",
 	  false, AR_CLASS_EXPANDED, 1u << AR_SCOPE_PROCESS, 0, NULL,
-	  { ar_ev_process_completed_fields, 4, sizeof(struct ar_ev_process_completed), NULL, 0 } },
+	  { ar_ev_process_completed_fields, 6, sizeof(struct ar_ev_process_completed), NULL, 0 } },
 	[AR_EV_PROCESS_FAILED] = { AR_EV_PROCESS_FAILED, "process.failed", "process",
 	  "A process could not be started or was lost to trouble.",
 	  false, AR_CLASS_EXPANDED, 1u << AR_SCOPE_PROCESS, 0, NULL,
-	  { ar_ev_process_failed_fields, 4, sizeof(struct ar_ev_process_failed), NULL, 0 } },
+	  { ar_ev_process_failed_fields, 6, sizeof(struct ar_ev_process_failed), NULL, 0 } },
 	[AR_EV_PROCESS_TERMINATED] = { AR_EV_PROCESS_TERMINATED, "process.terminated", "process",
 	  "A process was ended on purpose.",
 	  false, AR_CLASS_EXPANDED, 1u << AR_SCOPE_PROCESS, 0, NULL,
-	  { ar_ev_process_terminated_fields, 5, sizeof(struct ar_ev_process_terminated), NULL, 0 } },
+	  { ar_ev_process_terminated_fields, 7, sizeof(struct ar_ev_process_terminated), NULL, 0 } },
 	[AR_EV_OUTPUT_SPILLED] = { AR_EV_OUTPUT_SPILLED, "output.spilled", "output",
 	  "Output over the limit was moved to storage.",
 	  false, AR_CLASS_EXPANDED, 1u << AR_SCOPE_OUTPUT, 0, NULL,
@@ -4276,7 +4518,7 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	[AR_EV_CHANNEL_CONNECTED] = { AR_EV_CHANNEL_CONNECTED, "channel.connected", "channel",
 	  "A peer can be reached.",
 	  false, AR_CLASS_EXPANDED, 1u << AR_SCOPE_CHANNEL, 0, NULL,
-	  { ar_ev_channel_connected_fields, 8, sizeof(struct ar_ev_channel_connected), NULL, 0 } },
+	  { ar_ev_channel_connected_fields, 9, sizeof(struct ar_ev_channel_connected), NULL, 0 } },
 	[AR_EV_CHANNEL_DISCONNECTED] = { AR_EV_CHANNEL_DISCONNECTED, "channel.disconnected", "channel",
 	  "A peer left or fell silent.",
 	  false, AR_CLASS_EXPANDED, 1u << AR_SCOPE_CHANNEL, 0, NULL,
@@ -4284,7 +4526,7 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	[AR_EV_CHANNEL_RESUMED] = { AR_EV_CHANNEL_RESUMED, "channel.resumed", "channel",
 	  "A peer came back with a cursor or token.",
 	  false, AR_CLASS_EXPANDED, 1u << AR_SCOPE_CHANNEL, 0, NULL,
-	  { ar_ev_channel_resumed_fields, 5, sizeof(struct ar_ev_channel_resumed), ar_ev_channel_resumed_oneofs, 1 } },
+	  { ar_ev_channel_resumed_fields, 8, sizeof(struct ar_ev_channel_resumed), ar_ev_channel_resumed_oneofs, 1 } },
 	[AR_EV_CHANNEL_MESSAGE] = { AR_EV_CHANNEL_MESSAGE, "channel.message", "channel",
 	  "A message of the channel itself passed; it is no turn.",
 	  false, AR_CLASS_EXPANDED, 1u << AR_SCOPE_CHANNEL, 0, NULL,
@@ -4353,411 +4595,459 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	  "Baseline and candidate were compared.",
 	  false, AR_CLASS_EXPANDED, 0, 0, "benchmark refs comparison",
 	  { ar_ev_benchmark_comparison_completed_fields, 6, sizeof(struct ar_ev_benchmark_comparison_completed), NULL, 0 } },
+	[AR_EV_ACCESS_REFUSED] = { AR_EV_ACCESS_REFUSED, "access.refused", "access",
+	  "Calls were refused: who asked for what, why, and how many alike. Others alike are told together, once a minute at most.",
+	  false, AR_CLASS_EXTENDED, 0, 0, NULL,
+	  { ar_ev_access_refused_fields, 5, sizeof(struct ar_ev_access_refused), NULL, 0 } },
+	[AR_EV_ACCESS_CHANGED] = { AR_EV_ACCESS_CHANGED, "access.changed", "access",
+	  "Somebody administered access: a token was made, changed or ended.",
+	  false, AR_CLASS_EXTENDED, 0, 0, NULL,
+	  { ar_ev_access_changed_fields, 4, sizeof(struct ar_ev_access_changed), NULL, 0 } },
+	[AR_EV_CHANNEL_ACKED] = { AR_EV_CHANNEL_ACKED, "channel.acked", "channel",
+	  "A peer has taken in everything up to a sequence. Extended: portable readers see it in the channel's summary.",
+	  false, AR_CLASS_EXTENDED, 1u << AR_SCOPE_CHANNEL, 0, NULL,
+	  { ar_ev_channel_acked_fields, 2, sizeof(struct ar_ev_channel_acked), NULL, 0 } },
 };
 
 const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	[AR_CMD_SUBMIT_TURN] = { AR_CMD_SUBMIT_TURN, "submit_turn",
 	  "Accept input: start a turn, or queue it behind the running one.",
-	  true, true, { ar_cmd_submit_turn_in_fields, 14, sizeof(struct ar_cmd_submit_turn_in), ar_cmd_submit_turn_in_oneofs, 2 },
+	  true, true, 1u << 1, "submit", { ar_cmd_submit_turn_in_fields, 14, sizeof(struct ar_cmd_submit_turn_in), ar_cmd_submit_turn_in_oneofs, 2 },
 	  { ar_cmd_submit_turn_out_fields, 8, sizeof(struct ar_cmd_submit_turn_out), NULL, 0 }, "turnId",
 	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_THREAD_NOT_FOUND, AR_ERR_THREAD_BUSY_REJECTED, AR_ERR_INVALID_INPUT, AR_ERR_ID_CONFLICT, AR_ERR_QUOTA_BLOCKED, AR_ERR_OVERLOADED }, 7,
 	  (const uint16_t[]){ AR_EV_SESSION_CREATED, AR_EV_THREAD_STARTED, AR_EV_TURN_SUBMITTED, AR_EV_QUEUE_CHANGED, AR_EV_TASK_CREATED, AR_EV_TASK_ACCEPTED, AR_EV_HOOK_STARTED, AR_EV_HOOK_COMPLETED, AR_EV_TURN_STARTED, AR_EV_OUTPUT_REDACTED }, 10, NULL, "spec+contract" },
 	[AR_CMD_INTERRUPT_TURN] = { AR_CMD_INTERRUPT_TURN, "interrupt_turn",
 	  "Stop a running turn; what it produced so far stays.",
-	  true, true, { ar_cmd_interrupt_turn_in_fields, 7, sizeof(struct ar_cmd_interrupt_turn_in), NULL, 0 },
+	  true, true, 1u << 1, "submit", { ar_cmd_interrupt_turn_in_fields, 7, sizeof(struct ar_cmd_interrupt_turn_in), NULL, 0 },
 	  { ar_cmd_interrupt_turn_out_fields, 3, sizeof(struct ar_cmd_interrupt_turn_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_TURN_NOT_FOUND, AR_ERR_AMBIGUOUS_SCOPE }, 3,
 	  (const uint16_t[]){ AR_EV_RUN_STATUS, AR_EV_TOOL_FAILED, AR_EV_PROCESS_TERMINATED, AR_EV_SUBAGENT_STATUS, AR_EV_SUBAGENT_CLOSED, AR_EV_ACTION_RESOLVED, AR_EV_PERMISSION_RESOLVED, AR_EV_TURN_FAILED, AR_EV_QUEUE_CHANGED, AR_EV_THREAD_UPDATED, AR_EV_OUTPUT_REDACTED }, 11, NULL, "spec+contract" },
 	[AR_CMD_RESUME_THREAD] = { AR_CMD_RESUME_THREAD, "resume_thread",
 	  "Continue a thread after a restart, a pause or a cleared blocker.",
-	  true, true, { ar_cmd_resume_thread_in_fields, 5, sizeof(struct ar_cmd_resume_thread_in), NULL, 0 },
+	  true, true, 1u << 1, "submit", { ar_cmd_resume_thread_in_fields, 5, sizeof(struct ar_cmd_resume_thread_in), NULL, 0 },
 	  { ar_cmd_resume_thread_out_fields, 4, sizeof(struct ar_cmd_resume_thread_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_THREAD_NOT_FOUND, AR_ERR_RESUME_TOKEN_INVALID, AR_ERR_RESUME_TOKEN_EXPIRED, AR_ERR_BLOCKED_ON_ACTION, AR_ERR_UNRECOVERABLE }, 6,
 	  (const uint16_t[]){ AR_EV_HISTORY_WINDOW_LOADED, AR_EV_HISTORY_RECONSTRUCTED, AR_EV_SNAPSHOT_REPAIRED, AR_EV_SNAPSHOT_UPDATED, AR_EV_QUEUE_CHANGED, AR_EV_THREAD_UPDATED, AR_EV_TURN_STARTED, AR_EV_RUN_STATUS }, 8, NULL, "spec+contract" },
 	[AR_CMD_CREATE_TASK] = { AR_CMD_CREATE_TASK, "create_task",
 	  "Give a piece of work an identity and an objective.",
-	  true, false, { ar_cmd_create_task_in_fields, 17, sizeof(struct ar_cmd_create_task_in), ar_cmd_create_task_in_oneofs, 1 },
+	  true, true, 1u << 1, "submit", { ar_cmd_create_task_in_fields, 19, sizeof(struct ar_cmd_create_task_in), ar_cmd_create_task_in_oneofs, 1 },
 	  { ar_cmd_create_task_out_fields, 3, sizeof(struct ar_cmd_create_task_out), NULL, 0 }, "taskId",
 	  (const uint16_t[]){ AR_ERR_INVALID_SCOPE, AR_ERR_PARENT_NOT_FOUND, AR_ERR_PARENT_CANCELLING, AR_ERR_ID_CONFLICT, AR_ERR_POLICY_DENIED }, 5,
 	  (const uint16_t[]){ AR_EV_TASK_CREATED, AR_EV_TASK_ACCEPTED, AR_EV_TASK_DELEGATED, AR_EV_TASK_DEPENDENCY_UPDATED }, 4, NULL, "spec+contract" },
 	[AR_CMD_UPDATE_TASK] = { AR_CMD_UPDATE_TASK, "update_task",
 	  "Change title, objective, priority, people, acceptance, constraints or profile of a task.",
-	  true, false, { ar_cmd_update_task_in_fields, 4, sizeof(struct ar_cmd_update_task_in), NULL, 0 },
+	  true, true, 1u << 1, "submit", { ar_cmd_update_task_in_fields, 4, sizeof(struct ar_cmd_update_task_in), NULL, 0 },
 	  { ar_cmd_update_task_out_fields, 2, sizeof(struct ar_cmd_update_task_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_TASK_NOT_FOUND, AR_ERR_TASK_ARCHIVED, AR_ERR_INVALID_FIELD, AR_ERR_VERSION_CONFLICT }, 4,
 	  (const uint16_t[]){ AR_EV_TASK_UPDATED }, 1, NULL, "spec+contract" },
 	[AR_CMD_START_TASK] = { AR_CMD_START_TASK, "start_task",
 	  "Start the first run of a task, or queue it.",
-	  true, false, { ar_cmd_start_task_in_fields, 7, sizeof(struct ar_cmd_start_task_in), NULL, 0 },
+	  true, true, 1u << 1, "submit", { ar_cmd_start_task_in_fields, 7, sizeof(struct ar_cmd_start_task_in), NULL, 0 },
 	  { ar_cmd_start_task_out_fields, 4, sizeof(struct ar_cmd_start_task_out), NULL, 0 }, "runId",
 	  (const uint16_t[]){ AR_ERR_TASK_NOT_FOUND, AR_ERR_ALREADY_RUNNING, AR_ERR_DEPENDENCY_UNMET, AR_ERR_CANCELLING, AR_ERR_TERMINAL_STATE, AR_ERR_WORKER_UNAVAILABLE }, 6,
 	  (const uint16_t[]){ AR_EV_TASK_ATTEMPT_STARTED, AR_EV_TASK_STARTED, AR_EV_TASK_QUEUED, AR_EV_THREAD_STARTED, AR_EV_TASK_WAITING }, 5, NULL, "spec+contract" },
 	[AR_CMD_APPEND_TASK_PROGRESS] = { AR_CMD_APPEND_TASK_PROGRESS, "append_task_progress",
 	  "Record where a task stands.",
-	  true, false, { ar_cmd_append_task_progress_in_fields, 13, sizeof(struct ar_cmd_append_task_progress_in), ar_cmd_append_task_progress_in_oneofs, 1 },
+	  true, true, 1u << 3, "worker", { ar_cmd_append_task_progress_in_fields, 13, sizeof(struct ar_cmd_append_task_progress_in), ar_cmd_append_task_progress_in_oneofs, 1 },
 	  { ar_cmd_append_task_progress_out_fields, 2, sizeof(struct ar_cmd_append_task_progress_out), NULL, 0 }, "progressKey",
 	  (const uint16_t[]){ AR_ERR_TASK_NOT_FOUND, AR_ERR_RUN_NOT_CURRENT, AR_ERR_TERMINAL_STATE, AR_ERR_OFFSET_CONFLICT }, 4,
 	  (const uint16_t[]){ AR_EV_TASK_PROGRESS }, 1, NULL, "spec+contract" },
 	[AR_CMD_PAUSE_TASK] = { AR_CMD_PAUSE_TASK, "pause_task",
 	  "Halt a task so that it can be resumed.",
-	  true, false, { ar_cmd_pause_task_in_fields, 4, sizeof(struct ar_cmd_pause_task_in), NULL, 0 },
+	  true, true, 1u << 1, "submit", { ar_cmd_pause_task_in_fields, 4, sizeof(struct ar_cmd_pause_task_in), NULL, 0 },
 	  { ar_cmd_pause_task_out_fields, 2, sizeof(struct ar_cmd_pause_task_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_TASK_NOT_FOUND, AR_ERR_NOT_PAUSABLE }, 2,
 	  (const uint16_t[]){ AR_EV_TASK_PAUSED }, 1, NULL, "spec+contract" },
 	[AR_CMD_RESUME_TASK] = { AR_CMD_RESUME_TASK, "resume_task",
 	  "Let a paused task go on.",
-	  true, false, { ar_cmd_resume_task_in_fields, 5, sizeof(struct ar_cmd_resume_task_in), NULL, 0 },
+	  true, true, 1u << 1, "submit", { ar_cmd_resume_task_in_fields, 5, sizeof(struct ar_cmd_resume_task_in), NULL, 0 },
 	  { ar_cmd_resume_task_out_fields, 3, sizeof(struct ar_cmd_resume_task_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_TASK_NOT_FOUND, AR_ERR_NOT_PAUSED, AR_ERR_BLOCKED }, 3,
 	  (const uint16_t[]){ AR_EV_TASK_RESUMED, AR_EV_TASK_ATTEMPT_STARTED }, 2, NULL, "spec+contract" },
 	[AR_CMD_CANCEL_TASK] = { AR_CMD_CANCEL_TASK, "cancel_task",
 	  "Cancel a task and what depends on it.",
-	  true, false, { ar_cmd_cancel_task_in_fields, 5, sizeof(struct ar_cmd_cancel_task_in), NULL, 0 },
+	  true, true, 1u << 1, "submit", { ar_cmd_cancel_task_in_fields, 5, sizeof(struct ar_cmd_cancel_task_in), NULL, 0 },
 	  { ar_cmd_cancel_task_out_fields, 3, sizeof(struct ar_cmd_cancel_task_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_TASK_NOT_FOUND, AR_ERR_ALREADY_TERMINAL }, 2,
 	  (const uint16_t[]){ AR_EV_TASK_CANCEL_REQUESTED, AR_EV_JOB_CANCELLED, AR_EV_PROCESS_TERMINATED, AR_EV_SUBAGENT_CLOSED, AR_EV_TASK_ATTEMPT_FAILED, AR_EV_TASK_CANCELLED }, 6, NULL, "spec+contract" },
 	[AR_CMD_RETRY_TASK] = { AR_CMD_RETRY_TASK, "retry_task",
 	  "Try a task again after an attempt that did not succeed.",
-	  true, false, { ar_cmd_retry_task_in_fields, 7, sizeof(struct ar_cmd_retry_task_in), NULL, 0 },
+	  true, true, 1u << 1, "submit", { ar_cmd_retry_task_in_fields, 7, sizeof(struct ar_cmd_retry_task_in), NULL, 0 },
 	  { ar_cmd_retry_task_out_fields, 4, sizeof(struct ar_cmd_retry_task_out), NULL, 0 }, "runId",
 	  (const uint16_t[]){ AR_ERR_TASK_NOT_FOUND, AR_ERR_ALREADY_RUNNING, AR_ERR_RETRY_EXHAUSTED, AR_ERR_NOT_RETRYABLE, AR_ERR_CANCELLED }, 5,
 	  (const uint16_t[]){ AR_EV_TASK_RETRYING, AR_EV_TASK_ATTEMPT_STARTED }, 2, NULL, "spec+contract" },
 	[AR_CMD_COMPLETE_TASK] = { AR_CMD_COMPLETE_TASK, "complete_task",
 	  "Declare a task done and prove it.",
-	  true, false, { ar_cmd_complete_task_in_fields, 8, sizeof(struct ar_cmd_complete_task_in), NULL, 0 },
+	  true, true, 1u << 3, "worker", { ar_cmd_complete_task_in_fields, 8, sizeof(struct ar_cmd_complete_task_in), NULL, 0 },
 	  { ar_cmd_complete_task_out_fields, 3, sizeof(struct ar_cmd_complete_task_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_TASK_NOT_FOUND, AR_ERR_ACCEPTANCE_UNMET, AR_ERR_UNRECONCILED, AR_ERR_ALREADY_TERMINAL }, 4,
 	  (const uint16_t[]){ AR_EV_ARTIFACT_CHANGED, AR_EV_EVIDENCE_CHANGED, AR_EV_TASK_ATTEMPT_COMPLETED, AR_EV_TASK_DEPENDENCY_UPDATED, AR_EV_TASK_COMPLETED }, 5, NULL, "spec+contract" },
 	[AR_CMD_FAIL_TASK] = { AR_CMD_FAIL_TASK, "fail_task",
 	  "Declare a task failed.",
-	  true, false, { ar_cmd_fail_task_in_fields, 8, sizeof(struct ar_cmd_fail_task_in), NULL, 0 },
+	  true, true, 1u << 3, "worker", { ar_cmd_fail_task_in_fields, 8, sizeof(struct ar_cmd_fail_task_in), NULL, 0 },
 	  { ar_cmd_fail_task_out_fields, 2, sizeof(struct ar_cmd_fail_task_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_TASK_NOT_FOUND, AR_ERR_ALREADY_TERMINAL }, 2,
 	  (const uint16_t[]){ AR_EV_TASK_ATTEMPT_FAILED, AR_EV_TASK_FAILED }, 2, NULL, "spec+contract" },
 	[AR_CMD_LIST_TASKS] = { AR_CMD_LIST_TASKS, "list_tasks",
 	  "List the tasks of a session, thread or parent task; internal ones only when asked for.",
-	  false, true, { ar_cmd_list_tasks_in_fields, 8, sizeof(struct ar_cmd_list_tasks_in), ar_cmd_list_tasks_in_oneofs, 1 },
+	  false, true, 1u << 0, "read", { ar_cmd_list_tasks_in_fields, 8, sizeof(struct ar_cmd_list_tasks_in), ar_cmd_list_tasks_in_oneofs, 1 },
 	  { ar_cmd_list_tasks_out_fields, 3, sizeof(struct ar_cmd_list_tasks_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_INVALID_SCOPE, AR_ERR_INVALID_CURSOR }, 3,
 	  NULL, 0, "/v1/sessions/{sessionId}/tasks", "spec+contract" },
 	[AR_CMD_GET_TASK] = { AR_CMD_GET_TASK, "get_task",
 	  "Read one task with its attempts and relationships.",
-	  false, true, { ar_cmd_get_task_in_fields, 2, sizeof(struct ar_cmd_get_task_in), NULL, 0 },
+	  false, true, 1u << 0, "read", { ar_cmd_get_task_in_fields, 2, sizeof(struct ar_cmd_get_task_in), NULL, 0 },
 	  { ar_cmd_get_task_out_fields, 13, sizeof(struct ar_cmd_get_task_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_TASK_NOT_FOUND }, 1,
 	  NULL, 0, "/v1/tasks/{taskId}", "spec+contract" },
 	[AR_CMD_LINK_TASKS] = { AR_CMD_LINK_TASKS, "link_tasks",
 	  "Add an edge to the task graph.",
-	  true, false, { ar_cmd_link_tasks_in_fields, 6, sizeof(struct ar_cmd_link_tasks_in), NULL, 0 },
+	  true, true, 1u << 1, "submit", { ar_cmd_link_tasks_in_fields, 6, sizeof(struct ar_cmd_link_tasks_in), NULL, 0 },
 	  { ar_cmd_link_tasks_out_fields, 1, sizeof(struct ar_cmd_link_tasks_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_TASK_NOT_FOUND, AR_ERR_SCOPE_NOT_FOUND, AR_ERR_CYCLE, AR_ERR_DUPLICATE_EDGE, AR_ERR_CANCELLING_PARENT }, 5,
 	  (const uint16_t[]){ AR_EV_TASK_DEPENDENCY_UPDATED, AR_EV_TASK_DELEGATED, AR_EV_TASK_BLOCKED }, 3, NULL, "spec+contract" },
 	[AR_CMD_UNLINK_TASKS] = { AR_CMD_UNLINK_TASKS, "unlink_tasks",
 	  "Remove an edge from the task graph.",
-	  true, false, { ar_cmd_unlink_tasks_in_fields, 5, sizeof(struct ar_cmd_unlink_tasks_in), NULL, 0 },
+	  true, true, 1u << 1, "submit", { ar_cmd_unlink_tasks_in_fields, 5, sizeof(struct ar_cmd_unlink_tasks_in), NULL, 0 },
 	  { ar_cmd_unlink_tasks_out_fields, 1, sizeof(struct ar_cmd_unlink_tasks_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_EDGE_NOT_FOUND }, 1,
 	  (const uint16_t[]){ AR_EV_TASK_DEPENDENCY_UPDATED }, 1, NULL, "spec+contract" },
 	[AR_CMD_RESPOND_ACTION] = { AR_CMD_RESPOND_ACTION, "respond_action",
 	  "Answer a pending decision.",
-	  true, true, { ar_cmd_respond_action_in_fields, 6, sizeof(struct ar_cmd_respond_action_in), NULL, 0 },
+	  true, true, 1u << 2, "decide", { ar_cmd_respond_action_in_fields, 6, sizeof(struct ar_cmd_respond_action_in), NULL, 0 },
 	  { ar_cmd_respond_action_out_fields, 4, sizeof(struct ar_cmd_respond_action_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_ACTION_NOT_FOUND, AR_ERR_ALREADY_RESOLVED, AR_ERR_EXPIRED, AR_ERR_INVALID_DECISION, AR_ERR_SCHEMA_MISMATCH, AR_ERR_NOT_AUTHORIZED }, 6,
 	  (const uint16_t[]){ AR_EV_ACTION_RESOLVED, AR_EV_PERMISSION_RESOLVED, AR_EV_CHANNEL_PERMISSION_RETURNED, AR_EV_POLICY_CHANGED, AR_EV_TASK_RESUMED }, 5, NULL, "spec+contract" },
 	[AR_CMD_REMOVE_QUEUED_TURN] = { AR_CMD_REMOVE_QUEUED_TURN, "remove_queued_turn",
 	  "Drop a waiting turn.",
-	  true, true, { ar_cmd_remove_queued_turn_in_fields, 6, sizeof(struct ar_cmd_remove_queued_turn_in), ar_cmd_remove_queued_turn_in_oneofs, 2 },
+	  true, true, 1u << 1, "submit", { ar_cmd_remove_queued_turn_in_fields, 6, sizeof(struct ar_cmd_remove_queued_turn_in), ar_cmd_remove_queued_turn_in_oneofs, 2 },
 	  { ar_cmd_remove_queued_turn_out_fields, 2, sizeof(struct ar_cmd_remove_queued_turn_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_THREAD_NOT_FOUND, AR_ERR_QUEUED_TURN_NOT_FOUND, AR_ERR_ALREADY_STARTED }, 4,
 	  (const uint16_t[]){ AR_EV_QUEUE_CHANGED, AR_EV_TURN_FAILED }, 2, NULL, "spec+contract" },
 	[AR_CMD_PROMOTE_QUEUED_TURN] = { AR_CMD_PROMOTE_QUEUED_TURN, "promote_queued_turn",
 	  "Move a waiting turn forward.",
-	  true, true, { ar_cmd_promote_queued_turn_in_fields, 7, sizeof(struct ar_cmd_promote_queued_turn_in), ar_cmd_promote_queued_turn_in_oneofs, 2 },
+	  true, true, 1u << 1, "submit", { ar_cmd_promote_queued_turn_in_fields, 7, sizeof(struct ar_cmd_promote_queued_turn_in), ar_cmd_promote_queued_turn_in_oneofs, 2 },
 	  { ar_cmd_promote_queued_turn_out_fields, 1, sizeof(struct ar_cmd_promote_queued_turn_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_THREAD_NOT_FOUND, AR_ERR_QUEUED_TURN_NOT_FOUND, AR_ERR_ALREADY_STARTED, AR_ERR_POLICY_DENIED }, 5,
 	  (const uint16_t[]){ AR_EV_QUEUE_CHANGED }, 1, NULL, "spec+contract" },
 	[AR_CMD_GET_SESSION] = { AR_CMD_GET_SESSION, "get_session",
 	  "Read a session: its shell, threads, tasks and a window of its history.",
-	  false, true, { ar_cmd_get_session_in_fields, 4, sizeof(struct ar_cmd_get_session_in), NULL, 0 },
+	  false, true, 1u << 0, "read", { ar_cmd_get_session_in_fields, 4, sizeof(struct ar_cmd_get_session_in), NULL, 0 },
 	  { ar_cmd_get_session_out_fields, 14, sizeof(struct ar_cmd_get_session_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_INVALID_CURSOR, AR_ERR_HISTORY_UNAVAILABLE }, 3,
 	  (const uint16_t[]){ AR_EV_HISTORY_WINDOW_LOADED }, 1, "/v1/sessions/{sessionId}", "spec+contract" },
 	[AR_CMD_GET_THREAD_READ] = { AR_CMD_GET_THREAD_READ, "get_thread_read",
 	  "Read one thread: a session snapshot limited to it.",
-	  false, true, { ar_cmd_get_thread_read_in_fields, 3, sizeof(struct ar_cmd_get_thread_read_in), NULL, 0 },
+	  false, true, 1u << 0, "read", { ar_cmd_get_thread_read_in_fields, 3, sizeof(struct ar_cmd_get_thread_read_in), NULL, 0 },
 	  { ar_cmd_get_thread_read_out_fields, 11, sizeof(struct ar_cmd_get_thread_read_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_THREAD_NOT_FOUND }, 2,
 	  NULL, 0, "/v1/sessions/{sessionId}/threads/{threadId}", "spec+contract" },
 	[AR_CMD_GET_TOOL_INVENTORY] = { AR_CMD_GET_TOOL_INVENTORY, "get_tool_inventory",
 	  "List the tools that a caller would have.",
-	  false, true, { ar_cmd_get_tool_inventory_in_fields, 6, sizeof(struct ar_cmd_get_tool_inventory_in), ar_cmd_get_tool_inventory_in_oneofs, 1 },
+	  false, true, 1u << 0, "read", { ar_cmd_get_tool_inventory_in_fields, 6, sizeof(struct ar_cmd_get_tool_inventory_in), ar_cmd_get_tool_inventory_in_oneofs, 1 },
 	  { ar_cmd_get_tool_inventory_out_fields, 2, sizeof(struct ar_cmd_get_tool_inventory_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_INVALID_SCOPE, AR_ERR_CATALOG_UNAVAILABLE }, 2,
 	  (const uint16_t[]){ AR_EV_TOOL_CATALOG_RESOLVED }, 1, "/v1/sessions/{sessionId}/tools", "spec+contract" },
 	[AR_CMD_SPAWN_SUBAGENT] = { AR_CMD_SPAWN_SUBAGENT, "spawn_subagent",
 	  "Give work to a child agent in a thread of its own.",
-	  true, false, { ar_cmd_spawn_subagent_in_fields, 13, sizeof(struct ar_cmd_spawn_subagent_in), ar_cmd_spawn_subagent_in_oneofs, 1 },
+	  true, false, 1u << 1, "submit", { ar_cmd_spawn_subagent_in_fields, 13, sizeof(struct ar_cmd_spawn_subagent_in), ar_cmd_spawn_subagent_in_oneofs, 1 },
 	  { ar_cmd_spawn_subagent_out_fields, 3, sizeof(struct ar_cmd_spawn_subagent_out), NULL, 0 }, "subagentId",
 	  (const uint16_t[]){ AR_ERR_PARENT_NOT_FOUND, AR_ERR_PARENT_CANCELLING, AR_ERR_DEPTH_LIMIT, AR_ERR_FANOUT_LIMIT, AR_ERR_BUDGET_EXCEEDED, AR_ERR_ISOLATION_UNSUPPORTED }, 6,
 	  (const uint16_t[]){ AR_EV_THREAD_STARTED, AR_EV_SUBAGENT_SPAWNED, AR_EV_TASK_DELEGATED, AR_EV_TASK_DEPENDENCY_UPDATED, AR_EV_SUBAGENT_INPUT }, 5, NULL, "spec+contract" },
 	[AR_CMD_SEND_SUBAGENT_INPUT] = { AR_CMD_SEND_SUBAGENT_INPUT, "send_subagent_input",
 	  "Send input to a child agent.",
-	  true, false, { ar_cmd_send_subagent_input_in_fields, 4, sizeof(struct ar_cmd_send_subagent_input_in), NULL, 0 },
+	  true, false, 1u << 1, "submit", { ar_cmd_send_subagent_input_in_fields, 4, sizeof(struct ar_cmd_send_subagent_input_in), NULL, 0 },
 	  { ar_cmd_send_subagent_input_out_fields, 3, sizeof(struct ar_cmd_send_subagent_input_out), NULL, 0 }, "turnId",
 	  (const uint16_t[]){ AR_ERR_SUBAGENT_NOT_FOUND, AR_ERR_SUBAGENT_CLOSED, AR_ERR_BUSY_REJECTED }, 3,
 	  (const uint16_t[]){ AR_EV_SUBAGENT_INPUT, AR_EV_TURN_SUBMITTED, AR_EV_QUEUE_CHANGED }, 3, NULL, "spec+contract" },
 	[AR_CMD_WAIT_SUBAGENTS] = { AR_CMD_WAIT_SUBAGENTS, "wait_subagents",
 	  "Wait until one or all of some child agents end; nothing changes by waiting.",
-	  false, false, { ar_cmd_wait_subagents_in_fields, 3, sizeof(struct ar_cmd_wait_subagents_in), NULL, 0 },
+	  false, false, 1u << 0, "read", { ar_cmd_wait_subagents_in_fields, 3, sizeof(struct ar_cmd_wait_subagents_in), NULL, 0 },
 	  { ar_cmd_wait_subagents_out_fields, 2, sizeof(struct ar_cmd_wait_subagents_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_SUBAGENT_NOT_FOUND }, 1,
 	  NULL, 0, NULL, "spec+contract" },
 	[AR_CMD_RESUME_SUBAGENT] = { AR_CMD_RESUME_SUBAGENT, "resume_subagent",
 	  "Continue a child agent.",
-	  true, false, { ar_cmd_resume_subagent_in_fields, 4, sizeof(struct ar_cmd_resume_subagent_in), NULL, 0 },
+	  true, false, 1u << 1, "submit", { ar_cmd_resume_subagent_in_fields, 4, sizeof(struct ar_cmd_resume_subagent_in), NULL, 0 },
 	  { ar_cmd_resume_subagent_out_fields, 3, sizeof(struct ar_cmd_resume_subagent_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_SUBAGENT_NOT_FOUND, AR_ERR_SUBAGENT_CLOSED, AR_ERR_UNRECOVERABLE }, 3,
 	  (const uint16_t[]){ AR_EV_SUBAGENT_STATUS, AR_EV_HISTORY_RECONSTRUCTED, AR_EV_TURN_SUBMITTED }, 3, NULL, "spec only" },
 	[AR_CMD_CLOSE_SUBAGENT] = { AR_CMD_CLOSE_SUBAGENT, "close_subagent",
 	  "End a child agent and release what it holds.",
-	  true, false, { ar_cmd_close_subagent_in_fields, 4, sizeof(struct ar_cmd_close_subagent_in), NULL, 0 },
+	  true, false, 1u << 1, "submit", { ar_cmd_close_subagent_in_fields, 4, sizeof(struct ar_cmd_close_subagent_in), NULL, 0 },
 	  { ar_cmd_close_subagent_out_fields, 2, sizeof(struct ar_cmd_close_subagent_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_SUBAGENT_NOT_FOUND }, 1,
 	  (const uint16_t[]){ AR_EV_TURN_FAILED, AR_EV_PROCESS_TERMINATED, AR_EV_SUBAGENT_CLOSED }, 3, NULL, "spec+contract" },
 	[AR_CMD_EXPORT_EVIDENCE] = { AR_CMD_EXPORT_EVIDENCE, "export_evidence",
 	  "Pack the facts of a scope as evidence.",
-	  true, false, { ar_cmd_export_evidence_in_fields, 9, sizeof(struct ar_cmd_export_evidence_in), ar_cmd_export_evidence_in_oneofs, 1 },
+	  true, false, 1u << 1, "submit", { ar_cmd_export_evidence_in_fields, 9, sizeof(struct ar_cmd_export_evidence_in), ar_cmd_export_evidence_in_oneofs, 1 },
 	  { ar_cmd_export_evidence_out_fields, 4, sizeof(struct ar_cmd_export_evidence_out), NULL, 0 }, "evidenceId",
 	  (const uint16_t[]){ AR_ERR_SCOPE_NOT_FOUND, AR_ERR_EXPORT_FAILED, AR_ERR_UNAVAILABLE_REFS }, 3,
 	  (const uint16_t[]){ AR_EV_EVIDENCE_CHANGED, AR_EV_OUTPUT_REDACTED }, 2, NULL, "spec+contract" },
 	[AR_CMD_EXPORT_REPLAY] = { AR_CMD_EXPORT_REPLAY, "export_replay",
 	  "Pack a scope so that it can be run again.",
-	  true, false, { ar_cmd_export_replay_in_fields, 7, sizeof(struct ar_cmd_export_replay_in), ar_cmd_export_replay_in_oneofs, 1 },
+	  true, false, 1u << 1, "submit", { ar_cmd_export_replay_in_fields, 7, sizeof(struct ar_cmd_export_replay_in), ar_cmd_export_replay_in_oneofs, 1 },
 	  { ar_cmd_export_replay_out_fields, 2, sizeof(struct ar_cmd_export_replay_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_SCOPE_NOT_FOUND, AR_ERR_INPUT_UNAVAILABLE, AR_ERR_EXPORT_FAILED }, 3,
 	  (const uint16_t[]){ AR_EV_EVIDENCE_CHANGED }, 1, NULL, "spec+contract" },
 	[AR_CMD_EXPORT_REVIEW] = { AR_CMD_EXPORT_REVIEW, "export_review",
 	  "Write a scope up for a reviewer.",
-	  true, false, { ar_cmd_export_review_in_fields, 6, sizeof(struct ar_cmd_export_review_in), ar_cmd_export_review_in_oneofs, 1 },
+	  true, false, 1u << 1, "submit", { ar_cmd_export_review_in_fields, 6, sizeof(struct ar_cmd_export_review_in), ar_cmd_export_review_in_oneofs, 1 },
 	  { ar_cmd_export_review_out_fields, 2, sizeof(struct ar_cmd_export_review_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_SCOPE_NOT_FOUND, AR_ERR_EXPORT_FAILED }, 2,
 	  (const uint16_t[]){ AR_EV_EVIDENCE_CHANGED }, 1, NULL, "spec+contract" },
 	[AR_CMD_EVALUATE_PERMISSION] = { AR_CMD_EVALUATE_PERMISSION, "evaluate_permission",
 	  "Ask what the policy says about an act.",
-	  true, false, { ar_cmd_evaluate_permission_in_fields, 8, sizeof(struct ar_cmd_evaluate_permission_in), ar_cmd_evaluate_permission_in_oneofs, 1 },
+	  true, true, 1u << 1, "submit", { ar_cmd_evaluate_permission_in_fields, 10, sizeof(struct ar_cmd_evaluate_permission_in), ar_cmd_evaluate_permission_in_oneofs, 1 },
 	  { ar_cmd_evaluate_permission_out_fields, 4, sizeof(struct ar_cmd_evaluate_permission_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_SCOPE_NOT_FOUND, AR_ERR_POLICY_UNAVAILABLE }, 2,
 	  (const uint16_t[]){ AR_EV_PERMISSION_EVALUATED, AR_EV_PERMISSION_REQUESTED, AR_EV_ACTION_REQUIRED }, 3, NULL, "spec+contract" },
 	[AR_CMD_RESOLVE_PERMISSION] = { AR_CMD_RESOLVE_PERMISSION, "resolve_permission",
 	  "Settle a permission request from the host's side.",
-	  true, true, { ar_cmd_resolve_permission_in_fields, 8, sizeof(struct ar_cmd_resolve_permission_in), ar_cmd_resolve_permission_in_oneofs, 1 },
+	  true, true, 1u << 2, "decide", { ar_cmd_resolve_permission_in_fields, 8, sizeof(struct ar_cmd_resolve_permission_in), ar_cmd_resolve_permission_in_oneofs, 1 },
 	  { ar_cmd_resolve_permission_out_fields, 2, sizeof(struct ar_cmd_resolve_permission_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_REQUEST_NOT_FOUND, AR_ERR_ALREADY_RESOLVED, AR_ERR_EXPIRED, AR_ERR_NOT_AUTHORIZED }, 4,
 	  (const uint16_t[]){ AR_EV_PERMISSION_RESOLVED, AR_EV_ACTION_RESOLVED, AR_EV_POLICY_CHANGED }, 3, NULL, "spec+contract" },
 	[AR_CMD_GET_EXECUTION_ENVIRONMENT] = { AR_CMD_GET_EXECUTION_ENVIRONMENT, "get_execution_environment",
 	  "Read where and under which limits things run.",
-	  false, false, { ar_cmd_get_execution_environment_in_fields, 3, sizeof(struct ar_cmd_get_execution_environment_in), ar_cmd_get_execution_environment_in_oneofs, 1 },
-	  { ar_cmd_get_execution_environment_out_fields, 6, sizeof(struct ar_cmd_get_execution_environment_out), NULL, 0 }, NULL,
+	  false, true, 1u << 0, "read", { ar_cmd_get_execution_environment_in_fields, 3, sizeof(struct ar_cmd_get_execution_environment_in), ar_cmd_get_execution_environment_in_oneofs, 1 },
+	  { ar_cmd_get_execution_environment_out_fields, 17, sizeof(struct ar_cmd_get_execution_environment_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_SCOPE_NOT_FOUND }, 1,
 	  NULL, 0, "/v1/sessions/{sessionId}/environment", "spec+contract" },
 	[AR_CMD_WRITE_PROCESS_STDIN] = { AR_CMD_WRITE_PROCESS_STDIN, "write_process_stdin",
 	  "Write to the standard input of a process.",
-	  true, false, { ar_cmd_write_process_stdin_in_fields, 5, sizeof(struct ar_cmd_write_process_stdin_in), NULL, 0 },
+	  true, true, 1u << 1, "submit", { ar_cmd_write_process_stdin_in_fields, 5, sizeof(struct ar_cmd_write_process_stdin_in), NULL, 0 },
 	  { ar_cmd_write_process_stdin_out_fields, 3, sizeof(struct ar_cmd_write_process_stdin_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_PROCESS_NOT_FOUND, AR_ERR_UNAVAILABLE, AR_ERR_STDIN_CLOSED, AR_ERR_EXITED, AR_ERR_BACKPRESSURE }, 5,
 	  (const uint16_t[]){ AR_EV_PROCESS_INPUT, AR_EV_RUNTIME_WARNING, AR_EV_SNAPSHOT_REPAIRED }, 3, NULL, "spec+contract" },
 	[AR_CMD_TERMINATE_PROCESS] = { AR_CMD_TERMINATE_PROCESS, "terminate_process",
 	  "End a process.",
-	  true, false, { ar_cmd_terminate_process_in_fields, 5, sizeof(struct ar_cmd_terminate_process_in), NULL, 0 },
+	  true, true, 1u << 1, "submit", { ar_cmd_terminate_process_in_fields, 5, sizeof(struct ar_cmd_terminate_process_in), NULL, 0 },
 	  { ar_cmd_terminate_process_out_fields, 2, sizeof(struct ar_cmd_terminate_process_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_PROCESS_NOT_FOUND, AR_ERR_UNAVAILABLE, AR_ERR_ALREADY_EXITED }, 3,
 	  (const uint16_t[]){ AR_EV_PROCESS_TERMINATED }, 1, NULL, "spec+contract" },
 	[AR_CMD_LIST_SUBAGENTS] = { AR_CMD_LIST_SUBAGENTS, "list_subagents",
 	  "Show child agents and their threads as a graph.",
-	  false, false, { ar_cmd_list_subagents_in_fields, 5, sizeof(struct ar_cmd_list_subagents_in), ar_cmd_list_subagents_in_oneofs, 1 },
+	  false, false, 1u << 0, "read", { ar_cmd_list_subagents_in_fields, 5, sizeof(struct ar_cmd_list_subagents_in), ar_cmd_list_subagents_in_oneofs, 1 },
 	  { ar_cmd_list_subagents_out_fields, 1, sizeof(struct ar_cmd_list_subagents_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_SCOPE_NOT_FOUND }, 1,
 	  NULL, 0, "/v1/sessions/{sessionId}/subagents", "spec+contract" },
 	[AR_CMD_CREATE_JOB] = { AR_CMD_CREATE_JOB, "create_job",
 	  "Make a batch or background job; it starts at once unless start is false.",
-	  true, false, { ar_cmd_create_job_in_fields, 10, sizeof(struct ar_cmd_create_job_in), ar_cmd_create_job_in_oneofs, 1 },
+	  true, false, 1u << 1, "submit", { ar_cmd_create_job_in_fields, 10, sizeof(struct ar_cmd_create_job_in), ar_cmd_create_job_in_oneofs, 1 },
 	  { ar_cmd_create_job_out_fields, 3, sizeof(struct ar_cmd_create_job_out), NULL, 0 }, "jobId",
 	  (const uint16_t[]){ AR_ERR_INVALID_INPUT, AR_ERR_TASK_NOT_FOUND, AR_ERR_ID_CONFLICT }, 3,
 	  (const uint16_t[]){ AR_EV_JOB_CREATED, AR_EV_JOB_STARTED, AR_EV_TASK_DELEGATED }, 3, NULL, "contract only" },
 	[AR_CMD_LIST_JOBS] = { AR_CMD_LIST_JOBS, "list_jobs",
 	  "List the jobs of a session, thread or task.",
-	  false, false, { ar_cmd_list_jobs_in_fields, 6, sizeof(struct ar_cmd_list_jobs_in), ar_cmd_list_jobs_in_oneofs, 1 },
+	  false, false, 1u << 0, "read", { ar_cmd_list_jobs_in_fields, 6, sizeof(struct ar_cmd_list_jobs_in), ar_cmd_list_jobs_in_oneofs, 1 },
 	  { ar_cmd_list_jobs_out_fields, 2, sizeof(struct ar_cmd_list_jobs_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_SCOPE_NOT_FOUND }, 1,
 	  NULL, 0, "/v1/sessions/{sessionId}/jobs", "spec only" },
 	[AR_CMD_GET_JOB] = { AR_CMD_GET_JOB, "get_job",
 	  "Read one job with a window of its items.",
-	  false, false, { ar_cmd_get_job_in_fields, 3, sizeof(struct ar_cmd_get_job_in), NULL, 0 },
+	  false, false, 1u << 0, "read", { ar_cmd_get_job_in_fields, 3, sizeof(struct ar_cmd_get_job_in), NULL, 0 },
 	  { ar_cmd_get_job_out_fields, 5, sizeof(struct ar_cmd_get_job_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_JOB_NOT_FOUND }, 1,
 	  NULL, 0, "/v1/jobs/{jobId}", "spec+contract" },
 	[AR_CMD_CANCEL_JOB] = { AR_CMD_CANCEL_JOB, "cancel_job",
 	  "Cancel a job; results of finished items stay.",
-	  true, false, { ar_cmd_cancel_job_in_fields, 4, sizeof(struct ar_cmd_cancel_job_in), NULL, 0 },
+	  true, false, 1u << 1, "submit", { ar_cmd_cancel_job_in_fields, 4, sizeof(struct ar_cmd_cancel_job_in), NULL, 0 },
 	  { ar_cmd_cancel_job_out_fields, 3, sizeof(struct ar_cmd_cancel_job_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_JOB_NOT_FOUND, AR_ERR_ALREADY_TERMINAL }, 2,
 	  (const uint16_t[]){ AR_EV_JOB_CANCELLED, AR_EV_PROCESS_TERMINATED, AR_EV_SUBAGENT_CLOSED }, 3, NULL, "spec+contract" },
 	[AR_CMD_RECONNECT_CHANNEL] = { AR_CMD_RECONNECT_CHANNEL, "reconnect_channel",
 	  "Come back with a cursor or token and get what was missed.",
-	  true, false, { ar_cmd_reconnect_channel_in_fields, 6, sizeof(struct ar_cmd_reconnect_channel_in), ar_cmd_reconnect_channel_in_oneofs, 1 },
-	  { ar_cmd_reconnect_channel_out_fields, 4, sizeof(struct ar_cmd_reconnect_channel_out), NULL, 0 }, NULL,
-	  (const uint16_t[]){ AR_ERR_CHANNEL_NOT_FOUND, AR_ERR_RESUME_TOKEN_INVALID, AR_ERR_RESUME_TOKEN_EXPIRED, AR_ERR_CURSOR_TOO_OLD, AR_ERR_NOT_AUTHORIZED }, 5,
-	  (const uint16_t[]){ AR_EV_CHANNEL_RESUMED, AR_EV_SNAPSHOT_REPAIRED, AR_EV_SNAPSHOT_UPDATED }, 3, NULL, "spec+contract" },
+	  true, true, 1u << 0, "read", { ar_cmd_reconnect_channel_in_fields, 7, sizeof(struct ar_cmd_reconnect_channel_in), ar_cmd_reconnect_channel_in_oneofs, 1 },
+	  { ar_cmd_reconnect_channel_out_fields, 6, sizeof(struct ar_cmd_reconnect_channel_out), NULL, 0 }, NULL,
+	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_CHANNEL_NOT_FOUND, AR_ERR_INVALID_CURSOR, AR_ERR_RESUME_TOKEN_INVALID, AR_ERR_RESUME_TOKEN_EXPIRED, AR_ERR_CURSOR_TOO_OLD, AR_ERR_NOT_AUTHORIZED }, 7,
+	  (const uint16_t[]){ AR_EV_CHANNEL_RESUMED, AR_EV_CHANNEL_PERMISSION_FORWARDED, AR_EV_SNAPSHOT_REPAIRED, AR_EV_SNAPSHOT_UPDATED }, 4, NULL, "spec+contract" },
 	[AR_CMD_ACK_EVENTS] = { AR_CMD_ACK_EVENTS, "ack_events",
 	  "Acknowledge everything up to a sequence.",
-	  true, false, { ar_cmd_ack_events_in_fields, 4, sizeof(struct ar_cmd_ack_events_in), ar_cmd_ack_events_in_oneofs, 1 },
-	  { ar_cmd_ack_events_out_fields, 1, sizeof(struct ar_cmd_ack_events_out), NULL, 0 }, NULL,
-	  (const uint16_t[]){ AR_ERR_CHANNEL_NOT_FOUND, AR_ERR_SEQUENCE_AHEAD }, 2,
-	  NULL, 0, NULL, "spec+contract" },
+	  true, true, 1u << 0, "read", { ar_cmd_ack_events_in_fields, 4, sizeof(struct ar_cmd_ack_events_in), ar_cmd_ack_events_in_oneofs, 1 },
+	  { ar_cmd_ack_events_out_fields, 2, sizeof(struct ar_cmd_ack_events_out), NULL, 0 }, NULL,
+	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_CHANNEL_NOT_FOUND, AR_ERR_INVALID_CURSOR, AR_ERR_SEQUENCE_AHEAD }, 4,
+	  (const uint16_t[]){ AR_EV_CHANNEL_ACKED }, 1, NULL, "spec+contract" },
 	[AR_CMD_START_BENCHMARK_TRIAL] = { AR_CMD_START_BENCHMARK_TRIAL, "start_benchmark_trial",
 	  "Bind a benchmark trial to a run.",
-	  true, false, { ar_cmd_start_benchmark_trial_in_fields, 17, sizeof(struct ar_cmd_start_benchmark_trial_in), NULL, 0 },
+	  true, false, 1u << 1, "submit", { ar_cmd_start_benchmark_trial_in_fields, 17, sizeof(struct ar_cmd_start_benchmark_trial_in), NULL, 0 },
 	  { ar_cmd_start_benchmark_trial_out_fields, 6, sizeof(struct ar_cmd_start_benchmark_trial_out), NULL, 0 }, "trialId",
 	  (const uint16_t[]){ AR_ERR_INVALID_DATASET, AR_ERR_CONFIGURATION_CONFLICT, AR_ERR_TRIAL_EXISTS, AR_ERR_SANDBOX_UNAVAILABLE }, 4,
 	  (const uint16_t[]){ AR_EV_BENCHMARK_DATASET_RESOLVED, AR_EV_BENCHMARK_CONFIGURATION_RESOLVED, AR_EV_BENCHMARK_TRIAL_STARTED }, 3, NULL, "spec+contract" },
 	[AR_CMD_RECORD_BENCHMARK_REWARD] = { AR_CMD_RECORD_BENCHMARK_REWARD, "record_benchmark_reward",
 	  "Attach a verifier's reward to a trial.",
-	  true, false, { ar_cmd_record_benchmark_reward_in_fields, 9, sizeof(struct ar_cmd_record_benchmark_reward_in), NULL, 0 },
+	  true, false, 1u << 3, "worker", { ar_cmd_record_benchmark_reward_in_fields, 9, sizeof(struct ar_cmd_record_benchmark_reward_in), NULL, 0 },
 	  { ar_cmd_record_benchmark_reward_out_fields, 2, sizeof(struct ar_cmd_record_benchmark_reward_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_TRIAL_NOT_FOUND, AR_ERR_REWARD_CONFLICT }, 2,
 	  (const uint16_t[]){ AR_EV_BENCHMARK_REWARD_RECORDED }, 1, NULL, "spec+contract" },
 	[AR_CMD_EXPORT_BENCHMARK_TRIAL] = { AR_CMD_EXPORT_BENCHMARK_TRIAL, "export_benchmark_trial",
 	  "Pack a trial with trajectory, reward and metrics.",
-	  true, false, { ar_cmd_export_benchmark_trial_in_fields, 4, sizeof(struct ar_cmd_export_benchmark_trial_in), NULL, 0 },
+	  true, false, 1u << 1, "submit", { ar_cmd_export_benchmark_trial_in_fields, 4, sizeof(struct ar_cmd_export_benchmark_trial_in), NULL, 0 },
 	  { ar_cmd_export_benchmark_trial_out_fields, 7, sizeof(struct ar_cmd_export_benchmark_trial_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_TRIAL_NOT_FOUND, AR_ERR_TRAJECTORY_FAILED, AR_ERR_CORRELATION_MISSING }, 3,
 	  (const uint16_t[]){ AR_EV_EVIDENCE_CHANGED, AR_EV_OUTPUT_REDACTED }, 2, NULL, "spec+contract" },
 	[AR_CMD_COMPARE_BENCHMARK_RUNS] = { AR_CMD_COMPARE_BENCHMARK_RUNS, "compare_benchmark_runs",
 	  "Compare candidate trials with baseline trials and record the caller's decision.",
-	  true, false, { ar_cmd_compare_benchmark_runs_in_fields, 8, sizeof(struct ar_cmd_compare_benchmark_runs_in), NULL, 0 },
+	  true, false, 1u << 1, "submit", { ar_cmd_compare_benchmark_runs_in_fields, 8, sizeof(struct ar_cmd_compare_benchmark_runs_in), NULL, 0 },
 	  { ar_cmd_compare_benchmark_runs_out_fields, 2, sizeof(struct ar_cmd_compare_benchmark_runs_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_TRIAL_NOT_FOUND, AR_ERR_DATASET_MISMATCH, AR_ERR_VERIFIER_MISMATCH, AR_ERR_REWARD_MISSING }, 4,
 	  (const uint16_t[]){ AR_EV_BENCHMARK_COMPARISON_COMPLETED }, 1, NULL, "spec+contract" },
 	[AR_CMD_LIST_SESSIONS] = { AR_CMD_LIST_SESSIONS, "list_sessions",
 	  "List sessions, latest change first.",
-	  false, true, { ar_cmd_list_sessions_in_fields, 4, sizeof(struct ar_cmd_list_sessions_in), NULL, 0 },
+	  false, true, 1u << 0, "read", { ar_cmd_list_sessions_in_fields, 4, sizeof(struct ar_cmd_list_sessions_in), NULL, 0 },
 	  { ar_cmd_list_sessions_out_fields, 2, sizeof(struct ar_cmd_list_sessions_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_INVALID_CURSOR }, 1,
 	  NULL, 0, "/v1/sessions", "proposed (README lists it)" },
 	[AR_CMD_CREATE_SESSION] = { AR_CMD_CREATE_SESSION, "create_session",
 	  "Make an empty session with one idle thread.",
-	  true, true, { ar_cmd_create_session_in_fields, 7, sizeof(struct ar_cmd_create_session_in), NULL, 0 },
+	  true, true, 1u << 1, "submit", { ar_cmd_create_session_in_fields, 7, sizeof(struct ar_cmd_create_session_in), NULL, 0 },
 	  { ar_cmd_create_session_out_fields, 3, sizeof(struct ar_cmd_create_session_out), NULL, 0 }, "sessionId",
 	  (const uint16_t[]){ AR_ERR_ID_CONFLICT }, 1,
 	  (const uint16_t[]){ AR_EV_SESSION_CREATED, AR_EV_THREAD_STARTED, AR_EV_HOOK_STARTED, AR_EV_HOOK_COMPLETED, AR_EV_OUTPUT_REDACTED }, 5, NULL, "proposed (create policy without a verb)" },
 	[AR_CMD_SUBSCRIBE_EVENTS] = { AR_CMD_SUBSCRIBE_EVENTS, "subscribe_events",
-	  "Follow the events of a session from a point on.",
-	  false, true, { ar_cmd_subscribe_events_in_fields, 7, sizeof(struct ar_cmd_subscribe_events_in), ar_cmd_subscribe_events_in_oneofs, 1 },
+	  "Follow the events of a session, or of all sessions of the caller's tenant, from a point on.",
+	  false, true, 1u << 0, "read", { ar_cmd_subscribe_events_in_fields, 9, sizeof(struct ar_cmd_subscribe_events_in), NULL, 0 },
 	  { ar_cmd_subscribe_events_out_fields, 2, sizeof(struct ar_cmd_subscribe_events_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_CHANNEL_NOT_FOUND, AR_ERR_INVALID_CURSOR, AR_ERR_CURSOR_TOO_OLD }, 4,
-	  (const uint16_t[]){ AR_EV_CHANNEL_CONNECTED }, 1, "/v1/sessions/{sessionId}/events", "proposed (stream without a verb)" },
+	  (const uint16_t[]){ AR_EV_CHANNEL_CONNECTED }, 1, "/v1/sessions/{sessionId}/events /v1/events", "proposed (stream without a verb)" },
 	[AR_CMD_STEER_TURN] = { AR_CMD_STEER_TURN, "steer_turn",
 	  "Add input to the turn that is running.",
-	  true, true, { ar_cmd_steer_turn_in_fields, 5, sizeof(struct ar_cmd_steer_turn_in), NULL, 0 },
+	  true, true, 1u << 1, "submit", { ar_cmd_steer_turn_in_fields, 5, sizeof(struct ar_cmd_steer_turn_in), NULL, 0 },
 	  { ar_cmd_steer_turn_out_fields, 2, sizeof(struct ar_cmd_steer_turn_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_TURN_NOT_ACTIVE, AR_ERR_TURN_MISMATCH }, 2,
 	  (const uint16_t[]){ AR_EV_RUN_STATUS, AR_EV_ITEM_COMPLETED, AR_EV_OUTPUT_REDACTED }, 3, NULL, "proposed (steering is claimed, no verb)" },
 	[AR_CMD_COMPACT_THREAD] = { AR_CMD_COMPACT_THREAD, "compact_thread",
 	  "Shorten the history that a thread carries.",
-	  true, true, { ar_cmd_compact_thread_in_fields, 4, sizeof(struct ar_cmd_compact_thread_in), NULL, 0 },
+	  true, true, 1u << 1, "submit", { ar_cmd_compact_thread_in_fields, 4, sizeof(struct ar_cmd_compact_thread_in), NULL, 0 },
 	  { ar_cmd_compact_thread_out_fields, 2, sizeof(struct ar_cmd_compact_thread_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_THREAD_NOT_FOUND, AR_ERR_THREAD_BUSY, AR_ERR_NOTHING_TO_COMPACT }, 4,
 	  (const uint16_t[]){ AR_EV_TURN_SUBMITTED, AR_EV_TURN_STARTED, AR_EV_CONTEXT_COMPACTION_STARTED, AR_EV_CONTEXT_COMPACTION_COMPLETED, AR_EV_CONTEXT_COMPACTION_FAILED, AR_EV_OUTPUT_REDACTED }, 6, NULL, "proposed (manual trigger without a verb)" },
 	[AR_CMD_ROLLBACK_THREAD] = { AR_CMD_ROLLBACK_THREAD, "rollback_thread",
 	  "Take a thread back to an earlier point.",
-	  true, true, { ar_cmd_rollback_thread_in_fields, 5, sizeof(struct ar_cmd_rollback_thread_in), NULL, 0 },
+	  true, true, 1u << 1, "submit", { ar_cmd_rollback_thread_in_fields, 5, sizeof(struct ar_cmd_rollback_thread_in), NULL, 0 },
 	  { ar_cmd_rollback_thread_out_fields, 2, sizeof(struct ar_cmd_rollback_thread_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_TARGET_NOT_FOUND, AR_ERR_ACTIVE_TURN, AR_ERR_PENDING_ACTION }, 3,
 	  (const uint16_t[]){ AR_EV_HISTORY_ROLLBACK_STARTED, AR_EV_HISTORY_ROLLBACK_COMPLETED, AR_EV_SNAPSHOT_REPAIRED, AR_EV_THREAD_UPDATED, AR_EV_OUTPUT_REDACTED }, 5, NULL, "proposed (rollback events without a verb)" },
 	[AR_CMD_ARCHIVE_TASK] = { AR_CMD_ARCHIVE_TASK, "archive_task",
 	  "Take an ended task out of the lists.",
-	  true, false, { ar_cmd_archive_task_in_fields, 2, sizeof(struct ar_cmd_archive_task_in), NULL, 0 },
+	  true, true, 1u << 1, "submit", { ar_cmd_archive_task_in_fields, 2, sizeof(struct ar_cmd_archive_task_in), NULL, 0 },
 	  { ar_cmd_archive_task_out_fields, 2, sizeof(struct ar_cmd_archive_task_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_NOT_TERMINAL }, 1,
 	  (const uint16_t[]){ AR_EV_TASK_ARCHIVED }, 1, NULL, "proposed (task.archived without a verb)" },
 	[AR_CMD_CONNECT_CHANNEL] = { AR_CMD_CONNECT_CHANNEL, "connect_channel",
 	  "Enrol a peer.",
-	  true, false, { ar_cmd_connect_channel_in_fields, 7, sizeof(struct ar_cmd_connect_channel_in), NULL, 0 },
+	  true, true, 1u << 0, "read", { ar_cmd_connect_channel_in_fields, 8, sizeof(struct ar_cmd_connect_channel_in), NULL, 0 },
 	  { ar_cmd_connect_channel_out_fields, 2, sizeof(struct ar_cmd_connect_channel_out), NULL, 0 }, "channelId",
-	  (const uint16_t[]){ AR_ERR_AUTH_FAILED, AR_ERR_NOT_AUTHORIZED }, 2,
-	  (const uint16_t[]){ AR_EV_CHANNEL_CONNECTED }, 1, NULL, "proposed (ingress step 1 without a verb)" },
+	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_AUTH_FAILED, AR_ERR_NOT_AUTHORIZED, AR_ERR_OVERLOADED }, 4,
+	  (const uint16_t[]){ AR_EV_CHANNEL_CONNECTED, AR_EV_CHANNEL_PERMISSION_FORWARDED }, 2, NULL, "proposed (ingress step 1 without a verb)" },
 	[AR_CMD_LINK_PEER_TASK] = { AR_CMD_LINK_PEER_TASK, "link_peer_task",
 	  "Tie a task of a remote peer to a local task or child agent.",
-	  true, false, { ar_cmd_link_peer_task_in_fields, 8, sizeof(struct ar_cmd_link_peer_task_in), ar_cmd_link_peer_task_in_oneofs, 1 },
+	  true, false, 1u << 1, "submit", { ar_cmd_link_peer_task_in_fields, 8, sizeof(struct ar_cmd_link_peer_task_in), ar_cmd_link_peer_task_in_oneofs, 1 },
 	  { ar_cmd_link_peer_task_out_fields, 1, sizeof(struct ar_cmd_link_peer_task_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_CONFLICT }, 1,
 	  (const uint16_t[]){ AR_EV_CHANNEL_PEER_TASK_LINKED, AR_EV_TASK_DELEGATED }, 2, NULL, "proposed (ingress step 3 without a verb)" },
 	[AR_CMD_START_JOB] = { AR_CMD_START_JOB, "start_job",
 	  "Start a pending job.",
-	  true, false, { ar_cmd_start_job_in_fields, 2, sizeof(struct ar_cmd_start_job_in), NULL, 0 },
+	  true, false, 1u << 1, "submit", { ar_cmd_start_job_in_fields, 2, sizeof(struct ar_cmd_start_job_in), NULL, 0 },
 	  { ar_cmd_start_job_out_fields, 2, sizeof(struct ar_cmd_start_job_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_JOB_NOT_FOUND, AR_ERR_ALREADY_STARTED }, 2,
 	  (const uint16_t[]){ AR_EV_JOB_STARTED }, 1, NULL, "proposed (named in zh only)" },
 	[AR_CMD_RETRY_JOB_ITEM] = { AR_CMD_RETRY_JOB_ITEM, "retry_job_item",
 	  "Try a failed item of a job again.",
-	  true, false, { ar_cmd_retry_job_item_in_fields, 4, sizeof(struct ar_cmd_retry_job_item_in), NULL, 0 },
+	  true, false, 1u << 1, "submit", { ar_cmd_retry_job_item_in_fields, 4, sizeof(struct ar_cmd_retry_job_item_in), NULL, 0 },
 	  { ar_cmd_retry_job_item_out_fields, 2, sizeof(struct ar_cmd_retry_job_item_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_ITEM_NOT_FAILED, AR_ERR_NOT_RETRYABLE, AR_ERR_JOB_CANCELLED }, 3,
 	  (const uint16_t[]){ AR_EV_JOB_ITEM_STARTED, AR_EV_JOB_PROGRESS }, 2, NULL, "proposed (named in zh; acceptance needs it)" },
 	[AR_CMD_ASSIGN_JOB_ITEM] = { AR_CMD_ASSIGN_JOB_ITEM, "assign_job_item",
 	  "Give an item of a job to a thread.",
-	  true, false, { ar_cmd_assign_job_item_in_fields, 4, sizeof(struct ar_cmd_assign_job_item_in), NULL, 0 },
+	  true, false, 1u << 1, "submit", { ar_cmd_assign_job_item_in_fields, 4, sizeof(struct ar_cmd_assign_job_item_in), NULL, 0 },
 	  { ar_cmd_assign_job_item_out_fields, 2, sizeof(struct ar_cmd_assign_job_item_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_ITEM_NOT_PENDING }, 1,
 	  (const uint16_t[]){ AR_EV_JOB_ITEM_STARTED }, 1, NULL, "proposed (named in zh only)" },
 	[AR_CMD_REPORT_JOB_ITEM] = { AR_CMD_REPORT_JOB_ITEM, "report_job_item",
 	  "Report the result of an item.",
-	  true, false, { ar_cmd_report_job_item_in_fields, 4, sizeof(struct ar_cmd_report_job_item_in), NULL, 0 },
+	  true, false, 1u << 3, "worker", { ar_cmd_report_job_item_in_fields, 4, sizeof(struct ar_cmd_report_job_item_in), NULL, 0 },
 	  { ar_cmd_report_job_item_out_fields, 2, sizeof(struct ar_cmd_report_job_item_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_ITEM_NOT_RUNNING, AR_ERR_SCHEMA_MISMATCH }, 2,
 	  (const uint16_t[]){ AR_EV_JOB_ITEM_COMPLETED, AR_EV_JOB_PROGRESS }, 2, NULL, "proposed (named in zh only)" },
 	[AR_CMD_READ_OUTPUT] = { AR_CMD_READ_OUTPUT, "read_output",
 	  "Read stored output.",
-	  false, true, { ar_cmd_read_output_in_fields, 3, sizeof(struct ar_cmd_read_output_in), NULL, 0 },
+	  false, true, 1u << 0, "read", { ar_cmd_read_output_in_fields, 3, sizeof(struct ar_cmd_read_output_in), NULL, 0 },
 	  { ar_cmd_read_output_out_fields, 7, sizeof(struct ar_cmd_read_output_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_REF_NOT_FOUND, AR_ERR_EXPIRED, AR_ERR_REDACTED }, 3,
 	  NULL, 0, "/v1/outputs/{outputRef}", "proposed (refs without a reader)" },
 	[AR_CMD_SET_POLICY] = { AR_CMD_SET_POLICY, "set_policy",
 	  "Change the policy of a host, workspace or session.",
-	  true, true, { ar_cmd_set_policy_in_fields, 6, sizeof(struct ar_cmd_set_policy_in), ar_cmd_set_policy_in_oneofs, 1 },
+	  true, true, 1u << 4, "admin", { ar_cmd_set_policy_in_fields, 6, sizeof(struct ar_cmd_set_policy_in), ar_cmd_set_policy_in_oneofs, 1 },
 	  { ar_cmd_set_policy_out_fields, 1, sizeof(struct ar_cmd_set_policy_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_NOT_AUTHORIZED, AR_ERR_INVALID_POLICY }, 2,
 	  (const uint16_t[]){ AR_EV_POLICY_CHANGED, AR_EV_LIMIT_CHANGED }, 2, NULL, "proposed (policy.changed without a verb)" },
 	[AR_CMD_FINISH_BENCHMARK_TRIAL] = { AR_CMD_FINISH_BENCHMARK_TRIAL, "finish_benchmark_trial",
 	  "End a trial whose run does not end it by itself.",
-	  true, false, { ar_cmd_finish_benchmark_trial_in_fields, 4, sizeof(struct ar_cmd_finish_benchmark_trial_in), NULL, 0 },
+	  true, false, 1u << 1, "submit", { ar_cmd_finish_benchmark_trial_in_fields, 4, sizeof(struct ar_cmd_finish_benchmark_trial_in), NULL, 0 },
 	  { ar_cmd_finish_benchmark_trial_out_fields, 2, sizeof(struct ar_cmd_finish_benchmark_trial_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_TRIAL_NOT_FOUND, AR_ERR_ALREADY_ENDED }, 2,
 	  (const uint16_t[]){ AR_EV_BENCHMARK_TRIAL_COMPLETED, AR_EV_BENCHMARK_TRIAL_FAILED }, 2, NULL, "proposed (trial end without a verb)" },
 	[AR_CMD_FORK_THREAD] = { AR_CMD_FORK_THREAD, "fork_thread",
 	  "Open a thread that goes on from an earlier point of another; both live on.",
-	  true, true, { ar_cmd_fork_thread_in_fields, 4, sizeof(struct ar_cmd_fork_thread_in), NULL, 0 },
+	  true, true, 1u << 1, "submit", { ar_cmd_fork_thread_in_fields, 4, sizeof(struct ar_cmd_fork_thread_in), NULL, 0 },
 	  { ar_cmd_fork_thread_out_fields, 4, sizeof(struct ar_cmd_fork_thread_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_THREAD_NOT_FOUND, AR_ERR_TURN_NOT_FOUND, AR_ERR_ACTIVE_TURN }, 4,
 	  (const uint16_t[]){ AR_EV_THREAD_STARTED, AR_EV_OUTPUT_REDACTED }, 2, NULL, "extension (thread.started with reason branch has no verb)" },
 	[AR_CMD_REPORT_TOOL_RESULT] = { AR_CMD_REPORT_TOOL_RESULT, "report_tool_result",
 	  "Bring the result of a tool that the caller runs itself.",
-	  true, true, { ar_cmd_report_tool_result_in_fields, 7, sizeof(struct ar_cmd_report_tool_result_in), ar_cmd_report_tool_result_in_oneofs, 1 },
+	  true, true, 1u << 3, "worker", { ar_cmd_report_tool_result_in_fields, 7, sizeof(struct ar_cmd_report_tool_result_in), ar_cmd_report_tool_result_in_oneofs, 1 },
 	  { ar_cmd_report_tool_result_out_fields, 3, sizeof(struct ar_cmd_report_tool_result_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_TOOL_CALL_NOT_FOUND, AR_ERR_ALREADY_RESOLVED }, 2,
 	  (const uint16_t[]){ AR_EV_TOOL_RESULT, AR_EV_TOOL_FAILED, AR_EV_OUTPUT_TRUNCATED, AR_EV_OUTPUT_REDACTED, AR_EV_HOOK_STARTED, AR_EV_MODEL_REQUESTED, AR_EV_TURN_COMPLETED, AR_EV_TURN_FAILED }, 8, NULL, "extension (tool.result of a client's own tool has no verb)" },
 	[AR_CMD_LIST_ACTIONS] = { AR_CMD_LIST_ACTIONS, "list_actions",
 	  "List questions to people over all sessions, oldest first; those that wait for an answer unless others are asked for.",
-	  false, true, { ar_cmd_list_actions_in_fields, 5, sizeof(struct ar_cmd_list_actions_in), NULL, 0 },
+	  false, true, 1u << 0, "read", { ar_cmd_list_actions_in_fields, 5, sizeof(struct ar_cmd_list_actions_in), NULL, 0 },
 	  { ar_cmd_list_actions_out_fields, 2, sizeof(struct ar_cmd_list_actions_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_INVALID_CURSOR }, 2,
 	  NULL, 0, "/v1/actions", "extension (action.required is read per session; people look at all of them)" },
 	[AR_CMD_EXPLAIN] = { AR_CMD_EXPLAIN, "explain",
 	  "Say why something happened, from facts only: why it was allowed, asked, denied, routed, retried or stopped.",
-	  false, true, { ar_cmd_explain_in_fields, 2, sizeof(struct ar_cmd_explain_in), NULL, 0 },
+	  false, true, 1u << 0, "read", { ar_cmd_explain_in_fields, 2, sizeof(struct ar_cmd_explain_in), NULL, 0 },
 	  { ar_cmd_explain_out_fields, 7, sizeof(struct ar_cmd_explain_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_SCOPE_NOT_FOUND, AR_ERR_SESSION_NOT_FOUND }, 2,
 	  NULL, 0, "/v1/explain/{id}", "extension (AC-22 and AC-23 want explanations without naming a verb)" },
+	[AR_CMD_POST_CHANNEL_MESSAGE] = { AR_CMD_POST_CHANNEL_MESSAGE, "post_channel_message",
+	  "Say something that is no turn: a notice of the protocol, a peer's status.",
+	  true, true, 1u << 1, "submit", { ar_cmd_post_channel_message_in_fields, 5, sizeof(struct ar_cmd_post_channel_message_in), NULL, 0 },
+	  { ar_cmd_post_channel_message_out_fields, 1, sizeof(struct ar_cmd_post_channel_message_out), NULL, 0 }, NULL,
+	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_CHANNEL_NOT_FOUND }, 2,
+	  (const uint16_t[]){ AR_EV_CHANNEL_MESSAGE, AR_EV_OUTPUT_REDACTED }, 2, NULL, "ours (channel.message without a verb)" },
+	[AR_CMD_CREATE_TOKEN] = { AR_CMD_CREATE_TOKEN, "create_token",
+	  "Make an API token: a secret that programs show, with scopes, for one tenant. Its text is in this reply and nowhere else.",
+	  true, true, 1u << 4, "admin", { ar_cmd_create_token_in_fields, 5, sizeof(struct ar_cmd_create_token_in), NULL, 0 },
+	  { ar_cmd_create_token_out_fields, 2, sizeof(struct ar_cmd_create_token_out), NULL, 0 }, "idempotencyKey",
+	  (const uint16_t[]){ AR_ERR_INVALID_INPUT, AR_ERR_NOT_AUTHORIZED, AR_ERR_ID_CONFLICT, AR_ERR_QUOTA_BLOCKED, AR_ERR_STORAGE_UNAVAILABLE }, 5,
+	  (const uint16_t[]){ AR_EV_ACCESS_CHANGED }, 1, NULL, "extension (OPEN-59 leaves who may call what to the host)" },
+	[AR_CMD_LIST_TOKENS] = { AR_CMD_LIST_TOKENS, "list_tokens",
+	  "List API tokens of the tenant in the order of their ids, never their secrets; those of all tenants for the operator.",
+	  false, true, 1u << 4, "admin", { ar_cmd_list_tokens_in_fields, 4, sizeof(struct ar_cmd_list_tokens_in), NULL, 0 },
+	  { ar_cmd_list_tokens_out_fields, 2, sizeof(struct ar_cmd_list_tokens_out), NULL, 0 }, NULL,
+	  (const uint16_t[]){ AR_ERR_STORAGE_UNAVAILABLE }, 1,
+	  NULL, 0, "/v1/tokens", "extension (OPEN-59 leaves who may call what to the host)" },
+	[AR_CMD_ROTATE_TOKEN] = { AR_CMD_ROTATE_TOKEN, "rotate_token",
+	  "Give a token a new secret; the one before goes on to work for a while, so that nobody is cut off.",
+	  true, true, 1u << 4, "admin", { ar_cmd_rotate_token_in_fields, 2, sizeof(struct ar_cmd_rotate_token_in), NULL, 0 },
+	  { ar_cmd_rotate_token_out_fields, 2, sizeof(struct ar_cmd_rotate_token_out), NULL, 0 }, NULL,
+	  (const uint16_t[]){ AR_ERR_TOKEN_NOT_FOUND, AR_ERR_EXPIRED, AR_ERR_STORAGE_UNAVAILABLE }, 3,
+	  (const uint16_t[]){ AR_EV_ACCESS_CHANGED }, 1, NULL, "extension (OPEN-59 leaves who may call what to the host)" },
+	[AR_CMD_REVOKE_TOKEN] = { AR_CMD_REVOKE_TOKEN, "revoke_token",
+	  "End a token: within seconds no node takes it any more, and its streams end.",
+	  true, true, 1u << 4, "admin", { ar_cmd_revoke_token_in_fields, 1, sizeof(struct ar_cmd_revoke_token_in), NULL, 0 },
+	  { ar_cmd_revoke_token_out_fields, 2, sizeof(struct ar_cmd_revoke_token_out), NULL, 0 }, NULL,
+	  (const uint16_t[]){ AR_ERR_TOKEN_NOT_FOUND, AR_ERR_STORAGE_UNAVAILABLE }, 2,
+	  (const uint16_t[]){ AR_EV_ACCESS_CHANGED }, 1, NULL, "extension (OPEN-59 leaves who may call what to the host)" },
+	[AR_CMD_SEE_ACTION] = { AR_CMD_SEE_ACTION, "see_action",
+	  "Say that somebody has seen a question, so that others know it is looked at. The first sight of each is recorded.",
+	  true, true, 1u << 2, "decide", { ar_cmd_see_action_in_fields, 2, sizeof(struct ar_cmd_see_action_in), NULL, 0 },
+	  { ar_cmd_see_action_out_fields, 3, sizeof(struct ar_cmd_see_action_out), NULL, 0 }, NULL,
+	  (const uint16_t[]){ AR_ERR_ACTION_NOT_FOUND, AR_ERR_ALREADY_RESOLVED }, 2,
+	  (const uint16_t[]){ AR_EV_RUN_STATUS }, 1, NULL, "extension (people need to know who looks at an open question)" },
 };
 
 const struct ar_error_desc ar_error_descs[AR_ERR_COUNT] = {
@@ -4993,6 +5283,12 @@ const struct ar_error_desc ar_error_descs[AR_ERR_COUNT] = {
 	  "The node that owns this session cannot be reached and has not been replaced yet; repeat the call with the same key in a moment, here or at another node." },
 	[AR_ERR_TOOL_CALL_NOT_FOUND] = { "tool_call_not_found", 404, -32002, false,
 	  "No tool call has this id, or it is not the caller's to end; read the thread." },
+	[AR_ERR_INVALID_REQUEST] = { "invalid_request", 400, -32600, false,
+	  "The message is not a JSON-RPC 2.0 request; send {jsonrpc: \"2.0\", id, method, params}." },
+	[AR_ERR_RATE_LIMITED] = { "rate_limited", 429, -32005, true,
+	  "More is sent or open than this token or tenant may have; wait for retryAfterMs and repeat." },
+	[AR_ERR_TOKEN_NOT_FOUND] = { "token_not_found", 404, -32002, false,
+	  "No token has this id; list the tokens." },
 };
 
 const struct ar_machine_desc ar_machine_descs[AR_MACHINE_COUNT] = {
@@ -5001,7 +5297,7 @@ const struct ar_machine_desc ar_machine_descs[AR_MACHINE_COUNT] = {
 	  ar_turn_transitions, 10 },
 	[AR_MACHINE_TASK] = { "task", "A piece of work with an objective.",
 	  ar_task_states, 15, UINT64_C(1) << AR_TASK_COMPLETED | UINT64_C(1) << AR_TASK_FAILED | UINT64_C(1) << AR_TASK_CANCELLED | UINT64_C(1) << AR_TASK_TIMED_OUT | UINT64_C(1) << AR_TASK_ARCHIVED,
-	  ar_task_transitions, 81 },
+	  ar_task_transitions, 89 },
 	[AR_MACHINE_RUN] = { "run", "One attempt of a task.",
 	  ar_run_states, 4, UINT64_C(1) << AR_RUN_COMPLETED | UINT64_C(1) << AR_RUN_FAILED,
 	  ar_run_transitions, 3 },
@@ -5023,63 +5319,6 @@ const struct ar_machine_desc ar_machine_descs[AR_MACHINE_COUNT] = {
 	[AR_MACHINE_CHANNEL] = { "channel", "A connected peer.",
 	  ar_channel_states, 3, 0,
 	  ar_channel_transitions, 10 },
-};
-
-const struct ar_metric_desc ar_metric_descs[AR_METRIC_COUNT] = {
-	[AR_METRIC_SESSIONS_OPEN] = { "sessions_open", "gauge", "sessions",
-	  "Sessions held in memory." },
-	[AR_METRIC_SESSIONS_CREATED] = { "sessions_created", "counter", "sessions",
-	  "Sessions made." },
-	[AR_METRIC_TURNS_SUBMITTED] = { "turns_submitted", "counter", "turns",
-	  "Turns admitted." },
-	[AR_METRIC_TURNS_COMPLETED] = { "turns_completed", "counter", "turns",
-	  "Turns that ended well." },
-	[AR_METRIC_TURNS_FAILED] = { "turns_failed", "counter", "turns",
-	  "Turns that ended in failure; cancelled ones are not among them." },
-	[AR_METRIC_TURNS_CANCELLED] = { "turns_cancelled", "counter", "turns",
-	  "Turns that were interrupted or removed." },
-	[AR_METRIC_TURNS_RUNNING] = { "turns_running", "gauge", "turns",
-	  "Turns being worked on." },
-	[AR_METRIC_TURNS_QUEUED] = { "turns_queued", "gauge", "turns",
-	  "Turns that wait." },
-	[AR_METRIC_TURN_DURATION] = { "turn_duration", "histogram", "milliseconds",
-	  "From start to end of a turn." },
-	[AR_METRIC_EVENTS_APPENDED] = { "events_appended", "counter", "events",
-	  "Durable facts written." },
-	[AR_METRIC_EVENT_BYTES] = { "event_bytes", "counter", "bytes",
-	  "Encoded bytes of durable facts before compression." },
-	[AR_METRIC_FRAMES_SENT] = { "frames_sent", "counter", "events",
-	  "High-volume frames that went out." },
-	[AR_METRIC_COMMIT_DURATION] = { "commit_duration", "histogram", "milliseconds",
-	  "From hand-over of a batch to its commit." },
-	[AR_METRIC_COMMIT_BATCH] = { "commit_batch", "histogram", "events",
-	  "Facts per commit." },
-	[AR_METRIC_COMMANDS_RECEIVED] = { "commands_received", "counter", "commands",
-	  "Commands that arrived." },
-	[AR_METRIC_COMMANDS_REFUSED] = { "commands_refused", "counter", "commands",
-	  "Commands answered with an error." },
-	[AR_METRIC_COMMAND_DURATION] = { "command_duration", "histogram", "milliseconds",
-	  "From arrival of a command to its answer." },
-	[AR_METRIC_MODEL_REQUESTS] = { "model_requests", "counter", "requests",
-	  "Calls to model providers." },
-	[AR_METRIC_MODEL_FAILURES] = { "model_failures", "counter", "requests",
-	  "Calls to model providers that failed." },
-	[AR_METRIC_MODEL_FIRST_TOKEN] = { "model_first_token", "histogram", "milliseconds",
-	  "From a call to its first token." },
-	[AR_METRIC_MODEL_TOKENS_IN] = { "model_tokens_in", "counter", "tokens",
-	  "Tokens sent to models." },
-	[AR_METRIC_MODEL_TOKENS_OUT] = { "model_tokens_out", "counter", "tokens",
-	  "Tokens received from models." },
-	[AR_METRIC_CONNECTIONS_OPEN] = { "connections_open", "gauge", "connections",
-	  "Client connections open now." },
-	[AR_METRIC_CONNECTIONS_REFUSED] = { "connections_refused", "counter", "connections",
-	  "Client connections turned away at the limit." },
-	[AR_METRIC_SUBSCRIBERS_OPEN] = { "subscribers_open", "gauge", "streams",
-	  "Event streams open now." },
-	[AR_METRIC_SUBSCRIBERS_DROPPED] = { "subscribers_dropped", "counter", "streams",
-	  "Event streams ended because the reader was too slow." },
-	[AR_METRIC_SESSIONS_RECOVERED] = { "sessions_recovered", "counter", "sessions",
-	  "Sessions that were continued after a restart." },
 };
 
 const char *const ar_scope_names[AR_SCOPE_COUNT] = {
@@ -5109,6 +5348,8 @@ const char *const ar_scope_names[AR_SCOPE_COUNT] = {
 };
 
 const uint16_t ar_event_order[AR_EV_COUNT - 1] = {
+	AR_EV_ACCESS_CHANGED,
+	AR_EV_ACCESS_REFUSED,
 	AR_EV_ACTION_REQUIRED,
 	AR_EV_ACTION_RESOLVED,
 	AR_EV_ARTIFACT_CHANGED,
@@ -5119,6 +5360,7 @@ const uint16_t ar_event_order[AR_EV_COUNT - 1] = {
 	AR_EV_BENCHMARK_TRIAL_COMPLETED,
 	AR_EV_BENCHMARK_TRIAL_FAILED,
 	AR_EV_BENCHMARK_TRIAL_STARTED,
+	AR_EV_CHANNEL_ACKED,
 	AR_EV_CHANNEL_CONNECTED,
 	AR_EV_CHANNEL_DISCONNECTED,
 	AR_EV_CHANNEL_MESSAGE,
@@ -5238,20 +5480,23 @@ const uint16_t ar_event_order[AR_EV_COUNT - 1] = {
 };
 
 const char ar_catalog_dictionary[] =
+	"\067\244\060\354\002\000\000\000\067\020\270\232\124\007\374\377\377\377\377\377\377\377\227\215"
+	"\166\215\020\053\245\130\042\105\022\153\102\322\042\267\110\243\230\222\304\110\320\012\235\053"
+	"\322\241\177\220\355\156\112\023\265\226\365\203\030\240\212\137\363\002\000\010\014\230\107\205"
+	"\342\130\244\113\252\033\004\200\200\023\225\027\011\012\014\003\005\012\207\205\001\301\050\040"
+	"\010\011\302\140\121\122\054\004\112\121\024\204\141\014\103\041\070\205\020\224\036\000\000\164"
+	"\365\044\121\230\003\071\222\242\040\012\102\006\071\144\240\032\261\001\000\000\000\001\000\000"
+	"\000\004\000\000\000\010\000\000\000"
 	"{\"type\":\"history.window.loaded\",\"eventId\":\"evt_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"timestamp\":\"2026-11-15T02:00:01.123457Z\",\"schemaVersion\":\"lime-profile-0.4.0\",\"runtimeId\":\"runtime_06h2s8kc4zt1vq9xn5m7bw3ey0\",\"sessionId\":\"sess_06h2s8kq1v7dztw3m9ey4cnrfg\",\"threadId\":\"thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"sequence\":1,\"payload\":{\"startCursor\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"endCursor\":\"17\",\"count\":1,\"truncated\":false}}" "\n"
 	"{\"type\":\"history.reconstructed\",\"eventId\":\"evt_06h2s8kq1v7dztw3m9ey4cnrfg_2\",\"timestamp\":\"2026-11-15T02:00:02.246914Z\",\"schemaVersion\":\"lime-profile-0.4.0\",\"runtimeId\":\"runtime_06h2s8kc4zt1vq9xn5m7bw3ey0\",\"sessionId\":\"sess_06h2s8kq1v7dztw3m9ey4cnrfg\",\"threadId\":\"thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"sequence\":2,\"payload\":{\"layers\":{\"sessionShell\":\"complete\",\"threadSummaries\":\"complete\",\"recentWindow\":\"complete\",\"activeThreadRead\":\"complete\",\"pendingActions\":\"complete\",\"queuedTurns\":\"complete\",\"subagents\":\"not_applicable\",\"jobs\":\"not_applicable\"},\"degraded\":false,\"missing\":[],\"asOfSequence\":17}}" "\n"
 	"{\"type\":\"task.blocked\",\"eventId\":\"evt_06h2s8kq1v7dztw3m9ey4cnrfg_3\",\"timestamp\":\"2026-11-15T02:00:03.370371Z\",\"schemaVersion\":\"lime-profile-0.4.0\",\"runtimeId\":\"runtime_06h2s8kc4zt1vq9xn5m7bw3ey0\",\"sessionId\":\"sess_06h2s8kq1v7dztw3m9ey4cnrfg\",\"threadId\":\"thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"turnId\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"taskId\":\"task_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"runId\":\"run_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"attemptId\":\"attempt_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"sequence\":3,\"payload\":{\"blockers\":[{\"kind\":\"recovery\",\"id\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_1\"}],\"statusReason\":\"the runtime was lost too often during this turn; resume_thread tries again, interrupt_turn ends it\"}}" "\n"
 	"{\"type\":\"task.lost\",\"eventId\":\"evt_06h2s8kq1v7dztw3m9ey4cnrfg_4\",\"timestamp\":\"2026-11-15T02:00:05.617285Z\",\"schemaVersion\":\"lime-profile-0.4.0\",\"runtimeId\":\"runtime_06h2s8kc4zt1vq9xn5m7bw3ey0\",\"sessionId\":\"sess_06h2s8kq1v7dztw3m9ey4cnrfg\",\"threadId\":\"thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"turnId\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"taskId\":\"task_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"runId\":\"run_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"attemptId\":\"attempt_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"sequence\":4,\"payload\":{\"runId\":\"run_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"worker\":{\"kind\":\"runtime\"},\"lastSeenAt\":\"2026-11-15T02:00:04.493828Z\",\"reason\":\"the process that ran this attempt is gone\"}}" "\n"
 	"{\"type\":\"task.attempt.failed\",\"eventId\":\"evt_06h2s8kq1v7dztw3m9ey4cnrfg_5\",\"timestamp\":\"2026-11-15T02:00:07.864199Z\",\"schemaVersion\":\"lime-profile-0.4.0\",\"runtimeId\":\"runtime_06h2s8kc4zt1vq9xn5m7bw3ey0\",\"sessionId\":\"sess_06h2s8kq1v7dztw3m9ey4cnrfg\",\"threadId\":\"thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"turnId\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"taskId\":\"task_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"runId\":\"run_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"attemptId\":\"attempt_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"sequence\":5,\"payload\":{\"status\":\"lost\",\"retryable\":true,\"failureCategory\":\"worker_lost\",\"lastError\":{\"category\":\"worker_lost\",\"message\":\"the process that ran this attempt is gone\",\"retryable\":true},\"nextAttemptPolicy\":\"manual\",\"endedAt\":\"2026-11-15T02:00:06.740742Z\"}}" "\n"
 	"{\"type\":\"task.retrying\",\"eventId\":\"evt_06h2s8kq1v7dztw3m9ey4cnrfg_6\",\"timestamp\":\"2026-11-15T02:00:08.987656Z\",\"schemaVersion\":\"lime-profile-0.4.0\",\"runtimeId\":\"runtime_06h2s8kc4zt1vq9xn5m7bw3ey0\",\"sessionId\":\"sess_06h2s8kq1v7dztw3m9ey4cnrfg\",\"threadId\":\"thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"turnId\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"taskId\":\"task_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"runId\":\"run_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"attemptId\":\"attempt_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"sequence\":6,\"payload\":{\"retryReason\":\"resume_after_crash\",\"previousRunId\":\"run_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"newRunId\":\"run_06h2s8kq1v7dztw3m9ey4cnrfg_2\",\"attemptCount\":2}}" "\n"
-	"{\"type\":\"tool.started\",\"eventId\":\"evt_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"timestamp\":\"2026-11-15T02:00:09.111113Z\",\"schemaVersion\":\"lime-profile-0.4.0\",\"runtimeId\":\"runtime_06h2s8kc4zt1vq9xn5m7bw3ey0\",\"sessionId\":\"sess_06h2s8kq1v7dztw3m9ey4cnrfg\",\"threadId\":\"thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"turnId\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"taskId\":\"task_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"runId\":\"run_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"attemptId\":\"attempt_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"stepId\":\"step_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"toolCallId\":\"tool_06h2s8kq1v7dztw3m9ey4cnrfg_1024\",\"sequence\":7,\"payload\":{\"toolName\":\"read_file\",\"inputRef\":\"blob_06h2s8kq1v7dztw3m9ey4cnrfg_m9s346q3d25vt4f5v37e3s3e28jt97kb6cq643dzvmxxqkfbf5kz\",\"policy\":\"allowed\",\"permissionRef\":null,\"sandboxRef\":null,\"isReadOnly\":true,\"providerCallId\":\"call_0a1b2c3d4e5f\"}}" "\n"
-	"{\"type\":\"tool.result\",\"eventId\":\"evt_06h2s8kq1v7dztw3m9ey4cnrfg_8\",\"timestamp\":\"2026-11-15T02:00:10.234570Z\",\"schemaVersion\":\"lime-profile-0.4.0\",\"runtimeId\":\"runtime_06h2s8kc4zt1vq9xn5m7bw3ey0\",\"sessionId\":\"sess_06h2s8kq1v7dztw3m9ey4cnrfg\",\"threadId\":\"thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"turnId\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"taskId\":\"task_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"runId\":\"run_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"attemptId\":\"attempt_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"stepId\":\"step_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"toolCallId\":\"tool_06h2s8kq1v7dztw3m9ey4cnrfg_1024\",\"sequence\":8,\"payload\":{\"status\":\"ok\",\"preview\":\"\",\"outputRef\":\"blob_06h2s8kq1v7dztw3m9ey4cnrfg_dy0yp57rcybvn5sxs5aa819x9yp981068vcd1gdjfmgt83pxt891\",\"hookRunRefs\":[],\"permissionRef\":null,\"sandboxRef\":null,\"durationMs\":12}}" "\n"
 	"{\"type\":\"tool.failed\",\"eventId\":\"evt_06h2s8kq1v7dztw3m9ey4cnrfg_9\",\"timestamp\":\"2026-11-15T02:00:11.358027Z\",\"schemaVersion\":\"lime-profile-0.4.0\",\"runtimeId\":\"runtime_06h2s8kc4zt1vq9xn5m7bw3ey0\",\"sessionId\":\"sess_06h2s8kq1v7dztw3m9ey4cnrfg\",\"threadId\":\"thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"turnId\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"taskId\":\"task_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"runId\":\"run_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"attemptId\":\"attempt_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"stepId\":\"step_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"toolCallId\":\"tool_06h2s8kq1v7dztw3m9ey4cnrfg_1024\",\"sequence\":9,\"payload\":{\"status\":\"failed\",\"errorCategory\":\"tool_unavailable\",\"retryable\":false,\"recoveryAdvice\":\"offer the model no such tool\",\"errorRef\":\"blob_06h2s8kq1v7dztw3m9ey4cnrfg_dy0yp57rcybvn5sxs5aa819x9yp981068vcd1gdjfmgt83pxt891\"}}" "\n"
 	"{\"type\":\"model.failed\",\"eventId\":\"evt_06h2s8kq1v7dztw3m9ey4cnrfg_10\",\"timestamp\":\"2026-11-15T02:00:12.481484Z\",\"schemaVersion\":\"lime-profile-0.4.0\",\"runtimeId\":\"runtime_06h2s8kc4zt1vq9xn5m7bw3ey0\",\"sessionId\":\"sess_06h2s8kq1v7dztw3m9ey4cnrfg\",\"threadId\":\"thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"turnId\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"taskId\":\"task_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"runId\":\"run_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"attemptId\":\"attempt_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"stepId\":\"step_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"modelRequestId\":\"mreq_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"sequence\":10,\"payload\":{\"error\":{\"category\":\"provider_unavailable\",\"message\":\"the provider answered with status 503\",\"retryable\":true},\"provider\":\"openai\",\"model\":\"gpt-4o-mini\",\"attempt\":1,\"outputRef\":\"blob_06h2s8kq1v7dztw3m9ey4cnrfg_dy0yp57rcybvn5sxs5aa819x9yp981068vcd1gdjfmgt83pxt891\",\"segments\":[[\"text\",0,120]],\"status\":503,\"retryAfterMs\":1000,\"outcome\":\"failed\"}}" "\n"
 	"{\"type\":\"run.status\",\"eventId\":\"evt_06h2s8kq1v7dztw3m9ey4cnrfg_11\",\"timestamp\":\"2026-11-15T02:00:13.604941Z\",\"schemaVersion\":\"lime-profile-0.4.0\",\"runtimeId\":\"runtime_06h2s8kc4zt1vq9xn5m7bw3ey0\",\"sessionId\":\"sess_06h2s8kq1v7dztw3m9ey4cnrfg\",\"threadId\":\"thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"turnId\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"taskId\":\"task_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"runId\":\"run_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"attemptId\":\"attempt_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"sequence\":11,\"payload\":{\"phase\":\"retrying\",\"title\":\"Attempt 1 failed, trying again\",\"detail\":\"the provider answered with status 503\",\"checkpoints\":[],\"metadata\":{}}}" "\n"
-	"{\"type\":\"thread.updated\",\"eventId\":\"evt_06h2s8kq1v7dztw3m9ey4cnrfg_12\",\"timestamp\":\"2026-11-15T02:00:14.728398Z\",\"schemaVersion\":\"lime-profile-0.4.0\",\"runtimeId\":\"runtime_06h2s8kc4zt1vq9xn5m7bw3ey0\",\"sessionId\":\"sess_06h2s8kq1v7dztw3m9ey4cnrfg\",\"threadId\":\"thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"turnId\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"taskId\":\"task_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"runId\":\"run_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"attemptId\":\"attempt_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"sequence\":12,\"payload\":{\"status\":\"running\",\"reason\":\"model_failed\",\"activeTurnId\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"statusDetail\":\"retrying\"}}" "\n"
 	"{\"type\":\"task.failed\",\"eventId\":\"evt_06h2s8kq1v7dztw3m9ey4cnrfg_13\",\"timestamp\":\"2026-11-15T02:00:15.851855Z\",\"schemaVersion\":\"lime-profile-0.4.0\",\"runtimeId\":\"runtime_06h2s8kc4zt1vq9xn5m7bw3ey0\",\"sessionId\":\"sess_06h2s8kq1v7dztw3m9ey4cnrfg\",\"threadId\":\"thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"turnId\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"taskId\":\"task_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"runId\":\"run_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"attemptId\":\"attempt_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"sequence\":13,\"payload\":{\"lastError\":{\"category\":\"provider_unavailable\",\"message\":\"the provider answered with status 503\",\"retryable\":true,\"recoveryAdvice\":\"submit the turn again later\"},\"failureCategory\":\"provider_unavailable\"}}" "\n"
-	"{\"type\":\"thread.updated\",\"eventId\":\"evt_06h2s8kq1v7dztw3m9ey4cnrfg_14\",\"timestamp\":\"2026-11-15T02:00:16.975312Z\",\"schemaVersion\":\"lime-profile-0.4.0\",\"runtimeId\":\"runtime_06h2s8kc4zt1vq9xn5m7bw3ey0\",\"sessionId\":\"sess_06h2s8kq1v7dztw3m9ey4cnrfg\",\"threadId\":\"thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"turnId\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"taskId\":\"task_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"runId\":\"run_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"attemptId\":\"attempt_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"sequence\":14,\"payload\":{\"status\":\"running\",\"reason\":\"interrupt_requested\",\"activeTurnId\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"statusDetail\":\"interrupting\"}}" "\n"
 	"{\"type\":\"run.status\",\"eventId\":\"evt_06h2s8kq1v7dztw3m9ey4cnrfg_15\",\"timestamp\":\"2026-11-15T02:00:17.098769Z\",\"schemaVersion\":\"lime-profile-0.4.0\",\"runtimeId\":\"runtime_06h2s8kc4zt1vq9xn5m7bw3ey0\",\"sessionId\":\"sess_06h2s8kq1v7dztw3m9ey4cnrfg\",\"threadId\":\"thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"turnId\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"taskId\":\"task_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"runId\":\"run_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"attemptId\":\"attempt_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"sequence\":15,\"payload\":{\"phase\":\"interrupting\",\"title\":\"Interrupting\",\"detail\":\"\",\"checkpoints\":[],\"metadata\":{}}}" "\n"
 	"{\"type\":\"task.attempt.failed\",\"eventId\":\"evt_06h2s8kq1v7dztw3m9ey4cnrfg_16\",\"timestamp\":\"2026-11-15T02:00:19.345683Z\",\"schemaVersion\":\"lime-profile-0.4.0\",\"runtimeId\":\"runtime_06h2s8kc4zt1vq9xn5m7bw3ey0\",\"sessionId\":\"sess_06h2s8kq1v7dztw3m9ey4cnrfg\",\"threadId\":\"thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"turnId\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"taskId\":\"task_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"runId\":\"run_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"attemptId\":\"attempt_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"sequence\":16,\"payload\":{\"status\":\"cancelled\",\"retryable\":false,\"failureCategory\":\"cancelled\",\"lastError\":{\"category\":\"cancelled\",\"message\":\"user\",\"retryable\":false,\"recoveryAdvice\":\"submit the turn again if it is still wanted\"},\"nextAttemptPolicy\":\"manual\",\"endedAt\":\"2026-11-15T02:00:18.222226Z\"}}" "\n"
 	"{\"type\":\"task.cancelled\",\"eventId\":\"evt_06h2s8kq1v7dztw3m9ey4cnrfg_17\",\"timestamp\":\"2026-11-15T02:00:20.469140Z\",\"schemaVersion\":\"lime-profile-0.4.0\",\"runtimeId\":\"runtime_06h2s8kc4zt1vq9xn5m7bw3ey0\",\"sessionId\":\"sess_06h2s8kq1v7dztw3m9ey4cnrfg\",\"threadId\":\"thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"turnId\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"taskId\":\"task_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"runId\":\"run_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"attemptId\":\"attempt_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"sequence\":17,\"payload\":{\"cancelledBy\":\"user\",\"reason\":\"user\"}}" "\n"
@@ -5261,17 +5506,35 @@ const char ar_catalog_dictionary[] =
 	"{\"type\":\"queue.changed\",\"eventId\":\"evt_06h2s8kq1v7dztw3m9ey4cnrfg_21\",\"timestamp\":\"2026-11-15T02:00:24.962968Z\",\"schemaVersion\":\"lime-profile-0.4.0\",\"runtimeId\":\"runtime_06h2s8kc4zt1vq9xn5m7bw3ey0\",\"sessionId\":\"sess_06h2s8kq1v7dztw3m9ey4cnrfg\",\"threadId\":\"thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"turnId\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_2\",\"queueId\":\"queue_thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"sequence\":21,\"payload\":{\"change\":\"dequeued\",\"queuedTurnId\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_2\",\"order\":[],\"source\":\"api\",\"policy\":{\"busy\":\"queue\",\"order\":\"fifo\"},\"resumeState\":\"automatic\"}}" "\n"
 	"{\"type\":\"session.created\",\"eventId\":\"evt_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"timestamp\":\"2026-11-15T02:00:26.209882Z\",\"schemaVersion\":\"lime-profile-0.4.0\",\"runtimeId\":\"runtime_06h2s8kc4zt1vq9xn5m7bw3ey0\",\"sessionId\":\"sess_06h2s8kq1v7dztw3m9ey4cnrfg\",\"sequence\":1,\"payload\":{\"title\":\"Untitled\",\"workspaceId\":\"default\",\"createdAt\":\"2026-11-15T02:00:25.086425Z\",\"source\":\"api\"}}" "\n"
 	"{\"type\":\"thread.started\",\"eventId\":\"evt_06h2s8kq1v7dztw3m9ey4cnrfg_2\",\"timestamp\":\"2026-11-15T02:00:27.333339Z\",\"schemaVersion\":\"lime-profile-0.4.0\",\"runtimeId\":\"runtime_06h2s8kc4zt1vq9xn5m7bw3ey0\",\"sessionId\":\"sess_06h2s8kq1v7dztw3m9ey4cnrfg\",\"threadId\":\"thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"sequence\":2,\"payload\":{\"reason\":\"new\",\"status\":\"idle\"}}" "\n"
-	"{\"type\":\"turn.submitted\",\"eventId\":\"evt_06h2s8kq1v7dztw3m9ey4cnrfg_3\",\"timestamp\":\"2026-11-15T02:00:28.456796Z\",\"schemaVersion\":\"lime-profile-0.4.0\",\"runtimeId\":\"runtime_06h2s8kc4zt1vq9xn5m7bw3ey0\",\"sessionId\":\"sess_06h2s8kq1v7dztw3m9ey4cnrfg\",\"threadId\":\"thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"turnId\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"taskId\":\"task_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"sequence\":3,\"payload\":{\"inputRef\":\"blob_06h2s8kq1v7dztw3m9ey4cnrfg_m9s346q3d25vt4f5v37e3s3e28jt97kb6cq643dzvmxxqkfbf5kz\",\"source\":\"api\",\"status\":\"accepted\",\"options\":{},\"inputPreview\":\"Hello, what can you do?\"}}" "\n"
-	"{\"type\":\"task.created\",\"eventId\":\"evt_06h2s8kq1v7dztw3m9ey4cnrfg_4\",\"timestamp\":\"2026-11-15T02:00:29.580253Z\",\"schemaVersion\":\"lime-profile-0.4.0\",\"runtimeId\":\"runtime_06h2s8kc4zt1vq9xn5m7bw3ey0\",\"sessionId\":\"sess_06h2s8kq1v7dztw3m9ey4cnrfg\",\"threadId\":\"thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"turnId\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"taskId\":\"task_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"sequence\":4,\"payload\":{\"objective\":\"Hello, what can you do?\",\"taskKind\":\"chat\",\"visibility\":\"internal\",\"scope\":{\"sessionId\":\"sess_06h2s8kq1v7dztw3m9ey4cnrfg\",\"threadId\":\"thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"turnId\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_1\"},\"constraints\":{},\"taskProfile\":{}}}" "\n"
-	"{\"type\":\"task.accepted\",\"eventId\":\"evt_06h2s8kq1v7dztw3m9ey4cnrfg_5\",\"timestamp\":\"2026-11-15T02:00:31.827167Z\",\"schemaVersion\":\"lime-profile-0.4.0\",\"runtimeId\":\"runtime_06h2s8kc4zt1vq9xn5m7bw3ey0\",\"sessionId\":\"sess_06h2s8kq1v7dztw3m9ey4cnrfg\",\"threadId\":\"thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"turnId\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"taskId\":\"task_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"sequence\":5,\"payload\":{\"owner\":{\"kind\":\"runtime\"},\"acceptedAt\":\"2026-11-15T02:00:30.703710Z\"}}" "\n"
-	"{\"type\":\"turn.started\",\"eventId\":\"evt_06h2s8kq1v7dztw3m9ey4cnrfg_6\",\"timestamp\":\"2026-11-15T02:00:33.074081Z\",\"schemaVersion\":\"lime-profile-0.4.0\",\"runtimeId\":\"runtime_06h2s8kc4zt1vq9xn5m7bw3ey0\",\"sessionId\":\"sess_06h2s8kq1v7dztw3m9ey4cnrfg\",\"threadId\":\"thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"turnId\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"taskId\":\"task_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"sequence\":6,\"payload\":{\"startedAt\":\"2026-11-15T02:00:32.950624Z\",\"inputSnapshotRef\":\"blob_06h2s8kq1v7dztw3m9ey4cnrfg_nwj47tan9zt24mnpzx45hy43kwjrp1xpa7z3dj8fssz5awsh8vht\",\"executionEnvironmentRef\":\"blob_06h2s8kq1v7dztw3m9ey4cnrfg_pre95b9ee0zbgj09tqm83xssss6ys3c4dwa7n36096q14dr9gpqy\",\"taskId\":\"task_06h2s8kq1v7dztw3m9ey4cnrfg_1\"}}" "\n"
-	"{\"type\":\"task.attempt.started\",\"eventId\":\"evt_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"timestamp\":\"2026-11-15T02:00:34.197538Z\",\"schemaVersion\":\"lime-profile-0.4.0\",\"runtimeId\":\"runtime_06h2s8kc4zt1vq9xn5m7bw3ey0\",\"sessionId\":\"sess_06h2s8kq1v7dztw3m9ey4cnrfg\",\"threadId\":\"thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"turnId\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"taskId\":\"task_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"runId\":\"run_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"attemptId\":\"attempt_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"sequence\":7,\"payload\":{\"attemptCount\":1,\"worker\":{\"kind\":\"runtime\"},\"inputRefs\":[\"blob_06h2s8kq1v7dztw3m9ey4cnrfg_m9s346q3d25vt4f5v37e3s3e28jt97kb6cq643dzvmxxqkfbf5kz\"],\"trigger\":\"start\",\"retryPolicy\":{\"maxAttempts\":3,\"backoffMs\":500,\"maxRestarts\":10}}}" "\n"
-	"{\"type\":\"task.started\",\"eventId\":\"evt_06h2s8kq1v7dztw3m9ey4cnrfg_8\",\"timestamp\":\"2026-11-15T02:00:35.320995Z\",\"schemaVersion\":\"lime-profile-0.4.0\",\"runtimeId\":\"runtime_06h2s8kc4zt1vq9xn5m7bw3ey0\",\"sessionId\":\"sess_06h2s8kq1v7dztw3m9ey4cnrfg\",\"threadId\":\"thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"turnId\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"taskId\":\"task_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"runId\":\"run_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"attemptId\":\"attempt_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"sequence\":8,\"payload\":{\"runId\":\"run_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"worker\":{\"kind\":\"runtime\"},\"threadId\":\"thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"environmentRef\":\"blob_06h2s8kq1v7dztw3m9ey4cnrfg_pre95b9ee0zbgj09tqm83xssss6ys3c4dwa7n36096q14dr9gpqy\"}}" "\n"
-	"{\"type\":\"thread.updated\",\"eventId\":\"evt_06h2s8kq1v7dztw3m9ey4cnrfg_9\",\"timestamp\":\"2026-11-15T02:00:36.444452Z\",\"schemaVersion\":\"lime-profile-0.4.0\",\"runtimeId\":\"runtime_06h2s8kc4zt1vq9xn5m7bw3ey0\",\"sessionId\":\"sess_06h2s8kq1v7dztw3m9ey4cnrfg\",\"threadId\":\"thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"turnId\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"taskId\":\"task_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"runId\":\"run_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"attemptId\":\"attempt_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"sequence\":9,\"payload\":{\"status\":\"running\",\"reason\":\"turn_started\",\"activeTurnId\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"statusDetail\":\"preparing\"}}" "\n"
-	"{\"type\":\"model.requested\",\"eventId\":\"evt_06h2s8kq1v7dztw3m9ey4cnrfg_10\",\"timestamp\":\"2026-11-15T02:00:37.567909Z\",\"schemaVersion\":\"lime-profile-0.4.0\",\"runtimeId\":\"runtime_06h2s8kc4zt1vq9xn5m7bw3ey0\",\"sessionId\":\"sess_06h2s8kq1v7dztw3m9ey4cnrfg\",\"threadId\":\"thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"turnId\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"taskId\":\"task_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"runId\":\"run_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"attemptId\":\"attempt_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"stepId\":\"step_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"modelRequestId\":\"mreq_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"sequence\":10,\"payload\":{\"provider\":\"openai\",\"model\":\"gpt-4o-mini\",\"attempt\":1,\"requestRef\":\"blob_06h2s8kq1v7dztw3m9ey4cnrfg_77zxyyk596ngya1dq91k5gqapenecfseczp11hygcpwpq5e6eycn\",\"streaming\":true,\"purpose\":\"turn\"}}" "\n"
-	"{\"type\":\"model.completed\",\"eventId\":\"evt_06h2s8kq1v7dztw3m9ey4cnrfg_11\",\"timestamp\":\"2026-11-15T02:00:38.691366Z\",\"schemaVersion\":\"lime-profile-0.4.0\",\"runtimeId\":\"runtime_06h2s8kc4zt1vq9xn5m7bw3ey0\",\"sessionId\":\"sess_06h2s8kq1v7dztw3m9ey4cnrfg\",\"threadId\":\"thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"turnId\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"taskId\":\"task_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"runId\":\"run_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"attemptId\":\"attempt_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"stepId\":\"step_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"modelRequestId\":\"mreq_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"sequence\":11,\"payload\":{\"usage\":{\"inputTokens\":120,\"outputTokens\":80,\"cachedTokens\":0},\"stopReason\":\"stop\",\"provider\":\"openai\",\"model\":\"gpt-4o-mini\",\"outputRef\":\"blob_06h2s8kq1v7dztw3m9ey4cnrfg_dy0yp57rcybvn5sxs5aa819x9yp981068vcd1gdjfmgt83pxt891\",\"ttftMs\":210,\"latencyMs\":1340,\"segments\":[[\"text\",0,314]],\"preview\":\"I can help you with questions, writing and code. What would you like to do?\"}}" "\n"
-	"{\"type\":\"task.attempt.completed\",\"eventId\":\"evt_06h2s8kq1v7dztw3m9ey4cnrfg_12\",\"timestamp\":\"2026-11-15T02:00:40.938280Z\",\"schemaVersion\":\"lime-profile-0.4.0\",\"runtimeId\":\"runtime_06h2s8kc4zt1vq9xn5m7bw3ey0\",\"sessionId\":\"sess_06h2s8kq1v7dztw3m9ey4cnrfg\",\"threadId\":\"thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"turnId\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"taskId\":\"task_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"runId\":\"run_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"attemptId\":\"attempt_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"sequence\":12,\"payload\":{\"status\":\"completed\",\"outputRefs\":[\"blob_06h2s8kq1v7dztw3m9ey4cnrfg_dy0yp57rcybvn5sxs5aa819x9yp981068vcd1gdjfmgt83pxt891\"],\"endedAt\":\"2026-11-15T02:00:39.814823Z\"}}" "\n"
-	"{\"type\":\"task.completed\",\"eventId\":\"evt_06h2s8kq1v7dztw3m9ey4cnrfg_13\",\"timestamp\":\"2026-11-15T02:00:41.061737Z\",\"schemaVersion\":\"lime-profile-0.4.0\",\"runtimeId\":\"runtime_06h2s8kc4zt1vq9xn5m7bw3ey0\",\"sessionId\":\"sess_06h2s8kq1v7dztw3m9ey4cnrfg\",\"threadId\":\"thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"turnId\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"taskId\":\"task_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"runId\":\"run_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"attemptId\":\"attempt_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"sequence\":13,\"payload\":{\"acceptance\":[],\"artifacts\":[],\"evidenceRefs\":[],\"deliveryState\":{\"state\":\"not_applicable\"},\"reconciled\":true}}" "\n"
-	"{\"type\":\"turn.completed\",\"eventId\":\"evt_06h2s8kq1v7dztw3m9ey4cnrfg_14\",\"timestamp\":\"2026-11-15T02:00:42.185194Z\",\"schemaVersion\":\"lime-profile-0.4.0\",\"runtimeId\":\"runtime_06h2s8kc4zt1vq9xn5m7bw3ey0\",\"sessionId\":\"sess_06h2s8kq1v7dztw3m9ey4cnrfg\",\"threadId\":\"thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"turnId\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"taskId\":\"task_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"runId\":\"run_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"attemptId\":\"attempt_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"sequence\":14,\"payload\":{\"status\":\"completed\",\"outcome\":{\"status\":\"completed\"},\"stopReason\":\"stop\",\"outputRefs\":[\"blob_06h2s8kq1v7dztw3m9ey4cnrfg_dy0yp57rcybvn5sxs5aa819x9yp981068vcd1gdjfmgt83pxt891\"],\"usage\":{\"inputTokens\":120,\"outputTokens\":80,\"cachedTokens\":0},\"durationMs\":1402,\"outputRef\":\"blob_06h2s8kq1v7dztw3m9ey4cnrfg_dy0yp57rcybvn5sxs5aa819x9yp981068vcd1gdjfmgt83pxt891\",\"attempts\":1}}" "\n"
-	"{\"type\":\"thread.updated\",\"eventId\":\"evt_06h2s8kq1v7dztw3m9ey4cnrfg_15\",\"timestamp\":\"2026-11-15T02:00:43.308651Z\",\"schemaVersion\":\"lime-profile-0.4.0\",\"runtimeId\":\"runtime_06h2s8kc4zt1vq9xn5m7bw3ey0\",\"sessionId\":\"sess_06h2s8kq1v7dztw3m9ey4cnrfg\",\"threadId\":\"thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"sequence\":15,\"payload\":{\"status\":\"idle\",\"reason\":\"turn_ended\"}}" "\n";
+	"{\"session\":{\"id\":\"sess_06h2s8kq1v7dztw3m9ey4cnrfg\",\"title\":\"Why does the second test of this project fail, and what would you change in the code so that it does not?\",\"workspace\":\"default\",\"account\":\"local\",\"source\":\"api\",\"created\":\"2026-11-15T19:45:13.288099Z\",\"updated\":\"2026-11-15T19:45:14.351292Z\",\"head\":202,\"counters.thread\":1,\"counters.turn\":8,\"counters.task\":8,\"counters.run\":8,\"counters.step\":23,\"counters.request\":15,\"counters.action\":0,\"tasks.completed\":7,\"tasks.failed\":0,\"tasks.cancelled\":0,\"tasks.lost\":0},\"spent\":{\"requests\":15,\"input_tokens\":600,\"output_tokens\":3300,\"cached_tokens\":0,\"cost\":0,\"unpriced\":15},\"throttles\":[],\"threads\":[{\"thread\":{\"id\":\"thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"detail\":\"preparing\",\"reason\":\"turn_started\",\"active_turn\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_8\",\"request_ref\":\"blob_06h2s8kq1v7dztw3m9ey4cnrfg_1ga5w2s6gsm8v1c0dmf81qn1aetn2awkv928dbrfb0xgh2580w1p\",\"last_turn\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"last_outcome\":\"completed\",\"status\":3,\"sent\":29,\"omitted\":0,\"anchor\":40,\"anchor_at\":29,\"created\":\"2026-11-15T19:45:13.288099Z\",\"updated\":\"2026-11-15T19:45:14.317490Z\",\"last_ended\":\"2026-11-15T19:45:14.273213Z\"},\"context\":[{\"role\":2,\"ref\":\"blob_06h2s8kq1v7dztw3m9ey4cnrfg_1eb79gncmnb3znmthbfx7w3m815drh8tzy2ev7e6hcbs3vba3qf2\",\"bytes\":147,\"turn\":6},{\"role\":3,\"ref\":\"blob_06h2s8kq1v7dztw3m9ey4cnrfg_1rxgrh19hz0w2jdfqx68k5qvj917ns0y8s4vjd6a95cs3dw55e2n\",\"bytes\":45,\"uses\":[{\"toolCallId\":\"tool_06h2s8kq1v7dztw3m9ey4cnrfg_512\",\"id\":\"call_1\",\"name\":\"look\",\"ref\":\"blob_06h2s8kq1v7dztw3m9ey4cnrfg_02q6je53hyx2455atjs9mkc22rqqzad34saegfctx2j827ddah0s\",\"bytes\":25}],\"echo_by\":\"stub\",\"turn\":6},{\"role\":4,\"ref\":\"blob_06h2s8kq1v7dztw3m9ey4cnrfg_0f34jdk5d3c3z0p5b3ksrp2jpdpcfn99ffxt0ypw2jewdeceszby\",\"bytes\":900,\"tool_call_id\":\"call_1\",\"turn\":6},{\"role\":3,\"ref\":\"blob_06h2s8kq1v7dztw3m9ey4cnrfg_1f6mgw1vg8re70ahrdmxrbh2201f5pnf4gxj5h4vwx98smpprxka\",\"bytes\":900,\"echo_by\":\"stub\",\"turn\":6},{\"role\":2,\"ref\":\"blob_06h2s8kq1v7dztw3m9ey4cnrfg_10ek76nr572pwfhx0jabzdnc662caw7da9ffqwy65pn7adzvp17a\",\"bytes\":147,\"turn\":32},{\"role\":3,\"ref\":\"blob_06h2s8kq1v7dztw3m9ey4cnrfg_1rxgrh19hz0w2jdfqx68k5qvj917ns0y8s4vjd6a95cs3dw55e2n\",\"bytes\":45,\"uses\":[{\"toolCallId\":\"tool_06h2s8kq1v7dztw3m9ey4cnrfg_1280\",\"id\":\"call_1\",\"name\":\"look\",\"ref\":\"blob_06h2s8kq1v7dztw3m9ey4cnrfg_02q6je53hyx2455atjs9mkc22rqqzad34saegfctx2j827ddah0s\",\"bytes\":25}],\"echo_by\":\"stub\",\"turn\":32},{\"role\":4,\"ref\":\"blob_06h2s8kq1v7dztw3m9ey4cnrfg_16m9nyrxp648jkakam862417xkhhh3abjsdqe8kbmzfn483myafs\",\"bytes\":900,\"tool_call_id\":\"call_1\",\"turn\":32},{\"role\":3,\"ref\":\"blob_06h2s8kq1v7dztw3m9ey4cnrfg_16nn6hdm47g8kmqkv49d6tqcdpfjc9qgvcjqj74yp8je7n8xkgdw\",\"bytes\":900,\"echo_by\":\"stub\",\"turn\":32}],\"boundaries\":[],\"incidents\":[],\"judged\":[{\"call\":\"tool_06h2s8kq1v7dztw3m9ey4cnrfg_512\",\"verdict\":\"allow\",\"source\":\"mode\",\"reason\":\"mode default lets it run: the tool only reads\",\"rules\":[],\"mode\":\"default\",\"permission\":\"evt_06h2s8kq1v7dztw3m9ey4cnrfg_19\",\"destructive\":false,\"at\":\"2026-11-15T19:45:13.408920Z\"}],\"turns\":[{\"turn\":{\"id\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_4\",\"thread\":\"thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"run\":\"run_06h2s8kq1v7dztw3m9ey4cnrfg_4\",\"source\":\"api\",\"input_ref\":\"blob_06h2s8kq1v7dztw3m9ey4cnrfg_1nse07gnswhvtmp7jwbsdrxzkw0v6nq1x98cfy5ptg0qj8b0333k\",\"input_preview\":\"Why does the second test of this project fail, and what would you change in the code so that it does not?\",\"options\":{},\"outcome\":\"completed\",\"stop_reason\":\"stop\",\"output_ref\":\"blob_06h2s8kq1v7dztw3m9ey4cnrfg_10d29rm5vh6cpb7y0et0asqw1ge849yvrw30n5fp4xdsmrazdzc3\",\"status\":4,\"restarts\":0,\"attempt\":0,\"rounds\":2,\"input_bytes\":147,\"input_tokens\":80,\"output_tokens\":440,\"cached_tokens\":0,\"start\":84,\"resolved\":\"blob_06h2s8kq1v7dztw3m9ey4cnrfg_0ps3tzqy8qyq3s50mg5sdm845b7f0m573vvn7v2etar4hs5ttzn7\",\"calls_started\":1,\"repeat.name\":\"look\",\"repeat.args_ref\":\"blob_06h2s8kq1v7dztw3m9ey4cnrfg_02q6je53hyx2455atjs9mkc22rqqzad34saegfctx2j827ddah0s\",\"repeat.answer_ref\":\"blob_06h2s8kq1v7dztw3m9ey4cnrfg_1qtkzm25x2nayebmp344m33wqxjgz9gtqyrkv12asg8xenx7g79h\",\"repeat.count\":1,\"is_interrupted\":false,\"is_lost\":false,\"submitted\":\"2026-11-15T19:45:13.750157Z\",\"started\":\"2026-11-15T19:45:13.750157Z\",\"ended\":\"2026-11-15T19:45:13.822855Z\"},\"steps\":[{\"id\":\"step_06h2s8kq1v7dztw3m9ey4cnrfg_11\",\"purpose\":\"turn\",\"model_request\":\"mreq_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"status\":\"completed\",\"provider\":\"stub\",\"model\":\"stub\",\"output_ref\":\"blob_06h2s8kq1v7dztw3m9ey4cnrfg_1rxgrh19hz0w2jdfqx68k5qvj917ns0y8s4vjd6a95cs3dw55e2n\",\"preview\":\"\",\"attempt\":1,\"started\":\"2026-11-15T19:45:13.750157Z\",\"ended\":\"2026-11-15T19:45:13.780823Z\"},{\"id\":\"step_06h2s8kq1v7dztw3m9ey4cnrfg_12\",\"purpose\":\"turn\",\"model_request\":\"mreq_06h2s8kq1v7dztw3m9ey4cnrfg_8\",\"status\":\"completed\",\"provider\":\"stub\",\"model\":\"stub\",\"output_ref\":\"blob_06h2s8kq1v7dztw3m9ey4cnrfg_10d29rm5vh6cpb7y0et0asqw1ge849yvrw30n5fp4xdsmrazdzc3\",\"preview\":\"The tests pass now. I have changed the way the file is read: it is opened once, and lines that are empty are left out.\",\"attempt\":1,\"started\":\"2026-11-15T19:45:13.801275Z\",\"ended\":\"2026-11-15T19:45:13.822855Z\"}],\"steers\":[],\"calls\":[{\"id\":\"tool_06h2s8kq1v7dztw3m9ey4cnrfg_2816\",\"step\":\"step_06h2s8kq1v7dztw3m9ey4cnrfg_11\",\"name\":\"look\",\"provider_id\":\"call_1\",\"args_ref\":\"blob_06h2s8kq1v7dztw3m9ey4cnrfg_02q6je53hyx2455atjs9mkc22rqqzad34saegfctx2j827ddah0s\",\"permission\":\"evt_06h2s8kq1v7dztw3m9ey4cnrfg_97\",\"status\":\"ok\",\"answer_ref\":\"blob_06h2s8kq1v7dztw3m9ey4cnrfg_1qtkzm25x2nayebmp344m33wqxjgz9gtqyrkv12asg8xenx7g79h\",\"output_ref\":\"blob_06h2s8kq1v7dztw3m9ey4cnrfg_1qtkzm25x2nayebmp344m33wqxjgz9gtqyrkv12asg8xenx7g79h\",\"preview\":\"The tests pass now. I have changed the way the file is read: it is opened once, and lines that are empty are left out.\",\"stage\":6,\"attempt\":1,\"answer_bytes\":900,\"is_read_only\":true,\"is_parallel\":true,\"is_destructive\":false,\"is_idempotent\":false,\"is_client\":false,\"blocks\":false,\"is_joined\":true,\"started\":\"2026-11-15T19:45:13.780823Z\",\"ended\":\"2026-11-15T19:45:13.801275Z\",\"expires\":\"2026-11-15T19:47:13.780823Z\"}],\"spent\":{\"requests\":2,\"input_tokens\":80,\"output_tokens\":440,\"cached_tokens\":0,\"cost\":0,\"unpriced\":2},\"route\":{\"mode\":\"single_candidate\",\"provider\":\"stub\",\"model\":\"stub\",\"chain\":[],\"source\":\"policy_auto\",\"reason\":\"the only one that can answer\",\"gap\":\"none\",\"estimate\":\"unknown\",\"count\":1,\"fallbacks\":0},\"hooks\":[],\"task\":{\"id\":\"task_06h2s8kq1v7dztw3m9ey4cnrfg_4\",\"objective\":\"Why does the second test of this project fail, and what would you change in the code so that it does not?\",\"status\":9,\"visibility\":3,\"attempts\":1,\"created\":\"2026-11-15T19:45:13.750157Z\",\"updated\":\"2026-11-15T19:45:13.822855Z\",\"started\":\"2026-11-15T19:45:13.750157Z\",\"ended\":\"2026-11-15T19:45:13.822855Z\"},\"runs\":[{\"id\":\"run_06h2s8kq1v7dztw3m9ey4cnrfg_4\",\"attempt_id\":\"attempt_06h2s8kq1v7dztw3m9ey4cnrfg_4\",\"status\":\"completed\",\"trigger\":\"start\",\"count\":1,\"started\":\"2026-11-15T19:45:13.750157Z\",\"ended\":\"2026-11-15T19:45:13.822855Z\"}]}],\"queue\":[]}],\"actions\":[],\"grants\":[],\"rules\":[],\"processes\":[],\"channels\":[]}" "\n"
+	"{\"sessionId\":\"sess_06h2s8kq1v7dztw3m9ey4cnrfg\",\"threadId\":\"thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"turnId\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_6\",\"status\":\"accepted\",\"sequence\":133,\"taskId\":\"task_06h2s8kq1v7dztw3m9ey4cnrfg_6\"}" "\n"
+	"{\"base\":\"blob_06h2s8kq1v7dztw3m9ey4cnrfg_187c5zwbchkncg0djqeaf7qzrvfeeyyh1zht3x0rgc79jrstwcbk\",\"provider\":\"stub\",\"model\":\"stub\",\"options\":{},\"omitted\":0,\"append\":[{\"role\":\"assistant\",\"ref\":\"blob_06h2s8kq1v7dztw3m9ey4cnrfg_1rxgrh19hz0w2jdfqx68k5qvj917ns0y8s4vjd6a95cs3dw55e2n\",\"toolCalls\":[{\"toolCallId\":\"tool_06h2s8kq1v7dztw3m9ey4cnrfg_4352\",\"id\":\"call_1\",\"name\":\"look\",\"ref\":\"blob_06h2s8kq1v7dztw3m9ey4cnrfg_02q6je53hyx2455atjs9mkc22rqqzad34saegfctx2j827ddah0s\",\"bytes\":25}]},{\"role\":\"tool\",\"ref\":\"blob_06h2s8kq1v7dztw3m9ey4cnrfg_0wcbfvxhdehgz1t674470k4yt650c3t9yqkexkfhdbe0rvcqrgbk\",\"toolCallId\":\"call_1\"}]}" "\n"
+	"{\"base\":\"blob_06h2s8kq1v7dztw3m9ey4cnrfg_1s402nmv99sdbcm7nehyxx15a4411rbv7mwfsr35xmmvdetdwbs9\",\"provider\":\"stub\",\"model\":\"stub\",\"options\":{},\"omitted\":0,\"append\":[{\"role\":\"assistant\",\"ref\":\"blob_06h2s8kq1v7dztw3m9ey4cnrfg_1491ecy24absa1g4xd46rfyhcf0jtp1a6xaxk5r03ak2ymsnc60x\"},{\"role\":\"user\",\"ref\":\"blob_06h2s8kq1v7dztw3m9ey4cnrfg_0vmtd8ndpj0xhpwaaygdsn0saedh0z3qybsks7bnnr0ph6ajykav\"}]}" "\n"
+	"{\"taskId\":\"task_06h2s8kq1v7dztw3m9ey4cnrfg_6\",\"rootTaskId\":\"task_06h2s8kq1v7dztw3m9ey4cnrfg_6\",\"sessionId\":\"sess_06h2s8kq1v7dztw3m9ey4cnrfg\",\"threadId\":\"thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"turnId\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_6\",\"objective\":\"Why does the second test of this project fail, and what would you change in the code so that it does not?\",\"visibility\":\"internal\",\"status\":\"completed\",\"currentRunId\":\"run_06h2s8kq1v7dztw3m9ey4cnrfg_6\",\"attempts\":[{\"runId\":\"run_06h2s8kq1v7dztw3m9ey4cnrfg_6\",\"attemptId\":\"attempt_06h2s8kq1v7dztw3m9ey4cnrfg_6\",\"status\":\"completed\",\"statusDetail\":\"completed\",\"trigger\":\"start\",\"attemptCount\":1,\"startedAt\":\"2026-11-15T19:45:14.029485Z\",\"endedAt\":\"2026-11-15T19:45:14.143119Z\"}],\"attemptCount\":1,\"relationships\":[],\"artifacts\":[],\"evidenceRefs\":[],\"deliveryState\":{\"state\":\"not_applicable\"},\"createdAt\":\"2026-11-15T19:45:14.029485Z\",\"updatedAt\":\"2026-11-15T19:45:14.143119Z\",\"startedAt\":\"2026-11-15T19:45:14.029485Z\",\"endedAt\":\"2026-11-15T19:45:14.143119Z\",\"asOfSequence\":158}" "\n"
+	"{\"type\":\"turn.submitted\",\"eventId\":\"evt_06h2s8kq1v7dztw3m9ey4cnrfg_159\",\"timestamp\":\"2026-11-15T19:45:14.156467Z\",\"schemaVersion\":\"lime-profile-0.4.0\",\"runtimeId\":\"rt_06h2s8kc4zt1vq9xn5m7bw3ey0\",\"sessionId\":\"sess_06h2s8kq1v7dztw3m9ey4cnrfg\",\"threadId\":\"thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"turnId\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"taskId\":\"task_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"sequence\":159,\"payload\":{\"inputRef\":\"blob_06h2s8kq1v7dztw3m9ey4cnrfg_0vmtd8ndpj0xhpwaaygdsn0saedh0z3qybsks7bnnr0ph6ajykav\",\"source\":\"api\",\"status\":\"accepted\",\"options\":{},\"idempotencyKey\":\"key-1\",\"inputPreview\":\"Why does the second test of this project fail, and what would you change in the code so that it does not?\",\"inputBytes\":147}}" "\n"
+	"{\"type\":\"task.created\",\"eventId\":\"evt_06h2s8kq1v7dztw3m9ey4cnrfg_160\",\"timestamp\":\"2026-11-15T19:45:14.156467Z\",\"schemaVersion\":\"lime-profile-0.4.0\",\"runtimeId\":\"rt_06h2s8kc4zt1vq9xn5m7bw3ey0\",\"sessionId\":\"sess_06h2s8kq1v7dztw3m9ey4cnrfg\",\"threadId\":\"thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"turnId\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"taskId\":\"task_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"sequence\":160,\"payload\":{\"objective\":\"Why does the second test of this project fail, and what would you change in the code so that it does not?\",\"taskKind\":\"chat\",\"visibility\":\"internal\",\"scope\":{\"sessionId\":\"sess_06h2s8kq1v7dztw3m9ey4cnrfg\",\"threadId\":\"thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"turnId\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_7\"},\"constraints\":{},\"taskProfile\":{}}}" "\n"
+	"{\"type\":\"task.accepted\",\"eventId\":\"evt_06h2s8kq1v7dztw3m9ey4cnrfg_161\",\"timestamp\":\"2026-11-15T19:45:14.156467Z\",\"schemaVersion\":\"lime-profile-0.4.0\",\"runtimeId\":\"rt_06h2s8kc4zt1vq9xn5m7bw3ey0\",\"sessionId\":\"sess_06h2s8kq1v7dztw3m9ey4cnrfg\",\"threadId\":\"thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"turnId\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"taskId\":\"task_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"sequence\":161,\"payload\":{\"owner\":{\"kind\":\"runtime\"},\"acceptedAt\":\"2026-11-15T19:45:14.156467Z\"}}" "\n"
+	"{\"type\":\"turn.started\",\"eventId\":\"evt_06h2s8kq1v7dztw3m9ey4cnrfg_162\",\"timestamp\":\"2026-11-15T19:45:14.156467Z\",\"schemaVersion\":\"lime-profile-0.4.0\",\"runtimeId\":\"rt_06h2s8kc4zt1vq9xn5m7bw3ey0\",\"sessionId\":\"sess_06h2s8kq1v7dztw3m9ey4cnrfg\",\"threadId\":\"thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"turnId\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"taskId\":\"task_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"sequence\":162,\"payload\":{\"startedAt\":\"2026-11-15T19:45:14.156467Z\",\"inputSnapshotRef\":\"blob_06h2s8kq1v7dztw3m9ey4cnrfg_1gkaqypynv15rapc10smxm7nxbjqj84ryqyd1114q1aybeqtkbe4\",\"executionEnvironmentRef\":\"blob_06h2s8kq1v7dztw3m9ey4cnrfg_074jmy9rp3b8etfh9wk2p2gfh50ytjvvpy1mxhapbpkhgbhkfgmx\",\"taskId\":\"task_06h2s8kq1v7dztw3m9ey4cnrfg_7\"}}" "\n"
+	"{\"type\":\"task.attempt.started\",\"eventId\":\"evt_06h2s8kq1v7dztw3m9ey4cnrfg_163\",\"timestamp\":\"2026-11-15T19:45:14.156467Z\",\"schemaVersion\":\"lime-profile-0.4.0\",\"runtimeId\":\"rt_06h2s8kc4zt1vq9xn5m7bw3ey0\",\"sessionId\":\"sess_06h2s8kq1v7dztw3m9ey4cnrfg\",\"threadId\":\"thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"turnId\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"taskId\":\"task_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"runId\":\"run_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"attemptId\":\"attempt_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"sequence\":163,\"payload\":{\"attemptCount\":1,\"worker\":{\"kind\":\"runtime\"},\"inputRefs\":[\"blob_06h2s8kq1v7dztw3m9ey4cnrfg_0vmtd8ndpj0xhpwaaygdsn0saedh0z3qybsks7bnnr0ph6ajykav\"],\"trigger\":\"start\",\"retryPolicy\":{\"maxAttempts\":3,\"backoffMs\":500,\"maxRestarts\":10}}}" "\n"
+	"{\"type\":\"task.started\",\"eventId\":\"evt_06h2s8kq1v7dztw3m9ey4cnrfg_164\",\"timestamp\":\"2026-11-15T19:45:14.156467Z\",\"schemaVersion\":\"lime-profile-0.4.0\",\"runtimeId\":\"rt_06h2s8kc4zt1vq9xn5m7bw3ey0\",\"sessionId\":\"sess_06h2s8kq1v7dztw3m9ey4cnrfg\",\"threadId\":\"thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"turnId\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"taskId\":\"task_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"runId\":\"run_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"attemptId\":\"attempt_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"sequence\":164,\"payload\":{\"runId\":\"run_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"worker\":{\"kind\":\"runtime\"},\"threadId\":\"thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"environmentRef\":\"blob_06h2s8kq1v7dztw3m9ey4cnrfg_074jmy9rp3b8etfh9wk2p2gfh50ytjvvpy1mxhapbpkhgbhkfgmx\"}}" "\n"
+	"{\"type\":\"thread.updated\",\"eventId\":\"evt_06h2s8kq1v7dztw3m9ey4cnrfg_165\",\"timestamp\":\"2026-11-15T19:45:14.156467Z\",\"schemaVersion\":\"lime-profile-0.4.0\",\"runtimeId\":\"rt_06h2s8kc4zt1vq9xn5m7bw3ey0\",\"sessionId\":\"sess_06h2s8kq1v7dztw3m9ey4cnrfg\",\"threadId\":\"thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"turnId\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"taskId\":\"task_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"runId\":\"run_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"attemptId\":\"attempt_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"sequence\":165,\"payload\":{\"status\":\"running\",\"reason\":\"turn_started\",\"activeTurnId\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"statusDetail\":\"preparing\"}}" "\n"
+	"{\"type\":\"task.profile.resolved\",\"eventId\":\"evt_06h2s8kq1v7dztw3m9ey4cnrfg_166\",\"timestamp\":\"2026-11-15T19:45:14.156467Z\",\"schemaVersion\":\"lime-profile-0.4.0\",\"runtimeId\":\"rt_06h2s8kc4zt1vq9xn5m7bw3ey0\",\"sessionId\":\"sess_06h2s8kq1v7dztw3m9ey4cnrfg\",\"threadId\":\"thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"turnId\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"taskId\":\"task_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"runId\":\"run_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"attemptId\":\"attempt_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"sequence\":166,\"payload\":{\"kind\":\"chat\",\"source\":\"api\",\"requiredCapabilities\":[\"tools\"],\"latencyTarget\":\"interactive\",\"budgetClass\":\"unknown\",\"fallbackPolicy\":\"deny\",\"settingsSource\":\"automatic\"}}" "\n"
+	"{\"type\":\"routing.candidates.resolved\",\"eventId\":\"evt_06h2s8kq1v7dztw3m9ey4cnrfg_167\",\"timestamp\":\"2026-11-15T19:45:14.156467Z\",\"schemaVersion\":\"lime-profile-0.4.0\",\"runtimeId\":\"rt_06h2s8kc4zt1vq9xn5m7bw3ey0\",\"sessionId\":\"sess_06h2s8kq1v7dztw3m9ey4cnrfg\",\"threadId\":\"thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"turnId\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"taskId\":\"task_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"runId\":\"run_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"attemptId\":\"attempt_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"sequence\":167,\"payload\":{\"candidateCount\":1,\"candidates\":[{\"provider\":\"stub\",\"model\":\"stub\",\"capabilities\":[\"vision\",\"tools\",\"json\",\"reasoning\"],\"costClass\":\"unknown\",\"limitState\":\"ok\"}],\"excluded\":[],\"hardConstraints\":[\"tools\"],\"preferences\":[],\"singleCandidate\":true,\"gaps\":{}}}" "\n"
+	"{\"type\":\"routing.single_candidate\",\"eventId\":\"evt_06h2s8kq1v7dztw3m9ey4cnrfg_168\",\"timestamp\":\"2026-11-15T19:45:14.156467Z\",\"schemaVersion\":\"lime-profile-0.4.0\",\"runtimeId\":\"rt_06h2s8kc4zt1vq9xn5m7bw3ey0\",\"sessionId\":\"sess_06h2s8kq1v7dztw3m9ey4cnrfg\",\"threadId\":\"thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"turnId\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"taskId\":\"task_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"runId\":\"run_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"attemptId\":\"attempt_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"sequence\":168,\"payload\":{\"candidateCount\":1,\"selectedModel\":\"stub\",\"decisionSource\":\"policy_auto\",\"decisionReason\":\"the only one that can answer\",\"capabilityGap\":\"none\",\"costState\":{\"state\":\"unknown\"},\"limitState\":{\"state\":\"ok\"},\"taskKind\":\"chat\"}}" "\n"
+	"{\"type\":\"cost.estimated\",\"eventId\":\"evt_06h2s8kq1v7dztw3m9ey4cnrfg_169\",\"timestamp\":\"2026-11-15T19:45:14.156467Z\",\"schemaVersion\":\"lime-profile-0.4.0\",\"runtimeId\":\"rt_06h2s8kc4zt1vq9xn5m7bw3ey0\",\"sessionId\":\"sess_06h2s8kq1v7dztw3m9ey4cnrfg\",\"threadId\":\"thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"turnId\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"taskId\":\"task_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"runId\":\"run_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"attemptId\":\"attempt_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"sequence\":169,\"payload\":{\"amount\":\"unknown\",\"model\":\"stub\",\"basis\":{\"inputTokens\":3032,\"covers\":\"input\"}}}" "\n"
+	"{\"type\":\"context.resolved\",\"eventId\":\"evt_06h2s8kq1v7dztw3m9ey4cnrfg_170\",\"timestamp\":\"2026-11-15T19:45:14.156467Z\",\"schemaVersion\":\"lime-profile-0.4.0\",\"runtimeId\":\"rt_06h2s8kc4zt1vq9xn5m7bw3ey0\",\"sessionId\":\"sess_06h2s8kq1v7dztw3m9ey4cnrfg\",\"threadId\":\"thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"turnId\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"taskId\":\"task_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"runId\":\"run_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"attemptId\":\"attempt_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"sequence\":170,\"payload\":{\"memoryRefs\":[],\"knowledgeRefs\":[],\"workspaceRefs\":[],\"browserRefs\":[],\"policyFacts\":[{\"fact\":\"permissionMode\",\"mode\":\"default\"},{\"fact\":\"contextWindow\",\"tokens\":65536}],\"instructionRefs\":[],\"omissions\":[],\"tokenEstimate\":3142}}" "\n"
+	"{\"type\":\"tool.catalog.resolved\",\"eventId\":\"evt_06h2s8kq1v7dztw3m9ey4cnrfg_171\",\"timestamp\":\"2026-11-15T19:45:14.156467Z\",\"schemaVersion\":\"lime-profile-0.4.0\",\"runtimeId\":\"rt_06h2s8kc4zt1vq9xn5m7bw3ey0\",\"sessionId\":\"sess_06h2s8kq1v7dztw3m9ey4cnrfg\",\"threadId\":\"thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"turnId\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"taskId\":\"task_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"runId\":\"run_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"attemptId\":\"attempt_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"stepId\":\"step_06h2s8kq1v7dztw3m9ey4cnrfg_19\",\"toolCallId\":\"catalog_step_06h2s8kq1v7dztw3m9ey4cnrfg_19\",\"sequence\":171,\"payload\":{\"catalogRef\":\"blob_06h2s8kq1v7dztw3m9ey4cnrfg_1hwte5gkcv2xsgqwz2469an44v31vpeyz4v2ptnp30fh1b4z6d07\",\"kind\":\"catalog\"}}" "\n"
+	"{\"type\":\"model.requested\",\"eventId\":\"evt_06h2s8kq1v7dztw3m9ey4cnrfg_172\",\"timestamp\":\"2026-11-15T19:45:14.156467Z\",\"schemaVersion\":\"lime-profile-0.4.0\",\"runtimeId\":\"rt_06h2s8kc4zt1vq9xn5m7bw3ey0\",\"sessionId\":\"sess_06h2s8kq1v7dztw3m9ey4cnrfg\",\"threadId\":\"thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"turnId\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"taskId\":\"task_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"runId\":\"run_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"attemptId\":\"attempt_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"stepId\":\"step_06h2s8kq1v7dztw3m9ey4cnrfg_20\",\"modelRequestId\":\"mreq_06h2s8kq1v7dztw3m9ey4cnrfg_13\",\"sequence\":172,\"payload\":{\"provider\":\"stub\",\"model\":\"stub\",\"attempt\":1,\"requestRef\":\"blob_06h2s8kq1v7dztw3m9ey4cnrfg_1ktqmqk0d5h0534z68fbtqpa40xa7rrsvvqnz8parkpd7rc9993b\",\"streaming\":true,\"purpose\":\"turn\"}}" "\n"
+	"{\"type\":\"model.completed\",\"eventId\":\"evt_06h2s8kq1v7dztw3m9ey4cnrfg_173\",\"timestamp\":\"2026-11-15T19:45:14.176410Z\",\"schemaVersion\":\"lime-profile-0.4.0\",\"runtimeId\":\"rt_06h2s8kc4zt1vq9xn5m7bw3ey0\",\"sessionId\":\"sess_06h2s8kq1v7dztw3m9ey4cnrfg\",\"threadId\":\"thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"turnId\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"taskId\":\"task_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"runId\":\"run_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"attemptId\":\"attempt_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"stepId\":\"step_06h2s8kq1v7dztw3m9ey4cnrfg_20\",\"modelRequestId\":\"mreq_06h2s8kq1v7dztw3m9ey4cnrfg_13\",\"sequence\":173,\"payload\":{\"usage\":{\"inputTokens\":40,\"outputTokens\":220,\"cachedTokens\":0},\"stopReason\":\"stop\",\"provider\":\"stub\",\"model\":\"stub\",\"outputRef\":\"blob_06h2s8kq1v7dztw3m9ey4cnrfg_1rxgrh19hz0w2jdfqx68k5qvj917ns0y8s4vjd6a95cs3dw55e2n\",\"ttftMs\":0,\"latencyMs\":0,\"segments\":[[\"tool_args\",0,25]],\"preview\":\"\",\"outputBytes\":0,\"toolCalls\":[{\"toolCallId\":\"tool_06h2s8kq1v7dztw3m9ey4cnrfg_5120\",\"id\":\"call_1\",\"name\":\"look\",\"ref\":\"blob_06h2s8kq1v7dztw3m9ey4cnrfg_02q6je53hyx2455atjs9mkc22rqqzad34saegfctx2j827ddah0s\",\"bytes\":25}]}}" "\n"
+	"{\"type\":\"cost.recorded\",\"eventId\":\"evt_06h2s8kq1v7dztw3m9ey4cnrfg_174\",\"timestamp\":\"2026-11-15T19:45:14.176410Z\",\"schemaVersion\":\"lime-profile-0.4.0\",\"runtimeId\":\"rt_06h2s8kc4zt1vq9xn5m7bw3ey0\",\"sessionId\":\"sess_06h2s8kq1v7dztw3m9ey4cnrfg\",\"threadId\":\"thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"turnId\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"taskId\":\"task_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"runId\":\"run_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"attemptId\":\"attempt_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"stepId\":\"step_06h2s8kq1v7dztw3m9ey4cnrfg_20\",\"modelRequestId\":\"mreq_06h2s8kq1v7dztw3m9ey4cnrfg_13\",\"sequence\":174,\"payload\":{\"inputTokens\":40,\"outputTokens\":220,\"cachedTokens\":0,\"amount\":\"unknown\"}}" "\n"
+	"{\"type\":\"permission.evaluated\",\"eventId\":\"evt_06h2s8kq1v7dztw3m9ey4cnrfg_175\",\"timestamp\":\"2026-11-15T19:45:14.176410Z\",\"schemaVersion\":\"lime-profile-0.4.0\",\"runtimeId\":\"rt_06h2s8kc4zt1vq9xn5m7bw3ey0\",\"sessionId\":\"sess_06h2s8kq1v7dztw3m9ey4cnrfg\",\"threadId\":\"thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"turnId\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"taskId\":\"task_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"runId\":\"run_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"attemptId\":\"attempt_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"stepId\":\"step_06h2s8kq1v7dztw3m9ey4cnrfg_20\",\"toolCallId\":\"tool_06h2s8kq1v7dztw3m9ey4cnrfg_5120\",\"traceId\":\"198cff751e589d40455da857cf4d7798\",\"sequence\":175,\"payload\":{\"decision\":\"allow\",\"decisionSource\":\"mode\",\"decisionReason\":\"mode default lets it run: the tool only reads\",\"ruleRefs\":[],\"updatedInputRef\":null,\"approvalActionId\":null,\"expiresAt\":null,\"scope\":\"once\",\"mode\":\"default\",\"destructive\":false}}" "\n"
+	"{\"type\":\"tool.started\",\"eventId\":\"evt_06h2s8kq1v7dztw3m9ey4cnrfg_176\",\"timestamp\":\"2026-11-15T19:45:14.176410Z\",\"schemaVersion\":\"lime-profile-0.4.0\",\"runtimeId\":\"rt_06h2s8kc4zt1vq9xn5m7bw3ey0\",\"sessionId\":\"sess_06h2s8kq1v7dztw3m9ey4cnrfg\",\"threadId\":\"thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"turnId\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"taskId\":\"task_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"runId\":\"run_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"attemptId\":\"attempt_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"stepId\":\"step_06h2s8kq1v7dztw3m9ey4cnrfg_20\",\"toolCallId\":\"tool_06h2s8kq1v7dztw3m9ey4cnrfg_5120\",\"sequence\":176,\"payload\":{\"toolName\":\"look\",\"inputRef\":\"blob_06h2s8kq1v7dztw3m9ey4cnrfg_02q6je53hyx2455atjs9mkc22rqqzad34saegfctx2j827ddah0s\",\"policy\":\"allowed\",\"permissionRef\":\"evt_06h2s8kq1v7dztw3m9ey4cnrfg_175\",\"sandboxRef\":null,\"isReadOnly\":true,\"isConcurrencySafe\":true,\"isDestructive\":false,\"interruptBehavior\":\"cancel\",\"providerCallId\":\"call_1\",\"runtimeOwner\":\"local\",\"isIdempotent\":false,\"attempt\":1,\"expiresAt\":\"2026-11-15T19:47:14.176410Z\"}}" "\n"
+	"{\"type\":\"tool.result\",\"eventId\":\"evt_06h2s8kq1v7dztw3m9ey4cnrfg_177\",\"timestamp\":\"2026-11-15T19:45:14.212002Z\",\"schemaVersion\":\"lime-profile-0.4.0\",\"runtimeId\":\"rt_06h2s8kc4zt1vq9xn5m7bw3ey0\",\"sessionId\":\"sess_06h2s8kq1v7dztw3m9ey4cnrfg\",\"threadId\":\"thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"turnId\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"taskId\":\"task_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"runId\":\"run_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"attemptId\":\"attempt_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"stepId\":\"step_06h2s8kq1v7dztw3m9ey4cnrfg_20\",\"toolCallId\":\"tool_06h2s8kq1v7dztw3m9ey4cnrfg_5120\",\"sequence\":177,\"payload\":{\"status\":\"ok\",\"preview\":\"The tests pass now. I have changed the way the file is read: it is opened once, and lines that are empty are left out.\",\"outputRef\":\"blob_06h2s8kq1v7dztw3m9ey4cnrfg_128v1m4dqz6mfgf2vzqcjja9w4jgkthkgqm7d1nxmsk6y73xdxty\",\"hookRunRefs\":[],\"permissionRef\":\"evt_06h2s8kq1v7dztw3m9ey4cnrfg_175\",\"sandboxRef\":null,\"durationMs\":0,\"answerBytes\":900}}" "\n"
+	"{\"type\":\"model.requested\",\"eventId\":\"evt_06h2s8kq1v7dztw3m9ey4cnrfg_178\",\"timestamp\":\"2026-11-15T19:45:14.212002Z\",\"schemaVersion\":\"lime-profile-0.4.0\",\"runtimeId\":\"rt_06h2s8kc4zt1vq9xn5m7bw3ey0\",\"sessionId\":\"sess_06h2s8kq1v7dztw3m9ey4cnrfg\",\"threadId\":\"thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"turnId\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"taskId\":\"task_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"runId\":\"run_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"attemptId\":\"attempt_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"stepId\":\"step_06h2s8kq1v7dztw3m9ey4cnrfg_21\",\"modelRequestId\":\"mreq_06h2s8kq1v7dztw3m9ey4cnrfg_14\",\"sequence\":178,\"payload\":{\"provider\":\"stub\",\"model\":\"stub\",\"attempt\":1,\"requestRef\":\"blob_06h2s8kq1v7dztw3m9ey4cnrfg_0h1epgg9d9cyb207xep5k0g1q606d6ex956q3f2ghf4ghkfy51e8\",\"streaming\":true,\"purpose\":\"turn\"}}" "\n"
+	"{\"type\":\"model.completed\",\"eventId\":\"evt_06h2s8kq1v7dztw3m9ey4cnrfg_179\",\"timestamp\":\"2026-11-15T19:45:14.273213Z\",\"schemaVersion\":\"lime-profile-0.4.0\",\"runtimeId\":\"rt_06h2s8kc4zt1vq9xn5m7bw3ey0\",\"sessionId\":\"sess_06h2s8kq1v7dztw3m9ey4cnrfg\",\"threadId\":\"thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"turnId\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"taskId\":\"task_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"runId\":\"run_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"attemptId\":\"attempt_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"stepId\":\"step_06h2s8kq1v7dztw3m9ey4cnrfg_21\",\"modelRequestId\":\"mreq_06h2s8kq1v7dztw3m9ey4cnrfg_14\",\"sequence\":179,\"payload\":{\"usage\":{\"inputTokens\":40,\"outputTokens\":220,\"cachedTokens\":0},\"stopReason\":\"stop\",\"provider\":\"stub\",\"model\":\"stub\",\"outputRef\":\"blob_06h2s8kq1v7dztw3m9ey4cnrfg_17mqxcv5r1fn6y742dprww7chxkh69hgsws7sympe7fb14v4g6v3\",\"ttftMs\":0,\"latencyMs\":0,\"segments\":[[\"text\",0,900]],\"preview\":\"The tests pass now. I have changed the way the file is read: it is opened once, and lines that are empty are left out.\",\"outputBytes\":900}}" "\n"
+	"{\"type\":\"cost.recorded\",\"eventId\":\"evt_06h2s8kq1v7dztw3m9ey4cnrfg_180\",\"timestamp\":\"2026-11-15T19:45:14.273213Z\",\"schemaVersion\":\"lime-profile-0.4.0\",\"runtimeId\":\"rt_06h2s8kc4zt1vq9xn5m7bw3ey0\",\"sessionId\":\"sess_06h2s8kq1v7dztw3m9ey4cnrfg\",\"threadId\":\"thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"turnId\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"taskId\":\"task_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"runId\":\"run_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"attemptId\":\"attempt_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"stepId\":\"step_06h2s8kq1v7dztw3m9ey4cnrfg_21\",\"modelRequestId\":\"mreq_06h2s8kq1v7dztw3m9ey4cnrfg_14\",\"sequence\":180,\"payload\":{\"inputTokens\":40,\"outputTokens\":220,\"cachedTokens\":0,\"amount\":\"unknown\"}}" "\n"
+	"{\"type\":\"task.attempt.completed\",\"eventId\":\"evt_06h2s8kq1v7dztw3m9ey4cnrfg_181\",\"timestamp\":\"2026-11-15T19:45:14.273213Z\",\"schemaVersion\":\"lime-profile-0.4.0\",\"runtimeId\":\"rt_06h2s8kc4zt1vq9xn5m7bw3ey0\",\"sessionId\":\"sess_06h2s8kq1v7dztw3m9ey4cnrfg\",\"threadId\":\"thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"turnId\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"taskId\":\"task_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"runId\":\"run_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"attemptId\":\"attempt_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"sequence\":181,\"payload\":{\"status\":\"completed\",\"outputRefs\":[\"blob_06h2s8kq1v7dztw3m9ey4cnrfg_17mqxcv5r1fn6y742dprww7chxkh69hgsws7sympe7fb14v4g6v3\"],\"endedAt\":\"2026-11-15T19:45:14.273213Z\"}}" "\n"
+	"{\"type\":\"task.completed\",\"eventId\":\"evt_06h2s8kq1v7dztw3m9ey4cnrfg_182\",\"timestamp\":\"2026-11-15T19:45:14.273213Z\",\"schemaVersion\":\"lime-profile-0.4.0\",\"runtimeId\":\"rt_06h2s8kc4zt1vq9xn5m7bw3ey0\",\"sessionId\":\"sess_06h2s8kq1v7dztw3m9ey4cnrfg\",\"threadId\":\"thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"turnId\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"taskId\":\"task_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"runId\":\"run_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"attemptId\":\"attempt_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"sequence\":182,\"payload\":{\"acceptance\":[],\"artifacts\":[],\"evidenceRefs\":[],\"deliveryState\":{\"state\":\"not_applicable\"},\"reconciled\":true}}" "\n"
+	"{\"type\":\"turn.completed\",\"eventId\":\"evt_06h2s8kq1v7dztw3m9ey4cnrfg_183\",\"timestamp\":\"2026-11-15T19:45:14.273213Z\",\"schemaVersion\":\"lime-profile-0.4.0\",\"runtimeId\":\"rt_06h2s8kc4zt1vq9xn5m7bw3ey0\",\"sessionId\":\"sess_06h2s8kq1v7dztw3m9ey4cnrfg\",\"threadId\":\"thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"turnId\":\"turn_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"taskId\":\"task_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"runId\":\"run_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"attemptId\":\"attempt_06h2s8kq1v7dztw3m9ey4cnrfg_7\",\"sequence\":183,\"payload\":{\"status\":\"completed\",\"outcome\":{\"status\":\"completed\"},\"stopReason\":\"stop\",\"outputRefs\":[\"blob_06h2s8kq1v7dztw3m9ey4cnrfg_17mqxcv5r1fn6y742dprww7chxkh69hgsws7sympe7fb14v4g6v3\"],\"usage\":{\"inputTokens\":80,\"outputTokens\":440,\"cachedTokens\":0},\"durationMs\":116,\"outputRef\":\"blob_06h2s8kq1v7dztw3m9ey4cnrfg_17mqxcv5r1fn6y742dprww7chxkh69hgsws7sympe7fb14v4g6v3\",\"attempts\":1}}" "\n"
+	"{\"type\":\"thread.updated\",\"eventId\":\"evt_06h2s8kq1v7dztw3m9ey4cnrfg_184\",\"timestamp\":\"2026-11-15T19:45:14.273213Z\",\"schemaVersion\":\"lime-profile-0.4.0\",\"runtimeId\":\"rt_06h2s8kc4zt1vq9xn5m7bw3ey0\",\"sessionId\":\"sess_06h2s8kq1v7dztw3m9ey4cnrfg\",\"threadId\":\"thread_06h2s8kq1v7dztw3m9ey4cnrfg_1\",\"sequence\":184,\"payload\":{\"status\":\"idle\",\"reason\":\"turn_ended\"}}" "\n";
 const size_t ar_catalog_dictionary_len = sizeof(ar_catalog_dictionary) - 1;

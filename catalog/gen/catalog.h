@@ -135,6 +135,9 @@ enum ar_event_type {
 	AR_EV_BENCHMARK_TRIAL_FAILED = 124,
 	AR_EV_BENCHMARK_REWARD_RECORDED = 125,
 	AR_EV_BENCHMARK_COMPARISON_COMPLETED = 126,
+	AR_EV_ACCESS_REFUSED = 127,
+	AR_EV_ACCESS_CHANGED = 128,
+	AR_EV_CHANNEL_ACKED = 129,
 	AR_EV_COUNT,
 };
 
@@ -234,6 +237,12 @@ enum ar_command {
 	AR_CMD_REPORT_TOOL_RESULT = 65,
 	AR_CMD_LIST_ACTIONS = 66,
 	AR_CMD_EXPLAIN = 67,
+	AR_CMD_POST_CHANNEL_MESSAGE = 68,
+	AR_CMD_CREATE_TOKEN = 69,
+	AR_CMD_LIST_TOKENS = 70,
+	AR_CMD_ROTATE_TOKEN = 71,
+	AR_CMD_REVOKE_TOKEN = 72,
+	AR_CMD_SEE_ACTION = 73,
 	AR_CMD_COUNT,
 };
 
@@ -355,38 +364,10 @@ enum ar_error_code {
 	AR_ERR_NOT_OWNER = 114,
 	AR_ERR_OWNER_UNREACHABLE = 115,
 	AR_ERR_TOOL_CALL_NOT_FOUND = 116,
+	AR_ERR_INVALID_REQUEST = 117,
+	AR_ERR_RATE_LIMITED = 118,
+	AR_ERR_TOKEN_NOT_FOUND = 119,
 	AR_ERR_COUNT,
-};
-
-enum ar_metric {
-	AR_METRIC_SESSIONS_OPEN = 0,
-	AR_METRIC_SESSIONS_CREATED = 1,
-	AR_METRIC_TURNS_SUBMITTED = 2,
-	AR_METRIC_TURNS_COMPLETED = 3,
-	AR_METRIC_TURNS_FAILED = 4,
-	AR_METRIC_TURNS_CANCELLED = 5,
-	AR_METRIC_TURNS_RUNNING = 6,
-	AR_METRIC_TURNS_QUEUED = 7,
-	AR_METRIC_TURN_DURATION = 8,
-	AR_METRIC_EVENTS_APPENDED = 9,
-	AR_METRIC_EVENT_BYTES = 10,
-	AR_METRIC_FRAMES_SENT = 11,
-	AR_METRIC_COMMIT_DURATION = 12,
-	AR_METRIC_COMMIT_BATCH = 13,
-	AR_METRIC_COMMANDS_RECEIVED = 14,
-	AR_METRIC_COMMANDS_REFUSED = 15,
-	AR_METRIC_COMMAND_DURATION = 16,
-	AR_METRIC_MODEL_REQUESTS = 17,
-	AR_METRIC_MODEL_FAILURES = 18,
-	AR_METRIC_MODEL_FIRST_TOKEN = 19,
-	AR_METRIC_MODEL_TOKENS_IN = 20,
-	AR_METRIC_MODEL_TOKENS_OUT = 21,
-	AR_METRIC_CONNECTIONS_OPEN = 22,
-	AR_METRIC_CONNECTIONS_REFUSED = 23,
-	AR_METRIC_SUBSCRIBERS_OPEN = 24,
-	AR_METRIC_SUBSCRIBERS_DROPPED = 25,
-	AR_METRIC_SESSIONS_RECOVERED = 26,
-	AR_METRIC_COUNT,
 };
 
 enum ar_machine {
@@ -1162,6 +1143,7 @@ enum ar_start_benchmark_trial_role {
 enum ar_subscribe_events_view {
 	AR_SUBSCRIBE_EVENTS_VIEW_STRICT = 1,
 	AR_SUBSCRIBE_EVENTS_VIEW_EXTENDED = 2,
+	AR_SUBSCRIBE_EVENTS_VIEW_PROFILE = 3,
 };
 
 enum ar_archive_task_status {
@@ -1202,6 +1184,17 @@ enum ar_list_actions_status {
 	AR_LIST_ACTIONS_STATUS_PENDING = 1,
 	AR_LIST_ACTIONS_STATUS_RESOLVED = 2,
 	AR_LIST_ACTIONS_STATUS_ALL = 3,
+};
+
+enum ar_post_channel_message_message_kind {
+	AR_POST_CHANNEL_MESSAGE_MESSAGE_KIND_PROTOCOL_NOTICE = 1,
+	AR_POST_CHANNEL_MESSAGE_MESSAGE_KIND_STATUS = 2,
+	AR_POST_CHANNEL_MESSAGE_MESSAGE_KIND_OTHER = 3,
+};
+
+enum ar_revoke_token_result {
+	AR_REVOKE_TOKEN_RESULT_REVOKED = 1,
+	AR_REVOKE_TOKEN_RESULT_NO_OP = 2,
 };
 
 enum ar_field_kind {
@@ -1274,6 +1267,8 @@ struct ar_command_desc {
 	const char *doc;
 	bool write;
 	bool built;
+	unsigned right;    /* what a caller must have, of enum ar_right (port/door.h) */
+	const char *scope; /* its name */
 	struct ar_struct_desc in;
 	struct ar_struct_desc out;
 	const char *key_field; /* caller-chosen id that makes a repeat safe, beside idempotencyKey; or NULL */
@@ -1281,7 +1276,7 @@ struct ar_command_desc {
 	size_t error_count;
 	const uint16_t *emits; /* enum ar_event_type */
 	size_t emit_count;
-	const char *get_route; /* "/v1/sessions/{sessionId}", or NULL: POST /v1/<name> only */
+	const char *get_route; /* "/v1/sessions/{sessionId}", several with a space between, or NULL: POST /v1/<name> only */
 	const char *origin;    /* where in the standard the command comes from */
 };
 
@@ -1309,18 +1304,12 @@ struct ar_machine_desc {
 	size_t transition_count;
 };
 
-struct ar_metric_desc {
-	const char *name;
-	const char *kind;
-	const char *unit;
-	const char *doc;
-};
-
 struct ar_ev_session_created { /* session.created */
 	struct ar_str title; /* string */
 	struct ar_str workspace_id; /* string? */
 	struct ar_str account_ref; /* ref? */
 	ar_usec created_at; /* time */
+	struct ar_str tenant; /* string? */
 	struct ar_str source; /* string? */
 	struct ar_str metadata; /* object? */
 };
@@ -1424,6 +1413,7 @@ struct ar_ev_task_created { /* task.created */
 	struct ar_str assignee; /* object? */
 	struct ar_str priority; /* string? */
 	struct ar_str idempotency_key; /* string? */
+	struct ar_str metadata; /* object? */
 };
 
 struct ar_ev_task_accepted { /* task.accepted */
@@ -1434,6 +1424,7 @@ struct ar_ev_task_accepted { /* task.accepted */
 struct ar_ev_task_queued { /* task.queued */
 	int queue_reason; /* enum */
 	struct ar_opt_int position; /* int? */
+	struct ar_str start; /* object? */
 };
 
 struct ar_ev_task_started { /* task.started */
@@ -1668,6 +1659,8 @@ struct ar_ev_tool_started { /* tool.started */
 	struct ar_opt_int attempt; /* int? */
 	struct ar_str retry_of; /* string? */
 	ar_usec expires_at; /* time? */
+	struct ar_opt_bool runs_process; /* bool? */
+	struct ar_str sandbox_profile; /* string? */
 };
 
 struct ar_ev_tool_args { /* tool.args */
@@ -1703,6 +1696,7 @@ struct ar_ev_tool_result { /* tool.result */
 	struct ar_opt_int duration_ms; /* int? */
 	struct ar_str answer_ref; /* ref? */
 	struct ar_opt_int answer_bytes; /* int? */
+	struct ar_str changes_ref; /* ref? */
 };
 
 struct ar_ev_tool_failed { /* tool.failed */
@@ -1732,6 +1726,8 @@ struct ar_ev_action_required { /* action.required */
 	struct ar_opt_bool destructive; /* bool? */
 	struct ar_str impact_scope; /* string? */
 	struct ar_str rollback_advice; /* string? */
+	ar_usec escalate_at; /* time? */
+	struct ar_str escalate_to; /* string? */
 };
 
 struct ar_ev_action_resolved { /* action.resolved */
@@ -1850,6 +1846,7 @@ struct ar_ev_permission_evaluated { /* permission.evaluated */
 	bool destructive; /* bool */
 	struct ar_str impact_scope; /* string? */
 	struct ar_str rollback_advice; /* string? */
+	struct ar_str sandbox_profile; /* string? */
 };
 
 struct ar_ev_permission_requested { /* permission.requested */
@@ -1881,6 +1878,8 @@ struct ar_ev_sandbox_applied { /* sandbox.applied */
 	struct ar_str process_limits; /* object */
 	struct ar_str violation_refs; /* array */
 	struct ar_str override_reason; /* string? */
+	struct ar_str profile; /* string? */
+	struct ar_str boundary; /* object? */
 };
 
 struct ar_ev_sandbox_violation { /* sandbox.violation */
@@ -1889,6 +1888,10 @@ struct ar_ev_sandbox_violation { /* sandbox.violation */
 	int effect; /* enum */
 	struct ar_str violation_ref; /* ref */
 	struct ar_str sandbox_ref; /* ref */
+	struct ar_str evidence; /* string? */
+	struct ar_opt_int count; /* int? */
+	struct ar_str errno_name; /* string? */
+	struct ar_opt_int record_seq; /* int? */
 };
 
 struct ar_ev_hook_started { /* hook.started */
@@ -1948,6 +1951,9 @@ struct ar_ev_process_started { /* process.started */
 	struct ar_str path_validation; /* object */
 	struct ar_str network_decision; /* string */
 	struct ar_str justification; /* string */
+	struct ar_str profile; /* string? */
+	struct ar_str handle; /* string? */
+	struct ar_opt_bool has_input; /* bool? */
 };
 
 struct ar_ev_process_output { /* process.output */
@@ -1965,6 +1971,7 @@ struct ar_ev_process_input { /* process.input */
 	int64_t bytes; /* int */
 	struct ar_str source; /* object */
 	struct ar_opt_bool eof; /* bool? */
+	struct ar_opt_int number; /* int? */
 };
 
 struct ar_ev_process_completed { /* process.completed */
@@ -1972,6 +1979,8 @@ struct ar_ev_process_completed { /* process.completed */
 	int64_t duration_ms; /* int */
 	struct ar_str status; /* string */
 	struct ar_str output_refs; /* array */
+	struct ar_str outputs; /* array? */
+	struct ar_str end; /* object? */
 };
 
 struct ar_ev_process_failed { /* process.failed */
@@ -1979,6 +1988,8 @@ struct ar_ev_process_failed { /* process.failed */
 	struct ar_str error; /* object */
 	struct ar_opt_int duration_ms; /* int? */
 	struct ar_str output_refs; /* array? */
+	struct ar_str outputs; /* array? */
+	struct ar_str end; /* object? */
 };
 
 struct ar_ev_process_terminated { /* process.terminated */
@@ -1987,6 +1998,8 @@ struct ar_ev_process_terminated { /* process.terminated */
 	struct ar_str signal; /* string? */
 	struct ar_opt_int exit_code; /* int? */
 	struct ar_str output_refs; /* array */
+	struct ar_str outputs; /* array? */
+	struct ar_str end; /* object? */
 };
 
 struct ar_ev_output_spilled { /* output.spilled */
@@ -2235,6 +2248,7 @@ struct ar_ev_channel_connected { /* channel.connected */
 	struct ar_str capabilities; /* array */
 	ar_usec last_seen_at; /* time */
 	struct ar_str resume_token_ref; /* ref? */
+	ar_usec token_expires_at; /* time? */
 	struct ar_str native_protocol; /* string? */
 	struct ar_str agent_card_ref; /* ref? */
 };
@@ -2251,6 +2265,9 @@ struct ar_ev_channel_resumed { /* channel.resumed */
 	struct ar_str resume_token_ref; /* ref? */
 	int replay_mode; /* enum */
 	struct ar_str gap; /* object? */
+	struct ar_str new_token_ref; /* ref? */
+	ar_usec token_expires_at; /* time? */
+	struct ar_str capabilities; /* array? */
 };
 
 struct ar_ev_channel_message { /* channel.message */
@@ -2386,6 +2403,26 @@ struct ar_ev_benchmark_comparison_completed { /* benchmark.comparison.completed 
 	struct ar_str remaining_risk; /* string */
 };
 
+struct ar_ev_access_refused { /* access.refused */
+	struct ar_str actor; /* string */
+	struct ar_str command; /* string */
+	struct ar_str code; /* string */
+	struct ar_str message; /* string? */
+	int64_t count; /* int */
+};
+
+struct ar_ev_access_changed { /* access.changed */
+	struct ar_str actor; /* string */
+	struct ar_str command; /* string */
+	struct ar_str subject; /* string? */
+	struct ar_str message; /* string? */
+};
+
+struct ar_ev_channel_acked { /* channel.acked */
+	int64_t sequence; /* int */
+	struct ar_str cursor; /* string? */
+};
+
 struct ar_cmd_submit_turn_in { /* submit_turn, input */
 	struct ar_str session_id; /* string? */
 	struct ar_str create_policy; /* object? */
@@ -2462,6 +2499,8 @@ struct ar_cmd_create_task_in { /* create_task, input */
 	struct ar_str owner; /* object? */
 	struct ar_str assignee; /* object? */
 	struct ar_str requested_by; /* object? */
+	struct ar_str metadata; /* object? */
+	struct ar_opt_bool draft; /* bool? */
 	struct ar_str idempotency_key; /* string? */
 };
 
@@ -2900,6 +2939,8 @@ struct ar_cmd_evaluate_permission_in { /* evaluate_permission, input */
 	struct ar_str process_id; /* string? */
 	struct ar_str action_id; /* string? */
 	struct ar_str act; /* object? */
+	struct ar_str session_id; /* string? */
+	struct ar_str turn_id; /* string? */
 	struct ar_str proposed_decision; /* string? */
 	struct ar_str hints; /* object? */
 	struct ar_str caller; /* object? */
@@ -2942,6 +2983,17 @@ struct ar_cmd_get_execution_environment_out { /* get_execution_environment, resu
 	struct ar_str network; /* object */
 	struct ar_str process_limits; /* object */
 	struct ar_str active_processes; /* array */
+	struct ar_str workspace_id; /* string? */
+	struct ar_str additional_roots; /* array? */
+	struct ar_str shell; /* string? */
+	struct ar_str os; /* string? */
+	struct ar_str arch; /* string? */
+	struct ar_str env_ref; /* ref? or null */
+	struct ar_str sandbox_profile; /* object? */
+	struct ar_str network_profile; /* object? */
+	struct ar_str resource_limits; /* object? */
+	struct ar_str recovery; /* object? */
+	struct ar_opt_int as_of_sequence; /* int? */
 };
 
 struct ar_cmd_write_process_stdin_in { /* write_process_stdin, input */
@@ -3045,6 +3097,7 @@ struct ar_cmd_cancel_job_out { /* cancel_job, result */
 
 struct ar_cmd_reconnect_channel_in { /* reconnect_channel, input */
 	struct ar_str channel_id; /* string */
+	struct ar_str session_id; /* string? */
 	struct ar_opt_int last_acked_sequence; /* int? */
 	struct ar_str cursor; /* string? */
 	struct ar_str resume_token; /* string? */
@@ -3055,7 +3108,9 @@ struct ar_cmd_reconnect_channel_in { /* reconnect_channel, input */
 struct ar_cmd_reconnect_channel_out { /* reconnect_channel, result */
 	struct ar_str snapshot; /* object */
 	int64_t as_of_sequence; /* int */
+	struct ar_str cursor; /* string? */
 	int replay_mode; /* enum */
+	struct ar_str gap; /* object? */
 	struct ar_str new_resume_token; /* string */
 };
 
@@ -3068,6 +3123,7 @@ struct ar_cmd_ack_events_in { /* ack_events, input */
 
 struct ar_cmd_ack_events_out { /* ack_events, result */
 	int64_t last_acked_sequence; /* int */
+	struct ar_str cursor; /* string? */
 };
 
 struct ar_cmd_start_benchmark_trial_in { /* start_benchmark_trial, input */
@@ -3180,6 +3236,8 @@ struct ar_cmd_create_session_out { /* create_session, result */
 struct ar_cmd_subscribe_events_in { /* subscribe_events, input */
 	struct ar_str session_id; /* string? */
 	struct ar_str channel_id; /* string? */
+	struct ar_str thread_id; /* string? */
+	struct ar_str task_id; /* string? */
 	struct ar_str after; /* string? */
 	struct ar_opt_int from_sequence; /* int? */
 	int view; /* enum? */
@@ -3245,6 +3303,7 @@ struct ar_cmd_connect_channel_in { /* connect_channel, input */
 	int peer_role; /* enum */
 	struct ar_str credential; /* string */
 	struct ar_str channel_id; /* string? */
+	struct ar_str session_id; /* string? */
 	struct ar_str capabilities; /* array? */
 	struct ar_str native_protocol; /* string? */
 	struct ar_str agent_card_ref; /* ref? */
@@ -3415,6 +3474,73 @@ struct ar_cmd_explain_out { /* explain, result */
 	bool truncated; /* bool */
 };
 
+struct ar_cmd_post_channel_message_in { /* post_channel_message, input */
+	struct ar_str channel_id; /* string */
+	struct ar_str session_id; /* string? */
+	int message_kind; /* enum */
+	struct ar_str text; /* string */
+	struct ar_str idempotency_key; /* string? */
+};
+
+struct ar_cmd_post_channel_message_out { /* post_channel_message, result */
+	int64_t sequence; /* int */
+};
+
+struct ar_cmd_create_token_in { /* create_token, input */
+	struct ar_str name; /* string */
+	struct ar_str scopes; /* array */
+	struct ar_str tenant; /* string? */
+	ar_usec expires_at; /* time? */
+	struct ar_str idempotency_key; /* string? */
+};
+
+struct ar_cmd_create_token_out { /* create_token, result */
+	struct ar_str token; /* string? */
+	struct ar_str record; /* object */
+};
+
+struct ar_cmd_list_tokens_in { /* list_tokens, input */
+	struct ar_str tenant; /* string? */
+	struct ar_opt_bool include_ended; /* bool? */
+	struct ar_str cursor; /* string? */
+	struct ar_opt_int limit; /* int? */
+};
+
+struct ar_cmd_list_tokens_out { /* list_tokens, result */
+	struct ar_str tokens; /* array */
+	struct ar_str next_cursor; /* string? */
+};
+
+struct ar_cmd_rotate_token_in { /* rotate_token, input */
+	struct ar_str token_id; /* string */
+	struct ar_opt_int grace_seconds; /* int? */
+};
+
+struct ar_cmd_rotate_token_out { /* rotate_token, result */
+	struct ar_str token; /* string */
+	struct ar_str record; /* object */
+};
+
+struct ar_cmd_revoke_token_in { /* revoke_token, input */
+	struct ar_str token_id; /* string */
+};
+
+struct ar_cmd_revoke_token_out { /* revoke_token, result */
+	int result; /* enum */
+	struct ar_str record; /* object */
+};
+
+struct ar_cmd_see_action_in { /* see_action, input */
+	struct ar_str action_id; /* string */
+	struct ar_str actor; /* object? */
+};
+
+struct ar_cmd_see_action_out { /* see_action, result */
+	struct ar_str action_id; /* string */
+	struct ar_str seen_by; /* array */
+	bool recorded; /* bool */
+};
+
 extern const struct ar_enum_desc ar_thread_status_desc;
 extern const struct ar_enum_desc ar_compaction_trigger_desc;
 extern const struct ar_enum_desc ar_item_kind_desc;
@@ -3518,18 +3644,19 @@ extern const struct ar_enum_desc ar_read_output_encoding_desc;
 extern const struct ar_enum_desc ar_set_policy_scope_desc;
 extern const struct ar_enum_desc ar_report_tool_result_status_desc;
 extern const struct ar_enum_desc ar_list_actions_status_desc;
+extern const struct ar_enum_desc ar_post_channel_message_message_kind_desc;
+extern const struct ar_enum_desc ar_revoke_token_result_desc;
 
 extern const struct ar_event_desc ar_event_descs[AR_EV_COUNT];
 extern const struct ar_command_desc ar_command_descs[AR_CMD_COUNT];
 extern const struct ar_error_desc ar_error_descs[AR_ERR_COUNT];
 extern const struct ar_machine_desc ar_machine_descs[AR_MACHINE_COUNT];
-extern const struct ar_metric_desc ar_metric_descs[AR_METRIC_COUNT];
 extern const char *const ar_scope_names[AR_SCOPE_COUNT];
 extern const uint16_t ar_event_order[AR_EV_COUNT - 1]; /* event types sorted by name */
 
-/* Typical encoded events, one per line, most frequent last: a raw-content zstd dictionary for stored facts. What was
+/* A zstd dictionary for what is stored: its tables, then typical index rows and encoded events, one per line, most frequent last. What was
  * compressed with it is read back only with the same bytes, so keep the number beside the row. */
-#define AR_CATALOG_DICTIONARY 1
+#define AR_CATALOG_DICTIONARY 2
 extern const char ar_catalog_dictionary[];
 extern const size_t ar_catalog_dictionary_len;
 

@@ -6,20 +6,26 @@
 
 /* clang-format off */
 
+static const char *const ar_values_log_requests[] = { "off", "errors", "all", NULL };
 static const char *const ar_values_model_provider[] = { "auto", "openai-chat", "openai-responses", "anthropic", "gemini", NULL };
 static const char *const ar_values_model_fallback[] = { "allow", "deny", NULL };
+static const char *const ar_values_auth_socket[] = { "owner", "anyone", NULL };
 static const char *const ar_values_queue_default_policy[] = { "reject", "queue", NULL };
 static const char *const ar_values_log_level[] = { "error", "warning", "info", "debug", NULL };
 static const char *const ar_values_permission_mode[] = { "default", "untrusted", "on_request", "on_failure", "never", "plan", "bypass", "auto", NULL };
+static const char *const ar_values_process_on_shutdown[] = { "leave", "terminate", NULL };
+static const char *const ar_values_sandbox_profile[] = { "read_only", "workspace_write", "no_network", "allowlisted_network", "danger_full_access", NULL };
 static const char *const ar_values_budget_on_limit[] = { "ask", "stop", NULL };
 static const char *const ar_values_models_provider[] = { "openai-chat", "openai-responses", "anthropic", "gemini", NULL };
 static const char *const ar_values_models_capabilities[] = { "vision", "tools", "json", "reasoning", NULL };
+static const char *const ar_values_command_secrets_give[] = { "file", "proxy", NULL };
 static const char *const ar_values_mcp_servers_scope[] = { "shared", "session", NULL };
 static const char *const ar_values_mcp_servers_era[] = { "auto", "legacy", "modern", NULL };
 static const char *const ar_values_http_tools_method[] = { "GET", "POST", "PUT", "PATCH", "DELETE", NULL };
 static const char *const ar_values_hooks_point[] = { "session_start", "user_prompt_submit", "pre_tool_use", "permission_request", "post_tool_use", "post_tool_failure", "post_sampling", "stop", NULL };
 static const char *const ar_values_hooks_on_failure[] = { "auto", "open", "closed", NULL };
 static const char *const ar_values_permission_rules_effect[] = { "allow", "ask", "deny", NULL };
+static const char *const ar_values_certificates_scopes[] = { "read", "submit", "decide", "worker", "admin", NULL };
 
 const struct ar_config_key ar_config_keys[] = {
 	{ "data_dir", AR_CONFIG_STRING, "", "AGENTD_DATA_DIR", false, 0, 0, NULL, false, false,
@@ -34,6 +40,24 @@ const struct ar_config_key ar_config_keys[] = {
 	{ "socket", AR_CONFIG_STRING, "", "AGENTD_SOCKET", false, 0, 0, NULL, false, false,
 	  offsetof(struct ar_config, socket), offsetof(struct ar_config_file, socket),
 	  "Path of the unix socket; empty puts it into the data folder, off serves none." },
+	{ "tls.certificate", AR_CONFIG_STRING, "", "AGENTD_TLS_CERTIFICATE", false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config, tls.certificate), offsetof(struct ar_config_file, tls.certificate),
+	  "PEM file with the certificate that listen shows, its chain behind it; empty serves in the clear, on loopback only." },
+	{ "tls.key", AR_CONFIG_STRING, "", "AGENTD_TLS_KEY", false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config, tls.key), offsetof(struct ar_config_file, tls.key),
+	  "PEM file with the key of that certificate." },
+	{ "tls.client_ca", AR_CONFIG_STRING, "", NULL, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config, tls.client_ca), offsetof(struct ar_config_file, tls.client_ca),
+	  "PEM file with whoever signs client certificates; empty asks for none." },
+	{ "http.hosts", AR_CONFIG_STRING, "", NULL, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config, http.hosts), offsetof(struct ar_config_file, http.hosts),
+	  "Names that clients call this server beside those of this machine and of its certificate, blanks or commas between them." },
+	{ "http.origins", AR_CONFIG_STRING, "", NULL, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config, http.origins), offsetof(struct ar_config_file, http.origins),
+	  "Origins whose pages may call this server and read its answers, like https://console.example, blanks or commas between them." },
+	{ "log.requests", AR_CONFIG_ENUM, "errors", "AGENTD_LOG_REQUESTS", false, 0, 0, ar_values_log_requests, false, false,
+	  offsetof(struct ar_config, log.requests), offsetof(struct ar_config_file, log.requests),
+	  "Which requests leave a line in the log: none, those answered with an error, or all." },
 	{ "node.id", AR_CONFIG_STRING, "", "AGENTD_NODE", false, 0, 0, NULL, false, false,
 	  offsetof(struct ar_config, node.id), offsetof(struct ar_config_file, node.id),
 	  "Name of this node among those that share a PostgreSQL store; empty takes the host's name." },
@@ -136,9 +160,75 @@ const struct ar_config_key ar_config_keys[] = {
 	{ "limits.max_subscribers", AR_CONFIG_INT, "10240", NULL, false, 1, 1000000, NULL, false, false,
 	  offsetof(struct ar_config, limits.max_subscribers), offsetof(struct ar_config_file, limits.max_subscribers),
 	  "Most event streams at once." },
+	{ "limits.memory_bytes", AR_CONFIG_INT, "0", "AGENTD_MEMORY_BYTES", false, 0, 1099511627776, NULL, false, false,
+	  offsetof(struct ar_config, limits.memory_bytes), offsetof(struct ar_config_file, limits.memory_bytes),
+	  "Memory of this process above which it lets go of idle sessions and begins no new work; 0 takes three quarters of what its control group or the machine has." },
 	{ "limits.ring_bytes", AR_CONFIG_INT, "1048576", NULL, false, 65536, 1073741824, NULL, false, false,
 	  offsetof(struct ar_config, limits.ring_bytes), offsetof(struct ar_config_file, limits.ring_bytes),
 	  "Bytes kept per event stream for a slow reader before it is dropped." },
+	{ "auth.required", AR_CONFIG_BOOL, "false", "AGENTD_AUTH_REQUIRED", false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config, auth.required), offsetof(struct ar_config_file, auth.required),
+	  "Lets nobody in over TCP without a token, also from this machine; the unix socket still knows its user." },
+	{ "auth.socket", AR_CONFIG_ENUM, "owner", NULL, false, 0, 0, ar_values_auth_socket, false, false,
+	  offsetof(struct ar_config, auth.socket), offsetof(struct ar_config_file, auth.socket),
+	  "Who is the operator when they come over the unix socket: the server's own user and root, or everyone who can open it." },
+	{ "auth.jwt_issuer", AR_CONFIG_STRING, "", "AGENTD_JWT_ISSUER", false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config, auth.jwt_issuer), offsetof(struct ar_config_file, auth.jwt_issuer),
+	  "Issuer whose signed tokens (JWT) are taken, as their iss says it; its keys are found by OpenID discovery. Empty takes none." },
+	{ "auth.jwt_audience", AR_CONFIG_STRING, "", "AGENTD_JWT_AUDIENCE", false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config, auth.jwt_audience), offsetof(struct ar_config_file, auth.jwt_audience),
+	  "What aud must name in a JWT; required with an issuer." },
+	{ "auth.jwt_keys_url", AR_CONFIG_STRING, "", NULL, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config, auth.jwt_keys_url), offsetof(struct ar_config_file, auth.jwt_keys_url),
+	  "Address of the issuer's keys (JWKS); empty asks the issuer for it." },
+	{ "auth.jwt_ca_file", AR_CONFIG_STRING, "", NULL, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config, auth.jwt_ca_file), offsetof(struct ar_config_file, auth.jwt_ca_file),
+	  "File of the certificates that the issuer's https is checked by; empty takes the system's." },
+	{ "auth.jwt_tenant_claim", AR_CONFIG_STRING, "", NULL, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config, auth.jwt_tenant_claim), offsetof(struct ar_config_file, auth.jwt_tenant_claim),
+	  "Claim of a JWT that names the tenant; empty gives all of them auth.jwt_tenant." },
+	{ "auth.jwt_tenant", AR_CONFIG_STRING, "local", NULL, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config, auth.jwt_tenant), offsetof(struct ar_config_file, auth.jwt_tenant),
+	  "Tenant of a JWT when no claim is to name it." },
+	{ "auth.jwt_scope_claim", AR_CONFIG_STRING, "scope", NULL, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config, auth.jwt_scope_claim), offsetof(struct ar_config_file, auth.jwt_scope_claim),
+	  "Claim of a JWT that lists its scopes, as a text with blanks or an array." },
+	{ "auth.jwt_scope_prefix", AR_CONFIG_STRING, "", NULL, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config, auth.jwt_scope_prefix), offsetof(struct ar_config_file, auth.jwt_scope_prefix),
+	  "What stands before read, submit, decide, worker and admin in that claim; others are passed over." },
+	{ "auth.jwt_leeway_s", AR_CONFIG_INT, "60", NULL, false, 0, 600, NULL, false, false,
+	  offsetof(struct ar_config, auth.jwt_leeway_s), offsetof(struct ar_config_file, auth.jwt_leeway_s),
+	  "How far the issuer's clock may be off." },
+	{ "auth.jwt_refresh_s", AR_CONFIG_INT, "600", NULL, false, 10, 86400, NULL, false, false,
+	  offsetof(struct ar_config, auth.jwt_refresh_s), offsetof(struct ar_config_file, auth.jwt_refresh_s),
+	  "How often the issuer's keys are fetched again." },
+	{ "auth.jwt_stale_s", AR_CONFIG_INT, "86400", NULL, false, 60, 2592000, NULL, false, false,
+	  offsetof(struct ar_config, auth.jwt_stale_s), offsetof(struct ar_config_file, auth.jwt_stale_s),
+	  "How long keys are used that could not be fetched again." },
+	{ "limits.token_rate", AR_CONFIG_INT, "100", NULL, false, 0, 1000000, NULL, false, false,
+	  offsetof(struct ar_config, limits.token_rate), offsetof(struct ar_config_file, limits.token_rate),
+	  "Requests a second that one token may send to this node; 0 sets no limit. The operator has none." },
+	{ "limits.token_burst", AR_CONFIG_INT, "200", NULL, false, 0, 1000000, NULL, false, false,
+	  offsetof(struct ar_config, limits.token_burst), offsetof(struct ar_config_file, limits.token_burst),
+	  "Requests that it may send at once after a pause." },
+	{ "limits.token_commands", AR_CONFIG_INT, "64", NULL, false, 0, 1000000, NULL, false, false,
+	  offsetof(struct ar_config, limits.token_commands), offsetof(struct ar_config_file, limits.token_commands),
+	  "Most commands of one token under way at once; 0 sets no limit." },
+	{ "limits.token_streams", AR_CONFIG_INT, "256", NULL, false, 0, 1000000, NULL, false, false,
+	  offsetof(struct ar_config, limits.token_streams), offsetof(struct ar_config_file, limits.token_streams),
+	  "Most event streams of one token at once; 0 sets no limit." },
+	{ "limits.tenant_rate", AR_CONFIG_INT, "1000", NULL, false, 0, 1000000, NULL, false, false,
+	  offsetof(struct ar_config, limits.tenant_rate), offsetof(struct ar_config_file, limits.tenant_rate),
+	  "Requests a second that all tokens of one tenant may send to this node; 0 sets no limit." },
+	{ "limits.tenant_burst", AR_CONFIG_INT, "2000", NULL, false, 0, 1000000, NULL, false, false,
+	  offsetof(struct ar_config, limits.tenant_burst), offsetof(struct ar_config_file, limits.tenant_burst),
+	  "Requests that they may send at once after a pause." },
+	{ "limits.tenant_commands", AR_CONFIG_INT, "512", NULL, false, 0, 1000000, NULL, false, false,
+	  offsetof(struct ar_config, limits.tenant_commands), offsetof(struct ar_config_file, limits.tenant_commands),
+	  "Most commands of one tenant under way at once; 0 sets no limit." },
+	{ "limits.tenant_streams", AR_CONFIG_INT, "4096", NULL, false, 0, 1000000, NULL, false, false,
+	  offsetof(struct ar_config, limits.tenant_streams), offsetof(struct ar_config_file, limits.tenant_streams),
+	  "Most event streams of one tenant at once; 0 sets no limit." },
 	{ "queue.max_turns", AR_CONFIG_INT, "100", NULL, false, 0, 100000, NULL, false, false,
 	  offsetof(struct ar_config, queue.max_turns), offsetof(struct ar_config_file, queue.max_turns),
 	  "Most turns that may wait in one thread." },
@@ -159,7 +249,7 @@ const struct ar_config_key ar_config_keys[] = {
 	  "Idle sessions kept in memory." },
 	{ "retention.days", AR_CONFIG_INT, "0", "AGENTD_RETENTION_DAYS", false, 0, 36500, NULL, false, false,
 	  offsetof(struct ar_config, retention.days), offsetof(struct ar_config_file, retention.days),
-	  "Days after its last change that a session which does nothing is removed with all it said; 0 keeps everything." },
+	  "Days after its last change that a session which does nothing is removed with all it said, and after its end an API token; 0 keeps everything." },
 	{ "blob.s3_url", AR_CONFIG_STRING, "", "AGENTD_S3_URL", false, 0, 0, NULL, false, false,
 	  offsetof(struct ar_config, blob.s3_url), offsetof(struct ar_config_file, blob.s3_url),
 	  "Bucket of an S3-compatible storage where a PostgreSQL store puts large content: http://host:9000/bucket; empty keeps all of it in the database." },
@@ -208,9 +298,18 @@ const struct ar_config_key ar_config_keys[] = {
 	{ "permission.may_loosen", AR_CONFIG_BOOL, "false", NULL, false, 0, 0, NULL, false, false,
 	  offsetof(struct ar_config, permission.may_loosen), offsetof(struct ar_config_file, permission.may_loosen),
 	  "Lets sessions and turns name a looser mode than permission.mode, and sessions set rules that allow." },
+	{ "channel.token_ms", AR_CONFIG_INT, "86400000", NULL, false, 1000, 31536000000, NULL, false, false,
+	  offsetof(struct ar_config, channel.token_ms), offsetof(struct ar_config_file, channel.token_ms),
+	  "How long a peer has to come back with its resume token." },
 	{ "permission.timeout_ms", AR_CONFIG_INT, "86400000", NULL, false, 1000, 31536000000, NULL, false, false,
 	  offsetof(struct ar_config, permission.timeout_ms), offsetof(struct ar_config_file, permission.timeout_ms),
 	  "How long a question to a person stays open." },
+	{ "action.escalate_after_ms", AR_CONFIG_INT, "0", NULL, false, 0, 31536000000, NULL, false, false,
+	  offsetof(struct ar_config, action.escalate_after_ms), offsetof(struct ar_config_file, action.escalate_after_ms),
+	  "Time after which a question that nobody answered is put to another audience; 0: never." },
+	{ "action.escalate_to", AR_CONFIG_STRING, "operators", NULL, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config, action.escalate_to), offsetof(struct ar_config_file, action.escalate_to),
+	  "The audience that a question is then put to." },
 	{ "tools.workspace", AR_CONFIG_STRING, "", "AGENTD_WORKSPACE", false, 0, 0, NULL, false, false,
 	  offsetof(struct ar_config, tools.workspace), offsetof(struct ar_config_file, tools.workspace),
 	  "Folder that the local tools may read; empty offers none of them." },
@@ -220,9 +319,84 @@ const struct ar_config_key ar_config_keys[] = {
 	{ "tools.max_parallel", AR_CONFIG_INT, "8", NULL, false, 1, 256, NULL, false, false,
 	  offsetof(struct ar_config, tools.max_parallel), offsetof(struct ar_config_file, tools.max_parallel),
 	  "Most tool calls of one turn that run at once." },
+	{ "process.timeout_ms", AR_CONFIG_INT, "120000", NULL, false, 1, 86400000, NULL, false, false,
+	  offsetof(struct ar_config, process.timeout_ms), offsetof(struct ar_config_file, process.timeout_ms),
+	  "How long a command may run that names no timeoutMs." },
+	{ "process.max_ms", AR_CONFIG_INT, "3600000", NULL, false, 1, 2592000000, NULL, false, false,
+	  offsetof(struct ar_config, process.max_ms), offsetof(struct ar_config_file, process.max_ms),
+	  "Longest timeoutMs of a command, and longest life of one that goes on in the background." },
+	{ "process.max_output_bytes", AR_CONFIG_INT, "16777216", NULL, false, 65536, 268435456, NULL, false, false,
+	  offsetof(struct ar_config, process.max_output_bytes), offsetof(struct ar_config_file, process.max_output_bytes),
+	  "Most bytes that are kept of what a process writes, all its streams together, from its beginning; of what follows the newest 256 KiB." },
+	{ "process.grace_ms", AR_CONFIG_INT, "5000", NULL, false, 0, 600000, NULL, false, false,
+	  offsetof(struct ar_config, process.grace_ms), offsetof(struct ar_config_file, process.grace_ms),
+	  "Pause between asking a process to end and killing it." },
+	{ "process.on_shutdown", AR_CONFIG_ENUM, "leave", NULL, false, 0, 0, ar_values_process_on_shutdown, false, false,
+	  offsetof(struct ar_config, process.on_shutdown), offsetof(struct ar_config_file, process.on_shutdown),
+	  "What happens to processes when the runtime stops: they run on and are found again, or end with it." },
 	{ "tools.max_result_bytes", AR_CONFIG_INT, "65536", NULL, false, 256, 16777216, NULL, false, false,
 	  offsetof(struct ar_config, tools.max_result_bytes), offsetof(struct ar_config_file, tools.max_result_bytes),
 	  "Most bytes of one tool result that the model reads; the whole is kept." },
+	{ "sandbox.profile", AR_CONFIG_ENUM, "workspace_write", NULL, false, 0, 0, ar_values_sandbox_profile, false, false,
+	  offsetof(struct ar_config, sandbox.profile), offsetof(struct ar_config_file, sandbox.profile),
+	  "Boundary of commands and file tools when the turn names none; a turn may name a stricter one." },
+	{ "sandbox.allow_danger", AR_CONFIG_BOOL, "false", NULL, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config, sandbox.allow_danger), offsetof(struct ar_config_file, sandbox.allow_danger),
+	  "Lets danger_full_access be given at all: by this configuration, or by a person who is asked for it." },
+	{ "sandbox.helpers", AR_CONFIG_STRING, "", NULL, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config, sandbox.helpers), offsetof(struct ar_config_file, sandbox.helpers),
+	  "Folder of agent-init, agent-shim and agent-files; empty is the folder of agentd." },
+	{ "sandbox.read_roots", AR_CONFIG_STRING, "", "AGENTD_SANDBOX_READ_ROOTS", false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config, sandbox.read_roots), offsetof(struct ar_config_file, sandbox.read_roots),
+	  "Folders that sandboxed commands may read beside the system's own programs, colons between them." },
+	{ "sandbox.write_roots", AR_CONFIG_STRING, "", "AGENTD_SANDBOX_WRITE_ROOTS", false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config, sandbox.write_roots), offsetof(struct ar_config_file, sandbox.write_roots),
+	  "Folders that sandboxed commands may write beside the workspace, colons between them." },
+	{ "sandbox.protected_paths", AR_CONFIG_STRING, "", NULL, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config, sandbox.protected_paths), offsetof(struct ar_config_file, sandbox.protected_paths),
+	  "Paths of a workspace that sandboxed commands may not write beside the usual ones, colons between them." },
+	{ "sandbox.env", AR_CONFIG_STRING, "", NULL, true, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config, sandbox.env), offsetof(struct ar_config_file, sandbox.env),
+	  "Variables that every command finds, K=V with commas or line ends between them." },
+	{ "sandbox.allow_hosts", AR_CONFIG_STRING, "", NULL, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config, sandbox.allow_hosts), offsetof(struct ar_config_file, sandbox.allow_hosts),
+	  "Hosts that the profile allowlisted_network reaches, blanks or line ends between them: host, host:port,port, *.host for all below it, host@address, and a ! at the end where it may be a private address." },
+	{ "sandbox.uid_first", AR_CONFIG_INT, "61000", NULL, false, 1000, 4294967290, NULL, false, false,
+	  offsetof(struct ar_config, sandbox.uid_first), offsetof(struct ar_config_file, sandbox.uid_first),
+	  "First of the user ids that a daemon of root gives to sandboxed commands." },
+	{ "sandbox.uid_last", AR_CONFIG_INT, "64999", NULL, false, 1000, 4294967290, NULL, false, false,
+	  offsetof(struct ar_config, sandbox.uid_last), offsetof(struct ar_config_file, sandbox.uid_last),
+	  "Last of them." },
+	{ "sandbox.max_processes", AR_CONFIG_INT, "512", NULL, false, 0, 4194304, NULL, false, false,
+	  offsetof(struct ar_config, sandbox.max_processes), offsetof(struct ar_config_file, sandbox.max_processes),
+	  "Most processes and threads of one command at once; 0 sets no limit." },
+	{ "sandbox.memory_bytes", AR_CONFIG_INT, "4294967296", NULL, false, 0, 1125899906842624, NULL, false, false,
+	  offsetof(struct ar_config, sandbox.memory_bytes), offsetof(struct ar_config_file, sandbox.memory_bytes),
+	  "Most memory of one command with all it starts; 0 sets no limit." },
+	{ "sandbox.file_bytes", AR_CONFIG_INT, "0", NULL, false, 0, 1125899906842624, NULL, false, false,
+	  offsetof(struct ar_config, sandbox.file_bytes), offsetof(struct ar_config_file, sandbox.file_bytes),
+	  "Largest file that a command may write; 0 sets no limit." },
+	{ "sandbox.tmp_bytes", AR_CONFIG_INT, "1073741824", NULL, false, 0, 1125899906842624, NULL, false, false,
+	  offsetof(struct ar_config, sandbox.tmp_bytes), offsetof(struct ar_config_file, sandbox.tmp_bytes),
+	  "Size of the private /tmp and home folder of a command; 0 sets no limit." },
+	{ "sandbox.open_files", AR_CONFIG_INT, "4096", NULL, false, 0, 1048576, NULL, false, false,
+	  offsetof(struct ar_config, sandbox.open_files), offsetof(struct ar_config_file, sandbox.open_files),
+	  "Most files that one process may have open; 0 sets no limit." },
+	{ "sandbox.spares", AR_CONFIG_INT, "8", NULL, false, 0, 256, NULL, false, false,
+	  offsetof(struct ar_config, sandbox.spares), offsetof(struct ar_config_file, sandbox.spares),
+	  "Boundaries that are kept ready for the next command of a session, all sessions together; 0 makes each when its command comes." },
+	{ "sandbox.spare_ms", AR_CONFIG_INT, "120000", NULL, false, 1, 3600000, NULL, false, false,
+	  offsetof(struct ar_config, sandbox.spare_ms), offsetof(struct ar_config_file, sandbox.spare_ms),
+	  "Milliseconds that one of them waits for its command." },
+	{ "sandbox.audit", AR_CONFIG_BOOL, "false", NULL, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config, sandbox.audit), offsetof(struct ar_config_file, sandbox.audit),
+	  "Switches the kernel's audit on while a daemon of root runs, when nobody else uses it, so that refused file accesses are proven." },
+	{ "sandbox.without", AR_CONFIG_STRING, "", NULL, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config, sandbox.without), offsetof(struct ar_config_file, sandbox.without),
+	  "Mechanisms of the kernel that are taken for absent, commas between them; to see what a lesser host would do." },
+	{ "turn.inactivity_ms", AR_CONFIG_INT, "0", NULL, false, 0, 31536000000, NULL, false, false,
+	  offsetof(struct ar_config, turn.inactivity_ms), offsetof(struct ar_config_file, turn.inactivity_ms),
+	  "Longest time in which nothing of a turn happens while it waits for nobody; 0 sets no limit." },
 	{ "budget.turn_tokens", AR_CONFIG_INT, "0", NULL, false, 0, 1000000000000, NULL, false, false,
 	  offsetof(struct ar_config, budget.turn_tokens), offsetof(struct ar_config_file, budget.turn_tokens),
 	  "Most tokens of one turn; 0 sets no limit." },
@@ -251,7 +425,7 @@ const struct ar_config_key ar_config_keys[] = {
 	  offsetof(struct ar_config, guard.repeats), offsetof(struct ar_config_file, guard.repeats),
 	  "Same call with the same arguments and the same answer in a row before the turn is stopped; 0 never stops it." },
 };
-const size_t ar_config_key_count = 76;
+const size_t ar_config_key_count = 132;
 
 static const struct ar_config_key models_keys[] = {
 	{ "name", AR_CONFIG_STRING, "", NULL, false, 0, 0, NULL, true, true,
@@ -296,6 +470,24 @@ static const struct ar_config_key models_keys[] = {
 	{ "local", AR_CONFIG_BOOL, "false", NULL, false, 0, 0, NULL, false, false,
 	  offsetof(struct ar_config_models, local), offsetof(struct ar_config_file_models, local),
 	  "Says that nothing sent to it leaves the house." },
+};
+
+static const struct ar_config_key command_secrets_keys[] = {
+	{ "name", AR_CONFIG_STRING, "", NULL, false, 0, 0, NULL, true, true,
+	  offsetof(struct ar_config_command_secrets, name), offsetof(struct ar_config_file_command_secrets, name),
+	  "What it is called inside: NAME_FILE is the variable that names the place of a secret file, NAME the one that holds a placeholder." },
+	{ "value", AR_CONFIG_STRING, "", NULL, true, 0, 0, NULL, true, false,
+	  offsetof(struct ar_config_command_secrets, value), offsetof(struct ar_config_file_command_secrets, value),
+	  "The secret itself, at least 8 bytes; 16 where the proxy gives it." },
+	{ "give", AR_CONFIG_ENUM, "file", NULL, false, 0, 0, ar_values_command_secrets_give, false, false,
+	  offsetof(struct ar_config_command_secrets, give), offsetof(struct ar_config_file_command_secrets, give),
+	  "As a file in memory that only the command and what it starts can read, or as a placeholder that the proxy replaces in the Authorization of plain HTTP requests." },
+	{ "hosts", AR_CONFIG_STRINGS, "", NULL, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config_command_secrets, hosts), offsetof(struct ar_config_file_command_secrets, hosts),
+	  "Where the proxy replaces it, each as in sandbox.allow_hosts; they have to be listed there as well." },
+	{ "commands", AR_CONFIG_STRINGS, "", NULL, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config_command_secrets, commands), offsetof(struct ar_config_file_command_secrets, commands),
+	  "First words of the commands that get it; none named means every command." },
 };
 
 static const struct ar_config_key mcp_servers_keys[] = {
@@ -410,6 +602,9 @@ static const struct ar_config_key permission_rules_keys[] = {
 	{ "matches", AR_CONFIG_STRING, "", NULL, false, 0, 0, NULL, false, false,
 	  offsetof(struct ar_config_permission_rules, matches), offsetof(struct ar_config_file_permission_rules, matches),
 	  "Glob over the text of that argument; empty is any text." },
+	{ "command", AR_CONFIG_STRING, "", NULL, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config_permission_rules, command), offsetof(struct ar_config_file_permission_rules, command),
+	  "First words of a shell command, such as git status; allows only when every command of a plain text begins so." },
 	{ "only_destructive", AR_CONFIG_BOOL, "false", NULL, false, 0, 0, NULL, false, false,
 	  offsetof(struct ar_config_permission_rules, only_destructive), offsetof(struct ar_config_file_permission_rules, only_destructive),
 	  "Names only calls of destructive tools." },
@@ -418,12 +613,29 @@ static const struct ar_config_key permission_rules_keys[] = {
 	  "Workspace id that the session must have; empty is any." },
 };
 
+static const struct ar_config_key certificates_keys[] = {
+	{ "subject", AR_CONFIG_STRING, "", NULL, false, 0, 0, NULL, true, true,
+	  offsetof(struct ar_config_certificates, subject), offsetof(struct ar_config_file_certificates, subject),
+	  "Subject of the certificate, as OpenSSL writes it: CN=build, O=Example." },
+	{ "tenant", AR_CONFIG_STRING, "local", NULL, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config_certificates, tenant), offsetof(struct ar_config_file_certificates, tenant),
+	  "Tenant of who shows it." },
+	{ "scopes", AR_CONFIG_STRINGS, "", NULL, false, 0, 0, ar_values_certificates_scopes, false, false,
+	  offsetof(struct ar_config_certificates, scopes), offsetof(struct ar_config_file_certificates, scopes),
+	  "What they may do; none named means read." },
+};
+
 const struct ar_config_list ar_config_lists[] = {
 	{ "models", models_keys, 14,
 	  sizeof(struct ar_config_models), sizeof(struct ar_config_file_models),
 	  offsetof(struct ar_config, models), offsetof(struct ar_config, models_count),
 	  offsetof(struct ar_config_file, models), offsetof(struct ar_config_file, models_count),
 	  "Models that turns may be routed to, in order of preference; without any there is one, as the model section says." },
+	{ "command_secrets", command_secrets_keys, 5,
+	  sizeof(struct ar_config_command_secrets), sizeof(struct ar_config_file_command_secrets),
+	  offsetof(struct ar_config, command_secrets), offsetof(struct ar_config, command_secrets_count),
+	  offsetof(struct ar_config_file, command_secrets), offsetof(struct ar_config_file, command_secrets_count),
+	  "Secrets that commands use without one of them being in their environment, their words or a file." },
 	{ "mcp_servers", mcp_servers_keys, 12,
 	  sizeof(struct ar_config_mcp_servers), sizeof(struct ar_config_file_mcp_servers),
 	  offsetof(struct ar_config, mcp_servers), offsetof(struct ar_config, mcp_servers_count),
@@ -439,16 +651,40 @@ const struct ar_config_list ar_config_lists[] = {
 	  offsetof(struct ar_config, hooks), offsetof(struct ar_config, hooks_count),
 	  offsetof(struct ar_config_file, hooks), offsetof(struct ar_config_file, hooks_count),
 	  "Programs and addresses that are asked or told at points of a turn." },
-	{ "permission_rules", permission_rules_keys, 7,
+	{ "permission_rules", permission_rules_keys, 8,
 	  sizeof(struct ar_config_permission_rules), sizeof(struct ar_config_file_permission_rules),
 	  offsetof(struct ar_config, permission_rules), offsetof(struct ar_config, permission_rules_count),
 	  offsetof(struct ar_config_file, permission_rules), offsetof(struct ar_config_file, permission_rules_count),
 	  "Rules that judge tool calls; deny wins over ask, ask over allow." },
+	{ "certificates", certificates_keys, 3,
+	  sizeof(struct ar_config_certificates), sizeof(struct ar_config_file_certificates),
+	  offsetof(struct ar_config, certificates), offsetof(struct ar_config, certificates_count),
+	  offsetof(struct ar_config_file, certificates), offsetof(struct ar_config_file, certificates_count),
+	  "Client certificates that let somebody in, by their subject; those of TLS clients that were verified." },
 };
-const size_t ar_config_list_count = 5;
+const size_t ar_config_list_count = 7;
 
 static const cyaml_schema_value_t text_value = {
 	CYAML_VALUE_STRING(CYAML_FLAG_POINTER, char, 0, 65536),
+};
+
+static const cyaml_schema_field_t tls_fields[] = {
+	CYAML_FIELD_STRING_PTR("certificate", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_tls, certificate, 0, 65536),
+	CYAML_FIELD_STRING_PTR("key", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_tls, key, 0, 65536),
+	CYAML_FIELD_STRING_PTR("client_ca", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_tls, client_ca, 0, 65536),
+	CYAML_FIELD_END,
+};
+
+static const cyaml_schema_field_t http_fields[] = {
+	CYAML_FIELD_STRING_PTR("hosts", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_http, hosts, 0, 65536),
+	CYAML_FIELD_STRING_PTR("origins", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_http, origins, 0, 65536),
+	CYAML_FIELD_END,
+};
+
+static const cyaml_schema_field_t log_fields[] = {
+	CYAML_FIELD_STRING_PTR("requests", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_log, requests, 0, 65536),
+	CYAML_FIELD_STRING_PTR("level", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_log, level, 0, 65536),
+	CYAML_FIELD_END,
 };
 
 static const cyaml_schema_field_t node_fields[] = {
@@ -510,7 +746,33 @@ static const cyaml_schema_field_t limits_fields[] = {
 	CYAML_FIELD_INT_PTR("keepalive_timeout_ms", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_limits, keepalive_timeout_ms),
 	CYAML_FIELD_INT_PTR("max_connections", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_limits, max_connections),
 	CYAML_FIELD_INT_PTR("max_subscribers", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_limits, max_subscribers),
+	CYAML_FIELD_INT_PTR("memory_bytes", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_limits, memory_bytes),
 	CYAML_FIELD_INT_PTR("ring_bytes", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_limits, ring_bytes),
+	CYAML_FIELD_INT_PTR("token_rate", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_limits, token_rate),
+	CYAML_FIELD_INT_PTR("token_burst", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_limits, token_burst),
+	CYAML_FIELD_INT_PTR("token_commands", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_limits, token_commands),
+	CYAML_FIELD_INT_PTR("token_streams", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_limits, token_streams),
+	CYAML_FIELD_INT_PTR("tenant_rate", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_limits, tenant_rate),
+	CYAML_FIELD_INT_PTR("tenant_burst", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_limits, tenant_burst),
+	CYAML_FIELD_INT_PTR("tenant_commands", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_limits, tenant_commands),
+	CYAML_FIELD_INT_PTR("tenant_streams", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_limits, tenant_streams),
+	CYAML_FIELD_END,
+};
+
+static const cyaml_schema_field_t auth_fields[] = {
+	CYAML_FIELD_BOOL_PTR("required", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_auth, required),
+	CYAML_FIELD_STRING_PTR("socket", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_auth, socket, 0, 65536),
+	CYAML_FIELD_STRING_PTR("jwt_issuer", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_auth, jwt_issuer, 0, 65536),
+	CYAML_FIELD_STRING_PTR("jwt_audience", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_auth, jwt_audience, 0, 65536),
+	CYAML_FIELD_STRING_PTR("jwt_keys_url", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_auth, jwt_keys_url, 0, 65536),
+	CYAML_FIELD_STRING_PTR("jwt_ca_file", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_auth, jwt_ca_file, 0, 65536),
+	CYAML_FIELD_STRING_PTR("jwt_tenant_claim", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_auth, jwt_tenant_claim, 0, 65536),
+	CYAML_FIELD_STRING_PTR("jwt_tenant", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_auth, jwt_tenant, 0, 65536),
+	CYAML_FIELD_STRING_PTR("jwt_scope_claim", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_auth, jwt_scope_claim, 0, 65536),
+	CYAML_FIELD_STRING_PTR("jwt_scope_prefix", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_auth, jwt_scope_prefix, 0, 65536),
+	CYAML_FIELD_INT_PTR("jwt_leeway_s", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_auth, jwt_leeway_s),
+	CYAML_FIELD_INT_PTR("jwt_refresh_s", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_auth, jwt_refresh_s),
+	CYAML_FIELD_INT_PTR("jwt_stale_s", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_auth, jwt_stale_s),
 	CYAML_FIELD_END,
 };
 
@@ -562,15 +824,21 @@ static const cyaml_schema_field_t redact_fields[] = {
 	CYAML_FIELD_END,
 };
 
-static const cyaml_schema_field_t log_fields[] = {
-	CYAML_FIELD_STRING_PTR("level", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_log, level, 0, 65536),
-	CYAML_FIELD_END,
-};
-
 static const cyaml_schema_field_t permission_fields[] = {
 	CYAML_FIELD_STRING_PTR("mode", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_permission, mode, 0, 65536),
 	CYAML_FIELD_BOOL_PTR("may_loosen", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_permission, may_loosen),
 	CYAML_FIELD_INT_PTR("timeout_ms", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_permission, timeout_ms),
+	CYAML_FIELD_END,
+};
+
+static const cyaml_schema_field_t channel_fields[] = {
+	CYAML_FIELD_INT_PTR("token_ms", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_channel, token_ms),
+	CYAML_FIELD_END,
+};
+
+static const cyaml_schema_field_t action_fields[] = {
+	CYAML_FIELD_INT_PTR("escalate_after_ms", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_action, escalate_after_ms),
+	CYAML_FIELD_STRING_PTR("escalate_to", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_action, escalate_to, 0, 65536),
 	CYAML_FIELD_END,
 };
 
@@ -579,6 +847,43 @@ static const cyaml_schema_field_t tools_fields[] = {
 	CYAML_FIELD_INT_PTR("timeout_ms", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_tools, timeout_ms),
 	CYAML_FIELD_INT_PTR("max_parallel", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_tools, max_parallel),
 	CYAML_FIELD_INT_PTR("max_result_bytes", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_tools, max_result_bytes),
+	CYAML_FIELD_END,
+};
+
+static const cyaml_schema_field_t process_fields[] = {
+	CYAML_FIELD_INT_PTR("timeout_ms", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_process, timeout_ms),
+	CYAML_FIELD_INT_PTR("max_ms", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_process, max_ms),
+	CYAML_FIELD_INT_PTR("max_output_bytes", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_process, max_output_bytes),
+	CYAML_FIELD_INT_PTR("grace_ms", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_process, grace_ms),
+	CYAML_FIELD_STRING_PTR("on_shutdown", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_process, on_shutdown, 0, 65536),
+	CYAML_FIELD_END,
+};
+
+static const cyaml_schema_field_t sandbox_fields[] = {
+	CYAML_FIELD_STRING_PTR("profile", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_sandbox, profile, 0, 65536),
+	CYAML_FIELD_BOOL_PTR("allow_danger", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_sandbox, allow_danger),
+	CYAML_FIELD_STRING_PTR("helpers", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_sandbox, helpers, 0, 65536),
+	CYAML_FIELD_STRING_PTR("read_roots", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_sandbox, read_roots, 0, 65536),
+	CYAML_FIELD_STRING_PTR("write_roots", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_sandbox, write_roots, 0, 65536),
+	CYAML_FIELD_STRING_PTR("protected_paths", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_sandbox, protected_paths, 0, 65536),
+	CYAML_FIELD_STRING_PTR("env", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_sandbox, env, 0, 65536),
+	CYAML_FIELD_STRING_PTR("allow_hosts", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_sandbox, allow_hosts, 0, 65536),
+	CYAML_FIELD_INT_PTR("uid_first", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_sandbox, uid_first),
+	CYAML_FIELD_INT_PTR("uid_last", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_sandbox, uid_last),
+	CYAML_FIELD_INT_PTR("max_processes", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_sandbox, max_processes),
+	CYAML_FIELD_INT_PTR("memory_bytes", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_sandbox, memory_bytes),
+	CYAML_FIELD_INT_PTR("file_bytes", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_sandbox, file_bytes),
+	CYAML_FIELD_INT_PTR("tmp_bytes", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_sandbox, tmp_bytes),
+	CYAML_FIELD_INT_PTR("open_files", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_sandbox, open_files),
+	CYAML_FIELD_INT_PTR("spares", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_sandbox, spares),
+	CYAML_FIELD_INT_PTR("spare_ms", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_sandbox, spare_ms),
+	CYAML_FIELD_BOOL_PTR("audit", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_sandbox, audit),
+	CYAML_FIELD_STRING_PTR("without", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_sandbox, without, 0, 65536),
+	CYAML_FIELD_END,
+};
+
+static const cyaml_schema_field_t turn_fields[] = {
+	CYAML_FIELD_INT_PTR("inactivity_ms", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_turn, inactivity_ms),
 	CYAML_FIELD_END,
 };
 
@@ -618,6 +923,18 @@ static const cyaml_schema_field_t models_fields[] = {
 };
 static const cyaml_schema_value_t models_value = {
 	CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct ar_config_file_models, models_fields),
+};
+
+static const cyaml_schema_field_t command_secrets_fields[] = {
+	CYAML_FIELD_STRING_PTR("name", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_command_secrets, name, 0, 65536),
+	CYAML_FIELD_STRING_PTR("value", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_command_secrets, value, 0, 65536),
+	CYAML_FIELD_STRING_PTR("give", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_command_secrets, give, 0, 65536),
+	CYAML_FIELD_SEQUENCE_COUNT("hosts", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_command_secrets, hosts.v, hosts.count, &text_value, 0, 1024),
+	CYAML_FIELD_SEQUENCE_COUNT("commands", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_command_secrets, commands.v, commands.count, &text_value, 0, 1024),
+	CYAML_FIELD_END,
+};
+static const cyaml_schema_value_t command_secrets_value = {
+	CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct ar_config_file_command_secrets, command_secrets_fields),
 };
 
 static const cyaml_schema_field_t mcp_servers_fields[] = {
@@ -676,6 +993,7 @@ static const cyaml_schema_field_t permission_rules_fields[] = {
 	CYAML_FIELD_STRING_PTR("tool", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_permission_rules, tool, 0, 65536),
 	CYAML_FIELD_STRING_PTR("argument", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_permission_rules, argument, 0, 65536),
 	CYAML_FIELD_STRING_PTR("matches", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_permission_rules, matches, 0, 65536),
+	CYAML_FIELD_STRING_PTR("command", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_permission_rules, command, 0, 65536),
 	CYAML_FIELD_BOOL_PTR("only_destructive", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_permission_rules, only_destructive),
 	CYAML_FIELD_STRING_PTR("workspace", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_permission_rules, workspace, 0, 65536),
 	CYAML_FIELD_END,
@@ -684,11 +1002,24 @@ static const cyaml_schema_value_t permission_rules_value = {
 	CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct ar_config_file_permission_rules, permission_rules_fields),
 };
 
+static const cyaml_schema_field_t certificates_fields[] = {
+	CYAML_FIELD_STRING_PTR("subject", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_certificates, subject, 0, 65536),
+	CYAML_FIELD_STRING_PTR("tenant", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_certificates, tenant, 0, 65536),
+	CYAML_FIELD_SEQUENCE_COUNT("scopes", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_certificates, scopes.v, scopes.count, &text_value, 0, 1024),
+	CYAML_FIELD_END,
+};
+static const cyaml_schema_value_t certificates_value = {
+	CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct ar_config_file_certificates, certificates_fields),
+};
+
 static const cyaml_schema_field_t top_fields[] = {
 	CYAML_FIELD_STRING_PTR("data_dir", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file, data_dir, 0, 65536),
 	CYAML_FIELD_STRING_PTR("store", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file, store, 0, 65536),
 	CYAML_FIELD_STRING_PTR("listen", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file, listen, 0, 65536),
 	CYAML_FIELD_STRING_PTR("socket", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file, socket, 0, 65536),
+	CYAML_FIELD_MAPPING("tls", CYAML_FLAG_OPTIONAL, struct ar_config_file, tls, tls_fields),
+	CYAML_FIELD_MAPPING("http", CYAML_FLAG_OPTIONAL, struct ar_config_file, http, http_fields),
+	CYAML_FIELD_MAPPING("log", CYAML_FLAG_OPTIONAL, struct ar_config_file, log, log_fields),
 	CYAML_FIELD_MAPPING("node", CYAML_FLAG_OPTIONAL, struct ar_config_file, node, node_fields),
 	CYAML_FIELD_MAPPING("cluster", CYAML_FLAG_OPTIONAL, struct ar_config_file, cluster, cluster_fields),
 	CYAML_FIELD_MAPPING("model", CYAML_FLAG_OPTIONAL, struct ar_config_file, model, model_fields),
@@ -696,6 +1027,7 @@ static const cyaml_schema_field_t top_fields[] = {
 	CYAML_FIELD_MAPPING("anthropic", CYAML_FLAG_OPTIONAL, struct ar_config_file, anthropic, anthropic_fields),
 	CYAML_FIELD_MAPPING("gemini", CYAML_FLAG_OPTIONAL, struct ar_config_file, gemini, gemini_fields),
 	CYAML_FIELD_MAPPING("limits", CYAML_FLAG_OPTIONAL, struct ar_config_file, limits, limits_fields),
+	CYAML_FIELD_MAPPING("auth", CYAML_FLAG_OPTIONAL, struct ar_config_file, auth, auth_fields),
 	CYAML_FIELD_MAPPING("queue", CYAML_FLAG_OPTIONAL, struct ar_config_file, queue, queue_fields),
 	CYAML_FIELD_MAPPING("recovery", CYAML_FLAG_OPTIONAL, struct ar_config_file, recovery, recovery_fields),
 	CYAML_FIELD_MAPPING("session", CYAML_FLAG_OPTIONAL, struct ar_config_file, session, session_fields),
@@ -703,16 +1035,22 @@ static const cyaml_schema_field_t top_fields[] = {
 	CYAML_FIELD_MAPPING("blob", CYAML_FLAG_OPTIONAL, struct ar_config_file, blob, blob_fields),
 	CYAML_FIELD_MAPPING("context", CYAML_FLAG_OPTIONAL, struct ar_config_file, context, context_fields),
 	CYAML_FIELD_MAPPING("redact", CYAML_FLAG_OPTIONAL, struct ar_config_file, redact, redact_fields),
-	CYAML_FIELD_MAPPING("log", CYAML_FLAG_OPTIONAL, struct ar_config_file, log, log_fields),
 	CYAML_FIELD_MAPPING("permission", CYAML_FLAG_OPTIONAL, struct ar_config_file, permission, permission_fields),
+	CYAML_FIELD_MAPPING("channel", CYAML_FLAG_OPTIONAL, struct ar_config_file, channel, channel_fields),
+	CYAML_FIELD_MAPPING("action", CYAML_FLAG_OPTIONAL, struct ar_config_file, action, action_fields),
 	CYAML_FIELD_MAPPING("tools", CYAML_FLAG_OPTIONAL, struct ar_config_file, tools, tools_fields),
+	CYAML_FIELD_MAPPING("process", CYAML_FLAG_OPTIONAL, struct ar_config_file, process, process_fields),
+	CYAML_FIELD_MAPPING("sandbox", CYAML_FLAG_OPTIONAL, struct ar_config_file, sandbox, sandbox_fields),
+	CYAML_FIELD_MAPPING("turn", CYAML_FLAG_OPTIONAL, struct ar_config_file, turn, turn_fields),
 	CYAML_FIELD_MAPPING("budget", CYAML_FLAG_OPTIONAL, struct ar_config_file, budget, budget_fields),
 	CYAML_FIELD_MAPPING("guard", CYAML_FLAG_OPTIONAL, struct ar_config_file, guard, guard_fields),
 	CYAML_FIELD_SEQUENCE("models", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file, models, &models_value, 0, 1024),
+	CYAML_FIELD_SEQUENCE("command_secrets", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file, command_secrets, &command_secrets_value, 0, 1024),
 	CYAML_FIELD_SEQUENCE("mcp_servers", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file, mcp_servers, &mcp_servers_value, 0, 1024),
 	CYAML_FIELD_SEQUENCE("http_tools", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file, http_tools, &http_tools_value, 0, 1024),
 	CYAML_FIELD_SEQUENCE("hooks", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file, hooks, &hooks_value, 0, 1024),
 	CYAML_FIELD_SEQUENCE("permission_rules", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file, permission_rules, &permission_rules_value, 0, 1024),
+	CYAML_FIELD_SEQUENCE("certificates", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file, certificates, &certificates_value, 0, 1024),
 	CYAML_FIELD_END,
 };
 

@@ -7,6 +7,12 @@
 
 /* clang-format off */
 
+enum ar_config_log_requests {
+	AR_CONFIG_LOG_REQUESTS_OFF,
+	AR_CONFIG_LOG_REQUESTS_ERRORS,
+	AR_CONFIG_LOG_REQUESTS_ALL,
+};
+
 enum ar_config_model_provider {
 	AR_CONFIG_MODEL_PROVIDER_AUTO,
 	AR_CONFIG_MODEL_PROVIDER_OPENAI_CHAT,
@@ -18,6 +24,11 @@ enum ar_config_model_provider {
 enum ar_config_model_fallback {
 	AR_CONFIG_MODEL_FALLBACK_ALLOW,
 	AR_CONFIG_MODEL_FALLBACK_DENY,
+};
+
+enum ar_config_auth_socket {
+	AR_CONFIG_AUTH_SOCKET_OWNER,
+	AR_CONFIG_AUTH_SOCKET_ANYONE,
 };
 
 enum ar_config_queue_default_policy {
@@ -43,6 +54,19 @@ enum ar_config_permission_mode {
 	AR_CONFIG_PERMISSION_MODE_AUTO,
 };
 
+enum ar_config_process_on_shutdown {
+	AR_CONFIG_PROCESS_ON_SHUTDOWN_LEAVE,
+	AR_CONFIG_PROCESS_ON_SHUTDOWN_TERMINATE,
+};
+
+enum ar_config_sandbox_profile {
+	AR_CONFIG_SANDBOX_PROFILE_READ_ONLY,
+	AR_CONFIG_SANDBOX_PROFILE_WORKSPACE_WRITE,
+	AR_CONFIG_SANDBOX_PROFILE_NO_NETWORK,
+	AR_CONFIG_SANDBOX_PROFILE_ALLOWLISTED_NETWORK,
+	AR_CONFIG_SANDBOX_PROFILE_DANGER_FULL_ACCESS,
+};
+
 enum ar_config_budget_on_limit {
 	AR_CONFIG_BUDGET_ON_LIMIT_ASK,
 	AR_CONFIG_BUDGET_ON_LIMIT_STOP,
@@ -60,6 +84,11 @@ enum ar_config_models_capabilities {
 	AR_CONFIG_MODELS_CAPABILITIES_TOOLS,
 	AR_CONFIG_MODELS_CAPABILITIES_JSON,
 	AR_CONFIG_MODELS_CAPABILITIES_REASONING,
+};
+
+enum ar_config_command_secrets_give {
+	AR_CONFIG_COMMAND_SECRETS_GIVE_FILE,
+	AR_CONFIG_COMMAND_SECRETS_GIVE_PROXY,
 };
 
 enum ar_config_mcp_servers_scope {
@@ -104,6 +133,14 @@ enum ar_config_permission_rules_effect {
 	AR_CONFIG_PERMISSION_RULES_EFFECT_DENY,
 };
 
+enum ar_config_certificates_scopes {
+	AR_CONFIG_CERTIFICATES_SCOPES_READ,
+	AR_CONFIG_CERTIFICATES_SCOPES_SUBMIT,
+	AR_CONFIG_CERTIFICATES_SCOPES_DECIDE,
+	AR_CONFIG_CERTIFICATES_SCOPES_WORKER,
+	AR_CONFIG_CERTIFICATES_SCOPES_ADMIN,
+};
+
 #define AR_CONFIG_UNSET (-1)
 
 /* Words of a list's entry. */
@@ -118,6 +155,22 @@ struct ar_config_file_strings {
 };
 
 /* What is in force. */
+struct ar_config_tls {
+	const char *certificate;
+	const char *key;
+	const char *client_ca;
+};
+
+struct ar_config_http {
+	const char *hosts;
+	const char *origins;
+};
+
+struct ar_config_log {
+	int requests;
+	int level;
+};
+
 struct ar_config_node {
 	const char *id;
 };
@@ -171,7 +224,32 @@ struct ar_config_limits {
 	int64_t keepalive_timeout_ms;
 	int64_t max_connections;
 	int64_t max_subscribers;
+	int64_t memory_bytes;
 	int64_t ring_bytes;
+	int64_t token_rate;
+	int64_t token_burst;
+	int64_t token_commands;
+	int64_t token_streams;
+	int64_t tenant_rate;
+	int64_t tenant_burst;
+	int64_t tenant_commands;
+	int64_t tenant_streams;
+};
+
+struct ar_config_auth {
+	bool required;
+	int socket;
+	const char *jwt_issuer;
+	const char *jwt_audience;
+	const char *jwt_keys_url;
+	const char *jwt_ca_file;
+	const char *jwt_tenant_claim;
+	const char *jwt_tenant;
+	const char *jwt_scope_claim;
+	const char *jwt_scope_prefix;
+	int64_t jwt_leeway_s;
+	int64_t jwt_refresh_s;
+	int64_t jwt_stale_s;
 };
 
 struct ar_config_queue {
@@ -215,14 +293,19 @@ struct ar_config_redact {
 	bool inputs;
 };
 
-struct ar_config_log {
-	int level;
-};
-
 struct ar_config_permission {
 	int mode;
 	bool may_loosen;
 	int64_t timeout_ms;
+};
+
+struct ar_config_channel {
+	int64_t token_ms;
+};
+
+struct ar_config_action {
+	int64_t escalate_after_ms;
+	const char *escalate_to;
 };
 
 struct ar_config_tools {
@@ -230,6 +313,40 @@ struct ar_config_tools {
 	int64_t timeout_ms;
 	int64_t max_parallel;
 	int64_t max_result_bytes;
+};
+
+struct ar_config_process {
+	int64_t timeout_ms;
+	int64_t max_ms;
+	int64_t max_output_bytes;
+	int64_t grace_ms;
+	int on_shutdown;
+};
+
+struct ar_config_sandbox {
+	int profile;
+	bool allow_danger;
+	const char *helpers;
+	const char *read_roots;
+	const char *write_roots;
+	const char *protected_paths;
+	const char *env;
+	const char *allow_hosts;
+	int64_t uid_first;
+	int64_t uid_last;
+	int64_t max_processes;
+	int64_t memory_bytes;
+	int64_t file_bytes;
+	int64_t tmp_bytes;
+	int64_t open_files;
+	int64_t spares;
+	int64_t spare_ms;
+	bool audit;
+	const char *without;
+};
+
+struct ar_config_turn {
+	int64_t inactivity_ms;
 };
 
 struct ar_config_budget {
@@ -263,6 +380,15 @@ struct ar_config_models {
 	int64_t cache_write_price;
 	const char *currency;
 	bool local;
+};
+
+/* One entry of command_secrets. */
+struct ar_config_command_secrets {
+	const char *name;
+	const char *value;
+	int give;
+	struct ar_config_strings hosts;
+	struct ar_config_strings commands;
 };
 
 /* One entry of mcp_servers. */
@@ -313,8 +439,16 @@ struct ar_config_permission_rules {
 	const char *tool;
 	const char *argument;
 	const char *matches;
+	const char *command;
 	bool only_destructive;
 	const char *workspace;
+};
+
+/* One entry of certificates. */
+struct ar_config_certificates {
+	const char *subject;
+	const char *tenant;
+	struct ar_config_strings scopes;
 };
 
 struct ar_config {
@@ -322,6 +456,9 @@ struct ar_config {
 	const char *store;
 	const char *listen;
 	const char *socket;
+	struct ar_config_tls tls;
+	struct ar_config_http http;
+	struct ar_config_log log;
 	struct ar_config_node node;
 	struct ar_config_cluster cluster;
 	struct ar_config_model model;
@@ -329,6 +466,7 @@ struct ar_config {
 	struct ar_config_anthropic anthropic;
 	struct ar_config_gemini gemini;
 	struct ar_config_limits limits;
+	struct ar_config_auth auth;
 	struct ar_config_queue queue;
 	struct ar_config_recovery recovery;
 	struct ar_config_session session;
@@ -336,13 +474,19 @@ struct ar_config {
 	struct ar_config_blob blob;
 	struct ar_config_context context;
 	struct ar_config_redact redact;
-	struct ar_config_log log;
 	struct ar_config_permission permission;
+	struct ar_config_channel channel;
+	struct ar_config_action action;
 	struct ar_config_tools tools;
+	struct ar_config_process process;
+	struct ar_config_sandbox sandbox;
+	struct ar_config_turn turn;
 	struct ar_config_budget budget;
 	struct ar_config_guard guard;
 	struct ar_config_models *models;
 	size_t models_count;
+	struct ar_config_command_secrets *command_secrets;
+	size_t command_secrets_count;
 	struct ar_config_mcp_servers *mcp_servers;
 	size_t mcp_servers_count;
 	struct ar_config_http_tools *http_tools;
@@ -351,9 +495,27 @@ struct ar_config {
 	size_t hooks_count;
 	struct ar_config_permission_rules *permission_rules;
 	size_t permission_rules_count;
+	struct ar_config_certificates *certificates;
+	size_t certificates_count;
 };
 
 /* What the file says. */
+struct ar_config_file_tls {
+	char *certificate;
+	char *key;
+	char *client_ca;
+};
+
+struct ar_config_file_http {
+	char *hosts;
+	char *origins;
+};
+
+struct ar_config_file_log {
+	char *requests;
+	char *level;
+};
+
 struct ar_config_file_node {
 	char *id;
 };
@@ -407,7 +569,32 @@ struct ar_config_file_limits {
 	int64_t *keepalive_timeout_ms;
 	int64_t *max_connections;
 	int64_t *max_subscribers;
+	int64_t *memory_bytes;
 	int64_t *ring_bytes;
+	int64_t *token_rate;
+	int64_t *token_burst;
+	int64_t *token_commands;
+	int64_t *token_streams;
+	int64_t *tenant_rate;
+	int64_t *tenant_burst;
+	int64_t *tenant_commands;
+	int64_t *tenant_streams;
+};
+
+struct ar_config_file_auth {
+	bool *required;
+	char *socket;
+	char *jwt_issuer;
+	char *jwt_audience;
+	char *jwt_keys_url;
+	char *jwt_ca_file;
+	char *jwt_tenant_claim;
+	char *jwt_tenant;
+	char *jwt_scope_claim;
+	char *jwt_scope_prefix;
+	int64_t *jwt_leeway_s;
+	int64_t *jwt_refresh_s;
+	int64_t *jwt_stale_s;
 };
 
 struct ar_config_file_queue {
@@ -451,14 +638,19 @@ struct ar_config_file_redact {
 	bool *inputs;
 };
 
-struct ar_config_file_log {
-	char *level;
-};
-
 struct ar_config_file_permission {
 	char *mode;
 	bool *may_loosen;
 	int64_t *timeout_ms;
+};
+
+struct ar_config_file_channel {
+	int64_t *token_ms;
+};
+
+struct ar_config_file_action {
+	int64_t *escalate_after_ms;
+	char *escalate_to;
 };
 
 struct ar_config_file_tools {
@@ -466,6 +658,40 @@ struct ar_config_file_tools {
 	int64_t *timeout_ms;
 	int64_t *max_parallel;
 	int64_t *max_result_bytes;
+};
+
+struct ar_config_file_process {
+	int64_t *timeout_ms;
+	int64_t *max_ms;
+	int64_t *max_output_bytes;
+	int64_t *grace_ms;
+	char *on_shutdown;
+};
+
+struct ar_config_file_sandbox {
+	char *profile;
+	bool *allow_danger;
+	char *helpers;
+	char *read_roots;
+	char *write_roots;
+	char *protected_paths;
+	char *env;
+	char *allow_hosts;
+	int64_t *uid_first;
+	int64_t *uid_last;
+	int64_t *max_processes;
+	int64_t *memory_bytes;
+	int64_t *file_bytes;
+	int64_t *tmp_bytes;
+	int64_t *open_files;
+	int64_t *spares;
+	int64_t *spare_ms;
+	bool *audit;
+	char *without;
+};
+
+struct ar_config_file_turn {
+	int64_t *inactivity_ms;
 };
 
 struct ar_config_file_budget {
@@ -499,6 +725,15 @@ struct ar_config_file_models {
 	char *cache_write_price;
 	char *currency;
 	bool *local;
+};
+
+/* One entry of command_secrets. */
+struct ar_config_file_command_secrets {
+	char *name;
+	char *value;
+	char *give;
+	struct ar_config_file_strings hosts;
+	struct ar_config_file_strings commands;
 };
 
 /* One entry of mcp_servers. */
@@ -549,8 +784,16 @@ struct ar_config_file_permission_rules {
 	char *tool;
 	char *argument;
 	char *matches;
+	char *command;
 	bool *only_destructive;
 	char *workspace;
+};
+
+/* One entry of certificates. */
+struct ar_config_file_certificates {
+	char *subject;
+	char *tenant;
+	struct ar_config_file_strings scopes;
 };
 
 struct ar_config_file {
@@ -558,6 +801,9 @@ struct ar_config_file {
 	char *store;
 	char *listen;
 	char *socket;
+	struct ar_config_file_tls tls;
+	struct ar_config_file_http http;
+	struct ar_config_file_log log;
 	struct ar_config_file_node node;
 	struct ar_config_file_cluster cluster;
 	struct ar_config_file_model model;
@@ -565,6 +811,7 @@ struct ar_config_file {
 	struct ar_config_file_anthropic anthropic;
 	struct ar_config_file_gemini gemini;
 	struct ar_config_file_limits limits;
+	struct ar_config_file_auth auth;
 	struct ar_config_file_queue queue;
 	struct ar_config_file_recovery recovery;
 	struct ar_config_file_session session;
@@ -572,13 +819,19 @@ struct ar_config_file {
 	struct ar_config_file_blob blob;
 	struct ar_config_file_context context;
 	struct ar_config_file_redact redact;
-	struct ar_config_file_log log;
 	struct ar_config_file_permission permission;
+	struct ar_config_file_channel channel;
+	struct ar_config_file_action action;
 	struct ar_config_file_tools tools;
+	struct ar_config_file_process process;
+	struct ar_config_file_sandbox sandbox;
+	struct ar_config_file_turn turn;
 	struct ar_config_file_budget budget;
 	struct ar_config_file_guard guard;
 	struct ar_config_file_models *models;
 	size_t models_count;
+	struct ar_config_file_command_secrets *command_secrets;
+	size_t command_secrets_count;
 	struct ar_config_file_mcp_servers *mcp_servers;
 	size_t mcp_servers_count;
 	struct ar_config_file_http_tools *http_tools;
@@ -587,6 +840,8 @@ struct ar_config_file {
 	size_t hooks_count;
 	struct ar_config_file_permission_rules *permission_rules;
 	size_t permission_rules_count;
+	struct ar_config_file_certificates *certificates;
+	size_t certificates_count;
 };
 
 enum ar_config_kind {

@@ -9,8 +9,9 @@
 
 #define ALIGN ((size_t)16)
 #define FIRST_BLOCK ((size_t)4096)
-#define USUAL_BLOCK \
-	((size_t)65536) /* blocks double up to here; only a larger allocation gets a larger block */
+/* Blocks double up to here; only a larger allocation gets a larger block. Arenas live long in sessions: what is left of the newest block is what
+ * each of them wastes, and blocks of one moderate size are taken up again by the next arena instead of leaving holes in the heap. */
+#define USUAL_BLOCK ((size_t)16384)
 
 struct ar_arena_block {
 	alignas(16) struct ar_arena_block *older;
@@ -34,8 +35,7 @@ static void push_block(struct ar_arena *a, size_t need)
 	a->used = 0;
 }
 
-/* Not zeroed. */
-static void *take(struct ar_arena *a, size_t size)
+void *ar_arena_room(struct ar_arena *a, size_t size)
 {
 	size_t need;
 	void *p;
@@ -52,7 +52,7 @@ static void *take(struct ar_arena *a, size_t size)
 
 void *ar_arena_alloc(struct ar_arena *a, size_t size)
 {
-	return memset(take(a, size), 0, size);
+	return memset(ar_arena_room(a, size), 0, size);
 }
 
 struct ar_str ar_arena_str(struct ar_arena *a, struct ar_str s)
@@ -61,7 +61,7 @@ struct ar_str ar_arena_str(struct ar_arena *a, struct ar_str s)
 
 	if (ar_str_absent(s))
 		return s;
-	copy = take(a, s.len + 1);
+	copy = ar_arena_room(a, s.len + 1);
 	memcpy(copy, s.p, s.len);
 	copy[s.len] = '\0';
 	return (struct ar_str){ copy, s.len };
@@ -74,7 +74,7 @@ struct ar_str ar_arena_join(struct ar_arena *a, const struct ar_str *parts, size
 
 	for (size_t i = 0; i < count; i++)
 		len += parts[i].len;
-	at = text = take(a, len + 1);
+	at = text = ar_arena_room(a, len + 1);
 	for (size_t i = 0; i < count; i++) {
 		if (parts[i].len)
 			memcpy(at, parts[i].p, parts[i].len);
@@ -105,7 +105,7 @@ struct ar_str ar_arena_vfmt(struct ar_arena *a, const char *fmt, va_list ap)
 	va_copy(again, ap);
 	len = vsnprintf(small, sizeof small, fmt, ap);
 	AR_ASSERT(len >= 0);
-	text = take(a, (size_t)len + 1);
+	text = ar_arena_room(a, (size_t)len + 1);
 	if ((size_t)len < sizeof small)
 		memcpy(text, small, (size_t)len + 1);
 	else

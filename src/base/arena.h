@@ -16,6 +16,9 @@ AR_BEGIN_DECLS
 
 /* A zeroed struct is a valid empty arena. Allocations are zeroed and 16-byte aligned. */
 void *ar_arena_alloc(struct ar_arena *a, size_t size);
+
+/* The same, not zeroed: for what is written whole before it is read. */
+void *ar_arena_room(struct ar_arena *a, size_t size);
 struct ar_str ar_arena_str(struct ar_arena *a, struct ar_str s); /* NUL-terminated copy; absent stays so */
 
 /* The parts one after the other, NUL-terminated: what is made too often for a format string. */

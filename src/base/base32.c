@@ -2,14 +2,19 @@
  * look-alikes that Crockford lets a person type, because an id has one spelling. */
 #include "base32.h"
 
+#include <endian.h>
+#include <string.h>
+
 static const char digits[] = "0123456789abcdefghjkmnpqrstvwxyz";
 
-/* Value + 1 of each digit; 0 = not a digit. */
+#define DIGIT \
+	32 /* set in every digit's entry, so that one AND over all entries tells whether all were digits */
+
 static const uint8_t values[256] = {
-	['0'] = 1,  ['1'] = 2,	['2'] = 3,  ['3'] = 4,	['4'] = 5,  ['5'] = 6,	['6'] = 7,  ['7'] = 8,
-	['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12, ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
-	['g'] = 17, ['h'] = 18, ['j'] = 19, ['k'] = 20, ['m'] = 21, ['n'] = 22, ['p'] = 23, ['q'] = 24,
-	['r'] = 25, ['s'] = 26, ['t'] = 27, ['v'] = 28, ['w'] = 29, ['x'] = 30, ['y'] = 31, ['z'] = 32,
+	['0'] = 32, ['1'] = 33, ['2'] = 34, ['3'] = 35, ['4'] = 36, ['5'] = 37, ['6'] = 38, ['7'] = 39,
+	['8'] = 40, ['9'] = 41, ['a'] = 42, ['b'] = 43, ['c'] = 44, ['d'] = 45, ['e'] = 46, ['f'] = 47,
+	['g'] = 48, ['h'] = 49, ['j'] = 50, ['k'] = 51, ['m'] = 52, ['n'] = 53, ['p'] = 54, ['q'] = 55,
+	['r'] = 56, ['s'] = 57, ['t'] = 58, ['v'] = 59, ['w'] = 60, ['x'] = 61, ['y'] = 62, ['z'] = 63,
 };
 
 /* Both directions go from the last byte up, so that the spare bits end in the first digit: eight digits are five bytes. */
@@ -25,22 +30,54 @@ void ar_base32_encode(const uint8_t *bytes, size_t len, char *out)
 	}
 }
 
+/* Eight digits, the last the lowest. Every flag is added with its digit and taken off again in one. */
+static uint64_t eight(const char *p, unsigned *all)
+{
+	const uint64_t flags = DIGIT * (uint64_t)0x0842108421;
+	uint64_t a = values[(unsigned char)p[0]], b = values[(unsigned char)p[1]],
+		 c = values[(unsigned char)p[2]], d = values[(unsigned char)p[3]],
+		 e = values[(unsigned char)p[4]], f = values[(unsigned char)p[5]],
+		 g = values[(unsigned char)p[6]], h = values[(unsigned char)p[7]];
+
+	*all &= (unsigned)(a & b & c & d & e & f & g & h);
+	return (((((((a * 32 + b) * 32 + c) * 32 + d) * 32 + e) * 32 + f) * 32 + g) * 32 + h) - flags;
+}
+
+static void put_five(uint8_t *ret, uint64_t bits)
+{
+	uint64_t ordered = htobe64(bits << 24);
+
+	memcpy(ret, &ordered, 5);
+}
+
 bool ar_base32_decode(struct ar_str text, uint8_t *ret, size_t len)
 {
+	unsigned all = DIGIT;
 	uint64_t bits = 0;
+	size_t at = text.len;
 
 	if (text.len != AR_BASE32_LEN(len))
 		return false;
-	for (size_t at = text.len; at > 0 && bits == 0;) {
-		for (unsigned have = 0; have < 40 && at > 0; have += 5) {
-			unsigned value = values[(unsigned char)text.p[--at]];
-
-			if (!value)
-				return false;
-			bits |= (uint64_t)(value - 1) << have;
-		}
-		for (unsigned n = 0; n < 5 && len > 0; n++, bits >>= 8)
-			ret[--len] = (uint8_t)bits;
+	for (; at >= 8; at -= 8, len -= 5)
+		put_five(ret + len - 5, eight(text.p + at - 8, &all));
+	for (size_t i = 0; i < at; i++) {
+		all &= values[(unsigned char)text.p[i]];
+		bits = bits << 5 | (values[(unsigned char)text.p[i]] & 31);
 	}
-	return bits == 0;
+	for (; len > 0; bits >>= 8)
+		ret[--len] = (uint8_t)bits;
+	return all == DIGIT && bits == 0;
+}
+
+/* The digits in front carry bits that no byte has: those are zero. */
+bool ar_base32_fits(struct ar_str text, size_t len)
+{
+	size_t spare = AR_BASE32_LEN(len) * 5 - len * 8;
+	unsigned bad = 0;
+
+	if (text.len != AR_BASE32_LEN(len))
+		return false;
+	for (size_t i = 0; i < text.len; i++)
+		bad |= values[(unsigned char)text.p[i]] == 0;
+	return !bad && (!text.len || (values[(unsigned char)text.p[0]] & 31u) < 32u >> spare);
 }

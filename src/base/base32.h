@@ -15,6 +15,9 @@ void ar_base32_encode(const uint8_t *bytes, size_t len, char *out);
 /* Exactly `len` bytes from exactly AR_BASE32_LEN(len) characters in the one form that encode writes. */
 bool ar_base32_decode(struct ar_str text, uint8_t *ret, size_t len);
 
+/* Whether decode would take it. */
+bool ar_base32_fits(struct ar_str text, size_t len);
+
 AR_END_DECLS
 
 #endif

@@ -8,6 +8,12 @@ AR_BEGIN_DECLS
 
 struct ar_str ar_base64(struct ar_arena *a, struct ar_str bytes);
 
+/* False, and nothing written, when it is no base64. */
+bool ar_base64_decode(struct ar_arena *a, struct ar_str text, struct ar_str *ret);
+
+/* The same of the form that addresses and signed tokens use: - and _, without padding. */
+bool ar_base64url_decode(struct ar_arena *a, struct ar_str text, struct ar_str *ret);
+
 AR_END_DECLS
 
 #endif

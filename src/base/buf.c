@@ -30,14 +30,12 @@ static bool grow(struct ar_buf *b, size_t need)
 	return true;
 }
 
-char *ar_buf_room(struct ar_buf *b, size_t len)
+char *ar_buf_more_room(struct ar_buf *b, size_t len)
 {
 	size_t need;
 
 	if (b->failed)
 		return NULL;
-	if (b->p && len <= b->room - b->len) /* nearly always; room is never over the cap */
-		return b->p + b->len;
 	if (__builtin_add_overflow(b->len, len, &need) || (b->cap && need > b->cap) || !grow(b, need)) {
 		b->failed = true;
 		return NULL;

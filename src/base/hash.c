@@ -38,6 +38,11 @@ bool ar_hash_is_same(struct ar_str a, struct ar_str b)
 	return sodium_memcmp(x.b, y.b, AR_HASH_LEN) == 0;
 }
 
+void ar_hash_draw(uint8_t *out, size_t len)
+{
+	AR_ASSERT(len <= 256 && getrandom(out, len, 0) == (ssize_t)len);
+}
+
 /* ---- text ---- */
 
 void ar_hash_text(const struct ar_hash *h, char out[AR_HASH_TEXT])

@@ -20,6 +20,9 @@ bool ar_hash_parse(struct ar_str text, struct ar_hash *ret);
 /* Whether two texts are the same, in a time that tells nothing about where they differ: for keys and tokens. */
 bool ar_hash_is_same(struct ar_str a, struct ar_str b);
 
+/* Fresh bytes that nobody can guess, for keys and tokens; at most 256. */
+void ar_hash_draw(uint8_t *out, size_t len);
+
 /* Keyed 64-bit hash (SipHash) with a per-process key; not stable over restarts. */
 uint64_t ar_hash_key(struct ar_str s);
 

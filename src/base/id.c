@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#define UUID_BYTES ((size_t)16)
 #define TAIL_BITS 62 /* random bits behind the variant */
 #define MID_BITS 12 /* random bits behind the version */
 
@@ -130,15 +131,23 @@ static bool read_counter(struct ar_str text, uint64_t *ret)
 static struct ar_str take_apart(struct ar_str id, bool *ret_counted, uint64_t *ret_n)
 {
 	struct ar_str prefix, core, counter;
-	uint8_t uuid[16];
 
 	counter = ar_str_split(ar_str_split(id, '_', &prefix), '_', &core);
 	*ret_counted = !ar_str_absent(counter);
-	if (!is_prefix(prefix) || !ar_base32_decode(core, uuid, sizeof uuid))
+	if (!is_prefix(prefix) || !ar_base32_fits(core, UUID_BYTES))
 		return AR_STR_NONE;
 	if (*ret_counted && !read_counter(counter, ret_n))
 		return AR_STR_NONE;
 	return core;
+}
+
+struct ar_str ar_id_owner(struct ar_str id)
+{
+	struct ar_str prefix, core;
+
+	if (!ar_id_acceptable(id) || ar_str_empty(ar_str_split(ar_str_split(id, '_', &prefix), '_', &core)))
+		return ar_id_core(id);
+	return is_prefix(prefix) && ar_base32_fits(core, UUID_BYTES) ? core : AR_STR_NONE;
 }
 
 struct ar_str ar_id_core(struct ar_str id)
@@ -160,10 +169,13 @@ bool ar_id_counter(struct ar_str id, uint64_t *ret)
 	return true;
 }
 
+/* Letters, digits and ._:- as one bit each, 64 characters a word. */
 static bool is_id_byte(char c)
 {
-	return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
-	       (c && strchr("._:-", c));
+	static const uint64_t set[4] = { 0x07FF600000000000u, 0x07FFFFFE87FFFFFEu };
+	unsigned char u = (unsigned char)c;
+
+	return set[u >> 6] >> (u & 63) & 1;
 }
 
 unsigned ar_id_partition(struct ar_str core)

@@ -25,6 +25,9 @@ struct ar_str ar_id_inner(struct ar_arena *a, const char *prefix, struct ar_str 
  * form. */
 struct ar_str ar_id_core(struct ar_str id);
 
+/* The same for an id that a caller chose inside a session: `x_<26>_<any of the letters of an id>`. */
+struct ar_str ar_id_owner(struct ar_str id);
+
 /* The counter of `x_<26>_<n>`; false when there is none. */
 bool ar_id_counter(struct ar_str id, uint64_t *ret);
 

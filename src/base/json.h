@@ -110,12 +110,42 @@ void ar_jw_null(struct ar_jw *w);
 void ar_jw_time(struct ar_jw *w, ar_usec t); /* RFC 3339, UTC, microseconds */
 void ar_jw_raw(struct ar_jw *w, struct ar_str json); /* trusted JSON as it is; absent becomes null */
 
-/* Member shorthands; the str, raw and time forms write nothing when the value is absent (time: 0). */
-void ar_jw_mstr(struct ar_jw *w, const char *name, struct ar_str s);
-void ar_jw_mint(struct ar_jw *w, const char *name, int64_t v);
-void ar_jw_mbool(struct ar_jw *w, const char *name, bool v);
-void ar_jw_mtime(struct ar_jw *w, const char *name, ar_usec t);
-void ar_jw_mraw(struct ar_jw *w, const char *name, struct ar_str json);
+/* A member whose value is not absent: name and value in one piece. For ar_jw_mstr and ar_jw_mraw. */
+void ar_jw_name_str(struct ar_jw *w, struct ar_str name, struct ar_str s);
+void ar_jw_name_raw(struct ar_jw *w, struct ar_str name, struct ar_str json);
+
+/* Member shorthands; the str, raw and time forms write nothing when the value is absent (time: 0). They are here so that the
+ * lengths of names are counted by the compiler. */
+static inline void ar_jw_mstr(struct ar_jw *w, const char *name, struct ar_str s)
+{
+	if (!ar_str_absent(s))
+		ar_jw_name_str(w, (struct ar_str){ name, __builtin_strlen(name) }, s);
+}
+
+static inline void ar_jw_mraw(struct ar_jw *w, const char *name, struct ar_str json)
+{
+	if (!ar_str_absent(json))
+		ar_jw_name_raw(w, (struct ar_str){ name, __builtin_strlen(name) }, json);
+}
+
+static inline void ar_jw_mint(struct ar_jw *w, const char *name, int64_t v)
+{
+	ar_jw_key(w, name);
+	ar_jw_int(w, v);
+}
+
+static inline void ar_jw_mbool(struct ar_jw *w, const char *name, bool v)
+{
+	ar_jw_mraw(w, name, v ? AR_STR("true") : AR_STR("false"));
+}
+
+static inline void ar_jw_mtime(struct ar_jw *w, const char *name, ar_usec t)
+{
+	if (t == 0)
+		return;
+	ar_jw_key(w, name);
+	ar_jw_time(w, t);
+}
 
 AR_END_DECLS
 

@@ -25,7 +25,8 @@ using simdjson::internal::tape_type;
 static constexpr size_t max_bytes = 64u << 20;
 static constexpr size_t max_depth = 64;
 static constexpr size_t first_room = 4096;
-static constexpr size_t keep_room = 4u << 20; /* a parser that saw a larger document gives the memory back */
+static constexpr size_t keep_room = 256u
+				    << 10; /* a parser that saw a larger document gives the memory back */
 static constexpr size_t root_index = 1; /* of the tape; word 0 is simdjson's own */
 static constexpr size_t few_members = 16; /* up to here comparing all pairs beats sorting */
 

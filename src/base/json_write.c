@@ -89,26 +89,29 @@ static void add_mixed(struct ar_buf *out, struct ar_str s, size_t run)
 	ar_buf_addc(out, '"');
 }
 
-/* Most strings need no escape and go out in one piece. */
-static void add_quoted(struct ar_buf *out, struct ar_str s)
-{
-	size_t run = plain_run(s, 0);
-	char *at;
+/* ---- structure ---- */
 
-	if (run < s.len) {
-		add_mixed(out, s, run);
-		return;
-	}
-	at = ar_buf_room(out, run + 2);
-	if (!at)
-		return;
-	at[0] = '"';
-	memcpy(at + 1, s.p, run);
-	at[run + 1] = '"';
-	out->len += run + 2;
+/* Everything is written in one piece: room is asked for once. */
+static char *put(char *at, struct ar_str s)
+{
+	memcpy(at, s.p, s.len);
+	return at + s.len;
 }
 
-/* ---- structure ---- */
+static char *put_quoted(char *at, struct ar_str s)
+{
+	*at++ = '"';
+	at = put(at, s);
+	*at++ = '"';
+	return at;
+}
+
+static char *put_comma(const struct ar_jw *w, char *at)
+{
+	if (w->comma)
+		*at++ = ',';
+	return at;
+}
 
 static void begin_value(struct ar_jw *w)
 {
@@ -119,8 +122,12 @@ static void begin_value(struct ar_jw *w)
 
 static void open_with(struct ar_jw *w, char bracket)
 {
-	begin_value(w);
-	ar_buf_addc(w->out, bracket);
+	char *at = ar_buf_room(w->out, 2);
+
+	if (at) {
+		w->out->len += 1 + (size_t)w->comma;
+		*put_comma(w, at) = bracket;
+	}
 	w->comma = false;
 }
 
@@ -150,30 +157,34 @@ void ar_jw_close_array(struct ar_jw *w)
 	close_with(w, ']');
 }
 
-/* Comma, quotes and colon go out with the name in one piece. */
+#define NAME_EXTRA ((size_t)4) /* a comma, two quotes and a colon */
+
+static char *put_name(const struct ar_jw *w, char *at, struct ar_str name)
+{
+	at = put_quoted(put_comma(w, at), name);
+	*at++ = ':';
+	return at;
+}
+
 void ar_jw_name(struct ar_jw *w, struct ar_str name)
 {
-	size_t comma = w->comma;
-	char *at = ar_buf_room(w->out, comma + name.len + 3);
+	char *at = ar_buf_room(w->out, name.len + NAME_EXTRA);
 
+	if (at)
+		w->out->len = (size_t)(put_name(w, at, name) - w->out->p);
 	w->comma = false;
-	if (!at)
-		return;
-	w->out->len += comma + name.len + 3;
-	if (comma)
-		*at++ = ',';
-	*at++ = '"';
-	memcpy(at, name.p, name.len);
-	at[name.len] = '"';
-	at[name.len + 1] = ':';
 }
 
 /* ---- values ---- */
 
 void ar_jw_raw(struct ar_jw *w, struct ar_str json)
 {
-	begin_value(w);
-	ar_buf_adds(w->out, ar_str_absent(json) ? AR_STR("null") : json);
+	struct ar_str text = ar_str_absent(json) ? AR_STR("null") : json;
+	char *at = ar_buf_room(w->out, text.len + 1);
+
+	if (at)
+		w->out->len = (size_t)(put(put_comma(w, at), text) - w->out->p);
+	w->comma = true;
 }
 
 void ar_jw_null(struct ar_jw *w)
@@ -181,14 +192,26 @@ void ar_jw_null(struct ar_jw *w)
 	ar_jw_raw(w, AR_STR_NONE);
 }
 
+/* Most strings need no escape. */
 void ar_jw_str(struct ar_jw *w, struct ar_str s)
 {
+	size_t run;
+	char *at;
+
 	if (ar_str_absent(s)) {
 		ar_jw_null(w);
 		return;
 	}
-	begin_value(w);
-	add_quoted(w->out, s);
+	run = plain_run(s, 0);
+	if (run < s.len) {
+		begin_value(w);
+		add_mixed(w->out, s, run);
+		return;
+	}
+	at = ar_buf_room(w->out, s.len + 3);
+	if (at)
+		w->out->len = (size_t)(put_quoted(put_comma(w, at), s) - w->out->p);
+	w->comma = true;
 }
 
 void ar_jw_int(struct ar_jw *w, int64_t v)
@@ -232,38 +255,26 @@ void ar_jw_time(struct ar_jw *w, ar_usec t)
 
 /* ---- members ---- */
 
-void ar_jw_mstr(struct ar_jw *w, const char *name, struct ar_str s)
+void ar_jw_name_str(struct ar_jw *w, struct ar_str name, struct ar_str s)
 {
-	if (ar_str_absent(s))
+	char *at;
+
+	if (plain_run(s, 0) < s.len) {
+		ar_jw_name(w, name);
+		ar_jw_str(w, s);
 		return;
-	ar_jw_key(w, name);
-	ar_jw_str(w, s);
+	}
+	at = ar_buf_room(w->out, name.len + s.len + NAME_EXTRA + 2);
+	if (at)
+		w->out->len = (size_t)(put_quoted(put_name(w, at, name), s) - w->out->p);
+	w->comma = true;
 }
 
-void ar_jw_mint(struct ar_jw *w, const char *name, int64_t v)
+void ar_jw_name_raw(struct ar_jw *w, struct ar_str name, struct ar_str json)
 {
-	ar_jw_key(w, name);
-	ar_jw_int(w, v);
-}
+	char *at = ar_buf_room(w->out, name.len + json.len + NAME_EXTRA);
 
-void ar_jw_mbool(struct ar_jw *w, const char *name, bool v)
-{
-	ar_jw_key(w, name);
-	ar_jw_bool(w, v);
-}
-
-void ar_jw_mtime(struct ar_jw *w, const char *name, ar_usec t)
-{
-	if (t == 0)
-		return;
-	ar_jw_key(w, name);
-	ar_jw_time(w, t);
-}
-
-void ar_jw_mraw(struct ar_jw *w, const char *name, struct ar_str json)
-{
-	if (ar_str_absent(json))
-		return;
-	ar_jw_key(w, name);
-	ar_jw_raw(w, json);
+	if (at)
+		w->out->len = (size_t)(put(put_name(w, at, name), json) - w->out->p);
+	w->comma = true;
 }

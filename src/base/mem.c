@@ -2,6 +2,7 @@
  * as malloc is. */
 #include "mem.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,6 +55,28 @@ char *ar_str_dup(struct ar_str s)
 void ar_free(void *p)
 {
 	free(p);
+}
+
+#define LARGE_BLOCK (256 * 1024)
+#define SPARE_TOP (4 * 1024 * 1024)
+
+/* The allocator would raise the first limit by itself with each large block that is freed. */
+void ar_heap_begin(void)
+{
+	mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK);
+	mallopt(M_TRIM_THRESHOLD, SPARE_TOP);
+}
+
+struct ar_heap ar_heap_look(void)
+{
+	struct mallinfo2 all = mallinfo2();
+
+	return (struct ar_heap){ .used = all.uordblks + all.hblkhd, .spare = all.fordblks };
+}
+
+void ar_heap_trim(void)
+{
+	malloc_trim(0);
 }
 
 void ar_freep(void *p)

@@ -4,23 +4,6 @@
 
 #include <string.h>
 
-struct ar_str ar_str_from(const char *cstr)
-{
-	return (struct ar_str){ cstr, cstr ? strlen(cstr) : 0 };
-}
-
-bool ar_str_eq(struct ar_str a, struct ar_str b)
-{
-	if (!a.p || !b.p)
-		return !a.p && !b.p;
-	return a.len == b.len && memcmp(a.p, b.p, a.len) == 0;
-}
-
-bool ar_str_is(struct ar_str a, const char *cstr)
-{
-	return ar_str_eq(a, ar_str_from(cstr));
-}
-
 int ar_str_cmp(struct ar_str a, struct ar_str b)
 {
 	size_t both = a.len < b.len ? a.len : b.len;
@@ -49,6 +32,17 @@ struct ar_str ar_str_sub(struct ar_str s, size_t from, size_t len)
 	if (len > s.len - from)
 		len = s.len - from;
 	return (struct ar_str){ s.p + from, len };
+}
+
+struct ar_str ar_str_trim(struct ar_str s, const char *chars)
+{
+	size_t count = strlen(chars);
+
+	while (s.len > 0 && memchr(chars, s.p[0], count))
+		s = ar_str_sub(s, 1, s.len);
+	while (s.len > 0 && memchr(chars, s.p[s.len - 1], count))
+		s.len--;
+	return s;
 }
 
 struct ar_str ar_str_split(struct ar_str s, char sep, struct ar_str *ret_head)

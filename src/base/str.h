@@ -42,12 +42,26 @@ struct ar_opt_bool {
 
 AR_BEGIN_DECLS
 
-/* Wraps a C string; NULL gives an absent string. */
-struct ar_str ar_str_from(const char *cstr);
+/* Wraps a C string; NULL gives an absent string. Here, as the next two, so that the compiler counts what it knows. */
+static inline struct ar_str ar_str_from(const char *cstr)
+{
+	struct ar_str s = { cstr, cstr ? __builtin_strlen(cstr) : 0 };
+
+	return s;
+}
 
 /* Byte equality; absent equals only absent. */
-bool ar_str_eq(struct ar_str a, struct ar_str b);
-bool ar_str_is(struct ar_str a, const char *cstr);
+static inline bool ar_str_eq(struct ar_str a, struct ar_str b)
+{
+	if (!a.p || !b.p)
+		return !a.p && !b.p;
+	return a.len == b.len && __builtin_memcmp(a.p, b.p, a.len) == 0;
+}
+
+static inline bool ar_str_is(struct ar_str a, const char *cstr)
+{
+	return ar_str_eq(a, ar_str_from(cstr));
+}
 
 /* <0, 0, >0 like memcmp, shorter first among equal prefixes. */
 int ar_str_cmp(struct ar_str a, struct ar_str b);
@@ -61,6 +75,9 @@ struct ar_str ar_str_sub(struct ar_str s, size_t from, size_t len);
 /* Splits at the first `sep`: *ret_head is before it, the return value after it (absent when there is
  * none). */
 struct ar_str ar_str_split(struct ar_str s, char sep, struct ar_str *ret_head);
+
+/* Without any of these characters at its beginning and its end. */
+struct ar_str ar_str_trim(struct ar_str s, const char *chars);
 
 /* Whole-string decimal; false on sign for u64, overflow, empty or any other byte. */
 bool ar_str_to_u64(struct ar_str s, uint64_t *ret);

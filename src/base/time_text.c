@@ -7,6 +7,10 @@
 #define SECOND ((ar_usec)1000000)
 #define DAY (86400 * SECOND)
 #define DAYS_TO_1970 719528 /* from 0000-01-01 */
+#define DAYS_OF_400_YEARS 146097
+#define DAYS_TO_MARCH 60 /* in the year 0000 */
+
+static const char shape[AR_TIME_TEXT] = "0000-00-00T00:00:00.000000Z";
 
 /* Days before each month in a year that is no leap year. */
 static const int days_before[12] = { 0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334 };
@@ -34,45 +38,44 @@ static int days_before_month(int year, int month)
 
 /* ---- out ---- */
 
-static void put_digits(char *out, unsigned v, int count)
+static void put_two(char *out, unsigned v)
 {
-	while (count > 0) {
-		out[--count] = (char)('0' + v % 10);
-		v /= 10;
-	}
+	out[0] = (char)('0' + v / 10);
+	out[1] = (char)('0' + v % 10);
 }
 
+/* Years are counted from the first of March, so that the day of a leap year is their last; 400 of them are always as long. The first year here
+ * lies 400 years before 0000, for no day is to be negative. */
 static void put_date(char *out, int day)
 {
-	int year = (int)((int64_t)day * 400 / 146097); /* 146097 days in 400 years: right, or one off */
-	int month = 11;
+	int since = day + DAYS_OF_400_YEARS - DAYS_TO_MARCH;
+	int era = since / DAYS_OF_400_YEARS, of_era = since % DAYS_OF_400_YEARS;
+	int year_of_era = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
+	int of_year = of_era - (year_of_era * 365 + year_of_era / 4 - year_of_era / 100);
+	int month = (5 * of_year + 2) / 153; /* 0 is March */
+	int year = (era - 1) * 400 + year_of_era + (month >= 10);
 
-	while (days_before_year(year + 1) <= day)
-		year++;
-	while (days_before_year(year) > day)
-		year--;
-	day -= days_before_year(year);
-	while (days_before_month(year, month) > day)
-		month--;
-	put_digits(out, (unsigned)year, 4);
-	put_digits(out + 5, (unsigned)month + 1, 2);
-	put_digits(out + 8, (unsigned)(day - days_before_month(year, month) + 1), 2);
+	put_two(out, (unsigned)year / 100);
+	put_two(out + 2, (unsigned)year % 100);
+	put_two(out + 5, (unsigned)(month < 10 ? month + 3 : month - 9));
+	put_two(out + 8, (unsigned)(of_year - (153 * month + 2) / 5 + 1));
 }
 
 struct ar_str ar_time_format(ar_usec t, char out[AR_TIME_TEXT])
 {
-	static const char shape[AR_TIME_TEXT] = "0000-00-00T00:00:00.000000Z";
 	const ar_usec min = -DAYS_TO_1970 * DAY, max = (days_before_year(10000) - DAYS_TO_1970) * DAY - 1;
 	ar_usec since_0000 = (t < min ? min : t > max ? max : t) - min;
 	ar_usec of_day = since_0000 % DAY;
-	unsigned seconds = (unsigned)(of_day / SECOND);
+	unsigned seconds = (unsigned)(of_day / SECOND), fraction = (unsigned)(of_day % SECOND);
 
 	memcpy(out, shape, sizeof shape);
 	put_date(out, (int)(since_0000 / DAY));
-	put_digits(out + 11, seconds / 3600, 2);
-	put_digits(out + 14, seconds / 60 % 60, 2);
-	put_digits(out + 17, seconds % 60, 2);
-	put_digits(out + 20, (unsigned)(of_day % SECOND), 6);
+	put_two(out + 11, seconds / 3600);
+	put_two(out + 14, seconds / 60 % 60);
+	put_two(out + 17, seconds % 60);
+	put_two(out + 20, fraction / 10000);
+	put_two(out + 22, fraction / 100 % 100);
+	put_two(out + 24, fraction % 100);
 	return (struct ar_str){ out, AR_TIME_TEXT - 1 };
 }
 
@@ -167,6 +170,45 @@ static bool take_zone(struct ar_str *s, ar_usec *ret)
 	return true;
 }
 
+/* The one form that we write, which is what nearly all text is: a digit wherever the shape has one. */
+static bool is_own_form(const char *p)
+{
+	for (size_t i = 0; i < AR_TIME_TEXT - 1; i++) {
+		bool is_digit = p[i] >= '0' && p[i] <= '9';
+
+		if (shape[i] == '0' ? !is_digit : p[i] != shape[i])
+			return false;
+	}
+	return true;
+}
+
+static int two_digits(const char *p)
+{
+	return (p[0] - '0') * 10 + p[1] - '0';
+}
+
+/* False also for what the long way has to judge: a date that may not exist, a leap second. */
+static bool read_own_form(struct ar_str s, ar_usec *ret)
+{
+	const char *p = s.p;
+	int year, month, day, hour, minute, second, fraction;
+
+	if (s.len != AR_TIME_TEXT - 1 || !is_own_form(p))
+		return false;
+	year = two_digits(p) * 100 + two_digits(p + 2);
+	month = two_digits(p + 5);
+	day = two_digits(p + 8);
+	hour = two_digits(p + 11);
+	minute = two_digits(p + 14);
+	second = two_digits(p + 17);
+	fraction = (two_digits(p + 20) * 100 + two_digits(p + 22)) * 100 + two_digits(p + 24);
+	if (month < 1 || month > 12 || day < 1 || day > 28 || hour > 23 || minute > 59 || second > 59)
+		return false;
+	day += days_before_year(year) - DAYS_TO_1970 + days_before_month(year, month - 1) - 1;
+	*ret = day * DAY + (hour * 3600 + minute * 60 + second) * SECOND + fraction;
+	return true;
+}
+
 /* A leap second is the first second of the next UTC day, and exists nowhere else. */
 bool ar_time_parse(struct ar_str s, ar_usec *ret)
 {
@@ -175,6 +217,8 @@ bool ar_time_parse(struct ar_str s, ar_usec *ret)
 	int day;
 	char c;
 
+	if (read_own_form(s, ret))
+		return true;
 	if (!take_date(&s, &day) || !take_one_of(&s, "Tt ", &c) || !take_clock(&s, &clock, &leap) ||
 	    !take_zone(&s, &zone) || s.len > 0)
 		return false;

@@ -20,9 +20,9 @@ struct walk {
 	struct ar_str *ids; /* AR_SCOPE_COUNT scope ids to fill as well, or NULL */
 	struct ar_buf *extra; /* unknown members go here, or NULL */
 	struct ar_buf scratch; /* raw JSON before it is copied */
-	struct ar_json values[MAX_FIELDS]; /* by field index: what was given for it */
 	uint64_t seen;
 	size_t next; /* field index to look at first */
+	struct ar_json *values; /* MAX_FIELDS, by field index: what was given for those that were seen */
 };
 
 static enum ar_status wrong_type(const struct walk *w, const struct ar_field_desc *f)
@@ -260,14 +260,17 @@ static enum ar_status walk_members(struct walk *w, struct ar_json v)
 /* Runs the walk and hands the unknown members over as one string (absent when there were none). */
 static enum ar_status run(struct walk *w, struct ar_json v, struct ar_str *ret_extra)
 {
+	struct ar_json values[MAX_FIELDS];
 	struct ar_buf extra = { 0 };
 	enum ar_status rc;
 
 	AR_ASSERT(w->desc->count <= MAX_FIELDS);
+	w->values = values;
 	w->extra = ret_extra ? &extra : NULL;
 	rc = walk_members(w, v);
 	if (rc == AR_OK && ret_extra)
 		*ret_extra = extra.len ? ar_arena_str(w->arena, ar_buf_str(&extra)) : AR_STR_NONE;
+	w->values = NULL;
 	ar_buf_fini(&extra);
 	ar_buf_fini(&w->scratch);
 	return rc;

@@ -15,4 +15,9 @@ struct ar_str ar_tool_call_id(struct ar_arena *a, struct ar_str step_id, uint32_
 struct ar_str ar_ref_make(struct ar_arena *a, struct ar_str core, const struct ar_hash *h);
 bool ar_ref_parse(struct ar_str ref, struct ar_str *ret_core, struct ar_hash *ret_hash);
 
+/* `<processId>.<stream>` names what a process writes to one of its streams (enum ar_process_output_stream) while it runs and has no content
+ * yet; the fact of its end says where it is stored. */
+struct ar_str ar_process_ref_make(struct ar_arena *a, struct ar_str process, int stream);
+bool ar_process_ref_parse(struct ar_str ref, struct ar_str *ret_process, int *ret_stream);
+
 #endif

@@ -1,6 +1,8 @@
 /* permission.* and permission_rules become a policy. Owner: the loop thread, at start. */
 #include "permission.h"
 
+#include "confine.h"
+
 static struct ar_str unless_empty(struct ar_arena *a, const char *text)
 {
 	return text && *text ? ar_arena_str(a, ar_str_from(text)) : AR_STR_NONE;
@@ -15,6 +17,7 @@ static struct ar_permission_rule rule_of(const struct ar_config_permission_rules
 					   .tool = unless_empty(a, c->tool),
 					   .argument = unless_empty(a, c->argument),
 					   .matches = unless_empty(a, c->matches),
+					   .command = unless_empty(a, c->command),
 					   .workspace = unless_empty(a, c->workspace),
 					   .only_destructive = c->only_destructive,
 					   .verdict = verdicts[c->effect] };
@@ -42,7 +45,12 @@ void ar_permission_configure(const struct ar_config *c, struct ar_arena *a, stru
 		rules[i] = rule_of(&c->permission_rules[i], a);
 	policy->permission_mode = modes[c->permission.mode];
 	policy->may_loosen = c->permission.may_loosen;
+	policy->profile = ar_confine_profile(c);
+	policy->allow_danger = c->sandbox.allow_danger;
 	policy->rules = rules;
 	policy->rule_count = c->permission_rules_count;
 	policy->action_timeout_ms = c->permission.timeout_ms;
+	policy->channel_token_ms = c->channel.token_ms;
+	policy->escalate_ms = c->action.escalate_after_ms;
+	policy->escalate_to = ar_str_from(c->action.escalate_to);
 }

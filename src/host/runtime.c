@@ -4,7 +4,10 @@
 #include "file_lock.h"
 #include "hook_runner.h"
 #include "instructions.h"
+#include "log.h"
 #include "mem.h"
+#include "metrics.h"
+#include "ops/scrape.h"
 #include "permission.h"
 #include "runtime_priv.h"
 #include "secrets.h"
@@ -17,7 +20,10 @@
 
 #define COMMIT_BACKLOG 8192
 #define DAY ((ar_usec)24 * 3600 * 1000000)
+#define FEED_LOOK ((ar_usec)100 * 1000) /* how late a tenant's readers may be with what other nodes wrote */
 #define STATEMENT_MS 30000
+#define SWEEP_FIRST_MS 3000 /* after the start; where others may have the sessions, much later */
+#define SWEEP_FIRST_SHARED_MS (3600 * 1000)
 
 /* ---- the loop ---- */
 
@@ -40,16 +46,24 @@ static void on_engine_timer(uv_timer_t *handle)
 	struct ar_runtime *r = handle->data;
 
 	ar_engine_tick(r->engine);
+	ar_access_tick(r->access.access);
+	ar_follow_tick(r->follow);
+	ar_control_audit_again(r->control);
 	if (r->cluster)
 		ar_cluster_tick(r->cluster);
 }
 
+static ar_usec earlier(ar_usec a, ar_usec b)
+{
+	return a && (!b || a < b) ? a : b;
+}
+
 static ar_usec next_deadline(const struct ar_runtime *r)
 {
-	ar_usec engine = ar_engine_deadline(r->engine);
 	ar_usec cluster = r->cluster ? ar_cluster_deadline(r->cluster) : 0;
 
-	return engine && (!cluster || engine < cluster) ? engine : cluster;
+	return earlier(earlier(ar_access_deadline(r->access.access), ar_follow_deadline(r->follow)),
+		       earlier(ar_engine_deadline(r->engine), cluster));
 }
 
 /* Ready is said when the first request need not wait for its place any more, and finds the tools that it will find later. */
@@ -57,10 +71,11 @@ static void say_ready(struct ar_runtime *r)
 {
 	struct ar_str address;
 
-	if (r->is_ready || !ar_tools_are_ready(&r->tools) ||
+	if (r->is_ready || !ar_tools_are_ready(&r->tools) || !ar_access_is_ready(r->access.access) ||
 	    (r->member && ar_node_find(r, AR_STR_NONE, &address) == AR_PLACE_UNSETTLED))
 		return;
 	r->is_ready = true;
+	ar_service_tell(r->start->service, "READY=1\nSTATUS=serving\n");
 	r->start->ready(r->start->arg, r);
 }
 
@@ -78,6 +93,15 @@ static void take_up(struct ar_runtime *r)
 		return;
 	r->gained = (struct ar_partition_set){ 0 };
 	ar_engine_recover(r->engine, &gained);
+}
+
+static void on_sweep(uv_timer_t *handle)
+{
+	struct ar_runtime *r = handle->data;
+	bool is_settled = r->is_ready && r->has_taken_up && !ar_partition_any(&r->gained) &&
+			  !ar_engine_is_recovering(r->engine);
+
+	uv_timer_start(handle, on_sweep, ar_host_processes_sweep(&r->processes, is_settled), 0);
 }
 
 /* Before the loop sleeps it must know when the next timer is due. */
@@ -102,11 +126,21 @@ static void on_signal(uv_signal_t *handle, int signum)
 {
 	struct ar_runtime *r = handle->data;
 
-	(void)signum;
+	if (signum == SIGHUP) {
+		if (!r->is_closing)
+			ar_http_server_reload(r->http);
+		return;
+	}
 	if (r->is_closing)
 		r->end = AR_RUN_STOPPED; /* a node that was about to come back does not */
 	else
 		ar_runtime_stop(r, AR_RUN_STOPPED);
+}
+
+static void on_notice(void *arg AR_UNUSED, bool is_bad, const char *text)
+{
+	ar_log_line(is_bad ? "warning" : "info",
+		    is_bad ? "the certificates stay as they were" : "certificates were read", text);
 }
 
 /* ---- wiring ---- */
@@ -148,6 +182,18 @@ static void read_budget(const struct ar_config_budget *c, struct ar_budget_polic
 	ret->is_asking = c->on_limit == AR_CONFIG_BUDGET_ON_LIMIT_ASK;
 }
 
+/* The kinds of system and processor; nothing that tells one host from another. */
+static void read_system(struct ar_runtime *r)
+{
+	uv_utsname_t name;
+
+	if (uv_os_uname(&name) != 0)
+		return;
+	r->policy.os = kept(r, name.sysname);
+	r->policy.arch = kept(r, name.machine);
+	r->policy.shell = AR_STR("/bin/sh");
+}
+
 static void read_policy(struct ar_runtime *r, const struct ar_config *c)
 {
 	r->policy = (struct ar_policy){
@@ -162,6 +208,8 @@ static void read_policy(struct ar_runtime *r, const struct ar_config *c)
 		.backoff_ms = c->model.backoff_ms,
 		.max_rounds = c->model.max_rounds,
 		.tool_ms = c->tools.timeout_ms,
+		.process_output_bytes = c->process.max_output_bytes,
+		.process_grace_ms = c->process.grace_ms,
 		.tool_parallel = c->tools.max_parallel,
 		.tool_result_bytes = c->tools.max_result_bytes,
 		.workspace = *c->tools.workspace ? kept(r, c->tools.workspace) : AR_STR_NONE,
@@ -176,7 +224,9 @@ static void read_policy(struct ar_runtime *r, const struct ar_config *c)
 		.queue_by_default = c->queue.default_policy == AR_CONFIG_QUEUE_DEFAULT_POLICY_QUEUE,
 		.auto_resume = c->recovery.auto_resume,
 	};
+	read_system(r);
 	read_budget(&c->budget, &r->policy.budget);
+	r->policy.budget.inactivity_ms = c->turn.inactivity_ms;
 	r->policy.budget.repeats = c->guard.repeats;
 	ar_permission_configure(c, &r->arena, &r->policy);
 }
@@ -190,32 +240,65 @@ static enum ar_status open_core(struct ar_runtime *r, const struct ar_config *c,
 	if (r->hooks.count > 0)
 		r->hook_runner = ar_hook_runner_open(&r->loop);
 	r->tools.redactor = r->redactor;
-	if (ar_tools_open(&r->loop, c, &r->policy, &r->arena, &r->tools, err) != AR_OK)
+	if (ar_tools_open(&r->loop, c, &r->policy, &r->arena, &r->tools, err) != AR_OK ||
+	    ar_host_processes_open(&r->loop, c, r->tools.sandbox, &r->processes, err) != AR_OK)
 		return err->status;
-	r->follow = ar_follow_new(&(struct ar_follow_options){
-		.store = r->store, .clock = clock, .ring_bytes = (size_t)c->limits.ring_bytes });
-	r->engine = ar_engine_new(
-		&(struct ar_engine_options){ .store = r->store,
-					     .follow = r->follow,
-					     .providers = r->models.slots,
-					     .provider_count = r->models.count,
-					     .toolbox = r->tools.box,
-					     .workspace = r->tools.workspace,
-					     .clock = clock,
-					     .policy = &r->policy,
-					     .hooks = r->hook_runner,
-					     .handlers = r->hooks.handlers,
-					     .handler_count = r->hooks.count,
-					     .redactor = r->redactor,
-					     .redact_inputs = c->redact.inputs,
-					     .snapshot_every = (uint64_t)c->session.snapshot_every,
-					     .session_cache = (size_t)c->session.cache,
-					     .commit_backlog = COMMIT_BACKLOG,
-					     .on_fenced = ar_node_fenced,
-					     .arg = r });
+	r->follow = ar_follow_new(&(struct ar_follow_options){ .store = r->store,
+							       .clock = clock,
+							       .ring_bytes = (size_t)c->limits.ring_bytes,
+							       .look_every = r->member ? FEED_LOOK : 0 });
+	r->engine = ar_engine_new(&(struct ar_engine_options){
+		.store = r->store,
+		.follow = r->follow,
+		.providers = r->models.slots,
+		.provider_count = r->models.count,
+		.toolbox = r->tools.box,
+		.processes = r->processes.host,
+		.ends_processes = c->process.on_shutdown == AR_CONFIG_PROCESS_ON_SHUTDOWN_TERMINATE,
+		.workspace = r->tools.workspace,
+		.clock = clock,
+		.policy = &r->policy,
+		.hooks = r->hook_runner,
+		.handlers = r->hooks.handlers,
+		.handler_count = r->hooks.count,
+		.redactor = r->redactor,
+		.redact_inputs = c->redact.inputs,
+		.metrics = r->metrics,
+		.snapshot_every = (uint64_t)c->session.snapshot_every,
+		.session_cache = (size_t)c->session.cache,
+		.commit_backlog = COMMIT_BACKLOG,
+		.on_fenced = ar_node_fenced,
+		.arg = r });
 	ar_engine_keep(r->engine, c->retention.days * DAY);
 	r->control = ar_control_new(r->engine, r->follow, r->store, r->member ? &r->placement : NULL);
+	r->access.control = r->control;
+	if (ar_host_access_open(&r->loop, c, r->store, r->member != NULL, &r->access, err) != AR_OK)
+		return err->status;
+	ar_control_serve_tokens(r->control, r->access.access);
+	ar_control_guard(r->control, ar_access_door(r->access.access));
+	ar_memory_watch(&r->memory, r->engine);
+	ar_control_mind_memory(r->control, ar_memory_has_room, &r->memory);
 	return AR_OK;
+}
+
+/* Sent by the loop itself: a loop that hangs is not alive. */
+static void on_alive(uv_timer_t *handle)
+{
+	ar_service_tell(((struct ar_runtime *)handle->data)->start->service, "WATCHDOG=1\n");
+}
+
+static void on_strained(void *arg AR_UNUSED, bool is_strained)
+{
+	if (is_strained)
+		ar_log_line("warning", "few file descriptors are left: new connections are refused",
+			    "raise the limit (LimitNOFILE, ulimit -n) or lower limits.max_connections");
+	else
+		ar_log_line("info", "new connections are taken again", NULL);
+}
+
+static bool is_short(void *arg, size_t bytes)
+{
+	return ar_memory_is_short(&((struct ar_runtime *)arg)->memory, bytes);
 }
 
 static const char *unless_off(const char *value)
@@ -223,25 +306,51 @@ static const char *unless_off(const char *value)
 	return strcmp(value, "off") == 0 ? NULL : value;
 }
 
+/* The peer that started us has said all: the same as being asked to stop. */
+static void on_stdio_ended(void *arg)
+{
+	struct ar_runtime *r = arg;
+
+	if (r->phase == AR_STOP_NOT && !r->is_closing)
+		ar_runtime_stop(r, AR_RUN_STOPPED);
+}
+
 static enum ar_status open_http(struct ar_runtime *r, const struct ar_config *c, struct ar_error *err)
 {
-	return ar_http_server_open(&r->loop,
-				   &(struct ar_http_options){
-					   .control = r->control,
-					   .listen = unless_off(c->listen),
-					   .socket_path = unless_off(c->socket),
-					   .cluster_listen = r->member ? unless_off(c->cluster.listen) : NULL,
-					   .peer_key = r->member ? r->member->key : NULL,
-					   .ops = &r->ops,
-					   .max_body_bytes = (size_t)c->limits.max_body_bytes,
-					   .max_header_bytes = (size_t)c->limits.max_header_bytes,
-					   .max_connections = (uint32_t)c->limits.max_connections,
-					   .max_subscribers = (uint32_t)c->limits.max_subscribers,
-					   .header_ms = (uint32_t)c->limits.header_timeout_ms,
-					   .body_ms = (uint32_t)c->limits.body_timeout_ms,
-					   .write_ms = (uint32_t)c->limits.write_timeout_ms,
-					   .keepalive_ms = (uint32_t)c->limits.keepalive_timeout_ms },
-				   &r->http, err);
+	const struct ar_stdio_options stdio = { r->start->stdio_in, r->start->stdio_out, on_stdio_ended, r };
+
+	enum ar_status st = ar_http_server_open(
+		&r->loop,
+		&(struct ar_http_options){
+			.control = r->control,
+			.stdio = stdio.out ? &stdio : NULL,
+			.listen_fd = r->start->service ? ar_service_copy(r->start->service->tcp) : 0,
+			.socket_fd = r->start->service ? ar_service_copy(r->start->service->local) : 0,
+			.door = ar_access_door(r->access.access),
+			.listen = unless_off(c->listen),
+			.is_guarded = c->auth.required,
+			.tls_certificate = c->tls.certificate,
+			.tls_key = c->tls.key,
+			.tls_client_ca = c->tls.client_ca,
+			.hosts = c->http.hosts,
+			.origins = c->http.origins,
+			.socket_path = unless_off(c->socket),
+			.cluster_listen = r->member ? unless_off(c->cluster.listen) : NULL,
+			.peer_key = r->member ? r->member->key : NULL,
+			.ops = &r->ops,
+			.max_body_bytes = (size_t)c->limits.max_body_bytes,
+			.max_header_bytes = (size_t)c->limits.max_header_bytes,
+			.max_connections = (uint32_t)c->limits.max_connections,
+			.max_subscribers = (uint32_t)c->limits.max_subscribers,
+			.header_ms = (uint32_t)c->limits.header_timeout_ms,
+			.body_ms = (uint32_t)c->limits.body_timeout_ms,
+			.write_ms = (uint32_t)c->limits.write_timeout_ms,
+			.keepalive_ms = (uint32_t)c->limits.keepalive_timeout_ms },
+		&r->http, err);
+
+	if (!st)
+		ar_control_carry_audit(r->control, ar_http_server_tell, r->http);
+	return st;
 }
 
 static enum ar_status open_objects(struct ar_runtime *r, const struct ar_config *c, struct ar_error *err)
@@ -307,11 +416,16 @@ static void open_loop(struct ar_runtime *r)
 	uv_async_init(&r->loop, &r->store_wake, on_store);
 	uv_timer_init(&r->loop, &r->engine_timer);
 	uv_timer_init(&r->loop, &r->stop_timer);
+	uv_timer_init(&r->loop, &r->sweep_timer);
+	uv_timer_init(&r->loop, &r->alive_timer);
+	ar_memory_init(&r->memory, &r->loop, (uint64_t)r->config->limits.memory_bytes);
 	uv_prepare_init(&r->loop, &r->before_sleep);
 	uv_signal_init(&r->loop, &r->term);
 	uv_signal_init(&r->loop, &r->interrupt);
-	r->store_wake.data = r->engine_timer.data = r->stop_timer.data = r;
-	r->before_sleep.data = r->term.data = r->interrupt.data = r;
+	uv_signal_init(&r->loop, &r->hangup);
+	r->store_wake.data = r->engine_timer.data = r->stop_timer.data = r->sweep_timer.data = r;
+	r->alive_timer.data = r;
+	r->before_sleep.data = r->term.data = r->interrupt.data = r->hangup.data = r;
 }
 
 static enum ar_status open_all(struct ar_runtime *r, const struct ar_config *config, struct ar_error *err)
@@ -321,7 +435,16 @@ static enum ar_status open_all(struct ar_runtime *r, const struct ar_config *con
 	    ar_host_hooks_read(config, &r->arena, &r->hooks, err) != AR_OK ||
 	    open_store(r, config, err) != AR_OK || open_core(r, config, err) != AR_OK)
 		return err->status;
-	r->ops = (struct ar_http_ops){ ar_node_describe, ar_node_drain, ar_node_is_ready, r };
+	r->ops = (struct ar_http_ops){ .nodes = ar_node_describe,
+				       .drain = ar_node_drain,
+				       .is_ready = ar_node_is_ready,
+				       .metrics = ar_scrape_write,
+				       .notice = on_notice,
+				       .strained = on_strained,
+				       .is_short = is_short,
+				       .arg = r };
+	r->requests.redactor = r->redactor;
+	ar_request_log_wire(config, &r->ops);
 	if (open_http(r, config, err) != AR_OK)
 		return err->status;
 	if (r->member)
@@ -337,6 +460,7 @@ enum ar_status ar_runtime_open(const struct ar_config *config, const struct ar_r
 	r->config = config;
 	r->start = start;
 	r->folder_lock = -1;
+	r->metrics = ar_metrics_new(ar_metric_descs, AR_METRIC_COUNT);
 	open_loop(r);
 	if (open_all(r, config, err) != AR_OK) {
 		ar_secrets_mask_error(r->redactor, err);
@@ -346,6 +470,8 @@ enum ar_status ar_runtime_open(const struct ar_config *config, const struct ar_r
 	/* Before anyone is told that we are ready: from then on a signal means drain. */
 	uv_signal_start(&r->term, on_signal, SIGTERM);
 	uv_signal_start(&r->interrupt, on_signal, SIGINT);
+	if (*config->tls.certificate)
+		uv_signal_start(&r->hangup, on_signal, SIGHUP);
 	*ret = r;
 	return AR_OK;
 }
@@ -368,6 +494,9 @@ void ar_runtime_keep_port(const struct ar_runtime *r, struct ar_config *config, 
 void ar_runtime_run(struct ar_runtime *r)
 {
 	uv_prepare_start(&r->before_sleep, on_before_sleep);
+	uv_timer_start(&r->sweep_timer, on_sweep, r->member ? SWEEP_FIRST_SHARED_MS : SWEEP_FIRST_MS, 0);
+	if (r->start->service && r->start->service->watchdog)
+		uv_timer_start(&r->alive_timer, on_alive, 0, (uint64_t)r->start->service->watchdog / 2000);
 	uv_run(&r->loop, UV_RUN_DEFAULT);
 }
 
@@ -377,8 +506,10 @@ static void close_own_handles(struct ar_runtime *r)
 {
 	uv_handle_t *const own[] = {
 		(uv_handle_t *)&r->engine_timer, (uv_handle_t *)&r->stop_timer,
-		(uv_handle_t *)&r->before_sleep, (uv_handle_t *)&r->term,
-		(uv_handle_t *)&r->interrupt,
+		(uv_handle_t *)&r->sweep_timer,	 (uv_handle_t *)&r->before_sleep,
+		(uv_handle_t *)&r->term,	 (uv_handle_t *)&r->interrupt,
+		(uv_handle_t *)&r->hangup,	 (uv_handle_t *)&r->alive_timer,
+		(uv_handle_t *)&r->memory.timer,
 	};
 
 	for (size_t i = 0; i < AR_ARRAY_LEN(own); i++)
@@ -398,8 +529,13 @@ enum ar_run_end ar_runtime_free(struct ar_runtime *r)
 	uv_prepare_stop(&r->before_sleep);
 	uv_timer_stop(&r->engine_timer);
 	uv_timer_stop(&r->stop_timer);
-	if (r->http)
+	uv_timer_stop(&r->sweep_timer);
+	uv_timer_stop(&r->alive_timer);
+	ar_memory_fini(&r->memory);
+	if (r->http) {
+		ar_control_carry_audit(r->control, NULL, NULL);
 		ar_http_server_close(r->http, NULL, NULL);
+	}
 	if (r->member)
 		r->member->v->close(r->member);
 	ar_store_close(r->store);
@@ -407,10 +543,13 @@ enum ar_run_end ar_runtime_free(struct ar_runtime *r)
 		r->objects->v->close(r->objects);
 	uv_close((uv_handle_t *)&r->store_wake, NULL);
 	ar_models_close(&r->models);
+	ar_host_access_close(&r->access);
 	if (r->hook_runner)
 		r->hook_runner->v->close(r->hook_runner);
 	ar_tools_close(&r->tools);
+	ar_host_processes_close(&r->processes);
 	uv_run(&r->loop, UV_RUN_NOWAIT);
+	ar_host_access_free(&r->access); /* its last words are for an engine that takes none any more */
 	ar_engine_free(r->engine);
 	ar_cluster_free(r->cluster);
 	ar_control_free(r->control);
@@ -419,8 +558,10 @@ enum ar_run_end ar_runtime_free(struct ar_runtime *r)
 	uv_run(&r->loop,
 	       UV_RUN_DEFAULT); /* the others close theirs: children of tool servers may take a moment to end */
 	uv_loop_close(&r->loop);
+	ar_tools_free(&r->tools);
 	ar_instruction_file_free(r->instructions);
 	ar_redactor_free(r->redactor);
+	ar_metrics_free(r->metrics);
 	ar_file_lock_drop(r->folder_lock);
 	ar_arena_fini(&r->arena);
 	end = r->end;

@@ -5,6 +5,7 @@
 
 #include "arena.h"
 #include "config.h"
+#include "ops/service.h"
 #include "status.h"
 
 struct ar_runtime;
@@ -13,6 +14,9 @@ struct ar_runtime;
 struct ar_runtime_start {
 	uint64_t instance;
 	bool is_rejoin;
+	int stdio_in,
+		stdio_out; /* where one peer of JSON-RPC is served, until it has said all; both 0: nowhere. The runtime's then. */
+	const struct ar_service *service; /* who watches over the process; NULL: nobody */
 	void (*ready)(void *arg,
 		      const struct ar_runtime *r); /* once per run: sessions can be made and reached */
 	void *arg;
@@ -35,7 +39,7 @@ unsigned ar_runtime_port(const struct ar_runtime *r);
 /* A free port that was chosen at open is written into the settings, so that the next open serves there again. */
 void ar_runtime_keep_port(const struct ar_runtime *r, struct ar_config *config, struct ar_arena *a);
 
-/* Runs until SIGTERM or SIGINT, then drains: other nodes take the sessions over, requests under way are answered, commits finish,
+/* Runs until SIGTERM, SIGINT or the end of the input on stdio, then drains: other nodes take the sessions over, requests under way are answered, commits finish,
  * streams end with their cursor. Open model calls are left for the next owner to take up. */
 void ar_runtime_run(struct ar_runtime *r);
 

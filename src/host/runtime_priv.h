@@ -3,12 +3,16 @@
 #ifndef AR_HOST_RUNTIME_PRIV_H
 #define AR_HOST_RUNTIME_PRIV_H
 
+#include "access/host_access.h"
 #include "arena.h"
 #include "cluster.h"
 #include "control.h"
 #include "engine.h"
 #include "hooks.h"
 #include "model.h"
+#include "ops/memory.h"
+#include "ops/request_log.h"
+#include "process_host.h"
 #include "runtime.h"
 #include "store_open.h"
 #include "tools.h"
@@ -28,9 +32,9 @@ struct ar_runtime {
 	const struct ar_runtime_start *start;
 	uv_loop_t loop;
 	uv_async_t store_wake;
-	uv_timer_t engine_timer, stop_timer;
+	uv_timer_t engine_timer, stop_timer, sweep_timer, alive_timer;
 	uv_prepare_t before_sleep;
-	uv_signal_t term, interrupt;
+	uv_signal_t term, interrupt, hangup;
 	int folder_lock; /* of the data folder, when the store is not in it; -1 = none */
 	struct ar_objects *objects; /* of the store: where large content goes; NULL: nowhere else */
 	struct ar_store *store;
@@ -39,8 +43,10 @@ struct ar_runtime {
 	struct ar_host_hooks hooks;
 	struct ar_hook_runner *hook_runner; /* NULL: none is configured */
 	struct ar_tools tools;
+	struct ar_host_processes processes;
 	struct ar_engine *engine;
 	struct ar_control *control;
+	struct ar_host_access access;
 	struct ar_http_server *http;
 	struct ar_member *member; /* NULL: one node, all is ours */
 	struct ar_cluster *cluster;
@@ -49,6 +55,9 @@ struct ar_runtime {
 	struct ar_policy policy;
 	struct ar_instruction_file *instructions; /* NULL: no file is wanted */
 	struct ar_redactor *redactor;
+	struct ar_metrics *metrics;
+	struct ar_request_log requests;
+	struct ar_memory memory;
 	struct ar_arena arena;
 	enum ar_stop_phase phase;
 	ar_usec phase_until; /* monotonic */

@@ -6,6 +6,8 @@
 #include <strings.h>
 #include <unistd.h>
 
+#define BLANKS " \t\r"
+
 /* A variable whose name ends so holds a secret, as a rule; PGPASSWORD too. */
 static const char *const secret_names[] = { "_KEY", "_TOKEN", "_SECRET", "PASSWORD" };
 
@@ -66,19 +68,10 @@ static void add_settings(struct ar_redactor *r, const struct ar_config *c)
 	}
 }
 
-static struct ar_str trimmed(struct ar_str s)
-{
-	while (s.len > 0 && (*s.p == ' ' || *s.p == '\t' || *s.p == '\r'))
-		s = ar_str_sub(s, 1, s.len);
-	while (s.len > 0 && (s.p[s.len - 1] == ' ' || s.p[s.len - 1] == '\t' || s.p[s.len - 1] == '\r'))
-		s.len--;
-	return s;
-}
-
 /* Of "Authorization: Bearer x" both "Bearer x" and "x" are secret. */
 static void add_header(struct ar_redactor *r, struct ar_str value)
 {
-	value = trimmed(value);
+	value = ar_str_trim(value, BLANKS);
 	ar_redactor_add(r, value);
 	for (size_t i = value.len; i > 0; i--) {
 		if (value.p[i - 1] == ' ') {
@@ -138,7 +131,7 @@ static void add_lists(struct ar_redactor *r, const struct ar_config *c)
 static enum ar_status add_literals(struct ar_redactor *r, const char *list, struct ar_error *err)
 {
 	for (const char *at = list; *at; at += *at != '\0') {
-		struct ar_str value = trimmed((struct ar_str){ at, strcspn(at, ",\n") });
+		struct ar_str value = ar_str_trim((struct ar_str){ at, strcspn(at, ",\n") }, BLANKS);
 
 		at += strcspn(at, ",\n");
 		if (value.len > 0 && value.len < AR_REDACT_MIN)

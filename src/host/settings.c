@@ -145,6 +145,8 @@ enum ar_status ar_settings_load(const struct ar_settings_args *args, struct ar_a
 	*ret = (struct ar_config){ 0 };
 	if (apply_presets(ret, a, err) != AR_OK)
 		return AR_E_INVALID;
+	if (args->is_unlistening)
+		ret->listen = ret->socket = "off";
 	if (args->config_file && apply_file(args->config_file, ret, a, err) != AR_OK)
 		return AR_E_INVALID;
 	if (apply_environment(ret, a, err) != AR_OK)

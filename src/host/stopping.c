@@ -24,7 +24,7 @@ static void begin_closing(struct ar_runtime *r)
 {
 	struct ar_error err;
 
-	ar_refuse(&err, AR_ERR_UNAVAILABLE, "the runtime is stopping; connect again with the last event id");
+	ar_refuse(&err, AR_ERR_OVERLOADED, "the runtime is stopping; connect again with the last event id");
 	ar_follow_end_all(r->follow, &err);
 	ar_http_server_drain(r->http);
 	enter(r, AR_STOP_CLOSING, CLOSING_MS);
@@ -82,11 +82,13 @@ void ar_runtime_stop(struct ar_runtime *r, enum ar_run_end end)
 {
 	/* Who was asked to stop does not come back, whatever ends it. */
 	r->end = r->phase == AR_STOP_NOT ? end : AR_RUN_STOPPED;
+	ar_engine_expect_stop(r->engine, end == AR_RUN_STOPPED);
 	if (r->phase != AR_STOP_NOT || end != AR_RUN_STOPPED) {
 		uv_stop(&r->loop);
 		return;
 	}
 	ar_log_line("info", "draining", NULL);
+	ar_service_tell(r->start->service, "STOPPING=1\nSTATUS=draining\n");
 	uv_timer_start(&r->stop_timer, on_step, 0, STEP_MS);
 	if (!r->cluster) {
 		begin_closing(r);

@@ -1,12 +1,14 @@
 /* See tools.h. */
 #include "tools.h"
 
+#include "confine.h"
+#include "exec_tools.h"
 #include "hash.h"
 #include "http_tools.h"
-#include "local_tools.h"
 #include "log.h"
 #include "mcp_tools.h"
 #include "secrets.h"
+#include "tool_files.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -64,6 +66,23 @@ bool ar_tools_are_ready(const struct ar_tools *t)
 	return !t->policy || !t->policy->inventory || t->policy->inventory->is_ready;
 }
 
+/* What works on the workspace runs behind a boundary, so both come together. */
+static enum ar_status add_workspace_tools(struct ar_tools *t, const struct ar_config *c, struct ar_error *err)
+{
+	struct ar_tool_files_options options = { .max_result_bytes = c->tools.max_result_bytes };
+
+	if (ar_str_absent(t->workspace))
+		return AR_OK;
+	if (ar_confine_open(c, &t->sandbox, err) != AR_OK)
+		return err->status;
+	t->policy->sandbox = ar_sandbox_host_of(t->sandbox);
+	ar_toolbox_add(t->box, ar_tool_files_new(t->loop, t->sandbox, &options));
+	ar_toolbox_add(t->box, ar_exec_tools_new(t->loop, &(struct ar_exec_options){
+								  .timeout_ms = c->process.timeout_ms,
+								  .max_ms = c->process.max_ms }));
+	return AR_OK;
+}
+
 enum ar_status ar_tools_open(uv_loop_t *loop, const struct ar_config *c, struct ar_policy *policy,
 			     struct ar_arena *a, struct ar_tools *ret, struct ar_error *err)
 {
@@ -75,14 +94,10 @@ enum ar_status ar_tools_open(uv_loop_t *loop, const struct ar_config *c, struct 
 	ret->loop = loop;
 	ret->policy = policy;
 	ret->box = ar_toolbox_new();
-	if (!ar_str_absent(ret->workspace))
-		ar_toolbox_add(ret->box,
-			       ar_local_tools_new(loop,
-						  &(struct ar_local_options){
-							  .max_result_bytes =
-								  (uint32_t)c->tools.max_result_bytes }));
 	if (http)
 		ar_toolbox_add(ret->box, http);
+	if (add_workspace_tools(ret, c, err) != AR_OK)
+		return err->status;
 	ar_mcp_tools_add(loop, c, ret->workspace, ret->box, &ret->open_servers);
 	ar_toolbox_on_change(ret->box, refresh, ret);
 	refresh(ret);
@@ -97,4 +112,10 @@ void ar_tools_close(struct ar_tools *t)
 	t->box = NULL;
 	while (t->open_servers > 0)
 		uv_run(t->loop, UV_RUN_ONCE);
+}
+
+void ar_tools_free(struct ar_tools *t)
+{
+	ar_sandbox_close(t->sandbox);
+	t->sandbox = NULL;
 }

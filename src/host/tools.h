@@ -3,6 +3,7 @@
 #define AR_HOST_TOOLS_H
 
 #include "arena.h"
+#include "boundary.h"
 #include "config.h"
 #include "session.h"
 #include "toolbox.h"
@@ -16,6 +17,7 @@ struct ar_tools {
 	const struct ar_redactor *
 		redactor; /* set before the open: what the log says of trouble passes it; NULL: nothing is masked */
 	uv_loop_t *loop;
+	struct ar_sandbox *sandbox; /* boundaries of what works on the workspace; NULL: there is none */
 	size_t open_servers; /* of which something is left, a process above all */
 	uint64_t shown_trouble; /* hash of what the log has said last; 0: nothing */
 };
@@ -31,5 +33,8 @@ bool ar_tools_are_ready(const struct ar_tools *t);
 /* Ends the calls that are open, and runs the loop until no process of a server is left; it has to run on for the rest. Fine for what was
  * never opened. */
 void ar_tools_close(struct ar_tools *t);
+
+/* When the loop has run out, and no process is left that stands in a boundary. Fine for what was never opened. */
+void ar_tools_free(struct ar_tools *t);
 
 #endif

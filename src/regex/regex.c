@@ -1,4 +1,4 @@
-/* Regular expressions over PCRE2, the only file that knows it. No JIT: the patterns come from outside, and memory that is writable and
+/* Regular expressions over PCRE2. No JIT: the patterns come from outside, and memory that is writable and
  * executable is not worth their speed. */
 #define PCRE2_CODE_UNIT_WIDTH 8
 

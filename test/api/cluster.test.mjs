@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
+import { connectWs, RpcFollower } from '../lib/rpc.mjs';
 import { bin, follow, newFolder, ok, readLog, refused, request, startAgentd, startModel, storeOf, submit, waitFor } from '../lib/runtime.mjs';
 
 const skip = !process.env.AR_TEST_POSTGRES && 'a cluster needs PostgreSQL';
@@ -36,6 +37,14 @@ function ctl(node, ...args) {
 /** A session that the first node owns: new ones are made where they are asked for. */
 const made = async (node) => (await submit(node, 'hello')).sessionId;
 
+/** What a subscription at this node says of where the session is. */
+async function asOf(node, params) {
+	const peer = await connectWs(node.url), stream = { event: () => {}, ended: () => {}, lost: () => {} };
+	await peer.subscribe(params, stream);
+	peer.destroy();
+	return stream.asOfSequence;
+}
+
 test('nodes share the partitions out, and say so', { skip }, async () => {
 	const { nodes } = await cluster(['a', 'b', 'c']);
 	const seen = await table(nodes[1]);
@@ -58,6 +67,7 @@ test('any node answers any request, and streams it', { skip }, async () => {
 	for (const node of [a, b]) {
 		const { asOfSequence } = await ok(node, 'get_session', { sessionId });
 		assert.equal(asOfSequence, follower.last);
+		for (const more of [{}, { after: '2' }, { after: 'now' }]) assert.equal(await asOf(node, { sessionId, ...more }), asOfSequence);
 		assert.deepEqual((await readLog(node, sessionId)).map((f) => f.json), follower.facts.map((f) => f.json));
 		assert.deepEqual(await submit(node, '[[tokens 20]]', { sessionId, turnId: 'by-b' }), receipt);
 		await refused(node, 'id_conflict', 'submit_turn', { sessionId, turnId: 'by-b', text: 'other' });
@@ -161,5 +171,29 @@ test('a node that is told to stop ends, also when it finds out meanwhile that it
 	process.kill(a.pid, 'SIGTERM'); // is there before anything else when it wakes
 	process.kill(a.pid, 'SIGCONT');
 	await a.stop();
+	await b.stop();
+});
+
+test('CH-10 over a WebSocket any node answers, and a subscription whose owner dies goes on by its cursor', { skip }, async () => {
+	const { nodes: [a, b] } = await cluster(['a', 'b'], { 'model.backoff_ms': 10 });
+	const peer = await connectWs(b.url);
+	const sessionId = await made(a);
+	const reader = await new RpcFollower(async () => peer, sessionId).open();
+	await peer.call('submit_turn', { sessionId, text: '[[tokens 20]]', turnId: 'by-b' });
+	await reader.ended('by-b');
+	const [session, missing] = await peer.batch(['get_session', { sessionId }], ['get_task', { taskId: `task_${sessionId.slice(5)}_99` }]);
+	assert.equal(session.value.asOfSequence, reader.last);
+	assert.equal(missing.reason.data.code, 'task_not_found');
+	await peer.call('submit_turn', { sessionId, text: '[[fail-times 1 hang]] hello', turnId: 'lost' });
+	await waitFor(() => model.log('lost')[0], 'the model call');
+	await a.kill9();
+	await reader.until(() => !reader.isOpen, 'the end of the subscription');
+	assert.deepEqual([reader.how.error.code, reader.how.error.retryable, reader.how.cursor], ['owner_unreachable', true, reader.cursor]);
+	assert.equal(peer.isOver, false, 'the connection is not the session');
+	await waitFor(() => reader.open().then(() => true, () => false), 'the session at the other node');
+	assert.equal((await reader.ended('lost')).type, 'turn.completed');
+	reader.check();
+	peer.check();
+	peer.destroy();
 	await b.stop();
 });

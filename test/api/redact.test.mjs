@@ -1,10 +1,8 @@
 // Secrets are masked before anything durable or visible: planted ones are looked for in every file, row, answer and frame.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
 import { before, test } from 'node:test';
-import { follow, newFolder, ok, refused, sleep, startAgentd, startModel, storeOf, submit, waitFor } from '../lib/runtime.mjs';
+import { planted } from '../lib/planted.mjs';
+import { follow, newFolder, ok, refused, sleep, startAgentd, startModel, submit, waitFor } from '../lib/runtime.mjs';
 
 const KEY = 'corp7f3kQ9xLw2Zp0aVbN';
 const TOKEN = 'dep/"l0y+Tok~en:v4lue';
@@ -16,26 +14,7 @@ const CONFIG = { 'redact.literals': `other-literal-1, ${LITERAL}`, 'model.backof
 
 const backwards = (text) => [...text].reverse().join('');
 
-// What a secret may look like: as it is, in JSON, in a URL, in base64, and all of it as hex text.
-const forms = PLANTED.flatMap((s) => [s, JSON.stringify(s).slice(1, -1), encodeURIComponent(s), Buffer.from(s).toString('base64').slice(0, -4)]);
-const needles = [...forms, ...forms.map((f) => Buffer.from(f).toString('hex'))].map((f) => Buffer.from(f));
-
-function assertClean(bytes, where) {
-	const hit = needles.find((needle) => Buffer.from(bytes).includes(needle));
-	assert.ok(!hit, `${where} holds '${hit}'`);
-}
-
-function filesUnder(folder) {
-	return readdirSync(folder, { recursive: true }).map((name) => join(folder, name)).filter((path) => statSync(path).isFile());
-}
-
-function scanDisk(dataDir) {
-	const files = filesUnder(join(dataDir, 'data'));
-	assert.ok(files.length > 0);
-	for (const file of files) assertClean(readFileSync(file), file);
-	const { AGENTD_STORE } = storeOf(dataDir);
-	if (AGENTD_STORE) assertClean(execFileSync('pg_dump', ['-d', AGENTD_STORE], { maxBuffer: 1 << 28 }), 'the database');
-}
+const { assertClean, scanDisk } = planted(PLANTED);
 
 // Every content that a text names, and those that they name in turn.
 async function scanRefs(rt, text, seen = new Set()) {

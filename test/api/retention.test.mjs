@@ -5,7 +5,8 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { bin, call, follow, newFolder, ok, refused, sleep, submit, waitFor, world } from '../lib/runtime.mjs';
+import { bin, call, follow, newFolder, ok, readLog, refused, sleep, submit, waitFor, world } from '../lib/runtime.mjs';
+import { homeOf } from '../tenant/tenants.mjs';
 
 const DAY = 86400;
 
@@ -49,6 +50,8 @@ test('old sessions are removed, young and open ones stay', async () => {
 	const reader = await follow(w.rt, old.sessionId);
 	await waitFor(async () => !(await listed(w.rt)).includes(old.sessionId), 'the old session goes');
 	assert.deepEqual((await listed(w.rt)).sort(), [open.sessionId, young.sessionId].sort());
+	// The list is the store's; memory follows as soon as the store has said so.
+	await waitFor(async () => (await call(w.rt, 'get_session', { sessionId: old.sessionId })).status === 404, 'it leaves memory');
 	await refused(w.rt, 'session_not_found', 'get_session', { sessionId: old.sessionId });
 	await refused(w.rt, 'session_not_found', 'submit_turn', { sessionId: old.sessionId, text: 'still there?' });
 	await refused(w.rt, 'ref_not_found', 'read_output', { outputRef: old.ref });
@@ -56,5 +59,38 @@ test('old sessions are removed, young and open ones stay', async () => {
 	assert.equal(status, 404);
 	await ok(w.rt, 'get_session', { sessionId: young.sessionId });
 	reader.stop();
+	await w.rt.stop();
+});
+
+test('CH-07 CH-13 a peer that comes back after sessions were removed is told what is missing, and goes on behind it', async () => {
+	const peer = { transport: 'sse', peerRole: 'client', credential: 'mine' };
+	const w = await world({ env: behind(40) });
+	const { channelId } = await ok(w.rt, 'connect_channel', { ...peer, channelId: 'away' });
+	const old = await finish(w.rt, 'said long ago');
+	await w.rt.stop();
+
+	w.rt = await w.again({ env: behind(20) });
+	const young = await finish(w.rt, 'said since');
+	await ok(w.rt, 'connect_channel', { ...peer, channelId: 'another' }); // the home is not old
+	const before = await ok(w.rt, 'reconnect_channel', { channelId, lastAckedSequence: 0 });
+	assert.deepEqual([before.replayMode, before.gap], ['replay', undefined], 'nothing was removed yet');
+	await w.rt.stop();
+
+	w.rt = await w.again({ env: { AGENTD_RETENTION_DAYS: '30' } });
+	await waitFor(async () => !(await listed(w.rt)).includes(old.sessionId), 'the old session goes');
+	const back = await ok(w.rt, 'reconnect_channel', { channelId, lastAckedSequence: 0 });
+	assert.equal(back.replayMode, 'partial');
+	assert.deepEqual([back.gap.from, back.gap.reason], ['', 'retention']);
+	assert.match(back.gap.to, /^t\d+:\d+$/);
+	assert.deepEqual(back.snapshot.sessions.map((s) => s.sessionId), [young.sessionId]);
+	const told = (await readLog(w.rt, homeOf('local'))).slice(-2).map((f) => f.event);
+	assert.deepEqual(told.map((e) => [e.type, e.channelId]), [['channel.resumed', channelId], ['snapshot.repaired', channelId]]);
+	assert.deepEqual([told[0].payload.replayMode, told[0].payload.gap], ['partial', back.gap]);
+	const { fromSequence, toSequence, repairedFields } = told[1].payload;
+	assert.deepEqual([fromSequence, toSequence, repairedFields], [1, Number(back.gap.to.split(':')[1]), ['sessions']]);
+
+	await ok(w.rt, 'ack_events', { channelId, cursor: back.cursor });
+	const again = await ok(w.rt, 'reconnect_channel', { channelId, lastAckedSequence: 0 });
+	assert.deepEqual([again.replayMode, again.gap], ['replay', undefined], 'it has the snapshot now');
 	await w.rt.stop();
 });

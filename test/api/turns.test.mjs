@@ -340,10 +340,10 @@ test('CP-27 promote_queued_turn with interruptActive: the running turn is cancel
 	reader.check();
 });
 
-test('CP-08 metadata is kept with the turn; a task or channel of the caller is refused while that is not built', async () => {
+test('CP-08 metadata is kept with the turn; a task that is not there and a channel that does not follow are refused', async () => {
 	const { sessionId } = await submit(w.rt, 'with metadata', { metadata: { ticket: 7 } });
 	const fact = (await readLog(w.rt, sessionId)).find((f) => f.type === 'turn.submitted').event;
 	assert.deepEqual(fact.payload.metadata, { ticket: 7 });
-	for (const more of [{ taskId: 'mine' }, { channelId: 'mine' }])
-		await refused(w.rt, 'unavailable', 'submit_turn', { sessionId, text: 'x', ...more });
+	for (const [code, more] of [['task_not_found', { taskId: 'mine' }], ['channel_not_found', { channelId: 'mine' }]])
+		await refused(w.rt, code, 'submit_turn', { sessionId, text: 'x', ...more });
 });

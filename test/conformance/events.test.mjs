@@ -8,14 +8,23 @@ import { readFixture, readTable, samples } from "./standard.mjs";
 
 const rows = readTable("events.tsv");
 const all = samples();
+const types = [...new Set(all.map((event) => event.type))];
+const own = types.slice(126);
 const schemaOf = (type) =>
   JSON.parse(readFileSync(new URL(`../../catalog/gen/schema/events/${type}.schema.json`, import.meta.url), "utf8"));
 const expectRefused = (event, words) => assert.throws(() => validateEvent(event), words);
 
 test("the catalogue has exactly the 126 types of the standard, in its order", () => {
-  const types = [...new Set(all.map((event) => event.type))];
-  assert.equal(types.length, 126);
-  assert.deepEqual(types, rows.map((row) => row.type));
+  assert.deepEqual(types.slice(0, 126), rows.map((row) => row.type));
+});
+
+test("types of our own come after those of the standard, and only the extended view shows them", () => {
+  assert.deepEqual(own, ["access.refused", "access.changed", "channel.acked"]);
+  const reference = readFileSync(new URL("../../docs/reference/events.md", import.meta.url), "utf8");
+  for (const type of own) {
+    assert.equal(isOfficialType(type), false, type);
+    assert.match(reference.split(`### ${type}\n`)[1].split("\n##")[0], /class extended/);
+  }
 });
 
 test("exactly the types outside the standard's schema are extended", () => {
@@ -25,7 +34,7 @@ test("exactly the types outside the standard's schema are extended", () => {
 });
 
 test("every type has a full and a minimal sample, valid under our schema and the standard's", () => {
-  assert.equal(all.length, 2 * 126);
+  assert.equal(all.length, 2 * types.length);
   for (const event of all) validateEvent(event);
 });
 
@@ -75,4 +84,45 @@ test("the standard's fixtures come through our codec with nothing lost or change
     assert.equal(Date.parse(back[i].timestamp), Date.parse(event.timestamp));
     assert.deepEqual({ ...back[i], timestamp: event.timestamp }, event);
   }
+});
+
+test("PF-07 PF-09 an event of a family that needs a scope id is refused without it, each type of each family", () => {
+  const needs = [
+    [/^(turn|model|reasoning|tool|action|permission|sandbox|hook|context|routing|cost|rate_limit|quota)\./, ["threadId", "turnId"]],
+    [/^thread\./, ["threadId"]],
+    [/^tool\./, ["stepId", "toolCallId"]],
+    [/^task\./, ["taskId"]],
+    [/^task\.attempt\./, ["runId"]],
+    [/^action\./, ["actionId"]],
+    [/^subagent\./, ["subagentId"]],
+    [/^evidence\.changed$/, ["evidenceId"]],
+  ];
+  for (const [family, ids] of needs) {
+    const found = rows.map((row) => row.type).filter((type) => family.test(type));
+    assert.ok(found.length > 0, String(family));
+    for (const type of found) {
+      const sample = all.find((event) => event.type === type);
+      if (isOfficialType(type)) validateOfficialEvent(sample);
+      for (const id of ids) {
+        assert.ok(sample[id], `${type} has ${id}`);
+        const { [id]: _, ...without } = sample;
+        expectRefused(without, new RegExp(id));
+      }
+    }
+  }
+});
+
+test("EV-01 EV-03 EV-16 what an envelope must have, and of which kind, is asked by our schema and by the standard's", () => {
+  const good = all.find((event) => event.type === "turn.submitted");
+  const refuse = (event, what) => {
+    expectRefused(event, /./);
+    assert.throws(() => validateOfficialEvent(event), undefined, what);
+  };
+  validateOfficialEvent(good);
+  for (const name of ["type", "eventId", "timestamp"]) {
+    const { [name]: _, ...without } = good;
+    refuse(without, `an event without ${name}`);
+  }
+  refuse({ ...good, timestamp: "yesterday" }, "a day as a time");
+  for (const name of ["nativeStatus", "status", "phase", "statusReason", "schemaVersion", "runtimeId", "traceId", "spanId"]) refuse({ ...good, [name]: 7 }, `a number as ${name}`);
 });

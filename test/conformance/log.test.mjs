@@ -374,6 +374,7 @@ test('QU-03 QU-08 the queue is the fold of its facts at every point', () => {
 });
 
 test('ST-22 each state line has a phase and a title and joins its turn', () => {
+	assert.ok(of('run.status').length > 0);
 	for (const e of of('run.status')) assert.ok(e.payload.phase && e.payload.title && of('turn.submitted').some((t) => t.turnId === e.turnId));
 });
 

@@ -19,8 +19,8 @@ const SETTLE_MS = 120000;
 
 const src = resolve(dirname(fileURLToPath(import.meta.url)), '../../src');
 
-// The points of the store that is not in use are never passed, nor those of tools and hooks, which no session here has: test/loop/acceptance
-// kills at them.
+// The points of the store that is not in use are never passed, nor those of tools, hooks and processes, which no session here has: test/loop/acceptance
+// and test/process/kills kill at them.
 const onPostgres = Boolean(process.env.AR_TEST_POSTGRES);
 const unused = onPostgres ? 'store_sqlite' : 'store_postgres';
 
@@ -29,7 +29,7 @@ function faultPoints() {
 	for (const file of readdirSync(src, { recursive: true }).filter((f) => /\.(c|h|cc)$/.test(f) && !f.includes(unused)))
 		for (const [, name] of readFileSync(join(src, file), 'utf8').matchAll(/\bAR_FAULT(?:_ERROR)?\("([^"]+)"\)/g))
 			names.add(name);
-	return [...names].filter((name) => !/tool|hook/.test(name)).sort();
+	return [...names].filter((name) => !/tool|hook|process|before_go/.test(name)).sort();
 }
 
 const CONFIG = {

@@ -1,5 +1,6 @@
 // The commands of agentctl that look and act, against a real daemon and the scripted model.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { validateCommandResult, validateEvent, validateSnapshot } from "../lib/schemas.mjs";
 import { lines, Place } from "./place.mjs";
@@ -84,6 +85,37 @@ test("tail goes on after a cursor, and ends at once when there is nothing", asyn
 	const none = await place.ctl("tail", "last", "--no-follow", "--after", String(head));
 	assert.deepEqual([none.code, none.out], [0, ""]);
 	assert.equal((await place.ctl("tail", "last", "--after", "abc")).code, 2);
+});
+
+test("tail all follows every session, and goes on after its cursor", async () => {
+	await place.ctl("run", "before");
+	const tail = place.start("tail", "all", "--json");
+	await tail.until((r) => r.out.includes('"turn.completed"'));
+	const { sessionId } = await place.json("show", "last");
+	const known = (r) => lines(r.out).filter((line) => line.endsWith("}")).map((line) => JSON.parse(line));
+	await place.ctl("run", "[[say another]]");
+	const fresh = await place.json("show", "last");
+	assert.notEqual(fresh.sessionId, sessionId);
+	const isLast = (e) => e.sessionId === fresh.sessionId && e.sequence === fresh.asOfSequence;
+	await tail.until((r) => known(r).some(isLast));
+	tail.signal("SIGINT");
+	const { code, out, err } = await tail.done;
+	assert.equal(code, 130);
+	const after = /go on with: agentctl tail all --after (t\S+)/.exec(err)[1];
+	const events = lines(out).map((line) => JSON.parse(line));
+	for (const id of [sessionId, fresh.sessionId]) {
+		const sequences = events.filter((e) => e.sessionId === id).map((e) => e.sequence);
+		assert.deepEqual(sequences, sequences.map((_, i) => i + 1));
+	}
+	const rest = place.start("tail", "all", "--after", after);
+	await new Promise((go) => setTimeout(go, 300));
+	await place.ctl("run", "more");
+	await rest.until((r) => r.out.includes(" turn.completed"));
+	rest.signal("SIGINT");
+	const seen = (await rest.done).out;
+	assert.ok(!seen.includes(sessionId) && !seen.includes(fresh.sessionId));
+	assert.match(lines(seen)[0], /^\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} +1  sess_\w+ session\.created/);
+	for (const wrong of [["--no-follow"], ["--after", "17"]]) assert.equal((await place.ctl("tail", "all", ...wrong)).code, 2);
 });
 
 test("tail follows what happens, until Ctrl-C", async () => {
@@ -207,7 +239,8 @@ test("resume says what became of each thread", async () => {
 
 test("call reaches every command and prints the answer, an error too", async () => {
 	const { out: list } = await place.ctl("call");
-	assert.equal(lines(list).length, 67);
+	const catalogue = readFileSync(new URL("../../catalog/commands.cat", import.meta.url), "utf8");
+	assert.equal(lines(list).length, catalogue.match(/^command /gm).length);
 	const made = await place.ctl("call", "create_session", '{"title":"by call"}');
 	validateCommandResult("create_session", JSON.parse(made.out));
 	const read = await place.ctl("call", "get_session", "-", { input: made.out.replace(/,"threadId.*/, "}") });

@@ -11,7 +11,7 @@ export const DELTAS = new Set(['model.delta', 'reasoning.delta', 'tool.args']);
 export const TERMINAL = new Set(['turn.completed', 'turn.failed']);
 
 /** How long a wait lasts that names no time of its own. */
-export const DEADLINE = Number(process.env.AR_DEADLINE_MS ?? 20000);
+export const DEADLINE = Number(process.env.AR_DEADLINE_MS ?? 60000);
 
 const followers = new Set();
 
@@ -24,12 +24,12 @@ export const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
 /** Follows one session over any number of connections and processes. What a correct server never does (a gap, a frame
  * twice, a cursor that goes back, bytes that do not continue) is noted in `faults`. */
 export class Follower {
-	constructor(rt, sessionId, { after: cursor = '', view = 'extended', via } = {}) {
-		Object.assign(this, { rt, sessionId, cursor, view, via });
+	constructor(rt, sessionId, { after: cursor = '', view = 'extended', via, channelId, from = 0 } = {}) {
+		Object.assign(this, { rt, sessionId, cursor, view, via, channelId });
 		Object.assign(this, { facts: [], faults: [], frames: 0, connections: 0, isOpen: false, isStopped: false });
 		this.outputs = new Map(); // step:kind:index -> { length, pieces }: what arrived, in order
 		this.ends = new Map(); // turnId -> its end
-		this.last = Number.parseInt(cursor, 10) || 0;
+		this.last = Number.parseInt(cursor, 10) || from;
 		this.watchers = new Set();
 		followers.add(this);
 	}
@@ -38,13 +38,17 @@ export class Follower {
 		this.faults.push(`${this.sessionId} after ${this.cursor}: ${text}`);
 	}
 
+	/** Path and headers of its stream. */
+	where() {
+		const query = `view=${this.view}${this.channelId ? `&channelId=${this.channelId}` : ''}`;
+		return { path: `/v1/sessions/${this.sessionId}/events?${query}`, headers: this.cursor ? { 'last-event-id': this.cursor } : {} };
+	}
+
 	/** Connects; resolves when the stream is open. Rejects with the answer when it is none. */
 	open() {
+		if (this.rt.stream) return this.openDirect();
 		return new Promise((done, fail) => {
-			const query = `view=${this.view}`;
-			const headers = this.cursor ? { 'last-event-id': this.cursor } : {};
-			const path = `/v1/sessions/${this.sessionId}/events?${query}`;
-			const req = http.get({ ...this.rt.where(this.via), path, headers, agent: false }, (res) => {
+			const req = http.get({ ...this.rt.where(this.via), ...this.where(), agent: false }, (res) => {
 				if (res.statusCode !== 200) return this.refuse(res, fail);
 				this.isOpen = true;
 				this.connections++;
@@ -57,6 +61,14 @@ export class Follower {
 			this.req = req;
 			req.on('error', fail);
 		});
+	}
+
+	/** The same with a runtime that is inside another program: frames come one by one. */
+	async openDirect() {
+		await this.rt.stream(this, (frame) => this.take(`${frame}\n\n`), () => this.closed());
+		this.isOpen = true;
+		this.connections++;
+		return this;
 	}
 
 	refuse(res, fail) {
@@ -96,7 +108,8 @@ export class Follower {
 			this.fault(error.message);
 		}
 		if (DELTAS.has(event.type)) this.delta(event);
-		else this.fact(event, fields);
+		else if (event.type === 'process.output') this.output(event);
+		else if (event.type !== 'tool.progress') this.fact(event, fields);
 		this.cursor = fields.id;
 	}
 
@@ -118,6 +131,17 @@ export class Follower {
 			this.fault(`${type} of ${stepId} at ${payload.offset}, ${have.length} bytes were there`);
 		have.length += bytes.length;
 		have.pieces.push(bytes);
+		this.outputs.set(key, have);
+	}
+
+	/** What a process wrote, by stream; it may begin later or have a gap where less is kept than was written. */
+	output({ processId, sequence, payload }) {
+		const key = `${processId}:${payload.stream}`;
+		const have = this.outputs.get(key) ?? { length: 0, pieces: [] };
+		if (sequence !== this.last) this.fault(`process.output says sequence ${sequence} after fact ${this.last}`);
+		if (payload.offset < have.length) this.fault(`process.output of ${key} at ${payload.offset}, ${have.length} bytes were there`);
+		have.length = payload.offset + payload.length;
+		have.pieces.push(Buffer.from(payload.preview ?? '', payload.encoding === 'base64' ? 'base64' : 'utf8'));
 		this.outputs.set(key, have);
 	}
 

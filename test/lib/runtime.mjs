@@ -10,6 +10,7 @@ import { dirname, join, resolve } from 'node:path';
 import { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { start as startScripted } from '../model/scripted.mjs';
+import { Embedded, spawnEmbedded } from './embedded.mjs';
 import { DEADLINE, Follower, sleep, stopFollowers } from './follower.mjs';
 import { validateCommandInput, validateCommandResult } from './schemas.mjs';
 
@@ -158,13 +159,13 @@ export function storeOf(dataDir) {
 	return { AGENTD_STORE: `${server} dbname=${databases.get(dataDir)}` };
 }
 
-/** Starts agentd. With `mayDie` an end before it is ready is no error: `isGone` says so. */
-export async function startAgentd({ dataDir = newFolder(), env = {}, fault, config, model, mayDie = false } = {}) {
-	const args = ['--data-dir', join(dataDir, 'data'), '--listen', '127.0.0.1:0'];
+/** Starts agentd. With `mayDie` an end before it is ready is no error: `isGone` says so. `uid`: as somebody else, who can read `program`. */
+export async function startAgentd({ dataDir = newFolder(), listen = '127.0.0.1:0', env = {}, fault, config, model, mayDie = false, program = join(bin, 'agentd'), uid } = {}) {
+	const args = ['--data-dir', join(dataDir, 'data'), '--listen', listen];
 	if (config) args.push('--config', writeConfig(dataDir, config));
 	if (model) env = { OPENAI_BASE_URL: model.url, ...env };
 	const startedAt = performance.now();
-	const child = spawn(join(bin, 'agentd'), args, { env: environment({ ...storeOf(dataDir), ...env }, fault), stdio: ['ignore', 'pipe', 'pipe'] });
+	const child = spawn(program, args, { env: environment({ ...storeOf(dataDir), ...env }, fault), stdio: ['ignore', 'pipe', 'pipe'], uid, gid: uid });
 	child.gone = new Promise((done, fail) => {
 		child.on('error', fail);
 		child.on('close', (code, signal) => {
@@ -182,6 +183,17 @@ export async function startAgentd({ dataDir = newFolder(), env = {}, fault, conf
 	return agentd;
 }
 
+/** The same inside another program, without any transport; see embedded.mjs. */
+export async function startEmbedded({ dataDir, env = {}, fault, config, model, mayDie = false }) {
+	if (model) env = { OPENAI_BASE_URL: model.url, ...env };
+	const child = spawnEmbedded(bin, dataDir, config && writeConfig(dataDir, config), environment({ ...storeOf(dataDir), ...env }, fault));
+	child.gone = new Promise((done) => child.on('close', (code, signal) => (running.delete(child), done({ code, signal }))));
+	running.add(child);
+	const rt = new Embedded(child);
+	if (!(await within(rt.ready, DEADLINE)) && !mayDie) throw new Error(`ar-embed ended at start:\n${rt.stderr}`);
+	return rt;
+}
+
 // ---- commands ----
 
 const httpOf = new Map(
@@ -191,6 +203,7 @@ const httpOf = new Map(
 
 /** One HTTP exchange. Resolves { status, headers, text }; rejects when the connection broke first. */
 export function request(rt, { method = 'POST', path, body, headers = {}, via, ms = DEADLINE }) {
+	if (rt.exchange) return rt.exchange({ path, body });
 	return new Promise((done, fail) => {
 		const options = { ...rt.where(via), agent: rt.agent, method, path, headers: { ...headers } };
 		if (body !== undefined) {

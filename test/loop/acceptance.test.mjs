@@ -1,5 +1,7 @@
 // The acceptance scenarios of test/loop/scenarios: each undisturbed, with a kill -9 at every fault point that it comes by, and on PostgreSQL
-// with another node that takes over in the middle. What must hold at the end is the same in all of them.
+// with another node that takes over in the middle; over HTTP, and in process (test/tools/embed.c). What must hold at the end is the same in
+// all of them.
+// ci: release only
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { dirname, resolve } from 'node:path';
@@ -8,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { holds } from './scenarios/holds.mjs';
 import { play, playTakeover } from './scenarios/runner.mjs';
 import { stopServices } from './scenarios/service.mjs';
+import commands from './scenarios/commands.mjs';
 import context from './scenarios/context.mjs';
 import gates from './scenarios/gates.mjs';
 import routes from './scenarios/routes.mjs';
@@ -17,9 +20,12 @@ const src = resolve(dirname(fileURLToPath(import.meta.url)), '../../src');
 const isPostgres = Boolean(process.env.AR_TEST_POSTGRES);
 const SIDE_BY_SIDE = Number(process.env.AR_PLAYS ?? 3);
 const PASSINGS = Number(process.env.AR_PASSINGS ?? 1); // of a point, that are each a kill
-const KIND = { 'engine.before_tool': 'tools', 'engine.tool_end': 'tools', 'engine.before_hook': 'hooks', 'engine.hook_end': 'hooks' };
+const KIND = {
+	'engine.before_tool': 'tools', 'engine.tool_end': 'tools', 'engine.before_hook': 'hooks', 'engine.hook_end': 'hooks',
+	'engine.process_ready': 'processes', 'engine.before_go': 'processes', 'engine.process_end': 'processes',
+};
 const wanted = new RegExp(process.env.AR_SCENARIO ?? '');
-const scenarios = [...turns, ...gates, ...context, ...routes].filter((s) => wanted.test(s.name));
+const scenarios = [...turns, ...commands, ...gates, ...context, ...routes].filter((s) => wanted.test(s.name));
 
 const other = isPostgres ? 'store_sqlite' : 'store_postgres';
 const grepped = execFileSync('grep', ['-rhoE', `--exclude-dir=${other}`, 'AR_FAULT(_ERROR)?\\("[^"]*"', src], { encoding: 'utf8' });
@@ -61,6 +67,14 @@ for (const scenario of scenarios) {
 	test(`${scenario.name}: undisturbed`, async () => {
 		const p = await whole(play(scenario));
 		assert.deepEqual(p.kills, []);
+	});
+
+	test(`${scenario.name}: in process, without a transport; undisturbed, then killed after an answer`, async () => {
+		const p = await whole(play(scenario, [], { isEmbedded: true }));
+		assert.deepEqual(p.kills, []);
+		if (isPostgres) return; // each restart waits for the lease of the node before; kills there are played over HTTP
+		const q = await whole(play(scenario, ['engine.after_reply'], { isEmbedded: true }));
+		assert.deepEqual(q.kills, ['engine.after_reply']);
 	});
 
 	test(`${scenario.name}: kill -9 at every point on its way`, async (t) => {

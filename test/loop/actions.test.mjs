@@ -50,6 +50,23 @@ test('AC-04 HL-01 HL-02 HL-06 HL-07 OPEN-26 ST-06 P20 an approval waits through 
 	assert.equal((await thread(sessionId)).pendingRequests.length, 0);
 });
 
+test('HL-02 a rollback does not allow what is asked: it stays open, or goes with its turn', async () => {
+	const first = await submit(w.rt, 'hello');
+	const { sessionId, threadId } = first;
+	await ended(w.rt, sessionId, first.turnId);
+	const { turnId } = await ask(w.rt, ['drop'], { sessionId });
+	const [{ actionId }] = await pending(w.rt, sessionId);
+	await call(w.rt, 'rollback_thread', { sessionId, threadId, target: { turnId: first.turnId }, reason: 'back' });
+	const { actions } = await ok(w.rt, 'list_actions', { sessionId });
+	assert.deepEqual((await mayRun(sessionId)).length, 0, 'nothing ran');
+	assert.deepEqual(actions.map((a) => a.actionId), [actionId], 'it still waits');
+	await ok(w.rt, 'interrupt_turn', { sessionId, reason: 'enough' });
+	await ended(w.rt, sessionId, turnId);
+	await ok(w.rt, 'rollback_thread', { sessionId, threadId, target: { turnId: first.turnId }, reason: 'back' });
+	await refused(w.rt, 'already_resolved', 'respond_action', { actionId, decision: 'allow' });
+	assert.equal((await mayRun(sessionId)).length, 0);
+});
+
 test('HL-03 HL-04 a turn that says yes is no answer, and another thread goes on', async () => {
 	const { sessionId, turnId } = await ask(w.rt, ['write']);
 	const [action] = await pending(w.rt, sessionId);

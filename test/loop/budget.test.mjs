@@ -92,6 +92,21 @@ test('LI-11 LI-12 P22 a turn that calls for ever: quota.low once, then quota.blo
 	assert.ok(counted(calls(turnId)) <= 4000, `${counted(calls(turnId))} of 4000`);
 });
 
+test('a model that spawns for ever: nothing is offered to spawn with, every try fails and is paid for, and the budget stops it, its cost exact to the token', async () => {
+	const { sessionId, turnId } = await start('[[tool spawn_subagent {"n":"$n"}]] [[loop]]', { budget: { tokens: 4000 } });
+	const { asked, count } = await serve(sessionId, turnId);
+	assert.equal(count, 0, 'nothing ran');
+	assert.equal(asked.payload.actionType, 'budget_override');
+	const failed = await facts(sessionId, turnId, 'tool.failed');
+	assert.ok(failed.length >= 2, `${failed.length} tries`);
+	assert.deepEqual([...new Set(failed.map((e) => e.payload.errorCategory))], ['tool_unavailable']);
+	assert.equal((await facts(sessionId, turnId, 'subagent.spawned')).length, 0);
+	await respond(asked.actionId, 'stop');
+	await waitFor(async () => (await thread(sessionId)).lastOutcome?.turnId === turnId, 'its end');
+	assert.equal(await recorded(sessionId, turnId), counted(calls(turnId)));
+	assert.ok(counted(calls(turnId)) <= 4000, `${counted(calls(turnId))} of 4000`);
+});
+
 test('LI-07 extend raises the limit by its original size, a fact with old and new; also over kill -9 while the question is open', async () => {
 	const { sessionId, turnId } = await start(FOREVER, { budget: { toolCalls: 2 } });
 	const { asked, count } = await serve(sessionId, turnId);
@@ -148,6 +163,61 @@ test('ST-12 the time of a turn: over it the turn is timed out, its call is cance
 	await waitFor(() => calls(other.turnId)[0], 'the call');
 	await restart();
 	await waitFor(async () => (await thread(other.sessionId)).lastOutcome?.status === 'timed_out', 'its end');
+});
+
+test('ST-12 TK-39 a turn that is silent for too long is timed out for inactivity; one that talks, or waits for a person, is not', async () => {
+	const kept = w.rt;
+	w.rt = await startAgentd({ model: w.model, config: { 'turn.inactivity_ms': 500, 'permission.mode': 'default' } });
+	const run = (text, options = {}) => submit(w.rt, text, { options });
+	const ends = (s) => waitFor(async () => (await thread(s.sessionId)).lastOutcome?.turnId === s.turnId && (await thread(s.sessionId)).lastOutcome, 'its end');
+	const [silent, talks, asks] = [
+		await run('[[hang]]'), await run('[[tokens 12]][[delay 100]]'),
+		await run('[[tool drop {}]]', { tools: [{ ...CLIENT.tools[0], name: 'drop', isReadOnly: false }] }),
+	];
+	const outcome = await ends(silent);
+	assert.deepEqual([outcome.status, outcome.category], ['timed_out', 'inactivity']);
+	const [task] = await facts(silent.sessionId, silent.turnId, 'task.timed_out');
+	assert.deepEqual([task.payload.limitKind, task.payload.limitMs], ['inactivity', 500]);
+	assert.ok(task.payload.elapsedMs >= 500);
+	const [blocked] = await facts(silent.sessionId, silent.turnId, 'quota.blocked');
+	assert.equal(blocked.payload.quotaKind, 'turn_inactivity_ms');
+	const long = await run('[[tokens 90]][[delay 100]]', { budget: { ms: 800 } });
+	assert.equal((await ends(long)).status, 'timed_out');
+	assert.equal((await facts(long.sessionId, long.turnId, 'task.timed_out'))[0].payload.limitKind, 'time', 'it talked, and took too long');
+	await waitFor(() => calls(silent.turnId)[0].aborted, 'the cancelled call');
+	assert.equal((await ends(talks)).status, 'completed');
+	await new Promise((done) => setTimeout(done, 700));
+	assert.equal((await thread(asks.sessionId)).pendingRequests.length, 1, 'it still waits');
+	await ok(w.rt, 'interrupt_turn', { sessionId: asks.sessionId, turnId: asks.turnId, reason: 'done' });
+	await w.rt.stop();
+	w.rt = kept;
+});
+
+test('CX-04 a request over the token budget: a compaction that saves enough goes first, once, with trigger budget; else it is asked', async () => {
+	const long = await start(`${'word '.repeat(8000)} [[say yes]]`);
+	await waitFor(async () => (await thread(long.sessionId)).lastOutcome?.turnId === long.turnId, 'the long turn');
+	const next = async (budget, text = 'go on') => {
+		const turnId = newId();
+		await submit(w.rt, text, { sessionId: long.sessionId, turnId, options: { budget } });
+		await waitFor(async () => (await facts(long.sessionId, turnId, 'turn.completed', 'turn.failed', 'action.required')).length > 0, 'its end, or a question');
+		return { turnId, seen: await facts(long.sessionId, turnId) };
+	};
+	const types = (seen, ...wanted) => seen.map((e) => e.type).filter((t) => wanted.includes(t));
+
+	const hopeless = await next({ tokens: 2000 });
+	assert.deepEqual(types(hopeless.seen, 'context.compaction.started', 'model.requested', 'quota.blocked'), ['quota.blocked'], 'no call is spent on it');
+	await ok(w.rt, 'respond_action', { actionId: hopeless.seen.find((e) => e.type === 'action.required').actionId, decision: 'stop' });
+	await waitFor(async () => (await thread(long.sessionId)).status === 'idle', 'rest');
+
+	const { turnId, seen } = await next({ tokens: 6000 });
+	assert.deepEqual(types(seen, 'context.compaction.started', 'context.compaction.completed', 'quota.blocked', 'turn.completed'),
+		['context.compaction.started', 'context.compaction.completed', 'turn.completed']);
+	const done = seen.find((e) => e.type === 'context.compaction.completed').payload;
+	assert.equal(done.trigger, 'budget');
+	assert.ok(done.tokensBefore > 6000 && done.tokensAfter < 1500, `${done.tokensBefore} ${done.tokensAfter}`);
+	assert.equal(calls(turnId).length, 2);
+	assert.ok(await recorded(long.sessionId, turnId) <= 6000);
+	assert.equal(await recorded(long.sessionId, turnId), counted(calls(turnId)));
 });
 
 test('options.budget can only lower what the operator allows, and says what it does not understand', async () => {

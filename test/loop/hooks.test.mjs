@@ -5,7 +5,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import http from 'node:http';
 import { join } from 'node:path';
 import { after, before, beforeEach, test } from 'node:test';
-import { newFolder, ok, readLog, startModel, submit, waitFor, world } from '../lib/runtime.mjs';
+import { newFolder, ok, readLog, request, startModel, submit, waitFor, world } from '../lib/runtime.mjs';
 
 const POINTS = ['session_start', 'user_prompt_submit', 'pre_tool_use', 'permission_request', 'post_tool_use', 'post_tool_failure', 'post_sampling', 'stop'];
 const folder = newFolder();
@@ -288,7 +288,15 @@ test('HK-09 HK-11 HK-15 a handler before a tool that crashes or is late stops th
 	assert.equal(endOf(crashed.events, 'pre_tool_use').payload.failMode, 'fail_closed');
 	does('pre_tool_use', '');
 	does('pre_slow', 'sleep 20');
+	const slow = async () => {
+		const { text } = await request(w.rt, { path: '/metrics', method: 'GET' });
+		const value = (name) => Number(new RegExp(`^agentd_hook_duration_seconds_${name} (\\S+)$`, 'm').exec(text)?.[1] ?? 0);
+		return { count: value('count'), sum: value('sum') };
+	};
+	const before = await slow();
 	const late = await runTool(ask('look_up', 'x'), null);
+	const now = await slow();
+	assert.ok(now.count > before.count && now.sum - before.sum >= 1.9, `its time is in the metrics: ${JSON.stringify([before, now])}`);
 	const { payload } = endOf(late.events, 'pre_slow');
 	assert.deepEqual([payload.errorCategory, payload.timedOut, payload.failMode, payload.retryable], ['timeout', true, 'fail_closed', true]);
 	assert.ok(payload.durationMs >= 1900 && payload.durationMs < 15000);

@@ -1,7 +1,7 @@
-// The tools that read the workspace, in a real agentd: offered, called by a model in every wire format, answered by ref, run side by side,
+// The tools of the workspace, in a real agentd and its sandbox: offered, called by a model in every wire format, answered by ref, run side by side,
 // fenced in, interrupted and cut by kill -9.
 import assert from 'node:assert/strict';
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { before, test } from 'node:test';
 import { newFolder, ok, readLog, refused, startAgentd, startModel, submit, waitFor, world } from '../lib/runtime.mjs';
@@ -22,6 +22,10 @@ before(async () => {
 	symlinkSync('/etc', join(workspace, 'out'));
 	w = await world({ config: { 'tools.workspace': workspace } });
 });
+
+const writing = ['apply_patch', 'edit_file', 'write_file'];
+const running = ['process_read', 'process_stop', 'process_write', 'shell', 'terminal_open'];
+const local = ['apply_patch', 'edit_file', 'find_files', 'git_diff', 'git_status', 'list_files', 'read_file', 'search_files', 'write_file', ...running].sort();
 
 const ask = (name, args) => `[[tool ${name} ${JSON.stringify(args)}]]`;
 const facts = async (rt, sessionId, ...types) => (await readLog(rt, sessionId)).filter((f) => types.includes(f.type)).map((f) => f.event);
@@ -137,7 +141,8 @@ test('TL-11 kill -9 around a call: the cut call has its end, the read is tried a
 test('TL-03 TL-13 the inventory has the word of the policy, and calls go by it', async () => {
 	const permission_rules = [{ name: 'no-search', effect: 'deny', tool: 'search_*' }, { name: 'look-twice', effect: 'ask', tool: 'list_files' }];
 	const strict = await world({ config: { 'tools.workspace': workspace, permission_rules } });
-	const words = { find_files: 'allowed', list_files: 'ask', read_file: 'allowed', search_files: 'denied' };
+	const writers = { apply_patch: 'ask', edit_file: 'ask', write_file: 'ask', process_stop: 'ask', process_write: 'ask', shell: 'ask', terminal_open: 'ask' };
+	const words = { ...writers, process_read: 'allowed', find_files: 'allowed', git_diff: 'allowed', git_status: 'allowed', list_files: 'ask', read_file: 'allowed', search_files: 'denied' };
 	const mine = { name: 'write_it', description: 'Writes.', inputSchema: { type: 'object' } };
 	const asWords = (tools) => Object.fromEntries(tools.map((t) => [t.toolName, t.policy]));
 	const { sessionId, turnId } = await submit(strict.rt, ['search_files {"pattern":"x"}', 'list_files {}', 'read_file {"path":"README.md"}'].map((c) => `[[tool ${c}]]`).join(''),
@@ -152,7 +157,8 @@ test('TL-03 TL-13 the inventory has the word of the policy, and calls go by it',
 	assert.deepEqual((await ok(strict.rt, 'get_tool_inventory', { sessionId, turnId })).tools, offered);
 	assert.deepEqual(asWords((await ok(strict.rt, 'get_tool_inventory', { sessionId })).tools), words);
 	const planned = await ok(strict.rt, 'get_tool_inventory', { sessionId, turnId, mode: 'plan' });
-	assert.deepEqual(asWords(planned.tools), { ...words, write_it: 'denied' });
+	const denied = Object.fromEntries(Object.keys(writers).map((name) => [name, 'denied']));
+	assert.deepEqual(asWords(planned.tools), { ...words, ...denied, write_it: 'denied' });
 	await refused(strict.rt, 'invalid_input', 'get_tool_inventory', { sessionId, mode: 'whatever' });
 	await ok(strict.rt, 'respond_action', { actionId: asked.actionId, decision: 'allow' });
 	assert.equal((await ended(strict.rt, sessionId)).type, 'turn.completed');
@@ -161,7 +167,7 @@ test('TL-03 TL-13 the inventory has the word of the policy, and calls go by it',
 	const nameOf = (e) => started.find((x) => x.toolCallId === e.toolCallId).payload.toolName;
 	assert.deepEqual(Object.fromEntries(ends.map((e) => [nameOf(e), e.payload.status])), { search_files: 'denied', list_files: 'ok', read_file: 'ok' });
 	const relaxed = await ok(w.rt, 'get_tool_inventory', { sessionId: (await turn(w.rt, 'hello')).sessionId });
-	assert.ok(relaxed.tools.every((t) => t.policy === 'allowed'));
+	assert.ok(relaxed.tools.every((t) => t.policy === (t.isReadOnly ? 'allowed' : 'ask')));
 	await strict.rt.stop();
 });
 
@@ -172,23 +178,50 @@ test('TL-01 TL-02 TL-05 TL-13 the inventory is what the turn was offered, with f
 	const offered = JSON.parse(await bytes(w.rt, resolved.payload.catalogRef));
 	const inventory = await ok(w.rt, 'get_tool_inventory', { sessionId, turnId });
 	assert.deepEqual(inventory.tools, offered);
-	assert.deepEqual(offered.map((t) => t.toolName), ['find_files', 'list_files', 'read_file', 'search_files', 'mine']);
-	for (const tool of offered.slice(0, 4)) {
-		assert.deepEqual(tool.capabilities, ['read', 'filesystem']);
-		assert.deepEqual([tool.runtimeOwner, tool.isReadOnly, tool.isConcurrencySafe, tool.isDestructive, tool.interruptBehavior],
-			['local', true, true, false, 'cancel']);
+	assert.deepEqual(offered.map((t) => t.toolName), [...local, 'mine']);
+	for (const tool of offered) {
+		assert.ok(tool.description.length > 0 && tool.capabilities.length > 0, tool.toolName);
+		assert.deepEqual([tool.isReadOnly, tool.isConcurrencySafe, tool.isDestructive].map((flag) => typeof flag), ['boolean', 'boolean', 'boolean'], tool.toolName);
+		assert.match(tool.interruptBehavior, /^(cancel|block)$/);
+	}
+	for (const tool of offered.slice(0, local.length)) {
 		assert.equal(tool.inputSchema.type, 'object');
 		assert.ok(Object.values(tool.inputSchema.properties).every((p) => p.description.length > 10));
+		if (running.includes(tool.toolName)) continue;
+		const writes = writing.includes(tool.toolName);
+		assert.deepEqual(tool.capabilities, [writes ? 'write' : 'read', 'filesystem']);
+		assert.deepEqual([tool.runtimeOwner, tool.isReadOnly, tool.isConcurrencySafe, tool.isDestructive, tool.interruptBehavior],
+			['local', !writes, !writes, false, 'cancel']);
 	}
-	assert.deepEqual([offered[4].runtimeOwner, offered[4].isDestructive], ['client', true]);
+	assert.deepEqual([offered.at(-1).runtimeOwner, offered.at(-1).isDestructive], ['client', true]);
 	const general = await ok(w.rt, 'get_tool_inventory', { sessionId });
-	assert.deepEqual(general.tools, offered.slice(0, 4));
+	assert.deepEqual(general.tools, offered.slice(0, local.length));
 	const one = await turn(w.rt, 'hello', { sessionId, options: { tools: ['read_file'] } });
 	const narrow = await ok(w.rt, 'get_tool_inventory', { sessionId, turnId: one.turnId });
 	assert.deepEqual(narrow.tools.map((t) => t.toolName), ['read_file']);
 	await refused(w.rt, 'invalid_scope', 'get_tool_inventory', { sessionId, turnId: `${turnId}9` });
 	await refused(w.rt, 'unavailable', 'get_tool_inventory', { sessionId, policy: 'other' });
 	await refused(w.rt, 'session_not_found', 'get_tool_inventory', { sessionId: 'sess_00000000000000000000000000' });
+});
+
+test('PM-03 PM-07 untrusted lets what is known to be safe run and asks about a write; plan denies the write, and no file changes', async () => {
+	const text = [ask('list_files', {}), ask('read_file', { path: 'README.md' }), ask('write_file', { path: 'new.txt', content: 'x' })].join('');
+	const wary = await submit(w.rt, text, { options: { mode: 'untrusted' } });
+	const [asked] = await waitFor(async () => {
+		const found = await facts(w.rt, wary.sessionId, 'action.required');
+		return found.length && found;
+	}, 'the question');
+	assert.equal(asked.payload.toolName, 'write_file');
+	await ok(w.rt, 'respond_action', { actionId: asked.actionId, decision: 'deny' });
+	const plan = await turn(w.rt, text, { options: { mode: 'plan' } });
+	await ended(w.rt, wary.sessionId);
+	for (const [{ sessionId }, decision, source] of [[wary, 'ask', 'mode'], [plan, 'deny', 'mode']]) {
+		const judged = (await facts(w.rt, sessionId, 'permission.evaluated')).map(({ payload }) => [payload.decision, payload.decisionSource]);
+		assert.deepEqual(judged, [['allow', 'mode'], ['allow', 'mode'], [decision, source]]);
+		assert.equal((await facts(w.rt, sessionId, 'tool.result')).length, 2, 'both reads ran');
+		assert.deepEqual((await facts(w.rt, sessionId, 'tool.failed')).map((e) => e.payload.status), ['denied']);
+	}
+	assert.equal(existsSync(join(workspace, 'new.txt')), false);
 });
 
 test('a workspace that is no folder keeps agentd from starting, and it says so', async () => {

@@ -76,6 +76,16 @@ test('PM-11 PM-15 PM-16 rules allow, ask and deny, each told with its ref and be
 	}
 });
 
+test('PM-06 in mode never a rule that asks denies at once: nobody is asked, nothing hangs', async () => {
+	const { sessionId } = await ask(usual.rt, ['look'], { ...inWorkspace('careful'), options: { mode: 'never', tools: [tools.look] } });
+	assert.equal((await ended(usual.rt, sessionId)).type, 'turn.completed');
+	const { payload } = await judgedOf(usual, sessionId);
+	assert.deepEqual([payload.decision, payload.ruleRefs, payload.mode], ['deny', ['ask-me'], 'never']);
+	assert.deepEqual((await facts(usual.rt, sessionId, 'tool.failed')).map((e) => e.payload.status), ['denied']);
+	assert.equal((await facts(usual.rt, sessionId, 'action.required')).length, 0);
+	assert.equal(await ran(usual, sessionId), false);
+});
+
 test('the thread read names the cause of a denial: host policy, rule or mode', async () => {
 	const cause = async (sessionId) => {
 		const { threads } = await ok(usual.rt, 'get_session', { sessionId });
@@ -191,4 +201,44 @@ test('P32 an answer is for its own question: the other one stays open', async ()
 	assert.equal(end.type, 'turn.completed');
 	const results = await facts(usual.rt, sessionId, 'tool.result', 'tool.failed');
 	assert.deepEqual(results.map((e) => e.type).sort(), ['tool.failed', 'tool.result']);
+});
+
+test('CP-39 evaluate_permission judges a described act, tells it once per key, and nothing runs', async () => {
+	const say = (sessionId, toolName, q, more = {}) => ok(usual.rt, 'evaluate_permission', { sessionId, act: { toolName, arguments: { q } }, ...more });
+	const { sessionId, turnId } = await ask(usual.rt, ['look'], inWorkspace('vault'));
+	await serve(usual.rt, sessionId, turnId);
+	const before = await facts(usual.rt, sessionId);
+
+	const denied = await say(sessionId, 'drop', 'x', { idempotencyKey: 'once', hints: { safe: true }, proposedDecision: 'allow' });
+	assert.deepEqual([denied.decision, denied.decisionSource], ['deny', 'rule']);
+	assert.match(denied.decisionReason, /never-drop/);
+	assert.deepEqual(await say(sessionId, 'drop', 'x', { idempotencyKey: 'once', hints: { safe: true }, proposedDecision: 'allow' }), denied);
+	assert.equal((await say(sessionId, 'look', '/etc/passwd')).decision, 'deny', 'a rule about an argument');
+	assert.equal((await say(sessionId, 'look', 'x')).decision, 'allow');
+	const asked = await say(sessionId, 'write', 'x', { turnId });
+	assert.deepEqual([asked.decision, asked.decisionSource, asked.approvalActionId], ['ask', 'mode', undefined], 'nobody is asked');
+
+	const added = (await facts(usual.rt, sessionId)).slice(before.length);
+	assert.deepEqual(added.map((e) => [e.type, e.payload.decision]), ['deny', 'deny', 'allow', 'ask'].map((d) => ['permission.evaluated', d]));
+	assert.deepEqual(added[0].payload.ruleRefs, ['never-drop']);
+	assert.deepEqual(added.map((e) => e.turnId), Array(4).fill(turnId));
+	assert.match(added[0].toolCallId, /^act_[0-9a-f]{32}$/);
+
+	await refused(usual.rt, 'scope_not_found', 'evaluate_permission', { sessionId, act: { toolName: 'fly' } });
+	await refused(usual.rt, 'invalid_input', 'evaluate_permission', { sessionId, act: { arguments: {} } });
+	await refused(usual.rt, 'invalid_input', 'evaluate_permission', { act: { toolName: 'look' } });
+});
+
+test('evaluate_permission tells what stands about a call that waits, and does not move it', async () => {
+	const { sessionId } = await ask(usual.rt, ['write']);
+	const [action] = await pending(usual.rt, sessionId);
+	const [{ toolCallId }] = await facts(usual.rt, sessionId, 'permission.evaluated');
+	const before = (await facts(usual.rt, sessionId)).length;
+	for (const scope of [{ toolCallId }, { actionId: action.actionId }]) {
+		const says = await ok(usual.rt, 'evaluate_permission', scope);
+		assert.deepEqual([says.decision, says.decisionSource, says.approvalActionId], ['ask', 'mode', action.actionId]);
+	}
+	assert.equal((await facts(usual.rt, sessionId)).length, before);
+	assert.equal(await ran(usual, sessionId), false);
+	await refused(usual.rt, 'scope_not_found', 'evaluate_permission', { toolCallId: `${toolCallId}9` });
 });

@@ -74,6 +74,24 @@ test('LI-02 LI-03 LI-08 no price: the cost is unknown before and after the call,
 	}
 });
 
+test('LI-02 LI-08 a price: the estimate is there before the call and in the read model meanwhile; then tokens and what it cost', async () => {
+	const { sessionId, threadId, turnId } = await submit(many, '[[hang]] one two three');
+	await waitFor(() => model.log(turnId).length > 0, 'the call');
+	const cost = async () => (await ok(many, 'get_thread_read', { sessionId, threadId })).threads[0].turns.at(-1).costState;
+	const f = await follow(many, sessionId);
+	await f.until(() => f.of('model.requested').length, 'the call as a fact');
+	const [estimate] = f.of('cost.estimated');
+	assert.ok(estimate.payload.amount > 0 && estimate.sequence < f.of('model.requested')[0].sequence);
+	assert.deepEqual([(await cost()).estimated, (await cost()).amount], [estimate.payload.amount, undefined], 'nothing is recorded yet');
+	f.stop();
+	await ok(many, 'interrupt_turn', { sessionId, reason: 'enough' });
+	const g = await run(many, 'one two three');
+	const { amount, inputTokens, outputTokens, cachedTokens } = g.one('cost.recorded').payload;
+	const { turn } = await thread(many, g);
+	assert.deepEqual([turn.costState.amount, turn.costState.inputTokens, turn.costState.outputTokens, turn.costState.cachedTokens], [amount, inputTokens, outputTokens, cachedTokens]);
+	assert.ok(amount > 0);
+});
+
 test('MR-03 MR-09 MR-10 an image: vision is required; the one without a key and the one that cannot see are left out, with the reason', async () => {
 	const f = await run(many, undefined, undefined, { input: IMAGE });
 	const { payload: profile } = f.one('task.profile.resolved');
@@ -148,6 +166,7 @@ test('what no model can do, and a named model that may not be replaced: the turn
 	assert.match(g.one('turn.failed').payload.error.message, /other is not configured, and the turn lets no other model answer/);
 	const h = await run(plain, 'hello', { fallback: 'local_only' });
 	assert.deepEqual(h.one('routing.not_possible').payload.excluded, [{ candidate: 'plain', reason: 'not_local' }]);
+	assert.deepEqual(h.one('routing.candidates.resolved').payload.gaps, { network: 1 });
 	await plain.stop();
 });
 
@@ -190,6 +209,7 @@ test('AC-15 LI-05 LI-10 a 429: rate_limit.hit with the request id; the model is 
 	const g = await run(many, 'again', undefined, { sessionId: f.receipt.sessionId });
 	const [slow] = g.one('routing.candidates.resolved').payload.excluded.filter((e) => e.candidate === 'priced');
 	assert.equal(slow.reason, 'rate_limited');
+	assert.deepEqual(g.one('routing.candidates.resolved').payload.gaps, { credentials: 1, quota: 1 });
 	assert.equal(Date.parse(slow.until), Date.parse(hit.timestamp) + 30000);
 	assert.equal(g.one('model.requested').payload.model, 'seeing');
 	const { summary } = await thread(many, g);

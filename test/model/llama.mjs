@@ -8,6 +8,7 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const DEFAULT_TOKENS = 64;
+const CALL_TOKENS = 400; // of a call: it ends by its grammar
 
 // Where the tiny model lies when nobody says otherwise; undefined when there is none on this machine.
 export function findModel() {
@@ -25,12 +26,28 @@ function sendError(res, status, message) {
 	res.end(JSON.stringify({ error: { message, type: 'invalid_request_error', param: null, code: null } }));
 }
 
-async function optionsOf(model, body) {
-	const messages = body.messages.map((m) => ({ role: m.role, content: textOf(m.content) }));
-	const { prompt } = await model.getFormattedChat(messages, undefined, { jinja: true });
+// A model this small calls no tool by itself: the grammar of "one of these calls" leaves it no other word. The answer to a call is said freely.
+function callSchema(body) {
+	if (!body.tools?.length || body.tool_choice === 'none' || body.messages.at(-1)?.role === 'tool') return undefined;
+	const call = ({ function: { name, parameters } }) => ({
+		type: 'object',
+		properties: { name: { const: name }, arguments: parameters ?? { type: 'object' } },
+		required: ['name', 'arguments'],
+		additionalProperties: false,
+	});
+	return { anyOf: body.tools.map(call) };
+}
+
+async function optionsOf(model, body, schema) {
+	const messages = body.messages.map((m) => ({ role: m.role === 'tool' ? 'user' : m.role, content: textOf(m.content) }));
+	const form = schema && { response_format: { type: 'json_schema', json_schema: { strict: true, schema } } };
+	const { prompt, grammar } = await model.getFormattedChat(messages, undefined, { jinja: true, ...form });
+	if (schema && !grammar) throw new Error('this build of llama.cpp makes no grammar of a schema');
 	const options = {
 		prompt,
-		n_predict: body.max_completion_tokens ?? body.max_tokens ?? DEFAULT_TOKENS,
+		grammar: schema && grammar,
+		grammar_lazy: schema && false,
+		n_predict: schema ? CALL_TOKENS : (body.max_completion_tokens ?? body.max_tokens ?? DEFAULT_TOKENS),
 		temperature: body.temperature ?? 0.8,
 		top_p: body.top_p,
 		seed: body.seed,
@@ -40,21 +57,31 @@ async function optionsOf(model, body) {
 	return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 }
 
+// As servers do it: the name first, then the arguments piece by piece.
+function sayCall(say, { name, arguments: args }, n) {
+	say({ tool_calls: [{ index: 0, id: `call_${n}`, type: 'function', function: { name, arguments: '' } }] });
+	for (const piece of JSON.stringify(args).match(/.{1,6}/gs)) say({ tool_calls: [{ index: 0, function: { arguments: piece } }] });
+}
+
 async function complete(model, body, res, n) {
 	const base = { id: `chatcmpl-${n}`, object: 'chat.completion.chunk', created: Math.floor(Date.now() / 1000), model: body.model };
 	const send = (object) => res.destroyed || res.write(`data: ${JSON.stringify({ ...base, ...object })}\n\n`);
 	const say = (delta, finish = null) => send({ choices: [{ index: 0, delta, finish_reason: finish }] });
-	const options = await optionsOf(model, body);
+	const schema = callSchema(body);
+	const options = await optionsOf(model, body, schema);
 	const promptTokens = (await model.tokenize(options.prompt)).tokens.length;
 
 	res.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
 	say({ role: 'assistant', content: '' });
 	const { promise, stop } = await model.parallel.completion(options, (_, piece) => {
-		if (piece.token) say({ content: piece.token });
+		if (piece.token && !schema) say({ content: piece.token });
 	});
 	res.on('close', () => res.writableFinished || stop?.());
 	const result = await promise;
-	say({}, result.stopped_limit || result.stopped_limited || result.context_full ? 'length' : 'stop');
+	if (schema) {
+		sayCall(say, JSON.parse(result.text.slice(result.text.indexOf('{'))), n);
+		say({}, 'tool_calls');
+	} else say({}, result.stopped_limit || result.stopped_limited || result.context_full ? 'length' : 'stop');
 	const made = result.tokens_predicted;
 	send({ choices: [], usage: { prompt_tokens: promptTokens, completion_tokens: made, total_tokens: promptTokens + made } });
 	res.end('data: [DONE]\n\n');

@@ -6,6 +6,8 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { FORMATS } from './formats.mjs';
 import { assertEnd, COMPLETED, portsOf, probe as probeAt, rawServer } from './probe.mjs';
+import { waitFor } from '../lib/runtime.mjs';
+import { soon } from '../lib/soon.mjs';
 import { start } from './scripted.mjs';
 
 let server;
@@ -20,6 +22,16 @@ function over(name, run) {
 		const probe = (prompt, more = {}) => probeAt(prompt, { baseUrl: server.origin + format.base, format: format.name, ...more });
 		test(`${format.name}: ${name}`, (t) => run({ t, format, probe }));
 	}
+}
+
+// The same call until our server, which shares the machine with others, sent every piece of it in time.
+async function withServerInTime(probe, prompt, more, ms) {
+	const gap = (run) => Math.max(...server.log().filter((e) => e.turn.startsWith(run.turn)).map((e) => e.longestGapMs ?? Infinity));
+	for (let tries = 0; tries < 20; tries++) {
+		const run = await probe(prompt, more);
+		if (gap(run) < ms || run.lines.every((l) => l.on !== 'done' || l.outcome === 'completed')) return run;
+	}
+	return assert.fail(`the server never kept under ${ms} ms between two pieces`);
 }
 
 over('echo: text, usage, model, ids', async ({ probe }) => {
@@ -110,11 +122,11 @@ over('parts that may be missing or doubled', async ({ format, probe }) => {
 });
 
 over('bytes after the end mark are ignored and do not hold the call', async ({ probe }) => {
-	const began = Date.now();
-	const run = await probe('[[junk-after-done]] [[say fine]]');
-	assert.equal(run.text, 'fine');
-	assertEnd(run, COMPLETED);
-	assert.ok(Date.now() - began < 3000);
+	await soon(3000, async () => {
+		const run = await probe('[[junk-after-done]] [[say fine]]');
+		assert.equal(run.text, 'fine');
+		assertEnd(run, COMPLETED);
+	});
 });
 
 over('rejections', async ({ format, probe }) => {
@@ -266,11 +278,14 @@ over('endless headers are refused', async ({ t, probe }) => {
 
 over('timeouts: each phase has its own', async ({ probe }) => {
 	const timeout = { outcome: 'timeout', category: 'timeout', retryable: true };
-	const first = await probe('[[hang]]', { firstByteMs: 200 });
-	assertEnd(first, timeout);
-	assert.match(first.done.message, /no first byte within 200 ms/);
-	assert.ok(first.done.latencyMs >= 195 && first.done.latencyMs < 2000, String(first.done.latencyMs));
-	const late = await probe('[[first 1500]]', { firstByteMs: 200 });
+	await soon(2000, async () => {
+		const first = await probe('[[hang]]', { firstByteMs: 200 });
+		assertEnd(first, timeout);
+		assert.match(first.done.message, /no first byte within 200 ms/);
+		assert.ok(first.done.latencyMs >= 195, String(first.done.latencyMs));
+		return first.done.latencyMs;
+	});
+	const late = await probe('[[first 6000]]', { firstByteMs: 200 });
 	assertEnd(late, timeout);
 	const idle = await probe('[[hang-after 3]]', { idleMs: 200, firstByteMs: 60_000 });
 	assertEnd(idle, timeout);
@@ -282,11 +297,11 @@ over('timeouts: each phase has its own', async ({ probe }) => {
 });
 
 over('slow but steady is no timeout', async ({ probe }) => {
-	assertEnd(await probe('[[tokens 10]] [[delay 60]]', { idleMs: 500, firstByteMs: 1000 }), COMPLETED);
+	assertEnd(await withServerInTime(probe, '[[tokens 10]] [[delay 60]]', { idleMs: 500, firstByteMs: 10_000 }, 400), COMPLETED);
 });
 
 over('a loop that stood still does not time out what came in time', async ({ probe }) => {
-	const run = await probe('[[tokens 40]] [[delay 20]]', { calls: 5, idleMs: 300, stallMs: 900 });
+	const run = await withServerInTime(probe, '[[tokens 40]] [[delay 20]]', { calls: 5, idleMs: 300, stallMs: 900 }, 200);
 	assert.deepEqual(run.lines.filter((l) => l.on === 'done').map((l) => l.outcome), Array(5).fill('completed'));
 });
 
@@ -294,8 +309,7 @@ over('cancel from inside an output: nothing more comes, the server sees it', asy
 	const run = await probe('[[tokens 500]] [[delay 5]]', { cancelAfter: 3 });
 	assertEnd(run, { outcome: 'cancelled', category: 'cancelled', retryable: false });
 	assert.equal(run.text, 'w0 w1 w2 ');
-	await new Promise((done) => setTimeout(done, 100));
-	assert.equal(server.log(run.turn)[0].aborted, true);
+	await waitFor(() => server.log(run.turn)[0].aborted, 'the server to see it');
 });
 
 over('cancel from inside an output when all chunks came in one read', async ({ probe }) => {
@@ -308,15 +322,17 @@ over('cancel from inside an output when all chunks came in one read', async ({ p
 });
 
 over('cancel from the loop while nothing has come', async ({ probe }) => {
-	const run = await probe('[[hang]]', { cancelAtMs: 100 });
-	assertEnd(run, { outcome: 'cancelled' });
-	assert.ok(run.done.latencyMs < 1000);
+	await soon(1000, async () => {
+		const run = await probe('[[hang]]', { cancelAtMs: 100 });
+		assertEnd(run, { outcome: 'cancelled' });
+		return run.done.latencyMs;
+	});
 });
 
 over('cancel while the name is being resolved or connected does not block', async ({ probe }) => {
-	const began = Date.now();
-	await probe('x', { baseUrl: 'http://no-such-host.invalid/v1', cancelAtMs: 1 });
-	assert.ok(Date.now() - began < 2000);
+	await soon(2000, async () => {
+		await probe('x', { baseUrl: 'http://no-such-host.invalid/v1', cancelAtMs: 1 });
+	});
 });
 
 over('close with open calls ends them', async ({ probe }) => {

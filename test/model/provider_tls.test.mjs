@@ -10,6 +10,7 @@ import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { assertEnd, portsOf, probe, rawServer } from './probe.mjs';
 import { start } from './scripted.mjs';
+import { soon } from '../lib/soon.mjs';
 import { startLlama } from './start_llama.mjs';
 
 const here = path.dirname(fileURLToPath(import.meta.url));
@@ -32,12 +33,20 @@ async function tlsServer(t, create) {
 	return { tls, caFile, baseUrl: `https://127.0.0.1:${tls.port}/v1` };
 }
 
+const PATIENT = { connectMs: 60_000, firstByteMs: 60_000, idleMs: 60_000 }; // hundreds at once are slow on a machine that has other work
+
+// How many of the calls were being answered at one time.
+function mostAtOnce(peer, run) {
+	const calls = peer.log().filter((e) => e.turn.startsWith(`${run.turn}-`));
+	return Math.max(...calls.map(({ startedAt }) => calls.filter((e) => e.startedAt <= startedAt && e.endedAt > startedAt).length));
+}
+
 test('HTTP/2: many streams share one connection, hundreds a few', async (t) => {
 	const { tls, caFile, baseUrl } = await tlsServer(t, http2.createSecureServer);
-	const some = await probe('[[tokens 10]] [[delay 20]]', { baseUrl, caFile, calls: 90 });
+	const some = await probe('[[tokens 10]] [[delay 20]]', { baseUrl, caFile, calls: 90, ...PATIENT });
 	assert.equal(some.lines.filter((l) => l.outcome === 'completed').length, 90);
 	assert.equal(portsOf(tls, some).size, 1);
-	const many = await probe('[[tokens 10]] [[delay 20]]', { baseUrl, caFile, calls: 400 });
+	const many = await probe('[[tokens 10]] [[delay 20]]', { baseUrl, caFile, calls: 400, ...PATIENT });
 	assert.equal(many.lines.filter((l) => l.outcome === 'completed').length, 400);
 	assert.ok(portsOf(tls, many).size <= 10, `${portsOf(tls, many).size} connections`);
 	assert.ok(tls.log().every((e) => e.httpVersion === '2.0'));
@@ -61,11 +70,10 @@ test('HTTP/2: a server that allows few streams gets a few connections and no req
 
 test('HTTP/1.1 over TLS does not queue behind ten connections', async (t) => {
 	const { tls, caFile, baseUrl } = await tlsServer(t, https.createServer);
-	const run = await probe('[[tokens 20]] [[delay 100]]', { baseUrl, caFile, calls: 64 });
+	const run = await probe('[[tokens 20]] [[delay 100]]', { baseUrl, caFile, calls: 64, ...PATIENT });
 	const ends = run.lines.filter((l) => l.on === 'done');
 	assert.ok(ends.every((l) => l.outcome === 'completed'));
-	const slowest = Math.max(...ends.map((l) => l.latencyMs));
-	assert.ok(slowest < 9000, `the slowest took ${slowest} ms; ten at a time would take 15 s`);
+	assert.ok(mostAtOnce(tls, run) > 32, `at most ${mostAtOnce(tls, run)} of 64 at once`);
 });
 
 test('a certificate that nobody vouches for is refused', async (t) => {
@@ -78,9 +86,12 @@ test('a certificate that nobody vouches for is refused', async (t) => {
 
 test('a TLS handshake that is never answered ends at the connect time', async (t) => {
 	const at = await rawServer(t, (socket) => socket.resume());
-	const run = await probe('x', { baseUrl: `https://${at}`, connectMs: 200 });
-	assertEnd(run, { outcome: 'timeout', category: 'timeout', retryable: true });
-	assert.ok(run.done.latencyMs >= 195 && run.done.latencyMs < 2000, String(run.done.latencyMs));
+	await soon(2000, async () => {
+		const run = await probe('x', { baseUrl: `https://${at}`, connectMs: 200 });
+		assertEnd(run, { outcome: 'timeout', category: 'timeout', retryable: true });
+		assert.ok(run.done.latencyMs >= 195, String(run.done.latencyMs));
+		return run.done.latencyMs;
+	});
 });
 
 // ---- a real model ----

@@ -10,6 +10,7 @@
 // What to say (combined in this order; a message after a tool result never calls a tool again):
 //   [[reasoning text]]       reasoning in words before the answer
 //   [[tool name {"a":1}]]    a tool call; several directives make several calls; no "]]" inside
+//   [[then]]                 what follows is for the answer after the results; as many as wanted, each answer has its part
 //   [[loop]]                 it does call again, for ever; $n in the arguments is another number in each call
 //   [[say text]] [[tokens N]] (w0 w1 ...) [[utf8]] (emoji, combining and wide characters)
 // How to say it:
@@ -53,8 +54,12 @@ export function directivesOf(text) {
 const words = (text) => text.match(/\S+\s*/g) ?? (text ? [text] : []);
 
 class Script {
-	constructor({ text, toolResult, promptTokens }, n) {
-		Object.assign(this, { text, toolResult, promptTokens, n });
+	constructor({ text: whole, toolResult, rounds, promptTokens }, n) {
+		const parts = whole.split('[[then]]');
+		const hasPart = parts.length > 1 && rounds < parts.length;
+		const text = hasPart ? parts[rounds] : whole;
+
+		Object.assign(this, { text, toolResult: hasPart && rounds > 0 ? undefined : toolResult, promptTokens, n });
 		this.isSummary = text.endsWith(SUMMARY_WANTED);
 		this.does = directivesOf(text);
 		if (this.isSummary) this.does = directivesOf(`[[${this.does.summary?.at(-1) ?? 'say Summary: they talked.'}]]`);
@@ -168,11 +173,14 @@ async function sendStream(res, script, wire, entry) {
 	res.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
 	while (script.has('endless') && !res.destroyed) await write(res, ': still there\n\n'.repeat(4096));
 	const frames = framesOf(script, wire);
+	let last = performance.now();
 	for (const frame of script.has('burst') ? [frames.join('')] : frames) {
 		if (entry.chunks >= hangAt || res.destroyed) return;
 		if (entry.chunks >= cutAt) return drop(res);
 		await writeFrame(res, frame, script.has('split'));
 		entry.chunks++;
+		entry.longestGapMs = Math.max(entry.longestGapMs ?? 0, performance.now() - last);
+		last = performance.now();
 		if (script.has('delay')) await sleep(script.number('delay'));
 	}
 	if (script.has('junk-after-done')) return write(res, 'data: not json\n\n\u0000\u0001junk');

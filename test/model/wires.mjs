@@ -7,10 +7,12 @@ const textOf = (content) => (Array.isArray(content) ? content.map((part) => part
 const wordsOf = (text) => (text.match(/\S+/g) ?? []).length;
 const count = (messages) => messages.reduce((n, m) => n + wordsOf(m.text), 0);
 
-// What a script needs to know: the last words of the user, the result of a tool when one came after them.
+// What a script needs to know: the last words of the user, the result of a tool when one came after them, and how often results came since.
 function conversation(messages) {
 	const last = messages.at(-1);
+	const since = messages.slice(messages.findLastIndex((m) => m.role === 'user') + 1);
 	return {
+		rounds: since.filter((m, i) => m.role === 'tool' && since[i + 1]?.role !== 'tool').length,
 		text: messages.findLast((m) => m.role === 'user')?.text ?? '',
 		toolResult: last?.role === 'tool' ? last.text : undefined,
 		promptTokens: count(messages),
@@ -111,11 +113,14 @@ export class Anthropic extends Wire {
 		return headers['x-api-key'];
 	}
 
-	static limits = Object.fromEntries(['requests', 'tokens', 'input-tokens', 'output-tokens'].flatMap((kind) => [
-		[`anthropic-ratelimit-${kind}-limit`, '100'],
-		[`anthropic-ratelimit-${kind}-remaining`, kind === 'input-tokens' ? '0' : '9'],
-		[`anthropic-ratelimit-${kind}-reset`, new Date(Date.now() + 600_000).toISOString()],
-	]));
+	// The date is that of the answer.
+	static get limits() {
+		return Object.fromEntries(['requests', 'tokens', 'input-tokens', 'output-tokens'].flatMap((kind) => [
+			[`anthropic-ratelimit-${kind}-limit`, '100'],
+			[`anthropic-ratelimit-${kind}-remaining`, kind === 'input-tokens' ? '0' : '9'],
+			[`anthropic-ratelimit-${kind}-reset`, new Date(Date.now() + 600_000).toISOString()],
+		]));
+	}
 
 	static read(body) {
 		const messages = (body.messages ?? []).flatMap(({ role, content }) => {

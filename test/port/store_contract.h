@@ -39,6 +39,8 @@ void session_rows_follow_their_last_append(void **state);
 void tasks_come_in_order_of_creation(void **state);
 void task_filters_and_single_tasks(void **state);
 void index_of_a_session(void **state);
+void sessions_are_listed_by_tenant(void **state);
+void tenant_of_a_session(void **state);
 
 /* test_store_actions.c: rows of actions. */
 void actions_come_oldest_first_in_pages(void **state);
@@ -47,6 +49,25 @@ void action_filters_are_exact(void **state);
 void actions_in_one_flight_keep_the_last(void **state);
 void actions_go_with_their_session(void **state);
 void malformed_actions_are_refused(void **state);
+void actions_are_listed_by_tenant(void **state);
+
+/* rows/test_store_tokens.c: rows of API tokens. */
+void tokens_are_listed_by_version(void **state);
+void tokens_are_removed(void **state);
+void token_put_expects_a_version(void **state);
+void tokens_survive_a_reopening(void **state);
+void token_put_is_fenced(void **state);
+void token_put_keeps_its_place_in_a_flight(void **state);
+void malformed_tokens_are_refused(void **state);
+
+/* rows/test_store_feed.c: the feed of a tenant. */
+void feed_has_what_a_tenant_wrote(void **state);
+void feed_goes_on_from_a_place(void **state);
+void feed_knows_its_heads(void **state);
+void feed_place_is_never_given_twice(void **state);
+void feed_floor_is_how_far_removal_reached(void **state);
+void feed_floors_of_one_step(void **state);
+void facts_without_a_place_leave_no_floor(void **state);
 
 /* test_store_upkeep.c: what is forgotten. */
 void old_sessions_go_with_all_they_have(void **state);

@@ -234,3 +234,42 @@ void malformed_actions_are_refused(void **state)
 	put_action(f, 1, 1, an_action("a", "", 0, "x"));
 	expect_list(f, a_list(AR_STORE_ACTION_ANY, ""), "x");
 }
+
+static struct ar_store_action_row of_tenant(struct ar_store_action_row row, const char *tenant)
+{
+	row.tenant = ar_str_from(tenant);
+	return row;
+}
+
+static struct ar_store_actions list_of(const char *tenant, enum ar_store_action_filter filter,
+				       const char *account)
+{
+	struct ar_store_actions l = a_list(filter, account);
+
+	l.tenant = ar_str_from(tenant);
+	return l;
+}
+
+void actions_are_listed_by_tenant(void **state)
+{
+	struct fixture *f = *state;
+
+	put_action(f, 1, 1, of_tenant(an_action("a", "t1", 1, "a"), "acme"));
+	put_action(f, 1, 2, of_tenant(answered(an_action("b", "t2", 2, ""), "b"), "acme"));
+	put_action(f, 2, 1, of_tenant(an_action("c", "t1", 3, "c"), "zeta"));
+	put_action(f, 3, 1, an_action("d", "t1", 4, "d"));
+	put_action(f, 4, 1, of_tenant(an_action("e", "t1", 5, "e"), "acme"));
+	expect_list(f, list_of("acme", AR_STORE_ACTION_ANY, NULL), "abe");
+	expect_list(f, list_of("acme", AR_STORE_ACTION_PENDING, NULL), "ae");
+	expect_list(f, list_of("acme", AR_STORE_ACTION_RESOLVED, NULL), "b");
+	expect_list(f, list_of("acme", AR_STORE_ACTION_ANY, "t1"), "ae");
+	expect_list(f, list_of("acme", AR_STORE_ACTION_RESOLVED, "t2"), "b");
+	expect_pages(f, list_of("acme", AR_STORE_ACTION_PENDING, "t1"), 1, "a e");
+	expect_list(f, list_of("local", AR_STORE_ACTION_ANY, NULL), "d");
+	expect_list(f, list_of("nobody", AR_STORE_ACTION_ANY, NULL), "");
+	expect_list(f, of_session(list_of("acme", AR_STORE_ACTION_ANY, NULL), 1), "ab");
+	expect_list(f, of_session(list_of("acme", AR_STORE_ACTION_ANY, NULL), 2), "");
+	expect_list(f, a_list(AR_STORE_ACTION_PENDING, "t1"), "acde");
+	put_action(f, 2, 2, of_tenant(an_action("c", "t1", 3, "C"), "acme")); /* as a repair writes it */
+	expect_list(f, list_of("acme", AR_STORE_ACTION_PENDING, NULL), "aCe");
+}

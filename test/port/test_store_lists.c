@@ -297,3 +297,99 @@ void index_of_a_session(void **state)
 	assert_int_equal(run(f, &i.op), AR_OK);
 	assert_false(i.has_row || i.has_snapshot);
 }
+
+/* ---- tenants ---- */
+
+static void put_of(struct fixture *f, unsigned n, uint64_t seq, const char *tenant)
+{
+	struct ar_store_session_row row = a_row("w", "idle", n % 2 == 0);
+
+	row.tenant = ar_str_from(tenant);
+	put_row(f, n, seq, row);
+}
+
+static struct ar_store_sessions list_of(const char *tenant, size_t limit)
+{
+	struct ar_store_sessions l = a_list(limit);
+
+	l.tenant = ar_str_from(tenant);
+	return l;
+}
+
+/* Others are not in the list, nor do they count towards its pages. */
+void sessions_are_listed_by_tenant(void **state)
+{
+	struct fixture *f = *state;
+	struct ar_store_sessions l = list_of("acme", 2), bad = a_list(1);
+	uint64_t bits[AR_PARTITIONS / 64];
+
+	put_of(f, 1, 1, "acme");
+	put_of(f, 2, 1, "zeta");
+	put_of(f, 3, 1, NULL);
+	put_of(f, 4, 1, "acme");
+	put_of(f, 5, 1, "zeta");
+	put_of(f, 6, 1, "acme");
+	put_of(f, 6, 2, "acme");
+	expect_sessions(f, l, NUMBERS(6, 4), true);
+	l.before = sess(4);
+	expect_sessions(f, l, NUMBERS(1), false);
+	l.before = sess(5); /* a place of another tenant's list is one in ours */
+	expect_sessions(f, l, NUMBERS(4, 1), false);
+	expect_sessions(f, list_of("zeta", 9), NUMBERS(5, 2), false);
+	expect_sessions(f, list_of("local", 9), NUMBERS(3), false);
+	expect_sessions(f, list_of("acm", 9), NUMBERS(), false);
+	expect_sessions(f, a_list(9), NUMBERS(6, 5, 4, 3, 2, 1), false);
+	l = list_of("acme", 9);
+	l.active_only = true;
+	expect_sessions(f, l, NUMBERS(6, 4), false);
+	l.partitions = memset(bits, 0xff, sizeof bits);
+	expect_sessions(f, l, NUMBERS(6, 4), false);
+	l = list_of("acme", 1);
+	l.above = sess(4);
+	expect_sessions(f, l, NUMBERS(6), false);
+	l = a_list(9);
+	l.above = sess(2);
+	l.before = sess(5);
+	expect_sessions(f, l, NUMBERS(4, 3), false);
+	bad.above = AR_STR("nonsense");
+	run(f, &bad.op);
+	assert_status(&bad.op, AR_E_INVALID);
+}
+
+static void expect_tenant(struct fixture *f, struct ar_str session, const char *tenant)
+{
+	struct ar_store_tenant t = { .op = { .kind = AR_STORE_TENANT, .done = note_done },
+				     .session = session };
+
+	run(f, &t.op);
+	assert_status(&t.op, AR_OK);
+	assert_str(t.tenant, tenant);
+	ar_store_op_fini(&t.op);
+}
+
+void tenant_of_a_session(void **state)
+{
+	struct fixture *f = *state;
+	struct ar_store_session_row row = { .tenant = AR_STR("acme"), .shell = AR_STR("{}") };
+	struct ar_store_append again = an_append(sess(3), 2, 2, "x");
+	struct ar_store_index i = { .op = { .kind = AR_STORE_INDEX, .done = note_done }, .session = sess(3) };
+
+	put_of(f, 1, 1, "acme");
+	put_of(f, 2, 1, NULL);
+	put(f, sess(3), 1, 1, "its row was lost");
+	expect_tenant(f, sess(1), "acme");
+	expect_tenant(f, sess(2), "local");
+	expect_tenant(f, sess(3), "local");
+	expect_tenant(f, sess(9), NULL);
+	expect_tenant(f, AR_STR("not a session"), NULL);
+	again.row = &row; /* as a repair writes it */
+	again.snapshot = AR_STR("snap");
+	assert_int_equal(run(f, &again.op), AR_OK);
+	expect_tenant(f, sess(3), "acme");
+	put_of(f, 2, 2, NULL);
+	expect_tenant(f, sess(2), "local");
+	assert_int_equal(run(f, &i.op), AR_OK);
+	assert_str(i.row.tenant, "acme");
+	ar_store_op_fini(&i.op);
+	ar_store_op_fini(&again.op);
+}

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define NEWEST 4
+#define NEWEST 9
 
 /* An empty database with the schema of that version. */
 static void make_version(struct fixture *f, uint64_t version)
@@ -113,7 +113,7 @@ static void actions_are_added_beside_older_nodes(void **state)
 	expect_migration(f, 3);
 	put_as_version_1(f, 6, 9);
 	postgres_open(f);
-	assert_int_equal(postgres_int(f, "SELECT count(*) FROM session"), 9);
+	assert_int_equal(postgres_int(f, "SELECT count(*) FROM session WHERE tenant = 'local'"), 9);
 	a.actions = &row;
 	a.action_count = 1;
 	assert_int_equal(run(f, &a.op), AR_OK);
@@ -121,6 +121,55 @@ static void actions_are_added_beside_older_nodes(void **state)
 	assert_int_equal(l.count, 1);
 	ar_store_op_fini(&a.op);
 	ar_store_op_fini(&l.op);
+}
+
+/* What was stored before stays as it is; the server does not try to compress what comes packed, in this month or a later one. */
+static void packed_values_are_left_as_they_are(void **state)
+{
+	struct fixture *f = *state;
+
+	make_version(f, 7);
+	postgres_script(f,
+			"INSERT INTO snapshot (session, seq, body) VALUES"
+			" ('019abcde-0000-7001-8000-000000000001', 1, decode(repeat('00', 20000), 'hex'))");
+	expect_migration(f, 7);
+	assert_int_equal(postgres_int(f, "SELECT length(body) FROM snapshot"), 20000);
+	postgres_script(f, "INSERT INTO snapshot (session, seq, body) SELECT"
+			   " '019abcde-0000-7001-8000-000000000002', 1, decode(repeat('00', 20000), 'hex')");
+	assert_int_equal(postgres_int(f, "SELECT count(*) FROM snapshot WHERE pg_column_size(body) < 1000"),
+			 1);
+	postgres_script(
+		f, "CREATE TABLE log_2099_01 PARTITION OF log FOR VALUES FROM"
+		   " ('03b48ab0-0000-0000-0000-000000000000') TO ('03b52a4e-0000-0000-0000-000000000000')");
+	assert_int_equal(
+		postgres_int(f, "SELECT count(*) FROM pg_attribute AS a JOIN pg_class AS c"
+				" ON c.oid = a.attrelid WHERE c.relname LIKE 'log%' AND attname = 'body'"
+				" AND attstorage <> 'e'"),
+		0);
+}
+
+/* What goes before the change, and by a node of the version before after it, is not known to be gone. */
+static void floors_are_kept_from_then_on(void **state)
+{
+	static const char one_goes[] = "DELETE FROM log WHERE position = (SELECT min(position) FROM log)";
+	struct fixture *f = *state;
+
+	make_version(f, 8);
+	put_as_version_1(f, 1, 4);
+	postgres_script(f, "UPDATE session SET active = false;"
+			   "INSERT INTO log (session, first_seq, last_seq, at, epoch, size, body, tenant, "
+			   "lane, position)"
+			   " SELECT session, 1, 1, 1, 1, 1, '\\x0061', 'local'::bytea, 1 + n % 2, n FROM"
+			   " (SELECT session, row_number() OVER (ORDER BY session) AS n FROM session) AS t");
+	postgres_script(f, one_goes);
+	expect_migration(f, 8);
+	postgres_script(f, one_goes);
+	postgres_open(f);
+	assert_int_equal(postgres_int(f, "SELECT count(*) FROM feed_floor"), 0);
+	assert_int_equal(keep_up(f, an_upkeep((ar_usec)1800000000 * 1000000, 10)), 4);
+	assert_int_equal(postgres_int(f, "SELECT position FROM feed_floor WHERE lane = 1"), 4);
+	assert_int_equal(postgres_int(f, "SELECT position FROM feed_floor WHERE lane = 2"), 3);
+	assert_int_equal(postgres_int(f, "SELECT count(*) FROM feed_floor"), 2);
 }
 
 static void newest_schema_has_nothing_to_do(void **state)
@@ -157,6 +206,8 @@ int main(void)
 		T(older_schema_is_refused_with_what_to_do),
 		T(migration_keeps_rows_and_finds_their_partitions),
 		T(actions_are_added_beside_older_nodes),
+		T(packed_values_are_left_as_they_are),
+		T(floors_are_kept_from_then_on),
 		T(newest_schema_has_nothing_to_do),
 		T(cluster_key_is_made_once),
 	};

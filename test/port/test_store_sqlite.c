@@ -162,6 +162,26 @@ static void failed_commit_fails_the_batch_and_passes(void **state)
 	ar_store_op_fini(&l.op);
 }
 
+/* The block that its places were of was reserved by the batch that failed. */
+static void failed_commit_gives_no_place_twice(void **state)
+{
+	struct fixture *f = *state;
+	struct ar_store_session_row row = { .updated = 1 };
+	struct ar_store_append a = an_append(sess(1), 1, 1, "a");
+
+	a.row = &row;
+	setenv("AGENTD_FAULT", "store.commit_error:1:error", 1);
+	ar_fault_init();
+	run(f, &a.op);
+	assert_status(&a.op, AR_E_IO);
+	unsetenv("AGENTD_FAULT");
+	assert_int_equal(run(f, &a.op), AR_OK);
+	assert_int_equal(sql_int(f, "SELECT (SELECT max(position) FROM log) <="
+				    " (SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'feed')"),
+			 1);
+	ar_store_op_fini(&a.op);
+}
+
 /* ---- group commit, seen through a lock that keeps the writer waiting ---- */
 
 static sqlite3 *hold_the_write_lock(const struct fixture *f)
@@ -308,16 +328,23 @@ static void damaged_values_are_reported(void **state)
 /* A file of the version before: receipts are as young as the change, and content that nobody refers to stays. */
 static void older_file_is_brought_up(void **state)
 {
-	static const char undo[] = "DROP TABLE action; DROP TABLE blob_ref; DROP TABLE blob_doomed; ALTER "
-				   "TABLE receipt DROP COLUMN created;"
-				   "DROP INDEX blob_session; ALTER TABLE blob DROP COLUMN at;"
-				   "ALTER TABLE blob DROP COLUMN session; PRAGMA user_version = 1";
+	static const char undo[] =
+		"DROP TABLE feed_floor; DROP TABLE token; DROP TABLE action; DROP TABLE blob_ref; DROP TABLE "
+		"blob_doomed; ALTER "
+		"TABLE receipt DROP COLUMN created;"
+		"DROP INDEX log_feed; ALTER TABLE log DROP COLUMN tenant; ALTER TABLE log DROP COLUMN "
+		"position;"
+		"DELETE FROM meta WHERE key = 'feed';"
+		"DROP INDEX session_tenant; ALTER TABLE session DROP COLUMN tenant;"
+		"DROP INDEX blob_session; ALTER TABLE blob DROP COLUMN at;"
+		"ALTER TABLE blob DROP COLUMN session; PRAGMA user_version = 1";
 	struct fixture *f = *state;
 	struct ar_store_blob blob = { ar_hash_of(AR_STR("B")), AR_STR("B") };
 	struct ar_store_receipt r = { AR_STR("s"), AR_STR("k"), blob.hash, AR_STR("r") };
 	struct ar_store_session_row row = { .updated = 1 };
 	struct ar_store_append a = an_append(sess(1), 1, 1, "a"), b = an_append(sess(2), 1, 1, "b");
 	ar_usec yesterday = (ar_usec)(time(NULL) - 86400) * 1000000;
+	int64_t place;
 
 	a.row = b.row = &row;
 	a.receipt = &r;
@@ -328,9 +355,13 @@ static void older_file_is_brought_up(void **state)
 	f->store = NULL;
 	sql_script(f, undo);
 	fixture_reopen(f);
-	assert_int_equal(sql_int(f, "PRAGMA user_version"), 3);
+	assert_int_equal(sql_int(f, "PRAGMA user_version"), 7);
+	assert_int_equal(sql_int(f, "SELECT count(*) FROM session WHERE tenant = 'local'"), 1);
+	assert_int_equal(sql_int(f, "SELECT count(*) FROM log WHERE tenant IS NULL"), 1); /* in no feed */
 	assert_int_equal(run(f, &b.op), AR_OK);
+	place = sql_int(f, "SELECT position FROM log WHERE tenant = 'local'");
 	assert_int_equal(keep_up(f, an_upkeep(yesterday, 10)), 2);
+	assert_int_equal(sql_int(f, "SELECT sum(position) FROM feed_floor WHERE tenant = 'local'"), place);
 	assert_int_equal(sql_int(f, "SELECT count(*) FROM receipt"), 1);
 	assert_int_equal(sql_int(f, "SELECT count(*) FROM log"), 0);
 	expect_content(f, &blob.hash, "B");
@@ -351,6 +382,7 @@ int main(void)
 		T(missing_directory_is_an_io_error),
 		T(full_disk_fails_appends_and_passes),
 		T(failed_commit_fails_the_batch_and_passes),
+		T(failed_commit_gives_no_place_twice),
 		T(reads_do_not_wait_for_writes),
 		T(content_is_stored_once_and_small),
 		T(values_outlive_their_dictionary),

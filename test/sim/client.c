@@ -36,6 +36,8 @@ static void refused(struct box *b, struct ar_str code)
 	struct sim *s = b->client->sim;
 	bool is_conflict = ar_str_is(code, "id_conflict");
 
+	if (ar_str_absent(code))
+		sim_fail(s, "%s answered an error without a code", b->ask->name);
 	s->counts->refused++;
 	sim_say(s, "client", "%u %s refused: %.*s", b->client->number, b->ask->name, AR_STR_ARG(code));
 	if (ar_str_is(code, "internal") || ar_str_is(code, "invalid_input") ||
@@ -115,10 +117,7 @@ static void ask(struct sim_client *c, const struct sim_ask *what, struct sim_sub
 		sim_actor_by(&c->actor, s->now + SIM_MS);
 		return;
 	}
-	b->call = (struct ar_call){ .command = what->command,
-				    .body = ar_buf_str(&b->body),
-				    .account = AR_STR(SIM_ACCOUNT),
-				    .done = done };
+	b->call = (struct ar_call){ .command = what->command, .body = ar_buf_str(&b->body), .done = done };
 	sim_say(s, "client", "%u %s %.*s", c->number, what->name,
 		AR_STR_ARG(ar_str_utf8_prefix(b->call.body, 200)));
 	c->is_waiting = true;
@@ -253,9 +252,7 @@ static struct ar_str call_now(struct sim *s, enum ar_command command, struct ar_
 	for (int tries = 0; tries < 100; tries++) {
 		struct now n = { .sim = s };
 
-		n.call = (struct ar_call){
-			.command = command, .body = body, .account = AR_STR(SIM_ACCOUNT), .done = done_now
-		};
+		n.call = (struct ar_call){ .command = command, .body = body, .done = done_now };
 		call(s->control, &n.call);
 		sim_settle(s);
 		if (n.http == 0)

@@ -382,6 +382,40 @@ static bool compose_list(struct sim *s, struct sim_submit *about AR_UNUSED, stru
 	return true;
 }
 
+/* The newest process of the session, if it is known to run. */
+static struct ar_str running_process(struct sim *s, struct ar_str core)
+{
+	const struct sim_log *log = sim_log_of(s, core);
+
+	for (size_t i = log ? log->count : 0; i > 0; i--) {
+		const struct ar_event *e = &log->facts[i - 1].e;
+
+		if (e->type == AR_EV_PROCESS_STARTED)
+			return e->ids[AR_SCOPE_PROCESS];
+		if (!ar_str_absent(e->ids[AR_SCOPE_PROCESS]) && e->type != AR_EV_PROCESS_INPUT &&
+		    e->type != AR_EV_RUN_STATUS && e->type != AR_EV_SANDBOX_VIOLATION)
+			return AR_STR_NONE;
+	}
+	return AR_STR_NONE;
+}
+
+static bool compose_write(struct sim *s, struct sim_submit *about, struct ar_buf *body)
+{
+	struct ar_str process = running_process(s, about->core);
+
+	ar_buf_addf(body, "{\"processId\":\"%.*s\",\"input\":\"typed %u\\n\"}", AR_STR_ARG(process),
+		    (unsigned)sim_below(s, 100));
+	return !ar_str_absent(process);
+}
+
+static bool compose_terminate(struct sim *s, struct sim_submit *about, struct ar_buf *body)
+{
+	struct ar_str process = running_process(s, about->core);
+
+	ar_buf_addf(body, "{\"processId\":\"%.*s\",\"reason\":\"enough\"}", AR_STR_ARG(process));
+	return !ar_str_absent(process);
+}
+
 const struct sim_ask sim_asks[] = {
 	[SIM_ASK_SUBMIT] = { "submit_turn", AR_CMD_SUBMIT_TURN, compose_submit, judge_submit, 50 },
 	[SIM_ASK_REPEAT] = { "repeat", AR_CMD_SUBMIT_TURN, compose_repeat, judge_repeat, 9 },
@@ -398,5 +432,7 @@ const struct sim_ask sim_asks[] = {
 	{ "get_thread", AR_CMD_GET_THREAD_READ, compose_thread, judge_read, 2 },
 	{ "list_sessions", AR_CMD_LIST_SESSIONS, compose_list, judge_read, 2 },
 	{ "list_tasks", AR_CMD_LIST_TASKS, compose_session, judge_read, 2 },
+	{ "write_stdin", AR_CMD_WRITE_PROCESS_STDIN, compose_write, judge_read, 12 },
+	{ "terminate", AR_CMD_TERMINATE_PROCESS, compose_terminate, judge_read, 4 },
 };
 const size_t sim_ask_count = AR_ARRAY_LEN(sim_asks);

@@ -6,6 +6,7 @@
 #define TURNS_MAX 256
 #define THREADS_MAX 64
 #define HOOKS_MAX 16
+#define PROCESSES_MAX 512
 
 struct turn {
 	struct ar_str id, thread, run, step;
@@ -24,6 +25,12 @@ struct thread {
 	size_t queued;
 };
 
+struct process {
+	struct ar_str id, call;
+	unsigned ends;
+	int64_t seq, inputs; /* newest report on record, newest input */
+};
+
 struct watch {
 	struct sim *sim;
 	const struct sim_log *log;
@@ -32,6 +39,8 @@ struct watch {
 	size_t turn_count;
 	struct thread threads[THREADS_MAX];
 	size_t thread_count;
+	struct process processes[PROCESSES_MAX];
+	size_t process_count;
 };
 
 static const struct ar_event *now(const struct watch *w)
@@ -438,6 +447,117 @@ static void hook_ended(struct watch *w)
 	broken(w, "a hook ends that did not run");
 }
 
+/* ---- processes ---- */
+
+static struct process *process_of(struct watch *w)
+{
+	for (size_t i = 0; i < w->process_count; i++) {
+		if (ar_str_eq(w->processes[i].id, now(w)->ids[AR_SCOPE_PROCESS]))
+			return &w->processes[i];
+	}
+	return NULL;
+}
+
+static void process_started(struct watch *w)
+{
+	const struct ar_ev_process_started *p = now(w)->payload;
+	const struct ar_event *before = fact(w, w->at - 1);
+
+	if (process_of(w))
+		broken(w, "a process starts twice");
+	if (before->type != AR_EV_SANDBOX_APPLIED || !ar_str_eq(before->event_id, p->sandbox_ref))
+		broken(w, "a process starts without its boundary");
+	if (w->process_count == PROCESSES_MAX)
+		broken(w, "too many processes for this test");
+	w->processes[w->process_count++] = (struct process){ .id = now(w)->ids[AR_SCOPE_PROCESS],
+							     .call = now(w)->ids[AR_SCOPE_TOOL_CALL] };
+	if (turn_of(w)->ends > 0)
+		broken(w, "a process starts after its turn");
+}
+
+/* All that it wrote is kept, by stream. */
+static void check_kept(struct watch *w, struct ar_str outputs)
+{
+	static const char *const names[] = { "", "stdout", "stderr", "pty" };
+	struct ar_str rest[4];
+	struct ar_json v;
+
+	for (int i = 1; i <= AR_PROC_TTY; i++)
+		rest[i] = sim_wrote(w->sim, now(w)->ids[AR_SCOPE_PROCESS], i);
+	if (ar_json_parse(w->sim->json, outputs, &v, NULL) != AR_OK)
+		broken(w, "what was kept is not JSON");
+	for (struct ar_json_iter it = ar_json_iter(v); ar_json_next(&it);) {
+		struct ar_str bytes = sim_content(w->sim, sim_text(it.value, "ref"));
+		int i = 1;
+
+		while (i < AR_PROC_TTY && !ar_str_is(sim_text(it.value, "stream"), names[i]))
+			i++;
+		if (!ar_str_starts(rest[i], bytes))
+			broken(w, "what was kept of a process is not what it wrote");
+		rest[i] = ar_str_sub(rest[i], bytes.len, SIZE_MAX);
+	}
+	for (int i = 1; i <= AR_PROC_TTY; i++) {
+		if (rest[i].len > 0)
+			broken(w, "not all that a process wrote was kept");
+	}
+}
+
+static void process_ended(struct watch *w)
+{
+	const struct ar_ev_process_completed *good = now(w)->payload;
+	const struct ar_ev_process_failed *bad = now(w)->payload;
+	const struct ar_ev_process_terminated *stopped = now(w)->payload;
+	struct process *p = process_of(w);
+
+	if (!p || p->ends++ > 0)
+		broken(w, "a process ends that does not run");
+	check_kept(w, now(w)->type == AR_EV_PROCESS_COMPLETED ? good->outputs
+		      : now(w)->type == AR_EV_PROCESS_FAILED  ? bad->outputs
+							      : stopped->outputs);
+}
+
+static void repaired(struct watch *w)
+{
+	struct process *p = process_of(w);
+
+	if (ar_str_absent(now(w)->ids[AR_SCOPE_PROCESS]))
+		return;
+	if (!p || p->ends++ > 0 || !sim_is_out_of_reach(w->sim, p->id))
+		broken(w, "a process is unavailable that is there");
+}
+
+/* What a process reports is told once, in the order it came. */
+static void violated(struct watch *w)
+{
+	const struct ar_ev_sandbox_violation *v = now(w)->payload;
+	struct process *p = process_of(w);
+
+	if (!p || p->ends > 0)
+		broken(w, "something is told of a process that does not run");
+	if (v->record_seq.v <= p->seq)
+		broken(w, "a violation is told twice");
+	p->seq = v->record_seq.v;
+}
+
+static void written(struct watch *w)
+{
+	const struct ar_ev_process_input *in = now(w)->payload;
+	struct process *p = process_of(w);
+
+	if (!p || p->ends > 0 || in->number.v != ++p->inputs)
+		broken(w, "something is written to a process that does not run, or out of turn");
+}
+
+/* What has run is not run again: nobody here may decide that it should. */
+static void tool_started(struct watch *w)
+{
+	const struct ar_ev_tool_started *p = now(w)->payload;
+
+	if (!ar_str_absent(p->retry_of) && ar_str_is(p->policy, "allowed") && p->attempt.set &&
+	    sim_has_run(w->sim, p->retry_of))
+		broken(w, "a call is tried again that has run");
+}
+
 static void (*const laws[AR_EV_COUNT])(struct watch *w) = {
 	[AR_EV_TURN_SUBMITTED] = submitted,
 	[AR_EV_TURN_STARTED] = started,
@@ -458,6 +578,14 @@ static void (*const laws[AR_EV_COUNT])(struct watch *w) = {
 	[AR_EV_HOOK_COMPLETED] = hook_ended,
 	[AR_EV_HOOK_FAILED] = hook_ended,
 	[AR_EV_THREAD_UPDATED] = thread_updated,
+	[AR_EV_PROCESS_STARTED] = process_started,
+	[AR_EV_PROCESS_INPUT] = written,
+	[AR_EV_SANDBOX_VIOLATION] = violated,
+	[AR_EV_PROCESS_COMPLETED] = process_ended,
+	[AR_EV_PROCESS_FAILED] = process_ended,
+	[AR_EV_PROCESS_TERMINATED] = process_ended,
+	[AR_EV_SNAPSHOT_REPAIRED] = repaired,
+	[AR_EV_TOOL_STARTED] = tool_started,
 };
 
 void sim_check_log(struct sim *s, const struct sim_log *log)
@@ -474,6 +602,10 @@ void sim_check_log(struct sim *s, const struct sim_log *log)
 	for (size_t i = 0; i < w->turn_count; i++) {
 		if (w->turns[i].ends != 1)
 			sim_fail(s, "turn %.*s has no end", AR_STR_ARG(w->turns[i].id));
+	}
+	for (size_t i = 0; i < w->process_count; i++) {
+		if (w->processes[i].ends != 1)
+			sim_fail(s, "process %.*s has no end", AR_STR_ARG(w->processes[i].id));
 	}
 	ar_free(w);
 }

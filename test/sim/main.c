@@ -116,7 +116,7 @@ static void show(const struct sim_counts *c)
 		{ "repeats", c->repeats },     { "steers", c->steers },	      { "forks", c->forks },
 		{ "rollbacks", c->rollbacks }, { "conflicts", c->conflicts }, { "resumes", c->resumes },
 		{ "frames", c->frames },       { "rejoins", c->rejoins },     { "overtaken", c->overtaken },
-		{ "reads", c->reads },
+		{ "reads", c->reads },	       { "processes", c->processes }, { "attaches", c->attaches },
 	};
 
 	for (size_t i = 0; i < AR_ARRAY_LEN(rows); i++)

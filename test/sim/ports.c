@@ -162,7 +162,9 @@ static void store_close(struct ar_store *st)
 	ar_store_close(s->store.faulty);
 }
 
-static const struct ar_store_vtable store_vtable = { store_submit, store_poll, store_close };
+static const struct ar_store_vtable store_vtable = { .submit = store_submit,
+						     .poll = store_poll,
+						     .close = store_close };
 
 static void mirror(struct sim *s)
 {

@@ -142,6 +142,14 @@ static void say(struct sim_call *c, enum ar_output_kind kind, uint32_t index, st
 	c->call->v->on_output(c->call, kind, index, bytes);
 }
 
+/* One of them is not there. */
+static struct ar_str some_tool(struct sim *s)
+{
+	static const char *const names[] = { "look_up", "run", "run", "watch" };
+
+	return ar_str_from(names[sim_below(s, AR_ARRAY_LEN(names))]);
+}
+
 static void say_piece(struct sim_call *c)
 {
 	struct sim *s = c->sim;
@@ -151,10 +159,10 @@ static void say_piece(struct sim_call *c)
 
 	if (c->tools_begun < c->tools && sim_chance(s, 500)) {
 		call->v->on_tool(call, c->tools_begun, ar_arena_fmt(&a, "call_%u", c->tools_begun),
-				 AR_STR("look_up"));
+				 some_tool(s));
 		c->tools_begun++;
 	}
-	if (c->tools_begun > 0 && sim_chance(s, 500))
+	if (c->tools_begun > 0 && sim_chance(s, 200))
 		say(c, AR_OUT_TOOL_ARGS, (uint32_t)sim_below(s, c->tools_begun), words(s, &text));
 	else if (sim_chance(s, 250))
 		say(c, AR_OUT_REASONING, 0, words(s, &text));
@@ -168,7 +176,7 @@ static void say_piece(struct sim_call *c)
 static void begin_late_tools(struct sim_call *c)
 {
 	for (; c->tools_begun < c->tools; c->tools_begun++)
-		c->call->v->on_tool(c->call, c->tools_begun, AR_STR("call_late"), AR_STR("look_up"));
+		c->call->v->on_tool(c->call, c->tools_begun, AR_STR("call_late"), some_tool(c->sim));
 }
 
 static void call_step(struct sim *s, struct sim_actor *a)

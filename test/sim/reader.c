@@ -3,6 +3,7 @@
  * once; ids that never fall. */
 #include "sim.h"
 #include "describe.h"
+#include "base64.h"
 #include "identity.h"
 
 #include <string.h>
@@ -29,7 +30,7 @@ struct sim_reader {
 	uint64_t opened_at; /* stored head when it was opened, for those that begin now */
 	uint64_t seen; /* all wanted facts up to here were taken */
 	struct ar_cursor at;
-	char last_id[512];
+	char last_id[2048];
 	struct ar_list heard;
 };
 
@@ -100,12 +101,26 @@ struct piece {
 	uint64_t offset;
 };
 
-static struct piece piece_of(const struct ar_event *e)
+static struct ar_str bytes_of(struct sim *s, const struct ar_ev_process_output *p)
+{
+	struct ar_str bytes = p->preview;
+
+	if (ar_str_is(p->encoding, "base64") && !ar_base64_decode(&s->arena, p->preview, &bytes))
+		sim_fail(s, "a frame is not base64");
+	if ((int64_t)bytes.len != p->length)
+		sim_fail(s, "a frame has %zu bytes and says %lld", bytes.len, (long long)p->length);
+	return bytes;
+}
+
+static struct piece piece_of(struct sim *s, const struct ar_event *e)
 {
 	const struct ar_ev_model_delta *text = e->payload;
 	const struct ar_ev_reasoning_delta *reasoning = e->payload;
 	const struct ar_ev_tool_args *args = e->payload;
+	const struct ar_ev_process_output *output = e->payload;
 
+	if (e->type == AR_EV_PROCESS_OUTPUT)
+		return (struct piece){ bytes_of(s, output), (uint64_t)output->offset };
 	if (e->type == AR_EV_MODEL_DELTA)
 		return (struct piece){ text->delta, (uint64_t)text->offset.v };
 	if (e->type == AR_EV_REASONING_DELTA)
@@ -120,22 +135,38 @@ static struct ar_str really_said(struct sim *s, const struct ar_event *e)
 						: AR_OUT_REASONING;
 	uint64_t call = 0;
 
+	if (e->type == AR_EV_PROCESS_OUTPUT)
+		return sim_wrote(s, e->ids[AR_SCOPE_PROCESS],
+				 ((const struct ar_ev_process_output *)e->payload)->stream);
 	if (kind == AR_OUT_TOOL_ARGS)
 		ar_id_counter(e->ids[AR_SCOPE_TOOL_CALL], &call);
 	return sim_said(s, e->ids[AR_SCOPE_STEP], kind, (uint32_t)(call % AR_TOOL_CALLS_MAX));
 }
 
+/* As cursors name it. */
+static uint64_t step_of(const struct ar_event *e)
+{
+	const struct ar_ev_process_output *p = e->payload;
+	uint64_t n = 0;
+
+	if (e->type == AR_EV_PROCESS_OUTPUT) {
+		ar_id_counter(e->ids[AR_SCOPE_PROCESS], &n);
+		return ar_cursor_stream(n, p->stream);
+	}
+	ar_id_counter(e->ids[AR_SCOPE_STEP], &n);
+	return n;
+}
+
 static void take_delta(struct sim_reader *r, const struct ar_frame *f, const struct ar_event *e)
 {
-	struct piece p = piece_of(e);
-	uint64_t step = 0;
+	struct piece p = piece_of(r->sim, e);
+	uint64_t step = step_of(e);
 	struct heard *h;
 
 	if (!r->deltas)
 		fail(r, "output that was not asked for", f);
 	if (!ar_str_eq(p.bytes, ar_str_sub(really_said(r->sim, e), p.offset, p.bytes.len)))
 		fail(r, "the model did not say that", f);
-	ar_id_counter(e->ids[AR_SCOPE_STEP], &step);
 	check_no_gap(r, f, f->sequence > r->seen ? f->sequence : r->seen);
 	h = heard_of(r, step, e->type, e->ids[AR_SCOPE_TOOL_CALL]);
 	if (!h) {
@@ -194,6 +225,33 @@ static void step_ended(struct sim_reader *r, const struct ar_frame *f, const str
 			    sim_text(it.value, "ref"), false);
 }
 
+/* Each stream was heard to its end, unless nobody can reach the process any more. */
+static void process_ended(struct sim_reader *r, const struct ar_frame *f, const struct ar_event *e)
+{
+	struct ar_str id = e->ids[AR_SCOPE_PROCESS];
+	uint64_t n = 0;
+
+	ar_id_counter(id, &n);
+	for (int stream = 1; stream <= AR_PROC_TTY; stream++) {
+		struct ar_str all = sim_wrote(r->sim, id, stream);
+		struct heard *h = heard_of(r, ar_cursor_stream(n, stream), AR_EV_PROCESS_OUTPUT,
+					   e->ids[AR_SCOPE_TOOL_CALL]);
+
+		if (e->type != AR_EV_SNAPSHOT_REPAIRED && !r->from_now && !r->only_turns &&
+		    (h ? h->bytes.len : 0) != all.len)
+			fail(r, "the output of a process is not whole", f);
+		if (h)
+			heard_free(h);
+	}
+}
+
+static bool is_process_end(const struct ar_event *e)
+{
+	return e->type == AR_EV_PROCESS_COMPLETED || e->type == AR_EV_PROCESS_FAILED ||
+	       e->type == AR_EV_PROCESS_TERMINATED ||
+	       (e->type == AR_EV_SNAPSHOT_REPAIRED && !ar_str_absent(e->ids[AR_SCOPE_PROCESS]));
+}
+
 /* ---- frames ---- */
 
 static void check_id(struct sim_reader *r, const struct ar_frame *f)
@@ -209,6 +267,7 @@ static void check_id(struct sim_reader *r, const struct ar_frame *f)
 		if (ar_cursor_pos(&at, r->at.steps[i].step) < r->at.steps[i].pos)
 			fail(r, "the id fell within a step", f);
 	}
+	ar_cursor_fini(&r->at);
 	r->at = at;
 	memcpy(r->last_id, f->id.p, f->id.len);
 	r->last_id[f->id.len] = 0;
@@ -224,6 +283,8 @@ static void take_fact(struct sim_reader *r, const struct ar_frame *f, const stru
 		fail(r, "the fact is not what was stored", f);
 	if (r->deltas && (e->type == AR_EV_MODEL_COMPLETED || e->type == AR_EV_MODEL_FAILED))
 		step_ended(r, f, e);
+	if (r->deltas && is_process_end(e))
+		process_ended(r, f, e);
 }
 
 static void take(struct sim_reader *r, const struct ar_frame *f)
@@ -242,8 +303,10 @@ static void take(struct sim_reader *r, const struct ar_frame *f)
 	if (!wants(r, e.type))
 		fail(r, "a type that was not asked for", f);
 	check_id(r, f);
-	if (f->is_delta)
+	if (f->is_delta && e.type != AR_EV_TOOL_PROGRESS)
 		take_delta(r, f, &e);
+	else if (f->is_delta)
+		check_no_gap(r, f, f->sequence > r->seen ? f->sequence : r->seen);
 	else
 		take_fact(r, f, &e);
 	r->has_frames = true;
@@ -432,6 +495,7 @@ void sim_readers_close(struct sim *s)
 		struct sim_reader *r = AR_CONTAINER_OF(it, struct sim_reader, node);
 
 		close_reader(r);
+		ar_cursor_fini(&r->at);
 		while (!ar_list_empty(&r->heard))
 			heard_free(AR_CONTAINER_OF(r->heard.next, struct heard, node));
 	}

@@ -4,10 +4,13 @@
 #include "sim.h"
 
 #define MESSAGES_MAX 1024
+#define CALLS_MAX 16
 
 struct said {
 	enum ar_role role;
 	struct ar_str text, tool_call_id;
+	struct ar_str call; /* of an answer: toolCallId */
+	bool is_answered;
 	size_t bytes, calls;
 	uint64_t start; /* sequence at which its turn started */
 };
@@ -17,6 +20,8 @@ struct talk {
 	const struct sim_log *log;
 	struct said said[MESSAGES_MAX];
 	size_t count;
+	struct said open[CALLS_MAX]; /* answers to the calls of the newest message; they join it together */
+	size_t open_count;
 	struct said waiting[MESSAGES_MAX]; /* said while the turn runs, for its next request */
 	size_t waiting_count;
 	struct ar_str steered; /* that turn */
@@ -63,24 +68,59 @@ static void add_assistant(struct talk *t, const struct ar_event *e)
 	if (!ar_str_absent(p->tool_calls) &&
 	    ar_json_parse(t->sim->member_json, p->tool_calls, &calls, NULL) == AR_OK) {
 		said.calls = ar_json_len(calls);
-		for (struct ar_json_iter it = ar_json_iter(calls); ar_json_next(&it);)
+		for (struct ar_json_iter it = ar_json_iter(calls); ar_json_next(&it);) {
 			said.bytes += (size_t)ar_context_call_bytes(
 				sim_text(it.value, "name"),
 				(int64_t)sim_content(t->sim, sim_text(it.value, "ref")).len);
+			if (t->open_count == CALLS_MAX)
+				sim_fail(t->sim, "too many calls for this test");
+			t->open[t->open_count++] =
+				(struct said){ .role = AR_ROLE_TOOL,
+					       .tool_call_id = sim_keep(t->sim, sim_text(it.value, "id")),
+					       .call = sim_keep(t->sim, sim_text(it.value, "toolCallId")) };
+		}
 	}
 	add(t, said);
 }
 
-static void add_tool(struct talk *t, const struct ar_event *e, const struct ar_event *begun)
+static struct said *open_call(struct talk *t, struct ar_str call)
 {
-	const struct ar_ev_tool_failed *p = e->payload;
-	const struct ar_ev_tool_started *call = begun->payload;
-	struct ar_str text = sim_content(t->sim, p->error_ref);
+	for (size_t i = 0; i < t->open_count; i++) {
+		if (ar_str_eq(t->open[i].call, call))
+			return &t->open[i];
+	}
+	sim_fail(t->sim, "%.*s was not asked for, or is answered twice", AR_STR_ARG(call));
+}
 
-	add(t, (struct said){ .role = AR_ROLE_TOOL,
-			      .text = text,
-			      .bytes = text.len,
-			      .tool_call_id = call->provider_call_id });
+static void begin_tool(struct talk *t, const struct ar_event *e)
+{
+	const struct ar_ev_tool_started *p = e->payload;
+
+	if (!ar_str_absent(p->retry_of))
+		open_call(t, p->retry_of)->call = e->ids[AR_SCOPE_TOOL_CALL];
+}
+
+static void add_tool(struct talk *t, const struct ar_event *e)
+{
+	const struct ar_ev_tool_failed *bad = e->payload;
+	const struct ar_ev_tool_result *good = e->payload;
+	bool is_good = e->type == AR_EV_TOOL_RESULT;
+	struct said *answer = open_call(t, e->ids[AR_SCOPE_TOOL_CALL]);
+
+	if (!is_good && ar_str_is(bad->error_category, AR_CATEGORY_NOT_BEGUN))
+		return; /* it is tried again */
+	answer->is_answered = true;
+	answer->text = sim_content(t->sim, !is_good			     ? bad->error_ref
+					   : ar_str_absent(good->answer_ref) ? good->output_ref
+									     : good->answer_ref);
+	answer->bytes = answer->text.len;
+	for (size_t i = 0; i < t->open_count; i++) {
+		if (!t->open[i].is_answered)
+			return;
+	}
+	for (size_t i = 0; i < t->open_count; i++)
+		add(t, t->open[i]);
+	t->open_count = 0;
 }
 
 static void add_steer(struct talk *t, const struct ar_event *e)
@@ -127,25 +167,26 @@ static struct said person(struct talk *t, struct ar_str ref)
 {
 	struct ar_str parts = sim_content(t->sim, ref);
 
-	return (struct said){ AR_ROLE_USER, plain(t->sim, parts), AR_STR_NONE, parts.len, 0, t->start };
+	return (struct said){
+		.role = AR_ROLE_USER, .text = plain(t->sim, parts), .bytes = parts.len, .start = t->start
+	};
 }
 
-/* The calls of an answer end in order and answers stand in that order: the one that a hook changed is that of its call. */
-static size_t answer_of(struct talk *t, const struct ar_event *e)
+/* It may be changed before the other calls of its message have ended. */
+static struct said *answer_of(struct talk *t, const struct ar_event *e)
 {
-	size_t after = 0;
+	struct ar_str call = e->ids[AR_SCOPE_TOOL_CALL];
+	size_t i = t->count;
 
-	for (uint64_t i = e->sequence - 1; i > 0; i--) {
-		const struct ar_event *f = &t->log->facts[i - 1].e;
-
-		if (f->type != AR_EV_TOOL_FAILED ||
-		    !ar_str_eq(f->ids[AR_SCOPE_THREAD], e->ids[AR_SCOPE_THREAD]))
-			continue;
-		if (ar_str_eq(f->ids[AR_SCOPE_TOOL_CALL], e->ids[AR_SCOPE_TOOL_CALL]))
-			break;
-		after++;
+	for (size_t k = 0; k < t->open_count; k++) {
+		if (ar_str_eq(t->open[k].call, call))
+			return &t->open[k];
 	}
-	return newest(t, AR_ROLE_TOOL) - after;
+	while (i > 0 && !ar_str_eq(t->said[i - 1].call, call))
+		i--;
+	if (i == 0)
+		sim_fail(t->sim, "a hook changed an answer that nobody gave");
+	return &t->said[i - 1];
 }
 
 static void add_contexts(struct talk *t, const struct ar_ev_hook_completed *p, size_t at)
@@ -191,7 +232,7 @@ static void hear_hook(struct talk *t, const struct ar_event *e)
 			t->said[at] = person(t, p->updated_input_ref);
 		add_contexts(t, p, at);
 	} else if (!ar_str_absent(p->updated_tool_output_ref)) {
-		struct said *answer = &t->said[answer_of(t, e)];
+		struct said *answer = answer_of(t, e);
 
 		answer->text = sim_content(t->sim, p->updated_tool_output_ref);
 		answer->bytes = answer->text.len;
@@ -211,6 +252,7 @@ static void listen_to_parent(struct talk *t, const struct ar_event *e)
 		return;
 	last = sim_log_find(t->sim, core, AR_EV_TURN_STARTED, AR_SCOPE_TURN, p->parent_turn_id);
 	listen(t, p->parent_thread_id, e->sequence - 1);
+	t->open_count = 0; /* calls of a turn that runs there are not heard here */
 	while (t->count > 0 && t->said[t->count - 1].start > last->e.sequence)
 		t->count--;
 	t->waiting_count = 0;
@@ -257,8 +299,10 @@ static void listen(struct talk *t, struct ar_str thread, uint64_t until)
 			add_user(t, e);
 		else if (e->type == AR_EV_MODEL_COMPLETED)
 			add_assistant(t, e);
-		else if (e->type == AR_EV_TOOL_FAILED)
-			add_tool(t, e, &t->log->facts[i - 1].e);
+		else if (e->type == AR_EV_TOOL_STARTED)
+			begin_tool(t, e);
+		else if (e->type == AR_EV_TOOL_FAILED || e->type == AR_EV_TOOL_RESULT)
+			add_tool(t, e);
 		else if (e->type == AR_EV_HOOK_COMPLETED)
 			hear_hook(t, e);
 		else if (e->type == AR_EV_RUN_STATUS)

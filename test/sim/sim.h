@@ -1,5 +1,5 @@
 /* A whole runtime in one process: the core as it is, fake ports, a virtual clock, and every choice drawn from one seed. Files:
- * world.c (build, run, crash, end), move.c, ports.c (store and clock), provider.c, hooks.c, client.c and client_ask.c, reader.c, log.c (what is
+ * world.c (build, run, crash, end), move.c, ports.c (store and clock), provider.c, hooks.c, tools.c, process.c (processes that outlive the runtime), client.c and client_ask.c, reader.c, log.c (what is
  * stored), laws.c and rest.c (what must hold), main.c. Single-threaded; a run is a pure function of its seed. */
 #ifndef SIM_H
 #define SIM_H
@@ -10,11 +10,14 @@
 #include "limits/route.h"
 #include "mem.h"
 #include "memory.h"
+#include "toolbox.h"
+
+#include <string.h>
 
 #define SIM_NEVER INT64_MAX
 #define SIM_MS 1000
 #define SIM_MODELS 3
-#define SIM_ACCOUNT "tester"
+#define SIM_ACCOUNT "local" /* calls name nobody: they are the operator's */
 
 struct sim;
 
@@ -41,7 +44,7 @@ struct sim_plan {
 struct sim_counts {
 	uint64_t seeds, facts, turns, hooks, completed, failed, cancelled, calls, crashes, fences, refused,
 		repeats, steers, forks, rollbacks, conflicts, moves, resumes, frames, rejoins, overtaken,
-		reads;
+		reads, processes, attaches;
 };
 
 /* A store in front of the faulty one: knows what is in flight, and can hold done() back. */
@@ -107,11 +110,15 @@ struct sim {
 	struct sim_store store;
 	struct ar_provider provider;
 	struct ar_hook_runner hooks;
+	struct ar_tool_source source;
+	struct ar_toolbox *toolbox;
+	struct ar_process_host host;
+	uint64_t handles; /* given out */
 	struct ar_follow *follow;
 	struct ar_engine *engine;
 	struct ar_provider_slot slots[SIM_MODELS];
 	struct ar_control *control;
-	struct ar_list actors, calls, hook_runs, readers, clients;
+	struct ar_list actors, calls, hook_runs, tool_calls, procs, readers, clients;
 	struct sim_actor fate, mover;
 	struct ar_partition_set away; /* partitions that are not ours for a while */
 	struct ar_placement placement;
@@ -120,6 +127,7 @@ struct sim {
 
 	struct ar_map logs; /* core -> struct sim_log */
 	struct ar_map asked; /* modelRequestIds that a call was made for, and runs of hooks that were */
+	struct ar_map launched; /* toolCallId -> struct sim_proc */
 	struct ar_map interrupted; /* turnIds whose interruption was acknowledged */
 	struct ar_map said; /* what models really said: struct sim_said by step, kind, index */
 	struct ar_map saved; /* step -> struct sim_saved, as the newest crash found it */
@@ -166,6 +174,19 @@ extern const struct ar_hook_rule sim_hook_rules[SIM_HOOKS];
 extern const struct ar_hook_handler sim_hook_handlers[SIM_HOOKS];
 void sim_hooks_open(struct sim *s);
 void sim_hooks_drop(struct sim *s); /* open runs are forgotten */
+
+/* ---- tools.c ---- */
+void sim_tools_open(struct sim *s);
+void sim_tools_drop(struct sim *s); /* open calls are forgotten */
+
+/* ---- process.c ---- */
+void sim_procs_open(struct sim *s);
+void sim_procs_crashed(struct sim *s); /* they go on, but for some */
+void sim_procs_close(struct sim *s);
+struct ar_str sim_wrote(struct sim *s, struct ar_str process, int stream); /* all of it; empty when nothing */
+bool sim_has_run(struct sim *s, struct ar_str call); /* a process of the call was let go */
+bool sim_is_out_of_reach(struct sim *s, struct ar_str process);
+void sim_check_told(struct sim *s, const struct ar_process_result *r); /* its call is told all */
 
 /* ---- client.c, client_ask.c ---- */
 struct sim_ask {

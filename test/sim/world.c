@@ -86,6 +86,9 @@ static void draw_plan(struct sim *s)
 		.tool_ms = 120000,
 		.tool_parallel = 8,
 		.tool_result_bytes = 65536,
+		.process_output_bytes = 1 << 20,
+		.process_grace_ms = 100,
+		.permission_mode = AR_MODE_BYPASS,
 		.max_restarts = (int64_t)ONE_OF(s, 0, 1, 3),
 		.queue_max = is_long ? 64 : (int64_t)ONE_OF(s, 2, 8, 64),
 		.context_max = (int64_t)ONE_OF(s, 3, 200, 200),
@@ -166,12 +169,14 @@ static void fenced(void *arg)
 
 static void boot(struct sim *s)
 {
-	s->follow =
-		ar_follow_new(&(struct ar_follow_options){ &s->store.store, &s->clock, s->plan.ring_bytes });
+	s->follow = ar_follow_new(&(struct ar_follow_options){
+		.store = &s->store.store, .clock = &s->clock, .ring_bytes = s->plan.ring_bytes });
 	s->engine = ar_engine_new(&(struct ar_engine_options){ .store = &s->store.store,
 							       .follow = s->follow,
 							       .providers = s->slots,
 							       .provider_count = AR_ARRAY_LEN(s->slots),
+							       .toolbox = s->toolbox,
+							       .processes = &s->host,
 							       .clock = &s->clock,
 							       .policy = &s->policy,
 							       .hooks = &s->hooks,
@@ -202,6 +207,8 @@ static void crash(struct sim *s)
 	ar_engine_stop(s->engine);
 	sim_provider_drop(s);
 	sim_hooks_drop(s);
+	sim_tools_drop(s);
+	sim_procs_crashed(s);
 	sim_readers_cut(s);
 	sim_store_crash(s);
 	bury(s);
@@ -251,6 +258,8 @@ void sim_begin(struct sim *s, uint64_t seed, struct sim_counts *counts)
 	s->policy.runtime_id = ar_str_from(s->store.store.runtime_id);
 	sim_provider_open(s);
 	sim_hooks_open(s);
+	sim_tools_open(s);
+	sim_procs_open(s);
 	sim_mover_open(s);
 	boot(s);
 	sim_clients_open(s);
@@ -265,11 +274,14 @@ void sim_end(struct sim *s)
 	sim_readers_close(s);
 	s->provider.v->close(&s->provider);
 	s->hooks.v->close(&s->hooks);
+	ar_toolbox_close(s->toolbox);
+	s->host.v->close(&s->host);
 	ar_store_close(&s->store.store);
 	bury(s);
 	sim_clients_close(s);
 	sim_logs_close(s);
 	sim_said_close(s);
+	sim_procs_close(s);
 	ar_map_fini(&s->asked);
 	ar_map_fini(&s->interrupted);
 	ar_map_fini(&s->saved);

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 const PROBE = path.join(process.env.AR_BIN ?? path.join(here, '../../build/release/bin'), 'mcp-probe');
-const DEADLINE = Number(process.env.AR_DEADLINE_MS ?? 20000);
+const DEADLINE = Number(process.env.AR_DEADLINE_MS ?? 60000);
 
 export const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
 

@@ -4,13 +4,15 @@
 #include "transport.h"
 
 #include <getopt.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 
 struct probe {
 	struct ar_http_server *server;
-	uv_signal_t term, interrupt;
+	uv_signal_t term, interrupt, hangup;
 	uv_timer_t poll;
 };
 
@@ -31,7 +33,14 @@ static const struct option flags[] = {
 	{ "connect-ms", required_argument, NULL, 'n' },
 	{ "reply-ms", required_argument, NULL, 'r' },
 	{ "settle-ms", required_argument, NULL, 'e' },
+	{ "pong-ms", required_argument, NULL, 'P' },
 	{ "ops", no_argument, NULL, 'o' },
+	{ "certificate", required_argument, NULL, 'x' },
+	{ "certificate-key", required_argument, NULL, 'y' },
+	{ "client-ca", required_argument, NULL, 'z' },
+	{ "hosts", required_argument, NULL, 'h' },
+	{ "origins", required_argument, NULL, 'O' },
+	{ "guarded", no_argument, NULL, 'g' },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -61,63 +70,70 @@ static bool is_ready(void *arg AR_UNUSED, struct ar_str *ret_why)
 	return !was_drained;
 }
 
-static const struct ar_http_ops ops = { write_nodes, drain_node, is_ready, NULL };
+static void tell(void *arg AR_UNUSED, bool is_bad, const char *text)
+{
+	printf("{\"notice\":\"%s\",\"bad\":%s}\n", text, is_bad ? "true" : "false");
+	fflush(stdout);
+}
+
+static const struct ar_http_ops ops = {
+	.nodes = write_nodes, .drain = drain_node, .is_ready = is_ready, .notice = tell
+};
+static const struct ar_http_ops no_ops = { .notice = tell };
+
+#define AT(member) offsetof(struct ar_http_options, member)
+
+/* Which member a flag fills. */
+static const struct {
+	int flag;
+	bool is_text;
+	size_t at;
+} members[] = {
+	{ 'l', true, AT(listen) },	     { 's', true, AT(socket_path) },
+	{ 'C', true, AT(cluster_listen) },   { 'k', true, AT(peer_key) },
+	{ 'x', true, AT(tls_certificate) },  { 'y', true, AT(tls_key) },
+	{ 'z', true, AT(tls_client_ca) },    { 'h', true, AT(hosts) },
+	{ 'O', true, AT(origins) },	     { 'c', false, AT(max_connections) },
+	{ 'u', false, AT(max_subscribers) }, { 'H', false, AT(header_ms) },
+	{ 'B', false, AT(body_ms) },	     { 'W', false, AT(write_ms) },
+	{ 'K', false, AT(keepalive_ms) },    { 'T', false, AT(heartbeat_ms) },
+	{ 'n', false, AT(peer_connect_ms) }, { 'r', false, AT(peer_reply_ms) },
+	{ 'e', false, AT(settle_ms) },	     { 'P', false, AT(pong_ms) },
+};
+
+static bool fill_member(struct ar_http_options *o, int flag, const char *value)
+{
+	for (size_t i = 0; i < AR_ARRAY_LEN(members); i++) {
+		char *at = (char *)o + members[i].at;
+		uint32_t number = (uint32_t)strtoul(value ? value : "0", NULL, 10);
+
+		if (members[i].flag != flag)
+			continue;
+		if (members[i].is_text)
+			memcpy(at, &value, sizeof value);
+		else
+			memcpy(at, &number, sizeof number);
+		return true;
+	}
+	return false;
+}
 
 static void set_option(struct ar_http_options *o, int flag, const char *value)
 {
-	uint32_t n = value ? (uint32_t)strtoul(value, NULL, 10) : 0;
-
+	if (fill_member(o, flag, value))
+		return;
 	switch (flag) {
-	case 'l':
-		o->listen = value;
-		return;
-	case 's':
-		o->socket_path = value;
-		return;
 	case 'b':
-		o->max_body_bytes = n;
-		return;
-	case 'c':
-		o->max_connections = n;
-		return;
-	case 'u':
-		o->max_subscribers = n;
-		return;
-	case 'H':
-		o->header_ms = n;
-		return;
-	case 'B':
-		o->body_ms = n;
-		return;
-	case 'W':
-		o->write_ms = n;
-		return;
-	case 'K':
-		o->keepalive_ms = n;
-		return;
-	case 'T':
-		o->heartbeat_ms = n;
-		return;
-	case 'C':
-		o->cluster_listen = value;
-		return;
-	case 'k':
-		o->peer_key = value;
-		return;
-	case 'n':
-		o->peer_connect_ms = n;
-		return;
-	case 'r':
-		o->peer_reply_ms = n;
-		return;
-	case 'e':
-		o->settle_ms = n;
+		o->max_body_bytes = strtoul(value, NULL, 10);
 		return;
 	case 'o':
 		o->ops = &ops;
 		return;
+	case 'g':
+		o->is_guarded = true;
+		return;
 	case 'd':
-		limit_descriptors(n);
+		limit_descriptors((uint32_t)strtoul(value, NULL, 10));
 		return;
 	default:
 		exit(2);
@@ -127,12 +143,14 @@ static void set_option(struct ar_http_options *o, int flag, const char *value)
 static void print_counters(const struct ar_http_counters *c)
 {
 	printf("{\"accepted\":%llu,\"turnedAway\":%llu,\"requests\":%llu,\"refused\":%llu,\"timeouts\":%llu,"
-	       "\"streams\":%llu,\"streamsCut\":%llu,\"frames\":%llu,\"forwarded\":%llu,\"forwardFailed\":%"
+	       "\"tlsFailed\":%llu,\"tlsReloads\":%llu,\"streams\":%llu,\"streamsCut\":%llu,\"frames\":%llu,"
+	       "\"forwarded\":%llu,\"forwardFailed\":%"
 	       "llu,\"settling\":%u,\"connections\":%u,\"subscribers\":%u}"
 	       "\n",
 	       (unsigned long long)c->accepted, (unsigned long long)c->turned_away,
 	       (unsigned long long)c->requests, (unsigned long long)c->refused,
-	       (unsigned long long)c->timeouts, (unsigned long long)c->streams,
+	       (unsigned long long)c->timeouts, (unsigned long long)c->tls_failed,
+	       (unsigned long long)c->tls_reloads, (unsigned long long)c->streams,
 	       (unsigned long long)c->streams_cut, (unsigned long long)c->frames,
 	       (unsigned long long)c->forwarded, (unsigned long long)c->forward_failed, c->settling,
 	       c->connections, c->subscribers);
@@ -147,6 +165,7 @@ static void stop(struct probe *p)
 	ar_http_server_close(p->server, NULL, NULL);
 	uv_close((uv_handle_t *)&p->term, NULL);
 	uv_close((uv_handle_t *)&p->interrupt, NULL);
+	uv_close((uv_handle_t *)&p->hangup, NULL);
 	uv_close((uv_handle_t *)&p->poll, NULL);
 }
 
@@ -166,6 +185,10 @@ static void on_signal(uv_signal_t *signal, int number)
 		stop(p);
 		return;
 	}
+	if (number == SIGHUP) {
+		ar_http_server_reload(p->server);
+		return;
+	}
 	ar_http_server_drain(p->server);
 	uv_timer_start(&p->poll, on_poll, 10, 10);
 }
@@ -174,17 +197,19 @@ static void watch(struct probe *p, uv_loop_t *loop)
 {
 	uv_signal_init(loop, &p->term);
 	uv_signal_init(loop, &p->interrupt);
+	uv_signal_init(loop, &p->hangup);
 	uv_timer_init(loop, &p->poll);
-	p->term.data = p->interrupt.data = p->poll.data = p;
+	p->term.data = p->interrupt.data = p->hangup.data = p->poll.data = p;
 	uv_signal_start(&p->term, on_signal, SIGTERM);
 	uv_signal_start(&p->interrupt, on_signal, SIGINT);
+	uv_signal_start(&p->hangup, on_signal, SIGHUP);
 }
 
 int main(int argc, char **argv)
 {
 	static struct ar_control core;
 	static struct probe probe;
-	struct ar_http_options o = { .control = &core };
+	struct ar_http_options o = { .control = &core, .ops = &no_ops };
 	struct ar_error err = { 0 };
 	uv_loop_t loop;
 	int flag;

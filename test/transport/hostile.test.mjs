@@ -1,6 +1,7 @@
 // Requests that must not get through, and requests that must, against the HTTP server with a fake core behind it.
 import assert from "node:assert/strict";
 import fs from "node:fs";
+import net from "node:net";
 import os from "node:os";
 import path from "node:path";
 import { ask, get, post, scenario, sleep, startProbe, Wire } from "./probe.mjs";
@@ -206,6 +207,65 @@ scenario("pipelined requests are answered in order while calls take their time",
 	await probe.stop();
 });
 
+scenario("a head that comes again and again is answered by what stands behind it", async () => {
+	const probe = await startProbe("--listen", "127.0.0.1:0");
+	const say = (n) => post(`{"n":"<${n}>"}`);
+	const wire = new Wire(probe.port);
+	const answers = (w) => [...w.text.matchAll(/<(\d+)>/g)].map((m) => Number(m[1]));
+	const answered = (count) => wire.until((w) => answers(w).length === count);
+	for (let n = 10; n < 20; n++) {
+		wire.send(say(n));
+		await answered(n - 9);
+	}
+	// The same bytes in two portions, cut wherever they can be; whole and cut ones take turns.
+	const bytes = say(20);
+	for (let at = 1; at < bytes.length; at++) {
+		const n = 20 + (at % 70);
+		wire.send(say(n).slice(0, at));
+		await sleep(1);
+		wire.send(say(n).slice(at) + say(n));
+		await answered(10 + 2 * at);
+	}
+	assert.equal(answers(wire).at(-1), 20 + ((bytes.length - 1) % 70));
+	// Behind each other, with calls that take their time, other heads in between, and a longer body.
+	wire.text = "";
+	wire.send(post('{"n":"<1>","delayMs":40}') + say(22) + post('{"n":"<3333333>"}') + say(44) + say(55) + post('{"n":"<6>"}', { headers: "X-Other: 1\r\n" }));
+	await answered(6);
+	assert.deepEqual(answers(wire), [1, 22, 3333333, 44, 55, 6]);
+	wire.close();
+	const counters = await probe.stop();
+	assert.equal(counters.refused, 0);
+});
+
+scenario("a known head gives no right to what follows it", async () => {
+	const probe = await startProbe("--listen", "127.0.0.1:0");
+	const wire = new Wire(probe.port);
+	const good = post('{"n":"<1>"}');
+	for (let n = 1; n <= 5; n++) {
+		wire.send(good);
+		await wire.until((w) => w.text.split("<1>").length === n + 1);
+	}
+	wire.text = "";
+	wire.send(`${good}GARBAGE \x01\r\n\r\n`);
+	await wire.until((w) => w.closed);
+	assert.equal(wire.text.split("<1>").length, 2);
+	assert.match(wire.text, /HTTP\/1.1 400 /);
+	// And another connection is read from its first byte on.
+	const other = await ask(probe.port, good.replace("Host: localhost", "Host: elsewhere.example"), 1);
+	assert.match(other.text, /HTTP\/1.1 4\d\d /);
+	await probe.stop();
+});
+
+scenario("a client that has said all it has to say still gets its answer", async () => {
+	const probe = await startProbe("--listen", "127.0.0.1:0");
+	const wire = new Wire(net.connect({ port: probe.port, host: "127.0.0.1", allowHalfOpen: true }));
+	wire.send(post('{"n":"<7>","delayMs":120}'));
+	wire.socket.end();
+	await wire.until((w) => w.closed);
+	assert.match(wire.text, /^HTTP\/1.1 200 OK[^]*<7>/);
+	await probe.stop();
+});
+
 scenario("a client that leaves while its call is in flight costs nothing", async () => {
 	const probe = await startProbe("--listen", "127.0.0.1:0");
 	for (let i = 0; i < 20; i++) {
@@ -213,9 +273,10 @@ scenario("a client that leaves while its call is in flight costs nothing", async
 		await sleep(10);
 		if (i % 2) wire.socket.resetAndDestroy(); else wire.close();
 	}
-	await sleep(400);
+	(await ask(probe.port, post('{"delayMs":300}'))).close(); // began after all of them and takes longer
+	await probe.connections(0);
 	const late = new Wire(probe.port).send(post('{"delayMs":300}'));
-	await sleep(50);
+	await probe.connections(1);
 	const counters = await probe.stop();
 	late.close();
 	assert.ok(counters.connections <= 1, `${counters.connections} connections are left`);
@@ -225,7 +286,7 @@ scenario("a big reply reaches a slow reader whole, a reader that stops is cut", 
 	const probe = await startProbe("--listen", "127.0.0.1:0", "--write-ms", "700");
 	const wire = new Wire(probe.port);
 	wire.send(post('{"replyBytes":20000000}'));
-	await wire.until((w) => w.text.length > 20000000, 10000);
+	await wire.until((w) => w.text.length > 20000000, 60000);
 	wire.send(get("/health"));
 	await wire.until((w) => w.text.endsWith('{"status":"ok"}'));
 	assert.equal(wire.text.indexOf("HTTP/1.1 200", 1) - wire.text.indexOf("\r\n\r\n"), 20000004);
@@ -233,7 +294,8 @@ scenario("a big reply reaches a slow reader whole, a reader that stops is cut", 
 	const stuck = new Wire(probe.port);
 	stuck.socket.pause();
 	stuck.send(post('{"replyBytes":20000000}'));
-	await sleep(1500);
+	await probe.connections(1);
+	await probe.connections(0);
 	const counters = await probe.stop();
 	stuck.close();
 	assert.equal(counters.timeouts, 1);
@@ -246,19 +308,19 @@ scenario("connections over the cap are turned away, and so are those without a d
 	for (let i = 0; i < 3; i++) held.push(await ask(capped.port, get("/health")));
 	assert.deepEqual((await ask(capped.port, get("/health"))).statuses, [503]);
 	held[0].close();
-	await sleep(50);
+	await capped.connections(2);
 	assert.deepEqual((await ask(capped.port, get("/health"))).statuses, [200]);
 	held.forEach((wire) => wire.close());
 	assert.equal((await capped.stop()).turnedAway, 1);
 
 	const poor = await startProbe("--listen", "127.0.0.1:0", "--descriptors", "40");
 	const wires = Array.from({ length: 60 }, () => new Wire(poor.port).send(get("/health")));
-	await sleep(300);
+	for (const wire of wires) await wire.until((w) => w.closed || w.statuses.length, 20000);
 	const answered = wires.filter((w) => w.statuses[0] === 200).length;
 	assert.ok(answered > 10 && answered < 40, `${answered} answered`);
 	assert.equal(wires.filter((w) => w.statuses.length === 0 && !w.closed).length, 0);
 	wires.forEach((wire) => wire.close());
-	await sleep(50);
+	await poor.connections(0);
 	assert.deepEqual((await ask(poor.port, get("/health", "Connection: close\r\n"))).statuses, [200]);
 	await poor.stop();
 });
@@ -292,7 +354,7 @@ scenario("the unix socket is ours alone, replaces a dead one and respects a live
 	assert.ok(second.failed);
 	assert.ok(second.complaint.includes(at) && /running process/.test(second.complaint), second.complaint);
 	probe.signal("SIGKILL");
-	await sleep(100);
+	await probe.ended;
 	assert.ok(fs.existsSync(at));
 	probe = await startProbe("--socket", at);
 	assert.deepEqual((await ask(at, "GET /health HTTP/1.0\r\n\r\n")).statuses, [200]);

@@ -2,13 +2,14 @@
 // other than 0 is a leak, a sanitizer report or a handle that stayed open.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { readdirSync, readlinkSync } from "node:fs";
 import net from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { test } from "node:test";
 
 const open = new Set(); // undo of everything that the running scenario has started
-const binary = join(process.env.AR_BIN ?? new URL("../../build/release/bin", import.meta.url).pathname, "transport-probe");
+export const binary = join(process.env.AR_BIN ?? new URL("../../build/release/bin", import.meta.url).pathname, "transport-probe");
 
 export const onEnd = (undo) => open.add(undo);
 export const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -25,6 +26,18 @@ export function scenario(name, run) {
 	});
 }
 
+// How many sockets a process has open.
+function socketsOf(pid) {
+	const isSocket = (fd) => {
+		try {
+			return readlinkSync(`/proc/${pid}/fd/${fd}`).startsWith("socket:");
+		} catch {
+			return false; // closed since it was listed
+		}
+	};
+	return readdirSync(`/proc/${pid}/fd`).filter(isSocket).length;
+}
+
 export async function startProbe(...args) {
 	const child = spawn(binary, args, { stdio: ["ignore", "pipe", "pipe"] });
 	open.add(() => child.kill("SIGKILL"));
@@ -34,13 +47,31 @@ export async function startProbe(...args) {
 	const output = [];
 	const first = new Promise((resolve) => { onFirst = resolve; });
 	child.stderr.on("data", (text) => { complaint += text; });
-	lines.on("line", (line) => { output.push(line); onFirst(); });
+	const notices = [];
+	lines.on("line", (line) => {
+		if (line.startsWith('{"notice"')) notices.push(JSON.parse(line));
+		else output.push(line);
+		onFirst();
+	});
 	await Promise.race([first, exited]);
 	if (!output.length) return { failed: true, code: await exited, complaint };
+	const own = socketsOf(child.pid);
 	return {
 		...JSON.parse(output[0]),
 		pid: child.pid,
+		ended: exited,
 		signal: (name) => child.kill(name),
+		// Waits for the server's n-th word to its log.
+		async notice(n, ms = 30000) {
+			for (const end = Date.now() + ms; notices.length < n; await sleep(20))
+				assert.ok(Date.now() < end, `${notices.length} notices: ${JSON.stringify(notices)}`);
+			return notices[n - 1];
+		},
+		// Waits until the server has exactly so many connections: it knows of those that came and has let go of those that went.
+		async connections(n, ms = 30000) {
+			for (const end = Date.now() + ms; socketsOf(child.pid) - own !== n; await sleep(5))
+				assert.ok(Date.now() < end, `${socketsOf(child.pid) - own} connections, not ${n}, after ${ms} ms`);
+		},
 		// Ends the probe and returns its counters.
 		async stop(signal = "SIGINT") {
 			child.kill(signal);
@@ -57,7 +88,7 @@ export class Wire {
 		this.text = "";
 		this.closed = false;
 		this.wakers = new Set();
-		this.socket = typeof at === "string" ? net.connect({ path: at }) : net.connect(at, "127.0.0.1");
+		this.socket = at instanceof net.Socket ? at : typeof at === "string" ? net.connect({ path: at }) : net.connect(at, "127.0.0.1");
 		open.add(() => this.socket.destroy());
 		this.socket.setEncoding("latin1");
 		this.socket.on("data", (text) => { this.text += text; this.wake(); });
@@ -67,7 +98,7 @@ export class Wire {
 	}
 	wake() { for (const waker of this.wakers) waker(); }
 	send(text) { this.socket.write(text, "latin1"); return this; }
-	async until(condition, ms = 5000) {
+	async until(condition, ms = 30000) {
 		const end = Date.now() + ms;
 		while (!condition(this)) {
 			const left = end - Date.now();

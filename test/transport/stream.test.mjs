@@ -32,7 +32,7 @@ scenario("a stream starts at its cursor and goes on live; Last-Event-ID wins", a
 		assert.deepEqual(ids(wire), range(first, 8));
 		wire.close();
 	}
-	await sleep(50);
+	await probe.connections(0);
 	const counters = await probe.stop();
 	assert.equal(counters.subscribers, 0);
 	assert.equal(counters.streams, 4);
@@ -63,7 +63,7 @@ scenario("a thousand readers get every event", async () => {
 		assert.deepEqual(ids(reader), expected);
 		reader.close();
 	}
-	await sleep(200);
+	await probe.connections(0);
 	const counters = await probe.stop();
 	assert.equal(counters.frames, 200000);
 	assert.equal(counters.subscribers, 0);
@@ -77,11 +77,11 @@ scenario("a stuck reader is cut, the others do not notice", async () => {
 		await publish(probe.port, 100, 2000);
 		await healthy.until((w) => ids(w).length >= (i + 1) * 100, 1000);
 	}
-	await sleep(1600);
+	await probe.connections(1);
 	await publish(probe.port, 1);
 	await healthy.until((w) => ids(w).length === 2001);
 	healthy.close();
-	await sleep(50);
+	await probe.connections(0);
 	const counters = await probe.stop();
 	stuck.close();
 	assert.equal(counters.streamsCut, 1);
@@ -110,7 +110,7 @@ scenario("silent streams get a heartbeat, and their leaving is seen at once", as
 	const reader = await follow(probe.port);
 	await reader.until((w) => w.text.split("\n\n:\n\n").length > 1 || w.text.endsWith(":\n\n:\n\n"), 3000);
 	reader.close();
-	await sleep(100);
+	await probe.connections(0);
 	assert.equal((await probe.stop()).connections, 0);
 });
 

@@ -49,7 +49,7 @@ struct ar_message {
 
 struct ar_model_request {
 	struct ar_str model;
-	const struct ar_message *messages;
+	const struct ar_message *messages; /* borrowed until start() returns; all else until the call ends */
 	size_t count;
 	struct ar_str session_id, turn_id, step_id, model_request_id; /* for correlation headers */
 	/* JSON object of the turn, may be absent: temperature, topP, maxOutputTokens, stop, seed, reasoningEffort,

@@ -15,27 +15,14 @@
 #include "id.h"
 #include "list.h"
 #include "status.h"
+#include "store_counts.h"
+#include "store_rows.h"
 
 struct ar_packed_ahead;
 struct ar_store;
 struct ar_store_op;
 
 typedef void ar_store_done_fn(struct ar_store_op *op);
-
-enum ar_store_op_kind {
-	AR_STORE_APPEND = 1,
-	AR_STORE_CHUNK,
-	AR_STORE_UPKEEP,
-	AR_STORE_LOAD,
-	AR_STORE_READ,
-	AR_STORE_RECEIPT,
-	AR_STORE_BLOBS,
-	AR_STORE_SESSIONS,
-	AR_STORE_TASKS,
-	AR_STORE_ACTIONS,
-	AR_STORE_INDEX,
-	AR_STORE_OP_COUNT
-};
 
 struct ar_store_op {
 	struct ar_list node; /* the store's while in flight */
@@ -44,44 +31,6 @@ struct ar_store_op {
 	enum ar_status status; /* result */
 	struct ar_error err;
 	struct ar_arena arena; /* results */
-};
-
-/* What makes a repeated write the same write. Unique over (scope, key), until upkeep removes it by its age. */
-struct ar_store_receipt {
-	struct ar_str scope; /* account and command, or what the key is unique in */
-	struct ar_str key;
-	struct ar_hash input; /* of the canonical input */
-	struct ar_str reply; /* JSON that the first caller got */
-};
-
-/* Content by hash; stored once however often it is put. Whoever puts it refers to it; upkeep removes what no session refers to. */
-struct ar_store_blob {
-	struct ar_hash hash;
-	struct ar_str bytes;
-};
-
-/* One row per session, for lists and for finding work after a crash. */
-struct ar_store_session_row {
-	bool active; /* has a turn that runs or waits: recovery looks at it */
-	ar_usec created, updated;
-	struct ar_str workspace, account, status;
-	struct ar_str shell; /* JSON shown by list_sessions */
-};
-
-struct ar_store_task_row {
-	struct ar_str task;
-	struct ar_str status;
-	struct ar_str record; /* JSON shown by get_task */
-	bool is_internal;
-};
-
-/* One row per action (a question to a person), so that those of all sessions can be listed. Written again when it changes. */
-struct ar_store_action_row {
-	struct ar_str action; /* not empty */
-	struct ar_str account; /* whose it is; absent: nobody's in particular */
-	ar_usec created; /* not negative */
-	bool is_pending; /* waits for an answer */
-	struct ar_str record; /* JSON shown by list_actions */
 };
 
 /* The facts of one decision. AR_E_FENCED: the writer's epoch is over. AR_E_EXISTS: the receipt is already there, nothing
@@ -142,20 +91,6 @@ struct ar_store_upkeep {
 	bool more; /* worth another step soon */
 };
 
-struct ar_store_chunk_row {
-	struct ar_str step;
-	uint64_t pos;
-	uint8_t kind;
-	uint32_t index;
-	struct ar_str bytes;
-};
-
-struct ar_store_row {
-	uint64_t first_seq, last_seq;
-	ar_usec at;
-	struct ar_str body;
-};
-
 /* What a session needs to come back: newest snapshot, the facts after it, chunks of open steps (by step, pos). */
 struct ar_store_load {
 	struct ar_store_op op; /* AR_E_NOT_FOUND: no such session */
@@ -202,10 +137,12 @@ struct ar_store_blobs_get {
 struct ar_store_sessions {
 	struct ar_store_op op;
 	struct ar_str before; /* 26 characters: strictly older than this one; absent = from the newest */
+	struct ar_str above; /* 26 characters: strictly newer than this one; absent = to the oldest */
 	size_t limit;
 	bool active_only;
 	const uint64_t
 		*partitions; /* AR_PARTITIONS bits (ar_id_partition): only sessions of those; NULL = all */
+	struct ar_str tenant; /* with one, a page costs what that tenant has, not what there is */
 	struct ar_str workspace, account, status;
 	struct ar_str *ids; /* results: the 26 characters, and the shells */
 	struct ar_str *shells;
@@ -230,13 +167,13 @@ struct ar_store_tasks {
 
 enum ar_store_action_filter { AR_STORE_ACTION_ANY, AR_STORE_ACTION_PENDING, AR_STORE_ACTION_RESOLVED };
 
-/* Actions of all sessions, or of one, oldest first: by `created`, then by id. Exactly those of the account; absent = any. A page costs
- * what it holds, however many others are stored; resolved ones pass over those that are pending. The next page is the one after the
- * last row of this. */
+/* Actions of all sessions of a tenant, or of one session, oldest first: by `created`, then by id. Exactly those of the tenant and the
+ * account; absent = any. A page of a tenant or a session costs what it holds, however many others are stored; resolved ones pass over
+ * those that are pending. The next page is the one after the last row of this. */
 struct ar_store_actions {
 	struct ar_store_op op;
 	struct ar_str session; /* absent = all */
-	struct ar_str account;
+	struct ar_str tenant, account;
 	enum ar_store_action_filter filter;
 	ar_usec after_created; /* with after: strictly behind this place */
 	struct ar_str after; /* an action's id; absent = from the oldest */
@@ -258,17 +195,28 @@ struct ar_store_index {
 	uint64_t snapshot_seq;
 };
 
+/* Whose a session is, at the same small cost whatever the session holds and whether there is one. A session that lost its row counts as
+ * AR_TENANT_LOCAL until verification has written it again. */
+struct ar_store_tenant {
+	struct ar_store_op op;
+	struct ar_str session;
+	struct ar_str tenant; /* result; absent: there is no such session */
+};
+
 struct ar_store_vtable {
 	void (*submit)(struct ar_store *s, struct ar_store_op *op);
 	void (*poll)(struct ar_store *s);
 	/* Finishes what was submitted (done() is called), then frees the store. */
 	void (*close)(struct ar_store *s);
+	/* Bytes of heap that its caches have now; they are bounded, and the store's own to fill. NULL: it has none. */
+	uint64_t (*cached)(struct ar_store *s);
 };
 
 struct ar_store {
 	const struct ar_store_vtable *v;
 	uint64_t epoch; /* the writer's; taken at open, checked in every append */
 	char runtime_id[4 + AR_ID_CORE + 1]; /* "rt_" + 26: names the installation, kept for ever */
+	struct ar_store_counts counts; /* left at zero by an engine that does not count */
 };
 
 typedef void ar_store_wake_fn(void *arg);
@@ -287,6 +235,11 @@ static inline void ar_store_close(struct ar_store *s)
 {
 	if (s)
 		s->v->close(s);
+}
+
+static inline uint64_t ar_store_cached(struct ar_store *s)
+{
+	return s->v->cached ? s->v->cached(s) : 0;
 }
 
 static inline void ar_store_op_fini(struct ar_store_op *op)

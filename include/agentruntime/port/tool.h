@@ -8,6 +8,7 @@
 #define AR_PORT_TOOL_H
 
 #include "clock.h"
+#include "process.h"
 #include "status.h"
 #include "str.h"
 
@@ -63,6 +64,9 @@ struct ar_tool {
 	bool is_destructive; /* what it does cannot be undone */
 	bool is_idempotent; /* running it again with the same arguments changes nothing further */
 	bool blocks_interrupt; /* an interruption waits for its end instead of cancelling it */
+	bool is_confined; /* all it does happens inside the boundary of scope.profile: one has to be settled and available */
+	bool runs_process; /* all it does is done by the process it asks for: before that nothing has happened */
+	int64_t limit_ms; /* longest time of one call; 0: as the policy says */
 };
 
 /* The tools of all sources at one time, sorted by name (so that the same tools always make the same prompt); no name twice. */
@@ -99,6 +103,7 @@ struct ar_tool_scope {
 		operation_id; /* what the model asked for once: the same when a lost call is tried again, which has a tool_call_id of its own */
 	struct ar_str account; /* may be absent */
 	struct ar_str workspace; /* folder that local tools work in, absolute; absent: none */
+	enum ar_sandbox_profile profile; /* that it was allowed to run in; 0: none was settled */
 };
 
 enum ar_tool_outcome {
@@ -123,6 +128,13 @@ struct ar_tool_result {
 	/* Not OK: a word (tool_error, not_found, auth, network, timeout, cancelled, ...), a sentence, and what to do next. */
 	struct ar_str category, message, advice;
 	bool retryable;
+	/* Files that it changed, with what was there before: JSON array of {"path","kind","before","encoding","beforeHash","afterHash","mode"}; absent: none. */
+	struct ar_str changes;
+	/* The boundary it ran in, when it was no process of its own: the members of struct ar_process_ready; NULL: none. And what it tried to cross. */
+	const struct ar_process_ready *boundary;
+	enum ar_sandbox_profile profile; /* of this boundary */
+	const struct ar_str *violations; /* JSON objects, as of AR_PROC_VIOLATION */
+	size_t violation_count;
 };
 
 struct ar_tool_progress {
@@ -150,11 +162,60 @@ struct ar_tool_answer {
 	struct ar_str content; /* ACCEPT: JSON object that meets the schema; may be absent */
 };
 
+/* How a process that a call asked for ended, and all that was kept of what it wrote, masked, in the order it came. */
+struct ar_process_result {
+	struct ar_str process_id;
+	const struct ar_process_end *end;
+	struct ar_str output; /* all streams together */
+	bool is_truncated; /* more was written than is here */
+	bool is_binary;
+	const struct ar_str *
+		violations; /* JSON objects, as of AR_PROC_VIOLATION: what it tried to cross; not all of very many */
+	size_t violation_count;
+};
+
+enum ar_tool_act_kind {
+	AR_TOOL_ACT_WRITE = 1,
+	AR_TOOL_ACT_READ,
+	AR_TOOL_ACT_END,
+};
+
+/* What a call wants of a process of its session that is there already. */
+struct ar_tool_act {
+	enum ar_tool_act_kind kind;
+	struct ar_str process_id;
+	struct ar_str bytes; /* WRITE */
+	bool is_eof; /* WRITE: the input is closed after them */
+	uint64_t offset; /* READ: from this byte of its output on, all streams together, as masked */
+	int64_t wait_ms; /* READ: answered when there is something from offset on, when it has ended, or after this time */
+	struct ar_str signal, reason; /* END: without a signal it is asked to end, then killed */
+};
+
+enum ar_tool_act_standing {
+	AR_TOOL_PROCESS_UNKNOWN = 1, /* no process of this session has the id */
+	AR_TOOL_PROCESS_RUNNING, /* done as asked */
+	AR_TOOL_PROCESS_OVER, /* it has ended */
+	AR_TOOL_PROCESS_BUSY, /* WRITE: its queue is full */
+	AR_TOOL_PROCESS_CLOSED, /* WRITE: its input is closed */
+};
+
+struct ar_tool_acted {
+	enum ar_tool_act_standing standing;
+	struct ar_str output; /* READ: what is kept from offset on, at most 64 KiB */
+	uint64_t offset; /* of its first byte: later than asked for when the bytes between are not kept */
+	bool is_binary;
+	const struct ar_process_end *end; /* OVER; NULL: it is not known any more */
+};
+
 struct ar_tool_call;
 
 struct ar_tool_call_vtable {
 	void (*on_progress)(struct ar_tool_call *c, const struct ar_tool_progress *p);
 	void (*on_question)(struct ar_tool_call *c, const struct ar_tool_question *q);
+	/* It wants a process: the runtime launches it, records it, and tells its end through v->process_ended. At most one at a time. */
+	void (*on_process)(struct ar_tool_call *c, const struct ar_process_spec *spec);
+	/* It wants something of a process that is there: the answer is v->process_acted, never before this returns. One at a time. */
+	void (*on_process_act)(struct ar_tool_call *c, const struct ar_tool_act *act);
 	void (*on_done)(struct ar_tool_call *c, const struct ar_tool_result *r);
 };
 
@@ -164,6 +225,9 @@ struct ar_tool_call {
 	struct ar_str args; /* JSON object, already valid against the schema */
 	struct ar_tool_scope scope;
 	ar_usec deadline; /* monotonic; the caller cancels then, a source may use it to ask for less */
+	struct ar_str
+		process_id; /* set before start(): its process is there already, from before a restart. The source asks for none and waits for
+				     process_began and process_ended as if it had */
 	void *source_state; /* the source's while the call is open */
 };
 
@@ -173,6 +237,13 @@ struct ar_tool_source_vtable {
 	void (*start)(struct ar_tool_source *s, struct ar_tool_call *c);
 	void (*cancel)(struct ar_tool_source *s, struct ar_tool_call *c); /* on_done follows, maybe later */
 	void (*answer)(struct ar_tool_source *s, struct ar_tool_call *c, const struct ar_tool_answer *a);
+	/* Of a call that asked for a process; NULL where none does. A call whose process should live on ends in process_began. */
+	void (*process_began)(struct ar_tool_source *s, struct ar_tool_call *c, struct ar_str process_id);
+	void (*process_ended)(struct ar_tool_source *s, struct ar_tool_call *c,
+			      const struct ar_process_result *r);
+	/* Of a call that wanted something of one; NULL where none does. */
+	void (*process_acted)(struct ar_tool_source *s, struct ar_tool_call *c,
+			      const struct ar_tool_acted *r);
 	void (*close)(struct ar_tool_source *s); /* ends what is open (on_done is called), frees */
 };
 

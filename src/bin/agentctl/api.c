@@ -16,6 +16,7 @@ struct ar_http_request ar_api_request(struct ar_ctl *c, const char *path)
 		.url = ar_arena_fmt(&c->arena, "%s%s", c->url, path).p,
 		.socket = c->socket,
 		.is_local = true,
+		.bearer = c->token,
 		.total_ms = CALL_MS,
 		.signal_fd = c->signal_fd,
 		.interrupted = give_way,

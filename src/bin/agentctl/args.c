@@ -4,13 +4,14 @@
 #include <getopt.h>
 #include <string.h>
 
-#define GLOBALS 7
+#define GLOBALS 8
 #define FIRST_GLOBAL 256 /* values of getopt_long; below are the command's own */
 
 const struct ar_ctl_option ar_global_options[GLOBALS] = {
 	{ "socket", "PATH", "unix socket of the daemon" },
 	{ "data-dir", "DIR", "its data folder; the socket is in there" },
-	{ "url", "URL", "talk to http://127.0.0.1:7717 instead of the socket" },
+	{ "url", "URL", "talk to http://127.0.0.1:7717, or https elsewhere, instead of the socket" },
+	{ "token", "TOKEN", "API token to show; better in AGENTCTL_TOKEN, where others do not see it" },
 	{ "json", NULL, "print JSON" },
 	{ "quiet", NULL, "no notes on standard error" },
 	{ "help", NULL, "print the page of the command" },
@@ -32,9 +33,9 @@ static void add_globals(struct option *to)
 
 static bool take_global(struct ar_globals *g, int got)
 {
-	const char **texts[] = { &g->socket, &g->data_dir, &g->url };
+	const char **texts[] = { &g->socket, &g->data_dir, &g->url, &g->token };
 	bool *flags[] = { &g->is_json, &g->is_quiet, &g->is_help, &g->is_version };
-	int i = got == 'h' ? 5 : got == 'q' ? 4 : got - FIRST_GLOBAL;
+	int i = got == 'h' ? 6 : got == 'q' ? 5 : got - FIRST_GLOBAL;
 
 	if (i < 0 || i >= GLOBALS)
 		return false;

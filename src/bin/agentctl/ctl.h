@@ -21,6 +21,7 @@ struct ar_ctl {
 	const char *data_dir; /* absolute; NULL when the environment names none */
 	const char *socket; /* absolute; NULL with a url */
 	const char *url; /* of the daemon, without a slash at the end */
+	const char *token; /* shown with every request; NULL = none */
 	int signal_fd; /* Ctrl-C is to be read here; -1 = it ends the program */
 	bool is_json;
 	bool is_quiet;
@@ -56,8 +57,9 @@ struct ar_ctl_command {
 /* The rows, one file per family. */
 extern const struct ar_ctl_command ar_cmd_run, ar_cmd_chat, ar_cmd_sessions, ar_cmd_show, ar_cmd_tail,
 	ar_cmd_submit, ar_cmd_steer, ar_cmd_interrupt, ar_cmd_queue, ar_cmd_resume, ar_cmd_fork,
-	ar_cmd_rollback, ar_cmd_inbox, ar_cmd_approve, ar_cmd_deny, ar_cmd_answer, ar_cmd_explain,
-	ar_cmd_call, ar_cmd_verify, ar_cmd_doctor, ar_cmd_node, ar_cmd_stop, ar_cmd_version;
+	ar_cmd_rollback, ar_cmd_inbox, ar_cmd_approve, ar_cmd_deny, ar_cmd_answer, ar_cmd_explain, ar_cmd_ps,
+	ar_cmd_logs, ar_cmd_attach, ar_cmd_kill, ar_cmd_sandbox, ar_cmd_call, ar_cmd_verify, ar_cmd_doctor,
+	ar_cmd_node, ar_cmd_top, ar_cmd_stop, ar_cmd_version, ar_cmd_undo, ar_cmd_token;
 
 /* `agentctl: <message>` and `next: <what to do>` on standard error. next may be absent. Returns `exit`. */
 enum ar_exit ar_ctl_complain(struct ar_ctl *c, enum ar_exit exit, struct ar_str next, const char *fmt, ...)

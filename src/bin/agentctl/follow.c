@@ -32,7 +32,7 @@ static bool on_event(void *arg, struct ar_str id, struct ar_str payload)
 	f->failures = 0;
 	ar_buf_clear(&f->cursor);
 	ar_buf_adds(&f->cursor, id);
-	if (!e.is_frame && e.sequence <= f->last_fact)
+	if (!e.is_frame && !ar_str_absent(f->session) && e.sequence <= f->last_fact)
 		return true;
 	if (!e.is_frame)
 		f->last_fact = e.sequence;
@@ -85,8 +85,12 @@ static bool on_readable(void *arg)
 
 static enum ar_status read_once(struct ar_follow *f, struct ar_http_reply *ret, struct ar_error *err)
 {
-	struct ar_str path = ar_arena_fmt(&f->ctl->arena, "/v1/sessions/%.*s/events?after=%.*s",
-					  AR_STR_ARG(f->session), AR_STR_ARG(ar_buf_str(&f->cursor)));
+	struct ar_str cursor = ar_buf_str(&f->cursor);
+	struct ar_str path =
+		ar_str_absent(f->session)
+			? ar_arena_fmt(&f->ctl->arena, "/v1/events?after=%.*s", AR_STR_ARG(cursor))
+			: ar_arena_fmt(&f->ctl->arena, "/v1/sessions/%.*s/events?after=%.*s",
+				       AR_STR_ARG(f->session), AR_STR_ARG(cursor));
 	struct ar_http_request r = ar_api_request(f->ctl, path.p);
 
 	r.total_ms = 0;

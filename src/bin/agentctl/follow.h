@@ -1,4 +1,4 @@
-/* Following the events of a session: reads the stream, and when it is cut comes back by the cursor of the last event, a
+/* Following the events of a session, or the facts of all: reads the stream, and when it is cut comes back by the cursor of the last event, a
  * bounded number of times. Facts that arrive twice are dropped here. */
 #ifndef AR_CTL_FOLLOW_H
 #define AR_CTL_FOLLOW_H
@@ -18,7 +18,7 @@ struct ar_ctl_event {
 /* Zeroed; set the first part and add the start to `cursor` (empty = from the beginning). */
 struct ar_follow {
 	struct ar_ctl *ctl;
-	struct ar_str session;
+	struct ar_str session; /* absent: all of them */
 	struct ar_buf cursor; /* where the reader is */
 	bool may_restart; /* a daemon that vanished without a farewell may be started again */
 	bool (*event)(void *arg, const struct ar_ctl_event *e); /* false: enough */

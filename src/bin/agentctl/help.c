@@ -51,6 +51,7 @@ void ar_help_overview(struct ar_out *o, const struct ar_ctl_command *const *comm
 	print_globals(o);
 	print_heading(o, "Environment");
 	print_indented(o,
+		       "AGENTCTL_TOKEN       API token to show, as --token does\n"
 		       "AGENTD_DATA_DIR      data folder (else agentd in XDG_STATE_HOME or ~/.local/state)\n"
 		       "AGENTD_SOCKET        unix socket (else agentd.sock in the data folder)\n"
 		       "OPENAI_BASE_URL, OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, AGENTD_PROVIDER, "

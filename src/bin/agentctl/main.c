@@ -1,21 +1,25 @@
 /* agentctl: finds the command, the daemon's place and the output, and leaves the rest to the command's row. Talks to the
  * daemon through its public HTTP API only. One thread. */
 #include "args.h"
+#include "complete.h"
 #include "help.h"
 #include "userdirs.h"
 
 #include <curl/curl.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 static const struct ar_ctl_command *const commands[] = {
-	&ar_cmd_run,	&ar_cmd_chat,	  &ar_cmd_sessions,  &ar_cmd_show,    &ar_cmd_tail,
-	&ar_cmd_submit, &ar_cmd_steer,	  &ar_cmd_interrupt, &ar_cmd_queue,   &ar_cmd_resume,
-	&ar_cmd_fork,	&ar_cmd_rollback, &ar_cmd_inbox,     &ar_cmd_approve, &ar_cmd_deny,
-	&ar_cmd_answer, &ar_cmd_explain,  &ar_cmd_call,	     &ar_cmd_verify,  &ar_cmd_doctor,
-	&ar_cmd_node,	&ar_cmd_stop,	  &ar_cmd_version,
+	&ar_cmd_run,	 &ar_cmd_chat,	   &ar_cmd_sessions,  &ar_cmd_show,  &ar_cmd_tail,
+	&ar_cmd_submit,	 &ar_cmd_steer,	   &ar_cmd_interrupt, &ar_cmd_queue, &ar_cmd_resume,
+	&ar_cmd_fork,	 &ar_cmd_rollback, &ar_cmd_undo,      &ar_cmd_inbox, &ar_cmd_approve,
+	&ar_cmd_deny,	 &ar_cmd_answer,   &ar_cmd_explain,   &ar_cmd_ps,    &ar_cmd_logs,
+	&ar_cmd_attach,	 &ar_cmd_kill,	   &ar_cmd_sandbox,   &ar_cmd_call,  &ar_cmd_verify,
+	&ar_cmd_doctor,	 &ar_cmd_top,	   &ar_cmd_node,      &ar_cmd_token, &ar_cmd_stop,
+	&ar_cmd_version,
 };
 
 static const char *name_at(size_t i)
@@ -97,7 +101,9 @@ static enum ar_exit find_socket(struct ar_ctl *c, const struct ar_globals *g)
 static enum ar_exit find_place(struct ar_ctl *c, const struct ar_globals *g)
 {
 	struct ar_str url = ar_str_from(g->url);
+	const char *token = g->token ? g->token : getenv("AGENTCTL_TOKEN");
 
+	c->token = token && *token ? token : NULL;
 	find_folder(c, g);
 	if (!g->url)
 		return find_socket(c, g);
@@ -159,6 +165,19 @@ static enum ar_exit show_help(struct ar_ctl *c, const char *topic)
 	return AR_EXIT_OK;
 }
 
+/* Whatever is wrong with the words is not the time to say so: then there is just less to offer. */
+static enum ar_exit complete(struct ar_ctl *c, int count, char **words)
+{
+	static const struct ar_ctl_table table = { commands, AR_ARRAY_LEN(commands) };
+	struct ar_globals g;
+
+	ar_complete_globals(count, words, &g);
+	if (find_place(c, &g) != AR_EXIT_OK)
+		c->socket = c->url = NULL;
+	ar_complete(c, &table, count, words);
+	return AR_EXIT_OK;
+}
+
 static enum ar_exit dispatch(struct ar_ctl *c, int argc, char **argv)
 {
 	struct ar_globals g = { 0 };
@@ -176,6 +195,8 @@ static enum ar_exit dispatch(struct ar_ctl *c, int argc, char **argv)
 		ar_help_overview(&c->err, commands, AR_ARRAY_LEN(commands));
 		return AR_EXIT_USAGE;
 	}
+	if (strcmp(argv[first], "__complete") == 0)
+		return complete(c, argc - first - 1, argv + first + 1);
 	if (strcmp(argv[first], "help") == 0)
 		return show_help(c, argv[first + 1]);
 	cmd = find(argv[first]);

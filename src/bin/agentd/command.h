@@ -10,6 +10,16 @@ AR_BEGIN_DECLS
  * what it did. Returns the exit status. */
 int ar_agentd_migrate(int argc, char **argv);
 
+/* `agentd sandbox [--config FILE] [--json]`: attacks what boundaries are made of and says what works here. Returns the exit status. */
+int ar_agentd_sandbox(int argc, char **argv);
+
+/* `agentd stdio` serves one peer on stdin and stdout, with the options of the daemon. */
+extern const char ar_agentd_stdio_help[];
+
+/* Another node has taken this one's place: says so. The peer is not served by a second runtime, of which it knows nothing. Returns the
+ * exit status. */
+int ar_agentd_stdio_fenced(void);
+
 AR_END_DECLS
 
 #endif

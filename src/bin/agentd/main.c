@@ -6,10 +6,13 @@
 #include "id.h"
 #include "json.h"
 #include "log.h"
+#include "mem.h"
 #include "runtime.h"
 #include "settings.h"
+#include "stdio/stdio_peer.h"
 
 #include <getopt.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -21,12 +24,18 @@ static const char help[] =
 	"agentd: the agent runtime's daemon\n"
 	"\n"
 	"usage: agentd [--config FILE] [--data-dir DIR] [--listen ADDR:PORT|off] [--socket PATH|off]\n"
+	"       agentd stdio   [same options]    serves one peer on stdin and stdout: JSON-RPC 2.0, one "
+	"message per line\n"
 	"       agentd migrate [--config FILE]   brings a PostgreSQL store to the newest schema, and leaves\n"
+	"       agentd sandbox [--config FILE]   says which boundaries of commands can be had here, and "
+	"leaves\n"
 	"\n"
-	"  --config FILE    YAML settings; docs/reference/config.md lists the keys\n"
+	"  --config FILE    YAML settings; agentd.yaml(5) lists the keys\n"
 	"  --data-dir DIR   where the store is (default: AGENTD_DATA_DIR, XDG_STATE_HOME/agentd, "
 	"~/.local/state/agentd)\n"
-	"  --listen ADDR    loopback address and port for HTTP, or off (default 127.0.0.1:7717)\n"
+	"  --listen ADDR    address and port for HTTP, or off (default 127.0.0.1:7717); beyond loopback it "
+	"needs\n"
+	"                   tls.certificate, tls.key and auth.required in the configuration\n"
 	"  --socket PATH    unix socket for HTTP, or off (default DIR/agentd.sock)\n"
 	"  --version        print the version and leave\n"
 	"\n"
@@ -36,14 +45,14 @@ static const char help[] =
 	"anthropic, "
 	"gemini).\n"
 	"Prints one JSON line on stdout when it is ready; logs JSON lines to stderr; SIGTERM drains and "
-	"stops.\n"
+	"stops, SIGHUP reads new certificates.\n"
 	"\n"
 	"example:\n"
 	"  OPENAI_BASE_URL=http://127.0.0.1:8080/v1 agentd --listen 127.0.0.1:7717\n"
 	"  ANTHROPIC_API_KEY=... agentd\n";
 
 /* 0: go on; otherwise leave with status - 1. */
-static int read_args(int argc, char **argv, struct ar_settings_args *args)
+static int read_args(int argc, char **argv, const char *usage, struct ar_settings_args *args)
 {
 	static const struct option options[] = {
 		{ "config", required_argument, NULL, 'c' },
@@ -62,7 +71,7 @@ static int read_args(int argc, char **argv, struct ar_settings_args *args)
 
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		if (c == 'h' || c == 'v') {
-			fputs(c == 'h' ? help : "agentd " AR_VERSION "\n", stdout);
+			fputs(c == 'h' ? usage : "agentd " AR_VERSION "\n", stdout);
 			return 1;
 		}
 		if (c == '?') {
@@ -92,6 +101,7 @@ static void write_pid(const struct ar_config *c)
 struct ready {
 	const struct ar_config *config;
 	bool is_said;
+	bool is_stdio; /* stdout is for the peer */
 };
 
 /* Said once, also when the node comes back later: whoever waits for it waits for the first time. */
@@ -101,12 +111,18 @@ static void say_ready(void *arg, const struct ar_runtime *runtime)
 	unsigned port = ar_runtime_port(runtime);
 	struct ar_buf line = { 0 };
 	struct ar_jw w = ar_jw(&line);
-	char listen[32];
+	const char *colon = strrchr(r->config->listen, ':');
+	char listen[80];
 
 	if (r->is_said)
 		return;
 	r->is_said = true;
-	snprintf(listen, sizeof(listen), "127.0.0.1:%u", port);
+	if (r->is_stdio) {
+		ar_log_line("info", "ready", "stdio");
+		return;
+	}
+	snprintf(listen, sizeof(listen), "%.*s:%u", colon ? (int)(colon - r->config->listen) : 0,
+		 r->config->listen, port);
 	ar_jw_open(&w);
 	ar_jw_mbool(&w, "ready", true);
 	if (port)
@@ -140,6 +156,25 @@ static int cannot_start(const struct ar_error *err)
 	return 1;
 }
 
+/* Between two runtimes nobody listens for them: they wait for the next one. */
+static void hold_signals(int how)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(how, &set, NULL); /* no other thread lives between them */
+}
+
+static bool is_told_to_end(void)
+{
+	sigset_t set;
+
+	return sigpending(&set) == 0 && (sigismember(&set, SIGTERM) == 1 || sigismember(&set, SIGINT) == 1);
+}
+
 /* Back after it was fenced: as soon as the store can be reached, unless another process has taken the node's name. */
 static enum ar_status open_again(const struct ar_config *config, struct ar_runtime_start *start,
 				 struct ar_runtime **ret, struct ar_error *err)
@@ -147,37 +182,62 @@ static enum ar_status open_again(const struct ar_config *config, struct ar_runti
 	enum ar_status st;
 
 	start->is_rejoin = true;
-	while ((st = ar_runtime_open(config, start, ret, err)) != AR_OK && st != AR_E_EXISTS) {
+	while ((st = ar_runtime_open(config, start, ret, err)) != AR_OK && st != AR_E_EXISTS &&
+	       !is_told_to_end()) {
 		ar_log_line("warning", "cannot come back yet", err->msg);
 		usleep(REJOIN_PAUSE);
 	}
 	return st;
 }
 
-static int serve(struct ar_config *config, struct ar_arena *arena)
+static int serve(struct ar_config *config, struct ar_arena *arena, const struct ar_stdio_peer *stdio)
 {
-	struct ready ready = { .config = config };
-	struct ar_runtime_start start = { .instance = new_instance(), .ready = say_ready, .arg = &ready };
+	struct ready ready = { .config = config, .is_stdio = stdio != NULL };
+	struct ar_service service;
+	struct ar_runtime_start start = { .instance = new_instance(),
+					  .service = &service,
+					  .stdio_in = stdio ? stdio->in : 0,
+					  .stdio_out = stdio ? stdio->out : 0,
+					  .ready = say_ready,
+					  .arg = &ready };
 	struct ar_runtime *runtime;
 	struct ar_error err = { 0 };
-	bool is_fenced;
 
-	if (ar_runtime_open(config, &start, &runtime, &err) != AR_OK)
+	if (ar_service_read(arena, config, &service, &err) != AR_OK ||
+	    ar_runtime_open(config, &start, &runtime, &err) != AR_OK)
 		return cannot_start(&err);
 	write_pid(config);
-	do {
+	for (;;) {
 		ar_runtime_keep_port(runtime, config, arena);
 		ar_runtime_run(runtime);
-		is_fenced = ar_runtime_free(runtime) == AR_RUN_FENCED;
-		if (is_fenced && open_again(config, &start, &runtime, &err) != AR_OK)
-			return cannot_start(&err);
-	} while (is_fenced);
-	return 0;
+		hold_signals(SIG_BLOCK);
+		if (ar_runtime_free(runtime) != AR_RUN_FENCED)
+			return 0;
+		if (stdio)
+			return ar_agentd_stdio_fenced();
+		if (open_again(config, &start, &runtime, &err) != AR_OK)
+			return is_told_to_end() ? 0 : cannot_start(&err);
+		hold_signals(SIG_UNBLOCK);
+	}
+}
+
+/* The peer that started us is the one who is served; what it does not read is written before we leave. */
+static int serve_stdio(struct ar_config *config, struct ar_arena *arena, struct ar_error *err)
+{
+	struct ar_stdio_peer stdio;
+	int rc;
+
+	if (ar_stdio_peer_take(&stdio, err) != AR_OK)
+		return cannot_start(err);
+	rc = serve(config, arena, &stdio);
+	ar_stdio_peer_finish(&stdio);
+	return rc;
 }
 
 int main(int argc, char **argv)
 {
-	struct ar_settings_args args = { 0 };
+	bool is_stdio = argc > 1 && strcmp(argv[1], "stdio") == 0;
+	struct ar_settings_args args = { .is_unlistening = is_stdio };
 	struct ar_arena arena = { 0 };
 	struct ar_error err = { 0 };
 	struct ar_config config;
@@ -185,15 +245,18 @@ int main(int argc, char **argv)
 
 	if (argc > 1 && strcmp(argv[1], "migrate") == 0)
 		return ar_agentd_migrate(argc - 1, argv + 1);
-	rc = read_args(argc, argv, &args);
+	if (argc > 1 && strcmp(argv[1], "sandbox") == 0)
+		return ar_agentd_sandbox(argc - 1, argv + 1);
+	rc = read_args(argc - is_stdio, argv + is_stdio, is_stdio ? ar_agentd_stdio_help : help, &args);
 	if (rc)
 		return rc - 1;
 	umask(077);
+	ar_heap_begin();
 	ar_fault_init();
-	if (ar_settings_load(&args, &arena, &config, &err) == AR_OK)
-		rc = serve(&config, &arena);
-	else
+	if (ar_settings_load(&args, &arena, &config, &err) != AR_OK)
 		rc = cannot_start(&err);
+	else
+		rc = is_stdio ? serve_stdio(&config, &arena, &err) : serve(&config, &arena, NULL);
 	ar_arena_fini(&arena);
 	return rc;
 }

@@ -1,10 +1,15 @@
 /* A call comes in: decoded and checked by the catalogue, then a write goes to its session and a read to its query. */
 #include "control_priv.h"
 #include "mem.h"
+#include "metrics.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
+#define KEPT_REPLY ((size_t)16 * 1024) /* memory of larger answers is given back */
+
+/* What is answered here; every other write goes to its session. */
 static ar_query_fn *const queries[AR_CMD_COUNT] = {
 	[AR_CMD_GET_SESSION] = ar_query_get_session,
 	[AR_CMD_GET_THREAD_READ] = ar_query_get_thread_read,
@@ -15,6 +20,11 @@ static ar_query_fn *const queries[AR_CMD_COUNT] = {
 	[AR_CMD_EXPLAIN] = ar_query_explain,
 	[AR_CMD_LIST_ACTIONS] = ar_query_list_actions,
 	[AR_CMD_GET_TOOL_INVENTORY] = ar_query_get_tool_inventory,
+	[AR_CMD_GET_EXECUTION_ENVIRONMENT] = ar_query_get_execution_environment,
+	[AR_CMD_CREATE_TOKEN] = ar_query_create_token,
+	[AR_CMD_LIST_TOKENS] = ar_query_list_tokens,
+	[AR_CMD_ROTATE_TOKEN] = ar_query_rotate_token,
+	[AR_CMD_REVOKE_TOKEN] = ar_query_revoke_token,
 };
 
 struct ar_control *ar_control_new(struct ar_engine *engine, struct ar_follow *follow, struct ar_store *store,
@@ -22,8 +32,18 @@ struct ar_control *ar_control_new(struct ar_engine *engine, struct ar_follow *fo
 {
 	struct ar_control *c = ar_new0(sizeof(*c));
 
-	*c = (struct ar_control){ engine, follow, store, placement, ar_json_parser_new() };
+	*c = (struct ar_control){ .engine = engine,
+				  .follow = follow,
+				  .store = store,
+				  .placement = placement,
+				  .json = ar_json_parser_new() };
+	ar_list_init(&c->notes);
 	return c;
+}
+
+void ar_control_serve_tokens(struct ar_control *c, struct ar_access *access)
+{
+	c->access = access;
 }
 
 void ar_control_free(struct ar_control *c)
@@ -31,12 +51,20 @@ void ar_control_free(struct ar_control *c)
 	if (!c)
 		return;
 	ar_json_parser_free(c->json);
+	ar_map_fini(&c->following);
+	ar_control_forget_notes(c);
+	ar_kept_free(c->kept);
 	ar_free(c);
 }
 
 /* ---- answers ---- */
 
 int ar_control_error(uint16_t code, const char *message, struct ar_buf *out)
+{
+	return ar_control_error_later(code, message, 0, out);
+}
+
+int ar_control_error_later(uint16_t code, const char *message, uint32_t retry_ms, struct ar_buf *out)
 {
 	const struct ar_error_desc *desc = ar_error_describe(code ? code : AR_ERR_INTERNAL);
 	struct ar_jw w = ar_jw(out);
@@ -47,21 +75,61 @@ int ar_control_error(uint16_t code, const char *message, struct ar_buf *out)
 	ar_jw_mstr(&w, "code", ar_str_from(desc->name));
 	ar_jw_mstr(&w, "message", ar_str_from(message));
 	ar_jw_mbool(&w, "retryable", desc->retryable);
+	if (retry_ms)
+		ar_jw_mint(&w, "retryAfterMs", retry_ms);
 	ar_jw_mstr(&w, "next", ar_str_from(desc->doc));
 	ar_jw_close(&w);
 	ar_jw_close(&w);
 	return desc->http;
 }
 
+static void count_outcome(struct ar_metrics *m, struct ar_call_count *count, uint16_t code)
+{
+	if (code) {
+		ar_metric_add(m, AR_METRIC_COMMANDS, count->name, ar_str_from(ar_error_describe(code)->name),
+			      1);
+		return;
+	}
+	if (!count->ok)
+		count->ok = ar_metric_find(m, AR_METRIC_COMMANDS, count->name, AR_STR("ok"));
+	ar_metric_series_add(count->ok, 1);
+}
+
+/* Commands that another node answers are counted there. */
+static void count_call(const struct ar_call *c)
+{
+	struct ar_metrics *m = ar_engine_metrics(c->control->engine);
+	struct ar_call_count *count = &c->control->counts[c->command];
+
+	if (!m)
+		return;
+	if (!count->durations) {
+		count->name =
+			c->command ? ar_str_from(ar_command_describe(c->command)->name) : AR_STR("verify");
+		count->durations = ar_metric_find(m, AR_METRIC_COMMAND_DURATION, count->name, AR_STR_NONE);
+	}
+	count_outcome(m, count, c->code);
+	ar_metric_series_observe(count->durations, ar_engine_now(c->control->engine) - c->began);
+}
+
+static void finish(struct ar_call *c)
+{
+	c->control->held -= c->held;
+	c->held = 0;
+	c->done(c);
+}
+
 void ar_call_done(struct ar_call *c, int http)
 {
 	c->http = http;
-	c->done(c);
+	count_call(c);
+	finish(c);
 }
 
 void ar_call_fail(struct ar_call *c, const struct ar_error *err)
 {
 	ar_buf_clear(&c->reply);
+	c->code = err->code ? err->code : AR_ERR_INTERNAL;
 	ar_call_done(c, ar_control_error(err->code, err->msg, &c->reply));
 }
 
@@ -72,7 +140,7 @@ void ar_call_fail_or_move(struct ar_call *c, const struct ar_error *err)
 		return;
 	}
 	c->place = AR_PLACE_UNSETTLED;
-	c->done(c);
+	finish(c);
 }
 
 void ar_call_refuse(struct ar_call *c, uint16_t code, const char *fmt, ...)
@@ -90,6 +158,17 @@ void ar_call_fini(struct ar_call *c)
 {
 	ar_arena_fini(&c->arena);
 	ar_buf_fini(&c->reply);
+}
+
+void ar_call_reset(struct ar_call *c)
+{
+	struct ar_call kept = { .arena = c->arena, .reply = c->reply };
+
+	ar_arena_reset(&kept.arena);
+	if (kept.reply.room > KEPT_REPLY)
+		ar_buf_fini(&kept.reply);
+	ar_buf_clear(&kept.reply);
+	*c = kept;
 }
 
 /* ---- inputs ---- */
@@ -123,14 +202,22 @@ bool ar_call_is_here(struct ar_call *c, struct ar_str core)
 	}
 	c->place = place;
 	c->peer = ar_arena_str(&c->arena, address);
-	c->done(c);
+	finish(c);
 	return false;
+}
+
+/* Its partition may have moved while its tenant was looked up. */
+static void look(struct ar_call *c)
+{
+	c->work->view.tenant = ar_control_who(c->who)->tenant;
+	if (ar_call_is_here(c, c->work->view.session))
+		ar_engine_look(c->control->engine, &c->work->view);
 }
 
 void ar_call_look(struct ar_call *c)
 {
 	if (ar_call_is_here(c, c->work->view.session))
-		ar_engine_look(c->control->engine, &c->work->view);
+		ar_call_within(c, c->work->view.session, look, ar_call_no_session);
 }
 
 enum ar_status ar_call_decode(struct ar_control *c, enum ar_command command, struct ar_str body,
@@ -175,18 +262,25 @@ void ar_control_call(struct ar_control *control, struct ar_call *c)
 	struct ar_error err = { 0 };
 
 	c->control = control;
+	c->began = ar_engine_now(control->engine);
+	if (ar_control_admit(control, c->who, desc, &err) != AR_OK) {
+		ar_call_fail(c, &err);
+		return;
+	}
 	if (!desc->built || (!desc->write && !queries[c->command])) {
 		ar_call_refuse(c, AR_ERR_UNAVAILABLE, "%s is declared but not built yet", desc->name);
 		return;
 	}
-	if (ar_call_decode(control, c->command, c->body, &c->arena, &c->input, &err) != AR_OK) {
+	if (ar_control_spare(c, desc, &err) != AR_OK ||
+	    ar_call_decode(control, c->command, c->body, &c->arena, &c->input, &err) != AR_OK) {
 		ar_call_fail(c, &err);
 		return;
 	}
-	c->work = ar_arena_alloc(&c->arena, sizeof(*c->work));
+	c->work = ar_arena_room(&c->arena, sizeof(*c->work));
+	memset(c->work, 0, offsetof(struct ar_call_work, write));
 	c->work->call = c;
-	if (desc->write)
-		ar_call_write(c);
-	else
+	if (queries[c->command])
 		queries[c->command](c);
+	else
+		ar_call_write(c);
 }

@@ -8,10 +8,13 @@
 #include "buf.h"
 #include "catalog.h"
 #include "follow.h"
+#include "door.h"
 #include "json.h"
 #include "place.h"
 
+struct ar_access;
 struct ar_control;
+struct ar_following;
 struct ar_call;
 struct ar_engine;
 
@@ -21,7 +24,8 @@ typedef void ar_call_done_fn(struct ar_call *c);
 struct ar_call {
 	enum ar_command command;
 	struct ar_str body; /* JSON object; empty counts as {} */
-	struct ar_str account; /* who asks; scopes idempotency keys */
+	const struct ar_principal *
+		who; /* who asks; borrowed until done(). NULL: the operator of an installation without tenants */
 	bool is_from_peer; /* another node passed it on: it is answered here or refused, never passed on again */
 	ar_call_done_fn *done;
 
@@ -29,11 +33,14 @@ struct ar_call {
 	struct ar_str peer; /* PEER: the owner's address; lives as long as the call */
 	int http; /* result: 200, 202, or the error's status */
 	struct ar_buf reply; /* result: JSON text */
+	uint16_t code; /* result: the error of the catalogue, 0 for none */
 
 	struct ar_arena arena; /* private from here on */
 	struct ar_control *control;
 	const void *input; /* struct ar_cmd_<name>_in */
 	struct ar_call_work *work;
+	ar_usec began; /* monotonic */
+	size_t held; /* bytes that it counts for while it is under way */
 };
 
 /* placement: NULL when every session is worked on here. */
@@ -41,22 +48,51 @@ struct ar_control *ar_control_new(struct ar_engine *engine, struct ar_follow *fo
 				  const struct ar_placement *placement);
 void ar_control_free(struct ar_control *c);
 
+/* Whose tokens are administered by create_token and its like; borrowed. Without it they are unavailable. */
+void ar_control_serve_tokens(struct ar_control *c, struct ar_access *access);
+
+/* Who is told of calls that were refused for lack of a right; borrowed, NULL: nobody. */
+void ar_control_guard(struct ar_control *c, struct ar_door *door);
+
+/* Who is asked whether there is memory for one more command that begins work, with the bytes that those under way and this one have brought. If not
+ * it is refused as overloaded; reads, answers, reports and what ends work go on. */
+typedef bool ar_control_room_fn(void *arg, size_t bytes);
+void ar_control_mind_memory(struct ar_control *c, ar_control_room_fn *has_room, void *arg);
+
 /* Exactly one done() per call; it may come before this returns. A call that belongs elsewhere comes back with its place: the caller
  * passes it on, or (after ar_call_fini and zeroing) calls again in a moment. */
 void ar_control_call(struct ar_control *c, struct ar_call *call);
 void ar_call_fini(struct ar_call *c);
 
+/* Instead of fini and zeroing, before another call: some memory of the answered one is kept for it. */
+void ar_call_reset(struct ar_call *c);
+
 /* Verification of stored sessions, an operation beside the commands: {"sessionId"} or a page {"cursor","limit"}, with "repair" wanted or
- * not, to {"sessions":[{sessionId,status,facts,findings}],"elsewhere","nextCursor"}. `command` and `account` are not looked at; a call
- * is always answered here: sessions that another node works on are counted in `elsewhere`. */
+ * not, to {"sessions":[{sessionId,status,facts,findings}],"elsewhere","nextCursor"}. It takes the right to administer; `command` is not
+ * looked at. A principal sees the sessions of its tenant, the operator of an installation without tenants all there are. A call is always answered here: sessions that another node works on are counted in `elsewhere`. */
 void ar_control_verify(struct ar_control *c, struct ar_call *call);
 
 struct ar_subscribe_call {
 	struct ar_str body; /* JSON input of subscribe_events */
+	const struct ar_principal *who; /* as in struct ar_call; borrowed until this returns */
 	bool is_from_peer;
 	enum ar_place place; /* result */
 	struct ar_str peer; /* result: PEER, the owner's address, valid until control returns to the loop */
+	struct ar_arena *arena; /* private */
+	struct ar_following
+		*following; /* result: of a channel's stream, to be given back when it ends; else NULL */
 };
+
+/* Why a channel's stream ended. */
+enum ar_leave {
+	AR_LEAVE_CLOSED = 1, /* the peer went, or we stop */
+	AR_LEAVE_SILENT, /* it took nothing for too long */
+	AR_LEAVE_ERROR,
+	AR_LEAVE_AUTH, /* its credential is not good any more */
+};
+
+/* The stream is over; with the last one of a channel it is disconnected. NULL is fine. */
+void ar_control_leave(struct ar_following *f, enum ar_leave why);
 
 /* subscribe_events. A refusal is returned with its catalogue code; code not_owner with `place` when the session is elsewhere: nothing
  * was begun. Otherwise the subscription's callbacks follow (see follow.h), the first of them opened() or ended() (e.g.
@@ -64,7 +100,22 @@ struct ar_subscribe_call {
 AR_MUST_USE enum ar_status ar_control_subscribe(struct ar_control *c, struct ar_subscribe_call *call,
 						struct ar_subscription *s, struct ar_error *err);
 
+/* Tells the home session of a tenant (see docs/tenants.md) of refused calls or of something administered; the struct ar_audit_fn that a
+ * door is given. Nobody is answered: what cannot be written now is kept, up to a number, until ar_control_audit_again(), which is for
+ * about once a second. */
+void ar_control_audit(void *control, const struct ar_audit *a);
+void ar_control_audit_again(struct ar_control *c);
+
+/* Takes a note to the node at that address, where ar_control_audit_told() is called with it; borrowed. False: it could not. One that was
+ * lost comes back to ar_control_audit_told(), to be sent again in a while (is_later). */
+typedef bool ar_control_carry_fn(void *arg, struct ar_str address, struct ar_str note);
+void ar_control_carry_audit(struct ar_control *c, ar_control_carry_fn *carry, void *arg);
+void ar_control_audit_told(struct ar_control *c, struct ar_str note, bool is_later);
+
 /* {"error":{code,message,retryable,next}} for transports that refuse before a call exists. Returns the HTTP status. */
 int ar_control_error(uint16_t code, const char *message, struct ar_buf *out);
+
+/* The same with retryAfterMs. */
+int ar_control_error_later(uint16_t code, const char *message, uint32_t retry_ms, struct ar_buf *out);
 
 #endif

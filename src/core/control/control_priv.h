@@ -5,6 +5,13 @@
 #include "control.h"
 #include "describe.h"
 #include "engine.h"
+#include "map.h"
+
+/* Where the calls of one command are counted; found with the first of them. */
+struct ar_call_count {
+	struct ar_str name;
+	struct ar_metric_series *ok, *durations;
+};
 
 struct ar_control {
 	struct ar_engine *engine;
@@ -12,21 +19,91 @@ struct ar_control {
 	struct ar_store *store;
 	const struct ar_placement *placement; /* NULL: all is here */
 	struct ar_json_parser *json;
+	struct ar_map
+		following; /* session and channel -> struct ar_following, while a stream of it is open */
+	struct ar_access *access; /* NULL: there are no tokens */
+	struct ar_door *door; /* told of refusals; NULL: nobody is */
+	ar_control_room_fn *has_room; /* in memory; NULL: always */
+	void *room_arg;
+	size_t held; /* bytes that commands under way, which begin work, have brought */
+	struct ar_list notes; /* struct ar_note (audit.c) that could not be written yet */
+	size_t note_count;
+	ar_control_carry_fn *carry; /* NULL: nobody carries notes to other nodes */
+	void *carry_arg;
+	struct ar_call_count counts[AR_CMD_COUNT];
+	struct ar_kept *kept; /* made with the first read */
 };
 
-/* What a call has on its way: a write through its session, or the looks and store operations of a read. In the call's arena. */
+/* What a call has on its way: a write through its session, or the looks and store operations of a read. In the call's arena. The operations are
+ * large and a call has one or two of them: from `write` on each is filled whole by who uses it, and only what is before is zeroed. */
 struct ar_call_work {
 	struct ar_call *call;
-	struct ar_engine_request write;
+	void (*within)(struct ar_call *c); /* what follows when the session is the caller's */
+	void (*unknown)(struct ar_call *c); /* and when it is not, or there is none */
 	struct ar_engine_view view;
+	struct ar_hash hash;
+	size_t limit;
+	struct ar_str token; /* that a channel gets; shown once, kept nowhere */
+	size_t base, size; /* of an output in parts: where this one begins, and all of it */
+
+	struct ar_engine_request write;
+	struct ar_store_tenant whose;
 	struct ar_store_read read;
 	struct ar_store_sessions sessions;
 	struct ar_store_tasks tasks;
 	struct ar_store_actions actions;
 	struct ar_store_blobs_get blobs;
-	struct ar_hash hash;
-	size_t limit;
+	struct { /* a channel of all sessions */
+		struct ar_store_feed feed;
+		struct ar_feed_bounds bounds;
+		struct ar_str cursor, gap; /* where the feed was; what is missing in it, absent: nothing */
+		int64_t position; /* of the cursor, the furthest */
+	} all;
 };
+
+/* admit.c */
+/* Who asks; nobody in particular is the operator of an installation without tenants. */
+const struct ar_principal *ar_control_who(const struct ar_principal *who);
+
+/* Whether the principal has the right that a command or an operation asks for. Looks at nothing else, so the refusal is the same
+ * whatever the call names. */
+AR_MUST_USE enum ar_status ar_control_admit(struct ar_control *c, const struct ar_principal *who,
+					    const struct ar_command_desc *what, struct ar_error *err);
+
+/* Whether there is memory for what the command begins; see ar_control_mind_memory(). Then it is counted until it is done. */
+AR_MUST_USE enum ar_status ar_control_spare(struct ar_call *c, const struct ar_command_desc *what,
+					    struct ar_error *err);
+
+/* What may be read of the home of one's tenant, and by whom: its audit facts, with the right to administer. Of any other session: AR_OK. */
+AR_MUST_USE enum ar_status ar_control_check_home(struct ar_control *c, const struct ar_principal *who,
+						 struct ar_str core, struct ar_error *err);
+
+/* The 26 characters of the home of one's tenant. */
+struct ar_str ar_control_home(const struct ar_principal *who, struct ar_arena *a);
+
+/* wall.c */
+typedef void ar_query_fn(struct ar_call *c);
+
+/* The tenant wall: goes on with `within` if the session is of the caller's tenant, with `unknown` if it is another's or there is none;
+ * these two cannot be told apart by what was done before. Every command that names something of a session comes by here, before
+ * anything of the session is looked at. Exactly one of both follows, at once when the session is in memory; or the call is over,
+ * because the store failed, or because it wants the tenant's home and may not. `core` lives as long as the call. */
+void ar_call_within(struct ar_call *c, struct ar_str core, ar_query_fn *within, ar_query_fn *unknown);
+
+/* session_not_found, in the words of one that does not exist. */
+void ar_call_no_session(struct ar_call *c);
+
+/* audit.c */
+void ar_control_forget_notes(struct ar_control *c);
+
+/* kept.c */
+/* Answers the call as the same one was answered before, if the session is the same still. `id`: what of the session is asked for; absent:
+ * all. The command, it and the state make the whole answer. */
+AR_MUST_USE bool ar_kept_answer(struct ar_call *c, const struct ar_session *s, struct ar_str id);
+
+/* The reply is written and not sent yet: the next call may have it too. */
+void ar_kept_take(struct ar_call *c, const struct ar_session *s, struct ar_str id);
+void ar_kept_free(struct ar_kept *k); /* NULL is fine */
 
 /* call.c */
 void ar_call_done(struct ar_call *c, int http);
@@ -46,7 +123,7 @@ enum ar_place ar_control_place(const struct ar_control *c, struct ar_str core, s
 /* Whether the session is worked on here. If not, the call is over: done() was called with its place. */
 bool ar_call_is_here(struct ar_call *c, struct ar_str core);
 
-/* ar_engine_look() of the call's view, where the session is. */
+/* ar_engine_look() of the call's view, where the session is, if it is the caller's. */
 void ar_call_look(struct ar_call *c);
 
 /* Decodes and checks a JSON input of a command; the struct is in the arena. */
@@ -63,11 +140,42 @@ size_t ar_call_limit(struct ar_opt_int limit, size_t by_default, size_t most);
 
 /* write.c */
 void ar_call_write(struct ar_call *c);
+void ar_call_send(
+	struct ar_call
+		*c); /* the write as it stands; its partition may have moved while something was looked up */
+
+/* channel.c */
+/* The session of a channel: the one that is named, or that its id is of; else the home of the caller's tenant, whose channels follow all sessions. */
+AR_MUST_USE enum ar_status ar_channel_target(struct ar_call *c, struct ar_str session_id,
+					     struct ar_str channel_id, struct ar_str *ret_core,
+					     struct ar_error *err);
+
+/* Of connect_channel and reconnect_channel: the tokens for the decision. */
+void ar_channel_tokens(struct ar_call *c, struct ar_channel_token *ret);
+
+/* Their answers, which carry what no fact may. */
+void ar_channel_connected(struct ar_call *c, struct ar_str channel);
+void ar_channel_reconnected(struct ar_call *c, struct ar_str reply);
+
+/* channel_home.c: the write of the call, in the home of its tenant; who may not read the home may have a channel there. */
+bool ar_channel_is_command(enum ar_command command);
+void ar_channel_write_home(struct ar_call *c);
+void ar_channel_home_reconnected(struct ar_call *c, struct ar_str gap); /* the answer */
+
+/* A stream for a channel of the session, of all sessions when none is asked for: where it goes on, and what it is not told. Only for one
+ * whose session is in memory, as it is after connect_channel and reconnect_channel: everything else is answered alike. */
+enum ar_status ar_channel_follow(struct ar_control *c, const struct ar_cmd_subscribe_events_in *in,
+				 struct ar_follow_request *r, uint8_t *flags, struct ar_subscribe_call *call,
+				 struct ar_error *err);
+
+/* query_session.c: the newest sessions of the caller's tenant, and what was found as a JSON object. */
+struct ar_store_sessions ar_sessions_of(const struct ar_call *c, ar_store_done_fn *done);
+void ar_sessions_write(const struct ar_store_sessions *found, struct ar_jw *w);
 
 /* query_*.c */
-typedef void ar_query_fn(struct ar_call *c);
 ar_query_fn ar_query_get_session, ar_query_get_thread_read, ar_query_list_sessions, ar_query_list_tasks,
 	ar_query_get_task, ar_query_read_output, ar_query_explain, ar_query_list_actions,
-	ar_query_get_tool_inventory;
+	ar_query_get_tool_inventory, ar_query_get_execution_environment, ar_query_create_token,
+	ar_query_list_tokens, ar_query_rotate_token, ar_query_revoke_token;
 
 #endif

@@ -1,4 +1,4 @@
-/* The read of actions over all sessions. The store alone answers, on any node: what it has is what was made visible. */
+/* The read of actions over all sessions of a tenant. The store alone answers, on any node: what it has is what was made visible. */
 #include "control_priv.h"
 
 static const enum ar_store_action_filter filters[] = {
@@ -53,6 +53,17 @@ static void on_actions(struct ar_store_op *op)
 	ar_call_done(c, 200);
 }
 
+static void list(struct ar_call *c)
+{
+	ar_store_submit(c->control->store, &c->work->actions.op);
+}
+
+static void list_none(struct ar_call *c)
+{
+	ar_buf_adds(&c->reply, AR_STR("{\"actions\":[]}"));
+	ar_call_done(c, 200);
+}
+
 void ar_query_list_actions(struct ar_call *c)
 {
 	const struct ar_cmd_list_actions_in *in = c->input;
@@ -61,6 +72,7 @@ void ar_query_list_actions(struct ar_call *c)
 
 	q->actions =
 		(struct ar_store_actions){ .op = { .kind = AR_STORE_ACTIONS, .done = on_actions },
+					   .tenant = ar_control_who(c->who)->tenant,
 					   .account = in->account_ref,
 					   .filter = filters[in->status],
 					   .limit = ar_call_limit(in->limit, AR_LIST_DEFAULT, AR_LIST_MAX) };
@@ -74,5 +86,8 @@ void ar_query_list_actions(struct ar_call *c)
 			       "a list cursor is what an earlier reply gave as nextCursor");
 		return;
 	}
-	ar_store_submit(c->control->store, &q->actions.op);
+	if (ar_str_absent(q->actions.session))
+		list(c);
+	else
+		ar_call_within(c, q->actions.session, list, list_none);
 }

@@ -113,23 +113,20 @@ static void read_from(struct explain *e, uint64_t from)
 	ar_store_submit(e->call->control->store, &e->read.op);
 }
 
-void ar_query_explain(struct ar_call *c)
+static struct ar_str core_of(const struct ar_cmd_explain_in *in)
+{
+	struct ar_str core = ar_id_core(in->id);
+
+	return ar_str_absent(core) ? ar_id_core(in->session_id) : core;
+}
+
+static void begin(struct ar_call *c)
 {
 	const struct ar_cmd_explain_in *in = c->input;
-	struct ar_str core = ar_id_core(in->id);
-	struct explain *e;
+	struct explain *e = ar_new0(sizeof(*e));
 
-	if (ar_str_absent(core))
-		core = ar_id_core(in->session_id);
-	if (ar_str_absent(core)) {
-		ar_call_refuse(c, AR_ERR_SCOPE_NOT_FOUND,
-			       "'%.*s' does not say which session it is of; send sessionId too",
-			       AR_STR_ARG(ar_str_utf8_prefix(in->id, 64)));
-		return;
-	}
-	e = ar_new0(sizeof(*e));
 	e->call = c;
-	e->core = core;
+	e->core = core_of(in);
 	e->x.id = in->id;
 	e->x.kind = ar_explain_kind(in->id);
 	if (ar_str_is(ar_str_from(e->x.kind), "tool_call"))
@@ -137,4 +134,18 @@ void ar_query_explain(struct ar_call *c)
 	else if (ar_str_is(ar_str_from(e->x.kind), "action"))
 		e->x.action = in->id;
 	read_from(e, 1);
+}
+
+void ar_query_explain(struct ar_call *c)
+{
+	const struct ar_cmd_explain_in *in = c->input;
+	struct ar_str core = core_of(in);
+
+	if (ar_str_absent(core)) {
+		ar_call_refuse(c, AR_ERR_SCOPE_NOT_FOUND,
+			       "'%.*s' does not say which session it is of; send sessionId too",
+			       AR_STR_ARG(ar_str_utf8_prefix(in->id, 64)));
+		return;
+	}
+	ar_call_within(c, core, begin, ar_call_no_session);
 }

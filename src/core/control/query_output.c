@@ -2,8 +2,10 @@
 #include "base64.h"
 #include "control_priv.h"
 #include "identity.h"
+#include "process/record.h"
 
 #define READ_DEFAULT (256u * 1024u)
+#define NO_CONTENT "the content cannot be read"
 #define READ_MAX (1024u * 1024u)
 
 static void write_content(struct ar_call *c, struct ar_str window, struct ar_cmd_read_output_out *out)
@@ -28,40 +30,126 @@ static void on_blob(struct ar_store_op *op)
 					      .state = AR_READ_OUTPUT_STATE_AVAILABLE };
 	struct ar_jw w = ar_jw(&c->reply);
 	struct ar_str bytes = op->status == AR_OK ? q->blobs.bytes[0] : AR_STR_NONE;
-	size_t offset = in->offset.set && in->offset.v > 0 ? (size_t)in->offset.v : 0;
+	size_t from = in->offset.set && in->offset.v > 0 ? (size_t)in->offset.v : 0;
+	size_t offset = from > q->base ? from - q->base : 0;
 
 	if (op->status != AR_OK || ar_str_absent(bytes)) {
 		uint16_t code = op->status == AR_OK ? AR_ERR_REF_NOT_FOUND : AR_ERR_STORAGE_UNAVAILABLE;
 
 		ar_store_op_fini(op);
-		ar_call_refuse(c, code, "the content cannot be read");
+		ar_call_refuse(c, code, NO_CONTENT);
 		return;
 	}
-	out.offset = AR_OPT_INT((int64_t)offset);
-	out.size_bytes = AR_OPT_INT((int64_t)bytes.len);
+	out.offset = AR_OPT_INT((int64_t)(offset + q->base));
+	out.size_bytes = AR_OPT_INT((int64_t)(bytes.len > q->size ? bytes.len : q->size));
 	write_content(c, ar_str_sub(bytes, offset, q->limit), &out);
 	ar_struct_encode(&ar_command_describe(c->command)->out, &out, AR_STR_NONE, &w);
 	ar_store_op_fini(op);
 	ar_call_done(c, 200);
 }
 
-void ar_query_read_output(struct ar_call *c)
+static void fetch(struct ar_call *c, struct ar_str core)
 {
-	const struct ar_cmd_read_output_in *in = c->input;
 	struct ar_call_work *q = c->work;
-	struct ar_str core;
 
-	if (!ar_ref_parse(in->output_ref, &core, &q->hash)) {
-		ar_call_refuse(c, AR_ERR_REF_NOT_FOUND, "there is no content under '%.*s'",
-			       AR_STR_ARG(ar_str_utf8_prefix(in->output_ref, 100)));
-		return;
-	}
-	q->limit = in->length.set && in->length.v > 0 ? (size_t)in->length.v : READ_DEFAULT;
-	if (q->limit > READ_MAX)
-		q->limit = READ_MAX;
 	q->blobs = (struct ar_store_blobs_get){ .op = { .kind = AR_STORE_BLOBS, .done = on_blob },
 						.session = core,
 						.hashes = &q->hash,
 						.count = 1 };
 	ar_store_submit(c->control->store, &q->blobs.op);
+}
+
+/* ---- one stream of a process that has ended ---- */
+
+/* The range that has the wanted byte, or else the next one that is kept. */
+static bool find_kept(struct ar_call *c, const struct ar_process_record *p, int stream)
+{
+	static const char *const words[] = { "", "stdout", "stderr", "pty" };
+	const struct ar_cmd_read_output_in *in = c->input;
+	struct ar_call_work *q = c->work;
+	int64_t from = in->offset.set ? in->offset.v : 0, offset, length;
+	bool is_found = false;
+	struct ar_str ref, word, core;
+	struct ar_json v;
+
+	if (ar_str_absent(p->outputs) || ar_json_parse(c->control->json, p->outputs, &v, NULL) != AR_OK)
+		return false;
+	for (struct ar_json_iter it = ar_json_iter(v); ar_json_next(&it);) {
+		word = ref = AR_STR_NONE;
+		offset = length = 0;
+		ar_json_str(ar_json_get(it.value, "stream"), &word);
+		ar_json_str(ar_json_get(it.value, "ref"), &ref);
+		ar_json_i64(ar_json_get(it.value, "offset"), &offset);
+		ar_json_i64(ar_json_get(it.value, "length"), &length);
+		if (!ar_str_is(word, words[stream]))
+			continue;
+		q->size = (size_t)(offset + length);
+		if (is_found || from >= offset + length || !ar_ref_parse(ref, &core, &q->hash))
+			continue;
+		q->base = (size_t)offset;
+		is_found = true;
+	}
+	return is_found;
+}
+
+static void seen(struct ar_engine_view *view, const struct ar_session *s, const struct ar_error *err)
+{
+	struct ar_call *c = AR_CONTAINER_OF(view, struct ar_call_work, view)->call;
+	const struct ar_cmd_read_output_in *in = c->input;
+	const struct ar_process_record *p;
+	struct ar_str id;
+	int stream = 0;
+
+	if (!s) {
+		ar_call_fail_or_move(c, err);
+		return;
+	}
+	ar_process_ref_parse(in->output_ref, &id, &stream);
+	p = ar_session_process(s, id);
+	if (p && p->status == AR_PROCESS_RUNNING)
+		ar_call_refuse(c, AR_ERR_UNAVAILABLE,
+			       "%.*s still runs; follow its events, or read when it has ended",
+			       AR_STR_ARG(id));
+	else if (!p || !find_kept(c, p, stream))
+		ar_call_refuse(c, AR_ERR_REF_NOT_FOUND, "%.*s has no such output", AR_STR_ARG(id));
+	else
+		fetch(c, ar_id_core(id));
+}
+
+static void fetch_ref(struct ar_call *c)
+{
+	const struct ar_cmd_read_output_in *in = c->input;
+	struct ar_str core;
+
+	AR_ASSERT(ar_ref_parse(in->output_ref, &core, &c->work->hash));
+	fetch(c, core);
+}
+
+static void no_content(struct ar_call *c)
+{
+	ar_call_refuse(c, AR_ERR_REF_NOT_FOUND, NO_CONTENT);
+}
+
+void ar_query_read_output(struct ar_call *c)
+{
+	const struct ar_cmd_read_output_in *in = c->input;
+	struct ar_call_work *q = c->work;
+	struct ar_str core, process;
+	int stream;
+
+	q->limit = in->length.set && in->length.v > 0 ? (size_t)in->length.v : READ_DEFAULT;
+	if (q->limit > READ_MAX)
+		q->limit = READ_MAX;
+	if (ar_process_ref_parse(in->output_ref, &process, &stream)) {
+		q->view.session = ar_id_core(process);
+		q->view.done = seen;
+		ar_call_look(c);
+		return;
+	}
+	if (!ar_ref_parse(in->output_ref, &core, &q->hash)) {
+		ar_call_refuse(c, AR_ERR_REF_NOT_FOUND, "there is no content under '%.*s'",
+			       AR_STR_ARG(ar_str_utf8_prefix(in->output_ref, 100)));
+		return;
+	}
+	ar_call_within(c, core, fetch_ref, no_content);
 }

@@ -1,6 +1,7 @@
 /* Reads of sessions: one, one thread of it, a window of its history, all of them. */
 #include "control_priv.h"
 #include "projection.h"
+#include "tenant.h"
 
 #define HISTORY_DEFAULT 50
 #define HISTORY_MAX 500
@@ -70,6 +71,28 @@ static void read_history(struct ar_call *c, uint64_t from)
 	ar_store_submit(c->control->store, &q->read.op);
 }
 
+static void write_session(struct ar_call *c, const struct ar_session *s, struct ar_jw *w)
+{
+	ar_jw_open(w);
+	ar_projection_session(s, ar_str_from(c->control->store->runtime_id), AR_STR_NONE, w);
+	ar_jw_key(w, "historyCursor");
+	ar_jw_open(w);
+	ar_jw_mint(w, "before", (int64_t)s->head + 1);
+	ar_jw_close(w);
+}
+
+static void answer_without_history(struct ar_call *c, const struct ar_session *s)
+{
+	struct ar_jw w = ar_jw(&c->reply);
+
+	if (ar_kept_answer(c, s, AR_STR_NONE))
+		return;
+	write_session(c, s, &w);
+	ar_jw_close(&w);
+	ar_kept_take(c, s, AR_STR_NONE);
+	ar_call_done(c, 200);
+}
+
 static void seen_session(struct ar_engine_view *v, const struct ar_session *s, const struct ar_error *err)
 {
 	struct ar_call_work *q = AR_CONTAINER_OF(v, struct ar_call_work, view);
@@ -88,17 +111,11 @@ static void seen_session(struct ar_engine_view *v, const struct ar_session *s, c
 			       "a history cursor is what an earlier reply gave as history.cursor");
 		return;
 	}
-	ar_jw_open(&w);
-	ar_projection_session(s, ar_str_from(c->control->store->runtime_id), AR_STR_NONE, &w);
-	ar_jw_key(&w, "historyCursor");
-	ar_jw_open(&w);
-	ar_jw_mint(&w, "before", (int64_t)s->head + 1);
-	ar_jw_close(&w);
 	if (!in->limit.set && ar_str_absent(in->cursor)) {
-		ar_jw_close(&w);
-		ar_call_done(c, 200);
+		answer_without_history(c, s);
 		return;
 	}
+	write_session(c, s, &w);
 	q->limit = ar_call_limit(in->limit, HISTORY_DEFAULT, HISTORY_MAX);
 	read_history(c, before ? before - 1 : s->head);
 }
@@ -131,9 +148,12 @@ static void seen_thread(struct ar_engine_view *v, const struct ar_session *s, co
 			       AR_STR_ARG(s->id), AR_STR_ARG(in->thread_id));
 		return;
 	}
+	if (ar_kept_answer(c, s, in->thread_id))
+		return;
 	ar_jw_open(&w);
 	ar_projection_session(s, ar_str_from(c->control->store->runtime_id), in->thread_id, &w);
 	ar_jw_close(&w);
+	ar_kept_take(c, s, in->thread_id);
 	ar_call_done(c, 200);
 }
 
@@ -152,6 +172,27 @@ void ar_query_get_thread_read(struct ar_call *c)
 
 /* ---- list_sessions ---- */
 
+struct ar_store_sessions ar_sessions_of(const struct ar_call *c, ar_store_done_fn *done)
+{
+	return (struct ar_store_sessions){ .op = { .kind = AR_STORE_SESSIONS, .done = done },
+					   .above = ar_str_from(ar_tenant_homes_end),
+					   .tenant = ar_control_who(c->who)->tenant,
+					   .limit = AR_LIST_DEFAULT };
+}
+
+void ar_sessions_write(const struct ar_store_sessions *found, struct ar_jw *w)
+{
+	ar_jw_open(w);
+	ar_jw_key(w, "sessions");
+	ar_jw_open_array(w);
+	for (size_t i = 0; i < found->count; i++)
+		ar_jw_raw(w, found->shells[i]);
+	ar_jw_close_array(w);
+	if (found->more && found->count > 0)
+		ar_jw_mstr(w, "nextCursor", found->ids[found->count - 1]);
+	ar_jw_close(w);
+}
+
 static void on_sessions(struct ar_store_op *op)
 {
 	struct ar_call_work *q = AR_CONTAINER_OF(op, struct ar_call_work, sessions.op);
@@ -163,15 +204,7 @@ static void on_sessions(struct ar_store_op *op)
 		ar_call_refuse(c, AR_ERR_STORAGE_UNAVAILABLE, "%.200s", op->err.msg);
 		return;
 	}
-	ar_jw_open(&w);
-	ar_jw_key(&w, "sessions");
-	ar_jw_open_array(&w);
-	for (size_t i = 0; i < q->sessions.count; i++)
-		ar_jw_raw(&w, q->sessions.shells[i]);
-	ar_jw_close_array(&w);
-	if (q->sessions.more && q->sessions.count > 0)
-		ar_jw_mstr(&w, "nextCursor", q->sessions.ids[q->sessions.count - 1]);
-	ar_jw_close(&w);
+	ar_sessions_write(&q->sessions, &w);
 	ar_store_op_fini(op);
 	ar_call_done(c, 200);
 }
@@ -179,18 +212,17 @@ static void on_sessions(struct ar_store_op *op)
 void ar_query_list_sessions(struct ar_call *c)
 {
 	const struct ar_cmd_list_sessions_in *in = c->input;
-	struct ar_call_work *q = c->work;
+	struct ar_store_sessions *wanted = &c->work->sessions;
 
 	if (!ar_str_absent(in->cursor) && !ar_call_is_list_cursor(c, in->cursor)) {
 		ar_call_refuse(c, AR_ERR_INVALID_CURSOR,
 			       "a list cursor is what an earlier reply gave as nextCursor");
 		return;
 	}
-	q->sessions =
-		(struct ar_store_sessions){ .op = { .kind = AR_STORE_SESSIONS, .done = on_sessions },
-					    .before = in->cursor,
-					    .workspace = in->workspace,
-					    .status = in->status,
-					    .limit = ar_call_limit(in->limit, AR_LIST_DEFAULT, AR_LIST_MAX) };
-	ar_store_submit(c->control->store, &q->sessions.op);
+	*wanted = ar_sessions_of(c, on_sessions);
+	wanted->before = in->cursor;
+	wanted->workspace = in->workspace;
+	wanted->status = in->status;
+	wanted->limit = ar_call_limit(in->limit, AR_LIST_DEFAULT, AR_LIST_MAX);
+	ar_store_submit(c->control->store, &wanted->op);
 }

@@ -2,13 +2,15 @@
 #include "control_priv.h"
 #include "projection.h"
 
+#define NO_TASK "there is no such task"
+
 static bool store_failed(struct ar_call *c, struct ar_store_op *op)
 {
 	if (op->status == AR_OK)
 		return false;
 	ar_store_op_fini(op); /* first: the answer gives the call's memory back */
 	if (op->status == AR_E_NOT_FOUND)
-		ar_call_refuse(c, AR_ERR_TASK_NOT_FOUND, "there is no such task");
+		ar_call_refuse(c, AR_ERR_TASK_NOT_FOUND, NO_TASK);
 	else
 		ar_call_refuse(c, AR_ERR_STORAGE_UNAVAILABLE, "%.200s", op->err.msg);
 	return true;
@@ -30,27 +32,26 @@ static void on_task(struct ar_store_op *op)
 static bool answer_from_memory(struct ar_call *c, struct ar_str core, struct ar_str task)
 {
 	const struct ar_session *s = ar_engine_peek(c->control->engine, core);
-	const struct ar_turn *turn = s ? ar_session_task(s, task) : NULL;
 	struct ar_jw w = ar_jw(&c->reply);
 
-	if (!turn)
+	if (!s)
 		return false;
-	ar_projection_task(s, turn, &w);
+	if (ar_kept_answer(c, s, task))
+		return true;
+	if (!ar_session_any_task(s, task))
+		return false;
+	ar_projection_task(s, task, &w);
+	ar_kept_take(c, s, task);
 	ar_call_done(c, 200);
 	return true;
 }
 
-void ar_query_get_task(struct ar_call *c)
+static void get_task(struct ar_call *c)
 {
 	const struct ar_cmd_get_task_in *in = c->input;
 	struct ar_call_work *q = c->work;
-	struct ar_str core = ar_id_core(in->task_id);
+	struct ar_str core = q->view.session;
 
-	if (ar_str_absent(core)) {
-		ar_call_refuse(c, AR_ERR_TASK_NOT_FOUND, "there is no task '%.*s'",
-			       AR_STR_ARG(ar_str_utf8_prefix(in->task_id, 64)));
-		return;
-	}
 	if (answer_from_memory(c, core, in->task_id))
 		return;
 	q->tasks = (struct ar_store_tasks){ .op = { .kind = AR_STORE_TASKS, .done = on_task },
@@ -61,7 +62,54 @@ void ar_query_get_task(struct ar_call *c)
 	ar_store_submit(c->control->store, &q->tasks.op);
 }
 
+static void no_task(struct ar_call *c)
+{
+	ar_call_refuse(c, AR_ERR_TASK_NOT_FOUND, NO_TASK);
+}
+
+void ar_query_get_task(struct ar_call *c)
+{
+	const struct ar_cmd_get_task_in *in = c->input;
+	struct ar_str core = ar_id_owner(in->task_id);
+
+	c->work->view.session = core;
+	if (ar_str_absent(core))
+		ar_call_refuse(c, AR_ERR_TASK_NOT_FOUND, "there is no task '%.*s'",
+			       AR_STR_ARG(ar_str_utf8_prefix(in->task_id, 64)));
+	else
+		ar_call_within(c, core, get_task, no_task);
+}
+
 /* ---- list_tasks ---- */
+
+static bool is_same(struct ar_json record, const char *name, struct ar_str wanted)
+{
+	struct ar_str text;
+
+	return ar_str_absent(wanted) ||
+	       (ar_json_str(ar_json_get(record, name), &text) && ar_str_eq(text, wanted));
+}
+
+/* What the store does not know of a task is looked up in its record: a page may be shorter for it. */
+static bool is_wanted(struct ar_call *c, struct ar_str text)
+{
+	const struct ar_cmd_list_tasks_in *in = c->input;
+	struct ar_str hidden = ar_str_from(ar_enum_name(&ar_task_visibility_desc, AR_TASK_VISIBILITY_HIDDEN));
+	struct ar_json record;
+
+	if (ar_json_parse(c->control->json, text, &record, NULL) != AR_OK)
+		return true;
+	if (!in->include_archived.v && in->status != AR_TASK_STATUS_ARCHIVED &&
+	    is_same(record, "status", AR_STR("archived")))
+		return false;
+	if (in->visibility)
+		return is_same(record, "visibility",
+			       ar_str_from(ar_enum_name(&ar_task_visibility_desc, in->visibility))) &&
+		       is_same(record, "threadId", in->thread_id) &&
+		       is_same(record, "parentTaskId", in->parent_task_id);
+	return !is_same(record, "visibility", hidden) && is_same(record, "threadId", in->thread_id) &&
+	       is_same(record, "parentTaskId", in->parent_task_id);
+}
 
 static void on_tasks(struct ar_store_op *op)
 {
@@ -73,8 +121,10 @@ static void on_tasks(struct ar_store_op *op)
 		return;
 	ar_jw_key(&w, "tasks");
 	ar_jw_open_array(&w);
-	for (size_t i = 0; i < q->tasks.count; i++)
-		ar_jw_raw(&w, q->tasks.rows[i].record);
+	for (size_t i = 0; i < q->tasks.count; i++) {
+		if (is_wanted(c, q->tasks.rows[i].record))
+			ar_jw_raw(&w, q->tasks.rows[i].record);
+	}
 	ar_jw_close_array(&w);
 	if (q->tasks.next > 0)
 		ar_jw_mstr(&w, "nextCursor",
@@ -106,7 +156,8 @@ static void seen(struct ar_engine_view *v, const struct ar_session *s, const str
 	ar_projection_task_summary(s, &w);
 	q->tasks = (struct ar_store_tasks){ .op = { .kind = AR_STORE_TASKS, .done = on_tasks },
 					    .session = v->session,
-					    .with_internal = in->visibility == AR_TASK_VISIBILITY_INTERNAL,
+					    .with_internal = in->visibility == AR_TASK_VISIBILITY_INTERNAL ||
+							     !ar_str_absent(in->parent_task_id),
 					    .status = ar_str_from(
 						    ar_enum_name(&ar_task_status_desc, in->status)),
 					    .after = after,
@@ -120,7 +171,7 @@ void ar_query_list_tasks(struct ar_call *c)
 	struct ar_str id = ar_str_absent(in->session_id) ? in->thread_id : in->session_id;
 
 	c->work->view.done = seen;
-	c->work->view.session = ar_id_core(id);
+	c->work->view.session = ar_id_owner(ar_str_absent(id) ? in->parent_task_id : id);
 	if (ar_str_absent(c->work->view.session)) {
 		ar_call_refuse(c, AR_ERR_INVALID_SCOPE, "name the sessionId whose tasks are wanted");
 		return;

@@ -1,5 +1,32 @@
 /* subscribe_events: from a JSON input to a reader of the log. */
 #include "control_priv.h"
+#include "tenant.h"
+
+/* `tool.*` and every type that begins so; false when none does. */
+static bool take_family(struct ar_str name, uint8_t *flags)
+{
+	struct ar_str prefix = ar_str_sub(name, 0, name.len - 1);
+	bool is_any = false;
+
+	for (int type = 1; type < AR_EV_COUNT; type++) {
+		if (!ar_str_starts(ar_str_from(ar_event_describe((enum ar_event_type)type)->name), prefix))
+			continue;
+		flags[type] = 1;
+		is_any = true;
+	}
+	return is_any;
+}
+
+static bool take_type(struct ar_str name, uint8_t *flags)
+{
+	const struct ar_event_desc *desc = ar_event_find(name);
+
+	if (name.len > 2 && ar_str_eq(ar_str_sub(name, name.len - 2, 2), AR_STR(".*")))
+		return take_family(name, flags);
+	if (desc)
+		flags[desc->type] = 1;
+	return desc;
+}
 
 static enum ar_status read_types(struct ar_control *c, struct ar_str types, uint8_t *flags,
 				 struct ar_error *err)
@@ -10,16 +37,42 @@ static enum ar_status read_types(struct ar_control *c, struct ar_str types, uint
 		return ar_refuse(err, AR_ERR_INVALID_INPUT, "types is an array of event types");
 	for (struct ar_json_iter it = ar_json_iter(v); ar_json_next(&it);) {
 		struct ar_str name = AR_STR_NONE;
-		const struct ar_event_desc *desc;
 
 		ar_json_str(it.value, &name);
-		desc = ar_event_find(name);
-		if (!desc)
+		if (!take_type(name, flags))
 			return ar_refuse(err, AR_ERR_INVALID_INPUT, "there is no event type '%.*s'",
 					 AR_STR_ARG(ar_str_utf8_prefix(name, 64)));
-		flags[desc->type] = 1;
 	}
 	return AR_OK;
+}
+
+/* The session that is named, or that one of the ids is of. */
+static enum ar_status find_session(const struct ar_cmd_subscribe_events_in *in, struct ar_str *ret_core,
+				   struct ar_error *err)
+{
+	const struct ar_str ids[] = { in->thread_id, in->task_id, in->channel_id };
+
+	if (!ar_str_absent(in->session_id))
+		return ar_call_session(in->session_id, ret_core, err);
+	for (size_t i = 0; i < AR_ARRAY_LEN(ids); i++) {
+		*ret_core = ar_id_core(ids[i]);
+		if (!ar_str_absent(*ret_core))
+			return AR_OK;
+	}
+	return ar_refuse(err, AR_ERR_INVALID_SCOPE, "name the sessionId; the other ids do not say it");
+}
+
+/* Nothing is named that is of one session. A channel of none, or of the tenant's home, follows all. */
+static bool is_of_all(const struct ar_cmd_subscribe_events_in *in, const struct ar_principal *who)
+{
+	bool has_session = !ar_str_absent(in->session_id);
+	struct ar_str core = ar_id_core(has_session ? in->session_id : in->channel_id);
+
+	if (!ar_str_absent(in->thread_id) || !ar_str_absent(in->task_id))
+		return false;
+	if (ar_str_absent(in->channel_id) || ar_str_absent(core))
+		return !has_session;
+	return ar_tenant_is_home(who->tenant, core);
 }
 
 static enum ar_status check_place(struct ar_control *c, struct ar_subscribe_call *call, struct ar_str core,
@@ -31,21 +84,57 @@ static enum ar_status check_place(struct ar_control *c, struct ar_subscribe_call
 	return ar_refuse(err, AR_ERR_NOT_OWNER, "this node does not own the session");
 }
 
+/* Any node serves it: it comes out of the store. Only a channel is known where the home of its tenant is. The home session is for those who may
+ * read it. */
+static enum ar_status find_all(struct ar_control *c, struct ar_subscribe_call *call,
+			       const struct ar_cmd_subscribe_events_in *in, struct ar_follow_request *r,
+			       struct ar_error *err)
+{
+	const struct ar_principal *who = ar_control_who(call->who);
+	struct ar_str home = ar_control_home(who, call->arena);
+
+	if (!ar_str_absent(in->channel_id) && check_place(c, call, home, err) != AR_OK)
+		return AR_E_REFUSED;
+	if (in->from_sequence.set)
+		return ar_refuse(err, AR_ERR_INVALID_INPUT,
+				 "a sequence is of one session; all sessions are followed after a cursor");
+	if (in->deltas.set && in->deltas.v)
+		return ar_refuse(err, AR_ERR_INVALID_INPUT,
+				 "all sessions together have no deltas; follow the one whose you want");
+	r->tenant = who->tenant;
+	if (!(who->rights & AR_RIGHT_ADMIN))
+		r->hidden = ar_id_root(call->arena, "sess", home);
+	return AR_OK;
+}
+
+static enum ar_status find_one(struct ar_control *c, struct ar_subscribe_call *call,
+			       const struct ar_cmd_subscribe_events_in *in, struct ar_follow_request *r,
+			       struct ar_error *err)
+{
+	if (find_session(in, &r->session, err) != AR_OK || check_place(c, call, r->session, err) != AR_OK ||
+	    ar_control_check_home(c, call->who, r->session, err) != AR_OK)
+		return AR_E_REFUSED;
+	if (!ar_engine_is_of(c->engine, r->session, ar_control_who(call->who)->tenant))
+		r->tenant = ar_control_who(call->who)->tenant;
+	return AR_OK;
+}
+
 static enum ar_status subscribe(struct ar_control *c, struct ar_subscribe_call *call,
 				const struct ar_cmd_subscribe_events_in *in, struct ar_arena *arena,
 				struct ar_subscription *s, struct ar_error *err)
 {
 	struct ar_follow_request r = { .after = in->after,
+				       .thread = in->thread_id,
+				       .task = in->task_id,
 				       .deltas = !in->deltas.set || in->deltas.v,
 				       .is_strict = in->view != AR_SUBSCRIBE_EVENTS_VIEW_EXTENDED };
 	uint8_t flags[AR_EV_COUNT] = { 0 };
+	enum ar_status st;
 
-	if (ar_str_absent(in->session_id))
-		return ar_refuse(err, AR_ERR_UNAVAILABLE,
-				 "subscriptions by channel are not built yet; name a sessionId");
-	if (ar_call_session(in->session_id, &r.session, err) != AR_OK ||
-	    check_place(c, call, r.session, err) != AR_OK)
-		return AR_E_REFUSED;
+	st = is_of_all(in, ar_control_who(call->who)) ? find_all(c, call, in, &r, err)
+						      : find_one(c, call, in, &r, err);
+	if (st != AR_OK)
+		return st;
 	if (in->from_sequence.set && in->from_sequence.v > 0 && ar_str_absent(in->after))
 		r.after = ar_arena_fmt(arena, "%lld", (long long)in->from_sequence.v - 1);
 	if (!ar_str_absent(in->types)) {
@@ -53,7 +142,14 @@ static enum ar_status subscribe(struct ar_control *c, struct ar_subscribe_call *
 			return AR_E_REFUSED;
 		r.types = flags;
 	}
-	return ar_follow_open(c->follow, s, &r, err);
+	if (!ar_str_absent(in->channel_id) && ar_channel_follow(c, in, &r, flags, call, err) != AR_OK)
+		return AR_E_REFUSED;
+	st = ar_follow_open(c->follow, s, &r, err);
+	if (st != AR_OK) {
+		ar_control_leave(call->following, AR_LEAVE_ERROR);
+		call->following = NULL;
+	}
+	return st;
 }
 
 enum ar_status ar_control_subscribe(struct ar_control *c, struct ar_subscribe_call *call,
@@ -61,9 +157,14 @@ enum ar_status ar_control_subscribe(struct ar_control *c, struct ar_subscribe_ca
 {
 	struct ar_arena arena = { 0 };
 	const void *in;
-	enum ar_status rc = ar_call_decode(c, AR_CMD_SUBSCRIBE_EVENTS, call->body, &arena, &in, err);
+	const struct ar_command_desc *desc = ar_command_describe(AR_CMD_SUBSCRIBE_EVENTS);
+	enum ar_status rc = ar_control_admit(c, call->who, desc, err);
 
 	call->place = AR_PLACE_HERE;
+	call->following = NULL;
+	call->arena = &arena;
+	if (rc == AR_OK)
+		rc = ar_call_decode(c, AR_CMD_SUBSCRIBE_EVENTS, call->body, &arena, &in, err);
 	if (rc == AR_OK)
 		rc = subscribe(c, call, in, &arena, s, err);
 	ar_arena_fini(&arena);

@@ -6,8 +6,15 @@
 #define PAGE_DEFAULT 20
 #define PAGE_FACTS 200000 /* replayed in one answer; the rest is for the next page */
 
+/* An operation beside the commands, of a scope like theirs. */
+static const struct ar_command_desc verification = { .name = "verify",
+						     .right = AR_RIGHT_ADMIN,
+						     .scope = "admin" };
+
 struct verify_walk {
 	struct ar_call *call;
+	struct ar_call_work work; /* the call's */
+	struct ar_str core; /* of the only one */
 	bool repair, is_one;
 	struct ar_engine_verify v;
 	struct ar_store_sessions page;
@@ -181,23 +188,34 @@ static void begin_answer(struct verify_walk *k)
 	ar_jw_open_array(&k->w);
 }
 
+static void verify_own(struct ar_call *c)
+{
+	struct verify_walk *k = AR_CONTAINER_OF(c->work, struct verify_walk, work);
+
+	begin_answer(k);
+	verify(k, k->core);
+}
+
 static void verify_one(struct verify_walk *k, struct ar_str session_id)
 {
 	struct ar_error err = { 0 };
-	struct ar_str core;
+	struct ar_call *c = k->call;
 
-	if (ar_call_session(session_id, &core, &err) != AR_OK) {
-		ar_call_fail(k->call, &err);
+	if (ar_call_session(session_id, &k->core, &err) != AR_OK) {
+		ar_call_fail(c, &err);
 		return;
 	}
 	k->is_one = true;
-	begin_answer(k);
-	if (is_here(k->call->control, core)) {
-		verify(k, ar_arena_str(&k->call->arena, core));
-		return;
+	k->core = ar_arena_str(&c->arena, k->core);
+	if (!is_here(c->control, k->core)) {
+		begin_answer(k);
+		k->elsewhere = 1;
+		answer(k);
+	} else if (c->who) {
+		ar_call_within(c, k->core, verify_own, ar_call_no_session);
+	} else {
+		verify_own(c);
 	}
-	k->elsewhere = 1;
-	answer(k);
 }
 
 void ar_control_verify(struct ar_control *control, struct ar_call *c)
@@ -207,8 +225,11 @@ void ar_control_verify(struct ar_control *control, struct ar_call *c)
 	struct question q;
 
 	c->control = control;
-	k->call = c;
-	if (read_question(c, &q, &err) != AR_OK) {
+	c->began = ar_engine_now(control->engine);
+	c->work = &k->work;
+	k->work.call = k->call = c;
+	if (ar_control_admit(control, c->who, &verification, &err) != AR_OK ||
+	    read_question(c, &q, &err) != AR_OK) {
 		ar_call_fail(c, &err);
 		return;
 	}
@@ -220,6 +241,7 @@ void ar_control_verify(struct ar_control *control, struct ar_call *c)
 	begin_answer(k);
 	k->page = (struct ar_store_sessions){ .op = { .kind = AR_STORE_SESSIONS, .done = on_page },
 					      .before = ar_arena_str(&c->arena, q.cursor),
+					      .tenant = c->who ? c->who->tenant : AR_STR_NONE,
 					      .limit = ar_call_limit(q.limit, PAGE_DEFAULT, AR_LIST_MAX) };
 	ar_store_submit(control->store, &k->page.op);
 }

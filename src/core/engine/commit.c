@@ -4,6 +4,8 @@
 #include "engine_priv.h"
 #include "fault.h"
 #include "index_rows.h"
+#include "meter.h"
+#include "process/process_run.h"
 
 static void on_append(struct ar_store_op *op);
 
@@ -25,6 +27,14 @@ void ar_commit_release(struct ar_commit *c)
 
 /* ---- what goes into the transaction ---- */
 
+/* A process that cannot be reached any more has a repair as its last fact. */
+static bool is_process_end(const struct ar_event *e)
+{
+	return !ar_str_absent(e->ids[AR_SCOPE_PROCESS]) &&
+	       (e->type == AR_EV_PROCESS_COMPLETED || e->type == AR_EV_PROCESS_FAILED ||
+		e->type == AR_EV_PROCESS_TERMINATED || e->type == AR_EV_SNAPSHOT_REPAIRED);
+}
+
 static enum ar_status encode_and_apply(struct ar_live *l, struct ar_error *err)
 {
 	struct ar_commit *c = &l->commit;
@@ -39,10 +49,13 @@ static enum ar_status encode_and_apply(struct ar_live *l, struct ar_error *err)
 			return AR_E_CORRUPT;
 	}
 	c->facts = ar_arena_alloc(&c->arena, (d->event_count + 1) * sizeof(*c->facts));
-	for (size_t i = 0, start = 0; i < d->event_count; start = ends[i++] + 1)
+	for (size_t i = 0, start = 0; i < d->event_count; start = ends[i++] + 1) {
 		c->facts[i] = (struct ar_fact){ .type = d->events[i].type,
 						.sequence = d->events[i].sequence,
 						.json = { c->body.p + start, ends[i] - start } };
+		if (is_process_end(&d->events[i]))
+			ar_id_counter(d->events[i].ids[AR_SCOPE_PROCESS], &c->facts[i].process);
+	}
 	return AR_OK;
 }
 
@@ -61,7 +74,7 @@ static void add_task_rows(struct ar_live *l)
 	const struct ar_decision *d = &c->decision;
 	const struct ar_engine_request *r = c->request;
 	struct ar_store_task_row *rows =
-		ar_arena_alloc(&c->arena, (d->event_count + r->task_count + 1) * sizeof(*rows));
+		ar_arena_alloc(&c->arena, (2 * d->event_count + r->task_count + 1) * sizeof(*rows));
 	size_t n = ar_index_tasks(&l->state, d->events, d->event_count, &c->arena, rows);
 
 	for (size_t i = 0; i < r->task_count; i++)
@@ -173,6 +186,7 @@ void ar_commit_start(struct ar_live *l)
 	prepare(l, head_before);
 	l->is_in_flight = true;
 	l->engine->counts.commits++;
+	c->began = l->engine->o.clock->mono(l->engine->o.clock);
 	AR_FAULT("engine.before_append");
 	ar_store_submit(l->engine->o.store, &c->append.op);
 }
@@ -201,9 +215,13 @@ static void committed(struct ar_live *l)
 
 	AR_FAULT("engine.after_commit");
 	e->counts.facts += c->decision.event_count;
+	ar_meter_committed(e->o.metrics, &c->decision, c->body.len, e->o.clock->mono(e->o.clock) - c->began);
 	for (size_t i = 0; i < c->decision.event_count; i++) {
 		if (is_step_end(&c->decision.events[i]))
 			ar_step_close(l, c->decision.events[i].ids[AR_SCOPE_STEP]);
+		if (is_process_end(&c->decision.events[i]))
+			ar_process_close(l, c->decision.events[i].ids[AR_SCOPE_PROCESS]);
+		ar_live_stir(l, c->decision.events[i].ids[AR_SCOPE_TURN]);
 	}
 	if (r == &l->recovery)
 		ar_follow_reread(e->o.follow, ar_live_core(l), l->state.head);
@@ -212,6 +230,8 @@ static void committed(struct ar_live *l)
 	AR_FAULT("engine.after_publish");
 	if (r->has_receipt)
 		ar_receipts_keep(e, &r->receipt);
+	if (c->decision.event_count > 0)
+		ar_follow_stir(e->o.follow, ar_session_tenant(&l->state));
 	l->is_owned = true;
 	/* Planned before the answer, which gives back the request that effects name text of; begun after it, for it is waited for. */
 	if (!l->is_released)
@@ -232,6 +252,7 @@ static void not_committed(struct ar_live *l)
 	struct ar_engine_request *r = c->request;
 
 	ar_live_forget(l);
+	ar_meter_refused(l->engine->o.metrics, c->append.op.status);
 	switch (c->append.op.status) {
 	case AR_E_EXISTS:
 		ar_request_repeat(r, &c->append.found.input, c->append.found.reply);

@@ -1,9 +1,12 @@
 /* What a decision wants done, once its facts are durable. */
 #include "engine_priv.h"
+#include "process/process_run.h"
 
 /* Something is due later: the next attempt, the end of a question. Comes back as an input. */
 struct wake {
 	struct ar_list node; /* in the session's wakes */
+	struct ar_str turn; /* that has to be silent until then; absent: the time alone counts */
+	ar_usec pause, stirred; /* how long it has to be, and since when it is (monotonic) */
 	struct ar_timer timer;
 	struct ar_engine_request request;
 	struct ar_arena arena;
@@ -32,10 +35,36 @@ static void woken(struct ar_engine_request *r)
 	wake_free(w);
 }
 
+void ar_live_stir(struct ar_live *l, struct ar_str turn)
+{
+	struct ar_clock *clock = l->engine->o.clock;
+
+	AR_LIST_FOR (it, &l->wakes) {
+		struct wake *w = AR_CONTAINER_OF(it, struct wake, node);
+
+		if (!ar_str_absent(w->turn) && ar_str_eq(w->turn, turn))
+			w->stirred = clock->mono(clock);
+	}
+}
+
+/* Something happened since: the rest of the pause is waited for. */
+static bool was_stirred(struct wake *w)
+{
+	struct ar_engine *e = w->timer.live->engine;
+	ar_usec due = w->stirred + w->pause, now = e->o.clock->mono(e->o.clock);
+
+	if (ar_str_absent(w->turn) || now >= due)
+		return false;
+	ar_timer_start(e, &w->timer, due - now);
+	return true;
+}
+
 static void fire(struct ar_timer *t)
 {
 	struct wake *w = AR_CONTAINER_OF(t, struct wake, timer);
 
+	if (was_stirred(w))
+		return;
 	ar_inbox_push(w->timer.live, &w->request);
 }
 
@@ -47,8 +76,11 @@ static void wake_later(struct ar_live *l, const struct ar_effect *effect)
 	w->request.done = woken;
 	w->request.input.kind = effect->input;
 	w->request.input.subject = ar_arena_str(&w->arena, effect->subject);
+	w->turn = effect->input == AR_IN_SILENCE_DUE ? ar_arena_str(&w->arena, effect->turn) : AR_STR_NONE;
+	w->pause = effect->at - l->commit.request->input.now;
+	w->stirred = l->engine->o.clock->mono(l->engine->o.clock);
 	ar_list_push(&l->wakes, &w->node);
-	ar_timer_start(l->engine, &w->timer, effect->at - l->commit.request->input.now);
+	ar_timer_start(l->engine, &w->timer, w->pause);
 }
 
 /* One that waits for its time is dropped: a session with timers stays in memory. One that is in the inbox already finds nothing to do. */
@@ -96,6 +128,21 @@ void ar_effects_run(struct ar_live *l, const struct ar_decision *d)
 			break;
 		case AR_EFFECT_TOOL_ANSWER:
 			ar_tool_answer(l, effect);
+			break;
+		case AR_EFFECT_PROCESS_GO:
+			ar_process_go(l, effect);
+			break;
+		case AR_EFFECT_PROCESS_ATTACH:
+			ar_process_attach(l, effect);
+			break;
+		case AR_EFFECT_PROCESS_WRITE:
+			ar_process_write(l, effect);
+			break;
+		case AR_EFFECT_PROCESS_END:
+			ar_process_end(l, effect);
+			break;
+		case AR_EFFECT_PROCESS_FORGET:
+			ar_process_forget(l, effect);
 			break;
 		}
 	}

@@ -6,6 +6,7 @@
 
 #include "clock.h"
 #include "hook.h"
+#include "metric.h"
 #include "partition_set.h"
 #include "provider.h"
 #include "publish.h"
@@ -30,6 +31,8 @@ struct ar_engine_options {
 	const struct ar_provider_slot *providers; /* who answers for each entry of policy->models; borrowed */
 	size_t provider_count;
 	struct ar_toolbox *toolbox; /* NULL: only clients run tools */
+	struct ar_process_host *processes; /* NULL: none is run */
+	bool ends_processes; /* with the runtime; otherwise they go on, and the next start finds them */
 	struct ar_str workspace; /* folder that local tools work in; absent: none */
 	struct ar_clock *clock;
 	const struct ar_policy *policy; /* borrowed */
@@ -40,6 +43,7 @@ struct ar_engine_options {
 	bool redact_inputs; /* in commands too, not only in what models say */
 	uint64_t snapshot_every;
 	size_t session_cache; /* idle sessions kept */
+	struct ar_metrics *metrics; /* of catalog/metrics.cat; borrowed; NULL: nothing is counted */
 	size_t commit_backlog; /* appends in flight before writes are refused as overloaded */
 	void (*on_fenced)(
 		void *arg); /* the epoch is over: nothing more can be written, everything here is to be dropped */
@@ -50,7 +54,9 @@ struct ar_engine_options {
 struct ar_engine_request {
 	struct ar_list node;
 	struct ar_str session; /* the 26 characters */
-	struct ar_input input; /* args borrowed until done(); time and policy are the engine's to fill */
+	struct ar_input
+		input; /* args borrowed until done(); time and policy are the engine's to fill. A command to a session
+					  of another tenant is refused as one to a session that does not exist. */
 	bool may_create; /* the session need not exist */
 	bool is_fresh; /* its id was minted for this request: nothing can be stored under it */
 	bool with_snapshot; /* a snapshot is due whatever the count of facts says */
@@ -72,6 +78,7 @@ struct ar_engine_request {
 struct ar_engine_view {
 	struct ar_list node;
 	struct ar_str session;
+	struct ar_str tenant; /* a session of another one is as if there were none; absent: whosever */
 	void (*done)(struct ar_engine_view *v, const struct ar_session *session, const struct ar_error *err);
 };
 
@@ -84,9 +91,13 @@ struct ar_engine_counts {
 
 struct ar_engine *ar_engine_new(const struct ar_engine_options *o);
 
-/* Ends of model calls are ignored from now on (the next start finds the steps open and says so), writes are refused. Then close
- * the provider and the store, whose last callbacks still come here, then free. */
+/* Ends of model calls are ignored from now on (the next start finds the steps open and says so), writes are refused, processes are left.
+ * Then close the provider, the process host and the store, whose last callbacks still come here, then free. */
 void ar_engine_stop(struct ar_engine *e);
+
+/* The runtime is about to stop for good: from now on processes that are to end with it do so when their session is left. Otherwise a session that is
+ * left is another's, and so are its processes. */
+void ar_engine_expect_stop(struct ar_engine *e, bool is_for_good);
 void ar_engine_free(struct ar_engine *e);
 
 /* Exactly one done() each; it may come before the call returns. */
@@ -96,9 +107,20 @@ void ar_engine_look(struct ar_engine *e, struct ar_engine_view *v);
 /* Committed state that is in memory now, or NULL: then look, or ask the store. Valid until control returns to the loop. */
 const struct ar_session *ar_engine_peek(const struct ar_engine *e, struct ar_str core);
 
+/* Of a session that a view or a peek shows: a number that no other session has, nor the same one after it was read from the store again. Together
+ * with `head` it names the state. */
+uint64_t ar_engine_load_of(const struct ar_session *s);
+
+/* Whether the session is in memory, and that tenant's. False says nothing: the store knows. */
+bool ar_engine_is_of(const struct ar_engine *e, struct ar_str core, struct ar_str tenant);
+
+/* What is said of a session that does not exist, or might as well not. */
+#define AR_NO_SESSION "there is no such session"
+
 /* These partitions are ours from now on (NULL: all): finds the sessions with open work that nobody carries and takes it up, in the
  * background. */
 void ar_engine_recover(struct ar_engine *e, const struct ar_partition_set *gained);
+bool ar_engine_is_recovering(const struct ar_engine *e); /* sessions with open work may still be found */
 
 /* The partition is to move: everything of it is left as it stands in the log. It is quiet when its load has no sessions. */
 void ar_engine_release(struct ar_engine *e, unsigned partition);
@@ -114,6 +136,13 @@ struct ar_engine_load ar_engine_load(const struct ar_engine *e, unsigned partiti
  * 0 keeps them for ever, and leaves to the store what else it does from time to time. Call once. */
 void ar_engine_keep(struct ar_engine *e, ar_usec keep);
 
+/* Memory is wanted: idle sessions leave, the oldest half of them or all. They come back from the store when they are needed. Returns
+ * how many left. */
+size_t ar_engine_shed(struct ar_engine *e, bool is_all);
+
+/* Bytes of conversations that model calls about to begin will need. */
+size_t ar_engine_expected(const struct ar_engine *e);
+
 /* Monotonic time of the next timer, 0 = none; and letting due ones fire. */
 ar_usec ar_engine_deadline(const struct ar_engine *e);
 void ar_engine_tick(struct ar_engine *e);
@@ -122,5 +151,16 @@ void ar_engine_tick(struct ar_engine *e);
 const struct ar_policy *ar_engine_policy(const struct ar_engine *e);
 
 struct ar_engine_counts ar_engine_counts(const struct ar_engine *e);
+
+/* What the sessions in memory have in hand; looks at each of them. */
+struct ar_engine_work {
+	size_t running, queued; /* turns */
+	size_t asking; /* questions that wait for people */
+};
+
+struct ar_engine_work ar_engine_work(const struct ar_engine *e);
+
+struct ar_metrics *ar_engine_metrics(const struct ar_engine *e); /* those of the options */
+ar_usec ar_engine_now(const struct ar_engine *e); /* monotonic, by its clock */
 
 #endif

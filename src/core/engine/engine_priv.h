@@ -17,6 +17,7 @@ struct ar_commit {
 	struct ar_store_session_row row;
 	struct ar_buf body, snapshot;
 	struct ar_fact *facts;
+	ar_usec began; /* monotonic: when it was handed to the store */
 };
 
 struct ar_timer {
@@ -34,18 +35,22 @@ struct ar_live {
 	char core[AR_ID_CORE];
 	unsigned partition;
 	struct ar_session state;
+	uint64_t load_number; /* of the load or the beginning that the state comes from */
 	bool is_loaded;
 	bool is_loading;
 	bool is_in_flight; /* the state is ahead of the store: nobody may look at it */
 	bool is_pumping; /* further up the stack: new inputs are seen there */
 	bool is_owned; /* this process carries the open work; false right after a load */
 	bool is_released; /* another node is to have it: nothing new is begun, it goes when nothing is in flight */
+	bool is_removed; /* from the store: goes as soon as it is at rest */
 	bool is_borrowed; /* the state is a verification's, for the commit of its repair only */
+	ar_usec skew; /* of the wall clock against the monotonic one, at its newest decision; 0: none yet */
 	struct ar_list inbox; /* struct ar_engine_request */
 	struct ar_list views; /* struct ar_engine_view */
 	struct ar_list verifiers; /* struct ar_verify that wait for the session to be quiet */
 	struct ar_list steps; /* struct ar_live_step */
 	struct ar_list calls; /* struct ar_live_call */
+	struct ar_list processes; /* struct ar_live_process */
 	struct ar_list hooks; /* struct ar_live_hook */
 	struct ar_list wakes; /* what its timers will bring back; see effects.c */
 	struct ar_list idle; /* in the engine's list of idle sessions, or alone */
@@ -81,8 +86,6 @@ struct ar_upkeep {
 	struct ar_partition_set owned;
 	struct ar_core after;
 	bool has_after;
-	struct ar_core *late; /* removed, and still in memory */
-	size_t late_count;
 };
 
 #define AR_RECEIPT_CACHE 4096
@@ -98,7 +101,9 @@ struct ar_engine {
 	struct ar_map receipts; /* scope\0key -> entry */
 	struct ar_receipt_cache_entry receipt_ring[AR_RECEIPT_CACHE];
 	size_t receipt_next;
+	size_t expected; /* bytes of conversations on their way to model requests */
 	struct ar_engine_counts counts;
+	uint64_t loads; /* states that were read or begun, ever */
 	struct ar_engine_load load[AR_PARTITIONS];
 	struct ar_partition_set owned;
 	struct ar_partition_set scan_set, scan_later; /* what is scanned now, and what came to it meanwhile */
@@ -109,6 +114,7 @@ struct ar_engine {
 	bool is_scanning;
 	bool has_scan_failed; /* by the store; some sessions with open work may not have been seen */
 	bool is_stopping;
+	bool is_last_hour; /* the runtime is about to stop for good */
 };
 
 /* live.c */
@@ -116,7 +122,7 @@ struct ar_live *ar_live_get(struct ar_engine *e, struct ar_str core);
 void ar_live_forget(struct ar_live *l); /* drops the state; it is loaded again when needed */
 void ar_live_wake(struct ar_live *l); /* out of the idle list */
 void ar_live_settle(struct ar_live *l); /* into it, and eviction */
-bool ar_live_drop(struct ar_engine *e, struct ar_str core); /* out of memory, unless it is at work: false */
+void ar_live_drop(struct ar_engine *e, struct ar_str core); /* out of memory, or as soon as it is at rest */
 struct ar_str ar_live_core(const struct ar_live *l);
 
 /* load.c */
@@ -143,6 +149,13 @@ void ar_receipts_fini(struct ar_engine *e);
 void ar_request_repeat(struct ar_engine_request *r, const struct ar_hash *input, struct ar_str reply);
 
 /* effects.c and step.c */
+/* How far the wall clock was set back between two looks at its skew, below 0; 0: it was not. Corrections that clocks make all the time, and
+ * steps forward, are none. */
+ar_usec ar_clock_step(ar_usec before, ar_usec now);
+
+/* Something of this turn happened: what waits for its silence begins to wait anew. */
+void ar_live_stir(struct ar_live *l, struct ar_str turn);
+
 void ar_effects_run(struct ar_live *l, const struct ar_decision *d);
 void ar_step_plan(struct ar_live *l,
 		  const struct ar_effect *effect); /* copies what it needs; nothing is asked yet */
@@ -181,6 +194,7 @@ void ar_timers_drop(struct ar_engine *e);
 
 /* upkeep.c */
 void ar_upkeep_fini(struct ar_upkeep *u);
+void ar_upkeep_end_readers(struct ar_engine *e, struct ar_str core); /* they hear that it was removed */
 
 /* recovery.c */
 void ar_recovery_loaded(struct ar_live *l);

@@ -2,15 +2,20 @@
 #include "index_rows.h"
 #include "action/action.h"
 #include "projection.h"
+#include "task/words.h"
 
-static struct ar_str render(struct ar_arena *a, const struct ar_session *s, const struct ar_turn *turn)
+#define ROW_ROOM 2000 /* bytes that most records stay below: one allocation instead of six */
+
+/* The record of a task, or of the session when none is named. */
+static struct ar_str render(struct ar_arena *a, const struct ar_session *s, struct ar_str task)
 {
 	struct ar_buf out = { 0 };
 	struct ar_jw w = ar_jw(&out);
 	struct ar_str text;
 
-	if (turn)
-		ar_projection_task(s, turn, &w);
+	ar_buf_room(&out, ROW_ROOM);
+	if (!ar_str_absent(task))
+		ar_projection_task(s, task, &w);
 	else
 		ar_projection_shell(s, &w);
 	text = ar_arena_str(a, ar_buf_str(&out));
@@ -23,10 +28,11 @@ struct ar_store_session_row ar_index_session(const struct ar_session *s, struct 
 	return (struct ar_store_session_row){ .active = ar_session_is_active(s),
 					      .created = s->created,
 					      .updated = s->updated,
+					      .tenant = ar_session_tenant(s),
 					      .workspace = s->workspace,
 					      .account = s->account,
 					      .status = ar_projection_status(s),
-					      .shell = render(a, s, NULL) };
+					      .shell = render(a, s, AR_STR_NONE) };
 }
 
 static bool is_new_task(const struct ar_store_task_row *rows, size_t count, struct ar_str id)
@@ -38,26 +44,39 @@ static bool is_new_task(const struct ar_store_task_row *rows, size_t count, stru
 	return true;
 }
 
+static struct ar_str edge_target(const struct ar_session *s, const struct ar_event *e, struct ar_arena *a)
+{
+	const struct ar_ev_task_dependency_updated *p = e->payload;
+
+	return ar_text_member(s->json, a, p->relationship, "targetId", true);
+}
+
+static size_t add_task(const struct ar_session *s, struct ar_str id, struct ar_arena *a,
+		       struct ar_store_task_row *rows, size_t n)
+{
+	const struct ar_task *task =
+		!ar_str_absent(id) && is_new_task(rows, n, id) ? ar_session_any_task(s, id) : NULL;
+
+	if (!task)
+		return n;
+	rows[n] =
+		(struct ar_store_task_row){ .task = task->id,
+					    .record = render(a, s, task->id),
+					    .status = ar_projection_task_status(task),
+					    .is_internal = task->visibility == AR_TASK_VISIBILITY_INTERNAL };
+	return n + 1;
+}
+
 size_t ar_index_tasks(const struct ar_session *s, const struct ar_event *events, size_t count,
 		      struct ar_arena *a, struct ar_store_task_row *rows)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		struct ar_str id = events[i].ids[AR_SCOPE_TASK];
-		struct ar_thread *t;
-		const struct ar_turn *turn;
-
-		if (ar_str_absent(id) || !is_new_task(rows, n, id))
-			continue;
-		turn = ar_session_turn(s, events[i].ids[AR_SCOPE_TURN], &t);
-		if (!turn || !turn->task)
-			continue;
-		rows[n++] = (struct ar_store_task_row){ .task = id,
-							.record = render(a, s, turn),
-							.status = ar_projection_task_status(turn->task),
-							.is_internal = turn->task->visibility ==
-								       AR_TASK_VISIBILITY_INTERNAL };
+		n = add_task(s, events[i].ids[AR_SCOPE_TASK], a, rows, n);
+		/* An edge shows at both of its ends. */
+		if (events[i].type == AR_EV_TASK_DEPENDENCY_UPDATED)
+			n = add_task(s, edge_target(s, &events[i], a), a, rows, n);
 	}
 	return n;
 }
@@ -68,6 +87,7 @@ static struct ar_store_action_row action_row(const struct ar_session *s, const s
 	struct ar_buf out = { 0 };
 	struct ar_jw w = ar_jw(&out);
 	struct ar_store_action_row row = { .action = action->id,
+					   .tenant = ar_session_tenant(s),
 					   .account = s->account,
 					   .created = action->created,
 					   .is_pending = action->status == AR_ACTION_PENDING };
@@ -96,7 +116,8 @@ size_t ar_index_actions(const struct ar_session *s, const struct ar_event *event
 		struct ar_str id = events[i].ids[AR_SCOPE_ACTION];
 		const struct ar_action *action;
 
-		if (events[i].type != AR_EV_ACTION_REQUIRED && events[i].type != AR_EV_ACTION_RESOLVED)
+		if (events[i].type != AR_EV_ACTION_REQUIRED && events[i].type != AR_EV_ACTION_RESOLVED &&
+		    events[i].type != AR_EV_RUN_STATUS)
 			continue;
 		action = is_new_action(rows, n, id) ? ar_session_action(s, id) : NULL;
 		if (action)

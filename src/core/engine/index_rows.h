@@ -9,7 +9,8 @@
 
 struct ar_store_session_row ar_index_session(const struct ar_session *s, struct ar_arena *a);
 
-/* One row per task that a fact of these is about and that the state still has; `rows` has room for `count`. Returns how many. */
+/* One row per task that a fact of these is about and that the state still has; `rows` has room for twice `count`: an edge has two ends.
+ * Returns how many. */
 size_t ar_index_tasks(const struct ar_session *s, const struct ar_event *events, size_t count,
 		      struct ar_arena *a, struct ar_store_task_row *rows);
 

@@ -1,5 +1,7 @@
 /* Sessions in memory: found or made, kept while something of them runs, dropped oldest first when idle. */
+#include "action/action.h"
 #include "engine_priv.h"
+#include "process/process_run.h"
 
 #include <string.h>
 
@@ -23,6 +25,7 @@ struct ar_live *ar_live_get(struct ar_engine *e, struct ar_str core)
 	ar_list_init(&l->verifiers);
 	ar_list_init(&l->steps);
 	ar_list_init(&l->calls);
+	ar_list_init(&l->processes);
 	ar_list_init(&l->hooks);
 	ar_list_init(&l->wakes);
 	ar_list_init(&l->idle);
@@ -52,6 +55,7 @@ static void live_free(struct ar_live *l)
 	struct ar_engine *e = l->engine;
 
 	ar_live_wake(l);
+	ar_processes_drop(l);
 	ar_steps_drop(l);
 	ar_tools_drop(l);
 	ar_hooks_drop(l);
@@ -70,7 +74,8 @@ static bool is_at_rest(const struct ar_live *l)
 {
 	return !l->is_pumping && !l->is_loading && !l->is_in_flight && ar_list_empty(&l->inbox) &&
 	       ar_list_empty(&l->views) && ar_list_empty(&l->verifiers) && ar_list_empty(&l->steps) &&
-	       ar_list_empty(&l->calls) && ar_list_empty(&l->hooks) && l->timers == 0 && l->busy == 0;
+	       ar_list_empty(&l->calls) && ar_list_empty(&l->processes) && ar_list_empty(&l->hooks) &&
+	       l->timers == 0 && l->busy == 0;
 }
 
 /* A session with open work that this process carries stays; everything else may go. */
@@ -79,29 +84,45 @@ void ar_live_settle(struct ar_live *l)
 	struct ar_engine *e = l->engine;
 
 	ar_live_wake(l);
+	if (!l->is_pumping && !l->is_in_flight && ar_list_empty(&l->inbox))
+		ar_commit_release(&l->commit); /* what it waits for now takes long, beside making this anew */
 	if (!is_at_rest(l))
 		return;
-	if (!l->is_loaded || l->state.head == 0) {
+	if (l->is_removed)
+		ar_upkeep_end_readers(e, ar_live_core(l)); /* who came while it was at work */
+	if (l->is_removed || !l->is_loaded || l->state.head == 0) {
 		live_free(l);
 		return;
 	}
-	ar_commit_release(&l->commit);
 	ar_list_push(&e->idle, &l->idle);
 	e->idle_count++;
 	if (e->idle_count > e->o.session_cache)
 		live_free(AR_CONTAINER_OF(e->idle.next, struct ar_live, idle));
 }
 
-bool ar_live_drop(struct ar_engine *e, struct ar_str core)
+size_t ar_engine_shed(struct ar_engine *e, bool is_all)
+{
+	size_t stay = is_all ? 0 : e->idle_count / 2, all = e->idle_count;
+
+	while (e->idle_count > stay)
+		live_free(AR_CONTAINER_OF(e->idle.next, struct ar_live, idle));
+	return all - stay;
+}
+
+size_t ar_engine_expected(const struct ar_engine *e)
+{
+	return e->expected;
+}
+
+void ar_live_drop(struct ar_engine *e, struct ar_str core)
 {
 	struct ar_live *l = ar_map_get(&e->sessions, core);
 
 	if (!l)
-		return true;
-	if (!is_at_rest(l))
-		return false;
-	live_free(l);
-	return true;
+		return;
+	l->is_removed = true;
+	if (is_at_rest(l))
+		live_free(l);
 }
 
 /* ---- the engine itself ---- */
@@ -141,7 +162,17 @@ void ar_engine_free(struct ar_engine *e)
 
 void ar_engine_stop(struct ar_engine *e)
 {
+	size_t cursor = 0;
+	struct ar_live *l;
+
 	e->is_stopping = true;
+	while ((l = ar_map_next(&e->sessions, &cursor)))
+		ar_processes_leave(l);
+}
+
+void ar_engine_expect_stop(struct ar_engine *e, bool is_for_good)
+{
+	e->is_last_hour = is_for_good;
 }
 
 const struct ar_policy *ar_engine_policy(const struct ar_engine *e)
@@ -152,4 +183,39 @@ const struct ar_policy *ar_engine_policy(const struct ar_engine *e)
 struct ar_engine_counts ar_engine_counts(const struct ar_engine *e)
 {
 	return e->counts;
+}
+
+struct ar_metrics *ar_engine_metrics(const struct ar_engine *e)
+{
+	return e->o.metrics;
+}
+
+ar_usec ar_engine_now(const struct ar_engine *e)
+{
+	return e->o.clock->mono(e->o.clock);
+}
+
+static void add_work(const struct ar_session *s, struct ar_engine_work *w)
+{
+	for (size_t i = 0; i < s->threads.count; i++) {
+		const struct ar_thread *t = s->threads.at[i];
+
+		w->running += !ar_str_absent(t->active_turn);
+		w->queued += t->queue.count;
+	}
+	for (size_t i = 0; i < s->actions.count; i++)
+		w->asking += ((const struct ar_action *)s->actions.at[i])->status == AR_ACTION_PENDING;
+}
+
+struct ar_engine_work ar_engine_work(const struct ar_engine *e)
+{
+	struct ar_engine_work work = { 0 };
+	size_t cursor = 0;
+	struct ar_live *l;
+
+	while ((l = ar_map_next(&e->sessions, &cursor))) {
+		if (l->is_loaded)
+			add_work(&l->state, &work);
+	}
+	return work;
 }

@@ -44,8 +44,11 @@ static void keep_saved(struct ar_live *l)
 	struct ar_output whole = { 0 };
 
 	ar_arena_fini(a);
-	l->saved = ar_arena_alloc(a, (l->load.chunk_count + 1) * sizeof(*l->saved));
+	l->saved = NULL;
 	l->saved_count = 0;
+	if (l->load.chunk_count == 0)
+		return;
+	l->saved = ar_arena_alloc(a, (l->load.chunk_count + 1) * sizeof(*l->saved));
 	for (size_t i = 0; i <= l->load.chunk_count; i++) {
 		const struct ar_store_chunk_row *row = i < l->load.chunk_count ? &l->load.chunks[i] : NULL;
 
@@ -69,6 +72,7 @@ static enum ar_status rebuild(struct ar_live *l, struct ar_error *err)
 	struct ar_json snapshot;
 
 	ar_session_init(&l->state, ar_live_core(l), l->engine->member_json);
+	l->load_number = ++l->engine->loads;
 	if (!ar_str_absent(l->load.snapshot)) {
 		if (ar_json_parse(l->engine->json, l->load.snapshot, &snapshot, err) != AR_OK)
 			return ar_fail_wrap(err, "snapshot");
@@ -96,6 +100,7 @@ void ar_live_refuse(struct ar_live *l, uint16_t code, const char *message)
 void ar_live_begin(struct ar_live *l)
 {
 	ar_session_init(&l->state, ar_live_core(l), l->engine->member_json);
+	l->load_number = ++l->engine->loads;
 	l->is_loaded = l->is_owned = true;
 }
 
@@ -112,7 +117,7 @@ static void not_there(struct ar_live *l)
 		ar_list_del(it);
 		ar_list_push(&creators, it);
 	}
-	ar_live_refuse(l, AR_ERR_SESSION_NOT_FOUND, "there is no such session");
+	ar_live_refuse(l, AR_ERR_SESSION_NOT_FOUND, AR_NO_SESSION);
 	while ((node = ar_list_pop(&creators)))
 		ar_list_push(&l->inbox, node);
 	if (ar_list_empty(&l->inbox))

@@ -2,6 +2,7 @@
  * at once: calls to the model are cancelled without a fact, inputs that wait are refused as not_owner, readers end with their
  * cursor, a batch in flight is waited for. What was open stays open in the log, for the next owner to take up. */
 #include "engine_priv.h"
+#include "process/process_run.h"
 
 struct ar_engine_load ar_engine_load(const struct ar_engine *e, unsigned partition)
 {
@@ -11,6 +12,7 @@ struct ar_engine_load ar_engine_load(const struct ar_engine *e, unsigned partiti
 static void release_one(struct ar_live *l)
 {
 	l->is_pumping = true; /* a call that ends at once must not take the session away under us */
+	ar_processes_release(l);
 	ar_steps_release(l);
 	ar_tools_release(l);
 	ar_hooks_release(l);

@@ -1,6 +1,7 @@
 /* One input of a session at a time: decide, then commit. While a batch is in flight the session decides nothing and shows
  * nothing; its inputs and lookers wait. */
 #include "engine_priv.h"
+#include "process/process_run.h"
 #include "fault.h"
 #include "funnel.h"
 
@@ -15,15 +16,31 @@ void ar_request_refuse(struct ar_engine_request *r, uint16_t code, const char *m
 	ar_request_finish(r, ar_refuse(&r->err, code, "%s", message));
 }
 
+/* Whose the session is was looked up before, but one that is being made may turn out to be another's. */
+static bool is_foreign(const struct ar_live *l, struct ar_str tenant)
+{
+	return l->state.head > 0 && !ar_str_absent(tenant) &&
+	       !ar_str_eq(ar_session_tenant(&l->state), tenant);
+}
+
+static void show_to(const struct ar_live *l, struct ar_engine_view *v)
+{
+	struct ar_error err;
+
+	if (!is_foreign(l, v->tenant)) {
+		v->done(v, &l->state, NULL);
+		return;
+	}
+	ar_refuse(&err, AR_ERR_SESSION_NOT_FOUND, "%s", AR_NO_SESSION);
+	v->done(v, NULL, &err);
+}
+
 static void show(struct ar_live *l)
 {
 	struct ar_list *node;
 
-	while (!l->is_in_flight && l->is_loaded && (node = ar_list_pop(&l->views))) {
-		struct ar_engine_view *v = AR_CONTAINER_OF(node, struct ar_engine_view, node);
-
-		v->done(v, &l->state, NULL);
-	}
+	while (!l->is_in_flight && l->is_loaded && (node = ar_list_pop(&l->views)))
+		show_to(l, AR_CONTAINER_OF(node, struct ar_engine_view, node));
 }
 
 /* A refused command may be the repeat of one that was accepted: its receipt decides. */
@@ -63,15 +80,44 @@ static void finish_without_facts(struct ar_live *l, struct ar_engine_request *r,
 	r->reply = c->decision.reply;
 	ar_request_finish(r, rc);
 	ar_commit_reset(c);
+	ar_steps_begin(l);
+	ar_tools_begin(l);
+	ar_hooks_begin(l);
+}
+
+/* What decisions about a process have to know of it. */
+static void add_standing(struct ar_live *l, struct ar_engine_request *r)
+{
+	const struct ar_cmd_write_process_stdin_in *in = r->input.args;
+
+	if (r->input.kind == AR_IN_COMMAND && r->input.command == AR_CMD_WRITE_PROCESS_STDIN)
+		r->input.standing = ar_process_standing(l, in->process_id);
+}
+
+/* Returns the skew of the clocks, to be kept when the decision has told of a step. */
+static ar_usec set_time(const struct ar_live *l, struct ar_input *in)
+{
+	struct ar_clock *clock = l->engine->o.clock;
+	ar_usec skew;
+
+	in->now = clock->wall(clock);
+	skew = in->now - clock->mono(clock);
+	in->step = ar_clock_step(l->skew, skew);
+	return skew;
 }
 
 static void decide(struct ar_live *l, struct ar_engine_request *r)
 {
+	ar_usec skew;
 	struct ar_engine *e = l->engine;
 	struct ar_commit *c = &l->commit;
 	const struct ar_receipt_cache_entry *known = r->has_receipt ? ar_receipts_find(e, &r->receipt) : NULL;
 	enum ar_status rc;
 
+	if (is_foreign(l, r->input.tenant)) {
+		ar_request_refuse(r, AR_ERR_SESSION_NOT_FOUND, AR_NO_SESSION);
+		return;
+	}
 	if (known) {
 		ar_request_repeat(r, &known->input, ar_str_from(known->reply));
 		return;
@@ -82,10 +128,13 @@ static void decide(struct ar_live *l, struct ar_engine_request *r)
 		ar_commit_reset(c);
 		return;
 	}
-	r->input.now = e->o.clock->wall(e->o.clock);
+	skew = set_time(l, &r->input);
 	r->input.policy = e->o.policy;
+	add_standing(l, r);
 	AR_FAULT("engine.before_decide");
 	rc = ar_session_decide(&l->state, &r->input, &c->arena, &c->decision, &r->err);
+	if (r->input.step == 0 || (rc == AR_OK && c->decision.event_count > 0))
+		l->skew = skew;
 	if (rc != AR_OK && r->has_receipt) {
 		look_up_receipt(l, r);
 		return;
@@ -178,4 +227,16 @@ const struct ar_session *ar_engine_peek(const struct ar_engine *e, struct ar_str
 	const struct ar_live *l = ar_map_get(&e->sessions, core);
 
 	return l && l->is_loaded && !l->is_in_flight && l->state.head > 0 ? &l->state : NULL;
+}
+
+uint64_t ar_engine_load_of(const struct ar_session *s)
+{
+	return AR_CONTAINER_OF(s, struct ar_live, state)->load_number;
+}
+
+bool ar_engine_is_of(const struct ar_engine *e, struct ar_str core, struct ar_str tenant)
+{
+	const struct ar_live *l = ar_map_get(&e->sessions, core);
+
+	return l && l->is_loaded && l->state.head > 0 && ar_str_eq(ar_session_tenant(&l->state), tenant);
 }

@@ -2,6 +2,7 @@
  * one earlier gets the same treatment on load. */
 #include "engine_priv.h"
 #include "fault.h"
+#include "metrics.h"
 
 #include <string.h>
 
@@ -74,6 +75,8 @@ void ar_recovery_loaded(struct ar_live *l)
 		l->is_owned = true;
 		if (ar_session_is_active(&l->state)) {
 			AR_FAULT("engine.recover");
+			ar_metric_add(l->engine->o.metrics, AR_METRIC_SESSIONS_RECOVERED, AR_STR_NONE,
+				      AR_STR_NONE, 1);
 			l->recovery = (struct ar_engine_request){ .done = recovery_decided };
 			l->recovery.input = (struct ar_input){ .kind = AR_IN_RECOVER,
 							       .outputs = l->saved,
@@ -148,4 +151,9 @@ void ar_engine_recover(struct ar_engine *e, const struct ar_partition_set *gaine
 	e->scan_again.fire = scan_again;
 	if (!e->is_scanning)
 		scan_begin(e);
+}
+
+bool ar_engine_is_recovering(const struct ar_engine *e)
+{
+	return e->is_scanning || ar_partition_any(&e->scan_later);
 }

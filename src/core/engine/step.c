@@ -33,8 +33,9 @@ struct ar_live_step {
 	bool is_over; /* its end was delivered; freed when no operation is in flight */
 	size_t busy; /* store operations in flight */
 	struct ar_messages messages;
-	struct ar_store_blobs_get
-		blobs; /* its result lives as long as the step: the messages point into it */
+	struct ar_store_blobs_get blobs; /* its result is what the messages point into, */
+	struct ar_arena texts; /* or texts made from it: both until the provider has them */
+	size_t expected; /* bytes of both, until then */
 	struct ar_provider *provider; /* who is asked */
 	struct ar_model_request request;
 	struct ar_model_call call;
@@ -50,13 +51,22 @@ struct ar_live_step {
 	struct ar_timer again;
 };
 
+/* What is asked for and not here yet, for whoever looks after memory. */
+static void expect(struct ar_live_step *s, size_t bytes)
+{
+	s->live->engine->expected += bytes - s->expected;
+	s->expected = bytes;
+}
+
 static void step_free(struct ar_live_step *s)
 {
+	expect(s, 0);
 	ar_store_op_fini(&s->blobs.op);
 	ar_store_op_fini(&s->chunk.op);
 	ar_buf_fini(&s->chunk_bytes);
 	ar_funnel_fini(&s->funnel);
 	ar_output_fini(&s->output);
+	ar_arena_fini(&s->texts);
 	ar_arena_fini(&s->arena);
 	ar_free(s);
 }
@@ -228,7 +238,7 @@ static void on_tool(struct ar_model_call *c, uint32_t index, struct ar_str id, s
 	if (index != s->tool_count || index >= AR_TOOL_CALLS_MAX)
 		return;
 	if (!s->tools)
-		s->tools = ar_arena_alloc(&s->arena, AR_TOOL_CALLS_MAX * sizeof(*s->tools));
+		s->tools = ar_arena_room(&s->arena, AR_TOOL_CALLS_MAX * sizeof(*s->tools));
 	s->tools[s->tool_count++] =
 		(struct ar_tool_request){ .id = ar_funnel_text(&s->funnel, id, &s->arena),
 					  .name = ar_funnel_text(&s->funnel, name, &s->arena) };
@@ -241,6 +251,7 @@ static void on_output(struct ar_model_call *c, enum ar_output_kind kind, uint32_
 
 	if (kind == AR_OUT_TOOL_ARGS && index >= s->tool_count)
 		return;
+	ar_live_stir(s->live, s->output.ids[AR_SCOPE_TURN]);
 	bytes = ar_funnel_feed(&s->funnel, (uint8_t)kind, index, bytes);
 	if (ar_str_empty(bytes))
 		return;
@@ -260,6 +271,16 @@ static const struct ar_model_call_vtable callbacks = { on_tool, on_output, on_do
 
 /* ---- the beginning ---- */
 
+/* The provider has written them into its request: a whole conversation need not be here twice while the model answers. */
+static void forget_messages(struct ar_live_step *s)
+{
+	expect(s, 0);
+	s->request.messages = NULL;
+	s->request.count = 0;
+	ar_store_op_fini(&s->blobs.op);
+	ar_arena_fini(&s->texts);
+}
+
 static void on_messages(struct ar_store_op *op)
 {
 	struct ar_live_step *s = AR_CONTAINER_OF(op, struct ar_live_step, blobs.op);
@@ -275,7 +296,7 @@ static void on_messages(struct ar_store_op *op)
 		return;
 	}
 	if (op->status != AR_OK ||
-	    !ar_messages_fill(&s->messages, s->blobs.bytes, &s->arena, s->live->engine->json)) {
+	    !ar_messages_fill(&s->messages, s->blobs.bytes, &s->texts, s->live->engine->json)) {
 		step_end(s, &(struct ar_model_result){
 				    .outcome = AR_MODEL_GARBLED,
 				    .category = AR_STR("content_unavailable"),
@@ -284,12 +305,13 @@ static void on_messages(struct ar_store_op *op)
 		return;
 	}
 	if (s->is_transcript)
-		ar_messages_tell(&s->messages, &s->arena, s->live->engine->json);
+		ar_messages_tell(&s->messages, &s->texts, s->live->engine->json);
 	s->request.messages = s->messages.list;
 	s->request.count = s->messages.count;
 	s->state = STEP_CALLING;
 	AR_FAULT("engine.before_call");
 	s->provider->v->start(s->provider, &s->call);
+	forget_messages(s);
 }
 
 /* A call is only decided for an entry of the policy, and each of these has one. */
@@ -343,6 +365,15 @@ static void offer_tools(struct ar_live_step *s, const struct ar_effect *effect)
 	s->request.tool_count = effect->tool_count;
 }
 
+static size_t bytes_of(const struct ar_effect *effect)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < effect->message_count; i++)
+		bytes += (size_t)effect->messages[i].bytes;
+	return bytes;
+}
+
 void ar_step_plan(struct ar_live *l, const struct ar_effect *effect)
 {
 	struct ar_live_step *s = step_new(l, effect);
@@ -352,7 +383,8 @@ void ar_step_plan(struct ar_live *l, const struct ar_effect *effect)
 	l->engine->load[l->partition].steps++;
 	ar_follow_output_open(l->engine->o.follow, &s->output, l->state.head);
 	offer_tools(s, effect);
-	ar_messages_plan(&s->messages, effect->messages, effect->message_count, &s->arena, l->engine->json);
+	ar_messages_plan(&s->messages, effect, &s->arena, l->engine->json);
+	expect(s, bytes_of(effect));
 	s->blobs = (struct ar_store_blobs_get){ .op = { .kind = AR_STORE_BLOBS, .done = on_messages },
 						.hashes = s->messages.hashes,
 						.count = s->messages.hash_count };

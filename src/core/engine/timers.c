@@ -1,6 +1,13 @@
 /* Timers, ordered by due time: waits before a retry, deadlines of questions. Monotonic; the host asks for the next deadline. */
 #include "engine_priv.h"
 
+#define STEP_MIN 1000000 /* microseconds; less is a correction */
+
+ar_usec ar_clock_step(ar_usec before, ar_usec now)
+{
+	return before != 0 && now < before - STEP_MIN ? now - before : 0;
+}
+
 void ar_timer_start(struct ar_engine *e, struct ar_timer *t, ar_usec delay)
 {
 	struct ar_list *at = e->timers.prev;

@@ -6,8 +6,13 @@
 #include "fault.h"
 #include "funnel.h"
 #include "identity.h"
+#include "process/process_run.h"
+
+#include <string.h>
 
 #define TOOL_RETRY ((ar_usec)100000)
+#define PROGRESS_PAUSE ((ar_usec)250000) /* between two frames about one call */
+#define PROGRESS_MAX 4096
 
 enum run_state {
 	RUN_PLANNED = 1,
@@ -23,7 +28,10 @@ struct ar_live_call {
 	struct ar_arena arena;
 	enum run_state state;
 	bool is_cancelled, is_late;
-	struct ar_str tool;
+	bool is_without_host; /* it wanted a process, and there is nobody to run one */
+	struct ar_str tool, step;
+	ar_usec told; /* monotonic: the newest progress */
+	uint64_t tells;
 	struct ar_hash args_hash;
 	struct ar_store_blobs_get args;
 	struct ar_tool_call call;
@@ -43,6 +51,7 @@ static void run_free(struct ar_live_call *r)
 {
 	if (r->has_deadline)
 		ar_timer_stop(&r->deadline);
+	ar_process_unclaim(r->live, r->end.call);
 	ar_list_del(&r->node);
 	r->live->engine->counts.steps--;
 	r->live->engine->load[r->live->partition].steps--;
@@ -105,7 +114,34 @@ static struct ar_str images_json(struct ar_live_call *r, const struct ar_tool_re
 /* What the call says it is, unless it was we who stopped it for being late. */
 static int outcome_of(const struct ar_live_call *r, const struct ar_tool_result *result)
 {
+	if (r->is_without_host)
+		return AR_TOOL_NOT_RUN;
 	return r->is_late && result->outcome != AR_TOOL_OK ? AR_TOOL_TIMEOUT : (int)result->outcome;
+}
+
+/* Of a tool that works in a boundary itself. */
+static void keep_boundary(struct ar_live_call *r, const struct ar_tool_result *result)
+{
+	const struct ar_process_ready *b = result->boundary;
+	struct ar_process_ready *kept;
+	struct ar_str *violations;
+
+	if (!b)
+		return;
+	kept = ar_arena_alloc(&r->arena, sizeof(*kept));
+	*kept = (struct ar_process_ready){ .cwd = clean(r, b->cwd),
+					   .read_roots = clean(r, b->read_roots),
+					   .write_roots = clean(r, b->write_roots),
+					   .environment = clean(r, b->environment),
+					   .limits = clean(r, b->limits),
+					   .boundary = clean(r, b->boundary) };
+	violations = ar_arena_alloc(&r->arena, (result->violation_count + 1) * sizeof(*violations));
+	for (size_t i = 0; i < result->violation_count; i++)
+		violations[i] = clean(r, result->violations[i]);
+	r->end.profile = (int)result->profile;
+	r->end.boundary = kept;
+	r->end.violations = violations;
+	r->end.violation_count = result->violation_count;
 }
 
 static void run_end(struct ar_live_call *r, const struct ar_tool_result *result)
@@ -124,11 +160,15 @@ static void run_end(struct ar_live_call *r, const struct ar_tool_result *result)
 	r->end.text = clean(r, result->text);
 	r->end.structured = clean(r, result->structured);
 	r->end.images = images_json(r, result);
+	r->end.changes = clean(r, result->changes);
 	r->end.category = r->is_late ? AR_STR_NONE : clean(r, result->category);
+	if (r->is_without_host)
+		r->end.category = AR_STR("sandbox_unavailable");
 	r->end.message = r->is_late ? AR_STR("it did not end in time") : clean(r, result->message);
 	r->end.advice = clean(r, result->advice);
 	r->end.retryable = result->retryable;
 	r->end.duration_ms = r->started ? (clock->mono(clock) - r->started) / 1000 : 0;
+	keep_boundary(r, result);
 	r->end.masked = ar_funnel_masked(&r->funnel.counts, &r->arena);
 	r->again = (struct ar_timer){ .live = l, .fire = deliver_again, .drop = end_dropped };
 	r->ended.done = end_delivered;
@@ -138,10 +178,37 @@ static void run_end(struct ar_live_call *r, const struct ar_tool_result *result)
 
 /* ---- while it runs ---- */
 
+/* A frame for who reads now, a few times a second. Its words are masked each by itself: nothing of them is stored. */
 static void on_progress(struct ar_tool_call *c, const struct ar_tool_progress *p)
 {
-	(void)c;
-	(void)p;
+	struct ar_live_call *r = AR_CONTAINER_OF(c, struct ar_live_call, call);
+	struct ar_engine *e = r->live->engine;
+	ar_usec now = e->o.clock->mono(e->o.clock);
+	struct ar_ev_tool_progress said = { 0 };
+	struct ar_event event = { .type = AR_EV_TOOL_PROGRESS, .payload = &said };
+	struct ar_redact_counts counts = { 0 };
+	struct ar_arena a = { 0 };
+
+	ar_live_stir(r->live, r->call.scope.turn_id);
+	if (e->is_stopping || (r->tells > 0 && now - r->told < PROGRESS_PAUSE))
+		return;
+	r->told = now;
+	said.preview =
+		ar_str_utf8_prefix(ar_redact(e->o.redactor, ar_str_absent(p->text) ? AR_STR("") : p->text, &a,
+					     &counts),
+				   PROGRESS_MAX);
+	if (p->percent >= 0)
+		said.percent = (struct ar_opt_num){ .set = true, .v = p->percent };
+	event.event_id = ar_arena_fmt(&a, "evt_%.*s.p%llu",
+				      AR_STR_ARG(ar_str_sub(r->end.call, strlen("tool_"), SIZE_MAX)),
+				      (unsigned long long)++r->tells);
+	event.session_id = r->call.scope.session_id;
+	event.ids[AR_SCOPE_THREAD] = r->call.scope.thread_id;
+	event.ids[AR_SCOPE_TURN] = r->call.scope.turn_id;
+	event.ids[AR_SCOPE_STEP] = r->step;
+	event.ids[AR_SCOPE_TOOL_CALL] = r->end.call;
+	ar_follow_tell(e->o.follow, ar_live_core(r->live), &event);
+	ar_arena_fini(&a);
 }
 
 /* A question on its way into the session. */
@@ -206,12 +273,41 @@ static void on_question(struct ar_tool_call *c, const struct ar_tool_question *q
 	ar_inbox_push(r->live, &q->request);
 }
 
+/* A call that is to stop begins nothing: its source was told, and ends it. */
+static void on_process(struct ar_tool_call *c, const struct ar_process_spec *wanted)
+{
+	struct ar_live_call *r = AR_CONTAINER_OF(c, struct ar_live_call, call);
+	struct ar_process_spec spec = *wanted;
+
+	if (r->live->engine->is_stopping || r->is_cancelled || r->is_late)
+		return;
+	spec.session_id = c->scope.session_id;
+	spec.call_id = c->scope.tool_call_id;
+	spec.workspace = c->scope.workspace;
+	r->is_without_host = !r->live->engine->o.processes;
+	ar_process_launch(r->live, r->end.call, &spec);
+}
+
+static void on_process_act(struct ar_tool_call *c, const struct ar_tool_act *wish)
+{
+	struct ar_live_call *r = AR_CONTAINER_OF(c, struct ar_live_call, call);
+
+	if (!r->live->engine->is_stopping)
+		ar_process_act(r->live, r->end.call, wish);
+}
+
 static void on_done(struct ar_tool_call *c, const struct ar_tool_result *result)
 {
 	run_end(AR_CONTAINER_OF(c, struct ar_live_call, call), result);
 }
 
-static const struct ar_tool_call_vtable callbacks = { on_progress, on_question, on_done };
+static const struct ar_tool_call_vtable callbacks = {
+	.on_progress = on_progress,
+	.on_question = on_question,
+	.on_process = on_process,
+	.on_process_act = on_process_act,
+	.on_done = on_done,
+};
 
 static void too_late(struct ar_timer *t)
 {
@@ -219,7 +315,8 @@ static void too_late(struct ar_timer *t)
 
 	r->has_deadline = false;
 	r->is_late = true;
-	if (r->state == RUN_RUNNING)
+	if (r->state == RUN_RUNNING &&
+	    !ar_process_end_of(r->live, r->end.call, AR_STR("policy"), AR_STR(AR_PROCESS_TIMEOUT)))
 		r->source->v->cancel(r->source, &r->call);
 }
 
@@ -248,6 +345,18 @@ static void look_again(struct ar_timer *t)
 		run_now(r);
 }
 
+/* Its process is there from before: it hears of it as if it had just asked. The call may be over, and gone, after each word. */
+static void take_process(struct ar_live_call *r)
+{
+	struct ar_live *l = r->live;
+	struct ar_arena a = { 0 };
+	struct ar_str call = ar_arena_str(&a, r->end.call);
+
+	ar_tool_process_began(l, call, r->call.process_id);
+	ar_process_claim(l, call);
+	ar_arena_fini(&a);
+}
+
 /* Right after the start the source of a tool may still be finding out what it offers: the call waits for that, until its deadline. */
 static void run_now(struct ar_live_call *r)
 {
@@ -272,6 +381,8 @@ static void run_now(struct ar_live_call *r)
 	r->state = RUN_RUNNING;
 	AR_FAULT("engine.before_tool");
 	r->source->v->start(r->source, &r->call);
+	if (!ar_str_absent(r->call.process_id))
+		take_process(r);
 }
 
 static void on_args(struct ar_store_op *op)
@@ -305,6 +416,7 @@ void ar_tool_plan(struct ar_live *l, const struct ar_effect *effect)
 	r->funnel.redactor = e->o.redactor;
 	r->end.call = ar_arena_str(a, effect->subject);
 	r->tool = ar_arena_str(a, effect->tool);
+	r->step = ar_arena_str(a, effect->step);
 	ar_ref_parse(effect->args_ref, &core, &r->args_hash);
 	r->args = (struct ar_store_blobs_get){ .op = { .kind = AR_STORE_BLOBS, .done = on_args },
 					       .hashes = &r->args_hash,
@@ -317,13 +429,17 @@ void ar_tool_plan(struct ar_live *l, const struct ar_effect *effect)
 						    .tool_call_id = r->end.call,
 						    .operation_id = ar_arena_str(a, effect->operation),
 						    .account = ar_arena_str(a, l->state.account),
-						    .workspace = e->o.workspace } };
+						    .workspace = e->o.workspace,
+						    .profile = effect->profile },
+					 .process_id = ar_arena_str(a, effect->process) };
 	ar_list_push(&l->calls, &r->node);
 	e->counts.steps++;
 	e->load[l->partition].steps++;
 	r->deadline = (struct ar_timer){ .live = l, .fire = too_late, .drop = no_deadline };
 	r->has_deadline = true;
 	ar_timer_start(e, &r->deadline, left);
+	if (!ar_str_absent(effect->ending))
+		ar_process_recall(l, effect);
 }
 
 void ar_tools_begin(struct ar_live *l)
@@ -347,9 +463,50 @@ void ar_tool_cancel(struct ar_live *l, struct ar_str id)
 		if (!ar_str_eq(r->end.call, id))
 			continue;
 		r->is_cancelled = true;
-		if (r->state == RUN_RUNNING)
+		if (r->state == RUN_RUNNING && !ar_process_end_of(l, id, AR_STR("parent_cancellation"),
+								  AR_STR("its tool call was cancelled")))
 			r->source->v->cancel(r->source, &r->call);
 	}
+}
+
+static struct ar_live_call *run_find(struct ar_live *l, struct ar_str id)
+{
+	AR_LIST_FOR (it, &l->calls) {
+		struct ar_live_call *r = AR_CONTAINER_OF(it, struct ar_live_call, node);
+
+		if (ar_str_eq(r->end.call, id))
+			return r;
+	}
+	return NULL;
+}
+
+void ar_tool_process_began(struct ar_live *l, struct ar_str call, struct ar_str process)
+{
+	struct ar_live_call *r = run_find(l, call);
+
+	if (r && r->state == RUN_RUNNING && r->source->v->process_began)
+		r->source->v->process_began(r->source, &r->call, process);
+}
+
+bool ar_tool_process_ended(struct ar_live *l, struct ar_str call, const struct ar_process_result *result)
+{
+	struct ar_live_call *r = run_find(l, call);
+
+	if (!r || r->state == RUN_ENDED)
+		return true;
+	if (r->state != RUN_RUNNING)
+		return false;
+	r->source->v->process_ended(r->source, &r->call, result);
+	return true;
+}
+
+/* The call may be over meanwhile: then nobody wants to know. */
+void ar_tool_process_acted(struct ar_live *l, struct ar_str call, const struct ar_tool_acted *acted)
+{
+	struct ar_live_call *r = run_find(l, call);
+
+	if (r && r->state == RUN_RUNNING && !l->engine->is_stopping)
+		r->source->v->process_acted(r->source, &r->call, acted);
 }
 
 void ar_tool_answer(struct ar_live *l, const struct ar_effect *effect)

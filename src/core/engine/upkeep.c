@@ -12,36 +12,21 @@
 
 static void on_step(struct ar_store_op *op);
 
-/* Whether nothing of it is in memory any more. One that is at work is refused by the store and then lets go by itself. */
-static bool drop(struct ar_engine *e, struct ar_str core)
+void ar_upkeep_end_readers(struct ar_engine *e, struct ar_str core)
 {
 	struct ar_error err;
 
 	ar_refuse(&err, AR_ERR_SESSION_NOT_FOUND,
 		  "the session was removed: it is older than what is kept here");
 	ar_follow_end_session(e->o.follow, core, &err);
-	return ar_live_drop(e, core);
 }
 
-/* Those of the last steps that were at work, or on their way in from the store while it removed them. */
-static void drop_late(struct ar_upkeep *u)
-{
-	size_t left = 0;
-
-	for (size_t i = 0; i < u->late_count; i++) {
-		if (!drop(u->engine, (struct ar_str){ u->late[i].core, AR_ID_CORE }))
-			u->late[left++] = u->late[i];
-	}
-	u->late_count = left;
-}
-
+/* One that is at work is refused by the store and then lets go by itself. */
 static void drop_removed(struct ar_upkeep *u)
 {
 	for (size_t i = 0; i < u->op.removed; i++) {
-		if (drop(u->engine, u->op.ids[i]))
-			continue;
-		u->late = ar_grow(u->late, u->late_count + 1, sizeof *u->late);
-		memcpy(u->late[u->late_count++].core, u->op.ids[i].p, AR_ID_CORE);
+		ar_upkeep_end_readers(u->engine, u->op.ids[i]);
+		ar_live_drop(u->engine, u->op.ids[i]);
 	}
 }
 
@@ -53,7 +38,6 @@ static void step(struct ar_timer *t)
 
 	if (u->engine->is_stopping)
 		return;
-	drop_late(u);
 	u->owned = u->engine->owned; /* a copy: what is owned may change while the store is at it */
 	u->op = (struct ar_store_upkeep){ .op = { .kind = AR_STORE_UPKEEP, .done = on_step },
 					  .before = u->keep ? now - u->keep : 0,
@@ -92,5 +76,4 @@ void ar_engine_keep(struct ar_engine *e, ar_usec keep)
 void ar_upkeep_fini(struct ar_upkeep *u)
 {
 	ar_store_op_fini(&u->op.op);
-	ar_free(u->late);
 }

@@ -7,18 +7,33 @@
 
 static void page_done(struct ar_follow_cursor *c);
 
+/* What the page was made of is in its frames now. */
+static void drop_page(struct ar_follow_cursor *c)
+{
+	struct ar_page *p = c->page;
+
+	if (!p)
+		return;
+	c->page = NULL;
+	ar_store_op_fini(&p->read.op);
+	ar_store_op_fini(&p->blobs.op);
+	for (size_t i = 0; i < p->line_count; i++)
+		ar_page_line_fini(&p->lines[i]);
+	ar_arena_fini(&p->arena);
+	ar_free(p->hashes);
+	ar_free(p);
+}
+
 void ar_catchup_free(struct ar_follow_cursor *c)
 {
-	ar_store_op_fini(&c->read.op);
-	ar_store_op_fini(&c->blobs.op);
-	for (size_t i = 0; i < c->line_count; i++)
-		ar_output_fini(&c->lines[i].output);
-	ar_arena_fini(&c->page);
-	ar_free(c->hashes);
+	drop_page(c);
+	ar_tenant_free(c);
+	ar_cursor_fini(&c->at);
+	ar_free(c->types);
+	ar_free(c->filter);
 	ar_free(c);
 }
 
-/* True when the reader left while the operation ran; it is freed then. */
 static bool is_gone(struct ar_follow_cursor *c)
 {
 	c->is_busy = false;
@@ -28,7 +43,7 @@ static bool is_gone(struct ar_follow_cursor *c)
 	return true;
 }
 
-static void end_by_store(struct ar_follow_cursor *c, const struct ar_store_op *op)
+static void end(struct ar_follow_cursor *c, const struct ar_store_op *op)
 {
 	struct ar_error err;
 
@@ -39,35 +54,39 @@ static void end_by_store(struct ar_follow_cursor *c, const struct ar_store_op *o
 	ar_reader_end(c, &err);
 }
 
+bool ar_catchup_goes_on(struct ar_follow_cursor *c, const struct ar_store_op *op)
+{
+	if (is_gone(c))
+		return false;
+	if (op->status == AR_OK)
+		return true;
+	end(c, op);
+	return false;
+}
+
 static void on_blobs(struct ar_store_op *op)
 {
-	struct ar_follow_cursor *c = AR_CONTAINER_OF(op, struct ar_follow_cursor, blobs.op);
+	struct ar_follow_cursor *c = AR_CONTAINER_OF(op, struct ar_page, blobs.op)->reader;
 
-	if (is_gone(c))
+	if (!ar_catchup_goes_on(c, op))
 		return;
-	if (op->status != AR_OK) {
-		end_by_store(c, op);
-		return;
-	}
 	page_done(c);
 }
 
 static void on_read(struct ar_store_op *op)
 {
-	struct ar_follow_cursor *c = AR_CONTAINER_OF(op, struct ar_follow_cursor, read.op);
+	struct ar_follow_cursor *c = AR_CONTAINER_OF(op, struct ar_page, read.op)->reader;
 	struct ar_error err;
 
-	if (is_gone(c))
+	if (!ar_catchup_goes_on(c, op))
 		return;
-	if (op->status != AR_OK) {
-		end_by_store(c, op);
-		return;
-	}
+	if (!c->is_open)
+		c->opened_at = c->page->read.head;
 	if (c->from_now)
-		c->at.sequence = c->read.head;
-	if (c->at.sequence > c->read.head) {
+		c->at.sequence = c->page->read.head;
+	if (c->at.sequence > c->page->read.head) {
 		ar_refuse(&err, AR_ERR_INVALID_CURSOR, "the cursor is ahead of the session, which is at %llu",
-			  (unsigned long long)c->read.head);
+			  (unsigned long long)c->page->read.head);
 		ar_reader_end(c, &err);
 		return;
 	}
@@ -75,44 +94,83 @@ static void on_read(struct ar_store_op *op)
 		ar_reader_end(c, &err);
 		return;
 	}
-	if (c->hash_count == 0) {
+	if (c->page->hash_count == 0) {
 		page_done(c);
 		return;
 	}
-	ar_store_op_fini(&c->blobs.op);
-	c->blobs = (struct ar_store_blobs_get){ .op = { .kind = AR_STORE_BLOBS, .done = on_blobs },
-						.hashes = c->hashes,
-						.count = c->hash_count };
+	c->page->blobs = (struct ar_store_blobs_get){ .op = { .kind = AR_STORE_BLOBS, .done = on_blobs },
+						      .hashes = c->page->hashes,
+						      .count = c->page->hash_count };
 	c->is_busy = true;
-	ar_store_submit(c->hub->follow->store, &c->blobs.op);
+	ar_store_submit(c->hub->follow->store, &c->page->blobs.op);
 }
 
 static void page_done(struct ar_follow_cursor *c)
 {
-	bool at_end = c->read.at_end;
+	bool at_end = c->page->read.at_end && !c->page->is_cut;
 
 	ar_page_frames(c);
+	drop_page(c);
 	c->state = AR_READER_QUEUED;
 	if (at_end && c->at.sequence >= c->hub->head)
 		ar_reader_join(c);
+	ar_catchup_tell(c);
+}
+
+/* The memory stays while a callback runs: the reader may leave in it. */
+void ar_catchup_tell(struct ar_follow_cursor *c)
+{
+	c->is_busy = true;
 	if (!c->is_open) {
 		c->is_open = true;
 		c->sub->v->opened(c->sub);
-		if (c->state == AR_READER_ENDED)
-			return;
 	}
+	if (is_gone(c))
+		return;
 	c->is_idle = false;
 	c->sub->v->ready(c->sub);
 }
 
 void ar_catchup_begin(struct ar_follow_cursor *c)
 {
-	ar_store_op_fini(&c->read.op);
-	c->read = (struct ar_store_read){ .op = { .kind = AR_STORE_READ, .done = on_read },
-					  .session = { c->core, AR_ID_CORE },
-					  .from = c->from_now ? INT64_MAX : c->at.sequence + 1,
-					  .max_bytes = PAGE_BYTES };
+	drop_page(c);
+	c->page = ar_new0(sizeof(*c->page));
+	c->page->reader = c;
+	c->page->read = (struct ar_store_read){ .op = { .kind = AR_STORE_READ, .done = on_read },
+						.session = { c->core, AR_ID_CORE },
+						.from = c->from_now ? INT64_MAX : c->at.sequence + 1,
+						.max_bytes = PAGE_BYTES };
 	c->state = AR_READER_READING;
 	c->is_busy = true;
-	ar_store_submit(c->hub->follow->store, &c->read.op);
+	ar_store_submit(c->hub->follow->store, &c->page->read.op);
+}
+
+/* ---- whose it is ---- */
+
+static void on_whose(struct ar_store_op *op)
+{
+	struct ar_whose *w = AR_CONTAINER_OF(op, struct ar_whose, lookup.op);
+	struct ar_follow_cursor *c = w->reader;
+	struct ar_store_op end = { .status = op->status, .err = op->err };
+
+	if (op->status == AR_OK && !ar_str_is(w->lookup.tenant, w->tenant))
+		end.status = AR_E_NOT_FOUND;
+	ar_store_op_fini(op);
+	ar_free(w->tenant);
+	ar_free(w);
+	if (ar_catchup_goes_on(c, &end))
+		ar_catchup_begin(c);
+}
+
+void ar_catchup_check(struct ar_follow_cursor *c, struct ar_str tenant)
+{
+	struct ar_whose *w = ar_new0(sizeof(*w));
+
+	w->reader = c;
+	w->tenant = ar_str_dup(tenant);
+	w->lookup = (struct ar_store_tenant){ .op = { .kind = AR_STORE_TENANT, .done = on_whose },
+					      .session = { c->core, AR_ID_CORE } };
+	c->state = AR_READER_READING;
+	c->is_busy = true;
+	ar_store_submit(c->hub->follow->store, &w->lookup.op);
 }

@@ -1,5 +1,6 @@
 /* See frame.h. A frame holds its server-sent-event text once; every reader shares it. */
 #include "frame.h"
+#include "base64.h"
 #include "codec.h"
 #include "mem.h"
 #include "provider.h"
@@ -19,19 +20,33 @@ void ar_frame_unref(struct ar_frame *f)
 	ar_free(f);
 }
 
-static struct ar_frame *begin(enum ar_event_type type, const struct ar_cursor *after)
+/* Its id comes next. */
+static struct ar_frame *blank(enum ar_event_type type, uint64_t sequence)
 {
 	struct ar_frame *f = ar_new0(sizeof(*f));
 
 	f->refs = 1;
 	f->type = type;
-	f->sequence = after->sequence;
+	f->sequence = sequence;
 	ar_list_init(&f->node);
 	ar_buf_addz(&f->bytes, "id: ");
-	ar_cursor_print(after, &f->bytes);
+	return f;
+}
+
+/* The id is there; the JSON comes next. */
+static void end_id(struct ar_frame *f)
+{
 	f->id.len = f->bytes.len - 4;
 	ar_buf_addz(&f->bytes, "\ndata: ");
 	f->json.len = f->bytes.len; /* where the JSON begins, until end() */
+}
+
+static struct ar_frame *begin(enum ar_event_type type, const struct ar_cursor *after)
+{
+	struct ar_frame *f = blank(type, after->sequence);
+
+	ar_cursor_print(after, &f->bytes);
+	end_id(f);
 	return f;
 }
 
@@ -57,6 +72,36 @@ struct ar_frame *ar_frame_fact(enum ar_event_type type, uint64_t sequence, const
 	return end(f);
 }
 
+struct ar_frame *ar_frame_moved(const struct ar_frame *f, const struct ar_cursor *after)
+{
+	struct ar_frame *moved = begin(f->type, after);
+
+	moved->sequence = f->sequence;
+	moved->is_delta = f->is_delta;
+	ar_buf_adds(&moved->bytes, f->json);
+	return end(moved);
+}
+
+struct ar_frame *ar_frame_placed(const struct ar_frame *f, const struct ar_places *after)
+{
+	struct ar_frame *placed = blank(f->type, f->sequence);
+
+	placed->place = f->place;
+	ar_places_print(after, &placed->bytes);
+	end_id(placed);
+	ar_buf_adds(&placed->bytes, f->json);
+	return end(placed);
+}
+
+struct ar_frame *ar_frame_event(const struct ar_event *e, const struct ar_cursor *after)
+{
+	struct ar_frame *f = begin(e->type, after);
+
+	f->is_delta = true;
+	ar_event_encode(e, &f->bytes);
+	return end(f);
+}
+
 /* The id follows from everything that the frame says, so equal ids mean equal bytes. */
 static struct ar_str delta_id(struct ar_arena *a, const struct ar_output *o,
 			      const struct ar_output_piece *piece, uint64_t sequence, ar_usec time)
@@ -65,6 +110,49 @@ static struct ar_str delta_id(struct ar_arena *a, const struct ar_output *o,
 			    (unsigned long long)sequence, (unsigned long long)o->step,
 			    (unsigned long long)piece->pos, (unsigned long long)(piece->pos + piece->len),
 			    (unsigned long long)time);
+}
+
+/* A piece of a stream: as text when it is text. */
+static struct ar_ev_process_output stream_piece(const struct ar_output *o,
+						const struct ar_output_piece *piece, struct ar_arena *a)
+{
+	struct ar_ev_process_output p = { .stream = o->stream,
+					  .output_ref =
+						  ar_process_ref_make(a, o->ids[AR_SCOPE_PROCESS], o->stream),
+					  .offset = (int64_t)piece->pos,
+					  .length = (int64_t)piece->len };
+
+	if (ar_str_absent(piece->bytes))
+		return p;
+	if (ar_str_is_utf8(piece->bytes)) {
+		p.preview = piece->bytes;
+		p.encoding = AR_STR("utf-8");
+		return p;
+	}
+	p.preview = ar_base64(a, piece->bytes);
+	p.encoding = AR_STR("base64");
+	return p;
+}
+
+static struct ar_frame *stream_frame(const struct ar_output *o, const struct ar_output_piece *piece,
+				     const struct ar_cursor *after, struct ar_event e)
+{
+	struct ar_arena a = { 0 };
+	struct ar_ev_process_output p = stream_piece(o, piece, &a);
+	struct ar_frame *f;
+
+	e.type = AR_EV_PROCESS_OUTPUT;
+	e.payload = &p;
+	e.event_id = delta_id(&a, o, piece, after->sequence, e.time);
+	e.session_id = ar_id_root(&a, "sess", o->session);
+	for (size_t i = 0; i < AR_SCOPE_COUNT; i++)
+		e.ids[i] = o->ids[i];
+	f = ar_frame_event(&e, after);
+	f->step = o->step;
+	f->from = piece->pos;
+	f->until = piece->pos + piece->len;
+	ar_arena_fini(&a);
+	return f;
 }
 
 struct ar_frame *ar_frame_delta(const struct ar_output *o, const struct ar_output_piece *piece,
@@ -91,6 +179,8 @@ struct ar_frame *ar_frame_delta(const struct ar_output *o, const struct ar_outpu
 	struct ar_arena a = { 0 };
 	struct ar_frame *f;
 
+	if (o->stream)
+		return stream_frame(o, piece, after, e);
 	if (ar_str_absent(piece->bytes))
 		return NULL;
 	e.type = by_kind[piece->segment->kind].type;
@@ -101,9 +191,7 @@ struct ar_frame *ar_frame_delta(const struct ar_output *o, const struct ar_outpu
 		e.ids[i] = o->ids[i];
 	if (e.type == AR_EV_TOOL_ARGS)
 		e.ids[AR_SCOPE_TOOL_CALL] = ar_tool_call_id(&a, o->ids[AR_SCOPE_STEP], piece->segment->index);
-	f = begin(e.type, after);
-	f->is_delta = true;
-	ar_event_encode(&e, &f->bytes);
+	f = ar_frame_event(&e, after);
 	ar_arena_fini(&a);
-	return end(f);
+	return f;
 }

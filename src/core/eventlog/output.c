@@ -2,6 +2,8 @@
 #include "output.h"
 #include "mem.h"
 
+#include <string.h>
+
 static struct ar_output_segment *add_segment(struct ar_output *o, uint8_t kind, uint32_t index)
 {
 	struct ar_output_segment *s;
@@ -50,6 +52,22 @@ static struct ar_str segment_bytes(const struct ar_output *o, const struct ar_ou
 	return ar_str_sub(ar_buf_str(&o->bytes), s->pos, s->len);
 }
 
+/* The bytes of a segment from `pos` on; absent: they are not to be had, as far as *len reaches. */
+static struct ar_str bytes_from(const struct ar_output *o, const struct ar_output_segment *s, uint64_t pos,
+				uint64_t *len)
+{
+	struct ar_str bytes;
+
+	if (pos < o->dropped) {
+		*len = o->dropped - pos;
+		return AR_STR_NONE;
+	}
+	if (o->dropped > 0)
+		return ar_str_sub(ar_buf_str(&o->bytes), pos - o->dropped, *len);
+	bytes = segment_bytes(o, s);
+	return ar_str_absent(bytes) ? AR_STR_NONE : ar_str_sub(bytes, pos - s->pos, *len);
+}
+
 bool ar_output_piece_at(const struct ar_output *o, uint64_t pos, size_t max, struct ar_output_piece *ret)
 {
 	for (size_t i = 0; i < o->count; i++) {
@@ -62,16 +80,37 @@ bool ar_output_piece_at(const struct ar_output *o, uint64_t pos, size_t max, str
 						 .pos = pos,
 						 .offset = s->offset + (pos - s->pos),
 						 .len = s->pos + s->len - pos };
-		rest = segment_bytes(o, s);
+		rest = bytes_from(o, s, pos, &ret->len);
 		if (ar_str_absent(rest))
 			return true;
-		ret->bytes = ar_str_utf8_prefix(ar_str_sub(rest, pos - s->pos, ret->len), max);
+		ret->bytes = ar_str_utf8_prefix(rest, max);
 		if (ret->bytes.len == 0)
-			ret->bytes = ar_str_sub(rest, pos - s->pos, 1);
+			ret->bytes = ar_str_sub(rest, 0, 1);
 		ret->len = ret->bytes.len;
 		return true;
 	}
 	return false;
+}
+
+void ar_output_forget(struct ar_output *o, size_t keep)
+{
+	size_t excess = o->bytes.len > keep ? o->bytes.len - keep : 0;
+
+	while (excess > 0 && excess < o->bytes.len && ((unsigned char)o->bytes.p[excess] & 0xC0) == 0x80)
+		excess++;
+	memmove(o->bytes.p, o->bytes.p + excess, o->bytes.len - excess);
+	o->bytes.len -= excess;
+	o->dropped += excess;
+}
+
+void ar_output_skip(struct ar_output *o, uint8_t kind, uint64_t len)
+{
+	struct ar_output_segment *s = o->count ? &o->segments[0] : add_segment(o, kind, 0);
+
+	s->len += len;
+	o->pos += len;
+	o->bytes.len = 0;
+	o->dropped = o->pos;
 }
 
 void ar_output_collect(const struct ar_output *o, uint8_t kind, uint32_t index, struct ar_buf *out)

@@ -7,6 +7,7 @@
 #include "identity.h"
 #include "mem.h"
 
+#define CONTENT_MAX (16u * 1024u * 1024u) /* a page ends with the line whose content passes it */
 #define STEP_CONTENTS_MAX (2 + 64) /* text, reasoning, and arguments of so many calls */
 
 static struct ar_str text_of(struct ar_json object, const char *name)
@@ -41,25 +42,31 @@ static void want(struct ar_follow_cursor *c, struct ar_str ref)
 
 	if (!ar_str_absent(ref) && !ar_ref_parse(ref, &core, &hash))
 		hash = (struct ar_hash){ 0 };
-	if (c->hash_count == c->hash_room) {
-		c->hash_room = c->hash_room ? c->hash_room * 2 : 16;
-		c->hashes = ar_grow(c->hashes, c->hash_room, sizeof(*c->hashes));
+	if (c->page->hash_count == c->page->hash_room) {
+		c->page->hash_room = c->page->hash_room ? c->page->hash_room * 2 : 16;
+		c->page->hashes = ar_grow(c->page->hashes, c->page->hash_room, sizeof(*c->page->hashes));
 	}
-	c->hashes[c->hash_count++] = hash;
+	c->page->hashes[c->page->hash_count++] = hash;
+}
+
+static void set_ids(struct ar_follow_cursor *c, struct ar_output *o, struct ar_json event)
+{
+	o->session = (struct ar_str){ c->core, AR_ID_CORE };
+	for (size_t i = 0; i < AR_SCOPE_COUNT; i++)
+		o->ids[i] = ar_arena_str(&c->page->arena, text_of(event, ar_scope_names[i]));
 }
 
 static void read_step_end(struct ar_follow_cursor *c, struct ar_page_line *line, struct ar_json event)
 {
 	struct ar_json payload = ar_json_get(event, "payload");
 	struct ar_json calls = ar_json_get(payload, "toolCalls");
+	struct ar_output *o = &line->outputs[0];
 	size_t n = 0;
 
-	ar_id_counter(text_of(event, "stepId"), &line->output.step);
+	ar_id_counter(text_of(event, "stepId"), &o->step);
 	if (!c->deltas || ar_json_len(ar_json_get(payload, "segments")) == 0)
 		return;
-	line->output.session = (struct ar_str){ c->core, AR_ID_CORE };
-	for (size_t i = 0; i < AR_SCOPE_COUNT; i++)
-		line->output.ids[i] = ar_arena_str(&c->page, text_of(event, ar_scope_names[i]));
+	set_ids(c, o, event);
 	for (struct ar_json_iter it = ar_json_iter(ar_json_get(payload, "segments")); ar_json_next(&it);) {
 		struct ar_str word = AR_STR_NONE;
 		int64_t index = 0, len = 0;
@@ -67,15 +74,61 @@ static void read_step_end(struct ar_follow_cursor *c, struct ar_page_line *line,
 		ar_json_str(ar_json_at(it.value, 0), &word);
 		ar_json_i64(ar_json_at(it.value, 1), &index);
 		ar_json_i64(ar_json_at(it.value, 2), &len);
-		ar_output_add_stored(&line->output, (uint8_t)kind_of(word), (uint32_t)index, (uint64_t)len,
-				     AR_STR_NONE);
+		ar_output_add_stored(o, (uint8_t)kind_of(word), (uint32_t)index, (uint64_t)len, AR_STR_NONE);
 	}
-	line->first_hash = c->hash_count;
+	line->first_hash = c->page->hash_count;
 	want(c, text_of(payload, "outputRef"));
 	want(c, text_of(payload, "reasoningRef"));
 	for (struct ar_json_iter it = ar_json_iter(calls); n++ + 2 < STEP_CONTENTS_MAX && ar_json_next(&it);)
 		want(c, text_of(it.value, "ref"));
-	line->hash_count = c->hash_count - line->first_hash;
+	line->hash_count = c->page->hash_count - line->first_hash;
+}
+
+/* One range of one stream; what was left out before it is a segment without bytes. */
+static void read_kept(struct ar_follow_cursor *c, struct ar_page_line *line, struct ar_json kept, uint32_t n)
+{
+	struct ar_str word = text_of(kept, "stream");
+	int stream = ar_str_is(word, "stdout")	 ? AR_PROC_STDOUT
+		     : ar_str_is(word, "stderr") ? AR_PROC_STDERR
+						 : AR_PROC_TTY;
+	struct ar_output *o = &line->outputs[stream - 1];
+	int64_t offset = 0, length = 0;
+
+	ar_json_i64(ar_json_get(kept, "offset"), &offset);
+	ar_json_i64(ar_json_get(kept, "length"), &length);
+	want(c, text_of(kept, "ref"));
+	if ((uint64_t)offset > o->pos)
+		ar_output_add_stored(o, (uint8_t)stream, UINT32_MAX, (uint64_t)offset - o->pos, AR_STR_NONE);
+	ar_output_add_stored(o, (uint8_t)stream, n, (uint64_t)length, AR_STR_NONE);
+	c->page->content += (uint64_t)length;
+}
+
+static void read_process_end(struct ar_follow_cursor *c, struct ar_page_line *line, struct ar_json event)
+{
+	struct ar_json outputs = ar_json_get(ar_json_get(event, "payload"), "outputs");
+	uint32_t n = 0;
+
+	ar_id_counter(text_of(event, "processId"), &line->process);
+	for (int i = 0; i < AR_PROC_TTY; i++) {
+		line->outputs[i].step = ar_cursor_stream(line->process, i + 1);
+		line->outputs[i].stream = i + 1;
+		if (c->deltas)
+			set_ids(c, &line->outputs[i], event);
+	}
+	line->first_hash = c->page->hash_count;
+	if (!c->deltas)
+		return;
+	for (struct ar_json_iter it = ar_json_iter(outputs); ar_json_next(&it);)
+		read_kept(c, line, it.value, n++);
+	line->hash_count = c->page->hash_count - line->first_hash;
+}
+
+/* One of these without a process is about something else. */
+static bool is_process_end(enum ar_event_type type, struct ar_json event)
+{
+	return (type == AR_EV_PROCESS_COMPLETED || type == AR_EV_PROCESS_FAILED ||
+		type == AR_EV_PROCESS_TERMINATED || type == AR_EV_SNAPSHOT_REPAIRED) &&
+	       !ar_str_absent(text_of(event, "processId"));
 }
 
 static bool is_step_end(enum ar_event_type type)
@@ -92,7 +145,7 @@ static bool is_ahead(const struct ar_hub *h, uint64_t sequence)
 
 static enum ar_status read_line(struct ar_follow_cursor *c, struct ar_str json, struct ar_error *err)
 {
-	struct ar_page_line *line = &c->lines[c->line_count];
+	struct ar_page_line *line = &c->page->lines[c->page->line_count];
 	const struct ar_event_desc *desc;
 	struct ar_json event;
 	int64_t sequence = 0;
@@ -104,13 +157,16 @@ static enum ar_status read_line(struct ar_follow_cursor *c, struct ar_str json, 
 	if (!desc)
 		return ar_fail(err, AR_E_CORRUPT, "stored fact %lld has an unknown type",
 			       (long long)sequence);
-	if ((uint64_t)sequence <= c->at.sequence || is_ahead(c->hub, (uint64_t)sequence))
+	if (c->page->is_cut || (uint64_t)sequence <= c->at.sequence || is_ahead(c->hub, (uint64_t)sequence))
 		return AR_OK;
 	*line = (struct ar_page_line){ .type = desc->type, .sequence = (uint64_t)sequence, .json = json };
 	ar_time_parse(text_of(event, "timestamp"), &line->time);
 	if (is_step_end(line->type))
 		read_step_end(c, line, event);
-	c->line_count++;
+	else if (is_process_end(line->type, event))
+		read_process_end(c, line, event);
+	c->page->line_count++;
+	c->page->is_cut = c->page->content > CONTENT_MAX;
 	return AR_OK;
 }
 
@@ -125,13 +181,11 @@ static size_t count_lines(const struct ar_store_read *read)
 
 enum ar_status ar_page_read(struct ar_follow_cursor *c, struct ar_error *err)
 {
-	size_t most = count_lines(&c->read);
+	size_t most = count_lines(&c->page->read);
 
-	ar_arena_reset(&c->page);
-	c->line_count = c->hash_count = 0;
-	c->lines = ar_arena_alloc(&c->page, (most + 1) * sizeof(*c->lines));
-	for (size_t i = 0; i < c->read.row_count; i++) {
-		struct ar_str rest = c->read.rows[i].body, line;
+	c->page->lines = ar_arena_alloc(&c->page->arena, (most + 1) * sizeof(*c->page->lines));
+	for (size_t i = 0; i < c->page->read.row_count; i++) {
+		struct ar_str rest = c->page->read.rows[i].body, line;
 
 		while (!ar_str_empty(rest)) {
 			rest = ar_str_split(rest, '\n', &line);
@@ -147,46 +201,77 @@ enum ar_status ar_page_read(struct ar_follow_cursor *c, struct ar_error *err)
 /* Fills the segments of a step from its contents, in the order read_step_end asked for them. */
 static void fill(const struct ar_follow_cursor *c, struct ar_page_line *line)
 {
-	for (size_t i = 0; i < line->output.count; i++) {
-		struct ar_output_segment *s = &line->output.segments[i];
+	for (size_t i = 0; i < line->outputs[0].count; i++) {
+		struct ar_output_segment *s = &line->outputs[0].segments[i];
 		size_t place = s->kind == AR_OUT_TEXT ? 0 : s->kind == AR_OUT_REASONING ? 1 : 2 + s->index;
 		struct ar_str content;
 
 		if (place >= line->hash_count)
 			continue; /* nothing of that kind was stored */
-		content = c->blobs.bytes[line->first_hash + place];
+		content = c->page->blobs.bytes[line->first_hash + place];
 		if (!ar_str_absent(content) && s->offset + s->len <= content.len)
 			s->bytes = ar_str_sub(content, s->offset, s->len);
 	}
 }
 
-static void push_output(struct ar_follow_cursor *c, struct ar_page_line *line)
+/* The same for the streams of a process: each segment knows which of the contents it is. */
+static void fill_streams(const struct ar_follow_cursor *c, struct ar_page_line *line)
+{
+	for (size_t k = 0; k < AR_ARRAY_LEN(line->outputs); k++) {
+		for (size_t i = 0; i < line->outputs[k].count; i++) {
+			struct ar_output_segment *s = &line->outputs[k].segments[i];
+
+			if (s->index >= line->hash_count)
+				continue;
+			s->bytes = c->page->blobs.bytes[line->first_hash + s->index];
+			if (s->bytes.len != s->len)
+				s->bytes = AR_STR_NONE;
+		}
+	}
+}
+
+static void push_output(struct ar_follow_cursor *c, const struct ar_output *o, ar_usec time)
 {
 	struct ar_str runtime_id = c->hub->follow->runtime_id;
-	uint64_t pos = ar_cursor_pos(&c->at, line->output.step);
+	uint64_t pos = ar_cursor_pos(&c->at, o->step);
 	struct ar_output_piece piece;
 
-	fill(c, line);
-	while (ar_output_piece_at(&line->output, pos, AR_DELTA_MAX, &piece)) {
+	while (ar_output_piece_at(o, pos, AR_DELTA_MAX, &piece)) {
 		pos = piece.pos + piece.len;
-		ar_cursor_set(&c->at, line->output.step, pos);
-		ar_reader_push(c, ar_frame_delta(&line->output, &piece, &c->at, runtime_id, line->time));
+		ar_cursor_set(&c->at, o->step, pos);
+		ar_reader_push(c, ar_frame_delta(o, &piece, &c->at, runtime_id, time));
 	}
+}
+
+static void push_streams(struct ar_follow_cursor *c, struct ar_page_line *line)
+{
+	fill_streams(c, line);
+	for (size_t i = 0; i < AR_ARRAY_LEN(line->outputs); i++)
+		push_output(c, &line->outputs[i], line->time);
+	ar_cursor_drop_process(&c->at, line->process);
+}
+
+void ar_page_line_fini(struct ar_page_line *line)
+{
+	for (size_t i = 0; i < AR_ARRAY_LEN(line->outputs); i++)
+		ar_output_fini(&line->outputs[i]);
 }
 
 void ar_page_frames(struct ar_follow_cursor *c)
 {
-	for (size_t i = 0; i < c->line_count; i++) {
-		struct ar_page_line *line = &c->lines[i];
+	for (size_t i = 0; i < c->page->line_count; i++) {
+		struct ar_page_line *line = &c->page->lines[i];
 
 		if (is_step_end(line->type)) {
-			push_output(c, line);
-			ar_cursor_drop(&c->at, line->output.step);
+			fill(c, line);
+			push_output(c, &line->outputs[0], line->time);
+			ar_cursor_drop(&c->at, line->outputs[0].step);
 		}
+		if (line->process)
+			push_streams(c, line);
 		c->at.sequence = line->sequence;
 		ar_reader_push(c, ar_frame_fact(line->type, line->sequence, &c->at, line->json));
-		ar_output_fini(&line->output);
+		ar_page_line_fini(line);
 	}
-	c->line_count = 0;
-	ar_arena_reset(&c->page);
+	c->page->line_count = 0;
 }

@@ -3,6 +3,7 @@
 #define AR_EVENTLOG_PUBLISH_H
 
 #include "clock.h"
+#include "codec.h"
 #include "follow.h"
 #include "output.h"
 
@@ -10,13 +11,20 @@ struct ar_fact {
 	enum ar_event_type type;
 	uint64_t sequence;
 	struct ar_str json;
+	uint64_t process; /* number of the process that ends with it; 0: none does */
 };
 
 struct ar_follow_options {
 	struct ar_store *store;
 	struct ar_clock *clock;
-	size_t ring_bytes; /* live frames kept per session */
+	size_t ring_bytes; /* live frames kept per session, or tenant */
+	ar_usec look_every; /* others write to the store too: how often readers of a tenant look for it; 0: nobody does */
 };
+
+/* How many frames the slowest live reader is behind, and how many readers were ended for being a whole ring behind. The first looks at every
+ * reader. */
+uint64_t ar_follow_lag(const struct ar_follow *f);
+uint64_t ar_follow_cuts(const struct ar_follow *f);
 
 struct ar_follow *ar_follow_new(const struct ar_follow_options *o);
 void ar_follow_free(struct ar_follow *f); /* no reader may be left */
@@ -33,6 +41,13 @@ void ar_follow_end_session(struct ar_follow *f, struct ar_str core, const struct
 /* Facts of one commit, in order. Call only when they are durable. */
 void ar_follow_publish(struct ar_follow *f, struct ar_str core, const struct ar_fact *facts, size_t count);
 
+/* Facts of a session of that tenant are durable: whoever reads the tenant finds them in the store. */
+void ar_follow_stir(struct ar_follow *f, struct ar_str tenant);
+
+/* Looks for what others have written, when it is time; when that is (0: nobody reads a tenant, or nobody else writes). */
+void ar_follow_tick(struct ar_follow *f);
+ar_usec ar_follow_deadline(const struct ar_follow *f);
+
 /* The same for facts that end a step of an earlier process: no reader here was told what it had said, so each takes them from
  * the store, where its output is re-made from where that reader is. */
 void ar_follow_reread(struct ar_follow *f, struct ar_str core, uint64_t head);
@@ -42,5 +57,8 @@ void ar_follow_reread(struct ar_follow *f, struct ar_str core, uint64_t head);
 void ar_follow_output_open(struct ar_follow *f, struct ar_output *o, uint64_t head);
 void ar_follow_output_grew(struct ar_follow *f, struct ar_output *o, uint64_t from);
 void ar_follow_output_close(struct ar_follow *f, struct ar_output *o);
+
+/* A frame that is only for those who read now: it is stored nowhere. Its sequence, time and runtime are filled in. */
+void ar_follow_tell(struct ar_follow *f, struct ar_str core, struct ar_event *e);
 
 #endif

@@ -18,6 +18,18 @@ static void outcome(const struct ar_action *a, struct ar_jw *w)
 	ar_jw_mtime(w, "resolvedAt", a->resolved);
 }
 
+static void escalation(const struct ar_action *a, struct ar_jw *w)
+{
+	if (!a->escalates)
+		return;
+	ar_jw_key(w, "escalation");
+	ar_jw_open(w);
+	ar_jw_mstr(w, "state", a->escalated ? AR_STR("escalated") : AR_STR("pending"));
+	ar_jw_mstr(w, "audience", a->audience);
+	ar_jw_mtime(w, "at", a->escalated ? a->escalated : a->escalates);
+	ar_jw_close(w);
+}
+
 /* In full for the session itself; a line of a list has the beginning of the question, and no schema. */
 static void record(const struct ar_session *s, const struct ar_action *a, bool is_line, struct ar_jw *w)
 {
@@ -46,6 +58,8 @@ static void record(const struct ar_session *s, const struct ar_action *a, bool i
 	ar_jw_mtime(w, "createdAt", a->created);
 	ar_jw_mtime(w, "expiresAt", a->expires);
 	ar_jw_mstr(w, "onTimeout", ar_str_from(on_timeout[a->on_timeout]));
+	ar_jw_mraw(w, "seenBy", ar_str_absent(a->seen) ? AR_STR("[]") : a->seen);
+	escalation(a, w);
 	outcome(a, w);
 	ar_jw_close(w);
 }
@@ -84,7 +98,7 @@ static void pending_approvals(const struct ar_session *s, const struct ar_thread
 	for (size_t i = 0; i < s->actions.count; i++) {
 		const struct ar_action *a = s->actions.at[i];
 
-		if (is_of(a, t) && a->status == AR_ACTION_PENDING && a->type == AR_ACTION_TOOL_PERMISSION)
+		if (is_of(a, t) && a->status == AR_ACTION_PENDING && ar_action_is_about_call(a->type))
 			ar_jw_str(w, a->id);
 	}
 	ar_jw_close_array(w);
@@ -142,9 +156,13 @@ static struct ar_str mode_of(const struct ar_session *s, const struct ar_thread 
 
 void ar_projection_permission(const struct ar_session *s, const struct ar_thread *t, struct ar_jw *w)
 {
+	struct ar_str mode = mode_of(s, t);
+
 	ar_jw_key(w, "permissionState");
 	ar_jw_open(w);
-	ar_jw_mstr(w, "mode", mode_of(s, t));
+	ar_jw_mstr(w, "mode", mode);
+	if (!ar_str_absent(mode))
+		ar_jw_mbool(w, "interactionAllowed", !ar_str_is(mode, ar_mode_name(AR_MODE_NEVER)));
 	ar_jw_mstr(w, "policySource", ar_str_absent(s->policy_ref) ? AR_STR("host") : AR_STR("session"));
 	ar_jw_mstr(w, "policyRef", s->policy_ref);
 	ar_jw_mint(w, "sessionRules", (int64_t)s->rules.count);

@@ -50,6 +50,10 @@ static const struct {
 	{ "policy.changed", "the policy of the {scope} changed" },
 	{ "sandbox.applied", "boundary {mode}, network {network}" },
 	{ "sandbox.violation", "boundary crossed ({boundary}): {attempted}, {effect}" },
+	{ "process.started", "runs {safeCommand}[ ({profile})]" },
+	{ "process.completed", "exited with {exitCode}[ after {durationMs} ms]" },
+	{ "process.failed", "the process failed ({failureKind}): {error.message}" },
+	{ "process.terminated", "ended by {terminatedBy}: {reason}" },
 	{ "tool.started", "{toolName} begins ({policy})[, attempt {attempt}][ after {retryOf}]" },
 	{ "tool.result", "the tool answered[ in {durationMs} ms]" },
 	{ "tool.failed", "no result, {status} ({errorCategory})[; {recoveryAdvice}]" },
@@ -67,42 +71,37 @@ static const struct {
 	{ "history.rollback.completed", "taken out of the conversation" },
 };
 
-static const struct {
-	const char *prefix, *kind, *member;
+/* A session or a thread is explained by its newest turn, everything else by the one it is in. */
+static const struct kind {
+	const char *prefix, *name, *member;
+	bool is_by_newest;
 } kinds[] = {
-	{ "tool_", "tool_call", "toolCallId" },
-	{ "action_", "action", "actionId" },
-	{ "turn_", "turn", "turnId" },
-	{ "task_", "task", "taskId" },
-	{ "run_", "run", "runId" },
-	{ "attempt_", "run", "attemptId" },
-	{ "step_", "step", "stepId" },
-	{ "mreq_", "model_request", "modelRequestId" },
-	{ "thread_", "thread", "threadId" },
-	{ "sess_", "session", "sessionId" },
+	{ "tool_", "tool_call", "toolCallId", false },
+	{ "proc_", "process", "processId", false },
+	{ "action_", "action", "actionId", false },
+	{ "turn_", "turn", "turnId", false },
+	{ "task_", "task", "taskId", false },
+	{ "run_", "run", "runId", false },
+	{ "attempt_", "run", "attemptId", false },
+	{ "step_", "step", "stepId", false },
+	{ "mreq_", "model_request", "modelRequestId", false },
+	{ "thread_", "thread", "threadId", true },
+	{ "sess_", "session", "sessionId", true },
+	{ "", "turn", "turnId", false }, /* turns may have any name */
 };
 
-static size_t kind_of(struct ar_str id)
+static const struct kind *kind_of(struct ar_str id)
 {
-	size_t i = 0;
+	const struct kind *k = kinds;
 
-	while (i < AR_ARRAY_LEN(kinds) && !ar_str_starts(id, ar_str_from(kinds[i].prefix)))
-		i++;
-	return i;
+	while (!ar_str_starts(id, ar_str_from(k->prefix)))
+		k++;
+	return k;
 }
 
 const char *ar_explain_kind(struct ar_str id)
 {
-	size_t i = kind_of(id);
-
-	return i < AR_ARRAY_LEN(kinds) ? kinds[i].kind : "turn"; /* turns may have any name */
-}
-
-static const char *member_of(struct ar_str id)
-{
-	size_t i = kind_of(id);
-
-	return i < AR_ARRAY_LEN(kinds) ? kinds[i].member : "turnId";
+	return kind_of(id)->name;
 }
 
 static struct ar_str text_of(struct ar_json object, const char *name)
@@ -164,10 +163,13 @@ static void belongs(struct ar_explanation *x, struct ar_json fact)
 				x->first = x->open[i].sequence;
 		}
 	}
-	if (ar_str_eq(text_of(fact, "actionId"), x->id))
+	if (ar_str_eq(text_of(fact, "actionId"), x->id) || ar_str_eq(text_of(fact, "processId"), x->id))
 		x->call = ar_arena_str(&x->arena, text_of(fact, "toolCallId"));
 	if (ar_str_eq(text_of(fact, "toolCallId"), x->id) && ar_str_absent(x->action))
 		x->action = ar_arena_str(&x->arena, text_of(fact, "actionId"));
+	if (ar_str_absent(x->permission))
+		x->permission =
+			ar_arena_str(&x->arena, text_of(ar_json_get(fact, "payload"), "permissionRef"));
 }
 
 bool ar_explain_find(struct ar_explanation *x, struct ar_json fact)
@@ -176,12 +178,11 @@ bool ar_explain_find(struct ar_explanation *x, struct ar_json fact)
 
 	if (ar_str_is(type, "turn.submitted"))
 		note_turn(x, fact, type);
-	if (says(fact, member_of(x->id), x->id))
+	if (says(fact, kind_of(x->id)->member, x->id))
 		belongs(x, fact);
 	if (is_end(type))
 		note_turn(x, fact, type);
-	/* A session or a thread is explained by its newest turn, everything else by the one it is in. */
-	return !is_end(type) || !says(fact, "turnId", x->turn) || kind_of(x->id) >= 8;
+	return !is_end(type) || !says(fact, "turnId", x->turn) || kind_of(x->id)->is_by_newest;
 }
 
 /* ---- collecting ---- */
@@ -270,6 +271,11 @@ static void add_reason(struct ar_explanation *x, struct ar_json fact, const char
 	ar_buf_fini(&text);
 }
 
+static bool is_kind(const struct ar_explanation *x, const char *name)
+{
+	return ar_str_is(ar_str_from(x->kind), name);
+}
+
 /* A fact about the turn as a whole, not about another call or step of it. */
 static bool is_about_turn(struct ar_json fact)
 {
@@ -281,10 +287,11 @@ static bool is_wanted(struct ar_explanation *x, struct ar_json fact)
 {
 	if (!says(fact, "turnId", x->turn))
 		return false;
-	if (says(fact, member_of(x->id), x->id))
+	if (says(fact, kind_of(x->id)->member, x->id))
 		return true;
-	if (ar_str_is(ar_str_from(x->kind), "tool_call") || ar_str_is(ar_str_from(x->kind), "action"))
-		return says(fact, "toolCallId", x->call) || says(fact, "actionId", x->action);
+	if (is_kind(x, "tool_call") || is_kind(x, "action") || is_kind(x, "process"))
+		return says(fact, "toolCallId", x->call) || says(fact, "actionId", x->action) ||
+		       says(fact, "eventId", x->permission);
 	return is_about_turn(fact);
 }
 
@@ -306,7 +313,8 @@ bool ar_explain_collect(struct ar_explanation *x, struct ar_json fact)
 		follow_retry(x, fact);
 	if (sentence && is_wanted(x, fact))
 		add_reason(x, fact, sentence);
-	return !is_end(type) || !says(fact, "turnId", x->turn);
+	/* A process may outlive its turn. */
+	return !is_end(type) || !says(fact, "turnId", x->turn) || is_kind(x, "process");
 }
 
 /* ---- telling ---- */

@@ -18,8 +18,9 @@ struct ar_explanation {
 	const char *kind; /* set by begin() */
 	struct ar_str turn; /* that it belongs to; absent: not found */
 	struct ar_str call, action; /* that go with it */
+	struct ar_str
+		permission; /* event that let it run: that of a call which is tried again names the first one */
 	uint64_t first; /* where its turn begins */
-	bool is_over; /* the turn has ended: nothing after belongs to it */
 	struct ar_reason reasons[AR_EXPLAIN_MAX];
 	size_t count; /* of all that were found; those listed are the newest */
 	struct ar_arena arena;
@@ -28,7 +29,7 @@ struct ar_explanation {
 	size_t open_count;
 };
 
-/* What the id names, by its form; NULL: nothing that can be explained. */
+/* What the id names, by its form; what has none of ours is a turn, which may have any name. */
 const char *ar_explain_kind(struct ar_str id);
 
 /* Zero the explanation, set id and kind. First pass; returns false when enough was seen. */

@@ -17,14 +17,21 @@ void ar_projection_shell(const struct ar_session *s, struct ar_jw *w);
 /* The coarse status of the session's threads together, for filters: running, blocked, stale or idle. */
 struct ar_str ar_projection_status(const struct ar_session *s);
 
-/* task_snapshot: the record of one task. */
-void ar_projection_task(const struct ar_session *s, const struct ar_turn *turn, struct ar_jw *w);
+/* task_snapshot: the record of one task that the session knows, a turn's or a declared one. */
+void ar_projection_task(const struct ar_session *s, struct ar_str id, struct ar_jw *w);
+void ar_projection_relationships(const struct ar_session *s, const struct ar_task *task, struct ar_jw *w);
+
+/* Members taskGroups (ids by state), blockedTasks and taskGraph; a thread id limits them to its tasks. */
+void ar_projection_task_groups(const struct ar_session *s, struct ar_str thread, struct ar_jw *w);
 struct ar_str ar_projection_task_status(const struct ar_task *task); /* the word that lists are filtered by */
 void ar_projection_task_summary(const struct ar_session *s, struct ar_jw *w);
 
 /* One question, pending or settled: a line of list_actions. The whole of it is in the session's pendingRequests and actions. */
 struct ar_action;
 void ar_projection_action(const struct ar_session *s, const struct ar_action *a, struct ar_jw *w);
+
+/* One process: a line of a thread's processes, and of get_execution_environment. */
+void ar_projection_process(const struct ar_process_record *p, struct ar_jw *w);
 
 /* queue_snapshot of one thread. */
 void ar_projection_queue(const struct ar_thread *t, struct ar_jw *w);

@@ -1,5 +1,6 @@
 /* session_snapshot and the shell that lists show. Pure. */
 #include "describe.h"
+#include "limits/money.h"
 #include "routing.h"
 #include "thread.h"
 
@@ -30,12 +31,19 @@ static void tasks(const struct ar_session *s, struct ar_str thread, struct ar_jw
 			const struct ar_turn *turn = t->turns.at[k];
 
 			if (turn->task)
-				ar_projection_task(s, turn, w);
+				ar_projection_task(s, turn->task->id, w);
 		}
+	}
+	for (size_t i = 0; i < s->declared.count; i++) {
+		const struct ar_task *task = s->declared.at[i];
+
+		if (ar_str_absent(thread) || ar_str_eq(task->sheet->thread, thread))
+			ar_projection_task(s, task->id, w);
 	}
 	ar_jw_close_array(w);
 	ar_jw_key(w, "taskSummary");
 	ar_projection_task_summary(s, w);
+	ar_projection_task_groups(s, thread, w);
 }
 
 /* The newest of the threads that are shown. */
@@ -62,10 +70,8 @@ static void boundary(const struct ar_session *s, struct ar_str thread, struct ar
 void ar_projection_session(const struct ar_session *s, struct ar_str runtime_id, struct ar_str thread,
 			   struct ar_jw *w)
 {
-	static const char *const unavailable[] = { "telemetrySummary",	  "channelSummary",
-						   "subagentJobSummary",  "benchmarkSummary",
-						   "toolInventory",	  "artifactSummary",
-						   "executionEnvironment" };
+	static const char *const unavailable[] = { "telemetrySummary", "subagentJobSummary",
+						   "benchmarkSummary", "toolInventory", "artifactSummary" };
 
 	ar_jw_mstr(w, "schemaVersion", AR_STR(AR_SCHEMA_VERSION));
 	ar_jw_mstr(w, "runtimeId", runtime_id);
@@ -83,6 +89,8 @@ void ar_projection_session(const struct ar_session *s, struct ar_str runtime_id,
 	ar_projection_permission(s, NULL, w);
 	for (size_t i = 0; i < AR_ARRAY_LEN(unavailable); i++)
 		ar_jw_mraw(w, unavailable[i], AR_STR("{\"state\":\"unavailable\"}"));
+	ar_projection_channel_summary(s, w);
+	ar_projection_environment(s, w);
 	ar_jw_mraw(w, "evidenceRefs", AR_STR("[]"));
 	ar_jw_mint(w, "asOfSequence", (int64_t)s->head);
 }
@@ -101,6 +109,20 @@ struct ar_str ar_projection_status(const struct ar_session *s)
 	return AR_STR("idle");
 }
 
+/* Of all its turns; an amount only where there is one. */
+static void write_spent(const struct ar_session *s, struct ar_jw *w)
+{
+	struct ar_arena a = { 0 };
+
+	if (s->spent.requests > 0)
+		ar_jw_mint(w, "tokens", s->spent.input_tokens + s->spent.output_tokens);
+	if (s->spent.cost > 0) {
+		ar_jw_mraw(w, "cost", ar_money_text(&a, s->spent.cost));
+		ar_jw_mstr(w, "currency", s->currency);
+	}
+	ar_arena_fini(&a);
+}
+
 void ar_projection_shell(const struct ar_session *s, struct ar_jw *w)
 {
 	size_t queued = 0;
@@ -114,7 +136,8 @@ void ar_projection_shell(const struct ar_session *s, struct ar_jw *w)
 	ar_jw_mstr(w, "workspaceId", s->workspace);
 	ar_jw_mint(w, "threads", (int64_t)s->threads.count);
 	ar_jw_mint(w, "queuedTurns", (int64_t)queued);
-	ar_jw_mint(w, "turns", s->counters.task);
+	ar_jw_mint(w, "turns", s->counters.task - s->declared_count.v);
+	write_spent(s, w);
 	ar_jw_mtime(w, "createdAt", s->created);
 	ar_jw_mtime(w, "updatedAt", s->updated);
 	ar_jw_mint(w, "asOfSequence", (int64_t)s->head);

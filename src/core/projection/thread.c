@@ -178,8 +178,8 @@ void ar_projection_queue(const struct ar_thread *t, struct ar_jw *w)
 /* What this runtime cannot show yet is said, so that an empty list is not read as health. */
 static void not_built(struct ar_jw *w)
 {
-	static const char *const empty_lists[] = { "processes", "subagents", "jobs", "channels" };
-	static const char *const unavailable[] = { "sandboxState", "telemetry", "diagnostics" };
+	static const char *const empty_lists[] = { "subagents", "jobs" };
+	static const char *const unavailable[] = { "telemetry" };
 
 	for (size_t i = 0; i < AR_ARRAY_LEN(empty_lists); i++)
 		ar_jw_mraw(w, empty_lists[i], AR_STR("[]"));
@@ -221,6 +221,9 @@ void ar_projection_thread(const struct ar_session *s, const struct ar_thread *t,
 	ar_projection_tool_calls(t, w);
 	ar_projection_actions(s, t, w);
 	ar_projection_permission(s, t, w);
+	ar_projection_diagnostics(s, t, w);
+	ar_projection_processes(s, t, w);
+	ar_projection_channels(s, w);
 	not_built(w);
 	history(t, removed, w);
 	ar_jw_key(w, "contextBoundary");

@@ -13,6 +13,17 @@ void ar_projection_permission(const struct ar_session *s, const struct ar_thread
 /* Member `toolCalls`. */
 void ar_projection_tool_calls(const struct ar_thread *t, struct ar_jw *w);
 
+/* process.c: members `processes` and `sandboxState` of one thread, and `executionEnvironment` of the session. */
+void ar_projection_processes(const struct ar_session *s, const struct ar_thread *t, struct ar_jw *w);
+void ar_projection_environment(const struct ar_session *s, struct ar_jw *w);
+
+/* channel.c: members `channels` of a thread (they follow the whole session) and `channelSummary` of the session. */
+void ar_projection_channels(const struct ar_session *s, struct ar_jw *w);
+void ar_projection_channel_summary(const struct ar_session *s, struct ar_jw *w);
+
+/* Member `diagnostics`. */
+void ar_projection_diagnostics(const struct ar_session *s, const struct ar_thread *t, struct ar_jw *w);
+
 /* Where its conversation was shortened last. */
 void ar_projection_boundary(const struct ar_thread *t, struct ar_jw *w);
 

@@ -14,6 +14,7 @@ static const char *const rule_names[AR_REDACT_RULES] = {
 	[AR_REDACT_SLACK_TOKEN] = "slack_token",
 	[AR_REDACT_AWS_KEY] = "aws_key",
 	[AR_REDACT_GOOGLE_KEY] = "google_key",
+	[AR_REDACT_RUNTIME_TOKEN] = "runtime_token",
 	[AR_REDACT_JWT] = "jwt",
 	[AR_REDACT_PRIVATE_KEY] = "private_key",
 	[AR_REDACT_URL_PASSWORD] = "url_password",

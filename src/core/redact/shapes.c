@@ -68,6 +68,7 @@ static const struct shape shapes[] = {
 	{ { "AKIA", 4 }, AR_REDACT_AWS_KEY, CLASS_CAPITAL, 16 },
 	{ { "ASIA", 4 }, AR_REDACT_AWS_KEY, CLASS_CAPITAL, 16 },
 	{ { "AIza", 4 }, AR_REDACT_GOOGLE_KEY, CLASS_DASHED, 35 },
+	{ { "art_", 4 }, AR_REDACT_RUNTIME_TOKEN, CLASS_WORD, 60 },
 };
 
 static const struct ar_found nothing;

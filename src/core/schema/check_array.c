@@ -25,19 +25,6 @@ bool ar_check_items(struct ar_check *c, const struct ar_rule *r, const struct ar
 	return true;
 }
 
-bool ar_check_item_count(struct ar_check *c, const struct ar_rule *r, const struct ar_spot *at)
-{
-	size_t count = ar_json_len(at->value);
-
-	if (count < r->u.size.min)
-		return ar_fault(c, at, "must have at least %llu items, not %zu",
-				(unsigned long long)r->u.size.min, count);
-	if (count > r->u.size.max)
-		return ar_fault(c, at, "must have at most %llu items, not %zu",
-				(unsigned long long)r->u.size.max, count);
-	return true;
-}
-
 bool ar_check_contains(struct ar_check *c, const struct ar_rule *r, const struct ar_spot *at)
 {
 	uint64_t count = 0;

@@ -76,19 +76,6 @@ bool ar_check_required(struct ar_check *c, const struct ar_rule *r, const struct
 	return true;
 }
 
-bool ar_check_member_count(struct ar_check *c, const struct ar_rule *r, const struct ar_spot *at)
-{
-	size_t count = ar_json_len(at->value);
-
-	if (count < r->u.size.min)
-		return ar_fault(c, at, "must have at least %llu members, not %zu",
-				(unsigned long long)r->u.size.min, count);
-	if (count > r->u.size.max)
-		return ar_fault(c, at, "must have at most %llu members, not %zu",
-				(unsigned long long)r->u.size.max, count);
-	return true;
-}
-
 bool ar_check_names(struct ar_check *c, const struct ar_rule *r, const struct ar_spot *at)
 {
 	for (struct ar_json_iter it = ar_json_iter(at->value); ar_json_next(&it);) {

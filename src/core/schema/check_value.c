@@ -93,6 +93,21 @@ static uint64_t code_points(struct ar_str s)
 	return count;
 }
 
+/* Items of a list, members of an object. */
+bool ar_check_count(struct ar_check *c, const struct ar_rule *r, const struct ar_spot *at)
+{
+	const char *what = ar_json_type(at->value) == AR_JSON_ARRAY ? "items" : "members";
+	size_t count = ar_json_len(at->value);
+
+	if (count < r->u.size.min)
+		return ar_fault(c, at, "must have at least %llu %s, not %zu",
+				(unsigned long long)r->u.size.min, what, count);
+	if (count > r->u.size.max)
+		return ar_fault(c, at, "must have at most %llu %s, not %zu",
+				(unsigned long long)r->u.size.max, what, count);
+	return true;
+}
+
 bool ar_check_length(struct ar_check *c, const struct ar_rule *r, const struct ar_spot *at)
 {
 	struct ar_str text = AR_STR("");

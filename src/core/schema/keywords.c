@@ -266,14 +266,14 @@ static const struct keyword keywords[] = {
 	{ "minLength", add_size, ar_check_length, AR_IS_STRING },
 	{ "maxLength", add_size, ar_check_length, AR_IS_STRING },
 	{ "pattern", add_pattern, ar_check_pattern, AR_IS_STRING },
-	{ "minItems", add_size, ar_check_item_count, AR_IS_ARRAY },
-	{ "maxItems", add_size, ar_check_item_count, AR_IS_ARRAY },
+	{ "minItems", add_size, ar_check_count, AR_IS_ARRAY },
+	{ "maxItems", add_size, ar_check_count, AR_IS_ARRAY },
 	{ "uniqueItems", add_unique, ar_check_unique, AR_IS_ARRAY },
 	{ "required", add_required, ar_check_required, AR_IS_OBJECT },
 	{ "dependentRequired", add_dependent, ar_check_required, AR_IS_OBJECT },
 	{ "dependencies", add_dependent, ar_check_required, AR_IS_OBJECT },
-	{ "minProperties", add_size, ar_check_member_count, AR_IS_OBJECT },
-	{ "maxProperties", add_size, ar_check_member_count, AR_IS_OBJECT },
+	{ "minProperties", add_size, ar_check_count, AR_IS_OBJECT },
+	{ "maxProperties", add_size, ar_check_count, AR_IS_OBJECT },
 };
 
 enum ar_status ar_compile_keywords(struct ar_compile *k, struct ar_node *n, struct ar_error *err)

@@ -225,10 +225,9 @@ struct ar_spot ar_spot_item(const struct ar_spot *up, const struct ar_json_iter 
 
 /* check_value.c, check_object.c, check_array.c, check_branch.c: one function for each kind of rule. */
 ar_rule_check ar_check_type, ar_check_literal, ar_check_minimum, ar_check_maximum, ar_check_above,
-	ar_check_below, ar_check_multiple, ar_check_length, ar_check_pattern;
-ar_rule_check ar_check_members, ar_check_required, ar_check_member_count, ar_check_names, ar_check_dependent,
-	ar_check_rest_members;
-ar_rule_check ar_check_items, ar_check_item_count, ar_check_contains, ar_check_unique, ar_check_rest_items;
+	ar_check_below, ar_check_multiple, ar_check_count, ar_check_length, ar_check_pattern;
+ar_rule_check ar_check_members, ar_check_required, ar_check_names, ar_check_dependent, ar_check_rest_members;
+ar_rule_check ar_check_items, ar_check_contains, ar_check_unique, ar_check_rest_items;
 ar_rule_check ar_check_ref, ar_check_all, ar_check_any, ar_check_one, ar_check_not, ar_check_if;
 
 /* Where a member of this name is in the table; NULL: nowhere. */

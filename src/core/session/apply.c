@@ -2,6 +2,7 @@
  * The only writer of session state beside snapshot.c. Pure; no clock: all times are in the facts. */
 #include "apply.h"
 #include "describe.h"
+#include "task/sheet.h"
 
 struct ar_str ar_apply_keep(struct ar_session *s, struct ar_str text)
 {
@@ -119,6 +120,7 @@ static enum ar_status session_created(struct ar_session *s, const struct ar_even
 	s->title = ar_apply_keep(s, p->title);
 	s->workspace = ar_apply_keep(s, p->workspace_id);
 	s->account = ar_apply_keep(s, p->account_ref);
+	s->tenant = ar_apply_keep(s, p->tenant);
 	s->source = ar_apply_keep(s, p->source);
 	s->created = p->created_at;
 	return AR_OK;
@@ -226,17 +228,25 @@ static enum ar_status run_status(struct ar_session *s, const struct ar_event *e,
 	const struct ar_ev_run_status *p = PAYLOAD(e, run_status);
 	struct ar_thread *t;
 	struct ar_turn *turn = ar_apply_turn(s, e, &t);
+	struct ar_str limit;
 
 	(void)err;
 	if (turn && ar_str_is(p->phase, AR_PHASE_INTERRUPTING)) {
 		turn->interrupt_reason = ar_apply_keep(s, p->detail);
 		ar_json_bool(ar_json_get(ar_apply_parse(s, p->metadata), "rollback"), &turn->unwanted.v);
 		turn->unwanted.set = turn->unwanted.v;
-		if (ar_json_type(ar_json_get(ar_apply_parse(s, p->metadata), "limit")) == AR_JSON_STR)
+		if (ar_json_str(ar_json_get(ar_apply_parse(s, p->metadata), "limit"), &limit)) {
 			turn->overdue = AR_OPT_BOOL(true);
+			turn->silent = (struct ar_opt_bool){ .set = ar_str_is(limit, AR_LIMIT_SILENCE),
+							     .v = ar_str_is(limit, AR_LIMIT_SILENCE) };
+		}
 	}
 	if (turn && ar_str_is(p->phase, AR_PHASE_STEERED))
 		steered(s, e, turn);
+	if (!ar_str_absent(e->ids[AR_SCOPE_PROCESS]))
+		ar_apply_process_status(s, e);
+	if (!ar_str_absent(e->ids[AR_SCOPE_ACTION]))
+		ar_apply_action_noticed(s, e);
 	return AR_OK;
 }
 
@@ -418,6 +428,12 @@ static ar_apply_fn *const appliers[AR_EV_COUNT] = {
 	[AR_EV_TASK_TIMED_OUT] = ar_apply_task_ended,
 	[AR_EV_TASK_CANCELLED] = ar_apply_task_ended,
 	[AR_EV_TASK_LOST] = ar_apply_task_ended,
+	[AR_EV_TASK_PAUSED] = ar_apply_task_moved,
+	[AR_EV_TASK_CANCEL_REQUESTED] = ar_apply_task_moved,
+	[AR_EV_TASK_UPDATED] = ar_apply_task_updated,
+	[AR_EV_TASK_PROGRESS] = ar_apply_task_progress,
+	[AR_EV_TASK_DEPENDENCY_UPDATED] = ar_apply_dependency,
+	[AR_EV_TASK_ARCHIVED] = ar_apply_task_archived,
 	[AR_EV_TASK_ATTEMPT_STARTED] = ar_apply_attempt_started,
 	[AR_EV_TASK_ATTEMPT_COMPLETED] = ar_apply_attempt_ended,
 	[AR_EV_TASK_ATTEMPT_FAILED] = ar_apply_attempt_ended,
@@ -449,9 +465,24 @@ static ar_apply_fn *const appliers[AR_EV_COUNT] = {
 	[AR_EV_CONTEXT_COMPACTION_COMPLETED] = ar_apply_compaction_completed,
 	[AR_EV_CONTEXT_COMPACTION_FAILED] = ar_apply_compaction_failed,
 	[AR_EV_ACTION_REQUIRED] = ar_apply_action_required,
+	[AR_EV_CHANNEL_CONNECTED] = ar_apply_channel_connected,
+	[AR_EV_CHANNEL_DISCONNECTED] = ar_apply_channel_disconnected,
+	[AR_EV_CHANNEL_RESUMED] = ar_apply_channel_resumed,
+	[AR_EV_CHANNEL_ACKED] = ar_apply_channel_acked,
+	[AR_EV_CHANNEL_PERMISSION_FORWARDED] = ar_apply_permission_forwarded,
+	[AR_EV_CHANNEL_PERMISSION_RETURNED] = ar_apply_permission_returned,
 	[AR_EV_ACTION_RESOLVED] = ar_apply_action_resolved,
 	[AR_EV_PERMISSION_RESOLVED] = ar_apply_permission_resolved,
 	[AR_EV_POLICY_CHANGED] = ar_apply_policy_changed,
+	[AR_EV_RUNTIME_WARNING] = ar_apply_runtime_warning,
+	[AR_EV_PROCESS_STARTED] = ar_apply_process_started,
+	[AR_EV_PROCESS_INPUT] = ar_apply_process_input,
+	[AR_EV_PROCESS_COMPLETED] = ar_apply_process_completed,
+	[AR_EV_PROCESS_FAILED] = ar_apply_process_failed,
+	[AR_EV_PROCESS_TERMINATED] = ar_apply_process_terminated,
+	[AR_EV_SANDBOX_APPLIED] = ar_apply_boundary,
+	[AR_EV_SANDBOX_VIOLATION] = ar_apply_violation,
+	[AR_EV_SNAPSHOT_REPAIRED] = ar_apply_repaired,
 };
 
 enum ar_status ar_session_apply(struct ar_session *s, const struct ar_event *e, struct ar_error *err)

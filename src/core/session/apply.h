@@ -58,7 +58,19 @@ ar_apply_fn ar_apply_task_created, ar_apply_attempt_started, ar_apply_attempt_en
 	ar_apply_profile, ar_apply_candidates, ar_apply_single_candidate, ar_apply_routed,
 	ar_apply_not_possible, ar_apply_fallback, ar_apply_cost_estimated, ar_apply_cost_recorded,
 	ar_apply_rate_limit, ar_apply_task_waiting, ar_apply_action_required, ar_apply_action_resolved,
-	ar_apply_permission_resolved, ar_apply_policy_changed;
+	ar_apply_permission_resolved, ar_apply_policy_changed, ar_apply_runtime_warning,
+	ar_apply_process_started, ar_apply_process_input, ar_apply_process_completed, ar_apply_process_failed,
+	ar_apply_process_terminated, ar_apply_violation, ar_apply_repaired, ar_apply_boundary,
+	ar_apply_channel_connected, ar_apply_channel_disconnected, ar_apply_channel_resumed,
+	ar_apply_channel_acked, ar_apply_permission_forwarded, ar_apply_permission_returned;
+
+void ar_apply_process_status(struct ar_session *s, const struct ar_event *e); /* a run.status about one */
+void ar_apply_call_over(struct ar_session *s,
+			const struct ar_invocation *call); /* its process, if any, lives on without it */
+
+void ar_apply_action_noticed(
+	struct ar_session *s,
+	const struct ar_event *e); /* a run.status about a question: seen, or escalated */
 
 struct ar_action;
 void ar_apply_lost_decided(struct ar_session *s, const struct ar_event *e, const struct ar_action *a);

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#define SCRATCH_ROOM 1000 /* bytes that most texts stay below: one allocation instead of five */
+
 static ar_decide_fn *const by_command[AR_CMD_COUNT] = {
 	[AR_CMD_CREATE_SESSION] = ar_decide_create_session,
 	[AR_CMD_SUBMIT_TURN] = ar_decide_submit_turn,
@@ -19,15 +21,49 @@ static ar_decide_fn *const by_command[AR_CMD_COUNT] = {
 	[AR_CMD_REPORT_TOOL_RESULT] = ar_decide_report_tool_result,
 	[AR_CMD_RESPOND_ACTION] = ar_decide_respond_action,
 	[AR_CMD_RESOLVE_PERMISSION] = ar_decide_resolve_permission,
+	[AR_CMD_EVALUATE_PERMISSION] = ar_decide_evaluate_permission,
 	[AR_CMD_SET_POLICY] = ar_decide_set_policy,
+	[AR_CMD_WRITE_PROCESS_STDIN] = ar_decide_write_process_stdin,
+	[AR_CMD_TERMINATE_PROCESS] = ar_decide_terminate_process,
+	[AR_CMD_CONNECT_CHANNEL] = ar_decide_connect_channel,
+	[AR_CMD_RECONNECT_CHANNEL] = ar_decide_reconnect_channel,
+	[AR_CMD_ACK_EVENTS] = ar_decide_ack_events,
+	[AR_CMD_POST_CHANNEL_MESSAGE] = ar_decide_post_channel_message,
+	[AR_CMD_CREATE_TASK] = ar_decide_create_task,
+	[AR_CMD_UPDATE_TASK] = ar_decide_update_task,
+	[AR_CMD_START_TASK] = ar_decide_start_task,
+	[AR_CMD_APPEND_TASK_PROGRESS] = ar_decide_append_task_progress,
+	[AR_CMD_PAUSE_TASK] = ar_decide_pause_task,
+	[AR_CMD_RESUME_TASK] = ar_decide_resume_task,
+	[AR_CMD_CANCEL_TASK] = ar_decide_cancel_task,
+	[AR_CMD_RETRY_TASK] = ar_decide_retry_task,
+	[AR_CMD_COMPLETE_TASK] = ar_decide_complete_task,
+	[AR_CMD_FAIL_TASK] = ar_decide_fail_task,
+	[AR_CMD_LINK_TASKS] = ar_decide_link_tasks,
+	[AR_CMD_UNLINK_TASKS] = ar_decide_unlink_tasks,
+	[AR_CMD_ARCHIVE_TASK] = ar_decide_archive_task,
+	[AR_CMD_SEE_ACTION] = ar_decide_see_action,
 };
 
 static ar_decide_fn *const by_kind[] = {
-	[AR_IN_MODEL_DONE] = ar_decide_model_done, [AR_IN_RETRY_DUE] = ar_decide_retry_due,
-	[AR_IN_TOOL_DONE] = ar_decide_tool_done,   [AR_IN_CALL_DUE] = ar_decide_call_due,
-	[AR_IN_HOOK_DONE] = ar_decide_hook_done,   [AR_IN_RECOVER] = ar_decide_recover,
-	[AR_IN_BUDGET_DUE] = ar_decide_budget_due, [AR_IN_REPAIR] = ar_decide_repair,
-	[AR_IN_ACTION_DUE] = ar_decide_action_due, [AR_IN_TOOL_ASKED] = ar_decide_tool_asked,
+	[AR_IN_MODEL_DONE] = ar_decide_model_done,
+	[AR_IN_RETRY_DUE] = ar_decide_retry_due,
+	[AR_IN_TOOL_DONE] = ar_decide_tool_done,
+	[AR_IN_CALL_DUE] = ar_decide_call_due,
+	[AR_IN_HOOK_DONE] = ar_decide_hook_done,
+	[AR_IN_RECOVER] = ar_decide_recover,
+	[AR_IN_ACCESS] = ar_decide_access,
+	[AR_IN_BUDGET_DUE] = ar_decide_budget_due,
+	[AR_IN_REPAIR] = ar_decide_repair,
+	[AR_IN_ACTION_DUE] = ar_decide_action_due,
+	[AR_IN_TOOL_ASKED] = ar_decide_tool_asked,
+	[AR_IN_PROCESS_READY] = ar_decide_process_ready,
+	[AR_IN_PROCESS_REPORT] = ar_decide_process_told,
+	[AR_IN_PROCESS_END] = ar_decide_process_over,
+	[AR_IN_SILENCE_DUE] = ar_decide_silence_due,
+	[AR_IN_CHANNEL_FOLLOWED] = ar_decide_channel_followed,
+	[AR_IN_CHANNEL_GONE] = ar_decide_channel_gone,
+	[AR_IN_TASK_DUE] = ar_decide_task_due,
 };
 
 static struct ar_str args_as_kept(struct ar_decision *d)
@@ -42,12 +78,13 @@ static struct ar_str args_as_kept(struct ar_decision *d)
  * nothing leaves nothing to tell. */
 static void tell_masked_args(struct ar_decision *d)
 {
+	size_t first = d->input->step ? 1 : 0;
 	struct ar_str ref = AR_STR_NONE;
 	struct ar_ids owner;
 
 	if (d->input->masked.count == 0 || d->event_count == 0)
 		return;
-	memcpy(owner.at, d->events[0].ids, sizeof(owner.at));
+	memcpy(owner.at, d->events[first].ids, sizeof(owner.at));
 	for (size_t i = 0; i < d->event_count; i++) {
 		if (d->events[i].type != AR_EV_TURN_SUBMITTED)
 			continue;
@@ -69,19 +106,23 @@ enum ar_status ar_session_decide(const struct ar_session *s, const struct ar_inp
 	if (!decide)
 		return ar_refuse(err, AR_ERR_UNAVAILABLE, "%s is declared but not built yet",
 				 ar_command_describe(in->command)->name);
+	if (in->step)
+		ar_decide_clock_step(ret);
 	rc = decide(ret, err);
+	if (in->step && ret->event_count == 1)
+		ret->event_count = 0; /* it is told with the next fact */
 	if (rc == AR_OK)
 		tell_masked_args(ret);
 	ar_buf_fini(&ret->scratch);
 	return rc;
 }
 
-/* Room for one more of `size` bytes in an arena array that doubles. */
+/* Room for one more of `size` bytes in an arena array that doubles; not zeroed, for its callers assign it whole. */
 static void *one_more(struct ar_arena *a, void *array, size_t *count, size_t *room, size_t size)
 {
 	if (*count == *room) {
 		size_t larger = *room ? *room * 2 : 16;
-		void *grown = ar_arena_alloc(a, larger * size);
+		void *grown = ar_arena_room(a, larger * size);
 
 		if (*count > 0)
 			memcpy(grown, array, *count * size);
@@ -96,7 +137,7 @@ void ar_decide_emit(struct ar_decision *d, enum ar_event_type type, const struct
 		    const void *payload)
 {
 	const struct ar_event_desc *desc = ar_event_describe(type);
-	void *copy = ar_arena_alloc(d->arena, desc->payload.size);
+	void *copy = ar_arena_room(d->arena, desc->payload.size);
 	struct ar_event *e;
 
 	memcpy(copy, payload, desc->payload.size);
@@ -167,6 +208,7 @@ void ar_decide_reply(struct ar_decision *d, enum ar_command command, const void 
 struct ar_jw ar_decide_json(struct ar_decision *d)
 {
 	ar_buf_clear(&d->scratch);
+	ar_buf_room(&d->scratch, SCRATCH_ROOM);
 	return ar_jw(&d->scratch);
 }
 

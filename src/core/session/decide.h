@@ -52,6 +52,23 @@ void ar_decide_masked(
 	struct ar_decision *d, const struct ar_ids *owner, struct ar_str ref,
 	const struct ar_masked *masked); /* says so, if anything was; `ref` is the text as it is kept */
 struct ar_ids ar_ids_thread(const struct ar_thread *t);
+
+/* history/clock_step.c: the first fact of a decision before which the clock was set back. */
+void ar_decide_clock_step(struct ar_decision *d);
+
+/* decide_access.c: makes the home session of a tenant, if this is its first fact. */
+void ar_decide_home(struct ar_decision *d);
+
+/* channel/decide_channel.c: after a restart nobody is at the other end any more. */
+void ar_decide_channels_lost(struct ar_decision *d);
+
+/* How long ago something began that the session knows, whatever the wall clock did meanwhile. */
+static inline ar_usec ar_decide_since(const struct ar_decision *d, ar_usec began)
+{
+	ar_usec passed = d->input->now - d->input->step - began;
+
+	return passed > 0 ? passed : 0;
+}
 struct ar_ids ar_ids_turn(struct ar_decision *d, const struct ar_turn *turn);
 
 /* decide_input.c: what a person says; `text` is shorthand for one text part */
@@ -91,6 +108,11 @@ struct ar_turn *ar_draft_turn(struct ar_draft *w, const struct ar_cmd_submit_tur
 void ar_draft_admit(struct ar_draft *w, const struct ar_turn *turn, const struct ar_cmd_submit_turn_in *in,
 		    bool is_queued); /* says so, and that it has a task */
 void ar_draft_next(struct ar_draft *w); /* the next queued turn, or rest */
+
+/* A turn comes in, as submit_turn says; with a task it works for that. Refuses as submit_turn does. */
+enum ar_status ar_decide_admit(struct ar_decision *d, const struct ar_cmd_submit_turn_in *in,
+			       const struct ar_task *task, struct ar_cmd_submit_turn_out *ret,
+			       struct ar_error *err);
 void ar_draft_queue_changed(struct ar_draft *w, int change, const struct ar_turn *turn);
 void ar_draft_status(struct ar_draft *w, int status, const char *reason, const char *detail,
 		     const struct ar_turn *turn);
@@ -173,6 +195,14 @@ ar_decide_fn ar_decide_create_session, ar_decide_submit_turn, ar_decide_interrup
 	ar_decide_model_done, ar_decide_retry_due, ar_decide_tool_done, ar_decide_call_due,
 	ar_decide_hook_done, ar_decide_report_tool_result, ar_decide_recover, ar_decide_repair,
 	ar_decide_budget_due, ar_decide_respond_action, ar_decide_resolve_permission, ar_decide_set_policy,
-	ar_decide_action_due, ar_decide_tool_asked;
+	ar_decide_action_due, ar_decide_tool_asked, ar_decide_process_ready, ar_decide_process_told,
+	ar_decide_process_over, ar_decide_write_process_stdin, ar_decide_terminate_process,
+	ar_decide_evaluate_permission, ar_decide_silence_due, ar_decide_connect_channel,
+	ar_decide_reconnect_channel, ar_decide_ack_events, ar_decide_post_channel_message,
+	ar_decide_channel_followed, ar_decide_channel_gone, ar_decide_create_task, ar_decide_update_task,
+	ar_decide_start_task, ar_decide_append_task_progress, ar_decide_pause_task, ar_decide_resume_task,
+	ar_decide_cancel_task, ar_decide_retry_task, ar_decide_complete_task, ar_decide_fail_task,
+	ar_decide_link_tasks, ar_decide_unlink_tasks, ar_decide_archive_task, ar_decide_task_due,
+	ar_decide_see_action, ar_decide_access;
 
 #endif

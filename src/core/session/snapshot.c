@@ -1,6 +1,6 @@
 /* Session state as JSON and back, by field tables. Restoring fills a fresh arena, so a snapshot is also how the memory of a
  * long session is renewed: the engine goes on with what it has just written. */
-#include "action/action.h"
+#include "channel/channel.h"
 #include "session.h"
 
 #define STR(T, m) \
@@ -40,7 +40,7 @@
 static const struct ar_field_desc context_fields[] = {
 	INT(ar_context_entry, role),	     STR(ar_context_entry, ref),  INT(ar_context_entry, bytes),
 	STR(ar_context_entry, tool_call_id), RAW(ar_context_entry, uses), STR(ar_context_entry, echo),
-	STR(ar_context_entry, echo_by),	     OPT(ar_context_entry, turn),
+	STR(ar_context_entry, echo_by),	     OPT(ar_context_entry, turn), RAW(ar_context_entry, images),
 };
 static const struct ar_field_desc step_fields[] = {
 	STR(ar_step, id),	STR(ar_step, purpose), STR(ar_step, model_request), STR(ar_step, status),
@@ -66,6 +66,26 @@ static const struct ar_field_desc hook_fields[] = {
 static const struct ar_field_desc run_fields[] = {
 	STR(ar_run, id),       STR(ar_run, attempt_id), STR(ar_run, status),   STR(ar_run, trigger),
 	STR(ar_run, category), INT(ar_run, count),	TIME(ar_run, started), TIME(ar_run, ended),
+	STR(ar_run, turn),     RAW(ar_run, worker),	RAW(ar_run, inputs),   RAW(ar_run, outputs),
+	RAW(ar_run, policy),   RAW(ar_run, error),	STR(ar_run, summary),
+};
+static const struct ar_field_desc edge_fields[] = {
+	STR(ar_edge, kind),   STR(ar_edge, target),   STR(ar_edge, status),
+	STR(ar_edge, reason), TIME(ar_edge, created), TIME(ar_edge, updated),
+};
+static const struct ar_field_desc sheet_fields[] = {
+	STR(ar_sheet, thread),	     STR(ar_sheet, turn),	STR(ar_sheet, kind),
+	STR(ar_sheet, family),	     STR(ar_sheet, priority),	RAW(ar_sheet, scope),
+	RAW(ar_sheet, constraints),  RAW(ar_sheet, profile),	RAW(ar_sheet, acceptance),
+	RAW(ar_sheet, requested_by), RAW(ar_sheet, owner),	RAW(ar_sheet, assignee),
+	RAW(ar_sheet, metadata),     STR(ar_sheet, phase),	STR(ar_sheet, step),
+	STR(ar_sheet, summary),	     STR(ar_sheet, validation), RAW(ar_sheet, percent),
+	RAW(ar_sheet, counters),     RAW(ar_sheet, outputs),	RAW(ar_sheet, delivery),
+	RAW(ar_sheet, coverage),     RAW(ar_sheet, artifacts),	RAW(ar_sheet, evidence),
+	RAW(ar_sheet, error),	     RAW(ar_sheet, accepted),	RAW(ar_sheet, start),
+	STR(ar_sheet, reason),	     STR(ar_sheet, offset_run), OPT(ar_sheet, offset),
+	OPT(ar_sheet, offset_at),    OPT(ar_sheet, number),	TIME(ar_sheet, alive),
+	TIME(ar_sheet, retry_at),
 };
 static const struct ar_field_desc task_fields[] = {
 	STR(ar_task, id),
@@ -74,6 +94,8 @@ static const struct ar_field_desc task_fields[] = {
 	STR(ar_task, error_category),
 	STR(ar_task, error_message),
 	STR(ar_task, waiting),
+	STR(ar_task, parent),
+	STR(ar_task, root),
 	INT(ar_task, status),
 	INT(ar_task, visibility),
 	INT(ar_task, attempts),
@@ -117,6 +139,7 @@ static const struct ar_field_desc turn_fields[] = {
 	OPT(ar_turn, compaction.tokens),
 	OPT(ar_turn, compaction.started),
 	OPT(ar_turn, compaction.failed),
+	OPT(ar_turn, compaction.budgets),
 	OPT(ar_turn, compaction.overflows),
 	OPT(ar_turn, budget.marks[0].limit),
 	OPT(ar_turn, budget.marks[0].warned),
@@ -129,6 +152,7 @@ static const struct ar_field_desc turn_fields[] = {
 	OPT(ar_turn, budget.marks[2].blocked),
 	OPT(ar_turn, calls_started),
 	OPT_FLAG(ar_turn, overdue),
+	OPT_FLAG(ar_turn, silent),
 	OPT_FLAG(ar_turn, crowded),
 	STR(ar_turn, repeat.name),
 	STR(ar_turn, repeat.args_ref),
@@ -149,6 +173,7 @@ static const struct ar_field_desc call_fields[] = {
 	STR(ar_invocation, permission),
 	STR(ar_invocation, status),
 	STR(ar_invocation, answer_ref),
+	RAW(ar_invocation, images),
 	STR(ar_invocation, output_ref),
 	STR(ar_invocation, preview),
 	STR(ar_invocation, category),
@@ -162,6 +187,8 @@ static const struct ar_field_desc call_fields[] = {
 	FLAG(ar_invocation, is_client),
 	FLAG(ar_invocation, blocks),
 	FLAG(ar_invocation, is_joined),
+	OPT_FLAG(ar_invocation, runs_process),
+	OPT(ar_invocation, profile),
 	TIME(ar_invocation, started),
 	TIME(ar_invocation, ended),
 	TIME(ar_invocation, expires),
@@ -213,38 +240,78 @@ static const struct ar_field_desc thread_fields[] = {
 	TIME(ar_thread, last_ended),
 };
 static const struct ar_field_desc action_fields[] = {
-	STR(ar_action, id),	      STR(ar_action, thread),
-	STR(ar_action, turn),	      STR(ar_action, call),
-	STR(ar_action, tool),	      STR(ar_action, prompt),
-	RAW(ar_action, schema),	      RAW(ar_action, decisions),
-	RAW(ar_action, scope),	      STR(ar_action, question),
-	STR(ar_action, rule),	      STR(ar_action, mode),
-	STR(ar_action, decision),     STR(ar_action, source),
-	STR(ar_action, response_ref), RAW(ar_action, actor),
-	INT(ar_action, type),	      INT(ar_action, status),
-	INT(ar_action, on_timeout),   FLAG(ar_action, is_destructive),
-	TIME(ar_action, created),     TIME(ar_action, expires),
-	TIME(ar_action, resolved),
+	STR(ar_action, id),	      STR(ar_action, thread),	  STR(ar_action, turn),
+	STR(ar_action, call),	      STR(ar_action, tool),	  STR(ar_action, prompt),
+	RAW(ar_action, schema),	      RAW(ar_action, decisions),  RAW(ar_action, scope),
+	STR(ar_action, question),     STR(ar_action, rule),	  STR(ar_action, mode),
+	STR(ar_action, covers),	      STR(ar_action, decision),	  STR(ar_action, source),
+	STR(ar_action, response_ref), RAW(ar_action, actor),	  INT(ar_action, type),
+	INT(ar_action, status),	      INT(ar_action, on_timeout), FLAG(ar_action, is_destructive),
+	TIME(ar_action, created),     TIME(ar_action, expires),	  TIME(ar_action, resolved),
+	RAW(ar_action, seen),	      STR(ar_action, audience),	  TIME(ar_action, escalates),
+	TIME(ar_action, escalated),
 };
 static const struct ar_field_desc grant_fields[] = {
 	STR(ar_grant, tool),	   STR(ar_grant, rule),	    STR(ar_grant, scope),
-	STR(ar_grant, permission), TIME(ar_grant, expires),
+	STR(ar_grant, permission), TIME(ar_grant, expires), STR(ar_grant, covers),
 };
 static const struct ar_field_desc rule_fields[] = {
-	STR(ar_permission_rule, name),	  STR(ar_permission_rule, tool),    STR(ar_permission_rule, argument),
-	STR(ar_permission_rule, matches), STR(ar_permission_rule, thread),  STR(ar_permission_rule, turn),
-	STR(ar_permission_rule, reason),  INT(ar_permission_rule, verdict), INT(ar_permission_rule, reach),
+	STR(ar_permission_rule, name),	  STR(ar_permission_rule, tool),   STR(ar_permission_rule, argument),
+	STR(ar_permission_rule, matches), STR(ar_permission_rule, thread), STR(ar_permission_rule, turn),
+	STR(ar_permission_rule, command), STR(ar_permission_rule, reason), INT(ar_permission_rule, verdict),
+	INT(ar_permission_rule, reach),
 };
 static const struct ar_field_desc judged_fields[] = {
 	STR(ar_judged, call),	    STR(ar_judged, verdict),	  STR(ar_judged, source),
 	STR(ar_judged, reason),	    RAW(ar_judged, rules),	  STR(ar_judged, mode),
 	STR(ar_judged, permission), FLAG(ar_judged, destructive), TIME(ar_judged, at),
 };
+static const struct ar_field_desc process_fields[] = {
+	STR(ar_process_record, id),	      STR(ar_process_record, thread),
+	STR(ar_process_record, turn),	      STR(ar_process_record, step),
+	STR(ar_process_record, call),	      STR(ar_process_record, handle),
+	STR(ar_process_record, command),      STR(ar_process_record, cwd),
+	STR(ar_process_record, profile),      STR(ar_process_record, sandbox),
+	RAW(ar_process_record, outputs),      RAW(ar_process_record, end),
+	STR(ar_process_record, stop_reason),  INT(ar_process_record, status),
+	INT(ar_process_record, seq),	      INT(ar_process_record, inputs),
+	INT(ar_process_record, violations),   OPT(ar_process_record, exit_code),
+	FLAG(ar_process_record, tty),	      FLAG(ar_process_record, has_input),
+	FLAG(ar_process_record, is_closed),   FLAG(ar_process_record, is_background),
+	TIME(ar_process_record, started),     TIME(ar_process_record, ended),
+	STR(ar_process_record, output_ref),   STR(ar_process_record, signal),
+	STR(ar_process_record, by),	      INT(ar_process_record, sequence),
+	INT(ar_process_record, output_bytes),
+};
+static const struct ar_field_desc process_input_fields[] = {
+	INT(ar_process_input, number),
+	STR(ar_process_input, ref),
+	FLAG(ar_process_input, is_eof),
+};
+static const struct ar_field_desc channel_fields[] = {
+	STR(ar_channel, id),
+	STR(ar_channel, account),
+	RAW(ar_channel, capabilities),
+	STR(ar_channel, native_protocol),
+	STR(ar_channel, card_ref),
+	STR(ar_channel, token_ref),
+	STR(ar_channel, cursor),
+	INT(ar_channel, transport),
+	INT(ar_channel, role),
+	INT(ar_channel, status),
+	INT(ar_channel, acked),
+	TIME(ar_channel, seen),
+	TIME(ar_channel, token_expires),
+};
+static const struct ar_field_desc bridged_fields[] = {
+	STR(ar_bridged, action),
+};
 static const struct ar_field_desc session_fields[] = {
 	STR(ar_session, id),
 	STR(ar_session, title),
 	STR(ar_session, workspace),
 	STR(ar_session, account),
+	STR(ar_session, tenant),
 	STR(ar_session, source),
 	STR(ar_session, currency),
 	TIME(ar_session, created),
@@ -257,8 +324,13 @@ static const struct ar_field_desc session_fields[] = {
 	INT(ar_session, counters.step),
 	INT(ar_session, counters.request),
 	INT(ar_session, counters.action),
+	OPT(ar_session, counters.process),
+	OPT(ar_session, counters.channel),
+	OPT(ar_session, declared_count),
 	STR(ar_session, mode),
 	STR(ar_session, policy_ref),
+	STR(ar_session, environment_ref),
+	RAW(ar_session, limits),
 	OPT(ar_session, budget.marks[0].limit),
 	OPT(ar_session, budget.marks[0].warned),
 	OPT(ar_session, budget.marks[0].blocked),
@@ -278,6 +350,8 @@ static const struct ar_struct_desc context_desc = DESC(ar_context_entry, context
 static const struct ar_struct_desc step_desc = DESC(ar_step, step_fields);
 static const struct ar_struct_desc hook_desc = DESC(ar_hook_chain, hook_fields);
 static const struct ar_struct_desc run_desc = DESC(ar_run, run_fields);
+static const struct ar_struct_desc edge_desc = DESC(ar_edge, edge_fields);
+static const struct ar_struct_desc sheet_desc = DESC(ar_sheet, sheet_fields);
 static const struct ar_struct_desc task_desc = DESC(ar_task, task_fields);
 static const struct ar_struct_desc turn_desc = DESC(ar_turn, turn_fields);
 static const struct ar_struct_desc call_desc = DESC(ar_invocation, call_fields);
@@ -291,6 +365,10 @@ static const struct ar_struct_desc action_desc = DESC(ar_action, action_fields);
 static const struct ar_struct_desc grant_desc = DESC(ar_grant, grant_fields);
 static const struct ar_struct_desc rule_desc = DESC(ar_permission_rule, rule_fields);
 static const struct ar_struct_desc judged_desc = DESC(ar_judged, judged_fields);
+static const struct ar_struct_desc process_desc = DESC(ar_process_record, process_fields);
+static const struct ar_struct_desc process_input_desc = DESC(ar_process_input, process_input_fields);
+static const struct ar_struct_desc channel_desc = DESC(ar_channel, channel_fields);
+static const struct ar_struct_desc bridged_desc = DESC(ar_bridged, bridged_fields);
 static const struct ar_struct_desc session_desc = DESC(ar_session, session_fields);
 
 /* ---- writing ---- */
@@ -314,6 +392,29 @@ static void write_one(struct ar_jw *w, const char *name, const void *item, const
 	ar_struct_encode(d, item, AR_STR_NONE, w);
 }
 
+/* Members of the object that is open. */
+static void write_task(struct ar_jw *w, const struct ar_task *task)
+{
+	ar_jw_key(w, "task");
+	ar_struct_encode(&task_desc, task, AR_STR_NONE, w);
+	write_vec(w, "runs", &task->runs, &run_desc);
+	if (task->edges.count > 0)
+		write_vec(w, "edges", &task->edges, &edge_desc);
+	write_one(w, "sheet", task->sheet, &sheet_desc);
+}
+
+static void write_declared(struct ar_jw *w, const struct ar_session *s)
+{
+	ar_jw_key(w, "declared");
+	ar_jw_open_array(w);
+	for (size_t i = 0; i < s->declared.count; i++) {
+		ar_jw_open(w);
+		write_task(w, s->declared.at[i]);
+		ar_jw_close(w);
+	}
+	ar_jw_close_array(w);
+}
+
 static void write_turn(struct ar_jw *w, const struct ar_turn *turn)
 {
 	ar_jw_open(w);
@@ -325,11 +426,8 @@ static void write_turn(struct ar_jw *w, const struct ar_turn *turn)
 	write_one(w, "spent", &turn->spent, &spent_desc);
 	write_one(w, "route", turn->route, &route_desc);
 	write_vec(w, "hooks", &turn->hooks, &hook_desc);
-	if (turn->task) {
-		ar_jw_key(w, "task");
-		ar_struct_encode(&task_desc, turn->task, AR_STR_NONE, w);
-		write_vec(w, "runs", &turn->task->runs, &run_desc);
-	}
+	if (turn->task)
+		write_task(w, turn->task);
 	ar_jw_close(w);
 }
 
@@ -355,6 +453,24 @@ static void write_thread(struct ar_jw *w, const struct ar_thread *t)
 	ar_jw_close(w);
 }
 
+static void write_process(struct ar_jw *w, const struct ar_process_record *p)
+{
+	ar_jw_open(w);
+	ar_jw_key(w, "process");
+	ar_struct_encode(&process_desc, p, AR_STR_NONE, w);
+	write_vec(w, "written", &p->written, &process_input_desc);
+	ar_jw_close(w);
+}
+
+static void write_channel(struct ar_jw *w, const struct ar_channel *c)
+{
+	ar_jw_open(w);
+	ar_jw_key(w, "channel");
+	ar_struct_encode(&channel_desc, c, AR_STR_NONE, w);
+	write_vec(w, "open", &c->open, &bridged_desc);
+	ar_jw_close(w);
+}
+
 void ar_session_snapshot(const struct ar_session *s, struct ar_buf *out)
 {
 	struct ar_jw w = ar_jw(out);
@@ -372,6 +488,18 @@ void ar_session_snapshot(const struct ar_session *s, struct ar_buf *out)
 	write_vec(&w, "actions", &s->actions, &action_desc);
 	write_vec(&w, "grants", &s->grants, &grant_desc);
 	write_vec(&w, "rules", &s->rules, &rule_desc);
+	ar_jw_key(&w, "processes");
+	ar_jw_open_array(&w);
+	for (size_t i = 0; i < s->processes.count; i++)
+		write_process(&w, s->processes.at[i]);
+	ar_jw_close_array(&w);
+	ar_jw_key(&w, "channels");
+	ar_jw_open_array(&w);
+	for (size_t i = 0; i < s->channels.count; i++)
+		write_channel(&w, s->channels.at[i]);
+	ar_jw_close_array(&w);
+	if (s->declared.count > 0)
+		write_declared(&w, s);
 	ar_jw_close(&w);
 }
 
@@ -414,10 +542,35 @@ static bool read_route(struct ar_session *s, struct ar_json v, struct ar_turn *t
 	return turn->route != NULL;
 }
 
+static struct ar_task *read_task(struct ar_session *s, struct ar_json v, struct ar_error *err)
+{
+	struct ar_task *task = read_struct(s, ar_json_get(v, "task"), &task_desc, err);
+	struct ar_json sheet = ar_json_get(v, "sheet");
+
+	if (!task || !read_vec(s, ar_json_get(v, "runs"), &task->runs, &run_desc, err) ||
+	    !read_vec(s, ar_json_get(v, "edges"), &task->edges, &edge_desc, err))
+		return NULL;
+	if (ar_json_type(sheet) != AR_JSON_OBJECT)
+		return task;
+	task->sheet = read_struct(s, sheet, &sheet_desc, err);
+	return task->sheet ? task : NULL;
+}
+
+static bool read_declared(struct ar_session *s, struct ar_json v, struct ar_error *err)
+{
+	for (struct ar_json_iter it = ar_json_iter(v); ar_json_next(&it);) {
+		struct ar_task *task = read_task(s, it.value, err);
+
+		if (!task || !task->sheet)
+			return false;
+		ar_vec_push(&s->arena, &s->declared, task);
+	}
+	return true;
+}
+
 static bool read_turn(struct ar_session *s, struct ar_thread *t, struct ar_json v, struct ar_error *err)
 {
 	struct ar_turn *turn = read_struct(s, ar_json_get(v, "turn"), &turn_desc, err);
-	struct ar_json task = ar_json_get(v, "task");
 
 	if (!turn || !read_vec(s, ar_json_get(v, "steps"), &turn->steps, &step_desc, err) ||
 	    !read_vec(s, ar_json_get(v, "steers"), &turn->steers, &context_desc, err) ||
@@ -427,10 +580,10 @@ static bool read_turn(struct ar_session *s, struct ar_thread *t, struct ar_json 
 	    !read_vec(s, ar_json_get(v, "hooks"), &turn->hooks, &hook_desc, err))
 		return false;
 	ar_vec_push(&s->arena, &t->turns, turn);
-	if (ar_json_type(task) != AR_JSON_OBJECT)
+	if (ar_json_type(ar_json_get(v, "task")) != AR_JSON_OBJECT)
 		return true;
-	turn->task = read_struct(s, task, &task_desc, err);
-	return turn->task && read_vec(s, ar_json_get(v, "runs"), &turn->task->runs, &run_desc, err);
+	turn->task = read_task(s, v, err);
+	return turn->task != NULL;
 }
 
 static bool read_queue(struct ar_session *s, struct ar_thread *t, struct ar_json v)
@@ -467,6 +620,26 @@ static bool read_thread(struct ar_session *s, struct ar_json v, struct ar_error 
 	return read_queue(s, t, ar_json_get(v, "queue"));
 }
 
+static bool read_process(struct ar_session *s, struct ar_json v, struct ar_error *err)
+{
+	struct ar_process_record *p = read_struct(s, ar_json_get(v, "process"), &process_desc, err);
+
+	if (!p)
+		return false;
+	ar_vec_push(&s->arena, &s->processes, p);
+	return read_vec(s, ar_json_get(v, "written"), &p->written, &process_input_desc, err);
+}
+
+static bool read_channel(struct ar_session *s, struct ar_json v, struct ar_error *err)
+{
+	struct ar_channel *c = read_struct(s, ar_json_get(v, "channel"), &channel_desc, err);
+
+	if (!c)
+		return false;
+	ar_vec_push(&s->arena, &s->channels, c);
+	return read_vec(s, ar_json_get(v, "open"), &c->open, &bridged_desc, err);
+}
+
 enum ar_status ar_session_restore(struct ar_session *s, struct ar_json snapshot, struct ar_error *err)
 {
 	bool is_read = true;
@@ -480,6 +653,13 @@ enum ar_status ar_session_restore(struct ar_session *s, struct ar_json snapshot,
 	for (struct ar_json_iter it = ar_json_iter(ar_json_get(snapshot, "threads"));
 	     is_read && ar_json_next(&it);)
 		is_read = read_thread(s, it.value, err);
+	for (struct ar_json_iter it = ar_json_iter(ar_json_get(snapshot, "processes"));
+	     is_read && ar_json_next(&it);)
+		is_read = read_process(s, it.value, err);
+	for (struct ar_json_iter it = ar_json_iter(ar_json_get(snapshot, "channels"));
+	     is_read && ar_json_next(&it);)
+		is_read = read_channel(s, it.value, err);
+	is_read = is_read && read_declared(s, ar_json_get(snapshot, "declared"), err);
 	if (!is_read || !read_vec(s, ar_json_get(snapshot, "actions"), &s->actions, &action_desc, err) ||
 	    !read_vec(s, ar_json_get(snapshot, "grants"), &s->grants, &grant_desc, err) ||
 	    !read_vec(s, ar_json_get(snapshot, "rules"), &s->rules, &rule_desc, err))

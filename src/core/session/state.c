@@ -1,4 +1,5 @@
 /* Lookups in session state. Pure; owner: whoever owns the session. */
+#include "door.h"
 #include "state.h"
 
 struct ar_thread *ar_session_thread(const struct ar_session *s, struct ar_str id)
@@ -50,6 +51,47 @@ struct ar_turn *ar_session_task(const struct ar_session *s, struct ar_str task)
 		}
 	}
 	return NULL;
+}
+
+struct ar_task *ar_session_declared(const struct ar_session *s, struct ar_str task)
+{
+	for (size_t i = s->declared.count; i > 0; i--) {
+		struct ar_task *one = s->declared.at[i - 1];
+
+		if (ar_str_eq(one->id, task))
+			return one;
+	}
+	return NULL;
+}
+
+struct ar_task *ar_session_any_task(const struct ar_session *s, struct ar_str task)
+{
+	struct ar_task *declared = ar_session_declared(s, task);
+	struct ar_turn *turn = declared ? NULL : ar_session_task(s, task);
+
+	return turn ? turn->task : declared;
+}
+
+bool ar_task_is_over(const struct ar_task *task)
+{
+	static const bool is_end[] = {
+		[AR_TASK_COMPLETED] = true, [AR_TASK_FAILED] = true,   [AR_TASK_CANCELLED] = true,
+		[AR_TASK_TIMED_OUT] = true, [AR_TASK_ARCHIVED] = true,
+	};
+
+	return task->status >= 0 && (size_t)task->status < AR_ARRAY_LEN(is_end) && is_end[task->status];
+}
+
+struct ar_run *ar_task_run(const struct ar_task *task)
+{
+	return task->runs.count ? task->runs.at[task->runs.count - 1] : NULL;
+}
+
+struct ar_run *ar_task_open_run(const struct ar_task *task)
+{
+	struct ar_run *run = ar_task_run(task);
+
+	return run && run->ended == 0 ? run : NULL;
 }
 
 struct ar_turn *ar_thread_active(const struct ar_thread *t)
@@ -157,5 +199,21 @@ bool ar_session_is_active(const struct ar_session *s)
 		if (!ar_str_absent(t->active_turn) || t->queue.count > 0)
 			return true;
 	}
+	for (size_t i = 0; i < s->declared.count; i++) {
+		const struct ar_task *task = s->declared.at[i];
+
+		if (!ar_task_is_over(task) &&
+		    (ar_task_open_run(task) || task->sheet->retry_at || !ar_str_absent(task->sheet->start)))
+			return true;
+	}
+	for (size_t i = 0; i < s->processes.count; i++) {
+		if (((const struct ar_process_record *)s->processes.at[i])->status == AR_PROCESS_RUNNING)
+			return true;
+	}
 	return false;
+}
+
+struct ar_str ar_session_tenant(const struct ar_session *s)
+{
+	return ar_str_absent(s->tenant) ? AR_STR(AR_TENANT_LOCAL) : s->tenant;
 }

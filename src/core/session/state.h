@@ -8,6 +8,7 @@
 #include "catalog.h"
 #include "id.h"
 #include "json.h"
+#include "state_process.h"
 #include "state_turn.h"
 
 #define AR_WINDOW_TURNS 20 /* ended turns kept per thread */
@@ -30,8 +31,13 @@
 
 /* Category of tool.failed: the call began and nobody knows how it ended. What follows decides. */
 #define AR_CATEGORY_UNKNOWN_OUTCOME "unknown_outcome"
+/* The same for one that had not begun: it is tried again. */
+#define AR_CATEGORY_NOT_BEGUN "not_begun"
 #define AR_CONFIRMED_BYTES 256 /* that what a person says of a lost call is taken for */
 #define AR_CALL_PREVIEW 200 /* bytes of a result that state keeps to show */
+
+/* Kind of a limit in the metadata of run.status: the other one is the time of the turn. */
+#define AR_LIMIT_SILENCE "turn_inactivity_ms"
 
 /* Phases of run.status that do. */
 #define AR_PHASE_INTERRUPTING "interrupting"
@@ -75,6 +81,7 @@ struct ar_thread {
 /* Last number handed out per kind of id. */
 struct ar_counters {
 	int64_t thread, turn, task, run, step, request, action;
+	struct ar_opt_int process, channel;
 };
 
 struct ar_totals {
@@ -86,6 +93,7 @@ struct ar_session {
 	struct ar_json_parser *json; /* borrowed, for member objects of payloads */
 	struct ar_str core; /* the 26 characters */
 	struct ar_str id, title, workspace, account, source;
+	struct ar_str tenant; /* absent: AR_TENANT_LOCAL; see ar_session_tenant() */
 	ar_usec created, updated;
 	uint64_t head; /* sequence of the newest fact; 0 = does not exist yet */
 	uint64_t snapshot_head; /* sequence that the stored snapshot covers */
@@ -100,6 +108,11 @@ struct ar_session {
 	struct ar_str mode, policy_ref; /* what set_policy gave it; absent: the host's counts */
 	struct ar_vec rules; /* struct ar_permission_rule (permission/) of the same */
 	struct ar_vec grants; /* struct ar_grant (permission/) */
+	struct ar_vec channels; /* struct ar_channel (channel/): peers that follow it */
+	struct ar_vec processes; /* struct ar_process_record: all that run, the newest ended */
+	struct ar_vec declared; /* struct ar_task with a sheet: all that are open, the newest ended */
+	struct ar_opt_int declared_count; /* ids of tasks that went to declared ones */
+	struct ar_str environment_ref, limits; /* of the newest boundary: content by ref, JSON object */
 };
 
 /* ---- reading ---- */
@@ -109,6 +122,12 @@ struct ar_turn *ar_thread_turn(const struct ar_thread *t, struct ar_str id);
 struct ar_turn *ar_session_turn(const struct ar_session *s, struct ar_str id, struct ar_thread **ret_thread);
 struct ar_turn *ar_session_task(const struct ar_session *s,
 				struct ar_str task); /* the turn whose task it is */
+struct ar_task *ar_session_declared(const struct ar_session *s,
+				    struct ar_str task); /* one that create_task made; NULL: none */
+struct ar_task *ar_session_any_task(const struct ar_session *s, struct ar_str task); /* of either kind */
+bool ar_task_is_over(const struct ar_task *task); /* ended; lost is not */
+struct ar_run *ar_task_run(const struct ar_task *task); /* the newest; NULL: none began */
+struct ar_run *ar_task_open_run(const struct ar_task *task); /* the newest, while it has no end */
 struct ar_turn *ar_thread_active(const struct ar_thread *t); /* NULL when none runs */
 struct ar_step *ar_turn_step(const struct ar_turn *t, struct ar_str id);
 struct ar_step *ar_turn_last_step(const struct ar_turn *t); /* the newest model step; NULL: none was asked */
@@ -124,6 +143,9 @@ const struct ar_boundary *ar_thread_boundary(const struct ar_thread *t, int64_t 
 
 /* Index of the first message that this boundary does not hide; 0 without one. */
 size_t ar_thread_visible(const struct ar_thread *t, const struct ar_boundary *b);
+
+/* Whose it is; never absent. */
+struct ar_str ar_session_tenant(const struct ar_session *s);
 
 /* Whether anything here runs or waits: such a session is looked at after a crash. */
 bool ar_session_is_active(const struct ar_session *s);

@@ -4,6 +4,7 @@
 
 #include "catalog.h"
 #include "id.h"
+#include "state_task.h"
 #include "vec.h"
 
 /* Roles of context entries; the values of enum ar_role in port/provider.h, and the runtime's own. */
@@ -21,11 +22,29 @@ struct ar_context_entry {
 	struct ar_str ref;
 	int64_t bytes;
 	struct ar_str tool_call_id; /* role tool: the provider's id of the call it answers */
+	struct ar_str images; /* role tool: JSON array of refs of images that came with it; absent: none */
 	struct ar_str uses; /* role assistant: JSON [{"id","name","ref"}] of the calls it made */
 	struct ar_str echo,
 		echo_by; /* role assistant: what the provider of that kind wants back; absent: nothing */
 	struct ar_opt_int turn; /* `start` of the turn that brought it */
 };
+
+#define AR_IMAGE_WEIGHT 6000 /* bytes of text that an image is counted as: about 1500 tokens */
+
+/* How many images came with a message, or with an answer before it is one. Refs hold no quotation marks. */
+static inline size_t ar_images_count(struct ar_str images)
+{
+	size_t marks = 0;
+
+	for (size_t i = 0; i < images.len; i++)
+		marks += images.p[i] == '"';
+	return marks / 2;
+}
+
+static inline size_t ar_context_images(const struct ar_context_entry *entry)
+{
+	return ar_images_count(entry->images);
+}
 
 /* Where the conversation was shortened: in requests the summary stands for the messages before it. These stay in the window, hidden,
  * so that a rollback or a branch from before the boundary finds them. */
@@ -43,6 +62,7 @@ struct ar_compaction {
 	struct ar_opt_int trigger; /* enum compaction_trigger of the one under way */
 	struct ar_opt_int covered, tokens; /* of the one under way, as in its boundary */
 	struct ar_opt_int started, failed; /* how many that nobody asked for */
+	struct ar_opt_int budgets; /* how many to save tokens of a budget */
 	struct ar_opt_int overflows; /* requests refused as too long since the last answer */
 };
 
@@ -98,14 +118,28 @@ struct ar_invocation {
 	struct ar_str permission; /* eventId of the fact that lets it run */
 	struct ar_str status; /* ok, or the word of tool.failed */
 	struct ar_str answer_ref; /* what the model reads */
+	struct ar_str images; /* that the model sees with it: JSON array of refs; absent: none */
 	struct ar_str output_ref, preview, category;
 	int64_t stage, attempt, answer_bytes;
 	bool is_read_only, is_parallel, is_destructive, is_idempotent;
 	bool is_client; /* whoever submitted the turn runs it */
 	bool blocks; /* an interruption waits for its end */
 	bool is_joined; /* its answer is part of the conversation */
+	struct ar_opt_bool runs_process; /* all it does is done by the process it asks for */
+	struct ar_opt_int profile; /* enum ar_sandbox_profile that was settled; absent: none */
 	ar_usec started, ended, expires;
 };
+
+/* The answer of a call as a message. */
+static inline struct ar_context_entry ar_call_message(const struct ar_invocation *call)
+{
+	return (struct ar_context_entry){ .role = AR_CONTEXT_TOOL,
+					  .ref = call->answer_ref,
+					  .bytes = call->answer_bytes +
+						   (int64_t)ar_images_count(call->images) * AR_IMAGE_WEIGHT,
+					  .tool_call_id = call->provider_id,
+					  .images = call->images };
+}
 
 /* What model calls used, failed ones too. */
 struct ar_spent {
@@ -147,22 +181,6 @@ struct ar_hook_chain {
 	ar_usec started;
 };
 
-struct ar_run {
-	struct ar_str id, attempt_id, status, trigger, category;
-	int64_t count;
-	ar_usec started, ended;
-};
-
-struct ar_task {
-	struct ar_str id, objective, title, error_category, error_message;
-	struct ar_str waiting; /* while it waits: waiting_input, waiting_permission, waiting_resource */
-	int64_t status; /* enum task_status */
-	int64_t visibility;
-	int64_t attempts; /* over the task's whole life */
-	ar_usec created, updated, started, ended;
-	struct ar_vec runs; /* struct ar_run */
-};
-
 struct ar_turn {
 	struct ar_str id, thread, run, open_step;
 	struct ar_str source, input_ref, input_preview, options;
@@ -185,6 +203,7 @@ struct ar_turn {
 	struct ar_budget budget;
 	struct ar_opt_int calls_started; /* tool calls that began */
 	struct ar_opt_bool overdue; /* its time is over; settles as timed_out */
+	struct ar_opt_bool silent; /* overdue: because nothing happened */
 	struct ar_opt_bool crowded; /* it was said that calls wait for others to end */
 	struct ar_repeat repeat;
 	bool is_interrupted; /* asked for; settles as cancelled */

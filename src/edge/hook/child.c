@@ -1,16 +1,14 @@
-/* See child.h. The input is a sealed file in memory, not a pipe: there is no writing side that a handler which does not read could
- * block or break. Loop thread only. */
+/* See child.h. Loop thread only. */
 #include "child.h"
 
 #include "compiler.h"
+#include "program.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/pidfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -38,25 +36,6 @@ static void close_streams(struct streams *s)
 	}
 }
 
-static int input_file(struct ar_str input)
-{
-	int fd = memfd_create("hook-input", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-
-	if (fd < 0)
-		return -1;
-	for (size_t done = 0; done < input.len;) {
-		ssize_t n = pwrite(fd, input.p + done, input.len - done, (off_t)done);
-
-		if (n < 0 && errno != EINTR) {
-			close(fd);
-			return -1;
-		}
-		done += n > 0 ? (size_t)n : 0;
-	}
-	fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
-	return fd;
-}
-
 static bool open_pipe(int fds[2])
 {
 	return pipe2(fds, O_CLOEXEC) == 0 && fcntl(fds[0], F_SETFL, O_NONBLOCK) == 0;
@@ -65,35 +44,23 @@ static bool open_pipe(int fds[2])
 static bool open_streams(struct ar_str input, struct streams *s)
 {
 	*s = none;
-	s->in = input_file(input);
+	s->in = ar_spawn_input(input);
 	return s->in >= 0 && open_pipe(s->out) && open_pipe(s->err);
 }
 
-/* Signals as a shell expects them: ours ignores SIGPIPE, and its threads block what they do not want. */
-static int spawn(const struct ar_child_options *o, const struct streams *s, pid_t *ret)
+static int spawn_shell(const struct ar_child_options *o, const struct streams *s, pid_t *ret)
 {
 	char *argv[] = { "sh", "-c", (char *)(uintptr_t)o->command, NULL };
-	posix_spawn_file_actions_t files;
-	posix_spawnattr_t how;
-	sigset_t unblocked, usual;
-	int rc;
+	struct ar_spawn how = {
+		.program = "/bin/sh",
+		.argv = argv,
+		.envp = o->environment,
+		.fds = { s->in, s->out[1], s->err[1] },
+		.fd_count = 3,
+		.has_session = true,
+	};
 
-	sigemptyset(&unblocked);
-	sigfillset(&usual);
-	posix_spawn_file_actions_init(&files);
-	posix_spawn_file_actions_adddup2(&files, s->in, STDIN_FILENO);
-	posix_spawn_file_actions_adddup2(&files, s->out[1], STDOUT_FILENO);
-	posix_spawn_file_actions_adddup2(&files, s->err[1], STDERR_FILENO);
-	posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
-	posix_spawnattr_init(&how);
-	posix_spawnattr_setsigmask(&how, &unblocked);
-	posix_spawnattr_setsigdefault(&how, &usual);
-	posix_spawnattr_setflags(&how, (short)(POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK |
-					       POSIX_SPAWN_SETSIGDEF));
-	rc = posix_spawn(ret, "/bin/sh", &files, &how, argv, o->environment);
-	posix_spawnattr_destroy(&how);
-	posix_spawn_file_actions_destroy(&files);
-	return rc;
+	return ar_spawn(&how, ret);
 }
 
 enum ar_status ar_child_start(const struct ar_child_options *o, struct ar_child *ret, struct ar_error *err)
@@ -107,7 +74,7 @@ enum ar_status ar_child_start(const struct ar_child_options *o, struct ar_child 
 		close_streams(&s);
 		return ar_fail(err, AR_E_IO, "the command could not be given its input: %s", strerror(rc));
 	}
-	rc = spawn(o, &s, &child.pid);
+	rc = spawn_shell(o, &s, &child.pid);
 	if (rc == 0) {
 		child.out_fd = s.out[0];
 		child.err_fd = s.err[0];

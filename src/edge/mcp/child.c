@@ -8,11 +8,11 @@
 
 #include "arena.h"
 #include "mem.h"
+#include "program.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,42 +56,6 @@ static bool open_streams(struct streams *s)
 	return pipe2(s->in, O_CLOEXEC) == 0 && pipe2(s->out, O_CLOEXEC) == 0 && pipe2(s->err, O_CLOEXEC) == 0;
 }
 
-struct spawn {
-	const char *program;
-	char **argv, **envp;
-	const char *workdir;
-	int in, out, err;
-};
-
-/* Signals as a program expects them: we ignore some, and our threads block what they do not want. */
-static int spawn(const struct spawn *s, pid_t *ret)
-{
-	posix_spawn_file_actions_t files;
-	posix_spawnattr_t how;
-	sigset_t unblocked, usual;
-	int rc;
-
-	sigemptyset(&unblocked);
-	sigfillset(&usual);
-	posix_spawn_file_actions_init(&files);
-	posix_spawn_file_actions_adddup2(&files, s->in, STDIN_FILENO);
-	posix_spawn_file_actions_adddup2(&files, s->out, STDOUT_FILENO);
-	posix_spawn_file_actions_adddup2(&files, s->err, STDERR_FILENO);
-	posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
-	if (s->workdir)
-		posix_spawn_file_actions_addchdir_np(&files, s->workdir);
-	posix_spawnattr_init(&how);
-	posix_spawnattr_setpgroup(&how, 0);
-	posix_spawnattr_setsigmask(&how, &unblocked);
-	posix_spawnattr_setsigdefault(&how, &usual);
-	posix_spawnattr_setflags(&how,
-				 POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-	rc = posix_spawnp(ret, s->program, &files, &how, s->argv, s->envp);
-	posix_spawnattr_destroy(&how);
-	posix_spawn_file_actions_destroy(&files);
-	return rc;
-}
-
 static char **argv_of(const struct ar_mcp_options *o)
 {
 	char **argv = ar_new0((LIST_MAX + 2) * sizeof(*argv));
@@ -123,17 +87,19 @@ static char **envp_of(const struct ar_mcp_options *o, struct ar_arena *a)
 static int spawn_server(const struct ar_mcp_options *o, const struct streams *s, pid_t *ret)
 {
 	struct ar_arena arena = { 0 };
-	struct spawn how = {
-		.program = o->command, .argv = argv_of(o), .envp = envp_of(o, &arena), .workdir = o->workdir
+	char **argv = argv_of(o), **envp = envp_of(o, &arena);
+	struct ar_spawn how = {
+		.program = o->command,
+		.argv = argv,
+		.envp = envp,
+		.workdir = o->workdir,
+		.fds = { s->in[0], s->out[1], s->err[1] },
+		.fd_count = 3,
 	};
-	int rc;
+	int rc = ar_spawn(&how, ret);
 
-	how.in = s->in[0];
-	how.out = s->out[1];
-	how.err = s->err[1];
-	rc = spawn(&how, ret);
-	ar_free(how.argv);
-	ar_free(how.envp);
+	ar_free(argv);
+	ar_free(envp);
 	ar_arena_fini(&arena);
 	return rc;
 }
@@ -144,16 +110,16 @@ static void spawn_guard(struct ar_mcp_child *c)
 	char group[16];
 	char *argv[] = { "agentd-mcp-guard", "-c", (char *)(uintptr_t)guard_script, "guard", group, NULL };
 	char *envp[] = { "PATH=/usr/bin:/bin", NULL };
-	struct spawn how = { .program = "/bin/sh", .argv = argv, .envp = envp };
+	struct ar_spawn how = { .program = "/bin/sh", .argv = argv, .envp = envp, .fd_count = 3 };
 	int word[2], null;
 
 	if (pipe2(word, O_CLOEXEC) != 0)
 		return;
 	null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	snprintf(group, sizeof(group), "%d", (int)c->pid);
-	how.in = word[0];
-	how.out = how.err = null;
-	if (null >= 0 && spawn(&how, &c->guard) == 0)
+	how.fds[0] = word[0];
+	how.fds[1] = how.fds[2] = null;
+	if (null >= 0 && ar_spawn(&how, &c->guard) == 0)
 		c->guard_fd = word[1];
 	else
 		close(word[1]);

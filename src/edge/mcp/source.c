@@ -93,6 +93,7 @@ static void on_ready(void *owner)
 		if (call_at(it)->waits)
 			ar_mcp_call_go(call_at(it));
 	}
+	ar_mcp_source_arm(link->source);
 }
 
 static void on_down(void *owner, const char *why)
@@ -107,6 +108,7 @@ static void on_down(void *owner, const char *why)
 	}
 	if (!link->session)
 		ar_mcp_list_failed(link->source, why);
+	ar_mcp_source_arm(link->source);
 }
 
 static void on_list_changed(void *owner)
@@ -153,11 +155,13 @@ static const struct ar_mcp_peer_events peer_events = { on_ready, on_down, on_lis
 
 /* ---- by the clock ---- */
 
+/* One that is being opened is wanted by somebody: a server that starts slowly must not be ended before it has said a word. */
 static bool is_idle(const struct ar_mcp_link *link)
 {
 	bool closes = link->source->options.scope == AR_MCP_PER_SESSION;
+	bool is_settled = link->peer->state == AR_MCP_READY || link->peer->state == AR_MCP_DOWN;
 
-	return closes && ar_list_empty(&link->calls) && link->source->listing.link != link;
+	return closes && is_settled && ar_list_empty(&link->calls) && link->source->listing.link != link;
 }
 
 static void list_due(struct ar_mcp_source *s)
@@ -344,7 +348,9 @@ static void close_source(struct ar_tool_source *base)
 	uv_close((uv_handle_t *)&s->chores, on_closed);
 }
 
-static const struct ar_tool_source_vtable vtable = { start, cancel, answer, close_source };
+static const struct ar_tool_source_vtable vtable = {
+	.start = start, .cancel = cancel, .answer = answer, .close = close_source
+};
 
 /* ---- options ---- */
 

@@ -8,6 +8,8 @@
 
 #define BYTES_MAX (8u << 20)
 #define ENTRY_MAX (64u << 10)
+#define ALLOCATOR_HEAD 8
+#define ALLOCATOR_STEP 16
 
 struct entry {
 	struct ar_list node;
@@ -21,9 +23,10 @@ static struct ar_str key_of(const struct ar_hash *hash)
 	return (struct ar_str){ (const char *)hash->b, sizeof hash->b };
 }
 
+/* With what the allocator adds: most contents are small, so that it counts. */
 static size_t size_of(const struct entry *e)
 {
-	return sizeof *e + e->len;
+	return (sizeof *e + e->len + ALLOCATOR_HEAD + ALLOCATOR_STEP - 1) / ALLOCATOR_STEP * ALLOCATOR_STEP;
 }
 
 static void drop_oldest(struct ar_blob_cache *c)
@@ -65,7 +68,7 @@ void ar_blob_cache_fini(struct ar_blob_cache *c)
 
 void ar_blob_cache_put(struct ar_blob_cache *c, const struct ar_hash *hash, struct ar_str bytes)
 {
-	if (bytes.len > ENTRY_MAX || ar_str_empty(bytes))
+	if (bytes.len > ENTRY_MAX || ar_str_absent(bytes))
 		return;
 	pthread_mutex_lock(&c->lock);
 	if (!ar_map_get(&c->map, key_of(hash)))
@@ -99,6 +102,16 @@ bool ar_blob_cache_get_all(struct ar_blob_cache *c, const struct ar_hash *hashes
 		i++;
 	pthread_mutex_unlock(&c->lock);
 	return i == count;
+}
+
+size_t ar_blob_cache_bytes(struct ar_blob_cache *c)
+{
+	size_t bytes;
+
+	pthread_mutex_lock(&c->lock);
+	bytes = c->bytes + c->map.room * sizeof *c->map.slots;
+	pthread_mutex_unlock(&c->lock);
+	return bytes;
 }
 
 void ar_blob_cache_clear(struct ar_blob_cache *c)

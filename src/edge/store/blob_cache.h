@@ -33,6 +33,9 @@ bool ar_blob_cache_get(struct ar_blob_cache *c, const struct ar_hash *hash, stru
 bool ar_blob_cache_get_all(struct ar_blob_cache *c, const struct ar_hash *hashes, size_t count,
 			   struct ar_arena *a, struct ar_str *ret);
 
+/* Bytes of heap that it has. */
+size_t ar_blob_cache_bytes(struct ar_blob_cache *c);
+
 /* Forgets everything: what was put may not have become durable. */
 void ar_blob_cache_clear(struct ar_blob_cache *c);
 

@@ -39,6 +39,11 @@ void ar_store_heads_remove(struct ar_store_heads *h, const struct ar_store_key *
 		head->seq = 0;
 }
 
+size_t ar_store_heads_bytes(const struct ar_store_heads *h)
+{
+	return h->arena.total + h->map.room * sizeof *h->map.slots;
+}
+
 void ar_store_heads_clear(struct ar_store_heads *h)
 {
 	ar_map_fini(&h->map);

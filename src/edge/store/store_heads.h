@@ -18,6 +18,7 @@ bool ar_store_heads_get(const struct ar_store_heads *h, const struct ar_store_ke
 void ar_store_heads_put(struct ar_store_heads *h, const struct ar_store_key *key, uint64_t seq);
 void ar_store_heads_remove(struct ar_store_heads *h,
 			   const struct ar_store_key *key); /* it has no facts any more */
+size_t ar_store_heads_bytes(const struct ar_store_heads *h); /* of heap that it has */
 void ar_store_heads_clear(struct ar_store_heads *h);
 void ar_store_heads_fini(struct ar_store_heads *h);
 

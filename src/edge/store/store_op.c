@@ -3,6 +3,7 @@
 #include "store_op.h"
 
 #include "base32.h"
+#include "door.h"
 
 #include <string.h>
 
@@ -36,6 +37,7 @@ static const size_t session_offset[AR_STORE_OP_COUNT] = {
 	[AR_STORE_TASKS] = offsetof(struct ar_store_tasks, session),
 	[AR_STORE_ACTIONS] = offsetof(struct ar_store_actions, session),
 	[AR_STORE_INDEX] = offsetof(struct ar_store_index, session),
+	[AR_STORE_TENANT] = offsetof(struct ar_store_tenant, session),
 };
 
 struct ar_str ar_store_op_session(const struct ar_store_op *op)
@@ -51,7 +53,13 @@ struct ar_str ar_store_op_session(const struct ar_store_op *op)
 
 bool ar_store_op_is_write(const struct ar_store_op *op)
 {
-	return op->kind == AR_STORE_APPEND || op->kind == AR_STORE_CHUNK || op->kind == AR_STORE_UPKEEP;
+	return op->kind == AR_STORE_APPEND || op->kind == AR_STORE_CHUNK || op->kind == AR_STORE_UPKEEP ||
+	       op->kind == AR_STORE_TOKEN_PUT;
+}
+
+struct ar_str ar_store_tenant_of(struct ar_str tenant)
+{
+	return ar_str_absent(tenant) ? AR_STR(AR_TENANT_LOCAL) : tenant;
 }
 
 bool ar_store_sessions_want(const struct ar_store_sessions *op, const struct ar_store_key *key)
@@ -64,6 +72,15 @@ bool ar_store_sessions_want(const struct ar_store_sessions *op, const struct ar_
 	ar_id_encode(key->b, core);
 	partition = ar_id_partition((struct ar_str){ core, sizeof core });
 	return op->partitions[partition / 64] >> partition % 64 & 1;
+}
+
+enum ar_store_actions_whose ar_store_actions_whose(const struct ar_store_actions *op)
+{
+	if (!ar_str_absent(op->session))
+		return AR_STORE_ACTIONS_SESSION;
+	if (ar_str_absent(op->tenant))
+		return AR_STORE_ACTIONS_ALL;
+	return ar_str_absent(op->account) ? AR_STORE_ACTIONS_TENANT : AR_STORE_ACTIONS_TENANT_ACCOUNT;
 }
 
 static enum ar_status check_size(struct ar_str value, const char *what, struct ar_error *err)
@@ -98,10 +115,15 @@ static bool is_name(struct ar_str name)
 	return !ar_str_absent(name) && name.len <= AR_STORE_NAME_MAX;
 }
 
+static bool is_name_or_none(struct ar_str name)
+{
+	return ar_str_absent(name) || is_name(name);
+}
+
 static bool is_action(const struct ar_store_action_row *row)
 {
 	return is_name(row->action) && !ar_str_empty(row->action) && row->created >= 0 &&
-	       (ar_str_absent(row->account) || is_name(row->account));
+	       is_name_or_none(row->account) && is_name_or_none(row->tenant);
 }
 
 /* What the rows of an append are found by has to be there, and be short enough for an index. */
@@ -109,6 +131,7 @@ static enum ar_status check_names(const struct ar_store_append *a, struct ar_err
 {
 	bool named = !a->receipt || (is_name(a->receipt->scope) && is_name(a->receipt->key));
 
+	named = named && (!a->row || is_name_or_none(a->row->tenant));
 	for (size_t i = 0; named && i < a->task_count; i++)
 		named = is_name(a->tasks[i].task);
 	for (size_t i = 0; named && i < a->action_count; i++)
@@ -117,7 +140,8 @@ static enum ar_status check_names(const struct ar_store_append *a, struct ar_err
 		named = !ar_str_absent(a->blobs[i].bytes);
 	return named ? AR_OK
 		     : ar_fail(err, AR_E_INVALID,
-			       "a receipt, task, action or blob of the append has no name, one over %d "
+			       "a receipt, tenant, task, action or blob of the append has no name, one over "
+			       "%d "
 			       "bytes, or no bytes",
 			       AR_STORE_NAME_MAX);
 }
@@ -145,6 +169,20 @@ enum ar_status ar_store_check_chunk(const struct ar_store_chunk *c, struct ar_st
 	if (ar_str_empty(c->step) || !is_name(c->step) || c->pos > INT64_MAX)
 		return ar_fail(err, AR_E_INVALID, "a chunk needs a step and a position");
 	return check_size(c->bytes, "a chunk", err);
+}
+
+enum ar_status ar_store_check_token(const struct ar_store_token_put *p, struct ar_error *err)
+{
+	if (ar_str_empty(p->token) || !is_name(p->token) || (ar_str_absent(p->record) && !p->expected))
+		return ar_fail(err, AR_E_INVALID, "a token needs an id of at most %d bytes and a record",
+			       AR_STORE_NAME_MAX);
+	return check_size(p->record, "a token", err);
+}
+
+enum ar_status ar_store_fail_token(struct ar_error *err, struct ar_str token)
+{
+	return ar_fail(err, AR_E_EXISTS, "token '%.*s' was changed by another meanwhile",
+		       AR_STR_ARG(ar_str_sub(token, 0, 100)));
 }
 
 enum ar_status ar_store_fail_fenced(struct ar_error *err, uint64_t own)

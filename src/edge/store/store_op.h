@@ -4,6 +4,7 @@
 #define AR_EDGE_STORE_OP_H
 
 #include "store.h"
+#include "store_token.h"
 
 #define AR_STORE_KEY 16 /* bytes of a session key */
 #define AR_STORE_VALUE_MAX (256u << 20) /* of one body, snapshot, record or blob */
@@ -24,14 +25,28 @@ struct ar_str ar_store_key_bytes(const struct ar_store_key *key);
 struct ar_str ar_store_op_session(const struct ar_store_op *op);
 bool ar_store_op_is_write(const struct ar_store_op *op);
 
+/* The tenant of a row, which may leave it out. */
+struct ar_str ar_store_tenant_of(struct ar_str tenant);
+
 /* Whether a session is in one of the partitions that are asked for. */
 bool ar_store_sessions_want(const struct ar_store_sessions *op, const struct ar_store_key *key);
+
+/* Which list of actions is asked for. */
+enum ar_store_actions_whose {
+	AR_STORE_ACTIONS_ALL,
+	AR_STORE_ACTIONS_TENANT,
+	AR_STORE_ACTIONS_TENANT_ACCOUNT,
+	AR_STORE_ACTIONS_SESSION,
+};
+enum ar_store_actions_whose ar_store_actions_whose(const struct ar_store_actions *op);
 
 /* Guards that need no stored state. AR_E_INVALID or AR_E_LIMIT with a sentence. */
 enum ar_status ar_store_check_append(const struct ar_store_append *a, struct ar_store_key *ret,
 				     struct ar_error *err);
 enum ar_status ar_store_check_chunk(const struct ar_store_chunk *c, struct ar_store_key *ret,
 				    struct ar_error *err);
+
+enum ar_status ar_store_check_token(const struct ar_store_token_put *p, struct ar_error *err);
 
 /* The sentences that all engines share. */
 enum ar_status ar_store_fail_fenced(struct ar_error *err, uint64_t own);
@@ -41,6 +56,7 @@ enum ar_status ar_store_fail_key(struct ar_error *err, struct ar_str session);
 enum ar_status ar_store_fail_unknown(struct ar_error *err, struct ar_str session);
 enum ar_status ar_store_fail_no_task(struct ar_error *err, struct ar_str task);
 enum ar_status ar_store_fail_no_receipt(struct ar_error *err, struct ar_str key);
+enum ar_status ar_store_fail_token(struct ar_error *err, struct ar_str token);
 
 /* An arena array that can take one more: `old` while it has room, else a copy of twice the size. Room is
  * the next power of two, so only `count` needs keeping. */

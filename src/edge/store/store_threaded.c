@@ -6,6 +6,7 @@
 #include "store_op.h"
 
 #include <signal.h>
+#include <string.h>
 
 #define READ_BATCH 16 /* short reads in one transaction: the first answer waits for the last of them */
 #define AT_HAND_MAX 512 /* contents that one operation copies on the loop's thread */
@@ -23,12 +24,12 @@ static struct ar_store_op *op_of(struct ar_list *node)
 	return AR_CONTAINER_OF(node, struct ar_store_op, node);
 }
 
-/* Reads whose size the caller bounds by pages or more: each is served alone, so that none waits behind it. Upkeep is no part of
- * anyone's transaction. */
+/* Reads whose size the caller bounds by pages or more: each is served alone, so that none waits behind it. Upkeep and
+ * tokens are no part of anyone's transaction. */
 static bool is_alone(const struct ar_store_op *op)
 {
 	return op->kind == AR_STORE_LOAD || op->kind == AR_STORE_READ || op->kind == AR_STORE_BLOBS ||
-	       op->kind == AR_STORE_UPKEEP;
+	       op->kind == AR_STORE_UPKEEP || op->kind == AR_STORE_TOKEN_PUT;
 }
 
 /* The sessions that the last commit answered are about to write again. A commit that starts with the first of them makes
@@ -95,11 +96,24 @@ static bool take_batch(struct ar_store_thread *w, struct ar_list *batch)
 }
 
 /* One wake per burst: poll() takes the whole list, so only the first on an empty list has to call. */
-static void hand_over(struct ar_store_threaded *t, struct ar_list *batch)
+static void count_batch(struct ar_store_threaded *t, size_t size)
 {
+	size_t i = 0;
+
+	while (i < AR_STORE_BATCH_SIZES - 1 && size > (size_t)1 << i)
+		i++;
+	t->batches[i]++;
+	t->batched += size;
+}
+
+static void hand_over(struct ar_store_thread *w, struct ar_list *batch)
+{
+	struct ar_store_threaded *t = w->owner;
 	bool first;
 
 	pthread_mutex_lock(&t->lock);
+	if (w->gathers)
+		count_batch(t, w->expected);
 	first = ar_list_empty(&t->finished);
 	ar_list_splice(&t->finished, batch);
 	pthread_cond_signal(&t->finished_some);
@@ -130,7 +144,7 @@ static void *thread_main(void *arg)
 		w->serve(w->owner, &batch);
 		w->cost = clock->mono(clock) - start;
 		count_served(w->owner, &batch);
-		hand_over(w->owner, &batch);
+		hand_over(w, &batch);
 	}
 	return NULL;
 }
@@ -170,6 +184,7 @@ static void threaded_submit(struct ar_store *store, struct ar_store_op *op)
 	AR_ASSERT(op->kind > 0 && op->kind < AR_STORE_OP_COUNT);
 	op->status = AR_OK;
 	op->err = (struct ar_error){ 0 };
+	store->counts.waiting++;
 	if (is_at_hand(t, op)) {
 		finish_at_once(t, op);
 		return;
@@ -190,6 +205,14 @@ static void threaded_submit(struct ar_store *store, struct ar_store_op *op)
 		pthread_cond_signal(&w->queued);
 }
 
+static void count_done(struct ar_store_counts *c, const struct ar_store_op *op)
+{
+	c->waiting--;
+	c->done[op->kind]++;
+	c->failed[op->kind] +=
+		op->status != AR_OK && op->status != AR_E_NOT_FOUND && op->status != AR_E_EXISTS;
+}
+
 /* Whether there was something finished. */
 static bool finish_some(struct ar_store_threaded *t)
 {
@@ -201,10 +224,14 @@ static bool finish_some(struct ar_store_threaded *t)
 	ar_list_splice(&finished, &t->finished);
 	AR_LIST_FOR (it, &finished)
 		t->in_flight--;
+	memcpy(t->store.counts.batches, t->batches, sizeof(t->batches));
+	t->store.counts.batched = t->batched;
 	pthread_mutex_unlock(&t->lock);
 	found = !ar_list_empty(&finished);
-	while ((node = ar_list_pop(&finished)))
+	while ((node = ar_list_pop(&finished))) {
+		count_done(&t->store.counts, op_of(node));
 		op_of(node)->done(op_of(node));
+	}
 	return found;
 }
 
@@ -268,10 +295,18 @@ static void threaded_close(struct ar_store *store)
 	ar_store_threaded_free(t);
 }
 
+static uint64_t threaded_cached(struct ar_store *store)
+{
+	struct ar_store_threaded *t = threaded_of(store);
+
+	return (t->contents ? ar_blob_cache_bytes(t->contents) : 0) + (t->cached ? t->cached(t) : 0);
+}
+
 static const struct ar_store_vtable threaded_vtable = {
 	.submit = threaded_submit,
 	.poll = threaded_poll,
 	.close = threaded_close,
+	.cached = threaded_cached,
 };
 
 static void init_thread(struct ar_store_threaded *t, struct ar_store_thread *w, ar_store_serve_fn *serve,

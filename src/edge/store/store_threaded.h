@@ -41,6 +41,7 @@ struct ar_store_threaded {
 	void *wake_arg;
 	struct ar_blob_cache
 		*contents; /* the engine's: what is here is not asked of the reader; NULL for none */
+	uint64_t (*cached)(struct ar_store_threaded *t); /* beside `contents`; the loop asks. NULL: nothing */
 	void (*dispose)(struct ar_store_threaded *t); /* the engine's own part, at the end of all; frees t */
 
 	pthread_mutex_t lock;
@@ -51,6 +52,8 @@ struct ar_store_threaded {
 	bool is_polling; /* the loop's: poll() is on the stack and goes on until nothing is finished */
 	atomic_bool closing;
 	atomic_size_t backlog;
+	uint64_t batches[AR_STORE_BATCH_SIZES]; /* of the writer, as in ar_store_counts */
+	uint64_t batched;
 	struct ar_store_thread writer, reader;
 	struct ar_store_ahead ahead; /* packs what waits for the writer */
 };

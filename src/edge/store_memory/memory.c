@@ -133,11 +133,13 @@ static void put_blobs(struct ar_memory *m, struct ar_memory_session *ms, const s
 		put_blob(m, ms, &a->blobs[i]);
 }
 
-static void put_facts(struct ar_memory_session *ms, const struct ar_store_append *a)
+static void put_facts(struct ar_memory *m, struct ar_memory_session *ms, const struct ar_store_append *a)
 {
 	if (a->last_seq < a->first_seq)
 		return;
 	ms->rows = ar_grow(ms->rows, ms->row_count + 1, sizeof *ms->rows);
+	ms->positions = ar_grow(ms->positions, ms->row_count + 1, sizeof *ms->positions);
+	ms->positions[ms->row_count] = a->row ? ++m->position : 0;
 	ms->rows[ms->row_count++] = (struct ar_store_row){ a->first_seq, a->last_seq, a->at, keep(a->body) };
 }
 
@@ -151,6 +153,7 @@ static void put_row(struct ar_memory_session *ms, const struct ar_store_session_
 	kept->active = row->active;
 	kept->created = row->created;
 	kept->updated = row->updated;
+	replace(&kept->tenant, ar_store_tenant_of(row->tenant));
 	replace(&kept->workspace, row->workspace);
 	replace(&kept->account, row->account);
 	replace(&kept->status, row->status);
@@ -226,7 +229,7 @@ static enum ar_status append(struct ar_memory *m, struct ar_store_append *a)
 	if (st)
 		return st;
 	ms = ensure_session(m, &key);
-	put_facts(ms, a);
+	put_facts(m, ms, a);
 	put_row(ms, a->row);
 	put_tasks(ms, a);
 	ar_memory_put_actions(ms, a);
@@ -286,6 +289,8 @@ static enum ar_status execute(struct ar_memory *m, struct ar_store_op *op)
 		return ar_store_fail_fenced(&op->err, m->store.epoch);
 	if (op->kind == AR_STORE_UPKEEP)
 		return ar_memory_upkeep(m, AR_CONTAINER_OF(op, struct ar_store_upkeep, op));
+	if (op->kind == AR_STORE_TOKEN_PUT)
+		return ar_memory_token_put(m, AR_CONTAINER_OF(op, struct ar_store_token_put, op));
 	if (op->kind == AR_STORE_CHUNK)
 		return put_chunk(m, AR_CONTAINER_OF(op, struct ar_store_chunk, op));
 	return append(m, AR_CONTAINER_OF(op, struct ar_store_append, op));
@@ -334,9 +339,11 @@ void ar_memory_session_free(struct ar_memory_session *ms)
 	ar_memory_drop_actions(ms);
 	for (size_t i = 0; i < ms->chunk_count; i++)
 		drop_chunk(&ms->chunks[i]);
-	put_row(ms, &(struct ar_store_session_row){ 0 }); /* replaces all text by nothing */
+	put_row(ms, &(struct ar_store_session_row){ 0 }); /* replaces all other text by nothing */
+	drop(ms->row.tenant);
 	drop(ms->snapshot);
 	ar_free(ms->rows);
+	ar_free(ms->positions);
 	ar_free(ms->tasks);
 	ar_free(ms->chunks);
 	ar_free(ms->refs);
@@ -373,6 +380,8 @@ static void free_all(struct ar_memory *m)
 	ar_map_fini(&m->sessions);
 	ar_map_fini(&m->blobs);
 	ar_map_fini(&m->receipts);
+	ar_memory_drop_tokens(m);
+	ar_memory_drop_floors(m);
 }
 
 static void memory_close(struct ar_store *s)

@@ -1,10 +1,11 @@
 /* Inside of the memory store: one struct per session with everything about it, and two maps over all
  * sessions. Single-threaded. memory.c writes, memory_read.c reads, memory_upkeep.c forgets; memory_action.c
- * does both for actions. */
+ * and memory_token.c do both for actions and tokens. */
 #ifndef AR_EDGE_STORE_MEMORY_H
 #define AR_EDGE_STORE_MEMORY_H
 
 #include "map.h"
+#include "store_feed.h"
 #include "store_open.h"
 #include "store_op.h"
 
@@ -12,6 +13,7 @@
 struct ar_memory_session {
 	struct ar_store_key key;
 	struct ar_store_row *rows;
+	uint64_t *positions; /* of each row, in the feed of the session's tenant; 0: in none */
 	size_t row_count;
 	struct ar_str snapshot;
 	uint64_t snapshot_seq;
@@ -39,6 +41,11 @@ struct ar_memory_receipt {
 	ar_usec created;
 };
 
+struct ar_memory_floor {
+	struct ar_str tenant;
+	uint64_t position; /* the highest that was removed from its feed */
+};
+
 struct ar_memory {
 	struct ar_store store;
 	uint64_t stored_epoch; /* the store's; above store.epoch = fenced */
@@ -48,6 +55,12 @@ struct ar_memory {
 	struct ar_map sessions; /* ar_memory_session */
 	struct ar_map receipts; /* ar_memory_receipt */
 	struct ar_map blobs; /* ar_memory_blob */
+	struct ar_store_token_row *tokens; /* sorted by version; text is owned */
+	size_t token_count;
+	uint64_t token_version; /* the newest that was given */
+	uint64_t position; /* the same of a feed */
+	struct ar_memory_floor *floors; /* one a tenant */
+	size_t floor_count;
 };
 
 AR_BEGIN_DECLS
@@ -73,6 +86,16 @@ enum ar_status ar_memory_upkeep(struct ar_memory *m, struct ar_store_upkeep *op)
 void ar_memory_put_actions(struct ar_memory_session *ms, const struct ar_store_append *a);
 void ar_memory_drop_actions(struct ar_memory_session *ms);
 enum ar_status ar_memory_actions(struct ar_memory *m, struct ar_store_op *base);
+
+/* memory_token.c: rows of tokens. */
+enum ar_status ar_memory_token_put(struct ar_memory *m, struct ar_store_token_put *op);
+enum ar_status ar_memory_tokens(struct ar_memory *m, struct ar_store_op *base);
+void ar_memory_drop_tokens(struct ar_memory *m);
+
+/* memory_feed.c: the feeds of tenants; what a session that goes takes from one. */
+enum ar_status ar_memory_feed(struct ar_memory *m, struct ar_store_op *base);
+void ar_memory_raise_floor(struct ar_memory *m, const struct ar_memory_session *ms);
+void ar_memory_drop_floors(struct ar_memory *m);
 
 /* memory_read.c: serves one operation that is not a write. */
 enum ar_status ar_memory_read(struct ar_memory *m, struct ar_store_op *op);

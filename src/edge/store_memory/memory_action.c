@@ -14,6 +14,7 @@ static struct ar_str keep(struct ar_str s)
 static void drop_texts(struct ar_store_action_row *row)
 {
 	ar_free((void *)row->action.p);
+	ar_free((void *)row->tenant.p);
 	ar_free((void *)row->account.p);
 	ar_free((void *)row->record.p);
 }
@@ -37,6 +38,7 @@ void ar_memory_put_actions(struct ar_memory_session *ms, const struct ar_store_a
 
 		drop_texts(kept);
 		*kept = (struct ar_store_action_row){ .action = keep(row->action),
+						      .tenant = keep(ar_store_tenant_of(row->tenant)),
 						      .account = keep(row->account),
 						      .created = row->created,
 						      .is_pending = row->is_pending,
@@ -68,6 +70,8 @@ static bool is_listed(const struct ar_store_action_row *row, const struct ar_sto
 
 	if (op->filter && row->is_pending != (op->filter == AR_STORE_ACTION_PENDING))
 		return false;
+	if (!ar_str_absent(op->tenant) && !ar_str_eq(op->tenant, row->tenant))
+		return false;
 	if (!ar_str_absent(op->account) && !ar_str_eq(op->account, row->account))
 		return false;
 	return ar_str_absent(op->after) || oldest_first(row, &after) > 0;
@@ -94,6 +98,7 @@ static void cut_and_copy(struct ar_store_actions *op)
 		op->count = op->limit;
 	for (size_t i = 0; i < op->count; i++) {
 		op->rows[i].action = ar_arena_str(a, op->rows[i].action);
+		op->rows[i].tenant = ar_arena_str(a, op->rows[i].tenant);
 		op->rows[i].account = ar_arena_str(a, op->rows[i].account);
 		op->rows[i].record = ar_arena_str(a, op->rows[i].record);
 	}

@@ -156,15 +156,21 @@ static bool passes(struct ar_str filter, struct ar_str value)
 	return ar_str_absent(filter) || ar_str_eq(filter, value);
 }
 
+/* Ends of a list, which are no part of it; NULL = none. */
+struct ends {
+	const struct ar_store_key *before, *above;
+};
+
 static bool is_listed(const struct ar_memory_session *ms, const struct ar_store_sessions *op,
-		      const struct ar_store_key *before)
+		      const struct ends *ends)
 {
 	if (!ms->has_row || (op->active_only && !ms->row.active) || !ar_store_sessions_want(op, &ms->key))
 		return false;
-	if (before && memcmp(ms->key.b, before->b, sizeof before->b) >= 0)
+	if ((ends->before && memcmp(ms->key.b, ends->before->b, AR_STORE_KEY) >= 0) ||
+	    (ends->above && memcmp(ms->key.b, ends->above->b, AR_STORE_KEY) <= 0))
 		return false;
-	return passes(op->workspace, ms->row.workspace) && passes(op->account, ms->row.account) &&
-	       passes(op->status, ms->row.status);
+	return passes(op->tenant, ms->row.tenant) && passes(op->workspace, ms->row.workspace) &&
+	       passes(op->account, ms->row.account) && passes(op->status, ms->row.status);
 }
 
 static int newest_first(const void *a, const void *b)
@@ -191,19 +197,22 @@ static void list_from(struct ar_store_sessions *op, const struct ar_memory_sessi
 static enum ar_status list_sessions(struct ar_memory *m, struct ar_store_op *base)
 {
 	struct ar_store_sessions *op = AR_CONTAINER_OF(base, struct ar_store_sessions, op);
-	bool from_newest = ar_str_absent(op->before);
 	const struct ar_memory_session **found, *ms;
-	struct ar_store_key before;
+	struct ar_store_key before, above;
+	struct ends ends = { ar_str_absent(op->before) ? NULL : &before,
+			     ar_str_absent(op->above) ? NULL : &above };
 	size_t count = 0;
 
 	op->ids = op->shells = NULL;
 	op->count = 0;
 	op->more = false;
-	if (!from_newest && !ar_store_key_parse(op->before, &before))
+	if (ends.before && !ar_store_key_parse(op->before, &before))
 		return ar_store_fail_key(&base->err, op->before);
+	if (ends.above && !ar_store_key_parse(op->above, &above))
+		return ar_store_fail_key(&base->err, op->above);
 	found = ar_new0((m->sessions.count + 1) * sizeof(struct ar_memory_session *));
 	for (size_t i = 0; (ms = ar_map_next(&m->sessions, &i));) {
-		if (is_listed(ms, op, from_newest ? NULL : &before))
+		if (is_listed(ms, op, &ends))
 			found[count++] = ms;
 	}
 	qsort(found, count, sizeof(struct ar_memory_session *), newest_first);
@@ -281,6 +290,7 @@ static enum ar_status get_index(struct ar_memory *m, struct ar_store_op *base)
 		ms = ar_memory_session(m, &key);
 	op->has_row = ms && ms->has_row;
 	op->row = op->has_row ? ms->row : (struct ar_store_session_row){ 0 };
+	op->row.tenant = ar_arena_str(a, op->row.tenant);
 	op->row.workspace = ar_arena_str(a, op->row.workspace);
 	op->row.account = ar_arena_str(a, op->row.account);
 	op->row.status = ar_arena_str(a, op->row.status);
@@ -288,6 +298,17 @@ static enum ar_status get_index(struct ar_memory *m, struct ar_store_op *base)
 	op->has_snapshot = ms && !ar_str_absent(ms->snapshot);
 	op->snapshot = op->has_snapshot ? ar_arena_str(a, ms->snapshot) : AR_STR_NONE;
 	op->snapshot_seq = op->has_snapshot ? ms->snapshot_seq : 0;
+	return AR_OK;
+}
+
+static enum ar_status get_tenant(struct ar_memory *m, struct ar_store_op *base)
+{
+	struct ar_store_tenant *op = AR_CONTAINER_OF(base, struct ar_store_tenant, op);
+	const struct ar_memory_session *ms = find_known(m, op->session);
+
+	op->tenant = AR_STR_NONE;
+	if (ms)
+		op->tenant = ar_arena_str(&base->arena, ar_store_tenant_of(ms->row.tenant));
 	return AR_OK;
 }
 
@@ -299,7 +320,10 @@ static enum ar_status (*const reads[AR_STORE_OP_COUNT])(struct ar_memory *m, str
 	[AR_STORE_SESSIONS] = list_sessions,
 	[AR_STORE_TASKS] = list_tasks,
 	[AR_STORE_INDEX] = get_index,
+	[AR_STORE_TENANT] = get_tenant,
 	[AR_STORE_ACTIONS] = ar_memory_actions,
+	[AR_STORE_TOKENS] = ar_memory_tokens,
+	[AR_STORE_FEED] = ar_memory_feed,
 };
 
 enum ar_status ar_memory_read(struct ar_memory *m, struct ar_store_op *op)

@@ -56,6 +56,7 @@ static struct ar_memory_blob *find_garbage(const struct ar_memory *m, ar_usec be
 static void remove_session(struct ar_memory *m, struct ar_memory_session *ms, struct ar_store_upkeep *op)
 {
 	drop_refs(m, ms, op->before);
+	ar_memory_raise_floor(m, ms);
 	ar_store_upkeep_removed(op, &ms->key);
 	ar_map_del(&m->sessions, ar_store_key_bytes(&ms->key));
 	ar_memory_session_free(ms);

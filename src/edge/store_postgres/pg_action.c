@@ -1,4 +1,4 @@
-/* The reader's list of actions: one statement, by whose and which are wanted; each has an index in the order of the list. Results are
+/* The reader's list of actions: one statement, by whose and which are wanted; each has an index in the order of the list, but that over all tenants. Results are
  * copies in the operation's arena. The rows are written by pg_batch.c and go with their session in pg_upkeep.c. */
 #include "postgres.h"
 
@@ -11,7 +11,8 @@ static enum ar_status take_action(struct ar_pg *pg, const PGresult *r, struct ar
 	*row = (struct ar_store_action_row){ .action = ar_pg_col_str(r, (int)i, 0, a),
 					     .account = ar_pg_col_str(r, (int)i, 1, a),
 					     .created = ar_pg_col_i64(r, (int)i, 2),
-					     .is_pending = ar_pg_col_bool(r, (int)i, 3) };
+					     .is_pending = ar_pg_col_bool(r, (int)i, 3),
+					     .tenant = ar_pg_col_str(r, (int)i, 5, a) };
 	st = ar_pg_unpack(pg->packer, ar_pg_col_bytes(r, (int)i, 4), a, &row->record, &op->op.err);
 	return op->is_check ? AR_OK : st; /* a record that does not unpack was left absent */
 }
@@ -32,13 +33,14 @@ static enum ar_status take_actions(struct ar_pg *pg, const PGresult *r, struct a
 
 static enum ar_pg_id statement_for(const struct ar_store_actions *op)
 {
-	static const enum ar_pg_id ids[2][3] = {
-		{ AR_PG_ACTION_LIST, AR_PG_ACTION_LIST_ACCOUNT, AR_PG_ACTION_LIST_SESSION },
-		{ AR_PG_ACTION_PENDING, AR_PG_ACTION_PENDING_ACCOUNT, AR_PG_ACTION_PENDING_SESSION },
+	static const enum ar_pg_id ids[2][4] = {
+		{ AR_PG_ACTION_LIST, AR_PG_ACTION_LIST_TENANT, AR_PG_ACTION_LIST_ACCOUNT,
+		  AR_PG_ACTION_LIST_SESSION },
+		{ AR_PG_ACTION_PENDING, AR_PG_ACTION_PENDING_TENANT, AR_PG_ACTION_PENDING_ACCOUNT,
+		  AR_PG_ACTION_PENDING_SESSION },
 	};
-	size_t whose = !ar_str_absent(op->session) ? 2 : !ar_str_absent(op->account);
 
-	return ids[op->filter == AR_STORE_ACTION_PENDING][whose];
+	return ids[op->filter == AR_STORE_ACTION_PENDING][ar_store_actions_whose(op)];
 }
 
 static enum ar_status list_actions(struct ar_pg *pg, struct ar_store_actions *op, struct ar_str session)
@@ -52,6 +54,7 @@ static enum ar_status list_actions(struct ar_pg *pg, struct ar_store_actions *op
 	ar_pg_arg_bytes(&args, is_first ? AR_STR("") : op->after);
 	ar_pg_arg_bool(&args, op->filter == AR_STORE_ACTION_ANY);
 	ar_pg_arg_u64(&args, op->limit + UINT64_C(1));
+	ar_pg_arg_bytes(&args, op->tenant);
 	return ar_postgres_query(pg, statement_for(op), &args, &op->op, take_actions);
 }
 

@@ -185,6 +185,7 @@ static void encode_log(struct encoder *e, const struct ar_pg_row *row)
 	add_i64(e, a->at);
 	add_u64(e, a->body.len);
 	add_packed(e, a->body);
+	add_bytes(e, a->row ? ar_store_tenant_of(a->row->tenant) : AR_STR_NONE);
 }
 
 static void encode_session(struct encoder *e, const struct ar_pg_row *row)
@@ -199,6 +200,7 @@ static void encode_session(struct encoder *e, const struct ar_pg_row *row)
 	add_bytes(e, s->account);
 	add_bytes(e, s->status);
 	add_bytes(e, ar_pack_raw(e->packer, s->shell));
+	add_bytes(e, ar_store_tenant_of(s->tenant));
 }
 
 static void encode_task(struct encoder *e, const struct ar_pg_row *row)
@@ -221,6 +223,7 @@ static void encode_action(struct encoder *e, const struct ar_pg_row *row)
 	add_i64(e, action->created);
 	add_bytes(e, action->action);
 	add_bytes(e, action->account);
+	add_bytes(e, ar_store_tenant_of(action->tenant));
 	add_bool(e, action->is_pending);
 	add_packed(e, action->record);
 }
@@ -306,10 +309,10 @@ static const struct {
 	void (*encode)(struct encoder *e, const struct ar_pg_row *row);
 	enum ar_pg_type types[AR_PG_COLUMNS];
 } tables[AR_PG_TABLES] = {
-	[AR_PG_LOG] = { AR_PG_LOG_PUT, encode_log, { U, I, I, I, I, B } },
-	[AR_PG_SESSION] = { AR_PG_SESSION_PUT, encode_session, { U, I, I, T, B, B, B, B } },
+	[AR_PG_LOG] = { AR_PG_LOG_PUT, encode_log, { U, I, I, I, I, B, B } },
+	[AR_PG_SESSION] = { AR_PG_SESSION_PUT, encode_session, { U, I, I, T, B, B, B, B, B } },
 	[AR_PG_TASK] = { AR_PG_TASK_PUT, encode_task, { U, I, B, B, T, B } },
-	[AR_PG_ACTION] = { AR_PG_ACTION_PUT, encode_action, { U, I, B, B, T, B } },
+	[AR_PG_ACTION] = { AR_PG_ACTION_PUT, encode_action, { U, I, B, B, B, T, B } },
 	[AR_PG_RECEIPT] = { AR_PG_RECEIPT_PUT, encode_receipt, { B, B, B, I, B } },
 	[AR_PG_BLOB] = { AR_PG_BLOB_PUT, encode_blob, { B, I, I, U, I, B, B } },
 	[AR_PG_PART] = { AR_PG_PART_PUT, encode_part, { B, I, B } },
@@ -367,7 +370,7 @@ static void split_blobs(struct ar_pg_batch *b, struct ar_packer *packer)
 	}
 }
 
-void ar_pg_batch_send(struct ar_pg_batch *b, struct ar_pg *pg, uint64_t epoch)
+void ar_pg_batch_send(struct ar_pg_batch *b, struct ar_pg *pg, uint64_t epoch, uint64_t lane)
 {
 	split_blobs(b, pg->packer);
 	for (enum ar_pg_table t = 0; t < AR_PG_TABLES; t++) {
@@ -377,8 +380,10 @@ void ar_pg_batch_send(struct ar_pg_batch *b, struct ar_pg *pg, uint64_t epoch)
 			continue;
 		for (size_t i = 0; i < AR_PG_COLUMNS && tables[t].types[i]; i++)
 			ar_pg_arg_array(&args, &b->columns[i]);
-		if (t == AR_PG_LOG)
+		if (t == AR_PG_LOG) {
 			ar_pg_arg_u64(&args, epoch);
+			ar_pg_arg_u64(&args, lane);
+		}
 		ar_pg_send(pg, tables[t].put, &args);
 	}
 }

@@ -38,7 +38,7 @@ struct ar_pg_rows {
 	size_t count;
 };
 
-#define AR_PG_COLUMNS 8
+#define AR_PG_COLUMNS 9
 #define AR_PG_PART_BYTES (1u << 20) /* content of more, packed, is stored in parts of this */
 
 struct ar_pg_batch {
@@ -65,8 +65,8 @@ void ar_pg_batch_chunk(struct ar_pg_batch *b, const struct ar_store_chunk *c, co
 struct ar_str ar_pg_receipt_name(struct ar_pg_batch *b, struct ar_str scope, struct ar_str key);
 const struct ar_store_receipt *ar_pg_batch_receipt(const struct ar_pg_batch *b, struct ar_str name);
 
-/* Sends the statements of all tables that have rows. */
-void ar_pg_batch_send(struct ar_pg_batch *b, struct ar_pg *pg, uint64_t epoch);
+/* Sends the statements of all tables that have rows, as written by an epoch in a lane. */
+void ar_pg_batch_send(struct ar_pg_batch *b, struct ar_pg *pg, uint64_t epoch, uint64_t lane);
 
 AR_END_DECLS
 

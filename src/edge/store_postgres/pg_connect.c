@@ -19,11 +19,12 @@ static const struct {
 
 /* Asked for, not needed: a server that does not know one of them works as well. The server's side must notice a
  * dead client too, since its open transaction holds the fence. Small tables must not teach the planner to scan
- * what will be large. */
+ * what will be large; and a statement that has to scan after all, so dear on paper, must not be compiled for seconds. */
 static const char *const wishes[] = {
-	"SET tcp_keepalives_idle = 3",	"SET tcp_keepalives_interval = 2",
-	"SET tcp_keepalives_count = 3", "SET idle_in_transaction_session_timeout = 30000",
-	"SET enable_seqscan = off",	"SET client_min_messages = warning",
+	"SET tcp_keepalives_idle = 3",	     "SET tcp_keepalives_interval = 2",
+	"SET tcp_keepalives_count = 3",	     "SET idle_in_transaction_session_timeout = 30000",
+	"SET enable_seqscan = off",	     "SET jit = off",
+	"SET client_min_messages = warning",
 };
 
 /* Parts of the sentences of libpq and the server, and what to do about them. */

@@ -179,13 +179,21 @@ static void list_partitions(const uint64_t *bits, struct ar_pg_array *ret)
 	}
 }
 
-static enum ar_status list_sessions(struct ar_pg *pg, struct ar_store_sessions *op,
-				    const struct ar_store_key *newest)
+static enum ar_pg_id session_list(const struct ar_store_sessions *op)
 {
 	static const enum ar_pg_id ids[2][2] = {
 		{ AR_PG_SESSION_LIST, AR_PG_SESSION_LIST_ACTIVE },
 		{ AR_PG_SESSION_LIST_OWNED, AR_PG_SESSION_LIST_OWNED_ACTIVE },
 	};
+
+	if (!ar_str_absent(op->tenant) && !op->partitions && !op->active_only)
+		return AR_PG_SESSION_LIST_TENANT;
+	return ids[op->partitions != NULL][op->active_only];
+}
+
+static enum ar_status list_sessions(struct ar_pg *pg, struct ar_store_sessions *op,
+				    const struct ar_store_key *newest, struct ar_str above)
+{
 	struct ar_pg_array partitions = { 0 };
 	struct ar_pg_args args = { 0 };
 	enum ar_status st;
@@ -195,28 +203,32 @@ static enum ar_status list_sessions(struct ar_pg *pg, struct ar_store_sessions *
 	ar_pg_arg_bytes(&args, op->account);
 	ar_pg_arg_bytes(&args, op->status);
 	ar_pg_arg_u64(&args, op->limit + UINT64_C(1));
+	ar_pg_arg_bytes(&args, above);
+	ar_pg_arg_bytes(&args, op->tenant);
 	if (op->partitions) {
 		list_partitions(op->partitions, &partitions);
 		ar_pg_arg_array(&args, &partitions);
 	}
-	st = ar_postgres_query(pg, ids[op->partitions != NULL][op->active_only], &args, &op->op,
-			       take_sessions);
+	st = ar_postgres_query(pg, session_list(op), &args, &op->op, take_sessions);
 	ar_pg_array_fini(&partitions);
 	return st;
 }
 
 enum ar_status ar_postgres_sessions(struct ar_pg *pg, struct ar_store_sessions *op)
 {
-	struct ar_store_key newest = { .b = { [0 ... AR_STORE_KEY - 1] = 0xff } };
+	struct ar_store_key newest = { .b = { [0 ... AR_STORE_KEY - 1] = 0xff } }, above;
 
 	op->ids = op->shells = NULL;
 	op->count = 0;
 	op->more = false;
 	if (!ar_str_absent(op->before) && !ar_store_key_parse(op->before, &newest))
 		return ar_store_fail_key(&op->op.err, op->before);
+	if (!ar_str_absent(op->above) && !ar_store_key_parse(op->above, &above))
+		return ar_store_fail_key(&op->op.err, op->above);
 	if (!ar_str_absent(op->before) && !step_down(&newest))
 		return AR_OK;
-	return list_sessions(pg, op, &newest);
+	return list_sessions(pg, op, &newest,
+			     ar_str_absent(op->above) ? AR_STR_NONE : ar_store_key_bytes(&above));
 }
 
 /* ---- tasks ---- */
@@ -319,6 +331,7 @@ static void take_index(struct ar_pg *pg, const PGresult *row, const PGresult *sn
 						       .workspace = ar_pg_col_str(row, 0, 3, a),
 						       .account = ar_pg_col_str(row, 0, 4, a),
 						       .status = ar_pg_col_str(row, 0, 5, a),
+						       .tenant = ar_pg_col_str(row, 0, 7, a),
 						       .shell = unpack_or_none(pg, ar_pg_col_bytes(row, 0, 6),
 									       a) };
 	if (op->has_snapshot) {
@@ -352,4 +365,26 @@ enum ar_status ar_postgres_index(struct ar_pg *pg, struct ar_store_index *op)
 	PQclear(row);
 	PQclear(snapshot);
 	return ar_pg_end(pg) ? ar_pg_fail(pg, &op->op.err) : AR_OK;
+}
+
+static enum ar_status take_tenant(struct ar_pg *pg AR_UNUSED, const PGresult *r, struct ar_store_op *base)
+{
+	struct ar_store_tenant *op = AR_CONTAINER_OF(base, struct ar_store_tenant, op);
+
+	op->tenant = ar_pg_col_str(r, 0, 0, &base->arena);
+	if (ar_str_absent(op->tenant) && ar_pg_col_bool(r, 0, 1))
+		op->tenant = ar_store_tenant_of(AR_STR_NONE);
+	return AR_OK;
+}
+
+enum ar_status ar_postgres_tenant(struct ar_pg *pg, struct ar_store_tenant *op)
+{
+	struct ar_pg_args args = { 0 };
+	struct ar_store_key key;
+
+	op->tenant = AR_STR_NONE;
+	if (!ar_store_key_parse(op->session, &key))
+		return AR_OK;
+	ar_pg_arg_key(&args, &key);
+	return ar_postgres_query(pg, AR_PG_TENANT_GET, &args, &op->op, take_tenant);
 }

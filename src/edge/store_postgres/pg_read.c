@@ -227,8 +227,14 @@ static enum ar_status serve(struct ar_postgres *s, struct ar_store_op *op)
 		return ar_postgres_tasks(pg, AR_CONTAINER_OF(op, struct ar_store_tasks, op));
 	case AR_STORE_ACTIONS:
 		return ar_postgres_actions(pg, AR_CONTAINER_OF(op, struct ar_store_actions, op));
+	case AR_STORE_TOKENS:
+		return ar_postgres_tokens(pg, AR_CONTAINER_OF(op, struct ar_store_tokens, op));
 	case AR_STORE_INDEX:
 		return ar_postgres_index(pg, AR_CONTAINER_OF(op, struct ar_store_index, op));
+	case AR_STORE_FEED:
+		return ar_postgres_feed(pg, AR_CONTAINER_OF(op, struct ar_store_feed, op));
+	case AR_STORE_TENANT:
+		return ar_postgres_tenant(pg, AR_CONTAINER_OF(op, struct ar_store_tenant, op));
 	default:
 		return ar_fail(&op->err, AR_E_INVALID, "operation %d is not a read", (int)op->kind);
 	}

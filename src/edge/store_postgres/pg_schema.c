@@ -54,9 +54,35 @@ static const char actions[] =
 	"CREATE INDEX action_pending_account ON action (account, created, action) WHERE pending;"
 	"CREATE INDEX action_pending_session ON action (session, created, action) WHERE pending;";
 
+/* Whose a session is. What is there belongs to an installation that had no tenants, and so does what a node of the version before
+ * writes meanwhile. */
+static const char tenants[] =
+	"ALTER TABLE session ADD COLUMN tenant bytea NOT NULL DEFAULT 'local'::bytea;"
+	"CREATE INDEX session_tenant ON session (tenant, session);"
+	"ALTER TABLE action ADD COLUMN tenant bytea NOT NULL DEFAULT 'local'::bytea;"
+	"DROP INDEX action_created, action_account, action_pending, action_pending_account;"
+	"CREATE INDEX action_tenant ON action (tenant, created, action);"
+	"CREATE INDEX action_tenant_account ON action (tenant, account, created, action);"
+	"CREATE INDEX action_pending_tenant ON action (tenant, created, action) WHERE pending;"
+	"CREATE INDEX action_pending_tenant_account ON action (tenant, account, created, action) WHERE "
+	"pending;";
+
+/* These values come packed: what does not fit into a page is put aside as it is, without the server's own attempt to compress it. A
+ * task is written again with every step of its turn: room in its page keeps its indexes as they are. In the order in which a batch
+ * writes, so that no writer and we wait for each other. */
+static const char packed[] = "ALTER TABLE log ALTER COLUMN body SET STORAGE EXTERNAL;"
+			     "ALTER TABLE task ALTER COLUMN record SET STORAGE EXTERNAL;"
+			     "ALTER TABLE task SET (fillfactor = 70);"
+			     "ALTER TABLE action ALTER COLUMN record SET STORAGE EXTERNAL;"
+			     "ALTER TABLE blob ALTER COLUMN body SET STORAGE EXTERNAL;"
+			     "ALTER TABLE snapshot ALTER COLUMN body SET STORAGE EXTERNAL;";
+
 /* Version n is migrations[n - 1]. A migration that was released is never changed, and takes nothing away that the version
  * before it uses. */
-static const char *const migrations[] = { first_schema, membership, ar_pg_migration_keep, actions };
+static const char *const migrations[] = {
+	first_schema,	      membership, ar_pg_migration_keep, actions, tenants, ar_pg_migration_token,
+	ar_pg_migration_feed, packed,	  ar_pg_migration_floor
+};
 
 _Static_assert(AR_PARTITIONS == 1024, "migrations hold that number");
 
@@ -90,7 +116,8 @@ static enum ar_status check_empty(struct ar_pg *pg, struct ar_error *err)
 		" AND table_name IN ('meta', 'node', 'dictionary', 'log', 'snapshot', 'session', 'task', "
 		"'receipt',"
 		" 'chunk', 'blob', 'node_beat', 'partition', 'blob_ref', 'blob_doomed', 'blob_part', "
-		"'object', 'object_gone', 'action')",
+		"'object', 'object_gone', 'action', 'token', 'token_clock', 'lane', 'feed_position', "
+		"'feed_floor')",
 		&none, &count, err);
 
 	if (st || !count)

@@ -160,6 +160,8 @@ static enum ar_status set_up_once(struct ar_postgres *s, const struct ar_store_p
 		st = set_up_dictionaries(s, o->dictionary, err);
 	if (!st)
 		st = take_epoch(s, o, err);
+	if (!st)
+		st = ar_postgres_take_lane(s, err);
 	return st ? st : ar_pg_tell(&s->writer, "COMMIT", err);
 }
 

@@ -1,6 +1,7 @@
 /* See the header. A batch is one array per column, taken apart by unnest: one statement per table however many
  * sessions wrote. */
 #include "pg_sql.h"
+#include "store_feed.h"
 
 #define TEXT_OF(number) TEXT_OF_IT(number)
 #define TEXT_OF_IT(number) #number
@@ -14,33 +15,49 @@
 	" LIMIT " TEXT_OF(AR_PG_WINDOW) ") AS near WINDOW w AS (ORDER BY first_seq " order ")) AS summed" \
 					" WHERE upto <= $3::int8 OR n = $4::int8 ORDER BY first_seq " order
 
+/* A list of sessions, newest first. Parameters are the same for all: newest, workspace, account, status, limit, end, tenant. */
 #define SESSION_LIST(which) \
-	"SELECT session, shell FROM session WHERE session <= $1" which \
-	" AND ($2::bytea IS NULL OR workspace = $2) AND ($3::bytea IS NULL OR account = $3)" \
+	"SELECT session, shell FROM session WHERE session <= $1 AND ($6::uuid IS NULL OR session > " \
+	"$6)" which " AND ($2::bytea IS NULL OR workspace = $2) AND ($3::bytea IS NULL OR account = $3)" \
 	" AND ($4::bytea IS NULL OR status = $4) ORDER BY session DESC LIMIT $5"
 
-#define OWNED " AND partition = ANY ($6::int8[])"
+#define OF_TENANT " AND tenant = $7::bytea"
+#define OF_ANY_TENANT " AND ($7::bytea IS NULL OR tenant = $7)"
+#define OWNED OF_ANY_TENANT " AND partition = ANY ($8::int8[])"
 
-/* A list of actions, oldest first. Parameters are the same for all: session, account, place, whether pending ones are wanted, limit. */
+/* A list of actions, oldest first. Parameters are the same for all: session, account, place, whether pending ones are wanted, limit, tenant. */
 #define ACTION_LIST(whose, which) \
-	"SELECT action, account, created, pending, record FROM action WHERE " whose " AND " which \
+	"SELECT action, account, created, pending, record, tenant FROM action WHERE " whose " AND " which \
 	" AND (created, action) > ($3::int8, $4::bytea) ORDER BY created, action LIMIT $6"
 
-#define OF_ANYONE "$1::uuid IS NULL AND $2::bytea IS NULL"
-#define OF_ACCOUNT "$1::uuid IS NULL AND account = $2::bytea"
-#define OF_SESSION "session = $1::uuid AND ($2::bytea IS NULL OR account = $2)"
+#define OF_ANYONE "$1::uuid IS NULL AND $7::bytea IS NULL AND ($2::bytea IS NULL OR account = $2)"
+#define ACTIONS_OF_TENANT "$1::uuid IS NULL AND $2::bytea IS NULL AND tenant = $7::bytea"
+#define OF_ACCOUNT "$1::uuid IS NULL AND tenant = $7::bytea AND account = $2::bytea"
+#define OF_SESSION \
+	"session = $1::uuid AND ($7::bytea IS NULL OR tenant = $7) AND ($2::bytea IS NULL OR account = $2)"
 #define NOT_ONLY_PENDING "($5::bool OR NOT pending)"
 #define PENDING "pending AND $5::bool IS NOT NULL"
+
+/* With a limit, which the planner would not know by itself: a table of few rows has no statistics. One more than there may be. */
+#define WINDOW_ROWS TEXT_OF(AR_PG_WINDOW)
+#define SOME_LANES "(SELECT number FROM lane ORDER BY number LIMIT 65)"
 
 /* A stored value, put together from its parts if it has any. */
 #define BODY(b) \
 	"CASE WHEN " b ".parts = 0 THEN " b ".body ELSE (SELECT string_agg(p.bytes, ''::bytea ORDER BY p.n)" \
 	" FROM blob_part AS p WHERE p.hash = " b ".hash AND p.n <= " b ".parts) END"
 
+/* Whether a session has facts. Asked for the first of them: where one session has most rows of the table, EXISTS is planned as a walk
+ * through the table from its beginning, past everybody else's. */
+#define HAS_FACTS(of) \
+	"(SELECT first_seq FROM log WHERE log.session = " of " ORDER BY first_seq LIMIT 1) IS NOT NULL"
+
 /* Content that stays: from before there were references, or referred to, or put by a session that has facts. */
 #define IS_KEPT(b) \
 	"(" b ".at IS NULL OR EXISTS (SELECT 1 FROM blob_ref AS r WHERE r.hash = " b ".hash)" \
-	" OR EXISTS (SELECT 1 FROM log AS l WHERE l.session = " b ".session))"
+	" OR " HAS_FACTS(b ".session") ")"
+
+_Static_assert(AR_FEED_LANES == 64, "SOME_LANES holds that number");
 
 const char *const ar_pg_sql_text[AR_PG_SQL_COUNT] = {
 	[AR_PG_BEGIN_WRITE] = "BEGIN TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE",
@@ -60,18 +77,21 @@ const char *const ar_pg_sql_text[AR_PG_SQL_COUNT] = {
 			" ORDER BY l.first_seq DESC LIMIT 1) FROM unnest($1::uuid[]) AS k(session)",
 	[AR_PG_RECEIPTS] = "SELECT r.scope, r.key, r.input, r.reply FROM unnest($1::bytea[], $2::bytea[])"
 			   " AS k(scope, key) JOIN receipt AS r ON r.scope = k.scope AND r.key = k.key",
-	[AR_PG_LOG_PUT] = "INSERT INTO log (session, first_seq, last_seq, at, size, body, epoch)"
-			  " SELECT t.*, $7::int8 FROM unnest($1::uuid[], $2::int8[], $3::int8[], $4::int8[], "
-			  "$5::int8[],"
-			  " $6::bytea[]) AS t",
+	/* The position is taken inside the transaction, of which each lane has one at a time: see feed/pg_feed.c. */
+	[AR_PG_LOG_PUT] =
+		"INSERT INTO log (session, first_seq, last_seq, at, size, body, tenant, epoch, lane, "
+		"position)"
+		" SELECT t.*, $8::int8, $9::int8, nextval('feed_position')"
+		" FROM unnest($1::uuid[], $2::int8[], $3::int8[], $4::int8[], $5::int8[], $6::bytea[],"
+		" $7::bytea[]) AS t",
 	[AR_PG_SESSION_PUT] =
-		"INSERT INTO session (session, created, updated, active, workspace, account, status, shell)"
-		" SELECT * FROM unnest($1::uuid[], $2::int8[], $3::int8[], $4::bool[], $5::bytea[], "
+		"INSERT INTO session (session, created, updated, active, workspace, account, status, shell,"
+		" tenant) SELECT * FROM unnest($1::uuid[], $2::int8[], $3::int8[], $4::bool[], $5::bytea[], "
 		"$6::bytea[],"
-		" $7::bytea[], $8::bytea[]) AS t"
+		" $7::bytea[], $8::bytea[], $9::bytea[]) AS t"
 		" ON CONFLICT (session) DO UPDATE SET created = excluded.created, updated = excluded.updated,"
 		" active = excluded.active, workspace = excluded.workspace, account = excluded.account,"
-		" status = excluded.status, shell = excluded.shell",
+		" status = excluded.status, shell = excluded.shell, tenant = excluded.tenant",
 	/* A task keeps the number it was created with. */
 	[AR_PG_TASK_PUT] =
 		"INSERT INTO task (session, n, task, status, internal, record)"
@@ -82,11 +102,12 @@ const char *const ar_pg_sql_text[AR_PG_SQL_COUNT] = {
 		" ON CONFLICT (session, task) DO UPDATE SET status = excluded.status,"
 		" internal = excluded.internal, record = excluded.record",
 	[AR_PG_ACTION_PUT] =
-		"INSERT INTO action (session, created, action, account, pending, record)"
-		" SELECT * FROM unnest($1::uuid[], $2::int8[], $3::bytea[], $4::bytea[], $5::bool[], "
-		"$6::bytea[])"
+		"INSERT INTO action (session, created, action, account, tenant, pending, record)"
+		" SELECT * FROM unnest($1::uuid[], $2::int8[], $3::bytea[], $4::bytea[], $5::bytea[], "
+		"$6::bool[], $7::bytea[])"
 		" AS t ON CONFLICT (session, action) DO UPDATE SET created = excluded.created,"
-		" account = excluded.account, pending = excluded.pending, record = excluded.record",
+		" account = excluded.account, tenant = excluded.tenant, pending = excluded.pending, record = "
+		"excluded.record",
 	[AR_PG_RECEIPT_PUT] =
 		"INSERT INTO receipt (scope, key, input, created, reply)"
 		" SELECT * FROM unnest($1::bytea[], $2::bytea[], $3::bytea[], $4::int8[], $5::bytea[]) AS t",
@@ -132,10 +153,14 @@ const char *const ar_pg_sql_text[AR_PG_SQL_COUNT] = {
 	[AR_PG_RECEIPT_GET] = "SELECT input, reply FROM receipt WHERE scope = $1 AND key = $2",
 	[AR_PG_BLOB_GET] = "SELECT hash, " BODY("b") ", object FROM blob AS b WHERE hash = ANY ($1::bytea[])",
 	[AR_PG_SESSION_GET] =
-		"SELECT created, updated, active, workspace, account, status, shell FROM session"
+		"SELECT created, updated, active, workspace, account, status, shell, tenant FROM session"
 		" WHERE session = $1",
-	[AR_PG_SESSION_LIST] = SESSION_LIST(""),
-	[AR_PG_SESSION_LIST_ACTIVE] = SESSION_LIST(" AND active"),
+	/* Both are looked at, whatever the first says. */
+	[AR_PG_TENANT_GET] = "SELECT (SELECT tenant FROM session WHERE session = $1),"
+			     " " HAS_FACTS("$1"),
+	[AR_PG_SESSION_LIST] = SESSION_LIST(OF_ANY_TENANT),
+	[AR_PG_SESSION_LIST_TENANT] = SESSION_LIST(OF_TENANT),
+	[AR_PG_SESSION_LIST_ACTIVE] = SESSION_LIST(" AND active" OF_ANY_TENANT),
 	[AR_PG_SESSION_LIST_OWNED] = SESSION_LIST(OWNED),
 	[AR_PG_SESSION_LIST_OWNED_ACTIVE] = SESSION_LIST(" AND active" OWNED),
 	[AR_PG_TASK_GET] =
@@ -144,16 +169,19 @@ const char *const ar_pg_sql_text[AR_PG_SQL_COUNT] = {
 			    " AND ($3::bytea IS NULL OR status = $3) AND ($4::bool OR NOT internal)"
 			    " ORDER BY n LIMIT $5",
 	[AR_PG_ACTION_LIST] = ACTION_LIST(OF_ANYONE, NOT_ONLY_PENDING),
+	[AR_PG_ACTION_LIST_TENANT] = ACTION_LIST(ACTIONS_OF_TENANT, NOT_ONLY_PENDING),
 	[AR_PG_ACTION_LIST_ACCOUNT] = ACTION_LIST(OF_ACCOUNT, NOT_ONLY_PENDING),
 	[AR_PG_ACTION_LIST_SESSION] = ACTION_LIST(OF_SESSION, NOT_ONLY_PENDING),
 	[AR_PG_ACTION_PENDING] = ACTION_LIST(OF_ANYONE, PENDING),
+	[AR_PG_ACTION_PENDING_TENANT] = ACTION_LIST(ACTIONS_OF_TENANT, PENDING),
 	[AR_PG_ACTION_PENDING_ACCOUNT] = ACTION_LIST(OF_ACCOUNT, PENDING),
 	[AR_PG_ACTION_PENDING_SESSION] = ACTION_LIST(OF_SESSION, PENDING),
 	/* Content from before there were references is anyone's. */
 	[AR_PG_BLOB_GET_OF] = "SELECT hash, " BODY(
 		"b") ", object FROM blob AS b WHERE hash = ANY ($1::bytea[]) AND (at IS NULL"
-		     " OR (session = $2 AND EXISTS (SELECT 1 FROM log AS l WHERE l.session = $2)) OR EXISTS"
-		     " (SELECT 1 FROM blob_ref AS r WHERE r.hash = b.hash AND r.session = $2))",
+		     " OR (b.session = $2 AND " HAS_FACTS(
+			     "$2") ") OR EXISTS"
+				   " (SELECT 1 FROM blob_ref AS r WHERE r.hash = b.hash AND r.session = $2))",
 	[AR_PG_REF_PUT] = "INSERT INTO blob_ref (session, hash)"
 			  " SELECT * FROM unnest($1::uuid[], $2::bytea[]) AS t ON CONFLICT DO NOTHING",
 	[AR_PG_OLD_LIST] = "SELECT session, active, updated FROM session WHERE session BETWEEN $1 AND $2"
@@ -170,7 +198,14 @@ const char *const ar_pg_sql_text[AR_PG_SQL_COUNT] = {
 		" INSERT INTO blob_doomed (hash, since) SELECT hash, $2::int8 FROM (SELECT hash FROM gone"
 		" UNION SELECT hash FROM blob WHERE session = ANY ($1::uuid[])) AS lost ORDER BY hash"
 		" ON CONFLICT (hash) DO UPDATE SET since = excluded.since",
-	[AR_PG_OLD_LOG] = "DELETE FROM log WHERE session = ANY ($1::uuid[])",
+	/* And how far that reached in the feeds. In one order, so that of two that remove at once each gets past the other. */
+	[AR_PG_OLD_LOG] =
+		"WITH gone AS (DELETE FROM log WHERE session = ANY ($1::uuid[])"
+		" RETURNING tenant, lane, position)"
+		" INSERT INTO feed_floor AS f (tenant, lane, position) SELECT tenant, lane, max(position)"
+		" FROM gone WHERE tenant IS NOT NULL GROUP BY tenant, lane ORDER BY tenant, lane"
+		" ON CONFLICT (tenant, lane) DO UPDATE SET"
+		" position = greatest(f.position, excluded.position)",
 	[AR_PG_OLD_SNAPSHOT] = "DELETE FROM snapshot WHERE session = ANY ($1::uuid[])",
 	[AR_PG_OLD_TASK] = "DELETE FROM task WHERE session = ANY ($1::uuid[])",
 	[AR_PG_OLD_ACTION] = "DELETE FROM action WHERE session = ANY ($1::uuid[])",
@@ -207,6 +242,39 @@ const char *const ar_pg_sql_text[AR_PG_SQL_COUNT] = {
 		" INSERT INTO object_gone (name) SELECT name FROM free",
 	[AR_PG_OBJECT_GONE] = "SELECT name FROM object_gone LIMIT $1",
 	[AR_PG_OBJECT_FORGET] = "DELETE FROM object_gone WHERE name = ANY ($1::bytea[])",
+	/* The row of token_clock is held until the end of the transaction: puts become visible in the order of their versions. What is
+	 * put comes in a statement of its own, which sees what the one before it waited for. */
+	[AR_PG_TOKEN_TICK] = "UPDATE token_clock SET version = version + 1 WHERE id = 1 RETURNING version",
+	[AR_PG_TOKEN_PUT] =
+		"INSERT INTO token (token, version, record) SELECT $1::bytea, c.version, $3::bytea"
+		" FROM token_clock AS c WHERE c.id = 1 AND coalesce((SELECT t.version FROM token AS t"
+		" WHERE t.token = $1), 0) = $2::int8 ON CONFLICT (token) DO UPDATE SET"
+		" version = excluded.version, record = excluded.record RETURNING version",
+	[AR_PG_TOKEN_DROP] =
+		"DELETE FROM token WHERE token = $1::bytea AND version = $2::int8 RETURNING version",
+	[AR_PG_TOKEN_LIST] =
+		"SELECT token, version, record FROM token WHERE version > $1 ORDER BY version LIMIT $2",
+	/* Of each lane the oldest behind its place, and of these the oldest: one statement, so one moment. */
+	[AR_PG_FEED_LIST] =
+		"SELECT lane, position, session, first_seq, last_seq, body, is_last FROM (SELECT lane, "
+		"position,"
+		" session, first_seq, last_seq, body, sum(size) OVER w AS upto, row_number() OVER w AS n,"
+		" count(*) OVER () < " WINDOW_ROWS " AND lead(1) OVER w IS NULL AS is_last FROM"
+		" (SELECT l.* FROM (SELECT a.number, coalesce(c.position, 0) AS position FROM " SOME_LANES
+		" AS a LEFT JOIN unnest($2::int8[], $3::int8[]) AS c(lane, position) ON c.lane = a.number)"
+		" AS place CROSS JOIN LATERAL (SELECT lane, position, session, first_seq, last_seq, size, "
+		"body"
+		" FROM log WHERE tenant = $1 AND lane = place.number AND position > place.position"
+		" ORDER BY position LIMIT " WINDOW_ROWS ") AS l ORDER BY l.position LIMIT " WINDOW_ROWS ")"
+		" AS near WINDOW w AS (ORDER BY position)) AS summed WHERE upto <= $4::int8 OR n = 1"
+		" ORDER BY position",
+	/* A row for each lane that there is; NULL where it holds nothing of the tenant, or nothing of it was removed. */
+	[AR_PG_FEED_ENDS] =
+		"SELECT a.number, (SELECT l.position FROM log AS l WHERE l.tenant = $1 AND l.lane = a.number"
+		" ORDER BY l.position DESC LIMIT 1), pg_sequence_last_value('feed_position'),"
+		" (SELECT f.position FROM feed_floor AS f WHERE f.tenant = $1 AND f.lane = a.number)"
+		" FROM " SOME_LANES " AS a",
+	[AR_PG_LANE_LEAVE] = "UPDATE lane SET node = '' WHERE number = $1 AND node = $2 AND epoch = $3",
 	[AR_PG_PARTITION_LIST] =
 		"SELECT c.relname::text FROM pg_inherits AS i JOIN pg_class AS c ON c.oid = i.inhrelid"
 		" WHERE i.inhparent = 'log'::regclass ORDER BY c.relname",

@@ -25,10 +25,10 @@ void ar_postgres_begin(struct ar_postgres *s)
 	ar_pg_send(&s->writer, AR_PG_FENCE, &args);
 }
 
-/* For tests: the network goes away between us and the server, who has what was sent. */
-static void cut(struct ar_pg *pg)
+/* For tests: the network goes away between us and the server. SHUT_RD: it still gets what we send, and we hear nothing of it. */
+static void cut(struct ar_pg *pg, int how)
 {
-	shutdown(PQsocket(pg->handle), SHUT_RDWR);
+	shutdown(PQsocket(pg->handle), how);
 }
 
 static enum ar_pg_fault commit(struct ar_postgres *s)
@@ -44,13 +44,13 @@ static enum ar_pg_fault commit(struct ar_postgres *s)
 		return AR_PG_FAILED;
 	}
 	if (AR_FAULT_ERROR("store.cut_before_commit"))
-		cut(pg);
+		cut(pg, SHUT_RDWR);
 	ar_pg_send(pg, AR_PG_NO_TIMEOUT, NULL);
 	s->is_commit_sent = !pg->fault;
 	ar_pg_send(pg, AR_PG_COMMIT, NULL);
-	ar_pg_sync(pg);
 	if (AR_FAULT_ERROR("store.cut_after_commit"))
-		cut(pg);
+		cut(pg, SHUT_RD); /* before it is sent: the answer may be faster than we are */
+	ar_pg_sync(pg);
 	return ar_pg_end(pg);
 }
 
@@ -71,7 +71,7 @@ static enum ar_pg_fault attempt(struct ar_postgres *s, struct ar_list *ops, bool
 			return ar_pg_end(&s->writer);
 		ar_postgres_admit(s, ops, true);
 	}
-	ar_pg_batch_send(&s->batch, &s->writer, s->base.store.epoch);
+	ar_pg_batch_send(&s->batch, &s->writer, s->base.store.epoch, s->lane);
 	return commit(s);
 }
 
@@ -170,17 +170,25 @@ static void take_some(struct ar_list *from, struct ar_list *ret)
 	}
 }
 
+/* What comes alone and has transactions of its own. */
+static bool write_alone(struct ar_postgres *s, struct ar_store_op *op)
+{
+	if (op->kind == AR_STORE_UPKEEP)
+		op->status = ar_postgres_upkeep(s, AR_CONTAINER_OF(op, struct ar_store_upkeep, op));
+	else if (op->kind == AR_STORE_TOKEN_PUT)
+		op->status = ar_postgres_token_put(s, AR_CONTAINER_OF(op, struct ar_store_token_put, op));
+	else
+		return false;
+	return true;
+}
+
 void ar_postgres_write_batch(struct ar_store_threaded *t, struct ar_list *batch)
 {
 	struct ar_postgres *s = AR_CONTAINER_OF(t, struct ar_postgres, base);
 	struct ar_list left, some, done;
 
-	if (op_of(batch->next)->kind == AR_STORE_UPKEEP) { /* it comes alone */
-		struct ar_store_op *op = op_of(batch->next);
-
-		op->status = ar_postgres_upkeep(s, AR_CONTAINER_OF(op, struct ar_store_upkeep, op));
+	if (write_alone(s, op_of(batch->next)))
 		return;
-	}
 	ar_list_init(&left);
 	ar_list_init(&some);
 	ar_list_init(&done);

@@ -10,6 +10,7 @@ static void dispose(struct ar_store_threaded *t)
 {
 	struct ar_postgres *s = AR_CONTAINER_OF(t, struct ar_postgres, base);
 
+	ar_postgres_leave_lane(s);
 	ar_pg_disconnect(&s->reader);
 	ar_pg_disconnect(&s->writer);
 	ar_packer_free(s->reader.packer);

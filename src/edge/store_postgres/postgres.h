@@ -14,6 +14,7 @@
 #include "objects.h"
 #include "pg_batch.h"
 #include "pg_link.h"
+#include "store_feed.h"
 #include "store_heads.h"
 #include "store_open.h"
 #include "store_threaded.h"
@@ -39,6 +40,7 @@ struct ar_postgres {
 	size_t object_min; /* bytes from which on it does */
 	struct ar_arena object_arena; /* names of the batch */
 	uint64_t connection; /* the number this connection claimed */
+	uint64_t lane; /* of the feeds: ours until our epoch ends */
 	unsigned rounds; /* of upkeep: whose turn it is to be dropped */
 	bool is_commit_sent; /* of the batch: its end is unknown until the server says it */
 };
@@ -47,6 +49,18 @@ AR_BEGIN_DECLS
 
 /* pg_migration_keep.c: a change of the schema, for pg_schema.c. */
 extern const char ar_pg_migration_keep[];
+
+/* token/pg_token.c: a change of the schema, for pg_schema.c; one put, in a transaction of its own; the list. */
+extern const char ar_pg_migration_token[];
+enum ar_status ar_postgres_token_put(struct ar_postgres *s, struct ar_store_token_put *op);
+enum ar_status ar_postgres_tokens(struct ar_pg *pg, struct ar_store_tokens *op);
+
+/* feed/pg_feed.c: two changes of the schema, for pg_schema.c; a lane for our epoch, inside the transaction that took it; the lane given back, which
+ * is the last thing that a writer does; a page. */
+extern const char ar_pg_migration_feed[], ar_pg_migration_floor[];
+AR_MUST_USE enum ar_status ar_postgres_take_lane(struct ar_postgres *s, struct ar_error *err);
+void ar_postgres_leave_lane(struct ar_postgres *s);
+enum ar_status ar_postgres_feed(struct ar_pg *pg, struct ar_store_feed *op);
 
 /* pg_schema.c: an empty database gets the current schema, inside the caller's transaction. AR_E_UNAVAILABLE with what to
  * do when it has another version. */
@@ -121,6 +135,7 @@ enum ar_status ar_postgres_sessions(struct ar_pg *pg, struct ar_store_sessions *
 enum ar_status ar_postgres_tasks(struct ar_pg *pg, struct ar_store_tasks *op);
 enum ar_status ar_postgres_actions(struct ar_pg *pg, struct ar_store_actions *op); /* pg_action.c */
 enum ar_status ar_postgres_index(struct ar_pg *pg, struct ar_store_index *op);
+enum ar_status ar_postgres_tenant(struct ar_pg *pg, struct ar_store_tenant *op);
 
 AR_END_DECLS
 

@@ -22,6 +22,13 @@ static void dispose(struct ar_store_threaded *t)
 	ar_free(s);
 }
 
+static uint64_t cached(struct ar_store_threaded *t)
+{
+	struct ar_sqlite *s = AR_CONTAINER_OF(t, struct ar_sqlite, base);
+
+	return atomic_load(&s->write_db.cached) + atomic_load(&s->read_db.cached);
+}
+
 static struct ar_sqlite *sqlite_new(const struct ar_store_sqlite_options *o)
 {
 	struct ar_sqlite *s = ar_new0(sizeof *s);
@@ -30,6 +37,7 @@ static struct ar_sqlite *sqlite_new(const struct ar_store_sqlite_options *o)
 	s->base.wake = o->wake;
 	s->base.wake_arg = o->wake_arg;
 	s->base.dispose = dispose;
+	s->base.cached = cached;
 	s->lock_fd = -1;
 	ar_blob_cache_init(&s->blobs);
 	s->base.contents = &s->blobs;

@@ -6,6 +6,7 @@
 #include "blob_cache.h"
 #include "file_lock.h"
 #include "sqlite_stmt.h"
+#include "store_feed.h"
 #include "store_heads.h"
 #include "store_open.h"
 #include "store_threaded.h"
@@ -16,6 +17,8 @@ struct ar_sqlite {
 	struct ar_pack_dictionaries *dictionaries;
 	struct ar_db write_db, read_db; /* each its thread's */
 	struct ar_store_heads heads; /* the writer's */
+	uint64_t position,
+		reserved; /* the writer's: the newest that was given to an append, and up to which may be */
 	struct ar_blob_cache blobs; /* both threads' */
 };
 
@@ -42,6 +45,15 @@ enum ar_status ar_sqlite_chunk(struct ar_sqlite *s, struct ar_store_chunk *c);
 /* sqlite_upkeep.c: the same for one step of upkeep. */
 enum ar_status ar_sqlite_upkeep(struct ar_sqlite *s, struct ar_store_upkeep *op);
 
+/* sqlite_token.c: the table, and a put of one row. */
+extern const char ar_sqlite_token_schema[];
+enum ar_status ar_sqlite_token_put(struct ar_sqlite *s, struct ar_store_token_put *op);
+
+/* sqlite_feed.c: the columns, later the floors; the next position, inside the writer's transaction; one page. */
+extern const char ar_sqlite_feed_schema[], ar_sqlite_floor_schema[];
+AR_MUST_USE enum ar_status ar_sqlite_feed_next(struct ar_sqlite *s, uint64_t *ret, struct ar_error *err);
+enum ar_status ar_sqlite_feed(struct ar_db *db, struct ar_store_feed *op);
+
 /* sqlite_read.c: serves every operation of the batch. */
 void ar_sqlite_read_batch(struct ar_store_threaded *t, struct ar_list *batch);
 
@@ -54,7 +66,9 @@ enum ar_status ar_sqlite_blobs(struct ar_sqlite *s, struct ar_store_blobs_get *o
 enum ar_status ar_sqlite_sessions(struct ar_db *db, struct ar_store_sessions *op);
 enum ar_status ar_sqlite_tasks(struct ar_db *db, struct ar_store_tasks *op);
 enum ar_status ar_sqlite_actions(struct ar_db *db, struct ar_store_actions *op); /* sqlite_action.c */
+enum ar_status ar_sqlite_tokens(struct ar_db *db, struct ar_store_tokens *op); /* sqlite_token.c */
 enum ar_status ar_sqlite_index(struct ar_db *db, struct ar_store_index *op);
+enum ar_status ar_sqlite_tenant(struct ar_db *db, struct ar_store_tenant *op);
 enum ar_status ar_sqlite_receipt(struct ar_db *db, struct ar_store_receipt_get *op);
 
 AR_END_DECLS

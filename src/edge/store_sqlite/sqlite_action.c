@@ -11,6 +11,7 @@ static enum ar_status put_action(struct ar_db *db, const struct ar_store_key *ke
 	ar_sql_i64(&q, row->created);
 	ar_sql_text(&q, row->action);
 	ar_sql_text(&q, row->account);
+	ar_sql_text(&q, ar_store_tenant_of(row->tenant));
 	ar_sql_i64(&q, row->is_pending);
 	ar_sql_packed(&q, row->record);
 	return ar_sql_run(&q, err);
@@ -37,23 +38,25 @@ static enum ar_status add_action(struct ar_sql *q, struct ar_store_actions *op)
 	*row = (struct ar_store_action_row){ .action = ar_sql_col_str(q, 0, a),
 					     .account = ar_sql_col_str(q, 1, a),
 					     .created = ar_sql_col_i64(q, 2),
-					     .is_pending = ar_sql_col_i64(q, 3) != 0 };
+					     .is_pending = ar_sql_col_i64(q, 3) != 0,
+					     .tenant = ar_sql_col_str(q, 5, a) };
 	st = ar_sql_col_packed(q, 4, a, &row->record, op->is_check ? NULL : &op->op.err);
 	if (st && op->is_check)
 		row->record = AR_STR_NONE;
 	return op->is_check ? AR_OK : st;
 }
 
-/* By what is asked for: each has an index in the order of the list. */
+/* By what is asked for: each has an index in the order of the list, but that over all tenants. */
 static enum ar_sql_id statement_for(const struct ar_store_actions *op)
 {
-	static const enum ar_sql_id ids[2][3] = {
-		{ AR_SQL_ACTION_LIST, AR_SQL_ACTION_LIST_ACCOUNT, AR_SQL_ACTION_LIST_SESSION },
-		{ AR_SQL_ACTION_PENDING, AR_SQL_ACTION_PENDING_ACCOUNT, AR_SQL_ACTION_PENDING_SESSION },
+	static const enum ar_sql_id ids[2][4] = {
+		{ AR_SQL_ACTION_LIST, AR_SQL_ACTION_LIST_TENANT, AR_SQL_ACTION_LIST_ACCOUNT,
+		  AR_SQL_ACTION_LIST_SESSION },
+		{ AR_SQL_ACTION_PENDING, AR_SQL_ACTION_PENDING_TENANT, AR_SQL_ACTION_PENDING_ACCOUNT,
+		  AR_SQL_ACTION_PENDING_SESSION },
 	};
-	size_t whose = !ar_str_absent(op->session) ? 2 : !ar_str_absent(op->account);
 
-	return ids[op->filter == AR_STORE_ACTION_PENDING][whose];
+	return ids[op->filter == AR_STORE_ACTION_PENDING][ar_store_actions_whose(op)];
 }
 
 static enum ar_status list_actions(struct ar_db *db, struct ar_store_actions *op, struct ar_str session)
@@ -68,6 +71,7 @@ static enum ar_status list_actions(struct ar_db *db, struct ar_store_actions *op
 	ar_sql_text(&q, is_first ? AR_STR("") : op->after);
 	ar_sql_i64(&q, op->filter == AR_STORE_ACTION_ANY);
 	ar_sql_u64(&q, op->limit + UINT64_C(1));
+	ar_sql_text(&q, op->tenant);
 	while (!st && !op->more && ar_sql_row(&q)) {
 		op->more = op->count == op->limit;
 		if (!op->more)

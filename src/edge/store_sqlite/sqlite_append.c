@@ -65,16 +65,22 @@ static enum ar_status admit(struct ar_sqlite *s, struct ar_store_append *a, cons
 static enum ar_status put_facts(struct ar_sqlite *s, struct ar_store_append *a,
 				const struct ar_store_key *key)
 {
+	uint64_t position = 0;
 	struct ar_sql q;
 	enum ar_status st;
 
 	if (a->last_seq < a->first_seq)
 		return AR_OK;
+	st = a->row ? ar_sqlite_feed_next(s, &position, &a->op.err) : AR_OK;
+	if (st)
+		return st;
 	q = ar_sql_begin(&s->write_db, AR_SQL_LOG_PUT);
 	ar_sql_key(&q, key);
 	ar_sql_u64(&q, a->first_seq);
 	ar_sql_u64(&q, a->last_seq);
 	ar_sql_i64(&q, a->at);
+	ar_sql_text(&q, a->row ? ar_store_tenant_of(a->row->tenant) : AR_STR_NONE);
+	ar_sql_u64(&q, position);
 	ar_sql_packed(&q, a->body);
 	st = ar_sql_run(&q, &a->op.err);
 	if (!st)
@@ -82,9 +88,24 @@ static enum ar_status put_facts(struct ar_sqlite *s, struct ar_store_append *a,
 	return st;
 }
 
+/* A repair, which may write the row of a session anew, comes with a snapshot. */
+static enum ar_status put_tenant(struct ar_sqlite *s, struct ar_store_append *a,
+				 const struct ar_store_key *key)
+{
+	struct ar_sql q;
+
+	if (ar_str_absent(a->snapshot))
+		return AR_OK;
+	q = ar_sql_begin(&s->write_db, AR_SQL_SESSION_TENANT_PUT);
+	ar_sql_key(&q, key);
+	ar_sql_text(&q, ar_store_tenant_of(a->row->tenant));
+	return ar_sql_run(&q, &a->op.err);
+}
+
 static enum ar_status put_row(struct ar_sqlite *s, struct ar_store_append *a, const struct ar_store_key *key)
 {
 	struct ar_sql q;
+	enum ar_status st;
 
 	if (!a->row)
 		return AR_OK;
@@ -97,7 +118,9 @@ static enum ar_status put_row(struct ar_sqlite *s, struct ar_store_append *a, co
 	ar_sql_text(&q, a->row->account);
 	ar_sql_text(&q, a->row->status);
 	ar_sql_bytes(&q, ar_pack_raw(s->write_db.packer, a->row->shell));
-	return ar_sql_run(&q, &a->op.err);
+	ar_sql_text(&q, ar_store_tenant_of(a->row->tenant));
+	st = ar_sql_run(&q, &a->op.err);
+	return st ? st : put_tenant(s, a, key);
 }
 
 static void bind_task(struct ar_sql *q, const struct ar_store_key *key, const struct ar_store_task_row *t)

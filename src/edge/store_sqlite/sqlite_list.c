@@ -123,13 +123,22 @@ static enum ar_status add_session(struct ar_sql *q, struct ar_store_sessions *op
 	return ar_sql_col_packed(q, 1, a, &op->shells[op->count++], &op->op.err);
 }
 
-static enum ar_status list_sessions(struct ar_db *db, struct ar_store_sessions *op, struct ar_str before)
+static enum ar_sql_id session_list(const struct ar_store_sessions *op)
 {
-	struct ar_sql q =
-		ar_sql_begin(db, op->active_only ? AR_SQL_SESSION_LIST_ACTIVE : AR_SQL_SESSION_LIST);
+	if (op->active_only)
+		return AR_SQL_SESSION_LIST_ACTIVE;
+	return ar_str_absent(op->tenant) ? AR_SQL_SESSION_LIST : AR_SQL_SESSION_LIST_TENANT;
+}
+
+static enum ar_status list_sessions(struct ar_db *db, struct ar_store_sessions *op, struct ar_str before,
+				    struct ar_str above)
+{
+	struct ar_sql q = ar_sql_begin(db, session_list(op));
 	enum ar_status st = AR_OK, end;
 
 	ar_sql_bytes(&q, before);
+	ar_sql_bytes(&q, above);
+	ar_sql_text(&q, op->tenant);
 	ar_sql_text(&q, op->workspace);
 	ar_sql_text(&q, op->account);
 	ar_sql_text(&q, op->status);
@@ -142,16 +151,23 @@ static enum ar_status list_sessions(struct ar_db *db, struct ar_store_sessions *
 enum ar_status ar_sqlite_sessions(struct ar_db *db, struct ar_store_sessions *op)
 {
 	static const char above_all[AR_STORE_KEY + 1] = { [0 ... AR_STORE_KEY] = '\xff' };
-	struct ar_store_key before;
+	struct ar_store_key before, above;
+	struct ar_str from = { above_all, sizeof above_all }, to = AR_STR_NONE;
 
 	op->ids = op->shells = NULL;
 	op->count = 0;
 	op->more = false;
-	if (ar_str_absent(op->before)) /* one byte longer than any key, so after the last */
-		return list_sessions(db, op, (struct ar_str){ above_all, sizeof above_all });
-	if (!ar_store_key_parse(op->before, &before))
-		return ar_store_fail_key(&op->op.err, op->before);
-	return list_sessions(db, op, ar_store_key_bytes(&before));
+	if (!ar_str_absent(op->before)) { /* else one byte longer than any key, so after the last */
+		if (!ar_store_key_parse(op->before, &before))
+			return ar_store_fail_key(&op->op.err, op->before);
+		from = ar_store_key_bytes(&before);
+	}
+	if (!ar_str_absent(op->above)) {
+		if (!ar_store_key_parse(op->above, &above))
+			return ar_store_fail_key(&op->op.err, op->above);
+		to = ar_store_key_bytes(&above);
+	}
+	return list_sessions(db, op, from, to);
 }
 
 static enum ar_status add_task(struct ar_sql *q, struct ar_store_tasks *op)
@@ -242,7 +258,8 @@ static enum ar_status index_row(struct ar_db *db, struct ar_store_index *op, con
 							 .active = ar_sql_col_i64(&q, 2) != 0,
 							 .workspace = ar_sql_col_str(&q, 3, a),
 							 .account = ar_sql_col_str(&q, 4, a),
-							 .status = ar_sql_col_str(&q, 5, a) };
+							 .status = ar_sql_col_str(&q, 5, a),
+							 .tenant = ar_sql_col_str(&q, 7, a) };
 		if (ar_sql_col_packed(&q, 6, a, &op->row.shell, NULL))
 			op->row.shell = AR_STR_NONE;
 	}
@@ -277,4 +294,22 @@ enum ar_status ar_sqlite_index(struct ar_db *db, struct ar_store_index *op)
 		return AR_OK;
 	st = index_row(db, op, &key);
 	return st ? st : index_snapshot(db, op, &key);
+}
+
+enum ar_status ar_sqlite_tenant(struct ar_db *db, struct ar_store_tenant *op)
+{
+	struct ar_store_key key;
+	struct ar_sql q;
+
+	op->tenant = AR_STR_NONE;
+	if (!ar_store_key_parse(op->session, &key))
+		return AR_OK;
+	q = ar_sql_begin(db, AR_SQL_TENANT_GET);
+	ar_sql_key(&q, &key);
+	if (ar_sql_row(&q)) {
+		op->tenant = ar_sql_col_str(&q, 0, &op->op.arena);
+		if (ar_str_absent(op->tenant) && ar_sql_col_i64(&q, 1))
+			op->tenant = ar_store_tenant_of(AR_STR_NONE);
+	}
+	return ar_sql_end(&q, &op->op.err);
 }

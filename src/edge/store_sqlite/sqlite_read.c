@@ -185,8 +185,14 @@ static enum ar_status serve(struct ar_sqlite *s, struct ar_store_op *op)
 		return ar_sqlite_tasks(db, AR_CONTAINER_OF(op, struct ar_store_tasks, op));
 	case AR_STORE_ACTIONS:
 		return ar_sqlite_actions(db, AR_CONTAINER_OF(op, struct ar_store_actions, op));
+	case AR_STORE_TOKENS:
+		return ar_sqlite_tokens(db, AR_CONTAINER_OF(op, struct ar_store_tokens, op));
 	case AR_STORE_INDEX:
 		return ar_sqlite_index(db, AR_CONTAINER_OF(op, struct ar_store_index, op));
+	case AR_STORE_FEED:
+		return ar_sqlite_feed(db, AR_CONTAINER_OF(op, struct ar_store_feed, op));
+	case AR_STORE_TENANT:
+		return ar_sqlite_tenant(db, AR_CONTAINER_OF(op, struct ar_store_tenant, op));
 	default:
 		return ar_fail(&op->err, AR_E_INVALID, "operation %d is not a read", (int)op->kind);
 	}
@@ -207,4 +213,5 @@ void ar_sqlite_read_batch(struct ar_store_threaded *t, struct ar_list *batch)
 	}
 	if (!st)
 		ar_db_run(&s->read_db, AR_SQL_ROLLBACK, NULL);
+	ar_db_note_cached(&s->read_db, 0);
 }

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SCHEMA_VERSION 3
+#define SCHEMA_VERSION 7
 #define APPLICATION_ID 0x41675274 /* "AgRt": tells our files from any other database */
 
 /* log: an ordinary table with a composite key; measured faster than WITHOUT ROWID for bodies of this size,
@@ -54,6 +54,21 @@ static const char actions[] =
 	"CREATE INDEX action_pending ON action (created, action) WHERE pending = 1;"
 	"CREATE INDEX action_pending_account ON action (account, created, action) WHERE pending = 1;"
 	"CREATE INDEX action_pending_session ON action (session, created, action) WHERE pending = 1;";
+
+/* Whose a session is. What is there belongs to an installation that had no tenants. */
+static const char tenants[] =
+	"ALTER TABLE session ADD COLUMN tenant TEXT NOT NULL DEFAULT 'local';"
+	"CREATE INDEX session_tenant ON session (tenant, session);"
+	"ALTER TABLE action ADD COLUMN tenant TEXT NOT NULL DEFAULT 'local';"
+	"DROP INDEX action_created;"
+	"DROP INDEX action_account;"
+	"DROP INDEX action_pending;"
+	"DROP INDEX action_pending_account;"
+	"CREATE INDEX action_tenant ON action (tenant, created, action);"
+	"CREATE INDEX action_tenant_account ON action (tenant, account, created, action);"
+	"CREATE INDEX action_pending_tenant ON action (tenant, created, action) WHERE pending = 1;"
+	"CREATE INDEX action_pending_tenant_account ON action (tenant, account, created, action)"
+	" WHERE pending = 1;";
 
 static const char connection_pragmas[] =
 	"PRAGMA journal_mode = WAL;"
@@ -173,6 +188,14 @@ static enum ar_status ensure_schema(struct ar_db *db, struct ar_error *err)
 		st = add_keeping(db, err);
 	if (!st && version < 3)
 		st = run_script(db, actions, err);
+	if (!st && version < 4)
+		st = run_script(db, tenants, err);
+	if (!st && version < 5)
+		st = run_script(db, ar_sqlite_token_schema, err);
+	if (!st && version < 6)
+		st = run_script(db, ar_sqlite_feed_schema, err);
+	if (!st && version < 7)
+		st = run_script(db, ar_sqlite_floor_schema, err);
 	snprintf(mark, sizeof mark, "PRAGMA application_id = %d; PRAGMA user_version = %d", APPLICATION_ID,
 		 SCHEMA_VERSION);
 	return st ? st : run_script(db, mark, err);

@@ -4,12 +4,19 @@
 
 #include <string.h>
 
-/* A list of actions, oldest first. Parameters are the same for all: session, account, place, whether pending ones are wanted, limit. */
+/* A list of sessions, newest first. Parameters are the same for all: ends, tenant, workspace, account, status. */
+#define SESSION_LIST(which) \
+	"SELECT session, shell FROM session WHERE session < ?1 AND (?2 IS NULL OR session > ?2)" which \
+	" AND (?4 IS NULL OR workspace = ?4) AND (?5 IS NULL OR account = ?5)" \
+	" AND (?6 IS NULL OR status = ?6) ORDER BY session DESC"
+
+/* A list of actions, oldest first. Parameters are the same for all: session, account, place, whether pending ones are wanted, limit, tenant. */
 #define ACTION_LIST(whose, which) \
-	"SELECT action, account, created, pending, record FROM action WHERE " whose " AND " which \
+	"SELECT action, account, created, pending, record, tenant FROM action WHERE " whose " AND " which \
 	" AND (created, action) > (?3, ?4) ORDER BY created, action LIMIT ?6"
 
-#define OF_SESSION "session = ?1 AND (?2 IS NULL OR account = ?2)"
+#define OF_ACCOUNT "(?2 IS NULL OR account = ?2)"
+#define OF_SESSION "session = ?1 AND (?7 IS NULL OR tenant = ?7) AND " OF_ACCOUNT
 
 static const char *const sql_text[AR_SQL_COUNT] = {
 	[AR_SQL_BEGIN_WRITE] = "BEGIN IMMEDIATE",
@@ -18,8 +25,8 @@ static const char *const sql_text[AR_SQL_COUNT] = {
 	[AR_SQL_ROLLBACK] = "ROLLBACK",
 	[AR_SQL_EPOCH] = "SELECT epoch FROM node WHERE id = 'local'",
 	[AR_SQL_HEAD] = "SELECT last_seq FROM log WHERE session = ?1 ORDER BY first_seq DESC LIMIT 1",
-	[AR_SQL_LOG_PUT] =
-		"INSERT INTO log (session, first_seq, last_seq, at, body) VALUES (?1, ?2, ?3, ?4, ?5)",
+	[AR_SQL_LOG_PUT] = "INSERT INTO log (session, first_seq, last_seq, at, tenant, position, body)"
+			   " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
 	[AR_SQL_LOG_AFTER] = "SELECT first_seq, last_seq, at, body FROM log"
 			     " WHERE session = ?1 AND first_seq > ?2 ORDER BY first_seq",
 	[AR_SQL_LOG_FORWARD] =
@@ -34,20 +41,22 @@ static const char *const sql_text[AR_SQL_COUNT] = {
 		" ON CONFLICT (session) DO UPDATE SET seq = excluded.seq, body = excluded.body",
 	[AR_SQL_SNAPSHOT_GET] = "SELECT seq, body FROM snapshot WHERE session = ?1",
 	[AR_SQL_SESSION_PUT] =
-		"INSERT INTO session (session, created, updated, active, workspace, account, status, shell)"
-		" VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"
+		"INSERT INTO session (session, created, updated, active, workspace, account, status, shell,"
+		" tenant) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"
 		" ON CONFLICT (session) DO UPDATE SET created = excluded.created, updated = excluded.updated,"
 		" active = excluded.active, workspace = excluded.workspace, account = excluded.account,"
 		" status = excluded.status, shell = excluded.shell",
+	/* The tenant never changes, and naming it above would write its index with every append. */
+	[AR_SQL_SESSION_TENANT_PUT] = "UPDATE session SET tenant = ?2 WHERE session = ?1 AND tenant <> ?2",
 	[AR_SQL_SESSION_GET] =
-		"SELECT created, updated, active, workspace, account, status, shell FROM session"
+		"SELECT created, updated, active, workspace, account, status, shell, tenant FROM session"
 		" WHERE session = ?1",
-	[AR_SQL_SESSION_LIST] = "SELECT session, shell FROM session WHERE session < ?1"
-				" AND (?2 IS NULL OR workspace = ?2) AND (?3 IS NULL OR account = ?3)"
-				" AND (?4 IS NULL OR status = ?4) ORDER BY session DESC",
-	[AR_SQL_SESSION_LIST_ACTIVE] = "SELECT session, shell FROM session WHERE session < ?1 AND active = 1"
-				       " AND (?2 IS NULL OR workspace = ?2) AND (?3 IS NULL OR account = ?3)"
-				       " AND (?4 IS NULL OR status = ?4) ORDER BY session DESC",
+	/* Both are looked at, whatever the first says. */
+	[AR_SQL_TENANT_GET] = "SELECT (SELECT tenant FROM session WHERE session = ?1),"
+			      " EXISTS (SELECT 1 FROM log WHERE session = ?1)",
+	[AR_SQL_SESSION_LIST] = SESSION_LIST(" AND ?3 IS NULL"),
+	[AR_SQL_SESSION_LIST_TENANT] = SESSION_LIST(" AND tenant = ?3"),
+	[AR_SQL_SESSION_LIST_ACTIVE] = SESSION_LIST(" AND active = 1 AND (?3 IS NULL OR tenant = ?3)"),
 	[AR_SQL_TASK_UPDATE] =
 		"UPDATE task SET status = ?3, internal = ?4, record = ?5 WHERE session = ?1 AND task = ?2",
 	[AR_SQL_TASK_INSERT] =
@@ -58,16 +67,27 @@ static const char *const sql_text[AR_SQL_COUNT] = {
 	[AR_SQL_TASK_LIST] =
 		"SELECT n, task, status, internal, record FROM task WHERE session = ?1 AND n > ?2"
 		" AND (?3 IS NULL OR status = ?3) AND internal <= ?4 ORDER BY n",
-	[AR_SQL_ACTION_PUT] = "INSERT INTO action (session, created, action, account, pending, record)"
-			      " VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (session, action) DO UPDATE SET"
-			      " created = excluded.created, account = excluded.account,"
-			      " pending = excluded.pending, record = excluded.record",
-	[AR_SQL_ACTION_LIST] = ACTION_LIST("true", "pending <= ?5"),
-	[AR_SQL_ACTION_LIST_ACCOUNT] = ACTION_LIST("account = ?2", "pending <= ?5"),
+	[AR_SQL_ACTION_PUT] =
+		"INSERT INTO action (session, created, action, account, tenant, pending, record)"
+		" VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (session, action) DO UPDATE"
+		" SET created = excluded.created, account = excluded.account,"
+		" tenant = excluded.tenant, pending = excluded.pending, record = excluded.record",
+	[AR_SQL_ACTION_LIST] = ACTION_LIST(OF_ACCOUNT " AND ?7 IS NULL", "pending <= ?5"),
+	[AR_SQL_ACTION_LIST_TENANT] = ACTION_LIST("tenant = ?7", "pending <= ?5"),
+	[AR_SQL_ACTION_LIST_ACCOUNT] = ACTION_LIST("tenant = ?7 AND account = ?2", "pending <= ?5"),
 	[AR_SQL_ACTION_LIST_SESSION] = ACTION_LIST(OF_SESSION, "pending <= ?5"),
-	[AR_SQL_ACTION_PENDING] = ACTION_LIST("true", "pending = 1"),
-	[AR_SQL_ACTION_PENDING_ACCOUNT] = ACTION_LIST("account = ?2", "pending = 1"),
+	[AR_SQL_ACTION_PENDING] = ACTION_LIST(OF_ACCOUNT " AND ?7 IS NULL", "pending = 1"),
+	[AR_SQL_ACTION_PENDING_TENANT] = ACTION_LIST("tenant = ?7", "pending = 1"),
+	[AR_SQL_ACTION_PENDING_ACCOUNT] = ACTION_LIST("tenant = ?7 AND account = ?2", "pending = 1"),
 	[AR_SQL_ACTION_PENDING_SESSION] = ACTION_LIST(OF_SESSION, "pending = 1"),
+	[AR_SQL_TOKEN_VERSION] = "SELECT (SELECT version FROM token WHERE token = ?1),"
+				 " coalesce((SELECT max(version) FROM token), 0) + 1",
+	[AR_SQL_TOKEN_PUT] = "INSERT INTO token (token, version, record) VALUES (?1, ?2, ?3)"
+			     " ON CONFLICT (token) DO UPDATE SET version = excluded.version,"
+			     " record = excluded.record",
+	[AR_SQL_TOKEN_DROP] = "DELETE FROM token WHERE token = ?1",
+	[AR_SQL_TOKEN_LIST] =
+		"SELECT token, version, record FROM token WHERE version > ?1 ORDER BY version LIMIT ?2",
 	[AR_SQL_RECEIPT_PUT] =
 		"INSERT INTO receipt (scope, key, input, created, reply) VALUES (?1, ?2, ?3, ?4, ?5)"
 		" ON CONFLICT (scope, key) DO NOTHING",
@@ -112,6 +132,18 @@ static const char *const sql_text[AR_SQL_COUNT] = {
 			       " ORDER BY since LIMIT ?2) AND at IS NOT NULL"
 			       " AND NOT EXISTS (SELECT 1 FROM blob_ref AS r WHERE r.hash = blob.hash)"
 			       " AND NOT EXISTS (SELECT 1 FROM log AS l WHERE l.session = blob.session)",
+	[AR_SQL_FEED_LIST] = "SELECT position, session, first_seq, last_seq, body FROM log"
+			     " WHERE tenant = ?1 AND position > ?2 ORDER BY position",
+	[AR_SQL_FEED_HEAD] = "SELECT position FROM log WHERE tenant = ?1 ORDER BY position DESC LIMIT 1",
+	[AR_SQL_FEED_LIMIT] = "SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'feed'",
+	[AR_SQL_FEED_RESERVE] = "UPDATE meta SET value = CAST(value AS INTEGER) + ?1 WHERE key = 'feed'"
+				" RETURNING CAST(value AS INTEGER)",
+	[AR_SQL_FEED_FLOOR] = "SELECT position FROM feed_floor WHERE tenant = ?1",
+	/* Positions of a session rise: its last one in a feed is the highest. */
+	[AR_SQL_FEED_RAISE] =
+		"INSERT INTO feed_floor (tenant, position) SELECT tenant, position FROM log"
+		" WHERE session = ?1 AND tenant IS NOT NULL ORDER BY first_seq DESC LIMIT 1"
+		" ON CONFLICT (tenant) DO UPDATE SET position = max(position, excluded.position)",
 	[AR_SQL_DOOMED_DROP] = "DELETE FROM blob_doomed WHERE hash IN"
 			       " (SELECT hash FROM blob_doomed WHERE since < ?1 ORDER BY since LIMIT ?2)",
 };
@@ -123,6 +155,15 @@ void ar_db_fini(struct ar_db *db)
 	sqlite3_close(db->handle);
 	ar_packer_free(db->packer);
 	*db = (struct ar_db){ 0 };
+}
+
+void ar_db_note_cached(struct ar_db *db, size_t more)
+{
+	int pages = 0, most;
+
+	if (db->handle)
+		sqlite3_db_status(db->handle, SQLITE_DBSTATUS_CACHE_USED, &pages, &most, 0);
+	atomic_store(&db->cached, (size_t)pages + more);
 }
 
 enum ar_status ar_db_fail(struct ar_db *db, struct ar_error *err)

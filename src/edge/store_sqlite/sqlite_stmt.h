@@ -15,6 +15,7 @@
 #include "store_op.h"
 
 #include <sqlite3.h>
+#include <stdatomic.h>
 
 enum ar_sql_id {
 	AR_SQL_BEGIN_WRITE,
@@ -30,8 +31,11 @@ enum ar_sql_id {
 	AR_SQL_SNAPSHOT_PUT,
 	AR_SQL_SNAPSHOT_GET,
 	AR_SQL_SESSION_PUT,
+	AR_SQL_SESSION_TENANT_PUT,
 	AR_SQL_SESSION_GET,
+	AR_SQL_TENANT_GET,
 	AR_SQL_SESSION_LIST,
+	AR_SQL_SESSION_LIST_TENANT,
 	AR_SQL_SESSION_LIST_ACTIVE,
 	AR_SQL_TASK_UPDATE,
 	AR_SQL_TASK_INSERT,
@@ -39,11 +43,17 @@ enum ar_sql_id {
 	AR_SQL_TASK_LIST,
 	AR_SQL_ACTION_PUT,
 	AR_SQL_ACTION_LIST,
+	AR_SQL_ACTION_LIST_TENANT,
 	AR_SQL_ACTION_LIST_ACCOUNT,
 	AR_SQL_ACTION_LIST_SESSION,
 	AR_SQL_ACTION_PENDING,
+	AR_SQL_ACTION_PENDING_TENANT,
 	AR_SQL_ACTION_PENDING_ACCOUNT,
 	AR_SQL_ACTION_PENDING_SESSION,
+	AR_SQL_TOKEN_VERSION,
+	AR_SQL_TOKEN_PUT,
+	AR_SQL_TOKEN_DROP,
+	AR_SQL_TOKEN_LIST,
 	AR_SQL_RECEIPT_PUT,
 	AR_SQL_RECEIPT_GET,
 	AR_SQL_CHUNK_PUT,
@@ -66,6 +76,12 @@ enum ar_sql_id {
 	AR_SQL_REF_DROP,
 	AR_SQL_DOOMED_BLOB,
 	AR_SQL_DOOMED_DROP,
+	AR_SQL_FEED_LIST,
+	AR_SQL_FEED_HEAD,
+	AR_SQL_FEED_LIMIT,
+	AR_SQL_FEED_RESERVE,
+	AR_SQL_FEED_FLOOR,
+	AR_SQL_FEED_RAISE,
 	AR_SQL_COUNT
 };
 
@@ -73,6 +89,7 @@ struct ar_db {
 	sqlite3 *handle;
 	sqlite3_stmt *stmts[AR_SQL_COUNT]; /* prepared at first use */
 	struct ar_packer *packer;
+	atomic_size_t cached; /* bytes of its pages in memory; the thread that has the connection writes it */
 };
 
 /* One run of one statement. */
@@ -86,6 +103,9 @@ struct ar_sql {
 AR_BEGIN_DECLS
 
 void ar_db_fini(struct ar_db *db);
+
+/* Notes what its caches have now, and `more` beside them. */
+void ar_db_note_cached(struct ar_db *db, size_t more);
 
 /* AR_E_IO with SQLite's own sentence. */
 enum ar_status ar_db_fail(struct ar_db *db, struct ar_error *err);

@@ -56,9 +56,9 @@ static enum ar_status doom_content(struct ar_sqlite *s, const struct ar_store_ke
 static enum ar_status remove_session(struct ar_sqlite *s, const struct ar_store_key *key,
 				     struct ar_error *err)
 {
-	static const enum ar_sql_id drops[] = { AR_SQL_REF_DROP,   AR_SQL_OLD_LOG,    AR_SQL_OLD_SNAPSHOT,
-						AR_SQL_OLD_TASK,   AR_SQL_OLD_ACTION, AR_SQL_OLD_CHUNK,
-						AR_SQL_OLD_SESSION };
+	static const enum ar_sql_id drops[] = { AR_SQL_REF_DROP,     AR_SQL_FEED_RAISE, AR_SQL_OLD_LOG,
+						AR_SQL_OLD_SNAPSHOT, AR_SQL_OLD_TASK,	AR_SQL_OLD_ACTION,
+						AR_SQL_OLD_CHUNK,    AR_SQL_OLD_SESSION };
 	enum ar_status st = doom_content(s, key, err);
 
 	for (size_t i = 0; !st && i < AR_ARRAY_LEN(drops); i++)

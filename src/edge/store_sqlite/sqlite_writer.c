@@ -26,6 +26,8 @@ static enum ar_status apply(struct ar_sqlite *s, struct ar_store_op *op)
 		return ar_sqlite_chunk(s, AR_CONTAINER_OF(op, struct ar_store_chunk, op));
 	if (op->kind == AR_STORE_UPKEEP)
 		return ar_sqlite_upkeep(s, AR_CONTAINER_OF(op, struct ar_store_upkeep, op));
+	if (op->kind == AR_STORE_TOKEN_PUT)
+		return ar_sqlite_token_put(s, AR_CONTAINER_OF(op, struct ar_store_token_put, op));
 	return ar_sqlite_append(s, AR_CONTAINER_OF(op, struct ar_store_append, op));
 }
 
@@ -74,6 +76,7 @@ static void fail_all(struct ar_sqlite *s, struct ar_list *batch, enum ar_status 
 		ar_db_run(&s->write_db, AR_SQL_ROLLBACK, NULL);
 	ar_store_heads_clear(&s->heads);
 	ar_blob_cache_clear(&s->blobs);
+	s->position = s->reserved = 0; /* the block may have been reserved by what is rolled back */
 	AR_LIST_FOR (it, batch) {
 		op_of(it)->status = st;
 		op_of(it)->err = *err;
@@ -90,4 +93,5 @@ void ar_sqlite_write_batch(struct ar_store_threaded *t, struct ar_list *batch)
 		fail_all(s, batch, st, &err);
 	else
 		AR_FAULT("store.after_commit");
+	ar_db_note_cached(&s->write_db, ar_store_heads_bytes(&s->heads));
 }

@@ -186,7 +186,9 @@ static void close_source(struct ar_tool_source *base)
 	ar_free(s);
 }
 
-static const struct ar_tool_source_vtable source_vtable = { start, cancel, answer, close_source };
+static const struct ar_tool_source_vtable source_vtable = {
+	.start = start, .cancel = cancel, .answer = answer, .close = close_source
+};
 
 /* ---- declarations ---- */
 

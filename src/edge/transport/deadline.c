@@ -8,9 +8,10 @@ void ar_deadlines_init(struct ar_deadlines *all)
 		ar_list_init(&all->lists[kind]);
 }
 
-void ar_deadline_init(struct ar_deadline *d)
+void ar_deadline_init(struct ar_deadline *d, ar_expired_fn *expired)
 {
 	ar_list_init(&d->node);
+	d->expired = expired;
 }
 
 void ar_deadline_set(struct ar_deadlines *all, struct ar_deadline *d, enum ar_deadline_kind kind,

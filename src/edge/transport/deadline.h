@@ -9,12 +9,15 @@
 #include <stdint.h>
 
 enum ar_deadline_kind {
+	AR_DEADLINE_HANDSHAKE,
 	AR_DEADLINE_HEADER,
 	AR_DEADLINE_BODY,
 	AR_DEADLINE_WRITE,
 	AR_DEADLINE_KEEPALIVE,
 	AR_DEADLINE_HEARTBEAT,
 	AR_DEADLINE_LINGER,
+	AR_DEADLINE_PING, /* of a WebSocket: when it is asked whether its peer is there, and by when that has to answer */
+	AR_DEADLINE_PONG,
 	AR_DEADLINE_PEER_CONNECT, /* from here on of links to peers */
 	AR_DEADLINE_PEER_REPLY,
 	AR_DEADLINE_PEER_SILENCE,
@@ -22,10 +25,14 @@ enum ar_deadline_kind {
 	AR_DEADLINE_COUNT
 };
 
+struct ar_deadline;
+typedef void ar_expired_fn(struct ar_deadline *d);
+
 struct ar_deadline {
 	struct ar_list node;
 	uint64_t at; /* milliseconds */
 	enum ar_deadline_kind kind;
+	ar_expired_fn *expired; /* what a passed deadline means */
 };
 
 struct ar_deadlines {
@@ -35,7 +42,7 @@ struct ar_deadlines {
 
 void ar_deadlines_init(struct ar_deadlines *all); /* lengths are the caller's to fill */
 
-void ar_deadline_init(struct ar_deadline *d);
+void ar_deadline_init(struct ar_deadline *d, ar_expired_fn *expired);
 void ar_deadline_set(struct ar_deadlines *all, struct ar_deadline *d, enum ar_deadline_kind kind,
 		     uint64_t now);
 void ar_deadline_clear(struct ar_deadline *d);

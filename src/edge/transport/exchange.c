@@ -1,10 +1,13 @@
 /* One request and its answer: who may ask (loopback rules, the key of a peer), what answers (router), how the input is
- * made, and the call into the core. The connection carries the bytes. Owner: the loop thread. */
-#include "forward.h"
+ * made, and the call into the core. The carrier has the bytes. Owner: the loop thread. */
+#include "entry.h"
+#include "exchange.h"
 #include "hash.h"
 #include "input.h"
-#include "loopback.h"
-#include "mem.h"
+#include "peer/forward.h"
+#include "server.h"
+#include "trace.h"
+#include "sse.h"
 
 /* Which error of the catalogue a broken request is; any other status is invalid_input. */
 static const struct {
@@ -12,38 +15,52 @@ static const struct {
 	uint16_t code;
 } fault_codes[] = {
 	{ 408, AR_ERR_TIMEOUT },     { 413, AR_ERR_PAYLOAD_TOO_LARGE }, { 431, AR_ERR_HEADER_TOO_LARGE },
-	{ 501, AR_ERR_UNAVAILABLE }, { 505, AR_ERR_UNAVAILABLE },
+	{ 501, AR_ERR_UNAVAILABLE }, { 503, AR_ERR_OVERLOADED },	{ 505, AR_ERR_UNAVAILABLE },
 };
 
-struct ar_exchange *ar_exchange_new(struct ar_conn *c)
+void ar_exchange_init(struct ar_exchange *x, struct ar_carrier *c)
 {
-	struct ar_exchange *x = ar_new0(sizeof *x);
-
-	x->conn = c;
+	x->carrier = c;
 	ar_list_init(&x->settle);
-	ar_h1_init(&x->h1, &c->server->limits);
-	return x;
 }
 
-void ar_exchange_free(struct ar_exchange *x)
+static void leave(struct ar_exchange *x)
 {
 	ar_settle_drop(x);
-	ar_h1_fini(&x->h1);
-	ar_call_fini(&x->call);
+	ar_entry_fini(&x->entry);
+	if (!x->carrier->sse && !x->carrier->forward) /* a stream goes on without the exchange */
+		ar_entry_over(x->carrier);
 	ar_buf_fini(&x->input);
 	ar_buf_fini(&x->text);
-	ar_free(x);
+}
+
+void ar_exchange_fini(struct ar_exchange *x)
+{
+	leave(x);
+	ar_call_fini(&x->call);
+}
+
+void ar_exchange_reset(struct ar_exchange *x)
+{
+	struct ar_call kept;
+
+	leave(x);
+	ar_call_reset(&x->call);
+	kept = x->call;
+	*x = (struct ar_exchange){ .call = kept };
 }
 
 void ar_exchange_answer(struct ar_exchange *x, int status, struct ar_str body)
 {
-	bool is_head = ar_str_is(x->h1.head.method, "HEAD");
+	bool is_head = ar_str_is(x->request->method, "HEAD");
 
 	x->reply.status = status;
 	x->reply.body = is_head ? AR_STR("") : body;
-	if (!x->h1.is_keepalive || x->conn->server->is_draining)
-		x->reply.is_close = true;
-	ar_conn_reply(x->conn);
+	if (status == 503 || status == 429)
+		ar_reply_add(&x->reply, "Retry-After",
+			     x->retry_after[0] ? ar_str_from(x->retry_after) : AR_STR("1"));
+	ar_trace_answer(x);
+	x->carrier->v->reply(x->carrier);
 }
 
 void ar_exchange_refuse(struct ar_exchange *x, uint16_t code, const char *message, int status)
@@ -55,7 +72,7 @@ void ar_exchange_refuse(struct ar_exchange *x, uint16_t code, const char *messag
 	ar_exchange_answer(x, status ? status : usual, ar_buf_str(&x->text));
 }
 
-void ar_exchange_fault(struct ar_exchange *x, const struct ar_h1_fault *f)
+void ar_exchange_fault(struct ar_exchange *x, const struct ar_fault *f)
 {
 	uint16_t code = AR_ERR_INVALID_INPUT;
 
@@ -63,47 +80,86 @@ void ar_exchange_fault(struct ar_exchange *x, const struct ar_h1_fault *f)
 		if (fault_codes[i].status == f->status)
 			code = fault_codes[i].code;
 	}
-	x->conn->server->counters.refused++;
+	x->carrier->server->counters.refused++;
 	x->reply.is_close = true;
 	ar_exchange_refuse(x, code, f->why, f->status);
 }
 
+bool ar_exchange_may_grow(struct ar_exchange *x, size_t bytes, size_t len)
+{
+	if (ar_server_has_room(x->carrier->server, bytes, len))
+		return true;
+	ar_exchange_fault(x, &(struct ar_fault){
+				     503, "the server is short of memory and takes no large body now; repeat "
+					  "after a moment" });
+	return false;
+}
+
 static bool refuse_early(struct ar_exchange *x, uint16_t code, const char *why)
 {
-	x->conn->server->counters.refused++;
+	x->carrier->server->counters.refused++;
 	x->reply.is_close = true;
 	ar_exchange_refuse(x, code, why, 0);
 	return false;
 }
 
-/* A browser page from elsewhere must not reach us: neither by a name that was rebound to loopback (Host) nor
- * by a cross-site request (Origin, and content types that a form can send). The unix socket is out of a
- * browser's reach. */
+/* Lets the page of an allowed origin read the answer. */
+static void share(struct ar_exchange *x)
+{
+	struct ar_str origin = ar_names_shared_with(&x->carrier->server->names, x->request);
+
+	if (ar_str_absent(origin))
+		return;
+	ar_reply_add(&x->reply, "Access-Control-Allow-Origin", origin);
+	ar_reply_add(&x->reply, "Vary", AR_STR("Origin"));
+}
+
+/* A browser asks before it sends what a form cannot. */
+static bool answer_preflight(struct ar_exchange *x)
+{
+	if (!ar_str_is(x->request->method, "OPTIONS") || ar_str_absent(x->request->asked_method) ||
+	    ar_str_absent(ar_names_shared_with(&x->carrier->server->names, x->request)))
+		return false;
+	ar_reply_add(&x->reply, "Access-Control-Allow-Methods", AR_STR("GET, POST"));
+	ar_reply_add(&x->reply, "Access-Control-Allow-Headers",
+		     AR_STR("authorization, content-type, last-event-id, x-request-id"));
+	ar_reply_add(&x->reply, "Access-Control-Max-Age", AR_STR("600"));
+	ar_exchange_answer(x, 200, AR_STR(""));
+	return true;
+}
+
+/* The unix socket is out of a browser's reach. */
 static bool check_source(struct ar_exchange *x)
 {
-	const struct ar_h1_head *h = &x->h1.head;
+	const struct ar_names *names = &x->carrier->server->names;
+	const struct ar_source *from = x->carrier->source;
+	const struct ar_request *h = x->request;
 	struct ar_str authority = x->target.authority;
 
-	if (!x->conn->is_unix) {
-		if (!ar_str_absent(h->host) && !ar_loopback_host(h->host))
-			return refuse_early(x, AR_ERR_NOT_AUTHORIZED,
-					    "the Host header does not name this machine");
-		if (!ar_str_absent(authority) && !ar_loopback_host(authority))
-			return refuse_early(x, AR_ERR_NOT_AUTHORIZED,
-					    "the target does not name this machine");
+	if (!from->is_unix) {
+		if (!ar_str_absent(h->host) && !ar_names_host(names, from, h->host))
+			return refuse_early(
+				x, AR_ERR_NOT_AUTHORIZED,
+				"the Host header does not name this server; http.hosts lists its names");
+		if (!ar_str_absent(authority) && !ar_names_host(names, from, authority))
+			return refuse_early(
+				x, AR_ERR_NOT_AUTHORIZED,
+				"the target does not name this server; http.hosts lists its names");
 	}
-	if (!ar_str_absent(h->origin) && !ar_loopback_origin(h->origin))
-		return refuse_early(x, AR_ERR_NOT_AUTHORIZED, "the Origin header does not name this machine");
+	if (!ar_str_absent(h->origin) && !ar_names_origin(names, from, h))
+		return refuse_early(x, AR_ERR_NOT_AUTHORIZED,
+				    "pages of this Origin may not ask; http.origins lists those that may");
+	share(x);
 	return true;
 }
 
 /* Whoever has no key learns nothing here, not even what exists. */
 static bool check_peer(struct ar_exchange *x)
 {
-	struct ar_str scheme, key = ar_str_split(x->h1.head.authorization, ' ', &scheme);
+	struct ar_str scheme, key = ar_str_split(x->request->authorization, ' ', &scheme);
 
-	if (!ar_str_empty(key) && ar_h1_is_word(scheme, "bearer") &&
-	    ar_hash_is_same(key, ar_str_from(x->conn->server->peers.key)))
+	if (!ar_str_empty(key) && ar_is_word(scheme, "bearer") &&
+	    ar_hash_is_same(key, ar_str_from(x->carrier->server->peers.key)))
 		return true;
 	return refuse_early(x, AR_ERR_AUTH_FAILED,
 			    "only nodes of this cluster, with its key, are answered here");
@@ -113,46 +169,26 @@ static bool check_content_type(struct ar_exchange *x)
 {
 	struct ar_str type;
 
-	if (!ar_str_is(x->h1.head.method, "POST") || ar_str_absent(x->h1.head.content_type))
+	if (!ar_str_is(x->request->method, "POST") || ar_str_absent(x->request->content_type))
 		return true;
-	ar_str_split(x->h1.head.content_type, ';', &type);
+	ar_str_split(x->request->content_type, ';', &type);
 	while (type.len && type.p[type.len - 1] == ' ')
 		type.len--;
-	if (ar_h1_is_word(type, "application/json"))
+	if (ar_is_word(type, "application/json"))
 		return true;
 	return refuse_early(x, AR_ERR_UNSUPPORTED_MEDIA_TYPE, "the body has to be application/json");
 }
 
-static bool answer_expect(struct ar_exchange *x)
-{
-	static const char go_on[] = "HTTP/1.1 100 Continue\r\n\r\n";
-	uv_buf_t buf = uv_buf_init((char *)go_on, sizeof go_on - 1);
-
-	if (ar_str_absent(x->h1.head.expect) || x->h1.head.is_1_0)
-		return true;
-	if (!ar_h1_is_word(x->h1.head.expect, "100-continue")) {
-		ar_exchange_fault(x,
-				  &(struct ar_h1_fault){ 417, "the only Expect known here is 100-continue" });
-		return false;
-	}
-	/* A socket that cannot take 25 bytes belongs to a peer that does not read its earlier replies. */
-	if (ar_h1_awaits_body(&x->h1) && uv_try_write(&x->conn->u.stream, &buf, 1) != (int)buf.len) {
-		ar_conn_close(x->conn);
-		return false;
-	}
-	return true;
-}
-
 bool ar_exchange_check(struct ar_exchange *x)
 {
-	if (x->conn->is_peer && !check_peer(x))
+	if (x->carrier->source->is_peer && !check_peer(x))
 		return false;
-	if (!ar_target_parse(x->h1.head.target, &x->target)) {
-		ar_exchange_fault(x, &(struct ar_h1_fault){
+	if (!ar_target_parse(x->request->target, &x->target)) {
+		ar_exchange_fault(x, &(struct ar_fault){
 					     400, "the target is neither a path nor an http:// address" });
 		return false;
 	}
-	return (x->conn->is_peer || check_source(x)) && check_content_type(x) && answer_expect(x);
+	return (x->carrier->source->is_peer || check_source(x)) && check_content_type(x);
 }
 
 static void call_done(struct ar_call *call)
@@ -160,8 +196,8 @@ static void call_done(struct ar_call *call)
 	struct ar_exchange *x = AR_CONTAINER_OF(call, struct ar_exchange, call);
 
 	x->is_calling = false;
-	if (x->conn->state == AR_CONN_CLOSED)
-		ar_conn_release(x->conn);
+	if (x->carrier->is_closed)
+		x->carrier->v->released(x->carrier);
 	else if (call->place == AR_PLACE_PEER)
 		ar_forward_open(x, call->peer);
 	else if (call->place == AR_PLACE_UNSETTLED)
@@ -172,21 +208,24 @@ static void call_done(struct ar_call *call)
 
 static void start_call(struct ar_exchange *x)
 {
-	ar_call_fini(&x->call);
-	x->call = (struct ar_call){ .command = x->command->id,
-				    .body = x->body,
-				    .account = AR_STR("local"),
-				    .is_from_peer = x->conn->is_peer,
-				    .done = call_done };
+	ar_call_reset(&x->call);
+	x->call.command = x->command->id;
+	x->call.body = x->body;
+	x->call.who = x->carrier->who;
+	x->call.is_from_peer = x->carrier->source->is_peer;
+	x->call.done = call_done;
 	x->is_calling = true;
-	ar_control_call(x->conn->server->control, &x->call);
+	ar_control_call(x->carrier->server->control, &x->call);
 }
 
 void ar_exchange_verify(struct ar_exchange *x)
 {
-	x->call = (struct ar_call){ .body = ar_buf_str(&x->h1.body), .done = call_done };
+	ar_call_reset(&x->call);
+	x->call.body = x->content;
+	x->call.who = x->carrier->who;
+	x->call.done = call_done;
 	x->is_calling = true;
-	ar_control_verify(x->conn->server->control, &x->call);
+	ar_control_verify(x->carrier->server->control, &x->call);
 }
 
 void ar_exchange_start(struct ar_exchange *x)
@@ -200,16 +239,16 @@ void ar_exchange_start(struct ar_exchange *x)
 static enum ar_status make_input(struct ar_exchange *x, const struct ar_route *r, struct ar_str *ret,
 				 struct ar_error *err)
 {
-	struct ar_str after = r->kind == AR_ROUTE_EVENTS ? x->h1.head.last_event_id : AR_STR_NONE;
+	struct ar_str after = r->kind == AR_ROUTE_EVENTS ? x->request->last_event_id : AR_STR_NONE;
 	enum ar_status st = AR_OK;
 
-	*ret = ar_buf_str(&x->h1.body);
+	*ret = x->content;
 	if (!r->is_get && ar_str_absent(after))
 		return AR_OK;
 	if (r->is_get)
 		st = ar_input_from_target(r, x->target.query, after, &x->input, err);
 	else
-		st = ar_input_with_after(x->conn->server->parser, *ret, after, &x->input, err);
+		st = ar_input_with_after(x->carrier->server->parser, *ret, after, &x->input, err);
 	*ret = ar_buf_str(&x->input);
 	return st;
 }
@@ -223,31 +262,56 @@ static void run_command(struct ar_exchange *x, const struct ar_route *r)
 		return;
 	}
 	x->command = r->command;
-	ar_exchange_start(x);
+	if (ar_entry_enter(x, r->kind == AR_ROUTE_EVENTS ? AR_PASS_STREAM : AR_PASS_COMMAND))
+		ar_exchange_start(x);
+}
+
+static const struct ar_command_table commands = { ar_command_descs, AR_CMD_COUNT };
+
+const struct ar_command_desc *ar_exchange_posted(const struct ar_request *request, struct ar_str path)
+{
+	struct ar_route route;
+	enum ar_status st = ar_route_find(&commands, request->method, path, &route, NULL);
+
+	return st == AR_OK && route.kind == AR_ROUTE_COMMAND && !route.is_get ? route.command : NULL;
 }
 
 /* Peers send commands and nothing else. */
 static enum ar_status find_route(const struct ar_exchange *x, struct ar_route *ret, struct ar_error *err)
 {
-	static const struct ar_command_table table = { ar_command_descs, AR_CMD_COUNT };
-	enum ar_status st = ar_route_find(&table, x->h1.head.method, x->target.path, ret, err);
+	enum ar_status st = ar_route_find(&commands, x->request->method, x->target.path, ret, err);
 
-	if (st == AR_OK && x->conn->is_peer && ret->command && ret->is_get) {
+	if (st == AR_OK && x->carrier->source->is_peer && ret->command && ret->is_get) {
 		ret->allow = "POST";
 		return ar_refuse(err, AR_ERR_METHOD_NOT_ALLOWED, "nodes POST their commands to each other");
 	}
 	return st;
 }
 
+/* Whether it is alive may be asked by anybody who reaches it; everything else by those whom the door lets in. */
 void ar_exchange_run(struct ar_exchange *x)
 {
-	struct ar_route route;
-	struct ar_error err = { 0 };
+	x->arrived = uv_now(x->carrier->server->loop);
+	x->began = x->carrier->server->ops.answered ? uv_hrtime() : 0;
+	x->carrier->server->counters.requests++;
+	if (answer_preflight(x))
+		return;
+	if (ar_str_is(x->target.path, "/health"))
+		ar_exchange_admitted(x);
+	else
+		ar_entry_admit(x);
+}
 
-	x->arrived = uv_now(x->conn->server->loop);
-	x->conn->server->counters.requests++;
-	if (find_route(x, &route, &err) != AR_OK) {
-		x->reply.allow = route.allow;
+void ar_exchange_admitted(struct ar_exchange *x)
+{
+	struct ar_route route = { .kind = AR_ROUTE_COMMAND, .command = x->known };
+	struct ar_error err;
+
+	if (x->known) {
+		run_command(x, &route);
+	} else if (find_route(x, &route, &err) != AR_OK) {
+		if (route.allow)
+			ar_reply_add(&x->reply, "Allow", ar_str_from(route.allow));
 		ar_exchange_refuse(x, err.code, err.msg, 0);
 	} else if (route.command) {
 		run_command(x, &route);

@@ -1,9 +1,9 @@
 /* Where connections come in: loopback TCP, a unix socket that only we can open, and the address for peers. When the process is out of
  * descriptors libuv uses its reserve to accept and drop, so the loop does not spin. Owner: the loop
  * thread. */
-#include "conn.h"
 #include "loopback.h"
 #include "mem.h"
+#include "server.h"
 
 #include <errno.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 static void on_connection(uv_stream_t *stream, int status)
 {
 	if (status == 0)
-		ar_conn_accept(stream->data);
+		ar_link_accept(stream->data);
 }
 
 static void start(struct ar_http_server *s, struct ar_listener *l, bool is_unix)
@@ -65,19 +65,35 @@ static enum ar_status listen_tcp(struct ar_http_server *s, struct ar_listener *l
 	return r ? listen_failed(err, address, r) : AR_OK;
 }
 
-enum ar_status ar_listener_open_tcp(struct ar_http_server *s, const char *address, struct ar_error *err)
+/* What is not loopback has to be encrypted and guarded. */
+static enum ar_status check_exposure(const struct ar_http_server *s, const char *address,
+				     const union ar_sockaddr *sa, bool is_guarded, struct ar_error *err)
+{
+	if (ar_sockaddr_is_loopback(sa) || (s->tls.context && is_guarded))
+		return AR_OK;
+	return ar_fail(err, AR_E_INVALID,
+		       "listen address '%s' is not loopback, and on a network everyone could ask: set %s, "
+		       "or use 127.0.0.1, [::1] or the unix socket",
+		       address,
+		       s->tls.context ? "auth.required"
+		       : is_guarded   ? "tls.certificate and tls.key"
+				      : "tls.certificate, tls.key and auth.required");
+}
+
+enum ar_status ar_listener_open_tcp(struct ar_http_server *s, const char *address, bool is_guarded,
+				    struct ar_error *err)
 {
 	struct ar_authority a;
 	union ar_sockaddr sa;
 
 	if (!ar_authority_parse(ar_str_from(address), &a) || !a.has_port)
 		return ar_fail(err, AR_E_INVALID, "listen address '%s' is not host:port", address);
-	if (!ar_loopback_address(&a, &sa))
-		return ar_fail(err, AR_E_INVALID,
-			       "listen address '%s' is not loopback: without TLS and tokens this server is "
-			       "not for a "
-			       "network; use 127.0.0.1, [::1] or the unix socket",
+	if (!ar_authority_address(&a, &sa))
+		return ar_fail(err, AR_E_INVALID, "listen address '%s' has a name that is not an address",
 			       address);
+	if (check_exposure(s, address, &sa, is_guarded, err) != AR_OK)
+		return AR_E_INVALID;
+	s->tcp.is_tls = s->tls.context != NULL;
 	return listen_tcp(s, &s->tcp, address, &sa, err);
 }
 
@@ -92,6 +108,30 @@ enum ar_status ar_listener_open_cluster(struct ar_http_server *s, const char *ad
 			       address);
 	s->cluster.is_peer = true;
 	return listen_tcp(s, &s->cluster, address, &sa, err);
+}
+
+enum ar_status ar_listener_take(struct ar_http_server *s, struct ar_listener *l, int fd, bool is_guarded,
+				struct ar_error *err)
+{
+	static const char where[] = "the socket that was passed";
+	bool is_unix = l == &s->local;
+	union ar_sockaddr sa = { 0 };
+	socklen_t len = sizeof sa;
+	int r;
+
+	if (!is_unix && getsockname(fd, &sa.any, &len))
+		return ar_fail(err, AR_E_INVALID, "%s has no address", where);
+	if (!is_unix && check_exposure(s, where, &sa, is_guarded, err) != AR_OK)
+		return AR_E_INVALID;
+	r = is_unix ? uv_pipe_init(s->loop, &l->u.pipe, 0) : uv_tcp_init(s->loop, &l->u.tcp);
+	if (r)
+		return listen_failed(err, where, r);
+	start(s, l, is_unix);
+	l->is_tls = !is_unix && s->tls.context;
+	r = is_unix ? uv_pipe_open(&l->u.pipe, fd) : uv_tcp_open(&l->u.tcp, fd);
+	if (!r)
+		r = uv_listen(&l->u.stream, BACKLOG, on_connection);
+	return r ? listen_failed(err, where, r) : AR_OK;
 }
 
 /* ---- unix socket ---- */

@@ -65,13 +65,16 @@ bool ar_authority_address(const struct ar_authority *a, union ar_sockaddr *ret)
 	return inet_pton(AF_INET, text, &ret->v4.sin_addr) == 1;
 }
 
+bool ar_sockaddr_is_loopback(const union ar_sockaddr *sa)
+{
+	if (sa->any.sa_family == AF_INET6)
+		return IN6_IS_ADDR_LOOPBACK(&sa->v6.sin6_addr);
+	return ntohl(sa->v4.sin_addr.s_addr) >> 24 == 127;
+}
+
 bool ar_loopback_address(const struct ar_authority *a, union ar_sockaddr *ret)
 {
-	if (!ar_authority_address(a, ret))
-		return false;
-	if (a->is_v6)
-		return IN6_IS_ADDR_LOOPBACK(&ret->v6.sin6_addr);
-	return ntohl(ret->v4.sin_addr.s_addr) >> 24 == 127;
+	return ar_authority_address(a, ret) && ar_sockaddr_is_loopback(ret);
 }
 
 bool ar_loopback_host(struct ar_str host)

@@ -28,6 +28,8 @@ bool ar_authority_address(const struct ar_authority *a, union ar_sockaddr *ret);
 /* The address of an authority whose host is `localhost`, 127.0.0.0/8 or ::1; false for any other. */
 bool ar_loopback_address(const struct ar_authority *a, union ar_sockaddr *ret);
 
+bool ar_sockaddr_is_loopback(const union ar_sockaddr *sa);
+
 /* Whether a Host header (or the authority of an absolute target) names this machine. */
 bool ar_loopback_host(struct ar_str host);
 

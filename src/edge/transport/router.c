@@ -10,9 +10,10 @@ static const struct {
 	enum ar_route_kind kind;
 	bool is_get;
 } fixed[] = {
-	{ "/health", AR_ROUTE_HEALTH, true },	  { "/ready", AR_ROUTE_READY, true },
-	{ "/v1/nodes", AR_ROUTE_NODES, true },	  { "/v1/nodes/drain", AR_ROUTE_DRAIN, false },
-	{ "/v1/verify", AR_ROUTE_VERIFY, false },
+	{ "/health", AR_ROUTE_HEALTH, true },	      { "/ready", AR_ROUTE_READY, true },
+	{ "/metrics", AR_ROUTE_METRICS, true },	      { "/v1/nodes", AR_ROUTE_NODES, true },
+	{ "/v1/nodes/drain", AR_ROUTE_DRAIN, false }, { "/v1/verify", AR_ROUTE_VERIFY, false },
+	{ "/v1/audit", AR_ROUTE_AUDIT, false },	      { "/v1/rpc", AR_ROUTE_RPC, true },
 };
 
 bool ar_target_parse(struct ar_str text, struct ar_target *ret)
@@ -43,9 +44,9 @@ static bool add_param(struct ar_route *r, struct ar_str name, struct ar_str valu
 }
 
 /* Segment by segment; `{name}` takes any non-empty segment. */
-static bool match(const char *pattern, struct ar_str path, struct ar_route *r)
+static bool match(struct ar_str want, struct ar_str path, struct ar_route *r)
 {
-	struct ar_str want = ar_str_from(pattern), w, p;
+	struct ar_str w, p;
 
 	r->param_count = 0;
 	while (!ar_str_absent(want) && !ar_str_absent(path)) {
@@ -59,6 +60,19 @@ static bool match(const char *pattern, struct ar_str path, struct ar_route *r)
 		}
 	}
 	return ar_str_absent(want) && ar_str_absent(path);
+}
+
+/* One of several paths, with a space between. */
+static bool match_any(const char *patterns, struct ar_str path, struct ar_route *r)
+{
+	struct ar_str rest = ar_str_from(patterns), pattern;
+
+	while (!ar_str_absent(rest)) {
+		rest = ar_str_split(rest, ' ', &pattern);
+		if (match(pattern, path, r))
+			return true;
+	}
+	return false;
 }
 
 static void take_command(struct ar_route *r, const struct ar_command_desc *d, bool is_get)
@@ -85,12 +99,18 @@ static bool find_get(const struct ar_command_table *t, struct ar_str path, struc
 	for (size_t i = 0; i < t->count; i++) {
 		const struct ar_command_desc *d = &t->rows[i];
 
-		if (d->name && d->get_route && match(d->get_route, path, r)) {
+		if (d->name && d->get_route && match_any(d->get_route, path, r)) {
 			take_command(r, d, true);
 			return true;
 		}
 	}
 	return find_fixed(path, true, r);
+}
+
+/* There are many names, and most differ in their first letter. */
+static bool is_name(const char *known, struct ar_str name)
+{
+	return name.len && known[0] == name.p[0] && ar_str_is(name, known);
 }
 
 static bool find_post(const struct ar_command_table *t, struct ar_str path, struct ar_route *r)
@@ -101,7 +121,7 @@ static bool find_post(const struct ar_command_table *t, struct ar_str path, stru
 		return false;
 	name = ar_str_sub(path, 4, path.len);
 	for (size_t i = 0; i < t->count; i++) {
-		if (t->rows[i].name && ar_str_is(name, t->rows[i].name)) {
+		if (t->rows[i].name && is_name(t->rows[i].name, name)) {
 			take_command(r, &t->rows[i], false);
 			return true;
 		}

@@ -13,9 +13,12 @@ enum ar_route_kind {
 	AR_ROUTE_EVENTS, /* subscribe_events: answered by a stream */
 	AR_ROUTE_HEALTH,
 	AR_ROUTE_READY,
+	AR_ROUTE_METRICS,
 	AR_ROUTE_NODES,
 	AR_ROUTE_DRAIN,
 	AR_ROUTE_VERIFY,
+	AR_ROUTE_AUDIT, /* from node to node */
+	AR_ROUTE_RPC, /* becomes a WebSocket */
 };
 
 struct ar_route_param {

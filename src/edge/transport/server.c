@@ -1,19 +1,58 @@
 /* The server as a whole: options and defaults, the sweep of the deadlines, drain and close. Owner: the loop
  * thread. */
-#include "forward.h"
+#include "server.h"
+#include "peer/tell.h"
+#include "entry.h"
+#include "json.h"
 #include "loopback.h"
 #include "mem.h"
+#include "rpc/outbox.h"
+#include "rpc/stdio_wire.h"
+#include "sse.h"
+#include "tls/tls_context.h"
 
 #include <signal.h>
 
 #define SWEEP_MS 250
+#define VISIT_CHECK_MS 1000 /* how long a stream may outlive what it was opened with */
 #define LINGER_MS 2000
 #define PEER_IDLE_MS 60000 /* less than the peer's own patience, so that it is we who close */
 #define SILENT_HEARTBEATS 3
+#define RELOAD_SWEEPS 8 /* between two looks at the certificate files */
 
 static uint32_t or_default(uint32_t value, uint32_t usual)
 {
 	return value ? value : usual;
+}
+
+static void notice(struct ar_http_server *s, bool is_bad, const char *text)
+{
+	if (s->ops.notice)
+		s->ops.notice(s->ops.arg, is_bad, text);
+}
+
+static void reload(struct ar_http_server *s, bool is_forced)
+{
+	struct ar_error err = { 0 };
+
+	if (!s->tls.context)
+		return;
+	switch (ar_tls_context_refresh(s->tls.context, is_forced, &err)) {
+	case AR_TLS_TAKEN:
+		s->counters.tls_reloads++;
+		notice(s, false, "new connections get the certificate that is in the files now");
+		return;
+	case AR_TLS_KEPT:
+		notice(s, true, err.msg);
+		return;
+	case AR_TLS_SAME:
+		return;
+	}
+}
+
+void ar_http_server_reload(struct ar_http_server *s)
+{
+	reload(s, true);
 }
 
 static void on_sweep(uv_timer_t *timer)
@@ -21,20 +60,46 @@ static void on_sweep(uv_timer_t *timer)
 	struct ar_http_server *s = timer->data;
 	struct ar_deadline *d;
 
-	while ((d = ar_deadline_pop(&s->deadlines, uv_now(s->loop)))) {
-		if (d->kind >= AR_DEADLINE_PEER_CONNECT)
-			ar_peer_link_expire(AR_CONTAINER_OF(d, struct ar_peer_link, deadline), d->kind);
-		else
-			ar_conn_expire(AR_CONTAINER_OF(d, struct ar_conn, deadline), d->kind);
+	if (s->tls.reload_in-- == 0) {
+		s->tls.reload_in = RELOAD_SWEEPS;
+		reload(s, false);
 	}
+	while ((d = ar_deadline_pop(&s->deadlines, uv_now(s->loop))))
+		d->expired(d);
+	if (s->door && uv_now(s->loop) >= s->next_check) {
+		s->next_check = uv_now(s->loop) + VISIT_CHECK_MS;
+		ar_visits_check(s);
+	}
+	ar_server_look_at_descriptors(s);
 }
 
+/* Being active is its whole purpose. */
+static void on_awake(uv_idle_t *handle AR_UNUSED)
+{
+}
+
+void ar_server_wake(struct ar_http_server *s)
+{
+	if (!s->is_closing)
+		uv_idle_start(&s->awake, on_awake);
+}
+
+/* Streams first: what they give to message wires and HTTP/2 connections goes out in the same turn. */
 static void on_flush(uv_prepare_t *prepare)
 {
 	struct ar_http_server *s = prepare->data;
 
+	if (!ar_list_empty(&s->tls.ready))
+		ar_tls_flush(s);
 	if (!ar_list_empty(&s->streams))
 		ar_sse_flush(s);
+	if (!ar_list_empty(&s->outboxes))
+		ar_outbox_flush(s);
+	if (!ar_list_empty(&s->h2.ready))
+		ar_h2_flush(s);
+	if (ar_list_empty(&s->tls.ready) && ar_list_empty(&s->streams) && ar_list_empty(&s->outboxes) &&
+	    ar_list_empty(&s->h2.ready))
+		uv_idle_stop(&s->awake);
 }
 
 static void set_limits(struct ar_http_server *s, const struct ar_http_options *o)
@@ -44,11 +109,14 @@ static void set_limits(struct ar_http_server *s, const struct ar_http_options *o
 	s->max_connections = or_default(o->max_connections, 10000);
 	s->max_subscribers = or_default(o->max_subscribers, 8000);
 	ar_deadlines_init(&s->deadlines);
+	s->deadlines.length[AR_DEADLINE_HANDSHAKE] = or_default(o->header_ms, 10000);
 	s->deadlines.length[AR_DEADLINE_HEADER] = or_default(o->header_ms, 10000);
 	s->deadlines.length[AR_DEADLINE_BODY] = or_default(o->body_ms, 30000);
 	s->deadlines.length[AR_DEADLINE_WRITE] = or_default(o->write_ms, 30000);
 	s->deadlines.length[AR_DEADLINE_KEEPALIVE] = or_default(o->keepalive_ms, 75000);
 	s->deadlines.length[AR_DEADLINE_HEARTBEAT] = or_default(o->heartbeat_ms, 15000);
+	s->deadlines.length[AR_DEADLINE_PING] = s->deadlines.length[AR_DEADLINE_HEARTBEAT];
+	s->deadlines.length[AR_DEADLINE_PONG] = or_default(o->pong_ms, 20000);
 	s->deadlines.length[AR_DEADLINE_LINGER] = LINGER_MS;
 	s->deadlines.length[AR_DEADLINE_PEER_CONNECT] = or_default(o->peer_connect_ms, 1000);
 	s->deadlines.length[AR_DEADLINE_PEER_REPLY] = or_default(o->peer_reply_ms, 30000);
@@ -92,20 +160,51 @@ static enum ar_status check_key(const struct ar_http_options *o, struct ar_error
 	return AR_OK;
 }
 
+static enum ar_status open_tls(struct ar_http_server *s, const struct ar_http_options *o,
+			       struct ar_error *err)
+{
+	bool has_certificate = o->tls_certificate && *o->tls_certificate;
+	struct ar_tls_context *context;
+	enum ar_status st = ar_names_init(&s->names, o->hosts, o->origins, err);
+
+	if (st != AR_OK)
+		return st;
+	if (has_certificate != (o->tls_key && *o->tls_key))
+		return ar_fail(err, AR_E_INVALID,
+			       "tls.certificate and tls.key go together; one of them is empty");
+	if (!has_certificate)
+		return AR_OK;
+	st = ar_tls_context_open(&(struct ar_tls_files){ o->tls_certificate, o->tls_key, o->tls_client_ca },
+				 &context, err);
+	if (st != AR_OK)
+		return st;
+	ar_tls_shared_open(&s->tls, context);
+	s->names.certificate = context;
+	return AR_OK;
+}
+
 static enum ar_status open_listeners(struct ar_http_server *s, const struct ar_http_options *o,
 				     struct ar_error *err)
 {
 	enum ar_status st = check_key(o, err);
 
-	if (st == AR_OK && !o->listen && !o->socket_path)
+	if (st == AR_OK)
+		st = open_tls(s, o, err);
+	if (st == AR_OK && !o->listen && !o->socket_path && !o->listen_fd && !o->socket_fd && !o->stdio)
 		st = ar_fail(err, AR_E_INVALID,
 			     "the HTTP server has neither a listen address nor a socket path");
-	if (st == AR_OK && o->listen)
-		st = ar_listener_open_tcp(s, o->listen, err);
-	if (st == AR_OK && o->socket_path)
+	if (st == AR_OK && o->listen_fd)
+		st = ar_listener_take(s, &s->tcp, o->listen_fd, o->is_guarded, err);
+	else if (st == AR_OK && o->listen)
+		st = ar_listener_open_tcp(s, o->listen, o->is_guarded, err);
+	if (st == AR_OK && o->socket_fd)
+		st = ar_listener_take(s, &s->local, o->socket_fd, o->is_guarded, err);
+	else if (st == AR_OK && o->socket_path)
 		st = ar_listener_open_unix(s, o->socket_path, err);
 	if (st == AR_OK && o->cluster_listen)
 		st = ar_listener_open_cluster(s, o->cluster_listen, err);
+	if (st == AR_OK && o->stdio)
+		st = ar_stdio_open(s, o->stdio, err);
 	return st;
 }
 
@@ -119,10 +218,17 @@ enum ar_status ar_http_server_open(uv_loop_t *loop, const struct ar_http_options
 	s->control = o->control;
 	s->ops = o->ops ? *o->ops : (struct ar_http_ops){ 0 };
 	set_limits(s, o);
+	ar_server_look_at_descriptors(s);
 	ar_peers_init(&s->peers, o->peer_key);
+	ar_tls_shared_init(&s->tls);
+	ar_h2_shared_init(&s->h2);
 	ar_list_init(&s->settling);
-	ar_list_init(&s->conns);
+	ar_list_init(&s->links);
 	ar_list_init(&s->streams);
+	ar_list_init(&s->outboxes);
+	ar_list_init(&s->tells);
+	ar_list_init(&s->visits);
+	s->door = o->door;
 	s->parser = ar_json_parser_new();
 	s->read_buffer = ar_grow(NULL, AR_READ_BUFFER, 1);
 	ignore_sigpipe();
@@ -169,15 +275,10 @@ void ar_http_server_drain(struct ar_http_server *s)
 	ar_listener_close(&s->tcp);
 	ar_listener_close(&s->local);
 	ar_listener_close(&s->cluster);
-	AR_LIST_FOR_SAFE (it, &s->conns) {
-		struct ar_conn *c = AR_CONTAINER_OF(it, struct ar_conn, node);
+	AR_LIST_FOR_SAFE (it, &s->links) {
+		struct ar_link *l = AR_CONTAINER_OF(it, struct ar_link, node);
 
-		if (c->state == AR_CONN_IDLE)
-			ar_conn_close(c);
-		else if (c->sse)
-			ar_sse_drain(c->sse);
-		else if (c->forward)
-			ar_forward_drain(c->forward);
+		l->v->drain(l);
 	}
 }
 
@@ -186,10 +287,15 @@ void ar_server_check_closed(struct ar_http_server *s)
 	ar_http_closed_fn *closed = s->closed;
 	void *arg = s->closed_arg;
 
-	if (!s->is_closing || s->handles || !ar_list_empty(&s->conns) || !ar_list_empty(&s->peers.links))
+	if (!s->is_closing || s->handles || !ar_list_empty(&s->links) || !ar_list_empty(&s->peers.links))
 		return;
 	ar_peers_fini(&s->peers);
+	ar_names_fini(&s->names);
+	ar_tls_shared_fini(&s->tls);
+	ar_h2_shared_fini(&s->h2);
 	ar_json_parser_free(s->parser);
+	ar_ws_spare_fini(&s->ws_spare);
+	ar_h1_spares_fini(s);
 	ar_free(s->read_buffer);
 	ar_free(s);
 	if (closed)
@@ -213,8 +319,12 @@ void ar_http_server_close(struct ar_http_server *s, ar_http_closed_fn *cb, void 
 	ar_listener_close(&s->tcp);
 	ar_listener_close(&s->local);
 	ar_listener_close(&s->cluster);
-	AR_LIST_FOR_SAFE (it, &s->conns)
-		ar_conn_close(AR_CONTAINER_OF(it, struct ar_conn, node));
+	AR_LIST_FOR_SAFE (it, &s->links) {
+		struct ar_link *l = AR_CONTAINER_OF(it, struct ar_link, node);
+
+		l->v->abort(l);
+	}
+	ar_tells_close(s);
 	ar_peers_close(&s->peers);
 	uv_close((uv_handle_t *)&s->sweep, on_handle_closed);
 	uv_close((uv_handle_t *)&s->settle, on_handle_closed);

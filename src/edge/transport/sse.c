@@ -1,47 +1,52 @@
-/* An event stream: pulls shared frames from the log's reader side and writes them as the peer takes them. A
+/* An event stream: pulls shared frames from the log's reader side and gives them to the carrier as the peer takes them. A
  * stream has at most one write in flight and no queue; what it has not pulled yet stays in the ring. The
  * callbacks of the subscription only mark the stream, all work happens in the flush, once per turn of the
- * loop: many events become one writev, and nothing re-enters the core. The body ends with the connection, so
- * frames need no framing of their own. Owner: the loop thread. */
-#include "forward.h"
+ * loop: many events become one write, and nothing re-enters the core. How frames look on the wire is the carrier's.
+ * Owner: the loop thread. */
+#include "sse.h"
 #include "mem.h"
+#include "peer/forward.h"
+#include "server.h"
+#include "trace.h"
+
+#include <inttypes.h>
+#include <stdio.h>
 
 #define BATCH_FRAMES 64
 #define BATCH_BYTES ((size_t)256 * 1024)
 #define ROUNDS 4 /* batches of one stream per turn; then the others come first */
-#define SEND_BUFFER \
-	(64 * 1024) /* in the kernel: else a stuck reader swallows megabytes before it is noticed */
+#define RETRY_MS 1000
 
 struct ar_sse {
 	struct ar_subscription sub;
-	struct ar_conn *conn;
+	struct ar_carrier *carrier;
 	struct ar_list node; /* in server->streams while there is something to do */
-	struct ar_frame **held; /* frames of the write in flight */
-	size_t held_count;
-	struct ar_error *refusal; /* why it ended before it was opened */
-	struct ar_str farewell;
-	uv_write_t write;
+	struct ar_error *why; /* it ended; NULL: for no reason that was told */
+	struct ar_following *following; /* of a channel; else NULL */
+	unsigned retry_ms;
 	bool is_live; /* subscribed and counted */
 	bool is_open;
 	bool is_over; /* no more frames */
-	bool has_head;
-	bool is_writing;
+	bool has_begun;
+	bool is_busy; /* the carrier will say when it takes more */
 };
 
-/* Being active is its whole purpose. */
-static void on_awake(uv_idle_t *handle AR_UNUSED)
-{
-}
-
-/* The flush will look at this stream. The idle handle keeps the loop from sleeping if the flush of this turn
- * is over. */
+/* The flush will look at this stream. */
 static void push(struct ar_sse *s)
 {
-	struct ar_http_server *server = s->conn->server;
+	struct ar_http_server *server = s->carrier->server;
 
 	ar_list_del(&s->node);
 	ar_list_push(&server->streams, &s->node);
-	uv_idle_start(&server->awake, on_awake);
+	ar_server_wake(server);
+}
+
+static void keep_reason(struct ar_sse *s, const struct ar_error *err)
+{
+	if (!err)
+		return;
+	s->why = ar_new0(sizeof *s->why);
+	*s->why = *err;
 }
 
 /* ---- callbacks of the subscription ---- */
@@ -58,7 +63,7 @@ static void on_ready(struct ar_subscription *sub)
 {
 	struct ar_sse *s = AR_CONTAINER_OF(sub, struct ar_sse, sub);
 
-	if (!s->is_writing)
+	if (!s->is_busy)
 		push(s);
 }
 
@@ -67,11 +72,7 @@ static void on_ended(struct ar_subscription *sub, const struct ar_error *err)
 	struct ar_sse *s = AR_CONTAINER_OF(sub, struct ar_sse, sub);
 
 	s->is_over = true;
-	if (!s->is_open) {
-		s->refusal = ar_new0(sizeof *s->refusal);
-		if (err)
-			*s->refusal = *err;
-	}
+	keep_reason(s, err);
 	push(s);
 }
 
@@ -79,37 +80,37 @@ static const struct ar_subscription_vtable callbacks = { on_opened, on_ready, on
 
 /* ---- life ---- */
 
+/* What its channel is told: a reader that fell behind was cut by us, one that we ask to come back was not. */
+static enum ar_leave why_left(const struct ar_sse *s)
+{
+	if (s->carrier->is_stuck)
+		return AR_LEAVE_SILENT;
+	return s->why && !s->retry_ms ? AR_LEAVE_ERROR : AR_LEAVE_CLOSED;
+}
+
 void ar_sse_stop(struct ar_sse *s)
 {
 	if (!s->is_live)
 		return;
 	s->is_live = false;
 	s->is_over = true;
-	s->conn->server->counters.subscribers--;
+	s->carrier->server->counters.subscribers--;
 	ar_list_del(&s->node);
 	ar_follow_close(&s->sub);
-}
-
-static void drop_held(struct ar_sse *s)
-{
-	for (size_t i = 0; i < s->held_count; i++)
-		ar_frame_unref(s->held[i]);
-	ar_free(s->held);
-	s->held = NULL;
-	s->held_count = 0;
+	ar_control_leave(s->following, why_left(s));
+	s->following = NULL;
 }
 
 void ar_sse_free(struct ar_sse *s)
 {
-	drop_held(s);
-	ar_free(s->refusal);
+	ar_free(s->why);
 	ar_free(s);
 }
 
 /* Not a stream after all; the exchange goes on alone. */
 static struct ar_exchange *drop(struct ar_sse *s)
 {
-	struct ar_conn *c = s->conn;
+	struct ar_carrier *c = s->carrier;
 
 	ar_sse_stop(s);
 	ar_sse_free(s);
@@ -129,14 +130,18 @@ static void refuse(struct ar_sse *s, const struct ar_error *err)
 
 static void subscribe(struct ar_sse *s)
 {
-	struct ar_conn *c = s->conn;
-	struct ar_subscribe_call call = { .body = c->x->body, .is_from_peer = c->is_peer };
+	struct ar_carrier *c = s->carrier;
+	struct ar_subscribe_call call = { .body = c->x->body,
+					  .who = c->who,
+					  .is_from_peer = c->source->is_peer };
 	struct ar_error err = { 0 };
 
-	if (ar_control_subscribe(c->server->control, &call, &s->sub, &err) == AR_OK)
+	if (ar_control_subscribe(c->server->control, &call, &s->sub, &err) == AR_OK) {
+		s->following = call.following;
 		return;
+	}
 	/* Nothing is passed on twice: a peer is told, and looks again itself. */
-	if (err.code != AR_ERR_NOT_OWNER || c->is_peer)
+	if (err.code != AR_ERR_NOT_OWNER || c->source->is_peer)
 		refuse(s, &err);
 	else if (call.place == AR_PLACE_PEER)
 		ar_forward_open(drop(s), call.peer);
@@ -146,7 +151,7 @@ static void subscribe(struct ar_sse *s)
 
 void ar_sse_open(struct ar_exchange *x)
 {
-	struct ar_conn *c = x->conn;
+	struct ar_carrier *c = x->carrier;
 	struct ar_http_server *server = c->server;
 	struct ar_sse *s;
 
@@ -155,7 +160,7 @@ void ar_sse_open(struct ar_exchange *x)
 		return;
 	}
 	s = c->sse = ar_new0(sizeof *s);
-	s->conn = c;
+	s->carrier = c;
 	s->sub.v = &callbacks;
 	s->is_live = true;
 	ar_list_init(&s->node);
@@ -163,100 +168,85 @@ void ar_sse_open(struct ar_exchange *x)
 	subscribe(s);
 }
 
-void ar_sse_drain(struct ar_sse *s)
+/* No more frames; what was pulled goes out, then the end. */
+static void wind_up(struct ar_sse *s, unsigned retry_ms, const struct ar_error *why)
 {
 	if (!s->is_live)
 		return;
 	ar_follow_close(&s->sub);
 	s->is_over = true;
-	s->farewell = AR_STR("retry: 1000\n\n");
-	if (!s->is_open && !s->refusal) {
-		s->refusal = ar_new0(sizeof *s->refusal);
-		ar_refuse(s->refusal, AR_ERR_OVERLOADED, "the server is going down");
-	}
+	s->retry_ms = retry_ms;
+	if (!s->why)
+		keep_reason(s, why);
 	push(s);
+}
+
+void ar_sse_drain(struct ar_sse *s)
+{
+	struct ar_error going_down = { 0 };
+
+	ar_refuse(&going_down, AR_ERR_OVERLOADED, "the server is going down");
+	wind_up(s, RETRY_MS, &going_down);
+}
+
+void ar_sse_expire(struct ar_sse *s, const struct ar_error *why)
+{
+	wind_up(s, 0, why);
+}
+
+uint64_t ar_sse_opened_at(const struct ar_sse *s)
+{
+	return ar_follow_opened_at(&s->sub);
+}
+
+void ar_sse_drained(struct ar_sse *s)
+{
+	s->is_busy = false;
+	if (s->is_live)
+		push(s);
 }
 
 /* ---- writing ---- */
 
-static void on_written(uv_write_t *req, int status)
+/* What the carrier said: true when the stream may go on at once. */
+static bool went_out(struct ar_sse *s, bool is_taken)
 {
-	struct ar_sse *s = AR_CONTAINER_OF(req, struct ar_sse, write);
+	s->is_busy = !is_taken && s->is_live;
+	return is_taken;
+}
 
-	s->is_writing = false;
-	drop_held(s);
-	if (s->conn->state == AR_CONN_CLOSED)
+/* A node that passes the stream on says it to its client as we say it to ours. */
+static void tell_peer(struct ar_sse *s, struct ar_exchange *x)
+{
+	uint64_t opened_at = ar_sse_opened_at(s);
+
+	if (!s->carrier->source->is_peer || !opened_at)
 		return;
-	if (status) {
-		ar_conn_close(s->conn);
-		return;
-	}
-	ar_conn_set_deadline(s->conn, AR_DEADLINE_HEARTBEAT);
-	push(s);
+	snprintf(x->as_of, sizeof x->as_of, "%" PRIu64, opened_at);
+	ar_reply_add(&x->reply, AR_AS_OF_HEADER, ar_str_from(x->as_of));
 }
 
-/* The kernel took no more: the frames stay until the peer has read. */
-static bool write_rest(struct ar_sse *s, uv_buf_t *bufs, struct ar_frame **frames, size_t count)
+static bool begin(struct ar_sse *s)
 {
-	if (frames) {
-		s->held = ar_grow(NULL, count, sizeof *s->held);
-		s->held_count = count;
-		for (size_t i = 0; i < count; i++)
-			s->held[i] = frames[i];
-	}
-	s->is_writing = true;
-	ar_conn_set_deadline(s->conn, AR_DEADLINE_WRITE);
-	if (uv_write(&s->write, &s->conn->u.stream, bufs, (unsigned)count, on_written))
-		ar_conn_close(s->conn);
-	return false;
+	s->has_begun = true;
+	s->carrier->server->counters.streams++;
+	s->carrier->x->reply.status = 200;
+	tell_peer(s, s->carrier->x);
+	ar_trace_answer(s->carrier->x);
+	return went_out(s, s->carrier->v->stream_begin(s->carrier));
 }
 
-/* Writes all or starts to; true when the stream may go on at once. Takes the references of the frames (frames
- * may be NULL for our own constant text). */
-static bool write_bufs(struct ar_sse *s, uv_buf_t *bufs, struct ar_frame **frames, size_t count)
+/* Many streams may share what their peer takes. */
+static bool may_pull(struct ar_sse *s)
 {
-	int n = uv_try_write(&s->conn->u.stream, bufs, (unsigned)count);
-	size_t done = 0, left = n < 0 ? 0 : (size_t)n;
-
-	if (n < 0 && n != UV_EAGAIN) {
-		for (size_t i = 0; frames && i < count; i++)
-			ar_frame_unref(frames[i]);
-		ar_conn_close(s->conn);
-		return false;
-	}
-	for (; done < count && left >= bufs[done].len; done++) {
-		left -= bufs[done].len;
-		if (frames)
-			ar_frame_unref(frames[done]);
-	}
-	if (done == count) {
-		ar_conn_set_deadline(s->conn, AR_DEADLINE_HEARTBEAT);
-		return true;
-	}
-	bufs[done].base += left;
-	bufs[done].len -= left;
-	return write_rest(s, bufs + done, frames ? frames + done : NULL, count - done);
-}
-
-static bool write_text(struct ar_sse *s, struct ar_str text)
-{
-	uv_buf_t buf = { (char *)text.p, text.len };
-
-	s->conn->server->counters.bytes_sent += text.len;
-	return write_bufs(s, &buf, NULL, 1);
-}
-
-void ar_sse_heartbeat(struct ar_sse *s)
-{
-	if (!s->is_writing)
-		write_text(s, AR_STR(":\n\n"));
+	return !s->carrier->v->takes_more || went_out(s, s->carrier->v->takes_more(s->carrier));
 }
 
 /* Pulls and writes one batch; false when there is nothing more to pull or the peer does not take more. */
 static bool write_batch(struct ar_sse *s)
 {
+	struct ar_http_counters *counters = &s->carrier->server->counters;
 	struct ar_frame *frames[BATCH_FRAMES];
-	uv_buf_t bufs[BATCH_FRAMES];
 	size_t count = 0, bytes = 0;
 
 	while (!s->is_over && count < BATCH_FRAMES && bytes < BATCH_BYTES) {
@@ -264,72 +254,38 @@ static bool write_batch(struct ar_sse *s)
 
 		if (!f)
 			break;
-		frames[count] = f;
-		bufs[count++] = (uv_buf_t){ (char *)f->sse.p, f->sse.len };
+		frames[count++] = f;
 		bytes += f->sse.len;
 	}
 	if (!count)
 		return false;
-	s->conn->server->counters.frames += count;
-	s->conn->server->counters.bytes_sent += bytes;
-	return write_bufs(s, bufs, frames, count);
-}
-
-bool ar_sse_begin(struct ar_conn *c, struct ar_str *ret_head)
-{
-	static const char head[] = "HTTP/1.1 200 OK\r\n"
-				   "Content-Type: text/event-stream\r\n"
-				   "Cache-Control: no-store\r\n"
-				   "X-Accel-Buffering: no\r\n"
-				   "X-Content-Type-Options: nosniff\r\n"
-				   "Connection: close\r\n\r\n";
-	int size = SEND_BUFFER;
-
-	c->server->counters.streams++;
-	c->state = AR_CONN_STREAMING;
-	ar_conn_drop_exchange(c);
-	ar_buf_fini(&c->pending);
-	uv_send_buffer_size(&c->u.handle, &size);
-	ar_conn_read_start(c);
-	*ret_head = (struct ar_str){ head, sizeof head - 1 };
-	return c->state == AR_CONN_STREAMING;
-}
-
-static bool write_head(struct ar_sse *s)
-{
-	struct ar_str head;
-
-	s->has_head = true;
-	return ar_sse_begin(s->conn, &head) && write_text(s, head);
+	counters->frames += count;
+	counters->bytes_sent += bytes;
+	return went_out(s, s->carrier->v->stream_frames(s->carrier, frames, count));
 }
 
 static void finish(struct ar_sse *s)
 {
-	struct ar_str farewell = s->farewell;
-
-	s->farewell = AR_STR_NONE;
-	if (farewell.len && !write_text(s, farewell))
-		return;
 	ar_sse_stop(s);
-	ar_conn_linger(s->conn);
+	s->carrier->v->stream_end(s->carrier, s->retry_ms, s->why);
 }
 
 static void flush_one(struct ar_sse *s)
 {
 	int rounds = 0;
 
-	if (s->is_writing)
+	if (s->is_busy)
 		return;
 	if (!s->is_open) {
 		if (s->is_over)
-			refuse(s, s->refusal);
+			refuse(s, s->why);
 		return;
 	}
-	if (!s->has_head && !write_head(s))
+	if (!s->has_begun && !begin(s))
 		return;
-	while (rounds < ROUNDS && write_batch(s))
+	while (rounds < ROUNDS && may_pull(s) && write_batch(s))
 		rounds++;
-	if (s->is_writing || !s->is_live)
+	if (s->is_busy || !s->is_live)
 		return;
 	if (rounds == ROUNDS)
 		push(s);
@@ -345,6 +301,4 @@ void ar_sse_flush(struct ar_http_server *s)
 	ar_list_splice(&now, &s->streams);
 	while ((node = ar_list_pop(&now)))
 		flush_one(AR_CONTAINER_OF(node, struct ar_sse, node));
-	if (ar_list_empty(&s->streams))
-		uv_idle_stop(&s->awake);
 }

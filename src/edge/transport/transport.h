@@ -1,5 +1,5 @@
-/* HTTP/1.1 + server-sent events over loopback TCP and a unix socket: every command of the catalogue as POST
- * /v1/<name>, its GET routes, and the event stream. Decides nothing: requests go to core/control, streams
+/* HTTP/1.1, HTTP/2 + server-sent events over TCP (in the clear on loopback, or TLS 1.3) and a unix socket: every command of the catalogue as POST
+ * /v1/<name>, its GET routes, and the event stream; the same as JSON-RPC 2.0 over WebSocket and on two pipes. Decides nothing: requests go to core/control, streams
  * come from core/eventlog. What another node owns is passed on to that node, whose requests come in at an address
  * for peers alone.
  *
@@ -13,13 +13,41 @@
 #include <uv.h>
 
 struct ar_control;
+struct ar_door;
 struct ar_http_server;
+
+/* An answer that goes out, or the beginning of a stream, for the log. Text is borrowed until the call returns; absent where there is none. */
+struct ar_http_answered {
+	struct ar_str request_id;
+	struct ar_str method, path; /* without the query */
+	struct ar_str command, code; /* names of the catalogue */
+	struct ar_str session, turn, tenant, actor;
+	const char *via; /* tcp, unix, peer */
+	int status;
+	uint64_t micros; /* since the request was there */
+	size_t bytes; /* of the body */
+};
 
 /* What the host knows and answers about the server as a whole; each may be NULL. */
 struct ar_http_ops {
 	void (*nodes)(void *arg, struct ar_buf *out); /* writes the JSON of GET /v1/nodes */
 	void (*drain)(void *arg); /* POST /v1/nodes/drain */
 	bool (*is_ready)(void *arg, struct ar_str *ret_why); /* GET /ready; false with the reason */
+	void (*metrics)(void *arg, struct ar_buf *out); /* writes the text of GET /metrics */
+	void (*answered)(void *arg, const struct ar_http_answered *a);
+	int answered_from; /* the lowest HTTP status that it is told of */
+	/* Connections are turned away for want of descriptors from now on, or no longer. */
+	void (*strained)(void *arg, bool is_strained);
+	/* Asked as a large body goes on coming in, with the bytes that came: whether memory is short. Then it is refused; NULL: it never is. */
+	bool (*is_short)(void *arg, size_t bytes);
+	void (*notice)(void *arg, bool is_bad, const char *text); /* something for the log */
+	void *arg;
+};
+
+/* One peer of JSON-RPC on two descriptors that can be polled, one message per line. */
+struct ar_stdio_options {
+	int in, out; /* the server's from now on */
+	void (*ended)(void *arg); /* once: the peer has said all, or nobody reads any more */
 	void *arg;
 };
 
@@ -27,11 +55,26 @@ struct ar_http_ops {
  * timer. */
 struct ar_http_options {
 	struct ar_control *control;
-	const char *listen; /* "127.0.0.1:7717", "[::1]:0"; NULL = no TCP. Only loopback is accepted. */
+	struct ar_door *door; /* asked about every request; NULL: whoever gets here is the operator */
+	int listen_fd,
+		socket_fd; /* sockets that listen already, instead of listen and socket_path; 0 = none. Taken over. */
+	const char
+		*listen; /* "127.0.0.1:7717", "[::1]:0"; NULL = no TCP. An address that is not loopback needs
+			     * TLS and is_guarded. */
+	bool is_guarded; /* nobody is answered who has not shown who it is */
+	const char *tls_certificate; /* PEM file with the chain; NULL or empty = `listen` is in the clear */
+	const char *tls_key; /* PEM file; required with tls_certificate */
+	const char
+		*tls_client_ca; /* PEM file: client certificates of it are asked for; NULL or empty = none */
+	const char
+		*hosts; /* names of this server beside those of this machine and of the certificate, blanks or
+			    * commas between them; NULL = none */
+	const char *origins; /* whose pages may ask and read answers, the same way; NULL = none but our own */
 	const char *socket_path; /* NULL = no unix socket. Mode 0600, in a directory of ours of mode 0700. */
 	const char
 		*cluster_listen; /* where other nodes reach us, "10.0.0.1:7718", any address; NULL = none */
 	const char *peer_key; /* text that nodes show each other; required with cluster_listen */
+	const struct ar_stdio_options *stdio; /* NULL = none; copied */
 	const struct ar_http_ops *ops; /* copied; NULL: no cluster, ready while not draining */
 	size_t max_body_bytes; /* [4 MiB] */
 	size_t max_header_bytes; /* request line and headers [16 KiB] */
@@ -43,6 +86,8 @@ struct ar_http_options {
 	uint32_t keepalive_ms; /* idle between two requests [75 s] */
 	uint32_t heartbeat_ms; /* silence on a stream before a comment is sent; a peer's stream that is silent
 				* three times as long is lost [15 s] */
+	uint32_t
+		pong_ms; /* after as long a silence a WebSocket is asked whether it is there; its answer is due in [20 s] */
 	uint32_t peer_connect_ms; /* [1 s] */
 	uint32_t peer_reply_ms; /* a whole command at a peer, or the beginning of its stream [30 s] */
 	uint32_t settle_ms; /* how long a request waits for its session to have an owner [5 s] */
@@ -51,9 +96,14 @@ struct ar_http_options {
 struct ar_http_counters {
 	uint64_t accepted; /* connections taken */
 	uint64_t turned_away; /* connections answered 503 at the cap */
+	uint64_t no_descriptors; /* connections answered 503 because few descriptors are left */
 	uint64_t requests; /* complete requests */
 	uint64_t refused; /* requests that broke the protocol, a cap or the loopback rules */
 	uint64_t timeouts; /* connections ended by a deadline (idle keep-alive not counted) */
+	uint64_t tls_failed; /* handshakes that came to nothing, deadlines not counted */
+	uint64_t h2_connections; /* that spoke HTTP/2 */
+	uint64_t h2_bytes; /* all bytes of them, frames and heads too; bytes_sent has the bodies */
+	uint64_t tls_reloads; /* times that new certificates were taken */
 	uint64_t streams; /* event streams opened */
 	uint64_t streams_cut; /* of those, ended by the write deadline */
 	uint64_t frames; /* events given to sockets */
@@ -83,6 +133,13 @@ uint16_t ar_http_server_cluster_port(const struct ar_http_server *s);
 /* The node at this address is gone: streams from it end with a `retry:` line, and what it was asked is answered with
  * owner_unreachable, as if the connections had broken. */
 void ar_http_server_lose_peer(struct ar_http_server *s, struct ar_str address);
+
+/* The ar_control_carry_fn: takes a note for a home session to the node at that address. */
+bool ar_http_server_tell(void *server, struct ar_str address, struct ar_str note);
+
+/* Reads the certificate files again; connections keep what they began with. They are also looked at every few seconds.
+ * What came of it is a notice. */
+void ar_http_server_reload(struct ar_http_server *s);
 
 /* Stops accepting, closes idle connections, ends streams with a `retry:` line; requests under way are
  * finished and answered with Connection: close. Over when counters.connections is 0. /ready answers 503 from

@@ -74,13 +74,18 @@ function serversAgree(play) {
 	}
 }
 
-/** AC-22: a reason from facts for each call and each turn. */
+/** AC-22: a reason from facts for each call, each process and each turn. */
 async function allIsExplained(play) {
-	const ids = [...play.facts('tool.started').map((e) => e.toolCallId), ...play.facts('turn.submitted').map((e) => e.turnId)];
+	const processes = play.facts('process.started').map((e) => e.processId);
+	const ids = [...play.facts('tool.started').map((e) => e.toolCallId), ...processes, ...play.facts('turn.submitted').map((e) => e.turnId)];
 	for (const id of new Set(ids)) {
 		const { summary, reasons } = await play.must('explain', { id, sessionId: play.sessionId });
 		assert.ok(summary.length > 0, `${id} is explained`);
 		assert.ok(reasons.length > 0 && reasons.every((r) => r.text.length > 0), `${id}: ${JSON.stringify(reasons)}`);
+		if (!processes.includes(id)) continue;
+		const types = reasons.map((r) => r.type);
+		for (const type of ['permission.evaluated', 'sandbox.applied', 'process.started']) assert.ok(types.includes(type), `${id}: ${types}`);
+		assert.ok(types.some((type) => /^process\.(completed|failed|terminated)$/.test(type)), `the end of ${id}: ${types}`);
 	}
 }
 

@@ -11,10 +11,10 @@
 //   check     what else must be so at the end: a function of the play and whether it was disturbed
 // The client of a play is stubborn: it sends until it has an answer, to whatever process lives. `play.kills` says what killed it.
 import assert from 'node:assert/strict';
-import { call, Follower, newFolder, sleep, startAgentd, startModel, storeOf, waitFor } from '../../lib/runtime.mjs';
+import { call, Follower, newFolder, sleep, startAgentd, startEmbedded, startModel, storeOf, waitFor } from '../../lib/runtime.mjs';
 import { Service } from './service.mjs';
 
-const PATIENCE = Number(process.env.AR_DEADLINE_MS ?? 20000) * 2;
+const PATIENCE = Number(process.env.AR_DEADLINE_MS ?? 60000);
 const LEASE_MS = 1500;
 const LOST = 'completion_override'; // the question about a call whose end was lost
 const NEVER_READY = 40; // passings of a point before agentd answers
@@ -47,7 +47,8 @@ export class Play {
 	}
 
 	start(more = {}) {
-		return startAgentd({ dataDir: this.dataDir, model: this.model, config: this.config, ...more });
+		const begin = this.isEmbedded ? startEmbedded : startAgentd;
+		return begin({ dataDir: this.dataDir, model: this.model, config: this.config, ...more });
 	}
 
 	/** A process that dies at the point ("name", or "name:N" for its N-th passing) when the scenario comes by; what happens there before it
@@ -236,9 +237,10 @@ async function perform(p, begin, act) {
 	}
 }
 
-/** Plays a scenario to its end, with a kill at each of the points in turn. */
-export function play(scenario, points = []) {
+/** Plays a scenario to its end, with a kill at each of the points in turn; embedded: against a runtime inside another program. */
+export function play(scenario, points = [], { isEmbedded = false } = {}) {
 	const p = new Play(scenario);
+	p.isEmbedded = isEmbedded;
 	const act = async () => {
 		for (const step of scenario.steps) await p.step(step);
 	};

@@ -54,7 +54,7 @@ export class Service {
 		const schema = JSON.stringify({ type: 'object', properties: { q: { type: 'string' } } });
 		const tools = Object.entries(this.tools).map(([name, { says, status, takesMs, ...more }]) =>
 			({ name, description: `Does ${name}.`, url: `${this.origin}/tool/${name}`, schema, ...more }));
-		const hooks = this.hooks.map(({ says, ...more }) => ({ url: `${this.origin}/hook/${more.name}`, timeout_ms: 10000, ...more }));
+		const hooks = this.hooks.map(({ says, ...more }) => ({ url: `${this.origin}/hook/${more.name}`, timeout_ms: 60000, ...more }));
 		if (tools.length) settings.http_tools = tools;
 		if (hooks.length) settings.hooks = hooks;
 		return settings;

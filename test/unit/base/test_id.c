@@ -109,6 +109,28 @@ static void test_encode(void **state AR_UNUSED)
 	assert_memory_equal(back, counting, sizeof back);
 }
 
+/* Every byte that is no digit, at every place. */
+static void test_decode_takes_digits_only(void **state AR_UNUSED)
+{
+	static const char digits[] = "0123456789abcdefghjkmnpqrstvwxyz";
+	char text[52];
+	uint8_t back[32];
+
+	memset(text, '0', sizeof text);
+	for (size_t at = 1; at < sizeof text; at++) { /* the first one has bits to spare */
+		for (int c = 0; c < 256; c++) {
+			bool is_digit = c && strchr(digits, c);
+
+			text[at] = (char)c;
+			assert_int_equal(ar_base32_decode((struct ar_str){ text, sizeof text }, back, 32),
+					 is_digit);
+		}
+		text[at] = '0';
+	}
+	text[0] = '2'; /* more than 256 bits */
+	assert_false(ar_base32_decode((struct ar_str){ text, sizeof text }, back, 32));
+}
+
 #define CORE "01kabcdefghjkmnpqrstvwxyz7"
 
 static const struct {
@@ -199,6 +221,7 @@ int main(void)
 		cmocka_unit_test(test_fork_does_not_repeat_the_parent),
 		cmocka_unit_test(test_uuid_version_7),
 		cmocka_unit_test(test_encode),
+		cmocka_unit_test(test_decode_takes_digits_only),
 		cmocka_unit_test(test_taking_apart),
 		cmocka_unit_test(test_putting_together),
 		cmocka_unit_test(test_acceptable),

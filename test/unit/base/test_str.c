@@ -40,6 +40,15 @@ static void test_sub_and_split(void **state AR_UNUSED)
 	assert_true(ar_str_absent(rest));
 }
 
+static void test_trim(void **state AR_UNUSED)
+{
+	assert_str(ar_str_trim(AR_STR(" \ta b\t "), " \t"), "a b");
+	assert_str(ar_str_trim(AR_STR("\ra\r"), " "), "\ra\r");
+	assert_str(ar_str_trim(AR_STR(" \t "), "\t "), "");
+	assert_true(ar_str_eq(ar_str_trim(AR_STR("\0 "), " "), AR_STR("\0")));
+	assert_true(ar_str_absent(ar_str_trim(AR_STR_NONE, " ")));
+}
+
 static const struct {
 	const char *text;
 	bool u64_ok, i64_ok;
@@ -126,6 +135,7 @@ int main(void)
 		cmocka_unit_test(test_absent_is_not_empty),
 		cmocka_unit_test(test_order_and_affixes),
 		cmocka_unit_test(test_sub_and_split),
+		cmocka_unit_test(test_trim),
 		cmocka_unit_test(test_numbers),
 		cmocka_unit_test(test_utf8),
 		cmocka_unit_test(test_utf8_prefix),

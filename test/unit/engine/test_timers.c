@@ -36,6 +36,18 @@ static void drop(struct ar_timer *t)
 	rung[strlen(rung)] = (char)(AR_CONTAINER_OF(t, struct bell, timer)->name - 'a' + 'A');
 }
 
+static void test_a_step_back_is_no_correction(void **state)
+{
+	const ar_usec second = 1000000;
+
+	(void)state;
+	assert_int_equal(ar_clock_step(0, 5 * second), 0); /* nothing to compare with */
+	assert_int_equal(ar_clock_step(100 * second, 100 * second), 0);
+	assert_int_equal(ar_clock_step(100 * second, 3700 * second), 0); /* forward */
+	assert_int_equal(ar_clock_step(100 * second, 100 * second - second / 2), 0);
+	assert_int_equal(ar_clock_step(4000 * second, 400 * second), -3600 * second);
+}
+
 static void test_order(void **state)
 {
 	struct clock clock = { { now_of, now_of }, 1000000 };
@@ -72,7 +84,8 @@ static void test_order(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_order) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_order),
+					    cmocka_unit_test(test_a_step_back_is_no_correction) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

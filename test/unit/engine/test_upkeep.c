@@ -141,7 +141,6 @@ static void test_a_session_at_work_goes_when_it_is_done(void **state)
 	assert_non_null(ar_engine_peek(w.engine, core_of(1)));
 	l->is_loading = false;
 	ar_live_settle(l);
-	go_on(&w, 70 * SECOND);
 	assert_null(ar_engine_peek(w.engine, core_of(1)));
 	close_world(&w);
 }

@@ -12,6 +12,7 @@
 #include "mcp.h"
 #include "mem.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -134,7 +135,9 @@ static void on_done(struct ar_tool_call *call, const struct ar_tool_result *r)
 	ar_arena_fini(&c->arena);
 }
 
-static const struct ar_tool_call_vtable call_vtable = { on_progress, on_question, on_done };
+static const struct ar_tool_call_vtable call_vtable = { .on_progress = on_progress,
+							.on_question = on_question,
+							.on_done = on_done };
 
 static void write_tool(struct ar_jw *w, const struct ar_tool *t)
 {
@@ -383,6 +386,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: mcp-probe '{\"name\":...,\"command\":...}'\n");
 		return 2;
 	}
+	signal(SIGPIPE,
+	       SIG_IGN); /* as the transport does in agentd: a server may die while it is written to */
 	p->commands = ar_json_parser_new();
 	run(p, options);
 	for (size_t i = 0; i < CALLS_MAX; i++)

@@ -1,5 +1,6 @@
 /* See sample_request.h. */
 #include "sample_request.h"
+#include "transcript.h"
 
 static const struct ar_tool_use uses[] = {
 	{ AR_STR("c1"), AR_STR("add"), AR_STR("{\"a\": 1}") },
@@ -59,8 +60,8 @@ static const struct ar_model_request refusals[] = {
 	{ .model = AR_STR("m"), .tools = &torn, .tool_count = 1 },
 };
 
-size_t sample_refusals(const struct ar_model_request **ret)
+void assert_sample_refused(const char *format)
 {
-	*ret = refusals;
-	return AR_ARRAY_LEN(refusals);
+	for (size_t i = 0; i < AR_ARRAY_LEN(refusals); i++)
+		assert_refused(format, &refusals[i]);
 }

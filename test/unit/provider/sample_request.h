@@ -8,7 +8,7 @@
 /* `echo` goes with the assistant message. Valid until the next call. */
 const struct ar_model_request *sample_request(struct ar_str echo, struct ar_str options);
 
-/* Requests that no format can write: broken options, parts, schemas. */
-size_t sample_refusals(const struct ar_model_request **ret);
+/* No format can write broken options, parts and schemas; this one says so. */
+void assert_sample_refused(const char *format);
 
 #endif

@@ -95,11 +95,7 @@ static void test_options(void **state AR_UNUSED)
 
 static void test_refuses_what_is_no_json(void **state AR_UNUSED)
 {
-	const struct ar_model_request *list;
-	size_t count = sample_refusals(&list);
-
-	for (size_t i = 0; i < count; i++)
-		assert_refused(FORMAT, &list[i]);
+	assert_sample_refused(FORMAT);
 }
 
 int main(void)

@@ -4,6 +4,8 @@
 #include "mem.h"
 #include "redact.h"
 
+#include <time.h>
+
 #define KEY "hunter2/\"Pa\\ss~word+9"
 #define MIB ((size_t)1 << 20)
 
@@ -51,6 +53,8 @@ static const struct row rows[] = {
 	{ "xoxb-123456789012-abcdefABCDEF", "[redacted:slack_token]" },
 	{ "AKIAIOSFODNN7EXAMPLE", "[redacted:aws_key]" },
 	{ "AIzaSyA-0123456789abcdefghijABCDEFGHIJ0", "[redacted:google_key]" },
+	{ "art_0123456789abcdef_0123456789abcdefghjkmnpqrstvwxyz0123456789abcdefghjk",
+	  "[redacted:runtime_token]" },
 	{ "jwt eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln now", "jwt [redacted:jwt] now" },
 	{ "-----BEGIN RSA PRIVATE KEY-----\nMIIE+/=\n-----END RSA PRIVATE KEY-----\nafter",
 	  "[redacted:private_key]\nafter" },
@@ -213,9 +217,17 @@ static void test_nothing_held(void **state)
 
 /* ---- time ---- */
 
+/* What this thread has worked so far: the time that others had the processor is not in it. */
+static ar_usec worked(void)
+{
+	struct timespec ts;
+
+	assert_int_equal(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts), 0);
+	return (ar_usec)ts.tv_sec * 1000000 + (ar_usec)ts.tv_nsec / 1000;
+}
+
 static ar_usec time_of(const struct ar_redactor *r, const char *unit, size_t size)
 {
-	struct ar_clock *clock = ar_clock_system();
 	struct ar_redact_counts counts = { 0 };
 	struct ar_arena a = { 0 };
 	struct ar_buf text = { 0 };
@@ -223,15 +235,15 @@ static ar_usec time_of(const struct ar_redactor *r, const char *unit, size_t siz
 
 	while (text.len < size)
 		ar_buf_addz(&text, unit);
-	began = clock->mono(clock);
+	began = worked();
 	ar_redact(r, ar_buf_str(&text), &a, &counts);
-	began = clock->mono(clock) - began;
+	began = worked() - began;
 	ar_buf_fini(&text);
 	ar_arena_fini(&a);
 	return began;
 }
 
-/* The least of a few: other work on the machine only adds. */
+/* The least of a few: what others do to the caches only adds. */
 static ar_usec least_of(const struct ar_redactor *r, const char *unit, size_t size)
 {
 	ar_usec least = time_of(r, unit, size);

@@ -164,6 +164,68 @@ static void test_time_ends_a_turn_as_timed_out(void **state)
 	assert_true(ar_str_is(desk_thread(d, 0)->last_outcome, "timed_out"));
 }
 
+/* Set back by an hour in the middle of a turn: two seconds stay two seconds, here and after the next decisions. */
+static void test_durations_outlive_a_clock_that_is_set_back(void **state)
+{
+	const ar_usec hour = INT64_C(3600000000);
+	struct desk *d = *state;
+	const struct ar_cmd_submit_turn_in queued = { .text = AR_STR("later"),
+						      .busy_policy = AR_SUBMIT_TURN_BUSY_POLICY_QUEUE };
+	const struct ar_ev_turn_completed *done = NULL;
+	struct ar_str task;
+	int64_t sequence;
+
+	d->policy.budget.turn_ms = 60000;
+	submit(d, "{}");
+	task = desk_active(d)->task->id;
+	sequence = (int64_t)d->session.head;
+	d->now -= hour;
+	assert_int_equal(
+		desk_do(d, (struct ar_input){ .kind = AR_IN_BUDGET_DUE, .subject = task, .step = -hour }),
+		AR_OK);
+	desk_expect(d, ""); /* its time is not over, and nothing is said without another fact */
+	assert_true(d->decision.effects[0].at - d->now <= 60000000);
+	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_COMMAND,
+						       .command = AR_CMD_SUBMIT_TURN,
+						       .args = &queued,
+						       .step = -hour }),
+			 AR_OK);
+	assert_int_equal(d->decision.events[0].type, AR_EV_RUNTIME_WARNING);
+	assert_int_equal(d->decision.events[0].sequence, sequence + 1);
+	answer(d, 1, 1, 0);
+	for (size_t i = 0; i < d->decision.event_count; i++) {
+		if (d->decision.events[i].type == AR_EV_TURN_COMPLETED)
+			done = d->decision.events[i].payload;
+	}
+	assert_non_null(done);
+	assert_in_range(done->duration_ms.v, 1000, 10000);
+	assert_false(has(d, AR_EV_RUNTIME_WARNING));
+}
+
+static void test_silence_ends_a_turn_unless_somebody_is_waited_for(void **state)
+{
+	struct desk *d = *state;
+	struct ar_input due = { .kind = AR_IN_SILENCE_DUE };
+	struct ar_str asked;
+
+	d->policy.budget.inactivity_ms = 5000;
+	submit(d, "{}");
+	due.subject = desk_active(d)->task->id;
+	asked = desk_ask(d,
+			 (struct ar_ask){ .type = AR_ACTION_STRUCTURED_INPUT, .prompt = AR_STR("which?") });
+	assert_true(asked.len > 0);
+	assert_int_equal(desk_do(d, due), AR_OK);
+	desk_expect(d, ""); /* somebody is asked: it listens again */
+	assert_int_equal(desk_effects(d, AR_EFFECT_WAKE), 1);
+	d->session.actions.count = 0;
+	assert_int_equal(desk_do(d, due), AR_OK);
+	assert_true(has(d, AR_EV_QUOTA_BLOCKED));
+	assert_int_equal(desk_end_step(d, (struct ar_step_end){ .outcome = 6 }), AR_OK);
+	assert_true(has(d, AR_EV_TASK_TIMED_OUT));
+	assert_true(ar_str_is(desk_thread(d, 0)->last_outcome, "timed_out"));
+	assert_true(ar_str_is(desk_thread(d, 0)->last_category, "inactivity"));
+}
+
 static void test_repetition_is_counted_in_a_row(void **state)
 {
 	struct ar_repeat r = { 0 };
@@ -205,6 +267,8 @@ int main(void)
 		TEST(test_nobody_is_asked_when_nobody_may_be),
 		TEST(test_a_turn_only_lowers),
 		TEST(test_time_ends_a_turn_as_timed_out),
+		TEST(test_durations_outlive_a_clock_that_is_set_back),
+		TEST(test_silence_ends_a_turn_unless_somebody_is_waited_for),
 		TEST(test_repetition_is_counted_in_a_row),
 		TEST(test_repetition_ends_a_turn),
 	};

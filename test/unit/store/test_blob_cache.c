@@ -49,6 +49,25 @@ static void gives_copies_of_what_was_put(void **state)
 	ar_arena_fini(&a);
 }
 
+/* A turn that only calls a tool says nothing: its content is empty, and is read with every later call of the model. */
+static void keeps_what_is_empty(void **state)
+{
+	struct ar_blob_cache c;
+	struct ar_arena a = { 0 };
+	struct ar_str got = AR_STR_NONE;
+
+	(void)state;
+	ar_blob_cache_init(&c);
+	put(&c, 1, AR_STR(""));
+	assert_true(has(&c, 1, &a, &got));
+	assert_false(ar_str_absent(got));
+	assert_int_equal(got.len, 0);
+	put(&c, 2, AR_STR_NONE);
+	assert_false(has(&c, 2, &a, &got));
+	ar_blob_cache_fini(&c);
+	ar_arena_fini(&a);
+}
+
 static void stays_within_its_bytes_and_keeps_the_newest(void **state)
 {
 	struct ar_blob_cache c;
@@ -90,6 +109,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(gives_copies_of_what_was_put),
+		cmocka_unit_test(keeps_what_is_empty),
 		cmocka_unit_test(stays_within_its_bytes_and_keeps_the_newest),
 		cmocka_unit_test(leaves_out_what_is_large),
 	};

@@ -1,5 +1,5 @@
 /* The reader of a peer's answer in any portion of bytes: bodies, streams, ends, caps. */
-#include "h1_answer.h"
+#include "peer/h1_answer.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -105,6 +105,39 @@ static void hands_a_stream_on_as_it_comes(void **state AR_UNUSED)
 	}
 }
 
+static void tells_where_a_session_was(void **state AR_UNUSED)
+{
+	static const struct {
+		struct ar_str wire;
+		uint64_t as_of;
+	} cases[] = {
+		{ AR_STR(STREAM "Agentruntime-As-Of: 17\r\n\r\n"), 17 },
+		{ AR_STR(OK
+			 "agentruntime-as-of:9223372036854775807\r\nContent-Type: text/event-stream\r\n\r\n"),
+		  INT64_MAX },
+		{ AR_STR(STREAM "\r\n"), 0 },
+		{ AR_STR(STREAM "Agentruntime-As-Of: \r\n\r\n"), 0 },
+		{ AR_STR(STREAM "Agentruntime-As-Of: -1\r\n\r\n"), 0 },
+		{ AR_STR(STREAM "Agentruntime-As-Of: 17x\r\n\r\n"), 0 },
+		{ AR_STR(STREAM "Agentruntime-As-Of: 9223372036854775808\r\n\r\n"), 0 },
+		{ AR_STR(STREAM "Agentruntime-As-Of: 1111111111111111111111111111111111111111\r\n\r\n"), 0 },
+		{ AR_STR(STREAM "Agentruntime-As-Of-Else-And-More-Of-It: 17\r\n\r\n"), 0 },
+	};
+
+	for (size_t i = 0; i < AR_ARRAY_LEN(cases); i++) {
+		for (size_t portion = 1; portion <= cases[i].wire.len; portion++) {
+			struct reader r;
+			size_t used;
+
+			assert_int_equal(feed_all(&r, cases[i].wire, portion, true, &used),
+					 AR_H1_ANSWER_DONE);
+			assert_int_equal(r.opened, 1);
+			assert_true(r.answer.as_of == cases[i].as_of);
+			fini(&r);
+		}
+	}
+}
+
 static void a_refused_stream_is_an_answer(void **state AR_UNUSED)
 {
 	static const struct ar_str wires[] = {
@@ -201,6 +234,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reads_bodies_in_any_portion),
 		cmocka_unit_test(hands_a_stream_on_as_it_comes),
+		cmocka_unit_test(tells_where_a_session_was),
 		cmocka_unit_test(a_refused_stream_is_an_answer),
 		cmocka_unit_test(what_is_no_whole_answer_is_bad),
 		cmocka_unit_test(leaves_what_comes_behind),

@@ -1,5 +1,5 @@
 /* The request reader in any portion of bytes: bodies, chunks, caps, and what stays for the next request. */
-#include "h1_codec.h"
+#include "h1/h1_codec.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -12,9 +12,9 @@ static void pass_when_due(void **state AR_UNUSED)
 	struct ar_deadline a, b, c;
 
 	ar_deadlines_init(&all);
-	ar_deadline_init(&a);
-	ar_deadline_init(&b);
-	ar_deadline_init(&c);
+	ar_deadline_init(&a, NULL);
+	ar_deadline_init(&b, NULL);
+	ar_deadline_init(&c, NULL);
 	ar_deadline_set(&all, &a, AR_DEADLINE_HEADER, 0);
 	ar_deadline_set(&all, &b, AR_DEADLINE_HEADER, 10);
 	ar_deadline_set(&all, &c, AR_DEADLINE_WRITE, 20);

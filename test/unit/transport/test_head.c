@@ -1,5 +1,5 @@
 /* The strict look at a request head: every case on which two readers could differ is refused. */
-#include "h1_head.h"
+#include "h1/h1_head.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 static int verdict(struct ar_str raw)
 {
 	struct ar_h1_scan scan = { 0 };
-	struct ar_h1_fault fault = { 0 };
+	struct ar_fault fault = { 0 };
 	struct ar_h1_head head;
 	size_t used = ar_h1_scan(&scan, raw, &fault);
 
@@ -31,15 +31,15 @@ static void takes_a_plain_head(void **state AR_UNUSED)
 		AR_STR("POST /a?b=c HTTP/1.1\r\nhOST:\t[::1]:80 \r\nContent-Length: 12\r\nContent-Type: "
 		       "application/json\r\n"
 		       "Last-Event-ID: 7.1:2\r\nExpect: 100-continue\r\nOrigin:\r\nX-Obs: \xff\r\n\r\n");
-	struct ar_h1_fault fault = { 0 };
+	struct ar_fault fault = { 0 };
 	struct ar_h1_head head;
 
 	assert_true(ar_h1_head_read(raw, &head, &fault));
-	assert_true(ar_str_is(head.method, "POST"));
-	assert_true(ar_str_is(head.target, "/a?b=c"));
-	assert_true(ar_str_is(head.host, "[::1]:80"));
-	assert_true(ar_str_is(head.last_event_id, "7.1:2"));
-	assert_true(ar_str_is(head.origin, ""));
+	assert_true(ar_str_is(head.request.method, "POST"));
+	assert_true(ar_str_is(head.request.target, "/a?b=c"));
+	assert_true(ar_str_is(head.request.host, "[::1]:80"));
+	assert_true(ar_str_is(head.request.last_event_id, "7.1:2"));
+	assert_true(ar_str_is(head.request.origin, ""));
 	assert_true(ar_str_absent(head.transfer_encoding));
 	assert_int_equal(head.length, 12);
 	assert_false(head.is_chunked || head.is_1_0);
@@ -101,7 +101,7 @@ static void scan_stops_behind_the_empty_line(void **state AR_UNUSED)
 {
 	struct ar_str raw = AR_STR(LINE "\r\nGET / HTTP/1.1\n");
 	struct ar_h1_scan scan = { 0 };
-	struct ar_h1_fault fault = { 0 };
+	struct ar_fault fault = { 0 };
 	size_t at = 0;
 
 	for (; at < raw.len && !scan.is_over; at++)

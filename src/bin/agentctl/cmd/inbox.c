@@ -41,6 +41,20 @@ static void print_state(struct ar_ctl *c, struct ar_json action)
 		     STATE_WIDTH);
 }
 
+/* How many have seen it, and to whom it was passed on. */
+static void print_notice(struct ar_ctl *c, struct ar_json action)
+{
+	struct ar_json escalation = ar_json_get(action, "escalation");
+	size_t seen = ar_json_len(ar_json_get(action, "seenBy"));
+
+	if (seen > 0)
+		ar_out_printf(&c->out, "  seen by %zu", seen);
+	if (!ar_str_is(ar_api_str(escalation, "state"), "escalated"))
+		return;
+	ar_out_printf(&c->out, "  escalated to ");
+	ar_out_line(&c->out, ar_str_utf8_prefix(ar_api_str(escalation, "audience"), TITLE_MAX));
+}
+
 static void print_row(struct ar_ctl *c, struct ar_json action)
 {
 	struct ar_str tool = ar_api_str(action, "toolName"), session = ar_api_str(action, "sessionTitle");
@@ -63,6 +77,7 @@ static void print_row(struct ar_ctl *c, struct ar_json action)
 		ar_out_line(&c->out, ar_str_utf8_prefix(session, TITLE_MAX));
 		ar_out_printf(&c->out, "]");
 	}
+	print_notice(c, action);
 	ar_out_style(&c->out, AR_STYLE_PLAIN);
 	ar_out_printf(&c->out, "\n");
 }

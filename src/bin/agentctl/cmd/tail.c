@@ -1,4 +1,4 @@
-/* `agentctl tail`: the events of a session, as they were and as they come. */
+/* `agentctl tail`: the events of a session, or the facts of all, as they were and as they come. */
 #include "follow.h"
 #include "resolve.h"
 
@@ -70,7 +70,7 @@ static void print_time(struct ar_out *o, ar_usec t)
 		      local.tm_min, local.tm_sec, (int)(t / 1000 % 1000));
 }
 
-static void print_event(struct ar_out *o, const struct ar_ctl_event *e)
+static void print_event(struct ar_out *o, const struct ar_ctl_event *e, bool names_session)
 {
 	struct ar_json payload = ar_json_get(e->doc, "payload");
 
@@ -78,6 +78,10 @@ static void print_event(struct ar_out *o, const struct ar_ctl_event *e)
 	print_time(o, ar_api_time(e->doc, "timestamp"));
 	ar_out_style(o, AR_STYLE_PLAIN);
 	ar_out_printf(o, " %6lld%c ", (long long)e->sequence, e->is_frame ? '+' : ' ');
+	if (names_session) {
+		ar_out_line(o, ar_api_str(e->doc, "sessionId"));
+		ar_out_printf(o, " ");
+	}
 	ar_out_line(o, e->type);
 	for (size_t i = 0; i < AR_ARRAY_LEN(rows); i++) {
 		for (size_t k = 0; k < AR_ARRAY_LEN(rows[i].members) && ar_str_is(e->type, rows[i].type);
@@ -94,6 +98,7 @@ static void print_event(struct ar_out *o, const struct ar_ctl_event *e)
 struct tail {
 	struct ar_ctl *ctl;
 	int64_t until; /* ends with the fact of this sequence; 0 = never */
+	bool is_of_all;
 };
 
 static bool on_event(void *arg, const struct ar_ctl_event *e)
@@ -104,7 +109,7 @@ static bool on_event(void *arg, const struct ar_ctl_event *e)
 		ar_out_text(&t->ctl->out, e->json);
 		ar_out_printf(&t->ctl->out, "\n");
 	} else {
-		print_event(&t->ctl->out, e);
+		print_event(&t->ctl->out, e, t->is_of_all);
 	}
 	return !t->until || e->is_frame || e->sequence < t->until;
 }
@@ -125,7 +130,7 @@ static bool cursor_sequence(struct ar_str cursor, int64_t *ret)
 
 static enum ar_exit follow(struct ar_ctl *c, struct ar_str session, struct ar_str after, int64_t until)
 {
-	struct tail t = { .ctl = c, .until = until };
+	struct tail t = { .ctl = c, .until = until, .is_of_all = ar_str_absent(session) };
 	struct ar_follow f = {
 		.ctl = c, .session = session, .event = on_event, .interrupted = on_interrupt, .arg = &t
 	};
@@ -134,10 +139,27 @@ static enum ar_exit follow(struct ar_ctl *c, struct ar_str session, struct ar_st
 	ar_buf_adds(&f.cursor, after);
 	exit = ar_follow_run(&f);
 	if (exit == AR_EXIT_INTERRUPTED)
-		ar_ctl_note(c, "left; go on with: agentctl tail %.*s --after %.*s", AR_STR_ARG(session),
+		ar_ctl_note(c, "left; go on with: agentctl tail %.*s --after %.*s",
+			    AR_STR_ARG(t.is_of_all ? AR_STR("all") : session),
 			    AR_STR_ARG(ar_buf_str(&f.cursor)));
 	ar_follow_fini(&f);
 	return exit;
+}
+
+/* Their cursors begin with a letter, and the server knows the rest; there is no newest fact of all. */
+static enum ar_exit tail_all(struct ar_ctl *c, const struct ar_ctl_args *a)
+{
+	struct ar_str after = ar_str_from(a->values[OPT_AFTER]);
+
+	if (a->values[OPT_NO_FOLLOW])
+		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("name a session, or leave --no-follow away"),
+				       "all sessions together have no newest fact");
+	if (ar_str_absent(after) || ar_str_is(after, "0"))
+		return follow(c, AR_STR_NONE, AR_STR(""), 0);
+	if (!ar_str_is(after, "now") && after.p[0] != 't')
+		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("0 is the beginning, now is the end"),
+				       "'%s' is no cursor of all sessions", after.p);
+	return follow(c, AR_STR_NONE, after, 0);
 }
 
 static enum ar_exit tail(struct ar_ctl *c, const struct ar_ctl_args *a)
@@ -147,6 +169,8 @@ static enum ar_exit tail(struct ar_ctl *c, const struct ar_ctl_args *a)
 	int64_t from = 0, until = 0;
 	enum ar_exit exit;
 
+	if (ar_str_is(ar_str_from(a->words[0]), "all"))
+		return tail_all(c, a);
 	if (!ar_str_is(after, "now") && !cursor_sequence(after, &from))
 		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("0 is the beginning, now is the end"),
 				       "'%s' is no cursor", after.p);
@@ -165,15 +189,18 @@ static enum ar_exit tail(struct ar_ctl *c, const struct ar_ctl_args *a)
 
 const struct ar_ctl_command ar_cmd_tail = {
 	.name = "tail",
-	.synopsis = "SESSION",
-	.summary = "follow the events of a session",
+	.synopsis = "SESSION|all",
+	.summary = "follow the events of a session, or the facts of all",
 	.text = "Prints every event of the session from its beginning, one per line: time, sequence, type, "
 		"what it says.\n"
 		"A + behind the sequence marks a piece of output, which has no number of its own. Goes on "
 		"until\n"
-		"Ctrl-C, and joins the stream again when it is cut. --json prints the events themselves.",
+		"Ctrl-C, and joins the stream again when it is cut. --json prints the events themselves. "
+		"all: the\n"
+		"facts of all sessions, those that are made meanwhile among them, each with its session.",
 	.examples = "agentctl tail last\n"
 		    "agentctl tail last --after now\n"
+		    "agentctl tail all --after now\n"
 		    "agentctl tail last --no-follow --json > events.ndjson",
 	.min = 1,
 	.max = 1,

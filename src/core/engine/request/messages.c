@@ -4,18 +4,20 @@
 
 /* Before a summary, so that the model does not take it for the user's words. */
 #define SUMMARY_MARK "[The earlier part of this conversation was shortened. Summary of it:]\n\n"
+#define USE_MIN 32 /* bytes of a call in the list of a message; more calls than that allows are not there */
 
 /* Refs of the calls that an assistant message made: [{"id","name","ref"}]. */
 static void plan_uses(struct ar_messages *m, struct ar_message *message, struct ar_str uses,
 		      struct ar_arena *a, struct ar_json_parser *json)
 {
+	size_t most = uses.len / USE_MIN;
 	struct ar_tool_use *list;
 	struct ar_json v;
 
 	if (ar_str_absent(uses) || ar_json_parse(json, uses, &v, NULL) != AR_OK)
 		return;
-	list = ar_arena_alloc(a, (ar_json_len(v) + 1) * sizeof(*list));
-	for (struct ar_json_iter it = ar_json_iter(v); ar_json_next(&it);) {
+	list = ar_arena_alloc(a, (most + 1) * sizeof(*list));
+	for (struct ar_json_iter it = ar_json_iter(v); message->use_count < most && ar_json_next(&it);) {
 		struct ar_tool_use *use = &list[message->use_count++];
 		struct ar_str text = AR_STR_NONE, core;
 
@@ -29,28 +31,28 @@ static void plan_uses(struct ar_messages *m, struct ar_message *message, struct 
 	message->uses = list;
 }
 
-static size_t count_contents(const struct ar_context_entry *entries, size_t count,
-			     struct ar_json_parser *json)
+/* At most: a call's ref alone is longer than USE_MIN, so no list has to be read for this. */
+static size_t count_contents(const struct ar_context_entry *entries, size_t count)
 {
 	size_t n = count;
 
-	for (size_t i = 0; i < count; i++) {
-		struct ar_json v;
-
-		n += !ar_str_absent(entries[i].echo);
-		if (!ar_str_absent(entries[i].uses) &&
-		    ar_json_parse(json, entries[i].uses, &v, NULL) == AR_OK)
-			n += ar_json_len(v);
-	}
+	for (size_t i = 0; i < count; i++)
+		n += !ar_str_absent(entries[i].echo) + ar_context_images(&entries[i]) +
+		     entries[i].uses.len / USE_MIN;
 	return n;
 }
 
-void ar_messages_plan(struct ar_messages *m, const struct ar_context_entry *entries, size_t count,
-		      struct ar_arena *a, struct ar_json_parser *json)
+void ar_messages_plan(struct ar_messages *m, const struct ar_effect *effect, struct ar_arena *a,
+		      struct ar_json_parser *json)
 {
+	const struct ar_context_entry *entries = effect->messages;
+	size_t count = effect->message_count;
+
 	m->list = ar_arena_alloc(a, (count + 1) * sizeof(*m->list));
 	m->is_summary = ar_arena_alloc(a, count + 1);
-	m->hashes = ar_arena_alloc(a, (count_contents(entries, count, json) + 1) * sizeof(*m->hashes));
+	m->images = ar_arena_alloc(a, (count + 1) * sizeof(*m->images));
+	ar_images_plan(m, entries, count, effect->can_see && !effect->is_transcript);
+	m->hashes = ar_arena_alloc(a, (count_contents(entries, count) + 1) * sizeof(*m->hashes));
 	for (size_t i = 0; i < count; i++) {
 		struct ar_message *message = &m->list[m->count++];
 		struct ar_str core;
@@ -66,6 +68,7 @@ void ar_messages_plan(struct ar_messages *m, const struct ar_context_entry *entr
 			ar_ref_parse(entries[i].echo, &core, &m->hashes[m->hash_count++]);
 		}
 		plan_uses(m, message, entries[i].uses, a, json);
+		ar_images_refs(m, i, entries[i].images, json);
 	}
 }
 
@@ -123,6 +126,12 @@ bool ar_messages_fill(struct ar_messages *m, const struct ar_str *contents, stru
 				return false;
 			uses[k].args = contents[next++];
 		}
+		for (size_t k = 0; k < m->images[i].taken; k++) {
+			if (ar_str_absent(contents[next + k]))
+				return false;
+		}
+		ar_images_add(m, i, contents + next, a);
+		next += m->images[i].taken;
 	}
 	join_system(m, a);
 	return true;

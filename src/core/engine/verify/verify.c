@@ -352,6 +352,7 @@ static void adopt(struct ar_verify *w, struct ar_live *l)
 	l->is_borrowed = !l->is_loaded && !l->is_owned; /* its open work is still to be taken up, by a load */
 	ar_session_fini(&l->state);
 	l->state = w->whole.state;
+	l->load_number = ++l->engine->loads;
 	l->is_loaded = true;
 	w->whole.state = (struct ar_session){ 0 };
 }

@@ -102,6 +102,7 @@ static void compare_row(struct ar_verify *w, const struct ar_store_session_row *
 	compare_text(w, "session.shell", stored->shell, folded->shell);
 	compare_text(w, "session.status", stored->status, folded->status);
 	compare_number(w, "session.active", stored->active, folded->active);
+	compare_text(w, "session.tenant", stored->tenant, folded->tenant);
 	compare_text(w, "session.workspace", stored->workspace, folded->workspace);
 	compare_text(w, "session.account", stored->account, folded->account);
 	compare_number(w, "session.created", stored->created, folded->created);

@@ -23,6 +23,7 @@ void ar_fold_fini(struct ar_fold *f)
 	ar_session_fini(&f->state);
 	for (size_t i = 0; i < AR_FOLD_KINDS; i++)
 		ar_free(f->digests[i].at);
+	ar_free(f->names);
 	ar_free(f->refs);
 	ar_arena_fini(&f->arena);
 	ar_arena_fini(&f->kept_arena);
@@ -67,6 +68,10 @@ uint64_t ar_fold_number(const struct ar_fold *f, enum ar_fold_kind kind, struct 
 	struct ar_str prefix = ar_str_from(prefixes[kind]);
 	uint64_t n = 0;
 
+	for (size_t i = 0; kind == AR_FOLD_TASK && i < f->name_count; i++) {
+		if (ar_str_eq(f->names[i].id, id))
+			return f->names[i].number;
+	}
 	if (!ar_str_starts(id, prefix) || ar_str_absent(id) || id.len <= prefix.len ||
 	    id.p[prefix.len] != '_' || !ar_str_eq(ar_id_core(id), f->state.core) || !ar_id_counter(id, &n))
 		return 0;
@@ -75,7 +80,26 @@ uint64_t ar_fold_number(const struct ar_fold *f, enum ar_fold_kind kind, struct 
 
 struct ar_str ar_fold_id(const struct ar_fold *f, enum ar_fold_kind kind, uint64_t number, struct ar_arena *a)
 {
+	for (size_t i = 0; kind == AR_FOLD_TASK && i < f->name_count; i++) {
+		if (f->names[i].number == number)
+			return ar_arena_str(a, f->names[i].id);
+	}
 	return ar_id_inner(a, prefixes[kind], f->state.core, number);
+}
+
+/* The log says once which number a name stands for: as long as the task is in the state. */
+static void note_name(struct ar_fold *f, struct ar_str id)
+{
+	const struct ar_task *task = ar_session_declared(&f->state, id);
+
+	if (!task || !task->sheet->number.set || ar_fold_number(f, AR_FOLD_TASK, id))
+		return;
+	if (f->name_count == f->name_room) {
+		f->name_room = f->name_room ? f->name_room * 2 : 16;
+		f->names = ar_grow(f->names, f->name_room, sizeof(*f->names));
+	}
+	f->names[f->name_count++] = (struct ar_fold_name){ .id = ar_arena_str(&f->kept_arena, id),
+							   .number = (uint64_t)task->sheet->number.v };
 }
 
 /* Of what stands in `scratch`, and the record. */
@@ -100,8 +124,8 @@ uint64_t ar_fold_task_digest(struct ar_fold *f, const struct ar_store_task_row *
 uint64_t ar_fold_action_digest(struct ar_fold *f, const struct ar_store_action_row *row)
 {
 	ar_buf_clear(&f->scratch);
-	ar_buf_addf(&f->scratch, "%lld %d %d %.*s ", (long long)row->created, row->is_pending,
-		    ar_str_absent(row->account), AR_STR_ARG(row->account));
+	ar_buf_addf(&f->scratch, "%lld %d %.*s %d %.*s ", (long long)row->created, row->is_pending,
+		    AR_STR_ARG(row->tenant), ar_str_absent(row->account), AR_STR_ARG(row->account));
 	return digest_with(f, row->record);
 }
 
@@ -134,11 +158,14 @@ static struct ar_fold_kept *find_kept(struct ar_fold *f, enum ar_fold_kind kind,
 
 static void note_task(struct ar_fold *f, const struct ar_store_task_row *row)
 {
-	uint64_t number = ar_fold_number(f, AR_FOLD_TASK, row->task);
-	uint64_t *digest = digest_at(f, AR_FOLD_TASK, number);
-	struct ar_fold_kept *kept = find_kept(f, AR_FOLD_TASK, number);
+	struct ar_fold_kept *kept;
 	struct ar_arena *a = &f->kept_arena;
+	uint64_t number, *digest;
 
+	note_name(f, row->task);
+	number = ar_fold_number(f, AR_FOLD_TASK, row->task);
+	digest = digest_at(f, AR_FOLD_TASK, number);
+	kept = find_kept(f, AR_FOLD_TASK, number);
 	if (digest)
 		*digest = ar_fold_task_digest(f, row);
 	if (digest && kept)
@@ -159,6 +186,7 @@ static void note_action(struct ar_fold *f, const struct ar_store_action_row *row
 		*digest = ar_fold_action_digest(f, row);
 	if (digest && kept)
 		kept->action = (struct ar_store_action_row){ .action = ar_arena_str(a, row->action),
+							     .tenant = ar_arena_str(a, row->tenant),
 							     .account = ar_arena_str(a, row->account),
 							     .created = row->created,
 							     .is_pending = row->is_pending,
@@ -229,7 +257,7 @@ static size_t count_lines(struct ar_str body)
 
 static void note_rows(struct ar_fold *f, const struct ar_event *events, size_t count)
 {
-	struct ar_store_task_row *tasks = ar_arena_alloc(&f->arena, (count + 1) * sizeof(*tasks));
+	struct ar_store_task_row *tasks = ar_arena_alloc(&f->arena, (2 * count + 1) * sizeof(*tasks));
 	struct ar_store_action_row *actions = ar_arena_alloc(&f->arena, (count + 1) * sizeof(*actions));
 	size_t n = ar_index_tasks(&f->state, events, count, &f->arena, tasks);
 

@@ -27,6 +27,12 @@ struct ar_fold_kept {
 	struct ar_store_action_row action;
 };
 
+/* A task whose id is the caller's own, and the number that stands for it. */
+struct ar_fold_name {
+	struct ar_str id;
+	uint64_t number;
+};
+
 struct ar_fold_digests {
 	uint64_t *at; /* by number - 1; 0 = the log gives it no row */
 	size_t count;
@@ -38,6 +44,8 @@ struct ar_fold {
 	bool is_bare; /* nothing but the state is wanted */
 	uint64_t renewed; /* sequence when the state's memory was last renewed */
 	struct ar_fold_digests digests[AR_FOLD_KINDS];
+	struct ar_fold_name *names;
+	size_t name_count, name_room;
 	struct ar_fold_ref *refs; /* named since the last ar_fold_forget_refs(), each once */
 	size_t ref_count, ref_room;
 	struct ar_fold_kept *kept; /* which rows to keep: kind and number are the caller's */

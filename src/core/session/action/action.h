@@ -47,18 +47,31 @@ struct ar_action {
 	struct ar_str prompt, schema, decisions, scope; /* schema, decisions, scope: JSON */
 	struct ar_str question; /* id that a tool gave its question; absent: the runtime asks */
 	struct ar_str rule, mode; /* tool_permission: the rule that asked, the mode in force */
+	struct ar_str covers; /* of a shell: digest of the command that is asked about */
 	struct ar_str decision, source, response_ref;
 	struct ar_str actor; /* who answered: JSON object */
 	int64_t type; /* enum ar_action_type */
 	int64_t status; /* of the action machine */
 	int64_t on_timeout;
 	bool is_destructive;
+	struct ar_str seen; /* who has seen it: JSON array of {actor, at}; absent: nobody */
+	struct ar_str audience; /* that it is put to when nobody answers; absent: to nobody else */
 	ar_usec created, expires, resolved; /* expires 0: never */
+	ar_usec escalates, escalated; /* when it is, and was; 0: never, not yet */
 };
 
 struct ar_action *ar_session_action(const struct ar_session *s, struct ar_str id);
 bool ar_turn_is_waiting(const struct ar_session *s,
 			const struct ar_turn *turn); /* a question of it is open */
+
+/* ---- noticing (notice.c): who has seen it, and whether others are told of it; run.status facts ---- */
+
+#define AR_PHASE_SEEN "action_seen"
+#define AR_PHASE_ESCALATED "action_escalated"
+#define AR_SEEN_MAX 32 /* actors that are remembered per question */
+
+/* Puts it to its other audience, if the time for that has come. */
+bool ar_draft_escalate(struct ar_draft *w, const struct ar_turn *turn, const struct ar_action *a);
 
 /* ---- asking ---- */
 
@@ -107,8 +120,8 @@ void ar_draft_cancel_actions(struct ar_draft *w, const struct ar_turn *turn, str
 /* The call has ended: what its tool asked is of no use any more. */
 void ar_draft_cancel_questions(struct ar_draft *w, const struct ar_turn *turn, struct ar_str call);
 
-/* Comes back with AR_IN_ACTION_DUE at the deadline; 0: never. */
-void ar_draft_wake_for(struct ar_draft *w, struct ar_str action, ar_usec deadline);
+/* Comes back with AR_IN_ACTION_DUE when something is due of it next: its escalation, then its deadline. */
+void ar_draft_wake_for(struct ar_draft *w, const struct ar_action *a);
 
 /* After a restart, of a turn that only waits: what is overdue is settled, what is not is waited for with its original deadline. */
 void ar_draft_wait_again(struct ar_draft *w, struct ar_turn *turn);
@@ -124,6 +137,9 @@ void ar_draft_say_waiting(struct ar_draft *w, const struct ar_turn *turn, enum a
 /* continue.c: what an answer means for whoever asked. `permission` is the permission.resolved fact, absent for other kinds. */
 void ar_action_continue(struct ar_draft *w, struct ar_turn *turn, const struct ar_action *a,
 			const struct ar_settlement *s, struct ar_str permission);
+
+/* Whether it asks if a tool call may run. */
+bool ar_action_is_about_call(int64_t type);
 
 /* Whether the answer lets the act run. */
 bool ar_action_allows(struct ar_str decision);

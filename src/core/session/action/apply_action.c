@@ -1,6 +1,7 @@
 /* Facts about questions and what people allowed. Pure; see apply.c. */
 #include "apply.h"
 #include "action/action.h"
+#include "task/words.h"
 
 enum ar_status ar_apply_action_required(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
 {
@@ -21,7 +22,9 @@ enum ar_status ar_apply_action_required(struct ar_session *s, const struct ar_ev
 				 .on_timeout = p->on_timeout,
 				 .is_destructive = p->destructive.v,
 				 .created = e->time,
-				 .expires = p->expires_at };
+				 .expires = p->expires_at,
+				 .audience = ar_apply_keep(s, p->escalate_to),
+				 .escalates = p->escalate_at };
 	if (!a->type)
 		return ar_apply_unknown(err, e, "type of action");
 	json = ar_apply_parse(s, p->scope);
@@ -29,9 +32,26 @@ enum ar_status ar_apply_action_required(struct ar_session *s, const struct ar_ev
 	json = ar_apply_parse(s, p->policy);
 	a->rule = ar_apply_text(s, json, "rule");
 	a->mode = ar_apply_text(s, json, "mode");
+	a->covers = ar_apply_text(s, json, "covers");
 	ar_vec_push(&s->arena, &s->actions, a);
 	ar_apply_count(&s->counters.action, a->id);
 	return ar_apply_move(&a->status, AR_MACHINE_ACTION, e, err);
+}
+
+/* Who saw it, and that others were told, are state lines: neither changes what the question is. */
+void ar_apply_action_noticed(struct ar_session *s, const struct ar_event *e)
+{
+	const struct ar_ev_run_status *p = PAYLOAD(e, run_status);
+	struct ar_action *a = ar_session_action(s, e->ids[AR_SCOPE_ACTION]);
+
+	if (!a)
+		return;
+	if (ar_str_is(p->phase, AR_PHASE_SEEN))
+		a->seen = ar_text_joined(s->json, &s->arena, a->seen,
+					 ar_text_member(s->json, &s->arena, p->metadata, "seen", false),
+					 AR_SEEN_MAX);
+	if (ar_str_is(p->phase, AR_PHASE_ESCALATED))
+		a->escalated = e->time;
 }
 
 /* Pending ones stay, however many; of the settled those that were settled last, which stand at the end. Those of one decision stay until
@@ -79,6 +99,7 @@ static void keep_grant(struct ar_session *s, const struct ar_event *e, const str
 
 	*g = (struct ar_grant){ .tool = a->tool,
 				.rule = a->rule,
+				.covers = a->covers,
 				.scope = ar_apply_keep(s, p->scope),
 				.permission = ar_apply_keep(s, e->event_id),
 				.expires = p->expires_at };

@@ -1,5 +1,5 @@
 /* A question is asked: what becomes true of it, of the thread and of the task, and when to come back if nobody answers. Pure. */
-#include "action/action.h"
+#include "channel/channel.h"
 
 #define PROMPT_MAX 4096
 #define ARGS_MAX 1024 /* of a call's arguments in the question; all of them are under inputRef */
@@ -37,6 +37,10 @@ static struct ar_str policy_of(struct ar_decision *d, const struct ar_judgement 
 	ar_jw_mraw(&w, "ruleRefs", j->rules);
 	ar_jw_mstr(&w, "rule", j->rule);
 	ar_jw_mstr(&w, "reason", j->reason);
+	ar_jw_mstr(&w, "covers", j->covers);
+	if (j->profile)
+		ar_jw_mstr(&w, "sandboxProfile", ar_str_from(ar_sandbox_name(j->profile)));
+	ar_jw_mstr(&w, "justification", j->justification);
 	ar_jw_close(&w);
 	return ar_decide_json_end(d);
 }
@@ -47,6 +51,14 @@ static ar_usec deadline_of(const struct ar_decision *d, const struct ar_ask *ask
 
 	if (ask->expires)
 		return ask->expires;
+	return ms > 0 ? d->input->now + ms * 1000 : 0;
+}
+
+/* When another audience is told, if nobody answers; 0: never. */
+static ar_usec escalation_of(const struct ar_decision *d)
+{
+	int64_t ms = d->input->policy->escalate_ms;
+
 	return ms > 0 ? d->input->now + ms * 1000 : 0;
 }
 
@@ -70,6 +82,8 @@ static void say_required(struct ar_decision *d, const struct ar_ids *ids, const 
 			       .scope = scope,
 			       .policy = policy_of(d, j),
 			       .expires_at = expires,
+			       .escalate_at = escalation_of(d),
+			       .escalate_to = escalation_of(d) ? d->input->policy->escalate_to : AR_STR_NONE,
 			       .on_timeout = kind->on_timeout,
 			       .tool_name = ask->tool,
 			       .destructive = destructive,
@@ -80,7 +94,7 @@ static void say_required(struct ar_decision *d, const struct ar_ids *ids, const 
 static void say_requested(struct ar_decision *d, const struct ar_ids *ids, const struct ar_ask *ask,
 			  struct ar_str scope, ar_usec expires)
 {
-	if (ask->type != AR_ACTION_TOOL_PERMISSION || !ask->judgement)
+	if (!ar_action_is_about_call(ask->type) || !ask->judgement)
 		return;
 	ar_decide_emit(d, AR_EV_PERMISSION_REQUESTED, ids,
 		       &(struct ar_ev_permission_requested){
@@ -126,8 +140,10 @@ struct ar_str ar_draft_ask(struct ar_draft *w, const struct ar_turn *turn, const
 	ids.at[AR_SCOPE_TRACE] = ar_permission_trace(d, turn->id);
 	say_required(d, &ids, ask, scope, expires);
 	say_requested(d, &ids, ask, scope, expires);
+	ar_bridge_ask(d, &ids, expires);
 	ar_draft_say_waiting(w, turn, ask->type, action);
-	ar_draft_wake_for(w, action, expires);
+	ar_draft_wake_for(w, &(struct ar_action){
+				     .id = action, .expires = expires, .escalates = escalation_of(d) });
 	return action;
 }
 
@@ -137,8 +153,10 @@ struct ar_str ar_draft_ask_permission(struct ar_draft *w, const struct ar_turn *
 	struct ar_str args =
 		ar_str_utf8_prefix(ar_str_absent(act->args) ? AR_STR("{}") : act->args, ARGS_MAX);
 
-	ask.type = AR_ACTION_TOOL_PERMISSION;
+	ask.type = ask.judgement->is_escalation ? AR_ACTION_SANDBOX_ESCALATION : AR_ACTION_TOOL_PERMISSION;
 	ask.tool = act->name;
+	if (ask.judgement->is_opaque)
+		ask.decisions = AR_STR("[\"allow\",\"deny\"]"); /* nothing could be recognised later */
 	if (ar_str_absent(ask.prompt))
 		ask.prompt =
 			ar_arena_fmt(w->d->arena,

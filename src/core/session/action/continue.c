@@ -49,7 +49,7 @@ static void decide_budget(struct ar_draft *w, struct ar_turn *turn, const struct
 static continue_fn *const by_type[AR_ACTION_TYPE_COUNT] = {
 	[AR_ACTION_TOOL_PERMISSION] = decide_call,     [AR_ACTION_STRUCTURED_INPUT] = answer_tool,
 	[AR_ACTION_CREDENTIAL] = answer_tool,	       [AR_ACTION_BUDGET_OVERRIDE] = decide_budget,
-	[AR_ACTION_COMPLETION_OVERRIDE] = decide_lost,
+	[AR_ACTION_COMPLETION_OVERRIDE] = decide_lost, [AR_ACTION_SANDBOX_ESCALATION] = decide_call,
 };
 
 void ar_action_continue(struct ar_draft *w, struct ar_turn *turn, const struct ar_action *a,

@@ -61,6 +61,11 @@ bool ar_turn_is_waiting(const struct ar_session *s, const struct ar_turn *turn)
 	return false;
 }
 
+bool ar_action_is_about_call(int64_t type)
+{
+	return type == AR_ACTION_TOOL_PERMISSION || type == AR_ACTION_SANDBOX_ESCALATION;
+}
+
 bool ar_action_allows(struct ar_str decision)
 {
 	return ar_str_is(decision, "allow") || ar_str_is(decision, "allow_session");

@@ -1,6 +1,6 @@
 /* Answers to a question: respond_action from a person or client, resolve_permission from the host. One resolver for both: the first answer
  * that is valid stands, whoever comes later is told what stands. Pure. */
-#include "action/action.h"
+#include "channel/channel.h"
 #include "clock.h"
 #include "schema.h"
 
@@ -227,7 +227,9 @@ enum ar_status ar_decide_respond_action(struct ar_decision *d, struct ar_error *
 	const struct ar_cmd_respond_action_in *in = d->input->args;
 	const struct ar_action *a = ar_session_action(d->session, in->action_id);
 	struct ar_settlement s = { .decision = in->decision,
-				   .source = AR_ACTION_RESOLVED_DECISION_SOURCE_HUMAN,
+				   .source = ar_str_absent(in->channel_id)
+						     ? AR_ACTION_RESOLVED_DECISION_SOURCE_HUMAN
+						     : AR_ACTION_RESOLVED_DECISION_SOURCE_REMOTE,
 				   .reason = AR_STR("a person decided"),
 				   .actor = actor_of(d, in->actor),
 				   .channel = in->channel_id,
@@ -235,6 +237,10 @@ enum ar_status ar_decide_respond_action(struct ar_decision *d, struct ar_error *
 
 	if (!a)
 		return refuse_unknown(d->session, in->action_id, AR_ERR_ACTION_NOT_FOUND, err);
+	if (!ar_str_absent(in->channel_id) && !ar_session_channel(d->session, in->channel_id))
+		return ar_refuse(err, AR_ERR_CHANNEL_NOT_FOUND,
+				 "no channel '%.*s' follows this session; leave it out, or connect it",
+				 AR_STR_ARG(ar_str_utf8_prefix(in->channel_id, 64)));
 	if (resolve(d, a, &s, err) != AR_OK)
 		return AR_E_REFUSED;
 	ar_decide_reply(d, AR_CMD_RESPOND_ACTION,
@@ -280,7 +286,7 @@ enum ar_status ar_decide_resolve_permission(struct ar_decision *d, struct ar_err
 				   .actor = actor_of(d, AR_STR_NONE),
 				   .payload = payload_of(d, in) };
 
-	if (a && a->type != AR_ACTION_TOOL_PERMISSION)
+	if (a && !ar_action_is_about_call(a->type))
 		return ar_refuse(err, AR_ERR_REQUEST_NOT_FOUND,
 				 "action %.*s asks for no permission; respond_action answers it",
 				 AR_STR_ARG(id));

@@ -1,23 +1,31 @@
 /* A question ends, once: by an answer, by its deadline, or with the turn that asked. Pure. */
-#include "action/action.h"
+#include "channel/channel.h"
 
 /* ---- waking ---- */
 
-void ar_draft_wake_for(struct ar_draft *w, struct ar_str action, ar_usec deadline)
+/* What is due next of it; 0: nothing. */
+static ar_usec next_of(const struct ar_action *a)
+{
+	bool is_ahead = a->escalates && !a->escalated && (!a->expires || a->escalates < a->expires);
+
+	return is_ahead ? a->escalates : a->expires;
+}
+
+void ar_draft_wake_for(struct ar_draft *w, const struct ar_action *a)
 {
 	struct ar_effect *wake;
 
-	if (!deadline)
+	if (!next_of(a))
 		return;
 	wake = ar_decide_effect(w->d, AR_EFFECT_WAKE);
 	wake->input = AR_IN_ACTION_DUE;
-	wake->subject = action;
-	wake->at = deadline;
+	wake->subject = a->id;
+	wake->at = next_of(a);
 }
 
 static void forget_wake(struct ar_draft *w, const struct ar_action *a)
 {
-	if (a->expires)
+	if (next_of(a))
 		ar_decide_effect(w->d, AR_EFFECT_WAKE_CANCEL)->subject = a->id;
 }
 
@@ -42,7 +50,7 @@ static struct ar_str say_permission(struct ar_decision *d, const struct ar_ids *
 {
 	bool is_session = ar_str_is(s->decision, "allow_session");
 
-	if (a->type != AR_ACTION_TOOL_PERMISSION)
+	if (!ar_action_is_about_call(a->type))
 		return AR_STR_NONE;
 	ar_decide_emit(d, AR_EV_PERMISSION_RESOLVED, ids,
 		       &(struct ar_ev_permission_resolved){ .outcome = outcome_of(s),
@@ -61,6 +69,7 @@ static struct ar_str say_settled(struct ar_draft *w, const struct ar_turn *turn,
 {
 	struct ar_decision *d = w->d;
 	struct ar_ids ids = ar_ids_turn(d, turn);
+	struct ar_str permission;
 
 	ids.at[AR_SCOPE_TOOL_CALL] = a->call;
 	ids.at[AR_SCOPE_ACTION] = a->id;
@@ -76,7 +85,9 @@ static struct ar_str say_settled(struct ar_draft *w, const struct ar_turn *turn,
 			       .actor = s->actor });
 	ar_vec_push(d->arena, &w->settled, (void *)a);
 	forget_wake(w, a);
-	return say_permission(d, &ids, a, s);
+	permission = say_permission(d, &ids, a, s);
+	ar_bridge_answer(d, &ids, s);
+	return permission;
 }
 
 static bool is_settled(const struct ar_draft *w, const struct ar_action *a)
@@ -174,7 +185,7 @@ void ar_draft_wait_on(struct ar_draft *w, const struct ar_turn *turn)
 		const struct ar_action *a = s->actions.at[i];
 
 		if (ar_str_eq(a->turn, turn->id) && !is_settled(w, a))
-			ar_draft_wake_for(w, a->id, a->expires);
+			ar_draft_wake_for(w, a);
 	}
 }
 
@@ -198,7 +209,7 @@ void ar_draft_wait_again(struct ar_draft *w, struct ar_turn *turn)
 		if (a->expires && a->expires <= w->d->input->now)
 			ar_draft_expire(w, turn, a);
 		else
-			ar_draft_wake_for(w, a->id, a->expires);
+			ar_draft_wake_for(w, a);
 	}
 }
 
@@ -213,8 +224,10 @@ enum ar_status ar_decide_action_due(struct ar_decision *d, struct ar_error *err)
 	if (!turn || a->status != AR_ACTION_PENDING)
 		return AR_OK;
 	w = ar_draft_of(d, t);
-	if (a->expires > d->input->now) /* the wall clock was set back meanwhile */
-		ar_draft_wake_for(&w, a->id, a->expires);
+	if (ar_draft_escalate(&w, turn, a))
+		return AR_OK;
+	if (!a->expires || a->expires > d->input->now) /* the wall clock was set back meanwhile */
+		ar_draft_wake_for(&w, a);
 	else
 		ar_draft_expire(&w, ar_draft_own(&w, turn), a);
 	return AR_OK;

@@ -38,6 +38,8 @@ enum ar_status ar_apply_compaction_started(struct ar_session *s, const struct ar
 	turn->compaction.tokens = AR_OPT_INT(p->tokens_before);
 	if (p->trigger == AR_COMPACTION_TRIGGER_AUTO)
 		set_one_more(&turn->compaction.started);
+	if (p->trigger == AR_COMPACTION_TRIGGER_BUDGET)
+		set_one_more(&turn->compaction.budgets);
 	return AR_OK;
 }
 

@@ -5,6 +5,8 @@
 #include "context/context.h"
 
 #define AR_SHRINK_PERCENT 80 /* of its size a conversation must get below */
+#define AR_TOLD_BYTES 8192 /* of one message that a summary is made of */
+#define AR_BUDGET_SUMMARY 512 /* tokens that a summary may have which is made to save some */
 #define AR_KEPT_SHARE 4 /* a quarter of the window stays as it was said */
 
 /* What is shortened. Indexes into the draft's conversation. */
@@ -41,6 +43,10 @@ double ar_compact_measure(const struct ar_draft *w, int64_t before);
 
 /* Tokens that are left. `gone` and `summary` are our own estimates, `before` is as the provider counts. */
 int64_t ar_compact_after(const struct ar_draft *w, int64_t before, int64_t gone, int64_t summary);
+
+/* Whether this turn may begin one that nobody asked for; and beginning one: its fact, and the request for the summary. */
+bool ar_compact_may_start(const struct ar_draft *w, const struct ar_turn *turn);
+void ar_compact_begin(struct ar_draft *w, struct ar_turn *turn, int trigger, const struct ar_compact_plan *p);
 
 /* The must-shrink rule. */
 bool ar_compact_is_smaller(int64_t after, int64_t before);

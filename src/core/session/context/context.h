@@ -73,6 +73,9 @@ struct ar_str ar_context_digest(struct ar_arena *a, struct ar_str core,
 /* Called before a turn asks its model: true when a compaction goes first, or goes on, and asks for itself. */
 bool ar_draft_compact_first(struct ar_draft *w, struct ar_turn *turn, int64_t attempt);
 
+/* compact_budget.c: called before that. True when the tokens left are too few for the request as it is, and a compaction was begun. */
+bool ar_draft_compact_for_budget(struct ar_draft *w, struct ar_turn *turn);
+
 /* The provider found the request too long: true when a compaction was begun instead of failing the turn. */
 bool ar_draft_compact_overflow(struct ar_draft *w, struct ar_turn *turn);
 

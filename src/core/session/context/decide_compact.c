@@ -8,7 +8,6 @@
 #define STARTS_MAX 3 /* automatic compactions of one turn, */
 #define FAILURES_MAX 2 /* and how many of them may fail */
 #define TOLD_PERCENT 85 /* of the window is told to the model that summarises; the rest is for its answer */
-#define MESSAGE_BYTES 8192 /* of one message that a summary is made of */
 #define PREVIEW_MAX 1000
 #define OUTPUT_TOKENS_MAX 8192
 
@@ -26,12 +25,14 @@ static const char prompt[] = "You write the summary with which an assistant goes
 
 /* ---- asking for the summary ---- */
 
-static struct ar_str options_of(const struct ar_draft *w)
+static struct ar_str options_of(const struct ar_draft *w, const struct ar_turn *turn)
 {
 	int64_t window = ar_context_window(w);
+	int64_t most = turn->compaction.trigger.v == AR_COMPACTION_TRIGGER_BUDGET ? AR_BUDGET_SUMMARY
+										  : OUTPUT_TOKENS_MAX;
 
 	return ar_arena_fmt(w->d->arena, "{\"maxOutputTokens\":%lld}",
-			    (long long)ar_compact_smaller(window / AR_KEPT_SHARE + 1, OUTPUT_TOKENS_MAX));
+			    (long long)ar_compact_smaller(window / AR_KEPT_SHARE + 1, most));
 }
 
 /* The oldest of the messages are left out when even their beginnings are too much for one request. */
@@ -43,7 +44,7 @@ static size_t first_told(const struct ar_draft *w, const struct ar_turn *turn, s
 
 	while (at > visible) {
 		room -= (double)ar_compact_smaller(ar_context_tokens(ar_draft_message(w, at - 1)),
-						   ar_context_estimate(MESSAGE_BYTES));
+						   ar_context_estimate(AR_TOLD_BYTES));
 		if (room < 0 && at < stays)
 			break;
 		at--;
@@ -81,7 +82,7 @@ static void ask_for_summary(struct ar_draft *w, struct ar_turn *turn, int64_t at
 	struct ar_model_ask ask = { .purpose = AR_PURPOSE_COMPACTION,
 				    .attempt = attempt,
 				    .choice = &choice,
-				    .options = options_of(w),
+				    .options = options_of(w, turn),
 				    .messages = messages,
 				    .is_transcript = true };
 
@@ -120,7 +121,7 @@ static struct ar_str boundary_document(struct ar_draft *w, const struct ar_compa
 	return ar_decide_json_end(w->d);
 }
 
-static void begin(struct ar_draft *w, struct ar_turn *turn, int trigger, const struct ar_compact_plan *p)
+void ar_compact_begin(struct ar_draft *w, struct ar_turn *turn, int trigger, const struct ar_compact_plan *p)
 {
 	struct ar_ids ids = ar_ids_turn(w->d, turn);
 	struct ar_compaction *c = &turn->compaction;
@@ -130,9 +131,12 @@ static void begin(struct ar_draft *w, struct ar_turn *turn, int trigger, const s
 				     .tokens = AR_OPT_INT(p->before),
 				     .started = c->started,
 				     .failed = c->failed,
+				     .budgets = c->budgets,
 				     .overflows = c->overflows };
 	if (trigger == AR_COMPACTION_TRIGGER_AUTO)
 		c->started = AR_OPT_INT(c->started.v + 1);
+	if (trigger == AR_COMPACTION_TRIGGER_BUDGET)
+		c->budgets = AR_OPT_INT(c->budgets.v + 1);
 	ar_decide_emit(w->d, AR_EV_CONTEXT_COMPACTION_STARTED, &ids,
 		       &(struct ar_ev_context_compaction_started){
 			       .trigger = trigger,
@@ -160,7 +164,7 @@ static void begin_manual(struct ar_draft *w, struct ar_turn *turn)
 	struct ar_compact_plan p;
 
 	if (ar_compact_plan(w, false, &p)) {
-		begin(w, turn, AR_COMPACTION_TRIGGER_MANUAL, &p);
+		ar_compact_begin(w, turn, AR_COMPACTION_TRIGGER_MANUAL, &p);
 		return;
 	}
 	ar_draft_fail(w, turn,
@@ -170,7 +174,7 @@ static void begin_manual(struct ar_draft *w, struct ar_turn *turn)
 					   .advice = AR_STR("go on; nothing needs to be done") });
 }
 
-static bool may_start(const struct ar_draft *w, const struct ar_turn *turn)
+bool ar_compact_may_start(const struct ar_draft *w, const struct ar_turn *turn)
 {
 	return w->d->input->policy->compact_at > 0 && turn->compaction.started.v < STARTS_MAX &&
 	       turn->compaction.failed.v < FAILURES_MAX;
@@ -197,9 +201,9 @@ bool ar_draft_compact_first(struct ar_draft *w, struct ar_turn *turn, int64_t at
 		begin_manual(w, turn);
 		return true;
 	}
-	if (!may_start(w, turn) || !is_too_large(w) || !ar_compact_plan(w, true, &p))
+	if (!ar_compact_may_start(w, turn) || !is_too_large(w) || !ar_compact_plan(w, true, &p))
 		return false;
-	begin(w, turn, AR_COMPACTION_TRIGGER_AUTO, &p);
+	ar_compact_begin(w, turn, AR_COMPACTION_TRIGGER_AUTO, &p);
 	return true;
 }
 
@@ -207,10 +211,11 @@ bool ar_draft_compact_overflow(struct ar_draft *w, struct ar_turn *turn)
 {
 	struct ar_compact_plan p;
 
-	if (turn->compaction.overflows.v > 0 || !may_start(w, turn) || !ar_compact_plan(w, true, &p))
+	if (turn->compaction.overflows.v > 0 || !ar_compact_may_start(w, turn) ||
+	    !ar_compact_plan(w, true, &p))
 		return false;
 	turn->compaction.overflows = AR_OPT_INT(1);
-	begin(w, turn, AR_COMPACTION_TRIGGER_AUTO, &p);
+	ar_compact_begin(w, turn, AR_COMPACTION_TRIGGER_AUTO, &p);
 	return true;
 }
 

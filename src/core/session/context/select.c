@@ -121,7 +121,7 @@ static struct ar_selection select_from(struct ar_draft *w, size_t first, size_t 
 {
 	struct ar_selection s = { 0 };
 
-	s.entries = ar_arena_alloc(w->d->arena, (total + 2) * sizeof(*s.entries));
+	s.entries = ar_arena_room(w->d->arena, (total + 2) * sizeof(*s.entries));
 	if (w->boundary)
 		s.entries[s.count++] = summary_entry(w);
 	if (w->sent > 0)
@@ -152,6 +152,7 @@ void ar_draft_write_messages(struct ar_jw *j, const struct ar_context_entry *con
 		ar_jw_mstr(j, "role", ar_str_from(role_word[entries[i]->role]));
 		ar_jw_mstr(j, "ref", entries[i]->ref);
 		ar_jw_mstr(j, "toolCallId", entries[i]->tool_call_id);
+		ar_jw_mraw(j, "images", entries[i]->images);
 		ar_jw_mraw(j, "toolCalls", entries[i]->uses);
 		ar_jw_mstr(j, "echoRef", entries[i]->echo);
 		ar_jw_close(j);

@@ -1,9 +1,12 @@
 /* Coming back: what is said and done about open work that no process carries any more, and resume_thread. Every step of it is
  * a fact. Pure. */
 #include "action/action.h"
+#include "channel/channel.h"
 #include "context/context.h"
 #include "limits/budget.h"
 #include "hook/hooks.h"
+#include "process/record.h"
+#include "task/task.h"
 
 /* In a cluster the process that left the work open was another node, or an epoch of this one that is over: readers are told who has
  * it now. */
@@ -207,6 +210,9 @@ static void take_up(struct ar_draft *w, struct ar_turn *turn)
 enum ar_status ar_decide_recover(struct ar_decision *d, struct ar_error *err)
 {
 	(void)err;
+	ar_decide_attach(d);
+	ar_decide_channels_lost(d);
+	ar_task_recover(d);
 	for (size_t i = 0; i < d->session->threads.count; i++) {
 		const struct ar_thread *t = d->session->threads.at[i];
 		const struct ar_turn *turn = ar_thread_active(t);
@@ -252,6 +258,8 @@ enum ar_status ar_decide_resume_thread(struct ar_decision *d, struct ar_error *e
 	if (!t)
 		return ar_refuse(err, AR_ERR_THREAD_NOT_FOUND, "session %.*s has no thread %.*s",
 				 AR_STR_ARG(d->session->id), AR_STR_ARG(in->thread_id));
+	if (ar_channel_check_shown(d, err) != AR_OK)
+		return AR_E_REFUSED;
 	turn = ar_thread_active(t);
 	if (turn && !turn->is_lost && ar_turn_is_waiting(d->session, turn)) {
 		out.result = AR_RESUME_THREAD_RESULT_BLOCKED;

@@ -20,17 +20,27 @@ enum ar_status ar_apply_hook_started(struct ar_session *s, const struct ar_event
 	return AR_OK;
 }
 
+/* The chain of a run that ends, and where its end is taken up; NULL: no such run is open. */
+static struct ar_hook_chain *ending(struct ar_session *s, const struct ar_event *e, struct ar_str run,
+				    struct ar_hook_place *ret)
+{
+	struct ar_thread *t;
+	struct ar_turn *turn = ar_apply_turn(s, e, &t);
+	struct ar_hook_chain *chain = turn ? ar_turn_hook_run(turn, run) : NULL;
+
+	if (chain)
+		*ret = place_of(s, turn, t);
+	return chain;
+}
+
 enum ar_status ar_apply_hook_completed(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
 {
 	const struct ar_ev_hook_completed *p = PAYLOAD(e, hook_completed);
-	struct ar_thread *t;
-	struct ar_turn *turn = ar_apply_turn(s, e, &t);
-	struct ar_hook_chain *chain = turn ? ar_turn_hook_run(turn, p->hook_run_ref) : NULL;
 	struct ar_hook_place at;
+	struct ar_hook_chain *chain = ending(s, e, p->hook_run_ref, &at);
 
 	if (!chain)
 		return ar_apply_unknown(err, e, "hook run");
-	at = place_of(s, turn, t);
 	ar_hook_take_completed(&at, chain, p);
 	return AR_OK;
 }
@@ -38,14 +48,11 @@ enum ar_status ar_apply_hook_completed(struct ar_session *s, const struct ar_eve
 enum ar_status ar_apply_hook_failed(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
 {
 	const struct ar_ev_hook_failed *p = PAYLOAD(e, hook_failed);
-	struct ar_thread *t;
-	struct ar_turn *turn = ar_apply_turn(s, e, &t);
-	struct ar_hook_chain *chain = turn ? ar_turn_hook_run(turn, p->hook_run_ref) : NULL;
 	struct ar_hook_place at;
+	struct ar_hook_chain *chain = ending(s, e, p->hook_run_ref, &at);
 
 	if (!chain)
 		return ar_apply_unknown(err, e, "hook run");
-	at = place_of(s, turn, t);
 	ar_hook_take_failed(&at, chain, p);
 	return AR_OK;
 }

@@ -213,6 +213,7 @@ static void replace_entry(const struct ar_hook_place *at, size_t i, struct ar_st
 	entry = new_entry(at, at->context->at[i]);
 	entry->ref = ar_arena_str(at->arena, ref);
 	entry->bytes = bytes;
+	entry->images = AR_STR_NONE;
 	at->context->at[i] = entry;
 }
 
@@ -269,6 +270,7 @@ static void change_answer(const struct ar_hook_place *at, struct ar_str subject,
 			      p->updated_tool_output_bytes.v);
 	call->answer_ref = ar_arena_str(at->arena, p->updated_tool_output_ref);
 	call->answer_bytes = p->updated_tool_output_bytes.v;
+	call->images = AR_STR_NONE; /* what stands in its place is all there is */
 }
 
 static void change_arguments(const struct ar_hook_place *at, struct ar_str subject,

@@ -54,7 +54,7 @@ static struct ar_json option_of(const struct ar_decision *d, struct ar_str optio
 {
 	struct ar_json v;
 
-	if (ar_str_empty(options) || ar_json_parse(d->session->json, options, &v, NULL) != AR_OK)
+	if (options.len <= 2 || ar_json_parse(d->session->json, options, &v, NULL) != AR_OK) /* mostly {} */
 		return (struct ar_json){ 0 };
 	return ar_json_get(ar_json_get(v, "budget"), name);
 }
@@ -123,13 +123,14 @@ static struct ar_str scope_of(struct ar_decision *d, const struct ar_turn *turn,
 static void note_one(struct ar_draft *w, struct ar_turn *turn, const struct ar_quota_name *q)
 {
 	struct ar_quota_mark *mark = mark_of(w, turn, q);
-	int64_t limit = limit_of(w, turn, q), used = used_of(w, turn, q);
-	struct ar_ids ids = ar_ids_turn(w->d, turn);
+	int64_t limit = limit_of(w, turn, q), used = limit ? used_of(w, turn, q) : 0;
+	struct ar_ids ids;
 
 	if (limit == 0 || mark->warned.v == limit || used >= limit ||
 	    (double)used * 100 < (double)limit * (double)w->d->input->policy->budget.warn_percent)
 		return;
 	mark->warned = AR_OPT_INT(limit);
+	ids = ar_ids_turn(w->d, turn);
 	ar_decide_emit(w->d, AR_EV_QUOTA_LOW, &ids,
 		       &(struct ar_ev_quota_low){ .quota_kind = ar_str_from(q->name),
 						  .remaining = ar_quota_units(q->quota, limit - used),
@@ -225,6 +226,22 @@ static bool is_over(struct ar_draft *w, struct ar_turn *turn, const struct ar_qu
 	if (q->quota == AR_QUOTA_CALLS)
 		return used + next.calls > limit;
 	return used >= limit || (q->quota == AR_QUOTA_TOKENS && used + next.tokens > limit);
+}
+
+int64_t ar_budget_tokens_left(struct ar_draft *w, struct ar_turn *turn)
+{
+	int64_t least = INT64_MAX;
+
+	if (is_asked(w, turn))
+		return least;
+	for (size_t i = 0; i < AR_QUOTA_NAMES; i++) {
+		const struct ar_quota_name *q = &ar_quota_names[i];
+		int64_t limit = q->quota == AR_QUOTA_TOKENS ? limit_of(w, turn, q) : 0;
+
+		if (limit > 0 && limit - used_of(w, turn, q) < least)
+			least = limit - used_of(w, turn, q);
+	}
+	return least;
 }
 
 bool ar_budget_allows(struct ar_draft *w, struct ar_turn *turn, struct ar_spending next)

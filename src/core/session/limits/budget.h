@@ -17,6 +17,9 @@ struct ar_spending {
 /* True when nothing speaks against it. False: the turn waits for a decision about its budget, or has ended; there is nothing to do. */
 bool ar_budget_allows(struct ar_draft *w, struct ar_turn *turn, struct ar_spending next);
 
+/* Tokens that the turn may still use, by its budget and the session's; INT64_MAX: without a limit, or a person is asked about one. */
+int64_t ar_budget_tokens_left(struct ar_draft *w, struct ar_turn *turn);
+
 /* Warns, once for each limit, when what was used comes near to it. */
 void ar_budget_note(struct ar_draft *w, struct ar_turn *turn);
 

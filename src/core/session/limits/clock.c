@@ -1,5 +1,8 @@
-/* The time that a turn may take: a wake-up at its end, that ends the turn as timed out. Waiting for people counts. Pure. */
+/* The time that a turn may take, waiting for people included, and the time in which nothing of it happens, while it waits for nobody: wake-ups
+ * that end the turn as timed out. Pure. */
+#include "action/action.h"
 #include "limits/budget.h"
+#include "tool/calls.h"
 
 #define MILLISECOND 1000
 
@@ -16,31 +19,52 @@ int64_t ar_budget_ms(const struct ar_decision *d, const struct ar_turn *turn)
 	return limit;
 }
 
-void ar_budget_start_clock(struct ar_draft *w, const struct ar_turn *turn, ar_usec started)
+static void listen(struct ar_draft *w, const struct ar_turn *turn)
 {
-	int64_t ms = ar_budget_ms(w->d, turn);
+	int64_t ms = w->d->input->policy->budget.inactivity_ms;
 	struct ar_effect *wake;
 
 	if (ms == 0)
 		return;
 	wake = ar_decide_effect(w->d, AR_EFFECT_WAKE);
+	wake->input = AR_IN_SILENCE_DUE;
+	wake->subject = turn->task->id;
+	wake->turn = turn->id;
+	wake->at = w->d->input->now + ms * MILLISECOND;
+}
+
+static void set_alarm(struct ar_draft *w, const struct ar_turn *turn, ar_usec started, int64_t ms)
+{
+	struct ar_effect *wake = ar_decide_effect(w->d, AR_EFFECT_WAKE);
+
 	wake->input = AR_IN_BUDGET_DUE;
 	wake->subject = turn->task->id;
-	wake->at = started + ms * MILLISECOND;
+	wake->at = w->d->input->now + ms * MILLISECOND - ar_decide_since(w->d, started);
+}
+
+void ar_budget_start_clock(struct ar_draft *w, const struct ar_turn *turn, ar_usec started)
+{
+	int64_t ms = ar_budget_ms(w->d, turn);
+
+	listen(w, turn);
+	if (ms > 0)
+		set_alarm(w, turn, started, ms);
 }
 
 void ar_budget_stop_clock(struct ar_draft *w, const struct ar_turn *turn)
 {
 	if (ar_budget_ms(w->d, turn) > 0)
 		ar_decide_effect(w->d, AR_EFFECT_WAKE_CANCEL)->subject = turn->task->id;
+	if (w->d->input->policy->budget.inactivity_ms > 0)
+		ar_decide_effect(w->d, AR_EFFECT_WAKE_CANCEL)->subject = turn->task->id;
 }
 
-static void say_over(struct ar_draft *w, const struct ar_turn *turn, int64_t ms)
+static void say_over(struct ar_draft *w, const struct ar_turn *turn, const char *kind, int64_t ms)
 {
 	struct ar_ids ids = ar_ids_turn(w->d, turn);
 
 	ar_decide_emit(w->d, AR_EV_QUOTA_BLOCKED, &ids,
-		       &(struct ar_ev_quota_blocked){ .quota_kind = AR_STR("turn_ms"),
+		       &(struct ar_ev_quota_blocked){ .quota_kind = ar_str_from(kind),
 						      .limit = (double)ms,
 						      .scope = ar_arena_fmt(w->d->arena,
 									    "{\"turnId\":\"%.*s\"}",
@@ -59,14 +83,50 @@ enum ar_status ar_decide_budget_due(struct ar_decision *d, struct ar_error *err)
 		return AR_OK;
 	t = ar_session_thread(d->session, turn->thread);
 	w = ar_draft_of(d, t);
-	if (d->input->now < turn->started + ms * MILLISECOND) {
-		ar_budget_start_clock(&w, turn, turn->started); /* the clocks of wake-ups and facts differ */
+	if (ar_decide_since(d, turn->started) < ms * MILLISECOND) {
+		set_alarm(&w, turn, turn->started, ms); /* the clocks of wake-ups and facts differ */
 		return AR_OK;
 	}
 	turn = ar_draft_own(&w, turn);
 	turn->overdue = AR_OPT_BOOL(true);
-	say_over(&w, turn, ms);
+	say_over(&w, turn, "turn_ms", ms);
 	ar_draft_interrupt(&w, turn,
 			   ar_arena_fmt(d->arena, "the turn took longer than its %lld ms", (long long)ms));
+	return AR_OK;
+}
+
+/* A person, or a client that runs a call, takes the time it takes. */
+static bool waits_for_somebody(const struct ar_session *s, const struct ar_turn *turn)
+{
+	if (ar_turn_is_waiting(s, turn))
+		return true;
+	for (size_t i = 0; i < turn->calls.count; i++) {
+		const struct ar_invocation *call = ar_call_at(turn, i);
+
+		if (call->stage == AR_CALL_RUNNING && call->is_client)
+			return true;
+	}
+	return false;
+}
+
+enum ar_status ar_decide_silence_due(struct ar_decision *d, struct ar_error *err)
+{
+	struct ar_turn *turn = ar_session_task(d->session, d->input->subject);
+	int64_t ms = d->input->policy->budget.inactivity_ms;
+	struct ar_draft w;
+
+	(void)err;
+	if (ms == 0 || !turn || turn->is_interrupted || !ar_str_absent(turn->outcome))
+		return AR_OK;
+	w = ar_draft_of(d, ar_session_thread(d->session, turn->thread));
+	if (waits_for_somebody(d->session, turn)) {
+		listen(&w, turn);
+		return AR_OK;
+	}
+	turn = ar_draft_own(&w, turn);
+	turn->overdue = turn->silent = AR_OPT_BOOL(true);
+	say_over(&w, turn, AR_LIMIT_SILENCE, ms);
+	ar_draft_interrupt(&w, turn,
+			   ar_arena_fmt(d->arena, "nothing of the turn happened for %lld ms", (long long)ms));
 	return AR_OK;
 }

@@ -48,6 +48,7 @@ void ar_draft_call_model(struct ar_draft *w, const struct ar_turn *turn, const s
 				    .route = ask->choice->entry->name,
 				    .model = ask->choice->model,
 				    .options = ask->options,
+				    .can_see = ask->choice->entry->capabilities & AR_CAN_VISION,
 				    .is_transcript = ask->is_transcript,
 				    .messages = ask->messages,
 				    .message_count = ask->message_count,
@@ -65,7 +66,7 @@ static void ask_for_answer(struct ar_draft *w, struct ar_turn *turn, int64_t att
 	struct ar_model_ask ask = {
 		.purpose = "turn", .attempt = attempt, .choice = choice, .options = turn->options
 	};
-	struct ar_context_entry *messages = ar_arena_alloc(d->arena, (s.count + 2) * sizeof(*messages));
+	struct ar_context_entry *messages = ar_arena_room(d->arena, (s.count + 2) * sizeof(*messages));
 	const struct ar_str told[] = { system.prompt, system.file };
 
 	for (size_t i = 0; i < AR_ARRAY_LEN(told); i++) {
@@ -90,10 +91,15 @@ static void ask_for_answer(struct ar_draft *w, struct ar_turn *turn, int64_t att
 
 void ar_draft_ask_model(struct ar_draft *w, struct ar_turn *turn, int64_t attempt)
 {
+	bool is_saving = turn->compaction.trigger.v == AR_COMPACTION_TRIGGER_BUDGET;
 	struct ar_choice choice;
 
 	ar_draft_take_steers(w, turn);
-	if (!ar_budget_allows(w, turn, (struct ar_spending){ .tokens = ar_draft_select(w).tokens }) ||
+	if (ar_draft_compact_for_budget(w, turn))
+		return;
+	/* A summary that is made to save tokens was found to fit before it was begun. */
+	if (!ar_budget_allows(w, turn,
+			      (struct ar_spending){ .tokens = is_saving ? 0 : ar_draft_select(w).tokens }) ||
 	    !ar_limits_route(w, turn, ar_draft_bytes(w), &choice))
 		return;
 	if (!ar_draft_compact_first(w, turn, attempt))
@@ -228,6 +234,7 @@ static void step_completed(struct ar_draft *w, struct ar_turn *turn, const struc
 	struct ar_str *ids = ar_arena_alloc(d->arena, (out->tool_count + 1) * sizeof(*ids));
 	struct ar_str *refs = ar_arena_alloc(d->arena, (out->tool_count + 1) * sizeof(*refs));
 	struct ar_str output_ref = ar_decide_content(d, out->text);
+	struct ar_str echo = content_or_none(d, end->echo);
 	bool is_summary = turn->compaction.trigger.set;
 	struct ar_str calls = is_summary ? AR_STR_NONE : tool_calls_json(d, out, ids, refs);
 	struct ar_ids scope = ar_ids_turn(d, turn);
@@ -249,7 +256,7 @@ static void step_completed(struct ar_draft *w, struct ar_turn *turn, const struc
 							.preview = ar_str_utf8_prefix(out->text, PREVIEW_MAX),
 							.reasoning_ref = content_or_none(d, out->reasoning),
 							.tool_calls = calls,
-							.echo_ref = content_or_none(d, end->echo) });
+							.echo_ref = echo });
 	ar_decide_masked(d, &scope, output_ref, &out->masked);
 	ar_limits_record(w, turn, step, end);
 	ar_budget_note(w, turn);
@@ -267,7 +274,7 @@ static void step_completed(struct ar_draft *w, struct ar_turn *turn, const struc
 						   .ref = output_ref,
 						   .bytes = answer_bytes(out),
 						   .uses = calls,
-						   .echo = content_or_none(d, end->echo),
+						   .echo = echo,
 						   .echo_by = step->provider });
 	if (out->tool_count > 0)
 		ar_draft_plan_calls(w, turn, out, ids, refs);

@@ -15,7 +15,7 @@ static enum ar_status read_rule(struct ar_decision *d, struct ar_json v, struct 
 	if (!ar_rule_read(d->arena, v, rule, &wrong))
 		return ar_refuse(err, AR_ERR_INVALID_POLICY,
 				 "rule member '%.*s': a rule has name, tool, decision (allow, ask, deny), "
-				 "argument, matches, "
+				 "argument, matches, command, "
 				 "threadId, turnId, reason: texts of 1 to %d bytes",
 				 AR_STR_ARG(ar_str_utf8_prefix(wrong, 32)), AR_RULE_TEXT_MAX);
 	if (ar_str_absent(rule->name) || ar_str_absent(rule->tool) || !rule->verdict)

@@ -16,6 +16,11 @@ struct ar_str ar_permission_trace(struct ar_decision *d, struct ar_str turn)
 	return (struct ar_str){ text, 32 };
 }
 
+static struct ar_str profile_word(enum ar_sandbox_profile profile)
+{
+	return profile ? ar_str_from(ar_sandbox_name(profile)) : AR_STR_NONE;
+}
+
 struct ar_str ar_permission_emit(struct ar_decision *d, const struct ar_ids *ids,
 				 const struct ar_judgement *j, struct ar_str action)
 {
@@ -35,7 +40,8 @@ struct ar_str ar_permission_emit(struct ar_decision *d, const struct ar_ids *ids
 							     .mode = ar_str_from(j->mode),
 							     .destructive = j->destructive,
 							     .impact_scope = j->impact,
-							     .rollback_advice = j->advice });
+							     .rollback_advice = j->advice,
+							     .sandbox_profile = profile_word(j->profile) });
 	return d->events[d->event_count - 1].event_id;
 }
 
@@ -73,7 +79,11 @@ enum ar_status ar_apply_permission_evaluated(struct ar_session *s, const struct 
 	if (!call)
 		return AR_OK;
 	call->permission = ar_apply_keep(s, e->event_id);
-	if (p->decision == AR_PERMISSION_EVALUATED_DECISION_ALLOW)
+	if (!ar_str_absent(p->sandbox_profile) && p->decision != AR_PERMISSION_EVALUATED_DECISION_DENY &&
+	    p->decision != AR_PERMISSION_EVALUATED_DECISION_UNAVAILABLE)
+		call->profile = AR_OPT_INT(ar_sandbox_find(p->sandbox_profile));
+	if (p->decision == AR_PERMISSION_EVALUATED_DECISION_ALLOW ||
+	    p->decision == AR_PERMISSION_EVALUATED_DECISION_SANDBOXED)
 		call->stage = AR_CALL_ALLOWED;
 	else if (p->decision == AR_PERMISSION_EVALUATED_DECISION_ASK)
 		call->stage = AR_CALL_WAITING;

@@ -1,7 +1,8 @@
 /* The judgement of one act: which of rules, hooks, grants and modes speaks first, and what it says. Pure: the same state, policy and act
  * always give the same answer. */
+#include "command.h"
 #include "decide.h"
-#include "permission/permission.h"
+#include "permission/raise.h"
 
 #define TEXT_MAX 256 /* of a rule's or hook's own words inside our sentence */
 
@@ -15,6 +16,7 @@ struct bench {
 	enum ar_permission_mode modes[3]; /* host's, session's, turn's: all of them hold */
 	size_t mode_count;
 	enum ar_permission_mode strictest;
+	struct ar_settled_profile profile;
 };
 
 /* ---- modes ---- */
@@ -66,15 +68,17 @@ static bool is_in_mode(const struct bench *b, enum ar_permission_mode mode)
 /* Of several modes the strictest answer counts. */
 static struct ar_judgement by_mode(const struct bench *b)
 {
-	static const int strictness[] = { [AR_ALLOW] = 1, [AR_ASK] = 2, [AR_DENY] = 3 };
-	static const char *const word[] = {
-		[AR_ALLOW] = "lets it run", [AR_ASK] = "asks for it", [AR_DENY] = "does not let it run"
-	};
+	static const int strictness[] = { [AR_ALLOW] = 1, [AR_SANDBOXED] = 2, [AR_ASK] = 3, [AR_DENY] = 4 };
+	static const char *const word[] = { [AR_ALLOW] = "lets it run",
+					    [AR_SANDBOXED] = "lets it run inside the sandbox",
+					    [AR_ASK] = "asks for it",
+					    [AR_DENY] = "does not let it run" };
 	enum ar_permission_mode mode = b->strictest;
-	enum ar_verdict verdict = ar_mode_verdict(mode, b->act->tool);
+	bool is_confined = ar_profile_confines(&b->profile);
+	enum ar_verdict verdict = ar_mode_verdict(mode, b->act->tool, is_confined);
 
 	for (size_t i = 0; i < b->mode_count; i++) {
-		enum ar_verdict other = ar_mode_verdict(b->modes[i], b->act->tool);
+		enum ar_verdict other = ar_mode_verdict(b->modes[i], b->act->tool, is_confined);
 
 		if (strictness[other] <= strictness[verdict])
 			continue;
@@ -97,7 +101,8 @@ static struct ar_judgement by_mode(const struct bench *b)
 
 /* ---- rules and hooks ---- */
 
-static const struct ar_permission_rule *find_rule(const struct bench *b, enum ar_verdict verdict)
+static const struct ar_permission_rule *find_rule_for(const struct bench *b, const struct ar_act *act,
+						      enum ar_verdict verdict)
 {
 	const struct ar_policy *policy = b->d->input->policy;
 	const struct ar_session *s = b->d->session;
@@ -107,17 +112,22 @@ static const struct ar_permission_rule *find_rule(const struct bench *b, enum ar
 			const struct ar_permission_rule *rule = &policy->rules[i];
 
 			if (rule->reach == reach && rule->verdict == (int64_t)verdict &&
-			    ar_rule_fits(s, rule, b->turn, b->act))
+			    ar_rule_fits(s, rule, b->turn, act))
 				return rule;
 		}
 	}
 	for (size_t i = 0; i < s->rules.count; i++) {
 		const struct ar_permission_rule *rule = s->rules.at[i];
 
-		if (rule->verdict == (int64_t)verdict && ar_rule_fits(s, rule, b->turn, b->act))
+		if (rule->verdict == (int64_t)verdict && ar_rule_fits(s, rule, b->turn, act))
 			return rule;
 	}
 	return NULL;
+}
+
+static const struct ar_permission_rule *find_rule(const struct bench *b, enum ar_verdict verdict)
+{
+	return find_rule_for(b, b->act, verdict);
 }
 
 static struct ar_str sentence(const struct bench *b, struct ar_str said, struct ar_str own_words)
@@ -159,6 +169,44 @@ static struct ar_judgement by_rule(const struct bench *b, const struct ar_permis
 	};
 }
 
+/* Of several commands each needs a rule that allows it. */
+static bool is_allowed(const struct bench *b, struct ar_judgement *ret)
+{
+	const struct ar_command_line *all = b->act->command;
+	size_t count = all && !all->is_opaque && all->count > 1 ? all->count : 1;
+	struct ar_jw w;
+	struct ar_str *names = ar_arena_alloc(b->d->arena, count * sizeof(*names));
+
+	for (size_t i = 0; i < count; i++) {
+		struct ar_command_line one = all ? *all : (struct ar_command_line){ 0 };
+		struct ar_act act = *b->act;
+		const struct ar_permission_rule *rule;
+
+		if (count > 1) {
+			one.commands = &all->commands[i];
+			one.count = 1;
+			act.command = &one;
+			act.args =
+				AR_STR_NONE; /* a pattern over the text knows nothing of one command in it */
+		}
+		rule = find_rule_for(b, &act, AR_ALLOW);
+		if (!rule)
+			return false;
+		if (i == 0)
+			*ret = by_rule(b, rule);
+		names[i] = rule->name;
+	}
+	w = ar_decide_json(b->d);
+	ar_jw_open_array(&w);
+	for (size_t i = 0; i < count; i++) {
+		if (i == 0 || !ar_str_eq(names[i], names[i - 1]))
+			ar_jw_str(&w, names[i]);
+	}
+	ar_jw_close_array(&w);
+	ret->rules = ar_decide_json_end(b->d);
+	return true;
+}
+
 static struct ar_judgement by_hook(const struct bench *b, enum ar_verdict verdict)
 {
 	static const char *const said[] = { [AR_ALLOW] = "a hook allows it",
@@ -176,6 +224,12 @@ static struct ar_judgement by_hook(const struct bench *b, enum ar_verdict verdic
 
 /* ---- grants ---- */
 
+/* Of a shell what was allowed is one command, not the tool. */
+static bool is_covered(const struct ar_grant *g, const struct ar_act *act)
+{
+	return !act->command || (!ar_str_absent(act->covers) && ar_str_eq(g->covers, act->covers));
+}
+
 /* What a person allowed for a question of the mode does not answer the question of a rule, and one rule's not another's. */
 static const struct ar_grant *find_grant(const struct bench *b, const struct ar_permission_rule *asking)
 {
@@ -184,7 +238,8 @@ static const struct ar_grant *find_grant(const struct bench *b, const struct ar_
 	for (size_t i = 0; i < s->grants.count; i++) {
 		const struct ar_grant *g = s->grants.at[i];
 
-		if (!ar_str_eq(g->tool, b->act->name) || (g->expires && g->expires <= b->d->input->now))
+		if (!ar_str_eq(g->tool, b->act->name) || (g->expires && g->expires <= b->d->input->now) ||
+		    !is_covered(g, b->act))
 			continue;
 		if (!asking || ar_str_eq(g->rule, asking->name))
 			return g;
@@ -198,8 +253,8 @@ static struct ar_judgement by_grant(const struct bench *b, const struct ar_grant
 		.verdict = AR_ALLOW,
 		.source = SOURCE(HUMAN),
 		.scope = SCOPE(SESSION),
-		.reason = ar_arena_fmt(b->d->arena, "a person allowed this tool for the session (%.*s)",
-				       AR_STR_ARG(g->permission)),
+		.reason = ar_arena_fmt(b->d->arena, "a person allowed this %s for the session (%.*s)",
+				       b->act->command ? "command" : "tool", AR_STR_ARG(g->permission)),
 		.rules = rule_refs(b, g->permission),
 		.expires = g->expires
 	};
@@ -211,12 +266,13 @@ static struct ar_judgement speaks_first(const struct bench *b)
 {
 	const struct ar_permission_rule *rule = find_rule(b, AR_DENY);
 	const struct ar_grant *grant;
+	struct ar_judgement allowed;
 
 	if (rule)
 		return by_rule(b, rule);
 	if (b->act->hook == AR_HOOK_SAYS_DENY)
 		return by_hook(b, AR_DENY);
-	if (is_in_mode(b, AR_MODE_PLAN) && ar_mode_verdict(AR_MODE_PLAN, b->act->tool) == AR_DENY)
+	if (is_in_mode(b, AR_MODE_PLAN) && ar_mode_verdict(AR_MODE_PLAN, b->act->tool, false) == AR_DENY)
 		return by_mode(b);
 	rule = find_rule(b, AR_ASK);
 	if (rule && !find_grant(b, rule))
@@ -226,9 +282,8 @@ static struct ar_judgement speaks_first(const struct bench *b)
 	grant = find_grant(b, rule);
 	if (grant)
 		return by_grant(b, grant);
-	rule = find_rule(b, AR_ALLOW);
-	if (rule)
-		return by_rule(b, rule);
+	if (is_allowed(b, &allowed))
+		return allowed;
 	if (b->act->hook == AR_HOOK_SAYS_ALLOW)
 		return by_hook(b, AR_ALLOW);
 	return by_mode(b);
@@ -248,9 +303,12 @@ static void ask_nobody(const struct bench *b, struct ar_judgement *j)
 }
 
 /* Such an act keeps its facts in every mode. */
-static void tell_destruction(struct ar_judgement *j, const struct ar_tool *tool)
+static void tell_destruction(struct ar_judgement *j, const struct ar_act *act)
 {
-	j->destructive = tool && tool->is_destructive;
+	const struct ar_tool *tool = act->tool;
+
+	j->destructive =
+		(tool && tool->is_destructive) || (act->command && ar_command_is_destructive(act->command));
 	if (!j->destructive)
 		return;
 	j->impact = tool->capabilities & AR_TOOL_FILESYSTEM ? AR_STR("files of the workspace")
@@ -262,18 +320,28 @@ static void tell_destruction(struct ar_judgement *j, const struct ar_tool *tool)
 struct ar_judgement ar_permission_judge(struct ar_decision *d, const struct ar_turn *turn,
 					const struct ar_act *act)
 {
-	struct bench b = { .d = d, .turn = turn, .act = act };
+	struct ar_act own = *act;
+	struct bench b = { .d = d, .turn = turn, .act = &own };
 	struct ar_judgement j;
 
+	own.command = ar_shell_command(d, act, &own.covers);
+	b.profile = ar_profile_settle(d, turn, act);
 	gather_modes(&b);
 	j = speaks_first(&b);
+	ar_permission_raise(&(struct ar_raise){ .d = d,
+						.turn = turn,
+						.act = &own,
+						.profile = &b.profile,
+						.is_bypass = b.strictest == AR_MODE_BYPASS,
+						.is_on_failure = is_in_mode(&b, AR_MODE_ON_FAILURE) },
+			    &j);
 	ask_nobody(&b, &j);
 	if (!j.mode)
 		j.mode = ar_mode_name(b.strictest);
 	if (ar_str_absent(j.rules))
 		j.rules = AR_STR("[]");
 	j.updated_input = act->updated_input;
-	tell_destruction(&j, act->tool);
+	tell_destruction(&j, &own);
 	return j;
 }
 

@@ -32,7 +32,7 @@ int ar_mode_looseness(enum ar_permission_mode mode)
 	return modes[mode].looseness;
 }
 
-enum ar_verdict ar_mode_verdict(enum ar_permission_mode mode, const struct ar_tool *tool)
+enum ar_verdict ar_mode_verdict(enum ar_permission_mode mode, const struct ar_tool *tool, bool is_confined)
 {
 	bool is_read_only = tool && tool->is_read_only;
 	bool is_own = tool && tool->owner == AR_TOOL_LOCAL;
@@ -45,6 +45,11 @@ enum ar_verdict ar_mode_verdict(enum ar_permission_mode mode, const struct ar_to
 		return is_read_only ? AR_ALLOW : AR_DENY;
 	case AR_MODE_UNTRUSTED:
 		return is_read_only && is_own ? AR_ALLOW : AR_ASK;
+	case AR_MODE_ON_REQUEST:
+	case AR_MODE_ON_FAILURE:
+		if (is_confined && !is_read_only)
+			return AR_SANDBOXED;
+		return is_read_only ? AR_ALLOW : AR_ASK;
 	default:
 		return is_read_only ? AR_ALLOW : AR_ASK;
 	}

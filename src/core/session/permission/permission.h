@@ -6,6 +6,8 @@
 #include "json.h"
 #include "tool.h"
 
+struct ar_command_line;
+
 struct ar_decision;
 struct ar_ids;
 struct ar_session;
@@ -19,8 +21,8 @@ struct ar_turn;
 enum ar_permission_mode {
 	AR_MODE_DEFAULT = 1, /* read-only acts run, the rest asks */
 	AR_MODE_UNTRUSTED, /* only read-only acts of the runtime's own tools run, the rest asks */
-	AR_MODE_ON_REQUEST, /* as default, until a sandbox can be asked for more */
-	AR_MODE_ON_FAILURE, /* as default, until a sandbox can be tried first */
+	AR_MODE_ON_REQUEST, /* as default; what is confined runs, and may ask for more */
+	AR_MODE_ON_FAILURE, /* the same, and more may be asked for only after a run inside failed */
 	AR_MODE_NEVER, /* as default, but what would ask is denied */
 	AR_MODE_PLAN, /* only read-only acts, whatever rules, grants and hooks allow */
 	AR_MODE_BYPASS, /* everything that no rule and no hook stops */
@@ -33,6 +35,8 @@ enum ar_verdict {
 	AR_ALLOW = 1,
 	AR_DENY,
 	AR_ASK,
+	AR_SANDBOXED, /* as allow: because it is confined */
+	AR_UNAVAILABLE, /* the boundary it needs cannot be enforced here: it does not run */
 };
 
 /* Whose rule it is. */
@@ -47,6 +51,8 @@ struct ar_permission_rule {
 	struct ar_str name; /* facts call it ruleRef */
 	struct ar_str tool; /* pattern of the tool's name */
 	struct ar_str argument, matches; /* an argument of the call, and the pattern of its text */
+	struct ar_str
+		command; /* first words of a shell command: allow needs all commands of a literal text, others any that is seen */
 	struct ar_str workspace, thread, turn;
 	struct ar_str reason; /* for people; absent: none */
 	bool only_destructive; /* about such acts alone */
@@ -58,6 +64,7 @@ struct ar_permission_rule {
 struct ar_grant {
 	struct ar_str tool;
 	struct ar_str rule; /* ruleRef of the rule that asked; absent: the mode did */
+	struct ar_str covers; /* of a shell: digest of the one command that it is about */
 	struct ar_str scope; /* session */
 	struct ar_str permission; /* eventId of the permission.resolved behind it */
 	ar_usec expires; /* 0: with the session */
@@ -85,6 +92,8 @@ struct ar_act {
 	enum ar_hook_word hook;
 	struct ar_str hook_name, hook_reason; /* of the hook that said it; may be absent */
 	struct ar_str updated_input; /* ref of the arguments that a hook put in place; absent: none */
+	const struct ar_command_line *command; /* what a shell is asked to run; the judgement's own */
+	struct ar_str covers; /* digest of it when it is literal; the judgement's own */
 };
 
 struct ar_judgement {
@@ -98,10 +107,16 @@ struct ar_judgement {
 	const char *mode; /* the one in force */
 	bool destructive;
 	ar_usec expires; /* of the grant that allowed it; 0: none */
+	enum ar_sandbox_profile profile; /* that it runs in; 0: it needs none */
+	bool is_escalation; /* more than the turn's profile is asked for */
+	struct ar_str justification; /* why, as the model says; may be absent */
+	struct ar_str remedy; /* UNAVAILABLE: what to do about it */
+	struct ar_str covers; /* of a literal shell command: what a grant would answer for */
+	bool is_opaque; /* a shell command that no grant can answer for */
 };
 
 /* In this order: deny rules, a hook's deny, plan mode, ask rules and a hook's ask (unless a grant answers the rule), grants, allow rules,
- * a hook's allow, the mode. In mode never whatever would ask is denied. */
+ * a hook's allow, the mode. What the sandbox and the danger scan say can only make that stricter. In mode never whatever would ask is denied. */
 struct ar_judgement ar_permission_judge(struct ar_decision *d, const struct ar_turn *turn,
 					const struct ar_act *act);
 
@@ -124,8 +139,8 @@ const char *ar_mode_name(enum ar_permission_mode mode);
  * one of the same or a smaller number. */
 int ar_mode_looseness(enum ar_permission_mode mode);
 
-/* What a mode says of an act that no rule, grant or hook spoke about. */
-enum ar_verdict ar_mode_verdict(enum ar_permission_mode mode, const struct ar_tool *tool);
+/* What a mode says of an act that no rule, grant or hook spoke about. `is_confined`: the kernel keeps it inside a boundary. */
+enum ar_verdict ar_mode_verdict(enum ar_permission_mode mode, const struct ar_tool *tool, bool is_confined);
 
 /* rule.c */
 bool ar_rule_fits(const struct ar_session *s, const struct ar_permission_rule *rule,
@@ -138,6 +153,29 @@ bool ar_rule_read(struct ar_arena *a, struct ar_json v, struct ar_permission_rul
 		  struct ar_str *ret_wrong);
 void ar_rule_write(struct ar_jw *w, struct ar_permission_rule *rule);
 int ar_verdict_find(struct ar_str word); /* of a decision or an outcome; 0: unknown */
+
+/* shell.c: what a shell is asked to run, from the arguments of its call, with what a grant for it covers. NULL: it is no shell. */
+const struct ar_command_line *ar_shell_command(struct ar_decision *d, const struct ar_act *act,
+					       struct ar_str *ret_covers);
+
+/* profile.c: which boundary a call runs in. */
+struct ar_settled_profile {
+	enum ar_sandbox_profile profile; /* 0: it needs none */
+	enum ar_sandbox_profile turn; /* that the turn has without asking */
+	bool is_escalation;
+	bool is_forbidden; /* no boundary at all, which the host does not allow */
+	bool is_available;
+	struct ar_str reason, remedy; /* not available: why, and what to do */
+	struct ar_str justification;
+};
+struct ar_settled_profile ar_profile_settle(struct ar_decision *d, const struct ar_turn *turn,
+					    const struct ar_act *act);
+
+/* Whether it is a real boundary: with it modes let more run. */
+bool ar_profile_confines(const struct ar_settled_profile *p);
+
+/* Refuses options.sandbox that names no profile, or a looser one than the host lets turns have. */
+enum ar_status ar_profile_check(const struct ar_decision *d, struct ar_str options, struct ar_error *err);
 
 /* decide_policy.c: refuses, with this code, a mode that is unknown or looser than the host allows. */
 enum ar_status ar_mode_check(const struct ar_decision *d, struct ar_str name, uint16_t code,

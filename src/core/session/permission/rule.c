@@ -1,5 +1,6 @@
 /* Whether a rule is about an act. A rule reads what the caller wrote, it does not know what a path or a command line will come to: the
  * boundary itself is the sandbox's. Pure. */
+#include "command.h"
 #include "permission/permission.h"
 #include "session.h"
 
@@ -73,6 +74,16 @@ static bool argument_fits(const struct ar_session *s, const struct ar_permission
 	return ar_json_str(value, &text) && text_fits(rule, text);
 }
 
+/* A text that is not plain is never allowed by a rule, whatever the rule says. */
+static bool command_fits(const struct ar_permission_rule *rule, const struct ar_command_line *c)
+{
+	if (!c)
+		return ar_str_absent(rule->command);
+	if (rule->verdict != AR_ALLOW)
+		return ar_str_absent(rule->command) || ar_command_mentions(c, rule->command);
+	return !c->is_opaque && (ar_str_absent(rule->command) || ar_command_begins(c, rule->command));
+}
+
 bool ar_rule_fits(const struct ar_session *s, const struct ar_permission_rule *rule,
 		  const struct ar_turn *turn, const struct ar_act *act)
 {
@@ -80,5 +91,5 @@ bool ar_rule_fits(const struct ar_session *s, const struct ar_permission_rule *r
 	       is_same_or_any(rule->workspace, s->workspace) && is_same_or_any(rule->thread, turn->thread) &&
 	       is_same_or_any(rule->turn, turn->id) &&
 	       (!rule->only_destructive || (act->tool && act->tool->is_destructive)) &&
-	       argument_fits(s, rule, act->args);
+	       command_fits(rule, act->command) && argument_fits(s, rule, act->args);
 }

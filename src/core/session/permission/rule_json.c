@@ -17,7 +17,7 @@ struct member {
 static const struct member members[] = {
 	MEMBER("name", name),	    MEMBER("tool", tool),	MEMBER("argument", argument),
 	MEMBER("matches", matches), MEMBER("threadId", thread), MEMBER("turnId", turn),
-	MEMBER("reason", reason),
+	MEMBER("reason", reason),   MEMBER("command", command),
 };
 
 static struct ar_str *text_of(struct ar_permission_rule *rule, const struct member *m)

@@ -45,11 +45,7 @@ static void join_answers(struct ar_session *s, struct ar_thread *t, struct ar_tu
 			continue;
 		call->is_joined = true;
 		ar_guard_count(&turn->repeat, call);
-		ar_apply_context(s, t,
-				 (struct ar_context_entry){ .role = AR_CONTEXT_TOOL,
-							    .ref = call->answer_ref,
-							    .bytes = call->answer_bytes,
-							    .tool_call_id = call->provider_id });
+		ar_apply_context(s, t, ar_call_message(call));
 	}
 }
 
@@ -104,8 +100,12 @@ enum ar_status ar_apply_tool_started(struct ar_session *s, const struct ar_event
 	call->is_idempotent = p->is_idempotent.v;
 	call->is_client = ar_str_is(p->runtime_owner, "client");
 	call->blocks = ar_str_is(p->interrupt_behavior, "block");
+	call->runs_process = p->runs_process;
+	call->category = AR_STR_NONE;
 	call->started = e->time;
 	call->expires = p->expires_at;
+	if (!ar_str_absent(p->sandbox_profile))
+		call->profile = AR_OPT_INT(ar_sandbox_find(p->sandbox_profile));
 	return AR_OK;
 }
 
@@ -123,8 +123,10 @@ enum ar_status ar_apply_tool_result(struct ar_session *s, const struct ar_event 
 	call->output_ref = ar_apply_keep(s, p->output_ref);
 	call->answer_ref = ar_apply_keep(s, ar_str_absent(p->answer_ref) ? p->output_ref : p->answer_ref);
 	call->answer_bytes = p->answer_bytes.v;
+	call->images = ar_apply_keep(s, p->images);
 	call->preview = ar_apply_keep(s, ar_str_utf8_prefix(p->preview, AR_CALL_PREVIEW));
 	call->ended = e->time;
+	ar_apply_call_over(s, call);
 	join_answers(s, t, turn);
 	return AR_OK;
 }
@@ -138,11 +140,14 @@ enum ar_status ar_apply_tool_failed(struct ar_session *s, const struct ar_event 
 
 	if (!call)
 		return ar_apply_unknown(err, e, "tool call");
-	call->stage =
-		ar_str_is(p->error_category, AR_CATEGORY_UNKNOWN_OUTCOME) ? AR_CALL_UNKNOWN : AR_CALL_ENDED;
+	call->stage = ar_str_is(p->error_category, AR_CATEGORY_UNKNOWN_OUTCOME) ||
+				      ar_str_is(p->error_category, AR_CATEGORY_NOT_BEGUN)
+			      ? AR_CALL_UNKNOWN
+			      : AR_CALL_ENDED;
 	call->status = ar_apply_word(e, "status", p->status);
 	call->category = ar_apply_keep(s, p->error_category);
 	call->answer_ref = ar_apply_keep(s, p->error_ref);
+	ar_apply_call_over(s, call);
 	call->answer_bytes = p->answer_bytes.v;
 	call->ended = e->time;
 	join_answers(s, t, turn);

@@ -14,7 +14,9 @@ static inline struct ar_invocation *ar_call_at(const struct ar_turn *turn, size_
 /* Whether a call whose end was lost may be tried again without asking anybody. */
 static inline bool ar_call_is_safe(const struct ar_invocation *call)
 {
-	return (call->is_read_only || call->is_idempotent) && call->attempt < AR_SAFE_ATTEMPTS;
+	return (call->is_read_only || call->is_idempotent ||
+		ar_str_is(call->category, AR_CATEGORY_NOT_BEGUN)) &&
+	       call->attempt < AR_SAFE_ATTEMPTS;
 }
 
 /* decide_tool.c */
@@ -40,6 +42,8 @@ void ar_draft_fail_call(struct ar_draft *w, struct ar_turn *turn, struct ar_invo
 void ar_draft_refuse_call(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation *call,
 			  const char *policy, const struct ar_call_failure *why);
 void ar_draft_lose_call(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation *call);
+/* Nothing of it happened: it is tried again without asking anybody, a few times. */
+void ar_draft_begin_again(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation *call);
 struct ar_ids ar_ids_call(struct ar_decision *d, const struct ar_turn *turn,
 			  const struct ar_invocation *call);
 

@@ -4,6 +4,7 @@
 #include "action/action.h"
 #include "hook/hooks.h"
 #include "limits/budget.h"
+#include "process/record.h"
 #include "tool/calls.h"
 #include "identity.h"
 #include "schema.h"
@@ -71,6 +72,17 @@ static void deny(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation 
 				     .hook_run = hook_run });
 }
 
+/* Nothing less is put in the place of a boundary that cannot be had. */
+static void no_boundary(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation *call,
+			const struct ar_judgement *j)
+{
+	ar_draft_refuse_call(w, turn, call, "unavailable",
+			     &(struct ar_call_failure){ .status = AR_TOOL_FAILED_STATUS_FAILED,
+							.category = AR_STR("sandbox_unavailable"),
+							.message = j->reason,
+							.advice = j->remedy });
+}
+
 /* What handlers say about it; those that are asked in a person's place have the last word. Returns the run that said it. */
 static struct ar_str add_hook_word(const struct ar_turn *turn, const struct ar_invocation *call,
 				   struct ar_act *act)
@@ -119,6 +131,11 @@ static void judge(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation
 		     j.source == AR_PERMISSION_EVALUATED_DECISION_SOURCE_HOOK ? run : AR_STR_NONE);
 		return;
 	}
+	if (j.verdict == AR_UNAVAILABLE) {
+		no_boundary(w, turn, call, &j);
+		return;
+	}
+	call->profile = (struct ar_opt_int){ j.profile, j.profile != 0 };
 	call->stage = j.verdict == AR_ASK ? AR_CALL_WAITING : AR_CALL_ALLOWED;
 	if (j.verdict == AR_ASK)
 		ar_draft_ask_permission(w, turn, act,
@@ -152,6 +169,7 @@ static void describe(struct ar_invocation *call, const struct ar_tool *tool)
 	call->is_idempotent = tool->is_idempotent;
 	call->is_client = tool->owner == AR_TOOL_CLIENT;
 	call->blocks = tool->blocks_interrupt;
+	call->runs_process = AR_OPT_BOOL(tool->runs_process);
 }
 
 /* What it is asked for is read here, so it has to be at hand: it came with the answer or with a handler. */
@@ -264,6 +282,19 @@ struct ar_str ar_draft_next_call_id(struct ar_decision *d, const struct ar_turn 
 	return ar_tool_call_id(d->arena, call->step, (uint32_t)(last % AR_TOOL_CALLS_MAX + 1));
 }
 
+/* The process that it has from before, when the runtime takes it up again. */
+static void add_process(const struct ar_session *s, const struct ar_invocation *call,
+			struct ar_effect *effect)
+{
+	const struct ar_process_record *p = ar_session_process_of(s, call->id);
+
+	if (!p)
+		return;
+	effect->process = p->id;
+	if (!ar_process_is_running(p))
+		effect->ending = ar_str_absent(p->end) ? AR_STR("{}") : p->end;
+}
+
 void ar_draft_run_call(struct ar_draft *w, const struct ar_turn *turn, const struct ar_invocation *call)
 {
 	struct ar_effect *effect =
@@ -276,8 +307,16 @@ void ar_draft_run_call(struct ar_draft *w, const struct ar_turn *turn, const str
 	effect->tool = call->name;
 	effect->args_ref = call->args_ref;
 	effect->operation = call->permission;
+	effect->profile = (enum ar_sandbox_profile)call->profile.v;
 	effect->input = AR_IN_CALL_DUE;
 	effect->at = call->expires;
+	add_process(w->d->session, call, effect);
+}
+
+static struct ar_str profile_word(const struct ar_invocation *call)
+{
+	return call->profile.set ? ar_str_from(ar_sandbox_name((enum ar_sandbox_profile)call->profile.v))
+				 : AR_STR_NONE;
 }
 
 static void start(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation *call,
@@ -292,24 +331,29 @@ static void start(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation
 		call->id = ar_draft_next_call_id(d, turn, call);
 	call->stage = AR_CALL_RUNNING;
 	turn->calls_started = AR_OPT_INT(turn->calls_started.v + 1);
-	call->expires = d->input->now + d->input->policy->tool_ms * MILLISECOND;
+	call->category = AR_STR_NONE;
+	call->expires = d->input->now +
+			(tool->limit_ms > 0 ? tool->limit_ms : d->input->policy->tool_ms) * MILLISECOND;
 	ids = ar_ids_call(d, turn, call);
 	ar_decide_emit(d, AR_EV_TOOL_STARTED, &ids,
-		       &(struct ar_ev_tool_started){ .tool_name = call->name,
-						     .input_ref = call->args_ref,
-						     .policy = AR_STR("allowed"),
-						     .permission_ref = call->permission,
-						     .is_read_only = AR_OPT_BOOL(call->is_read_only),
-						     .is_concurrency_safe = AR_OPT_BOOL(call->is_parallel),
-						     .is_destructive = AR_OPT_BOOL(call->is_destructive),
-						     .interrupt_behavior = call->blocks ? AR_STR("block")
-											: AR_STR("cancel"),
-						     .provider_call_id = call->provider_id,
-						     .runtime_owner = ar_tool_owner_word(tool),
-						     .is_idempotent = AR_OPT_BOOL(call->is_idempotent),
-						     .attempt = AR_OPT_INT(call->attempt),
-						     .retry_of = before,
-						     .expires_at = call->expires });
+		       &(struct ar_ev_tool_started){
+			       .tool_name = call->name,
+			       .input_ref = call->args_ref,
+			       .policy = AR_STR("allowed"),
+			       .permission_ref = call->permission,
+			       .is_read_only = AR_OPT_BOOL(call->is_read_only),
+			       .is_concurrency_safe = AR_OPT_BOOL(call->is_parallel),
+			       .is_destructive = AR_OPT_BOOL(call->is_destructive),
+			       .interrupt_behavior = call->blocks ? AR_STR("block") : AR_STR("cancel"),
+			       .provider_call_id = call->provider_id,
+			       .runtime_owner = ar_tool_owner_word(tool),
+			       .is_idempotent = AR_OPT_BOOL(call->is_idempotent),
+			       .attempt = AR_OPT_INT(call->attempt),
+			       .retry_of = before,
+			       .expires_at = call->expires,
+			       .runs_process =
+				       tool->runs_process ? AR_OPT_BOOL(true) : (struct ar_opt_bool){ 0 },
+			       .sandbox_profile = profile_word(call) });
 	ar_draft_run_call(w, turn, call);
 }
 
@@ -353,22 +397,19 @@ void ar_draft_join_answers(struct ar_draft *w, struct ar_turn *turn)
 			continue;
 		call->is_joined = true;
 		ar_guard_count(&turn->repeat, call);
-		ar_draft_say(w, (struct ar_context_entry){ .role = AR_CONTEXT_TOOL,
-							   .ref = call->answer_ref,
-							   .bytes = call->answer_bytes,
-							   .tool_call_id = call->provider_id });
+		ar_draft_say(w, ar_call_message(call));
 	}
 }
 
 void ar_draft_advance(struct ar_draft *w, struct ar_turn *turn)
 {
-	struct ar_offers offers = ar_offers_of(w->d, turn);
-
 	if (!turn->is_interrupted && ar_hook_holds_sample(w, turn))
 		return;
 	if (turn->is_interrupted) {
 		ar_draft_stop_calls(w, turn);
 	} else {
+		struct ar_offers offers = ar_offers_of(w->d, turn);
+
 		admit_planned(w, turn, &offers);
 		if (!start_some(w, turn, &offers))
 			return;

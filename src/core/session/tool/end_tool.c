@@ -2,7 +2,7 @@
  * longer than policy allows. Pure. */
 #include "hook/hooks.h"
 #include "action/action.h"
-#include "action/action.h"
+#include "process/record.h"
 #include "tool/calls.h"
 #include "identity.h"
 
@@ -76,6 +76,19 @@ static void ended(struct ar_invocation *call, const struct answer *a, struct ar_
 
 /* ---- the ends ---- */
 
+/* The boundary it did its work in: its own, as this decision says, or that of its process. Absent: none is on record. */
+static struct ar_str sandbox_of(const struct ar_decision *d, const struct ar_invocation *call)
+{
+	const struct ar_process_record *p = ar_session_process_of(d->session, call->id);
+
+	for (size_t i = 0; i < d->event_count; i++) {
+		if (d->events[i].type == AR_EV_SANDBOX_APPLIED &&
+		    ar_str_eq(d->events[i].ids[AR_SCOPE_TOOL_CALL], call->id))
+			return d->events[i].event_id;
+	}
+	return p ? p->sandbox : AR_STR_NONE;
+}
+
 static struct ar_str image_refs(struct ar_decision *d, struct ar_str images)
 {
 	struct ar_json v;
@@ -113,7 +126,9 @@ void ar_draft_end_call(struct ar_draft *w, struct ar_turn *turn, struct ar_invoc
 	ar_decide_emit(d, AR_EV_TOOL_RESULT, &ids,
 		       &(struct ar_ev_tool_result){
 			       .status = AR_TOOL_RESULT_STATUS_OK,
-			       .preview = ar_str_utf8_prefix(text, PREVIEW_MAX),
+			       .sandbox_ref = sandbox_of(d, call),
+			       .preview = ar_str_empty(text) ? AR_STR("")
+							     : ar_str_utf8_prefix(text, PREVIEW_MAX),
 			       .output_ref = a.whole,
 			       .structured_content_ref = ar_str_absent(end->structured)
 								 ? AR_STR_NONE
@@ -121,11 +136,15 @@ void ar_draft_end_call(struct ar_draft *w, struct ar_turn *turn, struct ar_invoc
 			       .images = images,
 			       .hook_run_refs = hooks,
 			       .permission_ref = call->permission,
+			       .changes_ref = ar_str_absent(end->changes)
+						      ? AR_STR_NONE
+						      : ar_decide_content(d, end->changes),
 			       .duration_ms = AR_OPT_INT(end->duration_ms),
 			       .answer_ref = ar_str_eq(a.read, a.whole) ? AR_STR_NONE : a.read,
 			       .answer_bytes = AR_OPT_INT(a.bytes) });
 	ar_decide_masked(d, &ids, a.whole, &end->masked);
 	call->output_ref = a.whole;
+	call->images = images;
 	ended(call, &a, AR_STR("ok"));
 }
 
@@ -145,6 +164,7 @@ void ar_draft_fail_call(struct ar_draft *w, struct ar_turn *turn, struct ar_invo
 	struct answer a = answer_of(w, &ids, failure_text(d, why));
 
 	ar_draft_cancel_questions(w, turn, call->id);
+	ar_decide_end_process_of(d, call);
 	ar_decide_emit(d, AR_EV_TOOL_FAILED, &ids,
 		       &(struct ar_ev_tool_failed){
 			       .status = why->status,
@@ -153,6 +173,7 @@ void ar_draft_fail_call(struct ar_draft *w, struct ar_turn *turn, struct ar_invo
 			       .recovery_advice = ar_str_absent(why->advice) ? AR_STR("") : why->advice,
 			       .error_ref = a.read,
 			       .permission_ref = call->permission,
+			       .sandbox_ref = sandbox_of(d, call),
 			       .hook_run_ref = why->hook_run,
 			       .answer_bytes = AR_OPT_INT(a.bytes) });
 	if (w->d->input->tool_end)
@@ -203,6 +224,23 @@ static void ask_about_lost(struct ar_draft *w, const struct ar_turn *turn, const
 				     "%.*s was cut after it began, and nobody knows whether it took "
 				     "effect. Find out, then: retry it, skip it, or mark it as done.",
 				     AR_STR_ARG(call->name)) });
+}
+
+void ar_draft_begin_again(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation *call)
+{
+	bool is_tried_again = call->attempt < AR_SAFE_ATTEMPTS && !turn->is_interrupted;
+
+	ar_draft_fail_call(w, turn, call,
+			   &(struct ar_call_failure){
+				   .status = AR_TOOL_FAILED_STATUS_INTERRUPTED,
+				   .category = is_tried_again ? AR_STR(AR_CATEGORY_NOT_BEGUN)
+							      : AR_STR(AR_CATEGORY_INTERRUPTED),
+				   .message = AR_STR("the runtime stopped before the command began"),
+				   .advice = is_tried_again ? AR_STR("none: it is tried again")
+							    : AR_STR("call again"),
+				   .retryable = true });
+	if (is_tried_again)
+		call->stage = AR_CALL_UNKNOWN;
 }
 
 /* It began, and its end is not known. What changes nothing is tried again; about the rest a person decides. */

@@ -190,7 +190,11 @@ const struct ar_tool *const *ar_offers_keep(struct ar_decision *d, const struct 
 static struct ar_str *policy_words(struct ar_decision *d, const struct ar_turn *turn,
 				   const struct ar_offers *o)
 {
-	static const char *const words[] = { [AR_ALLOW] = "allowed", [AR_ASK] = "ask", [AR_DENY] = "denied" };
+	static const char *const words[] = { [AR_ALLOW] = "allowed",
+					     [AR_ASK] = "ask",
+					     [AR_DENY] = "denied",
+					     [AR_SANDBOXED] = "sandboxed",
+					     [AR_UNAVAILABLE] = "unavailable" };
 	struct ar_str *list = ar_arena_alloc(d->arena, (o->count + 1) * sizeof(*list));
 
 	for (size_t i = 0; i < o->count; i++) {

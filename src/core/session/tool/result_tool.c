@@ -1,4 +1,5 @@
 /* What comes back of a call: from the tool, from the client that runs it, or nothing in time. Pure. */
+#include "process/record.h"
 #include "tool/calls.h"
 
 #define MILLISECOND 1000
@@ -51,6 +52,24 @@ static bool open_call(struct ar_decision *d, struct ar_str id, struct ar_draft *
 	return true;
 }
 
+/* Of a tool that works in a boundary without a process of its own: what it was, and what it stopped. */
+static void say_boundary(struct ar_decision *d, const struct ar_turn *turn, const struct ar_invocation *call,
+			 const struct ar_tool_end *end)
+{
+	struct ar_ids ids = ar_ids_call(d, turn, call);
+	struct ar_str sandbox;
+
+	if (!end->boundary)
+		return;
+	sandbox = ar_decide_boundary(d, &ids,
+				     &(struct ar_boundary_words){ .profile = end->profile,
+								  .ready = end->boundary });
+	for (size_t i = 0; i < end->violation_count; i++)
+		ar_decide_violation(d, &ids,
+				    &(struct ar_violation_words){ .detail = end->violations[i],
+								  .sandbox = sandbox });
+}
+
 enum ar_status ar_decide_tool_done(struct ar_decision *d, struct ar_error *err)
 {
 	const struct ar_tool_end *end = d->input->tool_end;
@@ -61,6 +80,7 @@ enum ar_status ar_decide_tool_done(struct ar_decision *d, struct ar_error *err)
 	(void)err;
 	if (!open_call(d, end->call, &w, &turn, &call))
 		return AR_OK;
+	say_boundary(d, turn, call, end);
 	end_call(&w, turn, call, end);
 	ar_draft_advance(&w, turn);
 	return AR_OK;
@@ -109,7 +129,7 @@ enum ar_status ar_decide_report_tool_result(struct ar_decision *d, struct ar_err
 	if (!open_call(d, in->tool_call_id, &w, &turn, &call))
 		return ar_refuse(err, AR_ERR_ALREADY_RESOLVED, "call %.*s has ended (%.*s)",
 				 AR_STR_ARG(in->tool_call_id), AR_STR_ARG(call->status));
-	end.duration_ms = (d->input->now - call->started) / MILLISECOND;
+	end.duration_ms = ar_decide_since(d, call->started) / MILLISECOND;
 	end_call(&w, turn, call, &end);
 	ar_decide_reply(d, AR_CMD_REPORT_TOOL_RESULT,
 			&(struct ar_cmd_report_tool_result_out){

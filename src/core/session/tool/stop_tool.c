@@ -1,5 +1,6 @@
 /* Calls that are not to go on: the turn is interrupted or ends, or the process that ran them is gone. Each gets its end fact. Pure. */
 #include "action/action.h"
+#include "process/record.h"
 #include "tool/calls.h"
 
 static void cancel_run(struct ar_draft *w, const struct ar_invocation *call)
@@ -61,6 +62,12 @@ void ar_draft_close_calls(struct ar_draft *w, struct ar_turn *turn)
 
 /* ---- after a crash ---- */
 
+/* The process that does its work is no part of the one that is gone: it runs on, or its end is on record. */
+static bool has_process(const struct ar_session *s, const struct ar_invocation *call)
+{
+	return call->stage == AR_CALL_RUNNING && ar_session_process_of(s, call->id);
+}
+
 /* A call that may run and has not begun stands behind one that waits. */
 bool ar_turn_only_waits(const struct ar_session *s, const struct ar_turn *turn)
 {
@@ -73,7 +80,8 @@ bool ar_turn_only_waits(const struct ar_session *s, const struct ar_turn *turn)
 
 		if (call->stage == AR_CALL_ENDED || call->stage == AR_CALL_ALLOWED)
 			continue;
-		if (call->stage != AR_CALL_WAITING && !(call->stage == AR_CALL_RUNNING && call->is_client) &&
+		if (call->stage != AR_CALL_WAITING && !has_process(s, call) &&
+		    !(call->stage == AR_CALL_RUNNING && call->is_client) &&
 		    !(call->stage == AR_CALL_UNKNOWN && !ar_call_is_safe(call)))
 			return false;
 		waits = true;
@@ -86,7 +94,7 @@ void ar_draft_rearm_calls(struct ar_draft *w, const struct ar_turn *turn)
 	for (size_t i = 0; i < turn->calls.count; i++) {
 		const struct ar_invocation *call = ar_call_at(turn, i);
 
-		if (call->stage == AR_CALL_RUNNING && call->is_client)
+		if ((call->stage == AR_CALL_RUNNING && call->is_client) || has_process(w->d->session, call))
 			ar_draft_run_call(w, turn, call);
 	}
 }
@@ -96,7 +104,11 @@ void ar_draft_recover_calls(struct ar_draft *w, struct ar_turn *turn)
 	for (size_t i = 0; i < turn->calls.count; i++) {
 		struct ar_invocation *call = ar_call_at(turn, i);
 
-		if (call->stage == AR_CALL_RUNNING && !call->is_client)
+		if (call->stage != AR_CALL_RUNNING || call->is_client || has_process(w->d->session, call))
+			continue;
+		if (call->runs_process.v)
+			ar_draft_begin_again(w, turn, call);
+		else
 			ar_draft_lose_call(w, turn, call);
 	}
 	ar_draft_rearm_calls(w, turn);

@@ -3,6 +3,7 @@
 #include "context/context.h"
 #include "limits/budget.h"
 #include "hook/hooks.h"
+#include "task/task.h"
 
 static struct ar_str refs_of(struct ar_decision *d, struct ar_str ref)
 {
@@ -33,13 +34,7 @@ void ar_draft_complete(struct ar_draft *w, struct ar_turn *turn, struct ar_str o
 			       .status = AR_TASK_ATTEMPT_COMPLETED_STATUS_COMPLETED,
 			       .output_refs = refs_of(d, output_ref),
 			       .ended_at = d->input->now });
-	ar_decide_emit(d, AR_EV_TASK_COMPLETED, &ids,
-		       &(struct ar_ev_task_completed){ .acceptance = AR_STR("[]"),
-						       .artifacts = AR_STR("[]"),
-						       .evidence_refs = AR_STR("[]"),
-						       .delivery_state =
-							       AR_STR("{\"state\":\"not_applicable\"}"),
-						       .reconciled = true });
+	ar_task_say_completed(d, &ids);
 	ar_decide_emit(d, AR_EV_TURN_COMPLETED, &ids,
 		       &(struct ar_ev_turn_completed){
 			       .status = AR_TURN_COMPLETED_STATUS_COMPLETED,
@@ -47,10 +42,11 @@ void ar_draft_complete(struct ar_draft *w, struct ar_turn *turn, struct ar_str o
 			       .stop_reason = stop_reason,
 			       .output_refs = refs_of(d, output_ref),
 			       .usage = usage_of(d, turn),
-			       .duration_ms = AR_OPT_INT((d->input->now - turn->started) / 1000),
+			       .duration_ms = AR_OPT_INT(ar_decide_since(d, turn->started) / 1000),
 			       .output_ref = output_ref,
 			       .attempts = AR_OPT_INT(turn->task->attempts),
 		       });
+	ar_task_turn_ended(d, turn, &(struct ar_turn_end){ .output_ref = output_ref });
 	ar_draft_next(w);
 }
 
@@ -76,9 +72,12 @@ static void end_task(struct ar_draft *w, const struct ar_turn *turn, const struc
 	if (end->status == AR_TURN_FAILED_STATUS_TIMED_OUT) {
 		ar_decide_emit(w->d, AR_EV_TASK_TIMED_OUT, &ids,
 			       &(struct ar_ev_task_timed_out){
-				       .limit_kind = AR_TASK_TIMED_OUT_LIMIT_KIND_TIME,
-				       .limit_ms = ar_budget_ms(w->d, turn),
-				       .elapsed_ms = AR_OPT_INT((w->d->input->now - turn->started) / 1000) });
+				       .limit_kind = turn->silent.v ? AR_TASK_TIMED_OUT_LIMIT_KIND_INACTIVITY
+								    : AR_TASK_TIMED_OUT_LIMIT_KIND_TIME,
+				       .limit_ms = turn->silent.v ? w->d->input->policy->budget.inactivity_ms
+								  : ar_budget_ms(w->d, turn),
+				       .elapsed_ms =
+					       AR_OPT_INT(ar_decide_since(w->d, turn->started) / 1000) });
 		return;
 	}
 	ar_decide_emit(w->d, AR_EV_TASK_FAILED, &ids,
@@ -109,6 +108,12 @@ static void end_facts(struct ar_draft *w, const struct ar_turn *turn, const stru
 						    .partial_output_refs = refs_of(d, end->output_ref),
 						    .output_ref = end->output_ref,
 						    .attempts = AR_OPT_INT(turn->task->attempts) });
+	ar_task_turn_ended(d, turn,
+			   &(struct ar_turn_end){ .status = end->status,
+						  .output_ref = end->output_ref,
+						  .category = end->category,
+						  .message = end->message,
+						  .retryable = end->retryable });
 }
 
 void ar_draft_fail(struct ar_draft *w, struct ar_turn *turn, const struct ar_ending *end)
@@ -144,12 +149,22 @@ static struct ar_ending overrun(struct ar_str reason, struct ar_str output_ref)
 				   .output_ref = output_ref };
 }
 
+static struct ar_ending silence(struct ar_str reason, struct ar_str output_ref)
+{
+	return (struct ar_ending){ .status = AR_TURN_FAILED_STATUS_TIMED_OUT,
+				   .category = AR_STR("inactivity"),
+				   .message = reason,
+				   .advice = AR_STR("find out why the model or the tool is silent, or raise "
+						    "turn.inactivity_ms, then submit again"),
+				   .output_ref = output_ref };
+}
+
 void ar_draft_cancel(struct ar_draft *w, struct ar_turn *turn, struct ar_str reason, struct ar_str output_ref)
 {
 	struct ar_ending end = cancellation(reason, output_ref);
 
 	if (turn->overdue.v)
-		end = overrun(reason, output_ref);
+		end = turn->silent.v ? silence(reason, output_ref) : overrun(reason, output_ref);
 	ar_draft_fail(w, turn, &end);
 }
 

@@ -24,14 +24,15 @@ void ar_draft_say_interrupting(struct ar_draft *w, const struct ar_turn *turn, s
 	struct ar_ids ids = ar_ids_turn(w->d, turn);
 
 	ar_decide_emit(w->d, AR_EV_RUN_STATUS, &ids,
-		       &(struct ar_ev_run_status){ .phase = AR_STR(AR_PHASE_INTERRUPTING),
-						   .title = AR_STR("Interrupt requested"),
-						   .detail = reason,
-						   .checkpoints = AR_STR("[]"),
-						   .metadata =
-							   turn->overdue.v ? AR_STR("{\"limit\":\"turn_ms\"}")
-							   : turn->unwanted.v ? AR_STR("{\"rollback\":true}")
-									      : AR_STR("{}") });
+		       &(struct ar_ev_run_status){
+			       .phase = AR_STR(AR_PHASE_INTERRUPTING),
+			       .title = AR_STR("Interrupt requested"),
+			       .detail = reason,
+			       .checkpoints = AR_STR("[]"),
+			       .metadata = turn->silent.v     ? AR_STR("{\"limit\":\"" AR_LIMIT_SILENCE "\"}")
+					   : turn->overdue.v  ? AR_STR("{\"limit\":\"turn_ms\"}")
+					   : turn->unwanted.v ? AR_STR("{\"rollback\":true}")
+							      : AR_STR("{}") });
 }
 
 /* The intent is a fact before anything is stopped: a crash right after the reply still ends in cancelled. */
@@ -148,14 +149,43 @@ static enum ar_status check_scope(const struct ar_decision *d, size_t targets, s
 	return AR_OK;
 }
 
+static void running_calls(const struct ar_turn *turn, struct ar_jw *w)
+{
+	for (size_t i = 0; i < turn->calls.count; i++) {
+		const struct ar_invocation *call = turn->calls.at[i];
+
+		if (call->stage == AR_CALL_RUNNING)
+			ar_jw_str(w, call->id);
+	}
+}
+
+/* Those whose call still waits for them: what runs in the background is not the turn's any more. */
+static void running_processes(const struct ar_session *s, const struct ar_turn *turn, struct ar_jw *w)
+{
+	for (size_t i = 0; i < s->processes.count; i++) {
+		const struct ar_process_record *p = s->processes.at[i];
+
+		if (p->status == AR_PROCESS_RUNNING && !p->is_background && ar_str_eq(p->turn, turn->id))
+			ar_jw_str(w, p->id);
+	}
+}
+
 /* What an interruption ends beside the turns themselves. */
 static struct ar_str affected(struct ar_decision *d, const struct ar_vec *turns)
 {
 	struct ar_jw w = ar_decide_json(d);
 
 	ar_jw_open(&w);
-	ar_jw_mraw(&w, "tools", AR_STR("[]"));
-	ar_jw_mraw(&w, "processes", AR_STR("[]"));
+	ar_jw_key(&w, "tools");
+	ar_jw_open_array(&w);
+	for (size_t i = 0; i < turns->count; i++)
+		running_calls(turns->at[i], &w);
+	ar_jw_close_array(&w);
+	ar_jw_key(&w, "processes");
+	ar_jw_open_array(&w);
+	for (size_t i = 0; i < turns->count; i++)
+		running_processes(d->session, turns->at[i], &w);
+	ar_jw_close_array(&w);
 	ar_jw_mraw(&w, "subagents", AR_STR("[]"));
 	ar_jw_key(&w, "actions");
 	ar_jw_open_array(&w);

@@ -1,7 +1,9 @@
 /* A turn comes in, waits or starts. Also how a thread goes on to its next queued turn. Pure. */
-#include "decide.h"
+#include "channel/channel.h"
 #include "limits/budget.h"
 #include "hook/hooks.h"
+#include "task/task.h"
+#include "tenant.h"
 
 #define TITLE_MAX 60
 
@@ -21,6 +23,7 @@ static void create_session(struct ar_decision *d, const struct birth *b)
 			       .workspace_id = ar_str_absent(b->workspace) ? AR_STR("default") : b->workspace,
 			       .account_ref = ar_str_absent(b->account) ? d->input->account : b->account,
 			       .created_at = d->input->now,
+			       .tenant = ar_tenant_told(d->input->tenant),
 			       .source = ar_str_absent(b->source) ? AR_STR("api") : b->source,
 			       .metadata = b->metadata,
 		       });
@@ -276,6 +279,8 @@ static void create_task(struct ar_decision *d, const struct ar_turn *turn)
 	ar_jw_mstr(&w, "turnId", turn->id);
 	ar_jw_close(&w);
 	scope = ar_decide_json_end(d);
+	ids.at[AR_SCOPE_PARENT_TASK] = turn->task->parent;
+	ids.at[AR_SCOPE_ROOT_TASK] = turn->task->root;
 	ar_decide_emit(d, AR_EV_TASK_CREATED, &ids,
 		       &(struct ar_ev_task_created){
 			       .objective = ar_str_empty(turn->input_preview) ? AR_STR("(no text)")
@@ -325,19 +330,18 @@ static void enqueue(struct ar_draft *w, struct ar_turn *turn)
 	ar_draft_queue_changed(w, AR_QUEUE_CHANGED_CHANGE_ENQUEUED, turn);
 }
 
-static int busy_policy(const struct ar_decision *d)
+static int busy_policy(const struct ar_decision *d, const struct ar_cmd_submit_turn_in *in)
 {
-	const struct ar_cmd_submit_turn_in *in = d->input->args;
-
 	if (in->busy_policy)
 		return in->busy_policy;
 	return d->input->policy->queue_by_default ? AR_SUBMIT_TURN_BUSY_POLICY_QUEUE
 						  : AR_SUBMIT_TURN_BUSY_POLICY_REJECT;
 }
 
-static enum ar_status check_busy(const struct ar_decision *d, const struct ar_thread *t, struct ar_error *err)
+static enum ar_status check_busy(const struct ar_decision *d, int policy, const struct ar_thread *t,
+				 struct ar_error *err)
 {
-	if (busy_policy(d) == AR_SUBMIT_TURN_BUSY_POLICY_REJECT)
+	if (policy == AR_SUBMIT_TURN_BUSY_POLICY_REJECT)
 		return ar_refuse(err, AR_ERR_THREAD_BUSY_REJECTED,
 				 "thread %.*s runs turn %.*s and busyPolicy is reject; retry later or send "
 				 "busyPolicy queue",
@@ -368,14 +372,14 @@ static void stop_active(struct ar_draft *w, bool is_rollback)
 }
 
 /* The turn waits only for the end of the one it interrupts: it goes before all that wait already. */
-static void take_over(struct ar_draft *w, struct ar_turn *turn)
+static void take_over(struct ar_draft *w, struct ar_turn *turn, bool is_rollback)
 {
 	if (w->queue.count > 1) {
 		w->queue.count--;
 		ar_vec_insert(w->d->arena, &w->queue, 0, turn);
 		ar_draft_queue_changed(w, AR_QUEUE_CHANGED_CHANGE_PROMOTED, turn);
 	}
-	stop_active(w, busy_policy(w->d) == AR_SUBMIT_TURN_BUSY_POLICY_ROLLBACK);
+	stop_active(w, is_rollback);
 }
 
 static bool wants_new_thread(const struct ar_decision *d, const struct ar_cmd_submit_turn_in *in)
@@ -389,9 +393,9 @@ static bool wants_new_thread(const struct ar_decision *d, const struct ar_cmd_su
 	return ar_json_str(ar_json_get(policy, "thread"), &word) && ar_str_is(word, "new");
 }
 
-static enum ar_status choose_thread(struct ar_decision *d, const struct ar_thread **ret, struct ar_error *err)
+static enum ar_status choose_thread(struct ar_decision *d, const struct ar_cmd_submit_turn_in *in,
+				    const struct ar_thread **ret, struct ar_error *err)
 {
-	const struct ar_cmd_submit_turn_in *in = d->input->args;
 	const struct ar_session *s = d->session;
 
 	if (s->head == 0 || wants_new_thread(d, in)) {
@@ -409,9 +413,9 @@ static enum ar_status choose_thread(struct ar_decision *d, const struct ar_threa
 }
 
 /* A repeat is answered with its receipt, before or after this; what is left is another turn under a known id. */
-static enum ar_status check_new(const struct ar_decision *d, struct ar_error *err)
+static enum ar_status check_new(const struct ar_decision *d, const struct ar_cmd_submit_turn_in *in,
+				struct ar_error *err)
 {
-	const struct ar_cmd_submit_turn_in *in = d->input->args;
 	struct ar_thread *t;
 
 	if (ar_str_absent(in->turn_id) || !ar_session_turn(d->session, in->turn_id, &t))
@@ -421,9 +425,9 @@ static enum ar_status check_new(const struct ar_decision *d, struct ar_error *er
 }
 
 /* A turn may tighten what the host lets run. */
-static enum ar_status check_mode(const struct ar_decision *d, struct ar_error *err)
+static enum ar_status check_mode(const struct ar_decision *d, const struct ar_cmd_submit_turn_in *in,
+				 struct ar_error *err)
 {
-	const struct ar_cmd_submit_turn_in *in = d->input->args;
 	struct ar_json options;
 	struct ar_str mode;
 
@@ -459,53 +463,83 @@ static void create_from_policy(struct ar_decision *d, const struct ar_cmd_submit
 	create_session(d, &b);
 }
 
-enum ar_status ar_decide_submit_turn(struct ar_decision *d, struct ar_error *err)
+/* What the turn is to be, before anything of it is said. */
+static enum ar_status check_turn(struct ar_decision *d, const struct ar_cmd_submit_turn_in *in,
+				 struct ar_turn_input *ret, struct ar_error *err)
 {
-	const struct ar_cmd_submit_turn_in *in = d->input->args;
+	if (!ar_str_absent(in->channel_id) && !ar_session_channel(d->session, in->channel_id))
+		return ar_refuse(err, AR_ERR_CHANNEL_NOT_FOUND,
+				 "no channel '%.*s' follows this session; connect it first, or leave it out",
+				 AR_STR_ARG(ar_str_utf8_prefix(in->channel_id, 64)));
+	if (ar_str_is(in->source, AR_SOURCE_SYSTEM))
+		return ar_refuse(err, AR_ERR_INVALID_INPUT,
+				 "source %s is the runtime's own; name another or none", AR_SOURCE_SYSTEM);
+	if (ar_decide_input(d, in->input, in->text, ret, err) != AR_OK ||
+	    ar_offers_check(d, in->options, err) != AR_OK || check_new(d, in, err) != AR_OK ||
+	    check_mode(d, in, err) != AR_OK || ar_profile_check(d, in->options, err) != AR_OK ||
+	    ar_budget_check(d, in->options, err) != AR_OK)
+		return AR_E_REFUSED;
+	return AR_OK;
+}
+
+enum ar_status ar_decide_admit(struct ar_decision *d, const struct ar_cmd_submit_turn_in *in,
+			       const struct ar_task *task, struct ar_cmd_submit_turn_out *ret,
+			       struct ar_error *err)
+{
 	struct ar_cmd_submit_turn_out out = { .session_id = d->session->id, .status = AR_ADMISSION_ACCEPTED };
+	int policy = busy_policy(d, in);
 	const struct ar_thread *t;
 	struct ar_turn_input input;
 	struct ar_draft w;
 	struct ar_turn *turn;
-	bool is_busy, is_urgent = busy_policy(d) == AR_SUBMIT_TURN_BUSY_POLICY_INTERRUPT ||
-				  busy_policy(d) == AR_SUBMIT_TURN_BUSY_POLICY_ROLLBACK;
+	bool is_busy, is_urgent = policy == AR_SUBMIT_TURN_BUSY_POLICY_INTERRUPT ||
+				  policy == AR_SUBMIT_TURN_BUSY_POLICY_ROLLBACK;
 
-	if (!ar_str_absent(in->task_id) || !ar_str_absent(in->channel_id))
-		return ar_refuse(err, AR_ERR_UNAVAILABLE,
-				 "turns of a task or a channel are not built yet; leave out %s",
-				 ar_str_absent(in->task_id) ? "channelId" : "taskId");
-	if (ar_str_is(in->source, AR_SOURCE_SYSTEM))
-		return ar_refuse(err, AR_ERR_INVALID_INPUT,
-				 "source %s is the runtime's own; name another or none", AR_SOURCE_SYSTEM);
-	if (ar_decide_input(d, in->input, in->text, &input, err) != AR_OK ||
-	    ar_offers_check(d, in->options, err) != AR_OK || check_new(d, err) != AR_OK ||
-	    check_mode(d, err) != AR_OK || ar_budget_check(d, in->options, err) != AR_OK)
+	if (check_turn(d, in, &input, err) != AR_OK)
 		return AR_E_REFUSED;
 	if (d->session->head == 0)
 		create_from_policy(d, in, input.preview);
-	if (choose_thread(d, &t, err) != AR_OK)
+	if (choose_thread(d, in, &t, err) != AR_OK)
 		return AR_E_REFUSED;
 	is_busy = !ar_str_absent(t->active_turn) || t->queue.count > 0;
-	if (is_busy && check_busy(d, t, err) != AR_OK)
+	if (is_busy && check_busy(d, policy, t, err) != AR_OK)
 		return AR_E_REFUSED;
 
 	w = ar_draft_of(d, t);
 	turn = ar_draft_turn(&w, in, &input);
+	turn->task->parent = task ? task->id : AR_STR_NONE;
+	turn->task->root = task ? task->root : AR_STR_NONE;
 	out.sequence = (int64_t)(d->session->head + d->event_count + 1); /* of turn.submitted */
 	ar_draft_admit(&w, turn, in, is_busy);
+	if (task)
+		ar_task_delegated(d, task, turn->task->id, "a turn works for it");
 	if (is_busy) {
 		enqueue(&w, turn);
 		out.status = AR_ADMISSION_QUEUED;
 		out.queued_turn_id = turn->id;
 		out.position = AR_OPT_INT(is_urgent ? 1 : (int64_t)w.queue.count);
 		if (is_urgent)
-			take_over(&w, turn);
+			take_over(&w, turn, policy == AR_SUBMIT_TURN_BUSY_POLICY_ROLLBACK);
 	} else {
 		ar_draft_start(&w, turn);
 	}
 	out.thread_id = t->id;
 	out.turn_id = turn->id;
 	out.task_id = turn->task->id;
+	*ret = out;
+	return AR_OK;
+}
+
+enum ar_status ar_decide_submit_turn(struct ar_decision *d, struct ar_error *err)
+{
+	const struct ar_cmd_submit_turn_in *in = d->input->args;
+	struct ar_cmd_submit_turn_out out;
+	const struct ar_task *task = NULL;
+
+	if (!ar_str_absent(in->task_id) && ar_task_for_turn(d, in->task_id, &task, err) != AR_OK)
+		return AR_E_REFUSED;
+	if (ar_decide_admit(d, in, task, &out, err) != AR_OK)
+		return AR_E_REFUSED;
 	ar_decide_reply(d, AR_CMD_SUBMIT_TURN, &out);
 	return AR_OK;
 }

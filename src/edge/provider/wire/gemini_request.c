@@ -67,12 +67,12 @@ static struct ar_str function_of(const struct writing *x, const struct ar_messag
 	return AR_STR("unknown");
 }
 
-/* A result is an object there; images and what else a tool gives stay beside it. */
+/* A result is an object there; images stay beside it. */
 static enum ar_status write_result(struct writing *x, const struct ar_message *m)
 {
-	struct ar_str text = AR_STR("");
-	bool is_plain = ar_parts_plain(m, x->json, &text);
+	struct ar_buf text = { 0 };
 
+	ar_parts_text(m, x->json, &text);
 	ar_jw_open(&x->w);
 	ar_jw_key(&x->w, "functionResponse");
 	ar_jw_open(&x->w);
@@ -80,11 +80,13 @@ static enum ar_status write_result(struct writing *x, const struct ar_message *m
 	ar_jw_mstr(&x->w, "name", function_of(x, m));
 	ar_jw_key(&x->w, "response");
 	ar_jw_open(&x->w);
-	ar_jw_mstr(&x->w, "result", text);
+	ar_jw_mstr(&x->w, "result", text.len > 0 ? ar_buf_str(&text) : AR_STR(""));
 	ar_jw_close(&x->w);
 	ar_jw_close(&x->w);
 	ar_jw_close(&x->w);
-	return is_plain ? AR_OK : write_parts(x, m);
+	ar_buf_fini(&text);
+	ar_parts_images(&x->w, m, x->json, write_part);
+	return AR_OK;
 }
 
 /* The signature of the call: the echo has one entry for each call, in order. */

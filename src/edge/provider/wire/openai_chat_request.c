@@ -48,6 +48,16 @@ static void write_part(struct ar_jw *w, const struct ar_part *part)
 	ar_jw_close(w);
 }
 
+/* What a tool says is text there. */
+static void write_answer(struct ar_jw *w, const struct ar_message *m, struct ar_json_parser *json)
+{
+	struct ar_buf text = { 0 };
+
+	ar_parts_text(m, json, &text);
+	ar_jw_mstr(w, "content", text.len > 0 ? ar_buf_str(&text) : AR_STR(""));
+	ar_buf_fini(&text);
+}
+
 /* The plain form is understood by more servers than the array. */
 static enum ar_status write_content(struct ar_jw *w, const struct ar_message *m, struct ar_json_parser *json,
 				    struct ar_error *err)
@@ -82,13 +92,16 @@ static void write_use(struct ar_jw *w, const struct ar_tool_use *use)
 static enum ar_status write_message(struct ar_jw *w, const struct ar_message *m, struct ar_json_parser *json,
 				    struct ar_error *err)
 {
-	enum ar_status st;
+	enum ar_status st = AR_OK;
 
 	ar_jw_open(w);
 	ar_jw_mstr(w, "role", ar_str_from(role_names[m->role]));
-	st = write_content(w, m, json, err);
-	if (m->role == AR_ROLE_TOOL)
+	if (m->role == AR_ROLE_TOOL) {
+		write_answer(w, m, json);
 		ar_jw_mstr(w, "tool_call_id", m->tool_call_id);
+	} else {
+		st = write_content(w, m, json, err);
+	}
 	if (m->use_count > 0) {
 		ar_jw_key(w, "tool_calls");
 		ar_jw_open_array(w);
@@ -100,15 +113,44 @@ static enum ar_status write_message(struct ar_jw *w, const struct ar_message *m,
 	return st;
 }
 
+/* Images of the answers from `first` to before `end`, as said by the user behind them: the answers themselves must not be parted. */
+static void write_seen(struct ar_jw *w, const struct ar_message *first, const struct ar_message *end,
+		       struct ar_json_parser *json)
+{
+	size_t count = 0;
+
+	for (const struct ar_message *m = first; m < end; m++)
+		count += ar_parts_images(w, m, json, NULL);
+	if (count == 0)
+		return;
+	ar_jw_open(w);
+	ar_jw_mstr(w, "role", AR_STR("user"));
+	ar_jw_key(w, "content");
+	ar_jw_open_array(w);
+	write_part(w, &(struct ar_part){ .text = AR_STR("[Images of the tool results above:]") });
+	for (const struct ar_message *m = first; m < end; m++)
+		ar_parts_images(w, m, json, write_part);
+	ar_jw_close_array(w);
+	ar_jw_close(w);
+}
+
 static enum ar_status write_messages(struct ar_jw *w, const struct ar_model_request *r,
 				     struct ar_json_parser *json, struct ar_error *err)
 {
+	const struct ar_message *end = r->messages + r->count, *answers = NULL;
 	enum ar_status st = AR_OK;
 
 	ar_jw_key(w, "messages");
 	ar_jw_open_array(w);
-	for (size_t i = 0; st == AR_OK && i < r->count; i++)
-		st = write_message(w, &r->messages[i], json, err);
+	for (const struct ar_message *m = r->messages; st == AR_OK && m < end; m++) {
+		if (m->role == AR_ROLE_TOOL && !answers)
+			answers = m;
+		st = write_message(w, m, json, err);
+		if (!answers || (m + 1 < end && m[1].role == AR_ROLE_TOOL))
+			continue;
+		write_seen(w, answers, m + 1, json);
+		answers = NULL;
+	}
 	ar_jw_close_array(w);
 	return st;
 }

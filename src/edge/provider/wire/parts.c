@@ -90,6 +90,47 @@ enum ar_status ar_parts_write(struct ar_jw *w, const struct ar_message *m, struc
 	return AR_OK;
 }
 
+size_t ar_parts_images(struct ar_jw *w, const struct ar_message *m, struct ar_json_parser *json,
+		       ar_part_writer write)
+{
+	struct ar_json doc;
+	size_t count = 0;
+
+	if (!m->is_parts || ar_json_parse(json, m->text, &doc, NULL) != AR_OK)
+		return 0;
+	for (struct ar_json_iter it = ar_json_iter(doc); ar_json_next(&it);) {
+		struct ar_part part = { 0 };
+
+		if (!is_image(it.value, &part))
+			continue;
+		count++;
+		if (write)
+			write(w, &part);
+	}
+	return count;
+}
+
+void ar_parts_text(const struct ar_message *m, struct ar_json_parser *json, struct ar_buf *out)
+{
+	struct ar_json doc;
+
+	if (!m->is_parts) {
+		ar_buf_adds(out, m->text);
+		return;
+	}
+	if (ar_json_parse(json, m->text, &doc, NULL) != AR_OK)
+		return;
+	for (struct ar_json_iter it = ar_json_iter(doc); ar_json_next(&it);) {
+		struct ar_str text;
+
+		if (!is_text(it.value, &text))
+			continue;
+		if (out->len > 0)
+			ar_buf_addc(out, '\n');
+		ar_buf_adds(out, text);
+	}
+}
+
 bool ar_parts_plain(const struct ar_message *m, struct ar_json_parser *json, struct ar_str *ret)
 {
 	struct ar_json doc;

@@ -32,6 +32,12 @@ AR_MUST_USE enum ar_status ar_parts_write(struct ar_jw *w, const struct ar_messa
 					  struct ar_json_parser *json, ar_part_writer write,
 					  struct ar_error *err);
 
+/* The same for its images alone, and its text alone, appended to `out`: for formats in which a tool's answer is a text. A message whose
+ * parts do not parse has neither. */
+size_t ar_parts_images(struct ar_jw *w, const struct ar_message *m, struct ar_json_parser *json,
+		       ar_part_writer write); /* how many; NULL: only counts */
+void ar_parts_text(const struct ar_message *m, struct ar_json_parser *json, struct ar_buf *out);
+
 /* True when the message is a single text. It is valid until the parser's next use. */
 bool ar_parts_plain(const struct ar_message *m, struct ar_json_parser *json, struct ar_str *ret);
 

@@ -1,0 +1,115 @@
+/* The door port: who asks, and whether one more command of theirs is let in. A transport shows what it was shown (a bearer token, a client
+ * certificate, the user at the other end of a unix socket) and gets a principal, which goes with every call from then on. What a principal may do is
+ * judged in core/control, command by command; that a session is its tenant's is judged there too.
+ *
+ * Owner: the loop thread. */
+#ifndef AR_PORT_DOOR_H
+#define AR_PORT_DOOR_H
+
+#include "arena.h"
+#include "status.h"
+
+/* What a command asks for, called scopes where people read it; the catalogue names one for each. A principal has any set of them, admin has all. */
+enum ar_right {
+	AR_RIGHT_READ = 1 << 0, /* look and follow */
+	AR_RIGHT_SUBMIT = 1 << 1, /* give work, steer and stop it */
+	AR_RIGHT_DECIDE = 1 << 2, /* answer questions: permissions, plans, budgets */
+	AR_RIGHT_WORKER = 1 << 3, /* report results of tools and tasks */
+	AR_RIGHT_ADMIN = 1 << 4, /* tokens, policy, nodes */
+	AR_RIGHT_ALL = (1 << 5) - 1,
+};
+
+#define AR_TENANT_LOCAL "local" /* of an installation that has no tenants */
+
+/* Who asks. Text is borrowed: it lives as long as what it was made for (an entry, a connection). */
+struct ar_principal {
+	struct ar_str tenant; /* never empty; sessions of other tenants do not exist for it */
+	struct ar_str
+		actor; /* never empty; named by every fact that it causes: "local", "token:tok_...", "jwt:<subject>", "uid:1000" */
+	struct ar_str
+		token; /* what limits count by: id of the token, subject of the JWT; absent: the operator, to whom none apply */
+	unsigned rights; /* of enum ar_right */
+	ar_usec until; /* wall clock: what was shown ends then; 0: not by itself */
+	uint64_t mark; /* the door's: which secret of the token was shown */
+};
+
+/* Whether it is the operator of this machine, who may also act for other tenants. */
+static inline bool ar_principal_is_operator(const struct ar_principal *who)
+{
+	return !who || (ar_str_absent(who->token) && ar_str_is(who->tenant, AR_TENANT_LOCAL) &&
+			(who->rights & AR_RIGHT_ADMIN));
+}
+
+/* What is let in; each kind has a limit of how many there may be at once. */
+enum ar_pass {
+	AR_PASS_COMMAND,
+	AR_PASS_STREAM, /* a subscription, for as long as it is open */
+};
+
+/* What becomes a fact of the tenant's home session: a call that was refused at the door or for lack of a right, or an administrative
+ * act. Text is borrowed until the function that is told returns. */
+struct ar_audit {
+	struct ar_str tenant, actor, token; /* whose; "local" and absent where nobody is known */
+	struct ar_str command; /* what was asked for; absent where it was not looked at */
+	uint16_t code; /* of the refusal; 0: an administrative act that was done */
+	struct ar_str target; /* what was acted on, such as a token's id; absent: nothing */
+	struct ar_str message;
+	uint64_t count; /* how many alike this stands for */
+};
+
+/* What a transport was shown. */
+struct ar_credentials {
+	struct ar_str bearer; /* absent: none */
+	struct ar_str certificate; /* subject of a client certificate that was verified; absent: none */
+	bool is_loopback; /* TCP from this machine */
+	bool is_unix; /* `uid` is the kernel's word */
+	unsigned uid;
+};
+
+/* One question to the door. The caller owns it (zeroed), fills the first part, keeps it until done(), and ends it with ar_entry_fini(). */
+struct ar_entry {
+	struct ar_credentials shown;
+	void (*done)(struct ar_entry *e);
+
+	enum ar_status
+		status; /* result; AR_E_REFUSED with code auth_failed, not_authorized or storage_unavailable */
+	struct ar_error err;
+	struct ar_principal who; /* result; lives as long as this */
+
+	struct ar_arena arena; /* the door's */
+	void *work;
+	void *asked; /* of another door that it asks */
+};
+
+static inline void ar_entry_fini(struct ar_entry *e)
+{
+	ar_arena_fini(&e->arena);
+}
+
+struct ar_door;
+
+struct ar_door_vtable {
+	/* Exactly one done(), which may come before this returns. */
+	void (*admit)(struct ar_door *d, struct ar_entry *e);
+
+	/* The caller lost interest: done() will not come. */
+	void (*cancel)(struct ar_door *d, struct ar_entry *e);
+
+	/* A command or a stream begins: AR_OK, or AR_E_REFUSED with code rate_limited and the time to wait. After AR_OK leave() follows,
+	 * once, with the same. */
+	enum ar_status (*enter)(struct ar_door *d, const struct ar_principal *who, enum ar_pass pass,
+				uint32_t *ret_retry_ms, struct ar_error *err);
+	void (*leave)(struct ar_door *d, const struct ar_principal *who, enum ar_pass pass);
+
+	/* Whether what was shown is still good: not expired, not revoked. Cheap; for streams, which are asked about again and again. */
+	bool (*stands)(struct ar_door *d, const struct ar_principal *who);
+
+	/* Something was refused that only its refuser knows of (a right is missing): it becomes a fact, together with others alike. */
+	void (*refused)(struct ar_door *d, const struct ar_audit *a);
+};
+
+struct ar_door {
+	const struct ar_door_vtable *v;
+};
+
+#endif

@@ -1,0 +1,161 @@
+// The client: one method per command, event streams, turns that are followed to their end, and answers to questions.
+import { callCommand, type CallOptions, type CallPlace } from "./call.js";
+import { Endpoints } from "./endpoints.js";
+import { COMMANDS, type CommandMethods, type CommandName, type Commands, type RespondActionResult } from "./gen/commands.js";
+import type { AnyEvent, EventType } from "./gen/events.js";
+import { HttpTransport, type Fetch } from "./http.js";
+import { EventStream, type EventOptions } from "./stream.js";
+import type { Token, Transport } from "./transport.js";
+import { Turn, type ClientTool, type FollowOptions, type RunOptions } from "./turn.js";
+
+export interface ClientOptions {
+	/** Address of the server; several are nodes of one cluster and tried in turn. */
+	url: string | readonly string[];
+	/** Token to show, or what gives the current one. */
+	token?: Token;
+	/** Another fetch than the global one. */
+	fetch?: Fetch;
+	/** Another way to the server than HTTP; `token` and `fetch` then mean nothing. */
+	transport?: Transport;
+	/** Time for a call with all its repeats, unless it says otherwise. Default 60 s. */
+	timeoutMs?: number;
+	/** Time for one attempt of a call or one connection of a stream. Default 15 s. */
+	attemptMs?: number;
+}
+
+/** A question that waits for somebody. */
+export interface PendingAction {
+	actionId: string;
+	sessionId: string;
+	actionType: string;
+	decisions: string[];
+	[extra: string]: unknown;
+}
+
+/** Words that mean yes and no, in the order in which they are tried among those on offer. */
+const YES = ["allow", "approve", "extend"];
+const NO = ["deny", "reject", "decline", "stop"];
+
+const PART_BYTES = 1024 * 1024;
+
+// The methods of CommandMethods are put on the prototype below, from the generated table.
+export interface AgentRuntime extends CommandMethods {}
+
+export class AgentRuntime {
+	readonly #place: CallPlace;
+	#open = new AbortController(); // what close() ends
+
+	constructor(options: ClientOptions) {
+		this.#place = {
+			transport: options.transport ?? new HttpTransport({ token: options.token, fetch: options.fetch }),
+			endpoints: new Endpoints(options.url),
+			timeoutMs: options.timeoutMs ?? 60_000,
+			attemptMs: options.attemptMs ?? 15_000,
+		};
+	}
+
+	/** Any command by its name; the methods are the same with their own names. */
+	call<C extends Exclude<CommandName, "subscribe_events">>(command: C, input: Commands[C]["input"], options?: CallOptions): Promise<Commands[C]["result"]> {
+		const row = Object.values(COMMANDS).find(({ name }) => name === command);
+		if (!row) throw new TypeError(`there is no command '${command}'`);
+		return callCommand(this.#place, row, input, options) as Promise<Commands[C]["result"]>;
+	}
+
+	/** The events of a session, or without one the facts of all sessions, from a point on, for ever. Nothing is missed and nothing comes twice, whatever happens to connections and nodes. */
+	events<T extends EventType = EventType>(options: EventOptions & { types?: readonly T[] } = {}): EventStream<Extract<AnyEvent, { type: T }>> {
+		return new EventStream(this.#place, options, this.#open.signal);
+	}
+
+	/** Submits a text and follows the turn: iterate it for its events, or wait for its result(). Without a sessionId it makes a session. */
+	run(text: string, options: RunOptions = {}): Turn {
+		const { tools, onQuestion, signal, ...given } = options;
+		const input = { ...(given.sessionId ? {} : { createPolicy: {} }), ...given, text };
+		if (tools) input.options = { ...given.options, tools: [...((given.options?.["tools"] as unknown[] | undefined) ?? []), ...described(tools)] };
+		const receipt = this.submitTurn(input, signal ? { signal } : {});
+		return new Turn(this, receipt, followOptions(options), false);
+	}
+
+	/** Follows a turn that was submitted before, from its beginning; tools and questions that are done are left alone. */
+	attach(turn: { sessionId: string; threadId: string; turnId: string; sequence: number }, options: FollowOptions = {}): Turn {
+		return new Turn(this, Promise.resolve(turn), followOptions(options), true);
+	}
+
+	/** Says yes to a question. */
+	approve(actionId: string, options?: CallOptions): Promise<RespondActionResult> {
+		return this.#decide(actionId, YES, options);
+	}
+
+	/** Says no to a question. */
+	deny(actionId: string, options?: CallOptions): Promise<RespondActionResult> {
+		return this.#decide(actionId, NO, options);
+	}
+
+	/** The questions of a session that wait for somebody: those that are open now, then each new one, once. Ends with the signal. */
+	async *actions(options: { sessionId: string; signal?: AbortSignal }): AsyncGenerator<PendingAction, void> {
+		const { sessionId, signal } = options;
+		const { asOfSequence } = await this.getSession({ sessionId }, signal ? { signal } : {});
+		const told = new Set<string>();
+		const open = async (): Promise<PendingAction[]> => {
+			const all = (await this.listActions({ sessionId, limit: 1000 }, signal ? { signal } : {})).actions as PendingAction[];
+			return all.filter(({ actionId }) => !told.has(actionId) && told.add(actionId));
+		};
+		yield* await open();
+		const stream = this.events({ sessionId, after: asOfSequence, types: ["action.required"], ...(signal ? { signal } : {}) });
+		for await (const { actionId } of stream) if (!told.has(actionId ?? "")) yield* await open();
+	}
+
+	/** A stored text as a whole: what outputRef, inputRef and the like lead to. */
+	async readText(outputRef: string, options?: CallOptions): Promise<string> {
+		const parts: Uint8Array[] = [];
+		let [offset, size] = [0, 1];
+		while (offset < size) {
+			const part = await this.readOutput({ outputRef, offset, length: PART_BYTES }, options);
+			const bytes = part.encoding === "base64" ? Uint8Array.from(atob(part.content ?? ""), (c) => c.charCodeAt(0)) : new TextEncoder().encode(part.content ?? "");
+			parts.push(bytes);
+			size = part.sizeBytes ?? 0;
+			offset += bytes.length;
+			if (bytes.length === 0) break;
+		}
+		const decoder = new TextDecoder();
+		return parts.map((bytes) => decoder.decode(bytes, { stream: true })).join("") + decoder.decode();
+	}
+
+	/** Ends the streams that are open, and closes what the transport keeps open between calls. */
+	close(): void {
+		this.#open.abort();
+		this.#open = new AbortController();
+		this.#place.transport.close?.();
+	}
+
+	async #decide(actionId: string, words: readonly string[], options?: CallOptions): Promise<RespondActionResult> {
+		const { actions } = await this.listActions({ sessionId: sessionOf(actionId), status: "all", limit: 1000 }, options);
+		const action = (actions as PendingAction[]).find((a) => a.actionId === actionId);
+		const decision = words.find((word) => action?.decisions?.includes(word)) ?? (words[0] as string);
+		return this.respondAction({ actionId, decision }, options);
+	}
+
+	/** @internal */
+	static install(): void {
+		for (const [method, row] of Object.entries(COMMANDS)) {
+			const value = function (this: AgentRuntime, input: object = {}, options?: CallOptions) {
+				return callCommand(this.#place, row, input, options);
+			};
+			Object.defineProperty(AgentRuntime.prototype, method, { value, writable: true, configurable: true });
+		}
+	}
+}
+
+AgentRuntime.install();
+
+function described(tools: Record<string, ClientTool>): object[] {
+	return Object.entries(tools).map(([name, { run: _, ...description }]) => ({ name, ...description }));
+}
+
+function followOptions({ tools, onQuestion, signal }: FollowOptions): FollowOptions {
+	return { ...(tools ? { tools } : {}), ...(onQuestion ? { onQuestion } : {}), ...(signal ? { signal } : {}) };
+}
+
+/** Every id of something inside a session names it: <kind>_<session>_<number>. */
+function sessionOf(id: string): string {
+	return `sess_${id.split("_")[1] ?? ""}`;
+}

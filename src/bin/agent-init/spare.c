@@ -1,0 +1,107 @@
+/* See spare.h. What waits here is still privileged, as whoever started it is; it hears nothing but the one packet, from the socket that only its starter has, and
+ * everything that bounds the command comes after it. */
+#include "spare.h"
+
+#include "say.h"
+#include "streams.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct brought {
+	int fds[AR_INIT_PLAN_FDS_MAX];
+	size_t count;
+};
+
+/* A private copy: reading a plan changes its text. */
+int ar_spare_read(struct ar_init *in, int fd)
+{
+	struct stat st;
+	const char *wrong;
+	char *text;
+
+	if (fstat(fd, &st) < 0)
+		return ar_say_about(in, "plan", NULL);
+	errno = EINVAL;
+	if (st.st_size <= 0 || (size_t)st.st_size > AR_PLAN_TEXT_MAX)
+		return ar_say_about(in, "plan of no size, or too large", NULL);
+	text = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_POPULATE, fd, 0);
+	if (text == MAP_FAILED)
+		return ar_say_about(in, "plan", NULL);
+	errno = EINVAL;
+	if (!ar_plan_read(text, (size_t)st.st_size, &in->plan, &wrong))
+		return ar_say_about(in, "plan", wrong);
+	return 0;
+}
+
+/* False: the other end is closed, or said something else than it may. */
+static bool hear_plan(struct brought *ret)
+{
+	char kind = 0;
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(AR_INIT_PLAN_FDS_MAX * sizeof(int))];
+	} control;
+	struct iovec part = { &kind, 1 };
+	struct msghdr m = {
+		.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)
+	};
+	struct cmsghdr *c;
+	ssize_t n;
+
+	do {
+		n = recvmsg(AR_INIT_FD, &m, MSG_CMSG_CLOEXEC);
+	} while (n < 0 && errno == EINTR);
+	if (n <= 0 || kind != AR_INIT_PLAN || (m.msg_flags & MSG_CTRUNC))
+		return false;
+	c = CMSG_FIRSTHDR(&m);
+	if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+		return false;
+	ret->count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+	memcpy(ret->fds, CMSG_DATA(c), ret->count * sizeof(int));
+	return true;
+}
+
+/* `made` is the plan that everything so far was made by. */
+static int take_plan(struct ar_init *in, const struct ar_plan *made, const struct brought *b)
+{
+	size_t first;
+
+	if (ar_spare_read(in, b->fds[0]) < 0)
+		return -1;
+	close(b->fds[0]);
+	errno = EINVAL;
+	if (in->plan.is_spare || ar_plan_differs(made, &in->plan))
+		return ar_say_about(in, "the plan is not what was made:", ar_plan_differs(made, &in->plan));
+	first = in->plan.stdin_is_given ? 2 : 1;
+	if (b->count != first + in->plan.given)
+		return ar_say_about(in, "given descriptors", NULL);
+	return ar_streams_give(in, in->plan.stdin_is_given ? b->fds[1] : -1, b->fds + first, in->plan.given);
+}
+
+bool ar_spare_wait(struct ar_init *in)
+{
+	static struct ar_plan made; /* too much for the stack beside the other */
+	struct brought b = { 0 };
+
+	if (!in->plan.is_spare)
+		return true;
+	/* Identity takes it again, for a change of ids forgets it. */
+	if (in->namespaces != 0)
+		prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	made = in->plan;
+	memset(&in->plan, 0,
+	       sizeof(in->plan)); /* its memory is our own then, and not still to be copied when somebody waits */
+	if (!hear_plan(&b))
+		return false;
+	if (take_plan(in, &made, &b) == 0)
+		return true;
+	ar_say_failed(in, "plan");
+	return false;
+}

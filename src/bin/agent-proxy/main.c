@@ -1,0 +1,42 @@
+/* agent-proxy: what a process in a sandbox with the profile allowlisted_network reaches the world through. It reads bytes that nobody vouches for, so it is a process of its
+ * own without any right; started and told by agentd (egress/gate_wire.h), it ends with it. */
+#include "gate.h"
+#include "gate_wire.h"
+
+#include <grp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define NOBODY 65534
+
+/* Everything that a right could be used for is given up before the first foreign byte. */
+static bool drop_rights(void)
+{
+	const struct rlimit none = { 0, 0 };
+
+	if (geteuid() == 0 && (setgroups(0, NULL) != 0 || setresgid(NOBODY, NOBODY, NOBODY) != 0 ||
+			       setresuid(NOBODY, NOBODY, NOBODY) != 0))
+		return false;
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0 &&
+	       setrlimit(RLIMIT_CORE, &none) == 0 && prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct ar_gate gate;
+	uv_loop_t loop;
+
+	(void)argv;
+	if (argc > 1) {
+		printf("agent-proxy %s: started by agentd, not by hand\n", AR_VERSION);
+		return 2;
+	}
+	signal(SIGPIPE, SIG_IGN);
+	if (!drop_rights() || uv_loop_init(&loop) != 0)
+		return 1;
+	ar_gate_open(&gate, &loop, AR_GATE_FD);
+	return uv_run(&loop, UV_RUN_DEFAULT);
+}

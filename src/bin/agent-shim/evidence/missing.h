@@ -1,0 +1,24 @@
+/* The protected paths that were missing (launch/observed.h), in the journal: looked at when everything is over. */
+#ifndef AR_SHIM_MISSING_H
+#define AR_SHIM_MISSING_H
+
+#include "init_wire.h"
+#include "json.h"
+#include "observed.h"
+
+struct ar_shim;
+
+struct ar_missing {
+	struct ar_observation seen;
+	char paths[AR_INIT_MESSAGE_MAX]; /* JSON array, as READY said it */
+	size_t len;
+	size_t at; /* behind the last one that is on record */
+};
+
+/* `ready`: what agent-init said, before anything is let go. */
+void ar_missing_begin(struct ar_missing *o, struct ar_piece ready);
+
+/* One record for each that is there now. False: the disk is full, call it again. */
+bool ar_missing_finish(struct ar_shim *s);
+
+#endif

@@ -1,0 +1,64 @@
+/* `agentctl top`: the words of it; what it does is in top/. */
+#include "top/top.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { OPT_ONCE, OPT_INTERVAL, OPT_SORT };
+
+#define INTERVAL_DEFAULT 2.0
+#define INTERVAL_MIN 0.1
+#define INTERVAL_MAX 3600.0
+
+static bool find_sort(const char *name, enum ar_top_sort *ret)
+{
+	for (enum ar_top_sort i = 0; i < AR_TOP_SORTS; i++) {
+		if (strcmp(ar_top_sort_names[i], name) == 0) {
+			*ret = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+static enum ar_exit top(struct ar_ctl *c, const struct ar_ctl_args *a)
+{
+	const char *interval = a->values[OPT_INTERVAL], *sort = a->values[OPT_SORT];
+	struct ar_top_options o = { .is_once = a->values[OPT_ONCE] };
+	char *end = NULL;
+	double seconds = interval ? strtod(interval, &end) : INTERVAL_DEFAULT;
+
+	if (interval && (*end || end == interval || !(seconds >= INTERVAL_MIN && seconds <= INTERVAL_MAX)))
+		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR_NONE,
+				       "--interval takes seconds from 0.1 to 3600");
+	if (sort && !find_sort(sort, &o.by))
+		return ar_ctl_complain(c, AR_EXIT_USAGE,
+				       AR_STR("activity, updated, cost, tokens, turns, waits or title"),
+				       "nothing is sorted by '%s'", sort);
+	o.interval = (ar_usec)(seconds * 1e6);
+	return ar_top_run(c, &o);
+}
+
+const struct ar_ctl_command ar_cmd_top = {
+	.name = "top",
+	.synopsis = "",
+	.summary = "what goes on now: sessions, turns, waits, cost, lag, rates",
+	.text = "A table that is drawn again every two seconds: above, what runs, waits and is open, and how "
+		"much of\n"
+		"it happens per second; below, sessions, those that ask or run first. Keys: s changes the "
+		"order, q ends.\n"
+		"Totals and rates are those of the daemon that is asked, since its start; the sessions are "
+		"those of all\n"
+		"nodes. A narrow terminal shows fewer columns. The ID is the end of the session's, which "
+		"every "
+		"command takes.",
+	.examples = "agentctl top\n"
+		    "agentctl top --sort cost\n"
+		    "agentctl top --once\n"
+		    "agentctl --json top --once | jq .now",
+	.options = { [OPT_ONCE] = { "once", NULL, "print it once and end" },
+		     [OPT_INTERVAL] = { "interval", "SECONDS", "time between two looks (2)" },
+		     [OPT_SORT] = { "sort", "ORDER",
+				    "activity, updated, cost, tokens, turns, waits or title" } },
+	.run = top,
+};

@@ -1,0 +1,129 @@
+/* `agentd sandbox`: see command.h. */
+#include "command.h"
+#include "confinement.h"
+#include "json.h"
+#include "settings.h"
+
+#include <getopt.h>
+#include <stdio.h>
+
+static const char help[] = "usage: agentd sandbox [--config FILE] [--json]\n"
+			   "\n"
+			   "Attacks each mechanism that boundaries of commands are made of, and says which "
+			   "work here, which profiles can be had,\n"
+			   "and what to do about what does not work. Exit status 1 when the profile of the "
+			   "settings cannot be had.\n"
+			   "\n"
+			   "example:\n"
+			   "  agentd sandbox --json | jq '.profiles[] | select(.isAvailable | not)'\n";
+
+struct wishes {
+	struct ar_settings_args args;
+	bool is_json;
+};
+
+/* 0: go on; otherwise leave with status - 1. */
+static int read_args(int argc, char **argv, struct wishes *w)
+{
+	static const struct option options[] = {
+		{ "config", required_argument, NULL, 'c' },
+		{ "json", no_argument, NULL, 'j' },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
+	};
+	int c;
+
+	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		if (c == 'c')
+			w->args.config_file = optarg;
+		else if (c == 'j')
+			w->is_json = true;
+		else
+			break;
+	}
+	if (c == 'h') {
+		fputs(help, stdout);
+		return 1;
+	}
+	if (c == -1 && optind == argc)
+		return 0;
+	fputs("agentd: try agentd sandbox --help\n", stderr);
+	return 3;
+}
+
+static struct ar_str text_of(struct ar_json row, const char *name)
+{
+	struct ar_str text = AR_STR("");
+
+	ar_json_str(ar_json_get(row, name), &text);
+	return text;
+}
+
+static bool flag_of(struct ar_json row, const char *name)
+{
+	bool flag = false;
+
+	ar_json_bool(ar_json_get(row, name), &flag);
+	return flag;
+}
+
+static void print_rows(struct ar_json rows, const char *name, const char *flag, const char *why)
+{
+	for (struct ar_json_iter it = ar_json_iter(rows); ar_json_next(&it);) {
+		struct ar_str remedy = text_of(it.value, "remedy");
+		bool is_good = flag_of(it.value, flag);
+
+		printf("  %-3s %-20.*s %.*s\n", is_good ? "yes" : "NO", AR_STR_ARG(text_of(it.value, name)),
+		       AR_STR_ARG(text_of(it.value, why)));
+		if (!is_good && !ar_str_empty(remedy))
+			printf("      %-20s -> %.*s\n", "", AR_STR_ARG(remedy));
+	}
+}
+
+/* Whether the wanted profile can be had. */
+static bool report(struct ar_json doc)
+{
+	printf("mechanisms\n");
+	print_rows(ar_json_get(doc, "ladder"), "mechanism", "isWorking", "detail");
+	printf("profiles (settings: %.*s)\n", AR_STR_ARG(text_of(doc, "profile")));
+	print_rows(ar_json_get(doc, "profiles"), "name", "isAvailable", "reason");
+	return flag_of(doc, "isAvailable");
+}
+
+static int check(const struct ar_config *config, bool is_json, struct ar_error *err)
+{
+	struct ar_json_parser *parser = ar_json_parser_new();
+	struct ar_buf text = { 0 };
+	struct ar_json doc;
+	int rc = 2;
+
+	if (ar_runtime_confinement(config, &text, err) == AR_OK &&
+	    ar_json_parse(parser, ar_buf_str(&text), &doc, err) == AR_OK) {
+		if (is_json)
+			printf("%.*s\n", AR_STR_ARG(ar_buf_str(&text)));
+		rc = (is_json ? flag_of(doc, "isAvailable") : report(doc)) ? 0 : 1;
+	}
+	ar_buf_fini(&text);
+	ar_json_parser_free(parser);
+	return rc;
+}
+
+int ar_agentd_sandbox(int argc, char **argv)
+{
+	struct wishes w = { 0 };
+	struct ar_arena arena = { 0 };
+	struct ar_error err = { 0 };
+	struct ar_config config;
+	int rc = read_args(argc, argv, &w);
+
+	if (rc)
+		return rc - 1;
+	if (ar_settings_load(&w.args, &arena, &config, &err) != AR_OK)
+		rc = 2;
+	else
+		rc = check(&config, w.is_json, &err);
+	if (rc == 2)
+		fprintf(stderr, "agentd: %s\n", err.msg);
+	ar_arena_fini(&arena);
+	return rc;
+}

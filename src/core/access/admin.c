@@ -1,0 +1,284 @@
+/* What is done to tokens: made, given a new secret, revoked. A change is built on what is in memory and saved against the version it was
+ * built on; if another was first, the store is looked at and the change built anew. The secret leaves in the change alone. */
+#include "access_priv.h"
+#include "id.h"
+#include "mem.h"
+
+#include <string.h>
+
+#define TRIES 4
+#define TENANT_TOKENS 1000 /* living tokens of one tenant */
+
+static const char *const commands[] = { [AR_TOKEN_CREATE] = "create_token",
+					[AR_TOKEN_ROTATE] = "rotate_token",
+					[AR_TOKEN_REVOKE] = "revoke_token" };
+static const char *const deeds[] = {
+	[AR_TOKEN_CREATE] = "made", [AR_TOKEN_ROTATE] = "given a new secret", [AR_TOKEN_REVOKE] = "revoked"
+};
+
+/* ---- ends ---- */
+
+static void finish(struct ar_token_change *c, enum ar_status status)
+{
+	c->status = status;
+	c->done(c);
+}
+
+static void fail(struct ar_token_change *c, enum ar_status status)
+{
+	explicit_bzero(c->text, sizeof(c->text));
+	c->token = NULL;
+	finish(c, status);
+}
+
+/* In the token's own tenant: that is whose facts they are. */
+static void note_deed(struct ar_access *a, const struct ar_token_change *c)
+{
+	struct ar_arena arena = { 0 };
+	struct ar_audit audit = { .tenant = ar_str_from(c->token->tenant),
+				  .actor = c->who ? c->who->actor : AR_STR("local"),
+				  .token = c->who ? c->who->token : AR_STR_NONE,
+				  .command = ar_str_from(commands[c->act]),
+				  .target = ar_str_from(c->token->id),
+				  .count = 1 };
+
+	audit.message =
+		ar_arena_fmt(&arena, "token %s ('%s') was %s", c->token->id, c->token->name, deeds[c->act]);
+	if (a->o.audit)
+		a->o.audit(a->o.audit_arg, &audit);
+	ar_arena_fini(&arena);
+}
+
+static void repeat(struct ar_token_change *c, const struct ar_token *t)
+{
+	c->token = t;
+	c->is_repeat = true;
+	finish(c, AR_OK);
+}
+
+/* ---- save ---- */
+
+static void start(struct ar_access *a, struct ar_token_change *c);
+
+static void look_and_start(struct ar_access *a, struct ar_token_change *c)
+{
+	ar_list_push(&a->changing, &c->node);
+	ar_book_refresh(&a->book);
+}
+
+void ar_access_change_again(struct ar_access *a)
+{
+	struct ar_list waiting, *node;
+
+	ar_list_init(&waiting);
+	ar_list_splice(&waiting, &a->changing);
+	while ((node = ar_list_pop(&waiting))) {
+		struct ar_token_change *c = AR_CONTAINER_OF(node, struct ar_token_change, node);
+
+		if (a->book.is_fresh)
+			start(a, c);
+		else
+			fail(c,
+			     ar_refuse(&c->err, AR_ERR_STORAGE_UNAVAILABLE, "the tokens cannot be read now"));
+	}
+}
+
+struct save {
+	struct ar_token_save base;
+	struct ar_token_change *change;
+};
+
+static void saved(struct ar_token_save *base, enum ar_status status, const struct ar_error *err)
+{
+	struct save *s = AR_CONTAINER_OF(base, struct save, base);
+	struct ar_token_change *c = s->change;
+	const struct ar_token *t = base->token;
+
+	ar_free(s);
+	if (status == AR_OK) {
+		c->token = t;
+		note_deed(c->access, c);
+		finish(c, AR_OK);
+	} else if (status == AR_E_EXISTS && ++c->tries < TRIES) {
+		look_and_start(c->access, c);
+	} else {
+		fail(c, ar_refuse(&c->err, AR_ERR_STORAGE_UNAVAILABLE, "%.200s", err->msg));
+	}
+}
+
+static void save(struct ar_access *a, struct ar_token_change *c, struct ar_token *t)
+{
+	struct save *s = ar_new0(sizeof(*s));
+
+	s->base = (struct ar_token_save){ .token = t, .done = saved };
+	s->change = c;
+	ar_book_save(&a->book, &s->base);
+}
+
+/* ---- create ---- */
+
+static struct ar_str tenant_of(const struct ar_token_change *c)
+{
+	if (!ar_str_absent(c->tenant))
+		return c->tenant;
+	return c->who ? c->who->tenant : AR_STR(AR_TENANT_LOCAL);
+}
+
+static bool is_tenant(struct ar_str name)
+{
+	return name.len <= AR_TENANT_MAX && ar_id_acceptable(name);
+}
+
+static enum ar_status check_create(const struct ar_access *a, struct ar_token_change *c)
+{
+	struct ar_str tenant = tenant_of(c);
+
+	if (!is_tenant(tenant))
+		return ar_refuse(&c->err, AR_ERR_INVALID_INPUT,
+				 "a tenant is named by 1 to %d of the characters A-Z a-z 0-9 . _ : -",
+				 AR_TENANT_MAX);
+	if (!ar_principal_is_operator(c->who) && !ar_str_eq(tenant, c->who->tenant))
+		return ar_refuse(
+			&c->err, AR_ERR_NOT_AUTHORIZED,
+			"tokens of another tenant are made by the operator, over the server's unix socket");
+	if (!c->rights)
+		return ar_refuse(&c->err, AR_ERR_INVALID_INPUT, "a token needs at least one scope");
+	if (c->expires && c->expires <= ar_access_wall(a))
+		return ar_refuse(&c->err, AR_ERR_INVALID_INPUT, "expiresAt is not in the future");
+	return AR_OK;
+}
+
+static struct ar_hash hash_input(const struct ar_token_change *c)
+{
+	struct ar_buf text = { 0 };
+	struct ar_hash h;
+
+	ar_buf_addf(&text, "%u %lld %zu ", c->rights, (long long)c->expires, tenant_of(c).len);
+	ar_buf_adds(&text, tenant_of(c));
+	ar_buf_adds(&text, c->name);
+	h = ar_hash_of(ar_buf_str(&text));
+	ar_buf_fini(&text);
+	return h;
+}
+
+static size_t count_living(const struct ar_access *a, struct ar_str tenant)
+{
+	const struct ar_token *t;
+	size_t count = 0;
+
+	for (size_t i = 0; (t = ar_map_next(&a->book.tokens, &i));)
+		count += ar_str_is(tenant, t->tenant) && ar_token_is_live(t, ar_access_wall(a));
+	return count;
+}
+
+static enum ar_status check_room(const struct ar_access *a, struct ar_token_change *c)
+{
+	if (a->book.tokens.count < AR_BOOK_MAX && count_living(a, tenant_of(c)) < TENANT_TOKENS)
+		return AR_OK;
+	return ar_refuse(&c->err, AR_ERR_QUOTA_BLOCKED, "a tenant may have %d tokens; revoke some first",
+			 TENANT_TOKENS);
+}
+
+static void create(struct ar_access *a, struct ar_token_change *c)
+{
+	struct ar_token *t = ar_token_new(tenant_of(c), c->name);
+	const struct ar_token *there;
+	enum ar_status st;
+
+	if (ar_str_absent(c->key))
+		ar_token_draw_id(t);
+	else
+		ar_token_derive_id(t, c->key);
+	there = ar_book_find(&a->book, ar_str_from(t->id));
+	st = there ? AR_E_EXISTS : check_room(a, c);
+	if (st != AR_OK) {
+		ar_token_free(t);
+		if (there && memcmp(there->input.b, c->input.b, sizeof(c->input.b)) == 0)
+			repeat(c, there);
+		else if (there)
+			fail(c, ar_refuse(&c->err, AR_ERR_ID_CONFLICT,
+					  "the key was used before for another token"));
+		else
+			fail(c, st);
+		return;
+	}
+	t->rights = c->rights & AR_RIGHT_ADMIN ? AR_RIGHT_ALL : c->rights;
+	t->expires = c->expires;
+	t->created = ar_access_wall(a);
+	t->input = c->input;
+	ar_token_renew(t, 0, c->text);
+	save(a, c, t);
+}
+
+/* ---- rotate, revoke ---- */
+
+static const struct ar_token *find_own(const struct ar_access *a, const struct ar_token_change *c)
+{
+	const struct ar_token *t = ar_book_find(&a->book, c->id);
+
+	if (!t || ar_principal_is_operator(c->who) || ar_str_is(c->who->tenant, t->tenant))
+		return t;
+	return NULL;
+}
+
+static void rotate(struct ar_access *a, struct ar_token_change *c, const struct ar_token *there)
+{
+	struct ar_token *t;
+
+	if (!ar_token_is_live(there, ar_access_wall(a))) {
+		fail(c, ar_refuse(&c->err, AR_ERR_EXPIRED, "the token has ended; create another"));
+		return;
+	}
+	t = ar_token_copy(there);
+	ar_token_renew(t, ar_access_wall(a) + c->grace, c->text);
+	save(a, c, t);
+}
+
+static void revoke(struct ar_access *a, struct ar_token_change *c, const struct ar_token *there)
+{
+	struct ar_token *t;
+
+	if (there->revoked) {
+		repeat(c, there);
+		return;
+	}
+	t = ar_token_copy(there);
+	t->revoked = ar_access_wall(a);
+	save(a, c, t);
+}
+
+static void start(struct ar_access *a, struct ar_token_change *c)
+{
+	const struct ar_token *there;
+
+	if (c->act == AR_TOKEN_CREATE) {
+		create(a, c);
+		return;
+	}
+	there = find_own(a, c);
+	if (!there)
+		fail(c, ar_refuse(&c->err, AR_ERR_TOKEN_NOT_FOUND, "there is no token '%.*s'",
+				  AR_STR_ARG(ar_str_utf8_prefix(c->id, 64))));
+	else if (c->act == AR_TOKEN_ROTATE)
+		rotate(a, c, there);
+	else
+		revoke(a, c, there);
+}
+
+/* On a shared store the newest state is looked at first: a token that another node made a moment ago can be revoked here. */
+void ar_access_change(struct ar_access *a, struct ar_token_change *c)
+{
+	enum ar_status st = AR_OK;
+
+	c->access = a;
+	if (c->act == AR_TOKEN_CREATE) {
+		st = check_create(a, c);
+		c->input = hash_input(c);
+	}
+	if (st != AR_OK)
+		fail(c, st);
+	else if (a->o.is_shared || !a->book.is_loaded)
+		look_and_start(a, c);
+	else
+		start(a, c);
+}

@@ -1,0 +1,92 @@
+/* A shell command as text, read in two opposite ways. Strictly: is it provably a list of plain commands, and which? All else is opaque, and nothing
+ * allows an opaque text by itself. Leniently: does any word in it, however it is quoted or nested, look like harm? That only ever raises a
+ * decision. Neither is a boundary: that is the sandbox's. Pure; memory is the caller's arena. */
+#ifndef AR_CORE_COMMAND_H
+#define AR_CORE_COMMAND_H
+
+#include "arena.h"
+#include "json.h"
+
+#define AR_COMMAND_TEXT_MAX 65536 /* longer ones are opaque and unreadable */
+#define AR_COMMAND_WORDS_MAX 1024 /* of one command, and of a whole literal text */
+#define AR_COMMAND_DEPTH_MAX 8 /* of commands within commands */
+
+/* How a command hangs on the one before it. */
+enum ar_command_join {
+	AR_JOIN_SEQUENCE = 1, /* after it; the first one too */
+	AR_JOIN_AND,
+	AR_JOIN_OR,
+	AR_JOIN_PIPE,
+};
+
+struct ar_command_argv {
+	const struct ar_str *words;
+	size_t count;
+	enum ar_command_join join;
+};
+
+struct ar_command_redirect {
+	struct ar_str target;
+	bool is_write;
+};
+
+enum ar_danger {
+	AR_DANGER_RECURSIVE_DELETE = 1,
+	AR_DANGER_HISTORY_REWRITE,
+	AR_DANGER_DEVICE_WRITE,
+	AR_DANGER_DATABASE_DROP,
+	AR_DANGER_PUBLISH_DEPLOY,
+	AR_DANGER_FORK_BOMB,
+	AR_DANGER_PIPE_TO_SHELL,
+	AR_DANGER_OPEN_PERMISSIONS,
+	AR_DANGER_CREDENTIAL_READ,
+	AR_DANGER_PRIVILEGE_CHANGE,
+	AR_DANGER_HOST_CONTROL,
+	AR_DANGER_UNREADABLE, /* too deep, or too long to be read whole */
+	AR_DANGER_COUNT,
+};
+
+struct ar_command_line {
+	bool is_opaque;
+	const char *why; /* opaque: what could not be taken literally */
+	struct ar_command_argv *commands; /* of a literal text: exactly these run; opaque: none */
+	size_t count;
+	struct ar_command_argv
+		*seen; /* leniently: everything that looks like a command, the inner ones too */
+	size_t seen_count;
+	struct ar_command_redirect
+		*redirects; /* as seen, inside quotes too; a text that has one outside of them is opaque */
+	size_t redirect_count;
+	uint32_t dangers; /* bits 1 << enum ar_danger */
+	struct ar_str hits[AR_DANGER_COUNT]; /* the words that said so */
+};
+
+/* Reads what a shell would be given. */
+void ar_command_parse(struct ar_str text, struct ar_arena *a, struct ar_command_line *ret);
+
+/* The same of a command that no shell reads: one literal command. Without words: opaque. */
+void ar_command_of_argv(const struct ar_str *argv, size_t argc, struct ar_arena *a,
+			struct ar_command_line *ret);
+
+/* The word for a class, as facts call it. */
+const char *ar_danger_name(enum ar_danger danger);
+
+/* What it destroys is gone: deletes, rewrites, drops. */
+bool ar_command_is_destructive(const struct ar_command_line *c);
+
+/* "recursive_delete (rm -rf), ...": the classes and what hit; absent: none. */
+struct ar_str ar_command_danger_text(const struct ar_command_line *c, struct ar_arena *a);
+
+/* A pattern of words, separated by blanks ("git status"). Strictly: every command of a literal text begins with exactly these words; false for an
+ * opaque one and for none. Leniently: somewhere these words stand in this order within one command. */
+bool ar_command_begins(const struct ar_command_line *c, struct ar_str pattern);
+bool ar_command_mentions(const struct ar_command_line *c, struct ar_str pattern);
+
+/* [{"words":[...],"join":"and"}, ...] of what was parsed, or of what was seen in an opaque text, then with "opaque":true. */
+void ar_command_words_json(const struct ar_command_line *c, struct ar_jw *w);
+
+/* The strict half and the lenient half of ar_command_parse. */
+void ar_command_read_literal(struct ar_str text, struct ar_arena *a, struct ar_command_line *ret);
+void ar_command_scan(struct ar_str text, struct ar_arena *a, struct ar_command_line *ret);
+
+#endif

@@ -1,0 +1,43 @@
+/* The wall between tenants. A session of another tenant is as if it did not exist: the same lookup is made for both, of the same cost,
+ * and the same words are said. Only what is in memory and the caller's own needs no lookup. Owner: the loop thread. */
+#include "control_priv.h"
+
+void ar_call_no_session(struct ar_call *c)
+{
+	ar_call_refuse(c, AR_ERR_SESSION_NOT_FOUND, "%s", AR_NO_SESSION);
+}
+
+static void on_whose(struct ar_store_op *op)
+{
+	struct ar_call_work *w = AR_CONTAINER_OF(op, struct ar_call_work, whose.op);
+	struct ar_call *c = w->call;
+	bool is_own = op->status == AR_OK && ar_str_eq(w->whose.tenant, ar_control_who(c->who)->tenant);
+
+	ar_store_op_fini(op); /* first: the answer gives the call's memory back */
+	if (op->status != AR_OK)
+		ar_call_refuse(c, AR_ERR_STORAGE_UNAVAILABLE, "%.200s", op->err.msg);
+	else if (is_own)
+		w->within(c);
+	else
+		w->unknown(c);
+}
+
+void ar_call_within(struct ar_call *c, struct ar_str core, ar_query_fn *within, ar_query_fn *unknown)
+{
+	struct ar_call_work *w = c->work;
+	struct ar_error err = { 0 };
+
+	if (ar_control_check_home(c->control, c->who, core, &err) != AR_OK) {
+		ar_call_fail(c, &err);
+		return;
+	}
+	if (ar_engine_is_of(c->control->engine, core, ar_control_who(c->who)->tenant)) {
+		within(c);
+		return;
+	}
+	w->within = within;
+	w->unknown = unknown;
+	w->whose = (struct ar_store_tenant){ .op = { .kind = AR_STORE_TENANT, .done = on_whose },
+					     .session = core };
+	ar_store_submit(c->control->store, &w->whose.op);
+}

@@ -1,0 +1,59 @@
+/* A call whose process ended just before the runtime did: its end is in the log, and what it wrote is stored. The call is told as if it had
+ * just happened. */
+#include "process/process_priv.h"
+#include "identity.h"
+#include "process/record.h"
+
+static void tell(struct ar_live_process *p)
+{
+	p->is_over = true;
+	ar_process_tell_end(p);
+	ar_process_settle(p);
+}
+
+static void on_text(struct ar_store_op *op)
+{
+	struct ar_live_process *p = AR_CONTAINER_OF(op, struct ar_live_process, blobs.op);
+
+	p->live->busy--;
+	p->busy--;
+	if (p->live->engine->is_stopping)
+		return;
+	if (op->status == AR_OK && !ar_str_absent(p->blobs.bytes[0]))
+		p->over.text = p->blobs.bytes[0]; /* in the operation, which goes with the process */
+	else
+		p->over.is_truncated = true;
+	tell(p);
+}
+
+void ar_process_recall(struct ar_live *l, const struct ar_effect *effect)
+{
+	struct ar_live_process *p = ar_process_new(l, effect->subject);
+	struct ar_str ending = ar_arena_str(&p->arena, effect->ending), core;
+	struct ar_process_ending e = { 0 };
+	struct ar_arena *a = &p->arena;
+	struct ar_json v;
+
+	p->id = ar_arena_str(a, effect->process);
+	p->has_ended = true;
+	if (ar_json_parse(l->engine->json, ending, &v, NULL) == AR_OK)
+		e = ar_process_ending_read(v);
+	p->over.end = e.end;
+	p->over.end.signal = ar_arena_str(a, e.end.signal);
+	p->over.end.by = ar_arena_str(a, e.end.by);
+	p->over.end.reason = ar_arena_str(a, e.end.reason);
+	p->over.end.step = ar_arena_str(a, e.end.step);
+	p->over.end.message = ar_arena_str(a, e.end.message);
+	p->over.is_truncated = e.is_truncated;
+	p->over.is_binary = e.is_binary;
+	if (!ar_ref_parse(e.text_ref, &core, &p->hashes[0])) {
+		p->is_over = true; /* its call claims it when it begins */
+		return;
+	}
+	p->blobs = (struct ar_store_blobs_get){ .op = { .kind = AR_STORE_BLOBS, .done = on_text },
+						.hashes = p->hashes,
+						.count = 1 };
+	p->busy++;
+	l->busy++;
+	ar_store_submit(l->engine->o.store, &p->blobs.op);
+}

@@ -1,0 +1,316 @@
+/* Tasks together: edges from both ends, what blocks what, counts and groups by state. Pure. */
+#include "projection.h"
+#include "task/task.h"
+
+/* ---- edges ---- */
+
+static void edge(struct ar_str source, const struct ar_edge *e, struct ar_jw *w)
+{
+	ar_jw_open(w);
+	ar_jw_mstr(w, "sourceId", source);
+	ar_jw_mstr(w, "kind", e->kind);
+	ar_jw_mstr(w, "targetId", e->target);
+	ar_jw_mstr(w, "status", e->status);
+	ar_jw_mstr(w, "reason", e->reason);
+	ar_jw_mtime(w, "createdAt", e->created);
+	ar_jw_mtime(w, "updatedAt", e->updated);
+	ar_jw_close(w);
+}
+
+/* What other tasks say about this one, turned round. */
+static void from_others(const struct ar_session *s, const struct ar_task *task, struct ar_jw *w)
+{
+	for (size_t i = 0; i < s->declared.count; i++) {
+		const struct ar_task *other = s->declared.at[i];
+
+		for (size_t k = 0; k < other->edges.count; k++) {
+			struct ar_edge turned = *(const struct ar_edge *)other->edges.at[k];
+
+			if (!ar_str_eq(turned.target, task->id) ||
+			    ar_str_absent(ar_edge_inverse(turned.kind)))
+				continue;
+			turned.kind = ar_edge_inverse(turned.kind);
+			turned.target = other->id;
+			edge(task->id, &turned, w);
+		}
+	}
+}
+
+/* Its place in the tree, where no edge says it. */
+static void place(const struct ar_session *s, const struct ar_task *task, struct ar_jw *w)
+{
+	const struct ar_task *parent = ar_session_declared(s, task->parent);
+	const struct ar_edge up = { .kind = AR_STR("parent"),
+				    .target = task->parent,
+				    .status = AR_STR(AR_EDGE_ACTIVE),
+				    .created = task->created,
+				    .updated = task->created };
+
+	if (!ar_str_absent(task->parent) && !ar_task_edge(task, up.kind, up.target) &&
+	    (!parent || !ar_task_edge(parent, AR_STR("child"), task->id)))
+		edge(task->id, &up, w);
+}
+
+static void child(const struct ar_task *of, const struct ar_task *task, struct ar_jw *w)
+{
+	const struct ar_edge down = { .kind = AR_STR("child"),
+				      .target = task->id,
+				      .status = AR_STR(AR_EDGE_ACTIVE),
+				      .created = task->created,
+				      .updated = task->created };
+
+	if (ar_str_eq(task->parent, of->id) && !ar_task_edge(of, down.kind, task->id) &&
+	    !ar_task_edge(task, AR_STR("parent"), of->id))
+		edge(of->id, &down, w);
+}
+
+static void children(const struct ar_session *s, const struct ar_task *task, struct ar_jw *w)
+{
+	for (size_t i = 0; i < s->declared.count; i++)
+		child(task, s->declared.at[i], w);
+	for (size_t i = 0; i < s->threads.count; i++) {
+		const struct ar_thread *t = s->threads.at[i];
+
+		for (size_t k = 0; k < t->turns.count; k++) {
+			const struct ar_turn *turn = t->turns.at[k];
+
+			if (turn->task && !ar_str_absent(turn->task->parent))
+				child(task, turn->task, w);
+		}
+	}
+}
+
+void ar_projection_relationships(const struct ar_session *s, const struct ar_task *task, struct ar_jw *w)
+{
+	ar_jw_key(w, "relationships");
+	ar_jw_open_array(w);
+	for (size_t i = 0; i < task->edges.count; i++)
+		edge(task->id, task->edges.at[i], w);
+	if (s->declared.count > 0) {
+		from_others(s, task, w);
+		place(s, task, w);
+		children(s, task, w);
+	}
+	ar_jw_close_array(w);
+}
+
+static bool is_in(const struct ar_task *task, struct ar_str thread)
+{
+	return ar_str_absent(thread) || ar_str_eq(task->sheet->thread, thread);
+}
+
+static void graph(const struct ar_session *s, struct ar_str thread, struct ar_jw *w)
+{
+	ar_jw_key(w, "taskGraph");
+	ar_jw_open(w);
+	ar_jw_key(w, "edges");
+	ar_jw_open_array(w);
+	for (size_t i = 0; i < s->declared.count; i++) {
+		const struct ar_task *task = s->declared.at[i];
+
+		if (!is_in(task, thread))
+			continue;
+		for (size_t k = 0; k < task->edges.count; k++)
+			edge(task->id, task->edges.at[k], w);
+		place(s, task, w);
+	}
+	ar_jw_close_array(w);
+	ar_jw_close(w);
+}
+
+/* ---- what stands still ---- */
+
+static bool blocks(const struct ar_task *from, const struct ar_edge *e, const struct ar_task *task,
+		   struct ar_str *ret)
+{
+	if (ar_str_is(e->status, AR_EDGE_SATISFIED))
+		return false;
+	if (from == task && ar_str_is(e->kind, "blocked_by")) {
+		*ret = e->target;
+		return true;
+	}
+	*ret = from->id;
+	return ar_str_is(e->kind, "blocks") && ar_str_eq(e->target, task->id);
+}
+
+static void blockers(const struct ar_session *s, const struct ar_task *task, struct ar_jw *w)
+{
+	ar_jw_key(w, "blockers");
+	ar_jw_open_array(w);
+	for (size_t i = 0; i < s->declared.count; i++) {
+		const struct ar_task *from = s->declared.at[i];
+
+		for (size_t k = 0; k < from->edges.count; k++) {
+			struct ar_str by;
+
+			if (blocks(from, from->edges.at[k], task, &by))
+				ar_task_write_blocker(s, by, w);
+		}
+	}
+	ar_jw_close_array(w);
+}
+
+static void blocked_tasks(const struct ar_session *s, struct ar_str thread, struct ar_jw *w)
+{
+	ar_jw_key(w, "blockedTasks");
+	ar_jw_open_array(w);
+	for (size_t i = 0; i < s->declared.count; i++) {
+		const struct ar_task *task = s->declared.at[i];
+
+		if (!is_in(task, thread) || ar_task_is_over(task) || !ar_task_is_blocked(s, task, NULL))
+			continue;
+		ar_jw_open(w);
+		ar_jw_mstr(w, "taskId", task->id);
+		ar_jw_mstr(w, "status", ar_task_status_word(task));
+		ar_jw_mstr(w, "statusReason", task->sheet->reason);
+		blockers(s, task, w);
+		ar_jw_close(w);
+	}
+	ar_jw_close_array(w);
+}
+
+/* ---- groups ---- */
+
+enum group {
+	ACTIVE,
+	WAITING,
+	BLOCKED,
+	FAILED,
+	LOST,
+	ENDED,
+	GROUPS,
+};
+
+static enum group group_of(const struct ar_task *task)
+{
+	switch (task->status) {
+	case AR_TASK_WAITING:
+		return WAITING;
+	case AR_TASK_BLOCKED:
+		return BLOCKED;
+	case AR_TASK_FAILED:
+	case AR_TASK_TIMED_OUT:
+		return FAILED;
+	case AR_TASK_LOST:
+		return LOST;
+	case AR_TASK_COMPLETED:
+	case AR_TASK_CANCELLED:
+	case AR_TASK_ARCHIVED:
+		return ENDED;
+	default:
+		return ACTIVE;
+	}
+}
+
+static void one_group(const struct ar_session *s, struct ar_str thread, enum group g, struct ar_jw *w)
+{
+	ar_jw_open_array(w);
+	for (size_t i = 0; i < s->declared.count; i++) {
+		const struct ar_task *task = s->declared.at[i];
+
+		if (is_in(task, thread) && group_of(task) == g)
+			ar_jw_str(w, task->id);
+	}
+	for (size_t i = 0; i < s->threads.count; i++) {
+		const struct ar_thread *t = s->threads.at[i];
+
+		for (size_t k = 0; k < t->turns.count; k++) {
+			const struct ar_turn *turn = t->turns.at[k];
+
+			if ((ar_str_absent(thread) || ar_str_eq(t->id, thread)) && turn->task &&
+			    group_of(turn->task) == g)
+				ar_jw_str(w, turn->task->id);
+		}
+	}
+	ar_jw_close_array(w);
+}
+
+void ar_projection_task_groups(const struct ar_session *s, struct ar_str thread, struct ar_jw *w)
+{
+	static const char *const names[GROUPS] = { "active", "waiting", "blocked",
+						   "failed", "lost",	"recentlyEnded" };
+
+	ar_jw_key(w, "taskGroups");
+	ar_jw_open(w);
+	for (int g = 0; g < GROUPS; g++) {
+		ar_jw_key(w, names[g]);
+		one_group(s, thread, (enum group)g, w);
+	}
+	ar_jw_close(w);
+	blocked_tasks(s, thread, w);
+	graph(s, thread, w);
+}
+
+/* ---- counts ---- */
+
+struct open_tasks {
+	int64_t active, waiting, blocked;
+};
+
+static void count_one(const struct ar_task *task, struct open_tasks *n)
+{
+	n->blocked += task->status == AR_TASK_BLOCKED;
+	n->waiting += task->status == AR_TASK_WAITING;
+	n->active += task->status != AR_TASK_BLOCKED;
+}
+
+static struct open_tasks count_open(const struct ar_session *s)
+{
+	struct open_tasks n = { 0 };
+
+	for (size_t i = 0; i < s->threads.count; i++) {
+		const struct ar_thread *t = s->threads.at[i];
+
+		for (size_t k = 0; k < t->turns.count; k++) {
+			const struct ar_turn *turn = t->turns.at[k];
+
+			if (ar_str_absent(turn->outcome) && turn->task)
+				count_one(turn->task, &n);
+		}
+	}
+	for (size_t i = 0; i < s->declared.count; i++) {
+		if (!ar_task_is_over(s->declared.at[i]))
+			count_one(s->declared.at[i], &n);
+	}
+	return n;
+}
+
+static void recent_terminal(const struct ar_session *s, struct ar_jw *w)
+{
+	ar_jw_key(w, "recentTerminal");
+	ar_jw_open_array(w);
+	for (size_t i = 0; i < s->threads.count; i++) {
+		const struct ar_thread *t = s->threads.at[i];
+
+		for (size_t k = 0; k < t->turns.count; k++) {
+			const struct ar_turn *turn = t->turns.at[k];
+
+			if (!ar_str_absent(turn->outcome) && turn->task)
+				ar_jw_str(w, turn->task->id);
+		}
+	}
+	for (size_t i = 0; i < s->declared.count; i++) {
+		const struct ar_task *task = s->declared.at[i];
+
+		if (ar_task_is_over(task))
+			ar_jw_str(w, task->id);
+	}
+	ar_jw_close_array(w);
+}
+
+void ar_projection_task_summary(const struct ar_session *s, struct ar_jw *w)
+{
+	struct open_tasks open = count_open(s);
+
+	ar_jw_open(w);
+	ar_jw_mint(w, "active", open.active);
+	ar_jw_mint(w, "waiting", open.waiting);
+	ar_jw_mint(w, "blocked", open.blocked);
+	ar_jw_mint(w, "completed", s->tasks.completed);
+	ar_jw_mint(w, "failed", s->tasks.failed);
+	ar_jw_mint(w, "cancelled", s->tasks.cancelled);
+	ar_jw_mint(w, "lost", s->tasks.lost);
+	ar_jw_mint(w, "terminal", s->tasks.completed + s->tasks.failed + s->tasks.cancelled);
+	recent_terminal(s, w);
+	ar_jw_close(w);
+}

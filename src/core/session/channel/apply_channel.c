@@ -1,0 +1,117 @@
+/* Facts about channels. Pure; see apply.c. */
+#include "apply.h"
+#include "channel/channel.h"
+
+static struct ar_channel *channel_of(struct ar_session *s, const struct ar_event *e)
+{
+	return ar_session_channel(s, e->ids[AR_SCOPE_CHANNEL]);
+}
+
+/* While none may go none is taken in (decide sees to that). */
+static void make_room(struct ar_session *s, ar_usec now)
+{
+	size_t leaver = ar_channels_leaver(s, now);
+
+	if (s->channels.count >= ar_channels_max(s) && leaver < s->channels.count)
+		ar_vec_remove(&s->channels, leaver);
+}
+
+enum ar_status ar_apply_channel_connected(struct ar_session *s, const struct ar_event *e,
+					  struct ar_error *err)
+{
+	const struct ar_ev_channel_connected *p = PAYLOAD(e, channel_connected);
+	struct ar_channel *c = channel_of(s, e);
+
+	if (!c) {
+		make_room(s, p->last_seen_at);
+		c = ar_arena_alloc(&s->arena, sizeof(*c));
+		c->id = ar_apply_keep(s, e->ids[AR_SCOPE_CHANNEL]);
+		ar_vec_push(&s->arena, &s->channels, c);
+		ar_apply_count(&s->counters.channel.v, c->id);
+		s->counters.channel.set = s->counters.channel.v > 0;
+	}
+	c->account = ar_apply_keep(s, p->account_ref);
+	c->capabilities = ar_apply_keep(s, p->capabilities);
+	c->native_protocol = ar_apply_keep(s, p->native_protocol);
+	c->card_ref = ar_apply_keep(s, p->agent_card_ref);
+	c->token_ref = ar_apply_keep(s, p->resume_token_ref);
+	c->token_expires = p->token_expires_at;
+	c->transport = p->transport;
+	c->role = p->peer_role;
+	c->seen = p->last_seen_at;
+	return ar_apply_move(&c->status, AR_MACHINE_CHANNEL, e, err);
+}
+
+enum ar_status ar_apply_channel_disconnected(struct ar_session *s, const struct ar_event *e,
+					     struct ar_error *err)
+{
+	struct ar_channel *c = channel_of(s, e);
+
+	if (!c)
+		return ar_apply_unknown(err, e, "channel");
+	c->seen = PAYLOAD(e, channel_disconnected)->last_seen_at;
+	return ar_apply_move(&c->status, AR_MACHINE_CHANNEL, e, err);
+}
+
+enum ar_status ar_apply_channel_resumed(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
+{
+	const struct ar_ev_channel_resumed *p = PAYLOAD(e, channel_resumed);
+	struct ar_channel *c = channel_of(s, e);
+
+	if (!c)
+		return ar_apply_unknown(err, e, "channel");
+	if (p->from_sequence > c->acked)
+		c->acked = p->from_sequence;
+	c->cursor = ar_apply_keep(s, p->cursor);
+	if (!ar_str_absent(p->capabilities))
+		c->capabilities = ar_apply_keep(s, p->capabilities);
+	if (!ar_str_absent(p->new_token_ref)) {
+		c->token_ref = ar_apply_keep(s, p->new_token_ref);
+		c->token_expires = p->token_expires_at;
+	}
+	c->seen = e->time;
+	return ar_apply_move(&c->status, AR_MACHINE_CHANNEL, e, err);
+}
+
+enum ar_status ar_apply_channel_acked(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
+{
+	const struct ar_ev_channel_acked *p = PAYLOAD(e, channel_acked);
+	struct ar_channel *c = channel_of(s, e);
+
+	if (!c)
+		return ar_apply_unknown(err, e, "channel");
+	c->acked = p->sequence;
+	if (!ar_str_absent(p->cursor))
+		c->cursor = ar_apply_keep(s, p->cursor);
+	c->seen = e->time;
+	return AR_OK;
+}
+
+enum ar_status ar_apply_permission_forwarded(struct ar_session *s, const struct ar_event *e,
+					     struct ar_error *err)
+{
+	struct ar_channel *c = channel_of(s, e);
+	struct ar_bridged *b;
+
+	if (!c)
+		return ar_apply_unknown(err, e, "channel");
+	b = ar_arena_alloc(&s->arena, sizeof(*b));
+	b->action = ar_apply_keep(s, e->ids[AR_SCOPE_ACTION]);
+	ar_vec_push(&s->arena, &c->open, b);
+	return ar_apply_move(&c->status, AR_MACHINE_CHANNEL, e, err);
+}
+
+enum ar_status ar_apply_permission_returned(struct ar_session *s, const struct ar_event *e,
+					    struct ar_error *err)
+{
+	struct ar_channel *c = channel_of(s, e);
+
+	if (!c)
+		return ar_apply_unknown(err, e, "channel");
+	for (size_t i = c->open.count; i > 0; i--) {
+		if (ar_str_eq(((const struct ar_bridged *)c->open.at[i - 1])->action,
+			      e->ids[AR_SCOPE_ACTION]))
+			ar_vec_remove(&c->open, i - 1);
+	}
+	return ar_apply_move(&c->status, AR_MACHINE_CHANNEL, e, err);
+}

@@ -1,0 +1,124 @@
+/* The permission bridge: that a question went out over a channel, and that its answer came back, are facts beside the question's own. They say
+ * who asked, who was asked and which side decided; what was decided stands in action.resolved. Pure. */
+#include "channel/channel.h"
+#include "describe.h"
+
+static struct ar_str requester(struct ar_decision *d)
+{
+	struct ar_jw w = ar_decide_json(d);
+
+	ar_jw_open(&w);
+	ar_jw_mstr(&w, "kind", AR_STR("runtime"));
+	ar_jw_mstr(&w, "runtimeId", d->input->policy->runtime_id);
+	ar_jw_mstr(&w, "sessionId", d->session->id);
+	ar_jw_close(&w);
+	return ar_decide_json_end(d);
+}
+
+static struct ar_str target(struct ar_decision *d, struct ar_str call, struct ar_str action)
+{
+	struct ar_jw w = ar_decide_json(d);
+
+	ar_jw_open(&w);
+	ar_jw_mstr(&w, "kind", ar_str_absent(call) ? AR_STR("action") : AR_STR("tool"));
+	ar_jw_mstr(&w, "id", ar_str_absent(call) ? action : call);
+	ar_jw_close(&w);
+	return ar_decide_json_end(d);
+}
+
+static struct ar_str peer(struct ar_decision *d, const struct ar_channel *c)
+{
+	struct ar_jw w = ar_decide_json(d);
+
+	ar_jw_open(&w);
+	ar_jw_mstr(&w, "channelId", c->id);
+	ar_jw_mstr(&w, "peerRole", ar_str_from(ar_enum_name(&ar_peer_role_desc, (int)c->role)));
+	ar_jw_mstr(&w, "accountRef", c->account);
+	ar_jw_close(&w);
+	return ar_decide_json_end(d);
+}
+
+static void forward(struct ar_decision *d, const struct ar_channel *c, const struct ar_ids *about,
+		    ar_usec expires)
+{
+	struct ar_ids ids = *about;
+	struct ar_str action = ids.at[AR_SCOPE_ACTION];
+
+	ids.at[AR_SCOPE_CHANNEL] = c->id;
+	ar_decide_emit(d, AR_EV_CHANNEL_PERMISSION_FORWARDED, &ids,
+		       &(struct ar_ev_channel_permission_forwarded){
+			       .requesting_peer = requester(d),
+			       .target = target(d, ids.at[AR_SCOPE_TOOL_CALL], action),
+			       .forwarded_to = peer(d, c),
+			       .approval_action_id = action,
+			       .expires_at = expires });
+}
+
+void ar_bridge_ask(struct ar_decision *d, const struct ar_ids *ids, ar_usec expires)
+{
+	for (size_t i = 0; i < d->session->channels.count; i++) {
+		const struct ar_channel *c = d->session->channels.at[i];
+
+		if (c->status == AR_CHANNEL_CONNECTED &&
+		    ar_channel_can(d->session, c, AR_CAPABILITY_PERMISSIONS))
+			forward(d, c, ids, expires);
+	}
+}
+
+static bool was_asked(const struct ar_channel *c, struct ar_str action)
+{
+	for (size_t i = 0; i < c->open.count; i++) {
+		if (ar_str_eq(((const struct ar_bridged *)c->open.at[i])->action, action))
+			return true;
+	}
+	return false;
+}
+
+void ar_bridge_catch_up(struct ar_decision *d, const struct ar_channel *c, struct ar_str capabilities)
+{
+	struct ar_channel as_said = *c;
+
+	as_said.capabilities = capabilities;
+	if (!ar_channel_can(d->session, &as_said, AR_CAPABILITY_PERMISSIONS))
+		return;
+	for (size_t i = 0; i < d->session->actions.count; i++) {
+		const struct ar_action *a = d->session->actions.at[i];
+		struct ar_ids ids = { .at = { [AR_SCOPE_THREAD] = a->thread,
+					      [AR_SCOPE_TURN] = a->turn,
+					      [AR_SCOPE_TOOL_CALL] = a->call,
+					      [AR_SCOPE_ACTION] = a->id } };
+
+		if (a->status == AR_ACTION_PENDING && !was_asked(c, a->id))
+			forward(d, c, &ids, a->expires);
+	}
+}
+
+static int source_of(const struct ar_settlement *s)
+{
+	if (s->source == AR_ACTION_RESOLVED_DECISION_SOURCE_TIMEOUT)
+		return AR_CHANNEL_PERMISSION_RETURNED_SOURCE_TIMEOUT;
+	if (s->source == AR_ACTION_RESOLVED_DECISION_SOURCE_POLICY)
+		return AR_CHANNEL_PERMISSION_RETURNED_SOURCE_POLICY_DENY;
+	return AR_CHANNEL_PERMISSION_RETURNED_SOURCE_RESPONSE;
+}
+
+void ar_bridge_answer(struct ar_decision *d, const struct ar_ids *about, const struct ar_settlement *s)
+{
+	for (size_t i = 0; i < d->session->channels.count; i++) {
+		const struct ar_channel *c = d->session->channels.at[i];
+		struct ar_ids ids = *about;
+		bool is_theirs = ar_str_eq(c->id, s->channel);
+
+		if (!was_asked(c, ids.at[AR_SCOPE_ACTION]))
+			continue;
+		ids.at[AR_SCOPE_CHANNEL] = c->id;
+		ar_decide_emit(d, AR_EV_CHANNEL_PERMISSION_RETURNED, &ids,
+			       &(struct ar_ev_channel_permission_returned){
+				       .decision = s->decision,
+				       .deciding_side =
+					       is_theirs ? AR_CHANNEL_PERMISSION_RETURNED_DECIDING_SIDE_REMOTE
+							 : AR_CHANNEL_PERMISSION_RETURNED_DECIDING_SIDE_LOCAL,
+				       .source = source_of(s),
+				       .approval_action_id = ids.at[AR_SCOPE_ACTION] });
+	}
+}

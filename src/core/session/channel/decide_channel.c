@@ -1,0 +1,288 @@
+/* A peer comes, comes back, says how far it is, says something, and goes. What it has to show is the door's business (port/door.h) and control's:
+ * here arrive the hash of the token that it showed and of the one that it gets. Pure. */
+#include "channel/channel.h"
+
+#define PREVIEW_MAX 4096
+
+static enum ar_status find(const struct ar_decision *d, struct ar_str id, const struct ar_channel **ret,
+			   struct ar_error *err)
+{
+	*ret = ar_session_channel(d->session, id);
+	if (*ret)
+		return AR_OK;
+	if (ar_channels_are_of_all(d->session))
+		return ar_refuse(err, AR_ERR_CHANNEL_NOT_FOUND,
+				 "no channel '%.*s' follows all sessions; name the sessionId that it follows",
+				 AR_STR_ARG(ar_str_utf8_prefix(id, 64)));
+	return ar_refuse(err, AR_ERR_CHANNEL_NOT_FOUND, "session %.*s has no channel '%.*s'",
+			 AR_STR_ARG(d->session->id), AR_STR_ARG(ar_str_utf8_prefix(id, 64)));
+}
+
+/* The same, for whoever enrolled it: nobody else says how far it is, or speaks for it. */
+static enum ar_status find_own(const struct ar_decision *d, struct ar_str id, const struct ar_channel **ret,
+			       struct ar_error *err)
+{
+	if (find(d, id, ret, err) != AR_OK)
+		return AR_E_REFUSED;
+	if (ar_str_eq((*ret)->account, d->input->account))
+		return AR_OK;
+	return ar_refuse(err, AR_ERR_NOT_AUTHORIZED, "channel '%.*s' belongs to another account",
+			 AR_STR_ARG((*ret)->id));
+}
+
+static ar_usec token_expires(const struct ar_decision *d)
+{
+	return d->input->now + d->input->policy->channel_token_ms * 1000;
+}
+
+static struct ar_ids ids_of(struct ar_str channel)
+{
+	return (struct ar_ids){ .at = { [AR_SCOPE_CHANNEL] = channel } };
+}
+
+/* ---- connect_channel ---- */
+
+static bool has_room(const struct ar_session *s, ar_usec now)
+{
+	return s->channels.count < ar_channels_max(s) || ar_channels_leaver(s, now) < s->channels.count;
+}
+
+/* A channel is whose who enrolled it: another actor does not take it over by naming it. */
+static enum ar_status check_connect(const struct ar_decision *d, const struct ar_channel *known,
+				    struct ar_error *err)
+{
+	if (known && !ar_str_eq(known->account, d->input->account))
+		return ar_refuse(err, AR_ERR_NOT_AUTHORIZED,
+				 "channel '%.*s' belongs to another account; choose another channelId",
+				 AR_STR_ARG(known->id));
+	if (!known && !has_room(d->session, d->input->now))
+		return ar_refuse(
+			err, AR_ERR_OVERLOADED,
+			"%zu channels are connected here already; disconnect one, or come under an id "
+			"that is known",
+			ar_channels_max(d->session));
+	return AR_OK;
+}
+
+enum ar_status ar_decide_connect_channel(struct ar_decision *d, struct ar_error *err)
+{
+	const struct ar_cmd_connect_channel_in *in = d->input->args;
+	const struct ar_channel *known = ar_session_channel(d->session, in->channel_id);
+	struct ar_channel fresh = { .id = in->channel_id,
+				    .role = in->peer_role,
+				    .account = d->input->account };
+	struct ar_str capabilities = ar_str_absent(in->capabilities) ? AR_STR("[]") : in->capabilities;
+	struct ar_ids ids;
+
+	if (check_connect(d, known, err) != AR_OK)
+		return AR_E_REFUSED;
+	ar_decide_home(d);
+	if (ar_str_absent(fresh.id))
+		fresh.id = ar_decide_mint(d, "chan", &d->counters.channel.v);
+	ids = ids_of(fresh.id);
+	ar_decide_emit(d, AR_EV_CHANNEL_CONNECTED, &ids,
+		       &(struct ar_ev_channel_connected){ .transport = in->transport,
+							  .peer_role = in->peer_role,
+							  .account_ref = d->input->account,
+							  .capabilities = capabilities,
+							  .last_seen_at = d->input->now,
+							  .resume_token_ref = d->input->token.given,
+							  .token_expires_at = token_expires(d),
+							  .native_protocol = in->native_protocol,
+							  .agent_card_ref = in->agent_card_ref });
+	ar_bridge_catch_up(d, known ? known : &fresh, capabilities);
+	d->reply = fresh.id;
+	return AR_OK;
+}
+
+/* ---- reconnect_channel ---- */
+
+static enum ar_status check_age(const struct ar_decision *d, const struct ar_channel *c, struct ar_error *err)
+{
+	if (c->token_expires && c->token_expires <= d->input->now)
+		return ar_refuse(err, AR_ERR_RESUME_TOKEN_EXPIRED,
+				 "the token of channel '%.*s' is too old; connect it again",
+				 AR_STR_ARG(c->id));
+	return AR_OK;
+}
+
+enum ar_status ar_channel_check_shown(const struct ar_decision *d, struct ar_error *err)
+{
+	struct ar_str shown = d->input->token.shown;
+
+	if (ar_str_absent(shown))
+		return AR_OK;
+	for (size_t i = 0; i < d->session->channels.count; i++) {
+		const struct ar_channel *c = d->session->channels.at[i];
+
+		if (ar_str_eq(c->token_ref, shown))
+			return check_age(d, c, err);
+	}
+	return ar_refuse(
+		err, AR_ERR_RESUME_TOKEN_INVALID,
+		"no channel of session %.*s has this token; leave it out, or connect the channel again",
+		AR_STR_ARG(d->session->id));
+}
+
+static enum ar_status check_token(const struct ar_decision *d, const struct ar_channel *c,
+				  struct ar_error *err)
+{
+	struct ar_str shown = d->input->token.shown;
+
+	if (ar_str_absent(shown))
+		return ar_str_eq(c->account, d->input->account)
+			       ? AR_OK
+			       : ar_refuse(err, AR_ERR_NOT_AUTHORIZED,
+					   "channel '%.*s' belongs to another account; show its resumeToken",
+					   AR_STR_ARG(c->id));
+	if (!ar_str_eq(shown, c->token_ref))
+		return ar_refuse(err, AR_ERR_RESUME_TOKEN_INVALID,
+				 "this is not the newest token of channel '%.*s'; connect it again",
+				 AR_STR_ARG(c->id));
+	return check_age(d, c, err);
+}
+
+static void say_resumed(struct ar_decision *d, const struct ar_channel *c, struct ar_channel_reach from,
+			const struct ar_ev_channel_resumed *more)
+{
+	struct ar_ev_channel_resumed fact = *more;
+	struct ar_ids ids = ids_of(c->id);
+
+	fact.from_sequence = from.sequence;
+	fact.cursor = from.cursor;
+	fact.replay_mode = ar_str_absent(fact.gap) ? AR_CHANNEL_RESUMED_REPLAY_MODE_REPLAY
+						   : AR_CHANNEL_RESUMED_REPLAY_MODE_PARTIAL;
+	ar_decide_emit(d, AR_EV_CHANNEL_RESUMED, &ids, &fact);
+	ar_bridge_catch_up(d, c, ar_str_absent(more->capabilities) ? c->capabilities : more->capabilities);
+}
+
+/* The facts of removed sessions are gone; which sessions there are, the snapshot says. */
+static void say_repaired(struct ar_decision *d, const struct ar_channel *c, int64_t from, int64_t to)
+{
+	struct ar_ids ids = ids_of(c->id);
+
+	ar_decide_emit(d, AR_EV_SNAPSHOT_REPAIRED, &ids,
+		       &(struct ar_ev_snapshot_repaired){
+			       .reason = AR_STR("sessions were removed after their time, with facts that the "
+						"peer has not seen"),
+			       .from_sequence = from + 1,
+			       .to_sequence = to,
+			       .repaired_fields = AR_STR("[\"sessions\"]"),
+			       .stale = AR_STR("[]"),
+			       .unavailable = AR_STR("[]") });
+}
+
+enum ar_status ar_decide_reconnect_channel(struct ar_decision *d, struct ar_error *err)
+{
+	const struct ar_cmd_reconnect_channel_in *in = d->input->args;
+	const struct ar_channel *c;
+	struct ar_channel_reach from;
+	int64_t to = 0;
+
+	if (find(d, in->channel_id, &c, err) != AR_OK || check_token(d, c, err) != AR_OK ||
+	    ar_channel_reach_read(d, c, in->cursor, in->last_acked_sequence, &from, err) != AR_OK)
+		return AR_E_REFUSED;
+	d->reply = ar_channel_reach_gap(d, &from, &to);
+	say_resumed(d, c, from,
+		    &(struct ar_ev_channel_resumed){ .gap = d->reply,
+						     .capabilities = in->capabilities,
+						     .resume_token_ref = d->input->token.shown,
+						     .new_token_ref = d->input->token.given,
+						     .token_expires_at = token_expires(d) });
+	if (!ar_str_absent(d->reply))
+		say_repaired(d, c, from.sequence, to);
+	return AR_OK;
+}
+
+/* ---- ack_events, post_channel_message ---- */
+
+enum ar_status ar_decide_ack_events(struct ar_decision *d, struct ar_error *err)
+{
+	const struct ar_cmd_ack_events_in *in = d->input->args;
+	const struct ar_channel *c;
+	struct ar_channel_reach reach;
+	struct ar_ids ids;
+
+	if (find_own(d, in->channel_id, &c, err) != AR_OK ||
+	    ar_channel_reach_read(d, c, in->cursor, in->sequence, &reach, err) != AR_OK)
+		return AR_E_REFUSED;
+	ids = ids_of(c->id);
+	if (ar_channel_reach_is_news(d, c, &reach))
+		ar_decide_emit(d, AR_EV_CHANNEL_ACKED, &ids,
+			       &(struct ar_ev_channel_acked){ .sequence = reach.sequence,
+							      .cursor = d->input->feed ? reach.cursor
+										       : AR_STR_NONE });
+	else
+		reach = ar_channel_reach_of(d->session, c, d->arena);
+	ar_decide_reply(d, AR_CMD_ACK_EVENTS,
+			&(struct ar_cmd_ack_events_out){ .last_acked_sequence = reach.sequence,
+							 .cursor = d->input->feed ? reach.cursor
+										  : AR_STR_NONE });
+	return AR_OK;
+}
+
+enum ar_status ar_decide_post_channel_message(struct ar_decision *d, struct ar_error *err)
+{
+	const struct ar_cmd_post_channel_message_in *in = d->input->args;
+	const struct ar_channel *c;
+	struct ar_ids ids;
+
+	if (find_own(d, in->channel_id, &c, err) != AR_OK)
+		return AR_E_REFUSED;
+	ids = ids_of(c->id);
+	if (c->status != AR_CHANNEL_CONNECTED)
+		say_resumed(d, c, ar_channel_reach_of(d->session, c, d->arena),
+			    &(struct ar_ev_channel_resumed){ 0 });
+	ar_decide_emit(d, AR_EV_CHANNEL_MESSAGE, &ids,
+		       &(struct ar_ev_channel_message){ .message_kind = in->message_kind,
+							.message_ref = ar_decide_content(d, in->text),
+							.preview = ar_str_utf8_prefix(in->text, PREVIEW_MAX),
+							.direction = AR_CHANNEL_MESSAGE_DIRECTION_IN });
+	ar_decide_reply(d, AR_CMD_POST_CHANNEL_MESSAGE,
+			&(struct ar_cmd_post_channel_message_out){
+				.sequence = (int64_t)(d->session->head + d->event_count) });
+	return AR_OK;
+}
+
+/* ---- a stream of it begins and ends ---- */
+
+enum ar_status ar_decide_channel_followed(struct ar_decision *d, struct ar_error *err)
+{
+	const struct ar_channel *c;
+
+	if (find_own(d, d->input->subject, &c, err) != AR_OK)
+		return AR_E_REFUSED;
+	if (c->status != AR_CHANNEL_CONNECTED)
+		say_resumed(d, c, ar_channel_reach_of(d->session, c, d->arena),
+			    &(struct ar_ev_channel_resumed){ 0 });
+	return AR_OK;
+}
+
+static void say_gone(struct ar_decision *d, const struct ar_channel *c, int reason)
+{
+	struct ar_ids ids = ids_of(c->id);
+
+	ar_decide_emit(d, AR_EV_CHANNEL_DISCONNECTED, &ids,
+		       &(struct ar_ev_channel_disconnected){ .reason = reason,
+							     .last_seen_at = d->input->now,
+							     .last_acked_sequence = c->acked });
+}
+
+enum ar_status ar_decide_channel_gone(struct ar_decision *d, struct ar_error *err AR_UNUSED)
+{
+	const struct ar_channel *c = ar_session_channel(d->session, d->input->subject);
+
+	if (c && c->status == AR_CHANNEL_CONNECTED)
+		say_gone(d, c, d->input->reason);
+	return AR_OK;
+}
+
+void ar_decide_channels_lost(struct ar_decision *d)
+{
+	for (size_t i = 0; i < d->session->channels.count; i++) {
+		const struct ar_channel *c = d->session->channels.at[i];
+
+		if (c->status == AR_CHANNEL_CONNECTED)
+			say_gone(d, c, AR_CHANNEL_DISCONNECTED_REASON_ERROR);
+	}
+}

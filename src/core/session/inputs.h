@@ -1,0 +1,202 @@
+/* What decisions are made about: commands, the ends of what was begun, what became due. Plain data; texts are borrowed until the decision is
+ * durable. */
+#ifndef AR_SESSION_INPUTS_H
+#define AR_SESSION_INPUTS_H
+
+#include "catalog.h"
+#include "process.h"
+
+struct ar_policy;
+
+enum ar_input_kind {
+	AR_IN_COMMAND = 1,
+	AR_IN_MODEL_DONE, /* a model call ended, one way or another */
+	AR_IN_RETRY_DUE, /* the wait before the next attempt is over */
+	AR_IN_RECOVER, /* this session was loaded with open work that no process carries */
+	AR_IN_TOOL_DONE, /* a tool call ended, one way or another */
+	AR_IN_CALL_DUE, /* a result that a client was to bring did not come in time */
+	AR_IN_HOOK_DONE, /* a handler of a hook ended, one way or another */
+	AR_IN_TOOL_ASKED, /* a tool call has a question for a person */
+	AR_IN_ACTION_DUE, /* the time for an answer is over */
+	AR_IN_BUDGET_DUE, /* the time of a turn is over */
+	AR_IN_SILENCE_DUE, /* nothing of a turn happened for as long as it may */
+	AR_IN_PROCESS_READY, /* a process that a call asked for stands at its barrier */
+	AR_IN_PROCESS_REPORT, /* something happened to a process */
+	AR_IN_PROCESS_END, /* a process ended, one way or another */
+	AR_IN_CHANNEL_FOLLOWED, /* a stream of a channel begins */
+	AR_IN_CHANNEL_GONE, /* it ended */
+	AR_IN_TASK_DUE, /* a declared task may begin, is to be tried again, or its time is over */
+	AR_IN_ACCESS, /* a tenant's home session is told of something */
+	AR_IN_REPAIR, /* what is stored beside the log is written again, from the log */
+};
+
+/* Output bytes of a step, in order: which kind, which of several, how many. */
+struct ar_segment {
+	uint8_t kind; /* enum ar_output_kind */
+	uint32_t index;
+	uint64_t len;
+};
+
+struct ar_tool_request {
+	struct ar_str id, name, args;
+};
+
+/* What was masked in a text from outside before it came here: how often, and by which rules (JSON array of names). */
+struct ar_masked {
+	int64_t count;
+	struct ar_str rules;
+};
+
+/* What a step produced, whether it ended well or not. */
+struct ar_step_output {
+	struct ar_str step;
+	struct ar_masked masked; /* in all of it, and in how it ended */
+	struct ar_str text, reasoning;
+	const struct ar_segment *segments;
+	size_t segment_count;
+	const struct ar_tool_request *tools;
+	size_t tool_count;
+};
+
+/* How the call ended; the same words as port/provider.h, by value. */
+struct ar_step_end {
+	int outcome; /* enum ar_model_outcome; 0 for a call lost with its process */
+	struct ar_str category, message, stop_reason, model, request_id;
+	struct ar_str echo; /* what the provider wants back, unread; absent: nothing */
+	struct ar_str payload; /* a failure in the provider's own words; absent: none */
+	bool retryable, has_usage;
+	int http;
+	int64_t retry_after_ms, input_tokens, output_tokens, cached_tokens, cache_write_tokens, ttft_ms,
+		latency_ms;
+};
+
+/* How a tool call ended; the same words as port/tool.h. */
+struct ar_tool_end {
+	struct ar_str call;
+	struct ar_masked masked; /* in all of it */
+	int outcome; /* enum ar_tool_outcome */
+	struct ar_str text, structured, images; /* images: JSON array of {"mimeType","data"}; absent: none */
+	struct ar_str category, message, advice;
+	bool retryable;
+	int64_t duration_ms;
+	struct ar_str changes; /* JSON array of files that it changed; absent: none */
+	int profile; /* enum ar_sandbox_profile of the boundary that it did its work in itself */
+	const struct ar_process_ready *boundary; /* NULL: none, or that of its process */
+	const struct ar_str *violations; /* JSON objects: what it tried to cross */
+	size_t violation_count;
+};
+
+/* What a tool asks while it runs; the same words as port/tool.h. */
+struct ar_tool_asked {
+	struct ar_str call, question, prompt, schema, url;
+};
+
+/* A process that a call asked for, before anything of it runs; the same words as port/process.h. */
+struct ar_process_launched {
+	struct ar_str call;
+	struct ar_masked masked; /* in all of it */
+	struct ar_str command, justification; /* may be absent */
+	const struct ar_str *argv;
+	size_t argc;
+	int profile; /* enum ar_sandbox_profile */
+	bool tty, has_input;
+	struct ar_process_ready ready;
+};
+
+struct ar_process_told {
+	struct ar_str process;
+	struct ar_process_report report;
+};
+
+/* A range of one stream, as it is kept. */
+struct ar_process_kept {
+	enum ar_process_stream stream;
+	uint64_t offset;
+	struct ar_str bytes;
+};
+
+struct ar_process_over {
+	struct ar_str process;
+	struct ar_masked masked; /* in all that it wrote */
+	struct ar_process_end end;
+	const struct ar_process_kept *kept; /* by stream and offset */
+	size_t kept_count;
+	uint64_t written[AR_PROC_TTY + 1]; /* in all, by stream, as it is after masking */
+	struct ar_str text; /* all streams in the order they came: what its call reads */
+	bool is_truncated, is_binary;
+};
+
+/* Of the process that a command is about, as the engine has it; all false: it does not. */
+struct ar_process_standing {
+	bool is_reached; /* it is in hand, and takes inputs */
+	bool is_closed; /* its input is */
+	uint64_t taken; /* number of the newest input that it has */
+};
+
+/* A stored content as whoever had to read it brings it along. */
+struct ar_text {
+	struct ar_str ref, bytes;
+};
+
+/* How a handler ended; the same words as port/hook.h. */
+struct ar_hook_end {
+	struct ar_str run; /* eventId of its hook.started */
+	struct ar_masked masked; /* in all of it */
+	int outcome; /* enum ar_hook_outcome */
+	struct ar_str output, message;
+	int64_t duration_ms;
+	const struct ar_text *texts; /* contents that were put into its document */
+	size_t text_count;
+};
+
+/* What a verification found to be otherwise than the log says; JSON arrays as text. */
+struct ar_repair {
+	uint64_t from, to; /* facts that were replayed */
+	struct ar_str fields; /* of the read models, that are written again */
+	struct ar_str unavailable; /* refs of content that is gone */
+};
+
+/* The tokens of a channel's command, as refs: "token:" and a hash. */
+struct ar_channel_token {
+	struct ar_str shown; /* by the caller; absent: none */
+	struct ar_str given; /* that it gets */
+};
+
+/* The feed of all sessions of a tenant: how far what was removed of it reached, as a cursor, and a position that none was given above. */
+struct ar_feed_bounds {
+	struct ar_str floor;
+	int64_t limit;
+};
+
+struct ar_audit;
+
+struct ar_input {
+	enum ar_input_kind kind;
+	ar_usec now;
+	ar_usec step; /* that the wall clock was set back since the decision before, below 0; 0: it was not */
+	const struct ar_policy *policy;
+	enum ar_command command;
+	const void *args; /* struct ar_cmd_<name>_in */
+	struct ar_masked masked; /* in the args */
+	struct ar_str account; /* COMMAND: who asks, the actor that facts name */
+	struct ar_str tenant; /* COMMAND, ACCESS: whose session it would be; absent: AR_TENANT_LOCAL */
+	struct ar_str
+		subject; /* RETRY_DUE: the turn; CALL_DUE: the call; ACTION_DUE: the question; TASK_DUE: the task; CHANNEL_*: the channel */
+	struct ar_channel_token token; /* COMMAND connect_channel, reconnect_channel */
+	const struct ar_feed_bounds *feed; /* COMMAND ack_events, reconnect_channel in the home of a tenant */
+	int reason; /* CHANNEL_GONE: of channel.disconnected */
+	const struct ar_step_output *outputs; /* MODEL_DONE: one; RECOVER: what was saved of each open step */
+	size_t output_count;
+	struct ar_step_end end; /* MODEL_DONE */
+	const struct ar_tool_end *tool_end; /* TOOL_DONE */
+	const struct ar_tool_asked *tool_asked; /* TOOL_ASKED */
+	const struct ar_hook_end *hook_end; /* HOOK_DONE */
+	const struct ar_repair *repair; /* REPAIR */
+	const struct ar_audit *audit; /* ACCESS (port/door.h) */
+	const struct ar_process_launched *launched; /* PROCESS_READY */
+	const struct ar_process_told *told; /* PROCESS_REPORT */
+	const struct ar_process_over *over; /* PROCESS_END */
+	struct ar_process_standing standing; /* COMMAND about a process; the engine's to fill */
+};
+
+#endif

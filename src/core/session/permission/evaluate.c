@@ -1,0 +1,198 @@
+/* evaluate_permission: what the policy says about an act that is only described, or what stands about one that is on record. Nothing is
+ * asked and nothing runs; hints and the caller's own opinion are not heard. Pure. */
+#include "decide.h"
+#include "action/action.h"
+#include "permission/permission.h"
+#include "process/record.h"
+
+#define ACT_NAME_MAX 64 /* of a tool that is not there, inside our sentence */
+
+/* ---- what is on record ---- */
+
+/* The call that it is about; absent: there is no such thing. */
+static struct ar_str call_of(const struct ar_session *s, const struct ar_cmd_evaluate_permission_in *in)
+{
+	const struct ar_process_record *p;
+	const struct ar_action *a;
+
+	if (!ar_str_absent(in->tool_call_id))
+		return in->tool_call_id;
+	if (!ar_str_absent(in->action_id)) {
+		a = ar_session_action(s, in->action_id);
+		return a ? a->call : AR_STR_NONE;
+	}
+	p = ar_session_process(s, in->process_id);
+	return p ? p->call : AR_STR_NONE;
+}
+
+static const struct ar_judged *find_judged(const struct ar_session *s, struct ar_str call)
+{
+	for (size_t i = 0; i < s->threads.count; i++) {
+		const struct ar_thread *t = s->threads.at[i];
+
+		for (size_t k = t->judged.count; k > 0; k--) {
+			const struct ar_judged *judged = t->judged.at[k - 1];
+
+			if (ar_str_eq(judged->call, call))
+				return judged;
+		}
+	}
+	return NULL;
+}
+
+/* The question about it that is still open; absent: none is. */
+static struct ar_str open_question(const struct ar_session *s, struct ar_str call)
+{
+	for (size_t i = 0; i < s->actions.count; i++) {
+		const struct ar_action *a = s->actions.at[i];
+
+		if (a->resolved == 0 && ar_action_is_about_call(a->type) && ar_str_eq(a->call, call))
+			return a->id;
+	}
+	return AR_STR_NONE;
+}
+
+static int verdict_of(struct ar_str word)
+{
+	const struct ar_enum_desc *words = &ar_evaluate_permission_decision_desc;
+
+	for (int i = 1; i < words->count; i++) {
+		if (ar_str_is(word, words->names[i]))
+			return i;
+	}
+	return AR_DENY;
+}
+
+static enum ar_status answer_recorded(struct ar_decision *d, const struct ar_cmd_evaluate_permission_in *in,
+				      struct ar_error *err)
+{
+	struct ar_str call = call_of(d->session, in);
+	const struct ar_judged *judged = ar_str_absent(call) ? NULL : find_judged(d->session, call);
+	struct ar_invocation *known;
+	struct ar_thread *thread;
+
+	if (!judged && !ar_str_absent(call) && ar_session_call(d->session, call, &known, &thread))
+		return ar_refuse(err, AR_ERR_POLICY_UNAVAILABLE,
+				 "call %.*s is not judged yet; ask again in a moment", AR_STR_ARG(call));
+	if (!judged)
+		return ar_refuse(err, AR_ERR_SCOPE_NOT_FOUND,
+				 "no judgement of that is at hand; the log has it as permission.evaluated, "
+				 "or describe the act");
+	ar_decide_reply(d, AR_CMD_EVALUATE_PERMISSION,
+			&(struct ar_cmd_evaluate_permission_out){ .decision = verdict_of(judged->verdict),
+								  .decision_source = judged->source,
+								  .decision_reason = judged->reason,
+								  .approval_action_id =
+									  open_question(d->session, call) });
+	return AR_OK;
+}
+
+/* ---- what is described ---- */
+
+static const struct ar_turn *newest_turn(const struct ar_session *s)
+{
+	const struct ar_turn *newest = NULL;
+
+	for (size_t i = 0; i < s->threads.count; i++) {
+		const struct ar_thread *t = s->threads.at[i];
+
+		for (size_t k = 0; k < t->turns.count; k++) {
+			const struct ar_turn *turn = t->turns.at[k];
+
+			if (!ar_turn_is_system(turn) && (!newest || turn->submitted >= newest->submitted))
+				newest = turn;
+		}
+	}
+	return newest;
+}
+
+static enum ar_status find_turn(const struct ar_decision *d, struct ar_str id, const struct ar_turn **ret,
+				struct ar_error *err)
+{
+	struct ar_thread *thread;
+
+	*ret = ar_str_absent(id) ? newest_turn(d->session) : ar_session_turn(d->session, id, &thread);
+	if (*ret)
+		return AR_OK;
+	return ar_refuse(err, AR_ERR_SCOPE_NOT_FOUND,
+			 ar_str_absent(id) ? "session %.*s has no turn that the act could belong to"
+					   : "session %.*s does not know that turn",
+			 AR_STR_ARG(d->session->id));
+}
+
+/* Name and arguments as texts of their own: the parser is needed again before they are judged. */
+static enum ar_status read_act(struct ar_decision *d, struct ar_str text, struct ar_act *ret,
+			       struct ar_error *err)
+{
+	struct ar_json act, arguments;
+	struct ar_str name = AR_STR_NONE;
+
+	if (ar_json_parse(d->session->json, text, &act, err) != AR_OK)
+		return ar_refuse(err, AR_ERR_INVALID_INPUT, "act does not parse");
+	arguments = ar_json_get(act, "arguments");
+	if (!ar_json_str(ar_json_get(act, "toolName"), &name) || ar_str_empty(name) ||
+	    (ar_json_type(arguments) != AR_JSON_NONE && ar_json_type(arguments) != AR_JSON_OBJECT))
+		return ar_refuse(err, AR_ERR_INVALID_INPUT,
+				 "an act is {\"toolName\": text, \"arguments\": object}");
+	ar_buf_clear(&d->scratch);
+	if (ar_json_type(arguments) == AR_JSON_OBJECT)
+		ar_json_print(arguments, &d->scratch);
+	ret->name = ar_arena_str(d->arena, name);
+	ret->args = d->scratch.len > 0 ? ar_arena_str(d->arena, ar_buf_str(&d->scratch)) : AR_STR("{}");
+	return AR_OK;
+}
+
+static enum ar_status find_tool(struct ar_decision *d, const struct ar_turn *turn, struct ar_act *act,
+				struct ar_error *err)
+{
+	struct ar_offers offers = ar_offers_of(d, turn);
+
+	act->tool = ar_offers_find(&offers, act->name);
+	if (act->tool)
+		return AR_OK;
+	return ar_refuse(err, AR_ERR_SCOPE_NOT_FOUND,
+			 "turn %.*s has no tool '%.*s'; get_tool_inventory lists those it has",
+			 AR_STR_ARG(turn->id), AR_STR_ARG(ar_str_utf8_prefix(act->name, ACT_NAME_MAX)));
+}
+
+/* It is no call: it has the reserved id act_<digest>, the same for the same act. */
+static struct ar_str act_id(struct ar_decision *d, const struct ar_act *act)
+{
+	return ar_arena_fmt(d->arena, "act_%.*s",
+			    AR_STR_ARG(ar_permission_trace(d, ar_arena_fmt(d->arena, "%.*s %.*s",
+									   AR_STR_ARG(act->name),
+									   AR_STR_ARG(act->args)))));
+}
+
+static enum ar_status judge_described(struct ar_decision *d, const struct ar_cmd_evaluate_permission_in *in,
+				      struct ar_error *err)
+{
+	const struct ar_turn *turn;
+	struct ar_act act = { 0 };
+	struct ar_judgement j;
+	struct ar_ids ids;
+
+	if (find_turn(d, in->turn_id, &turn, err) != AR_OK || read_act(d, in->act, &act, err) != AR_OK ||
+	    find_tool(d, turn, &act, err) != AR_OK)
+		return AR_E_REFUSED;
+	j = ar_permission_judge(d, turn, &act);
+	ids = ar_ids_turn(d, turn);
+	ids.at[AR_SCOPE_TOOL_CALL] = act_id(d, &act);
+	ar_permission_emit(d, &ids, &j, AR_STR_NONE);
+	ar_decide_reply(d, AR_CMD_EVALUATE_PERMISSION,
+			&(struct ar_cmd_evaluate_permission_out){
+				.decision = (int)j.verdict,
+				.decision_source = ar_str_from(
+					ar_permission_evaluated_decision_source_desc.names[j.source]),
+				.decision_reason = j.reason });
+	return AR_OK;
+}
+
+enum ar_status ar_decide_evaluate_permission(struct ar_decision *d, struct ar_error *err)
+{
+	const struct ar_cmd_evaluate_permission_in *in = d->input->args;
+
+	if (ar_str_absent(in->act))
+		return answer_recorded(d, in, err);
+	return judge_described(d, in, err);
+}

@@ -1,0 +1,128 @@
+/* Which boundary a call runs in: the host's, a stricter one of the turn or the call, or more when somebody grants it. A profile that this host cannot
+ * enforce is never replaced by another. Pure. */
+#include "decide.h"
+#include "permission/permission.h"
+#include "process/record.h"
+
+/* What a profile allows; no_network only says aloud what workspace_write does. */
+static int rank(enum ar_sandbox_profile profile)
+{
+	static const int ranks[AR_SANDBOX_COUNT] = { [AR_SANDBOX_READ_ONLY] = 1,
+						     [AR_SANDBOX_WORKSPACE_WRITE] = 2,
+						     [AR_SANDBOX_NO_NETWORK] = 2,
+						     [AR_SANDBOX_ALLOWLISTED_NETWORK] = 3,
+						     [AR_SANDBOX_DANGER_FULL_ACCESS] = 4 };
+
+	return ranks[profile];
+}
+
+static enum ar_sandbox_profile host_profile(const struct ar_decision *d)
+{
+	enum ar_sandbox_profile profile = d->input->policy->profile;
+
+	return profile ? profile : AR_SANDBOX_WORKSPACE_WRITE;
+}
+
+static struct ar_str member(const struct ar_decision *d, struct ar_str json, const char *name)
+{
+	struct ar_str text = AR_STR_NONE;
+	struct ar_json v;
+
+	if (!ar_str_absent(json) && ar_json_parse(d->session->json, json, &v, NULL) == AR_OK)
+		ar_json_str(ar_json_get(v, name), &text);
+	return text;
+}
+
+/* A looser one than the host's counts only where turns may loosen. */
+static enum ar_sandbox_profile turn_profile(const struct ar_decision *d, const struct ar_turn *turn)
+{
+	enum ar_sandbox_profile host = host_profile(d),
+				named = ar_sandbox_find(member(d, turn->options, "sandbox"));
+
+	if (!named || (rank(named) > rank(host) && !d->input->policy->may_loosen))
+		return host;
+	return named;
+}
+
+static void settle_standing(const struct ar_decision *d, struct ar_settled_profile *p)
+{
+	const struct ar_sandbox_host *host = d->input->policy->sandbox;
+	const struct ar_sandbox_standing *standing = host ? &host->profiles[p->profile] : NULL;
+
+	p->is_available = standing && standing->is_available;
+	if (p->is_available)
+		return;
+	p->reason = standing && !ar_str_empty(standing->reason) ? standing->reason
+								: AR_STR("no sandbox was set up here");
+	p->remedy = standing && !ar_str_empty(standing->remedy)
+			    ? standing->remedy
+			    : AR_STR("see what is missing with agentctl sandbox check");
+}
+
+/* What is done to a process that runs happens in the boundary that this one has. */
+static bool settle_by_process(const struct ar_decision *d, const struct ar_act *act,
+			      struct ar_settled_profile *p)
+{
+	const struct ar_process_record *process =
+		ar_session_process(d->session, member(d, act->args, "processId"));
+
+	if (act->tool->runs_process || !process)
+		return false;
+	p->profile = ar_sandbox_find(process->profile);
+	p->is_available = true;
+	return p->profile != 0;
+}
+
+/* What only reads gets no more than that. */
+static enum ar_sandbox_profile own_profile(enum ar_sandbox_profile turn, const struct ar_tool *tool)
+{
+	return tool->is_read_only && turn != AR_SANDBOX_DANGER_FULL_ACCESS ? AR_SANDBOX_READ_ONLY : turn;
+}
+
+struct ar_settled_profile ar_profile_settle(struct ar_decision *d, const struct ar_turn *turn,
+					    const struct ar_act *act)
+{
+	struct ar_settled_profile p = { 0 };
+	enum ar_sandbox_profile asked;
+
+	if (!act->tool || !act->tool->is_confined)
+		return p;
+	p.turn = turn_profile(d, turn);
+	if (settle_by_process(d, act, &p))
+		return p;
+	asked = ar_sandbox_find(member(d, act->args, "sandbox"));
+	p.profile = asked ? asked : own_profile(p.turn, act->tool);
+	p.is_escalation = rank(p.profile) > rank(p.turn);
+	p.justification = ar_arena_str(d->arena, member(d, act->args, "justification"));
+	p.is_forbidden = p.profile == AR_SANDBOX_DANGER_FULL_ACCESS && !d->input->policy->allow_danger;
+	settle_standing(d, &p);
+	return p;
+}
+
+bool ar_profile_confines(const struct ar_settled_profile *p)
+{
+	return p->profile && p->is_available && p->profile != AR_SANDBOX_DANGER_FULL_ACCESS;
+}
+
+enum ar_status ar_profile_check(const struct ar_decision *d, struct ar_str options, struct ar_error *err)
+{
+	struct ar_str name = member(d, options, "sandbox");
+	enum ar_sandbox_profile profile = ar_sandbox_find(name), host = host_profile(d);
+
+	if (ar_str_absent(name))
+		return AR_OK;
+	if (!profile)
+		return ar_refuse(err, AR_ERR_INVALID_INPUT,
+				 "sandbox '%.*s' is none of read_only, workspace_write, no_network, "
+				 "allowlisted_network, danger_full_access",
+				 AR_STR_ARG(ar_str_utf8_prefix(name, 32)));
+	if (rank(profile) > rank(host) && !d->input->policy->may_loosen)
+		return ar_refuse(err, AR_ERR_INVALID_INPUT,
+				 "sandbox %s is looser than the host's %s, which may only be tightened here "
+				 "(permission.may_loosen)",
+				 ar_sandbox_name(profile), ar_sandbox_name(host));
+	if (profile == AR_SANDBOX_DANGER_FULL_ACCESS && !d->input->policy->allow_danger)
+		return ar_refuse(err, AR_ERR_INVALID_INPUT,
+				 "sandbox danger_full_access is not allowed here (sandbox.allow_danger)");
+	return AR_OK;
+}

@@ -1,0 +1,110 @@
+/* The stricter of what policy says, what the boundary can be, and what the command looks like. Pure. */
+#include "permission/raise.h"
+#include "command.h"
+#include "decide.h"
+
+#define SOURCE(word) AR_PERMISSION_EVALUATED_DECISION_SOURCE_##word
+#define JUSTIFICATION_MAX 256
+
+static void say(struct ar_judgement *j, enum ar_verdict verdict, int source, struct ar_str reason)
+{
+	j->verdict = verdict;
+	j->source = source;
+	j->scope = AR_PERMISSION_EVALUATED_SCOPE_ONCE;
+	j->reason = reason;
+	j->expires = 0;
+}
+
+static bool has_process_failed(const struct ar_process_record *p)
+{
+	return p->violations > 0 || (p->ended && (!p->exit_code.set || p->exit_code.v != 0));
+}
+
+/* Something of the turn ran inside and did not end well: a call, or a process. */
+static bool has_failed_inside(const struct ar_session *s, const struct ar_turn *turn)
+{
+	for (size_t i = 0; i < turn->calls.count; i++) {
+		const struct ar_invocation *call = turn->calls.at[i];
+
+		if (call->profile.set && call->stage == AR_CALL_ENDED &&
+		    (ar_str_is(call->status, "failed") || ar_str_is(call->status, "timed_out")))
+			return true;
+	}
+	for (size_t i = 0; i < s->processes.count; i++) {
+		const struct ar_process_record *p = s->processes.at[i];
+
+		if (ar_str_eq(p->turn, turn->id) && has_process_failed(p))
+			return true;
+	}
+	return false;
+}
+
+static struct ar_str escalation_reason(const struct ar_raise *r)
+{
+	const struct ar_settled_profile *p = r->profile;
+	struct ar_str why = ar_str_utf8_prefix(p->justification, JUSTIFICATION_MAX);
+
+	return ar_arena_fmt(r->d->arena, "it asks for sandbox %s, which is more than the turn's %s%s%.*s",
+			    ar_sandbox_name(p->profile), ar_sandbox_name(p->turn),
+			    ar_str_empty(why) ? "" : ": ", AR_STR_ARG(why));
+}
+
+static void raise_escalation(const struct ar_raise *r, struct ar_judgement *j)
+{
+	if (r->is_on_failure && !has_failed_inside(r->d->session, r->turn)) {
+		say(j, AR_DENY, SOURCE(SANDBOX_OVERRIDE),
+		    ar_arena_fmt(
+			    r->d->arena,
+			    "mode on_failure gives more than sandbox %s only after a run inside it failed",
+			    ar_sandbox_name(r->profile->turn)));
+		return;
+	}
+	j->is_escalation = true;
+	say(j, AR_ASK, SOURCE(SANDBOX_OVERRIDE), escalation_reason(r));
+}
+
+static void raise_profile(const struct ar_raise *r, struct ar_judgement *j)
+{
+	const struct ar_settled_profile *p = r->profile;
+
+	if (p->is_forbidden) {
+		say(j, AR_DENY, SOURCE(HOST_POLICY),
+		    AR_STR("sandbox danger_full_access is not allowed here (sandbox.allow_danger)"));
+	} else if (!p->is_available) {
+		say(j, AR_UNAVAILABLE, SOURCE(SANDBOX_OVERRIDE),
+		    ar_arena_fmt(r->d->arena, "sandbox %s cannot be enforced here: %.*s",
+				 ar_sandbox_name(p->profile),
+				 AR_STR_ARG(ar_str_utf8_prefix(p->reason, 512))));
+		j->remedy = p->remedy;
+	} else if (p->is_escalation) {
+		raise_escalation(r, j);
+	}
+}
+
+/* A person who allowed exactly this command has seen it. */
+static void raise_danger(const struct ar_raise *r, struct ar_judgement *j)
+{
+	struct ar_str what;
+
+	if (!r->act->command || !r->act->command->dangers || j->verdict == AR_DENY ||
+	    j->verdict == AR_UNAVAILABLE)
+		return;
+	what = ar_str_utf8_prefix(ar_command_danger_text(r->act->command, r->d->arena), 256);
+	if (j->verdict == AR_ASK)
+		j->reason = ar_arena_fmt(r->d->arena, "%.*s; it looks like %.*s", AR_STR_ARG(j->reason),
+					 AR_STR_ARG(what));
+	else if (!r->is_bypass && j->source != SOURCE(HUMAN))
+		say(j, AR_ASK, SOURCE(CLASSIFIER),
+		    ar_arena_fmt(r->d->arena, "the command looks like %.*s", AR_STR_ARG(what)));
+}
+
+void ar_permission_raise(const struct ar_raise *r, struct ar_judgement *j)
+{
+	j->profile = r->profile->profile;
+	j->justification = r->profile->justification;
+	j->covers = r->act->covers;
+	j->is_opaque = r->act->command && ar_str_absent(r->act->covers);
+	if (j->profile && j->verdict != AR_DENY)
+		raise_profile(r, j);
+	raise_danger(r, j);
+}

@@ -1,0 +1,147 @@
+/* What is said of a boundary before anything runs in it, and of attempts to cross it: of a process, or of a tool call that does its work in one
+ * itself. Pure. */
+#include "process/record.h"
+
+#define BOUNDARY_MAX 65536 /* bytes in the fact; a longer one is content */
+#define DETAIL_MAX 4096
+
+static const struct {
+	int mode, network;
+	const char *word; /* of the network decision */
+} profiles[AR_SANDBOX_COUNT] = {
+	[0] = { AR_SANDBOX_APPLIED_MODE_CUSTOM, AR_SANDBOX_APPLIED_NETWORK_RESTRICTED, "restricted" },
+	[AR_SANDBOX_READ_ONLY] = { AR_SANDBOX_APPLIED_MODE_READ_ONLY, AR_SANDBOX_APPLIED_NETWORK_RESTRICTED,
+				   "restricted" },
+	[AR_SANDBOX_WORKSPACE_WRITE] = { AR_SANDBOX_APPLIED_MODE_WORKSPACE_WRITE,
+					 AR_SANDBOX_APPLIED_NETWORK_RESTRICTED, "restricted" },
+	[AR_SANDBOX_NO_NETWORK] = { AR_SANDBOX_APPLIED_MODE_WORKSPACE_WRITE,
+				    AR_SANDBOX_APPLIED_NETWORK_RESTRICTED, "restricted" },
+	[AR_SANDBOX_ALLOWLISTED_NETWORK] = { AR_SANDBOX_APPLIED_MODE_WORKSPACE_WRITE,
+					     AR_SANDBOX_APPLIED_NETWORK_RULES, "rules" },
+	[AR_SANDBOX_DANGER_FULL_ACCESS] = { AR_SANDBOX_APPLIED_MODE_DANGER_FULL_ACCESS,
+					    AR_SANDBOX_APPLIED_NETWORK_ENABLED, "enabled" },
+};
+
+struct ar_str ar_network_word(int profile)
+{
+	return ar_str_from(profiles[profile].word);
+}
+
+static struct ar_str or_else(struct ar_str json, const char *nothing)
+{
+	return ar_str_empty(json) ? ar_str_from(nothing) : json;
+}
+
+static struct ar_str boundary_of(struct ar_decision *d, struct ar_str boundary)
+{
+	struct ar_jw w;
+
+	if (ar_str_empty(boundary) || boundary.len <= BOUNDARY_MAX)
+		return ar_str_empty(boundary) ? AR_STR_NONE : boundary;
+	boundary = ar_decide_content(d, boundary);
+	w = ar_decide_json(d);
+	ar_jw_open(&w);
+	ar_jw_mstr(&w, "ref", boundary);
+	ar_jw_close(&w);
+	return ar_decide_json_end(d);
+}
+
+struct ar_str ar_decide_boundary(struct ar_decision *d, const struct ar_ids *ids,
+				 const struct ar_boundary_words *p)
+{
+	const struct ar_process_ready *r = p->ready;
+	bool has_environment = !ar_str_empty(r->environment) && !ar_str_is(r->environment, "{}");
+
+	ar_decide_emit(d, AR_EV_SANDBOX_APPLIED, ids,
+		       &(struct ar_ev_sandbox_applied){
+			       .mode = profiles[p->profile].mode,
+			       .cwd = ar_str_utf8_prefix(r->cwd, 4096),
+			       .read_roots = or_else(r->read_roots, "[]"),
+			       .write_roots = or_else(r->write_roots, "[]"),
+			       .network = profiles[p->profile].network,
+			       .environment_ref =
+				       has_environment ? ar_decide_content(d, r->environment) : AR_STR_NONE,
+			       .process_limits = or_else(r->limits, "{}"),
+			       .violation_refs = AR_STR("[]"),
+			       .override_reason = ar_str_empty(p->justification)
+							  ? AR_STR_NONE
+							  : ar_str_utf8_prefix(p->justification, 1024),
+			       .profile = ar_str_from(ar_sandbox_name((enum ar_sandbox_profile)p->profile)),
+			       .boundary = boundary_of(d, r->boundary) });
+	return d->events[d->event_count - 1].event_id;
+}
+
+static int find_word(const struct ar_enum_desc *e, struct ar_str word, int otherwise)
+{
+	for (int i = 1; i < (int)e->count; i++) {
+		if (e->names[i] && ar_str_is(word, e->names[i]))
+			return i;
+	}
+	return otherwise;
+}
+
+static struct ar_str text_of(struct ar_decision *d, struct ar_json v, const char *name)
+{
+	struct ar_str text = AR_STR_NONE;
+	int64_t n;
+
+	if (!ar_json_str(ar_json_get(v, name), &text) && ar_json_i64(ar_json_get(v, name), &n))
+		return ar_arena_fmt(d->arena, "%lld", (long long)n);
+	return ar_str_absent(text) ? AR_STR_NONE : ar_arena_str(d->arena, text);
+}
+
+/* Hosts tell the number; on every Linux these are the same. */
+static struct ar_str error_name(struct ar_str text)
+{
+	static const struct {
+		const char *number, *name;
+	} names[] = { { "1", "EPERM" },	       { "2", "ENOENT" },  { "6", "ENXIO" },   { "11", "EAGAIN" },
+		      { "12", "ENOMEM" },      { "13", "EACCES" }, { "16", "EBUSY" },  { "17", "EEXIST" },
+		      { "18", "EXDEV" },       { "19", "ENODEV" }, { "22", "EINVAL" }, { "26", "ETXTBSY" },
+		      { "27", "EFBIG" },       { "28", "ENOSPC" }, { "30", "EROFS" },  { "38", "ENOSYS" },
+		      { "97", "EAFNOSUPPORT" } };
+
+	for (size_t i = 0; i < AR_ARRAY_LEN(names); i++) {
+		if (ar_str_is(text, names[i].number))
+			return ar_str_from(names[i].name);
+	}
+	return text;
+}
+
+static struct ar_json detail_of(struct ar_decision *d, struct ar_str detail)
+{
+	struct ar_json v = { 0 };
+
+	if (ar_str_empty(detail) || ar_json_parse(d->session->json, detail, &v, NULL) != AR_OK)
+		return (struct ar_json){ 0 };
+	return v;
+}
+
+void ar_decide_violation(struct ar_decision *d, const struct ar_ids *ids, const struct ar_violation_words *r)
+{
+	struct ar_json v = detail_of(d, r->detail);
+	struct ar_str attempted = text_of(d, v, r->is_limit ? "kind" : "attempted");
+	struct ar_str evidence = r->is_limit ? AR_STR("limit") : text_of(d, v, "evidence");
+	struct ar_str errno_name = error_name(text_of(d, v, "errno"));
+	int boundary = find_word(&ar_sandbox_violation_boundary_desc, text_of(d, v, "boundary"),
+				 AR_SANDBOX_VIOLATION_BOUNDARY_PROCESS);
+	int effect = find_word(&ar_sandbox_violation_effect_desc, text_of(d, v, "effect"),
+			       AR_SANDBOX_VIOLATION_EFFECT_BLOCKED);
+	int64_t count = 1;
+
+	ar_json_i64(ar_json_get(v, "count"), &count);
+	ar_decide_emit(d, AR_EV_SANDBOX_VIOLATION, ids,
+		       &(struct ar_ev_sandbox_violation){
+			       .boundary = boundary,
+			       .attempted = ar_str_absent(attempted)
+						    ? AR_STR("unknown")
+						    : ar_str_utf8_prefix(attempted, DETAIL_MAX),
+			       .effect = effect,
+			       .violation_ref = ar_decide_content(d, or_else(r->detail, "{}")),
+			       .sandbox_ref = r->sandbox,
+			       .evidence = ar_str_utf8_prefix(evidence, 64),
+			       .count = AR_OPT_INT(count),
+			       .errno_name = ar_str_utf8_prefix(errno_name, 32),
+			       .record_seq =
+				       r->seq ? AR_OPT_INT((int64_t)r->seq) : (struct ar_opt_int){ 0 } });
+}

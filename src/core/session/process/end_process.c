@@ -1,0 +1,258 @@
+/* The end of a process: one fact, with where its output is kept; or, when nobody knows how it ended, the words that say so. Pure. */
+#include "process/record.h"
+#include "tool/calls.h"
+
+#define BARRIER "barrier" /* the step at which a process gives up that nobody let go: nothing of it ran */
+
+static const char *const stream_word[] = { "", "stdout", "stderr", "pty" };
+
+/* What was kept, as content; the words of member `outputs`, and of `outputRefs`. */
+struct stored {
+	struct ar_str outputs, refs;
+	struct ar_str first; /* ref */
+};
+
+static struct stored store_output(struct ar_decision *d, const struct ar_process_over *o)
+{
+	struct ar_str *refs = ar_arena_alloc(d->arena, (o->kept_count + 1) * sizeof(*refs));
+	struct stored s = { 0 };
+	struct ar_jw w;
+
+	for (size_t i = 0; i < o->kept_count; i++)
+		refs[i] = ar_decide_content(d, o->kept[i].bytes);
+	w = ar_decide_json(d);
+	ar_jw_open_array(&w);
+	for (size_t i = 0; i < o->kept_count; i++) {
+		ar_jw_open(&w);
+		ar_jw_mstr(&w, "stream", ar_str_from(stream_word[o->kept[i].stream]));
+		ar_jw_mint(&w, "offset", (int64_t)o->kept[i].offset);
+		ar_jw_mint(&w, "length", (int64_t)o->kept[i].bytes.len);
+		ar_jw_mstr(&w, "ref", refs[i]);
+		ar_jw_close(&w);
+	}
+	ar_jw_close_array(&w);
+	s.outputs = ar_decide_json_end(d);
+	w = ar_decide_json(d);
+	ar_jw_open_array(&w);
+	for (size_t i = 0; i < o->kept_count; i++)
+		ar_jw_str(&w, refs[i]);
+	ar_jw_close_array(&w);
+	s.refs = ar_decide_json_end(d);
+	s.first = o->kept_count ? refs[0] : AR_STR_NONE;
+	return s;
+}
+
+/* Of each stream that is not there as a whole. */
+static void say_truncated(struct ar_decision *d, const struct ar_ids *ids, const struct ar_process_over *o,
+			  const struct stored *s)
+{
+	for (int stream = AR_PROC_STDOUT; stream <= AR_PROC_TTY; stream++) {
+		struct ar_ids owner = *ids;
+		uint64_t kept = 0;
+
+		for (size_t i = 0; i < o->kept_count; i++)
+			kept += (int)o->kept[i].stream == stream ? o->kept[i].bytes.len : 0;
+		if (kept >= o->written[stream])
+			continue;
+		owner.at[AR_SCOPE_OUTPUT] = ar_str_absent(s->first) ? o->process : s->first;
+		ar_decide_emit(d, AR_EV_OUTPUT_TRUNCATED, &owner,
+			       &(struct ar_ev_output_truncated){
+				       .truncation = AR_OUTPUT_TRUNCATED_TRUNCATION_HEAD_TAIL,
+				       .original_size = (int64_t)o->written[stream],
+				       .kept_size = (int64_t)kept });
+	}
+}
+
+/* ---- which fact ---- */
+
+static struct ar_str ending_json(struct ar_decision *d, const struct ar_process_over *o)
+{
+	struct ar_process_ending e = { .end = o->end,
+				       .is_truncated = o->is_truncated,
+				       .is_binary = o->is_binary };
+	struct ar_jw w;
+
+	if (!ar_str_empty(o->text))
+		e.text_ref = ar_decide_content(d, o->text);
+	w = ar_decide_json(d);
+	ar_process_ending_write(&e, &w);
+	return ar_decide_json_end(d);
+}
+
+static void completed(struct ar_decision *d, const struct ar_ids *ids, const struct ar_process_over *o,
+		      const struct stored *s)
+{
+	bool is_signal = !ar_str_empty(o->end.signal);
+
+	ar_decide_emit(d, AR_EV_PROCESS_COMPLETED, ids,
+		       &(struct ar_ev_process_completed){ .exit_code = o->end.exit_code,
+							  .duration_ms = o->end.duration_ms,
+							  .status = is_signal ? AR_STR("signalled")
+									      : AR_STR("exited"),
+							  .output_refs = s->refs,
+							  .outputs = s->outputs,
+							  .end = ending_json(d, o) });
+}
+
+struct trouble {
+	int kind;
+	const char *category, *message;
+	bool retryable;
+};
+
+static struct trouble trouble_of(const struct ar_process_end *e)
+{
+	static const struct trouble spawn = { AR_PROCESS_FAILED_FAILURE_KIND_SPAWN, "spawn",
+					      "the command could not be started", false },
+				    boundary = { AR_PROCESS_FAILED_FAILURE_KIND_SANDBOX, "sandbox",
+						 "its boundary could not be set up", false },
+				    timeout = { AR_PROCESS_FAILED_FAILURE_KIND_TIMEOUT, "timeout",
+						"it did not end in time", true },
+				    lost = { AR_PROCESS_FAILED_FAILURE_KIND_TRANSPORT, "supervisor_lost",
+					     "its supervisor is gone: how it ended is not known", true };
+
+	if (e->outcome == AR_PROC_NOT_STARTED)
+		return ar_str_is(e->step, "exec") || ar_str_is(e->step, BARRIER) ? spawn : boundary;
+	return e->outcome == AR_PROC_SUPERVISOR_LOST ? lost : timeout;
+}
+
+static void failed(struct ar_decision *d, const struct ar_ids *ids, const struct ar_process_over *o,
+		   const struct stored *s)
+{
+	struct trouble t = trouble_of(&o->end);
+	struct ar_str message = ar_str_empty(o->end.message) ? ar_str_from(t.message)
+							     : ar_str_utf8_prefix(o->end.message, 4096);
+
+	ar_decide_emit(d, AR_EV_PROCESS_FAILED, ids,
+		       &(struct ar_ev_process_failed){ .failure_kind = t.kind,
+						       .error = ar_decide_error(d, ar_str_from(t.category),
+										message, t.retryable,
+										AR_STR_NONE),
+						       .duration_ms = AR_OPT_INT(o->end.duration_ms),
+						       .output_refs = s->refs,
+						       .outputs = s->outputs,
+						       .end = ending_json(d, o) });
+}
+
+static void terminated(struct ar_decision *d, const struct ar_ids *ids, const struct ar_process_over *o,
+		       const struct stored *s)
+{
+	static const char *const words[] = { "", "user", "policy", "parent_cancellation", "shutdown" };
+	bool is_limit = o->end.outcome == AR_PROC_LIMIT_HIT;
+	struct ar_str reason = is_limit ? o->end.message : o->end.reason;
+	int by = AR_PROCESS_TERMINATED_TERMINATED_BY_POLICY;
+
+	for (int i = 1; i < (int)AR_ARRAY_LEN(words); i++) {
+		if (!is_limit && ar_str_is(o->end.by, words[i]))
+			by = i;
+	}
+	ar_decide_emit(d, AR_EV_PROCESS_TERMINATED, ids,
+		       &(struct ar_ev_process_terminated){
+			       .terminated_by = by,
+			       .reason = ar_str_empty(reason) ? AR_STR("no reason was given")
+							      : ar_str_utf8_prefix(reason, 1024),
+			       .signal = ar_str_empty(o->end.signal) ? AR_STR_NONE
+								     : ar_str_utf8_prefix(o->end.signal, 32),
+			       .exit_code = o->end.exit_is_known ? AR_OPT_INT(o->end.exit_code)
+								 : (struct ar_opt_int){ 0 },
+			       .output_refs = s->refs,
+			       .outputs = s->outputs,
+			       .end = ending_json(d, o) });
+}
+
+static bool is_timeout(const struct ar_process_end *e)
+{
+	return e->outcome == AR_PROC_TIMED_OUT ||
+	       (e->outcome == AR_PROC_ENDED && ar_str_is(e->reason, AR_PROCESS_TIMEOUT));
+}
+
+static void say_end(struct ar_decision *d, const struct ar_ids *ids, const struct ar_process_over *o)
+{
+	struct stored s = store_output(d, o);
+
+	say_truncated(d, ids, o, &s);
+	ar_decide_masked(d, ids, ar_str_absent(s.first) ? ar_decide_content(d, o->text) : s.first,
+			 &o->masked);
+	if (o->end.outcome == AR_PROC_EXITED)
+		completed(d, ids, o, &s);
+	else if (!is_timeout(&o->end) &&
+		 (o->end.outcome == AR_PROC_ENDED || o->end.outcome == AR_PROC_LIMIT_HIT))
+		terminated(d, ids, o, &s);
+	else
+		failed(d, ids, o, &s);
+}
+
+/* No end is invented for what cannot be reached any more. */
+static void say_unavailable(struct ar_decision *d, const struct ar_ids *ids,
+			    const struct ar_process_record *p, const struct ar_process_over *o)
+{
+	struct ar_str why = ar_str_empty(o->end.message) ? AR_STR("nothing is left of it on this host")
+							 : ar_str_utf8_prefix(o->end.message, 1024);
+	struct ar_str id = ar_arena_fmt(d->arena, "\"%.*s\"", AR_STR_ARG(p->id));
+
+	ar_decide_emit(d, AR_EV_RUNTIME_WARNING, ids,
+		       &(struct ar_ev_runtime_warning){
+			       .code = AR_STR("process_unavailable"),
+			       .message = ar_arena_fmt(d->arena,
+						       "process %.*s cannot be reached, and nobody knows how "
+						       "it ended: %.*s",
+						       AR_STR_ARG(p->id), AR_STR_ARG(why)),
+			       .scope = ar_arena_fmt(d->arena, "{\"processId\":%.*s}", AR_STR_ARG(id)) });
+	ar_decide_emit(d, AR_EV_SNAPSHOT_REPAIRED, ids,
+		       &(struct ar_ev_snapshot_repaired){
+			       .reason = AR_STR("a process cannot be reached any more"),
+			       .from_sequence = (int64_t)d->session->head,
+			       .to_sequence = (int64_t)d->session->head,
+			       .repaired_fields = AR_STR("[\"processes\"]"),
+			       .stale = AR_STR("[]"),
+			       .unavailable = ar_arena_fmt(d->arena, "[%.*s]", AR_STR_ARG(id)) });
+}
+
+/* ---- and what follows ---- */
+
+/* Nobody let it go before the runtime stopped: nothing of it ran, so its call begins anew. */
+static void begin_again(struct ar_decision *d, const struct ar_process_record *p)
+{
+	struct ar_invocation *call;
+	struct ar_thread *t;
+	struct ar_turn *turn = ar_session_call(d->session, p->call, &call, &t);
+	struct ar_draft w;
+
+	if (!turn || call->stage != AR_CALL_RUNNING || turn->is_interrupted || turn->is_lost)
+		return;
+	w = ar_draft_of(d, t);
+	turn = ar_draft_own(&w, turn);
+	call = ar_turn_call(turn, p->call);
+	ar_decide_effect(d, AR_EFFECT_TOOL_CANCEL)->subject = call->id;
+	ar_draft_begin_again(&w, turn, call);
+	ar_draft_advance(&w, turn);
+}
+
+static void forget(struct ar_decision *d, const struct ar_process_record *p)
+{
+	struct ar_effect *e = ar_decide_effect(d, AR_EFFECT_PROCESS_FORGET);
+
+	e->process = p->id;
+	e->handle = p->handle;
+}
+
+enum ar_status ar_decide_process_over(struct ar_decision *d, struct ar_error *err)
+{
+	const struct ar_process_over *o = d->input->over;
+	const struct ar_process_record *p = ar_session_process(d->session, o->process);
+	struct ar_ids ids;
+
+	(void)err;
+	if (!p || !ar_process_is_running(p))
+		return AR_OK;
+	ids = ar_ids_process(d, p);
+	if (o->end.outcome == AR_PROC_UNAVAILABLE) {
+		say_unavailable(d, &ids, p, o);
+		return AR_OK;
+	}
+	say_end(d, &ids, o);
+	forget(d, p);
+	if (o->end.outcome == AR_PROC_NOT_STARTED && ar_str_is(o->end.step, BARRIER))
+		begin_again(d, p);
+	return AR_OK;
+}

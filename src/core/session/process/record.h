@@ -1,0 +1,63 @@
+/* Processes in the session: found, told about, ended. Decisions are in decide_process.c and command_process.c, their fold in
+ * apply_process.c; running them is the engine's (process_run.c) and the port's (port/process.h). Pure. */
+#ifndef AR_SESSION_PROCESS_RECORD_H
+#define AR_SESSION_PROCESS_RECORD_H
+
+#include "decide.h"
+
+/* ---- state.c: reading ---- */
+struct ar_process_record *ar_session_process(const struct ar_session *s, struct ar_str id);
+struct ar_process_record *ar_session_process_of(const struct ar_session *s,
+						struct ar_str call); /* the newest of a call; NULL: none */
+bool ar_process_is_running(const struct ar_process_record *p);
+struct ar_str ar_process_status(const struct ar_process_record *p);
+
+/* ---- decide_process.c ---- */
+struct ar_ids ar_ids_process(struct ar_decision *d, const struct ar_process_record *p);
+
+/* Everything that runs is found again, and ended if that was wanted before. */
+void ar_decide_attach(struct ar_decision *d);
+
+/* Its call ends without it: so does the process, when it runs. */
+void ar_decide_end_process_of(struct ar_decision *d, const struct ar_invocation *call);
+
+/* ---- boundary_words.c ---- */
+struct ar_boundary_words {
+	int profile; /* enum ar_sandbox_profile */
+	struct ar_str justification; /* may be absent */
+	const struct ar_process_ready *ready;
+};
+struct ar_str ar_decide_boundary(struct ar_decision *d, const struct ar_ids *ids,
+				 const struct ar_boundary_words *b); /* the fact's id */
+struct ar_str ar_network_word(int profile); /* what may be reached in it */
+
+struct ar_violation_words {
+	struct ar_str detail; /* JSON object, as in port/process.h */
+	bool is_limit; /* of AR_PROC_LIMIT */
+	uint64_t seq; /* of its report; 0: it has none */
+	struct ar_str sandbox; /* eventId of the boundary */
+};
+void ar_decide_violation(struct ar_decision *d, const struct ar_ids *ids, const struct ar_violation_words *v);
+
+/* ---- policy_words.c ---- */
+
+/* What is said of a command before it runs. */
+struct ar_process_words {
+	struct ar_str subcommands; /* JSON array */
+	struct ar_str paths; /* JSON object */
+	bool is_destructive;
+};
+struct ar_process_words ar_process_policy_words(struct ar_decision *d, const struct ar_process_launched *p);
+
+/* ---- end_json.c: how it ended, as the member `end` of its last fact keeps it for its call ---- */
+struct ar_process_ending {
+	struct ar_process_end end;
+	struct ar_str text_ref; /* what its call reads; absent: nothing was written */
+	bool is_truncated, is_binary;
+};
+void ar_process_ending_write(const struct ar_process_ending *e, struct ar_jw *w);
+
+/* Texts point into the parser. An ending that cannot be read is one that nobody knows. */
+struct ar_process_ending ar_process_ending_read(struct ar_json v);
+
+#endif

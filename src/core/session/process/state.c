@@ -1,0 +1,35 @@
+/* Lookups of processes in session state. Pure; owner: whoever owns the session. */
+#include "process/record.h"
+#include "machine.h"
+
+struct ar_process_record *ar_session_process(const struct ar_session *s, struct ar_str id)
+{
+	for (size_t i = s->processes.count; i > 0; i--) {
+		struct ar_process_record *p = s->processes.at[i - 1];
+
+		if (ar_str_eq(p->id, id))
+			return p;
+	}
+	return NULL;
+}
+
+struct ar_process_record *ar_session_process_of(const struct ar_session *s, struct ar_str call)
+{
+	for (size_t i = s->processes.count; i > 0; i--) {
+		struct ar_process_record *p = s->processes.at[i - 1];
+
+		if (ar_str_eq(p->call, call))
+			return p;
+	}
+	return NULL;
+}
+
+bool ar_process_is_running(const struct ar_process_record *p)
+{
+	return p->status == AR_PROCESS_RUNNING;
+}
+
+struct ar_str ar_process_status(const struct ar_process_record *p)
+{
+	return ar_str_from(ar_machine_state_name(AR_MACHINE_PROCESS, (int)p->status));
+}

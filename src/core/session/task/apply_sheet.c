@@ -1,0 +1,269 @@
+/* See sheet.h. Facts about declared tasks: their making, runs, status, progress, edges. Pure. */
+#include "task/sheet.h"
+#include "task/words.h"
+
+/* ---- making and runs ---- */
+
+void ar_sheet_begin(struct ar_session *s, const struct ar_event *e, struct ar_task *task)
+{
+	const struct ar_ev_task_created *p = PAYLOAD(e, task_created);
+	struct ar_sheet *sheet = ar_arena_alloc(&s->arena, sizeof(*sheet));
+	uint64_t n;
+
+	*sheet = (struct ar_sheet){
+		.thread = ar_apply_keep(s, e->ids[AR_SCOPE_THREAD]),
+		.turn = ar_apply_keep(s, e->ids[AR_SCOPE_TURN]),
+		.kind = ar_apply_keep(s, p->task_kind),
+		.family = ar_apply_keep(s, p->task_family),
+		.priority = ar_apply_keep(s, p->priority),
+		.scope = ar_apply_keep(s, p->scope),
+		.constraints = ar_apply_keep(s, p->constraints),
+		.profile = ar_apply_keep(s, p->task_profile),
+		.acceptance = ar_apply_keep(s, p->acceptance),
+		.requested_by = ar_apply_keep(s, p->requested_by),
+		.owner = ar_apply_keep(s, p->owner),
+		.assignee = ar_apply_keep(s, p->assignee),
+		.metadata = ar_apply_keep(s, p->metadata),
+	};
+	task->sheet = sheet;
+	ar_vec_push(&s->arena, &s->declared, task);
+	s->declared_count = AR_OPT_INT(s->declared_count.v + 1);
+	if (!ar_id_counter(task->id, &n))
+		sheet->number = AR_OPT_INT(++s->counters.task);
+}
+
+void ar_sheet_run(struct ar_session *s, const struct ar_event *e, struct ar_task *task, struct ar_run *run)
+{
+	const struct ar_ev_task_attempt_started *p = PAYLOAD(e, task_attempt_started);
+
+	run->turn = ar_apply_keep(s, e->ids[AR_SCOPE_TURN]);
+	run->worker = ar_apply_keep(s, p->worker);
+	run->inputs = ar_apply_keep(s, p->input_refs);
+	run->policy = ar_apply_keep(s, p->retry_policy);
+	task->updated = e->time;
+	task->sheet->start = AR_STR_NONE;
+	task->sheet->retry_at = 0;
+	task->sheet->alive = e->time;
+}
+
+void ar_sheet_run_over(struct ar_session *s, const struct ar_event *e, struct ar_task *task,
+		       struct ar_run *run)
+{
+	const struct ar_ev_task_attempt_failed *p;
+
+	task->updated = e->time;
+	if (e->type == AR_EV_TASK_ATTEMPT_COMPLETED) {
+		run->outputs = ar_apply_keep(s, PAYLOAD(e, task_attempt_completed)->output_refs);
+		run->summary = ar_apply_keep(s, PAYLOAD(e, task_attempt_completed)->completion_summary);
+		return;
+	}
+	p = PAYLOAD(e, task_attempt_failed);
+	run->error = ar_apply_keep(s, p->last_error);
+	task->sheet->error = run->error;
+	if (ar_str_is(p->next_attempt_policy, AR_RETRY_AUTOMATIC))
+		task->sheet->retry_at =
+			e->time + ar_constraint_number(s, task->sheet, "retryPolicy", "backoffMs") * 1000;
+}
+
+/* ---- status ---- */
+
+static void completed(struct ar_session *s, const struct ar_event *e, struct ar_sheet *sheet)
+{
+	const struct ar_ev_task_completed *p = PAYLOAD(e, task_completed);
+
+	sheet->accepted = ar_apply_keep(s, p->acceptance);
+	sheet->artifacts = ar_apply_keep(s, p->artifacts);
+	sheet->evidence = ar_apply_keep(s, p->evidence_refs);
+	sheet->delivery = ar_apply_keep(s, p->delivery_state);
+	sheet->summary = ar_str_absent(p->completion_summary) ? sheet->summary
+							      : ar_apply_keep(s, p->completion_summary);
+}
+
+static void failed(struct ar_session *s, const struct ar_event *e, struct ar_sheet *sheet)
+{
+	const struct ar_ev_task_failed *p = PAYLOAD(e, task_failed);
+
+	sheet->error = ar_apply_keep(s, p->last_error);
+	sheet->artifacts = ar_apply_keep(s, p->artifacts);
+	sheet->evidence = ar_apply_keep(s, p->evidence_refs);
+}
+
+/* One that is tried again has not failed after all, and its last error stays with the attempt that made it. */
+static void retried(struct ar_session *s, struct ar_task *task)
+{
+	s->tasks.failed -= task->status == AR_TASK_FAILED;
+	s->tasks.lost -= task->status == AR_TASK_LOST;
+	task->ended = 0;
+	task->error_category = AR_STR_NONE;
+	task->sheet->error = AR_STR_NONE;
+}
+
+static struct ar_str reason_of(const struct ar_event *e)
+{
+	switch (e->type) {
+	case AR_EV_TASK_WAITING:
+		return PAYLOAD(e, task_waiting)->status_reason;
+	case AR_EV_TASK_BLOCKED:
+		return PAYLOAD(e, task_blocked)->status_reason;
+	case AR_EV_TASK_PAUSED:
+		return PAYLOAD(e, task_paused)->reason;
+	case AR_EV_TASK_RESUMED:
+		return PAYLOAD(e, task_resumed)->reason;
+	case AR_EV_TASK_RETRYING:
+		return PAYLOAD(e, task_retrying)->retry_reason;
+	case AR_EV_TASK_CANCEL_REQUESTED:
+		return PAYLOAD(e, task_cancel_requested)->reason;
+	case AR_EV_TASK_CANCELLED:
+		return PAYLOAD(e, task_cancelled)->reason;
+	default:
+		return AR_STR_NONE;
+	}
+}
+
+void ar_sheet_moved(struct ar_session *s, const struct ar_event *e, struct ar_task *task)
+{
+	struct ar_sheet *sheet = task->sheet;
+
+	sheet->reason = ar_apply_keep(s, reason_of(e));
+	if (e->type == AR_EV_TASK_ACCEPTED && ar_str_absent(sheet->owner))
+		sheet->owner = ar_apply_keep(s, PAYLOAD(e, task_accepted)->owner);
+	if (e->type == AR_EV_TASK_QUEUED)
+		sheet->start = ar_apply_keep(s, PAYLOAD(e, task_queued)->start);
+	if (e->type == AR_EV_TASK_COMPLETED)
+		completed(s, e, sheet);
+	if (e->type == AR_EV_TASK_FAILED)
+		failed(s, e, sheet);
+	if (e->type == AR_EV_TASK_RETRYING)
+		retried(s, task);
+	if (e->type == AR_EV_TASK_CANCEL_REQUESTED || e->type == AR_EV_TASK_PAUSED || task->ended)
+		sheet->start = AR_STR_NONE;
+	if (e->type == AR_EV_TASK_CANCEL_REQUESTED || task->ended)
+		sheet->retry_at = 0;
+}
+
+/* Archived ones leave first: they are read from the store. What this decision is about stays: its row is still to be written. */
+void ar_sheet_window(struct ar_session *s)
+{
+	size_t ended = 0;
+
+	for (size_t i = s->declared.count; i > 0; i--) {
+		const struct ar_task *task = s->declared.at[i - 1];
+
+		if (ar_task_is_over(task) && ++ended > AR_WINDOW_TASKS && task->updated < s->updated)
+			ar_vec_remove(&s->declared, i - 1);
+	}
+}
+
+/* ---- other facts ---- */
+
+enum ar_status ar_apply_task_archived(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
+{
+	struct ar_task *task = ar_session_declared(s, e->ids[AR_SCOPE_TASK]);
+
+	if (!task)
+		return ar_apply_unknown(err, e, "task");
+	task->updated = e->time;
+	return ar_apply_move(&task->status, AR_MACHINE_TASK, e, err);
+}
+
+enum ar_status ar_apply_task_updated(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
+{
+	struct ar_task *task = ar_session_declared(s, e->ids[AR_SCOPE_TASK]);
+	struct ar_str changed = ar_apply_keep(s, PAYLOAD(e, task_updated)->changed);
+
+	if (!task)
+		return ar_apply_unknown(err, e, "task");
+	for (size_t i = 0; i < ar_task_member_count; i++) {
+		const struct ar_task_member *m = &ar_task_members[i];
+		struct ar_str raw = ar_text_member(s->json, &s->arena, changed, m->name, m->is_text);
+
+		if (!ar_str_absent(raw))
+			*ar_task_member(task, m) = raw;
+	}
+	task->updated = PAYLOAD(e, task_updated)->updated_at;
+	return AR_OK;
+}
+
+static void take(struct ar_session *s, struct ar_str *place, struct ar_str said)
+{
+	if (!ar_str_absent(said))
+		*place = ar_apply_keep(s, said);
+}
+
+enum ar_status ar_apply_task_progress(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
+{
+	const struct ar_ev_task_progress *p = PAYLOAD(e, task_progress);
+	struct ar_task *task = ar_session_declared(s, e->ids[AR_SCOPE_TASK]);
+	struct ar_sheet *sheet = task ? task->sheet : NULL;
+
+	if (!task)
+		return ar_apply_unknown(err, e, "task");
+	sheet->phase = ar_apply_word(e, "phase", p->phase);
+	sheet->counters = ar_text_merged(s->json, &s->arena, sheet->counters, p->counters);
+	sheet->outputs = ar_text_joined(s->json, &s->arena, sheet->outputs, p->output_refs, AR_TASK_OUTPUTS);
+	if (p->percent.set)
+		sheet->percent = ar_text_number(&s->arena, p->percent.v);
+	take(s, &sheet->step, p->current_step);
+	take(s, &sheet->summary, p->summary);
+	take(s, &sheet->delivery, p->delivery_state);
+	take(s, &sheet->validation, p->validation_state);
+	take(s, &sheet->coverage, p->acceptance_coverage);
+	if (p->output_offset.set) {
+		sheet->offset = p->output_offset;
+		sheet->offset_at = AR_OPT_INT((int64_t)e->sequence);
+		sheet->offset_run = ar_apply_keep(s, e->ids[AR_SCOPE_RUN]);
+	}
+	task->updated = sheet->alive = e->time;
+	return ar_apply_move(&task->status, AR_MACHINE_TASK, e, err);
+}
+
+/* A task that is put under another is a part of it from then on; taken away, it stands alone. */
+static void move_under(struct ar_session *s, struct ar_task *from, const struct ar_edge *edge,
+		       bool is_removed)
+{
+	struct ar_task *other = ar_session_declared(s, edge->target);
+	bool is_child = ar_str_is(edge->kind, "child");
+	struct ar_task *child = is_child ? other : from, *parent = is_child ? from : other;
+
+	if ((!is_child && !ar_str_is(edge->kind, "parent")) || !child || !parent || !child->sheet)
+		return;
+	if (!is_removed && ar_str_absent(child->parent)) {
+		child->parent = parent->id;
+		child->root = ar_str_absent(parent->root) ? parent->id : parent->root;
+	} else if (is_removed && ar_str_eq(child->parent, parent->id)) {
+		child->parent = AR_STR_NONE;
+		child->root = child->id;
+	}
+}
+
+enum ar_status ar_apply_dependency(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
+{
+	const struct ar_ev_task_dependency_updated *p = PAYLOAD(e, task_dependency_updated);
+	struct ar_task *task = ar_session_any_task(s, e->ids[AR_SCOPE_TASK]);
+	struct ar_str kind, target;
+	struct ar_edge *edge;
+	struct ar_json v;
+
+	if (!task)
+		return ar_apply_unknown(err, e, "task");
+	v = ar_apply_parse(s, p->relationship);
+	kind = ar_apply_text(s, v, "kind");
+	target = ar_apply_text(s, v, "targetId");
+	edge = ar_task_edge(task, kind, target);
+	task->updated = e->time;
+	move_under(s, task, &(struct ar_edge){ .kind = kind, .target = target },
+		   p->change == AR_TASK_DEPENDENCY_UPDATED_CHANGE_REMOVED);
+	if (p->change == AR_TASK_DEPENDENCY_UPDATED_CHANGE_REMOVED) {
+		ar_task_drop_edge(task, edge);
+		return AR_OK;
+	}
+	if (!edge) {
+		edge = ar_arena_alloc(&s->arena, sizeof(*edge));
+		*edge = (struct ar_edge){ .kind = kind, .target = target, .created = e->time };
+		ar_vec_push(&s->arena, &task->edges, edge);
+	}
+	edge->status = ar_apply_text(s, v, "status");
+	edge->reason = ar_apply_text(s, v, "reason");
+	edge->updated = e->time;
+	return AR_OK;
+}

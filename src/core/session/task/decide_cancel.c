@@ -1,0 +1,316 @@
+/* cancel_task: the intent is a fact before anything is stopped; then the parts of the task end, and the task itself when the last of them has.
+ * Also what the end of a turn means for the task that it works for. Pure. */
+#include "task/task.h"
+
+/* ---- what is stopped ---- */
+
+struct cancel {
+	struct ar_str reason, requested_by, propagation; /* the last two: JSON */
+	bool children, processes;
+};
+
+static bool names(const struct ar_decision *d, struct ar_str list, const char *word)
+{
+	struct ar_json v;
+	struct ar_str one;
+
+	if (ar_str_absent(list))
+		return true; /* nothing said: all */
+	if (ar_json_parse(d->session->json, list, &v, NULL) != AR_OK)
+		return false;
+	for (struct ar_json_iter it = ar_json_iter(v); ar_json_next(&it);) {
+		if (ar_json_str(it.value, &one) && ar_str_is(one, word))
+			return true;
+	}
+	return false;
+}
+
+static struct cancel cancel_of(struct ar_decision *d)
+{
+	const struct ar_cmd_cancel_task_in *in = d->input->args;
+	struct cancel c = { .reason = in->reason };
+
+	c.children = names(d, in->propagation, "children");
+	c.processes = c.children && names(d, in->propagation, "processes");
+	c.requested_by = ar_task_asker(d, in->requested_by);
+	c.propagation = ar_arena_fmt(d->arena,
+				     "{\"children\":%s,\"processes\":%s,\"jobs\":false,\"subagents\":false}",
+				     c.children ? "true" : "false", c.processes ? "true" : "false");
+	return c;
+}
+
+static bool is_open_child(const struct ar_turn *turn, const struct ar_task *task)
+{
+	return ar_str_absent(turn->outcome) && turn->task && ar_str_eq(turn->task->parent, task->id);
+}
+
+static void target(struct ar_jw *w, const char *kind, struct ar_str id)
+{
+	ar_jw_open(w);
+	ar_jw_mstr(w, "kind", ar_str_from(kind));
+	ar_jw_mstr(w, "id", id);
+	ar_jw_close(w);
+}
+
+static void turn_targets(const struct ar_session *s, const struct ar_turn *turn, bool processes,
+			 struct ar_jw *w)
+{
+	target(w, "task", turn->task->id);
+	for (size_t i = 0; processes && i < s->processes.count; i++) {
+		const struct ar_process_record *p = s->processes.at[i];
+
+		if (p->status == AR_PROCESS_RUNNING && ar_str_eq(p->turn, turn->id))
+			target(w, "process", p->id);
+	}
+}
+
+static struct ar_str targets(struct ar_decision *d, const struct ar_task *task, const struct cancel *c)
+{
+	const struct ar_session *s = d->session;
+	struct ar_jw w = ar_decide_json(d);
+
+	ar_jw_open_array(&w);
+	for (size_t i = 0; c->children && i < s->declared.count; i++) {
+		const struct ar_task *child = s->declared.at[i];
+
+		if (ar_str_eq(child->parent, task->id) && !ar_task_is_over(child))
+			target(&w, "task", child->id);
+	}
+	for (size_t i = 0; c->children && i < s->threads.count; i++) {
+		const struct ar_thread *t = s->threads.at[i];
+
+		for (size_t k = 0; k < t->turns.count; k++) {
+			if (is_open_child(t->turns.at[k], task))
+				turn_targets(s, t->turns.at[k], c->processes, &w);
+		}
+	}
+	ar_jw_close_array(&w);
+	return ar_decide_json_end(d);
+}
+
+/* ---- the end ---- */
+
+static void finish(struct ar_decision *d, const struct ar_task *task, struct ar_str reason)
+{
+	struct ar_ids ids = ar_task_ids(task, ar_task_run(task));
+
+	ar_task_run_failed(d, task,
+			   &(struct ar_task_failure){ .status = AR_TASK_ATTEMPT_FAILED_STATUS_CANCELLED,
+						      .category = AR_STR("cancelled"),
+						      .message = reason });
+	ar_decide_emit(d, AR_EV_TASK_CANCELLED, &ids,
+		       &(struct ar_ev_task_cancelled){ .cancelled_by = AR_TASK_CANCELLED_CANCELLED_BY_USER,
+						       .reason = reason });
+	ar_task_release(d, task, false);
+}
+
+static bool is_being_cancelled(const struct ar_decision *d, const struct ar_task *task)
+{
+	size_t at;
+
+	return ar_vec_find(&d->cancelling, task, &at);
+}
+
+void ar_task_child_ended(struct ar_decision *d, struct ar_str parent)
+{
+	const struct ar_task *task = ar_session_declared(d->session, parent);
+
+	if (!task || task->status != AR_TASK_CANCELLING || is_being_cancelled(d, task) ||
+	    ar_task_open_children(d, task) > 0)
+		return;
+	finish(d, task, ar_str_absent(task->sheet->reason) ? AR_STR("cancelled") : task->sheet->reason);
+}
+
+/* ---- the way down ---- */
+
+static void cancel_turns(struct ar_decision *d, const struct ar_thread *t, const struct ar_task *task,
+			 struct ar_str reason)
+{
+	struct ar_turn *active = ar_thread_active(t);
+	struct ar_draft w = ar_draft_of(d, t);
+
+	for (size_t k = t->queue.count; k > 0; k--) {
+		if (is_open_child(t->queue.at[k - 1], task))
+			ar_draft_cancel_queued(&w, t->queue.at[k - 1], reason);
+	}
+	if (active && is_open_child(active, task) && !active->is_interrupted)
+		ar_draft_interrupt(&w, active, reason);
+}
+
+static void ask_to_cancel(struct ar_decision *d, const struct ar_task *task, const struct cancel *c);
+
+static void cancel_parts(struct ar_decision *d, const struct ar_task *task, const struct cancel *c)
+{
+	const struct ar_session *s = d->session;
+
+	for (size_t i = 0; i < s->declared.count; i++) {
+		const struct ar_task *child = s->declared.at[i];
+
+		if (ar_str_eq(child->parent, task->id) && !ar_task_is_over(child) &&
+		    child->status != AR_TASK_CANCELLING)
+			ask_to_cancel(d, child, c);
+	}
+	for (size_t i = 0; i < s->threads.count; i++)
+		cancel_turns(d, s->threads.at[i], task, c->reason);
+}
+
+/* Parts under parts, as deep as they go: create_task and link_tasks make no circles. */
+static void ask_to_cancel(struct ar_decision *d, const struct ar_task *task, const struct cancel *c)
+{
+	struct ar_ids ids = ar_task_ids(task, ar_task_open_run(task));
+
+	ar_vec_push(d->arena, &d->cancelling, (void *)(uintptr_t)task);
+	if (task->status != AR_TASK_DRAFT)
+		ar_decide_emit(d, AR_EV_TASK_CANCEL_REQUESTED, &ids,
+			       &(struct ar_ev_task_cancel_requested){ .reason = c->reason,
+								      .requested_by = c->requested_by,
+								      .propagation = c->propagation,
+								      .targets = targets(d, task, c) });
+	if (c->children)
+		cancel_parts(d, task, c);
+	if (!c->children || ar_task_open_children(d, task) == 0)
+		finish(d, task, c->reason);
+}
+
+enum ar_status ar_decide_cancel_task(struct ar_decision *d, struct ar_error *err)
+{
+	const struct ar_cmd_cancel_task_in *in = d->input->args;
+	struct ar_cmd_cancel_task_out out = { .status = AR_CANCEL_TASK_STATUS_CANCELLING };
+	struct cancel c = cancel_of(d);
+	struct ar_task *task;
+
+	if (ar_task_need_open(d, in->task_id, &task, err) != AR_OK)
+		return AR_E_REFUSED;
+	out.task_id = task->id;
+	out.targets = targets(d, task, &c);
+	if (task->status != AR_TASK_CANCELLING) {
+		ask_to_cancel(d, task, &c);
+		if (!c.children || ar_task_open_children(d, task) == 0)
+			out.status = AR_CANCEL_TASK_STATUS_CANCELLED;
+	}
+	ar_decide_reply(d, AR_CMD_CANCEL_TASK, &out);
+	return AR_OK;
+}
+
+/* ---- turns ---- */
+
+enum ar_status ar_task_for_turn(const struct ar_decision *d, struct ar_str id, const struct ar_task **ret,
+				struct ar_error *err)
+{
+	struct ar_task *task;
+
+	if (ar_task_need(d, id, &task, err) != AR_OK)
+		return AR_E_REFUSED;
+	if (task->status == AR_TASK_CANCELLING || task->status == AR_TASK_CANCELLED)
+		return ar_refuse(err, AR_ERR_PARENT_CANCELLING,
+				 "task %.*s is cancelled: nothing new begins under it", AR_STR_ARG(task->id));
+	if (ar_task_is_over(task) || task->status == AR_TASK_PAUSED || task->status == AR_TASK_DRAFT)
+		return ar_refuse(err, AR_ERR_TERMINAL_STATE, "task %.*s is %.*s and takes no turns now",
+				 AR_STR_ARG(task->id), AR_STR_ARG(ar_task_status_word(task)));
+	*ret = task;
+	return AR_OK;
+}
+
+static bool is_running(const struct ar_decision *d, const struct ar_task *task)
+{
+	return task->status == AR_TASK_RUNNING || (d->begun && ar_str_eq(d->begun_task, task->id));
+}
+
+/* Its run has ended well, and somebody else has to do something before it is complete. */
+static void waits(struct ar_decision *d, const struct ar_ids *ids, bool has_parts)
+{
+	static const struct ar_ev_task_waiting parts = {
+		.wait_for = AR_TASK_WAITING_WAIT_FOR_DEPENDENCY,
+		.status = AR_TASK_WAITING_STATUS_WAITING_RESOURCE,
+		.status_reason = AR_STR("parts of it are open: end or cancel them, then complete_task"),
+	};
+	static const struct ar_ev_task_waiting criteria = {
+		.wait_for = AR_TASK_WAITING_WAIT_FOR_INPUT,
+		.status = AR_TASK_WAITING_STATUS_WAITING_INPUT,
+		.status_reason = AR_STR("its criteria are to be confirmed with complete_task"),
+	};
+
+	ar_decide_emit(d, AR_EV_TASK_WAITING, ids, has_parts ? &parts : &criteria);
+}
+
+static void run_completed(struct ar_decision *d, const struct ar_task *task, const struct ar_run *run,
+			  const struct ar_turn_end *end)
+{
+	bool has_criteria =
+		!ar_str_empty(task->sheet->acceptance) && !ar_str_is(task->sheet->acceptance, "[]");
+	bool has_parts = ar_task_open_children(d, task) > 0;
+	struct ar_ids ids = ar_task_ids(task, run);
+
+	ar_decide_emit(d, AR_EV_TASK_ATTEMPT_COMPLETED, &ids,
+		       &(struct ar_ev_task_attempt_completed){
+			       .status = AR_TASK_ATTEMPT_COMPLETED_STATUS_COMPLETED,
+			       .output_refs = ar_str_absent(end->output_ref)
+						      ? AR_STR("[]")
+						      : ar_arena_fmt(d->arena, "[\"%.*s\"]",
+								     AR_STR_ARG(end->output_ref)),
+			       .ended_at = d->input->now });
+	if (!is_running(d, task))
+		return; /* paused or blocked: whoever did that goes on with it */
+	if (has_criteria || has_parts) {
+		waits(d, &ids, has_parts);
+		return;
+	}
+	ar_task_say_completed(d, &ids);
+	ar_task_release(d, task, true);
+}
+
+static void run_failed(struct ar_decision *d, const struct ar_task *task, const struct ar_run *run,
+		       const struct ar_turn_end *end)
+{
+	static const int statuses[] = {
+		[AR_TURN_FAILED_STATUS_FAILED] = AR_TASK_ATTEMPT_FAILED_STATUS_FAILED,
+		[AR_TURN_FAILED_STATUS_CANCELLED] = AR_TASK_ATTEMPT_FAILED_STATUS_CANCELLED,
+		[AR_TURN_FAILED_STATUS_TIMED_OUT] = AR_TASK_ATTEMPT_FAILED_STATUS_TIMED_OUT,
+		[AR_TURN_FAILED_STATUS_LOST] = AR_TASK_ATTEMPT_FAILED_STATUS_LOST,
+	};
+	struct ar_task_failure f = { .status = statuses[end->status],
+				     .category = end->category,
+				     .message = end->message,
+				     .retryable = end->retryable };
+	struct ar_ids ids = ar_task_ids(task, run);
+
+	if (ar_task_run_failed(d, task, &f) || !is_running(d, task))
+		return;
+	if (f.status == AR_TASK_ATTEMPT_FAILED_STATUS_CANCELLED) {
+		ar_decide_emit(d, AR_EV_TASK_PAUSED, &ids,
+			       &(struct ar_ev_task_paused){ .reason = AR_STR("its turn was interrupted") });
+	} else if (f.status == AR_TASK_ATTEMPT_FAILED_STATUS_TIMED_OUT) {
+		ar_decide_emit(d, AR_EV_TASK_TIMED_OUT, &ids,
+			       &(struct ar_ev_task_timed_out){
+				       .limit_kind = AR_TASK_TIMED_OUT_LIMIT_KIND_TIME,
+				       .limit_ms =
+					       ar_constraint_number(d->session, task->sheet, "timeMs", NULL),
+				       .elapsed_ms = AR_OPT_INT(ar_decide_since(d, run->started) / 1000) });
+		ar_task_release(d, task, false);
+	} else {
+		ar_task_fail(d, task, &f);
+	}
+}
+
+void ar_task_turn_ended(struct ar_decision *d, const struct ar_turn *turn, const struct ar_turn_end *end)
+{
+	const struct ar_task *task = turn->task && !ar_str_absent(turn->task->parent)
+					     ? ar_session_declared(d->session, turn->task->parent)
+					     : NULL;
+	const struct ar_run *run = task ? ar_task_run_now(d, task) : NULL;
+	struct ar_str *id;
+
+	if (!task)
+		return;
+	id = ar_arena_alloc(d->arena, sizeof(*id));
+	*id = turn->task->id;
+	ar_vec_push(d->arena, &d->ended, id);
+	if (is_being_cancelled(d, task))
+		return;
+	if (task->status == AR_TASK_CANCELLING)
+		ar_task_child_ended(d, task->id);
+	else if (run && ar_str_eq(run->turn, turn->id) && end->status == 0)
+		run_completed(d, task, run, end);
+	else if (run && ar_str_eq(run->turn, turn->id))
+		run_failed(d, task, run, end);
+}

@@ -1,0 +1,324 @@
+/* complete_task, fail_task, append_task_progress: whoever works on a task says where it stands, and how it ends. Pure. */
+#include "task/task.h"
+
+#define SUMMARY_MAX 4096 /* bytes of a summary in a fact */
+#define SHOWN_MAX 400 /* bytes of the unmet criteria in a refusal */
+
+/* ---- progress ---- */
+
+static enum ar_status check_progress(const struct ar_task *task,
+				     const struct ar_cmd_append_task_progress_in *in, struct ar_error *err)
+{
+	const struct ar_run *run = ar_task_open_run(task);
+	const struct ar_sheet *sheet = task->sheet;
+
+	if (ar_task_is_over(task) || task->status == AR_TASK_DRAFT || task->status == AR_TASK_LOST)
+		return ar_refuse(err, AR_ERR_TERMINAL_STATE, "task %.*s is %.*s: nobody works on it",
+				 AR_STR_ARG(task->id), AR_STR_ARG(ar_task_status_word(task)));
+	if (!ar_str_absent(in->run_id) && (!run || !ar_str_eq(run->id, in->run_id)))
+		return ar_refuse(err, AR_ERR_RUN_NOT_CURRENT, "run %.*s does not work on task %.*s now",
+				 AR_STR_ARG(ar_str_utf8_prefix(in->run_id, 64)), AR_STR_ARG(task->id));
+	if (in->output_offset.set && sheet->offset.set && run && ar_str_eq(run->id, sheet->offset_run) &&
+	    in->output_offset.v < sheet->offset.v)
+		return ar_refuse(err, AR_ERR_OFFSET_CONFLICT,
+				 "the output of this run has reached %lld already",
+				 (long long)sheet->offset.v);
+	return AR_OK;
+}
+
+static bool is_repeat(const struct ar_task *task, const struct ar_cmd_append_task_progress_in *in)
+{
+	const struct ar_run *run = ar_task_open_run(task);
+
+	return in->output_offset.set && task->sheet->offset.set && run &&
+	       ar_str_eq(run->id, task->sheet->offset_run) && in->output_offset.v == task->sheet->offset.v;
+}
+
+/* A long text is output: it goes by ref, and its beginning stands for it. */
+static void spill(struct ar_decision *d, struct ar_ev_task_progress *p)
+{
+	struct ar_str ref, one;
+
+	if (p->summary.len <= SUMMARY_MAX)
+		return;
+	ref = ar_decide_content(d, p->summary);
+	one = ar_arena_fmt(d->arena, "[\"%.*s\"]", AR_STR_ARG(ref));
+	p->output_refs = ar_text_joined(d->session->json, d->arena, p->output_refs, one, AR_TASK_OUTPUTS);
+	p->summary = ar_str_utf8_prefix(p->summary, SUMMARY_MAX);
+}
+
+static int phase_of(const struct ar_task *task, int said)
+{
+	if (said)
+		return said;
+	return ar_str_is(task->sheet->phase, "planning")     ? AR_TASK_PROGRESS_PHASE_PLANNING
+	       : ar_str_is(task->sheet->phase, "verifying")  ? AR_TASK_PROGRESS_PHASE_VERIFYING
+	       : ar_str_is(task->sheet->phase, "delivering") ? AR_TASK_PROGRESS_PHASE_DELIVERING
+							     : AR_TASK_PROGRESS_PHASE_WORKING;
+}
+
+enum ar_status ar_decide_append_task_progress(struct ar_decision *d, struct ar_error *err)
+{
+	const struct ar_cmd_append_task_progress_in *in = d->input->args;
+	struct ar_ev_task_progress p = { .percent = in->percent,
+					 .current_step = in->current_step,
+					 .summary = in->summary,
+					 .counters = in->counters,
+					 .output_refs = in->output_refs,
+					 .output_offset = in->output_offset,
+					 .delivery_state = in->delivery_state,
+					 .validation_state = in->validation_state,
+					 .acceptance_coverage = in->acceptance_coverage };
+	struct ar_cmd_append_task_progress_out out = { .task_id = in->task_id };
+	struct ar_task *task;
+	struct ar_ids ids;
+
+	if (ar_task_need(d, in->task_id, &task, err) != AR_OK || check_progress(task, in, err) != AR_OK)
+		return AR_E_REFUSED;
+	out.sequence = task->sheet->offset_at.v;
+	if (!is_repeat(task, in)) {
+		p.phase = phase_of(task, in->phase);
+		p.counters = ar_str_absent(p.counters) ? AR_STR("{}") : p.counters;
+		p.output_refs = ar_str_absent(p.output_refs) ? AR_STR("[]") : p.output_refs;
+		spill(d, &p);
+		ids = ar_task_ids(task, ar_task_open_run(task));
+		ar_decide_emit(d, AR_EV_TASK_PROGRESS, &ids, &p);
+		out.sequence = (int64_t)(d->session->head + d->event_count);
+	}
+	ar_decide_reply(d, AR_CMD_APPEND_TASK_PROGRESS, &out);
+	return AR_OK;
+}
+
+/* ---- complete ---- */
+
+/* How a criterion is called: a text itself, or its criterion, id or name. */
+static bool name_of(struct ar_json criterion, struct ar_str *ret)
+{
+	static const char *const members[] = { "criterion", "id", "name", "description" };
+
+	if (ar_json_str(criterion, ret))
+		return true;
+	for (size_t i = 0; i < AR_ARRAY_LEN(members); i++) {
+		if (ar_json_str(ar_json_get(criterion, members[i]), ret))
+			return true;
+	}
+	return false;
+}
+
+static bool is_met(struct ar_json given, struct ar_str name)
+{
+	for (struct ar_json_iter it = ar_json_iter(given); ar_json_next(&it);) {
+		bool is_satisfied = false;
+		struct ar_str other;
+
+		if (name_of(it.value, &other) && ar_str_eq(other, name))
+			return ar_json_bool(ar_json_get(it.value, "satisfied"), &is_satisfied) &&
+			       is_satisfied;
+	}
+	return false;
+}
+
+static void list_unmet(struct ar_json declared, struct ar_json given, struct ar_jw *w, size_t *count)
+{
+	for (struct ar_json_iter it = ar_json_iter(declared); ar_json_next(&it);) {
+		struct ar_str name = AR_STR("(a criterion without a name)");
+
+		if (name_of(it.value, &name) && is_met(given, name))
+			continue;
+		ar_jw_str(w, name);
+		(*count)++;
+	}
+}
+
+/* The criteria that do not hold, as a JSON array. One that the caller himself calls unsatisfied does not, declared or not. */
+static struct ar_str unmet(struct ar_decision *d, const struct ar_task *task, struct ar_str given,
+			   size_t *ret_count)
+{
+	struct ar_str declared =
+		ar_str_empty(task->sheet->acceptance) ? AR_STR("[]") : task->sheet->acceptance;
+	const struct ar_str parts[] = { AR_STR("["), declared, AR_STR(","), given, AR_STR("]") };
+	struct ar_jw w = ar_decide_json(d);
+	struct ar_json both;
+
+	*ret_count = 0;
+	ar_jw_open_array(&w);
+	if (ar_json_parse(d->session->json, ar_arena_join(d->arena, parts, AR_ARRAY_LEN(parts)), &both,
+			  NULL) == AR_OK) {
+		list_unmet(ar_json_at(both, 0), ar_json_at(both, 1), &w, ret_count);
+		if (ar_json_len(ar_json_at(both, 0)) == 0)
+			list_unmet(ar_json_at(both, 1), ar_json_at(both, 1), &w, ret_count);
+	}
+	ar_jw_close_array(&w);
+	return ar_decide_json_end(d);
+}
+
+static enum ar_status check_complete(struct ar_decision *d, const struct ar_task *task, struct ar_error *err)
+{
+	const struct ar_cmd_complete_task_in *in = d->input->args;
+	size_t open = ar_task_open_children(d, task), count;
+	struct ar_str missing;
+
+	if (task->status != AR_TASK_RUNNING && task->status != AR_TASK_WAITING)
+		return ar_refuse(err, AR_ERR_UNRECONCILED, "task %.*s is %.*s, nobody works on it",
+				 AR_STR_ARG(task->id), AR_STR_ARG(ar_task_status_word(task)));
+	if (!ar_str_absent(in->run_id) && !ar_str_eq(in->run_id, ar_task_run(task)->id))
+		return ar_refuse(err, AR_ERR_UNRECONCILED, "run %.*s is not the newest of task %.*s",
+				 AR_STR_ARG(ar_str_utf8_prefix(in->run_id, 64)), AR_STR_ARG(task->id));
+	if (open > 0)
+		return ar_refuse(err, AR_ERR_UNRECONCILED,
+				 "%zu parts of task %.*s are open: end or cancel them first", open,
+				 AR_STR_ARG(task->id));
+	missing = unmet(d, task, in->acceptance, &count);
+	if (count > 0)
+		return ar_refuse(err, AR_ERR_ACCEPTANCE_UNMET,
+				 "%zu criteria of task %.*s are not met: %.*s; send each with satisfied true "
+				 "and a ref",
+				 count, AR_STR_ARG(task->id),
+				 AR_STR_ARG(ar_str_utf8_prefix(missing, SHOWN_MAX)));
+	return AR_OK;
+}
+
+static void say_refs(struct ar_decision *d, const struct ar_task *task, struct ar_str refs, bool is_artifact)
+{
+	struct ar_str list = refs, ref;
+
+	while (!ar_str_absent(list)) {
+		struct ar_ids ids = ar_task_ids(task, ar_task_run(task));
+		struct ar_str rest = ar_str_split(list, '"', &ref);
+
+		if (ar_str_absent(rest))
+			return;
+		list = ar_str_split(rest, '"', &ref);
+		if (!ar_id_acceptable(ref) || ref.len > AR_ID_MAX)
+			continue;
+		ids.at[is_artifact ? AR_SCOPE_ARTIFACT : AR_SCOPE_EVIDENCE] = ref;
+		if (is_artifact)
+			ar_decide_emit(d, AR_EV_ARTIFACT_CHANGED, &ids,
+				       &(struct ar_ev_artifact_changed){
+					       .change = AR_ARTIFACT_CHANGED_CHANGE_OBSERVED,
+					       .read_ref = ref,
+					       .version_id = AR_STR("unknown"),
+					       .producer = ar_arena_fmt(d->arena,
+									"{\"kind\":\"task\",\"id\":\"%.*s\"}",
+									AR_STR_ARG(task->id)) });
+		else
+			ar_decide_emit(d, AR_EV_EVIDENCE_CHANGED, &ids,
+				       &(struct ar_ev_evidence_changed){
+					       .kind = AR_EVIDENCE_CHANGED_KIND_VERIFICATION,
+					       .pack_ref = ref,
+					       .scope = ar_arena_fmt(d->arena, "{\"taskId\":\"%.*s\"}",
+								     AR_STR_ARG(task->id)) });
+	}
+}
+
+/* Whether what was made has reached whoever waits for it, as far as this session can tell. */
+static struct ar_str delivery_of(const struct ar_decision *d, const struct ar_task *task, struct ar_str said)
+{
+	const struct ar_task *parent = ar_session_declared(d->session, task->parent);
+
+	if (!ar_str_absent(said))
+		return said;
+	if (ar_str_absent(task->parent))
+		return AR_STR("{\"state\":\"not_applicable\"}");
+	return parent && !ar_task_is_over(parent) ? AR_STR("{\"state\":\"delivered\",\"to\":\"parent\"}")
+						  : AR_STR("{\"state\":\"parent_missing\"}");
+}
+
+static struct ar_str or_empty(struct ar_str array)
+{
+	return ar_str_absent(array) ? AR_STR("[]") : array;
+}
+
+/* Whether what the task ended with is what is said now: whoever lost the reply gets it again. */
+static bool left_the_same(const struct ar_task *task, struct ar_str artifacts, struct ar_str evidence)
+{
+	return ar_str_eq(or_empty(artifacts), or_empty(task->sheet->artifacts)) &&
+	       ar_str_eq(or_empty(evidence), or_empty(task->sheet->evidence));
+}
+
+static void reply_completed(struct ar_decision *d, const struct ar_task *task)
+{
+	ar_decide_reply(d, AR_CMD_COMPLETE_TASK,
+			&(struct ar_cmd_complete_task_out){ .task_id = task->id,
+							    .status = AR_TASK_STATUS_COMPLETED });
+}
+
+enum ar_status ar_decide_complete_task(struct ar_decision *d, struct ar_error *err)
+{
+	const struct ar_cmd_complete_task_in *in = d->input->args;
+	const struct ar_run *run;
+	struct ar_task *task;
+	struct ar_ids ids;
+
+	if (ar_task_need(d, in->task_id, &task, err) != AR_OK)
+		return AR_E_REFUSED;
+	if (task->status == AR_TASK_COMPLETED && ar_str_eq(in->acceptance, task->sheet->accepted) &&
+	    left_the_same(task, in->artifacts, in->evidence_refs)) {
+		reply_completed(d, task);
+		return AR_OK;
+	}
+	if (ar_task_check_open(task, err) != AR_OK || check_complete(d, task, err) != AR_OK)
+		return AR_E_REFUSED;
+	run = ar_task_open_run(task);
+	ids = ar_task_ids(task, ar_task_run(task));
+	say_refs(d, task, in->artifacts, true);
+	say_refs(d, task, in->evidence_refs, false);
+	if (run)
+		ar_decide_emit(d, AR_EV_TASK_ATTEMPT_COMPLETED, &ids,
+			       &(struct ar_ev_task_attempt_completed){
+				       .status = AR_TASK_ATTEMPT_COMPLETED_STATUS_COMPLETED,
+				       .output_refs = or_empty(task->sheet->outputs),
+				       .ended_at = d->input->now,
+				       .completion_summary = in->completion_summary });
+	ar_decide_effect(d, AR_EFFECT_WAKE_CANCEL)->subject = task->id;
+	ar_decide_emit(d, AR_EV_TASK_COMPLETED, &ids,
+		       &(struct ar_ev_task_completed){ .acceptance = in->acceptance,
+						       .artifacts = or_empty(in->artifacts),
+						       .evidence_refs = or_empty(in->evidence_refs),
+						       .delivery_state =
+							       delivery_of(d, task, in->delivery_state),
+						       .reconciled = true,
+						       .completion_summary = in->completion_summary });
+	ar_task_release(d, task, true);
+	reply_completed(d, task);
+	return AR_OK;
+}
+
+/* ---- fail ---- */
+
+static void reply_failed(struct ar_decision *d, const struct ar_task *task)
+{
+	ar_decide_reply(d, AR_CMD_FAIL_TASK,
+			&(struct ar_cmd_fail_task_out){ .task_id = task->id,
+							.status = AR_FAIL_TASK_STATUS_FAILED });
+}
+
+enum ar_status ar_decide_fail_task(struct ar_decision *d, struct ar_error *err)
+{
+	const struct ar_cmd_fail_task_in *in = d->input->args;
+	struct ar_task_failure f = { .status = AR_TASK_ATTEMPT_FAILED_STATUS_FAILED,
+				     .error = in->error,
+				     .artifacts = in->artifacts,
+				     .evidence = in->evidence_refs,
+				     .retryable = in->retryable.v };
+	struct ar_task *task;
+
+	if (ar_task_need(d, in->task_id, &task, err) != AR_OK)
+		return AR_E_REFUSED;
+	if (task->status == AR_TASK_FAILED && ar_str_eq(in->error, task->sheet->error) &&
+	    left_the_same(task, in->artifacts, in->evidence_refs)) {
+		reply_failed(d, task);
+		return AR_OK;
+	}
+	if (ar_task_check_open(task, err) != AR_OK)
+		return AR_E_REFUSED;
+	f.category = ar_text_member(d->session->json, d->arena, in->error, "category", true);
+	f.message = ar_text_member(d->session->json, d->arena, in->error, "message", true);
+	if (ar_str_empty(f.category) || f.category.len > 64 || ar_str_empty(f.message))
+		return ar_refuse(err, AR_ERR_INVALID_INPUT,
+				 "error has a category (1 to 64 bytes) and a message");
+	if (!ar_task_run_failed(d, task, &f))
+		ar_task_fail(d, task, &f);
+	reply_failed(d, task);
+	return AR_OK;
+}

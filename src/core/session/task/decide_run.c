@@ -1,0 +1,296 @@
+/* start_task, pause_task, resume_task, retry_task: what commands do to the runs of a task. Pure. */
+#include "task/task.h"
+
+/* ---- start ---- */
+
+static enum ar_status check_start(const struct ar_decision *d, const struct ar_task *task,
+				  struct ar_error *err)
+{
+	const struct ar_cmd_start_task_in *in = d->input->args;
+	int id = (int)task->id.len;
+
+	if (ar_task_is_over(task))
+		return ar_refuse(err, AR_ERR_TERMINAL_STATE,
+				 "task %.*s is %.*s; use retry_task to try it again", id, task->id.p,
+				 AR_STR_ARG(ar_task_status_word(task)));
+	if (task->status == AR_TASK_CANCELLING)
+		return ar_refuse(err, AR_ERR_CANCELLING, "task %.*s is being cancelled", id, task->id.p);
+	if (ar_task_open_run(task))
+		return ar_refuse(err, AR_ERR_ALREADY_RUNNING, "task %.*s is worked on in run %.*s", id,
+				 task->id.p, AR_STR_ARG(ar_task_open_run(task)->id));
+	if (!ar_str_absent(task->sheet->start) || task->sheet->retry_at)
+		return ar_refuse(err, AR_ERR_ALREADY_RUNNING, "task %.*s is to begin already", id,
+				 task->id.p);
+	if (task->status == AR_TASK_PAUSED || task->attempts > 0)
+		return ar_refuse(err, AR_ERR_TERMINAL_STATE,
+				 "task %.*s has begun before; use %s to go on with it", id, task->id.p,
+				 task->status == AR_TASK_PAUSED ? "resume_task" : "retry_task");
+	if (!ar_str_absent(in->thread_id) && !ar_session_thread(d->session, in->thread_id))
+		return ar_refuse(err, AR_ERR_WORKER_UNAVAILABLE, "session %.*s has no thread %.*s to work in",
+				 AR_STR_ARG(d->session->id),
+				 AR_STR_ARG(ar_str_utf8_prefix(in->thread_id, 64)));
+	return AR_OK;
+}
+
+/* Kept as content: what a run was given to work in can be read back. */
+static struct ar_str environment_of(struct ar_decision *d)
+{
+	const struct ar_cmd_start_task_in *in = d->input->args;
+
+	return ar_str_absent(in->environment) ? AR_STR_NONE : ar_decide_content(d, in->environment);
+}
+
+static void put_off(struct ar_decision *d, const struct ar_task *task, const struct ar_task_start *start)
+{
+	struct ar_ids ids = ar_task_ids(task, NULL);
+	struct ar_jw w = ar_decide_json(d);
+
+	ar_jw_open(&w);
+	ar_jw_mstr(&w, "runId", start->run);
+	ar_jw_mraw(&w, "worker", start->worker);
+	ar_jw_mraw(&w, "inputRefs", start->inputs);
+	ar_jw_mstr(&w, "threadId", start->thread);
+	ar_jw_mstr(&w, "environmentRef", start->environment);
+	ar_jw_close(&w);
+	ar_decide_emit(d, AR_EV_TASK_QUEUED, &ids,
+		       &(struct ar_ev_task_queued){ .queue_reason = AR_TASK_QUEUED_QUEUE_REASON_DEPENDENCY,
+						    .start = ar_decide_json_end(d) });
+}
+
+/* One that was only defined is taken over first. */
+static void accept_draft(struct ar_decision *d, const struct ar_task *task)
+{
+	struct ar_ids ids = ar_task_ids(task, NULL);
+
+	if (task->status != AR_TASK_DRAFT)
+		return;
+	ar_decide_emit(d, AR_EV_TASK_ACCEPTED, &ids,
+		       &(struct ar_ev_task_accepted){ .owner = ar_str_absent(task->sheet->owner)
+								       ? AR_STR("{\"kind\":\"runtime\"}")
+								       : task->sheet->owner,
+						      .accepted_at = d->input->now });
+}
+
+static struct ar_str attempt_of(struct ar_decision *d, struct ar_str run)
+{
+	uint64_t n;
+
+	return ar_id_counter(run, &n) ? ar_id_inner(d->arena, "attempt", d->session->core, n) : run;
+}
+
+enum ar_status ar_decide_start_task(struct ar_decision *d, struct ar_error *err)
+{
+	const struct ar_cmd_start_task_in *in = d->input->args;
+	struct ar_cmd_start_task_out out = { .status = AR_START_TASK_STATUS_RUNNING };
+	struct ar_task_start start = { .run = in->run_id,
+				       .worker = in->worker,
+				       .inputs = in->input_refs,
+				       .thread = in->thread_id,
+				       .trigger = AR_TASK_ATTEMPT_STARTED_TRIGGER_START };
+	struct ar_task *task;
+	struct ar_run run;
+
+	if (ar_task_need(d, in->task_id, &task, err) != AR_OK || check_start(d, task, err) != AR_OK)
+		return AR_E_REFUSED;
+	accept_draft(d, task);
+	start.environment = environment_of(d);
+	if (ar_str_absent(start.run))
+		start.run = ar_decide_mint(d, "run", &d->counters.run);
+	if (ar_task_is_blocked(d->session, task, NULL)) {
+		put_off(d, task, &start);
+		out.status = AR_START_TASK_STATUS_QUEUED;
+	} else {
+		if (ar_task_begin(d, task, &start, &run, err) != AR_OK)
+			return AR_E_REFUSED;
+		out.status = ar_str_absent(run.turn) ? AR_START_TASK_STATUS_RUNNING
+						     : AR_START_TASK_STATUS_PREPARING;
+	}
+	out.task_id = task->id;
+	out.run_id = start.run;
+	out.attempt_id = attempt_of(d, start.run);
+	ar_decide_reply(d, AR_CMD_START_TASK, &out);
+	return AR_OK;
+}
+
+/* ---- pause and resume ---- */
+
+static bool wants_children(const struct ar_decision *d, struct ar_str propagation)
+{
+	return ar_str_is(ar_text_member(d->session->json, d->arena, propagation, "children", false), "true");
+}
+
+static void pause(struct ar_decision *d, const struct ar_task *task, struct ar_str reason)
+{
+	struct ar_ids ids = ar_task_ids(task, ar_task_open_run(task));
+
+	ar_decide_emit(d, AR_EV_TASK_PAUSED, &ids,
+		       &(struct ar_ev_task_paused){ .reason = reason,
+						    .requested_by = ar_task_asker(d, AR_STR_NONE) });
+	ar_decide_effect(d, AR_EFFECT_WAKE_CANCEL)->subject = task->id;
+}
+
+static bool is_pausable(const struct ar_task *task)
+{
+	return !ar_task_is_over(task) && task->status != AR_TASK_CANCELLING &&
+	       task->status != AR_TASK_DRAFT && task->status != AR_TASK_LOST;
+}
+
+enum ar_status ar_decide_pause_task(struct ar_decision *d, struct ar_error *err)
+{
+	const struct ar_cmd_pause_task_in *in = d->input->args;
+	struct ar_task *task;
+
+	if (ar_task_need(d, in->task_id, &task, err) != AR_OK)
+		return AR_E_REFUSED;
+	if (!is_pausable(task))
+		return ar_refuse(err, AR_ERR_NOT_PAUSABLE, "task %.*s is %.*s and cannot be paused",
+				 AR_STR_ARG(task->id), AR_STR_ARG(ar_task_status_word(task)));
+	if (task->status != AR_TASK_PAUSED)
+		pause(d, task, in->reason);
+	for (size_t i = 0; wants_children(d, in->propagation) && i < d->session->declared.count; i++) {
+		const struct ar_task *child = d->session->declared.at[i];
+
+		if (ar_str_eq(child->parent, task->id) && is_pausable(child) &&
+		    child->status != AR_TASK_PAUSED)
+			pause(d, child, in->reason);
+	}
+	ar_decide_reply(d, AR_CMD_PAUSE_TASK,
+			&(struct ar_cmd_pause_task_out){ .task_id = task->id,
+							 .status = AR_PAUSE_TASK_STATUS_PAUSED });
+	return AR_OK;
+}
+
+/* Another worker takes over: the run of the one before is lost, and a new one begins. */
+static enum ar_status take_over(struct ar_decision *d, const struct ar_task *task, struct ar_str worker,
+				struct ar_run *ret, struct ar_error *err)
+{
+	const struct ar_run *before = ar_task_run(task);
+	struct ar_task_start start = { .worker = ar_str_absent(worker) && before ? before->worker : worker,
+				       .trigger = before ? AR_TASK_ATTEMPT_STARTED_TRIGGER_ALTERNATE_WORKER
+							 : AR_TASK_ATTEMPT_STARTED_TRIGGER_START };
+
+	if (before && ar_str_absent(worker))
+		start.trigger = AR_TASK_ATTEMPT_STARTED_TRIGGER_RERUN;
+	ar_task_run_failed(d, task,
+			   &(struct ar_task_failure){ .status = AR_TASK_ATTEMPT_FAILED_STATUS_LOST,
+						      .category = AR_STR("worker_lost"),
+						      .message = AR_STR("another worker took over") });
+	return ar_task_begin(d, task, &start, ret, err);
+}
+
+static enum ar_status resume(struct ar_decision *d, const struct ar_task *task, struct ar_str reason,
+			     struct ar_str worker, struct ar_run *ret, struct ar_error *err)
+{
+	const struct ar_run *run = ar_task_open_run(task);
+	bool is_same = run && (ar_str_absent(worker) || ar_str_eq(worker, run->worker));
+	struct ar_ids ids = ar_task_ids(task, run);
+
+	ar_decide_emit(d, AR_EV_TASK_RESUMED, &ids,
+		       &(struct ar_ev_task_resumed){ .reason = reason, .from_status = AR_STR("paused") });
+	if (!is_same)
+		return take_over(d, task, worker, ret, err);
+	*ret = *run;
+	ar_task_set_clock(d, task, run);
+	return AR_OK;
+}
+
+enum ar_status ar_decide_resume_task(struct ar_decision *d, struct ar_error *err)
+{
+	const struct ar_cmd_resume_task_in *in = d->input->args;
+	struct ar_task *task;
+	struct ar_run run = { 0 }, other;
+
+	if (ar_task_need(d, in->task_id, &task, err) != AR_OK)
+		return AR_E_REFUSED;
+	if (task->status != AR_TASK_PAUSED && !(task->status == AR_TASK_RUNNING && ar_task_open_run(task)))
+		return ar_refuse(err, AR_ERR_NOT_PAUSED, "task %.*s is %.*s, not paused",
+				 AR_STR_ARG(task->id), AR_STR_ARG(ar_task_status_word(task)));
+	if (task->status == AR_TASK_PAUSED && ar_task_is_blocked(d->session, task, NULL))
+		return ar_refuse(err, AR_ERR_BLOCKED, "task %.*s waits for others: %.200s",
+				 AR_STR_ARG(task->id), ar_task_blockers(d, task).p);
+	if (task->status == AR_TASK_PAUSED) {
+		if (resume(d, task, in->reason, in->worker, &run, err) != AR_OK)
+			return AR_E_REFUSED;
+	} else {
+		run = *ar_task_open_run(task);
+	}
+	for (size_t i = 0; wants_children(d, in->propagation) && i < d->session->declared.count; i++) {
+		const struct ar_task *child = d->session->declared.at[i];
+
+		if (ar_str_eq(child->parent, task->id) && child->status == AR_TASK_PAUSED &&
+		    !ar_task_is_blocked(d->session, child, NULL) &&
+		    resume(d, child, in->reason, AR_STR_NONE, &other, err) != AR_OK)
+			return AR_E_REFUSED;
+	}
+	ar_decide_reply(d, AR_CMD_RESUME_TASK,
+			&(struct ar_cmd_resume_task_out){
+				.task_id = task->id, .run_id = run.id, .status = AR_TASK_STATUS_RUNNING });
+	return AR_OK;
+}
+
+/* ---- retry ---- */
+
+static enum ar_status check_retry(const struct ar_decision *d, const struct ar_task *task,
+				  struct ar_error *err)
+{
+	int64_t most = ar_constraint_number(d->session, task->sheet, "retryPolicy", "maxAttempts");
+	bool is_lost = task->status == AR_TASK_LOST;
+
+	if (task->status == AR_TASK_CANCELLED || task->status == AR_TASK_CANCELLING)
+		return ar_refuse(err, AR_ERR_CANCELLED,
+				 "task %.*s is cancelled; create it again if it is wanted",
+				 AR_STR_ARG(task->id));
+	if (ar_task_open_run(task) && !is_lost)
+		return ar_refuse(err, AR_ERR_ALREADY_RUNNING, "task %.*s is worked on in run %.*s",
+				 AR_STR_ARG(task->id), AR_STR_ARG(ar_task_open_run(task)->id));
+	if (task->status != AR_TASK_FAILED && task->status != AR_TASK_TIMED_OUT && !is_lost &&
+	    !(task->sheet->retry_at && task->status == AR_TASK_RUNNING))
+		return ar_refuse(err, AR_ERR_NOT_RETRYABLE,
+				 "task %.*s is %.*s: there is nothing to try again", AR_STR_ARG(task->id),
+				 AR_STR_ARG(ar_task_status_word(task)));
+	if (most > 0 && task->attempts >= most)
+		return ar_refuse(err, AR_ERR_RETRY_EXHAUSTED,
+				 "task %.*s was tried %lld times, and its retry policy allows no more; raise "
+				 "constraints.retryPolicy.maxAttempts with update_task",
+				 AR_STR_ARG(task->id), (long long)task->attempts);
+	return AR_OK;
+}
+
+enum ar_status ar_decide_retry_task(struct ar_decision *d, struct ar_error *err)
+{
+	const struct ar_cmd_retry_task_in *in = d->input->args;
+	struct ar_task_start start = { .worker = in->worker,
+				       .trigger = AR_TASK_ATTEMPT_STARTED_TRIGGER_RETRY };
+	const struct ar_run *before;
+	struct ar_task *task;
+	struct ar_ids ids;
+	struct ar_run run;
+
+	if (ar_task_need(d, in->task_id, &task, err) != AR_OK || check_retry(d, task, err) != AR_OK)
+		return AR_E_REFUSED;
+	before = ar_task_run(task);
+	if (before && ar_str_absent(start.worker))
+		start.worker = before->worker;
+	else if (before && !ar_str_eq(start.worker, before->worker))
+		start.trigger = AR_TASK_ATTEMPT_STARTED_TRIGGER_ALTERNATE_WORKER;
+	start.model = ar_text_member(d->session->json, d->arena, in->routing, "model", true);
+	if (!ar_str_absent(start.model))
+		start.trigger = AR_TASK_ATTEMPT_STARTED_TRIGGER_REROUTE;
+	start.run = ar_str_absent(in->run_id) ? ar_decide_mint(d, "run", &d->counters.run) : in->run_id;
+	ids = ar_task_ids(task, NULL);
+	ids.at[AR_SCOPE_RUN] = start.run;
+	ids.at[AR_SCOPE_ATTEMPT] = attempt_of(d, start.run);
+	ar_decide_emit(d, AR_EV_TASK_RETRYING, &ids,
+		       &(struct ar_ev_task_retrying){ .retry_reason = in->retry_reason,
+						      .previous_run_id = before ? before->id : start.run,
+						      .new_run_id = start.run,
+						      .attempt_count = task->attempts + 1 });
+	if (ar_task_begin(d, task, &start, &run, err) != AR_OK)
+		return AR_E_REFUSED;
+	ar_decide_reply(d, AR_CMD_RETRY_TASK,
+			&(struct ar_cmd_retry_task_out){ .task_id = task->id,
+							 .run_id = run.id,
+							 .attempt_id = run.attempt_id,
+							 .attempt_count = run.count });
+	return AR_OK;
+}

@@ -1,0 +1,90 @@
+/* Declared tasks by their ids, what facts about them are called, and what is said of them in more than one place. Pure. */
+#include "task/task.h"
+#include "machine.h"
+
+enum ar_status ar_task_need(const struct ar_decision *d, struct ar_str id, struct ar_task **ret,
+			    struct ar_error *err)
+{
+	const struct ar_session *s = d->session;
+	uint64_t n;
+
+	*ret = ar_session_declared(s, id);
+	if (*ret)
+		return AR_OK;
+	if (ar_session_task(s, id))
+		return ar_refuse(err, AR_ERR_TASK_NOT_FOUND,
+				 "%.*s is the task of a turn and goes with it; use the commands for turns",
+				 AR_STR_ARG(id));
+	if (ar_id_counter(id, &n) && (int64_t)n <= s->counters.task)
+		return ar_refuse(err, AR_ERR_TASK_NOT_FOUND,
+				 "task %.*s ended before the newest %d and is only read any more",
+				 AR_STR_ARG(id), AR_WINDOW_TASKS);
+	return ar_refuse(err, AR_ERR_TASK_NOT_FOUND, "session %.*s has no task %.*s", AR_STR_ARG(s->id),
+			 AR_STR_ARG(ar_str_utf8_prefix(id, 64)));
+}
+
+enum ar_status ar_task_check_open(const struct ar_task *task, struct ar_error *err)
+{
+	if (ar_task_is_over(task))
+		return ar_refuse(err, AR_ERR_ALREADY_TERMINAL, "task %.*s is %.*s", AR_STR_ARG(task->id),
+				 AR_STR_ARG(ar_task_status_word(task)));
+	return AR_OK;
+}
+
+enum ar_status ar_task_need_open(const struct ar_decision *d, struct ar_str id, struct ar_task **ret,
+				 struct ar_error *err)
+{
+	enum ar_status st = ar_task_need(d, id, ret, err);
+
+	return st ? st : ar_task_check_open(*ret, err);
+}
+
+struct ar_ids ar_task_ids(const struct ar_task *task, const struct ar_run *run)
+{
+	struct ar_ids ids = { 0 };
+
+	ids.at[AR_SCOPE_TASK] = task->id;
+	ids.at[AR_SCOPE_PARENT_TASK] = task->parent;
+	ids.at[AR_SCOPE_ROOT_TASK] = task->root;
+	if (task->sheet)
+		ids.at[AR_SCOPE_THREAD] = task->sheet->thread;
+	if (run) {
+		ids.at[AR_SCOPE_RUN] = run->id;
+		ids.at[AR_SCOPE_ATTEMPT] = run->attempt_id;
+	}
+	return ids;
+}
+
+struct ar_str ar_task_status_word(const struct ar_task *task)
+{
+	if (task->status == AR_TASK_WAITING)
+		return task->waiting;
+	if (task->status == AR_TASK_RUNNING && task->sheet && task->sheet->retry_at)
+		return AR_STR("retrying");
+	return ar_str_from(ar_machine_state_name(AR_MACHINE_TASK, (int)task->status));
+}
+
+struct ar_str ar_task_asker(struct ar_decision *d, struct ar_str said)
+{
+	struct ar_jw w;
+
+	if (!ar_str_absent(said))
+		return said;
+	w = ar_decide_json(d);
+	ar_jw_open(&w);
+	ar_jw_mstr(&w, "kind", AR_STR("caller"));
+	ar_jw_mstr(&w, "id", d->input->account);
+	ar_jw_close(&w);
+	return ar_decide_json_end(d);
+}
+
+void ar_task_say_completed(struct ar_decision *d, const struct ar_ids *ids)
+{
+	ar_decide_emit(d, AR_EV_TASK_COMPLETED, ids,
+		       &(struct ar_ev_task_completed){ .acceptance = AR_STR("[]"),
+						       .artifacts = AR_STR("[]"),
+						       .evidence_refs = AR_STR("[]"),
+						       .delivery_state =
+							       AR_STR("{\"state\":\"not_applicable\"}"),
+						       .reconciled = true });
+}

@@ -1,0 +1,354 @@
+/* Runs of declared tasks: how one begins, by somebody outside or by a turn, how one fails, and the clock of what is due next. Pure. */
+#include "task/task.h"
+
+#define MILLISECOND 1000
+
+/* ---- beginning ---- */
+
+static struct ar_str retry_policy(struct ar_decision *d, const struct ar_task *task)
+{
+	struct ar_str own =
+		ar_text_member(d->session->json, d->arena, task->sheet->constraints, "retryPolicy", false);
+
+	return ar_str_absent(own) ? AR_STR("{}") : own;
+}
+
+static bool is_agent(const struct ar_decision *d, struct ar_str worker)
+{
+	return ar_str_is(ar_text_member(d->session->json, d->arena, worker, "kind", true), "agent");
+}
+
+static struct ar_str worker_of(struct ar_decision *d, const struct ar_task *task,
+			       const struct ar_task_start *start)
+{
+	if (!ar_str_absent(start->worker))
+		return start->worker;
+	if (!ar_str_absent(task->sheet->assignee))
+		return task->sheet->assignee;
+	return ar_task_asker(d, AR_STR_NONE);
+}
+
+/* What a turn may be told with its options and a task says with its constraints. */
+static struct ar_str options_of(struct ar_decision *d, const struct ar_task *task,
+				const struct ar_task_start *start)
+{
+	static const char *const taken[] = { "mode", "sandbox", "tools", "outputSchema" };
+	struct ar_str constraints = task->sheet->constraints, raw[AR_ARRAY_LEN(taken)], model, budget;
+	int64_t ms = ar_constraint_number(d->session, task->sheet, "timeMs", NULL);
+	struct ar_jw w;
+
+	for (size_t i = 0; i < AR_ARRAY_LEN(taken); i++)
+		raw[i] = ar_text_member(d->session->json, d->arena, constraints, taken[i], false);
+	model = ar_str_absent(start->model)
+			? ar_text_member(d->session->json, d->arena, constraints, "model", true)
+			: start->model;
+	budget = ar_text_member(d->session->json, d->arena, constraints, "budget", false);
+	if (ms > 0)
+		budget = ar_text_merged(d->session->json, d->arena, budget,
+					ar_arena_fmt(d->arena, "{\"ms\":%lld}", (long long)ms));
+	w = ar_decide_json(d);
+	ar_jw_open(&w);
+	ar_jw_mstr(&w, "model", model);
+	ar_jw_mraw(&w, "budget", budget);
+	for (size_t i = 0; i < AR_ARRAY_LEN(taken); i++)
+		ar_jw_mraw(&w, taken[i], raw[i]);
+	ar_jw_close(&w);
+	return ar_decide_json_end(d);
+}
+
+/* The turn in which the runtime works on the task itself. */
+static enum ar_status admit_turn(struct ar_decision *d, const struct ar_task *task,
+				 const struct ar_task_start *start, struct ar_str turn, struct ar_error *err)
+{
+	struct ar_cmd_submit_turn_in in = { .session_id = d->session->id,
+					    .thread_id = start->thread,
+					    .turn_id = turn,
+					    .text = task->objective,
+					    .options = options_of(d, task, start),
+					    .source = AR_STR("task"),
+					    .busy_policy = AR_SUBMIT_TURN_BUSY_POLICY_QUEUE,
+					    .create_policy = ar_str_absent(start->thread)
+								     ? AR_STR("{\"thread\":\"new\"}")
+								     : AR_STR_NONE };
+	struct ar_cmd_submit_turn_out out;
+
+	return ar_decide_admit(d, &in, task, &out, err);
+}
+
+static void say_began(struct ar_decision *d, const struct ar_task *task, const struct ar_task_start *start,
+		      const struct ar_run *run)
+{
+	struct ar_ids ids = ar_task_ids(task, run);
+
+	ids.at[AR_SCOPE_TURN] = run->turn;
+	ar_decide_emit(d, AR_EV_TASK_ATTEMPT_STARTED, &ids,
+		       &(struct ar_ev_task_attempt_started){
+			       .attempt_count = run->count,
+			       .worker = run->worker,
+			       .input_refs = ar_str_absent(start->inputs) ? AR_STR("[]") : start->inputs,
+			       .trigger = start->trigger,
+			       .retry_policy = retry_policy(d, task) });
+	if (task->started == 0)
+		ar_decide_emit(d, AR_EV_TASK_STARTED, &ids,
+			       &(struct ar_ev_task_started){ .run_id = run->id,
+							     .worker = run->worker,
+							     .thread_id = start->thread,
+							     .environment_ref = start->environment });
+}
+
+const struct ar_run *ar_task_run_now(const struct ar_decision *d, const struct ar_task *task)
+{
+	return d->begun && ar_str_eq(d->begun_task, task->id) ? d->begun : ar_task_open_run(task);
+}
+
+enum ar_status ar_task_begin(struct ar_decision *d, const struct ar_task *task,
+			     const struct ar_task_start *start, struct ar_run *ret_run, struct ar_error *err)
+{
+	struct ar_run *run = ar_arena_alloc(d->arena, sizeof(*run));
+	uint64_t n;
+
+	run->count = task->attempts + 1;
+	run->started = d->input->now;
+	run->worker = worker_of(d, task, start);
+	run->id = ar_str_absent(start->run) ? ar_decide_mint(d, "run", &d->counters.run) : start->run;
+	run->attempt_id =
+		ar_id_counter(run->id, &n) ? ar_id_inner(d->arena, "attempt", d->session->core, n) : run->id;
+	if (is_agent(d, run->worker))
+		run->turn = ar_decide_mint(d, "turn", &d->counters.turn);
+	say_began(d, task, start, run);
+	ar_task_set_clock(d, task, run);
+	/* A turn can be over as it begins: without a model, say. */
+	d->begun = run;
+	d->begun_task = task->id;
+	*ret_run = *run;
+	return ar_str_absent(run->turn) ? AR_OK : admit_turn(d, task, start, run->turn, err);
+}
+
+/* ---- failing ---- */
+
+static bool names_category(const struct ar_decision *d, const struct ar_task *task, struct ar_str category)
+{
+	struct ar_json v;
+	struct ar_str one;
+
+	if (ar_str_empty(task->sheet->constraints) ||
+	    ar_json_parse(d->session->json, task->sheet->constraints, &v, NULL) != AR_OK)
+		return false;
+	v = ar_json_get(ar_json_get(v, "retryPolicy"), "nonRetryable");
+	for (struct ar_json_iter it = ar_json_iter(v); ar_json_next(&it);) {
+		if (ar_json_str(it.value, &one) && ar_str_eq(one, category))
+			return true;
+	}
+	return false;
+}
+
+/* What the policy says about a run whose time is over; without a word about it the task is over too. */
+static bool retries_timeouts(struct ar_decision *d, const struct ar_task *task)
+{
+	return ar_str_is(ar_text_member(d->session->json, d->arena, retry_policy(d, task), "onTimeout", true),
+			 "retry");
+}
+
+static bool is_tried_again(struct ar_decision *d, const struct ar_task *task, const struct ar_task_failure *f)
+{
+	bool may_help = f->status == AR_TASK_ATTEMPT_FAILED_STATUS_TIMED_OUT
+				? retries_timeouts(d, task)
+				: f->retryable && f->status == AR_TASK_ATTEMPT_FAILED_STATUS_FAILED;
+
+	return may_help &&
+	       ar_task_run_now(d, task)->count <
+		       ar_constraint_number(d->session, task->sheet, "retryPolicy", "maxAttempts") &&
+	       !names_category(d, task, f->category);
+}
+
+static struct ar_str error_of(struct ar_decision *d, const struct ar_task_failure *f)
+{
+	if (!ar_str_absent(f->error))
+		return f->error;
+	return ar_decide_error(d, f->category, f->message, f->retryable, AR_STR_NONE);
+}
+
+bool ar_task_run_failed(struct ar_decision *d, const struct ar_task *task, const struct ar_task_failure *f)
+{
+	const struct ar_run *run = ar_task_run_now(d, task);
+	struct ar_ids ids = ar_task_ids(task, run);
+	bool is_again = run && is_tried_again(d, task, f);
+	struct ar_effect *wake;
+
+	if (!run)
+		return false;
+	ar_decide_emit(d, AR_EV_TASK_ATTEMPT_FAILED, &ids,
+		       &(struct ar_ev_task_attempt_failed){ .status = f->status,
+							    .retryable = f->retryable,
+							    .failure_category = f->category,
+							    .last_error = error_of(d, f),
+							    .next_attempt_policy =
+								    is_again ? AR_STR(AR_RETRY_AUTOMATIC)
+									     : AR_STR(AR_RETRY_MANUAL),
+							    .ended_at = d->input->now });
+	ar_decide_effect(d, AR_EFFECT_WAKE_CANCEL)->subject = task->id;
+	if (!is_again)
+		return false;
+	wake = ar_decide_effect(d, AR_EFFECT_WAKE);
+	wake->input = AR_IN_TASK_DUE;
+	wake->subject = task->id;
+	wake->at = d->input->now +
+		   ar_constraint_number(d->session, task->sheet, "retryPolicy", "backoffMs") * MILLISECOND;
+	return true;
+}
+
+void ar_task_fail(struct ar_decision *d, const struct ar_task *task, const struct ar_task_failure *f)
+{
+	struct ar_ids ids = ar_task_ids(task, ar_task_run(task));
+
+	ar_decide_emit(d, AR_EV_TASK_FAILED, &ids,
+		       &(struct ar_ev_task_failed){ .last_error = error_of(d, f),
+						    .failure_category = f->category,
+						    .artifacts = f->artifacts,
+						    .evidence_refs = f->evidence });
+	ar_task_release(d, task, false);
+}
+
+/* ---- the clock ---- */
+
+static ar_usec sooner(ar_usec a, ar_usec b)
+{
+	return a == 0 || (b != 0 && b < a) ? b : a;
+}
+
+/* When so many milliseconds after something are over, by the clock of now; 0: never. */
+static ar_usec over_at(const struct ar_decision *d, int64_t ms, ar_usec began)
+{
+	return ms ? d->input->now + ms * MILLISECOND - ar_decide_since(d, began) : 0;
+}
+
+/* When a run is over by its constraints; 0: never. Those of an agent are the turn's own to keep. */
+static ar_usec limit_of(const struct ar_decision *d, const struct ar_task *task, const struct ar_run *run)
+{
+	int64_t time = ar_constraint_number(d->session, task->sheet, "timeMs", NULL);
+	int64_t silence = ar_constraint_number(d->session, task->sheet, "inactivityMs", NULL);
+	ar_usec alive = task->sheet->alive > run->started ? task->sheet->alive : run->started;
+
+	if (!ar_str_absent(run->turn))
+		return 0;
+	return sooner(over_at(d, time, run->started), over_at(d, silence, alive));
+}
+
+void ar_task_set_clock(struct ar_decision *d, const struct ar_task *task, const struct ar_run *run)
+{
+	ar_usec retry = task->sheet->retry_at ? task->sheet->retry_at + d->input->step : 0;
+	ar_usec due = run ? limit_of(d, task, run) : retry;
+	struct ar_effect *wake;
+
+	ar_decide_effect(d, AR_EFFECT_WAKE_CANCEL)->subject = task->id;
+	if (due == 0 && ar_str_absent(task->sheet->start))
+		return;
+	wake = ar_decide_effect(d, AR_EFFECT_WAKE);
+	wake->input = AR_IN_TASK_DUE;
+	wake->subject = task->id;
+	wake->at = due ? due : d->input->now;
+}
+
+/* The limit that is over now, if one is. */
+static bool is_overdue(const struct ar_decision *d, const struct ar_task *task, const struct ar_run *run,
+		       struct ar_ev_task_timed_out *ret)
+{
+	int64_t time = ar_constraint_number(d->session, task->sheet, "timeMs", NULL);
+	int64_t silence = ar_constraint_number(d->session, task->sheet, "inactivityMs", NULL);
+	bool is_late = time && ar_decide_since(d, run->started) >= time * MILLISECOND;
+	bool is_silent = silence && ar_decide_since(d, task->sheet->alive) >= silence * MILLISECOND;
+
+	*ret = (struct ar_ev_task_timed_out){
+		.limit_kind =
+			is_late ? AR_TASK_TIMED_OUT_LIMIT_KIND_TIME : AR_TASK_TIMED_OUT_LIMIT_KIND_INACTIVITY,
+		.limit_ms = is_late ? time : silence,
+		.elapsed_ms = AR_OPT_INT(ar_decide_since(d, is_late ? run->started : task->sheet->alive) /
+					 MILLISECOND),
+	};
+	return is_late || is_silent;
+}
+
+static void time_out(struct ar_decision *d, const struct ar_task *task,
+		     const struct ar_ev_task_timed_out *over)
+{
+	const struct ar_run *run = ar_task_open_run(task);
+	struct ar_ids ids = ar_task_ids(task, run);
+
+	if (ar_task_run_failed(d, task,
+			       &(struct ar_task_failure){ .status = AR_TASK_ATTEMPT_FAILED_STATUS_TIMED_OUT,
+							  .category = AR_STR("timed_out"),
+							  .message = AR_STR("its time is over"),
+							  .retryable = true }))
+		return;
+	ar_decide_emit(d, AR_EV_TASK_TIMED_OUT, &ids, over);
+	ar_task_release(d, task, false);
+}
+
+/* A start that was put off, or a retry whose pause is over. */
+static void begin_late(struct ar_decision *d, const struct ar_task *task)
+{
+	struct ar_json_parser *json = d->session->json;
+	struct ar_str start = task->sheet->start;
+	const struct ar_run *before = ar_task_run(task);
+	struct ar_task_start how = { .trigger = before ? AR_TASK_ATTEMPT_STARTED_TRIGGER_RETRY
+						       : AR_TASK_ATTEMPT_STARTED_TRIGGER_START };
+	struct ar_task_failure no_turn = { .status = AR_TASK_ATTEMPT_FAILED_STATUS_FAILED,
+					   .category = AR_STR("worker_unavailable") };
+	struct ar_error err = { 0 };
+	struct ar_ids ids;
+	struct ar_run run;
+
+	how.run = ar_text_member(json, d->arena, start, "runId", true);
+	how.worker = ar_text_member(json, d->arena, start, "worker", false);
+	how.inputs = ar_text_member(json, d->arena, start, "inputRefs", false);
+	how.thread = ar_text_member(json, d->arena, start, "threadId", true);
+	how.environment = ar_text_member(json, d->arena, start, "environmentRef", true);
+	if (before && ar_str_absent(how.worker)) {
+		how.worker = before->worker;
+		how.run = ar_decide_mint(d, "run", &d->counters.run);
+		ids = ar_task_ids(task, NULL);
+		ids.at[AR_SCOPE_RUN] = how.run;
+		ar_decide_emit(d, AR_EV_TASK_RETRYING, &ids,
+			       &(struct ar_ev_task_retrying){ .retry_reason =
+								      AR_STR("its retry policy says so"),
+							      .previous_run_id = before->id,
+							      .new_run_id = how.run,
+							      .attempt_count = task->attempts + 1,
+							      .retry_policy = retry_policy(d, task) });
+	}
+	if (ar_task_begin(d, task, &how, &run, &err) == AR_OK)
+		return;
+	no_turn.message = ar_arena_str(d->arena, ar_str_from(err.msg));
+	ar_task_run_failed(d, task, &no_turn);
+	ar_task_fail(d, task, &no_turn);
+}
+
+enum ar_status ar_decide_task_due(struct ar_decision *d, struct ar_error *err)
+{
+	const struct ar_task *task = ar_session_declared(d->session, d->input->subject);
+	const struct ar_run *run = task ? ar_task_open_run(task) : NULL;
+	struct ar_ev_task_timed_out over;
+
+	(void)err;
+	if (!task || ar_task_is_over(task) || task->status == AR_TASK_PAUSED ||
+	    task->status == AR_TASK_CANCELLING)
+		return AR_OK;
+	if (run && is_overdue(d, task, run, &over))
+		time_out(d, task, &over);
+	else if (run)
+		ar_task_set_clock(d, task, run);
+	else if (!ar_str_absent(task->sheet->start) ? !ar_task_is_blocked(d->session, task, NULL)
+						    : task->sheet->retry_at != 0)
+		begin_late(d, task);
+	return AR_OK;
+}
+
+void ar_task_recover(struct ar_decision *d)
+{
+	for (size_t i = 0; i < d->session->declared.count; i++) {
+		const struct ar_task *task = d->session->declared.at[i];
+
+		if (!ar_task_is_over(task))
+			ar_task_set_clock(d, task, ar_task_open_run(task));
+	}
+}

@@ -1,0 +1,119 @@
+/* Declared tasks: work with an objective that somebody asked for by name. A task is worked on in runs: by somebody outside, who reports with
+ * commands, or by a turn of this session (a worker of kind "agent"). Turns that work for a task are its children, and so are tasks declared
+ * under it. Pure; facts only, see turn/apply_task.c and apply_sheet.c for what they mean. */
+#ifndef AR_SESSION_TASK_H
+#define AR_SESSION_TASK_H
+
+#include "decide.h"
+#include "task/words.h"
+
+/* ---- finding and naming ---- */
+
+/* The declared task that a command names; refuses with task_not_found, and says so of one that is the task of a turn. */
+AR_MUST_USE enum ar_status ar_task_need(const struct ar_decision *d, struct ar_str id, struct ar_task **ret,
+					struct ar_error *err);
+
+/* Refuses one that is over with already_terminal. */
+AR_MUST_USE enum ar_status ar_task_check_open(const struct ar_task *task, struct ar_error *err);
+
+/* Both. */
+AR_MUST_USE enum ar_status ar_task_need_open(const struct ar_decision *d, struct ar_str id,
+					     struct ar_task **ret, struct ar_error *err);
+
+/* Ids of a fact about it: task, parent, root, thread; with `run` those of that run too. */
+struct ar_ids ar_task_ids(const struct ar_task *task, const struct ar_run *run);
+
+/* That it is complete because its work ended well: there was nothing to accept, and nobody to deliver to. */
+void ar_task_say_completed(struct ar_decision *d, const struct ar_ids *ids);
+
+/* The word of its status, as readers see it. */
+struct ar_str ar_task_status_word(const struct ar_task *task);
+
+/* Who asks, as a JSON object; `said` is what the command says of it. */
+struct ar_str ar_task_asker(struct ar_decision *d, struct ar_str said);
+
+/* ---- the graph ---- */
+
+/* Whether something keeps the task from running: a blocker that is open. `but` has ended in this decision; may be NULL. */
+bool ar_task_is_blocked(const struct ar_session *s, const struct ar_task *task, const struct ar_task *but);
+
+/* The task `id` as a blocker: with the question that it waits for, if there is one. */
+void ar_task_write_blocker(const struct ar_session *s, struct ar_str id, struct ar_jw *w);
+
+/* Blockers that are open, as the array of task.blocked. */
+struct ar_str ar_task_blockers(struct ar_decision *d, const struct ar_task *task);
+
+/* Parts of it that have not ended, tasks and turns; those that ended in this decision do not count. */
+size_t ar_task_open_children(const struct ar_decision *d, const struct ar_task *task);
+
+/* The task has ended so: edges to it are told, and what only waited for it goes on. */
+void ar_task_release(struct ar_decision *d, const struct ar_task *task, bool is_completed);
+
+/* Nothing stands in its way any more. */
+void ar_task_unblock(struct ar_decision *d, const struct ar_task *task);
+
+/* ---- runs ---- */
+
+/* How a run is to begin. */
+struct ar_task_start {
+	struct ar_str run; /* chosen by the caller; absent: minted */
+	struct ar_str worker, inputs; /* JSON; absent: the assignee or the caller, nothing */
+	struct ar_str thread; /* of a run by an agent; absent: a new one */
+	struct ar_str environment; /* ref; may be absent */
+	struct ar_str model; /* of a run by an agent; absent: as its constraints say */
+	int trigger;
+};
+
+/* Begins a run: the facts, the turn of an agent, the clocks. Refuses when no turn can be had. *ret_run lives in the decision. */
+AR_MUST_USE enum ar_status ar_task_begin(struct ar_decision *d, const struct ar_task *task,
+					 const struct ar_task_start *start, struct ar_run *ret_run,
+					 struct ar_error *err);
+
+/* How a run or a task ended otherwise than well. */
+struct ar_task_failure {
+	int status; /* of task.attempt.failed */
+	struct ar_str category, message, error; /* error: JSON; absent: made of the others */
+	struct ar_str artifacts, evidence; /* JSON; may be absent */
+	bool retryable;
+};
+
+/* The run that has no end yet, begun in this decision or before; NULL: none. */
+const struct ar_run *ar_task_run_now(const struct ar_decision *d, const struct ar_task *task);
+
+/* The open run, if any, has failed. True: it is tried again by itself, and the task goes on. */
+bool ar_task_run_failed(struct ar_decision *d, const struct ar_task *task, const struct ar_task_failure *f);
+
+/* The task has failed, after its run. */
+void ar_task_fail(struct ar_decision *d, const struct ar_task *task, const struct ar_task_failure *f);
+
+/* The clock of whatever is due next of it is set; cleared when nothing is. */
+void ar_task_set_clock(struct ar_decision *d, const struct ar_task *task, const struct ar_run *run);
+
+/* ---- ends that come from elsewhere ---- */
+
+struct ar_turn_end {
+	int status; /* enum of turn.failed; 0: it completed */
+	struct ar_str output_ref, category, message;
+	bool retryable;
+};
+
+/* A turn that may work for a task has ended: called before its thread goes on. */
+void ar_task_turn_ended(struct ar_decision *d, const struct ar_turn *turn, const struct ar_turn_end *end);
+
+/* A part of it has ended: a cancellation that waited for it is finished. */
+void ar_task_child_ended(struct ar_decision *d, struct ar_str parent);
+
+/* After a restart: the clocks of all tasks are set again, and what could not begin begins. */
+void ar_task_recover(struct ar_decision *d);
+
+/* ---- turns that work for tasks ---- */
+
+/* The task that submit_turn names, when it takes turns now. */
+AR_MUST_USE enum ar_status ar_task_for_turn(const struct ar_decision *d, struct ar_str id,
+					    const struct ar_task **ret, struct ar_error *err);
+
+/* Says that `turn` is a part of the task. */
+void ar_task_delegated(struct ar_decision *d, const struct ar_task *task, const struct ar_str child,
+		       const char *reason);
+
+#endif

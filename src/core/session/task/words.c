@@ -1,0 +1,184 @@
+/* See the header. Pure. */
+#include "task/words.h"
+
+#define SHEET(member, field, kind, limit) \
+	{ \
+		.name = member, .offset = offsetof(struct ar_sheet, field), .in_sheet = true, \
+		.is_text = (kind) == AR_JSON_STR, .type = (kind), .max = (limit) \
+	}
+#define TASK(member, field, limit) \
+	{ \
+		.name = member, .offset = offsetof(struct ar_task, field), .is_text = true, \
+		.type = AR_JSON_STR, .max = (limit) \
+	}
+
+const struct ar_task_member ar_task_members[] = {
+	TASK("title", title, 256),
+	TASK("objective", objective, 16384),
+	SHEET("priority", priority, AR_JSON_STR, 32),
+	SHEET("metadata", metadata, AR_JSON_OBJECT, 16384),
+	SHEET("owner", owner, AR_JSON_OBJECT, 4096),
+	SHEET("assignee", assignee, AR_JSON_OBJECT, 4096),
+	SHEET("acceptance", acceptance, AR_JSON_ARRAY, 65536),
+	SHEET("constraints", constraints, AR_JSON_OBJECT, 16384),
+	SHEET("taskProfile", profile, AR_JSON_OBJECT, 16384),
+};
+const size_t ar_task_member_count = AR_ARRAY_LEN(ar_task_members);
+
+struct ar_str *ar_task_member(const struct ar_task *task, const struct ar_task_member *m)
+{
+	const char *base = m->in_sheet ? (const char *)task->sheet : (const char *)task;
+
+	return (struct ar_str *)(uintptr_t)(base + m->offset);
+}
+
+int64_t ar_constraint_number(const struct ar_session *s, const struct ar_sheet *sheet, const char *name,
+			     const char *inner)
+{
+	struct ar_json v;
+	int64_t n = 0;
+
+	if (ar_str_empty(sheet->constraints) || ar_json_parse(s->json, sheet->constraints, &v, NULL) != AR_OK)
+		return 0;
+	v = ar_json_get(v, name);
+	ar_json_i64(inner ? ar_json_get(v, inner) : v, &n);
+	return n > 0 && n < INT64_MAX / 1000000 ? n : 0;
+}
+
+/* ---- edges ---- */
+
+struct ar_edge *ar_task_edge(const struct ar_task *task, struct ar_str kind, struct ar_str target)
+{
+	for (size_t i = 0; i < task->edges.count; i++) {
+		struct ar_edge *edge = task->edges.at[i];
+
+		if (ar_str_eq(edge->kind, kind) && ar_str_eq(edge->target, target))
+			return edge;
+	}
+	return NULL;
+}
+
+void ar_task_drop_edge(struct ar_task *task, const struct ar_edge *edge)
+{
+	size_t at;
+
+	if (edge && ar_vec_find(&task->edges, edge, &at))
+		ar_vec_remove(&task->edges, at);
+}
+
+struct ar_str ar_edge_inverse(struct ar_str kind)
+{
+	static const char *const pairs[][2] = { { "blocks", "blocked_by" },
+						{ "blocked_by", "blocks" },
+						{ "parent", "child" },
+						{ "child", "parent" } };
+
+	for (size_t i = 0; i < AR_ARRAY_LEN(pairs); i++) {
+		if (ar_str_is(kind, pairs[i][0]))
+			return ar_str_from(pairs[i][1]);
+	}
+	return AR_STR_NONE;
+}
+
+/* ---- JSON texts ---- */
+
+static struct ar_str printed(struct ar_arena *a, struct ar_json v)
+{
+	struct ar_buf out = { 0 };
+	struct ar_str text;
+
+	ar_json_print(v, &out);
+	text = ar_arena_str(a, ar_buf_str(&out));
+	ar_buf_fini(&out);
+	return text;
+}
+
+struct ar_str ar_text_member(struct ar_json_parser *json, struct ar_arena *a, struct ar_str object,
+			     const char *name, bool is_text)
+{
+	struct ar_str text;
+	struct ar_json v;
+
+	if (ar_str_empty(object) || ar_json_parse(json, object, &v, NULL) != AR_OK)
+		return AR_STR_NONE;
+	v = ar_json_get(v, name);
+	if (ar_json_type(v) == AR_JSON_NONE)
+		return AR_STR_NONE;
+	if (!is_text)
+		return printed(a, v);
+	return ar_json_str(v, &text) ? ar_arena_str(a, text) : AR_STR_NONE;
+}
+
+/* A parser holds one document: both go into one. */
+static bool parse_two(struct ar_json_parser *json, struct ar_arena *a, struct ar_str one, struct ar_str two,
+		      struct ar_json *ret)
+{
+	const struct ar_str parts[] = { AR_STR("["), one, AR_STR(","), two, AR_STR("]") };
+
+	return ar_json_parse(json, ar_arena_join(a, parts, AR_ARRAY_LEN(parts)), ret, NULL) == AR_OK;
+}
+
+struct ar_str ar_text_merged(struct ar_json_parser *json, struct ar_arena *a, struct ar_str older,
+			     struct ar_str newer)
+{
+	struct ar_buf out = { 0 };
+	struct ar_jw w = ar_jw(&out);
+	struct ar_str text;
+	struct ar_json both;
+
+	if (ar_str_empty(older) || ar_str_empty(newer) || !parse_two(json, a, older, newer, &both))
+		return ar_arena_str(a, ar_str_empty(newer) ? older : newer);
+	ar_jw_open(&w);
+	for (size_t i = 0; i < 2; i++) {
+		for (struct ar_json_iter it = ar_json_iter(ar_json_at(both, i)); ar_json_next(&it);) {
+			text = ar_arena_str(a, it.name);
+			if (i == 0 && ar_json_type(ar_json_get(ar_json_at(both, 1), text.p)) != AR_JSON_NONE)
+				continue;
+			ar_jw_name(&w, text);
+			ar_jw_raw(&w, printed(a, it.value));
+		}
+	}
+	ar_jw_close(&w);
+	text = ar_arena_str(a, ar_buf_str(&out));
+	ar_buf_fini(&out);
+	return text;
+}
+
+struct ar_str ar_text_joined(struct ar_json_parser *json, struct ar_arena *a, struct ar_str older,
+			     struct ar_str newer, size_t max)
+{
+	struct ar_buf out = { 0 };
+	struct ar_jw w = ar_jw(&out);
+	struct ar_json both;
+	struct ar_str text;
+	size_t total, at = 0;
+
+	older = ar_str_empty(older) ? AR_STR("[]") : older;
+	newer = ar_str_empty(newer) ? AR_STR("[]") : newer;
+	if (!parse_two(json, a, older, newer, &both))
+		return older;
+	total = ar_json_len(ar_json_at(both, 0)) + ar_json_len(ar_json_at(both, 1));
+	ar_jw_open_array(&w);
+	for (size_t i = 0; i < 2; i++) {
+		for (struct ar_json_iter it = ar_json_iter(ar_json_at(both, i)); ar_json_next(&it);) {
+			if (at++ + max >= total)
+				ar_jw_raw(&w, printed(a, it.value));
+		}
+	}
+	ar_jw_close_array(&w);
+	text = ar_arena_str(a, ar_buf_str(&out));
+	ar_buf_fini(&out);
+	return text;
+}
+
+struct ar_str ar_text_number(struct ar_arena *a, double v)
+{
+	struct ar_buf out = { 0 };
+	struct ar_jw w = ar_jw(&out);
+	struct ar_str text;
+
+	ar_jw_num(&w, v);
+	text = ar_arena_str(a, ar_buf_str(&out));
+	ar_buf_fini(&out);
+	return text;
+}

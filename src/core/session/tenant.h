@@ -1,0 +1,35 @@
+/* Tenants and the ids of their sessions. Every id of ours names its session, so an id that a caller chooses could tell whether another
+ * tenant has it. It cannot: ids that different tenants may choose are different by their form alone.
+ *
+ * Sessions of named tenants have version 8 where a UUID has its version (a "g" or "h" as the eleventh character); those that a caller
+ * names also end in the tenant's mark. Those of AR_TENANT_LOCAL have any other version. A session of the first millisecond of 1970 is the home of a tenant: the runtime's own, made
+ * by it alone. Pure. */
+#ifndef AR_SESSION_TENANT_H
+#define AR_SESSION_TENANT_H
+
+#include "door.h"
+#include "id.h"
+
+#define AR_TENANT_MARK 8 /* characters at the end of an id */
+
+bool ar_tenant_is_local(struct ar_str tenant);
+
+/* What facts say of a tenant: nothing of AR_TENANT_LOCAL. */
+struct ar_str ar_tenant_told(struct ar_str tenant);
+
+/* The 26 characters of a new session of that tenant. */
+void ar_tenant_mint(struct ar_str tenant, char out[AR_ID_CORE]);
+
+/* Whether the tenant may make a session with those 26 characters, which a caller chose. */
+bool ar_tenant_may_name(struct ar_str tenant, struct ar_str core);
+
+/* The home of a tenant; its last AR_TENANT_MARK characters are the tenant's mark. */
+void ar_tenant_home(struct ar_str tenant, char out[AR_ID_CORE]);
+bool ar_tenant_is_home(struct ar_str tenant, struct ar_str core); /* that tenant's */
+
+bool ar_tenant_is_a_home(struct ar_str core); /* whosever */
+
+/* The greatest id that a home can have: sessions above it are the others. */
+extern const char ar_tenant_homes_end[AR_ID_CORE + 1];
+
+#endif

@@ -1,0 +1,74 @@
+/* What the records say, put together: records become events, events become refusals of a session, refusals are told once when they are new and
+ * counted exactly. Knows no socket and no time. Loop thread only. */
+#ifndef AR_AUDIT_BOOK_H
+#define AR_AUDIT_BOOK_H
+
+#include "arena.h"
+#include "list.h"
+#include "status.h"
+
+#define AR_AUDIT_KINDS_MAX 64 /* refusals of one session that are told apart */
+
+enum ar_audit_type {
+	AR_AUDIT_SYSCALL = 1300,
+	AR_AUDIT_PATH = 1302,
+	AR_AUDIT_CWD = 1307,
+	AR_AUDIT_END = 1320, /* of an event */
+	AR_AUDIT_ACCESS = 1423, /* Landlock: a denial */
+	AR_AUDIT_DOMAIN = 1424, /* Landlock: a domain is first heard of, or is gone */
+};
+
+struct ar_audit_watcher {
+	uint32_t session; /* of the kernel's audit */
+	int64_t pid; /* of agent-init's first process, seen from outside: denials of Landlock count when it made the domain. A program may restrict itself
+			further; what it then refuses itself is nobody's boundary */
+	/* `detail`: JSON object as port/process.h says for AR_PROC_VIOLATION; until it returns. */
+	void (*on_violation)(struct ar_audit_watcher *w, struct ar_str detail);
+	void (*on_settled)(struct ar_audit_watcher *w);
+	/* The rest is the book's. */
+	struct ar_list node;
+	struct ar_audit_kind *kinds;
+	size_t kind_count;
+	uint64_t denials_open; /* Landlock domains with denials that are not gone yet */
+	uint64_t denied,
+		denials; /* of Landlock: that we saw; that the kernel counted in domains that are gone */
+	uint64_t marker; /* settling; 0: not. This and the next are audit.c's */
+	bool is_marked;
+	int64_t settle_by;
+};
+
+struct ar_audit_event;
+
+struct ar_audit_domain {
+	uint64_t id; /* 0: free */
+	uint32_t session;
+};
+
+#define AR_AUDIT_EVENTS 64
+#define AR_AUDIT_DOMAINS 256
+
+struct ar_audit_book {
+	struct ar_list watchers;
+	struct ar_audit_event *events; /* AR_AUDIT_EVENTS, not yet whole */
+	size_t next_event;
+	struct ar_audit_domain domains[AR_AUDIT_DOMAINS]; /* newest over oldest */
+	size_t next_domain;
+};
+
+AR_BEGIN_DECLS
+
+void ar_audit_book_init(struct ar_audit_book *b);
+void ar_audit_book_fini(struct ar_audit_book *b); /* forgets the watchers, without a word */
+
+/* One record. */
+void ar_audit_book_take(struct ar_audit_book *b, unsigned type, struct ar_str text);
+
+void ar_audit_book_watch(struct ar_audit_book *b, struct ar_audit_watcher *w);
+
+/* Tells the exact counts: of each kind that came more than once, and of what the kernel counted beyond what it told. Then forgets it. */
+void ar_audit_book_settle(struct ar_audit_book *b, struct ar_audit_watcher *w);
+void ar_audit_book_unwatch(struct ar_audit_book *b, struct ar_audit_watcher *w);
+
+AR_END_DECLS
+
+#endif

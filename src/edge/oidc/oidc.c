@@ -1,0 +1,174 @@
+/* See oidc.h. A token whose key is not known waits for one fetch, if none was made a moment ago; then it is decided from what there is. */
+#include "oidc.h"
+#include "catalog.h"
+#include "key_source.h"
+#include "list.h"
+#include "mem.h"
+
+#define WAITING_MAX 1024 /* entries that wait for a fetch */
+
+struct ar_oidc {
+	struct ar_door door;
+	struct ar_oidc_options o;
+	struct ar_key_source source;
+	struct ar_json_parser *json;
+	struct ar_list waiting; /* struct waiting */
+	size_t waiting_count;
+};
+
+/* In the entry's arena. */
+struct waiting {
+	struct ar_list node;
+	struct ar_entry *entry;
+	struct ar_jwt token;
+};
+
+static struct ar_oidc *oidc_of(struct ar_door *d)
+{
+	return AR_CONTAINER_OF(d, struct ar_oidc, door);
+}
+
+static void refuse(struct ar_entry *e, uint16_t code, const char *why)
+{
+	e->status = ar_refuse(&e->err, code, "%s", why);
+	e->done(e);
+}
+
+static void judge(struct ar_oidc *o, struct ar_entry *e, const struct ar_jwt *t)
+{
+	ar_usec now = o->o.clock->wall(o->o.clock);
+	struct ar_principal who;
+	struct ar_json claims;
+	const char *why = "the claims of the signed token are no JSON object";
+
+	if (!ar_jwks_verify(&o->source.keys, t)) {
+		refuse(e, AR_ERR_AUTH_FAILED, "the signature of the token is not one of the issuer's");
+		return;
+	}
+	if (ar_json_parse(o->json, t->claims, &claims, NULL) != AR_OK ||
+	    !ar_claims_judge(&o->o.rules, claims, now, &e->arena, &who, &why)) {
+		refuse(e, AR_ERR_AUTH_FAILED, why);
+		return;
+	}
+	e->who = who;
+	e->status = AR_OK;
+	e->done(e);
+}
+
+static void decide(struct ar_oidc *o, struct ar_entry *e, const struct ar_jwt *t)
+{
+	if (!ar_key_source_is_good(&o->source))
+		refuse(e, AR_ERR_OVERLOADED, "the keys of the issuer cannot be read now");
+	else
+		judge(o, e, t);
+}
+
+static void on_fetched(struct ar_key_source *s)
+{
+	struct ar_oidc *o = AR_CONTAINER_OF(s, struct ar_oidc, source);
+	struct ar_list now, *node;
+
+	if (s->why[0] && o->o.log)
+		o->o.log(o->o.log_arg, s->why);
+	ar_list_init(&now);
+	ar_list_splice(&now, &o->waiting);
+	while ((node = ar_list_pop(&now))) {
+		struct waiting *w = AR_CONTAINER_OF(node, struct waiting, node);
+
+		o->waiting_count--;
+		w->entry->asked = NULL;
+		decide(o, w->entry, &w->token);
+	}
+}
+
+static void wait_for_keys(struct ar_oidc *o, struct ar_entry *e, const struct ar_jwt *t)
+{
+	struct waiting *w = ar_arena_alloc(&e->arena, sizeof *w);
+
+	w->entry = e;
+	w->token = *t;
+	e->asked = w;
+	ar_list_push(&o->waiting, &w->node);
+	o->waiting_count++;
+}
+
+static void door_admit(struct ar_door *d, struct ar_entry *e)
+{
+	struct ar_oidc *o = oidc_of(d);
+	const char *why = NULL;
+	struct ar_jwt t;
+	bool is_known;
+
+	if (!ar_jwt_parse(o->json, e->shown.bearer, &e->arena, &t, &why)) {
+		e->status = ar_refuse(&e->err, AR_ERR_AUTH_FAILED,
+				      "the bearer is no token that is taken here: %s", why);
+		e->done(e);
+		return;
+	}
+	is_known = ar_key_source_is_good(&o->source) && ar_jwks_has(&o->source.keys, &t);
+	if (!is_known && o->waiting_count < WAITING_MAX && ar_key_source_refetch(&o->source))
+		wait_for_keys(o, e, &t);
+	else
+		decide(o, e, &t);
+}
+
+static void door_cancel(struct ar_door *d, struct ar_entry *e)
+{
+	struct ar_oidc *o = oidc_of(d);
+	struct waiting *w = e->asked;
+
+	if (!w)
+		return;
+	ar_list_del(&w->node);
+	o->waiting_count--;
+	e->asked = NULL;
+}
+
+static const struct ar_door_vtable vtable = { .admit = door_admit, .cancel = door_cancel };
+
+enum ar_status ar_oidc_open(uv_loop_t *loop, const struct ar_oidc_options *options, struct ar_oidc **ret,
+			    struct ar_error *err)
+{
+	struct ar_oidc *o = ar_new0(sizeof *o);
+	struct ar_key_source_options from = { .issuer = options->issuer,
+					      .keys_url = options->keys_url,
+					      .ca_file = options->ca_file,
+					      .refresh_s = options->refresh_s,
+					      .stale_s = options->stale_s };
+
+	o->door.v = &vtable;
+	o->o = *options;
+	ar_list_init(&o->waiting);
+	o->source.on_fetched = on_fetched;
+	if (ar_key_source_open(&o->source, loop, &from, err) != AR_OK) {
+		ar_free(o);
+		return AR_E_INVALID;
+	}
+	o->json = ar_json_parser_new();
+	*ret = o;
+	return AR_OK;
+}
+
+static void on_closed(struct ar_key_source *s)
+{
+	struct ar_oidc *o = AR_CONTAINER_OF(s, struct ar_oidc, source);
+
+	ar_json_parser_free(o->json);
+	ar_free(o);
+}
+
+void ar_oidc_close(struct ar_oidc *o)
+{
+	struct ar_list *node;
+
+	while ((node = ar_list_pop(&o->waiting)))
+		refuse(AR_CONTAINER_OF(node, struct waiting, node)->entry, AR_ERR_OVERLOADED,
+		       "the server is going down");
+	o->source.on_closed = on_closed;
+	ar_key_source_close(&o->source);
+}
+
+struct ar_door *ar_oidc_door(struct ar_oidc *o)
+{
+	return &o->door;
+}

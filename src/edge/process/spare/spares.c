@@ -1,0 +1,332 @@
+/* See spares.h. Closing its connection is all that it takes to be rid of one: the shim clears away what there is of it, its folder too, also when it is this process
+ * that ends. */
+#include "spare/spares.h"
+
+#include "id.h"
+#include "mem.h"
+#include "proc.h"
+#include "spare/stamp.h"
+#include "tree.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define OPTIONS "spare"
+#define BASE "base"
+
+/* ---- given back ---- */
+
+void ar_spare_free(struct ar_spare *s)
+{
+	ar_arena_fini(&s->arena);
+	ar_free(s);
+}
+
+static void arm(struct ar_spares *all);
+
+static void unlist(struct ar_spare *s)
+{
+	ar_list_del(&s->node);
+	s->host->spares.count--;
+	s->child->spare = NULL;
+	arm(&s->host->spares);
+}
+
+static void drop(struct ar_spare *s)
+{
+	s->host->spares.unused++;
+	unlist(s);
+	close(s->control);
+	close(s->dir);
+	ar_spare_free(s);
+}
+
+static void remove_rest(struct ar_spare *s)
+{
+	const struct ar_launch l = { .plan = s->plan };
+
+	for (size_t i = 0; i < s->plan->cgroups.count; i++)
+		ar_tree_kill_cgroup(s->plan->cgroups.at[i]);
+	ar_sandbox_release(s->host->sandbox, &l);
+	if (!ar_str_absent(s->folder))
+		ar_folder_remove(s->folder);
+}
+
+void ar_spare_lost(struct ar_spare *s)
+{
+	remove_rest(s);
+	drop(s);
+}
+
+static void drop_all(struct ar_spares *all)
+{
+	AR_LIST_FOR_SAFE (it, &all->all)
+		drop(AR_CONTAINER_OF(it, struct ar_spare, node));
+}
+
+/* ---- their time ---- */
+
+static struct ar_spare *oldest(struct ar_spares *all)
+{
+	return ar_list_empty(&all->all) ? NULL : AR_CONTAINER_OF(all->all.next, struct ar_spare, node);
+}
+
+static void on_tick(uv_timer_t *timer)
+{
+	struct ar_spares *all = timer->data;
+	struct ar_spare *s;
+
+	while ((s = oldest(all)) && s->until <= ar_proc_now())
+		drop(s);
+	arm(all);
+}
+
+static void arm(struct ar_spares *all)
+{
+	struct ar_spare *s = oldest(all);
+	ar_usec left = s ? s->until - ar_proc_now() : 0;
+
+	if (uv_is_closing((uv_handle_t *)&all->tick))
+		return;
+	if (!s) {
+		uv_timer_stop(&all->tick);
+		return;
+	}
+	uv_update_time(all->tick.loop);
+	uv_timer_start(&all->tick, on_tick, left > 0 ? (uint64_t)left / 1000 + 1 : 0, 0);
+}
+
+/* Whoever made them is gone, and so are they. */
+static void sweep(const char *folder)
+{
+	DIR *d = opendir(folder);
+	struct dirent *e;
+
+	while (d && (e = readdir(d)) != NULL) {
+		struct ar_arena a = { 0 };
+
+		ar_folder_remove(ar_arena_fmt(&a, "%s/%s", folder, e->d_name));
+		ar_arena_fini(&a);
+	}
+	if (d)
+		closedir(d);
+}
+
+void ar_spares_open(struct ar_processes *host, size_t most, ar_usec wait)
+{
+	struct ar_spares *all = &host->spares;
+	struct ar_error err = { 0 };
+	struct ar_arena a = { 0 };
+	const char *folder = ar_arena_fmt(&a, "%s.spare", host->folder).p;
+
+	ar_list_init(&all->all);
+	all->wait = wait;
+	sweep(folder);
+	if (most > 0 && ar_folder_prepare(folder, &all->folder, &err) == AR_OK)
+		all->most = most;
+	ar_arena_fini(&a);
+	all->mounts = most > 0 ? ar_stamp_watch_mounts() : -1;
+	AR_ASSERT(uv_timer_init(host->loop, &all->tick) == 0);
+	all->tick.data = all;
+	host->open++;
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+	ar_processes_closed(AR_CONTAINER_OF(handle->data, struct ar_processes, spares));
+}
+
+void ar_spares_close(struct ar_processes *host)
+{
+	struct ar_spares *all = &host->spares;
+
+	all->most = 0;
+	drop_all(all);
+	if (all->mounts >= 0)
+		close(all->mounts);
+	if (all->folder)
+		rmdir(all->folder); /* refused while one is still going */
+	ar_free(all->folder);
+	uv_close((uv_handle_t *)&all->tick, on_closed);
+}
+
+/* ---- made ---- */
+
+static struct ar_spare *find(struct ar_spares *all, const struct ar_process_spec *like)
+{
+	AR_LIST_FOR (it, &all->all) {
+		struct ar_spare *s = AR_CONTAINER_OF(it, struct ar_spare, node);
+
+		if (s->profile == like->profile && ar_str_eq(s->session_id, like->session_id))
+			return s;
+	}
+	return NULL;
+}
+
+static bool settle(struct ar_spare *s, const struct ar_process_spec *like)
+{
+	const struct ar_str word = AR_STR("spare");
+	const struct ar_process_spec spec = { .argv = &word,
+					      .argc = 1,
+					      .profile = like->profile,
+					      .session_id = like->session_id,
+					      .workspace = like->workspace };
+	struct ar_launch launch;
+	struct ar_error err = { 0 };
+
+	if (ar_sandbox_plan(s->host->sandbox, &spec, &s->arena, &launch, &err) != AR_OK)
+		return false;
+	s->plan = ar_arena_alloc(&s->arena, sizeof(*s->plan));
+	ar_plan_strip(launch.plan, s->plan);
+	s->stamp = ar_stamp_of(s->plan);
+	s->session_id = ar_arena_str(&s->arena, like->session_id);
+	s->profile = like->profile;
+	return true;
+}
+
+static bool write_files(struct ar_spare *s)
+{
+	struct ar_error err = { 0 };
+	struct ar_buf options = { 0 };
+	bool is_written;
+
+	s->dir = ar_folder_make(ar_str_from(s->host->spares.folder), &s->arena, &s->folder, &err);
+	if (s->dir < 0)
+		return false;
+	ar_buf_addf(&options, "init %s\n", s->host->init);
+	for (size_t i = 0; i < s->plan->cgroups.count; i++)
+		ar_buf_addf(&options, "cgroup %s\n", s->plan->cgroups.at[i]);
+	is_written = ar_folder_write(s->dir, OPTIONS, ar_buf_str(&options), &err) == AR_OK &&
+		     ar_folder_write_plan(s->dir, BASE, s->plan, &err) == AR_OK;
+	ar_buf_fini(&options);
+	return is_written;
+}
+
+static bool start(struct ar_spare *s)
+{
+	char *argv[] = { "agent-shim", (char *)(uintptr_t)s->folder.p, "spare", NULL };
+	int pair[2], null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	struct ar_error err = { 0 };
+
+	if (null >= 0 && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0) {
+		int fds[] = { null, null, null, pair[1] };
+
+		s->control = pair[0];
+		s->child = ar_shim_child_start(s->host, argv, fds, AR_ARRAY_LEN(fds), &err);
+		close(pair[1]);
+	}
+	if (null >= 0)
+		close(null);
+	return s->child != NULL;
+}
+
+static void close_fd(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
+/* One that waits for long gives way; others do not, or many sessions would make them for nobody. */
+static bool make_room(struct ar_spares *all)
+{
+	if (all->count < all->most)
+		return true;
+	if (oldest(all)->until - ar_proc_now() > all->wait / 2)
+		return false;
+	drop(oldest(all));
+	return true;
+}
+
+void ar_spares_make(struct ar_processes *host, const struct ar_process_spec *like)
+{
+	struct ar_spares *all = &host->spares;
+	struct ar_spare *s;
+
+	if (all->most == 0 || like->profile == AR_SANDBOX_DANGER_FULL_ACCESS || find(all, like) ||
+	    !make_room(all))
+		return;
+	s = ar_new0(sizeof(*s));
+	*s = (struct ar_spare){ .host = host, .dir = -1, .control = -1 };
+	if (!settle(s, like) || !write_files(s) || !start(s)) {
+		if (s->plan)
+			remove_rest(s);
+		close_fd(s->dir);
+		close_fd(s->control);
+		ar_spare_free(s);
+		return;
+	}
+	s->child->spare = s;
+	s->until = ar_proc_now() + all->wait;
+	ar_list_push(&all->all, &s->node);
+	all->count++;
+	arm(all);
+}
+
+/* ---- taken ---- */
+
+/* A shim says nothing to the daemon while it waits: whatever comes is its end. */
+static bool is_there(const struct ar_spare *s)
+{
+	struct pollfd end = { .fd = s->control, .events = POLLIN };
+
+	return poll(&end, 1, 0) == 0;
+}
+
+static bool move_folder(struct ar_spare *s)
+{
+	struct ar_str name = ar_str_sub(s->folder, s->folder.len - AR_ID_CORE, AR_ID_CORE);
+	struct ar_str to = ar_arena_fmt(&s->arena, "%s/%.*s", s->host->folder, AR_STR_ARG(name));
+
+	if (rename(s->folder.p, to.p) != 0)
+		return false;
+	s->folder = to;
+	return true;
+}
+
+struct ar_spare *ar_spares_take(struct ar_processes *host, const struct ar_process_spec *spec,
+				struct ar_arena *a, struct ar_launch *ret)
+{
+	struct ar_spares *all = &host->spares;
+	struct ar_error err = { 0 };
+	struct ar_spare *s;
+
+	if (all->count > 0 && ar_stamp_mounts_changed(all->mounts))
+		drop_all(all);
+	s = find(all, spec);
+	/* Why a plan cannot be settled is said to whoever settles it without a spare. */
+	if (!s || ar_sandbox_plan_in(host->sandbox, spec, &s->plan->cgroups, a, ret, &err) != AR_OK)
+		return NULL;
+	if (!is_there(s) || ar_plan_differs(s->plan, ret->plan) || ar_stamp_of(ret->plan) != s->stamp ||
+	    !move_folder(s)) {
+		drop(s);
+		return NULL;
+	}
+	all->used++;
+	unlist(s);
+	return s;
+}
+
+bool ar_spare_launch(struct ar_spare *s, const int *fds, size_t count)
+{
+	char kind = AR_CONTROL_LAUNCH;
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE((AR_PLAN_GIVEN_MAX + 1) * sizeof(int))];
+	} control = { .bytes = { 0 } };
+	struct iovec part = { &kind, 1 };
+	struct msghdr m = { .msg_iov = &part, .msg_iovlen = 1 };
+
+	if (count > 0) {
+		control.head = (struct cmsghdr){ CMSG_LEN(count * sizeof(int)), SOL_SOCKET, SCM_RIGHTS };
+		memcpy(CMSG_DATA(&control.head), fds, count * sizeof(int));
+		m.msg_control = &control;
+		m.msg_controllen = CMSG_SPACE(count * sizeof(int));
+	}
+	return sendmsg(s->control, &m, MSG_DONTWAIT | MSG_NOSIGNAL) == 1;
+}

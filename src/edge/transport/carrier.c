@@ -1,0 +1,66 @@
+/* What all carriers do alike: they tell what hangs on them that it may go on, should end, or is gone. Owner: the loop
+ * thread. */
+#include "carrier.h"
+#include "entry.h"
+#include "exchange.h"
+#include "peer/forward.h"
+#include "sse.h"
+
+uint64_t ar_carrier_opened_at(const struct ar_carrier *c)
+{
+	if (c->sse)
+		return ar_sse_opened_at(c->sse);
+	return c->forward ? c->forward->opened_at : 0;
+}
+
+void ar_carrier_drained(struct ar_carrier *c)
+{
+	if (c->sse)
+		ar_sse_drained(c->sse);
+	else if (c->forward)
+		ar_relay_drained(c->forward);
+}
+
+void ar_carrier_drain(struct ar_carrier *c)
+{
+	if (c->sse)
+		ar_sse_drain(c->sse);
+	else if (c->forward)
+		ar_forward_drain(c->forward);
+}
+
+void ar_carrier_expire(struct ar_carrier *c, const struct ar_error *why)
+{
+	if (c->sse)
+		ar_sse_expire(c->sse, why);
+	else if (c->forward)
+		ar_forward_expire(c->forward);
+}
+
+void ar_carrier_stop(struct ar_carrier *c)
+{
+	if (c->is_closed)
+		return;
+	c->is_closed = true;
+	if (c->sse)
+		ar_sse_stop(c->sse);
+	if (c->forward)
+		ar_forward_stop(c->forward);
+	if (c->x)
+		ar_settle_drop(c->x);
+	ar_visit_leave(c->visit);
+}
+
+bool ar_carrier_fini(struct ar_carrier *c)
+{
+	if (c->x && c->x->is_calling)
+		return false;
+	if (c->sse)
+		ar_sse_free(c->sse);
+	if (c->forward)
+		ar_forward_free(c->forward);
+	c->sse = NULL;
+	c->forward = NULL;
+	ar_entry_over(c);
+	return true;
+}

@@ -1,0 +1,48 @@
+/* Clients may not have all descriptors of the process: a reserve stays for the store, for model calls and the pipes of tools, and who comes when
+ * only that is left is turned away. Owner: the loop thread. */
+#include "server.h"
+
+#include <limits.h>
+#include <sys/resource.h>
+
+#define RESERVE_SHARE 4 /* of the descriptors, */
+#define RESERVE_MAX 256 /* but not more */
+#define STRAINED_MS 2000 /* after the last connection that was turned away */
+
+/* What a process has besides clients: the store, model calls, pipes of tools. */
+static int descriptors_for_clients(void)
+{
+	struct rlimit limit;
+	rlim_t reserve;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur > INT_MAX)
+		return INT_MAX;
+	reserve = limit.rlim_cur / RESERVE_SHARE < RESERVE_MAX ? limit.rlim_cur / RESERVE_SHARE : RESERVE_MAX;
+	return (int)(limit.rlim_cur - reserve);
+}
+
+static void tell_strained(struct ar_http_server *s, bool is_strained)
+{
+	if (s->ops.strained)
+		s->ops.strained(s->ops.arg, is_strained);
+}
+
+/* The kernel gives the lowest free number, so a high one says that few are left. */
+bool ar_server_is_strained(struct ar_http_server *s, int fd)
+{
+	if (fd < s->max_fd)
+		return false;
+	if (!s->strained_until)
+		tell_strained(s, true);
+	s->strained_until = uv_now(s->loop) + STRAINED_MS;
+	return true;
+}
+
+void ar_server_look_at_descriptors(struct ar_http_server *s)
+{
+	s->max_fd = descriptors_for_clients();
+	if (!s->strained_until || uv_now(s->loop) < s->strained_until)
+		return;
+	s->strained_until = 0;
+	tell_strained(s, false);
+}

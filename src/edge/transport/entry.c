@@ -1,0 +1,290 @@
+/* See entry.h. What a request is shown to the door with: a bearer (Authorization, or the subprotocol of a WebSocket, for browsers cannot
+ * set headers there), the subject of a client certificate, the kernel's word about the other end of a unix socket. */
+#include "entry.h"
+#include "base64.h"
+#include "exchange.h"
+#include "mem.h"
+#include "peer/forward.h"
+#include "server.h"
+#include "sse.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- visits ---- */
+
+static struct ar_str put_text(char **at, struct ar_str text)
+{
+	struct ar_str copy = { *at, text.len };
+
+	if (ar_str_absent(text))
+		return text;
+	memcpy(*at, text.p, text.len);
+	*at += text.len;
+	return copy;
+}
+
+struct ar_visit *ar_visit_new(struct ar_http_server *s, const struct ar_principal *who)
+{
+	struct ar_visit *v;
+	char *text;
+
+	if (ar_principal_is_operator(who))
+		return NULL;
+	v = ar_new0(sizeof(*v) + who->tenant.len + who->actor.len + who->token.len);
+	text = (char *)(v + 1);
+	v->server = s;
+	v->who = *who;
+	v->who.tenant = put_text(&text, who->tenant);
+	v->who.actor = put_text(&text, who->actor);
+	v->who.token = put_text(&text, who->token);
+	ar_list_init(&v->node);
+	return v;
+}
+
+void ar_visit_leave(struct ar_visit *v)
+{
+	if (!v || !v->is_inside)
+		return;
+	v->is_inside = false;
+	ar_list_del(&v->node);
+	v->server->door->v->leave(v->server->door, &v->who, v->pass);
+}
+
+void ar_visit_free(struct ar_visit *v)
+{
+	if (!v)
+		return;
+	ar_visit_leave(v);
+	ar_list_del(&v->node);
+	ar_free(v);
+}
+
+enum ar_status ar_visit_enter(struct ar_visit *v, enum ar_pass pass, uint32_t *ret_retry_ms,
+			      struct ar_error *err)
+{
+	enum ar_status st;
+
+	if (!v || v->is_inside)
+		return AR_OK;
+	st = v->server->door->v->enter(v->server->door, &v->who, pass, ret_retry_ms, err);
+	v->is_inside = st == AR_OK;
+	v->pass = pass;
+	return st;
+}
+
+void ar_visit_watch(struct ar_visit *v, void (*expired)(struct ar_visit *v), void *owner)
+{
+	if (!v)
+		return;
+	v->expired = expired;
+	v->owner = owner;
+	ar_list_del(&v->node);
+	ar_list_push(&v->server->visits, &v->node);
+}
+
+void ar_visits_check(struct ar_http_server *s)
+{
+	struct ar_list now, *node;
+
+	ar_list_init(&now);
+	ar_list_splice(&now, &s->visits);
+	while ((node = ar_list_pop(&now))) {
+		struct ar_visit *v = AR_CONTAINER_OF(node, struct ar_visit, node);
+
+		ar_list_push(&s->visits, &v->node);
+		if (!s->door->v->stands(s->door, &v->who))
+			v->expired(v);
+	}
+}
+
+/* ---- what is shown ---- */
+
+/* `agentruntime.v1, bearer.<token>`: the one that is a token. */
+static struct ar_str bearer_of_protocols(struct ar_str list)
+{
+	struct ar_str item;
+
+	while (list.len) {
+		list = ar_str_split(list, ',', &item);
+		while (item.len && item.p[0] == ' ')
+			item = ar_str_sub(item, 1, item.len);
+		if (ar_str_starts(item, AR_STR("bearer.")))
+			return ar_str_sub(item, 7, item.len);
+	}
+	return AR_STR_NONE;
+}
+
+/* Another scheme is shown as it is, so that it is refused and not overlooked. */
+static struct ar_str bearer_of(const struct ar_request *r)
+{
+	struct ar_str scheme, rest;
+
+	if (ar_str_absent(r->authorization))
+		return r->is_upgrade ? bearer_of_protocols(r->ws_protocol) : AR_STR_NONE;
+	rest = ar_str_split(r->authorization, ' ', &scheme);
+	return ar_is_word(scheme, "bearer") && !ar_str_absent(rest) ? rest : r->authorization;
+}
+
+static struct ar_credentials shown_by(const struct ar_exchange *x)
+{
+	const struct ar_source *from = x->carrier->source;
+
+	return (struct ar_credentials){ .bearer = bearer_of(x->request),
+					.certificate = from->certificate,
+					.is_loopback = from->is_loopback,
+					.is_unix = from->is_unix,
+					.uid = from->uid };
+}
+
+/* ---- admission ---- */
+
+static void refuse(struct ar_exchange *x, const struct ar_error *err)
+{
+	x->carrier->server->counters.refused++;
+	if (err->code == AR_ERR_AUTH_FAILED)
+		ar_reply_add(&x->reply, "WWW-Authenticate", AR_STR("Bearer"));
+	ar_exchange_refuse(x, err->code, err->msg, 0);
+}
+
+static void let_in(struct ar_exchange *x, const struct ar_principal *who)
+{
+	struct ar_carrier *c = x->carrier;
+
+	ar_entry_over(c);
+	c->visit = ar_visit_new(c->server, who);
+	c->who = c->visit ? &c->visit->who : NULL;
+	ar_exchange_admitted(x);
+}
+
+static void on_admitted(struct ar_entry *e)
+{
+	struct ar_exchange *x = AR_CONTAINER_OF(e, struct ar_exchange, entry);
+
+	x->is_calling = false;
+	if (x->carrier->is_closed)
+		x->carrier->v->released(x->carrier);
+	else if (e->status == AR_OK)
+		let_in(x, &e->who);
+	else
+		refuse(x, &e->err);
+}
+
+static bool read_principal(struct ar_exchange *x, struct ar_principal *ret)
+{
+	struct ar_str text;
+	struct ar_json v;
+	int64_t rights;
+
+	*ret = (struct ar_principal){ 0 };
+	if (!ar_base64_decode(&x->entry.arena, x->request->principal, &text) ||
+	    ar_json_parse(x->carrier->server->parser, text, &v, NULL) != AR_OK ||
+	    !ar_json_str(ar_json_get(v, "tenant"), &ret->tenant) ||
+	    !ar_json_str(ar_json_get(v, "actor"), &ret->actor) ||
+	    !ar_json_i64(ar_json_get(v, "rights"), &rights))
+		return false;
+	ar_json_str(ar_json_get(v, "token"), &ret->token);
+	ret->rights = (unsigned)rights & AR_RIGHT_ALL;
+	return !ar_str_empty(ret->tenant) && !ar_str_empty(ret->actor);
+}
+
+/* The cluster's key was shown: what a node says of who asked it is believed. */
+static void admit_peer(struct ar_exchange *x)
+{
+	struct ar_error err = { 0 };
+	struct ar_principal who;
+
+	if (ar_str_absent(x->request->principal)) {
+		let_in(x, NULL);
+	} else if (read_principal(x, &who)) {
+		let_in(x, &who);
+	} else {
+		ar_refuse(&err, AR_ERR_AUTH_FAILED, "the node does not say who asks");
+		refuse(x, &err);
+	}
+}
+
+void ar_entry_admit(struct ar_exchange *x)
+{
+	struct ar_http_server *s = x->carrier->server;
+
+	if (x->carrier->source->is_peer) {
+		admit_peer(x);
+	} else if (!s->door) {
+		let_in(x, NULL);
+	} else {
+		x->entry.shown = shown_by(x);
+		x->entry.done = on_admitted;
+		x->is_calling = true;
+		s->door->v->admit(s->door, &x->entry);
+	}
+}
+
+/* ---- limits and the end ---- */
+
+static void wait_first(struct ar_exchange *x, const struct ar_error *err, uint32_t retry_ms)
+{
+	int status;
+
+	snprintf(x->retry_after, sizeof(x->retry_after), "%u", (retry_ms + 999) / 1000);
+	x->carrier->server->counters.refused++;
+	ar_buf_clear(&x->text);
+	status = ar_control_error_later(err->code, err->msg, retry_ms, &x->text);
+	ar_exchange_answer(x, status, ar_buf_str(&x->text));
+}
+
+static void expire_carrier(struct ar_visit *v)
+{
+	struct ar_error err = { 0 };
+
+	ar_refuse(&err, AR_ERR_AUTH_FAILED, "the token has ended; connect again with another");
+	ar_carrier_expire(v->owner, &err);
+}
+
+/* What another node passed on was counted and is watched there. */
+bool ar_entry_enter(struct ar_exchange *x, enum ar_pass pass)
+{
+	struct ar_visit *v = x->carrier->visit;
+	struct ar_error err = { 0 };
+	uint32_t retry_ms = 0;
+
+	if (x->carrier->source->is_peer)
+		return true;
+	if (ar_visit_enter(v, pass, &retry_ms, &err) != AR_OK) {
+		wait_first(x, &err, retry_ms);
+		return false;
+	}
+	if (pass == AR_PASS_STREAM)
+		ar_visit_watch(v, expire_carrier, x->carrier);
+	return true;
+}
+
+void ar_entry_over(struct ar_carrier *c)
+{
+	ar_visit_free(c->visit);
+	c->visit = NULL;
+	c->who = NULL;
+}
+
+/* ---- between nodes ---- */
+
+void ar_entry_write_header(const struct ar_principal *who, struct ar_buf *out)
+{
+	struct ar_arena a = { 0 };
+	struct ar_buf text = { 0 };
+	struct ar_jw w = ar_jw(&text);
+
+	if (!who)
+		return;
+	ar_jw_open(&w);
+	ar_jw_mstr(&w, "tenant", who->tenant);
+	ar_jw_mstr(&w, "actor", who->actor);
+	ar_jw_mstr(&w, "token", who->token);
+	ar_jw_mint(&w, "rights", who->rights);
+	ar_jw_close(&w);
+	ar_buf_addz(out, AR_PRINCIPAL_HEADER ": ");
+	ar_buf_adds(out, ar_base64(&a, ar_buf_str(&text)));
+	ar_buf_addz(out, "\r\n");
+	ar_buf_fini(&text);
+	ar_arena_fini(&a);
+}

@@ -1,0 +1,244 @@
+/* The request side of a stream, its deadlines and its end. The answer is h2_answer.c's. Owner: the loop thread. */
+#include "h2/h2_stream.h"
+#include "mem.h"
+#include "server.h"
+
+#define HEADER_OVERHEAD 32 /* of each field, as RFC 9113 counts */
+#define HEADS_POLITELY \
+	4 /* times the limit, that are read to be answered: each byte of a block can mean kilobytes */
+#define BODIES_PER_CONNECTION 4 /* of the largest size, that may be gathered at once */
+
+/* ---- the beginning and the end ---- */
+
+static void set_deadline(struct ar_h2_stream *s, enum ar_deadline_kind kind)
+{
+	ar_server_set_deadline(s->conn->link->server, &s->deadline, kind);
+}
+
+static void on_expired(struct ar_deadline *d)
+{
+	struct ar_h2_stream *s = AR_CONTAINER_OF(d, struct ar_h2_stream, deadline);
+	struct ar_http_counters *counters = &s->conn->link->server->counters;
+
+	if (d->kind == AR_DEADLINE_HEARTBEAT) {
+		ar_h2_answer_beat(s);
+		return;
+	}
+	counters->timeouts++;
+	if (!s->is_answered && s->carrier.x && d->kind != AR_DEADLINE_WRITE) {
+		ar_exchange_fault(s->carrier.x,
+				  &(struct ar_fault){ 408, "the request did not arrive in time" });
+		return;
+	}
+	counters->streams_cut += s->is_streaming;
+	nghttp2_submit_rst_stream(s->conn->session, NGHTTP2_FLAG_NONE, s->id, NGHTTP2_CANCEL);
+	ar_h2_wake(s->conn);
+}
+
+struct ar_h2_stream *ar_h2_stream_new(struct ar_h2_conn *h, int32_t id)
+{
+	struct ar_h2_stream *s = ar_new0(sizeof *s);
+	struct ar_h2_request *r = ar_new0(sizeof *r);
+
+	s->conn = h;
+	s->id = id;
+	s->carrier = (struct ar_carrier){ .v = &ar_h2_carrier,
+					  .server = h->link->server,
+					  .source = &h->link->source };
+	ar_exchange_init(&r->x, &s->carrier);
+	r->x.request = &r->head;
+	r->body.cap = h->link->server->limits.body_bytes;
+	s->carrier.x = &r->x;
+	ar_list_init(&s->drained);
+	ar_deadline_init(&s->deadline, on_expired);
+	ar_list_push(&h->streams, &s->node);
+	h->stream_count++;
+	set_deadline(s, AR_DEADLINE_HEADER);
+	return s;
+}
+
+void ar_h2_drop_exchange(struct ar_h2_stream *s)
+{
+	struct ar_h2_request *r;
+
+	if (!s->carrier.x)
+		return;
+	r = ar_h2_request_of(s);
+	s->conn->body_bytes -= r->body.len;
+	ar_exchange_fini(&r->x);
+	ar_buf_fini(&r->body);
+	ar_arena_fini(&r->arena);
+	ar_free(r);
+	s->carrier.x = NULL;
+}
+
+static void release(struct ar_h2_stream *s)
+{
+	struct ar_h2_conn *h = s->conn;
+
+	if (!ar_carrier_fini(&s->carrier))
+		return;
+	ar_h2_drop_exchange(s);
+	ar_h2_answer_fini(s);
+	ar_list_del(&s->node);
+	ar_list_del(&s->drained);
+	ar_free(s);
+	ar_h2_forget(h);
+}
+
+void ar_h2_stream_close(struct ar_h2_stream *s)
+{
+	s->is_gone = s->is_answered = true;
+	ar_deadline_clear(&s->deadline);
+	ar_carrier_stop(&s->carrier);
+	release(s);
+}
+
+void ar_h2_stream_released(struct ar_carrier *c)
+{
+	release(ar_h2_stream_of(c));
+}
+
+/* ---- the request ---- */
+
+static void fault(struct ar_h2_request *r, int status, const char *why)
+{
+	if (!r->fault.status)
+		r->fault = (struct ar_fault){ status, why };
+}
+
+/* :authority is Host under another name; where both come they have to agree. */
+static struct ar_str *slot_of(struct ar_h2_request *r, struct ar_str name, struct ar_str value)
+{
+	struct ar_str *slot = NULL;
+
+	if (ar_str_is(name, ":method"))
+		return &r->head.method;
+	if (ar_str_is(name, ":path"))
+		return &r->head.target;
+	if (name.p[0] != ':')
+		slot = ar_request_slot(&r->head, name);
+	else if (ar_str_is(name, ":authority"))
+		slot = &r->head.host;
+	if (slot == &r->head.host && !ar_str_absent(*slot) && ar_str_eq(*slot, value))
+		return NULL;
+	return slot;
+}
+
+/* What nghttp2 does not judge of the headers that concern the body. */
+static void read_framing(struct ar_h2_request *r, struct ar_str name, struct ar_str value)
+{
+	uint64_t length;
+
+	if (ar_str_is(name, "expect")) {
+		r->is_expecting = ar_is_word(value, "100-continue");
+		if (!r->is_expecting)
+			fault(r, 417, "the only Expect known here is 100-continue");
+	} else if (ar_str_to_u64(value, &length) && length > r->body.cap) {
+		fault(r, 413, "the body is larger than this server accepts");
+	}
+}
+
+static void take_header(struct ar_h2_request *r, struct ar_str name, struct ar_str value)
+{
+	struct ar_str *slot;
+
+	if (ar_str_is(name, "expect") || ar_str_is(name, "content-length")) {
+		read_framing(r, name, value);
+		return;
+	}
+	slot = slot_of(r, name, value);
+	if (!slot)
+		return;
+	if (!ar_str_absent(*slot))
+		fault(r, 400, "a header that may come once comes twice");
+	*slot = ar_arena_str(&r->arena, value);
+}
+
+bool ar_h2_stream_header(struct ar_h2_stream *s, struct ar_str name, struct ar_str value)
+{
+	struct ar_h2_request *r = ar_h2_request_of(s);
+	size_t limit = s->carrier.server->limits.head_bytes;
+
+	r->head_bytes += name.len + value.len + HEADER_OVERHEAD;
+	if (r->head_bytes > limit)
+		fault(r, 431, "the headers are larger than this server accepts");
+	if (!r->fault.status && name.len)
+		take_header(r, name, value);
+	return r->head_bytes <= HEADS_POLITELY * limit;
+}
+
+/* What a path may consist of is the same as in HTTP/1. */
+static bool is_target(struct ar_str target)
+{
+	for (size_t i = 0; i < target.len; i++) {
+		unsigned char c = (unsigned char)target.p[i];
+
+		if (c <= ' ' || c >= 0x7f || c == '#')
+			return false;
+	}
+	return target.len && target.p[0] == '/';
+}
+
+static void go_on(struct ar_h2_stream *s)
+{
+	const nghttp2_nv status = { (uint8_t *)":status", (uint8_t *)"100", 7, 3, NGHTTP2_NV_FLAG_NONE };
+
+	nghttp2_submit_headers(s->conn->session, NGHTTP2_FLAG_NONE, s->id, NULL, &status, 1, NULL);
+	ar_h2_wake(s->conn);
+}
+
+void ar_h2_stream_head(struct ar_h2_stream *s, bool is_last)
+{
+	struct ar_h2_request *r = ar_h2_request_of(s);
+
+	if (ar_str_absent(r->head.target) || !is_target(r->head.target))
+		fault(r, 400, "the path contains a byte that has to be percent-encoded, or is none");
+	set_deadline(s, AR_DEADLINE_BODY);
+	if (r->fault.status) {
+		ar_exchange_fault(&r->x, &r->fault);
+		return;
+	}
+	if (!ar_exchange_check(&r->x))
+		return;
+	if (is_last)
+		ar_h2_stream_run(s);
+	else if (r->is_expecting)
+		go_on(s);
+}
+
+void ar_h2_stream_body(struct ar_h2_stream *s, struct ar_str bytes)
+{
+	struct ar_h2_conn *h = s->conn;
+	struct ar_h2_request *r;
+
+	if (s->is_answered || !s->carrier.x)
+		return;
+	r = ar_h2_request_of(s);
+	if (h->body_bytes + bytes.len > BODIES_PER_CONNECTION * r->body.cap) {
+		ar_exchange_refuse(&r->x, AR_ERR_OVERLOADED,
+				   "too many large bodies come over this connection at once", 0);
+		return;
+	}
+	if (!ar_exchange_may_grow(&r->x, bytes.len, r->body.len + bytes.len))
+		return;
+	ar_buf_adds(&r->body, bytes);
+	if (r->body.failed)
+		ar_exchange_fault(&r->x,
+				  &(struct ar_fault){ 413, "the body is larger than this server accepts" });
+	else
+		h->body_bytes += bytes.len;
+}
+
+void ar_h2_stream_run(struct ar_h2_stream *s)
+{
+	struct ar_h2_request *r;
+
+	s->is_whole = true;
+	if (s->is_answered || !s->carrier.x)
+		return;
+	r = ar_h2_request_of(s);
+	ar_deadline_clear(&s->deadline);
+	r->x.content = ar_buf_str(&r->body);
+	ar_exchange_run(&r->x);
+}

@@ -1,0 +1,274 @@
+/* A link over libuv streams. The write request exists only while a write is in flight, so that an idle peer costs little
+ * more than its handle. Owner: the loop thread. */
+#include "link/link.h"
+#include "h1/h1_conn.h"
+#include "loopback.h"
+#include "mem.h"
+#include "server.h"
+#include "tls/tls_link.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+struct ar_link_write {
+	uv_write_t req;
+	struct ar_link *link;
+	ar_link_written_fn *done;
+};
+
+static uv_stream_t *reading_end(struct ar_link *l)
+{
+	return l->in ? (uv_stream_t *)l->in : &l->u.stream;
+}
+
+void ar_link_own(struct ar_link *l, const struct ar_link_vtable *v, void *owner)
+{
+	l->v = v;
+	l->owner = owner;
+}
+
+void ar_link_set_deadline(struct ar_link *l, enum ar_deadline_kind kind)
+{
+	ar_server_set_deadline(l->server, &l->deadline, kind);
+}
+
+/* ---- reading ---- */
+
+static void on_alloc(uv_handle_t *handle, size_t suggested AR_UNUSED, uv_buf_t *buf)
+{
+	struct ar_link *l = handle->data;
+
+	*buf = uv_buf_init(l->server->read_buffer, AR_READ_BUFFER);
+}
+
+static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
+{
+	struct ar_link *l = stream->data;
+
+	if (n < 0)
+		l->v->lost(l);
+	else if (n && l->tls)
+		ar_tls_feed(l, (struct ar_str){ buf->base, (size_t)n });
+	else if (n)
+		l->v->bytes(l, (struct ar_str){ buf->base, (size_t)n });
+}
+
+bool ar_link_read_start(struct ar_link *l)
+{
+	int r = uv_read_start(reading_end(l), on_alloc, on_read);
+
+	if (r && r != UV_EALREADY)
+		return false;
+	return !l->tls || ar_tls_read_start(l);
+}
+
+void ar_link_read_stop(struct ar_link *l)
+{
+	uv_read_stop(reading_end(l));
+	if (l->tls)
+		ar_tls_read_stop(l);
+}
+
+/* ---- writing ---- */
+
+int ar_link_try_write(struct ar_link *l, const uv_buf_t *bufs, unsigned count)
+{
+	return l->tls ? ar_tls_try_write(l, bufs, count) : uv_try_write(&l->u.stream, bufs, count);
+}
+
+static void on_written(uv_write_t *req, int status)
+{
+	struct ar_link_write *w = AR_CONTAINER_OF(req, struct ar_link_write, req);
+	struct ar_link *l = w->link;
+	ar_link_written_fn *done = w->done;
+
+	l->write = NULL;
+	ar_free(w);
+	done(l, status);
+}
+
+int ar_link_write(struct ar_link *l, const uv_buf_t *bufs, unsigned count, ar_link_written_fn *done)
+{
+	struct ar_link_write *w;
+	int r;
+
+	if (l->tls)
+		return ar_tls_write(l, bufs, count, done);
+	AR_ASSERT(!l->write);
+	w = ar_new0(sizeof *w);
+	w->link = l;
+	w->done = done;
+	l->write = w;
+	r = uv_write(&w->req, &l->u.stream, bufs, count, on_written);
+	if (!r)
+		return 0;
+	l->write = NULL;
+	ar_free(w);
+	return r;
+}
+
+bool ar_link_shutdown(struct ar_link *l)
+{
+	uv_os_fd_t fd;
+
+	if (l->tls)
+		return ar_tls_shutdown(l);
+	return !uv_fileno(&l->u.handle, &fd) && !shutdown(fd, SHUT_WR);
+}
+
+bool ar_link_is_flushed(const struct ar_link *l)
+{
+	return !l->tls || ar_tls_is_flushed(l);
+}
+
+void ar_link_set_send_buffer(struct ar_link *l, int bytes)
+{
+	uv_send_buffer_size(&l->u.handle, &bytes);
+}
+
+/* ---- the end ---- */
+
+static void on_closed(uv_handle_t *handle)
+{
+	struct ar_link *l = handle->data;
+
+	if (--l->open_handles)
+		return;
+	if (l->tls)
+		ar_tls_closed(l);
+	l->v->closed(l);
+}
+
+void ar_link_close(struct ar_link *l)
+{
+	if (l->is_closing)
+		return;
+	l->is_closing = true;
+	ar_deadline_clear(&l->deadline);
+	uv_close(&l->u.handle, on_closed);
+	if (l->in)
+		uv_close((uv_handle_t *)l->in, on_closed);
+}
+
+void ar_link_free(struct ar_link *l)
+{
+	struct ar_http_server *s = l->server;
+
+	ar_list_del(&l->node);
+	s->counters.connections--;
+	ar_tls_free(l->tls);
+	ar_free(l->in);
+	ar_free(l);
+	ar_server_check_closed(s);
+}
+
+/* ---- the beginning ---- */
+
+/* Until a protocol owns it: it is only closed. */
+static const struct ar_link_vtable nobody = {
+	.lost = ar_link_close,
+	.closed = ar_link_free,
+	.drain = ar_link_close,
+	.abort = ar_link_close,
+};
+
+static struct ar_link *make(struct ar_http_server *s)
+{
+	struct ar_link *l = ar_new0(sizeof *l);
+
+	l->server = s;
+	l->v = &nobody;
+	l->open_handles = 1;
+	l->source.certificate = AR_STR_NONE;
+	ar_deadline_init(&l->deadline, NULL);
+	ar_list_push(&s->links, &l->node);
+	s->counters.connections++;
+	s->counters.accepted++;
+	return l;
+}
+
+static void find_source(struct ar_link *l)
+{
+	struct ucred cred;
+	socklen_t size = sizeof cred;
+	union ar_sockaddr sa;
+	int len = sizeof sa;
+	uv_os_fd_t fd;
+
+	if (!l->source.is_unix) {
+		l->source.is_loopback =
+			!uv_tcp_getpeername(&l->u.tcp, &sa.any, &len) && ar_sockaddr_is_loopback(&sa);
+		return;
+	}
+	l->source.uid = (unsigned)-1;
+	if (!uv_fileno(&l->u.handle, &fd) && !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &size))
+		l->source.uid = cred.uid;
+}
+
+static void turn_away(struct ar_link *l, uint64_t *counter)
+{
+	static const char busy[] =
+		"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\n"
+		"Connection: close\r\n\r\n";
+	uv_buf_t buf = uv_buf_init((char *)busy, sizeof busy - 1);
+
+	++*counter;
+	uv_try_write(&l->u.stream, &buf, 1);
+	ar_link_close(l);
+}
+
+void ar_link_accept(struct ar_listener *listener)
+{
+	struct ar_http_server *s = listener->server;
+	struct ar_link *l = make(s);
+	uv_os_fd_t fd;
+
+	l->source.is_unix = listener->is_unix;
+	l->source.is_peer = listener->is_peer;
+	AR_ASSERT(!(listener->is_unix ? uv_pipe_init(s->loop, &l->u.pipe, 0)
+				      : uv_tcp_init(s->loop, &l->u.tcp)));
+	l->u.handle.data = l;
+	if (uv_accept(&listener->u.stream, &l->u.stream)) {
+		ar_link_close(l);
+		return;
+	}
+	if (s->counters.connections > s->max_connections) {
+		turn_away(l, &s->counters.turned_away);
+		return;
+	}
+	if (!uv_fileno(&l->u.handle, &fd) && ar_server_is_strained(s, fd)) {
+		turn_away(l, &s->counters.no_descriptors);
+		return;
+	}
+	find_source(l);
+	if (!l->source.is_unix)
+		uv_tcp_nodelay(&l->u.tcp, 1);
+	if (!listener->is_tls) {
+		ar_conn_open(l);
+		return;
+	}
+	ar_tls_start(l);
+	if (!ar_link_read_start(l))
+		ar_link_close(l);
+}
+
+struct ar_link *ar_link_new_pair(struct ar_http_server *s, int in, int out)
+{
+	struct ar_link *l = make(s);
+	bool is_in_open, is_out_open;
+
+	l->in = ar_new0(sizeof *l->in);
+	l->open_handles = 2;
+	AR_ASSERT(!uv_pipe_init(s->loop, l->in, 0) && !uv_pipe_init(s->loop, &l->u.pipe, 0));
+	l->in->data = l->u.handle.data = l;
+	is_in_open = !uv_pipe_open(l->in, in);
+	is_out_open = !uv_pipe_open(&l->u.pipe, out);
+	if (is_in_open && is_out_open)
+		return l;
+	if (!is_in_open)
+		close(in);
+	if (!is_out_open)
+		close(out);
+	ar_link_close(l);
+	return NULL;
+}

@@ -1,0 +1,55 @@
+/* The headers that mean something here, by name, and the few things that all protocols do alike with requests and
+ * answers. Pure functions, any thread. */
+#include "message.h"
+#include "status.h"
+
+#include <stddef.h>
+#include <string.h>
+#include <strings.h>
+
+#define HEADER(name, member) \
+	{ \
+		name, sizeof(name) - 1, offsetof(struct ar_request, member) \
+	}
+
+/* Each may come once. */
+static const struct {
+	const char *name;
+	size_t len;
+	size_t at;
+} known[] = {
+	HEADER("host", host),
+	HEADER("origin", origin),
+	HEADER("authorization", authorization),
+	HEADER("content-type", content_type),
+	HEADER("last-event-id", last_event_id),
+	HEADER("access-control-request-method", asked_method),
+	HEADER(AR_PRINCIPAL_HEADER, principal),
+	HEADER("x-request-id", request_id),
+	HEADER("upgrade", upgrade),
+	HEADER("sec-websocket-key", ws_key),
+	HEADER("sec-websocket-version", ws_version),
+	HEADER("sec-websocket-protocol", ws_protocol),
+};
+
+bool ar_is_word(struct ar_str s, const char *word)
+{
+	size_t len = strlen(word);
+
+	return s.len == len && strncasecmp(s.p, word, len) == 0;
+}
+
+struct ar_str *ar_request_slot(struct ar_request *r, struct ar_str name)
+{
+	for (size_t i = 0; i < AR_ARRAY_LEN(known); i++) {
+		if (name.len == known[i].len && strncasecmp(name.p, known[i].name, name.len) == 0)
+			return (struct ar_str *)(void *)((char *)r + known[i].at);
+	}
+	return NULL;
+}
+
+void ar_reply_add(struct ar_reply *r, const char *name, struct ar_str value)
+{
+	AR_ASSERT(r->header_count < AR_REPLY_HEADERS);
+	r->headers[r->header_count++] = (struct ar_header){ name, value };
+}

@@ -1,0 +1,62 @@
+/* A request as every protocol hands it on, and the answer that goes back: what an exchange looks at, and nothing of
+ * how the bytes are framed. Pure. */
+#ifndef AR_TRANSPORT_MESSAGE_H
+#define AR_TRANSPORT_MESSAGE_H
+
+#include "str.h"
+
+/* Why a request is refused: the HTTP status and a sentence. */
+struct ar_fault {
+	int status;
+	const char *why;
+};
+
+/* Who asked, when a node passes a request on. */
+#define AR_PRINCIPAL_HEADER "Agentruntime-Principal"
+
+/* Newest fact of the session when its event stream began: what the owner tells the node that passes the stream on. */
+#define AR_AS_OF_HEADER "Agentruntime-As-Of"
+
+/* Borrowed from the bytes that were read; header values are trimmed, absent when the header is. */
+struct ar_request {
+	struct ar_str method;
+	struct ar_str target;
+	struct ar_str host; /* Host, or :authority */
+	struct ar_str origin;
+	struct ar_str authorization;
+	struct ar_str content_type;
+	struct ar_str last_event_id;
+	struct ar_str asked_method; /* Access-Control-Request-Method */
+	struct ar_str principal; /* of AR_PRINCIPAL_HEADER; only believed from a node of the cluster */
+	struct ar_str request_id; /* X-Request-Id, as it came */
+	struct ar_str upgrade; /* the protocols that are offered; only looked at when is_upgrade */
+	struct ar_str ws_key, ws_version, ws_protocol; /* Sec-WebSocket-... */
+	bool is_upgrade; /* the connection may become another protocol's */
+};
+
+/* Where the value of a header belongs; NULL for one that means nothing here. Case does not count. */
+struct ar_str *ar_request_slot(struct ar_request *r, struct ar_str name);
+
+/* Equality of header words: case does not count. */
+bool ar_is_word(struct ar_str s, const char *word);
+
+#define AR_REPLY_HEADERS 8
+
+struct ar_header {
+	const char *name; /* as HTTP/1 writes it */
+	struct ar_str value; /* lives in the exchange or longer, at most a few hundred bytes */
+};
+
+struct ar_reply {
+	int status;
+	const char *type; /* of the content; NULL: application/json */
+	struct ar_str body; /* lives in the exchange */
+	struct ar_header headers[AR_REPLY_HEADERS]; /* beside those that every reply has */
+	size_t header_count;
+	bool is_close; /* the connection is of no further use */
+};
+
+/* Over the count that fits it is a bug. */
+void ar_reply_add(struct ar_reply *r, const char *name, struct ar_str value);
+
+#endif

@@ -1,0 +1,75 @@
+/* Requests for sessions that nobody owns at this moment, or of which we cannot be sure: they are tried again ten times a
+ * second until their time is over. Each comes in its own turn, so many of them do not come in one burst. Owner: the loop
+ * thread. */
+#include "peer/forward.h"
+#include "server.h"
+
+#define RETRY_MS 100
+
+static void on_settle(uv_timer_t *timer);
+
+static struct ar_exchange *first_of(const struct ar_http_server *s)
+{
+	return AR_CONTAINER_OF(s->settling.next, struct ar_exchange, settle);
+}
+
+static void arm(struct ar_http_server *s)
+{
+	uint64_t now = uv_now(s->loop);
+
+	if (ar_list_empty(&s->settling) || s->is_closing)
+		return;
+	uv_timer_start(&s->settle, on_settle, first_of(s)->retry_at > now ? first_of(s)->retry_at - now : 1,
+		       0);
+}
+
+static void on_settle(uv_timer_t *timer)
+{
+	struct ar_http_server *s = timer->data;
+	uint64_t now = uv_now(s->loop);
+
+	while (!ar_list_empty(&s->settling) && first_of(s)->retry_at <= now) {
+		struct ar_exchange *x = first_of(s);
+
+		ar_settle_drop(x);
+		ar_exchange_start(x);
+	}
+	arm(s);
+}
+
+static void give_up(struct ar_exchange *x)
+{
+	x->carrier->server->counters.forward_failed++;
+	ar_exchange_refuse(
+		x, AR_ERR_OWNER_UNREACHABLE,
+		"no node that can be reached owns the session yet; repeat the call with the same key", 0);
+}
+
+void ar_settle_wait(struct ar_exchange *x)
+{
+	struct ar_http_server *s = x->carrier->server;
+	uint64_t now = uv_now(s->loop);
+
+	if (s->is_draining || now >= x->arrived + s->settle_ms) {
+		give_up(x);
+		return;
+	}
+	x->retry_at = now + RETRY_MS;
+	ar_list_push(&s->settling, &x->settle);
+	s->counters.settling++;
+	if (!uv_is_active((uv_handle_t *)&s->settle))
+		arm(s);
+}
+
+bool ar_settle_is_waiting(const struct ar_exchange *x)
+{
+	return !ar_list_empty(&x->settle);
+}
+
+void ar_settle_drop(struct ar_exchange *x)
+{
+	if (!ar_settle_is_waiting(x))
+		return;
+	ar_list_del(&x->settle);
+	x->carrier->server->counters.settling--;
+}

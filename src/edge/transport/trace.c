@@ -1,0 +1,105 @@
+/* See trace.h. Ids of sessions and turns are taken from the answer, then from the input; only for a report that is wanted. */
+#include "trace.h"
+#include "id.h"
+#include "server.h"
+
+#include <string.h>
+
+#define SENT_MAX 64
+#define PATH_MAX_SHOWN 200
+#define READ_MAX ((size_t)64 * 1024) /* larger texts are not looked into */
+#define ID_ROOM 96
+
+struct ids {
+	char session[ID_ROOM], turn[ID_ROOM], code[ID_ROOM];
+};
+
+static bool is_sane(struct ar_str id)
+{
+	if (ar_str_empty(id) || id.len > SENT_MAX)
+		return false;
+	for (size_t i = 0; i < id.len; i++) {
+		char c = id.p[i];
+
+		if (!(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') && !(c >= '0' && c <= '9') &&
+		    !memchr("-_.:", c, 4))
+			return false;
+	}
+	return true;
+}
+
+static struct ar_str id_of(struct ar_exchange *x)
+{
+	if (x->request && is_sane(x->request->request_id))
+		return x->request->request_id;
+	if (!x->trace[0]) {
+		memcpy(x->trace, "req_", 4);
+		ar_id_mint(x->trace + 4);
+	}
+	return (struct ar_str){ x->trace, sizeof(x->trace) };
+}
+
+/* ---- the report ---- */
+
+static void keep(char out[ID_ROOM], struct ar_json object, const char *name)
+{
+	struct ar_str s;
+
+	if (out[0] || !ar_json_str(ar_json_get(object, name), &s) || s.len >= ID_ROOM)
+		return;
+	memcpy(out, s.p, s.len);
+}
+
+static void read_ids(struct ar_json_parser *parser, struct ar_str text, struct ids *ret)
+{
+	struct ar_json doc;
+
+	if (ar_str_empty(text) || text.len > READ_MAX || ar_json_parse(parser, text, &doc, NULL) != AR_OK)
+		return;
+	keep(ret->code, ar_json_get(doc, "error"), "code");
+	keep(ret->session, doc, "sessionId");
+	keep(ret->turn, doc, "turnId");
+}
+
+static struct ar_str text_of(const char *s)
+{
+	return *s ? ar_str_from(s) : AR_STR_NONE;
+}
+
+static void report(struct ar_exchange *x)
+{
+	struct ar_http_server *s = x->carrier->server;
+	const struct ar_source *from = x->carrier->source;
+	const struct ar_principal *who = x->carrier->who;
+	struct ids ids = { 0 };
+
+	read_ids(s->parser, x->reply.body, &ids);
+	read_ids(s->parser, x->body, &ids);
+	s->ops.answered(s->ops.arg,
+			&(struct ar_http_answered){
+				.request_id = id_of(x),
+				.method = x->request ? x->request->method : AR_STR_NONE,
+				.path = ar_str_utf8_prefix(x->target.path, PATH_MAX_SHOWN),
+				.command = x->command ? ar_str_from(x->command->name) : AR_STR_NONE,
+				.code = text_of(ids.code),
+				.session = text_of(ids.session),
+				.turn = text_of(ids.turn),
+				.tenant = who ? who->tenant : AR_STR_NONE,
+				.actor = who ? who->actor : AR_STR_NONE,
+				.via = from->is_peer   ? "peer"
+				       : from->is_unix ? "unix"
+						       : "tcp",
+				.status = x->reply.status,
+				.micros = x->began ? (uv_hrtime() - x->began) / 1000 : 0,
+				.bytes = x->reply.body.len });
+}
+
+void ar_trace_answer(struct ar_exchange *x)
+{
+	const struct ar_http_server *s = x->carrier->server;
+
+	if (x->reply.status >= 400 || (x->request && is_sane(x->request->request_id)))
+		ar_reply_add(&x->reply, "X-Request-Id", id_of(x));
+	if (s->ops.answered && x->reply.status >= s->ops.answered_from)
+		report(x);
+}

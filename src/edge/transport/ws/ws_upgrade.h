@@ -1,0 +1,16 @@
+/* The opening handshake of a WebSocket (RFC 6455, 4.2): whether a request asks for one that we speak, and what is answered. Pure. */
+#ifndef AR_TRANSPORT_WS_UPGRADE_H
+#define AR_TRANSPORT_WS_UPGRADE_H
+
+#include "buf.h"
+#include "message.h"
+
+#define AR_WS_PROTOCOL "agentruntime.v1"
+
+/* Whether it is a request for a WebSocket of version 13 with our subprotocol; false with the reason. */
+bool ar_ws_upgrade_check(const struct ar_request *r, struct ar_fault *ret_fault);
+
+/* The whole 101 reply. */
+void ar_ws_upgrade_write(struct ar_buf *out, struct ar_str key);
+
+#endif

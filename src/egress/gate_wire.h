@@ -1,0 +1,16 @@
+/* What the daemon and agent-proxy say to each other, over a SOCK_SEQPACKET pair whose end is fd 3 of agent-proxy: one JSON object per packet.
+ *
+ *   daemon  {"open":NAME,"rules":[RULE...],"secrets":[{"placeholder","value","hosts":[RULE...]}...]}   with a listening socket as SCM_RIGHTS: serve it for whoever
+ *           NAME is; RULE as egress/rule.h reads it, secrets as egress/secret.h uses them
+ *   daemon  {"close":NAME}
+ *   proxy   {"name","verdict":"allowed"|"denied","method","host","port","rule"?,"reason"?}   before anything is dialled
+ *   proxy   {"name","host","port","up","down"}   when a passage ends: bytes each way
+ *
+ * agent-proxy ends when the other end closes. */
+#ifndef AR_EGRESS_GATE_WIRE_H
+#define AR_EGRESS_GATE_WIRE_H
+
+#define AR_GATE_FD 3
+#define AR_GATE_MESSAGE_MAX 65536
+
+#endif

@@ -1,0 +1,69 @@
+/* What the daemon and agent-shim say to each other: SOCK_SEQPACKET, one message per packet, the first byte its kind. The first connection is the pair whose end
+ * is fd 3 of agent-shim; later ones come to the socket `sock` in the folder of the process (same uid by SO_PEERCRED, or they are dropped). The newest
+ * connection drives; an older one is closed. The shim never waits for a reader: what happened is in the journal, a packet only says "look".
+ *
+ * Folder of one process, mode 0700: plan (launch/plan.h, removed once agent-init has it), journal, lock (flock held for as long as the shim lives), sock.
+ *
+ * Called `agent-shim FOLDER [N]`, without environment; fd 0 goes on to agent-init (plan: stdin_is_given), and so do N descriptors behind fd 3 (plan: given). Its options are the text file `shim` in the
+ * folder, lines `word value`, an unknown word is refused:
+ *   init PATH          agent-init
+ *   timeout_ms N       0: none; counted from GO, also while nobody is connected
+ *   output_bytes N     kept from the start of all streams together; after that only counted, but for the newest 256 KiB, which are kept at the end
+ *   leftovers kill|keep
+ *   barrier_ms N       without GO until then it ends as spawn_failed, step barrier; so it does when the connection that is to say GO closes and none
+ *                      comes back in that time
+ *   cgroup PATH        repeated: the folders of the process; their cgroup.kill, or (none) the death of the namespace's first process, ends everything */
+/* Called `agent-shim FOLDER spare` it supervises nothing yet: the folder has its options so far as `spare` (the same lines) and the plan of a spare as `base`
+ * (launch/plan.h), agent-init makes what does not depend on a command, and LAUNCH makes of it what FOLDER [N] is. `shim` and `plan` stand in the folder by then. No
+ * connection, or a word of agent-init before that: everything of it goes, the folder with it. */
+#ifndef AR_JOURNAL_SHIM_WIRE_H
+#define AR_JOURNAL_SHIM_WIRE_H
+
+#include <stdint.h>
+
+#define AR_CONTROL_FD 3 /* of agent-shim */
+#define AR_CONTROL_PROTOCOL 1
+#define AR_CONTROL_INPUT_MAX 61440 /* bytes of one INPUT */
+#define AR_CONTROL_QUEUE_MAX 65536 /* bytes of input that wait for the process; beyond: BUSY */
+
+enum ar_control_message {
+	AR_CONTROL_LAUNCH =
+		'B', /* daemon, to a spare alone, once: with what is fd 0 (plan: stdin_is_given) and what is given to the command as SCM_RIGHTS */
+	AR_CONTROL_HELLO =
+		'H', /* shim, first on every connection, once agent-init is ready or has failed: struct ar_control_hello; with AR_INIT_FD_PROXY as SCM_RIGHTS when there is one */
+	AR_CONTROL_POKE = 'P', /* shim: the journal has grown; sent again only after LOOKED */
+	AR_CONTROL_LOOKED = 'L', /* daemon: about to read; the next growth is worth a poke */
+	AR_CONTROL_GO = 'G', /* daemon: run it. A second one changes nothing */
+	AR_CONTROL_INPUT = 'I', /* daemon: struct ar_control_input, then the bytes */
+	AR_CONTROL_TAKEN = 'T', /* shim: struct ar_control_taken about an INPUT */
+	AR_CONTROL_RESIZE = 'W', /* daemon: uint16_t rows, columns */
+	AR_CONTROL_SIGNAL = 'S', /* daemon: JSON {"signal","by","reason"} to the foreground group, once */
+	AR_CONTROL_END =
+		'E', /* daemon: JSON {"by","reason","graceMs"}: SIGINT, grace, SIGTERM, grace, all killed. Repeated: the first counts, a shorter
+				 grace shortens */
+};
+
+struct ar_control_hello {
+	uint32_t protocol;
+	uint32_t is_released; /* GO was taken */
+	uint64_t inputs; /* number of the newest input that was taken */
+};
+
+struct ar_control_input {
+	uint64_t number; /* one more than the newest; an older one is answered TAKEN and not written again */
+	uint32_t is_eof; /* the input is closed after these bytes */
+};
+
+enum ar_control_verdict {
+	AR_TAKEN_OK = 1,
+	AR_TAKEN_BEFORE, /* this number was taken already */
+	AR_TAKEN_BUSY, /* the queue is full: not taken, try again */
+	AR_TAKEN_CLOSED, /* the input is closed, or the process has ended */
+};
+
+struct ar_control_taken {
+	uint64_t number;
+	uint32_t verdict; /* enum ar_control_verdict */
+};
+
+#endif

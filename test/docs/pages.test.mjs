@@ -1,0 +1,147 @@
+// The pages of docs/ as they stand: every shell block carries a mark `<!-- run: NAME -->` and is run by a test, those of small pages here; every
+// block of settings is taken by agentd. Only addresses, ids, and programs from elsewhere are replaced.
+// ci: release only
+import assert from 'node:assert/strict';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { bin, newFolder, ok, startAgentd, startModel, waitFor, world } from '../lib/runtime.mjs';
+
+const root = resolve(fileURLToPath(import.meta.url), '../../..');
+const pages = ['README.md', 'sdk/typescript/README.md', ...['docs', 'docs/guide'].flatMap((folder) => readdirSync(join(root, folder)).filter((name) => name.endsWith('.md')).map((name) => `${folder}/${name}`))];
+const textOf = (page) => readFileSync(join(root, page), 'utf8');
+const blocksOf = (page, language) => [...textOf(page).matchAll(new RegExp(`(?:<!-- run: (\\S+) -->\\n)?\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, 'g'))].map(([, name, text]) => ({ name, text }));
+const block = (page, name) => blocksOf(page, 'sh').find((it) => it.name === name).text;
+
+/** What a script prints; the model answers meanwhile. */
+async function bash(script, env) {
+	const child = spawn('bash', ['-euo', 'pipefail', '-c', script], { env: { PATH: `${bin}:${process.env.PATH}`, LANG: 'C.UTF-8', ...env }, stdio: ['ignore', 'pipe', 'inherit'] });
+	let out = '';
+	child.stdout.on('data', (text) => (out += text));
+	assert.equal(await new Promise((done) => child.on('close', done)), 0, script);
+	return out;
+}
+
+test('every shell block is run by a test', () => {
+	// The first ones: a clean clone to a first answer (readme.test.mjs), and what tools/run-tests does before test/sdk.
+	const others = ['README.md', 'sdk/typescript/README.md'];
+	const tests = ['test/docs', 'test/sdk'].flatMap((folder) => readdirSync(join(root, folder)).filter((name) => name.endsWith('.test.mjs')).map((name) => textOf(`${folder}/${name}`))).join('\n');
+	for (const page of pages) {
+		const blocks = blocksOf(page, 'sh').slice(others.includes(page) ? 1 : 0);
+		for (const { name, text } of blocks) {
+			assert.ok(name, `${page} has a block without a mark:\n${text}`);
+			assert.ok(tests.includes(`'${name}'`), `${page}: no test runs '${name}'`);
+		}
+	}
+});
+
+test('the README leads to every page and names every word of agentctl', () => {
+	const readme = textOf('README.md');
+	for (const page of pages.slice(1).filter((name) => !name.startsWith('docs/guide/'))) assert.ok(readme.includes(`(${page})`) || page.startsWith('sdk/'), page);
+	const words = execFileSync(join(bin, 'agentctl'), ['help'], { encoding: 'utf8' }).split('Global options')[0].matchAll(/^ {2}([a-z]+) {3,}/gm);
+	for (const [, word] of words) assert.match(readme, new RegExp(`^\\|.*\`${word}[ \`].*\\|`, 'm'), word);
+});
+
+/** What stands in the way of settings as they are written: addresses of others, programs from a registry, files of another machine. */
+const elsewhere = (text, folder) => text
+	.replace(/https:\/\/[a-z]+\.example\.(com|org)/g, 'http://127.0.0.1:1').replace('0.0.0.0:7717', '127.0.0.1:0').replace('command: npx', 'command: "true"')
+	.replace('/home/me/project', folder).replace('value: ...\n    commands', 'value: secret-of-deploy\n    commands').replace('value: ...', 'value: secret-of-service');
+
+test('every block of settings is taken', async (t) => {
+	for (const page of pages)
+		for (const [i, { text }] of blocksOf(page, 'yaml').entries()) {
+			if (text.startsWith('scrape_configs:')) continue; // Prometheus's
+			await t.test(`${page} ${i + 1}`, () => {
+				const folder = newFolder();
+				const file = join(folder, 'agentd.yaml');
+				writeFileSync(file, elsewhere(text, folder));
+				const { status, stderr } = spawnSync(join(bin, 'agentd'), ['stdio', '--config', file, '--data-dir', join(folder, 'data')],
+					{ env: { PATH: process.env.PATH, HOME: folder, ANTHROPIC_API_KEY: 'key-of-a-test' }, input: '', encoding: 'utf8', timeout: 20000 });
+				// The certificates of that page are the operator's.
+				if (page === 'docs/network.md') assert.match(stderr, /\/etc\/agentd\/tls\/fullchain\.pem/);
+				else assert.equal(status, 0, stderr);
+			});
+		}
+});
+
+test('docs/security.md: the life of a token', async (t) => {
+	const rt = await startAgentd({ config: { 'auth.required': true } });
+	t.after(() => rt.stop());
+	const [first, second, third, ...rest] = block('docs/security.md', 'tokens').replace('https://agents.example.com:7717', rt.url).trim().split('\n');
+	const env = { HOME: '/nonexistent', AGENTD_SOCKET: rt.socket };
+	const { token } = JSON.parse(await bash(first.replace('agentctl', 'agentctl --json'), env));
+	assert.match(token, /^art_/);
+	assert.equal(second, 'export AGENTCTL_TOKEN=art_...');
+	const made = JSON.parse(await bash(third.replace('agentctl', 'agentctl --json'), { ...env, AGENTCTL_TOKEN: token }));
+	const said = await bash(rest.join('\n').replace(/tok_9f2k4c7m1x8q0w3e/g, made.record.tokenId), { ...env, AGENTCTL_TOKEN: token });
+	assert.match(said, new RegExp(made.record.tokenId));
+	const { tokens } = await ok(rt, 'list_tokens', { includeEnded: true }, { via: 'socket' });
+	assert.ok(tokens.find(({ tokenId }) => tokenId === made.record.tokenId).revokedAt);
+});
+
+/** Runs a block that ends with a stream, until that has told of something: all that was printed. */
+async function streams(t, rt, script, told) {
+	const here = script.replaceAll('localhost:7717', `${rt.host}:${rt.port}`).trim().replace(/\ncurl -N/, '\nexec curl -sN');
+	const child = spawn('bash', ['-euc', `${here}\n`], { env: { PATH: process.env.PATH }, stdio: ['ignore', 'pipe', 'inherit'] });
+	t.after(() => (process.kill(child.pid, 'SIGKILL'), rt.stop()));
+	let out = '';
+	child.stdout.on('data', (text) => (out += text));
+	await waitFor(() => out.includes(told), 'the stream');
+	return out;
+}
+
+test('docs/channels.md: a channel enrols and follows', async (t) => {
+	const { rt } = await world();
+	const { sessionId } = await ok(rt, 'create_session', {});
+	const out = await streams(t, rt, block('docs/channels.md', 'channel').replaceAll('sess_...', sessionId), 'channel.connected');
+	assert.match(out, /^\{.*"resumeToken":"rt_/);
+});
+
+test('docs/channels.md: a channel over all sessions enrols, acknowledges, comes back and follows', async (t) => {
+	const { rt } = await world();
+	await ok(rt, 'create_session', {});
+	const out = await streams(t, rt, block('docs/channels.md', 'channel_all').replace('t1:42', 't1:1'), 'channel.resumed');
+	const answers = out.split(/(?<=\})\n?(?=\{)/).slice(0, 3).map((text) => JSON.parse(text.split('\n')[0].replace(/id:.*$/, '')));
+	assert.match(answers[0].resumeToken, /^rt_/);
+	assert.equal(answers[1].cursor, 't1:1');
+	assert.deepEqual([answers[2].replayMode, answers[2].snapshot.sessions.length], ['replay', 1]);
+});
+
+test('docs/tenants.md: the facts of all sessions', async (t) => {
+	const { rt } = await world();
+	const script = block('docs/tenants.md', 'all-sessions').replace('localhost:7717', `${rt.host}:${rt.port}`);
+	const child = spawn('bash', ['-euc', script.replace('curl -N', 'exec curl -sNi')], { env: { PATH: process.env.PATH }, stdio: ['ignore', 'pipe', 'inherit'] });
+	t.after(() => (process.kill(child.pid, 'SIGKILL'), rt.stop()));
+	let out = '';
+	child.stdout.on('data', (text) => (out += text));
+	await waitFor(() => out.includes('\r\n\r\n'), 'the head of the stream');
+	const { sessionId } = await ok(rt, 'submit_turn', { createPolicy: {}, text: 'hello' });
+	await waitFor(() => out.includes('turn.completed'), 'the end of the turn');
+	assert.match(out, new RegExp(`"turn.submitted".*"${sessionId}"`));
+	assert.doesNotMatch(out, /"type":"session.created"/);
+});
+
+test('docs/guide/tools.md: a workspace, and what a turn has', async (t) => {
+	const model = await startModel();
+	const home = newFolder();
+	mkdirSync(join(home, 'project'));
+	const env = { HOME: home, OPENAI_BASE_URL: model.url, AGENTD_LISTEN: 'off' };
+	t.after(() => bash('agentctl stop', env));
+	assert.equal(await bash(block('docs/guide/tools.md', 'files'), env), 'You said: Which files of this project mention a licence?\n');
+	assert.equal(await bash(block('docs/guide/tools.md', 'commands'), env), 'You said: Run the tests and tell me what fails.\n');
+	const [{ sessionId }] = JSON.parse(await bash('agentctl sessions --json', env)).sessions;
+	const said = await bash(block('docs/guide/tools.md', 'inventory').replace('sess_...', sessionId), env);
+	for (const name of ['read_file', 'apply_patch', 'shell']) assert.match(said, new RegExp(`"${name}"`));
+});
+
+test('docs/hooks.md: a command that blocks, and lets pass', () => {
+	const file = join(newFolder(), 'hook');
+	writeFileSync(file, block('docs/hooks.md', 'weekend'));
+	chmodSync(file, 0o755);
+	const asked = (input) => spawnSync(file, [], { input: JSON.stringify({ hookPoint: 'pre_tool_use', tool: { name: 'fetch', input } }), encoding: 'utf8' });
+	const blocked = asked({ url: 'https://prod.example.com/x' });
+	assert.deepEqual([blocked.status, blocked.stderr], [2, 'production is closed on weekends\n']);
+	assert.equal(asked({ url: 'https://test.example.com/x' }).status, 0);
+});
