@@ -4981,7 +4981,7 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  true, true, 1u << 4, "admin", { ar_cmd_set_policy_in_fields, 6, sizeof(struct ar_cmd_set_policy_in), ar_cmd_set_policy_in_oneofs, 1 },
 	  { ar_cmd_set_policy_out_fields, 1, sizeof(struct ar_cmd_set_policy_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_NOT_AUTHORIZED, AR_ERR_INVALID_POLICY }, 2,
-	  (const uint16_t[]){ AR_EV_POLICY_CHANGED, AR_EV_LIMIT_CHANGED }, 2, NULL, "proposed (policy.changed without a verb)" },
+	  (const uint16_t[]){ AR_EV_POLICY_CHANGED, AR_EV_LIMIT_CHANGED, AR_EV_ACTION_RESOLVED, AR_EV_PERMISSION_RESOLVED, AR_EV_CHANNEL_PERMISSION_RETURNED, AR_EV_TASK_RESUMED }, 6, NULL, "proposed (policy.changed without a verb)" },
 	[AR_CMD_FINISH_BENCHMARK_TRIAL] = { AR_CMD_FINISH_BENCHMARK_TRIAL, "finish_benchmark_trial",
 	  "End a trial whose run does not end it by itself.",
 	  true, false, 1u << 1, "submit", { ar_cmd_finish_benchmark_trial_in_fields, 4, sizeof(struct ar_cmd_finish_benchmark_trial_in), NULL, 0 },

@@ -223,6 +223,24 @@ test('CH-16 a forwarded question that nobody answers comes back as timed out', a
 	await rt.stop();
 });
 
+test('CH-16 a policy that denies it settles an open question: its peer is told, and nobody can allow it any more', async () => {
+	const { sessionId, turnId } = await ask(w.rt, ['drop', 'write', 'drop']);
+	const open = await pending(w.rt, sessionId, 3);
+	await connect(sessionId, { channelId: 'phone' });
+	await ok(w.rt, 'set_policy', { scope: 'session', scopeId: sessionId, rules: [{ name: 'no-drop', tool: 'drop', decision: 'deny' }] });
+	const drops = open.filter((q) => q.toolName === 'drop').map((q) => q.actionId);
+	const back = await facts(w.rt, sessionId, 'channel.permission_returned');
+	assert.deepEqual(back.map((e) => [e.actionId, e.payload.decision, e.payload.decidingSide, e.payload.source]), drops.map((id) => [id, 'deny', 'local', 'policy_deny']));
+	const resolved = await facts(w.rt, sessionId, 'permission.resolved');
+	assert.deepEqual(resolved.map((e) => [e.actionId, e.payload.outcome, e.payload.decisionSource]), drops.map((id) => [id, 'denied', 'policy']));
+	assert.match(resolved[0].payload.decisionReason, /no-drop/);
+	await refused(w.rt, 'already_resolved', 'respond_action', { actionId: drops[0], decision: 'allow', channelId: 'phone' });
+	const [left] = await pending(w.rt, sessionId);
+	await ok(w.rt, 'respond_action', { actionId: left.actionId, decision: 'deny' });
+	await ended(w.rt, sessionId, turnId);
+	assert.deepEqual((await facts(w.rt, sessionId, 'tool.failed')).map((e) => e.payload.status), ['denied', 'denied', 'denied']);
+});
+
 test('CH-02 the stream of a peer that cannot answer holds no question', async () => {
 	const { sessionId } = await quiet();
 	await connect(sessionId, { channelId: 'wall', capabilities: ['streaming'] });

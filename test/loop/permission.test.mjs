@@ -157,6 +157,25 @@ test('P12 the policy of a session is a fact: it holds after kill -9, and the sam
 	assert.deepEqual(judged.map((e) => [e.payload.decision, e.payload.decisionSource]), [['deny', 'rule'], ['deny', 'mode']]);
 });
 
+test('a question is overruled by the policy that the host came back with, and by a mode; what the policy does not deny goes on waiting', async () => {
+	const w = await world();
+	const { sessionId, turnId } = await ask(w.rt, ['drop', 'write']);
+	const open = await pending(w.rt, sessionId, 2);
+	await w.rt.kill9();
+	w.rt = await w.again({ config: { permission_rules: [{ name: 'no-drop', effect: 'deny', tool: 'drop' }] } });
+	const [dropped] = await seen(w.rt, sessionId, 'action.resolved');
+	assert.deepEqual([dropped.payload.decision, dropped.payload.decisionSource], ['deny', 'policy']);
+	const [left] = await pending(w.rt, sessionId);
+	assert.equal(left.actionId, open.find((q) => q.actionId !== dropped.actionId).actionId);
+	await ok(w.rt, 'set_policy', { scope: 'session', scopeId: sessionId, policy: { mode: 'never' } });
+	await ended(w.rt, sessionId, turnId);
+	const said = await facts(w.rt, sessionId, 'permission.resolved');
+	assert.deepEqual(said.map((e) => e.payload.decisionSource), ['policy', 'policy']);
+	assert.match(said[0].payload.decisionReason, /no-drop/);
+	assert.match(said[1].payload.decisionReason, /mode never/);
+	assert.deepEqual((await facts(w.rt, sessionId, 'tool.failed')).map((e) => e.payload.status), ['denied', 'denied']);
+});
+
 test('PM-14 a grant counts for its tool, in its session, until it expires; once covers one call', async () => {
 	const { rt } = await world();
 	const { sessionId } = await submit(rt, 'hello');

@@ -114,6 +114,9 @@ void ar_draft_settle(struct ar_draft *w, struct ar_turn *turn, const struct ar_a
 /* What its deadline says, now that it is over. */
 void ar_draft_expire(struct ar_draft *w, struct ar_turn *turn, const struct ar_action *a);
 
+/* What the policy denies by now nobody can allow any more: open questions whether such calls may run are settled by it. */
+void ar_draft_overrule(struct ar_draft *w, struct ar_turn *turn);
+
 /* The turn ends or is interrupted: its open questions are settled as cancelled, and nobody is told. */
 void ar_draft_cancel_actions(struct ar_draft *w, const struct ar_turn *turn, struct ar_str reason);
 

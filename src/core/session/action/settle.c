@@ -1,4 +1,4 @@
-/* A question ends, once: by an answer, by its deadline, or with the turn that asked. Pure. */
+/* A question ends, once: by an answer, by its deadline, by a policy that denies it meanwhile, or with the turn that asked. Pure. */
 #include "channel/channel.h"
 
 /* ---- waking ---- */
@@ -148,6 +148,42 @@ void ar_draft_expire(struct ar_draft *w, struct ar_turn *turn, const struct ar_a
 						 .reason = AR_STR("nobody answered before the deadline") });
 }
 
+/* The arguments of the call are not at hand here, so rules about them speak only of calls that come later. */
+static struct ar_judgement judge_again(struct ar_draft *w, const struct ar_turn *turn,
+				       const struct ar_action *a)
+{
+	const struct ar_invocation *call = ar_turn_call(turn, a->call);
+	struct ar_offers offers = ar_offers_of(w->d, turn);
+	const struct ar_tool *offered = ar_offers_find(&offers, a->tool);
+	struct ar_tool as_called = { .name = a->tool,
+				     .is_read_only = call && call->is_read_only,
+				     .is_destructive = a->is_destructive };
+
+	return ar_permission_judge(w->d, turn,
+				   &(struct ar_act){ .tool = offered ? offered : &as_called,
+						     .name = a->tool });
+}
+
+void ar_draft_overrule(struct ar_draft *w, struct ar_turn *turn)
+{
+	const struct ar_session *s = w->d->session;
+
+	for (size_t i = 0; i < s->actions.count; i++) {
+		const struct ar_action *a = s->actions.at[i];
+		struct ar_judgement j;
+
+		if (!ar_str_eq(a->turn, turn->id) || is_settled(w, a) || !ar_action_is_about_call(a->type))
+			continue;
+		j = judge_again(w, turn, a);
+		if (j.verdict == AR_DENY)
+			ar_draft_settle(w, turn, a,
+					&(struct ar_settlement){
+						.decision = AR_STR("deny"),
+						.source = AR_ACTION_RESOLVED_DECISION_SOURCE_POLICY,
+						.reason = j.reason });
+	}
+}
+
 void ar_draft_cancel_actions(struct ar_draft *w, const struct ar_turn *turn, struct ar_str reason)
 {
 	const struct ar_action *a;
@@ -201,6 +237,7 @@ void ar_draft_wait_again(struct ar_draft *w, struct ar_turn *turn)
 {
 	const struct ar_session *s = w->d->session;
 
+	ar_draft_overrule(w, turn); /* the host's policy may be another one now */
 	for (size_t i = 0; i < s->actions.count; i++) {
 		const struct ar_action *a = s->actions.at[i];
 

@@ -1,7 +1,6 @@
 /* set_policy of a session: the mode and the rules it lives by, on top of the host's. The host's own are its configuration. Pure. */
+#include "action/action.h"
 #include "apply.h"
-#include "decide.h"
-#include "permission/permission.h"
 
 #define POLICY_BYTES_MAX 65536
 
@@ -147,6 +146,28 @@ enum ar_status ar_apply_policy_changed(struct ar_session *s, const struct ar_eve
 	return AR_OK;
 }
 
+/* What follows from it is decided as if it were in force already: its fact comes first. */
+static void overrule(struct ar_decision *d, struct ar_str mode, const struct ar_vec *rules)
+{
+	const struct ar_session *before = d->session;
+	struct ar_session after = *before;
+
+	after.mode = mode;
+	after.rules = *rules;
+	d->session = &after;
+	for (size_t i = 0; i < after.threads.count; i++) {
+		struct ar_thread *t = after.threads.at[i];
+		const struct ar_turn *turn = ar_thread_active(t);
+		struct ar_draft w;
+
+		if (!turn)
+			continue;
+		w = ar_draft_of(d, t);
+		ar_draft_overrule(&w, ar_draft_own(&w, turn));
+	}
+	d->session = before;
+}
+
 enum ar_status ar_decide_set_policy(struct ar_decision *d, struct ar_error *err)
 {
 	const struct ar_cmd_set_policy_in *in = d->input->args;
@@ -160,13 +181,15 @@ enum ar_status ar_decide_set_policy(struct ar_decision *d, struct ar_error *err)
 		return ar_refuse(err, AR_ERR_INVALID_POLICY, "the policy has %zu bytes and may have %d",
 				 text.len, POLICY_BYTES_MAX);
 	ref = ar_decide_content(d, text);
-	if (!ar_str_eq(ref, d->session->policy_ref))
+	if (!ar_str_eq(ref, d->session->policy_ref)) {
 		ar_decide_emit(d, AR_EV_POLICY_CHANGED, &(struct ar_ids){ 0 },
 			       &(struct ar_ev_policy_changed){ .scope = AR_POLICY_CHANGED_SCOPE_SESSION,
 							       .policy_ref = ref,
 							       .previous_policy_ref = d->session->policy_ref,
 							       .changed_by = changed_by(d, in->reason),
 							       .policy = text });
+		overrule(d, mode, &rules);
+	}
 	ar_decide_reply(d, AR_CMD_SET_POLICY, &(struct ar_cmd_set_policy_out){ .policy_ref = ref });
 	return AR_OK;
 }
