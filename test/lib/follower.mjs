@@ -44,11 +44,13 @@ export class Follower {
 		return { path: `/v1/sessions/${this.sessionId}/events?${query}`, headers: this.cursor ? { 'last-event-id': this.cursor } : {} };
 	}
 
-	/** Connects; resolves when the stream is open. Rejects with the answer when it is none. */
+	/** Connects; resolves when the stream is open. Rejects with the answer when it is none, or none came. */
 	open() {
 		if (this.rt.stream) return this.openDirect();
 		return new Promise((done, fail) => {
+			const late = setTimeout(() => req.destroy(new Error(`the stream of ${this.sessionId}: no answer within ${DEADLINE} ms`)), DEADLINE);
 			const req = http.get({ ...this.rt.where(this.via), ...this.where(), agent: false }, (res) => {
+				clearTimeout(late);
 				if (res.statusCode !== 200) return this.refuse(res, fail);
 				this.isOpen = true;
 				this.connections++;
@@ -59,7 +61,7 @@ export class Follower {
 				done(this);
 			});
 			this.req = req;
-			req.on('error', fail);
+			req.on('error', fail).on('close', () => clearTimeout(late));
 		});
 	}
 
