@@ -17,7 +17,7 @@ after(async () => {
 test("a real llama answers agentctl run, streamed and stored alike, twice in one session", async () => {
 	const run = place.start("run", "Once upon a time");
 	await run.until((r) => r.out.length > 0, 60000);
-	const { code, out, err } = await run.done;
+	const { code, out, err } = await run.within();
 	assert.equal(code, 0, err);
 	assert.ok(out.trim().split(/\s+/).length > 8, out);
 	const [session] = (await place.json("sessions")).sessions;

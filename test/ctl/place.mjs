@@ -50,6 +50,12 @@ export class Running {
 		}
 		return this;
 	}
+	/** The exit, or a failure with what was printed until then. */
+	async within(ms = 120000) {
+		let timer;
+		const late = new Promise((_, fail) => { timer = setTimeout(() => { this.child.kill("SIGKILL"); fail(new Error(`not ended within ${ms} ms; stdout ${JSON.stringify(this.out)}, stderr ${this.err}`)); }, ms); });
+		return Promise.race([this.done, late]).finally(() => clearTimeout(timer));
+	}
 	signal(name) { this.child.kill(name); }
 	/** Types, where the input was left open with null. */
 	type(text) { this.child.stdin.write(text); }
@@ -70,7 +76,7 @@ export class Place {
 		return new Running(join(bin, "agentctl"), args, { cwd: this.dir, ...last, env: { ...this.env, ...last.env } });
 	}
 	/** Runs to the end: { code, out, err }. */
-	ctl(...args) { return this.start(...args).done; }
+	ctl(...args) { return this.start(...args).within(); }
 	/** Runs, expects exit 0, and reads the output as JSON. */
 	async json(...args) {
 		const { code, out, err } = await this.ctl(...args, "--json");
