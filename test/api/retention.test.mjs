@@ -62,7 +62,7 @@ test('old sessions are removed, young and open ones stay', async () => {
 	await w.rt.stop();
 });
 
-test('CH-07 CH-13 a peer that comes back after sessions were removed is told what is missing, and goes on behind it', async () => {
+test('CH-07 CH-13 HI-13 AC-16 a peer that comes back after sessions were removed is told what is missing, and goes on behind it', async () => {
 	const peer = { transport: 'sse', peerRole: 'client', credential: 'mine' };
 	const w = await world({ env: behind(40) });
 	const { channelId } = await ok(w.rt, 'connect_channel', { ...peer, channelId: 'away' });
@@ -86,8 +86,8 @@ test('CH-07 CH-13 a peer that comes back after sessions were removed is told wha
 	const told = (await readLog(w.rt, homeOf('local'))).slice(-2).map((f) => f.event);
 	assert.deepEqual(told.map((e) => [e.type, e.channelId]), [['channel.resumed', channelId], ['snapshot.repaired', channelId]]);
 	assert.deepEqual([told[0].payload.replayMode, told[0].payload.gap], ['partial', back.gap]);
-	const { fromSequence, toSequence, repairedFields } = told[1].payload;
-	assert.deepEqual([fromSequence, toSequence, repairedFields], [1, Number(back.gap.to.split(':')[1]), ['sessions']]);
+	const { fromSequence, toSequence, repairedFields, unavailable } = told[1].payload;
+	assert.deepEqual([fromSequence, toSequence, repairedFields, unavailable], [1, Number(back.gap.to.split(':')[1]), ['sessions'], ['events']]);
 
 	await ok(w.rt, 'ack_events', { channelId, cursor: back.cursor });
 	const again = await ok(w.rt, 'reconnect_channel', { channelId, lastAckedSequence: 0 });
