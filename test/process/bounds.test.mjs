@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { before, test } from 'node:test';
 import { ended, facts } from '../lib/gate.mjs';
-import { ok, submit, world } from '../lib/runtime.mjs';
+import { follow, ok, readLog, sleep, submit, world } from '../lib/runtime.mjs';
 import { configOf, endOf, newWorkspace, shell, startOf, whole } from './place.mjs';
 import { isMeasured } from './shim.mjs';
 
@@ -88,4 +88,19 @@ test('AC-13 10 MB after what was typed: process.input, and the ref returns every
 	assert.equal(end.payload.outputs.length, 1);
 	const bytes = await whole(w.rt, end.payload.outputRefs[0]);
 	assert.ok(bytes.toString().replaceAll('\n', ' ') === numbers(0, 10_000_000).toString());
+});
+
+test('AN-10 a reader that is cut while 50 MB are written: no event is large, and it ends with the facts of the log', async () => {
+	const turn = await submit(w.rt, shell('for i in 1 2 3 4 5 6 7 8 9 10; do seq 100000000 100499999; sleep 0.1; done', { timeoutMs: 600000 }));
+	const reader = await follow(w.rt, turn.sessionId);
+	let cuts = 0;
+	for (; !reader.end(turn.turnId); cuts++) {
+		await sleep(50);
+		await reader.resume();
+	}
+	reader.check();
+	assert.ok(cuts >= 5, `${cuts} cuts`);
+	assert.deepEqual(reader.facts.map((f) => f.data), (await readLog(w.rt, turn.sessionId)).map((f) => f.data));
+	const [cut] = await facts(w.rt, turn.sessionId, 'output.truncated');
+	assert.equal(cut.payload.originalSize, 50_000_000);
 });
