@@ -79,6 +79,21 @@ test('OU-08 a result that is too long for the model is cut, and that is a fact w
 	assert.ok(JSON.stringify(second.body).includes('bytes left out'), 'that is what the model got');
 });
 
+test('OU-07 a result and an answer that are longer than what is shown are said to lie in storage, with all that is to know of them', async () => {
+	const spilled = rich.log.filter((e) => e.type === 'output.spilled');
+	assert.deepEqual(new Set(spilled.map((e) => e.payload.owner)), new Set(['tool', 'model']));
+	for (const { outputRef, payload } of spilled) {
+		const whole = await bytes(outputRef);
+		assert.equal(Buffer.byteLength(whole), payload.sizeBytes);
+		assert.ok(payload.sizeBytes > payload.thresholdBytes && whole.startsWith(payload.preview) && payload.preview.length > 0);
+		assert.deepEqual([payload.mediaType, payload.encoding, payload.truncation, payload.redaction], ['text/plain', 'utf-8', 'none', { count: 0 }]);
+	}
+	const [{ toolCallId, outputRef, sequence }] = spilled;
+	const result = rich.log.find((e) => e.type === 'tool.result' && e.toolCallId === toolCallId);
+	assert.equal(result.payload.outputRef, outputRef);
+	assert.ok(sequence < result.sequence);
+});
+
 test('EV-24 EV-31 large arguments and results travel as refs with a preview', async () => {
 	const started = rich.log.find((e) => e.type === 'tool.started' && e.payload.toolName === 'put');
 	const result = rich.log.find((e) => e.type === 'tool.result' && e.toolCallId === started.toolCallId);

@@ -76,7 +76,7 @@ test('`yes` until its time is over: stopped, bounded, and exact to the byte', as
 	assert.equal(got.told.payload.status, 'timed_out');
 });
 
-test('AC-13 10 MB after what was typed: process.input, and the ref returns every byte', async () => {
+test('AC-13 OU-07 10 MB after what was typed: process.input, output.spilled, and the ref returns every byte, also after kill -9', async () => {
 	await w.rt.stop();
 	w.rt = await w.again({ config: configOf(newWorkspace()) });
 	const turn = await submit(w.rt, shell('read -r n; seq 100000000 $n', { background: true }));
@@ -86,7 +86,13 @@ test('AC-13 10 MB after what was typed: process.input, and the ref returns every
 	const [typed] = await facts(w.rt, turn.sessionId, 'process.input');
 	assert.equal(typed.payload.bytes, 10);
 	assert.equal(end.payload.outputs.length, 1);
-	const bytes = await whole(w.rt, end.payload.outputRefs[0]);
+	const [{ outputRef, payload: spilled, processId: whose }] = await facts(w.rt, turn.sessionId, 'output.spilled');
+	assert.deepEqual([whose, outputRef], [processId, end.payload.outputRefs[0]]);
+	assert.deepEqual([spilled.owner, spilled.sizeBytes, spilled.truncation, spilled.encoding], ['process', 10_000_000, 'none', 'utf-8']);
+	assert.ok(spilled.preview.startsWith('100000000\n'));
+	await w.rt.kill9();
+	w.rt = await w.again({ config: configOf(newWorkspace()) });
+	const bytes = await whole(w.rt, outputRef);
 	assert.ok(bytes.toString().replaceAll('\n', ' ') === numbers(0, 10_000_000).toString());
 });
 
@@ -101,6 +107,6 @@ test('AN-10 a reader that is cut while 50 MB are written: no event is large, and
 	reader.check();
 	assert.ok(cuts >= 5, `${cuts} cuts`);
 	assert.deepEqual(reader.facts.map((f) => f.data), (await readLog(w.rt, turn.sessionId)).map((f) => f.data));
-	const [cut] = await facts(w.rt, turn.sessionId, 'output.truncated');
-	assert.equal(cut.payload.originalSize, 50_000_000);
+	const [spilled] = await facts(w.rt, turn.sessionId, 'output.spilled');
+	assert.deepEqual([spilled.payload.sizeBytes, spilled.payload.truncation], [50_000_000, 'head_tail']);
 });

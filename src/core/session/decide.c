@@ -231,24 +231,6 @@ struct ar_str ar_decide_error(struct ar_decision *d, struct ar_str category, str
 	return ar_decide_json_end(d);
 }
 
-void ar_decide_masked(struct ar_decision *d, const struct ar_ids *owner, struct ar_str ref,
-		      const struct ar_masked *masked)
-{
-	struct ar_ids ids = *owner;
-	struct ar_jw w = ar_decide_json(d);
-
-	if (masked->count == 0)
-		return;
-	ids.at[AR_SCOPE_OUTPUT] = ref;
-	ar_jw_open(&w);
-	ar_jw_mstr(&w, "kind", AR_STR("secret"));
-	ar_jw_mraw(&w, "ruleRefs", masked->rules);
-	ar_jw_mint(&w, "count", masked->count);
-	ar_jw_close(&w);
-	ar_decide_emit(d, AR_EV_OUTPUT_REDACTED, &ids,
-		       &(struct ar_ev_output_redacted){ .redaction = ar_decide_json_end(d) });
-}
-
 struct ar_ids ar_ids_thread(const struct ar_thread *t)
 {
 	struct ar_ids ids = { 0 };

@@ -48,9 +48,6 @@ struct ar_jw ar_decide_json(struct ar_decision *d); /* begin a JSON text ... */
 struct ar_str ar_decide_json_end(struct ar_decision *d); /* ... and take it */
 struct ar_str ar_decide_error(struct ar_decision *d, struct ar_str category, struct ar_str message,
 			      bool retryable, struct ar_str advice);
-void ar_decide_masked(
-	struct ar_decision *d, const struct ar_ids *owner, struct ar_str ref,
-	const struct ar_masked *masked); /* says so, if anything was; `ref` is the text as it is kept */
 struct ar_ids ar_ids_thread(const struct ar_thread *t);
 
 /* history/clock_step.c: the first fact of a decision before which the clock was set back. */
@@ -129,6 +126,23 @@ void ar_draft_fail(struct ar_draft *w, struct ar_turn *turn, const struct ar_end
 void ar_draft_cancel(struct ar_draft *w, struct ar_turn *turn, struct ar_str reason,
 		     struct ar_str output_ref);
 void ar_draft_cancel_queued(struct ar_draft *w, struct ar_turn *turn, struct ar_str reason);
+
+/* output.c */
+struct ar_spill {
+	int owner; /* enum of output.spilled */
+	struct ar_str ref, beginning;
+	int64_t size; /* of all of it, as it was made */
+	bool is_cut; /* less than that is kept: its head and its tail */
+	bool is_binary;
+	const struct ar_masked *masked;
+};
+
+void ar_decide_masked(
+	struct ar_decision *d, const struct ar_ids *owner, struct ar_str ref,
+	const struct ar_masked *masked); /* says so, if anything was; `ref` is the text as it is kept */
+void ar_decide_spilled(
+	struct ar_decision *d, const struct ar_ids *owner,
+	const struct ar_spill *s); /* says so, if it is longer than what a model reads at once */
 
 /* tool/offer.c */
 AR_MUST_USE enum ar_status ar_offers_check(struct ar_decision *d, struct ar_str options,

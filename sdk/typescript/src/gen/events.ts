@@ -1363,7 +1363,7 @@ export interface OutputSpilledPayload {
   sizeBytes: number;
   /** The part that is shown. */
   preview: string;
-  /** Which part that is. */
+  /** Which part of it is stored; none: all of it. */
   truncation: "none" | "head" | "tail" | "middle" | "head_tail" | "tokens";
   /** What was masked. */
   redaction: Record<string, unknown>;

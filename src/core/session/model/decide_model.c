@@ -257,6 +257,12 @@ static void step_completed(struct ar_draft *w, struct ar_turn *turn, const struc
 							.reasoning_ref = content_or_none(d, out->reasoning),
 							.tool_calls = calls,
 							.echo_ref = echo });
+	ar_decide_spilled(d, &scope,
+			  &(struct ar_spill){ .owner = AR_OUTPUT_SPILLED_OWNER_MODEL,
+					      .ref = output_ref,
+					      .beginning = out->text,
+					      .size = (int64_t)out->text.len,
+					      .masked = &out->masked });
 	ar_decide_masked(d, &scope, output_ref, &out->masked);
 	ar_limits_record(w, turn, step, end);
 	ar_budget_note(w, turn);

@@ -9,13 +9,14 @@ static const char *const stream_word[] = { "", "stdout", "stderr", "pty" };
 /* What was kept, as content; the words of member `outputs`, and of `outputRefs`. */
 struct stored {
 	struct ar_str outputs, refs;
-	struct ar_str first; /* ref */
+	const struct ar_str *each; /* refs in the order of what was kept */
+	struct ar_str first; /* of them */
 };
 
 static struct stored store_output(struct ar_decision *d, const struct ar_process_over *o)
 {
 	struct ar_str *refs = ar_arena_alloc(d->arena, (o->kept_count + 1) * sizeof(*refs));
-	struct stored s = { 0 };
+	struct stored s = { .each = refs };
 	struct ar_jw w;
 
 	for (size_t i = 0; i < o->kept_count; i++)
@@ -42,16 +43,46 @@ static struct stored store_output(struct ar_decision *d, const struct ar_process
 	return s;
 }
 
+static uint64_t kept_of(const struct ar_process_over *o, int stream)
+{
+	uint64_t kept = 0;
+
+	for (size_t i = 0; i < o->kept_count; i++)
+		kept += (int)o->kept[i].stream == stream ? o->kept[i].bytes.len : 0;
+	return kept;
+}
+
+/* Of each stream that is too long to be shown, where it begins. */
+static void say_spilled(struct ar_decision *d, const struct ar_ids *ids, const struct ar_process_over *o,
+			const struct stored *s)
+{
+	int said = 0;
+
+	for (size_t i = 0; i < o->kept_count; i++) {
+		int stream = (int)o->kept[i].stream;
+
+		if (stream == said)
+			continue;
+		said = stream;
+		ar_decide_spilled(d, ids,
+				  &(struct ar_spill){ .owner = AR_OUTPUT_SPILLED_OWNER_PROCESS,
+						      .ref = s->each[i],
+						      .beginning = o->kept[i].bytes,
+						      .size = (int64_t)o->written[stream],
+						      .is_cut = kept_of(o, stream) < o->written[stream],
+						      .is_binary = o->is_binary,
+						      .masked = &o->masked });
+	}
+}
+
 /* Of each stream that is not there as a whole. */
 static void say_truncated(struct ar_decision *d, const struct ar_ids *ids, const struct ar_process_over *o,
 			  const struct stored *s)
 {
 	for (int stream = AR_PROC_STDOUT; stream <= AR_PROC_TTY; stream++) {
 		struct ar_ids owner = *ids;
-		uint64_t kept = 0;
+		uint64_t kept = kept_of(o, stream);
 
-		for (size_t i = 0; i < o->kept_count; i++)
-			kept += (int)o->kept[i].stream == stream ? o->kept[i].bytes.len : 0;
 		if (kept >= o->written[stream])
 			continue;
 		owner.at[AR_SCOPE_OUTPUT] = ar_str_absent(s->first) ? o->process : s->first;
@@ -170,6 +201,7 @@ static void say_end(struct ar_decision *d, const struct ar_ids *ids, const struc
 {
 	struct stored s = store_output(d, o);
 
+	say_spilled(d, ids, o, &s);
 	say_truncated(d, ids, o, &s);
 	ar_decide_masked(d, ids, ar_str_absent(s.first) ? ar_decide_content(d, o->text) : s.first,
 			 &o->masked);

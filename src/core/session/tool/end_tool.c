@@ -43,7 +43,8 @@ struct answer {
 	int64_t bytes; /* that the model reads */
 };
 
-static struct answer answer_of(struct ar_draft *w, const struct ar_ids *ids, struct ar_str text)
+static struct answer answer_of(struct ar_draft *w, const struct ar_ids *ids, struct ar_str text,
+			       const struct ar_masked *masked)
 {
 	struct ar_decision *d = w->d;
 	struct answer a = { .whole = ar_decide_content(d, text), .bytes = (int64_t)text.len };
@@ -56,6 +57,12 @@ static struct answer answer_of(struct ar_draft *w, const struct ar_ids *ids, str
 	shorter = cut(d, text);
 	a.read = ar_decide_content(d, shorter);
 	a.bytes = (int64_t)shorter.len;
+	ar_decide_spilled(d, ids,
+			  &(struct ar_spill){ .owner = AR_OUTPUT_SPILLED_OWNER_TOOL,
+					      .ref = a.whole,
+					      .beginning = text,
+					      .size = (int64_t)text.len,
+					      .masked = masked });
 	owner.at[AR_SCOPE_OUTPUT] = a.whole;
 	ar_decide_emit(d, AR_EV_OUTPUT_TRUNCATED, &owner,
 		       &(struct ar_ev_output_truncated){ .truncation =
@@ -120,7 +127,7 @@ void ar_draft_end_call(struct ar_draft *w, struct ar_turn *turn, struct ar_invoc
 	struct ar_decision *d = w->d;
 	struct ar_ids ids = ar_ids_call(d, turn, call);
 	struct ar_str text = !ar_str_empty(end->text) ? end->text : end->structured;
-	struct answer a = answer_of(w, &ids, ar_str_empty(text) ? AR_STR("(no output)") : text);
+	struct answer a = answer_of(w, &ids, ar_str_empty(text) ? AR_STR("(no output)") : text, &end->masked);
 	struct ar_str images = image_refs(d, end->images), hooks = ar_hook_refs(d, turn, call);
 
 	ar_decide_emit(d, AR_EV_TOOL_RESULT, &ids,
@@ -161,7 +168,9 @@ void ar_draft_fail_call(struct ar_draft *w, struct ar_turn *turn, struct ar_invo
 {
 	struct ar_decision *d = w->d;
 	struct ar_ids ids = ar_ids_call(d, turn, call);
-	struct answer a = answer_of(w, &ids, failure_text(d, why));
+	static const struct ar_masked nothing;
+	const struct ar_masked *masked = d->input->tool_end ? &d->input->tool_end->masked : &nothing;
+	struct answer a = answer_of(w, &ids, failure_text(d, why), masked);
 
 	ar_draft_cancel_questions(w, turn, call->id);
 	ar_decide_end_process_of(d, call);
@@ -176,8 +185,7 @@ void ar_draft_fail_call(struct ar_draft *w, struct ar_turn *turn, struct ar_invo
 			       .sandbox_ref = sandbox_of(d, call),
 			       .hook_run_ref = why->hook_run,
 			       .answer_bytes = AR_OPT_INT(a.bytes) });
-	if (w->d->input->tool_end)
-		ar_decide_masked(d, &ids, a.read, &w->d->input->tool_end->masked);
+	ar_decide_masked(d, &ids, a.read, masked);
 	call->category = why->category;
 	ended(call, &a, ar_str_from(ar_tool_failed_status_desc.names[why->status]));
 }

@@ -1,0 +1,55 @@
+/* What facts say of an output beside the one that brought it: that parts of it were masked, and that it was too long to be shown and lies in
+ * storage. Pure. */
+#include "decide.h"
+
+#define PREVIEW_MAX 1024
+
+static struct ar_str redaction(struct ar_decision *d, const struct ar_masked *masked)
+{
+	struct ar_jw w = ar_decide_json(d);
+
+	ar_jw_open(&w);
+	if (masked->count > 0) {
+		ar_jw_mstr(&w, "kind", AR_STR("secret"));
+		ar_jw_mraw(&w, "ruleRefs", masked->rules);
+	}
+	ar_jw_mint(&w, "count", masked->count);
+	ar_jw_close(&w);
+	return ar_decide_json_end(d);
+}
+
+void ar_decide_masked(struct ar_decision *d, const struct ar_ids *owner, struct ar_str ref,
+		      const struct ar_masked *masked)
+{
+	struct ar_ids ids = *owner;
+
+	if (masked->count == 0)
+		return;
+	ids.at[AR_SCOPE_OUTPUT] = ref;
+	ar_decide_emit(d, AR_EV_OUTPUT_REDACTED, &ids,
+		       &(struct ar_ev_output_redacted){ .redaction = redaction(d, masked) });
+}
+
+void ar_decide_spilled(struct ar_decision *d, const struct ar_ids *owner, const struct ar_spill *s)
+{
+	int64_t limit = d->input->policy->tool_result_bytes;
+	struct ar_ids ids = *owner;
+
+	if (s->size <= limit)
+		return;
+	ids.at[AR_SCOPE_OUTPUT] = s->ref;
+	ar_decide_emit(d, AR_EV_OUTPUT_SPILLED, &ids,
+		       &(struct ar_ev_output_spilled){
+			       .owner = s->owner,
+			       .media_type = s->is_binary ? AR_STR("application/octet-stream")
+							  : AR_STR("text/plain"),
+			       .encoding = s->is_binary ? AR_OUTPUT_SPILLED_ENCODING_BINARY
+							: AR_OUTPUT_SPILLED_ENCODING_UTF_8,
+			       .size_bytes = s->size,
+			       .preview = s->is_binary ? AR_STR("")
+						       : ar_str_utf8_prefix(s->beginning, PREVIEW_MAX),
+			       .truncation = s->is_cut ? AR_OUTPUT_SPILLED_TRUNCATION_HEAD_TAIL
+						       : AR_OUTPUT_SPILLED_TRUNCATION_NONE,
+			       .redaction = redaction(d, s->masked),
+			       .threshold_bytes = limit });
+}
