@@ -88,6 +88,8 @@ test('OU-07 a result and an answer that are longer than what is shown are said t
 		assert.ok(payload.sizeBytes > payload.thresholdBytes && whole.startsWith(payload.preview) && payload.preview.length > 0);
 		assert.deepEqual([payload.mediaType, payload.encoding, payload.truncation, payload.redaction], ['text/plain', 'utf-8', 'none', { count: 0 }]);
 	}
+	const { threads: [{ outputs }] } = await ok(w.rt, 'get_session', { sessionId: rich.sessionId });
+	assert.deepEqual(outputs.map((o) => [o.outputRef, o.owner, o.sizeBytes, o.preview]), spilled.map((e) => [e.outputRef, e.payload.owner, e.payload.sizeBytes, e.payload.preview]));
 	const [{ toolCallId, outputRef, sequence }] = spilled;
 	const result = rich.log.find((e) => e.type === 'tool.result' && e.toolCallId === toolCallId);
 	assert.equal(result.payload.outputRef, outputRef);

@@ -92,6 +92,8 @@ test('AC-13 OU-07 10 MB after what was typed: process.input, output.spilled, and
 	assert.ok(spilled.preview.startsWith('100000000\n'));
 	await w.rt.kill9();
 	w.rt = await w.again({ config: configOf(newWorkspace()) });
+	const { threads: [{ outputs: [listed] }] } = await ok(w.rt, 'get_session', { sessionId: turn.sessionId });
+	assert.deepEqual([listed.outputRef, listed.processId, listed.sizeBytes, listed.mediaType, listed.redaction], [outputRef, processId, 10_000_000, 'text/plain', { count: 0 }]);
 	const bytes = await whole(w.rt, outputRef);
 	assert.ok(bytes.toString().replaceAll('\n', ' ') === numbers(0, 10_000_000).toString());
 });

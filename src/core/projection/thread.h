@@ -21,6 +21,9 @@ void ar_projection_environment(const struct ar_session *s, struct ar_jw *w);
 void ar_projection_channels(const struct ar_session *s, struct ar_jw *w);
 void ar_projection_channel_summary(const struct ar_session *s, struct ar_jw *w);
 
+/* Member `outputs`. */
+void ar_projection_outputs(const struct ar_thread *t, struct ar_jw *w);
+
 /* Member `diagnostics`. */
 void ar_projection_diagnostics(const struct ar_session *s, const struct ar_thread *t, struct ar_jw *w);
 

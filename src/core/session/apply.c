@@ -444,6 +444,7 @@ static ar_apply_fn *const appliers[AR_EV_COUNT] = {
 	[AR_EV_TOOL_RESULT] = ar_apply_tool_result,
 	[AR_EV_TOOL_FAILED] = ar_apply_tool_failed,
 	[AR_EV_PERMISSION_EVALUATED] = ar_apply_permission_evaluated,
+	[AR_EV_OUTPUT_SPILLED] = ar_apply_output_spilled,
 	[AR_EV_TASK_PROFILE_RESOLVED] = ar_apply_profile,
 	[AR_EV_ROUTING_CANDIDATES_RESOLVED] = ar_apply_candidates,
 	[AR_EV_ROUTING_SINGLE_CANDIDATE] = ar_apply_single_candidate,

@@ -1,5 +1,6 @@
 /* What facts say of an output beside the one that brought it: that parts of it were masked, and that it was too long to be shown and lies in
  * storage. Pure. */
+#include "apply.h"
 #include "decide.h"
 
 #define PREVIEW_MAX 1024
@@ -52,4 +53,30 @@ void ar_decide_spilled(struct ar_decision *d, const struct ar_ids *owner, const 
 						       : AR_OUTPUT_SPILLED_TRUNCATION_NONE,
 			       .redaction = redaction(d, s->masked),
 			       .threshold_bytes = limit });
+}
+
+enum ar_status ar_apply_output_spilled(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
+{
+	const struct ar_ev_output_spilled *p = PAYLOAD(e, output_spilled);
+	struct ar_stored_output *output = ar_arena_alloc(&s->arena, sizeof(*output));
+	struct ar_thread *t =
+		ar_apply_thread(s, e); /* the turn may have left the window before its process ended */
+
+	if (!t)
+		return ar_apply_unknown(err, e, "thread");
+	*output = (struct ar_stored_output){ .ref = ar_apply_keep(s, e->ids[AR_SCOPE_OUTPUT]),
+					     .owner = ar_apply_word(e, "owner", p->owner),
+					     .media_type = ar_apply_keep(s, p->media_type),
+					     .encoding = ar_apply_word(e, "encoding", p->encoding),
+					     .truncation = ar_apply_word(e, "truncation", p->truncation),
+					     .preview = ar_apply_keep(s, p->preview),
+					     .redaction = ar_apply_keep(s, p->redaction),
+					     .call = ar_apply_keep(s, e->ids[AR_SCOPE_TOOL_CALL]),
+					     .process = ar_apply_keep(s, e->ids[AR_SCOPE_PROCESS]),
+					     .size = p->size_bytes,
+					     .at = e->time };
+	ar_vec_push(&s->arena, &t->outputs, output);
+	if (t->outputs.count > AR_WINDOW_OUTPUTS)
+		ar_vec_remove(&t->outputs, 0);
+	return AR_OK;
 }

@@ -266,6 +266,14 @@ static const struct ar_field_desc judged_fields[] = {
 	STR(ar_judged, reason),	    RAW(ar_judged, rules),	  STR(ar_judged, mode),
 	STR(ar_judged, permission), FLAG(ar_judged, destructive), TIME(ar_judged, at),
 };
+static const struct ar_field_desc output_fields[] = {
+	STR(ar_stored_output, ref),	   STR(ar_stored_output, owner),
+	STR(ar_stored_output, media_type), STR(ar_stored_output, encoding),
+	STR(ar_stored_output, truncation), STR(ar_stored_output, preview),
+	RAW(ar_stored_output, redaction),  STR(ar_stored_output, call),
+	STR(ar_stored_output, process),	   INT(ar_stored_output, size),
+	TIME(ar_stored_output, at),
+};
 static const struct ar_field_desc process_fields[] = {
 	STR(ar_process_record, id),	      STR(ar_process_record, thread),
 	STR(ar_process_record, turn),	      STR(ar_process_record, step),
@@ -365,6 +373,7 @@ static const struct ar_struct_desc action_desc = DESC(ar_action, action_fields);
 static const struct ar_struct_desc grant_desc = DESC(ar_grant, grant_fields);
 static const struct ar_struct_desc rule_desc = DESC(ar_permission_rule, rule_fields);
 static const struct ar_struct_desc judged_desc = DESC(ar_judged, judged_fields);
+static const struct ar_struct_desc output_desc = DESC(ar_stored_output, output_fields);
 static const struct ar_struct_desc process_desc = DESC(ar_process_record, process_fields);
 static const struct ar_struct_desc process_input_desc = DESC(ar_process_input, process_input_fields);
 static const struct ar_struct_desc channel_desc = DESC(ar_channel, channel_fields);
@@ -440,6 +449,7 @@ static void write_thread(struct ar_jw *w, const struct ar_thread *t)
 	write_vec(w, "boundaries", &t->boundaries, &boundary_desc);
 	write_vec(w, "incidents", &t->incidents, &incident_desc);
 	write_vec(w, "judged", &t->judged, &judged_desc);
+	write_vec(w, "outputs", &t->outputs, &output_desc);
 	ar_jw_key(w, "turns");
 	ar_jw_open_array(w);
 	for (size_t i = 0; i < t->turns.count; i++)
@@ -611,7 +621,8 @@ static bool read_thread(struct ar_session *s, struct ar_json v, struct ar_error 
 	if (!read_vec(s, ar_json_get(v, "context"), &t->context, &context_desc, err) ||
 	    !read_vec(s, ar_json_get(v, "boundaries"), &t->boundaries, &boundary_desc, err) ||
 	    !read_vec(s, ar_json_get(v, "incidents"), &t->incidents, &incident_desc, err) ||
-	    !read_vec(s, ar_json_get(v, "judged"), &t->judged, &judged_desc, err))
+	    !read_vec(s, ar_json_get(v, "judged"), &t->judged, &judged_desc, err) ||
+	    !read_vec(s, ar_json_get(v, "outputs"), &t->outputs, &output_desc, err))
 		return false;
 	for (struct ar_json_iter it = ar_json_iter(ar_json_get(v, "turns")); ar_json_next(&it);) {
 		if (!read_turn(s, t, it.value, err))

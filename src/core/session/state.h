@@ -57,6 +57,16 @@ struct ar_incident {
 	ar_usec at;
 };
 
+#define AR_WINDOW_OUTPUTS 10 /* newest kept per thread */
+
+/* Output that was too long to be shown, as readers see it later. */
+struct ar_stored_output {
+	struct ar_str ref, owner, media_type, encoding, truncation, preview, redaction;
+	struct ar_str call, process; /* whose it is; absent: a model's */
+	int64_t size;
+	ar_usec at;
+};
+
 struct ar_thread {
 	struct ar_str id, detail, reason, active_turn;
 	struct ar_str parent_thread,
@@ -76,6 +86,7 @@ struct ar_thread {
 	struct ar_vec boundaries; /* struct ar_boundary, oldest first */
 	struct ar_vec incidents; /* struct ar_incident */
 	struct ar_vec judged; /* struct ar_judged (permission/), newest last */
+	struct ar_vec outputs; /* struct ar_stored_output, newest last */
 };
 
 /* Last number handed out per kind of id. */
