@@ -1,4 +1,5 @@
 // agentctl run with a real model at the other end: what is streamed is what is stored, and the conversation goes on.
+// ci: own stage (it waits for a model library of others)
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { startLlama } from "../model/start_llama.mjs";

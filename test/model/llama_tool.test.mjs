@@ -1,5 +1,6 @@
 // A real model behind the Chat provider: it talks, and it calls a tool. A grammar made of the tool's schema leaves it only calls that fit; the
 // runtime checks the arguments itself, runs the tool and gives the model its answer.
+// ci: own stage (it waits for a model library of others)
 import assert from 'node:assert/strict';
 import http from 'node:http';
 import { after, before, test } from 'node:test';

@@ -1,4 +1,4 @@
-// The OpenAI provider over TLS, HTTP/2, and against a real model.
+// The OpenAI provider over TLS and HTTP/2.
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -11,7 +11,6 @@ import { fileURLToPath } from 'node:url';
 import { assertEnd, portsOf, probe, rawServer } from './probe.mjs';
 import { start } from './scripted.mjs';
 import { soon } from '../lib/soon.mjs';
-import { startLlama } from './start_llama.mjs';
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 
@@ -92,21 +91,4 @@ test('a TLS handshake that is never answered ends at the connect time', async (t
 		assert.ok(run.done.latencyMs >= 195, String(run.done.latencyMs));
 		return run.done.latencyMs;
 	});
-});
-
-// ---- a real model ----
-
-test('a real model writes, stops at its limit and can be cancelled', async (t) => {
-	const { baseUrl, stop } = await startLlama();
-	t.after(stop);
-	const options = '{"maxOutputTokens":48,"temperature":0,"seed":1}';
-	const runs = await Promise.all([1, 2].map(() => probe('Once upon a time', { baseUrl, options })));
-	for (const run of runs) {
-		assert.equal(run.done.outcome, 'completed', JSON.stringify(run.done));
-		assert.ok(run.text.trim().split(/\s+/).length > 8, run.text);
-		assert.ok(run.done.hasUsage && run.done.outputTokens > 0 && run.done.outputTokens <= 48);
-		assert.ok(run.lines.length > 10, 'streamed in pieces');
-	}
-	const cut = await probe('Once upon a time', { baseUrl, options: '{"maxOutputTokens":400}', cancelAfter: 5 });
-	assertEnd(cut, { outcome: 'cancelled' });
 });
