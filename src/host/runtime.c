@@ -336,6 +336,9 @@ static enum ar_status open_http(struct ar_runtime *r, const struct ar_config *c,
 			.origins = c->http.origins,
 			.socket_path = unless_off(c->socket),
 			.cluster_listen = r->member ? unless_off(c->cluster.listen) : NULL,
+			.cluster_advertise = c->cluster.advertise,
+			.cluster_tls = { c->cluster.tls_certificate, c->cluster.tls_key, c->cluster.tls_ca,
+					 c->cluster.tls_name },
 			.peer_key = r->member ? r->member->key : NULL,
 			.ops = &r->ops,
 			.max_body_bytes = (size_t)c->limits.max_body_bytes,
@@ -470,7 +473,7 @@ enum ar_status ar_runtime_open(const struct ar_config *config, const struct ar_r
 	/* Before anyone is told that we are ready: from then on a signal means drain. */
 	uv_signal_start(&r->term, on_signal, SIGTERM);
 	uv_signal_start(&r->interrupt, on_signal, SIGINT);
-	if (*config->tls.certificate)
+	if (*config->tls.certificate || *config->cluster.tls_certificate)
 		uv_signal_start(&r->hangup, on_signal, SIGHUP);
 	*ret = r;
 	return AR_OK;

@@ -9,9 +9,10 @@ const openssl = (...args) => execFileSync("openssl", args, { stdio: ["ignore", "
 const curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"];
 
 export class Pki {
-	constructor() {
-		this.dir = fs.mkdtempSync(path.join(os.tmpdir(), "pki-"));
-		onEnd(() => fs.rmSync(this.dir, { recursive: true, force: true }));
+	// In a folder of its own that goes with the test, or in `dir`, which is the caller's.
+	constructor(dir) {
+		this.dir = dir ?? fs.mkdtempSync(path.join(os.tmpdir(), "pki-"));
+		if (!dir) onEnd(() => fs.rmSync(this.dir, { recursive: true, force: true }));
 	}
 	at(name) { return path.join(this.dir, name); }
 	read(name) { return fs.readFileSync(this.at(name)); }
@@ -35,6 +36,13 @@ export class Pki {
 			fs.renameSync(this.at(`${as}.${kind}.new`), this.at(`${as}.${kind}`));
 		}
 		return this;
+	}
+	// Of a node: its certificate and key, and the authority of the nodes.
+	clusterFlags(as, ca = "ca") {
+		return ["--cluster-certificate", this.at(`${as}.pem`), "--cluster-key", this.at(`${as}.key`), "--cluster-ca", this.at(`${ca}.pem`)];
+	}
+	clusterSettings(as, ca = "ca") {
+		return { "cluster.tls_certificate": this.at(`${as}.pem`), "cluster.tls_key": this.at(`${as}.key`), "cluster.tls_ca": this.at(`${ca}.pem`) };
 	}
 	flags(as = "server") { return ["--certificate", this.at(`${as}.pem`), "--certificate-key", this.at(`${as}.key`)]; }
 }
