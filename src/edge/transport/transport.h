@@ -84,7 +84,8 @@ struct ar_http_options {
 		cluster_listen; /* where other nodes reach us, "10.0.0.1:7718"; NULL = none. An address that is not
 				    * loopback needs cluster_tls. */
 	const char *cluster_advertise; /* what other nodes are told instead; NULL or empty = cluster_listen */
-	const char *peer_key; /* text that nodes of one machine show each other, not sent with cluster_tls; NULL = no cluster */
+	const char *
+		peer_key; /* text that nodes of one machine show each other, not sent with cluster_tls; NULL = no cluster */
 	struct ar_http_cluster_tls cluster_tls;
 	const struct ar_stdio_options *stdio; /* NULL = none; copied */
 	const struct ar_http_ops *ops; /* copied; NULL: no cluster, ready while not draining */
