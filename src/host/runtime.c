@@ -372,7 +372,7 @@ static enum ar_status open_objects(struct ar_runtime *r, const struct ar_config 
 
 static enum ar_status open_postgres(struct ar_runtime *r, const struct ar_config *c, struct ar_error *err)
 {
-	return ar_store_postgres_open(
+	enum ar_status st = ar_store_postgres_open(
 		&(struct ar_store_postgres_options){
 			.conninfo = c->store,
 			.node = c->node.id,
@@ -385,6 +385,11 @@ static enum ar_status open_postgres(struct ar_runtime *r, const struct ar_config
 			.objects = r->objects,
 			.object_min_bytes = (size_t)c->blob.s3_min_bytes },
 		&r->store, err);
+
+	if (st == AR_OK && ar_store_postgres_is_in_clear(r->store))
+		ar_log_line("warning", "the connection to PostgreSQL crosses the network without TLS",
+			    "set sslmode=verify-full and sslrootcert in `store`");
+	return st;
 }
 
 /* The data folder is made in any case: the socket stands in it. */

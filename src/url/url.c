@@ -9,23 +9,29 @@
 #include <string.h>
 #include <strings.h>
 
-static bool is_loopback(const char *host)
+bool ar_url_is_loopback_address(const char *address)
 {
-	char text[INET6_ADDRSTRLEN + 1];
 	struct in6_addr v6;
 	struct in_addr v4;
-	size_t len = strlen(host);
 
-	if (strcasecmp(host, "localhost") == 0)
-		return true;
-	if (inet_pton(AF_INET, host, &v4) == 1)
+	if (inet_pton(AF_INET, address, &v4) == 1)
 		return ntohl(v4.s_addr) >> 24 == 127;
-	if (len < 3 || len - 2 >= sizeof text || host[0] != '[')
-		return false;
-	snprintf(text, sizeof text, "%.*s", (int)len - 2, host + 1);
-	if (inet_pton(AF_INET6, text, &v6) != 1)
+	if (inet_pton(AF_INET6, address, &v6) != 1)
 		return false;
 	return IN6_IS_ADDR_LOOPBACK(&v6) || (IN6_IS_ADDR_V4MAPPED(&v6) && v6.s6_addr[12] == 127);
+}
+
+static bool is_loopback(const char *host)
+{
+	char text[INET6_ADDRSTRLEN];
+	size_t len = strlen(host);
+
+	if (host[0] != '[')
+		return strcasecmp(host, "localhost") == 0 || ar_url_is_loopback_address(host);
+	if (len < 2 || len - 2 >= sizeof text)
+		return false;
+	snprintf(text, sizeof text, "%.*s", (int)len - 2, host + 1);
+	return ar_url_is_loopback_address(text);
 }
 
 static bool has_part(CURLU *u, CURLUPart part)

@@ -27,6 +27,9 @@ const char *ar_url_proxy(const char *url);
 /* Whether what is sent there can be read or changed by nobody on the way: https, or this machine; and no user name misleads the reader. */
 bool ar_url_is_safe(const char *url);
 
+/* Whether an address in figures, without brackets, is in 127.0.0.0/8, ::1, or one of the former written as IPv6. */
+bool ar_url_is_loopback_address(const char *address);
+
 AR_END_DECLS
 
 #endif
