@@ -67,6 +67,18 @@ const struct ar_config_key ar_config_keys[] = {
 	{ "cluster.advertise", AR_CONFIG_STRING, "", "AGENTD_CLUSTER_ADVERTISE", false, 0, 0, NULL, false, false,
 	  offsetof(struct ar_config, cluster.advertise), offsetof(struct ar_config_file, cluster.advertise),
 	  "Address and port that the other nodes are told; empty tells them cluster.listen." },
+	{ "cluster.tls_certificate", AR_CONFIG_STRING, "", "AGENTD_CLUSTER_TLS_CERTIFICATE", false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config, cluster.tls_certificate), offsetof(struct ar_config_file, cluster.tls_certificate),
+	  "PEM file with the certificate that this node shows to the others, its chain behind it; empty is no TLS between nodes, which then must all be on this machine." },
+	{ "cluster.tls_key", AR_CONFIG_STRING, "", "AGENTD_CLUSTER_TLS_KEY", false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config, cluster.tls_key), offsetof(struct ar_config_file, cluster.tls_key),
+	  "PEM file with the key of that certificate." },
+	{ "cluster.tls_ca", AR_CONFIG_STRING, "", "AGENTD_CLUSTER_TLS_CA", false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config, cluster.tls_ca), offsetof(struct ar_config_file, cluster.tls_ca),
+	  "PEM file with the certificate authority that signs the certificates of all nodes; any other certificate is refused." },
+	{ "cluster.tls_name", AR_CONFIG_STRING, "", "AGENTD_CLUSTER_TLS_NAME", false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config, cluster.tls_name), offsetof(struct ar_config_file, cluster.tls_name),
+	  "DNS name that the certificate of every node has in its subjectAltName; empty: each has the IP address of its node." },
 	{ "cluster.lease_ms", AR_CONFIG_INT, "5000", NULL, false, 500, 600000, NULL, false, false,
 	  offsetof(struct ar_config, cluster.lease_ms), offsetof(struct ar_config_file, cluster.lease_ms),
 	  "How long a node may be silent before others take its sessions." },
@@ -425,7 +437,7 @@ const struct ar_config_key ar_config_keys[] = {
 	  offsetof(struct ar_config, guard.repeats), offsetof(struct ar_config_file, guard.repeats),
 	  "Same call with the same arguments and the same answer in a row before the turn is stopped; 0 never stops it." },
 };
-const size_t ar_config_key_count = 132;
+const size_t ar_config_key_count = 136;
 
 static const struct ar_config_key models_keys[] = {
 	{ "name", AR_CONFIG_STRING, "", NULL, false, 0, 0, NULL, true, true,
@@ -695,6 +707,10 @@ static const cyaml_schema_field_t node_fields[] = {
 static const cyaml_schema_field_t cluster_fields[] = {
 	CYAML_FIELD_STRING_PTR("listen", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_cluster, listen, 0, 65536),
 	CYAML_FIELD_STRING_PTR("advertise", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_cluster, advertise, 0, 65536),
+	CYAML_FIELD_STRING_PTR("tls_certificate", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_cluster, tls_certificate, 0, 65536),
+	CYAML_FIELD_STRING_PTR("tls_key", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_cluster, tls_key, 0, 65536),
+	CYAML_FIELD_STRING_PTR("tls_ca", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_cluster, tls_ca, 0, 65536),
+	CYAML_FIELD_STRING_PTR("tls_name", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_cluster, tls_name, 0, 65536),
 	CYAML_FIELD_INT_PTR("lease_ms", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_cluster, lease_ms),
 	CYAML_FIELD_INT_PTR("handover_ms", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_cluster, handover_ms),
 	CYAML_FIELD_END,

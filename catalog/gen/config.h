@@ -178,6 +178,10 @@ struct ar_config_node {
 struct ar_config_cluster {
 	const char *listen;
 	const char *advertise;
+	const char *tls_certificate;
+	const char *tls_key;
+	const char *tls_ca;
+	const char *tls_name;
 	int64_t lease_ms;
 	int64_t handover_ms;
 };
@@ -523,6 +527,10 @@ struct ar_config_file_node {
 struct ar_config_file_cluster {
 	char *listen;
 	char *advertise;
+	char *tls_certificate;
+	char *tls_key;
+	char *tls_ca;
+	char *tls_name;
 	int64_t *lease_ms;
 	int64_t *handover_ms;
 };

@@ -336,6 +336,9 @@ static enum ar_status open_http(struct ar_runtime *r, const struct ar_config *c,
 			.origins = c->http.origins,
 			.socket_path = unless_off(c->socket),
 			.cluster_listen = r->member ? unless_off(c->cluster.listen) : NULL,
+			.cluster_advertise = c->cluster.advertise,
+			.cluster_tls = { c->cluster.tls_certificate, c->cluster.tls_key, c->cluster.tls_ca,
+					 c->cluster.tls_name },
 			.peer_key = r->member ? r->member->key : NULL,
 			.ops = &r->ops,
 			.max_body_bytes = (size_t)c->limits.max_body_bytes,
@@ -369,7 +372,7 @@ static enum ar_status open_objects(struct ar_runtime *r, const struct ar_config 
 
 static enum ar_status open_postgres(struct ar_runtime *r, const struct ar_config *c, struct ar_error *err)
 {
-	return ar_store_postgres_open(
+	enum ar_status st = ar_store_postgres_open(
 		&(struct ar_store_postgres_options){
 			.conninfo = c->store,
 			.node = c->node.id,
@@ -382,6 +385,11 @@ static enum ar_status open_postgres(struct ar_runtime *r, const struct ar_config
 			.objects = r->objects,
 			.object_min_bytes = (size_t)c->blob.s3_min_bytes },
 		&r->store, err);
+
+	if (st == AR_OK && ar_store_postgres_is_in_clear(r->store))
+		ar_log_line("warning", "the connection to PostgreSQL crosses the network without TLS",
+			    "set sslmode=verify-full and sslrootcert in `store`");
+	return st;
 }
 
 /* The data folder is made in any case: the socket stands in it. */
@@ -470,7 +478,7 @@ enum ar_status ar_runtime_open(const struct ar_config *config, const struct ar_r
 	/* Before anyone is told that we are ready: from then on a signal means drain. */
 	uv_signal_start(&r->term, on_signal, SIGTERM);
 	uv_signal_start(&r->interrupt, on_signal, SIGINT);
-	if (*config->tls.certificate)
+	if (*config->tls.certificate || *config->cluster.tls_certificate)
 		uv_signal_start(&r->hangup, on_signal, SIGHUP);
 	*ret = r;
 	return AR_OK;

@@ -202,7 +202,9 @@ test('a stream ends with its token', async () => {
 });
 
 test('an issuer without an audience, or over plain http of another machine, is no configuration', async () => {
-	for (const bad of [{ 'auth.jwt_audience': '' }, { 'auth.jwt_issuer': 'http://login.example.com' }, { 'auth.jwt_keys_url': 'http://127.0.0.1.example.com/k' }]) {
+	for (const bad of [{ 'auth.jwt_audience': '' }, { 'auth.jwt_issuer': 'http://login.example.com' }, { 'auth.jwt_keys_url': 'http://127.0.0.1.example.com/k' },
+		{ 'auth.jwt_keys_url': 'http://127.0.0.1:x@login.example.com/k' }, { 'auth.jwt_issuer': 'http://localhost:80@login.example.com' },
+		{ 'auth.jwt_keys_url': 'https://user@login.example.com/k' }]) {
 		const server = await startAgentd({ config: { ...config(), ...bad }, mayDie: true });
 		assert.ok(server.isGone, JSON.stringify(bad));
 	}

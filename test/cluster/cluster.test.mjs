@@ -6,6 +6,7 @@
 // the folder of a run that passed.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -53,6 +54,7 @@ test('nothing acknowledged is lost or doubled, whatever fails', { skip, timeout:
 	let violations = null;
 	try {
 		await world.start();
+		for (const node of world.nodes) assert.ok(readFileSync(node.log, 'utf8').includes('PostgreSQL crosses the network without TLS'), `${node.name} warns`);
 		await torment(world);
 		const final = await readFinal(world);
 		violations = check(world.history, final);

@@ -4,6 +4,7 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sleep, waitFor, within } from '../lib/runtime.mjs';
+import { Pki } from '../transport/pki.mjs';
 import { Actor } from './actor.mjs';
 import { AgentdNode } from './machines/agentd_node.mjs';
 import { Clock } from './machines/clock.mjs';
@@ -76,6 +77,9 @@ export class World {
 	}
 
 	async startNodes() {
+		const yesterday = new Clock(join(this.folder, 'pki.clock')); // certificates stay good when the clock of a node goes back
+		yesterday.step(-24 * 3600);
+		this.pki = new Pki(this.folder, yesterday.before()).root('ca');
 		for (let n = 1; n <= this.count; n++) this.nodes.push(this.newNode(n));
 		await this.nodes[0].up(); // makes the tables
 		await this.nodes[0].terminate();
@@ -94,7 +98,7 @@ export class World {
 		const [name, address] = [`n${n}`, `10.99.0.${n}`];
 		this.network.join(name, address);
 		const settings = { ...SETTINGS, store: this.pair.connection(), 'model.base_url': this.model.url };
-		if (this.count > 1) settings['cluster.listen'] = `${address}:7718`;
+		if (this.count > 1) Object.assign(settings, { 'cluster.listen': `${address}:7718`, ...this.pki.issue(name, 'ca', { names: `IP:${address}` }).clusterSettings(name) });
 		const clock = new Clock(join(this.folder, `${name}.clock`));
 		const note = (text) => this.history.problem(text);
 		return Object.assign(new AgentdNode({ name, clock, settings, note, folder: this.folder, network: this.network }), { address });

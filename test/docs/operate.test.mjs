@@ -157,6 +157,7 @@ const freePort = () => new Promise((done) => {
 test('cluster: two nodes share the sessions, and each verifies its own', needsServer, async (t) => {
 	const cwd = newFolder();
 	const address = async () => `127.0.0.1:${await freePort()}`;
+	run('cluster-certificates', {}, { cwd });
 	run('cluster', { SERVER: server, STORE: `${server} dbname=agentd`, NODE_A: await address(), NODE_B: await address() }, { cwd });
 	const nodes = await Promise.all(['node-a', 'node-b'].map((name) => daemon(join(cwd, name))));
 	const owned = async () => {
@@ -180,7 +181,7 @@ test('cluster: two nodes share the sessions, and each verifies its own', needsSe
 	await waitFor(() => pidIn(join(cwd, 'node-a')) !== nodes[0].pid, 'another process');
 	const again = await daemon(join(cwd, 'node-a'));
 	for (const sessionId of ids) assert.equal((await ok(again, 'get_session', { sessionId })).status, 'idle');
-	note(t, 'cluster', 'nodes', 'upgrade');
+	note(t, 'cluster-certificates', 'cluster', 'nodes', 'upgrade');
 });
 
 function get(rt, path) {

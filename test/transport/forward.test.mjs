@@ -6,6 +6,7 @@ import { json, startPeer, streamHead } from "./peer.mjs";
 import { ask, get, post, scenario, sleep, startProbe, Wire } from "./probe.mjs";
 
 const key = "0123456789abcdef";
+const operator = `Agentruntime-Principal: ${Buffer.from('{"tenant":"local","actor":"local","rights":31}').toString("base64")}\r\n`;
 const start = (...args) => startProbe("--listen", "127.0.0.1:0", "--cluster", "127.0.0.1:0", "--key", key, ...args);
 const at = (peer, more = "") => `{"sessionId":"peer:${peer.address}"${more}}`;
 const bodyOf = (wire) => wire.text.slice(wire.text.indexOf("\r\n\r\n") + 4);
@@ -82,7 +83,7 @@ scenario("nodes pass on to each other, and a request that was passed on is not p
 	reader.close();
 
 	const third = await startPeer(() => json(200, "{}"));
-	const bearer = { headers: `Authorization: Bearer ${key}\r\n` };
+	const bearer = { headers: `Authorization: Bearer ${key}\r\n${operator}` };
 	for (const path of ["/v1/submit_turn", "/v1/subscribe_events"]) {
 		const refused = await ask(owner.cluster, post(at(third), { path, ...bearer }));
 		assert.deepEqual([refused.statuses[0], codeOf(refused)], [421, "not_owner"], path);
@@ -128,7 +129,7 @@ scenario("the address for peers answers nobody without the key", async () => {
 
 scenario("peers may command and ask how it goes, and nothing else", async () => {
 	const probe = await start("--ops");
-	const headers = `Host: node-2.example:7718\r\nOrigin: http://example.com\r\nAuthorization: bearer ${key}\r\n`;
+	const headers = `Host: node-2.example:7718\r\nOrigin: http://example.com\r\nAuthorization: bearer ${key}\r\n${operator}`;
 	const send = async (line, body = "") => {
 		const wire = await ask(probe.cluster, `${line} HTTP/1.1\r\n${headers}Content-Length: ${body.length}\r\n\r\n${body}`);
 		wire.close();
@@ -275,7 +276,7 @@ scenario("a request waits for its session to have an owner, and not for ever", a
 		// The fake counts its tries; the next one starts anew.
 		(await ask(probe.port, post("{}"))).close();
 	}
-	const refused = await ask(probe.cluster, post('{"a":"unsettled:5"}', { headers: `Authorization: Bearer ${key}\r\n` }));
+	const refused = await ask(probe.cluster, post('{"a":"unsettled:5"}', { headers: `Authorization: Bearer ${key}\r\n${operator}` }));
 	assert.equal(refused.statuses[0], 421, "peers do not wait");
 	refused.close();
 	await probe.stop();

@@ -59,6 +59,7 @@ export async function startProbe(...args) {
 	return {
 		...JSON.parse(output[0]),
 		pid: child.pid,
+		notices,
 		ended: exited,
 		signal: (name) => child.kill(name),
 		// Waits for the server's n-th word to its log.

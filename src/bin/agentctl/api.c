@@ -17,6 +17,7 @@ struct ar_http_request ar_api_request(struct ar_ctl *c, const char *path)
 		.socket = c->socket,
 		.is_local = true,
 		.bearer = c->token,
+		.cacert = c->cacert,
 		.total_ms = CALL_MS,
 		.signal_fd = c->signal_fd,
 		.interrupted = give_way,

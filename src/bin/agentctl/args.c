@@ -4,7 +4,7 @@
 #include <getopt.h>
 #include <string.h>
 
-#define GLOBALS 8
+#define GLOBALS 9
 #define FIRST_GLOBAL 256 /* values of getopt_long; below are the command's own */
 
 const struct ar_ctl_option ar_global_options[GLOBALS] = {
@@ -12,6 +12,9 @@ const struct ar_ctl_option ar_global_options[GLOBALS] = {
 	{ "data-dir", "DIR", "its data folder; the socket is in there" },
 	{ "url", "URL", "talk to http://127.0.0.1:7717, or https elsewhere, instead of the socket" },
 	{ "token", "TOKEN", "API token to show; better in AGENTCTL_TOKEN, where others do not see it" },
+	{ "cacert", "FILE",
+	  "PEM file of the authorities that an https server is verified by; else SSL_CERT_FILE, else the "
+	  "system's" },
 	{ "json", NULL, "print JSON" },
 	{ "quiet", NULL, "no notes on standard error" },
 	{ "help", NULL, "print the page of the command" },
@@ -33,9 +36,9 @@ static void add_globals(struct option *to)
 
 static bool take_global(struct ar_globals *g, int got)
 {
-	const char **texts[] = { &g->socket, &g->data_dir, &g->url, &g->token };
+	const char **texts[] = { &g->socket, &g->data_dir, &g->url, &g->token, &g->cacert };
 	bool *flags[] = { &g->is_json, &g->is_quiet, &g->is_help, &g->is_version };
-	int i = got == 'h' ? 6 : got == 'q' ? 5 : got - FIRST_GLOBAL;
+	int i = got == 'h' ? 7 : got == 'q' ? 6 : got - FIRST_GLOBAL;
 
 	if (i < 0 || i >= GLOBALS)
 		return false;

@@ -5,7 +5,7 @@
 #include "ctl.h"
 
 struct ar_globals {
-	const char *socket, *data_dir, *url, *token;
+	const char *socket, *data_dir, *url, *token, *cacert;
 	bool is_json, is_quiet, is_help, is_version;
 };
 

@@ -22,6 +22,7 @@ struct ar_ctl {
 	const char *socket; /* absolute; NULL with a url */
 	const char *url; /* of the daemon, without a slash at the end */
 	const char *token; /* shown with every request; NULL = none */
+	const char *cacert; /* PEM file that https is verified by; NULL = SSL_CERT_FILE or the system's */
 	int signal_fd; /* Ctrl-C is to be read here; -1 = it ends the program */
 	bool is_json;
 	bool is_quiet;

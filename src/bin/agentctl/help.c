@@ -50,14 +50,15 @@ void ar_help_overview(struct ar_out *o, const struct ar_ctl_command *const *comm
 	ar_out_printf(o, "  %-20s %s\n", "help [COMMAND]", "this page, or the page of a command");
 	print_globals(o);
 	print_heading(o, "Environment");
-	print_indented(o,
-		       "AGENTCTL_TOKEN       API token to show, as --token does\n"
-		       "AGENTD_DATA_DIR      data folder (else agentd in XDG_STATE_HOME or ~/.local/state)\n"
-		       "AGENTD_SOCKET        unix socket (else agentd.sock in the data folder)\n"
-		       "OPENAI_BASE_URL, OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, AGENTD_PROVIDER, "
-		       "AGENTD_MODEL\n"
-		       "                     the model, for a daemon that is started from here\n"
-		       "NO_COLOR             no colours");
+	print_indented(
+		o, "AGENTCTL_TOKEN       API token to show, as --token does\n"
+		   "AGENTD_DATA_DIR      data folder (else agentd in XDG_STATE_HOME or ~/.local/state)\n"
+		   "AGENTD_SOCKET        unix socket (else agentd.sock in the data folder)\n"
+		   "OPENAI_BASE_URL, OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, AGENTD_PROVIDER, "
+		   "AGENTD_MODEL\n"
+		   "                     the model, for a daemon that is started from here\n"
+		   "SSL_CERT_FILE        authorities that https servers are verified by, as --cacert does\n"
+		   "NO_COLOR             no colours");
 	print_heading(o, "Exit status");
 	print_indented(o, "0 ok, 1 failed, 2 usage, 3 daemon not reachable, 130 interrupted");
 	print_heading(o, "Examples");

@@ -1,7 +1,9 @@
 /* See http.h. Every request has handles of its own: a command line makes few, and none has to wait for another. */
 #include "http.h"
+#include "url.h"
 
 #include <curl/curl.h>
+#include <stdlib.h>
 
 #define REPLY_MAX ((size_t)64 * 1024 * 1024)
 #define CONNECT_MS 5000L
@@ -65,6 +67,15 @@ static void set_headers(struct run *x)
 	}
 }
 
+/* The curl of most systems has a file of its own in mind, and does not look at the variable that OpenSSL knows. */
+static void set_authorities(struct run *x)
+{
+	const char *file = x->request->cacert ? x->request->cacert : getenv("SSL_CERT_FILE");
+
+	if (file && *file)
+		curl_easy_setopt(x->easy, CURLOPT_CAINFO, file);
+}
+
 static void set_up(struct run *x)
 {
 	const struct ar_http_request *r = x->request;
@@ -83,8 +94,8 @@ static void set_up(struct run *x)
 	}
 	if (r->socket)
 		curl_easy_setopt(x->easy, CURLOPT_UNIX_SOCKET_PATH, r->socket);
-	if (r->is_local)
-		curl_easy_setopt(x->easy, CURLOPT_PROXY, "");
+	curl_easy_setopt(x->easy, CURLOPT_PROXY, r->is_local ? "" : ar_url_proxy(r->url));
+	set_authorities(x);
 	set_body(x);
 	set_bearer(x);
 	set_headers(x);

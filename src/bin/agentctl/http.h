@@ -9,7 +9,8 @@
 struct ar_http_request {
 	const char *url;
 	const char *socket; /* path of the unix socket; NULL = TCP to the host of the url */
-	bool is_local; /* the environment's proxy is not for it */
+	bool is_local; /* the environment's proxy is not for it; it never is for addresses of this machine */
+	const char *cacert; /* PEM file that https is verified by; NULL = SSL_CERT_FILE or the system's */
 	const char *bearer; /* sent as Authorization; NULL = none */
 	const char *headers[2]; /* whole lines; NULL = none */
 	struct ar_str body; /* JSON to POST; absent = GET */

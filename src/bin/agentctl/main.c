@@ -3,6 +3,7 @@
 #include "args.h"
 #include "complete.h"
 #include "help.h"
+#include "url.h"
 #include "userdirs.h"
 
 #include <curl/curl.h>
@@ -98,12 +99,34 @@ static enum ar_exit find_socket(struct ar_ctl *c, const struct ar_globals *g)
 	return AR_EXIT_OK;
 }
 
+/* A token goes to nobody on the way, and to no other host than the reader of the address takes it for. */
+static enum ar_exit check_url(struct ar_ctl *c, const char *url)
+{
+	struct ar_url u;
+
+	if (!ar_url_parse(url, &u))
+		return ar_ctl_complain(
+			c, AR_EXIT_USAGE,
+			AR_STR("write it as https://agents.example.com:7717, or http://127.0.0.1:7717"),
+			"'%s' is no http or https address", url);
+	if (u.has_user)
+		return ar_ctl_complain(c, AR_EXIT_USAGE,
+				       AR_STR("name the host alone, and give the token in AGENTCTL_TOKEN"),
+				       "the address has a user name before its host");
+	if (c->token && !u.is_https && !u.is_loopback)
+		return ar_ctl_complain(c, AR_EXIT_USAGE,
+				       AR_STR("use https://, or http:// on this machine alone"),
+				       "the token would cross the network in the clear to %s", url);
+	return AR_EXIT_OK;
+}
+
 static enum ar_exit find_place(struct ar_ctl *c, const struct ar_globals *g)
 {
 	struct ar_str url = ar_str_from(g->url);
 	const char *token = g->token ? g->token : getenv("AGENTCTL_TOKEN");
 
 	c->token = token && *token ? token : NULL;
+	c->cacert = g->cacert;
 	find_folder(c, g);
 	if (!g->url)
 		return find_socket(c, g);
@@ -113,7 +136,7 @@ static enum ar_exit find_place(struct ar_ctl *c, const struct ar_globals *g)
 	while (ar_str_ends(url, AR_STR("/")))
 		url.len--;
 	c->url = ar_ctl_keep(c, url);
-	return AR_EXIT_OK;
+	return check_url(c, c->url);
 }
 
 /* ---- running a command ---- */

@@ -102,6 +102,7 @@ enum ar_status ar_model_ask(struct ar_ctl *c, const struct ar_model_place *m, st
 		.url = ar_arena_fmt(&c->arena, "%s%s", m->base_url, v->models).p,
 		.headers = { m->key ? ar_arena_fmt(&c->arena, "%s%s", v->key_header, m->key).p : NULL,
 			     v->more_header },
+		.cacert = c->cacert,
 		.total_ms = ASK_MS,
 		.signal_fd = -1,
 	};

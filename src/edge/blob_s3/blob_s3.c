@@ -5,6 +5,7 @@
 #include "buf.h"
 #include "hash.h"
 #include "mem.h"
+#include "url.h"
 
 #include <curl/curl.h>
 #include <stdatomic.h>
@@ -94,6 +95,7 @@ static struct curl_slist *headers_for(struct ar_str body)
 static void prepare(struct s3 *s, CURL *c, const char *url, struct exchange *x)
 {
 	curl_easy_setopt(c, CURLOPT_URL, url);
+	curl_easy_setopt(c, CURLOPT_PROXY, ar_url_proxy(url));
 	curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https");
 	curl_easy_setopt(c, CURLOPT_AWS_SIGV4, s->sigv4);
 	curl_easy_setopt(c, CURLOPT_USERPWD, s->user);
@@ -237,10 +239,9 @@ static const struct ar_objects_vtable s3_vtable = { s3_put, s3_get, s3_remove, s
 /* scheme://host/bucket: the bucket must be there, or names would be buckets. */
 static bool is_bucket_url(const char *url)
 {
-	const char *host = strstr(url, "://");
-	const char *path = host ? strchr(host + 3, '/') : NULL;
+	struct ar_url u;
 
-	return path && path[1] && path[1] != '/' && !strchr(url, '?') && !strchr(url, '#');
+	return ar_url_parse(url, &u) && u.has_path && !u.has_query && !u.has_user;
 }
 
 static char *joined(const char *a, const char *b, const char *c)

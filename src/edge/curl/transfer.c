@@ -7,6 +7,7 @@
 #include "curl_loop.h"
 #include "mem.h"
 #include "status.h"
+#include "url.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -292,6 +293,7 @@ static void set_method(struct ar_transfer *t, CURL *e)
 static void set_request(struct ar_transfer *t, CURL *e)
 {
 	curl_easy_setopt(e, CURLOPT_URL, t->url);
+	curl_easy_setopt(e, CURLOPT_PROXY, ar_url_proxy(t->url));
 	set_method(t, e);
 	curl_easy_setopt(e, CURLOPT_HTTPHEADER, t->headers);
 	curl_easy_setopt(e, CURLOPT_PRIVATE, t);

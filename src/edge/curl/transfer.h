@@ -3,7 +3,7 @@
  *
  * One start sends at most one request: where libcurl would silently repeat it on a fresh connection, the transfer ends
  * as cut instead, so that whoever counts attempts counts right. Redirects are not followed, only http and https are
- * spoken, certificates are verified. */
+ * spoken, certificates are verified, and what is meant for this machine goes through no proxy. */
 #ifndef AR_CURL_TRANSFER_H
 #define AR_CURL_TRANSFER_H
 

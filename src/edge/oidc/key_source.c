@@ -2,6 +2,7 @@
  * shuts nobody out. */
 #include "key_source.h"
 #include "mem.h"
+#include "url.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -53,18 +54,11 @@ static bool on_body(struct ar_transfer *t, struct ar_str bytes)
 /* http only on this machine: keys that anybody on the way could change would let anybody in. */
 static bool is_safe(struct ar_str url)
 {
-	static const char *const local[] = { "http://127.0.0.1", "http://localhost", "http://[::1]" };
+	char *text = ar_str_dup(url);
+	bool is_it = !memchr(url.p, 0, url.len) && ar_url_is_safe(text);
 
-	if (ar_str_starts(url, AR_STR("https://")))
-		return true;
-	for (size_t i = 0; i < AR_ARRAY_LEN(local); i++) {
-		struct ar_str start = ar_str_from(local[i]);
-
-		if (ar_str_starts(url, start) &&
-		    (url.len == start.len || url.p[start.len] == ':' || url.p[start.len] == '/'))
-			return true;
-	}
-	return false;
+	ar_free(text);
+	return is_it;
 }
 
 /* The document has to be the issuer's own: another's would bring another's keys. NULL: go on. */

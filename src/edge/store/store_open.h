@@ -79,6 +79,9 @@ size_t ar_store_sqlite_backlog(const struct ar_store *s);
 AR_MUST_USE enum ar_status ar_store_postgres_open(const struct ar_store_postgres_options *o,
 						  struct ar_store **ret, struct ar_error *err);
 
+/* Whether the server was reached over a network without encryption: what is stored could be read and changed on the way. */
+bool ar_store_postgres_is_in_clear(const struct ar_store *s);
+
 /* The node's part in the cluster that shares the database of `s`, which is a PostgreSQL store and is closed after it. A
  * connection and a thread of its own, so that no beat waits behind a batch; it connects with the first beat. */
 AR_MUST_USE enum ar_status ar_store_postgres_member(struct ar_store *s, const struct ar_member_options *o,

@@ -3,6 +3,7 @@
 #include "pg_link.h"
 
 #include "hash.h"
+#include "url.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -116,6 +117,15 @@ static PGconn *dial(const struct ar_pg_target *to)
 		add_number(&d, "tcp_user_timeout", 1, to->patience_ms);
 	}
 	return PQconnectdbParams(d.keys, d.values, 1);
+}
+
+/* The server's address is empty where it is reached by a unix socket. */
+bool ar_pg_is_in_clear(const struct ar_pg *pg)
+{
+	const char *address = PQhostaddr(pg->handle);
+
+	return address && *address && !ar_url_is_loopback_address(address) && !PQsslInUse(pg->handle) &&
+	       !PQgssEncInUse(pg->handle);
 }
 
 static void keep_quiet(void *arg, const PGresult *r)

@@ -58,6 +58,9 @@ void ar_pg_application(struct ar_str node, char ret[AR_PG_APPLICATION + 1]);
 AR_MUST_USE enum ar_status ar_pg_connect(struct ar_pg *pg, const struct ar_pg_target *to,
 					 struct ar_error *err);
 
+/* Whether the connection leaves this machine and is not encrypted. */
+bool ar_pg_is_in_clear(const struct ar_pg *pg);
+
 /* Makes all statements of pg_sql.h known and enters pipeline mode; the tables must be there. */
 AR_MUST_USE enum ar_status ar_pg_prepare(struct ar_pg *pg, struct ar_error *err);
 void ar_pg_disconnect(struct ar_pg *pg);

@@ -66,6 +66,7 @@ static enum ar_status postgres_start(struct ar_postgres *s, const struct ar_stor
 		st = ar_pg_prepare(&s->reader, err);
 	if (st)
 		return st;
+	s->is_in_clear = ar_pg_is_in_clear(&s->writer);
 	ar_postgres_partition_log(s, 0);
 	s->writer.packer = ar_packer_new(s->dictionaries);
 	s->reader.packer = ar_packer_new(s->dictionaries);
@@ -85,4 +86,9 @@ enum ar_status ar_store_postgres_open(const struct ar_store_postgres_options *o,
 	}
 	*ret = &s->base.store;
 	return AR_OK;
+}
+
+bool ar_store_postgres_is_in_clear(const struct ar_store *s)
+{
+	return AR_CONTAINER_OF(s, const struct ar_postgres, base.store)->is_in_clear;
 }

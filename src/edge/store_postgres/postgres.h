@@ -27,6 +27,7 @@ struct ar_postgres {
 	char *conninfo, *node;
 	char application[AR_PG_APPLICATION + 1]; /* the name of our connections */
 	char cluster_key[AR_MEMBER_KEY + 1];
+	bool is_in_clear; /* the first connection left this machine unencrypted */
 	struct ar_pg_target target;
 	ar_usec patience; /* with a server that is away */
 	struct ar_pack_dictionaries *dictionaries;

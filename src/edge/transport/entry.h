@@ -45,8 +45,8 @@ bool ar_entry_enter(struct ar_exchange *x, enum ar_pass pass);
 /* What is left of the visit on a carrier. */
 void ar_entry_over(struct ar_carrier *c);
 
-/* A principal on its way to another node, which trusts it because it comes with the cluster's key: header lines. Absent: the operator,
- * who needs none. */
+/* A principal on its way to another node, which trusts it because it comes from a node of the cluster: header lines. NULL: the
+ * operator. */
 void ar_entry_write_header(const struct ar_principal *who, struct ar_buf *out);
 
 #endif

@@ -153,16 +153,19 @@ static bool check_source(struct ar_exchange *x)
 	return true;
 }
 
-/* Whoever has no key learns nothing here, not even what exists. */
+/* Who is no node of the cluster learns nothing here, not even what exists. Under TLS the handshake has judged the certificate, and a key
+ * does not help; without TLS there is only this machine, and the key. */
 static bool check_peer(struct ar_exchange *x)
 {
 	struct ar_str scheme, key = ar_str_split(x->request->authorization, ' ', &scheme);
+	const struct ar_source *from = x->carrier->source;
 
-	if (!ar_str_empty(key) && ar_is_word(scheme, "bearer") &&
-	    ar_hash_is_same(key, ar_str_from(x->carrier->server->peers.key)))
+	if (x->carrier->server->tls.mutual && !ar_str_absent(from->certificate))
 		return true;
-	return refuse_early(x, AR_ERR_AUTH_FAILED,
-			    "only nodes of this cluster, with its key, are answered here");
+	if (!x->carrier->server->tls.mutual && from->is_loopback && !ar_str_empty(key) &&
+	    ar_is_word(scheme, "bearer") && ar_hash_is_same(key, ar_str_from(x->carrier->server->peers.key)))
+		return true;
+	return refuse_early(x, AR_ERR_AUTH_FAILED, "only nodes of this cluster are answered here");
 }
 
 static bool check_content_type(struct ar_exchange *x)

@@ -97,6 +97,25 @@ enum ar_status ar_listener_open_tcp(struct ar_http_server *s, const char *addres
 	return listen_tcp(s, &s->tcp, address, &sa, err);
 }
 
+static bool is_loopback_address(const char *address)
+{
+	return ar_loopback_host(ar_str_from(address));
+}
+
+/* Without TLS between nodes the key that they share, and what clients say, must not leave the machine. */
+enum ar_status ar_listener_check_cluster(const struct ar_http_server *s, const char *address,
+					 const char *setting, struct ar_error *err)
+{
+	if (s->tls.mutual || is_loopback_address(address))
+		return AR_OK;
+	return ar_fail(
+		err, AR_E_INVALID,
+		"%s '%s' is not loopback, and nodes on a network need TLS between them: set "
+		"cluster.tls_certificate, cluster.tls_key and cluster.tls_ca, or, for nodes of one machine, "
+		"use 127.0.0.1",
+		setting, address);
+}
+
 enum ar_status ar_listener_open_cluster(struct ar_http_server *s, const char *address, struct ar_error *err)
 {
 	struct ar_authority a;
@@ -106,7 +125,10 @@ enum ar_status ar_listener_open_cluster(struct ar_http_server *s, const char *ad
 		return ar_fail(err, AR_E_INVALID,
 			       "cluster address '%s' is not address:port, such as 0.0.0.0:7718 or [::]:7718",
 			       address);
+	if (ar_listener_check_cluster(s, address, "cluster.listen", err) != AR_OK)
+		return AR_E_INVALID;
 	s->cluster.is_peer = true;
+	s->cluster.is_tls = s->tls.mutual != NULL;
 	return listen_tcp(s, &s->cluster, address, &sa, err);
 }
 

@@ -6,6 +6,8 @@
 
 #include <netinet/in.h>
 
+#define AR_HOST_MAX 256 /* bytes of a host name with the zero behind it */
+
 struct ar_authority {
 	struct ar_str host; /* without brackets */
 	bool is_v6; /* was in brackets */

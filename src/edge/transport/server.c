@@ -12,6 +12,7 @@
 #include "tls/tls_context.h"
 
 #include <signal.h>
+#include <stdio.h>
 
 #define SWEEP_MS 250
 #define VISIT_CHECK_MS 1000 /* how long a stream may outlive what it was opened with */
@@ -31,16 +32,19 @@ static void notice(struct ar_http_server *s, bool is_bad, const char *text)
 		s->ops.notice(s->ops.arg, is_bad, text);
 }
 
-static void reload(struct ar_http_server *s, bool is_forced)
+static void reload_one(struct ar_http_server *s, struct ar_tls_context *context, bool is_forced)
 {
 	struct ar_error err = { 0 };
 
-	if (!s->tls.context)
+	if (!context)
 		return;
-	switch (ar_tls_context_refresh(s->tls.context, is_forced, &err)) {
+	switch (ar_tls_context_refresh(context, is_forced, &err)) {
 	case AR_TLS_TAKEN:
 		s->counters.tls_reloads++;
-		notice(s, false, "new connections get the certificate that is in the files now");
+		notice(s, false,
+		       context == s->tls.mutual
+			       ? "new connections between nodes use the certificate that is in the files now"
+			       : "new connections get the certificate that is in the files now");
 		return;
 	case AR_TLS_KEPT:
 		notice(s, true, err.msg);
@@ -48,6 +52,12 @@ static void reload(struct ar_http_server *s, bool is_forced)
 	case AR_TLS_SAME:
 		return;
 	}
+}
+
+static void reload(struct ar_http_server *s, bool is_forced)
+{
+	reload_one(s, s->tls.context, is_forced);
+	reload_one(s, s->tls.mutual, is_forced);
 }
 
 void ar_http_server_reload(struct ar_http_server *s)
@@ -148,9 +158,14 @@ static void start_handles(struct ar_http_server *s)
 	uv_prepare_start(&s->flush, on_flush);
 }
 
+static bool has_text(const char *text)
+{
+	return text && *text;
+}
+
 static enum ar_status check_key(const struct ar_http_options *o, struct ar_error *err)
 {
-	if (o->cluster_listen && (!o->peer_key || !*o->peer_key))
+	if (o->cluster_listen && !has_text(o->peer_key))
 		return ar_fail(err, AR_E_INVALID, "the cluster address '%s' needs a key that peers show",
 			       o->cluster_listen);
 	for (const char *p = o->peer_key; p && *p; p++) {
@@ -163,24 +178,88 @@ static enum ar_status check_key(const struct ar_http_options *o, struct ar_error
 static enum ar_status open_tls(struct ar_http_server *s, const struct ar_http_options *o,
 			       struct ar_error *err)
 {
-	bool has_certificate = o->tls_certificate && *o->tls_certificate;
-	struct ar_tls_context *context;
+	bool has_certificate = has_text(o->tls_certificate);
 	enum ar_status st = ar_names_init(&s->names, o->hosts, o->origins, err);
 
 	if (st != AR_OK)
 		return st;
-	if (has_certificate != (o->tls_key && *o->tls_key))
+	if (has_certificate != has_text(o->tls_key))
 		return ar_fail(err, AR_E_INVALID,
 			       "tls.certificate and tls.key go together; one of them is empty");
 	if (!has_certificate)
 		return AR_OK;
-	st = ar_tls_context_open(&(struct ar_tls_files){ o->tls_certificate, o->tls_key, o->tls_client_ca },
-				 &context, err);
+	st = ar_tls_context_open(&(struct ar_tls_files){ .certificate = o->tls_certificate,
+							 .key = o->tls_key,
+							 .client_ca = o->tls_client_ca },
+				 &s->tls.context, err);
 	if (st != AR_OK)
 		return st;
-	ar_tls_shared_open(&s->tls, context);
-	s->names.certificate = context;
+	ar_tls_shared_open(&s->tls);
+	s->names.certificate = s->tls.context;
 	return AR_OK;
+}
+
+/* The other nodes know this one by the host of the address that they are told. An address can be seen on a connection that comes in, a
+ * name cannot: then all nodes need a name in common. */
+static enum ar_status find_own_host(const struct ar_http_options *o, char ret[AR_HOST_MAX],
+				    struct ar_error *err)
+{
+	const char *address = has_text(o->cluster_advertise) ? o->cluster_advertise : o->cluster_listen;
+	struct ar_authority a;
+	union ar_sockaddr sa;
+
+	ret[0] = 0;
+	if (!o->cluster_listen)
+		return AR_OK;
+	if (!ar_authority_parse(ar_str_from(address), &a) || !a.has_port || a.host.len >= AR_HOST_MAX)
+		return ar_fail(err, AR_E_INVALID, "cluster address '%s' is not host:port", address);
+	snprintf(ret, AR_HOST_MAX, "%.*s", AR_STR_ARG(a.host));
+	if (has_text(o->cluster_tls.name) || ar_authority_address(&a, &sa))
+		return AR_OK;
+	return ar_fail(err, AR_E_INVALID,
+		       "cluster.advertise '%s' is a name: set cluster.tls_name to a DNS name that the "
+		       "certificates of all nodes have, or advertise an IP address",
+		       address);
+}
+
+static enum ar_status open_cluster_tls(struct ar_http_server *s, const struct ar_http_options *o,
+				       struct ar_error *err)
+{
+	const struct ar_http_cluster_tls *t = &o->cluster_tls;
+	int given = has_text(t->certificate) + has_text(t->key) + has_text(t->ca);
+	char host[AR_HOST_MAX];
+	enum ar_status st;
+
+	if (!given && !has_text(t->name))
+		return AR_OK;
+	if (given != 3)
+		return ar_fail(
+			err, AR_E_INVALID,
+			"cluster.tls_certificate, cluster.tls_key and cluster.tls_ca go together; set all "
+			"of them or none");
+	st = find_own_host(o, host, err);
+	if (st != AR_OK)
+		return st;
+	ar_tls_shared_open(&s->tls);
+	return ar_tls_context_open(&(struct ar_tls_files){ .certificate = t->certificate,
+							   .key = t->key,
+							   .client_ca = t->ca,
+							   .is_mutual = true,
+							   .name = t->name,
+							   .own_host = host },
+				   &s->tls.mutual, err);
+}
+
+static enum ar_status open_cluster(struct ar_http_server *s, const struct ar_http_options *o,
+				   struct ar_error *err)
+{
+	enum ar_status st = open_cluster_tls(s, o, err);
+
+	if (st != AR_OK || !o->cluster_listen)
+		return st;
+	if (has_text(o->cluster_advertise))
+		st = ar_listener_check_cluster(s, o->cluster_advertise, "cluster.advertise", err);
+	return st == AR_OK ? ar_listener_open_cluster(s, o->cluster_listen, err) : st;
 }
 
 static enum ar_status open_listeners(struct ar_http_server *s, const struct ar_http_options *o,
@@ -201,8 +280,8 @@ static enum ar_status open_listeners(struct ar_http_server *s, const struct ar_h
 		st = ar_listener_take(s, &s->local, o->socket_fd, o->is_guarded, err);
 	else if (st == AR_OK && o->socket_path)
 		st = ar_listener_open_unix(s, o->socket_path, err);
-	if (st == AR_OK && o->cluster_listen)
-		st = ar_listener_open_cluster(s, o->cluster_listen, err);
+	if (st == AR_OK && o->peer_key)
+		st = open_cluster(s, o, err);
 	if (st == AR_OK && o->stdio)
 		st = ar_stdio_open(s, o->stdio, err);
 	return st;

@@ -115,9 +115,12 @@ AR_MUST_USE enum ar_status ar_listener_open_tcp(struct ar_http_server *s, const 
 						bool is_guarded, struct ar_error *err);
 AR_MUST_USE enum ar_status ar_listener_open_unix(struct ar_http_server *s, const char *path,
 						 struct ar_error *err);
-/* Where peers come in: any address, since every request there has to show the key. */
+/* Where peers come in: any address with TLS between nodes, else loopback, where every request has to show the key. */
 AR_MUST_USE enum ar_status ar_listener_open_cluster(struct ar_http_server *s, const char *address,
 						    struct ar_error *err);
+/* Whether the address may be one of this node for others; `setting` is where it comes from. */
+AR_MUST_USE enum ar_status ar_listener_check_cluster(const struct ar_http_server *s, const char *address,
+						     const char *setting, struct ar_error *err);
 /* A socket that listens already, given by whoever started us; &s->tcp or &s->local by its family. Who may reach a unix socket is the giver's
  * business; TCP is held to the same rules as an address. */
 AR_MUST_USE enum ar_status ar_listener_take(struct ar_http_server *s, struct ar_listener *l, int fd,

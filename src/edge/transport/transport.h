@@ -51,6 +51,15 @@ struct ar_stdio_options {
 	void *arg;
 };
 
+/* Mutual TLS between nodes; all NULL or empty = none. */
+struct ar_http_cluster_tls {
+	const char *certificate; /* PEM file with the chain, for client and server */
+	const char *key; /* PEM file */
+	const char *ca; /* PEM file: who signs the certificates of nodes */
+	/* DNS name that the certificate of every node has; NULL or empty = each names the IP address of its node. */
+	const char *name;
+};
+
 /* Zero takes the default in brackets. Times are in milliseconds; each is an absolute deadline, not an idle
  * timer. */
 struct ar_http_options {
@@ -71,9 +80,13 @@ struct ar_http_options {
 			    * commas between them; NULL = none */
 	const char *origins; /* whose pages may ask and read answers, the same way; NULL = none but our own */
 	const char *socket_path; /* NULL = no unix socket. Mode 0600, in a directory of ours of mode 0700. */
-	const char
-		*cluster_listen; /* where other nodes reach us, "10.0.0.1:7718", any address; NULL = none */
-	const char *peer_key; /* text that nodes show each other; required with cluster_listen */
+	const char *
+		cluster_listen; /* where other nodes reach us, "10.0.0.1:7718"; NULL = none. An address that is not
+				    * loopback needs cluster_tls. */
+	const char *cluster_advertise; /* what other nodes are told instead; NULL or empty = cluster_listen */
+	const char *
+		peer_key; /* text that nodes of one machine show each other, not sent with cluster_tls; NULL = no cluster */
+	struct ar_http_cluster_tls cluster_tls;
 	const struct ar_stdio_options *stdio; /* NULL = none; copied */
 	const struct ar_http_ops *ops; /* copied; NULL: no cluster, ready while not draining */
 	size_t max_body_bytes; /* [4 MiB] */

@@ -45,12 +45,14 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 {
 	struct ar_link *l = stream->data;
 
-	if (n < 0)
+	if (n < 0) {
+		l->has_ended = n == UV_EOF && !l->tls;
 		l->v->lost(l);
-	else if (n && l->tls)
+	} else if (n && l->tls) {
 		ar_tls_feed(l, (struct ar_str){ buf->base, (size_t)n });
-	else if (n)
+	} else if (n) {
 		l->v->bytes(l, (struct ar_str){ buf->base, (size_t)n });
+	}
 }
 
 bool ar_link_read_start(struct ar_link *l)
@@ -155,7 +157,7 @@ void ar_link_free(struct ar_link *l)
 	struct ar_http_server *s = l->server;
 
 	ar_list_del(&l->node);
-	s->counters.connections--;
+	s->counters.connections -= !l->is_outgoing;
 	ar_tls_free(l->tls);
 	ar_free(l->in);
 	ar_free(l);
@@ -250,6 +252,28 @@ void ar_link_accept(struct ar_listener *listener)
 	ar_tls_start(l);
 	if (!ar_link_read_start(l))
 		ar_link_close(l);
+}
+
+struct ar_link *ar_link_new_outgoing(struct ar_http_server *s, const struct ar_link_vtable *v, void *owner)
+{
+	struct ar_link *l = ar_new0(sizeof *l);
+
+	l->server = s;
+	l->open_handles = 1;
+	l->is_outgoing = true;
+	l->source = (struct ar_source){ .certificate = AR_STR_NONE, .is_peer = true };
+	ar_deadline_init(&l->deadline, NULL);
+	ar_list_init(&l->node);
+	ar_link_own(l, v, owner);
+	AR_ASSERT(!uv_tcp_init(s->loop, &l->u.tcp));
+	l->u.handle.data = l;
+	return l;
+}
+
+void ar_link_secure(struct ar_link *l, struct ar_str host, void (*secured)(struct ar_link *l))
+{
+	l->secured = secured;
+	ar_tls_connect(l, host);
 }
 
 struct ar_link *ar_link_new_pair(struct ar_http_server *s, int in, int out)

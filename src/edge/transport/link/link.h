@@ -40,13 +40,17 @@ struct ar_link {
 	void *owner;
 	struct ar_source source;
 	struct ar_deadline deadline; /* the owner's to use */
+	const char *why; /* in lost(): what failed in TLS; NULL: nothing there */
+	bool has_ended; /* in lost(): the peer has said all; under TLS it has also said that this is all */
 
 	struct ar_list node; /* private from here on: in server->links */
 	uv_pipe_t *in; /* where reading is another pipe than writing */
 	struct ar_link_write *write; /* in flight */
 	struct ar_tls *tls; /* NULL: in the clear */
+	void (*secured)(struct ar_link *l); /* of ar_link_secure */
 	unsigned char open_handles;
 	bool is_closing;
+	bool is_outgoing; /* we made the connection, to another node */
 };
 
 /* Takes a connection from the listener and gives it to the protocol; over the cap it is answered 503 and closed. */
@@ -55,6 +59,15 @@ void ar_link_accept(struct ar_listener *listener);
 /* A link of two pipes (or other descriptors that can be polled), which it owns from now on. NULL when they cannot
  * be used; they are closed then. */
 struct ar_link *ar_link_new_pair(struct ar_http_server *s, int in, int out);
+
+/* A TCP connection to another node that is not connected yet: its owner connects u.tcp. The server neither counts nor drains it. */
+struct ar_link *ar_link_new_outgoing(struct ar_http_server *s, const struct ar_link_vtable *v, void *owner);
+
+/* Begins TLS on a connected outgoing link; the other end has to prove that it is the node at `host`. Then secured() comes, or lost(). */
+void ar_link_secure(struct ar_link *l, struct ar_str host, void (*secured)(struct ar_link *l));
+
+/* False when the certificates were replaced since the connection began. */
+bool ar_link_is_current(const struct ar_link *l);
 
 /* A new owner. Nothing is read until ar_link_read_start. */
 void ar_link_own(struct ar_link *l, const struct ar_link_vtable *v, void *owner);

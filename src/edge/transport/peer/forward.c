@@ -123,7 +123,7 @@ void ar_forward_open(struct ar_exchange *x, struct ar_str address)
 				       .who = x->carrier->who,
 				       .is_stream = is_stream };
 	if (!ar_peer_ask_start(s, &f->ask))
-		fail(f, "it cannot be connected to");
+		fail(f, f->ask.refused ? f->ask.refused : "it cannot be connected to");
 }
 
 void ar_forward_expire(struct ar_forward *f)

@@ -1,4 +1,4 @@
-/* One connection to a peer: resolve, connect, write, read the answer. The caller hears of it through its ask; what is kept
+/* One connection to a peer: resolve, connect, prove who we are, write, read the answer. The caller hears of it through its ask; what is kept
  * for later is peer_pool.c's. A link that is closed forgets its ask first, so nobody is called back by the dead. Owner: the
  * loop thread. */
 #include "peer/peer_link.h"
@@ -19,21 +19,21 @@
 
 static void release(struct ar_peer_link *l)
 {
-	struct ar_http_server *s = l->server;
+	struct ar_link *link = l->link;
 
 	if (!l->is_closed || l->is_resolving)
 		return;
 	ar_list_del(&l->node);
 	ar_h1_answer_fini(&l->answer);
 	ar_buf_fini(&l->request);
-	ar_peer_pool_release(&s->peers, l->peer);
+	ar_peer_pool_release(&l->server->peers, l->peer);
 	ar_free(l);
-	ar_server_check_closed(s);
+	ar_link_free(link); /* the last: the server may end with it */
 }
 
-static void on_closed(uv_handle_t *handle)
+static void on_closed(struct ar_link *link)
 {
-	struct ar_peer_link *l = handle->data;
+	struct ar_peer_link *l = link->owner;
 
 	l->is_closed = true;
 	release(l);
@@ -51,7 +51,7 @@ void ar_peer_link_close(struct ar_peer_link *l)
 	ar_deadline_clear(&l->deadline);
 	if (l->is_resolving)
 		uv_cancel((uv_req_t *)&l->resolve);
-	uv_close((uv_handle_t *)&l->tcp, on_closed);
+	ar_link_close(l->link);
 }
 
 void ar_peer_ask_stop(struct ar_peer_ask *ask)
@@ -77,6 +77,7 @@ static void set_deadline(struct ar_peer_link *l, enum ar_deadline_kind kind)
 static void on_expired(struct ar_deadline *d)
 {
 	const char *why = d->kind == AR_DEADLINE_PEER_CONNECT ? "it cannot be connected to"
+			  : d->kind == AR_DEADLINE_HANDSHAKE  ? "it did not finish the TLS handshake in time"
 			  : d->kind == AR_DEADLINE_PEER_REPLY ? "it did not answer in time"
 							      : "it fell silent";
 
@@ -90,7 +91,7 @@ static void on_stream_opened(struct ar_h1_answer *a)
 	struct ar_peer_link *l = AR_CONTAINER_OF(a, struct ar_peer_link, answer);
 	int size = STREAM_RECEIVE_BUFFER;
 
-	uv_recv_buffer_size((uv_handle_t *)&l->tcp, &size);
+	uv_recv_buffer_size(&l->link->u.handle, &size);
 	set_deadline(l, AR_DEADLINE_PEER_SILENCE);
 	l->ask->v->opened(l->ask, a->as_of);
 }
@@ -105,13 +106,6 @@ static void on_stream_bytes(struct ar_h1_answer *a, struct ar_str bytes)
 
 static const struct ar_h1_answer_vtable stream_callbacks = { on_stream_opened, on_stream_bytes };
 
-static void on_alloc(uv_handle_t *handle, size_t suggested AR_UNUSED, uv_buf_t *buf)
-{
-	struct ar_peer_link *l = handle->data;
-
-	*buf = uv_buf_init(l->server->read_buffer, AR_READ_BUFFER);
-}
-
 /* The answer is there: the connection goes back before the caller goes on, which may want it at once. */
 static void answered(struct ar_peer_link *l, bool is_reusable)
 {
@@ -121,7 +115,7 @@ static void answered(struct ar_peer_link *l, bool is_reusable)
 	l->answer = (struct ar_h1_answer){ 0 };
 	l->ask = NULL;
 	ask->link = NULL;
-	if (is_reusable && answer.is_keepalive && !l->is_writing)
+	if (is_reusable && answer.is_keepalive && !l->is_writing && ar_link_is_flushed(l->link))
 		ar_peer_pool_put(l);
 	else
 		ar_peer_link_close(l);
@@ -132,11 +126,17 @@ static void answered(struct ar_peer_link *l, bool is_reusable)
 	ar_h1_answer_fini(&answer);
 }
 
-static void feed(struct ar_peer_link *l, struct ar_str bytes)
+static void on_bytes(struct ar_link *link, struct ar_str bytes)
 {
+	struct ar_peer_link *l = link->owner;
 	enum ar_h1_answer_outcome outcome;
 	size_t used;
 
+	/* Whatever an idle connection says, it is of no use any more. */
+	if (!l->ask) {
+		ar_peer_link_close(l);
+		return;
+	}
 	l->ask->has_bytes = true;
 	if (l->answer.is_stream)
 		set_deadline(l, AR_DEADLINE_PEER_SILENCE);
@@ -149,28 +149,26 @@ static void feed(struct ar_peer_link *l, struct ar_str bytes)
 		ar_peer_link_lose(l, l->answer.fault);
 }
 
-static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
+static void on_lost(struct ar_link *link)
 {
-	struct ar_peer_link *l = stream->data;
+	struct ar_peer_link *l = link->owner;
+	char why[128] = "the connection was lost";
 
-	/* Whatever an idle connection says, it is of no use any more. */
-	if (!l->ask && n) {
+	if (link->why)
+		snprintf(why, sizeof why, "TLS with it failed: %s", link->why);
+	if (!l->ask)
 		ar_peer_link_close(l);
-		return;
-	}
-	if (n > 0)
-		feed(l, (struct ar_str){ buf->base, (size_t)n });
-	else if (n == UV_EOF && ar_h1_answer_finish(&l->answer) == AR_H1_ANSWER_DONE)
+	else if (link->has_ended && ar_h1_answer_finish(&l->answer) == AR_H1_ANSWER_DONE)
 		answered(l, false);
-	else if (n < 0)
-		ar_peer_link_lose(l, n == UV_EOF ? l->answer.fault : "the connection was lost");
+	else
+		ar_peer_link_lose(l, link->has_ended ? l->answer.fault : why);
 }
 
 void ar_peer_ask_pause(struct ar_peer_ask *ask)
 {
 	if (!ask->link)
 		return;
-	uv_read_stop((uv_stream_t *)&ask->link->tcp);
+	ar_link_read_stop(ask->link->link);
 	ar_deadline_clear(&ask->link->deadline);
 }
 
@@ -179,14 +177,15 @@ void ar_peer_ask_resume(struct ar_peer_ask *ask)
 	if (!ask->link)
 		return;
 	set_deadline(ask->link, AR_DEADLINE_PEER_SILENCE);
-	uv_read_start((uv_stream_t *)&ask->link->tcp, on_alloc, on_read);
+	if (!ar_link_read_start(ask->link->link))
+		ar_peer_link_lose(ask->link, "the connection was lost");
 }
 
 /* ---- writing ---- */
 
 static void make_request(struct ar_peer_link *l, const struct ar_peer_ask *ask)
 {
-	const char *key = l->server->peers.key;
+	const char *key = l->link->tls ? NULL : l->server->peers.key; /* a certificate says more than a key */
 
 	ar_buf_clear(&l->request);
 	ar_buf_addf(&l->request, "POST /v1/%s HTTP/1.1\r\nHost: %s\r\n", ask->command, l->peer->address);
@@ -198,9 +197,9 @@ static void make_request(struct ar_peer_link *l, const struct ar_peer_ask *ask)
 	ar_buf_adds(&l->request, ask->body);
 }
 
-static void on_written(uv_write_t *req, int status)
+static void on_written(struct ar_link *link, int status)
 {
-	struct ar_peer_link *l = AR_CONTAINER_OF(req, struct ar_peer_link, write);
+	struct ar_peer_link *l = link->owner;
 
 	l->is_writing = false;
 	if (status && !l->is_closing)
@@ -214,7 +213,7 @@ bool ar_peer_link_send(struct ar_peer_link *l, struct ar_peer_ask *ask)
 
 	make_request(l, ask);
 	buf = (uv_buf_t){ l->request.p, l->request.len };
-	n = uv_try_write((uv_stream_t *)&l->tcp, &buf, 1);
+	n = ar_link_try_write(l->link, &buf, 1);
 	if (n < 0 && n != UV_EAGAIN) {
 		ar_peer_link_close(l);
 		return false;
@@ -228,7 +227,7 @@ bool ar_peer_link_send(struct ar_peer_link *l, struct ar_peer_ask *ask)
 		return true;
 	buf.base += n;
 	buf.len -= (size_t)n;
-	l->is_writing = uv_write(&l->write, (uv_stream_t *)&l->tcp, &buf, 1, on_written) == 0;
+	l->is_writing = ar_link_write(l->link, &buf, 1, on_written) == 0;
 	return true;
 }
 
@@ -249,25 +248,16 @@ static void tune(struct ar_peer_link *l)
 	};
 	uv_os_fd_t fd;
 
-	uv_tcp_nodelay(&l->tcp, 1);
-	for (size_t i = 0; i < AR_ARRAY_LEN(options) && uv_fileno((uv_handle_t *)&l->tcp, &fd) == 0; i++)
+	uv_tcp_nodelay(&l->link->u.tcp, 1);
+	for (size_t i = 0; i < AR_ARRAY_LEN(options) && uv_fileno(&l->link->u.handle, &fd) == 0; i++)
 		setsockopt(fd, options[i].level, options[i].name, &options[i].value, sizeof options[i].value);
 }
 
-static void on_connected(uv_connect_t *req, int status)
+static void send_first(struct ar_link *link)
 {
-	struct ar_peer_link *l = AR_CONTAINER_OF(req, struct ar_peer_link, connect);
+	struct ar_peer_link *l = link->owner;
 	struct ar_peer_ask *ask = l->ask;
 
-	if (l->is_closing)
-		return;
-	tune(l);
-	if (!status)
-		status = uv_read_start((uv_stream_t *)&l->tcp, on_alloc, on_read);
-	if (status) {
-		ar_peer_link_lose(l, "it cannot be connected to");
-		return;
-	}
 	l->ask = NULL;
 	if (!ar_peer_link_send(l, ask)) {
 		ask->link = NULL;
@@ -275,9 +265,50 @@ static void on_connected(uv_connect_t *req, int status)
 	}
 }
 
+static const struct ar_link_vtable link_callbacks = {
+	.bytes = on_bytes,
+	.lost = on_lost,
+	.closed = on_closed,
+};
+
+static void secure(struct ar_peer_link *l)
+{
+	struct ar_authority a;
+
+	AR_ASSERT(ar_authority_parse(ar_str_from(l->peer->address), &a));
+	set_deadline(l, AR_DEADLINE_HANDSHAKE);
+	ar_link_secure(l->link, a.host, send_first);
+}
+
+static void on_connected(uv_connect_t *req, int status)
+{
+	struct ar_peer_link *l = AR_CONTAINER_OF(req, struct ar_peer_link, connect);
+
+	if (l->is_closing)
+		return;
+	tune(l);
+	if (status || !ar_link_read_start(l->link))
+		ar_peer_link_lose(l, "it cannot be connected to");
+	else if (l->server->tls.mutual)
+		secure(l);
+	else
+		send_first(l->link);
+}
+
+/* The key of the cluster and what clients say do not leave this machine in the clear. */
 static bool connect_to(struct ar_peer_link *l, const struct sockaddr *address)
 {
-	return uv_tcp_connect(&l->connect, &l->tcp, address, on_connected) == 0;
+	if (!l->server->tls.mutual && !ar_sockaddr_is_loopback((const union ar_sockaddr *)address)) {
+		l->ask->refused =
+			"it is on another machine, which needs cluster.tls_certificate here and there";
+		return false;
+	}
+	return uv_tcp_connect(&l->connect, &l->link->u.tcp, address, on_connected) == 0;
+}
+
+static const char *why_not(const struct ar_peer_link *l)
+{
+	return l->ask->refused ? l->ask->refused : "it cannot be connected to";
 }
 
 static void on_resolved(uv_getaddrinfo_t *req, int status, struct addrinfo *found)
@@ -288,17 +319,15 @@ static void on_resolved(uv_getaddrinfo_t *req, int status, struct addrinfo *foun
 	if (l->is_closing)
 		release(l);
 	else if (status || !connect_to(l, found->ai_addr))
-		ar_peer_link_lose(l, status ? "its name does not resolve" : "it cannot be connected to");
+		ar_peer_link_lose(l, status ? "its name does not resolve" : why_not(l));
 	uv_freeaddrinfo(found);
 }
 
 static bool resolve(struct ar_peer_link *l, const struct ar_authority *a)
 {
 	struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM };
-	char host[256], port[8];
+	char host[AR_HOST_MAX], port[8];
 
-	if (a->host.len >= sizeof host)
-		return false;
 	snprintf(host, sizeof host, "%.*s", AR_STR_ARG(a->host));
 	snprintf(port, sizeof port, "%u", a->port);
 	l->is_resolving = uv_getaddrinfo(l->server->loop, &l->resolve, on_resolved, host, port, &hints) == 0;
@@ -315,8 +344,7 @@ struct ar_peer_link *ar_peer_link_new(struct ar_http_server *s, struct ar_peer *
 	ar_list_init(&l->idle);
 	ar_deadline_init(&l->deadline, on_expired);
 	ar_list_push(&s->peers.links, &l->node);
-	AR_ASSERT(!uv_tcp_init(s->loop, &l->tcp));
-	l->tcp.data = l;
+	l->link = ar_link_new_outgoing(s, &link_callbacks, l);
 	return l;
 }
 
@@ -325,7 +353,8 @@ bool ar_peer_link_connect(struct ar_peer_link *l)
 	struct ar_authority a;
 	union ar_sockaddr sa;
 
-	if (!ar_authority_parse(ar_str_from(l->peer->address), &a) || !a.has_port)
+	if (!ar_authority_parse(ar_str_from(l->peer->address), &a) || !a.has_port ||
+	    a.host.len >= AR_HOST_MAX || !a.host.len)
 		return false;
 	set_deadline(l, AR_DEADLINE_PEER_CONNECT);
 	return ar_authority_address(&a, &sa) ? connect_to(l, &sa.any) : resolve(l, &a);

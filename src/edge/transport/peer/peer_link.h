@@ -11,6 +11,7 @@
 #include <uv.h>
 
 struct ar_http_server;
+struct ar_link;
 struct ar_principal;
 struct ar_peer_link;
 struct ar_peer_ask;
@@ -51,16 +52,18 @@ struct ar_peer_ask {
 	bool is_stream; /* an event stream is hoped for; gets a connection of its own */
 	bool is_fresh; /* no connection that was used before */
 
+	const char *
+		refused; /* after a start that failed: why nothing was sent; NULL: the address cannot be used */
+
 	struct ar_peer_link *link; /* private from here on */
 	bool was_pooled; /* it went out on a connection that had been idle */
 	bool has_bytes; /* some of an answer has come */
 };
 
 struct ar_peer_link {
-	uv_tcp_t tcp;
+	struct ar_link *link;
 	uv_connect_t connect;
 	uv_getaddrinfo_t resolve;
-	uv_write_t write;
 	struct ar_http_server *server;
 	struct ar_peer *peer;
 	struct ar_peer_ask *ask; /* NULL: idle or closing */

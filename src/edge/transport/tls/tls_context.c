@@ -1,14 +1,22 @@
 /* The certificate files as an SSL_CTX. A reload makes a new one and swaps the pointer: every session holds a reference of
  * its own to the one that it began with. Owner: the loop thread. */
 #include "tls/tls_context.h"
+#include "loopback.h"
 #include "mem.h"
 
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #define FILES 3
+
+/* What the files are called in the configuration; [1] of a mutual context. */
+static const char *const settings[2][FILES] = {
+	{ "tls.certificate", "tls.key", "tls.client_ca" },
+	{ "cluster.tls_certificate", "cluster.tls_key", "cluster.tls_ca" },
+};
 
 /* What tells a file from the one that was read. */
 struct mark {
@@ -21,6 +29,9 @@ struct ar_tls_context {
 	SSL_CTX *ssl;
 	char *paths[FILES]; /* certificate, key, client CA; the last may be NULL */
 	struct mark marks[FILES];
+	bool is_mutual;
+	char *name; /* that every node has; NULL: its address */
+	char *own_host;
 };
 
 static struct mark mark_of(const char *path)
@@ -67,6 +78,25 @@ static void set_up(SSL_CTX *ssl)
 	SSL_CTX_set_alpn_select_cb(ssl, choose_protocol, NULL);
 }
 
+/* Nodes speak HTTP/1.1 with each other, and no session is resumed: each shows its certificate anew. */
+static void set_up_mutual(SSL_CTX *ssl)
+{
+	SSL_CTX_set_alpn_select_cb(ssl, NULL, NULL);
+	SSL_CTX_set_num_tickets(ssl, 0);
+	SSL_CTX_set_verify(ssl, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
+}
+
+/* The certificate must have this name or address among its alternative names, written out. */
+static void expect_name(X509_VERIFY_PARAM *param, const char *name)
+{
+	AR_ASSERT(*name);
+	X509_VERIFY_PARAM_set_hostflags(param,
+					X509_CHECK_FLAG_NO_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
+	if (X509_VERIFY_PARAM_set1_ip_asc(param, name) != 1)
+		AR_ASSERT(X509_VERIFY_PARAM_set1_host(param, name, 0) == 1);
+	ERR_clear_error();
+}
+
 static enum ar_status complain(struct ar_error *err, const char *what, const char *path)
 {
 	unsigned long e = ERR_peek_last_error();
@@ -78,42 +108,85 @@ static enum ar_status complain(struct ar_error *err, const char *what, const cha
 }
 
 /* A client without a certificate is let in: what it may do without one is not decided here. */
-static enum ar_status ask_clients(SSL_CTX *ssl, const char *path, struct ar_error *err)
+static enum ar_status ask_clients(SSL_CTX *ssl, const char *what, const char *path, struct ar_error *err)
 {
 	STACK_OF(X509_NAME) * names;
 
 	if (SSL_CTX_load_verify_file(ssl, path) != 1)
-		return complain(err, "tls.client_ca", path);
+		return complain(err, what, path);
 	names = SSL_load_client_CA_file(path);
 	if (!names)
-		return complain(err, "tls.client_ca", path);
+		return complain(err, what, path);
 	SSL_CTX_set_client_CA_list(ssl, names);
 	SSL_CTX_set_verify(ssl, SSL_VERIFY_PEER, NULL);
 	return AR_OK;
 }
 
-static enum ar_status read_files(SSL_CTX *ssl, char *const *paths, struct ar_error *err)
+static enum ar_status read_files(SSL_CTX *ssl, const struct ar_tls_context *c, struct ar_error *err)
 {
+	const char *const *what = settings[c->is_mutual];
+
 	ERR_clear_error();
-	if (SSL_CTX_use_certificate_chain_file(ssl, paths[0]) != 1)
-		return complain(err, "tls.certificate", paths[0]);
-	if (SSL_CTX_use_PrivateKey_file(ssl, paths[1], SSL_FILETYPE_PEM) != 1 ||
+	if (SSL_CTX_use_certificate_chain_file(ssl, c->paths[0]) != 1)
+		return complain(err, what[0], c->paths[0]);
+	if (SSL_CTX_use_PrivateKey_file(ssl, c->paths[1], SSL_FILETYPE_PEM) != 1 ||
 	    SSL_CTX_check_private_key(ssl) != 1)
-		return complain(err, "tls.key", paths[1]);
-	return paths[2] ? ask_clients(ssl, paths[2], err) : AR_OK;
+		return complain(err, what[1], c->paths[1]);
+	return c->paths[2] ? ask_clients(ssl, what[2], c->paths[2], err) : AR_OK;
+}
+
+static long verify_as(SSL_CTX *ssl, const char *purpose, const char *name)
+{
+	STACK_OF(X509) *chain = NULL;
+	X509_STORE_CTX *check = X509_STORE_CTX_new();
+	long result = X509_V_OK;
+
+	SSL_CTX_get0_chain_certs(ssl, &chain);
+	AR_ASSERT(check && X509_STORE_CTX_init(check, SSL_CTX_get_cert_store(ssl),
+					       SSL_CTX_get0_certificate(ssl), chain) == 1);
+	X509_STORE_CTX_set_default(check, purpose);
+	if (*name)
+		expect_name(X509_STORE_CTX_get0_param(check), name);
+	if (X509_verify_cert(check) != 1)
+		result = X509_STORE_CTX_get_error(check);
+	X509_STORE_CTX_free(check);
+	ERR_clear_error();
+	return result;
+}
+
+/* A certificate that other nodes would refuse is found here, and not by the first request. Files that are replaced one after the other
+ * are taken when all of them fit. */
+static enum ar_status check_own(SSL_CTX *ssl, const struct ar_tls_context *c, struct ar_error *err)
+{
+	const char *name = c->name ? c->name : c->own_host;
+	long result = verify_as(ssl, "ssl_server", name);
+
+	if (result == X509_V_OK)
+		result = verify_as(ssl, "ssl_client", name);
+	if (result == X509_V_OK)
+		return AR_OK;
+	return ar_fail(
+		err, AR_E_INVALID,
+		"cluster.tls_certificate '%s' would be refused by other nodes: %s. It must be signed by "
+		"cluster.tls_ca for client and server, and have '%s' in its subjectAltName",
+		c->paths[0], X509_verify_cert_error_string(result), name);
 }
 
 /* The marks are taken before the files are read: a change in between is seen at the next look. */
 static enum ar_status load(struct ar_tls_context *c, struct ar_error *err)
 {
-	SSL_CTX *ssl = SSL_CTX_new(TLS_server_method());
+	SSL_CTX *ssl = SSL_CTX_new(c->is_mutual ? TLS_method() : TLS_server_method());
 	enum ar_status st;
 
 	AR_ASSERT(ssl);
 	for (int i = 0; i < FILES; i++)
 		c->marks[i] = mark_of(c->paths[i]);
 	set_up(ssl);
-	st = read_files(ssl, c->paths, err);
+	st = read_files(ssl, c, err);
+	if (st == AR_OK && c->is_mutual) {
+		set_up_mutual(ssl);
+		st = check_own(ssl, c, err);
+	}
 	if (st != AR_OK) {
 		SSL_CTX_free(ssl);
 		return st;
@@ -133,6 +206,10 @@ enum ar_status ar_tls_context_open(const struct ar_tls_files *files, struct ar_t
 	c->paths[1] = ar_str_dup(ar_str_from(files->key));
 	if (files->client_ca && *files->client_ca)
 		c->paths[2] = ar_str_dup(ar_str_from(files->client_ca));
+	c->is_mutual = files->is_mutual;
+	if (files->name && *files->name)
+		c->name = ar_str_dup(ar_str_from(files->name));
+	c->own_host = files->own_host ? ar_str_dup(ar_str_from(files->own_host)) : NULL;
 	st = load(c, err);
 	if (st != AR_OK)
 		ar_tls_context_free(c);
@@ -148,6 +225,8 @@ void ar_tls_context_free(struct ar_tls_context *c)
 	for (int i = 0; i < FILES; i++)
 		ar_free(c->paths[i]);
 	SSL_CTX_free(c->ssl);
+	ar_free(c->name);
+	ar_free(c->own_host);
 	ar_free(c);
 }
 
@@ -189,4 +268,25 @@ SSL *ar_tls_context_session(const struct ar_tls_context *c)
 	AR_ASSERT(ssl);
 	SSL_set_accept_state(ssl);
 	return ssl;
+}
+
+SSL *ar_tls_context_session_with(const struct ar_tls_context *c, struct ar_str host, bool is_client)
+{
+	SSL *ssl = SSL_new(c->ssl);
+	char text[AR_HOST_MAX];
+
+	AR_ASSERT(ssl && c->is_mutual && host.len && host.len < sizeof text);
+	memcpy(text, host.p, host.len);
+	text[host.len] = 0;
+	expect_name(SSL_get0_param(ssl), c->name ? c->name : text);
+	if (is_client)
+		SSL_set_connect_state(ssl);
+	else
+		SSL_set_accept_state(ssl);
+	return ssl;
+}
+
+bool ar_tls_context_is_current(const struct ar_tls_context *c, const SSL *ssl)
+{
+	return SSL_get_SSL_CTX(ssl) == c->ssl;
 }

@@ -1,6 +1,7 @@
 /* The handshake and the way in. Ciphertext is decrypted as long as the owner reads; when it stops, what is left of the read is
  * kept until it goes on, which is not inside its own call but in the flush of the turn. Owner: the loop thread. */
 #include "h1/h1_conn.h"
+#include "loopback.h"
 #include "mem.h"
 #include "tls/tls_context.h"
 #include "tls/tls_priv.h"
@@ -13,9 +14,10 @@ void ar_tls_shared_init(struct ar_tls_shared *s)
 	ar_list_init(&s->ready);
 }
 
-void ar_tls_shared_open(struct ar_tls_shared *s, struct ar_tls_context *context)
+void ar_tls_shared_open(struct ar_tls_shared *s)
 {
-	s->context = context;
+	if (s->method)
+		return;
 	s->method = ar_tls_bio_method();
 	s->plain_in = ar_grow(NULL, AR_TLS_RECORD, 1);
 	s->plain_out = ar_grow(NULL, AR_TLS_RECORD, 1);
@@ -26,6 +28,7 @@ void ar_tls_shared_fini(struct ar_tls_shared *s)
 	if (s->method)
 		BIO_meth_free(s->method);
 	ar_tls_context_free(s->context);
+	ar_tls_context_free(s->mutual);
 	ar_buf_fini(&s->out);
 	ar_free(s->plain_in);
 	ar_free(s->plain_out);
@@ -88,6 +91,9 @@ static void fail_handshake(struct ar_tls *t)
 	struct ar_link *l = t->link;
 
 	l->server->counters.tls_failed++;
+	l->why = SSL_get_verify_result(t->ssl) != X509_V_OK
+			 ? X509_verify_cert_error_string(SSL_get_verify_result(t->ssl))
+			 : ERR_reason_error_string(ERR_peek_error());
 	if (ERR_GET_REASON(ERR_peek_error()) == SSL_R_HTTP_REQUEST)
 		say_plainly(l);
 	else
@@ -97,11 +103,21 @@ static void fail_handshake(struct ar_tls *t)
 	l->v->lost(l);
 }
 
-/* True when it is over and well. */
-static bool shake_hands(struct ar_tls *t)
+static void open_protocol(struct ar_tls *t)
 {
 	const unsigned char *protocol;
 	unsigned len;
+
+	SSL_get0_alpn_selected(t->ssl, &protocol, &len);
+	if (len == 2 && memcmp(protocol, "h2", 2) == 0)
+		ar_h2_open(t->link, AR_STR(""));
+	else
+		ar_conn_open(t->link);
+}
+
+/* True when it is over and well. */
+static bool shake_hands(struct ar_tls *t)
+{
 	int r;
 
 	ERR_clear_error();
@@ -119,11 +135,10 @@ static bool shake_hands(struct ar_tls *t)
 	t->is_established = true;
 	keep_subject(t);
 	ar_deadline_clear(&t->link->deadline);
-	SSL_get0_alpn_selected(t->ssl, &protocol, &len);
-	if (len == 2 && memcmp(protocol, "h2", 2) == 0)
-		ar_h2_open(t->link, AR_STR(""));
+	if (t->link->is_outgoing)
+		t->link->secured(t->link);
 	else
-		ar_conn_open(t->link);
+		open_protocol(t);
 	return true;
 }
 
@@ -138,6 +153,8 @@ static bool read_record(struct ar_tls *t)
 	ERR_clear_error();
 	n = SSL_read(t->ssl, room, (int)AR_TLS_RECORD);
 	why = n > 0 ? SSL_ERROR_NONE : SSL_get_error(t->ssl, n);
+	t->link->has_ended = why == SSL_ERROR_ZERO_RETURN;
+	t->link->why = why == SSL_ERROR_SSL ? ERR_reason_error_string(ERR_peek_error()) : NULL;
 	ERR_clear_error();
 	/* Before anyone is called: the buffer is shared with the links that may be written to then. */
 	if (!ar_tls_send(t) || (n <= 0 && why != SSL_ERROR_WANT_READ)) {
@@ -232,7 +249,7 @@ static void on_expired(struct ar_deadline *d)
 	ar_link_close(l);
 }
 
-void ar_tls_start(struct ar_link *l)
+static void attach(struct ar_link *l, SSL *ssl)
 {
 	struct ar_tls_shared *shared = &l->server->tls;
 	struct ar_tls *t = ar_new0(sizeof *t);
@@ -240,12 +257,43 @@ void ar_tls_start(struct ar_link *l)
 
 	t->link = l;
 	t->bio.out = &shared->out;
-	t->ssl = ar_tls_context_session(shared->context);
+	t->ssl = ssl;
 	bio = ar_tls_bio_new(shared->method, &t->bio);
 	SSL_set_bio(t->ssl, bio, bio);
 	ar_list_init(&t->ready);
 	l->tls = t;
 	l->source.is_tls = true;
+}
+
+/* A node is known by the address that it comes from, unless all nodes share a name. */
+static SSL *session_of_peer(const struct ar_link *l)
+{
+	char host[INET6_ADDRSTRLEN] = "unknown";
+	union ar_sockaddr sa;
+	int len = sizeof sa;
+
+	if (!uv_tcp_getpeername(&l->u.tcp, &sa.any, &len))
+		uv_ip_name(&sa.any, host, sizeof host);
+	return ar_tls_context_session_with(l->server->tls.mutual, ar_str_from(host), false);
+}
+
+void ar_tls_start(struct ar_link *l)
+{
+	attach(l, l->source.is_peer ? session_of_peer(l) : ar_tls_context_session(l->server->tls.context));
 	l->deadline.expired = on_expired;
 	ar_link_set_deadline(l, AR_DEADLINE_HANDSHAKE);
+}
+
+void ar_tls_connect(struct ar_link *l, struct ar_str host)
+{
+	attach(l, ar_tls_context_session_with(l->server->tls.mutual, host, true));
+	l->tls->is_reading = true; /* the link is */
+	shake_hands(l->tls);
+}
+
+bool ar_link_is_current(const struct ar_link *l)
+{
+	return !l->tls ||
+	       ar_tls_context_is_current(l->source.is_peer ? l->server->tls.mutual : l->server->tls.context,
+					 l->tls->ssl);
 }

@@ -1,6 +1,6 @@
-/* TLS under a link: what the owner writes leaves encrypted, what comes in reaches it as plain text. The owner appears
- * only when the handshake is over, and which protocol that is was agreed in it. Called by link.c alone. Owner: the loop
- * thread. */
+/* TLS under a link: what the owner writes leaves encrypted, what comes in reaches it as plain text. On a connection that came in the
+ * owner appears only when the handshake is over, and which protocol that is was agreed in it; an owner that made the connection hears
+ * of it by link->secured(). Called by link.c alone. Owner: the loop thread. */
 #ifndef AR_TRANSPORT_TLS_LINK_H
 #define AR_TRANSPORT_TLS_LINK_H
 
@@ -13,7 +13,8 @@ struct bio_method_st;
 
 /* What the TLS links of a server share: nothing of it is needed between two turns of the loop. */
 struct ar_tls_shared {
-	struct ar_tls_context *context; /* NULL: no TLS */
+	struct ar_tls_context *context; /* of `listen`; NULL: no TLS */
+	struct ar_tls_context *mutual; /* between nodes; NULL: no TLS */
 	struct bio_method_st *method;
 	struct ar_list ready; /* links that have something to do at once */
 	struct ar_buf out; /* what OpenSSL wrote and the socket has not seen yet */
@@ -23,12 +24,15 @@ struct ar_tls_shared {
 
 void ar_tls_shared_init(struct ar_tls_shared *s);
 
-/* TLS links may come from now on; `context` is its own from now on. */
-void ar_tls_shared_open(struct ar_tls_shared *s, struct ar_tls_context *context);
+/* TLS links may come from now on. */
+void ar_tls_shared_open(struct ar_tls_shared *s);
 void ar_tls_shared_fini(struct ar_tls_shared *s);
 
-/* Begins the handshake on a fresh link. */
+/* Begins the handshake on a fresh link that came in, of a client or of another node. */
 void ar_tls_start(struct ar_link *l);
+
+/* Begins the handshake on a link that is connected to the node at `host`. The caller has the deadline. */
+void ar_tls_connect(struct ar_link *l, struct ar_str host);
 
 /* The same as the functions of link.h with these names. */
 bool ar_tls_read_start(struct ar_link *l);
