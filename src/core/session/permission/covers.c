@@ -1,4 +1,4 @@
-/* What a grant for the session is about, as a digest: one command in one folder. What has none cannot be granted
+/* What a grant for the session is about, as a digest: one command in one folder, or a tool as its owner describes it. What has none cannot be granted
  * for longer than one call. Pure. */
 #include "command.h"
 #include "decide.h"
@@ -69,6 +69,28 @@ struct ar_str ar_covers_command(struct ar_decision *d, const struct ar_command_l
 		ar_command_words_json(c, &w);
 	else
 		ar_jw_str(&w, text);
+	ar_jw_close_array(&w);
+	return digest(d, ar_decide_json_end(d));
+}
+
+/* ---- tools ---- */
+
+struct ar_str ar_covers_tool(struct ar_decision *d, const struct ar_tool *tool)
+{
+	struct ar_jw w;
+
+	if (!tool || (tool->owner != AR_TOOL_MCP && tool->owner != AR_TOOL_CLIENT))
+		return AR_STR_NONE;
+	w = ar_decide_json(d);
+	ar_jw_open_array(&w);
+	ar_jw_str(&w, tool->name);
+	ar_jw_str(&w, tool->origin);
+	ar_jw_str(&w, tool->description);
+	ar_jw_str(&w, tool->schema);
+	ar_jw_str(&w, tool->annotations);
+	ar_jw_bool(&w, tool->is_read_only);
+	ar_jw_bool(&w, tool->is_destructive);
+	ar_jw_bool(&w, tool->is_idempotent);
 	ar_jw_close_array(&w);
 	return digest(d, ar_decide_json_end(d));
 }

@@ -159,9 +159,11 @@ int ar_verdict_find(struct ar_str word); /* of a decision or an outcome; 0: unkn
 const struct ar_command_line *ar_shell_command(struct ar_decision *d, const struct ar_act *act,
 					       struct ar_str *ret_covers);
 
-/* covers.c: what a grant is about. A command: exactly it, in that folder; absent when it destroys something, or cannot be recognised again. */
+/* covers.c: what a grant is about. A command: exactly it, in that folder; absent when it destroys something, or cannot be recognised again. A tool that
+ * somebody else describes: as described; absent for the runtime's own, which do not change. */
 struct ar_str ar_covers_command(struct ar_decision *d, const struct ar_command_line *c, struct ar_str text,
 				struct ar_str cwd);
+struct ar_str ar_covers_tool(struct ar_decision *d, const struct ar_tool *tool);
 
 /* profile.c: which boundary a call runs in. */
 struct ar_settled_profile {
