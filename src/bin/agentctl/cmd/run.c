@@ -86,12 +86,14 @@ static bool on_call(struct turn *t, const struct ar_ctl_event *e)
 static bool on_failed_call(struct turn *t, const struct ar_ctl_event *e)
 {
 	struct ar_json payload = ar_json_get(e->doc, "payload");
-	struct ar_str sentence = ar_calls_error(t->ctl, payload);
+	struct ar_str advice = ar_api_str(payload, "recoveryAdvice");
 
 	ar_ctl_note(t->ctl, "%.*s %.*s (%.*s): %.*s", AR_STR_ARG(ar_calls_name(&t->calls, e->doc)),
 		    AR_STR_ARG(ar_api_str(payload, "status")),
 		    AR_STR_ARG(ar_api_str(payload, "errorCategory")),
-		    AR_STR_ARG(ar_str_absent(sentence) ? ar_api_str(payload, "recoveryAdvice") : sentence));
+		    AR_STR_ARG(ar_calls_error(t->ctl, payload)));
+	if (!ar_str_empty(advice))
+		ar_ctl_note(t->ctl, "its advice: %.*s", AR_STR_ARG(advice));
 	return true;
 }
 

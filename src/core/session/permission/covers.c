@@ -18,8 +18,8 @@ static struct ar_str digest(struct ar_decision *d, struct ar_str json)
 /* ---- commands ---- */
 
 /* Redirections that write nothing: to another output of the same command, or to nowhere. */
-static const char *const silent[] = { "2>&1",	     "1>&2",	    ">&2",	   ">/dev/null",
-				      "1>/dev/null", "2>/dev/null", "&>/dev/null", "</dev/null" };
+static const char *const silent[] = { "2>&1",	     "1>&2",	    ">&2",	 ">/dev/null",
+				      "1>/dev/null", "2>/dev/null", "</dev/null" };
 
 static size_t silent_at(struct ar_str text, size_t at)
 {
@@ -33,9 +33,8 @@ static size_t silent_at(struct ar_str text, size_t at)
 	return 0;
 }
 
-/* Whether only such redirections keep the text from being literal. None of their bytes means something else inside quotes, so it does not matter
- * where they stand. */
-static bool is_nearly_literal(struct ar_decision *d, struct ar_str text)
+/* None of the bytes of such a redirection means something else inside quotes, so it does not matter where they stand. */
+bool ar_covers_nearly_literal(struct ar_arena *a, struct ar_str text)
 {
 	struct ar_command_line rest = { 0 };
 	struct ar_buf without = { 0 };
@@ -48,7 +47,7 @@ static bool is_nearly_literal(struct ar_decision *d, struct ar_str text)
 		at += skip ? skip : 1;
 	}
 	if (without.len < text.len)
-		ar_command_read_literal(ar_arena_str(d->arena, ar_buf_str(&without)), d->arena, &rest);
+		ar_command_read_literal(ar_arena_str(a, ar_buf_str(&without)), a, &rest);
 	ar_buf_fini(&without);
 	return !rest.is_opaque && rest.count > 0;
 }
@@ -60,7 +59,7 @@ struct ar_str ar_covers_command(struct ar_decision *d, const struct ar_command_l
 	struct ar_jw w;
 
 	if (ar_command_is_destructive(c) ||
-	    (!is_literal && (ar_str_absent(text) || !is_nearly_literal(d, text))))
+	    (!is_literal && (ar_str_absent(text) || !ar_covers_nearly_literal(d->arena, text))))
 		return AR_STR_NONE;
 	w = ar_decide_json(d);
 	ar_jw_open_array(&w);

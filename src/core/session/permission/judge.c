@@ -135,7 +135,7 @@ static struct ar_str sentence(const struct bench *b, struct ar_str said, struct 
 	if (ar_str_empty(own_words))
 		return said;
 	return ar_arena_fmt(b->d->arena, "%.*s: %.*s", AR_STR_ARG(said),
-			    AR_STR_ARG(ar_str_utf8_prefix(own_words, TEXT_MAX)));
+			    AR_STR_ARG(ar_arena_excerpt(b->d->arena, own_words, TEXT_MAX)));
 }
 
 static struct ar_str rule_refs(const struct bench *b, struct ar_str name)
@@ -267,20 +267,29 @@ static struct ar_judgement by_grant(const struct bench *b, const struct ar_grant
 }
 
 /* It was allowed for the session, and is not what it was then. */
-static void tell_change(const struct bench *b, struct ar_judgement *j)
+static bool has_changed(const struct bench *b)
 {
 	const struct ar_session *s = b->d->session;
+	bool has_changed = false;
 
-	for (size_t i = 0; j->verdict == AR_ASK && !b->act->command && i < s->grants.count; i++) {
+	for (size_t i = 0; !b->act->command && i < s->grants.count; i++) {
 		const struct ar_grant *g = s->grants.at[i];
 
-		if (!is_of_tool(b, g) || is_covered(g, b->act))
+		if (!is_of_tool(b, g) || ar_str_absent(g->covers))
 			continue;
+		if (is_covered(g, b->act))
+			return false;
+		has_changed = true;
+	}
+	return has_changed;
+}
+
+static void tell_change(const struct bench *b, struct ar_judgement *j)
+{
+	if (j->verdict == AR_ASK && has_changed(b))
 		j->reason = ar_arena_fmt(b->d->arena,
 					 "the tool changed after it was allowed for the session; %.*s",
 					 AR_STR_ARG(j->reason));
-		return;
-	}
 }
 
 /* ---- all together ---- */

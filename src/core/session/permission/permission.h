@@ -163,6 +163,9 @@ const struct ar_command_line *ar_shell_command(struct ar_decision *d, const stru
  * somebody else describes: as described; absent for the runtime's own, which do not change. */
 struct ar_str ar_covers_command(struct ar_decision *d, const struct ar_command_line *c, struct ar_str text,
 				struct ar_str cwd);
+
+/* Whether a text is a list of plain commands but for redirections that write no file. */
+bool ar_covers_nearly_literal(struct ar_arena *a, struct ar_str text);
 struct ar_str ar_covers_tool(struct ar_decision *d, const struct ar_tool *tool);
 
 /* profile.c: which boundary a call runs in. */
