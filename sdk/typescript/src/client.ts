@@ -83,7 +83,7 @@ export class AgentRuntime {
 		return new Turn(this, Promise.resolve(turn), followOptions(options), true);
 	}
 
-	/** Says yes to a question. One that `isTruncated` needs the promptDigest of readQuestion(): show its text to whoever decides. */
+	/** Says yes to a question. One that `isTruncated` needs the promptDigest of readQuestion(): show its text to the person who decides. */
 	approve(actionId: string, options: CallOptions & { promptDigest?: string } = {}): Promise<RespondActionResult> {
 		const { promptDigest, ...call } = options;
 		return this.#decide(actionId, YES, call, promptDigest);
