@@ -926,6 +926,12 @@ static const struct ar_field_desc ar_ev_action_required_fields[] = {
 	  "When it is put to another audience, if nobody has answered." },
 	{ "escalateTo", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_ev_action_required, escalate_to), NULL, { 0, false },
 	  "That audience." },
+	{ "isTruncated", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_ev_action_required, is_truncated), NULL, { 0, false },
+	  "True when prompt leaves out a part of the question; promptRef has all of it." },
+	{ "promptRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_ev_action_required, prompt_ref), NULL, { 0, false },
+	  "Where the whole question is stored, when prompt leaves out a part." },
+	{ "promptCheck", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_ev_action_required, prompt_check), NULL, { 0, false },
+	  "SHA-256 in hex of the promptDigest that respond_action takes; for the server, which keeps no whole question." },
 };
 static const uint64_t ar_ev_action_required_oneofs[] = { UINT64_C(1) << 1 | UINT64_C(1) << 2 };
 
@@ -2572,6 +2578,8 @@ static const struct ar_field_desc ar_cmd_respond_action_in_fields[] = {
 	  "Channel it comes through." },
 	{ "actor", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_cmd_respond_action_in, actor), NULL, { 0, false },
 	  "Who answers." },
+	{ "promptDigest", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_cmd_respond_action_in, prompt_digest), NULL, { 0, false },
+	  "SHA-256 in hex of actionId, a line feed and the whole question; needed to approve what isTruncated." },
 	{ "idempotencyKey", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_respond_action_in, idempotency_key), NULL, { 0, false },
 	  "Makes a repeat safe." },
 };
@@ -2976,6 +2984,8 @@ static const struct ar_field_desc ar_cmd_resolve_permission_in_fields[] = {
 	  "How long it holds." },
 	{ "updatedInput", AR_F_OBJECT, false, false, false, 0, 65536, offsetof(struct ar_cmd_resolve_permission_in, updated_input), NULL, { 0, false },
 	  "Input to use instead." },
+	{ "promptDigest", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_cmd_resolve_permission_in, prompt_digest), NULL, { 0, false },
+	  "SHA-256 in hex of actionId, a line feed and the whole question; needed to approve what isTruncated." },
 	{ "idempotencyKey", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_resolve_permission_in, idempotency_key), NULL, { 0, false },
 	  "Makes a repeat safe." },
 };
@@ -4282,7 +4292,7 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	[AR_EV_ACTION_REQUIRED] = { AR_EV_ACTION_REQUIRED, "action.required", "action",
 	  "Execution waits for a decision or an input.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_THREAD | 1u << AR_SCOPE_TURN | 1u << AR_SCOPE_ACTION, 0, NULL,
-	  { ar_ev_action_required_fields, 15, sizeof(struct ar_ev_action_required), ar_ev_action_required_oneofs, 1 } },
+	  { ar_ev_action_required_fields, 18, sizeof(struct ar_ev_action_required), ar_ev_action_required_oneofs, 1 } },
 	[AR_EV_ACTION_RESOLVED] = { AR_EV_ACTION_RESOLVED, "action.resolved", "action",
 	  "A pending decision is settled by an answer, a timeout or a cancellation.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_THREAD | 1u << AR_SCOPE_TURN | 1u << AR_SCOPE_ACTION, 0, NULL,
@@ -4714,9 +4724,9 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  (const uint16_t[]){ AR_EV_TASK_DEPENDENCY_UPDATED }, 1, NULL, "spec+contract" },
 	[AR_CMD_RESPOND_ACTION] = { AR_CMD_RESPOND_ACTION, "respond_action",
 	  "Answer a pending decision.",
-	  true, true, 1u << 2, "decide", { ar_cmd_respond_action_in_fields, 6, sizeof(struct ar_cmd_respond_action_in), NULL, 0 },
+	  true, true, 1u << 2, "decide", { ar_cmd_respond_action_in_fields, 7, sizeof(struct ar_cmd_respond_action_in), NULL, 0 },
 	  { ar_cmd_respond_action_out_fields, 4, sizeof(struct ar_cmd_respond_action_out), NULL, 0 }, NULL,
-	  (const uint16_t[]){ AR_ERR_ACTION_NOT_FOUND, AR_ERR_ALREADY_RESOLVED, AR_ERR_EXPIRED, AR_ERR_INVALID_DECISION, AR_ERR_SCHEMA_MISMATCH, AR_ERR_NOT_AUTHORIZED }, 6,
+	  (const uint16_t[]){ AR_ERR_ACTION_NOT_FOUND, AR_ERR_ALREADY_RESOLVED, AR_ERR_EXPIRED, AR_ERR_INVALID_DECISION, AR_ERR_SCHEMA_MISMATCH, AR_ERR_NOT_SHOWN, AR_ERR_NOT_AUTHORIZED }, 7,
 	  (const uint16_t[]){ AR_EV_ACTION_RESOLVED, AR_EV_PERMISSION_RESOLVED, AR_EV_CHANNEL_PERMISSION_RETURNED, AR_EV_POLICY_CHANGED, AR_EV_TASK_RESUMED }, 5, NULL, "spec+contract" },
 	[AR_CMD_REMOVE_QUEUED_TURN] = { AR_CMD_REMOVE_QUEUED_TURN, "remove_queued_turn",
 	  "Drop a waiting turn.",
@@ -4804,9 +4814,9 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  (const uint16_t[]){ AR_EV_PERMISSION_EVALUATED, AR_EV_PERMISSION_REQUESTED, AR_EV_ACTION_REQUIRED }, 3, NULL, "spec+contract" },
 	[AR_CMD_RESOLVE_PERMISSION] = { AR_CMD_RESOLVE_PERMISSION, "resolve_permission",
 	  "Settle a permission request from the host's side.",
-	  true, true, 1u << 2, "decide", { ar_cmd_resolve_permission_in_fields, 8, sizeof(struct ar_cmd_resolve_permission_in), ar_cmd_resolve_permission_in_oneofs, 1 },
+	  true, true, 1u << 2, "decide", { ar_cmd_resolve_permission_in_fields, 9, sizeof(struct ar_cmd_resolve_permission_in), ar_cmd_resolve_permission_in_oneofs, 1 },
 	  { ar_cmd_resolve_permission_out_fields, 2, sizeof(struct ar_cmd_resolve_permission_out), NULL, 0 }, NULL,
-	  (const uint16_t[]){ AR_ERR_REQUEST_NOT_FOUND, AR_ERR_ALREADY_RESOLVED, AR_ERR_EXPIRED, AR_ERR_NOT_AUTHORIZED }, 4,
+	  (const uint16_t[]){ AR_ERR_REQUEST_NOT_FOUND, AR_ERR_ALREADY_RESOLVED, AR_ERR_EXPIRED, AR_ERR_NOT_SHOWN, AR_ERR_NOT_AUTHORIZED }, 5,
 	  (const uint16_t[]){ AR_EV_PERMISSION_RESOLVED, AR_EV_ACTION_RESOLVED, AR_EV_POLICY_CHANGED }, 3, NULL, "spec+contract" },
 	[AR_CMD_GET_EXECUTION_ENVIRONMENT] = { AR_CMD_GET_EXECUTION_ENVIRONMENT, "get_execution_environment",
 	  "Read where and under which limits things run.",
@@ -5289,6 +5299,8 @@ const struct ar_error_desc ar_error_descs[AR_ERR_COUNT] = {
 	  "More is sent or open than this token or tenant may have; wait for retryAfterMs and repeat." },
 	[AR_ERR_TOKEN_NOT_FOUND] = { "token_not_found", 404, -32002, false,
 	  "No token has this id; list the tokens." },
+	[AR_ERR_NOT_SHOWN] = { "not_shown", 409, -32003, false,
+	  "The client has not shown that it read the whole question; read it (promptRef) and send its promptDigest." },
 };
 
 const struct ar_machine_desc ar_machine_descs[AR_MACHINE_COUNT] = {

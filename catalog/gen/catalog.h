@@ -367,6 +367,7 @@ enum ar_error_code {
 	AR_ERR_INVALID_REQUEST = 117,
 	AR_ERR_RATE_LIMITED = 118,
 	AR_ERR_TOKEN_NOT_FOUND = 119,
+	AR_ERR_NOT_SHOWN = 120,
 	AR_ERR_COUNT,
 };
 
@@ -1728,6 +1729,9 @@ struct ar_ev_action_required { /* action.required */
 	struct ar_str rollback_advice; /* string? */
 	ar_usec escalate_at; /* time? */
 	struct ar_str escalate_to; /* string? */
+	struct ar_opt_bool is_truncated; /* bool? */
+	struct ar_str prompt_ref; /* ref? */
+	struct ar_str prompt_check; /* string? */
 };
 
 struct ar_ev_action_resolved { /* action.resolved */
@@ -2719,6 +2723,7 @@ struct ar_cmd_respond_action_in { /* respond_action, input */
 	struct ar_str payload; /* object? */
 	struct ar_str channel_id; /* string? */
 	struct ar_str actor; /* object? */
+	struct ar_str prompt_digest; /* string? */
 	struct ar_str idempotency_key; /* string? */
 };
 
@@ -2962,6 +2967,7 @@ struct ar_cmd_resolve_permission_in { /* resolve_permission, input */
 	struct ar_str scope; /* string? */
 	ar_usec expires_at; /* time? */
 	struct ar_str updated_input; /* object? */
+	struct ar_str prompt_digest; /* string? */
 	struct ar_str idempotency_key; /* string? */
 };
 

@@ -536,9 +536,9 @@ static const struct ar_config_key mcp_servers_keys[] = {
 	{ "tools", AR_CONFIG_STRINGS, "", NULL, false, 0, 0, NULL, false, false,
 	  offsetof(struct ar_config_mcp_servers, tools), offsetof(struct ar_config_file_mcp_servers, tools),
 	  "Names of the tools that are offered; none named means all." },
-	{ "trust_annotations", AR_CONFIG_BOOL, "true", NULL, false, 0, 0, NULL, false, false,
+	{ "trust_annotations", AR_CONFIG_BOOL, "false", NULL, false, 0, 0, NULL, false, false,
 	  offsetof(struct ar_config_mcp_servers, trust_annotations), offsetof(struct ar_config_file_mcp_servers, trust_annotations),
-	  "Believes what it says of its tools: read-only, destructive, idempotent." },
+	  "Believes what it says of its tools: read-only, destructive, idempotent. Without it every call of them asks." },
 };
 
 static const struct ar_config_key http_tools_keys[] = {

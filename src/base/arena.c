@@ -122,6 +122,28 @@ static void pop_block(struct ar_arena *a)
 	ar_free(block);
 }
 
+/* "3412" as "3,412". */
+static struct ar_str grouped(struct ar_arena *a, size_t n)
+{
+	if (n < 1000)
+		return ar_arena_fmt(a, "%zu", n);
+	return ar_arena_fmt(a, "%.*s,%03zu", AR_STR_ARG(grouped(a, n / 1000)), n % 1000);
+}
+
+struct ar_str ar_arena_excerpt(struct ar_arena *a, struct ar_str text, size_t max)
+{
+	struct ar_str head = ar_str_utf8_prefix(text, max / 2);
+	size_t from = text.len > max / 2 ? text.len - max / 2 : 0;
+
+	if (text.len <= max)
+		return text;
+	while (from < text.len && ((unsigned char)text.p[from] & 0xC0) == 0x80)
+		from++;
+	return ar_arena_fmt(a, "%.*s[... %.*s bytes not shown ...]%.*s", AR_STR_ARG(head),
+			    AR_STR_ARG(grouped(a, from - head.len)),
+			    AR_STR_ARG(ar_str_sub(text, from, text.len)));
+}
+
 void ar_arena_reset(struct ar_arena *a)
 {
 	while (a->head && (a->head->older || a->head->room > USUAL_BLOCK))

@@ -51,6 +51,16 @@ void ar_hash_text(const struct ar_hash *h, char out[AR_HASH_TEXT])
 	ar_base32_encode(h->b, AR_HASH_LEN, out);
 }
 
+void ar_hash_hex(const struct ar_hash *h, char out[AR_HASH_HEX])
+{
+	static const char digits[] = "0123456789abcdef";
+
+	for (size_t i = 0; i < AR_HASH_LEN; i++) {
+		out[2 * i] = digits[h->b[i] >> 4];
+		out[2 * i + 1] = digits[h->b[i] & 15];
+	}
+}
+
 bool ar_hash_parse(struct ar_str text, struct ar_hash *ret)
 {
 	struct ar_hash h;

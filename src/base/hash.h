@@ -6,6 +6,7 @@
 
 #define AR_HASH_LEN 32
 #define AR_HASH_TEXT 52
+#define AR_HASH_HEX 64
 
 struct ar_hash {
 	uint8_t b[AR_HASH_LEN];
@@ -15,6 +16,7 @@ AR_BEGIN_DECLS
 
 struct ar_hash ar_hash_of(struct ar_str bytes);
 void ar_hash_text(const struct ar_hash *h, char out[AR_HASH_TEXT]); /* no NUL */
+void ar_hash_hex(const struct ar_hash *h, char out[AR_HASH_HEX]); /* lower case, no NUL */
 bool ar_hash_parse(struct ar_str text, struct ar_hash *ret);
 
 /* Whether two texts are the same, in a time that tells nothing about where they differ: for keys and tokens. */

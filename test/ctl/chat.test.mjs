@@ -79,6 +79,7 @@ test("a tool is a line when it starts and one when it ends, well or not", async 
 	assert.match(bare, /^▸ read_file \{"path":"a\.txt"\}$/m);
 	assert.match(bare, /^ {2}ok read_file: 1 hello file \(\d+ ms\)$/m);
 	assert.match(bare, /^ {2}failed read_file: not_found\. Look for it with find_files/m);
+	assert.match(bare, /^ {4}the model reads: .*nowhere/m, "the sentence that the model got");
 	assert.match(shown, /\x1b\[31m {2}failed/, "in red");
 	await leave(chat);
 });
@@ -87,7 +88,7 @@ test("a question is answered by the next line: e says why, y lets it run, n does
 	const chat = terminal(asks.rt.socket);
 	await shows(chat, PROMPT);
 	const asked = await say(chat, READ, /why it is asked\? $/);
-	assert.match(asked, /\? May the tool 'read_file' run with \{"path":"a\.txt"\}\? It is asked because rule 'look-first' asks for it\./);
+	assert.match(asked, /\? It is asked because rule 'look-first' asks for it\. May the tool 'read_file' run with \{"path":"a\.txt"\}\?/);
 	assert.match(asked, /action_\w+_1, 23 h left\ny yes, n no, a always in this session, e why it is asked\? $/);
 	assert.match(await say(chat, "what?", /asked\? $/), /that is no answer/);
 	assert.match(await say(chat, "e", /asked\? $/), /permission\.evaluated +ask: rule 'look-first' asks for it/);
@@ -191,7 +192,7 @@ test("what a model says cannot reach the terminal's controls", async () => {
 	await ok(free.rt, "submit_turn", { sessionId: hostile.sessionId, text: "[[say a\u001b]0;owned\u0007b\u009b31mc]]" });
 	await shows(other, /tools\n> $/);
 	assert.match(plain(other), /^from api: \[\[say a/m, "what others say here is told");
-	assert.match(plain(other), /^a\ufffd\]0;owned\ufffdb\ufffd31mc$/m);
+	assert.match(plain(other), /^a\\u\{1B\}\]0;owned\\u\{7\}b\\u\{9B\}31mc$/m);
 	assert.doesNotMatch(other.out + chat.out.slice(before), /[\x1b\x07\x9b]/);
 });
 
@@ -221,7 +222,7 @@ test("in a pipe a failed turn is the exit, and --json prints the events", async 
 
 test("in a pipe a question is answered from elsewhere", async () => {
 	const run = place.start("--socket", asks.rt.socket, "chat", { input: `${READ}\n` });
-	await run.until((r) => /an answer is needed: May the tool[^]*agentctl approve action_/.test(r.err));
+	await run.until((r) => /an answer is needed: It is asked because [^]*May the tool[^]*agentctl approve action_/.test(r.err));
 	await place.ctl("--socket", asks.rt.socket, "approve", /approve (action_\w+)/.exec(run.err)[1]);
 	const { code, out } = await run.done;
 	assert.equal(code, 0);

@@ -46,7 +46,7 @@ test("inbox shows one line each: id, age, time left, tool, question, session", a
 	const rows = lines(out);
 	assert.equal(rows.length, 3);
 	assert.match(rows[0], /^ACTION +ASKED +STATE +TOOL +WHAT \[SESSION\]$/);
-	assert.match(rows[1], /^action_\S+_1 +3 min ago +(90|89) s left +write_file +May the tool 'write_file' run\? It writes\.  \[tidy\ufffd\[31m up\]$/);
+	assert.match(rows[1], /^action_\S+_1 +3 min ago +(90|89) s left +write_file +May the tool 'write_file' run\? It writes\.  \[tidy\\u\{1B\}\[31m up\]$/);
 	assert.match(rows[2], /^action_\S+_12 +5 s ago +waits +structured_input +Which environment\?$/);
 	assert.deepEqual(asked("/v1/list_actions"), [{ status: "pending", limit: 50 }]);
 });
@@ -149,7 +149,7 @@ test("a question of a real session is seen, answered by the end of its id, and w
 		let rows = [];
 		for (let i = 0; rows.length < 3 && i < 200; i++) rows = lines((await real.ctl("inbox")).out);
 		assert.equal(rows.length, 3);
-		for (const row of rows.slice(1)) assert.match(row, /^action_\S+_1 +(now|\d+ s ago) +2[34] h left +set_value +May the tool 'set_value' run with .*\[values\]$/);
+		for (const row of rows.slice(1)) assert.match(row, /^action_\S+_1 +(now|\d+ s ago) +2[34] h left +set_value +It is asked because .* May the tool 'set_value' run with .*\[values\]$/);
 		const [one, two] = rows.slice(1).map((row) => row.split(" ")[0]);
 		const short = one.slice(-6);
 		assert.deepEqual(await real.ctl("approve", short, "--reason", "fine"), { code: 0, signal: null, out: `${one}  allow\n`, err: "" });

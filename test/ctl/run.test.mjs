@@ -184,7 +184,7 @@ test("on a terminal escapes in the answer are shown, not obeyed", async () => {
 		{ env: { ...place.env, PROMPT: prompt, TERM: "xterm", NO_COLOR: "1" } });
 	const { code, out } = await term.done;
 	assert.equal(code, 0);
-	assert.equal(out.replaceAll("\r", ""), "a\ufffd[31mred\ufffd \ufffd2J\n");
+	assert.equal(out.replaceAll("\r", ""), "a\\u{1B}[31mred\\u{7} \\u{9B}2J\n");
 	assert.equal((await place.ctl("run", prompt)).out, "a\x1b[31mred\x07 \u009b2J\n", "a pipe gets it raw");
 });
 

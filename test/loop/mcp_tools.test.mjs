@@ -14,7 +14,7 @@ const bytes = async (rt, outputRef) => (await ok(rt, 'read_output', { outputRef 
 test('TL-04 TL-12 a tool of a server is offered beside local ones and runs there', async () => {
 	const workspace = newFolder();
 	writeFileSync(join(workspace, 'a.txt'), 'one\n');
-	const config = { 'tools.workspace': workspace, mcp_servers: [{ name: 'ev', ...OFFICIAL.everything }] };
+	const config = { 'tools.workspace': workspace, mcp_servers: [{ name: 'ev', ...OFFICIAL.everything, trust_annotations: true }] };
 	const w = await world({ config });
 	const text = `${ask('ev_echo', { message: 'hello there' })}${ask('read_file', { path: 'a.txt' })}`;
 	const { sessionId } = await submit(w.rt, text);

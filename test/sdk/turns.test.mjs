@@ -114,6 +114,20 @@ test('actions() tells what is open and then what comes, once each; approve and d
 	assert.deepEqual((await ok(rt, 'list_actions', { sessionId })).actions, []);
 });
 
+test('a question that leaves out a part is approved with what readQuestion() read, and not without', async () => {
+	const long = 'x'.repeat(5000);
+	const { sessionId } = await client.submitTurn({ createPolicy: {}, text: wants('write', long), options: { tools: Object.values(tools) } });
+	const [action] = await waitFor(async () => {
+		const { actions } = await client.listActions({ sessionId });
+		return actions.length > 0 && actions;
+	}, 'the question');
+	assert.equal(action.isTruncated, true);
+	await assert.rejects(client.approve(action.actionId), { code: 'not_shown' });
+	const { text, promptDigest } = await client.readQuestion(action.actionId, action);
+	assert.ok(text.includes(long));
+	assert.equal((await client.approve(action.actionId, { promptDigest })).decision, 'allow');
+});
+
 test('the daemon of the user is looked for where agentctl looks', async () => {
 	assert.equal(findSocket({ AGENTD_SOCKET: '/s', AGENTD_DATA_DIR: '/d' }), '/s');
 	assert.equal(findSocket({ AGENTD_DATA_DIR: '/d', XDG_STATE_HOME: '/x' }), '/d/agentd.sock');

@@ -1,11 +1,13 @@
 // An MCP server over stdio that behaves and misbehaves as its tools and arguments say; no SDK, so that every byte is its own.
 //   node scripted_server.mjs [--mark TEXT] [--modern] [--stubborn] [--grandchild] [--cut N] [--die-on METHOD] [--silent METHOD]
 //                            [--garbage] [--pages N] [--endless] [--tools N] [--old VERSION] [--log FILE] [--chatter] [--fail-start] [--ends FILE]
+//                            [--more FILE]
+//   --more FILE    offers the tools of this JSON list too, read again for each tools/list; calls to them answer their name
 //   --cut N        exits after N bytes of its output, in the middle of whatever it says
 //   --ends FILE    writes there how many bytes it had said at the end of each message
 //   --stubborn     ignores the end of its input and SIGTERM;  --grandchild  starts one more process of that kind
 import { spawn } from 'node:child_process';
-import { appendFileSync } from 'node:fs';
+import { appendFileSync, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { ECHO_SCHEMA } from './echo_schema.mjs';
 
@@ -91,9 +93,10 @@ const TOOLS = {
 };
 
 const state = {};
+const more = () => (value('more') ? JSON.parse(readFileSync(value('more'), 'utf8')) : []);
 function list(params) {
 	const names = [...Object.keys(TOOLS), ...Array.from({ length: extra }, (_, i) => `extra${i}`), ...Array.from({ length: number('tools', 0) }, (_, i) => `many${i}`)];
-	const all = names.map((name) => ({ name, inputSchema: name === 'echo' ? ECHO_SCHEMA : { type: 'object' } }));
+	const all = [...names.map((name) => ({ name, inputSchema: name === 'echo' ? ECHO_SCHEMA : { type: 'object' } })), ...more()];
 	if (has('endless')) return { tools: [], nextCursor: `${Math.random()}` };
 	const pages = number('pages', 1);
 	const page = Number(params?.cursor ?? 0);
@@ -105,7 +108,7 @@ const METHODS = {
 	initialize: (params) => ({ protocolVersion: value('old') ?? params.protocolVersion, capabilities: { tools: { listChanged: true } }, serverInfo: { name: 'scripted', version: '1' } }),
 	'tools/list': list,
 	'tools/call': async ({ name, arguments: a }) => {
-		if (name.startsWith('many') || name.startsWith('extra')) return text(name);
+		if (name.startsWith('many') || name.startsWith('extra') || more().some((tool) => tool.name === name)) return text(name);
 		if (!TOOLS[name]) throw { code: -32602, message: `no tool ${name}` };
 		return TOOLS[name](a ?? {}, state);
 	},

@@ -57,6 +57,8 @@ struct ar_tool {
 	struct ar_str schema; /* JSON Schema of the arguments: the text of an object */
 	struct ar_str origin; /* server or connector it comes from; absent for local ones */
 	struct ar_str title; /* for people; may be absent */
+	struct ar_str
+		annotations; /* what its source says of its behaviour, believed or not: JSON; absent: nothing */
 	enum ar_tool_owner owner;
 	uint32_t capabilities; /* of enum ar_tool_capability */
 	bool is_read_only;

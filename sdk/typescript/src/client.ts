@@ -29,6 +29,9 @@ export interface PendingAction {
 	sessionId: string;
 	actionType: string;
 	decisions: string[];
+	title?: string;
+	isTruncated?: boolean;
+	promptRef?: string;
 	[extra: string]: unknown;
 }
 
@@ -80,9 +83,17 @@ export class AgentRuntime {
 		return new Turn(this, Promise.resolve(turn), followOptions(options), true);
 	}
 
-	/** Says yes to a question. */
-	approve(actionId: string, options?: CallOptions): Promise<RespondActionResult> {
-		return this.#decide(actionId, YES, options);
+	/** Says yes to a question. One that `isTruncated` needs the promptDigest of readQuestion(): show its text to the person who decides. */
+	approve(actionId: string, options: CallOptions & { promptDigest?: string } = {}): Promise<RespondActionResult> {
+		const { promptDigest, ...call } = options;
+		return this.#decide(actionId, YES, call, promptDigest);
+	}
+
+	/** All that a question asks, from a record of actions() or the payload of action.required, and the proof that it was read. */
+	async readQuestion(actionId: string, question: { prompt?: string; title?: string; promptRef?: string }, options?: CallOptions): Promise<{ text: string; promptDigest: string }> {
+		const text = question.promptRef === undefined ? (question.prompt ?? question.title ?? "") : await this.readText(question.promptRef, options);
+		const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(`${actionId}\n${text}`));
+		return { text, promptDigest: Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("") };
 	}
 
 	/** Says no to a question. */
@@ -127,11 +138,11 @@ export class AgentRuntime {
 		this.#place.transport.close?.();
 	}
 
-	async #decide(actionId: string, words: readonly string[], options?: CallOptions): Promise<RespondActionResult> {
+	async #decide(actionId: string, words: readonly string[], options?: CallOptions, promptDigest?: string): Promise<RespondActionResult> {
 		const { actions } = await this.listActions({ sessionId: sessionOf(actionId), status: "all", limit: 1000 }, options);
 		const action = (actions as PendingAction[]).find((a) => a.actionId === actionId);
 		const decision = words.find((word) => action?.decisions?.includes(word)) ?? (words[0] as string);
-		return this.respondAction({ actionId, decision }, options);
+		return this.respondAction({ actionId, decision, ...(promptDigest === undefined ? {} : { promptDigest }) }, options);
 	}
 
 	/** @internal */

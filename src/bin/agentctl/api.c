@@ -124,7 +124,7 @@ void ar_api_print(struct ar_ctl *c, const struct ar_api_reply *r)
 
 	ar_json_print(r->doc, &text);
 	ar_buf_addc(&text, '\n');
-	ar_out_text(&c->out, ar_buf_str(&text));
+	ar_out_json(&c->out, ar_buf_str(&text));
 	ar_buf_fini(&text);
 }
 

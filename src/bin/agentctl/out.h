@@ -31,10 +31,14 @@ void ar_out_style(struct ar_out *o, enum ar_style style);
 
 void ar_out_printf(struct ar_out *o, const char *fmt, ...) AR_PRINTF(2, 3); /* our own words only */
 
-/* Foreign text as it is; on a terminal control characters other than newline and tab become U+FFFD. */
+/* Foreign text as it is; on a terminal controls other than newline and tab, and characters that nobody sees (zero width, direction
+ * marks), are written as \u{202E}. */
 void ar_out_text(struct ar_out *o, struct ar_str text);
 
-/* Foreign text inside a line: line breaks and tabs become spaces, other control characters U+FFFD, on any output. */
+/* The same of a JSON text: it stays one. */
+void ar_out_json(struct ar_out *o, struct ar_str text);
+
+/* Foreign text inside a line: line breaks and tabs become spaces, the rest is as on a terminal, on any output. */
 void ar_out_line(struct ar_out *o, struct ar_str text);
 
 /* Ends the current line, if there is something on it. */

@@ -2,8 +2,6 @@
 #include "action/action.h"
 #include "thread.h"
 
-#define LINE_TITLE 200 /* bytes of a question in a list over all sessions */
-
 static bool is_of(const struct ar_action *a, const struct ar_thread *t)
 {
 	return !t || ar_str_eq(a->thread, t->id);
@@ -30,7 +28,7 @@ static void escalation(const struct ar_action *a, struct ar_jw *w)
 	ar_jw_close(w);
 }
 
-/* In full for the session itself; a line of a list has the beginning of the question, and no schema. */
+/* In full for the session itself; a line of a list has no schema. */
 static void record(const struct ar_session *s, const struct ar_action *a, bool is_line, struct ar_jw *w)
 {
 	static const char *const on_timeout[] = { NULL, "deny", "cancel", "fail" };
@@ -47,9 +45,10 @@ static void record(const struct ar_session *s, const struct ar_action *a, bool i
 	ar_jw_mstr(w, "toolName", a->tool);
 	ar_jw_mstr(w, "actionType", ar_str_from(kind->name));
 	ar_jw_mstr(w, "status", is_pending ? AR_STR("pending") : AR_STR("resolved"));
-	ar_jw_mstr(w, "title",
-		   is_line && a->prompt.len > LINE_TITLE ? ar_str_utf8_prefix(a->prompt, LINE_TITLE)
-							 : a->prompt);
+	ar_jw_mstr(w, "title", a->prompt);
+	if (!ar_str_absent(a->prompt_ref))
+		ar_jw_mbool(w, "isTruncated", true);
+	ar_jw_mstr(w, "promptRef", a->prompt_ref);
 	ar_jw_mraw(w, "schema", is_line ? AR_STR_NONE : a->schema);
 	ar_jw_mraw(w, "decisions", a->decisions);
 	ar_jw_mstr(w, "decisionKind", ar_str_from(kind->decision_kind));

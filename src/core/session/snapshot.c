@@ -249,7 +249,7 @@ static const struct ar_field_desc action_fields[] = {
 	INT(ar_action, status),	      INT(ar_action, on_timeout), FLAG(ar_action, is_destructive),
 	TIME(ar_action, created),     TIME(ar_action, expires),	  TIME(ar_action, resolved),
 	RAW(ar_action, seen),	      STR(ar_action, audience),	  TIME(ar_action, escalates),
-	TIME(ar_action, escalated),
+	TIME(ar_action, escalated),   STR(ar_action, prompt_ref), STR(ar_action, check),
 };
 static const struct ar_field_desc grant_fields[] = {
 	STR(ar_grant, tool),	   STR(ar_grant, rule),	    STR(ar_grant, scope),

@@ -138,6 +138,11 @@ static const char *read_schema(struct ar_mcp_inventory *v, const struct ar_mcp_r
 	t->schema = print(v, schema);
 	if (ar_str_absent(t->schema))
 		return "the schema of its arguments is too large";
+	if (ar_json_type(ar_json_get(tool, "annotations")) != AR_JSON_NONE) {
+		t->annotations = print(v, ar_json_get(tool, "annotations"));
+		if (ar_str_absent(t->annotations))
+			return "its annotations are too large";
+	}
 	if (how->sends_headers && ar_mcp_params_read(&v->arena, schema, &r->params, &err) != AR_OK)
 		return ar_arena_fmt(&v->arena, "%s", err.msg).p;
 	return NULL;
@@ -201,8 +206,9 @@ static bool is_same_tool(const struct ar_tool *a, const struct ar_tool *b)
 {
 	return ar_str_eq(a->name, b->name) && ar_str_eq(a->description, b->description) &&
 	       ar_str_eq(a->schema, b->schema) && ar_str_eq(a->title, b->title) &&
-	       a->capabilities == b->capabilities && a->is_read_only == b->is_read_only &&
-	       a->is_destructive == b->is_destructive && a->is_idempotent == b->is_idempotent;
+	       ar_str_eq(a->annotations, b->annotations) && a->capabilities == b->capabilities &&
+	       a->is_read_only == b->is_read_only && a->is_destructive == b->is_destructive &&
+	       a->is_idempotent == b->is_idempotent;
 }
 
 bool ar_mcp_inventory_is_same(const struct ar_mcp_inventory *a, const struct ar_mcp_inventory *b)

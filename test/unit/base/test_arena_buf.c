@@ -55,6 +55,32 @@ static void test_arena_text(void **state AR_UNUSED)
 	}
 }
 
+static void assert_excerpt(const char *text, size_t max, const char *shown)
+{
+	struct ar_arena a = { 0 };
+
+	assert_true(ar_str_is(ar_arena_excerpt(&a, ar_str_from(text), max), shown));
+	ar_arena_fini(&a);
+}
+
+static void test_an_excerpt_says_what_it_leaves_out(void **state AR_UNUSED)
+{
+	struct ar_arena a = { 0 };
+	struct ar_buf text = { 0 };
+
+	assert_excerpt("abcdef", 6, "abcdef");
+	assert_excerpt("", 0, "");
+	assert_true(ar_str_absent(ar_arena_excerpt(&a, AR_STR_NONE, 4)));
+	assert_excerpt("abcdefg", 6, "abc[... 1 bytes not shown ...]efg");
+	assert_excerpt("a\xc3\xa4\xc3\xa4\xc3\xa4z", 4, "a[... 6 bytes not shown ...]z");
+	for (int i = 0; i < 1234567; i++)
+		ar_buf_addc(&text, 'x');
+	assert_true(ar_str_is(ar_arena_excerpt(&a, ar_buf_str(&text), 4),
+			      "xx[... 1,234,563 bytes not shown ...]xx"));
+	ar_buf_fini(&text);
+	ar_arena_fini(&a);
+}
+
 static void test_buf_grows(void **state AR_UNUSED)
 {
 	struct ar_buf b = { 0 };
@@ -129,6 +155,7 @@ int main(void)
 		cmocka_unit_test(test_arena_alloc),
 		cmocka_unit_test(test_arena_gives_back_an_oversized_first_block),
 		cmocka_unit_test(test_arena_text),
+		cmocka_unit_test(test_an_excerpt_says_what_it_leaves_out),
 		cmocka_unit_test(test_buf_grows),
 		cmocka_unit_test(test_buf_cap),
 		cmocka_unit_test(test_buf_long_format),

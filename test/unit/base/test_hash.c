@@ -35,6 +35,16 @@ static void test_sha256_lengths(void **state AR_UNUSED)
 	}
 }
 
+static void test_hex(void **state AR_UNUSED)
+{
+	struct ar_hash h = ar_hash_of(AR_STR("abc"));
+	char text[AR_HASH_HEX];
+
+	ar_hash_hex(&h, text);
+	assert_memory_equal(text, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
+			    AR_HASH_HEX);
+}
+
 static void test_text_round_trip(void **state AR_UNUSED)
 {
 	struct ar_hash h = ar_hash_of(AR_STR("abc")), back = { { 0 } };
@@ -73,7 +83,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sha256),		cmocka_unit_test(test_sha256_lengths),
 		cmocka_unit_test(test_text_round_trip), cmocka_unit_test(test_keyed_hash),
-		cmocka_unit_test(test_same_secret),
+		cmocka_unit_test(test_same_secret),	cmocka_unit_test(test_hex),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -99,7 +99,7 @@ static void test_lists_are_read(void **state AR_UNUSED)
 	assert_string_equal(config.mcp_servers[0].env.v[0], "FILES_TOKEN=key-of-the-list-0123");
 	assert_int_equal(config.mcp_servers[0].scope, AR_CONFIG_MCP_SERVERS_SCOPE_SESSION);
 	assert_int_equal(config.mcp_servers[1].call_timeout_ms, 120000);
-	assert_true(config.mcp_servers[1].trust_annotations);
+	assert_false(config.mcp_servers[1].trust_annotations);
 	assert_string_equal(config.mcp_servers[1].headers.v[0], "Authorization: Bearer key-of-the-list-0123");
 	assert_int_equal(config.http_tools[0].method, AR_CONFIG_HTTP_TOOLS_METHOD_GET);
 	assert_true(config.http_tools[0].read_only);

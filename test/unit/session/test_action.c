@@ -216,6 +216,37 @@ static void test_a_tool_gets_its_answer(void **state)
 	assert_true(ar_str_is(answer->answer, "accept") && ar_str_is(answer->answer_content, "{\"size\":3}"));
 }
 
+static enum ar_status accept_with(struct desk *d, struct ar_str id, struct ar_str digest)
+{
+	return desk_command(d, AR_CMD_RESPOND_ACTION,
+			    &(struct ar_cmd_respond_action_in){
+				    .action_id = id, .decision = AR_STR("accept"), .prompt_digest = digest });
+}
+
+/* A question of any kind that is too long to be sent: only who has read all of it says more than no. */
+static void test_a_long_question_has_to_be_read(void **state)
+{
+	struct desk *d = *state;
+	struct ar_arena a = { 0 };
+	char whole[5000];
+	struct ar_str text = { whole, sizeof(whole) }, id;
+
+	memset(whole, 'x', sizeof(whole));
+	desk_begin(d);
+	for (int i = 0; i < 2; i++) {
+		id = desk_ask(d, (struct ar_ask){ .type = AR_ACTION_STRUCTURED_INPUT, .prompt = text });
+		assert_true(action(d, id)->prompt.len < 2100 && !ar_str_absent(action(d, id)->prompt_ref));
+		desk_expect_refusal(d, accept_with(d, id, AR_STR_NONE), AR_ERR_NOT_SHOWN);
+		desk_expect_refusal(d, accept_with(d, id, action(d, id)->check), AR_ERR_NOT_SHOWN);
+		desk_expect_refusal(d, accept_with(d, id, ar_action_digest(&a, AR_STR("another"), text)),
+				    AR_ERR_NOT_SHOWN);
+		assert_int_equal(i ? respond(d, id, "decline", NULL)
+				   : accept_with(d, id, ar_action_digest(&a, id, text)),
+				 AR_OK);
+	}
+	ar_arena_fini(&a);
+}
+
 static void test_one_answer_leaves_the_other_question_open(void **state)
 {
 	struct desk *d = *state;
@@ -521,6 +552,7 @@ int main(void)
 						desk_close),
 		cmocka_unit_test_setup_teardown(test_wrong_answers, desk_open, desk_close),
 		cmocka_unit_test_setup_teardown(test_a_tool_gets_its_answer, desk_open, desk_close),
+		cmocka_unit_test_setup_teardown(test_a_long_question_has_to_be_read, desk_open, desk_close),
 		cmocka_unit_test_setup_teardown(test_one_answer_leaves_the_other_question_open, desk_open,
 						desk_close),
 		cmocka_unit_test_setup_teardown(test_a_grant_for_the_session, desk_open, desk_close),

@@ -345,17 +345,17 @@ static void a_grant_is_for_one_command(void **state)
 	struct desk *d = *state;
 
 	assert_int_equal(desk_submit(d, "a"), AR_OK);
-	ask_for(d, C("rm -rf x"));
+	ask_for(d, C("make x"));
 	assert_int_equal(respond(d, "allow_session"), AR_OK);
 	end_call(d, AR_TOOL_OK);
-	ask_for(d, C("rm  -rf 'x'")); /* the same words */
+	ask_for(d, C("make  'x'")); /* the same words */
 	assert_int_equal(profile_run(d), AR_SANDBOX_WORKSPACE_WRITE);
 	end_call(d, AR_TOOL_OK);
-	ask_for(d, C("rm -rf y"));
+	ask_for(d, C("make y"));
 	assert_int_equal(call_of(d)->stage, AR_CALL_WAITING);
 	assert_int_equal(respond(d, "allow"), AR_OK);
 	end_call(d, AR_TOOL_OK);
-	ask_for(d, "{\"command\":\"rm -rf x\",\"cwd\":\"/else\"}");
+	ask_for(d, "{\"command\":\"make x\",\"cwd\":\"/else\"}");
 	assert_int_equal(call_of(d)->stage, AR_CALL_WAITING);
 	assert_int_equal(respond(d, "allow"), AR_OK);
 	end_call(d, AR_TOOL_OK);
@@ -365,6 +365,10 @@ static void a_grant_is_for_one_command(void **state)
 	end_call(d, AR_TOOL_OK);
 	ask_for(d, C("echo $x"));
 	assert_int_equal(call_of(d)->stage, AR_CALL_WAITING);
+	assert_int_equal(respond(d, "allow"), AR_OK);
+	end_call(d, AR_TOOL_OK);
+	ask_for(d, C("rm -rf x"));
+	desk_expect_refusal(d, respond(d, "allow_session"), AR_ERR_INVALID_DECISION);
 }
 
 /* ---- turns ---- */

@@ -557,6 +557,8 @@ export interface RespondActionInput {
   channelId?: string;
   /** Who answers. */
   actor?: Record<string, unknown>;
+  /** SHA-256 in hex of actionId, a line feed and the whole question; needed to approve what isTruncated. */
+  promptDigest?: string;
   /** Makes a repeat safe. */
   idempotencyKey?: string;
 }
@@ -1027,6 +1029,8 @@ export interface ResolvePermissionInput {
   expiresAt?: string;
   /** Input to use instead. */
   updatedInput?: Record<string, unknown>;
+  /** SHA-256 in hex of actionId, a line feed and the whole question; needed to approve what isTruncated. */
+  promptDigest?: string;
   /** Makes a repeat safe. */
   idempotencyKey?: string;
 }
@@ -2273,7 +2277,7 @@ export interface CommandMethods {
   /**
    * Answer a pending decision.
    * The first valid answer wins; the same decision again returns it.
-   * Fails with: action_not_found, already_resolved, expired, invalid_decision, schema_mismatch, not_authorized.
+   * Fails with: action_not_found, already_resolved, expired, invalid_decision, schema_mismatch, not_shown, not_authorized.
    */
   respondAction(input: RespondActionInput, options?: CallOptions): Promise<RespondActionResult>;
   /**
@@ -2367,7 +2371,7 @@ export interface CommandMethods {
   /**
    * Settle a permission request from the host's side.
    * The first valid answer wins, here or through respond_action.
-   * Fails with: request_not_found, already_resolved, expired, not_authorized.
+   * Fails with: request_not_found, already_resolved, expired, not_shown, not_authorized.
    */
   resolvePermission(input: ResolvePermissionInput, options?: CallOptions): Promise<ResolvePermissionResult>;
   /**

@@ -821,6 +821,12 @@ export interface ActionRequiredPayload {
   escalateAt?: string;
   /** That audience. */
   escalateTo?: string;
+  /** True when prompt leaves out a part of the question; promptRef has all of it. */
+  isTruncated?: boolean;
+  /** Where the whole question is stored, when prompt leaves out a part. */
+  promptRef?: string;
+  /** SHA-256 in hex of the promptDigest that respond_action takes; for the server, which keeps no whole question. */
+  promptCheck?: string;
   [extra: string]: unknown;
 }
 

@@ -6,7 +6,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#define ARGS_MAX 100 /* bytes of a call's arguments on its card */
+#define ARGS_MAX 200 /* bytes of a call's arguments on its card */
 #define RESULT_MAX 100
 
 /* ---- lines ---- */
@@ -43,20 +43,11 @@ void ar_chat_say(struct ar_chat *t, const char *fmt, ...)
 
 /* ---- calls ---- */
 
-static struct ar_str name_of(const struct ar_chat *t, struct ar_str call)
-{
-	for (size_t i = 0; i < AR_CHAT_CALLS; i++) {
-		if (ar_str_eq(t->calls[i].id, call) && !ar_str_absent(call))
-			return t->calls[i].name;
-	}
-	return AR_STR("tool");
-}
-
 /* The arguments are stored content, unless the fact carries them. */
 static void print_arguments(struct ar_chat *t, struct ar_json payload)
 {
 	struct ar_json args = ar_json_get(payload, "safeArgs");
-	struct ar_str ref = ar_api_str(payload, "inputRef"), content;
+	struct ar_str ref = ar_api_str(payload, "inputRef");
 	struct ar_buf text = { 0 };
 	struct ar_api_reply reply = { 0 };
 
@@ -66,10 +57,7 @@ static void print_arguments(struct ar_chat *t, struct ar_json payload)
 		 ar_api_try(t->ctl, "read_output", ar_resolve_body(t->ctl, "outputRef", ref), &reply, NULL) ==
 			 AR_OK)
 		ar_buf_adds(&text, ar_api_str(reply.doc, "content"));
-	content = ar_str_utf8_prefix(ar_buf_str(&text), ARGS_MAX);
-	ar_out_line(t->side, content);
-	if (content.len < text.len)
-		ar_out_printf(t->side, "...");
+	ar_out_line(t->side, ar_arena_excerpt(&t->ctl->arena, ar_buf_str(&text), ARGS_MAX));
 	ar_api_fini(&reply);
 	ar_buf_fini(&text);
 }
@@ -77,15 +65,13 @@ static void print_arguments(struct ar_chat *t, struct ar_json payload)
 static void on_call(struct ar_chat *t, const struct ar_ctl_event *e)
 {
 	struct ar_json payload = ar_json_get(e->doc, "payload");
-	struct ar_chat_call *call = &t->calls[t->call_count++ % AR_CHAT_CALLS];
+	struct ar_str name = ar_calls_begin(&t->calls, t->ctl, e->doc);
 
-	call->id = ar_arena_str(&t->ctl->arena, ar_api_str(e->doc, "toolCallId"));
-	call->name = ar_arena_str(&t->ctl->arena, ar_api_str(payload, "toolName"));
 	t->turn.tools++;
 	if (!ar_chat_begin(t, AR_STYLE_PLAIN))
 		return;
 	ar_out_printf(t->side, "▸ ");
-	ar_out_line(t->side, call->name);
+	ar_out_line(t->side, name);
 	ar_out_style(t->side, AR_STYLE_DIM);
 	ar_out_printf(t->side, " ");
 	print_arguments(t, payload);
@@ -93,14 +79,14 @@ static void on_call(struct ar_chat *t, const struct ar_ctl_event *e)
 }
 
 /* Numbered lines begin with spaces. */
-static struct ar_str first_line(struct ar_str text)
+static struct ar_str first_line(struct ar_arena *a, struct ar_str text)
 {
 	struct ar_str line;
 
 	while (text.len && (text.p[0] == ' ' || text.p[0] == '\n'))
 		text = ar_str_sub(text, 1, text.len);
 	ar_str_split(text, '\n', &line);
-	return ar_str_utf8_prefix(line, RESULT_MAX);
+	return ar_arena_excerpt(a, line, RESULT_MAX);
 }
 
 static void on_result(struct ar_chat *t, const struct ar_ctl_event *e)
@@ -111,9 +97,9 @@ static void on_result(struct ar_chat *t, const struct ar_ctl_event *e)
 		return;
 	ar_out_printf(t->side, "  ok ");
 	ar_out_style(t->side, AR_STYLE_DIM);
-	ar_out_line(t->side, name_of(t, ar_api_str(e->doc, "toolCallId")));
+	ar_out_line(t->side, ar_calls_name(&t->calls, e->doc));
 	ar_out_printf(t->side, ": ");
-	ar_out_line(t->side, first_line(ar_api_str(payload, "preview")));
+	ar_out_line(t->side, first_line(&t->ctl->arena, ar_api_str(payload, "preview")));
 	ar_out_printf(t->side, " (%lld ms)", (long long)ar_api_int(payload, "durationMs"));
 	ar_chat_end(t);
 }
@@ -121,17 +107,22 @@ static void on_result(struct ar_chat *t, const struct ar_ctl_event *e)
 static void on_failed_call(struct ar_chat *t, const struct ar_ctl_event *e)
 {
 	struct ar_json payload = ar_json_get(e->doc, "payload");
+	struct ar_str sentence = ar_calls_error(t->ctl, payload);
 
 	if (!ar_chat_begin(t, AR_STYLE_RED))
 		return;
 	ar_out_printf(t->side, "  ");
 	ar_out_line(t->side, ar_api_str(payload, "status"));
 	ar_out_printf(t->side, " ");
-	ar_out_line(t->side, name_of(t, ar_api_str(e->doc, "toolCallId")));
+	ar_out_line(t->side, ar_calls_name(&t->calls, e->doc));
 	ar_out_printf(t->side, ": ");
 	ar_out_line(t->side, ar_api_str(payload, "errorCategory"));
 	ar_out_printf(t->side, ". ");
 	ar_out_line(t->side, ar_api_str(payload, "recoveryAdvice"));
+	if (!ar_str_absent(sentence)) {
+		ar_out_printf(t->side, "\n    the model reads: ");
+		ar_out_line(t->side, sentence);
+	}
 	ar_chat_end(t);
 }
 
@@ -319,7 +310,7 @@ void ar_chat_show(struct ar_chat *t, const struct ar_ctl_event *e)
 	if (!concerns(t, e))
 		return;
 	if (t->ctl->is_json) {
-		ar_out_text(&t->ctl->out, e->json);
+		ar_out_json(&t->ctl->out, e->json);
 		ar_out_printf(&t->ctl->out, "\n");
 		if (e->is_frame)
 			return;

@@ -4,11 +4,11 @@
 #ifndef AR_CTL_CHAT_H
 #define AR_CTL_CHAT_H
 
+#include "calls.h"
 #include "follow.h"
 #include "shown.h"
 
 #define AR_CHAT_QUESTIONS 16 /* that wait at once; the others are in `agentctl inbox` */
-#define AR_CHAT_CALLS 16 /* whose names are remembered */
 #define AR_CHAT_CURRENCY 9
 
 /* What was used, of a turn or of all. */
@@ -23,13 +23,11 @@ struct ar_chat_tally {
 struct ar_chat_question {
 	struct ar_str id, type, prompt, decisions, schema; /* the last two are JSON */
 	struct ar_str impact;
+	struct ar_str ref; /* of the whole question, when prompt leaves out a part; absent: it does not */
+	struct ar_str digest; /* of the whole question, once it was shown; absent: not needed, or not shown */
 	ar_usec expires;
 	bool is_destructive;
 	bool is_told; /* shown */
-};
-
-struct ar_chat_call {
-	struct ar_str id, name;
 };
 
 /* The answer to a form as far as it is given. */
@@ -64,8 +62,7 @@ struct ar_chat {
 	ar_usec interrupt_at; /* a Ctrl-C with nothing to stop, monotonic; 0 = none */
 
 	struct ar_chat_tally turn, all;
-	struct ar_chat_call calls[AR_CHAT_CALLS]; /* a ring */
-	size_t call_count;
+	struct ar_calls calls;
 	struct ar_chat_question questions[AR_CHAT_QUESTIONS]; /* in the order they came */
 	size_t question_count;
 	struct ar_chat_form form;

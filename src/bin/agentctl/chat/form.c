@@ -49,12 +49,14 @@ void ar_chat_form_drop(struct ar_chat *t)
 static void print_json(struct ar_out *o, const char *before, struct ar_json v)
 {
 	struct ar_buf text = { 0 };
+	struct ar_arena a = { 0 };
 
 	if (ar_json_type(v) == AR_JSON_NONE)
 		return;
 	ar_json_print(v, &text);
 	ar_out_printf(o, "%s", before);
-	ar_out_line(o, ar_str_utf8_prefix(ar_buf_str(&text), DOC_MAX));
+	ar_out_line(o, ar_arena_excerpt(&a, ar_buf_str(&text), DOC_MAX));
+	ar_arena_fini(&a);
 	ar_buf_fini(&text);
 }
 
@@ -72,7 +74,7 @@ void ar_chat_form_prompt(struct ar_chat *t, const struct ar_chat_question *q)
 	it = field_at(&t->form);
 	doc = ar_api_str(it.value, "description");
 	if (!ar_str_empty(doc)) {
-		ar_out_line(t->side, ar_str_utf8_prefix(doc, DOC_MAX));
+		ar_out_line(t->side, ar_arena_excerpt(&t->ctl->arena, doc, DOC_MAX));
 		ar_out_printf(t->side, "\n");
 	}
 	ar_out_line(t->side, it.name);

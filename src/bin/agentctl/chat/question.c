@@ -55,13 +55,14 @@ void ar_chat_ask(struct ar_chat *t, struct ar_str id, struct ar_json what)
 				      .decisions = keep_json(t, ar_json_get(what, "decisions")),
 				      .schema = keep_json(t, ar_json_get(what, "schema")),
 				      .impact = ar_arena_str(a, ar_api_str(what, "impactScope")),
+				      .ref = ar_arena_str(a, ar_api_str(what, "promptRef")),
 				      .expires = ar_api_time(what, "expiresAt") };
 
 	q.prompt = ar_arena_str(a, ar_str_absent(prompt) ? ar_api_str(what, "title") : prompt);
 	ar_json_bool(ar_json_get(what, "destructive"), &q.is_destructive);
 	if (!t->is_interactive || t->question_count == AR_CHAT_QUESTIONS) {
-		ar_ctl_note(t->ctl, "an answer is needed: %.*s (agentctl approve %.*s)",
-			    AR_STR_ARG(ar_str_utf8_prefix(q.prompt, 400)), AR_STR_ARG(q.id));
+		ar_ctl_note(t->ctl, "an answer is needed: %.*s (agentctl approve %.*s)", AR_STR_ARG(q.prompt),
+			    AR_STR_ARG(q.id));
 		return;
 	}
 	t->questions[t->question_count++] = q;
@@ -93,20 +94,31 @@ void ar_chat_settled(struct ar_chat *t, const struct ar_ctl_event *e)
 
 /* ---- asking ---- */
 
+/* All of it, however long: without that the daemon takes no yes. */
+static void read_whole(struct ar_chat *t, struct ar_chat_question *q)
+{
+	struct ar_respond_whole whole;
+
+	if (ar_str_absent(q->ref) || ar_respond_read(t->ctl, q->id, q->ref, &whole) != AR_EXIT_OK)
+		return;
+	q->prompt = whole.text;
+	q->digest = whole.digest;
+}
+
 static void tell(struct ar_chat *t, struct ar_chat_question *q)
 {
 	struct ar_clock *clock = ar_clock_system();
 	char left[AR_OUT_LEFT];
 
 	q->is_told = true;
+	read_whole(t, q);
 	ar_out_left(q->expires, clock->wall(clock), left);
 	ar_out_break(t->side);
 	ar_out_style(t->side, q->is_destructive ? AR_STYLE_RED : AR_STYLE_YELLOW);
 	ar_out_printf(t->side, "? ");
 	ar_out_line(t->side, q->prompt);
-	if (q->is_destructive) {
-		ar_out_printf(t->side, "\n  This cannot be undone");
-		ar_out_printf(t->side, ar_str_empty(q->impact) ? "." : ": ");
+	if (q->is_destructive && !ar_str_empty(q->impact)) {
+		ar_out_printf(t->side, "\n  It reaches: ");
 		ar_out_line(t->side, q->impact);
 	}
 	ar_out_style(t->side, AR_STYLE_DIM);
@@ -166,7 +178,11 @@ bool ar_chat_respond(struct ar_chat *t, struct ar_str decision, struct ar_str pa
 	struct ar_api_reply reply;
 	bool is_settled;
 
-	ar_respond_body(t->questions[0].id, decision, payload, &body);
+	ar_respond_body(&(struct ar_respond){ .action = t->questions[0].id,
+					      .decision = decision,
+					      .payload = payload,
+					      .digest = t->questions[0].digest },
+			&body);
 	is_settled =
 		ar_api_call(t->ctl, "respond_action", ar_ctl_take(t->ctl, &body), &reply) == AR_EXIT_OK ||
 		is_over(ar_json_get(reply.doc, "error"));

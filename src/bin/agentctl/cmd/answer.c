@@ -1,72 +1,26 @@
 /* `approve`, `deny` and `answer`: one action is settled through respond_action. Which word says yes or no is the action's to offer; the
  * daemon decides whether an answer counts, and says who was first. */
-#include "id.h"
-#include "resolve.h"
+#include "question.h"
 #include "respond.h"
 
 #include <string.h>
 
-#define PAGE 200
-#define PAGES 50
-
 /* ---- what the action offers ---- */
 
-static struct ar_str page_body(struct ar_ctl *c, struct ar_str action, struct ar_str cursor)
-{
-	struct ar_buf text = { 0 };
-	struct ar_jw w = ar_jw(&text);
-
-	ar_jw_open(&w);
-	ar_jw_mstr(&w, "sessionId", ar_id_root(&c->arena, "sess", ar_id_core(action)));
-	ar_jw_mint(&w, "limit", PAGE);
-	ar_jw_mstr(&w, "cursor", cursor);
-	ar_jw_close(&w);
-	return ar_ctl_take(c, &text);
-}
-
-/* A JSON array of words, absent when the action does not wait (any more): the daemon has the word on that. */
-static enum ar_exit find_offer(struct ar_ctl *c, struct ar_str action, struct ar_str *ret)
-{
-	struct ar_str cursor = AR_STR_NONE;
-	enum ar_exit exit = AR_EXIT_OK;
-
-	*ret = AR_STR_NONE;
-	for (int i = 0; i == 0 || (i < PAGES && cursor.len && ar_str_absent(*ret) && !exit); i++) {
-		struct ar_api_reply page;
-
-		exit = ar_api_call(c, "list_actions", page_body(c, action, cursor), &page);
-		for (struct ar_json_iter it = ar_json_iter(ar_json_get(page.doc, "actions"));
-		     ar_json_next(&it);) {
-			struct ar_buf text = { 0 };
-
-			if (!ar_str_eq(ar_api_str(it.value, "actionId"), action))
-				continue;
-			ar_json_print(ar_json_get(it.value, "decisions"), &text);
-			*ret = ar_ctl_take(c, &text);
-		}
-		cursor = ar_arena_str(&c->arena, ar_api_str(page.doc, "nextCursor"));
-		ar_api_fini(&page);
-	}
-	return exit;
-}
-
-/* The first of the words that the action offers. */
-static enum ar_exit choose(struct ar_ctl *c, struct ar_str action, const char *const *words,
+/* The first of the words that the action offers; the daemon has the word on one that does not wait (any more). */
+static enum ar_exit choose(struct ar_ctl *c, const struct ar_question *q, const char *const *words,
 			   struct ar_str *ret)
 {
-	struct ar_str offer;
-	enum ar_exit exit = find_offer(c, action, &offer);
-
 	*ret = ar_str_from(words[0]);
-	if (exit != AR_EXIT_OK || ar_str_absent(offer))
-		return exit;
-	*ret = ar_respond_pick(offer, words);
+	if (ar_str_absent(q->decisions))
+		return AR_EXIT_OK;
+	*ret = ar_respond_pick(q->decisions, words);
 	if (!ar_str_absent(*ret))
 		return AR_EXIT_OK;
 	return ar_ctl_complain(c, AR_EXIT_USAGE,
 			       ar_arena_fmt(&c->arena, "agentctl answer %.*s --decision WORD",
-					    AR_STR_ARG(action)),
-			       "this action offers %.*s", AR_STR_ARG(ar_str_utf8_prefix(offer, 200)));
+					    AR_STR_ARG(q->id)),
+			       "this action offers %.*s", AR_STR_ARG(ar_str_utf8_prefix(q->decisions, 200)));
 }
 
 /* ---- the answer ---- */
@@ -79,13 +33,19 @@ static void print_settled(struct ar_ctl *c, const struct ar_api_reply *r)
 	ar_out_printf(&c->out, "\n");
 }
 
-/* `payload` is a JSON object, or absent. */
-static enum ar_exit respond(struct ar_ctl *c, struct ar_str action, struct ar_str decision,
+/* What the daemon sent only in part is shown whole first, unless the answer is a no. `payload` is a JSON object, or absent. */
+static enum ar_exit respond(struct ar_ctl *c, const struct ar_question *q, struct ar_str decision,
 			    struct ar_str payload)
 {
+	struct ar_respond r = { .action = q->id, .decision = decision, .payload = payload };
 	struct ar_buf body = { 0 };
+	enum ar_exit exit = AR_EXIT_OK;
 
-	ar_respond_body(action, decision, payload, &body);
+	if (!ar_str_absent(q->ref) && !ar_respond_is_no(decision))
+		exit = ar_question_confirm(c, q, &r.digest);
+	if (exit != AR_EXIT_OK)
+		return exit;
+	ar_respond_body(&r, &body);
 	return ar_api_show(c, "respond_action", &body, print_settled);
 }
 
@@ -107,12 +67,13 @@ static struct ar_str reach(struct ar_ctl *c, const char *scope, const char *reas
 static enum ar_exit settle(struct ar_ctl *c, const char *word, const char *const *words,
 			   struct ar_str payload)
 {
-	struct ar_str action, decision;
-	enum ar_exit exit = ar_resolve_action(c, word, &action);
+	struct ar_question q;
+	struct ar_str decision;
+	enum ar_exit exit = ar_question_find(c, word, &q);
 
 	if (exit == AR_EXIT_OK)
-		exit = choose(c, action, words, &decision);
-	return exit == AR_EXIT_OK ? respond(c, action, decision, payload) : exit;
+		exit = choose(c, &q, words, &decision);
+	return exit == AR_EXIT_OK ? respond(c, &q, decision, payload) : exit;
 }
 
 /* ---- approve, deny ---- */
@@ -157,14 +118,13 @@ static enum ar_exit check_object(struct ar_ctl *c, struct ar_str text)
 
 static enum ar_exit answer_with(struct ar_ctl *c, const struct ar_ctl_args *a, struct ar_str payload)
 {
-	struct ar_str action;
+	struct ar_question q;
 	enum ar_exit exit;
 
 	if (!a->values[ANSWER_DECISION])
 		return settle(c, a->words[0], ar_respond_here, payload);
-	exit = ar_resolve_action(c, a->words[0], &action);
-	return exit == AR_EXIT_OK ? respond(c, action, ar_str_from(a->values[ANSWER_DECISION]), payload)
-				  : exit;
+	exit = ar_question_find(c, a->words[0], &q);
+	return exit == AR_EXIT_OK ? respond(c, &q, ar_str_from(a->values[ANSWER_DECISION]), payload) : exit;
 }
 
 static enum ar_exit answer(struct ar_ctl *c, const struct ar_ctl_args *a)
@@ -193,7 +153,9 @@ const struct ar_ctl_command ar_cmd_approve = {
 	.text = "ACTION is an id of `agentctl inbox`, or the beginning or end of one. The first answer "
 		"stands; if "
 		"somebody\n"
-		"was faster you are told who, what and when.",
+		"was faster you are told who, what and when. A question that is too long for a line is shown "
+		"whole first;\n"
+		"on a terminal page by page, and you confirm it.",
 	.examples = "agentctl approve action_01m0fd2e7wp4z9k3s5b8t6v1cx_3\n"
 		    "agentctl approve cx_3 --scope session --reason \"reads only\"",
 	.min = 1,

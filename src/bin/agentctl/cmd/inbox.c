@@ -1,6 +1,9 @@
 /* `agentctl inbox`: what waits for a person, over all sessions. Rendering of list_actions; answers are in answer.c. */
 #include "clock.h"
+#include "question.h"
 #include "resolve.h"
+
+#include <string.h>
 
 #define LIMIT_DEFAULT 50
 #define LIMIT_MAX 200
@@ -18,10 +21,12 @@ static ar_usec now(void)
 	return clock->wall(clock);
 }
 
-/* A column of foreign text. */
+/* A column of foreign text; three dots say that it is cut. */
 static void print_column(struct ar_ctl *c, struct ar_str text, int width)
 {
-	text = ar_str_utf8_prefix(text, (size_t)width);
+	if (text.len > (size_t)width)
+		text = ar_arena_fmt(&c->arena, "%.*s...",
+				    AR_STR_ARG(ar_str_utf8_prefix(text, (size_t)width - 3)));
 	ar_out_line(&c->out, text);
 	ar_out_printf(&c->out, "%*s", width - (int)text.len + 2, "");
 }
@@ -101,7 +106,31 @@ static void print_table(struct ar_ctl *c, const struct ar_api_reply *r)
 			    LIMIT_MAX);
 }
 
-static enum ar_exit inbox(struct ar_ctl *c, const struct ar_ctl_args *a)
+/* Everything that one question asks, on standard output. */
+static enum ar_exit show(struct ar_ctl *c, const char *word)
+{
+	struct ar_question q;
+	struct ar_str text, digest;
+	enum ar_exit exit = ar_question_find(c, word, &q);
+
+	if (exit == AR_EXIT_OK && ar_str_absent(q.decisions))
+		exit = ar_ctl_complain(c, AR_EXIT_FAILED,
+				       ar_arena_fmt(&c->arena, "agentctl explain %.*s", AR_STR_ARG(q.id)),
+				       "%.*s does not wait for an answer", AR_STR_ARG(q.id));
+	if (exit == AR_EXIT_OK)
+		exit = ar_question_read(c, &q, &text, &digest);
+	if (exit != AR_EXIT_OK)
+		return exit;
+	ar_out_line(&c->out, q.id);
+	ar_out_printf(&c->out, "  ");
+	ar_out_line(&c->out, q.decisions);
+	ar_out_printf(&c->out, "\n");
+	ar_out_line(&c->out, text);
+	ar_out_printf(&c->out, "\n");
+	return AR_EXIT_OK;
+}
+
+static enum ar_exit list(struct ar_ctl *c, const struct ar_ctl_args *a)
 {
 	uint64_t limit = LIMIT_DEFAULT;
 	const char *number = a->values[INBOX_LIMIT];
@@ -125,16 +154,31 @@ static enum ar_exit inbox(struct ar_ctl *c, const struct ar_ctl_args *a)
 	return ar_api_show(c, "list_actions", &body, print_table);
 }
 
+static enum ar_exit inbox(struct ar_ctl *c, const struct ar_ctl_args *a)
+{
+	if (a->count == 0)
+		return list(c, a);
+	if (a->count == 2 && strcmp(a->words[0], "show") == 0)
+		return show(c, a->words[1]);
+	return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("agentctl inbox --help"),
+			       "inbox takes no words, or: show ACTION");
+}
+
 const struct ar_ctl_command ar_cmd_inbox = {
 	.name = "inbox",
-	.synopsis = "",
+	.synopsis = "[show ACTION]",
 	.summary = "what waits for your answer, over all sessions",
 	.text = "One line per action, oldest first: id, since when it waits, how long it still can, the tool "
 		"or "
 		"kind of\n"
 		"question, what is asked, and the session's title. What cannot be undone is red.\n"
-		"`agentctl approve`, `deny` and `answer` answer one.",
+		"`agentctl approve`, `deny` and `answer` answer one. A question that is too long for its "
+		"line "
+		"says in its\n"
+		"middle how many bytes are left out; `agentctl inbox show ACTION` prints all of it.",
+	.max = 2,
 	.examples = "agentctl inbox\n"
+		    "agentctl inbox show cx_3\n"
 		    "agentctl inbox --session last --all\n"
 		    "agentctl inbox --json | jq -r '.actions[].actionId'",
 	.options = { { "session", "SESSION", "only those of one session: an id, part of one, or last" },

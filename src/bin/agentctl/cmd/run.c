@@ -1,5 +1,6 @@
 /* `agentctl run`: one turn from its text to its end. Submits, then follows the session and shows what belongs to the turn. The
  * text on standard output is exact: a piece that comes again after the stream was joined anew is cut to what is new. */
+#include "calls.h"
 #include "daemon.h"
 #include "follow.h"
 #include "model.h"
@@ -14,6 +15,7 @@ struct turn {
 	struct ar_follow *follow;
 	struct ar_str session, thread, id;
 	struct ar_shown shown;
+	struct ar_calls calls;
 	bool shows_reasoning;
 	int interrupts;
 	enum ar_exit exit;
@@ -63,13 +65,35 @@ static bool on_retrying(struct turn *t, const struct ar_ctl_event *e AR_UNUSED)
 /* The turn goes on when somebody has answered, here in another terminal or elsewhere. */
 static bool on_question(struct turn *t, const struct ar_ctl_event *e)
 {
-	struct ar_str prompt = ar_str_utf8_prefix(ar_api_str(ar_json_get(e->doc, "payload"), "prompt"), 200);
+	struct ar_json payload = ar_json_get(e->doc, "payload");
 	struct ar_str id = ar_api_str(e->doc, "actionId");
 
 	ar_out_break(&t->ctl->out);
-	ar_ctl_note(t->ctl, "waits for a decision: %.*s", AR_STR_ARG(prompt));
+	ar_ctl_note(t->ctl, "waits for a decision: %.*s", AR_STR_ARG(ar_api_str(payload, "prompt")));
+	if (!ar_str_absent(ar_api_str(payload, "promptRef")))
+		ar_ctl_note(t->ctl, "see all of it with: agentctl inbox show %.*s", AR_STR_ARG(id));
 	ar_ctl_note(t->ctl, "answer with: agentctl approve %.*s, or deny; agentctl chat asks here",
 		    AR_STR_ARG(id));
+	return true;
+}
+
+static bool on_call(struct turn *t, const struct ar_ctl_event *e)
+{
+	ar_calls_begin(&t->calls, t->ctl, e->doc);
+	return true;
+}
+
+static bool on_failed_call(struct turn *t, const struct ar_ctl_event *e)
+{
+	struct ar_json payload = ar_json_get(e->doc, "payload");
+	struct ar_str advice = ar_api_str(payload, "recoveryAdvice");
+
+	ar_ctl_note(t->ctl, "%.*s %.*s (%.*s): %.*s", AR_STR_ARG(ar_calls_name(&t->calls, e->doc)),
+		    AR_STR_ARG(ar_api_str(payload, "status")),
+		    AR_STR_ARG(ar_api_str(payload, "errorCategory")),
+		    AR_STR_ARG(ar_calls_error(t->ctl, payload)));
+	if (!ar_str_empty(advice))
+		ar_ctl_note(t->ctl, "its advice: %.*s", AR_STR_ARG(advice));
 	return true;
 }
 
@@ -119,12 +143,13 @@ static const struct {
 	{ "reasoning.delta", on_reasoning }, { "run.status", on_status },
 	{ "task.retrying", on_retrying },    { "action.required", on_question },
 	{ "thread.updated", on_thread },     { "turn.completed", on_completed },
-	{ "turn.failed", on_failed },
+	{ "turn.failed", on_failed },	     { "tool.started", on_call },
+	{ "tool.failed", on_failed_call },
 };
 
 static void print_json(struct ar_ctl *c, struct ar_str json)
 {
-	ar_out_text(&c->out, json);
+	ar_out_json(&c->out, json);
 	ar_out_printf(&c->out, "\n");
 }
 

@@ -38,6 +38,7 @@ static const struct {
 	{ "model.failed", { "outcome", "error.category", "error.message", "attempt" } },
 	{ "tool.started", { "toolName" } },
 	{ "tool.failed", { "errorCategory" } },
+	{ "action.required", { "toolName", "prompt" } },
 	{ "runtime.warning", { "code", "message" } },
 	{ "runtime.error", { "code", "message" } },
 };
@@ -46,16 +47,14 @@ static void print_member(struct ar_out *o, struct ar_json payload, const char *p
 {
 	struct ar_json v = ar_api_path(payload, path);
 	struct ar_buf text = { 0 };
-	struct ar_str short_text;
+	struct ar_arena a = { 0 };
 
 	if (ar_json_type(v) == AR_JSON_NONE)
 		return;
 	ar_json_print(v, &text);
-	short_text = ar_str_utf8_prefix(ar_buf_str(&text), MEMBER_MAX);
 	ar_out_printf(o, " %s=", path);
-	ar_out_line(o, short_text);
-	if (short_text.len < text.len)
-		ar_out_printf(o, "...");
+	ar_out_line(o, ar_arena_excerpt(&a, ar_buf_str(&text), MEMBER_MAX));
+	ar_arena_fini(&a);
 	ar_buf_fini(&text);
 }
 
@@ -106,7 +105,7 @@ static bool on_event(void *arg, const struct ar_ctl_event *e)
 	struct tail *t = arg;
 
 	if (t->ctl->is_json) {
-		ar_out_text(&t->ctl->out, e->json);
+		ar_out_json(&t->ctl->out, e->json);
 		ar_out_printf(&t->ctl->out, "\n");
 	} else {
 		print_event(&t->ctl->out, e, t->is_of_all);

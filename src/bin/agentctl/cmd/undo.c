@@ -122,9 +122,10 @@ static enum ar_exit undo_call(struct undo *u, struct ar_str changes)
 	ar_jw_close(&w);
 	exit = ar_files_program(u->ctl, ar_buf_str(&request), &answer);
 	ar_buf_fini(&request);
-	if (exit == AR_EXIT_OK && u->ctl->is_json)
-		ar_out_printf(&u->ctl->out, "%.*s\n", AR_STR_ARG(answer));
-	else if (exit == AR_EXIT_OK)
+	if (exit == AR_EXIT_OK && u->ctl->is_json) {
+		ar_out_json(&u->ctl->out, answer);
+		ar_out_printf(&u->ctl->out, "\n");
+	} else if (exit == AR_EXIT_OK)
 		print_answer(u, answer);
 	return exit;
 }

@@ -48,7 +48,7 @@ void ar_top_report(struct ar_ctl *c, const struct ar_top *t)
 	ar_jw_close_array(&w);
 	ar_jw_close(&w);
 	ar_buf_addc(&line, '\n');
-	fwrite(line.p, 1, line.len, c->out.file);
+	ar_out_json(&c->out, ar_buf_str(&line));
 	fflush(c->out.file);
 	ar_buf_fini(&line);
 }

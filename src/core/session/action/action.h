@@ -45,6 +45,9 @@ struct ar_action {
 	struct ar_str id, thread, turn;
 	struct ar_str call, tool; /* tool call that it is about; absent: none */
 	struct ar_str prompt, schema, decisions, scope; /* schema, decisions, scope: JSON */
+	struct ar_str
+		prompt_ref; /* whole question, when prompt leaves out a part; absent: prompt is the whole */
+	struct ar_str check; /* what the digest of the whole question hashes to */
 	struct ar_str question; /* id that a tool gave its question; absent: the runtime asks */
 	struct ar_str rule, mode; /* tool_permission: the rule that asked, the mode in force */
 	struct ar_str covers; /* of a shell: digest of the command that is asked about */
@@ -79,7 +82,7 @@ struct ar_ask {
 	struct ar_str id; /* minted already, for a fact before; absent: minted here */
 	enum ar_action_type type;
 	struct ar_str call, step, tool; /* what it is about; may be absent */
-	struct ar_str prompt, schema; /* at least one */
+	struct ar_str prompt, schema; /* at least one; the prompt is the whole question */
 	struct ar_str decisions; /* JSON array; absent: those of the type */
 	struct ar_str question; /* a tool's own id for it */
 	struct ar_str input_ref; /* arguments of the call, for the one who decides */
@@ -104,6 +107,7 @@ struct ar_settlement {
 	struct ar_str reason; /* one sentence */
 	struct ar_str actor, response, channel; /* response: the whole answer as JSON; may be absent */
 	struct ar_str payload; /* what the schema asked for: JSON object; absent: none */
+	struct ar_str digest; /* proof that the whole question was read; absent: none */
 	ar_usec grant_expires; /* of a grant for the session; 0: with it */
 };
 
@@ -140,6 +144,10 @@ void ar_draft_say_waiting(struct ar_draft *w, const struct ar_turn *turn, enum a
 /* continue.c: what an answer means for whoever asked. `permission` is the permission.resolved fact, absent for other kinds. */
 void ar_action_continue(struct ar_draft *w, struct ar_turn *turn, const struct ar_action *a,
 			const struct ar_settlement *s, struct ar_str permission);
+
+/* What an answer brings to prove that the whole question was read, and what is kept of it to check that: both SHA-256 in hex. */
+struct ar_str ar_action_digest(struct ar_arena *a, struct ar_str action, struct ar_str whole);
+struct ar_str ar_action_check(struct ar_arena *a, struct ar_str digest);
 
 /* Whether it asks if a tool call may run. */
 bool ar_action_is_about_call(int64_t type);

@@ -15,6 +15,8 @@ enum ar_status ar_apply_action_required(struct ar_session *s, const struct ar_ev
 				 .call = ar_apply_keep(s, e->ids[AR_SCOPE_TOOL_CALL]),
 				 .tool = ar_apply_keep(s, p->tool_name),
 				 .prompt = ar_apply_keep(s, p->prompt),
+				 .prompt_ref = ar_apply_keep(s, p->prompt_ref),
+				 .check = ar_apply_keep(s, p->prompt_check),
 				 .schema = ar_apply_keep(s, p->schema),
 				 .decisions = ar_apply_keep(s, p->decisions),
 				 .scope = ar_apply_keep(s, p->scope),

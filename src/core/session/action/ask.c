@@ -1,8 +1,8 @@
 /* A question is asked: what becomes true of it, of the thread and of the task, and when to come back if nobody answers. Pure. */
 #include "channel/channel.h"
 
-#define PROMPT_MAX 4096
-#define ARGS_MAX 1024 /* of a call's arguments in the question; all of them are under inputRef */
+#define PROMPT_MAX \
+	2048 /* of a question as it is sent and listed; a longer one is kept whole under promptRef */
 
 struct ar_str ar_action_mint(struct ar_decision *d)
 {
@@ -62,19 +62,43 @@ static ar_usec escalation_of(const struct ar_decision *d)
 	return ms > 0 ? d->input->now + ms * 1000 : 0;
 }
 
+static struct ar_str hex_of(struct ar_arena *a, struct ar_str bytes)
+{
+	struct ar_hash h = ar_hash_of(bytes);
+	char text[AR_HASH_HEX];
+
+	ar_hash_hex(&h, text);
+	return ar_arena_str(a, (struct ar_str){ text, sizeof(text) });
+}
+
+struct ar_str ar_action_digest(struct ar_arena *a, struct ar_str action, struct ar_str whole)
+{
+	if (ar_str_absent(whole)) /* only a form is asked for */
+		whole = AR_STR("");
+	return hex_of(a, ar_arena_join(a, (struct ar_str[]){ action, AR_STR("\n"), whole }, 3));
+}
+
+struct ar_str ar_action_check(struct ar_arena *a, struct ar_str digest)
+{
+	return hex_of(a, digest);
+}
+
 static void say_required(struct ar_decision *d, const struct ar_ids *ids, const struct ar_ask *ask,
 			 struct ar_str scope, ar_usec expires)
 {
 	const struct ar_action_kind *kind = ar_action_kind(ask->type);
 	const struct ar_judgement *j = ask->judgement;
 	struct ar_opt_bool destructive = { j && j->destructive, j != NULL };
+	bool is_truncated = ask->prompt.len > PROMPT_MAX;
+	struct ar_str digest = ar_action_digest(d->arena, ids->at[AR_SCOPE_ACTION], ask->prompt);
 
 	ar_decide_emit(d, AR_EV_ACTION_REQUIRED, ids,
 		       &(struct ar_ev_action_required){
 			       .action_type = ar_str_from(kind->name),
-			       .prompt = ar_str_absent(ask->prompt)
-						 ? AR_STR_NONE
-						 : ar_str_utf8_prefix(ask->prompt, PROMPT_MAX),
+			       .prompt = ar_arena_excerpt(d->arena, ask->prompt, PROMPT_MAX),
+			       .is_truncated = { is_truncated, is_truncated },
+			       .prompt_ref = is_truncated ? ar_decide_content(d, ask->prompt) : AR_STR_NONE,
+			       .prompt_check = ar_action_check(d->arena, digest),
 			       .schema = ask->schema,
 			       .decisions = ar_str_absent(ask->decisions) ? ar_str_from(kind->decisions)
 									  : ask->decisions,
@@ -150,19 +174,17 @@ struct ar_str ar_draft_ask(struct ar_draft *w, const struct ar_turn *turn, const
 struct ar_str ar_draft_ask_permission(struct ar_draft *w, const struct ar_turn *turn,
 				      const struct ar_act *act, struct ar_ask ask)
 {
-	struct ar_str args =
-		ar_str_utf8_prefix(ar_str_absent(act->args) ? AR_STR("{}") : act->args, ARGS_MAX);
+	struct ar_str args = ar_str_absent(act->args) ? AR_STR("{}") : act->args;
 
 	ask.type = ask.judgement->is_escalation ? AR_ACTION_SANDBOX_ESCALATION : AR_ACTION_TOOL_PERMISSION;
 	ask.tool = act->name;
 	if (ask.judgement->is_opaque)
 		ask.decisions = AR_STR("[\"allow\",\"deny\"]"); /* nothing could be recognised later */
 	if (ar_str_absent(ask.prompt))
-		ask.prompt =
-			ar_arena_fmt(w->d->arena,
-				     "May the tool '%.*s' run with %.*s? It is asked because %.*s.%s",
-				     AR_STR_ARG(act->name), AR_STR_ARG(args),
-				     AR_STR_ARG(ask.judgement->reason),
-				     ask.judgement->destructive ? " What it does cannot be undone." : "");
+		ask.prompt = ar_arena_fmt(w->d->arena,
+					  "%sIt is asked because %.*s. May the tool '%.*s' run with %.*s?",
+					  ask.judgement->destructive ? "This cannot be undone. " : "",
+					  AR_STR_ARG(ask.judgement->reason), AR_STR_ARG(act->name),
+					  AR_STR_ARG(args));
 	return ar_draft_ask(w, turn, &ask);
 }

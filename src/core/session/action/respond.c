@@ -88,9 +88,14 @@ static enum ar_status check_open(const struct ar_decision *d, const struct ar_ac
 		return ar_refuse(err, AR_ERR_EXPIRED, "the time for action %.*s ran out at %.*s",
 				 AR_STR_ARG(a->id), AR_STR_ARG(ar_time_format(a->expires, when)));
 	if (!is_offered(d->session, a, word))
-		return ar_refuse(err, AR_ERR_INVALID_DECISION, "'%.*s' is none of %.*s",
-				 AR_STR_ARG(ar_str_utf8_prefix(word, 64)),
-				 AR_STR_ARG(ar_str_utf8_prefix(a->decisions, OFFERED_MAX)));
+		return ar_refuse(
+			err, AR_ERR_INVALID_DECISION, "'%.*s' is none of %.*s%s",
+			AR_STR_ARG(ar_str_utf8_prefix(word, 64)),
+			AR_STR_ARG(ar_str_utf8_prefix(a->decisions, OFFERED_MAX)),
+			ar_str_is(word, "allow_session")
+				? ": it destroys something, or cannot be recognised the next time, so "
+				  "it is allowed once at a time"
+				: "");
 	return AR_OK;
 }
 
@@ -127,6 +132,32 @@ static enum ar_status check_payload(const struct ar_decision *d, const struct ar
 				 "'%s' needs a payload: an object that fits the schema of action %.*s",
 				 accepting, AR_STR_ARG(a->id));
 	return check_schema(d->session, a, s->payload, err);
+}
+
+/* Only a no can be said without having read everything. Any digest that is brought has to be the right one. */
+static enum ar_status check_shown(const struct ar_decision *d, const struct ar_action *a,
+				  const struct ar_settlement *s, struct ar_error *err)
+{
+	static const char *const no[] = { "deny", "reject", "decline", "cancel", "stop", "skip" };
+
+	for (size_t i = 0; i < AR_ARRAY_LEN(no); i++) {
+		if (ar_str_is(s->decision, no[i]))
+			return AR_OK;
+	}
+	if (ar_str_absent(s->digest) && ar_str_absent(a->prompt_ref))
+		return AR_OK;
+	if (!ar_str_absent(s->digest) && ar_str_eq(a->check, ar_action_check(d->arena, s->digest)))
+		return AR_OK;
+	if (ar_str_absent(a->prompt_ref))
+		return ar_refuse(err, AR_ERR_NOT_SHOWN,
+				 "promptDigest belongs to another question than action %.*s; read it again",
+				 AR_STR_ARG(a->id));
+	return ar_refuse(
+		err, AR_ERR_NOT_SHOWN,
+		"action %.*s was sent without a part of its question, and the answer does not prove "
+		"that the whole was read: read_output of its promptRef gives it, promptDigest proves it "
+		"(agentctl approve does both)",
+		AR_STR_ARG(a->id));
 }
 
 /* ---- what was answered ---- */
@@ -198,7 +229,8 @@ static enum ar_status resolve(struct ar_decision *d, const struct ar_action *a, 
 		return AR_E_REFUSED;
 	if (a->status == AR_ACTION_RESOLVED)
 		return ar_str_eq(a->decision, s->decision) ? AR_OK : refuse_late(d->session, a, err);
-	if (check_open(d, a, s->decision, err) != AR_OK || check_payload(d, a, s, err) != AR_OK)
+	if (check_open(d, a, s->decision, err) != AR_OK || check_shown(d, a, s, err) != AR_OK ||
+	    check_payload(d, a, s, err) != AR_OK)
 		return AR_E_REFUSED;
 	turn = ar_session_turn(d->session, a->turn, &t);
 	if (!turn)
@@ -233,6 +265,7 @@ enum ar_status ar_decide_respond_action(struct ar_decision *d, struct ar_error *
 				   .reason = AR_STR("a person decided"),
 				   .actor = actor_of(d, in->actor),
 				   .channel = in->channel_id,
+				   .digest = in->prompt_digest,
 				   .payload = in->payload };
 
 	if (!a)
@@ -284,6 +317,7 @@ enum ar_status ar_decide_resolve_permission(struct ar_decision *d, struct ar_err
 				   .source = AR_ACTION_RESOLVED_DECISION_SOURCE_HOST,
 				   .reason = AR_STR("the host decided"),
 				   .actor = actor_of(d, AR_STR_NONE),
+				   .digest = in->prompt_digest,
 				   .payload = payload_of(d, in) };
 
 	if (a && !ar_action_is_about_call(a->type))

@@ -135,7 +135,7 @@ static struct ar_str sentence(const struct bench *b, struct ar_str said, struct 
 	if (ar_str_empty(own_words))
 		return said;
 	return ar_arena_fmt(b->d->arena, "%.*s: %.*s", AR_STR_ARG(said),
-			    AR_STR_ARG(ar_str_utf8_prefix(own_words, TEXT_MAX)));
+			    AR_STR_ARG(ar_arena_excerpt(b->d->arena, own_words, TEXT_MAX)));
 }
 
 static struct ar_str rule_refs(const struct bench *b, struct ar_str name)
@@ -224,10 +224,17 @@ static struct ar_judgement by_hook(const struct bench *b, enum ar_verdict verdic
 
 /* ---- grants ---- */
 
-/* Of a shell what was allowed is one command, not the tool. */
+/* Of a shell what was allowed is one command, not the tool; of a tool that others describe, what they described then. */
 static bool is_covered(const struct ar_grant *g, const struct ar_act *act)
 {
-	return !act->command || (!ar_str_absent(act->covers) && ar_str_eq(g->covers, act->covers));
+	if (ar_str_absent(act->covers))
+		return !act->command;
+	return ar_str_eq(g->covers, act->covers);
+}
+
+static bool is_of_tool(const struct bench *b, const struct ar_grant *g)
+{
+	return ar_str_eq(g->tool, b->act->name) && (!g->expires || g->expires > b->d->input->now);
 }
 
 /* What a person allowed for a question of the mode does not answer the question of a rule, and one rule's not another's. */
@@ -238,8 +245,7 @@ static const struct ar_grant *find_grant(const struct bench *b, const struct ar_
 	for (size_t i = 0; i < s->grants.count; i++) {
 		const struct ar_grant *g = s->grants.at[i];
 
-		if (!ar_str_eq(g->tool, b->act->name) || (g->expires && g->expires <= b->d->input->now) ||
-		    !is_covered(g, b->act))
+		if (!is_of_tool(b, g) || !is_covered(g, b->act))
 			continue;
 		if (!asking || ar_str_eq(g->rule, asking->name))
 			return g;
@@ -258,6 +264,32 @@ static struct ar_judgement by_grant(const struct bench *b, const struct ar_grant
 		.rules = rule_refs(b, g->permission),
 		.expires = g->expires
 	};
+}
+
+/* It was allowed for the session, and is not what it was then. */
+static bool has_changed(const struct bench *b)
+{
+	const struct ar_session *s = b->d->session;
+	bool has_changed = false;
+
+	for (size_t i = 0; !b->act->command && i < s->grants.count; i++) {
+		const struct ar_grant *g = s->grants.at[i];
+
+		if (!is_of_tool(b, g) || ar_str_absent(g->covers))
+			continue;
+		if (is_covered(g, b->act))
+			return false;
+		has_changed = true;
+	}
+	return has_changed;
+}
+
+static void tell_change(const struct bench *b, struct ar_judgement *j)
+{
+	if (j->verdict == AR_ASK && has_changed(b))
+		j->reason = ar_arena_fmt(b->d->arena,
+					 "the tool changed after it was allowed for the session; %.*s",
+					 AR_STR_ARG(j->reason));
 }
 
 /* ---- all together ---- */
@@ -325,6 +357,8 @@ struct ar_judgement ar_permission_judge(struct ar_decision *d, const struct ar_t
 	struct ar_judgement j;
 
 	own.command = ar_shell_command(d, act, &own.covers);
+	if (!own.command)
+		own.covers = ar_covers_tool(d, act->tool);
 	b.profile = ar_profile_settle(d, turn, act);
 	gather_modes(&b);
 	j = speaks_first(&b);
@@ -335,6 +369,7 @@ struct ar_judgement ar_permission_judge(struct ar_decision *d, const struct ar_t
 						.is_bypass = b.strictest == AR_MODE_BYPASS,
 						.is_on_failure = is_in_mode(&b, AR_MODE_ON_FAILURE) },
 			    &j);
+	tell_change(&b, &j);
 	ask_nobody(&b, &j);
 	if (!j.mode)
 		j.mode = ar_mode_name(b.strictest);

@@ -64,7 +64,8 @@ struct ar_permission_rule {
 struct ar_grant {
 	struct ar_str tool;
 	struct ar_str rule; /* ruleRef of the rule that asked; absent: the mode did */
-	struct ar_str covers; /* of a shell: digest of the one command that it is about */
+	struct ar_str
+		covers; /* digest of the command or tool that it is about (covers.c); absent: the tool of that name */
 	struct ar_str scope; /* session */
 	struct ar_str permission; /* eventId of the permission.resolved behind it */
 	ar_usec expires; /* 0: with the session */
@@ -93,7 +94,7 @@ struct ar_act {
 	struct ar_str hook_name, hook_reason; /* of the hook that said it; may be absent */
 	struct ar_str updated_input; /* ref of the arguments that a hook put in place; absent: none */
 	const struct ar_command_line *command; /* what a shell is asked to run; the judgement's own */
-	struct ar_str covers; /* digest of it when it is literal; the judgement's own */
+	struct ar_str covers; /* digest of it, or of the tool (covers.c); the judgement's own */
 };
 
 struct ar_judgement {
@@ -111,8 +112,8 @@ struct ar_judgement {
 	bool is_escalation; /* more than the turn's profile is asked for */
 	struct ar_str justification; /* why, as the model says; may be absent */
 	struct ar_str remedy; /* UNAVAILABLE: what to do about it */
-	struct ar_str covers; /* of a literal shell command: what a grant would answer for */
-	bool is_opaque; /* a shell command that no grant can answer for */
+	struct ar_str covers; /* what a grant would answer for (covers.c) */
+	bool is_opaque; /* a shell command that no grant can answer for: not recognisable, or it destroys */
 };
 
 /* In this order: deny rules, a hook's deny, plan mode, ask rules and a hook's ask (unless a grant answers the rule), grants, allow rules,
@@ -157,6 +158,15 @@ int ar_verdict_find(struct ar_str word); /* of a decision or an outcome; 0: unkn
 /* shell.c: what a shell is asked to run, from the arguments of its call, with what a grant for it covers. NULL: it is no shell. */
 const struct ar_command_line *ar_shell_command(struct ar_decision *d, const struct ar_act *act,
 					       struct ar_str *ret_covers);
+
+/* covers.c: what a grant is about. A command: exactly it, in that folder; absent when it destroys something, or cannot be recognised again. A tool that
+ * somebody else describes: as described; absent for the runtime's own, which do not change. */
+struct ar_str ar_covers_command(struct ar_decision *d, const struct ar_command_line *c, struct ar_str text,
+				struct ar_str cwd);
+
+/* Whether a text is a list of plain commands but for redirections that write no file. */
+bool ar_covers_nearly_literal(struct ar_arena *a, struct ar_str text);
+struct ar_str ar_covers_tool(struct ar_decision *d, const struct ar_tool *tool);
 
 /* profile.c: which boundary a call runs in. */
 struct ar_settled_profile {

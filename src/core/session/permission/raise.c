@@ -5,6 +5,7 @@
 
 #define SOURCE(word) AR_PERMISSION_EVALUATED_DECISION_SOURCE_##word
 #define JUSTIFICATION_MAX 256
+#define DANGER_MAX 256
 
 static void say(struct ar_judgement *j, enum ar_verdict verdict, int source, struct ar_str reason)
 {
@@ -42,7 +43,7 @@ static bool has_failed_inside(const struct ar_session *s, const struct ar_turn *
 static struct ar_str escalation_reason(const struct ar_raise *r)
 {
 	const struct ar_settled_profile *p = r->profile;
-	struct ar_str why = ar_str_utf8_prefix(p->justification, JUSTIFICATION_MAX);
+	struct ar_str why = ar_arena_excerpt(r->d->arena, p->justification, JUSTIFICATION_MAX);
 
 	return ar_arena_fmt(r->d->arena, "it asks for sandbox %s, which is more than the turn's %s%s%.*s",
 			    ar_sandbox_name(p->profile), ar_sandbox_name(p->turn),
@@ -89,10 +90,11 @@ static void raise_danger(const struct ar_raise *r, struct ar_judgement *j)
 	if (!r->act->command || !r->act->command->dangers || j->verdict == AR_DENY ||
 	    j->verdict == AR_UNAVAILABLE)
 		return;
-	what = ar_str_utf8_prefix(ar_command_danger_text(r->act->command, r->d->arena), 256);
+	what = ar_arena_excerpt(r->d->arena, ar_command_danger_text(r->act->command, r->d->arena),
+				DANGER_MAX);
 	if (j->verdict == AR_ASK)
-		j->reason = ar_arena_fmt(r->d->arena, "%.*s; it looks like %.*s", AR_STR_ARG(j->reason),
-					 AR_STR_ARG(what));
+		j->reason = ar_arena_fmt(r->d->arena, "it looks like %.*s; %.*s", AR_STR_ARG(what),
+					 AR_STR_ARG(j->reason));
 	else if (!r->is_bypass && j->source != SOURCE(HUMAN))
 		say(j, AR_ASK, SOURCE(CLASSIFIER),
 		    ar_arena_fmt(r->d->arena, "the command looks like %.*s", AR_STR_ARG(what)));

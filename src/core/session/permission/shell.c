@@ -36,26 +36,6 @@ static void read_input(struct ar_decision *d, struct ar_str text, struct ar_comm
 	ret->count = 0;
 }
 
-/* The commands and where they run: what a person is asked about, and nothing else. */
-static struct ar_str digest(struct ar_decision *d, const struct ar_command_line *c, struct ar_str cwd)
-{
-	static const char digits[] = "0123456789abcdef";
-	struct ar_jw w = ar_decide_json(d);
-	struct ar_hash h;
-	char *text = ar_arena_alloc(d->arena, 32);
-
-	ar_jw_open_array(&w);
-	ar_jw_str(&w, cwd);
-	ar_command_words_json(c, &w);
-	ar_jw_close_array(&w);
-	h = ar_hash_of(ar_decide_json_end(d));
-	for (size_t i = 0; i < 16; i++) {
-		text[2 * i] = digits[h.b[i] >> 4];
-		text[2 * i + 1] = digits[h.b[i] & 15];
-	}
-	return (struct ar_str){ text, 32 };
-}
-
 const struct ar_command_line *ar_shell_command(struct ar_decision *d, const struct ar_act *act,
 					       struct ar_str *ret_covers)
 {
@@ -77,7 +57,6 @@ const struct ar_command_line *ar_shell_command(struct ar_decision *d, const stru
 		ar_command_parse(text, d->arena, c);
 	else
 		read_input(d, text_of(d, args, "input"), c);
-	if (!c->is_opaque && c->count > 0)
-		*ret_covers = digest(d, c, cwd);
+	*ret_covers = ar_covers_command(d, c, text, cwd);
 	return c;
 }

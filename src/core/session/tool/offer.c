@@ -179,6 +179,7 @@ const struct ar_tool *const *ar_offers_keep(struct ar_decision *d, const struct 
 		tools[i].name = ar_arena_str(d->arena, tools[i].name);
 		tools[i].description = ar_arena_str(d->arena, tools[i].description);
 		tools[i].schema = ar_arena_str(d->arena, tools[i].schema);
+		tools[i].annotations = AR_STR_NONE;
 		list[i] = &tools[i];
 	}
 	return list;

@@ -4,7 +4,7 @@
 #include "tool/calls.h"
 
 #define QUESTIONS_MAX 8 /* open ones of a call */
-#define PROMPT_MAX 8192
+#define PROMPT_MAX 65536
 
 static size_t count_open(const struct ar_session *s, struct ar_str call)
 {
@@ -32,11 +32,11 @@ static struct ar_str prompt_of(struct ar_decision *d, const struct ar_tool_asked
 	struct ar_str words =
 		ar_str_empty(asked->prompt) ? AR_STR("The tool asks for an answer.") : asked->prompt;
 
-	words = ar_str_utf8_prefix(words, PROMPT_MAX);
+	words = ar_arena_excerpt(d->arena, words, PROMPT_MAX);
 	if (ar_str_empty(asked->url))
 		return words;
 	return ar_arena_fmt(d->arena, "%.*s (answer at %.*s)", AR_STR_ARG(words),
-			    AR_STR_ARG(ar_str_utf8_prefix(asked->url, PROMPT_MAX)));
+			    AR_STR_ARG(ar_arena_excerpt(d->arena, asked->url, PROMPT_MAX)));
 }
 
 static void answer_nothing(struct ar_decision *d, const struct ar_tool_asked *asked)

@@ -1,0 +1,25 @@
+/* One question as the daemon lists it, and the whole of one that is too long for a list. */
+#ifndef AR_CTL_QUESTION_H
+#define AR_CTL_QUESTION_H
+
+#include "api.h"
+
+struct ar_question {
+	struct ar_str id;
+	struct ar_str title,
+		decisions; /* as listed; decisions is a JSON array; absent: it does not wait (any more) */
+	struct ar_str ref; /* of the whole question, when title leaves out a part; absent: it does not */
+};
+
+/* The question that `word` means: a whole id, or part of one. Failure has been said on standard error. */
+AR_MUST_USE enum ar_exit ar_question_find(struct ar_ctl *c, const char *word, struct ar_question *ret);
+
+/* Everything that it asks, as text of the daemon, with the proof that it was read. */
+AR_MUST_USE enum ar_exit ar_question_read(struct ar_ctl *c, const struct ar_question *q,
+					  struct ar_str *ret_text, struct ar_str *ret_digest);
+
+/* Shows all of it on standard error; on a terminal page by page, and somebody has to confirm. Not OK: they did not. */
+AR_MUST_USE enum ar_exit ar_question_confirm(struct ar_ctl *c, const struct ar_question *q,
+					     struct ar_str *ret_digest);
+
+#endif
