@@ -239,7 +239,9 @@ export type ErrorCode =
   /** More is sent or open than this token or tenant may have; wait for retryAfterMs and repeat. */
   | "rate_limited"
   /** No token has this id; list the tokens. */
-  | "token_not_found";
+  | "token_not_found"
+  /** Checking the content against its schema takes too long; send less, or simplify the schema. */
+  | "schema_limit";
 
 /** Whether the same call may succeed later, and the status that HTTP gives it, by code. */
 export const ERRORS: { readonly [C in ErrorCode]: { readonly http: number; readonly retryable: boolean } } = {
@@ -362,4 +364,5 @@ export const ERRORS: { readonly [C in ErrorCode]: { readonly http: number; reado
   invalid_request: { http: 400, retryable: false },
   rate_limited: { http: 429, retryable: true },
   token_not_found: { http: 404, retryable: false },
+  schema_limit: { http: 400, retryable: false },
 };
