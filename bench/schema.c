@@ -44,7 +44,7 @@ int main(void)
 
 	for (int i = 0; i < COMPILES; i++) {
 		ar_schema_free(s);
-		if (ar_schema_compile(ar_str_from(schema_text), p, &s, NULL))
+		if (ar_schema_compile(ar_str_from(schema_text), p, NULL, &s, NULL))
 			return 1;
 	}
 	printf("compiled %.0f schemas/s\n", COMPILES / seconds_since(start));
@@ -52,7 +52,7 @@ int main(void)
 		return 1;
 	start = now();
 	for (int i = 0; i < CHECKS; i++)
-		good += ar_schema_check(s, v, NULL);
+		good += ar_schema_check(s, v, NULL, NULL);
 	printf("checked %.0f values/s\n", CHECKS / seconds_since(start));
 	ar_schema_free(s);
 	ar_json_parser_free(p);

@@ -19,9 +19,9 @@ int LLVMFuzzerInitialize(int *argc AR_UNUSED, char ***argv AR_UNUSED)
 static void check(const struct ar_schema *s, struct ar_json v)
 {
 	struct ar_schema_fault fault;
-	bool is_valid = ar_schema_check(s, v, &fault);
+	bool is_valid = ar_schema_check(s, v, NULL, &fault);
 
-	AR_ASSERT(ar_schema_check(s, v, NULL) == is_valid);
+	AR_ASSERT(ar_schema_check(s, v, NULL, NULL) == is_valid);
 	if (is_valid)
 		return;
 	AR_ASSERT(fault.message[0] != '\0');
@@ -35,7 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	struct ar_json v;
 
 	value_text = ar_str_split(text, '\0', &schema_text);
-	if (ar_str_absent(value_text) || ar_schema_compile(schema_text, schema_parser, &s, NULL))
+	if (ar_str_absent(value_text) || ar_schema_compile(schema_text, schema_parser, NULL, &s, NULL))
 		return 0;
 	/* The schema must not need the document it was read from. */
 	if (!ar_json_parse(schema_parser, AR_STR("null"), &v, NULL) &&

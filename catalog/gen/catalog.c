@@ -4726,7 +4726,7 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  "Answer a pending decision.",
 	  true, true, 1u << 2, "decide", { ar_cmd_respond_action_in_fields, 7, sizeof(struct ar_cmd_respond_action_in), NULL, 0 },
 	  { ar_cmd_respond_action_out_fields, 4, sizeof(struct ar_cmd_respond_action_out), NULL, 0 }, NULL,
-	  (const uint16_t[]){ AR_ERR_ACTION_NOT_FOUND, AR_ERR_ALREADY_RESOLVED, AR_ERR_EXPIRED, AR_ERR_INVALID_DECISION, AR_ERR_SCHEMA_MISMATCH, AR_ERR_NOT_SHOWN, AR_ERR_NOT_AUTHORIZED }, 7,
+	  (const uint16_t[]){ AR_ERR_ACTION_NOT_FOUND, AR_ERR_ALREADY_RESOLVED, AR_ERR_EXPIRED, AR_ERR_INVALID_DECISION, AR_ERR_SCHEMA_MISMATCH, AR_ERR_SCHEMA_LIMIT, AR_ERR_NOT_SHOWN, AR_ERR_NOT_AUTHORIZED }, 8,
 	  (const uint16_t[]){ AR_EV_ACTION_RESOLVED, AR_EV_PERMISSION_RESOLVED, AR_EV_CHANNEL_PERMISSION_RETURNED, AR_EV_POLICY_CHANGED, AR_EV_TASK_RESUMED }, 5, NULL, "spec+contract" },
 	[AR_CMD_REMOVE_QUEUED_TURN] = { AR_CMD_REMOVE_QUEUED_TURN, "remove_queued_turn",
 	  "Drop a waiting turn.",
@@ -5301,6 +5301,8 @@ const struct ar_error_desc ar_error_descs[AR_ERR_COUNT] = {
 	  "No token has this id; list the tokens." },
 	[AR_ERR_NOT_SHOWN] = { "not_shown", 409, -32003, false,
 	  "The client has not shown that it read the whole question; read it (promptRef) and send its promptDigest." },
+	[AR_ERR_SCHEMA_LIMIT] = { "schema_limit", 400, -32602, false,
+	  "Checking the content against its schema takes too long; send less, or simplify the schema." },
 };
 
 const struct ar_machine_desc ar_machine_descs[AR_MACHINE_COUNT] = {

@@ -28,3 +28,8 @@ struct ar_clock *ar_clock_system(void)
 
 	return &system_clock;
 }
+
+ar_usec ar_clock_thread_cpu(void)
+{
+	return read_clock(CLOCK_THREAD_CPUTIME_ID);
+}

@@ -15,6 +15,9 @@ AR_BEGIN_DECLS
 
 struct ar_clock *ar_clock_system(void);
 
+/* Processor time of this thread: for measuring what was done, never for deciding when. */
+ar_usec ar_clock_thread_cpu(void);
+
 /* RFC 3339 in UTC with six decimals; out holds AR_TIME_TEXT bytes. Returns the text. */
 struct ar_str ar_time_format(ar_usec t, char out[AR_TIME_TEXT]);
 bool ar_time_parse(struct ar_str s, ar_usec *ret); /* any RFC 3339 date-time with a zone */

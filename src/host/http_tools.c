@@ -35,7 +35,7 @@ static enum ar_status check_schema(const struct ar_config_http_tools *e, struct 
 
 	if (!*e->schema)
 		return AR_OK;
-	if (ar_schema_compile(ar_str_from(e->schema), p, &s, &why) != AR_OK)
+	if (ar_schema_compile(ar_str_from(e->schema), p, NULL, &s, &why) != AR_OK)
 		return ar_fail(err, AR_E_INVALID, "http_tools: the schema of '%.64s' cannot be used: %.120s",
 			       e->name, why.msg);
 	ar_schema_free(s);

@@ -110,6 +110,7 @@ static void on_before_sleep(uv_prepare_t *handle)
 	struct ar_runtime *r = handle->data;
 	ar_usec due, now;
 
+	ar_loop_time_round(&r->loop_time);
 	take_up(r);
 	say_ready(r);
 	due = next_deadline(r);
@@ -501,6 +502,7 @@ void ar_runtime_keep_port(const struct ar_runtime *r, struct ar_config *config, 
 
 void ar_runtime_run(struct ar_runtime *r)
 {
+	ar_loop_time_init(&r->loop_time, &r->loop, r->metrics);
 	uv_prepare_start(&r->before_sleep, on_before_sleep);
 	uv_timer_start(&r->sweep_timer, on_sweep, r->member ? SWEEP_FIRST_SHARED_MS : SWEEP_FIRST_MS, 0);
 	if (r->start->service && r->start->service->watchdog)

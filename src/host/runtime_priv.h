@@ -10,6 +10,7 @@
 #include "engine.h"
 #include "hooks.h"
 #include "model.h"
+#include "ops/loop_time.h"
 #include "ops/memory.h"
 #include "ops/request_log.h"
 #include "process_host.h"
@@ -58,6 +59,7 @@ struct ar_runtime {
 	struct ar_metrics *metrics;
 	struct ar_request_log requests;
 	struct ar_memory memory;
+	struct ar_loop_time loop_time;
 	struct ar_arena arena;
 	enum ar_stop_phase phase;
 	ar_usec phase_until; /* monotonic */

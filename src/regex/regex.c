@@ -11,8 +11,11 @@
 #include <string.h>
 
 enum {
-	MATCH_LIMIT = 100000, /* steps of one search: some milliseconds */
 	HEAP_LIMIT = 4096, /* KiB of one search */
+	SEARCH_STEPS = 2, /* of each search */
+	BYTES_PER_STEP = 16, /* that are passed over within one item of a pattern */
+	GROUPS_PER_STEP = 16, /* that are copied for each item */
+	CLASS_PER_STEP = 16, /* bytes of a [class], which one character is compared with */
 	NEST_LIMIT = 100, /* parentheses within parentheses */
 };
 
@@ -20,11 +23,22 @@ struct ar_regex {
 	pcre2_code *code;
 	pcre2_match_data *found;
 	pcre2_match_context *limits;
+	size_t blind; /* bytes that one item may look at and then fail, so that nobody sees it move */
+	uint64_t base; /* steps of each item */
+	uint64_t weight; /* of a byte */
+};
+
+/* What a search has left, and where it was last. */
+struct meter {
+	const struct ar_regex *regex;
+	uint64_t left;
+	size_t at;
 };
 
 /* $ is the end and nothing else, \u0041 is a character, [] is empty: what ECMA-262 says and Perl does not. */
 static const uint32_t options = PCRE2_UTF | PCRE2_NO_UTF_CHECK | PCRE2_DOLLAR_ENDONLY | PCRE2_ALT_BSUX |
-				PCRE2_ALLOW_EMPTY_CLASS | PCRE2_MATCH_UNSET_BACKREF | PCRE2_NEVER_BACKSLASH_C;
+				PCRE2_ALLOW_EMPTY_CLASS | PCRE2_MATCH_UNSET_BACKREF |
+				PCRE2_NEVER_BACKSLASH_C | PCRE2_AUTO_CALLOUT;
 
 static pcre2_code *compile(struct ar_str pattern, int *ret_code, size_t *ret_at)
 {
@@ -99,6 +113,85 @@ static void translate(struct ar_str pattern, struct ar_buf *out)
 	}
 }
 
+/* The largest N of "{N": so many characters an item has to find before it succeeds. */
+static size_t longest_repeat(struct ar_str pattern)
+{
+	size_t longest = 0;
+
+	for (size_t i = 0; i < pattern.len; i++) {
+		size_t n = 0;
+
+		if (pattern.p[i] != '{')
+			continue;
+		while (++i < pattern.len && pattern.p[i] >= '0' && pattern.p[i] <= '9' && n < UINT16_MAX)
+			n = n * 10 + (size_t)(pattern.p[i] - '0');
+		longest = n > longest ? n : longest;
+		i--;
+	}
+	return longest * 4; /* bytes of a character */
+}
+
+/* From the '[' at `at` to its end or further: [:alpha:] does not end it. */
+static size_t class_len(struct ar_str pattern, size_t at)
+{
+	size_t i = at + 1;
+
+	for (; i < pattern.len; i++) {
+		if (pattern.p[i] == '\\')
+			i++;
+		else if (pattern.p[i] == ']' && pattern.p[i - 1] != ':')
+			break;
+	}
+	return i - at;
+}
+
+/* The bytes of the longest [class], or more than that. What \Q quotes is not told from the rest. */
+static size_t longest_class(struct ar_str pattern)
+{
+	size_t longest = 0;
+
+	if (pattern.len && memmem(pattern.p, pattern.len, "\\Q", 2))
+		return pattern.len;
+	for (size_t i = 0; i < pattern.len; i++) {
+		size_t len = pattern.p[i] == '[' ? class_len(pattern, i) : 0;
+
+		longest = len > longest ? len : longest;
+		i += len ? len : pattern.p[i] == '\\';
+	}
+	return longest;
+}
+
+/* PCRE2 counts its own steps anew at each place of the text where a match may begin, so a search of a long text has no limit by them. Here each
+ * item of the pattern that is tried is counted, over the whole search. */
+static int on_item(pcre2_callout_block *b, void *arg)
+{
+	struct meter *m = arg;
+	size_t now = b->current_position, rest = b->subject_length - now;
+	size_t seen = now > m->at ? now - m->at : m->at - now;
+	uint64_t cost;
+
+	seen += rest < m->regex->blind ? rest : m->regex->blind;
+	cost = m->regex->base + seen * m->regex->weight / BYTES_PER_STEP;
+	m->at = now;
+	if (cost > m->left)
+		return PCRE2_ERROR_MATCHLIMIT;
+	m->left -= cost;
+	return 0;
+}
+
+static void measure(struct ar_regex *r, struct ar_str pattern)
+{
+	uint32_t groups = 0, references = 0, behind = 0;
+	size_t class = longest_class(pattern);
+
+	(void)pcre2_pattern_info(r->code, PCRE2_INFO_CAPTURECOUNT, &groups);
+	(void)pcre2_pattern_info(r->code, PCRE2_INFO_BACKREFMAX, &references);
+	(void)pcre2_pattern_info(r->code, PCRE2_INFO_MAXLOOKBEHIND, &behind);
+	r->base = 1 + groups / GROUPS_PER_STEP + class / CLASS_PER_STEP;
+	r->weight = 1 + 2 * class / CLASS_PER_STEP;
+	r->blind = references ? UINT32_MAX : longest_repeat(pattern) + behind;
+}
+
 enum ar_status ar_regex_compile(struct ar_str pattern, struct ar_regex **ret, struct ar_error *err)
 {
 	struct ar_str shown = ar_str_utf8_prefix(pattern, 80);
@@ -126,8 +219,9 @@ enum ar_status ar_regex_compile(struct ar_str pattern, struct ar_regex **ret, st
 	r->code = code;
 	r->found = pcre2_match_data_create(1, NULL);
 	r->limits = pcre2_match_context_create(NULL);
-	pcre2_set_match_limit(r->limits, MATCH_LIMIT);
+	pcre2_set_match_limit(r->limits, UINT32_MAX);
 	pcre2_set_heap_limit(r->limits, HEAP_LIMIT);
+	measure(r, pattern);
 	*ret = r;
 	return AR_OK;
 }
@@ -142,12 +236,28 @@ void ar_regex_free(struct ar_regex *r)
 	ar_free(r);
 }
 
-enum ar_regex_found ar_regex_search(const struct ar_regex *r, struct ar_str text)
+size_t ar_regex_size(const struct ar_regex *r)
 {
-	int n = pcre2_match(r->code, (PCRE2_SPTR)(text.p ? text.p : ""), text.len, 0, PCRE2_NO_UTF_CHECK,
-			    r->found, r->limits);
+	size_t size = 0;
 
-	if (n >= 0)
-		return AR_REGEX_YES;
-	return n == PCRE2_ERROR_NOMATCH ? AR_REGEX_NO : AR_REGEX_GAVE_UP;
+	(void)pcre2_pattern_info(r->code, PCRE2_INFO_SIZE, &size);
+	return size;
+}
+
+enum ar_regex_found ar_regex_search(const struct ar_regex *r, struct ar_str text, uint64_t *steps)
+{
+	uint64_t once =
+		SEARCH_STEPS + text.len * r->weight / BYTES_PER_STEP / 4; /* looking for a place to begin */
+	struct meter m = { .regex = r, .left = *steps > once ? *steps - once : 0 };
+	int n;
+
+	pcre2_set_callout(r->limits, on_item, &m);
+	n = pcre2_match(r->code, (PCRE2_SPTR)(text.p ? text.p : ""), text.len, 0, PCRE2_NO_UTF_CHECK,
+			r->found, r->limits);
+	if (n >= 0 || n == PCRE2_ERROR_NOMATCH) {
+		*steps = m.left;
+		return n >= 0 ? AR_REGEX_YES : AR_REGEX_NO;
+	}
+	*steps = 0;
+	return AR_REGEX_GAVE_UP;
 }

@@ -17,7 +17,7 @@ static void write_result(struct ar_jw *w, const struct ar_schema *s, struct ar_j
 {
 	struct ar_schema_fault fault;
 
-	if (ar_schema_check(s, v, &fault))
+	if (ar_schema_check(s, v, NULL, &fault))
 		return ar_jw_null(w);
 	ar_jw_open(w);
 	ar_jw_mstr(w, "pointer", ar_str_from(fault.pointer));
@@ -36,7 +36,7 @@ static void answer(struct ar_json_parser *p, struct ar_str line, struct ar_buf *
 
 	ar_jw_open(&w);
 	if (ar_json_parse(p, line, &ask, &err) ||
-	    ar_schema_compile(text_of(ar_json_get(ask, "schema"), &text), own, &s, &err)) {
+	    ar_schema_compile(text_of(ar_json_get(ask, "schema"), &text), own, NULL, &s, &err)) {
 		ar_jw_mstr(&w, "error", ar_str_from(err.msg));
 	} else {
 		ar_jw_key(&w, "results");

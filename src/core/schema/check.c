@@ -1,6 +1,6 @@
 /* Checking: walks the rules of a node over a value. First only the verdict is asked for, which renders nothing; a value that is refused is walked
- * again to say why. Both walks are bounded in steps and depth; what runs into a bound is refused and the fault says so, because an answer
- * of "valid" nobody worked out would be a lie. */
+ * again to say why. Both walks together are bounded in steps, each in depth; what runs into a bound is refused and the fault says so, because
+ * an answer of "valid" that was not worked out would be wrong. */
 #include "schema_priv.h"
 
 static unsigned types_of(struct ar_json v)
@@ -45,9 +45,9 @@ bool ar_check_search(struct ar_check *c, const struct ar_regex *r, struct ar_str
 {
 	enum ar_regex_found found;
 
-	if (!ar_check_spend(c, 1 + text.len / 8))
+	if (!ar_check_spend(c, 1))
 		return false;
-	found = ar_regex_search(r, text);
+	found = ar_regex_search(r, text, &c->steps);
 	if (found == AR_REGEX_GAVE_UP)
 		c->gave_up = true;
 	return found == AR_REGEX_YES;
@@ -94,31 +94,35 @@ bool ar_check_probe(struct ar_check *c, const struct ar_node *n, const struct ar
 	return is_valid;
 }
 
-static void explain(const struct ar_schema *s, const struct ar_spot *top, bool gave_up,
-		    struct ar_schema_fault *fault)
+/* The second walk may run out of steps: then the sentence is a general one. Returns the steps that are left. */
+static uint64_t explain(const struct ar_schema *s, const struct ar_spot *top, const struct ar_check *first,
+			struct ar_schema_fault *fault)
 {
-	struct ar_check c = { .fault = fault, .steps = AR_SCHEMA_STEPS_MAX };
+	struct ar_check again = { .fault = fault, .steps = first->steps };
+	struct ar_check last = { .fault = fault, .steps = AR_FAULT_STEPS };
 
-	*fault = (struct ar_schema_fault){ 0 };
-	if (!gave_up)
-		(void)ar_check_node(&c, s->root, top);
-	c.fault = fault;
-	if (gave_up)
+	*fault = (struct ar_schema_fault){ .gave_up = first->gave_up };
+	if (first->gave_up)
 		(void)ar_fault(
-			&c, top,
+			&last, top,
 			"takes too long to check against its schema; send less, or simplify the schema");
-	else if (!fault->message[0])
-		(void)ar_fault(&c, top, "does not meet its schema");
+	else
+		(void)ar_check_node(&again, s->root, top);
+	if (!fault->message[0])
+		(void)ar_fault(&last, top, "does not meet its schema");
+	return again.steps;
 }
 
-bool ar_schema_check(const struct ar_schema *s, struct ar_json value, struct ar_schema_fault *ret_fault)
+bool ar_schema_check(const struct ar_schema *s, struct ar_json value, uint64_t *steps,
+		     struct ar_schema_fault *ret_fault)
 {
 	struct ar_spot top = { .value = value, .types = types_of(value) };
-	struct ar_check c = { .steps = AR_SCHEMA_STEPS_MAX };
+	struct ar_check c = { .steps = steps ? *steps : AR_SCHEMA_STEPS_MAX };
+	bool is_valid = ar_check_node(&c, s->root, &top);
 
-	if (ar_check_node(&c, s->root, &top))
-		return true;
-	if (ret_fault)
-		explain(s, &top, c.gave_up, ret_fault);
-	return false;
+	if (!is_valid && ret_fault)
+		c.steps = explain(s, &top, &c, ret_fault);
+	if (steps)
+		*steps = c.gave_up ? 0 : c.steps;
+	return is_valid;
 }

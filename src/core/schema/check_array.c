@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+#define SORT_STEPS 12 /* for each item that is sorted */
+
 bool ar_check_items(struct ar_check *c, const struct ar_rule *r, const struct ar_spot *at)
 {
 	size_t index = 0;
@@ -83,7 +85,7 @@ bool ar_check_unique(struct ar_check *c, const struct ar_rule *r AR_UNUSED, cons
 
 	if (count < 2)
 		return true;
-	if (!ar_check_spend(c, count))
+	if (!ar_check_spend(c, count * SORT_STEPS))
 		return false;
 	all = ar_grow(NULL, count, sizeof(*all));
 	for (struct ar_json_iter it = ar_json_iter(at->value); ar_json_next(&it); n++)

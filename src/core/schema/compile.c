@@ -6,6 +6,13 @@
 
 #include <string.h>
 
+enum {
+	NODE_STEPS = 20, /* every keyword is looked for in a schema */
+	PATTERN_STEPS = 100, /* of compiling one */
+	BYTES_PER_STEP = 4, /* of a compiled pattern: all of a schema have 4 MB at most */
+	TEXT_PER_STEP = 16, /* bytes of a schema */
+};
+
 static struct ar_node *node_new(struct ar_compile *k, struct ar_json schema)
 {
 	struct ar_node *n = ar_arena_alloc(&k->s->arena, sizeof(*n));
@@ -48,8 +55,10 @@ enum ar_status ar_compile_regex(struct ar_compile *k, struct ar_str pattern, str
 	struct ar_schema_regex *kept;
 	enum ar_status status = ar_regex_compile(pattern, ret, err);
 
+	ar_compile_spend(k, PATTERN_STEPS + pattern.len / BYTES_PER_STEP);
 	if (status)
 		return status;
+	ar_compile_spend(k, ar_regex_size(*ret) / BYTES_PER_STEP);
 	kept = ar_arena_alloc(&k->s->arena, sizeof(*kept));
 	*kept = (struct ar_schema_regex){ *ret, k->s->regexes };
 	k->s->regexes = kept;
@@ -74,13 +83,17 @@ static enum ar_status fill_node(struct ar_compile *k, struct ar_node *n, struct 
 
 static enum ar_status fill_all(struct ar_compile *k, struct ar_error *err)
 {
-	for (struct ar_node *n = k->queue; n; n = n->next) {
-		enum ar_status status = fill_node(k, n, err);
+	enum ar_status status = AR_OK;
 
-		if (status)
-			return status;
+	for (struct ar_node *n = k->queue; n && !status; n = n->next) {
+		ar_compile_spend(k, NODE_STEPS + ar_json_len(n->schema));
+		status = fill_node(k, n, err);
+		if (!k->steps)
+			return ar_fail(err, AR_E_LIMIT,
+				       "the schema takes too long to read; use fewer or shorter references "
+				       "and patterns");
 	}
-	return AR_OK;
+	return status;
 }
 
 /* The containers among the literals become one document that the schema keeps. */
@@ -130,10 +143,10 @@ static enum ar_status compile(struct ar_compile *k, struct ar_json document, str
 	return status ? status : keep_containers(k, err);
 }
 
-enum ar_status ar_schema_compile(struct ar_str text, struct ar_json_parser *p, struct ar_schema **ret,
-				 struct ar_error *err)
+enum ar_status ar_schema_compile(struct ar_str text, struct ar_json_parser *p, uint64_t *steps,
+				 struct ar_schema **ret, struct ar_error *err)
 {
-	struct ar_compile k = { 0 };
+	struct ar_compile k = { .steps = steps ? *steps : AR_SCHEMA_STEPS_MAX };
 	struct ar_json document;
 	enum ar_status status;
 
@@ -144,7 +157,10 @@ enum ar_status ar_schema_compile(struct ar_str text, struct ar_json_parser *p, s
 	if (status)
 		return status;
 	k.s = ar_new0(sizeof(*k.s));
+	ar_compile_spend(&k, text.len / TEXT_PER_STEP);
 	status = compile(&k, document, err);
+	if (steps)
+		*steps = k.steps;
 	ar_map_fini(&k.nodes);
 	ar_buf_fini(&k.containers);
 	ar_arena_fini(&k.scratch);

@@ -53,13 +53,18 @@ static bool is_number(enum ar_json_type t)
 	return t == AR_JSON_INT || t == AR_JSON_NUM;
 }
 
-static bool equal_scalars(struct ar_json a, struct ar_json b, enum ar_json_type type)
+static bool equal_texts(struct ar_check *c, struct ar_str a, struct ar_str b)
+{
+	return a.len == b.len && ar_check_spend(c, a.len / 256) && ar_str_eq(a, b);
+}
+
+static bool equal_scalars(struct ar_check *c, struct ar_json a, struct ar_json b, enum ar_json_type type)
 {
 	struct ar_str text_a, text_b;
 	bool truth_a, truth_b;
 
 	if (ar_json_str(a, &text_a) && ar_json_str(b, &text_b))
-		return ar_str_eq(text_a, text_b);
+		return equal_texts(c, text_a, text_b);
 	if (ar_json_bool(a, &truth_a) && ar_json_bool(b, &truth_b))
 		return truth_a == truth_b;
 	return type == AR_JSON_NULL;
@@ -102,7 +107,7 @@ bool ar_equal(struct ar_check *c, struct ar_json a, struct ar_json b)
 	if (type != other)
 		return false;
 	if (type != AR_JSON_ARRAY && type != AR_JSON_OBJECT)
-		return equal_scalars(a, b, type);
+		return equal_scalars(c, a, b, type);
 	if (ar_json_len(a) != ar_json_len(b))
 		return false;
 	return type == AR_JSON_ARRAY ? equal_arrays(c, a, b) : equal_objects(c, a, b);
@@ -121,7 +126,7 @@ bool ar_equal_literal(struct ar_check *c, const struct ar_literal *l, struct ar_
 	if (type != l->type)
 		return false;
 	if (ar_json_str(v, &text))
-		return ar_str_eq(text, l->text);
+		return equal_texts(c, text, l->text);
 	return !ar_json_bool(v, &truth) || truth == l->truth;
 }
 
@@ -162,7 +167,7 @@ uint64_t ar_equal_hash(struct ar_check *c, struct ar_json v)
 	if (is_number(type))
 		return hash_number(v);
 	if (ar_json_str(v, &text))
-		return ar_hash_key(text);
+		return ar_check_spend(c, text.len / 32) ? ar_hash_key(text) : 0;
 	if (ar_json_bool(v, &truth))
 		return truth ? 2 : 1;
 	return type == AR_JSON_NULL ? 3 : hash_container(c, v);

@@ -48,7 +48,8 @@ static bool by_rule(struct ar_check *c, const struct ar_rule *r, const struct ar
 	case AR_RULE_IF:
 		return by_if(c, r, child);
 	case AR_RULE_DEPENDENT:
-		return ar_member(child->up->value, r->u.dependent.name).doc &&
+		return ar_check_spend(c, 1 + ar_json_len(child->up->value) / 8) &&
+		       ar_member(child->up->value, r->u.dependent.name).doc &&
 		       ar_is_evaluated(c, r->u.dependent.node, NULL, child);
 	case AR_RULE_MEMBERS:
 		return by_members(c, &r->u.members, child);

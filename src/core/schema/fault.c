@@ -67,7 +67,7 @@ bool ar_fault(struct ar_check *c, const struct ar_spot *at, const char *fmt, ...
 	char text[sizeof(c->fault->message)];
 	va_list ap;
 
-	if (!c->fault || c->gave_up)
+	if (!c->fault || !ar_check_spend(c, AR_FAULT_STEPS))
 		return false;
 	text[0] = ' ';
 	va_start(ap, fmt);

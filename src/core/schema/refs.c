@@ -54,6 +54,7 @@ static void add_anchor(struct ar_compile *k, const struct ar_resource *in, struc
 
 	*a = (struct ar_anchor){ in, ar_arena_str(&k->scratch, name), schema, k->anchors };
 	k->anchors = a;
+	k->anchor_count++;
 }
 
 static const struct ar_resource *add_resource(struct ar_compile *k, struct ar_str uri, struct ar_json schema)
@@ -62,7 +63,14 @@ static const struct ar_resource *add_resource(struct ar_compile *k, struct ar_st
 
 	*r = (struct ar_resource){ uri, schema, k->resources };
 	k->resources = r;
+	k->resource_count++;
 	return r;
+}
+
+static struct ar_str resolve_uri(struct ar_compile *k, const struct ar_resource *in, struct ar_str uri)
+{
+	ar_compile_spend(k, 1 + (in->uri.len + uri.len) / 16);
+	return ar_uri_resolve(&k->scratch, in->uri, uri);
 }
 
 /* The resource that this schema opens, or the one it stands in. Draft-07 writes anchors as $id too. */
@@ -76,7 +84,7 @@ static const struct ar_resource *enter(struct ar_compile *k, struct ar_json sche
 	if (ar_json_str(ar_json_get(schema, "$id"), &id)) {
 		fragment = ar_str_split(id, '#', &uri);
 		if (uri.len)
-			in = add_resource(k, ar_uri_resolve(&k->scratch, in->uri, uri), schema);
+			in = add_resource(k, resolve_uri(k, in, uri), schema);
 		if (fragment.len)
 			add_anchor(k, in, fragment, schema);
 	}
@@ -99,7 +107,8 @@ static void find_in(struct ar_compile *k, struct ar_json v, const struct ar_reso
 {
 	if (ar_json_type(v) == AR_JSON_ARRAY)
 		return find_in_children(k, v, in);
-	if (ar_json_type(v) != AR_JSON_OBJECT)
+	ar_compile_spend(k, 5 + ar_json_len(v) / 2);
+	if (ar_json_type(v) != AR_JSON_OBJECT || !k->steps)
 		return;
 	in = enter(k, v, in);
 	for (size_t i = 0; i < AR_ARRAY_LEN(places); i++) {
@@ -118,9 +127,10 @@ void ar_refs_find(struct ar_compile *k, struct ar_json document)
 }
 
 /* The newest comes first: a document with an $id is two, and goes by that. */
-const struct ar_resource *ar_refs_resource(const struct ar_compile *k, struct ar_json schema,
+const struct ar_resource *ar_refs_resource(struct ar_compile *k, struct ar_json schema,
 					   const struct ar_resource *near)
 {
+	ar_compile_spend(k, k->resource_count / AR_LOOKS_PER_STEP);
 	for (const struct ar_resource *r = k->resources; r; r = r->next) {
 		if (r->schema.at == schema.at)
 			return r;
@@ -128,8 +138,9 @@ const struct ar_resource *ar_refs_resource(const struct ar_compile *k, struct ar
 	return near;
 }
 
-static const struct ar_resource *resource_of(const struct ar_compile *k, struct ar_str uri)
+static const struct ar_resource *resource_of(struct ar_compile *k, struct ar_str uri)
 {
+	ar_compile_spend(k, 1 + k->resource_count / AR_LOOKS_PER_STEP * (1 + uri.len / 256));
 	for (const struct ar_resource *r = k->resources; r; r = r->next) {
 		if (ar_str_eq(r->uri, uri))
 			return r;
@@ -171,6 +182,7 @@ static struct ar_json follow(struct ar_compile *k, struct ar_str pointer, const 
 		char *copy;
 
 		pointer = ar_str_split(pointer, '/', &segment);
+		ar_compile_spend(k, 1 + ar_json_len(v) / AR_LOOKS_PER_STEP);
 		copy = ar_arena_alloc(&k->scratch, segment.len + 1);
 		memcpy(copy, segment.p, segment.len);
 		v = step_into(v, unescape(copy, segment.len));
@@ -179,9 +191,9 @@ static struct ar_json follow(struct ar_compile *k, struct ar_str pointer, const 
 	return v;
 }
 
-static struct ar_json find_anchor(const struct ar_compile *k, const struct ar_resource *in,
-				  struct ar_str name)
+static struct ar_json find_anchor(struct ar_compile *k, const struct ar_resource *in, struct ar_str name)
 {
+	ar_compile_spend(k, 1 + k->anchor_count / AR_LOOKS_PER_STEP);
 	for (const struct ar_anchor *a = k->anchors; a; a = a->next) {
 		if (a->resource == in && ar_str_eq(a->name, name))
 			return a->schema;
@@ -193,7 +205,7 @@ enum ar_status ar_refs_resolve(struct ar_compile *k, const struct ar_resource *f
 			       struct ar_node **ret, struct ar_error *err)
 {
 	struct ar_str shown = ar_str_utf8_prefix(ref, 100), uri, fragment = ar_str_split(ref, '#', &uri);
-	const struct ar_resource *at = resource_of(k, ar_uri_resolve(&k->scratch, from->uri, uri));
+	const struct ar_resource *at = resource_of(k, resolve_uri(k, from, uri));
 	struct ar_json target;
 
 	if (!at)

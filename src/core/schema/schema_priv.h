@@ -163,12 +163,21 @@ struct ar_compile {
 	struct ar_arena scratch; /* resources, anchors */
 	struct ar_resource *resources; /* the document itself is the last of the list */
 	struct ar_anchor *anchors;
+	size_t resource_count, anchor_count;
 	struct ar_map nodes; /* by ar_node.at */
 	struct ar_node *queue, **queue_end;
 	struct ar_buf containers; /* JSON texts of literals, with commas */
 	struct ar_literal *container_list, **container_end;
 	bool is_legacy; /* draft-07 and before: $ref stands alone */
+	uint64_t steps; /* left; 0: nothing more is done, and the schema is refused */
 };
+
+#define AR_LOOKS_PER_STEP 8 /* that are taken at entries of a list */
+
+static inline void ar_compile_spend(struct ar_compile *k, uint64_t steps)
+{
+	k->steps -= steps < k->steps ? steps : k->steps;
+}
 
 /* compile.c: the node of a schema, compiled later; its own resource is found here, `near` is that of its surroundings. */
 struct ar_node *ar_compile_node(struct ar_compile *k, struct ar_json schema, const struct ar_resource *near);
@@ -184,7 +193,7 @@ AR_MUST_USE enum ar_status ar_compile_applicators(struct ar_compile *k, struct a
 
 /* refs.c: finds what has an address; the resource that a schema opens, else the one it stands in; the schema that a reference names. */
 void ar_refs_find(struct ar_compile *k, struct ar_json document);
-const struct ar_resource *ar_refs_resource(const struct ar_compile *k, struct ar_json schema,
+const struct ar_resource *ar_refs_resource(struct ar_compile *k, struct ar_json schema,
 					   const struct ar_resource *near);
 AR_MUST_USE enum ar_status ar_refs_resolve(struct ar_compile *k, const struct ar_resource *from,
 					   struct ar_str ref, struct ar_node **ret, struct ar_error *err);
@@ -206,6 +215,8 @@ struct ar_spot {
 	struct ar_str name; /* absent: an item */
 	size_t index;
 };
+
+#define AR_FAULT_STEPS 32 /* of one sentence */
 
 struct ar_check {
 	struct ar_schema_fault *fault; /* NULL: only the verdict is wanted */

@@ -2,6 +2,7 @@
 #include "decide.h"
 #include "describe.h"
 #include "identity.h"
+#include "schema.h"
 
 #include <string.h>
 
@@ -102,7 +103,11 @@ enum ar_status ar_session_decide(const struct ar_session *s, const struct ar_inp
 	ar_decide_fn *decide = in->kind == AR_IN_COMMAND ? by_command[in->command] : by_kind[in->kind];
 	enum ar_status rc;
 
-	*ret = (struct ar_decision){ .arena = arena, .session = s, .input = in, .counters = s->counters };
+	*ret = (struct ar_decision){ .arena = arena,
+				     .session = s,
+				     .input = in,
+				     .counters = s->counters,
+				     .schema_steps = AR_SCHEMA_STEPS_MAX };
 	if (!decide)
 		return ar_refuse(err, AR_ERR_UNAVAILABLE, "%s is declared but not built yet",
 				 ar_command_describe(in->command)->name);

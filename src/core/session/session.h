@@ -112,6 +112,7 @@ struct ar_decision {
 	struct ar_run *begun; /* run of `begun_task` that this decision begins; NULL: none */
 	struct ar_str begun_task;
 	struct ar_buf scratch; /* for JSON texts while deciding */
+	uint64_t schema_steps; /* left for all schemas that are read and checked while deciding */
 };
 
 /* A session that does not exist yet: core set, head 0. */

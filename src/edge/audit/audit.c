@@ -147,7 +147,7 @@ static void send_mark(struct ar_audit *a, uint64_t number)
 		char room[NLMSG_HDRLEN + 80];
 	} m = { .head = { .nlmsg_type = MARK_TYPE, .nlmsg_flags = NLM_F_REQUEST, .nlmsg_seq = 1 } };
 	struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };
-	int len = snprintf(NLMSG_DATA(&m.head), 80, MARK "%llx-%llu", (unsigned long long)a->mark_base,
+	int len = snprintf(m.room + NLMSG_HDRLEN, 80, MARK "%llx-%llu", (unsigned long long)a->mark_base,
 			   (unsigned long long)number);
 
 	m.head.nlmsg_len = (uint32_t)(NLMSG_HDRLEN + len + 1);

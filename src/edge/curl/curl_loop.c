@@ -24,15 +24,24 @@ static void on_timer(uv_timer_t *timer)
 	act(timer->data, CURL_SOCKET_TIMEOUT, 0);
 }
 
-/* libcurl may call this from inside its own functions, so even a timeout of zero goes through the loop. */
+static void on_soon(uv_idle_t *soon)
+{
+	uv_idle_stop(soon);
+	act(soon->data, CURL_SOCKET_TIMEOUT, 0);
+}
+
+/* libcurl may call this from inside its own functions, so even a timeout of zero goes through the loop. That one is no timer: a timer which
+ * starts itself anew with zero is run again in the same round, as long as a peer has more to send. */
 static int on_timeout_wanted(CURLM *multi AR_UNUSED, long ms, void *owner)
 {
 	struct ar_curl_loop *l = owner;
 
-	if (ms < 0)
-		uv_timer_stop(&l->timer);
-	else
+	uv_timer_stop(&l->timer);
+	uv_idle_stop(&l->soon);
+	if (ms > 0)
 		uv_timer_start(&l->timer, on_timer, (uint64_t)ms, 0);
+	else if (ms == 0)
+		uv_idle_start(&l->soon, on_soon);
 	return 0;
 }
 
@@ -104,7 +113,8 @@ void ar_curl_loop_init(struct ar_curl_loop *l, uv_loop_t *loop, void (*on_progre
 	l->multi = curl_multi_init();
 	AR_ASSERT(l->multi);
 	uv_timer_init(loop, &l->timer);
-	l->timer.data = l;
+	uv_idle_init(loop, &l->soon);
+	l->timer.data = l->soon.data = l;
 	curl_multi_setopt(l->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
 	curl_multi_setopt(l->multi, CURLMOPT_SOCKETDATA, l);
 	curl_multi_setopt(l->multi, CURLMOPT_TIMERFUNCTION, on_timeout_wanted);
@@ -119,10 +129,15 @@ static void on_timer_closed(uv_handle_t *handle)
 	l->on_closed(l);
 }
 
+static void on_soon_closed(uv_handle_t *handle)
+{
+	uv_close((uv_handle_t *)&((struct ar_curl_loop *)handle->data)->timer, on_timer_closed);
+}
+
 void ar_curl_loop_close(struct ar_curl_loop *l, void (*on_closed)(struct ar_curl_loop *l))
 {
 	l->on_closed = on_closed;
 	curl_multi_cleanup(l->multi);
 	l->multi = NULL;
-	uv_close((uv_handle_t *)&l->timer, on_timer_closed);
+	uv_close((uv_handle_t *)&l->soon, on_soon_closed);
 }

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #define HEADERS_MAX (64 * 1024)
+#define READ_BYTES 2048L /* libcurl reads up to a hundred times that before others have their turn */
 /* What HTTP/2 servers are told to allow at least; libcurl takes it for granted until it has read their settings, and a
  * stream over the true limit would be refused. */
 #define STREAMS_PER_CONNECTION 100L
@@ -261,6 +262,7 @@ static void set_transport(struct ar_transfer *t, CURL *e)
 	struct ar_transfer_pool *p = t->pool;
 
 	curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
+	curl_easy_setopt(e, CURLOPT_BUFFERSIZE, READ_BYTES);
 	curl_easy_setopt(e, CURLOPT_TCP_KEEPALIVE, 1L);
 	curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https");
 	curl_easy_setopt(e, CURLOPT_FOLLOWLOCATION, 0L);

@@ -26,8 +26,9 @@ static void write_pid(int fd)
 	char pid[24];
 	int n = snprintf(pid, sizeof pid, "%ld\n", (long)getpid());
 
-	if (ftruncate(fd, 0) == 0 && pwrite(fd, pid, (size_t)n, 0) != n)
-		(void)ftruncate(fd, 0); /* the pid is a courtesy: better none than half of one */
+	/* The pid is a courtesy: better none than half of one. */
+	if (ftruncate(fd, 0) == 0 && pwrite(fd, pid, (size_t)n, 0) != n && ftruncate(fd, 0) != 0)
+		return;
 }
 
 static enum ar_status lock_file(const char *path, const char *lock_path, int *ret_fd, struct ar_error *err)

@@ -122,6 +122,7 @@ void ar_scrape_write(void *arg, struct ar_buf *out)
 	collect_cluster(r->metrics, r->cluster);
 	collect_spares(r->metrics, r->processes.host);
 	collect_memory(r->metrics, &r->memory, r->store);
+	ar_loop_time_measure(&r->loop_time, r->metrics);
 	ar_self_measure(r->metrics);
 	ar_metrics_render(r->metrics, out);
 }

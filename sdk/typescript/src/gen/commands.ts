@@ -2277,7 +2277,7 @@ export interface CommandMethods {
   /**
    * Answer a pending decision.
    * The first valid answer wins; the same decision again returns it.
-   * Fails with: action_not_found, already_resolved, expired, invalid_decision, schema_mismatch, not_shown, not_authorized.
+   * Fails with: action_not_found, already_resolved, expired, invalid_decision, schema_mismatch, schema_limit, not_shown, not_authorized.
    */
   respondAction(input: RespondActionInput, options?: CallOptions): Promise<RespondActionResult>;
   /**

@@ -241,7 +241,9 @@ export type ErrorCode =
   /** No token has this id; list the tokens. */
   | "token_not_found"
   /** The client has not shown that it read the whole question; read it (promptRef) and send its promptDigest. */
-  | "not_shown";
+  | "not_shown"
+  /** Checking the content against its schema takes too long; send less, or simplify the schema. */
+  | "schema_limit";
 
 /** Whether the same call may succeed later, and the status that HTTP gives it, by code. */
 export const ERRORS: { readonly [C in ErrorCode]: { readonly http: number; readonly retryable: boolean } } = {
@@ -365,4 +367,5 @@ export const ERRORS: { readonly [C in ErrorCode]: { readonly http: number; reado
   rate_limited: { http: 429, retryable: true },
   token_not_found: { http: 404, retryable: false },
   not_shown: { http: 409, retryable: false },
+  schema_limit: { http: 400, retryable: false },
 };

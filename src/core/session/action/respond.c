@@ -100,24 +100,29 @@ static enum ar_status check_open(const struct ar_decision *d, const struct ar_ac
 }
 
 /* The schema was taken from a tool or a caller: one that does not compile asks for an object and nothing more. */
-static enum ar_status check_schema(const struct ar_session *s, const struct ar_action *a,
-				   struct ar_str payload, struct ar_error *err)
+static enum ar_status check_schema(struct ar_decision *d, const struct ar_action *a, struct ar_str payload,
+				   struct ar_error *err)
 {
 	struct ar_schema_fault fault = { .message = "" };
 	struct ar_schema *schema;
 	struct ar_json v;
 	bool fits = true;
 
-	if (ar_schema_compile(a->schema, s->json, &schema, NULL) != AR_OK)
-		return AR_OK;
-	if (ar_json_parse(s->json, payload, &v, NULL) == AR_OK)
-		fits = ar_schema_check(schema, v, &fault);
+	if (ar_schema_compile(a->schema, d->session->json, &d->schema_steps, &schema, NULL) != AR_OK)
+		return d->schema_steps ? AR_OK
+				       : ar_refuse(err, AR_ERR_SCHEMA_LIMIT,
+						   "the schema of action %.*s takes too long to read",
+						   AR_STR_ARG(a->id));
+	if (ar_json_parse(d->session->json, payload, &v, NULL) == AR_OK)
+		fits = ar_schema_check(schema, v, &d->schema_steps, &fault);
 	ar_schema_free(schema);
+	if (!fits && fault.gave_up)
+		return ar_refuse(err, AR_ERR_SCHEMA_LIMIT, "payload: %.200s", fault.message);
 	return fits ? AR_OK : ar_refuse(err, AR_ERR_SCHEMA_MISMATCH, "payload: %.200s", fault.message);
 }
 
 /* The answer itself, where the decision brings one. */
-static enum ar_status check_payload(const struct ar_decision *d, const struct ar_action *a,
+static enum ar_status check_payload(struct ar_decision *d, const struct ar_action *a,
 				    const struct ar_settlement *s, struct ar_error *err)
 {
 	const char *accepting = ar_action_kind((enum ar_action_type)a->type)->accepting;
@@ -131,7 +136,7 @@ static enum ar_status check_payload(const struct ar_decision *d, const struct ar
 		return ar_refuse(err, AR_ERR_SCHEMA_MISMATCH,
 				 "'%s' needs a payload: an object that fits the schema of action %.*s",
 				 accepting, AR_STR_ARG(a->id));
-	return check_schema(d->session, a, s->payload, err);
+	return check_schema(d, a, s->payload, err);
 }
 
 /* Only a no can be said without having read everything. Any digest that is brought has to be the right one. */

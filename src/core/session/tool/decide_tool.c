@@ -13,8 +13,10 @@
 
 /* ---- may it run ---- */
 
-/* What is wrong with the arguments, in words for the model; absent: nothing. A schema that cannot be read checks nothing here: the tool will. */
-static struct ar_str fault_in(struct ar_decision *d, const struct ar_tool *tool, struct ar_str args)
+/* What is wrong with the arguments, in words for the model; absent: nothing. A schema that cannot be read checks nothing here: the tool will. One
+ * that takes too long lets no call pass: the calls of one answer share the steps, and whoever used them up must not unbind the others. */
+static struct ar_str fault_in(struct ar_decision *d, const struct ar_tool *tool, struct ar_str args,
+			      bool *ret_gave_up)
 {
 	struct ar_schema *schema = NULL;
 	struct ar_schema_fault fault;
@@ -23,14 +25,21 @@ static struct ar_str fault_in(struct ar_decision *d, const struct ar_tool *tool,
 	bool is_good;
 
 	if (!ar_str_empty(tool->schema) &&
-	    ar_schema_compile(tool->schema, d->session->json, &schema, &err) != AR_OK)
+	    ar_schema_compile(tool->schema, d->session->json, &d->schema_steps, &schema, &err) != AR_OK)
 		schema = NULL;
+	if (!d->schema_steps) {
+		ar_schema_free(schema);
+		*ret_gave_up = true;
+		return AR_STR("the schema of this tool takes too long to read, so the arguments were not "
+			      "checked; use another tool");
+	}
 	if (ar_json_parse(d->session->json, ar_str_empty(args) ? AR_STR("{}") : args, &v, NULL) != AR_OK ||
 	    ar_json_type(v) != AR_JSON_OBJECT) {
 		ar_schema_free(schema);
 		return AR_STR("the arguments have to be one JSON object");
 	}
-	is_good = !schema || ar_schema_check(schema, v, &fault);
+	is_good = !schema || ar_schema_check(schema, v, &d->schema_steps, &fault);
+	*ret_gave_up = !is_good && fault.gave_up;
 	ar_schema_free(schema);
 	return is_good ? AR_STR_NONE : ar_arena_str(d->arena, ar_str_from(fault.message));
 }
@@ -48,15 +57,17 @@ static void no_such_tool(struct ar_draft *w, struct ar_turn *turn, struct ar_inv
 }
 
 static void bad_arguments(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation *call,
-			  struct ar_str fault)
+			  struct ar_str fault, bool gave_up)
 {
-	ar_draft_refuse_call(w, turn, call, "allowed",
-			     &(struct ar_call_failure){
-				     .status = AR_TOOL_FAILED_STATUS_FAILED,
-				     .category = AR_STR("invalid_arguments"),
-				     .message = fault,
-				     .advice = AR_STR("correct the arguments and call again"),
-				     .retryable = true });
+	ar_draft_refuse_call(
+		w, turn, call, "allowed",
+		&(struct ar_call_failure){
+			.status = AR_TOOL_FAILED_STATUS_FAILED,
+			.category = gave_up ? AR_STR("schema_limit") : AR_STR("invalid_arguments"),
+			.message = fault,
+			.advice = gave_up ? AR_STR("call with shorter arguments, or use another tool")
+					  : AR_STR("correct the arguments and call again"),
+			.retryable = true });
 }
 
 static void deny(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation *call, struct ar_str reason,
@@ -207,6 +218,7 @@ static void admit(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation
 {
 	const struct ar_tool *tool = ar_offers_find(offers, call->name);
 	struct ar_str args = ar_decide_text(w->d, call->args_ref), fault;
+	bool gave_up = false;
 
 	if (ar_hook_is_open(turn, call, AR_AT_PRE_TOOL_USE) ||
 	    ar_hook_is_open(turn, call, AR_AT_PERMISSION_REQUEST))
@@ -216,9 +228,9 @@ static void admit(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation
 		return;
 	}
 	describe(call, tool);
-	fault = ar_str_absent(args) ? AR_STR_NONE : fault_in(w->d, tool, args);
+	fault = ar_str_absent(args) ? AR_STR_NONE : fault_in(w->d, tool, args, &gave_up);
 	if (!ar_str_absent(fault))
-		bad_arguments(w, turn, call, fault);
+		bad_arguments(w, turn, call, fault, gave_up);
 	else if (ar_hook_begin(w, turn, call, AR_AT_PRE_TOOL_USE))
 		return; /* its end brings the arguments along */
 	else if (ar_str_absent(args) && (!ar_hook_said(turn, call, AR_AT_PERMISSION_REQUEST) ||

@@ -63,7 +63,8 @@ static enum ar_status check_schemas(struct ar_decision *d, struct ar_str options
 
 		if (o.at[i]->owner != AR_TOOL_CLIENT)
 			continue;
-		if (ar_schema_compile(o.at[i]->schema, d->session->json, &schema, &why) != AR_OK)
+		if (ar_schema_compile(o.at[i]->schema, d->session->json, &d->schema_steps, &schema, &why) !=
+		    AR_OK)
 			return ar_refuse(err, AR_ERR_INVALID_INPUT, "options.tools: inputSchema of %.*s: %s",
 					 AR_STR_ARG(o.at[i]->name), why.msg);
 		ar_schema_free(schema);
