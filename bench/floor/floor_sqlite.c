@@ -161,7 +161,7 @@ static void copy_schema(sqlite3 *from, sqlite3 *to)
 struct floor_rows *floor_open(const char *source, const char *target)
 {
 	struct floor_rows *f = calloc(1, sizeof *f);
-	sqlite3 *from;
+	sqlite3 *from = NULL;
 
 	require(f != NULL, NULL, "memory");
 	require(sqlite3_open_v2(source, &from, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK, from, source);
