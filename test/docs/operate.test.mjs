@@ -85,6 +85,10 @@ function writable() {
 	return folder;
 }
 
+test('check', outer, () => {
+	run('check', { DATA: newFolder() });
+});
+
 test('install', outer, () => {
 	const PREFIX = newFolder();
 	run('install', { PREFIX });

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#define KEY_MAX 60 /* bytes of an unknown key that are shown */
 #define ENTRIES_MAX 1024 /* of a list, and words of one of its fields */
 
 /* The file on its way into the settings. */
@@ -22,7 +23,8 @@ static struct ar_origin at_line(const struct reading *r, size_t line)
 
 static const char *meant(struct reading *r, const struct ar_suggestion *best)
 {
-	return best->word ? ar_arena_fmt(r->problems->arena, "; did you mean '%s'?", best->word).p : "";
+	return best->word ? ar_arena_fmt(r->problems->arena, "did you mean '%s'?", best->word).p
+			  : "docs/reference/config.md lists them";
 }
 
 /* ---- what is refused ---- */
@@ -150,15 +152,14 @@ static const struct ar_config_key *find_field(const struct ar_config_list *list,
 
 static void read_field(struct reading *r, const struct entry *e, const struct ar_yaml *node)
 {
-	const char *path = field_path(r, e, node->key);
+	const char *path = field_path(r, e, ar_str_utf8_prefix(node->key, KEY_MAX));
 	struct ar_suggestion best = { 0 };
 	const struct ar_config_key *key = find_field(e->list, node->key, &best);
 	struct ar_origin at = at_line(r, node->key_line);
 
 	if (!key)
-		ar_problem(r->problems, &at, ar_problem_word(r->problems, ar_str_from(path)).p,
-			   "there is no such field in %s%s; docs/reference/config.md lists them",
-			   e->list->name, meant(r, &best));
+		ar_problem(r->problems, &at, path, "there is no such field in %s; %s", e->list->name,
+			   meant(r, &best));
 	else if (!refuse_twin(r, e->node, node, path))
 		set_field(r, e, key, node);
 }
@@ -286,7 +287,7 @@ static const char *misplaced(struct ar_str key)
 static void refuse_unknown(struct reading *r, const struct ar_yaml *node, struct ar_str section)
 {
 	struct ar_origin at = at_line(r, node->key_line);
-	struct ar_str word = ar_problem_word(r->problems, node->key), head = AR_STR_NONE;
+	struct ar_str word = ar_str_utf8_prefix(node->key, KEY_MAX), head = AR_STR_NONE;
 	const char *other = misplaced(node->key), *path;
 	struct ar_suggestion best = { 0 };
 
@@ -298,7 +299,7 @@ static void refuse_unknown(struct reading *r, const struct ar_yaml *node, struct
 	for (size_t i = 0; i < ar_config_list_count && ar_str_empty(section); i++)
 		ar_suggest(&best, node->key, ar_config_lists[i].name);
 	path = ar_arena_fmt(r->problems->arena, "%.*s%s%.*s", AR_STR_ARG(section),
-			    ar_str_empty(section) ? "" : ".", (int)word.len - 2, word.p + 1)
+			    ar_str_empty(section) ? "" : ".", AR_STR_ARG(word))
 		       .p;
 	if (!best.word && other) {
 		ar_str_split(ar_str_from(other), '.', &head);
@@ -307,8 +308,7 @@ static void refuse_unknown(struct reading *r, const struct ar_yaml *node, struct
 			   other + head.len + 1, AR_STR_ARG(head));
 		return;
 	}
-	ar_problem(r->problems, &at, path, "there is no such setting%s; docs/reference/config.md lists them",
-		   meant(r, &best));
+	ar_problem(r->problems, &at, path, "there is no such setting; %s", meant(r, &best));
 }
 
 static size_t find_key(struct ar_str section, struct ar_str name)
