@@ -235,6 +235,9 @@ const struct ar_config_key ar_config_keys[] = {
 	{ "queue.default_policy", AR_CONFIG_ENUM, AR_CONFIG_UNIT_NONE, "queue", NULL, false, 0, 0, ar_values_queue_default_policy, false, false,
 	  offsetof(struct ar_config, queue.default_policy),
 	  "What a turn for a busy thread meets when it names no busyPolicy." },
+	{ "shutdown.grace_ms", AR_CONFIG_INT, AR_CONFIG_UNIT_MS, "20000", "AGENTD_SHUTDOWN_GRACE_MS", false, 0, 3600000, NULL, false, false,
+	  offsetof(struct ar_config, shutdown.grace_ms),
+	  "How long model and tool calls under way may go on after SIGTERM before they are left for the next start; no new ones are begun. Nodes of a cluster hand over instead (cluster.handover_ms). 0 waits for none." },
 	{ "recovery.max_restarts", AR_CONFIG_INT, AR_CONFIG_UNIT_NONE, "10", NULL, false, 1, 10000, NULL, false, false,
 	  offsetof(struct ar_config, recovery.max_restarts),
 	  "Restarts of one turn before it is blocked." },
@@ -425,7 +428,7 @@ const struct ar_config_key ar_config_keys[] = {
 	  offsetof(struct ar_config, guard.repeats),
 	  "Same call with the same arguments and the same answer in a row before the turn is stopped; 0 never stops it." },
 };
-const size_t ar_config_key_count = 132;
+const size_t ar_config_key_count = 133;
 
 static const struct ar_config_key models_keys[] = {
 	{ "name", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, 0, 0, NULL, true, true,

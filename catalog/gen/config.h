@@ -252,6 +252,10 @@ struct ar_config_queue {
 	int default_policy;
 };
 
+struct ar_config_shutdown {
+	int64_t grace_ms;
+};
+
 struct ar_config_recovery {
 	int64_t max_restarts;
 	bool auto_resume;
@@ -463,6 +467,7 @@ struct ar_config {
 	struct ar_config_limits limits;
 	struct ar_config_auth auth;
 	struct ar_config_queue queue;
+	struct ar_config_shutdown shutdown;
 	struct ar_config_recovery recovery;
 	struct ar_config_session session;
 	struct ar_config_retention retention;

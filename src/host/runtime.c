@@ -122,19 +122,29 @@ static void on_before_sleep(uv_prepare_t *handle)
 		       0);
 }
 
+static void reload(struct ar_runtime *r)
+{
+	ar_log_line("info", "reloading",
+		    *r->config->tls.certificate ? "the certificate files and the settings are read"
+						: "the settings are read; there is no certificate");
+	ar_http_server_reload(r->http);
+	if (r->start->reload)
+		r->start->reload(r->start->arg);
+}
+
 static void on_signal(uv_signal_t *handle, int signum)
 {
 	struct ar_runtime *r = handle->data;
 
 	if (signum == SIGHUP) {
 		if (!r->is_closing)
-			ar_http_server_reload(r->http);
+			reload(r);
 		return;
 	}
 	if (r->is_closing)
 		r->end = AR_RUN_STOPPED; /* a node that was about to come back does not */
 	else
-		ar_runtime_stop(r, AR_RUN_STOPPED);
+		ar_runtime_finish(r);
 }
 
 static void on_notice(void *arg AR_UNUSED, bool is_bad, const char *text)
@@ -470,8 +480,7 @@ enum ar_status ar_runtime_open(const struct ar_config *config, const struct ar_r
 	/* Before anyone is told that we are ready: from then on a signal means drain. */
 	uv_signal_start(&r->term, on_signal, SIGTERM);
 	uv_signal_start(&r->interrupt, on_signal, SIGINT);
-	if (*config->tls.certificate)
-		uv_signal_start(&r->hangup, on_signal, SIGHUP);
+	uv_signal_start(&r->hangup, on_signal, SIGHUP);
 	*ret = r;
 	return AR_OK;
 }

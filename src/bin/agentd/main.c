@@ -9,7 +9,7 @@
 #include "mem.h"
 #include "options.h"
 #include "runtime.h"
-#include "settings/settings_read.h"
+#include "settings/reload.h"
 #include "stdio/stdio_peer.h"
 
 #include <signal.h>
@@ -45,8 +45,9 @@ static const char help[] =
 	"AGENTD_MODEL names it, AGENTD_PROVIDER chooses among several (openai-chat, openai-responses, "
 	"anthropic, "
 	"gemini).\n"
-	"Prints one JSON line on stdout when it is ready; logs JSON lines to stderr; SIGTERM drains and "
-	"stops, SIGHUP reads new certificates.\n"
+	"Prints one JSON line on stdout when it is ready; logs JSON lines to stderr; SIGTERM "
+	"drains and stops, a second one stops at once; SIGHUP reads new certificates and checks the "
+	"settings.\n"
 	"\n"
 	"example:\n"
 	"  OPENAI_BASE_URL=http://127.0.0.1:8080/v1 agentd --listen 127.0.0.1:7717\n"
@@ -67,8 +68,12 @@ static void write_pid(const struct ar_config *c)
 	ar_buf_fini(&path);
 }
 
-struct ready {
-	const struct ar_config *config;
+/* What this process began with. */
+struct beginning {
+	const struct ar_settings *settings;
+	const struct ar_settings_args *args;
+	struct ar_config *config; /* a copy: the runtime writes the port that it found */
+	struct ar_arena *arena;
 	bool is_said;
 	bool is_stdio; /* stdout is for the peer */
 };
@@ -76,7 +81,7 @@ struct ready {
 /* Said once, also when the node comes back later: whoever waits for it waits for the first time. */
 static void say_ready(void *arg, const struct ar_runtime *runtime)
 {
-	struct ready *r = arg;
+	struct beginning *r = arg;
 	unsigned port = ar_runtime_port(runtime);
 	struct ar_buf line = { 0 };
 	struct ar_jw w = ar_jw(&line);
@@ -154,6 +159,19 @@ static void hold_signals(int how)
 	sigprocmask(how, &set, NULL); /* no other thread lives between them */
 }
 
+static void on_hangup(int number AR_UNUSED)
+{
+}
+
+/* SIGHUP asks for a reload and never ends a daemon, also before there is anything to reload. A handler, for children would inherit that it is
+ * ignored. */
+static void keep_hangups(void)
+{
+	struct sigaction action = { .sa_handler = on_hangup, .sa_flags = SA_RESTART };
+
+	sigaction(SIGHUP, &action, NULL);
+}
+
 static bool is_told_to_end(void)
 {
 	sigset_t set;
@@ -176,16 +194,25 @@ static enum ar_status open_again(const struct ar_config *config, struct ar_runti
 	return st;
 }
 
-static int serve(struct ar_config *config, struct ar_arena *arena, const struct ar_stdio_peer *stdio)
+static void reload(void *arg)
 {
-	struct ready ready = { .config = config, .is_stdio = stdio != NULL };
+	const struct beginning *b = arg;
+
+	ar_settings_reload(b->settings, b->args);
+}
+
+static int serve(struct beginning *b, const struct ar_stdio_peer *stdio)
+{
+	struct ar_config *config = b->config;
+	struct ar_arena *arena = b->arena;
 	struct ar_service service;
 	struct ar_runtime_start start = { .instance = new_instance(),
 					  .service = &service,
 					  .stdio_in = stdio ? stdio->in : 0,
 					  .stdio_out = stdio ? stdio->out : 0,
 					  .ready = say_ready,
-					  .arg = &ready };
+					  .reload = reload,
+					  .arg = b };
 	struct ar_runtime *runtime;
 	struct ar_error err = { 0 };
 
@@ -208,14 +235,15 @@ static int serve(struct ar_config *config, struct ar_arena *arena, const struct 
 }
 
 /* The peer that started us is the one who is served; what it does not read is written before we leave. */
-static int serve_stdio(struct ar_config *config, struct ar_arena *arena, struct ar_error *err)
+static int serve_stdio(struct beginning *b)
 {
+	struct ar_error err = { 0 };
 	struct ar_stdio_peer stdio;
 	int rc;
 
-	if (ar_stdio_peer_take(&stdio, err) != AR_OK)
-		return cannot_start(err);
-	rc = serve(config, arena, &stdio);
+	if (ar_stdio_peer_take(&stdio, &err) != AR_OK)
+		return cannot_start(&err);
+	rc = serve(b, &stdio);
 	ar_stdio_peer_finish(&stdio);
 	return rc;
 }
@@ -229,9 +257,11 @@ static int run(int argc, char **argv, bool is_stdio)
 						    { "--socket", &args.socket, NULL },
 						    { 0 } };
 	struct ar_arena arena = { 0 };
-	struct ar_error err = { 0 };
 	struct ar_settings settings;
 	struct ar_config config;
+	struct beginning b = {
+		.settings = &settings, .args = &args, .config = &config, .arena = &arena, .is_stdio = is_stdio
+	};
 	int rc = ar_agentd_options(argc, argv,
 				   &(struct ar_agentd_options){ is_stdio ? "agentd stdio" : "agentd",
 								is_stdio ? ar_agentd_stdio_help : help,
@@ -240,13 +270,14 @@ static int run(int argc, char **argv, bool is_stdio)
 	if (rc)
 		return rc - 1;
 	umask(077);
+	keep_hangups();
 	ar_heap_begin();
 	ar_fault_init();
 	ar_settings_read(&args, &arena, &settings);
 	config = settings.config;
 	rc = report_settings(&settings);
 	if (!rc)
-		rc = is_stdio ? serve_stdio(&config, &arena, &err) : serve(&config, &arena, NULL);
+		rc = is_stdio ? serve_stdio(&b) : serve(&b, NULL);
 	ar_arena_fini(&arena);
 	return rc;
 }

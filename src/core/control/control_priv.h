@@ -25,6 +25,7 @@ struct ar_control {
 	struct ar_door *door; /* told of refusals; NULL: nobody is */
 	ar_control_room_fn *has_room; /* in memory; NULL: always */
 	void *room_arg;
+	bool is_draining; /* no work is begun any more */
 	size_t held; /* bytes that commands under way, which begin work, have brought */
 	struct ar_list notes; /* struct ar_note (audit.c) that could not be written yet */
 	size_t note_count;

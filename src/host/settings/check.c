@@ -146,6 +146,8 @@ static void check_lists(struct ar_settings *s)
 	check_entries(s, "hooks", ar_host_hooks_read(c, a, &hooks, &err), &err);
 	if (ar_secrets_load(c, &redactor, &err) != AR_OK)
 		refuse(s, "redact.literals", err.msg);
+	for (size_t i = 0; redactor && i < s->problems.count; i++)
+		s->problems.v[i] = ar_secrets_mask(redactor, s->problems.v[i].p, a);
 	ar_redactor_free(redactor);
 	ar_models_close(&models);
 	if (tools)
