@@ -11,6 +11,7 @@
 #include "permission.h"
 #include "runtime_priv.h"
 #include "secrets.h"
+#include "settings/show.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -241,6 +242,13 @@ static void read_policy(struct ar_runtime *r, const struct ar_config *c)
 	ar_permission_configure(c, &r->arena, &r->policy);
 }
 
+static void show_settings(void *arg, struct ar_jw *w)
+{
+	const struct ar_runtime *r = arg;
+
+	ar_settings_show(r->start->settings, r->redactor, w);
+}
+
 static enum ar_status open_core(struct ar_runtime *r, const struct ar_config *c, struct ar_error *err)
 {
 	struct ar_clock *clock = ar_clock_system();
@@ -286,6 +294,8 @@ static enum ar_status open_core(struct ar_runtime *r, const struct ar_config *c,
 		return err->status;
 	ar_control_serve_tokens(r->control, r->access.access);
 	ar_control_guard(r->control, ar_access_door(r->access.access));
+	if (r->start->settings)
+		ar_control_show_settings(r->control, show_settings, r);
 	ar_memory_watch(&r->memory, r->engine);
 	ar_control_mind_memory(r->control, ar_memory_has_room, &r->memory);
 	return AR_OK;

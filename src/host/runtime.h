@@ -16,6 +16,7 @@ struct ar_runtime_start {
 	bool is_rejoin;
 	int stdio_in,
 		stdio_out; /* where one peer of JSON-RPC is served, until it has said all; both 0: nowhere. The runtime's then. */
+	const struct ar_settings *settings; /* what get_settings shows; NULL: nothing */
 	const struct ar_service *service; /* who watches over the process; NULL: nobody */
 	void (*ready)(void *arg,
 		      const struct ar_runtime *r); /* once per run: sessions can be made and reached */

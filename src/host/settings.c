@@ -150,7 +150,7 @@ static void fill_paths(struct ar_settings *s, struct ar_arena *a)
 	ar_user_socket(ar_str_from(c->data_dir), &path);
 	fill(s, "socket", &c->socket, ar_arena_str(a, ar_buf_str(&path)).p);
 	ar_buf_fini(&path);
-	if (!*c->data_dir)
+	if (!*c->data_dir && s->problems.count == 0) /* what could not be read may have named it */
 		ar_problem(&s->problems, &nowhere, "data_dir",
 			   "there is no data folder; set HOME, AGENTD_DATA_DIR or --data-dir");
 }

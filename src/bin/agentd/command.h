@@ -16,6 +16,9 @@ int ar_agentd_sandbox(int argc, char **argv);
 /* `agentd check [options of the daemon]`: says what is wrong with the settings. Returns the exit status. */
 int ar_agentd_check(int argc, char **argv);
 
+/* `agentd settings [options of the daemon] [--json]`: prints them with where each comes from. Returns the exit status. */
+int ar_agentd_settings(int argc, char **argv);
+
 /* Each on a line of its own on stderr, with the level in front. */
 struct ar_problems;
 void ar_agentd_list(const char *level, const struct ar_problems *p);

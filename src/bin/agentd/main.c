@@ -27,6 +27,7 @@ static const char help[] =
 	"       agentd stdio   [same options]    serves one peer on stdin and stdout: JSON-RPC 2.0, one "
 	"message per line\n"
 	"       agentd check   [same options]    lists what is wrong with the settings, and leaves\n"
+	"       agentd settings [same options]   prints the settings and where each comes from, and leaves\n"
 	"       agentd migrate [--config FILE]   brings a PostgreSQL store to the newest schema, and leaves\n"
 	"       agentd sandbox [--config FILE]   says which boundaries of commands can be had here, and "
 	"leaves\n"
@@ -207,6 +208,7 @@ static int serve(struct beginning *b, const struct ar_stdio_peer *stdio)
 	struct ar_arena *arena = b->arena;
 	struct ar_service service;
 	struct ar_runtime_start start = { .instance = new_instance(),
+					  .settings = b->settings,
 					  .service = &service,
 					  .stdio_in = stdio ? stdio->in : 0,
 					  .stdio_out = stdio ? stdio->out : 0,
@@ -289,9 +291,9 @@ static int run_stdio(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	static const char *const names[] = { "stdio", "check", "migrate", "sandbox", NULL };
-	static int (*const commands[])(int, char **) = { run_stdio, ar_agentd_check, ar_agentd_migrate,
-							 ar_agentd_sandbox };
+	static const char *const names[] = { "stdio", "check", "settings", "migrate", "sandbox", NULL };
+	static int (*const commands[])(int, char **) = { run_stdio, ar_agentd_check, ar_agentd_settings,
+							 ar_agentd_migrate, ar_agentd_sandbox };
 	int word = ar_agentd_word(argc, argv, names);
 
 	if (word == -2)
