@@ -90,12 +90,12 @@ static void check_environment(struct ar_settings *s)
 
 static struct ar_origin *origin_of(struct ar_settings *s, const char *key)
 {
-	for (size_t i = 0; i < ar_config_key_count; i++) {
-		if (strcmp(ar_config_keys[i].name, key) == 0)
-			return &s->origins[i];
-	}
-	AR_ASSERT(!"a setting of that name");
-	return NULL;
+	size_t i = 0;
+
+	while (i < ar_config_key_count && strcmp(ar_config_keys[i].name, key) != 0)
+		i++;
+	AR_ASSERT(i < ar_config_key_count);
+	return &s->origins[i];
 }
 
 static void apply_options(struct ar_settings *s, const struct ar_settings_args *args)

@@ -26,14 +26,11 @@ void ar_agentd_list(const char *level, const struct ar_problems *p)
 int ar_agentd_check(int argc, char **argv)
 {
 	struct ar_settings_args args = { 0 };
-	const struct ar_agentd_option options[] = { { "--config", &args.config_file, NULL },
-						    { "--data-dir", &args.data_dir, NULL },
-						    { "--listen", &args.listen, NULL },
-						    { "--socket", &args.socket, NULL },
-						    { 0 } };
 	struct ar_arena arena = { 0 };
 	struct ar_settings settings;
-	int rc = ar_agentd_options(argc, argv, &(struct ar_agentd_options){ "agentd check", help, options });
+	int rc = ar_agentd_settings_options(argc, argv,
+					    &(struct ar_agentd_options){ "agentd check", help, NULL }, &args,
+					    NULL);
 
 	if (rc)
 		return rc - 1;

@@ -253,21 +253,17 @@ static int serve_stdio(struct beginning *b)
 static int run(int argc, char **argv, bool is_stdio)
 {
 	struct ar_settings_args args = { .is_unlistening = is_stdio };
-	const struct ar_agentd_option options[] = { { "--config", &args.config_file, NULL },
-						    { "--data-dir", &args.data_dir, NULL },
-						    { "--listen", &args.listen, NULL },
-						    { "--socket", &args.socket, NULL },
-						    { 0 } };
 	struct ar_arena arena = { 0 };
 	struct ar_settings settings;
 	struct ar_config config;
 	struct beginning b = {
 		.settings = &settings, .args = &args, .config = &config, .arena = &arena, .is_stdio = is_stdio
 	};
-	int rc = ar_agentd_options(argc, argv,
-				   &(struct ar_agentd_options){ is_stdio ? "agentd stdio" : "agentd",
-								is_stdio ? ar_agentd_stdio_help : help,
-								options });
+	int rc = ar_agentd_settings_options(argc, argv,
+					    &(struct ar_agentd_options){
+						    is_stdio ? "agentd stdio" : "agentd",
+						    is_stdio ? ar_agentd_stdio_help : help, NULL },
+					    &args, NULL);
 
 	if (rc)
 		return rc - 1;

@@ -1,5 +1,6 @@
 /* See options.h. */
 #include "options.h"
+#include "settings.h"
 #include "text/suggest.h"
 
 #include <stdio.h>
@@ -69,6 +70,18 @@ int ar_agentd_options(int argc, char **argv, const struct ar_agentd_options *o)
 			return rc;
 	}
 	return GO_ON;
+}
+
+int ar_agentd_settings_options(int argc, char **argv, const struct ar_agentd_options *o,
+			       struct ar_settings_args *args, bool *is_json)
+{
+	const struct ar_agentd_option all[] = {
+		{ "--config", &args->config_file, NULL },     { "--data-dir", &args->data_dir, NULL },
+		{ "--listen", &args->listen, NULL },	      { "--socket", &args->socket, NULL },
+		{ is_json ? "--json" : NULL, NULL, is_json }, { 0 }
+	};
+
+	return ar_agentd_options(argc, argv, &(struct ar_agentd_options){ o->program, o->usage, all });
 }
 
 int ar_agentd_word(int argc, char **argv, const char *const *names)

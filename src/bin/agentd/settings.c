@@ -70,16 +70,11 @@ int ar_agentd_settings(int argc, char **argv)
 {
 	struct ar_settings_args args = { 0 };
 	bool is_json = false;
-	const struct ar_agentd_option options[] = { { "--config", &args.config_file, NULL },
-						    { "--data-dir", &args.data_dir, NULL },
-						    { "--listen", &args.listen, NULL },
-						    { "--socket", &args.socket, NULL },
-						    { "--json", NULL, &is_json },
-						    { 0 } };
 	struct ar_arena arena = { 0 };
 	struct ar_settings settings;
-	int rc = ar_agentd_options(argc, argv,
-				   &(struct ar_agentd_options){ "agentd settings", help, options });
+	int rc = ar_agentd_settings_options(argc, argv,
+					    &(struct ar_agentd_options){ "agentd settings", help, NULL },
+					    &args, &is_json);
 
 	if (rc)
 		return rc - 1;

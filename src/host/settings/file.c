@@ -369,14 +369,22 @@ static void read_member(struct reading *r, const struct ar_yaml *root, const str
 		read_section(r, node);
 }
 
+static struct ar_yaml *read_tree(const char *path, struct ar_problems *p)
+{
+	AR_AUTO(ar_buf_fini) struct ar_buf bytes = { 0 };
+	struct ar_yaml *root = NULL;
+
+	if (!ar_yaml_file(path, p, &bytes) || !ar_yaml_read(ar_buf_str(&bytes), path, p, &root))
+		return NULL;
+	return root;
+}
+
 void ar_settings_file(const char *path, struct ar_settings *s)
 {
 	struct reading r = { path, s, &s->problems };
-	struct ar_yaml *root = NULL;
-	struct ar_str bytes;
+	const struct ar_yaml *root = read_tree(path, r.problems);
 
-	if (!ar_yaml_file(path, r.problems, &bytes) || !ar_yaml_read(bytes, path, r.problems, &root) ||
-	    !root || is_nothing(root))
+	if (!root || is_nothing(root))
 		return;
 	if (root->kind != AR_YAML_MAPPING) {
 		refuse_kind(&r, root, NULL, "settings are needed, each as `key: value`");

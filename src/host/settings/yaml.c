@@ -1,6 +1,5 @@
 /* See yaml.h. libyaml finds the structure; every limit is checked here, before anything is kept. */
 #include "settings/yaml.h"
-#include "buf.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -232,22 +231,23 @@ bool ar_yaml_read(struct ar_str bytes, const char *name, struct ar_problems *p, 
 	return is_ok;
 }
 
-bool ar_yaml_file(const char *path, struct ar_problems *p, struct ar_str *ret)
+bool ar_yaml_file(const char *path, struct ar_problems *p, struct ar_buf *ret)
 {
 	struct ar_origin at = { AR_FROM_FILE, path, 0 };
 	FILE *f = fopen(path, "re");
-	char *bytes = f ? ar_arena_room(p->arena, AR_YAML_FILE_MAX + 1) : NULL;
-	size_t len = f ? fread(bytes, 1, AR_YAML_FILE_MAX + 1, f) : 0;
-	int failed = !f || ferror(f) ? errno : 0;
+	char piece[4096];
+	size_t len;
+	int failed;
 
+	while (f && ret->len <= AR_YAML_FILE_MAX && (len = fread(piece, 1, sizeof(piece), f)) > 0)
+		ar_buf_add(ret, piece, len);
+	failed = !f || ferror(f) ? errno : 0;
 	if (f)
 		fclose(f);
 	if (failed)
 		ar_problem(p, &at, NULL, "cannot be read: %s; check the path and its permissions",
 			   strerror(failed));
-	else if (len > AR_YAML_FILE_MAX)
+	else if (ret->len > AR_YAML_FILE_MAX)
 		ar_problem(p, &at, NULL, "the file is larger than 1 MiB; shorten it");
-	else
-		*ret = (struct ar_str){ bytes, len };
-	return !failed && len <= AR_YAML_FILE_MAX;
+	return !failed && ret->len <= AR_YAML_FILE_MAX;
 }

@@ -3,6 +3,7 @@
 #ifndef AR_HOST_SETTINGS_YAML_H
 #define AR_HOST_SETTINGS_YAML_H
 
+#include "buf.h"
 #include "settings/problem.h"
 
 #define AR_YAML_FILE_MAX ((size_t)1 << 20)
@@ -30,7 +31,7 @@ const char *ar_yaml_kind_name(const struct ar_yaml *node);
 AR_MUST_USE bool ar_yaml_read(struct ar_str bytes, const char *name, struct ar_problems *p,
 			      struct ar_yaml **ret_root);
 
-/* The bytes of a file; false with a problem when it cannot be read or is larger than AR_YAML_FILE_MAX. */
-AR_MUST_USE bool ar_yaml_file(const char *path, struct ar_problems *p, struct ar_str *ret);
+/* Adds the bytes of a file; false with a problem when it cannot be read or is larger than AR_YAML_FILE_MAX. */
+AR_MUST_USE bool ar_yaml_file(const char *path, struct ar_problems *p, struct ar_buf *ret);
 
 #endif
