@@ -40,13 +40,15 @@ static unsigned distance(struct ar_str a, struct ar_str b)
 void ar_suggest(struct ar_suggestion *best, struct ar_str word, const char *candidate)
 {
 	struct ar_str known = ar_str_from(candidate);
-	size_t longer = known.len > word.len ? known.len : word.len;
+	bool is_longer = known.len > word.len;
+	size_t longer = is_longer ? known.len : word.len, most = (longer + 2) / 3;
 	unsigned d;
 
-	if (longer > LONGEST || longer == 0)
+	/* Each character that one has more is an edit. */
+	if (longer > LONGEST || longer == 0 || longer - (is_longer ? word.len : known.len) > most)
 		return;
 	d = distance(word, known);
-	if (d > (longer + 2) / 3 || d >= longer || (best->word && d >= best->distance))
+	if (d > most || d >= longer || (best->word && d >= best->distance))
 		return;
 	*best = (struct ar_suggestion){ candidate, d };
 }
