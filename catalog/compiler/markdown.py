@@ -79,10 +79,14 @@ def errors(catalog):
     return page("Errors", intro, ["\n".join(rows) + "\n"])
 
 
+UNIT_KINDS = {"ms": "duration (ms)", "s": "duration (s)", "days": "duration (days)", "bytes": "size (bytes)", "percent": "percent"}
+
+
 def config_kind(k):
     if k.values:
         return ("any of " if k.kind == "strings" else "") + "`" + "`, `".join(k.values) + "`"
-    return f"{k.kind}, {k.min} to {k.max}" if k.kind == "int" and k.max else k.kind
+    kind = UNIT_KINDS.get(k.unit, k.kind)
+    return f"{kind}, {k.min} to {k.max}" if k.kind == "int" and k.max else kind
 
 
 def config_doc(k):
@@ -104,7 +108,10 @@ def config(catalog):
         env = f"`{k.env}`" if k.env else ""
         rows.append(f"| `{k.name}` | {config_kind(k)} | {default} | {env} | {config_doc(k)} |")
     intro = ("A dot stands for a section of the YAML file. The environment wins over the file, the file over the "
-             "default.\nUnknown keys are errors. After the table come the lists, which only the file can hold: each is a "
+             "default.\nUnknown keys, keys given twice and values of the wrong type are errors; `agentd check --config FILE` lists them.\n\n"
+             "A duration is a whole number with `ms`, `s`, `m`, `h` or `d` (`500ms`, `5s`, `2h`), a size one with `B`, `kB`, `MB`, `GB`, "
+             "`TB`,\n`KiB`, `MiB`, `GiB` or `TiB` (`512MB`, `2GiB`), a percentage may end with `%`. Without a unit the number counts "
+             "what the type names.\nA boolean is `true` or `false`.\n\nAfter the table come the lists, which only the file can hold: each is a "
              "sequence of mappings.\nA secret field of a list may end with `env:NAME`: the rest is taken from that variable.")
     return page("Configuration", intro, ["\n".join(rows) + "\n"] + [list_part(one) for one in catalog.lists])
 

@@ -132,6 +132,7 @@ class ConfigKey:
     values: list = None
     required: bool = False  # of a list's field
     unique: bool = False    # of a list's field
+    unit: str = "none"      # of an int: one of UNITS
 
 
 @dataclass

@@ -170,6 +170,15 @@ CONFIG_TYPE = re.compile(r"^(string|int|bool|decimal|enum|strings)(?:\(([^)]*)\)
 
 ZERO = {"int": "0", "bool": "false"}
 
+UNITS = ("none", "ms", "s", "days", "bytes", "percent")
+
+
+def unit_of(key):
+    """What the end of its name says: cluster.lease_ms, limits.ring_bytes."""
+    end = key.name.rpartition("_")[2]
+    return end if key.kind == "int" and end in UNITS else "none"
+
+
 
 def config_key(at, tokens):
     """name type [options] "doc."; the type of a list's field may also be strings, and end with ! when it must be given."""
@@ -182,8 +191,9 @@ def config_key(at, tokens):
     key.required = match.group(3) == "!"
     key.secret = opts.pop("secret", None) is not None
     key.unique = opts.pop("unique", None) is not None
+    key.unit = opts.pop("unit", unit_of(key))
     key.min, key.max = int(opts.pop("min", 0)), int(opts.pop("max", 0))
-    if opts or not key.doc.endswith("."):
+    if opts or key.unit not in UNITS or (key.unit != "none" and key.kind != "int") or not key.doc.endswith("."):
         raise CatalogError(f"{at}: cannot read setting {key.name}")
     return key
 

@@ -3909,6 +3909,14 @@ static const struct ar_field_desc ar_cmd_see_action_out_fields[] = {
 	  "False when this actor had seen it before." },
 };
 
+static const struct ar_field_desc ar_cmd_get_settings_in_fields[] = {
+};
+
+static const struct ar_field_desc ar_cmd_get_settings_out_fields[] = {
+	{ "settings", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_cmd_get_settings_out, settings), NULL, { 0, false },
+	  "One row per setting: key, value, origin (default, file, environment, command_line, host), and, where there is one, source: file:line, variable or option. A secret has isSecret and, when it is set, the value ***." },
+};
+
 static const struct ar_transition ar_turn_transitions[] = {
 	{ AR_EV_TURN_SUBMITTED, AR_TURN_NONE, AR_TURN_ACCEPTED },
 	{ AR_EV_QUEUE_CHANGED, AR_TURN_ACCEPTED, AR_TURN_QUEUED },
@@ -5058,6 +5066,12 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  { ar_cmd_see_action_out_fields, 3, sizeof(struct ar_cmd_see_action_out), NULL, 0 }, NULL,
 	  (const uint16_t[]){ AR_ERR_ACTION_NOT_FOUND, AR_ERR_ALREADY_RESOLVED }, 2,
 	  (const uint16_t[]){ AR_EV_RUN_STATUS }, 1, NULL, "extension (people need to know who looks at an open question)" },
+	[AR_CMD_GET_SETTINGS] = { AR_CMD_GET_SETTINGS, "get_settings",
+	  "Read the settings in force on this node and where each came from; secrets are masked. For the operator.",
+	  false, true, 1u << 4, "admin", { ar_cmd_get_settings_in_fields, 0, sizeof(struct ar_cmd_get_settings_in), NULL, 0 },
+	  { ar_cmd_get_settings_out_fields, 1, sizeof(struct ar_cmd_get_settings_out), NULL, 0 }, NULL,
+	  (const uint16_t[]){ AR_ERR_NOT_AUTHORIZED, AR_ERR_UNAVAILABLE }, 2,
+	  NULL, 0, "/v1/settings", "extension (operators need to see what is in force)" },
 };
 
 const struct ar_error_desc ar_error_descs[AR_ERR_COUNT] = {

@@ -243,6 +243,7 @@ enum ar_command {
 	AR_CMD_ROTATE_TOKEN = 71,
 	AR_CMD_REVOKE_TOKEN = 72,
 	AR_CMD_SEE_ACTION = 73,
+	AR_CMD_GET_SETTINGS = 74,
 	AR_CMD_COUNT,
 };
 
@@ -3546,6 +3547,13 @@ struct ar_cmd_see_action_out { /* see_action, result */
 	struct ar_str action_id; /* string */
 	struct ar_str seen_by; /* array */
 	bool recorded; /* bool */
+};
+
+struct ar_cmd_get_settings_in { /* get_settings, input */
+};
+
+struct ar_cmd_get_settings_out { /* get_settings, result */
+	struct ar_str settings; /* array */
 };
 
 extern const struct ar_enum_desc ar_thread_status_desc;

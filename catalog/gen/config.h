@@ -149,11 +149,6 @@ struct ar_config_strings {
 	size_t count;
 };
 
-struct ar_config_file_strings {
-	char **v;
-	size_t count;
-};
-
 /* What is in force. */
 struct ar_config_tls {
 	const char *certificate;
@@ -259,6 +254,10 @@ struct ar_config_auth {
 struct ar_config_queue {
 	int64_t max_turns;
 	int default_policy;
+};
+
+struct ar_config_shutdown {
+	int64_t grace_ms;
 };
 
 struct ar_config_recovery {
@@ -472,6 +471,7 @@ struct ar_config {
 	struct ar_config_limits limits;
 	struct ar_config_auth auth;
 	struct ar_config_queue queue;
+	struct ar_config_shutdown shutdown;
 	struct ar_config_recovery recovery;
 	struct ar_config_session session;
 	struct ar_config_retention retention;
@@ -503,355 +503,6 @@ struct ar_config {
 	size_t certificates_count;
 };
 
-/* What the file says. */
-struct ar_config_file_tls {
-	char *certificate;
-	char *key;
-	char *client_ca;
-};
-
-struct ar_config_file_http {
-	char *hosts;
-	char *origins;
-};
-
-struct ar_config_file_log {
-	char *requests;
-	char *level;
-};
-
-struct ar_config_file_node {
-	char *id;
-};
-
-struct ar_config_file_cluster {
-	char *listen;
-	char *advertise;
-	char *tls_certificate;
-	char *tls_key;
-	char *tls_ca;
-	char *tls_name;
-	int64_t *lease_ms;
-	int64_t *handover_ms;
-};
-
-struct ar_config_file_model {
-	char *provider;
-	char *base_url;
-	char *api_key;
-	char *api_version;
-	char *name;
-	char *system_prompt;
-	int64_t *connect_timeout_ms;
-	int64_t *first_byte_timeout_ms;
-	int64_t *idle_timeout_ms;
-	int64_t *total_timeout_ms;
-	int64_t *max_output_bytes;
-	int64_t *max_attempts;
-	char *fallback;
-	int64_t *max_rounds;
-	int64_t *backoff_ms;
-};
-
-struct ar_config_file_openai {
-	char *base_url;
-	char *api_key;
-};
-
-struct ar_config_file_anthropic {
-	char *base_url;
-	char *api_key;
-};
-
-struct ar_config_file_gemini {
-	char *base_url;
-	char *api_key;
-};
-
-struct ar_config_file_limits {
-	int64_t *max_body_bytes;
-	int64_t *max_header_bytes;
-	int64_t *header_timeout_ms;
-	int64_t *body_timeout_ms;
-	int64_t *write_timeout_ms;
-	int64_t *keepalive_timeout_ms;
-	int64_t *max_connections;
-	int64_t *max_subscribers;
-	int64_t *memory_bytes;
-	int64_t *ring_bytes;
-	int64_t *token_rate;
-	int64_t *token_burst;
-	int64_t *token_commands;
-	int64_t *token_streams;
-	int64_t *tenant_rate;
-	int64_t *tenant_burst;
-	int64_t *tenant_commands;
-	int64_t *tenant_streams;
-};
-
-struct ar_config_file_auth {
-	bool *required;
-	char *socket;
-	char *jwt_issuer;
-	char *jwt_audience;
-	char *jwt_keys_url;
-	char *jwt_ca_file;
-	char *jwt_tenant_claim;
-	char *jwt_tenant;
-	char *jwt_scope_claim;
-	char *jwt_scope_prefix;
-	int64_t *jwt_leeway_s;
-	int64_t *jwt_refresh_s;
-	int64_t *jwt_stale_s;
-};
-
-struct ar_config_file_queue {
-	int64_t *max_turns;
-	char *default_policy;
-};
-
-struct ar_config_file_recovery {
-	int64_t *max_restarts;
-	bool *auto_resume;
-};
-
-struct ar_config_file_session {
-	int64_t *snapshot_every;
-	int64_t *cache;
-};
-
-struct ar_config_file_retention {
-	int64_t *days;
-};
-
-struct ar_config_file_blob {
-	char *s3_url;
-	char *s3_region;
-	char *s3_access_key;
-	char *s3_secret_key;
-	int64_t *s3_min_bytes;
-};
-
-struct ar_config_file_context {
-	char *instructions;
-	int64_t *window_tokens;
-	int64_t *compact_at;
-	int64_t *max_messages;
-	int64_t *max_bytes;
-};
-
-struct ar_config_file_redact {
-	char *literals;
-	bool *patterns;
-	bool *inputs;
-};
-
-struct ar_config_file_permission {
-	char *mode;
-	bool *may_loosen;
-	int64_t *timeout_ms;
-};
-
-struct ar_config_file_channel {
-	int64_t *token_ms;
-};
-
-struct ar_config_file_action {
-	int64_t *escalate_after_ms;
-	char *escalate_to;
-};
-
-struct ar_config_file_tools {
-	char *workspace;
-	int64_t *timeout_ms;
-	int64_t *max_parallel;
-	int64_t *max_result_bytes;
-};
-
-struct ar_config_file_process {
-	int64_t *timeout_ms;
-	int64_t *max_ms;
-	int64_t *max_output_bytes;
-	int64_t *grace_ms;
-	char *on_shutdown;
-};
-
-struct ar_config_file_sandbox {
-	char *profile;
-	bool *allow_danger;
-	char *helpers;
-	char *read_roots;
-	char *write_roots;
-	char *protected_paths;
-	char *env;
-	char *allow_hosts;
-	int64_t *uid_first;
-	int64_t *uid_last;
-	int64_t *max_processes;
-	int64_t *memory_bytes;
-	int64_t *file_bytes;
-	int64_t *tmp_bytes;
-	int64_t *open_files;
-	int64_t *spares;
-	int64_t *spare_ms;
-	bool *audit;
-	char *without;
-};
-
-struct ar_config_file_turn {
-	int64_t *inactivity_ms;
-};
-
-struct ar_config_file_budget {
-	int64_t *turn_tokens;
-	int64_t *turn_tool_calls;
-	int64_t *turn_ms;
-	char *turn_cost;
-	int64_t *session_tokens;
-	char *session_cost;
-	int64_t *warn_percent;
-	char *on_limit;
-};
-
-struct ar_config_file_guard {
-	int64_t *repeats;
-};
-
-/* One entry of models. */
-struct ar_config_file_models {
-	char *name;
-	char *provider;
-	char *model;
-	char *base_url;
-	char *api_key;
-	char *api_version;
-	struct ar_config_file_strings capabilities;
-	int64_t *context_tokens;
-	char *input_price;
-	char *output_price;
-	char *cached_price;
-	char *cache_write_price;
-	char *currency;
-	bool *local;
-};
-
-/* One entry of command_secrets. */
-struct ar_config_file_command_secrets {
-	char *name;
-	char *value;
-	char *give;
-	struct ar_config_file_strings hosts;
-	struct ar_config_file_strings commands;
-};
-
-/* One entry of mcp_servers. */
-struct ar_config_file_mcp_servers {
-	char *name;
-	char *command;
-	struct ar_config_file_strings args;
-	struct ar_config_file_strings env;
-	char *url;
-	struct ar_config_file_strings headers;
-	char *scope;
-	char *era;
-	int64_t *connect_timeout_ms;
-	int64_t *call_timeout_ms;
-	struct ar_config_file_strings tools;
-	bool *trust_annotations;
-};
-
-/* One entry of http_tools. */
-struct ar_config_file_http_tools {
-	char *name;
-	char *description;
-	char *method;
-	char *url;
-	char *schema;
-	struct ar_config_file_strings headers;
-	int64_t *timeout_ms;
-	bool *read_only;
-	bool *destructive;
-	bool *idempotent;
-};
-
-/* One entry of hooks. */
-struct ar_config_file_hooks {
-	char *name;
-	char *point;
-	char *match;
-	char *command;
-	char *url;
-	int64_t *timeout_ms;
-	char *on_failure;
-};
-
-/* One entry of permission_rules. */
-struct ar_config_file_permission_rules {
-	char *name;
-	char *effect;
-	char *tool;
-	char *argument;
-	char *matches;
-	char *command;
-	bool *only_destructive;
-	char *workspace;
-};
-
-/* One entry of certificates. */
-struct ar_config_file_certificates {
-	char *subject;
-	char *tenant;
-	struct ar_config_file_strings scopes;
-};
-
-struct ar_config_file {
-	char *data_dir;
-	char *store;
-	char *listen;
-	char *socket;
-	struct ar_config_file_tls tls;
-	struct ar_config_file_http http;
-	struct ar_config_file_log log;
-	struct ar_config_file_node node;
-	struct ar_config_file_cluster cluster;
-	struct ar_config_file_model model;
-	struct ar_config_file_openai openai;
-	struct ar_config_file_anthropic anthropic;
-	struct ar_config_file_gemini gemini;
-	struct ar_config_file_limits limits;
-	struct ar_config_file_auth auth;
-	struct ar_config_file_queue queue;
-	struct ar_config_file_recovery recovery;
-	struct ar_config_file_session session;
-	struct ar_config_file_retention retention;
-	struct ar_config_file_blob blob;
-	struct ar_config_file_context context;
-	struct ar_config_file_redact redact;
-	struct ar_config_file_permission permission;
-	struct ar_config_file_channel channel;
-	struct ar_config_file_action action;
-	struct ar_config_file_tools tools;
-	struct ar_config_file_process process;
-	struct ar_config_file_sandbox sandbox;
-	struct ar_config_file_turn turn;
-	struct ar_config_file_budget budget;
-	struct ar_config_file_guard guard;
-	struct ar_config_file_models *models;
-	size_t models_count;
-	struct ar_config_file_command_secrets *command_secrets;
-	size_t command_secrets_count;
-	struct ar_config_file_mcp_servers *mcp_servers;
-	size_t mcp_servers_count;
-	struct ar_config_file_http_tools *http_tools;
-	size_t http_tools_count;
-	struct ar_config_file_hooks *hooks;
-	size_t hooks_count;
-	struct ar_config_file_permission_rules *permission_rules;
-	size_t permission_rules_count;
-	struct ar_config_file_certificates *certificates;
-	size_t certificates_count;
-};
-
 enum ar_config_kind {
 	AR_CONFIG_STRING,
 	AR_CONFIG_INT,
@@ -861,12 +512,21 @@ enum ar_config_kind {
 	AR_CONFIG_STRINGS, /* a struct ar_config_strings; only in lists */
 };
 
-/* One setting, or one field of a list's entry. `offset` is into struct ar_config, or the entry; `file_offset` into struct
- * ar_config_file, or its entry, where the member is a pointer that stays NULL when the file does not name the key (enums and
- * decimals are words there; strings are a struct ar_config_file_strings). */
+/* What a plain number of an int counts; the other units of its kind may be written after the number. */
+enum ar_config_unit {
+	AR_CONFIG_UNIT_NONE, /* only a plain number */
+	AR_CONFIG_UNIT_MS,
+	AR_CONFIG_UNIT_S,
+	AR_CONFIG_UNIT_DAYS,
+	AR_CONFIG_UNIT_BYTES,
+	AR_CONFIG_UNIT_PERCENT,
+};
+
+/* One setting, or one field of a list's entry. `offset` is into struct ar_config, or the entry. */
 struct ar_config_key {
 	const char *name; /* "model.base_url" */
 	enum ar_config_kind kind;
+	enum ar_config_unit unit; /* of an int */
 	const char *preset; /* the default, as text */
 	const char *env;    /* environment variable that wins over the file, or NULL */
 	bool secret;        /* never printed or logged */
@@ -876,30 +536,23 @@ struct ar_config_key {
 	bool required;      /* in a list: must be given and not empty */
 	bool unique;        /* in a list: no two entries share it */
 	size_t offset;
-	size_t file_offset;
 	const char *doc;
 };
 
 extern const struct ar_config_key ar_config_keys[];
 extern const size_t ar_config_key_count;
 
-/* A list of the file: struct ar_config has a pointer to its entries and their count, and so has struct ar_config_file. */
+/* A list of the file: struct ar_config has a pointer to its entries and their count. */
 struct ar_config_list {
 	const char *name; /* "models" */
 	const struct ar_config_key *fields;
 	size_t field_count;
 	size_t entry_size;
-	size_t file_entry_size;
 	size_t offset, count_offset;
-	size_t file_offset, file_count_offset;
 	const char *doc;
 };
 
 extern const struct ar_config_list ar_config_lists[];
 extern const size_t ar_config_list_count;
-
-/* For cyaml_load_file(): fills a struct ar_config_file. Unknown keys are errors. */
-struct cyaml_schema_value;
-extern const struct cyaml_schema_value ar_config_file_schema;
 
 #endif

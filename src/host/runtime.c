@@ -11,6 +11,7 @@
 #include "permission.h"
 #include "runtime_priv.h"
 #include "secrets.h"
+#include "settings/show.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -123,19 +124,29 @@ static void on_before_sleep(uv_prepare_t *handle)
 		       0);
 }
 
+static void reload(struct ar_runtime *r)
+{
+	ar_log_line("info", "reloading",
+		    *r->config->tls.certificate ? "the certificate files and the settings are read"
+						: "the settings are read; there is no certificate");
+	ar_http_server_reload(r->http);
+	if (r->start->reload)
+		r->start->reload(r->start->arg);
+}
+
 static void on_signal(uv_signal_t *handle, int signum)
 {
 	struct ar_runtime *r = handle->data;
 
 	if (signum == SIGHUP) {
 		if (!r->is_closing)
-			ar_http_server_reload(r->http);
+			reload(r);
 		return;
 	}
 	if (r->is_closing)
 		r->end = AR_RUN_STOPPED; /* a node that was about to come back does not */
 	else
-		ar_runtime_stop(r, AR_RUN_STOPPED);
+		ar_runtime_finish(r);
 }
 
 static void on_notice(void *arg AR_UNUSED, bool is_bad, const char *text)
@@ -232,6 +243,13 @@ static void read_policy(struct ar_runtime *r, const struct ar_config *c)
 	ar_permission_configure(c, &r->arena, &r->policy);
 }
 
+static void show_settings(void *arg, struct ar_jw *w)
+{
+	const struct ar_runtime *r = arg;
+
+	ar_settings_show(r->start->settings, r->redactor, w);
+}
+
 static enum ar_status open_core(struct ar_runtime *r, const struct ar_config *c, struct ar_error *err)
 {
 	struct ar_clock *clock = ar_clock_system();
@@ -277,6 +295,8 @@ static enum ar_status open_core(struct ar_runtime *r, const struct ar_config *c,
 		return err->status;
 	ar_control_serve_tokens(r->control, r->access.access);
 	ar_control_guard(r->control, ar_access_door(r->access.access));
+	if (r->start->settings)
+		ar_control_show_settings(r->control, show_settings, r);
 	ar_memory_watch(&r->memory, r->engine);
 	ar_control_mind_memory(r->control, ar_memory_has_room, &r->memory);
 	return AR_OK;
@@ -479,8 +499,7 @@ enum ar_status ar_runtime_open(const struct ar_config *config, const struct ar_r
 	/* Before anyone is told that we are ready: from then on a signal means drain. */
 	uv_signal_start(&r->term, on_signal, SIGTERM);
 	uv_signal_start(&r->interrupt, on_signal, SIGINT);
-	if (*config->tls.certificate || *config->cluster.tls_certificate)
-		uv_signal_start(&r->hangup, on_signal, SIGHUP);
+	uv_signal_start(&r->hangup, on_signal, SIGHUP);
 	*ret = r;
 	return AR_OK;
 }

@@ -16,9 +16,11 @@ struct ar_runtime_start {
 	bool is_rejoin;
 	int stdio_in,
 		stdio_out; /* where one peer of JSON-RPC is served, until it has said all; both 0: nowhere. The runtime's then. */
+	const struct ar_settings *settings; /* what get_settings shows; NULL: nothing */
 	const struct ar_service *service; /* who watches over the process; NULL: nobody */
 	void (*ready)(void *arg,
 		      const struct ar_runtime *r); /* once per run: sessions can be made and reached */
+	void (*reload)(void *arg); /* SIGHUP: certificates are read again already; NULL: nothing more is */
 	void *arg;
 };
 
@@ -39,8 +41,9 @@ unsigned ar_runtime_port(const struct ar_runtime *r);
 /* A free port that was chosen at open is written into the settings, so that the next open serves there again. */
 void ar_runtime_keep_port(const struct ar_runtime *r, struct ar_config *config, struct ar_arena *a);
 
-/* Runs until SIGTERM, SIGINT or the end of the input on stdio, then drains: other nodes take the sessions over, requests under way are answered, commits finish,
- * streams end with their cursor. Open model calls are left for the next owner to take up. */
+/* Runs until SIGTERM, SIGINT or the end of the input on stdio, then drains: other nodes take the sessions over, or, after a signal and where there is no cluster,
+ * calls under way get shutdown.grace_ms to end; requests under way are answered, commits finish, streams end with their cursor. Calls that are still open are
+ * left for the next owner to take up. */
 void ar_runtime_run(struct ar_runtime *r);
 
 /* Says again how it ended: a request to stop may have come meanwhile. */

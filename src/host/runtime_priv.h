@@ -24,6 +24,7 @@
 enum ar_stop_phase {
 	AR_STOP_NOT = 0,
 	AR_STOP_HANDING_OVER, /* the other nodes take our partitions; everything is still served */
+	AR_STOP_FINISHING, /* no node takes over: calls under way may end; no work is begun */
 	AR_STOP_CLOSING, /* requests under way are answered, commits finish */
 	AR_STOP_LEAVING, /* the cluster is told */
 };
@@ -64,6 +65,7 @@ struct ar_runtime {
 	enum ar_stop_phase phase;
 	ar_usec phase_until; /* monotonic */
 	enum ar_run_end end;
+	bool is_quiet; /* while finishing: no call was under way at the last look */
 	bool is_ready;
 	bool has_taken_up; /* what was open at the start, where no cluster shares it out */
 	struct ar_partition_set gained; /* of the cluster, not taken up yet */
@@ -85,5 +87,6 @@ void ar_node_fenced(void *runtime);
 
 /* stopping.c */
 void ar_runtime_stop(struct ar_runtime *r, enum ar_run_end end);
+void ar_runtime_finish(struct ar_runtime *r); /* stops, and gives calls under way the time of the settings */
 
 #endif

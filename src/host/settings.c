@@ -2,108 +2,117 @@
 #include "settings.h"
 #include "buf.h"
 #include "id.h"
-#include "settings_list.h"
-#include "settings_value.h"
+#include "settings/file.h"
+#include "settings/value.h"
+#include "text/suggest.h"
 #include "userdirs.h"
 
-#include <cyaml/cyaml.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static struct ar_setting setting_of(struct ar_config *c, struct ar_arena *a, size_t i)
+static struct ar_setting setting_of(struct ar_settings *s, size_t i, enum ar_origin_kind kind)
 {
 	const struct ar_config_key *key = &ar_config_keys[i];
 
-	return (struct ar_setting){ key, ar_str_from(key->name), (char *)c + key->offset, a };
+	return (struct ar_setting){ key,
+				    key->name,
+				    (char *)&s->config + key->offset,
+				    { kind, kind == AR_FROM_ENVIRONMENT ? key->env : NULL, 0 },
+				    &s->problems };
 }
 
-/* ---- the file ---- */
-
-/* libcyaml tells where a file is wrong through its log: the sentence, "Backtrace:", then the places from the innermost one outwards. The
- * sentence and the innermost place become the error. */
-struct complaint {
-	char sentence[192];
-	char place[128];
-};
-
-static void keep_complaint(cyaml_log_t level, void *ctx, const char *fmt, va_list args)
-{
-	struct complaint *c = ctx;
-	char line[192];
-
-	if (level < CYAML_LOG_ERROR || c->place[0])
-		return;
-	vsnprintf(line, sizeof(line), fmt, args);
-	line[strcspn(line, "\n")] = '\0';
-	if (!c->sentence[0])
-		snprintf(c->sentence, sizeof(c->sentence), "%s", line);
-	else if (strstr(line, "(line:"))
-		snprintf(c->place, sizeof(c->place), "%.120s", line + strspn(line, "Load: "));
-}
-
-static enum ar_status read_file(const char *path, cyaml_config_t *cyaml, struct ar_config_file **ret,
-				struct ar_error *err)
-{
-	struct complaint first = { 0 };
-	cyaml_err_t rc;
-
-	*cyaml = (cyaml_config_t){
-		.log_fn = keep_complaint, .log_ctx = &first, .log_level = CYAML_LOG_ERROR, .mem_fn = cyaml_mem
-	};
-	rc = cyaml_load_file(path, cyaml, &ar_config_file_schema, (cyaml_data_t **)ret, NULL);
-	cyaml->log_fn = NULL;
-	if (rc == CYAML_OK)
-		return AR_OK;
-	return ar_fail(err, AR_E_INVALID, "%s: %s%s%s", path,
-		       first.sentence[0] ? first.sentence : cyaml_strerror(rc), first.place[0] ? ", " : "",
-		       first.place);
-}
-
-static enum ar_status apply_file(const char *path, struct ar_config *c, struct ar_arena *a,
-				 struct ar_error *err)
-{
-	struct ar_config_file *file = NULL;
-	cyaml_config_t cyaml;
-	enum ar_status rc = read_file(path, &cyaml, &file, err);
-
-	/* An empty file is read as no document at all. */
-	for (size_t i = 0; rc == AR_OK && file && i < ar_config_key_count; i++) {
-		struct ar_setting setting = setting_of(c, a, i);
-
-		rc = ar_setting_set_from_file(&setting, file, err);
-	}
-	if (rc == AR_OK && file)
-		rc = ar_settings_lists(file, a, c, err);
-	cyaml_free(&cyaml, &ar_config_file_schema, file, 0);
-	return rc;
-}
-
-/* ---- defaults, environment, command line ---- */
-
-static enum ar_status apply_presets(struct ar_config *c, struct ar_arena *a, struct ar_error *err)
+static void apply_presets(struct ar_settings *s)
 {
 	for (size_t i = 0; i < ar_config_key_count; i++) {
-		struct ar_setting setting = setting_of(c, a, i);
+		struct ar_setting setting = setting_of(s, i, AR_FROM_DEFAULT);
 
-		if (ar_setting_set(&setting, setting.key->preset, "the defaults", err) != AR_OK)
-			return AR_E_INVALID;
+		AR_ASSERT(ar_setting_set(&setting, ar_str_from(setting.key->preset)));
 	}
-	return AR_OK;
 }
 
-static enum ar_status apply_environment(struct ar_config *c, struct ar_arena *a, struct ar_error *err)
+/* ---- the environment ---- */
+
+static void apply_environment(struct ar_settings *s)
 {
 	for (size_t i = 0; i < ar_config_key_count; i++) {
-		struct ar_setting setting = setting_of(c, a, i);
-		const char *env = setting.key->env;
-		const char *value = env ? getenv(env) : NULL;
+		struct ar_setting setting = setting_of(s, i, AR_FROM_ENVIRONMENT);
+		const char *value = setting.key->env ? getenv(setting.key->env) : NULL;
 
-		if (value && *value && ar_setting_set(&setting, value, env, err) != AR_OK)
-			return AR_E_INVALID;
+		if (value && *value && ar_setting_set(&setting, ar_str_from(value)))
+			s->origins[i] = setting.origin;
 	}
-	return AR_OK;
+}
+
+/* Variables with our prefix that are no settings: fault injection, and what Kubernetes sets for a service named agentd. */
+static bool is_foreign(struct ar_str name)
+{
+	return ar_str_is(name, "AGENTD_FAULT") || ar_str_starts(name, AR_STR("AGENTD_SERVICE_")) ||
+	       ar_str_starts(name, AR_STR("AGENTD_PORT"));
+}
+
+/* A variable that is nearly the name of a setting was meant to be it, and what it says would be lost: refused. Others are reported. */
+static void check_variable(struct ar_settings *s, struct ar_str name)
+{
+	struct ar_origin at = { AR_FROM_ENVIRONMENT, ar_arena_str(s->problems.arena, name).p, 0 };
+	struct ar_suggestion best = { 0 };
+
+	for (size_t i = 0; i < ar_config_key_count; i++) {
+		const char *env = ar_config_keys[i].env;
+
+		if (env && ar_str_is(name, env))
+			return;
+		if (env && ar_str_starts(ar_str_from(env), AR_STR("AGENTD_")))
+			ar_suggest(&best, name, env);
+	}
+	if (best.word && best.distance <= 2)
+		ar_problem(&s->problems, &at, NULL,
+			   "there is no such variable; did you mean %s? Rename or unset it", best.word);
+	else
+		ar_problem(&s->warnings, &at, NULL,
+			   "no setting has this variable and it is ignored; docs/reference/config.md lists "
+			   "them");
+}
+
+static void check_environment(struct ar_settings *s)
+{
+	for (char **entry = environ; *entry; entry++) {
+		struct ar_str name;
+
+		ar_str_split(ar_str_from(*entry), '=', &name);
+		if (ar_str_starts(name, AR_STR("AGENTD_")) && !is_foreign(name))
+			check_variable(s, name);
+	}
+}
+
+/* ---- the command line, and what the machine says ---- */
+
+static struct ar_origin *origin_of(struct ar_settings *s, const char *key)
+{
+	size_t i = 0;
+
+	while (i < ar_config_key_count && strcmp(ar_config_keys[i].name, key) != 0)
+		i++;
+	AR_ASSERT(i < ar_config_key_count);
+	return &s->origins[i];
+}
+
+static void apply_options(struct ar_settings *s, const struct ar_settings_args *args)
+{
+	const struct {
+		const char *value, **at, *key, *option;
+	} options[] = { { args->data_dir, &s->config.data_dir, "data_dir", "--data-dir" },
+			{ args->listen, &s->config.listen, "listen", "--listen" },
+			{ args->socket, &s->config.socket, "socket", "--socket" } };
+
+	for (size_t i = 0; i < AR_ARRAY_LEN(options); i++) {
+		if (!options[i].value)
+			continue;
+		*options[i].at = options[i].value;
+		*origin_of(s, options[i].key) =
+			(struct ar_origin){ AR_FROM_COMMAND_LINE, options[i].option, 0 };
+	}
 }
 
 /* The host's name, in the characters that an id may have. */
@@ -120,42 +129,61 @@ static const char *host_name(struct ar_arena *a)
 	return ar_arena_str(a, ar_str_from(name)).p;
 }
 
-static enum ar_status fill_paths(struct ar_config *c, struct ar_arena *a, struct ar_error *err)
+static void fill(struct ar_settings *s, const char *key, const char **at, const char *value)
 {
+	if (**at || !value)
+		return;
+	*at = value;
+	*origin_of(s, key) = (struct ar_origin){ AR_FROM_HOST, NULL, 0 };
+}
+
+static void fill_paths(struct ar_settings *s, struct ar_arena *a)
+{
+	static const struct ar_origin nowhere = { 0 };
+	struct ar_config *c = &s->config;
 	struct ar_buf path = { 0 };
 
-	if (!*c->node.id)
-		c->node.id = host_name(a);
-	if (!*c->data_dir && ar_user_data_dir(&path))
-		c->data_dir = ar_arena_str(a, ar_buf_str(&path)).p;
+	fill(s, "node.id", &c->node.id, host_name(a));
+	fill(s, "data_dir", &c->data_dir,
+	     ar_user_data_dir(&path) ? ar_arena_str(a, ar_buf_str(&path)).p : NULL);
 	ar_buf_clear(&path);
-	if (!*c->socket) {
-		ar_user_socket(ar_str_from(c->data_dir), &path);
-		c->socket = ar_arena_str(a, ar_buf_str(&path)).p;
-	}
+	ar_user_socket(ar_str_from(c->data_dir), &path);
+	fill(s, "socket", &c->socket, ar_arena_str(a, ar_buf_str(&path)).p);
 	ar_buf_fini(&path);
-	if (!*c->data_dir)
-		return ar_fail(err, AR_E_INVALID, "no data folder: set HOME, AGENTD_DATA_DIR or --data-dir");
-	return AR_OK;
+	if (!*c->data_dir && s->problems.count == 0) /* what could not be read may have named it */
+		ar_problem(&s->problems, &nowhere, "data_dir",
+			   "there is no data folder; set HOME, AGENTD_DATA_DIR or --data-dir");
+}
+
+void ar_settings_read(const struct ar_settings_args *args, struct ar_arena *a, struct ar_settings *ret)
+{
+	*ret = (struct ar_settings){ .problems.arena = a, .warnings.arena = a };
+	ret->origins = ar_arena_alloc(a, ar_config_key_count * sizeof(*ret->origins));
+	ret->lists = ar_arena_alloc(a, ar_config_list_count * sizeof(*ret->lists));
+	apply_presets(ret);
+	if (args->is_unlistening)
+		ret->config.listen = ret->config.socket = "off";
+	if (args->config_file)
+		ar_settings_file(args->config_file, ret);
+	apply_environment(ret);
+	check_environment(ret);
+	apply_options(ret, args);
+	fill_paths(ret, a);
+}
+
+const struct ar_origin *ar_settings_origin(const struct ar_settings *s, const char *key)
+{
+	return origin_of((struct ar_settings *)(uintptr_t)s, key);
 }
 
 enum ar_status ar_settings_load(const struct ar_settings_args *args, struct ar_arena *a,
 				struct ar_config *ret, struct ar_error *err)
 {
-	*ret = (struct ar_config){ 0 };
-	if (apply_presets(ret, a, err) != AR_OK)
-		return AR_E_INVALID;
-	if (args->is_unlistening)
-		ret->listen = ret->socket = "off";
-	if (args->config_file && apply_file(args->config_file, ret, a, err) != AR_OK)
-		return AR_E_INVALID;
-	if (apply_environment(ret, a, err) != AR_OK)
-		return AR_E_INVALID;
-	if (args->data_dir)
-		ret->data_dir = args->data_dir;
-	if (args->listen)
-		ret->listen = args->listen;
-	if (args->socket)
-		ret->socket = args->socket;
-	return fill_paths(ret, a, err);
+	struct ar_settings s;
+
+	ar_settings_read(args, a, &s);
+	*ret = s.config;
+	if (s.problems.count > 0)
+		return ar_fail(err, AR_E_INVALID, "%s", s.problems.v[0].p);
+	return AR_OK;
 }

@@ -1,5 +1,6 @@
 /* How a runtime ends. Asked to (SIGTERM): it hands its partitions to the other nodes while it goes on serving, then finishes what is
- * under way, tells the cluster that it is gone, and stops; each phase has an end of its own. Fenced: everything is dropped at once,
+ * under way, tells the cluster that it is gone, and stops; each phase has an end of its own. Where no other node can take over, calls under way get
+ * the time of shutdown.grace_ms to end, so that an answer that is paid for is not asked for again. Fenced: everything is dropped at once,
  * for nothing here is ours any more. A second request ends it at once. */
 #include "log.h"
 #include "runtime_priv.h"
@@ -47,6 +48,24 @@ static void step_leaving(struct ar_runtime *r)
 		uv_stop(&r->loop);
 }
 
+/* What is not begun and what does not end in time is left for the next start. */
+static void begin_finishing(struct ar_runtime *r)
+{
+	ar_control_drain(r->control);
+	ar_engine_drain(r->engine);
+	enter(r, AR_STOP_FINISHING, r->config->shutdown.grace_ms);
+}
+
+/* Nothing was under way at the last step either: what was committed meanwhile has gone out to those who watch. */
+static bool is_finished(struct ar_runtime *r)
+{
+	struct ar_engine_counts counts = ar_engine_counts(r->engine);
+	bool was_quiet = r->is_quiet;
+
+	r->is_quiet = counts.calls == 0 && counts.commits == 0;
+	return was_quiet && r->is_quiet;
+}
+
 static bool is_closed(const struct ar_runtime *r)
 {
 	return ar_engine_counts(r->engine).commits == 0 && ar_http_server_counters(r->http)->connections == 0;
@@ -64,6 +83,10 @@ static void on_step(uv_timer_t *timer)
 		if (is_late || ar_cluster_is_drained(r->cluster))
 			begin_closing(r);
 		return;
+	case AR_STOP_FINISHING:
+		if (is_late || is_finished(r))
+			begin_closing(r);
+		return;
 	case AR_STOP_CLOSING:
 		if (!is_late && !is_closed(r))
 			return;
@@ -78,7 +101,7 @@ static void on_step(uv_timer_t *timer)
 	}
 }
 
-void ar_runtime_stop(struct ar_runtime *r, enum ar_run_end end)
+static void stop(struct ar_runtime *r, enum ar_run_end end, bool is_patient)
 {
 	/* Who was asked to stop does not come back, whatever ends it. */
 	r->end = r->phase == AR_STOP_NOT ? end : AR_RUN_STOPPED;
@@ -90,10 +113,22 @@ void ar_runtime_stop(struct ar_runtime *r, enum ar_run_end end)
 	ar_log_line("info", "draining", NULL);
 	ar_service_tell(r->start->service, "STOPPING=1\nSTATUS=draining\n");
 	uv_timer_start(&r->stop_timer, on_step, 0, STEP_MS);
-	if (!r->cluster) {
+	if (r->cluster) {
+		ar_cluster_drain(r->cluster);
+		enter(r, AR_STOP_HANDING_OVER, r->config->cluster.handover_ms + HANDOVER_SLACK_MS);
+	} else if (is_patient && r->config->shutdown.grace_ms > 0) {
+		begin_finishing(r);
+	} else {
 		begin_closing(r);
-		return;
 	}
-	ar_cluster_drain(r->cluster);
-	enter(r, AR_STOP_HANDING_OVER, r->config->cluster.handover_ms + HANDOVER_SLACK_MS);
+}
+
+void ar_runtime_stop(struct ar_runtime *r, enum ar_run_end end)
+{
+	stop(r, end, false);
+}
+
+void ar_runtime_finish(struct ar_runtime *r)
+{
+	stop(r, AR_RUN_STOPPED, true);
 }

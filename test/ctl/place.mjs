@@ -67,7 +67,7 @@ export class Place {
 		place.dir = mkdtempSync(join(tmpdir(), "arctl-"));
 		place.data = join(place.dir, "state");
 		place.model = withModel ? await startModel(0) : undefined;
-		place.env = { ...cleanEnv, HOME: place.dir, AGENTD_DATA_DIR: place.data, ...env };
+		place.env = { ...cleanEnv, HOME: place.dir, AGENTD_DATA_DIR: place.data, AGENTD_SHUTDOWN_GRACE_MS: "0", ...env };
 		if (place.model) place.env.OPENAI_BASE_URL = `http://127.0.0.1:${place.model.port}/v1`;
 		return place;
 	}

@@ -68,7 +68,8 @@ export async function startModel() {
 // ---- agentd ----
 
 function environment(given, fault) {
-	const env = { PATH: process.env.PATH, HOME: '/nonexistent', ...given };
+	// Tests of what a stop leaves open do not wait for it; test/ops/stop does.
+	const env = { PATH: process.env.PATH, HOME: '/nonexistent', AGENTD_SHUTDOWN_GRACE_MS: '0', ...given };
 	for (const name of ['ASAN_OPTIONS', 'UBSAN_OPTIONS', 'TSAN_OPTIONS', 'LSAN_OPTIONS'])
 		if (process.env[name]) env[name] = process.env[name];
 	if (fault) env.AGENTD_FAULT = fault;

@@ -98,7 +98,7 @@ test('what cannot start says why, at once', async () => {
 	await assert.rejects((await own({ command: 'agentd-that-is-not-there' })).client.listSessions(), { name: 'StartError', message: /^agentd-that-is-not-there cannot be started: .*ENOENT/ });
 	const settings = join(newFolder(), 'agentd.yaml');
 	writeFileSync(settings, 'modle: x\n');
-	await assert.rejects((await own({ args: ['--config', settings] })).client.listSessions(), { name: 'StartError', message: /ended with status 1: agentd: .*modle/ });
+	await assert.rejects((await own({ args: ['--config', settings] })).client.listSessions(), { name: 'StartError', message: /ended with status 1: \S+agentd\.yaml:1: modle: there is no such setting; did you mean 'model'\?$/ });
 });
 
 test('two at once cannot have one data folder: the second is told', async () => {

@@ -75,7 +75,7 @@ export class StdioTransport implements Transport {
 		child.on("error", (cause) => this.#gone(peer, new StartError(`${command} cannot be started: ${cause.message}`, { cause })));
 		child.on("close", (status, signal) => {
 			const how = `${command} stdio ended with ${signal ?? `status ${status}`}`;
-			this.#gone(peer, status && !hasSpoken ? new StartError(`${how}: ${last}`) : new ConnectionError(how));
+			this.#gone(peer, status && !hasSpoken ? new StartError(`${how}: ${reasonOf(last)}`) : new ConnectionError(how));
 		});
 		return peer;
 	}
@@ -83,6 +83,16 @@ export class StdioTransport implements Transport {
 	#gone(peer: RpcPeer, error: ConnectionError | StartError): void {
 		if (this.#peer === peer) this.#peer = undefined;
 		peer.lose(error);
+	}
+}
+
+/** What a line of the log says in its `detail`; another line as it is. */
+function reasonOf(line: string): string {
+	try {
+		const { detail } = JSON.parse(line) as { detail?: unknown };
+		return typeof detail === "string" ? detail : line;
+	} catch {
+		return line;
 	}
 }
 

@@ -13,6 +13,16 @@ int ar_agentd_migrate(int argc, char **argv);
 /* `agentd sandbox [--config FILE] [--json]`: attacks what boundaries are made of and says what works here. Returns the exit status. */
 int ar_agentd_sandbox(int argc, char **argv);
 
+/* `agentd check [options of the daemon]`: says what is wrong with the settings. Returns the exit status. */
+int ar_agentd_check(int argc, char **argv);
+
+/* `agentd settings [options of the daemon] [--json]`: prints them with where each comes from. Returns the exit status. */
+int ar_agentd_settings(int argc, char **argv);
+
+/* Each on a line of its own on stderr, with the level in front. */
+struct ar_problems;
+void ar_agentd_list(const char *level, const struct ar_problems *p);
+
 /* `agentd stdio` serves one peer on stdin and stdout, with the options of the daemon. */
 extern const char ar_agentd_stdio_help[];
 

@@ -7,11 +7,11 @@
 #include "json.h"
 #include "log.h"
 #include "mem.h"
+#include "options.h"
 #include "runtime.h"
-#include "settings.h"
+#include "settings/reload.h"
 #include "stdio/stdio_peer.h"
 
-#include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,6 +26,8 @@ static const char help[] =
 	"usage: agentd [--config FILE] [--data-dir DIR] [--listen ADDR:PORT|off] [--socket PATH|off]\n"
 	"       agentd stdio   [same options]    serves one peer on stdin and stdout: JSON-RPC 2.0, one "
 	"message per line\n"
+	"       agentd check   [same options]    lists what is wrong with the settings, and leaves\n"
+	"       agentd settings [same options]   prints the settings and where each comes from, and leaves\n"
 	"       agentd migrate [--config FILE]   brings a PostgreSQL store to the newest schema, and leaves\n"
 	"       agentd sandbox [--config FILE]   says which boundaries of commands can be had here, and "
 	"leaves\n"
@@ -44,44 +46,13 @@ static const char help[] =
 	"AGENTD_MODEL names it, AGENTD_PROVIDER chooses among several (openai-chat, openai-responses, "
 	"anthropic, "
 	"gemini).\n"
-	"Prints one JSON line on stdout when it is ready; logs JSON lines to stderr; SIGTERM drains and "
-	"stops, SIGHUP reads new certificates.\n"
+	"Prints one JSON line on stdout when it is ready; logs JSON lines to stderr; SIGTERM "
+	"drains and stops, a second one stops at once; SIGHUP reads new certificates and checks the "
+	"settings.\n"
 	"\n"
 	"example:\n"
 	"  OPENAI_BASE_URL=http://127.0.0.1:8080/v1 agentd --listen 127.0.0.1:7717\n"
 	"  ANTHROPIC_API_KEY=... agentd\n";
-
-/* 0: go on; otherwise leave with status - 1. */
-static int read_args(int argc, char **argv, const char *usage, struct ar_settings_args *args)
-{
-	static const struct option options[] = {
-		{ "config", required_argument, NULL, 'c' },
-		{ "data-dir", required_argument, NULL, 'd' },
-		{ "listen", required_argument, NULL, 'l' },
-		{ "socket", required_argument, NULL, 's' },
-		{ "version", no_argument, NULL, 'v' },
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 },
-	};
-	const char **const targets[] = { ['c'] = &args->config_file,
-					 ['d'] = &args->data_dir,
-					 ['l'] = &args->listen,
-					 ['s'] = &args->socket };
-	int c;
-
-	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		if (c == 'h' || c == 'v') {
-			fputs(c == 'h' ? usage : "agentd " AR_VERSION "\n", stdout);
-			return 1;
-		}
-		if (c == '?') {
-			fputs("agentd: try agentd --help\n", stderr);
-			return 3;
-		}
-		*targets[c] = optarg;
-	}
-	return 0;
-}
 
 static void write_pid(const struct ar_config *c)
 {
@@ -98,8 +69,12 @@ static void write_pid(const struct ar_config *c)
 	ar_buf_fini(&path);
 }
 
-struct ready {
-	const struct ar_config *config;
+/* What this process began with. */
+struct beginning {
+	const struct ar_settings *settings;
+	const struct ar_settings_args *args;
+	struct ar_config *config; /* a copy: the runtime writes the port that it found */
+	struct ar_arena *arena;
 	bool is_said;
 	bool is_stdio; /* stdout is for the peer */
 };
@@ -107,7 +82,7 @@ struct ready {
 /* Said once, also when the node comes back later: whoever waits for it waits for the first time. */
 static void say_ready(void *arg, const struct ar_runtime *runtime)
 {
-	struct ready *r = arg;
+	struct beginning *r = arg;
 	unsigned port = ar_runtime_port(runtime);
 	struct ar_buf line = { 0 };
 	struct ar_jw w = ar_jw(&line);
@@ -149,11 +124,28 @@ static uint64_t new_instance(void)
 	return v >> 1 | 1;
 }
 
+/* Once: for a person at a terminal as a sentence, for whoever collects the log as a line of it. */
+static void report(const char *level, const char *message, const char *detail)
+{
+	if (isatty(STDERR_FILENO))
+		fprintf(stderr, "agentd: %s: %s\n", level, detail);
+	else
+		ar_log_line(level, message, detail);
+}
+
 static int cannot_start(const struct ar_error *err)
 {
-	ar_log_line("error", "cannot start", err->msg);
-	fprintf(stderr, "agentd: %s\n", err->msg);
+	report("error", "cannot start", err->msg);
 	return 1;
+}
+
+static int report_settings(const struct ar_settings *s)
+{
+	for (size_t i = 0; i < s->warnings.count; i++)
+		report("warning", "a setting is ignored", s->warnings.v[i].p);
+	for (size_t i = 0; i < s->problems.count; i++)
+		report("error", "cannot start", s->problems.v[i].p);
+	return s->problems.count > 0;
 }
 
 /* Between two runtimes nobody listens for them: they wait for the next one. */
@@ -166,6 +158,19 @@ static void hold_signals(int how)
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGHUP);
 	sigprocmask(how, &set, NULL); /* no other thread lives between them */
+}
+
+static void on_hangup(int number AR_UNUSED)
+{
+}
+
+/* SIGHUP asks for a reload and never ends a daemon, also before there is anything to reload. A handler, for children would inherit that it is
+ * ignored. */
+static void keep_hangups(void)
+{
+	struct sigaction action = { .sa_handler = on_hangup, .sa_flags = SA_RESTART };
+
+	sigaction(SIGHUP, &action, NULL);
 }
 
 static bool is_told_to_end(void)
@@ -190,16 +195,26 @@ static enum ar_status open_again(const struct ar_config *config, struct ar_runti
 	return st;
 }
 
-static int serve(struct ar_config *config, struct ar_arena *arena, const struct ar_stdio_peer *stdio)
+static void reload(void *arg)
 {
-	struct ready ready = { .config = config, .is_stdio = stdio != NULL };
+	const struct beginning *b = arg;
+
+	ar_settings_reload(b->settings, b->args);
+}
+
+static int serve(struct beginning *b, const struct ar_stdio_peer *stdio)
+{
+	struct ar_config *config = b->config;
+	struct ar_arena *arena = b->arena;
 	struct ar_service service;
 	struct ar_runtime_start start = { .instance = new_instance(),
+					  .settings = b->settings,
 					  .service = &service,
 					  .stdio_in = stdio ? stdio->in : 0,
 					  .stdio_out = stdio ? stdio->out : 0,
 					  .ready = say_ready,
-					  .arg = &ready };
+					  .reload = reload,
+					  .arg = b };
 	struct ar_runtime *runtime;
 	struct ar_error err = { 0 };
 
@@ -222,41 +237,62 @@ static int serve(struct ar_config *config, struct ar_arena *arena, const struct 
 }
 
 /* The peer that started us is the one who is served; what it does not read is written before we leave. */
-static int serve_stdio(struct ar_config *config, struct ar_arena *arena, struct ar_error *err)
+static int serve_stdio(struct beginning *b)
 {
+	struct ar_error err = { 0 };
 	struct ar_stdio_peer stdio;
 	int rc;
 
-	if (ar_stdio_peer_take(&stdio, err) != AR_OK)
-		return cannot_start(err);
-	rc = serve(config, arena, &stdio);
+	if (ar_stdio_peer_take(&stdio, &err) != AR_OK)
+		return cannot_start(&err);
+	rc = serve(b, &stdio);
 	ar_stdio_peer_finish(&stdio);
 	return rc;
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv, bool is_stdio)
 {
-	bool is_stdio = argc > 1 && strcmp(argv[1], "stdio") == 0;
 	struct ar_settings_args args = { .is_unlistening = is_stdio };
 	struct ar_arena arena = { 0 };
-	struct ar_error err = { 0 };
+	struct ar_settings settings;
 	struct ar_config config;
-	int rc;
+	struct beginning b = {
+		.settings = &settings, .args = &args, .config = &config, .arena = &arena, .is_stdio = is_stdio
+	};
+	int rc = ar_agentd_settings_options(argc, argv,
+					    &(struct ar_agentd_options){
+						    is_stdio ? "agentd stdio" : "agentd",
+						    is_stdio ? ar_agentd_stdio_help : help, NULL },
+					    &args, NULL);
 
-	if (argc > 1 && strcmp(argv[1], "migrate") == 0)
-		return ar_agentd_migrate(argc - 1, argv + 1);
-	if (argc > 1 && strcmp(argv[1], "sandbox") == 0)
-		return ar_agentd_sandbox(argc - 1, argv + 1);
-	rc = read_args(argc - is_stdio, argv + is_stdio, is_stdio ? ar_agentd_stdio_help : help, &args);
 	if (rc)
 		return rc - 1;
 	umask(077);
+	keep_hangups();
 	ar_heap_begin();
 	ar_fault_init();
-	if (ar_settings_load(&args, &arena, &config, &err) != AR_OK)
-		rc = cannot_start(&err);
-	else
-		rc = is_stdio ? serve_stdio(&config, &arena, &err) : serve(&config, &arena, NULL);
+	ar_settings_read(&args, &arena, &settings);
+	config = settings.config;
+	rc = report_settings(&settings);
+	if (!rc)
+		rc = is_stdio ? serve_stdio(&b) : serve(&b, NULL);
 	ar_arena_fini(&arena);
 	return rc;
+}
+
+static int run_stdio(int argc, char **argv)
+{
+	return run(argc, argv, true);
+}
+
+int main(int argc, char **argv)
+{
+	static const char *const names[] = { "stdio", "check", "settings", "migrate", "sandbox", NULL };
+	static int (*const commands[])(int, char **) = { run_stdio, ar_agentd_check, ar_agentd_settings,
+							 ar_agentd_migrate, ar_agentd_sandbox };
+	int word = ar_agentd_word(argc, argv, names);
+
+	if (word == -2)
+		return 2;
+	return word < 0 ? run(argc, argv, false) : commands[word](argc - 1, argv + 1);
 }

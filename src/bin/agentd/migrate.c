@@ -1,9 +1,9 @@
 /* `agentd migrate`: see command.h. */
 #include "migrate.h"
 #include "command.h"
+#include "options.h"
 #include "settings.h"
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -17,28 +17,6 @@ static const char help[] = "usage: agentd migrate [--config FILE]\n"
 			   "\n"
 			   "example:\n"
 			   "  AGENTD_STORE=postgres://agentd@db/agentd agentd migrate\n";
-
-/* 0: go on; otherwise leave with status - 1. */
-static int read_args(int argc, char **argv, struct ar_settings_args *args)
-{
-	static const struct option options[] = {
-		{ "config", required_argument, NULL, 'c' },
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 },
-	};
-	int c;
-
-	while ((c = getopt_long(argc, argv, "", options, NULL)) == 'c')
-		args->config_file = optarg;
-	if (c == 'h') {
-		fputs(help, stdout);
-		return 1;
-	}
-	if (c == -1 && optind == argc)
-		return 0;
-	fputs("agentd: try agentd migrate --help\n", stderr);
-	return 3;
-}
 
 static int migrate(const struct ar_config *config, struct ar_error *err)
 {
@@ -61,10 +39,12 @@ static int migrate(const struct ar_config *config, struct ar_error *err)
 int ar_agentd_migrate(int argc, char **argv)
 {
 	struct ar_settings_args args = { 0 };
+	const struct ar_agentd_option options[] = { { "--config", &args.config_file, NULL }, { 0 } };
 	struct ar_arena arena = { 0 };
 	struct ar_error err = { 0 };
 	struct ar_config config;
-	int rc = read_args(argc, argv, &args);
+	int rc =
+		ar_agentd_options(argc, argv, &(struct ar_agentd_options){ "agentd migrate", help, options });
 
 	if (rc)
 		return rc - 1;

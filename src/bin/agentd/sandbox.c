@@ -2,9 +2,9 @@
 #include "command.h"
 #include "confinement.h"
 #include "json.h"
+#include "options.h"
 #include "settings.h"
 
-#include <getopt.h>
 #include <stdio.h>
 
 static const char help[] = "usage: agentd sandbox [--config FILE] [--json]\n"
@@ -16,40 +16,6 @@ static const char help[] = "usage: agentd sandbox [--config FILE] [--json]\n"
 			   "\n"
 			   "example:\n"
 			   "  agentd sandbox --json | jq '.profiles[] | select(.isAvailable | not)'\n";
-
-struct wishes {
-	struct ar_settings_args args;
-	bool is_json;
-};
-
-/* 0: go on; otherwise leave with status - 1. */
-static int read_args(int argc, char **argv, struct wishes *w)
-{
-	static const struct option options[] = {
-		{ "config", required_argument, NULL, 'c' },
-		{ "json", no_argument, NULL, 'j' },
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 },
-	};
-	int c;
-
-	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		if (c == 'c')
-			w->args.config_file = optarg;
-		else if (c == 'j')
-			w->is_json = true;
-		else
-			break;
-	}
-	if (c == 'h') {
-		fputs(help, stdout);
-		return 1;
-	}
-	if (c == -1 && optind == argc)
-		return 0;
-	fputs("agentd: try agentd sandbox --help\n", stderr);
-	return 3;
-}
 
 static struct ar_str text_of(struct ar_json row, const char *name)
 {
@@ -110,18 +76,23 @@ static int check(const struct ar_config *config, bool is_json, struct ar_error *
 
 int ar_agentd_sandbox(int argc, char **argv)
 {
-	struct wishes w = { 0 };
+	struct ar_settings_args args = { 0 };
+	bool is_json = false;
+	const struct ar_agentd_option options[] = { { "--config", &args.config_file, NULL },
+						    { "--json", NULL, &is_json },
+						    { 0 } };
 	struct ar_arena arena = { 0 };
 	struct ar_error err = { 0 };
 	struct ar_config config;
-	int rc = read_args(argc, argv, &w);
+	int rc =
+		ar_agentd_options(argc, argv, &(struct ar_agentd_options){ "agentd sandbox", help, options });
 
 	if (rc)
 		return rc - 1;
-	if (ar_settings_load(&w.args, &arena, &config, &err) != AR_OK)
+	if (ar_settings_load(&args, &arena, &config, &err) != AR_OK)
 		rc = 2;
 	else
-		rc = check(&config, w.is_json, &err);
+		rc = check(&config, is_json, &err);
 	if (rc == 2)
 		fprintf(stderr, "agentd: %s\n", err.msg);
 	ar_arena_fini(&arena);

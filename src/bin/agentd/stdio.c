@@ -2,8 +2,6 @@
 #include "command.h"
 #include "log.h"
 
-#include <stdio.h>
-
 const char ar_agentd_stdio_help[] =
 	"usage: agentd stdio [--config FILE] [--data-dir DIR] [--listen ADDR:PORT] [--socket PATH]\n"
 	"\n"
@@ -27,7 +25,5 @@ int ar_agentd_stdio_fenced(void)
 {
 	ar_log_line("error", "fenced",
 		    "another node has taken over; start again and subscribe after the last cursors");
-	fputs("agentd: another node has taken over; start again and subscribe after the last cursors\n",
-	      stderr);
 	return 1;
 }

@@ -64,13 +64,21 @@ void ar_control_mind_memory(struct ar_control *c, ar_control_room_fn *has_room, 
 	c->room_arg = arg;
 }
 
+void ar_control_drain(struct ar_control *c)
+{
+	c->is_draining = true;
+}
+
 enum ar_status ar_control_spare(struct ar_call *c, const struct ar_command_desc *what, struct ar_error *err)
 {
 	struct ar_control *control = c->control;
 
-	if (!control->has_room || !what->write || what->right != AR_RIGHT_SUBMIT || ends_work(what))
+	if (!what->write || what->right != AR_RIGHT_SUBMIT || ends_work(what))
 		return AR_OK;
-	if (!control->has_room(control->room_arg, control->held + c->body.len))
+	if (control->is_draining)
+		return ar_refuse(err, AR_ERR_OVERLOADED,
+				 "the server is stopping and begins no work now; repeat after a moment");
+	if (control->has_room && !control->has_room(control->room_arg, control->held + c->body.len))
 		return ar_refuse(
 			err, AR_ERR_OVERLOADED,
 			"the server is short of memory and begins no work now; repeat after a moment");

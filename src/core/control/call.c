@@ -25,6 +25,7 @@ static ar_query_fn *const queries[AR_CMD_COUNT] = {
 	[AR_CMD_LIST_TOKENS] = ar_query_list_tokens,
 	[AR_CMD_ROTATE_TOKEN] = ar_query_rotate_token,
 	[AR_CMD_REVOKE_TOKEN] = ar_query_revoke_token,
+	[AR_CMD_GET_SETTINGS] = ar_query_get_settings,
 };
 
 struct ar_control *ar_control_new(struct ar_engine *engine, struct ar_follow *follow, struct ar_store *store,

@@ -59,6 +59,14 @@ void ar_control_guard(struct ar_control *c, struct ar_door *door);
 typedef bool ar_control_room_fn(void *arg, size_t bytes);
 void ar_control_mind_memory(struct ar_control *c, ar_control_room_fn *has_room, void *arg);
 
+/* Who writes the array `settings` of get_settings; without it the command is unavailable. */
+struct ar_jw;
+typedef void ar_control_settings_fn(void *arg, struct ar_jw *w);
+void ar_control_show_settings(struct ar_control *c, ar_control_settings_fn *show, void *arg);
+
+/* The runtime is about to stop: commands that begin work are refused as overloaded from now on; the others go on. */
+void ar_control_drain(struct ar_control *c);
+
 /* Exactly one done() per call; it may come before this returns. A call that belongs elsewhere comes back with its place: the caller
  * passes it on, or (after ar_call_fini and zeroing) calls again in a moment. */
 void ar_control_call(struct ar_control *c, struct ar_call *call);

@@ -25,6 +25,9 @@ struct ar_control {
 	struct ar_door *door; /* told of refusals; NULL: nobody is */
 	ar_control_room_fn *has_room; /* in memory; NULL: always */
 	void *room_arg;
+	ar_control_settings_fn *show_settings; /* NULL: there are none */
+	void *settings_arg;
+	bool is_draining; /* no work is begun any more */
 	size_t held; /* bytes that commands under way, which begin work, have brought */
 	struct ar_list notes; /* struct ar_note (audit.c) that could not be written yet */
 	size_t note_count;
@@ -176,6 +179,6 @@ void ar_sessions_write(const struct ar_store_sessions *found, struct ar_jw *w);
 ar_query_fn ar_query_get_session, ar_query_get_thread_read, ar_query_list_sessions, ar_query_list_tasks,
 	ar_query_get_task, ar_query_read_output, ar_query_explain, ar_query_list_actions,
 	ar_query_get_tool_inventory, ar_query_get_execution_environment, ar_query_create_token,
-	ar_query_list_tokens, ar_query_rotate_token, ar_query_revoke_token;
+	ar_query_list_tokens, ar_query_rotate_token, ar_query_revoke_token, ar_query_get_settings;
 
 #endif

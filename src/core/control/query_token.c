@@ -1,4 +1,4 @@
-/* Administration of API tokens: create, list, rotate, revoke, through core/access. They are rows of the store and belong to no session,
+/* What administrators ask. API tokens: create, list, rotate, revoke, through core/access. They are rows of the store and belong to no session,
  * so any node answers. No receipt holds these replies: a secret is in one reply and nowhere else. */
 #include "access.h"
 #include "control_priv.h"
@@ -155,6 +155,34 @@ void ar_query_list_tokens(struct ar_call *c)
 	ar_jw_close_array(&w);
 	if (count > limit)
 		ar_jw_mstr(&w, "nextCursor", ar_str_from(found[limit - 1]->id));
+	ar_jw_close(&w);
+	ar_call_done(c, 200);
+}
+
+/* ---- settings: the whole server's, so only its operator reads them ---- */
+
+void ar_control_show_settings(struct ar_control *c, ar_control_settings_fn *show, void *arg)
+{
+	c->show_settings = show;
+	c->settings_arg = arg;
+}
+
+void ar_query_get_settings(struct ar_call *c)
+{
+	struct ar_jw w = ar_jw(&c->reply);
+
+	if (!ar_principal_is_operator(c->who)) {
+		ar_call_refuse(c, AR_ERR_NOT_AUTHORIZED,
+			       "settings are read by the operator, over the server's unix socket");
+		return;
+	}
+	if (!c->control->show_settings) {
+		ar_call_refuse(c, AR_ERR_UNAVAILABLE, "this server was not started from settings");
+		return;
+	}
+	ar_jw_open(&w);
+	ar_jw_key(&w, "settings");
+	c->control->show_settings(c->control->settings_arg, &w);
 	ar_jw_close(&w);
 	ar_call_done(c, 200);
 }

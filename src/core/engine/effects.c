@@ -96,11 +96,19 @@ static void wake_cancel(struct ar_live *l, struct ar_str subject)
 	}
 }
 
+static bool begins_call(const struct ar_effect *effect)
+{
+	return effect->kind == AR_EFFECT_MODEL_CALL || effect->kind == AR_EFFECT_TOOL_CALL ||
+	       effect->kind == AR_EFFECT_HOOK_RUN || effect->kind == AR_EFFECT_PROCESS_GO;
+}
+
 void ar_effects_run(struct ar_live *l, const struct ar_decision *d)
 {
 	for (size_t i = 0; i < d->effect_count; i++) {
 		const struct ar_effect *effect = &d->effects[i];
 
+		if (l->engine->is_draining && begins_call(effect))
+			continue;
 		switch (effect->kind) {
 		case AR_EFFECT_MODEL_CALL:
 			ar_step_plan(l, effect);

@@ -85,6 +85,7 @@ struct ar_engine_view {
 struct ar_engine_counts {
 	size_t sessions; /* in memory */
 	size_t steps; /* open model and tool calls */
+	size_t calls; /* those of them that end with this process: models, hooks, and tools that are no process of their own */
 	size_t commits; /* in flight */
 	uint64_t facts; /* committed since start */
 };
@@ -98,6 +99,10 @@ void ar_engine_stop(struct ar_engine *e);
 /* The runtime is about to stop for good: from now on processes that are to end with it do so when their session is left. Otherwise a session that is
  * left is another's, and so are its processes. */
 void ar_engine_expect_stop(struct ar_engine *e, bool is_for_good);
+
+/* Nothing new is begun from now on: calls that decisions ask for stay as the log has them, for the next start to take up. Those under way go on,
+ * and their ends are recorded. */
+void ar_engine_drain(struct ar_engine *e);
 void ar_engine_free(struct ar_engine *e);
 
 /* Exactly one done() each; it may come before the call returns. */

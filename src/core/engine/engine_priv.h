@@ -114,6 +114,7 @@ struct ar_engine {
 	bool is_scanning;
 	bool has_scan_failed; /* by the store; some sessions with open work may not have been seen */
 	bool is_stopping;
+	bool is_draining;
 	bool is_last_hour; /* the runtime is about to stop for good */
 };
 

@@ -37,6 +37,7 @@ static void run_free(struct ar_live_hook *h)
 {
 	ar_list_del(&h->node);
 	h->live->engine->counts.steps--;
+	h->live->engine->counts.calls--;
 	h->live->engine->load[h->live->partition].steps--;
 	ar_store_op_fini(&h->blobs.op);
 	ar_buf_fini(&h->document);
@@ -193,6 +194,7 @@ void ar_hook_plan(struct ar_live *l, const struct ar_effect *effect)
 	copy_parts(h, effect);
 	ar_list_push(&l->hooks, &h->node);
 	e->counts.steps++;
+	e->counts.calls++;
 	e->load[l->partition].steps++;
 }
 

@@ -175,6 +175,11 @@ void ar_engine_expect_stop(struct ar_engine *e, bool is_for_good)
 	e->is_last_hour = is_for_good;
 }
 
+void ar_engine_drain(struct ar_engine *e)
+{
+	e->is_draining = true;
+}
+
 const struct ar_policy *ar_engine_policy(const struct ar_engine *e)
 {
 	return e->o.policy;

@@ -78,6 +78,7 @@ static void detach(struct ar_live_step *s)
 	s->is_detached = true;
 	ar_list_del(&s->node);
 	s->live->engine->counts.steps--;
+	s->live->engine->counts.calls--;
 	s->live->engine->load[s->live->partition].steps--;
 	ar_follow_output_close(s->live->engine->o.follow, &s->output);
 }
@@ -380,6 +381,7 @@ void ar_step_plan(struct ar_live *l, const struct ar_effect *effect)
 
 	ar_list_push(&l->steps, &s->node);
 	l->engine->counts.steps++;
+	l->engine->counts.calls++;
 	l->engine->load[l->partition].steps++;
 	ar_follow_output_open(l->engine->o.follow, &s->output, l->state.head);
 	offer_tools(s, effect);

@@ -47,6 +47,12 @@ struct ar_live_call {
 	struct ar_timer again;
 };
 
+/* A process is found again by the next start, with what it has done meanwhile. */
+static bool outlives_us(const struct ar_live_call *r)
+{
+	return !ar_str_empty(r->call.process_id);
+}
+
 static void run_free(struct ar_live_call *r)
 {
 	if (r->has_deadline)
@@ -54,6 +60,7 @@ static void run_free(struct ar_live_call *r)
 	ar_process_unclaim(r->live, r->end.call);
 	ar_list_del(&r->node);
 	r->live->engine->counts.steps--;
+	r->live->engine->counts.calls -= !outlives_us(r);
 	r->live->engine->load[r->live->partition].steps--;
 	ar_store_op_fini(&r->args.op);
 	ar_funnel_fini(&r->funnel);
@@ -434,6 +441,7 @@ void ar_tool_plan(struct ar_live *l, const struct ar_effect *effect)
 					 .process_id = ar_arena_str(a, effect->process) };
 	ar_list_push(&l->calls, &r->node);
 	e->counts.steps++;
+	e->counts.calls += !outlives_us(r);
 	e->load[l->partition].steps++;
 	r->deadline = (struct ar_timer){ .live = l, .fire = too_late, .drop = no_deadline };
 	r->has_deadline = true;

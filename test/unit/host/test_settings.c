@@ -1,7 +1,7 @@
 /* The configuration from a file: lists with every field, what is wrong with a file and how that is said, secrets of entries. */
 #include "limits/money.h"
 #include "secrets.h"
-#include "settings.h"
+#include "settings/settings_read.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -122,28 +122,97 @@ static void test_no_list_is_no_entry(void **state AR_UNUSED)
 static void test_what_is_wrong_is_named(void **state AR_UNUSED)
 {
 	unsetenv("AR_TEST_ABSENT");
-	assert_refused("models:\n  - name: a\n", "models[0].provider (from the file): it is required");
-	assert_refused("models:\n  - provider: gemini\n", "models[0].name (from the file): it is required");
-	assert_refused("models:\n  - {name: '', provider: gemini}\n",
-		       "models[0].name (from the file): it is required");
-	assert_refused("models:\n  - {name: a, provider: gemini}\n  - {name: b, provider: bard}\n",
-		       "models[1].provider (from the file): one of openai-chat, openai-responses, anthropic, "
-		       "gemini is");
+	assert_refused("models:\n  - name: a\n", ":2: models[0].provider: it is required");
+	assert_refused("models:\n  - provider: gemini\n", ":2: models[0].name: it is required");
+	assert_refused("models:\n  - {name: '', provider: gemini}\n", ":2: models[0].name: it is required");
+	assert_refused(
+		"models:\n  - {name: a, provider: gemini}\n  - {name: b, provider: bard}\n",
+		":3: models[1].provider: 'bard' is not allowed; choose one of openai-chat, openai-responses, "
+		"anthropic, gemini");
 	assert_refused("models:\n  - {name: a, provider: gemini}\n  - {name: a, provider: gemini}\n",
-		       "models[1].name (from the file): models[0] has the same one");
+		       ":3: models[1].name: models[0] has the same value");
 	assert_refused("models:\n  - {name: a, provider: gemini, input_price: 1e3}\n",
-		       "models[0].input_price (from the file): a decimal");
+		       ":2: models[0].input_price: '1e3' is not an amount");
 	assert_refused(
 		"models:\n  - {name: a, provider: gemini, capabilities: [vision, smell]}\n",
-		"models[0].capabilities (from the file): one of vision, tools, json, reasoning is needed");
+		":2: models[0].capabilities: 'smell' is not allowed; choose one of vision, tools, json, "
+		"reasoning");
 	assert_refused(
 		"models:\n  - {name: a, provider: gemini, api_key: 'env:AR_TEST_ABSENT'}\n",
-		"models[0].api_key (from the file): the variable AR_TEST_ABSENT that it names is not set");
+		":2: models[0].api_key: the environment variable AR_TEST_ABSENT that it names is not set");
 	assert_refused("hooks:\n  - {name: a, point: stop, timeout_ms: 0}\n",
-		       "hooks[0].timeout_ms (from the file): 1 to 600000 is allowed");
+		       ":2: hooks[0].timeout_ms: '0' is out of range; 1 to 600000 ms is allowed");
 	assert_refused("hooks:\n  - {name: a, point: stop, timout_ms: 5}\n",
-		       "timout_ms, in mapping (line: 2");
-	assert_refused("hooks: nothing\n", "line: 1");
+		       "there is no such field in hooks; did you mean 'timeout_ms'?");
+	assert_refused("hooks: nothing\n", ":1: hooks: a list is needed");
+}
+
+/* A number without a unit counts what the setting's name says; with one it is converted exactly, or refused. */
+static void test_units_are_converted(void **state AR_UNUSED)
+{
+	assert_int_equal(load("model: {first_byte_timeout_ms: 1s, idle_timeout_ms: 250}\n"
+			      "auth: {jwt_leeway_s: 2m}\n"
+			      "retention: {days: 2d}\n"
+			      "limits: {ring_bytes: 2MiB, max_body_bytes: 512kB}\n"
+			      "sandbox: {memory_bytes: 2GiB}\n"
+			      "context: {compact_at: 75%}\n"
+			      "permission: {timeout_ms: 2h}\n"),
+			 AR_OK);
+	assert_int_equal(config.model.first_byte_timeout_ms, 1000);
+	assert_int_equal(config.model.idle_timeout_ms, 250);
+	assert_int_equal(config.auth.jwt_leeway_s, 120);
+	assert_int_equal(config.retention.days, 2);
+	assert_int_equal(config.limits.ring_bytes, 2 << 20);
+	assert_int_equal(config.limits.max_body_bytes, 512000);
+	assert_int_equal(config.sandbox.memory_bytes, (int64_t)2 << 30);
+	assert_int_equal(config.context.compact_at, 75);
+	assert_int_equal(config.permission.timeout_ms, 7200000);
+	assert_refused("auth: {jwt_leeway_s: 1500ms}\n", "is not a duration in whole seconds");
+	assert_refused("sandbox: {memory_bytes: 9999999999TiB}\n", "is not a size");
+	assert_refused("model: {max_attempts: 3s}\n", "is not a whole number");
+}
+
+static void test_environment_is_read_by_the_same_rules(void **state AR_UNUSED)
+{
+	setenv("AGENTD_AUTH_REQUIRED", "flase", 1);
+	assert_refused(
+		"",
+		"environment AGENTD_AUTH_REQUIRED: auth.required: 'flase' is not a boolean; write true or "
+		"false; did you mean 'false'?");
+	unsetenv("AGENTD_AUTH_REQUIRED");
+	setenv("AGENTD_MEMORY_BYTES", "1GiB", 1);
+	assert_int_equal(load(""), AR_OK);
+	assert_int_equal(config.limits.memory_bytes, 1 << 30);
+	unsetenv("AGENTD_MEMORY_BYTES");
+	setenv("AGENTD_AUTH_REQUIERD", "true", 1);
+	assert_refused("", "environment AGENTD_AUTH_REQUIERD: there is no such variable; did you mean "
+			   "AGENTD_AUTH_REQUIRED?");
+	unsetenv("AGENTD_AUTH_REQUIERD");
+	setenv("AGENTD_COLOUR_OF_THE_SKY", "blue", 1);
+	assert_int_equal(load(""), AR_OK);
+	unsetenv("AGENTD_COLOUR_OF_THE_SKY");
+}
+
+static void test_all_mistakes_are_named_and_places_remembered(void **state AR_UNUSED)
+{
+	struct ar_settings_args args = { .data_dir = "/nowhere" };
+	char path[] = "/tmp/ar-settings-XXXXXX";
+	int fd = mkstemp(path);
+	static const char yaml[] = "model:\n  name: m\n  max_attempts: x\nlisten: off\nlog: {level: loud}\n";
+	struct ar_settings s;
+
+	assert_int_equal(write(fd, yaml, strlen(yaml)), strlen(yaml));
+	close(fd);
+	args.config_file = path;
+	ar_settings_read(&args, &arena, &s);
+	unlink(path);
+	assert_int_equal(s.problems.count, 2);
+	assert_non_null(strstr(s.problems.v[0].p, ":3: model.max_attempts: 'x'"));
+	assert_non_null(strstr(s.problems.v[1].p, ":5: log.level: 'loud'"));
+	assert_int_equal(ar_settings_origin(&s, "listen")->line, 4);
+	assert_int_equal(ar_settings_origin(&s, "listen")->kind, AR_FROM_FILE);
+	assert_int_equal(ar_settings_origin(&s, "data_dir")->kind, AR_FROM_COMMAND_LINE);
+	assert_int_equal(ar_settings_origin(&s, "store")->kind, AR_FROM_DEFAULT);
 }
 
 static void assert_masked(const struct ar_redactor *r, const char *text, const char *want_not)
@@ -181,6 +250,9 @@ int main(void)
 		cmocka_unit_test_teardown(test_lists_are_read, teardown),
 		cmocka_unit_test_teardown(test_no_list_is_no_entry, teardown),
 		cmocka_unit_test_teardown(test_what_is_wrong_is_named, teardown),
+		cmocka_unit_test_teardown(test_units_are_converted, teardown),
+		cmocka_unit_test_teardown(test_environment_is_read_by_the_same_rules, teardown),
+		cmocka_unit_test_teardown(test_all_mistakes_are_named_and_places_remembered, teardown),
 		cmocka_unit_test_teardown(test_secrets_of_entries_are_known, teardown),
 	};
 

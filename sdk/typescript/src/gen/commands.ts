@@ -2093,6 +2093,17 @@ export interface SeeActionResult {
   [extra: string]: unknown;
 }
 
+/** Read the settings in force on this node and where each came from; secrets are masked. For the operator. */
+export interface GetSettingsInput {
+}
+
+/** Answer of get_settings. */
+export interface GetSettingsResult {
+  /** One row per setting: key, value, origin (default, file, environment, command_line, host), and, where there is one, source: file:line, variable or option. A secret has isSecret and, when it is set, the value ***. */
+  settings: unknown[];
+  [extra: string]: unknown;
+}
+
 /** Input and result by command. */
 export interface Commands {
   submit_turn: { input: SubmitTurnInput; result: SubmitTurnResult };
@@ -2168,6 +2179,7 @@ export interface Commands {
   rotate_token: { input: RotateTokenInput; result: RotateTokenResult };
   revoke_token: { input: RevokeTokenInput; result: RevokeTokenResult };
   see_action: { input: SeeActionInput; result: SeeActionResult };
+  get_settings: { input: GetSettingsInput; result: GetSettingsResult };
 }
 
 export type CommandName = keyof Commands;
@@ -2613,6 +2625,11 @@ export interface CommandMethods {
    * Fails with: action_not_found, already_resolved.
    */
   seeAction(input: SeeActionInput, options?: CallOptions): Promise<SeeActionResult>;
+  /**
+   * Read the settings in force on this node and where each came from; secrets are masked. For the operator.
+   * Fails with: not_authorized, unavailable.
+   */
+  getSettings(input?: GetSettingsInput, options?: CallOptions): Promise<GetSettingsResult>;
 }
 
 /** What the client has to know of a command to repeat it safely. */
@@ -2696,4 +2713,5 @@ export const COMMANDS: { readonly [M in keyof CommandMethods]: CommandRow } = {
   rotateToken: { name: "rotate_token", isRead: false, keys: [] },
   revokeToken: { name: "revoke_token", isRead: false, keys: [] },
   seeAction: { name: "see_action", isRead: false, keys: [] },
+  getSettings: { name: "get_settings", isRead: true, keys: [] },
 };

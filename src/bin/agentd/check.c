@@ -1,0 +1,50 @@
+/* `agentd check`: see command.h. */
+#include "settings/check.h"
+#include "command.h"
+#include "options.h"
+
+#include <stdio.h>
+
+static const char help[] =
+	"usage: agentd check [--config FILE] [--data-dir DIR] [--listen ADDR:PORT|off] [--socket PATH|off]\n"
+	"\n"
+	"Checks the settings that agentd would start with, from the file, the environment and these options, "
+	"and the files\n"
+	"and folders that they name. Lists every mistake with its place and what to do. Starts nothing. Exit "
+	"status: 0 when\n"
+	"agentd can start with them, 1 when it cannot.\n"
+	"\n"
+	"example:\n"
+	"  agentd check --config /etc/agentd/agentd.yaml\n";
+
+void ar_agentd_list(const char *level, const struct ar_problems *p)
+{
+	for (size_t i = 0; i < p->count; i++)
+		fprintf(stderr, "%s: %s\n", level, p->v[i].p);
+}
+
+int ar_agentd_check(int argc, char **argv)
+{
+	struct ar_settings_args args = { 0 };
+	struct ar_arena arena = { 0 };
+	struct ar_settings settings;
+	int rc = ar_agentd_settings_options(argc, argv,
+					    &(struct ar_agentd_options){ "agentd check", help, NULL }, &args,
+					    NULL);
+
+	if (rc)
+		return rc - 1;
+	ar_settings_read(&args, &arena, &settings);
+	if (settings.problems.count == 0)
+		ar_settings_check(&settings);
+	ar_agentd_list("warning", &settings.warnings);
+	ar_agentd_list("error", &settings.problems);
+	rc = settings.problems.count > 0;
+	if (rc)
+		fprintf(stderr, "%zu%s found; agentd would not start\n", settings.problems.count,
+			settings.problems.count == 1 ? " mistake" : " mistakes");
+	else
+		puts("the settings are correct");
+	ar_arena_fini(&arena);
+	return rc;
+}

@@ -1,0 +1,168 @@
+/* See check.h. Where starting has a check of its own, that one is asked. */
+#include "settings/check.h"
+#include "hooks.h"
+#include "http_tools.h"
+#include "loopback.h"
+#include "mcp_tools.h"
+#include "model.h"
+#include "secrets.h"
+#include "tls/tls_context.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void refuse(struct ar_settings *s, const char *key, const char *sentence)
+{
+	ar_problem(&s->problems, ar_settings_origin(s, key), key, "%s", sentence);
+}
+
+/* ---- files and folders ---- */
+
+static void check_file(struct ar_settings *s, const char *key, const char *path)
+{
+	if (*path && access(path, R_OK) != 0)
+		ar_problem(&s->problems, ar_settings_origin(s, key), key,
+			   "'%s' cannot be read: %s; check the path and its permissions", path,
+			   strerror(errno));
+}
+
+static void check_folder(struct ar_settings *s, const char *key, const char *path, int rights)
+{
+	struct stat st;
+
+	if (!*path)
+		return;
+	if (stat(path, &st) != 0 || access(path, rights) != 0)
+		ar_problem(&s->problems, ar_settings_origin(s, key), key,
+			   "the folder '%s' cannot be used: %s; make it, or name another", path,
+			   strerror(errno));
+	else if (!S_ISDIR(st.st_mode))
+		ar_problem(&s->problems, ar_settings_origin(s, key), key,
+			   "'%s' is not a folder; name one, or leave it empty", path);
+}
+
+static void check_paths(struct ar_settings *s)
+{
+	const struct ar_config *c = &s->config;
+	struct stat st;
+
+	check_file(s, "auth.jwt_ca_file", c->auth.jwt_ca_file);
+	check_folder(s, "tools.workspace", c->tools.workspace, R_OK | X_OK);
+	check_folder(s, "sandbox.helpers", c->sandbox.helpers, R_OK | X_OK);
+	if (stat(c->data_dir, &st) == 0 || errno != ENOENT) /* one that is not there is made */
+		check_folder(s, "data_dir", c->data_dir, R_OK | W_OK | X_OK);
+}
+
+/* ---- TLS and addresses ---- */
+
+static bool check_tls(struct ar_settings *s)
+{
+	const struct ar_config_tls *t = &s->config.tls;
+	struct ar_tls_context *context = NULL;
+	struct ar_error err = { 0 };
+
+	if (!*t->certificate && !*t->key)
+		return false;
+	if (!*t->certificate || !*t->key) {
+		refuse(s, *t->key ? "tls.key" : "tls.certificate",
+		       "tls.certificate and tls.key go together; set both, or remove this one");
+		return false;
+	}
+	check_file(s, "tls.certificate", t->certificate);
+	check_file(s, "tls.key", t->key);
+	check_file(s, "tls.client_ca", t->client_ca);
+	if (s->problems.count == 0 &&
+	    ar_tls_context_open(&(struct ar_tls_files){ t->certificate, t->key, t->client_ca }, &context,
+				&err) != AR_OK)
+		refuse(s, "tls.certificate", err.msg);
+	ar_tls_context_free(context);
+	return true;
+}
+
+static void check_listen(struct ar_settings *s, const char *key, const char *address, bool may_be_open)
+{
+	struct ar_authority a;
+	union ar_sockaddr sa;
+
+	if (strcmp(address, "off") == 0)
+		return;
+	if (!ar_authority_parse(ar_str_from(address), &a) || !a.has_port || !ar_authority_address(&a, &sa))
+		ar_problem(&s->problems, ar_settings_origin(s, key), key,
+			   "'%.100s' is not an address with a port; write one such as 127.0.0.1:7717 or "
+			   "[::1]:7717, or off",
+			   address);
+	else if (!may_be_open && !ar_sockaddr_is_loopback(&sa))
+		ar_problem(&s->problems, ar_settings_origin(s, key), key,
+			   "'%.100s' is not loopback; set tls.certificate, tls.key and auth.required, or "
+			   "listen on 127.0.0.1",
+			   address);
+}
+
+/* ---- settings that need one another ---- */
+
+static void check_pairs(struct ar_settings *s)
+{
+	const struct ar_config *c = &s->config;
+
+	if (*c->blob.s3_url && !*c->store)
+		refuse(s, "blob.s3_url", "it needs a PostgreSQL store; set `store` too, or remove it");
+	if (*c->auth.jwt_issuer && !*c->auth.jwt_audience)
+		refuse(s, "auth.jwt_issuer",
+		       "it needs auth.jwt_audience; set it to what aud names in your tokens");
+	if (c->sandbox.uid_first > c->sandbox.uid_last)
+		refuse(s, "sandbox.uid_first", "it is greater than sandbox.uid_last; choose a smaller one");
+}
+
+static void check_entries(struct ar_settings *s, const char *list, enum ar_status st,
+			  const struct ar_error *err)
+{
+	size_t i = 0;
+
+	if (st == AR_OK)
+		return;
+	while (strcmp(ar_config_lists[i].name, list) != 0)
+		i++;
+	ar_problem(&s->problems, &s->lists[i], NULL, "%s", err->msg);
+}
+
+/* They are opened on a loop that never waits for anybody. */
+static void check_lists(struct ar_settings *s)
+{
+	const struct ar_config *c = &s->config;
+	struct ar_arena *a = s->problems.arena;
+	struct ar_tool_source *tools = NULL;
+	struct ar_redactor *redactor = NULL;
+	struct ar_models models = { 0 };
+	struct ar_host_hooks hooks;
+	struct ar_error err = { 0 };
+	uv_loop_t loop;
+
+	AR_ASSERT(uv_loop_init(&loop) == 0);
+	check_entries(s, "models", ar_models_open(&loop, c, a, &models, &err), &err);
+	check_entries(s, "http_tools", ar_http_tools_open(&loop, c, &tools, &err), &err);
+	check_entries(s, "mcp_servers", ar_mcp_tools_check(c, &err), &err);
+	check_entries(s, "hooks", ar_host_hooks_read(c, a, &hooks, &err), &err);
+	if (ar_secrets_load(c, &redactor, &err) != AR_OK)
+		refuse(s, "redact.literals", err.msg);
+	for (size_t i = 0; redactor && i < s->problems.count; i++)
+		s->problems.v[i] = ar_secrets_mask(redactor, s->problems.v[i].p, a);
+	ar_redactor_free(redactor);
+	ar_models_close(&models);
+	if (tools)
+		tools->v->close(tools);
+	uv_run(&loop, UV_RUN_DEFAULT);
+	uv_loop_close(&loop);
+}
+
+void ar_settings_check(struct ar_settings *s)
+{
+	bool has_tls = check_tls(s);
+
+	check_listen(s, "listen", s->config.listen, has_tls && s->config.auth.required);
+	check_listen(s, "cluster.listen", s->config.cluster.listen, true);
+	check_paths(s);
+	check_pairs(s);
+	check_lists(s);
+}

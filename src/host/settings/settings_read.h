@@ -1,0 +1,22 @@
+/* The settings with where each came from and everything that is wrong with them. */
+#ifndef AR_HOST_SETTINGS_READ_H
+#define AR_HOST_SETTINGS_READ_H
+
+#include "settings.h"
+#include "settings/problem.h"
+
+struct ar_settings {
+	struct ar_config config;
+	struct ar_origin *origins; /* of each of ar_config_keys */
+	struct ar_origin *lists; /* of each of ar_config_lists; a default is an empty list */
+	struct ar_problems problems; /* any: the config must not be used */
+	struct ar_problems warnings; /* what is ignored */
+};
+
+/* Everything lives in the arena. */
+void ar_settings_read(const struct ar_settings_args *args, struct ar_arena *a, struct ar_settings *ret);
+
+/* Where the setting of that name came from; it must exist. */
+const struct ar_origin *ar_settings_origin(const struct ar_settings *s, const char *key);
+
+#endif

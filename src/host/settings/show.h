@@ -1,0 +1,17 @@
+/* The settings in force, for people and programs. */
+#ifndef AR_HOST_SETTINGS_SHOW_H
+#define AR_HOST_SETTINGS_SHOW_H
+
+#include "json.h"
+#include "settings/settings_read.h"
+
+struct ar_redactor;
+
+/* The array `settings` of get_settings. Secret settings are masked, and what the redactor knows wherever it stands. */
+void ar_settings_show(const struct ar_settings *s, const struct ar_redactor *redactor, struct ar_jw *w);
+
+/* The same as the whole answer of get_settings, without a runtime. */
+AR_MUST_USE enum ar_status ar_settings_document(const struct ar_settings *s, struct ar_buf *out,
+						struct ar_error *err);
+
+#endif
