@@ -9,7 +9,7 @@
 static const char *const ar_values_log_requests[] = { "off", "errors", "all", NULL };
 static const char *const ar_values_model_provider[] = { "auto", "openai-chat", "openai-responses", "anthropic", "gemini", NULL };
 static const char *const ar_values_model_fallback[] = { "allow", "deny", NULL };
-static const char *const ar_values_auth_socket[] = { "owner", "anyone", NULL };
+static const char *const ar_values_auth_socket[] = { "owner", "group", "anyone", NULL };
 static const char *const ar_values_queue_default_policy[] = { "reject", "queue", NULL };
 static const char *const ar_values_log_level[] = { "error", "warning", "info", "debug", NULL };
 static const char *const ar_values_permission_mode[] = { "default", "untrusted", "on_request", "on_failure", "never", "plan", "bypass", "auto", NULL };
@@ -168,10 +168,10 @@ const struct ar_config_key ar_config_keys[] = {
 	  "Bytes kept per event stream for a slow reader before it is dropped." },
 	{ "auth.required", AR_CONFIG_BOOL, "false", "AGENTD_AUTH_REQUIRED", false, 0, 0, NULL, false, false,
 	  offsetof(struct ar_config, auth.required), offsetof(struct ar_config_file, auth.required),
-	  "Lets nobody in over TCP without a token, also from this machine; the unix socket still knows its user." },
+	  "Requires a token over TCP from everyone. Without it the server's own user and root need none over loopback. The unix socket has auth.socket." },
 	{ "auth.socket", AR_CONFIG_ENUM, "owner", NULL, false, 0, 0, ar_values_auth_socket, false, false,
 	  offsetof(struct ar_config, auth.socket), offsetof(struct ar_config_file, auth.socket),
-	  "Who is the operator when they come over the unix socket: the server's own user and root, or everyone who can open it." },
+	  "Who may do everything without a token over the unix socket: the server's own user and root; also the members of the server's own group; or everyone who can open it." },
 	{ "auth.jwt_issuer", AR_CONFIG_STRING, "", "AGENTD_JWT_ISSUER", false, 0, 0, NULL, false, false,
 	  offsetof(struct ar_config, auth.jwt_issuer), offsetof(struct ar_config_file, auth.jwt_issuer),
 	  "Issuer whose signed tokens (JWT) are taken, as their iss says it; its keys are found by OpenID discovery. Empty takes none." },

@@ -28,6 +28,7 @@ enum ar_config_model_fallback {
 
 enum ar_config_auth_socket {
 	AR_CONFIG_AUTH_SOCKET_OWNER,
+	AR_CONFIG_AUTH_SOCKET_GROUP,
 	AR_CONFIG_AUTH_SOCKET_ANYONE,
 };
 

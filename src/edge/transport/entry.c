@@ -134,6 +134,7 @@ static struct ar_credentials shown_by(const struct ar_exchange *x)
 					.certificate = from->certificate,
 					.is_loopback = from->is_loopback,
 					.is_unix = from->is_unix,
+					.is_in_group = from->is_in_group,
 					.uid = from->uid };
 }
 

@@ -90,6 +90,7 @@ enum ar_status ar_host_access_open(uv_loop_t *loop, const struct ar_config *c, s
 		.clock = ar_clock_system(),
 		.is_shared = is_shared,
 		.is_required = c->auth.required,
+		.is_group_in = c->auth.socket == AR_CONFIG_AUTH_SOCKET_GROUP,
 		.is_socket_open = c->auth.socket == AR_CONFIG_AUTH_SOCKET_ANYONE,
 		.uid = (unsigned)geteuid(),
 		.keep = c->retention.days * DAY,
