@@ -141,8 +141,11 @@ enum ar_page ar_names_page(const struct ar_names *n, const struct ar_source *fro
 
 	if (ar_str_absent(r->origin))
 		return is_cross ? AR_PAGE_FOREIGN : AR_PAGE_NONE;
-	if (!ar_str_absent(find(n->origins, r->origin)))
+	if (!ar_str_absent(find(n->origins, r->origin))) {
+		/* Browsers do not say it of a WebSocket. */
+		is_cross = is_cross || (r->is_upgrade && ar_str_absent(r->fetch_site));
 		return is_cross ? AR_PAGE_LISTED_ELSEWHERE : AR_PAGE_LISTED;
+	}
 	return !is_cross && is_near(from, r) ? AR_PAGE_NEAR : AR_PAGE_FOREIGN;
 }
 

@@ -92,6 +92,9 @@ static void pages_are_listed_near_or_foreign(void **state AR_UNUSED)
 		assert_int_equal(ar_names_page(&n, &loopback, &r), rows[i].on_loopback);
 		assert_int_equal(ar_names_page(&n, &sealed, &r), rows[i].over_tls);
 		assert_int_equal(!ar_str_absent(ar_names_shared_with(&n, &r)), rows[i].is_shared);
+		r.is_upgrade = true;
+		if (rows[i].is_shared && !rows[i].site)
+			assert_int_equal(ar_names_page(&n, &loopback, &r), AR_PAGE_LISTED_ELSEWHERE);
 	}
 	ar_names_fini(&n);
 }

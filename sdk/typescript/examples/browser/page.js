@@ -6,7 +6,7 @@ import { AgentRuntime, WebSocketTransport } from 'agentruntime';
 const query = new URLSearchParams(location.search);
 const url = query.get('url')?.split(',') ?? location.origin;
 const token = query.get('token') ?? undefined;
-const client = new AgentRuntime({ url, token, ...(query.has('ws') ? { transport: new WebSocketTransport() } : {}) });
+const client = new AgentRuntime({ url, token, ...(query.has('ws') ? { transport: new WebSocketTransport({ token }) } : {}) });
 window.client = client; // for the console
 const form = document.querySelector('form');
 const answer = document.querySelector('#answer');
