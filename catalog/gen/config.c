@@ -190,6 +190,12 @@ const struct ar_config_key ar_config_keys[] = {
 	{ "auth.jwt_tenant", AR_CONFIG_STRING, "local", NULL, false, 0, 0, NULL, false, false,
 	  offsetof(struct ar_config, auth.jwt_tenant), offsetof(struct ar_config_file, auth.jwt_tenant),
 	  "Tenant of a JWT when no claim is to name it." },
+	{ "auth.jwt_local", AR_CONFIG_BOOL, "false", NULL, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config, auth.jwt_local), offsetof(struct ar_config_file, auth.jwt_local),
+	  "Lets that claim name the tenant local, whose administrators administer the whole server." },
+	{ "auth.jwt_token_age_s", AR_CONFIG_INT, "0", NULL, false, 0, 31536000, NULL, false, false,
+	  offsetof(struct ar_config, auth.jwt_token_age_s), offsetof(struct ar_config_file, auth.jwt_token_age_s),
+	  "Most age of an API token that a JWT makes or rotates; 0 ends it with the JWT." },
 	{ "auth.jwt_scope_claim", AR_CONFIG_STRING, "scope", NULL, false, 0, 0, NULL, false, false,
 	  offsetof(struct ar_config, auth.jwt_scope_claim), offsetof(struct ar_config_file, auth.jwt_scope_claim),
 	  "Claim of a JWT that lists its scopes, as a text with blanks or an array." },
@@ -425,7 +431,7 @@ const struct ar_config_key ar_config_keys[] = {
 	  offsetof(struct ar_config, guard.repeats), offsetof(struct ar_config_file, guard.repeats),
 	  "Same call with the same arguments and the same answer in a row before the turn is stopped; 0 never stops it." },
 };
-const size_t ar_config_key_count = 132;
+const size_t ar_config_key_count = 134;
 
 static const struct ar_config_key models_keys[] = {
 	{ "name", AR_CONFIG_STRING, "", NULL, false, 0, 0, NULL, true, true,
@@ -768,6 +774,8 @@ static const cyaml_schema_field_t auth_fields[] = {
 	CYAML_FIELD_STRING_PTR("jwt_ca_file", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_auth, jwt_ca_file, 0, 65536),
 	CYAML_FIELD_STRING_PTR("jwt_tenant_claim", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_auth, jwt_tenant_claim, 0, 65536),
 	CYAML_FIELD_STRING_PTR("jwt_tenant", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_auth, jwt_tenant, 0, 65536),
+	CYAML_FIELD_BOOL_PTR("jwt_local", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_auth, jwt_local),
+	CYAML_FIELD_INT_PTR("jwt_token_age_s", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_auth, jwt_token_age_s),
 	CYAML_FIELD_STRING_PTR("jwt_scope_claim", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_auth, jwt_scope_claim, 0, 65536),
 	CYAML_FIELD_STRING_PTR("jwt_scope_prefix", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_auth, jwt_scope_prefix, 0, 65536),
 	CYAML_FIELD_INT_PTR("jwt_leeway_s", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_auth, jwt_leeway_s),

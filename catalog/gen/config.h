@@ -246,6 +246,8 @@ struct ar_config_auth {
 	const char *jwt_ca_file;
 	const char *jwt_tenant_claim;
 	const char *jwt_tenant;
+	bool jwt_local;
+	int64_t jwt_token_age_s;
 	const char *jwt_scope_claim;
 	const char *jwt_scope_prefix;
 	int64_t jwt_leeway_s;
@@ -591,6 +593,8 @@ struct ar_config_file_auth {
 	char *jwt_ca_file;
 	char *jwt_tenant_claim;
 	char *jwt_tenant;
+	bool *jwt_local;
+	int64_t *jwt_token_age_s;
 	char *jwt_scope_claim;
 	char *jwt_scope_prefix;
 	int64_t *jwt_leeway_s;
