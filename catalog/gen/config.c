@@ -9,7 +9,7 @@
 static const char *const ar_values_log_requests[] = { "off", "errors", "all", NULL };
 static const char *const ar_values_model_provider[] = { "auto", "openai-chat", "openai-responses", "anthropic", "gemini", NULL };
 static const char *const ar_values_model_fallback[] = { "allow", "deny", NULL };
-static const char *const ar_values_auth_socket[] = { "owner", "anyone", NULL };
+static const char *const ar_values_auth_socket[] = { "owner", "group", "anyone", NULL };
 static const char *const ar_values_queue_default_policy[] = { "reject", "queue", NULL };
 static const char *const ar_values_log_level[] = { "error", "warning", "info", "debug", NULL };
 static const char *const ar_values_permission_mode[] = { "default", "untrusted", "on_request", "on_failure", "never", "plan", "bypass", "auto", NULL };
@@ -180,10 +180,10 @@ const struct ar_config_key ar_config_keys[] = {
 	  "Bytes kept per event stream for a slow reader before it is dropped." },
 	{ "auth.required", AR_CONFIG_BOOL, AR_CONFIG_UNIT_NONE, "false", "AGENTD_AUTH_REQUIRED", false, 0, 0, NULL, false, false,
 	  offsetof(struct ar_config, auth.required),
-	  "Lets nobody in over TCP without a token, also from this machine; the unix socket still knows its user." },
+	  "Requires a token over TCP from everyone. Without it the server's own user and root need none over loopback. The unix socket has auth.socket." },
 	{ "auth.socket", AR_CONFIG_ENUM, AR_CONFIG_UNIT_NONE, "owner", NULL, false, 0, 0, ar_values_auth_socket, false, false,
 	  offsetof(struct ar_config, auth.socket),
-	  "Who is the operator when they come over the unix socket: the server's own user and root, or everyone who can open it." },
+	  "Who may do everything without a token over the unix socket: the server's own user and root; also the members of the server's own group; or everyone who can open it." },
 	{ "auth.jwt_issuer", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", "AGENTD_JWT_ISSUER", false, 0, 0, NULL, false, false,
 	  offsetof(struct ar_config, auth.jwt_issuer),
 	  "Issuer whose signed tokens (JWT) are taken, as their iss says it; its keys are found by OpenID discovery. Empty takes none." },
@@ -202,6 +202,12 @@ const struct ar_config_key ar_config_keys[] = {
 	{ "auth.jwt_tenant", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "local", NULL, false, 0, 0, NULL, false, false,
 	  offsetof(struct ar_config, auth.jwt_tenant),
 	  "Tenant of a JWT when no claim is to name it." },
+	{ "auth.jwt_local", AR_CONFIG_BOOL, AR_CONFIG_UNIT_NONE, "false", NULL, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config, auth.jwt_local),
+	  "Lets that claim name the tenant local, whose administrators administer the whole server." },
+	{ "auth.jwt_token_age_s", AR_CONFIG_INT, AR_CONFIG_UNIT_S, "0", NULL, false, 0, 31536000, NULL, false, false,
+	  offsetof(struct ar_config, auth.jwt_token_age_s),
+	  "Most age of an API token that a JWT makes or rotates; 0 ends it with the JWT." },
 	{ "auth.jwt_scope_claim", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "scope", NULL, false, 0, 0, NULL, false, false,
 	  offsetof(struct ar_config, auth.jwt_scope_claim),
 	  "Claim of a JWT that lists its scopes, as a text with blanks or an array." },
@@ -440,7 +446,7 @@ const struct ar_config_key ar_config_keys[] = {
 	  offsetof(struct ar_config, guard.repeats),
 	  "Same call with the same arguments and the same answer in a row before the turn is stopped; 0 never stops it." },
 };
-const size_t ar_config_key_count = 137;
+const size_t ar_config_key_count = 139;
 
 static const struct ar_config_key models_keys[] = {
 	{ "name", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, 0, 0, NULL, true, true,

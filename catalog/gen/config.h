@@ -28,6 +28,7 @@ enum ar_config_model_fallback {
 
 enum ar_config_auth_socket {
 	AR_CONFIG_AUTH_SOCKET_OWNER,
+	AR_CONFIG_AUTH_SOCKET_GROUP,
 	AR_CONFIG_AUTH_SOCKET_ANYONE,
 };
 
@@ -244,6 +245,8 @@ struct ar_config_auth {
 	const char *jwt_ca_file;
 	const char *jwt_tenant_claim;
 	const char *jwt_tenant;
+	bool jwt_local;
+	int64_t jwt_token_age_s;
 	const char *jwt_scope_claim;
 	const char *jwt_scope_prefix;
 	int64_t jwt_leeway_s;

@@ -126,9 +126,11 @@ static void on_before_sleep(uv_prepare_t *handle)
 
 static void reload(struct ar_runtime *r)
 {
+	bool has_files = *r->config->tls.certificate || *r->config->cluster.tls_certificate;
+
 	ar_log_line("info", "reloading",
-		    *r->config->tls.certificate ? "the certificate files and the settings are read"
-						: "the settings are read; there is no certificate");
+		    has_files ? "the certificate files and the settings are read"
+			      : "the settings are read; there is no certificate");
 	ar_http_server_reload(r->http);
 	if (r->start->reload)
 		r->start->reload(r->start->arg);

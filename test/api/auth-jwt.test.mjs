@@ -63,6 +63,7 @@ test('a token that is not for us, not for now or of nobody is refused, and told 
 		[{ sub: undefined }, /sub/],
 		[{ sub: '' }, /sub/],
 		[{ sub: 's'.repeat(129) }, /sub/],
+		...['ada\0admin', 'ada\nadmin', '\x1b[31mada', 'ada\x7f', 'ada\u009b31m', '\0'].map((sub) => [{ sub }, /sub/]),
 	];
 	for (const [claims, why] of cases) {
 		const { status, message } = await ask(makeJwt(keys.ec, issuer.claims(claims)));
@@ -186,6 +187,45 @@ test('the tenant comes from a claim, the keys from an address of their own; a do
 	assert.equal((await as({})).status, 401);
 	assert.equal((await as({ ...member, 'https://example.com/tenant': 'a b' })).status, 401);
 	await own.close();
+});
+
+test('the tenant local is the server\'s own: a claim may not name it unless a setting says so', async () => {
+	const as = (server, tenant) => ask(makeJwt(keys.ed, issuer.claims({ org: tenant, scope: 'admin' })), { server });
+	const strict = await startAgentd({ config: config({ 'auth.jwt_tenant_claim': 'org' }) });
+	const refused = await as(strict, 'local');
+	assert.equal(refused.status, 401);
+	assert.match(refused.message, /auth\.jwt_local/);
+	assert.equal((await as(strict, 'acme')).status, 200);
+	for (const odd of ['acme\0', 'a\ncme', 'local\0']) assert.equal((await as(strict, odd)).status, 401, JSON.stringify(odd));
+	const open = await startAgentd({ config: config({ 'auth.jwt_tenant_claim': 'org', 'auth.jwt_local': true }) });
+	assert.equal((await as(open, 'local')).status, 200);
+});
+
+test('a token that a JWT makes ends with it, and cannot be worth more than it by a detour', async () => {
+	const exp = Math.floor(Date.now() / 1000) + 300;
+	const admin = makeJwt(keys.ed, issuer.claims({ scope: 'admin', exp }));
+	const as = (bearer, command, input, server = rt) => ask(bearer, { server, command, input });
+	const latest = (exp + 1) * 1000; // with the leeway
+	const first = await as(admin, 'create_token', { name: 'x', scopes: ['admin'], idempotencyKey: 'k1' });
+	assert.ok(Date.parse(first.body.record.expiresAt) <= latest, JSON.stringify(first.body));
+	const again = await as(makeJwt(keys.ed, issuer.claims({ scope: 'admin', exp: exp + 60 })), 'create_token', { name: 'x', scopes: ['admin'], idempotencyKey: 'k1' });
+	assert.equal(again.body.record.tokenId, first.body.record.tokenId, 'a repeat with a newer JWT is a repeat');
+	const later = new Date((exp + 3600) * 1000).toISOString();
+	const sooner = new Date((exp - 60) * 1000).toISOString();
+	assert.equal((await as(admin, 'create_token', { name: 'x', scopes: ['read'], expiresAt: later })).body.error.code, 'not_authorized');
+	assert.equal((await as(admin, 'create_token', { name: 'x', scopes: ['read'], expiresAt: sooner })).body.record.expiresAt.slice(0, 19), sooner.slice(0, 19));
+	const second = await as(first.body.token, 'create_token', { name: 'y', scopes: ['admin'] });
+	assert.ok(Date.parse(second.body.record.expiresAt) <= latest, 'a token that was made by a token');
+	const endless = JSON.parse((await request(rt, { path: '/v1/create_token', via: 'socket', body: JSON.stringify({ name: 'z', scopes: ['admin'] }) })).text);
+	assert.equal(endless.record.expiresAt, undefined);
+	for (const bearer of [admin, first.body.token])
+		assert.equal((await as(bearer, 'rotate_token', { tokenId: endless.record.tokenId })).body.error.code, 'not_authorized', 'the secret of an endless one');
+	assert.equal((await as(admin, 'rotate_token', { tokenId: first.body.record.tokenId })).status, 200);
+	const aged = await startAgentd({ config: config({ 'auth.jwt_token_age_s': 7200 }) });
+	const made = await as(admin, 'create_token', { name: 'x', scopes: ['read'] }, aged);
+	const left = Date.parse(made.body.record.expiresAt) - Date.now();
+	assert.ok(left > 3600000 && left <= 7200000, `${left}`);
+	assert.equal((await as(admin, 'create_token', { name: 'x', scopes: ['read'], expiresAt: later }, aged)).status, 200);
 });
 
 test('a stream ends with its token', async () => {

@@ -49,6 +49,13 @@ function place() {
 	return { folder, data: join(folder, 'data'), unix: join(folder, 'given.sock'), notify: join(folder, 'notify') };
 }
 
+test('the units of the package listen on unix sockets alone, and its settings open no port and let the group in', () => {
+	const packaging = fileURLToPath(new URL('../../packaging/', import.meta.url));
+	for (const unit of ['system', 'user'])
+		for (const [, where] of readFileSync(join(packaging, `systemd/${unit}/agentd.socket`), 'utf8').matchAll(/^ListenStream=(.*)$/gm)) assert.match(where, /^[/%].*\.sock$/);
+	assert.match(readFileSync(join(packaging, 'agentd.yaml'), 'utf8'), /^listen: "off"\nauth:\n {2}socket: group\n/m);
+});
+
 test('both kinds of sockets are served, and a request that came before the start is answered', async () => {
 	const p = place();
 	const manager = run(activate, ['--tcp', '--unix', p.unix, '--notify', p.notify, join(bin, 'agentd'), '--data-dir', p.data]);

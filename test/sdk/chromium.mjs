@@ -11,9 +11,9 @@ const FLAGS = ['--headless=new', '--remote-debugging-pipe', '--no-sandbox', '--d
 	'--disable-background-networking', '--disable-component-update', '--disable-default-apps', '--disable-sync', '--no-proxy-server'];
 
 class Browser {
-	constructor() {
+	constructor(flags) {
 		this.profile = mkdtempSync(join(tmpdir(), 'ar-chromium-'));
-		this.child = spawn(chromium, [...FLAGS, `--user-data-dir=${this.profile}`], { stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'], detached: true, env: { PATH: process.env.PATH, HOME: this.profile } });
+		this.child = spawn(chromium, [...FLAGS, ...flags, `--user-data-dir=${this.profile}`], { stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'], detached: true, env: { PATH: process.env.PATH, HOME: this.profile } });
 		this.gone = new Promise((done) => this.child.on('close', done));
 		this.waiting = new Map();
 		this.last = 0;
@@ -57,8 +57,9 @@ class Browser {
 	}
 }
 
-export function launch() {
-	const browser = new Browser();
+/** `flags`: more of the command line. */
+export function launch(...flags) {
+	const browser = new Browser(flags);
 	after(() => browser.end());
 	return browser;
 }

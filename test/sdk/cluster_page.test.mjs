@@ -2,7 +2,7 @@
 // ci: own stage
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { newFolder, sleep, startAgentd, startModel, storeOf, waitFor } from '../lib/runtime.mjs';
+import { newFolder, ok, sleep, startAgentd, startModel, storeOf, waitFor } from '../lib/runtime.mjs';
 import { chromium } from './chromium.mjs';
 import { ask } from './page.mjs';
 import { servePage } from './sdk.mjs';
@@ -36,6 +36,7 @@ for (const [how, more] of [['', ''], ['over WebSocket', '&ws']]) {
 	test(`a page of another origin that is let in asks the nodes itself ${how}`, { skip }, async () => {
 		const page = await servePage([]);
 		const { model, nodes } = await cluster({ 'http.origins': new URL(page).origin });
-		await killedMeanwhile(`${page}?url=${nodes.map(({ url }) => url).join(',')}${more}`, nodes, model);
+		const { token } = await ok(nodes[0], 'create_token', { name: 'page', scopes: ['read', 'submit'] });
+		await killedMeanwhile(`${page}?url=${nodes.map(({ url }) => url).join(',')}&token=${token}${more}`, nodes, model);
 	});
 }

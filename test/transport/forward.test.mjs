@@ -129,7 +129,7 @@ scenario("the address for peers answers nobody without the key", async () => {
 
 scenario("peers may command and ask how it goes, and nothing else", async () => {
 	const probe = await start("--ops");
-	const headers = `Host: node-2.example:7718\r\nOrigin: http://example.com\r\nAuthorization: bearer ${key}\r\n${operator}`;
+	const headers = `Host: node-2.example:7718\r\nOrigin: http://example.com\r\nAuthorization: bearer ${key}\r\nContent-Type: application/json\r\n${operator}`;
 	const send = async (line, body = "") => {
 		const wire = await ask(probe.cluster, `${line} HTTP/1.1\r\n${headers}Content-Length: ${body.length}\r\n\r\n${body}`);
 		wire.close();

@@ -120,6 +120,35 @@ scenario("what is refused is refused in the same words, and the connection goes 
 	assert.equal((await probe.stop()).accepted, 1);
 });
 
+scenario("a refusal that comes before the end of the body is no failure of the stream: the rest is let come, and only who never ends is told to stop", async () => {
+	const probe = await startProbe("--listen", "127.0.0.1:0", "--body", "100000");
+	const wire = new H2Wire(probe.port);
+	const answered = (id) => wire.until((w) => w.of(TYPE.DATA, id).some((f) => f.flags & FLAG.END_STREAM));
+	const begin = (id) => wire.ask(id, "/v1/submit_turn", { method: "POST", more: [field("content-type", "text/plain")], end: false });
+	for (const [id, size] of [[1, 2], [5, 16000]]) {
+		begin(id);
+		await answered(id);
+		assert.match(wire.data(id), /unsupported_media_type/);
+		wire.send(frame(TYPE.DATA, 0, id, Buffer.alloc(size)), frame(TYPE.DATA, FLAG.END_STREAM, id));
+		wire.ask(id + 2, "/health");
+		await wire.until((w) => w.data(id + 2) === '{"status":"ok"}');
+		assert.equal(wire.of(TYPE.RST, id).length, 0);
+	}
+	begin(301);
+	await answered(301);
+	for (let i = 0; i < 8; i++) wire.send(frame(TYPE.DATA, 0, 301, Buffer.alloc(13000))); // more than any body
+	begin(303);
+	await answered(303);
+	for (const id of [301, 303]) {
+		await wire.until((w) => w.of(TYPE.RST, id).length);
+		assert.equal(wire.of(TYPE.RST, id)[0].payload.readUInt32BE(0), 0, "NO_ERROR");
+	}
+	wire.ask(305, "/health");
+	await wire.until((w) => w.data(305) === '{"status":"ok"}');
+	wire.close();
+	await probe.stop();
+});
+
 scenario("an expectation is answered before the body", async () => {
 	const probe = await startProbe("--listen", "127.0.0.1:0");
 	const client = new Client(probe.port);
@@ -292,7 +321,7 @@ scenario("the preface may come in any portions, and a request that only begins l
 	await wire.until((w) => w.data(1) === '{"status":"ok"}');
 	wire.close();
 	const one = new Wire(probe.port);
-	for (const part of ["P", "O", "ST /v1/submit_turn HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}"]) {
+	for (const part of ["P", "O", "ST /v1/submit_turn HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"]) {
 		one.send(part);
 		await sleep(10);
 	}

@@ -18,7 +18,7 @@ export const u32 = (...values) => Buffer.concat(values.map((v) => { const b = Bu
 const string = (text) => { const b = Buffer.from(text, "latin1"); if (b.length > 126) throw new Error("too long"); return Buffer.concat([Buffer.from([b.length]), b]); };
 // A field that is not to be indexed, by name.
 export const field = (name, value) => Buffer.concat([Buffer.from([0]), string(name), string(value)]);
-export const request = (path, method = "GET", more = []) =>
+export const request = (path, method = "GET", more = method === "POST" ? [field("content-type", "application/json")] : []) =>
 	Buffer.concat([field(":method", method), field(":scheme", "http"), field(":path", path), field(":authority", "localhost"), ...more]);
 
 export class H2Wire {
@@ -45,7 +45,7 @@ export class H2Wire {
 		if (!this.socket.destroyed && this.socket.writable) return this.socket.write(Buffer.concat(parts));
 		return false;
 	}
-	ask(stream, path, { method = "GET", more = [], end = true } = {}) {
+	ask(stream, path, { method = "GET", more, end = true } = {}) {
 		this.send(frame(TYPE.HEADERS, FLAG.END_HEADERS | (end ? FLAG.END_STREAM : 0), stream, request(path, method, more)));
 		return this;
 	}

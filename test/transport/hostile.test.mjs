@@ -4,9 +4,9 @@ import fs from "node:fs";
 import net from "node:net";
 import os from "node:os";
 import path from "node:path";
-import { ask, get, post, scenario, sleep, startProbe, Wire } from "./probe.mjs";
+import { ask, get, json, post, scenario, sleep, startProbe, Wire } from "./probe.mjs";
 
-const start = "POST /v1/submit_turn HTTP/1.1\r\n";
+const start = `POST /v1/submit_turn HTTP/1.1\r\n${json}`;
 const host = "Host: localhost\r\n";
 const chunked = `${start}${host}Transfer-Encoding: chunked\r\n\r\n`;
 const counted = (headers, body = "abcde") => `${start}${host}${headers}\r\n\r\n${body}`;
@@ -123,7 +123,7 @@ scenario("requests that must work do", async () => {
 	await plain.until((w) => w.statuses.length === 4 && w.text.endsWith('{"status":"ok"}'));
 	plain.close();
 
-	const old = await ask(probe.port, `POST /v1/submit_turn HTTP/1.0\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+	const old = await ask(probe.port, `POST /v1/submit_turn HTTP/1.0\r\n${json}Content-Length: ${body.length}\r\n\r\n${body}`);
 	await old.until((w) => w.closed);
 	assert.match(old.text, /^HTTP\/1\.1 200 .*Connection: close\r\n/s);
 
@@ -156,7 +156,7 @@ scenario("unknown paths, wrong methods and wrong types are answered in words and
 		[get("/v1/sessions?limit=x"), 400, /parameter 'limit' is of the wrong type/],
 		[get("/v1/sessions?nope=x"), 400, /parameter 'nope' is unknown/],
 		[`HEAD /health HTTP/1.1\r\n${host}\r\n`, 405, /Content-Length: 0\r\n[^{]*\r\n\r\n$/],
-		[post("{}", { headers: "Content-Type: application/json; charset=utf-8\r\n" }), 200, /./],
+		[post("{}", { type: "Content-Type: application/json ;charset=utf-8\r\n" }), 200, /./],
 	];
 	for (const [bytes, status, pattern] of cases) {
 		wire.text = "";
@@ -165,9 +165,13 @@ scenario("unknown paths, wrong methods and wrong types are answered in words and
 		assert.match(wire.text, pattern);
 	}
 	wire.close();
-	const form = await ask(probe.port, post("a=b", { headers: "Content-Type: text/plain\r\n" }));
-	assert.deepEqual(form.statuses, [415]);
-	form.close();
+	for (const type of ["", "Content-Type: text/plain\r\n", "Content-Type:\r\n", "Content-Type: application/json-x\r\n", "Content-Type: text/plain; a=application/json\r\n"])
+		for (const [path, body] of [["/v1/submit_turn", "{}"], ["/v1/nodes/drain", ""]]) {
+			const form = await ask(probe.port, post(body, { path, type }));
+			assert.deepEqual(form.statuses, [415], type);
+			assert.match(form.text, /Content-Type: application\/json/);
+			form.close();
+		}
 	await probe.stop();
 });
 
@@ -182,9 +186,16 @@ scenario("a page from elsewhere does not reach a loopback server", async () => {
 		[request("127.0.0.1.nip.io"), 403],
 		[request(""), 403],
 		[request("localhost", "", "http://evil.example/health"), 403],
-		[request("localhost", "Origin: http://localhost:3000\r\n"), 200],
+		[request("localhost", "Origin: http://localhost:3000\r\n"), 401],
+		[request("localhost", "Origin: http://localhost:3000\r\nAuthorization: Bearer x\r\n"), 200], // whether it is good, the door judges
+		[request("localhost", "Origin: http://localhost:3000\r\nSec-Fetch-Site: same-site\r\nAuthorization: Bearer x\r\n"), 403],
+		[request("localhost", "Sec-Fetch-Site: cross-site\r\n"), 403],
+		[request("localhost", "Sec-Fetch-Site: same-site\r\nAuthorization: Bearer x\r\n"), 403],
+		[request("localhost", "Sec-Fetch-Site: none\r\n"), 200],
+		[request("localhost", "Sec-Fetch-Site: none\r\nSec-Fetch-Site: cross-site\r\n"), 400],
 		[request("localhost", "Origin: https://evil.example\r\n"), 403],
 		[request("localhost", "Origin: null\r\n"), 403],
+		[request("localhost", "Origin: null\r\nAuthorization: Bearer x\r\n"), 403],
 	];
 	for (const [bytes, status] of cases) {
 		const wire = await ask(probe.port, bytes);

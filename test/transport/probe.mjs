@@ -123,8 +123,10 @@ export async function ask(at, bytes, count = 1) {
 	return wire;
 }
 
-export function post(body, { path = "/v1/submit_turn", headers = "" } = {}) {
-	return `POST ${path} HTTP/1.1\r\nHost: localhost\r\n${headers}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+export const json = "Content-Type: application/json\r\n";
+
+export function post(body, { path = "/v1/submit_turn", headers = "", type = json } = {}) {
+	return `POST ${path} HTTP/1.1\r\nHost: localhost\r\n${type}${headers}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 }
 
 export const get = (path, headers = "") => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n${headers}\r\n`;

@@ -81,6 +81,7 @@ scenario("only a WebSocket of version 13 with our subprotocol, from this machine
 		[get("/v1/rpc"), 426], [handshake().replace("13", "12"), 426], [handshake().replace("Upgrade: websocket\r\n", "Upgrade: h2c\r\n"), 426],
 		[handshake().replace("dGhlIHNhbXBsZSBub25jZQ==", "dGhl"), 400], [handshake().replace("agentruntime.v1", "chat"), 400],
 		[handshake("", { host: "evil.example" }), 403], [handshake("Origin: https://evil.example\r\n"), 403], [handshake("Origin: null\r\n"), 403],
+		[handshake("Origin: http://localhost:3000\r\n"), 401], [handshake("Sec-Fetch-Site: cross-site\r\n"), 403],
 		[post("{}", { path: "/v1/rpc" }), 405],
 	];
 	for (const [text, status] of cases) {
@@ -90,7 +91,7 @@ scenario("only a WebSocket of version 13 with our subprotocol, from this machine
 		if (status === 426) assert.match(wire.text, /\r\nsec-websocket-version: 13\r\n/i);
 		wire.close();
 	}
-	const page = await ask(probe.port, handshake("Origin: http://localhost:3000\r\n"));
+	const page = await ask(probe.port, handshake("Origin: http://localhost:3000\r\n").replace("agentruntime.v1", "agentruntime.v1, bearer.x"));
 	assert.match(page.text, /^HTTP\/1\.1 101 .*\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK\+xOo=\r\nSec-WebSocket-Protocol: agentruntime\.v1\r\n\r\n$/s);
 	page.close();
 	// What follows the request in the same segment is the first message.

@@ -217,12 +217,13 @@ scenario("an address of the network needs TLS and callers who show who they are"
 		for try in 1 2 3 4 5 6 7 8 9; do ask | grep -q 200 && break; sleep 0.1; done
 		ask; ask -H "Host: agents.example"; ask -H "Host: ALIAS.example:443"; ask -H "Host: evil.example"
 		ask -H "Host: agents.example" -H "Origin: https://agents.example"
+		ask -H "Host: agents.example" -H "Origin: https://agents.example" -H "Authorization: Bearer x"
 		ask -H "Host: agents.example" -H "Origin: http://agents.example"
 		ask -H "Host: agents.example" -H "Origin: http://localhost:3000"
 		kill $server; wait $server`;
 	const seen = await run("unshare", ["--map-root-user", "--net", "sh", "-c", script, "sh", binary, ...pki.flags()]).catch((e) => e);
 	if (seen.code === 77 || /unshare/.test(seen.stderr)) return t.skip("no network namespace can be made here");
-	assert.equal(seen.stdout, "200 200 200 403 200 403 403 ", seen.stderr);
+	assert.equal(seen.stdout, "200 200 200 403 401 200 403 403 ", seen.stderr);
 });
 
 scenario("pages of the listed origins may ask and read, no others", async () => {
@@ -233,16 +234,21 @@ scenario("pages of the listed origins may ask and read, no others", async () => 
 	assert.match(listed.text, /^HTTP\/1\.1 200 .*Access-Control-Allow-Origin: https:\/\/console\.example\r\nVary: Origin\r\n/s);
 	assert.deepEqual((await from("https://console.example.evil.example")).statuses, [403]);
 	assert.deepEqual((await from("https://other.example")).statuses, [403]);
-	const local = await from("http://localhost:3000");
+	const local = await from("http://localhost:3000", "GET", "Authorization: Bearer x\r\n");
 	assert.deepEqual(local.statuses, [200]);
+	// What a browser says of a page that is listed: it needs a token, and may read that it does.
+	const bare = await from("https://console.example", "GET", "Sec-Fetch-Site: cross-site\r\n");
+	assert.match(bare.text, /^HTTP\/1\.1 401 .*Access-Control-Allow-Origin: https:\/\/console\.example\r\n.*WWW-Authenticate: Bearer\r\n.*agentctl token create/s);
+	const shown = await from("https://console.example", "GET", "Sec-Fetch-Site: cross-site\r\nAuthorization: Bearer x\r\n");
+	assert.deepEqual(shown.statuses, [200]);
 	assert.doesNotMatch(local.text, /Access-Control/);
 	const preflight = await from("https://other.example:8443", "OPTIONS",
-		"Access-Control-Request-Method: POST\r\nAccess-Control-Request-Headers: authorization\r\n");
+		"Sec-Fetch-Site: cross-site\r\nAccess-Control-Request-Method: POST\r\nAccess-Control-Request-Headers: authorization\r\n");
 	assert.match(preflight.text, /^HTTP\/1\.1 200 .*Access-Control-Allow-Methods: GET, POST\r\nAccess-Control-Allow-Headers: authorization, /s);
-	assert.deepEqual((await from("http://localhost:3000", "OPTIONS", "Access-Control-Request-Method: POST\r\n")).statuses, [405]);
+	assert.deepEqual((await from("http://localhost:3000", "OPTIONS", "Access-Control-Request-Method: POST\r\n")).statuses, [401]);
 	const stream = await ask(probe.port, `GET /v1/sessions/s/events HTTP/1.1\r\nHost: localhost\r\nOrigin: https://console.example\r\n\r\n`);
 	assert.match(stream.text, /text\/event-stream\r\n.*Access-Control-Allow-Origin: https:\/\/console\.example\r\n/s);
-	for (const wire of [listed, local, preflight, stream]) wire.close();
+	for (const wire of [listed, local, bare, shown, preflight, stream]) wire.close();
 	for (const bad of ["console.example", "https://a/b", "ftp://a"])
 		assert.match((await startProbe("--listen", "127.0.0.1:0", "--origins", bad)).complaint, /is not an origin/);
 	assert.match((await startProbe("--listen", "127.0.0.1:0", "--hosts", "https://a")).complaint, /is not a name/);

@@ -62,8 +62,9 @@ struct ar_credentials {
 	struct ar_str bearer; /* absent: none */
 	struct ar_str certificate; /* subject of a client certificate that was verified; absent: none */
 	bool is_loopback; /* TCP from this machine */
-	bool is_unix; /* `uid` is the kernel's word */
-	unsigned uid;
+	bool is_unix;
+	bool is_in_group; /* with is_unix: that user is of the server's own group */
+	unsigned uid; /* with is_loopback or is_unix: the kernel's word; (unsigned)-1: it does not say */
 };
 
 /* One question to the door. The caller owns it (zeroed), fills the first part, keeps it until done(), and ends it with ar_entry_fini(). */

@@ -20,8 +20,10 @@ struct ar_access_options {
 	struct ar_clock *clock;
 	bool is_shared; /* other nodes write to the store */
 	bool is_required; /* who comes over TCP shows something, also from this machine */
+	bool is_group_in; /* over the unix socket users of the server's own group are the operator, too */
 	bool is_socket_open; /* every user who can open the unix socket is the operator, not only the server's own and root */
 	unsigned uid; /* the server's own */
+	ar_usec jwt_token_age; /* most age of a token that a JWT makes; 0: it ends with the JWT */
 	ar_usec keep; /* that a token is kept after its end; 0: for ever */
 	struct ar_access_limit token_limit, tenant_limit;
 	const struct ar_access_certificate *certificates;

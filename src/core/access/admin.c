@@ -129,6 +129,28 @@ static bool is_tenant(struct ar_str name)
 	return name.len <= AR_TENANT_MAX && ar_id_acceptable(name);
 }
 
+/* Nobody gives out what outlives what they showed: else a short JWT, or the old secret of a rotated token, would be worth an endless one.
+ * 0: no limit. */
+static ar_usec latest_end(const struct ar_access *a, const struct ar_token_change *c)
+{
+	if (!c->who || !c->who->until)
+		return 0;
+	if (a->o.jwt_token_age && ar_str_starts(c->who->actor, AR_STR("jwt:")))
+		return ar_access_wall(a) + a->o.jwt_token_age;
+	return c->who->until;
+}
+
+static enum ar_status check_end(const struct ar_access *a, struct ar_token_change *c, ar_usec end)
+{
+	ar_usec latest = latest_end(a, c);
+
+	if (!latest || (end && end <= latest))
+		return AR_OK;
+	return ar_refuse(&c->err, AR_ERR_NOT_AUTHORIZED,
+			 "this token would outlive the one that was shown by more than is allowed "
+			 "(auth.jwt_token_age_s); name an earlier expiresAt, or ask the operator");
+}
+
 static enum ar_status check_create(const struct ar_access *a, struct ar_token_change *c)
 {
 	struct ar_str tenant = tenant_of(c);
@@ -145,7 +167,7 @@ static enum ar_status check_create(const struct ar_access *a, struct ar_token_ch
 		return ar_refuse(&c->err, AR_ERR_INVALID_INPUT, "a token needs at least one scope");
 	if (c->expires && c->expires <= ar_access_wall(a))
 		return ar_refuse(&c->err, AR_ERR_INVALID_INPUT, "expiresAt is not in the future");
-	return AR_OK;
+	return c->expires ? check_end(a, c, c->expires) : AR_OK;
 }
 
 static struct ar_hash hash_input(const struct ar_token_change *c)
@@ -229,6 +251,10 @@ static void rotate(struct ar_access *a, struct ar_token_change *c, const struct 
 		fail(c, ar_refuse(&c->err, AR_ERR_EXPIRED, "the token has ended; create another"));
 		return;
 	}
+	if (check_end(a, c, there->expires) != AR_OK) {
+		fail(c, AR_E_REFUSED);
+		return;
+	}
 	t = ar_token_copy(there);
 	ar_token_renew(t, ar_access_wall(a) + c->grace, c->text);
 	save(a, c, t);
@@ -274,6 +300,7 @@ void ar_access_change(struct ar_access *a, struct ar_token_change *c)
 	if (c->act == AR_TOKEN_CREATE) {
 		st = check_create(a, c);
 		c->input = hash_input(c);
+		c->expires = c->expires ? c->expires : latest_end(a, c);
 	}
 	if (st != AR_OK)
 		fail(c, st);

@@ -187,12 +187,36 @@ static void admit_certificate(struct ar_access *a, struct ar_entry *e)
 	       "the certificate's subject is none that may come in; show a token as well");
 }
 
-static void admit_user(struct ar_access *a, struct ar_entry *e)
+static bool is_own_user(const struct ar_access *a, const struct ar_entry *e)
 {
-	if (e->shown.uid == a->o.uid || e->shown.uid == 0 || a->o.is_socket_open)
+	return e->shown.uid == a->o.uid || e->shown.uid == 0;
+}
+
+static void admit_socket_user(struct ar_access *a, struct ar_entry *e)
+{
+	if (is_own_user(a, e) || a->o.is_socket_open || (a->o.is_group_in && e->shown.is_in_group))
 		admit_operator(a, e);
 	else
-		refuse(a, e, AR_ERR_AUTH_FAILED, "the socket is for the server's own user; show a token");
+		refuse(a, e, AR_ERR_AUTH_FAILED,
+		       "the socket is for the server's own user and root (auth.socket); show a token, which "
+		       "they make with `agentctl token create`");
+}
+
+/* TCP has no permissions of its own, so every user of the machine gets here. */
+static void admit_loopback_user(struct ar_access *a, struct ar_entry *e)
+{
+	if (is_own_user(a, e)) {
+		admit_operator(a, e);
+		return;
+	}
+	refuse(a, e, AR_ERR_AUTH_FAILED,
+	       e->shown.uid == (unsigned)-1
+		       ? "the kernel does not say which user connects, so show a token: Authorization: "
+			 "Bearer "
+			 "art_...; the server's own user makes one with `agentctl token create`"
+		       : "over TCP only the server's own user and root need no token; show one: "
+			 "Authorization: "
+			 "Bearer art_...; the server's own user makes one with `agentctl token create`");
 }
 
 static void door_admit(struct ar_door *d, struct ar_entry *e)
@@ -205,9 +229,9 @@ static void door_admit(struct ar_door *d, struct ar_entry *e)
 	else if (!ar_str_absent(e->shown.certificate))
 		admit_certificate(a, e);
 	else if (e->shown.is_unix)
-		admit_user(a, e);
+		admit_socket_user(a, e);
 	else if (e->shown.is_loopback && !a->o.is_required)
-		admit_operator(a, e);
+		admit_loopback_user(a, e);
 	else
 		refuse(a, e, AR_ERR_AUTH_FAILED, "show a token: Authorization: Bearer art_...");
 }

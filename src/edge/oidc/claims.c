@@ -113,21 +113,39 @@ static unsigned read_rights(struct ar_json v, struct ar_str prefix)
 	return rights;
 }
 
-static bool read_tenant(const struct ar_claim_rules *rules, struct ar_json claims, struct ar_arena *a,
-			struct ar_str *ret)
+static bool read_tenant(const struct ar_claim_rules *rules, struct ar_json claims, struct ar_str *ret,
+			const char **ret_why)
 {
-	struct ar_str tenant = rules->tenant;
+	*ret = rules->tenant;
+	if (rules->tenant_claim.len && !ar_json_str(member(claims, rules->tenant_claim), ret))
+		return fail(ret_why, "the signed token does not name its tenant");
+	if (ret->len > TENANT_MAX || !ar_id_acceptable(*ret))
+		return fail(ret_why, "the tenant that the signed token names is no name of a tenant");
+	if (rules->tenant_claim.len && !rules->may_be_local && ar_str_is(*ret, AR_TENANT_LOCAL))
+		return fail(ret_why, "the signed token names the tenant local, which is the server's own: "
+				     "auth.jwt_local allows that");
+	return true;
+}
 
-	if (rules->tenant_claim.len && !ar_json_str(member(claims, rules->tenant_claim), &tenant))
-		return false;
-	*ret = ar_arena_str(a, tenant);
-	return tenant.len <= TENANT_MAX && ar_id_acceptable(tenant);
+/* The subject becomes part of an actor, which people and programs read: control characters (C0, DEL, C1) are no part of a name, and a NUL
+ * would cut it. */
+static bool is_name(struct ar_str s)
+{
+	for (size_t i = 0; i < s.len; i++) {
+		unsigned char c = (unsigned char)s.p[i];
+
+		if (c < ' ' || c == 0x7f)
+			return false;
+		if (c == 0xc2 && i + 1 < s.len && (unsigned char)s.p[i + 1] < 0xa0)
+			return false;
+	}
+	return s.len && s.len <= SUBJECT_MAX;
 }
 
 bool ar_claims_judge(const struct ar_claim_rules *rules, struct ar_json claims, ar_usec now,
 		     struct ar_arena *a, struct ar_principal *ret, const char **ret_why)
 {
-	struct ar_str issuer, subject;
+	struct ar_str issuer, subject, tenant;
 
 	*ret = (struct ar_principal){ 0 };
 	if (ar_json_type(claims) != AR_JSON_OBJECT)
@@ -138,10 +156,11 @@ bool ar_claims_judge(const struct ar_claim_rules *rules, struct ar_json claims, 
 		return fail(ret_why, "the signed token is not meant for this server (aud)");
 	if (!check_time(claims, rules->leeway, now, &ret->until, ret_why))
 		return false;
-	if (!ar_json_str(ar_json_get(claims, "sub"), &subject) || !subject.len || subject.len > SUBJECT_MAX)
+	if (!ar_json_str(ar_json_get(claims, "sub"), &subject) || !is_name(subject))
 		return fail(ret_why, "the signed token does not say who it is (sub)");
-	if (!read_tenant(rules, claims, a, &ret->tenant))
-		return fail(ret_why, "the signed token does not name its tenant");
+	if (!read_tenant(rules, claims, &tenant, ret_why))
+		return false;
+	ret->tenant = ar_arena_str(a, tenant);
 	ret->actor = ar_arena_fmt(a, "jwt:%.*s", AR_STR_ARG(subject));
 	ret->token = ar_arena_fmt(a, "jwt:%.*s:%.*s", AR_STR_ARG(ret->tenant), AR_STR_ARG(subject));
 	ret->rights = read_rights(member(claims, rules->scope_claim), rules->scope_prefix);

@@ -10,6 +10,7 @@ struct ar_claim_rules {
 	struct ar_str issuer, audience;
 	struct ar_str tenant_claim; /* empty: all are of `tenant` */
 	struct ar_str tenant;
+	bool may_be_local; /* the claim may name the tenant of the server's own administrators */
 	struct ar_str scope_claim, scope_prefix;
 	ar_usec leeway;
 };

@@ -20,8 +20,9 @@ struct ar_visit;
 /* Where a peer came from; one per link. */
 struct ar_source {
 	struct ar_str certificate; /* subject of the client certificate that was verified; absent: none */
-	unsigned uid; /* with is_unix: the kernel's word */
+	unsigned uid; /* with is_unix or is_loopback: the kernel's word; AR_NO_USER: it does not say */
 	bool is_unix;
+	bool is_in_group; /* with is_unix: that user is of the server's own group */
 	bool is_peer; /* another node of the cluster, at its own address */
 	bool is_loopback; /* TCP from this machine */
 	bool is_tls;

@@ -126,6 +126,11 @@ static struct ar_str bearer_of(const struct ar_request *r)
 	return ar_is_word(scheme, "bearer") && !ar_str_absent(rest) ? rest : r->authorization;
 }
 
+bool ar_entry_has_bearer(const struct ar_request *r)
+{
+	return !ar_str_absent(bearer_of(r));
+}
+
 static struct ar_credentials shown_by(const struct ar_exchange *x)
 {
 	const struct ar_source *from = x->carrier->source;
@@ -134,6 +139,7 @@ static struct ar_credentials shown_by(const struct ar_exchange *x)
 					.certificate = from->certificate,
 					.is_loopback = from->is_loopback,
 					.is_unix = from->is_unix,
+					.is_in_group = from->is_in_group,
 					.uid = from->uid };
 }
 

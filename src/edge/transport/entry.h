@@ -10,6 +10,7 @@
 struct ar_carrier;
 struct ar_exchange;
 struct ar_http_server;
+struct ar_request;
 
 /* Somebody who was let in, for as long as their request, stream or connection lasts. The operator needs none. */
 struct ar_visit {
@@ -35,6 +36,9 @@ void ar_visit_leave(struct ar_visit *v);
 /* From now on the door is asked again every second whether v is still good; until it leaves or is freed. */
 void ar_visit_watch(struct ar_visit *v, void (*expired)(struct ar_visit *v), void *owner);
 void ar_visits_check(struct ar_http_server *s);
+
+/* Whether a bearer came with the request; it may still be a bad one. */
+bool ar_entry_has_bearer(const struct ar_request *r);
 
 /* Shows the door what came with the request; ar_exchange_admitted() follows, or a refusal is sent. */
 void ar_entry_admit(struct ar_exchange *x);

@@ -115,16 +115,46 @@ static void share(struct ar_exchange *x)
 }
 
 /* A browser asks before it sends what a form cannot. */
+static bool is_preflight(const struct ar_exchange *x)
+{
+	return ar_str_is(x->request->method, "OPTIONS") && !ar_str_absent(x->request->asked_method) &&
+	       !ar_str_absent(ar_names_shared_with(&x->carrier->server->names, x->request));
+}
+
 static bool answer_preflight(struct ar_exchange *x)
 {
-	if (!ar_str_is(x->request->method, "OPTIONS") || ar_str_absent(x->request->asked_method) ||
-	    ar_str_absent(ar_names_shared_with(&x->carrier->server->names, x->request)))
+	if (!is_preflight(x))
 		return false;
 	ar_reply_add(&x->reply, "Access-Control-Allow-Methods", AR_STR("GET, POST"));
 	ar_reply_add(&x->reply, "Access-Control-Allow-Headers",
 		     AR_STR("authorization, content-type, last-event-id, x-request-id"));
 	ar_reply_add(&x->reply, "Access-Control-Max-Age", AR_STR("600"));
 	ar_exchange_answer(x, 200, AR_STR(""));
+	return true;
+}
+
+/* A browser sends a page's requests as the person who sits before it: being on this machine, or a client certificate, says nothing about the
+ * page. A bearer does, because the page itself has to know it. */
+static bool check_page(struct ar_exchange *x)
+{
+	share(x);
+	switch (ar_names_page(&x->carrier->server->names, x->carrier->source, x->request)) {
+	case AR_PAGE_NONE:
+	case AR_PAGE_LISTED:
+		break;
+	case AR_PAGE_LISTED_ELSEWHERE:
+	case AR_PAGE_NEAR:
+		if (is_preflight(x) || ar_entry_has_bearer(x->request))
+			break;
+		ar_reply_add(&x->reply, "WWW-Authenticate", AR_STR("Bearer"));
+		return refuse_early(
+			x, AR_ERR_AUTH_FAILED,
+			"a web page has to show a token: Authorization: Bearer art_...; `agentctl "
+			"token create` makes one");
+	case AR_PAGE_FOREIGN:
+		return refuse_early(x, AR_ERR_NOT_AUTHORIZED,
+				    "pages of this Origin may not ask; http.origins lists those that may");
+	}
 	return true;
 }
 
@@ -146,11 +176,7 @@ static bool check_source(struct ar_exchange *x)
 				x, AR_ERR_NOT_AUTHORIZED,
 				"the target does not name this server; http.hosts lists its names");
 	}
-	if (!ar_str_absent(h->origin) && !ar_names_origin(names, from, h))
-		return refuse_early(x, AR_ERR_NOT_AUTHORIZED,
-				    "pages of this Origin may not ask; http.origins lists those that may");
-	share(x);
-	return true;
+	return check_page(x);
 }
 
 /* Who is no node of the cluster learns nothing here, not even what exists. Under TLS the handshake has judged the certificate, and a key
@@ -168,18 +194,18 @@ static bool check_peer(struct ar_exchange *x)
 	return refuse_early(x, AR_ERR_AUTH_FAILED, "only nodes of this cluster are answered here");
 }
 
+/* A form, or a script without a preflight, cannot send this type. */
 static bool check_content_type(struct ar_exchange *x)
 {
 	struct ar_str type;
 
-	if (!ar_str_is(x->request->method, "POST") || ar_str_absent(x->request->content_type))
+	if (!ar_str_is(x->request->method, "POST"))
 		return true;
 	ar_str_split(x->request->content_type, ';', &type);
-	while (type.len && type.p[type.len - 1] == ' ')
-		type.len--;
-	if (ar_is_word(type, "application/json"))
+	if (ar_is_word(ar_str_trim(type, " \t"), "application/json"))
 		return true;
-	return refuse_early(x, AR_ERR_UNSUPPORTED_MEDIA_TYPE, "the body has to be application/json");
+	return refuse_early(x, AR_ERR_UNSUPPORTED_MEDIA_TYPE,
+			    "a POST needs the header Content-Type: application/json");
 }
 
 bool ar_exchange_check(struct ar_exchange *x)

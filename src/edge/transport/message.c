@@ -20,6 +20,7 @@ static const struct {
 } known[] = {
 	HEADER("host", host),
 	HEADER("origin", origin),
+	HEADER("sec-fetch-site", fetch_site),
 	HEADER("authorization", authorization),
 	HEADER("content-type", content_type),
 	HEADER("last-event-id", last_event_id),

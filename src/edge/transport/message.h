@@ -23,6 +23,7 @@ struct ar_request {
 	struct ar_str target;
 	struct ar_str host; /* Host, or :authority */
 	struct ar_str origin;
+	struct ar_str fetch_site; /* Sec-Fetch-Site */
 	struct ar_str authorization;
 	struct ar_str content_type;
 	struct ar_str last_event_id;

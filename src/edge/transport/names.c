@@ -115,20 +115,38 @@ bool ar_names_host(const struct ar_names *n, const struct ar_source *from, struc
 	       (n->certificate && ar_tls_context_covers(n->certificate, a.host));
 }
 
-bool ar_names_origin(const struct ar_names *n, const struct ar_source *from, const struct ar_request *r)
+/* That the host is ours has been judged. */
+static bool is_near(const struct ar_source *from, const struct ar_request *r)
 {
 	struct ar_authority page, us;
 	bool is_tls;
 
-	if (!ar_str_absent(find(n->origins, r->origin)))
-		return true;
 	if (!split_origin(r->origin, &page, &is_tls))
 		return false;
 	if ((from->is_loopback || from->is_unix) && ar_loopback_origin(r->origin))
 		return true;
-	/* A page of our own; that the host is ours has been judged. */
 	return is_tls == from->is_tls && ar_authority_parse(r->host, &us) && is_same(page.host, us.host) &&
 	       page.port == us.port;
+}
+
+/* `none` is said of what a person typed. A word that is not known is taken for the worst. */
+static bool is_elsewhere(struct ar_str site)
+{
+	return !ar_str_absent(site) && !ar_is_word(site, "same-origin") && !ar_is_word(site, "none");
+}
+
+enum ar_page ar_names_page(const struct ar_names *n, const struct ar_source *from, const struct ar_request *r)
+{
+	bool is_cross = is_elsewhere(r->fetch_site);
+
+	if (ar_str_absent(r->origin))
+		return is_cross ? AR_PAGE_FOREIGN : AR_PAGE_NONE;
+	if (!ar_str_absent(find(n->origins, r->origin))) {
+		/* Browsers do not say it of a WebSocket. */
+		is_cross = is_cross || (r->is_upgrade && ar_str_absent(r->fetch_site));
+		return is_cross ? AR_PAGE_LISTED_ELSEWHERE : AR_PAGE_LISTED;
+	}
+	return !is_cross && is_near(from, r) ? AR_PAGE_NEAR : AR_PAGE_FOREIGN;
 }
 
 struct ar_str ar_names_shared_with(const struct ar_names *n, const struct ar_request *r)

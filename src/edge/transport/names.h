@@ -22,8 +22,17 @@ void ar_names_fini(struct ar_names *n);
 /* Whether `host` (a Host header, an authority) names this server on the link of this source. */
 bool ar_names_host(const struct ar_names *n, const struct ar_source *from, struct ar_str host);
 
-/* Whether a page of the request's Origin may ask. */
-bool ar_names_origin(const struct ar_names *n, const struct ar_source *from, const struct ar_request *r);
+/* Which web page makes a browser send the request, by Origin and Sec-Fetch-Site. */
+enum ar_page {
+	AR_PAGE_NONE, /* none that we have to guard against: a program, or the address was typed */
+	AR_PAGE_LISTED, /* one of http.origins, to exactly scheme, name and port; of this site or of none said */
+	AR_PAGE_LISTED_ELSEWHERE, /* one of http.origins that the browser calls another site or origin */
+	AR_PAGE_NEAR, /* of our own address, or of this machine, and not listed */
+	AR_PAGE_FOREIGN, /* any other, and `null` */
+};
+
+enum ar_page ar_names_page(const struct ar_names *n, const struct ar_source *from,
+			   const struct ar_request *r);
 
 /* The entry of the list that the request's Origin is, for the headers that let its page read; absent: it is not in the list. */
 struct ar_str ar_names_shared_with(const struct ar_names *n, const struct ar_request *r);

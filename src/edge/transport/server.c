@@ -298,6 +298,7 @@ enum ar_status ar_http_server_open(uv_loop_t *loop, const struct ar_http_options
 	s->ops = o->ops ? *o->ops : (struct ar_http_ops){ 0 };
 	set_limits(s, o);
 	ar_server_look_at_descriptors(s);
+	ar_peer_users_init(&s->users);
 	ar_peers_init(&s->peers, o->peer_key);
 	ar_tls_shared_init(&s->tls);
 	ar_h2_shared_init(&s->h2);
@@ -368,6 +369,7 @@ void ar_server_check_closed(struct ar_http_server *s)
 
 	if (!s->is_closing || s->handles || !ar_list_empty(&s->links) || !ar_list_empty(&s->peers.links))
 		return;
+	ar_peer_users_fini(&s->users);
 	ar_peers_fini(&s->peers);
 	ar_names_fini(&s->names);
 	ar_tls_shared_fini(&s->tls);

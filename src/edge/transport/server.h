@@ -8,6 +8,7 @@
 #include "h1/h1_codec.h"
 #include "h2/h2_conn.h"
 #include "link/link.h"
+#include "link/peer_user.h"
 #include "list.h"
 #include "names.h"
 #include "peer/peer_link.h"
@@ -55,6 +56,7 @@ struct ar_http_server {
 		awake; /* active while something waits for the flush, so that the loop does not sleep before it */
 	struct ar_deadlines deadlines;
 	struct ar_list links;
+	struct ar_peer_users users;
 	struct ar_door *door; /* NULL: whoever gets here is the operator */
 	struct ar_list visits; /* those that the door is asked about again */
 	uint64_t next_check; /* milliseconds */

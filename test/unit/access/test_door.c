@@ -148,11 +148,16 @@ static void test_without_a_token(void **state AR_UNUSED)
 		struct ar_credentials shown;
 		bool is_in, is_in_unless_required;
 	} cases[] = {
-		{ { .is_loopback = true }, false, true },
+		{ { .is_loopback = true, .uid = 1000 }, false, true },
+		{ { .is_loopback = true, .uid = 0 }, false, true },
+		{ { .is_loopback = true, .uid = 1001 }, false, false },
+		{ { .is_loopback = true, .uid = (unsigned)-1 }, false, false },
+		{ { .is_loopback = true, .is_in_group = true, .uid = 1001 }, false, false },
 		{ { .is_loopback = false }, false, false },
 		{ { .is_unix = true, .uid = 1000 }, true, true },
 		{ { .is_unix = true, .uid = 0 }, true, true },
 		{ { .is_unix = true, .uid = 1001 }, false, false },
+		{ { .is_unix = true, .is_in_group = true, .uid = 1001 }, false, false },
 		{ { .is_unix = true, .uid = (unsigned)-1 }, false, false },
 		{ { .certificate = { "CN=x", 4 }, .is_loopback = true }, false, false },
 		{ { .bearer = { "", 0 }, .is_loopback = true }, false, false },

@@ -47,34 +47,54 @@ static void hosts_are_ours_or_listed(void **state AR_UNUSED)
 	ar_names_fini(&n);
 }
 
-static void origins_are_our_own_or_listed(void **state AR_UNUSED)
+static void pages_are_listed_near_or_foreign(void **state AR_UNUSED)
 {
 	static const struct {
-		const char *origin;
-		bool on_loopback, over_tls, is_shared;
+		const char *origin, *site;
+		enum ar_page on_loopback, over_tls;
+		bool is_shared;
 	} rows[] = {
-		{ "https://console.example", true, true, true },
-		{ "https://Console.Example", true, true, true },
-		{ "https://console.example:8443", false, false, false },
-		{ "http://console.example", false, false, false },
-		{ "http://localhost:3000", true, false, false },
-		{ "https://agents.example", false, true, false },
-		{ "http://agents.example", true, false, false },
-		{ "https://agents.example:444", false, false, false },
-		{ "null", false, false, false },
-		{ "", false, false, false },
-		{ "https://", false, false, false },
-		{ "https://agents.example/", false, false, false },
+		{ NULL, NULL, AR_PAGE_NONE, AR_PAGE_NONE, false },
+		{ NULL, "none", AR_PAGE_NONE, AR_PAGE_NONE, false },
+		{ NULL, "same-origin", AR_PAGE_NONE, AR_PAGE_NONE, false },
+		{ NULL, "same-site", AR_PAGE_FOREIGN, AR_PAGE_FOREIGN, false },
+		{ NULL, "cross-site", AR_PAGE_FOREIGN, AR_PAGE_FOREIGN, false },
+		{ NULL, "", AR_PAGE_FOREIGN, AR_PAGE_FOREIGN, false },
+		{ NULL, "new-word", AR_PAGE_FOREIGN, AR_PAGE_FOREIGN, false },
+		{ "https://console.example", NULL, AR_PAGE_LISTED, AR_PAGE_LISTED, true },
+		{ "https://Console.Example", "same-origin", AR_PAGE_LISTED, AR_PAGE_LISTED, true },
+		{ "https://console.example", "same-site", AR_PAGE_LISTED_ELSEWHERE, AR_PAGE_LISTED_ELSEWHERE,
+		  true },
+		{ "https://console.example", "cross-site", AR_PAGE_LISTED_ELSEWHERE, AR_PAGE_LISTED_ELSEWHERE,
+		  true },
+		{ "https://console.example:8443", NULL, AR_PAGE_FOREIGN, AR_PAGE_FOREIGN, false },
+		{ "http://console.example", NULL, AR_PAGE_FOREIGN, AR_PAGE_FOREIGN, false },
+		{ "http://localhost:3000", NULL, AR_PAGE_NEAR, AR_PAGE_FOREIGN, false },
+		{ "http://localhost:3000", "same-site", AR_PAGE_FOREIGN, AR_PAGE_FOREIGN, false },
+		{ "http://127.0.0.1:3000", "cross-site", AR_PAGE_FOREIGN, AR_PAGE_FOREIGN, false },
+		{ "https://agents.example", NULL, AR_PAGE_FOREIGN, AR_PAGE_NEAR, false },
+		{ "https://agents.example", "same-origin", AR_PAGE_FOREIGN, AR_PAGE_NEAR, false },
+		{ "http://agents.example", NULL, AR_PAGE_NEAR, AR_PAGE_FOREIGN, false },
+		{ "https://agents.example:444", NULL, AR_PAGE_FOREIGN, AR_PAGE_FOREIGN, false },
+		{ "null", NULL, AR_PAGE_FOREIGN, AR_PAGE_FOREIGN, false },
+		{ "null", "same-origin", AR_PAGE_FOREIGN, AR_PAGE_FOREIGN, false },
+		{ "", NULL, AR_PAGE_FOREIGN, AR_PAGE_FOREIGN, false },
+		{ "https://", NULL, AR_PAGE_FOREIGN, AR_PAGE_FOREIGN, false },
+		{ "https://agents.example/", NULL, AR_PAGE_FOREIGN, AR_PAGE_FOREIGN, false },
 	};
 	struct ar_names n = names(NULL, "https://console.example");
 
 	for (size_t i = 0; i < AR_ARRAY_LEN(rows); i++) {
 		struct ar_request r = { .host = AR_STR("agents.example"),
-					.origin = ar_str_from(rows[i].origin) };
+					.origin = ar_str_from(rows[i].origin),
+					.fetch_site = ar_str_from(rows[i].site) };
 
-		assert_int_equal(ar_names_origin(&n, &loopback, &r), rows[i].on_loopback);
-		assert_int_equal(ar_names_origin(&n, &sealed, &r), rows[i].over_tls);
+		assert_int_equal(ar_names_page(&n, &loopback, &r), rows[i].on_loopback);
+		assert_int_equal(ar_names_page(&n, &sealed, &r), rows[i].over_tls);
 		assert_int_equal(!ar_str_absent(ar_names_shared_with(&n, &r)), rows[i].is_shared);
+		r.is_upgrade = true;
+		if (rows[i].is_shared && !rows[i].site)
+			assert_int_equal(ar_names_page(&n, &loopback, &r), AR_PAGE_LISTED_ELSEWHERE);
 	}
 	ar_names_fini(&n);
 }
@@ -95,7 +115,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(hosts_are_ours_or_listed),
-		cmocka_unit_test(origins_are_our_own_or_listed),
+		cmocka_unit_test(pages_are_listed_near_or_foreign),
 		cmocka_unit_test(lists_are_checked),
 	};
 

@@ -1,10 +1,12 @@
 // Asks and shows the answer as it is written. The page and the server have one origin here (serve.mjs sees to that); `?url=` names another
-// address, or several with commas, whose `http.origins` has the origin of this page. `?ws` takes a WebSocket, `?ask=` asks at once.
+// address, or several with commas, whose `http.origins` has the origin of this page; `?token=` is what it shows there. `?ws` takes a WebSocket,
+// `?ask=` asks at once.
 import { AgentRuntime, WebSocketTransport } from 'agentruntime';
 
 const query = new URLSearchParams(location.search);
 const url = query.get('url')?.split(',') ?? location.origin;
-const client = new AgentRuntime(query.has('ws') ? { url, transport: new WebSocketTransport() } : { url });
+const token = query.get('token') ?? undefined;
+const client = new AgentRuntime({ url, token, ...(query.has('ws') ? { transport: new WebSocketTransport({ token }) } : {}) });
 window.client = client; // for the console
 const form = document.querySelector('form');
 const answer = document.querySelector('#answer');

@@ -6,6 +6,7 @@
 #include "model.h"
 
 #include <errno.h>
+#include <grp.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -105,6 +106,29 @@ static struct verdict check_program(struct ar_ctl *c)
 	return VERDICT(LEVEL_OK, AR_STR_NONE, "%.*s at %s", AR_STR_ARG(says), program);
 }
 
+static const char *group_of(struct ar_ctl *c, gid_t id)
+{
+	const struct group *g = getgrgid(id);
+
+	return g ? ar_ctl_keep(c, ar_str_from(g->gr_name))
+		 : ar_ctl_keep(c, ar_arena_fmt(&c->arena, "%u", (unsigned)id));
+}
+
+/* The daemon of the machine, say: whom it lets in is its own to judge (auth.socket). */
+static struct verdict judge_other_socket(struct ar_ctl *c, const struct stat *st)
+{
+	const char *group = group_of(c, st->st_gid);
+
+	if (access(c->socket, R_OK | W_OK) == 0)
+		return VERDICT(LEVEL_OK, AR_STR_NONE, "%s is of user %u and group %s, and you can open it",
+			       c->socket, (unsigned)st->st_uid, group);
+	return VERDICT(LEVEL_FAIL,
+		       ar_arena_fmt(&c->arena, "join group %s and log in again, or use --url with a token",
+				    group),
+		       "%s is of user %u and group %s, and you cannot open it", c->socket,
+		       (unsigned)st->st_uid, group);
+}
+
 static struct verdict check_socket(struct ar_ctl *c)
 {
 	struct stat st;
@@ -113,12 +137,17 @@ static struct verdict check_socket(struct ar_ctl *c)
 		return VERDICT(LEVEL_OK, AR_STR_NONE, "not used: %s", c->url);
 	if (lstat(c->socket, &st) != 0)
 		return VERDICT(LEVEL_OK, AR_STR_NONE, "%s is not there; a daemon makes it", c->socket);
-	if (!S_ISSOCK(st.st_mode) || st.st_uid != getuid())
+	if (!S_ISSOCK(st.st_mode))
 		return VERDICT(LEVEL_FAIL, AR_STR("remove it, or name another with --socket"),
-			       "%s is not a socket of yours", c->socket);
-	if (st.st_mode & 077)
+			       "%s is not a socket", c->socket);
+	if (st.st_uid != getuid())
+		return judge_other_socket(c, &st);
+	if (st.st_mode & 07)
 		return VERDICT(LEVEL_FAIL, ar_arena_fmt(&c->arena, "chmod 600 %s", c->socket),
-			       "other users can reach %s", c->socket);
+			       "every user can open %s", c->socket);
+	if (st.st_mode & 070)
+		return VERDICT(LEVEL_OK, AR_STR_NONE, "%s; group %s can open it", c->socket,
+			       group_of(c, st.st_gid));
 	return VERDICT(LEVEL_OK, AR_STR_NONE, "%s", c->socket);
 }
 

@@ -289,12 +289,14 @@ void ar_h2_stream_go_on(struct ar_h2_stream *s)
 		ar_carrier_drained(&s->carrier);
 }
 
-/* The client may still be sending what we have answered already: it is told to stop. */
+/* The client may still be sending what we have answered already. Many clients take a reset while they send for a failure and do not
+ * show the answer, so what is on its way is let come; who goes on for longer is told to stop (h2_stream.c). */
 void ar_h2_stream_sent(struct ar_h2_stream *s)
 {
-	ar_deadline_clear(&s->deadline);
-	if (!s->is_whole)
-		nghttp2_submit_rst_stream(s->conn->session, NGHTTP2_FLAG_NONE, s->id, NGHTTP2_NO_ERROR);
+	if (s->is_whole)
+		ar_deadline_clear(&s->deadline);
+	else
+		set_deadline(s, AR_DEADLINE_LINGER);
 }
 
 const struct ar_carrier_vtable ar_h2_carrier = {

@@ -15,6 +15,14 @@ static void set_deadline(struct ar_h2_stream *s, enum ar_deadline_kind kind)
 	ar_server_set_deadline(s->conn->link->server, &s->deadline, kind);
 }
 
+/* It is answered and need not be sent to its end. */
+static void stop_request(struct ar_h2_stream *s)
+{
+	ar_deadline_clear(&s->deadline);
+	nghttp2_submit_rst_stream(s->conn->session, NGHTTP2_FLAG_NONE, s->id, NGHTTP2_NO_ERROR);
+	ar_h2_wake(s->conn);
+}
+
 static void on_expired(struct ar_deadline *d)
 {
 	struct ar_h2_stream *s = AR_CONTAINER_OF(d, struct ar_h2_stream, deadline);
@@ -22,6 +30,10 @@ static void on_expired(struct ar_deadline *d)
 
 	if (d->kind == AR_DEADLINE_HEARTBEAT) {
 		ar_h2_answer_beat(s);
+		return;
+	}
+	if (d->kind == AR_DEADLINE_LINGER) {
+		stop_request(s);
 		return;
 	}
 	counters->timeouts++;
@@ -212,7 +224,14 @@ void ar_h2_stream_body(struct ar_h2_stream *s, struct ar_str bytes)
 	struct ar_h2_conn *h = s->conn;
 	struct ar_h2_request *r;
 
-	if (s->is_answered || !s->carrier.x)
+	if (s->is_answered) {
+		s->late_bytes += bytes.len;
+		if (s->late_bytes > s->carrier.server->limits.body_bytes &&
+		    s->deadline.kind == AR_DEADLINE_LINGER)
+			stop_request(s);
+		return;
+	}
+	if (!s->carrier.x)
 		return;
 	r = ar_h2_request_of(s);
 	if (h->body_bytes + bytes.len > BODIES_PER_CONNECTION * r->body.cap) {

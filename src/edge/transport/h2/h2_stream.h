@@ -27,6 +27,7 @@ struct ar_h2_stream {
 	struct ar_frame **frames; /* held: those behind `frame_at` are not out yet */
 	char *text; /* held: of a relayed stream, a comment, a farewell */
 	size_t text_len, text_at;
+	size_t late_bytes; /* of the request, after its answer */
 	size_t byte_at; /* in the first frame, or in the body of a reply */
 	uint32_t frame_count, frame_at;
 	int32_t id;

@@ -2,11 +2,12 @@
  * more than its handle. Owner: the loop thread. */
 #include "link/link.h"
 #include "h1/h1_conn.h"
-#include "loopback.h"
+#include "link/peer_user.h"
 #include "mem.h"
 #include "server.h"
 #include "tls/tls_link.h"
 
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -189,22 +190,43 @@ static struct ar_link *make(struct ar_http_server *s)
 	return l;
 }
 
+/* A passed socket of IPv6 may also take IPv4, whose addresses it shows in their mapped form. */
+static void unmap(union ar_sockaddr *sa)
+{
+	struct sockaddr_in v4 = { .sin_family = AF_INET, .sin_port = sa->v6.sin6_port };
+
+	if (sa->any.sa_family != AF_INET6 || !IN6_IS_ADDR_V4MAPPED(&sa->v6.sin6_addr))
+		return;
+	memcpy(&v4.sin_addr, &sa->v6.sin6_addr.s6_addr[12], sizeof v4.sin_addr);
+	sa->v4 = v4;
+}
+
+static void find_tcp_source(struct ar_link *l)
+{
+	union ar_sockaddr here, there;
+	int here_len = sizeof here, there_len = sizeof there;
+
+	if (uv_tcp_getsockname(&l->u.tcp, &here.any, &here_len) ||
+	    uv_tcp_getpeername(&l->u.tcp, &there.any, &there_len))
+		return;
+	unmap(&here);
+	unmap(&there);
+	l->source.is_loopback = ar_sockaddr_is_loopback(&there);
+	if (l->source.is_loopback && !l->source.is_peer)
+		l->source.uid = ar_peer_user_of_tcp(&l->server->users, &here, &there);
+}
+
 static void find_source(struct ar_link *l)
 {
-	struct ucred cred;
-	socklen_t size = sizeof cred;
-	union ar_sockaddr sa;
-	int len = sizeof sa;
 	uv_os_fd_t fd;
 
+	l->source.uid = AR_NO_USER;
 	if (!l->source.is_unix) {
-		l->source.is_loopback =
-			!uv_tcp_getpeername(&l->u.tcp, &sa.any, &len) && ar_sockaddr_is_loopback(&sa);
-		return;
+		find_tcp_source(l);
+	} else if (!uv_fileno(&l->u.handle, &fd)) {
+		l->source.uid = ar_peer_user_of_unix(fd);
+		l->source.is_in_group = ar_peer_user_is_in_group(fd, (unsigned)getegid());
 	}
-	l->source.uid = (unsigned)-1;
-	if (!uv_fileno(&l->u.handle, &fd) && !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &size))
-		l->source.uid = cred.uid;
 }
 
 static void turn_away(struct ar_link *l, uint64_t *counter)
