@@ -74,8 +74,10 @@ static bool check_tls(struct ar_settings *s)
 	check_file(s, "tls.key", t->key);
 	check_file(s, "tls.client_ca", t->client_ca);
 	if (s->problems.count == 0 &&
-	    ar_tls_context_open(&(struct ar_tls_files){ t->certificate, t->key, t->client_ca }, &context,
-				&err) != AR_OK)
+	    ar_tls_context_open(&(struct ar_tls_files){ .certificate = t->certificate,
+							.key = t->key,
+							.client_ca = t->client_ca },
+				&context, &err) != AR_OK)
 		refuse(s, "tls.certificate", err.msg);
 	ar_tls_context_free(context);
 	return true;
