@@ -2,6 +2,7 @@
 # know a flag builds without it; tools/check-hardening reads the finished programs and says what is missing.
 include(CheckCCompilerFlag)
 if(NOT AR_SANITIZE AND NOT AR_FUZZ)
+	set(CMAKE_REQUIRED_FLAGS -Werror) # clang only warns of a flag that is for another processor
 	foreach(flag -fstack-protector-strong -fstack-clash-protection -fcf-protection=full -mbranch-protection=standard -ftrivial-auto-var-init=zero)
 		string(MAKE_C_IDENTIFIER AR_HAS${flag} known)
 		check_c_compiler_flag(${flag} ${known})
@@ -9,9 +10,10 @@ if(NOT AR_SANITIZE AND NOT AR_FUZZ)
 			add_compile_options(${flag})
 		endif()
 	endforeach()
+	unset(CMAKE_REQUIRED_FLAGS)
 	# Without optimisation _FORTIFY_SOURCE is only a warning.
 	add_compile_options($<$<NOT:$<CONFIG:Debug>>:-U_FORTIFY_SOURCE> $<$<NOT:$<CONFIG:Debug>>:-D_FORTIFY_SOURCE=3>)
 	set(is_shared $<OR:$<STREQUAL:$<TARGET_PROPERTY:TYPE>,SHARED_LIBRARY>,$<STREQUAL:$<TARGET_PROPERTY:TYPE>,MODULE_LIBRARY>>)
 	add_compile_options($<$<NOT:${is_shared}>:-fPIE>)
-	add_link_options(-Wl,-z,relro,-z,now -Wl,-z,noexecstack -Wl,-z,separate-code $<$<NOT:${is_shared}>:-pie>)
+	add_link_options(-Wl,-z,relro,-z,now -Wl,-z,noexecstack -Wl,-z,separate-code)
 endif()
