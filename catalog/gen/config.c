@@ -267,7 +267,7 @@ const struct ar_config_key ar_config_keys[] = {
 	  "Content of fewer bytes stays in the database." },
 	{ "context.instructions", AR_CONFIG_STRING, "AGENTS.md", NULL, false, 0, 0, NULL, false, false,
 	  offsetof(struct ar_config, context.instructions), offsetof(struct ar_config_file, context.instructions),
-	  "File of the workspace whose text the model is given as instructions; empty gives none." },
+	  "File of the workspace whose text the model is given as instructions: a regular file, no link, that sandboxed commands may not write; empty gives none." },
 	{ "context.window_tokens", AR_CONFIG_INT, "128000", NULL, false, 0, 1000000000, NULL, false, false,
 	  offsetof(struct ar_config, context.window_tokens), offsetof(struct ar_config_file, context.window_tokens),
 	  "Size of the context window of a model that declares none; 0 is unknown." },
@@ -313,6 +313,9 @@ const struct ar_config_key ar_config_keys[] = {
 	{ "tools.workspace", AR_CONFIG_STRING, "", "AGENTD_WORKSPACE", false, 0, 0, NULL, false, false,
 	  offsetof(struct ar_config, tools.workspace), offsetof(struct ar_config_file, tools.workspace),
 	  "Folder that the local tools may read; empty offers none of them." },
+	{ "tools.workspace_shared_by_tenants", AR_CONFIG_BOOL, "false", NULL, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config, tools.workspace_shared_by_tenants), offsetof(struct ar_config_file, tools.workspace_shared_by_tenants),
+	  "Lets every tenant read and write the one workspace, see its instruction file and use its tools. Without it a server with a workspace takes work of the tenant local alone." },
 	{ "tools.timeout_ms", AR_CONFIG_INT, "120000", NULL, false, 1, 86400000, NULL, false, false,
 	  offsetof(struct ar_config, tools.timeout_ms), offsetof(struct ar_config_file, tools.timeout_ms),
 	  "Longest time for one tool call that has no limit of its own." },
@@ -425,7 +428,7 @@ const struct ar_config_key ar_config_keys[] = {
 	  offsetof(struct ar_config, guard.repeats), offsetof(struct ar_config_file, guard.repeats),
 	  "Same call with the same arguments and the same answer in a row before the turn is stopped; 0 never stops it." },
 };
-const size_t ar_config_key_count = 132;
+const size_t ar_config_key_count = 133;
 
 static const struct ar_config_key models_keys[] = {
 	{ "name", AR_CONFIG_STRING, "", NULL, false, 0, 0, NULL, true, true,
@@ -844,6 +847,7 @@ static const cyaml_schema_field_t action_fields[] = {
 
 static const cyaml_schema_field_t tools_fields[] = {
 	CYAML_FIELD_STRING_PTR("workspace", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_tools, workspace, 0, 65536),
+	CYAML_FIELD_BOOL_PTR("workspace_shared_by_tenants", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_tools, workspace_shared_by_tenants),
 	CYAML_FIELD_INT_PTR("timeout_ms", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_tools, timeout_ms),
 	CYAML_FIELD_INT_PTR("max_parallel", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_tools, max_parallel),
 	CYAML_FIELD_INT_PTR("max_result_bytes", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_tools, max_result_bytes),

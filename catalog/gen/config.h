@@ -310,6 +310,7 @@ struct ar_config_action {
 
 struct ar_config_tools {
 	const char *workspace;
+	bool workspace_shared_by_tenants;
 	int64_t timeout_ms;
 	int64_t max_parallel;
 	int64_t max_result_bytes;
@@ -655,6 +656,7 @@ struct ar_config_file_action {
 
 struct ar_config_file_tools {
 	char *workspace;
+	bool *workspace_shared_by_tenants;
 	int64_t *timeout_ms;
 	int64_t *max_parallel;
 	int64_t *max_result_bytes;
