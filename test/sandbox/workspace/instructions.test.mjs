@@ -5,8 +5,8 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, linkSync, lstatSync, mkdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { ended, facts } from '../lib/gate.mjs';
-import { newFolder, startAgentd, submit, waitFor, world } from '../lib/runtime.mjs';
+import { ended, facts } from '../../lib/gate.mjs';
+import { newFolder, startAgentd, submit, waitFor, world } from '../../lib/runtime.mjs';
 
 const OWNER = 1000; // a workspace of root's is not given to a sandbox
 const SECRET = 'aws_secret_access_key = not-for-the-model';
