@@ -400,6 +400,7 @@ struct ar_config_mcp_servers {
 	struct ar_config_strings env;
 	const char *url;
 	struct ar_config_strings headers;
+	bool start_in_workspace;
 	int scope;
 	int era;
 	int64_t connect_timeout_ms;
@@ -746,6 +747,7 @@ struct ar_config_file_mcp_servers {
 	struct ar_config_file_strings env;
 	char *url;
 	struct ar_config_file_strings headers;
+	bool *start_in_workspace;
 	char *scope;
 	char *era;
 	int64_t *connect_timeout_ms;
