@@ -288,7 +288,7 @@ const struct ar_config_key ar_config_keys[] = {
 	  "Content of fewer bytes stays in the database." },
 	{ "context.instructions", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "AGENTS.md", NULL, false, 0, 0, NULL, false, false,
 	  offsetof(struct ar_config, context.instructions),
-	  "File of the workspace whose text the model is given as instructions; empty gives none." },
+	  "File of the workspace whose text the model is given as instructions: a regular file, no link, that sandboxed commands may not write; empty gives none." },
 	{ "context.window_tokens", AR_CONFIG_INT, AR_CONFIG_UNIT_NONE, "128000", NULL, false, 0, 1000000000, NULL, false, false,
 	  offsetof(struct ar_config, context.window_tokens),
 	  "Size of the context window of a model that declares none; 0 is unknown." },
@@ -334,6 +334,9 @@ const struct ar_config_key ar_config_keys[] = {
 	{ "tools.workspace", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", "AGENTD_WORKSPACE", false, 0, 0, NULL, false, false,
 	  offsetof(struct ar_config, tools.workspace),
 	  "Folder that the local tools may read; empty offers none of them." },
+	{ "tools.workspace_shared_by_tenants", AR_CONFIG_BOOL, AR_CONFIG_UNIT_NONE, "false", NULL, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config, tools.workspace_shared_by_tenants),
+	  "Lets every tenant read and write the one workspace, see its instruction file and use its tools. Without it a server with a workspace takes work of the tenant local alone." },
 	{ "tools.timeout_ms", AR_CONFIG_INT, AR_CONFIG_UNIT_MS, "120000", NULL, false, 1, 86400000, NULL, false, false,
 	  offsetof(struct ar_config, tools.timeout_ms),
 	  "Longest time for one tool call that has no limit of its own." },
@@ -446,7 +449,7 @@ const struct ar_config_key ar_config_keys[] = {
 	  offsetof(struct ar_config, guard.repeats),
 	  "Same call with the same arguments and the same answer in a row before the turn is stopped; 0 never stops it." },
 };
-const size_t ar_config_key_count = 139;
+const size_t ar_config_key_count = 140;
 
 static const struct ar_config_key models_keys[] = {
 	{ "name", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, 0, 0, NULL, true, true,
@@ -530,6 +533,9 @@ static const struct ar_config_key mcp_servers_keys[] = {
 	{ "headers", AR_CONFIG_STRINGS, AR_CONFIG_UNIT_NONE, "", NULL, true, 0, 0, NULL, false, false,
 	  offsetof(struct ar_config_mcp_servers, headers),
 	  "Headers sent to it, K: V." },
+	{ "start_in_workspace", AR_CONFIG_BOOL, AR_CONFIG_UNIT_NONE, "false", NULL, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config_mcp_servers, start_in_workspace),
+	  "Starts the program in the workspace instead of in /. It runs outside of the sandbox, so what it loads from its folder (modules, node_modules, .npmrc) sandboxed commands may have written." },
 	{ "scope", AR_CONFIG_ENUM, AR_CONFIG_UNIT_NONE, "shared", NULL, false, 0, 0, ar_values_mcp_servers_scope, false, false,
 	  offsetof(struct ar_config_mcp_servers, scope),
 	  "Whether all sessions share one connection or each has its own." },
@@ -653,7 +659,7 @@ const struct ar_config_list ar_config_lists[] = {
 	{ "command_secrets", command_secrets_keys, 5, sizeof(struct ar_config_command_secrets),
 	  offsetof(struct ar_config, command_secrets), offsetof(struct ar_config, command_secrets_count),
 	  "Secrets that commands use without one of them being in their environment, their words or a file." },
-	{ "mcp_servers", mcp_servers_keys, 12, sizeof(struct ar_config_mcp_servers),
+	{ "mcp_servers", mcp_servers_keys, 13, sizeof(struct ar_config_mcp_servers),
 	  offsetof(struct ar_config, mcp_servers), offsetof(struct ar_config, mcp_servers_count),
 	  "MCP servers whose tools turns may call." },
 	{ "http_tools", http_tools_keys, 10, sizeof(struct ar_config_http_tools),

@@ -316,6 +316,7 @@ struct ar_config_action {
 
 struct ar_config_tools {
 	const char *workspace;
+	bool workspace_shared_by_tenants;
 	int64_t timeout_ms;
 	int64_t max_parallel;
 	int64_t max_result_bytes;
@@ -405,6 +406,7 @@ struct ar_config_mcp_servers {
 	struct ar_config_strings env;
 	const char *url;
 	struct ar_config_strings headers;
+	bool start_in_workspace;
 	int scope;
 	int era;
 	int64_t connect_timeout_ms;

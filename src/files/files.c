@@ -2,6 +2,7 @@
 #include "files.h"
 
 #include "clock.h"
+#include "git/repository.h"
 #include "write/undo.h"
 
 #define DEFAULT_BYTES ((int64_t)256 << 10)
@@ -61,19 +62,35 @@ static void read_limits(struct ar_files_work *w, struct ar_json request)
 	w->until = clock->mono(clock) + number_or(ar_json_get(request, "maxMs"), DEFAULT_MS) * 1000;
 }
 
-static bool is_undo(struct ar_json request)
+/* What whoever owns the workspace asks for, and no model. */
+static const struct owner_tool {
+	const char *name;
+	void (*run)(struct ar_files_work *w, struct ar_json args);
+} owner_tools[] = {
+	{ "undo", ar_files_undo },
+	{ "repositories", ar_files_repositories },
+	{ "quarantine", ar_files_quarantine },
+};
+
+static const struct owner_tool *find_owner_tool(struct ar_json request)
 {
 	struct ar_str name = AR_STR_NONE;
 
-	return ar_json_str(ar_json_get(request, "tool"), &name) && ar_str_is(name, "undo");
+	ar_json_str(ar_json_get(request, "tool"), &name);
+	for (size_t i = 0; i < AR_ARRAY_LEN(owner_tools); i++) {
+		if (ar_str_is(name, owner_tools[i].name))
+			return &owner_tools[i];
+	}
+	return NULL;
 }
 
 static void run(struct ar_files_work *w, struct ar_json request)
 {
 	const struct ar_files_kind *kind = find_kind(request);
+	const struct owner_tool *owner = find_owner_tool(request);
 	struct ar_str workspace = AR_STR_NONE;
 
-	if (!kind && !is_undo(request)) {
+	if (!kind && !owner) {
 		ar_files_fail(w, "invalid_arguments", "Call one of the tools that are offered.",
 			      "There is no such tool.");
 		return;
@@ -82,7 +99,7 @@ static void run(struct ar_files_work *w, struct ar_json request)
 	w->workspace = ar_arena_str(&w->arena, workspace);
 	read_limits(w, request);
 	if (!kind) {
-		ar_files_undo(w, ar_json_get(ar_json_get(request, "args"), "changes"));
+		owner->run(w, ar_json_get(request, "args"));
 		return;
 	}
 	ar_files_read_args(w, kind, ar_json_get(request, "args"));

@@ -88,6 +88,12 @@ size_t ar_confine_hidden(const struct ar_config *c, struct ar_arena *a, const st
 	return count;
 }
 
+/* Its text goes to the model as instructions of the operator: no command may write them. */
+static struct ar_str protected_of(const struct ar_config *c, struct ar_arena *a)
+{
+	return ar_arena_fmt(a, "%s\n%s", c->context.instructions, c->sandbox.protected_paths);
+}
+
 enum ar_status ar_confine_open(const struct ar_config *c, struct ar_sandbox **ret, struct ar_error *err)
 {
 	struct ar_arena a = { 0 };
@@ -98,7 +104,7 @@ enum ar_status ar_confine_open(const struct ar_config *c, struct ar_sandbox **re
 		.home = ar_str_from(getenv("HOME")),
 		.read_roots = ar_str_from(c->sandbox.read_roots),
 		.write_roots = ar_str_from(c->sandbox.write_roots),
-		.protected_paths = ar_str_from(c->sandbox.protected_paths),
+		.protected_paths = protected_of(c, &a),
 		.env = ar_str_from(c->sandbox.env),
 		.without = ar_str_from(c->sandbox.without),
 		.secrets = secrets_of(c, &a),

@@ -1,6 +1,8 @@
-/* See instructions.h. The text passes the redactor like all that comes from outside; a file that cannot be used is said to the model's
- * readers as an omission, never cut silently. */
+/* See instructions.h. Who writes the workspace may be hostile (a cloned repository, a sandboxed command), and this process can read what
+ * they cannot: so nothing but a regular file with one name, reached from the workspace without a link, is read. The text passes the redactor;
+ * a file that is not used is recorded as an omission with its reason. */
 #include "instructions.h"
+#include "beneath.h"
 #include "buf.h"
 #include "mem.h"
 #include "secrets.h"
@@ -15,18 +17,22 @@
 #define LOOK_MS 500
 
 struct ar_instruction_file {
-	uv_fs_poll_t poll;
+	uv_timer_t timer;
 	struct ar_policy *policy;
 	const struct ar_redactor *redactor;
-	struct ar_arena arena; /* path and name */
+	struct ar_arena arena; /* workspace and name */
 	struct ar_arena text; /* what was read last */
-	struct ar_str path;
+	struct ar_str workspace, name;
+	struct stat seen; /* the file as it was read last; all zero: there was none */
 };
 
 static const char *why_not(int error)
 {
-	return error == ENOENT || error == ENOTDIR ? "not_found: the workspace has no such file"
-						   : "unreadable: the file cannot be read";
+	if (error == ENOENT || error == ENOTDIR)
+		return "not_found: the workspace has no such file";
+	if (error == ELOOP || error == EXDEV)
+		return "unreadable: a link is on its path; put a regular file there";
+	return "unreadable: the file cannot be read";
 }
 
 /* NULL when `out` has the whole text. */
@@ -37,7 +43,9 @@ static const char *read_all(int fd, struct ar_buf *out)
 	ssize_t n;
 
 	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
-		return "unreadable: it is not a file";
+		return "unreadable: it is not a regular file";
+	if (st.st_nlink != 1)
+		return "unreadable: it has other names (hard links); put a copy there";
 	if (st.st_size > FILE_MAX)
 		return "too_large: 64 KiB is allowed";
 	while ((n = read(fd, piece, sizeof(piece))) > 0 && out->len <= FILE_MAX)
@@ -51,10 +59,24 @@ static const char *read_all(int fd, struct ar_buf *out)
 	return NULL;
 }
 
+/* Of the file itself, never of what a link points to. */
+static int open_beneath(const struct ar_instruction_file *f, int flags)
+{
+	int root = open(f->workspace.p, O_PATH | O_DIRECTORY | O_CLOEXEC), fd, error;
+
+	if (root < 0)
+		return -1;
+	fd = ar_beneath_open(root, f->name.p, flags, false);
+	error = errno;
+	close(root);
+	errno = error;
+	return fd;
+}
+
 static void look(struct ar_instruction_file *f)
 {
 	struct ar_buf bytes = { 0 };
-	int fd = open(f->path.p, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int fd = open_beneath(f, O_RDONLY | O_NONBLOCK | O_NOCTTY);
 	const char *trouble = fd < 0 ? why_not(errno) : read_all(fd, &bytes);
 
 	if (fd >= 0)
@@ -66,38 +88,82 @@ static void look(struct ar_instruction_file *f)
 	ar_buf_fini(&bytes);
 }
 
-static void on_change(uv_fs_poll_t *handle, int status, const uv_stat_t *before, const uv_stat_t *now)
+static bool is_same(const struct stat *a, const struct stat *b)
 {
-	(void)status;
-	(void)before;
-	(void)now;
-	look(handle->data);
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_mode == b->st_mode &&
+	       a->st_nlink == b->st_nlink && a->st_size == b->st_size &&
+	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec &&
+	       a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
 }
 
-struct ar_instruction_file *ar_instruction_file_open(uv_loop_t *loop, const struct ar_config *c,
-						     const struct ar_redactor *redactor,
-						     struct ar_policy *policy)
+static bool has_changed(struct ar_instruction_file *f)
+{
+	int fd = open_beneath(f, O_PATH | O_NOFOLLOW);
+	struct stat before = f->seen;
+
+	if (fd < 0 || fstat(fd, &f->seen) != 0)
+		f->seen = (struct stat){ .st_ino = 0 };
+	if (fd >= 0)
+		close(fd);
+	return !is_same(&before, &f->seen);
+}
+
+static void on_time(uv_timer_t *handle)
+{
+	struct ar_instruction_file *f = handle->data;
+
+	if (has_changed(f))
+		look(f);
+}
+
+/* It is protected in the sandbox under this name too. */
+static enum ar_status check_name(struct ar_str name, struct ar_error *err)
+{
+	struct ar_str rest = name, part;
+	bool is_inside = !memchr(name.p, ':', name.len) && !memchr(name.p, '\n', name.len);
+
+	while (!ar_str_absent(rest)) {
+		rest = ar_str_split(rest, '/', &part);
+		is_inside = is_inside && part.len > 0 && !ar_str_is(part, ".") && !ar_str_is(part, "..");
+	}
+	if (is_inside)
+		return AR_OK;
+	return ar_fail(
+		err, AR_E_INVALID,
+		"context.instructions '%.100s' is not the name of a file inside the workspace; write it "
+		"without a leading '/', '.', '..' or ':'",
+		name.p);
+}
+
+enum ar_status ar_instruction_file_open(uv_loop_t *loop, const struct ar_config *c,
+					const struct ar_redactor *redactor, struct ar_policy *policy,
+					struct ar_instruction_file **ret, struct ar_error *err)
 {
 	struct ar_instruction_file *f;
 
 	if (!*c->tools.workspace || !*c->context.instructions)
-		return NULL;
+		return AR_OK;
+	if (check_name(ar_str_from(c->context.instructions), err) != AR_OK)
+		return err->status;
 	f = ar_new0(sizeof(*f));
 	f->policy = policy;
 	f->redactor = redactor;
-	f->path = ar_arena_fmt(&f->arena, "%s/%s", c->tools.workspace, c->context.instructions);
-	policy->instructions_file = ar_arena_str(&f->arena, ar_str_from(c->context.instructions));
+	f->workspace = ar_arena_str(&f->arena, ar_str_from(c->tools.workspace));
+	f->name = ar_arena_str(&f->arena, ar_str_from(c->context.instructions));
+	policy->instructions_file = f->name;
+	has_changed(f); /* before it is read: a change while it is read is seen the next time */
 	look(f);
-	uv_fs_poll_init(loop, &f->poll);
-	f->poll.data = f;
-	uv_fs_poll_start(&f->poll, on_change, f->path.p, LOOK_MS);
-	return f;
+	uv_timer_init(loop, &f->timer);
+	f->timer.data = f;
+	uv_timer_start(&f->timer, on_time, LOOK_MS, LOOK_MS);
+	*ret = f;
+	return AR_OK;
 }
 
 void ar_instruction_file_close(struct ar_instruction_file *f)
 {
 	if (f)
-		uv_close((uv_handle_t *)&f->poll, NULL);
+		uv_close((uv_handle_t *)&f->timer, NULL);
 }
 
 void ar_instruction_file_free(struct ar_instruction_file *f)

@@ -73,7 +73,7 @@ static struct ar_tool_source *open_server(uv_loop_t *loop, const struct ar_confi
 		.command = unless_empty(s->command),
 		.args = words(&arena, &s->args),
 		.env = words(&arena, &s->env),
-		.workdir = workspace.p,
+		.workdir = s->start_in_workspace && !ar_str_absent(workspace) ? workspace.p : "/",
 		.url = unless_empty(s->url),
 		.headers = words(&arena, &s->headers),
 		.tools = words(&arena, &s->tools),

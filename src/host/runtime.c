@@ -227,6 +227,7 @@ static void read_policy(struct ar_runtime *r, const struct ar_config *c)
 		.tool_parallel = c->tools.max_parallel,
 		.tool_result_bytes = c->tools.max_result_bytes,
 		.workspace = *c->tools.workspace ? kept(r, c->tools.workspace) : AR_STR_NONE,
+		.is_workspace_shared = c->tools.workspace_shared_by_tenants,
 		.hooks = r->hooks.rules,
 		.hook_count = r->hooks.count,
 		.max_restarts = c->recovery.max_restarts,
@@ -257,7 +258,8 @@ static enum ar_status open_core(struct ar_runtime *r, const struct ar_config *c,
 	struct ar_clock *clock = ar_clock_system();
 
 	read_policy(r, c);
-	r->instructions = ar_instruction_file_open(&r->loop, c, r->redactor, &r->policy);
+	if (ar_instruction_file_open(&r->loop, c, r->redactor, &r->policy, &r->instructions, err) != AR_OK)
+		return err->status;
 	if (r->hooks.count > 0)
 		r->hook_runner = ar_hook_runner_open(&r->loop);
 	r->tools.redactor = r->redactor;

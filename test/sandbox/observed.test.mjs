@@ -70,7 +70,7 @@ test('SB-07 what is put in the way of several of them is told once', async () =>
 });
 
 test('SB-07 what was there, what is made elsewhere and what is only read is not told', async () => {
-	assert.deepEqual((await run('ls .git/hooks .vscode; echo x >>.git/config; mkdir -p sub/.git/hooks .vscode2; git init -q nested; true')).attempted, []);
+	assert.deepEqual((await run('ls .git/hooks .vscode; echo x >>.git/config; mkdir -p sub/git/hooks .vscode2; true')).attempted, []);
 });
 
 test('SB-07 it is told once, also when the daemon is killed before it is made', async () => {

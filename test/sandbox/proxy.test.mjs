@@ -1,6 +1,6 @@
 // The way out of a sandbox: a real agent-proxy, real sockets. What is listed passes, everything else is refused in words and reported, whichever way it is asked for.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import http from 'node:http';
 import net from 'node:net';
@@ -122,6 +122,18 @@ test('it has no right that could be misused, and its memory stays small', () => 
 	const field = (name) => new RegExp(`^${name}:\\s*(\\S+)`, 'm').exec(status)[1];
 	assert.equal(field('CapEff'), '0000000000000000');
 	assert.equal(field('NoNewPrivs'), '1');
+	assert.equal(field('Seccomp'), '2');
 	if (process.getuid() === 0) assert.equal(field('Uid'), '65534');
 	assert.ok(Number(field('VmRSS')) < (process.env.AR_BIN?.match(/san/) ? 400000 : 60000), `${field('VmRSS')} kB`);
+});
+
+test('its own boundary holds, for a daemon of root and of another user: no file, no unix socket, no child, no signal; names are still looked up', () => {
+	for (const who of process.getuid() === 0 ? [{}, { uid: 1000, gid: 1000 }] : [{}]) {
+		const { stdout, signal, status } = spawnSync(`${bin}/agent-proxy`, ['--probe'], { encoding: 'utf8', ...who });
+		const found = Object.fromEntries(stdout.trim().split('\n').map((line) => line.split(' ')));
+		const open = ['resolver', 'tcp_socket', 'netlink_socket'];
+		const closed = ['read_passwd', 'list_root', 'read_memory', 'write_tmp', 'make_folder', 'change_mode', 'unix_socket', 'raw_socket', 'fork', 'signal_parent'];
+		assert.deepEqual(found, Object.fromEntries([...open.map((n) => [n, 'open']), ...closed.map((n) => [n, 'refused'])]));
+		assert.deepEqual([signal, status], ['SIGSYS', null], 'to run a program ends it');
+	}
 });

@@ -1,5 +1,6 @@
 /* Messages of agent-init: JSON is put together by hand, since this program carries no library. Descriptors go with READY alone. */
 #include "say.h"
+#include "json_text.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -29,59 +30,18 @@ void ar_text_add_number(struct ar_text *t, uint64_t n)
 	add_bytes(t, text, (size_t)snprintf(text, sizeof(text), "%llu", (unsigned long long)n));
 }
 
-/* Bytes of the UTF-8 character that stands here; 0: there is none. Overlong forms, surrogates and what lies beyond are none. */
-static size_t utf8_len(const unsigned char *s)
-{
-	uint32_t c = 0;
-	size_t len = s[0] < 0x80		   ? 1
-		     : s[0] >= 0xc2 && s[0] < 0xe0 ? 2
-		     : (s[0] & 0xf0) == 0xe0	   ? 3
-		     : (s[0] & 0xf8) == 0xf0	   ? 4
-						   : 0;
-
-	if (len < 2)
-		return len;
-	c = s[0] & (0x7fu >> len);
-	for (size_t i = 1; i < len; i++) {
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-		c = c << 6 | (s[i] & 0x3fu);
-	}
-	if ((len == 3 && (c < 0x800 || (c >= 0xd800 && c < 0xe000))) ||
-	    (len == 4 && (c < 0x10000 || c > 0x10ffff)))
-		return 0;
-	return len;
-}
-
-static void add_character(struct ar_text *t, const unsigned char *s, size_t len)
-{
-	char escape[8];
-
-	if (len == 0) {
-		ar_text_add(t, "\\ufffd");
-		return;
-	}
-	if (len > 1 || (s[0] >= 0x20 && s[0] != '"' && s[0] != '\\')) {
-		add_bytes(t, (const char *)s, len);
-		return;
-	}
-	add_bytes(t, escape, (size_t)snprintf(escape, sizeof(escape), "\\u%04x", s[0]));
-}
-
 void ar_text_add_string(struct ar_text *t, const char *text)
 {
-	const unsigned char *s = (const unsigned char *)text;
+	char character[AR_JSON_CHARACTER_MAX];
 
 	if (!text) {
 		ar_text_add(t, "null");
 		return;
 	}
 	ar_text_add(t, "\"");
-	while (*s) {
-		size_t len = utf8_len(s);
-
-		add_character(t, s, len);
-		s += len > 0 ? len : 1;
+	while (*text) {
+		text += ar_json_character(text, character);
+		ar_text_add(t, character);
 	}
 	ar_text_add(t, "\"");
 }

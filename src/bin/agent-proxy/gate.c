@@ -1,4 +1,5 @@
 /* See gate.h. What is said to the daemon is never waited for: a daemon that does not read loses reports, not the sandbox's connections. */
+#include "confine.h"
 #include "gate.h"
 #include "gate_wire.h"
 #include "io/descriptor.h"
@@ -9,6 +10,9 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#define LOOK_MS 2000
+#define LOOKS_MAX 30 /* that connections which are open get to end */
 
 /* ---- what we say ---- */
 
@@ -136,10 +140,32 @@ static void on_message(uv_poll_t *poll, int status, int events)
 		take(g, (struct ar_str){ text, (size_t)n }, fd);
 }
 
+static bool is_idle(const struct ar_gate *g)
+{
+	AR_LIST_FOR (it, &g->doors) {
+		if (AR_CONTAINER_OF(it, struct ar_door, node)->passages > 0)
+			return false;
+	}
+	return true;
+}
+
+/* The daemon starts another one at once, which may read the new file; clients that come meanwhile wait in the backlog. */
+static void on_look(uv_timer_t *timer)
+{
+	struct ar_gate *g = AR_CONTAINER_OF(timer, struct ar_gate, look);
+
+	if (!ar_confine_is_outdated())
+		return;
+	if (is_idle(g) || g->outdated++ > LOOKS_MAX)
+		exit(0);
+}
+
 void ar_gate_open(struct ar_gate *g, uv_loop_t *loop, int fd)
 {
 	*g = (struct ar_gate){ .loop = loop, .fd = fd };
 	ar_list_init(&g->doors);
 	uv_poll_init(loop, &g->poll, fd);
 	uv_poll_start(&g->poll, UV_READABLE, on_message);
+	uv_timer_init(loop, &g->look);
+	uv_timer_start(&g->look, on_look, LOOK_MS, LOOK_MS);
 }

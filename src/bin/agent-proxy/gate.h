@@ -18,6 +18,8 @@ struct ar_gate {
 	uv_loop_t *loop;
 	int fd;
 	uv_poll_t poll;
+	uv_timer_t look; /* at the resolver's configuration */
+	unsigned outdated; /* looks since it was replaced */
 	struct ar_list doors;
 };
 

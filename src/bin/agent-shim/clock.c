@@ -16,6 +16,11 @@ uint64_t ar_shim_wall(void)
 	return read_clock(CLOCK_REALTIME);
 }
 
+uint64_t ar_shim_file_time(void)
+{
+	return read_clock(CLOCK_REALTIME_COARSE);
+}
+
 uint64_t ar_shim_mono(void)
 {
 	return read_clock(CLOCK_MONOTONIC) + 1;

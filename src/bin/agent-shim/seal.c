@@ -30,6 +30,11 @@ static bool say_missing(struct ar_shim *s)
 	return ar_missing_finish(s);
 }
 
+static bool say_repositories(struct ar_shim *s)
+{
+	return ar_repositories_finish(s);
+}
+
 static bool say_limits(struct ar_shim *s)
 {
 	return ar_limits_finish(s);
@@ -135,9 +140,9 @@ static const struct {
 	bool (*say)(struct ar_shim *s);
 	bool only_when_told; /* it was let go and ran */
 } steps[] = {
-	{ say_tail, true },	 { say_violations, false }, { say_missing, true }, { say_limits, true },
-	{ say_file_size, true }, { say_leftovers, true },   { say_sums, true },	   { say_exit, true },
-	{ say_failure, false },	 { sync_all, false },	    { say_sealed, false },
+	{ say_tail, true },   { say_violations, false }, { say_missing, true },	  { say_repositories, true },
+	{ say_limits, true }, { say_file_size, true },	 { say_leftovers, true }, { say_sums, true },
+	{ say_exit, true },   { say_failure, false },	 { sync_all, false },	  { say_sealed, false },
 };
 
 void ar_seal_step(struct ar_shim *s)

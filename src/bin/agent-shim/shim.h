@@ -7,6 +7,7 @@
 #include "evidence/kernel_limits.h"
 #include "evidence/notify.h"
 #include "evidence/missing.h"
+#include "evidence/repositories.h"
 #include "input.h"
 #include "journal_file.h"
 #include "loop.h"
@@ -27,6 +28,7 @@ struct ar_shim {
 	struct ar_notify notify;
 	struct ar_limits limits;
 	struct ar_missing missing;
+	struct ar_repositories repositories;
 	int signals; /* signalfd */
 	char scratch[AR_INIT_MESSAGE_MAX + 1]; /* the packet that is looked at */
 };

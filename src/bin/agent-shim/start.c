@@ -252,6 +252,7 @@ void ar_start_go(struct ar_shim *s)
 		return;
 	s->init.is_released = true;
 	s->init.released_at = ar_shim_mono();
+	ar_repositories_begin(&s->repositories);
 	ar_ending_arm_timeout(s);
 	send(s->init.socket, &go, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 }

@@ -202,9 +202,10 @@ static void answer(struct ar_call *c, const struct ar_session *s, const struct a
 {
 	const struct ar_policy *policy = ar_engine_policy(c->control->engine);
 	enum ar_sandbox_profile profile = profile_of(c, policy, turn);
+	struct ar_str workspace = ar_session_workspace(s, policy);
 	struct ar_cmd_get_execution_environment_out out = {
-		.cwd = ar_str_absent(policy->workspace) ? AR_STR("") : policy->workspace,
-		.workspace_roots = roots(c, policy->workspace),
+		.cwd = ar_str_absent(workspace) ? AR_STR("") : workspace,
+		.workspace_roots = roots(c, workspace),
 		.sandbox = sandbox(c, policy, profile),
 		.network = network(c, profile),
 		.process_limits = limits(c, policy),

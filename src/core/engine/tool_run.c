@@ -370,6 +370,9 @@ static void run_now(struct ar_live_call *r)
 	struct ar_engine *e = r->live->engine;
 	const struct ar_inventory *inv = e->o.toolbox ? ar_toolbox_inventory(e->o.toolbox) : NULL;
 
+	/* A call from before the workspace was configured, or shared no longer, is not run in it. */
+	if (!ar_policy_admits(e->o.policy, r->live->state.tenant))
+		inv = NULL;
 	r->call.tool = inv ? ar_inventory_find(inv, r->tool) : NULL;
 	if (!r->call.tool && inv && !inv->is_ready) {
 		r->state = RUN_WAITING;

@@ -53,6 +53,9 @@ struct ar_ids ar_ids_thread(const struct ar_thread *t);
 /* history/clock_step.c: the first fact of a decision before which the clock was set back. */
 void ar_decide_clock_step(struct ar_decision *d);
 
+/* Whether the tenant of the session (of one that is being made: of the caller) may work here; see ar_policy_admits(). */
+bool ar_decide_is_admitted(const struct ar_decision *d);
+
 /* decide_access.c: makes the home session of a tenant, if this is its first fact. */
 void ar_decide_home(struct ar_decision *d);
 

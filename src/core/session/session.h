@@ -66,7 +66,8 @@ struct ar_policy {
 	int64_t process_grace_ms; /* between asking a process to end and killing it */
 	int64_t tool_parallel; /* calls of one turn that may run together */
 	int64_t tool_result_bytes; /* of one result, for the model */
-	struct ar_str workspace; /* folder of the local tools; absent: none */
+	struct ar_str workspace; /* folder of the local tools; absent: none; ask ar_session_workspace() */
+	bool is_workspace_shared; /* tenants other than AR_TENANT_LOCAL may use it, too */
 	struct ar_str os, arch, shell; /* of this host, in one word each; absent: not known */
 	struct ar_str instructions; /* text of the workspace's instruction file; absent: none */
 	struct ar_str instructions_file; /* its name; absent: none is wanted */
@@ -118,6 +119,13 @@ struct ar_decision {
 /* A session that does not exist yet: core set, head 0. */
 void ar_session_init(struct ar_session *s, struct ar_str core, struct ar_json_parser *json);
 void ar_session_fini(struct ar_session *s);
+
+/* The workspace belongs to AR_TENANT_LOCAL: its files, its instruction file, and the tools that work in it. Another tenant is admitted only
+ * where no workspace is configured, or where the operator shares it. */
+bool ar_policy_admits(const struct ar_policy *policy, struct ar_str tenant);
+
+/* The folder that the session may use; absent: none. */
+struct ar_str ar_session_workspace(const struct ar_session *s, const struct ar_policy *policy);
 
 /* Zero events and AR_OK is a legal answer (nothing to do). AR_E_REFUSED carries a catalogue code. */
 AR_MUST_USE enum ar_status ar_session_decide(const struct ar_session *s, const struct ar_input *in,

@@ -53,6 +53,7 @@ static int spawn_shell(const struct ar_child_options *o, const struct streams *s
 	char *argv[] = { "sh", "-c", (char *)(uintptr_t)o->command, NULL };
 	struct ar_spawn how = {
 		.program = "/bin/sh",
+		.workdir = "/", /* never a workspace: what lies there sandboxed commands may have written */
 		.argv = argv,
 		.envp = o->environment,
 		.fds = { s->in, s->out[1], s->err[1] },

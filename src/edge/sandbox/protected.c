@@ -15,6 +15,7 @@
 
 #define MODULES_DEPTH 4
 #define MODULES_MAX 96
+#define ENTRIES_MAX 2048 /* of .git/modules that are looked at in one launch */
 #define INCLUDES_DEPTH 10 /* as git itself */
 #define INCLUDES_MAX 64
 
@@ -33,6 +34,7 @@ struct search {
 	const struct ar_protected_options *o;
 	struct ar_arena *a;
 	struct ar_protected *ret;
+	unsigned modules, entries; /* that may still be looked at */
 	bool is_full;
 };
 
@@ -108,28 +110,34 @@ static bool is_gitdir(const struct search *s, struct ar_str folder)
 	return stat(in_workspace(s, ar_arena_fmt(s->a, "%.*s/HEAD", AR_STR_ARG(folder))).p, &st) == 0;
 }
 
-/* Repositories of submodules; their names may have slashes. */
-static void protect_modules(struct search *s, struct ar_str folder, unsigned depth, unsigned *left)
+/* Repositories of submodules; their names may have slashes. Sandboxed commands write here: no link is followed, and a launch looks at so many. */
+static void protect_modules(struct search *s, struct ar_str folder, unsigned depth)
 {
-	DIR *d = depth > 0 ? opendir(in_workspace(s, folder).p) : NULL;
+	int fd = depth > 0 ? open(in_workspace(s, folder).p,
+				  O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+			   : -1;
+	DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
 	struct dirent *e;
 
-	while (d && *left > 0 && (e = readdir(d))) {
+	while (d && s->modules > 0 && s->entries > 0 && (e = readdir(d))) {
 		struct ar_str inner;
 
+		s->entries--;
 		if ((e->d_type != DT_DIR && e->d_type != DT_UNKNOWN) || e->d_name[0] == '.')
 			continue;
 		inner = ar_arena_fmt(s->a, "%.*s/%s", AR_STR_ARG(folder), e->d_name);
 		if (is_gitdir(s, inner)) {
-			*left -= 1;
+			s->modules--;
 			protect_gitdir(s, inner);
-			protect_modules(s, ar_arena_fmt(s->a, "%s/modules", inner.p), depth - 1, left);
+			protect_modules(s, ar_arena_fmt(s->a, "%s/modules", inner.p), depth - 1);
 			continue;
 		}
-		protect_modules(s, inner, depth - 1, left);
+		protect_modules(s, inner, depth - 1);
 	}
 	if (d)
 		closedir(d);
+	else if (depth > 0 && (fd >= 0 || errno != ENOENT))
+		s->entries = 0; /* a link, or nothing that can be looked at */
 }
 
 static struct ar_str first_line(struct ar_str text)
@@ -325,8 +333,7 @@ static enum ar_status protect_settings(struct search *s, struct ar_error *err)
 enum ar_status ar_protected_find(const struct ar_protected_options *o, struct ar_arena *a,
 				 struct ar_protected *ret, struct ar_error *err)
 {
-	struct search s = { .o = o, .a = a, .ret = ret };
-	unsigned modules = MODULES_MAX;
+	struct search s = { .o = o, .a = a, .ret = ret, .modules = MODULES_MAX, .entries = ENTRIES_MAX };
 	enum ar_status rc;
 
 	memset(ret, 0, sizeof(*ret));
@@ -336,8 +343,8 @@ enum ar_status ar_protected_find(const struct ar_protected_options *o, struct ar
 	if (rc != AR_OK)
 		return rc;
 	follow_git_file(&s);
-	protect_modules(&s, AR_STR(".git/modules"), MODULES_DEPTH, &modules);
-	if (modules == 0)
+	protect_modules(&s, AR_STR(".git/modules"), MODULES_DEPTH);
+	if (s.modules == 0 || s.entries == 0)
 		protect(&s, AR_STR(".git/modules")); /* too many to name each: none of them is written */
 	protect_hooks(&s);
 	if (s.is_full)

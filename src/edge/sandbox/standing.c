@@ -29,7 +29,8 @@ static const struct {
 	unsigned profiles[AR_PLAN_USERNS + 1]; /* by enum ar_plan_backend */
 	const char *remedy;
 } needs[AR_MECH_COUNT] = {
-	[AR_MECH_LANDLOCK] = { { 0, 0, 0 },
+	/* agent-proxy has no other user to become where root does not run the daemon, and serves nobody without it. */
+	[AR_MECH_LANDLOCK] = { { 0, 0, OF(ALLOWLISTED_NETWORK) },
 			       "use a kernel of at least 5.13 with landlock among its security modules (boot "
 			       "with "
 			       "lsm=landlock,...)" },

@@ -141,17 +141,20 @@ void ar_exec_say_output(struct ar_str output, bool is_truncated, bool is_binary,
 struct tried {
 	struct ar_str what;
 	int64_t count;
+	bool is_seen; /* not prevented: what became of it was seen afterwards */
 };
 
 static struct tried read_tried(struct ar_json_parser *parser, struct ar_str json, struct ar_arena *a)
 {
-	struct tried t = { AR_STR("something"), 1 };
+	struct tried t = { AR_STR("something"), 1, false };
+	struct ar_str effect = AR_STR_NONE;
 	struct ar_json v;
 
 	if (ar_json_parse(parser, json, &v, NULL) != AR_OK)
 		return t;
 	ar_json_str(ar_json_get(v, "attempted"), &t.what);
 	ar_json_i64(ar_json_get(v, "count"), &t.count);
+	t.is_seen = ar_json_str(ar_json_get(v, "effect"), &effect) && ar_str_is(effect, "logged");
 	t.what = ar_arena_str(a, ar_str_utf8_prefix(t.what, 256));
 	return t;
 }
@@ -166,12 +169,31 @@ static bool is_told_again(const struct tried *tried, size_t i, size_t count)
 	return false;
 }
 
+/* Those that were prevented, or those that were only seen. False: there is none. */
+static bool say_tried(const struct tried *tried, size_t count, bool is_seen, struct ar_buf *out)
+{
+	const char *before =
+		is_seen ? "\nwarning: seen in the workspace afterwards: " : "\nthe sandbox blocked: ";
+	bool is_any = false;
+
+	for (size_t i = 0; i < count; i++) {
+		if (tried[i].is_seen != is_seen || is_told_again(tried, i, count))
+			continue;
+		ar_buf_addz(out, before);
+		ar_buf_adds(out, tried[i].what);
+		if (tried[i].count > 1)
+			ar_buf_addf(out, " (%lld times)", (long long)tried[i].count);
+		before = ", ";
+		is_any = true;
+	}
+	return is_any;
+}
+
 static void say_violations(const struct ar_process_result *r, struct ar_buf *out)
 {
 	struct ar_json_parser *parser;
 	struct ar_arena a = { 0 };
 	struct tried *tried;
-	const char *before = "\nthe sandbox blocked: ";
 
 	if (r->violation_count == 0)
 		return;
@@ -179,16 +201,12 @@ static void say_violations(const struct ar_process_result *r, struct ar_buf *out
 	tried = ar_arena_alloc(&a, r->violation_count * sizeof(*tried));
 	for (size_t i = 0; i < r->violation_count; i++)
 		tried[i] = read_tried(parser, r->violations[i], &a);
-	for (size_t i = 0; i < r->violation_count; i++) {
-		if (is_told_again(tried, i, r->violation_count))
-			continue;
-		ar_buf_addz(out, before);
-		ar_buf_adds(out, tried[i].what);
-		if (tried[i].count > 1)
-			ar_buf_addf(out, " (%lld times)", (long long)tried[i].count);
-		before = ", ";
-	}
-	ar_buf_addz(out, "; if the task needs it, ask for more with sandbox=... and a justification");
+	if (say_tried(tried, r->violation_count, false, out))
+		ar_buf_addz(out, "; if the task needs it, ask for more with sandbox=... and a justification");
+	if (say_tried(tried, r->violation_count, true, out))
+		ar_buf_addz(out, "; programs outside of the sandbox, such as git, may run what these name. "
+				 "Remove what the task does not need, and tell the user about the rest "
+				 "(`agentctl sandbox quarantine PATH` disables a planted repository)");
 	ar_json_parser_free(parser);
 	ar_arena_fini(&a);
 }

@@ -2,6 +2,7 @@
 #include "write/changes.h"
 
 #include "beneath.h"
+#include "git/repository.h"
 #include "shown.h"
 #include "workspace.h"
 #include "write/put.h"
@@ -180,6 +181,19 @@ static bool check_sizes(struct ar_changes *c)
 	return true;
 }
 
+/* When all are in place: several files may make a repository together. */
+static bool check_repositories(struct ar_changes *c)
+{
+	for (size_t i = 0; i < c->count; i++) {
+		if (c->at[i]->is_done && ar_repository_has(c, c->at[i]))
+			return refuse_file(c, c->at[i], "protected",
+					   "Leave it as it is; tell the user if it has to change.",
+					   "belongs to a git repository inside the workspace, from which git "
+					   "would run commands");
+	}
+	return true;
+}
+
 static bool put_all(struct ar_changes *c)
 {
 	for (size_t i = 0; i < c->count; i++) {
@@ -190,7 +204,7 @@ static bool put_all(struct ar_changes *c)
 		if (!ar_change_is_none(c->at[i]) && !ar_put_finish(c, c->at[i]))
 			return false;
 	}
-	return true;
+	return check_repositories(c);
 }
 
 bool ar_changes_commit(struct ar_changes *c)

@@ -88,8 +88,9 @@ static void undo_one(struct undoing *u, struct ar_json change)
 	w->changes = AR_STR_NONE;
 }
 
-void ar_files_undo(struct ar_files_work *w, struct ar_json changes)
+void ar_files_undo(struct ar_files_work *w, struct ar_json args)
 {
+	struct ar_json changes = ar_json_get(args, "changes");
 	struct undoing u = { .work = w };
 
 	for (size_t i = ar_json_len(changes); i > 0; i--)

@@ -231,6 +231,24 @@ static void test_too_many_submodules_are_all_protected(void **state)
 	desk_free(d);
 }
 
+/* Whoever fills the folder, or puts a link there, must not keep the daemon busy with it. */
+static void test_modules_are_looked_at_within_bounds(void **state)
+{
+	struct desk *d = desk_new(), *linked = desk_new();
+
+	(void)state;
+	for (int i = 0; i < 700; i++)
+		desk_folder(d, ar_arena_fmt(&d->arena, "ws/.git/modules/m%d/", i).p);
+	assert_true(desk_has(&find(d, "")->paths, ".git/modules"));
+	desk_free(d);
+	desk_file(linked, "ws/.git/HEAD", "ref: x\n");
+	desk_file(linked, "ws/elsewhere/m/HEAD", "ref: x\n");
+	desk_link(linked, "ws/.git/modules", "../elsewhere");
+	assert_true(desk_has(&find(linked, "")->paths, "elsewhere"));
+	assert_true(desk_has(&find(linked, "")->replaceable, ".git/modules"));
+	desk_free(linked);
+}
+
 /* The repository outside is shown when it names this worktree. */
 static void test_a_worktree(void **state)
 {
@@ -282,6 +300,7 @@ int main(void)
 		cmocka_unit_test(test_hooks_path_of_the_user),
 		cmocka_unit_test(test_submodules),
 		cmocka_unit_test(test_too_many_submodules_are_all_protected),
+		cmocka_unit_test(test_modules_are_looked_at_within_bounds),
 		cmocka_unit_test(test_a_worktree),
 		cmocka_unit_test(test_a_planted_git_file_shows_nothing),
 	};

@@ -2189,7 +2189,7 @@ export interface CommandMethods {
   /**
    * Accept input: start a turn, or queue it behind the running one.
    * The same id or key with the same input returns the first receipt and adds no event.
-   * Fails with: session_not_found, thread_not_found, thread_busy_rejected, invalid_input, id_conflict, quota_blocked, overloaded.
+   * Fails with: session_not_found, thread_not_found, thread_busy_rejected, invalid_input, id_conflict, policy_denied, quota_blocked, overloaded.
    */
   submitTurn(input: SubmitTurnInput, options?: CallOptions): Promise<SubmitTurnResult>;
   /**
@@ -2219,7 +2219,7 @@ export interface CommandMethods {
   /**
    * Start the first run of a task, or queue it.
    * The same run id or key returns the same run.
-   * Fails with: task_not_found, already_running, dependency_unmet, cancelling, terminal_state, worker_unavailable.
+   * Fails with: task_not_found, already_running, dependency_unmet, cancelling, terminal_state, worker_unavailable, policy_denied.
    */
   startTask(input: StartTaskInput, options?: CallOptions): Promise<StartTaskResult>;
   /**
@@ -2483,7 +2483,7 @@ export interface CommandMethods {
   /**
    * Make an empty session with one idle thread.
    * The same id or key returns the same session.
-   * Fails with: id_conflict.
+   * Fails with: id_conflict, policy_denied.
    */
   createSession(input?: CreateSessionInput, options?: CallOptions): Promise<CreateSessionResult>;
   /**

@@ -2,7 +2,6 @@
  * privilege is given up, where only the boundary can refuse them. */
 #include "identity.h"
 #include "landlock.h"
-#include "landlock_uapi.h"
 #include "probe/probe.h"
 #include "streams.h"
 #include "view/guard.h"

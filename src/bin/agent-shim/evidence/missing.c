@@ -52,15 +52,14 @@ void ar_missing_begin(struct ar_missing *o, struct ar_piece ready)
 
 	o->seen.workspace = -1;
 	/* The workspace is the first of what may be written; where nothing may, nothing is made. */
-	if (!ar_json_member(ready, "skipped", &list) || list.len > sizeof(o->paths) ||
-	    !ar_json_member(ready, "writeRoots", &roots) || !ar_json_next_string(roots, &at, &first) ||
+	if (!ar_json_member(ready, "writeRoots", &roots) || !ar_json_next_string(roots, &at, &first) ||
 	    !decode(first, workspace))
+		return;
+	ar_observed_open(&o->seen, workspace);
+	if (!ar_json_member(ready, "skipped", &list) || list.len > sizeof(o->paths))
 		return;
 	memcpy(o->paths, list.p, list.len);
 	o->len = list.len;
-	at = 0;
-	if (ar_json_next_string(list, &at, &first))
-		ar_observed_open(&o->seen, workspace);
 }
 
 /* As many names of the path's JSON text as `cut` has: a slash is never escaped. */

@@ -1,18 +1,22 @@
-/* `agentctl sandbox check`: what boundaries of commands can be had here. The daemon's own program finds out, whether one runs or not. */
+/* `agentctl sandbox`: what boundaries of commands can be had here, which the daemon's own program finds out; and git repositories that sandboxed commands
+ * may have planted in a workspace, which agent-files lists and disables with the rights of whoever asks. No daemon is needed. */
+#include "api.h"
 #include "daemon.h"
+#include "files_program.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static enum ar_exit sandbox(struct ar_ctl *c, const struct ar_ctl_args *a)
+enum { OPT_WORKSPACE };
+
+static enum ar_exit check(struct ar_ctl *c)
 {
 	const char *program = ar_daemon_program(c);
 	char *argv[] = { (char *)"agentd", (char *)"sandbox", c->is_json ? (char *)"--json" : NULL, NULL };
 
-	if (strcmp(a->words[0], "check") != 0)
-		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("agentctl sandbox check"),
-				       "sandbox has no word '%s'", a->words[0]);
 	if (!program)
 		return ar_ctl_complain(c, AR_EXIT_FAILED,
 				       AR_STR("put agentd beside agentctl or into a folder of PATH"),
@@ -22,18 +26,96 @@ static enum ar_exit sandbox(struct ar_ctl *c, const struct ar_ctl_args *a)
 			       strerror(errno));
 }
 
+static struct ar_str request_of(struct ar_ctl *c, const char *tool, const char *path, const char *workspace)
+{
+	struct ar_buf text = { 0 };
+	struct ar_jw w = ar_jw(&text);
+
+	ar_jw_open(&w);
+	ar_jw_mstr(&w, "tool", ar_str_from(tool));
+	ar_jw_mstr(&w, "workspace", ar_str_from(workspace));
+	ar_jw_key(&w, "args");
+	ar_jw_open(&w);
+	ar_jw_mstr(&w, "path", path ? ar_str_from(path) : AR_STR_NONE);
+	ar_jw_close(&w);
+	ar_jw_close(&w);
+	return ar_ctl_take(c, &text);
+}
+
+static enum ar_exit print_answer(struct ar_ctl *c, struct ar_str text)
+{
+	struct ar_json_parser *p = ar_json_parser_new();
+	enum ar_exit exit = AR_EXIT_FAILED;
+	struct ar_json v = { 0 };
+
+	if (ar_json_parse(p, text, &v, NULL) == AR_OK && ar_api_int(v, "outcome") == 1) {
+		ar_out_text(&c->out, ar_api_str(v, "text"));
+		exit = AR_EXIT_OK;
+	} else {
+		ar_ctl_complain(c, AR_EXIT_FAILED, ar_api_str(v, "advice"), "%.*s",
+				AR_STR_ARG(ar_api_str(v, "message")));
+	}
+	ar_json_parser_free(p);
+	return exit;
+}
+
+static enum ar_exit ask_files(struct ar_ctl *c, const char *tool, const char *path, const char *named)
+{
+	char workspace[PATH_MAX];
+	struct ar_str answer;
+	enum ar_exit exit;
+
+	if (!realpath(named ? named : ".", workspace))
+		return ar_ctl_complain(c, AR_EXIT_FAILED, AR_STR("name the folder with --workspace"),
+				       "the workspace cannot be found: %s", strerror(errno));
+	exit = ar_files_program(c, request_of(c, tool, path, workspace), &answer);
+	if (exit != AR_EXIT_OK)
+		return exit;
+	if (!c->is_json)
+		return print_answer(c, answer);
+	ar_out_printf(&c->out, "%.*s\n", AR_STR_ARG(answer));
+	return AR_EXIT_OK;
+}
+
+static enum ar_exit sandbox(struct ar_ctl *c, const struct ar_ctl_args *a)
+{
+	const char *word = a->words[0];
+
+	if (a->count == 1 && strcmp(word, "check") == 0)
+		return check(c);
+	if (a->count == 1 && strcmp(word, "repositories") == 0)
+		return ask_files(c, word, NULL, a->values[OPT_WORKSPACE]);
+	if (a->count == 2 && strcmp(word, "quarantine") == 0)
+		return ask_files(c, word, a->words[1], a->values[OPT_WORKSPACE]);
+	return ar_ctl_complain(c, AR_EXIT_USAGE,
+			       AR_STR("agentctl sandbox check | repositories | quarantine PATH"),
+			       "these are not words of sandbox");
+}
+
 const struct ar_ctl_command ar_cmd_sandbox = {
 	.name = "sandbox",
-	.synopsis = "check",
-	.summary = "which boundaries of commands can be had here",
-	.text = "Attacks each mechanism that the boundary of a command is made of (namespaces, Landlock, "
-		"seccomp, cgroups, ...), as the user\n"
-		"who asks, and prints which work, which profiles can be had, and what to do about what does "
-		"not work. Nothing is\n"
-		"changed. The exit status is 1 when the profile of the settings cannot be had.",
+	.synopsis = "check | repositories | quarantine PATH",
+	.summary = "boundaries of commands, and what commands planted",
+	.text = "check attacks each mechanism that the boundary of a command is made of (namespaces, "
+		"Landlock, "
+		"seccomp, cgroups, ...), as the\n"
+		"user who asks, and prints which work, which profiles can be had, and what to do about what "
+		"does not work. Nothing is\n"
+		"changed. The exit status is 1 when the profile of the settings cannot be had.\n"
+		"\n"
+		"repositories lists the git repositories inside a workspace, beside its own. git that is run "
+		"in "
+		"one of them runs the commands\n"
+		"that its configuration and hooks name, outside of the sandbox.\n"
+		"\n"
+		"quarantine renames a repository to .git.quarantined-N, and its HEAD, so that git does not "
+		"find it; nothing is removed.",
 	.examples = "agentctl sandbox check\n"
-		    "agentctl sandbox check --json | jq '.profiles[] | select(.isAvailable | not)'",
+		    "agentctl sandbox check --json | jq '.profiles[] | select(.isAvailable | not)'\n"
+		    "agentctl sandbox repositories --workspace ~/project\n"
+		    "agentctl sandbox quarantine vendor/lib/.git --workspace ~/project",
 	.min = 1,
-	.max = 1,
+	.max = 2,
+	.options = { [OPT_WORKSPACE] = { "workspace", "DIR", "the workspace (the folder where you are)" } },
 	.run = sandbox,
 };

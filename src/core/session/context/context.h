@@ -61,6 +61,8 @@ struct ar_str ar_draft_baseline(struct ar_draft *w);
 /* ---- resolve.c ---- */
 
 /* Says what the request is made of, once per turn and again when it changed. The contents behind the refs are stored then. */
+struct ar_str ar_decide_instructions(
+	const struct ar_decision *d); /* text of the workspace's file; absent: none, or not for this tenant */
 struct ar_instructions ar_draft_resolve(struct ar_draft *w, struct ar_turn *turn,
 					const struct ar_selection *s);
 

@@ -36,7 +36,7 @@ static struct ar_str omissions_of(struct ar_draft *w, const struct ar_selection 
 	if (left_out > 0)
 		write_omission(&j, messages, AR_STR("too_long: the oldest do not fit into the request"),
 			       left_out);
-	if (!ar_str_absent(policy->instructions_trouble))
+	if (!ar_str_absent(policy->instructions_trouble) && ar_decide_is_admitted(d))
 		write_omission(&j, policy->instructions_file, policy->instructions_trouble, 0);
 	ar_jw_close_array(&j);
 	return ar_decide_json_end(d);
@@ -56,9 +56,11 @@ static struct ar_str instruction_refs(struct ar_decision *d, const struct ar_ins
 }
 
 /* The folder as a whole: the tools read in it what the turn needs. */
-static struct ar_str workspace_refs(const struct ar_policy *policy)
+static struct ar_str workspace_refs(const struct ar_decision *d)
 {
-	return ar_str_empty(policy->workspace) ? AR_STR("[]") : AR_STR("[\"workspace:/\"]");
+	return ar_str_empty(d->input->policy->workspace) || !ar_decide_is_admitted(d)
+		       ? AR_STR("[]")
+		       : AR_STR("[\"workspace:/\"]");
 }
 
 static struct ar_str policy_facts(const struct ar_draft *w, const struct ar_turn *turn)
@@ -100,11 +102,17 @@ struct ar_str ar_context_digest(struct ar_arena *a, struct ar_str core,
 	return ar_ref_make(a, core, &hash);
 }
 
+struct ar_str ar_decide_instructions(const struct ar_decision *d)
+{
+	return ar_decide_is_admitted(d) ? d->input->policy->instructions : AR_STR_NONE;
+}
+
 struct ar_instructions ar_draft_resolve(struct ar_draft *w, struct ar_turn *turn,
 					const struct ar_selection *s)
 {
 	struct ar_decision *d = w->d;
 	const struct ar_policy *policy = d->input->policy;
+	struct ar_str instructions = ar_decide_instructions(d);
 	struct ar_instructions in = { 0 };
 	struct ar_ids ids = ar_ids_turn(d, turn);
 	struct ar_ev_context_resolved fact;
@@ -112,11 +120,11 @@ struct ar_instructions ar_draft_resolve(struct ar_draft *w, struct ar_turn *turn
 
 	if (!ar_str_empty(policy->system_prompt))
 		in.prompt = ref_of(d, policy->system_prompt);
-	if (!ar_str_empty(policy->instructions))
-		in.file = ref_of(d, policy->instructions);
+	if (!ar_str_empty(instructions))
+		in.file = ref_of(d, instructions);
 	fact = (struct ar_ev_context_resolved){ .memory_refs = AR_STR("[]"),
 						.knowledge_refs = AR_STR("[]"),
-						.workspace_refs = workspace_refs(policy),
+						.workspace_refs = workspace_refs(d),
 						.browser_refs = AR_STR("[]"),
 						.policy_facts = policy_facts(w, turn),
 						.instruction_refs = instruction_refs(d, &in),
@@ -127,7 +135,7 @@ struct ar_instructions ar_draft_resolve(struct ar_draft *w, struct ar_turn *turn
 		return in;
 	turn->resolved = digest;
 	store(d, policy->system_prompt);
-	store(d, policy->instructions);
+	store(d, instructions);
 	ar_decide_emit(d, AR_EV_CONTEXT_RESOLVED, &ids, &fact);
 	return in;
 }

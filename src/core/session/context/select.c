@@ -66,7 +66,8 @@ int64_t ar_draft_own_estimate(const struct ar_draft *w)
 
 	if (w->boundary)
 		tokens += ar_context_estimate(w->boundary->bytes);
-	return tokens + ar_context_estimate((int64_t)(policy->system_prompt.len + policy->instructions.len));
+	return tokens +
+	       ar_context_estimate((int64_t)(policy->system_prompt.len + ar_decide_instructions(w->d).len));
 }
 
 /* The provider counted the newest request; only what came since is estimated. */

@@ -73,7 +73,7 @@ static void write_surroundings(struct document *doc, const struct ar_draft *w, c
 	ar_jw_str(&doc->w, doc->d->session->policy_ref);
 	ar_jw_mstr(&doc->w, "workspaceId", doc->d->session->workspace);
 	ar_jw_key(&doc->w, "cwd");
-	ar_jw_str(&doc->w, doc->d->input->policy->workspace);
+	ar_jw_str(&doc->w, ar_decide_is_admitted(doc->d) ? doc->d->input->policy->workspace : AR_STR_NONE);
 	ar_jw_mstr(&doc->w, "source", turn->source);
 	ar_jw_key(&doc->w, "sandbox");
 	ar_jw_open(&doc->w);

@@ -146,7 +146,8 @@ static bool restricts(struct ar_json tools)
 struct ar_offers ar_offers_of(struct ar_decision *d, const struct ar_turn *turn)
 {
 	static const struct ar_inventory nothing;
-	const struct ar_inventory *inv = d->input->policy->inventory ? d->input->policy->inventory : &nothing;
+	const struct ar_inventory *all = d->input->policy->inventory;
+	const struct ar_inventory *inv = all && ar_decide_is_admitted(d) ? all : &nothing;
 	struct ar_json tools = tools_of(d, turn->options);
 	struct ar_offers o = {
 		ar_arena_alloc(d->arena, (inv->count + ar_json_len(tools) + 1) * sizeof(*o.at)), 0

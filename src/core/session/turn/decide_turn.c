@@ -43,6 +43,18 @@ static struct ar_thread *start_thread(struct ar_decision *d)
 	return t;
 }
 
+static enum ar_status check_tenant(const struct ar_decision *d, struct ar_error *err)
+{
+	if (ar_decide_is_admitted(d))
+		return AR_OK;
+	return ar_refuse(
+		err, AR_ERR_POLICY_DENIED,
+		"the workspace of this server (tools.workspace) belongs to the tenant %s; ask the operator "
+		"for a server without a workspace, or to set tools.workspace_shared_by_tenants, which lets "
+		"every tenant read and write the same files",
+		AR_TENANT_LOCAL);
+}
+
 enum ar_status ar_decide_create_session(struct ar_decision *d, struct ar_error *err)
 {
 	const struct ar_cmd_create_session_in *in = d->input->args;
@@ -51,6 +63,8 @@ enum ar_status ar_decide_create_session(struct ar_decision *d, struct ar_error *
 	if (d->session->head > 0)
 		return ar_refuse(err, AR_ERR_ID_CONFLICT, "session %.*s exists already",
 				 AR_STR_ARG(d->session->id));
+	if (check_tenant(d, err) != AR_OK)
+		return AR_E_REFUSED;
 	create_session(d, &(struct birth){ in->title, in->workspace_id, in->account_ref, in->source,
 					   in->metadata });
 	t = start_thread(d);
@@ -474,7 +488,7 @@ static enum ar_status check_turn(struct ar_decision *d, const struct ar_cmd_subm
 	if (ar_str_is(in->source, AR_SOURCE_SYSTEM))
 		return ar_refuse(err, AR_ERR_INVALID_INPUT,
 				 "source %s is the runtime's own; name another or none", AR_SOURCE_SYSTEM);
-	if (ar_decide_input(d, in->input, in->text, ret, err) != AR_OK ||
+	if (check_tenant(d, err) != AR_OK || ar_decide_input(d, in->input, in->text, ret, err) != AR_OK ||
 	    ar_offers_check(d, in->options, err) != AR_OK || check_new(d, in, err) != AR_OK ||
 	    check_mode(d, in, err) != AR_OK || ar_profile_check(d, in->options, err) != AR_OK ||
 	    ar_budget_check(d, in->options, err) != AR_OK)

@@ -1,6 +1,6 @@
 /* Landlock as the kernel has it, to ABI 9. The system's own header may be years older than the kernel; these are facts of its interface. */
-#ifndef AR_INIT_LANDLOCK_UAPI_H
-#define AR_INIT_LANDLOCK_UAPI_H
+#ifndef AR_LAUNCH_LANDLOCK_UAPI_H
+#define AR_LAUNCH_LANDLOCK_UAPI_H
 
 #include <stdint.h>
 #include <sys/syscall.h>
