@@ -156,7 +156,10 @@ const struct ar_config_key ar_config_keys[] = {
 	  "Longest pause between two requests of a connection." },
 	{ "limits.max_connections", AR_CONFIG_INT, "10240", NULL, false, 1, 1000000, NULL, false, false,
 	  offsetof(struct ar_config, limits.max_connections), offsetof(struct ar_config_file, limits.max_connections),
-	  "Most client connections at once." },
+	  "Most client connections at once. An eighth of them, at most 64, is kept for the unix socket, and as many for other nodes." },
+	{ "limits.max_address_connections", AR_CONFIG_INT, "1024", NULL, false, 0, 1000000, NULL, false, false,
+	  offsetof(struct ar_config, limits.max_address_connections), offsetof(struct ar_config_file, limits.max_address_connections),
+	  "Most connections at once from one address over TCP (from one network of 64 bits in IPv6); 0 sets no limit. The server's own user on loopback has none." },
 	{ "limits.max_subscribers", AR_CONFIG_INT, "10240", NULL, false, 1, 1000000, NULL, false, false,
 	  offsetof(struct ar_config, limits.max_subscribers), offsetof(struct ar_config_file, limits.max_subscribers),
 	  "Most event streams at once." },
@@ -431,7 +434,7 @@ const struct ar_config_key ar_config_keys[] = {
 	  offsetof(struct ar_config, guard.repeats), offsetof(struct ar_config_file, guard.repeats),
 	  "Same call with the same arguments and the same answer in a row before the turn is stopped; 0 never stops it." },
 };
-const size_t ar_config_key_count = 134;
+const size_t ar_config_key_count = 135;
 
 static const struct ar_config_key models_keys[] = {
 	{ "name", AR_CONFIG_STRING, "", NULL, false, 0, 0, NULL, true, true,
@@ -751,6 +754,7 @@ static const cyaml_schema_field_t limits_fields[] = {
 	CYAML_FIELD_INT_PTR("write_timeout_ms", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_limits, write_timeout_ms),
 	CYAML_FIELD_INT_PTR("keepalive_timeout_ms", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_limits, keepalive_timeout_ms),
 	CYAML_FIELD_INT_PTR("max_connections", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_limits, max_connections),
+	CYAML_FIELD_INT_PTR("max_address_connections", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_limits, max_address_connections),
 	CYAML_FIELD_INT_PTR("max_subscribers", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_limits, max_subscribers),
 	CYAML_FIELD_INT_PTR("memory_bytes", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_limits, memory_bytes),
 	CYAML_FIELD_INT_PTR("ring_bytes", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct ar_config_file_limits, ring_bytes),

@@ -45,6 +45,8 @@ struct ar_link {
 	uv_pipe_t *in; /* where reading is another pipe than writing */
 	struct ar_link_write *write; /* in flight */
 	struct ar_tls *tls; /* NULL: in the clear */
+	struct ar_address_slots *address; /* among those of its address; NULL: not counted there */
+	bool has_slot; /* among those of its kind */
 	unsigned char open_handles;
 	bool is_closing;
 };
