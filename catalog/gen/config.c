@@ -168,7 +168,10 @@ const struct ar_config_key ar_config_keys[] = {
 	  "Longest pause between two requests of a connection." },
 	{ "limits.max_connections", AR_CONFIG_INT, AR_CONFIG_UNIT_NONE, "10240", NULL, false, 1, 1000000, NULL, false, false,
 	  offsetof(struct ar_config, limits.max_connections),
-	  "Most client connections at once." },
+	  "Most client connections at once. An eighth of them, at most 64, is kept for the unix socket, and as many for other nodes." },
+	{ "limits.max_address_connections", AR_CONFIG_INT, AR_CONFIG_UNIT_NONE, "1024", NULL, false, 0, 1000000, NULL, false, false,
+	  offsetof(struct ar_config, limits.max_address_connections),
+	  "Most connections at once from one address over TCP (from one network of 64 bits in IPv6); 0 sets no limit. The server's own user on loopback has none." },
 	{ "limits.max_subscribers", AR_CONFIG_INT, AR_CONFIG_UNIT_NONE, "10240", NULL, false, 1, 1000000, NULL, false, false,
 	  offsetof(struct ar_config, limits.max_subscribers),
 	  "Most event streams at once." },
@@ -449,7 +452,7 @@ const struct ar_config_key ar_config_keys[] = {
 	  offsetof(struct ar_config, guard.repeats),
 	  "Same call with the same arguments and the same answer in a row before the turn is stopped; 0 never stops it." },
 };
-const size_t ar_config_key_count = 140;
+const size_t ar_config_key_count = 141;
 
 static const struct ar_config_key models_keys[] = {
 	{ "name", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, 0, 0, NULL, true, true,

@@ -223,6 +223,7 @@ struct ar_config_limits {
 	int64_t write_timeout_ms;
 	int64_t keepalive_timeout_ms;
 	int64_t max_connections;
+	int64_t max_address_connections;
 	int64_t max_subscribers;
 	int64_t memory_bytes;
 	int64_t ring_bytes;

@@ -14,6 +14,7 @@ enum ar_deadline_kind {
 	AR_DEADLINE_BODY,
 	AR_DEADLINE_WRITE,
 	AR_DEADLINE_KEEPALIVE,
+	AR_DEADLINE_STRANGER, /* instead of that, while nobody on the connection was let in */
 	AR_DEADLINE_HEARTBEAT,
 	AR_DEADLINE_LINGER,
 	AR_DEADLINE_PING, /* of a WebSocket: when it is asked whether its peer is there, and by when that has to answer */

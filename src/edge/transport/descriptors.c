@@ -7,18 +7,22 @@
 
 #define RESERVE_SHARE 4 /* of the descriptors, */
 #define RESERVE_MAX 256 /* but not more */
+#define KEPT_SHARE 4 /* of the reserve */
 #define STRAINED_MS 2000 /* after the last connection that was turned away */
 
-/* What a process has besides clients: the store, model calls, pipes of tools. */
-static int descriptors_for_clients(void)
+/* What a process has besides clients: the store, model calls, pipes of tools. A quarter of that is for the operator and other nodes when
+ * strangers have all the rest. */
+static void share_descriptors(struct ar_http_server *s)
 {
 	struct rlimit limit;
 	rlim_t reserve;
 
+	s->max_fd = s->max_kept_fd = INT_MAX;
 	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur > INT_MAX)
-		return INT_MAX;
+		return;
 	reserve = limit.rlim_cur / RESERVE_SHARE < RESERVE_MAX ? limit.rlim_cur / RESERVE_SHARE : RESERVE_MAX;
-	return (int)(limit.rlim_cur - reserve);
+	s->max_fd = (int)(limit.rlim_cur - reserve);
+	s->max_kept_fd = s->max_fd + (int)reserve / KEPT_SHARE;
 }
 
 static void tell_strained(struct ar_http_server *s, bool is_strained)
@@ -28,9 +32,9 @@ static void tell_strained(struct ar_http_server *s, bool is_strained)
 }
 
 /* The kernel gives the lowest free number, so a high one says that few are left. */
-bool ar_server_is_strained(struct ar_http_server *s, int fd)
+bool ar_server_is_strained(struct ar_http_server *s, int fd, bool is_kept)
 {
-	if (fd < s->max_fd)
+	if (fd < (is_kept ? s->max_kept_fd : s->max_fd))
 		return false;
 	if (!s->strained_until)
 		tell_strained(s, true);
@@ -40,7 +44,7 @@ bool ar_server_is_strained(struct ar_http_server *s, int fd)
 
 void ar_server_look_at_descriptors(struct ar_http_server *s)
 {
-	s->max_fd = descriptors_for_clients();
+	share_descriptors(s);
 	if (!s->strained_until || uv_now(s->loop) < s->strained_until)
 		return;
 	s->strained_until = 0;

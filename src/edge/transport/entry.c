@@ -157,6 +157,7 @@ static void let_in(struct ar_exchange *x, const struct ar_principal *who)
 {
 	struct ar_carrier *c = x->carrier;
 
+	x->is_let_in = true;
 	ar_entry_over(c);
 	c->visit = ar_visit_new(c->server, who);
 	c->who = c->visit ? &c->visit->who : NULL;

@@ -31,6 +31,7 @@ struct ar_exchange {
 	struct ar_entry entry; /* its question to the door */
 	char retry_after[12]; /* seconds, where that is known; empty: a moment */
 	char as_of[24]; /* of AR_AS_OF_HEADER */
+	bool is_let_in; /* the door knows who asks */
 	bool is_calling; /* the core, or the door, owes an answer */
 	char trace[4 + AR_ID_CORE]; /* an id that was made here; see trace.h */
 };

@@ -25,6 +25,8 @@ static void start(struct ar_http_server *s, struct ar_listener *l, bool is_unix)
 	l->server = s;
 	l->is_unix = is_unix;
 	l->is_open = true;
+	if (is_unix || l->is_peer)
+		s->slots.is_served[is_unix ? AR_SLOTS_LOCAL : AR_SLOTS_CLUSTER] = true;
 	l->u.handle.data = l;
 	s->handles++;
 }

@@ -116,7 +116,8 @@ static void set_limits(struct ar_http_server *s, const struct ar_http_options *o
 {
 	s->limits.head_bytes = o->max_header_bytes ? o->max_header_bytes : (size_t)16 * 1024;
 	s->limits.body_bytes = o->max_body_bytes ? o->max_body_bytes : (size_t)4 * 1024 * 1024;
-	s->max_connections = or_default(o->max_connections, 10000);
+	s->slots.max = or_default(o->max_connections, 10000);
+	s->slots.max_each = o->max_address_connections;
 	s->max_subscribers = or_default(o->max_subscribers, 8000);
 	ar_deadlines_init(&s->deadlines);
 	s->deadlines.length[AR_DEADLINE_HANDSHAKE] = or_default(o->header_ms, 10000);
@@ -124,6 +125,10 @@ static void set_limits(struct ar_http_server *s, const struct ar_http_options *o
 	s->deadlines.length[AR_DEADLINE_BODY] = or_default(o->body_ms, 30000);
 	s->deadlines.length[AR_DEADLINE_WRITE] = or_default(o->write_ms, 30000);
 	s->deadlines.length[AR_DEADLINE_KEEPALIVE] = or_default(o->keepalive_ms, 75000);
+	s->deadlines.length[AR_DEADLINE_STRANGER] =
+		s->deadlines.length[AR_DEADLINE_KEEPALIVE] < s->deadlines.length[AR_DEADLINE_HEADER]
+			? s->deadlines.length[AR_DEADLINE_KEEPALIVE]
+			: s->deadlines.length[AR_DEADLINE_HEADER];
 	s->deadlines.length[AR_DEADLINE_HEARTBEAT] = or_default(o->heartbeat_ms, 15000);
 	s->deadlines.length[AR_DEADLINE_PING] = s->deadlines.length[AR_DEADLINE_HEARTBEAT];
 	s->deadlines.length[AR_DEADLINE_PONG] = or_default(o->pong_ms, 20000);
@@ -370,6 +375,7 @@ void ar_server_check_closed(struct ar_http_server *s)
 	if (!s->is_closing || s->handles || !ar_list_empty(&s->links) || !ar_list_empty(&s->peers.links))
 		return;
 	ar_peer_users_fini(&s->users);
+	ar_slots_fini(&s->slots);
 	ar_peers_fini(&s->peers);
 	ar_names_fini(&s->names);
 	ar_tls_shared_fini(&s->tls);

@@ -9,6 +9,7 @@
 #include "h2/h2_conn.h"
 #include "link/link.h"
 #include "link/peer_user.h"
+#include "link/slots.h"
 #include "list.h"
 #include "names.h"
 #include "peer/peer_link.h"
@@ -35,9 +36,10 @@ struct ar_http_server {
 	uv_loop_t *loop;
 	struct ar_control *control;
 	struct ar_h1_limits limits;
-	uint32_t max_connections;
+	struct ar_slots slots;
 	uint32_t max_subscribers;
 	int max_fd; /* descriptors from here on are for files, models and tools, not for clients */
+	int max_kept_fd; /* the same for the unix socket and other nodes */
 	uint64_t
 		strained_until; /* milliseconds; connections were turned away for want of descriptors, and a while after */
 	struct ar_http_counters counters;
@@ -100,8 +102,9 @@ static inline bool ar_server_has_room(const struct ar_http_server *s, size_t byt
 
 /* ---- descriptors.c ---- */
 
-/* Whether this descriptor leaves too few for the rest of the process. Says so to the host when it begins. */
-bool ar_server_is_strained(struct ar_http_server *s, int fd);
+/* Whether this descriptor leaves too few for the rest of the process; `is_kept`: some are kept for its kind. Says so to the host when it
+ * begins. */
+bool ar_server_is_strained(struct ar_http_server *s, int fd, bool is_kept);
 
 /* From time to time, and before the first connection: the limit may be changed from outside while we run. Says it to the host when a strain is over. */
 void ar_server_look_at_descriptors(struct ar_http_server *s);

@@ -91,7 +91,10 @@ struct ar_http_options {
 	const struct ar_http_ops *ops; /* copied; NULL: no cluster, ready while not draining */
 	size_t max_body_bytes; /* [4 MiB] */
 	size_t max_header_bytes; /* request line and headers [16 KiB] */
-	uint32_t max_connections; /* [10000] */
+	uint32_t
+		max_connections; /* some of them are kept for socket_path and cluster_listen, where there are any [10000] */
+	uint32_t
+		max_address_connections; /* of one address over TCP, but for the server's own user on loopback; 0 = as many as there are */
 	uint32_t max_subscribers; /* event streams among them [8000] */
 	uint32_t header_ms; /* first byte to the end of the headers [10 s] */
 	uint32_t body_ms; /* end of the headers to the end of the body [30 s] */

@@ -17,6 +17,7 @@ void ar_conn_drop_exchange(struct ar_conn *c)
 {
 	if (!c->carrier.x)
 		return;
+	c->is_let_in = c->is_let_in || c->carrier.x->is_let_in;
 	ar_h1_request_end(ar_h1_request_of(c));
 	c->carrier.x = NULL;
 }
@@ -350,7 +351,7 @@ static void reply_sent(struct ar_conn *c)
 		return;
 	}
 	c->state = AR_CONN_IDLE;
-	set_deadline(c, AR_DEADLINE_KEEPALIVE);
+	set_deadline(c, c->is_let_in ? AR_DEADLINE_KEEPALIVE : AR_DEADLINE_STRANGER);
 	if (!c->is_pumping)
 		resume(c);
 }

@@ -89,11 +89,16 @@ static void finish(struct ar_h2_conn *h)
 		ar_link_set_deadline(h->link, AR_DEADLINE_LINGER);
 }
 
+static void wait_for_requests(struct ar_h2_conn *h)
+{
+	ar_link_set_deadline(h->link, h->is_let_in ? AR_DEADLINE_KEEPALIVE : AR_DEADLINE_STRANGER);
+}
+
 void ar_h2_forget(struct ar_h2_conn *h)
 {
 	h->stream_count--;
 	if (!h->stream_count && !h->is_closed && !h->is_over && !h->is_busy)
-		ar_link_set_deadline(h->link, AR_DEADLINE_KEEPALIVE);
+		wait_for_requests(h);
 	release(h);
 }
 
@@ -249,7 +254,7 @@ static void on_written(struct ar_link *l, int status)
 	}
 	ar_deadline_clear(&l->deadline);
 	if (!h->stream_count)
-		ar_link_set_deadline(l, AR_DEADLINE_KEEPALIVE);
+		wait_for_requests(h);
 	go_on(h);
 	ar_h2_wake(h);
 }

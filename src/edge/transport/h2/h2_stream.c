@@ -76,6 +76,7 @@ void ar_h2_drop_exchange(struct ar_h2_stream *s)
 	if (!s->carrier.x)
 		return;
 	r = ar_h2_request_of(s);
+	s->conn->is_let_in = s->conn->is_let_in || r->x.is_let_in;
 	s->conn->body_bytes -= r->body.len;
 	ar_exchange_fini(&r->x);
 	ar_buf_fini(&r->body);

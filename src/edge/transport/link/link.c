@@ -153,12 +153,20 @@ void ar_link_close(struct ar_link *l)
 		uv_close((uv_handle_t *)l->in, on_closed);
 }
 
+static enum ar_slots_kind kind_of(const struct ar_link *l)
+{
+	return l->source.is_unix ? AR_SLOTS_LOCAL : l->source.is_peer ? AR_SLOTS_CLUSTER : AR_SLOTS_TCP;
+}
+
 void ar_link_free(struct ar_link *l)
 {
 	struct ar_http_server *s = l->server;
 
 	ar_list_del(&l->node);
 	s->counters.connections -= !l->is_outgoing;
+	ar_slots_exit(&s->slots, l->address);
+	if (l->has_slot)
+		ar_slots_leave(&s->slots, kind_of(l));
 	ar_tls_free(l->tls);
 	ar_free(l->in);
 	ar_free(l);
@@ -201,32 +209,44 @@ static void unmap(union ar_sockaddr *sa)
 	sa->v4 = v4;
 }
 
-static void find_tcp_source(struct ar_link *l)
+/* The server's own user has as many connections as there are. False: the address has too many. */
+static bool count_address(struct ar_link *l, const union ar_sockaddr *there)
+{
+	if (l->source.is_loopback && (l->source.uid == (unsigned)geteuid() || l->source.uid == 0))
+		return true;
+	l->address = ar_slots_enter(&l->server->slots, there);
+	return l->address != NULL;
+}
+
+static bool find_tcp_source(struct ar_link *l)
 {
 	union ar_sockaddr here, there;
 	int here_len = sizeof here, there_len = sizeof there;
 
-	if (uv_tcp_getsockname(&l->u.tcp, &here.any, &here_len) ||
+	if (l->source.is_peer || uv_tcp_getsockname(&l->u.tcp, &here.any, &here_len) ||
 	    uv_tcp_getpeername(&l->u.tcp, &there.any, &there_len))
-		return;
+		return true;
 	unmap(&here);
 	unmap(&there);
 	l->source.is_loopback = ar_sockaddr_is_loopback(&there);
-	if (l->source.is_loopback && !l->source.is_peer)
+	if (l->source.is_loopback)
 		l->source.uid = ar_peer_user_of_tcp(&l->server->users, &here, &there);
+	return count_address(l, &there);
 }
 
-static void find_source(struct ar_link *l)
+/* False: there are too many from there. */
+static bool find_source(struct ar_link *l)
 {
 	uv_os_fd_t fd;
 
 	l->source.uid = AR_NO_USER;
-	if (!l->source.is_unix) {
-		find_tcp_source(l);
-	} else if (!uv_fileno(&l->u.handle, &fd)) {
+	if (!l->source.is_unix)
+		return find_tcp_source(l);
+	if (!uv_fileno(&l->u.handle, &fd)) {
 		l->source.uid = ar_peer_user_of_unix(fd);
 		l->source.is_in_group = ar_peer_user_is_in_group(fd, (unsigned)getegid());
 	}
+	return true;
 }
 
 static void turn_away(struct ar_link *l, uint64_t *counter)
@@ -256,15 +276,19 @@ void ar_link_accept(struct ar_listener *listener)
 		ar_link_close(l);
 		return;
 	}
-	if (s->counters.connections > s->max_connections) {
+	l->has_slot = ar_slots_take(&s->slots, kind_of(l));
+	if (!l->has_slot) {
 		turn_away(l, &s->counters.turned_away);
 		return;
 	}
-	if (!uv_fileno(&l->u.handle, &fd) && ar_server_is_strained(s, fd)) {
+	if (!uv_fileno(&l->u.handle, &fd) && ar_server_is_strained(s, fd, kind_of(l) != AR_SLOTS_TCP)) {
 		turn_away(l, &s->counters.no_descriptors);
 		return;
 	}
-	find_source(l);
+	if (!find_source(l)) {
+		turn_away(l, &s->counters.turned_away);
+		return;
+	}
 	if (!l->source.is_unix)
 		uv_tcp_nodelay(&l->u.tcp, 1);
 	if (!listener->is_tls) {

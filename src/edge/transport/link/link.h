@@ -48,6 +48,8 @@ struct ar_link {
 	struct ar_link_write *write; /* in flight */
 	struct ar_tls *tls; /* NULL: in the clear */
 	void (*secured)(struct ar_link *l); /* of ar_link_secure */
+	struct ar_address_slots *address; /* among those of its address; NULL: not counted there */
+	bool has_slot; /* among those of its kind */
 	unsigned char open_handles;
 	bool is_closing;
 	bool is_outgoing; /* we made the connection, to another node */
