@@ -1,19 +1,21 @@
 /* See question.h. Pure. */
 #include "question.h"
+#include "url.h"
+
+#include <string.h>
 
 #define URL_MAX 8192
 
 static bool read_url(struct ar_arena *a, struct ar_json params, struct ar_tool_question *q)
 {
 	struct ar_str url;
+	struct ar_url u;
 
 	if (!ar_json_str(ar_json_get(params, "url"), &url) || url.len > URL_MAX)
 		return false;
-	/* It is shown to a person who will open it: nothing but a web page. */
-	if (!ar_str_starts(url, AR_STR("https://")) && !ar_str_starts(url, AR_STR("http://")))
-		return false;
+	/* It is shown to a person who will open it: nothing but a web page, and of the host that it seems to be of. */
 	q->url = ar_arena_str(a, url);
-	return true;
+	return !memchr(url.p, 0, url.len) && ar_url_parse(q->url.p, &u) && !u.has_user;
 }
 
 static bool read_schema(struct ar_arena *a, struct ar_json params, struct ar_tool_question *q)

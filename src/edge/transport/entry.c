@@ -196,7 +196,7 @@ static bool read_principal(struct ar_exchange *x, struct ar_principal *ret)
 }
 
 /* It is a node of the cluster: what it says of who asked it is believed, but it has to say it. A connection that began with certificates
- * which were replaced since then carries no further request. */
+ * which were replaced since then carries this request and no other. */
 static void admit_peer(struct ar_exchange *x)
 {
 	const struct ar_link *link = AR_CONTAINER_OF(x->carrier->source, struct ar_link, source);

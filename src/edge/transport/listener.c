@@ -99,16 +99,11 @@ enum ar_status ar_listener_open_tcp(struct ar_http_server *s, const char *addres
 	return listen_tcp(s, &s->tcp, address, &sa, err);
 }
 
-static bool is_loopback_address(const char *address)
-{
-	return ar_loopback_host(ar_str_from(address));
-}
-
 /* Without TLS between nodes the key that they share, and what clients say, must not leave the machine. */
 enum ar_status ar_listener_check_cluster(const struct ar_http_server *s, const char *address,
 					 const char *setting, struct ar_error *err)
 {
-	if (s->tls.mutual || is_loopback_address(address))
+	if (s->tls.mutual || ar_loopback_host(ar_str_from(address)))
 		return AR_OK;
 	return ar_fail(
 		err, AR_E_INVALID,

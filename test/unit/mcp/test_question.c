@@ -56,6 +56,8 @@ static void test_refused(void **state AR_UNUSED)
 		"{\"message\":\"m\",\"requestedSchema\":[]}",
 		"{\"mode\":\"url\",\"message\":\"m\"}",
 		"{\"mode\":\"url\",\"message\":\"m\",\"url\":\"javascript:alert(1)\"}",
+		"{\"mode\":\"url\",\"message\":\"m\",\"url\":\"https://bank.example@evil.example/\"}",
+		"{\"mode\":\"url\",\"message\":\"m\",\"url\":\"https://bank.example:443@evil.example/\"}",
 		"{\"mode\":\"voice\",\"message\":\"m\",\"requestedSchema\":{}}",
 	};
 	struct ar_arena a = { 0 };

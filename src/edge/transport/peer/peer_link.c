@@ -1,5 +1,5 @@
-/* One connection to a peer: resolve, connect, prove who we are, write, read the answer. The caller hears of it through its ask; what is kept
- * for later is peer_pool.c's. A link that is closed forgets its ask first, so nobody is called back by the dead. Owner: the
+/* One connection to a peer: resolve, connect, prove who we are, write, read the answer. The caller hears of it through its
+ * ask; what is kept for later is peer_pool.c's. A link that is closed forgets its ask first, so nobody is called back by the dead. Owner: the
  * loop thread. */
 #include "peer/peer_link.h"
 #include "entry.h"
