@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
 import { execute } from '../lib/damage.mjs';
-import { ask, ended, facts, pending, seen, tools } from '../lib/gate.mjs';
+import { ask, digestOf, ended, facts, pending, seen, tools } from '../lib/gate.mjs';
 import { call, newFolder, ok, readLog, refused, request, submit, waitFor, world } from '../lib/runtime.mjs';
 import { validateSnapshot } from '../lib/schemas.mjs';
 
@@ -141,8 +141,6 @@ test('EV-10 EV-24 a megabyte of arguments and five of results: refs and previews
 	const big = 'x'.repeat(1000000);
 	const { sessionId, turnId } = await submit(w.rt, `[[tool put {"q":"${big}"}]]`, { options: { tools: put } });
 	const [asked] = await pending(w.rt, sessionId);
-	await run('respond_action', { actionId: asked.actionId, decision: 'allow' });
-	const [started] = await seen(w.rt, sessionId, 'tool.started');
 	const read = async (outputRef) => {
 		let text = '';
 		for (let size = 1; text.length < size;) {
@@ -151,6 +149,8 @@ test('EV-10 EV-24 a megabyte of arguments and five of results: refs and previews
 		}
 		return text;
 	};
+	await run('respond_action', { actionId: asked.actionId, decision: 'allow', promptDigest: digestOf(asked.actionId, await read(asked.promptRef)) });
+	const [started] = await seen(w.rt, sessionId, 'tool.started');
 	assert.deepEqual(JSON.parse(await read(started.payload.inputRef)), { q: big });
 	await run('report_tool_result', { toolCallId: started.toolCallId, output: 'y'.repeat(1000000) });
 	await ended(w.rt, sessionId, turnId);

@@ -1,4 +1,5 @@
 // What tests about permission and questions share: tools that the client runs, and a look at one session's facts.
+import { createHash } from 'node:crypto';
 import { ok, readLog, submit, waitFor } from './runtime.mjs';
 
 const inputSchema = { type: 'object', properties: { q: { type: 'string' } } };
@@ -9,6 +10,9 @@ export const tools = {
 	write: { name: 'write', description: 'Writes.', inputSchema, isConcurrencySafe: true },
 	drop: { name: 'drop', description: 'Drops.', inputSchema, isDestructive: true, isConcurrencySafe: true },
 };
+
+/** The promptDigest of a question, from the whole of its text. */
+export const digestOf = (actionId, text) => createHash('sha256').update(`${actionId}\n${text}`).digest('hex');
 
 export const wants = (name, q = 'x') => `[[tool ${name} {"q":"${q}"}]]`;
 

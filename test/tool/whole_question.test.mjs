@@ -3,13 +3,12 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { before, test } from 'node:test';
-import { ended, facts, pending, seen } from '../lib/gate.mjs';
+import { digestOf, ended, facts, pending, seen } from '../lib/gate.mjs';
 import { connectWs } from '../lib/rpc.mjs';
 import { newFolder, ok, refused, submit, waitFor, world } from '../lib/runtime.mjs';
 
 const shell = (command) => `[[tool shell ${JSON.stringify({ command })}]]`;
 const hiding = (fill) => `echo ${fill.repeat(4000)}; rm -rf old`;
-const digestOf = (actionId, text) => createHash('sha256').update(`${actionId}\n${text}`).digest('hex');
 
 let w;
 
