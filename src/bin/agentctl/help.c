@@ -59,7 +59,9 @@ void ar_help_overview(struct ar_out *o, const struct ar_ctl_command *const *comm
 		       "                     the model, for a daemon that is started from here\n"
 		       "NO_COLOR             no colours");
 	print_heading(o, "Exit status");
-	print_indented(o, "0 ok, 1 failed, 2 usage, 3 daemon not reachable, 130 interrupted");
+	print_indented(o, "0 ok, 1 failed, 2 usage, 3 daemon not reachable, 4 a question waits for a person, "
+			  "124 out of time, "
+			  "130 interrupted");
 	print_heading(o, "Examples");
 	print_indented(o, "agentctl run \"Say hello in five words.\"\n"
 			  "agentctl run --continue \"And in French?\"\n"
@@ -116,16 +118,19 @@ static size_t distance(const char *a, const char *b)
 	return row[b_len];
 }
 
-const char *ar_help_nearest(const char *word, const char *(*name_at)(size_t i), size_t count)
+const char *ar_help_nearest(const char *word, const char *(*name_at)(const void *table, size_t i),
+			    const void *table, size_t count)
 {
-	size_t best = strlen(word) / 3 + 2; /* farther is not a typing mistake */
+	size_t len = strlen(word), best = len / 3 + 2; /* farther is not a typing mistake */
 	const char *found = NULL;
 
 	for (size_t i = 0; i < count; i++) {
-		const char *name = name_at(i);
+		const char *name = name_at(table, i);
 		size_t d = name ? distance(word, name) : best;
 
-		if (d < best) {
+		if (name && len > 1 && strncmp(word, name, len) == 0)
+			d = 0;
+		if (d < best || (found && d == best && name && strlen(name) < strlen(found))) {
 			best = d;
 			found = name;
 		}

@@ -4,6 +4,7 @@
 #include "fault.h"
 #include "hash.h"
 #include "id.h"
+#include "io/start_file.h"
 #include "json.h"
 #include "log.h"
 #include "mem.h"
@@ -12,6 +13,7 @@
 #include "stdio/stdio_peer.h"
 
 #include <getopt.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -96,6 +98,22 @@ static void write_pid(const struct ar_config *c)
 		fclose(f);
 	}
 	ar_buf_fini(&path);
+}
+
+/* For a client that starts the daemon again after it was lost; see start_file.h. */
+static enum ar_status remember_start(const struct ar_config *c, const struct ar_settings_args *args,
+				     struct ar_arena *a, struct ar_error *err)
+{
+	struct ar_start_file start = { ar_str_from(args->config_file), ar_str_from(args->listen) };
+	char here[PATH_MAX];
+
+	if (args->config_file && args->config_file[0] != '/') {
+		if (!getcwd(here, sizeof(here)))
+			return ar_fail(err, AR_E_IO,
+				       "the current folder has no path; name --config with an absolute one");
+		start.config = ar_arena_fmt(a, "%s/%s", here, args->config_file);
+	}
+	return ar_start_file_write(c->data_dir, &start, err);
 }
 
 struct ready {
@@ -190,7 +208,8 @@ static enum ar_status open_again(const struct ar_config *config, struct ar_runti
 	return st;
 }
 
-static int serve(struct ar_config *config, struct ar_arena *arena, const struct ar_stdio_peer *stdio)
+static int serve(struct ar_config *config, const struct ar_settings_args *args, struct ar_arena *arena,
+		 const struct ar_stdio_peer *stdio)
 {
 	struct ready ready = { .config = config, .is_stdio = stdio != NULL };
 	struct ar_service service;
@@ -206,6 +225,10 @@ static int serve(struct ar_config *config, struct ar_arena *arena, const struct 
 	if (ar_service_read(arena, config, &service, &err) != AR_OK ||
 	    ar_runtime_open(config, &start, &runtime, &err) != AR_OK)
 		return cannot_start(&err);
+	if (!stdio && remember_start(config, args, arena, &err) != AR_OK) {
+		ar_runtime_free(runtime);
+		return cannot_start(&err);
+	}
 	write_pid(config);
 	for (;;) {
 		ar_runtime_keep_port(runtime, config, arena);
@@ -222,14 +245,15 @@ static int serve(struct ar_config *config, struct ar_arena *arena, const struct 
 }
 
 /* The peer that started us is the one who is served; what it does not read is written before we leave. */
-static int serve_stdio(struct ar_config *config, struct ar_arena *arena, struct ar_error *err)
+static int serve_stdio(struct ar_config *config, const struct ar_settings_args *args, struct ar_arena *arena,
+		       struct ar_error *err)
 {
 	struct ar_stdio_peer stdio;
 	int rc;
 
 	if (ar_stdio_peer_take(&stdio, err) != AR_OK)
 		return cannot_start(err);
-	rc = serve(config, arena, &stdio);
+	rc = serve(config, args, arena, &stdio);
 	ar_stdio_peer_finish(&stdio);
 	return rc;
 }
@@ -256,7 +280,8 @@ int main(int argc, char **argv)
 	if (ar_settings_load(&args, &arena, &config, &err) != AR_OK)
 		rc = cannot_start(&err);
 	else
-		rc = is_stdio ? serve_stdio(&config, &arena, &err) : serve(&config, &arena, NULL);
+		rc = is_stdio ? serve_stdio(&config, &args, &arena, &err)
+			      : serve(&config, &args, &arena, NULL);
 	ar_arena_fini(&arena);
 	return rc;
 }

@@ -199,7 +199,6 @@ static void follow(struct ar_chat *t)
 static struct ar_follow new_follow(struct ar_chat *t)
 {
 	return (struct ar_follow){ .ctl = t->ctl,
-				   .may_restart = t->ctl->socket,
 				   .event = on_event,
 				   .interrupted = on_interrupt,
 				   .rest = on_rest,

@@ -1,0 +1,126 @@
+/* See start_file.h. Any thread. */
+#include "io/start_file.h"
+#include "buf.h"
+#include "io/descriptor.h"
+#include "json.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define NAME "start.json"
+#define NEW_NAME "start.json.new"
+#define FILE_MAX ((size_t)16384)
+
+/* ---- writing ---- */
+
+static bool replace_file(int folder, struct ar_str text)
+{
+	int fd = openat(folder, NEW_NAME, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	bool is_ok = fd >= 0 && fchmod(fd, 0600) == 0 && ar_fd_write_all(fd, text) && fsync(fd) == 0;
+
+	if (fd >= 0)
+		close(fd);
+	return is_ok && renameat(folder, NEW_NAME, folder, NAME) == 0 && fsync(folder) == 0;
+}
+
+/* A start on a full disk with the settings of the last one needs no room. */
+static bool is_written(int folder, struct ar_str text)
+{
+	int fd = openat(folder, NAME, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	char old[FILE_MAX];
+	ssize_t len = fd >= 0 ? read(fd, old, sizeof(old)) : -1;
+
+	if (fd >= 0)
+		close(fd);
+	return len >= 0 && ar_str_eq(text, (struct ar_str){ old, (size_t)len });
+}
+
+static bool bring_up_to_date(int folder, bool has_file, struct ar_str text)
+{
+	if (has_file)
+		return is_written(folder, text) || replace_file(folder, text);
+	return unlinkat(folder, NAME, 0) == 0 ? fsync(folder) == 0 : errno == ENOENT;
+}
+
+enum ar_status ar_start_file_write(const char *data_dir, const struct ar_start_file *what,
+				   struct ar_error *err)
+{
+	int folder = open(data_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	bool has_file = !ar_str_absent(what->config);
+	struct ar_buf text = { .cap = FILE_MAX };
+	struct ar_jw w = ar_jw(&text);
+	enum ar_status st = AR_OK;
+
+	ar_jw_open(&w);
+	ar_jw_mstr(&w, "config", what->config);
+	ar_jw_mstr(&w, "listen", what->listen);
+	ar_jw_close(&w);
+	ar_buf_addc(&text, '\n');
+	if (has_file && (text.failed || !ar_str_is_utf8(ar_buf_str(&text))))
+		st = ar_fail(err, AR_E_INVALID,
+			     "the path of the settings file is over %zu bytes or not UTF-8; name another",
+			     FILE_MAX);
+	else if (folder < 0 || !bring_up_to_date(folder, has_file, ar_buf_str(&text)))
+		st = ar_fail(err, AR_E_IO, "%s/%s cannot be written: %s", data_dir, NAME, strerror(errno));
+	if (folder >= 0)
+		close(folder);
+	ar_buf_fini(&text);
+	return st;
+}
+
+/* ---- reading ---- */
+
+static bool is_ours(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (st.st_uid == geteuid() || st.st_uid == 0) &&
+	       !(st.st_mode & (S_IWGRP | S_IWOTH));
+}
+
+static enum ar_status parse(struct ar_str text, struct ar_arena *a, struct ar_start_file *ret)
+{
+	struct ar_json_parser *parser = ar_json_parser_new();
+	struct ar_json doc = { 0 };
+	struct ar_str config = AR_STR_NONE, listen = AR_STR_NONE;
+	enum ar_status st = ar_json_parse(parser, text, &doc, NULL);
+
+	if (st == AR_OK &&
+	    (!ar_json_str(ar_json_get(doc, "config"), &config) || !ar_str_starts(config, AR_STR("/"))))
+		st = AR_E_CORRUPT;
+	ar_json_str(ar_json_get(doc, "listen"), &listen);
+	if (st == AR_OK)
+		*ret = (struct ar_start_file){ ar_arena_str(a, config), ar_arena_str(a, listen) };
+	ar_json_parser_free(parser);
+	return st;
+}
+
+enum ar_status ar_start_file_read(const char *data_dir, struct ar_arena *a, struct ar_start_file *ret,
+				  struct ar_error *err)
+{
+	const char *path = ar_arena_fmt(a, "%s/%s", data_dir, NAME).p;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	char text[FILE_MAX];
+	enum ar_status st;
+	ssize_t len;
+
+	if (fd < 0 && errno == ENOENT) {
+		*ret = (struct ar_start_file){ AR_STR_NONE, AR_STR_NONE };
+		return AR_OK;
+	}
+	if (fd < 0)
+		return ar_fail(err, AR_E_IO, "%s cannot be read: %s", path, strerror(errno));
+	if (!is_ours(fd)) {
+		close(fd);
+		return ar_fail(err, AR_E_INVALID, "%s belongs to another user or can be written by others",
+			       path);
+	}
+	len = read(fd, text, sizeof(text));
+	close(fd);
+	st = parse((struct ar_str){ text, len > 0 ? (size_t)len : 0 }, a, ret);
+	return st == AR_OK ? AR_OK : ar_fail(err, AR_E_CORRUPT, "%s is damaged", path);
+}
