@@ -161,6 +161,9 @@ static enum ar_status conclude(struct run *x, CURLcode code, struct ar_error *er
 		return AR_OK;
 	case CURLE_COULDNT_CONNECT:
 	case CURLE_COULDNT_RESOLVE_HOST:
+		if (x->request->socket) /* libcurl would name the host of the url, which is not asked */
+			return ar_fail(err, AR_E_UNAVAILABLE, "nothing answers at the socket %s",
+				       x->request->socket);
 		return ar_fail(err, AR_E_UNAVAILABLE, "%s", why);
 	case CURLE_OPERATION_TIMEDOUT:
 		return ar_fail(err, AR_E_TIMEOUT, "%s", why);
