@@ -85,7 +85,7 @@ test("a daemon that is gone is not started again, and the end says how to go on"
 	fake = undefined;
 	const { code, err } = await run.done;
 	assert.equal(code, 3);
-	assert.match(err, /the event stream is gone: .*\nnext: start the daemon \(agentd --data-dir \S+\), then: agentctl tail sess_x --after 5\.1:5\n$/);
+	assert.match(err, /the event stream is gone: nothing answers at the socket \S+agentd\.sock\nnext: start the daemon \(agentd --data-dir \S+\), then: agentctl tail sess_x --after 5\.1:5\n$/);
 	assert.equal(place.pid, undefined);
 });
 

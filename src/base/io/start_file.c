@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -39,32 +40,39 @@ static bool is_written(int folder, struct ar_str text)
 	return len >= 0 && ar_str_eq(text, (struct ar_str){ old, (size_t)len });
 }
 
-static bool bring_up_to_date(int folder, bool has_file, struct ar_str text)
-{
-	if (has_file)
-		return is_written(folder, text) || replace_file(folder, text);
-	return unlinkat(folder, NAME, 0) == 0 ? fsync(folder) == 0 : errno == ENOENT;
-}
+static const struct {
+	const char *name;
+	size_t offset;
+} members[] = {
+	{ "config", offsetof(struct ar_start_file, config) },
+	{ "listen", offsetof(struct ar_start_file, listen) },
+	{ "socket", offsetof(struct ar_start_file, socket) },
+	{ "workspace", offsetof(struct ar_start_file, workspace) },
+	{ "model", offsetof(struct ar_start_file, model) },
+	{ "provider", offsetof(struct ar_start_file, provider) },
+};
 
 enum ar_status ar_start_file_write(const char *data_dir, const struct ar_start_file *what,
 				   struct ar_error *err)
 {
 	int folder = open(data_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	bool has_file = !ar_str_absent(what->config);
 	struct ar_buf text = { .cap = FILE_MAX };
 	struct ar_jw w = ar_jw(&text);
 	enum ar_status st = AR_OK;
 
 	ar_jw_open(&w);
-	ar_jw_mstr(&w, "config", what->config);
-	ar_jw_mstr(&w, "listen", what->listen);
+	for (size_t i = 0; i < AR_ARRAY_LEN(members); i++)
+		ar_jw_mstr(&w, members[i].name,
+			   *(const struct ar_str *)((const char *)what + members[i].offset));
 	ar_jw_close(&w);
 	ar_buf_addc(&text, '\n');
-	if (has_file && (text.failed || !ar_str_is_utf8(ar_buf_str(&text))))
+	if (text.failed || !ar_str_is_utf8(ar_buf_str(&text)))
 		st = ar_fail(err, AR_E_INVALID,
-			     "the path of the settings file is over %zu bytes or not UTF-8; name another",
+			     "the paths of settings file and workspace are over %zu bytes or not UTF-8; name "
+			     "others",
 			     FILE_MAX);
-	else if (folder < 0 || !bring_up_to_date(folder, has_file, ar_buf_str(&text)))
+	else if (folder < 0 ||
+		 !(is_written(folder, ar_buf_str(&text)) || replace_file(folder, ar_buf_str(&text))))
 		st = ar_fail(err, AR_E_IO, "%s/%s cannot be written: %s", data_dir, NAME, strerror(errno));
 	if (folder >= 0)
 		close(folder);
@@ -86,15 +94,20 @@ static enum ar_status parse(struct ar_str text, struct ar_arena *a, struct ar_st
 {
 	struct ar_json_parser *parser = ar_json_parser_new();
 	struct ar_json doc = { 0 };
-	struct ar_str config = AR_STR_NONE, listen = AR_STR_NONE;
 	enum ar_status st = ar_json_parse(parser, text, &doc, NULL);
 
-	if (st == AR_OK &&
-	    (!ar_json_str(ar_json_get(doc, "config"), &config) || !ar_str_starts(config, AR_STR("/"))))
+	if (st == AR_OK && ar_json_type(doc) != AR_JSON_OBJECT)
 		st = AR_E_CORRUPT;
-	ar_json_str(ar_json_get(doc, "listen"), &listen);
-	if (st == AR_OK)
-		*ret = (struct ar_start_file){ ar_arena_str(a, config), ar_arena_str(a, listen) };
+	for (size_t i = 0; st == AR_OK && i < AR_ARRAY_LEN(members); i++) {
+		struct ar_json v = ar_json_get(doc, members[i].name);
+		struct ar_str one = AR_STR_NONE;
+
+		if (ar_json_type(v) != AR_JSON_NONE && !ar_json_str(v, &one))
+			st = AR_E_CORRUPT;
+		*(struct ar_str *)((char *)ret + members[i].offset) = ar_arena_str(a, one);
+	}
+	if (!ar_str_absent(ret->config) && !ar_str_starts(ret->config, AR_STR("/")))
+		st = AR_E_CORRUPT;
 	ar_json_parser_free(parser);
 	return st;
 }
@@ -108,10 +121,9 @@ enum ar_status ar_start_file_read(const char *data_dir, struct ar_arena *a, stru
 	enum ar_status st;
 	ssize_t len;
 
-	if (fd < 0 && errno == ENOENT) {
-		*ret = (struct ar_start_file){ AR_STR_NONE, AR_STR_NONE };
+	*ret = (struct ar_start_file){ 0 };
+	if (fd < 0 && errno == ENOENT)
 		return AR_OK;
-	}
 	if (fd < 0)
 		return ar_fail(err, AR_E_IO, "%s cannot be read: %s", path, strerror(errno));
 	if (!is_ours(fd)) {

@@ -295,6 +295,50 @@ enum ar_exit ar_daemon_ensure(struct ar_ctl *c)
 	return exit;
 }
 
+/* ---- settings that a running daemon does not take ---- */
+
+static struct ar_str real_path(struct ar_ctl *c, struct ar_str path)
+{
+	char real[PATH_MAX];
+
+	return path.p && path.p[0] && realpath(path.p, real) ? ar_arena_str(&c->arena, ar_str_from(real))
+							     : path;
+}
+
+void ar_daemon_compare(struct ar_ctl *c)
+{
+	struct ar_start_file has;
+	const struct {
+		const char *variable;
+		const struct ar_str *value;
+		bool is_path;
+	} settings[] = { { "AGENTD_WORKSPACE", &has.workspace, true },
+			 { "AGENTD_MODEL", &has.model, false },
+			 { "AGENTD_PROVIDER", &has.provider, false } };
+	bool differs = false;
+
+	if (!c->socket || !c->data_dir || ar_start_file_read(c->data_dir, &c->arena, &has, NULL) != AR_OK ||
+	    !ar_str_is(has.socket, c->socket)) /* another daemon is asked than that of the folder */
+		return;
+	for (size_t i = 0; i < AR_ARRAY_LEN(settings); i++) {
+		struct ar_str own = ar_str_from(getenv(settings[i].variable)), its = *settings[i].value;
+
+		if (settings[i].is_path) {
+			own = real_path(c, own);
+			its = real_path(c, its);
+		}
+		if (ar_str_empty(own) || ar_str_absent(its) || ar_str_eq(own, its))
+			continue;
+		differs = true;
+		ar_ctl_note(c, "%s is %s here, but the running daemon has %s", settings[i].variable, own.p,
+			    its.len ? its.p : "none");
+	}
+	if (differs)
+		ar_ctl_note(
+			c,
+			"it keeps its settings until it ends; to use yours: agentctl stop, then run again");
+}
+
 bool ar_daemon_returns(struct ar_ctl *c)
 {
 	struct ar_clock *clock = ar_clock_system();
@@ -310,7 +354,7 @@ bool ar_daemon_returns(struct ar_ctl *c)
 
 const char *ar_daemon_how_to_start(struct ar_ctl *c)
 {
-	struct ar_start_file last = { AR_STR_NONE, AR_STR_NONE };
+	struct ar_start_file last = { 0 };
 
 	if (!c->socket || !c->data_dir)
 		return "agentd";

@@ -20,6 +20,9 @@ const char *ar_daemon_program(struct ar_ctl *c);
  * daemon of the data folder had; of two that start at once the one that gets the store stays, and both clients use it. Failure has been said on standard error. */
 AR_MUST_USE enum ar_exit ar_daemon_ensure(struct ar_ctl *c);
 
+/* Says where the settings of this environment differ from those of the daemon that runs: it has read its own when it was started. */
+void ar_daemon_compare(struct ar_ctl *c);
+
 /* Whether a daemon that answered before answers again within a few seconds. Starts none. */
 bool ar_daemon_returns(struct ar_ctl *c);
 

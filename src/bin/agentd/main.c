@@ -100,11 +100,25 @@ static void write_pid(const struct ar_config *c)
 	ar_buf_fini(&path);
 }
 
+static const char *provider_name(const struct ar_config *c)
+{
+	for (size_t i = 0; i < ar_config_key_count; i++) {
+		if (strcmp(ar_config_keys[i].name, "model.provider") == 0)
+			return ar_config_keys[i].values[c->model.provider];
+	}
+	return NULL;
+}
+
 /* For a client that starts the daemon again after it was lost; see start_file.h. */
 static enum ar_status remember_start(const struct ar_config *c, const struct ar_settings_args *args,
 				     struct ar_arena *a, struct ar_error *err)
 {
-	struct ar_start_file start = { ar_str_from(args->config_file), ar_str_from(args->listen) };
+	struct ar_start_file start = { .config = ar_str_from(args->config_file),
+				       .listen = ar_str_from(args->listen),
+				       .socket = ar_str_from(c->socket),
+				       .workspace = ar_str_from(c->tools.workspace),
+				       .model = ar_str_from(c->model.name),
+				       .provider = ar_str_from(provider_name(c)) };
 	char here[PATH_MAX];
 
 	if (args->config_file && args->config_file[0] != '/') {

@@ -327,6 +327,8 @@ static enum ar_exit carry_out(struct turn *t, const struct ar_ctl_args *a, struc
 	if (exit == AR_EXIT_OK)
 		exit = ar_daemon_ensure(t->ctl);
 	if (exit == AR_EXIT_OK)
+		ar_daemon_compare(t->ctl);
+	if (exit == AR_EXIT_OK)
 		exit = find_start(t, word);
 	if (exit == AR_EXIT_OK)
 		exit = submit(t, a, text);

@@ -269,7 +269,8 @@ static void no_model(struct ar_draft *w, struct ar_turn *turn)
 			.message = AR_STR("no model is configured"),
 			.advice = AR_STR(
 				"set OPENAI_BASE_URL (or OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY) "
-				"or model.base_url in the configuration, restart agentd, submit again"),
+				"or model.base_url in the configuration, end the running daemon "
+				"(`agentctl stop`), submit again"),
 			.retryable = true });
 }
 
