@@ -26,6 +26,12 @@ struct ar_enum_desc {
 	int count;
 };
 
+/* A member that an object of the input may have. */
+struct ar_member_desc {
+	const char *name; /* NULL: the last */
+	enum ar_field_kind kind;
+};
+
 /* One member of a payload, input or output. Text kinds are a struct ar_str (objects, arrays and json hold raw JSON
  * text), a required int, num or bool is the plain C type and an optional one its struct ar_opt_ twin, an enum is an
  * int with 0 for absent, a time an ar_usec with 0 for absent. */
@@ -40,6 +46,7 @@ struct ar_field_desc {
 	size_t offset;
 	const struct ar_enum_desc *values;
 	struct ar_opt_int only; /* the single value that an int or bool may have */
+	const struct ar_member_desc *members; /* all that an object may have; NULL: any */
 	const char *doc;
 };
 
@@ -217,11 +224,16 @@ def field_row(tag, stem, f):
     only = "{ 0, false }" if f.only is None else f"{{ {int(f.only)}, true }}"
     flags = ", ".join(str(x).lower() for x in (f.required, f.nullable, f.signed))
     return (f"\t{{ {quote(f.name)}, AR_F_{f.kind.upper()}, {flags}, {f.min}, {f.max}, offsetof(struct {tag}, {f.member}), "
-            f"{values}, {only},\n\t  {quote(f.doc)} }},")
+            f"{values}, {only},\n\t  {f'{tag}_{f.member}_members' if f.members else 'NULL'}, {quote(f.doc)} }},")
 
 
 def shape_tables(tag, stem, shape):
-    lines = [f"static const struct ar_field_desc {tag}_fields[] = {{"]
+    lines = []
+    for f in shape.fields:
+        if f.members:
+            rows = ", ".join(f"{{ {quote(name)}, AR_F_{kind.upper()} }}" for name, kind in f.members)
+            lines.append(f"static const struct ar_member_desc {tag}_{f.member}_members[] = {{ {rows}, {{ 0 }} }};")
+    lines.append(f"static const struct ar_field_desc {tag}_fields[] = {{")
     lines += [field_row(tag, stem, f) for f in shape.fields] + ["};"]
     if shape.oneofs:
         masks = []

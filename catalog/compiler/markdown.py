@@ -13,6 +13,8 @@ def type_text(f):
     words = "`" + "`, `".join(f.values.values) + "`" if f.kind == "enum" else f.kind
     if f.types:
         words = " or ".join(f.types)
+    if f.members:
+        words += " of " + ", ".join(f"`{name}` ({kind})" for name, kind in f.members)
     if f.only is not None:
         words += f", always {str(f.only).lower()}"
     return words + (" or null" if f.nullable else "")

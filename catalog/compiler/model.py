@@ -34,6 +34,7 @@ class Field:
     only: object = None  # the single value an int or bool may have
     values: Enum = None
     types: list = None  # JSON types a `json` field may take
+    members: list = None  # (name, kind) of all that an object may have; None: any
 
     @property
     def min(self):

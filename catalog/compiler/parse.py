@@ -6,7 +6,7 @@ may well have a field called `scope`. In a command the fields carry `in` or `out
 import re
 import shlex
 
-from .model import (DEFAULT_MAX, SCOPES, Catalog, CatalogError, Command, ConfigKey, ConfigList, Enum, Error, Event, Field,
+from .model import (DEFAULT_MAX, KINDS, SCOPES, Catalog, CatalogError, Command, ConfigKey, ConfigList, Enum, Error, Event, Field,
                     Machine, Metric, Scope, Shape, State)
 
 TYPE = re.compile(r"^(id|string|ref|int|sint|num|bool|time|object|array|json|enum\([^)]*\)|enum:[a-z_]+)([!?]?)$")
@@ -68,6 +68,10 @@ def parse_field(catalog, at, tokens):
     f.max = int(opts.pop("max", f.max or DEFAULT_MAX.get(f.kind, 0)))
     f.nullable = opts.pop("nullable", None) is not None
     f.types = opts.pop("types").split(",") if "types" in opts else None
+    if "members" in opts:
+        f.members = [tuple(m.split(":")) for m in opts.pop("members").split(",")]
+        if f.kind != "object" or any(kind not in KINDS or kind in ("enum", "time") for _, kind in f.members):
+            raise CatalogError(f"{at}: members are those of an object, each name:kind")
     if "is" in opts:
         text = opts.pop("is")
         f.only = text == "true" if f.kind == "bool" else int(text)

@@ -29,6 +29,9 @@ def field_schema(f):
         schema["minimum"] = 0
     if f.kind == "int" and f.max:
         schema["maximum"] = f.max
+    if f.members:
+        schema |= {"additionalProperties": False, "properties": {
+            name: {"type": JSON_TYPES[kind]} if kind in JSON_TYPES else {} for name, kind in f.members}}
     if f.only is not None:
         schema["const"] = f.only
     return schema

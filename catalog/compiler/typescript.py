@@ -30,6 +30,8 @@ def event_name(name):
 def field_type(f):
     if f.kind == "enum":
         return camel(f.values.name) if f.values.name else literal(f.values.values)
+    if f.members:
+        return "{ " + "; ".join(f"{name}?: {TYPES[kind]}" for name, kind in f.members) + " }"
     if f.only is not None:
         return str(f.only).lower()
     return TYPES[f.kind] + (" | null" if f.nullable else "")

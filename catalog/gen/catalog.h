@@ -1220,6 +1220,12 @@ struct ar_enum_desc {
 	int count;
 };
 
+/* A member that an object of the input may have. */
+struct ar_member_desc {
+	const char *name; /* NULL: the last */
+	enum ar_field_kind kind;
+};
+
 /* One member of a payload, input or output. Text kinds are a struct ar_str (objects, arrays and json hold raw JSON
  * text), a required int, num or bool is the plain C type and an optional one its struct ar_opt_ twin, an enum is an
  * int with 0 for absent, a time an ar_usec with 0 for absent. */
@@ -1234,6 +1240,7 @@ struct ar_field_desc {
 	size_t offset;
 	const struct ar_enum_desc *values;
 	struct ar_opt_int only; /* the single value that an int or bool may have */
+	const struct ar_member_desc *members; /* all that an object may have; NULL: any */
 	const char *doc;
 };
 

@@ -149,3 +149,53 @@ struct ar_str ar_str_utf8_prefix(struct ar_str s, size_t max)
 	}
 	return cut;
 }
+
+/* ---- what was meant ---- */
+
+#define WORD_MAX 48
+
+static size_t least(size_t a, size_t b, size_t c)
+{
+	size_t ab = a < b ? a : b;
+
+	return ab < c ? ab : c;
+}
+
+/* Levenshtein over one row. */
+static size_t distance(struct ar_str a, struct ar_str b)
+{
+	size_t row[WORD_MAX + 1];
+
+	if (a.len > WORD_MAX || b.len > WORD_MAX)
+		return SIZE_MAX;
+	for (size_t k = 0; k <= b.len; k++)
+		row[k] = k;
+	for (size_t i = 1; i <= a.len; i++) {
+		size_t diagonal = row[0];
+
+		row[0] = i;
+		for (size_t k = 1; k <= b.len; k++) {
+			size_t above = row[k];
+
+			row[k] = least(above + 1, row[k - 1] + 1, diagonal + (a.p[i - 1] != b.p[k - 1]));
+			diagonal = above;
+		}
+	}
+	return row[b.len];
+}
+
+struct ar_meant ar_meant(struct ar_str word)
+{
+	return (struct ar_meant){ .word = word,
+				  .distance = word.len / 3 + 2 }; /* farther is no typing mistake */
+}
+
+void ar_meant_try(struct ar_meant *n, struct ar_str name)
+{
+	size_t d = n->word.len > 1 && ar_str_starts(name, n->word) ? 0 : distance(n->word, name);
+
+	if (d < n->distance || (d == n->distance && !ar_str_absent(n->found) && name.len < n->found.len)) {
+		n->distance = d;
+		n->found = name;
+	}
+}

@@ -90,6 +90,16 @@ bool ar_str_is_utf8(struct ar_str s);
 /* Length (1..4) of the well-formed UTF-8 sequence that s starts with; 0 when it starts with none. */
 size_t ar_str_utf8_len(struct ar_str s);
 
+/* Which of several names was meant by a mistyped word. `found` is the shortest name that begins with the word, else the nearest by
+ * edit distance; absent when none is near. */
+struct ar_meant {
+	struct ar_str word, found;
+	size_t distance; /* of what is taken next: less than this */
+};
+
+struct ar_meant ar_meant(struct ar_str word);
+void ar_meant_try(struct ar_meant *n, struct ar_str name);
+
 static inline bool ar_str_absent(struct ar_str s)
 {
 	return s.p == NULL;

@@ -4,6 +4,8 @@
 #include "confine.h"
 #include "json.h"
 
+#include <unistd.h>
+
 static void profile(struct ar_jw *w, const struct ar_sandbox_host *host, enum ar_sandbox_profile p)
 {
 	const struct ar_sandbox_standing *s = &host->profiles[p];
@@ -19,6 +21,34 @@ static void profile(struct ar_jw *w, const struct ar_sandbox_host *host, enum ar
 	ar_jw_close(w);
 }
 
+/* Without its helpers nothing can be proven, and that says nothing about the kernel: so it comes first. */
+static void say_missing(struct ar_jw *w, const struct ar_sandbox *s)
+{
+	static const char *const helpers[] = { "agent-init", "agent-shim", "agent-files", "agent-proxy",
+					       "agent-audit" };
+	struct ar_arena a = { 0 };
+	struct ar_str missing = AR_STR_NONE, first = AR_STR_NONE;
+
+	for (size_t i = 0; i < AR_ARRAY_LEN(helpers); i++) {
+		if (access(ar_sandbox_helper(s, helpers[i], &a).p, X_OK) == 0)
+			continue;
+		if (ar_str_absent(first))
+			first = ar_str_from(helpers[i]);
+		missing = ar_str_absent(missing)
+				  ? first
+				  : ar_arena_fmt(&a, "%.*s, %s", AR_STR_ARG(missing), helpers[i]);
+	}
+	if (!ar_str_absent(first))
+		ar_jw_mstr(
+			w, "cause",
+			ar_arena_fmt(&a,
+				     "%.*s is not installed beside agentd: copy %.*s to %.*s from the folder "
+				     "that agentd came from, or set sandbox.helpers to their folder",
+				     AR_STR_ARG(first), AR_STR_ARG(missing),
+				     AR_STR_ARG(ar_sandbox_helpers(s))));
+	ar_arena_fini(&a);
+}
+
 enum ar_status ar_runtime_confinement(const struct ar_config *c, struct ar_buf *out, struct ar_error *err)
 {
 	struct ar_jw w = ar_jw(out);
@@ -30,6 +60,7 @@ enum ar_status ar_runtime_confinement(const struct ar_config *c, struct ar_buf *
 		return err->status;
 	host = ar_sandbox_host_of(s);
 	ar_jw_open(&w);
+	say_missing(&w, s);
 	ar_jw_mstr(&w, "profile", ar_str_from(ar_sandbox_name(wanted)));
 	ar_jw_mbool(&w, "isAvailable", host->profiles[wanted].is_available);
 	ar_jw_key(&w, "profiles");

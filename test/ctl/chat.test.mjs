@@ -247,7 +247,7 @@ test("a stream that is cut is joined again with nothing lost or doubled", async 
 	assert.deepEqual(fake.asked.filter((a) => a.path.endsWith("/events")).map((a) => a.after), ["0", "5.1:8"]);
 });
 
-test("a daemon that is killed is started again, and the conversation goes on", async (t) => {
+test("a daemon that is killed and started again goes on with the conversation", async (t) => {
 	const home = await Place.make();
 	t.after(() => home.end());
 	const { TERM: _, ...env } = home.env;
@@ -256,6 +256,7 @@ test("a daemon that is killed is started again, and the conversation goes on", a
 	chat.type("[[delay 60]] [[tokens 30]]\n");
 	await shows(chat, /w3 /);
 	process.kill(home.pid, "SIGKILL");
+	new Running(join(bin, "agentd"), ["--listen", "off"], { env: home.env });
 	await shows(chat, /· taken up again: [^]*w28 w29\s+.*tools\n> $/);
 	assert.match(await say(chat, "[[say after]]", /after\n.*tools\n> $/), /after/);
 	assert.equal(await leave(chat), 0);

@@ -77,7 +77,7 @@ test("a stream of nonsense is not followed for ever", async () => {
 	assert.match(err, /no event/);
 });
 
-test("a daemon that said farewell is not started again, and the end says how to go on", async () => {
+test("a daemon that is gone is not started again, and the end says how to go on", async () => {
 	await serve({ replies: receipt, streams: [[text(5, 0, "half "), "retry: 1000\n\n"]] });
 	const run = place.start("run", "x");
 	await run.until((r) => r.out === "half ");
@@ -85,7 +85,7 @@ test("a daemon that said farewell is not started again, and the end says how to 
 	fake = undefined;
 	const { code, err } = await run.done;
 	assert.equal(code, 3);
-	assert.match(err, /the event stream is gone: .*\nnext: once agentd runs: agentctl tail sess_x --after 5\.1:5\n$/);
+	assert.match(err, /the event stream is gone: nothing answers at the socket \S+agentd\.sock\nnext: start the daemon \(agentd --data-dir \S+\), then: agentctl tail sess_x --after 5\.1:5\n$/);
 	assert.equal(place.pid, undefined);
 });
 
@@ -115,4 +115,13 @@ test("a submit whose connection broke is repeated under the same key", async () 
 	assert.equal(keys.length, 2);
 	assert.equal(keys[0], keys[1]);
 	assert.equal(keys[0].length, 26);
+});
+
+test("--model, --mode and --sandbox go out as options of the turn", async () => {
+	await serve({ replies: receipt, streams: [[completed(6)], [completed(6)]] });
+	assert.equal((await place.ctl("run", "--mode", "plan", "--model=small", "--sandbox", "read_only", "say", "it")).code, 0);
+	assert.equal((await place.ctl("run", "--", "--mode", "plan")).code, 0);
+	const bodies = fake.asked.filter((a) => a.path === "/v1/submit_turn").map((a) => JSON.parse(a.body));
+	assert.deepEqual(bodies.map((b) => [b.text, b.options]),
+		[["say it", { model: "small", mode: "plan", sandbox: "read_only" }], ["--mode plan", undefined]]);
 });

@@ -26,8 +26,9 @@ export async function startFake(socket, { replies = {}, streams = [] } = {}) {
 	};
 }
 
-// A refusal is { status, json }; otherwise chunks that end with the connection.
+// A refusal is { status, json }; a function writes the stream itself; otherwise chunks that end with the connection.
 function stream(res, plan = []) {
+	if (typeof plan === "function") return plan(res.writeHead(200, { "content-type": "text/event-stream" }));
 	if (!Array.isArray(plan)) return res.writeHead(plan.status).end(JSON.stringify(plan.json));
 	res.writeHead(200, { "content-type": "text/event-stream" });
 	for (const chunk of plan) res.write(chunk);

@@ -1,5 +1,6 @@
 // agentctl run against a real daemon and the scripted model: text, exit codes, streaming, Ctrl-C, crashes.
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { newFolder, world } from "../lib/runtime.mjs";
 import { validateEvent } from "../lib/schemas.mjs";
@@ -142,15 +143,17 @@ test("a second Ctrl-C leaves at once, even when the daemon does not answer", asy
 	await place.ctl("interrupt", session);
 });
 
-test("a daemon that is killed in mid-answer is started again and the turn completes", async () => {
+test("a daemon that is killed in mid-answer and started again completes the turn, and run sees it", async () => {
 	const run = place.start("run", "[[tokens 25]] [[delay 40]]");
 	await run.until((r) => r.out.includes("w5 "));
 	process.kill(place.pid, "SIGKILL");
+	const supervised = new Running(join(bin, "agentd"), ["--listen", "off"], { env: place.env });
 	const { code, out, err } = await run.done;
 	assert.equal(code, 0, err);
 	assert.equal(lines(out).at(-1), Array.from({ length: 25 }, (_, i) => `w${i} `).join(""));
 	assert.match(err, /joining it again/);
 	assert.match(err, /takes the turn up again/);
+	assert.equal(place.pid, supervised.child.pid);
 });
 
 test("without a model the turn fails at once and says what to set", async () => {
@@ -197,9 +200,27 @@ test("colours only on a terminal that wants them", async () => {
 	assert.doesNotMatch((await place.ctl("sessions", { env: { TERM: "xterm" } })).out, /\x1b/);
 });
 
+test("without a terminal a question ends run with status 4, and its answer is not lost", async () => {
+	const asking = await world({ config: { "tools.workspace": newFolder(), permission_rules: [{ name: "ask", effect: "ask", tool: "list_files" }] } });
+	const at = ["--socket", asking.rt.socket];
+	for (const how of [[], ["--on-question=fail"], ["--quiet"]]) {
+		const { code, out, err } = await place.ctl(...at, "run", ...how, "[[tool list_files {}]]");
+		assert.deepEqual([code, out], [4, ""], err);
+		const found = /^agentctl: the turn waits for a decision on (action_\w+): May the tool .+\nnext: agentctl approve (action_\w+) .*agentctl tail (sess_\w+) --after (\S+);/.exec(err);
+		assert.ok(found, err);
+		assert.equal(found[1], found[2]);
+		assert.equal((await place.ctl(...at, "approve", found[1])).code, 0);
+		const tail = place.start(...at, "tail", found[3], "--after", found[4]);
+		await tail.until((r) => r.out.includes(" turn.completed"));
+		tail.signal("SIGINT");
+		await tail.done;
+	}
+	await asking.rt.stop();
+});
+
 test("a turn that asks a person says where to answer, and goes on when it is answered", async () => {
 	const asking = await world({ config: { "tools.workspace": newFolder(), permission_rules: [{ name: "ask", effect: "ask", tool: "list_files" }] } });
-	const run = place.start("--socket", asking.rt.socket, "run", "[[tool list_files {}]]");
+	const run = place.start("--socket", asking.rt.socket, "run", "--on-question=wait", "[[tool list_files {}]]");
 	await run.until((r) => /agentctl approve action_\w+/.test(r.err));
 	const [id] = /action_\w+/.exec(run.err);
 	assert.equal((await place.ctl("--socket", asking.rt.socket, "approve", id)).code, 0);
@@ -207,4 +228,42 @@ test("a turn that asks a person says where to answer, and goes on when it is ans
 	assert.equal(code, 0);
 	assert.match(out, /^The tool said: /);
 	await asking.rt.stop();
+});
+
+test("on a terminal run waits for the answer by itself", async () => {
+	const asking = await world({ config: { "tools.workspace": newFolder(), permission_rules: [{ name: "ask", effect: "ask", tool: "list_files" }] } });
+	const term = new Running("script", ["-qec", `${bin}/agentctl --socket ${asking.rt.socket} run '[[tool list_files {}]]'`, "/dev/null"],
+		{ env: { ...place.env, TERM: "dumb" }, input: null });
+	await term.until((r) => /agentctl approve action_\w+/.test(r.out));
+	const [id] = /action_\w+/.exec(term.out);
+	assert.equal((await place.ctl("--socket", asking.rt.socket, "approve", id)).code, 0);
+	assert.equal((await term.within()).code, 0);
+	await asking.rt.stop();
+});
+
+test("--timeout interrupts the turn and exits 124", async () => {
+	const { code, err } = await place.ctl("run", "--timeout", "1s", "[[tokens 9]] [[hang-after 2]]");
+	assert.equal(code, 124, err);
+	assert.match(err, /the turn did not end within 1s and was cancelled\n$/);
+	const { threads: [{ turns: [turn] }] } = await place.json("show", "last");
+	assert.equal(turn.status, "cancelled");
+	assert.equal((await place.ctl("run", "--timeout", "1h", "[[say in time]]")).out, "in time\n");
+});
+
+test("--no-wait prints the ids and leaves the turn to itself", async () => {
+	const { code, out } = await place.ctl("run", "--no-wait", "[[tokens 9]] [[hang-after 2]]");
+	assert.equal(code, 0);
+	const [, session, turn] = /^(sess_\w+)  (turn_\w+)  accepted\n$/.exec(out);
+	assert.equal((await place.json("show", session)).threads[0].turns[0].turnId, turn);
+	await place.ctl("interrupt", session);
+	const receipt = await place.json("run", "--no-wait", "x");
+	assert.match(receipt.turnId, /^turn_/);
+});
+
+test("a mode and a sandbox that the daemon does not know are refused", async () => {
+	for (const [option, value] of [["--mode", "fast"], ["--sandbox", "none"]]) {
+		const { code, out, err } = await place.ctl("run", option, value, "x");
+		assert.deepEqual([code, out], [1, ""], err);
+		assert.match(err, new RegExp(`^agentctl: .*'${value}'.*\nnext: `));
+	}
 });

@@ -80,6 +80,44 @@ test("a daemon that cannot start shows the end of its log", async () => {
 	}, "it waits for the end of its time:");
 });
 
+test("settings of the environment that the running daemon does not have are named, with what to do", async () => {
+	assert.equal((await place.ctl("run", "[[say one]]", { env: { AGENTD_MODEL: "m" } })).err, "", "the daemon that is started takes them");
+	const work = join(place.dir, "work");
+	mkdirSync(work);
+	const env = { AGENTD_WORKSPACE: work, AGENTD_MODEL: "other", AGENTD_PROVIDER: "anthropic" };
+	const { code, out, err } = await place.ctl("run", "[[say two]]", { env });
+	assert.deepEqual([code, out], [0, "two\n"]);
+	assert.equal(err, `agentctl: AGENTD_WORKSPACE is ${work} here, but the running daemon has none\n` +
+		"agentctl: AGENTD_MODEL is other here, but the running daemon has m\n" +
+		"agentctl: AGENTD_PROVIDER is anthropic here, but the running daemon has auto\n" +
+		"agentctl: it keeps its settings until it ends; to use yours: agentctl stop, then run again\n");
+	assert.equal((await place.ctl("stop")).code, 0);
+	assert.equal((await place.ctl("run", "[[say three]]", { env: { AGENTD_WORKSPACE: work } })).err, "");
+	assert.equal((await place.ctl("run", "[[say four]]", { env: { AGENTD_WORKSPACE: join(place.dir, ".", "work", "..", "work") } })).err, "", "the same folder under another path");
+});
+
+test("without a model the advice names a command that the user knows", async () => {
+	const { code, err } = await place.ctl("run", "x", { env: { OPENAI_BASE_URL: "" } });
+	assert.equal(code, 1);
+	assert.match(err, /no model is configured\nnext: set OPENAI_BASE_URL .*`agentctl stop`/);
+	assert.doesNotMatch(err, /restart agentd/);
+	assert.equal((await place.ctl("stop")).code, 0);
+	assert.equal((await place.ctl("run", "[[say now]]")).out, "now\n", "what it says works");
+});
+
+test("sandbox check names missing helpers first, and does not blame the kernel", async () => {
+	for (const name of ["agentctl", "agentd"]) copyFileSync(join(bin, name), join(place.dir, name));
+	const check = (...args) => new Running(join(place.dir, "agentctl"), ["sandbox", "check", ...args], { env: place.env }).within();
+	const { code, out } = await check();
+	assert.equal(code, 1);
+	assert.equal(out.split("\n")[0], `agent-init is not installed beside agentd: copy agent-init, agent-shim, agent-files, agent-proxy, agent-audit to ${place.dir} from the folder that agentd came from, or set sandbox.helpers to their folder`);
+	assert.doesNotMatch(out, /kernel|CAP_SYS_ADMIN|cgroup/);
+	for (const name of ["agent-init", "agent-shim", "agent-files", "agent-audit"]) copyFileSync(join(bin, name), join(place.dir, name));
+	assert.match((await check()).out, /^agent-proxy is not installed beside agentd: copy agent-proxy to .+\nmechanisms\n/);
+	copyFileSync(join(bin, "agent-proxy"), join(place.dir, "agent-proxy"));
+	assert.equal(JSON.parse((await check("--json")).out).cause, undefined);
+});
+
 test("without agentd beside it and in PATH, run says so", async () => {
 	copyFileSync(join(bin, "agentctl"), join(place.dir, "agentctl"));
 	const env = { ...place.env, PATH: "/nonexistent" };

@@ -92,7 +92,10 @@ test('check', outer, () => {
 test('install', outer, () => {
 	const PREFIX = newFolder();
 	run('install', { PREFIX });
-	assert.deepEqual(readdirSync(join(PREFIX, 'bin')).toSorted(), ['agentctl', 'agentd']);
+	assert.deepEqual(readdirSync(join(PREFIX, 'bin')).toSorted(), ['agent-audit', 'agent-files', 'agent-init', 'agent-proxy', 'agent-shim', 'agentctl', 'agentd']);
+	const check = (folder) => JSON.parse(execFileSync('sh', ['-c', '"$0" sandbox check --json || true', join(folder, 'agentctl')], { encoding: 'utf8', env: { PATH: process.env.PATH, HOME: '/nonexistent' } }));
+	assert.deepEqual(check(join(PREFIX, 'bin')), check(bin), 'it can do what the build can');
+	assert.equal(check(join(PREFIX, 'bin')).cause, undefined);
 	assert.match(execFileSync(join(PREFIX, 'bin/agentd'), ['--version'], { encoding: 'utf8' }), /^agentd /);
 });
 

@@ -161,9 +161,11 @@ test('what no model can do, and a named model that may not be replaced: the turn
 	assert.deepEqual([f.one('turn.failed').payload.error.category, f.one('turn.failed').payload.error.message],
 		['no_candidate', 'no model can do what the turn needs: vision']);
 	assert.equal(f.all('model.requested').length, 0);
-	const g = await run(plain, 'hello', { model: 'other', fallback: 'deny' });
+	const both = await start([entry('plain'), { name: 'keyless', provider: 'anthropic' }]);
+	const g = await run(both, 'hello', { model: 'keyless', fallback: 'deny' });
 	assert.equal(g.one('routing.not_possible').payload.requiresUserOverride, true);
-	assert.match(g.one('turn.failed').payload.error.message, /other is not configured, and the turn lets no other model answer/);
+	assert.match(g.one('turn.failed').payload.error.message, /keyless.*, and the turn lets no other model answer/);
+	await both.stop();
 	const h = await run(plain, 'hello', { fallback: 'local_only' });
 	assert.deepEqual(h.one('routing.not_possible').payload.excluded, [{ candidate: 'plain', reason: 'not_local' }]);
 	assert.deepEqual(h.one('routing.candidates.resolved').payload.gaps, { network: 1 });

@@ -81,6 +81,25 @@ struct ar_str ar_ctl_take(struct ar_ctl *c, struct ar_buf *text)
 	return kept;
 }
 
+bool ar_ctl_parse_span(struct ar_str text, ar_usec *ret)
+{
+	static const struct {
+		char letter;
+		int64_t seconds;
+	} units[] = { { 's', 1 }, { 'm', 60 }, { 'h', 3600 }, { 'd', 86400 } };
+	uint64_t count;
+
+	if (text.len < 2 || !ar_str_to_u64(ar_str_sub(text, 0, text.len - 1), &count) || count > 1000000)
+		return false;
+	for (size_t i = 0; i < AR_ARRAY_LEN(units); i++) {
+		if (units[i].letter == text.p[text.len - 1]) {
+			*ret = (ar_usec)count * units[i].seconds * 1000000;
+			return true;
+		}
+	}
+	return false;
+}
+
 static enum ar_exit read_input(struct ar_ctl *c, struct ar_buf *ret)
 {
 	char piece[65536];

@@ -4,6 +4,7 @@
 #define AR_CTL_CTL_H
 
 #include "arena.h"
+#include "clock.h"
 #include "out.h"
 #include "status.h"
 
@@ -12,6 +13,8 @@ enum ar_exit {
 	AR_EXIT_FAILED = 1,
 	AR_EXIT_USAGE = 2,
 	AR_EXIT_UNREACHABLE = 3,
+	AR_EXIT_QUESTION = 4, /* the turn waits for a person, and nobody is here */
+	AR_EXIT_TIMEOUT = 124, /* as timeout(1) */
 	AR_EXIT_INTERRUPTED = 130,
 };
 
@@ -28,7 +31,7 @@ struct ar_ctl {
 	bool is_quiet;
 };
 
-#define AR_CTL_OPTIONS 6 /* most options of one command */
+#define AR_CTL_OPTIONS 12 /* most options of one command */
 
 struct ar_ctl_option {
 	const char *name;
@@ -71,6 +74,9 @@ void ar_ctl_note(struct ar_ctl *c, const char *fmt, ...) AR_PRINTF(2, 3);
 
 /* The text of a turn from the words: joined by spaces, or standard input for a single "-". At most 1 MiB. */
 AR_MUST_USE enum ar_exit ar_ctl_read_text(struct ar_ctl *c, char **words, int count, struct ar_buf *ret);
+
+/* A span of time from its text: 45s, 90m, 12h, 30d. */
+bool ar_ctl_parse_span(struct ar_str text, ar_usec *ret);
 
 /* From here on Ctrl-C does not end the program but can be read from c->signal_fd. A second call does nothing. */
 void ar_ctl_hold_interrupts(struct ar_ctl *c);

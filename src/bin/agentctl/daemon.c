@@ -3,6 +3,7 @@
 #include "daemon.h"
 #include "api.h"
 #include "clock.h"
+#include "io/start_file.h"
 #include "mem.h"
 
 #include <dirent.h>
@@ -22,6 +23,7 @@
 #define START_USEC 5000000
 #define VERSION_MS 2000
 #define POLL_MS 10
+#define RETURN_POLL_MS 100
 #define LOG_TAIL ((off_t)2048) /* bytes of the log that are shown when the start fails */
 
 extern char **environ;
@@ -162,19 +164,54 @@ static int spawn(const char *program, char **argv, const int fds[3], pid_t *ret)
 	return failed;
 }
 
-static enum ar_exit launch(struct ar_ctl *c, const char *program, struct start *ret)
+/* A settings file that is gone is not left out: its rules would be gone too. */
+static enum ar_exit recall(struct ar_ctl *c, struct ar_start_file *ret)
 {
-	char *argv[] = { (char *)program,   (char *)"--data-dir", (char *)c->data_dir, (char *)"--socket",
-			 (char *)c->socket, (char *)"--listen",	  (char *)"off",       NULL };
+	struct ar_error err = { 0 };
+
+	if (ar_start_file_read(c->data_dir, &c->arena, ret, &err) != AR_OK)
+		return ar_ctl_complain(
+			c, AR_EXIT_UNREACHABLE,
+			ar_arena_fmt(&c->arena, "start it yourself: agentd --config FILE --data-dir %s",
+				     c->data_dir),
+			"the daemon is not started, because its settings file is not known: %s", err.msg);
+	if (ar_str_absent(ret->config) || access(ret->config.p, R_OK) == 0)
+		return AR_EXIT_OK;
+	return ar_ctl_complain(
+		c, AR_EXIT_UNREACHABLE,
+		ar_arena_fmt(
+			&c->arena,
+			"restore the file, or start the daemon with other settings: agentd --data-dir %s",
+			c->data_dir),
+		"the daemon is not started, because it ran with the settings file %s, which cannot be read: "
+		"%s",
+		ret->config.p, strerror(errno));
+}
+
+static enum ar_exit launch(struct ar_ctl *c, const char *program, const struct ar_start_file *last,
+			   struct start *ret)
+{
+	bool has_file = !ar_str_absent(last->config);
+	const char *listen = has_file ? last->listen.p : "off"; /* NULL: the settings file decides */
+	const char *argv[10] = { program, "--data-dir", c->data_dir, "--socket", c->socket };
+	size_t n = 5;
 	const char *log = ar_arena_fmt(&c->arena, "%s/agentd.log", c->data_dir).p;
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC), failed;
 
+	if (has_file) {
+		argv[n++] = "--config";
+		argv[n++] = last->config.p;
+	}
+	if (listen) {
+		argv[n++] = "--listen";
+		argv[n++] = listen;
+	}
 	ret->log = open(log, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
 	if (null < 0 || ret->log < 0)
 		return ar_ctl_complain(c, AR_EXIT_UNREACHABLE, AR_STR("check that the data folder is yours"),
 				       "%s cannot be opened: %s", log, strerror(errno));
 	ret->log_from = lseek(ret->log, 0, SEEK_END);
-	failed = spawn(program, argv, (const int[]){ null, null, ret->log }, &ret->pid);
+	failed = spawn(program, (char **)argv, (const int[]){ null, null, ret->log }, &ret->pid);
 	close(null);
 	if (failed)
 		return ar_ctl_complain(c, AR_EXIT_UNREACHABLE, AR_STR_NONE, "%s cannot be started: %s",
@@ -231,6 +268,7 @@ static enum ar_exit await(struct ar_ctl *c, const struct start *s)
 enum ar_exit ar_daemon_ensure(struct ar_ctl *c)
 {
 	struct start start = { .log = -1 };
+	struct ar_start_file last;
 	const char *program;
 	enum ar_exit exit;
 
@@ -247,12 +285,82 @@ enum ar_exit ar_daemon_ensure(struct ar_ctl *c)
 	if (!make_folder(c->data_dir))
 		return ar_ctl_complain(c, AR_EXIT_UNREACHABLE, AR_STR("name another with --data-dir"),
 				       "the data folder %s cannot be made: %s", c->data_dir, strerror(errno));
-	exit = launch(c, program, &start);
+	exit = recall(c, &last);
+	if (exit == AR_EXIT_OK)
+		exit = launch(c, program, &last, &start);
 	if (exit == AR_EXIT_OK)
 		exit = await(c, &start);
 	if (start.log >= 0)
 		close(start.log);
 	return exit;
+}
+
+/* ---- settings that a running daemon does not take ---- */
+
+static struct ar_str real_path(struct ar_ctl *c, struct ar_str path)
+{
+	char real[PATH_MAX];
+
+	return path.p && path.p[0] && realpath(path.p, real) ? ar_arena_str(&c->arena, ar_str_from(real))
+							     : path;
+}
+
+void ar_daemon_compare(struct ar_ctl *c)
+{
+	struct ar_start_file has;
+	const struct {
+		const char *variable;
+		const struct ar_str *value;
+		bool is_path;
+	} settings[] = { { "AGENTD_WORKSPACE", &has.workspace, true },
+			 { "AGENTD_MODEL", &has.model, false },
+			 { "AGENTD_PROVIDER", &has.provider, false } };
+	bool differs = false;
+
+	if (!c->socket || !c->data_dir || ar_start_file_read(c->data_dir, &c->arena, &has, NULL) != AR_OK ||
+	    !ar_str_is(has.socket, c->socket)) /* another daemon is asked than that of the folder */
+		return;
+	for (size_t i = 0; i < AR_ARRAY_LEN(settings); i++) {
+		struct ar_str own = ar_str_from(getenv(settings[i].variable)), its = *settings[i].value;
+
+		if (settings[i].is_path) {
+			own = real_path(c, own);
+			its = real_path(c, its);
+		}
+		if (ar_str_empty(own) || ar_str_absent(its) || ar_str_eq(own, its))
+			continue;
+		differs = true;
+		ar_ctl_note(c, "%s is %s here, but the running daemon has %s", settings[i].variable, own.p,
+			    its.len ? its.p : "none");
+	}
+	if (differs)
+		ar_ctl_note(
+			c,
+			"it keeps its settings until it ends; to use yours: agentctl stop, then run again");
+}
+
+bool ar_daemon_returns(struct ar_ctl *c)
+{
+	struct ar_clock *clock = ar_clock_system();
+	ar_usec deadline = clock->mono(clock) + START_USEC;
+
+	while (!ar_daemon_answers(c)) {
+		if (clock->mono(clock) > deadline)
+			return false;
+		poll(NULL, 0, RETURN_POLL_MS);
+	}
+	return true;
+}
+
+const char *ar_daemon_how_to_start(struct ar_ctl *c)
+{
+	struct ar_start_file last = { 0 };
+
+	if (!c->socket || !c->data_dir)
+		return "agentd";
+	if (ar_start_file_read(c->data_dir, &c->arena, &last, NULL) != AR_OK || ar_str_absent(last.config))
+		return ar_arena_fmt(&c->arena, "agentd --data-dir %s", c->data_dir).p;
+	return ar_arena_fmt(&c->arena, "agentd --data-dir %s --config %s", c->data_dir, last.config.p).p;
 }
 
 /* ---- version ---- */

@@ -16,9 +16,18 @@ pid_t ar_daemon_holder(const char *data_dir);
 /* Path of the agentd program: beside this one, else in PATH; NULL when there is none. */
 const char *ar_daemon_program(struct ar_ctl *c);
 
-/* Returns when a daemon answers. Starts one if there is none and the place is the unix socket; of two that start at once the
- * one that gets the store stays, and both clients use it. Failure has been said on standard error. */
+/* Returns when a daemon answers. Starts one if there is none and the place is the unix socket, with the settings file that the last
+ * daemon of the data folder had; of two that start at once the one that gets the store stays, and both clients use it. Failure has been said on standard error. */
 AR_MUST_USE enum ar_exit ar_daemon_ensure(struct ar_ctl *c);
+
+/* Says where the settings of this environment differ from those of the daemon that runs: it has read its own when it was started. */
+void ar_daemon_compare(struct ar_ctl *c);
+
+/* Whether a daemon that answered before answers again within a few seconds. Starts none. */
+bool ar_daemon_returns(struct ar_ctl *c);
+
+/* The command that starts the daemon of this place, for people. */
+const char *ar_daemon_how_to_start(struct ar_ctl *c);
 
 /* The first line that `program --version` prints; absent when it says nothing within two seconds. */
 struct ar_str ar_daemon_version(struct ar_ctl *c, const char *program);

@@ -1,6 +1,7 @@
 /* See follow.h. Ctrl-C arrives through a descriptor, so it is seen between two pieces of the stream and never inside one.
  * One thread. */
 #include "follow.h"
+#include "clock.h"
 #include "daemon.h"
 #include "describe.h"
 
@@ -11,7 +12,8 @@
 #define ATTEMPTS 8
 #define FIRST_PAUSE_MS 100
 #define LONGEST_PAUSE_MS 3000
-#define SILENCE_S 60L /* the server says something every 15 */
+#define SILENCE_MS 120000 /* the server sends a heartbeat every 15 s */
+#define LIVED 30000000 /* microseconds; a stream that lasted so long has worked, whatever cut it */
 
 /* ---- events ---- */
 
@@ -45,6 +47,7 @@ static bool on_bytes(void *arg, struct ar_str bytes)
 	struct ar_follow *f = arg;
 	enum ar_status st = ar_sse_feed(&f->sse, bytes);
 
+	f->is_heard = true;
 	fflush(f->ctl->out.file);
 	if (st == AR_E_LIMIT)
 		f->is_broken = true;
@@ -94,12 +97,13 @@ static enum ar_status read_once(struct ar_follow *f, struct ar_http_reply *ret, 
 	struct ar_http_request r = ar_api_request(f->ctl, path.p);
 
 	r.total_ms = 0;
-	r.idle_s = SILENCE_S;
+	r.idle_ms = SILENCE_MS;
 	r.sink = on_bytes;
 	r.interrupted = on_signal;
 	r.rest = f->rest ? on_rest : NULL;
 	r.readable = on_readable;
 	r.arg = f;
+	f->is_heard = false;
 	ar_sse_restart(&f->sse);
 	return ar_http_run(&r, ret, err);
 }
@@ -128,23 +132,13 @@ static bool pause_before_next(struct ar_follow *f)
 
 static enum ar_exit give_up(struct ar_follow *f, const struct ar_error *err)
 {
-	return ar_ctl_complain(f->ctl, AR_EXIT_UNREACHABLE,
-			       ar_arena_fmt(&f->ctl->arena,
-					    "once agentd runs: agentctl tail %.*s --after %.*s",
-					    AR_STR_ARG(f->session), AR_STR_ARG(ar_buf_str(&f->cursor))),
-			       "the event stream is gone: %s",
-			       err->msg[0] ? err->msg : "the daemon closed it");
-}
-
-/* A daemon that said farewell was stopped on purpose; one that did not has crashed and takes its work up again. */
-static void come_back(struct ar_follow *f, enum ar_status st)
-{
-	if (f->failures == 1)
-		ar_ctl_note(f->ctl, "the event stream was cut; joining it again");
-	if (st != AR_E_UNAVAILABLE || !f->may_restart || f->failures != 2)
-		return;
-	if (ar_daemon_ensure(f->ctl) != AR_EXIT_OK)
-		f->failures = ATTEMPTS;
+	return ar_ctl_complain(
+		f->ctl, AR_EXIT_UNREACHABLE,
+		ar_arena_fmt(&f->ctl->arena, "start the daemon (%s), then: agentctl tail %.*s --after %.*s",
+			     ar_daemon_how_to_start(f->ctl),
+			     AR_STR_ARG(ar_str_absent(f->session) ? AR_STR("all") : f->session),
+			     AR_STR_ARG(ar_buf_str(&f->cursor))),
+		"the event stream is gone: %s", err->msg[0] ? err->msg : "the daemon closed it");
 }
 
 /* True when the loop has to end, with its exit. */
@@ -153,8 +147,6 @@ static bool settle(struct ar_follow *f, enum ar_status st, const struct ar_http_
 {
 	bool is_refused = st == AR_OK && reply->status != 200;
 
-	if (f->sse.has_farewell)
-		f->may_restart = false;
 	if (f->has_left)
 		*ret_exit = AR_EXIT_INTERRUPTED;
 	else if (f->is_over)
@@ -171,6 +163,7 @@ static bool settle(struct ar_follow *f, enum ar_status st, const struct ar_http_
 
 enum ar_exit ar_follow_run(struct ar_follow *f)
 {
+	struct ar_clock *clock = ar_clock_system();
 	enum ar_exit exit = AR_EXIT_FAILED;
 
 	f->sse.event = on_event;
@@ -180,15 +173,19 @@ enum ar_exit ar_follow_run(struct ar_follow *f)
 	for (;;) {
 		struct ar_http_reply reply;
 		struct ar_error err = { 0 };
+		ar_usec begun = clock->mono(clock);
 		enum ar_status st = read_once(f, &reply, &err);
 		bool is_settled = settle(f, st, &reply, &exit);
 
 		ar_buf_fini(&reply.body);
 		if (is_settled)
 			return exit;
+		if (f->is_heard && clock->mono(clock) - begun > LIVED)
+			f->failures = 0;
 		if (!pause_before_next(f))
 			return f->has_left ? AR_EXIT_INTERRUPTED : give_up(f, &err);
-		come_back(f, st);
+		if (f->failures == 1)
+			ar_ctl_note(f->ctl, "the event stream was cut; joining it again");
 	}
 }
 

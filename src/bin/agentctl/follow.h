@@ -1,5 +1,5 @@
 /* Following the events of a session, or the facts of all: reads the stream, and when it is cut comes back by the cursor of the last event, a
- * bounded number of times. Facts that arrive twice are dropped here. */
+ * bounded number of times. It starts no daemon: one that was cut off may be about to come back by its supervisor. Facts that arrive twice are dropped here. */
 #ifndef AR_CTL_FOLLOW_H
 #define AR_CTL_FOLLOW_H
 
@@ -20,7 +20,6 @@ struct ar_follow {
 	struct ar_ctl *ctl;
 	struct ar_str session; /* absent: all of them */
 	struct ar_buf cursor; /* where the reader is */
-	bool may_restart; /* a daemon that vanished without a farewell may be started again */
 	bool (*event)(void *arg, const struct ar_ctl_event *e); /* false: enough */
 	bool (*interrupted)(void *arg); /* Ctrl-C; false: leave */
 	/* For those that read something else meanwhile, as in http.h; NULL: none. False: leave. */
@@ -32,7 +31,7 @@ struct ar_follow {
 	struct ar_json_parser *parser;
 	int64_t last_fact;
 	int failures; /* in a row */
-	bool is_over, has_left, is_broken;
+	bool is_over, has_left, is_broken, is_heard;
 };
 
 /* AR_EXIT_OK when event() had enough, AR_EXIT_INTERRUPTED when another callback left; else what was said on standard error. */

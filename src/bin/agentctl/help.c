@@ -2,10 +2,6 @@
 #include "help.h"
 #include "args.h"
 
-#include <string.h>
-
-#define WORD_MAX 48
-
 static void print_heading(struct ar_out *o, const char *text)
 {
 	ar_out_style(o, AR_STYLE_BOLD);
@@ -60,7 +56,9 @@ void ar_help_overview(struct ar_out *o, const struct ar_ctl_command *const *comm
 		   "SSL_CERT_FILE        authorities that https servers are verified by, as --cacert does\n"
 		   "NO_COLOR             no colours");
 	print_heading(o, "Exit status");
-	print_indented(o, "0 ok, 1 failed, 2 usage, 3 daemon not reachable, 130 interrupted");
+	print_indented(o, "0 ok, 1 failed, 2 usage, 3 daemon not reachable, 4 a question waits for a person, "
+			  "124 out of time, "
+			  "130 interrupted");
 	print_heading(o, "Examples");
 	print_indented(o, "agentctl run \"Say hello in five words.\"\n"
 			  "agentctl run --continue \"And in French?\"\n"
@@ -86,50 +84,14 @@ void ar_help_command(struct ar_out *o, const struct ar_ctl_command *cmd)
 
 /* ---- what was meant ---- */
 
-static size_t least(size_t a, size_t b, size_t c)
+const char *ar_help_nearest(const char *word, const char *(*name_at)(const void *table, size_t i),
+			    const void *table, size_t count)
 {
-	size_t ab = a < b ? a : b;
-
-	return ab < c ? ab : c;
-}
-
-/* Levenshtein over one row. */
-static size_t distance(const char *a, const char *b)
-{
-	size_t a_len = strlen(a), b_len = strlen(b);
-	size_t row[WORD_MAX + 1];
-
-	if (a_len > WORD_MAX || b_len > WORD_MAX)
-		return WORD_MAX;
-	for (size_t k = 0; k <= b_len; k++)
-		row[k] = k;
-	for (size_t i = 1; i <= a_len; i++) {
-		size_t diagonal = row[0];
-
-		row[0] = i;
-		for (size_t k = 1; k <= b_len; k++) {
-			size_t above = row[k];
-
-			row[k] = least(above + 1, row[k - 1] + 1, diagonal + (a[i - 1] != b[k - 1]));
-			diagonal = above;
-		}
-	}
-	return row[b_len];
-}
-
-const char *ar_help_nearest(const char *word, const char *(*name_at)(size_t i), size_t count)
-{
-	size_t best = strlen(word) / 3 + 2; /* farther is not a typing mistake */
-	const char *found = NULL;
+	struct ar_meant n = ar_meant(ar_str_from(word));
 
 	for (size_t i = 0; i < count; i++) {
-		const char *name = name_at(i);
-		size_t d = name ? distance(word, name) : best;
-
-		if (d < best) {
-			best = d;
-			found = name;
-		}
+		if (name_at(table, i))
+			ar_meant_try(&n, ar_str_from(name_at(table, i)));
 	}
-	return found;
+	return n.found.p;
 }

@@ -1,5 +1,6 @@
 /* See http.h. Every request has handles of its own: a command line makes few, and none has to wait for another. */
 #include "http.h"
+#include "clock.h"
 #include "url.h"
 
 #include <curl/curl.h>
@@ -15,6 +16,8 @@ struct run {
 	CURL *easy;
 	CURLM *multi;
 	struct curl_slist *headers;
+	ar_usec now; /* before the bytes that are being read arrived at us */
+	ar_usec heard; /* when the last byte was read */
 	bool is_stopped;
 	char why[CURL_ERROR_SIZE];
 };
@@ -24,6 +27,7 @@ static size_t on_body(char *bytes, size_t size, size_t count, void *arg)
 	struct run *x = arg;
 	size_t len = size * count;
 
+	x->heard = x->now;
 	curl_easy_getinfo(x->easy, CURLINFO_RESPONSE_CODE, &x->reply->status);
 	if (x->request->sink && x->reply->status == 200) {
 		x->is_stopped = !x->request->sink(x->request->arg, (struct ar_str){ bytes, len });
@@ -88,10 +92,6 @@ static void set_up(struct run *x)
 	curl_easy_setopt(x->easy, CURLOPT_TIMEOUT_MS, r->total_ms);
 	curl_easy_setopt(x->easy, CURLOPT_WRITEFUNCTION, on_body);
 	curl_easy_setopt(x->easy, CURLOPT_WRITEDATA, x);
-	if (r->idle_s) {
-		curl_easy_setopt(x->easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
-		curl_easy_setopt(x->easy, CURLOPT_LOW_SPEED_TIME, r->idle_s);
-	}
 	if (r->socket)
 		curl_easy_setopt(x->easy, CURLOPT_UNIX_SOCKET_PATH, r->socket);
 	curl_easy_setopt(x->easy, CURLOPT_PROXY, r->is_local ? "" : ar_url_proxy(r->url));
@@ -131,14 +131,26 @@ static bool wait_more(struct run *x)
 	return !x->is_stopped;
 }
 
+/* Not libcurl's low-speed limit: it counts bytes in a second, and a heartbeat of three bytes is none to it. */
+static bool is_silent(struct run *x)
+{
+	return x->request->idle_ms && x->now - x->heard > x->request->idle_ms * 1000;
+}
+
+/* The clock is read before the bytes: what waits in the socket counts even when this process was stopped for a while. */
 static CURLcode perform(struct run *x)
 {
+	struct ar_clock *clock = ar_clock_system();
 	int active = 1, left;
 	CURLMsg *message;
 
+	x->heard = clock->mono(clock);
 	while (active) {
+		x->now = clock->mono(clock);
 		if (curl_multi_perform(x->multi, &active) != CURLM_OK)
 			return CURLE_FAILED_INIT;
+		if (active && is_silent(x))
+			return CURLE_OPERATION_TIMEDOUT;
 		if (active && !wait_more(x))
 			return CURLE_ABORTED_BY_CALLBACK;
 	}
@@ -160,6 +172,9 @@ static enum ar_status conclude(struct run *x, CURLcode code, struct ar_error *er
 		return AR_OK;
 	case CURLE_COULDNT_CONNECT:
 	case CURLE_COULDNT_RESOLVE_HOST:
+		if (x->request->socket) /* libcurl would name the host of the url, which is not asked */
+			return ar_fail(err, AR_E_UNAVAILABLE, "nothing answers at the socket %s",
+				       x->request->socket);
 		return ar_fail(err, AR_E_UNAVAILABLE, "%s", why);
 	case CURLE_OPERATION_TIMEDOUT:
 		return ar_fail(err, AR_E_TIMEOUT, "%s", why);

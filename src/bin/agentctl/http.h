@@ -16,7 +16,7 @@ struct ar_http_request {
 	struct ar_str body; /* JSON to POST; absent = GET */
 	long connect_ms; /* 0 = 5 s */
 	long total_ms; /* 0 = no end: a stream */
-	long idle_s; /* longest silence of a stream */
+	int64_t idle_ms; /* longest time without a byte, heartbeats counted; 0 = no limit */
 	/* Takes the body of a 200 piece by piece; false ends the request. NULL: it is gathered in the reply. */
 	bool (*sink)(void *arg, struct ar_str bytes);
 	int signal_fd; /* -1 = none */

@@ -23,7 +23,7 @@ static const struct ar_ctl_command *const commands[] = {
 	&ar_cmd_stop,	&ar_cmd_version,
 };
 
-static const char *name_at(size_t i)
+static const char *name_at(const void *table AR_UNUSED, size_t i)
 {
 	return i < AR_ARRAY_LEN(commands) ? commands[i]->name : "help";
 }
@@ -39,7 +39,7 @@ static const struct ar_ctl_command *find(const char *name)
 
 static enum ar_exit unknown(struct ar_ctl *c, const char *name)
 {
-	const char *near = ar_help_nearest(name, name_at, AR_ARRAY_LEN(commands) + 1);
+	const char *near = ar_help_nearest(name, name_at, NULL, AR_ARRAY_LEN(commands) + 1);
 	struct ar_str next = near ? ar_arena_fmt(&c->arena, "did you mean `agentctl %s`?", near)
 				  : AR_STR("agentctl help lists the commands");
 
@@ -141,15 +141,18 @@ static enum ar_exit find_place(struct ar_ctl *c, const struct ar_globals *g)
 
 /* ---- running a command ---- */
 
-static enum ar_exit check_words(struct ar_ctl *c, const struct ar_ctl_command *cmd, int count)
+static enum ar_exit check_words(struct ar_ctl *c, const struct ar_ctl_command *cmd,
+				const struct ar_ctl_args *a)
 {
-	struct ar_str next = ar_arena_fmt(&c->arena, "agentctl %s --help", cmd->name);
+	struct ar_str next =
+		ar_arena_fmt(&c->arena, "usage: agentctl %s%s%s; `agentctl %s --help` explains it", cmd->name,
+			     *cmd->synopsis ? " " : "", cmd->synopsis, cmd->name);
 
-	if (count < cmd->min)
+	if (a->count < cmd->min)
 		return ar_ctl_complain(c, AR_EXIT_USAGE, next, "%s needs %s", cmd->name, cmd->synopsis);
-	if (cmd->max >= 0 && count > cmd->max)
-		return ar_ctl_complain(c, AR_EXIT_USAGE, next, "%s takes no more than %d words", cmd->name,
-				       cmd->max);
+	if (cmd->max >= 0 && a->count > cmd->max)
+		return ar_ctl_complain(c, AR_EXIT_USAGE, next, "%s does not take the word '%s'", cmd->name,
+				       a->words[cmd->max]);
 	return AR_EXIT_OK;
 }
 
@@ -159,17 +162,16 @@ static enum ar_exit run_command(struct ar_ctl *c, const struct ar_ctl_command *c
 	struct ar_ctl_args args;
 	enum ar_exit exit;
 
-	if (!ar_args_command(cmd, argc, argv, g, &args))
-		return ar_ctl_complain(c, AR_EXIT_USAGE,
-				       ar_arena_fmt(&c->arena, "agentctl %s --help", cmd->name),
-				       "%s does not take that option", cmd->name);
+	exit = ar_args_command(c, cmd, argc, argv, g, &args);
+	if (exit != AR_EXIT_OK)
+		return exit;
 	if (g->is_help) {
 		ar_help_command(&c->out, cmd);
 		return AR_EXIT_OK;
 	}
 	c->is_json = g->is_json;
 	c->is_quiet = g->is_quiet;
-	exit = check_words(c, cmd, args.count);
+	exit = check_words(c, cmd, &args);
 	if (exit == AR_EXIT_OK && !cmd->is_offline)
 		exit = find_place(c, g);
 	return exit == AR_EXIT_OK ? cmd->run(c, &args) : exit;
@@ -205,11 +207,12 @@ static enum ar_exit dispatch(struct ar_ctl *c, int argc, char **argv)
 {
 	struct ar_globals g = { 0 };
 	const struct ar_ctl_command *cmd;
+	enum ar_exit exit;
 	int first;
 
-	if (!ar_args_globals(argc, argv, &g, &first))
-		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("agentctl help"),
-				       "there is no such global option");
+	exit = ar_args_globals(c, argc, argv, &g, &first);
+	if (exit != AR_EXIT_OK)
+		return exit;
 	if (g.is_version)
 		return run_command(c, &ar_cmd_version, 1, argv, &g);
 	if (first == argc && g.is_help)

@@ -36,8 +36,6 @@ static bool take_line(struct ar_sse_reader *r, struct ar_str line)
 		set(&r->id, value);
 	else if (ar_str_is(name, "data"))
 		set(&r->payload, value);
-	else if (ar_str_is(name, "retry"))
-		r->has_farewell = true;
 	return true;
 }
 
@@ -65,7 +63,6 @@ void ar_sse_restart(struct ar_sse_reader *r)
 	ar_buf_clear(&r->line);
 	ar_buf_clear(&r->id);
 	ar_buf_clear(&r->payload);
-	r->has_farewell = false;
 }
 
 void ar_sse_fini(struct ar_sse_reader *r)

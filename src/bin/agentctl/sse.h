@@ -9,7 +9,6 @@
 struct ar_sse_reader {
 	struct ar_buf line; /* the line that is not complete yet */
 	struct ar_buf id, payload;
-	bool has_farewell; /* the server said that it goes down */
 	bool (*event)(void *arg, struct ar_str id, struct ar_str payload); /* false ends the stream */
 	void *arg;
 };

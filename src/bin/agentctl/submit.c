@@ -7,12 +7,13 @@
 
 static void add_options(struct ar_jw *w, const struct ar_submit *what)
 {
-	if (ar_str_absent(what->model) && ar_str_absent(what->mode))
+	if (ar_str_absent(what->model) && ar_str_absent(what->mode) && ar_str_absent(what->sandbox))
 		return;
 	ar_jw_key(w, "options");
 	ar_jw_open(w);
 	ar_jw_mstr(w, "model", what->model);
 	ar_jw_mstr(w, "mode", what->mode);
+	ar_jw_mstr(w, "sandbox", what->sandbox);
 	ar_jw_close(w);
 }
 
@@ -45,8 +46,8 @@ enum ar_exit ar_submit_turn(struct ar_ctl *c, const struct ar_submit *what, stru
 
 	for (int i = 1; i < ATTEMPTS && st != AR_OK && st != AR_E_CANCELED; i++) {
 		ar_api_fini(ret);
-		if (ar_daemon_ensure(c) != AR_EXIT_OK)
-			return AR_EXIT_UNREACHABLE;
+		if (!ar_daemon_returns(c))
+			return ar_api_unreachable(c, AR_E_UNAVAILABLE, NULL);
 		st = ar_api_try(c, "submit_turn", body, ret, &err);
 	}
 	return ar_api_explain(c, st, ret, &err);

@@ -7,11 +7,11 @@
 struct ar_submit {
 	struct ar_str session, thread; /* absent session: a new one */
 	struct ar_str text;
-	struct ar_str model, mode; /* options of the turn; absent: the daemon's */
+	struct ar_str model, mode, sandbox; /* options of the turn; absent: the daemon's */
 };
 
 /* The receipt of submit_turn, of a turn that runs or waits behind another. Failure has been said on standard error. A daemon that is
- * gone is started again. `ret` always wants fini. */
+ * gone is waited for, not started: its supervisor may be about to. `ret` always wants fini. */
 AR_MUST_USE enum ar_exit ar_submit_turn(struct ar_ctl *c, const struct ar_submit *what,
 					struct ar_api_reply *ret);
 

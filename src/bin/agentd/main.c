@@ -4,6 +4,7 @@
 #include "fault.h"
 #include "hash.h"
 #include "id.h"
+#include "io/start_file.h"
 #include "json.h"
 #include "log.h"
 #include "mem.h"
@@ -12,6 +13,7 @@
 #include "settings/reload.h"
 #include "stdio/stdio_peer.h"
 
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -67,6 +69,36 @@ static void write_pid(const struct ar_config *c)
 		fclose(f);
 	}
 	ar_buf_fini(&path);
+}
+
+static const char *provider_name(const struct ar_config *c)
+{
+	for (size_t i = 0; i < ar_config_key_count; i++) {
+		if (strcmp(ar_config_keys[i].name, "model.provider") == 0)
+			return ar_config_keys[i].values[c->model.provider];
+	}
+	return NULL;
+}
+
+/* For a client that starts the daemon again after it was lost; see start_file.h. */
+static enum ar_status remember_start(const struct ar_config *c, const struct ar_settings_args *args,
+				     struct ar_arena *a, struct ar_error *err)
+{
+	struct ar_start_file start = { .config = ar_str_from(args->config_file),
+				       .listen = ar_str_from(args->listen),
+				       .socket = ar_str_from(c->socket),
+				       .workspace = ar_str_from(c->tools.workspace),
+				       .model = ar_str_from(c->model.name),
+				       .provider = ar_str_from(provider_name(c)) };
+	char here[PATH_MAX];
+
+	if (args->config_file && args->config_file[0] != '/') {
+		if (!getcwd(here, sizeof(here)))
+			return ar_fail(err, AR_E_IO,
+				       "the current folder has no path; name --config with an absolute one");
+		start.config = ar_arena_fmt(a, "%s/%s", here, args->config_file);
+	}
+	return ar_start_file_write(c->data_dir, &start, err);
 }
 
 /* What this process began with. */
@@ -221,6 +253,10 @@ static int serve(struct beginning *b, const struct ar_stdio_peer *stdio)
 	if (ar_service_read(arena, config, &service, &err) != AR_OK ||
 	    ar_runtime_open(config, &start, &runtime, &err) != AR_OK)
 		return cannot_start(&err);
+	if (!stdio && remember_start(config, b->args, arena, &err) != AR_OK) {
+		ar_runtime_free(runtime);
+		return cannot_start(&err);
+	}
 	write_pid(config);
 	for (;;) {
 		ar_runtime_keep_port(runtime, config, arena);

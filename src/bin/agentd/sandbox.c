@@ -49,7 +49,12 @@ static void print_rows(struct ar_json rows, const char *name, const char *flag, 
 /* Whether the wanted profile can be had. */
 static bool report(struct ar_json doc)
 {
-	printf("mechanisms\n");
+	struct ar_str cause = text_of(doc, "cause");
+
+	if (!ar_str_empty(cause))
+		printf("%.*s\n", AR_STR_ARG(cause));
+	if (ar_json_len(ar_json_get(doc, "ladder")) > 0)
+		printf("mechanisms\n");
 	print_rows(ar_json_get(doc, "ladder"), "mechanism", "isWorking", "detail");
 	printf("profiles (settings: %.*s)\n", AR_STR_ARG(text_of(doc, "profile")));
 	print_rows(ar_json_get(doc, "profiles"), "name", "isAvailable", "reason");

@@ -24,6 +24,11 @@ static struct ar_str own_folder(struct ar_arena *a)
 	return len > 1 ? ar_arena_str(a, (struct ar_str){ path, (size_t)len - 1 }) : AR_STR(".");
 }
 
+struct ar_str ar_sandbox_helpers(const struct ar_sandbox *s)
+{
+	return s->helpers;
+}
+
 struct ar_str ar_sandbox_helper(const struct ar_sandbox *s, const char *name, struct ar_arena *a)
 {
 	return ar_arena_fmt(a, "%.*s/%s", AR_STR_ARG(s->helpers), name);

@@ -62,7 +62,8 @@ const struct ar_sandbox_host *ar_sandbox_host_of(const struct ar_sandbox *s);
 /* Refusals of the kernel are read as well: Landlock's, and with `sees_mounts` those of read-only mounts. The guarantees of every profile say so. */
 void ar_sandbox_add_evidence(struct ar_sandbox *s, bool sees_mounts);
 
-/* The path of a static helper: "agent-init", "agent-shim". */
+/* The folder of the helpers, and the path of one: "agent-init", "agent-shim". */
+struct ar_str ar_sandbox_helpers(const struct ar_sandbox *s);
 struct ar_str ar_sandbox_helper(const struct ar_sandbox *s, const char *name, struct ar_arena *a);
 
 /* Settles everything of one launch: roots, ids, filter, limits, environment; makes its cgroup folders. AR_E_UNAVAILABLE: the profile, with its

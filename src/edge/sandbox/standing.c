@@ -225,7 +225,9 @@ static struct ar_str ladder(const struct ar_mechanisms *m, enum ar_plan_backend 
 void ar_standing_judge(const struct ar_mechanisms *m, const struct ar_standing_options *o, struct ar_arena *a,
 		       struct ar_sandbox_host *ret)
 {
-	*ret = (struct ar_sandbox_host){ .ladder = ladder(m, o->backend, a) };
+	/* What was not tried is no finding about the kernel. */
+	*ret = (struct ar_sandbox_host){ .ladder = ar_str_absent(o->failure) ? ladder(m, o->backend, a)
+									     : AR_STR("[]") };
 	for (int i = 1; i < AR_SANDBOX_COUNT; i++) {
 		enum ar_sandbox_profile profile = (enum ar_sandbox_profile)i;
 

@@ -11,6 +11,11 @@ export class Clock {
 		writeFileSync(path, Buffer.alloc(8), { mode: 0o644 });
 	}
 
+	/** The variables that make a program see this clock, and its monotonic clocks too. */
+	get env() {
+		return { LD_PRELOAD: join(bin, 'ar-clock-offset.so'), AR_CLOCK_OFFSET: this.path, AR_CLOCK_OFFSET_ALL: '1' };
+	}
+
 	/** The words before a command that make it see this clock. */
 	before() {
 		return ['env', `LD_PRELOAD=${join(bin, 'ar-clock-offset.so')}`, `AR_CLOCK_OFFSET=${this.path}`];

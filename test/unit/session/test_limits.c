@@ -134,11 +134,18 @@ static void test_fallback_may_be_denied(void **state)
 	assert_true(ar_str_is(route(d)->chain, "[]"));
 	fail_with(d, "auth", false, 0);
 	desk_expect_all(d, "model.failed " FAILS);
-	d->policy.may_fall_back = false;
-	assert_int_equal(submit_with(d, "b", "{\"model\":\"who\"}"), AR_OK);
-	desk_expect(
-		d, "turn.submitted task.created task.accepted turn.started task.attempt.started task.started "
-		   "thread.updated routing.not_possible " FAILS);
+}
+
+static void test_a_model_that_is_not_configured(void **state)
+{
+	struct desk *d = three_models(state);
+
+	assert_int_equal(submit_with(d, "a", "{\"model\":\"who\"}"), AR_E_REFUSED);
+	assert_int_equal(submit_with(d, "a", "{\"fallback\":\"dney\"}"), AR_E_REFUSED);
+	assert_int_equal(submit_with(d, "a", "{}"), AR_OK);
+	assert_int_equal(submit_with(d, "b", "{\"model\":\"large\",\"fallback\":\"deny\"}"), AR_OK);
+	d->policy.model_count = 2; /* it left the configuration while its turn waited */
+	assert_int_equal(desk_answer(d, "done"), AR_OK);
 	assert_true(ar_str_is(desk_thread(d, 0)->last_category, "no_candidate"));
 }
 
@@ -234,6 +241,7 @@ int main(void)
 		TEST(test_fallback_after_the_attempts),
 		TEST(test_what_falls_back_at_once),
 		TEST(test_fallback_may_be_denied),
+		TEST(test_a_model_that_is_not_configured),
 		TEST(test_rate_limit_is_kept_and_passed_over),
 		TEST(test_no_key_blocks_until_resumed),
 		TEST(test_what_was_spent_is_kept_exactly),

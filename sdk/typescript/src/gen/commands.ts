@@ -21,8 +21,8 @@ export interface SubmitTurnInput {
   text?: string;
   /** Id for the turn, chosen by the caller. */
   turnId?: string;
-  /** Options of this turn: model, mode, sandbox, tools, outputSchema. */
-  options?: Record<string, unknown>;
+  /** Options of this turn; other members are refused. */
+  options?: { model?: string; mode?: string; sandbox?: string; tools?: unknown[]; outputSchema?: Record<string, unknown>; budget?: Record<string, unknown>; fallback?: string; budgetClass?: string; latency?: string; temperature?: number; topP?: number; maxOutputTokens?: number; stop?: unknown; seed?: number; reasoningEffort?: string };
   /** Free members, kept as given. */
   metadata?: Record<string, unknown>;
   /** When the thread is working: refuse, wait, stop the running turn and go next, or also take it out of the conversation. */

@@ -199,7 +199,6 @@ static void follow(struct ar_chat *t)
 static struct ar_follow new_follow(struct ar_chat *t)
 {
 	return (struct ar_follow){ .ctl = t->ctl,
-				   .may_restart = t->ctl->socket,
 				   .event = on_event,
 				   .interrupted = on_interrupt,
 				   .rest = on_rest,
@@ -293,6 +292,8 @@ enum ar_exit ar_chat_run(struct ar_ctl *c, const struct ar_chat_options *o)
 	enum ar_exit exit = ar_daemon_ensure(c);
 
 	t.follow = new_follow(&t);
+	if (exit == AR_EXIT_OK)
+		ar_daemon_compare(c);
 	if (exit == AR_EXIT_OK && o->session)
 		exit = join(&t, o->session);
 	if (exit == AR_EXIT_OK) {

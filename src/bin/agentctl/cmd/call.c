@@ -3,14 +3,14 @@
 #include "describe.h"
 #include "help.h"
 
-static const char *command_name(size_t i)
+static const char *command_name(const void *table AR_UNUSED, size_t i)
 {
 	return i < AR_CMD_COUNT ? ar_command_descs[i].name : NULL;
 }
 
 static enum ar_exit unknown(struct ar_ctl *c, const char *name)
 {
-	const char *near = ar_help_nearest(name, command_name, AR_CMD_COUNT);
+	const char *near = ar_help_nearest(name, command_name, NULL, AR_CMD_COUNT);
 
 	if (near)
 		return ar_ctl_complain(c, AR_EXIT_USAGE, ar_arena_fmt(&c->arena, "did you mean %s?", near),

@@ -8,15 +8,36 @@
 #include "shown.h"
 #include "submit.h"
 
-enum { OPT_SESSION, OPT_THREAD, OPT_CONTINUE, OPT_REASONING, OPT_MODEL_WAIT };
+#include <string.h>
+
+#define GRACE 10000000 /* microseconds from the interrupt of --timeout until we leave */
+#define INTERRUPT_MS 10000L
+
+enum {
+	OPT_SESSION,
+	OPT_THREAD,
+	OPT_CONTINUE,
+	OPT_MODEL,
+	OPT_MODE,
+	OPT_SANDBOX,
+	OPT_TIMEOUT,
+	OPT_ON_QUESTION,
+	OPT_NO_WAIT,
+	OPT_REASONING,
+	OPT_MODEL_WAIT
+};
 
 struct turn {
 	struct ar_ctl *ctl;
 	struct ar_follow *follow;
-	struct ar_str session, thread, id;
+	struct ar_str session, id;
 	struct ar_shown shown;
 	struct ar_calls calls;
 	bool shows_reasoning;
+	bool fails_on_question;
+	const char *timeout; /* as given; NULL = none */
+	ar_usec deadline; /* monotonic; 0 = none */
+	bool is_late;
 	int interrupts;
 	enum ar_exit exit;
 };
@@ -62,14 +83,36 @@ static bool on_retrying(struct turn *t, const struct ar_ctl_event *e AR_UNUSED)
 	return true;
 }
 
+static struct ar_str how_to_follow(struct turn *t)
+{
+	return ar_arena_fmt(&t->ctl->arena, "agentctl tail %.*s --after %.*s", AR_STR_ARG(t->session),
+			    AR_STR_ARG(ar_buf_str(&t->follow->cursor)));
+}
+
+/* The question stays open: it can be answered later, by anybody who may. */
+static bool leave_question(struct turn *t, struct ar_str id, struct ar_str prompt)
+{
+	t->exit = ar_ctl_complain(
+		t->ctl, AR_EXIT_QUESTION,
+		ar_arena_fmt(&t->ctl->arena,
+			     "agentctl approve %.*s (or: deny, answer), then: %s; `run --on-question=wait` "
+			     "waits for the answer",
+			     AR_STR_ARG(id), how_to_follow(t).p),
+		"the turn waits for a decision on %.*s: %.*s", AR_STR_ARG(id), AR_STR_ARG(prompt));
+	return false;
+}
+
 /* The turn goes on when somebody has answered, here in another terminal or elsewhere. */
 static bool on_question(struct turn *t, const struct ar_ctl_event *e)
 {
 	struct ar_json payload = ar_json_get(e->doc, "payload");
+	struct ar_str prompt = ar_api_str(payload, "prompt");
 	struct ar_str id = ar_api_str(e->doc, "actionId");
 
 	ar_out_break(&t->ctl->out);
-	ar_ctl_note(t->ctl, "waits for a decision: %.*s", AR_STR_ARG(ar_api_str(payload, "prompt")));
+	if (t->fails_on_question)
+		return leave_question(t, id, prompt);
+	ar_ctl_note(t->ctl, "waits for a decision: %.*s", AR_STR_ARG(prompt));
 	if (!ar_str_absent(ar_api_str(payload, "promptRef")))
 		ar_ctl_note(t->ctl, "see all of it with: agentctl inbox show %.*s", AR_STR_ARG(id));
 	ar_ctl_note(t->ctl, "answer with: agentctl approve %.*s, or deny; agentctl chat asks here",
@@ -128,6 +171,11 @@ static bool on_failed(struct turn *t, const struct ar_ctl_event *e)
 	bool is_cancelled = ar_str_is(ar_api_str(payload, "status"), "cancelled");
 
 	ar_out_break(&t->ctl->out);
+	if (is_cancelled && t->is_late) {
+		t->exit = ar_ctl_complain(t->ctl, AR_EXIT_TIMEOUT, AR_STR_NONE,
+					  "the turn did not end within %s and was cancelled", t->timeout);
+		return false;
+	}
 	t->exit = ar_ctl_complain(t->ctl, is_cancelled ? AR_EXIT_INTERRUPTED : AR_EXIT_FAILED,
 				  is_cancelled ? AR_STR_NONE : ar_api_str(error, "recoveryAdvice"),
 				  "%s: %.*s", is_cancelled ? "the turn was cancelled" : "the turn failed",
@@ -189,7 +237,8 @@ static void interrupt(struct turn *t)
 	struct ar_api_reply reply;
 	bool is_waiting;
 
-	is_waiting = ar_api_call(t->ctl, "interrupt_turn", scope_body(t), &reply) == AR_EXIT_OK &&
+	is_waiting = ar_api_call_within(t->ctl, "interrupt_turn", scope_body(t), INTERRUPT_MS, &reply) ==
+			     AR_EXIT_OK &&
 		     ar_str_is(ar_api_str(reply.doc, "result"), "no_op");
 	ar_api_fini(&reply);
 	if (!is_waiting)
@@ -208,26 +257,69 @@ static bool on_interrupt(void *arg)
 		interrupt(t);
 		return true;
 	}
-	t->exit = ar_ctl_complain(t->ctl, AR_EXIT_INTERRUPTED,
-				  ar_arena_fmt(&t->ctl->arena, "agentctl tail %.*s --after %.*s",
-					       AR_STR_ARG(t->session),
-					       AR_STR_ARG(ar_buf_str(&t->follow->cursor))),
+	t->exit = ar_ctl_complain(t->ctl, AR_EXIT_INTERRUPTED, how_to_follow(t),
 				  "left before the end of the turn");
 	return false;
 }
 
+/* ---- --timeout ---- */
+
+static ar_usec now(void)
+{
+	struct ar_clock *clock = ar_clock_system();
+
+	return clock->mono(clock);
+}
+
+/* Interrupts the turn at its deadline and waits for its end, but not for ever. */
+static bool watch_deadline(void *arg, int *ret_fd)
+{
+	struct turn *t = arg;
+
+	*ret_fd = -1;
+	if (!t->deadline || now() < t->deadline)
+		return true;
+	if (t->is_late) {
+		t->exit = ar_ctl_complain(t->ctl, AR_EXIT_TIMEOUT, how_to_follow(t),
+					  "the turn did not end within %s, nor after it was interrupted",
+					  t->timeout);
+		return false;
+	}
+	t->is_late = true;
+	t->deadline = now() + GRACE;
+	interrupt(t);
+	return true;
+}
+
 /* ---- submitting ---- */
 
-static enum ar_exit submit(struct turn *t, struct ar_str text)
+static void print_receipt(struct ar_ctl *c, const struct ar_api_reply *r)
 {
-	struct ar_submit what = { .session = t->session, .thread = t->thread, .text = text };
+	ar_out_line(&c->out, ar_api_str(r->doc, "sessionId"));
+	ar_out_printf(&c->out, "  ");
+	ar_out_line(&c->out, ar_api_str(r->doc, "turnId"));
+	ar_out_printf(&c->out, "  ");
+	ar_out_line(&c->out, ar_api_str(r->doc, "status"));
+	ar_out_printf(&c->out, "\n");
+}
+
+static enum ar_exit submit(struct turn *t, const struct ar_ctl_args *a, struct ar_str text)
+{
+	struct ar_submit what = { .session = t->session,
+				  .thread = ar_str_from(a->values[OPT_THREAD]),
+				  .text = text,
+				  .model = ar_str_from(a->values[OPT_MODEL]),
+				  .mode = ar_str_from(a->values[OPT_MODE]),
+				  .sandbox = ar_str_from(a->values[OPT_SANDBOX]) };
 	struct ar_api_reply reply;
 	enum ar_exit exit = ar_submit_turn(t->ctl, &what, &reply);
 
 	ar_ctl_hold_interrupts(t->ctl); /* now there is something to interrupt */
 	t->session = ar_arena_str(&t->ctl->arena, ar_api_str(reply.doc, "sessionId"));
 	t->id = ar_arena_str(&t->ctl->arena, ar_api_str(reply.doc, "turnId"));
-	if (ar_str_is(ar_api_str(reply.doc, "status"), "queued"))
+	if (exit == AR_EXIT_OK && a->values[OPT_NO_WAIT])
+		(t->ctl->is_json ? ar_api_print : print_receipt)(t->ctl, &reply);
+	else if (ar_str_is(ar_api_str(reply.doc, "status"), "queued"))
 		ar_ctl_note(t->ctl, "the thread is busy; the turn waits at place %lld",
 			    (long long)ar_api_int(reply.doc, "position"));
 	ar_api_fini(&reply);
@@ -261,33 +353,75 @@ static enum ar_exit carry_out(struct turn *t, const struct ar_ctl_args *a, struc
 	if (exit == AR_EXIT_OK)
 		exit = ar_daemon_ensure(t->ctl);
 	if (exit == AR_EXIT_OK)
+		ar_daemon_compare(t->ctl);
+	if (exit == AR_EXIT_OK)
 		exit = find_start(t, word);
 	if (exit == AR_EXIT_OK)
-		exit = submit(t, text);
-	if (exit != AR_EXIT_OK)
+		exit = submit(t, a, text);
+	if (exit != AR_EXIT_OK || a->values[OPT_NO_WAIT])
 		return exit;
 	t->follow->session = t->session;
 	exit = ar_follow_run(t->follow);
 	return exit == AR_EXIT_OK || exit == AR_EXIT_INTERRUPTED ? t->exit : exit;
 }
 
+/* ---- options ---- */
+
+static const int exclusive[][2] = { { OPT_CONTINUE, OPT_SESSION },
+				    { OPT_NO_WAIT, OPT_TIMEOUT },
+				    { OPT_NO_WAIT, OPT_ON_QUESTION } };
+
+static enum ar_exit check_options(struct ar_ctl *c, const struct ar_ctl_args *a)
+{
+	const char *on_question = a->values[OPT_ON_QUESTION];
+
+	for (size_t i = 0; i < AR_ARRAY_LEN(exclusive); i++) {
+		if (a->values[exclusive[i][0]] && a->values[exclusive[i][1]])
+			return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("leave one of them out"),
+					       "--%s and --%s exclude each other",
+					       ar_cmd_run.options[exclusive[i][0]].name,
+					       ar_cmd_run.options[exclusive[i][1]].name);
+	}
+	if (on_question && strcmp(on_question, "fail") != 0 && strcmp(on_question, "wait") != 0)
+		return ar_ctl_complain(c, AR_EXIT_USAGE,
+				       AR_STR("use --on-question=fail or --on-question=wait"),
+				       "--on-question does not know '%s'", on_question);
+	return AR_EXIT_OK;
+}
+
+static enum ar_exit read_timeout(struct turn *t)
+{
+	ar_usec span;
+
+	if (!t->timeout)
+		return AR_EXIT_OK;
+	if (!ar_ctl_parse_span(ar_str_from(t->timeout), &span) || span <= 0)
+		return ar_ctl_complain(t->ctl, AR_EXIT_USAGE, AR_STR("write it as 90s, 10m or 2h"),
+				       "--timeout '%s' is no span of time", t->timeout);
+	t->deadline = now() + span;
+	return AR_EXIT_OK;
+}
+
 static enum ar_exit run(struct ar_ctl *c, const struct ar_ctl_args *a)
 {
+	const char *on_question = a->values[OPT_ON_QUESTION];
 	struct ar_follow follow = {
-		.ctl = c, .may_restart = c->socket, .event = on_event, .interrupted = on_interrupt
+		.ctl = c, .event = on_event, .interrupted = on_interrupt, .rest = watch_deadline
 	};
 	struct turn t = { .ctl = c,
 			  .follow = &follow,
-			  .thread = ar_str_from(a->values[OPT_THREAD]),
+			  .timeout = a->values[OPT_TIMEOUT],
+			  .fails_on_question =
+				  on_question ? strcmp(on_question, "fail") == 0 : !c->err.is_tty,
 			  .shows_reasoning = a->values[OPT_REASONING] || c->out.is_tty };
-	struct ar_buf text;
-	enum ar_exit exit;
+	struct ar_buf text = { 0 };
+	enum ar_exit exit = check_options(c, a);
 
 	follow.arg = &t;
-	if (a->values[OPT_CONTINUE] && a->values[OPT_SESSION])
-		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR_NONE,
-				       "--continue and --session exclude each other");
-	exit = ar_ctl_read_text(c, a->words, a->count, &text);
+	if (exit == AR_EXIT_OK)
+		exit = read_timeout(&t);
+	if (exit == AR_EXIT_OK)
+		exit = ar_ctl_read_text(c, a->words, a->count, &text);
 	if (exit == AR_EXIT_OK)
 		exit = carry_out(&t, a, ar_buf_str(&text));
 	ar_buf_fini(&text);
@@ -307,16 +441,30 @@ const struct ar_ctl_command ar_cmd_run = {
 		"single - is read from standard input. When the connection breaks, it is joined again where "
 		"it broke.\n"
 		"When a model call is retried after part of an answer, the new answer begins on a new line.\n"
-		"Ctrl-C interrupts the turn; a second Ctrl-C leaves without waiting for its end.",
+		"Ctrl-C interrupts the turn; a second Ctrl-C leaves without waiting for its end.\n"
+		"A turn that asks a person waits for the answer when standard error is a terminal. Otherwise "
+		"run\n"
+		"exits 4 and names the question, which stays open; --on-question chooses. --timeout "
+		"interrupts the\n"
+		"turn after that time and exits 124.",
 	.examples = "agentctl run \"Say hello in five words.\"\n"
 		    "git diff | agentctl run -\n"
 		    "agentctl run --continue \"And in French?\"\n"
+		    "agentctl run --mode plan \"How would you split this module?\"\n"
+		    "agentctl run --timeout 10m --on-question=fail \"Run the tests.\"\n"
 		    "agentctl run --json \"Count to three\" | jq -r .type",
 	.min = 1,
 	.max = -1,
 	.options = { [OPT_SESSION] = { "session", "SESSION", "submit to this session" },
 		     [OPT_THREAD] = { "thread", "THREAD", "submit to this thread of the session" },
 		     [OPT_CONTINUE] = { "continue", NULL, "submit to the newest session" },
+		     [OPT_MODEL] = { "model", "NAME", "model of the turn" },
+		     [OPT_MODE] = { "mode", "MODE", "permission mode of the turn, such as plan" },
+		     [OPT_SANDBOX] = { "sandbox", "PROFILE", "sandbox of the turn, such as read_only" },
+		     [OPT_TIMEOUT] = { "timeout", "TIME", "interrupt the turn after 90s, 10m, 2h" },
+		     [OPT_ON_QUESTION] = { "on-question", "WHAT",
+					   "fail or wait (wait on a terminal, else fail)" },
+		     [OPT_NO_WAIT] = { "no-wait", NULL, "print the ids of the turn and leave" },
 		     [OPT_REASONING] = { "reasoning", NULL,
 					 "show the model's reasoning (usual on a terminal)" },
 		     [OPT_MODEL_WAIT] = { "model-wait", NULL,

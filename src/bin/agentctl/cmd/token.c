@@ -20,26 +20,6 @@ static ar_usec now(void)
 	return clock->wall(clock);
 }
 
-/* "30d", "12h", "90m", "45s". */
-static bool parse_span(struct ar_str text, ar_usec *ret)
-{
-	static const struct {
-		char letter;
-		int64_t seconds;
-	} units[] = { { 's', 1 }, { 'm', 60 }, { 'h', 3600 }, { 'd', 86400 } };
-	uint64_t count;
-
-	if (text.len < 2 || !ar_str_to_u64(ar_str_sub(text, 0, text.len - 1), &count) || count > 1000000)
-		return false;
-	for (size_t i = 0; i < AR_ARRAY_LEN(units); i++) {
-		if (units[i].letter == text.p[text.len - 1]) {
-			*ret = (ar_usec)count * units[i].seconds * 1000000;
-			return true;
-		}
-	}
-	return false;
-}
-
 /* ---- create, rotate ---- */
 
 static void print_new(struct ar_ctl *c, const struct ar_api_reply *r)
@@ -82,7 +62,7 @@ static enum ar_exit create(struct ar_ctl *c, const struct ar_ctl_args *a)
 	if (a->values[TOKEN_EXPIRES]) {
 		struct ar_str text = ar_str_from(a->values[TOKEN_EXPIRES]);
 
-		if (parse_span(text, &span))
+		if (ar_ctl_parse_span(text, &span))
 			expires = now() + span;
 		else if (!ar_time_parse(text, &expires))
 			return ar_ctl_complain(c, AR_EXIT_USAGE,
@@ -105,7 +85,7 @@ static enum ar_exit rotate(struct ar_ctl *c, const struct ar_ctl_args *a)
 	struct ar_jw w = ar_jw(&body);
 	ar_usec grace = -1;
 
-	if (a->values[TOKEN_GRACE] && !parse_span(ar_str_from(a->values[TOKEN_GRACE]), &grace))
+	if (a->values[TOKEN_GRACE] && !ar_ctl_parse_span(ar_str_from(a->values[TOKEN_GRACE]), &grace))
 		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("such as --grace 24h, or 0s"),
 				       "--grace takes a span (s, m, h, d)");
 	ar_jw_open(&w);

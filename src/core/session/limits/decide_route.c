@@ -3,6 +3,8 @@
 #include "describe.h"
 #include "limits/limits.h"
 
+#define LIST_MAX 80 /* bytes of names in a refusal */
+
 /* What a turn says about its model, and what follows from it. */
 struct profile {
 	struct ar_need need;
@@ -22,6 +24,73 @@ static int option_word(struct ar_json options, const char *name, const struct ar
 	value = ar_enum_find(words, word);
 	return value > 0 ? value : otherwise;
 }
+
+/* ---- before a turn is taken ---- */
+
+/* Names of the configured models, as many as a sentence holds. */
+static struct ar_str list_models(const struct ar_decision *d)
+{
+	const struct ar_policy *policy = d->input->policy;
+	struct ar_str list = AR_STR("");
+
+	for (size_t i = 0; i < policy->model_count; i++) {
+		struct ar_str name = policy->models[i].name;
+
+		if (list.len + name.len > LIST_MAX)
+			return ar_arena_fmt(d->arena, "%.*s and %zu more", AR_STR_ARG(list),
+					    policy->model_count - i);
+		list = ar_arena_fmt(d->arena, "%.*s%s%.*s", AR_STR_ARG(list), i ? ", " : "",
+				    AR_STR_ARG(name));
+	}
+	return list;
+}
+
+static enum ar_status unknown_model(const struct ar_decision *d, struct ar_str model, struct ar_error *err)
+{
+	const struct ar_policy *policy = d->input->policy;
+	struct ar_meant near = ar_meant(model);
+	struct ar_str meant;
+
+	for (size_t i = 0; i < policy->model_count; i++)
+		ar_meant_try(&near, policy->models[i].name);
+	meant = ar_str_absent(near.found) ? AR_STR("")
+					  : ar_arena_fmt(d->arena, " did you mean '%.*s'?",
+							 AR_STR_ARG(ar_str_utf8_prefix(near.found, 64)));
+	return ar_refuse(err, AR_ERR_INVALID_INPUT, "no model '%.*s' is configured;%.*s configured are: %.*s",
+			 AR_STR_ARG(ar_str_utf8_prefix(model, 32)), AR_STR_ARG(meant),
+			 AR_STR_ARG(list_models(d)));
+}
+
+static const struct {
+	const char *name;
+	const struct ar_enum_desc *words;
+} worded[] = {
+	{ "latency", &ar_task_profile_resolved_latency_target_desc },
+	{ "budgetClass", &ar_task_profile_resolved_budget_class_desc },
+	{ "fallback", &ar_task_profile_resolved_fallback_policy_desc },
+};
+
+enum ar_status ar_route_check(const struct ar_decision *d, struct ar_str options, struct ar_error *err)
+{
+	const struct ar_policy *policy = d->input->policy;
+	struct ar_str text;
+	struct ar_json v;
+
+	if (ar_str_empty(options) || ar_json_parse(d->session->json, options, &v, NULL) != AR_OK)
+		return AR_OK;
+	for (size_t i = 0; i < AR_ARRAY_LEN(worded); i++) {
+		if (ar_json_str(ar_json_get(v, worded[i].name), &text) &&
+		    ar_enum_find(worded[i].words, text) <= 0)
+			return ar_refuse(err, AR_ERR_INVALID_INPUT, "options.%s does not know '%.*s'",
+					 worded[i].name, AR_STR_ARG(ar_str_utf8_prefix(text, 32)));
+	}
+	if (policy->model_count == 0 || !ar_json_str(ar_json_get(v, "model"), &text) || ar_str_empty(text) ||
+	    ar_routing_find(policy->models, policy->model_count, text).entry)
+		return AR_OK;
+	return unknown_model(d, text, err);
+}
+
+/* ---- what a turn needs ---- */
 
 /* What was shown stays in the conversation, so every later request of the thread carries it as well. */
 static bool has_images(const struct ar_thread *t, const struct ar_turn *turn)
@@ -200,7 +269,8 @@ static void no_model(struct ar_draft *w, struct ar_turn *turn)
 			.message = AR_STR("no model is configured"),
 			.advice = AR_STR(
 				"set OPENAI_BASE_URL (or OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY) "
-				"or model.base_url in the configuration, restart agentd, submit again"),
+				"or model.base_url in the configuration, end the running daemon "
+				"(`agentctl stop`), submit again"),
 			.retryable = true });
 }
 

@@ -6,6 +6,10 @@
 #include "decide.h"
 #include "limits/route.h"
 
+/* Whether the options of a turn name a model that is configured, and words that are known. */
+AR_MUST_USE enum ar_status ar_route_check(const struct ar_decision *d, struct ar_str options,
+					  struct ar_error *err);
+
 /* The model for the next request. The first time in a turn it is decided, with the facts that explain it (profile, candidates, decision,
  * estimate for a request of so many bytes). False: no model can answer, the turn is settled and there is nothing to ask. */
 bool ar_limits_route(struct ar_draft *w, struct ar_turn *turn, int64_t request_bytes, struct ar_choice *ret);

@@ -1,6 +1,7 @@
 /* A turn comes in, waits or starts. Also how a thread goes on to its next queued turn. Pure. */
 #include "channel/channel.h"
 #include "limits/budget.h"
+#include "limits/limits.h"
 #include "hook/hooks.h"
 #include "task/task.h"
 #include "tenant.h"
@@ -491,7 +492,7 @@ static enum ar_status check_turn(struct ar_decision *d, const struct ar_cmd_subm
 	if (check_tenant(d, err) != AR_OK || ar_decide_input(d, in->input, in->text, ret, err) != AR_OK ||
 	    ar_offers_check(d, in->options, err) != AR_OK || check_new(d, in, err) != AR_OK ||
 	    check_mode(d, in, err) != AR_OK || ar_profile_check(d, in->options, err) != AR_OK ||
-	    ar_budget_check(d, in->options, err) != AR_OK)
+	    ar_budget_check(d, in->options, err) != AR_OK || ar_route_check(d, in->options, err) != AR_OK)
 		return AR_E_REFUSED;
 	return AR_OK;
 }
