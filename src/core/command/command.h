@@ -10,6 +10,7 @@
 #define AR_COMMAND_TEXT_MAX 65536 /* longer ones are opaque and unreadable */
 #define AR_COMMAND_WORDS_MAX 1024 /* of one command, and of a whole literal text */
 #define AR_COMMAND_DEPTH_MAX 8 /* of commands within commands */
+#define AR_PATH_TEXT_MAX 4096 /* of a path when it is resolved; longer ones no kernel takes */
 
 /* How a command hangs on the one before it. */
 enum ar_command_join {
@@ -84,6 +85,13 @@ bool ar_command_mentions(const struct ar_command_line *c, struct ar_str pattern)
 
 /* [{"words":[...],"join":"and"}, ...] of what was parsed, or of what was seen in an opaque text, then with "opaque":true. */
 void ar_command_words_json(const struct ar_command_line *c, struct ar_jw *w);
+
+/* A path by its text alone, seen from `cwd` (itself seen from `root`; both may be absent): without `.`, `..`, doubled and trailing slashes. Links are not
+ * followed. Absent: it is too long. Relative: from the root when it lies below it ("." is the root itself), else as resolved. */
+struct ar_str ar_path_resolve(struct ar_str root, struct ar_str cwd, struct ar_str path,
+			      char out[static AR_PATH_TEXT_MAX]);
+struct ar_str ar_path_relative(struct ar_str root, struct ar_str cwd, struct ar_str path,
+			       char out[static AR_PATH_TEXT_MAX]);
 
 /* The strict half and the lenient half of ar_command_parse. */
 void ar_command_read_literal(struct ar_str text, struct ar_arena *a, struct ar_command_line *ret);

@@ -324,6 +324,7 @@ struct ar_judgement ar_permission_judge(struct ar_decision *d, const struct ar_t
 	struct bench b = { .d = d, .turn = turn, .act = &own };
 	struct ar_judgement j;
 
+	own.root = d->input->policy->workspace;
 	own.command = ar_shell_command(d, act, &own.covers);
 	b.profile = ar_profile_settle(d, turn, act);
 	gather_modes(&b);

@@ -94,6 +94,7 @@ struct ar_act {
 	struct ar_str updated_input; /* ref of the arguments that a hook put in place; absent: none */
 	const struct ar_command_line *command; /* what a shell is asked to run; the judgement's own */
 	struct ar_str covers; /* digest of it when it is literal; the judgement's own */
+	struct ar_str root; /* of the workspace; the judgement's own */
 };
 
 struct ar_judgement {
