@@ -20,6 +20,11 @@ enum ar_command_join {
 	AR_JOIN_PIPE,
 };
 
+/* Bytes in a word that is not known before it runs: any bytes of one word; any bytes, several words, or none. A text that has these bytes itself is
+ * read as unknown there. */
+#define AR_ANY_PART '\1'
+#define AR_ANY_WORDS '\2'
+
 struct ar_command_argv {
 	const struct ar_str *words;
 	size_t count;
@@ -43,7 +48,8 @@ enum ar_danger {
 	AR_DANGER_CREDENTIAL_READ,
 	AR_DANGER_PRIVILEGE_CHANGE,
 	AR_DANGER_HOST_CONTROL,
-	AR_DANGER_UNREADABLE, /* too deep, or too long to be read whole */
+	AR_DANGER_OUTSIDE_WRITE, /* a place of the system, a home, above the workspace, or a protected path */
+	AR_DANGER_UNREADABLE, /* what runs cannot be told from the text; or it is too deep or too long to be read whole */
 	AR_DANGER_COUNT,
 };
 
@@ -55,9 +61,15 @@ struct ar_command_line {
 	struct ar_command_argv
 		*seen; /* leniently: everything that looks like a command, the inner ones too */
 	size_t seen_count;
+	struct ar_command_argv *
+		shapes; /* commands of which a part is not known before they run, with AR_ANY_* in their words */
+	size_t shape_count;
 	struct ar_command_redirect
-		*redirects; /* as seen, inside quotes too; a text that has one outside of them is opaque */
+		*redirects; /* as seen, inside quotes too, and the targets of programs that write (tee, cp) */
 	size_t redirect_count;
+	bool changes_folder; /* it has a cd: later relative paths are seen from elsewhere */
+	struct ar_str root,
+		cwd; /* where it runs, for patterns with paths; set by the reader's caller, may be absent */
 	uint32_t dangers; /* bits 1 << enum ar_danger */
 	struct ar_str hits[AR_DANGER_COUNT]; /* the words that said so */
 };
@@ -82,6 +94,12 @@ struct ar_str ar_command_danger_text(const struct ar_command_line *c, struct ar_
  * opaque one and for none. Leniently: somewhere these words stand in this order within one command. */
 bool ar_command_begins(const struct ar_command_line *c, struct ar_str pattern);
 bool ar_command_mentions(const struct ar_command_line *c, struct ar_str pattern);
+
+/* Neither, but what is not known before it runs could make it so: `git $x` for "git push". */
+bool ar_command_may_mention(const struct ar_command_line *c, struct ar_str pattern);
+
+/* Adds AR_DANGER_OUTSIDE_WRITE when it writes where it should not. `root` and `cwd`: where it runs; may be absent. */
+void ar_command_judge_writes(struct ar_command_line *c);
 
 /* [{"words":[...],"join":"and"}, ...] of what was parsed, or of what was seen in an opaque text, then with "opaque":true. */
 void ar_command_words_json(const struct ar_command_line *c, struct ar_jw *w);

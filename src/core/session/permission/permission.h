@@ -146,6 +146,9 @@ enum ar_verdict ar_mode_verdict(enum ar_permission_mode mode, const struct ar_to
 /* rule.c */
 bool ar_rule_fits(const struct ar_session *s, const struct ar_permission_rule *rule,
 		  const struct ar_turn *turn, const struct ar_act *act);
+/* What is not known of a command before it runs could make the rule fit. */
+bool ar_rule_may_fit(const struct ar_session *s, const struct ar_permission_rule *rule,
+		     const struct ar_turn *turn, const struct ar_act *act);
 bool ar_pattern_fits(struct ar_str pattern, struct ar_str text);
 
 /* rule_json.c: the members of a session's rule. `*ret_wrong` is the one that does not fit. */

@@ -143,12 +143,26 @@ static bool command_fits(const struct ar_permission_rule *rule, const struct ar_
 	return !c->is_opaque && (ar_str_absent(rule->command) || ar_command_begins(c, rule->command));
 }
 
-bool ar_rule_fits(const struct ar_session *s, const struct ar_permission_rule *rule,
-		  const struct ar_turn *turn, const struct ar_act *act)
+static bool place_fits(const struct ar_session *s, const struct ar_permission_rule *rule,
+		       const struct ar_turn *turn, const struct ar_act *act)
 {
 	return (ar_str_absent(rule->tool) || ar_pattern_fits(rule->tool, act->name)) &&
 	       is_same_or_any(rule->workspace, s->workspace) && is_same_or_any(rule->thread, turn->thread) &&
 	       is_same_or_any(rule->turn, turn->id) &&
-	       (!rule->only_destructive || (act->tool && act->tool->is_destructive)) &&
-	       command_fits(rule, act->command) && argument_fits(s, rule, act);
+	       (!rule->only_destructive || (act->tool && act->tool->is_destructive));
+}
+
+bool ar_rule_fits(const struct ar_session *s, const struct ar_permission_rule *rule,
+		  const struct ar_turn *turn, const struct ar_act *act)
+{
+	return place_fits(s, rule, turn, act) && command_fits(rule, act->command) &&
+	       argument_fits(s, rule, act);
+}
+
+bool ar_rule_may_fit(const struct ar_session *s, const struct ar_permission_rule *rule,
+		     const struct ar_turn *turn, const struct ar_act *act)
+{
+	return act->command && !ar_str_absent(rule->command) &&
+	       ar_command_may_mention(act->command, rule->command) && place_fits(s, rule, turn, act) &&
+	       argument_fits(s, rule, act);
 }

@@ -77,6 +77,9 @@ const struct ar_command_line *ar_shell_command(struct ar_decision *d, const stru
 		ar_command_parse(text, d->arena, c);
 	else
 		read_input(d, text_of(d, args, "input"), c);
+	c->root = d->input->policy->workspace;
+	c->cwd = cwd;
+	ar_command_judge_writes(c);
 	if (!c->is_opaque && c->count > 0)
 		*ret_covers = digest(d, c, cwd);
 	return c;
