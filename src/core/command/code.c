@@ -13,7 +13,7 @@ static const struct interpreter interpreters[] = {
 	{ "python*", "-c" },
 	{ "perl ruby lua julia Rscript osascript", "-e -E" },
 	{ "node nodejs bun", "-e -p --eval --print" },
-	{ "php", "-r" },
+	{ "php", "-r -R -B -E" },
 	{ "pwsh powershell", "-c -Command" },
 	{ "psql", "-c --command" },
 	{ "mysql mariadb", "-e --execute" },
@@ -21,14 +21,65 @@ static const struct interpreter interpreters[] = {
 };
 
 static const char *const starters[] = {
-	"system(",	 "system ",   "os.system",  "popen",	       "Popen",	    "subprocess",
-	"exec(",	 "exec \"",   "exec '",	    "execv",	       "execl",	    "execSync",
-	"execFile",	 "spawn",     "eval(",	    "eval \"",	       "eval $",    "fork(",
-	"child_process", "pty.",      "__import__", "importlib",       "getattr(",  "__builtins__",
-	"globals()",	 "ctypes",    "qx",	    "passthru",	       "proc_open", "shell_exec",
-	"os.execute",	 "os.remove", "os.unlink",  "removedirs",      "unlink(",   "unlink ",
-	"unlinkSync",	 "rmdir",     "io.popen",   "process.binding", "import(",   "compile(",
-	"shell-command", "marshal",   "pickle",
+	"system(",
+	"system ",
+	"os.system",
+	"popen",
+	"Popen",
+	"subprocess",
+	"exec(",
+	"exec \"",
+	"exec '",
+	"execv",
+	"execl",
+	"execSync",
+	"execFile",
+	"spawn",
+	"eval(",
+	"eval \"",
+	"eval $",
+	"fork(",
+	"child_process",
+	"pty.",
+	"__import__",
+	"importlib",
+	"getattr(",
+	"__builtins__",
+	"globals()",
+	"ctypes",
+	"qx",
+	"passthru",
+	"proc_open",
+	"shell_exec",
+	"os.execute",
+	"os.remove",
+	"os.unlink",
+	"removedirs",
+	"unlink(",
+	"unlink ",
+	"unlinkSync",
+	"rmdir",
+	"io.popen",
+	"process.binding",
+	"import(",
+	"compile(",
+	"shell-command",
+	"marshal",
+	"pickle",
+	"__dict__",
+	"vars(",
+	"locals()",
+	"__getattribute__",
+	"fromhex",
+	"chr(",
+	"b64decode",
+	"Function(",
+	"constructor(",
+	"globalThis[",
+	"send(",
+	"%x",
+	"call_user_func",
+	"assert(",
 };
 
 /* require("./x") is plain; require(a + b) is not. */
@@ -69,6 +120,13 @@ static bool is_option(struct ar_str word)
 	return word.len > 1 && word.p[0] == '-';
 }
 
+/* Backticks, and open() with a pipe. */
+static bool starts_like_a_shell(struct ar_str code)
+{
+	return ar_danger_contains(code, "`") ||
+	       (ar_danger_contains(code, "open") && ar_danger_contains(code, "|"));
+}
+
 static void look_at_interpreter(struct ar_look *l, const struct interpreter *in)
 {
 	bool has_code = false, has_script = false;
@@ -82,12 +140,12 @@ static void look_at_interpreter(struct ar_look *l, const struct interpreter *in)
 			if (ar_str_absent(value) || word.p[1] != '-')
 				value = i + 1 < l->words->count ? l->words->at[i + 1] : AR_STR("");
 			ar_code_check(value, l->c, l->a);
-			if (has_backticks && memchr(value.p, '`', value.len))
+			ar_code_check(l->words->at[i], l->c, l->a); /* -e'code' in one word */
+			if (has_backticks &&
+			    (starts_like_a_shell(value) || starts_like_a_shell(l->words->at[i])))
 				ar_look_unreadable(l, l->at);
 			has_code = true;
 			i++;
-		} else if (ar_danger_has_letter(word, 'c') || ar_danger_has_letter(word, 'e')) {
-			ar_code_check(word, l->c, l->a); /* -c'code' in one word */
 		}
 		has_script = !is_option(l->words->at[i < l->words->count ? i : l->at]) && !has_code;
 	}
@@ -171,7 +229,8 @@ static bool sed_replaces_by_command(struct ar_str s, size_t *at)
 
 	*at = sed_part(s, sed_part(s, *at + 2, end), end);
 	for (; *at < s.len && !strchr(";\n} \t", s.p[*at]); ++*at)
-		evaluates = evaluates || s.p[*at] == 'e';
+		evaluates =
+			evaluates || s.p[*at] == 'e' || s.p[*at] == AR_ANY_PART || s.p[*at] == AR_ANY_WORDS;
 	return evaluates;
 }
 

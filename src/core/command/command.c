@@ -42,6 +42,12 @@ void ar_command_of_argv(const struct ar_str *argv, size_t argc, struct ar_arena 
 	ar_danger_scan_argv(argv, argc, a, ret);
 }
 
+void ar_command_judge_input(struct ar_command_line *c)
+{
+	if (c->reads_input)
+		ar_danger_raise(c, AR_DANGER_PIPE_TO_SHELL, AR_STR("its input"));
+}
+
 const char *ar_danger_name(enum ar_danger danger)
 {
 	return names[danger];

@@ -67,6 +67,7 @@ struct ar_command_line {
 	struct ar_command_redirect
 		*redirects; /* as seen, inside quotes too, and the targets of programs that write (tee, cp) */
 	size_t redirect_count;
+	bool reads_input; /* a shell or an interpreter in it takes its input for commands */
 	bool changes_folder; /* it has a cd: later relative paths are seen from elsewhere */
 	struct ar_str root,
 		cwd; /* where it runs, for patterns with paths; set by the reader's caller, may be absent */
@@ -97,6 +98,9 @@ bool ar_command_mentions(const struct ar_command_line *c, struct ar_str pattern)
 
 /* Neither, but what is not known before it runs could make it so: `git $x` for "git push". */
 bool ar_command_may_mention(const struct ar_command_line *c, struct ar_str pattern);
+
+/* It is given an input: adds AR_DANGER_PIPE_TO_SHELL when something in it takes that for commands. */
+void ar_command_judge_input(struct ar_command_line *c);
 
 /* Adds AR_DANGER_OUTSIDE_WRITE when it writes where it should not. `root` and `cwd`: where it runs; may be absent. */
 void ar_command_judge_writes(struct ar_command_line *c);

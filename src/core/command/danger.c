@@ -97,6 +97,7 @@ static const struct program programs[] = {
 	  "--new-volume-script -I -F",
 	  UNREADABLE },
 	{ "zip", NULL, "--unzip-command -TT", UNREADABLE },
+	{ "scp sftp", NULL, "-S", UNREADABLE },
 	{ "sort", NULL, "--compress-program", UNREADABLE },
 	{ "git", "grep", "-O --open-files-in-pager", UNREADABLE },
 	{ "git", NULL, "--upload-pack --receive-pack", UNREADABLE },
@@ -165,6 +166,7 @@ static const struct part parts[] = {
 	{ "/etc/shadow", CREDENTIAL_READ },
 	{ "/etc/gshadow", CREDENTIAL_READ },
 	{ "/environ", CREDENTIAL_READ },
+	{ "ProxyCommand", UNREADABLE },
 	{ "169.254.169.254", CREDENTIAL_READ },
 	{ "metadata.google.internal", CREDENTIAL_READ },
 };

@@ -29,6 +29,7 @@ static const struct wrapper wrappers[] = {
 	{ "xargs", "-n -P -I -L -s -d -E -a --arg-file --max-args --max-procs --delimiter --replace", 0 },
 	{ "parallel", "-j -n -N -I --jobs --colsep --delay", 0 },
 	{ "systemd-run unshare", "-p -u -S", 0 },
+	{ "npx bunx pnpx uvx", "-p --package --from", 0 },
 };
 
 void ar_look_unreadable(struct ar_look *l, size_t at)
@@ -68,7 +69,8 @@ static bool changes_lookup(struct ar_str name)
 {
 	return ar_danger_fits(
 		       name,
-		       "PATH LD_* DYLD_* BASH_ENV ENV SHELLOPTS BASHOPTS BASH_FUNC_* PS4 PROMPT_COMMAND "
+		       "PATH LD_* DYLD_* BASH_ALIASES BASH_CMDS BASH_ENV ENV SHELLOPTS BASHOPTS BASH_FUNC_* "
+		       "PS4 PROMPT_COMMAND "
 		       "CDPATH IFS "
 		       "HOME XDG_CONFIG_HOME PAGER EDITOR VISUAL BROWSER MANPAGER LESSOPEN LESSCLOSE "
 		       "PERL5OPT "
@@ -171,7 +173,9 @@ static void look_at_shell(struct ar_look *l)
 	bool has_text = false;
 	size_t at = l->at + 1;
 
-	for (; at < l->words->count && is_option(l->words->at[at]); at++) {
+	for (; at < l->words->count &&
+	       (is_option(l->words->at[at]) || ar_str_starts(l->words->at[at], AR_STR("+")));
+	     at++) {
 		has_text = has_text || ar_danger_has_letter(l->words->at[at], 'c');
 		if (is_exactly(l->words->at[at], "--rcfile --init-file"))
 			ar_look_unreadable(l, l->at);
@@ -307,8 +311,12 @@ static size_t look_at_git(struct ar_look *l)
 		at += is_exactly(word, "-c -C --git-dir --work-tree --namespace --config-env");
 	}
 	for (size_t i = at; i < l->words->count; i++) {
-		if (ar_danger_contains(l->words->at[i], "ext::"))
+		struct ar_str word = l->words->at[i], option, value = ar_str_split(word, '=', &option);
+
+		if (ar_danger_contains(word, "ext::"))
 			ar_look_unreadable(l, i);
+		if (!ar_str_absent(value) && is_exactly(option, "--exec --extcmd"))
+			take_text(l, value, i);
 	}
 	if (at >= l->words->count)
 		return 0;
@@ -337,8 +345,9 @@ static void look_at_writes(struct ar_look *l, struct ar_str name)
 
 		if (ar_str_is(name, "dd") && ar_str_starts(word, AR_STR("of=")))
 			ar_danger_keep_path(l->c, ar_str_sub(word, 3, word.len), true, l->a);
-		if (ar_str_is(name, "find") && ar_danger_fits(word, "-fprint* -fls") &&
-		    i + 1 < l->words->count)
+		if (i + 1 < l->words->count &&
+		    ((ar_str_is(name, "find") && ar_danger_fits(word, "-fprint* -fls")) ||
+		     (is_exactly(name, "curl wget") && is_exactly(word, "-o -O --output --output-document"))))
 			ar_danger_keep_path(l->c, l->words->at[i + 1], true, l->a);
 		if (is_option(word))
 			continue;
@@ -352,16 +361,32 @@ static void look_at_writes(struct ar_look *l, struct ar_str name)
 
 /* ---- programs ---- */
 
-static void look_at_make(struct ar_look *l)
+/* Programs that read what another command writes as a script of their own. */
+static void look_at_scripts(struct ar_look *l, struct ar_str name)
 {
-	struct ar_str file = option_value(l, "-f --file --makefile");
+	static const char *const of_make[] = { "-", "-f-", "-f/dev/stdin" };
 
-	if (!ar_str_absent(file) && is_input(file))
-		ar_look_unreadable(l, l->at);
+	if (!ar_danger_fits(name, AR_INTERPRETERS " awk gawk mawk nawk sed gsed make gmake"))
+		return;
 	for (size_t i = l->at + 1; i < l->words->count; i++) {
-		if (ar_str_starts(l->words->at[i], AR_STR("-f/dev/")))
-			ar_look_unreadable(l, i);
+		bool is_makefile = false;
+
+		for (size_t n = 0; n < AR_ARRAY_LEN(of_make); n++)
+			is_makefile = is_makefile || ar_str_is(l->words->at[i], of_make[n]);
+		if ((is_input(l->words->at[i]) && !ar_str_is(l->words->at[i], "-")) ||
+		    (is_makefile && ar_danger_fits(name, "make gmake")))
+			ar_danger_raise(l->c, AR_DANGER_PIPE_TO_SHELL, l->words->at[l->at]);
 	}
+}
+
+/* tar cIf PROGRAM: letters without a dash. */
+static void look_at_tar(struct ar_look *l)
+{
+	struct ar_str first = l->at + 1 < l->words->count ? l->words->at[l->at + 1] : AR_STR("");
+
+	if (!is_option(first) && !ar_danger_contains(first, ".") &&
+	    (ar_danger_contains(first, "I") || ar_danger_contains(first, "F")))
+		ar_look_unreadable(l, l->at);
 }
 
 static void look_at_alias(struct ar_look *l)
@@ -400,8 +425,8 @@ static size_t look_at_program(struct ar_look *l, struct ar_str name)
 		look_at_text_option(l, "-c --command");
 	else if (is_exactly(name, "alias"))
 		look_at_alias(l);
-	else if (is_exactly(name, "make gmake"))
-		look_at_make(l);
+	else if (is_exactly(name, "tar gtar bsdtar"))
+		look_at_tar(l);
 	else if (is_exactly(name, "rsync"))
 		look_at_rsync(l);
 	else if (is_exactly(name, "export declare typeset readonly local"))
@@ -526,6 +551,7 @@ static size_t next_place(struct ar_look *l)
 	ar_danger_check_unknown(l->words, l->at, l->is_fed, l->c);
 	ar_code_look(l);
 	look_at_writes(l, name);
+	look_at_scripts(l, name);
 	l->has_find = l->has_find || ar_str_is(name, "find");
 	next = look_at_program(l, name);
 	return next ? next : l->words->count;

@@ -253,6 +253,14 @@ static void take_word(struct braces *b, struct ar_str word)
 	b->is_too_much = false;
 }
 
+/* << and <<< : what follows is not expanded. */
+static bool is_after_document(struct ar_str text, size_t at)
+{
+	while (at > 0 && (text.p[at - 1] == ' ' || text.p[at - 1] == '\t'))
+		at--;
+	return at > 1 && text.p[at - 1] == '<' && text.p[at - 2] == '<';
+}
+
 struct ar_str ar_prepare_braces(struct ar_str text, struct ar_arena *a)
 {
 	struct braces b = { .a = a };
@@ -265,7 +273,9 @@ struct ar_str ar_prepare_braces(struct ar_str text, struct ar_arena *a)
 
 		while (end < text.len && !ends_word(text.p[end]))
 			end += unit_len(text, end);
-		if (end > at)
+		if (end > at && is_after_document(text, at))
+			ar_buf_adds(&b.out, ar_str_sub(text, at, end - at));
+		else if (end > at)
 			take_word(&b, ar_str_sub(text, at, end - at));
 		if (end < text.len)
 			ar_buf_addc(&b.out, text.p[end++]);

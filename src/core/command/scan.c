@@ -27,10 +27,16 @@ static void read_heredocs(struct ar_reading *r)
 	for (size_t i = 0; i < r->heredoc_count; i++) {
 		const struct ar_heredoc *h = &r->heredocs[i];
 		size_t from = r->at, end = from;
+		bool is_over = false;
 		struct ar_str body;
 
-		while (r->at < r->text.len && !ar_str_eq(ar_str_trim(next_line(r), "\t"), h->end))
+		while (r->at < r->text.len && !is_over) {
 			end = r->at;
+			is_over = ar_str_eq(ar_str_trim(next_line(r), "\t"), h->end);
+		}
+		if (!is_over && r->mode != AR_SCAN_MAYBE)
+			ar_scan_unreadable(r->s, AR_STR("a here-document that does not end"));
+		end = is_over ? end : r->text.len;
 		body = ar_str_sub(r->text, from, end - from);
 		if (h->reads != AR_READS_COMMANDS)
 			ar_scan_text(r->s, body, NULL,
@@ -225,6 +231,19 @@ static void end_word_before_redirect(struct ar_reading *r)
 	r->own.count -= is_number && r->own.count > 0;
 }
 
+/* The word that ends a here-document is not expanded; one that looks as if it were is not followed. */
+static void check_end_word(struct ar_reading *r)
+{
+	size_t at = r->at + 1;
+
+	while (at < r->text.len && (r->text.p[at] == ' ' || r->text.p[at] == '\t'))
+		at++;
+	for (; at < r->text.len && !strchr(" \t\n;&|<>)", r->text.p[at]); at++) {
+		if (!ar_scan_is_name_byte(r->text.p[at]) && !strchr("'\"\\-.", r->text.p[at]))
+			ar_scan_unreadable(r->s, AR_STR("a here-document"));
+	}
+}
+
 /* <(...), >(...), and what leads somewhere. */
 static void read_redirect(struct ar_reading *r)
 {
@@ -234,6 +253,7 @@ static void read_redirect(struct ar_reading *r)
 	if (r->at + 1 < r->text.len && r->text.p[r->at + 1] == '(') {
 		r->at++;
 		ar_scan_put_all(r, AR_STR("/dev/fd/63"));
+		r->s->is_fed = first == '>';
 		read_bracket(r, '(', ')', mode_inside(r));
 		return;
 	}
@@ -251,6 +271,8 @@ static void read_redirect(struct ar_reading *r)
 		r->redirect = '>';
 	else if (first == '<' && len > 1 && r->text.p[from + 1] == '<')
 		r->redirect = len > 2 && r->text.p[from + 2] == '<' ? 's' : 'h';
+	if (r->redirect == 'h' && r->mode != AR_SCAN_MAYBE)
+		check_end_word(r);
 }
 
 static void read_single_quotes(struct ar_reading *r)
@@ -391,10 +413,11 @@ static void read_byte(struct ar_reading *r)
 
 void ar_scan_text(struct ar_scan *s, struct ar_str text, struct ar_words *outer, enum ar_scan_mode mode)
 {
-	struct ar_reading r = { .s = s, .outer = outer, .mode = mode };
+	struct ar_reading r = { .s = s, .outer = outer, .mode = mode, .is_piped = s->is_fed };
 	struct ar_variables before = s->variables; /* what perhaps does not run assigns nothing */
 	bool was_maybe = s->is_maybe;
 
+	s->is_fed = false;
 	s->work += text.len + AR_SCAN_WORD_SPARE;
 	if (s->depth == AR_COMMAND_DEPTH_MAX || text.len > AR_COMMAND_TEXT_MAX || s->work > WORK_MAX) {
 		ar_scan_unreadable(s, ar_str_utf8_prefix(text, 32));

@@ -24,6 +24,7 @@ struct ar_scan {
 	size_t work;
 	int depth;
 	bool has_arguments; /* $1, $@ may be something: there is a function, or a set */
+	bool is_fed; /* the next text reads what another command writes */
 	bool is_maybe; /* what is read now perhaps does not run */
 };
 

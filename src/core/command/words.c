@@ -350,6 +350,9 @@ static void look(struct ar_reading *r)
 		keep(r->s, &r->s->out->shapes, &r->s->out->shape_count, &r->s->shape_room,
 		     &(struct ar_command_argv){ r->own.at, r->own.count, AR_JOIN_SEQUENCE });
 	ar_look_through(&l);
+	if (l.reads == AR_READS_COMMANDS && r->own.count > 0 && ar_str_is(r->own.at[0], "coproc"))
+		ar_danger_raise(r->s->out, AR_DANGER_PIPE_TO_SHELL, r->own.at[0]);
+	r->s->out->reads_input = r->s->out->reads_input || l.reads != AR_READS_DATA;
 	r->s->has_arguments = true;
 	for (size_t i = 0; i < l.texts.count; i++)
 		ar_scan_text(r->s, l.texts.at[i], NULL, AR_SCAN_COMMANDS);

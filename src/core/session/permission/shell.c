@@ -26,6 +26,12 @@ static void read_argv(struct ar_decision *d, struct ar_json argv, struct ar_comm
 		words[at++] = ar_arena_str(d->arena, word);
 	}
 	ar_command_of_argv(words, at, d->arena, ret);
+	if (ar_json_len(argv) <= ARGV_MAX)
+		return;
+	ret->is_opaque = true;
+	ret->why = "it has too many words";
+	ret->count = 0;
+	ret->dangers |= 1u << AR_DANGER_UNREADABLE;
 }
 
 static void read_input(struct ar_decision *d, struct ar_str text, struct ar_command_line *ret)
@@ -36,8 +42,9 @@ static void read_input(struct ar_decision *d, struct ar_str text, struct ar_comm
 	ret->count = 0;
 }
 
-/* The commands and where they run: what a person is asked about, and nothing else. */
-static struct ar_str digest(struct ar_decision *d, const struct ar_command_line *c, struct ar_str cwd)
+/* The commands, where they run and what they are given to read: what a person is asked about, and nothing else. */
+static struct ar_str digest(struct ar_decision *d, const struct ar_command_line *c, struct ar_str cwd,
+			    struct ar_str input)
 {
 	static const char digits[] = "0123456789abcdef";
 	struct ar_jw w = ar_decide_json(d);
@@ -47,6 +54,8 @@ static struct ar_str digest(struct ar_decision *d, const struct ar_command_line 
 	ar_jw_open_array(&w);
 	ar_jw_str(&w, cwd);
 	ar_command_words_json(c, &w);
+	if (!ar_str_absent(input))
+		ar_jw_str(&w, input);
 	ar_jw_close_array(&w);
 	h = ar_hash_of(ar_decide_json_end(d));
 	for (size_t i = 0; i < 16; i++) {
@@ -61,7 +70,7 @@ const struct ar_command_line *ar_shell_command(struct ar_decision *d, const stru
 {
 	struct ar_command_line *c;
 	struct ar_json args = { 0 };
-	struct ar_str text, cwd;
+	struct ar_str text, cwd, input;
 
 	*ret_covers = AR_STR_NONE;
 	if (!act->tool || !(act->tool->capabilities & AR_TOOL_SHELL))
@@ -71,16 +80,19 @@ const struct ar_command_line *ar_shell_command(struct ar_decision *d, const stru
 		args = (struct ar_json){ 0 };
 	text = text_of(d, args, "command");
 	cwd = text_of(d, args, "cwd");
+	input = text_of(d, args, "input");
 	if (ar_json_type(ar_json_get(args, "argv")) == AR_JSON_ARRAY)
 		read_argv(d, ar_json_get(args, "argv"), c);
 	else if (!ar_str_absent(text))
 		ar_command_parse(text, d->arena, c);
 	else
-		read_input(d, text_of(d, args, "input"), c);
+		read_input(d, input, c);
 	c->root = d->input->policy->workspace;
 	c->cwd = cwd;
 	ar_command_judge_writes(c);
+	if (!ar_str_empty(input))
+		ar_command_judge_input(c);
 	if (!c->is_opaque && c->count > 0)
-		*ret_covers = digest(d, c, cwd);
+		*ret_covers = digest(d, c, cwd, input);
 	return c;
 }
