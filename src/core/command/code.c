@@ -135,6 +135,9 @@ static void look_at_interpreter(struct ar_look *l, const struct interpreter *in)
 	for (size_t i = l->at + 1; i < l->words->count && !has_script; i++) {
 		struct ar_str word = l->words->at[i], value;
 
+		if (ar_shape_is_open(word) && ar_shape_splits(word) && !has_code)
+			ar_look_unreadable(l, l->at); /* it may be an option with code */
+
 		if (ar_danger_fits(word, in->options)) {
 			value = ar_str_split(word, '=', &word);
 			if (ar_str_absent(value) || word.p[1] != '-')
@@ -149,6 +152,8 @@ static void look_at_interpreter(struct ar_look *l, const struct interpreter *in)
 		}
 		has_script = !is_option(l->words->at[i < l->words->count ? i : l->at]) && !has_code;
 	}
+	if (l->is_fed && !has_script)
+		ar_look_unreadable(l, l->at);
 	if (!has_code && (!has_script || ar_str_is(l->words->at[l->words->count - 1], "-")))
 		l->reads = AR_READS_CODE;
 }

@@ -423,6 +423,8 @@ static size_t look_at_program(struct ar_look *l, struct ar_str name)
 		look_at_ssh(l);
 	else if (is_exactly(name, "su script flock runuser"))
 		look_at_text_option(l, "-c --command");
+	else if (is_exactly(name, "mapfile readarray compgen complete"))
+		look_at_text_option(l, "-C");
 	else if (is_exactly(name, "alias"))
 		look_at_alias(l);
 	else if (is_exactly(name, "tar gtar bsdtar"))

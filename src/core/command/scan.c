@@ -299,13 +299,30 @@ static bool read_array(struct ar_reading *r, char c)
 	return true;
 }
 
+/* ( ) */
+static bool is_empty_list(const struct ar_reading *r)
+{
+	size_t at = r->at + 1;
+
+	while (at < r->text.len && (r->text.p[at] == ' ' || r->text.p[at] == '\t'))
+		at++;
+	return at < r->text.len && r->text.p[at] == ')';
+}
+
+/* A brace that stands alone begins a group of commands: function f { ...; } */
+static bool begins_group(const struct ar_reading *r, char c)
+{
+	return c == '{' && !r->has_word && r->own.count > 0 && r->at + 1 < r->text.len &&
+	       strchr(" \t\n", r->text.p[r->at + 1]);
+}
+
 static void count_parens(struct ar_reading *r, char c)
 {
 	if (r->expects_pattern && c == '(')
 		return;
 	if (c == '(') {
 		r->parens++;
-		if (r->at + 1 < r->text.len && r->text.p[r->at + 1] == ')')
+		if (is_empty_list(r))
 			r->s->has_arguments = true; /* a function */
 	} else if (c == ')') {
 		r->is_pattern = r->parens == 0 || r->expects_pattern; /* of a case */
@@ -326,6 +343,10 @@ static bool read_separator(struct ar_reading *r, char c)
 	}
 	if (c == '{' || c == '}')
 		r->braces += c == '{' ? 1 : -1;
+	if (begins_group(r, c)) {
+		ar_scan_end_command(r);
+		return true;
+	}
 	if (c == ' ' || c == '\t' || c == '\r' || c == '{' || c == '}' || (c == ',' && r->braces > 0)) {
 		ar_scan_end_word(r);
 		return true;

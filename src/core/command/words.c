@@ -127,7 +127,8 @@ static void learn_from_command(struct ar_reading *r)
 		   ar_danger_fits(own->at[at], "read mapfile readarray getopts printf unset")) {
 		for (size_t i = at + 1; i < own->count; i++)
 			learn_operand(r, at, i);
-	} else if (at < own->count && ar_danger_fits(own->at[at], "set shift")) {
+	} else if ((at < own->count && ar_danger_fits(own->at[at], "set shift")) ||
+		   (own->count > 0 && ar_str_is(own->at[0], "function"))) {
 		r->s->has_arguments = true;
 	} else if (at < own->count && ar_danger_fits(own->at[at], "source .")) {
 		for (size_t i = 0; i < r->s->variables.count; i++)
