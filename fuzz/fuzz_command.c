@@ -2,6 +2,8 @@
 #include "command.h"
 #include "status.h"
 
+#include <string.h>
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 
 static void check_literal(const struct ar_command_line *c, size_t text_len)
@@ -15,6 +17,23 @@ static void check_literal(const struct ar_command_line *c, size_t text_len)
 	}
 	AR_ASSERT(total <= text_len);
 	AR_ASSERT(c->seen_count >= c->count);
+}
+
+/* What is kept as not known has an unknown part. */
+static void check_shapes(const struct ar_command_line *c)
+{
+	AR_ASSERT(c->shape_count <= c->seen_count && c->redirect_count <= AR_COMMAND_WORDS_MAX);
+	for (size_t i = 0; i < c->shape_count; i++) {
+		bool has_mark = false;
+
+		for (size_t n = 0; n < c->shapes[i].count; n++) {
+			struct ar_str word = c->shapes[i].words[n];
+
+			has_mark = has_mark || (word.len && (memchr(word.p, AR_ANY_PART, word.len) ||
+							     memchr(word.p, AR_ANY_WORDS, word.len)));
+		}
+		AR_ASSERT(has_mark);
+	}
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
@@ -32,6 +51,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	ar_command_words_json(&c, &w);
 	AR_ASSERT((c.dangers == 0) == ar_str_absent(ar_command_danger_text(&c, &a)));
 	AR_ASSERT(!ar_command_begins(&c, text) || !c.is_opaque);
+	check_shapes(&c);
+	c.root = AR_STR("/srv/shop");
+	c.cwd = text;
+	ar_command_judge_writes(&c);
+	ar_command_may_mention(&c, AR_STR("git push origin"));
+	ar_command_mentions(&c, AR_STR("cat secrets/key"));
 	ar_command_of_argv(&text, 1, &a, &c);
 	ar_buf_fini(&out);
 	ar_arena_fini(&a);

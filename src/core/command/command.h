@@ -10,6 +10,7 @@
 #define AR_COMMAND_TEXT_MAX 65536 /* longer ones are opaque and unreadable */
 #define AR_COMMAND_WORDS_MAX 1024 /* of one command, and of a whole literal text */
 #define AR_COMMAND_DEPTH_MAX 8 /* of commands within commands */
+#define AR_PATH_TEXT_MAX 4096 /* of a path when it is resolved; longer ones no kernel takes */
 
 /* How a command hangs on the one before it. */
 enum ar_command_join {
@@ -18,6 +19,11 @@ enum ar_command_join {
 	AR_JOIN_OR,
 	AR_JOIN_PIPE,
 };
+
+/* Bytes in a word that is not known before it runs: any bytes of one word; any bytes, several words, or none. A text that has these bytes itself is
+ * read as unknown there. */
+#define AR_ANY_PART '\1'
+#define AR_ANY_WORDS '\2'
 
 struct ar_command_argv {
 	const struct ar_str *words;
@@ -42,7 +48,8 @@ enum ar_danger {
 	AR_DANGER_CREDENTIAL_READ,
 	AR_DANGER_PRIVILEGE_CHANGE,
 	AR_DANGER_HOST_CONTROL,
-	AR_DANGER_UNREADABLE, /* too deep, or too long to be read whole */
+	AR_DANGER_OUTSIDE_WRITE, /* a place of the system, a home, above the workspace, or a protected path */
+	AR_DANGER_UNREADABLE, /* what runs cannot be told from the text; or it is too deep or too long to be read whole */
 	AR_DANGER_COUNT,
 };
 
@@ -54,9 +61,16 @@ struct ar_command_line {
 	struct ar_command_argv
 		*seen; /* leniently: everything that looks like a command, the inner ones too */
 	size_t seen_count;
+	struct ar_command_argv *
+		shapes; /* commands of which a part is not known before they run, with AR_ANY_* in their words */
+	size_t shape_count;
 	struct ar_command_redirect
-		*redirects; /* as seen, inside quotes too; a text that has one outside of them is opaque */
+		*redirects; /* as seen, inside quotes too, and the targets of programs that write (tee, cp) */
 	size_t redirect_count;
+	bool reads_input; /* a shell or an interpreter in it takes its input for commands */
+	bool changes_folder; /* it has a cd: later relative paths are seen from elsewhere */
+	struct ar_str root,
+		cwd; /* where it runs, for patterns with paths; set by the reader's caller, may be absent */
 	uint32_t dangers; /* bits 1 << enum ar_danger */
 	struct ar_str hits[AR_DANGER_COUNT]; /* the words that said so */
 };
@@ -82,8 +96,24 @@ struct ar_str ar_command_danger_text(const struct ar_command_line *c, struct ar_
 bool ar_command_begins(const struct ar_command_line *c, struct ar_str pattern);
 bool ar_command_mentions(const struct ar_command_line *c, struct ar_str pattern);
 
+/* Neither, but what is not known before it runs could make it so: `git $x` for "git push". */
+bool ar_command_may_mention(const struct ar_command_line *c, struct ar_str pattern);
+
+/* It is given an input: adds AR_DANGER_PIPE_TO_SHELL when something in it takes that for commands. */
+void ar_command_judge_input(struct ar_command_line *c);
+
+/* Adds AR_DANGER_OUTSIDE_WRITE when it writes where it should not. `root` and `cwd`: where it runs; may be absent. */
+void ar_command_judge_writes(struct ar_command_line *c);
+
 /* [{"words":[...],"join":"and"}, ...] of what was parsed, or of what was seen in an opaque text, then with "opaque":true. */
 void ar_command_words_json(const struct ar_command_line *c, struct ar_jw *w);
+
+/* A path by its text alone, seen from `cwd` (itself seen from `root`; both may be absent): without `.`, `..`, doubled and trailing slashes. Links are not
+ * followed. Absent: it is too long. Relative: from the root when it lies below it ("." is the root itself), else as resolved. */
+struct ar_str ar_path_resolve(struct ar_str root, struct ar_str cwd, struct ar_str path,
+			      char out[static AR_PATH_TEXT_MAX]);
+struct ar_str ar_path_relative(struct ar_str root, struct ar_str cwd, struct ar_str path,
+			       char out[static AR_PATH_TEXT_MAX]);
 
 /* The strict half and the lenient half of ar_command_parse. */
 void ar_command_read_literal(struct ar_str text, struct ar_arena *a, struct ar_command_line *ret);

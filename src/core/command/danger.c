@@ -13,6 +13,15 @@
 #define CREDENTIAL_READ AR_DANGER_CREDENTIAL_READ
 #define PRIVILEGE_CHANGE AR_DANGER_PRIVILEGE_CHANGE
 #define HOST_CONTROL AR_DANGER_HOST_CONTROL
+#define UNREADABLE AR_DANGER_UNREADABLE
+
+/* When an argument that is not known asks. */
+enum unknown {
+	NEVER, /* only a subcommand that is not known asks */
+	ASKS, /* it could be one of the options */
+	ASKS_BESIDE, /* the same, when another operand stands beside it */
+	ASKS_AFTER, /* the same, after the first operand and not after an option */
+};
 
 /* Alternatives are separated by blanks. A trailing * fits any end; -x fits -axb too; a long option fits when shortened. NULL: none is needed. */
 struct program {
@@ -83,6 +92,31 @@ static const struct program programs[] = {
 	{ "sysctl", NULL, "-w --write", HOST_CONTROL },
 	{ "iptables ip6tables nft ufw", NULL, NULL, HOST_CONTROL },
 	{ "kill", NULL, "-1", HOST_CONTROL },
+	{ "tar gtar bsdtar", NULL,
+	  "--to-command --checkpoint-action --use-compress-program --rsh-command --info-script "
+	  "--new-volume-script -I -F",
+	  UNREADABLE },
+	{ "zip", NULL, "--unzip-command -TT", UNREADABLE },
+	{ "scp sftp", NULL, "-S", UNREADABLE },
+	{ "sort", NULL, "--compress-program", UNREADABLE },
+	{ "git", "grep", "-O --open-files-in-pager", UNREADABLE },
+	{ "git", NULL, "--upload-pack --receive-pack", UNREADABLE },
+	{ "make gmake", NULL, "--eval SHELL=* .SHELLFLAGS=*", UNREADABLE },
+};
+
+/* Programs that an argument makes harmful which is not known. */
+struct risk {
+	struct program program;
+	enum unknown unknown;
+};
+
+static const struct risk risks[] = {
+	{ { "rm", NULL, "-r -R --recursive --no-preserve-root", RECURSIVE_DELETE }, ASKS_BESIDE },
+	{ { "find", NULL, "-delete", RECURSIVE_DELETE }, ASKS_AFTER },
+	{ { "git", "clean", "-f -d -x -X --force", RECURSIVE_DELETE }, ASKS },
+	{ { "git", "push", "-f -d --force* --mirror --delete --prune +* :*", HISTORY_REWRITE }, ASKS },
+	{ { "git", "reset", "--hard --merge --keep", HISTORY_REWRITE }, ASKS },
+	{ { "dd", NULL, "of=*", DEVICE_WRITE }, ASKS },
 };
 
 /* Words that follow each other, in any case. */
@@ -132,14 +166,13 @@ static const struct part parts[] = {
 	{ "/etc/shadow", CREDENTIAL_READ },
 	{ "/etc/gshadow", CREDENTIAL_READ },
 	{ "/environ", CREDENTIAL_READ },
+	{ "ProxyCommand", UNREADABLE },
 	{ "169.254.169.254", CREDENTIAL_READ },
 	{ "metadata.google.internal", CREDENTIAL_READ },
 };
 
-#define SHELLS "sh bash dash zsh ksh mksh ash fish csh tcsh rbash"
-#define INTERPRETERS "python* perl ruby node nodejs deno bun php lua tclsh"
 #define FETCHERS "curl wget fetch aria2c http https nc ncat socat lynx"
-#define EVALUATORS SHELLS " " INTERPRETERS " eval source ."
+#define EVALUATORS AR_SHELLS " " AR_INTERPRETERS " eval source ."
 #define WRAPPERS \
 	"sudo env nice nohup command exec time timeout xargs busybox doas stdbuf setsid ionice tee builtin"
 
@@ -162,6 +195,25 @@ void ar_words_add(struct ar_words *w, struct ar_str word, struct ar_arena *a)
 	w->at[w->count++] = word;
 }
 
+struct ar_str ar_words_join(const struct ar_words *w, size_t from, struct ar_arena *a)
+{
+	size_t len = 0;
+	char *text;
+
+	for (size_t i = from; i < w->count; i++)
+		len += w->at[i].len + 1;
+	text = ar_arena_alloc(a, len + 1);
+	len = 0;
+	for (size_t i = from; i < w->count; i++) {
+		if (i > from)
+			text[len++] = ' ';
+		memcpy(text + len, w->at[i].p, w->at[i].len);
+		len += w->at[i].len;
+	}
+	text[len] = 0;
+	return (struct ar_str){ text, len };
+}
+
 void ar_danger_raise(struct ar_command_line *c, enum ar_danger danger, struct ar_str hit)
 {
 	if (c->dangers >> danger & 1)
@@ -181,8 +233,7 @@ struct ar_str ar_danger_base(struct ar_str path)
 
 /* ---- alternatives ---- */
 
-/* -x in -axb, but not in --long. */
-static bool has_letter(struct ar_str word, char letter)
+bool ar_danger_has_letter(struct ar_str word, char letter)
 {
 	return word.len > 1 && word.p[0] == '-' && word.p[1] != '-' &&
 	       memchr(word.p + 1, letter, word.len - 1);
@@ -202,13 +253,13 @@ static bool fits_one(struct ar_str word, struct ar_str want)
 	if (want.len > 1 && want.p[want.len - 1] == '*')
 		return ar_str_starts(word, ar_str_sub(want, 0, want.len - 1));
 	if (want.len == 2 && want.p[0] == '-')
-		return has_letter(word, want.p[1]);
+		return ar_danger_has_letter(word, want.p[1]);
 	if (ar_str_starts(want, AR_STR("--")))
 		return is_long_option(word, want);
 	return ar_str_eq(word, want);
 }
 
-static bool fits_any(struct ar_str word, const char *alternatives)
+bool ar_danger_fits(struct ar_str word, const char *alternatives)
 {
 	struct ar_str rest = ar_str_from(alternatives), want;
 
@@ -223,7 +274,7 @@ static bool fits_any(struct ar_str word, const char *alternatives)
 /* The place of the first word from `from` on that is one of them; the count when there is none. */
 static size_t find_any(const struct ar_words *words, size_t from, const char *alternatives)
 {
-	while (from < words->count && !fits_any(words->at[from], alternatives))
+	while (from < words->count && !ar_danger_fits(words->at[from], alternatives))
 		from++;
 	return from;
 }
@@ -244,7 +295,7 @@ static void check_program(const struct ar_words *words, const struct program *p,
 {
 	size_t at = 0, sub, option;
 
-	while (at < words->count && !fits_any(ar_danger_base(words->at[at]), p->names))
+	while (at < words->count && !ar_danger_fits(ar_danger_base(words->at[at]), p->names))
 		at++;
 	if (at == words->count)
 		return;
@@ -275,7 +326,7 @@ static void check_phrase(const struct ar_words *words, size_t at, struct ar_aren
 	}
 }
 
-static bool contains(struct ar_str word, const char *part)
+bool ar_danger_contains(struct ar_str word, const char *part)
 {
 	size_t len = strlen(part);
 
@@ -289,11 +340,108 @@ static bool contains(struct ar_str word, const char *part)
 static void check_parts(struct ar_str word, struct ar_command_line *c)
 {
 	for (size_t i = 0; i < AR_ARRAY_LEN(parts); i++) {
-		if (contains(word, parts[i].text))
+		if (ar_danger_contains(word, parts[i].text))
 			ar_danger_raise(c, parts[i].danger, word);
 	}
 	if (ar_str_is(ar_danger_base(word), ".env") || ar_str_ends(word, AR_STR("/.ssh")))
 		ar_danger_raise(c, CREDENTIAL_READ, word);
+}
+
+/* ---- what is not known ---- */
+
+static bool is_option(struct ar_str word)
+{
+	return word.len > 1 && word.p[0] == '-';
+}
+
+/* The first word that is neither an option nor the value of one: the subcommand. */
+static size_t first_operand(const struct ar_words *words, size_t at)
+{
+	static const char of_git[] = "-C -c --git-dir --work-tree --namespace --config-env";
+	static const char of_others[] = "-C -c -n -f -p -R -w --namespace --context --kubeconfig "
+					"--manifest-path --prefix --cwd --filter "
+					"--workspace --project --profile --region --file --project-name "
+					"--repo --registry --kube-context";
+	const char *with_value = ar_str_is(ar_danger_base(words->at[at]), "git") ? of_git : of_others;
+
+	for (at++; at < words->count && is_option(words->at[at]); at++) {
+		struct ar_str rest = ar_str_from(with_value), want;
+
+		while (!ar_str_absent(rest)) {
+			rest = ar_str_split(rest, ' ', &want);
+			if (ar_str_eq(words->at[at], want)) {
+				at++;
+				break;
+			}
+		}
+	}
+	return at < words->count ? at : words->count;
+}
+
+static size_t operands_after(const struct ar_words *words, size_t at)
+{
+	size_t count = 0;
+
+	for (at++; at < words->count; at++)
+		count += !is_option(words->at[at]);
+	return count;
+}
+
+/* Whether the unknown word at `i` could turn the program at `at` to harm. */
+static bool is_risky(const struct ar_words *words, const struct risk *r, size_t at, size_t i)
+{
+	if (!ar_shape_is_unknown(words->at[i]) || !ar_danger_may_fit(words->at[i], r->program.options))
+		return false;
+	if (r->unknown == ASKS_AFTER)
+		return i > at + 1 && !is_option(words->at[i - 1]);
+	return r->unknown == ASKS || ar_shape_splits(words->at[i]) || operands_after(words, at) > 1;
+}
+
+static bool has_risky(const struct ar_words *words, const struct risk *r, size_t at)
+{
+	for (size_t i = at + 1; i < words->count && !ar_str_is(words->at[i], "--"); i++) {
+		if (is_risky(words, r, at, i))
+			return true;
+	}
+	return false;
+}
+
+static bool is_row_unknown(const struct ar_words *words, const struct risk *r, size_t at, bool is_fed)
+{
+	const struct program *p = &r->program;
+	size_t sub = at;
+
+	if (p->subcommands) {
+		sub = first_operand(words, at);
+		if (sub == words->count)
+			return is_fed;
+		if (ar_shape_is_unknown(words->at[sub]))
+			return ar_danger_may_fit(words->at[sub], p->subcommands);
+		if (!ar_danger_fits(words->at[sub], p->subcommands))
+			return false;
+		if (p->options && sub + 1 < words->count && ar_shape_is_unknown(words->at[sub + 1]) &&
+		    p->options[0] != '-' && ar_danger_may_fit(words->at[sub + 1], p->options))
+			return true;
+	}
+	return p->options && r->unknown != NEVER && (is_fed || has_risky(words, r, sub));
+}
+
+static void check_row(const struct ar_words *words, const struct risk *r, size_t at, bool is_fed,
+		      struct ar_command_line *c)
+{
+	if (ar_danger_fits(ar_danger_base(words->at[at]), r->program.names) &&
+	    is_row_unknown(words, r, at, is_fed))
+		ar_danger_raise(c, UNREADABLE, words->at[at]);
+}
+
+void ar_danger_check_unknown(const struct ar_words *words, size_t at, bool is_fed, struct ar_command_line *c)
+{
+	for (size_t i = 0; i < AR_ARRAY_LEN(risks); i++)
+		check_row(words, &risks[i], at, is_fed, c);
+	for (size_t i = 0; i < AR_ARRAY_LEN(programs); i++) {
+		if (!ar_str_is(ar_danger_base(words->at[at]), "find")) /* it has no subcommands */
+			check_row(words, &(struct risk){ programs[i], NEVER }, at, is_fed, c);
+	}
 }
 
 /* ---- what is read is run ---- */
@@ -311,17 +459,17 @@ static void check_pipe(const struct ar_words *words, struct ar_command_line *c)
 	struct ar_str name;
 
 	while (at < words->count &&
-	       (is_detail(words->at[at]) || fits_any(ar_danger_base(words->at[at]), WRAPPERS)))
+	       (is_detail(words->at[at]) || ar_danger_fits(ar_danger_base(words->at[at]), WRAPPERS)))
 		at++;
 	if (at == words->count)
 		return;
 	name = ar_danger_base(words->at[at]);
-	if (!fits_any(name, SHELLS) && !fits_any(name, INTERPRETERS))
+	if (!ar_danger_fits(name, AR_SHELLS) && !ar_danger_fits(name, AR_INTERPRETERS))
 		return;
 	for (script = at + 1; script < words->count && words->at[script].len > 0 &&
-			      words->at[script].p[0] == '-' && !has_letter(words->at[script], 's');)
+			      words->at[script].p[0] == '-' && !ar_danger_has_letter(words->at[script], 's');)
 		script++;
-	if (script == words->count || has_letter(words->at[script], 's') ||
+	if (script == words->count || ar_danger_has_letter(words->at[script], 's') ||
 	    ar_str_is(words->at[script], "/dev/stdin"))
 		ar_danger_raise(c, AR_DANGER_PIPE_TO_SHELL, words->at[at]);
 }
@@ -334,8 +482,8 @@ static void check_fetched(const struct ar_words *words, struct ar_command_line *
 	for (size_t i = 0; i < words->count; i++) {
 		struct ar_str name = ar_danger_base(words->at[i]);
 
-		evaluates = evaluates || fits_any(name, EVALUATORS);
-		fetches = fetches || fits_any(name, FETCHERS);
+		evaluates = evaluates || ar_danger_fits(name, EVALUATORS);
+		fetches = fetches || ar_danger_fits(name, FETCHERS);
 	}
 	if (evaluates && fetches)
 		ar_danger_raise(c, AR_DANGER_PIPE_TO_SHELL, words->at[0]);
@@ -355,16 +503,6 @@ void ar_danger_check(const struct ar_words *words, bool is_piped, struct ar_aren
 	check_fetched(words, c);
 	if (words->is_full)
 		ar_danger_raise(c, AR_DANGER_UNREADABLE, words->at[0]);
-}
-
-void ar_danger_check_target(struct ar_str target, struct ar_command_line *c)
-{
-	static const char harmless[] =
-		"/dev/null /dev/zero /dev/full /dev/tty /dev/stdout /dev/stderr /dev/fd/* "
-		"/dev/shm/* /dev/random /dev/urandom /dev/tcp/* /dev/udp/*";
-
-	if (ar_str_starts(target, AR_STR("/dev/")) && !fits_any(target, harmless))
-		ar_danger_raise(c, DEVICE_WRITE, target);
 }
 
 void ar_danger_check_bomb(struct ar_str text, struct ar_arena *a, struct ar_command_line *c)

@@ -1,175 +1,61 @@
 /* The lenient reading: every word that a shell could come to see, without its quotes. What is nested (substitutions, quoted texts, defaults of
  * variables) is read as a text of its own, and its words count for the command around it too, so that `$(echo rm) -rf /` has rm and -rf in
- * one list. Comments and here-documents are read like commands. It may see commands where there are none; it only ever raises. Pure. */
-#include "danger.h"
+ * one list. Beside that each command that certainly runs is kept as its own shell has it, with AR_ANY_* for what is not known, and looked through
+ * to its program. It may see commands where there are none; it only ever raises. Pure. */
+#include "scan.h"
 
 #include <string.h>
 
-#define VARIABLES_MAX 32
-#define WORD_SPARE 256 /* bytes of a word that variables may bring */
+#define GLOB_MAX 256 /* bytes between [ and ]; a longer one counts as closed */
 #define WORK_MAX (1u << 20) /* bytes that are read in all, again and again */
 
-struct variable {
-	struct ar_str name, value;
-};
+/* ---- here-documents ---- */
 
-/* One text with all that is nested in it. */
-struct scan {
-	struct ar_arena *a;
-	struct ar_command_line *out;
-	struct variable variables[VARIABLES_MAX];
-	size_t variable_count;
-	size_t seen_room, redirect_room;
-	size_t work;
-	int depth;
-};
-
-struct reading {
-	struct scan *s;
-	struct ar_str text;
-	size_t at;
-	char *word; /* the one being read; room for all of the text and of what variables bring */
-	size_t len, room;
-	bool has_word; /* also an empty one, when it was quoted */
-	bool is_nested; /* it has bytes that mean something to a shell which reads it again */
-	bool in_quotes;
-	int braces;
-	char redirect; /* the next word is where < or > leads; 0: it is not */
-	struct ar_words words;
-	struct ar_words *outer; /* gets all words too */
-	bool is_piped, is_next_piped;
-};
-
-static void scan_text(struct scan *s, struct ar_str text, struct ar_words *outer);
-
-/* ---- lists ---- */
-
-static void keep_seen(struct scan *s, const struct reading *r)
+/* The next line of the text, from r->at on, which it moves. */
+static struct ar_str next_line(struct ar_reading *r)
 {
-	struct ar_command_line *c = s->out;
+	size_t from = r->at;
+	const char *end = from < r->text.len ? memchr(r->text.p + from, '\n', r->text.len - from) : NULL;
 
-	if (c->seen_count == s->seen_room) {
-		struct ar_command_argv *more;
+	r->at = end ? (size_t)(end - r->text.p) + 1 : r->text.len;
+	return ar_str_sub(r->text, from, r->at - from - (end ? 1 : 0));
+}
 
-		s->seen_room = s->seen_room ? 2 * s->seen_room : 8;
-		more = ar_arena_alloc(s->a, s->seen_room * sizeof(*more));
-		if (c->seen_count)
-			memcpy(more, c->seen, c->seen_count * sizeof(*more));
-		c->seen = more;
+/* `r->at` is after a newline: the texts that the line before asked for. */
+static void read_heredocs(struct ar_reading *r)
+{
+	for (size_t i = 0; i < r->heredoc_count; i++) {
+		const struct ar_heredoc *h = &r->heredocs[i];
+		size_t from = r->at, end = from;
+		bool is_over = false;
+		struct ar_str body;
+
+		while (r->at < r->text.len && !is_over) {
+			end = r->at;
+			is_over = ar_str_eq(ar_str_trim(next_line(r), "\t"), h->end);
+		}
+		if (!is_over && r->mode != AR_SCAN_MAYBE)
+			ar_scan_unreadable(r->s, AR_STR("a here-document that does not end"));
+		end = is_over ? end : r->text.len;
+		body = ar_str_sub(r->text, from, end - from);
+		if (h->reads != AR_READS_COMMANDS)
+			ar_scan_text(r->s, body, NULL,
+				     h->is_quoted || r->mode == AR_SCAN_MAYBE ? AR_SCAN_MAYBE
+									      : AR_SCAN_SUBSTITUTIONS);
+		if (h->reads == AR_READS_CODE)
+			ar_code_check(body, r->s->out, r->s->a);
+		if (h->reads == AR_READS_COMMANDS)
+			ar_scan_text(r->s, body, NULL, AR_SCAN_COMMANDS);
 	}
-	c->seen[c->seen_count++] = (struct ar_command_argv){ r->words.at, r->words.count,
-							     r->is_piped ? AR_JOIN_PIPE : AR_JOIN_SEQUENCE };
-}
-
-static void keep_redirect(struct scan *s, struct ar_str target, bool is_write)
-{
-	struct ar_command_line *c = s->out;
-
-	if (c->redirect_count == AR_COMMAND_WORDS_MAX)
-		return;
-	if (c->redirect_count == s->redirect_room) {
-		struct ar_command_redirect *more;
-
-		s->redirect_room = s->redirect_room ? 2 * s->redirect_room : 4;
-		more = ar_arena_alloc(s->a, s->redirect_room * sizeof(*more));
-		if (c->redirect_count)
-			memcpy(more, c->redirects, c->redirect_count * sizeof(*more));
-		c->redirects = more;
-	}
-	c->redirects[c->redirect_count++] = (struct ar_command_redirect){ target, is_write };
-	if (is_write)
-		ar_danger_check_target(target, c);
-}
-
-/* ---- variables ---- */
-
-static bool is_name_byte(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
-static void learn(struct scan *s, struct ar_str word)
-{
-	struct ar_str name, value = ar_str_split(word, '=', &name);
-
-	if (ar_str_absent(value) || name.len == 0 || s->variable_count == VARIABLES_MAX)
-		return;
-	for (size_t i = 0; i < name.len; i++) {
-		if (!is_name_byte(name.p[i]))
-			return;
-	}
-	s->variables[s->variable_count++] = (struct variable){ name, value };
-}
-
-/* ---- words ---- */
-
-static void put(struct reading *r, char c)
-{
-	static const char meant[] = " \t\n;&|()<>`$'\"\\{}";
-
-	r->has_word = true;
-	if (r->len == r->room) {
-		ar_danger_raise(r->s->out, AR_DANGER_UNREADABLE, AR_STR("a word that grows"));
-		return;
-	}
-	r->is_nested = r->is_nested || (c && strchr(meant, c));
-	r->word[r->len++] = c;
-}
-
-static void put_all(struct reading *r, struct ar_str text)
-{
-	for (size_t i = 0; i < text.len; i++)
-		put(r, text.p[i]);
-}
-
-/* Newest first: what was assigned last. */
-static void put_variable(struct reading *r, struct ar_str name)
-{
-	r->has_word = true;
-	for (size_t i = r->s->variable_count; i-- > 0;) {
-		if (!ar_str_eq(r->s->variables[i].name, name))
-			continue;
-		put_all(r, r->s->variables[i].value);
-		return;
-	}
-}
-
-static void end_word(struct reading *r)
-{
-	struct ar_str word = ar_arena_str(r->s->a, (struct ar_str){ r->word, r->len });
-	bool is_nested = r->is_nested;
-
-	if (!r->has_word)
-		return;
-	r->has_word = r->is_nested = false;
-	r->len = 0;
-	ar_words_add(&r->words, word, r->s->a);
-	learn(r->s, word);
-	if (r->redirect)
-		keep_redirect(r->s, word, r->redirect == '>');
-	r->redirect = 0;
-	if (is_nested)
-		scan_text(r->s, word, &r->words);
-}
-
-static void end_command(struct reading *r)
-{
-	end_word(r);
-	r->redirect = 0;
-	if (r->s->out->seen_count == AR_COMMAND_WORDS_MAX) {
-		ar_danger_raise(r->s->out, AR_DANGER_UNREADABLE, AR_STR("more commands than are read"));
-	} else if (r->words.count > 0) {
-		keep_seen(r->s, r);
-		ar_danger_check(&r->words, r->is_piped, r->s->a, r->s->out);
-	}
-	for (size_t i = 0; r->outer && i < r->words.count; i++)
-		ar_words_add(r->outer, r->words.at[i], r->s->a);
-	r->words = (struct ar_words){ 0 };
-	r->is_piped = r->is_next_piped;
-	r->is_next_piped = false;
+	r->heredoc_count = r->heredoc_done = 0;
 }
 
 /* ---- what is nested ---- */
+
+static enum ar_scan_mode mode_inside(const struct ar_reading *r)
+{
+	return r->mode == AR_SCAN_MAYBE ? AR_SCAN_MAYBE : AR_SCAN_COMMANDS;
+}
 
 /* Where the bracket that opens at `from` closes; the end of the text when it does not. */
 static size_t closing(struct ar_str text, size_t from, char open, char close)
@@ -196,17 +82,32 @@ static size_t closing(struct ar_str text, size_t from, char open, char close)
 }
 
 /* `at` is on the opening bracket. */
-static void read_bracket(struct reading *r, char open, char close)
+static void read_bracket(struct ar_reading *r, char open, char close, enum ar_scan_mode mode)
 {
 	size_t end = closing(r->text, r->at, open, close);
 
 	r->has_word = true;
-	scan_text(r->s, ar_str_sub(r->text, r->at + 1, end - r->at - 1), &r->words);
+	ar_scan_text(r->s, ar_str_sub(r->text, r->at + 1, end - r->at - 1), &r->words, mode);
 	r->at = end;
 }
 
+/* $(...), or $((...)), which is a number. */
+static void read_substitution(struct ar_reading *r)
+{
+	size_t end = closing(r->text, r->at, '(', ')');
+	bool is_number = end > r->at + 2 && end < r->text.len && r->text.p[r->at + 1] == '(' &&
+			 r->text.p[end - 1] == ')';
+
+	if (is_number)
+		ar_scan_put_shape(r, '1');
+	else
+		ar_scan_put_unknown(r);
+	read_bracket(r, '(', ')',
+		     is_number && r->mode != AR_SCAN_MAYBE ? AR_SCAN_SUBSTITUTIONS : mode_inside(r));
+}
+
 /* Its inside has one level of backslashes more. */
-static void read_backticks(struct reading *r)
+static void read_backticks(struct ar_reading *r)
 {
 	size_t from = r->at + 1, end = from, len = 0;
 	char *inside;
@@ -219,12 +120,12 @@ static void read_backticks(struct reading *r)
 		i += r->text.p[i] == '\\' && i + 1 < end;
 		inside[len++] = r->text.p[i];
 	}
-	r->has_word = true;
-	scan_text(r->s, (struct ar_str){ inside, len }, &r->words);
+	ar_scan_put_unknown(r);
+	ar_scan_text(r->s, (struct ar_str){ inside, len }, &r->words, mode_inside(r));
 	r->at = end;
 }
 
-static void read_ansi(struct reading *r)
+static void read_ansi(struct ar_reading *r)
 {
 	size_t from = r->at + 1, end = from;
 	char *bytes;
@@ -233,106 +134,283 @@ static void read_ansi(struct reading *r)
 		end += r->text.p[end] == '\\' ? 2 : 1;
 	end = end < r->text.len ? end : r->text.len;
 	bytes = ar_arena_alloc(r->s->a, end - from + 1);
-	put_all(r, (struct ar_str){ bytes, ar_unquote_ansi(ar_str_sub(r->text, from, end - from), bytes) });
-	r->has_word = true;
+	ar_scan_put_all(r, (struct ar_str){ bytes,
+					    ar_unquote_ansi(ar_str_sub(r->text, from, end - from), bytes) });
+	r->has_word = r->has_quotes = true;
 	r->at = end;
+}
+
+/* Names by which a person says which tool to use; nothing but the environment sets them. */
+static bool is_tool_name(struct ar_reading *r, struct ar_str name)
+{
+	return !ar_variables_find(&r->s->variables, name) &&
+	       ar_danger_fits(name, "CC CXX CPP LD AR MAKE PYTHON PYTHON3 NODE NPM GO CARGO JAVA");
+}
+
+static bool is_plain(struct ar_str text)
+{
+	for (size_t i = 0; i < text.len; i++) {
+		if (!ar_scan_is_name_byte(text.p[i]) && !strchr("./-+", text.p[i]))
+			return false;
+	}
+	return text.len > 0;
 }
 
 /* ${name}, ${name:-words}: the variable, and the words as a text. */
-static void read_parameter(struct reading *r)
+static void read_parameter(struct ar_reading *r)
 {
 	size_t end = closing(r->text, r->at, '{', '}');
-	struct ar_str inside = ar_str_sub(r->text, r->at + 1, end - r->at - 1);
+	struct ar_str inside = ar_str_sub(r->text, r->at + 1, end - r->at - 1), words;
 	size_t name = 0;
 
-	while (name < inside.len && is_name_byte(inside.p[name]))
+	while (name < inside.len && ar_scan_is_name_byte(inside.p[name]))
 		name++;
-	put_variable(r, ar_str_sub(inside, 0, name));
-	if (name < inside.len)
-		scan_text(r->s, ar_str_sub(inside, name + (inside.p[name] == ':') + 1, inside.len),
-			  &r->words);
+	if (name == 0 && inside.len == 1)
+		name = 1; /* ${@} */
+	if (name == inside.len) {
+		ar_scan_put_variable(r, inside);
+	} else if (name == 0 && inside.p[0] == '#') {
+		ar_scan_put(r, '1');
+	} else {
+		const struct ar_variable *v =
+			ar_variables_find(&r->s->variables, ar_str_sub(inside, 0, name));
+
+		words = ar_str_sub(inside, name + (inside.p[name] == ':') + 1, inside.len);
+		if (ar_str_starts(ar_str_sub(inside, name, 2), AR_STR(":-")) && is_plain(words) &&
+		    is_tool_name(r, ar_str_sub(inside, 0, name))) {
+			ar_scan_put_all(r, words);
+		} else {
+			for (size_t i = 0; v && i < v->text.len; i++)
+				ar_scan_put_byte(r, v->text.p[i]);
+			ar_scan_put_unknown(r);
+		}
+		ar_scan_text(r->s, words, &r->words,
+			     r->mode == AR_SCAN_MAYBE ? AR_SCAN_MAYBE : AR_SCAN_SUBSTITUTIONS);
+	}
 	r->at = end;
 }
 
-static void read_dollar(struct reading *r)
+static void read_dollar(struct ar_reading *r)
 {
 	char after = r->at + 1 < r->text.len ? r->text.p[r->at + 1] : 0;
 	size_t from = ++r->at, end = from;
 
 	if (after == '(') {
-		read_bracket(r, '(', ')');
+		read_substitution(r);
 	} else if (after == '{') {
 		read_parameter(r);
 	} else if (after == '\'' && !r->in_quotes) {
 		read_ansi(r);
+	} else if (after == '"' && !r->in_quotes) {
+		r->at--; /* $"..." is "..." */
+	} else if (after && strchr("?#$!@*-", after)) {
+		ar_scan_put_variable(r, ar_str_sub(r->text, from, 1));
+	} else if (!ar_scan_is_name_byte(after)) {
+		ar_scan_put_shape(r, '$');
+		if (after == '[')
+			ar_scan_put_unknown(r);
+		r->at--;
 	} else {
-		while (end < r->text.len && is_name_byte(r->text.p[end]))
+		while (end < r->text.len && ar_scan_is_name_byte(r->text.p[end]))
 			end++;
-		put_variable(r, ar_str_sub(r->text, from, end - from));
+		if (after >= '0' && after <= '9')
+			end = from + 1;
+		ar_scan_put_variable(r, ar_str_sub(r->text, from, end - from));
 		r->at = end - 1;
 	}
 }
 
+/* The number of a stream before < or > is no word of the command. */
+static void end_word_before_redirect(struct ar_reading *r)
+{
+	bool is_number = r->has_word && r->len > 0 && !r->has_quotes;
+
+	for (size_t i = 0; i < r->len; i++)
+		is_number = is_number && r->word[i] >= '0' && r->word[i] <= '9';
+	ar_scan_end_word(r);
+	r->own.count -= is_number && r->own.count > 0;
+}
+
+/* The word that ends a here-document is not expanded; one that looks as if it were is not followed. */
+static void check_end_word(struct ar_reading *r)
+{
+	size_t at = r->at + 1;
+
+	while (at < r->text.len && (r->text.p[at] == ' ' || r->text.p[at] == '\t'))
+		at++;
+	for (; at < r->text.len && !strchr(" \t\n;&|<>)", r->text.p[at]); at++) {
+		if (!ar_scan_is_name_byte(r->text.p[at]) && !strchr("'\"\\-.", r->text.p[at]))
+			ar_scan_unreadable(r->s, AR_STR("a here-document"));
+	}
+}
+
 /* <(...), >(...), and what leads somewhere. */
-static void read_redirect(struct reading *r)
+static void read_redirect(struct ar_reading *r)
 {
 	char first = r->text.p[r->at];
-	size_t from = r->at;
+	size_t from = r->at, len;
 
 	if (r->at + 1 < r->text.len && r->text.p[r->at + 1] == '(') {
 		r->at++;
-		read_bracket(r, '(', ')');
+		ar_scan_put_all(r, AR_STR("/dev/fd/63"));
+		r->s->is_fed = first == '>';
+		read_bracket(r, '(', ')', mode_inside(r));
 		return;
 	}
-	end_word(r);
+	end_word_before_redirect(r);
 	while (r->at + 1 < r->text.len && strchr("<>&|-", r->text.p[r->at + 1]) && r->text.p[r->at + 1])
 		r->at++;
-	if (r->text.p[r->at] == '&' && r->at + 1 < r->text.len && is_name_byte(r->text.p[r->at + 1]))
-		return; /* 2>&1 */
-	/* << and <<< bring a text, not a file */
-	r->redirect = first == '<' && r->at > from && r->text.p[from + 1] == '<' ? 0 : first;
-	if (r->at > from && r->text.p[from + 1] == '>')
+	if (r->text.p[r->at] == '&' && r->at + 1 < r->text.len && r->text.p[r->at + 1] >= '0' &&
+	    r->text.p[r->at + 1] <= '9') {
+		r->at++; /* 2>&1 */
+		return;
+	}
+	len = r->at + 1 - from;
+	r->redirect = first;
+	if (len > 1 && r->text.p[from + 1] == '>')
 		r->redirect = '>';
+	else if (first == '<' && len > 1 && r->text.p[from + 1] == '<')
+		r->redirect = len > 2 && r->text.p[from + 2] == '<' ? 's' : 'h';
+	if (r->redirect == 'h' && r->mode != AR_SCAN_MAYBE)
+		check_end_word(r);
 }
 
-static void read_single_quotes(struct reading *r)
+static void read_single_quotes(struct ar_reading *r)
 {
-	r->has_word = true;
+	r->has_word = r->has_quotes = true;
 	for (r->at++; r->at < r->text.len && r->text.p[r->at] != '\''; r->at++)
-		put(r, r->text.p[r->at]);
+		ar_scan_put(r, r->text.p[r->at]);
 }
 
-static void read_backslash(struct reading *r)
+static void read_backslash(struct ar_reading *r)
 {
 	if (++r->at < r->text.len && r->text.p[r->at] != '\n')
-		put(r, r->text.p[r->at]);
+		ar_scan_put(r, r->text.p[r->at]);
+	r->has_quotes = true;
+}
+
+/* x=(a b): the words of a list. What it holds is not known as one value. */
+static bool read_array(struct ar_reading *r, char c)
+{
+	if (c != '(' || r->len == 0 || r->word[r->len - 1] != '=' || r->text.p[r->at - 1] != '=')
+		return false;
+	ar_scan_put_shape(r, AR_ANY_WORDS);
+	read_bracket(r, '(', ')', r->mode == AR_SCAN_MAYBE ? AR_SCAN_MAYBE : AR_SCAN_SUBSTITUTIONS);
+	return true;
+}
+
+/* ( ) */
+static bool is_empty_list(const struct ar_reading *r)
+{
+	size_t at = r->at + 1;
+
+	while (at < r->text.len && (r->text.p[at] == ' ' || r->text.p[at] == '\t'))
+		at++;
+	return at < r->text.len && r->text.p[at] == ')';
+}
+
+/* A brace that stands alone begins a group of commands: function f { ...; } */
+static bool begins_group(const struct ar_reading *r, char c)
+{
+	return c == '{' && !r->has_word && r->own.count > 0 && r->at + 1 < r->text.len &&
+	       strchr(" \t\n", r->text.p[r->at + 1]);
+}
+
+static void count_parens(struct ar_reading *r, char c)
+{
+	if (r->expects_pattern && c == '(')
+		return;
+	if (c == '(') {
+		r->parens++;
+		if (is_empty_list(r))
+			r->s->has_arguments = true; /* a function */
+	} else if (c == ')') {
+		r->is_pattern = r->parens == 0 || r->expects_pattern; /* of a case */
+		r->parens -= r->parens > 0 && !r->expects_pattern;
+	}
 }
 
 /* Outside of quotes: between words and between commands. */
-static bool read_separator(struct reading *r, char c)
+static bool read_separator(struct ar_reading *r, char c)
 {
 	bool is_double = r->at + 1 < r->text.len && r->text.p[r->at + 1] == c;
 
+	if (c == '{' && r->at + 1 < r->text.len && r->text.p[r->at + 1] == '}') {
+		ar_scan_put_shape(r, '{'); /* find and xargs put something in its place */
+		ar_scan_put_shape(r, '}');
+		r->at++;
+		return true;
+	}
 	if (c == '{' || c == '}')
 		r->braces += c == '{' ? 1 : -1;
+	if (begins_group(r, c)) {
+		ar_scan_end_command(r);
+		return true;
+	}
 	if (c == ' ' || c == '\t' || c == '\r' || c == '{' || c == '}' || (c == ',' && r->braces > 0)) {
-		end_word(r);
+		ar_scan_end_word(r);
 		return true;
 	}
 	if (!c || !strchr("\n;&|()", c))
 		return false;
+	if (read_array(r, c))
+		return true;
+	count_parens(r, c);
 	r->is_next_piped = c == '|' && !is_double && !(r->at > 0 && r->text.p[r->at - 1] == '|');
-	end_command(r);
+	ar_scan_end_command(r);
+	if (c == ')')
+		r->expects_pattern = false;
+	else if (r->cases > 0 && r->at > 0 && r->text.p[r->at - 1] == ';' && (c == ';' || c == '&'))
+		r->expects_pattern = true;
+	if (c == '\n' && r->heredoc_count > 0) {
+		r->at++;
+		read_heredocs(r);
+		r->at--;
+	}
 	return true;
 }
 
-static void turn_quotes(struct reading *r)
+static void turn_quotes(struct ar_reading *r)
 {
 	r->in_quotes = !r->in_quotes;
-	r->has_word = true;
+	r->has_word = r->has_quotes = true;
 }
 
-static void read_byte(struct reading *r)
+/* [ is a glob when it closes within the word. */
+static bool is_glob(const struct ar_reading *r, char c)
+{
+	if (c != '[')
+		return c == '*' || c == '?';
+	for (size_t i = r->at + 1; i < r->text.len && !strchr(" \t\n;&|()<>", r->text.p[i]); i++) {
+		if (r->text.p[i] == ']' || i == r->at + GLOB_MAX)
+			return i > r->at + 1;
+	}
+	return false;
+}
+
+static void read_plain(struct ar_reading *r, char c)
+{
+	bool is_first = r->shape_len == 0; /* such a glob may be options */
+
+	ar_scan_put_byte(r, c);
+	ar_scan_put_shape(r, !is_glob(r, c) ? c : is_first ? AR_ANY_WORDS : AR_ANY_PART);
+}
+
+/* From a # at the beginning of a word to the end of the line nothing runs: read, but not looked through. */
+static bool read_comment(struct ar_reading *r, char c)
+{
+	size_t end;
+
+	if (c != '#' || r->has_word || r->mode == AR_SCAN_MAYBE)
+		return false;
+	for (end = r->at; end < r->text.len && r->text.p[end] != '\n';)
+		end++;
+	ar_scan_text(r->s, ar_str_sub(r->text, r->at + 1, end - r->at - 1), NULL, AR_SCAN_MAYBE);
+	r->at = end - 1;
+	return true;
+}
+
+static void read_byte(struct ar_reading *r)
 {
 	char c = r->text.p[r->at];
 
@@ -345,51 +423,63 @@ static void read_byte(struct reading *r)
 	else if (c == '"')
 		turn_quotes(r);
 	else if (r->in_quotes)
-		put(r, c);
+		ar_scan_put(r, c);
 	else if (c == '\'')
 		read_single_quotes(r);
 	else if (c == '<' || c == '>')
 		read_redirect(r);
-	else if (!read_separator(r, c))
-		put(r, c);
+	else if (!read_comment(r, c) && !read_separator(r, c))
+		read_plain(r, c);
 }
 
-static void scan_text(struct scan *s, struct ar_str text, struct ar_words *outer)
+void ar_scan_text(struct ar_scan *s, struct ar_str text, struct ar_words *outer, enum ar_scan_mode mode)
 {
-	struct reading r = { .s = s, .text = text, .outer = outer };
+	struct ar_reading r = { .s = s, .outer = outer, .mode = mode, .is_piped = s->is_fed };
+	struct ar_variables before = s->variables; /* what perhaps does not run assigns nothing */
+	bool was_maybe = s->is_maybe;
 
-	s->work += text.len + WORD_SPARE;
+	s->is_fed = false;
+	s->work += text.len + AR_SCAN_WORD_SPARE;
 	if (s->depth == AR_COMMAND_DEPTH_MAX || text.len > AR_COMMAND_TEXT_MAX || s->work > WORK_MAX) {
-		ar_danger_raise(s->out, AR_DANGER_UNREADABLE, ar_str_utf8_prefix(text, 32));
+		ar_scan_unreadable(s, ar_str_utf8_prefix(text, 32));
 		return;
 	}
 	s->depth++;
-	r.room = text.len + WORD_SPARE;
+	s->is_maybe = mode == AR_SCAN_MAYBE;
+	r.text = ar_prepare_braces(text, s->a);
+	r.room = r.text.len + AR_SCAN_WORD_SPARE;
 	r.word = ar_arena_alloc(s->a, r.room);
-	for (; r.at < text.len; r.at++)
+	r.shape = ar_arena_alloc(s->a, r.room);
+	for (; r.at < r.text.len; r.at++)
 		read_byte(&r);
-	end_command(&r);
+	ar_scan_end_command(&r);
 	s->depth--;
+	s->is_maybe = was_maybe;
+	if (mode == AR_SCAN_MAYBE)
+		s->variables = before;
 }
 
 void ar_command_scan(struct ar_str text, struct ar_arena *a, struct ar_command_line *ret)
 {
-	struct scan s = { .a = a, .out = ret };
+	struct ar_scan s = { .a = a, .out = ret };
 
-	scan_text(&s, text, NULL);
-	if (text.len <= AR_COMMAND_TEXT_MAX)
-		ar_danger_check_bomb(text, a, ret);
+	ar_scan_text(&s, text, NULL, AR_SCAN_COMMANDS);
+	if (text.len > AR_COMMAND_TEXT_MAX)
+		return;
+	ar_prepare_check_bytes(text, ret);
+	ar_danger_check_bomb(text, a, ret);
 }
 
 void ar_danger_scan_argv(const struct ar_str *argv, size_t argc, struct ar_arena *a,
 			 struct ar_command_line *c)
 {
-	struct scan s = { .a = a, .out = c };
-	struct reading r = { .s = &s };
+	struct ar_scan s = { .a = a, .out = c };
+	struct ar_reading r = { .s = &s, .mode = AR_SCAN_COMMANDS };
 
 	for (size_t i = 0; i < argc; i++) {
 		ar_words_add(&r.words, argv[i], a);
-		scan_text(&s, argv[i], &r.words);
+		ar_words_add(&r.own, argv[i], a);
+		ar_scan_text(&s, argv[i], &r.words, AR_SCAN_MAYBE);
 	}
-	end_command(&r);
+	ar_scan_end_command(&r);
 }

@@ -365,6 +365,72 @@ static void argv_is_one_literal_command(void **state)
 	ar_arena_fini(&a);
 }
 
+/* Words that are not known before they run keep what is known of them. */
+static void unknown_words_could_be_a_rules(void **state)
+{
+	static const struct {
+		const char *text, *pattern;
+		bool may;
+	} rows[] = {
+		{ "git $x", "git push", true },
+		{ "git $x", "git push origin", true },
+		{ "git pu$x", "git push", true },
+		{ "git p?sh", "git push", true },
+		{ "git \"$x\" y", "git push", true },
+		{ "git status $x", "git push", false },
+		{ "git fe$x", "git push", false },
+		{ "git -C \"$d\" status", "git push", false },
+		{ "git -C $d status", "git push", true },
+		{ "git --no-pager $x", "git push", true },
+		{ "hg $x", "git push", false },
+		{ "cat secrets/*", "cat secrets/key", true },
+		{ "cat src/*", "cat secrets/key", false },
+		{ "cat ./secrets/k*", "cat secrets/key", true },
+		{ "git push", "git push", false }, /* that one is mentioned */
+	};
+	struct ar_arena a = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < AR_ARRAY_LEN(rows); i++) {
+		struct ar_command_line c = parse(&a, ar_str_from(rows[i].text));
+
+		if (ar_command_may_mention(&c, ar_str_from(rows[i].pattern)) != rows[i].may)
+			fail_msg("%s: %s", rows[i].text, rows[i].pattern);
+	}
+	ar_arena_fini(&a);
+}
+
+static void paths_have_one_form(void **state)
+{
+	static const struct {
+		const char *root, *cwd, *path, *want;
+	} rows[] = {
+		{ "/srv/shop", NULL, "a", "a" },
+		{ "/srv/shop", NULL, "./a//b/", "a/b" },
+		{ "/srv/shop", "src", "../a", "a" },
+		{ "/srv/shop", "src", "a", "src/a" },
+		{ "/srv/shop/", NULL, "/srv/shop/a", "a" },
+		{ "/srv/shop", NULL, "/srv/shop", "." },
+		{ "/srv/shop", NULL, "/srv/shopping", "/srv/shopping" },
+		{ "/srv/shop", NULL, "../x", "/srv/x" },
+		{ "/srv/shop", NULL, "/../../etc", "/etc" },
+		{ "/", NULL, "/etc", "etc" },
+		{ NULL, NULL, "a/../../b", "../b" },
+		{ NULL, NULL, "a/..", "." },
+		{ NULL, NULL, "/..", "/" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < AR_ARRAY_LEN(rows); i++) {
+		char room[AR_PATH_TEXT_MAX];
+		struct ar_str got = ar_path_relative(ar_str_from(rows[i].root), ar_str_from(rows[i].cwd),
+						     ar_str_from(rows[i].path), room);
+
+		if (!ar_str_is(got, rows[i].want))
+			fail_msg("%s: %.*s", rows[i].path, AR_STR_ARG(got));
+	}
+}
+
 static void words_are_told(void **state)
 {
 	struct ar_arena a = { 0 };
@@ -403,8 +469,9 @@ static void redirects_are_listed(void **state)
 /* What somebody else wrote must not cost much, whatever it is. */
 static void long_texts_are_bounded(void **state)
 {
-	static const char *const pieces[] = { "$(",	 "`",  "'",   "\"", "git ",  "$a",
-					      "a=$a$a;", "\\", "(){", "{",  "rm -r|" };
+	static const char *const pieces[] = { "$(",	 "`",	    "'",    "\"",    "git ",	   "$a",
+					      "a=$a$a;", "\\",	    "(){",  "{",     "rm -r|",	   "[",
+					      "{a,b}",	 "{a..z} ", "A=b ", "<<a\n", "find -exec " };
 	static char text[AR_COMMAND_TEXT_MAX + 8];
 	struct ar_arena a = { 0 };
 
@@ -435,6 +502,8 @@ int main(void)
 		cmocka_unit_test(what_hit_is_named),
 		cmocka_unit_test(patterns_are_strict_for_allow_and_lenient_else),
 		cmocka_unit_test(argv_is_one_literal_command),
+		cmocka_unit_test(unknown_words_could_be_a_rules),
+		cmocka_unit_test(paths_have_one_form),
 		cmocka_unit_test(words_are_told),
 		cmocka_unit_test(redirects_are_listed),
 		cmocka_unit_test(long_texts_are_bounded),

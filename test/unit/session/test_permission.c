@@ -345,6 +345,71 @@ static void test_patterns(void **state)
 				 table[i].fits);
 }
 
+/* Each way to write a path that lies in a folder is judged as the folder is. */
+static void test_paths_are_judged_in_one_form(void **state)
+{
+	static const struct {
+		const char *path, *verdict;
+	} rows[] = {
+		{ "secrets/key", "deny" },
+		{ "./secrets/key", "deny" },
+		{ "secrets//key", "deny" },
+		{ "secrets/./key", "deny" },
+		{ "src/../secrets/key", "deny" },
+		{ "/srv/shop/secrets/key", "deny" },
+		{ "/srv/shop/./secrets", "deny" },
+		{ "//srv//shop//secrets//key", "deny" },
+		{ "secrets", "deny" },
+		{ "secrets/", "deny" },
+		{ "../shop/secrets/key", "deny" },
+		{ "/srv/other/../shop/secrets/a/b", "deny" },
+		{ "/etc/passwd", "deny" },
+		{ "/srv/../etc/passwd", "deny" },
+		{ "../../etc/passwd", "deny" },
+		{ "../../../../etc/passwd", "deny" },
+		{ "src/main.c", "allow" },
+		{ "./src/main.c", "allow" },
+		{ "/srv/shop/src/main.c", "allow" },
+		{ "src/../src//main.c", "allow" },
+		{ "src/../notes", "ask" },
+		{ "src/../../else/x", "ask" },
+		{ "/srv/shopsrc/main.c", "ask" },
+		{ "secret", "ask" },
+	};
+	static const struct ar_permission_rule rules[] = {
+		{ .name = { "src", 3 },
+		  .argument = { "path", 4 },
+		  .matches = { "src/*", 5 },
+		  .verdict = AR_ALLOW,
+		  .reach = AR_REACH_HOST },
+		{ .name = { "no", 2 },
+		  .matches = { "secrets/*", 9 },
+		  .verdict = AR_DENY,
+		  .reach = AR_REACH_HOST },
+		{ .name = { "etc", 3 },
+		  .argument = { "path", 4 },
+		  .matches = { "/etc/*", 6 },
+		  .verdict = AR_DENY,
+		  .reach = AR_REACH_HOST },
+	};
+	struct desk *d = *state;
+
+	d->policy.permission_mode = AR_MODE_DEFAULT;
+	d->policy.workspace = AR_STR("/srv/shop/");
+	d->policy.rules = rules;
+	d->policy.rule_count = AR_ARRAY_LEN(rules);
+	for (size_t i = 0; i < AR_ARRAY_LEN(rows); i++) {
+		struct case_of c = { .act = act_of(WRITE) };
+		struct ar_judgement j;
+
+		c.act.args =
+			ar_arena_fmt(&d->arena, "{\"path\":\"%s\",\"content\":\"secrets\"}", rows[i].path);
+		j = judge(d, &c);
+		if (!ar_str_is(ar_str_from(verdicts[j.verdict]), rows[i].verdict))
+			fail_msg("%s: %s", rows[i].path, verdicts[j.verdict]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -358,6 +423,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_a_grant_answers_its_own_question, desk_open, close_desk),
 		cmocka_unit_test_setup_teardown(test_session_and_turn_may_only_tighten, desk_open,
 						close_desk),
+		cmocka_unit_test_setup_teardown(test_paths_are_judged_in_one_form, desk_open, close_desk),
 		cmocka_unit_test(test_the_order_of_modes),
 		cmocka_unit_test(test_patterns),
 	};

@@ -180,6 +180,14 @@ static void danger_only_raises(void **state)
 		{ "plan", C("rm -rf build"), "deny", "mode" },
 		{ "bypass", C("git push --force"), "deny", "host_policy" },
 		{ "bypass", C("rm -rf x"), "allow", "mode" },
+		{ "on_request", C("$x -rf y"), "ask", "classifier" },
+		{ "on_request", C("git $x"), "ask", "host_policy" }, /* git push is denied */
+		{ "bypass", C("git $x"), "ask", "host_policy" },
+		{ "never", C("git $x"), "deny", "mode" },
+		{ "on_request", "{\"command\":\"bash\",\"input\":\"id\"}", "ask", "classifier" },
+		{ "on_request", "{\"argv\":[\"python3\",\"-\"],\"input\":\"id\"}", "ask", "classifier" },
+		{ "on_request", "{\"argv\":[\"bash\",\"-c\",\"$x\"]}", "ask", "classifier" },
+		{ "on_request", "{\"command\":\"cat\",\"input\":\"rm -rf x\"}", "sandboxed", "mode" },
 	};
 	struct desk *d = *state;
 	struct ar_judgement j;
@@ -192,6 +200,25 @@ static void danger_only_raises(void **state)
 	assert_false(judge(d, C("make"), NULL).destructive);
 	d->policy.permission_mode = AR_MODE_BYPASS;
 	assert_true(judge(d, C("rm -rf x"), NULL).destructive);
+}
+
+/* Words that are not read may be anything. */
+static void too_many_words_ask(void **state)
+{
+	struct desk *d = *state;
+	struct ar_buf args = { 0 };
+	struct ar_judgement j;
+
+	ar_buf_adds(&args, AR_STR("{\"argv\":[\"rm\""));
+	for (int i = 0; i < 1100; i++)
+		ar_buf_adds(&args, AR_STR(",\"a\""));
+	ar_buf_adds(&args, AR_STR(",\"-rf\"]}"));
+	ar_buf_addc(&args, 0);
+	d->policy.permission_mode = AR_MODE_ON_REQUEST;
+	j = judge(d, args.p, NULL);
+	assert_int_equal(j.verdict, AR_ASK);
+	assert_true(j.is_opaque);
+	ar_buf_fini(&args);
 }
 
 #define S(profile) "{\"command\":\"make\",\"sandbox\":\"" profile "\",\"justification\":\"needs it\"}"
@@ -359,6 +386,10 @@ static void a_grant_is_for_one_command(void **state)
 	assert_int_equal(call_of(d)->stage, AR_CALL_WAITING);
 	assert_int_equal(respond(d, "allow"), AR_OK);
 	end_call(d, AR_TOOL_OK);
+	ask_for(d, "{\"command\":\"rm -rf x\",\"input\":\"y\"}");
+	assert_int_equal(call_of(d)->stage, AR_CALL_WAITING);
+	assert_int_equal(respond(d, "allow"), AR_OK);
+	end_call(d, AR_TOOL_OK);
 	ask_for(d, C("echo $x"));
 	desk_expect_refusal(d, respond(d, "allow_session"), AR_ERR_INVALID_DECISION);
 	assert_int_equal(respond(d, "allow"), AR_OK);
@@ -419,6 +450,7 @@ int main(void)
 		TEST(each_command_needs_the_same_rule),
 		TEST(modes_use_the_sandbox),
 		TEST(danger_only_raises),
+		TEST(too_many_words_ask),
 		TEST(more_is_asked_for),
 		TEST(what_is_confined_runs_in_its_profile),
 		TEST(an_escalation_is_a_question_of_its_own),

@@ -53,7 +53,7 @@ bool ar_covers_nearly_literal(struct ar_arena *a, struct ar_str text)
 }
 
 struct ar_str ar_covers_command(struct ar_decision *d, const struct ar_command_line *c, struct ar_str text,
-				struct ar_str cwd)
+				struct ar_str input)
 {
 	bool is_literal = !c->is_opaque && c->count > 0;
 	struct ar_jw w;
@@ -63,11 +63,13 @@ struct ar_str ar_covers_command(struct ar_decision *d, const struct ar_command_l
 		return AR_STR_NONE;
 	w = ar_decide_json(d);
 	ar_jw_open_array(&w);
-	ar_jw_str(&w, cwd);
+	ar_jw_str(&w, c->cwd);
 	if (is_literal)
 		ar_command_words_json(c, &w);
 	else
 		ar_jw_str(&w, text);
+	if (!ar_str_absent(input))
+		ar_jw_str(&w, input);
 	ar_jw_close_array(&w);
 	return digest(d, ar_decide_json_end(d));
 }

@@ -101,8 +101,11 @@ static struct ar_judgement by_mode(const struct bench *b)
 
 /* ---- rules and hooks ---- */
 
-static const struct ar_permission_rule *find_rule_for(const struct bench *b, const struct ar_act *act,
-						      enum ar_verdict verdict)
+typedef bool (*rule_test)(const struct ar_session *s, const struct ar_permission_rule *rule,
+			  const struct ar_turn *turn, const struct ar_act *act);
+
+static const struct ar_permission_rule *find_rule_by(const struct bench *b, const struct ar_act *act,
+						     enum ar_verdict verdict, rule_test fits)
 {
 	const struct ar_policy *policy = b->d->input->policy;
 	const struct ar_session *s = b->d->session;
@@ -112,17 +115,23 @@ static const struct ar_permission_rule *find_rule_for(const struct bench *b, con
 			const struct ar_permission_rule *rule = &policy->rules[i];
 
 			if (rule->reach == reach && rule->verdict == (int64_t)verdict &&
-			    ar_rule_fits(s, rule, b->turn, act))
+			    fits(s, rule, b->turn, act))
 				return rule;
 		}
 	}
 	for (size_t i = 0; i < s->rules.count; i++) {
 		const struct ar_permission_rule *rule = s->rules.at[i];
 
-		if (rule->verdict == (int64_t)verdict && ar_rule_fits(s, rule, b->turn, act))
+		if (rule->verdict == (int64_t)verdict && fits(s, rule, b->turn, act))
 			return rule;
 	}
 	return NULL;
+}
+
+static const struct ar_permission_rule *find_rule_for(const struct bench *b, const struct ar_act *act,
+						      enum ar_verdict verdict)
+{
+	return find_rule_by(b, act, verdict, ar_rule_fits);
 }
 
 static const struct ar_permission_rule *find_rule(const struct bench *b, enum ar_verdict verdict)
@@ -321,6 +330,27 @@ static struct ar_judgement speaks_first(const struct bench *b)
 	return by_mode(b);
 }
 
+/* A part of the command is not known before it runs, and a rule could be about it then: a person looks at it. */
+static void ask_for_possible(const struct bench *b, struct ar_judgement *j)
+{
+	const struct ar_permission_rule *rule;
+
+	if (j->verdict != AR_ALLOW && j->verdict != AR_SANDBOXED)
+		return;
+	rule = find_rule_by(b, b->act, AR_DENY, ar_rule_may_fit);
+	if (!rule)
+		rule = find_rule_by(b, b->act, AR_ASK, ar_rule_may_fit);
+	if (!rule)
+		return;
+	*j = by_rule(b, rule);
+	j->verdict = AR_ASK;
+	j->scope = SCOPE(ONCE);
+	j->reason = ar_arena_fmt(
+		b->d->arena,
+		"rule '%.*s' could be about it: a part of the command is not known before it runs",
+		AR_STR_ARG(rule->name));
+}
+
 /* Nobody is asked in mode never; what spoke is still named. */
 static void ask_nobody(const struct bench *b, struct ar_judgement *j)
 {
@@ -356,12 +386,14 @@ struct ar_judgement ar_permission_judge(struct ar_decision *d, const struct ar_t
 	struct bench b = { .d = d, .turn = turn, .act = &own };
 	struct ar_judgement j;
 
+	own.root = d->input->policy->workspace;
 	own.command = ar_shell_command(d, act, &own.covers);
 	if (!own.command)
 		own.covers = ar_covers_tool(d, act->tool);
 	b.profile = ar_profile_settle(d, turn, act);
 	gather_modes(&b);
 	j = speaks_first(&b);
+	ask_for_possible(&b, &j);
 	ar_permission_raise(&(struct ar_raise){ .d = d,
 						.turn = turn,
 						.act = &own,

@@ -95,6 +95,7 @@ struct ar_act {
 	struct ar_str updated_input; /* ref of the arguments that a hook put in place; absent: none */
 	const struct ar_command_line *command; /* what a shell is asked to run; the judgement's own */
 	struct ar_str covers; /* digest of it, or of the tool (covers.c); the judgement's own */
+	struct ar_str root; /* of the workspace; the judgement's own */
 };
 
 struct ar_judgement {
@@ -146,6 +147,9 @@ enum ar_verdict ar_mode_verdict(enum ar_permission_mode mode, const struct ar_to
 /* rule.c */
 bool ar_rule_fits(const struct ar_session *s, const struct ar_permission_rule *rule,
 		  const struct ar_turn *turn, const struct ar_act *act);
+/* What is not known of a command before it runs could make the rule fit. */
+bool ar_rule_may_fit(const struct ar_session *s, const struct ar_permission_rule *rule,
+		     const struct ar_turn *turn, const struct ar_act *act);
 bool ar_pattern_fits(struct ar_str pattern, struct ar_str text);
 
 /* rule_json.c: the members of a session's rule. `*ret_wrong` is the one that does not fit. */
@@ -159,10 +163,10 @@ int ar_verdict_find(struct ar_str word); /* of a decision or an outcome; 0: unkn
 const struct ar_command_line *ar_shell_command(struct ar_decision *d, const struct ar_act *act,
 					       struct ar_str *ret_covers);
 
-/* covers.c: what a grant is about. A command: exactly it, in that folder; absent when it destroys something, or cannot be recognised again. A tool that
+/* covers.c: what a grant is about. A command: exactly it, in that folder, with that input; absent when it destroys something, or cannot be recognised again. A tool that
  * somebody else describes: as described; absent for the runtime's own, which do not change. */
 struct ar_str ar_covers_command(struct ar_decision *d, const struct ar_command_line *c, struct ar_str text,
-				struct ar_str cwd);
+				struct ar_str input);
 
 /* Whether a text is a list of plain commands but for redirections that write no file. */
 bool ar_covers_nearly_literal(struct ar_arena *a, struct ar_str text);

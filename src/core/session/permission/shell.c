@@ -26,6 +26,12 @@ static void read_argv(struct ar_decision *d, struct ar_json argv, struct ar_comm
 		words[at++] = ar_arena_str(d->arena, word);
 	}
 	ar_command_of_argv(words, at, d->arena, ret);
+	if (ar_json_len(argv) <= ARGV_MAX)
+		return;
+	ret->is_opaque = true;
+	ret->why = "it has too many words";
+	ret->count = 0;
+	ret->dangers |= 1u << AR_DANGER_UNREADABLE;
 }
 
 static void read_input(struct ar_decision *d, struct ar_str text, struct ar_command_line *ret)
@@ -41,7 +47,7 @@ const struct ar_command_line *ar_shell_command(struct ar_decision *d, const stru
 {
 	struct ar_command_line *c;
 	struct ar_json args = { 0 };
-	struct ar_str text, cwd;
+	struct ar_str text, cwd, input;
 
 	*ret_covers = AR_STR_NONE;
 	if (!act->tool || !(act->tool->capabilities & AR_TOOL_SHELL))
@@ -51,12 +57,18 @@ const struct ar_command_line *ar_shell_command(struct ar_decision *d, const stru
 		args = (struct ar_json){ 0 };
 	text = text_of(d, args, "command");
 	cwd = text_of(d, args, "cwd");
+	input = text_of(d, args, "input");
 	if (ar_json_type(ar_json_get(args, "argv")) == AR_JSON_ARRAY)
 		read_argv(d, ar_json_get(args, "argv"), c);
 	else if (!ar_str_absent(text))
 		ar_command_parse(text, d->arena, c);
 	else
-		read_input(d, text_of(d, args, "input"), c);
-	*ret_covers = ar_covers_command(d, c, text, cwd);
+		read_input(d, input, c);
+	c->root = d->input->policy->workspace;
+	c->cwd = cwd;
+	ar_command_judge_writes(c);
+	if (!ar_str_empty(input))
+		ar_command_judge_input(c);
+	*ret_covers = ar_covers_command(d, c, text, input);
 	return c;
 }
