@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "catalog"))
 
 from compiler import parse  # noqa: E402
+from compiler.markdown import UNIT_KINDS  # noqa: E402
 
 
 def roff(text):
@@ -114,7 +115,8 @@ def agentd(program, version, catalog):
 
 
 def setting(k):
-    kind = ", ".join(k.values) if k.values else f"{k.kind}, {k.min} to {k.max}" if k.kind == "int" and k.max else k.kind
+    kind = ", ".join(k.values) if k.values else UNIT_KINDS.get(k.unit, k.kind)
+    kind += f", {k.min} to {k.max}" if k.kind == "int" and k.max else ""
     about = [kind] + (["required"] if k.required else [f"default {k.default}"] if k.default else []) + ([k.env] if k.env else [])
     secret = " Secret: never shown or logged." if k.secret else ""
     return f".TP\n{bold(k.name)} ({roff('; '.join(about))})\n{roff(k.doc + secret)}\n"
@@ -122,7 +124,9 @@ def setting(k):
 
 def settings(catalog, version):
     intro = ("The settings of agentd, as YAML. A dot in a name below stands for a section of the file. The environment wins over the file, the\n"
-             "file over the default. A key that is not known is an error.\n")
+             "file over the default. A key that is not known is an error; agentd check lists all mistakes.\n"
+             ".PP\nA duration is a whole number with ms, s, m, h or d, a size one with B, kB, MB, GB, TB, KiB, MiB, GiB or TiB; a percentage may end\n"
+             "with %. Without a unit the number counts what the type names. A boolean is true or false.\n")
     example = ["model:", "  name: small", "listen: 127.0.0.1:7717", "log: { requests: all }"]
     lists = "".join(f".SS {bold(one.name)}\n{roff(one.doc)}\n" + "".join(setting(k) for k in one.fields) for one in catalog.lists)
     return page("agentd.yaml", 5, "settings of the agent runtime's daemon", version, [

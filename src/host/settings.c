@@ -12,6 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define PREFIX AR_STR("AGENTD_") /* of our variables */
+
 static struct ar_setting setting_of(struct ar_settings *s, size_t i, enum ar_origin_kind kind)
 {
 	const struct ar_config_key *key = &ar_config_keys[i];
@@ -63,10 +65,10 @@ static void check_variable(struct ar_settings *s, struct ar_str name)
 
 		if (env && ar_str_is(name, env))
 			return;
-		if (env && ar_str_starts(ar_str_from(env), AR_STR("AGENTD_")))
+		if (env && ar_str_starts(ar_str_from(env), PREFIX))
 			ar_suggest(&best, name, env);
 	}
-	if (best.word && best.distance <= 2)
+	if (best.word && best.distance <= (name.len < PREFIX.len + 5 ? 1 : 2))
 		ar_problem(&s->problems, &at, NULL,
 			   "there is no such variable; did you mean %s? Rename or unset it", best.word);
 	else
@@ -81,7 +83,7 @@ static void check_environment(struct ar_settings *s)
 		struct ar_str name;
 
 		ar_str_split(ar_str_from(*entry), '=', &name);
-		if (ar_str_starts(name, AR_STR("AGENTD_")) && !is_foreign(name))
+		if (ar_str_starts(name, PREFIX) && !is_foreign(name))
 			check_variable(s, name);
 	}
 }

@@ -122,6 +122,7 @@ test('the environment is read by the same rules, and misspelt variables are foun
 	const near = check('', { AGENTD_AUTH_REQUIERD: 'true' });
 	assert.equal(near.status, 1);
 	assert.match(near.stderr, /AGENTD_AUTH_REQUIERD: there is no such variable; did you mean AGENTD_AUTH_REQUIRED\?/);
+	assert.equal(check('', { AGENTD_HOME: '/srv' }).status, 0); // two of four letters differ from AGENTD_NODE
 	const far = check('', { AGENTD_FAVOURITE_COLOUR: 'blue', AGENTD_SERVICE_HOST: '10.0.0.1', AGENTD_PORT_7717_TCP: 'tcp://10.0.0.1:7717' });
 	assert.equal(far.status, 0);
 	assert.equal(far.stderr, 'warning: environment AGENTD_FAVOURITE_COLOUR: no setting has this variable and it is ignored; docs/reference/config.md lists them\n');

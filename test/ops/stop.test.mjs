@@ -49,7 +49,7 @@ test('a model call under way ends, is recorded, and is not paid for twice', asyn
 	term(rt);
 	await said(rt, 'draining');
 	release();
-	await follower.ended(turnId); // also whoever watches sees the end
+	await follower.ended(turnId); // a client that watches sees the end, too
 	follower.stop();
 	assert.deepEqual(await rt.gone, { code: 0, signal: null });
 	assert.equal(held.held.length, 1);

@@ -156,7 +156,7 @@ static uint64_t new_instance(void)
 	return v >> 1 | 1;
 }
 
-/* Once: for a person at a terminal as a sentence, for whoever collects the log as a line of it. */
+/* Once: for a person at a terminal as a sentence, for a collector of logs as a line of the log. */
 static void report(const char *level, const char *message, const char *detail)
 {
 	if (isatty(STDERR_FILENO))
