@@ -110,8 +110,9 @@ static bool is_gitdir(const struct search *s, struct ar_str folder)
 	return stat(in_workspace(s, ar_arena_fmt(s->a, "%.*s/HEAD", AR_STR_ARG(folder))).p, &st) == 0;
 }
 
-/* Repositories of submodules; their names may have slashes. Sandboxed commands write here: no link is followed, and a launch looks at so many. */
-static void protect_modules(struct search *s, struct ar_str folder, unsigned depth)
+/* Repositories of submodules; their names may have slashes. Sandboxed commands write here: no link is followed, and a launch
+ * looks at so many. `is_wanted`: a folder that is there and cannot be looked at makes all of .git/modules protected. */
+static void protect_modules(struct search *s, struct ar_str folder, unsigned depth, bool is_wanted)
 {
 	int fd = depth > 0 ? open(in_workspace(s, folder).p,
 				  O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
@@ -129,14 +130,14 @@ static void protect_modules(struct search *s, struct ar_str folder, unsigned dep
 		if (is_gitdir(s, inner)) {
 			s->modules--;
 			protect_gitdir(s, inner);
-			protect_modules(s, ar_arena_fmt(s->a, "%s/modules", inner.p), depth - 1);
+			protect_modules(s, ar_arena_fmt(s->a, "%s/modules", inner.p), depth - 1, true);
 			continue;
 		}
-		protect_modules(s, inner, depth - 1);
+		protect_modules(s, inner, depth - 1, false);
 	}
 	if (d)
 		closedir(d);
-	else if (depth > 0 && (fd >= 0 || errno != ENOENT))
+	else if (is_wanted && depth > 0 && (fd >= 0 || errno != ENOENT))
 		s->entries = 0; /* a link, or nothing that can be looked at */
 }
 
@@ -343,7 +344,7 @@ enum ar_status ar_protected_find(const struct ar_protected_options *o, struct ar
 	if (rc != AR_OK)
 		return rc;
 	follow_git_file(&s);
-	protect_modules(&s, AR_STR(".git/modules"), MODULES_DEPTH);
+	protect_modules(&s, AR_STR(".git/modules"), MODULES_DEPTH, true);
 	if (s.modules == 0 || s.entries == 0)
 		protect(&s, AR_STR(".git/modules")); /* too many to name each: none of them is written */
 	protect_hooks(&s);
