@@ -104,7 +104,7 @@ test('model.base_url and model.api_key are those of the provider that is asked f
 test('a provider that there is not: the error names those that there are', async () => {
 	const rt = await startAgentd({ dataDir: newFolder(), env: { AGENTD_PROVIDER: 'abacus' }, mayDie: true });
 	assert.ok(rt.isGone);
-	assert.match(rt.stderr, /model\.provider.*AGENTD_PROVIDER.*auto, openai-chat, openai-responses, anthropic, gemini/);
+	assert.match(rt.stderr, /AGENTD_PROVIDER.*model\.provider.*auto, openai-chat, openai-responses, anthropic, gemini/);
 });
 
 test('anthropic: reasoning that was signed goes back with the answer to the call, also after kill -9, and to no other kind of server', async () => {

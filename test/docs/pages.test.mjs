@@ -57,10 +57,12 @@ test('every block of settings is taken', async (t) => {
 				const folder = newFolder();
 				const file = join(folder, 'agentd.yaml');
 				writeFileSync(file, elsewhere(text, folder));
-				const { status, stderr } = spawnSync(join(bin, 'agentd'), ['stdio', '--config', file, '--data-dir', join(folder, 'data')],
+				// A database of another machine is not there to be connected to.
+				const word = text.startsWith('store:') ? 'check' : 'stdio';
+				const { status, stderr } = spawnSync(join(bin, 'agentd'), [word, '--config', file, '--data-dir', join(folder, 'data')],
 					{ env: { PATH: process.env.PATH, HOME: folder, ANTHROPIC_API_KEY: 'key-of-a-test' }, input: '', encoding: 'utf8', timeout: 20000 });
 				// The certificates of that page are the operator's.
-				if (page === 'docs/network.md') assert.match(stderr, /\/etc\/agentd\/tls\/fullchain\.pem/);
+				if (text.includes('/etc/agentd/tls/')) assert.match(stderr, /\/etc\/agentd\/tls\/fullchain\.pem/);
 				else assert.equal(status, 0, stderr);
 			});
 		}
