@@ -70,7 +70,9 @@ def command_part(c):
 
 def commands(catalog):
     intro = (f"All {len(catalog.commands)} commands. Members may be written in camelCase or snake_case, not in both.\n"
-             "Every command may also fail with the errors of the request and of the server.")
+             "Every command may also fail with the errors of the request and of the server.\n"
+             "Over HTTP a POST needs `Content-Type: application/json`, and the header `Idempotency-Key` stands for the member\n"
+             "`idempotencyKey` of a command that has it; if both come and differ, the answer is 400.")
     return page("Commands", intro, [command_part(c) for c in catalog.commands])
 
 

@@ -47,8 +47,16 @@ def responses(catalog, command, ok):
     return out
 
 
+def key_header(c):
+    """The idempotencyKey of a write may come as a header instead."""
+    if not any(f.name == "idempotencyKey" for f in c.input.fields):
+        return {}
+    return {"parameters": [{"name": "Idempotency-Key", "in": "header", "required": False, "schema": {"type": "string"},
+                            "description": "The same as idempotencyKey in the body; both may come if they are equal."}]}
+
+
 def post(catalog, c):
-    return {"operationId": c.name, "summary": c.doc, "tags": [c.kind], "x-scope": c.scope, "x-built": c.built, "x-emits": c.emits,
+    return {"operationId": c.name, "summary": c.doc, "tags": [c.kind], "x-scope": c.scope, "x-built": c.built, "x-emits": c.emits, **key_header(c),
             "requestBody": {"required": True, "content": json_content(ref(camel(c.name) + "Input"))},
             "responses": responses(catalog, c, json_content(ref(camel(c.name) + "Result")))}
 

@@ -1,7 +1,7 @@
 // A repeat of a write is the same write: by turnId, by sessionId, by idempotencyKey, a thousand at once, and after kill -9.
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
-import { call, follow, ok, readLog, refused, submit, world } from '../lib/runtime.mjs';
+import { call, follow, ok, readLog, refused, request, submit, world } from '../lib/runtime.mjs';
 
 const MANY = 1000;
 let w;
@@ -17,6 +17,21 @@ async function restart() {
 
 const count = (log, type) => log.filter((f) => f.type === type).length;
 const many = (n, make) => Promise.all(Array.from({ length: n }, (_, i) => make(i)));
+
+test('the header Idempotency-Key is the member idempotencyKey', async () => {
+	const post = async (key, input, command = 'create_session') => {
+		const { status, text } = await request(w.rt, { path: `/v1/${command}`, body: JSON.stringify(input), headers: key ? { 'idempotency-key': key } : {} });
+		return { status, body: JSON.parse(text) };
+	};
+	const first = await post('head-1', {});
+	for (const again of [await post('head-1', {}), await post('"head-1"', {}), await post(null, { idempotencyKey: 'head-1' }), await post('head-1', { idempotency_key: 'head-1' })])
+		assert.deepEqual(again, first);
+	assert.notEqual((await post('head-2', {})).body.sessionId, first.body.sessionId);
+	const both = await post('head-1', { idempotencyKey: 'head-3' });
+	assert.equal(both.status, 400);
+	assert.match(both.body.error.message, /Idempotency-Key header and idempotencyKey of the body differ/);
+	assert.equal((await post('head-1', { limit: 1 }, 'list_sessions')).status, 200, 'a read has no use for it');
+});
 
 test('CP-08 submit_turn: one turnId is one turn, a thousand times at once and after kill -9', async () => {
 	const { sessionId } = await ok(w.rt, 'create_session', {});

@@ -1,5 +1,6 @@
 /* One request and its answer: who may ask (loopback rules, the key of a peer), what answers (router), how the input is
  * made, and the call into the core. The carrier has the bytes. Owner: the loop thread. */
+#include "describe.h"
 #include "entry.h"
 #include "exchange.h"
 #include "hash.h"
@@ -127,7 +128,7 @@ static bool answer_preflight(struct ar_exchange *x)
 		return false;
 	ar_reply_add(&x->reply, "Access-Control-Allow-Methods", AR_STR("GET, POST"));
 	ar_reply_add(&x->reply, "Access-Control-Allow-Headers",
-		     AR_STR("authorization, content-type, last-event-id, x-request-id"));
+		     AR_STR("authorization, content-type, idempotency-key, last-event-id, x-request-id"));
 	ar_reply_add(&x->reply, "Access-Control-Max-Age", AR_STR("600"));
 	ar_exchange_answer(x, 200, AR_STR(""));
 	return true;
@@ -269,15 +270,20 @@ static enum ar_status make_input(struct ar_exchange *x, const struct ar_route *r
 				 struct ar_error *err)
 {
 	struct ar_str after = r->kind == AR_ROUTE_EVENTS ? x->request->last_event_id : AR_STR_NONE;
+	struct ar_json_parser *parser = x->carrier->server->parser;
+	bool has_key = !r->is_get && !ar_str_absent(x->request->idempotency_key) &&
+		       ar_field_find(&r->command->in, AR_STR("idempotencyKey"));
 	enum ar_status st = AR_OK;
 
 	*ret = x->content;
-	if (!r->is_get && ar_str_absent(after))
-		return AR_OK;
 	if (r->is_get)
 		st = ar_input_from_target(r, x->target.query, after, &x->input, err);
+	else if (!ar_str_absent(after))
+		st = ar_input_with_after(parser, *ret, after, &x->input, err);
+	else if (has_key)
+		st = ar_input_with_key(parser, *ret, x->request->idempotency_key, &x->input, err);
 	else
-		st = ar_input_with_after(x->carrier->server->parser, *ret, after, &x->input, err);
+		return AR_OK;
 	*ret = ar_buf_str(&x->input);
 	return st;
 }

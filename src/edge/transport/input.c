@@ -199,18 +199,24 @@ enum ar_status ar_input_from_target(const struct ar_route *r, struct ar_str quer
 	return st;
 }
 
-enum ar_status ar_input_with_after(struct ar_json_parser *parser, struct ar_str body, struct ar_str after,
-				   struct ar_buf *out, struct ar_error *err)
+static enum ar_status parse_body(struct ar_json_parser *parser, struct ar_str body, struct ar_json *ret,
+				 struct ar_error *err)
+{
+	if (ar_json_parse(parser, body.len ? body : AR_STR("{}"), ret, err) == AR_OK &&
+	    ar_json_type(*ret) == AR_JSON_OBJECT)
+		return AR_OK;
+	return ar_refuse(err, AR_ERR_INVALID_JSON, "the body is not a JSON object");
+}
+
+/* All members but those that are left out, and one more. */
+static void copy_with(struct ar_json doc, bool (*is_left_out)(struct ar_str name), struct ar_buf *out,
+		      const char *name, struct ar_str value)
 {
 	struct ar_jw w = ar_jw(out);
-	struct ar_json doc;
 
-	if (ar_json_parse(parser, body.len ? body : AR_STR("{}"), &doc, err) != AR_OK ||
-	    ar_json_type(doc) != AR_JSON_OBJECT)
-		return ar_refuse(err, AR_ERR_INVALID_JSON, "the body is not a JSON object");
 	ar_jw_open(&w);
 	for (struct ar_json_iter it = ar_json_iter(doc); ar_json_next(&it);) {
-		if (is_start(it.name))
+		if (is_left_out(it.name))
 			continue;
 		ar_jw_str(&w, it.name);
 		ar_buf_addc(out, ':');
@@ -218,7 +224,52 @@ enum ar_status ar_input_with_after(struct ar_json_parser *parser, struct ar_str 
 		ar_json_print(it.value, out);
 		w.comma = true;
 	}
-	ar_jw_mstr(&w, "after", after);
+	ar_jw_mstr(&w, name, value);
 	ar_jw_close(&w);
+}
+
+enum ar_status ar_input_with_after(struct ar_json_parser *parser, struct ar_str body, struct ar_str after,
+				   struct ar_buf *out, struct ar_error *err)
+{
+	struct ar_json doc;
+	enum ar_status st = parse_body(parser, body, &doc, err);
+
+	if (st == AR_OK)
+		copy_with(doc, is_start, out, "after", after);
+	return st;
+}
+
+static bool is_key(struct ar_str name)
+{
+	return ar_field_named("idempotencyKey", name);
+}
+
+/* The header may be a string in quotes (RFC 8941) or the plain text. */
+static struct ar_str unquote(struct ar_str s)
+{
+	bool is_quoted = s.len >= 2 && s.p[0] == '"' && s.p[s.len - 1] == '"';
+
+	return is_quoted ? ar_str_sub(s, 1, s.len - 2) : s;
+}
+
+enum ar_status ar_input_with_key(struct ar_json_parser *parser, struct ar_str body, struct ar_str key,
+				 struct ar_buf *out, struct ar_error *err)
+{
+	struct ar_json doc;
+	struct ar_str other;
+	enum ar_status st = parse_body(parser, body, &doc, err);
+
+	if (st != AR_OK)
+		return st;
+	key = unquote(key);
+	if (!key.len || !ar_str_is_utf8(key))
+		return ar_refuse(err, AR_ERR_INVALID_INPUT, "the Idempotency-Key header is no text");
+	for (struct ar_json_iter it = ar_json_iter(doc); ar_json_next(&it);) {
+		if (is_key(it.name) && (!ar_json_str(it.value, &other) || !ar_str_eq(other, key)))
+			return ar_refuse(err, AR_ERR_INVALID_INPUT,
+					 "the Idempotency-Key header and idempotencyKey of the body differ; "
+					 "send one of them");
+	}
+	copy_with(doc, is_key, out, "idempotencyKey", key);
 	return AR_OK;
 }

@@ -24,6 +24,7 @@ static const struct {
 	HEADER("authorization", authorization),
 	HEADER("content-type", content_type),
 	HEADER("last-event-id", last_event_id),
+	HEADER("idempotency-key", idempotency_key),
 	HEADER("access-control-request-method", asked_method),
 	HEADER(AR_PRINCIPAL_HEADER, principal),
 	HEADER("x-request-id", request_id),

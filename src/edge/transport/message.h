@@ -27,6 +27,7 @@ struct ar_request {
 	struct ar_str authorization;
 	struct ar_str content_type;
 	struct ar_str last_event_id;
+	struct ar_str idempotency_key;
 	struct ar_str asked_method; /* Access-Control-Request-Method */
 	struct ar_str principal; /* of AR_PRINCIPAL_HEADER; only believed from a node of the cluster */
 	struct ar_str request_id; /* X-Request-Id, as it came */

@@ -86,13 +86,47 @@ static void puts_the_cursor_into_a_body(void **state AR_UNUSED)
 	ar_json_parser_free(p);
 }
 
+static void puts_the_key_into_a_body(void **state AR_UNUSED)
+{
+	static const struct {
+		const char *body, *key, *out; /* out NULL: refused */
+		uint16_t code;
+	} rows[] = {
+		{ "", "k", "{\"idempotencyKey\":\"k\"}", 0 },
+		{ "{\"a\":1}", "\"k 1\"", "{\"a\":1,\"idempotencyKey\":\"k 1\"}", 0 },
+		{ "{\"idempotency_key\":\"k\",\"a\":1}", "k", "{\"a\":1,\"idempotencyKey\":\"k\"}", 0 },
+		{ "{\"idempotencyKey\":\"j\"}", "k", NULL, AR_ERR_INVALID_INPUT },
+		{ "{\"idempotency_key\":\"j\"}", "k", NULL, AR_ERR_INVALID_INPUT },
+		{ "{\"idempotencyKey\":null}", "k", NULL, AR_ERR_INVALID_INPUT },
+		{ "{}", "", NULL, AR_ERR_INVALID_INPUT },
+		{ "{}", "\"\"", NULL, AR_ERR_INVALID_INPUT },
+		{ "{}", "\xff", NULL, AR_ERR_INVALID_INPUT },
+		{ "[]", "k", NULL, AR_ERR_INVALID_JSON },
+	};
+	struct ar_json_parser *p = ar_json_parser_new();
+
+	for (size_t i = 0; i < AR_ARRAY_LEN(rows); i++) {
+		struct ar_buf out = { 0 };
+		struct ar_error err = { 0 };
+		enum ar_status st =
+			ar_input_with_key(p, ar_str_from(rows[i].body), ar_str_from(rows[i].key), &out, &err);
+
+		ar_buf_addc(&out, 0);
+		assert_int_equal(st, rows[i].out ? AR_OK : AR_E_REFUSED);
+		assert_int_equal(err.code, rows[i].code);
+		if (rows[i].out)
+			assert_string_equal(out.p, rows[i].out);
+		ar_buf_fini(&out);
+	}
+	ar_json_parser_free(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(types_the_query),
-		cmocka_unit_test(last_event_id_wins),
-		cmocka_unit_test(refuses_what_does_not_fit),
-		cmocka_unit_test(puts_the_cursor_into_a_body),
+		cmocka_unit_test(types_the_query),	     cmocka_unit_test(last_event_id_wins),
+		cmocka_unit_test(refuses_what_does_not_fit), cmocka_unit_test(puts_the_cursor_into_a_body),
+		cmocka_unit_test(puts_the_key_into_a_body),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
