@@ -67,7 +67,9 @@ static struct ar_str write_submit(struct sim *s, const struct wish *x, struct ar
 	ar_jw_mstr(&w, "idempotencyKey", x->key);
 	ar_jw_mstr(&w, "busyPolicy", ar_str_from(busy[x->busy]));
 	if (x->has_options)
-		ar_jw_mraw(&w, "options", AR_STR("{\"temperature\":0.5,\"model\":\"sim-2\"}"));
+		ar_jw_mraw(&w, "options",
+			   s->policy.model_count > 1 ? AR_STR("{\"temperature\":0.5,\"model\":\"sim-2\"}")
+						     : AR_STR("{\"temperature\":0.5,\"model\":\"sim-1\"}"));
 	ar_jw_close(&w);
 	kept = sim_keep(s, ar_buf_str(&body));
 	ar_buf_fini(&body);
