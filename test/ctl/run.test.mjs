@@ -206,7 +206,7 @@ test("without a terminal a question ends run with status 4, and its answer is no
 	for (const how of [[], ["--on-question=fail"], ["--quiet"]]) {
 		const { code, out, err } = await place.ctl(...at, "run", ...how, "[[tool list_files {}]]");
 		assert.deepEqual([code, out], [4, ""], err);
-		const found = /^agentctl: the turn waits for a decision on (action_\w+): May the tool .+\nnext: agentctl approve (action_\w+) .*agentctl tail (sess_\w+) --after (\S+);/.exec(err);
+		const found = /^agentctl: the turn waits for a decision on (action_\w+): .*May the tool .+\nnext: agentctl approve (action_\w+) .*agentctl tail (sess_\w+) --after (\S+);/.exec(err);
 		assert.ok(found, err);
 		assert.equal(found[1], found[2]);
 		assert.equal((await place.ctl(...at, "approve", found[1])).code, 0);

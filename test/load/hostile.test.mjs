@@ -45,13 +45,16 @@ async function slowRounds() {
 	return values.agentd_loop_cpu_seconds_count - values['agentd_loop_cpu_seconds_bucket{le="0.1"}'];
 }
 
-/** A test that `attack` leaves the loop free. */
+/** A test that `attack` leaves the loop free. What costs too much does so each time; a processor that a hypervisor took away does not. */
 function stays(name, attack) {
 	test(name, async (t) => {
-		const before = await slowRounds();
-		await attack();
-		const slow = await slowRounds() - before;
-		t.diagnostic(`the longest round of late: ${(longest * 1000).toFixed(1)} ms`);
+		let slow = 1;
+		for (let tries = 0; slow > 0 && tries < 3; tries++) {
+			const before = await slowRounds();
+			await attack();
+			slow = await slowRounds() - before;
+			t.diagnostic(`the longest round of late: ${(longest * 1000).toFixed(1)} ms`);
+		}
 		assert.equal(slow, 0, `${slow} rounds of the loop took more than 100 ms; the longest of late ${longest * 1000} ms`);
 	});
 }
@@ -133,7 +136,7 @@ stays('bodies that are deep, wide, repeated or endless numbers', async () => {
 stays('long commands', async () => {
 	const { sessionId } = await submit(w.rt, '[[say ok]]');
 	for (const part of ['a;', '$(', '`', 'x=$x$x;', '"$(', '${a:-', "'a' ", '<<E\n', 'rm -rf "$x" | ', '\\\n', '{a,b}', 'eval ', '(', 'if a;then ', '$IFS', '*', 'a=b ']) {
-		const command = part.repeat(Math.floor(30000 / part.length));
+		const command = part.repeat(Math.floor((JSON.stringify(part).length > part.length + 2 ? 30000 : 60000) / part.length));
 		const { decision } = await ok(w.rt, 'evaluate_permission', { sessionId, act: { toolName: 'shell', arguments: { command } } });
 		assert.equal(decision, 'ask', part);
 	}

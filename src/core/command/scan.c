@@ -432,6 +432,12 @@ static void read_byte(struct ar_reading *r)
 		read_plain(r, c);
 }
 
+bool ar_scan_afford(struct ar_scan *s, size_t bytes)
+{
+	s->work += bytes;
+	return s->work <= WORK_MAX;
+}
+
 void ar_scan_text(struct ar_scan *s, struct ar_str text, struct ar_words *outer, enum ar_scan_mode mode)
 {
 	struct ar_reading r = { .s = s, .outer = outer, .mode = mode, .is_piped = s->is_fed };
@@ -439,8 +445,8 @@ void ar_scan_text(struct ar_scan *s, struct ar_str text, struct ar_words *outer,
 	bool was_maybe = s->is_maybe;
 
 	s->is_fed = false;
-	s->work += text.len + AR_SCAN_WORD_SPARE;
-	if (s->depth == AR_COMMAND_DEPTH_MAX || text.len > AR_COMMAND_TEXT_MAX || s->work > WORK_MAX) {
+	if (!ar_scan_afford(s, text.len + AR_SCAN_WORD_SPARE) || s->depth == AR_COMMAND_DEPTH_MAX ||
+	    text.len > AR_COMMAND_TEXT_MAX) {
 		ar_scan_unreadable(s, ar_str_utf8_prefix(text, 32));
 		return;
 	}

@@ -62,6 +62,8 @@ struct ar_reading {
 };
 
 /* scan.c */
+bool ar_scan_afford(struct ar_scan *s,
+		    size_t bytes); /* counts bytes that are read; false: more than may be read in all */
 void ar_scan_text(struct ar_scan *s, struct ar_str text, struct ar_words *outer, enum ar_scan_mode mode);
 
 /* words.c */

@@ -245,7 +245,7 @@ void ar_scan_put_variable(struct ar_reading *r, struct ar_str name)
 	struct ar_variable *v = ar_variables_find(&r->s->variables, name);
 	const char *value = v ? NULL : known_value(name);
 
-	if (v && r->s->variables.is_full) {
+	if (v && (r->s->variables.is_full || !ar_scan_afford(r->s, v->text.len + v->shape.len))) {
 		ar_scan_put_unknown(r);
 	} else if (v) {
 		v->is_program = v->is_program ||

@@ -110,11 +110,12 @@ static bool on_question(struct turn *t, const struct ar_ctl_event *e)
 	struct ar_str id = ar_api_str(e->doc, "actionId");
 
 	ar_out_break(&t->ctl->out);
+	if (!ar_str_absent(ar_api_str(payload, "promptRef")))
+		ar_ctl_note(t->ctl, "the next question is cut; see all of it with: agentctl inbox show %.*s",
+			    AR_STR_ARG(id));
 	if (t->fails_on_question)
 		return leave_question(t, id, prompt);
 	ar_ctl_note(t->ctl, "waits for a decision: %.*s", AR_STR_ARG(prompt));
-	if (!ar_str_absent(ar_api_str(payload, "promptRef")))
-		ar_ctl_note(t->ctl, "see all of it with: agentctl inbox show %.*s", AR_STR_ARG(id));
 	ar_ctl_note(t->ctl, "answer with: agentctl approve %.*s, or deny; agentctl chat asks here",
 		    AR_STR_ARG(id));
 	return true;

@@ -89,7 +89,7 @@ static enum ar_exit sandbox(struct ar_ctl *c, const struct ar_ctl_args *a)
 		return ask_files(c, word, a->words[1], a->values[OPT_WORKSPACE]);
 	return ar_ctl_complain(c, AR_EXIT_USAGE,
 			       AR_STR("agentctl sandbox check | repositories | quarantine PATH"),
-			       "these are not words of sandbox");
+			       "sandbox has no word '%s', or it needs another number of words", word);
 }
 
 const struct ar_ctl_command ar_cmd_sandbox = {

@@ -223,12 +223,14 @@ static bool find_tcp_source(struct ar_link *l)
 	union ar_sockaddr here, there;
 	int here_len = sizeof here, there_len = sizeof there;
 
-	if (l->source.is_peer || uv_tcp_getsockname(&l->u.tcp, &here.any, &here_len) ||
+	if (uv_tcp_getsockname(&l->u.tcp, &here.any, &here_len) ||
 	    uv_tcp_getpeername(&l->u.tcp, &there.any, &there_len))
 		return true;
 	unmap(&here);
 	unmap(&there);
 	l->source.is_loopback = ar_sockaddr_is_loopback(&there);
+	if (l->source.is_peer)
+		return true;
 	if (l->source.is_loopback)
 		l->source.uid = ar_peer_user_of_tcp(&l->server->users, &here, &there);
 	return count_address(l, &there);
