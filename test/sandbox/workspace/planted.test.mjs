@@ -1,5 +1,6 @@
 // A git repository inside the workspace names commands that git runs (core.fsmonitor, hooks). One that a sandboxed command makes or changes runs them outside of the sandbox as soon as
 // somebody enters it: it is on record, the model is warned, and `agentctl sandbox quarantine` disables it.
+// ci: release only (a sanitizer inside the helpers makes calls of its own, which the filter refuses)
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
