@@ -75,7 +75,7 @@ scenario("a stuck reader is cut, the others do not notice", async () => {
 	stuck.socket.pause();
 	for (let i = 0; i < 20; i++) {
 		await publish(probe.port, 100, 2000);
-		await healthy.until((w) => ids(w).length >= (i + 1) * 100, 1000);
+		await healthy.until((w) => ids(w).length >= (i + 1) * 100);
 	}
 	await probe.connections(1);
 	await publish(probe.port, 1);
