@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* A variable that files may name by `env:`. */
@@ -25,7 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 int LLVMFuzzerInitialize(int *argc AR_UNUSED, char ***argv AR_UNUSED)
 {
 	file = memfd_create("settings", MFD_CLOEXEC);
-	AR_ASSERT(file >= 0);
+	AR_ASSERT(file >= 0 && fchmod(file, 0600) == 0);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
 	clearenv();
 	setenv("HOME", "/home/user", 1);

@@ -118,7 +118,7 @@ def setting(k):
     kind = ", ".join(k.values) if k.values else UNIT_KINDS.get(k.unit, k.kind)
     kind += f", {k.min} to {k.max}" if k.kind == "int" and k.max else ""
     about = [kind] + (["required"] if k.required else [f"default {k.default}"] if k.default else []) + ([k.env] if k.env else [])
-    secret = " Secret: never shown or logged." if k.secret else ""
+    secret = " Secret: never shown or logged; may be a reference." if k.secret else ""
     return f".TP\n{bold(k.name)} ({roff('; '.join(about))})\n{roff(k.doc + secret)}\n"
 
 
@@ -131,8 +131,21 @@ def settings(catalog, version):
     lists = "".join(f".SS {bold(one.name)}\n{roff(one.doc)}\n" + "".join(setting(k) for k in one.fields) for one in catalog.lists)
     return page("agentd.yaml", 5, "settings of the agent runtime's daemon", version, [
         ("DESCRIPTION", intro), ("SETTINGS", "".join(setting(k) for k in catalog.config)),
-        ("LISTS", "Each is a sequence of mappings. A secret field may end with env:NAME: the rest is taken from that variable.\n" + lists),
-        ("EXAMPLE", literal(example)), ("SEE ALSO", f"{bold('agentd')}(1)\n")])
+        ("LISTS", "Each is a sequence of mappings.\n" + lists),
+        ("REFERENCES", references()), ("EXAMPLE", literal(example)), ("SEE ALSO", f"{bold('agentd')}(1)\n")])
+
+
+def references():
+    rows = [("{ file: PATH }", "The content of a regular file that only agentd can read."),
+            ("{ credential: NAME }", "The file of that name in $CREDENTIALS_DIRECTORY; see systemd.exec(5)."),
+            ("{ env: NAME }", "A variable of agentd; env:NAME at the end of a text is the same."),
+            ("{ command: [PROGRAM, ARGUMENT, ...] }", "What the program writes to its standard output; there is no shell."),
+            ("{ http: { url: ..., token: REFERENCE, header: ..., field: ..., ca_file: ... } }",
+             "The text at the JSON pointer field of what a secret store answers.")]
+    return (roff("A secret is a text, or a mapping that says where it is:") + "\n"
+            + "".join(f".TP\n{bold(form)}\n{roff(what)}\n" for form, what in rows)
+            + ".PP\n" + roff("prefix is put before the value. cache_s is how many seconds a value is used before it is asked for again: 60 for files, 300 for "
+                            "commands and stores; 0 is until SIGHUP. agentd check --secrets resolves all of them.") + "\n")
 
 
 def main():

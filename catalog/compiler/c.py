@@ -83,6 +83,7 @@ struct ar_command_desc {
 	const char *doc;
 	bool write;
 	bool built;
+	bool is_audited;   /* a write that leaves an entry in the audit trail */
 	unsigned right;    /* what a caller must have, of enum ar_right (port/door.h) */
 	const char *scope; /* its name */
 	struct ar_struct_desc in;
@@ -92,8 +93,16 @@ struct ar_command_desc {
 	size_t error_count;
 	const uint16_t *emits; /* enum ar_event_type */
 	size_t emit_count;
+	int http; /* status of an answer that is no error */
 	const char *get_route; /* "/v1/sessions/{sessionId}", several with a space between, or NULL: POST /v1/<name> only */
 	const char *origin;    /* where in the standard the command comes from */
+};
+
+/* A route that no command answers. */
+struct ar_route_desc {
+	const char *path;
+	bool is_get;
+	bool is_public; /* nobody has to show who it is */
 };
 
 struct ar_error_desc {
@@ -190,6 +199,7 @@ def header(catalog):
     out.append(enum_block("ar_event_type", "AR_EV", [e.name for e in catalog.events], none="NONE", count=True))
     out.append(enum_block("ar_scope", "AR_SCOPE", [s.name for s in catalog.scopes], first=0, count=True))
     out.append(enum_block("ar_command", "AR_CMD", [c.name for c in catalog.commands], none="NONE", count=True))
+    out.append(enum_block("ar_route_name", "AR_ROUTE", [r.name for r in catalog.routes], none="NONE", count=True))
     out.append(enum_block("ar_error_code", "AR_ERR", [e.name for e in catalog.errors], none="NONE", count=True))
     out.append(enum_block("ar_machine", "AR_MACHINE", [m.name for m in catalog.machines], first=0, count=True))
     for m in catalog.machines:
@@ -204,6 +214,7 @@ def header(catalog):
     out.append("""
 extern const struct ar_event_desc ar_event_descs[AR_EV_COUNT];
 extern const struct ar_command_desc ar_command_descs[AR_CMD_COUNT];
+extern const struct ar_route_desc ar_route_descs[AR_ROUTE_COUNT];
 extern const struct ar_error_desc ar_error_descs[AR_ERR_COUNT];
 extern const struct ar_machine_desc ar_machine_descs[AR_MACHINE_COUNT];
 extern const char *const ar_scope_names[AR_SCOPE_COUNT];
@@ -273,11 +284,17 @@ def event_row(e):
 
 def command_row(c):
     write, built = str(c.kind == "write").lower(), str(c.built).lower()
+    audited = str(c.kind == "write" and not c.is_quiet).lower()
     return (f"\t[AR_CMD_{upper(c.name)}] = {{ AR_CMD_{upper(c.name)}, {quote(c.name)},\n\t  {quote(c.doc)},\n"
-            f"\t  {write}, {built}, 1u << {SCOPES.index(c.scope)}, {quote(c.scope)}, {shape_init(f'ar_cmd_{c.name}_in', c.input)},\n"
+            f"\t  {write}, {built}, {audited}, 1u << {SCOPES.index(c.scope)}, {quote(c.scope)}, {shape_init(f'ar_cmd_{c.name}_in', c.input)},\n"
             f"\t  {shape_init(f'ar_cmd_{c.name}_out', c.output)}, {optional(c.key)},\n"
             f"\t  {id_list(c.name, 'AR_ERR_', c.fails)},\n\t  {id_list(c.name, 'AR_EV_', c.emits)}, "
-            f"{optional(c.get)}, {quote(c.origin)} }},")
+            f"{c.http}, {optional(c.get)}, {quote(c.origin)} }},")
+
+
+def route_row(r):
+    flags = f"{str(r.method == 'GET').lower()}, {str(r.access == 'public').lower()}"
+    return f"\t[AR_ROUTE_{upper(r.name)}] = {{ {quote(r.path)}, {flags} }},"
 
 
 def machine_tables(m):
@@ -314,6 +331,7 @@ def source(catalog, root):
 
     table("event", "AR_EV_COUNT", [event_row(e) for e in catalog.events])
     table("command", "AR_CMD_COUNT", [command_row(c) for c in catalog.commands])
+    table("route", "AR_ROUTE_COUNT", [route_row(r) for r in catalog.routes])
     table("error", "AR_ERR_COUNT", [
         f"\t[AR_ERR_{upper(e.name)}] = {{ {quote(e.name)}, {e.http}, {e.rpc}, {str(e.retryable).lower()},\n"
         f"\t  {quote(e.doc)} }}," for e in catalog.errors])

@@ -30,7 +30,9 @@ struct ar_config_key {
 	enum ar_config_unit unit; /* of an int */
 	const char *preset; /* the default, as text */
 	const char *env;    /* environment variable that wins over the file, or NULL */
-	bool secret;        /* never printed or logged */
+	bool secret;        /* never printed or logged; may be a reference */
+	bool lines;         /* of a secret: may have several lines */
+	bool fixed;         /* of a secret: a renewed value is used after a restart */
 	int64_t min;        /* of an int */
 	int64_t max;        /* of an int; 0 = none */
 	const char *const *values; /* of an enum, or what strings may be, ended by NULL; or NULL */
@@ -61,7 +63,7 @@ extern const size_t ar_config_list_count;
 
 STRINGS = """#define AR_CONFIG_UNSET (-1)
 
-/* Words of a list's entry. */
+/* Words of a list's entry; NULL, or ended by NULL. */
 struct ar_config_strings {
 	const char *const *v;
 	size_t count;
@@ -123,7 +125,7 @@ def key_row(k, member, values, tag):
     flags = ", ".join(str(f).lower() for f in (k.required, k.unique))
     return (f"\t{{ {quote(k.name)}, AR_CONFIG_{k.kind.upper()}, AR_CONFIG_UNIT_{k.unit.upper()}, "
             f"{quote(k.default)}, {optional(k.env)}, "
-            f"{str(k.secret).lower()}, {k.min}, {k.max}, {words}, {flags},\n"
+            f"{', '.join(str(f).lower() for f in (k.secret, k.lines, k.fixed))}, {k.min}, {k.max}, {words}, {flags},\n"
             f"\t  offsetof(struct {tag}, {member}),\n\t  {quote(k.doc)} }},")
 
 

@@ -13,8 +13,8 @@ def type_text(f):
     words = "`" + "`, `".join(f.values.values) + "`" if f.kind == "enum" else f.kind
     if f.types:
         words = " or ".join(f.types)
-    if f.members:
-        words += " of " + ", ".join(f"`{name}` ({kind})" for name, kind in f.members)
+    if f.of:
+        words += f" of [{f.of.name}](#{f.of.name})"
     if f.only is not None:
         words += f", always {str(f.only).lower()}"
     return words + (" or null" if f.nullable else "")
@@ -40,7 +40,8 @@ def event_part(catalog, e):
     if e.needs:
         scope += ", top-level " + code_list(e.needs)
     kept = "a frame: it takes no sequence and is not stored as a fact" if e.keep == "frame" else "a durable fact"
-    return f"### {e.name}\n\n{e.doc}\n\nIt is {kept}; class {e.klass}. Carries {scope}.\n\n{field_table(e.payload)}"
+    silent = "" if e.emitted else " **Not emitted yet.**"
+    return f"### {e.name}\n\n{e.doc}{silent}\n\nIt is {kept}; class {e.klass}. Carries {scope}.\n\n{field_table(e.payload)}"
 
 
 def events(catalog):
@@ -51,21 +52,28 @@ def events(catalog):
     for family in families:
         parts.append(f"## {family.replace('_', ' ')}\n")
         parts += [event_part(catalog, e) for e in catalog.events if e.family == family]
-    intro = (f"All {len(catalog.events)} event types. Every event has `type`, `eventId`, `timestamp`, `schemaVersion`, "
+    silent = sum(not e.emitted for e in catalog.events)
+    intro = (f"All {len(catalog.events)} event types of the standard and of this runtime; {silent} of them are not emitted yet, and say so.\nEvery event has `type`, `eventId`, `timestamp`, `schemaVersion`, "
              "`runtimeId`, `sessionId`,\n`sequence` and `payload`, and may carry any other id beside those it must.")
     return page("Events", intro, parts)
 
 
 def command_part(c):
     way = f"`POST /v1/{c.name}`" + "".join(f", `GET {path}`" for path in c.get.split())
-    lines = [f"## {c.name}\n", f"{c.doc}\n", f"{way}. A {c.kind} of scope `{c.scope}`; {'built' if c.built else 'not built yet'}.\n"]
+    lines = [f"## {c.name}\n", f"{c.doc}\n", f"{way}. A {c.kind} of scope `{c.scope}`; {'built' if c.built else 'not built yet'}."
+             f"{f' It answers {c.http}.' if c.http != 200 else ''}\n"]
     if c.repeat:
         lines.append(f"Repeating it: {c.repeat}\n")
     lines += ["Input:\n", field_table(c.input), "Result:\n", field_table(c.output)]
     if c.emits:
-        lines.append(f"Events it may cause: {code_list(c.emits)}.\n")
+        lines.append(f"Events it {'may' if c.built else 'is to'} cause: {code_list(c.emits)}.\n")
     lines.append(f"Errors of its own: {code_list(c.fails)}.\n" if c.fails else "No errors of its own.\n")
     return "\n".join(lines)
+
+
+def shape_part(shape):
+    notes = " Other members are refused." if shape.closed else ""
+    return f"## {shape.name}\n\n{shape.doc}{notes}\n\n{field_table(shape)}"
 
 
 def commands(catalog):
@@ -73,7 +81,7 @@ def commands(catalog):
              "Every command may also fail with the errors of the request and of the server.\n"
              "Over HTTP a POST needs `Content-Type: application/json`, and the header `Idempotency-Key` stands for the member\n"
              "`idempotencyKey` of a command that has it; if both come and differ, the answer is 400.")
-    return page("Commands", intro, [command_part(c) for c in catalog.commands])
+    return page("Commands", intro, [command_part(c) for c in catalog.commands] + ["# Shapes\n", *map(shape_part, catalog.shapes.values())])
 
 
 def errors(catalog):
@@ -94,7 +102,7 @@ def config_kind(k):
 
 
 def config_doc(k):
-    return k.doc + (" Secret: never shown or logged." if k.secret else "")
+    return k.doc + (" Secret: never shown or logged; may be a [reference](../secrets.md)." if k.secret else "")
 
 
 def list_part(one):
@@ -116,7 +124,7 @@ def config(catalog):
              "A duration is a whole number with `ms`, `s`, `m`, `h` or `d` (`500ms`, `5s`, `2h`), a size one with `B`, `kB`, `MB`, `GB`, "
              "`TB`,\n`KiB`, `MiB`, `GiB` or `TiB` (`512MB`, `2GiB`), a percentage may end with `%`. Without a unit the number counts "
              "what the type names.\nA boolean is `true` or `false`.\n\nAfter the table come the lists, which only the file can hold: each is a "
-             "sequence of mappings.\nA secret field of a list may end with `env:NAME`: the rest is taken from that variable.")
+             "sequence of mappings.\nA secret may be a reference to a file, variable, command or store: [secrets](../secrets.md).")
     return page("Configuration", intro, ["\n".join(rows) + "\n"] + [list_part(one) for one in catalog.lists])
 
 

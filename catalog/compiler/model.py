@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 DEFAULT_MAX = {"string": 1024, "ref": 512, "object": 262144, "array": 262144, "json": 262144}
 KINDS = ("string", "ref", "int", "num", "bool", "enum", "time", "object", "array", "json")
 SCOPES = ("read", "submit", "decide", "worker", "admin")  # of commands, in the order of enum ar_right
+ACCESS = ("public", "any", "read", "admin", "node")  # of routes
 TEXT_KINDS = ("string", "ref", "object", "array", "json")
 
 
@@ -34,7 +35,14 @@ class Field:
     only: object = None  # the single value an int or bool may have
     values: Enum = None
     types: list = None  # JSON types a `json` field may take
-    members: list = None  # (name, kind) of all that an object may have; None: any
+    of: "Shape" = None  # what an object is, or each entry of an array
+
+    @property
+    def members(self):
+        """(name, kind) of all that an object may have; None: any."""
+        if self.kind != "object" or not self.of or not self.of.closed:
+            return None
+        return [(f.name, "string" if f.kind in ("enum", "time") else f.kind) for f in self.of.fields]
 
     @property
     def min(self):
@@ -47,8 +55,12 @@ class Field:
 
 @dataclass
 class Shape:
-    """The members of one JSON object and the rules between them."""
+    """The members of one JSON object and the rules between them. Those that fields refer to have a name."""
 
+    name: str = ""
+    doc: str = ""
+    closed: bool = False
+    or_text: bool = False
     fields: list = field(default_factory=list)
     oneofs: list = field(default_factory=list)
 
@@ -74,6 +86,7 @@ class Event:
     needs: list = field(default_factory=list)
     keep: str = "durable"
     klass: str = ""
+    emitted: bool = True
     payload: Shape = field(default_factory=Shape)
 
 
@@ -86,10 +99,30 @@ class Command:
     scope: str = ""
     origin: str = ""
     built: bool = False
+    is_quiet: bool = False
+    http: int = 200
+    also: str = ""
     key: str = ""
     get: str = ""
     repeat: str = ""
     emits: list = field(default_factory=list)
+    fails: list = field(default_factory=list)
+    input: Shape = field(default_factory=Shape)
+    output: Shape = field(default_factory=Shape)
+
+
+@dataclass
+class Route:
+    """What is answered beside the commands."""
+
+    name: str
+    method: str
+    path: str
+    doc: str = ""
+    access: str = ""
+    type: str = "application/json"
+    writes: str = ""
+    answers: list = field(default_factory=lambda: [200])
     fails: list = field(default_factory=list)
     input: Shape = field(default_factory=Shape)
     output: Shape = field(default_factory=Shape)
@@ -118,6 +151,7 @@ class Error:
     rpc: int
     retryable: bool
     doc: str
+    asked: str = ""  # every request may get it (any), those with a body (post), commands that take a key (key) or this member
 
 
 @dataclass
@@ -127,7 +161,9 @@ class ConfigKey:
     default: str
     doc: str
     env: str = ""
-    secret: bool = False
+    secret: bool = False    # may be a reference
+    lines: bool = False     # of a secret: may have several lines
+    fixed: bool = False     # of a secret: a renewed value is used after a restart
     min: int = 0
     max: int = 0
     values: list = None
@@ -169,8 +205,10 @@ class Metric:
 class Catalog:
     enums: dict = field(default_factory=dict)
     scopes: list = field(default_factory=list)
+    shapes: dict = field(default_factory=dict)
     events: list = field(default_factory=list)
     commands: list = field(default_factory=list)
+    routes: list = field(default_factory=list)
     machines: list = field(default_factory=list)
     errors: list = field(default_factory=list)
     config: list = field(default_factory=list)

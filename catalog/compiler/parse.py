@@ -6,8 +6,8 @@ may well have a field called `scope`. In a command the fields carry `in` or `out
 import re
 import shlex
 
-from .model import (DEFAULT_MAX, KINDS, SCOPES, Catalog, CatalogError, Command, ConfigKey, ConfigList, Enum, Error, Event, Field,
-                    Machine, Metric, Scope, Shape, State)
+from .model import (ACCESS, DEFAULT_MAX, SCOPES, Catalog, CatalogError, Command, ConfigKey, ConfigList, Enum, Error, Event, Field,
+                    Machine, Metric, Route, Scope, Shape, State)
 
 TYPE = re.compile(r"^(id|string|ref|int|sint|num|bool|time|object|array|json|enum\([^)]*\)|enum:[a-z_]+)([!?]?)$")
 MAX_FIELDS = 64  # the codec keeps the fields it has seen in one 64-bit word
@@ -68,10 +68,10 @@ def parse_field(catalog, at, tokens):
     f.max = int(opts.pop("max", f.max or DEFAULT_MAX.get(f.kind, 0)))
     f.nullable = opts.pop("nullable", None) is not None
     f.types = opts.pop("types").split(",") if "types" in opts else None
-    if "members" in opts:
-        f.members = [tuple(m.split(":")) for m in opts.pop("members").split(",")]
-        if f.kind != "object" or any(kind not in KINDS or kind in ("enum", "time") for _, kind in f.members):
-            raise CatalogError(f"{at}: members are those of an object, each name:kind")
+    if "of" in opts:
+        f.of = catalog.shapes.get(opts.pop("of"))
+        if f.kind not in ("object", "array") or not f.of:
+            raise CatalogError(f"{at}: of= names the shape of an object or of the entries of an array")
     if "is" in opts:
         text = opts.pop("is")
         f.only = text == "true" if f.kind == "bool" else int(text)
@@ -98,6 +98,13 @@ def add_oneof(shape, at, names):
     shape.oneofs.append(names)
 
 
+def parse_shape(catalog, at, head, body):
+    shape = Shape(name=head[1], doc=head[-1], closed="closed" in head[2:-1], or_text="or=string" in head[2:-1])
+    for at, tokens in body:
+        add_field(catalog, shape, at, tokens)
+    catalog.shapes[shape.name] = shape
+
+
 def parse_event(catalog, family, at, head, body):
     event = Event(int(head[1]), head[2], family, payload=Shape())
     known = {s.name for s in catalog.scopes}
@@ -117,6 +124,8 @@ def parse_event(catalog, family, at, head, body):
             event.keep = rest[0]
         elif key == "class" and rest[0] in ("standard", "expanded", "extended"):
             event.klass = rest[0]
+        elif key == "emitted" and rest == ["no"]:
+            event.emitted = False
         elif key == "oneof":
             add_oneof(event.payload, at, rest)
         else:
@@ -143,6 +152,12 @@ def parse_command(catalog, at, head, body):
             setattr(command, key, " ".join(rest))
         elif key == "built":
             command.built = rest == ["yes"]
+        elif key == "audit":
+            command.is_quiet = rest == ["no"]
+        elif key == "http":
+            command.http = int(rest[0])
+        elif key == "also":
+            command.also = rest[0]
         else:
             raise CatalogError(f"{at}: cannot read '{' '.join(tokens)}'")
     if command.kind not in ("read", "write") or not command.doc:
@@ -150,6 +165,30 @@ def parse_command(catalog, at, head, body):
     if command.scope not in SCOPES or (command.kind == "read" and command.scope not in ("read", "admin")):
         raise CatalogError(f"{at}: {command.name} needs a scope, one of {', '.join(SCOPES)}; a read has read or admin")
     catalog.commands.append(command)
+
+
+def parse_route(catalog, at, head, body):
+    route = Route(*head[1:])
+    sides = {"in": route.input, "out": route.output}
+    for at, tokens in body:
+        key, rest = tokens[0], tokens[1:]
+        if len(tokens) == 1:
+            route.doc = key
+        elif key in sides:
+            add_field(catalog, sides[key], at, rest)
+        elif key == "answers":
+            route.answers = [int(status) for status in rest]
+        elif key == "fails":
+            route.fails = rest
+        elif key in ("access", "type", "writes"):
+            setattr(route, key, rest[0])
+        else:
+            raise CatalogError(f"{at}: cannot read '{' '.join(tokens)}'")
+    if not route.doc or route.access not in ACCESS or route.method not in ("GET", "POST"):
+        raise CatalogError(f"{at}: {route.name} needs a sentence, a method and access, one of {', '.join(ACCESS)}")
+    if (route.method == "POST") != bool(route.writes):
+        raise CatalogError(f"{at}: {route.name}: what is POSTed says what it writes, and nothing else does")
+    catalog.routes.append(route)
 
 
 def parse_machine(catalog, at, head, body):
@@ -167,7 +206,8 @@ def parse_machine(catalog, at, head, body):
 
 def parse_error(catalog, at, head, body):
     opts = options(head[3:-1])
-    catalog.errors.append(Error(int(head[1]), head[2], int(opts["http"]), int(opts["rpc"]), "retry" in opts, head[-1]))
+    catalog.errors.append(Error(int(head[1]), head[2], int(opts["http"]), int(opts["rpc"]), "retry" in opts, head[-1],
+                                next((word for word in ("any", "post", "key") if word in opts), opts.get("id", ""))))
 
 
 CONFIG_TYPE = re.compile(r"^(string|int|bool|decimal|enum|strings)(?:\(([^)]*)\))?(!?)$")
@@ -194,9 +234,13 @@ def config_key(at, tokens):
     key.values = match.group(2).split(",") if match.group(2) else None
     key.required = match.group(3) == "!"
     key.secret = opts.pop("secret", None) is not None
+    key.lines = opts.pop("lines", None) is not None
+    key.fixed = opts.pop("fixed", None) is not None
     key.unique = opts.pop("unique", None) is not None
     key.unit = opts.pop("unit", unit_of(key))
     key.min, key.max = int(opts.pop("min", 0)), int(opts.pop("max", 0))
+    if (key.lines or key.fixed) and not key.secret:
+        raise CatalogError(f"{at}: lines and fixed are for secrets")
     if opts or key.unit not in UNITS or (key.unit != "none" and key.kind != "int") or not key.doc.endswith("."):
         raise CatalogError(f"{at}: cannot read setting {key.name}")
     return key
@@ -245,9 +289,9 @@ def parse_metric(catalog, at, head, body):
     catalog.metrics.append(made)
 
 
-PARSERS = {"command": parse_command, "machine": parse_machine, "error": parse_error, "config": parse_config,
+PARSERS = {"command": parse_command, "route": parse_route, "shape": parse_shape, "machine": parse_machine, "error": parse_error, "config": parse_config,
            "list": parse_list, "enum": parse_enum, "scope": parse_scope, "metric": parse_metric}
-FILES = ("enums", "scopes", "errors", "commands", "machines", "config", "metrics")
+FILES = ("enums", "shapes", "scopes", "errors", "commands", "routes", "machines", "config", "metrics")
 
 
 def load(root):
@@ -276,11 +320,17 @@ def check(catalog):
         if len(set(names)) != len(names):
             raise CatalogError(f"a {type(kind[0]).__name__} name is used twice")
     events = {e.name for e in catalog.events}
+    silent = {e.name for e in catalog.events if not e.emitted}
     errors = {e.name for e in catalog.errors}
+    for route in catalog.routes:
+        if set(route.fails) - errors:
+            raise CatalogError(f"route {route.name} names {sorted(set(route.fails) - errors)}, which is not declared")
     for command in catalog.commands:
         unknown = (set(command.emits) - events) | (set(command.fails) - errors)
         if unknown:
             raise CatalogError(f"command {command.name} names {sorted(unknown)}, which is not declared")
+        if command.built and set(command.emits) & silent:
+            raise CatalogError(f"command {command.name} is built and names {sorted(set(command.emits) & silent)}, which is not emitted")
         if command.key and not command.input.find(command.key):
             raise CatalogError(f"command {command.name}: key {command.key} is no input")
     for machine in catalog.machines:

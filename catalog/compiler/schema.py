@@ -12,7 +12,24 @@ def text(value):
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 
 
-def field_schema(f):
+def nested(shape, name_it):
+    """A shape where a field names it. A reader takes null for a member that is not there, so each may have it."""
+    if name_it:
+        return name_it(shape)
+    schema = shape_schema(shape, name_it)
+    return {"anyOf": [{"type": "string"}, schema]} if shape.or_text else schema
+
+
+def may_be_null(schema):
+    if "enum" in schema:
+        return schema | {"enum": schema["enum"] + [None]}
+    if "type" in schema:
+        types = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+        return schema | {"type": types + ["null"]}
+    return {"anyOf": [schema, {"type": "null"}]} if "$ref" in schema else schema
+
+
+def field_schema(f, name_it=None):
     schema = {"description": f.doc}
     if f.kind == "enum":
         return schema | {"enum": list(f.values.values)}
@@ -29,9 +46,12 @@ def field_schema(f):
         schema["minimum"] = 0
     if f.kind == "int" and f.max:
         schema["maximum"] = f.max
-    if f.members:
-        schema |= {"additionalProperties": False, "properties": {
-            name: {"type": JSON_TYPES[kind]} if kind in JSON_TYPES else {} for name, kind in f.members}}
+    if f.of and f.kind == "array":
+        schema["items"] = nested(f.of, name_it)
+    elif f.of:
+        inner = nested(f.of, name_it)
+        schema = ({k: v for k, v in schema.items() if k != "type"} if "$ref" in inner else schema) | inner
+        schema["description"] = f.doc
     if f.only is not None:
         schema["const"] = f.only
     return schema
@@ -41,9 +61,14 @@ def any_required(names):
     return {"anyOf": [{"required": [name]} for name in names]}
 
 
-def shape_schema(shape):
-    schema = {"type": "object", "additionalProperties": True,
-              "properties": {f.name: field_schema(f) for f in shape.fields}}
+def shape_schema(shape, name_it=None):
+    """name_it(shape) gives what stands for a shape that a field names; without it the shape itself stands there."""
+    properties = {f.name: field_schema(f, name_it) for f in shape.fields}
+    if shape.name:
+        properties = {f.name: properties[f.name] if f.required else may_be_null(properties[f.name]) for f in shape.fields}
+    schema = {"type": "object", "additionalProperties": not shape.closed, "properties": properties}
+    if shape.doc:
+        schema["description"] = shape.doc
     required = [f.name for f in shape.fields if f.required]
     if required:
         schema["required"] = required

@@ -30,8 +30,9 @@ def event_name(name):
 def field_type(f):
     if f.kind == "enum":
         return camel(f.values.name) if f.values.name else literal(f.values.values)
-    if f.members:
-        return "{ " + "; ".join(f"{name}?: {TYPES[kind]}" for name, kind in f.members) + " }"
+    if f.of:
+        name = camel(f.of.name)
+        return name if f.kind == "object" else f"(string | {name})[]" if f.of.or_text else f"{name}[]"
     if f.only is not None:
         return str(f.only).lower()
     return TYPES[f.kind] + (" | null" if f.nullable else "")
@@ -58,7 +59,8 @@ def needed(shape):
 
 
 def enums_of(shapes):
-    return sorted({camel(f.values.name) for s in shapes for f in s.fields if f.kind == "enum" and f.values.name})
+    fields = [f for s in shapes for f in s.fields]
+    return sorted({camel(f.values.name) for f in fields if f.kind == "enum" and f.values.name} | {camel(f.of.name) for f in fields if f.of})
 
 
 def imports(names):
@@ -66,7 +68,7 @@ def imports(names):
 
 
 def enums_ts(catalog):
-    out = [BANNER]
+    out = [BANNER] + [interface(camel(s.name), s, doc(s.doc), not s.closed) for s in catalog.shapes.values()]
     for e in catalog.enums.values():
         out.append(f"{doc(e.doc)}\nexport type {camel(e.name)} = {literal(e.values)};\n")
     return "\n".join(out)

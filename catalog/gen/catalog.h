@@ -244,7 +244,22 @@ enum ar_command {
 	AR_CMD_REVOKE_TOKEN = 72,
 	AR_CMD_SEE_ACTION = 73,
 	AR_CMD_GET_SETTINGS = 74,
+	AR_CMD_LIST_AUDIT = 75,
 	AR_CMD_COUNT,
+};
+
+enum ar_route_name {
+	AR_ROUTE_NONE,
+	AR_ROUTE_HEALTH = 1,
+	AR_ROUTE_READY = 2,
+	AR_ROUTE_METRICS = 3,
+	AR_ROUTE_OPENAPI = 4,
+	AR_ROUTE_NODES = 5,
+	AR_ROUTE_DRAIN = 6,
+	AR_ROUTE_VERIFY = 7,
+	AR_ROUTE_RPC = 8,
+	AR_ROUTE_AUDIT = 9,
+	AR_ROUTE_COUNT,
 };
 
 enum ar_error_code {
@@ -370,6 +385,10 @@ enum ar_error_code {
 	AR_ERR_TOKEN_NOT_FOUND = 119,
 	AR_ERR_NOT_SHOWN = 120,
 	AR_ERR_SCHEMA_LIMIT = 121,
+	AR_ERR_STORAGE_CORRUPT = 122,
+	AR_ERR_OUTCOME_UNKNOWN = 123,
+	AR_ERR_OTHER_PERSON_NEEDED = 124,
+	AR_ERR_ALREADY_APPROVED = 125,
 	AR_ERR_COUNT,
 };
 
@@ -1110,6 +1129,7 @@ enum ar_resolve_permission_outcome {
 	AR_RESOLVE_PERMISSION_OUTCOME_DENIED = 2,
 	AR_RESOLVE_PERMISSION_OUTCOME_TIMED_OUT = 3,
 	AR_RESOLVE_PERMISSION_OUTCOME_CANCELLED = 4,
+	AR_RESOLVE_PERMISSION_OUTCOME_PENDING = 5,
 };
 
 enum ar_write_process_stdin_encoding {
@@ -1200,6 +1220,16 @@ enum ar_revoke_token_result {
 	AR_REVOKE_TOKEN_RESULT_NO_OP = 2,
 };
 
+enum ar_list_audit_outcome {
+	AR_LIST_AUDIT_OUTCOME_ALLOWED = 1,
+	AR_LIST_AUDIT_OUTCOME_REFUSED = 2,
+};
+
+enum ar_list_audit_format {
+	AR_LIST_AUDIT_FORMAT_JSON = 1,
+	AR_LIST_AUDIT_FORMAT_NDJSON = 2,
+};
+
 enum ar_field_kind {
 	AR_F_STRING,
 	AR_F_REF,
@@ -1277,6 +1307,7 @@ struct ar_command_desc {
 	const char *doc;
 	bool write;
 	bool built;
+	bool is_audited;   /* a write that leaves an entry in the audit trail */
 	unsigned right;    /* what a caller must have, of enum ar_right (port/door.h) */
 	const char *scope; /* its name */
 	struct ar_struct_desc in;
@@ -1286,8 +1317,16 @@ struct ar_command_desc {
 	size_t error_count;
 	const uint16_t *emits; /* enum ar_event_type */
 	size_t emit_count;
+	int http; /* status of an answer that is no error */
 	const char *get_route; /* "/v1/sessions/{sessionId}", several with a space between, or NULL: POST /v1/<name> only */
 	const char *origin;    /* where in the standard the command comes from */
+};
+
+/* A route that no command answers. */
+struct ar_route_desc {
+	const char *path;
+	bool is_get;
+	bool is_public; /* nobody has to show who it is */
 };
 
 struct ar_error_desc {
@@ -1360,6 +1399,7 @@ struct ar_ev_turn_submitted { /* turn.submitted */
 	struct ar_str input_kinds; /* array? */
 	struct ar_str metadata; /* object? */
 	struct ar_str task_id; /* string? */
+	struct ar_str submitted_by; /* array? */
 };
 
 struct ar_ev_turn_started { /* turn.started */
@@ -1424,6 +1464,7 @@ struct ar_ev_task_created { /* task.created */
 	struct ar_str priority; /* string? */
 	struct ar_str idempotency_key; /* string? */
 	struct ar_str metadata; /* object? */
+	struct ar_str submitted_by; /* array? */
 };
 
 struct ar_ev_task_accepted { /* task.accepted */
@@ -1435,6 +1476,7 @@ struct ar_ev_task_queued { /* task.queued */
 	int queue_reason; /* enum */
 	struct ar_opt_int position; /* int? */
 	struct ar_str start; /* object? */
+	struct ar_str submitted_by; /* array? */
 };
 
 struct ar_ev_task_started { /* task.started */
@@ -1448,6 +1490,7 @@ struct ar_ev_task_updated { /* task.updated */
 	struct ar_str changed; /* object */
 	struct ar_str previous; /* object? */
 	ar_usec updated_at; /* time */
+	struct ar_str submitted_by; /* array? */
 };
 
 struct ar_ev_task_progress { /* task.progress */
@@ -1561,6 +1604,7 @@ struct ar_ev_task_attempt_started { /* task.attempt.started */
 	int trigger; /* enum */
 	struct ar_str retry_policy; /* object */
 	struct ar_str checkpoint_refs; /* array? */
+	struct ar_opt_bool is_bystander; /* bool? */
 };
 
 struct ar_ev_task_attempt_completed { /* task.attempt.completed */
@@ -1741,6 +1785,7 @@ struct ar_ev_action_required { /* action.required */
 	struct ar_opt_bool is_truncated; /* bool? */
 	struct ar_str prompt_ref; /* ref? */
 	struct ar_str prompt_check; /* string? */
+	struct ar_opt_int approvals; /* int? */
 };
 
 struct ar_ev_action_resolved { /* action.resolved */
@@ -1750,6 +1795,7 @@ struct ar_ev_action_resolved { /* action.resolved */
 	struct ar_str response_ref; /* ref? */
 	struct ar_str channel_id; /* string? */
 	struct ar_str actor; /* object? */
+	struct ar_str approvals; /* array? */
 };
 
 struct ar_ev_queue_changed { /* queue.changed */
@@ -2740,7 +2786,9 @@ struct ar_cmd_respond_action_out { /* respond_action, result */
 	struct ar_str action_id; /* string */
 	struct ar_str decision; /* string */
 	int decision_source; /* enum */
-	ar_usec resolved_at; /* time */
+	ar_usec resolved_at; /* time? */
+	struct ar_opt_int approvals; /* int? */
+	struct ar_opt_int approvals_needed; /* int? */
 };
 
 struct ar_cmd_remove_queued_turn_in { /* remove_queued_turn, input */
@@ -3506,6 +3554,7 @@ struct ar_cmd_create_token_in { /* create_token, input */
 	struct ar_str scopes; /* array */
 	struct ar_str tenant; /* string? */
 	ar_usec expires_at; /* time? */
+	struct ar_str owner; /* string? */
 	struct ar_str idempotency_key; /* string? */
 };
 
@@ -3561,6 +3610,26 @@ struct ar_cmd_get_settings_in { /* get_settings, input */
 
 struct ar_cmd_get_settings_out { /* get_settings, result */
 	struct ar_str settings; /* array */
+	struct ar_str warnings; /* array */
+};
+
+struct ar_cmd_list_audit_in { /* list_audit, input */
+	ar_usec since; /* time? */
+	ar_usec until; /* time? */
+	struct ar_str actor; /* string? */
+	struct ar_str command; /* string? */
+	int outcome; /* enum? */
+	struct ar_str session_id; /* string? */
+	struct ar_str tenant; /* string? */
+	struct ar_opt_bool oldest_first; /* bool? */
+	int format; /* enum? */
+	struct ar_str cursor; /* string? */
+	struct ar_opt_int limit; /* int? */
+};
+
+struct ar_cmd_list_audit_out { /* list_audit, result */
+	struct ar_str entries; /* array */
+	struct ar_str next_cursor; /* string? */
 };
 
 extern const struct ar_enum_desc ar_thread_status_desc;
@@ -3668,9 +3737,12 @@ extern const struct ar_enum_desc ar_report_tool_result_status_desc;
 extern const struct ar_enum_desc ar_list_actions_status_desc;
 extern const struct ar_enum_desc ar_post_channel_message_message_kind_desc;
 extern const struct ar_enum_desc ar_revoke_token_result_desc;
+extern const struct ar_enum_desc ar_list_audit_outcome_desc;
+extern const struct ar_enum_desc ar_list_audit_format_desc;
 
 extern const struct ar_event_desc ar_event_descs[AR_EV_COUNT];
 extern const struct ar_command_desc ar_command_descs[AR_CMD_COUNT];
+extern const struct ar_route_desc ar_route_descs[AR_ROUTE_COUNT];
 extern const struct ar_error_desc ar_error_descs[AR_ERR_COUNT];
 extern const struct ar_machine_desc ar_machine_descs[AR_MACHINE_COUNT];
 extern const char *const ar_scope_names[AR_SCOPE_COUNT];

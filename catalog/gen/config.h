@@ -144,7 +144,7 @@ enum ar_config_certificates_scopes {
 
 #define AR_CONFIG_UNSET (-1)
 
-/* Words of a list's entry. */
+/* Words of a list's entry; NULL, or ended by NULL. */
 struct ar_config_strings {
 	const char *const *v;
 	size_t count;
@@ -197,6 +197,7 @@ struct ar_config_model {
 	int64_t max_attempts;
 	int fallback;
 	int64_t max_rounds;
+	int64_t max_calls;
 	int64_t backoff_ms;
 };
 
@@ -276,6 +277,7 @@ struct ar_config_session {
 
 struct ar_config_retention {
 	int64_t days;
+	int64_t audit_days;
 };
 
 struct ar_config_blob {
@@ -451,6 +453,7 @@ struct ar_config_permission_rules {
 	const char *command;
 	bool only_destructive;
 	const char *workspace;
+	int64_t approvals;
 };
 
 /* One entry of certificates. */
@@ -463,6 +466,7 @@ struct ar_config_certificates {
 struct ar_config {
 	const char *data_dir;
 	const char *store;
+	const char *store_password;
 	const char *listen;
 	const char *socket;
 	struct ar_config_tls tls;
@@ -535,7 +539,9 @@ struct ar_config_key {
 	enum ar_config_unit unit; /* of an int */
 	const char *preset; /* the default, as text */
 	const char *env;    /* environment variable that wins over the file, or NULL */
-	bool secret;        /* never printed or logged */
+	bool secret;        /* never printed or logged; may be a reference */
+	bool lines;         /* of a secret: may have several lines */
+	bool fixed;         /* of a secret: a renewed value is used after a restart */
 	int64_t min;        /* of an int */
 	int64_t max;        /* of an int; 0 = none */
 	const char *const *values; /* of an enum, or what strings may be, ended by NULL; or NULL */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 static AR_NORETURN void out_of_memory(size_t size)
@@ -63,6 +64,11 @@ void ar_free(void *p)
 /* The allocator would raise the first limit by itself with each large block that is freed. */
 void ar_heap_begin(void)
 {
+	struct rlimit space;
+
+	/* Each further arena reserves 64 MiB of address space, which is no matter unless that is limited. */
+	if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY)
+		mallopt(M_ARENA_MAX, 1);
 	mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK);
 	mallopt(M_TRIM_THRESHOLD, SPARE_TOP);
 }

@@ -21,6 +21,7 @@ static const char *const names[AR_STATUS_COUNT] = {
 	[AR_E_TIMEOUT] = "timeout",
 	[AR_E_UNAVAILABLE] = "unavailable",
 	[AR_E_CORRUPT] = "corrupt",
+	[AR_E_DOUBT] = "doubt",
 };
 
 /* Through a copy, because an argument may be err->msg itself; a cut never leaves half a character. */

@@ -21,6 +21,7 @@ enum ar_status {
 	AR_E_TIMEOUT,
 	AR_E_UNAVAILABLE, /* not built, not configured, not supported here */
 	AR_E_CORRUPT, /* stored bytes contradict the contract */
+	AR_E_DOUBT, /* it may be stored or not, and nobody can say */
 	AR_STATUS_COUNT
 };
 

@@ -2,6 +2,7 @@
 #ifndef AR_HOST_MIGRATE_H
 #define AR_HOST_MIGRATE_H
 
+#include "buf.h"
 #include "config.h"
 #include "status.h"
 
@@ -11,6 +12,9 @@ AR_BEGIN_DECLS
  * it has now. AR_E_NOT_FOUND: the settings name none. */
 AR_MUST_USE enum ar_status ar_runtime_migrate(const struct ar_config *config, uint64_t *ret_from,
 					      uint64_t *ret_to, struct ar_error *err);
+
+/* store_password of a struct ar_config, where nothing renews it (struct ar_store_password). */
+void ar_store_password_of(void *config, struct ar_buf *out);
 
 AR_END_DECLS
 

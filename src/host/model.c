@@ -1,5 +1,6 @@
 /* See model.h. */
 #include "model.h"
+#include "ops/descriptors.h"
 
 #include <string.h>
 
@@ -7,7 +8,7 @@
 struct place {
 	int provider; /* value of model.provider */
 	const char *wire;
-	const char *base_url, *api_key;
+	const char *base_url, *const *api_key;
 	const char
 		*unnamed; /* model of a server at another address; NULL: the vendor's names hold there too */
 };
@@ -15,7 +16,8 @@ struct place {
 /* One server as a provider is opened for it. */
 struct server {
 	const struct ar_wire *wire;
-	const char *base_url, *api_key, *version; /* "" = none */
+	const char *base_url, *version; /* "" = none */
+	const char *const *api_key; /* where it stands in the settings: it may be renewed */
 };
 
 #define PLACES 4
@@ -23,13 +25,13 @@ struct server {
 static void list_places(const struct ar_config *c, struct place places[PLACES])
 {
 	const struct place all[PLACES] = {
-		{ AR_CONFIG_MODEL_PROVIDER_OPENAI_CHAT, "openai-chat", c->openai.base_url, c->openai.api_key,
+		{ AR_CONFIG_MODEL_PROVIDER_OPENAI_CHAT, "openai-chat", c->openai.base_url, &c->openai.api_key,
 		  "default" },
 		{ AR_CONFIG_MODEL_PROVIDER_OPENAI_RESPONSES, "openai-responses", c->openai.base_url,
-		  c->openai.api_key, "default" },
+		  &c->openai.api_key, "default" },
 		{ AR_CONFIG_MODEL_PROVIDER_ANTHROPIC, "anthropic", c->anthropic.base_url,
-		  c->anthropic.api_key, NULL },
-		{ AR_CONFIG_MODEL_PROVIDER_GEMINI, "gemini", c->gemini.base_url, c->gemini.api_key, NULL },
+		  &c->anthropic.api_key, NULL },
+		{ AR_CONFIG_MODEL_PROVIDER_GEMINI, "gemini", c->gemini.base_url, &c->gemini.api_key, NULL },
 	};
 
 	memcpy(places, all, sizeof(all));
@@ -37,7 +39,7 @@ static void list_places(const struct ar_config *c, struct place places[PLACES])
 
 static bool is_set(const struct place *p)
 {
-	return *p->base_url || *p->api_key;
+	return *p->base_url || **p->api_key;
 }
 
 /* The place that is asked for; with "auto" the first that something is configured for. General settings without a format have always meant
@@ -70,6 +72,14 @@ struct opening {
 	struct server *servers; /* of models->open */
 };
 
+/* Idle connections cost descriptors too: all servers together keep no more than calls may be under way. */
+static uint32_t kept_connections(const struct ar_config *c)
+{
+	size_t each = ar_descriptors_for_calls(c) / (c->models_count ? c->models_count : 1);
+
+	return each ? (uint32_t)each : 1;
+}
+
 static struct ar_provider *open_server(const struct opening *o, const struct server *s)
 {
 	const struct ar_config *c = o->config;
@@ -78,11 +88,12 @@ static struct ar_provider *open_server(const struct opening *o, const struct ser
 				    &(struct ar_http_provider_options){
 					    .wire = s->wire,
 					    .base_url = *s->base_url ? s->base_url : NULL,
-					    .api_key = s->api_key,
+					    .api_key_at = s->api_key,
 					    .version = *s->version ? s->version : NULL,
 					    .connect_timeout_ms = (uint32_t)c->model.connect_timeout_ms,
 					    .first_byte_timeout_ms = (uint32_t)c->model.first_byte_timeout_ms,
 					    .idle_timeout_ms = (uint32_t)c->model.idle_timeout_ms,
+					    .kept_connections = kept_connections(c),
 					    .total_timeout_ms = (uint32_t)c->model.total_timeout_ms,
 					    .max_output_bytes = (uint32_t)c->model.max_output_bytes });
 }
@@ -90,7 +101,7 @@ static struct ar_provider *open_server(const struct opening *o, const struct ser
 static bool is_same(const struct server *a, const struct server *b)
 {
 	return a->wire == b->wire && strcmp(a->base_url, b->base_url) == 0 &&
-	       strcmp(a->api_key, b->api_key) == 0 && strcmp(a->version, b->version) == 0;
+	       strcmp(*a->api_key, *b->api_key) == 0 && strcmp(a->version, b->version) == 0;
 }
 
 static struct ar_provider *provider_for(struct opening *o, const struct server *s)
@@ -132,12 +143,12 @@ static void open_one(struct opening *o, const struct place *p)
 	const struct ar_config *c = o->config;
 	const struct server s = { .wire = ar_wire_find(ar_str_from(p->wire)),
 				  .base_url = first_of(p->base_url, c->model.base_url),
-				  .api_key = first_of(p->api_key, c->model.api_key),
+				  .api_key = **p->api_key ? p->api_key : &c->model.api_key,
 				  .version = c->model.api_version };
 	const char *unnamed = *s.base_url && p->unnamed ? p->unnamed : s.wire->model;
 	struct ar_str name = ar_arena_str(o->arena, ar_str_from(first_of(c->model.name, unnamed)));
 
-	if (!*s.base_url && !*s.api_key)
+	if (!*s.base_url && !**s.api_key)
 		return;
 	make_room(o, 1);
 	/* Nobody said what it can do or costs: it is tried, and its cost is unknown. */
@@ -148,6 +159,7 @@ static void open_one(struct opening *o, const struct place *p)
 		    .model = name,
 		    .price = { AR_MONEY_UNKNOWN, AR_MONEY_UNKNOWN, AR_MONEY_UNKNOWN, AR_MONEY_UNKNOWN },
 		    .capabilities = AR_CAN_ALL,
+		    .is_undeclared = true,
 		    .has_credentials = true,
 		    .takes_any = true },
 	    &s);
@@ -173,7 +185,7 @@ static void open_entry(struct opening *o, const struct ar_config_models *m, cons
 	bool is_elsewhere = *m->base_url;
 	const struct server s = { .wire = ar_wire_find(ar_str_from(p->wire)),
 				  .base_url = first_of(m->base_url, p->base_url),
-				  .api_key = *m->api_key || is_elsewhere ? m->api_key : p->api_key,
+				  .api_key = *m->api_key || is_elsewhere ? &m->api_key : p->api_key,
 				  .version = m->api_version };
 
 	add(o,
@@ -185,7 +197,8 @@ static void open_entry(struct opening *o, const struct ar_config_models *m, cons
 		    .price = { m->input_price, m->output_price, m->cached_price, m->cache_write_price },
 		    .context_tokens = m->context_tokens,
 		    .capabilities = capabilities_of(&m->capabilities),
-		    .has_credentials = *s.base_url || *s.api_key,
+		    .is_undeclared = m->capabilities.count == 0,
+		    .has_credentials = *s.base_url || **s.api_key,
 		    .is_local = m->local },
 	    &s);
 }

@@ -108,12 +108,38 @@ enum ar_place ar_node_find(void *arg, struct ar_str core, struct ar_str *ret_add
 	return r->cluster ? ar_cluster_find(r->cluster, core, ret_address) : AR_PLACE_UNSETTLED;
 }
 
+bool ar_node_is_cut_off(void *arg)
+{
+	const struct ar_runtime *r = arg;
+
+	return r->is_ready && r->phase == AR_STOP_NOT && r->cluster && !ar_cluster_is_settled(r->cluster);
+}
+
+bool ar_node_is_store_out(void *arg)
+{
+	return ((struct ar_runtime *)arg)->store_watch.is_out || ar_node_is_cut_off(arg);
+}
+
+/* NULL: it is. */
+static const char *why_not_ready(struct ar_runtime *r)
+{
+	if (r->phase != AR_STOP_NOT)
+		return "draining";
+	if (ar_node_is_store_out(r))
+		return "the store does not work; the log says why";
+	if (r->cluster && !ar_cluster_is_settled(r->cluster))
+		return "joining";
+	if (ar_memory_is_short(&r->memory, 0))
+		return "memory is short, so new work is refused";
+	return NULL;
+}
+
 bool ar_node_is_ready(void *arg, struct ar_str *ret_why)
 {
-	struct ar_runtime *r = arg;
+	const char *why = why_not_ready(arg);
 
-	*ret_why = r->phase != AR_STOP_NOT ? AR_STR("draining") : AR_STR("joining");
-	return r->phase == AR_STOP_NOT && (!r->cluster || ar_cluster_is_settled(r->cluster));
+	*ret_why = ar_str_from(why);
+	return !why;
 }
 
 void ar_node_drain(void *arg)

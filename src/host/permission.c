@@ -20,6 +20,7 @@ static struct ar_permission_rule rule_of(const struct ar_config_permission_rules
 					   .command = unless_empty(a, c->command),
 					   .workspace = unless_empty(a, c->workspace),
 					   .only_destructive = c->only_destructive,
+					   .approvals = AR_OPT_INT(c->approvals),
 					   .verdict = verdicts[c->effect] };
 
 	rule.reach = ar_str_absent(rule.workspace) ? AR_REACH_HOST : AR_REACH_WORKSPACE;

@@ -6,17 +6,24 @@
 #include "instructions.h"
 #include "log.h"
 #include "mem.h"
+#include "migrate.h"
 #include "metrics.h"
+#include "ops/descriptors.h"
 #include "ops/scrape.h"
+#include "ops/work_mark.h"
 #include "permission.h"
 #include "runtime_priv.h"
 #include "secrets.h"
+#include "settings/settings_read.h"
 #include "settings/show.h"
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <uv.h>
 
 #define COMMIT_BACKLOG 8192
@@ -38,6 +45,7 @@ static void on_store(uv_async_t *handle)
 	struct ar_runtime *r = handle->data;
 
 	ar_store_poll(r->store);
+	ar_store_watch_look(&r->store_watch);
 	if (r->member)
 		r->member->v->poll(r->member);
 }
@@ -131,7 +139,9 @@ static void reload(struct ar_runtime *r)
 	ar_log_line("info", "reloading",
 		    has_files ? "the certificate files and the settings are read"
 			      : "the settings are read; there is no certificate");
+	ar_control_record(r->control, "signal:SIGHUP", "reload_settings");
 	ar_http_server_reload(r->http);
+	ar_secret_renewal_ask(r->renewal);
 	if (r->start->reload)
 		r->start->reload(r->start->arg);
 }
@@ -145,10 +155,14 @@ static void on_signal(uv_signal_t *handle, int signum)
 			reload(r);
 		return;
 	}
-	if (r->is_closing)
+	if (r->is_closing) {
 		r->end = AR_RUN_STOPPED; /* a node that was about to come back does not */
-	else
-		ar_runtime_finish(r);
+		return;
+	}
+	if (r->phase == AR_STOP_NOT)
+		ar_control_record(r->control, signum == SIGINT ? "signal:SIGINT" : "signal:SIGTERM",
+				  "stop_runtime");
+	ar_runtime_finish(r);
 }
 
 static void on_notice(void *arg AR_UNUSED, bool is_bad, const char *text)
@@ -253,6 +267,22 @@ static void show_settings(void *arg, struct ar_jw *w)
 	ar_settings_show(r->start->settings, r->redactor, w);
 }
 
+static void on_blocked(void *arg AR_UNUSED, struct ar_str session)
+{
+	char text[160];
+
+	snprintf(text, sizeof text, "%.*s; agentctl inbox has the question, agentctl resume goes on",
+		 AR_STR_ARG(session));
+	ar_log_line("error", "a turn is blocked: the runtime died too often while it worked on it", text);
+}
+
+static void on_lost_write(void *arg, struct ar_str session, struct ar_str what)
+{
+	struct ar_clock *clock = ar_clock_system();
+
+	ar_lost_writes_say(&((struct ar_runtime *)arg)->lost_writes, session, what, clock->mono(clock));
+}
+
 static enum ar_status open_core(struct ar_runtime *r, const struct ar_config *c, struct ar_error *err)
 {
 	struct ar_clock *clock = ar_clock_system();
@@ -289,10 +319,15 @@ static enum ar_status open_core(struct ar_runtime *r, const struct ar_config *c,
 		.metrics = r->metrics,
 		.snapshot_every = (uint64_t)c->session.snapshot_every,
 		.session_cache = (size_t)c->session.cache,
+		.model_calls = ar_descriptors_for_calls(c),
 		.commit_backlog = COMMIT_BACKLOG,
+		.mark = r->work_mark,
+		.died = r->died,
+		.on_blocked = on_blocked,
+		.on_lost_write = on_lost_write,
 		.on_fenced = ar_node_fenced,
 		.arg = r });
-	ar_engine_keep(r->engine, c->retention.days * DAY);
+	ar_engine_keep(r->engine, c->retention.days * DAY, c->retention.audit_days * DAY);
 	r->control = ar_control_new(r->engine, r->follow, r->store, r->member ? &r->placement : NULL);
 	r->access.control = r->control;
 	if (ar_host_access_open(&r->loop, c, r->store, r->member != NULL, &r->access, err) != AR_OK)
@@ -368,6 +403,7 @@ static enum ar_status open_http(struct ar_runtime *r, const struct ar_config *c,
 			.ops = &r->ops,
 			.max_body_bytes = (size_t)c->limits.max_body_bytes,
 			.max_header_bytes = (size_t)c->limits.max_header_bytes,
+			.kept_descriptors = ar_descriptors_for_calls(c),
 			.max_connections = (uint32_t)c->limits.max_connections,
 			.max_address_connections = (uint32_t)c->limits.max_address_connections,
 			.max_subscribers = (uint32_t)c->limits.max_subscribers,
@@ -401,6 +437,8 @@ static enum ar_status open_postgres(struct ar_runtime *r, const struct ar_config
 	enum ar_status st = ar_store_postgres_open(
 		&(struct ar_store_postgres_options){
 			.conninfo = c->store,
+			.password = { r->renewal ? ar_secret_renewal_password : ar_store_password_of,
+				      r->renewal ? (void *)r->renewal : (void *)(uintptr_t)c },
 			.node = c->node.id,
 			.instance = r->start->instance,
 			.is_rejoin = r->start->is_rejoin,
@@ -416,6 +454,28 @@ static enum ar_status open_postgres(struct ar_runtime *r, const struct ar_config
 		ar_log_line("warning", "the connection to PostgreSQL crosses the network without TLS",
 			    "set sslmode=verify-full and sslrootcert in `store`");
 	return st;
+}
+
+/* A store that was there and is empty now is damage: to begin a new one silently would hide it. */
+static enum ar_status check_emptied(struct ar_runtime *r, struct ar_str path, struct ar_error *err)
+{
+	struct ar_str used = ar_arena_fmt(&r->arena, "%s/start.json", r->config->data_dir);
+	struct stat db, other;
+
+	if (stat(path.p, &db) != 0 || db.st_size > 0 || stat(used.p, &other) != 0)
+		return AR_OK;
+	return ar_fail(err, AR_E_CORRUPT,
+		       "the store '%s' is empty, but this data folder was in use: restore a backup, or "
+		       "remove the file "
+		       "to begin a new store",
+		       path.p);
+}
+
+/* Whoever waits for an answer gets none, and learns by a repeat with the same id or key what became of it. */
+static void end_in_doubt(const char *why)
+{
+	ar_log_line("error", "the disk failed in the middle of a commit: the process ends", why);
+	_exit(EXIT_FAILURE);
 }
 
 /* The data folder is made in any case: the socket stands in it. */
@@ -435,13 +495,19 @@ static enum ar_status open_store(struct ar_runtime *r, const struct ar_config *c
 			return err->status;
 		return ar_node_join(r, err);
 	}
-	return ar_store_sqlite_open(
-		&(struct ar_store_sqlite_options){
-			.path = path.p,
-			.wake = ar_runtime_wake,
-			.wake_arg = r,
-			.dictionary = { ar_catalog_dictionary, ar_catalog_dictionary_len } },
-		&r->store, err);
+	if (check_emptied(r, path, err) != AR_OK)
+		return err->status;
+	if (ar_store_sqlite_open(
+		    &(struct ar_store_sqlite_options){
+			    .path = path.p,
+			    .doubt = end_in_doubt,
+			    .wake = ar_runtime_wake,
+			    .wake_arg = r,
+			    .dictionary = { ar_catalog_dictionary, ar_catalog_dictionary_len } },
+		    &r->store, err) != AR_OK)
+		return err->status;
+	r->work_mark = ar_work_mark_open(c->data_dir, &r->died); /* ours alone, now that the store is */
+	return AR_OK;
 }
 
 static void open_loop(struct ar_runtime *r)
@@ -452,6 +518,7 @@ static void open_loop(struct ar_runtime *r)
 	uv_timer_init(&r->loop, &r->stop_timer);
 	uv_timer_init(&r->loop, &r->sweep_timer);
 	uv_timer_init(&r->loop, &r->alive_timer);
+	ar_store_watch_init(&r->store_watch, &r->loop);
 	ar_memory_init(&r->memory, &r->loop, (uint64_t)r->config->limits.memory_bytes);
 	uv_prepare_init(&r->loop, &r->before_sleep);
 	uv_signal_init(&r->loop, &r->term);
@@ -462,16 +529,31 @@ static void open_loop(struct ar_runtime *r)
 	r->before_sleep.data = r->term.data = r->interrupt.data = r->hangup.data = r;
 }
 
-static enum ar_status open_all(struct ar_runtime *r, const struct ar_config *config, struct ar_error *err)
+static void open_renewal(struct ar_runtime *r, struct ar_config *config)
 {
-	if (ar_secrets_load(config, &r->redactor, err) != AR_OK ||
-	    ar_models_open(&r->loop, config, &r->arena, &r->models, err) != AR_OK ||
+	struct ar_settings *s = r->start->settings;
+
+	if (s)
+		r->renewal = ar_secret_renewal_open(&r->loop, &(struct ar_secret_renewal_options){
+								      .refs = s->refs,
+								      .read = &s->config,
+								      .in_force = config,
+								      .redactor = r->redactor });
+}
+
+static enum ar_status open_all(struct ar_runtime *r, struct ar_config *config, struct ar_error *err)
+{
+	if (ar_secrets_load(config, &r->redactor, err) != AR_OK)
+		return err->status;
+	open_renewal(r, config);
+	if (ar_models_open(&r->loop, config, &r->arena, &r->models, err) != AR_OK ||
 	    ar_host_hooks_read(config, &r->arena, &r->hooks, err) != AR_OK ||
 	    open_store(r, config, err) != AR_OK || open_core(r, config, err) != AR_OK)
 		return err->status;
 	r->ops = (struct ar_http_ops){ .nodes = ar_node_describe,
 				       .drain = ar_node_drain,
 				       .is_ready = ar_node_is_ready,
+				       .is_store_out = ar_node_is_store_out,
 				       .metrics = ar_scrape_write,
 				       .notice = on_notice,
 				       .strained = on_strained,
@@ -479,14 +561,15 @@ static enum ar_status open_all(struct ar_runtime *r, const struct ar_config *con
 				       .arg = r };
 	r->requests.redactor = r->redactor;
 	ar_request_log_wire(config, &r->ops);
-	if (open_http(r, config, err) != AR_OK)
+	if (ar_memory_check(&r->memory, err) != AR_OK || open_http(r, config, err) != AR_OK)
 		return err->status;
 	if (r->member)
 		ar_node_serve(r);
+	ar_store_watch_begin(&r->store_watch, r->store, r->cluster ? ar_node_is_cut_off : NULL, r);
 	return AR_OK;
 }
 
-enum ar_status ar_runtime_open(const struct ar_config *config, const struct ar_runtime_start *start,
+enum ar_status ar_runtime_open(struct ar_config *config, const struct ar_runtime_start *start,
 			       struct ar_runtime **ret, struct ar_error *err)
 {
 	struct ar_runtime *r = ar_new0(sizeof(*r));
@@ -543,12 +626,13 @@ static void close_own_handles(struct ar_runtime *r)
 		(uv_handle_t *)&r->sweep_timer,	 (uv_handle_t *)&r->before_sleep,
 		(uv_handle_t *)&r->term,	 (uv_handle_t *)&r->interrupt,
 		(uv_handle_t *)&r->hangup,	 (uv_handle_t *)&r->alive_timer,
-		(uv_handle_t *)&r->memory.timer,
+		(uv_handle_t *)&r->memory.timer, (uv_handle_t *)&r->store_watch.timer,
 	};
 
 	for (size_t i = 0; i < AR_ARRAY_LEN(own); i++)
 		uv_close(own[i], NULL);
 	ar_instruction_file_close(r->instructions);
+	ar_secret_renewal_close(r->renewal);
 }
 
 /* Whoever still has something in flight calls back while the others are closed; then nothing is left. What the store finishes
@@ -566,6 +650,7 @@ enum ar_run_end ar_runtime_free(struct ar_runtime *r)
 	uv_timer_stop(&r->sweep_timer);
 	uv_timer_stop(&r->alive_timer);
 	ar_memory_fini(&r->memory);
+	ar_store_watch_end(&r->store_watch);
 	if (r->http) {
 		ar_control_carry_audit(r->control, NULL, NULL);
 		ar_http_server_close(r->http, NULL, NULL);
@@ -585,6 +670,7 @@ enum ar_run_end ar_runtime_free(struct ar_runtime *r)
 	uv_run(&r->loop, UV_RUN_NOWAIT);
 	ar_host_access_free(&r->access); /* its last words are for an engine that takes none any more */
 	ar_engine_free(r->engine);
+	ar_work_mark_close(r->work_mark);
 	ar_cluster_free(r->cluster);
 	ar_control_free(r->control);
 	ar_follow_free(r->follow);
@@ -594,6 +680,7 @@ enum ar_run_end ar_runtime_free(struct ar_runtime *r)
 	uv_loop_close(&r->loop);
 	ar_tools_free(&r->tools);
 	ar_instruction_file_free(r->instructions);
+	ar_secret_renewal_free(r->renewal);
 	ar_redactor_free(r->redactor);
 	ar_metrics_free(r->metrics);
 	ar_file_lock_drop(r->folder_lock);

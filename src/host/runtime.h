@@ -16,7 +16,8 @@ struct ar_runtime_start {
 	bool is_rejoin;
 	int stdio_in,
 		stdio_out; /* where one peer of JSON-RPC is served, until it has said all; both 0: nowhere. The runtime's then. */
-	const struct ar_settings *settings; /* what get_settings shows; NULL: nothing */
+	struct ar_settings
+		*settings; /* what get_settings shows, and whose references are renewed; NULL: nothing */
 	const struct ar_service *service; /* who watches over the process; NULL: nobody */
 	void (*ready)(void *arg,
 		      const struct ar_runtime *r); /* once per run: sessions can be made and reached */
@@ -30,10 +31,9 @@ enum ar_run_end {
 };
 
 /* Opens the store (making the folder if need be), starts to serve, begins recovery in the background. AR_E_EXISTS on a rejoin: another
- * process runs under this node id. Both arguments must outlive it. */
-AR_MUST_USE enum ar_status ar_runtime_open(const struct ar_config *config,
-					   const struct ar_runtime_start *start, struct ar_runtime **ret,
-					   struct ar_error *err);
+ * process runs under this node id. Both arguments must outlive it. Renewed secrets are written into the settings in force. */
+AR_MUST_USE enum ar_status ar_runtime_open(struct ar_config *config, const struct ar_runtime_start *start,
+					   struct ar_runtime **ret, struct ar_error *err);
 
 /* Where it serves, for the ready line. Port 0 and NULL mean: not there. */
 unsigned ar_runtime_port(const struct ar_runtime *r);

@@ -13,8 +13,11 @@
 #include "ops/loop_time.h"
 #include "ops/memory.h"
 #include "ops/request_log.h"
+#include "ops/lost_writes.h"
+#include "ops/store_watch.h"
 #include "process_host.h"
 #include "runtime.h"
+#include "secret/renewal.h"
 #include "store_open.h"
 #include "tools.h"
 #include "transport.h"
@@ -26,6 +29,7 @@ enum ar_stop_phase {
 	AR_STOP_HANDING_OVER, /* the other nodes take our partitions; everything is still served */
 	AR_STOP_FINISHING, /* no node takes over: calls under way may end; no work is begun */
 	AR_STOP_CLOSING, /* requests under way are answered, commits finish */
+	AR_STOP_GIVING_UP, /* the database does not answer: nobody waits for it any more */
 	AR_STOP_LEAVING, /* the cluster is told */
 };
 
@@ -57,9 +61,15 @@ struct ar_runtime {
 	struct ar_policy policy;
 	struct ar_instruction_file *instructions; /* NULL: no file is wanted */
 	struct ar_redactor *redactor;
+	struct ar_secret_renewal *renewal;
 	struct ar_metrics *metrics;
 	struct ar_request_log requests;
 	struct ar_memory memory;
+	struct ar_store_watch store_watch;
+	struct ar_lost_writes lost_writes;
+	struct ar_engine_mark
+		*work_mark; /* NULL: of a cluster, whose other nodes could not read it, or without a file */
+	struct ar_engine_mark died;
 	struct ar_loop_time loop_time;
 	struct ar_arena arena;
 	enum ar_stop_phase phase;
@@ -82,6 +92,8 @@ void ar_node_serve(struct ar_runtime *r); /* when the listeners are: tells the o
 enum ar_place ar_node_find(void *runtime, struct ar_str core, struct ar_str *ret_address);
 void ar_node_describe(void *runtime, struct ar_buf *out);
 bool ar_node_is_ready(void *runtime, struct ar_str *ret_why);
+bool ar_node_is_cut_off(void *runtime); /* it had its place, and has not reached the database for a lease */
+bool ar_node_is_store_out(void *runtime);
 void ar_node_drain(void *runtime);
 void ar_node_fenced(void *runtime);
 

@@ -2,6 +2,7 @@
 #include "settings.h"
 #include "buf.h"
 #include "id.h"
+#include "secret/resolve.h"
 #include "settings/file.h"
 #include "settings/value.h"
 #include "text/suggest.h"
@@ -22,7 +23,8 @@ static struct ar_setting setting_of(struct ar_settings *s, size_t i, enum ar_ori
 				    key->name,
 				    (char *)&s->config + key->offset,
 				    { kind, kind == AR_FROM_ENVIRONMENT ? key->env : NULL, 0 },
-				    &s->problems };
+				    &s->problems,
+				    s->refs };
 }
 
 static void apply_presets(struct ar_settings *s)
@@ -42,7 +44,10 @@ static void apply_environment(struct ar_settings *s)
 		struct ar_setting setting = setting_of(s, i, AR_FROM_ENVIRONMENT);
 		const char *value = setting.key->env ? getenv(setting.key->env) : NULL;
 
-		if (value && *value && ar_setting_set(&setting, ar_str_from(value)))
+		if (!value || !*value)
+			continue;
+		ar_secret_reference_drop(s->refs, setting.at);
+		if (ar_setting_set(&setting, ar_str_from(value)))
 			s->origins[i] = setting.origin;
 	}
 }
@@ -160,6 +165,8 @@ static void fill_paths(struct ar_settings *s, struct ar_arena *a)
 void ar_settings_read(const struct ar_settings_args *args, struct ar_arena *a, struct ar_settings *ret)
 {
 	*ret = (struct ar_settings){ .problems.arena = a, .warnings.arena = a };
+	ret->refs = ar_arena_alloc(a, sizeof(*ret->refs));
+	*ret->refs = (struct ar_secret_refs){ 0 };
 	ret->origins = ar_arena_alloc(a, ar_config_key_count * sizeof(*ret->origins));
 	ret->lists = ar_arena_alloc(a, ar_config_list_count * sizeof(*ret->lists));
 	apply_presets(ret);
@@ -178,14 +185,38 @@ const struct ar_origin *ar_settings_origin(const struct ar_settings *s, const ch
 	return origin_of((struct ar_settings *)(uintptr_t)s, key);
 }
 
-enum ar_status ar_settings_load(const struct ar_settings_args *args, struct ar_arena *a,
-				struct ar_config *ret, struct ar_error *err)
+void ar_settings_resolve(struct ar_settings *s, bool is_asking)
+{
+	ar_secret_resolve(s->refs, is_asking, &s->problems);
+}
+
+void ar_settings_fini(struct ar_settings *s)
+{
+	ar_secret_refs_fini(s->refs);
+}
+
+static enum ar_status load(const struct ar_settings_args *args, bool is_resolving, struct ar_arena *a,
+			   struct ar_config *ret, struct ar_error *err)
 {
 	struct ar_settings s;
 
 	ar_settings_read(args, a, &s);
+	if (is_resolving && s.problems.count == 0)
+		ar_settings_resolve(&s, true);
 	*ret = s.config;
 	if (s.problems.count > 0)
 		return ar_fail(err, AR_E_INVALID, "%s", s.problems.v[0].p);
 	return AR_OK;
+}
+
+enum ar_status ar_settings_load(const struct ar_settings_args *args, struct ar_arena *a,
+				struct ar_config *ret, struct ar_error *err)
+{
+	return load(args, false, a, ret, err);
+}
+
+enum ar_status ar_settings_load_secrets(const struct ar_settings_args *args, struct ar_arena *a,
+					struct ar_config *ret, struct ar_error *err)
+{
+	return load(args, true, a, ret, err);
 }

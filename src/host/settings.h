@@ -16,8 +16,12 @@ struct ar_settings_args {
 	bool is_unlistening; /* serves no address and no socket unless one is named */
 };
 
-/* Text lives in the arena. An error names the key or the line and what is allowed. Empty data_dir and socket are filled in. */
+/* Text lives in the arena; references to secrets have no value yet, but for variables. An error names the key or the line and what is allowed. Empty data_dir and socket are filled in. */
 AR_MUST_USE enum ar_status ar_settings_load(const struct ar_settings_args *args, struct ar_arena *a,
 					    struct ar_config *ret, struct ar_error *err);
+
+/* The same with the values of all references to secrets: files are read, programs run, stores asked. */
+AR_MUST_USE enum ar_status ar_settings_load_secrets(const struct ar_settings_args *args, struct ar_arena *a,
+						    struct ar_config *ret, struct ar_error *err);
 
 #endif

@@ -7,6 +7,7 @@
 
 #define STEP_MS 10
 #define CLOSING_MS 5000
+#define GIVING_UP_MS 5000 /* one try to connect, and the answers */
 #define LEAVING_MS 2000
 #define HANDOVER_SLACK_MS 3000 /* beats and commits around the handover time itself */
 
@@ -31,12 +32,27 @@ static void begin_closing(struct ar_runtime *r)
 	enter(r, AR_STOP_CLOSING, CLOSING_MS);
 }
 
+/* Whoever waits for a write that the database does not answer is told that its outcome is not known, before the connection is closed. */
+static void begin_giving_up(struct ar_runtime *r)
+{
+	ar_store_give_up(r->store);
+	enter(r, AR_STOP_GIVING_UP, GIVING_UP_MS);
+}
+
 /* What nobody took is left as it stands. */
 static void begin_leaving(struct ar_runtime *r)
 {
 	for (unsigned p = 0; p < AR_PARTITIONS; p++)
 		ar_engine_release(r->engine, p);
 	enter(r, AR_STOP_LEAVING, LEAVING_MS);
+}
+
+static void begin_end(struct ar_runtime *r)
+{
+	if (r->cluster)
+		begin_leaving(r);
+	else
+		uv_stop(&r->loop);
 }
 
 /* Once that is quiet too the others are told, so that they need not wait for our lease to run out. */
@@ -88,12 +104,14 @@ static void on_step(uv_timer_t *timer)
 			begin_closing(r);
 		return;
 	case AR_STOP_CLOSING:
-		if (!is_late && !is_closed(r))
-			return;
-		if (r->cluster)
-			begin_leaving(r);
-		else
-			uv_stop(&r->loop);
+		if (is_late && ar_engine_counts(r->engine).commits > 0)
+			begin_giving_up(r);
+		else if (is_late || is_closed(r))
+			begin_end(r);
+		return;
+	case AR_STOP_GIVING_UP:
+		if (is_late || is_closed(r))
+			begin_end(r);
 		return;
 	case AR_STOP_LEAVING:
 		step_leaving(r);

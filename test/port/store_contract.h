@@ -69,6 +69,14 @@ void feed_floor_is_how_far_removal_reached(void **state);
 void feed_floors_of_one_step(void **state);
 void facts_without_a_place_leave_no_floor(void **state);
 
+/* rows/test_store_audit.c: the audit trail. */
+void audit_entries_are_listed_by_time(void **state);
+void audit_entry_is_there_with_its_append(void **state);
+void audit_entry_is_there_with_its_token(void **state);
+void audit_is_fenced(void **state);
+void old_audit_entries_go_and_the_chain_holds(void **state);
+void changed_and_removed_audit_entries_are_found(void **state);
+
 /* test_store_upkeep.c: what is forgotten. */
 void old_sessions_go_with_all_they_have(void **state);
 void removed_session_begins_anew(void **state);
@@ -79,6 +87,7 @@ void only_owned_partitions_are_touched(void **state);
 void shared_content_stays_until_the_last_reference_goes(void **state);
 void doomed_content_that_is_put_again_stays(void **state);
 void upkeep_is_fenced(void **state);
+void rows_without_a_checksum_get_one(void **state);
 void upkeep_keeps_its_place_in_a_flight(void **state);
 
 #endif

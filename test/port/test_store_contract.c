@@ -359,6 +359,12 @@ static const struct CMUnitTest contract[] = {
 	T(token_put_is_fenced),
 	T(token_put_keeps_its_place_in_a_flight),
 	T(malformed_tokens_are_refused),
+	T(audit_entries_are_listed_by_time),
+	T(audit_entry_is_there_with_its_append),
+	T(audit_entry_is_there_with_its_token),
+	T(audit_is_fenced),
+	T(old_audit_entries_go_and_the_chain_holds),
+	T(changed_and_removed_audit_entries_are_found),
 	T(feed_has_what_a_tenant_wrote),
 	T(feed_goes_on_from_a_place),
 	T(feed_knows_its_heads),
@@ -375,6 +381,7 @@ static const struct CMUnitTest contract[] = {
 	T(shared_content_stays_until_the_last_reference_goes),
 	T(doomed_content_that_is_put_again_stays),
 	T(upkeep_is_fenced),
+	T(rows_without_a_checksum_get_one),
 	T(upkeep_keeps_its_place_in_a_flight),
 };
 

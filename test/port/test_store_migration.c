@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define NEWEST 9
+#define NEWEST 10
 
 /* An empty database with the schema of that version. */
 static void make_version(struct fixture *f, uint64_t version)
@@ -16,7 +16,8 @@ static void make_version(struct fixture *f, uint64_t version)
 	ar_store_close(f->store);
 	f->store = NULL;
 	postgres_script(f, "DROP SCHEMA public CASCADE; CREATE SCHEMA public");
-	if (ar_store_postgres_migrate_to(f->path, version, &from, &err))
+	if (ar_store_postgres_migrate_to(&(struct ar_store_postgres_options){ .conninfo = f->path }, version,
+					 &from, &err))
 		fail_msg("%s", err.msg);
 	assert_int_equal(from, 0);
 }
@@ -26,7 +27,8 @@ static void expect_migration(struct fixture *f, uint64_t expected_from)
 	struct ar_error err = { 0 };
 	uint64_t from = 77, to = 77;
 
-	if (ar_store_postgres_migrate(f->path, &from, &to, &err))
+	if (ar_store_postgres_migrate(&(struct ar_store_postgres_options){ .conninfo = f->path }, &from, &to,
+				      &err))
 		fail_msg("%s", err.msg);
 	assert_int_equal(from, expected_from);
 	assert_int_equal(to, NEWEST);
@@ -180,8 +182,11 @@ static void newest_schema_has_nothing_to_do(void **state)
 
 	make_version(f, NEWEST);
 	expect_migration(f, NEWEST);
-	postgres_script(f, "INSERT INTO migration (version, application) VALUES (99, 'agentruntime')");
-	assert_int_equal(ar_store_postgres_migrate(f->path, &from, &to, &err), AR_E_UNAVAILABLE);
+	postgres_script(f, "INSERT INTO migration (version, application) VALUES (99, 'agentruntime');"
+			   "UPDATE meta SET value = '99' WHERE key = 'least_version'");
+	assert_int_equal(ar_store_postgres_migrate(&(struct ar_store_postgres_options){ .conninfo = f->path },
+						   &from, &to, &err),
+			 AR_E_UNAVAILABLE);
 	assert_non_null(strstr(err.msg, "schema version 99"));
 }
 

@@ -52,7 +52,8 @@ static void newer_schema_is_refused(void **state)
 
 	ar_store_close(f->store);
 	f->store = NULL;
-	postgres_script(f, "INSERT INTO migration (version, application) VALUES (99, 'agentruntime')");
+	postgres_script(f, "INSERT INTO migration (version, application) VALUES (99, 'agentruntime');"
+			   "UPDATE meta SET value = '99' WHERE key = 'least_version'");
 	expect_open_fails(postgres_options(f), AR_E_UNAVAILABLE, "schema version 99");
 	assert_int_equal(postgres_int(f, "SELECT epoch FROM node"), 1);
 }

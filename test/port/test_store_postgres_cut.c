@@ -1,5 +1,6 @@
 /* What a connection that is cut around a commit does to it, and what others may do meanwhile: each outcome is forced, and
  * what the store says is compared with the database. */
+#include "store_place.h"
 #include "postgres_fixture.h"
 
 #include "fault.h"
@@ -119,18 +120,24 @@ static void late_commit_is_waited_for(void **state)
 	struct fixture *f = *state;
 	struct ar_store_append a = an_append(sess(1), 1, 1, "a");
 	struct ar_store_key key;
+	struct ar_pack_dictionaries *none = ar_pack_dictionaries_new();
+	struct ar_packer *packer = ar_packer_new(none);
 	char script[400];
-	char uuid[33];
+	char uuid[33], body[100];
+	struct ar_str stored;
 	PGconn *old;
 
 	assert_true(ar_store_key_parse(sess(1), &key));
 	for (size_t i = 0; i < sizeof key.b; i++)
 		snprintf(uuid + 2 * i, 3, "%02x", key.b[i]);
+	stored = ar_pack_sealed(packer, AR_STR("a"), ar_place_of_facts(&key, 1, 1));
+	for (size_t i = 0; i < stored.len; i++)
+		snprintf(body + 2 * i, 3, "%02x", (unsigned char)stored.p[i]);
 	snprintf(script, sizeof script,
 		 "BEGIN; SELECT 1 FROM node FOR SHARE; INSERT INTO log (session, first_seq, last_seq, at, "
 		 "epoch, size,"
-		 " body) VALUES ('%s', 1, 1, 1000, 1, 1, '\\x0061')",
-		 uuid);
+		 " body) VALUES ('%s', 1, 1, 1000, 1, 1, '\\x%s')",
+		 uuid, body);
 	old = hold(f, script);
 	arm("store.cut_before_commit:1:error");
 	forget_done();
@@ -141,6 +148,8 @@ static void late_commit_is_waited_for(void **state)
 	wait_for(f, &a.op);
 	assert_status(&a.op, AR_OK);
 	assert_int_equal(postgres_int(f, "SELECT count(*) FROM log"), 1);
+	ar_packer_free(packer);
+	ar_pack_dictionaries_free(none);
 }
 
 static void takeover_during_a_cut_is_fenced(void **state)

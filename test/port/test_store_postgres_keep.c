@@ -88,7 +88,8 @@ static void make_plain(struct fixture *f)
 	ar_store_close(f->store);
 	f->store = NULL;
 	postgres_script(f, "DROP SCHEMA public CASCADE; CREATE SCHEMA public");
-	if (ar_store_postgres_migrate_to(f->path, 2, &from, &err))
+	if (ar_store_postgres_migrate_to(&(struct ar_store_postgres_options){ .conninfo = f->path }, 2, &from,
+					 &err))
 		fail_msg("%s", err.msg);
 	postgres_script(
 		f,
@@ -98,7 +99,8 @@ static void make_plain(struct fixture *f)
 		" SELECT session, 1, 1, false FROM log;"
 		"INSERT INTO receipt VALUES ('s', 'k', '', NULL); INSERT INTO blob VALUES ('h', 1, "
 		"'\\x0061')");
-	if (ar_store_postgres_migrate(f->path, &from, &to, &err))
+	if (ar_store_postgres_migrate(&(struct ar_store_postgres_options){ .conninfo = f->path }, &from, &to,
+				      &err))
 		fail_msg("%s", err.msg);
 	fixture_reopen(f);
 }

@@ -266,7 +266,7 @@ static void attempt_started(struct watch *w)
 	t->is_attempt_open = true;
 	t->attempt = 0;
 	t->not_before = 0;
-	t->restarts += p->trigger == AR_TASK_ATTEMPT_STARTED_TRIGGER_RESUME_AFTER_CRASH;
+	t->restarts += p->trigger == AR_TASK_ATTEMPT_STARTED_TRIGGER_RESUME_AFTER_CRASH && !p->is_bystander.v;
 }
 
 static void attempt_ended(struct watch *w)

@@ -57,7 +57,7 @@ static void limit_descriptors(uint32_t count)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/* The first drain makes it unready; it is told apart from the server's own. */
+/* The first drain makes it unready, and takes its store away; it is told apart from the server's own. */
 static bool was_drained;
 
 static void write_nodes(void *arg AR_UNUSED, struct ar_buf *out)
@@ -76,15 +76,22 @@ static bool is_ready(void *arg AR_UNUSED, struct ar_str *ret_why)
 	return !was_drained;
 }
 
+static bool is_store_out(void *arg AR_UNUSED)
+{
+	return was_drained;
+}
+
 static void tell(void *arg AR_UNUSED, bool is_bad, const char *text)
 {
 	printf("{\"notice\":\"%s\",\"bad\":%s}\n", text, is_bad ? "true" : "false");
 	fflush(stdout);
 }
 
-static const struct ar_http_ops ops = {
-	.nodes = write_nodes, .drain = drain_node, .is_ready = is_ready, .notice = tell
-};
+static const struct ar_http_ops ops = { .nodes = write_nodes,
+					.drain = drain_node,
+					.is_ready = is_ready,
+					.is_store_out = is_store_out,
+					.notice = tell };
 static const struct ar_http_ops no_ops = { .notice = tell };
 
 #define AT(member) offsetof(struct ar_http_options, member)

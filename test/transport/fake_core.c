@@ -313,6 +313,21 @@ void ar_control_verify(struct ar_control *c AR_UNUSED, struct ar_call *call)
 	call->done(call);
 }
 
+void ar_control_act(struct ar_control *c AR_UNUSED, struct ar_call *call, const char *command AR_UNUSED)
+{
+	call->http = 200;
+	call->done(call);
+}
+
+void ar_control_write_origin(struct ar_jw *w AR_UNUSED, const struct ar_call_origin *from AR_UNUSED)
+{
+}
+
+struct ar_call_origin ar_control_read_origin(struct ar_json v AR_UNUSED, struct ar_arena *a AR_UNUSED)
+{
+	return (struct ar_call_origin){ 0 };
+}
+
 void ar_control_audit_told(struct ar_control *c AR_UNUSED, struct ar_str note AR_UNUSED,
 			   bool is_later AR_UNUSED)
 {

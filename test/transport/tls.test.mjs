@@ -37,11 +37,11 @@ scenario("curl and node speak to it, small and large, kept alive and pipelined",
 	assert.equal(wire.socket.getProtocol(), "TLSv1.3");
 	wire.text = "";
 	wire.send(post('{"replyBytes":20000000}'));
-	await wire.until((w) => w.text.length > 20000000, 20000);
+	await wire.until((w) => w.text.length > 20000000);
 	wire.text = "";
 	const big = `"${"b".repeat(900000)}"`;
 	wire.send(post(big));
-	await wire.until((w) => w.text.endsWith(`${big}}`), 10000);
+	await wire.until((w) => w.text.endsWith(`${big}}`));
 	wire.close();
 	assert.equal((await probe.stop()).tlsFailed, 0);
 });

@@ -20,12 +20,15 @@ enum ar_right {
 };
 
 #define AR_TENANT_LOCAL "local" /* of an installation that has no tenants */
+#define AR_PERSON_LOCAL "local" /* the server's own user and root: they could write its store */
 
 /* Who asks. Text is borrowed: it lives as long as what it was made for (an entry, a connection). */
 struct ar_principal {
 	struct ar_str tenant; /* never empty; sessions of other tenants do not exist for it */
 	struct ar_str
-		actor; /* never empty; named by every fact that it causes: "local", "token:tok_...", "jwt:<subject>", "uid:1000" */
+		actor; /* never empty; named by every fact that it causes: "local", "token:tok_...", "jwt:<subject>", "certificate:<subject>" */
+	struct ar_str
+		person; /* who stands behind it, in the tenant: AR_PERSON_LOCAL, "uid:1001", "jwt:<subject>", "certificate:<subject>", "person:<name>"; a token is its owner's. Absent: not known */
 	struct ar_str
 		token; /* what limits count by: id of the token, subject of the JWT; absent: the operator, to whom none apply */
 	unsigned rights; /* of enum ar_right */
@@ -46,6 +49,15 @@ enum ar_pass {
 	AR_PASS_STREAM, /* a subscription, for as long as it is open */
 };
 
+/* Where a call came from, as far as that is known. Text is borrowed, like a principal's. */
+struct ar_call_origin {
+	struct ar_str address; /* of the other end, over TCP; absent: none, or not known */
+	struct ar_str request_id; /* that the client gave; absent: it gave none */
+	const char *via; /* tcp, unix, stdio; NULL: not known */
+	bool has_uid;
+	unsigned uid; /* with has_uid: the kernel's word */
+};
+
 /* What becomes a fact of the tenant's home session: a call that was refused at the door or for lack of a right, or an administrative
  * act. Text is borrowed until the function that is told returns. */
 struct ar_audit {
@@ -55,6 +67,7 @@ struct ar_audit {
 	struct ar_str target; /* what was acted on, such as a token's id; absent: nothing */
 	struct ar_str message;
 	uint64_t count; /* how many alike this stands for */
+	struct ar_call_origin from; /* the newest of them */
 };
 
 /* What a transport was shown. */
@@ -65,6 +78,7 @@ struct ar_credentials {
 	bool is_unix;
 	bool is_in_group; /* with is_unix: that user is of the server's own group */
 	unsigned uid; /* with is_loopback or is_unix: the kernel's word; (unsigned)-1: it does not say */
+	struct ar_call_origin from; /* for the record, never for a decision */
 };
 
 /* One question to the door. The caller owns it (zeroed), fills the first part, keeps it until done(), and ends it with ar_entry_fini(). */

@@ -34,7 +34,8 @@ struct ar_store_op {
 };
 
 /* The facts of one decision. AR_E_FENCED: the writer's epoch is over. AR_E_EXISTS: the receipt is already there, nothing
- * was written, `found` holds it. AR_E_INVALID: first_seq does not continue the stored sequence. AR_E_IO: weather. */
+ * was written, `found` holds it. AR_E_INVALID: first_seq does not continue the stored sequence. AR_E_IO: weather, and
+ * nothing was written. AR_E_DOUBT: it may be written, and nobody can say. */
 struct ar_store_append {
 	struct ar_store_op op;
 	struct ar_str session; /* the 26 characters */
@@ -48,6 +49,7 @@ struct ar_store_append {
 	const struct ar_store_action_row *actions;
 	size_t action_count;
 	const struct ar_store_receipt *receipt; /* NULL for none */
+	const struct ar_store_audit *audit; /* who did this; NULL: nobody is told of */
 	const struct ar_store_blob *blobs;
 	size_t blob_count;
 	const struct ar_str *closed_steps; /* whose chunks are dropped: their content is final now */
@@ -76,25 +78,30 @@ struct ar_store_chunk {
  * may be: the caller drops them from its memory, because an append that continues one is refused from then on. So a caller
  * names only partitions that it owns.
  *
- * An engine does here what else has to be done from time to time (PostgreSQL: partitions of the log). With a limit of 0 that is
+ * An engine does here what else has to be done from time to time (PostgreSQL: partitions of the log; rows of the log that have no checksum get one). With a limit of 0 that is
  * all. */
 struct ar_store_upkeep {
 	struct ar_store_op op;
 	ar_usec before, doomed_before; /* wall clock; 0 = nothing is that old */
+	ar_usec audit_before; /* the same for entries of the audit trail, oldest first in each lane; its newest one stays */
 	size_t limit; /* sessions; several times as many receipts and contents */
 	const uint64_t *partitions; /* as in struct ar_store_sessions */
 	struct ar_str after; /* `next` of the step before; absent = a new round */
 	struct ar_str next; /* absent: the round is over */
 	struct ar_str *ids; /* removed sessions: the 26 characters */
 	size_t removed;
-	size_t receipts, contents; /* removed */
+	size_t receipts, contents, audits; /* removed */
+	size_t sealed; /* rows of the log from before there were checksums that got one */
 	bool more; /* worth another step soon */
+	bool is_probe; /* removes nothing: only whether something can be written is wanted */
 };
 
-/* What a session needs to come back: newest snapshot, the facts after it, chunks of open steps (by step, pos). */
+/* What a session needs to come back: newest snapshot, the facts after it, chunks of open steps (by step, pos). AR_E_CORRUPT: a stored value is
+ * not the one that was written, or facts are missing between those that are there, or the log is shorter than the snapshot. */
 struct ar_store_load {
 	struct ar_store_op op; /* AR_E_NOT_FOUND: no such session */
 	struct ar_str session;
+	struct ar_str shell; /* of its row, as it was last written; absent: there is none that can be read */
 	struct ar_str snapshot; /* absent when there is none */
 	uint64_t snapshot_seq;
 	struct ar_store_row *rows;
@@ -104,7 +111,8 @@ struct ar_store_load {
 };
 
 /* A window of the log: whole rows, oldest first, that hold facts >= from (forward) or <= from (backward: the newest
- * such rows); at least one row, then up to max_bytes of bodies. */
+ * such rows); at least one row, then up to max_bytes of bodies. Rows follow each other without a gap, and each is as it was written: a window
+ * ends before one that is missing or damaged, and when that is the first, with AR_E_CORRUPT. */
 struct ar_store_read {
 	struct ar_store_op op;
 	struct ar_str session;
@@ -208,6 +216,8 @@ struct ar_store_vtable {
 	void (*poll)(struct ar_store *s);
 	/* Finishes what was submitted (done() is called), then frees the store. */
 	void (*close)(struct ar_store *s);
+	/* From now on a write whose end is not known waits no longer than others for a server that is away, and then ends AR_E_DOUBT. NULL: it never waits. */
+	void (*give_up)(struct ar_store *s);
 	/* Bytes of heap that its caches have now; they are bounded, and the store's own to fill. NULL: it has none. */
 	uint64_t (*cached)(struct ar_store *s);
 };
@@ -235,6 +245,12 @@ static inline void ar_store_close(struct ar_store *s)
 {
 	if (s)
 		s->v->close(s);
+}
+
+static inline void ar_store_give_up(struct ar_store *s)
+{
+	if (s->v->give_up)
+		s->v->give_up(s);
 }
 
 static inline uint64_t ar_store_cached(struct ar_store *s)

@@ -2,6 +2,7 @@
 #ifndef AR_PORT_STORE_COUNTS_H
 #define AR_PORT_STORE_COUNTS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum ar_store_op_kind {
@@ -20,9 +21,13 @@ enum ar_store_op_kind {
 	AR_STORE_TOKEN_PUT,
 	AR_STORE_TOKENS,
 	AR_STORE_FEED,
+	AR_STORE_AUDIT_PUT,
+	AR_STORE_AUDIT_LIST,
+	AR_STORE_AUDIT_VERIFY,
 	AR_STORE_OP_COUNT
 };
 
+#define AR_STORE_WHY 256
 #define AR_STORE_BATCH_SIZES 12 /* 1, 2, 4 ... 1024 writes that shared a commit, and more */
 
 /* What was done so far, for whoever counts; written by poll() and submit() on their thread. */
@@ -32,6 +37,9 @@ struct ar_store_counts {
 	uint64_t waiting; /* submitted, and not done */
 	uint64_t batches[AR_STORE_BATCH_SIZES]; /* commits by their size */
 	uint64_t batched; /* writes in all of them */
+	uint64_t outages; /* operations that failed for the weather: disk, network, server */
+	bool is_unwritable, is_unreadable; /* the newest write or read failed so */
+	char why[AR_STORE_WHY]; /* the newest of them, in words */
 };
 
 #endif

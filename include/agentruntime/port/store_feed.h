@@ -39,6 +39,7 @@ struct ar_store_feed {
 	size_t max_bytes;
 	struct ar_store_feed_row *rows;
 	size_t row_count;
+	struct ar_str damaged; /* AR_E_CORRUPT: the session whose row comes next and is not what was stored */
 	bool at_end; /* nothing further at that moment */
 	struct ar_store_place *heads;
 	size_t head_count;
@@ -54,6 +55,7 @@ static inline void ar_store_feed_reset(struct ar_store_feed *op)
 	op->heads = op->floors = NULL;
 	op->row_count = op->head_count = op->floor_count = 0;
 	op->at_end = false;
+	op->damaged = AR_STR_NONE;
 	op->limit = 0;
 }
 

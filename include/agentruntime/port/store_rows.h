@@ -46,6 +46,15 @@ struct ar_store_action_row {
 	struct ar_str record; /* JSON shown by list_actions */
 };
 
+/* An entry of the audit trail (store_audit.h): what filters and pages need, and the rest as JSON. */
+struct ar_store_audit {
+	struct ar_str tenant; /* whose entry it is; not empty */
+	ar_usec at; /* wall clock */
+	struct ar_str session; /* the 26 characters; absent: of no session */
+	uint64_t sequence; /* of the first fact that was written with it; 0: none was */
+	struct ar_str record; /* a JSON object */
+};
+
 struct ar_store_chunk_row {
 	struct ar_str step;
 	uint64_t pos;

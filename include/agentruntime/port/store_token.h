@@ -21,6 +21,7 @@ struct ar_store_token_put {
 	struct ar_str
 		record; /* absent: the row of that version is removed. Not the newest of all: versions go on from it. */
 	uint64_t expected; /* 0: there is none yet */
+	const struct ar_store_audit *audit; /* who did it, in the same transaction; NULL: nobody is told of */
 	uint64_t version; /* result of what was not removed */
 };
 

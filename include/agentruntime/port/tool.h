@@ -64,6 +64,7 @@ struct ar_tool {
 	bool is_read_only;
 	bool is_concurrency_safe; /* may run beside other such calls */
 	bool is_destructive; /* what it does cannot be undone */
+	bool is_assumed; /* with is_destructive: nobody who is believed has said so */
 	bool is_idempotent; /* running it again with the same arguments changes nothing further */
 	bool blocks_interrupt; /* an interruption waits for its end instead of cancelling it */
 	bool is_confined; /* all it does happens inside the boundary of scope.profile: one has to be settled and available */

@@ -3,14 +3,16 @@ import { callCommand, type CallOptions, type CallPlace } from "./call.js";
 import { Endpoints } from "./endpoints.js";
 import { COMMANDS, type CommandMethods, type CommandName, type Commands, type RespondActionResult } from "./gen/commands.js";
 import type { AnyEvent, EventType } from "./gen/events.js";
+import type { OfferedTool } from "./gen/enums.js";
 import { HttpTransport, type Fetch } from "./http.js";
 import { EventStream, type EventOptions } from "./stream.js";
 import type { Token, Transport } from "./transport.js";
 import { Turn, type ClientTool, type FollowOptions, type RunOptions } from "./turn.js";
 
 export interface ClientOptions {
-	/** Address of the server; several are nodes of one cluster and tried in turn. */
-	url: string | readonly string[];
+	/** Address of the server; several are nodes of one cluster and tried in turn. Without it: in node the daemon of this user, over its unix
+	 * socket, found as agentctl finds it; in a page the server that the page came from. */
+	url?: string | readonly string[];
 	/** Token to show, or what gives the current one. */
 	token?: Token;
 	/** Another fetch than the global one. */
@@ -21,6 +23,26 @@ export interface ClientOptions {
 	timeoutMs?: number;
 	/** Time for one attempt of a call or one connection of a stream. Default 15 s. */
 	attemptMs?: number;
+}
+
+type Near = () => { url: string; fetch?: Fetch };
+
+let near: Near = () => {
+	if (typeof location === "undefined") throw new TypeError("url: name the address of the server");
+	return { url: location.origin };
+};
+
+/** Which server is asked when no address is given; for the entry that knows more of its surroundings (index.node.ts). */
+export function setNear(found: Near): void {
+	near = found;
+}
+
+/** The address that was given, or the near one. A transport of another kind has to be told where to go. */
+function placed(options: ClientOptions): ClientOptions & { url: string | readonly string[] } {
+	if (options.url !== undefined) return { ...options, url: options.url };
+	const found = near();
+	if (options.transport && found.fetch) throw new TypeError("url: name the address of the server; this transport does not reach a unix socket");
+	return { ...found, ...options, url: found.url };
 }
 
 /** A question that waits for somebody. */
@@ -48,7 +70,8 @@ export class AgentRuntime {
 	readonly #place: CallPlace;
 	#open = new AbortController(); // what close() ends
 
-	constructor(options: ClientOptions) {
+	constructor(given: ClientOptions = {}) {
+		const options = placed(given);
 		this.#place = {
 			transport: options.transport ?? new HttpTransport({ token: options.token, fetch: options.fetch }),
 			endpoints: new Endpoints(options.url),
@@ -73,7 +96,7 @@ export class AgentRuntime {
 	run(text: string, options: RunOptions = {}): Turn {
 		const { tools, onQuestion, signal, ...given } = options;
 		const input = { ...(given.sessionId ? {} : { createPolicy: {} }), ...given, text };
-		if (tools) input.options = { ...given.options, tools: [...((given.options?.["tools"] as unknown[] | undefined) ?? []), ...described(tools)] };
+		if (tools) input.options = { ...given.options, tools: [...(given.options?.tools ?? []), ...described(tools)] };
 		const receipt = this.submitTurn(input, signal ? { signal } : {});
 		return new Turn(this, receipt, followOptions(options), false);
 	}
@@ -158,7 +181,7 @@ export class AgentRuntime {
 
 AgentRuntime.install();
 
-function described(tools: Record<string, ClientTool>): object[] {
+function described(tools: Record<string, ClientTool>): OfferedTool[] {
 	return Object.entries(tools).map(([name, { run: _, ...description }]) => ({ name, ...description }));
 }
 

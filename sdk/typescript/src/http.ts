@@ -1,7 +1,7 @@
 // Commands as POST /v1/<command>, events as server-sent events over fetch. Nothing but fetch and streams, so it runs in browsers too.
 import { ConnectionError, RefusedError, type Refusal } from "./errors.js";
 import { SseParser } from "./sse.js";
-import { Leash } from "./timing.js";
+import { Leash, unlessAborted } from "./timing.js";
 import { tokenOf, type Frame, type Subscription, type Token, type Transport } from "./transport.js";
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
@@ -20,10 +20,10 @@ function retryAfter(response: Response): number | undefined {
 }
 
 /** The answer's error object, or a ConnectionError for what a proxy on the way says instead. */
-async function refusalOf(response: Response): Promise<Error> {
+async function refusalOf(response: Response, signal: AbortSignal): Promise<Error> {
 	const retryAfterMs = retryAfter(response);
 	try {
-		const { error } = (await response.json()) as { error?: Refusal };
+		const { error } = (await unlessAborted(signal, response.json())) as { error?: Refusal };
 		if (error && typeof error.code === "string") return new RefusedError(error, response.status, retryAfterMs);
 	} catch (cause) {
 		return new ConnectionError(`status ${response.status} with no error that can be read`, { cause, retryAfterMs });
@@ -39,6 +39,8 @@ class SseSubscription implements Subscription {
 	constructor(body: ReadableStream<Uint8Array>, leash: Leash) {
 		this.#reader = body.getReader();
 		this.#leash = leash;
+		// A fetch that has answered may have forgotten its signal (see unlessAborted).
+		leash.signal.addEventListener("abort", () => void this.#reader.cancel(leash.signal.reason).catch(() => {}), { once: true });
 	}
 
 	async next(silenceMs: number): Promise<Frame | undefined> {
@@ -58,7 +60,10 @@ class SseSubscription implements Subscription {
 			if (message) return { cursor: message.id, event: JSON.parse(message.data) as Frame["event"] };
 			this.#leash.stopAfter(silenceMs, new ConnectionError(`nothing came for ${silenceMs} ms, not even a heartbeat`));
 			const { done, value } = await this.#reader.read();
-			if (done) return undefined;
+			if (done) {
+				this.#leash.signal.throwIfAborted();
+				return undefined;
+			}
 			this.#parser.push(value);
 		}
 	}
@@ -94,9 +99,9 @@ export class HttpTransport implements Transport {
 
 	async call(url: string, command: string, input: object, signal: AbortSignal): Promise<unknown> {
 		const response = await this.#post(url, command, input, signal);
-		if (!response.ok) throw await refusalOf(response);
+		if (!response.ok) throw await refusalOf(response, signal);
 		try {
-			return await response.json();
+			return await unlessAborted(signal, response.json());
 		} catch (cause) {
 			throw signal.aborted ? signal.reason : new ConnectionError(`the answer of ${url} broke off`, { cause });
 		}
@@ -106,7 +111,7 @@ export class HttpTransport implements Transport {
 		const leash = new Leash(signal);
 		try {
 			const response = await this.#post(url, "subscribe_events", input, leash.signal);
-			if (!response.ok) throw await refusalOf(response);
+			if (!response.ok) throw await refusalOf(response, leash.signal);
 			if (!response.body || !response.headers.get("content-type")?.startsWith("text/event-stream"))
 				throw new ConnectionError(`${url} sent no event stream`);
 			return new SseSubscription(response.body, leash);

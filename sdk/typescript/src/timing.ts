@@ -61,3 +61,14 @@ export class Leash {
 		this.#outer?.removeEventListener("abort", this.#follow);
 	}
 }
+
+/** The value of a promise, or the reason of the signal as soon as it is aborted. For the body of an answer: Node's fetch holds its request weakly, and
+ * once that is collected as garbage an abort does not reach the body any more. */
+export function unlessAborted<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
+	return new Promise((resolve, reject) => {
+		const stop = () => reject(signal.reason as Error);
+		if (signal.aborted) stop();
+		signal.addEventListener("abort", stop, { once: true });
+		promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
+	});
+}

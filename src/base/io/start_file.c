@@ -50,6 +50,7 @@ static const struct {
 	{ "workspace", offsetof(struct ar_start_file, workspace) },
 	{ "model", offsetof(struct ar_start_file, model) },
 	{ "provider", offsetof(struct ar_start_file, provider) },
+	{ "stopMs", offsetof(struct ar_start_file, stop_ms) },
 };
 
 enum ar_status ar_start_file_write(const char *data_dir, const struct ar_start_file *what,

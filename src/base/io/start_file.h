@@ -12,6 +12,7 @@ struct ar_start_file {
 	struct ar_str config; /* absolute path of the settings file; absent = started without one */
 	struct ar_str listen; /* the address of the command line; absent = none was given */
 	struct ar_str socket, workspace, model, provider; /* the settings in force; "" = none is set */
+	struct ar_str stop_ms; /* digits: how long it may let work go on once it was asked to stop */
 };
 
 /* Durable and whole or not at all: a new file, readable by its owner only, takes the place of the old one. */

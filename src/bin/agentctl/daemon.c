@@ -22,6 +22,8 @@
 
 #define START_USEC 5000000
 #define VERSION_MS 2000
+#define CHECK_MS 70000 /* every reference to a secret may be asked for */
+#define SAID_MAX 65536
 #define POLL_MS 10
 #define RETURN_POLL_MS 100
 #define LOG_TAIL ((off_t)2048) /* bytes of the log that are shown when the start fails */
@@ -363,32 +365,82 @@ const char *ar_daemon_how_to_start(struct ar_ctl *c)
 	return ar_arena_fmt(&c->arena, "agentd --data-dir %s --config %s", c->data_dir, last.config.p).p;
 }
 
-/* ---- version ---- */
+/* ---- what the program says ---- */
+
+/* What it writes to the stream (1 or 2) until it ends; one that takes longer is killed. Its wait status, or -1. */
+static int listen_to(char **argv, int stream, int ms, struct ar_buf *out)
+{
+	int ends[2], null = open("/dev/null", O_RDWR | O_CLOEXEC), status = -1;
+	struct ar_clock *clock = ar_clock_system();
+	ar_usec deadline = clock->mono(clock) + (ar_usec)ms * 1000;
+	char text[1024];
+	ssize_t len = 1;
+	pid_t pid;
+
+	if (null < 0 || pipe2(ends, O_CLOEXEC) != 0)
+		return -1;
+	if (spawn(argv[0], argv,
+		  (const int[]){ null, stream == 1 ? ends[1] : null, stream == 2 ? ends[1] : null },
+		  &pid) == 0) {
+		close(ends[1]);
+		ends[1] = -1;
+		while (len > 0) {
+			struct pollfd answer = { .fd = ends[0], .events = POLLIN };
+			ar_usec left = deadline - clock->mono(clock);
+
+			len = left > 0 && poll(&answer, 1, (int)(left / 1000) + 1) == 1
+				      ? read(ends[0], text, sizeof(text))
+				      : 0;
+			if (len > 0 && out->len < SAID_MAX)
+				ar_buf_add(out, text, (size_t)len);
+		}
+		if (clock->mono(clock) >= deadline)
+			kill(pid, SIGKILL);
+		waitpid(pid, &status, 0);
+	}
+	close(null);
+	close(ends[0]);
+	if (ends[1] >= 0)
+		close(ends[1]);
+	return status;
+}
 
 struct ar_str ar_daemon_version(struct ar_ctl *c, const char *program)
 {
 	char *argv[] = { (char *)program, (char *)"--version", NULL };
-	char text[128];
-	int ends[2], null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	struct ar_str line = AR_STR_NONE;
-	struct pollfd answer;
-	ssize_t len = 0;
-	pid_t pid;
+	struct ar_buf said = { 0 };
 
-	if (null < 0 || pipe2(ends, O_CLOEXEC) != 0)
-		return AR_STR_NONE;
-	if (spawn(program, argv, (const int[]){ null, ends[1], null }, &pid) == 0) {
-		answer = (struct pollfd){ .fd = ends[0], .events = POLLIN };
-		if (poll(&answer, 1, VERSION_MS) == 1)
-			len = read(ends[0], text, sizeof(text));
-		else
-			kill(pid, SIGKILL);
-		waitpid(pid, NULL, 0);
+	listen_to(argv, 1, VERSION_MS, &said);
+	if (said.len > 0)
+		ar_str_split(ar_buf_str(&said), '\n', &line);
+	line = ar_arena_str(&c->arena, line);
+	ar_buf_fini(&said);
+	return line;
+}
+
+struct ar_str ar_daemon_check(struct ar_ctl *c, const char *program, bool *ret_is_good)
+{
+	struct ar_start_file last = { 0 };
+	char *argv[] = { (char *)program,
+			 (char *)"check",
+			 (char *)"--secrets",
+			 (char *)"--data-dir",
+			 (char *)c->data_dir,
+			 NULL,
+			 NULL,
+			 NULL };
+	struct ar_buf said = { 0 };
+	struct ar_str text;
+	int status;
+
+	if (ar_start_file_read(c->data_dir, &c->arena, &last, NULL) == AR_OK && !ar_str_absent(last.config)) {
+		argv[5] = (char *)"--config";
+		argv[6] = (char *)(uintptr_t)last.config.p;
 	}
-	close(null);
-	close(ends[0]);
-	close(ends[1]);
-	if (len > 0)
-		ar_str_split((struct ar_str){ text, (size_t)len }, '\n', &line);
-	return ar_arena_str(&c->arena, line);
+	status = listen_to(argv, 2, CHECK_MS, &said);
+	*ret_is_good = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+	text = status == -1 ? AR_STR_NONE : ar_arena_str(&c->arena, ar_buf_str(&said));
+	ar_buf_fini(&said);
+	return text;
 }

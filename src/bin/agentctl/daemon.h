@@ -32,4 +32,8 @@ const char *ar_daemon_how_to_start(struct ar_ctl *c);
 /* The first line that `program --version` prints; absent when it says nothing within two seconds. */
 struct ar_str ar_daemon_version(struct ar_ctl *c, const char *program);
 
+/* What `agentd check --secrets` says about the settings that a daemon would start with here, as it writes it to standard error; absent when it cannot be
+ * asked. *ret_is_good: agentd would start. */
+struct ar_str ar_daemon_check(struct ar_ctl *c, const char *program, bool *ret_is_good);
+
 #endif

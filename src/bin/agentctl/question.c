@@ -26,6 +26,26 @@ static struct ar_str page_body(struct ar_ctl *c, struct ar_str action, struct ar
 	return ar_ctl_take(c, &text);
 }
 
+struct ar_str ar_question_approvals(struct ar_ctl *c, struct ar_json action)
+{
+	struct ar_json approvals = ar_json_get(action, "approvals");
+	struct ar_buf text = { 0 };
+	bool has_names = false;
+
+	if (ar_json_type(approvals) != AR_JSON_OBJECT)
+		return AR_STR_NONE;
+	ar_buf_addf(&text, "%lld of %lld approvals", (long long)ar_api_int(approvals, "given"),
+		    (long long)ar_api_int(approvals, "needed"));
+	for (struct ar_json_iter it = ar_json_iter(ar_json_get(approvals, "by")); ar_json_next(&it);) {
+		ar_buf_addz(&text, has_names ? ", " : " (");
+		ar_buf_adds(&text, ar_api_str(it.value, "person"));
+		has_names = true;
+	}
+	if (has_names)
+		ar_buf_addc(&text, ')');
+	return ar_ctl_take(c, &text);
+}
+
 static void take(struct ar_ctl *c, struct ar_json action, struct ar_question *ret)
 {
 	struct ar_buf decisions = { 0 };
@@ -34,6 +54,7 @@ static void take(struct ar_ctl *c, struct ar_json action, struct ar_question *re
 	ret->decisions = ar_ctl_take(c, &decisions);
 	ret->title = ar_arena_str(&c->arena, ar_api_str(action, "title"));
 	ret->ref = ar_arena_str(&c->arena, ar_api_str(action, "promptRef"));
+	ret->approvals = ar_question_approvals(c, action);
 }
 
 enum ar_exit ar_question_find(struct ar_ctl *c, const char *word, struct ar_question *ret)
@@ -125,4 +146,13 @@ enum ar_exit ar_question_confirm(struct ar_ctl *c, const struct ar_question *q, 
 	return ar_ctl_complain(c, AR_EXIT_FAILED,
 			       ar_arena_fmt(&c->arena, "agentctl deny %.*s", AR_STR_ARG(q->id)),
 			       "nothing was answered; the question still waits");
+}
+
+enum ar_exit ar_question_policy(struct ar_ctl *c, const char *word, bool *ret_fails)
+{
+	*ret_fails = word ? ar_str_is(ar_str_from(word), "fail") : !c->err.is_tty;
+	if (!word || *ret_fails || ar_str_is(ar_str_from(word), "wait"))
+		return AR_EXIT_OK;
+	return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("use --on-question=fail or --on-question=wait"),
+			       "--on-question does not know '%s'", word);
 }

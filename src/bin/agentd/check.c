@@ -6,12 +6,15 @@
 #include <stdio.h>
 
 static const char help[] =
-	"usage: agentd check [--config FILE] [--data-dir DIR] [--listen ADDR:PORT|off] [--socket PATH|off]\n"
+	"usage: agentd check [--config FILE] [--data-dir DIR] [--listen ADDR:PORT|off] [--socket PATH|off] "
+	"[--secrets]\n"
 	"\n"
 	"Checks the settings that agentd would start with, from the file, the environment and these options, "
 	"and the files\n"
-	"and folders that they name. Lists every mistake with its place and what to do. Starts nothing. Exit "
-	"status: 0 when\n"
+	"and folders that they name. Lists every mistake with its place and what to do. Starts nothing; "
+	"with --secrets it\n"
+	"runs the programs and asks the stores that the settings refer to for secrets, as a start would. "
+	"Exit status: 0 when\n"
 	"agentd can start with them, 1 when it cannot.\n"
 	"\n"
 	"example:\n"
@@ -28,15 +31,19 @@ int ar_agentd_check(int argc, char **argv)
 	struct ar_settings_args args = { 0 };
 	struct ar_arena arena = { 0 };
 	struct ar_settings settings;
+	bool is_asking = false;
 	int rc = ar_agentd_settings_options(argc, argv,
 					    &(struct ar_agentd_options){ "agentd check", help, NULL }, &args,
-					    NULL);
+					    (struct ar_agentd_option){ "--secrets", NULL, &is_asking });
 
 	if (rc)
 		return rc - 1;
 	ar_settings_read(&args, &arena, &settings);
-	if (settings.problems.count == 0)
+	if (settings.problems.count == 0) {
+		ar_settings_resolve(&settings, is_asking);
 		ar_settings_check(&settings);
+		ar_settings_look(&settings);
+	}
 	ar_agentd_list("warning", &settings.warnings);
 	ar_agentd_list("error", &settings.problems);
 	rc = settings.problems.count > 0;

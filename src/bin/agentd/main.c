@@ -8,8 +8,10 @@
 #include "json.h"
 #include "log.h"
 #include "mem.h"
+#include "ops/descriptors.h"
 #include "options.h"
 #include "runtime.h"
+#include "settings/check.h"
 #include "settings/reload.h"
 #include "stdio/stdio_peer.h"
 
@@ -49,8 +51,9 @@ static const char help[] =
 	"anthropic, "
 	"gemini).\n"
 	"Prints one JSON line on stdout when it is ready; logs JSON lines to stderr; SIGTERM "
-	"drains and stops, a second one stops at once; SIGHUP reads new certificates and checks the "
-	"settings.\n"
+	"drains and stops, a second one stops at once; SIGHUP reads new certificates, asks again for "
+	"secrets\n"
+	"that the settings refer to, and checks the settings.\n"
 	"\n"
 	"example:\n"
 	"  OPENAI_BASE_URL=http://127.0.0.1:8080/v1 agentd --listen 127.0.0.1:7717\n"
@@ -80,6 +83,12 @@ static const char *provider_name(const struct ar_config *c)
 	return NULL;
 }
 
+/* Alone it lets calls under way end, in a cluster it hands over: a client that waits for its end waits for the longer. */
+static int64_t longest_stop(const struct ar_config *c)
+{
+	return c->shutdown.grace_ms > c->cluster.handover_ms ? c->shutdown.grace_ms : c->cluster.handover_ms;
+}
+
 /* For a client that starts the daemon again after it was lost; see start_file.h. */
 static enum ar_status remember_start(const struct ar_config *c, const struct ar_settings_args *args,
 				     struct ar_arena *a, struct ar_error *err)
@@ -89,7 +98,8 @@ static enum ar_status remember_start(const struct ar_config *c, const struct ar_
 				       .socket = ar_str_from(c->socket),
 				       .workspace = ar_str_from(c->tools.workspace),
 				       .model = ar_str_from(c->model.name),
-				       .provider = ar_str_from(provider_name(c)) };
+				       .provider = ar_str_from(provider_name(c)),
+				       .stop_ms = ar_arena_fmt(a, "%lld", (long long)longest_stop(c)) };
 	char here[PATH_MAX];
 
 	if (args->config_file && args->config_file[0] != '/') {
@@ -103,7 +113,7 @@ static enum ar_status remember_start(const struct ar_config *c, const struct ar_
 
 /* What this process began with. */
 struct beginning {
-	const struct ar_settings *settings;
+	struct ar_settings *settings;
 	const struct ar_settings_args *args;
 	struct ar_config *config; /* a copy: the runtime writes the port that it found */
 	struct ar_arena *arena;
@@ -174,7 +184,7 @@ static int cannot_start(const struct ar_error *err)
 static int report_settings(const struct ar_settings *s)
 {
 	for (size_t i = 0; i < s->warnings.count; i++)
-		report("warning", "a setting is ignored", s->warnings.v[i].p);
+		report("warning", "look at this setting", s->warnings.v[i].p);
 	for (size_t i = 0; i < s->problems.count; i++)
 		report("error", "cannot start", s->problems.v[i].p);
 	return s->problems.count > 0;
@@ -213,7 +223,7 @@ static bool is_told_to_end(void)
 }
 
 /* Back after it was fenced: as soon as the store can be reached, unless another process has taken the node's name. */
-static enum ar_status open_again(const struct ar_config *config, struct ar_runtime_start *start,
+static enum ar_status open_again(struct ar_config *config, struct ar_runtime_start *start,
 				 struct ar_runtime **ret, struct ar_error *err)
 {
 	enum ar_status st;
@@ -224,6 +234,8 @@ static enum ar_status open_again(const struct ar_config *config, struct ar_runti
 		ar_log_line("warning", "cannot come back yet", err->msg);
 		usleep(REJOIN_PAUSE);
 	}
+	if (st == AR_OK)
+		ar_log_line("info", "this node is back, under a new epoch", NULL);
 	return st;
 }
 
@@ -250,7 +262,7 @@ static int serve(struct beginning *b, const struct ar_stdio_peer *stdio)
 	struct ar_runtime *runtime;
 	struct ar_error err = { 0 };
 
-	if (ar_service_read(arena, config, &service, &err) != AR_OK ||
+	if (ar_descriptors_begin(&err) != AR_OK || ar_service_read(arena, config, &service, &err) != AR_OK ||
 	    ar_runtime_open(config, &start, &runtime, &err) != AR_OK)
 		return cannot_start(&err);
 	if (!stdio && remember_start(config, b->args, arena, &err) != AR_OK) {
@@ -299,7 +311,7 @@ static int run(int argc, char **argv, bool is_stdio)
 					    &(struct ar_agentd_options){
 						    is_stdio ? "agentd stdio" : "agentd",
 						    is_stdio ? ar_agentd_stdio_help : help, NULL },
-					    &args, NULL);
+					    &args, (struct ar_agentd_option){ 0 });
 
 	if (rc)
 		return rc - 1;
@@ -308,10 +320,16 @@ static int run(int argc, char **argv, bool is_stdio)
 	ar_heap_begin();
 	ar_fault_init();
 	ar_settings_read(&args, &arena, &settings);
+	if (settings.problems.count == 0) {
+		ar_settings_resolve(&settings, true);
+		ar_settings_look(&settings);
+	}
 	config = settings.config;
+	ar_log_from((enum ar_config_log_level)config.log.level);
 	rc = report_settings(&settings);
 	if (!rc)
 		rc = is_stdio ? serve_stdio(&b) : serve(&b, NULL);
+	ar_settings_fini(&settings);
 	ar_arena_fini(&arena);
 	return rc;
 }

@@ -48,7 +48,7 @@ int ar_agentd_migrate(int argc, char **argv)
 
 	if (rc)
 		return rc - 1;
-	if (ar_settings_load(&args, &arena, &config, &err) != AR_OK)
+	if (ar_settings_load_secrets(&args, &arena, &config, &err) != AR_OK)
 		rc = 1;
 	else
 		rc = migrate(&config, &err);

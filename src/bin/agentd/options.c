@@ -73,13 +73,14 @@ int ar_agentd_options(int argc, char **argv, const struct ar_agentd_options *o)
 }
 
 int ar_agentd_settings_options(int argc, char **argv, const struct ar_agentd_options *o,
-			       struct ar_settings_args *args, bool *is_json)
+			       struct ar_settings_args *args, struct ar_agentd_option more)
 {
-	const struct ar_agentd_option all[] = {
-		{ "--config", &args->config_file, NULL },     { "--data-dir", &args->data_dir, NULL },
-		{ "--listen", &args->listen, NULL },	      { "--socket", &args->socket, NULL },
-		{ is_json ? "--json" : NULL, NULL, is_json }, { 0 }
-	};
+	const struct ar_agentd_option all[] = { { "--config", &args->config_file, NULL },
+						{ "--data-dir", &args->data_dir, NULL },
+						{ "--listen", &args->listen, NULL },
+						{ "--socket", &args->socket, NULL },
+						more,
+						{ 0 } };
 
 	return ar_agentd_options(argc, argv, &(struct ar_agentd_options){ o->program, o->usage, all });
 }

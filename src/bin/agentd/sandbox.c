@@ -94,7 +94,7 @@ int ar_agentd_sandbox(int argc, char **argv)
 
 	if (rc)
 		return rc - 1;
-	if (ar_settings_load(&args, &arena, &config, &err) != AR_OK)
+	if (ar_settings_load_secrets(&args, &arena, &config, &err) != AR_OK)
 		rc = 2;
 	else
 		rc = check(&config, is_json, &err);

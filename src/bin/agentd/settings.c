@@ -74,7 +74,7 @@ int ar_agentd_settings(int argc, char **argv)
 	struct ar_settings settings;
 	int rc = ar_agentd_settings_options(argc, argv,
 					    &(struct ar_agentd_options){ "agentd settings", help, NULL },
-					    &args, &is_json);
+					    &args, (struct ar_agentd_option){ "--json", NULL, &is_json });
 
 	if (rc)
 		return rc - 1;

@@ -63,10 +63,13 @@ struct ar_token_change {
 	struct ar_str
 		tenant; /* create: whose; absent: the caller's own. Another is the operator's to name. */
 	struct ar_str name; /* create */
+	struct ar_str
+		owner; /* create: name of the person whose it is; absent: the caller. The operator's to name. */
 	unsigned rights; /* create */
 	ar_usec expires; /* create: wall clock; 0: never */
 	ar_usec grace; /* rotate: how long secrets from before still work */
 	struct ar_str key; /* create: makes a repeat safe; absent: none */
+	const struct ar_call_origin *from; /* for the audit trail; NULL: not known */
 	void (*done)(struct ar_token_change *c); /* exactly once; may come before the call returns */
 
 	enum ar_status status; /* result; AR_E_REFUSED with a code */

@@ -1,8 +1,10 @@
 /* What is done to tokens: made, given a new secret, revoked. A change is built on what is in memory and saved against the version it was
  * built on; if another was first, the store is looked at and the change built anew. The secret leaves in the change alone. */
 #include "access_priv.h"
+#include "audit_act.h"
 #include "id.h"
 #include "mem.h"
+#include "storage.h"
 
 #include <string.h>
 
@@ -86,7 +88,44 @@ void ar_access_change_again(struct ar_access *a)
 struct save {
 	struct ar_token_save base;
 	struct ar_token_change *change;
+	struct ar_store_audit audit;
+	struct ar_buf record;
 };
+
+static void save_free(struct save *s)
+{
+	ar_buf_fini(&s->record);
+	ar_free(s);
+}
+
+/* In the token's own tenant, like the fact about it. */
+static void write_audit(struct ar_access *a, struct save *s)
+{
+	const struct ar_token_change *c = s->change;
+	const struct ar_token *t = s->base.token;
+	struct ar_jw w = ar_jw(&s->record);
+	char digest[AR_HASH_HEX];
+	struct ar_hash hash;
+
+	ar_audit_act_open(&w,
+			  &(struct ar_audit_act){ .actor = c->who ? c->who->actor : AR_STR(AR_TENANT_LOCAL),
+						  .command = ar_str_from(commands[c->act]),
+						  .from = c->from });
+	ar_jw_key(&w, "target");
+	ar_jw_open(&w);
+	ar_jw_mstr(&w, "tokenId", ar_str_from(t->id));
+	ar_jw_close(&w);
+	if (!ar_str_absent(c->key)) {
+		hash = ar_hash_of(c->key);
+		ar_hash_hex(&hash, digest);
+		ar_jw_mstr(&w, "keyDigest", (struct ar_str){ digest, sizeof(digest) });
+	}
+	ar_jw_close(&w);
+	s->audit = (struct ar_store_audit){ .tenant = ar_str_from(t->tenant),
+					    .at = ar_access_wall(a),
+					    .record = ar_buf_str(&s->record) };
+	s->base.audit = &s->audit;
+}
 
 static void saved(struct ar_token_save *base, enum ar_status status, const struct ar_error *err)
 {
@@ -94,7 +133,7 @@ static void saved(struct ar_token_save *base, enum ar_status status, const struc
 	struct ar_token_change *c = s->change;
 	const struct ar_token *t = base->token;
 
-	ar_free(s);
+	save_free(s);
 	if (status == AR_OK) {
 		c->token = t;
 		note_deed(c->access, c);
@@ -102,7 +141,7 @@ static void saved(struct ar_token_save *base, enum ar_status status, const struc
 	} else if (status == AR_E_EXISTS && ++c->tries < TRIES) {
 		look_and_start(c->access, c);
 	} else {
-		fail(c, ar_refuse(&c->err, AR_ERR_STORAGE_UNAVAILABLE, "%.200s", err->msg));
+		fail(c, ar_refuse(&c->err, ar_storage_code(status), "%.200s", err->msg));
 	}
 }
 
@@ -112,6 +151,7 @@ static void save(struct ar_access *a, struct ar_token_change *c, struct ar_token
 
 	s->base = (struct ar_token_save){ .token = t, .done = saved };
 	s->change = c;
+	write_audit(a, s);
 	ar_book_save(&a->book, &s->base);
 }
 
@@ -151,6 +191,32 @@ static enum ar_status check_end(const struct ar_access *a, struct ar_token_chang
 			 "(auth.jwt_token_age_s); name an earlier expiresAt, or ask the operator");
 }
 
+/* Who may write the store anyway, and so says which person is which. */
+static bool may_name_owners(const struct ar_token_change *c)
+{
+	return !c->who || (ar_principal_is_operator(c->who) && ar_str_is(c->who->person, AR_PERSON_LOCAL));
+}
+
+static struct ar_str person_of(const struct ar_token_change *c)
+{
+	return c->who ? c->who->person : AR_STR(AR_PERSON_LOCAL);
+}
+
+static enum ar_status check_owner(struct ar_token_change *c)
+{
+	if (ar_str_absent(c->owner))
+		return AR_OK;
+	if (!may_name_owners(c))
+		return ar_refuse(&c->err, AR_ERR_NOT_AUTHORIZED,
+				 "a token of yours is yours; the server's own user names other owners, over "
+				 "its unix socket");
+	if (c->owner.len > AR_TOKEN_OWNER_MAX || !ar_id_acceptable(c->owner))
+		return ar_refuse(&c->err, AR_ERR_INVALID_INPUT,
+				 "an owner is named by 1 to %d of the characters A-Z a-z 0-9 . _ : -",
+				 AR_TOKEN_OWNER_MAX);
+	return AR_OK;
+}
+
 static enum ar_status check_create(const struct ar_access *a, struct ar_token_change *c)
 {
 	struct ar_str tenant = tenant_of(c);
@@ -167,6 +233,8 @@ static enum ar_status check_create(const struct ar_access *a, struct ar_token_ch
 		return ar_refuse(&c->err, AR_ERR_INVALID_INPUT, "a token needs at least one scope");
 	if (c->expires && c->expires <= ar_access_wall(a))
 		return ar_refuse(&c->err, AR_ERR_INVALID_INPUT, "expiresAt is not in the future");
+	if (check_owner(c) != AR_OK)
+		return AR_E_REFUSED;
 	return c->expires ? check_end(a, c, c->expires) : AR_OK;
 }
 
@@ -178,6 +246,8 @@ static struct ar_hash hash_input(const struct ar_token_change *c)
 	ar_buf_addf(&text, "%u %lld %zu ", c->rights, (long long)c->expires, tenant_of(c).len);
 	ar_buf_adds(&text, tenant_of(c));
 	ar_buf_adds(&text, c->name);
+	if (!ar_str_absent(c->owner))
+		ar_buf_addf(&text, "\n%.*s", AR_STR_ARG(c->owner));
 	h = ar_hash_of(ar_buf_str(&text));
 	ar_buf_fini(&text);
 	return h;
@@ -199,6 +269,15 @@ static enum ar_status check_room(const struct ar_access *a, struct ar_token_chan
 		return AR_OK;
 	return ar_refuse(&c->err, AR_ERR_QUOTA_BLOCKED, "a tenant may have %d tokens; revoke some first",
 			 TENANT_TOKENS);
+}
+
+static void give(const struct ar_token_change *c, struct ar_token *t)
+{
+	struct ar_arena arena = { 0 };
+
+	ar_token_give(t, ar_str_absent(c->owner) ? person_of(c)
+						 : ar_arena_fmt(&arena, "person:%.*s", AR_STR_ARG(c->owner)));
+	ar_arena_fini(&arena);
 }
 
 static void create(struct ar_access *a, struct ar_token_change *c)
@@ -228,6 +307,7 @@ static void create(struct ar_access *a, struct ar_token_change *c)
 	t->expires = c->expires;
 	t->created = ar_access_wall(a);
 	t->input = c->input;
+	give(c, t);
 	ar_token_renew(t, 0, c->text);
 	save(a, c, t);
 }
@@ -256,6 +336,8 @@ static void rotate(struct ar_access *a, struct ar_token_change *c, const struct 
 		return;
 	}
 	t = ar_token_copy(there);
+	if (!t->owner || !may_name_owners(c))
+		ar_token_give(t, person_of(c)); /* who gets its secret could speak as its owner */
 	ar_token_renew(t, ar_access_wall(a) + c->grace, c->text);
 	save(a, c, t);
 }

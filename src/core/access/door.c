@@ -20,7 +20,8 @@ static void note_refusal(struct ar_access *a, const struct ar_entry *e)
 				  .actor = AR_STR("unknown"),
 				  .code = e->err.code,
 				  .message = ar_str_from(e->err.msg),
-				  .count = 1 };
+				  .count = 1,
+				  .from = e->shown.from };
 
 	if (!ar_str_absent(e->who.tenant)) {
 		audit.tenant = e->who.tenant;
@@ -43,10 +44,24 @@ static void refuse(struct ar_access *a, struct ar_entry *e, uint16_t code, const
 	end(a, e);
 }
 
+static bool is_own_user(const struct ar_access *a, const struct ar_entry *e)
+{
+	return e->shown.uid == a->o.uid || e->shown.uid == 0;
+}
+
+/* All users who are let in as the operator may do the same, but each is somebody of their own. */
+static struct ar_str person_of(const struct ar_access *a, struct ar_entry *e)
+{
+	if (is_own_user(a, e))
+		return AR_STR(AR_PERSON_LOCAL);
+	return e->shown.uid == (unsigned)-1 ? AR_STR_NONE : ar_arena_fmt(&e->arena, "uid:%u", e->shown.uid);
+}
+
 static void admit_operator(struct ar_access *a, struct ar_entry *e)
 {
 	e->who = (struct ar_principal){ .tenant = AR_STR(AR_TENANT_LOCAL),
 					.actor = AR_STR("local"),
+					.person = person_of(a, e),
 					.rights = AR_RIGHT_ALL };
 	e->status = AR_OK;
 	end(a, e);
@@ -61,6 +76,8 @@ static void fill_principal(struct ar_entry *e, const struct ar_token *t, const s
 {
 	e->who = (struct ar_principal){ .tenant = ar_arena_str(&e->arena, ar_str_from(t->tenant)),
 					.actor = ar_arena_fmt(&e->arena, "token:%s", t->id),
+					.person = t->owner ? ar_arena_str(&e->arena, ar_str_from(t->owner))
+							   : AR_STR_NONE,
 					.token = ar_arena_str(&e->arena, ar_str_from(t->id)),
 					.rights = t->rights,
 					.until = first_end(t, s),
@@ -178,18 +195,13 @@ static void admit_certificate(struct ar_access *a, struct ar_entry *e)
 						.actor = ar_arena_fmt(&e->arena, "certificate:%.*s",
 								      AR_STR_ARG(c->subject)),
 						.rights = c->rights };
-		e->who.token = e->who.actor;
+		e->who.token = e->who.person = e->who.actor;
 		e->status = AR_OK;
 		end(a, e);
 		return;
 	}
 	refuse(a, e, AR_ERR_AUTH_FAILED,
 	       "the certificate's subject is none that may come in; show a token as well");
-}
-
-static bool is_own_user(const struct ar_access *a, const struct ar_entry *e)
-{
-	return e->shown.uid == a->o.uid || e->shown.uid == 0;
 }
 
 static void admit_socket_user(struct ar_access *a, struct ar_entry *e)

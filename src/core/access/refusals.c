@@ -24,6 +24,8 @@ static void copy(struct ar_arena *a, const struct ar_audit *from, struct ar_audi
 	ret->command = ar_arena_str(a, from->command);
 	ret->target = ar_arena_str(a, from->target);
 	ret->message = ar_arena_str(a, from->message);
+	ret->from.address = ar_arena_str(a, from->from.address);
+	ret->from.request_id = ar_arena_str(a, from->from.request_id);
 	ret->count = 0;
 }
 

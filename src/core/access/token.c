@@ -51,6 +51,7 @@ struct ar_token *ar_token_copy(const struct ar_token *from)
 	t->is_touching = false;
 	t->tenant = ar_str_dup(ar_str_from(from->tenant));
 	t->name = ar_str_dup(ar_str_from(from->name));
+	t->owner = from->owner ? ar_str_dup(ar_str_from(from->owner)) : NULL;
 	return t;
 }
 
@@ -60,7 +61,14 @@ void ar_token_free(struct ar_token *t)
 		return;
 	ar_free(t->tenant);
 	ar_free(t->name);
+	ar_free(t->owner);
 	ar_free(t);
+}
+
+void ar_token_give(struct ar_token *t, struct ar_str owner)
+{
+	ar_free(t->owner);
+	t->owner = ar_str_empty(owner) ? NULL : ar_str_dup(owner);
 }
 
 /* ---- id and secrets ---- */
@@ -222,6 +230,7 @@ void ar_token_write(const struct ar_token *t, struct ar_buf *out)
 	ar_jw_open(&w);
 	ar_jw_mstr(&w, "tenant", ar_str_from(t->tenant));
 	ar_jw_mstr(&w, "name", ar_str_from(t->name));
+	ar_jw_mstr(&w, "owner", ar_str_from(t->owner));
 	ar_jw_key(&w, "scopes");
 	ar_scopes_write(t->rights, &w);
 	write_secrets(t, &w);
@@ -275,7 +284,7 @@ static unsigned read_rights(struct ar_json list)
 
 struct ar_token *ar_token_read(struct ar_json_parser *parser, struct ar_str id, struct ar_str record)
 {
-	struct ar_str tenant, name;
+	struct ar_str tenant, name, owner = AR_STR_NONE;
 	struct ar_token *t;
 	struct ar_json v;
 
@@ -283,6 +292,8 @@ struct ar_token *ar_token_read(struct ar_json_parser *parser, struct ar_str id, 
 	    !ar_json_str(ar_json_get(v, "tenant"), &tenant) || !ar_json_str(ar_json_get(v, "name"), &name))
 		return NULL;
 	t = ar_token_new(tenant, name);
+	ar_json_str(ar_json_get(v, "owner"), &owner);
+	ar_token_give(t, owner);
 	memcpy(t->id, id.p, id.len);
 	t->rights = read_rights(ar_json_get(v, "scopes"));
 	if (read_times(v, t) && read_secrets(ar_json_get(v, "secrets"), t) &&

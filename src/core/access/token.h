@@ -14,6 +14,7 @@
 #define AR_TOKEN_SECRETS 4 /* that live at once: the newest, and those that rotations left for a while */
 #define AR_TOKEN_NAME_MAX 128
 #define AR_TENANT_MAX 64
+#define AR_TOKEN_OWNER_MAX 64 /* of a name that is given */
 
 struct ar_token_secret {
 	struct ar_hash hash;
@@ -23,6 +24,7 @@ struct ar_token_secret {
 struct ar_token {
 	char id[4 + AR_TOKEN_ID + 1]; /* "tok_" and the public part */
 	char *tenant, *name; /* owned */
+	char *owner; /* owned: the person whose it is (principal.person); NULL: from before that was kept */
 	unsigned rights;
 	struct ar_token_secret secrets[AR_TOKEN_SECRETS]; /* the newest first */
 	size_t secret_count;
@@ -37,6 +39,7 @@ unsigned ar_scope_parse(struct ar_str name);
 void ar_scopes_write(unsigned rights, struct ar_jw *w); /* a JSON array */
 
 struct ar_token *ar_token_new(struct ar_str tenant, struct ar_str name);
+void ar_token_give(struct ar_token *t, struct ar_str owner); /* absent or empty: to nobody known */
 struct ar_token *ar_token_copy(const struct ar_token *t);
 void ar_token_free(struct ar_token *t);
 

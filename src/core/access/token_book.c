@@ -137,7 +137,8 @@ void ar_book_save(struct ar_token_book *b, struct ar_token_save *s)
 	s->put = (struct ar_store_token_put){ .op = { .kind = AR_STORE_TOKEN_PUT, .done = on_saved },
 					      .token = ar_str_from(s->token->id),
 					      .record = ar_buf_str(&s->record),
-					      .expected = s->token->version };
+					      .expected = s->token->version,
+					      .audit = s->audit };
 	ar_store_submit(b->store, &s->put.op);
 }
 

@@ -31,6 +31,7 @@ struct ar_token_book {
 /* One put on its way. The caller owns it and fills `token` (which becomes the book's) and done(). */
 struct ar_token_save {
 	struct ar_token *token; /* version: the one that it changes; 0: a new one */
+	const struct ar_store_audit *audit; /* written with it; lives until done(). NULL: none */
 	void (*done)(struct ar_token_save *s, enum ar_status status, const struct ar_error *err);
 
 	struct ar_store_token_put put; /* the book's */

@@ -11,27 +11,33 @@ const struct ar_principal *ar_control_who(const struct ar_principal *who)
 {
 	static const struct ar_principal local = { .tenant = { AR_TENANT_LOCAL, sizeof(AR_TENANT_LOCAL) - 1 },
 						   .actor = { AR_TENANT_LOCAL, sizeof(AR_TENANT_LOCAL) - 1 },
+						   .person = { AR_PERSON_LOCAL, sizeof(AR_PERSON_LOCAL) - 1 },
 						   .rights = AR_RIGHT_ALL };
 
 	return who ? who : &local;
 }
 
 /* The door makes facts of refusals, together with others alike. */
-static void tell_door(struct ar_control *c, const struct ar_principal *who, const char *what,
-		      const struct ar_error *err)
+static void tell_door(struct ar_control *c, const struct ar_principal *who, const struct ar_call_origin *from,
+		      const char *what, const struct ar_error *err)
 {
+	struct ar_audit a = { .tenant = who->tenant,
+			      .actor = who->actor,
+			      .token = who->token,
+			      .command = ar_str_from(what),
+			      .code = err->code,
+			      .message = ar_str_from(err->msg),
+			      .count = 1 };
+
+	if (from)
+		a.from = *from;
 	if (c->door)
-		c->door->v->refused(c->door, &(struct ar_audit){ .tenant = who->tenant,
-								 .actor = who->actor,
-								 .token = who->token,
-								 .command = ar_str_from(what),
-								 .code = err->code,
-								 .message = ar_str_from(err->msg),
-								 .count = 1 });
+		c->door->v->refused(c->door, &a);
 }
 
 enum ar_status ar_control_admit(struct ar_control *c, const struct ar_principal *who,
-				const struct ar_command_desc *what, struct ar_error *err)
+				const struct ar_call_origin *from, const struct ar_command_desc *what,
+				struct ar_error *err)
 {
 	struct ar_error why = { 0 };
 
@@ -40,7 +46,7 @@ enum ar_status ar_control_admit(struct ar_control *c, const struct ar_principal 
 		return AR_OK;
 	ar_refuse(&why, AR_ERR_NOT_AUTHORIZED, "%s needs the scope '%s', which the caller does not have",
 		  what->name, what->scope);
-	tell_door(c, who, what->name, &why);
+	tell_door(c, who, from, what->name, &why);
 	*err = why;
 	return AR_E_REFUSED;
 }
@@ -97,7 +103,7 @@ enum ar_status ar_control_check_home(struct ar_control *c, const struct ar_princ
 		return AR_OK;
 	ar_refuse(&why, AR_ERR_NOT_AUTHORIZED,
 		  "the home session of a tenant needs the scope 'admin', which the caller does not have");
-	tell_door(c, who, "home", &why);
+	tell_door(c, who, NULL, "home", &why);
 	*err = why;
 	return AR_E_REFUSED;
 }

@@ -1,5 +1,7 @@
 /* What is told to the home session of a tenant: nobody waits for it, and a flood of it is bounded. What could not be written is kept for
  * a while and tried again; where another node owns the home it is handed to whoever carries it there. Owner: the loop thread. */
+#include "audit_act.h"
+#include "audit/trail.h"
 #include "control_priv.h"
 #include "mem.h"
 #include "metrics.h"
@@ -15,6 +17,7 @@ struct ar_note {
 	struct ar_control *control;
 	struct ar_engine_request write;
 	struct ar_audit audit;
+	struct ar_store_audit entry; /* of a refusal; what was done has one from who did it */
 	struct ar_arena arena;
 	char core[AR_ID_CORE];
 };
@@ -61,6 +64,10 @@ static void write_here(struct ar_note *n)
 		.input = { .kind = AR_IN_ACCESS, .tenant = n->audit.tenant, .audit = &n->audit },
 		.done = written,
 	};
+	if (n->audit.code) {
+		n->entry = ar_trail_of_refusal(n->control, &n->audit, &n->arena);
+		n->write.audit = &n->entry;
+	}
 	ar_engine_write(n->control->engine, &n->write);
 }
 
@@ -80,6 +87,7 @@ static bool hand_over(struct ar_note *n, struct ar_str address)
 	ar_jw_mstr(&w, "message", n->audit.message);
 	ar_jw_mint(&w, "code", n->audit.code);
 	ar_jw_mint(&w, "count", (int64_t)n->audit.count);
+	ar_origin_write(&w, &n->audit.from);
 	ar_jw_close(&w);
 	is_carried = n->control->carry(n->control->carry_arg, address, ar_buf_str(&out));
 	ar_buf_fini(&out);
@@ -121,7 +129,10 @@ static struct ar_note *note_new(struct ar_control *control, const struct ar_audi
 				      .code = a->code,
 				      .target = copy(&n->arena, a->target, NAME_MAX),
 				      .message = copy(&n->arena, a->message, MESSAGE_MAX),
-				      .count = a->count };
+				      .count = a->count,
+				      .from = a->from };
+	n->audit.from.address = copy(&n->arena, a->from.address, NAME_MAX);
+	n->audit.from.request_id = copy(&n->arena, a->from.request_id, NAME_MAX);
 	ar_tenant_home(n->audit.tenant, n->core);
 	return n;
 }
@@ -148,6 +159,7 @@ void ar_control_audit_told(struct ar_control *c, struct ar_str note, bool is_lat
 	ar_json_str(ar_json_get(v, "message"), &a.message);
 	ar_json_i64(ar_json_get(v, "code"), &code);
 	ar_json_i64(ar_json_get(v, "count"), &count);
+	ar_origin_read(v, &a.from);
 	if (ar_str_empty(a.tenant) || code < 0 || code >= AR_ERR_COUNT || count < 0)
 		return;
 	a.code = (uint16_t)code;

@@ -26,6 +26,7 @@ static ar_query_fn *const queries[AR_CMD_COUNT] = {
 	[AR_CMD_ROTATE_TOKEN] = ar_query_rotate_token,
 	[AR_CMD_REVOKE_TOKEN] = ar_query_revoke_token,
 	[AR_CMD_GET_SETTINGS] = ar_query_get_settings,
+	[AR_CMD_LIST_AUDIT] = ar_query_list_audit,
 };
 
 struct ar_control *ar_control_new(struct ar_engine *engine, struct ar_follow *follow, struct ar_store *store,
@@ -264,7 +265,7 @@ void ar_control_call(struct ar_control *control, struct ar_call *c)
 
 	c->control = control;
 	c->began = ar_engine_now(control->engine);
-	if (ar_control_admit(control, c->who, desc, &err) != AR_OK) {
+	if (ar_control_admit(control, c->who, &c->from, desc, &err) != AR_OK) {
 		ar_call_fail(c, &err);
 		return;
 	}

@@ -2,6 +2,7 @@
  * enrolling, acknowledging and coming back need neither. Their place is one in the feed of all sessions (port/store_feed.h): how far it goes, and
  * how far what was removed of it went, is asked of the store before anything is decided. Owner: the loop thread. */
 #include "control_priv.h"
+#include "storage.h"
 #include "places.h"
 
 bool ar_channel_is_command(enum ar_command command)
@@ -50,7 +51,7 @@ static void on_bounds(struct ar_store_op *op)
 
 	if (op->status != AR_OK) {
 		ar_store_op_fini(op);
-		ar_call_refuse(c, AR_ERR_STORAGE_UNAVAILABLE, "%.200s", op->err.msg);
+		ar_call_refuse(c, ar_storage_code(op->status), "%.200s", op->err.msg);
 		return;
 	}
 	take_bounds(c, &w->all.feed);
@@ -85,7 +86,7 @@ static void on_sessions(struct ar_store_op *op)
 
 	if (op->status != AR_OK) {
 		ar_store_op_fini(op);
-		ar_call_refuse(c, AR_ERR_STORAGE_UNAVAILABLE, "%.200s", op->err.msg);
+		ar_call_refuse(c, ar_storage_code(op->status), "%.200s", op->err.msg);
 		return;
 	}
 	ar_jw_open(&w);

@@ -26,6 +26,9 @@ struct ar_call {
 	struct ar_str body; /* JSON object; empty counts as {} */
 	const struct ar_principal *
 		who; /* who asks; borrowed until done(). NULL: the operator of an installation without tenants */
+	struct ar_call_origin from; /* for the audit trail; text borrowed until done() */
+	bool takes_lines,
+		wants_lines; /* it may be answered with lines instead of a JSON object; and is, unless the input says otherwise */
 	bool is_from_peer; /* another node passed it on: it is answered here or refused, never passed on again */
 	ar_call_done_fn *done;
 
@@ -34,6 +37,9 @@ struct ar_call {
 	int http; /* result: 200, 202, or the error's status */
 	struct ar_buf reply; /* result: JSON text */
 	uint16_t code; /* result: the error of the catalogue, 0 for none */
+	bool is_lines; /* result: NDJSON */
+	struct ar_str
+		next_cursor; /* result, with is_lines: where to go on; absent: at the end. Lives as long as the call. */
 
 	struct ar_arena arena; /* private from here on */
 	struct ar_control *control;
@@ -59,7 +65,7 @@ void ar_control_guard(struct ar_control *c, struct ar_door *door);
 typedef bool ar_control_room_fn(void *arg, size_t bytes);
 void ar_control_mind_memory(struct ar_control *c, ar_control_room_fn *has_room, void *arg);
 
-/* Who writes the array `settings` of get_settings; without it the command is unavailable. */
+/* Who writes the members of get_settings; without it the command is unavailable. */
 struct ar_jw;
 typedef void ar_control_settings_fn(void *arg, struct ar_jw *w);
 void ar_control_show_settings(struct ar_control *c, ar_control_settings_fn *show, void *arg);
@@ -79,6 +85,17 @@ void ar_call_reset(struct ar_call *c);
  * not, to {"sessions":[{sessionId,status,facts,findings}],"elsewhere","nextCursor"}. It takes the right to administer; `command` is not
  * looked at. A principal sees the sessions of its tenant, the operator of an installation without tenants all there are. A call is always answered here: sessions that another node works on are counted in `elsewhere`. */
 void ar_control_verify(struct ar_control *c, struct ar_call *call);
+
+/* Puts an act on the server as a whole on record, for who asks with this call (the right to is the caller's to judge): answered with 200 and
+ * no text when it is durable, or refused, and then it is not to be done. `command` is not looked at. */
+void ar_control_act(struct ar_control *c, struct ar_call *call, const char *command);
+
+/* The same for what nobody asked for with a call: a signal. Nobody waits for it. */
+void ar_control_record(struct ar_control *c, const char *actor, const char *command);
+
+/* An origin on its way to another node: members of an object that is open; and back, text copied into the arena. */
+void ar_control_write_origin(struct ar_jw *w, const struct ar_call_origin *from);
+struct ar_call_origin ar_control_read_origin(struct ar_json v, struct ar_arena *a);
 
 struct ar_subscribe_call {
 	struct ar_str body; /* JSON input of subscribe_events */

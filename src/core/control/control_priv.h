@@ -47,6 +47,7 @@ struct ar_call_work {
 	struct ar_hash hash;
 	size_t limit;
 	struct ar_str token; /* that a channel gets; shown once, kept nowhere */
+	void *walk; /* of a list that has its own (audit/query_audit.c) */
 	size_t base, size; /* of an output in parts: where this one begins, and all of it */
 
 	struct ar_engine_request write;
@@ -71,7 +72,9 @@ const struct ar_principal *ar_control_who(const struct ar_principal *who);
 /* Whether the principal has the right that a command or an operation asks for. Looks at nothing else, so the refusal is the same
  * whatever the call names. */
 AR_MUST_USE enum ar_status ar_control_admit(struct ar_control *c, const struct ar_principal *who,
-					    const struct ar_command_desc *what, struct ar_error *err);
+					    const struct ar_call_origin *from,
+					    const struct ar_command_desc *what,
+					    struct ar_error *err); /* from: NULL, not known */
 
 /* Whether there is memory for what the command begins; see ar_control_mind_memory(). Then it is counted until it is done. */
 AR_MUST_USE enum ar_status ar_control_spare(struct ar_call *c, const struct ar_command_desc *what,
@@ -179,6 +182,7 @@ void ar_sessions_write(const struct ar_store_sessions *found, struct ar_jw *w);
 ar_query_fn ar_query_get_session, ar_query_get_thread_read, ar_query_list_sessions, ar_query_list_tasks,
 	ar_query_get_task, ar_query_read_output, ar_query_explain, ar_query_list_actions,
 	ar_query_get_tool_inventory, ar_query_get_execution_environment, ar_query_create_token,
-	ar_query_list_tokens, ar_query_rotate_token, ar_query_revoke_token, ar_query_get_settings;
+	ar_query_list_tokens, ar_query_rotate_token, ar_query_revoke_token, ar_query_get_settings,
+	ar_query_list_audit;
 
 #endif

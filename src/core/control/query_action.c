@@ -1,5 +1,6 @@
 /* The read of actions over all sessions of a tenant. The store alone answers, on any node: what it has is what was made visible. */
 #include "control_priv.h"
+#include "storage.h"
 
 static const enum ar_store_action_filter filters[] = {
 	AR_STORE_ACTION_PENDING, /* nothing asked for */
@@ -38,7 +39,7 @@ static void on_actions(struct ar_store_op *op)
 
 	if (op->status != AR_OK) {
 		ar_store_op_fini(op); /* first: the answer gives the call's memory back */
-		ar_call_refuse(c, AR_ERR_STORAGE_UNAVAILABLE, "%.200s", op->err.msg);
+		ar_call_refuse(c, ar_storage_code(op->status), "%.200s", op->err.msg);
 		return;
 	}
 	ar_jw_open(&w);

@@ -2,6 +2,7 @@
  * there are, and what a restart would find of them. */
 #include "action/action.h"
 #include "control_priv.h"
+#include "permission/permission.h"
 #include "projection.h"
 
 /* ---- the parts, each a JSON text in the call's arena ---- */
@@ -23,22 +24,6 @@ static struct ar_str end(struct ar_call *c, struct text *t)
 
 	ar_buf_fini(&t->buf);
 	return text;
-}
-
-/* What the turn named, when that is allowed; else the host's. */
-static enum ar_sandbox_profile profile_of(struct ar_call *c, const struct ar_policy *policy,
-					  const struct ar_turn *turn)
-{
-	enum ar_sandbox_profile host = policy->profile ? policy->profile : AR_SANDBOX_WORKSPACE_WRITE, named;
-	struct ar_str name = AR_STR_NONE;
-	struct ar_json v;
-
-	if (!turn || ar_str_absent(turn->options) ||
-	    ar_json_parse(c->control->json, turn->options, &v, NULL) != AR_OK)
-		return host;
-	ar_json_str(ar_json_get(v, "sandbox"), &name);
-	named = ar_sandbox_find(name);
-	return named && (named <= host || policy->may_loosen) ? named : host;
 }
 
 static void standing(const struct ar_policy *policy, enum ar_sandbox_profile profile, bool is_whole,
@@ -85,11 +70,8 @@ static struct ar_str sandbox(struct ar_call *c, const struct ar_policy *policy,
 
 static struct ar_str network(struct ar_call *c, enum ar_sandbox_profile profile)
 {
-	const char *word = profile == AR_SANDBOX_DANGER_FULL_ACCESS    ? "enabled"
-			   : profile == AR_SANDBOX_ALLOWLISTED_NETWORK ? "rules"
-								       : "restricted";
-
-	return ar_arena_fmt(&c->arena, "{\"access\":\"%s\",\"decidedBy\":\"sandbox profile\"}", word);
+	return ar_arena_fmt(&c->arena, "{\"access\":\"%s\",\"decidedBy\":\"sandbox profile\"}",
+			    ar_profile_network(profile));
 }
 
 static struct ar_str limits(struct ar_call *c, const struct ar_policy *policy)
@@ -201,7 +183,8 @@ static struct ar_str roots(struct ar_call *c, struct ar_str workspace)
 static void answer(struct ar_call *c, const struct ar_session *s, const struct ar_turn *turn)
 {
 	const struct ar_policy *policy = ar_engine_policy(c->control->engine);
-	enum ar_sandbox_profile profile = profile_of(c, policy, turn);
+	enum ar_sandbox_profile profile =
+		ar_profile_of_turn(c->control->json, policy, turn ? turn->options : AR_STR_NONE);
 	struct ar_str workspace = ar_session_workspace(s, policy);
 	struct ar_cmd_get_execution_environment_out out = {
 		.cwd = ar_str_absent(workspace) ? AR_STR("") : workspace,

@@ -3,6 +3,7 @@
 #include "control_priv.h"
 #include "explain.h"
 #include "mem.h"
+#include "storage.h"
 
 #define PAGE_BYTES ((size_t)256 * 1024)
 
@@ -80,6 +81,7 @@ static void pass_over(struct explain *e)
 static void on_page(struct ar_store_op *op)
 {
 	struct explain *e = AR_CONTAINER_OF(op, struct explain, read.op);
+	struct ar_error err;
 	uint64_t next = 0;
 
 	if (op->status == AR_E_NOT_FOUND) {
@@ -87,7 +89,9 @@ static void on_page(struct ar_store_op *op)
 		return;
 	}
 	if (op->status != AR_OK) {
-		fail(e, AR_ERR_STORAGE_UNAVAILABLE, op->err.msg);
+		err = op->err; /* what it is part of is freed before the answer is written */
+		ar_storage_refuse(&err, op->status, err.msg, e->core);
+		fail(e, err.code, err.msg);
 		return;
 	}
 	for (size_t i = 0; i < e->read.row_count; i++) {

@@ -3,6 +3,7 @@
 #include "control_priv.h"
 #include "identity.h"
 #include "process/record.h"
+#include "storage.h"
 
 #define READ_DEFAULT (256u * 1024u)
 #define NO_CONTENT "the content cannot be read"
@@ -34,7 +35,7 @@ static void on_blob(struct ar_store_op *op)
 	size_t offset = from > q->base ? from - q->base : 0;
 
 	if (op->status != AR_OK || ar_str_absent(bytes)) {
-		uint16_t code = op->status == AR_OK ? AR_ERR_REF_NOT_FOUND : AR_ERR_STORAGE_UNAVAILABLE;
+		uint16_t code = op->status == AR_OK ? AR_ERR_REF_NOT_FOUND : ar_storage_code(op->status);
 
 		ar_store_op_fini(op);
 		ar_call_refuse(c, code, NO_CONTENT);

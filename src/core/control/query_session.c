@@ -1,5 +1,6 @@
 /* Reads of sessions: one, one thread of it, a window of its history, all of them. */
 #include "control_priv.h"
+#include "storage.h"
 #include "projection.h"
 #include "tenant.h"
 
@@ -48,9 +49,11 @@ static void on_history(struct ar_store_op *op)
 	struct ar_jw w = { .out = &c->reply, .comma = true };
 
 	if (op->status != AR_OK) {
+		struct ar_error err = op->err;
+
+		ar_storage_refuse(&err, op->status, err.msg, q->read.session);
 		ar_store_op_fini(op); /* first: the answer gives the call's memory back */
-		ar_call_refuse(c, AR_ERR_HISTORY_UNAVAILABLE, "the history cannot be read: %.150s",
-			       op->err.msg);
+		ar_call_fail(c, &err);
 		return;
 	}
 	write_history(&q->read, q->read.from + 1, q->limit, &w);
@@ -201,7 +204,7 @@ static void on_sessions(struct ar_store_op *op)
 
 	if (op->status != AR_OK) {
 		ar_store_op_fini(op);
-		ar_call_refuse(c, AR_ERR_STORAGE_UNAVAILABLE, "%.200s", op->err.msg);
+		ar_call_refuse(c, ar_storage_code(op->status), "%.200s", op->err.msg);
 		return;
 	}
 	ar_sessions_write(&q->sessions, &w);

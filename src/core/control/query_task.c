@@ -1,5 +1,6 @@
 /* Reads of tasks. */
 #include "control_priv.h"
+#include "storage.h"
 #include "projection.h"
 
 #define NO_TASK "there is no such task"
@@ -12,7 +13,7 @@ static bool store_failed(struct ar_call *c, struct ar_store_op *op)
 	if (op->status == AR_E_NOT_FOUND)
 		ar_call_refuse(c, AR_ERR_TASK_NOT_FOUND, NO_TASK);
 	else
-		ar_call_refuse(c, AR_ERR_STORAGE_UNAVAILABLE, "%.200s", op->err.msg);
+		ar_call_refuse(c, ar_storage_code(op->status), "%.200s", op->err.msg);
 	return true;
 }
 

@@ -14,6 +14,7 @@ static void write_record(const struct ar_token *t, struct ar_jw *w)
 	ar_jw_mstr(w, "tokenId", ar_str_from(t->id));
 	ar_jw_mstr(w, "tenant", ar_str_from(t->tenant));
 	ar_jw_mstr(w, "name", ar_str_from(t->name));
+	ar_jw_mstr(w, "owner", ar_str_from(t->owner));
 	ar_jw_key(w, "scopes");
 	ar_scopes_write(t->rights, w);
 	ar_jw_mtime(w, "createdAt", t->created);
@@ -54,7 +55,9 @@ static struct ar_token_change *begin(struct ar_call *c, enum ar_token_act act)
 	struct change *change = ar_arena_alloc(&c->arena, sizeof(*change));
 
 	change->call = c;
-	change->base = (struct ar_token_change){ .act = act, .who = c->who, .done = changed };
+	c->from.request_id = ar_engine_mask(c->control->engine, c->from.request_id, &c->arena);
+	change->base =
+		(struct ar_token_change){ .act = act, .who = c->who, .from = &c->from, .done = changed };
 	return &change->base;
 }
 
@@ -101,6 +104,7 @@ void ar_query_create_token(struct ar_call *c)
 	}
 	change->name = in->name;
 	change->tenant = in->tenant;
+	change->owner = in->owner;
 	change->expires = in->expires_at;
 	change->key = in->idempotency_key;
 	ar_access_change(c->control->access, change);
@@ -181,7 +185,6 @@ void ar_query_get_settings(struct ar_call *c)
 		return;
 	}
 	ar_jw_open(&w);
-	ar_jw_key(&w, "settings");
 	c->control->show_settings(c->control->settings_arg, &w);
 	ar_jw_close(&w);
 	ar_call_done(c, 200);

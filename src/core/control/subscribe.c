@@ -158,7 +158,7 @@ enum ar_status ar_control_subscribe(struct ar_control *c, struct ar_subscribe_ca
 	struct ar_arena arena = { 0 };
 	const void *in;
 	const struct ar_command_desc *desc = ar_command_describe(AR_CMD_SUBSCRIBE_EVENTS);
-	enum ar_status rc = ar_control_admit(c, call->who, desc, err);
+	enum ar_status rc = ar_control_admit(c, call->who, NULL, desc, err);
 
 	call->place = AR_PLACE_HERE;
 	call->following = NULL;

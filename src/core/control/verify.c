@@ -1,6 +1,8 @@
 /* POST /v1/verify: one session, or a page of the list, one after the other. What is verified is the engine's (core/engine/verify.h); here
  * are the question, the walk and the words of the answer. Owner: the loop thread. */
+#include "audit/trail.h"
 #include "control_priv.h"
+#include "storage.h"
 #include "verify/verify.h"
 
 #define PAGE_DEFAULT 20
@@ -15,7 +17,7 @@ struct verify_walk {
 	struct ar_call *call;
 	struct ar_call_work work; /* the call's */
 	struct ar_str core; /* of the only one */
-	bool repair, is_one;
+	bool repair, accept_loss, is_one;
 	struct ar_engine_verify v;
 	struct ar_store_sessions page;
 	size_t at; /* of the page, next to be verified */
@@ -30,7 +32,7 @@ static void next_session(struct verify_walk *k);
 
 struct question {
 	struct ar_str session, cursor;
-	bool repair;
+	bool repair, audit, accept_loss;
 	struct ar_opt_int limit;
 };
 
@@ -42,6 +44,10 @@ static bool take_member(struct question *q, struct ar_str name, struct ar_json v
 		return ar_json_str(v, &q->cursor);
 	if (ar_str_is(name, "repair"))
 		return ar_json_bool(v, &q->repair);
+	if (ar_str_is(name, "audit"))
+		return ar_json_bool(v, &q->audit);
+	if (ar_str_is(name, "acceptLoss"))
+		return ar_json_bool(v, &q->accept_loss);
 	q->limit.set = true;
 	return ar_str_is(name, "limit") && ar_json_i64(v, &q->limit.v);
 }
@@ -57,11 +63,14 @@ static enum ar_status read_question(struct ar_call *c, struct question *q, struc
 	for (struct ar_json_iter it = ar_json_iter(v); ar_json_next(&it);) {
 		if (!take_member(q, it.name, it.value))
 			return ar_refuse(err, AR_ERR_INVALID_INPUT,
-					 "verify takes sessionId, cursor (text), repair (true or false) and "
-					 "limit (a number); '%.*s' is none of them",
+					 "verify takes sessionId, cursor (text), repair, audit, acceptLoss "
+					 "(true or false) "
+					 "and limit (a number); '%.*s' is none of them",
 					 AR_STR_ARG(ar_str_utf8_prefix(it.name, 64)));
 	}
-	if (!ar_str_absent(q->cursor) && !ar_call_is_list_cursor(c, q->cursor))
+	if (q->accept_loss && ar_str_absent(q->session))
+		return ar_refuse(err, AR_ERR_INVALID_INPUT, "a loss is accepted for one session; name it");
+	if (!q->audit && !ar_str_absent(q->cursor) && !ar_call_is_list_cursor(c, q->cursor))
 		return ar_refuse(err, AR_ERR_INVALID_CURSOR,
 				 "a cursor is what an earlier reply gave as nextCursor");
 	return AR_OK;
@@ -149,7 +158,10 @@ static bool is_here(const struct ar_control *c, struct ar_str core)
 
 static void verify(struct verify_walk *k, struct ar_str core)
 {
-	k->v = (struct ar_engine_verify){ .session = core, .repair = k->repair, .done = verified };
+	k->v = (struct ar_engine_verify){ .session = core,
+					  .repair = k->repair || k->accept_loss,
+					  .accept_loss = k->accept_loss,
+					  .done = verified };
 	ar_engine_verify(k->call->control->engine, &k->v);
 }
 
@@ -177,7 +189,7 @@ static void on_page(struct ar_store_op *op)
 		return;
 	}
 	ar_store_op_fini(op); /* first: the answer gives the call's memory back */
-	ar_call_refuse(c, AR_ERR_STORAGE_UNAVAILABLE, "%.200s", op->err.msg);
+	ar_call_refuse(c, ar_storage_code(op->status), "%.200s", op->err.msg);
 }
 
 static void begin_answer(struct verify_walk *k)
@@ -228,12 +240,17 @@ void ar_control_verify(struct ar_control *control, struct ar_call *c)
 	c->began = ar_engine_now(control->engine);
 	c->work = &k->work;
 	k->work.call = k->call = c;
-	if (ar_control_admit(control, c->who, &verification, &err) != AR_OK ||
+	if (ar_control_admit(control, c->who, &c->from, &verification, &err) != AR_OK ||
 	    read_question(c, &q, &err) != AR_OK) {
 		ar_call_fail(c, &err);
 		return;
 	}
+	if (q.audit) {
+		ar_trail_verify(c, q.cursor);
+		return;
+	}
 	k->repair = q.repair;
+	k->accept_loss = q.accept_loss;
 	if (!ar_str_absent(q.session)) {
 		verify_one(k, q.session);
 		return;

@@ -1,6 +1,7 @@
 /* The wall between tenants. A session of another tenant is as if it did not exist: the same lookup is made for both, of the same cost,
  * and the same words are said. Only what is in memory and the caller's own needs no lookup. Owner: the loop thread. */
 #include "control_priv.h"
+#include "storage.h"
 
 void ar_call_no_session(struct ar_call *c)
 {
@@ -15,7 +16,7 @@ static void on_whose(struct ar_store_op *op)
 
 	ar_store_op_fini(op); /* first: the answer gives the call's memory back */
 	if (op->status != AR_OK)
-		ar_call_refuse(c, AR_ERR_STORAGE_UNAVAILABLE, "%.200s", op->err.msg);
+		ar_call_refuse(c, ar_storage_code(op->status), "%.200s", op->err.msg);
 	else if (is_own)
 		w->within(c);
 	else

@@ -1,9 +1,7 @@
 /* A write: which session it is for, what makes a repeat of it the same write, and its answer. */
+#include "audit/trail.h"
 #include "control_priv.h"
 #include "tenant.h"
-
-#define HTTP_OK 200
-#define HTTP_ACCEPTED 202
 
 /* Where a write goes, and under which key it is known. Text in the call's arena. */
 struct target {
@@ -446,14 +444,10 @@ static struct ar_hash input_hash(const struct ar_call *c)
 	return h;
 }
 
-/* What differs from a write that answers 200 with what was decided. */
-static const struct {
-	int http; /* 0: 200 */
-	void (*answer)(struct ar_call *c, struct ar_str reply); /* instead of the decision's reply */
-} particular[AR_CMD_COUNT] = {
-	[AR_CMD_SUBMIT_TURN] = { .http = HTTP_ACCEPTED },
-	[AR_CMD_CONNECT_CHANNEL] = { .answer = ar_channel_connected },
-	[AR_CMD_RECONNECT_CHANNEL] = { .answer = ar_channel_reconnected },
+/* Writes that answer otherwise than with the decision's reply. */
+static void (*const particular[AR_CMD_COUNT])(struct ar_call *c, struct ar_str reply) = {
+	[AR_CMD_CONNECT_CHANNEL] = ar_channel_connected,
+	[AR_CMD_RECONNECT_CHANNEL] = ar_channel_reconnected,
 };
 
 static void answered(struct ar_engine_request *r)
@@ -464,12 +458,12 @@ static void answered(struct ar_engine_request *r)
 		ar_call_fail_or_move(c, &r->err);
 		return;
 	}
-	if (particular[c->command].answer) {
-		particular[c->command].answer(c, r->reply);
+	if (particular[c->command]) {
+		particular[c->command](c, r->reply);
 		return;
 	}
 	ar_buf_adds(&c->reply, r->reply);
-	ar_call_done(c, particular[c->command].http ? particular[c->command].http : HTTP_OK);
+	ar_call_done(c, ar_command_describe(c->command)->http);
 }
 
 void ar_call_send(struct ar_call *c)
@@ -539,9 +533,11 @@ void ar_call_write(struct ar_call *c)
 				      .command = c->command,
 				      .args = c->input,
 				      .account = who->actor,
+				      .person = who->person,
 				      .tenant = who->tenant };
 	ar_channel_tokens(c, &r->input.token);
 	add_receipt(c, r, t.key);
+	r->audit = ar_trail_of_call(c);
 	if (t.is_fresh)
 		ar_engine_write(c->control->engine, r);
 	else if (is_home)

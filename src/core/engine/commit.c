@@ -1,11 +1,13 @@
 /* A decision becomes durable, and then visible: encode each fact once, fold it into the state, append facts, rows, contents and
  * receipt in one transaction; when that is on disk publish, answer, act. The state runs ahead of the store only while the
  * session is in flight, when nobody can see it; a failed append throws it away and the session is loaded again. */
+#include "action/action.h"
 #include "engine_priv.h"
 #include "fault.h"
 #include "index_rows.h"
 #include "meter.h"
 #include "process/process_run.h"
+#include "storage.h"
 
 static void on_append(struct ar_store_op *op);
 
@@ -163,6 +165,13 @@ static void prepare(struct ar_live *l, uint64_t head_before)
 		add_closed_steps(l);
 		add_snapshot(l);
 	}
+	if (r->audit) {
+		c->audit = *r->audit;
+		c->audit.at = r->input.now;
+		c->audit.session = ar_live_core(l);
+		c->audit.sequence = c->decision.event_count > 0 ? head_before + 1 : 0;
+		c->append.audit = &c->audit;
+	}
 	if (r->has_receipt) {
 		r->receipt.reply = c->decision.reply;
 		c->append.receipt = &r->receipt;
@@ -207,6 +216,32 @@ static void renew(struct ar_live *l)
 	l->state = fresh;
 }
 
+static bool is_blocked(const struct ar_event *e)
+{
+	const struct ar_ev_action_required *p = e->payload;
+
+	return e->type == AR_EV_ACTION_REQUIRED && ar_action_type_find(p->action_type) == AR_ACTION_RECOVERY;
+}
+
+static bool is_lost_write(const struct ar_event *e)
+{
+	const struct ar_ev_runtime_warning *p = e->payload;
+
+	return e->type == AR_EV_RUNTIME_WARNING && ar_str_is(p->code, AR_WARNING_LOST_WRITE);
+}
+
+/* What an operator should hear of besides the clients. */
+static void report(const struct ar_live *l, const struct ar_event *e)
+{
+	const struct ar_engine_options *o = &l->engine->o;
+
+	if (is_blocked(e) && o->on_blocked)
+		o->on_blocked(o->arg, l->state.id);
+	if (is_lost_write(e) && o->on_lost_write)
+		o->on_lost_write(o->arg, l->state.id,
+				 ((const struct ar_ev_runtime_warning *)e->payload)->message);
+}
+
 static void committed(struct ar_live *l)
 {
 	struct ar_commit *c = &l->commit;
@@ -219,6 +254,7 @@ static void committed(struct ar_live *l)
 	for (size_t i = 0; i < c->decision.event_count; i++) {
 		if (is_step_end(&c->decision.events[i]))
 			ar_step_close(l, c->decision.events[i].ids[AR_SCOPE_STEP]);
+		report(l, &c->decision.events[i]);
 		if (is_process_end(&c->decision.events[i]))
 			ar_process_close(l, c->decision.events[i].ids[AR_SCOPE_PROCESS]);
 		ar_live_stir(l, c->decision.events[i].ids[AR_SCOPE_TURN]);
@@ -263,7 +299,7 @@ static void not_committed(struct ar_live *l)
 		l->engine->o.on_fenced(l->engine->o.arg);
 		return;
 	default:
-		ar_request_refuse(r, AR_ERR_STORAGE_UNAVAILABLE, c->append.op.err.msg);
+		ar_request_refuse(r, ar_storage_code(c->append.op.status), c->append.op.err.msg);
 	}
 }
 
@@ -283,6 +319,8 @@ static bool give_back(struct ar_live *l)
 static void on_append(struct ar_store_op *op)
 {
 	struct ar_live *l = AR_CONTAINER_OF(op, struct ar_live, commit.append.op);
+	struct ar_engine *e = l->engine;
+	struct ar_mark_before before = ar_mark_enter(l);
 
 	l->engine->counts.commits--;
 	if (op->status == AR_OK)
@@ -291,8 +329,11 @@ static void on_append(struct ar_store_op *op)
 		not_committed(l);
 	l->is_in_flight = false;
 	ar_commit_reset(&l->commit);
+	if (l->is_loaded)
+		ar_mark_work(l, ar_mark_is_worked_on(&l->state));
 	if (give_back(l))
 		ar_live_load(l);
 	else
 		ar_live_pump(l);
+	ar_mark_leave(e, before);
 }

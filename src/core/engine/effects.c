@@ -47,13 +47,18 @@ void ar_live_stir(struct ar_live *l, struct ar_str turn)
 	}
 }
 
-/* Something happened since: the rest of the pause is waited for. */
+/* Something happened since: the rest of the pause is waited for. A turn that waits for its place among the model calls is not silent. */
 static bool was_stirred(struct wake *w)
 {
 	struct ar_engine *e = w->timer.live->engine;
-	ar_usec due = w->stirred + w->pause, now = e->o.clock->mono(e->o.clock);
+	ar_usec due, now = e->o.clock->mono(e->o.clock);
 
-	if (ar_str_absent(w->turn) || now >= due)
+	if (ar_str_absent(w->turn))
+		return false;
+	if (ar_steps_wait(w->timer.live, w->turn))
+		w->stirred = now;
+	due = w->stirred + w->pause;
+	if (now >= due)
 		return false;
 	ar_timer_start(e, &w->timer, due - now);
 	return true;

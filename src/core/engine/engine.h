@@ -25,6 +25,13 @@ struct ar_provider_slot {
 	struct ar_provider *provider;
 };
 
+/* What the engine works on, written as it goes into memory that outlives the process (a mapped file): the core of a session, or zeros. */
+struct ar_engine_mark {
+	char working[AR_ID_CORE]; /* whose inputs, loading or model output are handled right now */
+	char alone
+		[AR_ID_CORE]; /* the only session that something is done for; zeros while there are several */
+};
+
 struct ar_engine_options {
 	struct ar_store *store;
 	struct ar_follow *follow;
@@ -43,8 +50,15 @@ struct ar_engine_options {
 	bool redact_inputs; /* in commands too, not only in what models say */
 	uint64_t snapshot_every;
 	size_t session_cache; /* idle sessions kept */
+	size_t model_calls; /* most of them at once; more wait; 0: no limit */
 	struct ar_metrics *metrics; /* of catalog/metrics.cat; borrowed; NULL: nothing is counted */
 	size_t commit_backlog; /* appends in flight before writes are refused as overloaded */
+	struct ar_engine_mark *mark; /* NULL: not known; every turn that was open counts as worked on */
+	struct ar_engine_mark died; /* what the last process had left in it */
+	void (*on_blocked)(void *arg,
+			   struct ar_str session); /* a turn that was lost too often; NULL: nobody asks */
+	void (*on_lost_write)(void *arg, struct ar_str session,
+			      struct ar_str what); /* nobody is asked about it; NULL: nobody hears */
 	void (*on_fenced)(
 		void *arg); /* the epoch is over: nothing more can be written, everything here is to be dropped */
 	void *arg;
@@ -65,6 +79,9 @@ struct ar_engine_request {
 	size_t task_count;
 	const struct ar_store_action_row *actions; /* the same */
 	size_t action_count;
+	const struct ar_store_audit *
+		audit; /* who asks for it, written when something is; its time and place in the log are the engine's to fill. Borrowed until done();
+			 * NULL: nobody is told of */
 	bool has_receipt;
 	struct ar_store_receipt receipt; /* scope, key, input hash; the reply is filled by the engine */
 	void (*done)(struct ar_engine_request *r);
@@ -86,6 +103,7 @@ struct ar_engine_counts {
 	size_t sessions; /* in memory */
 	size_t steps; /* open model and tool calls */
 	size_t calls; /* those of them that end with this process: models, hooks, and tools that are no process of their own */
+	size_t waiting; /* model calls that wait for a place, not among those above */
 	size_t commits; /* in flight */
 	uint64_t facts; /* committed since start */
 };
@@ -104,6 +122,9 @@ void ar_engine_expect_stop(struct ar_engine *e, bool is_for_good);
  * and their ends are recorded. */
 void ar_engine_drain(struct ar_engine *e);
 void ar_engine_free(struct ar_engine *e);
+
+/* A short text for the record, without its secrets; in the arena. */
+struct ar_str ar_engine_mask(const struct ar_engine *e, struct ar_str text, struct ar_arena *a);
 
 /* Exactly one done() each; it may come before the call returns. */
 void ar_engine_write(struct ar_engine *e, struct ar_engine_request *r);
@@ -138,8 +159,9 @@ struct ar_engine_load {
 struct ar_engine_load ar_engine_load(const struct ar_engine *e, unsigned partition);
 
 /* Forgets, from now on and in the background, sessions of ours that are not active and were last touched longer than `keep` ago;
- * 0 keeps them for ever, and leaves to the store what else it does from time to time. Call once. */
-void ar_engine_keep(struct ar_engine *e, ar_usec keep);
+ * 0 keeps them for ever, and leaves to the store what else it does from time to time. The same of audit entries older than `keep_audit`.
+ * Call once. */
+void ar_engine_keep(struct ar_engine *e, ar_usec keep, ar_usec keep_audit);
 
 /* Memory is wanted: idle sessions leave, the oldest half of them or all. They come back from the store when they are needed. Returns
  * how many left. */
@@ -159,7 +181,7 @@ struct ar_engine_counts ar_engine_counts(const struct ar_engine *e);
 
 /* What the sessions in memory have in hand; looks at each of them. */
 struct ar_engine_work {
-	size_t running, queued; /* turns */
+	size_t running, waiting, queued; /* turns: worked on; blocked or asking; not begun */
 	size_t asking; /* questions that wait for people */
 };
 

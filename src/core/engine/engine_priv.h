@@ -5,6 +5,7 @@
 #include "engine.h"
 #include "map.h"
 #include "mem.h"
+#include "request/turnstile.h"
 #include "toolbox.h"
 
 /* The one batch of a session that is in flight. */
@@ -14,6 +15,7 @@ struct ar_commit {
 	struct ar_engine_request *request;
 	struct ar_store_append append;
 	struct ar_store_receipt_get lookup;
+	struct ar_store_audit audit; /* the request's, with its place */
 	struct ar_store_session_row row;
 	struct ar_buf body, snapshot;
 	struct ar_fact *facts;
@@ -29,6 +31,16 @@ struct ar_timer {
 	void (*drop)(struct ar_timer *t);
 };
 
+/* The contents that open turns of a session go on from, and which of them are gone; see recover/contents.c. */
+struct ar_contents {
+	struct ar_store_blobs_get get;
+	struct ar_arena arena;
+	struct ar_hash *hashes;
+	struct ar_str *refs, *missing;
+	size_t count, at, missing_count;
+	bool is_known; /* all were looked for */
+};
+
 /* A session in memory. */
 struct ar_live {
 	struct ar_engine *engine;
@@ -41,6 +53,7 @@ struct ar_live {
 	bool is_in_flight; /* the state is ahead of the store: nobody may look at it */
 	bool is_pumping; /* further up the stack: new inputs are seen there */
 	bool is_owned; /* this process carries the open work; false right after a load */
+	bool is_shown_early; /* the store did not take what recovery says: who looks no longer waits for that */
 	bool is_released; /* another node is to have it: nothing new is begun, it goes when nothing is in flight */
 	bool is_removed; /* from the store: goes as soon as it is at rest */
 	bool is_borrowed; /* the state is a verification's, for the commit of its repair only */
@@ -54,8 +67,10 @@ struct ar_live {
 	struct ar_list hooks; /* struct ar_live_hook */
 	struct ar_list wakes; /* what its timers will bring back; see effects.c */
 	struct ar_list idle; /* in the engine's list of idle sessions, or alone */
+	struct ar_list working; /* in the engine's list of sessions that something is done for, or alone */
 	struct ar_store_load load;
 	struct ar_commit commit;
+	struct ar_contents contents;
 	struct ar_engine_request recovery;
 	struct ar_timer recovery_again; /* when the store could not take it */
 	struct ar_step_output *saved; /* what chunks kept of open steps, for recovery; in saved_arena */
@@ -80,7 +95,7 @@ struct ar_core {
 
 struct ar_upkeep {
 	struct ar_engine *engine;
-	ar_usec keep; /* 0 = for ever */
+	ar_usec keep, keep_audit; /* 0 = for ever */
 	struct ar_timer timer;
 	struct ar_store_upkeep op;
 	struct ar_partition_set owned;
@@ -96,6 +111,7 @@ struct ar_engine {
 	struct ar_map sessions; /* core -> struct ar_live */
 	struct ar_list idle; /* least recently used first */
 	size_t idle_count;
+	struct ar_list working;
 	struct ar_list timers;
 	struct ar_json_parser *json, *member_json;
 	struct ar_map receipts; /* scope\0key -> entry */
@@ -103,9 +119,11 @@ struct ar_engine {
 	size_t receipt_next;
 	size_t expected; /* bytes of conversations on their way to model requests */
 	struct ar_engine_counts counts;
+	struct ar_turnstile turnstile; /* of model calls */
 	uint64_t loads; /* states that were read or begun, ever */
 	struct ar_engine_load load[AR_PARTITIONS];
 	struct ar_partition_set owned;
+	ar_usec since[AR_PARTITIONS]; /* when it was gained, by the wall clock */
 	struct ar_partition_set scan_set, scan_later; /* what is scanned now, and what came to it meanwhile */
 	struct ar_store_sessions scan;
 	size_t scan_open;
@@ -161,6 +179,7 @@ void ar_effects_run(struct ar_live *l, const struct ar_decision *d);
 void ar_step_plan(struct ar_live *l,
 		  const struct ar_effect *effect); /* copies what it needs; nothing is asked yet */
 void ar_steps_begin(struct ar_live *l); /* the planned ones */
+bool ar_steps_wait(const struct ar_live *l, struct ar_str turn); /* for a place among the calls */
 void ar_step_cancel(struct ar_live *l, struct ar_str step);
 bool ar_step_may_have_chunks(struct ar_live *l,
 			     struct ar_str step); /* also when a process before us began it */
@@ -199,5 +218,21 @@ void ar_upkeep_end_readers(struct ar_engine *e, struct ar_str core); /* they hea
 
 /* recovery.c */
 void ar_recovery_loaded(struct ar_live *l);
+
+/* recover/contents.c: looks for the contents of a session that was just read; ar_live_came_back() goes on, now or later. */
+void ar_contents_look(struct ar_live *l);
+void ar_contents_fini(struct ar_live *l);
+void ar_live_came_back(struct ar_live *l);
+
+/* mark.c: what is known of this process when it dies. From enter() to leave() it works on this session. */
+struct ar_mark_before {
+	char core[AR_ID_CORE];
+};
+
+struct ar_mark_before ar_mark_enter(const struct ar_live *l);
+void ar_mark_leave(struct ar_engine *e, struct ar_mark_before before);
+bool ar_mark_is_worked_on(const struct ar_session *s); /* something is done for one of its turns */
+void ar_mark_work(struct ar_live *l, bool is_worked_on);
+bool ar_mark_is_bystander(const struct ar_live *l); /* the last process died at something else */
 
 #endif

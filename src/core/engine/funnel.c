@@ -59,6 +59,13 @@ void ar_funnel_fini(struct ar_funnel *f)
 	ar_free(f->streams);
 }
 
+struct ar_str ar_engine_mask(const struct ar_engine *e, struct ar_str text, struct ar_arena *a)
+{
+	struct ar_redact_counts counts = { 0 };
+
+	return e->o.redactor && !ar_str_absent(text) ? ar_redact(e->o.redactor, text, a, &counts) : text;
+}
+
 struct ar_str ar_funnel_text(struct ar_funnel *f, struct ar_str text, struct ar_arena *a)
 {
 	return ar_arena_str(a, ar_redact(f->redactor, text, a, &f->counts));

@@ -35,6 +35,16 @@ struct ar_store_session_row ar_index_session(const struct ar_session *s, struct 
 					      .shell = render(a, s, AR_STR_NONE) };
 }
 
+uint64_t ar_index_head(struct ar_json_parser *json, struct ar_str shell)
+{
+	int64_t head = 0;
+	struct ar_json v;
+
+	if (!ar_str_absent(shell) && ar_json_parse(json, shell, &v, NULL) == AR_OK)
+		ar_json_i64(ar_json_get(v, "asOfSequence"), &head);
+	return head > 0 ? (uint64_t)head : 0;
+}
+
 static bool is_new_task(const struct ar_store_task_row *rows, size_t count, struct ar_str id)
 {
 	for (size_t i = 0; i < count; i++) {

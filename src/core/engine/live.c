@@ -29,6 +29,7 @@ struct ar_live *ar_live_get(struct ar_engine *e, struct ar_str core)
 	ar_list_init(&l->hooks);
 	ar_list_init(&l->wakes);
 	ar_list_init(&l->idle);
+	ar_list_init(&l->working);
 	ar_list_init(&l->recovery_again.node);
 	ar_map_put(&e->sessions, ar_live_core(l), l);
 	e->counts.sessions++;
@@ -55,6 +56,7 @@ static void live_free(struct ar_live *l)
 	struct ar_engine *e = l->engine;
 
 	ar_live_wake(l);
+	ar_mark_work(l, false);
 	ar_processes_drop(l);
 	ar_steps_drop(l);
 	ar_tools_drop(l);
@@ -64,6 +66,7 @@ static void live_free(struct ar_live *l)
 	e->load[l->partition].sessions--;
 	ar_session_fini(&l->state);
 	ar_store_op_fini(&l->load.op);
+	ar_contents_fini(l);
 	ar_commit_reset(&l->commit);
 	ar_commit_release(&l->commit);
 	ar_arena_fini(&l->saved_arena);
@@ -133,7 +136,9 @@ struct ar_engine *ar_engine_new(const struct ar_engine_options *o)
 
 	e->o = *o;
 	ar_list_init(&e->idle);
+	ar_list_init(&e->working);
 	ar_list_init(&e->timers);
+	ar_turnstile_init(&e->turnstile, o->model_calls);
 	e->json = ar_json_parser_new();
 	e->member_json = ar_json_parser_new();
 	return e;
@@ -152,6 +157,7 @@ void ar_engine_free(struct ar_engine *e)
 		cursor = 0;
 	}
 	ar_map_fini(&e->sessions);
+	ar_turnstile_fini(&e->turnstile);
 	ar_receipts_fini(e);
 	ar_store_op_fini(&e->scan.op);
 	ar_upkeep_fini(&e->upkeep);
@@ -166,6 +172,7 @@ void ar_engine_stop(struct ar_engine *e)
 	struct ar_live *l;
 
 	e->is_stopping = true;
+	ar_turnstile_shut(&e->turnstile);
 	while ((l = ar_map_next(&e->sessions, &cursor)))
 		ar_processes_leave(l);
 }
@@ -178,6 +185,7 @@ void ar_engine_expect_stop(struct ar_engine *e, bool is_for_good)
 void ar_engine_drain(struct ar_engine *e)
 {
 	e->is_draining = true;
+	ar_turnstile_shut(&e->turnstile);
 }
 
 const struct ar_policy *ar_engine_policy(const struct ar_engine *e)
@@ -187,7 +195,10 @@ const struct ar_policy *ar_engine_policy(const struct ar_engine *e)
 
 struct ar_engine_counts ar_engine_counts(const struct ar_engine *e)
 {
-	return e->counts;
+	struct ar_engine_counts counts = e->counts;
+
+	counts.waiting = e->turnstile.waiting;
+	return counts;
 }
 
 struct ar_metrics *ar_engine_metrics(const struct ar_engine *e)
@@ -204,8 +215,12 @@ static void add_work(const struct ar_session *s, struct ar_engine_work *w)
 {
 	for (size_t i = 0; i < s->threads.count; i++) {
 		const struct ar_thread *t = s->threads.at[i];
+		const struct ar_turn *turn = ar_thread_active(t);
 
-		w->running += !ar_str_absent(t->active_turn);
+		if (turn && ar_turn_is_worked_on(s, turn))
+			w->running++;
+		else if (turn)
+			w->waiting++;
 		w->queued += t->queue.count;
 	}
 	for (size_t i = 0; i < s->actions.count; i++)

@@ -1,7 +1,9 @@
 /* A session comes back from the store: newest snapshot, the facts after it, and what was saved of open steps. O(window). */
 #include "engine_priv.h"
 #include "funnel.h"
+#include "index_rows.h"
 #include "request/messages.h"
+#include "storage.h"
 
 static enum ar_status apply_line(struct ar_live *l, struct ar_str line, struct ar_arena *arena,
 				 struct ar_error *err)
@@ -67,6 +69,18 @@ static void keep_saved(struct ar_live *l)
 	}
 }
 
+/* What was stored with the last fact names it: a log that ends before lost its end. To go on from there would write over what is left to
+ * tell of it. */
+static enum ar_status check_end(struct ar_live *l, struct ar_error *err)
+{
+	uint64_t known = ar_index_head(l->engine->json, l->load.shell);
+
+	if (known <= l->state.head)
+		return AR_OK;
+	return ar_fail(err, AR_E_CORRUPT, "the log ends with fact %llu, but facts up to %llu were stored",
+		       (unsigned long long)l->state.head, (unsigned long long)known);
+}
+
 static enum ar_status rebuild(struct ar_live *l, struct ar_error *err)
 {
 	struct ar_json snapshot;
@@ -79,7 +93,9 @@ static enum ar_status rebuild(struct ar_live *l, struct ar_error *err)
 		if (ar_session_restore(&l->state, snapshot, err) != AR_OK)
 			return AR_E_CORRUPT;
 	}
-	return apply_rows(l, err);
+	if (apply_rows(l, err) != AR_OK)
+		return AR_E_CORRUPT;
+	return check_end(l, err);
 }
 
 void ar_live_refuse(struct ar_live *l, uint16_t code, const char *message)
@@ -125,29 +141,64 @@ static void not_there(struct ar_live *l)
 	ar_live_begin(l);
 }
 
+/* Weather passes, and a scan comes again for it; damage does not. */
+static void not_read(struct ar_live *l, enum ar_status status, const char *why)
+{
+	struct ar_error err;
+
+	l->engine->has_scan_failed |= l->is_scanned && status != AR_E_CORRUPT;
+	ar_storage_refuse(&err, status, why, ar_live_core(l));
+	ar_live_refuse(l, err.code, err.msg);
+}
+
+static void came_back(struct ar_live *l, bool is_back)
+{
+	struct ar_engine *e = l->engine;
+	struct ar_mark_before before = ar_mark_enter(l);
+
+	l->is_loading = false;
+	l->is_loaded |= is_back;
+	l->is_pumping = true; /* callbacks below may bring new inputs */
+	ar_recovery_loaded(l);
+	l->is_pumping = false;
+	ar_live_pump(l);
+	ar_mark_leave(e, before);
+}
+
+void ar_live_came_back(struct ar_live *l)
+{
+	came_back(l, true);
+}
+
 static void on_load(struct ar_store_op *op)
 {
 	struct ar_live *l = AR_CONTAINER_OF(op, struct ar_live, load.op);
+	struct ar_engine *e = l->engine;
+	struct ar_mark_before before = ar_mark_enter(l);
 	struct ar_error err = { 0 };
+	bool is_back = false;
 
 	l->is_loading = false;
 	l->is_pumping = true; /* callbacks below may bring new inputs */
 	if (op->status == AR_E_NOT_FOUND) {
 		not_there(l);
 	} else if (op->status != AR_OK) {
-		l->engine->has_scan_failed |= l->is_scanned;
-		ar_live_refuse(l, AR_ERR_STORAGE_UNAVAILABLE, op->err.msg);
+		not_read(l, op->status, op->err.msg);
 	} else if (rebuild(l, &err) != AR_OK) {
 		ar_live_forget(l);
-		ar_live_refuse(l, AR_ERR_INTERNAL, err.msg);
+		not_read(l, AR_E_CORRUPT, err.msg);
 	} else {
 		keep_saved(l);
-		l->is_loaded = true;
+		is_back = true;
 	}
 	ar_store_op_fini(op);
-	ar_recovery_loaded(l);
 	l->is_pumping = false;
-	ar_live_pump(l);
+	l->is_loading = is_back && !l->is_owned && ar_session_is_active(&l->state);
+	if (l->is_loading)
+		ar_contents_look(l);
+	else
+		came_back(l, is_back);
+	ar_mark_leave(e, before);
 }
 
 void ar_live_load(struct ar_live *l)

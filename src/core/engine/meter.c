@@ -212,3 +212,9 @@ void ar_meter_refused(struct ar_metrics *m, enum ar_status why)
 
 	count_as(m, AR_METRIC_COMMITS_FAILED, reason);
 }
+
+void ar_meter_sealed(struct ar_metrics *m, size_t rows)
+{
+	if (m && rows > 0)
+		ar_metric_add(m, AR_METRIC_LOG_ROWS_SEALED, AR_STR_NONE, AR_STR_NONE, (int64_t)rows);
+}

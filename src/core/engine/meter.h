@@ -11,4 +11,7 @@ void ar_meter_committed(struct ar_metrics *m, const struct ar_decision *d, size_
 /* The store did not take a decision. */
 void ar_meter_refused(struct ar_metrics *m, enum ar_status why);
 
+/* Upkeep gave rows of the log a checksum. */
+void ar_meter_sealed(struct ar_metrics *m, size_t rows);
+
 #endif

@@ -4,6 +4,7 @@
 #include "process/process_run.h"
 #include "fault.h"
 #include "funnel.h"
+#include "storage.h"
 
 void ar_request_finish(struct ar_engine_request *r, enum ar_status status)
 {
@@ -43,7 +44,8 @@ static void show(struct ar_live *l)
 		show_to(l, AR_CONTAINER_OF(node, struct ar_engine_view, node));
 }
 
-/* A refused command may be the repeat of one that was accepted: its receipt decides. */
+/* A refused command may be the repeat of one that was accepted: its receipt decides. That there is none is only known when the store
+ * says so; one that cannot be looked up now refuses nothing for good. */
 static void on_lookup(struct ar_store_op *op)
 {
 	struct ar_live *l = AR_CONTAINER_OF(op, struct ar_live, commit.lookup.op);
@@ -52,8 +54,10 @@ static void on_lookup(struct ar_store_op *op)
 	l->is_in_flight = false;
 	if (op->status == AR_OK)
 		ar_request_repeat(r, &l->commit.lookup.found.input, l->commit.lookup.found.reply);
-	else
+	else if (op->status == AR_E_NOT_FOUND)
 		ar_request_finish(r, AR_E_REFUSED);
+	else
+		ar_request_refuse(r, ar_storage_code(op->status), op->err.msg);
 	ar_store_op_fini(op);
 	ar_commit_reset(&l->commit);
 	ar_live_pump(l);
@@ -106,6 +110,12 @@ static ar_usec set_time(const struct ar_live *l, struct ar_input *in)
 	return skew;
 }
 
+/* What does something without a fact is on record all the same, before it is done. */
+static bool is_told(const struct ar_engine_request *r, const struct ar_decision *d)
+{
+	return r->audit && d->effect_count > 0;
+}
+
 static void decide(struct ar_live *l, struct ar_engine_request *r)
 {
 	ar_usec skew;
@@ -131,6 +141,8 @@ static void decide(struct ar_live *l, struct ar_engine_request *r)
 	skew = set_time(l, &r->input);
 	r->input.policy = e->o.policy;
 	add_standing(l, r);
+	r->input.missing =
+		(struct ar_missing){ l->contents.missing, l->contents.missing_count, l->contents.is_known };
 	AR_FAULT("engine.before_decide");
 	rc = ar_session_decide(&l->state, &r->input, &c->arena, &c->decision, &r->err);
 	if (r->input.step == 0 || (rc == AR_OK && c->decision.event_count > 0))
@@ -140,7 +152,7 @@ static void decide(struct ar_live *l, struct ar_engine_request *r)
 		return;
 	}
 	c->request = r;
-	if (rc != AR_OK || (c->decision.event_count == 0 && !r->has_receipt)) {
+	if (rc != AR_OK || (c->decision.event_count == 0 && !r->has_receipt && !is_told(r, &c->decision))) {
 		finish_without_facts(l, r, rc);
 		return;
 	}
@@ -150,6 +162,12 @@ static void decide(struct ar_live *l, struct ar_engine_request *r)
 static bool has_waiting(const struct ar_live *l)
 {
 	return !ar_list_empty(&l->inbox) || !ar_list_empty(&l->views);
+}
+
+/* What the store gave is what was true before this process had the session: who looks waits until that is told. */
+static bool is_shown(const struct ar_live *l)
+{
+	return l->inbox.next != &l->recovery.node || l->is_shown_early;
 }
 
 /* One thing further; false when there is nothing to do now. */
@@ -169,7 +187,8 @@ static bool pump_once(struct ar_live *l)
 			ar_live_load(l);
 		return false;
 	}
-	show(l);
+	if (is_shown(l))
+		show(l);
 	node = ar_list_pop(&l->inbox);
 	if (node)
 		decide(l, AR_CONTAINER_OF(node, struct ar_engine_request, node));
@@ -178,14 +197,19 @@ static bool pump_once(struct ar_live *l)
 
 void ar_live_pump(struct ar_live *l)
 {
+	struct ar_engine *e = l->engine;
+	struct ar_mark_before before;
+
 	if (l->is_pumping)
 		return;
+	before = ar_mark_enter(l);
 	ar_live_wake(l);
 	l->is_pumping = true;
 	while (pump_once(l))
 		;
 	l->is_pumping = false;
 	ar_live_settle(l);
+	ar_mark_leave(e, before);
 }
 
 void ar_inbox_push(struct ar_live *l, struct ar_engine_request *r)

@@ -1,6 +1,7 @@
 /* After a crash: every session with open work is loaded and told so, a page at a time, in the background. A client that asks for
  * one earlier gets the same treatment on load. */
 #include "engine_priv.h"
+#include "channel/channel.h"
 #include "fault.h"
 #include "metrics.h"
 
@@ -26,6 +27,7 @@ static void recovery_decided(struct ar_engine_request *r)
 {
 	struct ar_live *l = AR_CONTAINER_OF(r, struct ar_live, recovery);
 
+	l->is_shown_early = r->status != AR_OK;
 	if (r->status == AR_OK || r->err.code != AR_ERR_STORAGE_UNAVAILABLE)
 		return;
 	l->is_owned = false;
@@ -66,6 +68,12 @@ static void scan_settled(struct ar_engine *e)
 	ar_arena_fini(&keep);
 }
 
+/* A peer that was last heard of before this process had the session has no stream here: its connection went with the process that had it. */
+static bool has_left_peers(const struct ar_live *l)
+{
+	return ar_channels_left(&l->state, l->engine->since[l->partition]);
+}
+
 /* Called after every load. Open work that came from the store is nobody's: deciding about it goes before everything else. */
 void ar_recovery_loaded(struct ar_live *l)
 {
@@ -73,14 +81,15 @@ void ar_recovery_loaded(struct ar_live *l)
 
 	if (l->is_loaded && !l->is_owned) {
 		l->is_owned = true;
-		if (ar_session_is_active(&l->state)) {
+		if (ar_session_is_active(&l->state) || has_left_peers(l)) {
 			AR_FAULT("engine.recover");
 			ar_metric_add(l->engine->o.metrics, AR_METRIC_SESSIONS_RECOVERED, AR_STR_NONE,
 				      AR_STR_NONE, 1);
 			l->recovery = (struct ar_engine_request){ .done = recovery_decided };
 			l->recovery.input = (struct ar_input){ .kind = AR_IN_RECOVER,
 							       .outputs = l->saved,
-							       .output_count = l->saved_count };
+							       .output_count = l->saved_count,
+							       .is_bystander = ar_mark_is_bystander(l) };
 			ar_list_push(l->inbox.next, &l->recovery.node); /* first */
 		}
 	}
@@ -146,6 +155,10 @@ void ar_engine_recover(struct ar_engine *e, const struct ar_partition_set *gaine
 
 	if (!gained)
 		memset(set.bits, 0xFF, sizeof(set.bits));
+	for (unsigned i = 0; i < AR_PARTITIONS; i++) {
+		if (ar_partition_has(&set, i))
+			e->since[i] = e->o.clock->wall(e->o.clock);
+	}
 	ar_partition_union(&e->owned, &set);
 	ar_partition_union(&e->scan_later, &set);
 	e->scan_again.fire = scan_again;

@@ -1,7 +1,8 @@
 /* One model call in flight: fetch the messages it needs, stream, keep what arrives (in memory for readers, in coarse chunks in
  * the store so that a crash loses little), and bring its end back into the session's inbox.
  *
- *   PLANNED -> LOADING -> CALLING -> ENDED;  a cancel before CALLING ends without a call. The step lives until its end is durable. */
+ *   PLANNED -> WAITING -> LOADING -> CALLING -> ENDED;  a cancel before CALLING ends without a call. Who waits, and for how long, is the
+ * turnstile's to say. The step lives until its end is durable. */
 #include "engine_priv.h"
 #include "fault.h"
 #include "funnel.h"
@@ -14,6 +15,7 @@
 
 enum step_state {
 	STEP_PLANNED = 1,
+	STEP_WAITING, /* for a place among the calls under way */
 	STEP_LOADING,
 	STEP_CALLING,
 	STEP_ENDED,
@@ -24,6 +26,7 @@ struct ar_live_step {
 	struct ar_live *live;
 	struct ar_arena arena;
 	enum step_state state;
+	struct ar_ticket ticket;
 	struct ar_funnel funnel; /* everything that the model says passes it */
 	struct ar_output output;
 	struct ar_str id;
@@ -35,7 +38,8 @@ struct ar_live_step {
 	struct ar_messages messages;
 	struct ar_store_blobs_get blobs; /* its result is what the messages point into, */
 	struct ar_arena texts; /* or texts made from it: both until the provider has them */
-	size_t expected; /* bytes of both, until then */
+	size_t messages_bytes; /* of both, */
+	size_t expected; /* and of what is not here yet: nothing while the step waits */
 	struct ar_provider *provider; /* who is asked */
 	struct ar_model_request request;
 	struct ar_model_call call;
@@ -58,9 +62,19 @@ static void expect(struct ar_live_step *s, size_t bytes)
 	s->expected = bytes;
 }
 
+static void count(struct ar_live_step *s, size_t by)
+{
+	struct ar_engine *e = s->live->engine;
+
+	e->counts.steps += by;
+	e->counts.calls += by;
+	e->load[s->live->partition].steps += (unsigned)by;
+}
+
 static void step_free(struct ar_live_step *s)
 {
 	expect(s, 0);
+	ar_turnstile_leave(&s->live->engine->turnstile, &s->ticket);
 	ar_store_op_fini(&s->blobs.op);
 	ar_store_op_fini(&s->chunk.op);
 	ar_buf_fini(&s->chunk_bytes);
@@ -77,9 +91,8 @@ static void detach(struct ar_live_step *s)
 		return;
 	s->is_detached = true;
 	ar_list_del(&s->node);
-	s->live->engine->counts.steps--;
-	s->live->engine->counts.calls--;
-	s->live->engine->load[s->live->partition].steps--;
+	if (s->state != STEP_WAITING)
+		count(s, (size_t)-1);
 	ar_follow_output_close(s->live->engine->o.follow, &s->output);
 }
 
@@ -162,6 +175,7 @@ static void step_end(struct ar_live_step *s, const struct ar_model_result *r)
 		return; /* the next start finds the step open and says so */
 	AR_FAULT("engine.step_end");
 	s->state = STEP_ENDED;
+	ar_turnstile_leave(&l->engine->turnstile, &s->ticket);
 	take_held(s);
 	ar_step_output_of(&s->output, &s->arena, &s->result);
 	s->result.step = s->id;
@@ -245,13 +259,10 @@ static void on_tool(struct ar_model_call *c, uint32_t index, struct ar_str id, s
 					  .name = ar_funnel_text(&s->funnel, name, &s->arena) };
 }
 
-static void on_output(struct ar_model_call *c, enum ar_output_kind kind, uint32_t index, struct ar_str bytes)
+static void take_output(struct ar_live_step *s, enum ar_output_kind kind, uint32_t index, struct ar_str bytes)
 {
-	struct ar_live_step *s = AR_CONTAINER_OF(c, struct ar_live_step, call);
 	uint64_t from = s->output.pos;
 
-	if (kind == AR_OUT_TOOL_ARGS && index >= s->tool_count)
-		return;
 	ar_live_stir(s->live, s->output.ids[AR_SCOPE_TURN]);
 	bytes = ar_funnel_feed(&s->funnel, (uint8_t)kind, index, bytes);
 	if (ar_str_empty(bytes))
@@ -263,9 +274,24 @@ static void on_output(struct ar_model_call *c, enum ar_output_kind kind, uint32_
 		save_some(s);
 }
 
+static void on_output(struct ar_model_call *c, enum ar_output_kind kind, uint32_t index, struct ar_str bytes)
+{
+	struct ar_live_step *s = AR_CONTAINER_OF(c, struct ar_live_step, call);
+	struct ar_mark_before before = ar_mark_enter(s->live);
+
+	if (kind != AR_OUT_TOOL_ARGS || index < s->tool_count)
+		take_output(s, kind, index, bytes);
+	ar_mark_leave(s->live->engine, before);
+}
+
 static void on_done(struct ar_model_call *c, const struct ar_model_result *r)
 {
-	step_end(AR_CONTAINER_OF(c, struct ar_live_step, call), r);
+	struct ar_live_step *s = AR_CONTAINER_OF(c, struct ar_live_step, call);
+	struct ar_engine *e = s->live->engine;
+	struct ar_mark_before before = ar_mark_enter(s->live);
+
+	step_end(s, r);
+	ar_mark_leave(e, before);
 }
 
 static const struct ar_model_call_vtable callbacks = { on_tool, on_output, on_done };
@@ -282,18 +308,24 @@ static void forget_messages(struct ar_live_step *s)
 	ar_arena_fini(&s->texts);
 }
 
+static void end_uncalled(struct ar_live_step *s)
+{
+	step_end(s, &(struct ar_model_result){ .outcome = AR_MODEL_CANCELLED,
+					       .category = AR_STR("cancelled"),
+					       .message = AR_STR("interrupted before the call") });
+}
+
 static void on_messages(struct ar_store_op *op)
 {
 	struct ar_live_step *s = AR_CONTAINER_OF(op, struct ar_live_step, blobs.op);
+	struct ar_mark_before before;
 
 	s->busy--;
 	s->live->busy--;
 	if (s->live->engine->is_stopping)
 		return;
 	if (s->is_cancelled) {
-		step_end(s, &(struct ar_model_result){ .outcome = AR_MODEL_CANCELLED,
-						       .category = AR_STR("cancelled"),
-						       .message = AR_STR("interrupted before the call") });
+		end_uncalled(s);
 		return;
 	}
 	if (op->status != AR_OK ||
@@ -302,7 +334,7 @@ static void on_messages(struct ar_store_op *op)
 				    .outcome = AR_MODEL_GARBLED,
 				    .category = AR_STR("content_unavailable"),
 				    .message = AR_STR("part of the conversation cannot be read"),
-				    .retryable = op->status != AR_OK });
+				    .retryable = op->status != AR_OK && op->status != AR_E_CORRUPT });
 		return;
 	}
 	if (s->is_transcript)
@@ -310,8 +342,10 @@ static void on_messages(struct ar_store_op *op)
 	s->request.messages = s->messages.list;
 	s->request.count = s->messages.count;
 	s->state = STEP_CALLING;
+	before = ar_mark_enter(s->live);
 	AR_FAULT("engine.before_call");
 	s->provider->v->start(s->provider, &s->call);
+	ar_mark_leave(s->live->engine, before);
 	forget_messages(s);
 }
 
@@ -380,18 +414,30 @@ void ar_step_plan(struct ar_live *l, const struct ar_effect *effect)
 	struct ar_live_step *s = step_new(l, effect);
 
 	ar_list_push(&l->steps, &s->node);
-	l->engine->counts.steps++;
-	l->engine->counts.calls++;
-	l->engine->load[l->partition].steps++;
+	count(s, 1);
 	ar_follow_output_open(l->engine->o.follow, &s->output, l->state.head);
 	offer_tools(s, effect);
 	ar_messages_plan(&s->messages, effect, &s->arena, l->engine->json);
-	expect(s, bytes_of(effect));
+	s->messages_bytes = bytes_of(effect);
 	s->blobs = (struct ar_store_blobs_get){ .op = { .kind = AR_STORE_BLOBS, .done = on_messages },
 						.hashes = s->messages.hashes,
 						.count = s->messages.hash_count };
 }
 
+static void let_in(struct ar_ticket *ticket)
+{
+	struct ar_live_step *s = AR_CONTAINER_OF(ticket, struct ar_live_step, ticket);
+
+	count(s, 1);
+	s->state = STEP_LOADING;
+	s->busy++;
+	s->live->busy++;
+	expect(s, s->messages_bytes);
+	ar_live_stir(s->live, s->output.ids[AR_SCOPE_TURN]);
+	ar_store_submit(s->live->engine->o.store, &s->blobs.op);
+}
+
+/* One that waits is no call yet: a handover and a drain do not wait for it. */
 void ar_steps_begin(struct ar_live *l)
 {
 	AR_LIST_FOR (it, &l->steps) {
@@ -399,11 +445,23 @@ void ar_steps_begin(struct ar_live *l)
 
 		if (s->state != STEP_PLANNED)
 			continue;
-		s->state = STEP_LOADING;
-		s->busy++;
-		l->busy++;
-		ar_store_submit(l->engine->o.store, &s->blobs.op);
+		count(s, (size_t)-1);
+		s->state = STEP_WAITING;
+		s->ticket.go = let_in;
+		ar_turnstile_ask(&l->engine->turnstile, &s->ticket, ar_session_tenant(&l->state),
+				 ar_live_core(l));
 	}
+}
+
+bool ar_steps_wait(const struct ar_live *l, struct ar_str turn)
+{
+	AR_LIST_FOR (it, &l->steps) {
+		const struct ar_live_step *s = AR_CONTAINER_OF(it, struct ar_live_step, node);
+
+		if (s->state == STEP_WAITING && ar_str_eq(s->output.ids[AR_SCOPE_TURN], turn))
+			return true;
+	}
+	return false;
 }
 
 /* A call under way is cancelled and a fetch waited for: their ends come to the inbox, where a released session refuses everything. One
@@ -414,7 +472,7 @@ void ar_steps_release(struct ar_live *l)
 		struct ar_live_step *s = AR_CONTAINER_OF(it, struct ar_live_step, node);
 
 		s->is_cancelled = true;
-		if (s->state == STEP_PLANNED)
+		if (s->state == STEP_PLANNED || s->state == STEP_WAITING)
 			over(s);
 		else if (s->state == STEP_CALLING)
 			s->provider->v->cancel(s->provider, &s->call);
@@ -439,8 +497,12 @@ void ar_step_cancel(struct ar_live *l, struct ar_str id)
 	if (!s)
 		return;
 	s->is_cancelled = true;
-	if (s->state == STEP_CALLING)
+	if (s->state == STEP_CALLING) {
 		s->provider->v->cancel(s->provider, &s->call);
+	} else if (s->state == STEP_WAITING) {
+		count(s, 1);
+		end_uncalled(s);
+	}
 }
 
 bool ar_step_may_have_chunks(struct ar_live *l, struct ar_str id)

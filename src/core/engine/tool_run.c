@@ -408,7 +408,8 @@ static void on_args(struct ar_store_op *op)
 		run_end(r, &(struct ar_tool_result){ .outcome = AR_TOOL_NOT_RUN,
 						     .category = AR_STR("content_unavailable"),
 						     .message = AR_STR("its arguments cannot be read"),
-						     .retryable = op->status != AR_OK });
+						     .retryable = op->status != AR_OK &&
+								  op->status != AR_E_CORRUPT });
 	else
 		run_now(r);
 }

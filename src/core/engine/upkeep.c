@@ -2,6 +2,7 @@
  * is in memory of them goes too. Only partitions that we own: nobody else can be writing there. Bounded steps with pauses
  * between, so that those who work do not notice. Loop thread. */
 #include "engine_priv.h"
+#include "meter.h"
 
 #include <string.h>
 
@@ -42,6 +43,7 @@ static void step(struct ar_timer *t)
 	u->op = (struct ar_store_upkeep){ .op = { .kind = AR_STORE_UPKEEP, .done = on_step },
 					  .before = u->keep ? now - u->keep : 0,
 					  .doomed_before = now - GRACE,
+					  .audit_before = u->keep_audit ? now - u->keep_audit : 0,
 					  .limit = STEP_SESSIONS,
 					  .partitions = u->owned.bits,
 					  .after = u->has_after ? (struct ar_str){ u->after.core, AR_ID_CORE }
@@ -55,6 +57,7 @@ static void on_step(struct ar_store_op *op)
 	bool is_well = op->status == AR_OK;
 
 	drop_removed(u);
+	ar_meter_sealed(u->engine->o.metrics, is_well ? u->op.sealed : 0);
 	u->has_after = is_well && !ar_str_absent(u->op.next);
 	if (u->has_after)
 		memcpy(u->after.core, u->op.next.p, AR_ID_CORE);
@@ -63,12 +66,13 @@ static void on_step(struct ar_store_op *op)
 		ar_timer_start(u->engine, &u->timer, is_well && u->op.more ? STEP_PAUSE : ROUND_PAUSE);
 }
 
-void ar_engine_keep(struct ar_engine *e, ar_usec keep)
+void ar_engine_keep(struct ar_engine *e, ar_usec keep, ar_usec keep_audit)
 {
 	struct ar_upkeep *u = &e->upkeep;
 
 	u->engine = e;
 	u->keep = keep;
+	u->keep_audit = keep_audit;
 	u->timer.fire = step;
 	ar_timer_start(e, &u->timer, STEP_PAUSE);
 }

@@ -2,6 +2,7 @@
  * the next page only when the reader has taken them. Memory is one page, whatever the history. */
 #include "follow_priv.h"
 #include "mem.h"
+#include "storage.h"
 
 #define PAGE_BYTES (256u * 1024u)
 
@@ -45,13 +46,19 @@ static bool is_gone(struct ar_follow_cursor *c)
 
 static void end(struct ar_follow_cursor *c, const struct ar_store_op *op)
 {
-	struct ar_error err;
+	struct ar_str session = c->tenant ? c->tenant->read.damaged : (struct ar_str){ c->core, AR_ID_CORE };
+	struct ar_error err = op->err;
 
 	if (op->status == AR_E_NOT_FOUND)
 		ar_refuse(&err, AR_ERR_SESSION_NOT_FOUND, "there is no such session");
 	else
-		ar_refuse(&err, AR_ERR_STORAGE_UNAVAILABLE, "the log cannot be read: %.150s", op->err.msg);
+		ar_storage_refuse(&err, op->status, err.msg, session);
 	ar_reader_end(c, &err);
+}
+
+static void end_corrupt(struct ar_follow_cursor *c, struct ar_error err)
+{
+	end(c, &(struct ar_store_op){ .status = AR_E_CORRUPT, .err = err });
 }
 
 bool ar_catchup_goes_on(struct ar_follow_cursor *c, const struct ar_store_op *op)
@@ -73,6 +80,16 @@ static void on_blobs(struct ar_store_op *op)
 	page_done(c);
 }
 
+/* Facts that were published, or that this reader has, are in the log for good; one that ends before them has lost them. */
+static bool has_lost_its_end(const struct ar_follow_cursor *c)
+{
+	uint64_t least = c->page->published;
+
+	if (c->is_open && c->at.sequence > least)
+		least = c->at.sequence;
+	return c->page->read.head < least;
+}
+
 static void on_read(struct ar_store_op *op)
 {
 	struct ar_follow_cursor *c = AR_CONTAINER_OF(op, struct ar_page, read.op)->reader;
@@ -80,6 +97,12 @@ static void on_read(struct ar_store_op *op)
 
 	if (!ar_catchup_goes_on(c, op))
 		return;
+	if (has_lost_its_end(c)) {
+		ar_fail(&err, AR_E_CORRUPT, "the log ends at %llu, but later facts were stored",
+			(unsigned long long)c->page->read.head);
+		end_corrupt(c, err);
+		return;
+	}
 	if (!c->is_open)
 		c->opened_at = c->page->read.head;
 	if (c->from_now)
@@ -91,7 +114,7 @@ static void on_read(struct ar_store_op *op)
 		return;
 	}
 	if (ar_page_read(c, &err) != AR_OK) {
-		ar_reader_end(c, &err);
+		end_corrupt(c, err);
 		return;
 	}
 	if (c->page->hash_count == 0) {
@@ -136,6 +159,7 @@ void ar_catchup_begin(struct ar_follow_cursor *c)
 	drop_page(c);
 	c->page = ar_new0(sizeof(*c->page));
 	c->page->reader = c;
+	c->page->published = c->hub->head;
 	c->page->read = (struct ar_store_read){ .op = { .kind = AR_STORE_READ, .done = on_read },
 						.session = { c->core, AR_ID_CORE },
 						.from = c->from_now ? INT64_MAX : c->at.sequence + 1,

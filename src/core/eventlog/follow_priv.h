@@ -125,6 +125,9 @@ struct ar_page {
 	struct ar_arena arena; /* lines and what they name */
 	struct ar_page_line *lines;
 	size_t line_count;
+	uint64_t
+		published; /* newest fact of the session when the read began: the log has it, or has lost it */
+	uint64_t next; /* sequence that the next line of the log must have */
 	uint64_t content; /* bytes that the page needs beside its lines */
 	bool is_cut; /* the page was ended for that: there is more */
 	struct ar_hash *hashes;

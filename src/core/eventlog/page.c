@@ -157,6 +157,10 @@ static enum ar_status read_line(struct ar_follow_cursor *c, struct ar_str json, 
 	if (!desc)
 		return ar_fail(err, AR_E_CORRUPT, "stored fact %lld has an unknown type",
 			       (long long)sequence);
+	if ((uint64_t)sequence > c->page->next)
+		return ar_fail(err, AR_E_CORRUPT, "fact %lld stands where %llu should be",
+			       (long long)sequence, (unsigned long long)c->page->next);
+	c->page->next = (uint64_t)sequence + 1;
 	if (c->page->is_cut || (uint64_t)sequence <= c->at.sequence || is_ahead(c->hub, (uint64_t)sequence))
 		return AR_OK;
 	*line = (struct ar_page_line){ .type = desc->type, .sequence = (uint64_t)sequence, .json = json };
@@ -183,6 +187,7 @@ enum ar_status ar_page_read(struct ar_follow_cursor *c, struct ar_error *err)
 {
 	size_t most = count_lines(&c->page->read);
 
+	c->page->next = c->at.sequence + 1;
 	c->page->lines = ar_arena_alloc(&c->page->arena, (most + 1) * sizeof(*c->page->lines));
 	for (size_t i = 0; i < c->page->read.row_count; i++) {
 		struct ar_str rest = c->page->read.rows[i].body, line;

@@ -7,6 +7,7 @@
 #include "follow_priv.h"
 #include "describe.h"
 #include "mem.h"
+#include "storage.h"
 
 #include <string.h>
 
@@ -119,7 +120,7 @@ static void on_hub_read(struct ar_store_op *op)
 	struct ar_error err = { 0 };
 
 	if (op->status != AR_OK)
-		ar_refuse(&err, AR_ERR_STORAGE_UNAVAILABLE, "the log cannot be read: %.150s", op->err.msg);
+		ar_storage_refuse(&err, op->status, op->err.msg, feed->read.damaged);
 	else if (has_live(h))
 		(void)take_page(&t, &feed->read, &err);
 	feed->is_stirred |= op->status == AR_OK && !feed->read.at_end;

@@ -16,6 +16,19 @@ static void outcome(const struct ar_action *a, struct ar_jw *w)
 	ar_jw_mtime(w, "resolvedAt", a->resolved);
 }
 
+/* Where several people have to approve: how many, and who did. */
+static void approvals(const struct ar_session *s, const struct ar_action *a, struct ar_jw *w)
+{
+	if (a->needed.v <= 0)
+		return;
+	ar_jw_key(w, "approvals");
+	ar_jw_open(w);
+	ar_jw_mint(w, "needed", a->needed.v);
+	ar_jw_mint(w, "given", ar_action_approvals(s, a));
+	ar_jw_mraw(w, "by", ar_str_absent(a->approved) ? AR_STR("[]") : a->approved);
+	ar_jw_close(w);
+}
+
 static void escalation(const struct ar_action *a, struct ar_jw *w)
 {
 	if (!a->escalates)
@@ -58,6 +71,7 @@ static void record(const struct ar_session *s, const struct ar_action *a, bool i
 	ar_jw_mtime(w, "expiresAt", a->expires);
 	ar_jw_mstr(w, "onTimeout", ar_str_from(on_timeout[a->on_timeout]));
 	ar_jw_mraw(w, "seenBy", ar_str_absent(a->seen) ? AR_STR("[]") : a->seen);
+	approvals(s, a, w);
 	escalation(a, w);
 	outcome(a, w);
 	ar_jw_close(w);

@@ -57,14 +57,25 @@ static void failed_tools(struct report *r, const struct ar_turn *turn)
 	}
 }
 
+/* It goes on with resume_thread. Only a worker that was lost is called so. */
+static void stands_still(struct report *r, const struct ar_turn *turn)
+{
+	if (!turn->is_lost)
+		return;
+	if (ar_str_is(r->thread->reason, AR_REASON_NO_CANDIDATE))
+		tell(r, &(struct finding){ "no_candidate", "turnId", turn->id, AR_STR_NONE,
+					   turn->route ? turn->route->reason : r->thread->reason, 0 });
+	else
+		tell(r,
+		     &(struct finding){ "lost_worker", "runId", turn->run, turn->id, r->thread->reason, 0 });
+}
+
 static void turn_state(struct report *r, const struct ar_turn *turn)
 {
 	if (turn->is_interrupted && ar_str_absent(turn->outcome))
 		tell(r, &(struct finding){ "interrupt_requested", "turnId", turn->id, AR_STR_NONE,
 					   turn->interrupt_reason, 0 });
-	if (turn->is_lost)
-		tell(r,
-		     &(struct finding){ "lost_worker", "runId", turn->run, turn->id, r->thread->reason, 0 });
+	stands_still(r, turn);
 	if (ar_str_is(turn->outcome, "failed") || ar_str_is(turn->outcome, "timed_out"))
 		tell(r, &(struct finding){ "failed_turn", "turnId", turn->id, AR_STR_NONE,
 					   turn->error_message, turn->ended });
@@ -95,6 +106,27 @@ static void warnings(struct report *r)
 	}
 }
 
+/* That nothing is found of a kind says something only where it is looked for. */
+static void kinds(struct ar_jw *w)
+{
+	static const struct {
+		const char *kind;
+		bool is_looked_for;
+	} rows[] = {
+		{ "pending_request", true }, { "interrupt_requested", true }, { "lost_worker", true },
+		{ "no_candidate", true },    { "failed_turn", true },	      { "failed_tool", true },
+		{ "quota", true },	     { "context_gap", true },	      { "warning", true },
+		{ "stalled_turn", false },   { "stalled_task", false },	      { "failed_command", false },
+	};
+
+	ar_jw_key(w, "kinds");
+	ar_jw_open(w);
+	for (size_t i = 0; i < AR_ARRAY_LEN(rows); i++)
+		ar_jw_mstr(w, rows[i].kind,
+			   rows[i].is_looked_for ? AR_STR("available") : AR_STR("unavailable"));
+	ar_jw_close(w);
+}
+
 void ar_projection_diagnostics(const struct ar_session *s, const struct ar_thread *t, struct ar_jw *w)
 {
 	struct report r = { w, t };
@@ -102,7 +134,8 @@ void ar_projection_diagnostics(const struct ar_session *s, const struct ar_threa
 
 	ar_jw_key(w, "diagnostics");
 	ar_jw_open(w);
-	ar_jw_mstr(w, "state", AR_STR("available"));
+	ar_jw_mstr(w, "state", AR_STR("partial"));
+	kinds(w);
 	ar_jw_key(w, "findings");
 	ar_jw_open_array(w);
 	pending_requests(&r, s);

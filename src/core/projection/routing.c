@@ -158,10 +158,12 @@ void ar_projection_routing_summary(const struct ar_session *s, struct ar_str thr
 
 	ar_jw_key(w, "routingLimitSummary");
 	ar_jw_open(w);
-	if (turn)
+	if (turn) {
 		route_members(turn, w);
-	else
+		ar_jw_mraw(w, "taskProfile", turn->route->profile);
+	} else {
 		ar_jw_mstr(w, "state", AR_STR("not_applicable"));
+	}
 	cost_state(s, &s->spent, turn ? turn->route->estimate : AR_STR_NONE, w);
 	limit_state(s, turn, w);
 	ar_jw_close(w);

@@ -244,14 +244,17 @@ void ar_projection_task_groups(const struct ar_session *s, struct ar_str thread,
 /* ---- counts ---- */
 
 struct open_tasks {
-	int64_t active, waiting, blocked;
+	int64_t active, waiting, blocked, lost;
 };
 
 static void count_one(const struct ar_task *task, struct open_tasks *n)
 {
-	n->blocked += task->status == AR_TASK_BLOCKED;
-	n->waiting += task->status == AR_TASK_WAITING;
-	n->active += task->status != AR_TASK_BLOCKED;
+	enum group group = group_of(task);
+
+	n->active += group == ACTIVE;
+	n->waiting += group == WAITING;
+	n->blocked += group == BLOCKED;
+	n->lost += group == LOST;
 }
 
 static struct open_tasks count_open(const struct ar_session *s)
@@ -309,8 +312,9 @@ void ar_projection_task_summary(const struct ar_session *s, struct ar_jw *w)
 	ar_jw_mint(w, "completed", s->tasks.completed);
 	ar_jw_mint(w, "failed", s->tasks.failed);
 	ar_jw_mint(w, "cancelled", s->tasks.cancelled);
-	ar_jw_mint(w, "lost", s->tasks.lost);
-	ar_jw_mint(w, "terminal", s->tasks.completed + s->tasks.failed + s->tasks.cancelled);
+	ar_jw_mint(w, "lost", open.lost);
+	ar_jw_mint(w, "terminal",
+		   s->tasks.completed + s->tasks.failed + s->tasks.cancelled + s->tasks.timed_out.v);
 	recent_terminal(s, w);
 	ar_jw_close(w);
 }

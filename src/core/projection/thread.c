@@ -188,6 +188,18 @@ static void not_built(struct ar_jw *w)
 	ar_jw_mraw(w, "evidenceSummary", AR_STR("{\"evidenceRefs\":[],\"verificationOutcomes\":[]}"));
 }
 
+/* The word of the fact that moved the thread, until the model is asked or a tool runs: then nothing is prepared or awaited any more. */
+static struct ar_str detail_of(const struct ar_thread *t)
+{
+	const struct ar_turn *active = ar_thread_active(t);
+	bool is_early = ar_str_is(t->detail, "preparing") || ar_str_is(t->detail, "retrying");
+	bool is_at_work = active && !ar_str_absent(active->open_step);
+
+	for (size_t i = 0; active && i < active->calls.count; i++)
+		is_at_work |= ((const struct ar_invocation *)active->calls.at[i])->stage == AR_CALL_RUNNING;
+	return is_early && is_at_work ? AR_STR("running") : t->detail;
+}
+
 void ar_projection_thread(const struct ar_session *s, const struct ar_thread *t, struct ar_jw *w)
 {
 	size_t removed = 0;
@@ -195,7 +207,7 @@ void ar_projection_thread(const struct ar_session *s, const struct ar_thread *t,
 	ar_jw_open(w);
 	ar_jw_mstr(w, "threadId", t->id);
 	ar_jw_mstr(w, "status", ar_str_from(ar_enum_name(&ar_thread_status_desc, (int)t->status)));
-	ar_jw_mstr(w, "statusDetail", t->detail);
+	ar_jw_mstr(w, "statusDetail", detail_of(t));
 	ar_jw_mstr(w, "statusReason", t->reason);
 	ar_jw_mstr(w, "activeTurnId", t->active_turn);
 	ar_jw_mstr(w, "parentThreadId", t->parent_thread);

@@ -169,3 +169,13 @@ void ar_forms_free(struct ar_redactor *r)
 	}
 	ar_free(r->forms);
 }
+
+void ar_redactor_forget(struct ar_redactor *r)
+{
+	ar_forms_free(r);
+	r->forms = NULL;
+	r->form_count = 0;
+	memset(r->slots, 0, sizeof(r->slots));
+	for (size_t i = 0; i < AR_ARRAY_LEN(r->starts); i++)
+		r->starts[i] &= (uint8_t)~AR_STARTS_FORM;
+}

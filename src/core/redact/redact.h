@@ -1,6 +1,6 @@
 /* Secrets in text are replaced by `[redacted:<rule>]`: values that are known, also when they are written as JSON text, percent-encoded or
- * in base64, and tokens of well-known shape. Time is linear in the text, memory bounded. A redactor does not change once its
- * secrets are added, so any thread may use it; a stream belongs to one thread. */
+ * in base64, and tokens of well-known shape. Time is linear in the text, memory bounded. A redactor belongs to one thread, with its streams;
+ * values may be added while they run. */
 #ifndef AR_REDACT_REDACT_H
 #define AR_REDACT_REDACT_H
 
@@ -59,6 +59,9 @@ void ar_redactor_free(struct ar_redactor *r);
 
 /* Makes a value known; one under AR_REDACT_MIN bytes is ignored. Copies. */
 void ar_redactor_add(struct ar_redactor *r, struct ar_str secret);
+
+/* Forgets the values, not the shapes. What is under way in a stream stays hidden. */
+void ar_redactor_forget(struct ar_redactor *r);
 
 /* The text without its secrets: itself when it has none, else in the arena. Adds to the counts. An absent text, or no redactor (NULL), gives the
  * text as it is. */

@@ -2,6 +2,7 @@
  * The only writer of session state beside snapshot.c. Pure; no clock: all times are in the facts. */
 #include "apply.h"
 #include "describe.h"
+#include "people.h"
 #include "task/sheet.h"
 
 struct ar_str ar_apply_keep(struct ar_session *s, struct ar_str text)
@@ -201,11 +202,13 @@ static void steered(struct ar_session *s, const struct ar_event *e, struct ar_tu
 	struct ar_json where = ar_apply_parse(s, p->metadata);
 	struct ar_context_entry *entry = ar_arena_alloc(&s->arena, sizeof(*entry));
 	struct ar_step *step = ar_arena_alloc(&s->arena, sizeof(*step));
+	struct ar_str by = ar_apply_text(s, where, "submittedBy");
 
 	*entry = (struct ar_context_entry){ .role = AR_CONTEXT_USER,
 					    .ref = ar_apply_text(s, where, "inputRef"),
 					    .bytes = ar_apply_number(where, "inputBytes") };
 	ar_vec_push(&s->arena, &turn->steers, entry);
+	turn->people = ar_people_add(s->json, &s->arena, turn->people, by);
 	*step = (struct ar_step){ .id = ar_apply_keep(s, e->ids[AR_SCOPE_STEP]),
 				  .status = AR_STR("completed"),
 				  .output_ref = entry->ref,
@@ -280,6 +283,7 @@ static enum ar_status turn_submitted(struct ar_session *s, const struct ar_event
 	turn->input_preview = ar_apply_keep(s, p->input_preview);
 	turn->input_bytes = p->input_bytes.v;
 	turn->options = ar_apply_keep(s, p->options);
+	turn->people = ar_apply_keep(s, p->submitted_by);
 	turn->has_images.v = turn->has_images.set = has_images(p->input_kinds);
 	turn->submitted = e->time;
 	ar_vec_push(&s->arena, &t->turns, turn);
@@ -329,6 +333,8 @@ static enum ar_status turn_started(struct ar_session *s, const struct ar_event *
 			       (unsigned long long)e->sequence);
 	turn->started = e->time;
 	turn->start = AR_OPT_INT((int64_t)e->sequence);
+	if (t->compact_failures.set)
+		t->compact_rested = AR_OPT_INT(t->compact_rested.v + 1);
 	t->active_turn = turn->id;
 	if (!ar_turn_is_system(turn))
 		ar_apply_context(s, t,

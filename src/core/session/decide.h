@@ -96,11 +96,18 @@ struct ar_rollback {
 void ar_draft_roll_back_turn(struct ar_draft *w, struct ar_turn *turn); /* the newest, which has just ended */
 void ar_draft_roll_back(struct ar_draft *w, const struct ar_rollback *r);
 
+/* reconstructed.c: history.reconstructed of the draft's thread. */
+void ar_draft_reconstructed(struct ar_draft *w);
+
+/* environment.c: where the calls of a turn would run, as it is when the turn starts; a ref. */
+struct ar_str ar_turn_environment(struct ar_decision *d, const struct ar_turn *turn);
+
 /* decide_turn.c */
 struct ar_draft ar_draft_of(struct ar_decision *d, const struct ar_thread *t);
 struct ar_turn *ar_draft_own(struct ar_draft *w,
 			     const struct ar_turn *turn); /* a copy the draft may change */
 struct ar_str ar_draft_order(struct ar_draft *w); /* queued ids as JSON */
+void ar_draft_resume_lost(struct ar_draft *w, struct ar_turn *turn); /* that nobody works on any more */
 void ar_draft_attempt(struct ar_draft *w, struct ar_turn *turn, int trigger);
 void ar_draft_start(struct ar_draft *w, struct ar_turn *turn);
 struct ar_turn *ar_draft_turn(struct ar_draft *w, const struct ar_cmd_submit_turn_in *in,

@@ -151,9 +151,17 @@ struct ar_hook_end {
 
 /* What a verification found to be otherwise than the log says; JSON arrays as text. */
 struct ar_repair {
-	uint64_t from, to; /* facts that were replayed */
+	uint64_t from, to; /* facts that were replayed, or are lost */
+	bool is_loss; /* the end of the log is lost, and somebody said to go on without it */
 	struct ar_str fields; /* of the read models, that are written again */
 	struct ar_str unavailable; /* refs of content that is gone */
+};
+
+/* What was looked for when the session came back: refs of its conversations whose contents are gone. */
+struct ar_missing {
+	const struct ar_str *refs;
+	size_t count;
+	bool is_known; /* false: nobody looked */
 };
 
 /* The tokens of a channel's command, as refs: "token:" and a hash. */
@@ -179,6 +187,7 @@ struct ar_input {
 	const void *args; /* struct ar_cmd_<name>_in */
 	struct ar_masked masked; /* in the args */
 	struct ar_str account; /* COMMAND: who asks, the actor that facts name */
+	struct ar_str person; /* COMMAND: who stands behind it (port/door.h); absent: not known */
 	struct ar_str tenant; /* COMMAND, ACCESS: whose session it would be; absent: AR_TENANT_LOCAL */
 	struct ar_str
 		subject; /* RETRY_DUE: the turn; CALL_DUE: the call; ACTION_DUE: the question; TASK_DUE: the task; CHANNEL_*: the channel */
@@ -187,6 +196,7 @@ struct ar_input {
 	int reason; /* CHANNEL_GONE: of channel.disconnected */
 	const struct ar_step_output *outputs; /* MODEL_DONE: one; RECOVER: what was saved of each open step */
 	size_t output_count;
+	bool is_bystander; /* RECOVER: the process is known to have died while it worked on another session */
 	struct ar_step_end end; /* MODEL_DONE */
 	const struct ar_tool_end *tool_end; /* TOOL_DONE */
 	const struct ar_tool_asked *tool_asked; /* TOOL_ASKED */
@@ -196,6 +206,7 @@ struct ar_input {
 	const struct ar_process_launched *launched; /* PROCESS_READY */
 	const struct ar_process_told *told; /* PROCESS_REPORT */
 	const struct ar_process_over *over; /* PROCESS_END */
+	struct ar_missing missing; /* RECOVER, COMMAND resume_thread */
 	struct ar_process_standing standing; /* COMMAND about a process; the engine's to fill */
 };
 

@@ -15,14 +15,17 @@
 	{ \
 		.name = #m, .kind = AR_F_INT, .required = true, .offset = offsetof(struct T, m) \
 	}
-/* Absent in what an older version stored. */
+/* Absent in what an older version stored: a struct with a flag. A plain number in its place would take its neighbour for the flag. */
+#define AT_OPT(T, m, O) \
+	(offsetof(struct T, m) + 0 * sizeof(char[_Generic(((struct T *)NULL)->m, struct O : 1, default \
+							  : -1)]))
 #define OPT(T, m) \
 	{ \
-		.name = #m, .kind = AR_F_INT, .offset = offsetof(struct T, m) \
+		.name = #m, .kind = AR_F_INT, .offset = AT_OPT(T, m, ar_opt_int) \
 	}
 #define OPT_FLAG(T, m) \
 	{ \
-		.name = #m, .kind = AR_F_BOOL, .offset = offsetof(struct T, m) \
+		.name = #m, .kind = AR_F_BOOL, .offset = AT_OPT(T, m, ar_opt_bool) \
 	}
 #define FLAG(T, m) \
 	{ \
@@ -83,9 +86,9 @@ static const struct ar_field_desc sheet_fields[] = {
 	RAW(ar_sheet, counters),     RAW(ar_sheet, outputs),	RAW(ar_sheet, delivery),
 	RAW(ar_sheet, coverage),     RAW(ar_sheet, artifacts),	RAW(ar_sheet, evidence),
 	RAW(ar_sheet, error),	     RAW(ar_sheet, accepted),	RAW(ar_sheet, start),
-	STR(ar_sheet, reason),	     STR(ar_sheet, offset_run), OPT(ar_sheet, offset),
-	OPT(ar_sheet, offset_at),    OPT(ar_sheet, number),	TIME(ar_sheet, alive),
-	TIME(ar_sheet, retry_at),
+	RAW(ar_sheet, people),	     STR(ar_sheet, reason),	STR(ar_sheet, offset_run),
+	OPT(ar_sheet, offset),	     OPT(ar_sheet, offset_at),	OPT(ar_sheet, number),
+	TIME(ar_sheet, alive),	     TIME(ar_sheet, retry_at),
 };
 static const struct ar_field_desc task_fields[] = {
 	STR(ar_task, id),
@@ -113,6 +116,7 @@ static const struct ar_field_desc turn_fields[] = {
 	STR(ar_turn, input_ref),
 	STR(ar_turn, input_preview),
 	STR(ar_turn, updated_input_ref),
+	RAW(ar_turn, people),
 	RAW(ar_turn, options),
 	STR(ar_turn, outcome),
 	STR(ar_turn, interrupt_reason),
@@ -189,6 +193,7 @@ static const struct ar_field_desc call_fields[] = {
 	FLAG(ar_invocation, is_joined),
 	OPT_FLAG(ar_invocation, runs_process),
 	OPT(ar_invocation, profile),
+	OPT(ar_invocation, approvals),
 	TIME(ar_invocation, started),
 	TIME(ar_invocation, ended),
 	TIME(ar_invocation, expires),
@@ -235,6 +240,8 @@ static const struct ar_field_desc thread_fields[] = {
 	OPT(ar_thread, anchor),
 	OPT(ar_thread, anchor_at),
 	OPT(ar_thread, forgotten),
+	OPT(ar_thread, compact_failures),
+	OPT(ar_thread, compact_rested),
 	TIME(ar_thread, created),
 	TIME(ar_thread, updated),
 	TIME(ar_thread, last_ended),
@@ -250,16 +257,19 @@ static const struct ar_field_desc action_fields[] = {
 	TIME(ar_action, created),     TIME(ar_action, expires),	  TIME(ar_action, resolved),
 	RAW(ar_action, seen),	      STR(ar_action, audience),	  TIME(ar_action, escalates),
 	TIME(ar_action, escalated),   STR(ar_action, prompt_ref), STR(ar_action, check),
+	OPT(ar_action, needed),	      RAW(ar_action, approved),
 };
 static const struct ar_field_desc grant_fields[] = {
 	STR(ar_grant, tool),	   STR(ar_grant, rule),	    STR(ar_grant, scope),
 	STR(ar_grant, permission), TIME(ar_grant, expires), STR(ar_grant, covers),
 };
 static const struct ar_field_desc rule_fields[] = {
-	STR(ar_permission_rule, name),	  STR(ar_permission_rule, tool),   STR(ar_permission_rule, argument),
-	STR(ar_permission_rule, matches), STR(ar_permission_rule, thread), STR(ar_permission_rule, turn),
-	STR(ar_permission_rule, command), STR(ar_permission_rule, reason), INT(ar_permission_rule, verdict),
-	INT(ar_permission_rule, reach),
+	STR(ar_permission_rule, name),	    STR(ar_permission_rule, tool),
+	STR(ar_permission_rule, argument),  STR(ar_permission_rule, matches),
+	STR(ar_permission_rule, thread),    STR(ar_permission_rule, turn),
+	STR(ar_permission_rule, command),   STR(ar_permission_rule, reason),
+	INT(ar_permission_rule, verdict),   INT(ar_permission_rule, reach),
+	OPT(ar_permission_rule, approvals),
 };
 static const struct ar_field_desc judged_fields[] = {
 	STR(ar_judged, call),	    STR(ar_judged, verdict),	  STR(ar_judged, source),
@@ -352,6 +362,7 @@ static const struct ar_field_desc session_fields[] = {
 	INT(ar_session, tasks.failed),
 	INT(ar_session, tasks.cancelled),
 	INT(ar_session, tasks.lost),
+	OPT(ar_session, tasks.timed_out),
 };
 
 static const struct ar_struct_desc context_desc = DESC(ar_context_entry, context_fields);

@@ -46,6 +46,9 @@
 /* Category of work that was cut by the end of its process: nothing is wrong with the work. */
 #define AR_CATEGORY_INTERRUPTED "interrupted"
 
+/* Code of the warning about a write that may have happened and about which nobody is asked. */
+#define AR_WARNING_LOST_WRITE "lost_write_not_asked"
+
 /* Where turns of the runtime's own come from, and what they are for (member `purpose` of their options). Nothing of them joins the
  * conversation. */
 #define AR_SOURCE_SYSTEM "system"
@@ -79,6 +82,8 @@ struct ar_thread {
 	struct ar_opt_int anchor; /* tokens of the newest request, as the provider counted them */
 	struct ar_opt_int anchor_at; /* messages it carried, counted from the first of the thread */
 	struct ar_opt_int forgotten; /* `start` of the newest turn that left the window */
+	struct ar_opt_int compact_failures; /* turns in a row in which automatic compaction failed */
+	struct ar_opt_int compact_rested; /* turns that began since the last of them */
 	ar_usec created, updated, last_ended;
 	struct ar_vec turns; /* struct ar_turn: open ones and the newest ended, in order of submission */
 	struct ar_vec queue; /* struct ar_turn, next first; all are in turns too */
@@ -96,7 +101,9 @@ struct ar_counters {
 };
 
 struct ar_totals {
-	int64_t completed, failed, cancelled, lost;
+	int64_t completed, failed, cancelled;
+	struct ar_opt_int timed_out; /* counted since there is a count */
+	int64_t lost; /* ever; kept for versions that read it: which are lost now is what their status says */
 };
 
 struct ar_session {

@@ -43,6 +43,7 @@ struct ar_sheet {
 	struct ar_str percent, counters, outputs, delivery, coverage; /* the same: JSON */
 	struct ar_str artifacts, evidence, error,
 		accepted; /* JSON; accepted: the criteria as they were met */
+	struct ar_str people; /* who gave the work (people.h): JSON */
 	struct ar_str start; /* what start_task asked for, until it can begin: JSON */
 	struct ar_str reason; /* of its status */
 	struct ar_str offset_run; /* run whose output reached `offset` */

@@ -127,6 +127,7 @@ struct ar_invocation {
 	bool is_joined; /* its answer is part of the conversation */
 	struct ar_opt_bool runs_process; /* all it does is done by the process it asks for */
 	struct ar_opt_int profile; /* enum ar_sandbox_profile that was settled; absent: none */
+	struct ar_opt_int approvals; /* people who had to let it run; absent: one answer was enough */
 	ar_usec started, ended, expires;
 };
 
@@ -184,11 +185,12 @@ struct ar_hook_chain {
 struct ar_turn {
 	struct ar_str id, thread, run, open_step;
 	struct ar_str source, input_ref, input_preview, options;
+	struct ar_str people; /* who gave the work (people.h): JSON */
 	struct ar_str updated_input_ref; /* what a hook put in the place of the input */
 	struct ar_str outcome; /* completed, failed, cancelled, timed_out, lost; absent while open */
 	struct ar_str interrupt_reason, stop_reason, output_ref, error_category, error_message;
 	int64_t status; /* of the turn machine */
-	int64_t restarts; /* attempts begun because the one before was lost with its process */
+	int64_t restarts; /* attempts begun because the one before was lost with its process, which worked on nothing else */
 	int64_t attempt; /* model calls of the step now tried */
 	int64_t rounds; /* model answers so far */
 	int64_t input_bytes;

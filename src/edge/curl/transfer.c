@@ -9,8 +9,10 @@
 #include "status.h"
 #include "url.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #define HEADERS_MAX (64 * 1024)
 #define READ_BYTES 2048L /* libcurl reads up to a hundred times that before others have their turn */
@@ -108,9 +110,23 @@ static void end_decided(struct ar_transfer_pool *p)
 		end_one(AR_CONTAINER_OF(node, struct ar_transfer, node));
 }
 
+static bool is_out_of_descriptors(const struct ar_transfer *t)
+{
+	long code = 0;
+
+	curl_easy_getinfo(t->easy, CURLINFO_OS_ERRNO, &code);
+	return !t->sent &&
+	       (t->socket_errno == EMFILE || t->socket_errno == ENFILE || code == EMFILE || code == ENFILE);
+}
+
 /* What libcurl's code means depends mostly on whether the request had left. */
 static enum ar_transfer_end verdict_of(struct ar_transfer *t, CURLcode code)
 {
+	if (code != CURLE_OK && is_out_of_descriptors(t)) {
+		snprintf(t->curl_why, sizeof(t->curl_why), "%s",
+			 strerror(t->socket_errno ? t->socket_errno : EMFILE));
+		return AR_TRANSFER_NO_DESCRIPTORS;
+	}
 	switch (code) {
 	case CURLE_OK:
 		if (t->has_head)
@@ -241,6 +257,16 @@ static size_t on_write(char *bytes, size_t size, size_t count, void *owner)
 	return len;
 }
 
+/* libcurl says no more of a socket that it did not get than that it could not connect. */
+static curl_socket_t on_socket_wanted(void *owner, curlsocktype purpose AR_UNUSED, struct curl_sockaddr *a)
+{
+	struct ar_transfer *t = owner;
+	int fd = socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
+
+	t->socket_errno = fd < 0 ? errno : 0;
+	return fd < 0 ? CURL_SOCKET_BAD : fd;
+}
+
 /* Called when a connection stands and the request is about to leave. A second call is libcurl repeating it, because a
  * reused connection died or an HTTP/2 server refused the stream: it does not say which, so neither is repeated here. */
 static int on_sending(void *owner, char *peer_ip AR_UNUSED, char *own_ip AR_UNUSED, int peer_port AR_UNUSED,
@@ -300,6 +326,8 @@ static void set_request(struct ar_transfer *t, CURL *e)
 	curl_easy_setopt(e, CURLOPT_HTTPHEADER, t->headers);
 	curl_easy_setopt(e, CURLOPT_PRIVATE, t);
 	curl_easy_setopt(e, CURLOPT_ERRORBUFFER, t->curl_why);
+	curl_easy_setopt(e, CURLOPT_OPENSOCKETFUNCTION, on_socket_wanted);
+	curl_easy_setopt(e, CURLOPT_OPENSOCKETDATA, t);
 	curl_easy_setopt(e, CURLOPT_PREREQFUNCTION, on_sending);
 	curl_easy_setopt(e, CURLOPT_PREREQDATA, t);
 	curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header);
@@ -316,6 +344,7 @@ void ar_transfer_start(struct ar_transfer_pool *p, struct ar_transfer *t)
 	t->has_head = false;
 	t->received = 0;
 	t->header_bytes = 0;
+	t->socket_errno = 0;
 	t->curl_why[0] = '\0';
 	t->total_deadline = now_ms() + t->limits.total_ms;
 	set_phase(t, "no connection", t->limits.connect_ms);
@@ -377,6 +406,8 @@ struct ar_transfer_pool *ar_transfer_pool_new(uv_loop_t *loop, const struct ar_t
 	curl_multi_setopt(p->curl.multi, CURLMOPT_MAX_CONCURRENT_STREAMS, STREAMS_PER_CONNECTION);
 	if (p->tls)
 		curl_multi_setopt(p->curl.multi, CURLMOPT_MAX_HOST_CONNECTIONS, TLS_CONNECTIONS);
+	if (o->kept_connections)
+		curl_multi_setopt(p->curl.multi, CURLMOPT_MAXCONNECTS, (long)o->kept_connections);
 	ar_list_init(&p->fresh);
 	ar_list_init(&p->active);
 	ar_list_init(&p->ending);

@@ -17,6 +17,7 @@ enum ar_transfer_end {
 	AR_TRANSFER_OPEN, /* has not ended */
 	AR_TRANSFER_COMPLETE, /* the whole response came */
 	AR_TRANSFER_UNREACHABLE, /* no request was sent */
+	AR_TRANSFER_NO_DESCRIPTORS, /* nor here: this process or the machine has no file descriptor left for it */
 	AR_TRANSFER_CUT, /* the connection broke after the request was sent */
 	AR_TRANSFER_NOT_HTTP, /* the peer speaks something else */
 	AR_TRANSFER_TIMEOUT,
@@ -61,6 +62,7 @@ struct ar_transfer {
 	uint64_t total_deadline;
 	uint64_t received;
 	size_t header_bytes;
+	int socket_errno; /* why there is no socket for it */
 	const char *awaited; /* what the running deadline waits for */
 	uint32_t awaited_ms;
 	bool sent;
@@ -72,6 +74,8 @@ struct ar_transfer {
 struct ar_transfer_pool_options {
 	bool tls; /* the peers are https: one HTTP/2 connection is shared by many transfers */
 	const char *ca_file; /* NULL: the system's certificates; borrowed for the life of the pool */
+	uint32_t
+		kept_connections; /* most that are kept for later requests; 0: libcurl's four for each transfer */
 };
 
 struct ar_transfer_pool;

@@ -159,6 +159,7 @@ static void end_whole(struct ar_mcp_stream *s)
 static const char *const ends[] = {
 	[AR_TRANSFER_COMPLETE] = "the stream ended before the answer came",
 	[AR_TRANSFER_UNREACHABLE] = "it cannot be reached",
+	[AR_TRANSFER_NO_DESCRIPTORS] = "this runtime has no file descriptor left for it",
 	[AR_TRANSFER_CUT] = "the connection broke",
 	[AR_TRANSFER_NOT_HTTP] = "it does not speak HTTP",
 	[AR_TRANSFER_TIMEOUT] = "it took too long",
@@ -171,7 +172,7 @@ static void decide(struct ar_mcp_stream *s, enum ar_transfer_end end, const char
 {
 	bool again = s->failure.sent; /* the request left long ago: this is a try to go on */
 	bool broken = end == AR_TRANSFER_COMPLETE || end == AR_TRANSFER_CUT || end == AR_TRANSFER_TIMEOUT ||
-		      (again && end == AR_TRANSFER_UNREACHABLE);
+		      (again && (end == AR_TRANSFER_UNREACHABLE || end == AR_TRANSFER_NO_DESCRIPTORS));
 	char why[256];
 
 	if (end == AR_TRANSFER_COMPLETE)

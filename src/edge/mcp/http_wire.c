@@ -18,7 +18,7 @@ struct http_wire {
 	uv_loop_t *loop;
 	struct ar_transfer_pool *pool;
 	char *url;
-	struct curl_slist *fixed; /* headers of the configuration */
+	const char *const *fixed; /* headers of the configuration, ended by NULL; the owner's */
 	char *session; /* NULL: none */
 	const char *version; /* NULL: not agreed yet */
 	uint32_t connect_ms;
@@ -101,9 +101,11 @@ static struct curl_slist *headers(struct ar_mcp_stream *s, struct ar_str last_id
 {
 	struct exchange *x = exchange_of(s);
 	struct http_wire *w = x->wire;
-	struct curl_slist *list = copy_headers(NULL, w->fixed);
+	struct curl_slist *list = NULL;
 	bool get = s->method && strcmp(s->method, "GET") == 0;
 
+	for (size_t i = 0; w->fixed && w->fixed[i]; i++)
+		list = add_line(list, ar_str_from(w->fixed[i]));
 	list = curl_slist_append(list, get ? "Accept: text/event-stream"
 					   : "Accept: application/json, text/event-stream");
 	if (!s->method)
@@ -175,7 +177,6 @@ static void free_if_over(struct http_wire *w)
 	if (!w->is_closing || !ar_list_empty(&w->exchanges))
 		return;
 	ar_transfer_pool_close(w->pool);
-	curl_slist_free_all(w->fixed);
 	ar_free(w->session);
 	ar_free(w->url);
 	ar_free(w);
@@ -318,8 +319,7 @@ struct ar_mcp_wire *ar_mcp_http_open(uv_loop_t *loop, const struct ar_mcp_option
 	w->loop = loop;
 	w->url = ar_str_dup(ar_str_from(o->url));
 	w->connect_ms = o->connect_timeout_ms;
-	for (size_t i = 0; o->headers && o->headers[i]; i++)
-		w->fixed = add_line(w->fixed, ar_str_from(o->headers[i]));
+	w->fixed = o->headers;
 	ar_list_init(&w->exchanges);
 	pool.tls = strncasecmp(w->url, "https:", 6) == 0;
 	w->pool = ar_transfer_pool_new(loop, &pool);

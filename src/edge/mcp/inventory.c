@@ -77,11 +77,14 @@ static bool hint(struct ar_json annotations, const char *name, bool otherwise)
 }
 
 /* Without hints that are believed, a tool is what the protocol assumes: it writes, it destroys, and it reaches into the world. */
-static void set_flags(struct ar_tool *t, struct ar_json annotations)
+static void set_flags(struct ar_tool *t, struct ar_json annotations, bool is_trusted)
 {
+	if (!is_trusted)
+		annotations = (struct ar_json){ 0 };
 	t->is_read_only = hint(annotations, "readOnlyHint", false);
 	t->is_concurrency_safe = t->is_read_only;
 	t->is_destructive = !t->is_read_only && hint(annotations, "destructiveHint", true);
+	t->is_assumed = !is_trusted;
 	t->is_idempotent = t->is_read_only || hint(annotations, "idempotentHint", false);
 	t->capabilities = AR_TOOL_CUSTOM | (t->is_read_only ? AR_TOOL_READ : AR_TOOL_READ | AR_TOOL_WRITE);
 	if (hint(annotations, "openWorldHint", true))
@@ -181,7 +184,7 @@ static void add_tool(struct ar_mcp_inventory *v, const struct ar_mcp_reading *ho
 	t.title = text_of(v, ar_json_get(tool, "title"), 256);
 	if (ar_str_absent(t.title))
 		t.title = text_of(v, ar_json_get(annotations, "title"), 256);
-	set_flags(&t, how->trusted ? annotations : (struct ar_json){ 0 });
+	set_flags(&t, annotations, how->trusted);
 	add_slot(v, &t, &r);
 }
 

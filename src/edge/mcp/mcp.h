@@ -18,7 +18,8 @@ enum ar_mcp_scope {
 	AR_MCP_PER_SESSION, /* one for each session that calls, from its first call until it was idle for a while */
 };
 
-/* Zero and NULL mean the default. Everything is copied. Exactly one of command and url must be there. */
+/* Zero and NULL mean the default. Everything is copied but for env and headers, whose values may change: what stands there counts when the program
+ * starts, or a request is sent. Exactly one of command and url must be there. */
 struct ar_mcp_options {
 	const char *name; /* of the server: begins the names of its tools */
 	const char *command; /* program, looked for in PATH */

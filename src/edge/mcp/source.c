@@ -389,8 +389,6 @@ static void take_options(struct ar_mcp_source *s, const struct ar_mcp_options *f
 	o->workdir = copy(&s->arena, from->workdir);
 	o->url = copy(&s->arena, from->url);
 	o->args = copy_list(&s->arena, from->args);
-	o->env = copy_list(&s->arena, from->env);
-	o->headers = copy_list(&s->arena, from->headers);
 	o->tools = copy_list(&s->arena, from->tools);
 	o->connect_timeout_ms = or_default(from->connect_timeout_ms, 30 * 1000);
 	o->call_timeout_ms = or_default(from->call_timeout_ms, 10 * 60 * 1000);

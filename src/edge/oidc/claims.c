@@ -162,6 +162,7 @@ bool ar_claims_judge(const struct ar_claim_rules *rules, struct ar_json claims, 
 		return false;
 	ret->tenant = ar_arena_str(a, tenant);
 	ret->actor = ar_arena_fmt(a, "jwt:%.*s", AR_STR_ARG(subject));
+	ret->person = ret->actor;
 	ret->token = ar_arena_fmt(a, "jwt:%.*s:%.*s", AR_STR_ARG(ret->tenant), AR_STR_ARG(subject));
 	ret->rights = read_rights(member(claims, rules->scope_claim), rules->scope_prefix);
 	return true;

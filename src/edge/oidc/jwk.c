@@ -3,6 +3,7 @@
 #include "jwk.h"
 #include "base64.h"
 #include "mem.h"
+#include "weak_rsa.h"
 
 #include <openssl/core_names.h>
 #include <openssl/ec.h>
@@ -45,7 +46,8 @@ static EVP_PKEY *make_rsa(struct ar_str n, struct ar_str e)
 	OSSL_PARAM *params = NULL;
 	EVP_PKEY *key = NULL;
 
-	if (OSSL_PARAM_BLD_push_BN(build, OSSL_PKEY_PARAM_RSA_N, modulus) == 1 &&
+	if (!ar_rsa_is_weak(modulus, exponent) &&
+	    OSSL_PARAM_BLD_push_BN(build, OSSL_PKEY_PARAM_RSA_N, modulus) == 1 &&
 	    OSSL_PARAM_BLD_push_BN(build, OSSL_PKEY_PARAM_RSA_E, exponent) == 1)
 		params = OSSL_PARAM_BLD_to_param(build);
 	key = make_key("RSA", params);
@@ -115,11 +117,27 @@ static const struct {
 	{ "OKP", AR_JWT_EDDSA, read_okp },
 };
 
+/* Whether key_ops, if there is one, has the word: the other way to say what a key is for. */
+static bool may_verify(struct ar_json ops)
+{
+	struct ar_str op;
+
+	if (ar_json_type(ops) == AR_JSON_NONE)
+		return true;
+	for (struct ar_json_iter it = ar_json_iter(ops); ar_json_next(&it);) {
+		if (ar_json_str(it.value, &op) && ar_str_is(op, "verify"))
+			return true;
+	}
+	return false;
+}
+
 /* A key that says what it is for has to say signatures, and the algorithm that its kind has here. */
 static bool is_for(struct ar_json v, enum ar_jwt_alg alg)
 {
 	struct ar_str text;
 
+	if (!may_verify(ar_json_get(v, "key_ops")))
+		return false;
 	if (ar_json_str(ar_json_get(v, "use"), &text) && !ar_str_is(text, "sig"))
 		return false;
 	return !ar_json_str(ar_json_get(v, "alg"), &text) || ar_jwt_alg_parse(text) == alg;

@@ -4,6 +4,7 @@
 #include "id.h"
 #include "io/descriptor.h"
 #include "mem.h"
+#include "plan_check.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -108,9 +109,12 @@ enum ar_status ar_folder_write_plan(int dir, const char *name, const struct ar_p
 				    struct ar_error *err)
 {
 	size_t len = ar_plan_write(plan, NULL, 0);
+	const char *wrong = ar_plan_wrong(plan);
 	enum ar_status rc;
 	char *text;
 
+	if (wrong)
+		return ar_fail(err, AR_E_INVALID, "the sandbox of the command cannot be made: %s", wrong);
 	if (len == 0 || len > AR_PLAN_TEXT_MAX)
 		return ar_fail(err, AR_E_LIMIT,
 			       "the command with its arguments and variables is longer than %zu bytes; "

@@ -29,6 +29,7 @@ struct http_provider {
 		*requests; /* its own: a callback that starts a call must not end that event's document */
 	char *base_url;
 	char *api_key;
+	const char *const *api_key_at; /* the owner's; NULL: api_key counts */
 	char *version;
 	char *ca_file;
 	struct ar_transfer_limits limits;
@@ -152,6 +153,10 @@ static const struct {
 				      "the model server could not be reached; check that the base URL is "
 				      "right and "
 				      "the server runs" },
+	[AR_TRANSFER_NO_DESCRIPTORS] = { AR_MODEL_UNREACHABLE, "descriptors", true,
+					 "this runtime has no file descriptor left for a connection to the "
+					 "model server; raise the limit (LimitNOFILE, ulimit -n) or lower "
+					 "model.max_calls" },
 	[AR_TRANSFER_CUT] = { AR_MODEL_CUT, "network", true, "the connection to the model server broke" },
 	[AR_TRANSFER_NOT_HTTP] = { AR_MODEL_GARBLED, "protocol", false,
 				   "the model server does not speak HTTP; check the base URL" },
@@ -253,6 +258,19 @@ static void exchange_free(struct exchange *c)
 	ar_free(c);
 }
 
+static struct ar_str trim_key(const char *key)
+{
+	return key ? ar_str_trim(ar_str_from(key), " \t\r\n") : AR_STR("");
+}
+
+/* Absent: none is sent. */
+static struct ar_str key_of(const struct http_provider *p)
+{
+	struct ar_str key = p->api_key_at ? trim_key(*p->api_key_at) : ar_str_from(p->api_key);
+
+	return key.len > 0 ? key : AR_STR_NONE;
+}
+
 static void name_request(struct exchange *c, struct ar_model_result *r)
 {
 	struct ar_str id = ar_transfer_header(&c->transfer, c->provider->wire->request_id_header);
@@ -265,7 +283,7 @@ static void on_end(struct ar_transfer *t, enum ar_transfer_end end, const char *
 	struct exchange *c = AR_CONTAINER_OF(t, struct exchange, transfer);
 	struct ar_model_result *r = &c->answer.result;
 	struct ar_model_call *call = c->call;
-	struct ar_str key = ar_str_from(c->provider->api_key);
+	struct ar_str key = key_of(c->provider);
 
 	if (!c->bad_request)
 		join(c, end, why);
@@ -326,8 +344,7 @@ static void start(struct ar_provider *base, struct ar_model_call *call)
 	c->url = url_of(p, call->request);
 	c->transfer.v = &transfer_vtable;
 	c->transfer.url = c->url;
-	c->transfer.headers =
-		ar_request_headers(p->wire, call->request, ar_str_from(p->api_key), ar_str_from(p->version));
+	c->transfer.headers = ar_request_headers(p->wire, call->request, key_of(p), ar_str_from(p->version));
 	c->transfer.body = ar_buf_str(&c->request);
 	c->transfer.limits = p->limits;
 	ar_transfer_start(p->pool, &c->transfer);
@@ -363,15 +380,6 @@ static const struct ar_provider_vtable provider_vtable = { start, cancel, close_
 
 /* ---- options ---- */
 
-static struct ar_str trim(struct ar_str s, const char *set)
-{
-	while (s.len > 0 && strchr(set, s.p[s.len - 1]))
-		s.len--;
-	while (s.len > 0 && strchr(set, s.p[0]))
-		s = ar_str_sub(s, 1, s.len);
-	return s;
-}
-
 static uint32_t or_default(uint32_t v, uint32_t otherwise)
 {
 	return v ? v : otherwise;
@@ -393,7 +401,7 @@ struct ar_provider *ar_http_provider_new(uv_loop_t *loop, const struct ar_http_p
 {
 	struct http_provider *p = ar_new0(sizeof(*p));
 	struct ar_transfer_pool_options pool = { 0 };
-	struct ar_str key = trim(o->api_key ? ar_str_from(o->api_key) : AR_STR(""), " \t\r\n");
+	struct ar_str key = trim_key(o->api_key);
 	struct ar_str url = ar_str_from(o->base_url ? o->base_url : o->wire->base_url);
 
 	while (ar_str_ends(url, AR_STR("/")))
@@ -401,6 +409,7 @@ struct ar_provider *ar_http_provider_new(uv_loop_t *loop, const struct ar_http_p
 	p->base = (struct ar_provider){ &provider_vtable, o->wire->name };
 	p->wire = o->wire;
 	p->base_url = ar_str_dup(url);
+	p->api_key_at = o->api_key_at;
 	p->api_key = key.len > 0 ? ar_str_dup(key) : NULL;
 	p->version = ar_str_dup(ar_str_from(o->version ? o->version : o->wire->version));
 	p->ca_file = ar_str_dup(ar_str_from(o->ca_file));
@@ -409,6 +418,7 @@ struct ar_provider *ar_http_provider_new(uv_loop_t *loop, const struct ar_http_p
 	p->requests = ar_json_parser_new();
 	pool.tls = strncasecmp(p->base_url, "https:", 6) == 0;
 	pool.ca_file = p->ca_file;
+	pool.kept_connections = o->kept_connections;
 	p->pool = ar_transfer_pool_new(loop, &pool);
 	return &p->base;
 }

@@ -13,12 +13,15 @@ struct ar_http_provider_options {
 	const char *
 		base_url; /* below it lies the path of the format; a last part that both have is taken once */
 	const char *api_key; /* NULL or empty: no header for it; surrounding white space is dropped */
+	const char *const *
+		api_key_at; /* instead: where the key stands, not copied; each call sends what stands there then */
 	const char *version; /* of the API, where the format has several */
 	const char *ca_file; /* certificates to trust instead of the system's */
 	uint32_t connect_timeout_ms; /* 10 s; waiting for a free connection included */
 	uint32_t first_byte_timeout_ms; /* 5 min: some models think before the first byte */
 	uint32_t idle_timeout_ms; /* 2 min between bytes */
 	uint32_t total_timeout_ms; /* 30 min */
+	uint32_t kept_connections; /* four for each call under way */
 	uint32_t max_output_bytes; /* 8 MiB of text, reasoning and tool arguments together */
 };
 

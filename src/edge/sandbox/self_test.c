@@ -83,6 +83,17 @@ static void finish(pid_t pid, bool has_ended)
 		;
 }
 
+/* An answer is a line. */
+static size_t count_answers(const struct ar_buf *out)
+{
+	struct ar_str text = ar_buf_str(out);
+	size_t n = 0;
+
+	for (size_t i = 0; i < text.len; i++)
+		n += text.p[i] == '\n';
+	return n;
+}
+
 static enum ar_status take(int fd, pid_t pid, int64_t timeout_ms, struct ar_buf *out, struct ar_error *err)
 {
 	struct ar_clock *clock = ar_clock_system();
@@ -90,8 +101,9 @@ static enum ar_status take(int fd, pid_t pid, int64_t timeout_ms, struct ar_buf 
 
 	finish(pid, is_whole);
 	if (!is_whole)
-		return ar_fail(err, AR_E_TIMEOUT, "the self-test of agent-init was not through after %lld ms",
-			       (long long)timeout_ms);
+		return ar_fail(err, AR_E_TIMEOUT,
+			       "the self-test of agent-init was not through after %lld ms, with %zu answers",
+			       (long long)timeout_ms, count_answers(out));
 	if (out->len == 0)
 		return ar_fail(err, AR_E_IO, "the self-test of agent-init said nothing");
 	return AR_OK;

@@ -83,16 +83,19 @@ static enum ar_status check_workspace(struct settling *t, struct ar_str real)
 		       ar_sandbox_name(t->spec->profile), AR_STR_ARG(real), wrong);
 }
 
-/* Files that root owns would be written by an id that is mapped to root: a set-uid bit, or a key in root's home, away from the host. */
+/* Files of root would be written by an id that is mapped to root: a set-uid or set-gid bit, or a key in root's home, away from the host. */
 static enum ar_status check_owner(struct settling *t, const struct stat *st)
 {
-	if (t->plan->backend != AR_PLAN_ROOT || st->st_uid != 0 || t->plan->mode == AR_PLAN_READ_ONLY)
+	bool is_roots = st->st_uid == 0;
+
+	if (t->plan->backend != AR_PLAN_ROOT || t->plan->mode == AR_PLAN_READ_ONLY ||
+	    (!is_roots && st->st_gid != 0))
 		return AR_OK;
 	return ar_fail(t->err, AR_E_UNAVAILABLE,
-		       "%s is not available: the workspace %s belongs to root; give the workspace to an "
-		       "unprivileged "
-		       "user (chown), or run agentd as its owner",
-		       ar_sandbox_name(t->spec->profile), t->plan->workspace);
+		       "%s is not available: the workspace %s belongs to %s; give the workspace to an "
+		       "unprivileged %s, or run agentd as its owner",
+		       ar_sandbox_name(t->spec->profile), t->plan->workspace,
+		       is_roots ? "root" : "the group root", is_roots ? "user (chown)" : "group (chgrp)");
 }
 
 static enum ar_status settle_workspace(struct settling *t)

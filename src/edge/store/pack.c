@@ -5,6 +5,7 @@
  * Threading is in the header. */
 #include "pack.h"
 
+#include "journal.h"
 #include "mem.h"
 #include "store_op.h"
 
@@ -235,4 +236,142 @@ enum ar_status ar_unpack(struct ar_packer *p, struct ar_str packed, struct ar_ar
 		return fail_corrupt(err, ZSTD_isError(n) ? ZSTD_getErrorName(n) : "its length is wrong");
 	*ret = (struct ar_str){ to, len };
 	return AR_OK;
+}
+
+/* ---- seals ---- */
+
+/* A skippable frame of four bytes. */
+static const char seal_head[] = "\x5a\x2a\x4d\x18\x04\0\0\0";
+static const char frame_magic[] = "\x28\xb5\x2f\xfd";
+
+#define SEAL_HEAD (sizeof seal_head - 1)
+#define SEAL_LEN (SEAL_HEAD + 4)
+#define BLOCK_MAX (128u << 10) /* of a zstd frame */
+
+static void add_bytes(struct ar_place_sum *p, const void *v, size_t len)
+{
+	p->sum = ar_crc32c(p->sum, v, len);
+}
+
+void ar_place_sum_number(struct ar_place_sum *p, uint64_t v)
+{
+	unsigned char b[8];
+
+	for (size_t i = 0; i < sizeof b; i++)
+		b[i] = (unsigned char)(v >> 8 * i);
+	add_bytes(p, b, sizeof b);
+}
+
+void ar_place_sum_text(struct ar_place_sum *p, struct ar_str v)
+{
+	ar_place_sum_number(p, ar_str_absent(v) ? UINT64_MAX : v.len);
+	if (v.len)
+		add_bytes(p, v.p, v.len);
+}
+
+struct ar_place_sum ar_place_sum(const char *table, struct ar_str name)
+{
+	struct ar_place_sum p = { 0 };
+
+	ar_place_sum_text(&p, ar_str_from(table));
+	ar_place_sum_text(&p, name);
+	return p;
+}
+
+static void add_number(struct ar_buf *b, uint64_t v, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i++)
+		ar_buf_addc(b, (char)(v >> 8 * i));
+}
+
+/* Header of a frame in one segment, with the length of its content in one, two or four bytes. */
+static void add_frame_head(struct ar_buf *b, size_t len)
+{
+	unsigned flag = len < 256 ? 0 : len < 256 + 65536 ? 1 : 2;
+
+	ar_buf_adds(b, (struct ar_str){ frame_magic, sizeof frame_magic - 1 });
+	ar_buf_addc(b, (char)(flag << 6 | 1 << 5));
+	add_number(b, flag == 1 ? len - 256 : len, (size_t)1 << flag);
+}
+
+/* The value as it is, in a frame. */
+static void frame_raw(struct ar_packer *p, struct ar_str value)
+{
+	struct ar_buf *b = &p->out;
+
+	ar_buf_clear(b);
+	ar_buf_addc(b, HOW_ZSTD);
+	add_frame_head(b, value.len);
+	do {
+		struct ar_str block = ar_str_sub(value, 0, BLOCK_MAX);
+
+		value = ar_str_sub(value, block.len, value.len);
+		add_number(b, (uint64_t)block.len << 3 | (value.len == 0), 3);
+		ar_buf_adds(b, block);
+	} while (value.len > 0);
+}
+
+struct ar_str ar_pack_sealed(struct ar_packer *p, struct ar_str value, struct ar_place_sum at)
+{
+	struct ar_str packed;
+
+	if (ar_str_absent(value))
+		return value;
+	packed = is_worth_it(value) ? ar_pack(p, value) : AR_STR_NONE;
+	if (ar_str_absent(packed) || packed.p[0] == HOW_RAW) {
+		frame_raw(p, value);
+	} else if (packed.p != p->out.p) {
+		ar_buf_clear(&p->out);
+		ar_buf_adds(&p->out, packed);
+	}
+	add_bytes(&at, p->out.p, p->out.len);
+	ar_buf_adds(&p->out, (struct ar_str){ seal_head, SEAL_HEAD });
+	add_number(&p->out, at.sum, 4);
+	return ar_buf_str(&p->out);
+}
+
+bool ar_pack_is_sealed(struct ar_str packed)
+{
+	return packed.len > SEAL_LEN && packed.p[0] != HOW_RAW &&
+	       memcmp(packed.p + packed.len - SEAL_LEN, seal_head, SEAL_HEAD) == 0;
+}
+
+/* Of a value without a seal: that it never had one. A sealed one whose seal or first byte was hit is no such value. */
+static enum ar_status check_bare(struct ar_str packed, struct ar_error *err)
+{
+	if (packed.len == 0)
+		return AR_OK; /* said by who unpacks it */
+	if (packed.p[0] == HOW_RAW)
+		return packed.len > 4 && memcmp(packed.p + 1, frame_magic, 4) == 0
+			       ? fail_corrupt(err, "it is compressed and says that it is not")
+			       : AR_OK;
+	return ZSTD_findFrameCompressedSize(packed.p + 1, packed.len - 1) == packed.len - 1
+		       ? AR_OK
+		       : fail_corrupt(err, "its checksum is damaged");
+}
+
+static uint32_t stored_sum(struct ar_str packed)
+{
+	uint32_t sum = 0;
+
+	for (size_t i = 0; i < 4; i++)
+		sum |= (uint32_t)(unsigned char)packed.p[packed.len - 4 + i] << 8 * i;
+	return sum;
+}
+
+enum ar_status ar_unpack_sealed(struct ar_packer *p, struct ar_str packed, struct ar_place_sum at,
+				struct ar_arena *a, struct ar_str *ret, struct ar_error *err)
+{
+	struct ar_str bare = packed;
+
+	if (!ar_pack_is_sealed(packed)) {
+		if (check_bare(packed, err))
+			return AR_E_CORRUPT;
+	} else {
+		bare.len -= SEAL_LEN;
+		add_bytes(&at, bare.p, bare.len);
+		if (at.sum != stored_sum(packed))
+			return fail_corrupt(err, "it does not match its checksum");
+	}
+	return ar_unpack(p, bare, a, ret, err);
 }

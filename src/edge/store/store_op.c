@@ -5,6 +5,7 @@
 #include "base32.h"
 #include "door.h"
 
+#include <stdio.h>
 #include <string.h>
 
 _Static_assert(AR_BASE32_LEN(AR_STORE_KEY) == AR_ID_CORE, "a session key is what the id core stands for");
@@ -54,7 +55,7 @@ struct ar_str ar_store_op_session(const struct ar_store_op *op)
 bool ar_store_op_is_write(const struct ar_store_op *op)
 {
 	return op->kind == AR_STORE_APPEND || op->kind == AR_STORE_CHUNK || op->kind == AR_STORE_UPKEEP ||
-	       op->kind == AR_STORE_TOKEN_PUT;
+	       op->kind == AR_STORE_TOKEN_PUT || op->kind == AR_STORE_AUDIT_PUT;
 }
 
 struct ar_str ar_store_tenant_of(struct ar_str tenant)
@@ -101,6 +102,8 @@ static enum ar_status check_sizes(const struct ar_store_append *a, struct ar_err
 		st = check_size(a->row->shell, "a session row", err);
 	if (!st && a->receipt)
 		st = check_size(a->receipt->reply, "a reply", err);
+	if (!st && a->audit)
+		st = check_size(a->audit->record, "an audit entry", err);
 	for (size_t i = 0; !st && i < a->task_count; i++)
 		st = check_size(a->tasks[i].record, "a task record", err);
 	for (size_t i = 0; !st && i < a->action_count; i++)
@@ -126,12 +129,18 @@ static bool is_action(const struct ar_store_action_row *row)
 	       is_name_or_none(row->account) && is_name_or_none(row->tenant);
 }
 
+static bool is_audit(const struct ar_store_audit *e)
+{
+	return !ar_str_empty(e->tenant) && is_name(e->tenant) && is_name_or_none(e->session) && e->at >= 0 &&
+	       !ar_str_empty(e->record);
+}
+
 /* What the rows of an append are found by has to be there, and be short enough for an index. */
 static enum ar_status check_names(const struct ar_store_append *a, struct ar_error *err)
 {
 	bool named = !a->receipt || (is_name(a->receipt->scope) && is_name(a->receipt->key));
 
-	named = named && (!a->row || is_name_or_none(a->row->tenant));
+	named = named && (!a->row || is_name_or_none(a->row->tenant)) && (!a->audit || is_audit(a->audit));
 	for (size_t i = 0; named && i < a->task_count; i++)
 		named = is_name(a->tasks[i].task);
 	for (size_t i = 0; named && i < a->action_count; i++)
@@ -140,7 +149,8 @@ static enum ar_status check_names(const struct ar_store_append *a, struct ar_err
 		named = !ar_str_absent(a->blobs[i].bytes);
 	return named ? AR_OK
 		     : ar_fail(err, AR_E_INVALID,
-			       "a receipt, tenant, task, action or blob of the append has no name, one over "
+			       "a receipt, tenant, task, action, audit entry or blob of the append has no "
+			       "name, one over "
 			       "%d "
 			       "bytes, or no bytes",
 			       AR_STORE_NAME_MAX);
@@ -171,12 +181,73 @@ enum ar_status ar_store_check_chunk(const struct ar_store_chunk *c, struct ar_st
 	return check_size(c->bytes, "a chunk", err);
 }
 
+enum ar_status ar_store_check_audit(const struct ar_store_audit *e, struct ar_error *err)
+{
+	if (!is_audit(e))
+		return ar_fail(err, AR_E_INVALID, "an audit entry needs a tenant, a time and a record");
+	return check_size(e->record, "an audit entry", err);
+}
+
 enum ar_status ar_store_check_token(const struct ar_store_token_put *p, struct ar_error *err)
 {
 	if (ar_str_empty(p->token) || !is_name(p->token) || (ar_str_absent(p->record) && !p->expected))
 		return ar_fail(err, AR_E_INVALID, "a token needs an id of at most %d bytes and a record",
 			       AR_STORE_NAME_MAX);
+	if (p->audit && ar_store_check_audit(p->audit, err))
+		return AR_E_INVALID;
 	return check_size(p->record, "a token", err);
+}
+
+enum ar_status ar_store_fail_missing(struct ar_error *err, uint64_t next)
+{
+	return ar_fail(err, AR_E_CORRUPT, "fact %llu is missing", (unsigned long long)next);
+}
+
+enum ar_status ar_store_fail_no_log(struct ar_error *err)
+{
+	return ar_fail(err, AR_E_CORRUPT, "the session is known, but its log is gone");
+}
+
+enum ar_status ar_store_fail_facts(struct ar_error *err, uint64_t first_seq, uint64_t last_seq)
+{
+	char which[64];
+
+	if (!err)
+		return AR_E_CORRUPT;
+	snprintf(which, sizeof which, "facts %llu to %llu", (unsigned long long)first_seq,
+		 (unsigned long long)last_seq);
+	return ar_fail_wrap(err, which);
+}
+
+enum ar_status ar_store_check_row(const struct ar_store_row_wanted *w, uint64_t first_seq, uint64_t last_seq,
+				  struct ar_error *err)
+{
+	bool has = first_seq <= w->next && w->next <= last_seq;
+	bool fits = w->is_first || (w->backward ? last_seq : first_seq) == w->next;
+
+	return has && fits ? AR_OK : ar_store_fail_missing(err, w->next);
+}
+
+enum ar_status ar_store_check_load(const struct ar_store_load *op, uint64_t head, struct ar_error *err)
+{
+	uint64_t next = op->snapshot_seq + 1;
+
+	for (size_t i = 0; i < op->row_count; i++) {
+		if (op->rows[i].first_seq != next || op->rows[i].last_seq < next)
+			return ar_store_fail_missing(err, next);
+		next = op->rows[i].last_seq + 1;
+	}
+	return next == head + 1 ? AR_OK : ar_store_fail_missing(err, next <= head ? next : head + 1);
+}
+
+enum ar_status ar_store_check_content(const struct ar_hash *hash, struct ar_str *bytes, struct ar_error *err)
+{
+	struct ar_hash found = ar_hash_of(*bytes);
+
+	if (memcmp(found.b, hash->b, sizeof found.b) == 0)
+		return AR_OK;
+	*bytes = AR_STR_NONE;
+	return ar_fail(err, AR_E_CORRUPT, "stored content is not what its hash names");
 }
 
 enum ar_status ar_store_fail_token(struct ar_error *err, struct ar_str token)

@@ -46,7 +46,30 @@ enum ar_status ar_store_check_append(const struct ar_store_append *a, struct ar_
 enum ar_status ar_store_check_chunk(const struct ar_store_chunk *c, struct ar_store_key *ret,
 				    struct ar_error *err);
 
+enum ar_status ar_store_check_audit(const struct ar_store_audit *e, struct ar_error *err);
 enum ar_status ar_store_check_token(const struct ar_store_token_put *p, struct ar_error *err);
+
+/* Whether a row of the log is the one that a window goes on with: `next` is the fact that has to come, and is in it; behind another row it
+ * begins there (forward), or ends there (backward). AR_E_CORRUPT when it is not. */
+struct ar_store_row_wanted {
+	uint64_t next;
+	bool backward, is_first;
+};
+enum ar_status ar_store_check_row(const struct ar_store_row_wanted *w, uint64_t first_seq, uint64_t last_seq,
+				  struct ar_error *err);
+
+/* The same for a log that ends before fact `next`; and for a session that is known and has no log. */
+enum ar_status ar_store_fail_missing(struct ar_error *err, uint64_t next);
+enum ar_status ar_store_fail_no_log(struct ar_error *err);
+
+/* Facts `first_seq` to `last_seq` cannot be read, for the reason that err has. */
+enum ar_status ar_store_fail_facts(struct ar_error *err, uint64_t first_seq, uint64_t last_seq);
+
+/* A loaded session: its facts go on behind the snapshot, without a gap up to `head`. */
+enum ar_status ar_store_check_load(const struct ar_store_load *op, uint64_t head, struct ar_error *err);
+
+/* Holds content against the hash that it is stored under: AR_E_CORRUPT when it is other content, which is taken away. */
+enum ar_status ar_store_check_content(const struct ar_hash *hash, struct ar_str *bytes, struct ar_error *err);
 
 /* The sentences that all engines share. */
 enum ar_status ar_store_fail_fenced(struct ar_error *err, uint64_t own);

@@ -8,20 +8,35 @@
 #ifndef AR_EDGE_STORE_OPEN_H
 #define AR_EDGE_STORE_OPEN_H
 
+#include "buf.h"
 #include "member.h"
 #include "objects.h"
 #include "store.h"
 
+/* A commit failed so that nobody can say whether it is stored: the write-ahead log has it, and may not have reached the disk. Only opening
+ * the store again tells. So this is to end the process before anyone is answered; where it returns, or is NULL, this write and all after
+ * it end AR_E_DOUBT. From the writer's thread. */
+typedef void ar_store_doubt_fn(const char *why);
+
 struct ar_store_sqlite_options {
 	const char *path; /* the database; `<path>.lock`, `-wal` and `-shm` stand beside it */
+	ar_store_doubt_fn *doubt;
 	ar_store_wake_fn *wake; /* called from the store's threads; NULL for none */
 	void *wake_arg;
 	struct ar_str
 		dictionary; /* zstd, for what is written from now on; empty for none. Kept in the file. */
 };
 
+/* Who knows the password when a connection is made; it may change meanwhile. */
+struct ar_store_password {
+	void (*get)(void *arg,
+		    struct ar_buf *out); /* any thread; adds nothing where there is none. NULL: nobody */
+	void *arg;
+};
+
 struct ar_store_postgres_options {
 	const char *conninfo; /* postgres://... or key=value pairs, as libpq takes them */
+	struct ar_store_password password; /* wins over one in conninfo */
 	const char *
 		node; /* whose epoch it is; NULL for "node-1". Two open stores of one node fence each other. */
 	uint64_t
@@ -74,13 +89,16 @@ size_t ar_store_sqlite_backlog(const struct ar_store *s);
  * AR_E_EXISTS: see is_rejoin; AR_E_IO: the rest.
  *
  * A connection that is lost is made again. A write whose commit was under way then ends as the database says: AR_OK when
- * it is stored, otherwise it is written again; only a server that stays away ends it AR_E_IO, and with a commit under
- * way not before close(). One append may have 512 MiB in all. Reads as in SQLite. */
+ * it is stored, otherwise it is written again; only a server that stays away ends it AR_E_IO, or, with a commit under
+ * way and not before give_up() or close(), AR_E_DOUBT. One append may have 512 MiB in all. Reads as in SQLite. */
 AR_MUST_USE enum ar_status ar_store_postgres_open(const struct ar_store_postgres_options *o,
 						  struct ar_store **ret, struct ar_error *err);
 
 /* Whether the server was reached over a network without encryption: what is stored could be read and changed on the way. */
 bool ar_store_postgres_is_in_clear(const struct ar_store *s);
+
+/* Whether a connection string leads off this machine without the server being verified: sslmode is not verify-full. False for what is none. */
+bool ar_store_postgres_is_unverified(const char *conninfo);
 
 /* The node's part in the cluster that shares the database of `s`, which is a PostgreSQL store and is closed after it. A
  * connection and a thread of its own, so that no beat waits behind a batch; it connects with the first beat. */
@@ -89,11 +107,13 @@ AR_MUST_USE enum ar_status ar_store_postgres_member(struct ar_store *s, const st
 
 /* Brings a database to the newest schema, in one transaction. Nodes of the version before go on with their work: a
  * migration only adds. *ret_from is the version that was found (0: empty), *ret_to the newest. Statuses as open. */
-AR_MUST_USE enum ar_status ar_store_postgres_migrate(const char *conninfo, uint64_t *ret_from,
-						     uint64_t *ret_to, struct ar_error *err);
+AR_MUST_USE enum ar_status ar_store_postgres_migrate(const struct ar_store_postgres_options *o,
+						     uint64_t *ret_from, uint64_t *ret_to,
+						     struct ar_error *err);
 
 /* The same up to version `to`, which must exist: for tests of what an older schema does. */
-AR_MUST_USE enum ar_status ar_store_postgres_migrate_to(const char *conninfo, uint64_t to, uint64_t *ret_from,
+AR_MUST_USE enum ar_status ar_store_postgres_migrate_to(const struct ar_store_postgres_options *o,
+							uint64_t to, uint64_t *ret_from,
 							struct ar_error *err);
 
 /* An empty store that does everything in poll(), in the order of submission. wake may be NULL. */

@@ -6,6 +6,7 @@
 #include "store_op.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 
 #define READ_BATCH 16 /* short reads in one transaction: the first answer waits for the last of them */
@@ -213,6 +214,20 @@ static void count_done(struct ar_store_counts *c, const struct ar_store_op *op)
 		op->status != AR_OK && op->status != AR_E_NOT_FOUND && op->status != AR_E_EXISTS;
 }
 
+/* Contents may come from memory: that they are there says nothing of the store. */
+static void note_weather(struct ar_store_counts *c, const struct ar_store_op *op)
+{
+	bool *is_out = ar_store_op_is_write(op) ? &c->is_unwritable : &c->is_unreadable;
+
+	if (op->status == AR_E_IO) {
+		c->outages++;
+		snprintf(c->why, sizeof(c->why), "%.*s", (int)sizeof(c->why) - 1, op->err.msg);
+		*is_out = true;
+	} else if (op->kind != AR_STORE_BLOBS) {
+		*is_out = false;
+	}
+}
+
 /* Whether there was something finished. */
 static bool finish_some(struct ar_store_threaded *t)
 {
@@ -230,6 +245,7 @@ static bool finish_some(struct ar_store_threaded *t)
 	found = !ar_list_empty(&finished);
 	while ((node = ar_list_pop(&finished))) {
 		count_done(&t->store.counts, op_of(node));
+		note_weather(&t->store.counts, op_of(node));
 		op_of(node)->done(op_of(node));
 	}
 	return found;
@@ -295,6 +311,11 @@ static void threaded_close(struct ar_store *store)
 	ar_store_threaded_free(t);
 }
 
+static void threaded_give_up(struct ar_store *store)
+{
+	atomic_store(&threaded_of(store)->closing, true);
+}
+
 static uint64_t threaded_cached(struct ar_store *store)
 {
 	struct ar_store_threaded *t = threaded_of(store);
@@ -306,6 +327,7 @@ static const struct ar_store_vtable threaded_vtable = {
 	.submit = threaded_submit,
 	.poll = threaded_poll,
 	.close = threaded_close,
+	.give_up = threaded_give_up,
 	.cached = threaded_cached,
 };
 

@@ -3,10 +3,6 @@
 
 #include <string.h>
 
-#define AHEAD \
-	((ar_usec)62 * 24 * 3600 * \
-	 1000000) /* ids further in the future than this are not minted by a clock */
-
 struct ar_store_key ar_store_key_at(ar_usec wall)
 {
 	uint64_t ms = wall > 0 ? (uint64_t)wall / 1000 : 0;
@@ -38,7 +34,7 @@ static bool neighbour(struct ar_store_key *key, int step)
 /* Two ranges: made before `before`, then made in no time at all. What lies between is too young, or will be met later. */
 static void find_range(struct ar_store_upkeep *op, ar_usec now, struct ar_store_walk *w)
 {
-	struct ar_store_key old = ar_store_key_at(op->before), ahead = ar_store_key_at(now + AHEAD);
+	struct ar_store_key old = ar_store_key_at(op->before), ahead = ar_store_key_at(now + AR_STORE_AHEAD);
 	struct ar_store_key before_ahead;
 
 	if (compare(&ahead, &old) < 0) /* a caller that looks far ahead must not go in circles */
@@ -61,7 +57,7 @@ enum ar_status ar_store_walk_start(struct ar_store_upkeep *op, ar_usec now, stru
 {
 	*ret = (struct ar_store_walk){ 0 };
 	op->ids = NULL;
-	op->removed = op->receipts = op->contents = 0;
+	op->removed = op->receipts = op->contents = op->sealed = 0;
 	op->next = AR_STR_NONE;
 	op->more = false;
 	if (!ar_str_absent(op->after) && !ar_store_key_parse(op->after, &ret->from))

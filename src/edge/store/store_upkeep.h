@@ -7,6 +7,9 @@
 #include "store_op.h"
 
 #define AR_STORE_LOOK 1024 /* sessions that one step looks at */
+#define AR_STORE_AHEAD \
+	((ar_usec)62 * 24 * 3600 * \
+	 1000000) /* ids further in the future than this are not minted by a clock */
 #define AR_STORE_LITTER 8 /* receipts and contents that a step removes, for each session it may */
 
 /* The keys that this step looks at, both ends included. */

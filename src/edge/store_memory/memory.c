@@ -239,6 +239,8 @@ static enum ar_status append(struct ar_memory *m, struct ar_store_append *a)
 	put_snapshot(ms, a);
 	if (a->receipt)
 		put_receipt(m, a->receipt, a->at);
+	if (a->audit)
+		ar_memory_audit_add(m, a->audit);
 	return AR_OK;
 }
 
@@ -291,6 +293,8 @@ static enum ar_status execute(struct ar_memory *m, struct ar_store_op *op)
 		return ar_memory_upkeep(m, AR_CONTAINER_OF(op, struct ar_store_upkeep, op));
 	if (op->kind == AR_STORE_TOKEN_PUT)
 		return ar_memory_token_put(m, AR_CONTAINER_OF(op, struct ar_store_token_put, op));
+	if (op->kind == AR_STORE_AUDIT_PUT)
+		return ar_memory_audit_put(m, AR_CONTAINER_OF(op, struct ar_store_audit_put, op));
 	if (op->kind == AR_STORE_CHUNK)
 		return put_chunk(m, AR_CONTAINER_OF(op, struct ar_store_chunk, op));
 	return append(m, AR_CONTAINER_OF(op, struct ar_store_append, op));
@@ -381,6 +385,7 @@ static void free_all(struct ar_memory *m)
 	ar_map_fini(&m->blobs);
 	ar_map_fini(&m->receipts);
 	ar_memory_drop_tokens(m);
+	ar_memory_drop_audits(m);
 	ar_memory_drop_floors(m);
 }
 

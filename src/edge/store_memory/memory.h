@@ -4,6 +4,7 @@
 #ifndef AR_EDGE_STORE_MEMORY_H
 #define AR_EDGE_STORE_MEMORY_H
 
+#include "audit_chain.h"
 #include "map.h"
 #include "store_feed.h"
 #include "store_open.h"
@@ -61,6 +62,9 @@ struct ar_memory {
 	uint64_t position; /* the same of a feed */
 	struct ar_memory_floor *floors; /* one a tenant */
 	size_t floor_count;
+	struct ar_store_audit_row *audits; /* in the order of writing; text is owned */
+	size_t audit_count;
+	struct ar_audit_chain chain, audit_floor; /* the newest, and the last one that upkeep removed */
 };
 
 AR_BEGIN_DECLS
@@ -86,6 +90,14 @@ enum ar_status ar_memory_upkeep(struct ar_memory *m, struct ar_store_upkeep *op)
 void ar_memory_put_actions(struct ar_memory_session *ms, const struct ar_store_append *a);
 void ar_memory_drop_actions(struct ar_memory_session *ms);
 enum ar_status ar_memory_actions(struct ar_memory *m, struct ar_store_op *base);
+
+/* memory_audit.c: the audit trail. */
+void ar_memory_audit_add(struct ar_memory *m, const struct ar_store_audit *e);
+enum ar_status ar_memory_audit_put(struct ar_memory *m, struct ar_store_audit_put *op);
+void ar_memory_audit_prune(struct ar_memory *m, struct ar_store_upkeep *op, size_t most);
+enum ar_status ar_memory_audit_list(struct ar_memory *m, struct ar_store_op *base);
+enum ar_status ar_memory_audit_verify(struct ar_memory *m, struct ar_store_op *base);
+void ar_memory_drop_audits(struct ar_memory *m);
 
 /* memory_token.c: rows of tokens. */
 enum ar_status ar_memory_token_put(struct ar_memory *m, struct ar_store_token_put *op);

@@ -43,7 +43,7 @@ static enum ar_status load(struct ar_memory *m, struct ar_store_op *base)
 	struct ar_store_load *op = AR_CONTAINER_OF(base, struct ar_store_load, op);
 	const struct ar_memory_session *ms = find_known(m, op->session);
 
-	op->snapshot = AR_STR_NONE;
+	op->snapshot = op->shell = AR_STR_NONE;
 	op->snapshot_seq = 0;
 	op->rows = NULL;
 	op->chunks = NULL;
@@ -51,6 +51,7 @@ static enum ar_status load(struct ar_memory *m, struct ar_store_op *base)
 	if (!ms)
 		return ar_store_fail_unknown(&base->err, op->session);
 	op->snapshot = ar_arena_str(&base->arena, ms->snapshot);
+	op->shell = ar_arena_str(&base->arena, ms->row.shell);
 	op->snapshot_seq = ms->snapshot_seq;
 	for (size_t i = 0; i < ms->row_count; i++) {
 		if (ms->rows[i].first_seq > op->snapshot_seq)
@@ -324,6 +325,8 @@ static enum ar_status (*const reads[AR_STORE_OP_COUNT])(struct ar_memory *m, str
 	[AR_STORE_ACTIONS] = ar_memory_actions,
 	[AR_STORE_TOKENS] = ar_memory_tokens,
 	[AR_STORE_FEED] = ar_memory_feed,
+	[AR_STORE_AUDIT_LIST] = ar_memory_audit_list,
+	[AR_STORE_AUDIT_VERIFY] = ar_memory_audit_verify,
 };
 
 enum ar_status ar_memory_read(struct ar_memory *m, struct ar_store_op *op)

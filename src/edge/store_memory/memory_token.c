@@ -47,6 +47,8 @@ enum ar_status ar_memory_token_put(struct ar_memory *m, struct ar_store_token_pu
 		(struct ar_store_token_row){ .token = { ar_str_dup(op->token), op->token.len },
 					     .version = op->version = ++m->token_version,
 					     .record = { ar_str_dup(op->record), op->record.len } };
+	if (op->audit)
+		ar_memory_audit_add(m, op->audit);
 	return AR_OK;
 }
 

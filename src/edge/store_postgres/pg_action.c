@@ -13,7 +13,8 @@ static enum ar_status take_action(struct ar_pg *pg, const PGresult *r, struct ar
 					     .created = ar_pg_col_i64(r, (int)i, 2),
 					     .is_pending = ar_pg_col_bool(r, (int)i, 3),
 					     .tenant = ar_pg_col_str(r, (int)i, 5, a) };
-	st = ar_pg_unpack(pg->packer, ar_pg_col_bytes(r, (int)i, 4), a, &row->record, &op->op.err);
+	st = ar_pg_unseal(pg->packer, ar_pg_col_bytes(r, (int)i, 4), ar_place_of_action(row), a, &row->record,
+			  &op->op.err);
 	return op->is_check ? AR_OK : st; /* a record that does not unpack was left absent */
 }
 

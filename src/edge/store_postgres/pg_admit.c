@@ -62,7 +62,7 @@ static void take_receipts(struct ar_pg_batch *b, const PGresult *r)
 		struct ar_str input = ar_pg_col_bytes(r, i, 2);
 		struct ar_store_receipt *found = ar_arena_alloc(&b->arena, sizeof *found);
 
-		if (input.len == AR_HASH_LEN)
+		if (input.len == AR_HASH_LEN) /* else its seal does not fit either */
 			memcpy(found->input.b, input.p, AR_HASH_LEN);
 		found->reply = ar_pg_col_str(r, i, 3, &b->arena); /* still packed */
 		ar_map_put(&b->receipts, ar_pg_receipt_name(b, scope, key), found);
@@ -92,7 +92,7 @@ void ar_postgres_look(struct ar_postgres *s, struct ar_list *ops)
 static size_t weight(const struct ar_store_append *a)
 {
 	size_t sum = a->body.len + a->snapshot.len + (a->row ? a->row->shell.len : 0) +
-		     (a->receipt ? a->receipt->reply.len : 0);
+		     (a->receipt ? a->receipt->reply.len : 0) + (a->audit ? a->audit->record.len : 0);
 
 	for (size_t i = 0; i < a->task_count; i++)
 		sum += a->tasks[i].record.len;
@@ -107,6 +107,8 @@ size_t ar_postgres_weight(const struct ar_store_op *op)
 {
 	if (op->kind == AR_STORE_CHUNK)
 		return AR_CONTAINER_OF(op, struct ar_store_chunk, op)->bytes.len;
+	if (op->kind == AR_STORE_AUDIT_PUT)
+		return AR_CONTAINER_OF(op, struct ar_store_audit_put, op)->entry->record.len;
 	return weight(AR_CONTAINER_OF(op, struct ar_store_append, op));
 }
 
@@ -135,7 +137,8 @@ static enum ar_status check_receipt(struct ar_postgres *s, struct ar_store_appen
 		copy_receipt(&a->op.arena, a->receipt, &a->found);
 	if (stored) {
 		a->found.input = stored->input;
-		st = ar_pg_unpack(s->writer.packer, stored->reply, &a->op.arena, &a->found.reply, &a->op.err);
+		st = ar_pg_unseal(s->writer.packer, stored->reply, ar_place_of_receipt(&a->found),
+				  &a->op.arena, &a->found.reply, &a->op.err);
 	}
 	return st ? st : ar_store_fail_exists(&a->op.err, a->receipt->scope, a->receipt->key);
 }
@@ -167,16 +170,6 @@ static enum ar_status admit_append(struct ar_postgres *s, struct ar_store_append
 	return AR_OK;
 }
 
-static enum ar_status check_append(struct ar_store_append *a, struct ar_store_key *ret)
-{
-	enum ar_status st = ar_store_check_append(a, ret, &a->op.err);
-
-	if (st || weight(a) <= AR_POSTGRES_APPEND_MAX)
-		return st;
-	return ar_fail(&a->op.err, AR_E_LIMIT, "an append of %zu bytes is over the store's limit of %u",
-		       weight(a), AR_POSTGRES_APPEND_MAX);
-}
-
 static enum ar_status admit_chunk(struct ar_postgres *s, struct ar_store_chunk *c)
 {
 	struct ar_store_key key;
@@ -187,6 +180,33 @@ static enum ar_status admit_chunk(struct ar_postgres *s, struct ar_store_chunk *
 	return st;
 }
 
+static enum ar_status admit_audit(struct ar_postgres *s, struct ar_store_audit_put *p)
+{
+	enum ar_status st = ar_store_check_audit(p->entry, &p->op.err);
+
+	if (!st)
+		ar_pg_batch_audit(&s->batch, p->entry);
+	return st;
+}
+
+/* What goes by no head. */
+static enum ar_status admit_other(struct ar_postgres *s, struct ar_store_op *op)
+{
+	if (op->kind == AR_STORE_AUDIT_PUT)
+		return admit_audit(s, AR_CONTAINER_OF(op, struct ar_store_audit_put, op));
+	return admit_chunk(s, AR_CONTAINER_OF(op, struct ar_store_chunk, op));
+}
+
+static enum ar_status check_append(struct ar_store_append *a, struct ar_store_key *ret)
+{
+	enum ar_status st = ar_store_check_append(a, ret, &a->op.err);
+
+	if (st || weight(a) <= AR_POSTGRES_APPEND_MAX)
+		return st;
+	return ar_fail(&a->op.err, AR_E_LIMIT, "an append of %zu bytes is over the store's limit of %u",
+		       weight(a), AR_POSTGRES_APPEND_MAX);
+}
+
 bool ar_postgres_admit(struct ar_postgres *s, struct ar_list *ops, bool looked)
 {
 	AR_LIST_FOR (it, ops) {
@@ -195,8 +215,7 @@ bool ar_postgres_admit(struct ar_postgres *s, struct ar_list *ops, bool looked)
 		struct ar_store_key key;
 
 		op->err = (struct ar_error){ 0 };
-		op->status = a ? check_append(a, &key)
-			       : admit_chunk(s, AR_CONTAINER_OF(op, struct ar_store_chunk, op));
+		op->status = a ? check_append(a, &key) : admit_other(s, op);
 		if (!a || op->status)
 			continue;
 		if (!looked && !is_sure(s, a, &key))

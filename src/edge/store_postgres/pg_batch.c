@@ -127,6 +127,17 @@ void ar_pg_batch_append(struct ar_pg_batch *b, const struct ar_store_append *a,
 		drop_step(b, key, &a->closed_steps[i]);
 	if (!ar_str_absent(a->snapshot))
 		put(b, AR_PG_SNAPSHOT, key, AR_STR(""), a);
+	if (a->audit)
+		ar_pg_batch_audit(b, a->audit);
+}
+
+void ar_pg_batch_audit(struct ar_pg_batch *b, const struct ar_store_audit *e)
+{
+	struct ar_pg_row *row;
+
+	ar_audit_chain_add(&b->chain, e);
+	row = set(b, AR_PG_AUDIT, ar_arena_str(&b->arena, number_bytes(&b->chain.n)), e);
+	row->chain = b->chain;
 }
 
 void ar_pg_batch_chunk(struct ar_pg_batch *b, const struct ar_store_chunk *c, const struct ar_store_key *key)
@@ -153,6 +164,11 @@ static void add_bytes(struct encoder *e, struct ar_str v)
 static void add_packed(struct encoder *e, struct ar_str v)
 {
 	add_bytes(e, ar_pack(e->packer, v));
+}
+
+static void add_sealed(struct encoder *e, struct ar_str v, struct ar_place_sum at)
+{
+	add_bytes(e, ar_pack_sealed(e->packer, v, at));
 }
 
 static void add_i64(struct encoder *e, int64_t v)
@@ -184,7 +200,7 @@ static void encode_log(struct encoder *e, const struct ar_pg_row *row)
 	add_u64(e, a->last_seq);
 	add_i64(e, a->at);
 	add_u64(e, a->body.len);
-	add_packed(e, a->body);
+	add_sealed(e, a->body, ar_place_of_facts(&row->key, a->first_seq, a->last_seq));
 	add_bytes(e, a->row ? ar_store_tenant_of(a->row->tenant) : AR_STR_NONE);
 }
 
@@ -212,7 +228,7 @@ static void encode_task(struct encoder *e, const struct ar_pg_row *row)
 	add_bytes(e, t->task);
 	add_bytes(e, t->status);
 	add_bool(e, t->is_internal);
-	add_packed(e, t->record);
+	add_sealed(e, t->record, ar_place_of_task(t));
 }
 
 static void encode_action(struct encoder *e, const struct ar_pg_row *row)
@@ -225,7 +241,7 @@ static void encode_action(struct encoder *e, const struct ar_pg_row *row)
 	add_bytes(e, action->account);
 	add_bytes(e, ar_store_tenant_of(action->tenant));
 	add_bool(e, action->is_pending);
-	add_packed(e, action->record);
+	add_sealed(e, action->record, ar_place_of_action(action));
 }
 
 static void encode_receipt(struct encoder *e, const struct ar_pg_row *row)
@@ -236,7 +252,7 @@ static void encode_receipt(struct encoder *e, const struct ar_pg_row *row)
 	add_bytes(e, r->key);
 	add_bytes(e, (struct ar_str){ (const char *)r->input.b, AR_HASH_LEN });
 	add_i64(e, row->n);
-	add_packed(e, r->reply);
+	add_sealed(e, r->reply, ar_place_of_receipt(r));
 }
 
 static void encode_blob(struct encoder *e, const struct ar_pg_row *row)
@@ -296,7 +312,20 @@ static void encode_snapshot(struct encoder *e, const struct ar_pg_row *row)
 
 	add_key(e, row);
 	add_u64(e, a->last_seq);
-	add_packed(e, a->snapshot);
+	add_sealed(e, a->snapshot, ar_place_of_snapshot(&row->key, a->last_seq));
+}
+
+static void encode_audit(struct encoder *e, const struct ar_pg_row *row)
+{
+	const struct ar_store_audit *entry = row->from;
+
+	add_u64(e, row->chain.n);
+	add_i64(e, entry->at);
+	add_bytes(e, entry->tenant);
+	add_bytes(e, entry->session);
+	add_u64(e, entry->sequence);
+	add_bytes(e, entry->record);
+	add_bytes(e, (struct ar_str){ (const char *)row->chain.hash.b, AR_HASH_LEN });
 }
 
 #define U AR_PG_UUID
@@ -320,6 +349,7 @@ static const struct {
 	[AR_PG_DROP] = { AR_PG_CHUNK_DROP, encode_drop, { U, B } },
 	[AR_PG_CHUNK] = { AR_PG_CHUNK_PUT, encode_chunk, { U, B, I, I, I, B } },
 	[AR_PG_SNAPSHOT] = { AR_PG_SNAPSHOT_PUT, encode_snapshot, { U, I, B } },
+	[AR_PG_AUDIT] = { AR_PG_AUDIT_PUT, encode_audit, { I, I, B, B, I, B, B } },
 };
 
 static size_t encode_rows(struct ar_pg_batch *b, enum ar_pg_table table, struct ar_packer *packer)
@@ -380,10 +410,10 @@ void ar_pg_batch_send(struct ar_pg_batch *b, struct ar_pg *pg, uint64_t epoch, u
 			continue;
 		for (size_t i = 0; i < AR_PG_COLUMNS && tables[t].types[i]; i++)
 			ar_pg_arg_array(&args, &b->columns[i]);
-		if (t == AR_PG_LOG) {
+		if (t == AR_PG_LOG)
 			ar_pg_arg_u64(&args, epoch);
+		if (t == AR_PG_LOG || t == AR_PG_AUDIT)
 			ar_pg_arg_u64(&args, lane);
-		}
 		ar_pg_send(pg, tables[t].put, &args);
 	}
 }

@@ -4,6 +4,7 @@
 #ifndef AR_EDGE_STORE_PG_BATCH_H
 #define AR_EDGE_STORE_PG_BATCH_H
 
+#include "audit_chain.h"
 #include "map.h"
 #include "pg_link.h"
 
@@ -20,6 +21,7 @@ enum ar_pg_table {
 	AR_PG_DROP,
 	AR_PG_CHUNK,
 	AR_PG_SNAPSHOT,
+	AR_PG_AUDIT,
 	AR_PG_TABLES
 };
 
@@ -29,6 +31,7 @@ struct ar_pg_row {
 	const void *from; /* what is written, by table; NULL: dropped again */
 	struct ar_str bytes; /* of a part; of a blob: packed, when it is in parts */
 	const struct ar_packed_ahead *ahead; /* what may be packed already of it */
+	struct ar_audit_chain chain; /* of an audit entry: its number and hash */
 	int64_t n; /* of a task: its place in the batch; of a receipt and a blob: when it is put; of a part: which */
 };
 
@@ -48,6 +51,7 @@ struct ar_pg_batch {
 	struct ar_map
 		objects; /* struct ar_str by hash: names of those that are put elsewhere; kept by a reset */
 	struct ar_map receipts; /* struct ar_store_receipt by name: those found in the database */
+	struct ar_audit_chain chain; /* the end of our lane's, with what the batch adds to it */
 	struct ar_pg_array columns[AR_PG_COLUMNS];
 };
 
@@ -60,6 +64,8 @@ void ar_pg_batch_fini(struct ar_pg_batch *b);
 void ar_pg_batch_append(struct ar_pg_batch *b, const struct ar_store_append *a,
 			const struct ar_store_key *key);
 void ar_pg_batch_chunk(struct ar_pg_batch *b, const struct ar_store_chunk *c, const struct ar_store_key *key);
+
+void ar_pg_batch_audit(struct ar_pg_batch *b, const struct ar_store_audit *e);
 
 /* The name of a receipt, in the batch's arena, and the receipt of that name that the batch itself writes. */
 struct ar_str ar_pg_receipt_name(struct ar_pg_batch *b, struct ar_str scope, struct ar_str key);

@@ -6,6 +6,7 @@
 #include "url.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* A peer that vanishes without a word is noticed in less than ten seconds, not in two hours. A commit that waits for a slow
@@ -37,7 +38,7 @@ static const struct {
 	{ "timeout expired", "check the address, and firewalls on the way" },
 	{ "could not translate host name", "check the host name" },
 	{ "authentication failed", "check user and password" },
-	{ "no password supplied", "give a password, in the string, PGPASSWORD or ~/.pgpass" },
+	{ "no password supplied", "give one: store_password, PGPASSWORD or ~/.pgpass" },
 	{ "pg_hba.conf", "allow this user, database and address in pg_hba.conf" },
 	{ "starting up", "wait until the server has started" },
 	{ "role \"", "create that user, or name another" },
@@ -105,18 +106,29 @@ static uint32_t connect_seconds(uint32_t patience_ms)
 
 static PGconn *dial(const struct ar_pg_target *to)
 {
+	AR_AUTO(ar_buf_fini) struct ar_buf password = { 0 };
 	struct dialing d = { 0 };
+	PGconn *made;
 
 	for (size_t i = 0; i < AR_ARRAY_LEN(defaults); i++)
 		add(&d, defaults[i].key, defaults[i].value);
 	add(&d, "dbname", to->conninfo);
+	if (to->password.get)
+		to->password.get(to->password.arg, &password);
+	if (password.len > 0) {
+		ar_buf_addc(&password, '\0');
+		add(&d, "password", password.p);
+	}
 	add(&d, "client_encoding", "UTF8");
 	add(&d, "application_name", to->application);
 	if (to->patience_ms) {
 		add_number(&d, "connect_timeout", 0, connect_seconds(to->patience_ms));
 		add_number(&d, "tcp_user_timeout", 1, to->patience_ms);
 	}
-	return PQconnectdbParams(d.keys, d.values, 1);
+	made = PQconnectdbParams(d.keys, d.values, 1);
+	if (password.p)
+		explicit_bzero(password.p, password.len);
+	return made;
 }
 
 /* The server's address is empty where it is reached by a unix socket. */
@@ -126,6 +138,45 @@ bool ar_pg_is_in_clear(const struct ar_pg *pg)
 
 	return address && *address && !ar_url_is_loopback_address(address) && !PQsslInUse(pg->handle) &&
 	       !PQgssEncInUse(pg->handle);
+}
+
+/* Of several hosts one that is elsewhere is enough. A path is a unix socket. */
+static bool is_elsewhere(const char *hosts)
+{
+	struct ar_str rest = ar_str_from(hosts), one;
+
+	while (rest.len > 0) {
+		AR_AUTO(ar_buf_fini) struct ar_buf host = { 0 };
+
+		rest = ar_str_split(rest, ',', &one);
+		ar_buf_addf(&host, "%.*s%c", AR_STR_ARG(one), '\0');
+		if (one.len > 0 && *host.p != '/' && *host.p != '@' && strcmp(host.p, "localhost") != 0 &&
+		    !ar_url_is_loopback_address(host.p))
+			return true;
+	}
+	return false;
+}
+
+static const char *value_of(const PQconninfoOption *options, const char *key)
+{
+	for (; options->keyword; options++) {
+		if (strcmp(options->keyword, key) != 0)
+			continue;
+		if (options->val)
+			return options->val;
+		return options->envvar && getenv(options->envvar) ? getenv(options->envvar) : "";
+	}
+	return "";
+}
+
+bool ar_store_postgres_is_unverified(const char *conninfo)
+{
+	PQconninfoOption *o = PQconninfoParse(conninfo, NULL);
+	bool is_open = o && (is_elsewhere(value_of(o, "host")) || is_elsewhere(value_of(o, "hostaddr"))) &&
+		       strcmp(value_of(o, "sslmode"), "verify-full") != 0;
+
+	PQconninfoFree(o);
+	return is_open;
 }
 
 static void keep_quiet(void *arg, const PGresult *r)

@@ -17,6 +17,7 @@
 #include "clock.h"
 #include "pg_args.h"
 #include "pg_sql.h"
+#include "store_open.h"
 
 enum ar_pg_fault {
 	AR_PG_FINE,
@@ -29,6 +30,7 @@ enum ar_pg_fault {
 /* Where to, and what to tell the server there. Borrowed for the life of the link. */
 struct ar_pg_target {
 	const char *conninfo;
+	struct ar_store_password password;
 	const char *application; /* what the server calls us, whatever the connection string says */
 	uint32_t statement_timeout_ms; /* 0 for none */
 	uint32_t lock_timeout_ms; /* 0: what the server says */

@@ -34,8 +34,8 @@ static enum ar_status take_receipt(struct ar_pg *pg, const PGresult *r, struct a
 	memcpy(op->found.input.b, input.p, AR_HASH_LEN);
 	op->found.scope = ar_arena_str(&op->op.arena, op->scope);
 	op->found.key = ar_arena_str(&op->op.arena, op->key);
-	return ar_pg_unpack(pg->packer, ar_pg_col_bytes(r, 0, 1), &op->op.arena, &op->found.reply,
-			    &op->op.err);
+	return ar_pg_unseal(pg->packer, ar_pg_col_bytes(r, 0, 1), ar_place_of_receipt(&op->found),
+			    &op->op.arena, &op->found.reply, &op->op.err);
 }
 
 enum ar_status ar_postgres_receipt(struct ar_pg *pg, struct ar_store_receipt_get *op)
@@ -69,14 +69,15 @@ static enum ar_status take_blob(struct ar_pg *pg, const PGresult *r, struct ar_s
 {
 	struct ar_postgres *s = AR_CONTAINER_OF(pg, struct ar_postgres, reader);
 	int row = find_blob(r, &op->hashes[i]);
+	enum ar_status st;
 
 	if (row < 0)
 		return AR_OK;
 	if (!PQgetisnull(r, row, 2))
 		return ar_postgres_object_get(s, ar_pg_col_bytes(r, row, 2), &op->hashes[i], op,
 					      &op->bytes[i]);
-	return ar_pg_unpack(pg->packer, ar_pg_col_bytes(r, row, 1), &op->op.arena, &op->bytes[i],
-			    &op->op.err);
+	st = ar_pg_unpack(pg->packer, ar_pg_col_bytes(r, row, 1), &op->op.arena, &op->bytes[i], &op->op.err);
+	return st ? st : ar_store_check_content(&op->hashes[i], &op->bytes[i], &op->op.err);
 }
 
 static enum ar_status take_blobs(struct ar_pg *pg, const PGresult *r, struct ar_store_op *base)
@@ -243,7 +244,8 @@ static enum ar_status take_task_row(struct ar_pg *pg, const PGresult *r, struct 
 	*row = (struct ar_store_task_row){ .task = ar_pg_col_str(r, (int)i, 1, a),
 					   .status = ar_pg_col_str(r, (int)i, 2, a),
 					   .is_internal = ar_pg_col_bool(r, (int)i, 3) };
-	st = ar_pg_unpack(pg->packer, ar_pg_col_bytes(r, (int)i, 4), a, &row->record, &op->op.err);
+	st = ar_pg_unseal(pg->packer, ar_pg_col_bytes(r, (int)i, 4), ar_place_of_task(row), a, &row->record,
+			  &op->op.err);
 	return op->is_check ? AR_OK : st; /* a record that does not unpack was left absent */
 }
 
@@ -316,8 +318,8 @@ static struct ar_str unpack_or_none(struct ar_pg *pg, struct ar_str packed, stru
 	return ar_pg_unpack(pg->packer, packed, a, &text, NULL) ? AR_STR_NONE : text;
 }
 
-static void take_index(struct ar_pg *pg, const PGresult *row, const PGresult *snapshot,
-		       struct ar_store_index *op)
+static void take_index(struct ar_pg *pg, const struct ar_store_key *key, const PGresult *row,
+		       const PGresult *snapshot, struct ar_store_index *op)
 {
 	struct ar_arena *a = &op->op.arena;
 
@@ -336,7 +338,9 @@ static void take_index(struct ar_pg *pg, const PGresult *row, const PGresult *sn
 									       a) };
 	if (op->has_snapshot) {
 		op->snapshot_seq = ar_pg_col_u64(snapshot, 0, 0);
-		op->snapshot = unpack_or_none(pg, ar_pg_col_bytes(snapshot, 0, 1), a);
+		if (ar_pg_unseal(pg->packer, ar_pg_col_bytes(snapshot, 0, 1),
+				 ar_place_of_snapshot(key, op->snapshot_seq), a, &op->snapshot, NULL))
+			op->snapshot = AR_STR_NONE;
 	}
 }
 
@@ -361,7 +365,7 @@ enum ar_status ar_postgres_index(struct ar_pg *pg, struct ar_store_index *op)
 	row = ar_pg_next(pg);
 	snapshot = ar_pg_next(pg);
 	if (row && snapshot)
-		take_index(pg, row, snapshot, op);
+		take_index(pg, &key, row, snapshot, op);
 	PQclear(row);
 	PQclear(snapshot);
 	return ar_pg_end(pg) ? ar_pg_fail(pg, &op->op.err) : AR_OK;

@@ -41,6 +41,7 @@ static struct ar_pg_member *member_new(const struct ar_postgres *s, const struct
 	memcpy(m->base.member.key, s->cluster_key, sizeof m->base.member.key);
 	m->lease = (ar_usec)o->lease_ms * 1000;
 	m->target = (struct ar_pg_target){ .conninfo = s->conninfo,
+					   .password = s->target.password,
 					   .application = s->application,
 					   .statement_timeout_ms = o->lease_ms,
 					   .lock_timeout_ms = o->lease_ms / 5,

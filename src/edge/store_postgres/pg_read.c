@@ -6,22 +6,17 @@
 
 #define TRIES 3 /* of a read whose connection is lost */
 
-static enum ar_status add_rows(struct ar_pg *pg, const PGresult *r, struct ar_store_op *op,
-			       struct ar_store_row **rows, size_t *count)
+static enum ar_status add_row(struct ar_pg *pg, const PGresult *r, int i, const struct ar_store_key *key,
+			      struct ar_store_op *op, struct ar_store_row *row)
 {
-	enum ar_status st = AR_OK;
-
-	for (int i = 0; !st && i < PQntuples(r); i++) {
-		struct ar_store_row *row;
-
-		*rows = ar_store_extend(&op->arena, *rows, *count, sizeof **rows);
-		row = &(*rows)[(*count)++];
-		row->first_seq = ar_pg_col_u64(r, i, 0);
-		row->last_seq = ar_pg_col_u64(r, i, 1);
-		row->at = ar_pg_col_i64(r, i, 2);
-		st = ar_pg_unpack(pg->packer, ar_pg_col_bytes(r, i, 3), &op->arena, &row->body, &op->err);
-	}
-	return st;
+	row->first_seq = ar_pg_col_u64(r, i, 0);
+	row->last_seq = ar_pg_col_u64(r, i, 1);
+	row->at = ar_pg_col_i64(r, i, 2);
+	if (ar_pg_unseal(pg->packer, ar_pg_col_bytes(r, i, 3),
+			 ar_place_of_facts(key, row->first_seq, row->last_seq), &op->arena, &row->body,
+			 &op->err))
+		return ar_store_fail_facts(&op->err, row->first_seq, row->last_seq);
+	return AR_OK;
 }
 
 static void add_chunks(const PGresult *r, struct ar_store_load *op)
@@ -40,30 +35,63 @@ static void add_chunks(const PGresult *r, struct ar_store_load *op)
 
 /* ---- load ---- */
 
-static enum ar_status take_snapshot(struct ar_pg *pg, const PGresult *r, struct ar_store_load *op)
+static enum ar_status take_snapshot(struct ar_pg *pg, const PGresult *r, const struct ar_store_key *key,
+				    struct ar_store_load *op)
 {
 	if (PQntuples(r) == 0)
 		return AR_OK;
 	op->snapshot_seq = ar_pg_col_u64(r, 0, 0);
-	return ar_pg_unpack(pg->packer, ar_pg_col_bytes(r, 0, 1), &op->op.arena, &op->snapshot, &op->op.err);
+	if (ar_pg_unseal(pg->packer, ar_pg_col_bytes(r, 0, 1), ar_place_of_snapshot(key, op->snapshot_seq),
+			 &op->op.arena, &op->snapshot, &op->op.err))
+		return ar_fail_wrap(&op->op.err, "snapshot");
+	return AR_OK;
+}
+
+static enum ar_status take_rows(struct ar_pg *pg, const PGresult *r, const struct ar_store_key *key,
+				struct ar_store_load *op)
+{
+	enum ar_status st = AR_OK;
+
+	op->row_count = (size_t)PQntuples(r);
+	op->rows = ar_arena_alloc(&op->op.arena, (op->row_count + 1) * sizeof *op->rows);
+	for (int i = 0; !st && i < PQntuples(r); i++)
+		st = add_row(pg, r, i, key, &op->op, &op->rows[i]);
+	return st;
+}
+
+static void take_shell(struct ar_pg *pg, const PGresult *r, struct ar_store_load *op)
+{
+	if (PQntuples(r) > 0 &&
+	    ar_pg_unpack(pg->packer, ar_pg_col_bytes(r, 0, 6), &op->op.arena, &op->shell, NULL))
+		op->shell = AR_STR_NONE;
+}
+
+/* A session that has rows of other tables and no log is not one that never was. */
+static enum ar_status fail_unknown(const PGresult *span, struct ar_str session, struct ar_error *err)
+{
+	return ar_pg_col_bool(span, 0, 2) ? ar_store_fail_no_log(err) : ar_store_fail_unknown(err, session);
 }
 
 /* All results of a load, in the order they were asked for. */
-static enum ar_status take_load(struct ar_pg *pg, struct ar_store_load *op)
+static enum ar_status take_load(struct ar_pg *pg, const struct ar_store_key *key, struct ar_store_load *op)
 {
-	PGresult *r[4]; /* span, snapshot, rows, chunks */
+	PGresult *r[5]; /* span, snapshot, rows, chunks, session */
 	enum ar_status st = AR_OK;
 
 	for (size_t i = 0; i < AR_ARRAY_LEN(r); i++)
 		r[i] = ar_pg_next(pg);
-	if (r[3] && PQgetisnull(r[0], 0, 1))
-		st = ar_store_fail_unknown(&op->op.err, op->session);
-	if (!st && r[3])
-		st = take_snapshot(pg, r[1], op);
-	if (!st && r[3])
-		st = add_rows(pg, r[2], &op->op, &op->rows, &op->row_count);
-	if (!st && r[3])
+	if (r[4] && PQgetisnull(r[0], 0, 1))
+		st = fail_unknown(r[0], op->session, &op->op.err);
+	if (!st && r[4])
+		st = take_snapshot(pg, r[1], key, op);
+	if (!st && r[4])
+		st = take_rows(pg, r[2], key, op);
+	if (!st && r[4])
+		st = ar_store_check_load(op, ar_pg_col_u64(r[0], 0, 1), &op->op.err);
+	if (!st && r[4]) {
 		add_chunks(r[3], op);
+		take_shell(pg, r[4], op);
+	}
 	for (size_t i = 0; i < AR_ARRAY_LEN(r); i++)
 		PQclear(r[i]);
 	return st;
@@ -72,12 +100,12 @@ static enum ar_status take_load(struct ar_pg *pg, struct ar_store_load *op)
 static enum ar_status load(struct ar_pg *pg, struct ar_store_load *op)
 {
 	static const enum ar_pg_id asked[] = { AR_PG_SPAN, AR_PG_SNAPSHOT_GET, AR_PG_LOG_AFTER,
-					       AR_PG_CHUNK_LIST };
+					       AR_PG_CHUNK_LIST, AR_PG_SESSION_GET };
 	struct ar_pg_args args = { 0 };
 	struct ar_store_key key;
 	enum ar_status st;
 
-	op->snapshot = AR_STR_NONE;
+	op->snapshot = op->shell = AR_STR_NONE;
 	op->snapshot_seq = 0;
 	op->rows = NULL;
 	op->chunks = NULL;
@@ -90,7 +118,7 @@ static enum ar_status load(struct ar_pg *pg, struct ar_store_load *op)
 		ar_pg_send(pg, asked[i], &args);
 	ar_pg_send(pg, AR_PG_COMMIT, NULL);
 	ar_pg_sync(pg);
-	st = take_load(pg, op);
+	st = take_load(pg, &key, op);
 	return ar_pg_end(pg) ? ar_pg_fail(pg, &op->op.err) : st;
 }
 
@@ -101,7 +129,7 @@ struct window {
 	struct ar_store_key key;
 	uint64_t from;
 	size_t left;
-	uint64_t floor; /* oldest sequence of the session */
+	struct ar_store_row_wanted wanted;
 	bool is_full;
 };
 
@@ -116,23 +144,51 @@ static void send_window(struct ar_pg *pg, const struct ar_store_read *op, const 
 	ar_pg_send(pg, op->backward ? AR_PG_LOG_BACKWARD : AR_PG_LOG_FORWARD, &args);
 }
 
-/* Rows that were written since the first statement are left out: the log only grows, so the rest is what it saw. */
+static enum ar_status take_row(struct ar_pg *pg, const PGresult *r, int i, struct ar_store_read *op,
+			       struct window *w)
+{
+	struct ar_store_row *row;
+	enum ar_status st =
+		ar_store_check_row(&w->wanted, ar_pg_col_u64(r, i, 0), ar_pg_col_u64(r, i, 1), &op->op.err);
+
+	if (st)
+		return st;
+	op->rows = ar_store_extend(&op->op.arena, op->rows, op->row_count, sizeof *op->rows);
+	row = &op->rows[op->row_count];
+	st = add_row(pg, r, i, &w->key, &op->op, row);
+	if (st)
+		return st;
+	op->row_count++;
+	w->wanted.is_first = false;
+	w->wanted.next = w->from = op->backward ? row->first_seq - 1 : row->last_seq + 1;
+	w->left -= row->body.len < w->left ? row->body.len : w->left;
+	return AR_OK;
+}
+
+/* Rows that were written since the first statement are left out: the log only grows, so the rest is what it saw. One that is broken or
+ * missing is the next window's to report. */
 static enum ar_status take_window(struct ar_pg *pg, struct ar_store_read *op, struct window *w)
 {
 	PGresult *r = ar_pg_next(pg);
-	size_t before = op->row_count;
-	enum ar_status st = r ? add_rows(pg, r, &op->op, &op->rows, &op->row_count) : AR_OK;
+	int count = r ? PQntuples(r) : 0;
+	enum ar_status st = AR_OK;
 
-	w->is_full = !r || PQntuples(r) < AR_PG_WINDOW;
+	w->is_full = count < AR_PG_WINDOW;
+	for (int i = 0; !st && i < count && ar_pg_col_u64(r, i, 0) <= op->head; i++)
+		st = take_row(pg, r, i, op, w);
 	PQclear(r);
-	while (op->row_count > before && op->rows[op->row_count - 1].first_seq > op->head)
-		op->row_count--;
-	for (size_t i = before; !st && i < op->row_count; i++)
-		w->left -= op->rows[i].body.len < w->left ? op->rows[i].body.len : w->left;
-	if (op->row_count > before)
-		w->from = op->backward ? op->rows[op->row_count - 1].first_seq - 1
-				       : op->rows[op->row_count - 1].last_seq + 1;
-	return st;
+	w->is_full |= st != AR_OK;
+	return op->row_count ? AR_OK : st;
+}
+
+/* The fact that it begins with; backward the newest one that there is. */
+static void want_first(const struct ar_store_read *op, struct window *w)
+{
+	uint64_t next = op->backward && op->from > op->head ? op->head : op->from;
+
+	w->wanted = (struct ar_store_row_wanted){ .next = next || op->backward ? next : 1,
+						  .backward = op->backward,
+						  .is_first = true };
 }
 
 static enum ar_status read_first(struct ar_pg *pg, struct ar_store_read *op, struct window *w)
@@ -148,13 +204,13 @@ static enum ar_status read_first(struct ar_pg *pg, struct ar_store_read *op, str
 	ar_pg_send(pg, AR_PG_COMMIT, NULL);
 	ar_pg_sync(pg);
 	span = ar_pg_next(pg);
-	w->floor = span ? ar_pg_col_u64(span, 0, 0) : 0;
 	op->head = span ? ar_pg_col_u64(span, 0, 1) : 0;
-	PQclear(span);
+	want_first(op, w);
 	st = take_window(pg, op, w);
-	if (ar_pg_end(pg))
-		return ar_pg_fail(pg, &op->op.err);
-	return op->head ? st : ar_store_fail_unknown(&op->op.err, op->session);
+	if (span && !op->head)
+		st = fail_unknown(span, op->session, &op->op.err);
+	PQclear(span);
+	return ar_pg_end(pg) ? ar_pg_fail(pg, &op->op.err) : st;
 }
 
 /* A window of more rows than one statement looks at. */
@@ -180,12 +236,9 @@ static void reverse(struct ar_store_row *rows, size_t count)
 
 static bool is_at_end(const struct ar_store_read *op, const struct window *w)
 {
-	const struct ar_store_row *last;
-
-	if (op->row_count == 0)
-		return true;
-	last = &op->rows[op->row_count - 1];
-	return op->backward ? last->first_seq == w->floor : last->last_seq == op->head;
+	if (op->backward)
+		return w->wanted.next == 0;
+	return op->row_count == 0 || op->rows[op->row_count - 1].last_seq == op->head;
 }
 
 static enum ar_status read_log(struct ar_pg *pg, struct ar_store_read *op)
@@ -203,6 +256,8 @@ static enum ar_status read_log(struct ar_pg *pg, struct ar_store_read *op)
 	while (!st && !w.is_full && w.left > 0 && !is_at_end(op, &w))
 		st = read_on(pg, op, &w);
 	op->at_end = is_at_end(op, &w);
+	if (!st && op->row_count == 0 && !op->at_end)
+		st = ar_store_fail_missing(&op->op.err, w.wanted.next);
 	if (op->backward)
 		reverse(op->rows, op->row_count);
 	return st;
@@ -233,6 +288,10 @@ static enum ar_status serve(struct ar_postgres *s, struct ar_store_op *op)
 		return ar_postgres_index(pg, AR_CONTAINER_OF(op, struct ar_store_index, op));
 	case AR_STORE_FEED:
 		return ar_postgres_feed(pg, AR_CONTAINER_OF(op, struct ar_store_feed, op));
+	case AR_STORE_AUDIT_LIST:
+		return ar_postgres_audit_list(pg, AR_CONTAINER_OF(op, struct ar_store_audit_list, op));
+	case AR_STORE_AUDIT_VERIFY:
+		return ar_postgres_audit_verify(pg, AR_CONTAINER_OF(op, struct ar_store_audit_verify, op));
 	case AR_STORE_TENANT:
 		return ar_postgres_tenant(pg, AR_CONTAINER_OF(op, struct ar_store_tenant, op));
 	default:

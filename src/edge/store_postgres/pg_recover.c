@@ -84,7 +84,7 @@ enum ar_status ar_postgres_reconnect(struct ar_postgres *s, struct ar_error *err
 	}
 	if (st && s->is_commit_sent && st != AR_E_FENCED)
 		return ar_fail(
-			err, AR_E_IO,
+			err, AR_E_DOUBT,
 			"store: the server went away during a commit, and whether it is stored is not known");
 	return st;
 }
@@ -104,7 +104,8 @@ static void ask_log(struct ar_postgres *s, const struct ar_pg_row *row)
 	ar_pg_arg_key(&args, &row->key);
 	ar_pg_arg_u64(&args, a->first_seq);
 	ar_pg_arg_u64(&args, a->last_seq);
-	ar_pg_arg_bytes(&args, ar_pack(s->writer.packer, a->body));
+	ar_pg_arg_bytes(&args, ar_pack_sealed(s->writer.packer, a->body,
+					      ar_place_of_facts(&row->key, a->first_seq, a->last_seq)));
 	ar_pg_arg_u64(&args, s->base.store.epoch);
 	ar_pg_send(&s->writer, AR_PG_LOG_HAS, &args);
 }
@@ -117,23 +118,36 @@ static void ask_receipt(struct ar_postgres *s, const struct ar_pg_row *row)
 	ar_pg_arg_bytes(&args, r->scope);
 	ar_pg_arg_bytes(&args, r->key);
 	ar_pg_arg_bytes(&args, (struct ar_str){ (const char *)r->input.b, AR_HASH_LEN });
-	ar_pg_arg_bytes(&args, ar_pack(s->writer.packer, r->reply));
+	ar_pg_arg_bytes(&args, ar_pack_sealed(s->writer.packer, r->reply, ar_place_of_receipt(r)));
 	ar_pg_send(&s->writer, AR_PG_RECEIPT_HAS, &args);
+}
+
+static void ask_audit(struct ar_postgres *s, const struct ar_pg_row *row)
+{
+	struct ar_pg_args args = { 0 };
+
+	ar_pg_arg_u64(&args, s->lane);
+	ar_pg_arg_u64(&args, row->chain.n);
+	ar_pg_arg_bytes(&args, (struct ar_str){ (const char *)row->chain.hash.b, AR_HASH_LEN });
+	ar_pg_send(&s->writer, AR_PG_AUDIT_HAS, &args);
 }
 
 /* A transaction is there as a whole or not at all, so one row that only it can have written answers for it. */
 enum ar_status ar_postgres_was_written(struct ar_postgres *s, bool *ret, struct ar_error *err)
 {
 	const struct ar_pg_row *log = first_row(s, AR_PG_LOG), *receipt = first_row(s, AR_PG_RECEIPT);
+	const struct ar_pg_row *audit = first_row(s, AR_PG_AUDIT);
 	PGresult *r;
 
 	*ret = false;
-	if (!log && !receipt)
+	if (!log && !receipt && !audit)
 		return AR_OK;
 	if (log)
 		ask_log(s, log);
-	else
+	else if (receipt)
 		ask_receipt(s, receipt);
+	else
+		ask_audit(s, audit);
 	ar_pg_sync(&s->writer);
 	r = ar_pg_next(&s->writer);
 	if (r)

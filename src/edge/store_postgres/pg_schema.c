@@ -3,6 +3,8 @@
  * into the tables at open is in pg_set_up.c. Runs on the calling thread, over a link that is not prepared. */
 #include "postgres.h"
 
+#include <stdio.h>
+
 #define MIGRATE_TRIES 10
 
 /* log: the primary key is its only index, and holds what it may be partitioned by. epoch says who wrote a row, for
@@ -78,11 +80,20 @@ static const char packed[] = "ALTER TABLE log ALTER COLUMN body SET STORAGE EXTE
 			     "ALTER TABLE snapshot ALTER COLUMN body SET STORAGE EXTERNAL;";
 
 /* Version n is migrations[n - 1]. A migration that was released is never changed, and takes nothing away that the version
- * before it uses. */
-static const char *const migrations[] = {
-	first_schema,	      membership, ar_pg_migration_keep, actions, tenants, ar_pg_migration_token,
-	ar_pg_migration_feed, packed,	  ar_pg_migration_floor
-};
+ * before it uses; so that one may start again after it, and with `least` set lower older ones too. */
+static const struct {
+	const char *script;
+	uint64_t least; /* the oldest version whose programs can work on the schema; 0: the one before */
+} migrations[] = { { first_schema, 1 },
+		   { membership, 0 },
+		   { ar_pg_migration_keep, 0 },
+		   { actions, 0 },
+		   { tenants, 0 },
+		   { ar_pg_migration_token, 0 },
+		   { ar_pg_migration_feed, 0 },
+		   { packed, 0 },
+		   { ar_pg_migration_floor, 0 },
+		   { ar_pg_migration_audit, 0 } };
 
 _Static_assert(AR_PARTITIONS == 1024, "migrations hold that number");
 
@@ -117,7 +128,7 @@ static enum ar_status check_empty(struct ar_pg *pg, struct ar_error *err)
 		"'receipt',"
 		" 'chunk', 'blob', 'node_beat', 'partition', 'blob_ref', 'blob_doomed', 'blob_part', "
 		"'object', 'object_gone', 'action', 'token', 'token_clock', 'lane', 'feed_position', "
-		"'feed_floor')",
+		"'feed_floor', 'audit', 'audit_floor')",
 		&none, &count, err);
 
 	if (st || !count)
@@ -152,6 +163,28 @@ static enum ar_status read_version(struct ar_pg *pg, uint64_t *ret, struct ar_er
 	return st;
 }
 
+static enum ar_status keep_least(struct ar_pg *pg, uint64_t version, struct ar_error *err)
+{
+	uint64_t least = migrations[version - 1].least;
+	char text[160];
+
+	snprintf(text, sizeof text,
+		 "INSERT INTO meta (key, value) VALUES ('least_version', '%llu')"
+		 " ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+		 (unsigned long long)(least ? least : version - 1));
+	return ar_pg_tell(pg, text, err);
+}
+
+/* Whether whoever wrote a newer schema says that this program can work on it. */
+static bool knows_enough(struct ar_pg *pg)
+{
+	uint64_t least = 0;
+
+	return ask_number(pg, "SELECT value::int8 FROM meta WHERE key = 'least_version'", &none, &least,
+			  NULL) == AR_OK &&
+	       least > 0 && least <= AR_ARRAY_LEN(migrations);
+}
+
 /* The row comes first: of two that migrate at once the second waits for it, clashes, and finds nothing left to do. */
 static enum ar_status migrate(struct ar_pg *pg, uint64_t version, struct ar_error *err)
 {
@@ -164,7 +197,10 @@ static enum ar_status migrate(struct ar_pg *pg, uint64_t version, struct ar_erro
 	ar_pg_arg_u64(&args, version);
 	r = ar_pg_ask(pg, "INSERT INTO migration (version, application) VALUES ($1, 'agentruntime')", &args);
 	PQclear(r);
-	return r ? ar_pg_tell(pg, migrations[version - 1], err) : ar_pg_fail(pg, err);
+	if (!r)
+		return ar_pg_fail(pg, err);
+	st = ar_pg_tell(pg, migrations[version - 1].script, err);
+	return st ? st : keep_least(pg, version, err);
 }
 
 static enum ar_status fail_newer(uint64_t version, struct ar_error *err)
@@ -192,7 +228,7 @@ enum ar_status ar_postgres_ensure_schema(struct ar_pg *pg, struct ar_error *err)
 	if (st)
 		return st;
 	if (version > AR_ARRAY_LEN(migrations))
-		return fail_newer(version, err);
+		return knows_enough(pg) ? AR_OK : fail_newer(version, err);
 	if (version > 0 && version < AR_ARRAY_LEN(migrations))
 		return ar_fail(
 			err, AR_E_UNAVAILABLE,
@@ -216,10 +252,12 @@ static enum ar_status migrate_once(struct ar_pg *pg, uint64_t to, uint64_t *ret_
 	return st ? st : ar_pg_tell(pg, "COMMIT", err);
 }
 
-enum ar_status ar_store_postgres_migrate_to(const char *conninfo, uint64_t to, uint64_t *ret_from,
-					    struct ar_error *err)
+enum ar_status ar_store_postgres_migrate_to(const struct ar_store_postgres_options *o, uint64_t to,
+					    uint64_t *ret_from, struct ar_error *err)
 {
-	struct ar_pg_target target = { .conninfo = conninfo, .application = "agentd migrate" };
+	struct ar_pg_target target = { .conninfo = o->conninfo,
+				       .password = o->password,
+				       .application = "agentd migrate" };
 	struct ar_pg pg = { 0 };
 	enum ar_status st = ar_pg_connect(&pg, &target, err);
 	bool clashed = !st;
@@ -234,9 +272,9 @@ enum ar_status ar_store_postgres_migrate_to(const char *conninfo, uint64_t to, u
 	return st;
 }
 
-enum ar_status ar_store_postgres_migrate(const char *conninfo, uint64_t *ret_from, uint64_t *ret_to,
-					 struct ar_error *err)
+enum ar_status ar_store_postgres_migrate(const struct ar_store_postgres_options *o, uint64_t *ret_from,
+					 uint64_t *ret_to, struct ar_error *err)
 {
 	*ret_to = AR_ARRAY_LEN(migrations);
-	return ar_store_postgres_migrate_to(conninfo, *ret_to, ret_from, err);
+	return ar_store_postgres_migrate_to(o, *ret_to, ret_from, err);
 }

@@ -59,6 +59,12 @@
 
 _Static_assert(AR_FEED_LANES == 64, "SOME_LANES holds that number");
 
+/* A list of audit entries. Parameters are the same for all: tenant, bounds of the time, place, limit. */
+#define AUDIT_LIST(whose, than, order) \
+	"SELECT lane, n, at, tenant, session, seq, record, hash FROM audit WHERE " whose \
+	" AND at >= $2::int8 AND at < $3::int8 AND (at, lane, n) " than " ($4::int8, $5::int8, $6::int8)" \
+	" ORDER BY at " order ", lane " order ", n " order " LIMIT $7"
+
 const char *const ar_pg_sql_text[AR_PG_SQL_COUNT] = {
 	[AR_PG_BEGIN_WRITE] = "BEGIN TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE",
 	[AR_PG_BEGIN_READ] = "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY",
@@ -139,7 +145,9 @@ const char *const ar_pg_sql_text[AR_PG_SQL_COUNT] = {
 	[AR_PG_RECEIPT_HAS] = "SELECT count(*) FROM receipt WHERE scope = $1 AND key = $2 AND input = $3"
 			      " AND reply IS NOT DISTINCT FROM $4",
 	[AR_PG_SPAN] = "SELECT (SELECT first_seq FROM log WHERE session = $1 ORDER BY first_seq LIMIT 1),"
-		       " (SELECT last_seq FROM log WHERE session = $1 ORDER BY first_seq DESC LIMIT 1)",
+		       " (SELECT last_seq FROM log WHERE session = $1 ORDER BY first_seq DESC LIMIT 1),"
+		       " EXISTS (SELECT 1 FROM session WHERE session = $1)"
+		       " OR EXISTS (SELECT 1 FROM snapshot WHERE session = $1)",
 	[AR_PG_LOG_AFTER] = "SELECT first_seq, last_seq, at, body FROM log WHERE session = $1 AND first_seq >"
 			    " coalesce((SELECT seq FROM snapshot WHERE session = $1), 0) ORDER BY first_seq",
 	[AR_PG_LOG_FORWARD] =
@@ -184,6 +192,18 @@ const char *const ar_pg_sql_text[AR_PG_SQL_COUNT] = {
 				   " (SELECT 1 FROM blob_ref AS r WHERE r.hash = b.hash AND r.session = $2))",
 	[AR_PG_REF_PUT] = "INSERT INTO blob_ref (session, hash)"
 			  " SELECT * FROM unnest($1::uuid[], $2::bytea[]) AS t ON CONFLICT DO NOTHING",
+	[AR_PG_SEAL_BEGIN] = "INSERT INTO meta (key, value) VALUES ($1, '') ON CONFLICT (key) DO NOTHING",
+	[AR_PG_SEAL_WALK] = "SELECT value FROM meta WHERE key = $1 FOR UPDATE SKIP LOCKED",
+	/* The body of a row that has a checksum (pack.c) is not sent. */
+	[AR_PG_SEAL_LIST] =
+		"SELECT session, first_seq, last_seq, CASE WHEN length(body) > 12 AND get_byte(body, 0) <> 0"
+		" AND substring(body FROM length(body) - 11 FOR 8) = '\\x5a2a4d1804000000'::bytea"
+		" THEN NULL ELSE body END FROM log WHERE (session, first_seq) > ($1::uuid, $2::int8)"
+		" AND session <= $3 ORDER BY session, first_seq LIMIT $4",
+	[AR_PG_SEAL_PUT] = "UPDATE log AS l SET body = n.body"
+			   " FROM unnest($1::uuid[], $2::int8[], $3::bytea[]) AS n(session, first_seq, body)"
+			   " WHERE l.session = n.session AND l.first_seq = n.first_seq",
+	[AR_PG_SEAL_END] = "UPDATE meta SET value = $2 WHERE key = $1",
 	[AR_PG_OLD_LIST] = "SELECT session, active, updated FROM session WHERE session BETWEEN $1 AND $2"
 			   " ORDER BY session LIMIT $3",
 	/* Looked at again under a lock: whoever has the row now is about to make it young, or removes it. A partition that is
@@ -256,7 +276,11 @@ const char *const ar_pg_sql_text[AR_PG_SQL_COUNT] = {
 		"SELECT token, version, record FROM token WHERE version > $1 ORDER BY version LIMIT $2",
 	/* Of each lane the oldest behind its place, and of these the oldest: one statement, so one moment. */
 	[AR_PG_FEED_LIST] =
-		"SELECT lane, position, session, first_seq, last_seq, body, is_last FROM (SELECT lane, "
+		"SELECT lane, position, session, first_seq, last_seq, body, is_last, (SELECT b.last_seq FROM "
+		"log AS b"
+		" WHERE b.session = summed.session AND b.first_seq < summed.first_seq ORDER BY b.first_seq "
+		"DESC"
+		" LIMIT 1) FROM (SELECT lane, "
 		"position,"
 		" session, first_seq, last_seq, body, sum(size) OVER w AS upto, row_number() OVER w AS n,"
 		" count(*) OVER () < " WINDOW_ROWS " AND lead(1) OVER w IS NULL AS is_last FROM"
@@ -275,6 +299,34 @@ const char *const ar_pg_sql_text[AR_PG_SQL_COUNT] = {
 		" (SELECT f.position FROM feed_floor AS f WHERE f.tenant = $1 AND f.lane = a.number)"
 		" FROM " SOME_LANES " AS a",
 	[AR_PG_LANE_LEAVE] = "UPDATE lane SET node = '' WHERE number = $1 AND node = $2 AND epoch = $3",
+	[AR_PG_AUDIT_END] = "SELECT n, hash FROM audit WHERE lane = $1 ORDER BY n DESC LIMIT 1",
+	[AR_PG_AUDIT_PUT] = "INSERT INTO audit (n, at, tenant, session, seq, record, hash, lane) SELECT t.*, "
+			    "$8::int8 FROM"
+			    " unnest($1::int8[], $2::int8[], $3::bytea[], $4::bytea[], $5::int8[], "
+			    "$6::bytea[], $7::bytea[])"
+			    " AS t",
+	[AR_PG_AUDIT_HAS] = "SELECT count(*) FROM audit WHERE lane = $1 AND n = $2 AND hash = $3",
+	/* Of each lane from the first on, as far as all are old; the last of those that are looked at stays, so the newest of all does. */
+	[AR_PG_AUDIT_OLD] =
+		"WITH old AS (SELECT p.lane, p.n FROM lane AS l CROSS JOIN LATERAL (SELECT lane, n,"
+		" bool_and(at < $1::int8) OVER (ORDER BY n) AS is_old, lead(n) OVER (ORDER BY n) AS next"
+		" FROM (SELECT lane, n, at FROM audit WHERE lane = l.number ORDER BY n LIMIT $2::int8) AS "
+		"page)"
+		" AS p WHERE p.is_old AND p.next IS NOT NULL),"
+		" gone AS (DELETE FROM audit AS a USING old WHERE a.lane = old.lane AND a.n = old.n"
+		" RETURNING a.lane, a.n, a.hash),"
+		" raised AS (INSERT INTO audit_floor AS f (lane, n, hash) SELECT DISTINCT ON (lane) lane, n, "
+		"hash"
+		" FROM gone ORDER BY lane, n DESC ON CONFLICT (lane) DO UPDATE SET n = excluded.n,"
+		" hash = excluded.hash WHERE f.n < excluded.n) SELECT count(*) FROM gone",
+	[AR_PG_AUDIT_AFTER] =
+		"SELECT a.lane, a.n, a.at, a.tenant, a.session, a.seq, a.record, a.hash, f.n, f.hash"
+		" FROM audit AS a LEFT JOIN audit_floor AS f ON f.lane = a.lane"
+		" WHERE (a.lane, a.n) > ($1::int8, $2::int8) ORDER BY a.lane, a.n LIMIT $3",
+	[AR_PG_AUDIT_LIST] = AUDIT_LIST("tenant = $1", "<", "DESC"),
+	[AR_PG_AUDIT_LIST_UP] = AUDIT_LIST("tenant = $1", ">", ""),
+	[AR_PG_AUDIT_LIST_ALL] = AUDIT_LIST("$1::bytea IS NULL", "<", "DESC"),
+	[AR_PG_AUDIT_LIST_ALL_UP] = AUDIT_LIST("$1::bytea IS NULL", ">", ""),
 	[AR_PG_PARTITION_LIST] =
 		"SELECT c.relname::text FROM pg_inherits AS i JOIN pg_class AS c ON c.oid = i.inhrelid"
 		" WHERE i.inhparent = 'log'::regclass ORDER BY c.relname",

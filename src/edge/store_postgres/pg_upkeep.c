@@ -103,8 +103,10 @@ static void send_removal(struct ar_pg *pg, struct ar_pg_array *keys)
 	ar_pg_send(pg, AR_PG_OLD_REF, &args);
 }
 
-static enum ar_pg_fault commit(struct ar_pg *pg)
+enum ar_pg_fault ar_postgres_commit(struct ar_postgres *s)
 {
+	struct ar_pg *pg = &s->writer;
+
 	ar_pg_send(pg, AR_PG_NO_TIMEOUT, NULL);
 	ar_pg_send(pg, AR_PG_COMMIT, NULL);
 	ar_pg_sync(pg);
@@ -124,7 +126,7 @@ static enum ar_pg_fault remove_sessions(struct ar_postgres *s, struct ar_store_u
 		return ar_pg_end(&s->writer);
 	if (op->removed)
 		send_removal(&s->writer, keys);
-	return commit(&s->writer);
+	return ar_postgres_commit(s);
 }
 
 /* ---- receipts and content ---- */
@@ -140,24 +142,31 @@ static bool find_litter(struct ar_postgres *s, struct ar_store_upkeep *op, struc
 {
 	struct ar_pg_args receipts = { 0 }, contents = { 0 };
 	uint64_t most = op->limit * AR_STORE_LITTER;
-	PGresult *fence, *count, *hashes;
+	struct ar_pg_args audits = { 0 };
+	PGresult *fence, *count, *hashes, *pruned;
 
 	ar_pg_arg_u64(&receipts, (uint64_t)op->before);
 	ar_pg_arg_u64(&receipts, most);
 	ar_pg_arg_u64(&contents, (uint64_t)op->doomed_before);
 	ar_pg_arg_u64(&contents, most);
+	ar_pg_arg_u64(&audits, (uint64_t)op->audit_before);
+	ar_pg_arg_u64(&audits, most + 1); /* of each lane; the last one that is looked at stays */
 	ar_postgres_begin(s);
 	ar_pg_send(&s->writer, AR_PG_OLD_RECEIPT, &receipts);
+	ar_pg_send(&s->writer, AR_PG_AUDIT_OLD, &audits);
 	ar_pg_send(&s->writer, AR_PG_DOOMED_LIST, &contents);
 	ar_pg_sync(&s->writer);
 	fence = ar_pg_next(&s->writer);
 	count = ar_pg_next(&s->writer);
+	pruned = ar_pg_next(&s->writer);
 	hashes = ar_pg_next(&s->writer);
 	op->receipts = count ? (size_t)ar_pg_col_u64(count, 0, 0) : 0;
+	op->audits = pruned ? (size_t)ar_pg_col_u64(pruned, 0, 0) : 0;
 	take_hashes(hashes, doomed);
-	op->more = op->more || op->receipts == most || doomed->count == most;
+	op->more = op->more || op->receipts == most || doomed->count == most || op->audits >= most;
 	PQclear(fence);
 	PQclear(count);
+	PQclear(pruned);
 	PQclear(hashes);
 	return ar_pg_turn(&s->writer) == AR_PG_FINE;
 }
@@ -198,7 +207,7 @@ static enum ar_pg_fault remove_litter(struct ar_postgres *s, struct ar_store_upk
 		return ar_pg_end(&s->writer);
 	if (doomed->count && !collect(s, op, doomed, locked))
 		return ar_pg_end(&s->writer);
-	return commit(&s->writer);
+	return ar_postgres_commit(s);
 }
 
 /* ---- the step ---- */
@@ -230,11 +239,32 @@ static enum ar_status until_done(struct ar_postgres *s, part_fn *part, struct ar
 	return op->op.err.status = AR_E_IO;
 }
 
+/* The beats of the node write all the time; here it is enough that the writer has its connection and its epoch. */
+static enum ar_pg_fault probe(struct ar_postgres *s, struct ar_store_upkeep *op,
+			      const struct ar_store_walk *w)
+{
+	(void)op;
+	(void)w;
+	ar_postgres_begin(s);
+	ar_pg_sync(&s->writer);
+	PQclear(ar_pg_next(&s->writer));
+	return ar_pg_turn(&s->writer) ? ar_pg_end(&s->writer) : ar_postgres_commit(s);
+}
+
+static enum ar_pg_fault seal(struct ar_postgres *s, struct ar_store_upkeep *op, const struct ar_store_walk *w)
+{
+	(void)w;
+	return ar_postgres_seal(s, op);
+}
+
 enum ar_status ar_postgres_upkeep(struct ar_postgres *s, struct ar_store_upkeep *op)
 {
 	struct ar_store_walk w;
-	enum ar_status st = ar_store_walk_start(op, wall(), &w);
+	enum ar_status st;
 
+	if (op->is_probe)
+		return until_done(s, probe, op, NULL);
+	st = ar_store_walk_start(op, wall(), &w);
 	if (!st && !w.is_empty)
 		st = until_done(s, remove_sessions, op, &w);
 	if (!st && op->limit)
@@ -243,6 +273,8 @@ enum ar_status ar_postgres_upkeep(struct ar_postgres *s, struct ar_store_upkeep 
 		ar_blob_cache_clear(&s->blobs);
 	if (!st && op->limit)
 		ar_postgres_remove_objects(s, op);
+	if (!st && op->limit && !s->is_sealed)
+		st = until_done(s, seal, op, &w);
 	if (!st && !op->more)
 		ar_postgres_partition_log(s, op->before);
 	return st;

@@ -59,8 +59,11 @@ static enum ar_pg_fault attempt(struct ar_postgres *s, struct ar_list *ops, bool
 {
 	s->is_commit_sent = false;
 	ar_pg_batch_reset(&s->batch);
+	if (!ar_postgres_audit_begin(s))
+		return ar_pg_end(&s->writer);
 	if (!look && !ar_postgres_admit(s, ops, false)) {
 		ar_pg_batch_reset(&s->batch);
+		s->batch.chain = s->chain;
 		look = true;
 	}
 	AR_FAULT("store.before_begin");
@@ -87,8 +90,10 @@ static enum ar_status settle(struct ar_postgres *s, bool *ret, struct ar_error *
 			return owner;
 		st = ar_postgres_was_written(s, ret, err);
 	} while (st && !ar_store_threaded_closing(&s->base));
-	if (st || *ret)
-		return st;
+	if (st)
+		return err->status = AR_E_DOUBT;
+	if (*ret)
+		return AR_OK;
 	return owner ? ar_store_fail_fenced(err, s->base.store.epoch) : AR_OK;
 }
 
@@ -108,6 +113,7 @@ static enum ar_status write_until_known(struct ar_postgres *s, struct ar_list *o
 		if (fault == AR_PG_FINE)
 			return AR_OK;
 		ar_store_heads_clear(&s->heads);
+		s->is_chain_known = false;
 		if (fault == AR_PG_FENCED)
 			return ar_store_fail_fenced(err, s->base.store.epoch);
 		if (fault == AR_PG_FAILED)
@@ -148,6 +154,7 @@ static void write_ops(struct ar_postgres *s, struct ar_list *ops)
 	struct ar_error err = { 0 };
 	enum ar_status st = write_until_known(s, ops, &err);
 
+	ar_postgres_audit_end(s, !st);
 	if (st) {
 		fail_all(ops, st, &err);
 	} else {

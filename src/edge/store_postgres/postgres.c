@@ -37,6 +37,7 @@ static struct ar_postgres *postgres_new(const struct ar_store_postgres_options *
 	s->node = ar_str_dup(ar_str_from(o->node ? o->node : "node-1"));
 	ar_pg_application(ar_str_from(s->node), s->application);
 	s->target = (struct ar_pg_target){ .conninfo = s->conninfo,
+					   .password = o->password,
 					   .application = s->application,
 					   .statement_timeout_ms = o->statement_timeout_ms };
 	s->patience = (ar_usec)(o->outage_ms ? o->outage_ms : PATIENCE_MS) * 1000;

@@ -9,6 +9,7 @@
 #ifndef AR_EDGE_STORE_POSTGRES_H
 #define AR_EDGE_STORE_POSTGRES_H
 
+#include "audit_chain.h"
 #include "blob_cache.h"
 #include "member.h"
 #include "objects.h"
@@ -42,7 +43,10 @@ struct ar_postgres {
 	struct ar_arena object_arena; /* names of the batch */
 	uint64_t connection; /* the number this connection claimed */
 	uint64_t lane; /* of the feeds: ours until our epoch ends */
+	struct ar_audit_chain chain; /* of the lane: its newest audit entry */
+	bool is_chain_known;
 	unsigned rounds; /* of upkeep: whose turn it is to be dropped */
+	bool is_sealed; /* every row of the log has its checksum */
 	bool is_commit_sent; /* of the batch: its end is unknown until the server says it */
 };
 
@@ -63,6 +67,14 @@ AR_MUST_USE enum ar_status ar_postgres_take_lane(struct ar_postgres *s, struct a
 void ar_postgres_leave_lane(struct ar_postgres *s);
 enum ar_status ar_postgres_feed(struct ar_pg *pg, struct ar_store_feed *op);
 
+/* audit/pg_audit.c: a change of the schema, for pg_schema.c; the end of our chain, before a transaction that adds to it (false: the call failed,
+ * ar_pg_end() says how), and what became of it; a page of the list and of the chains. */
+extern const char ar_pg_migration_audit[];
+bool ar_postgres_audit_begin(struct ar_postgres *s);
+void ar_postgres_audit_end(struct ar_postgres *s, bool is_written);
+enum ar_status ar_postgres_audit_list(struct ar_pg *pg, struct ar_store_audit_list *op);
+enum ar_status ar_postgres_audit_verify(struct ar_pg *pg, struct ar_store_audit_verify *op);
+
 /* pg_schema.c: an empty database gets the current schema, inside the caller's transaction. AR_E_UNAVAILABLE with what to
  * do when it has another version. */
 AR_MUST_USE enum ar_status ar_postgres_ensure_schema(struct ar_pg *pg, struct ar_error *err);
@@ -82,6 +94,12 @@ void ar_postgres_begin(struct ar_postgres *s);
 
 /* pg_upkeep.c: one step, in transactions of its own. */
 enum ar_status ar_postgres_upkeep(struct ar_postgres *s, struct ar_store_upkeep *op);
+
+/* pg_upkeep.c: ends a transaction of upkeep. */
+enum ar_pg_fault ar_postgres_commit(struct ar_postgres *s);
+
+/* seal/pg_seal.c: the part of a step that gives checksums to rows of older versions, in a transaction of its own. */
+enum ar_pg_fault ar_postgres_seal(struct ar_postgres *s, struct ar_store_upkeep *op);
 
 /* pg_object.c: puts what of the operations is to become an object, before their transaction; those that it failed for are
  * ended and moved to `failed`. Names are kept for the batch until they are forgotten. */

@@ -36,6 +36,7 @@ static struct ar_sqlite *sqlite_new(const struct ar_store_sqlite_options *o)
 	ar_store_threaded_init(&s->base, ar_sqlite_write_batch, ar_sqlite_read_batch);
 	s->base.wake = o->wake;
 	s->base.wake_arg = o->wake_arg;
+	s->doubt = o->doubt;
 	s->base.dispose = dispose;
 	s->base.cached = cached;
 	s->lock_fd = -1;

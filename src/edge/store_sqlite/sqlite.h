@@ -3,6 +3,7 @@
 #ifndef AR_EDGE_STORE_SQLITE_H
 #define AR_EDGE_STORE_SQLITE_H
 
+#include "audit_chain.h"
 #include "blob_cache.h"
 #include "file_lock.h"
 #include "sqlite_stmt.h"
@@ -19,7 +20,12 @@ struct ar_sqlite {
 	struct ar_store_heads heads; /* the writer's */
 	uint64_t position,
 		reserved; /* the writer's: the newest that was given to an append, and up to which may be */
+	struct ar_audit_chain chain; /* the writer's: the newest entry of the audit trail */
+	bool is_chain_known;
 	struct ar_blob_cache blobs; /* both threads' */
+	ar_store_doubt_fn *doubt;
+	bool is_sealed; /* the writer's: every row of the log has its checksum */
+	bool is_in_doubt; /* the writer's: nothing is written any more */
 };
 
 AR_BEGIN_DECLS
@@ -45,6 +51,9 @@ enum ar_status ar_sqlite_chunk(struct ar_sqlite *s, struct ar_store_chunk *c);
 /* sqlite_upkeep.c: the same for one step of upkeep. */
 enum ar_status ar_sqlite_upkeep(struct ar_sqlite *s, struct ar_store_upkeep *op);
 
+/* sqlite_seal.c: the part of it that gives checksums to rows of older versions. */
+enum ar_status ar_sqlite_seal(struct ar_sqlite *s, struct ar_store_upkeep *op);
+
 /* sqlite_token.c: the table, and a put of one row. */
 extern const char ar_sqlite_token_schema[];
 enum ar_status ar_sqlite_token_put(struct ar_sqlite *s, struct ar_store_token_put *op);
@@ -53,6 +62,13 @@ enum ar_status ar_sqlite_token_put(struct ar_sqlite *s, struct ar_store_token_pu
 extern const char ar_sqlite_feed_schema[], ar_sqlite_floor_schema[];
 AR_MUST_USE enum ar_status ar_sqlite_feed_next(struct ar_sqlite *s, uint64_t *ret, struct ar_error *err);
 enum ar_status ar_sqlite_feed(struct ar_db *db, struct ar_store_feed *op);
+
+/* sqlite_audit.c: the tables; one entry and one step of forgetting, inside the writer's transaction; a page of the list and of the chain. */
+extern const char ar_sqlite_audit_schema[];
+enum ar_status ar_sqlite_audit_put(struct ar_sqlite *s, const struct ar_store_audit *e, struct ar_error *err);
+enum ar_status ar_sqlite_audit_prune(struct ar_sqlite *s, struct ar_store_upkeep *op, size_t most);
+enum ar_status ar_sqlite_audit_list(struct ar_db *db, struct ar_store_audit_list *op);
+enum ar_status ar_sqlite_audit_verify(struct ar_db *db, struct ar_store_audit_verify *op);
 
 /* sqlite_read.c: serves every operation of the batch. */
 void ar_sqlite_read_batch(struct ar_store_threaded *t, struct ar_list *batch);

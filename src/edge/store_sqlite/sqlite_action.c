@@ -13,7 +13,7 @@ static enum ar_status put_action(struct ar_db *db, const struct ar_store_key *ke
 	ar_sql_text(&q, row->account);
 	ar_sql_text(&q, ar_store_tenant_of(row->tenant));
 	ar_sql_i64(&q, row->is_pending);
-	ar_sql_packed(&q, row->record);
+	ar_sql_sealed(&q, row->record, ar_place_of_action(row));
 	return ar_sql_run(&q, err);
 }
 
@@ -40,7 +40,8 @@ static enum ar_status add_action(struct ar_sql *q, struct ar_store_actions *op)
 					     .created = ar_sql_col_i64(q, 2),
 					     .is_pending = ar_sql_col_i64(q, 3) != 0,
 					     .tenant = ar_sql_col_str(q, 5, a) };
-	st = ar_sql_col_packed(q, 4, a, &row->record, op->is_check ? NULL : &op->op.err);
+	st = ar_sql_col_sealed(q, 4, ar_place_of_action(row), a, &row->record,
+			       op->is_check ? NULL : &op->op.err);
 	if (st && op->is_check)
 		row->record = AR_STR_NONE;
 	return op->is_check ? AR_OK : st;

@@ -49,6 +49,20 @@ enum ar_status ar_sqlite_feed_next(struct ar_sqlite *s, uint64_t *ret, struct ar
 	return st;
 }
 
+/* A row of the feed is what it was, and no fact is missing between it and the one before it in its session. */
+static enum ar_status take_facts(struct ar_sql *q, const struct ar_store_key *key,
+				 struct ar_store_feed_row *row, struct ar_store_feed *op)
+{
+	struct ar_error *err = &op->op.err;
+	enum ar_status st;
+
+	if (ar_sql_col_u64(q, 5) + 1 != row->first_seq)
+		return ar_store_fail_missing(err, ar_sql_col_u64(q, 5) + 1);
+	st = ar_sql_col_sealed(q, 4, ar_place_of_facts(key, row->first_seq, row->last_seq), &op->op.arena,
+			       &row->body, err);
+	return st ? ar_store_fail_facts(err, row->first_seq, row->last_seq) : AR_OK;
+}
+
 static enum ar_status add_row(struct ar_sql *q, struct ar_store_feed *op)
 {
 	struct ar_arena *a = &op->op.arena;
@@ -60,23 +74,28 @@ static enum ar_status add_row(struct ar_sql *q, struct ar_store_feed *op)
 		return ar_fail(&op->op.err, AR_E_CORRUPT, "a stored fact names no session");
 	memcpy(key.b, session.p, sizeof key.b);
 	op->rows = ar_store_extend(a, op->rows, op->row_count, sizeof *op->rows);
-	row = &op->rows[op->row_count++];
+	row = &op->rows[op->row_count];
 	*row = (struct ar_store_feed_row){ .at = { LANE, ar_sql_col_u64(q, 0) },
 					   .session = ar_store_key_text(a, &key),
 					   .first_seq = ar_sql_col_u64(q, 2),
 					   .last_seq = ar_sql_col_u64(q, 3) };
-	return ar_sql_col_packed(q, 4, a, &row->body, &op->op.err);
+	if (take_facts(q, &key, row, op)) {
+		op->damaged = row->session;
+		return AR_E_CORRUPT;
+	}
+	op->row_count++;
+	return AR_OK;
 }
 
-/* Whether the current row is still of the page; the first always is. */
-static enum ar_status row_fits(struct ar_sql *q, struct ar_store_feed *op, size_t *used, bool *ret)
+/* Whether the current row is still of the page; the first always is, and only then one that does not say its length. */
+static bool row_fits(struct ar_sql *q, const struct ar_store_feed *op, size_t *used)
 {
 	size_t len = 0;
-	enum ar_status st = ar_pack_length(ar_sql_col_raw(q, 4), &len, &op->op.err);
+	bool is_said = !ar_pack_length(ar_sql_col_raw(q, 4), &len, NULL);
+	bool has_room = *used <= op->max_bytes && len <= op->max_bytes - *used;
 
-	*ret = op->row_count == 0 || (*used <= op->max_bytes && len <= op->max_bytes - *used);
 	*used += len;
-	return st;
+	return op->row_count == 0 || (is_said && has_room);
 }
 
 static enum ar_status list(struct ar_db *db, struct ar_store_feed *op)
@@ -92,10 +111,12 @@ static enum ar_status list(struct ar_db *db, struct ar_store_feed *op)
 		op->at_end = !ar_sql_row(&q);
 		if (op->at_end)
 			break;
-		st = row_fits(&q, op, &used, &fits);
-		if (!st && fits)
+		fits = row_fits(&q, op, &used);
+		if (fits)
 			st = add_row(&q, op);
 	}
+	if (st && op->row_count) /* what is broken is the next page's to report */
+		st = AR_OK;
 	end = ar_sql_end(&q, st ? NULL : &op->op.err);
 	return st ? st : end;
 }

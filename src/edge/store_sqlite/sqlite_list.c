@@ -17,13 +17,13 @@ enum ar_status ar_sqlite_receipt_find(struct ar_db *db, struct ar_store_receipt 
 
 		found->scope = ar_arena_str(a, found->scope);
 		found->key = ar_arena_str(a, found->key);
-		st = input.len == AR_HASH_LEN
-			     ? ar_sql_col_packed(&q, 1, a, &found->reply, err)
-			     : ar_fail(err, AR_E_CORRUPT, "a stored receipt has no input hash");
-		if (!st)
+		if (input.len == AR_HASH_LEN)
 			memcpy(found->input.b, input.p, AR_HASH_LEN);
+		st = input.len == AR_HASH_LEN
+			     ? ar_sql_col_sealed(&q, 1, ar_place_of_receipt(found), a, &found->reply, err)
+			     : ar_fail(err, AR_E_CORRUPT, "a stored receipt has no input hash");
 	}
-	end = ar_sql_end(&q, err);
+	end = ar_sql_end(&q, st == AR_E_CORRUPT ? NULL : err);
 	return end ? end : st;
 }
 
@@ -51,6 +51,14 @@ static enum ar_status check_blob(struct ar_sqlite *s, const struct ar_hash *hash
 	return ar_sql_end(&q, err);
 }
 
+static enum ar_status take_content(struct ar_sql *q, const struct ar_hash *hash, struct ar_arena *a,
+				   struct ar_str *ret, struct ar_error *err)
+{
+	enum ar_status st = ar_sql_col_packed(q, 0, a, ret, err);
+
+	return st ? st : ar_store_check_content(hash, ret, err);
+}
+
 static enum ar_status get_blob(struct ar_sqlite *s, const struct ar_hash *hash, struct ar_arena *a,
 			       struct ar_str *ret, struct ar_error *err)
 {
@@ -63,7 +71,7 @@ static enum ar_status get_blob(struct ar_sqlite *s, const struct ar_hash *hash, 
 	q = ar_sql_begin(&s->read_db, AR_SQL_BLOB_GET);
 	ar_sql_hash(&q, hash);
 	if (ar_sql_row(&q))
-		st = ar_sql_col_packed(&q, 0, a, ret, err);
+		st = take_content(&q, hash, a, ret, err);
 	end = ar_sql_end(&q, st ? NULL : err);
 	if (!st && !end && !ar_str_absent(*ret))
 		ar_blob_cache_put(&s->blobs, hash, *ret);
@@ -80,7 +88,7 @@ static enum ar_status get_blob_of(struct ar_db *db, const struct ar_store_key *k
 	ar_sql_hash(&q, hash);
 	ar_sql_key(&q, key);
 	if (ar_sql_row(&q))
-		st = ar_sql_col_packed(&q, 0, &op->arena, ret, &op->err);
+		st = take_content(&q, hash, &op->arena, ret, &op->err);
 	end = ar_sql_end(&q, st ? NULL : &op->err);
 	return st ? st : end;
 }
@@ -181,7 +189,8 @@ static enum ar_status add_task(struct ar_sql *q, struct ar_store_tasks *op)
 	*row = (struct ar_store_task_row){ .task = ar_sql_col_str(q, 1, a),
 					   .status = ar_sql_col_str(q, 2, a),
 					   .is_internal = ar_sql_col_u64(q, 3) };
-	st = ar_sql_col_packed(q, 4, a, &row->record, op->is_check ? NULL : &op->op.err);
+	st = ar_sql_col_sealed(q, 4, ar_place_of_task(row), a, &row->record,
+			       op->is_check ? NULL : &op->op.err);
 	if (st && op->is_check)
 		row->record = AR_STR_NONE;
 	return op->is_check ? AR_OK : st;
@@ -275,7 +284,8 @@ static enum ar_status index_snapshot(struct ar_db *db, struct ar_store_index *op
 	op->has_snapshot = ar_sql_row(&q);
 	if (op->has_snapshot) {
 		op->snapshot_seq = ar_sql_col_u64(&q, 0);
-		if (ar_sql_col_packed(&q, 1, &op->op.arena, &op->snapshot, NULL))
+		if (ar_sql_col_sealed(&q, 1, ar_place_of_snapshot(key, op->snapshot_seq), &op->op.arena,
+				      &op->snapshot, NULL))
 			op->snapshot = AR_STR_NONE;
 	}
 	return ar_sql_end(&q, &op->op.err);

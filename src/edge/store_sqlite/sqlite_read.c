@@ -2,27 +2,49 @@
  * database. The lists and lookups are in sqlite_list.c and sqlite_action.c. */
 #include "sqlite.h"
 
-static enum ar_status add_row(struct ar_sql *q, struct ar_arena *a, struct ar_store_row **rows, size_t *count,
-			      struct ar_error *err)
+static enum ar_status add_row(struct ar_sql *q, const struct ar_store_key *key, struct ar_arena *a,
+			      struct ar_store_row **rows, size_t *count, struct ar_error *err)
 {
 	struct ar_store_row *row;
 
 	*rows = ar_store_extend(a, *rows, *count, sizeof **rows);
-	row = &(*rows)[(*count)++];
+	row = &(*rows)[*count];
 	row->first_seq = ar_sql_col_u64(q, 0);
 	row->last_seq = ar_sql_col_u64(q, 1);
 	row->at = ar_sql_col_i64(q, 2);
-	return ar_sql_col_packed(q, 3, a, &row->body, err);
+	if (ar_sql_col_sealed(q, 3, ar_place_of_facts(key, row->first_seq, row->last_seq), a, &row->body,
+			      err))
+		return ar_store_fail_facts(err, row->first_seq, row->last_seq);
+	++*count;
+	return AR_OK;
 }
 
-static enum ar_status read_head(struct ar_db *db, const struct ar_store_key *key, uint64_t *ret,
-				struct ar_error *err)
+/* A session that has rows of other tables and no log is not one that never was. */
+static enum ar_status check_unknown(struct ar_db *db, const struct ar_store_key *key, struct ar_str session,
+				    struct ar_error *err)
+{
+	struct ar_sql q = ar_sql_begin(db, AR_SQL_KNOWN);
+	enum ar_status st;
+	bool is_known;
+
+	ar_sql_key(&q, key);
+	is_known = ar_sql_row(&q);
+	st = ar_sql_end(&q, err);
+	if (st)
+		return st;
+	return is_known ? ar_store_fail_no_log(err) : ar_store_fail_unknown(err, session);
+}
+
+static enum ar_status read_head(struct ar_db *db, const struct ar_store_key *key, struct ar_str session,
+				uint64_t *ret, struct ar_error *err)
 {
 	struct ar_sql q = ar_sql_begin(db, AR_SQL_HEAD);
+	enum ar_status st;
 
 	ar_sql_key(&q, key);
 	*ret = ar_sql_row(&q) ? ar_sql_col_u64(&q, 0) : 0;
-	return ar_sql_end(&q, err);
+	st = ar_sql_end(&q, err);
+	return st || *ret ? st : check_unknown(db, key, session, err);
 }
 
 static enum ar_status load_snapshot(struct ar_db *db, struct ar_store_load *op,
@@ -34,10 +56,23 @@ static enum ar_status load_snapshot(struct ar_db *db, struct ar_store_load *op,
 	ar_sql_key(&q, key);
 	if (ar_sql_row(&q)) {
 		op->snapshot_seq = ar_sql_col_u64(&q, 0);
-		st = ar_sql_col_packed(&q, 1, &op->op.arena, &op->snapshot, &op->op.err);
+		st = ar_sql_col_sealed(&q, 1, ar_place_of_snapshot(key, op->snapshot_seq), &op->op.arena,
+				       &op->snapshot, &op->op.err);
+		if (st)
+			ar_fail_wrap(&op->op.err, "snapshot");
 	}
 	end = ar_sql_end(&q, st ? NULL : &op->op.err);
 	return st ? st : end;
+}
+
+static enum ar_status load_shell(struct ar_db *db, struct ar_store_load *op, const struct ar_store_key *key)
+{
+	struct ar_sql q = ar_sql_begin(db, AR_SQL_SESSION_GET);
+
+	ar_sql_key(&q, key);
+	if (ar_sql_row(&q) && ar_sql_col_packed(&q, 6, &op->op.arena, &op->shell, NULL))
+		op->shell = AR_STR_NONE;
+	return ar_sql_end(&q, &op->op.err);
 }
 
 static enum ar_status load_rows(struct ar_db *db, struct ar_store_load *op, const struct ar_store_key *key)
@@ -48,7 +83,7 @@ static enum ar_status load_rows(struct ar_db *db, struct ar_store_load *op, cons
 	ar_sql_key(&q, key);
 	ar_sql_u64(&q, op->snapshot_seq);
 	while (!st && ar_sql_row(&q))
-		st = add_row(&q, &op->op.arena, &op->rows, &op->row_count, &op->op.err);
+		st = add_row(&q, key, &op->op.arena, &op->rows, &op->row_count, &op->op.err);
 	end = ar_sql_end(&q, st ? NULL : &op->op.err);
 	return st ? st : end;
 }
@@ -78,51 +113,77 @@ static enum ar_status load(struct ar_db *db, struct ar_store_load *op)
 	uint64_t head = 0;
 	enum ar_status st;
 
-	op->snapshot = AR_STR_NONE;
+	op->snapshot = op->shell = AR_STR_NONE;
 	op->snapshot_seq = 0;
 	op->rows = NULL;
 	op->chunks = NULL;
 	op->row_count = op->chunk_count = 0;
 	if (!ar_store_key_parse(op->session, &key))
 		return ar_store_fail_unknown(&op->op.err, op->session);
-	st = read_head(db, &key, &head, &op->op.err);
-	if (!st && !head)
-		return ar_store_fail_unknown(&op->op.err, op->session);
+	st = read_head(db, &key, op->session, &head, &op->op.err);
 	if (!st)
 		st = load_snapshot(db, op, &key);
 	if (!st)
 		st = load_rows(db, op, &key);
+	if (!st)
+		st = ar_store_check_load(op, head, &op->op.err);
+	if (!st)
+		st = load_shell(db, op, &key);
 	return st ? st : load_chunks(db, op, &key);
 }
 
-/* Whether the current row still fits into the window; the first always does. */
-static enum ar_status row_fits(struct ar_sql *q, struct ar_store_read *op, size_t *used, bool *ret)
+/* Whether the current row still fits into the window; the first always does, and only then one that does not say its length. */
+static bool row_fits(struct ar_sql *q, const struct ar_store_read *op, size_t *used)
 {
 	size_t len = 0;
-	enum ar_status st = ar_pack_length(ar_sql_col_raw(q, 3), &len, &op->op.err);
+	bool is_said = !ar_pack_length(ar_sql_col_raw(q, 3), &len, NULL);
+	bool has_room = *used <= op->max_bytes && len <= op->max_bytes - *used;
 
-	*ret = op->row_count == 0 || (*used <= op->max_bytes && len <= op->max_bytes - *used);
 	*used += len;
+	return op->row_count == 0 || (is_said && has_room);
+}
+
+/* The fact that a window begins with; backward the newest one that there is. */
+static struct ar_store_row_wanted first_wanted(const struct ar_store_read *op)
+{
+	uint64_t next = op->backward && op->from > op->head ? op->head : op->from;
+
+	return (struct ar_store_row_wanted){ .next = next || op->backward ? next : 1,
+					     .backward = op->backward,
+					     .is_first = true };
+}
+
+static enum ar_status take_row(struct ar_sql *q, struct ar_store_read *op, const struct ar_store_key *key,
+			       struct ar_store_row_wanted *w)
+{
+	uint64_t first = ar_sql_col_u64(q, 0), last = ar_sql_col_u64(q, 1);
+	enum ar_status st = ar_store_check_row(w, first, last, &op->op.err);
+
+	if (!st)
+		st = add_row(q, key, &op->op.arena, &op->rows, &op->row_count, &op->op.err);
+	w->is_first = false;
+	w->next = op->backward ? first - 1 : last + 1;
 	return st;
 }
 
-static enum ar_status walk(struct ar_sql *q, struct ar_store_read *op)
+/* A row that is broken or missing is the next window's to report. */
+static enum ar_status walk(struct ar_sql *q, struct ar_store_read *op, const struct ar_store_key *key)
 {
+	struct ar_store_row_wanted w = first_wanted(op);
 	size_t used = 0;
-	bool fits = true;
-	enum ar_status st = AR_OK;
 
-	while (!st && ar_sql_row(q)) {
-		st = row_fits(q, op, &used, &fits);
-		if (st && op->row_count) /* a broken row is the next window's to report */
-			return AR_OK;
-		if (!st && !fits)
-			return AR_OK;
-		if (!st)
-			st = add_row(q, &op->op.arena, &op->rows, &op->row_count, &op->op.err);
+	while (ar_sql_row(q)) {
+		enum ar_status st = row_fits(q, op, &used) ? take_row(q, op, key, &w) : AR_E_LIMIT;
+
+		if (st)
+			return op->row_count ? AR_OK : st;
 	}
-	op->at_end = true;
-	return st;
+	if (q->rc != SQLITE_DONE)
+		return AR_OK; /* weather, which the end of the statement tells: nothing is known to be missing */
+	op->at_end = op->backward ? w.next == 0 : true;
+	if (!op->at_end && !op->row_count)
+		return ar_store_fail_missing(&op->op.err, w.next);
+	return AR_OK;
 }
 
 static void reverse(struct ar_store_row *rows, size_t count)
@@ -142,7 +203,7 @@ static enum ar_status read_window(struct ar_db *db, struct ar_store_read *op, co
 
 	ar_sql_key(&q, key);
 	ar_sql_u64(&q, op->from);
-	st = walk(&q, op);
+	st = walk(&q, op, key);
 	end = ar_sql_end(&q, st ? NULL : &op->op.err);
 	if (op->backward)
 		reverse(op->rows, op->row_count);
@@ -160,10 +221,8 @@ static enum ar_status read_log(struct ar_db *db, struct ar_store_read *op)
 	op->head = 0;
 	if (!ar_store_key_parse(op->session, &key))
 		return ar_store_fail_unknown(&op->op.err, op->session);
-	st = read_head(db, &key, &op->head, &op->op.err);
-	if (st)
-		return st;
-	return op->head ? read_window(db, op, &key) : ar_store_fail_unknown(&op->op.err, op->session);
+	st = read_head(db, &key, op->session, &op->head, &op->op.err);
+	return st ? st : read_window(db, op, &key);
 }
 
 static enum ar_status serve(struct ar_sqlite *s, struct ar_store_op *op)
@@ -191,6 +250,10 @@ static enum ar_status serve(struct ar_sqlite *s, struct ar_store_op *op)
 		return ar_sqlite_index(db, AR_CONTAINER_OF(op, struct ar_store_index, op));
 	case AR_STORE_FEED:
 		return ar_sqlite_feed(db, AR_CONTAINER_OF(op, struct ar_store_feed, op));
+	case AR_STORE_AUDIT_LIST:
+		return ar_sqlite_audit_list(db, AR_CONTAINER_OF(op, struct ar_store_audit_list, op));
+	case AR_STORE_AUDIT_VERIFY:
+		return ar_sqlite_audit_verify(db, AR_CONTAINER_OF(op, struct ar_store_audit_verify, op));
 	case AR_STORE_TENANT:
 		return ar_sqlite_tenant(db, AR_CONTAINER_OF(op, struct ar_store_tenant, op));
 	default:

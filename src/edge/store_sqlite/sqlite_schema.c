@@ -7,7 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SCHEMA_VERSION 7
+#define SCHEMA_VERSION 8
+/* The oldest schema whose programs can work on this one: a migration that only adds leaves it, one that takes away or changes what they use
+ * raises it to its own number. It is kept in the file, so that a program from before a migration may start again. */
+#define LEAST_VERSION 7
 #define APPLICATION_ID 0x41675274 /* "AgRt": tells our files from any other database */
 
 /* log: an ordinary table with a composite key; measured faster than WITHOUT ROWID for bodies of this size,
@@ -112,6 +115,16 @@ static enum ar_status query_int(struct ar_db *db, const char *text, int64_t *ret
 	return finish(&q, err);
 }
 
+/* Whether whoever wrote a newer schema says that this program can work on it. */
+static bool knows_enough(struct ar_db *db)
+{
+	int64_t least = 0;
+
+	return query_int(db, "SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'least_version'", &least,
+			 NULL) == AR_OK &&
+	       least > 0 && least <= SCHEMA_VERSION;
+}
+
 /* Before anything is changed: a file that is not ours, or too new, stays as it is. */
 static enum ar_status check_file(struct ar_db *db, const char *path, struct ar_error *err)
 {
@@ -127,7 +140,7 @@ static enum ar_status check_file(struct ar_db *db, const char *path, struct ar_e
 	if (tables && application != APPLICATION_ID)
 		return ar_fail(err, AR_E_INVALID, "'%s' is a database, but not a store of this runtime",
 			       path);
-	if (version > SCHEMA_VERSION)
+	if (version > SCHEMA_VERSION && !knows_enough(db))
 		return ar_fail(err, AR_E_UNAVAILABLE,
 			       "store '%s' has schema version %lld, this program knows up to %d: a newer one "
 			       "wrote it",
@@ -176,11 +189,11 @@ static enum ar_status add_keeping(struct ar_db *db, struct ar_error *err)
 
 static enum ar_status ensure_schema(struct ar_db *db, struct ar_error *err)
 {
-	char mark[96];
+	char mark[256];
 	int64_t version = 0;
 	enum ar_status st = query_int(db, "PRAGMA user_version", &version, err);
 
-	if (st || version == SCHEMA_VERSION)
+	if (st || version >= SCHEMA_VERSION)
 		return st;
 	if (version < 1)
 		st = run_script(db, first_schema, err);
@@ -196,8 +209,13 @@ static enum ar_status ensure_schema(struct ar_db *db, struct ar_error *err)
 		st = run_script(db, ar_sqlite_feed_schema, err);
 	if (!st && version < 7)
 		st = run_script(db, ar_sqlite_floor_schema, err);
-	snprintf(mark, sizeof mark, "PRAGMA application_id = %d; PRAGMA user_version = %d", APPLICATION_ID,
-		 SCHEMA_VERSION);
+	if (!st && version < 8)
+		st = run_script(db, ar_sqlite_audit_schema, err);
+	snprintf(mark, sizeof mark,
+		 "INSERT INTO meta (key, value) VALUES ('least_version', '%d')"
+		 " ON CONFLICT (key) DO UPDATE SET value = excluded.value;"
+		 "PRAGMA application_id = %d; PRAGMA user_version = %d",
+		 LEAST_VERSION, APPLICATION_ID, SCHEMA_VERSION);
 	return st ? st : run_script(db, mark, err);
 }
 
@@ -294,8 +312,11 @@ enum ar_status ar_sqlite_set_up(struct ar_sqlite *s, const struct ar_store_sqlit
 				struct ar_error *err)
 {
 	struct ar_db *db = &s->write_db;
-	enum ar_status st = run_script(db, "BEGIN IMMEDIATE", err);
+	/* What the log shows may never have reached the disk, if a sync failed before: copied and synced it has. */
+	enum ar_status st = run_script(db, "PRAGMA wal_checkpoint(TRUNCATE)", err);
 
+	if (!st)
+		st = run_script(db, "BEGIN IMMEDIATE", err);
 	if (!st)
 		st = ensure_schema(db, err);
 	if (!st)

@@ -18,6 +18,13 @@
 #define OF_ACCOUNT "(?2 IS NULL OR account = ?2)"
 #define OF_SESSION "session = ?1 AND (?7 IS NULL OR tenant = ?7) AND " OF_ACCOUNT
 
+#define AUDIT_ROW "SELECT n, at, tenant, session, seq, record, hash FROM audit"
+
+/* A list of audit entries. Parameters are the same for all: tenant, bounds of the time, place, limit. */
+#define AUDIT_LIST(whose, than, order) \
+	AUDIT_ROW " WHERE " whose " AND at >= ?2 AND at < ?3 AND (at, n) " than \
+		  " (?4, ?5) ORDER BY at " order ", n " order " LIMIT ?6"
+
 static const char *const sql_text[AR_SQL_COUNT] = {
 	[AR_SQL_BEGIN_WRITE] = "BEGIN IMMEDIATE",
 	[AR_SQL_BEGIN_READ] = "BEGIN",
@@ -25,6 +32,8 @@ static const char *const sql_text[AR_SQL_COUNT] = {
 	[AR_SQL_ROLLBACK] = "ROLLBACK",
 	[AR_SQL_EPOCH] = "SELECT epoch FROM node WHERE id = 'local'",
 	[AR_SQL_HEAD] = "SELECT last_seq FROM log WHERE session = ?1 ORDER BY first_seq DESC LIMIT 1",
+	[AR_SQL_KNOWN] = "SELECT 1 WHERE EXISTS (SELECT 1 FROM session WHERE session = ?1)"
+			 " OR EXISTS (SELECT 1 FROM snapshot WHERE session = ?1)",
 	[AR_SQL_LOG_PUT] = "INSERT INTO log (session, first_seq, last_seq, at, tenant, position, body)"
 			   " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
 	[AR_SQL_LOG_AFTER] = "SELECT first_seq, last_seq, at, body FROM log"
@@ -132,8 +141,21 @@ static const char *const sql_text[AR_SQL_COUNT] = {
 			       " ORDER BY since LIMIT ?2) AND at IS NOT NULL"
 			       " AND NOT EXISTS (SELECT 1 FROM blob_ref AS r WHERE r.hash = blob.hash)"
 			       " AND NOT EXISTS (SELECT 1 FROM log AS l WHERE l.session = blob.session)",
-	[AR_SQL_FEED_LIST] = "SELECT position, session, first_seq, last_seq, body FROM log"
-			     " WHERE tenant = ?1 AND position > ?2 ORDER BY position",
+	[AR_SQL_PROBE] = "INSERT INTO meta (key, value) VALUES ('probed', ?1)"
+			 " ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+	[AR_SQL_META_GET] = "SELECT value FROM meta WHERE key = ?1",
+	[AR_SQL_META_PUT] = "INSERT INTO meta (key, value) VALUES (?1, ?2)"
+			    " ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+	[AR_SQL_SEAL_LIST] = "SELECT session, first_seq, last_seq, body FROM log"
+			     " WHERE (session, first_seq) > (?1, ?2) AND session <= ?3"
+			     " ORDER BY session, first_seq LIMIT ?4",
+	[AR_SQL_SEAL_PUT] = "UPDATE log SET body = ?3 WHERE session = ?1 AND first_seq = ?2",
+	/* With where the row before it in its session ends. */
+	[AR_SQL_FEED_LIST] =
+		"SELECT position, session, first_seq, last_seq, body, (SELECT b.last_seq FROM log AS b"
+		" WHERE b.session = log.session AND b.first_seq < log.first_seq"
+		" ORDER BY b.first_seq DESC LIMIT 1) FROM log"
+		" WHERE tenant = ?1 AND position > ?2 ORDER BY position",
 	[AR_SQL_FEED_HEAD] = "SELECT position FROM log WHERE tenant = ?1 ORDER BY position DESC LIMIT 1",
 	[AR_SQL_FEED_LIMIT] = "SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'feed'",
 	[AR_SQL_FEED_RESERVE] = "UPDATE meta SET value = CAST(value AS INTEGER) + ?1 WHERE key = 'feed'"
@@ -146,6 +168,25 @@ static const char *const sql_text[AR_SQL_COUNT] = {
 		" ON CONFLICT (tenant) DO UPDATE SET position = max(position, excluded.position)",
 	[AR_SQL_DOOMED_DROP] = "DELETE FROM blob_doomed WHERE hash IN"
 			       " (SELECT hash FROM blob_doomed WHERE since < ?1 ORDER BY since LIMIT ?2)",
+	[AR_SQL_AUDIT_END] = "SELECT n, hash FROM audit ORDER BY n DESC LIMIT 1",
+	[AR_SQL_AUDIT_PUT] = "INSERT INTO audit (n, at, tenant, session, seq, record, hash)"
+			     " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+	/* From the first on, as far as all are old; the last of those that are looked at stays, so the newest of all does. */
+	[AR_SQL_AUDIT_OLD] =
+		"SELECT max(n), count(*) FROM (SELECT n, max(at >= ?1) OVER w AS young, lead(n) OVER w AS "
+		"next"
+		" FROM (SELECT n, at FROM audit ORDER BY n LIMIT ?2) WINDOW w AS (ORDER BY n ROWS BETWEEN"
+		" UNBOUNDED PRECEDING AND CURRENT ROW)) WHERE NOT young AND next IS NOT NULL",
+	[AR_SQL_AUDIT_FLOOR] =
+		"INSERT INTO audit_floor (lane, n, hash) SELECT 1, n, hash FROM audit WHERE n = ?1"
+		" ON CONFLICT (lane) DO UPDATE SET n = excluded.n, hash = excluded.hash",
+	[AR_SQL_AUDIT_DROP] = "DELETE FROM audit WHERE n <= ?1",
+	[AR_SQL_AUDIT_FLOOR_GET] = "SELECT n, hash FROM audit_floor WHERE lane = 1",
+	[AR_SQL_AUDIT_AFTER] = AUDIT_ROW " WHERE n > ?1 ORDER BY n LIMIT ?2",
+	[AR_SQL_AUDIT_LIST] = AUDIT_LIST("tenant = ?1", "<", "DESC"),
+	[AR_SQL_AUDIT_LIST_UP] = AUDIT_LIST("tenant = ?1", ">", ""),
+	[AR_SQL_AUDIT_LIST_ALL] = AUDIT_LIST("?1 IS NULL", "<", "DESC"),
+	[AR_SQL_AUDIT_LIST_ALL_UP] = AUDIT_LIST("?1 IS NULL", ">", ""),
 };
 
 void ar_db_fini(struct ar_db *db)
@@ -259,6 +300,11 @@ void ar_sql_packed(struct ar_sql *q, struct ar_str v)
 	ar_sql_bytes(q, ar_pack(q->db->packer, v));
 }
 
+void ar_sql_sealed(struct ar_sql *q, struct ar_str v, struct ar_place_sum at)
+{
+	ar_sql_bytes(q, ar_pack_sealed(q->db->packer, v, at));
+}
+
 uint64_t ar_sql_col_u64(struct ar_sql *q, int col)
 {
 	return (uint64_t)ar_sql_col_i64(q, col);
@@ -291,4 +337,13 @@ enum ar_status ar_sql_col_packed(struct ar_sql *q, int col, struct ar_arena *a, 
 
 	*ret = raw;
 	return ar_str_absent(raw) ? AR_OK : ar_unpack(q->db->packer, raw, a, ret, err);
+}
+
+enum ar_status ar_sql_col_sealed(struct ar_sql *q, int col, struct ar_place_sum at, struct ar_arena *a,
+				 struct ar_str *ret, struct ar_error *err)
+{
+	struct ar_str raw = ar_sql_col_raw(q, col);
+
+	*ret = raw;
+	return ar_str_absent(raw) ? AR_OK : ar_unpack_sealed(q->db->packer, raw, at, a, ret, err);
 }

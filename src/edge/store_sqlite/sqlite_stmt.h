@@ -11,8 +11,7 @@
 #ifndef AR_EDGE_STORE_SQLITE_STMT_H
 #define AR_EDGE_STORE_SQLITE_STMT_H
 
-#include "pack.h"
-#include "store_op.h"
+#include "store_place.h"
 
 #include <sqlite3.h>
 #include <stdatomic.h>
@@ -24,6 +23,7 @@ enum ar_sql_id {
 	AR_SQL_ROLLBACK,
 	AR_SQL_EPOCH,
 	AR_SQL_HEAD,
+	AR_SQL_KNOWN,
 	AR_SQL_LOG_PUT,
 	AR_SQL_LOG_AFTER,
 	AR_SQL_LOG_FORWARD,
@@ -82,6 +82,22 @@ enum ar_sql_id {
 	AR_SQL_FEED_RESERVE,
 	AR_SQL_FEED_FLOOR,
 	AR_SQL_FEED_RAISE,
+	AR_SQL_AUDIT_END,
+	AR_SQL_AUDIT_PUT,
+	AR_SQL_AUDIT_OLD,
+	AR_SQL_AUDIT_FLOOR,
+	AR_SQL_AUDIT_DROP,
+	AR_SQL_AUDIT_FLOOR_GET,
+	AR_SQL_AUDIT_AFTER,
+	AR_SQL_AUDIT_LIST,
+	AR_SQL_AUDIT_LIST_UP,
+	AR_SQL_AUDIT_LIST_ALL,
+	AR_SQL_AUDIT_LIST_ALL_UP,
+	AR_SQL_PROBE,
+	AR_SQL_META_GET,
+	AR_SQL_META_PUT,
+	AR_SQL_SEAL_LIST,
+	AR_SQL_SEAL_PUT,
 	AR_SQL_COUNT
 };
 
@@ -128,6 +144,7 @@ void ar_sql_bytes(struct ar_sql *q, struct ar_str v);
 void ar_sql_key(struct ar_sql *q, const struct ar_store_key *key);
 void ar_sql_hash(struct ar_sql *q, const struct ar_hash *hash);
 void ar_sql_packed(struct ar_sql *q, struct ar_str v);
+void ar_sql_sealed(struct ar_sql *q, struct ar_str v, struct ar_place_sum at);
 
 /* Columns of the current row; col_raw is SQLite's until the next row, the others are copies in the arena. */
 uint64_t ar_sql_col_u64(struct ar_sql *q, int col);
@@ -136,6 +153,8 @@ struct ar_str ar_sql_col_raw(struct ar_sql *q, int col);
 struct ar_str ar_sql_col_str(struct ar_sql *q, int col, struct ar_arena *a);
 AR_MUST_USE enum ar_status ar_sql_col_packed(struct ar_sql *q, int col, struct ar_arena *a,
 					     struct ar_str *ret, struct ar_error *err);
+AR_MUST_USE enum ar_status ar_sql_col_sealed(struct ar_sql *q, int col, struct ar_place_sum at,
+					     struct ar_arena *a, struct ar_str *ret, struct ar_error *err);
 
 AR_END_DECLS
 

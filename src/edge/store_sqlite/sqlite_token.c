@@ -47,7 +47,8 @@ enum ar_status ar_sqlite_token_put(struct ar_sqlite *s, struct ar_store_token_pu
 	ar_sql_text(&q, op->token);
 	ar_sql_u64(&q, op->version);
 	ar_sql_bytes(&q, op->record);
-	return ar_sql_run(&q, &op->op.err);
+	st = ar_sql_run(&q, &op->op.err);
+	return st || !op->audit ? st : ar_sqlite_audit_put(s, op->audit, &op->op.err);
 }
 
 enum ar_status ar_sqlite_tokens(struct ar_db *db, struct ar_store_tokens *op)

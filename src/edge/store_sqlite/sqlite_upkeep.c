@@ -100,6 +100,8 @@ static enum ar_status remove_litter(struct ar_sqlite *s, struct ar_store_upkeep 
 		st = sweep(s, AR_SQL_DOOMED_BLOB, op->doomed_before, op, &op->contents);
 	if (!st)
 		st = sweep(s, AR_SQL_DOOMED_DROP, op->doomed_before, op, &looked);
+	if (!st)
+		st = ar_sqlite_audit_prune(s, op, op->limit * AR_STORE_LITTER);
 	op->more = op->more || op->receipts == op->limit * AR_STORE_LITTER ||
 		   looked == op->limit * AR_STORE_LITTER;
 	if (op->contents)
@@ -107,15 +109,28 @@ static enum ar_status remove_litter(struct ar_sqlite *s, struct ar_store_upkeep 
 	return st;
 }
 
+static enum ar_status probe(struct ar_sqlite *s, struct ar_store_upkeep *op)
+{
+	struct ar_sql q = ar_sql_begin(&s->write_db, AR_SQL_PROBE);
+
+	ar_sql_i64(&q, ar_clock_system()->wall(ar_clock_system()));
+	return ar_sql_run(&q, &op->op.err);
+}
+
 enum ar_status ar_sqlite_upkeep(struct ar_sqlite *s, struct ar_store_upkeep *op)
 {
 	struct ar_clock *clock = ar_clock_system();
 	struct ar_store_walk w;
-	enum ar_status st = ar_store_walk_start(op, clock->wall(clock), &w);
+	enum ar_status st;
 
+	if (op->is_probe)
+		return probe(s, op);
+	st = ar_store_walk_start(op, clock->wall(clock), &w);
 	if (!st && !w.is_empty)
 		st = remove_sessions(s, op, &w);
 	if (!st && op->limit)
 		st = remove_litter(s, op);
+	if (!st && op->limit)
+		st = ar_sqlite_seal(s, op);
 	return st;
 }

@@ -28,6 +28,9 @@ static enum ar_status apply(struct ar_sqlite *s, struct ar_store_op *op)
 		return ar_sqlite_upkeep(s, AR_CONTAINER_OF(op, struct ar_store_upkeep, op));
 	if (op->kind == AR_STORE_TOKEN_PUT)
 		return ar_sqlite_token_put(s, AR_CONTAINER_OF(op, struct ar_store_token_put, op));
+	if (op->kind == AR_STORE_AUDIT_PUT)
+		return ar_sqlite_audit_put(s, AR_CONTAINER_OF(op, struct ar_store_audit_put, op)->entry,
+					   &op->err);
 	return ar_sqlite_append(s, AR_CONTAINER_OF(op, struct ar_store_append, op));
 }
 
@@ -46,18 +49,42 @@ static enum ar_status apply_all(struct ar_sqlite *s, struct ar_list *batch, stru
 	return AR_OK;
 }
 
+/* What failed at writing is not in the file. But once the last page of a commit is in the write-ahead log only the sync is left; when that
+ * fails the commit may come back at the next start, and what the kernel still has to write is not known any more either. */
+static bool is_in_doubt(struct ar_sqlite *s)
+{
+	int code = sqlite3_extended_errcode(s->write_db.handle);
+
+	return (code & 0xff) == SQLITE_IOERR && code != SQLITE_IOERR_WRITE;
+}
+
+static enum ar_status run_commit(struct ar_sqlite *s, struct ar_error *err)
+{
+	enum ar_status st = ar_db_run(&s->write_db, AR_SQL_COMMIT, err);
+
+	if (!st || !is_in_doubt(s))
+		return st;
+	s->is_in_doubt = true;
+	if (s->doubt)
+		s->doubt(err->msg);
+	return err->status = AR_E_DOUBT;
+}
+
 static enum ar_status commit(struct ar_sqlite *s, struct ar_error *err)
 {
 	AR_FAULT("store.before_commit");
 	if (AR_FAULT_ERROR("store.commit_error"))
 		return ar_fail(err, AR_E_IO, "store: the commit failed (fault injected)");
-	return ar_db_run(&s->write_db, AR_SQL_COMMIT, err);
+	return run_commit(s, err);
 }
 
 static enum ar_status run_transaction(struct ar_sqlite *s, struct ar_list *batch, struct ar_error *err)
 {
 	enum ar_status st;
 
+	if (s->is_in_doubt)
+		return ar_fail(err, AR_E_DOUBT,
+			       "store: a commit failed while it was synced; open the store again");
 	AR_FAULT("store.before_begin");
 	st = ar_db_run(&s->write_db, AR_SQL_BEGIN_WRITE, err);
 	if (!st)
@@ -76,6 +103,7 @@ static void fail_all(struct ar_sqlite *s, struct ar_list *batch, enum ar_status 
 		ar_db_run(&s->write_db, AR_SQL_ROLLBACK, NULL);
 	ar_store_heads_clear(&s->heads);
 	ar_blob_cache_clear(&s->blobs);
+	s->is_chain_known = false;
 	s->position = s->reserved = 0; /* the block may have been reserved by what is rolled back */
 	AR_LIST_FOR (it, batch) {
 		op_of(it)->status = st;

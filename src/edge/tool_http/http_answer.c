@@ -75,6 +75,7 @@ static void end_broken(const struct ar_http_end *e, struct ar_arena *a, struct a
 {
 	switch (e->end) {
 	case AR_TRANSFER_UNREACHABLE:
+	case AR_TRANSFER_NO_DESCRIPTORS:
 		return end_unsent(e, a, r);
 	case AR_TRANSFER_TIMEOUT:
 		return end_late(e, a, r);

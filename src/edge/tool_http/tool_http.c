@@ -229,15 +229,12 @@ static enum ar_status check_texts(struct http_source *s, const struct ar_tool *t
 
 static struct plan plan_from(struct http_source *s, const struct ar_tool_http *d)
 {
-	const char **headers = ar_arena_alloc(&s->arena, (d->header_count + 1) * sizeof(*headers));
 	const char *method = copy(s, d->method);
 	struct plan p = { .timeout_ms = d->timeout_ms ? d->timeout_ms : DEFAULT_MS };
 
-	for (size_t i = 0; i < d->header_count; i++)
-		headers[i] = copy(s, d->headers[i]);
 	p.http.method = *method ? method : "POST";
 	p.http.url = copy(s, d->url);
-	p.http.headers = headers;
+	p.http.headers = d->headers;
 	p.http.header_count = d->header_count;
 	p.http.sends_body = strcmp(p.http.method, "GET") != 0 && strcmp(p.http.method, "DELETE") != 0;
 	p.is_tls = strncasecmp(p.http.url, "https:", 6) == 0;

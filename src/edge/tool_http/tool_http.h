@@ -9,7 +9,7 @@
 
 #define AR_TOOL_HTTP_ANSWER_MAX (8u << 20) /* bytes of an answer */
 
-/* One tool. Strings are copied; NULL and empty are the same. */
+/* One tool. Strings are copied but for the headers; NULL and empty are the same. */
 struct ar_tool_http {
 	const char *name; /* [A-Za-z0-9_-]{1,64} */
 	const char *description;
@@ -18,7 +18,7 @@ struct ar_tool_http {
 	 * it as its query, the others send all of them as a JSON object. */
 	const char *url;
 	const char *schema; /* JSON Schema of the arguments; none: any object */
-	const char *const *headers; /* "Name: value" */
+	const char *const *headers; /* "Name: value"; not copied: each call sends what stands there then */
 	size_t header_count;
 	uint32_t timeout_ms; /* of one call; 0: 30 s */
 	bool is_read_only;

@@ -26,6 +26,7 @@ struct ar_source {
 	bool is_peer; /* another node of the cluster, at its own address */
 	bool is_loopback; /* TCP from this machine */
 	bool is_tls;
+	char address[46]; /* of the other end, over TCP; empty: none */
 };
 
 /* Becomes the owner of the link. `x` may be looked at until this returns; `rest` is what was read behind the

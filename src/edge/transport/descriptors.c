@@ -1,5 +1,5 @@
-/* Clients may not have all descriptors of the process: a reserve stays for the store, for model calls and the pipes of tools, and who comes when
- * only that is left is turned away. Owner: the loop thread. */
+/* Clients may not have all descriptors of the process: a reserve stays for the store and the pipes of tools, and what model calls may take (up to
+ * a quarter); who comes when only that is left is turned away. Owner: the loop thread. */
 #include "server.h"
 
 #include <limits.h>
@@ -7,6 +7,7 @@
 
 #define RESERVE_SHARE 4 /* of the descriptors, */
 #define RESERVE_MAX 256 /* but not more */
+#define CALLS_SHARE 4 /* of the descriptors, at most, for model calls */
 #define KEPT_SHARE 4 /* of the reserve */
 #define STRAINED_MS 2000 /* after the last connection that was turned away */
 
@@ -15,13 +16,15 @@
 static void share_descriptors(struct ar_http_server *s)
 {
 	struct rlimit limit;
-	rlim_t reserve;
+	rlim_t reserve, calls;
 
 	s->max_fd = s->max_kept_fd = INT_MAX;
 	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur > INT_MAX)
 		return;
 	reserve = limit.rlim_cur / RESERVE_SHARE < RESERVE_MAX ? limit.rlim_cur / RESERVE_SHARE : RESERVE_MAX;
-	s->max_fd = (int)(limit.rlim_cur - reserve);
+	calls = limit.rlim_cur / CALLS_SHARE < s->kept_descriptors ? limit.rlim_cur / CALLS_SHARE
+								   : s->kept_descriptors;
+	s->max_fd = (int)(limit.rlim_cur - reserve - calls);
 	s->max_kept_fd = s->max_fd + (int)reserve / KEPT_SHARE;
 }
 

@@ -7,6 +7,7 @@
 #include "peer/forward.h"
 #include "server.h"
 #include "sse.h"
+#include "trace.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -29,14 +30,15 @@ struct ar_visit *ar_visit_new(struct ar_http_server *s, const struct ar_principa
 	struct ar_visit *v;
 	char *text;
 
-	if (ar_principal_is_operator(who))
+	if (ar_principal_is_operator(who) && (!who || ar_str_is(who->person, AR_PERSON_LOCAL)))
 		return NULL;
-	v = ar_new0(sizeof(*v) + who->tenant.len + who->actor.len + who->token.len);
+	v = ar_new0(sizeof(*v) + who->tenant.len + who->actor.len + who->person.len + who->token.len);
 	text = (char *)(v + 1);
 	v->server = s;
 	v->who = *who;
 	v->who.tenant = put_text(&text, who->tenant);
 	v->who.actor = put_text(&text, who->actor);
+	v->who.person = put_text(&text, who->person);
 	v->who.token = put_text(&text, who->token);
 	ar_list_init(&v->node);
 	return v;
@@ -131,6 +133,24 @@ bool ar_entry_has_bearer(const struct ar_request *r)
 	return !ar_str_absent(bearer_of(r));
 }
 
+/* What another node passed on came from where that node says. */
+struct ar_call_origin ar_entry_origin(const struct ar_exchange *x)
+{
+	const struct ar_source *from = x->carrier->source;
+
+	if (from->is_peer)
+		return x->told;
+	return (struct ar_call_origin){
+		.address = from->address[0] ? ar_str_from(from->address) : AR_STR_NONE,
+		.request_id = ar_trace_sent(x),
+		.via = from->is_unix	  ? "unix"
+		       : from->address[0] ? "tcp"
+					  : "stdio",
+		.has_uid = (from->is_unix || from->is_loopback) && from->uid != AR_NO_USER,
+		.uid = from->uid
+	};
+}
+
 static struct ar_credentials shown_by(const struct ar_exchange *x)
 {
 	const struct ar_source *from = x->carrier->source;
@@ -140,7 +160,8 @@ static struct ar_credentials shown_by(const struct ar_exchange *x)
 					.is_loopback = from->is_loopback,
 					.is_unix = from->is_unix,
 					.is_in_group = from->is_in_group,
-					.uid = from->uid };
+					.uid = from->uid,
+					.from = ar_entry_origin(x) };
 }
 
 /* ---- admission ---- */
@@ -190,7 +211,9 @@ static bool read_principal(struct ar_exchange *x, struct ar_principal *ret)
 	    !ar_json_str(ar_json_get(v, "actor"), &ret->actor) ||
 	    !ar_json_i64(ar_json_get(v, "rights"), &rights))
 		return false;
+	ar_json_str(ar_json_get(v, "person"), &ret->person);
 	ar_json_str(ar_json_get(v, "token"), &ret->token);
+	x->told = ar_control_read_origin(v, &x->entry.arena);
 	ret->rights = (unsigned)rights & AR_RIGHT_ALL;
 	return !ar_str_empty(ret->tenant) && !ar_str_empty(ret->actor);
 }
@@ -277,12 +300,15 @@ void ar_entry_over(struct ar_carrier *c)
 
 /* ---- between nodes ---- */
 
-void ar_entry_write_header(const struct ar_principal *who, struct ar_buf *out)
+void ar_entry_write_header(const struct ar_principal *who, const struct ar_call_origin *from,
+			   struct ar_buf *out)
 {
-	static const struct ar_principal the_operator = { .tenant = { AR_TENANT_LOCAL,
-								      sizeof AR_TENANT_LOCAL - 1 },
-							  .actor = { "local", 5 },
-							  .rights = AR_RIGHT_ALL };
+	static const struct ar_principal the_operator = {
+		.tenant = { AR_TENANT_LOCAL, sizeof AR_TENANT_LOCAL - 1 },
+		.actor = { "local", 5 },
+		.person = { AR_PERSON_LOCAL, sizeof AR_PERSON_LOCAL - 1 },
+		.rights = AR_RIGHT_ALL
+	};
 	struct ar_arena a = { 0 };
 	struct ar_buf text = { 0 };
 	struct ar_jw w = ar_jw(&text);
@@ -291,8 +317,10 @@ void ar_entry_write_header(const struct ar_principal *who, struct ar_buf *out)
 	ar_jw_open(&w);
 	ar_jw_mstr(&w, "tenant", who->tenant);
 	ar_jw_mstr(&w, "actor", who->actor);
+	ar_jw_mstr(&w, "person", who->person);
 	ar_jw_mstr(&w, "token", who->token);
 	ar_jw_mint(&w, "rights", who->rights);
+	ar_control_write_origin(&w, from);
 	ar_jw_close(&w);
 	ar_buf_addz(out, AR_PRINCIPAL_HEADER ": ");
 	ar_buf_adds(out, ar_base64(&a, ar_buf_str(&text)));

@@ -51,6 +51,10 @@ void ar_entry_over(struct ar_carrier *c);
 
 /* A principal on its way to another node, which trusts it because it comes from a node of the cluster: header lines. NULL: the
  * operator. */
-void ar_entry_write_header(const struct ar_principal *who, struct ar_buf *out);
+void ar_entry_write_header(const struct ar_principal *who, const struct ar_call_origin *from,
+			   struct ar_buf *out);
+
+/* Where a request came from, for the audit trail. Text lives as long as the exchange. */
+struct ar_call_origin ar_entry_origin(const struct ar_exchange *x);
 
 #endif

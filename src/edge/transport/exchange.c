@@ -221,6 +221,18 @@ bool ar_exchange_check(struct ar_exchange *x)
 	return (x->carrier->source->is_peer || check_source(x)) && check_content_type(x);
 }
 
+#define LINES "application/x-ndjson"
+
+static void answer_call(struct ar_exchange *x, struct ar_call *call)
+{
+	if (call->is_lines && call->http == 200) {
+		x->reply.type = LINES;
+		if (!ar_str_absent(call->next_cursor))
+			ar_reply_add(&x->reply, "X-Next-Cursor", call->next_cursor);
+	}
+	ar_exchange_answer(x, call->http, ar_buf_str(&call->reply));
+}
+
 static void call_done(struct ar_call *call)
 {
 	struct ar_exchange *x = AR_CONTAINER_OF(call, struct ar_exchange, call);
@@ -233,7 +245,29 @@ static void call_done(struct ar_call *call)
 	else if (call->place == AR_PLACE_UNSETTLED)
 		ar_settle_wait(x);
 	else
-		ar_exchange_answer(x, call->http, ar_buf_str(&call->reply));
+		answer_call(x, call);
+}
+
+static bool is_word_in(struct ar_str list, const char *word)
+{
+	struct ar_str item, name;
+
+	while (list.len) {
+		list = ar_str_split(list, ',', &item);
+		while (item.len && item.p[0] == ' ')
+			item = ar_str_sub(item, 1, item.len);
+		ar_str_split(item, ';', &name);
+		if (ar_is_word(name, word))
+			return true;
+	}
+	return false;
+}
+
+/* JSON-RPC has no lines to answer with, and no head. */
+static void set_lines(struct ar_exchange *x)
+{
+	x->call.takes_lines = !ar_str_absent(x->request->method);
+	x->call.wants_lines = is_word_in(x->request->accept, LINES);
 }
 
 static void start_call(struct ar_exchange *x)
@@ -242,10 +276,22 @@ static void start_call(struct ar_exchange *x)
 	x->call.command = x->command->id;
 	x->call.body = x->body;
 	x->call.who = x->carrier->who;
+	x->call.from = ar_entry_origin(x);
+	set_lines(x);
 	x->call.is_from_peer = x->carrier->source->is_peer;
 	x->call.done = call_done;
 	x->is_calling = true;
 	ar_control_call(x->carrier->server->control, &x->call);
+}
+
+void ar_exchange_record(struct ar_exchange *x, const char *act, ar_call_done_fn *done)
+{
+	ar_call_reset(&x->call);
+	x->call.who = x->carrier->who;
+	x->call.from = ar_entry_origin(x);
+	x->call.done = done;
+	x->is_calling = true;
+	ar_control_act(x->carrier->server->control, &x->call, act);
 }
 
 void ar_exchange_verify(struct ar_exchange *x)
@@ -253,6 +299,7 @@ void ar_exchange_verify(struct ar_exchange *x)
 	ar_call_reset(&x->call);
 	x->call.body = x->content;
 	x->call.who = x->carrier->who;
+	x->call.from = ar_entry_origin(x);
 	x->call.done = call_done;
 	x->is_calling = true;
 	ar_control_verify(x->carrier->server->control, &x->call);
@@ -266,10 +313,15 @@ void ar_exchange_start(struct ar_exchange *x)
 		start_call(x);
 }
 
+static bool is_stream(const struct ar_command_desc *command)
+{
+	return command->id == AR_CMD_SUBSCRIBE_EVENTS;
+}
+
 static enum ar_status make_input(struct ar_exchange *x, const struct ar_route *r, struct ar_str *ret,
 				 struct ar_error *err)
 {
-	struct ar_str after = r->kind == AR_ROUTE_EVENTS ? x->request->last_event_id : AR_STR_NONE;
+	struct ar_str after = is_stream(r->command) ? x->request->last_event_id : AR_STR_NONE;
 	struct ar_json_parser *parser = x->carrier->server->parser;
 	bool has_key = !r->is_get && !ar_str_absent(x->request->idempotency_key) &&
 		       ar_field_find(&r->command->in, AR_STR("idempotencyKey"));
@@ -297,7 +349,7 @@ static void run_command(struct ar_exchange *x, const struct ar_route *r)
 		return;
 	}
 	x->command = r->command;
-	if (ar_entry_enter(x, r->kind == AR_ROUTE_EVENTS ? AR_PASS_STREAM : AR_PASS_COMMAND))
+	if (ar_entry_enter(x, is_stream(r->command) ? AR_PASS_STREAM : AR_PASS_COMMAND))
 		ar_exchange_start(x);
 }
 
@@ -308,7 +360,8 @@ const struct ar_command_desc *ar_exchange_posted(const struct ar_request *reques
 	struct ar_route route;
 	enum ar_status st = ar_route_find(&commands, request->method, path, &route, NULL);
 
-	return st == AR_OK && route.kind == AR_ROUTE_COMMAND && !route.is_get ? route.command : NULL;
+	return st == AR_OK && route.command && !is_stream(route.command) && !route.is_get ? route.command
+											  : NULL;
 }
 
 /* Peers send commands and nothing else. */
@@ -323,7 +376,7 @@ static enum ar_status find_route(const struct ar_exchange *x, struct ar_route *r
 	return st;
 }
 
-/* Whether it is alive may be asked by anybody who reaches it; everything else by those whom the door lets in. */
+/* What is public may be asked by anybody who reaches it; everything else by those whom the door lets in. */
 void ar_exchange_run(struct ar_exchange *x)
 {
 	x->arrived = uv_now(x->carrier->server->loop);
@@ -331,7 +384,7 @@ void ar_exchange_run(struct ar_exchange *x)
 	x->carrier->server->counters.requests++;
 	if (answer_preflight(x))
 		return;
-	if (ar_str_is(x->target.path, "/health"))
+	if (ar_route_is_public(x->target.path))
 		ar_exchange_admitted(x);
 	else
 		ar_entry_admit(x);
@@ -339,7 +392,7 @@ void ar_exchange_run(struct ar_exchange *x)
 
 void ar_exchange_admitted(struct ar_exchange *x)
 {
-	struct ar_route route = { .kind = AR_ROUTE_COMMAND, .command = x->known };
+	struct ar_route route = { .command = x->known };
 	struct ar_error err;
 
 	if (x->known) {
@@ -351,6 +404,6 @@ void ar_exchange_admitted(struct ar_exchange *x)
 	} else if (route.command) {
 		run_command(x, &route);
 	} else {
-		ar_ops_answer(x, route.kind);
+		ar_ops_answer(x, route.name);
 	}
 }

@@ -29,6 +29,7 @@ struct ar_exchange {
 	struct ar_buf text; /* reply that we made ourselves */
 	struct ar_reply reply;
 	struct ar_entry entry; /* its question to the door */
+	struct ar_call_origin told; /* by the node that passed it on; text in the arena of the entry */
 	char retry_after[12]; /* seconds, where that is known; empty: a moment */
 	char as_of[24]; /* of AR_AS_OF_HEADER */
 	bool is_let_in; /* the door knows who asks */
@@ -59,6 +60,9 @@ void ar_exchange_admitted(struct ar_exchange *x);
 /* Hands the body to the verification of sessions; answered as a call is. */
 void ar_exchange_verify(struct ar_exchange *x);
 
+/* Puts an act that is no command on record, for who asks; then done(), which answers. */
+void ar_exchange_record(struct ar_exchange *x, const char *act, ar_call_done_fn *done);
+
 /* Gives the command to the core, also again after it has said that the session's place is not settled. */
 void ar_exchange_start(struct ar_exchange *x);
 
@@ -77,6 +81,6 @@ void ar_exchange_fault(struct ar_exchange *x, const struct ar_fault *f);
 /* ---- ops.c ---- */
 
 /* Answers a route that is no command. */
-void ar_ops_answer(struct ar_exchange *x, enum ar_route_kind kind);
+void ar_ops_answer(struct ar_exchange *x, enum ar_route_name name);
 
 #endif

@@ -28,9 +28,11 @@ struct ar_request {
 	struct ar_str content_type;
 	struct ar_str last_event_id;
 	struct ar_str idempotency_key;
+	struct ar_str if_none_match;
 	struct ar_str asked_method; /* Access-Control-Request-Method */
 	struct ar_str principal; /* of AR_PRINCIPAL_HEADER; only believed from a node of the cluster */
 	struct ar_str request_id; /* X-Request-Id, as it came */
+	struct ar_str accept;
 	struct ar_str upgrade; /* the protocols that are offered; only looked at when is_upgrade */
 	struct ar_str ws_key, ws_version, ws_protocol; /* Sec-WebSocket-... */
 	bool is_upgrade; /* the connection may become another protocol's */
@@ -55,6 +57,7 @@ struct ar_reply {
 	struct ar_str body; /* lives in the exchange */
 	struct ar_header headers[AR_REPLY_HEADERS]; /* beside those that every reply has */
 	size_t header_count;
+	bool is_kept; /* a reader may keep it, if it asks each time whether it changed */
 	bool is_close; /* the connection is of no further use */
 };
 

@@ -5,17 +5,6 @@
 #include <string.h>
 #include <strings.h>
 
-static const struct {
-	const char *path;
-	enum ar_route_kind kind;
-	bool is_get;
-} fixed[] = {
-	{ "/health", AR_ROUTE_HEALTH, true },	      { "/ready", AR_ROUTE_READY, true },
-	{ "/metrics", AR_ROUTE_METRICS, true },	      { "/v1/nodes", AR_ROUTE_NODES, true },
-	{ "/v1/nodes/drain", AR_ROUTE_DRAIN, false }, { "/v1/verify", AR_ROUTE_VERIFY, false },
-	{ "/v1/audit", AR_ROUTE_AUDIT, false },	      { "/v1/rpc", AR_ROUTE_RPC, true },
-};
-
 bool ar_target_parse(struct ar_str text, struct ar_target *ret)
 {
 	static const char scheme[] = "http://";
@@ -78,20 +67,27 @@ static bool match_any(const char *patterns, struct ar_str path, struct ar_route 
 static void take_command(struct ar_route *r, const struct ar_command_desc *d, bool is_get)
 {
 	r->command = d;
-	r->kind = d->id == AR_CMD_SUBSCRIBE_EVENTS ? AR_ROUTE_EVENTS : AR_ROUTE_COMMAND;
 	r->is_get = is_get;
 }
 
+/* Those that no command answers. */
 static bool find_fixed(struct ar_str path, bool is_get, struct ar_route *r)
 {
-	for (size_t i = 0; i < AR_ARRAY_LEN(fixed); i++) {
-		if (fixed[i].is_get == is_get && ar_str_is(path, fixed[i].path)) {
-			r->kind = fixed[i].kind;
+	for (int i = AR_ROUTE_NONE + 1; i < AR_ROUTE_COUNT; i++) {
+		if (ar_route_descs[i].is_get == is_get && ar_str_is(path, ar_route_descs[i].path)) {
+			r->name = (enum ar_route_name)i;
 			r->is_get = is_get;
 			return true;
 		}
 	}
 	return false;
+}
+
+bool ar_route_is_public(struct ar_str path)
+{
+	struct ar_route r = { 0 };
+
+	return find_fixed(path, true, &r) && ar_route_descs[r.name].is_public;
 }
 
 static bool find_get(const struct ar_command_table *t, struct ar_str path, struct ar_route *r)

@@ -8,27 +8,14 @@
 
 #define AR_ROUTE_PARAMS 4
 
-enum ar_route_kind {
-	AR_ROUTE_COMMAND,
-	AR_ROUTE_EVENTS, /* subscribe_events: answered by a stream */
-	AR_ROUTE_HEALTH,
-	AR_ROUTE_READY,
-	AR_ROUTE_METRICS,
-	AR_ROUTE_NODES,
-	AR_ROUTE_DRAIN,
-	AR_ROUTE_VERIFY,
-	AR_ROUTE_AUDIT, /* from node to node */
-	AR_ROUTE_RPC, /* becomes a WebSocket */
-};
-
 struct ar_route_param {
 	struct ar_str name; /* of the input member */
 	struct ar_str value; /* still percent-encoded */
 };
 
 struct ar_route {
-	enum ar_route_kind kind;
-	const struct ar_command_desc *command;
+	const struct ar_command_desc *command; /* NULL: `name` says what answers */
+	enum ar_route_name name;
 	struct ar_route_param params[AR_ROUTE_PARAMS];
 	size_t param_count;
 	bool is_get; /* the input comes from path and query instead of the body */
@@ -49,6 +36,9 @@ struct ar_target {
 
 /* Takes `/path?query` and `http://authority/path?query`; false for every other form. */
 bool ar_target_parse(struct ar_str text, struct ar_target *ret);
+
+/* Whether nobody who asks for it has to show who it is. */
+bool ar_route_is_public(struct ar_str path);
 
 /* Refuses with not_found or method_not_allowed (ret->allow is set then). The route borrows from path and
  * table. */

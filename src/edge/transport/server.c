@@ -118,6 +118,7 @@ static void set_limits(struct ar_http_server *s, const struct ar_http_options *o
 	s->limits.body_bytes = o->max_body_bytes ? o->max_body_bytes : (size_t)4 * 1024 * 1024;
 	s->slots.max = or_default(o->max_connections, 10000);
 	s->slots.max_each = o->max_address_connections;
+	s->kept_descriptors = o->kept_descriptors;
 	s->max_subscribers = or_default(o->max_subscribers, 8000);
 	ar_deadlines_init(&s->deadlines);
 	s->deadlines.length[AR_DEADLINE_HANDSHAKE] = or_default(o->header_ms, 10000);

@@ -38,6 +38,7 @@ struct ar_http_server {
 	struct ar_h1_limits limits;
 	struct ar_slots slots;
 	uint32_t max_subscribers;
+	size_t kept_descriptors;
 	int max_fd; /* descriptors from here on are for files, models and tools, not for clients */
 	int max_kept_fd; /* the same for the unix socket and other nodes */
 	uint64_t

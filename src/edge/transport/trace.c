@@ -28,9 +28,14 @@ static bool is_sane(struct ar_str id)
 	return true;
 }
 
+struct ar_str ar_trace_sent(const struct ar_exchange *x)
+{
+	return x->request && is_sane(x->request->request_id) ? x->request->request_id : AR_STR_NONE;
+}
+
 static struct ar_str id_of(struct ar_exchange *x)
 {
-	if (x->request && is_sane(x->request->request_id))
+	if (!ar_str_absent(ar_trace_sent(x)))
 		return x->request->request_id;
 	if (!x->trace[0]) {
 		memcpy(x->trace, "req_", 4);

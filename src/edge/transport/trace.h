@@ -9,4 +9,7 @@
 /* Right before the answer, or the beginning of a stream, goes out; x->reply.status is set. */
 void ar_trace_answer(struct ar_exchange *x);
 
+/* The id that the client sent, if it is a plain short word; absent: none. */
+struct ar_str ar_trace_sent(const struct ar_exchange *x);
+
 #endif

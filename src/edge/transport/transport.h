@@ -33,6 +33,7 @@ struct ar_http_ops {
 	void (*nodes)(void *arg, struct ar_buf *out); /* writes the JSON of GET /v1/nodes */
 	void (*drain)(void *arg); /* POST /v1/nodes/drain */
 	bool (*is_ready)(void *arg, struct ar_str *ret_why); /* GET /ready; false with the reason */
+	bool (*is_store_out)(void *arg); /* the store cannot be reached, or takes no writes */
 	void (*metrics)(void *arg, struct ar_buf *out); /* writes the text of GET /metrics */
 	void (*answered)(void *arg, const struct ar_http_answered *a);
 	int answered_from; /* the lowest HTTP status that it is told of */
@@ -95,6 +96,7 @@ struct ar_http_options {
 		max_connections; /* some of them are kept for socket_path and cluster_listen, where there are any [10000] */
 	uint32_t
 		max_address_connections; /* of one address over TCP, but for the server's own user on loopback; 0 = as many as there are */
+	size_t kept_descriptors; /* for model calls, beside those that are kept for the store and tools */
 	uint32_t max_subscribers; /* event streams among them [8000] */
 	uint32_t header_ms; /* first byte to the end of the headers [10 s] */
 	uint32_t body_ms; /* end of the headers to the end of the body [30 s] */

@@ -120,24 +120,46 @@ static void worsen(struct reading *r, uint64_t used, uint64_t mark)
 	r->left = left < r->left ? left : r->left;
 }
 
+/* Fields of /proc/self/statm, in pages. */
+enum { SIZE, RESIDENT, SHARED, DATA = 5, FIELDS };
+
+/* Limits that allocations fail at, and how much a process that has just begun takes beside that when it works: stacks of threads, the first sessions. */
+static const struct {
+	int resource, field;
+	const char *name;
+	uint64_t room;
+} hard[] = {
+	{ RLIMIT_AS, SIZE, "address space of the process (ulimit -v, LimitAS=)", 48 << 20 },
+	{ RLIMIT_DATA, DATA, "data segment of the process (ulimit -d, LimitDATA=)", 16 << 20 },
+};
+
+static uint64_t page_size(void)
+{
+	return (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* UINT64_MAX: there is none. */
+static uint64_t hard_limit(size_t i)
+{
+	struct rlimit limit;
+
+	if (getrlimit((__rlimit_resource_t)hard[i].resource, &limit) || limit.rlim_cur == RLIM_INFINITY)
+		return UINT64_MAX;
+	return (uint64_t)limit.rlim_cur;
+}
+
 static struct reading read_all(const struct ar_memory *m, const uint64_t pages[])
 {
-	enum { SIZE, RESIDENT, SHARED, DATA = 5 };
-	static const struct {
-		int resource, field;
-	} hard[] = { { RLIMIT_AS, SIZE }, { RLIMIT_DATA, DATA } };
-	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t page = page_size();
 	struct reading r = { .left = UINT64_MAX };
 
 	worsen(&r, (pages[RESIDENT] - pages[SHARED]) * page, m->mark);
 	for (size_t i = 0; i < AR_ARRAY_LEN(hard); i++) {
-		struct rlimit limit;
-		uint64_t used = pages[hard[i].field] * page, mark;
+		uint64_t used = pages[hard[i].field] * page, limit = hard_limit(i), mark;
 
-		if (getrlimit((__rlimit_resource_t)hard[i].resource, &limit) ||
-		    limit.rlim_cur == RLIM_INFINITY)
+		if (limit == UINT64_MAX)
 			continue;
-		mark = SHARE_OF((uint64_t)limit.rlim_cur);
+		mark = SHARE_OF(limit);
 		if (used > mark / 2) /* part of that is the allocator's, which need not ask for it again */
 			used -= ar_heap_look().spare / 2;
 		worsen(&r, used, mark);
@@ -145,21 +167,48 @@ static struct reading read_all(const struct ar_memory *m, const uint64_t pages[]
 	return r;
 }
 
-static uint64_t look(struct ar_memory *m)
+static bool read_pages(const struct ar_memory *m, uint64_t pages[FIELDS])
 {
-	uint64_t pages[6] = { 0 };
 	char text[128];
 	ssize_t n = pread(m->statm, text, sizeof text, 0);
 	struct ar_str rest = { text, n > 0 ? (size_t)n : 0 }, word;
+
+	for (size_t i = 0; i < FIELDS; i++) {
+		rest = ar_str_split(rest, ' ', &word);
+		if (!ar_str_to_u64(word, &pages[i]))
+			return false;
+	}
+	return true;
+}
+
+enum ar_status ar_memory_check(const struct ar_memory *m, struct ar_error *err)
+{
+	uint64_t pages[FIELDS];
+
+	if (!read_pages(m, pages))
+		return AR_OK;
+	for (size_t i = 0; i < AR_ARRAY_LEN(hard); i++) {
+		uint64_t need = pages[hard[i].field] * page_size() + hard[i].room, limit = hard_limit(i);
+
+		if (limit != UINT64_MAX && need > SHARE_OF(limit))
+			return ar_fail(err, AR_E_LIMIT,
+				       "the %s is limited to %llu MiB, in which agentd cannot work; it needs "
+				       "%llu MiB at least",
+				       hard[i].name, (unsigned long long)(limit >> 20),
+				       (unsigned long long)((need / 3 * 4 >> 20) + 1));
+	}
+	return AR_OK;
+}
+
+static uint64_t look(struct ar_memory *m)
+{
+	uint64_t pages[FIELDS];
 	struct reading r;
 
 	m->looked = uv_now(m->timer.loop);
 	m->since = 0;
-	for (size_t i = 0; i < AR_ARRAY_LEN(pages); i++) {
-		rest = ar_str_split(rest, ' ', &word);
-		if (!ar_str_to_u64(word, &pages[i]))
-			return 0;
-	}
+	if (!read_pages(m, pages))
+		return 0;
 	r = read_all(m, pages);
 	m->left = r.left;
 	return r.at;

@@ -23,6 +23,9 @@ struct ar_memory {
 /* mark: bytes; 0 takes three quarters of what the control group, or the machine, has. */
 void ar_memory_init(struct ar_memory *m, uv_loop_t *loop, uint64_t mark);
 void ar_memory_watch(struct ar_memory *m, struct ar_engine *engine);
+
+/* Once everything is open: whether the limits of the process leave enough to work with. AR_E_LIMIT with what to raise. */
+AR_MUST_USE enum ar_status ar_memory_check(const struct ar_memory *m, struct ar_error *err);
 void ar_memory_fini(struct ar_memory *m); /* the timer is closed by the caller */
 
 /* Whether work may begin, with which `bytes` are under way that will take many times as much before they are settled. The same cost. */

@@ -23,8 +23,10 @@ static void collect_engine(struct ar_metrics *m, const struct ar_engine *e)
 
 	set(m, AR_METRIC_SESSIONS_OPEN, counts.sessions);
 	set(m, AR_METRIC_CALLS_OPEN, counts.steps);
+	set(m, AR_METRIC_MODEL_CALLS_WAITING, counts.waiting);
 	set(m, AR_METRIC_COMMITS_IN_FLIGHT, counts.commits);
 	set(m, AR_METRIC_TURNS_RUNNING, work.running);
+	set(m, AR_METRIC_TURNS_WAITING, work.waiting);
 	set(m, AR_METRIC_TURNS_QUEUED, work.queued);
 	set(m, AR_METRIC_ACTIONS_PENDING, work.asking);
 }
@@ -32,14 +34,24 @@ static void collect_engine(struct ar_metrics *m, const struct ar_engine *e)
 static void collect_store(struct ar_metrics *m, const struct ar_store *s)
 {
 	static const char *const names[AR_STORE_OP_COUNT] = {
-		[AR_STORE_APPEND] = "append", [AR_STORE_CHUNK] = "chunk",
-		[AR_STORE_UPKEEP] = "upkeep", [AR_STORE_LOAD] = "load",
-		[AR_STORE_READ] = "read",     [AR_STORE_RECEIPT] = "receipt",
-		[AR_STORE_BLOBS] = "blobs",   [AR_STORE_SESSIONS] = "sessions",
-		[AR_STORE_TASKS] = "tasks",   [AR_STORE_ACTIONS] = "actions",
-		[AR_STORE_INDEX] = "index",   [AR_STORE_TOKEN_PUT] = "token_put",
-		[AR_STORE_TOKENS] = "tokens", [AR_STORE_TENANT] = "tenant",
+		[AR_STORE_APPEND] = "append",
+		[AR_STORE_CHUNK] = "chunk",
+		[AR_STORE_UPKEEP] = "upkeep",
+		[AR_STORE_LOAD] = "load",
+		[AR_STORE_READ] = "read",
+		[AR_STORE_RECEIPT] = "receipt",
+		[AR_STORE_BLOBS] = "blobs",
+		[AR_STORE_SESSIONS] = "sessions",
+		[AR_STORE_TASKS] = "tasks",
+		[AR_STORE_ACTIONS] = "actions",
+		[AR_STORE_INDEX] = "index",
+		[AR_STORE_TOKEN_PUT] = "token_put",
+		[AR_STORE_TOKENS] = "tokens",
+		[AR_STORE_TENANT] = "tenant",
 		[AR_STORE_FEED] = "feed",
+		[AR_STORE_AUDIT_PUT] = "audit_put",
+		[AR_STORE_AUDIT_LIST] = "audit_list",
+		[AR_STORE_AUDIT_VERIFY] = "audit_verify",
 	};
 	const struct ar_store_counts *c = &s->counts;
 

@@ -6,6 +6,7 @@
 #include "mcp_tools.h"
 #include "model.h"
 #include "secrets.h"
+#include "store_open.h"
 #include "tls/tls_context.h"
 
 #include <errno.h>
@@ -129,6 +130,20 @@ static void check_entries(struct ar_settings *s, const char *list, enum ar_statu
 	ar_problem(&s->problems, &s->lists[i], NULL, "%s", err->msg);
 }
 
+static enum ar_status check_rules(const struct ar_config *c, struct ar_error *err)
+{
+	for (size_t i = 0; i < c->permission_rules_count; i++) {
+		const struct ar_config_permission_rules *rule = &c->permission_rules[i];
+
+		if (rule->approvals > 0 && rule->effect != AR_CONFIG_PERMISSION_RULES_EFFECT_ASK)
+			return ar_fail(err, AR_E_INVALID,
+				       "rule '%.100s' has approvals, which only a rule with effect: ask can "
+				       "have",
+				       rule->name);
+	}
+	return AR_OK;
+}
+
 /* They are opened on a loop that never waits for anybody. */
 static void check_lists(struct ar_settings *s)
 {
@@ -145,6 +160,7 @@ static void check_lists(struct ar_settings *s)
 	check_entries(s, "models", ar_models_open(&loop, c, a, &models, &err), &err);
 	check_entries(s, "http_tools", ar_http_tools_open(&loop, c, &tools, &err), &err);
 	check_entries(s, "mcp_servers", ar_mcp_tools_check(c, &err), &err);
+	check_entries(s, "permission_rules", check_rules(c, &err), &err);
 	check_entries(s, "hooks", ar_host_hooks_read(c, a, &hooks, &err), &err);
 	if (ar_secrets_load(c, &redactor, &err) != AR_OK)
 		refuse(s, "redact.literals", err.msg);
@@ -156,6 +172,14 @@ static void check_lists(struct ar_settings *s)
 		tools->v->close(tools);
 	uv_run(&loop, UV_RUN_DEFAULT);
 	uv_loop_close(&loop);
+}
+
+void ar_settings_look(struct ar_settings *s)
+{
+	if (ar_store_postgres_is_unverified(s->config.store))
+		ar_problem(&s->warnings, ar_settings_origin(s, "store"), "store",
+			   "it leads to another machine whose certificate is not verified; add "
+			   "sslmode=verify-full, and sslrootcert=FILE with the authority that signed it");
 }
 
 void ar_settings_check(struct ar_settings *s)

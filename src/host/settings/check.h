@@ -7,4 +7,7 @@
 /* Adds what would keep agentd from starting with these settings. Opens no socket, starts and writes nothing. */
 void ar_settings_check(struct ar_settings *s);
 
+/* Adds warnings of what works and is not safe. */
+void ar_settings_look(struct ar_settings *s);
+
 #endif

@@ -2,9 +2,12 @@
 #include "settings/file.h"
 #include "settings/value.h"
 #include "settings/yaml.h"
+#include "secrets.h"
 #include "text/suggest.h"
 
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define KEY_MAX 60 /* bytes of an unknown key that are shown */
 #define ENTRIES_MAX 1024 /* of a list, and words of one of its fields */
@@ -14,6 +17,8 @@ struct reading {
 	const char *file;
 	struct ar_settings *settings;
 	struct ar_problems *problems;
+	const char *literal; /* the first setting with a secret in it; NULL: none has one */
+	struct ar_origin literal_at;
 };
 
 static struct ar_origin at_line(const struct reading *r, size_t line)
@@ -99,6 +104,46 @@ static char *place_of(const struct entry *e, size_t index, const struct ar_confi
 	return e->entries + index * e->list->entry_size + key->offset;
 }
 
+/* A mapping where a secret belongs says where the secret is. */
+static bool is_reference(const struct ar_config_key *key, const struct ar_yaml *node)
+{
+	return key->secret && node->kind == AR_YAML_MAPPING;
+}
+
+static void read_reference(const struct ar_setting *s, const struct ar_yaml *node, const char **at)
+{
+	const struct ar_secret_place place = { s->key, s->path, s->origin, at, s->problems, s->refs };
+
+	ar_secret_reference_read(&place, node);
+}
+
+/* The first secret that stands in the file itself: it must not be readable by others then. */
+static void note_literal(struct reading *r, const struct ar_setting *s, struct ar_str text)
+{
+	if (!r->literal && ar_secrets_are_in(s->key, text)) {
+		r->literal = s->path;
+		r->literal_at = s->origin;
+	}
+}
+
+static bool set_word(struct reading *r, const struct ar_setting *s, const struct ar_yaml *node,
+		     const char **at)
+{
+	struct ar_setting word = *s;
+
+	word.origin.line = node->line;
+	*at = "";
+	if (is_reference(s->key, node)) {
+		read_reference(&word, node, at);
+		return true;
+	}
+	if (!is_text(r, node, s->path) || !ar_setting_word(&word, node->text, at))
+		return false;
+	if (!ar_secret_reference_at(s->refs, at))
+		note_literal(r, &word, node->text);
+	return true;
+}
+
 static void set_strings(struct reading *r, const struct ar_setting *s, const struct ar_yaml *node)
 {
 	const char **words;
@@ -115,28 +160,42 @@ static void set_strings(struct reading *r, const struct ar_setting *s, const str
 			   ENTRIES_MAX);
 		return;
 	}
-	words = ar_arena_alloc(r->problems->arena, count * sizeof(*words));
+	words = ar_arena_alloc(r->problems->arena, (count + 1) * sizeof(*words)); /* ended by NULL */
 	count = 0;
-	for (const struct ar_yaml *n = node->first; n && !ar_problems_are_full(r->problems); n = n->next) {
-		struct ar_setting word = *s;
-
-		word.origin.line = n->line;
-		if (is_text(r, n, s->path) && ar_setting_word(&word, n->text, &words[count]))
-			count++;
-	}
+	for (const struct ar_yaml *n = node->first; n && !ar_problems_are_full(r->problems); n = n->next)
+		count += set_word(r, s, n, &words[count]);
+	words[count] = NULL;
 	*(struct ar_config_strings *)s->at = (struct ar_config_strings){ words, count };
+}
+
+/* False: it is not set. */
+static bool set_value(struct reading *r, const struct ar_setting *s, const struct ar_yaml *node)
+{
+	if (is_reference(s->key, node)) {
+		read_reference(s, node, s->at);
+		return true;
+	}
+	if (!is_text(r, node, s->path) || !ar_setting_set(s, node->text))
+		return false;
+	if (!ar_secret_reference_at(s->refs, s->at))
+		note_literal(r, s, node->text);
+	return true;
 }
 
 static void set_field(struct reading *r, const struct entry *e, const struct ar_config_key *key,
 		      const struct ar_yaml *node)
 {
-	struct ar_setting s = { key, field_path(r, e, ar_str_from(key->name)), place_of(e, e->index, key),
-				at_line(r, node->line), r->problems };
+	struct ar_setting s = { key,
+				field_path(r, e, ar_str_from(key->name)),
+				place_of(e, e->index, key),
+				at_line(r, node->line),
+				r->problems,
+				r->settings->refs };
 
 	if (key->kind == AR_CONFIG_STRINGS)
 		set_strings(r, &s, node);
-	else if (is_text(r, node, s.path))
-		(void)!ar_setting_set(&s, node->text);
+	else
+		set_value(r, &s, node);
 }
 
 static const struct ar_config_key *find_field(const struct ar_config_list *list, struct ar_str name,
@@ -204,7 +263,8 @@ static void read_entry(struct reading *r, const struct entry *e)
 					list->fields[k].name,
 					place_of(e, e->index, &list->fields[k]),
 					{ 0 },
-					r->problems };
+					r->problems,
+					r->settings->refs };
 
 		if (!list->fields[k].required)
 			AR_ASSERT(ar_setting_set(&s, ar_str_from(list->fields[k].preset)));
@@ -255,10 +315,14 @@ static void read_list(struct reading *r, size_t which, const struct ar_yaml *nod
 static void set_key(struct reading *r, size_t which, const struct ar_yaml *node)
 {
 	const struct ar_config_key *key = &ar_config_keys[which];
-	struct ar_setting s = { key, key->name, (char *)&r->settings->config + key->offset,
-				at_line(r, node->line), r->problems };
+	struct ar_setting s = { key,
+				key->name,
+				(char *)&r->settings->config + key->offset,
+				at_line(r, node->line),
+				r->problems,
+				r->settings->refs };
 
-	if (is_text(r, node, key->name) && ar_setting_set(&s, node->text))
+	if (set_value(r, &s, node))
 		r->settings->origins[which] = s.origin;
 }
 
@@ -379,9 +443,32 @@ static struct ar_yaml *read_tree(const char *path, struct ar_problems *p)
 	return root;
 }
 
+/* Secrets of the file are as secret as the file is. A group may be that of the service, which reads a file of root's by it. */
+static void check_mode(struct reading *r)
+{
+	bool is_foreign;
+	struct stat st;
+
+	if (stat(r->file, &st) != 0 || !S_ISREG(st.st_mode))
+		return;
+	is_foreign = (st.st_mode & 070) != 0 && !(st.st_uid != geteuid() && st.st_gid == getegid());
+	if (st.st_mode & 07)
+		ar_problem(
+			r->problems, &r->literal_at, r->literal,
+			"the secret stands in a file that every user can open (mode %03o); chmod 600 it, or "
+			"write a reference such as { file: /etc/agentd/key }",
+			(unsigned)(st.st_mode & 0777));
+	else if (is_foreign)
+		ar_problem(
+			&r->settings->warnings, &r->literal_at, r->literal,
+			"the secret stands in a file that its group can open (mode %03o); chmod 600 it, or "
+			"write a reference",
+			(unsigned)(st.st_mode & 0777));
+}
+
 void ar_settings_file(const char *path, struct ar_settings *s)
 {
-	struct reading r = { path, s, &s->problems };
+	struct reading r = { .file = path, .settings = s, .problems = &s->problems };
 	const struct ar_yaml *root = read_tree(path, r.problems);
 
 	if (!root || is_nothing(root))
@@ -392,4 +479,6 @@ void ar_settings_file(const char *path, struct ar_settings *s)
 	}
 	for (const struct ar_yaml *n = root->first; n && !ar_problems_are_full(r.problems); n = n->next)
 		read_member(&r, root, n);
+	if (r.literal)
+		check_mode(&r);
 }

@@ -2,34 +2,52 @@
 #include "settings/reload.h"
 #include "buf.h"
 #include "log.h"
+#include "secret/reference.h"
 
 #include <string.h>
 
-static bool are_same_strings(const struct ar_config_strings *a, const struct ar_config_strings *b)
+/* Two settings that are compared. */
+struct pair {
+	const struct ar_settings *now, *next;
+};
+
+/* References are compared, not their values: a new value is no change of the settings. */
+static bool is_same_text(const struct pair *p, const char *const *a, const char *const *b)
+{
+	const struct ar_secret_ref *one = ar_secret_reference_at(p->now->refs, a);
+	const struct ar_secret_ref *other = ar_secret_reference_at(p->next->refs, b);
+
+	if (one || other)
+		return one && other && ar_str_eq(one->form, other->form);
+	return strcmp(*a, *b) == 0;
+}
+
+static bool are_same_strings(const struct pair *p, const struct ar_config_strings *a,
+			     const struct ar_config_strings *b)
 {
 	if (a->count != b->count)
 		return false;
 	for (size_t i = 0; i < a->count; i++) {
-		if (strcmp(a->v[i], b->v[i]) != 0)
+		if (!is_same_text(p, &a->v[i], &b->v[i]))
 			return false;
 	}
 	return true;
 }
 
 /* The member of two structs that the tables describe alike. */
-static bool is_same(const struct ar_config_key *key, const char *one, const char *other)
+static bool is_same(const struct pair *p, const struct ar_config_key *key, const char *one, const char *other)
 {
 	const void *a = one + key->offset, *b = other + key->offset;
 
 	switch (key->kind) {
 	case AR_CONFIG_STRING:
-		return strcmp(*(const char *const *)a, *(const char *const *)b) == 0;
+		return is_same_text(p, a, b);
 	case AR_CONFIG_BOOL:
 		return *(const bool *)a == *(const bool *)b;
 	case AR_CONFIG_ENUM:
 		return *(const int *)a == *(const int *)b;
 	case AR_CONFIG_STRINGS:
-		return are_same_strings(a, b);
+		return are_same_strings(p, a, b);
 	case AR_CONFIG_INT:
 	case AR_CONFIG_DECIMAL:
 		break;
@@ -37,8 +55,9 @@ static bool is_same(const struct ar_config_key *key, const char *one, const char
 	return *(const int64_t *)a == *(const int64_t *)b;
 }
 
-static bool is_same_list(const struct ar_config_list *list, const char *one, const char *other)
+static bool is_same_list(const struct pair *p, const struct ar_config_list *list)
 {
+	const char *one = (const char *)&p->now->config, *other = (const char *)&p->next->config;
 	const void *a = one + list->offset, *b = other + list->offset;
 	const void *n = one + list->count_offset, *m = other + list->count_offset;
 
@@ -46,7 +65,7 @@ static bool is_same_list(const struct ar_config_list *list, const char *one, con
 		return false;
 	for (size_t i = 0; i < *(const size_t *)n; i++) {
 		for (size_t k = 0; k < list->field_count; k++) {
-			if (!is_same(&list->fields[k], *(const char *const *)a + i * list->entry_size,
+			if (!is_same(p, &list->fields[k], *(const char *const *)a + i * list->entry_size,
 				     *(const char *const *)b + i * list->entry_size))
 				return false;
 		}
@@ -59,17 +78,17 @@ static void add_name(struct ar_buf *names, const char *name)
 	ar_buf_addf(names, "%s%s", names->len > 0 ? ", " : "", name);
 }
 
-static void log_changes(const struct ar_config *now, const struct ar_config *next)
+static void log_changes(const struct pair *p)
 {
-	const char *a = (const char *)now, *b = (const char *)next;
+	const char *a = (const char *)&p->now->config, *b = (const char *)&p->next->config;
 	struct ar_buf names = { 0 };
 
 	for (size_t i = 0; i < ar_config_key_count; i++) {
-		if (!is_same(&ar_config_keys[i], a, b))
+		if (!is_same(p, &ar_config_keys[i], a, b))
 			add_name(&names, ar_config_keys[i].name);
 	}
 	for (size_t i = 0; i < ar_config_list_count; i++) {
-		if (!is_same_list(&ar_config_lists[i], a, b))
+		if (!is_same_list(p, &ar_config_lists[i]))
 			add_name(&names, ar_config_lists[i].name);
 	}
 	if (names.len == 0)
@@ -89,6 +108,6 @@ void ar_settings_reload(const struct ar_settings *now, const struct ar_settings_
 	for (size_t i = 0; i < next.problems.count; i++)
 		ar_log_line("error", "the settings are wrong now; those in force stay", next.problems.v[i].p);
 	if (next.problems.count == 0)
-		log_changes(&now->config, &next.config);
+		log_changes(&(struct pair){ now, &next });
 	ar_arena_fini(&arena);
 }

@@ -1,26 +1,34 @@
 /* See show.h. */
 #include "settings/show.h"
 #include "limits/money.h"
+#include "secret/reference.h"
 #include "secrets.h"
 
 #define MASK AR_STR("***")
 
 struct showing {
 	const struct ar_redactor *redactor;
+	const struct ar_secret_refs *refs;
 	struct ar_arena arena;
 	struct ar_jw *w;
 };
 
-static void show_text(struct showing *s, const char *text, bool is_secret)
+/* Of a reference what it says, of another secret that there is one. */
+static void show_text(struct showing *s, const char *const *at, bool is_secret)
 {
-	ar_jw_str(s->w, is_secret && *text ? MASK : ar_secrets_mask(s->redactor, text, &s->arena));
+	const struct ar_secret_ref *ref = is_secret ? ar_secret_reference_at(s->refs, at) : NULL;
+
+	if (ref)
+		ar_jw_raw(s->w, ar_secrets_mask(s->redactor, ref->form.p, &s->arena));
+	else
+		ar_jw_str(s->w, is_secret && **at ? MASK : ar_secrets_mask(s->redactor, *at, &s->arena));
 }
 
 static void show_strings(struct showing *s, const struct ar_config_strings *all, bool is_secret)
 {
 	ar_jw_open_array(s->w);
 	for (size_t i = 0; i < all->count; i++)
-		show_text(s, all->v[i], is_secret);
+		show_text(s, &all->v[i], is_secret);
 	ar_jw_close_array(s->w);
 }
 
@@ -33,7 +41,7 @@ static void show_value(struct showing *s, const struct ar_config_key *key, const
 {
 	switch (key->kind) {
 	case AR_CONFIG_STRING:
-		show_text(s, *(const char *const *)at, key->secret);
+		show_text(s, at, key->secret);
 		return;
 	case AR_CONFIG_INT:
 		ar_jw_int(s->w, *(const int64_t *)at);
@@ -84,10 +92,10 @@ static void show_entries(struct showing *s, const struct ar_config_list *list, c
 	ar_jw_close_array(s->w);
 }
 
-void ar_settings_show(const struct ar_settings *settings, const struct ar_redactor *redactor, struct ar_jw *w)
+static void show_rows(struct showing *s, const struct ar_settings *settings)
 {
-	struct showing s = { .redactor = redactor, .w = w };
 	const char *config = (const char *)&settings->config;
+	struct ar_jw *w = s->w;
 
 	ar_jw_open_array(w);
 	for (size_t i = 0; i < ar_config_key_count; i++) {
@@ -96,10 +104,10 @@ void ar_settings_show(const struct ar_settings *settings, const struct ar_redact
 		ar_jw_open(w);
 		ar_jw_mstr(w, "key", ar_str_from(key->name));
 		ar_jw_key(w, "value");
-		show_value(&s, key, config + key->offset);
+		show_value(s, key, config + key->offset);
 		if (key->secret)
 			ar_jw_mbool(w, "isSecret", true);
-		show_origin(&s, &settings->origins[i]);
+		show_origin(s, &settings->origins[i]);
 		ar_jw_close(w);
 	}
 	for (size_t i = 0; i < ar_config_list_count; i++) {
@@ -109,11 +117,42 @@ void ar_settings_show(const struct ar_settings *settings, const struct ar_redact
 		ar_jw_open(w);
 		ar_jw_mstr(w, "key", ar_str_from(list->name));
 		ar_jw_key(w, "value");
-		show_entries(&s, list, *(const char *const *)entries, *(const size_t *)count);
-		show_origin(&s, &settings->lists[i]);
+		show_entries(s, list, *(const char *const *)entries, *(const size_t *)count);
+		show_origin(s, &settings->lists[i]);
 		ar_jw_close(w);
 	}
 	ar_jw_close_array(w);
+}
+
+static void show_warnings(struct showing *s, const struct ar_settings *settings)
+{
+	ar_jw_open_array(s->w);
+	for (size_t i = 0; i < settings->warnings.count; i++)
+		ar_jw_str(s->w, ar_secrets_mask(s->redactor, settings->warnings.v[i].p, &s->arena));
+	for (const struct ar_secret_ref *ref = s->refs->first; ref; ref = ref->next) {
+		if (!ref->trouble)
+			continue;
+		ar_jw_str(s->w,
+			  ar_secrets_mask(s->redactor,
+					  ar_arena_fmt(&s->arena,
+						       "%s: %s: the last value stays in use, it could not "
+						       "be renewed: %s",
+						       ar_origin_text(&ref->origin, &s->arena).p, ref->path,
+						       ref->trouble)
+						  .p,
+					  &s->arena));
+	}
+	ar_jw_close_array(s->w);
+}
+
+void ar_settings_show(const struct ar_settings *settings, const struct ar_redactor *redactor, struct ar_jw *w)
+{
+	struct showing s = { .redactor = redactor, .refs = settings->refs, .w = w };
+
+	ar_jw_key(w, "settings");
+	show_rows(&s, settings);
+	ar_jw_key(w, "warnings");
+	show_warnings(&s, settings);
 	ar_arena_fini(&s.arena);
 }
 
@@ -125,7 +164,6 @@ enum ar_status ar_settings_document(const struct ar_settings *s, struct ar_buf *
 	if (ar_secrets_load(&s->config, &redactor, err) != AR_OK)
 		return err->status;
 	ar_jw_open(&w);
-	ar_jw_key(&w, "settings");
 	ar_settings_show(s, redactor, &w);
 	ar_jw_close(&w);
 	ar_redactor_free(redactor);

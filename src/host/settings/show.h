@@ -7,10 +7,10 @@
 
 struct ar_redactor;
 
-/* The array `settings` of get_settings. Secret settings are masked, and what the redactor knows wherever it stands. */
+/* The members of get_settings. Secret settings are masked, and what the redactor knows wherever it stands; of references what they say is shown. */
 void ar_settings_show(const struct ar_settings *s, const struct ar_redactor *redactor, struct ar_jw *w);
 
-/* The same as the whole answer of get_settings, without a runtime. */
+/* The whole answer of get_settings, without a runtime. */
 AR_MUST_USE enum ar_status ar_settings_document(const struct ar_settings *s, struct ar_buf *out,
 						struct ar_error *err);
 

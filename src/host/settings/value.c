@@ -4,7 +4,6 @@
 #include "limits/money.h"
 #include "text/suggest.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define NAME_CHARS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
@@ -190,22 +189,14 @@ static bool set_enum(const struct ar_setting *s, struct ar_str text)
  * no other. */
 static bool take_variable(const struct ar_setting *s, const char *text, const char **ret)
 {
+	const struct ar_secret_place place = { s->key, s->path, s->origin, ret, s->problems, s->refs };
 	const char *at = s->key->secret && !s->key->env ? strstr(text, "env:") : NULL;
-	const char *name = at ? at + 4 : NULL, *value;
+	const char *name = at ? at + 4 : NULL;
 
 	*ret = text;
 	if (!at || (at > text && !strchr(" =:", at[-1])) || !*name || name[strspn(name, NAME_CHARS)])
 		return true;
-	value = getenv(name);
-	if (!value || !*value) {
-		ar_problem(
-			s->problems, &s->origin, s->path,
-			"the environment variable %s that it names is not set; set it before agentd starts",
-			name);
-		return false;
-	}
-	*ret = ar_arena_fmt(s->problems->arena, "%.*s%s", (int)(at - text), text, value).p;
-	return true;
+	return ar_secret_reference_variable(&place, (struct ar_str){ text, (size_t)(at - text) }, name);
 }
 
 static bool set_string(const struct ar_setting *s, struct ar_str text)

@@ -4,7 +4,7 @@
 #define AR_HOST_SETTINGS_VALUE_H
 
 #include "config.h"
-#include "settings/problem.h"
+#include "secret/reference.h"
 
 struct ar_setting {
 	const struct ar_config_key *key;
@@ -12,6 +12,7 @@ struct ar_setting {
 	void *at; /* its place in the struct in force */
 	struct ar_origin origin;
 	struct ar_problems *problems;
+	struct ar_secret_refs *refs;
 };
 
 /* A value of any kind but strings; false with a problem. The text lives in the problems' arena afterwards. */

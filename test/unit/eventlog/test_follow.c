@@ -17,6 +17,8 @@ struct world {
 
 struct reader {
 	struct ar_subscription sub;
+	int ended; /* code of the error that ended it; only where that is expected */
+	bool may_end;
 	struct ar_buf got; /* "from:bytes@cursor " of each piece of output, "fact@cursor " of each fact */
 };
 
@@ -113,22 +115,31 @@ static void on_ready(struct ar_subscription *s)
 	take(AR_CONTAINER_OF(s, struct reader, sub));
 }
 
-static void on_ended(struct ar_subscription *s AR_UNUSED, const struct ar_error *err)
+static void on_ended(struct ar_subscription *s, const struct ar_error *err)
 {
-	fail_msg("the reader was ended: %s", err->msg);
+	struct reader *r = AR_CONTAINER_OF(s, struct reader, sub);
+
+	r->ended = (int)err->code;
+	if (!r->may_end)
+		fail_msg("the reader was ended: %s", err->msg);
 }
 
 static const struct ar_subscription_vtable vtable = { on_opened, on_ready, on_ended };
 
-static void open_reader(struct world *w, struct reader *r, const char *after)
+static void open_this(struct world *w, struct reader *r, const char *after)
 {
 	struct ar_follow_request request = { .session = core_of(w),
 					     .after = ar_str_from(after),
 					     .deltas = true };
 
-	*r = (struct reader){ .sub.v = &vtable };
 	assert_int_equal(ar_follow_open(w->follow, &r->sub, &request, NULL), AR_OK);
 	ar_store_poll(w->store);
+}
+
+static void open_reader(struct world *w, struct reader *r, const char *after)
+{
+	*r = (struct reader){ .sub.v = &vtable };
+	open_this(w, r, after);
 }
 
 static void expect(struct reader *r, const char *want)
@@ -216,9 +227,77 @@ static void a_place_is_kept_while_the_stream_catches_up(void **state)
 	close_world(&w);
 }
 
+static void put_row(struct world *w, uint64_t first, uint64_t last, const char *body)
+{
+	struct ar_store_append a = { .op = { .kind = AR_STORE_APPEND, .done = note },
+				     .session = core_of(w),
+				     .first_seq = first,
+				     .last_seq = last,
+				     .body = ar_str_from(body) };
+
+	ar_store_submit(w->store, &a.op);
+	ar_store_poll(w->store);
+}
+
+/* The end of the log is lost while the session has readers: who reads on in it is told, and does not wait for facts that do not come. */
+static void a_log_that_lost_what_was_published_is_corrupt(void **state)
+{
+	struct ar_fact facts[] = { { .type = AR_EV_RUN_STATUS, .sequence = 2, .json = AR_STR("{}") },
+				   { .type = AR_EV_RUN_STATUS, .sequence = 3, .json = AR_STR("{}") } };
+	struct reader r = { .sub.v = &vtable, .may_end = true };
+	struct world w;
+
+	(void)state;
+	open_world(&w);
+	ar_follow_publish(w.follow, core_of(&w), facts, 2);
+	open_this(&w, &r, "1");
+	assert_int_equal(r.ended, AR_ERR_STORAGE_CORRUPT);
+	expect(&r, "");
+	close_reader(&r);
+	close_world(&w);
+}
+
+/* A reader that is live reads on in the log, which by then is shorter than what the reader has. */
+static void a_log_that_is_shorter_than_a_reader_is_corrupt(void **state)
+{
+	struct ar_fact fact = { .type = AR_EV_RUN_STATUS, .sequence = 2, .json = AR_STR("{}") };
+	struct reader r = { .sub.v = &vtable, .may_end = true };
+	struct world w;
+
+	(void)state;
+	open_world(&w);
+	open_this(&w, &r, "1");
+	ar_follow_publish(w.follow, core_of(&w), &fact, 1);
+	expect(&r, "fact@2.1o:0 ");
+	ar_follow_reread(w.follow, core_of(&w), 1);
+	take(&r);
+	ar_store_poll(w.store);
+	assert_int_equal(r.ended, AR_ERR_STORAGE_CORRUPT);
+	close_reader(&r);
+	close_world(&w);
+}
+
+static void a_fact_with_the_number_of_another_is_corrupt(void **state)
+{
+	struct reader r = { .sub.v = &vtable, .may_end = true };
+	struct world w;
+
+	(void)state;
+	open_world(&w);
+	put_row(&w, 2, 2, "{\"type\":\"run.status\",\"sequence\":5}\n");
+	open_this(&w, &r, "1");
+	assert_int_equal(r.ended, AR_ERR_STORAGE_CORRUPT);
+	expect(&r, "");
+	close_reader(&r);
+	close_world(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_log_that_lost_what_was_published_is_corrupt),
+		cmocka_unit_test(a_log_that_is_shorter_than_a_reader_is_corrupt),
+		cmocka_unit_test(a_fact_with_the_number_of_another_is_corrupt),
 		cmocka_unit_test(told_again_a_reader_gets_the_rest),
 		cmocka_unit_test(a_reader_that_joins_meanwhile_gets_the_rest),
 		cmocka_unit_test(a_place_is_kept_while_the_stream_catches_up),

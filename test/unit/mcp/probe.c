@@ -364,7 +364,6 @@ static void run(struct probe *p, struct ar_json options)
 	o.on_gone = on_gone;
 	o.arg = p;
 	p->source = ar_mcp_source_new(&p->loop, &o);
-	ar_arena_fini(&arena);
 	p->source->on_changed = on_changed;
 	p->source->arg = p;
 	uv_pipe_init(&p->loop, &p->input, 0);
@@ -373,6 +372,7 @@ static void run(struct probe *p, struct ar_json options)
 	uv_read_start((uv_stream_t *)&p->input, give_buffer, on_input);
 	uv_run(&p->loop, UV_RUN_DEFAULT);
 	AR_ASSERT(p->is_gone && uv_loop_close(&p->loop) == 0);
+	ar_arena_fini(&arena);
 }
 
 int main(int argc, char **argv)

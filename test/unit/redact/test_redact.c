@@ -283,13 +283,40 @@ static void test_near_misses(void **state)
 	ar_redactor_free(r);
 }
 
+/* A value that becomes known in the middle of a stream is masked in what is still to come; forgotten ones are ordinary text again, shapes are not. */
+static void test_values_come_and_go(void **state AR_UNUSED)
+{
+	struct ar_redactor *r = redactor(true);
+	struct ar_redact_stream s = { .redactor = r };
+	struct ar_redact_counts counts = { 0 };
+	struct ar_arena a = { 0 };
+	struct ar_str out;
+
+	ar_redact_feed(&s, AR_STR("before, "));
+	ar_redactor_add(r, AR_STR("rotated-value-1"));
+	out = ar_redact_feed(&s, AR_STR("rotated-value-1."));
+	assert_true(ar_str_is(out, "[redacted:secret]."));
+	ar_redact_stream_fini(&s);
+	ar_redactor_forget(r);
+	ar_redactor_add(r, AR_STR("rotated-value-2"));
+	out = ar_redact(r, AR_STR("rotated-value-1 rotated-value-2 AKIAIOSFODNN7EXAMPLE"), &a, &counts);
+	assert_true(ar_str_is(out, "rotated-value-1 [redacted:secret] [redacted:aws_key]"));
+	ar_arena_fini(&a);
+	ar_redactor_free(r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rows),	     cmocka_unit_test(test_counts),
-		cmocka_unit_test(test_shapes_off),   cmocka_unit_test(test_long_value),
-		cmocka_unit_test(test_every_cut),    cmocka_unit_test(test_byte_by_byte),
-		cmocka_unit_test(test_nothing_held), cmocka_unit_test(test_near_misses),
+		cmocka_unit_test(test_values_come_and_go),
+		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_counts),
+		cmocka_unit_test(test_shapes_off),
+		cmocka_unit_test(test_long_value),
+		cmocka_unit_test(test_every_cut),
+		cmocka_unit_test(test_byte_by_byte),
+		cmocka_unit_test(test_nothing_held),
+		cmocka_unit_test(test_near_misses),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -92,6 +92,26 @@ static void test_a_workspace_of_root(void **state)
 	desk_free(d);
 }
 
+/* A group of root is refused by its name: with the user alone given away, the sentence about the user would be no help. */
+static void test_a_workspace_of_the_group_root(void **state)
+{
+	struct desk *d = desk_new();
+
+	(void)state;
+	if (!by_root())
+		skip();
+	d->options.allows_danger = d->options.has_proxy = true;
+	assert_int_equal(chown(d->workspace, 1000, 0), 0);
+	assert_int_equal(desk_plan(d, AR_SANDBOX_READ_ONLY), AR_OK);
+	for (int i = AR_SANDBOX_WORKSPACE_WRITE; i < AR_SANDBOX_COUNT; i++) {
+		assert_int_equal(desk_plan(d, (enum ar_sandbox_profile)i), AR_E_UNAVAILABLE);
+		assert_non_null(strstr(d->err.msg,
+				       "belongs to the group root; give the workspace to an unprivileged "
+				       "group (chgrp), or run agentd as its owner"));
+	}
+	desk_free(d);
+}
+
 static void test_roots(void **state)
 {
 	struct desk *d = desk_new();
@@ -308,6 +328,7 @@ int main(void)
 		cmocka_unit_test(test_profiles),
 		cmocka_unit_test(test_who_it_runs_as),
 		cmocka_unit_test(test_a_workspace_of_root),
+		cmocka_unit_test(test_a_workspace_of_the_group_root),
 		cmocka_unit_test(test_roots),
 		cmocka_unit_test(test_roots_that_are_refused),
 		cmocka_unit_test(test_roots_behind_links),

@@ -182,6 +182,52 @@ static void test_two_failures_are_enough(void **state)
 	assert_int_equal(desk_thread(d, 0)->boundaries.count, 0);
 }
 
+/* One turn that is answered; what the model is asked to summarise fails. Says how many summaries it was asked for. */
+static size_t summaries_of_a_turn(struct desk *d)
+{
+	size_t asked = 0;
+
+	say(d, long_text);
+	for (int i = 0; i < 9 && desk_active(d)->compaction.trigger.set; i++) {
+		asked++;
+		answer(d, "", 0, 0);
+	}
+	answer(d, long_text, 0, 0);
+	return asked;
+}
+
+static void test_after_failures_it_rests_for_longer_and_longer(void **state)
+{
+	struct desk *d = *state;
+	size_t tried[40], count = 0;
+
+	fill(d);
+	for (size_t i = 0; i < 40; i++) {
+		if (summaries_of_a_turn(d) > 0)
+			tried[count++] = i;
+	}
+	assert_int_equal(count, 6);
+	for (size_t i = 0; i + 1 < count; i++)
+		assert_int_equal(tried[i + 1] - tried[i], 1 + ((size_t)1 << i));
+}
+
+/* Somebody asks for one in between: from then on the thread is as any other. */
+static void test_a_compaction_that_was_asked_for_ends_the_rest(void **state)
+{
+	struct desk *d = *state;
+
+	fill(d);
+	assert_int_equal(summaries_of_a_turn(d), 2);
+	assert_int_equal(summaries_of_a_turn(d), 0);
+	assert_int_equal(summaries_of_a_turn(d), 2);
+	assert_int_equal(desk_command(d, AR_CMD_COMPACT_THREAD,
+				      &(struct ar_cmd_compact_thread_in){ .thread_id =
+										  desk_thread(d, 0)->id }),
+			 AR_OK);
+	answer(d, "", 0, 0);
+	assert_int_equal(summaries_of_a_turn(d), 2);
+}
+
 static void test_nothing_is_tried_that_cannot_shrink(void **state)
 {
 	struct desk *d = *state;
@@ -247,6 +293,8 @@ int main(void)
 		TEST(test_a_call_is_never_parted_from_its_answers),
 		TEST(test_a_turn_compacts_three_times_at_most),
 		TEST(test_two_failures_are_enough),
+		TEST(test_after_failures_it_rests_for_longer_and_longer),
+		TEST(test_a_compaction_that_was_asked_for_ends_the_rest),
 		TEST(test_nothing_is_tried_that_cannot_shrink),
 		TEST(test_too_long_for_the_model_compacts_once),
 		TEST(test_snapshot_keeps_boundaries),

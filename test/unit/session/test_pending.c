@@ -1,4 +1,4 @@
-/* What the read models show of open and settled questions. */
+/* What the read models show of open and settled questions, and questions that several people have to approve. */
 #include "desk.h"
 #include "projection.h"
 
@@ -46,9 +46,99 @@ static void test_open_and_settled_questions(void **state)
 	ar_json_parser_free(json);
 }
 
+/* ---- several people ---- */
+
+static enum ar_status answer(struct desk *d, struct ar_str id, const char *person, const char *decision)
+{
+	struct ar_cmd_respond_action_in in = { .action_id = id, .decision = ar_str_from(decision) };
+
+	return desk_do(d, (struct ar_input){ .kind = AR_IN_COMMAND,
+					     .command = AR_CMD_RESPOND_ACTION,
+					     .args = &in,
+					     .person = ar_str_from(person) });
+}
+
+/* A question of a turn that these people gave. */
+static struct ar_str ask_two(struct desk *d, enum ar_action_type type, const char *people)
+{
+	desk_begin(d);
+	desk_active(d)->people = ar_str_from(people);
+	return desk_ask(d, (struct ar_ask){ .type = type,
+					    .call = AR_STR("tool_1"),
+					    .prompt = AR_STR("?"),
+					    .approvals = 2 });
+}
+
+/* The state goes through its snapshot. */
+static void restart(struct desk *d)
+{
+	struct ar_json_parser *json = ar_json_parser_new();
+	struct ar_buf text = { 0 };
+	struct ar_session fresh;
+	struct ar_json v;
+
+	ar_session_snapshot(&d->session, &text);
+	ar_session_init(&fresh, d->session.core, d->json);
+	assert_int_equal(ar_json_parse(json, ar_buf_str(&text), &v, &d->err), AR_OK);
+	assert_int_equal(ar_session_restore(&fresh, v, &d->err), AR_OK);
+	ar_session_fini(&d->session);
+	d->session = fresh;
+	ar_json_parser_free(json);
+	ar_buf_fini(&text);
+}
+
+static void test_two_people_over_a_snapshot(void **state)
+{
+	struct desk *d = *state;
+	struct ar_str id = ask_two(d, AR_ACTION_TOOL_PERMISSION, "[\"uid:1\",\"uid:2\"]");
+
+	desk_expect_refusal(d, answer(d, id, "uid:2", "allow"), AR_ERR_OTHER_PERSON_NEEDED);
+	desk_expect_refusal(d, answer(d, id, NULL, "allow"), AR_ERR_OTHER_PERSON_NEEDED);
+	assert_int_equal(answer(d, id, "uid:3", "allow"), AR_OK);
+	desk_expect(d, "run.status");
+	desk_expect_reply(d, "\"approvals\":1");
+	assert_int_equal(ar_session_action(&d->session, id)->status, AR_ACTION_PENDING);
+	restart(d);
+	id = ar_session_action(&d->session, AR_STR("action_0123456789abcdefghjkmnpqrs_1"))->id;
+	desk_expect_refusal(d, answer(d, id, "uid:3", "allow"), AR_ERR_ALREADY_APPROVED);
+	desk_expect_refusal(d, answer(d, id, "uid:1", "allow"), AR_ERR_OTHER_PERSON_NEEDED);
+	assert_int_equal(answer(d, id, "uid:4", "allow"), AR_OK);
+	desk_expect(d, "run.status action.resolved permission.resolved thread.updated task.resumed");
+}
+
+static void test_nobody_approves_work_of_nobody_known(void **state)
+{
+	static const char *const people[] = { NULL, "[]", "[\"unknown\"]", "[\"uid:1\",\"unknown\"]" };
+	struct desk *d = *state;
+	struct ar_str id = ask_two(d, AR_ACTION_TOOL_PERMISSION, NULL);
+
+	for (size_t i = 0; i < AR_ARRAY_LEN(people); i++) {
+		desk_active(d)->people = ar_str_from(people[i]);
+		desk_expect_refusal(d, answer(d, id, "uid:3", "allow"), AR_ERR_OTHER_PERSON_NEEDED);
+	}
+	assert_int_equal(answer(d, id, NULL, "deny"), AR_OK);
+}
+
+/* What is only marked or left out runs nothing. */
+static void test_a_retry_needs_them_again(void **state)
+{
+	struct desk *d = *state;
+	struct ar_str id = ask_two(d, AR_ACTION_COMPLETION_OVERRIDE, "[\"uid:1\"]");
+
+	desk_expect_refusal(d, answer(d, id, "uid:1", "retry"), AR_ERR_OTHER_PERSON_NEEDED);
+	assert_int_equal(answer(d, id, "uid:2", "retry"), AR_OK);
+	assert_int_equal(ar_session_action(&d->session, id)->status, AR_ACTION_PENDING);
+	assert_int_equal(answer(d, id, "uid:1", "mark_done"), AR_OK);
+	assert_int_equal(ar_session_action(&d->session, id)->status, AR_ACTION_RESOLVED);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_two_people_over_a_snapshot, desk_open, desk_close),
+		cmocka_unit_test_setup_teardown(test_nobody_approves_work_of_nobody_known, desk_open,
+						desk_close),
+		cmocka_unit_test_setup_teardown(test_a_retry_needs_them_again, desk_open, desk_close),
 		cmocka_unit_test_setup_teardown(test_open_and_settled_questions, desk_open, desk_close),
 	};
 

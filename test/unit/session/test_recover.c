@@ -52,15 +52,28 @@ static void test_gives_up_and_is_resumed(void **state)
 	thread = desk_thread(d, 0)->id;
 	assert_int_equal(recover(d), AR_OK);
 	assert_int_equal(recover(d), AR_OK);
-	desk_expect(d, LOST "task.blocked thread.updated");
+	desk_expect(d, LOST "action.required task.blocked thread.updated");
 	assert_int_equal(desk_thread(d, 0)->status, AR_THREAD_STATUS_BLOCKED);
 	assert_int_equal(recover(d), AR_OK);
 	desk_expect(d, ""); /* said already */
 	assert_int_equal(resume(d, thread), AR_OK);
-	desk_expect(d, "history.window.loaded history.reconstructed task.retrying task.attempt.started "
+	desk_expect(d, "history.window.loaded history.reconstructed action.resolved task.retrying "
+		       "task.attempt.started "
 		       "thread.updated "
 		       "model.requested");
 	desk_expect_reply(d, "\"result\":\"resumed\"");
+	assert_int_equal(desk_active(d)->restarts, 0);
+}
+
+static void test_a_bystander_is_not_counted(void **state)
+{
+	struct desk *d = *state;
+
+	assert_int_equal(desk_submit(d, "a"), AR_OK);
+	for (int i = 0; i < 5; i++)
+		assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_RECOVER, .is_bystander = true }),
+				 AR_OK);
+	assert_int_equal(desk_thread(d, 0)->status, AR_THREAD_STATUS_RUNNING);
 	assert_int_equal(desk_active(d)->restarts, 0);
 }
 
@@ -118,9 +131,10 @@ static void test_resume_has_nothing_to_do(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_tries_again_by_itself),	    TEST(test_keeps_what_was_saved),
-		TEST(test_gives_up_and_is_resumed),	    TEST(test_waits_when_told_to),
-		TEST(test_interrupted_turn_ends_cancelled), TEST(test_resume_has_nothing_to_do),
+		TEST(test_tries_again_by_itself),    TEST(test_keeps_what_was_saved),
+		TEST(test_gives_up_and_is_resumed),  TEST(test_a_bystander_is_not_counted),
+		TEST(test_waits_when_told_to),	     TEST(test_interrupted_turn_ends_cancelled),
+		TEST(test_resume_has_nothing_to_do),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -217,7 +217,7 @@ static void too_many_words_ask(void **state)
 	d->policy.permission_mode = AR_MODE_ON_REQUEST;
 	j = judge(d, args.p, NULL);
 	assert_int_equal(j.verdict, AR_ASK);
-	assert_true(j.is_opaque);
+	assert_true(j.is_single);
 	ar_buf_fini(&args);
 }
 

@@ -56,22 +56,35 @@ static enum ar_status respond(struct desk *d, const char *decision)
 								.decision = ar_str_from(decision) });
 }
 
-static void reads_run_together_and_writes_alone(void **state)
+static void neighbouring_reads_run_together_and_nothing_is_overtaken(void **state)
 {
 	struct desk *d = *state;
 
 	d->policy.permission_mode = AR_MODE_BYPASS;
-	ask_for(d, (const char *const[]){ "look", "put", "look", "put" }, 4);
+	ask_for(d, (const char *const[]){ "look", "look", "put", "look" }, 4);
 	assert_int_equal(desk_effects(d, AR_EFFECT_TOOL_CALL), 2);
+	end_call(d, 1, AR_TOOL_OK);
+	assert_int_equal(desk_effects(d, AR_EFFECT_TOOL_CALL), 0);
+	end_call(d, 0, AR_TOOL_OK);
+	for (size_t i = 2; i < 4; i++) {
+		assert_int_equal(desk_effects(d, AR_EFFECT_TOOL_CALL), 1);
+		assert_int_equal(call_of(d, i)->stage, AR_CALL_RUNNING);
+		end_call(d, i, AR_TOOL_OK);
+	}
+	assert_int_equal(desk_effects(d, AR_EFFECT_MODEL_CALL), 1);
+}
+
+static void a_read_waits_for_a_write_that_is_asked_about(void **state)
+{
+	struct desk *d = *state;
+
+	ask_for(d, (const char *const[]){ "look", "put", "look" }, 3);
+	assert_int_equal(desk_effects(d, AR_EFFECT_TOOL_CALL), 1);
 	end_call(d, 0, AR_TOOL_OK);
 	assert_int_equal(desk_effects(d, AR_EFFECT_TOOL_CALL), 0);
-	end_call(d, 2, AR_TOOL_OK);
+	assert_int_equal(respond(d, "deny"), AR_OK);
 	assert_int_equal(desk_effects(d, AR_EFFECT_TOOL_CALL), 1);
-	assert_int_equal(call_of(d, 1)->stage, AR_CALL_RUNNING);
-	end_call(d, 1, AR_TOOL_OK);
-	assert_int_equal(desk_effects(d, AR_EFFECT_TOOL_CALL), 1);
-	end_call(d, 3, AR_TOOL_OK);
-	assert_int_equal(desk_effects(d, AR_EFFECT_MODEL_CALL), 1);
+	assert_int_equal(call_of(d, 2)->stage, AR_CALL_RUNNING);
 }
 
 static void what_is_asked_waits(void **state)
@@ -145,6 +158,15 @@ static void nobody_is_asked_twice_about_a_lost_write(void **state)
 	assert_int_equal(desk_effects(d, AR_EFFECT_MODEL_CALL), 1);
 }
 
+static bool has_fact(const struct desk *d, enum ar_event_type type)
+{
+	for (size_t i = 0; i < d->decision.event_count; i++) {
+		if (d->decision.events[i].type == type)
+			return true;
+	}
+	return false;
+}
+
 static void where_nobody_may_be_asked_the_model_is_told(void **state)
 {
 	struct desk *d = *state;
@@ -152,6 +174,7 @@ static void where_nobody_may_be_asked_the_model_is_told(void **state)
 	d->policy.permission_mode = AR_MODE_BYPASS;
 	ask_for(d, (const char *const[]){ "put" }, 1);
 	end_call(d, 0, AR_TOOL_LOST);
+	assert_true(has_fact(d, AR_EV_RUNTIME_WARNING)); /* so that somebody learns of it */
 	assert_int_equal(desk_effects(d, AR_EFFECT_TOOL_CALL), 0);
 	assert_int_equal(desk_effects(d, AR_EFFECT_MODEL_CALL), 1);
 	assert_int_equal(d->session.actions.count, 0);
@@ -160,7 +183,10 @@ static void where_nobody_may_be_asked_the_model_is_told(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(reads_run_together_and_writes_alone, desk_open, desk_close),
+		cmocka_unit_test_setup_teardown(neighbouring_reads_run_together_and_nothing_is_overtaken,
+						desk_open, desk_close),
+		cmocka_unit_test_setup_teardown(a_read_waits_for_a_write_that_is_asked_about, desk_open,
+						desk_close),
 		cmocka_unit_test_setup_teardown(what_is_asked_waits, desk_open, desk_close),
 		cmocka_unit_test_setup_teardown(a_lost_read_is_tried_again, desk_open, desk_close),
 		cmocka_unit_test_setup_teardown(a_person_decides_about_a_lost_write, desk_open, desk_close),

@@ -35,24 +35,24 @@ static void finds_commands(void **state AR_UNUSED)
 
 	assert_int_equal(find("POST", "/v1/submit_turn", &r), AR_ERR_NONE);
 	assert_int_equal(r.command->id, AR_CMD_SUBMIT_TURN);
-	assert_int_equal(r.kind, AR_ROUTE_COMMAND);
+	assert_int_equal(r.name, AR_ROUTE_NONE);
 	assert_false(r.is_get);
 	assert_int_equal(find("GET", "/v1/sessions", &r), AR_ERR_NONE);
 	assert_true(r.is_get);
 	assert_int_equal(find("POST", "/v1/subscribe_events", &r), AR_ERR_NONE);
-	assert_int_equal(r.kind, AR_ROUTE_EVENTS);
+	assert_int_equal(r.name, AR_ROUTE_NONE);
 	assert_int_equal(find("GET", "/health", &r), AR_ERR_NONE);
-	assert_int_equal(r.kind, AR_ROUTE_HEALTH);
+	assert_int_equal(r.name, AR_ROUTE_HEALTH);
 	assert_int_equal(find("GET", "/ready", &r), AR_ERR_NONE);
-	assert_int_equal(r.kind, AR_ROUTE_READY);
+	assert_int_equal(r.name, AR_ROUTE_READY);
 	assert_int_equal(find("GET", "/v1/nodes", &r), AR_ERR_NONE);
-	assert_int_equal(r.kind, AR_ROUTE_NODES);
+	assert_int_equal(r.name, AR_ROUTE_NODES);
 	assert_int_equal(find("POST", "/v1/nodes/drain", &r), AR_ERR_NONE);
-	assert_int_equal(r.kind, AR_ROUTE_DRAIN);
+	assert_int_equal(r.name, AR_ROUTE_DRAIN);
 	assert_int_equal(find("GET", "/v1/nodes/drain", &r), AR_ERR_METHOD_NOT_ALLOWED);
 	assert_string_equal(r.allow, "POST");
 	assert_int_equal(find("POST", "/v1/verify", &r), AR_ERR_NONE);
-	assert_int_equal(r.kind, AR_ROUTE_VERIFY);
+	assert_int_equal(r.name, AR_ROUTE_VERIFY);
 	assert_int_equal(find("GET", "/v1/verify", &r), AR_ERR_METHOD_NOT_ALLOWED);
 }
 

@@ -30,7 +30,7 @@ export type ErrorCode =
   | "timeout"
   /** The server has too much to do; wait for the time in Retry-After and repeat. */
   | "overloaded"
-  /** The store does not accept writes now, so nothing was recorded; repeat later. */
+  /** The store does not answer now, so this call recorded nothing; repeat it later, with the same id or key. */
   | "storage_unavailable"
   /** This server cannot do that: it is not built, not configured or no longer recoverable. */
   | "unavailable"
@@ -243,7 +243,15 @@ export type ErrorCode =
   /** The client has not shown that it read the whole question; read it (promptRef) and send its promptDigest. */
   | "not_shown"
   /** Checking the content against its schema takes too long; send less, or simplify the schema. */
-  | "schema_limit";
+  | "schema_limit"
+  /** What is stored of this session is damaged or missing, and a repeat gets the same answer; run the agentctl verify that the message names. */
+  | "storage_corrupt"
+  /** The store failed while it wrote, so whether this was recorded is not known; repeat with the same id or key, which records it at most once. */
+  | "outcome_unknown"
+  /** Another person has to approve this: nobody who gave the work, and somebody who is known by name. */
+  | "other_person_needed"
+  /** This person approved already; the others that are missing have to answer. */
+  | "already_approved";
 
 /** Whether the same call may succeed later, and the status that HTTP gives it, by code. */
 export const ERRORS: { readonly [C in ErrorCode]: { readonly http: number; readonly retryable: boolean } } = {
@@ -368,4 +376,8 @@ export const ERRORS: { readonly [C in ErrorCode]: { readonly http: number; reado
   token_not_found: { http: 404, retryable: false },
   not_shown: { http: 409, retryable: false },
   schema_limit: { http: 400, retryable: false },
+  storage_corrupt: { http: 500, retryable: false },
+  outcome_unknown: { http: 503, retryable: true },
+  other_person_needed: { http: 403, retryable: false },
+  already_approved: { http: 409, retryable: false },
 };

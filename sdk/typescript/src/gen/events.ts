@@ -93,6 +93,8 @@ export interface TurnSubmittedPayload {
   metadata?: Record<string, unknown>;
   /** Task that this turn works on. */
   taskId?: string;
+  /** Who gave the work, as the server knows them. */
+  submittedBy?: unknown[];
   [extra: string]: unknown;
 }
 
@@ -214,6 +216,8 @@ export interface TaskCreatedPayload {
   idempotencyKey?: string;
   /** Whatever the caller wants kept with it. */
   metadata?: Record<string, unknown>;
+  /** Who gave the work, as the server knows them. */
+  submittedBy?: unknown[];
   [extra: string]: unknown;
 }
 
@@ -234,6 +238,8 @@ export interface TaskQueuedPayload {
   position?: number;
   /** What start_task asked for, until it can begin. */
   start?: Record<string, unknown>;
+  /** Who has given the work by now, as the server knows them. */
+  submittedBy?: unknown[];
   [extra: string]: unknown;
 }
 
@@ -258,6 +264,8 @@ export interface TaskUpdatedPayload {
   previous?: Record<string, unknown>;
   /** When the change took effect. */
   updatedAt: string;
+  /** Who has given the work by now, as the server knows them. */
+  submittedBy?: unknown[];
   [extra: string]: unknown;
 }
 
@@ -468,6 +476,8 @@ export interface TaskAttemptStartedPayload {
   retryPolicy: Record<string, unknown>;
   /** Refs of states it may start from. */
   checkpointRefs?: unknown[];
+  /** True when the process that ran the attempt before died while it worked on something else; the restart does not count for recovery.max_restarts. */
+  isBystander?: boolean;
   [extra: string]: unknown;
 }
 
@@ -827,6 +837,8 @@ export interface ActionRequiredPayload {
   promptRef?: string;
   /** SHA-256 in hex of the promptDigest that respond_action takes; for the server, which keeps no whole question. */
   promptCheck?: string;
+  /** How many people have to approve, none of whom gave the work; absent: one answer, of anybody. */
+  approvals?: number;
   [extra: string]: unknown;
 }
 
@@ -844,6 +856,8 @@ export interface ActionResolvedPayload {
   channelId?: string;
   /** Who decided. */
   actor?: Record<string, unknown>;
+  /** Who approved, where several people have to: each with person and at. */
+  approvals?: unknown[];
   [extra: string]: unknown;
 }
 

@@ -287,6 +287,7 @@ enum ar_exit ar_chat_run(struct ar_ctl *c, const struct ar_chat_options *o)
 	struct ar_chat t = { .ctl = c,
 			     .side = c->out.is_tty ? &c->out : &c->err,
 			     .is_interactive = isatty(STDIN_FILENO) && !c->is_json,
+			     .fails_on_question = o->fails_on_question,
 			     .model = ar_str_from(o->model),
 			     .mode = ar_str_from(o->mode) };
 	enum ar_exit exit = ar_daemon_ensure(c);

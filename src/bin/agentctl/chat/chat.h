@@ -43,6 +43,7 @@ struct ar_chat {
 	struct ar_ctl *ctl;
 	struct ar_out *side; /* everything but the model's words */
 	bool is_interactive; /* somebody types; otherwise a line is a turn, one after the other */
+	bool fails_on_question; /* with nobody who types */
 	struct ar_str session, thread; /* absent: not begun */
 	struct ar_str model, mode; /* for the next turns; absent: the daemon's */
 	struct ar_follow follow;
@@ -74,6 +75,7 @@ struct ar_chat {
 struct ar_chat_options {
 	const char *session; /* word for one, or NULL */
 	const char *model, *mode;
+	bool fails_on_question; /* where nobody types: a question ends the conversation */
 };
 
 /* The whole conversation, to its exit. */

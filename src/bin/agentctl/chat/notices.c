@@ -16,6 +16,11 @@ static bool is_retry(struct ar_chat *t AR_UNUSED, struct ar_json payload)
 	return ar_str_is(ar_api_str(payload, "phase"), "retrying");
 }
 
+static bool is_approval(struct ar_chat *t AR_UNUSED, struct ar_json payload)
+{
+	return ar_str_is(ar_api_str(payload, "phase"), "action_approved");
+}
+
 static bool is_other_model(struct ar_chat *t, struct ar_json payload)
 {
 	struct ar_str model = ar_api_str(payload, "selectedModel");
@@ -46,6 +51,7 @@ static const struct {
 	{ "quota.blocked", "quota used up", { "quotaKind", "limit", "resetAt" }, NULL },
 	{ "rate_limit.hit", "slowed down", { "source", "retryAfterMs" }, NULL },
 	{ "run.status", "retrying", { "title", "detail" }, is_retry },
+	{ "run.status", "approved", { "title", "detail" }, is_approval },
 	{ "task.retrying", "taken up again", { "retryReason" }, NULL },
 	{ "runtime.warning", "warning", { "message" }, NULL },
 	{ "runtime.error", "error", { "message", "recoveryAdvice" }, NULL },
@@ -74,10 +80,10 @@ void ar_chat_notice(struct ar_chat *t, const struct ar_ctl_event *e)
 	struct ar_json payload = ar_json_get(e->doc, "payload");
 	size_t i = 0;
 
-	while (i < AR_ARRAY_LEN(rows) && !ar_str_is(e->type, rows[i].type))
+	while (i < AR_ARRAY_LEN(rows) &&
+	       (!ar_str_is(e->type, rows[i].type) || (rows[i].is_worth && !rows[i].is_worth(t, payload))))
 		i++;
-	if (i == AR_ARRAY_LEN(rows) || (rows[i].is_worth && !rows[i].is_worth(t, payload)) ||
-	    !ar_chat_begin(t, AR_STYLE_DIM))
+	if (i == AR_ARRAY_LEN(rows) || !ar_chat_begin(t, AR_STYLE_DIM))
 		return;
 	ar_out_printf(t->side, "· %s", rows[i].words);
 	for (size_t k = 0; k < AR_ARRAY_LEN(rows[i].members) && rows[i].members[k]; k++)

@@ -46,6 +46,20 @@ static struct ar_str keep_json(struct ar_chat *t, struct ar_json v)
 	return ar_ctl_take(t->ctl, &text);
 }
 
+/* The question stays open: it can be answered later, by anybody who may. */
+static void leave_question(struct ar_chat *t, const struct ar_chat_question *q)
+{
+	ar_chat_leave(
+		t,
+		ar_ctl_complain(t->ctl, AR_EXIT_QUESTION,
+				ar_arena_fmt(&t->ctl->arena,
+					     "agentctl approve %.*s (or: deny, answer), then: agentctl chat "
+					     "--session %.*s; `chat --on-question=wait` waits for the answer",
+					     AR_STR_ARG(q->id), AR_STR_ARG(t->session)),
+				"the turn waits for a decision on %.*s: %.*s", AR_STR_ARG(q->id),
+				AR_STR_ARG(q->prompt)));
+}
+
 void ar_chat_ask(struct ar_chat *t, struct ar_str id, struct ar_json what)
 {
 	struct ar_arena *a = &t->ctl->arena;
@@ -60,6 +74,10 @@ void ar_chat_ask(struct ar_chat *t, struct ar_str id, struct ar_json what)
 
 	q.prompt = ar_arena_str(a, ar_str_absent(prompt) ? ar_api_str(what, "title") : prompt);
 	ar_json_bool(ar_json_get(what, "destructive"), &q.is_destructive);
+	if (!t->is_interactive && t->fails_on_question) {
+		leave_question(t, &q);
+		return;
+	}
 	if (!t->is_interactive || t->question_count == AR_CHAT_QUESTIONS) {
 		ar_ctl_note(t->ctl, "an answer is needed: %.*s (agentctl approve %.*s)", AR_STR_ARG(q.prompt),
 			    AR_STR_ARG(q.id));
@@ -186,6 +204,8 @@ bool ar_chat_respond(struct ar_chat *t, struct ar_str decision, struct ar_str pa
 	is_settled =
 		ar_api_call(t->ctl, "respond_action", ar_ctl_take(t->ctl, &body), &reply) == AR_EXIT_OK ||
 		is_over(ar_json_get(reply.doc, "error"));
+	if (ar_str_is(ar_api_str(reply.doc, "decision"), "pending"))
+		ar_chat_say(t, "counted; more people have to approve");
 	ar_api_fini(&reply);
 	if (is_settled)
 		drop(t, 0);

@@ -30,6 +30,9 @@ static void print_settled(struct ar_ctl *c, const struct ar_api_reply *r)
 	ar_out_line(&c->out, ar_api_str(r->doc, "actionId"));
 	ar_out_printf(&c->out, "  ");
 	ar_out_line(&c->out, ar_api_str(r->doc, "decision"));
+	if (ar_api_int(r->doc, "approvalsNeeded") > 0)
+		ar_out_printf(&c->out, "  %lld of %lld approvals", (long long)ar_api_int(r->doc, "approvals"),
+			      (long long)ar_api_int(r->doc, "approvalsNeeded"));
 	ar_out_printf(&c->out, "\n");
 }
 
@@ -155,7 +158,9 @@ const struct ar_ctl_command ar_cmd_approve = {
 		"somebody\n"
 		"was faster you are told who, what and when. A question that is too long for a line is shown "
 		"whole first;\n"
-		"on a terminal page by page, and you confirm it.",
+		"on a terminal page by page, and you confirm it. Where a rule needs several people, your "
+		"approval counts\n"
+		"together with theirs (pending until then), once, and not if you gave the work.",
 	.examples = "agentctl approve action_01m0fd2e7wp4z9k3s5b8t6v1cx_3\n"
 		    "agentctl approve cx_3 --scope session --reason \"reads only\"",
 	.min = 1,

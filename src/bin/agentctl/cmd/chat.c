@@ -1,14 +1,18 @@
 /* `agentctl chat`: the row of the command. The conversation is in chat/. */
 #include "chat/chat.h"
+#include "question.h"
 
-enum { OPT_SESSION, OPT_CONTINUE, OPT_MODEL, OPT_MODE };
+enum { OPT_SESSION, OPT_CONTINUE, OPT_MODEL, OPT_MODE, OPT_ON_QUESTION };
 
 static enum ar_exit chat(struct ar_ctl *c, const struct ar_ctl_args *a)
 {
 	struct ar_chat_options o = { .session = a->values[OPT_CONTINUE] ? "last" : a->values[OPT_SESSION],
 				     .model = a->values[OPT_MODEL],
 				     .mode = a->values[OPT_MODE] };
+	enum ar_exit exit = ar_question_policy(c, a->values[OPT_ON_QUESTION], &o.fails_on_question);
 
+	if (exit != AR_EXIT_OK)
+		return exit;
 	if (a->values[OPT_CONTINUE] && a->values[OPT_SESSION])
 		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR_NONE,
 				       "--continue and --session exclude each other");
@@ -34,7 +38,10 @@ const struct ar_ctl_command ar_cmd_chat = {
 		"Without a terminal each line of standard input is one turn that is waited for; the exit is "
 		"0 "
 		"when all\n"
-		"completed. --json prints the events of the turns.",
+		"completed. A question then ends chat with exit status 4 and stays open; "
+		"--on-question=wait waits for its\n"
+		"answer, which is also usual when standard error is a terminal. --json prints the events of "
+		"the turns.",
 	.examples = "agentctl chat\n"
 		    "agentctl chat --continue\n"
 		    "agentctl chat --session last --mode plan\n"
@@ -45,6 +52,8 @@ const struct ar_ctl_command ar_cmd_chat = {
 		     [OPT_CONTINUE] = { "continue", NULL, "go on with the newest session" },
 		     [OPT_MODEL] = { "model", "NAME", "model of the turns" },
 		     [OPT_MODE] = { "mode", "MODE",
-				    "permission mode of the turns, such as plan or untrusted" } },
+				    "permission mode of the turns, such as plan or untrusted" },
+		     [OPT_ON_QUESTION] = { "on-question", "WHAT",
+					   "without a terminal: fail or wait (as run)" } },
 	.run = chat,
 };

@@ -151,8 +151,43 @@ static struct verdict check_socket(struct ar_ctl *c)
 	return VERDICT(LEVEL_OK, AR_STR_NONE, "%s", c->socket);
 }
 
+/* What it says itself of why it is not ready, and what helps against that. */
+static struct verdict judge_unready(struct ar_ctl *c, const char *where, const struct ar_http_reply *reply)
+{
+	static const struct {
+		const char *word, *next;
+		enum level level;
+	} rows[] = {
+		{ "the store",
+		  "look at the room on disk, at the database and the network to it; the log of agentd has "
+		  "the words",
+		  LEVEL_FAIL },
+		{ "memory",
+		  "raise limits.memory_bytes, MemoryMax= or ulimit -v of agentd, or stop what runs; see "
+		  "agentctl top",
+		  LEVEL_FAIL },
+		{ "joining", "ask again after a lease; agentctl node list shows who has what", LEVEL_WARN },
+		{ "", "wait until it has stopped, then start it again", LEVEL_WARN },
+	};
+	struct ar_json_parser *parser = ar_json_parser_new();
+	struct ar_str reason = AR_STR_NONE;
+	struct ar_json doc;
+	size_t i = 0;
+
+	if (ar_json_parse(parser, ar_buf_str(&reply->body), &doc, NULL) == AR_OK)
+		reason = ar_arena_str(&c->arena, ar_api_str(doc, "reason"));
+	ar_json_parser_free(parser);
+	if (ar_str_absent(reason))
+		reason = AR_STR("draining");
+	while (!ar_str_starts(reason, ar_str_from(rows[i].word)))
+		i++;
+	return VERDICT(rows[i].level, ar_str_from(rows[i].next), "answers at %s, but is not ready: %.*s",
+		       where, AR_STR_ARG(reason));
+}
+
 static struct verdict check_daemon(struct ar_ctl *c)
 {
+	struct verdict unready;
 	struct ar_http_request r = ar_api_request(c, "/ready");
 	struct ar_http_reply reply;
 	struct ar_error err = { 0 };
@@ -161,15 +196,79 @@ static struct verdict check_daemon(struct ar_ctl *c)
 
 	r.total_ms = 5000;
 	st = ar_http_run(&r, &reply, &err);
+	unready =
+		st == AR_OK && reply.status != 200 ? judge_unready(c, where, &reply) : (struct verdict){ 0 };
 	ar_buf_fini(&reply.body);
 	if (st == AR_OK && reply.status == 200)
 		return VERDICT(LEVEL_OK, AR_STR_NONE, "answers at %s and is ready", where);
 	if (st == AR_OK)
-		return VERDICT(LEVEL_WARN, AR_STR("wait until it has stopped, then start it again"),
-			       "answers at %s, but is not ready (HTTP %ld)", where, reply.status);
+		return unready;
 	if (st == AR_E_UNAVAILABLE && c->socket && ar_daemon_program(c))
 		return VERDICT(LEVEL_WARN, AR_STR("agentctl run starts it"), "none runs at %s", where);
 	return VERDICT(LEVEL_FAIL, AR_STR("start agentd, or correct the address"), "%s: %s", where, err.msg);
+}
+
+/* ---- the settings ---- */
+
+static void add_sentence(struct ar_buf *all, struct ar_str sentence)
+{
+	if (all->len > 0)
+		ar_buf_addz(all, "; ");
+	ar_buf_adds(all, sentence);
+}
+
+static struct verdict judge_sentences(struct ar_ctl *c, const struct ar_buf *all, enum level level)
+{
+	if (all->len == 0)
+		return VERDICT(LEVEL_OK, AR_STR_NONE, "nothing is amiss");
+	return VERDICT(level, AR_STR("correct it; `agentd check --secrets --config FILE` looks again"),
+		       "%.*s", AR_STR_ARG(ar_buf_str(all)));
+}
+
+/* No daemon runs: its program says what one would start with. */
+static struct verdict check_unused_settings(struct ar_ctl *c, const char *program)
+{
+	AR_AUTO(ar_buf_fini) struct ar_buf errors = { 0 };
+	AR_AUTO(ar_buf_fini) struct ar_buf warnings = { 0 };
+	bool is_good = false;
+	struct ar_str rest = ar_daemon_check(c, program, &is_good), line;
+
+	while (!ar_str_absent(rest) && rest.len > 0) {
+		rest = ar_str_split(rest, '\n', &line);
+		if (ar_str_starts(line, AR_STR("error: ")))
+			add_sentence(&errors, ar_str_sub(line, strlen("error: "), line.len));
+		else if (ar_str_starts(line, AR_STR("warning: ")))
+			add_sentence(&warnings, ar_str_sub(line, strlen("warning: "), line.len));
+	}
+	if (errors.len == 0 && !is_good)
+		return VERDICT(LEVEL_WARN, AR_STR_NONE, "agentd does not say whether they are right");
+	return errors.len > 0 ? judge_sentences(c, &errors, LEVEL_FAIL)
+			      : judge_sentences(c, &warnings, LEVEL_WARN);
+}
+
+static struct verdict check_settings(struct ar_ctl *c)
+{
+	AR_AUTO(ar_buf_fini) struct ar_buf all = { 0 };
+	const char *program = ar_daemon_program(c);
+	struct ar_api_reply reply;
+	struct ar_error err = { 0 };
+	enum ar_status st = ar_api_try(c, "get_settings", AR_STR("{}"), &reply, &err);
+	struct verdict v = VERDICT(LEVEL_OK, AR_STR_NONE, "not asked: they are the operator's to read");
+
+	if (st == AR_OK && reply.http.status == 200) {
+		for (struct ar_json_iter it = ar_json_iter(ar_json_get(reply.doc, "warnings"));
+		     ar_json_next(&it);) {
+			struct ar_str sentence;
+
+			if (ar_json_str(it.value, &sentence))
+				add_sentence(&all, sentence);
+		}
+		v = judge_sentences(c, &all, LEVEL_WARN);
+	} else if (st == AR_E_UNAVAILABLE && c->socket && c->data_dir && program) {
+		v = check_unused_settings(c, program);
+	}
+	ar_api_fini(&reply);
+	return v;
 }
 
 /* ---- the other nodes ---- */
@@ -265,8 +364,8 @@ static const struct {
 	struct verdict (*check)(struct ar_ctl *c);
 } checks[] = {
 	{ "folder", check_folder }, { "disk", check_disk },	{ "agentd", check_program },
-	{ "socket", check_socket }, { "daemon", check_daemon }, { "nodes", check_nodes },
-	{ "model", check_model },
+	{ "socket", check_socket }, { "daemon", check_daemon }, { "settings", check_settings },
+	{ "nodes", check_nodes },   { "model", check_model },
 };
 
 static void print_verdict(struct ar_ctl *c, const char *name, const struct verdict *v)
@@ -274,7 +373,7 @@ static void print_verdict(struct ar_ctl *c, const char *name, const struct verdi
 	ar_out_style(&c->out, levels[v->level].style);
 	ar_out_printf(&c->out, "%-4s", levels[v->level].word);
 	ar_out_style(&c->out, AR_STYLE_PLAIN);
-	ar_out_printf(&c->out, "  %-7s ", name);
+	ar_out_printf(&c->out, "  %-8s ", name);
 	ar_out_line(&c->out, v->message);
 	if (!ar_str_empty(v->next)) {
 		ar_out_printf(&c->out, "\n      next: ");
@@ -325,9 +424,10 @@ static enum ar_exit doctor(struct ar_ctl *c, const struct ar_ctl_args *a AR_UNUS
 const struct ar_ctl_command ar_cmd_doctor = {
 	.name = "doctor",
 	.synopsis = "",
-	.summary = "check folder, disk, daemon, socket, nodes and model",
+	.summary = "check folder, disk, daemon, socket, settings, nodes and model",
 	.text = "Checks what has to be there for an answer, one line each: ok, warn or fail, and what to do "
-		"next. The model is\n"
+		"next. Where no daemon\n"
+		"runs, references to secrets are asked for as a start would do. The model is\n"
 		"asked from here with the variables of this shell; a daemon that runs has those of "
 		"its start.\n"
 		"Whether the stored sessions are what their logs say is another question: agentctl verify "

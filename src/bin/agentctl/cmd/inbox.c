@@ -46,12 +46,17 @@ static void print_state(struct ar_ctl *c, struct ar_json action)
 		     STATE_WIDTH);
 }
 
-/* How many have seen it, and to whom it was passed on. */
+/* How many people have approved and seen it, and to whom it was passed on. */
 static void print_notice(struct ar_ctl *c, struct ar_json action)
 {
 	struct ar_json escalation = ar_json_get(action, "escalation");
+	struct ar_str approvals = ar_question_approvals(c, action);
 	size_t seen = ar_json_len(ar_json_get(action, "seenBy"));
 
+	if (!ar_str_absent(approvals)) {
+		ar_out_printf(&c->out, "  ");
+		ar_out_line(&c->out, approvals);
+	}
 	if (seen > 0)
 		ar_out_printf(&c->out, "  seen by %zu", seen);
 	if (!ar_str_is(ar_api_str(escalation, "state"), "escalated"))
@@ -127,6 +132,10 @@ static enum ar_exit show(struct ar_ctl *c, const char *word)
 	ar_out_printf(&c->out, "\n");
 	ar_out_line(&c->out, text);
 	ar_out_printf(&c->out, "\n");
+	if (!ar_str_absent(q.approvals)) {
+		ar_out_line(&c->out, q.approvals);
+		ar_out_printf(&c->out, "\n");
+	}
 	return AR_EXIT_OK;
 }
 

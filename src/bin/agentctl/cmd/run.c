@@ -4,11 +4,10 @@
 #include "daemon.h"
 #include "follow.h"
 #include "model.h"
+#include "question.h"
 #include "resolve.h"
 #include "shown.h"
 #include "submit.h"
-
-#include <string.h>
 
 #define GRACE 10000000 /* microseconds from the interrupt of --timeout until we leave */
 #define INTERRUPT_MS 10000L
@@ -70,6 +69,8 @@ static bool on_status(struct turn *t, const struct ar_ctl_event *e)
 	struct ar_json payload = ar_json_get(e->doc, "payload");
 	struct ar_str title = ar_api_str(payload, "title"), detail = ar_api_str(payload, "detail");
 
+	if (ar_str_is(ar_api_str(payload, "phase"), "action_approved"))
+		ar_ctl_note(t->ctl, "%.*s: %.*s", AR_STR_ARG(title), AR_STR_ARG(detail));
 	if (ar_str_is(ar_api_str(payload, "phase"), "retrying"))
 		ar_ctl_note(t->ctl, "%.*s%s%.*s%s", AR_STR_ARG(title), detail.len ? ": " : "",
 			    AR_STR_ARG(detail), t->shown.text ? "; the answer begins anew" : "");
@@ -374,8 +375,6 @@ static const int exclusive[][2] = { { OPT_CONTINUE, OPT_SESSION },
 
 static enum ar_exit check_options(struct ar_ctl *c, const struct ar_ctl_args *a)
 {
-	const char *on_question = a->values[OPT_ON_QUESTION];
-
 	for (size_t i = 0; i < AR_ARRAY_LEN(exclusive); i++) {
 		if (a->values[exclusive[i][0]] && a->values[exclusive[i][1]])
 			return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("leave one of them out"),
@@ -383,10 +382,6 @@ static enum ar_exit check_options(struct ar_ctl *c, const struct ar_ctl_args *a)
 					       ar_cmd_run.options[exclusive[i][0]].name,
 					       ar_cmd_run.options[exclusive[i][1]].name);
 	}
-	if (on_question && strcmp(on_question, "fail") != 0 && strcmp(on_question, "wait") != 0)
-		return ar_ctl_complain(c, AR_EXIT_USAGE,
-				       AR_STR("use --on-question=fail or --on-question=wait"),
-				       "--on-question does not know '%s'", on_question);
 	return AR_EXIT_OK;
 }
 
@@ -405,20 +400,19 @@ static enum ar_exit read_timeout(struct turn *t)
 
 static enum ar_exit run(struct ar_ctl *c, const struct ar_ctl_args *a)
 {
-	const char *on_question = a->values[OPT_ON_QUESTION];
 	struct ar_follow follow = {
 		.ctl = c, .event = on_event, .interrupted = on_interrupt, .rest = watch_deadline
 	};
 	struct turn t = { .ctl = c,
 			  .follow = &follow,
 			  .timeout = a->values[OPT_TIMEOUT],
-			  .fails_on_question =
-				  on_question ? strcmp(on_question, "fail") == 0 : !c->err.is_tty,
 			  .shows_reasoning = a->values[OPT_REASONING] || c->out.is_tty };
 	struct ar_buf text = { 0 };
 	enum ar_exit exit = check_options(c, a);
 
 	follow.arg = &t;
+	if (exit == AR_EXIT_OK)
+		exit = ar_question_policy(c, a->values[OPT_ON_QUESTION], &t.fails_on_question);
 	if (exit == AR_EXIT_OK)
 		exit = read_timeout(&t);
 	if (exit == AR_EXIT_OK)

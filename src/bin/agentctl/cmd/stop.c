@@ -1,14 +1,18 @@
 /* `agentctl stop` and `agentctl version`. */
 #include "daemon.h"
+#include "io/start_file.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
 #include <unistd.h>
 
-#define STOP_MS 30000
+#define CLOSING_MS 30000 /* what an end takes beside the work that it lets go on */
+#define GRACE_MAX_MS 3600000 /* of the setting */
+#define SHORT_MS 1000 /* a wait that needs no explanation */
 
 /* The number in <data_dir>/agentd.pid; 0 when there is none. */
 static pid_t read_pid(struct ar_ctl *c)
@@ -35,19 +39,42 @@ static enum ar_exit report(struct ar_ctl *c, pid_t pid)
 	return AR_EXIT_OK;
 }
 
+/* How long the daemon may let work go on, as it wrote down when it started; 0 when that is not known. */
+static int read_grace(struct ar_ctl *c)
+{
+	struct ar_start_file start;
+	long ms;
+
+	if (ar_start_file_read(c->data_dir, &c->arena, &start, NULL) != AR_OK || ar_str_empty(start.stop_ms))
+		return 0;
+	ms = strtol(start.stop_ms.p, NULL, 10);
+	return ms < 0 ? 0 : ms > GRACE_MAX_MS ? GRACE_MAX_MS : (int)ms;
+}
+
+static bool is_gone(int fd, int ms)
+{
+	struct pollfd gone = { .fd = fd, .events = POLLIN };
+
+	return poll(&gone, 1, ms) == 1;
+}
+
 /* The descriptor pins the process, so its number cannot be reused between the look at the lock and the signal. */
 static enum ar_exit end_process(struct ar_ctl *c, pid_t pid, int fd)
 {
-	struct pollfd gone = { .fd = fd, .events = POLLIN };
+	int wait = read_grace(c) + CLOSING_MS;
 
 	if (ar_daemon_holder(c->data_dir) != pid)
 		return report(c, 0);
 	if (pidfd_send_signal(fd, SIGTERM, NULL, 0) != 0)
 		return ar_ctl_complain(c, AR_EXIT_FAILED, AR_STR("stop it as the user that started it"),
 				       "process %ld cannot be signalled: %s", (long)pid, strerror(errno));
-	if (poll(&gone, 1, STOP_MS) != 1)
+	if (is_gone(fd, SHORT_MS))
+		return report(c, pid);
+	ar_ctl_note(c, "agentd has not ended yet: calls under way may end first; waiting up to %d s",
+		    wait / 1000);
+	if (!is_gone(fd, wait - SHORT_MS))
 		return ar_ctl_complain(c, AR_EXIT_FAILED, AR_STR("read agentd.log; it may still finish"),
-				       "process %ld has not ended after %d s", (long)pid, STOP_MS / 1000);
+				       "process %ld has not ended after %d s", (long)pid, wait / 1000);
 	return report(c, pid);
 }
 
@@ -87,8 +114,9 @@ const struct ar_ctl_command ar_cmd_stop = {
 	.name = "stop",
 	.synopsis = "",
 	.summary = "stop the daemon of the data folder",
-	.text = "Asks the daemon to stop and waits for its end. Running turns are taken up again by the next "
-		"daemon.",
+	.text = "Asks the daemon to stop and waits for its end. Model and tool calls under way may end "
+		"first, for shutdown.grace_ms at most; turns that are still open are taken up again by the "
+		"next daemon.",
 	.examples = "agentctl stop",
 	.run = stop,
 };

@@ -11,7 +11,7 @@
 #define AGE_WIDTH 10
 #define LIST_PAGE 200
 
-enum { TOKEN_SCOPES, TOKEN_TENANT, TOKEN_EXPIRES, TOKEN_GRACE, TOKEN_ALL, TOKEN_KEY };
+enum { TOKEN_SCOPES, TOKEN_TENANT, TOKEN_EXPIRES, TOKEN_GRACE, TOKEN_ALL, TOKEN_KEY, TOKEN_OWNER };
 
 static ar_usec now(void)
 {
@@ -36,8 +36,8 @@ static void print_new(struct ar_ctl *c, const struct ar_api_reply *r)
 	}
 	ar_out_line(&c->out, token);
 	ar_out_printf(&c->out, "\n");
-	ar_ctl_note(c, "%.*s of tenant %.*s; it is shown this once", AR_STR_ARG(id),
-		    AR_STR_ARG(ar_api_str(record, "tenant")));
+	ar_ctl_note(c, "%.*s of tenant %.*s, owner %.*s; it is shown this once", AR_STR_ARG(id),
+		    AR_STR_ARG(ar_api_str(record, "tenant")), AR_STR_ARG(ar_api_str(record, "owner")));
 }
 
 static void write_scopes(struct ar_jw *w, const char *list)
@@ -74,6 +74,7 @@ static enum ar_exit create(struct ar_ctl *c, const struct ar_ctl_args *a)
 	write_scopes(&w, a->values[TOKEN_SCOPES]);
 	ar_jw_mstr(&w, "tenant", ar_str_from(a->values[TOKEN_TENANT]));
 	ar_jw_mtime(&w, "expiresAt", expires);
+	ar_jw_mstr(&w, "owner", ar_str_from(a->values[TOKEN_OWNER]));
 	ar_jw_mstr(&w, "idempotencyKey", ar_str_from(a->values[TOKEN_KEY]));
 	ar_jw_close(&w);
 	return ar_api_show(c, "create_token", &body, print_new);
@@ -242,8 +243,10 @@ const struct ar_ctl_command ar_cmd_token = {
 		"where\n"
 		"its user and root are the operator. A rotated token has a new secret, and the one before "
 		"goes\n"
-		"on to work for the grace time. A revoked one ends within seconds, with its event streams.",
-	.examples = "agentctl token create deploy --scopes read,submit --expires 90d\n"
+		"on to work for the grace time. A revoked one ends within seconds, with its event streams.\n"
+		"Its owner counts where a rule needs several people: name the person who gets it.",
+	.examples = "agentctl token create bob-laptop --scopes read,decide --owner bob\n"
+		    "agentctl token create deploy --scopes read,submit --expires 90d\n"
 		    "agentctl token create root --scopes admin --tenant acme\n"
 		    "agentctl token list --all\n"
 		    "agentctl token rotate tok_9f2k4c7m1x8q0w3e --grace 24h\n"
@@ -255,6 +258,7 @@ const struct ar_ctl_command ar_cmd_token = {
 		     { "expires", "SPAN", "create: when it ends, such as 90d or a time; never" },
 		     { "grace", "SPAN", "rotate: how long the secret before goes on to work; 1h" },
 		     { "all", NULL, "list: those that have ended, too" },
-		     { "key", "KEY", "create: makes a repeat safe" } },
+		     { "key", "KEY", "create: makes a repeat safe" },
+		     { "owner", "NAME", "create: the person who uses it; you" } },
 	.run = token,
 };

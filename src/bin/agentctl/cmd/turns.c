@@ -232,6 +232,8 @@ static enum ar_exit queue(struct ar_ctl *c, const struct ar_ctl_args *a)
 
 /* ---- resume ---- */
 
+enum { RESUME_ALL_BLOCKED };
+
 static enum ar_exit resume_thread(struct ar_ctl *c, struct ar_str session, struct ar_str thread)
 {
 	struct ar_buf body = { 0 };
@@ -256,11 +258,78 @@ static enum ar_exit resume_thread(struct ar_ctl *c, struct ar_str session, struc
 	return exit;
 }
 
+static enum ar_exit answer_resume(struct ar_ctl *c, struct ar_json action)
+{
+	struct ar_buf body = { 0 };
+	struct ar_jw w = ar_jw(&body);
+	struct ar_api_reply reply;
+	enum ar_exit exit;
+
+	ar_jw_open(&w);
+	ar_jw_mstr(&w, "actionId", ar_api_str(action, "actionId"));
+	ar_jw_mstr(&w, "decision", AR_STR("resume"));
+	ar_jw_close(&w);
+	exit = ar_api_call(c, "respond_action", ar_ctl_take(c, &body), &reply);
+	if (exit == AR_EXIT_OK && c->is_json) {
+		ar_api_print(c, &reply);
+	} else if (exit == AR_EXIT_OK) {
+		ar_out_line(&c->out, ar_api_str(action, "sessionId"));
+		ar_out_printf(&c->out, "  resumed\n");
+	}
+	ar_api_fini(&reply);
+	return exit;
+}
+
+/* One page of the inbox; *cursor is where the next one begins, absent at the end. */
+static enum ar_exit resume_page(struct ar_ctl *c, struct ar_str *cursor, size_t *count)
+{
+	struct ar_buf body = { 0 };
+	struct ar_jw w = ar_jw(&body);
+	struct ar_api_reply page;
+	enum ar_exit exit;
+
+	ar_jw_open(&w);
+	ar_jw_mstr(&w, "status", AR_STR("pending"));
+	ar_jw_mstr(&w, "cursor", *cursor);
+	ar_jw_close(&w);
+	exit = ar_api_call(c, "list_actions", ar_ctl_take(c, &body), &page);
+	for (struct ar_json_iter it = ar_json_iter(ar_json_get(page.doc, "actions"));
+	     exit == AR_EXIT_OK && ar_json_next(&it);) {
+		if (!ar_str_is(ar_api_str(it.value, "actionType"), "recovery"))
+			continue;
+		exit = answer_resume(c, it.value);
+		++*count;
+	}
+	*cursor = ar_arena_str(&c->arena, ar_api_str(page.doc, "nextCursor"));
+	ar_api_fini(&page);
+	return exit;
+}
+
+static enum ar_exit resume_all_blocked(struct ar_ctl *c)
+{
+	struct ar_str cursor = AR_STR_NONE;
+	enum ar_exit exit;
+	size_t count = 0;
+
+	do
+		exit = resume_page(c, &cursor, &count);
+	while (exit == AR_EXIT_OK && !ar_str_empty(cursor));
+	if (exit == AR_EXIT_OK && count == 0)
+		ar_ctl_note(c, "nothing is blocked");
+	return exit;
+}
+
 static enum ar_exit resume(struct ar_ctl *c, const struct ar_ctl_args *a)
 {
 	struct ar_api_reply session;
-	enum ar_exit exit = ar_resolve_read(c, a->words[0], &session);
+	enum ar_exit exit;
 
+	if (a->values[RESUME_ALL_BLOCKED] && a->count == 0)
+		return resume_all_blocked(c);
+	if (a->values[RESUME_ALL_BLOCKED] || a->count == 0)
+		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("agentctl resume --help"),
+				       "resume takes a SESSION, or --all-blocked");
+	exit = ar_resolve_read(c, a->words[0], &session);
 	for (struct ar_json_iter t = ar_json_iter(ar_json_get(session.doc, "threads"));
 	     exit == AR_EXIT_OK && ar_json_next(&t);)
 		exit = resume_thread(c, ar_api_str(session.doc, "sessionId"),
@@ -326,13 +395,17 @@ const struct ar_ctl_command ar_cmd_queue = {
 
 const struct ar_ctl_command ar_cmd_resume = {
 	.name = "resume",
-	.synopsis = "SESSION",
+	.synopsis = "SESSION | --all-blocked",
 	.summary = "continue what a crash or a block has stopped",
 	.text = "Continues the threads of a session that wait after a crash or a cleared blocker, and says "
 		"for each what became\n"
-		"of it. A thread that works already is left alone.",
-	.examples = "agentctl resume last",
-	.min = 1,
+		"of it. A thread that works already is left alone. --all-blocked answers \"resume\" to every "
+		"question of the inbox\n"
+		"about a turn that was blocked because the runtime died too often while it worked on it.",
+	.examples = "agentctl resume last\n"
+		    "agentctl resume --all-blocked",
 	.max = 1,
+	.options = { [RESUME_ALL_BLOCKED] = { "all-blocked", NULL,
+					      "every turn that is blocked, of all sessions" } },
 	.run = resume,
 };

@@ -7,7 +7,13 @@
 #define PAGE 20
 #define VERIFY_MS 600000L /* of one page: a long log takes its time */
 
-enum option { OPTION_ALL, OPTION_REPAIR };
+enum option { OPTION_ALL, OPTION_REPAIR, OPTION_ACCEPT_LOSS };
+
+/* What is asked for. */
+struct wish {
+	struct ar_str session; /* absent: all */
+	bool repair, accept_loss;
+};
 
 struct tally {
 	uint64_t sessions, facts, clean, repaired, left, elsewhere;
@@ -115,22 +121,24 @@ static void take_page(struct ar_ctl *c, const struct ar_api_reply *reply, struct
 	show_progress(c, t);
 }
 
-static struct ar_str body_of(struct ar_ctl *c, struct ar_str session, struct ar_str cursor, bool repair)
+static struct ar_str body_of(struct ar_ctl *c, const struct wish *wish, struct ar_str cursor)
 {
 	struct ar_buf text = { 0 };
 	struct ar_jw w = ar_jw(&text);
 
 	ar_jw_open(&w);
-	ar_jw_mstr(&w, "sessionId", session);
+	ar_jw_mstr(&w, "sessionId", wish->session);
 	ar_jw_mstr(&w, "cursor", cursor);
-	ar_jw_mbool(&w, "repair", repair);
+	ar_jw_mbool(&w, "repair", wish->repair);
+	if (wish->accept_loss)
+		ar_jw_mbool(&w, "acceptLoss", true);
 	ar_jw_mint(&w, "limit", PAGE);
 	ar_jw_close(&w);
 	return ar_ctl_take(c, &text);
 }
 
 /* Page after page; a single session is one page. */
-static enum ar_exit walk(struct ar_ctl *c, struct ar_str session, bool repair, struct tally *t)
+static enum ar_exit walk(struct ar_ctl *c, const struct wish *wish, struct tally *t)
 {
 	struct ar_str cursor = AR_STR_NONE;
 	enum ar_exit exit;
@@ -138,8 +146,7 @@ static enum ar_exit walk(struct ar_ctl *c, struct ar_str session, bool repair, s
 	do {
 		struct ar_api_reply reply;
 
-		exit = ar_api_call_within(c, "verify", body_of(c, session, cursor, repair), VERIFY_MS,
-					  &reply);
+		exit = ar_api_call_within(c, "verify", body_of(c, wish, cursor), VERIFY_MS, &reply);
 		if (exit == AR_EXIT_OK) {
 			take_page(c, &reply, t);
 			cursor = ar_arena_str(&c->arena, ar_api_str(reply.doc, "nextCursor"));
@@ -174,19 +181,23 @@ static enum ar_exit sum_up(struct ar_ctl *c, const struct tally *t, bool repair)
 
 static enum ar_exit verify(struct ar_ctl *c, const struct ar_ctl_args *a)
 {
-	bool all = a->values[OPTION_ALL], repair = a->values[OPTION_REPAIR];
-	struct ar_str session = AR_STR_NONE;
+	bool all = a->values[OPTION_ALL];
+	struct wish wish = { .repair = a->values[OPTION_REPAIR],
+			     .accept_loss = a->values[OPTION_ACCEPT_LOSS] };
 	struct tally t = { 0 };
 	enum ar_exit exit = AR_EXIT_OK;
 
 	if (all == (a->count == 1))
 		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("agentctl verify --help"),
 				       "verify takes a SESSION or --all");
+	if (all && wish.accept_loss)
+		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("agentctl verify SESSION --accept-loss"),
+				       "a loss is accepted for one session at a time");
 	if (!all)
-		exit = ar_resolve_session(c, a->words[0], &session);
+		exit = ar_resolve_session(c, a->words[0], &wish.session);
 	if (exit == AR_EXIT_OK)
-		exit = walk(c, session, repair, &t);
-	return exit == AR_EXIT_OK ? sum_up(c, &t, repair) : exit;
+		exit = walk(c, &wish, &t);
+	return exit == AR_EXIT_OK ? sum_up(c, &t, wish.repair || wish.accept_loss) : exit;
 }
 
 const struct ar_ctl_command ar_cmd_verify = {
@@ -199,7 +210,11 @@ const struct ar_ctl_command ar_cmd_verify = {
 		"tasks, contents. Prints one line per finding. The session can be worked with meanwhile.\n"
 		"With --repair what can be had from the log is written again, and the log says so "
 		"(snapshot.repaired).\n"
-		"A gap in the log (corrupt) and lost contents are reported and never hidden.\n"
+		"A gap in the log (corrupt) and lost contents are reported and never hidden; such a session "
+		"answers\n"
+		"storage_corrupt. When only the end of its log is lost, --accept-loss lets it go on from "
+		"what is left:\n"
+		"the log says so, and the lost sequences are used again. Look for them in a backup first.\n"
 		"Exits 0 when nothing is left to say, 1 when findings are left.",
 	.examples = "agentctl verify last\n"
 		    "agentctl verify --all\n"
@@ -208,6 +223,8 @@ const struct ar_ctl_command ar_cmd_verify = {
 	.min = 0,
 	.max = 1,
 	.options = { [OPTION_ALL] = { "all", NULL, "every session of this node, newest first" },
-		     [OPTION_REPAIR] = { "repair", NULL, "write again what differs from the log" } },
+		     [OPTION_REPAIR] = { "repair", NULL, "write again what differs from the log" },
+		     [OPTION_ACCEPT_LOSS] = { "accept-loss", NULL,
+					      "go on without the end of a log that is lost for good" } },
 	.run = verify,
 };

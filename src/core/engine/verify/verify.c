@@ -2,6 +2,7 @@
  * callback of the store comes back to on_...(), notes what it brought and calls advance(), which knows what is next. What is compared
  * is in verify_compare.c, the replay in verify_fold.c. Owner: the loop thread. */
 #include "verify/verify_priv.h"
+#include "storage.h"
 
 #include <string.h>
 
@@ -73,7 +74,7 @@ static bool has_come(struct ar_verify *w, const struct ar_store_op *op)
 	}
 	if (op->status == AR_OK)
 		return true;
-	fail(w, AR_ERR_STORAGE_UNAVAILABLE, op->err.msg);
+	fail(w, ar_storage_code(op->status), op->err.msg);
 	return false;
 }
 
@@ -219,7 +220,7 @@ static const char *restore_snapshot(struct ar_verify *w, struct ar_error *err)
 	ar_fold_init(&w->tail, w->v->session, w->engine->json, w->engine->member_json);
 	w->tail.is_bare = true;
 	if (ar_str_absent(w->index.snapshot))
-		return "the snapshot cannot be unpacked";
+		return "the snapshot cannot be unpacked, or is not the one that was stored";
 	if (ar_fold_restore(&w->tail, w->index.snapshot, err) != AR_OK)
 		return err->msg;
 	return w->tail.state.head == w->index.snapshot_seq

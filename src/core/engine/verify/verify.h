@@ -28,6 +28,7 @@ struct ar_verify_finding {
 struct ar_engine_verify {
 	struct ar_str session; /* the 26 characters; borrowed until done() */
 	bool repair;
+	bool accept_loss; /* the session goes on without the lost end of its log; with repair */
 	void (*done)(struct ar_engine_verify *v);
 
 	enum ar_verify_verdict verdict; /* results */

@@ -109,32 +109,29 @@ static void compare_row(struct ar_verify *w, const struct ar_store_session_row *
 	compare_number(w, "session.updated", stored->updated, folded->updated);
 }
 
-/* The last fact that the stored row was written with; 0 when it does not say. */
-static uint64_t shown_head(struct ar_verify *w)
-{
-	int64_t head = 0;
-	struct ar_json v;
-
-	if (!ar_str_absent(w->index.row.shell) &&
-	    ar_json_parse(w->engine->json, w->index.row.shell, &v, NULL) == AR_OK)
-		ar_json_i64(ar_json_get(v, "asOfSequence"), &head);
-	return head > 0 ? (uint64_t)head : 0;
-}
-
-/* A read model that is ahead of the log is right: the log lost its end. */
+/* A read model that is ahead of the log is right: the log lost its end. With somebody's consent the session goes on without it, if anything is
+ * left. */
 static bool has_lost_its_end(struct ar_verify *w)
 {
-	uint64_t known = shown_head(w);
+	uint64_t known = ar_index_head(w->engine->json, w->index.row.shell), head = w->whole.state.head;
 	char why[96];
 
 	if (w->index.snapshot_seq > known)
 		known = w->index.snapshot_seq;
-	if (known <= w->whole.state.head)
+	if (known <= head)
 		return false;
 	snprintf(why, sizeof(why), "the log ends here, but facts up to %llu were stored",
 		 (unsigned long long)known);
-	ar_verify_log_broken(w, why);
-	return true;
+	if (!w->v->accept_loss || head == 0) {
+		ar_verify_log_broken(w, why);
+		return true;
+	}
+	w->lost_to = known;
+	ar_verify_find(w, &(struct ar_verify_finding){ .what = "log",
+						       .sequence = head + 1,
+						       .message = ar_str_from(why),
+						       .is_repairable = true });
+	return false;
 }
 
 void ar_verify_index(struct ar_verify *w)
@@ -311,8 +308,9 @@ static struct ar_str array_of(struct ar_arena *a, const struct ar_engine_verify 
 
 struct ar_repair ar_verify_repair(const struct ar_verify *w, struct ar_arena *a)
 {
-	return (struct ar_repair){ .from = 1,
-				   .to = w->v->facts,
+	return (struct ar_repair){ .from = w->lost_to ? w->v->facts + 1 : 1,
+				   .to = w->lost_to ? w->lost_to : w->v->facts,
+				   .is_loss = w->lost_to > 0,
 				   .fields = array_of(a, w->v, write_repaired),
 				   .unavailable = array_of(a, w->v, write_unavailable) };
 }

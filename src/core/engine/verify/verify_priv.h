@@ -42,6 +42,8 @@ struct ar_verify {
 	struct ar_store_task_row *task_rows; /* of the repair, in v's arena */
 	struct ar_store_action_row *action_rows;
 	bool is_corrupt;
+	uint64_t
+		lost_to; /* last fact of an end of the log that is lost, and that the session is to go on without; 0: none */
 };
 
 /* Lists a finding; text is copied, long text cut. */

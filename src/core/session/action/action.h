@@ -23,6 +23,7 @@ enum ar_action_type {
 	AR_ACTION_MODEL_OVERRIDE,
 	AR_ACTION_PEER_AUTHORIZATION,
 	AR_ACTION_COMPLETION_OVERRIDE, /* of a tool call whose outcome nobody knows: retry, skip, mark_done */
+	AR_ACTION_RECOVERY, /* of a turn that was lost too often: resume, interrupt */
 	AR_ACTION_TYPE_COUNT,
 };
 
@@ -57,6 +58,9 @@ struct ar_action {
 	int64_t status; /* of the action machine */
 	int64_t on_timeout;
 	bool is_destructive;
+	struct ar_opt_int
+		needed; /* people who have to approve, none of whom gave the work; absent or 0: one answer, of anybody */
+	struct ar_str approved; /* who did: JSON array of {person, at}; absent: nobody yet */
 	struct ar_str seen; /* who has seen it: JSON array of {actor, at}; absent: nobody */
 	struct ar_str audience; /* that it is put to when nobody answers; absent: to nobody else */
 	ar_usec created, expires, resolved; /* expires 0: never */
@@ -67,6 +71,9 @@ struct ar_action *ar_session_action(const struct ar_session *s, struct ar_str id
 bool ar_turn_is_waiting(const struct ar_session *s,
 			const struct ar_turn *turn); /* a question of it is open */
 
+/* Whether something is done for it: it is not blocked, and waits for no answer. */
+bool ar_turn_is_worked_on(const struct ar_session *s, const struct ar_turn *turn);
+
 /* ---- noticing (notice.c): who has seen it, and whether others are told of it; run.status facts ---- */
 
 #define AR_PHASE_SEEN "action_seen"
@@ -75,6 +82,21 @@ bool ar_turn_is_waiting(const struct ar_session *s,
 
 /* Puts it to its other audience, if the time for that has come. */
 bool ar_draft_escalate(struct ar_draft *w, const struct ar_turn *turn, const struct ar_action *a);
+
+/* ---- several people (approve.c) ---- */
+
+#define AR_PHASE_APPROVED "action_approved"
+
+/* Whether the answer counts only together with those of others. */
+bool ar_action_needs_people(const struct ar_action *a, struct ar_str decision);
+int64_t ar_action_approvals(const struct ar_session *s, const struct ar_action *a); /* so far */
+
+struct ar_settlement;
+
+/* One more approval becomes a fact; `*ret_is_enough`: it was the last that was missing, and `s` says who they were. Refuses who gave the work, who
+ * is not known, and who approved before. */
+enum ar_status ar_action_approve(struct ar_decision *d, const struct ar_turn *turn, const struct ar_action *a,
+				 struct ar_settlement *s, bool *ret_is_enough, struct ar_error *err);
 
 /* ---- asking ---- */
 
@@ -87,6 +109,7 @@ struct ar_ask {
 	struct ar_str question; /* a tool's own id for it */
 	struct ar_str input_ref; /* arguments of the call, for the one who decides */
 	ar_usec expires; /* 0: by the policy */
+	int64_t approvals; /* people who have to approve; 0: as the judgement says */
 	const struct ar_judgement *judgement; /* tool_permission: why it is asked */
 };
 
@@ -108,6 +131,7 @@ struct ar_settlement {
 	struct ar_str actor, response, channel; /* response: the whole answer as JSON; may be absent */
 	struct ar_str payload; /* what the schema asked for: JSON object; absent: none */
 	struct ar_str digest; /* proof that the whole question was read; absent: none */
+	struct ar_str approvals; /* who approved, where several had to: JSON; absent: none had to */
 	ar_usec grant_expires; /* of a grant for the session; 0: with it */
 };
 
@@ -123,6 +147,9 @@ void ar_draft_overrule(struct ar_draft *w, struct ar_turn *turn);
 
 /* The turn ends or is interrupted: its open questions are settled as cancelled, and nobody is told. */
 void ar_draft_cancel_actions(struct ar_draft *w, const struct ar_turn *turn, struct ar_str reason);
+
+/* The turn goes on without an answer to the question whether it may. */
+void ar_draft_close_recovery(struct ar_draft *w, const struct ar_turn *turn);
 
 /* The call has ended: what its tool asked is of no use any more. */
 void ar_draft_cancel_questions(struct ar_draft *w, const struct ar_turn *turn, struct ar_str call);

@@ -23,6 +23,7 @@ enum ar_status ar_apply_action_required(struct ar_session *s, const struct ar_ev
 				 .type = ar_action_type_find(p->action_type),
 				 .on_timeout = p->on_timeout,
 				 .is_destructive = p->destructive.v,
+				 .needed = p->approvals,
 				 .created = e->time,
 				 .expires = p->expires_at,
 				 .audience = ar_apply_keep(s, p->escalate_to),
@@ -40,7 +41,7 @@ enum ar_status ar_apply_action_required(struct ar_session *s, const struct ar_ev
 	return ar_apply_move(&a->status, AR_MACHINE_ACTION, e, err);
 }
 
-/* Who saw it, and that others were told, are state lines: neither changes what the question is. */
+/* Who saw it, who approved it, and that others were told, are state lines: none of them changes what the question is. */
 void ar_apply_action_noticed(struct ar_session *s, const struct ar_event *e)
 {
 	const struct ar_ev_run_status *p = PAYLOAD(e, run_status);
@@ -52,6 +53,11 @@ void ar_apply_action_noticed(struct ar_session *s, const struct ar_event *e)
 		a->seen = ar_text_joined(s->json, &s->arena, a->seen,
 					 ar_text_member(s->json, &s->arena, p->metadata, "seen", false),
 					 AR_SEEN_MAX);
+	if (ar_str_is(p->phase, AR_PHASE_APPROVED))
+		a->approved =
+			ar_text_joined(s->json, &s->arena, a->approved,
+				       ar_text_member(s->json, &s->arena, p->metadata, "approved", false),
+				       AR_APPROVALS_MAX);
 	if (ar_str_is(p->phase, AR_PHASE_ESCALATED))
 		a->escalated = e->time;
 }
@@ -126,6 +132,8 @@ enum ar_status ar_apply_permission_resolved(struct ar_session *s, const struct a
 		call->permission = ar_apply_keep(s, e->event_id);
 	if (p->outcome != AR_PERMISSION_RESOLVED_OUTCOME_ALLOWED)
 		return AR_OK;
+	if (call)
+		call->approvals = a->needed;
 	if (call && call->stage == AR_CALL_WAITING)
 		call->stage = AR_CALL_ALLOWED;
 	if (ar_str_is(p->scope, "session"))

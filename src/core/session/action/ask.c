@@ -90,6 +90,7 @@ static void say_required(struct ar_decision *d, const struct ar_ids *ids, const 
 	const struct ar_judgement *j = ask->judgement;
 	struct ar_opt_bool destructive = { j && j->destructive, j != NULL };
 	bool is_truncated = ask->prompt.len > PROMPT_MAX;
+	int64_t approvals = ask->approvals ? ask->approvals : j ? j->approvals : 0;
 	struct ar_str digest = ar_action_digest(d->arena, ids->at[AR_SCOPE_ACTION], ask->prompt);
 
 	ar_decide_emit(d, AR_EV_ACTION_REQUIRED, ids,
@@ -112,7 +113,8 @@ static void say_required(struct ar_decision *d, const struct ar_ids *ids, const 
 			       .tool_name = ask->tool,
 			       .destructive = destructive,
 			       .impact_scope = j ? j->impact : AR_STR_NONE,
-			       .rollback_advice = j ? j->advice : AR_STR_NONE });
+			       .rollback_advice = j ? j->advice : AR_STR_NONE,
+			       .approvals = { approvals, approvals > 0 } });
 }
 
 static void say_requested(struct ar_decision *d, const struct ar_ids *ids, const struct ar_ask *ask,
@@ -161,11 +163,11 @@ struct ar_str ar_draft_ask(struct ar_draft *w, const struct ar_turn *turn, const
 	ids.at[AR_SCOPE_STEP] = ask->step;
 	ids.at[AR_SCOPE_TOOL_CALL] = ask->call;
 	ids.at[AR_SCOPE_ACTION] = action;
-	ids.at[AR_SCOPE_TRACE] = ar_permission_trace(d, turn->id);
 	say_required(d, &ids, ask, scope, expires);
 	say_requested(d, &ids, ask, scope, expires);
 	ar_bridge_ask(d, &ids, expires);
-	ar_draft_say_waiting(w, turn, ask->type, action);
+	if (ask->type != AR_ACTION_RECOVERY) /* nothing of it waits: it is blocked, and its thread says why */
+		ar_draft_say_waiting(w, turn, ask->type, action);
 	ar_draft_wake_for(w, &(struct ar_action){
 				     .id = action, .expires = expires, .escalates = escalation_of(d) });
 	return action;
@@ -178,8 +180,8 @@ struct ar_str ar_draft_ask_permission(struct ar_draft *w, const struct ar_turn *
 
 	ask.type = ask.judgement->is_escalation ? AR_ACTION_SANDBOX_ESCALATION : AR_ACTION_TOOL_PERMISSION;
 	ask.tool = act->name;
-	if (ask.judgement->is_opaque)
-		ask.decisions = AR_STR("[\"allow\",\"deny\"]"); /* nothing could be recognised later */
+	if (ask.judgement->is_single)
+		ask.decisions = AR_STR("[\"allow\",\"deny\"]");
 	if (ar_str_absent(ask.prompt))
 		ask.prompt = ar_arena_fmt(w->d->arena,
 					  "%sIt is asked because %.*s. May the tool '%.*s' run with %.*s?",

@@ -46,10 +46,24 @@ static void decide_budget(struct ar_draft *w, struct ar_turn *turn, const struct
 	ar_budget_decided(w, turn, a, s->decision);
 }
 
+static void decide_recovery(struct ar_draft *w, struct ar_turn *turn, const struct ar_action *a,
+			    const struct ar_settlement *s, struct ar_str permission)
+{
+	(void)a;
+	(void)permission;
+	if (!turn->is_lost)
+		return;
+	if (ar_str_is(s->decision, "resume"))
+		ar_draft_resume_lost(w, turn);
+	else
+		ar_draft_interrupt(w, turn, s->reason);
+}
+
 static continue_fn *const by_type[AR_ACTION_TYPE_COUNT] = {
 	[AR_ACTION_TOOL_PERMISSION] = decide_call,     [AR_ACTION_STRUCTURED_INPUT] = answer_tool,
 	[AR_ACTION_CREDENTIAL] = answer_tool,	       [AR_ACTION_BUDGET_OVERRIDE] = decide_budget,
 	[AR_ACTION_COMPLETION_OVERRIDE] = decide_lost, [AR_ACTION_SANDBOX_ESCALATION] = decide_call,
+	[AR_ACTION_RECOVERY] = decide_recovery,
 };
 
 void ar_action_continue(struct ar_draft *w, struct ar_turn *turn, const struct ar_action *a,

@@ -23,6 +23,8 @@ static const struct ar_action_kind kinds[AR_ACTION_TYPE_COUNT] = {
 	[AR_ACTION_PEER_AUTHORIZATION] = { "peer_authorization", ALLOW_OR_DENY },
 	[AR_ACTION_COMPLETION_OVERRIDE] = { "completion_override", "[\"retry\",\"skip\",\"mark_done\"]",
 					    "retry_skip_or_mark_done", NULL, "skip", CANCEL, true },
+	[AR_ACTION_RECOVERY] = { "recovery", "[\"resume\",\"interrupt\"]", "resume_or_interrupt", NULL,
+				 "interrupt", CANCEL, true },
 };
 
 const struct ar_action_kind *ar_action_kind(enum ar_action_type type)
@@ -59,6 +61,11 @@ bool ar_turn_is_waiting(const struct ar_session *s, const struct ar_turn *turn)
 			return true;
 	}
 	return false;
+}
+
+bool ar_turn_is_worked_on(const struct ar_session *s, const struct ar_turn *turn)
+{
+	return !turn->is_lost && !ar_turn_is_waiting(s, turn);
 }
 
 bool ar_action_is_about_call(int64_t type)

@@ -4,6 +4,7 @@
 #include "clock.h"
 #include "schema.h"
 
+#define PENDING "pending" /* an approval counted, and more are needed */
 #define OFFERED_MAX 120 /* bytes of the offered decisions in a refusal */
 
 /* ---- words ---- */
@@ -93,8 +94,8 @@ static enum ar_status check_open(const struct ar_decision *d, const struct ar_ac
 			AR_STR_ARG(ar_str_utf8_prefix(word, 64)),
 			AR_STR_ARG(ar_str_utf8_prefix(a->decisions, OFFERED_MAX)),
 			ar_str_is(word, "allow_session")
-				? ": it destroys something, or cannot be recognised the next time, so "
-				  "it is allowed once at a time"
+				? ": it destroys something, cannot be recognised the next time, or needs "
+				  "several people, so it is allowed once at a time"
 				: "");
 	return AR_OK;
 }
@@ -228,6 +229,7 @@ static enum ar_status resolve(struct ar_decision *d, const struct ar_action *a, 
 	struct ar_thread *t;
 	struct ar_turn *turn;
 	struct ar_draft w;
+	bool is_enough = true;
 
 	s->decision = decision_word(s->decision);
 	if (a->type == AR_ACTION_TOOL_PERMISSION && read_reach(d, s, err) != AR_OK)
@@ -240,6 +242,13 @@ static enum ar_status resolve(struct ar_decision *d, const struct ar_action *a, 
 	turn = ar_session_turn(d->session, a->turn, &t);
 	if (!turn)
 		return refuse_unknown(d->session, a->id, AR_ERR_ACTION_NOT_FOUND, err);
+	if (ar_action_needs_people(a, s->decision) &&
+	    ar_action_approve(d, turn, a, s, &is_enough, err) != AR_OK)
+		return AR_E_REFUSED;
+	if (!is_enough) {
+		s->decision = AR_STR(PENDING);
+		return AR_OK;
+	}
 	s->response = whole_answer(d, s);
 	w = ar_draft_of(d, t);
 	ar_draft_settle(&w, ar_draft_own(&w, turn), a, s);
@@ -257,6 +266,26 @@ static int source_word(const struct ar_action *a, int by_default)
 			return i;
 	}
 	return by_default;
+}
+
+static ar_usec resolved_at(const struct ar_decision *d, const struct ar_action *a,
+			   const struct ar_settlement *s)
+{
+	if (a->resolved || ar_str_is(s->decision, PENDING))
+		return a->resolved;
+	return d->input->now;
+}
+
+/* With the one that this answer added. */
+static struct ar_opt_int approvals_now(const struct ar_decision *d, const struct ar_action *a,
+				       const struct ar_settlement *s)
+{
+	int64_t before = ar_action_approvals(d->session, a);
+
+	if (!a->needed.set)
+		return (struct ar_opt_int){ 0 };
+	return AR_OPT_INT(before + (a->status == AR_ACTION_PENDING &&
+				    (ar_str_is(s->decision, PENDING) || !ar_str_absent(s->approvals))));
 }
 
 enum ar_status ar_decide_respond_action(struct ar_decision *d, struct ar_error *err)
@@ -285,13 +314,16 @@ enum ar_status ar_decide_respond_action(struct ar_decision *d, struct ar_error *
 			&(struct ar_cmd_respond_action_out){ .action_id = a->id,
 							     .decision = s.decision,
 							     .decision_source = source_word(a, s.source),
-							     .resolved_at = a->resolved ? a->resolved
-											: d->input->now });
+							     .resolved_at = resolved_at(d, a, &s),
+							     .approvals = approvals_now(d, a, &s),
+							     .approvals_needed = a->needed });
 	return AR_OK;
 }
 
 static int outcome_word(const struct ar_action *a, struct ar_str decision)
 {
+	if (ar_str_is(decision, PENDING))
+		return AR_RESOLVE_PERMISSION_OUTCOME_PENDING;
 	if (ar_str_is(a->source, "timeout"))
 		return AR_RESOLVE_PERMISSION_OUTCOME_TIMED_OUT;
 	if (ar_str_is(a->source, "cancelled"))

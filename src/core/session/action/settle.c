@@ -68,12 +68,13 @@ static struct ar_str say_settled(struct ar_draft *w, const struct ar_turn *turn,
 				 const struct ar_settlement *s)
 {
 	struct ar_decision *d = w->d;
+	const struct ar_invocation *call = ar_turn_call(turn, a->call);
 	struct ar_ids ids = ar_ids_turn(d, turn);
 	struct ar_str permission;
 
+	ids.at[AR_SCOPE_STEP] = call ? call->step : AR_STR_NONE;
 	ids.at[AR_SCOPE_TOOL_CALL] = a->call;
 	ids.at[AR_SCOPE_ACTION] = a->id;
-	ids.at[AR_SCOPE_TRACE] = ar_permission_trace(d, turn->id);
 	ar_decide_emit(d, AR_EV_ACTION_RESOLVED, &ids,
 		       &(struct ar_ev_action_resolved){
 			       .decision = s->decision,
@@ -82,7 +83,8 @@ static struct ar_str say_settled(struct ar_draft *w, const struct ar_turn *turn,
 			       .response_ref = ar_str_absent(s->response) ? AR_STR_NONE
 									  : ar_decide_content(d, s->response),
 			       .channel_id = s->channel,
-			       .actor = s->actor });
+			       .actor = s->actor,
+			       .approvals = s->approvals });
 	ar_vec_push(d->arena, &w->settled, (void *)a);
 	forget_wake(w, a);
 	permission = say_permission(d, &ids, a, s);
@@ -116,7 +118,7 @@ static void go_on(struct ar_draft *w, const struct ar_turn *turn, const struct a
 	bool was_permission = ar_action_kind((enum ar_action_type)a->type)->is_permission;
 	struct ar_ids ids = ar_ids_turn(w->d, turn);
 
-	if (turn->is_lost || open_action(w, turn))
+	if (turn->is_lost || a->type == AR_ACTION_RECOVERY || open_action(w, turn))
 		return; /* nobody works on it, or others keep it waiting */
 	ids.at[AR_SCOPE_ACTION] = a->id;
 	ar_draft_status(w, AR_THREAD_STATUS_RUNNING, AR_REASON_ANSWERED, "preparing", turn);
@@ -194,6 +196,22 @@ void ar_draft_cancel_actions(struct ar_draft *w, const struct ar_turn *turn, str
 						     .source = AR_ACTION_RESOLVED_DECISION_SOURCE_CANCELLED,
 						     .reason = ar_str_empty(reason) ? AR_STR("the turn ended")
 										    : reason });
+}
+
+void ar_draft_close_recovery(struct ar_draft *w, const struct ar_turn *turn)
+{
+	const struct ar_session *s = w->d->session;
+
+	for (size_t i = 0; i < s->actions.count; i++) {
+		const struct ar_action *a = s->actions.at[i];
+
+		if (a->type == AR_ACTION_RECOVERY && ar_str_eq(a->turn, turn->id) && !is_settled(w, a))
+			say_settled(w, turn, a,
+				    &(struct ar_settlement){ .decision = AR_STR("resume"),
+							     .source =
+								     AR_ACTION_RESOLVED_DECISION_SOURCE_HOST,
+							     .reason = AR_STR("the thread was resumed") });
+	}
 }
 
 void ar_draft_cancel_questions(struct ar_draft *w, const struct ar_turn *turn, struct ar_str call)

@@ -39,6 +39,9 @@ bool ar_channels_are_of_all(const struct ar_session *s);
 size_t ar_channels_max(const struct ar_session *s);
 size_t ar_channels_leaver(const struct ar_session *s, ar_usec now);
 
+/* Whether a channel counts as connected though its peer was last heard of before `since`. */
+bool ar_channels_left(const struct ar_session *s, ar_usec since);
+
 /* The token that a command shows, when it shows one: refuses one that no channel of the session has, and one that is too old. */
 AR_MUST_USE enum ar_status ar_channel_check_shown(const struct ar_decision *d, struct ar_error *err);
 

@@ -258,14 +258,13 @@ enum ar_status ar_decide_channel_followed(struct ar_decision *d, struct ar_error
 	return AR_OK;
 }
 
-static void say_gone(struct ar_decision *d, const struct ar_channel *c, int reason)
+static void say_gone(struct ar_decision *d, const struct ar_channel *c, int reason, ar_usec seen)
 {
 	struct ar_ids ids = ids_of(c->id);
 
 	ar_decide_emit(d, AR_EV_CHANNEL_DISCONNECTED, &ids,
-		       &(struct ar_ev_channel_disconnected){ .reason = reason,
-							     .last_seen_at = d->input->now,
-							     .last_acked_sequence = c->acked });
+		       &(struct ar_ev_channel_disconnected){
+			       .reason = reason, .last_seen_at = seen, .last_acked_sequence = c->acked });
 }
 
 enum ar_status ar_decide_channel_gone(struct ar_decision *d, struct ar_error *err AR_UNUSED)
@@ -273,7 +272,7 @@ enum ar_status ar_decide_channel_gone(struct ar_decision *d, struct ar_error *er
 	const struct ar_channel *c = ar_session_channel(d->session, d->input->subject);
 
 	if (c && c->status == AR_CHANNEL_CONNECTED)
-		say_gone(d, c, d->input->reason);
+		say_gone(d, c, d->input->reason, d->input->now);
 	return AR_OK;
 }
 
@@ -283,6 +282,6 @@ void ar_decide_channels_lost(struct ar_decision *d)
 		const struct ar_channel *c = d->session->channels.at[i];
 
 		if (c->status == AR_CHANNEL_CONNECTED)
-			say_gone(d, c, AR_CHANNEL_DISCONNECTED_REASON_ERROR);
+			say_gone(d, c, AR_CHANNEL_DISCONNECTED_REASON_ERROR, c->seen);
 	}
 }

@@ -37,6 +37,17 @@ size_t ar_channels_max(const struct ar_session *s)
 	return ar_channels_are_of_all(s) ? AR_CHANNELS_HOME_MAX : AR_CHANNELS_MAX;
 }
 
+bool ar_channels_left(const struct ar_session *s, ar_usec since)
+{
+	for (size_t i = 0; i < s->channels.count; i++) {
+		const struct ar_channel *c = s->channels.at[i];
+
+		if (c->status == AR_CHANNEL_CONNECTED && c->seen < since)
+			return true;
+	}
+	return false;
+}
+
 static bool has_left(const struct ar_channel *c, ar_usec now AR_UNUSED)
 {
 	return c->status == AR_CHANNEL_DISCONNECTED;

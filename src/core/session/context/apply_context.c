@@ -1,10 +1,25 @@
 /* Facts about what requests carry: what was resolved, and the boundaries at which a conversation was shortened. Pure; see apply.c. */
-#include "context/context.h"
+#include "context/compact.h"
 #include "apply.h"
 
 static void set_one_more(struct ar_opt_int *count)
 {
 	*count = AR_OPT_INT(count->v + 1);
+}
+
+/* A person asked for it, or it worked: the next automatic one need not wait. */
+static void end_rest(struct ar_thread *t)
+{
+	t->compact_failures = t->compact_rested = (struct ar_opt_int){ 0 };
+}
+
+/* A turn may fail twice; it counts once. */
+static void add_failure(struct ar_thread *t, struct ar_turn *turn)
+{
+	if (turn->compaction.failed.v == 0)
+		set_one_more(&t->compact_failures);
+	set_one_more(&turn->compaction.failed);
+	t->compact_rested = AR_OPT_INT(0);
 }
 
 static void close_compaction(struct ar_turn *turn)
@@ -40,6 +55,8 @@ enum ar_status ar_apply_compaction_started(struct ar_session *s, const struct ar
 		set_one_more(&turn->compaction.started);
 	if (p->trigger == AR_COMPACTION_TRIGGER_BUDGET)
 		set_one_more(&turn->compaction.budgets);
+	if (p->trigger == AR_COMPACTION_TRIGGER_MANUAL)
+		end_rest(t);
 	return AR_OK;
 }
 
@@ -72,6 +89,7 @@ enum ar_status ar_apply_compaction_completed(struct ar_session *s, const struct 
 	t->sent = (int64_t)t->context.count;
 	t->anchor = AR_OPT_INT(p->tokens_after);
 	t->anchor_at = AR_OPT_INT(t->omitted + t->sent);
+	end_rest(t);
 	close_compaction(turn);
 	return AR_OK;
 }
@@ -89,7 +107,7 @@ enum ar_status ar_apply_compaction_failed(struct ar_session *s, const struct ar_
 	error = ar_apply_parse(s, p->error);
 	if (p->trigger == AR_COMPACTION_TRIGGER_AUTO &&
 	    !ar_str_is(ar_apply_text(s, error, "category"), AR_CATEGORY_INTERRUPTED))
-		set_one_more(&turn->compaction.failed);
+		add_failure(t, turn);
 	ar_apply_incident(s, e, t, error);
 	close_compaction(turn);
 	return AR_OK;

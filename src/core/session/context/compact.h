@@ -48,6 +48,9 @@ int64_t ar_compact_after(const struct ar_draft *w, int64_t before, int64_t gone,
 bool ar_compact_may_start(const struct ar_draft *w, const struct ar_turn *turn);
 void ar_compact_begin(struct ar_draft *w, struct ar_turn *turn, int trigger, const struct ar_compact_plan *p);
 
+/* Turns that automatic compaction of a thread stays away after it failed in so many turns in a row: 1, 2, 4 and so on, 64 at most. */
+int64_t ar_compact_rest(int64_t failures);
+
 /* The must-shrink rule. */
 bool ar_compact_is_smaller(int64_t after, int64_t before);
 

@@ -2,6 +2,7 @@
 #include "context/compact.h"
 
 #define SUMMARY_MIN_TOKENS 32 /* no useful summary is shorter */
+#define REST_DOUBLINGS 6
 
 double ar_compact_measure(const struct ar_draft *w, int64_t before)
 {
@@ -43,6 +44,11 @@ int64_t ar_compact_after(const struct ar_draft *w, int64_t before, int64_t gone,
 bool ar_compact_is_smaller(int64_t after, int64_t before)
 {
 	return after < before - before * (100 - AR_SHRINK_PERCENT) / 100;
+}
+
+int64_t ar_compact_rest(int64_t failures)
+{
+	return failures < 1 ? 0 : (int64_t)1 << ar_compact_smaller(failures - 1, REST_DOUBLINGS);
 }
 
 bool ar_compact_plan(struct ar_draft *w, bool is_running, struct ar_compact_plan *ret)

@@ -180,6 +180,16 @@ bool ar_compact_may_start(const struct ar_draft *w, const struct ar_turn *turn)
 	       turn->compaction.failed.v < FAILURES_MAX;
 }
 
+/* A thread whose compaction failed is left alone for some turns: each try is a call that somebody pays for. A turn that has begun to try is not stopped. */
+static bool rests(const struct ar_draft *w, const struct ar_turn *turn)
+{
+	const struct ar_thread *t = w->thread;
+	int64_t number = t->compact_rested.v + (turn->start.set ? 0 : 1);
+
+	return t->compact_failures.set && turn->compaction.failed.v == 0 &&
+	       number <= ar_compact_rest(t->compact_failures.v);
+}
+
 static bool is_too_large(struct ar_draft *w)
 {
 	const struct ar_policy *policy = w->d->input->policy;
@@ -201,7 +211,8 @@ bool ar_draft_compact_first(struct ar_draft *w, struct ar_turn *turn, int64_t at
 		begin_manual(w, turn);
 		return true;
 	}
-	if (!ar_compact_may_start(w, turn) || !is_too_large(w) || !ar_compact_plan(w, true, &p))
+	if (!ar_compact_may_start(w, turn) || rests(w, turn) || !is_too_large(w) ||
+	    !ar_compact_plan(w, true, &p))
 		return false;
 	ar_compact_begin(w, turn, AR_COMPACTION_TRIGGER_AUTO, &p);
 	return true;
@@ -221,6 +232,19 @@ bool ar_draft_compact_overflow(struct ar_draft *w, struct ar_turn *turn)
 
 /* ---- ending ---- */
 
+static struct ar_str advice_of(struct ar_draft *w, const struct ar_compaction *c, bool counts)
+{
+	int64_t failures = w->thread->compact_failures.v + (c->failed.v == 0 ? 1 : 0);
+	int64_t turns = ar_compact_rest(failures);
+
+	if (!counts)
+		return AR_STR("the old history stays in force");
+	return ar_arena_fmt(w->d->arena,
+			    "the old history stays in force; after this turn automatic compaction rests for "
+			    "%lld turn%s, compact_thread does not",
+			    (long long)turns, turns == 1 ? "" : "s");
+}
+
 static void emit_failed(struct ar_draft *w, struct ar_turn *turn, struct ar_str category,
 			struct ar_str message)
 {
@@ -228,6 +252,7 @@ static void emit_failed(struct ar_draft *w, struct ar_turn *turn, struct ar_str 
 	struct ar_ids ids = ar_ids_turn(w->d, turn);
 	int64_t attempt = turn->attempt;
 	int trigger = (int)c->trigger.v;
+	bool counts = trigger == AR_COMPACTION_TRIGGER_AUTO && !ar_str_is(category, AR_CATEGORY_INTERRUPTED);
 
 	ar_decide_emit(w->d, AR_EV_CONTEXT_COMPACTION_FAILED, &ids,
 		       &(struct ar_ev_context_compaction_failed){
@@ -235,9 +260,9 @@ static void emit_failed(struct ar_draft *w, struct ar_turn *turn, struct ar_str 
 			       .affected_turn_ids =
 				       ar_compact_turns(w, ar_draft_visible(w), ar_compact_stays(w, turn)),
 			       .error = ar_decide_error(w->d, category, message, false,
-							AR_STR("the old history stays in force")),
+							advice_of(w, c, counts)),
 			       .retries = attempt > 1 ? attempt - 1 : 0 });
-	if (trigger == AR_COMPACTION_TRIGGER_AUTO && !ar_str_is(category, AR_CATEGORY_INTERRUPTED))
+	if (counts)
 		c->failed = AR_OPT_INT(c->failed.v + 1);
 	c->trigger = c->covered = c->tokens = (struct ar_opt_int){ 0 };
 }

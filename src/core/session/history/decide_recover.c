@@ -34,31 +34,6 @@ static void taken_over(struct ar_draft *w, const struct ar_turn *turn)
 			.scope = ar_decide_json_end(d) });
 }
 
-/* What a reader gets back: the session is rebuilt from snapshot and log, nothing is missing. */
-static void reconstructed(struct ar_draft *w)
-{
-	struct ar_decision *d = w->d;
-	struct ar_ids ids = ar_ids_thread(w->thread);
-	struct ar_jw j = ar_decide_json(d);
-	static const char *const present[] = { "sessionShell",	   "threadSummaries", "recentWindow",
-					       "activeThreadRead", "queuedTurns",     "pendingActions" };
-	static const char *const not_here[] = { "subagents", "jobs" };
-	struct ar_str layers;
-
-	ar_jw_open(&j);
-	for (size_t i = 0; i < AR_ARRAY_LEN(present); i++)
-		ar_jw_mstr(&j, present[i], AR_STR("restored"));
-	for (size_t i = 0; i < AR_ARRAY_LEN(not_here); i++)
-		ar_jw_mstr(&j, not_here[i], AR_STR("not_applicable"));
-	ar_jw_close(&j);
-	layers = ar_decide_json_end(d);
-	ar_decide_emit(d, AR_EV_HISTORY_RECONSTRUCTED, &ids,
-		       &(struct ar_ev_history_reconstructed){
-			       .layers = layers,
-			       .missing = AR_STR("[]"),
-			       .as_of_sequence = AR_OPT_INT((int64_t)d->session->head) });
-}
-
 static void window_loaded(struct ar_draft *w)
 {
 	struct ar_decision *d = w->d;
@@ -138,18 +113,34 @@ static void try_again(struct ar_draft *w, struct ar_turn *turn, const char *reas
 		ar_draft_resume(w, turn);
 }
 
+static struct ar_str ask_what_now(struct ar_draft *w, const struct ar_turn *turn)
+{
+	return ar_draft_ask(w, turn,
+			    &(struct ar_ask){
+				    .type = AR_ACTION_RECOVERY,
+				    .prompt = ar_arena_fmt(w->d->arena,
+							   "The runtime died %lld times while it worked on "
+							   "this turn, and does not go on by "
+							   "itself. Find out what kills it (memory, a tool), "
+							   "then: resume it, or interrupt "
+							   "it.",
+							   (long long)turn->restarts + 1) });
+}
+
 static void give_up(struct ar_draft *w, const struct ar_turn *turn)
 {
 	struct ar_decision *d = w->d;
 	struct ar_ids ids = ar_ids_turn(d, turn);
+	struct ar_str action = ask_what_now(w, turn);
 
 	ar_decide_emit(d, AR_EV_TASK_BLOCKED, &ids,
 		       &(struct ar_ev_task_blocked){
-			       .blockers = ar_arena_fmt(d->arena, "[{\"kind\":\"recovery\",\"id\":\"%.*s\"}]",
-							AR_STR_ARG(turn->id)),
+			       .blockers = ar_arena_fmt(d->arena, "[{\"kind\":\"action\",\"id\":\"%.*s\"}]",
+							AR_STR_ARG(action)),
 			       .status_reason =
 				       AR_STR("the runtime was lost too often during this turn; "
-					      "resume_thread tries again, interrupt_turn ends it") });
+					      "respond_action or resume_thread tries again, interrupt_turn "
+					      "ends it") });
 	ar_draft_status(w, AR_THREAD_STATUS_BLOCKED, AR_REASON_CRASH_LOOP, "blocked", turn);
 }
 
@@ -172,7 +163,7 @@ static void recover_turn(struct ar_draft *w, struct ar_turn *turn)
 	const struct ar_policy *policy = w->d->input->policy;
 
 	taken_over(w, turn);
-	reconstructed(w);
+	ar_draft_reconstructed(w);
 	close_lost_step(w, turn);
 	ar_hook_end_runs(w, turn, true);
 	ar_draft_compaction_dropped(w, turn, AR_STR(AR_CATEGORY_INTERRUPTED),
@@ -181,7 +172,7 @@ static void recover_turn(struct ar_draft *w, struct ar_turn *turn)
 		ar_draft_cancel(w, turn, turn->interrupt_reason, AR_STR_NONE);
 		return;
 	}
-	if (turn->restarts >= policy->max_restarts) {
+	if (turn->restarts >= policy->max_restarts && !w->d->input->is_bystander) {
 		attempt_lost(w, turn, "resume_thread");
 		give_up(w, turn);
 		return;
@@ -222,8 +213,19 @@ enum ar_status ar_decide_recover(struct ar_decision *d, struct ar_error *err)
 			ar_budget_start_clock(&w, turn, turn->started);
 		if (turn && !turn->is_lost)
 			take_up(&w, ar_draft_own(&w, turn));
+		else if (turn)
+			ar_draft_wait_on(&w, turn); /* for the answer whether it goes on */
 	}
 	return AR_OK;
+}
+
+void ar_draft_resume_lost(struct ar_draft *w, struct ar_turn *turn)
+{
+	window_loaded(w);
+	ar_draft_reconstructed(w);
+	ar_draft_close_recovery(w, turn);
+	try_again(w, turn, AR_REASON_RESUMED);
+	ar_draft_wait_on(w, turn);
 }
 
 /* The questions that a turn waits for. */
@@ -252,7 +254,6 @@ enum ar_status ar_decide_resume_thread(struct ar_decision *d, struct ar_error *e
 	struct ar_cmd_resume_thread_out out = { .result = AR_RESUME_THREAD_RESULT_NOTHING_TO_RESUME };
 	const struct ar_thread *t = ar_session_thread(d->session, in->thread_id);
 	const struct ar_turn *turn;
-	struct ar_turn *own;
 	struct ar_draft w;
 
 	if (!t)
@@ -270,11 +271,7 @@ enum ar_status ar_decide_resume_thread(struct ar_decision *d, struct ar_error *e
 		out.active_turn_id = turn->id;
 	} else if (turn) {
 		w = ar_draft_of(d, t);
-		window_loaded(&w);
-		reconstructed(&w);
-		own = ar_draft_own(&w, turn);
-		try_again(&w, own, AR_REASON_RESUMED);
-		ar_draft_wait_on(&w, own);
+		ar_draft_resume_lost(&w, ar_draft_own(&w, turn));
 		out.result = AR_RESUME_THREAD_RESULT_RESUMED;
 		out.active_turn_id = turn->id;
 		out.recovery_mode = AR_STR("replay");

@@ -7,14 +7,18 @@ enum ar_status ar_decide_repair(struct ar_decision *d, struct ar_error *err)
 	const struct ar_repair *r = d->input->repair;
 
 	(void)err;
-	ar_decide_emit(d, AR_EV_SNAPSHOT_REPAIRED, &(struct ar_ids){ 0 },
-		       &(struct ar_ev_snapshot_repaired){
-			       .reason = AR_STR(
-				       "verification: what was stored beside the log differed from it"),
-			       .from_sequence = (int64_t)r->from,
-			       .to_sequence = (int64_t)r->to,
-			       .repaired_fields = r->fields,
-			       .stale = AR_STR("[]"),
-			       .unavailable = r->unavailable });
+	ar_decide_emit(
+		d, AR_EV_SNAPSHOT_REPAIRED, &(struct ar_ids){ 0 },
+		&(struct ar_ev_snapshot_repaired){
+			.reason = r->is_loss
+					  ? AR_STR("the end of the log was lost, and the loss was accepted: "
+						   "the facts that follow use its sequences again")
+					  : AR_STR("verification: what was stored beside the log "
+						   "differed from it"),
+			.from_sequence = (int64_t)r->from,
+			.to_sequence = (int64_t)r->to,
+			.repaired_fields = r->fields,
+			.stale = AR_STR("[]"),
+			.unavailable = r->unavailable });
 	return AR_OK;
 }

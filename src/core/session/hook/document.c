@@ -64,7 +64,40 @@ struct ar_str ar_hook_scope_ids(struct ar_decision *d, const struct ar_ids *ids)
 	return ar_decide_json_end(d);
 }
 
-static void write_surroundings(struct document *doc, const struct ar_draft *w, const struct ar_turn *turn)
+static bool is_over(const struct ar_hook_chain *chain)
+{
+	return chain->point == AR_AT_POST_TOOL_USE || chain->point == AR_AT_POST_TOOL_FAILURE;
+}
+
+/* The boundary of the call when it is settled; before that, the one that calls of the turn have without asking. What the client runs, and what
+ * ended without one, has none. */
+static void write_sandbox(struct document *doc, const struct ar_turn *turn, const struct ar_invocation *call,
+			  const struct ar_hook_chain *chain)
+{
+	const struct ar_policy *policy = doc->d->input->policy;
+	bool is_settled = call && call->profile.set;
+	enum ar_sandbox_profile profile =
+		is_settled ? (enum ar_sandbox_profile)call->profile.v
+			   : ar_profile_of_turn(doc->d->session->json, policy, turn->options);
+	bool is_available = policy->sandbox && policy->sandbox->profiles[profile].is_available;
+
+	ar_jw_key(&doc->w, "sandbox");
+	ar_jw_open(&doc->w);
+	if (call && (call->is_client || (is_over(chain) && !is_settled))) {
+		ar_jw_mstr(&doc->w, "state", AR_STR("not_applicable"));
+	} else {
+		ar_jw_mstr(&doc->w, "state",
+			   !is_available ? AR_STR("unavailable")
+			   : is_settled	 ? AR_STR("settled")
+					 : AR_STR("undecided"));
+		ar_jw_mstr(&doc->w, "profile", ar_str_from(ar_sandbox_name(profile)));
+		ar_jw_mstr(&doc->w, "network", ar_str_from(ar_profile_network(profile)));
+	}
+	ar_jw_close(&doc->w);
+}
+
+static void write_surroundings(struct document *doc, const struct ar_draft *w, const struct ar_turn *turn,
+			       const struct ar_invocation *call, const struct ar_hook_chain *chain)
 {
 	const struct ar_route *route = turn->route;
 
@@ -75,10 +108,7 @@ static void write_surroundings(struct document *doc, const struct ar_draft *w, c
 	ar_jw_key(&doc->w, "cwd");
 	ar_jw_str(&doc->w, ar_decide_is_admitted(doc->d) ? doc->d->input->policy->workspace : AR_STR_NONE);
 	ar_jw_mstr(&doc->w, "source", turn->source);
-	ar_jw_key(&doc->w, "sandbox");
-	ar_jw_open(&doc->w);
-	ar_jw_mstr(&doc->w, "state", AR_STR("not_applicable"));
-	ar_jw_close(&doc->w);
+	write_sandbox(doc, turn, call, chain);
 	ar_jw_key(&doc->w, "routing");
 	ar_jw_open(&doc->w);
 	ar_jw_mstr(&doc->w, "mode", route && !ar_str_absent(route->mode) ? route->mode : AR_STR("undecided"));
@@ -174,11 +204,11 @@ void ar_hook_document(struct ar_draft *w, const struct ar_turn *turn, const stru
 	ar_jw_mstr(&doc.w, "hook", chain->handler);
 	ar_jw_mstr(&doc.w, "hookRunId", chain->run);
 	write_ids(&doc, &ids);
-	write_surroundings(&doc, w, turn);
+	write_surroundings(&doc, w, turn, call, chain);
 	write_prompt(&doc, turn);
 	if (call)
 		write_tool(&doc, call);
-	if (chain->point == AR_AT_POST_TOOL_USE || chain->point == AR_AT_POST_TOOL_FAILURE)
+	if (is_over(chain))
 		write_answer(&doc, call);
 	if (chain->point == AR_AT_POST_SAMPLING || chain->point == AR_AT_STOP)
 		write_sample(&doc, turn, chain->subject);

@@ -215,8 +215,16 @@ static struct ar_str cost_state(const struct ar_choice *choice)
 							      : AR_STR("{\"state\":\"priced\"}");
 }
 
-static void say_single(struct ar_draft *w, const struct ar_turn *turn, const struct ar_routing *r,
-		       const struct verdict *v)
+/* What the turn needs and the model that was asked for lacks. Of one that nobody described it is not known. */
+static struct ar_str gap_of(struct ar_decision *d, const struct profile *p, const struct ar_routing *r)
+{
+	if (r->requested && r->requested->missing)
+		return ar_routing_words(d, r->requested->missing);
+	return p->need.capabilities && r->choice.entry->is_undeclared ? AR_STR("unknown") : AR_STR("none");
+}
+
+static void say_single(struct ar_draft *w, const struct ar_turn *turn, const struct profile *p,
+		       const struct ar_routing *r, const struct verdict *v)
 {
 	struct ar_decision *d = w->d;
 	struct ar_ids ids = ar_ids_turn(d, turn);
@@ -226,7 +234,7 @@ static void say_single(struct ar_draft *w, const struct ar_turn *turn, const str
 								 .selected_model = r->choice.name,
 								 .decision_source = v->source,
 								 .decision_reason = v->reason,
-								 .capability_gap = AR_STR("none"),
+								 .capability_gap = gap_of(d, p, r),
 								 .cost_state = cost_state(&r->choice),
 								 .limit_state =
 									 ar_routing_limits(d, &r->choice),
@@ -252,8 +260,7 @@ static void say_decided(struct ar_draft *w, const struct ar_turn *turn, const st
 			.requested_model = ar_str_absent(p->need.model) ? AR_STR("") : p->need.model,
 			.candidate_count = (int64_t)r->usable,
 			.fallback_chain = p->need.may_fall_back ? ar_routing_chain(d, r) : AR_STR("[]"),
-			.capability_gap =
-				r->requested ? ar_routing_words(d, r->requested->missing) : AR_STR("none"),
+			.capability_gap = gap_of(d, p, r),
 			.limit_state_snapshot = ar_routing_limits(d, &r->choice) });
 }
 
@@ -295,18 +302,20 @@ static void wait_for_operator(struct ar_draft *w, const struct ar_turn *turn, st
 			       .retryable = true,
 			       .failure_category = AR_STR(AR_REASON_NO_CANDIDATE),
 			       .last_error = ar_decide_error(d, AR_STR(AR_REASON_NO_CANDIDATE), reason, true,
-							     AR_STR("give a model its key, restart agentd, "
-								    "then resume_thread")),
+							     AR_STR("give a model its key, have agentd read "
+								    "it, then resume_thread")),
 			       .next_attempt_policy = AR_STR("resume_thread"),
 			       .ended_at = d->input->now });
 	ar_decide_emit(d, AR_EV_TASK_BLOCKED, &ids,
 		       &(struct ar_ev_task_blocked){
 			       .blockers = AR_STR("[{\"kind\":\"credentials\",\"id\":\"models\"}]"),
-			       .status_reason = ar_arena_fmt(d->arena,
-							     "%.*s; give a model its key and restart agentd: "
-							     "resume_thread then tries again, interrupt_turn "
-							     "ends it",
-							     AR_STR_ARG(reason)) });
+			       .status_reason = ar_arena_fmt(
+				       d->arena,
+				       "%.*s; give a model its key and have agentd "
+				       "read it (SIGHUP, or a restart if its log asks "
+				       "for one): resume_thread then tries again, interrupt_turn "
+				       "ends it",
+				       AR_STR_ARG(reason)) });
 	ar_draft_status(w, AR_THREAD_STATUS_BLOCKED, AR_REASON_NO_CANDIDATE, "blocked", turn);
 }
 
@@ -386,7 +395,7 @@ static bool decide_anew(struct ar_draft *w, struct ar_turn *turn, int64_t bytes,
 	}
 	v = verdict_of(d, &p, &r);
 	if (r.usable == 1)
-		say_single(w, turn, &r, &v);
+		say_single(w, turn, &p, &r, &v);
 	if (r.usable > 1 || ar_str_is(v.source, "runtime_fallback"))
 		say_decided(w, turn, &p, &r, &v);
 	keep_route(w, turn, &p, &r);

@@ -28,7 +28,8 @@ struct ar_model_entry {
 	struct ar_str currency; /* of its price */
 	struct ar_price price;
 	int64_t context_tokens; /* 0 = unknown */
-	unsigned capabilities; /* enum ar_capability */
+	unsigned capabilities; /* enum ar_capability; what it is tried for */
+	bool is_undeclared; /* nobody said what it can do: `capabilities` is an assumption, and is told to nobody */
 	bool has_credentials;
 	bool is_local;
 	bool takes_any; /* it is asked for whatever model a turn names */

@@ -62,8 +62,10 @@ struct ar_str ar_routing_candidates(struct ar_decision *d, const struct ar_routi
 		ar_jw_open(&j);
 		ar_jw_mstr(&j, "provider", entry->provider);
 		ar_jw_mstr(&j, "model", entry == r->choice.entry ? r->choice.name : entry->name);
-		ar_jw_key(&j, "capabilities");
-		write_capabilities(&j, entry->capabilities);
+		if (!entry->is_undeclared) {
+			ar_jw_key(&j, "capabilities");
+			write_capabilities(&j, entry->capabilities);
+		}
 		ar_jw_mstr(&j, "costClass",
 			   entry->price.input == AR_MONEY_UNKNOWN ? AR_STR("unknown") : AR_STR("priced"));
 		ar_jw_mstr(&j, "limitState", r->all[i].until ? AR_STR("rate_limited") : AR_STR("ok"));

@@ -76,11 +76,16 @@ struct ar_str ar_covers_command(struct ar_decision *d, const struct ar_command_l
 
 /* ---- tools ---- */
 
+bool ar_covers_nothing(const struct ar_tool *tool)
+{
+	return tool && tool->is_destructive && !tool->is_assumed;
+}
+
 struct ar_str ar_covers_tool(struct ar_decision *d, const struct ar_tool *tool)
 {
 	struct ar_jw w;
 
-	if (!tool || (tool->owner != AR_TOOL_MCP && tool->owner != AR_TOOL_CLIENT))
+	if (!tool || ar_covers_nothing(tool) || (tool->owner != AR_TOOL_MCP && tool->owner != AR_TOOL_CLIENT))
 		return AR_STR_NONE;
 	w = ar_decide_json(d);
 	ar_jw_open_array(&w);

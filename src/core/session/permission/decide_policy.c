@@ -15,12 +15,16 @@ static enum ar_status read_rule(struct ar_decision *d, struct ar_json v, struct 
 		return ar_refuse(err, AR_ERR_INVALID_POLICY,
 				 "rule member '%.*s': a rule has name, tool, decision (allow, ask, deny), "
 				 "argument, matches, command, "
-				 "threadId, turnId, reason: texts of 1 to %d bytes",
-				 AR_STR_ARG(ar_str_utf8_prefix(wrong, 32)), AR_RULE_TEXT_MAX);
+				 "threadId, turnId, reason: texts of 1 to %d bytes; approvals: 0 to %d",
+				 AR_STR_ARG(ar_str_utf8_prefix(wrong, 32)), AR_RULE_TEXT_MAX,
+				 AR_APPROVALS_MAX);
 	if (ar_str_absent(rule->name) || ar_str_absent(rule->tool) || !rule->verdict)
 		return ar_refuse(err, AR_ERR_INVALID_POLICY, "a rule needs name, tool and decision");
 	if (ar_str_absent(rule->argument) != ar_str_absent(rule->matches))
 		return ar_refuse(err, AR_ERR_INVALID_POLICY, "rule '%.*s': argument and matches go together",
+				 AR_STR_ARG(rule->name));
+	if (rule->verdict != AR_ASK && rule->approvals.v > 0)
+		return ar_refuse(err, AR_ERR_INVALID_POLICY, "rule '%.*s': approvals goes with ask",
 				 AR_STR_ARG(rule->name));
 	if (rule->verdict == AR_ALLOW && !d->input->policy->may_loosen)
 		return ar_refuse(

@@ -158,10 +158,16 @@ static enum ar_status find_tool(struct ar_decision *d, const struct ar_turn *tur
 /* It is no call: it has the reserved id act_<digest>, the same for the same act. */
 static struct ar_str act_id(struct ar_decision *d, const struct ar_act *act)
 {
-	return ar_arena_fmt(d->arena, "act_%.*s",
-			    AR_STR_ARG(ar_permission_trace(d, ar_arena_fmt(d->arena, "%.*s %.*s",
-									   AR_STR_ARG(act->name),
-									   AR_STR_ARG(act->args)))));
+	static const char digits[] = "0123456789abcdef";
+	struct ar_hash h =
+		ar_hash_of(ar_arena_fmt(d->arena, "%.*s %.*s", AR_STR_ARG(act->name), AR_STR_ARG(act->args)));
+	char text[32];
+
+	for (size_t i = 0; i < sizeof(text) / 2; i++) {
+		text[2 * i] = digits[h.b[i] >> 4];
+		text[2 * i + 1] = digits[h.b[i] & 15];
+	}
+	return ar_arena_fmt(d->arena, "act_%.*s", (int)sizeof(text), text);
 }
 
 static enum ar_status judge_described(struct ar_decision *d, const struct ar_cmd_evaluate_permission_in *in,

@@ -3,19 +3,6 @@
 #include "decide.h"
 #include "permission/permission.h"
 
-struct ar_str ar_permission_trace(struct ar_decision *d, struct ar_str turn)
-{
-	static const char digits[] = "0123456789abcdef";
-	struct ar_hash h = ar_hash_of(turn);
-	char *text = ar_arena_alloc(d->arena, 32);
-
-	for (size_t i = 0; i < 16; i++) {
-		text[2 * i] = digits[h.b[i] >> 4];
-		text[2 * i + 1] = digits[h.b[i] & 15];
-	}
-	return (struct ar_str){ text, 32 };
-}
-
 static struct ar_str profile_word(enum ar_sandbox_profile profile)
 {
 	return profile ? ar_str_from(ar_sandbox_name(profile)) : AR_STR_NONE;
@@ -26,7 +13,6 @@ struct ar_str ar_permission_emit(struct ar_decision *d, const struct ar_ids *ids
 {
 	struct ar_ids scope = *ids;
 
-	scope.at[AR_SCOPE_TRACE] = ar_permission_trace(d, ids->at[AR_SCOPE_TURN]);
 	scope.at[AR_SCOPE_ACTION] = action;
 	ar_decide_emit(d, AR_EV_PERMISSION_EVALUATED, &scope,
 		       &(struct ar_ev_permission_evaluated){ .decision = (int)j->verdict,

@@ -157,6 +157,17 @@ static struct ar_str rule_refs(const struct bench *b, struct ar_str name)
 	return ar_decide_json_end(b->d);
 }
 
+/* Who has to approve, where the rule says so. */
+static struct ar_str by_whom(const struct bench *b, int64_t approvals)
+{
+	if (approvals <= 0)
+		return AR_STR("");
+	return ar_arena_fmt(b->d->arena, ", and %s to approve who did not give the work",
+			    approvals == 1
+				    ? "one person has"
+				    : ar_arena_fmt(b->d->arena, "%lld people have", (long long)approvals).p);
+}
+
 static struct ar_judgement by_rule(const struct bench *b, const struct ar_permission_rule *rule)
 {
 	static const int scope[] = { [AR_REACH_HOST] = SCOPE(HOST_POLICY),
@@ -165,8 +176,8 @@ static struct ar_judgement by_rule(const struct bench *b, const struct ar_permis
 	static const char *const verb[] = {
 		[AR_ALLOW] = "allows", [AR_ASK] = "asks for", [AR_DENY] = "denies"
 	};
-	struct ar_str said =
-		ar_arena_fmt(b->d->arena, "rule '%.*s' %s it", AR_STR_ARG(rule->name), verb[rule->verdict]);
+	struct ar_str said = ar_arena_fmt(b->d->arena, "rule '%.*s' %s it%.*s", AR_STR_ARG(rule->name),
+					  verb[rule->verdict], AR_STR_ARG(by_whom(b, rule->approvals.v)));
 
 	return (struct ar_judgement){
 		.verdict = (enum ar_verdict)rule->verdict,
@@ -175,6 +186,7 @@ static struct ar_judgement by_rule(const struct bench *b, const struct ar_permis
 		.reason = sentence(b, said, rule->reason),
 		.rules = rule_refs(b, rule->name),
 		.rule = rule->name,
+		.approvals = rule->approvals.v,
 	};
 }
 
@@ -237,7 +249,7 @@ static struct ar_judgement by_hook(const struct bench *b, enum ar_verdict verdic
 static bool is_covered(const struct ar_grant *g, const struct ar_act *act)
 {
 	if (ar_str_absent(act->covers))
-		return !act->command;
+		return !act->command && !ar_covers_nothing(act->tool);
 	return ar_str_eq(g->covers, act->covers);
 }
 
@@ -301,6 +313,51 @@ static void tell_change(const struct bench *b, struct ar_judgement *j)
 					 AR_STR_ARG(j->reason));
 }
 
+/* ---- several people ---- */
+
+static void keep_stricter(const struct bench *b, const struct ar_permission_rule *rule,
+			  const struct ar_permission_rule **best)
+{
+	const struct ar_session *s = b->d->session;
+
+	if (rule->verdict != AR_ASK || rule->approvals.v <= (*best ? (*best)->approvals.v : 0))
+		return;
+	if (ar_rule_fits(s, rule, b->turn, b->act) || ar_rule_may_fit(s, rule, b->turn, b->act))
+		*best = rule;
+}
+
+/* Of all rules that ask for several people, or could be about it, the one that asks for the most; NULL: none does. */
+static const struct ar_permission_rule *most_approvals(const struct bench *b)
+{
+	const struct ar_policy *policy = b->d->input->policy;
+	const struct ar_permission_rule *best = NULL;
+
+	for (size_t i = 0; i < policy->rule_count; i++)
+		keep_stricter(b, &policy->rules[i], &best);
+	for (size_t i = 0; i < b->d->session->rules.count; i++)
+		keep_stricter(b, b->d->session->rules.at[i], &best);
+	return best;
+}
+
+static struct ar_judgement by_possible_rule(const struct bench *b, const struct ar_permission_rule *rule)
+{
+	struct ar_judgement j = by_rule(b, rule);
+
+	j.verdict = AR_ASK;
+	j.scope = SCOPE(ONCE);
+	j.reason = ar_arena_fmt(
+		b->d->arena,
+		"rule '%.*s' could be about it: a part of the command is not known before it runs%.*s",
+		AR_STR_ARG(rule->name), AR_STR_ARG(by_whom(b, rule->approvals.v)));
+	return j;
+}
+
+static struct ar_judgement by_people(const struct bench *b, const struct ar_permission_rule *rule)
+{
+	return ar_rule_fits(b->d->session, rule, b->turn, b->act) ? by_rule(b, rule)
+								  : by_possible_rule(b, rule);
+}
+
 /* ---- all together ---- */
 
 static struct ar_judgement speaks_first(const struct bench *b)
@@ -315,6 +372,9 @@ static struct ar_judgement speaks_first(const struct bench *b)
 		return by_hook(b, AR_DENY);
 	if (is_in_mode(b, AR_MODE_PLAN) && ar_mode_verdict(AR_MODE_PLAN, b->act->tool, false) == AR_DENY)
 		return by_mode(b);
+	rule = most_approvals(b);
+	if (rule)
+		return by_people(b, rule);
 	rule = find_rule(b, AR_ASK);
 	if (rule && !find_grant(b, rule))
 		return by_rule(b, rule);
@@ -340,15 +400,8 @@ static void ask_for_possible(const struct bench *b, struct ar_judgement *j)
 	rule = find_rule_by(b, b->act, AR_DENY, ar_rule_may_fit);
 	if (!rule)
 		rule = find_rule_by(b, b->act, AR_ASK, ar_rule_may_fit);
-	if (!rule)
-		return;
-	*j = by_rule(b, rule);
-	j->verdict = AR_ASK;
-	j->scope = SCOPE(ONCE);
-	j->reason = ar_arena_fmt(
-		b->d->arena,
-		"rule '%.*s' could be about it: a part of the command is not known before it runs",
-		AR_STR_ARG(rule->name));
+	if (rule)
+		*j = by_possible_rule(b, rule);
 }
 
 /* Nobody is asked in mode never; what spoke is still named. */

@@ -10,11 +10,13 @@ struct ar_command_line;
 
 struct ar_decision;
 struct ar_ids;
+struct ar_policy;
 struct ar_session;
 struct ar_turn;
 
 #define AR_GRANTS_MAX 200 /* newest grants kept per session */
 #define AR_RULES_MAX 100 /* rules that a session may set for itself */
+#define AR_APPROVALS_MAX 5
 #define AR_WINDOW_JUDGED 10 /* newest judgements kept per thread */
 
 /* From what a mode lets run by itself. */
@@ -56,6 +58,8 @@ struct ar_permission_rule {
 	struct ar_str workspace, thread, turn;
 	struct ar_str reason; /* for people; absent: none */
 	bool only_destructive; /* about such acts alone */
+	struct ar_opt_int
+		approvals; /* ASK: how many have to approve, none of whom gave the work; absent or 0: one, anybody */
 	int64_t verdict; /* enum ar_verdict */
 	int64_t reach; /* enum ar_reach */
 };
@@ -114,7 +118,8 @@ struct ar_judgement {
 	struct ar_str justification; /* why, as the model says; may be absent */
 	struct ar_str remedy; /* UNAVAILABLE: what to do about it */
 	struct ar_str covers; /* what a grant would answer for (covers.c) */
-	bool is_opaque; /* a shell command that no grant can answer for: not recognisable, or it destroys */
+	int64_t approvals; /* ASK: how many have to approve, none of whom gave the work; 0: one, anybody */
+	bool is_single; /* no grant can answer for it: it destroys, or could not be recognised the next time */
 };
 
 /* In this order: deny rules, a hook's deny, plan mode, ask rules and a hook's ask (unless a grant answers the rule), grants, allow rules,
@@ -129,9 +134,6 @@ const char *ar_permission_mode_of(struct ar_decision *d, const struct ar_turn *t
  * facts carry as permissionRef. */
 struct ar_str ar_permission_emit(struct ar_decision *d, const struct ar_ids *ids,
 				 const struct ar_judgement *j, struct ar_str action);
-
-/* The trace that facts about permission belong to: one per turn, made from its id. */
-struct ar_str ar_permission_trace(struct ar_decision *d, struct ar_str turn);
 
 /* mode.c: words and order of modes. 0 and NULL: unknown. */
 enum ar_permission_mode ar_mode_find(struct ar_str name);
@@ -172,6 +174,9 @@ struct ar_str ar_covers_command(struct ar_decision *d, const struct ar_command_l
 bool ar_covers_nearly_literal(struct ar_arena *a, struct ar_str text);
 struct ar_str ar_covers_tool(struct ar_decision *d, const struct ar_tool *tool);
 
+/* Whether a tool is declared to destroy: then each call is asked for. */
+bool ar_covers_nothing(const struct ar_tool *tool);
+
 /* profile.c: which boundary a call runs in. */
 struct ar_settled_profile {
 	enum ar_sandbox_profile profile; /* 0: it needs none */
@@ -184,6 +189,13 @@ struct ar_settled_profile {
 };
 struct ar_settled_profile ar_profile_settle(struct ar_decision *d, const struct ar_turn *turn,
 					    const struct ar_act *act);
+
+/* The profile of a turn with these options, before any of its calls asks for more. */
+enum ar_sandbox_profile ar_profile_of_turn(struct ar_json_parser *parser, const struct ar_policy *policy,
+					   struct ar_str options);
+
+/* What it says about the network: restricted, rules or enabled. */
+const char *ar_profile_network(enum ar_sandbox_profile profile);
 
 /* Whether it is a real boundary: with it modes let more run. */
 bool ar_profile_confines(const struct ar_settled_profile *p);

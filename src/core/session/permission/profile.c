@@ -16,32 +16,38 @@ static int rank(enum ar_sandbox_profile profile)
 	return ranks[profile];
 }
 
-static enum ar_sandbox_profile host_profile(const struct ar_decision *d)
+static enum ar_sandbox_profile host_profile(const struct ar_policy *policy)
 {
-	enum ar_sandbox_profile profile = d->input->policy->profile;
-
-	return profile ? profile : AR_SANDBOX_WORKSPACE_WRITE;
+	return policy->profile ? policy->profile : AR_SANDBOX_WORKSPACE_WRITE;
 }
 
-static struct ar_str member(const struct ar_decision *d, struct ar_str json, const char *name)
+static struct ar_str member(struct ar_json_parser *parser, struct ar_str json, const char *name)
 {
 	struct ar_str text = AR_STR_NONE;
 	struct ar_json v;
 
-	if (!ar_str_absent(json) && ar_json_parse(d->session->json, json, &v, NULL) == AR_OK)
+	if (!ar_str_absent(json) && ar_json_parse(parser, json, &v, NULL) == AR_OK)
 		ar_json_str(ar_json_get(v, name), &text);
 	return text;
 }
 
 /* A looser one than the host's counts only where turns may loosen. */
-static enum ar_sandbox_profile turn_profile(const struct ar_decision *d, const struct ar_turn *turn)
+enum ar_sandbox_profile ar_profile_of_turn(struct ar_json_parser *parser, const struct ar_policy *policy,
+					   struct ar_str options)
 {
-	enum ar_sandbox_profile host = host_profile(d),
-				named = ar_sandbox_find(member(d, turn->options, "sandbox"));
+	enum ar_sandbox_profile host = host_profile(policy),
+				named = ar_sandbox_find(member(parser, options, "sandbox"));
 
-	if (!named || (rank(named) > rank(host) && !d->input->policy->may_loosen))
+	if (!named || (rank(named) > rank(host) && !policy->may_loosen))
 		return host;
 	return named;
+}
+
+const char *ar_profile_network(enum ar_sandbox_profile profile)
+{
+	return profile == AR_SANDBOX_DANGER_FULL_ACCESS	   ? "enabled"
+	       : profile == AR_SANDBOX_ALLOWLISTED_NETWORK ? "rules"
+							   : "restricted";
 }
 
 static void settle_standing(const struct ar_decision *d, struct ar_settled_profile *p)
@@ -64,7 +70,7 @@ static bool settle_by_process(const struct ar_decision *d, const struct ar_act *
 			      struct ar_settled_profile *p)
 {
 	const struct ar_process_record *process =
-		ar_session_process(d->session, member(d, act->args, "processId"));
+		ar_session_process(d->session, member(d->session->json, act->args, "processId"));
 
 	if (act->tool->runs_process || !process)
 		return false;
@@ -87,13 +93,13 @@ struct ar_settled_profile ar_profile_settle(struct ar_decision *d, const struct 
 
 	if (!act->tool || !act->tool->is_confined)
 		return p;
-	p.turn = turn_profile(d, turn);
+	p.turn = ar_profile_of_turn(d->session->json, d->input->policy, turn->options);
 	if (settle_by_process(d, act, &p))
 		return p;
-	asked = ar_sandbox_find(member(d, act->args, "sandbox"));
+	asked = ar_sandbox_find(member(d->session->json, act->args, "sandbox"));
 	p.profile = asked ? asked : own_profile(p.turn, act->tool);
 	p.is_escalation = rank(p.profile) > rank(p.turn);
-	p.justification = ar_arena_str(d->arena, member(d, act->args, "justification"));
+	p.justification = ar_arena_str(d->arena, member(d->session->json, act->args, "justification"));
 	p.is_forbidden = p.profile == AR_SANDBOX_DANGER_FULL_ACCESS && !d->input->policy->allow_danger;
 	settle_standing(d, &p);
 	return p;
@@ -106,8 +112,8 @@ bool ar_profile_confines(const struct ar_settled_profile *p)
 
 enum ar_status ar_profile_check(const struct ar_decision *d, struct ar_str options, struct ar_error *err)
 {
-	struct ar_str name = member(d, options, "sandbox");
-	enum ar_sandbox_profile profile = ar_sandbox_find(name), host = host_profile(d);
+	struct ar_str name = member(d->session->json, options, "sandbox");
+	enum ar_sandbox_profile profile = ar_sandbox_find(name), host = host_profile(d->input->policy);
 
 	if (ar_str_absent(name))
 		return AR_OK;

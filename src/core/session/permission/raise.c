@@ -105,7 +105,8 @@ void ar_permission_raise(const struct ar_raise *r, struct ar_judgement *j)
 	j->profile = r->profile->profile;
 	j->justification = r->profile->justification;
 	j->covers = r->act->covers;
-	j->is_opaque = r->act->command && ar_str_absent(r->act->covers);
+	j->is_single = r->act->command ? ar_str_absent(r->act->covers) : ar_covers_nothing(r->act->tool);
+	j->is_single |= j->approvals > 0;
 	if (j->profile && j->verdict != AR_DENY)
 		raise_profile(r, j);
 	raise_danger(r, j);

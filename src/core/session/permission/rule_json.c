@@ -38,11 +38,19 @@ int ar_verdict_find(struct ar_str word)
 	return 0;
 }
 
+static bool read_approvals(struct ar_json value, struct ar_permission_rule *rule)
+{
+	rule->approvals.set = ar_json_i64(value, &rule->approvals.v);
+	return rule->approvals.set && rule->approvals.v >= 0 && rule->approvals.v <= AR_APPROVALS_MAX;
+}
+
 static bool read_member(struct ar_arena *a, struct ar_str name, struct ar_json value,
 			struct ar_permission_rule *rule)
 {
 	struct ar_str text;
 
+	if (ar_str_is(name, "approvals"))
+		return read_approvals(value, rule);
 	if (!ar_json_str(value, &text) || text.len == 0 || text.len > AR_RULE_TEXT_MAX)
 		return false;
 	if (ar_str_is(name, "decision"))
@@ -75,5 +83,7 @@ void ar_rule_write(struct ar_jw *w, struct ar_permission_rule *rule)
 	for (size_t i = 0; i < AR_ARRAY_LEN(members); i++)
 		ar_jw_mstr(w, members[i].name, *text_of(rule, &members[i]));
 	ar_jw_mstr(w, "decision", ar_str_from(verdict_words[rule->verdict]));
+	if (rule->approvals.v > 0)
+		ar_jw_mint(w, "approvals", rule->approvals.v);
 	ar_jw_close(w);
 }

@@ -24,6 +24,7 @@ void ar_sheet_begin(struct ar_session *s, const struct ar_event *e, struct ar_ta
 		.owner = ar_apply_keep(s, p->owner),
 		.assignee = ar_apply_keep(s, p->assignee),
 		.metadata = ar_apply_keep(s, p->metadata),
+		.people = ar_apply_keep(s, p->submitted_by),
 	};
 	task->sheet = sheet;
 	ar_vec_push(&s->arena, &s->declared, task);
@@ -67,6 +68,12 @@ void ar_sheet_run_over(struct ar_session *s, const struct ar_event *e, struct ar
 
 /* ---- status ---- */
 
+static void take(struct ar_session *s, struct ar_str *place, struct ar_str said)
+{
+	if (!ar_str_absent(said))
+		*place = ar_apply_keep(s, said);
+}
+
 static void completed(struct ar_session *s, const struct ar_event *e, struct ar_sheet *sheet)
 {
 	const struct ar_ev_task_completed *p = PAYLOAD(e, task_completed);
@@ -92,6 +99,7 @@ static void failed(struct ar_session *s, const struct ar_event *e, struct ar_she
 static void retried(struct ar_session *s, struct ar_task *task)
 {
 	s->tasks.failed -= task->status == AR_TASK_FAILED;
+	s->tasks.timed_out.v -= task->status == AR_TASK_TIMED_OUT && s->tasks.timed_out.v > 0;
 	s->tasks.lost -= task->status == AR_TASK_LOST;
 	task->ended = 0;
 	task->error_category = AR_STR_NONE;
@@ -120,6 +128,14 @@ static struct ar_str reason_of(const struct ar_event *e)
 	}
 }
 
+static void queued(struct ar_session *s, const struct ar_event *e, struct ar_sheet *sheet)
+{
+	const struct ar_ev_task_queued *p = PAYLOAD(e, task_queued);
+
+	sheet->start = ar_apply_keep(s, p->start);
+	take(s, &sheet->people, p->submitted_by);
+}
+
 void ar_sheet_moved(struct ar_session *s, const struct ar_event *e, struct ar_task *task)
 {
 	struct ar_sheet *sheet = task->sheet;
@@ -128,7 +144,7 @@ void ar_sheet_moved(struct ar_session *s, const struct ar_event *e, struct ar_ta
 	if (e->type == AR_EV_TASK_ACCEPTED && ar_str_absent(sheet->owner))
 		sheet->owner = ar_apply_keep(s, PAYLOAD(e, task_accepted)->owner);
 	if (e->type == AR_EV_TASK_QUEUED)
-		sheet->start = ar_apply_keep(s, PAYLOAD(e, task_queued)->start);
+		queued(s, e, sheet);
 	if (e->type == AR_EV_TASK_COMPLETED)
 		completed(s, e, sheet);
 	if (e->type == AR_EV_TASK_FAILED)
@@ -180,14 +196,9 @@ enum ar_status ar_apply_task_updated(struct ar_session *s, const struct ar_event
 		if (!ar_str_absent(raw))
 			*ar_task_member(task, m) = raw;
 	}
+	take(s, &task->sheet->people, PAYLOAD(e, task_updated)->submitted_by);
 	task->updated = PAYLOAD(e, task_updated)->updated_at;
 	return AR_OK;
-}
-
-static void take(struct ar_session *s, struct ar_str *place, struct ar_str said)
-{
-	if (!ar_str_absent(said))
-		*place = ar_apply_keep(s, said);
 }
 
 enum ar_status ar_apply_task_progress(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
@@ -195,9 +206,13 @@ enum ar_status ar_apply_task_progress(struct ar_session *s, const struct ar_even
 	const struct ar_ev_task_progress *p = PAYLOAD(e, task_progress);
 	struct ar_task *task = ar_session_declared(s, e->ids[AR_SCOPE_TASK]);
 	struct ar_sheet *sheet = task ? task->sheet : NULL;
+	struct ar_run *run = task ? ar_task_open_run(task) : NULL;
 
 	if (!task)
 		return ar_apply_unknown(err, e, "task");
+	if (run) /* what an attempt has made stays its own, however it ends */
+		run->outputs =
+			ar_text_joined(s->json, &s->arena, run->outputs, p->output_refs, AR_TASK_OUTPUTS);
 	sheet->phase = ar_apply_word(e, "phase", p->phase);
 	sheet->counters = ar_text_merged(s->json, &s->arena, sheet->counters, p->counters);
 	sheet->outputs = ar_text_joined(s->json, &s->arena, sheet->outputs, p->output_refs, AR_TASK_OUTPUTS);

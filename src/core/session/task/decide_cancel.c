@@ -157,7 +157,7 @@ static void cancel_parts(struct ar_decision *d, const struct ar_task *task, cons
 /* Parts under parts, as deep as they go: create_task and link_tasks make no circles. */
 static void ask_to_cancel(struct ar_decision *d, const struct ar_task *task, const struct cancel *c)
 {
-	struct ar_ids ids = ar_task_ids(task, ar_task_open_run(task));
+	struct ar_ids ids = ar_task_ids(task, ar_task_run(task));
 
 	ar_vec_push(d->arena, &d->cancelling, (void *)(uintptr_t)task);
 	if (task->status != AR_TASK_DRAFT)
@@ -255,7 +255,7 @@ static void run_completed(struct ar_decision *d, const struct ar_task *task, con
 		waits(d, &ids, has_parts);
 		return;
 	}
-	ar_task_say_completed(d, &ids);
+	ar_task_say_completed(d, &ids, &(struct ar_ev_task_completed){ 0 });
 	ar_task_release(d, task, true);
 }
 

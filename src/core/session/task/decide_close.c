@@ -178,52 +178,6 @@ static enum ar_status check_complete(struct ar_decision *d, const struct ar_task
 	return AR_OK;
 }
 
-static void say_refs(struct ar_decision *d, const struct ar_task *task, struct ar_str refs, bool is_artifact)
-{
-	struct ar_str list = refs, ref;
-
-	while (!ar_str_absent(list)) {
-		struct ar_ids ids = ar_task_ids(task, ar_task_run(task));
-		struct ar_str rest = ar_str_split(list, '"', &ref);
-
-		if (ar_str_absent(rest))
-			return;
-		list = ar_str_split(rest, '"', &ref);
-		if (!ar_id_acceptable(ref) || ref.len > AR_ID_MAX)
-			continue;
-		ids.at[is_artifact ? AR_SCOPE_ARTIFACT : AR_SCOPE_EVIDENCE] = ref;
-		if (is_artifact)
-			ar_decide_emit(d, AR_EV_ARTIFACT_CHANGED, &ids,
-				       &(struct ar_ev_artifact_changed){
-					       .change = AR_ARTIFACT_CHANGED_CHANGE_OBSERVED,
-					       .read_ref = ref,
-					       .version_id = AR_STR("unknown"),
-					       .producer = ar_arena_fmt(d->arena,
-									"{\"kind\":\"task\",\"id\":\"%.*s\"}",
-									AR_STR_ARG(task->id)) });
-		else
-			ar_decide_emit(d, AR_EV_EVIDENCE_CHANGED, &ids,
-				       &(struct ar_ev_evidence_changed){
-					       .kind = AR_EVIDENCE_CHANGED_KIND_VERIFICATION,
-					       .pack_ref = ref,
-					       .scope = ar_arena_fmt(d->arena, "{\"taskId\":\"%.*s\"}",
-								     AR_STR_ARG(task->id)) });
-	}
-}
-
-/* Whether what was made has reached whoever waits for it, as far as this session can tell. */
-static struct ar_str delivery_of(const struct ar_decision *d, const struct ar_task *task, struct ar_str said)
-{
-	const struct ar_task *parent = ar_session_declared(d->session, task->parent);
-
-	if (!ar_str_absent(said))
-		return said;
-	if (ar_str_absent(task->parent))
-		return AR_STR("{\"state\":\"not_applicable\"}");
-	return parent && !ar_task_is_over(parent) ? AR_STR("{\"state\":\"delivered\",\"to\":\"parent\"}")
-						  : AR_STR("{\"state\":\"parent_missing\"}");
-}
-
 static struct ar_str or_empty(struct ar_str array)
 {
 	return ar_str_absent(array) ? AR_STR("[]") : array;
@@ -246,14 +200,17 @@ static void reply_completed(struct ar_decision *d, const struct ar_task *task)
 enum ar_status ar_decide_complete_task(struct ar_decision *d, struct ar_error *err)
 {
 	const struct ar_cmd_complete_task_in *in = d->input->args;
+	struct ar_str artifacts, evidence;
 	const struct ar_run *run;
 	struct ar_task *task;
 	struct ar_ids ids;
 
-	if (ar_task_need(d, in->task_id, &task, err) != AR_OK)
+	if (ar_task_need(d, in->task_id, &task, err) != AR_OK ||
+	    ar_task_plain_refs(d, in->artifacts, "artifacts", &artifacts, err) != AR_OK ||
+	    ar_task_plain_refs(d, in->evidence_refs, "evidenceRefs", &evidence, err) != AR_OK)
 		return AR_E_REFUSED;
 	if (task->status == AR_TASK_COMPLETED && ar_str_eq(in->acceptance, task->sheet->accepted) &&
-	    left_the_same(task, in->artifacts, in->evidence_refs)) {
+	    left_the_same(task, artifacts, evidence)) {
 		reply_completed(d, task);
 		return AR_OK;
 	}
@@ -261,24 +218,22 @@ enum ar_status ar_decide_complete_task(struct ar_decision *d, struct ar_error *e
 		return AR_E_REFUSED;
 	run = ar_task_open_run(task);
 	ids = ar_task_ids(task, ar_task_run(task));
-	say_refs(d, task, in->artifacts, true);
-	say_refs(d, task, in->evidence_refs, false);
+	ar_task_say_artifacts(d, task, in->artifacts);
+	ar_task_say_evidence(d, task, in->evidence_refs);
 	if (run)
 		ar_decide_emit(d, AR_EV_TASK_ATTEMPT_COMPLETED, &ids,
 			       &(struct ar_ev_task_attempt_completed){
 				       .status = AR_TASK_ATTEMPT_COMPLETED_STATUS_COMPLETED,
-				       .output_refs = or_empty(task->sheet->outputs),
+				       .output_refs = or_empty(run->outputs),
 				       .ended_at = d->input->now,
 				       .completion_summary = in->completion_summary });
 	ar_decide_effect(d, AR_EFFECT_WAKE_CANCEL)->subject = task->id;
-	ar_decide_emit(d, AR_EV_TASK_COMPLETED, &ids,
-		       &(struct ar_ev_task_completed){ .acceptance = in->acceptance,
-						       .artifacts = or_empty(in->artifacts),
-						       .evidence_refs = or_empty(in->evidence_refs),
-						       .delivery_state =
-							       delivery_of(d, task, in->delivery_state),
-						       .reconciled = true,
-						       .completion_summary = in->completion_summary });
+	ar_task_say_completed(d, &ids,
+			      &(struct ar_ev_task_completed){ .acceptance = in->acceptance,
+							      .artifacts = artifacts,
+							      .evidence_refs = evidence,
+							      .delivery_state = in->delivery_state,
+							      .completion_summary = in->completion_summary });
 	ar_task_release(d, task, true);
 	reply_completed(d, task);
 	return AR_OK;

@@ -85,6 +85,7 @@ static void say_created(struct ar_decision *d, const struct ar_task *task)
 			       .priority = in->priority,
 			       .idempotency_key = in->idempotency_key,
 			       .metadata = in->metadata,
+			       .submitted_by = ar_people_with_caller(d, AR_STR_NONE),
 		       });
 }
 
@@ -189,7 +190,7 @@ static size_t say_updated(struct ar_decision *d, const struct ar_task *task)
 {
 	struct ar_buf now = { 0 }, before = { 0 };
 	struct ar_jw jn = ar_jw(&now), jb = ar_jw(&before);
-	struct ar_ids ids = ar_task_ids(task, NULL);
+	struct ar_ids ids = ar_task_ids(task, ar_task_run(task));
 	size_t count = 0;
 
 	ar_jw_open(&jn);
@@ -203,7 +204,8 @@ static size_t say_updated(struct ar_decision *d, const struct ar_task *task)
 			       &(struct ar_ev_task_updated){
 				       .changed = ar_arena_str(d->arena, ar_buf_str(&now)),
 				       .previous = ar_arena_str(d->arena, ar_buf_str(&before)),
-				       .updated_at = d->input->now });
+				       .updated_at = d->input->now,
+				       .submitted_by = ar_people_with_caller(d, task->sheet->people) });
 	ar_buf_fini(&now);
 	ar_buf_fini(&before);
 	return count;
@@ -263,7 +265,7 @@ enum ar_status ar_decide_archive_task(struct ar_decision *d, struct ar_error *er
 		return ar_refuse(err, AR_ERR_NOT_TERMINAL,
 				 "task %.*s is %.*s; complete, fail or cancel it first", AR_STR_ARG(task->id),
 				 AR_STR_ARG(ar_task_status_word(task)));
-	ids = ar_task_ids(task, NULL);
+	ids = ar_task_ids(task, ar_task_run(task));
 	if (task->status != AR_TASK_ARCHIVED)
 		ar_decide_emit(d, AR_EV_TASK_ARCHIVED, &ids,
 			       &(struct ar_ev_task_archived){ .previous_status = ar_task_status_word(task),

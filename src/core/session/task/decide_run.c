@@ -42,7 +42,7 @@ static struct ar_str environment_of(struct ar_decision *d)
 
 static void put_off(struct ar_decision *d, const struct ar_task *task, const struct ar_task_start *start)
 {
-	struct ar_ids ids = ar_task_ids(task, NULL);
+	struct ar_ids ids = ar_task_ids(task, ar_task_run(task));
 	struct ar_jw w = ar_decide_json(d);
 
 	ar_jw_open(&w);
@@ -54,7 +54,9 @@ static void put_off(struct ar_decision *d, const struct ar_task *task, const str
 	ar_jw_close(&w);
 	ar_decide_emit(d, AR_EV_TASK_QUEUED, &ids,
 		       &(struct ar_ev_task_queued){ .queue_reason = AR_TASK_QUEUED_QUEUE_REASON_DEPENDENCY,
-						    .start = ar_decide_json_end(d) });
+						    .start = ar_decide_json_end(d),
+						    .submitted_by =
+							    ar_people_with_caller(d, task->sheet->people) });
 }
 
 /* One that was only defined is taken over first. */

@@ -77,14 +77,3 @@ struct ar_str ar_task_asker(struct ar_decision *d, struct ar_str said)
 	ar_jw_close(&w);
 	return ar_decide_json_end(d);
 }
-
-void ar_task_say_completed(struct ar_decision *d, const struct ar_ids *ids)
-{
-	ar_decide_emit(d, AR_EV_TASK_COMPLETED, ids,
-		       &(struct ar_ev_task_completed){ .acceptance = AR_STR("[]"),
-						       .artifacts = AR_STR("[]"),
-						       .evidence_refs = AR_STR("[]"),
-						       .delivery_state =
-							       AR_STR("{\"state\":\"not_applicable\"}"),
-						       .reconciled = true });
-}

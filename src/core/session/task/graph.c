@@ -138,7 +138,7 @@ static struct ar_str relationship(struct ar_decision *d, const struct ar_edge *e
 static void say_edge(struct ar_decision *d, const struct ar_task *task, const struct ar_edge *edge,
 		     int change)
 {
-	struct ar_ids ids = ar_task_ids(task, NULL);
+	struct ar_ids ids = ar_task_ids(task, ar_task_run(task));
 
 	ar_decide_emit(d, AR_EV_TASK_DEPENDENCY_UPDATED, &ids,
 		       &(struct ar_ev_task_dependency_updated){ .change = change,
@@ -149,7 +149,7 @@ void ar_task_delegated(struct ar_decision *d, const struct ar_task *task, const 
 		       const char *reason)
 {
 	const struct ar_edge edge = { .kind = AR_STR("child"), .target = child };
-	struct ar_ids ids = ar_task_ids(task, NULL);
+	struct ar_ids ids = ar_task_ids(task, ar_task_run_now(d, task));
 
 	ar_decide_emit(d, AR_EV_TASK_DELEGATED, &ids,
 		       &(struct ar_ev_task_delegated){ .delegate_kind =
@@ -162,7 +162,7 @@ void ar_task_delegated(struct ar_decision *d, const struct ar_task *task, const 
 void ar_task_unblock(struct ar_decision *d, const struct ar_task *task)
 {
 	const struct ar_run *run = ar_task_open_run(task);
-	struct ar_ids ids = ar_task_ids(task, run);
+	struct ar_ids ids = ar_task_ids(task, ar_task_run(task));
 	struct ar_effect *wake;
 
 	if (!ar_str_absent(task->sheet->start)) {
@@ -347,7 +347,7 @@ static void say_blocked(struct ar_decision *d, const struct ar_task *task, struc
 	ar_jw_open_array(&w);
 	ar_task_write_blocker(d->session, blocker, &w);
 	ar_jw_close_array(&w);
-	ids = ar_task_ids(task, ar_task_open_run(task));
+	ids = ar_task_ids(task, ar_task_run(task));
 	ar_decide_emit(d, AR_EV_TASK_BLOCKED, &ids,
 		       &(struct ar_ev_task_blocked){ .blockers = ar_decide_json_end(d),
 						     .status_reason =

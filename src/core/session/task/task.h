@@ -5,6 +5,7 @@
 #define AR_SESSION_TASK_H
 
 #include "decide.h"
+#include "people.h"
 #include "task/words.h"
 
 /* ---- finding and naming ---- */
@@ -22,9 +23,6 @@ AR_MUST_USE enum ar_status ar_task_need_open(const struct ar_decision *d, struct
 
 /* Ids of a fact about it: task, parent, root, thread; with `run` those of that run too. */
 struct ar_ids ar_task_ids(const struct ar_task *task, const struct ar_run *run);
-
-/* That it is complete because its work ended well: there was nothing to accept, and nobody to deliver to. */
-void ar_task_say_completed(struct ar_decision *d, const struct ar_ids *ids);
 
 /* The word of its status, as readers see it. */
 struct ar_str ar_task_status_word(const struct ar_task *task);
@@ -51,6 +49,22 @@ void ar_task_release(struct ar_decision *d, const struct ar_task *task, bool is_
 
 /* Nothing stands in its way any more. */
 void ar_task_unblock(struct ar_decision *d, const struct ar_task *task);
+
+/* ---- completed.c: what is said of a good end ---- */
+
+/* task.completed of the task that `ids` names, with what is said of its end; lists that are absent are empty. Where its result is, and whether
+ * all that it began has ended, is worked out here. */
+void ar_task_say_completed(struct ar_decision *d, const struct ar_ids *ids,
+			   const struct ar_ev_task_completed *said);
+
+/* The refs of an array of texts and objects {"ref", ...}, as a JSON array of texts. Refuses other elements; `name` is the member's. */
+AR_MUST_USE enum ar_status ar_task_plain_refs(struct ar_decision *d, struct ar_str array, const char *name,
+					      struct ar_str *ret, struct ar_error *err);
+
+/* artifact.changed for each {"ref","versionId"} of the array, and evidence.changed for each {"ref","kind"}. A mere ref says neither a version nor
+ * a kind, and none is made up: it stands in task.completed alone. */
+void ar_task_say_artifacts(struct ar_decision *d, const struct ar_task *task, struct ar_str array);
+void ar_task_say_evidence(struct ar_decision *d, const struct ar_task *task, struct ar_str array);
 
 /* ---- runs ---- */
 

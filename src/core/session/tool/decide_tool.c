@@ -259,6 +259,8 @@ static bool is_startable(const struct ar_invocation *call)
 	return call->stage == AR_CALL_ALLOWED || (call->stage == AR_CALL_UNKNOWN && ar_call_is_safe(call));
 }
 
+/* Calls keep the order in which the model asked for them; only neighbours that may run beside others do. So a read sees what a write
+ * before it has done, and nothing that a write behind it does. */
 static bool has_place(struct ar_draft *w, struct ar_turn *turn, size_t at)
 {
 	const struct ar_invocation *call = ar_call_at(turn, at);
@@ -266,14 +268,15 @@ static bool has_place(struct ar_draft *w, struct ar_turn *turn, size_t at)
 
 	for (size_t i = 0; i < turn->calls.count; i++) {
 		const struct ar_invocation *other = ar_call_at(turn, i);
+		bool is_open = i != at && other->stage != AR_CALL_ENDED;
+		bool is_running = other->stage == AR_CALL_RUNNING;
 
-		if (i != at && !other->is_parallel && other->stage != AR_CALL_ENDED &&
-		    (other->stage == AR_CALL_RUNNING || (i < at && !call->is_parallel)))
+		if (is_open && (i < at || is_running) && !(call->is_parallel && other->is_parallel))
 			return false;
-		running += other->stage == AR_CALL_RUNNING;
+		running += is_running;
 	}
 	if (!call->is_parallel)
-		return running == 0;
+		return true;
 	if (running >= w->d->input->policy->tool_parallel)
 		ar_budget_say_parallel(w, turn, running);
 	return running < w->d->input->policy->tool_parallel;
@@ -369,9 +372,23 @@ static void start(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation
 	ar_draft_run_call(w, turn, call);
 }
 
+/* What a call is like becomes a fact with its start: of those that have not begun it is told anew. */
+static void describe_waiting(struct ar_turn *turn, const struct ar_offers *offers)
+{
+	for (size_t i = 0; i < turn->calls.count; i++) {
+		struct ar_invocation *call = ar_call_at(turn, i);
+		bool has_not_begun = call->stage == AR_CALL_ALLOWED || call->stage == AR_CALL_WAITING;
+		const struct ar_tool *tool = has_not_begun ? ar_offers_find(offers, call->name) : NULL;
+
+		if (tool)
+			describe(call, tool);
+	}
+}
+
 /* False: the turn ended, or waits for a decision about its budget. */
 static bool start_some(struct ar_draft *w, struct ar_turn *turn, const struct ar_offers *offers)
 {
+	describe_waiting(turn, offers);
 	for (size_t i = 0; i < turn->calls.count; i++) {
 		struct ar_invocation *call = ar_call_at(turn, i);
 		const struct ar_tool *tool;

@@ -227,6 +227,7 @@ static void ask_about_lost(struct ar_draft *w, const struct ar_turn *turn, const
 			     .step = call->step,
 			     .tool = call->name,
 			     .input_ref = call->args_ref,
+			     .approvals = call->approvals.v,
 			     .prompt = ar_arena_fmt(
 				     w->d->arena,
 				     "%.*s was cut after it began, and nobody knows whether it took "
@@ -251,6 +252,23 @@ void ar_draft_begin_again(struct ar_draft *w, struct ar_turn *turn, struct ar_in
 		call->stage = AR_CALL_UNKNOWN;
 }
 
+/* Nobody is asked in these modes: readers and the inbox would learn nothing of a write that may have happened. */
+static void warn_of_lost(struct ar_draft *w, const struct ar_turn *turn, const struct ar_invocation *call)
+{
+	struct ar_ids ids = ar_ids_call(w->d, turn, call);
+
+	ar_decide_emit(
+		w->d, AR_EV_RUNTIME_WARNING, &ids,
+		&(struct ar_ev_runtime_warning){
+			.code = AR_STR(AR_WARNING_LOST_WRITE),
+			.scope = ar_arena_fmt(w->d->arena, "{\"toolCallId\":\"%.*s\"}", AR_STR_ARG(call->id)),
+			.message = ar_arena_fmt(w->d->arena,
+						"%.*s was cut after it began and may have taken effect; in "
+						"permission mode %s nobody is asked about it, only the "
+						"model is told",
+						AR_STR_ARG(call->name), ar_permission_mode_of(w->d, turn)) });
+}
+
 /* It began, and its end is not known. What changes nothing is tried again; about the rest a person decides. */
 void ar_draft_lose_call(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation *call)
 {
@@ -273,6 +291,8 @@ void ar_draft_lose_call(struct ar_draft *w, struct ar_turn *turn, struct ar_invo
 		call->stage = AR_CALL_UNKNOWN;
 	if (is_open && !is_safe)
 		ask_about_lost(w, turn, call);
+	else if (!is_open && !turn->is_interrupted)
+		warn_of_lost(w, turn, call);
 }
 
 void ar_call_recovered(struct ar_draft *w, struct ar_turn *turn, struct ar_str id, struct ar_str decision,

@@ -64,7 +64,8 @@ enum ar_status ar_apply_attempt_started(struct ar_session *s, const struct ar_ev
 	if (turn) {
 		turn->run = run->id;
 		turn->attempt = 0;
-		turn->restarts += p->trigger == AR_TASK_ATTEMPT_STARTED_TRIGGER_RESUME_AFTER_CRASH;
+		turn->restarts += p->trigger == AR_TASK_ATTEMPT_STARTED_TRIGGER_RESUME_AFTER_CRASH &&
+				  !p->is_bystander.v;
 		turn->is_lost = false;
 	} else {
 		ar_sheet_run(s, e, task, run);
@@ -98,6 +99,8 @@ static enum ar_status moved(struct ar_session *s, const struct ar_event *e, stru
 	task->updated = e->time;
 	if (e->type == AR_EV_TASK_STARTED && task->started == 0)
 		task->started = e->time;
+	if (e->type == AR_EV_TASK_RETRYING)
+		task->ended = 0; /* a lost one was over for nobody */
 	if (e->type == AR_EV_TASK_FAILED)
 		task->error_category = ar_apply_keep(s, PAYLOAD(e, task_failed)->failure_category);
 	if (task->sheet)
@@ -135,6 +138,8 @@ enum ar_status ar_apply_task_ended(struct ar_session *s, const struct ar_event *
 	s->tasks.completed += e->type == AR_EV_TASK_COMPLETED;
 	s->tasks.failed += e->type == AR_EV_TASK_FAILED;
 	s->tasks.cancelled += e->type == AR_EV_TASK_CANCELLED;
+	if (e->type == AR_EV_TASK_TIMED_OUT)
+		s->tasks.timed_out = AR_OPT_INT(s->tasks.timed_out.v + 1);
 	s->tasks.lost += e->type == AR_EV_TASK_LOST;
 	rc = moved(s, e, task, err);
 	if (task->sheet)

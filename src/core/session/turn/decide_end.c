@@ -34,7 +34,7 @@ void ar_draft_complete(struct ar_draft *w, struct ar_turn *turn, struct ar_str o
 			       .status = AR_TASK_ATTEMPT_COMPLETED_STATUS_COMPLETED,
 			       .output_refs = refs_of(d, output_ref),
 			       .ended_at = d->input->now });
-	ar_task_say_completed(d, &ids);
+	ar_task_say_completed(d, &ids, &(struct ar_ev_task_completed){ 0 });
 	ar_decide_emit(d, AR_EV_TURN_COMPLETED, &ids,
 		       &(struct ar_ev_turn_completed){
 			       .status = AR_TURN_COMPLETED_STATUS_COMPLETED,

@@ -43,6 +43,7 @@ static struct ar_str where_stored(struct ar_decision *d, const struct ar_turn_in
 	ar_jw_open(&w);
 	ar_jw_mstr(&w, "inputRef", ref);
 	ar_jw_mint(&w, "inputBytes", (int64_t)input->parts.len);
+	ar_jw_mstr(&w, "submittedBy", d->input->person);
 	ar_jw_close(&w);
 	return ar_decide_json_end(d);
 }

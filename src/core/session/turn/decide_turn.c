@@ -169,12 +169,6 @@ static struct ar_str input_snapshot(struct ar_decision *d, const struct ar_turn 
 	return ar_decide_content(d, ar_decide_json_end(d));
 }
 
-static struct ar_str environment_of(struct ar_decision *d)
-{
-	return ar_decide_content(
-		d, AR_STR("{\"kind\":\"in_process\",\"sandbox\":\"not_applicable\",\"tools\":[]}"));
-}
-
 static struct ar_str retry_policy(struct ar_decision *d)
 {
 	struct ar_jw w = ar_decide_json(d);
@@ -190,6 +184,7 @@ static struct ar_str retry_policy(struct ar_decision *d)
 void ar_draft_attempt(struct ar_draft *w, struct ar_turn *turn, int trigger)
 {
 	struct ar_decision *d = w->d;
+	bool is_bystander = d->input->kind == AR_IN_RECOVER && d->input->is_bystander;
 	struct ar_ids ids;
 
 	turn->run = ar_decide_mint(d, "run", &d->counters.run);
@@ -202,13 +197,14 @@ void ar_draft_attempt(struct ar_draft *w, struct ar_turn *turn, int trigger)
 				       ar_arena_fmt(d->arena, "[\"%.*s\"]", AR_STR_ARG(turn->input_ref)),
 			       .trigger = trigger,
 			       .retry_policy = retry_policy(d),
+			       .is_bystander = { is_bystander, is_bystander },
 		       });
 }
 
 void ar_draft_start(struct ar_draft *w, struct ar_turn *turn)
 {
 	struct ar_decision *d = w->d;
-	struct ar_str environment = environment_of(d);
+	struct ar_str environment = ar_turn_environment(d, turn);
 	struct ar_context_entry *entry = ar_arena_alloc(d->arena, sizeof(*entry));
 	struct ar_ids ids = ar_ids_turn(d, turn);
 
@@ -330,6 +326,7 @@ void ar_draft_admit(struct ar_draft *w, const struct ar_turn *turn, const struct
 			       .input_bytes = AR_OPT_INT(turn->input_bytes),
 			       .input_kinds = turn->has_images.v ? AR_STR("[\"image\"]") : AR_STR_NONE,
 			       .metadata = in->metadata,
+			       .submitted_by = turn->people,
 		       });
 	create_task(w->d, turn);
 }
@@ -497,6 +494,16 @@ static enum ar_status check_turn(struct ar_decision *d, const struct ar_cmd_subm
 	return AR_OK;
 }
 
+/* Of a task from before that was on record, nobody knows who gave it. */
+static struct ar_str people_of(struct ar_decision *d, const struct ar_task *task)
+{
+	struct ar_str people = task ? task->sheet->people : AR_STR_NONE;
+
+	if (task && ar_str_absent(people))
+		people = AR_STR("[\"" AR_PERSON_UNKNOWN "\"]");
+	return ar_people_with_caller(d, people);
+}
+
 enum ar_status ar_decide_admit(struct ar_decision *d, const struct ar_cmd_submit_turn_in *in,
 			       const struct ar_task *task, struct ar_cmd_submit_turn_out *ret,
 			       struct ar_error *err)
@@ -524,6 +531,7 @@ enum ar_status ar_decide_admit(struct ar_decision *d, const struct ar_cmd_submit
 	turn = ar_draft_turn(&w, in, &input);
 	turn->task->parent = task ? task->id : AR_STR_NONE;
 	turn->task->root = task ? task->root : AR_STR_NONE;
+	turn->people = people_of(d, task);
 	out.sequence = (int64_t)(d->session->head + d->event_count + 1); /* of turn.submitted */
 	ar_draft_admit(&w, turn, in, is_busy);
 	if (task)

@@ -62,28 +62,41 @@ void ar_postgres_leave_lane(struct ar_postgres *s)
 	(void)ar_pg_end(&s->writer);
 }
 
+static enum ar_status take_row(struct ar_pg *pg, const PGresult *r, int i, struct ar_store_feed *op)
+{
+	struct ar_store_feed_row *row = &op->rows[i];
+	struct ar_str session = ar_pg_col_bytes(r, i, 2);
+	uint64_t before = ar_pg_col_u64(r, i, 7);
+	struct ar_store_key key;
+
+	AR_ASSERT(session.len == sizeof key.b);
+	memcpy(key.b, session.p, sizeof key.b);
+	row->at = (struct ar_store_place){ ar_pg_col_u64(r, i, 0), ar_pg_col_u64(r, i, 1) };
+	row->session = op->damaged = ar_store_key_text(&op->op.arena, &key);
+	row->first_seq = ar_pg_col_u64(r, i, 3);
+	row->last_seq = ar_pg_col_u64(r, i, 4);
+	if (before + 1 != row->first_seq)
+		return ar_store_fail_missing(&op->op.err, before + 1);
+	if (ar_pg_unseal(pg->packer, ar_pg_col_bytes(r, i, 5),
+			 ar_place_of_facts(&key, row->first_seq, row->last_seq), &op->op.arena, &row->body,
+			 &op->op.err))
+		return ar_store_fail_facts(&op->op.err, row->first_seq, row->last_seq);
+	return AR_OK;
+}
+
+/* A row that is broken, or that facts are missing before, is the next page's to report. */
 static enum ar_status take_page(struct ar_pg *pg, const PGresult *r, struct ar_store_op *base)
 {
 	struct ar_store_feed *op = AR_CONTAINER_OF(base, struct ar_store_feed, op);
 	enum ar_status st = AR_OK;
+	int came = PQntuples(r), i = 0;
 
-	op->row_count = (size_t)PQntuples(r);
-	op->rows = ar_arena_alloc(&base->arena, (op->row_count + 1) * sizeof *op->rows);
-	op->at_end = op->row_count == 0 || ar_pg_col_bool(r, (int)op->row_count - 1, 6);
-	for (int i = 0; !st && i < PQntuples(r); i++) {
-		struct ar_store_feed_row *row = &op->rows[i];
-		struct ar_str session = ar_pg_col_bytes(r, i, 2);
-		struct ar_store_key key;
-
-		AR_ASSERT(session.len == sizeof key.b);
-		memcpy(key.b, session.p, sizeof key.b);
-		row->at = (struct ar_store_place){ ar_pg_col_u64(r, i, 0), ar_pg_col_u64(r, i, 1) };
-		row->session = ar_store_key_text(&base->arena, &key);
-		row->first_seq = ar_pg_col_u64(r, i, 3);
-		row->last_seq = ar_pg_col_u64(r, i, 4);
-		st = ar_pg_unpack(pg->packer, ar_pg_col_bytes(r, i, 5), &base->arena, &row->body, &base->err);
-	}
-	return st;
+	op->rows = ar_arena_alloc(&base->arena, ((size_t)came + 1) * sizeof *op->rows);
+	while (i < came && !(st = take_row(pg, r, i, op)))
+		i++;
+	op->row_count = (size_t)i;
+	op->at_end = came == 0 || (i == came && ar_pg_col_bool(r, came - 1, 6));
+	return i > 0 ? AR_OK : st;
 }
 
 /* Adds what a row says of a lane, if anything. */

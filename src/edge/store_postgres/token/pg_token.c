@@ -20,6 +20,30 @@ static void take_version(struct ar_pg *pg, struct ar_store_token_put *op)
 	PQclear(put);
 }
 
+/* Its entry goes into the same transaction; nothing was changed, nothing is told. */
+static bool add_audit(struct ar_postgres *s, const struct ar_store_token_put *op)
+{
+	if (ar_pg_turn(&s->writer))
+		return false;
+	ar_pg_batch_reset(&s->batch);
+	s->batch.chain = s->chain;
+	if (op->audit && op->version)
+		ar_pg_batch_audit(&s->batch, op->audit);
+	ar_pg_batch_send(&s->batch, &s->writer, s->base.store.epoch, s->lane);
+	return true;
+}
+
+static enum ar_pg_fault commit(struct ar_postgres *s)
+{
+	struct ar_pg *pg = &s->writer;
+
+	ar_pg_send(pg, AR_PG_NO_TIMEOUT, NULL);
+	s->is_commit_sent = !pg->fault;
+	ar_pg_send(pg, AR_PG_COMMIT, NULL);
+	ar_pg_sync(pg);
+	return ar_pg_end(pg);
+}
+
 static enum ar_pg_fault put_once(struct ar_postgres *s, struct ar_store_token_put *op)
 {
 	struct ar_pg *pg = &s->writer;
@@ -30,15 +54,14 @@ static enum ar_pg_fault put_once(struct ar_postgres *s, struct ar_store_token_pu
 	ar_pg_arg_u64(&args, op->expected);
 	if (!is_drop)
 		ar_pg_arg_bytes(&args, op->record);
+	if (!ar_postgres_audit_begin(s))
+		return ar_pg_end(pg);
 	ar_postgres_begin(s);
 	ar_pg_send(pg, AR_PG_TOKEN_TICK, NULL);
 	ar_pg_send(pg, is_drop ? AR_PG_TOKEN_DROP : AR_PG_TOKEN_PUT, &args);
-	ar_pg_send(pg, AR_PG_NO_TIMEOUT, NULL);
-	s->is_commit_sent = !pg->fault;
-	ar_pg_send(pg, AR_PG_COMMIT, NULL);
 	ar_pg_sync(pg);
 	take_version(pg, op);
-	return ar_pg_end(pg);
+	return add_audit(s, op) ? commit(s) : ar_pg_end(pg);
 }
 
 static bool may_try_again(const struct ar_postgres *s, enum ar_pg_fault fault)
@@ -49,6 +72,7 @@ static bool may_try_again(const struct ar_postgres *s, enum ar_pg_fault fault)
 enum ar_status ar_postgres_token_put(struct ar_postgres *s, struct ar_store_token_put *op)
 {
 	enum ar_pg_fault fault = AR_PG_CLASH;
+	bool was_sent;
 	enum ar_status st = ar_store_check_token(op, &op->op.err);
 
 	for (unsigned tries = 0; !st && tries < TRIES && may_try_again(s, fault); tries++) {
@@ -57,7 +81,9 @@ enum ar_status ar_postgres_token_put(struct ar_postgres *s, struct ar_store_toke
 			st = ar_postgres_reconnect(s, &op->op.err);
 		if (!st)
 			fault = put_once(s, op);
+		ar_postgres_audit_end(s, !st && !fault);
 	}
+	was_sent = s->is_commit_sent;
 	s->is_commit_sent = false;
 	if (st)
 		return st == AR_E_UNAVAILABLE ? (op->op.err.status = AR_E_IO) : st;
@@ -65,7 +91,7 @@ enum ar_status ar_postgres_token_put(struct ar_postgres *s, struct ar_store_toke
 		return ar_store_fail_fenced(&op->op.err, s->base.store.epoch);
 	if (fault) {
 		ar_pg_fail(&s->writer, &op->op.err);
-		return op->op.err.status = AR_E_IO;
+		return op->op.err.status = fault == AR_PG_LOST && was_sent ? AR_E_DOUBT : AR_E_IO;
 	}
 	return op->version ? AR_OK : ar_store_fail_token(&op->op.err, op->token);
 }

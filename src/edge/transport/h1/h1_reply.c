@@ -1,4 +1,4 @@
-/* The text in front of a reply's body. Everything is uncacheable and not to be sniffed. Pure. */
+/* The text in front of a reply's body. Nothing is to be sniffed, and hardly anything to be kept. Pure. */
 #include "h1/h1_conn.h"
 
 #include <string.h>
@@ -11,6 +11,7 @@ static const struct {
 	{ 201, "Created" },
 	{ 202, "Accepted" },
 	{ 204, "No Content" },
+	{ 304, "Not Modified" },
 	{ 400, "Bad Request" },
 	{ 401, "Unauthorized" },
 	{ 403, "Forbidden" },
@@ -78,6 +79,8 @@ static void add_headers(const struct ar_reply *r, struct head *h)
 
 #define STATUS_200 "HTTP/1.1 200 OK\r\n"
 
+#define NOT_MODIFIED 304 /* says nothing of the content that it does not have */
+
 /* Nearly every answer begins with the same bytes. */
 static void add_status(const struct ar_reply *r, struct head *h)
 {
@@ -89,6 +92,8 @@ static void add_status(const struct ar_reply *r, struct head *h)
 	add_number(h, (size_t)r->status);
 	add(h, AR_STR(" "));
 	add(h, ar_str_from(reason_of(r->status)));
+	if (r->status == NOT_MODIFIED)
+		return;
 	add(h, AR_STR("\r\nContent-Type: "));
 	add(h, r->type ? ar_str_from(r->type) : AR_STR("application/json"));
 	add(h, AR_STR("\r\nContent-Length: "));
@@ -99,8 +104,10 @@ size_t ar_h1_reply_format(const struct ar_reply *r, bool is_close, char *head, s
 	struct head h = { head, 0, room };
 
 	add_status(r, &h);
-	add_number(&h, r->body.len);
-	add(&h, AR_STR("\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"));
+	if (r->status != NOT_MODIFIED)
+		add_number(&h, r->body.len);
+	add(&h, r->is_kept ? AR_STR("\r\nCache-Control: no-cache") : AR_STR("\r\nCache-Control: no-store"));
+	add(&h, AR_STR("\r\nX-Content-Type-Options: nosniff\r\n"));
 	add_headers(r, &h);
 	add(&h, is_close ? AR_STR("Connection: close\r\n\r\n") : AR_STR("\r\n"));
 	return h.len;

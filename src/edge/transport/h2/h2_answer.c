@@ -139,13 +139,22 @@ static void add(struct head *h, const char *name, struct ar_str value)
 					      NGHTTP2_NV_FLAG_NONE };
 }
 
-static void add_common(struct head *h, int status, const char *type)
+static void add_common(struct head *h, const struct ar_reply *r, int status)
 {
 	snprintf(h->status, sizeof h->status, "%d", status);
 	add(h, ":status", ar_str_from(h->status));
-	add(h, "content-type", ar_str_from(type));
-	add(h, "cache-control", AR_STR("no-store"));
+	add(h, "cache-control", r->is_kept ? AR_STR("no-cache") : AR_STR("no-store"));
 	add(h, "x-content-type-options", AR_STR("nosniff"));
+}
+
+/* A 304 says nothing of the content that it does not have. */
+static void add_content(struct head *h, const struct ar_reply *r)
+{
+	if (r->status == 304)
+		return;
+	snprintf(h->length, sizeof h->length, "%zu", r->body.len);
+	add(h, "content-type", r->type ? ar_str_from(r->type) : AR_STR("application/json"));
+	add(h, "content-length", ar_str_from(h->length));
 }
 
 /* Names are written small here. */
@@ -180,9 +189,8 @@ static void reply(struct ar_carrier *c)
 
 	if (s->is_answered)
 		return;
-	add_common(&h, r->status, r->type ? r->type : "application/json");
-	snprintf(h.length, sizeof h.length, "%zu", r->body.len);
-	add(&h, "content-length", ar_str_from(h.length));
+	add_common(&h, r, r->status);
+	add_content(&h, r);
 	add_headers(&h, r);
 	s->byte_at = 0;
 	c->server->counters.bytes_sent += r->body.len;
@@ -196,7 +204,8 @@ static bool stream_begin(struct ar_carrier *c)
 	struct ar_h2_stream *s = ar_h2_stream_of(c);
 	struct head h = { .count = 0 };
 
-	add_common(&h, 200, "text/event-stream");
+	add_common(&h, &c->x->reply, 200);
+	add(&h, "content-type", AR_STR("text/event-stream"));
 	add_headers(&h, &c->x->reply);
 	s->is_streaming = true;
 	submit(s, &h, read_events);

@@ -1,6 +1,7 @@
 /* A link over libuv streams. The write request exists only while a write is in flight, so that an idle peer costs little
  * more than its handle. Owner: the loop thread. */
 #include "link/link.h"
+#include "control.h"
 #include "h1/h1_conn.h"
 #include "link/peer_user.h"
 #include "mem.h"
@@ -10,6 +11,8 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#define UNREAD_LOOKS 16
 
 struct ar_link_write {
 	uv_write_t req;
@@ -228,6 +231,7 @@ static bool find_tcp_source(struct ar_link *l)
 		return true;
 	unmap(&here);
 	unmap(&there);
+	uv_ip_name(&there.any, l->source.address, sizeof l->source.address);
 	l->source.is_loopback = ar_sockaddr_is_loopback(&there);
 	if (l->source.is_peer)
 		return true;
@@ -251,15 +255,35 @@ static bool find_source(struct ar_link *l)
 	return true;
 }
 
-static void turn_away(struct ar_link *l, uint64_t *counter)
+/* A socket that is closed with bytes unread resets the connection, and what was written is lost with it. */
+static void read_what_came(struct ar_link *l)
 {
-	static const char busy[] =
-		"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\n"
-		"Connection: close\r\n\r\n";
-	uv_buf_t buf = uv_buf_init((char *)busy, sizeof busy - 1);
+	char bytes[4096];
+	uv_os_fd_t fd;
 
+	for (int i = 0; i < UNREAD_LOOKS && !uv_fileno(&l->u.handle, &fd); i++) {
+		if (recv(fd, bytes, sizeof bytes, MSG_DONTWAIT) <= 0)
+			return;
+	}
+}
+
+/* In the one form that every failure has; there is no request yet whose answer it could be. */
+static void turn_away(struct ar_link *l, uint64_t *counter, const char *why)
+{
+	struct ar_buf body = { 0 }, out = { 0 };
+	uv_buf_t buf;
+
+	ar_control_error(AR_ERR_OVERLOADED, why, &body);
+	ar_buf_addf(&out,
+		    "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Type: application/json\r\n"
+		    "Content-Length: %zu\r\nConnection: close\r\n\r\n%.*s",
+		    body.len, (int)body.len, body.p);
+	buf = uv_buf_init(out.p, (unsigned)out.len);
 	++*counter;
+	read_what_came(l);
 	uv_try_write(&l->u.stream, &buf, 1);
+	ar_buf_fini(&body);
+	ar_buf_fini(&out);
 	ar_link_close(l);
 }
 
@@ -280,15 +304,15 @@ void ar_link_accept(struct ar_listener *listener)
 	}
 	l->has_slot = ar_slots_take(&s->slots, kind_of(l));
 	if (!l->has_slot) {
-		turn_away(l, &s->counters.turned_away);
+		turn_away(l, &s->counters.turned_away, "as many connections are open as there may be");
 		return;
 	}
 	if (!uv_fileno(&l->u.handle, &fd) && ar_server_is_strained(s, fd, kind_of(l) != AR_SLOTS_TCP)) {
-		turn_away(l, &s->counters.no_descriptors);
+		turn_away(l, &s->counters.no_descriptors, "few file descriptors are left here");
 		return;
 	}
 	if (!find_source(l)) {
-		turn_away(l, &s->counters.turned_away);
+		turn_away(l, &s->counters.turned_away, "this address has as many connections as it may");
 		return;
 	}
 	if (!l->source.is_unix)

@@ -3,6 +3,7 @@
 #ifndef AR_TRANSPORT_PEER_LINK_H
 #define AR_TRANSPORT_PEER_LINK_H
 
+#include "door.h"
 #include "deadline.h"
 #include "peer/h1_answer.h"
 #include "list.h"
@@ -49,6 +50,7 @@ struct ar_peer_ask {
 	const char *command;
 	struct ar_str body;
 	const struct ar_principal *who; /* who asks; NULL: the operator */
+	struct ar_call_origin from;
 	bool is_stream; /* an event stream is hoped for; gets a connection of its own */
 	bool is_fresh; /* no connection that was used before */
 

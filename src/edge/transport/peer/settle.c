@@ -37,12 +37,23 @@ static void on_settle(uv_timer_t *timer)
 	arm(s);
 }
 
+/* Without the store nobody knows who owns what: then it is the store that is to be looked at, not the nodes. */
 static void give_up(struct ar_exchange *x)
 {
-	x->carrier->server->counters.forward_failed++;
-	ar_exchange_refuse(
-		x, AR_ERR_OWNER_UNREACHABLE,
-		"no node that can be reached owns the session yet; repeat the call with the same key", 0);
+	struct ar_http_server *s = x->carrier->server;
+
+	s->counters.forward_failed++;
+	if (s->ops.is_store_out && s->ops.is_store_out(s->ops.arg))
+		ar_exchange_refuse(
+			x, AR_ERR_STORAGE_UNAVAILABLE,
+			"this node does not reach the store, so it does not know who owns the session; "
+			"repeat the call with the same key",
+			0);
+	else
+		ar_exchange_refuse(
+			x, AR_ERR_OWNER_UNREACHABLE,
+			"no node that can be reached owns the session yet; repeat the call with the same key",
+			0);
 }
 
 void ar_settle_wait(struct ar_exchange *x)

@@ -1,0 +1,69 @@
+/* What a reader gets back after a restart, layer by layer. The session itself is the fold of its log: that it is here at all shows that the log was
+ * read. The texts of a conversation lie beside the log, and may be gone: those that were looked for and not found are named. Pure. */
+#include "decide.h"
+
+static bool is_missing(const struct ar_missing *m, struct ar_str ref)
+{
+	for (size_t i = 0; i < m->count; i++) {
+		if (ar_str_eq(m->refs[i], ref))
+			return true;
+	}
+	return false;
+}
+
+static struct ar_str missing_of(struct ar_draft *w, size_t *ret_count)
+{
+	struct ar_decision *d = w->d;
+	struct ar_jw j = ar_decide_json(d);
+
+	*ret_count = 0;
+	ar_jw_open_array(&j);
+	for (size_t i = 0; i < w->thread->context.count; i++) {
+		struct ar_str ref = ((const struct ar_context_entry *)w->thread->context.at[i])->ref;
+
+		if (!is_missing(&d->input->missing, ref))
+			continue;
+		ar_jw_str(&j, ref);
+		(*ret_count)++;
+	}
+	ar_jw_close_array(&j);
+	return ar_decide_json_end(d);
+}
+
+/* `texts`: the word for what needs the texts too. */
+static struct ar_str layers_of(struct ar_decision *d, struct ar_str texts)
+{
+	static const char *const folded[] = { "sessionShell", "threadSummaries", "queuedTurns",
+					      "pendingActions" };
+	static const char *const with_texts[] = { "recentWindow", "activeThreadRead" };
+	static const char *const not_here[] = { "subagents", "jobs" };
+	struct ar_jw j = ar_decide_json(d);
+
+	ar_jw_open(&j);
+	for (size_t i = 0; i < AR_ARRAY_LEN(folded); i++)
+		ar_jw_mstr(&j, folded[i], AR_STR("restored"));
+	for (size_t i = 0; i < AR_ARRAY_LEN(with_texts); i++)
+		ar_jw_mstr(&j, with_texts[i], texts);
+	for (size_t i = 0; i < AR_ARRAY_LEN(not_here); i++)
+		ar_jw_mstr(&j, not_here[i], AR_STR("not_applicable"));
+	ar_jw_close(&j);
+	return ar_decide_json_end(d);
+}
+
+void ar_draft_reconstructed(struct ar_draft *w)
+{
+	struct ar_decision *d = w->d;
+	struct ar_ids ids = ar_ids_thread(w->thread);
+	size_t count;
+	struct ar_str missing = missing_of(w, &count);
+	struct ar_str texts = count			   ? AR_STR("degraded")
+			      : d->input->missing.is_known ? AR_STR("restored")
+							   : AR_STR("unknown");
+
+	ar_decide_emit(d, AR_EV_HISTORY_RECONSTRUCTED, &ids,
+		       &(struct ar_ev_history_reconstructed){
+			       .layers = layers_of(d, texts),
+			       .degraded = count > 0,
+			       .missing = missing,
+			       .as_of_sequence = AR_OPT_INT((int64_t)d->session->head) });
+}
