@@ -42,7 +42,7 @@ test('the same over IPv6', { skip }, async () => {
 	assert.equal(ask(0, rt.url).status, 200);
 });
 
-/** agentd as user OWN, with programs and a folder that it can use. */
+/** agentd as user OWN, with programs and a folder that it can use; always on a file, for the server of a test is another user's. */
 async function startAsOwn(config) {
 	const home = newFolder(), programs = join(home, 'bin');
 	chmodSync(home, 0o755);
@@ -51,7 +51,7 @@ async function startAsOwn(config) {
 	const dataDir = join(home, 'own');
 	mkdirSync(dataDir);
 	chownSync(dataDir, OWN, OWN);
-	return startAgentd({ dataDir, program: join(programs, 'agentd'), uid: OWN, config });
+	return startAgentd({ dataDir, program: join(programs, 'agentd'), uid: OWN, config, env: { AGENTD_STORE: '' } });
 }
 
 test('a daemon of an ordinary user lets in that user and root, and nobody else', { skip }, async () => {

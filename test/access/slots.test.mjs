@@ -37,7 +37,8 @@ test('silent clients on TCP do not lock the operator out of the unix socket', as
 	const rt = await startAgentd({ config: { 'limits.max_connections': 200, 'limits.max_address_connections': 0 } });
 	const clients = await crowd(rt, 220);
 	for (let i = 0; i < 5; i++) assert.deepEqual((await ok(rt, 'list_sessions', {}, { via: 'socket' })).sessions, []);
-	assert.equal(clients.filter((c) => !c.isClosed).length, 200 - 25, 'an eighth is kept');
+	const kept = process.env.AR_TEST_POSTGRES ? 50 : 25;
+	assert.equal(clients.filter((c) => !c.isClosed).length, 200 - kept, 'an eighth is kept, and another one for nodes where there may be some');
 });
 
 test('nor when there are few descriptors', async () => {

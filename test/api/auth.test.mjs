@@ -126,7 +126,7 @@ test('a rotated token has two secrets for a while', async () => {
 test('a token that expires or is revoked ends, and its streams with it', async () => {
 	const rt = await startAgentd();
 	const { sessionId } = await ok(rt, 'create_session', {});
-	const brief = await create(rt, { expiresAt: new Date(Date.now() + 2500).toISOString() });
+	const brief = await create(rt, { expiresAt: new Date(Date.now() + 5000).toISOString() });
 	const lasting = await create(rt, {});
 	const kept = await create(rt, {});
 	const streams = { brief: await stream(rt, brief.token, sessionId), lasting: await stream(rt, lasting.token, sessionId), kept: await stream(rt, kept.token, sessionId) };
@@ -136,7 +136,7 @@ test('a token that expires or is revoked ends, and its streams with it', async (
 	assert.equal((await ok(rt, 'revoke_token', { tokenId: lasting.record.tokenId })).result, 'no_op');
 	assert.match((await as(rt, lasting.token, 'list_sessions')).body.error.message, /revoked/);
 	await streams.lasting.ended;
-	assert.ok(Date.now() - started < 2400, `the stream of a revoked token lived for ${Date.now() - started} ms`);
+	assert.ok(Date.now() - started < 4900, `the stream of a revoked token lived for ${Date.now() - started} ms`);
 	await streams.brief.ended;
 	assert.match((await as(rt, brief.token, 'list_sessions')).body.error.message, /expired/);
 	const last = await Promise.race([streams.kept.ended.then(() => 'ended'), sleep(200).then(() => 'open')]);

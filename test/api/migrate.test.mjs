@@ -38,10 +38,10 @@ test('a store is migrated once, and agentd asks for it', { skip: !server && 'no 
 	const config = join(newFolder(), 'settings.yaml');
 	sql('postgres', 'CREATE DATABASE migrated');
 	writeFileSync(config, `store: "${server} dbname=migrated"\n`);
-	assert.equal(agentd('migrate', '--config', config).stdout, 'schema version 0 -> 9\n');
-	assert.equal(agentd('migrate', '--config', config).stdout, 'schema version 9, nothing to do\n');
+	const [, newest] = agentd('migrate', '--config', config).stdout.match(/^schema version 0 -> (\d+)\n$/);
+	assert.equal(agentd('migrate', '--config', config).stdout, `schema version ${newest}, nothing to do\n`);
 	sql('migrated', 'DELETE FROM migration WHERE version > 1');
 	const refused = agentd('--config', config, '--data-dir', newFolder());
 	assert.equal(refused.status, 1);
-	assert.match(refused.stderr, /schema version 1, this program needs 9: run `agentd migrate`/);
+	assert.ok(refused.stderr.includes(`schema version 1, this program needs ${newest}: run \`agentd migrate\``), refused.stderr);
 });

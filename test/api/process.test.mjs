@@ -1,5 +1,6 @@
 // Processes end to end, through the real shim and boundary: what is on record before they run, every byte by its place, input, each end, what a
 // restart finds of them, and what is said of one that nobody can reach any more.
+// ci: first
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, utimesSync } from 'node:fs';
@@ -200,6 +201,14 @@ test('PR-14 who ended it is told: a person, an interruption, the end of the runt
 	assert.equal(end.payload.terminatedBy, 'shutdown');
 });
 
+/** What turn.started refers to is what get_execution_environment answers. */
+async function isRecorded({ sessionId }, env) {
+	const [begun] = await facts(w.rt, sessionId, 'turn.started');
+	const kept = JSON.parse((await ok(w.rt, 'read_output', { outputRef: begun.payload.executionEnvironmentRef })).content);
+	for (const name of ['workspaceId', 'cwd', 'shell', 'os', 'arch', 'processLimits']) assert.deepEqual(kept[name], env[name], name);
+	assert.deepEqual([kept.sandboxProfile, kept.networkProfile.access], [{ mode: env.sandbox.mode, isAvailable: env.sandbox.inForce.isAvailable }, env.network.access]);
+}
+
 test('PR-01 PR-03 PR-06 the environment of a session, and what a restart would find of it', async () => {
 	const turn = await run({ command: 'echo here; sleep 60', background: true });
 	const { processId } = await startOf(turn);
@@ -221,6 +230,12 @@ test('PR-01 PR-03 PR-06 the environment of a session, and what a restart would f
 	assert.deepEqual(Object.keys(env.recovery), ['mayBeAlive', 'outputIsSafe', 'beyondRecovery', 'openActions']);
 	const { threads } = await ok(w.rt, 'get_session', { sessionId: turn.sessionId });
 	assert.equal(threads[0].processes[0].processId, processId);
+	await isRecorded(turn, env);
+	const strict = await submit(w.rt, 'hello', { options: { sandbox: 'no_network' } });
+	await ended(w.rt, strict.sessionId, strict.turnId);
+	const named = await ok(w.rt, 'get_execution_environment', { turnId: strict.turnId });
+	assert.equal(named.sandbox.mode, 'no_network');
+	await isRecorded(strict, named);
 	await refused(w.rt, 'scope_not_found', 'get_execution_environment', { sessionId: turn.sessionId, turnId: 'nobody' });
 	await ok(w.rt, 'terminate_process', { processId, reason: 'done' });
 	assert.equal((await endOf(turn)).payload.terminatedBy, 'user');

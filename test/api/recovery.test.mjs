@@ -78,6 +78,7 @@ test('CP-10 QU-04 QU-07 ST-11 TK-41 AN-31 OPEN-07 resume_thread: without auto_re
 	await waitFor(async () => (await thread(rt, sessionId)).status === 'stale', 'a stale thread');
 	const stale = await thread(rt, sessionId);
 	assert.deepEqual([stale.statusDetail, stale.activeTurnId], ['lost', turnId]);
+	assert.equal(stale.diagnostics.findings.find((f) => f.kind === 'lost_worker').turnId, turnId);
 	const lost = await task(rt, sessionId);
 	assert.deepEqual([lost.status, lost.attempts[0].status, lost.attempts[0].statusDetail], ['lost', 'unknown', 'lost']);
 	assert.equal(model.log(turnId).length, 1, 'nothing runs unasked');
@@ -140,7 +141,9 @@ test('CP-10 a turn that keeps killing its process is blocked as crash_loop; resu
 	assert.deepEqual([blocked.statusReason, blocked.activeTurnId, blocked.turns[0].restarts], ['crash_loop', turnId, 2]);
 	assert.equal((await task(current, sessionId)).status, 'blocked');
 	assert.equal(model.log(turnId).length, 3, 'not tried again');
+	assert.deepEqual((await ok(current, 'list_actions', {})).actions.map((a) => a.actionType), ['recovery'], 'a person is asked');
 	assert.equal((await ok(current, 'resume_thread', { sessionId, threadId })).result, 'resumed');
+	assert.deepEqual((await ok(current, 'list_actions', {})).actions, [], 'and answered so');
 	const follower = await follow(current, sessionId);
 	await follower.ended(turnId);
 	assert.equal(follower.of('task.blocked').length, 1);

@@ -50,7 +50,7 @@ test('AC-01 EV-37 EV-41 a submitted turn is a fact before the model answers, and
 	assert.ok(types.indexOf('turn.submitted') < types.indexOf('model.requested'));
 	assert.equal(sequence, follower.of('turn.submitted')[0].sequence);
 	const { status, statusDetail, activeTurnId } = await thread(sessionId);
-	assert.deepEqual([status, statusDetail, activeTurnId], ['running', 'preparing', turnId]);
+	assert.deepEqual([status, statusDetail, activeTurnId], ['running', 'running', turnId]);
 	const { title, createdAt, workspaceId } = await ok(w.rt, 'get_session', { sessionId });
 
 	const other = await submit(w.rt, '[[hang]] at once', { sessionId, threadId, turnId: `${turnId}-b` });
@@ -115,10 +115,12 @@ test('QU-02 QU-03 QU-08 OPEN-41 every change of the queue is a queue.changed tha
 	});
 	await ok(w.rt, 'promote_queued_turn', { sessionId, queuedTurnId: c });
 	await checkOrder(sessionId, 'promoted', [c, a, b]);
+	assert.deepEqual((await thread(sessionId)).queuedTurns.map((t) => [t.position, t.source]), [[1, 'api'], [2, 'channel'], [3, 'api']], 'RM-14 two sources');
 	await ok(w.rt, 'remove_queued_turn', { threadId, turnId: a });
 	await checkOrder(sessionId, 'removed', [c, b]);
 	const { queuedTurns, queue } = await thread(sessionId);
-	assert.ok(queuedTurns.every((t) => t.source && t.policy === 'queue' && t.submittedAt));
+	assert.deepEqual(queuedTurns.map((t) => [t.queuedTurnId, t.position, t.source, t.policy, Boolean(t.submittedAt)]), [[c, 1, 'api', 'queue', true], [b, 2, 'api', 'queue', true]]);
+	assert.deepEqual([queue.length, queue.resumeState], [2, 'automatic']);
 	await restart();
 	assert.deepEqual((await thread(sessionId)).queuedTurns, queuedTurns);
 	assert.deepEqual((await thread(sessionId)).queue, queue);

@@ -111,9 +111,9 @@ test('HI-13 a snapshot that is not what the log says is found, repaired, and the
 	assert.deepEqual(fact.payload.repairedFields, ['snapshot']);
 });
 
-test('the snapshot of another session at the same sequence is found by its content', async () => {
+test('the snapshot of another session at the same sequence is found by its checksum', async () => {
 	const { found } = await damaged('snapshot-other', ['snapshot'], { every: 1 });
-	assert.notEqual(found.findings[0].stored, found.findings[0].folded);
+	assert.match(found.findings[0].message, /is not the one that was stored/);
 	await damaged('snapshot-other', ['snapshot']); // with facts behind it
 });
 
@@ -175,6 +175,29 @@ test('a missing content stays a finding, and a repair beside it says what is una
 	assert.deepEqual(fact.payload.unavailable, lost.map((f) => f.id));
 	assert.deepEqual(whats(await verify(rt, sessionId)), lost.map(() => 'content'));
 	await rt.stop();
+});
+
+test('HI-10 a turn comes back without its texts: history.reconstructed names them and says degraded; with them it says restored, also when it is resumed', async () => {
+	for (const isGone of [true, false]) {
+		const dataDir = newFolder();
+		const again = () => startAgentd({ dataDir, model, config: { 'recovery.auto_resume': false } });
+		const first = await again();
+		const { sessionId, threadId, turnId } = await submit(first, `[[fail-times 1 hang]] hello ${isGone}`);
+		await waitFor(() => model.log(turnId)[0], 'the model call');
+		await first.kill9();
+		if (isGone) execute(dataDir, 'blob-gone');
+		const rt = await again();
+		const log = async () => (await readLog(rt, sessionId)).map((f) => f.event);
+		const told = await waitFor(async () => (await log()).find((e) => e.type === 'history.reconstructed'), 'what came back');
+		const { inputRef } = (await log()).find((e) => e.type === 'turn.submitted').payload;
+		const { sessionShell, recentWindow, activeThreadRead, jobs } = told.payload.layers;
+		assert.deepEqual([sessionShell, recentWindow, activeThreadRead, jobs], isGone ? ['restored', 'degraded', 'degraded', 'not_applicable'] : ['restored', 'restored', 'restored', 'not_applicable']);
+		assert.deepEqual([told.payload.degraded, told.payload.missing], isGone ? [true, [inputRef]] : [false, []]);
+		await ok(rt, 'resume_thread', { sessionId, threadId });
+		const facts = (await log()).filter((e) => e.type === 'history.reconstructed');
+		assert.deepEqual(facts.map((e) => e.payload.degraded), [isGone, isGone]);
+		await rt.stop();
+	}
 });
 
 test('a gap in the log, a broken fact and a lost end are corrupt, with the first bad sequence, and are not repaired', async () => {

@@ -39,8 +39,10 @@ test('CH-01 CH-11 RM-24 a peer enrols: who it is and what it can do are facts an
 	assert.ok(!JSON.stringify(fact).includes(resumeToken), 'the token is in no fact');
 	const before = await summary(sessionId);
 	await restart();
-	assert.deepEqual(await summary(sessionId), before);
 	assert.equal(before.channels[0].status, 'connected');
+	assert.deepEqual(await summary(sessionId), { ...before, channels: [{ ...before.channels[0], status: 'disconnected' }] }, 'nobody is there after a crash');
+	const [gone] = await facts(w.rt, sessionId, 'channel.disconnected');
+	assert.deepEqual([gone.channelId, gone.payload.reason, gone.payload.lastSeenAt], [channelId, 'error', fact.payload.lastSeenAt]);
 	await connect(sessionId, { transport: 'json_rpc', peerRole: 'host', capabilities: [] });
 	const two = await facts(w.rt, sessionId, 'channel.connected');
 	assert.deepEqual(two.map((e) => [e.payload.transport, e.payload.peerRole]), [['sse', 'client'], ['json_rpc', 'host']]);
@@ -149,6 +151,7 @@ test('CH-12 a stream of a channel ends: the peer is disconnected, once, and the 
 	second.stop();
 	const [gone] = await seen(w.rt, sessionId, 'channel.disconnected');
 	assert.deepEqual([gone.channelId, gone.payload.reason, gone.payload.lastAckedSequence], [channelId, 'closed', 0]);
+	assert.ok(Date.parse(gone.payload.lastSeenAt) <= Date.parse(gone.timestamp));
 	const third = await follow(w.rt, sessionId, { channelId });
 	const [resumed] = await seen(w.rt, sessionId, 'channel.resumed');
 	assert.equal(resumed.payload.fromSequence, 0);
@@ -182,7 +185,8 @@ test('CH-04 CH-05 CH-15 CH-16 AN-22 a question crosses a channel and its answer 
 	const out = await facts(w.rt, sessionId, 'channel.permission_forwarded');
 	assert.deepEqual(out.map((e) => [e.channelId, e.actionId]), [['phone', action.actionId]], 'CH-02 not to one that cannot answer');
 	assert.deepEqual([out[0].payload.forwardedTo.channelId, out[0].payload.target.kind, out[0].payload.approvalActionId], ['phone', 'tool', action.actionId]);
-	assert.ok(out[0].payload.requestingPeer.kind, JSON.stringify(out[0].payload.requestingPeer));
+	assert.deepEqual(out[0].payload.requestingPeer, { kind: 'runtime', runtimeId: out[0].runtimeId, sessionId });
+	assert.deepEqual([out[0].payload.target.id, out[0].payload.expiresAt], [action.toolCallId, action.expiresAt]);
 	assert.deepEqual((await summary(sessionId)).channels.map((c) => c.permissionBridge.open), [[action.actionId], []]);
 	await ok(w.rt, 'ack_events', { channelId: 'phone', sessionId, sequence: out[0].sequence });
 	await restart();

@@ -2,8 +2,8 @@
 // ci: own stage
 // A cluster of agentd nodes on a PostgreSQL pair, under 200 sessions at work, while everything that can fail does: see README.md
 // beside this file. AR_CLUSTER_SECONDS (180) sets how long, AR_CLUSTER_SEED which faults when, AR_CLUSTER_SESSIONS how
-// many clients, AR_CLUSTER_NODES how many nodes, AR_CLUSTER_FAULTS which kinds (names with commas; all); AR_CLUSTER_KEEP keeps
-// the folder of a run that passed.
+// many clients, AR_CLUSTER_NODES how many nodes, AR_CLUSTER_EACH how often each kind comes, AR_CLUSTER_FAULTS which kinds (names with
+// commas; all); AR_CLUSTER_KEEP keeps the folder of a run that passed.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';

@@ -4,7 +4,8 @@ import { sleep } from '../lib/runtime.mjs';
 
 const HOUR = 3600;
 
-export const KINDS = ['kill9', 'stop', 'cutFromPostgres', 'cutBetween', 'failover', 'fillDisk', 'stepClock', 'stepDatabaseClock', 'rollingRestart'];
+export const KINDS = ['kill9', 'stop', 'cutFromPostgres', 'cutBetween', 'failover', 'restartPostgres', 'killBackend', 'terminateBackends', 'fillDisk', 'stepClock',
+	'stepDatabaseClock', 'rollingRestart'];
 
 // Keeps things for one user at a time, in the order of asking.
 class Locks {
@@ -110,6 +111,25 @@ export class Faults {
 			await pair.rebuilding;
 			return `writes again after ${ms} ms`;
 		}));
+	}
+
+	async restartPostgres() {
+		const { pair } = this.world;
+		const signal = this.roll(2) ? 'SIGINT' : 'SIGQUIT'; // fast, immediate
+		await this.locks.hold([pair], () => this.noted('restartPostgres', pair.primary.name, async () => {
+			await pair.restart(signal);
+			return signal;
+		}));
+	}
+
+	async killBackend() {
+		const { pair } = this.world;
+		await this.locks.hold([pair], () => this.noted('killBackend', pair.primary.name, () => pair.killBackend(this.roll)));
+	}
+
+	async terminateBackends() {
+		const { pair } = this.world;
+		await this.locks.hold([pair], () => this.noted('terminateBackends', pair.primary.name, async () => `${await pair.terminateBackends()} connections`));
 	}
 
 	async fillDisk() {

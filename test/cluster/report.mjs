@@ -30,7 +30,7 @@ export function report({ history, nodes, actors, sides, takeovers, leaseMs }, fi
 	const connections = actors.flatMap((actor) => actor.readers).reduce((n, reader) => n + reader.connections, 0);
 	return [
 		`${nodes.length} nodes, ${actors.length} sessions with clients and ${sides.size} made by key; ${Math.round(history.now() / 1000)} s`,
-		`faults: ${words(countBy(faults, (fault) => fault.fault))}`,
+		`${faults.length} faults: ${words(countBy(faults, (fault) => fault.fault))}`,
 		...kinds.filter((kind) => ['failover', 'fillDisk'].includes(kind)).map((kind) => `  ${kind}: ${faults.filter((f) => f.fault === kind).map((f) => f.detail).join('; ')}`),
 		`calls: ${calls.length}, ${answered} answered; ${words(countBy(calls, (call) => call.kind))}; ${repeats(calls)} repeated`,
 		`no answer: ${words(countBy(calls.filter((call) => !call.isAnswer), (call) => reasonOf(call)))}`,

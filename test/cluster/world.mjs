@@ -34,8 +34,9 @@ const SETTINGS = {
 };
 
 export class World {
-	constructor({ nodes: count, sessions, seed }) {
-		Object.assign(this, { count, seed, leaseMs: LEASE_MS, isOver: false, isBroken: false, nodes: [], live: new Set() });
+	/** `program`: the agentd of the nodes, if it is not the one under test. */
+	constructor({ nodes: count, sessions, seed, program }) {
+		Object.assign(this, { count, seed, program, leaseMs: LEASE_MS, isOver: false, isBroken: false, nodes: [], live: new Set() });
 		this.sessions = new Map(); // session -> its actor
 		this.sides = new Map(); // session that was made by key alone -> the key
 		this.sightings = []; // who was who when: { xmax, epochs, owners }
@@ -101,7 +102,7 @@ export class World {
 		if (this.count > 1) Object.assign(settings, { 'cluster.listen': `${address}:7718`, ...this.pki.issue(name, 'ca', { names: `IP:${address}` }).clusterSettings(name) });
 		const clock = new Clock(join(this.folder, `${name}.clock`));
 		const note = (text) => this.history.problem(text);
-		return Object.assign(new AgentdNode({ name, clock, settings, note, folder: this.folder, network: this.network }), { address });
+		return Object.assign(new AgentdNode({ name, clock, settings, note, folder: this.folder, network: this.network, program: this.program }), { address });
 	}
 
 	/** A reader of the session was given a fact. */

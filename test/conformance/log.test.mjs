@@ -190,7 +190,7 @@ test('ID-04 EV-42 each turn: submitted once, of one thread, started at most once
 	}
 });
 
-test('ID-05 ID-06 OPEN-14 OPEN-40 a turn has one task over its attempts; run and attempt ids pair one to one', () => {
+test('ID-05 ID-06 OPEN-14 OPEN-40 a turn has one task over its attempts; run and attempt ids pair one to one, and either finds the run', async () => {
 	const pairs = new Map(), owner = new Map();
 	for (const e of events.filter((x) => x.runId)) {
 		assert.equal(owner.get(e.runId) ?? e.taskId, e.taskId);
@@ -199,6 +199,11 @@ test('ID-05 ID-06 OPEN-14 OPEN-40 a turn has one task over its attempts; run and
 		pairs.set(e.runId, e.attemptId);
 	}
 	assert.equal(new Set(pairs.values()).size, pairs.size);
+	for (const pair of pairs) {
+		const [byRun, byAttempt] = await Promise.all(pair.map((id) => ok(w.rt, 'explain', { id, sessionId })));
+		assert.ok(byRun.reasons.length > 0);
+		assert.deepEqual(byAttempt.reasons, byRun.reasons);
+	}
 	for (const { turnId, taskId } of of('task.created')) assert.deepEqual([...new Set(events.filter((e) => e.turnId === turnId && e.taskId).map((e) => e.taskId))], [taskId]);
 	const recovered = of('task.attempt.started').filter((e) => e.payload.trigger === 'resume_after_crash');
 	assert.equal(recovered.length, 1);
@@ -384,6 +389,14 @@ test('ID-11 AN-11 previews have the whole behind them', async () => {
 		assert.ok(content.startsWith(e.payload.preview));
 		assert.equal(sizeBytes, e.payload.outputBytes);
 	}
+	const shown = events.flatMap((e) => ['preview', 'inputPreview', 'summaryPreview'].filter((name) => e.payload[name]).map((name) => [e, name]));
+	for (const [e, name] of shown) {
+		const outputRef = name === 'inputPreview' ? e.payload.inputRef : (e.outputRef ?? e.payload.outputRef ?? e.payload.errorRef ?? e.payload.summaryRef);
+		assert.ok(outputRef, `${e.type} has ${name} and no ref`);
+		const { content } = await ok(w.rt, 'read_output', { outputRef });
+		assert.ok(content.includes(e.payload[name]) || content.includes(JSON.stringify(e.payload[name]).slice(1, -1)), `${e.type} ${name}`);
+	}
+	assert.ok(new Set(shown.map(([e]) => e.type)).size >= 2, shown.map(([e]) => e.type).join());
 });
 
 // ---- read models ----
@@ -405,7 +418,7 @@ test('RM-01 RM-02 the session shows its shell, times, threads and newest steps',
 test('RM-03 ST-02 ST-04 OPEN-06 while a turn runs and others wait, the thread says so', () => {
 	const [t] = snapshots[1].threads;
 	assert.deepEqual([t.status, t.queuedTurns.length, t.queue.length], ['running', 3, 3]);
-	assert.ok(t.activeTurnId && ['preparing', 'interrupting', 'retrying'].includes(t.statusDetail));
+	assert.ok(t.activeTurnId && ['preparing', 'running', 'interrupting', 'retrying'].includes(t.statusDetail));
 	assert.deepEqual(t.queuedTurns.map((q) => q.position), [1, 2, 3]);
 });
 
@@ -454,8 +467,9 @@ test('OPEN-07 ST-21 a lost attempt validates and is still told apart', async () 
 
 test('RM-25 RM-26 RM-28 what this runtime cannot tell is called unavailable or not_applicable', async () => {
 	const s = await get('get_session');
-	for (const name of ['telemetrySummary', 'toolInventory', 'artifactSummary', 'benchmarkSummary'])
-		assert.equal(s[name].state, 'unavailable', name);
+	for (const name of ['telemetrySummary', 'artifactSummary', 'benchmarkSummary']) assert.equal(s[name].state, 'unavailable', name);
+	assert.deepEqual(s.toolInventory, { state: 'available', command: 'get_tool_inventory' });
+	assert.ok((await ok(w.rt, s.toolInventory.command, { sessionId })).tools, 'and so it is');
 	assert.equal(s.tasks[0].deliveryState.state, 'not_applicable');
 });
 
@@ -469,7 +483,12 @@ test('OPEN-22 the nine names that the standard has no member for are there', asy
 	const s = await get('get_session');
 	for (const name of ['toolInventory', 'contextBoundary', 'artifactSummary', 'historyCursor', 'asOfSequence', 'benchmarkSummary'])
 		assert.ok(name in s, name);
-	for (const name of ['lastOutcome', 'diagnostics', 'queue']) assert.ok(name in s.threads[0], name);
+	const [{ lastOutcome, diagnostics, queue }] = s.threads;
+	const end = (await readLog(w.rt, sessionId)).findLast((f) => TERMINAL.has(f.type) && f.event.threadId === s.threads[0].threadId).event;
+	assert.deepEqual([lastOutcome.turnId, lastOutcome.status], [end.turnId, end.payload.status ?? 'completed']);
+	assert.deepEqual([diagnostics.state, queue.length, s.contextBoundary.state], ['partial', 0, 'none']);
+	const { history } = await get('get_session', { cursor: String(s.historyCursor.before), limit: 1 });
+	assert.equal(history.events[0].sequence, s.asOfSequence, 'the cursor leads to the newest fact');
 	validateSnapshot(s);
 });
 
@@ -493,9 +512,15 @@ test('AN-21 twenty reconnects add no turn and no fact', async () => {
 	assert.deepEqual([after.asOfSequence, after.threads[0].turns.length], [asOfSequence, turns.length]);
 });
 
-test('AN-38 durations are differences of facts', () => {
+test('AN-38 durations are differences of facts, times of the read model are theirs, and a client cannot post one', async () => {
+	const turns = new Map((await get('get_session')).threads.flatMap((t) => t.turns).map((t) => [t.turnId, t]));
 	for (const e of of('turn.completed')) {
 		const [started] = of('turn.started').filter((x) => x.turnId === e.turnId);
 		assert.equal(e.payload.durationMs, Math.floor((micros(e) - micros(started)) / 1000));
+		const { startedAt, completedAt } = turns.get(e.turnId);
+		assert.deepEqual([startedAt, completedAt], [started.timestamp, e.timestamp]);
 	}
+	const { asOfSequence } = await get('get_session');
+	for (const more of [{ durationMs: 1 }, { startedAt: '2020-01-01T00:00:00Z' }]) await refused(w.rt, 'invalid_input', 'submit_turn', { sessionId, text: 'x', ...more }, { loose: true });
+	assert.equal((await get('get_session')).asOfSequence, asOfSequence);
 });

@@ -1,6 +1,8 @@
 // ci: release only
 // kill -9 of agentd, hundreds of times, under 32 sessions that are at work: at random moments and at every named fault
-// point. Afterwards the log is held against everything that any client was told. AR_CRASH_KILLS sets the number.
+// point. Afterwards the log is held against everything that any client was told, and on SQLite, now and then between two kills as well, the file by
+// a checker that shares no code with the runtime. AR_CRASH_KILLS sets the number, AR_CRASH_SESSIONS the sessions, AR_CRASH_SEED the moments;
+// AR_CRASH_AT=random leaves the fault points out, for many kills in little time.
 // ci: alone
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -9,12 +11,15 @@ import { dirname, join, resolve } from 'node:path';
 import { before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { bin, call, newFolder, readLog, startModel, waitFor } from '../lib/runtime.mjs';
+import { Journal } from './journal.mjs';
 import { Actor, dice, World } from './world.mjs';
 
 const KILLS = Number(process.env.AR_CRASH_KILLS ?? 500);
 const SEED = Number(process.env.AR_CRASH_SEED ?? 1);
-const SESSIONS = 32;
-const PER_POINT = Math.min(5, Math.floor(KILLS / 30)); // kills that each fault point has to have
+const SESSIONS = Number(process.env.AR_CRASH_SESSIONS ?? 32);
+const CHECK_EVERY = 100; // kills
+const AT_RANDOM = process.env.AR_CRASH_AT === 'random';
+const PER_POINT = AT_RANDOM ? 0 : Math.min(5, Math.floor(KILLS / 30)); // kills that each fault point has to have
 const SETTLE_MS = 120000;
 
 const src = resolve(dirname(fileURLToPath(import.meta.url)), '../../src');
@@ -51,6 +56,7 @@ const leastKilled = () => Math.min(...points.map(killsAt));
 
 // Whichever point was reached least comes next; every third kill is at a random moment.
 function nextCrash(i, roll) {
+	if (AT_RANDOM) return { ms: i % 10 === 9 ? 700 : roll(100) }; // a slow turn needs a life that lasts now and then
 	const ms = 30 + roll(120);
 	if (i % 3 === 2) return { ms };
 	const point = points.toSorted((a, b) => killsAt(a) - killsAt(b))[roll(3)];
@@ -83,12 +89,20 @@ function giveUp(error) {
 	throw error;
 }
 
+/** The file against what clients were told so far; while no process has it. */
+function checkFile(isFinal = false) {
+	if (onPostgres) return;
+	for (const { follower } of actors) if (follower) world.journal.facts(follower);
+	world.checked = world.journal.check(world.options.dataDir, { isFinal });
+}
+
 async function killAgainAndAgain() {
 	const roll = dice(SEED);
 	const startedAt = Date.now();
 	for (let i = 0; i < KILLS || (i < 2 * KILLS && leastKilled() < PER_POINT); i++) {
 		await Promise.race([world.crash(nextCrash(i, roll)), ...actors.map((a) => a.life.then(() => assert.fail('a client left')))]);
 		takeModelLog();
+		if (i % CHECK_EVERY === CHECK_EVERY - 1) checkFile();
 	}
 	world.tookMs = Date.now() - startedAt;
 	await settle();
@@ -99,7 +113,8 @@ async function killAgainAndAgain() {
 
 before(async () => {
 	model = await startModel();
-	world = new World({ dataDir: newFolder(), model, config: CONFIG });
+	const dataDir = newFolder();
+	world = new World({ dataDir, model, config: CONFIG }, new Journal(join(dataDir, 'journal.ndjson')));
 	actors = Array.from({ length: SESSIONS }, (_, i) => new Actor(world, i, SEED));
 	for (const actor of actors) actor.life = actor.live();
 	await killAgainAndAgain().catch(giveUp);
@@ -228,7 +243,7 @@ test('ID-06 OPEN-40 every attempt that was lost is a recorded failure, followed 
 	});
 });
 
-test('HI-01 CP-29 replay equals live: the same answer before and after a restart, and from the log alone', async () => {
+test('HI-01 CP-29 replay equals live: the same answer before and after a restart, and from the log alone', async (t) => {
 	for (const { sessionId } of actors) seen.atRest.set(sessionId, await getSession(sessionId));
 	await world.rt.stop();
 	await world.start();
@@ -243,7 +258,10 @@ test('HI-01 CP-29 replay equals live: the same answer before and after a restart
 		assert.equal(text, bare(seen.atRest.get(sessionId)));
 	}
 	await world.rt.stop();
-	if (onPostgres) return; // ar-refold reads the file of SQLite
+	if (onPostgres) return; // the rest is about the file of SQLite
+	checkFile(true);
+	const { checks } = world.journal;
+	t.diagnostic(`the file was checked ${checks} times: ${Object.entries(world.checked).map(([what, n]) => `${n} ${what}`).join(', ')}, 0 violations`);
 
 	const copy = join(newFolder(), 'data');
 	cpSync(join(world.options.dataDir, 'data'), copy, { recursive: true, filter: (f) => !f.endsWith('.sock') });

@@ -6,8 +6,8 @@ const OPEN_TURNS = 4; // that a client keeps going in its session
 
 /** What is up now, for everybody. */
 export class World {
-	constructor(options) {
-		Object.assign(this, { options, rt: null, isOver: false, readyMs: [], kills: [], runtimeIds: new Set() });
+	constructor(options, journal) {
+		Object.assign(this, { options, journal, rt: null, isOver: false, readyMs: [], kills: [], runtimeIds: new Set() });
 	}
 
 	async start(fault) {
@@ -57,8 +57,10 @@ export class Actor {
 		while (!this.world.isBroken) {
 			const { rt } = this.world;
 			if (rt && !rt.isGone && rt.port) {
+				this.world.journal.sent(input.turnId);
 				const answer = await call(rt, 'submit_turn', input, { via: this.via }).catch((error) => ({ error }));
 				if (answer.status === 202) return answer.text;
+				if (answer.status) this.refused(rt, input.turnId);
 				if (answer.status && answer.body.error.retryable !== true) throw new Error(`submit: ${answer.text}`);
 				if (answer.error && !answer.error.code) throw answer.error;
 			}
@@ -67,8 +69,14 @@ export class Actor {
 		throw new Error('the world broke');
 	}
 
+	refused(rt, turnId) {
+		this.world.journal.refused(turnId);
+		rt.refusals = (rt.refusals ?? 0) + 1;
+	}
+
 	async submit(input) {
 		const text = await this.insist(input);
+		this.world.journal.receipt(text);
 		this.acks.set(input.turnId, { text, receipt: JSON.parse(text) });
 		this.inputs.set(input.turnId, input);
 		return JSON.parse(text);

@@ -104,6 +104,19 @@ test("a question is answered by the next line: e says why, y lets it run, n does
 	assert.deepEqual(actions.map((a) => a.decision), ["allow", "deny", "allow_session"]);
 });
 
+test("without a terminal a question ends chat as it ends run, and stays open", async () => {
+	const at = ["--socket", asks.rt.socket, "chat"];
+	const asked = /the turn waits for a decision on (action_\w+): .*May the tool .+\nnext: agentctl approve \1 .*agentctl chat --session sess_\w+;/;
+	for (const how of [[], ["--on-question=fail"], ["--json"]]) {
+		const { code, err } = await place.ctl(...at, ...how, { input: `${READ}\nnext\n` });
+		assert.equal(code, 4, err);
+		assert.match(err, asked);
+		assert.equal((await place.ctl("--socket", asks.rt.socket, "approve", asked.exec(err)[1])).code, 0, "it was open");
+	}
+	const wrong = await place.ctl(...at, "--on-question=ask", { input: "" });
+	assert.deepEqual([wrong.code, /does not know 'ask'/.test(wrong.err)], [2, true]);
+});
+
 test("who was faster elsewhere is told, and a question that waits is shown to who joins", async () => {
 	const chat = terminal(asks.rt.socket);
 	await shows(chat, PROMPT);
@@ -221,7 +234,7 @@ test("in a pipe a failed turn is the exit, and --json prints the events", async 
 });
 
 test("in a pipe a question is answered from elsewhere", async () => {
-	const run = place.start("--socket", asks.rt.socket, "chat", { input: `${READ}\n` });
+	const run = place.start("--socket", asks.rt.socket, "chat", "--on-question=wait", { input: `${READ}\n` });
 	await run.until((r) => /an answer is needed: It is asked because [^]*May the tool[^]*agentctl approve action_/.test(r.err));
 	await place.ctl("--socket", asks.rt.socket, "approve", /approve (action_\w+)/.exec(run.err)[1]);
 	const { code, out } = await run.done;

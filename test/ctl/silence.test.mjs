@@ -55,7 +55,7 @@ const streamsAsked = () => fake.asked.filter((a) => a.path.endsWith("/events")).
 
 for (const { args, input, code, signal } of [
 	{ args: ["run", "--on-question=wait", "x"], code: 0 },
-	{ args: ["chat"], input: "x\n", code: 0 },
+	{ args: ["chat", "--on-question=wait"], input: "x\n", code: 0 },
 	{ args: ["tail", "last"], code: 130, signal: "SIGINT" },
 ]) {
 	test(`${args[0]} waits an hour for an answer on one stream, and sees the end`, async () => {

@@ -1,8 +1,9 @@
 // docs/operate.md, as it stands: each marked block is run with bash against a live store with work in it; what is restored elsewhere has
 // to be verified clean and to show the same sessions. And what the page says about log lines, codes and settings has to exist.
 // ci: release only
+// ci: first
 import assert from 'node:assert/strict';
-import { execFile, execFileSync } from 'node:child_process';
+import { execFile, execFileSync, spawn } from 'node:child_process';
 import { chmodSync, readdirSync, readFileSync } from 'node:fs';
 import http from 'node:http';
 import { createServer } from 'node:net';
@@ -34,10 +35,11 @@ function block(name) {
 }
 
 // Runs a block; whatever it starts in the background is ended with the test, by the pid that agentd leaves in its folder.
-function run(name, names, { cwd = root, as } = {}) {
+async function run(name, names, { cwd = root, as } = {}) {
 	const env = { PATH: `${bin}:${pgBin}:${process.env.PATH}`, HOME: '/nonexistent', OPENAI_BASE_URL: model.url, ...names };
 	const command = as && process.getuid() === 0 ? ['runuser', '-u', as, '--', 'bash'] : ['bash'];
-	execFileSync(command[0], [...command.slice(1), '-euc', block(name)], { cwd, env, stdio: ['ignore', 'ignore', 'inherit'] });
+	const child = spawn(command[0], [...command.slice(1), '-euc', block(name)], { cwd, env, stdio: ['ignore', 'ignore', 'inherit'] });
+	assert.equal(await new Promise((done) => child.on('exit', done)), 0, name);
 }
 
 const started = [];
@@ -85,13 +87,16 @@ function writable() {
 	return folder;
 }
 
-test('check', outer, () => {
-	run('check', { DATA: newFolder() });
+test('check, start', outer, async () => {
+	const DATA = newFolder();
+	await run('check', { DATA });
+	await run('start', { DATA });
+	await daemon(DATA);
 });
 
-test('install', outer, () => {
+test('install', outer, async () => {
 	const PREFIX = newFolder();
-	run('install', { PREFIX });
+	await run('install', { PREFIX });
 	assert.deepEqual(readdirSync(join(PREFIX, 'bin')).toSorted(), ['agent-audit', 'agent-files', 'agent-init', 'agent-proxy', 'agent-shim', 'agentctl', 'agentd']);
 	const check = (folder) => JSON.parse(execFileSync('sh', ['-c', '"$0" sandbox check --json || true', join(folder, 'agentctl')], { encoding: 'utf8', env: { PATH: process.env.PATH, HOME: '/nonexistent' } }));
 	assert.deepEqual(check(join(PREFIX, 'bin')), check(bin), 'it can do what the build can');
@@ -102,14 +107,14 @@ test('install', outer, () => {
 test('a live SQLite store is backed up, restored elsewhere, verified, and is the same', outer, async () => {
 	const world = await busy({ env: { AGENTD_STORE: '' } });
 	const BACKUP = newFolder();
-	run('backup-sqlite', { DATA: join(world.rt.dataDir, 'data'), BACKUP });
+	await run('backup-sqlite', { DATA: join(world.rt.dataDir, 'data'), BACKUP });
 	await world.rt.kill9();
-	const DATA = join(newFolder(), 'data');
-	run('restore-sqlite', { DATA, BACKUP });
-	const rt = await daemon(DATA);
-	run('verify', { DATA });
+	const RESTORED = newFolder();
+	await run('restore-sqlite', { RESTORED, BACKUP });
+	const rt = await daemon(join(RESTORED, 'sqlite'));
+	await run('verify', { RESTORED });
 	await expectSame(rt, world);
-	run('verify', { DATA });
+	await run('verify', { RESTORED });
 });
 
 test('PostgreSQL: the blocks that need a server', { ...outer, timeout: 300000 }, async () => {
@@ -129,12 +134,12 @@ test('dump: a live PostgreSQL store is dumped, restored into a new database, ver
 	const STORE = `${server} dbname=live`;
 	const world = await busy({ env: { AGENTD_STORE: STORE } });
 	const BACKUP = newFolder();
-	run('backup-postgres', { STORE, BACKUP });
+	await run('backup-postgres', { STORE, BACKUP });
 	await world.rt.kill9();
-	const DATA = join(newFolder(), 'data');
-	run('restore-postgres', { SERVER: server, DATA, BACKUP });
-	const rt = await daemon(DATA);
-	run('verify', { DATA });
+	const RESTORED = newFolder();
+	await run('restore-postgres', { SERVER: server, RESTORED, BACKUP });
+	const rt = await daemon(join(RESTORED, 'postgres'));
+	await run('verify', { RESTORED });
 	await expectSame(rt, world);
 	note(t, 'backup-postgres', 'restore-postgres');
 });
@@ -143,12 +148,12 @@ test('base backup: the whole server is copied while it works, started beside it,
 	execFileSync('psql', ['-q', '-d', `${server} dbname=postgres`, '-c', 'CREATE DATABASE whole']);
 	const world = await busy({ env: { AGENTD_STORE: `${server} dbname=whole` } });
 	const BACKUP = writable();
-	run('backup-base', { SERVER: server, BACKUP }, { as: 'postgres', cwd: '/' });
+	await run('backup-base', { SERVER: server, BACKUP }, { as: 'postgres', cwd: '/' });
 	await world.rt.kill9();
 	t.after(() => process.kill(Number(readFileSync(join(BACKUP, 'base/postmaster.pid'), 'utf8').split('\n')[0]), 'SIGQUIT'));
-	run('restore-base', { BACKUP }, { as: 'postgres', cwd: '/' });
+	await run('restore-base', { BACKUP }, { as: 'postgres', cwd: '/' });
 	const rt = await startAgentd({ model, env: { AGENTD_STORE: `${server} port=5433 dbname=whole` } });
-	run('verify', { DATA: join(rt.dataDir, 'data') });
+	await run('verify', { RESTORED: rt.dataDir });
 	await expectSame(rt, world);
 	await rt.stop();
 	note(t, 'backup-base', 'restore-base');
@@ -164,8 +169,8 @@ const freePort = () => new Promise((done) => {
 test('cluster: two nodes share the sessions, and each verifies its own', needsServer, async (t) => {
 	const cwd = newFolder();
 	const address = async () => `127.0.0.1:${await freePort()}`;
-	run('cluster-certificates', {}, { cwd });
-	run('cluster', { SERVER: server, STORE: `${server} dbname=agentd`, NODE_A: await address(), NODE_B: await address() }, { cwd });
+	await run('cluster-certificates', {}, { cwd });
+	await run('cluster', { SERVER: server, STORE: `${server} dbname=agentd`, NODE_A: await address(), NODE_B: await address() }, { cwd });
 	const nodes = await Promise.all(['node-a', 'node-b'].map((name) => daemon(join(cwd, name))));
 	const owned = async () => {
 		const { text } = await get(nodes[0], '/v1/nodes');
@@ -176,15 +181,15 @@ test('cluster: two nodes share the sessions, and each verifies its own', needsSe
 	for (let i = 0; i < 12; i++) ids.push((await submit(nodes[i % 2], 'hello')).sessionId);
 	for (const sessionId of ids) await waitFor(async () => (await ok(nodes[0], 'get_session', { sessionId })).status === 'idle', 'the answer');
 	let verified = 0, elsewhere = 0;
+	await run('verify', { RESTORED: cwd });
 	for (const { folder } of nodes) {
-		run('verify', { DATA: folder });
 		const report = JSON.parse(execFileSync(join(bin, 'agentctl'), ['--data-dir', folder, 'verify', '--all', '--json'], { encoding: 'utf8' }));
 		verified += report.sessions.length;
 		elsewhere += report.elsewhere;
 	}
 	assert.deepEqual([verified, elsewhere], [12, 12]);
-	run('nodes', {}, { cwd });
-	run('upgrade', {}, { cwd });
+	await run('nodes', {}, { cwd });
+	await run('upgrade', {}, { cwd });
 	await waitFor(() => pidIn(join(cwd, 'node-a')) !== nodes[0].pid, 'another process');
 	const again = await daemon(join(cwd, 'node-a'));
 	for (const sessionId of ids) assert.equal((await ok(again, 'get_session', { sessionId })).status, 'idle');

@@ -25,8 +25,8 @@ async function bash(script, env) {
 }
 
 test('every shell block is run by a test', () => {
-	// The first ones: a clean clone to a first answer (readme.test.mjs), and what tools/run-tests does before test/sdk.
-	const others = ['README.md', 'sdk/typescript/README.md'];
+	// The first one of the client: what tools/run-tests does before test/sdk.
+	const others = ['sdk/typescript/README.md'];
 	const tests = ['test/docs', 'test/sdk'].flatMap((folder) => readdirSync(join(root, folder)).filter((name) => name.endsWith('.test.mjs')).map((name) => textOf(`${folder}/${name}`))).join('\n');
 	for (const page of pages) {
 		const blocks = blocksOf(page, 'sh').slice(others.includes(page) ? 1 : 0);
@@ -44,10 +44,16 @@ test('the README leads to every page and names every word of agentctl', () => {
 	for (const [, word] of words) assert.match(readme, new RegExp(`^\\|.*\`${word}[ \`].*\\|`, 'm'), word);
 });
 
+test('network.md: the OpenAPI document, over the unix socket', async () => {
+	const [rt, folder] = [await startAgentd(), newFolder()];
+	await bash(`cd ${folder}\n${block('docs/network.md', 'openapi').replace('~/.local/state/agentd/agentd.sock', rt.socket)}`);
+	assert.equal(readFileSync(join(folder, 'openapi.json'), 'utf8'), textOf('catalog/gen/openapi.json'));
+});
+
 /** What stands in the way of settings as they are written: addresses of others, programs from a registry, files of another machine. */
 const elsewhere = (text, folder) => text
 	.replace(/https:\/\/[a-z]+\.example\.(com|org)/g, 'http://127.0.0.1:1').replace('0.0.0.0:7717', '127.0.0.1:0').replace('command: npx', 'command: "true"')
-	.replace('/home/me/project', folder).replace('value: ...\n    commands', 'value: secret-of-deploy\n    commands').replace('value: ...', 'value: secret-of-service');
+	.replace('/home/me/project', folder).replaceAll('/etc/agentd/secrets', folder).replace('value: ...\n    commands', 'value: secret-of-deploy\n    commands').replace('value: ...', 'value: secret-of-service');
 
 test('every block of settings is taken', async (t) => {
 	for (const page of pages)
@@ -56,11 +62,12 @@ test('every block of settings is taken', async (t) => {
 			await t.test(`${page} ${i + 1}`, () => {
 				const folder = newFolder();
 				const file = join(folder, 'agentd.yaml');
-				writeFileSync(file, elsewhere(text, folder));
+				writeFileSync(file, elsewhere(text, folder), { mode: 0o600 });
+				for (const name of ['openai-key', 'vault-token', 'db-password']) writeFileSync(join(folder, name), 'secret-of-a-test', { mode: 0o600 });
 				// A database of another machine is not there to be connected to.
-				const word = text.startsWith('store:') ? 'check' : 'stdio';
+				const word = text.startsWith('store:') ? 'check' : 'stdio'; // nor are commands run, or stores asked
 				const { status, stderr } = spawnSync(join(bin, 'agentd'), [word, '--config', file, '--data-dir', join(folder, 'data')],
-					{ env: { PATH: process.env.PATH, HOME: folder, ANTHROPIC_API_KEY: 'key-of-a-test' }, input: '', encoding: 'utf8', timeout: 20000 });
+					{ env: { PATH: process.env.PATH, HOME: folder, ANTHROPIC_API_KEY: 'key-of-a-test', CREDENTIALS_DIRECTORY: folder }, input: '', encoding: 'utf8', timeout: 20000 });
 				// The certificates of that page are the operator's.
 				if (text.includes('/etc/agentd/tls/')) assert.match(stderr, /\/etc\/agentd\/tls\/fullchain\.pem/);
 				else assert.equal(status, 0, stderr);
@@ -81,6 +88,16 @@ test('docs/security.md: the life of a token', async (t) => {
 	assert.match(said, new RegExp(made.record.tokenId));
 	const { tokens } = await ok(rt, 'list_tokens', { includeEnded: true }, { via: 'socket' });
 	assert.ok(tokens.find(({ tokenId }) => tokenId === made.record.tokenId).revokedAt);
+});
+
+test('docs/security.md: the audit trail', async (t) => {
+	const rt = await startAgentd();
+	t.after(() => rt.stop());
+	await ok(rt, 'create_session', {}, { via: 'socket' });
+	const folder = newFolder();
+	const said = await bash(`cd ${folder}; ${block('docs/security.md', 'audit')}`, { HOME: '/nonexistent', AGENTD_SOCKET: rt.socket });
+	assert.match(said, /1 entries verified, 0 faults/);
+	assert.equal(JSON.parse(readFileSync(`${folder}/audit.ndjson`, 'utf8')).command, 'create_session');
 });
 
 /** Runs a block that ends with a stream, until that has told of something: all that was printed. */

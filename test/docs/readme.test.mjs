@@ -1,4 +1,4 @@
-// The README's first shell block, run as a newcomer would: from a clean clone, in an empty home, to a streamed answer.
+// The README's first two shell blocks, run as a newcomer would: from a clean clone, in an empty home, to a streamed answer.
 // Only the model's address is replaced, by our scripted server. AR_README=built: this tree was built by the block's `make` a moment ago, so that is not
 // done a second time.
 // ci: release only
@@ -15,9 +15,9 @@ const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..')
 
 function firstBlock(baseUrl) {
 	const readme = readFileSync(path.join(root, 'README.md'), 'utf8');
-	const block = /```sh\n([\s\S]*?)```/.exec(readme);
-	assert.ok(block, 'README has a sh block');
-	const script = block[1].replace(/^export OPENAI_BASE_URL=\S+.*$/m, `export OPENAI_BASE_URL=${baseUrl}`);
+	const blocks = ['build', 'first'].map((name) => new RegExp(`<!-- run: ${name} -->\\n\`\`\`sh\\n([\\s\\S]*?)\`\`\``).exec(readme)?.[1]);
+	assert.ok(blocks.every(Boolean), 'README has both');
+	const script = blocks.join('').replace(/^export OPENAI_BASE_URL=\S+.*$/m, `export OPENAI_BASE_URL=${baseUrl}`);
 	assert.ok(script.includes(baseUrl), 'the block names the model server');
 	return script;
 }
@@ -41,7 +41,7 @@ function run(script, cwd, home) {
 	});
 }
 
-test('README: three commands from a clean clone end in a streamed answer', { timeout: 900_000 }, async (t) => {
+test('README: four lines from a clean clone end in a streamed answer', { timeout: 900_000 }, async (t) => {
 	const dir = mkdtempSync(path.join(tmpdir(), 'readme-'));
 	const model = await start(0);
 	const clone = path.join(dir, 'clone');

@@ -2,11 +2,17 @@
 // is damaged is the oldest session of the store.
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
-import { storeOf } from './runtime.mjs';
+import { request, storeOf } from './runtime.mjs';
 
 const PYTHON = `
 import sqlite3, sys
+def flip(body, where):
+    bits = bytearray(body)
+    n = int(where * len(bits) * 8)
+    bits[n // 8] ^= 1 << n % 8
+    return bytes(bits)
 db = sqlite3.connect(sys.argv[1], isolation_level=None)
+db.create_function('flip', 2, flip)
 for statement in sys.argv[2:]:
     rows = db.execute(statement).fetchall()
 print('|'.join(str(v) for v in rows[0]) if rows else '')
@@ -49,6 +55,8 @@ const damages = {
 	'blob-gone': () => ['DELETE FROM blob_ref', 'DELETE FROM blob'],
 	'log-gap': () => [`DELETE FROM log WHERE session = ${session} AND first_seq = ${rowAt('', 2)}`],
 	'log-broken': (pg) => [`UPDATE log SET body = ${raw(pg, 'no fact')} WHERE session = ${session} AND first_seq = ${rowAt('', 2)}`],
+	'log-first': () => [`DELETE FROM log WHERE session = ${session} AND first_seq = 1`],
+	'log-all': () => [`DELETE FROM log WHERE session = ${session}`],
 	'log-end': () => [`DELETE FROM log WHERE session = ${session} AND first_seq = ${rowAt('DESC', 0)}`],
 };
 
@@ -60,6 +68,29 @@ export function execute(dataDir, what) {
 	const sequence = bad[what] && Number(sql(dataDir, [`SELECT ${rowAt(...bad[what])}`]));
 	sql(dataDir, damages[what](isPostgres));
 	return sequence;
+}
+
+const nth = (n) => `(SELECT session FROM session ORDER BY session LIMIT 1 OFFSET ${n})`;
+
+/** Turns over one bit of a stored value: of a row of the log (`row`: how far into it, 0 to 1), of the snapshot, or one of every content of the
+ * n-th session. `where`: how far into the value, 0 to 1. A statement. */
+export function flip(dataDir, table, n, row, where) {
+	const isPostgres = Boolean(storeOf(dataDir).AGENTD_STORE);
+	const floor = (number) => (isPostgres ? `floor(${number})::int` : `CAST(${number} AS int)`);
+	const bit = floor(`${where} * length(body) * 8`);
+	const turned = isPostgres ? `set_bit(body, ${bit}, 1 - get_bit(body, ${bit}))` : `flip(body, ${where})`;
+	const place = floor(`${row} * (SELECT count(*) FROM log WHERE session = ${nth(n)})`);
+	const which = table === 'log' ? ` AND first_seq = (SELECT first_seq FROM log WHERE session = ${nth(n)} ORDER BY first_seq LIMIT 1 OFFSET ${place})` : '';
+	return `UPDATE ${table} SET body = ${turned} WHERE session = ${nth(n)}${which}`;
+}
+
+/** What a stream of a damaged store serves, and why it went no further: it ends before the damage, and who comes back by its cursor is told. */
+export async function streamed(rt, path) {
+	const read = (cursor) => request(rt, { method: 'GET', path, headers: cursor ? { 'last-event-id': cursor } : {} });
+	const first = await read();
+	const cursor = [...first.text.matchAll(/^id: (.*)$/gm)].at(-1)?.[1];
+	const { error } = JSON.parse((cursor ? await read(cursor) : first).text);
+	return { facts: [...first.text.matchAll(/^data: (.*)$/gm)].map(([, json]) => JSON.parse(json)), error };
 }
 
 /** What the log has: rows and newest sequence, as text. */

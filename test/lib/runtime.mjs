@@ -3,7 +3,7 @@
 // are removed. Commands and events are checked against the schemas on the way, so every test is a conformance test too.
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chownSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
@@ -12,7 +12,8 @@ import { fileURLToPath } from 'node:url';
 import { start as startScripted } from '../model/scripted.mjs';
 import { Embedded, spawnEmbedded } from './embedded.mjs';
 import { DEADLINE, Follower, sleep, stopFollowers } from './follower.mjs';
-import { validateCommandInput, validateCommandResult } from './schemas.mjs';
+import { checkContract } from './contract.mjs';
+import { validateCommandInput, validateCommandResult, validateSnapshot } from './schemas.mjs';
 
 export { DELTAS, Follower, sleep, TERMINAL } from './follower.mjs';
 
@@ -34,6 +35,9 @@ after(async () => {
 	await Promise.all([...models].map((model) => model.close()));
 	for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
+
+// Not a hook: one that fails keeps the hooks of the file from running, and what they would have closed keeps the process alive.
+process.on('exit', checkContract);
 
 /** The promise's value, or undefined when it takes longer than that. */
 export function within(promise, ms) {
@@ -76,8 +80,8 @@ function environment(given, fault) {
 	return env;
 }
 
-/** Settings by dotted key as a YAML file; returns its path. */
-export function writeConfig(dataDir, settings) {
+/** Settings by dotted key as a YAML file of that user's own; returns its path. */
+export function writeConfig(dataDir, settings, uid = process.getuid()) {
 	const sections = new Map();
 	for (const [key, value] of Object.entries(settings)) {
 		const [section, name] = key.includes('.') ? key.split('.') : ['', key];
@@ -86,7 +90,8 @@ export function writeConfig(dataDir, settings) {
 	}
 	const text = [...sections].map(([name, lines]) => [...(name ? [`${name}:`] : []), ...lines].join('\n')).join('\n');
 	const path = join(dataDir, 'agentd.yaml');
-	writeFileSync(path, `${text}\n`);
+	writeFileSync(path, `${text}\n`, { mode: 0o600 });
+	chownSync(path, uid, process.getgid());
 	return path;
 }
 
@@ -163,7 +168,7 @@ export function storeOf(dataDir) {
 /** Starts agentd. With `mayDie` an end before it is ready is no error: `isGone` says so. `uid`: as somebody else, who can read `program`. */
 export async function startAgentd({ dataDir = newFolder(), listen = '127.0.0.1:0', env = {}, fault, config, model, mayDie = false, program = join(bin, 'agentd'), uid } = {}) {
 	const args = ['--data-dir', join(dataDir, 'data'), '--listen', listen];
-	if (config) args.push('--config', writeConfig(dataDir, config));
+	if (config) args.push('--config', writeConfig(dataDir, config, uid));
 	if (model) env = { OPENAI_BASE_URL: model.url, ...env };
 	const startedAt = performance.now();
 	const child = spawn(program, args, { env: environment({ ...storeOf(dataDir), ...env }, fault), stdio: ['ignore', 'pipe', 'pipe'], uid, gid: uid });
@@ -241,6 +246,10 @@ function toSnake(input) {
 	return Object.fromEntries(Object.entries(input).map(([k, v]) => [k.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`), v]));
 }
 
+// Whatever state a test brings a session to, what is read of it fits the standard's schemas; only a home, which has no thread, does not (PF-18).
+const SNAPSHOTS = new Set(['get_session', 'get_thread_read']);
+const isHome = ({ title, threads }) => title === 'Home' && threads.length === 0;
+
 /** POST /v1/<command>. Checks input (unless `loose`) and answer by schema; { status, body, text }. */
 export async function call(rt, command, input = {}, { loose = false, snake = false, via } = {}) {
 	if (!loose) validateCommandInput(command, input);
@@ -249,6 +258,7 @@ export async function call(rt, command, input = {}, { loose = false, snake = fal
 	const answer = JSON.parse(text);
 	if (status < 300) validateCommandResult(command, answer);
 	else checkError(status, answer);
+	if (status < 300 && SNAPSHOTS.has(command) && !isHome(answer)) validateSnapshot(answer);
 	return { status, body: answer, text };
 }
 
@@ -259,9 +269,9 @@ export async function ok(rt, command, input, options) {
 	return body;
 }
 
-/** A call that has to fail with this code; the error object. */
+/** A call that has to fail with this code; the error object. What is invalid need not fit the schema. */
 export async function refused(rt, code, command, input, options) {
-	const { body } = await call(rt, command, input, options);
+	const { body } = await call(rt, command, input, { loose: code === 'invalid_input', ...options });
 	assert.equal(body.error?.code, code, `${command} ${JSON.stringify(input)}: ${JSON.stringify(body)}`);
 	return body.error;
 }

@@ -3,8 +3,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import addFormats from "ajv-formats";
-import Ajv2020 from "ajv/dist/2020.js";
+import { digestOf, makeAjv, validatorOf } from "./validators.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const generated = resolve(here, "../../catalog/gen/schema");
@@ -14,45 +13,65 @@ export const standardDir = process.env.AR_STANDARD ?? resolve(here, "../../../sh
 if (!existsSync(join(standardDir, "schemas")))
   throw new Error(`the standard is not at ${standardDir}; set AR_STANDARD to the folder with its schemas and tables`);
 
-function readJson(path) {
-  return JSON.parse(readFileSync(path, "utf8"));
-}
-
-function makeAjv(options) {
-  const ajv = new Ajv2020({ allErrors: true, ...options });
-  addFormats(ajv);
-  return ajv;
-}
+const read = (path) => readFileSync(path, "utf8");
 
 // The profile schemas refer to the public ones relative to their own address, but those carry another: both are mapped.
 const PROFILE_BASE = "https://limecloud.github.io/agentruntime/schemas/";
+const KINDS = ["event", "snapshot"];
+const addresses = (kind) => [
+  `https://agentruntime.example/schemas/agentruntime-${kind}.schema.json`,
+  `${PROFILE_BASE}agentruntime-lime-profile-${kind}.schema.json`,
+];
 
-function loadOfficial() {
+const officialTexts = KINDS.flatMap((kind) =>
+  ["", "lime-profile-"].map((part) => read(join(standardDir, "schemas", `agentruntime-${part}${kind}.schema.json`))),
+);
+const officialDigest = digestOf(...officialTexts);
+let officialAjv; // only where one is not compiled yet
+
+function compileOfficial() {
   const ajv = makeAjv({ strict: false });
-  for (const kind of ["event", "snapshot"]) {
-    const name = `agentruntime-${kind}.schema.json`;
-    const schema = readJson(join(standardDir, "schemas", name));
-    ajv.addSchema(schema);
-    ajv.addSchema({ ...schema, $id: PROFILE_BASE + name });
-    ajv.addSchema(readJson(join(standardDir, "schemas", `agentruntime-lime-profile-${kind}.schema.json`)));
+  const schemas = officialTexts.map((text) => JSON.parse(text));
+  for (const [at, kind] of KINDS.entries()) {
+    ajv.addSchema(schemas[2 * at]);
+    ajv.addSchema({ ...schemas[2 * at], $id: `${PROFILE_BASE}agentruntime-${kind}.schema.json` });
+    ajv.addSchema(schemas[2 * at + 1]);
   }
-  return (kind) => [
-    ajv.getSchema(`https://agentruntime.example/schemas/agentruntime-${kind}.schema.json`),
-    ajv.getSchema(`${PROFILE_BASE}agentruntime-lime-profile-${kind}.schema.json`),
-  ];
+  return ajv;
 }
 
-const official = loadOfficial();
-const ours = makeAjv({ strict: true, strictRequired: false, strictTypes: false });
 const compiled = new Map();
 
+/** The validator of this name, made by the first who asks. */
+function once(name, make) {
+  if (!compiled.has(name)) compiled.set(name, make());
+  return compiled.get(name);
+}
+
+function officialSchema(address) {
+  return once(address, () =>
+    validatorOf([address, officialDigest], () => {
+      officialAjv ??= compileOfficial();
+      return [officialAjv, officialAjv.getSchema(address)];
+    }),
+  );
+}
+
+const OUR_OPTIONS = { strict: true, strictRequired: false, strictTypes: false };
+let ourAjv;
+
+function compileOurs(text) {
+  ourAjv ??= makeAjv(OUR_OPTIONS);
+  return [ourAjv, ourAjv.compile(JSON.parse(text))];
+}
+
 function ourSchema(path) {
-  if (!compiled.has(path)) {
+  return once(path, () => {
     const file = join(generated, path);
     if (!existsSync(file)) throw new Error(`the catalogue has no schema ${path}`);
-    compiled.set(path, ours.compile(readJson(file)));
-  }
-  return compiled.get(path);
+    const text = read(file);
+    return validatorOf([JSON.stringify(OUR_OPTIONS), text], () => compileOurs(text));
+  });
 }
 
 function check(validate, value, label) {
@@ -61,9 +80,7 @@ function check(validate, value, label) {
   throw new Error(`${label}:\n${faults.join("\n")}\n  in ${JSON.stringify(value)}`);
 }
 
-const officialTypes = new Set(
-  readJson(join(standardDir, "schemas/agentruntime-event.schema.json")).properties.type.enum,
-);
+const officialTypes = new Set(JSON.parse(officialTexts[0]).properties.type.enum);
 
 /** Whether the type is in the standard's own schema; the few others go out on the extended view only. */
 export function isOfficialType(type) {
@@ -72,7 +89,7 @@ export function isOfficialType(type) {
 
 /** The standard's public and profile event schemas. */
 export function validateOfficialEvent(event) {
-  for (const validate of official("event")) check(validate, event, `${event.type} under ${validate.schema.$id}`);
+  for (const address of addresses("event")) check(officialSchema(address), event, `${event.type} under ${address}`);
 }
 
 /** Our schema of its type, and the standard's two when the type is one of theirs. */
@@ -91,5 +108,5 @@ export function validateCommandResult(name, result) {
 
 /** The standard's public and profile snapshot schemas, for get_session and get_thread_read. */
 export function validateSnapshot(snapshot) {
-  for (const validate of official("snapshot")) check(validate, snapshot, `snapshot under ${validate.schema.$id}`);
+  for (const address of addresses("snapshot")) check(officialSchema(address), snapshot, `snapshot under ${address}`);
 }

@@ -2,6 +2,7 @@
 // with another node that takes over in the middle; over HTTP, and in process (test/tools/embed.c). What must hold at the end is the same in
 // all of them.
 // ci: release only
+// ci: first
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { dirname, resolve } from 'node:path';

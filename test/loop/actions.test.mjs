@@ -27,7 +27,7 @@ test('AC-04 HL-01 HL-02 HL-06 HL-07 OPEN-26 ST-06 P20 an approval waits through 
 	const [required] = await facts(w.rt, sessionId, 'action.required');
 	const { payload } = required;
 	assert.equal(required.actionId, action.actionId);
-	assert.deepEqual([payload.actionType, payload.decisions, payload.decisionKind, payload.onTimeout], ['tool_permission', ['allow', 'allow_session', 'deny'], 'allow_or_deny', 'deny']);
+	assert.deepEqual([payload.actionType, payload.decisions, payload.decisionKind, payload.onTimeout], ['tool_permission', ['allow', 'deny'], 'allow_or_deny', 'deny']);
 	assert.deepEqual([payload.toolName, payload.destructive, payload.scope.toolCallId], ['drop', true, required.toolCallId]);
 	assert.ok(payload.prompt.includes('drop') && payload.policy.mode === 'default' && Date.parse(payload.expiresAt) > Date.now());
 	assert.ok(payload.impactScope && payload.rollbackAdvice);

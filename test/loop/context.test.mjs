@@ -107,9 +107,14 @@ test('CX-07 context.resolved: an instruction file that is missing, too large or 
 
 // ---- compact_thread ----
 
-test('CX-03 CX-05 CX-08 OPEN-12 compact_thread: a system turn with its own life writes the boundary; the next request carries it, also after kill -9', async () => {
+test('CX-03 CX-05 CX-08 OPEN-12 AN-15 compact_thread: a system turn with its own life writes the boundary; the next request carries it, also after kill -9', async () => {
 	const { sessionId, threadId, first, second } = await longThread();
-	const tool = await turn('[[tool look_up {"a":1}]]', { sessionId });
+	const tools = [{ name: 'look_up', description: 'Looks up.', inputSchema: { type: 'object' }, isReadOnly: true }];
+	const tool = await submit(w.rt, '[[tool look_up {"a":1}]]', { sessionId, turnId: newId(), options: { tools } });
+	const call = await waitFor(async () => (await facts(sessionId, tool.turnId, 'tool.started'))[0], 'the call');
+	await ok(w.rt, 'report_tool_result', { toolCallId: call.toolCallId, output: 'found it' });
+	await settled(sessionId, tool.turnId);
+	await turn('I like tea [[tokens 250]]', { sessionId });
 	const before = await thread(sessionId);
 	assert.equal(before.contextBoundary.state, 'none');
 	const { boundaryRef, turnId } = await ok(w.rt, 'compact_thread', { sessionId, threadId, reason: 'long' });
@@ -123,7 +128,7 @@ test('CX-03 CX-05 CX-08 OPEN-12 compact_thread: a system turn with its own life 
 	const started = own.find((e) => e.type === 'context.compaction.started').payload;
 	const completed = own.find((e) => e.type === 'context.compaction.completed').payload;
 	assert.deepEqual([started.trigger, completed.trigger, started.boundaryRef], ['manual', 'manual', boundaryRef]);
-	assert.deepEqual(started.affectedTurnIds.slice(0, 2), [first.turnId, second.turnId]);
+	assert.deepEqual(started.affectedTurnIds.slice(0, 3), [first.turnId, second.turnId, tool.turnId]);
 	assert.deepEqual(completed.affectedTurnIds, started.affectedTurnIds);
 	assert.equal(completed.tokensBefore, started.tokensBefore);
 	assert.ok(completed.tokensAfter < 0.8 * completed.tokensBefore, JSON.stringify(completed));
@@ -140,10 +145,11 @@ test('CX-03 CX-05 CX-08 OPEN-12 compact_thread: a system turn with its own life 
 	assert.match(transcript, /### User\nmy name is Ada[\s\S]*### Assistant\nw0 w1[\s\S]*### User\nI live in Bern/);
 
 	// What was answered to a call that the summary covers is still there to read.
-	const failed = (await facts(sessionId, tool.turnId, 'tool.failed'))[0].payload;
-	assert.match(await read(failed.errorRef), /there is no tool/);
+	const [{ payload: result }] = await facts(sessionId, tool.turnId, 'tool.result');
+	assert.equal(await read(result.outputRef), 'found it');
 
 	await restart();
+	assert.equal(await read(result.outputRef), 'found it');
 	const { contextBoundary, history } = await thread(sessionId);
 	assert.deepEqual([contextBoundary.state, contextBoundary.turnId, contextBoundary.summaryRef, contextBoundary.tokensAfter],
 		['compacted', turnId, completed.summaryRef, completed.tokensAfter]);
@@ -259,7 +265,8 @@ test('CX-06 compaction by itself: after two that failed the turn tries no more; 
 	assert.deepEqual(kinds(turnId), ['summary', 'summary', 'turn']);
 	assert.deepEqual(own.at(-1).payload.omissions, []);
 	const { turnId: over } = await turn('and now?', { sessionId });
-	assert.deepEqual(kinds(over), ['summary', 'summary', 'turn']);
+	assert.deepEqual(kinds(over), ['turn'], 'after a turn in which it failed, compaction rests for one');
+	assert.match(own[1].payload.error.recoveryAdvice, /automatic compaction rests for 1 turn,/);
 	const resolved = (await facts(sessionId, over, 'context.resolved'))[0].payload;
 	assert.deepEqual(resolved.omissions.map((o) => o.reason.split(':')[0]), ['too_long']);
 	assert.equal(said(asked(over)[0]).length - 1 + resolved.omissions[0].count, 9);

@@ -11,6 +11,10 @@ const POINTS = ['session_start', 'user_prompt_submit', 'pre_tool_use', 'permissi
 const folder = newFolder();
 const script = join(folder, 'handler');
 const SECRET = 'hunter2-planted-secret';
+const ENV_MARK = 'planted-in-the-environment';
+const FILE_MARK = 'planted-in-a-private-file';
+const UI_MARK = 'planted-by-a-client';
+const workspace = newFolder();
 let w;
 let endpoint; // what the HTTP handler answers: (document) => ({ status, body })
 let server;
@@ -40,6 +44,8 @@ function hooks(port) {
 	];
 }
 
+const settings = () => ({ hooks: hooks(server.address().port), 'tools.workspace': workspace });
+
 before(async () => {
 	server = http.createServer((req, res) => {
 		let text = '';
@@ -50,7 +56,8 @@ before(async () => {
 	});
 	await new Promise((done) => server.listen(0, '127.0.0.1', done));
 	const model = await startModel();
-	w = await world({ model, config: { hooks: hooks(server.address().port) }, env: { OPENAI_API_KEY: SECRET } });
+	writeFileSync(join(workspace, '.env'), FILE_MARK);
+	w = await world({ model, config: settings(), env: { OPENAI_API_KEY: SECRET, UNRELATED: ENV_MARK } });
 });
 after(() => server.close());
 
@@ -99,8 +106,8 @@ async function run(text, more = {}) {
 }
 
 /** A turn with one call, which the client answers. */
-async function runTool(call, answer = 'the answer', more = {}) {
-	const { sessionId, turnId } = await submit(w.rt, call, { options });
+async function runTool(call, answer = 'the answer', more = {}, where) {
+	const { sessionId, turnId } = await submit(w.rt, call, { options, ...(where ? { sessionId: where } : {}) });
 	const started = await begun(sessionId);
 	if (answer !== null) await report(started.toolCallId, answer, more);
 	return { sessionId, turnId, started, events: await finished(sessionId, turnId) };
@@ -125,8 +132,12 @@ test('HK-01 HK-13 every point asks its handler once, with a fact before it runs 
 	await report(second.toolCallId, 'gone', { status: 'error', category: 'not_found' });
 	const events = await finished(sessionId, turnId);
 	const started = of(events, 'hook.started');
-	for (const point of POINTS)
-		assert.ok(started.some((e) => e.payload.hookPoint === point && e.payload.handlerRef === point), point);
+	for (const point of POINTS) {
+		const told = started.filter((e) => e.payload.hookPoint === point && e.payload.handlerRef === point);
+		assert.ok(told.length > 0, point);
+		assert.deepEqual(told.map((e) => e.eventId).sort(), given(point).map((d) => d.hookRunId).sort(), `${point}: one fact for each time that it was asked`);
+		assert.deepEqual([...new Set(told.map((e) => e.payload.timeoutMs))], [5000]);
+	}
 	const ends = of(events, 'hook.completed');
 	assert.equal(ends.length, started.length);
 	for (const e of started) {
@@ -325,6 +336,9 @@ test('HK-03 what a tool said may be rewritten, objected to and commented; the mo
 	const failed = await runTool(ask('look_up', 'x'), 'no such page', { status: 'error', category: 'not_found' });
 	assert.match(await bytes(last(failed.events).payload.outputRef), /no such page[^]*try the other catalogue/);
 	assert.equal(given('post_tool_failure')[0].toolFailure.category, 'not_found');
+	const advice = endOf(failed.events, 'post_tool_failure');
+	assert.equal(advice.type, 'hook.completed');
+	assert.deepEqual(JSON.parse(await bytes(advice.payload.additionalContextRefs[0])), [{ type: 'text', text: 'try the other catalogue' }]);
 	does('post_closed', 'exit 1');
 	const closed = await runTool(ask('look_up', 'x'));
 	assert.equal(last(closed.events).payload.error.category, 'blocked_by_hook');
@@ -407,6 +421,8 @@ test('HK-03 a handler that objects to an answer ends the turn', async () => {
 	assert.equal(last(events).payload.error.category, 'blocked_by_hook');
 	assert.match(last(events).payload.error.message, /bad words/);
 	assert.equal(given('post_sampling')[0].answer.text, 'bad');
+	const done = endOf(events, 'post_sampling');
+	assert.deepEqual([done.type, done.payload.decision, done.payload.reason], ['hook.completed', 'block', 'bad words']);
 	assert.equal(last((await run('[[say good]]')).events).type, 'turn.completed');
 	does('post_sampling', { decision: 'block', reason: 'no tools today' });
 	const { sessionId, turnId } = await submit(w.rt, ask('look_up', 'x'), { options });
@@ -426,13 +442,14 @@ test('a call goes on after a handler looked at the answer', async () => {
 
 test('HK-04 a handler keeps the turn from ending once; the reason is said to the model; both runs are facts', async () => {
 	const flag = join(folder, 'blocked-once');
-	does('stop', `[ -f ${flag} ] || { touch ${flag}; echo '{"decision":"block","reason":"[[say the tests too]]"}'; }`);
+	does('stop', `if [ -f ${flag} ]; then echo '{"reason":"looked at twice","auditRefs":["note-7"]}'; else touch ${flag}; echo '{"decision":"block","reason":"[[say the tests too]]"}'; fi`);
 	const { events, turnId } = await run('[[say done]]');
 	rmSync(flag);
 	assert.equal(last(events).type, 'turn.completed');
 	assert.equal(await bytes(last(events).payload.outputRef), 'the tests too');
 	const ends = of(events, 'hook.completed').filter((e) => e.payload.handlerRef === 'stop');
 	assert.deepEqual(ends.map((e) => e.payload.decision), ['block', 'continue']);
+	assert.deepEqual([ends[1].payload.reason, ends[1].payload.auditRefs], ['looked at twice', ['note-7']], 'a note');
 	assert.deepEqual(asked(turnId).map((m) => [m.role, textOf(m)]).filter(([role]) => role !== 'system'),
 		[['user', '[[say done]]'], ['assistant', 'done'], ['user', '[[say the tests too]]']]);
 });
@@ -451,7 +468,9 @@ test('a handler that never lets a turn end is overruled after three times', asyn
 // ---- what handlers see ----
 
 test('HK-06 HK-07 the document has scope, mode, routing and refs, and neither it nor the environment a secret', async () => {
-	const { sessionId, turnId, started, events } = await runTool(ask('look_up', `tea ${SECRET}`), `found ${SECRET}`);
+	const clients = await ok(w.rt, 'create_session', { title: UI_MARK });
+	await ok(w.rt, 'set_policy', { scope: 'session', scopeId: clients.sessionId, policy: { rules: [{ name: 'no-drop', tool: 'drop', decision: 'deny' }] } });
+	const { sessionId, turnId, started, events } = await runTool(ask('look_up', `tea ${SECRET}`), `found ${SECRET}`, {}, clients.sessionId);
 	const [before] = given('pre_tool_use');
 	assert.equal(before.hookPoint, 'pre_tool_use');
 	assert.deepEqual([before.sessionId, before.turnId, before.toolCallId, before.threadId], [sessionId, turnId, started.toolCallId, started.threadId]);
@@ -466,9 +485,9 @@ test('HK-06 HK-07 the document has scope, mode, routing and refs, and neither it
 	const [afterwards] = given('post_tool_use');
 	assert.match(afterwards.toolOutput.text, /^found /);
 	const everything = readdirSync(join(folder, 'in')).map((f) => readFileSync(join(folder, 'in', f), 'utf8')).join('\n');
-	assert.equal(everything.includes(SECRET), false);
 	const env = readFileSync(join(folder, 'env'), 'utf8');
-	assert.equal(env.includes(SECRET), false);
+	for (const mark of [SECRET, ENV_MARK, FILE_MARK, UI_MARK]) assert.deepEqual([everything.includes(mark), env.includes(mark)], [false, false], mark);
+	assert.deepEqual([before.policyRef, before.cwd], [of(events, 'policy.changed')[0].payload.policyRef, workspace]);
 	assert.match(env, new RegExp(`AGENTRUNTIME_SESSION_ID=${sessionId}`));
 });
 
@@ -527,7 +546,7 @@ for (const [point, text, answer] of [
 		if (point === 'post_tool_use') await report((await begun(sessionId)).toolCallId, answer);
 		await waitFor(async () => readdirSync(folder).includes(`once.${point}`), 'the handler');
 		await w.rt.kill9();
-		w.rt = await w.again({ config: { hooks: hooks(server.address().port) }, env: { OPENAI_API_KEY: SECRET } });
+		w.rt = await w.again({ config: settings(), env: { OPENAI_API_KEY: SECRET, UNRELATED: ENV_MARK } });
 		if (answer && point !== 'post_tool_use') await report((await begun(sessionId)).toolCallId, answer);
 		const events = await finished(sessionId, turnId);
 		rmSync(flag);

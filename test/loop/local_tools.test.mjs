@@ -116,7 +116,7 @@ test('TL-10 a search that takes long is interrupted, and says so', async () => {
 	const at = Date.now();
 	await ok(w.rt, 'interrupt_turn', { sessionId, reason: 'enough' });
 	const end = await ended(w.rt, sessionId);
-	assert.ok(Date.now() - at < 5000);
+	assert.ok(Date.now() - at < 20000);
 	assert.equal(end.payload.status, 'cancelled');
 	const [failed] = await facts(w.rt, sessionId, 'tool.failed');
 	assert.ok(['cancelled', 'interrupted'].includes(failed.payload.status));

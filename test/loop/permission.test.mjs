@@ -69,7 +69,7 @@ test('PM-11 PM-15 PM-16 rules allow, ask and deny, each told with its ref and be
 			const [requested] = await facts(usual.rt, sessionId, 'permission.requested');
 			assert.equal(requested.payload.approvalActionId, required.actionId);
 			assert.equal(payload.approvalActionId, required.actionId);
-			assert.equal(new Set([judged, required, requested].map((e) => `${e.toolCallId} ${e.traceId}`)).size, 1, 'PM-13 they join');
+			assert.equal(new Set([judged, required, requested].map((e) => e.toolCallId)).size, 1, 'PM-13 they join');
 		} else {
 			assert.equal(payload.approvalActionId, null);
 		}
@@ -120,7 +120,10 @@ test('PM-12 a hook that allows spares a question of the mode, never one of a rul
 	assert.deepEqual([asked.decision, asked.ruleRefs], ['ask', ['ask-me']]);
 	assert.equal((await pending(hooked.rt, asked.sessionId)).length, 1);
 	const { sessionId } = await submit(hooked.rt, wants('write', '/etc/x'), { options: { tools: [tools.write] } });
-	assert.deepEqual((await judgedOf(hooked, sessionId)).payload.ruleRefs, ['no-etc']);
+	const { payload: forbidden } = await judgedOf(hooked, sessionId);
+	assert.deepEqual([forbidden.decision, forbidden.ruleRefs], ['deny', ['no-etc']], 'AN-05');
+	await ended(hooked.rt, sessionId);
+	assert.equal(await ran(hooked, sessionId), false);
 	const denied = await judged('drop');
 	assert.deepEqual([denied.decision, denied.decisionSource], ['deny', 'hook']);
 	assert.match(denied.decisionReason, /so it is/);

@@ -22,8 +22,11 @@ test('RM-05 the boundary of the newest compaction is the one of its fact, with i
 	const [done] = await seen(w.rt, first.sessionId, 'context.compaction.completed');
 	const { contextBoundary } = await read(w.rt, first);
 	assert.equal(contextBoundary.summaryRef, done.payload.summaryRef);
-	assert.equal(contextBoundary.boundaryRef ?? contextBoundary.boundaryId, done.payload.boundaryRef ?? done.payload.boundaryId);
-	assert.notEqual(contextBoundary.state, 'none');
+	assert.deepEqual([contextBoundary.state, contextBoundary.turnId], ['compacted', done.turnId]);
+	for (const name of ['summaryRef', 'replacementHistoryRef', 'trigger', 'tokensBefore', 'tokensAfter', 'preserved']) {
+		assert.notEqual(done.payload[name], undefined, name);
+		assert.deepEqual(contextBoundary[name], done.payload[name], name);
+	}
 });
 
 test('RM-07 RM-21 two models, the first is throttled: profile, count, decision, fallback, cost and limit in one place', async () => {
@@ -39,6 +42,8 @@ test('RM-07 RM-21 two models, the first is throttled: profile, count, decision, 
 	assert.notEqual(summary.limitState.state, 'ok', 'the throttled one is named');
 	assert.match(JSON.stringify(summary.limitState), /busy/);
 	assert.equal(thread.turns.at(-1).taskProfile.kind, 'chat');
+	assert.deepEqual(summary.taskProfile, thread.turns.at(-1).taskProfile);
+	assert.deepEqual(thread.limitState, summary.limitState, 'RM-07');
 	assert.equal(thread.modelRouting.selectedModel, 'free');
 });
 
@@ -107,12 +112,14 @@ test('OPEN-08 OPEN-10 TL-18 six ways to end without a result: status and categor
 test('AN-09 while a stop hook decides, the thread runs; the turn is completed afterwards and not before', async () => {
 	const folder = newFolder();
 	const script = join(folder, 'stop.sh');
-	writeFileSync(script, 'sleep 1; echo "{}"\n');
-	const rt = await startAgentd({ model: w.model, config: { hooks: [{ name: 'slow', point: 'stop', command: `sh ${script}` }] } });
+	writeFileSync(script, `while [ ! -e ${folder}/go ]; do sleep 0.05; done; echo "{}"\n`);
+	const rt = await startAgentd({ model: w.model, config: { hooks: [{ name: 'slow', point: 'stop', command: `sh ${script}`, timeout_ms: 60000 }] } });
 	const turn = await submit(rt, 'hello');
 	await seen(rt, turn.sessionId, 'hook.started');
-	assert.notEqual((await read(rt, turn)).status, 'idle');
+	const meanwhile = await read(rt, turn);
+	assert.deepEqual([meanwhile.status, meanwhile.activeTurnId, meanwhile.turns[0].status, meanwhile.lastOutcome], ['running', turn.turnId, 'running', undefined]);
 	assert.equal((await facts(rt, turn.sessionId, 'turn.completed')).length, 0);
+	writeFileSync(join(folder, 'go'), '');
 	await ended(rt, turn.sessionId, turn.turnId);
 	const log = (await facts(rt, turn.sessionId)).map((e) => e.type);
 	assert.ok(log.indexOf('turn.completed') > log.lastIndexOf('hook.completed'));
@@ -136,12 +143,15 @@ test('OW-10 workspace and account are words of the host: kept and given back as 
 	assert.equal((await ok(w.rt, 'get_session', { sessionId })).workspaceId, 'repo://odd/näme?x=1');
 });
 
-test('RM-27 what needs attention is listed with its ids, and goes with its cause', async () => {
+test('RM-27 RM-28 what needs attention is listed with its ids, and goes with its cause; what is not looked for is unavailable', async () => {
 	const kinds = async (turn) => (await read(w.rt, turn)).diagnostics.findings.map((f) => f.kind);
 	const asked = await ask(w.rt, ['write']);
 	const [open] = await pending(w.rt, asked.sessionId);
 	const { diagnostics } = await read(w.rt, asked);
 	assert.deepEqual(diagnostics.findings.map((f) => [f.kind, f.actionId, f.turnId]), [['pending_request', open.actionId, asked.turnId]]);
+	const unseen = Object.entries(diagnostics.kinds).filter(([, state]) => state === 'unavailable').map(([kind]) => kind);
+	assert.deepEqual([diagnostics.state, unseen], ['partial', ['stalled_turn', 'stalled_task', 'failed_command']], 'RM-28 what is not looked for is not called fine');
+	assert.equal(diagnostics.kinds.pending_request, 'available');
 	await ok(w.rt, 'respond_action', { actionId: open.actionId, decision: 'deny' });
 	await ended(w.rt, asked.sessionId, asked.turnId);
 	assert.deepEqual(await kinds(asked), []);

@@ -63,6 +63,17 @@ test('AC-14 MR-05 MR-14 OPEN-14 one model: routing.single_candidate, and limit, 
 	assert.deepEqual([t.modelRouting.selectedModel, t.limitState.state, t.costState.amount], ['default', 'ok', 'unknown']);
 });
 
+test('MR-03 what nobody said of a model is not said: its capabilities are absent, and a gap against what the turn needs is unknown', async () => {
+	const tools = [{ name: 'look', description: 'Looks.', inputSchema: { type: 'object' } }];
+	const f = await run(lone, 'hello', { tools });
+	const [candidate] = f.one('routing.candidates.resolved').payload.candidates;
+	assert.ok(candidate.model && !('capabilities' in candidate), JSON.stringify(candidate));
+	assert.equal(f.one('routing.single_candidate').payload.capabilityGap, 'unknown');
+	assert.equal((await thread(lone, f)).summary.capabilityGap, 'unknown');
+	const { candidates } = (await run(many, 'hello')).one('routing.candidates.resolved').payload;
+	assert.deepEqual(candidates.map((c) => [c.model, c.capabilities]), [['priced', undefined], ['seeing', ['vision', 'tools', 'json']]]);
+});
+
 test('LI-02 LI-03 LI-08 no price: the cost is unknown before and after the call, in facts and read models', async () => {
 	const f = await run(lone, 'hello');
 	assert.equal(f.one('cost.estimated').payload.amount, 'unknown');
@@ -145,6 +156,7 @@ test('MR-06 MR-13 no model has a key: routing.not_possible, no call, the thread 
 	assert.equal(f.all('model.requested').length, 0);
 	const { summary, thread: t, turn } = await thread(keyless, f);
 	assert.deepEqual([t.status, t.statusReason], ['blocked', 'no_candidate']);
+	assert.deepEqual(t.diagnostics.findings, [{ kind: 'no_candidate', turnId: f.receipt.turnId, message: 'no model has a key' }], 'no worker was lost');
 	assert.deepEqual([summary.state, summary.routingMode, summary.candidateCount], ['blocked', 'no_candidate', 0]);
 	assert.deepEqual(turn.candidateModelSet.gaps, { credentials: 2 });
 	await keyless.stop();

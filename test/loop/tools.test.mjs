@@ -67,23 +67,21 @@ test('the first report stands; another one is told so, and so is one for a call 
 	assert.deepEqual([failed.payload.status, failed.payload.errorCategory], ['failed', 'not_found']);
 });
 
-test('TL-08 TL-09 reads run together, writes one after another in the order asked', async () => {
-	const text = [ask('look_up', '1'), ask('set_value', '2'), ask('look_up', '3'), ask('set_value', '4')].join('');
-	const { sessionId } = await submit(w.rt, text, { options });
-	const [a, c] = await begun(sessionId, 2);
-	assert.deepEqual([a.payload.toolName, c.payload.toolName], ['look_up', 'look_up']);
-	await report(c.toolCallId, 'three');
-	assert.equal((await begun(sessionId, 2)).length, 2);
-	await report(a.toolCallId, 'one');
-	const [, , b] = await begun(sessionId, 3);
-	assert.equal(await bytes(b.payload.inputRef), '{"q":"2"}');
-	await report(b.toolCallId, 'two');
-	const [, , , d] = await begun(sessionId, 4);
-	assert.equal(await bytes(d.payload.inputRef), '{"q":"4"}');
-	await report(d.toolCallId, 'four');
+test('TL-08 TL-09 reads that follow one another run together; a write waits for what stands before it, a read for a write before it', async () => {
+	const names = ['look_up', 'look_up', 'set_value', 'look_up', 'set_value'];
+	const { sessionId } = await submit(w.rt, names.map((name, i) => ask(name, String(i))).join(''), { options });
+	const inputs = async (count) => Promise.all((await begun(sessionId, count)).map(async (e) => JSON.parse(await bytes(e.payload.inputRef)).q));
+	const end = async (at) => report((await begun(sessionId, at + 1))[at].toolCallId, 'done');
+	assert.deepEqual(await inputs(2), ['0', '1']);
+	await end(1);
+	assert.deepEqual(await inputs(2), ['0', '1'], 'the write waits for the first read');
+	assert.equal((await ok(w.rt, 'get_session', { sessionId })).threads[0].statusDetail, 'running', 'ST-04 while a tool runs');
+	await end(0);
+	for (const at of [2, 3, 4]) {
+		assert.deepEqual((await inputs(at + 1)).slice(2), ['2', '3', '4'].slice(0, at - 1));
+		await end(at);
+	}
 	assert.equal((await ended(sessionId)).type, 'turn.completed');
-	const asked = w.model.log().filter((entry) => JSON.stringify(entry).includes('"tool"')).at(-1);
-	assert.ok(asked);
 });
 
 test('TL-18 a tool that is not there and arguments that do not fit are told to the model, nothing runs', async () => {

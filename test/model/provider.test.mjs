@@ -1,4 +1,5 @@
 // Every wire format against a server that behaves and misbehaves as told, over plain HTTP.
+// ci: first
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';

@@ -1,5 +1,7 @@
 // Lines of the log about requests: which ones, what they say, what they never say; and the id that client and log share.
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { before, test } from 'node:test';
 import { follow, ok, request, startAgentd, startModel, submit, waitFor } from '../lib/runtime.mjs';
 
@@ -50,6 +52,19 @@ test('a success says no id unless one was sent; an id that is not a plain word i
 	assert.equal(status, 404);
 	assert.match(headers['x-request-id'], /^req_/);
 	assert.deepEqual(entries(rt), []);
+});
+
+test('log.level leaves out what is less grave', async () => {
+	const rt = await start({ 'log.requests': 'all', 'log.level': 'error' });
+	await request(rt, { method: 'GET', path: '/nowhere' });
+	await ok(rt, 'list_sessions', {});
+	const levels = () => rt.stderr.split('\n').filter((line) => line.startsWith('{')).map((line) => JSON.parse(line).level);
+	process.kill(rt.pid, 'SIGHUP'); // "the settings have not changed" is information
+	await ok(rt, 'list_sessions', {});
+	writeFileSync(join(rt.dataDir, 'agentd.yaml'), 'log: { level: loud }\n');
+	process.kill(rt.pid, 'SIGHUP');
+	await waitFor(() => levels().length > 0, 'a line about the mistake');
+	assert.deepEqual([...new Set(levels())], ['error'], rt.stderr);
 });
 
 test('a flood of refused requests is counted, not written', async () => {

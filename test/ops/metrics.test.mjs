@@ -14,7 +14,8 @@ const started = [];
 before(async () => {
 	model = await startModel();
 	const entry = { name: 'priced', provider: 'openai-chat', base_url: model.url, model: 'm', input_price: '1', output_price: '2000000' };
-	rt = await startAgentd({ config: { models: [entry], 'model.backoff_ms': 10, 'model.max_attempts': 1 } });
+	const order = { name: 'order', description: 'Orders.', url: 'http://127.0.0.1:1/' };
+	rt = await startAgentd({ config: { models: [entry], http_tools: [order], 'model.backoff_ms': 10, 'model.max_attempts': 1 } });
 });
 
 after(async () => {
@@ -95,6 +96,19 @@ test('what runs and what is open now are gauges that come back down', async () =
 	const rest = await scrape(rt);
 	assert.deepEqual([rest.agentd_turns_running, rest.agentd_turns_queued, rest.agentd_calls_open], [0, 0, 0]);
 	assert.equal(rest['agentd_turns_ended_total{outcome="cancelled"}'], 1);
+});
+
+test('a turn that waits for a person is waiting, not running', async () => {
+	const { sessionId, turnId } = await submit(rt, '[[tool order {}]]');
+	const { actionId } = await waitFor(async () => (await ok(rt, 'list_actions', { sessionId })).actions[0], 'the question');
+	const asked = await scrape(rt);
+	assert.deepEqual([asked.agentd_turns_running, asked.agentd_turns_waiting], [0, 1]);
+	await ok(rt, 'respond_action', { actionId, decision: 'deny' });
+	const follower = await follow(rt, sessionId);
+	await follower.ended(turnId);
+	follower.stop();
+	const rest = await scrape(rt);
+	assert.deepEqual([rest.agentd_turns_running, rest.agentd_turns_waiting], [0, 0]);
 });
 
 test('of the process it says what the kernel says', async () => {

@@ -1,10 +1,11 @@
 // How agentd ends and reloads: SIGTERM lets calls under way end within shutdown.grace_ms and begins nothing new, a second one ends at once, SIGHUP never ends it.
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import http from 'node:http';
 import { after, before, test } from 'node:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { call, follow, newFolder, ok, request, startAgentd, startModel, submit, waitFor, within } from '../lib/runtime.mjs';
+import { bin, call, follow, newFolder, ok, request, startAgentd, startModel, submit, waitFor, within } from '../lib/runtime.mjs';
 
 let model;
 before(async () => {
@@ -107,6 +108,23 @@ test('a second SIGTERM ends it at once', async () => {
 	await said(rt, 'draining');
 	term(rt);
 	assert.deepEqual(await within(rt.gone, 20000), { code: 0, signal: null });
+});
+
+test('agentctl stop waits as long as the daemon may take, and says so', async () => {
+	const held = await startHeldModel();
+	const rt = await start({ model: held }, '1h');
+	await submit(rt, '[[say the end]]');
+	const release = await held.call();
+	const child = spawn(join(bin, 'agentctl'), ['--data-dir', join(rt.dataDir, 'data'), 'stop'], { stdio: ['ignore', 'pipe', 'pipe'] });
+	const told = { out: '', err: '' };
+	child.stdout.on('data', (piece) => (told.out += piece));
+	child.stderr.on('data', (piece) => (told.err += piece));
+	const ended = new Promise((done) => child.on('close', done));
+	await waitFor(() => /waiting up to 3630 s/.test(told.err), () => `its patience; there is ${told.err}`);
+	release();
+	assert.equal(await ended, 0, told.err);
+	assert.match(told.out, new RegExp(`stopped agentd, process ${rt.pid}`));
+	assert.deepEqual(await rt.gone, { code: 0, signal: null });
 });
 
 test('without calls under way it ends whatever the grace is', async () => {

@@ -109,6 +109,7 @@ test('AN-10 a reader that is cut while 50 MB are written: no event is large, and
 	reader.check();
 	assert.ok(cuts >= 5, `${cuts} cuts`);
 	assert.deepEqual(reader.facts.map((f) => f.data), (await readLog(w.rt, turn.sessionId)).map((f) => f.data));
+	for (const f of reader.facts) assert.ok(f.data.length < 16384, `${f.type} has ${f.data.length} bytes`);
 	const [spilled] = await facts(w.rt, turn.sessionId, 'output.spilled');
 	assert.deepEqual([spilled.payload.sizeBytes, spilled.payload.truncation], [50_000_000, 'head_tail']);
 });

@@ -1,4 +1,5 @@
 // agent-shim with an agent-init that has no boundary: what a reader of the journal is promised about output, input and the end.
+// ci: first
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,7 @@
 // Clients on bad lines: a proxy cuts connections at random bytes, delays what comes, and lets some fall silent while the client has long come back. Whatever the
 // protocol, every client ends with exactly the facts of the log, each once; every question is asked once, answered once, and no answer is replayed.
 // AR_CUTS and AR_KILLS make it long; a failure names the seed.
+// ci: first
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import { tools, wants } from '../lib/gate.mjs';

@@ -1,5 +1,6 @@
 // An agent at work on a repository, end to end: it clones, tests, finds the fault, mends it and tests again, under approval and inside the sandbox; the daemon is killed in the
 // middle of the long test run. The turn finishes, nothing ran twice, and nothing is left running.
+// ci: first
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';

@@ -163,7 +163,7 @@ function running(word) {
 	}).filter((line) => line.includes(word));
 }
 
-test('root: a workspace of root is refused for writing, with what to do about it', { skip: !isRoot && 'needs root' }, async () => {
+test('root: a workspace of root, or of its group, is refused for writing, with what to do about it', { skip: !isRoot && 'needs root' }, async () => {
 	const world = await makeWorld(backends[0]);
 	chownSync(world.workspace, 0, 0);
 	const shown = launch(world, 'workspace_write', ['/bin/true']);
@@ -171,6 +171,10 @@ test('root: a workspace of root is refused for writing, with what to do about it
 	assert.equal(shown.ready, null);
 	const reader = launch(world, 'read_only', sh('cat plain; echo x > new'));
 	assert.deepEqual(reader.out, ['plain']);
+	chownSync(world.workspace, 1000, 0);
+	assert.match(launch(world, 'workspace_write', ['/bin/true']).unavailable,
+		/belongs to the group root; give the workspace to an unprivileged group \(chgrp\)/);
+	assert.deepEqual(launch(world, 'read_only', sh('cat plain; echo x > new')).out, ['plain']);
 });
 
 test('root: files that a command makes belong to the owner of the workspace', { skip: !isRoot && 'needs root' }, async () => {

@@ -2,7 +2,7 @@
 // A session of a million facts beside one of a thousand: opening, reading, paging and subscribing must cost the same, the
 // memory of agentd must not follow the history, and a replay from the first fact must bring every sequence once.
 // AR_BIG_FACTS sets the size of the big one.
-// ci: alone
+// ci: alone scale
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync } from 'node:fs';
@@ -94,11 +94,15 @@ function firstEvent(rt, sessionId, headers, query, wanted) {
 	});
 }
 
-test('the first look at a session after a start does not depend on its history', async (t) => {
+const FIRST_MAX = 256 * 1024; // bytes of the first look
+
+test('the first look at a session after a start does not depend on its history: not its time, not its size', async (t) => {
+	const sizes = new Map();
 	await compare(t, async ({ sessionId, facts }) => {
 		const rt = await startAgentd({ dataDir });
 		await request(rt, { method: 'GET', path: '/health' });
 		const { ms, value } = await timed(rt, () => post(rt, 'get_session', { sessionId }));
+		sizes.set(sessionId, Buffer.byteLength(value));
 		const snapshot = JSON.parse(value);
 		assert.equal(snapshot.asOfSequence ?? snapshot.sequence, facts);
 		validateSnapshot(snapshot);
@@ -106,6 +110,9 @@ test('the first look at a session after a start does not depend on its history',
 		await rt.stop();
 		return ms;
 	});
+	const [ours, theirs] = [big, small].map(({ sessionId }) => sizes.get(sessionId));
+	t.diagnostic(`${ours} bytes against ${theirs}`);
+	assert.ok(ours < FIRST_MAX && ours <= 1.1 * theirs, `${ours} bytes against ${theirs}`);
 });
 
 test('reading the thread, the newest window and the pages before it', async (t) => {

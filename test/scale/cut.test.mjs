@@ -1,7 +1,7 @@
 // Subscribers whose connection is cut again and again, at any byte, while several threads stream at once: resumed by the
 // id of the last whole frame each must end with the very facts and the very text of a subscriber that was never cut.
 // AR_CUTS sets how many cuts in all, AR_SEED which ones.
-// ci: alone
+// ci: alone scale
 import assert from 'node:assert/strict';
 import net from 'node:net';
 import { test } from 'node:test';

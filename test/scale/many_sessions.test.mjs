@@ -1,7 +1,7 @@
 // ci: release only
 // A store with a million sessions beside an empty one: a start must not look at what is at rest, and a session that went idle must
 // leave nothing in memory but what the caches are allowed to keep. AR_MANY_SESSIONS sets the number.
-// ci: alone
+// ci: alone scale
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';

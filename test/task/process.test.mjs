@@ -68,3 +68,13 @@ test('TK-37 cancel_task with a running part and its process: the intent is the f
 	assert.ok(at('task.cancel_requested', taskId) < child && child < ended, 'the part is stopped after the intent');
 	assert.ok(ended < at('task.cancelled', turn.taskId) && at('task.cancelled', turn.taskId) < at('task.cancelled', taskId));
 });
+
+test('TK-42 ST-20 a turn that ends while its command goes on in the background is not called reconciled; without one it is', async () => {
+	for (const [text, reconciled] of [['[[tool shell {"command":"sleep 63.1","background":true}]]', false], ['[[tool shell {"command":"true"}]]', true]]) {
+		const { sessionId } = await submit(w.rt, text, {});
+		const [end] = await seen(w.rt, sessionId, 'task.completed');
+		assert.equal(end.payload.reconciled, reconciled, text);
+		const [started] = await facts(w.rt, sessionId, 'process.started');
+		if (!reconciled) await ok(w.rt, 'terminate_process', { processId: started.processId, reason: 'seen' });
+	}
+});

@@ -1,5 +1,6 @@
 // ci: release only
 // The official conformance tool in client role: every scenario it knows passes, or is listed here with the reason why it does not apply.
+// ci: first
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';

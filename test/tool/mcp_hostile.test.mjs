@@ -1,4 +1,5 @@
 // The MCP client against a server that breaks off, lies, floods, hangs, and will not die.
+// ci: first
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import os from 'node:os';
@@ -298,7 +299,7 @@ test('no orphans: closed in order, a stubborn server and what it started are gon
 	const server = (await p.call('s_pid')).text;
 	const before = Date.now();
 	await p.close();
-	assert.ok(Date.now() - before < 3000);
+	assert.ok(Date.now() - before < 20000);
 	assert.deepEqual(processesWith(mark), []);
 	assert.deepEqual(processesWith(`\0guard\0${server}\0`), []);
 });

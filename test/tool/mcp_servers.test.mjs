@@ -1,4 +1,5 @@
 // The MCP client against servers that others wrote: the official ones over both transports, and the official SDK of the modern era.
+// ci: first
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';

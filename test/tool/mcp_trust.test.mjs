@@ -87,6 +87,19 @@ test('what was allowed for the session is the tool as it was: after a change it 
 	await w.rt.stop();
 });
 
+test('what a trusted server calls destructive is allowed one call at a time; an assumption does not take that away', async () => {
+	const wipe = { ...lookup, annotations: { destructiveHint: true } };
+	const offered = async (tool, more) => {
+		const { w } = await serving([tool], more);
+		const asked = await callIt(w.rt);
+		await answer(w.rt, asked, 'deny');
+		await w.rt.stop();
+		return asked.action.decisions;
+	};
+	assert.deepEqual(await offered(wipe, { trust_annotations: true }), ['allow', 'deny']);
+	assert.deepEqual(await offered(lookup), ['allow', 'allow_session', 'deny']);
+});
+
 test('a server that comes back with another tool after a restart has no grant; with the same one it has', async () => {
 	const { w, offer } = await serving([lookup]);
 	const first = await callIt(w.rt);

@@ -108,7 +108,7 @@ test('PM-04 SB-03 more than the profile is a question of its own; a no keeps it 
 	const outside = join(newFolder(), 'out.txt');
 	const args = { command: `echo x > ${outside}`, sandbox: 'danger_full_access', justification: 'the report goes there' };
 	for (const decision of ['deny', 'allow']) {
-		const { sessionId } = await submit(w.rt, shell(args));
+		const { sessionId } = await submit(w.rt, shell(args), { options: { mode: 'on_request' } });
 		const [action] = await pending(w.rt, sessionId);
 		assert.equal(action.actionType, 'sandbox_escalation');
 		const [{ payload }] = await facts(w.rt, sessionId, 'action.required');

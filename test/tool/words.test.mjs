@@ -1,6 +1,6 @@
 // What the inventory, the facts and the thread read say about a call is the same: whether it may run, why, and inside which boundary.
 import assert from 'node:assert/strict';
-import { chownSync, existsSync, writeFileSync } from 'node:fs';
+import { chownSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
 import { ended, facts, pending } from '../lib/gate.mjs';
@@ -13,7 +13,11 @@ const rules = [
 	{ name: 'not-here', effect: 'deny', tool: 'write_file', workspace: 'vault' },
 	{ name: 'host-says-no', effect: 'deny', tool: 'write_file', argument: 'path', matches: 'forbidden/*' },
 ];
-const hooks = [{ name: 'guard', point: 'permission_request', match: 'edit_file', command: `echo '{"decision":"deny","reason":"not today"}'` }];
+const told = newFolder(); // what handlers were given
+const hooks = [
+	{ name: 'guard', point: 'permission_request', match: 'edit_file', command: `echo '{"decision":"deny","reason":"not today"}'` },
+	...['pre_tool_use', 'post_tool_use'].map((point) => ({ name: `tell-${point}`, point, match: 'shell', command: `cat >${told}/${point}` })),
+];
 let w, broken, workspace;
 
 before(async () => {
@@ -72,6 +76,9 @@ test('PM-01 AC-11 a write: its permission, the reason and the real boundary are 
 	const decision = permissionState.decisions.find((d) => d.toolCallId === toolCallId);
 	assert.deepEqual([decision.permissionRef, decision.decision, decision.decisionReason], [judged.eventId, 'sandboxed', judged.payload.decisionReason]);
 	assert.deepEqual([sandboxState.state, sandboxState.profile, sandboxState.sandboxRef], ['applied', 'workspace_write', applied.eventId]);
+	const given = (point) => JSON.parse(readFileSync(join(told, point), 'utf8'));
+	assert.deepEqual([given('pre_tool_use').sandbox, given('post_tool_use').sandbox],
+		['undecided', 'settled'].map((state) => ({ state, profile: applied.payload.mode, network: applied.payload.network })), 'HK-06');
 	const never = await turn(w.rt, write('two.txt'), { options: { mode: 'never' } });
 	assert.equal((await thread(w.rt, never)).permissionState.interactionAllowed, false);
 });

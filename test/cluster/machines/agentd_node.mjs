@@ -10,10 +10,10 @@ const READY_MS = 15000;
 const UP_MS = 90000;
 
 export class AgentdNode {
-	/** note(text) hears of an end that nobody asked for. */
-	constructor({ name, folder, network, clock, settings, note }) {
+	/** note(text) hears of an end that nobody asked for. `program` may be changed between two starts. */
+	constructor({ name, folder, network, clock, settings, note, program = join(bin, 'agentd') }) {
 		const home = join(folder, name);
-		Object.assign(this, { name, network, clock, note, child: null, isReady: false, isAwaited: false, starts: 0 });
+		Object.assign(this, { name, network, clock, note, program, child: null, isReady: false, isAwaited: false, starts: 0 });
 		mkdirSync(home, { mode: 0o700 });
 		this.socket = join(home, 'a.sock');
 		this.log = join(home, 'log');
@@ -38,7 +38,7 @@ export class AgentdNode {
 	}
 
 	async start() {
-		const [command, ...args] = [...this.network.on(this.name), ...this.clock.before(), join(bin, 'agentd'), '--config', this.config];
+		const [command, ...args] = [...this.network.on(this.name), ...this.clock.before(), this.program, '--config', this.config];
 		const log = openSync(this.log, 'a');
 		const child = spawn(command, args, { stdio: ['ignore', 'pipe', log], env: { PATH: process.env.PATH, HOME: '/nonexistent' } });
 		closeSync(log);

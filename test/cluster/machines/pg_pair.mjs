@@ -5,10 +5,18 @@ import { execFile } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { sleep, waitFor } from '../../lib/runtime.mjs';
-import { DATABASE } from './pg_server.mjs';
+import { DATABASE, OF_NODES } from './pg_server.mjs';
 
 const run = promisify(execFile);
 const READY_MS = 90000;
+
+function killProcess(pid) {
+	try {
+		process.kill(pid, 'SIGKILL');
+	} catch {
+		// ended meanwhile
+	}
+}
 
 export class PgPair {
 	constructor(first, second) {
@@ -88,6 +96,31 @@ export class PgPair {
 				await sleep(500);
 			}
 		}
+	}
+
+	/** Stops the primary with that signal and starts it again. */
+	async restart(signal) {
+		await this.rebuilding;
+		await this.primary.stop(signal);
+		await this.primary.start();
+		await this.ready();
+	}
+
+	/** kill -9 of one backend of a node: the server ends all of them, and recovers as after a crash. */
+	async killBackend(roll) {
+		await this.rebuilding;
+		const backends = await this.patient(() => this.primary.backends());
+		if (backends.length > 0) killProcess(backends[roll(backends.length)]);
+		await this.patient(() => this.primary.sql('SELECT 1', 'postgres'));
+		await this.ready();
+		return `one of ${backends.length}`;
+	}
+
+	/** Ends every connection of the nodes, as an administrator does; how many. */
+	async terminateBackends() {
+		await this.rebuilding;
+		const [[n]] = await this.patient(() => this.primary.sql(`SELECT count(pg_terminate_backend(pid)) ${OF_NODES}`, 'postgres'));
+		return n;
 	}
 
 	/** Fills the primary's disk to the last byte for a while; afterwards it is started again if it went down. Tells whether. */

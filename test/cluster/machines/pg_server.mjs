@@ -4,11 +4,13 @@ import { execFile, execFileSync, spawn } from 'node:child_process';
 import { appendFileSync, chownSync, closeSync, mkdirSync, openSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { sleep } from '../../lib/runtime.mjs';
+import { sleep, waitFor } from '../../lib/runtime.mjs';
 
 const run = promisify(execFile);
 
 export const DATABASE = 'ar';
+/** The connections of nodes, in a statement. */
+export const OF_NODES = `FROM pg_stat_activity WHERE datname = '${DATABASE}' AND client_addr IS NOT NULL`;
 const SIZE_MB = Number(process.env.AR_CLUSTER_PG_MB ?? 1024);
 
 // The newest installed server; Debian keeps one folder per version.
@@ -109,6 +111,17 @@ export class PgServer {
 				}
 			}
 		this.child = null;
+	}
+
+	/** Ends it by a signal that the server knows, and waits until it is gone. */
+	async stop(signal) {
+		if (this.child) process.kill(this.child.pid, signal);
+		await waitFor(() => !this.child, `the end of ${this.name} by ${signal}`);
+	}
+
+	/** Processes that serve the nodes. */
+	async backends() {
+		return (await this.sql(`SELECT pid ${OF_NODES}`, 'postgres')).map(([pid]) => Number(pid));
 	}
 
 	reload() {

@@ -89,6 +89,25 @@ async function allIsExplained(play) {
 	}
 }
 
+const OF_A_TURN = /^(turn|run|model|reasoning|tool|action|permission|sandbox|hook|context|routing|cost|rate_limit|quota|limit|process|output)\./;
+
+/** EV-06, EV-07, PF-07: what concerns a turn names session, thread and turn; a call also the run that it was made in, its step and itself. */
+function idsAreThere(play) {
+	const turns = new Map(play.facts('turn.submitted').map((e) => [e.turnId, e]));
+	const steps = new Set(play.facts('model.requested', 'tool.catalog.resolved').map((e) => e.stepId));
+	const runs = new Map(play.facts('task.attempt.started').map((e) => [e.runId, e]));
+	for (const e of play.facts().filter((f) => OF_A_TURN.test(f.type))) {
+		assert.equal(e.sessionId, play.sessionId, e.type);
+		assert.ok(e.turnId && e.threadId, `${e.type} ${e.sequence} names no turn`);
+		assert.equal(e.threadId, turns.get(e.turnId)?.threadId, `${e.type} ${e.sequence}`);
+		if (!/^(tool|permission|action)\./.test(e.type)) continue;
+		assert.ok(runs.get(e.runId)?.taskId === e.taskId && runs.get(e.runId).attemptId === e.attemptId, `${e.type} ${e.sequence} names no run`);
+		assert.equal(e.taskId, turns.get(e.turnId).taskId, `${e.type} ${e.sequence}`);
+		if (e.type.startsWith('tool.') || e.toolCallId) assert.ok(e.toolCallId && steps.has(e.stepId), `${e.type} ${e.sequence} names no call, or no step of it`);
+		if (/^action|permission\.(requested|resolved)/.test(e.type)) assert.ok(e.actionId, `${e.type} ${e.sequence} names no question`);
+	}
+}
+
 async function replaysClean(play) {
 	const { text } = await request(play.rt, { path: '/v1/verify', body: JSON.stringify({ sessionId: play.sessionId }) });
 	const [{ status, findings }] = JSON.parse(text).sessions;
@@ -118,6 +137,7 @@ export async function holds(play) {
 	await callsEndOnce(play);
 	nothingRunsUnallowed(play);
 	serversAgree(play);
+	idsAreThere(play);
 	await asExpected(play);
 	await allIsExplained(play);
 	await replaysClean(play);
