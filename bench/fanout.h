@@ -13,6 +13,10 @@ struct reader {
 	unsigned events;
 	unsigned matched;
 	bool is_stuck; /* it stops to read once it is there */
+	/* WebSocket: the head of the frame that comes now, how much of it is there, and how much of its payload is missing. */
+	unsigned char head[10];
+	unsigned has_head;
+	unsigned long long payload;
 };
 
 struct fanout {
@@ -21,7 +25,7 @@ struct fanout {
 	const char *mark; /* what every event has once: "\ndata:" in a stream */
 	struct reader *readers;
 	size_t count, stuck;
-	bool is_tls;
+	bool is_tls, is_ws;
 	int epoll;
 	unsigned long long delivered; /* events of those that read */
 	unsigned long long bytes;
@@ -35,8 +39,11 @@ void fanout_die(const char *what);
 
 #define FANOUT_WS_MARK "\"method\":\"event\""
 
-/* Opens a WebSocket and subscribes to the session that f->path names; returns the connection. */
-int fanout_ws_open(const struct fanout *f);
+/* Opens the reader's WebSocket and subscribes to the session that f->path names. */
+void fanout_ws_open(const struct fanout *f, struct reader *r);
+
+/* Answers each ping among the bytes that came: a reader that does not is ended by the server. */
+void fanout_ws_answer(struct reader *r, const char *p, size_t len);
 
 /* ---- fanout_tls.c ---- */
 

@@ -1,36 +1,21 @@
 """What is measured. Each function yields rows (name, unit, ours, floor); rounds of ours and of the floor take turns, and a row
 is the median over the rounds. `floor` is None where nothing can be compared."""
 
-import http.client
 import json
 import os
 import shutil
 import socket
-import sqlite3
-import ssl
 import subprocess
 import time
 
-from harness import BIN, CLIENT_CPU, SERVER_CPU, median, program
+from harness import BIN, CLIENT_CPU, PATIENCE, SERVER_CPU, median, post, program, tree_of, wait_idle
+from rows.counts import commit_instructions, instructions, postgres_instructions, stored_instructions, tls_instructions
+from rows.stores import floor_cpu_ms, stores
+from rows.wire import cold_reads, memory, start_postgres, wire, wire_names
 
-ROUNDS = 7
+ROUNDS = 5
 BODY = 300  # bytes of a request body; JSON is padded with spaces
 CONNECTIONS = 64
-
-
-def post(port, command, body, tls=None):
-    """tls: a context of ssl, where the server speaks it."""
-    connection = http.client.HTTPSConnection("localhost", port, context=tls) if tls else http.client.HTTPConnection("127.0.0.1", port)
-    connection.request("POST", f"/v1/{command}", json.dumps(body), {"Content-Type": "application/json"})
-    answer = connection.getresponse()
-    value = json.loads(answer.read())
-    connection.close()
-    return value
-
-
-def wait_idle(port, session):
-    while post(port, "get_session", {"sessionId": session})["status"] != "idle":
-        time.sleep(0.01)
 
 
 # ---- the CPU of one request ----
@@ -53,6 +38,9 @@ def request_cpu(bench):
                 "request_cpu_list_sessions": ("list_sessions", {"limit": 1})}
     for name, (command, body) in commands.items():
         yield from one_request(bench, name, agentd, command, json.dumps(body).ljust(BODY))
+    with open(bench.answers, encoding="utf-8") as lines:
+        text = json.dumps({**session, "reason": json.loads(f'"{lines.readline().strip()}"')}, ensure_ascii=False)
+    yield from one_request(bench, "request_cpu_text_1k", agentd, "interrupt_turn", text)
     bench.stop(agentd)
     bench.stop(model)
 
@@ -133,14 +121,9 @@ def fanout(bench, rounds=11):
 def fanout_tls(bench, rounds=11):
     """A quarter of the readers over TLS beside as many in the clear, both ours, each with a server of its own."""
     readers = fanout_readers() // 4
-    certificate, key = bench.path("certificate.pem"), bench.path("key.pem")
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj", "/CN=localhost",
-                    "-addext", "subjectAltName=DNS:localhost", "-keyout", key, "-out", certificate], check=True, stderr=subprocess.DEVNULL)
-    config = bench.path("tls.yaml")
-    write_text(config, ["tls:", f"  certificate: {certificate}", f"  key: {key}"])
-    context = ssl.create_default_context(cafile=certificate)
+    options, context = bench.tls_settings()
     servers = {"h1": (bench.agentd(bench.fresh("clear"), cpu=SERVER_CPU), None),
-               "tls": (bench.agentd(bench.fresh("tls"), cpu=SERVER_CPU, options=("--config", config)), context)}
+               "tls": (bench.agentd(bench.fresh("tls"), cpu=SERVER_CPU, options=options), context)}
     runs = {"h1": [], "tls": []}
     sessions = {name: post(server.port, "create_session", {}, tls)["sessionId"] for name, (server, tls) in servers.items()}
     for _ in range(3):
@@ -175,19 +158,20 @@ def submit_ack(bench, count=150, pause_us=300):
 
 
 def one_submit_ack(bench, store, count, pause_us):
+    """Its turns never end: a daemon that is asked to stop would wait for them, so it is killed."""
     model = bench.model("--hang")
     body = json.dumps({"idempotencyKey": "k-@@@@@@@@@@", "text": "Say something about the sea. " * 4, "createPolicy": {}})
     before = store.fresh(bench, "ack_before")
     agentd = bench.agentd(store.folder(before), model, env=store.env(before))
     bench.run("bench-load", agentd.port, "/v1/submit_turn", body, 1, count)
-    bench.stop(agentd)
+    bench.kill(agentd)
     rounds = []
     for _ in range(ROUNDS):
         place = store.fresh(bench, "ack")
         agentd = bench.agentd(store.folder(place), model, env=store.env(place))
         rounds.append(bench.run(store.ack, agentd.port, body, store.source(before), store.target(bench, "ack_floor"), count,
                                 pause_us))
-        bench.stop(agentd)
+        bench.kill(agentd)
     bench.stop(model)
     return (f"submit_ack_{store.prefix}p50", "us", median([r["ours_us"] for r in rounds]),
             median([r["floor_us"] for r in rounds]))
@@ -195,7 +179,7 @@ def one_submit_ack(bench, store, count, pause_us):
 
 # ---- facts per second ----
 
-def facts_rate(bench, sessions, turns, rounds=5):
+def facts_rate(bench, sessions, turns, rounds=2):
     """Through HTTP and inside one process, on each engine; the floor of each run right after it."""
     ways = [(store, name, run) for store in stores() for name, run in (("http", through_http), ("engine", through_engine))]
     found = {(store, name): ([], []) for store, name, _ in ways}
@@ -234,84 +218,18 @@ def replay(bench, store, place, syncs):
 # ---- a turn of two model calls and one tool ----
 
 def tool_turns(bench, rounds=3):
+    """The floor of the CPU is that of the floor which writes the same rows, right after: a slow machine is slow for both."""
     for store in stores():
         for sessions, turns in ((1, 200), (16, 60), (64, 40)):
-            said = []
-            for _ in range(rounds):
+            said, floors = [], []
+            for _ in range(rounds if sessions == 64 else 1):  # the others have no budget
                 place = store.fresh(bench, "tools")
                 said.append(bench.run("bench-engine", place, sessions, turns, bench.answers, "tool"))
+                if sessions == 64:
+                    floors.append(floor_cpu_ms(bench, store, place) / said[-1]["turns"])
             yield f"tool_turns_{store.prefix}{sessions}", "/s", median([r["turns"] / r["seconds"] for r in said]), None
-        yield f"tool_turn_cpu_{store.prefix}64", "ms", median([r["cpu_ms"] for r in said]), None
+        yield f"tool_turn_cpu_{store.prefix}64", "ms", median([r["cpu_ms"] for r in said]), median(floors)
         yield f"tool_turn_bytes_{store.prefix}64", "B", store.size(place) / said[-1]["turns"], None
-
-
-# ---- the engines ----
-
-class Sqlite:
-    """A place is a folder. A commit is an fsync, counted by what is preloaded."""
-    prefix, floor, ack = "", "bench-floor-sqlite", "bench-ack"
-
-    def fresh(self, bench, name):
-        return bench.fresh(name)
-
-    def folder(self, place):
-        return place
-
-    def env(self, place):
-        return {}
-
-    def source(self, place):
-        return os.path.join(place, "agentd.db")
-
-    def target(self, bench, name):
-        return os.path.join(bench.fresh(name), "floor.db")
-
-    def size(self, place):
-        return sum(os.path.getsize(os.path.join(place, name)) for name in os.listdir(place) if name.startswith("agentd.db"))
-
-    def written(self, place, syncs):
-        store = sqlite3.connect(self.source(place))
-        appends = store.execute("SELECT count(*) FROM log").fetchone()[0]
-        store.close()
-        with open(syncs) as count:
-            return appends, int(count.read())
-
-
-class Postgres:
-    """A place is a database of the server that test/lib/postgres made. A commit is a transaction that wrote to the log."""
-    prefix, floor, ack = "pg_", "bench-floor-postgres", "bench-ack-postgres"
-
-    def sql(self, place, *statements):
-        words = [word for statement in statements for word in ("-c", statement)]
-        return subprocess.run(["psql", "-qAtd", place, *words], check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                              text=True).stdout
-
-    def fresh(self, bench, name):
-        server = os.environ["AR_TEST_POSTGRES"]
-        self.sql(f"{server} dbname=postgres", f"DROP DATABASE IF EXISTS {name}", f"CREATE DATABASE {name}")
-        self.data = bench.fresh("data")  # agentd's socket stands there
-        return f"{server} dbname={name}"
-
-    target = fresh
-
-    def folder(self, place):
-        return self.data
-
-    def env(self, place):
-        return {"AGENTD_STORE": place}
-
-    def source(self, place):
-        return place
-
-    def size(self, place):
-        return int(self.sql(place, "SELECT pg_database_size(current_database()) - (SELECT pg_database_size('template1'))"))
-
-    def written(self, place, syncs):
-        return map(int, self.sql(place, "SELECT count(*), count(DISTINCT xmin::text) FROM log").split("|"))
-
-
-def stores():
-    return Sqlite(), Postgres()
 
 
 # ---- bytes on disk ----
@@ -356,10 +274,7 @@ def text_bytes(bench, turns):
 # ---- at rest and at start ----
 
 def start(bench, sessions=10000):
-    many = bench.fresh("many")
-    with open(os.devnull, "w") as nothing:
-        subprocess.run([program("ar-make-session"), "--store", os.path.join(many, "agentd.db"), "--facts", "15",
-                        "--sessions", str(sessions)], check=True, stdout=nothing)
+    many = bench.many_sessions(sessions)
     empty = bench.fresh("empty")
     times = {empty: [], many: [], None: []}
     memory = []
@@ -391,7 +306,9 @@ def spawn(bench, rounds=300):
     yield "spawn_sandboxed", "us", said["warm"]["us"], plain["us"]
     yield "spawn_sandboxed_cpu", "us", said["warm"]["cpu_us"], plain["cpu_us"]
     yield "spawn_cold", "us", said["cold"]["us"], plain["us"]
+    yield "spawn_cold_cpu", "us", said["cold"]["cpu_us"], plain["cpu_us"]
     yield "spawn_ungrouped", "us", said["cold_ungrouped"]["us"], plain["us"]
+    yield "spawn_ungrouped_cpu", "us", said["cold_ungrouped"]["cpu_us"], plain["cpu_us"]
     if bubblewrap:
         yield "spawn_vs_bubblewrap", "us", said["cold_ungrouped"]["us"], said["bwrap"]["us"]
     yield "rss_shim", "MB", shim_rss(bench, workspace), None
@@ -428,7 +345,7 @@ def shim_rss(bench, workspace):
             return next(int(line.split()[1]) for line in status if line.startswith("VmRSS:")) / 1024
     finally:
         ours.send(b'E{"by":"user","reason":"measured","graceMs":0}')
-        child.wait(timeout=20)
+        child.wait(timeout=PATIENCE)
         ours.close()
 
 
@@ -439,19 +356,16 @@ def spare_memory(bench):
     write_text(os.path.join(folder, "spare"), [f"init {program('agent-init')}"])
     child, ours = start_shim(folder, "spare")
     try:
-        time.sleep(1)
-        pids = tree_of(child.pid)
-        if len(pids) < 3:
-            raise RuntimeError("a spare was not made")
-        return sum(anonymous_of(pid) for pid in pids) / 1024
+        give_up = time.monotonic() + PATIENCE
+        while len(tree_of(child.pid)) < 3:
+            if time.monotonic() > give_up:
+                raise RuntimeError("a spare was not made")
+            time.sleep(0.05)
+        time.sleep(1)  # until they wait
+        return sum(anonymous_of(pid) for pid in tree_of(child.pid)) / 1024
     finally:
         ours.close()
-        child.wait(timeout=20)
-
-
-def tree_of(pid):
-    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as children:
-        return [pid, *(p for child in children.read().split() for p in tree_of(int(child)))]
+        child.wait(timeout=PATIENCE)
 
 
 def anonymous_of(pid):
@@ -472,7 +386,7 @@ def start_shim(*words):
     child = subprocess.Popen([program("agent-shim"), *words], preexec_fn=lambda: os.dup2(theirs.fileno(), 3, inheritable=True) if theirs.fileno() != 3
                              else os.set_inheritable(3, True), close_fds=False, stdin=subprocess.DEVNULL)
     theirs.close()
-    ours.settimeout(10)
+    ours.settimeout(PATIENCE)
     return child, ours
 
 
@@ -481,23 +395,35 @@ def write_text(path, lines):
         out.write("\n".join(lines) + "\n")
 
 
-# What each measurement yields, so that a run of some rows does not measure the others.
+# What each measurement yields, so that a run of some rows does not measure the others, and whether it needs PostgreSQL.
 GROUPS = (
-    ("start_empty start_10k_sessions rss_idle_empty rss_idle_10k_sessions", start),
-    ("request_cpu_command request_cpu_thread_read request_cpu_get_session request_cpu_get_task request_cpu_list_sessions "
-     "request_nginx_thread_read request_nginx_get_task", request_cpu),
+    ("start_instructions delta_instructions turn_instructions request_instructions_command request_instructions_text_1k "
+     "request_instructions_thread_read request_instructions_get_session request_instructions_get_task request_instructions_list_sessions "
+     "fanout_instructions_h1 fanout_instructions_h2 fanout_instructions_ws", instructions, False),
+    ("commit_instructions commit_instructions_pg", commit_instructions, True),
+    ("start_instructions_10k request_instructions_cold", stored_instructions, False),
+    ("start_instructions_pg", postgres_instructions, True),
+    ("fanout_instructions_tls", tls_instructions, False),
+    ("start_empty start_10k_sessions rss_idle_empty rss_idle_10k_sessions", start, False),
+    ("start_pg", start_postgres, True),
+    ("rss_1000_sessions", memory, False),
+    (wire_names(), wire, True),
+    ("request_cpu_command request_cpu_thread_read request_cpu_get_session request_cpu_get_task request_cpu_list_sessions request_cpu_text_1k "
+     "request_nginx_thread_read request_nginx_get_task", request_cpu, False),
+    ("request_cpu_cold", cold_reads, False),
     ("fanout_h1_cpu fanout_h1_last fanout_h2_cpu fanout_h2_last fanout_ws_cpu fanout_ws_last fanout_reader_h1 fanout_reader_h2 fanout_reader_ws "
-     "fanout_100_stuck", fanout),
-    ("fanout_tls_cpu fanout_tls_last fanout_reader_tls", fanout_tls),
-    ("submit_ack_p50 submit_ack_pg_p50", submit_ack),
+     "fanout_100_stuck", fanout, False),
+    ("fanout_tls_cpu fanout_tls_last fanout_reader_tls", fanout_tls, False),
+    ("submit_ack_p50 submit_ack_pg_p50", submit_ack, True),
     ("facts_rate_http_64 facts_rate_engine_64 facts_rate_pg_http_64 facts_rate_pg_engine_64",
-     lambda bench: facts_rate(bench, 64, 20)),
+     lambda bench: facts_rate(bench, 64, 20), True),
     ("facts_rate_http_256 facts_rate_engine_256 facts_rate_pg_http_256 facts_rate_pg_engine_256",
-     lambda bench: facts_rate(bench, 256, 8)),
+     lambda bench: facts_rate(bench, 256, 8), True),
     ("tool_turns_1 tool_turns_16 tool_turns_64 tool_turn_cpu_64 tool_turn_bytes_64 "
-     "tool_turns_pg_1 tool_turns_pg_16 tool_turns_pg_64 tool_turn_cpu_pg_64 tool_turn_bytes_pg_64", tool_turns),
-    ("disk_per_transcript disk_per_text", disk),
-    ("spawn_sandboxed spawn_sandboxed_cpu spawn_cold spawn_ungrouped spawn_vs_bubblewrap rss_shim memory_spare", spawn),
+     "tool_turns_pg_1 tool_turns_pg_16 tool_turns_pg_64 tool_turn_cpu_pg_64 tool_turn_bytes_pg_64", tool_turns, True),
+    ("disk_per_transcript disk_per_text", disk, False),
+    ("spawn_sandboxed spawn_sandboxed_cpu spawn_cold spawn_cold_cpu spawn_ungrouped spawn_ungrouped_cpu spawn_vs_bubblewrap rss_shim memory_spare",
+     spawn, False),
 )
 
 
@@ -506,14 +432,20 @@ def is_wanted(names, wanted):
 
 
 def needs_postgres(wanted):
-    return any("_pg_" in names and is_wanted(names, wanted) for names, _ in GROUPS)
+    return any(on_postgres and is_wanted(names, wanted) for names, _, on_postgres in GROUPS)
 
 
 def rows(bench, wanted):
-    """Every row whose name contains one of the wanted words; all of them when there are none."""
-    for names, measure in GROUPS:
+    """Every row whose name contains one of the wanted words; all of them when there are none. A measurement ends with the last row that is wanted."""
+    for names, measure, _ in GROUPS:
         if not is_wanted(names, wanted):
             continue
+        left = {name for name in names.split() if is_wanted(name, wanted)}
+        began = time.monotonic()
         for row in measure(bench):
             if is_wanted(row[0], wanted):
+                left.discard(row[0])
                 yield row
+            if wanted and not left:
+                break
+        print(f"{'':30}{time.monotonic() - began:12.0f} s", flush=True)

@@ -50,13 +50,15 @@ static size_t write_stream(char *to, const char *text)
 	return (size_t)(to - start);
 }
 
-static struct tiny_answer next_answer(void *arg)
+static struct tiny_answer next_answer(void *arg, const char *request, size_t len)
 {
 	struct stub *s = arg;
 	ssize_t n;
 	size_t body, room;
 	int head;
 
+	(void)request;
+	(void)len;
 	if (s->is_silent)
 		return (struct tiny_answer){ 0 };
 	n = getline(&s->line, &s->room, s->lines);
@@ -72,7 +74,7 @@ static struct tiny_answer next_answer(void *arg)
 		       "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: %zu\r\n\r\n",
 		       body);
 	memmove(s->answer + EVENT_ROOM - head, s->answer, (size_t)head);
-	return (struct tiny_answer){ s->answer + EVENT_ROOM - head, body + (size_t)head };
+	return (struct tiny_answer){ .p = s->answer + EVENT_ROOM - head, .len = body + (size_t)head };
 }
 
 int main(int argc, char **argv)

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #define EVENTS 256
@@ -17,6 +18,10 @@
 struct peer {
 	int fd;
 	size_t len;
+	char *copy; /* of a paced answer; NULL: none is under way */
+	struct tiny_answer left; /* of it */
+	double due; /* milliseconds */
+	struct peer *next; /* paced one */
 	char in[ROOM];
 };
 
@@ -24,6 +29,7 @@ struct tiny {
 	int epoll, listener;
 	tiny_answer_fn *answer;
 	void *arg;
+	struct peer *paced; /* those with an answer under way */
 };
 
 static void require(int is_fine, const char *what)
@@ -61,6 +67,7 @@ static void take_peers(struct tiny *t)
 		require(p != NULL, "malloc");
 		p->fd = fd;
 		p->len = 0;
+		p->copy = NULL;
 		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 		epoll_ctl(t->epoll, EPOLL_CTL_ADD, fd, &ev);
 	}
@@ -94,8 +101,77 @@ static void send_all(int fd, struct tiny_answer a)
 	}
 }
 
-static void drop(struct peer *p)
+static double now_ms(void)
 {
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+/* Up to the end of the first event. The last piece, which ends the answer, goes with the event before it. */
+static struct tiny_answer first_piece(struct tiny_answer a)
+{
+	const char *end = memmem(a.p, a.len, "\n\n\r\n", 4);
+	size_t len = end ? (size_t)(end - a.p) + 4 : a.len;
+
+	return (struct tiny_answer){ .p = a.p, .len = len + 5 >= a.len ? a.len : len };
+}
+
+static struct tiny_answer send_piece(int fd, struct tiny_answer a)
+{
+	struct tiny_answer piece = first_piece(a);
+
+	send_all(fd, piece);
+	a.p += piece.len;
+	a.len -= piece.len;
+	return a;
+}
+
+/* The peer keeps a copy; the loop sends its pieces when they are due. */
+static void begin_paced(struct tiny *t, struct peer *p, struct tiny_answer a)
+{
+	p->copy = malloc(a.len);
+	require(p->copy != NULL, "malloc");
+	memcpy(p->copy, a.p, a.len);
+	p->left = a;
+	p->left.p = p->copy;
+	p->due = now_ms() + a.pause_ms;
+	p->next = t->paced;
+	t->paced = p;
+}
+
+static void end_paced(struct tiny *t, struct peer *p)
+{
+	struct peer **at = &t->paced;
+
+	while (*at && *at != p)
+		at = &(*at)->next;
+	if (*at)
+		*at = p->next;
+	free(p->copy);
+	p->copy = NULL;
+}
+
+static void give(struct tiny *t, struct peer *p, struct tiny_answer a)
+{
+	if (!a.p)
+		return;
+	if (a.pause_ms > 0) {
+		begin_paced(t, p, a);
+		return;
+	}
+	if (!a.is_stream) {
+		send_all(p->fd, a);
+		return;
+	}
+	while (a.len > 0)
+		a = send_piece(p->fd, a);
+}
+
+static void drop(struct tiny *t, struct peer *p)
+{
+	end_paced(t, p);
 	close(p->fd);
 	free(p);
 }
@@ -106,18 +182,34 @@ static void serve_peer(struct tiny *t, struct peer *p)
 	size_t used;
 
 	if (n <= 0) {
-		drop(p);
+		drop(t, p);
 		return;
 	}
 	p->len += (size_t)n;
 	while ((used = request_length(p)) > 0) {
-		struct tiny_answer a = t->answer(t->arg);
-
-		if (a.p)
-			send_all(p->fd, a);
+		give(t, p, t->answer(t->arg, p->in, used));
 		memmove(p->in, p->in + used, p->len - used);
 		p->len -= used;
 	}
+}
+
+/* Sends what is due; milliseconds until the next is, -1 when there is none. */
+static int send_due(struct tiny *t)
+{
+	double now = t->paced ? now_ms() : 0, next = -1;
+
+	for (struct peer *p = t->paced, *after; p; p = after) {
+		after = p->next;
+		if (p->due <= now) {
+			p->left = send_piece(p->fd, p->left);
+			p->due += p->left.pause_ms;
+		}
+		if (p->left.len == 0)
+			end_paced(t, p);
+		else if (next < 0 || p->due - now < next)
+			next = p->due > now ? p->due - now : 0;
+	}
+	return next < 0 ? -1 : (int)next + 1;
 }
 
 void tiny_serve(tiny_answer_fn *answer, void *arg)
@@ -127,7 +219,7 @@ void tiny_serve(tiny_answer_fn *answer, void *arg)
 
 	open_listener(&t);
 	for (;;) {
-		int n = epoll_wait(t.epoll, events, EVENTS, -1);
+		int n = epoll_wait(t.epoll, events, EVENTS, send_due(&t));
 
 		for (int i = 0; i < n; i++) {
 			if (events[i].data.ptr)

@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct tiny_answer same_answer(void *arg)
+static struct tiny_answer same_answer(void *arg, const char *request, size_t len)
 {
+	(void)request;
+	(void)len;
 	return *(const struct tiny_answer *)arg;
 }
 
@@ -38,6 +40,6 @@ int main(int argc, char **argv)
 	memset(text + head, ' ', body);
 	text[head] = '{';
 	text[head + body - 1] = '}';
-	tiny_serve(same_answer, &(struct tiny_answer){ text, head + body });
+	tiny_serve(same_answer, &(struct tiny_answer){ .p = text, .len = head + body });
 	return 0;
 }
