@@ -127,6 +127,43 @@ void client_run(struct client *cl)
 	}
 }
 
+void client_read_session(const char *what, struct ar_str answer, const char *status, char id[CLIENT_ID_ROOM])
+{
+	const char *at = memmem(answer.p, answer.len, "\"sessionId\":\"", 13);
+
+	if (!ar_str_starts(answer, ar_str_from(status)) || !at)
+		client_die(what, answer);
+	snprintf(id, CLIENT_ID_ROOM, "%.*s", (int)strcspn(at + 13, "\""), at + 13);
+}
+
+struct client_conn *client_follow(struct client *cl, size_t number, const char *id, const char *filter)
+{
+	struct client_conn *c = client_connect(cl, number);
+	struct ar_buf body = { 0 };
+
+	c->is_stream = true;
+	ar_buf_addf(&body, "{\"sessionId\":\"%s\"%s}", id, filter);
+	client_post(cl, c, "/v1/subscribe_events", ar_buf_str(&body));
+	ar_buf_fini(&body);
+	return c;
+}
+
+size_t client_count(struct ar_str text, struct ar_str word)
+{
+	size_t n = 0;
+
+	for (const char *at; (at = memmem(text.p, text.len, word.p, word.len)); n++)
+		text = ar_str_sub(text, (size_t)(at - text.p) + 1, text.len);
+	return n;
+}
+
+size_t client_count_ends(struct ar_str events)
+{
+	if (client_count(events, AR_STR("\"type\":\"turn.failed\"")))
+		client_die("a turn failed", events);
+	return client_count(events, AR_STR("data: {\"type\":\"turn.completed\""));
+}
+
 static int by_value(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;

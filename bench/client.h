@@ -33,6 +33,19 @@ struct client_conn *client_connect(struct client *cl, size_t number);
 void client_post(struct client *cl, struct client_conn *c, const char *path, struct ar_str body);
 void client_run(struct client *cl);
 
+/* Reads the session's id out of an answer whose first line starts with `status`; another answer ends the program. */
+#define CLIENT_ID_ROOM 64
+void client_read_session(const char *what, struct ar_str answer, const char *status, char id[CLIENT_ID_ROOM]);
+
+/* Opens the stream of a session's events; `filter` is what else stands in the request, from its comma on. */
+struct client_conn *client_follow(struct client *cl, size_t number, const char *id, const char *filter);
+
+/* How often a word occurs. */
+size_t client_count(struct ar_str text, struct ar_str word);
+
+/* How many turns have ended in these events; one that failed ends the program. */
+size_t client_count_ends(struct ar_str events);
+
 /* The p-th of n sorted values; sorts them. */
 double client_percentile(double *values, size_t n, double p);
 

@@ -11,10 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ID_ROOM 64
-
 struct session {
-	char id[ID_ROOM];
+	char id[CLIENT_ID_ROOM];
 	struct client_conn *commands, *events;
 	size_t ended; /* turns */
 };
@@ -45,32 +43,12 @@ static void submit(struct turns *t, struct session *s)
 /* The first receipt names the session; its stream is opened then. */
 static void take_receipt(struct turns *t, struct session *s, struct ar_str text)
 {
-	const char *id = memmem(text.p, text.len, "\"sessionId\":\"", 13);
+	bool is_first = !*s->id;
 
-	if (!ar_str_starts(text, AR_STR("HTTP/1.1 202")) || !id)
-		client_die("submit_turn", text);
-	if (*s->id)
-		return;
-	snprintf(s->id, sizeof s->id, "%.*s", (int)strcspn(id + 13, "\""), id + 13);
-	s->events = client_connect(&t->client, (size_t)(s - t->sessions));
-	s->events->is_stream = true;
-	ar_buf_clear(&t->body);
-	ar_buf_addf(&t->body,
-		    "{\"sessionId\":\"%s\",\"deltas\":false,\"types\":[\"turn.completed\",\"turn.failed\"]}",
-		    s->id);
-	client_post(&t->client, s->events, "/v1/subscribe_events", ar_buf_str(&t->body));
-}
-
-static size_t count_ends(struct ar_str events)
-{
-	static const char end[] = "data: {\"type\":\"turn.completed\"";
-	size_t n = 0;
-
-	if (memmem(events.p, events.len, "\"type\":\"turn.failed\"", 20))
-		client_die("a turn failed", events);
-	for (const char *at; (at = memmem(events.p, events.len, end, sizeof end - 1)); n++)
-		events = ar_str_sub(events, (size_t)(at - events.p) + 1, events.len);
-	return n;
+	client_read_session("submit_turn", text, "HTTP/1.1 202", s->id);
+	if (is_first)
+		s->events = client_follow(&t->client, (size_t)(s - t->sessions), s->id,
+					  ",\"deltas\":false,\"types\":[\"turn.completed\",\"turn.failed\"]");
 }
 
 static void on_reply(struct client_conn *c, struct ar_str text, void *arg)
@@ -83,7 +61,7 @@ static void on_reply(struct client_conn *c, struct ar_str text, void *arg)
 		take_receipt(t, s, text);
 		return;
 	}
-	ends = count_ends(text);
+	ends = client_count_ends(text);
 	s->ended += ends;
 	if (!ends)
 		return;

@@ -15,10 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define ID_ROOM 64
-
 struct session {
-	char id[ID_ROOM];
+	char id[CLIENT_ID_ROOM];
 	struct client_conn *commands, *events;
 	size_t ended; /* turns, without the first one */
 	bool is_warm; /* the first one ended */
@@ -58,28 +56,13 @@ static void create(struct chat *t, size_t number)
 /* The first answer names the session: its reader is opened and its first turn begun. */
 static void take_answer(struct chat *t, struct session *s, struct ar_str text)
 {
-	const char *id = memmem(text.p, text.len, "\"sessionId\":\"", 13);
+	bool is_first = !*s->id;
 
-	if (!ar_str_starts(text, AR_STR("HTTP/1.1 20")) || !id)
-		client_die("command", text);
-	if (*s->id)
+	client_read_session("command", text, "HTTP/1.1 20", s->id);
+	if (!is_first)
 		return;
-	snprintf(s->id, sizeof s->id, "%.*s", (int)strcspn(id + 13, "\""), id + 13);
-	s->events = client_connect(&t->client, (size_t)(s - t->sessions));
-	s->events->is_stream = true;
-	ar_buf_clear(&t->body);
-	ar_buf_addf(&t->body, "{\"sessionId\":\"%s\"}", s->id);
-	client_post(&t->client, s->events, "/v1/subscribe_events", ar_buf_str(&t->body));
+	s->events = client_follow(&t->client, (size_t)(s - t->sessions), s->id, "");
 	submit(t, s);
-}
-
-static size_t count_of(struct ar_str text, struct ar_str word)
-{
-	size_t n = 0;
-
-	for (const char *at; (at = memmem(text.p, text.len, word.p, word.len)); n++)
-		text = ar_str_sub(text, (size_t)(at - text.p) + 1, text.len);
-	return n;
 }
 
 /* All sessions are made and have had a turn. */
@@ -120,10 +103,8 @@ static void on_reply(struct client_conn *c, struct ar_str text, void *arg)
 		return;
 	}
 	t->stream_bytes += text.len;
-	t->stream_events += count_of(text, AR_STR("\ndata: "));
-	if (memmem(text.p, text.len, "\"type\":\"turn.failed\"", 20))
-		client_die("a turn failed", text);
-	if (count_of(text, AR_STR("data: {\"type\":\"turn.completed\"")) > 0)
+	t->stream_events += client_count(text, AR_STR("\ndata: "));
+	if (client_count_ends(text) > 0)
 		end_turn(t, s);
 }
 
