@@ -179,7 +179,7 @@ def one_submit_ack(bench, store, count, pause_us):
 
 # ---- facts per second ----
 
-def facts_rate(bench, sessions, turns, rounds=2):
+def facts_rate(bench, sessions=64, turns=20, rounds=2):
     """Through HTTP and inside one process, on each engine; the floor of each run right after it."""
     ways = [(store, name, run) for store in stores() for name, run in (("http", through_http), ("engine", through_engine))]
     found = {(store, name): ([], []) for store, name, _ in ways}
@@ -416,9 +416,7 @@ GROUPS = (
     ("fanout_tls_cpu fanout_tls_last fanout_reader_tls", fanout_tls, False),
     ("submit_ack_p50 submit_ack_pg_p50", submit_ack, True),
     ("facts_rate_http_64 facts_rate_engine_64 facts_rate_pg_http_64 facts_rate_pg_engine_64",
-     lambda bench: facts_rate(bench, 64, 20), True),
-    ("facts_rate_http_256 facts_rate_engine_256 facts_rate_pg_http_256 facts_rate_pg_engine_256",
-     lambda bench: facts_rate(bench, 256, 8), True),
+     facts_rate, True),
     ("tool_turns_1 tool_turns_16 tool_turns_64 tool_turn_cpu_64 tool_turn_bytes_64 "
      "tool_turns_pg_1 tool_turns_pg_16 tool_turns_pg_64 tool_turn_cpu_pg_64 tool_turn_bytes_pg_64", tool_turns, True),
     ("disk_per_transcript disk_per_text", disk, False),
