@@ -103,7 +103,7 @@ struct ar_counters {
 struct ar_totals {
 	int64_t completed, failed, cancelled;
 	struct ar_opt_int timed_out; /* counted since there is a count */
-	int64_t lost; /* ever; kept for versions that read it: which are lost now is what their status says */
+	int64_t lost; /* kept for versions that read it; how many are lost now is counted from their status */
 };
 
 struct ar_session {

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #define SHARE_OF(limit) ((limit) / 4 * 3)
+#define LIMIT_OF(share) ((share) / 3 * 4)
 #define SHORT_FROM 1000 /* thousandths of the mark */
 #define SHORT_UNTIL 900
 #define COPIES 8 /* of what a command brings, on its way through decision, store and model request */
@@ -113,7 +114,7 @@ struct reading {
 
 static void worsen(struct reading *r, uint64_t used, uint64_t mark)
 {
-	uint64_t most = mark / 3 * 4, left = used < most ? most - used : 0;
+	uint64_t most = LIMIT_OF(mark), left = used < most ? most - used : 0;
 	uint64_t at = used / (mark / SHORT_FROM + 1);
 
 	r->at = at > r->at ? at : r->at;
@@ -195,7 +196,7 @@ enum ar_status ar_memory_check(const struct ar_memory *m, struct ar_error *err)
 				       "the %s is limited to %llu MiB, in which agentd cannot work; it needs "
 				       "%llu MiB at least",
 				       hard[i].name, (unsigned long long)(limit >> 20),
-				       (unsigned long long)((need / 3 * 4 >> 20) + 1));
+				       (unsigned long long)((LIMIT_OF(need) >> 20) + 1));
 	}
 	return AR_OK;
 }
