@@ -112,6 +112,21 @@ scenario("slow requests end at an absolute deadline however they drip", async ()
 	assert.equal((await probe.stop()).connections, 0);
 });
 
+scenario("nobody is ended for a pause of the server: what came meanwhile is read first", async () => {
+	const probe = await startProbe("--listen", "127.0.0.1:0", "--header-ms", "5000");
+	const wire = new Wire(probe.port);
+	wire.send(`GET /health HTTP/1.1\r\n`);
+	await ask(probe.port, get("/health"));
+	probe.signal("SIGSTOP");
+	wire.send(`${host}\r\n`);
+	await sleep(6500);
+	probe.signal("SIGCONT");
+	await wire.until((w) => w.statuses.length === 1);
+	assert.deepEqual(wire.statuses, [200]);
+	wire.close();
+	assert.equal((await probe.stop()).timeouts, 0);
+});
+
 scenario("requests that must work do", async () => {
 	const probe = await startProbe("--listen", "127.0.0.1:0");
 	const body = '{"input":[]}', echoed = `{"command":"submit_turn","input":${body}}`;

@@ -15,6 +15,7 @@
 #include <stdio.h>
 
 #define SWEEP_MS 250
+#define PAUSE_MS 1000 /* between two sweeps, from which on the process stood still */
 #define VISIT_CHECK_MS 1000 /* how long a stream may outlive what it was opened with */
 #define LINGER_MS 2000
 #define PEER_IDLE_MS 60000 /* less than the peer's own patience, so that it is we who close */
@@ -65,11 +66,25 @@ void ar_http_server_reload(struct ar_http_server *s)
 	reload(s, true);
 }
 
+/* Whether the process stood still (stopped, or without a processor) since the last sweep. What peers sent meanwhile
+ * waits in the sockets and is read first: nobody is ended for our own pause. Twice in a row is a slow loop, no pause. */
+static bool has_paused(struct ar_http_server *s)
+{
+	uint64_t now = uv_now(s->loop);
+	bool is_late = now - s->swept > PAUSE_MS;
+
+	s->is_paused = is_late && !s->is_paused;
+	s->swept = now;
+	return s->is_paused;
+}
+
 static void on_sweep(uv_timer_t *timer)
 {
 	struct ar_http_server *s = timer->data;
 	struct ar_deadline *d;
 
+	if (has_paused(s))
+		return;
 	if (s->tls.reload_in-- == 0) {
 		s->tls.reload_in = RELOAD_SWEEPS;
 		reload(s, false);
@@ -160,6 +175,7 @@ static void start_handles(struct ar_http_server *s)
 	uv_idle_init(s->loop, &s->awake);
 	s->sweep.data = s->settle.data = s->flush.data = s->awake.data = s;
 	s->handles = 4;
+	s->swept = uv_now(s->loop);
 	uv_timer_start(&s->sweep, on_sweep, SWEEP_MS, SWEEP_MS);
 	uv_prepare_start(&s->flush, on_flush);
 }

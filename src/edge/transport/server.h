@@ -51,6 +51,8 @@ struct ar_http_server {
 	struct ar_h2_shared h2;
 	struct ar_peers peers;
 	uv_timer_t sweep;
+	uint64_t swept; /* milliseconds, the last sweep */
+	bool is_paused; /* the process stood still before it */
 	uv_timer_t settle;
 	struct ar_list settling; /* exchanges that wait for an owner, in order of their next try */
 	uint32_t settle_ms;
