@@ -21,8 +21,7 @@
 #include <unistd.h>
 
 #define QUIET_MS 400
-#define PATIENCE_MS \
-	300000 /* only ends what hangs: a machine may get a tenth of a processor, and the server may run under callgrind */
+#define PATIENCE_MS 300000 /* only ends what hangs: the server may run under callgrind */
 #define MAX_ROUNDS 1000
 
 void fanout_die(const char *what)
