@@ -68,6 +68,9 @@ function(ar_link target)
 		list(APPEND todo ${AR_DEPS_${id}})
 	endwhile()
 	ar_link_only(${target} ${seen})
+	if(AR_COMPARE AND "core/session" IN_LIST seen)
+		target_link_libraries(${target} PRIVATE compare ${CMAKE_DL_LIBS})
+	endif()
 endfunction()
 
 # ar_map(name): the linker writes down which code it took from where; the package's bill of materials is made from that.

@@ -1,0 +1,121 @@
+/* Every decision of this program is made a second time by the core of another version, on a session restored from a snapshot; both are
+ * compared as text (trace.h). Linked with --wrap=ar_session_decide by a build with AR_COMPARE, which names that version's library.
+ *
+ * AR_COMPARE_FOLDER: where differences are written, one file each. `counts` in it has three numbers of eight bytes that all processes
+ * share: decisions, facts, differences; without that file nothing is compared. */
+#include "reference.h"
+#include "trace.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+struct counts {
+	_Atomic uint64_t decisions, facts, differences;
+};
+
+static struct {
+	bool is_open;
+	struct counts *counts;
+	ar_reference_decide_fn *decide;
+} reference;
+
+enum ar_status __real_ar_session_decide(const struct ar_session *s, const struct ar_input *in,
+					struct ar_arena *arena, struct ar_decision *ret,
+					struct ar_error *err);
+enum ar_status __wrap_ar_session_decide(const struct ar_session *s, const struct ar_input *in,
+					struct ar_arena *arena, struct ar_decision *ret,
+					struct ar_error *err);
+
+static void *symbol_of(void *library, const char *name)
+{
+	void *at = library ? dlsym(library, name) : NULL;
+
+	if (!at) {
+		fprintf(stderr, "compare: %s: %s\n", name, dlerror());
+		abort();
+	}
+	return at;
+}
+
+/* NULL: there is no such file. */
+static struct counts *share_counts(void)
+{
+	int fd = open(AR_COMPARE_FOLDER "/counts", O_RDWR | O_CLOEXEC);
+	void *at;
+
+	if (fd < 0)
+		return NULL;
+	at = mmap(NULL, sizeof(struct counts), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
+	if (at == MAP_FAILED)
+		abort();
+	return at;
+}
+
+static void open_reference(void)
+{
+	ar_reference_sizes_fn *sizes;
+	size_t theirs[2];
+	void *library;
+
+	reference.is_open = true;
+	reference.counts = share_counts();
+	if (!reference.counts)
+		return;
+	library = dlopen(AR_COMPARE, RTLD_NOW | RTLD_LOCAL);
+	*(void **)&sizes = symbol_of(library, AR_REFERENCE_SIZES);
+	*(void **)&reference.decide = symbol_of(library, AR_REFERENCE_DECIDE);
+	sizes(theirs);
+	if (theirs[0] != sizeof(struct ar_input) || theirs[1] != sizeof(struct ar_policy)) {
+		fprintf(stderr, "compare: struct ar_input or struct ar_policy has another size in the other "
+				"version\n");
+		abort();
+	}
+}
+
+static void write_difference(struct ar_str ours, struct ar_str theirs, uint64_t number)
+{
+	char path[4096];
+	FILE *f;
+
+	snprintf(path, sizeof path, AR_COMPARE_FOLDER "/%d-%llu", (int)getpid(), (unsigned long long)number);
+	f = fopen(path, "w");
+	if (!f)
+		return;
+	fprintf(f, "==== theirs\n%.*s==== ours\n%.*s", AR_STR_ARG(theirs), AR_STR_ARG(ours));
+	fclose(f);
+}
+
+enum ar_status __wrap_ar_session_decide(const struct ar_session *s, const struct ar_input *in,
+					struct ar_arena *arena, struct ar_decision *ret, struct ar_error *err)
+{
+	struct ar_buf snapshot = { 0 }, ours = { 0 };
+	enum ar_status rc;
+	char *theirs, core[64];
+
+	if (!reference.is_open)
+		open_reference();
+	if (!reference.counts)
+		return __real_ar_session_decide(s, in, arena, ret, err);
+	if (s->head > 0)
+		ar_session_snapshot(s, &snapshot);
+	snprintf(core, sizeof core, "%.*s", AR_STR_ARG(s->core));
+	theirs = reference.decide(core, snapshot.p, snapshot.len, in);
+	rc = __real_ar_session_decide(s, in, arena, ret, err);
+	ar_trace_decision(rc, err, ret, &ours);
+	atomic_fetch_add(&reference.counts->decisions, 1);
+	atomic_fetch_add(&reference.counts->facts, rc == AR_OK ? ret->event_count : 0);
+	if (!ar_str_eq(ar_str_from(theirs), ar_buf_str(&ours)))
+		write_difference(ar_buf_str(&ours), ar_str_from(theirs),
+				 atomic_fetch_add(&reference.counts->differences, 1));
+	free(theirs);
+	ar_buf_fini(&snapshot);
+	ar_buf_fini(&ours);
+	return rc;
+}

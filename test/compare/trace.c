@@ -1,0 +1,129 @@
+/* See trace.h. */
+#include "trace.h"
+#include "describe.h"
+
+#include <string.h>
+
+#define SHOWN_MAX 4096 /* bytes of a content */
+
+static void add_text(struct ar_buf *out, const char *name, struct ar_str text)
+{
+	if (!ar_str_absent(text))
+		ar_buf_addf(out, " %s=%.*s", name, AR_STR_ARG(text));
+}
+
+static void add_number(struct ar_buf *out, const char *name, int64_t n)
+{
+	if (n)
+		ar_buf_addf(out, " %s=%lld", name, (long long)n);
+}
+
+static void add_hash(struct ar_buf *out, const struct ar_hash *hash)
+{
+	const unsigned char *p = (const unsigned char *)hash;
+
+	for (size_t i = 0; i < sizeof(*hash); i++)
+		ar_buf_addf(out, "%02x", p[i]);
+}
+
+static void add_message(struct ar_buf *out, const struct ar_context_entry *m)
+{
+	ar_buf_addf(out, "\n  message %lld", (long long)m->role);
+	add_text(out, "ref", m->ref);
+	add_number(out, "bytes", m->bytes);
+	add_text(out, "call", m->tool_call_id);
+	add_text(out, "images", m->images);
+	add_text(out, "uses", m->uses);
+	add_text(out, "echo", m->echo);
+}
+
+static void add_lists(struct ar_buf *out, const struct ar_effect *e)
+{
+	for (size_t i = 0; i < e->message_count; i++)
+		add_message(out, &e->messages[i]);
+	for (size_t i = 0; i < e->tool_count; i++)
+		ar_buf_addf(out, "\n  tool %.*s", AR_STR_ARG(e->tools[i]->name));
+	for (size_t i = 0; i < e->part_count; i++) {
+		ar_buf_addf(out, "\n  part %d", (int)e->parts[i].form);
+		add_text(out, "literal", e->parts[i].literal);
+		add_text(out, "ref", e->parts[i].ref);
+	}
+}
+
+static void add_effect(struct ar_buf *out, const struct ar_effect *e)
+{
+	const struct {
+		const char *name;
+		struct ar_str text;
+	} texts[] = {
+		{ "thread", e->thread },   { "turn", e->turn },
+		{ "step", e->step },	   { "request", e->model_request },
+		{ "options", e->options }, { "route", e->route },
+		{ "model", e->model },	   { "question", e->question },
+		{ "answer", e->answer },   { "content", e->answer_content },
+		{ "subject", e->subject }, { "tool", e->tool },
+		{ "args", e->args_ref },   { "operation", e->operation },
+		{ "process", e->process }, { "ending", e->ending },
+		{ "handle", e->handle },   { "by", e->by },
+		{ "reason", e->reason },   { "signal", e->signal },
+		{ "bytes", e->bytes },	   { "handler", e->handler },
+	};
+	const struct {
+		const char *name;
+		int64_t n;
+	} numbers[] = {
+		{ "sees", e->can_see },
+		{ "transcript", e->is_transcript },
+		{ "at", e->at },
+		{ "input", e->input },
+		{ "profile", e->profile },
+		{ "grace", e->grace_ms },
+		{ "number", (int64_t)e->number },
+		{ "eof", e->is_eof },
+	};
+
+	ar_buf_addf(out, "effect %d", (int)e->kind);
+	for (size_t i = 0; i < AR_ARRAY_LEN(texts); i++)
+		add_text(out, texts[i].name, texts[i].text);
+	for (size_t i = 0; i < AR_ARRAY_LEN(numbers); i++)
+		add_number(out, numbers[i].name, numbers[i].n);
+	add_lists(out, e);
+	ar_buf_addc(out, '\n');
+}
+
+/* The store keeps each once. */
+static bool is_repeated(const struct ar_decision *d, size_t at)
+{
+	for (size_t i = 0; i < at; i++) {
+		if (memcmp(&d->contents[i].hash, &d->contents[at].hash, sizeof(struct ar_hash)) == 0)
+			return true;
+	}
+	return false;
+}
+
+void ar_trace_decision(enum ar_status rc, const struct ar_error *err, const struct ar_decision *d,
+		       struct ar_buf *out)
+{
+	if (rc != AR_OK) {
+		ar_buf_addf(out, "refused %s: %s\n", ar_error_describe(err->code)->name, err->msg);
+		return;
+	}
+	for (size_t i = 0; i < d->event_count; i++) {
+		ar_buf_addf(out, "fact ");
+		ar_event_encode(&d->events[i], out);
+		ar_buf_addc(out, '\n');
+	}
+	for (size_t i = 0; i < d->content_count; i++) {
+		if (is_repeated(d, i))
+			continue;
+		ar_buf_addf(out, "content %zu ", d->contents[i].bytes.len);
+		add_hash(out, &d->contents[i].hash);
+		ar_buf_addf(out, " %.*s\n",
+			    (int)(d->contents[i].bytes.len < SHOWN_MAX ? d->contents[i].bytes.len
+								       : SHOWN_MAX),
+			    d->contents[i].bytes.p);
+	}
+	for (size_t i = 0; i < d->effect_count; i++)
+		add_effect(out, &d->effects[i]);
+	ar_buf_addf(out, "reply %.*s\n", AR_STR_ARG(d->reply));
+}
