@@ -25,12 +25,12 @@ static struct {
 	ar_reference_decide_fn *decide;
 } reference;
 
-enum ar_status __real_ar_session_decide(const struct ar_session *s, const struct ar_input *in,
-					struct ar_arena *arena, struct ar_decision *ret,
-					struct ar_error *err);
-enum ar_status __wrap_ar_session_decide(const struct ar_session *s, const struct ar_input *in,
-					struct ar_arena *arena, struct ar_decision *ret,
-					struct ar_error *err);
+enum ar_status __real_ar_session_decide(struct ar_session *s, const struct ar_input *in,
+					struct ar_json_parser *json, struct ar_arena *arena,
+					struct ar_decision *ret, struct ar_error *err);
+enum ar_status __wrap_ar_session_decide(struct ar_session *s, const struct ar_input *in,
+					struct ar_json_parser *json, struct ar_arena *arena,
+					struct ar_decision *ret, struct ar_error *err);
 
 static void *symbol_of(void *library, const char *name)
 {
@@ -92,8 +92,9 @@ static void write_difference(struct ar_str ours, struct ar_str theirs, uint64_t 
 	fclose(f);
 }
 
-enum ar_status __wrap_ar_session_decide(const struct ar_session *s, const struct ar_input *in,
-					struct ar_arena *arena, struct ar_decision *ret, struct ar_error *err)
+enum ar_status __wrap_ar_session_decide(struct ar_session *s, const struct ar_input *in,
+					struct ar_json_parser *json, struct ar_arena *arena,
+					struct ar_decision *ret, struct ar_error *err)
 {
 	struct ar_buf snapshot = { 0 }, ours = { 0 };
 	enum ar_status rc;
@@ -102,12 +103,12 @@ enum ar_status __wrap_ar_session_decide(const struct ar_session *s, const struct
 	if (!reference.is_open)
 		open_reference();
 	if (!reference.counts)
-		return __real_ar_session_decide(s, in, arena, ret, err);
+		return __real_ar_session_decide(s, in, json, arena, ret, err);
 	if (s->head > 0)
 		ar_session_snapshot(s, &snapshot);
 	snprintf(core, sizeof core, "%.*s", AR_STR_ARG(s->core));
 	theirs = reference.decide(core, snapshot.p, snapshot.len, in);
-	rc = __real_ar_session_decide(s, in, arena, ret, err);
+	rc = __real_ar_session_decide(s, in, json, arena, ret, err);
 	ar_trace_decision(rc, err, ret, &ours);
 	atomic_fetch_add(&reference.counts->decisions, 1);
 	atomic_fetch_add(&reference.counts->facts, rc == AR_OK ? ret->event_count : 0);

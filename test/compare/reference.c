@@ -26,7 +26,7 @@ static enum ar_status load(struct ar_session *s, struct ar_str core, struct ar_s
 EXPORTED char *ar_reference_decide(const char *core, const char *snapshot, size_t len,
 				   const struct ar_input *in)
 {
-	struct ar_json_parser *json = ar_json_parser_new();
+	struct ar_json_parser *json = ar_json_parser_new(), *own = ar_json_parser_new();
 	struct ar_arena arena = { 0 };
 	struct ar_decision d = { 0 };
 	struct ar_error err = { 0 };
@@ -37,12 +37,13 @@ EXPORTED char *ar_reference_decide(const char *core, const char *snapshot, size_
 	if (load(&s, ar_str_from(core), (struct ar_str){ snapshot, len }, json, &err) != AR_OK)
 		ar_buf_addf(&out, "the snapshot cannot be restored: %s\n", err.msg);
 	else
-		ar_trace_decision(ar_session_decide(&s, in, &arena, &d, &err), &err, &d, &out);
+		ar_trace_decision(ar_session_decide(&s, in, own, &arena, &d, &err), &err, &d, &out);
 	text = strndup(out.p, out.len);
 	ar_buf_fini(&out);
 	ar_arena_fini(&arena);
 	ar_session_fini(&s);
 	ar_json_parser_free(json);
+	ar_json_parser_free(own);
 	return text;
 }
 

@@ -88,15 +88,11 @@ static struct slot *take_slot(struct maker *m)
 
 /* ---- what an append carries, as engine/commit.c puts it together ---- */
 
-static void encode_and_apply(struct maker *m, struct slot *s)
+static void encode(struct slot *s)
 {
-	struct ar_error err = { 0 };
-
 	for (size_t i = 0; i < s->decision.event_count; i++) {
 		ar_event_encode(&s->decision.events[i], &s->body);
 		ar_buf_addc(&s->body, '\n');
-		if (ar_session_apply(&m->state, &s->decision.events[i], &err) != AR_OK)
-			die("apply", &err);
 	}
 }
 
@@ -178,10 +174,10 @@ static void decide(struct maker *m, struct ar_input *in)
 	in->now = m->now += 1000;
 	in->policy = &m->policy;
 	s->decision = (struct ar_decision){ 0 };
-	if (ar_session_decide(&m->state, in, &s->arena, &s->decision, &err) != AR_OK)
+	if (ar_session_decide(&m->state, in, m->json, &s->arena, &s->decision, &err) != AR_OK)
 		die("decide", &err);
 	note_step(m, &s->decision);
-	encode_and_apply(m, s);
+	encode(s);
 	s->append = (struct ar_store_append){ .op = { .kind = AR_STORE_APPEND, .done = on_append },
 					      .session = ar_arena_str(&s->arena, m->state.core),
 					      .first_seq = before + 1,

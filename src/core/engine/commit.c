@@ -1,6 +1,6 @@
-/* A decision becomes durable, and then visible: encode each fact once, fold it into the state, append facts, rows, contents and
- * receipt in one transaction; when that is on disk publish, answer, act. The state runs ahead of the store only while the
- * session is in flight, when nobody can see it; a failed append throws it away and the session is loaded again. */
+/* A decision becomes durable, and then visible: encode each fact once, append facts, rows, contents and receipt in one transaction; when that
+ * is on disk publish, answer, act. The state has the facts since they were emitted: it runs ahead of the store only while the session is in
+ * flight, when nobody can see it; a failed append throws it away and the session is loaded again. */
 #include "action/action.h"
 #include "engine_priv.h"
 #include "fault.h"
@@ -37,7 +37,7 @@ static bool is_process_end(const struct ar_event *e)
 		e->type == AR_EV_PROCESS_TERMINATED || e->type == AR_EV_SNAPSHOT_REPAIRED);
 }
 
-static enum ar_status encode_and_apply(struct ar_live *l, struct ar_error *err)
+static void encode(struct ar_live *l)
 {
 	struct ar_commit *c = &l->commit;
 	struct ar_decision *d = &c->decision;
@@ -47,8 +47,6 @@ static enum ar_status encode_and_apply(struct ar_live *l, struct ar_error *err)
 		ar_event_encode(&d->events[i], &c->body);
 		ends[i] = c->body.len;
 		ar_buf_addc(&c->body, '\n');
-		if (ar_session_apply(&l->state, &d->events[i], err) != AR_OK)
-			return AR_E_CORRUPT;
 	}
 	c->facts = ar_arena_alloc(&c->arena, (d->event_count + 1) * sizeof(*c->facts));
 	for (size_t i = 0, start = 0; i < d->event_count; start = ends[i++] + 1) {
@@ -58,7 +56,6 @@ static enum ar_status encode_and_apply(struct ar_live *l, struct ar_error *err)
 		if (is_process_end(&d->events[i]))
 			ar_id_counter(d->events[i].ids[AR_SCOPE_PROCESS], &c->facts[i].process);
 	}
-	return AR_OK;
 }
 
 static void add_session_row(struct ar_live *l)
@@ -146,9 +143,10 @@ static void add_snapshot(struct ar_live *l)
 	c->append.snapshot = ar_buf_str(&c->snapshot);
 }
 
-static void prepare(struct ar_live *l, uint64_t head_before)
+static void prepare(struct ar_live *l)
 {
 	struct ar_commit *c = &l->commit;
+	uint64_t head_before = c->decision.head;
 	struct ar_engine_request *r = c->request;
 
 	c->append = (struct ar_store_append){ .op = { .kind = AR_STORE_APPEND, .done = on_append },
@@ -181,18 +179,9 @@ static void prepare(struct ar_live *l, uint64_t head_before)
 void ar_commit_start(struct ar_live *l)
 {
 	struct ar_commit *c = &l->commit;
-	uint64_t head_before = l->state.head;
-	struct ar_engine_request *r = c->request;
 
-	if (encode_and_apply(l, &r->err) != AR_OK) {
-		ar_live_forget(l);
-		l->is_borrowed = false;
-		ar_commit_reset(c);
-		ar_request_refuse(r, AR_ERR_INTERNAL,
-				  "the decision contradicts the session; nothing was written");
-		return;
-	}
-	prepare(l, head_before);
+	encode(l);
+	prepare(l);
 	l->is_in_flight = true;
 	l->engine->counts.commits++;
 	c->began = l->engine->o.clock->mono(l->engine->o.clock);

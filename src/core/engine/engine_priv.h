@@ -113,7 +113,7 @@ struct ar_engine {
 	size_t idle_count;
 	struct ar_list working;
 	struct ar_list timers;
-	struct ar_json_parser *json, *member_json;
+	struct ar_json_parser *json, *member_json, *decide_json;
 	struct ar_map receipts; /* scope\0key -> entry */
 	struct ar_receipt_cache_entry receipt_ring[AR_RECEIPT_CACHE];
 	size_t receipt_next;

@@ -141,6 +141,7 @@ struct ar_engine *ar_engine_new(const struct ar_engine_options *o)
 	ar_turnstile_init(&e->turnstile, o->model_calls);
 	e->json = ar_json_parser_new();
 	e->member_json = ar_json_parser_new();
+	e->decide_json = ar_json_parser_new();
 	return e;
 }
 
@@ -163,6 +164,7 @@ void ar_engine_free(struct ar_engine *e)
 	ar_upkeep_fini(&e->upkeep);
 	ar_json_parser_free(e->json);
 	ar_json_parser_free(e->member_json);
+	ar_json_parser_free(e->decide_json);
 	ar_free(e);
 }
 

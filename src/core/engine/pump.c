@@ -116,6 +116,15 @@ static bool is_told(const struct ar_engine_request *r, const struct ar_decision 
 	return r->audit && d->effect_count > 0;
 }
 
+/* A fact cannot follow what is known: a bug. The state may be half changed, so the session is loaded again. */
+static void contradict(struct ar_live *l, struct ar_engine_request *r)
+{
+	ar_live_forget(l);
+	l->is_borrowed = false;
+	ar_commit_reset(&l->commit);
+	ar_request_refuse(r, AR_ERR_INTERNAL, "the decision contradicts the session; nothing was written");
+}
+
 static void decide(struct ar_live *l, struct ar_engine_request *r)
 {
 	ar_usec skew;
@@ -144,7 +153,11 @@ static void decide(struct ar_live *l, struct ar_engine_request *r)
 	r->input.missing =
 		(struct ar_missing){ l->contents.missing, l->contents.missing_count, l->contents.is_known };
 	AR_FAULT("engine.before_decide");
-	rc = ar_session_decide(&l->state, &r->input, &c->arena, &c->decision, &r->err);
+	rc = ar_session_decide(&l->state, &r->input, e->decide_json, &c->arena, &c->decision, &r->err);
+	if (rc == AR_E_CORRUPT) {
+		contradict(l, r);
+		return;
+	}
 	if (r->input.step == 0 || (rc == AR_OK && c->decision.event_count > 0))
 		l->skew = skew;
 	if (rc != AR_OK && r->has_receipt) {

@@ -115,7 +115,7 @@ static void tell_masked_args(struct ar_decision *d)
 	ar_decide_masked(d, &owner, ref, &d->input->masked);
 }
 
-enum ar_status ar_session_decide(const struct ar_session *s, const struct ar_input *in,
+enum ar_status ar_session_decide(struct ar_session *s, const struct ar_input *in, struct ar_json_parser *json,
 				 struct ar_arena *arena, struct ar_decision *ret, struct ar_error *err)
 {
 	ar_decide_fn *decide = in->kind == AR_IN_COMMAND ? by_command[in->command] : by_kind[in->kind];
@@ -124,20 +124,23 @@ enum ar_status ar_session_decide(const struct ar_session *s, const struct ar_inp
 	*ret = (struct ar_decision){ .arena = arena,
 				     .session = s,
 				     .input = in,
+				     .json = json,
+				     .head = s->head,
+				     .updated = s->updated,
 				     .counters = s->counters,
 				     .schema_steps = AR_SCHEMA_STEPS_MAX };
 	if (!decide)
 		return ar_refuse(err, AR_ERR_UNAVAILABLE, "%s is declared but not built yet",
 				 ar_command_describe(in->command)->name);
-	if (in->step)
-		ar_decide_clock_step(ret);
 	rc = decide(ret, err);
-	if (in->step && ret->event_count == 1)
-		ret->event_count = 0; /* it is told with the next fact */
+	AR_ASSERT(rc == AR_OK || ret->event_count == 0); /* what is refused has changed nothing */
 	if (rc == AR_OK)
 		tell_masked_args(ret);
 	ar_buf_fini(&ret->scratch);
-	return rc;
+	if (ret->fault == AR_OK)
+		return rc;
+	*err = ret->fault_err;
+	return ret->fault;
 }
 
 /* Room for one more of `size` bytes in an arena array that doubles; not zeroed, for its callers assign it whole. */
@@ -156,8 +159,8 @@ static void *one_more(struct ar_arena *a, void *array, size_t *count, size_t *ro
 	return array;
 }
 
-void ar_decide_emit(struct ar_decision *d, enum ar_event_type type, const struct ar_ids *ids,
-		    const void *payload)
+static struct ar_event *add_event(struct ar_decision *d, enum ar_event_type type, const struct ar_ids *ids,
+				  const void *payload)
 {
 	const struct ar_event_desc *desc = ar_event_describe(type);
 	void *copy = ar_arena_room(d->arena, desc->payload.size);
@@ -168,7 +171,7 @@ void ar_decide_emit(struct ar_decision *d, enum ar_event_type type, const struct
 	e = &d->events[d->event_count - 1];
 	*e = (struct ar_event){
 		.type = type,
-		.sequence = d->session->head + d->event_count,
+		.sequence = d->head + d->event_count,
 		.time = d->input->now,
 		.session_id = d->session->id,
 		.runtime_id = d->input->policy->runtime_id,
@@ -176,6 +179,31 @@ void ar_decide_emit(struct ar_decision *d, enum ar_event_type type, const struct
 	};
 	e->event_id = ar_id_inner(d->arena, "evt", d->session->core, e->sequence);
 	memcpy(e->ids, ids->at, sizeof(e->ids));
+	return e;
+}
+
+static bool has_clock_to_tell(const struct ar_decision *d)
+{
+	return d->input->step && !d->is_clock_told;
+}
+
+uint64_t ar_decide_next_sequence(const struct ar_decision *d)
+{
+	return d->session->head + 1 + has_clock_to_tell(d);
+}
+
+void ar_decide_emit(struct ar_decision *d, enum ar_event_type type, const struct ar_ids *ids,
+		    const void *payload)
+{
+	struct ar_event *e;
+
+	if (has_clock_to_tell(d)) {
+		d->is_clock_told = true;
+		ar_decide_clock_step(d);
+	}
+	e = add_event(d, type, ids, payload);
+	if (d->fault == AR_OK)
+		d->fault = ar_session_apply(d->session, e, &d->fault_err);
 }
 
 struct ar_effect *ar_decide_effect(struct ar_decision *d, enum ar_effect_kind kind)
@@ -264,6 +292,11 @@ struct ar_ids ar_ids_thread(const struct ar_thread *t)
 
 struct ar_ids ar_ids_turn(struct ar_decision *d, const struct ar_turn *turn)
 {
+	return ar_ids_run(d, turn, turn->run);
+}
+
+struct ar_ids ar_ids_run(struct ar_decision *d, const struct ar_turn *turn, struct ar_str run)
+{
 	struct ar_ids ids = { 0 };
 	uint64_t n;
 
@@ -271,10 +304,10 @@ struct ar_ids ar_ids_turn(struct ar_decision *d, const struct ar_turn *turn)
 	ids.at[AR_SCOPE_TURN] = turn->id;
 	if (turn->task)
 		ids.at[AR_SCOPE_TASK] = turn->task->id;
-	if (ar_str_absent(turn->run))
+	if (ar_str_absent(run))
 		return ids;
-	ids.at[AR_SCOPE_RUN] = turn->run;
-	if (ar_id_counter(turn->run, &n))
+	ids.at[AR_SCOPE_RUN] = run;
+	if (ar_id_counter(run, &n))
 		ids.at[AR_SCOPE_ATTEMPT] = ar_id_inner(d->arena, "attempt", d->session->core, n);
 	return ids;
 }

@@ -1,5 +1,5 @@
-/* Shared by the decide_*.c files: writing facts, contents and effects into a decision, and the draft of one thread that lets a
- * later fact of the same decision build on an earlier one that is not applied yet. */
+/* Shared by the decide_*.c files: writing facts, contents and effects into a decision. A fact is applied when it is emitted: the session that a
+ * decision sees, its threads, turns and calls are always as the facts so far leave them. */
 #ifndef AR_SESSION_DECIDE_H
 #define AR_SESSION_DECIDE_H
 
@@ -11,32 +11,16 @@ struct ar_ids {
 	struct ar_str at[AR_SCOPE_COUNT];
 };
 
-/* One thread as it will be after the facts written so far. */
-struct ar_draft {
-	struct ar_decision *d;
-	const struct ar_thread *thread;
-	struct ar_vec queue; /* struct ar_turn, next first */
-	struct ar_vec context; /* entries that this decision adds */
-	size_t kept; /* entries of the thread that still count */
-	const struct ar_boundary *boundary; /* where its conversation was shortened; NULL: nowhere */
-	size_t sent; /* of these, how many `base` covers */
-	int64_t anchor, anchor_at; /* as in the thread */
-	struct ar_budget budget; /* the session's */
-	bool is_budget_asked; /* this decision asks about a budget */
-	struct ar_str base; /* manifest that the next one continues */
-	int64_t window; /* of the model that is asked, in tokens; 0: it declares none */
-	struct ar_vec settled; /* struct ar_action that this decision has ended */
-};
-
 /* The tools of one turn: the runtime's own, sorted by name, then those that the client runs. */
 struct ar_offers {
 	const struct ar_tool **at;
 	size_t count;
 };
 
-/* decide.c */
+/* decide.c: emits a fact and applies it. */
 void ar_decide_emit(struct ar_decision *d, enum ar_event_type type, const struct ar_ids *ids,
 		    const void *payload);
+uint64_t ar_decide_next_sequence(const struct ar_decision *d); /* of the fact that is emitted next */
 struct ar_effect *ar_decide_effect(struct ar_decision *d, enum ar_effect_kind kind);
 struct ar_str ar_decide_content(struct ar_decision *d, struct ar_str bytes); /* stores it, gives its ref */
 struct ar_str ar_decide_text(
@@ -50,7 +34,7 @@ struct ar_str ar_decide_error(struct ar_decision *d, struct ar_str category, str
 			      bool retryable, struct ar_str advice);
 struct ar_ids ar_ids_thread(const struct ar_thread *t);
 
-/* history/clock_step.c: the first fact of a decision before which the clock was set back. */
+/* history/clock_step.c: emitted before the first fact of a decision before which the clock was set back. */
 void ar_decide_clock_step(struct ar_decision *d);
 
 /* Whether the tenant of the session (of one that is being made: of the caller) may work here; see ar_policy_admits(). */
@@ -62,14 +46,16 @@ void ar_decide_home(struct ar_decision *d);
 /* channel/decide_channel.c: after a restart nobody is at the other end any more. */
 void ar_decide_channels_lost(struct ar_decision *d);
 
-/* How long ago something began that the session knows, whatever the wall clock did meanwhile. */
+/* How long ago something began that the session knows, whatever the wall clock did meanwhile: the fact about that moves what is open. */
 static inline ar_usec ar_decide_since(const struct ar_decision *d, ar_usec began)
 {
-	ar_usec passed = d->input->now - d->input->step - began;
+	ar_usec passed = d->input->now - (d->is_clock_told ? 0 : d->input->step) - began;
 
 	return passed > 0 ? passed : 0;
 }
 struct ar_ids ar_ids_turn(struct ar_decision *d, const struct ar_turn *turn);
+struct ar_ids ar_ids_run(struct ar_decision *d, const struct ar_turn *turn,
+			 struct ar_str run); /* of one that is to begin */
 
 /* decide_input.c: what a person says; `text` is shorthand for one text part */
 struct ar_turn_input {
@@ -81,11 +67,19 @@ enum ar_status ar_decide_input(struct ar_decision *d, struct ar_str input, struc
 			       struct ar_turn_input *ret, struct ar_error *err);
 
 /* decide_queue.c: the intent is a fact before anything is stopped */
-void ar_draft_interrupt(struct ar_draft *w, struct ar_turn *turn, struct ar_str reason);
-void ar_draft_say_interrupting(struct ar_draft *w, const struct ar_turn *turn, struct ar_str reason);
+void ar_decide_interrupt(struct ar_decision *d, struct ar_turn *turn, struct ar_str reason);
 
-/* decide_steer.c: what was said while the turn ran joins the conversation; `turn` is the draft's own */
-void ar_draft_take_steers(struct ar_draft *w, struct ar_turn *turn);
+/* Why a turn is interrupted beside a person's wish; the metadata of the fact says so. */
+enum ar_interrupt {
+	AR_INTERRUPT_ASKED,
+	AR_INTERRUPT_ROLLBACK, /* and the turn leaves the conversation */
+	AR_INTERRUPT_OVERDUE,
+	AR_INTERRUPT_SILENT,
+};
+void ar_decide_interrupt_for(struct ar_decision *d, struct ar_turn *turn, enum ar_interrupt why,
+			     struct ar_str reason);
+void ar_decide_say_interrupting(struct ar_decision *d, const struct ar_turn *turn, enum ar_interrupt why,
+				struct ar_str reason);
 
 /* decide_rollback.c: takes turns out of the conversation; `turns` in the order they ran */
 struct ar_rollback {
@@ -93,36 +87,54 @@ struct ar_rollback {
 	struct ar_str reason;
 	struct ar_vec turns; /* struct ar_turn */
 };
-void ar_draft_roll_back_turn(struct ar_draft *w, struct ar_turn *turn); /* the newest, which has just ended */
-void ar_draft_roll_back(struct ar_draft *w, const struct ar_rollback *r);
+void ar_decide_roll_back_turn(struct ar_decision *d,
+			      struct ar_turn *turn); /* the newest, which has just ended */
+struct ar_str ar_decide_roll_back(struct ar_decision *d, const struct ar_thread *t,
+				  const struct ar_rollback *r); /* the ref of what survives */
 
-/* reconstructed.c: history.reconstructed of the draft's thread. */
-void ar_draft_reconstructed(struct ar_draft *w);
+/* reconstructed.c: history.reconstructed of a thread. */
+void ar_decide_reconstructed(struct ar_decision *d, const struct ar_thread *t);
 
 /* environment.c: where the calls of a turn would run, as it is when the turn starts; a ref. */
 struct ar_str ar_turn_environment(struct ar_decision *d, const struct ar_turn *turn);
 
 /* decide_turn.c */
-struct ar_draft ar_draft_of(struct ar_decision *d, const struct ar_thread *t);
-struct ar_turn *ar_draft_own(struct ar_draft *w,
-			     const struct ar_turn *turn); /* a copy the draft may change */
-struct ar_str ar_draft_order(struct ar_draft *w); /* queued ids as JSON */
-void ar_draft_resume_lost(struct ar_draft *w, struct ar_turn *turn); /* that nobody works on any more */
-void ar_draft_attempt(struct ar_draft *w, struct ar_turn *turn, int trigger);
-void ar_draft_start(struct ar_draft *w, struct ar_turn *turn);
-struct ar_turn *ar_draft_turn(struct ar_draft *w, const struct ar_cmd_submit_turn_in *in,
-			      const struct ar_turn_input *input); /* a new one, not yet said */
-void ar_draft_admit(struct ar_draft *w, const struct ar_turn *turn, const struct ar_cmd_submit_turn_in *in,
-		    bool is_queued); /* says so, and that it has a task */
-void ar_draft_next(struct ar_draft *w); /* the next queued turn, or rest */
+struct ar_thread *ar_decide_thread(const struct ar_decision *d,
+				   const struct ar_turn *turn); /* that it is in */
+void ar_decide_resume_lost(struct ar_decision *d, struct ar_turn *turn); /* that nobody works on any more */
+void ar_decide_attempt(struct ar_decision *d, struct ar_turn *turn, int trigger);
+void ar_decide_start(struct ar_decision *d, struct ar_turn *turn);
+void ar_decide_next(struct ar_decision *d, struct ar_thread *t); /* the next queued turn, or rest */
 
-/* A turn comes in, as submit_turn says; with a task it works for that. Refuses as submit_turn does. */
-enum ar_status ar_decide_admit(struct ar_decision *d, const struct ar_cmd_submit_turn_in *in,
-			       const struct ar_task *task, struct ar_cmd_submit_turn_out *ret,
-			       struct ar_error *err);
-void ar_draft_queue_changed(struct ar_draft *w, int change, const struct ar_turn *turn);
-void ar_draft_status(struct ar_draft *w, int status, const char *reason, const char *detail,
-		     const struct ar_turn *turn);
+/* A turn that is to be submitted to a thread. */
+struct ar_new_turn {
+	const struct ar_cmd_submit_turn_in *in;
+	const struct ar_turn_input *input;
+	const struct ar_task *task; /* that it works for; NULL: none */
+	struct ar_str people; /* who gave it; absent: nobody in particular */
+	bool is_queued;
+};
+struct ar_turn *ar_decide_submit(struct ar_decision *d, const struct ar_thread *t,
+				 const struct ar_new_turn *n); /* turn.submitted, and its task */
+
+/* A turn comes in, as submit_turn says. First whether it may: refuses as submit_turn does, and emits nothing. */
+struct ar_checked_turn {
+	const struct ar_cmd_submit_turn_in *in;
+	struct ar_turn_input input;
+	struct ar_thread *thread; /* NULL: a new one */
+	int busy; /* policy */
+	bool is_busy;
+};
+AR_MUST_USE enum ar_status ar_decide_check_turn(struct ar_decision *d, const struct ar_cmd_submit_turn_in *in,
+						struct ar_checked_turn *ret, struct ar_error *err);
+struct ar_cmd_submit_turn_out ar_decide_admit(
+	struct ar_decision *d, const struct ar_checked_turn *a,
+	const struct ar_task *task); /* then its facts; with a task it works for that */
+void ar_decide_queue_changed(struct ar_decision *d, const struct ar_thread *t, int change,
+			     const struct ar_turn *turn, const struct ar_vec *order);
+struct ar_str ar_decide_order(struct ar_decision *d, const struct ar_vec *queue); /* queued ids as JSON */
+void ar_decide_status(struct ar_decision *d, const struct ar_thread *t, int status, const char *reason,
+		      const char *detail, const struct ar_turn *turn);
 
 /* decide_end.c: every way a turn ends; the thread then goes on with its queue */
 struct ar_ending {
@@ -130,12 +142,12 @@ struct ar_ending {
 	struct ar_str category, message, advice, output_ref;
 	bool retryable;
 };
-void ar_draft_complete(struct ar_draft *w, struct ar_turn *turn, struct ar_str output_ref,
-		       struct ar_str stop_reason);
-void ar_draft_fail(struct ar_draft *w, struct ar_turn *turn, const struct ar_ending *end);
-void ar_draft_cancel(struct ar_draft *w, struct ar_turn *turn, struct ar_str reason,
-		     struct ar_str output_ref);
-void ar_draft_cancel_queued(struct ar_draft *w, struct ar_turn *turn, struct ar_str reason);
+void ar_decide_complete(struct ar_decision *d, struct ar_turn *turn, struct ar_str output_ref,
+			struct ar_str stop_reason);
+void ar_decide_fail(struct ar_decision *d, struct ar_turn *turn, const struct ar_ending *end);
+void ar_decide_cancel(struct ar_decision *d, struct ar_turn *turn, struct ar_str reason,
+		      struct ar_str output_ref);
+void ar_decide_cancel_queued(struct ar_decision *d, struct ar_turn *turn, struct ar_str reason);
 
 /* output.c */
 struct ar_spill {
@@ -162,14 +174,12 @@ const struct ar_tool *const *ar_offers_keep(struct ar_decision *d,
 					    const struct ar_offers *o); /* a copy that outlives changes */
 const struct ar_tool *ar_offers_find(const struct ar_offers *o, struct ar_str name);
 struct ar_str ar_tool_owner_word(const struct ar_tool *tool);
-void ar_draft_say_offers(struct ar_draft *w, const struct ar_turn *turn, const struct ar_offers *o);
+void ar_decide_say_offers(struct ar_decision *d, const struct ar_turn *turn, const struct ar_offers *o);
 
-/* tool/decide_tool.c: the calls of one model answer, until all have ended; `turn` is the draft's own */
-void ar_draft_plan_calls(struct ar_draft *w, struct ar_turn *turn, const struct ar_step_output *out,
-			 const struct ar_str *ids, const struct ar_str *refs);
-void ar_draft_advance(struct ar_draft *w, struct ar_turn *turn); /* whatever can go on does */
-bool ar_draft_stop_calls(struct ar_draft *w, struct ar_turn *turn); /* false: none runs any more */
-void ar_draft_close_calls(struct ar_draft *w, struct ar_turn *turn); /* the turn ends without them */
+/* tool/decide_tool.c: the calls of one model answer, until all have ended */
+void ar_decide_advance(struct ar_decision *d, struct ar_turn *turn); /* whatever can go on does */
+bool ar_decide_stop_calls(struct ar_decision *d, struct ar_turn *turn); /* false: none runs any more */
+void ar_decide_close_calls(struct ar_decision *d, struct ar_turn *turn); /* the turn ends without them */
 
 /* A person decided about a call that waits: it runs when its place has come, or ends. */
 struct ar_call_word {
@@ -177,23 +187,21 @@ struct ar_call_word {
 	struct ar_str permission; /* the fact that says so */
 	struct ar_str reason;
 };
-void ar_call_decided(struct ar_draft *w, struct ar_turn *turn, struct ar_str id,
+void ar_call_decided(struct ar_decision *d, struct ar_turn *turn, struct ar_str id,
 		     const struct ar_call_word *word);
 
-/* A person decided about a call whose end was lost: retry, skip, mark_done. `response` is the whole answer; may be absent. */
-void ar_call_recovered(struct ar_draft *w, struct ar_turn *turn, struct ar_str id, struct ar_str decision,
-		       struct ar_str response);
+/* A person decided about a call whose end was lost: retry, skip, mark_done. */
+void ar_call_recovered(struct ar_decision *d, struct ar_turn *turn, struct ar_str id);
 
 /* history/decide_recover.c's side of tools */
 bool ar_turn_only_waits(const struct ar_session *s,
 			const struct ar_turn *turn); /* for people or clients: no process carried it */
-void ar_draft_recover_calls(struct ar_draft *w, struct ar_turn *turn);
-void ar_draft_rearm_calls(struct ar_draft *w, const struct ar_turn *turn); /* timers of what waits */
+void ar_decide_recover_calls(struct ar_decision *d, struct ar_turn *turn);
+void ar_decide_rearm_calls(struct ar_decision *d, const struct ar_turn *turn); /* timers of what waits */
 
 /* decide_model.c */
-void ar_draft_ask_model(struct ar_draft *w, struct ar_turn *turn, int64_t attempt);
-void ar_draft_ask_again(struct ar_draft *w, struct ar_turn *turn); /* after the answers to its calls */
-void ar_draft_say(struct ar_draft *w, struct ar_context_entry entry); /* one more message */
+void ar_decide_ask_model(struct ar_decision *d, struct ar_turn *turn, int64_t attempt);
+void ar_decide_ask_again(struct ar_decision *d, struct ar_turn *turn); /* after the answers to its calls */
 
 /* One call as it goes out: its fact and its effect. */
 struct ar_model_ask {
@@ -207,9 +215,9 @@ struct ar_model_ask {
 	const struct ar_tool *const *tools; /* that the model may call */
 	size_t tool_count;
 };
-void ar_draft_call_model(struct ar_draft *w, const struct ar_turn *turn, const struct ar_model_ask *ask);
-struct ar_str ar_draft_model_failed(
-	struct ar_draft *w, const struct ar_turn *turn, const struct ar_step_output *out,
+void ar_decide_call_model(struct ar_decision *d, const struct ar_turn *turn, const struct ar_model_ask *ask);
+struct ar_str ar_decide_model_failed(
+	struct ar_decision *d, const struct ar_turn *turn, const struct ar_step_output *out,
 	const struct ar_step_end *end); /* the ref of what had arrived, or absent */
 
 typedef enum ar_status ar_decide_fn(struct ar_decision *d, struct ar_error *err);

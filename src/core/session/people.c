@@ -52,5 +52,5 @@ struct ar_str ar_people_with_caller(struct ar_decision *d, struct ar_str people)
 {
 	if (d->input->kind != AR_IN_COMMAND)
 		return people;
-	return ar_people_add(d->session->json, d->arena, people, d->input->person);
+	return ar_people_add(d->json, d->arena, people, d->input->person);
 }

@@ -1,6 +1,9 @@
-/* The pure core: decide() says what would become true and what should then be done, apply() makes facts true. No I/O, no
- * clock, no randomness, no threads: time, ids and policy come in with the input. apply() is the only mutator, live and on
- * replay. */
+/* The pure core: decide() emits the facts that follow from an input, and what should then be done; apply() makes a fact true. A fact is
+ * applied when it is emitted, so what follows in the same decision sees the state that replay will see. apply() is the only mutator, live
+ * and on replay. No I/O, no clock, no randomness, no threads: time, ids and policy come in with the input.
+ *
+ * A refusal comes before the first fact. A decision that is not stored leaves a state that nobody may use: its owner drops it and loads the
+ * session again. */
 #ifndef AR_SESSION_SESSION_H
 #define AR_SESSION_SESSION_H
 
@@ -98,8 +101,12 @@ struct ar_content {
 /* What a decision says. Everything lives in the arena that decide() was given. */
 struct ar_decision {
 	struct ar_arena *arena;
-	const struct ar_session *session;
+	struct ar_session *session; /* with all facts that were emitted so far */
 	const struct ar_input *input;
+	struct ar_json_parser
+		*json; /* for texts that are read while deciding; facts are applied with the session's own */
+	uint64_t head; /* of the session before this decision */
+	ar_usec updated; /* the same: time of its newest fact */
 	struct ar_event *events;
 	size_t event_count, event_room;
 	struct ar_effect *effects;
@@ -107,12 +114,11 @@ struct ar_decision {
 	struct ar_content *contents;
 	size_t content_count, content_room;
 	struct ar_str reply; /* JSON result of a command */
-	struct ar_counters counters;
-	struct ar_vec cancelling; /* struct ar_task (task/): those that this decision cancels */
-	struct ar_vec ended; /* struct ar_str: tasks that this decision ends */
-	struct ar_run *begun; /* run of `begun_task` that this decision begins; NULL: none */
-	struct ar_str begun_task;
+	struct ar_counters counters; /* of ids: those that were given out are in no fact yet */
 	struct ar_buf scratch; /* for JSON texts while deciding */
+	enum ar_status fault; /* of the first fact that contradicts the session; `fault_err` says how */
+	struct ar_error fault_err;
+	bool is_clock_told; /* the fact about a clock that was set back is emitted */
 	uint64_t schema_steps; /* left for all schemas that are read and checked while deciding */
 };
 
@@ -127,10 +133,11 @@ bool ar_policy_admits(const struct ar_policy *policy, struct ar_str tenant);
 /* The folder that the session may use; absent: none. */
 struct ar_str ar_session_workspace(const struct ar_session *s, const struct ar_policy *policy);
 
-/* Zero events and AR_OK is a legal answer (nothing to do). AR_E_REFUSED carries a catalogue code. */
-AR_MUST_USE enum ar_status ar_session_decide(const struct ar_session *s, const struct ar_input *in,
-					     struct ar_arena *arena, struct ar_decision *ret,
-					     struct ar_error *err);
+/* Zero events and AR_OK is a legal answer (nothing to do). AR_E_REFUSED carries a catalogue code, and nothing has changed. AR_E_CORRUPT: a
+ * fact contradicts the session, whose state is of no use any more. */
+AR_MUST_USE enum ar_status ar_session_decide(struct ar_session *s, const struct ar_input *in,
+					     struct ar_json_parser *json, struct ar_arena *arena,
+					     struct ar_decision *ret, struct ar_error *err);
 
 /* The next fact becomes true. AR_E_CORRUPT: it cannot follow what is known (sequence gap, unknown id, illegal move). */
 AR_MUST_USE enum ar_status ar_session_apply(struct ar_session *s, const struct ar_event *e,

@@ -34,6 +34,16 @@ void ar_vec_remove(struct ar_vec *v, size_t index)
 	v->count--;
 }
 
+struct ar_vec ar_vec_copy(struct ar_arena *a, const struct ar_vec *v)
+{
+	struct ar_vec copy = { .count = v->count, .room = v->count + 1 };
+
+	copy.at = ar_arena_alloc(a, copy.room * sizeof(*copy.at));
+	if (v->count > 0)
+		memcpy(copy.at, v->at, v->count * sizeof(*copy.at));
+	return copy;
+}
+
 bool ar_vec_find(const struct ar_vec *v, const void *item, size_t *ret_index)
 {
 	for (size_t i = 0; i < v->count; i++) {

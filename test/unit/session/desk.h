@@ -1,5 +1,4 @@
-/* A desk to try decisions on: one session, a policy, and what was decided last. Facts are applied as they are decided, so a test
- * reads as the life of a session. */
+/* A desk to try decisions on: one session, a policy, and what was decided last. A test reads as the life of a session. */
 #ifndef DESK_H
 #define DESK_H
 
@@ -9,7 +8,7 @@
 
 struct desk {
 	struct ar_session session;
-	struct ar_json_parser *json;
+	struct ar_json_parser *json, *decide_json;
 	struct ar_policy policy;
 	struct ar_arena arena; /* of the newest decision */
 	struct ar_decision decision;
@@ -20,7 +19,7 @@ struct desk {
 int desk_open(void **state);
 int desk_close(void **state);
 
-/* Decides and, when it was accepted, applies. */
+/* Decides; the facts are checked against their schemas. */
 enum ar_status desk_do(struct desk *d, struct ar_input in);
 enum ar_status desk_command(struct desk *d, enum ar_command command, const void *args);
 enum ar_status desk_submit(struct desk *d, const char *turn); /* text "hello", busyPolicy queue */

@@ -45,7 +45,7 @@ static void answers_are_read_strictly(void **state)
 		{ AR_AT_POST_TOOL_FAILURE, "{\"updatedToolOutput\":\"x\"}", 0 },
 	};
 	struct desk *d = *state;
-	struct ar_decision decision = { .arena = &d->arena, .session = &d->session };
+	struct ar_decision decision = { .arena = &d->arena, .session = &d->session, .json = d->decide_json };
 
 	for (size_t i = 0; i < AR_ARRAY_LEN(readings); i++) {
 		struct ar_hook_answer answer = { 0 };

@@ -525,6 +525,7 @@ static void what_nobody_let_go_begins_again(void **state)
 	end_with(d, (struct ar_process_end){ .outcome = AR_PROC_NOT_STARTED, .step = AR_STR("barrier") });
 	desk_expect(d, "process.failed tool.failed tool.started");
 	assert_int_equal(desk_effects(d, AR_EFFECT_TOOL_CANCEL), 1);
+	assert_int_equal(desk_effects(d, AR_EFFECT_PROCESS_END), 0); /* it has ended */
 	assert_int_equal(desk_effects(d, AR_EFFECT_TOOL_CALL), 1);
 	assert_int_equal(call_of(d)->attempt, 2);
 	be_ready(d);

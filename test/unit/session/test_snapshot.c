@@ -158,10 +158,11 @@ static void test_behaves_the_same(void **state)
 
 	fill(d);
 	restore(d, &text, &copy);
-	assert_int_equal(ar_session_decide(&d->session, &in, &arena, &decision, &d->err), AR_OK);
+	assert_int_equal(ar_session_decide(&d->session, &in, d->decide_json, &arena, &decision, &d->err),
+			 AR_OK);
 	assert_true(decision.event_count > 5);
 	print(&decision, &mine);
-	assert_int_equal(ar_session_decide(&copy, &in, &arena, &decision, &d->err), AR_OK);
+	assert_int_equal(ar_session_decide(&copy, &in, d->decide_json, &arena, &decision, &d->err), AR_OK);
 	print(&decision, &theirs);
 	assert_true(ar_str_eq(ar_buf_str(&mine), ar_buf_str(&theirs)));
 	ar_arena_fini(&arena);

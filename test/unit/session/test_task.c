@@ -94,6 +94,7 @@ static void test_blocker(void **state)
 	assert_int_equal(desk_effects(d, AR_EFFECT_WAKE), 1);
 	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_TASK_DUE, .subject = second }), AR_OK);
 	desk_expect(d, "task.attempt.started task.started");
+	assert_int_equal(desk_effects(d, AR_EFFECT_WAKE), 0); /* the start that was put off is over */
 	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_TASK_DUE, .subject = second }), AR_OK);
 	desk_expect(d, "");
 }

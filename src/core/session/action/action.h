@@ -81,7 +81,7 @@ bool ar_turn_is_worked_on(const struct ar_session *s, const struct ar_turn *turn
 #define AR_SEEN_MAX 32 /* actors that are remembered per question */
 
 /* Puts it to its other audience, if the time for that has come. */
-bool ar_draft_escalate(struct ar_draft *w, const struct ar_turn *turn, const struct ar_action *a);
+bool ar_decide_escalate(struct ar_decision *d, const struct ar_turn *turn, const struct ar_action *a);
 
 /* ---- several people (approve.c) ---- */
 
@@ -116,11 +116,11 @@ struct ar_ask {
 struct ar_str ar_action_mint(struct ar_decision *d);
 
 /* action.required (and permission.requested), the thread blocked, the task waiting, and a wake-up at the deadline. Returns its id. */
-struct ar_str ar_draft_ask(struct ar_draft *w, const struct ar_turn *turn, const struct ar_ask *ask);
+struct ar_str ar_decide_ask(struct ar_decision *d, const struct ar_turn *turn, const struct ar_ask *ask);
 
 /* The question whether a judged call may run; `ask` names the call. */
-struct ar_str ar_draft_ask_permission(struct ar_draft *w, const struct ar_turn *turn,
-				      const struct ar_act *act, struct ar_ask ask);
+struct ar_str ar_decide_ask_permission(struct ar_decision *d, const struct ar_turn *turn,
+				       const struct ar_act *act, struct ar_ask ask);
 
 /* ---- settling ---- */
 
@@ -135,41 +135,41 @@ struct ar_settlement {
 	ar_usec grant_expires; /* of a grant for the session; 0: with it */
 };
 
-/* The one end of a question: facts, the thread goes on, and whoever asked is told. `turn` is the draft's own. */
-void ar_draft_settle(struct ar_draft *w, struct ar_turn *turn, const struct ar_action *a,
-		     const struct ar_settlement *s);
+/* The one end of a question: facts, the thread goes on, and whoever asked is told. */
+void ar_decide_settle(struct ar_decision *d, struct ar_turn *turn, const struct ar_action *a,
+		      const struct ar_settlement *s);
 
 /* What its deadline says, now that it is over. */
-void ar_draft_expire(struct ar_draft *w, struct ar_turn *turn, const struct ar_action *a);
+void ar_decide_expire(struct ar_decision *d, struct ar_turn *turn, const struct ar_action *a);
 
 /* What the policy denies by now nobody can allow any more: open questions whether such calls may run are settled by it. */
-void ar_draft_overrule(struct ar_draft *w, struct ar_turn *turn);
+void ar_decide_overrule(struct ar_decision *d, struct ar_turn *turn);
 
 /* The turn ends or is interrupted: its open questions are settled as cancelled, and nobody is told. */
-void ar_draft_cancel_actions(struct ar_draft *w, const struct ar_turn *turn, struct ar_str reason);
+void ar_decide_cancel_actions(struct ar_decision *d, const struct ar_turn *turn, struct ar_str reason);
 
 /* The turn goes on without an answer to the question whether it may. */
-void ar_draft_close_recovery(struct ar_draft *w, const struct ar_turn *turn);
+void ar_decide_close_recovery(struct ar_decision *d, const struct ar_turn *turn);
 
 /* The call has ended: what its tool asked is of no use any more. */
-void ar_draft_cancel_questions(struct ar_draft *w, const struct ar_turn *turn, struct ar_str call);
+void ar_decide_cancel_questions(struct ar_decision *d, const struct ar_turn *turn, struct ar_str call);
 
 /* Comes back with AR_IN_ACTION_DUE when something is due of it next: its escalation, then its deadline. */
-void ar_draft_wake_for(struct ar_draft *w, const struct ar_action *a);
+void ar_decide_wake_for(struct ar_decision *d, const struct ar_action *a);
 
 /* After a restart, of a turn that only waits: what is overdue is settled, what is not is waited for with its original deadline. */
-void ar_draft_wait_again(struct ar_draft *w, struct ar_turn *turn);
+void ar_decide_wait_again(struct ar_decision *d, struct ar_turn *turn);
 
 /* Of a turn that lost more than its timers: they are set again, those that are overdue fire at once. */
-void ar_draft_wait_on(struct ar_draft *w, const struct ar_turn *turn);
+void ar_decide_wait_on(struct ar_decision *d, const struct ar_turn *turn);
 
 /* Another attempt of a turn whose questions are open: it is told again that it waits. */
-void ar_draft_still_waits(struct ar_draft *w, const struct ar_turn *turn);
-void ar_draft_say_waiting(struct ar_draft *w, const struct ar_turn *turn, enum ar_action_type type,
-			  struct ar_str action);
+void ar_decide_still_waits(struct ar_decision *d, const struct ar_turn *turn);
+void ar_decide_say_waiting(struct ar_decision *d, const struct ar_turn *turn, enum ar_action_type type,
+			   struct ar_str action);
 
 /* continue.c: what an answer means for whoever asked. `permission` is the permission.resolved fact, absent for other kinds. */
-void ar_action_continue(struct ar_draft *w, struct ar_turn *turn, const struct ar_action *a,
+void ar_action_continue(struct ar_decision *d, struct ar_turn *turn, const struct ar_action *a,
 			const struct ar_settlement *s, struct ar_str permission);
 
 /* What an answer brings to prove that the whole question was read, and what is kept of it to check that: both SHA-256 in hex. */

@@ -47,9 +47,9 @@ static enum ar_status check_person(const struct ar_decision *d, const struct ar_
 				 "%.*s approved action %.*s already: %lld of %lld approvals",
 				 AR_STR_ARG(ar_str_utf8_prefix(person, 64)), AR_STR_ARG(a->id),
 				 (long long)ar_action_approvals(d->session, a), (long long)a->needed.v);
-	if (!ar_people_may_have(d->session->json, turn->people, person))
+	if (!ar_people_may_have(d->json, turn->people, person))
 		return AR_OK;
-	if (ar_people_may_have(d->session->json, turn->people, AR_STR("")))
+	if (ar_people_may_have(d->json, turn->people, AR_STR("")))
 		return ar_refuse(
 			err, AR_ERR_OTHER_PERSON_NEEDED,
 			"it is not on record who gave the work of action %.*s, so nobody can approve "
@@ -92,11 +92,12 @@ enum ar_status ar_action_approve(struct ar_decision *d, const struct ar_turn *tu
 {
 	int64_t given = ar_action_approvals(d->session, a) + 1;
 	struct ar_ids ids = ar_ids_turn(d, turn);
-	struct ar_str approved;
+	struct ar_str approved, all;
 
 	if (check_person(d, turn, a, err) != AR_OK)
 		return AR_E_REFUSED;
 	approved = one_approval(d);
+	all = ar_text_joined(d->json, d->arena, a->approved, approved, AR_APPROVALS_MAX);
 	ids.at[AR_SCOPE_ACTION] = a->id;
 	ar_decide_emit(d, AR_EV_RUN_STATUS, &ids,
 		       &(struct ar_ev_run_status){ .phase = AR_STR(AR_PHASE_APPROVED),
@@ -109,7 +110,7 @@ enum ar_status ar_action_approve(struct ar_decision *d, const struct ar_turn *tu
 	*ret_is_enough = given >= a->needed.v;
 	if (!*ret_is_enough)
 		return AR_OK;
-	s->approvals = ar_text_joined(d->session->json, d->arena, a->approved, approved, AR_APPROVALS_MAX);
+	s->approvals = all;
 	s->reason = ar_arena_fmt(d->arena, "%lld of %lld people approved", (long long)given,
 				 (long long)a->needed.v);
 	return AR_OK;

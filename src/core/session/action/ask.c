@@ -132,16 +132,17 @@ static void say_requested(struct ar_decision *d, const struct ar_ids *ids, const
 			       .expires_at = expires });
 }
 
-void ar_draft_say_waiting(struct ar_draft *w, const struct ar_turn *turn, enum ar_action_type type,
-			  struct ar_str action)
+void ar_decide_say_waiting(struct ar_decision *d, const struct ar_turn *turn, enum ar_action_type type,
+			   struct ar_str action)
 {
 	bool is_permission = ar_action_kind(type)->is_permission;
 	const char *detail = is_permission ? "waiting_permission" : "waiting_input";
-	struct ar_ids ids = ar_ids_turn(w->d, turn);
+	struct ar_ids ids = ar_ids_turn(d, turn);
 
 	ids.at[AR_SCOPE_ACTION] = action;
-	ar_draft_status(w, AR_THREAD_STATUS_BLOCKED, AR_REASON_ASKED, detail, turn);
-	ar_decide_emit(w->d, AR_EV_TASK_WAITING, &ids,
+	ar_decide_status(d, ar_decide_thread(d, turn), AR_THREAD_STATUS_BLOCKED, AR_REASON_ASKED, detail,
+			 turn);
+	ar_decide_emit(d, AR_EV_TASK_WAITING, &ids,
 		       &(struct ar_ev_task_waiting){
 			       .wait_for = is_permission ? AR_TASK_WAITING_WAIT_FOR_PERMISSION
 							 : AR_TASK_WAITING_WAIT_FOR_INPUT,
@@ -152,9 +153,8 @@ void ar_draft_say_waiting(struct ar_draft *w, const struct ar_turn *turn, enum a
 			       .action_id = action });
 }
 
-struct ar_str ar_draft_ask(struct ar_draft *w, const struct ar_turn *turn, const struct ar_ask *ask)
+struct ar_str ar_decide_ask(struct ar_decision *d, const struct ar_turn *turn, const struct ar_ask *ask)
 {
-	struct ar_decision *d = w->d;
 	struct ar_str action = ar_str_absent(ask->id) ? ar_action_mint(d) : ask->id;
 	struct ar_str scope = scope_of(d, turn, ask);
 	struct ar_ids ids = ar_ids_turn(d, turn);
@@ -167,14 +167,14 @@ struct ar_str ar_draft_ask(struct ar_draft *w, const struct ar_turn *turn, const
 	say_requested(d, &ids, ask, scope, expires);
 	ar_bridge_ask(d, &ids, expires);
 	if (ask->type != AR_ACTION_RECOVERY) /* nothing of it waits: it is blocked, and its thread says why */
-		ar_draft_say_waiting(w, turn, ask->type, action);
-	ar_draft_wake_for(w, &(struct ar_action){
-				     .id = action, .expires = expires, .escalates = escalation_of(d) });
+		ar_decide_say_waiting(d, turn, ask->type, action);
+	ar_decide_wake_for(d, &(struct ar_action){
+				      .id = action, .expires = expires, .escalates = escalation_of(d) });
 	return action;
 }
 
-struct ar_str ar_draft_ask_permission(struct ar_draft *w, const struct ar_turn *turn,
-				      const struct ar_act *act, struct ar_ask ask)
+struct ar_str ar_decide_ask_permission(struct ar_decision *d, const struct ar_turn *turn,
+				       const struct ar_act *act, struct ar_ask ask)
 {
 	struct ar_str args = ar_str_absent(act->args) ? AR_STR("{}") : act->args;
 
@@ -183,10 +183,10 @@ struct ar_str ar_draft_ask_permission(struct ar_draft *w, const struct ar_turn *
 	if (ask.judgement->is_single)
 		ask.decisions = AR_STR("[\"allow\",\"deny\"]");
 	if (ar_str_absent(ask.prompt))
-		ask.prompt = ar_arena_fmt(w->d->arena,
+		ask.prompt = ar_arena_fmt(d->arena,
 					  "%sIt is asked because %.*s. May the tool '%.*s' run with %.*s?",
 					  ask.judgement->destructive ? "This cannot be undone. " : "",
 					  AR_STR_ARG(ask.judgement->reason), AR_STR_ARG(act->name),
 					  AR_STR_ARG(args));
-	return ar_draft_ask(w, turn, &ask);
+	return ar_decide_ask(d, turn, &ask);
 }

@@ -2,11 +2,11 @@
 #include "action/action.h"
 #include "limits/budget.h"
 
-typedef void continue_fn(struct ar_draft *w, struct ar_turn *turn, const struct ar_action *a,
+typedef void continue_fn(struct ar_decision *d, struct ar_turn *turn, const struct ar_action *a,
 			 const struct ar_settlement *s, struct ar_str permission);
 
 /* A tool that asked in the middle of its work gets its answer and goes on. */
-static void answer_tool(struct ar_draft *w, struct ar_turn *turn, const struct ar_action *a,
+static void answer_tool(struct ar_decision *d, struct ar_turn *turn, const struct ar_action *a,
 			const struct ar_settlement *s, struct ar_str permission)
 {
 	struct ar_effect *effect;
@@ -14,7 +14,7 @@ static void answer_tool(struct ar_draft *w, struct ar_turn *turn, const struct a
 	(void)permission;
 	if (ar_str_absent(a->question))
 		return;
-	effect = ar_decide_effect(w->d, AR_EFFECT_TOOL_ANSWER);
+	effect = ar_decide_effect(d, AR_EFFECT_TOOL_ANSWER);
 	effect->thread = turn->thread;
 	effect->turn = turn->id;
 	effect->subject = a->call;
@@ -23,30 +23,31 @@ static void answer_tool(struct ar_draft *w, struct ar_turn *turn, const struct a
 	effect->answer_content = s->payload;
 }
 
-static void decide_call(struct ar_draft *w, struct ar_turn *turn, const struct ar_action *a,
+static void decide_call(struct ar_decision *d, struct ar_turn *turn, const struct ar_action *a,
 			const struct ar_settlement *s, struct ar_str permission)
 {
-	ar_call_decided(w, turn, a->call,
+	ar_call_decided(d, turn, a->call,
 			&(struct ar_call_word){ .is_allowed = ar_action_allows(s->decision),
 						.permission = permission,
 						.reason = s->reason });
 }
 
-static void decide_lost(struct ar_draft *w, struct ar_turn *turn, const struct ar_action *a,
+static void decide_lost(struct ar_decision *d, struct ar_turn *turn, const struct ar_action *a,
 			const struct ar_settlement *s, struct ar_str permission)
 {
 	(void)permission;
-	ar_call_recovered(w, turn, a->call, s->decision, s->response);
+	(void)s;
+	ar_call_recovered(d, turn, a->call);
 }
 
-static void decide_budget(struct ar_draft *w, struct ar_turn *turn, const struct ar_action *a,
+static void decide_budget(struct ar_decision *d, struct ar_turn *turn, const struct ar_action *a,
 			  const struct ar_settlement *s, struct ar_str permission)
 {
 	(void)permission;
-	ar_budget_decided(w, turn, a, s->decision);
+	ar_budget_decided(d, turn, a, s->decision);
 }
 
-static void decide_recovery(struct ar_draft *w, struct ar_turn *turn, const struct ar_action *a,
+static void decide_recovery(struct ar_decision *d, struct ar_turn *turn, const struct ar_action *a,
 			    const struct ar_settlement *s, struct ar_str permission)
 {
 	(void)a;
@@ -54,9 +55,9 @@ static void decide_recovery(struct ar_draft *w, struct ar_turn *turn, const stru
 	if (!turn->is_lost)
 		return;
 	if (ar_str_is(s->decision, "resume"))
-		ar_draft_resume_lost(w, turn);
+		ar_decide_resume_lost(d, turn);
 	else
-		ar_draft_interrupt(w, turn, s->reason);
+		ar_decide_interrupt(d, turn, s->reason);
 }
 
 static continue_fn *const by_type[AR_ACTION_TYPE_COUNT] = {
@@ -66,9 +67,9 @@ static continue_fn *const by_type[AR_ACTION_TYPE_COUNT] = {
 	[AR_ACTION_RECOVERY] = decide_recovery,
 };
 
-void ar_action_continue(struct ar_draft *w, struct ar_turn *turn, const struct ar_action *a,
+void ar_action_continue(struct ar_decision *d, struct ar_turn *turn, const struct ar_action *a,
 			const struct ar_settlement *s, struct ar_str permission)
 {
 	if (by_type[a->type])
-		by_type[a->type](w, turn, a, s, permission);
+		by_type[a->type](d, turn, a, s, permission);
 }

@@ -14,10 +14,8 @@ static void say(struct ar_decision *d, const struct ar_turn *turn, const struct 
 
 /* ---- escalation ---- */
 
-bool ar_draft_escalate(struct ar_draft *w, const struct ar_turn *turn, const struct ar_action *a)
+bool ar_decide_escalate(struct ar_decision *d, const struct ar_turn *turn, const struct ar_action *a)
 {
-	struct ar_decision *d = w->d;
-	struct ar_action after = *a;
 	struct ar_jw j;
 
 	if (!a->escalates || a->escalated || a->escalates > d->input->now)
@@ -34,8 +32,7 @@ bool ar_draft_escalate(struct ar_draft *w, const struct ar_turn *turn, const str
 					.detail = a->audience,
 					.checkpoints = AR_STR("[]"),
 					.metadata = ar_decide_json_end(d) });
-	after.escalated = d->input->now;
-	ar_draft_wake_for(w, &after);
+	ar_decide_wake_for(d, a);
 	return true;
 }
 
@@ -47,7 +44,7 @@ static struct ar_str name_of(struct ar_decision *d, struct ar_str actor)
 	static const char *const members[] = { "id", "name", "accountRef" };
 
 	for (size_t i = 0; i < AR_ARRAY_LEN(members); i++) {
-		struct ar_str name = ar_text_member(d->session->json, d->arena, actor, members[i], true);
+		struct ar_str name = ar_text_member(d->json, d->arena, actor, members[i], true);
 
 		if (!ar_str_empty(name))
 			return name;
@@ -61,7 +58,7 @@ static bool has_seen(const struct ar_decision *d, const struct ar_action *a, str
 	struct ar_json seen;
 	struct ar_str one;
 
-	if (ar_str_absent(a->seen) || ar_json_parse(d->session->json, a->seen, &seen, NULL) != AR_OK)
+	if (ar_str_absent(a->seen) || ar_json_parse(d->json, a->seen, &seen, NULL) != AR_OK)
 		return false;
 	for (struct ar_json_iter it = ar_json_iter(seen); ar_json_next(&it);) {
 		struct ar_json actor = ar_json_get(it.value, "actor");
@@ -127,7 +124,7 @@ enum ar_status ar_decide_see_action(struct ar_decision *d, struct ar_error *err)
 		struct ar_str first = sight(d, actor);
 
 		say_seen(d, turn, a, name, first);
-		seen = ar_text_joined(d->session->json, d->arena, seen, first, AR_SEEN_MAX);
+		seen = ar_text_joined(d->json, d->arena, seen, first, AR_SEEN_MAX);
 	}
 	out.seen_by = seen;
 	ar_decide_reply(d, AR_CMD_SEE_ACTION, &out);

@@ -109,12 +109,12 @@ static enum ar_status check_schema(struct ar_decision *d, const struct ar_action
 	struct ar_json v;
 	bool fits = true;
 
-	if (ar_schema_compile(a->schema, d->session->json, &d->schema_steps, &schema, NULL) != AR_OK)
+	if (ar_schema_compile(a->schema, d->json, &d->schema_steps, &schema, NULL) != AR_OK)
 		return d->schema_steps ? AR_OK
 				       : ar_refuse(err, AR_ERR_SCHEMA_LIMIT,
 						   "the schema of action %.*s takes too long to read",
 						   AR_STR_ARG(a->id));
-	if (ar_json_parse(d->session->json, payload, &v, NULL) == AR_OK)
+	if (ar_json_parse(d->json, payload, &v, NULL) == AR_OK)
 		fits = ar_schema_check(schema, v, &d->schema_steps, &fault);
 	ar_schema_free(schema);
 	if (!fits && fault.gave_up)
@@ -131,8 +131,7 @@ static enum ar_status check_payload(struct ar_decision *d, const struct ar_actio
 
 	if (ar_str_absent(a->schema) || !accepting || !ar_str_is(s->decision, accepting))
 		return AR_OK;
-	if (ar_str_absent(s->payload) ||
-	    ar_json_parse(d->session->json, s->payload, &payload, NULL) != AR_OK ||
+	if (ar_str_absent(s->payload) || ar_json_parse(d->json, s->payload, &payload, NULL) != AR_OK ||
 	    ar_json_type(payload) != AR_JSON_OBJECT)
 		return ar_refuse(err, AR_ERR_SCHEMA_MISMATCH,
 				 "'%s' needs a payload: an object that fits the schema of action %.*s",
@@ -199,7 +198,7 @@ static enum ar_status read_reach(struct ar_decision *d, struct ar_settlement *s,
 	struct ar_str scope = AR_STR_NONE, until = AR_STR_NONE, reason = AR_STR_NONE;
 	struct ar_json payload;
 
-	if (ar_str_absent(s->payload) || ar_json_parse(d->session->json, s->payload, &payload, NULL) != AR_OK)
+	if (ar_str_absent(s->payload) || ar_json_parse(d->json, s->payload, &payload, NULL) != AR_OK)
 		return AR_OK;
 	ar_json_str(ar_json_get(payload, "scope"), &scope);
 	ar_json_str(ar_json_get(payload, "expiresAt"), &until);
@@ -228,7 +227,6 @@ static enum ar_status resolve(struct ar_decision *d, const struct ar_action *a, 
 {
 	struct ar_thread *t;
 	struct ar_turn *turn;
-	struct ar_draft w;
 	bool is_enough = true;
 
 	s->decision = decision_word(s->decision);
@@ -250,8 +248,7 @@ static enum ar_status resolve(struct ar_decision *d, const struct ar_action *a, 
 		return AR_OK;
 	}
 	s->response = whole_answer(d, s);
-	w = ar_draft_of(d, t);
-	ar_draft_settle(&w, ar_draft_own(&w, turn), a, s);
+	ar_decide_settle(d, turn, a, s);
 	return AR_OK;
 }
 
@@ -276,16 +273,14 @@ static ar_usec resolved_at(const struct ar_decision *d, const struct ar_action *
 	return d->input->now;
 }
 
-/* With the one that this answer added. */
-static struct ar_opt_int approvals_now(const struct ar_decision *d, const struct ar_action *a,
-				       const struct ar_settlement *s)
+/* With the one that this answer added to those before it. */
+static struct ar_opt_int approvals_now(const struct ar_action *a, const struct ar_settlement *s,
+				       int64_t before, bool was_open)
 {
-	int64_t before = ar_action_approvals(d->session, a);
-
 	if (!a->needed.set)
 		return (struct ar_opt_int){ 0 };
-	return AR_OPT_INT(before + (a->status == AR_ACTION_PENDING &&
-				    (ar_str_is(s->decision, PENDING) || !ar_str_absent(s->approvals))));
+	return AR_OPT_INT(before +
+			  (was_open && (ar_str_is(s->decision, PENDING) || !ar_str_absent(s->approvals))));
 }
 
 enum ar_status ar_decide_respond_action(struct ar_decision *d, struct ar_error *err)
@@ -301,6 +296,8 @@ enum ar_status ar_decide_respond_action(struct ar_decision *d, struct ar_error *
 				   .channel = in->channel_id,
 				   .digest = in->prompt_digest,
 				   .payload = in->payload };
+	bool was_open = a && a->status == AR_ACTION_PENDING;
+	int64_t approvals = a ? ar_action_approvals(d->session, a) : 0;
 
 	if (!a)
 		return refuse_unknown(d->session, in->action_id, AR_ERR_ACTION_NOT_FOUND, err);
@@ -311,12 +308,13 @@ enum ar_status ar_decide_respond_action(struct ar_decision *d, struct ar_error *
 	if (resolve(d, a, &s, err) != AR_OK)
 		return AR_E_REFUSED;
 	ar_decide_reply(d, AR_CMD_RESPOND_ACTION,
-			&(struct ar_cmd_respond_action_out){ .action_id = a->id,
-							     .decision = s.decision,
-							     .decision_source = source_word(a, s.source),
-							     .resolved_at = resolved_at(d, a, &s),
-							     .approvals = approvals_now(d, a, &s),
-							     .approvals_needed = a->needed });
+			&(struct ar_cmd_respond_action_out){
+				.action_id = a->id,
+				.decision = s.decision,
+				.decision_source = source_word(a, s.source),
+				.resolved_at = resolved_at(d, a, &s),
+				.approvals = approvals_now(a, &s, approvals, was_open),
+				.approvals_needed = a->needed });
 	return AR_OK;
 }
 

@@ -11,22 +11,22 @@ static ar_usec next_of(const struct ar_action *a)
 	return is_ahead ? a->escalates : a->expires;
 }
 
-void ar_draft_wake_for(struct ar_draft *w, const struct ar_action *a)
+void ar_decide_wake_for(struct ar_decision *d, const struct ar_action *a)
 {
 	struct ar_effect *wake;
 
 	if (!next_of(a))
 		return;
-	wake = ar_decide_effect(w->d, AR_EFFECT_WAKE);
+	wake = ar_decide_effect(d, AR_EFFECT_WAKE);
 	wake->input = AR_IN_ACTION_DUE;
 	wake->subject = a->id;
 	wake->at = next_of(a);
 }
 
-static void forget_wake(struct ar_draft *w, const struct ar_action *a)
+static void forget_wake(struct ar_decision *d, const struct ar_action *a)
 {
 	if (next_of(a))
-		ar_decide_effect(w->d, AR_EFFECT_WAKE_CANCEL)->subject = a->id;
+		ar_decide_effect(d, AR_EFFECT_WAKE_CANCEL)->subject = a->id;
 }
 
 /* ---- facts ---- */
@@ -64,14 +64,14 @@ static struct ar_str say_permission(struct ar_decision *d, const struct ar_ids *
 }
 
 /* Both facts are of one decision, so they are durable together or not at all. Returns the permission fact's id. */
-static struct ar_str say_settled(struct ar_draft *w, const struct ar_turn *turn, const struct ar_action *a,
+static struct ar_str say_settled(struct ar_decision *d, const struct ar_turn *turn, const struct ar_action *a,
 				 const struct ar_settlement *s)
 {
-	struct ar_decision *d = w->d;
 	const struct ar_invocation *call = ar_turn_call(turn, a->call);
 	struct ar_ids ids = ar_ids_turn(d, turn);
 	struct ar_str permission;
 
+	forget_wake(d, a);
 	ids.at[AR_SCOPE_STEP] = call ? call->step : AR_STR_NONE;
 	ids.at[AR_SCOPE_TOOL_CALL] = a->call;
 	ids.at[AR_SCOPE_ACTION] = a->id;
@@ -85,44 +85,37 @@ static struct ar_str say_settled(struct ar_draft *w, const struct ar_turn *turn,
 			       .channel_id = s->channel,
 			       .actor = s->actor,
 			       .approvals = s->approvals });
-	ar_vec_push(d->arena, &w->settled, (void *)a);
-	forget_wake(w, a);
 	permission = say_permission(d, &ids, a, s);
 	ar_bridge_answer(d, &ids, s);
 	return permission;
 }
 
-static bool is_settled(const struct ar_draft *w, const struct ar_action *a)
+/* Questions of the turn that are open, oldest first. A copy: an answer moves the question to the end of the session's. */
+static struct ar_vec open_actions(struct ar_decision *d, const struct ar_turn *turn)
 {
-	size_t at;
-
-	return a->status != AR_ACTION_PENDING || ar_vec_find(&w->settled, a, &at);
-}
-
-/* The next question of the turn that is still open; NULL when none is. */
-static const struct ar_action *open_action(const struct ar_draft *w, const struct ar_turn *turn)
-{
-	const struct ar_session *s = w->d->session;
+	const struct ar_session *s = d->session;
+	struct ar_vec open = { 0 };
 
 	for (size_t i = 0; i < s->actions.count; i++) {
-		const struct ar_action *a = s->actions.at[i];
+		struct ar_action *a = s->actions.at[i];
 
-		if (ar_str_eq(a->turn, turn->id) && !is_settled(w, a))
-			return a;
+		if (a->status == AR_ACTION_PENDING && ar_str_eq(a->turn, turn->id))
+			ar_vec_push(d->arena, &open, a);
 	}
-	return NULL;
+	return open;
 }
 
-static void go_on(struct ar_draft *w, const struct ar_turn *turn, const struct ar_action *a)
+static void go_on(struct ar_decision *d, const struct ar_turn *turn, const struct ar_action *a)
 {
 	bool was_permission = ar_action_kind((enum ar_action_type)a->type)->is_permission;
-	struct ar_ids ids = ar_ids_turn(w->d, turn);
+	struct ar_ids ids = ar_ids_turn(d, turn);
 
-	if (turn->is_lost || a->type == AR_ACTION_RECOVERY || open_action(w, turn))
+	if (turn->is_lost || a->type == AR_ACTION_RECOVERY || ar_turn_is_waiting(d->session, turn))
 		return; /* nobody works on it, or others keep it waiting */
 	ids.at[AR_SCOPE_ACTION] = a->id;
-	ar_draft_status(w, AR_THREAD_STATUS_RUNNING, AR_REASON_ANSWERED, "preparing", turn);
-	ar_decide_emit(w->d, AR_EV_TASK_RESUMED, &ids,
+	ar_decide_status(d, ar_decide_thread(d, turn), AR_THREAD_STATUS_RUNNING, AR_REASON_ANSWERED,
+			 "preparing", turn);
+	ar_decide_emit(d, AR_EV_TASK_RESUMED, &ids,
 		       &(struct ar_ev_task_resumed){
 			       .reason = AR_STR("the decision it waited for is settled"),
 			       .from_status = was_permission ? AR_STR("waiting_permission")
@@ -131,82 +124,82 @@ static void go_on(struct ar_draft *w, const struct ar_turn *turn, const struct a
 
 /* ---- ways to end ---- */
 
-void ar_draft_settle(struct ar_draft *w, struct ar_turn *turn, const struct ar_action *a,
-		     const struct ar_settlement *s)
+void ar_decide_settle(struct ar_decision *d, struct ar_turn *turn, const struct ar_action *a,
+		      const struct ar_settlement *s)
 {
-	struct ar_str permission = say_settled(w, turn, a, s);
+	struct ar_str permission = say_settled(d, turn, a, s);
 
-	go_on(w, turn, a);
-	ar_action_continue(w, turn, a, s, permission);
+	go_on(d, turn, a);
+	ar_action_continue(d, turn, a, s, permission);
 }
 
-void ar_draft_expire(struct ar_draft *w, struct ar_turn *turn, const struct ar_action *a)
+void ar_decide_expire(struct ar_decision *d, struct ar_turn *turn, const struct ar_action *a)
 {
 	const struct ar_action_kind *kind = ar_action_kind((enum ar_action_type)a->type);
 
-	ar_draft_settle(w, turn, a,
-			&(struct ar_settlement){ .decision = ar_str_from(kind->unanswered),
-						 .source = AR_ACTION_RESOLVED_DECISION_SOURCE_TIMEOUT,
-						 .reason = AR_STR("nobody answered before the deadline") });
+	ar_decide_settle(d, turn, a,
+			 &(struct ar_settlement){ .decision = ar_str_from(kind->unanswered),
+						  .source = AR_ACTION_RESOLVED_DECISION_SOURCE_TIMEOUT,
+						  .reason = AR_STR("nobody answered before the deadline") });
 }
 
 /* The arguments of the call are not at hand here, so rules about them speak only of calls that come later. */
-static struct ar_judgement judge_again(struct ar_draft *w, const struct ar_turn *turn,
+static struct ar_judgement judge_again(struct ar_decision *d, const struct ar_turn *turn,
 				       const struct ar_action *a)
 {
 	const struct ar_invocation *call = ar_turn_call(turn, a->call);
-	struct ar_offers offers = ar_offers_of(w->d, turn);
+	struct ar_offers offers = ar_offers_of(d, turn);
 	const struct ar_tool *offered = ar_offers_find(&offers, a->tool);
 	struct ar_tool as_called = { .name = a->tool,
 				     .is_read_only = call && call->is_read_only,
 				     .is_destructive = a->is_destructive };
 
-	return ar_permission_judge(w->d, turn,
+	return ar_permission_judge(d, turn,
 				   &(struct ar_act){ .tool = offered ? offered : &as_called,
 						     .name = a->tool });
 }
 
-void ar_draft_overrule(struct ar_draft *w, struct ar_turn *turn)
+void ar_decide_overrule(struct ar_decision *d, struct ar_turn *turn)
 {
-	const struct ar_session *s = w->d->session;
+	struct ar_vec open = open_actions(d, turn);
 
-	for (size_t i = 0; i < s->actions.count; i++) {
-		const struct ar_action *a = s->actions.at[i];
+	for (size_t i = 0; i < open.count; i++) {
+		const struct ar_action *a = open.at[i];
 		struct ar_judgement j;
 
-		if (!ar_str_eq(a->turn, turn->id) || is_settled(w, a) || !ar_action_is_about_call(a->type))
+		if (a->status != AR_ACTION_PENDING || !ar_action_is_about_call(a->type))
 			continue;
-		j = judge_again(w, turn, a);
+		j = judge_again(d, turn, a);
 		if (j.verdict == AR_DENY)
-			ar_draft_settle(w, turn, a,
-					&(struct ar_settlement){
-						.decision = AR_STR("deny"),
-						.source = AR_ACTION_RESOLVED_DECISION_SOURCE_POLICY,
-						.reason = j.reason });
+			ar_decide_settle(d, turn, a,
+					 &(struct ar_settlement){
+						 .decision = AR_STR("deny"),
+						 .source = AR_ACTION_RESOLVED_DECISION_SOURCE_POLICY,
+						 .reason = j.reason });
 	}
 }
 
-void ar_draft_cancel_actions(struct ar_draft *w, const struct ar_turn *turn, struct ar_str reason)
+void ar_decide_cancel_actions(struct ar_decision *d, const struct ar_turn *turn, struct ar_str reason)
 {
-	const struct ar_action *a;
+	struct ar_vec open = open_actions(d, turn);
 
-	while ((a = open_action(w, turn)))
-		say_settled(w, turn, a,
+	for (size_t i = 0; i < open.count; i++)
+		say_settled(d, turn, open.at[i],
 			    &(struct ar_settlement){ .decision = AR_STR("cancel"),
 						     .source = AR_ACTION_RESOLVED_DECISION_SOURCE_CANCELLED,
 						     .reason = ar_str_empty(reason) ? AR_STR("the turn ended")
 										    : reason });
 }
 
-void ar_draft_close_recovery(struct ar_draft *w, const struct ar_turn *turn)
+void ar_decide_close_recovery(struct ar_decision *d, const struct ar_turn *turn)
 {
-	const struct ar_session *s = w->d->session;
+	struct ar_vec open = open_actions(d, turn);
 
-	for (size_t i = 0; i < s->actions.count; i++) {
-		const struct ar_action *a = s->actions.at[i];
+	for (size_t i = 0; i < open.count; i++) {
+		const struct ar_action *a = open.at[i];
 
-		if (a->type == AR_ACTION_RECOVERY && ar_str_eq(a->turn, turn->id) && !is_settled(w, a))
-			say_settled(w, turn, a,
+		if (a->type == AR_ACTION_RECOVERY)
+			say_settled(d, turn, a,
 				    &(struct ar_settlement){ .decision = AR_STR("resume"),
 							     .source =
 								     AR_ACTION_RESOLVED_DECISION_SOURCE_HOST,
@@ -214,57 +207,55 @@ void ar_draft_close_recovery(struct ar_draft *w, const struct ar_turn *turn)
 	}
 }
 
-void ar_draft_cancel_questions(struct ar_draft *w, const struct ar_turn *turn, struct ar_str call)
+void ar_decide_cancel_questions(struct ar_decision *d, const struct ar_turn *turn, struct ar_str call)
 {
-	const struct ar_session *s = w->d->session;
+	struct ar_vec open = open_actions(d, turn);
 
-	for (size_t i = 0; i < s->actions.count; i++) {
-		const struct ar_action *a = s->actions.at[i];
+	for (size_t i = 0; i < open.count; i++) {
+		const struct ar_action *a = open.at[i];
 
-		if (ar_str_absent(a->question) || !ar_str_eq(a->call, call) || is_settled(w, a))
+		if (ar_str_absent(a->question) || !ar_str_eq(a->call, call))
 			continue;
-		say_settled(w, turn, a,
+		say_settled(d, turn, a,
 			    &(struct ar_settlement){ .decision = AR_STR("cancel"),
 						     .source = AR_ACTION_RESOLVED_DECISION_SOURCE_CANCELLED,
 						     .reason = AR_STR("the call that asked has ended") });
-		go_on(w, turn, a);
+		go_on(d, turn, a);
 	}
 }
 
-void ar_draft_wait_on(struct ar_draft *w, const struct ar_turn *turn)
+void ar_decide_wait_on(struct ar_decision *d, const struct ar_turn *turn)
 {
-	const struct ar_session *s = w->d->session;
+	struct ar_vec open = open_actions(d, turn);
 
-	for (size_t i = 0; i < s->actions.count; i++) {
-		const struct ar_action *a = s->actions.at[i];
-
-		if (ar_str_eq(a->turn, turn->id) && !is_settled(w, a))
-			ar_draft_wake_for(w, a);
-	}
+	for (size_t i = 0; i < open.count; i++)
+		ar_decide_wake_for(d, open.at[i]);
 }
 
-void ar_draft_still_waits(struct ar_draft *w, const struct ar_turn *turn)
+void ar_decide_still_waits(struct ar_decision *d, const struct ar_turn *turn)
 {
-	const struct ar_action *a = open_action(w, turn);
+	struct ar_vec open = open_actions(d, turn);
+	const struct ar_action *a = open.count > 0 ? open.at[0] : NULL;
 
 	if (a)
-		ar_draft_say_waiting(w, turn, (enum ar_action_type)a->type, a->id);
+		ar_decide_say_waiting(d, turn, (enum ar_action_type)a->type, a->id);
 }
 
-void ar_draft_wait_again(struct ar_draft *w, struct ar_turn *turn)
+void ar_decide_wait_again(struct ar_decision *d, struct ar_turn *turn)
 {
-	const struct ar_session *s = w->d->session;
+	struct ar_vec open;
 
-	ar_draft_overrule(w, turn); /* the host's policy may be another one now */
-	for (size_t i = 0; i < s->actions.count; i++) {
-		const struct ar_action *a = s->actions.at[i];
+	ar_decide_overrule(d, turn); /* the host's policy may be another one now */
+	open = open_actions(d, turn);
+	for (size_t i = 0; i < open.count; i++) {
+		const struct ar_action *a = open.at[i];
 
-		if (!ar_str_eq(a->turn, turn->id) || is_settled(w, a))
+		if (a->status != AR_ACTION_PENDING)
 			continue;
-		if (a->expires && a->expires <= w->d->input->now)
-			ar_draft_expire(w, turn, a);
+		if (a->expires && a->expires <= d->input->now)
+			ar_decide_expire(d, turn, a);
 		else
-			ar_draft_wake_for(w, a);
+			ar_decide_wake_for(d, a);
 	}
 }
 
@@ -273,17 +264,15 @@ enum ar_status ar_decide_action_due(struct ar_decision *d, struct ar_error *err)
 	const struct ar_action *a = ar_session_action(d->session, d->input->subject);
 	struct ar_thread *t;
 	struct ar_turn *turn = a ? ar_session_turn(d->session, a->turn, &t) : NULL;
-	struct ar_draft w;
 
 	(void)err;
 	if (!turn || a->status != AR_ACTION_PENDING)
 		return AR_OK;
-	w = ar_draft_of(d, t);
-	if (ar_draft_escalate(&w, turn, a))
+	if (ar_decide_escalate(d, turn, a))
 		return AR_OK;
 	if (!a->expires || a->expires > d->input->now) /* the wall clock was set back meanwhile */
-		ar_draft_wake_for(&w, a);
+		ar_decide_wake_for(d, a);
 	else
-		ar_draft_expire(&w, ar_draft_own(&w, turn), a);
+		ar_decide_expire(d, turn, a);
 	return AR_OK;
 }

@@ -239,8 +239,7 @@ enum ar_status ar_decide_post_channel_message(struct ar_decision *d, struct ar_e
 							.preview = ar_str_utf8_prefix(in->text, PREVIEW_MAX),
 							.direction = AR_CHANNEL_MESSAGE_DIRECTION_IN });
 	ar_decide_reply(d, AR_CMD_POST_CHANNEL_MESSAGE,
-			&(struct ar_cmd_post_channel_message_out){
-				.sequence = (int64_t)(d->session->head + d->event_count) });
+			&(struct ar_cmd_post_channel_message_out){ .sequence = (int64_t)d->session->head });
 	return AR_OK;
 }
 

@@ -8,37 +8,40 @@
 #define PROMPT_TOKENS 300 /* of the request for a summary, beside what it tells */
 
 /* Tokens of the request for a summary, by our own estimate, which counts a message as it is told. */
-static int64_t told_tokens(const struct ar_draft *w, const struct ar_compact_plan *p)
+static int64_t told_tokens(const struct ar_conversation *c, const struct ar_compact_plan *p)
 {
-	int64_t tokens = PROMPT_TOKENS + (w->boundary ? ar_context_estimate(w->boundary->bytes) : 0);
+	int64_t tokens = PROMPT_TOKENS + (c->boundary ? ar_context_estimate(c->boundary->bytes) : 0);
 
 	for (size_t i = p->first; i < p->stays; i++)
-		tokens += ar_compact_smaller(ar_context_tokens(ar_draft_message(w, i)),
+		tokens += ar_compact_smaller(ar_context_tokens(ar_conversation_message(c, i)),
 					     ar_context_estimate(AR_TOLD_BYTES));
 	return tokens;
 }
 
 /* The summary is paid for twice: as an answer, and in the request. */
-static bool is_worth_it(const struct ar_draft *w, const struct ar_compact_plan *p, int64_t left)
+static bool is_worth_it(const struct ar_conversation *c, const struct ar_compact_plan *p, int64_t left)
 {
-	int64_t after = ar_compact_after(w, p->before, p->gone, AR_BUDGET_SUMMARY);
+	int64_t after = ar_compact_after(c, p->before, p->gone, AR_BUDGET_SUMMARY);
 
 	return ar_compact_is_smaller(after, p->before) &&
-	       told_tokens(w, p) + AR_BUDGET_SUMMARY + after <= left;
+	       told_tokens(c, p) + AR_BUDGET_SUMMARY + after <= left;
 }
 
-bool ar_draft_compact_for_budget(struct ar_draft *w, struct ar_turn *turn)
+bool ar_decide_compact_for_budget(struct ar_conversation *c, struct ar_turn *turn)
 {
-	int64_t left = ar_budget_tokens_left(w, turn);
+	int64_t left = ar_budget_tokens_left(c->d, turn);
 	struct ar_compact_plan p;
 	struct ar_choice choice;
 
 	if (turn->compaction.trigger.set || turn->compaction.budgets.v > 0 || ar_turn_is_system(turn) ||
-	    !ar_compact_may_start(w, turn))
+	    !ar_compact_may_start(c->d, turn))
 		return false;
-	if (ar_draft_select(w).tokens <= left || !ar_compact_plan(w, true, &p) || !is_worth_it(w, &p, left))
+	if (ar_conversation_select(c).tokens <= left || !ar_compact_plan(c, true, &p) ||
+	    !is_worth_it(c, &p, left))
 		return false;
-	if (ar_limits_route(w, turn, ar_draft_bytes(w), &choice))
-		ar_compact_begin(w, turn, AR_COMPACTION_TRIGGER_BUDGET, &p);
+	if (!ar_limits_route(c->d, turn, ar_conversation_bytes(c), &choice))
+		return true;
+	c->window = choice.entry->context_tokens;
+	ar_compact_begin(c, turn, AR_COMPACTION_TRIGGER_BUDGET, &p);
 	return true;
 }

@@ -12,12 +12,24 @@ struct ar_instructions {
 
 /* ---- select.c ---- */
 
+/* What a thread's next request may carry: its messages, and what was said to the turn while it ran. A look at the session as it is now: taken
+ * anew after a fact that changes the conversation. */
+struct ar_conversation {
+	struct ar_decision *d;
+	const struct ar_thread *thread;
+	const struct ar_vec *steers; /* struct ar_context_entry that join with the request; NULL: none */
+	size_t kept; /* messages of the thread that count */
+	size_t sent; /* of these, how many its last request carried */
+	const struct ar_boundary *boundary; /* where it was shortened; NULL: nowhere */
+	int64_t window; /* of the model that is asked, in tokens; 0: it declares none */
+};
+
 struct ar_selection {
 	const struct ar_context_entry *
 		*entries; /* what goes along, oldest first; a summary before all others */
 	size_t count;
 	size_t skipped; /* older ones that neither go along nor are in the summary */
-	size_t first_new; /* index of the first that the draft's base does not name */
+	size_t first_new; /* index of the first that the thread's last manifest does not name */
 	int64_t tokens; /* of the whole conversation, estimated: what is skipped counts too */
 };
 
@@ -32,39 +44,46 @@ int64_t ar_context_tokens(const struct ar_context_entry *entry);
 
 /* Most tokens that a request may have: what the model that is asked takes, or one that declares nothing, and what the operator allows.
  * INT64_MAX: no limit is known. */
-int64_t ar_context_window(const struct ar_draft *w);
+int64_t ar_context_window(const struct ar_conversation *c);
 
-/* Message `i` of the draft's conversation, those of this decision included; there are kept + context.count. */
-const struct ar_context_entry *ar_draft_message(const struct ar_draft *w, size_t i);
+/* With a turn also what was said to it while it ran; NULL: without. */
+struct ar_conversation ar_conversation_of(struct ar_decision *d, const struct ar_thread *t,
+					  const struct ar_turn *turn);
+size_t ar_conversation_count(const struct ar_conversation *c); /* of messages */
+
+/* Message `i` of them. */
+const struct ar_context_entry *ar_conversation_message(const struct ar_conversation *c, size_t i);
 
 /* Bytes of all that the next request may carry. */
-int64_t ar_draft_bytes(const struct ar_draft *w);
+int64_t ar_conversation_bytes(const struct ar_conversation *c);
 
-/* Index of the first message that the draft's boundary does not hide. */
-size_t ar_draft_visible(const struct ar_draft *w);
+/* Index of the first message that the boundary does not hide. */
+size_t ar_conversation_visible(const struct ar_conversation *c);
 
 /* Tokens of the whole conversation by our own estimate only, whatever a provider counted. */
-int64_t ar_draft_own_estimate(const struct ar_draft *w);
+int64_t ar_conversation_own_estimate(const struct ar_conversation *c);
 
-struct ar_selection ar_draft_select(struct ar_draft *w);
+struct ar_selection ar_conversation_select(struct ar_conversation *c);
 
 /* The array of a manifest. */
-void ar_draft_write_messages(struct ar_jw *j, const struct ar_context_entry *const *entries, size_t count);
+void ar_conversation_write_messages(struct ar_jw *j, const struct ar_context_entry *const *entries,
+				    size_t count);
 
 /* A manifest names what is new and the manifest before it, so a long conversation is not stored again with every call. */
-struct ar_str ar_draft_manifest(struct ar_draft *w, const struct ar_turn *turn, const struct ar_selection *s,
-				const struct ar_choice *choice, const struct ar_instructions *system);
+struct ar_str ar_conversation_manifest(struct ar_conversation *c, const struct ar_turn *turn,
+				       const struct ar_selection *s, const struct ar_choice *choice,
+				       const struct ar_instructions *system);
 
 /* A manifest without one before it, that names all that is visible: what the next request continues. */
-struct ar_str ar_draft_baseline(struct ar_draft *w);
+struct ar_str ar_conversation_baseline(struct ar_conversation *c);
 
 /* ---- resolve.c ---- */
 
 /* Says what the request is made of, once per turn and again when it changed. The contents behind the refs are stored then. */
 struct ar_str ar_decide_instructions(
 	const struct ar_decision *d); /* text of the workspace's file; absent: none, or not for this tenant */
-struct ar_instructions ar_draft_resolve(struct ar_draft *w, struct ar_turn *turn,
-					const struct ar_selection *s);
+struct ar_instructions ar_conversation_resolve(struct ar_conversation *c, struct ar_turn *turn,
+					       const struct ar_selection *s);
 
 /* What a context.resolved says without its estimate, in short: two of the same are the same context. */
 struct ar_str ar_context_digest(struct ar_arena *a, struct ar_str core,
@@ -73,21 +92,21 @@ struct ar_str ar_context_digest(struct ar_arena *a, struct ar_str core,
 /* ---- decide_compact.c ---- */
 
 /* Called before a turn asks its model: true when a compaction goes first, or goes on, and asks for itself. */
-bool ar_draft_compact_first(struct ar_draft *w, struct ar_turn *turn, int64_t attempt);
+bool ar_decide_compact_first(struct ar_conversation *c, struct ar_turn *turn, int64_t attempt);
 
 /* compact_budget.c: called before that. True when the tokens left are too few for the request as it is, and a compaction was begun. */
-bool ar_draft_compact_for_budget(struct ar_draft *w, struct ar_turn *turn);
+bool ar_decide_compact_for_budget(struct ar_conversation *c, struct ar_turn *turn);
 
 /* The provider found the request too long: true when a compaction was begun instead of failing the turn. */
-bool ar_draft_compact_overflow(struct ar_draft *w, struct ar_turn *turn);
+bool ar_decide_compact_overflow(struct ar_decision *d, struct ar_turn *turn);
 
-/* The compaction under way got its summary, or none. The turn goes on, or ends if it was made for this. */
-void ar_draft_compacted(struct ar_draft *w, struct ar_turn *turn, struct ar_str summary);
-void ar_draft_compaction_failed(struct ar_draft *w, struct ar_turn *turn, struct ar_str category,
-				struct ar_str message);
+/* The compaction under way got its summary with this attempt, or none. The turn goes on, or ends if it was made for this. */
+void ar_decide_compacted(struct ar_decision *d, struct ar_turn *turn, int64_t attempt, struct ar_str summary);
+void ar_decide_compaction_failed(struct ar_decision *d, struct ar_turn *turn, int64_t attempt,
+				 struct ar_str category, struct ar_str message);
 
 /* The compaction under way, if any, is over without a result: the turn ends, or its process was lost. */
-void ar_draft_compaction_dropped(struct ar_draft *w, struct ar_turn *turn, struct ar_str category,
-				 struct ar_str message);
+void ar_decide_compaction_dropped(struct ar_decision *d, struct ar_turn *turn, struct ar_str category,
+				  struct ar_str message);
 
 #endif

@@ -25,25 +25,26 @@ static const char prompt[] = "You write the summary with which an assistant goes
 
 /* ---- asking for the summary ---- */
 
-static struct ar_str options_of(const struct ar_draft *w, const struct ar_turn *turn)
+static struct ar_str options_of(const struct ar_conversation *c, const struct ar_turn *turn)
 {
-	int64_t window = ar_context_window(w);
+	int64_t window = ar_context_window(c);
 	int64_t most = turn->compaction.trigger.v == AR_COMPACTION_TRIGGER_BUDGET ? AR_BUDGET_SUMMARY
 										  : OUTPUT_TOKENS_MAX;
 
-	return ar_arena_fmt(w->d->arena, "{\"maxOutputTokens\":%lld}",
+	return ar_arena_fmt(c->d->arena, "{\"maxOutputTokens\":%lld}",
 			    (long long)ar_compact_smaller(window / AR_KEPT_SHARE + 1, most));
 }
 
 /* The oldest of the messages are left out when even their beginnings are too much for one request. */
-static size_t first_told(const struct ar_draft *w, const struct ar_turn *turn, size_t visible, size_t stays)
+static size_t first_told(const struct ar_conversation *c, const struct ar_turn *turn, size_t visible,
+			 size_t stays)
 {
-	double room = (double)(ar_context_window(w) / 100 * TOLD_PERCENT) /
-		      ar_compact_measure(w, turn->compaction.tokens.v);
+	double room = (double)(ar_context_window(c) / 100 * TOLD_PERCENT) /
+		      ar_compact_measure(c, turn->compaction.tokens.v);
 	size_t at = stays;
 
 	while (at > visible) {
-		room -= (double)ar_compact_smaller(ar_context_tokens(ar_draft_message(w, at - 1)),
+		room -= (double)ar_compact_smaller(ar_context_tokens(ar_conversation_message(c, at - 1)),
 						   ar_context_estimate(AR_TOLD_BYTES));
 		if (room < 0 && at < stays)
 			break;
@@ -52,9 +53,8 @@ static size_t first_told(const struct ar_draft *w, const struct ar_turn *turn, s
 	return at;
 }
 
-static struct ar_str request_manifest(struct ar_draft *w, const struct ar_model_ask *ask)
+static struct ar_str request_manifest(struct ar_decision *d, const struct ar_model_ask *ask)
 {
-	struct ar_decision *d = w->d;
 	const struct ar_context_entry **told =
 		ar_arena_alloc(d->arena, (ask->message_count + 1) * sizeof(*told));
 	struct ar_jw j = ar_decide_json(d);
@@ -67,85 +67,74 @@ static struct ar_str request_manifest(struct ar_draft *w, const struct ar_model_
 	ar_jw_mstr(&j, "model", ask->choice->model);
 	ar_jw_mraw(&j, "options", ask->options);
 	ar_jw_key(&j, "append");
-	ar_draft_write_messages(&j, told, ask->message_count);
+	ar_conversation_write_messages(&j, told, ask->message_count);
 	ar_jw_close(&j);
 	return ar_decide_content(d, ar_decide_json_end(d));
 }
 
-static void ask_for_summary(struct ar_draft *w, struct ar_turn *turn, int64_t attempt)
+static void ask_for_summary(struct ar_conversation *c, struct ar_turn *turn, int64_t attempt)
 {
-	struct ar_decision *d = w->d;
-	size_t visible = ar_draft_visible(w), stays = ar_compact_stays(w, turn);
-	size_t first = first_told(w, turn, visible, stays);
+	struct ar_decision *d = c->d;
+	size_t visible = ar_conversation_visible(c), stays = ar_compact_stays(c, turn);
+	size_t first = first_told(c, turn, visible, stays);
 	struct ar_context_entry *messages = ar_arena_alloc(d->arena, (stays - first + 2) * sizeof(*messages));
 	struct ar_choice choice;
 	struct ar_model_ask ask = { .purpose = AR_PURPOSE_COMPACTION,
 				    .attempt = attempt,
 				    .choice = &choice,
-				    .options = options_of(w, turn),
+				    .options = options_of(c, turn),
 				    .messages = messages,
 				    .is_transcript = true };
 
-	if (!ar_limits_route(w, turn, ar_draft_bytes(w), &choice))
+	if (!ar_limits_route(d, turn, ar_conversation_bytes(c), &choice))
 		return;
 	messages[ask.message_count++] =
 		(struct ar_context_entry){ .role = AR_CONTEXT_SYSTEM,
 					   .ref = ar_decide_content(d, ar_str_from(prompt)) };
-	if (w->boundary)
+	if (c->boundary)
 		messages[ask.message_count++] = (struct ar_context_entry){ .role = AR_CONTEXT_SUMMARY,
-									   .ref = w->boundary->summary_ref };
+									   .ref = c->boundary->summary_ref };
 	for (size_t i = first; i < stays; i++)
-		messages[ask.message_count++] = *ar_draft_message(w, i);
-	ask.request_ref = request_manifest(w, &ask);
-	ar_draft_call_model(w, turn, &ask);
+		messages[ask.message_count++] = *ar_conversation_message(c, i);
+	ask.request_ref = request_manifest(d, &ask);
+	ar_decide_call_model(d, turn, &ask);
 }
 
 /* ---- beginning ---- */
 
 /* What was decided about a compaction that somebody asked for, as a document: the input of the turn that does it. */
-static struct ar_str boundary_document(struct ar_draft *w, const struct ar_compact_plan *p,
+static struct ar_str boundary_document(struct ar_conversation *c, const struct ar_compact_plan *p,
 				       struct ar_str reason)
 {
-	struct ar_str turns = ar_compact_turns(w, p->first, p->stays);
-	struct ar_jw j = ar_decide_json(w->d);
+	struct ar_str turns = ar_compact_turns(c, p->first, p->stays);
+	struct ar_jw j = ar_decide_json(c->d);
 
 	ar_jw_open(&j);
-	ar_jw_mstr(&j, "threadId", w->thread->id);
+	ar_jw_mstr(&j, "threadId", c->thread->id);
 	ar_jw_mstr(&j, "trigger", AR_STR("manual"));
 	ar_jw_mstr(&j, "reason", reason);
 	ar_jw_mraw(&j, "affectedTurnIds", turns);
-	ar_jw_mint(&j, "coveredMessages", ar_compact_count(w, p->stays));
+	ar_jw_mint(&j, "coveredMessages", ar_compact_count(c, p->stays));
 	ar_jw_mint(&j, "tokensBefore", p->before);
-	ar_jw_mint(&j, "asOfSequence", (int64_t)w->d->session->head);
+	ar_jw_mint(&j, "asOfSequence", (int64_t)c->d->head);
 	ar_jw_close(&j);
-	return ar_decide_json_end(w->d);
+	return ar_decide_json_end(c->d);
 }
 
-void ar_compact_begin(struct ar_draft *w, struct ar_turn *turn, int trigger, const struct ar_compact_plan *p)
+void ar_compact_begin(struct ar_conversation *c, struct ar_turn *turn, int trigger,
+		      const struct ar_compact_plan *p)
 {
-	struct ar_ids ids = ar_ids_turn(w->d, turn);
-	struct ar_compaction *c = &turn->compaction;
+	struct ar_ids ids = ar_ids_turn(c->d, turn);
 
-	*c = (struct ar_compaction){ .trigger = AR_OPT_INT(trigger),
-				     .covered = AR_OPT_INT(ar_compact_count(w, p->stays)),
-				     .tokens = AR_OPT_INT(p->before),
-				     .started = c->started,
-				     .failed = c->failed,
-				     .budgets = c->budgets,
-				     .overflows = c->overflows };
-	if (trigger == AR_COMPACTION_TRIGGER_AUTO)
-		c->started = AR_OPT_INT(c->started.v + 1);
-	if (trigger == AR_COMPACTION_TRIGGER_BUDGET)
-		c->budgets = AR_OPT_INT(c->budgets.v + 1);
-	ar_decide_emit(w->d, AR_EV_CONTEXT_COMPACTION_STARTED, &ids,
+	ar_decide_emit(c->d, AR_EV_CONTEXT_COMPACTION_STARTED, &ids,
 		       &(struct ar_ev_context_compaction_started){
 			       .trigger = trigger,
-			       .affected_turn_ids = ar_compact_turns(w, p->first, p->stays),
+			       .affected_turn_ids = ar_compact_turns(c, p->first, p->stays),
 			       .tokens_before = p->before,
-			       .covered_messages = c->covered,
+			       .covered_messages = AR_OPT_INT(ar_compact_count(c, p->stays)),
 			       .boundary_ref = trigger == AR_COMPACTION_TRIGGER_MANUAL ? turn->input_ref
 										       : AR_STR_NONE });
-	ask_for_summary(w, turn, 1);
+	ask_for_summary(c, turn, 1);
 }
 
 static bool is_compaction_turn(struct ar_decision *d, const struct ar_turn *turn)
@@ -153,129 +142,125 @@ static bool is_compaction_turn(struct ar_decision *d, const struct ar_turn *turn
 	struct ar_str purpose;
 	struct ar_json options;
 
-	return ar_turn_is_system(turn) &&
-	       ar_json_parse(d->session->json, turn->options, &options, NULL) == AR_OK &&
+	return ar_turn_is_system(turn) && ar_json_parse(d->json, turn->options, &options, NULL) == AR_OK &&
 	       ar_json_str(ar_json_get(options, "purpose"), &purpose) &&
 	       ar_str_is(purpose, AR_PURPOSE_COMPACTION);
 }
 
-static void begin_manual(struct ar_draft *w, struct ar_turn *turn)
+static void begin_manual(struct ar_conversation *c, struct ar_turn *turn)
 {
 	struct ar_compact_plan p;
 
-	if (ar_compact_plan(w, false, &p)) {
-		ar_compact_begin(w, turn, AR_COMPACTION_TRIGGER_MANUAL, &p);
+	if (ar_compact_plan(c, false, &p)) {
+		ar_compact_begin(c, turn, AR_COMPACTION_TRIGGER_MANUAL, &p);
 		return;
 	}
-	ar_draft_fail(w, turn,
-		      &(struct ar_ending){ .status = AR_TURN_FAILED_STATUS_FAILED,
-					   .category = AR_STR("nothing_to_compact"),
-					   .message = AR_STR("the history is as short as a summary of it"),
-					   .advice = AR_STR("go on; nothing needs to be done") });
+	ar_decide_fail(c->d, turn,
+		       &(struct ar_ending){ .status = AR_TURN_FAILED_STATUS_FAILED,
+					    .category = AR_STR("nothing_to_compact"),
+					    .message = AR_STR("the history is as short as a summary of it"),
+					    .advice = AR_STR("go on; nothing needs to be done") });
 }
 
-bool ar_compact_may_start(const struct ar_draft *w, const struct ar_turn *turn)
+bool ar_compact_may_start(const struct ar_decision *d, const struct ar_turn *turn)
 {
-	return w->d->input->policy->compact_at > 0 && turn->compaction.started.v < STARTS_MAX &&
+	return d->input->policy->compact_at > 0 && turn->compaction.started.v < STARTS_MAX &&
 	       turn->compaction.failed.v < FAILURES_MAX;
 }
 
 /* A thread whose compaction failed is left alone for some turns: each try is a call that somebody pays for. A turn that has begun to try is not stopped. */
-static bool rests(const struct ar_draft *w, const struct ar_turn *turn)
+static bool rests(const struct ar_thread *t, const struct ar_turn *turn)
 {
-	const struct ar_thread *t = w->thread;
-	int64_t number = t->compact_rested.v + (turn->start.set ? 0 : 1);
-
 	return t->compact_failures.set && turn->compaction.failed.v == 0 &&
-	       number <= ar_compact_rest(t->compact_failures.v);
+	       t->compact_rested.v <= ar_compact_rest(t->compact_failures.v);
 }
 
-static bool is_too_large(struct ar_draft *w)
+static bool is_too_large(struct ar_conversation *c)
 {
-	const struct ar_policy *policy = w->d->input->policy;
-	struct ar_selection s = ar_draft_select(w);
-	int64_t window = ar_context_window(w);
+	struct ar_selection s = ar_conversation_select(c);
+	int64_t window = ar_context_window(c);
 
-	return s.skipped > 0 || (window < INT64_MAX && s.tokens * 100 >= window * policy->compact_at);
+	return s.skipped > 0 ||
+	       (window < INT64_MAX && s.tokens * 100 >= window * c->d->input->policy->compact_at);
 }
 
-bool ar_draft_compact_first(struct ar_draft *w, struct ar_turn *turn, int64_t attempt)
+bool ar_decide_compact_first(struct ar_conversation *c, struct ar_turn *turn, int64_t attempt)
 {
 	struct ar_compact_plan p;
 
 	if (turn->compaction.trigger.set) {
-		ask_for_summary(w, turn, attempt);
+		ask_for_summary(c, turn, attempt);
 		return true;
 	}
-	if (is_compaction_turn(w->d, turn)) {
-		begin_manual(w, turn);
+	if (is_compaction_turn(c->d, turn)) {
+		begin_manual(c, turn);
 		return true;
 	}
-	if (!ar_compact_may_start(w, turn) || rests(w, turn) || !is_too_large(w) ||
-	    !ar_compact_plan(w, true, &p))
+	if (!ar_compact_may_start(c->d, turn) || rests(c->thread, turn) || !is_too_large(c) ||
+	    !ar_compact_plan(c, true, &p))
 		return false;
-	ar_compact_begin(w, turn, AR_COMPACTION_TRIGGER_AUTO, &p);
+	ar_compact_begin(c, turn, AR_COMPACTION_TRIGGER_AUTO, &p);
 	return true;
 }
 
-bool ar_draft_compact_overflow(struct ar_draft *w, struct ar_turn *turn)
+bool ar_decide_compact_overflow(struct ar_decision *d, struct ar_turn *turn)
 {
+	struct ar_conversation c = ar_conversation_of(d, ar_decide_thread(d, turn), NULL);
 	struct ar_compact_plan p;
 
-	if (turn->compaction.overflows.v > 0 || !ar_compact_may_start(w, turn) ||
-	    !ar_compact_plan(w, true, &p))
+	/* The failure that is answered here is counted. */
+	if (turn->compaction.overflows.v > 1 || !ar_compact_may_start(d, turn) ||
+	    !ar_compact_plan(&c, true, &p))
 		return false;
-	turn->compaction.overflows = AR_OPT_INT(1);
-	ar_compact_begin(w, turn, AR_COMPACTION_TRIGGER_AUTO, &p);
+	ar_compact_begin(&c, turn, AR_COMPACTION_TRIGGER_AUTO, &p);
 	return true;
 }
 
 /* ---- ending ---- */
 
-static struct ar_str advice_of(struct ar_draft *w, const struct ar_compaction *c, bool counts)
+static struct ar_str advice_of(struct ar_decision *d, const struct ar_thread *t,
+			       const struct ar_compaction *c, bool counts)
 {
-	int64_t failures = w->thread->compact_failures.v + (c->failed.v == 0 ? 1 : 0);
+	int64_t failures = t->compact_failures.v + (c->failed.v == 0 ? 1 : 0);
 	int64_t turns = ar_compact_rest(failures);
 
 	if (!counts)
 		return AR_STR("the old history stays in force");
-	return ar_arena_fmt(w->d->arena,
+	return ar_arena_fmt(d->arena,
 			    "the old history stays in force; after this turn automatic compaction rests for "
 			    "%lld turn%s, compact_thread does not",
 			    (long long)turns, turns == 1 ? "" : "s");
 }
 
-static void emit_failed(struct ar_draft *w, struct ar_turn *turn, struct ar_str category,
+static void emit_failed(struct ar_decision *d, struct ar_turn *turn, int64_t attempt, struct ar_str category,
 			struct ar_str message)
 {
-	struct ar_compaction *c = &turn->compaction;
-	struct ar_ids ids = ar_ids_turn(w->d, turn);
-	int64_t attempt = turn->attempt;
+	const struct ar_compaction *c = &turn->compaction;
+	const struct ar_thread *t = ar_decide_thread(d, turn);
+	struct ar_conversation talk = ar_conversation_of(d, t, NULL);
+	struct ar_ids ids = ar_ids_turn(d, turn);
 	int trigger = (int)c->trigger.v;
 	bool counts = trigger == AR_COMPACTION_TRIGGER_AUTO && !ar_str_is(category, AR_CATEGORY_INTERRUPTED);
 
-	ar_decide_emit(w->d, AR_EV_CONTEXT_COMPACTION_FAILED, &ids,
+	ar_decide_emit(d, AR_EV_CONTEXT_COMPACTION_FAILED, &ids,
 		       &(struct ar_ev_context_compaction_failed){
 			       .trigger = trigger,
-			       .affected_turn_ids =
-				       ar_compact_turns(w, ar_draft_visible(w), ar_compact_stays(w, turn)),
-			       .error = ar_decide_error(w->d, category, message, false,
-							advice_of(w, c, counts)),
+			       .affected_turn_ids = ar_compact_turns(&talk, ar_conversation_visible(&talk),
+								     ar_compact_stays(&talk, turn)),
+			       .error = ar_decide_error(d, category, message, false,
+							advice_of(d, t, c, counts)),
 			       .retries = attempt > 1 ? attempt - 1 : 0 });
-	if (counts)
-		c->failed = AR_OPT_INT(c->failed.v + 1);
-	c->trigger = c->covered = c->tokens = (struct ar_opt_int){ 0 };
 }
 
-void ar_draft_compaction_dropped(struct ar_draft *w, struct ar_turn *turn, struct ar_str category,
-				 struct ar_str message)
+void ar_decide_compaction_dropped(struct ar_decision *d, struct ar_turn *turn, struct ar_str category,
+				  struct ar_str message)
 {
 	if (turn->compaction.trigger.set)
-		emit_failed(w, turn, category, message);
+		emit_failed(d, turn, turn->attempt, category, message);
 }
 
-void ar_draft_compaction_failed(struct ar_draft *w, struct ar_turn *turn, struct ar_str category,
-				struct ar_str message)
+void ar_decide_compaction_failed(struct ar_decision *d, struct ar_turn *turn, int64_t attempt,
+				 struct ar_str category, struct ar_str message)
 {
 	bool is_manual = turn->compaction.trigger.v == AR_COMPACTION_TRIGGER_MANUAL;
 	struct ar_ending end = { .status = AR_TURN_FAILED_STATUS_FAILED,
@@ -284,34 +269,34 @@ void ar_draft_compaction_failed(struct ar_draft *w, struct ar_turn *turn, struct
 				 .advice = AR_STR("the thread goes on with its old history; try again later"),
 				 .retryable = true };
 
-	emit_failed(w, turn, category, message);
+	emit_failed(d, turn, attempt, category, message);
 	if (!is_manual && turn->compaction.overflows.v == 0) {
-		ar_draft_ask_model(w, turn, 1);
+		ar_decide_ask_model(d, turn, 1);
 		return;
 	}
 	if (!is_manual) {
 		end.category = AR_STR("context_length");
-		end.message = ar_arena_fmt(w->d->arena,
+		end.message = ar_arena_fmt(d->arena,
 					   "the conversation is too long for the model, and compaction "
 					   "failed: %.*s",
 					   AR_STR_ARG(message));
 		end.advice = AR_STR("compact_thread, or begin a new thread");
 		end.retryable = false;
 	}
-	ar_draft_fail(w, turn, &end);
+	ar_decide_fail(d, turn, &end);
 }
 
 /* Nothing of these is taken away by a boundary; readers are told what was open when it was made. */
-static struct ar_str preserved(struct ar_draft *w)
+static struct ar_str preserved(struct ar_decision *d, const struct ar_thread *t)
 {
-	const struct ar_vec *incidents = &w->thread->incidents;
-	struct ar_jw j = ar_decide_json(w->d);
+	const struct ar_vec *incidents = &t->incidents;
+	struct ar_jw j = ar_decide_json(d);
 
 	ar_jw_open(&j);
 	ar_jw_key(&j, "actionIds");
 	ar_jw_open_array(&j);
-	for (size_t i = 0; i < w->d->session->actions.count; i++) {
-		const struct ar_action *a = w->d->session->actions.at[i];
+	for (size_t i = 0; i < d->session->actions.count; i++) {
+		const struct ar_action *a = d->session->actions.at[i];
 
 		if (a->status == AR_ACTION_PENDING)
 			ar_jw_str(&j, a->id);
@@ -329,69 +314,67 @@ static struct ar_str preserved(struct ar_draft *w)
 	ar_jw_mraw(&j, "artifactRefs", AR_STR("[]"));
 	ar_jw_mraw(&j, "evidenceRefs", AR_STR("[]"));
 	ar_jw_close(&j);
-	return ar_decide_json_end(w->d);
+	return ar_decide_json_end(d);
 }
 
-/* The boundary becomes a fact; the draft goes on from it. */
-static void set_boundary(struct ar_draft *w, struct ar_turn *turn, struct ar_str summary, int64_t after)
+/* The boundary becomes a fact, with the history that stands behind it. */
+static void set_boundary(struct ar_conversation *talk, struct ar_turn *turn, struct ar_str summary,
+			 int64_t after)
 {
-	struct ar_decision *d = w->d;
-	struct ar_compaction *c = &turn->compaction;
+	struct ar_decision *d = talk->d;
+	const struct ar_compaction *c = &turn->compaction;
 	struct ar_ids ids = ar_ids_turn(d, turn);
-	struct ar_str turns = ar_compact_turns(w, ar_draft_visible(w), ar_compact_stays(w, turn));
-	struct ar_boundary *b = ar_arena_alloc(d->arena, sizeof(*b));
+	struct ar_str turns =
+		ar_compact_turns(talk, ar_conversation_visible(talk), ar_compact_stays(talk, turn));
+	struct ar_boundary b = { .summary_ref = ar_decide_content(d, summary),
+				 .bytes = (int64_t)summary.len,
+				 .covered = c->covered.v };
 
-	b->summary_ref = ar_decide_content(d, summary);
-	b->bytes = (int64_t)summary.len;
-	b->covered = c->covered.v;
-	w->boundary = b;
-	w->base = ar_draft_baseline(w);
-	w->sent = w->kept + w->context.count;
-	w->anchor = after;
-	w->anchor_at = ar_compact_count(w, w->sent);
+	talk->boundary = &b;
 	ar_decide_emit(d, AR_EV_CONTEXT_COMPACTION_COMPLETED, &ids,
 		       &(struct ar_ev_context_compaction_completed){
 			       .trigger = (int)c->trigger.v,
 			       .affected_turn_ids = turns,
-			       .summary_ref = b->summary_ref,
+			       .summary_ref = b.summary_ref,
 			       .summary_preview = ar_str_utf8_prefix(summary, PREVIEW_MAX),
-			       .replacement_history_ref = w->base,
+			       .replacement_history_ref = ar_conversation_baseline(talk),
 			       .tokens_before = c->tokens.v,
 			       .tokens_after = after,
-			       .preserved = preserved(w),
+			       .preserved = preserved(d, talk->thread),
 			       .covered_messages = c->covered,
-			       .summary_bytes = AR_OPT_INT(b->bytes) });
-	c->trigger = c->covered = c->tokens = (struct ar_opt_int){ 0 };
+			       .summary_bytes = AR_OPT_INT(b.bytes) });
 }
 
-void ar_draft_compacted(struct ar_draft *w, struct ar_turn *turn, struct ar_str summary)
+void ar_decide_compacted(struct ar_decision *d, struct ar_turn *turn, int64_t attempt, struct ar_str summary)
 {
 	const struct ar_compaction *c = &turn->compaction;
+	struct ar_conversation talk = ar_conversation_of(d, ar_decide_thread(d, turn), NULL);
 	int64_t before = c->tokens.v;
-	int64_t gone = ar_compact_gone(w, ar_draft_visible(w), ar_compact_stays(w, turn));
-	int64_t after = ar_compact_after(w, before, gone, ar_context_estimate((int64_t)summary.len));
+	int64_t gone = ar_compact_gone(&talk, ar_conversation_visible(&talk), ar_compact_stays(&talk, turn));
+	int64_t after = ar_compact_after(&talk, before, gone, ar_context_estimate((int64_t)summary.len));
 	bool is_manual = c->trigger.v == AR_COMPACTION_TRIGGER_MANUAL;
 
 	if (ar_str_empty(summary)) {
-		ar_draft_compaction_failed(w, turn, AR_STR("empty_summary"),
-					   AR_STR("the model gave no summary"));
+		ar_decide_compaction_failed(d, turn, attempt, AR_STR("empty_summary"),
+					    AR_STR("the model gave no summary"));
 		return;
 	}
 	if (!ar_compact_is_smaller(after, before)) {
-		ar_draft_compaction_failed(w, turn, AR_STR("not_smaller"),
-					   ar_arena_fmt(w->d->arena,
-							"with the summary the conversation has about %lld "
-							"tokens, before it had %lld; it has "
-							"to get below %d percent",
-							(long long)after, (long long)before,
-							AR_SHRINK_PERCENT));
+		ar_decide_compaction_failed(d, turn, attempt, AR_STR("not_smaller"),
+					    ar_arena_fmt(d->arena,
+							 "with the summary the conversation has about %lld "
+							 "tokens, before it had %lld; it has "
+							 "to get below %d percent",
+							 (long long)after, (long long)before,
+							 AR_SHRINK_PERCENT));
 		return;
 	}
-	set_boundary(w, turn, summary, after);
+	set_boundary(&talk, turn, summary, after);
 	if (is_manual)
-		ar_draft_complete(w, turn, w->boundary->summary_ref, AR_STR("compacted"));
+		ar_decide_complete(d, turn, ar_thread_boundary(talk.thread, INT64_MAX)->summary_ref,
+				   AR_STR("compacted"));
 	else
-		ar_draft_ask_model(w, turn, 1);
+		ar_decide_ask_model(d, turn, 1);
 }
 
 /* ---- compact_thread ---- */
@@ -408,41 +391,39 @@ static enum ar_status check_idle(const struct ar_thread *t, struct ar_error *err
 }
 
 /* A turn of the runtime's own with its own life: submitted, started, completed or failed. */
-static struct ar_turn *submit(struct ar_draft *w, const struct ar_compact_plan *p)
+static struct ar_turn *submit(struct ar_conversation *c, const struct ar_compact_plan *p)
 {
-	const struct ar_cmd_compact_thread_in *in = w->d->input->args;
+	const struct ar_cmd_compact_thread_in *in = c->d->input->args;
 	const struct ar_cmd_submit_turn_in turn_in = { .source = AR_STR(AR_SOURCE_SYSTEM),
 						       .options = AR_STR("{\"purpose\":\"compaction\"}"),
 						       .idempotency_key = in->idempotency_key };
-	const struct ar_turn_input input = { .parts = boundary_document(w, p, in->reason),
+	const struct ar_turn_input input = { .parts = boundary_document(c, p, in->reason),
 					     .preview = AR_STR("Compact the thread") };
-	struct ar_turn *turn = ar_draft_turn(w, &turn_in, &input);
 
-	ar_draft_admit(w, turn, &turn_in, false);
-	return turn;
+	return ar_decide_submit(c->d, c->thread, &(struct ar_new_turn){ .in = &turn_in, .input = &input });
 }
 
 enum ar_status ar_decide_compact_thread(struct ar_decision *d, struct ar_error *err)
 {
 	const struct ar_cmd_compact_thread_in *in = d->input->args;
 	const struct ar_thread *t = ar_session_thread(d->session, in->thread_id);
-	const struct ar_turn *turn;
-	struct ar_draft w;
+	struct ar_conversation c;
 	struct ar_compact_plan p;
+	struct ar_turn *turn;
 
 	if (!t)
 		return ar_refuse(err, AR_ERR_THREAD_NOT_FOUND, "session %.*s has no thread %.*s",
 				 AR_STR_ARG(d->session->id), AR_STR_ARG(in->thread_id));
-	w = ar_draft_of(d, t);
+	c = ar_conversation_of(d, t, NULL);
 	turn = ar_thread_active(t);
 	if (!turn || !is_compaction_turn(d, turn)) {
 		if (check_idle(t, err) != AR_OK)
 			return AR_E_REFUSED;
-		if (!ar_compact_plan(&w, false, &p))
+		if (!ar_compact_plan(&c, false, &p))
 			return ar_refuse(err, AR_ERR_NOTHING_TO_COMPACT,
 					 "thread %.*s is as short as a summary of it", AR_STR_ARG(t->id));
-		turn = submit(&w, &p);
-		ar_draft_start(&w, (struct ar_turn *)turn);
+		turn = submit(&c, &p);
+		ar_decide_start(d, turn);
 	}
 	ar_decide_reply(d, AR_CMD_COMPACT_THREAD,
 			&(struct ar_cmd_compact_thread_out){ .boundary_ref = turn->input_ref,

@@ -20,13 +20,13 @@ static void write_omission(struct ar_jw *j, struct ar_str ref, struct ar_str rea
 	ar_jw_close(j);
 }
 
-static struct ar_str omissions_of(struct ar_draft *w, const struct ar_selection *s)
+static struct ar_str omissions_of(struct ar_conversation *c, const struct ar_selection *s)
 {
-	struct ar_decision *d = w->d;
+	struct ar_decision *d = c->d;
 	const struct ar_policy *policy = d->input->policy;
-	struct ar_str messages = ar_arena_fmt(d->arena, "%.*s:messages", AR_STR_ARG(w->thread->id));
-	int64_t summarised = w->boundary ? w->boundary->covered : 0;
-	int64_t forgotten = w->thread->omitted - summarised;
+	struct ar_str messages = ar_arena_fmt(d->arena, "%.*s:messages", AR_STR_ARG(c->thread->id));
+	int64_t summarised = c->boundary ? c->boundary->covered : 0;
+	int64_t forgotten = c->thread->omitted - summarised;
 	int64_t left_out = (int64_t)s->skipped + (forgotten > 0 ? forgotten : 0);
 	struct ar_jw j = ar_decide_json(d);
 
@@ -63,11 +63,11 @@ static struct ar_str workspace_refs(const struct ar_decision *d)
 		       : AR_STR("[\"workspace:/\"]");
 }
 
-static struct ar_str policy_facts(const struct ar_draft *w, const struct ar_turn *turn)
+static struct ar_str policy_facts(const struct ar_conversation *c, const struct ar_turn *turn)
 {
-	struct ar_decision *d = w->d;
+	struct ar_decision *d = c->d;
 	const char *mode = ar_permission_mode_of(d, turn);
-	int64_t window = ar_context_window(w);
+	int64_t window = ar_context_window(c);
 	struct ar_jw j = ar_decide_json(d);
 
 	ar_jw_open_array(&j);
@@ -107,10 +107,10 @@ struct ar_str ar_decide_instructions(const struct ar_decision *d)
 	return ar_decide_is_admitted(d) ? d->input->policy->instructions : AR_STR_NONE;
 }
 
-struct ar_instructions ar_draft_resolve(struct ar_draft *w, struct ar_turn *turn,
-					const struct ar_selection *s)
+struct ar_instructions ar_conversation_resolve(struct ar_conversation *c, struct ar_turn *turn,
+					       const struct ar_selection *s)
 {
-	struct ar_decision *d = w->d;
+	struct ar_decision *d = c->d;
 	const struct ar_policy *policy = d->input->policy;
 	struct ar_str instructions = ar_decide_instructions(d);
 	struct ar_instructions in = { 0 };
@@ -126,14 +126,13 @@ struct ar_instructions ar_draft_resolve(struct ar_draft *w, struct ar_turn *turn
 						.knowledge_refs = AR_STR("[]"),
 						.workspace_refs = workspace_refs(d),
 						.browser_refs = AR_STR("[]"),
-						.policy_facts = policy_facts(w, turn),
+						.policy_facts = policy_facts(c, turn),
 						.instruction_refs = instruction_refs(d, &in),
-						.omissions = omissions_of(w, s),
+						.omissions = omissions_of(c, s),
 						.token_estimate = AR_OPT_INT(s->tokens) };
 	digest = ar_context_digest(d->arena, d->session->core, &fact);
 	if (ar_str_eq(digest, turn->resolved))
 		return in;
-	turn->resolved = digest;
 	store(d, policy->system_prompt);
 	store(d, instructions);
 	ar_decide_emit(d, AR_EV_CONTEXT_RESOLVED, &ids, &fact);

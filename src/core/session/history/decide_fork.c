@@ -62,6 +62,6 @@ enum ar_status ar_decide_fork_thread(struct ar_decision *d, struct ar_error *err
 			&(struct ar_cmd_fork_thread_out){ .thread_id = ids.at[AR_SCOPE_THREAD],
 							  .parent_thread_id = t->id,
 							  .parent_turn_id = turn ? turn->id : AR_STR_NONE,
-							  .sequence = (int64_t)d->session->head + 1 });
+							  .sequence = (int64_t)d->head + 1 });
 	return AR_OK;
 }

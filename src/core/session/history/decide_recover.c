@@ -10,9 +10,8 @@
 
 /* In a cluster the process that left the work open was another node, or an epoch of this one that is over: readers are told who has
  * it now. */
-static void taken_over(struct ar_draft *w, const struct ar_turn *turn)
+static void taken_over(struct ar_decision *d, const struct ar_turn *turn)
 {
-	struct ar_decision *d = w->d;
 	const struct ar_policy *policy = d->input->policy;
 	struct ar_ids ids = ar_ids_turn(d, turn);
 	struct ar_jw j = ar_decide_json(d);
@@ -34,19 +33,17 @@ static void taken_over(struct ar_draft *w, const struct ar_turn *turn)
 			.scope = ar_decide_json_end(d) });
 }
 
-static void window_loaded(struct ar_draft *w)
+static void window_loaded(struct ar_decision *d, const struct ar_thread *t)
 {
-	struct ar_decision *d = w->d;
-	struct ar_ids ids = ar_ids_thread(w->thread);
-	const struct ar_turn *first = w->thread->turns.count ? w->thread->turns.at[0] : NULL;
+	struct ar_ids ids = ar_ids_thread(t);
+	const struct ar_turn *first = t->turns.count ? t->turns.at[0] : NULL;
 
 	ar_decide_emit(d, AR_EV_HISTORY_WINDOW_LOADED, &ids,
 		       &(struct ar_ev_history_window_loaded){
 			       .start_cursor = first ? first->id : AR_STR("0"),
-			       .end_cursor =
-				       ar_arena_fmt(d->arena, "%llu", (unsigned long long)d->session->head),
-			       .count = (int64_t)w->thread->turns.count,
-			       .truncated = w->thread->turns.count >= AR_WINDOW_TURNS });
+			       .end_cursor = ar_arena_fmt(d->arena, "%llu", (unsigned long long)d->head),
+			       .count = (int64_t)t->turns.count,
+			       .truncated = t->turns.count >= AR_WINDOW_TURNS });
 }
 
 static const struct ar_step_output *saved_output(const struct ar_input *in, struct ar_str step)
@@ -60,7 +57,7 @@ static const struct ar_step_output *saved_output(const struct ar_input *in, stru
 	return &nothing;
 }
 
-static void close_lost_step(struct ar_draft *w, const struct ar_turn *turn)
+static void close_lost_step(struct ar_decision *d, const struct ar_turn *turn)
 {
 	static const struct ar_step_end lost = {
 		.category = { "interrupted", 11 },
@@ -69,12 +66,11 @@ static void close_lost_step(struct ar_draft *w, const struct ar_turn *turn)
 	};
 
 	if (!ar_str_absent(turn->open_step))
-		ar_draft_model_failed(w, turn, saved_output(w->d->input, turn->open_step), &lost);
+		ar_decide_model_failed(d, turn, saved_output(d->input, turn->open_step), &lost);
 }
 
-static void attempt_lost(struct ar_draft *w, const struct ar_turn *turn, const char *next)
+static void attempt_lost(struct ar_decision *d, const struct ar_turn *turn, const char *next)
 {
-	struct ar_decision *d = w->d;
 	struct ar_ids ids = ar_ids_turn(d, turn);
 
 	ar_decide_emit(d, AR_EV_TASK_ATTEMPT_FAILED, &ids,
@@ -91,9 +87,8 @@ static void attempt_lost(struct ar_draft *w, const struct ar_turn *turn, const c
 }
 
 /* A new attempt of the same task; what the model had said before is kept with the step that was cut. */
-static void try_again(struct ar_draft *w, struct ar_turn *turn, const char *reason)
+static void try_again(struct ar_decision *d, struct ar_turn *turn, const char *reason)
 {
-	struct ar_decision *d = w->d;
 	struct ar_str before = turn->run;
 	struct ar_ids ids = ar_ids_turn(d, turn);
 	struct ar_str next = ar_id_inner(d->arena, "run", d->session->core, (uint64_t)d->counters.run + 1);
@@ -103,35 +98,33 @@ static void try_again(struct ar_draft *w, struct ar_turn *turn, const char *reas
 						      .previous_run_id = before,
 						      .new_run_id = next,
 						      .attempt_count = turn->task->attempts + 1 });
-	ar_draft_attempt(w, turn, AR_TASK_ATTEMPT_STARTED_TRIGGER_RESUME_AFTER_CRASH);
-	ar_draft_status(w, AR_THREAD_STATUS_RUNNING, reason, "retrying", turn);
-	turn->is_lost = false;
-	ar_draft_still_waits(w, turn);
+	ar_decide_attempt(d, turn, AR_TASK_ATTEMPT_STARTED_TRIGGER_RESUME_AFTER_CRASH);
+	ar_decide_status(d, ar_decide_thread(d, turn), AR_THREAD_STATUS_RUNNING, reason, "retrying", turn);
+	ar_decide_still_waits(d, turn);
 	if (ar_turn_has_open_calls(turn))
-		ar_draft_recover_calls(w, turn);
+		ar_decide_recover_calls(d, turn);
 	else
-		ar_draft_resume(w, turn);
+		ar_decide_resume(d, turn);
 }
 
-static struct ar_str ask_what_now(struct ar_draft *w, const struct ar_turn *turn)
+static struct ar_str ask_what_now(struct ar_decision *d, const struct ar_turn *turn)
 {
-	return ar_draft_ask(w, turn,
-			    &(struct ar_ask){
-				    .type = AR_ACTION_RECOVERY,
-				    .prompt = ar_arena_fmt(w->d->arena,
-							   "The runtime died %lld times while it worked on "
-							   "this turn, and does not go on by "
-							   "itself. Find out what kills it (memory, a tool), "
-							   "then: resume it, or interrupt "
-							   "it.",
-							   (long long)turn->restarts + 1) });
+	return ar_decide_ask(
+		d, turn,
+		&(struct ar_ask){ .type = AR_ACTION_RECOVERY,
+				  .prompt = ar_arena_fmt(d->arena,
+							 "The runtime died %lld times while it worked on "
+							 "this turn, and does not go on by "
+							 "itself. Find out what kills it (memory, a tool), "
+							 "then: resume it, or interrupt "
+							 "it.",
+							 (long long)turn->restarts + 1) });
 }
 
-static void give_up(struct ar_draft *w, const struct ar_turn *turn)
+static void give_up(struct ar_decision *d, const struct ar_turn *turn)
 {
-	struct ar_decision *d = w->d;
 	struct ar_ids ids = ar_ids_turn(d, turn);
-	struct ar_str action = ask_what_now(w, turn);
+	struct ar_str action = ask_what_now(d, turn);
 
 	ar_decide_emit(d, AR_EV_TASK_BLOCKED, &ids,
 		       &(struct ar_ev_task_blocked){
@@ -141,61 +134,60 @@ static void give_up(struct ar_draft *w, const struct ar_turn *turn)
 				       AR_STR("the runtime was lost too often during this turn; "
 					      "respond_action or resume_thread tries again, interrupt_turn "
 					      "ends it") });
-	ar_draft_status(w, AR_THREAD_STATUS_BLOCKED, AR_REASON_CRASH_LOOP, "blocked", turn);
+	ar_decide_status(d, ar_decide_thread(d, turn), AR_THREAD_STATUS_BLOCKED, AR_REASON_CRASH_LOOP,
+			 "blocked", turn);
 }
 
-static void wait_for_resume(struct ar_draft *w, const struct ar_turn *turn)
+static void wait_for_resume(struct ar_decision *d, const struct ar_turn *turn)
 {
-	struct ar_decision *d = w->d;
 	struct ar_ids ids = ar_ids_turn(d, turn);
 
 	ar_decide_emit(d, AR_EV_TASK_LOST, &ids,
 		       &(struct ar_ev_task_lost){
 			       .run_id = turn->run,
 			       .worker = AR_STR("{\"kind\":\"runtime\"}"),
-			       .last_seen_at = d->session->updated,
+			       .last_seen_at = d->updated,
 			       .reason = AR_STR("the process that ran this attempt is gone") });
-	ar_draft_status(w, AR_THREAD_STATUS_STALE, AR_REASON_LOST, "lost", turn);
+	ar_decide_status(d, ar_decide_thread(d, turn), AR_THREAD_STATUS_STALE, AR_REASON_LOST, "lost", turn);
 }
 
-static void recover_turn(struct ar_draft *w, struct ar_turn *turn)
+static void recover_turn(struct ar_decision *d, struct ar_turn *turn)
 {
-	const struct ar_policy *policy = w->d->input->policy;
+	const struct ar_policy *policy = d->input->policy;
 
-	taken_over(w, turn);
-	ar_draft_reconstructed(w);
-	close_lost_step(w, turn);
-	ar_hook_end_runs(w, turn, true);
-	ar_draft_compaction_dropped(w, turn, AR_STR(AR_CATEGORY_INTERRUPTED),
-				    AR_STR("the runtime stopped while the summary was written"));
+	taken_over(d, turn);
+	ar_decide_reconstructed(d, ar_decide_thread(d, turn));
+	close_lost_step(d, turn);
+	ar_hook_end_runs(d, turn, true);
+	ar_decide_compaction_dropped(d, turn, AR_STR(AR_CATEGORY_INTERRUPTED),
+				     AR_STR("the runtime stopped while the summary was written"));
 	if (turn->is_interrupted) {
-		ar_draft_cancel(w, turn, turn->interrupt_reason, AR_STR_NONE);
+		ar_decide_cancel(d, turn, turn->interrupt_reason, AR_STR_NONE);
 		return;
 	}
-	if (turn->restarts >= policy->max_restarts && !w->d->input->is_bystander) {
-		attempt_lost(w, turn, "resume_thread");
-		give_up(w, turn);
+	if (turn->restarts >= policy->max_restarts && !d->input->is_bystander) {
+		attempt_lost(d, turn, "resume_thread");
+		give_up(d, turn);
 		return;
 	}
-	attempt_lost(w, turn, policy->auto_resume ? "automatic" : "resume_thread");
+	attempt_lost(d, turn, policy->auto_resume ? "automatic" : "resume_thread");
 	if (policy->auto_resume)
-		try_again(w, turn, "resume_after_crash");
+		try_again(d, turn, "resume_after_crash");
 	else
-		wait_for_resume(w, turn);
+		wait_for_resume(d, turn);
 }
 
 /* A turn that only waits for people or clients lost nothing with its process: no attempt is counted, nothing is said unless a deadline has
  * passed. */
-static void take_up(struct ar_draft *w, struct ar_turn *turn)
+static void take_up(struct ar_decision *d, struct ar_turn *turn)
 {
-	if (!turn->is_interrupted && ar_turn_only_waits(w->d->session, turn) &&
-	    !ar_turn_has_open_hooks(turn)) {
-		ar_draft_rearm_calls(w, turn);
-		ar_draft_wait_again(w, turn);
+	if (!turn->is_interrupted && ar_turn_only_waits(d->session, turn) && !ar_turn_has_open_hooks(turn)) {
+		ar_decide_rearm_calls(d, turn);
+		ar_decide_wait_again(d, turn);
 		return;
 	}
-	recover_turn(w, turn);
-	ar_draft_wait_on(w, turn);
+	ar_decide_wait_on(d, turn); /* first: a question that is asked from here on is waited for already */
+	recover_turn(d, turn);
 }
 
 enum ar_status ar_decide_recover(struct ar_decision *d, struct ar_error *err)
@@ -205,27 +197,27 @@ enum ar_status ar_decide_recover(struct ar_decision *d, struct ar_error *err)
 	ar_decide_channels_lost(d);
 	ar_task_recover(d);
 	for (size_t i = 0; i < d->session->threads.count; i++) {
-		const struct ar_thread *t = d->session->threads.at[i];
-		const struct ar_turn *turn = ar_thread_active(t);
-		struct ar_draft w = ar_draft_of(d, t);
+		struct ar_turn *turn = ar_thread_active(d->session->threads.at[i]);
 
 		if (turn)
-			ar_budget_start_clock(&w, turn, turn->started);
+			ar_budget_start_clock(d, turn, turn->started);
 		if (turn && !turn->is_lost)
-			take_up(&w, ar_draft_own(&w, turn));
+			take_up(d, turn);
 		else if (turn)
-			ar_draft_wait_on(&w, turn); /* for the answer whether it goes on */
+			ar_decide_wait_on(d, turn); /* for the answer whether it goes on */
 	}
 	return AR_OK;
 }
 
-void ar_draft_resume_lost(struct ar_draft *w, struct ar_turn *turn)
+void ar_decide_resume_lost(struct ar_decision *d, struct ar_turn *turn)
 {
-	window_loaded(w);
-	ar_draft_reconstructed(w);
-	ar_draft_close_recovery(w, turn);
-	try_again(w, turn, AR_REASON_RESUMED);
-	ar_draft_wait_on(w, turn);
+	const struct ar_thread *t = ar_decide_thread(d, turn);
+
+	window_loaded(d, t);
+	ar_decide_reconstructed(d, t);
+	ar_decide_close_recovery(d, turn);
+	ar_decide_wait_on(d, turn);
+	try_again(d, turn, AR_REASON_RESUMED);
 }
 
 /* The questions that a turn waits for. */
@@ -253,8 +245,7 @@ enum ar_status ar_decide_resume_thread(struct ar_decision *d, struct ar_error *e
 	const struct ar_cmd_resume_thread_in *in = d->input->args;
 	struct ar_cmd_resume_thread_out out = { .result = AR_RESUME_THREAD_RESULT_NOTHING_TO_RESUME };
 	const struct ar_thread *t = ar_session_thread(d->session, in->thread_id);
-	const struct ar_turn *turn;
-	struct ar_draft w;
+	struct ar_turn *turn;
 
 	if (!t)
 		return ar_refuse(err, AR_ERR_THREAD_NOT_FOUND, "session %.*s has no thread %.*s",
@@ -270,8 +261,7 @@ enum ar_status ar_decide_resume_thread(struct ar_decision *d, struct ar_error *e
 		out.result = AR_RESUME_THREAD_RESULT_ALREADY_ACTIVE;
 		out.active_turn_id = turn->id;
 	} else if (turn) {
-		w = ar_draft_of(d, t);
-		ar_draft_resume_lost(&w, ar_draft_own(&w, turn));
+		ar_decide_resume_lost(d, turn);
 		out.result = AR_RESUME_THREAD_RESULT_RESUMED;
 		out.active_turn_id = turn->id;
 		out.recovery_mode = AR_STR("replay");

@@ -21,7 +21,7 @@ static size_t write_calls(struct ar_decision *d, struct ar_jw *j, struct ar_str 
 	struct ar_json calls;
 	size_t n = 0;
 
-	if (ar_str_absent(uses) || ar_json_parse(d->session->json, uses, &calls, NULL) != AR_OK)
+	if (ar_str_absent(uses) || ar_json_parse(d->json, uses, &calls, NULL) != AR_OK)
 		return 0;
 	for (struct ar_json_iter it = ar_json_iter(calls); n < room && ar_json_next(&it); n++) {
 		struct ar_str id = AR_STR_NONE;
@@ -33,20 +33,16 @@ static size_t write_calls(struct ar_decision *d, struct ar_jw *j, struct ar_str 
 }
 
 /* Tool calls are all that a turn can leave behind yet. */
-static struct ar_str affected(struct ar_draft *w, size_t kept)
+static struct ar_str affected(struct ar_decision *d, const struct ar_thread *t, size_t kept)
 {
-	struct ar_decision *d = w->d;
 	struct ar_jw j = ar_decide_json(d);
 	size_t room = TOOLS_MAX;
 
 	ar_jw_open(&j);
 	ar_jw_key(&j, "tools");
 	ar_jw_open_array(&j);
-	for (size_t i = kept; i < w->kept; i++)
-		room -= write_calls(d, &j, ((const struct ar_context_entry *)w->thread->context.at[i])->uses,
-				    room);
-	for (size_t i = 0; i < w->context.count; i++)
-		room -= write_calls(d, &j, ((const struct ar_context_entry *)w->context.at[i])->uses, room);
+	for (size_t i = kept; i < t->context.count; i++)
+		room -= write_calls(d, &j, ((const struct ar_context_entry *)t->context.at[i])->uses, room);
 	ar_jw_close_array(&j);
 	ar_jw_mraw(&j, "artifacts", AR_STR("[]"));
 	ar_jw_mraw(&j, "subagents", AR_STR("[]"));
@@ -57,16 +53,17 @@ static struct ar_str affected(struct ar_draft *w, size_t kept)
 
 /* ---- what survives ---- */
 
-static struct ar_str repair(struct ar_draft *w, struct ar_str removed)
+static struct ar_str repair(struct ar_conversation *left, struct ar_str removed)
 {
-	struct ar_jw j = ar_decide_json(w->d);
+	struct ar_jw j = ar_decide_json(left->d);
 
 	ar_jw_open(&j);
-	ar_jw_mstr(&j, "threadId", w->thread->id);
+	ar_jw_mstr(&j, "threadId", left->thread->id);
 	ar_jw_mraw(&j, "removedTurnIds", removed);
-	ar_jw_mint(&j, "contextMessages", (int64_t)(w->kept - ar_draft_visible(w)) + (w->boundary ? 1 : 0));
+	ar_jw_mint(&j, "contextMessages",
+		   (int64_t)(left->kept - ar_conversation_visible(left)) + (left->boundary ? 1 : 0));
 	ar_jw_close(&j);
-	return ar_decide_content(w->d, ar_decide_json_end(w->d));
+	return ar_decide_content(left->d, ar_decide_json_end(left->d));
 }
 
 static struct ar_str asked_by(struct ar_decision *d)
@@ -79,28 +76,27 @@ static struct ar_str asked_by(struct ar_decision *d)
 	return ar_decide_json_end(d);
 }
 
-static size_t count_kept(const struct ar_draft *w, int64_t first)
+static size_t count_kept(const struct ar_thread *t, int64_t first)
 {
-	size_t n = w->kept;
+	size_t n = t->context.count;
 
-	while (n > 0 && ((const struct ar_context_entry *)w->thread->context.at[n - 1])->turn.v >= first)
+	while (n > 0 && ((const struct ar_context_entry *)t->context.at[n - 1])->turn.v >= first)
 		n--;
 	return n;
 }
 
-void ar_draft_roll_back(struct ar_draft *w, const struct ar_rollback *r)
+struct ar_str ar_decide_roll_back(struct ar_decision *d, const struct ar_thread *t,
+				  const struct ar_rollback *r)
 {
-	struct ar_decision *d = w->d;
-	struct ar_ids ids = ar_ids_thread(w->thread);
+	struct ar_ids ids = ar_ids_thread(t);
 	int64_t first = ((const struct ar_turn *)r->turns.at[0])->start.v;
-	size_t kept = count_kept(w, first);
-	struct ar_str removed = turn_ids(d, &r->turns), touched = affected(w, kept);
+	size_t kept = count_kept(t, first);
+	struct ar_str removed = turn_ids(d, &r->turns), touched = affected(d, t, kept), base;
+	struct ar_conversation left = {
+		.d = d, .thread = t, .kept = kept, .sent = kept, .boundary = ar_thread_boundary(t, first)
+	};
 
-	w->kept = w->sent = kept;
-	w->context.count = 0;
-	w->boundary = ar_thread_boundary(w->thread, first);
-	w->anchor = w->anchor_at = 0;
-	w->base = ar_draft_baseline(w);
+	base = ar_conversation_baseline(&left);
 	ar_decide_emit(d, AR_EV_HISTORY_ROLLBACK_STARTED, &ids,
 		       &(struct ar_ev_history_rollback_started){ .target = r->target,
 								 .removed_turn_ids = removed,
@@ -109,29 +105,30 @@ void ar_draft_roll_back(struct ar_draft *w, const struct ar_rollback *r)
 	ar_decide_emit(d, AR_EV_HISTORY_ROLLBACK_COMPLETED, &ids,
 		       &(struct ar_ev_history_rollback_completed){ .target = r->target,
 								   .removed_turn_ids = removed,
-								   .surviving_baseline_ref = w->base,
+								   .surviving_baseline_ref = base,
 								   .affected = touched,
 								   .read_model_repair_ref =
-									   repair(w, removed) });
+									   repair(&left, removed) });
 	ar_decide_emit(d, AR_EV_SNAPSHOT_REPAIRED, &ids,
 		       &(struct ar_ev_snapshot_repaired){
 			       .reason = AR_STR("rollback"),
 			       .from_sequence = first,
-			       .to_sequence = (int64_t)(d->session->head + d->event_count),
+			       .to_sequence = (int64_t)d->session->head,
 			       .repaired_fields =
 				       AR_STR("[\"turns\",\"lastOutcome\",\"incidents\",\"history\"]"),
 			       .stale = AR_STR("[]"),
 			       .unavailable = AR_STR("[]") });
+	return base;
 }
 
-void ar_draft_roll_back_turn(struct ar_draft *w, struct ar_turn *turn)
+void ar_decide_roll_back_turn(struct ar_decision *d, struct ar_turn *turn)
 {
-	struct ar_rollback r = { .target = ar_arena_fmt(w->d->arena, "{\"sequence\":%lld}",
+	struct ar_rollback r = { .target = ar_arena_fmt(d->arena, "{\"sequence\":%lld}",
 							(long long)turn->start.v - 1),
 				 .reason = turn->interrupt_reason };
 
-	ar_vec_push(w->d->arena, &r.turns, turn);
-	ar_draft_roll_back(w, &r);
+	ar_vec_push(d->arena, &r.turns, turn);
+	ar_decide_roll_back(d, ar_decide_thread(d, turn), &r);
 }
 
 /* ---- rollback_thread ---- */
@@ -145,7 +142,7 @@ static enum ar_status find_target(struct ar_decision *d, const struct ar_thread 
 	const struct ar_turn *turn;
 	struct ar_json target;
 
-	if (ar_json_parse(d->session->json, in->target, &target, err) != AR_OK)
+	if (ar_json_parse(d->json, in->target, &target, err) != AR_OK)
 		return AR_E_REFUSED;
 	if (ar_json_str(ar_json_get(target, "turnId"), &id)) {
 		turn = ar_thread_turn(t, id);
@@ -188,7 +185,7 @@ enum ar_status ar_decide_rollback_thread(struct ar_decision *d, struct ar_error 
 	const struct ar_cmd_rollback_thread_in *in = d->input->args;
 	const struct ar_thread *t = ar_session_thread(d->session, in->thread_id);
 	struct ar_rollback r = { .target = in->target, .reason = in->reason };
-	struct ar_draft w;
+	struct ar_str base, removed;
 	int64_t target;
 
 	if (!t)
@@ -199,14 +196,15 @@ enum ar_status ar_decide_rollback_thread(struct ar_decision *d, struct ar_error 
 				 AR_STR_ARG(t->active_turn), AR_STR_ARG(t->id));
 	if (find_target(d, t, &target, err) != AR_OK)
 		return AR_E_REFUSED;
-	w = ar_draft_of(d, t);
+	base = t->request_ref;
 	r.turns = turns_after(d, t, target);
+	removed = turn_ids(d, &r.turns);
 	if (r.turns.count > 0) {
-		ar_draft_roll_back(&w, &r);
-		ar_draft_status(&w, AR_THREAD_STATUS_IDLE, "rolled_back", NULL, NULL);
+		base = ar_decide_roll_back(d, t, &r);
+		ar_decide_status(d, t, AR_THREAD_STATUS_IDLE, "rolled_back", NULL, NULL);
 	}
 	ar_decide_reply(d, AR_CMD_ROLLBACK_THREAD,
-			&(struct ar_cmd_rollback_thread_out){ .removed_turn_ids = turn_ids(d, &r.turns),
-							      .baseline_ref = w.base });
+			&(struct ar_cmd_rollback_thread_out){ .removed_turn_ids = removed,
+							      .baseline_ref = base });
 	return AR_OK;
 }

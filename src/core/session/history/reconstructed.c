@@ -11,15 +11,14 @@ static bool is_missing(const struct ar_missing *m, struct ar_str ref)
 	return false;
 }
 
-static struct ar_str missing_of(struct ar_draft *w, size_t *ret_count)
+static struct ar_str missing_of(struct ar_decision *d, const struct ar_thread *t, size_t *ret_count)
 {
-	struct ar_decision *d = w->d;
 	struct ar_jw j = ar_decide_json(d);
 
 	*ret_count = 0;
 	ar_jw_open_array(&j);
-	for (size_t i = 0; i < w->thread->context.count; i++) {
-		struct ar_str ref = ((const struct ar_context_entry *)w->thread->context.at[i])->ref;
+	for (size_t i = 0; i < t->context.count; i++) {
+		struct ar_str ref = ((const struct ar_context_entry *)t->context.at[i])->ref;
 
 		if (!is_missing(&d->input->missing, ref))
 			continue;
@@ -50,20 +49,19 @@ static struct ar_str layers_of(struct ar_decision *d, struct ar_str texts)
 	return ar_decide_json_end(d);
 }
 
-void ar_draft_reconstructed(struct ar_draft *w)
+void ar_decide_reconstructed(struct ar_decision *d, const struct ar_thread *t)
 {
-	struct ar_decision *d = w->d;
-	struct ar_ids ids = ar_ids_thread(w->thread);
+	struct ar_ids ids = ar_ids_thread(t);
 	size_t count;
-	struct ar_str missing = missing_of(w, &count);
+	struct ar_str missing = missing_of(d, t, &count);
 	struct ar_str texts = count			   ? AR_STR("degraded")
 			      : d->input->missing.is_known ? AR_STR("restored")
 							   : AR_STR("unknown");
 
 	ar_decide_emit(d, AR_EV_HISTORY_RECONSTRUCTED, &ids,
-		       &(struct ar_ev_history_reconstructed){
-			       .layers = layers_of(d, texts),
-			       .degraded = count > 0,
-			       .missing = missing,
-			       .as_of_sequence = AR_OPT_INT((int64_t)d->session->head) });
+		       &(struct ar_ev_history_reconstructed){ .layers = layers_of(d, texts),
+							      .degraded = count > 0,
+							      .missing = missing,
+							      .as_of_sequence =
+								      AR_OPT_INT((int64_t)d->head) });
 }

@@ -216,7 +216,7 @@ enum ar_status ar_hook_answer_read(struct ar_decision *d, enum ar_hook_point poi
 	said = trimmed(said);
 	if (said.len == 0)
 		return AR_OK;
-	if (ar_json_parse(d->session->json, said, &v, NULL) != AR_OK || ar_json_type(v) != AR_JSON_OBJECT)
+	if (ar_json_parse(d->json, said, &v, NULL) != AR_OK || ar_json_type(v) != AR_JSON_OBJECT)
 		return ar_fail(err, AR_E_INVALID, "its answer is not a JSON object");
 	for (struct ar_json_iter it = ar_json_iter(v); ar_json_next(&it);) {
 		enum member which = find_member(it.name, point);

@@ -1,4 +1,4 @@
-/* Facts about hooks. What they mean is shared with the decisions: chain.c. Pure; see apply.c. */
+/* Facts about hooks. What they mean for a chain is chain.c's. Pure; see apply.c. */
 #include "apply.h"
 #include "hook/hooks.h"
 

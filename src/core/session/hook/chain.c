@@ -1,5 +1,4 @@
-/* Chains: the handlers of one hook point that were asked about one thing, and what they came to. Used alike by decisions and by the fold, so that
- * both always agree. Pure. */
+/* Chains: the handlers of one hook point that were asked about one thing, and what they came to. Pure. */
 #include "hook/hooks.h"
 
 #define DECISION(word) AR_HOOK_COMPLETED_DECISION_##word

@@ -25,8 +25,7 @@ static const struct ar_hook_rule *next_rule(const struct ar_decision *d, const s
 	for (size_t i = 0; i < policy->hook_count; i++) {
 		const struct ar_hook_rule *rule = &policy->hooks[i];
 
-		if (is_for(rule, call, point) &&
-		    (!chain || !ar_hook_has_asked(d->session->json, chain, rule->name)))
+		if (is_for(rule, call, point) && (!chain || !ar_hook_has_asked(d->json, chain, rule->name)))
 			return rule;
 	}
 	return NULL;
@@ -55,15 +54,6 @@ static struct ar_ids ids_of(struct ar_decision *d, const struct ar_turn *turn,
 	return ids;
 }
 
-static struct ar_hook_place place_of(struct ar_draft *w, struct ar_turn *turn)
-{
-	/* What no request has carried yet may change: it becomes the draft's own. */
-	for (size_t i = w->kept; i > w->sent; i--)
-		ar_vec_insert(w->d->arena, &w->context, 0, w->thread->context.at[i - 1]);
-	w->kept = w->kept < w->sent ? w->kept : w->sent;
-	return (struct ar_hook_place){ w->d->arena, w->d->session->json, turn, &w->context };
-}
-
 /* In short what it is asked about. */
 static struct ar_str summary(struct ar_decision *d, const struct ar_turn *turn,
 			     const struct ar_invocation *call)
@@ -74,12 +64,10 @@ static struct ar_str summary(struct ar_decision *d, const struct ar_turn *turn,
 			    AR_STR_ARG(ar_str_absent(call->status) ? AR_STR("planned") : call->status));
 }
 
-static void ask(struct ar_draft *w, struct ar_turn *turn, const struct ar_invocation *call,
+static void ask(struct ar_decision *d, struct ar_turn *turn, const struct ar_invocation *call,
 		enum ar_hook_point point, const struct ar_hook_rule *rule)
 {
-	struct ar_decision *d = w->d;
 	struct ar_hook_chain *chain = ar_hook_said(turn, call, point);
-	struct ar_hook_place at = { d->arena, d->session->json, turn, NULL };
 	struct ar_hook_chain subject = { .subject = ar_hook_subject(turn, call, point) };
 	struct ar_ids ids = ids_of(d, turn, &subject);
 	struct ar_str preview = summary(d, turn, call);
@@ -92,15 +80,15 @@ static void ask(struct ar_draft *w, struct ar_turn *turn, const struct ar_invoca
 						     .timeout_ms = rule->timeout_ms,
 						     .preview_summary = preview,
 						     .attempt = AR_OPT_INT(chain ? chain->tries + 1 : 1) });
-	chain = ar_hook_take_started(&at, &d->events[d->event_count - 1]);
+	chain = ar_hook_said(turn, call, point);
 	run = ar_decide_effect(d, AR_EFFECT_HOOK_RUN);
 	run->subject = chain->run;
 	run->handler = rule->name;
 	run->at = d->input->now + rule->timeout_ms * 1000;
-	ar_hook_document(w, turn, call, chain, run);
+	ar_hook_document(d, turn, call, chain, run);
 }
 
-bool ar_hook_begin(struct ar_draft *w, struct ar_turn *turn, const struct ar_invocation *call,
+bool ar_hook_begin(struct ar_decision *d, struct ar_turn *turn, const struct ar_invocation *call,
 		   enum ar_hook_point point)
 {
 	const struct ar_hook_chain *chain = ar_hook_said(turn, call, point);
@@ -110,10 +98,10 @@ bool ar_hook_begin(struct ar_draft *w, struct ar_turn *turn, const struct ar_inv
 		return true;
 	if (turn->is_interrupted || ar_hook_blocks(chain))
 		return false;
-	rule = next_rule(w->d, chain, call, point);
+	rule = next_rule(d, chain, call, point);
 	if (!rule)
 		return false;
-	ask(w, turn, call, point, rule);
+	ask(d, turn, call, point, rule);
 	return true;
 }
 
@@ -129,12 +117,12 @@ static int fail_mode(const struct ar_hook_rule *rule, int64_t point)
 	return AR_HOOK_FAILED_FAIL_MODE_FAIL_OPEN;
 }
 
-static void warn(struct ar_draft *w, const struct ar_ids *ids, const char *code, struct ar_str message)
+static void warn(struct ar_decision *d, const struct ar_ids *ids, const char *code, struct ar_str message)
 {
-	ar_decide_emit(w->d, AR_EV_RUNTIME_WARNING, ids,
+	ar_decide_emit(d, AR_EV_RUNTIME_WARNING, ids,
 		       &(struct ar_ev_runtime_warning){ .code = ar_str_from(code),
 							.message = message,
-							.scope = ar_hook_scope_ids(w->d, ids) });
+							.scope = ar_hook_scope_ids(d, ids) });
 }
 
 struct fault {
@@ -143,11 +131,10 @@ struct fault {
 	int64_t duration_ms;
 };
 
-static void fail(struct ar_draft *w, struct ar_turn *turn, struct ar_hook_chain *chain, const struct fault *f)
+static void fail(struct ar_decision *d, struct ar_turn *turn, struct ar_hook_chain *chain,
+		 const struct fault *f)
 {
-	struct ar_decision *d = w->d;
 	struct ar_ids ids = ids_of(d, turn, chain);
-	struct ar_hook_place at = place_of(w, turn);
 	struct ar_ev_hook_failed p = { .error_category = f->category,
 				       .retryable = f->retryable,
 				       .fail_mode = fail_mode(find_rule(d, chain->handler), chain->point),
@@ -160,13 +147,12 @@ static void fail(struct ar_draft *w, struct ar_turn *turn, struct ar_hook_chain 
 
 	ar_decide_emit(d, AR_EV_HOOK_FAILED, &ids, &p);
 	if (p.fail_mode == AR_HOOK_FAILED_FAIL_MODE_FAIL_OPEN && !is_over)
-		warn(w, &ids, "hook_failed",
+		warn(d, &ids, "hook_failed",
 		     ar_arena_fmt(d->arena, "hook '%.*s' failed and the turn goes on without it: %.*s",
 				  AR_STR_ARG(chain->handler), AR_STR_ARG(p.message)));
-	ar_hook_take_failed(&at, chain, &p);
 }
 
-void ar_hook_end_runs(struct ar_draft *w, struct ar_turn *turn, bool is_lost)
+void ar_hook_end_runs(struct ar_decision *d, struct ar_turn *turn, bool is_lost)
 {
 	static const struct fault lost = {
 		.category = { AR_CATEGORY_INTERRUPTED, sizeof(AR_CATEGORY_INTERRUPTED) - 1 },
@@ -184,8 +170,8 @@ void ar_hook_end_runs(struct ar_draft *w, struct ar_turn *turn, bool is_lost)
 		if (ar_str_absent(chain->run))
 			continue;
 		if (!is_lost)
-			ar_decide_effect(w->d, AR_EFFECT_HOOK_CANCEL)->subject = chain->run;
-		fail(w, turn, chain, is_lost ? &lost : &unwanted);
+			ar_decide_effect(d, AR_EFFECT_HOOK_CANCEL)->subject = chain->run;
+		fail(d, turn, chain, is_lost ? &lost : &unwanted);
 	}
 }
 
@@ -248,17 +234,15 @@ static struct ar_str original_input(const struct ar_turn *turn, const struct ar_
 	return ar_str_absent(turn->updated_input_ref) ? turn->input_ref : turn->updated_input_ref;
 }
 
-static void complete(struct ar_draft *w, struct ar_turn *turn, struct ar_hook_chain *chain,
+static void complete(struct ar_decision *d, struct ar_turn *turn, struct ar_hook_chain *chain,
 		     struct ar_hook_answer *a)
 {
-	struct ar_decision *d = w->d;
 	const struct ar_hook_end *end = d->input->hook_end;
 	const struct ar_invocation *call = ar_turn_call(turn, chain->subject);
 	bool is_after_tool = chain->point == AR_AT_POST_TOOL_USE || chain->point == AR_AT_POST_TOOL_FAILURE;
 	struct ar_str output = is_after_tool && call ? new_output(d, chain, call, a) : AR_STR_NONE;
 	struct ar_str refs[AR_ARRAY_LEN(a->contexts)];
 	struct ar_ids ids = ids_of(d, turn, chain);
-	struct ar_hook_place at = place_of(w, turn);
 	struct ar_ev_hook_completed p = { .status = AR_STR("completed"),
 					  .duration_ms = end->duration_ms,
 					  .decision = a->decision,
@@ -286,30 +270,28 @@ static void complete(struct ar_draft *w, struct ar_turn *turn, struct ar_hook_ch
 		p.updated_tool_output_bytes = AR_OPT_INT((int64_t)output.len);
 	}
 	ar_decide_emit(d, AR_EV_HOOK_COMPLETED, &ids, &p);
-	ar_decide_masked(d, &ids, chain->run, &end->masked);
-	ar_hook_take_completed(&at, chain, &p);
+	ar_decide_masked(d, &ids, p.hook_run_ref, &end->masked);
 }
 
 /* ---- the end of a run ---- */
 
-static void take_answer(struct ar_draft *w, struct ar_turn *turn, struct ar_hook_chain *chain)
+static void take_answer(struct ar_decision *d, struct ar_turn *turn, struct ar_hook_chain *chain)
 {
-	const struct ar_hook_end *end = w->d->input->hook_end;
+	const struct ar_hook_end *end = d->input->hook_end;
 	struct ar_hook_answer answer;
 	struct ar_error err;
 
-	if (ar_hook_answer_read(w->d, (enum ar_hook_point)chain->point, end->output, &answer, &err) ==
-	    AR_OK) {
-		complete(w, turn, chain, &answer);
+	if (ar_hook_answer_read(d, (enum ar_hook_point)chain->point, end->output, &answer, &err) == AR_OK) {
+		complete(d, turn, chain, &answer);
 		return;
 	}
-	fail(w, turn, chain,
+	fail(d, turn, chain,
 	     &(struct fault){ .category = AR_STR("invalid_output"),
-			      .message = ar_arena_str(w->d->arena, ar_str_from(err.msg)),
+			      .message = ar_arena_str(d->arena, ar_str_from(err.msg)),
 			      .duration_ms = end->duration_ms });
 }
 
-static void take_end(struct ar_draft *w, struct ar_turn *turn, struct ar_hook_chain *chain)
+static void take_end(struct ar_decision *d, struct ar_turn *turn, struct ar_hook_chain *chain)
 {
 	static const struct {
 		const char *category;
@@ -319,19 +301,19 @@ static void take_end(struct ar_draft *w, struct ar_turn *turn, struct ar_hook_ch
 		[AR_HOOK_TIMEOUT] = { "timeout", true },
 		[AR_HOOK_CANCELLED] = { "cancelled", true },
 	};
-	const struct ar_hook_end *end = w->d->input->hook_end;
+	const struct ar_hook_end *end = d->input->hook_end;
 
 	if (end->outcome == AR_HOOK_ANSWERED) {
-		take_answer(w, turn, chain);
+		take_answer(d, turn, chain);
 		return;
 	}
 	if (end->outcome == AR_HOOK_BLOCKED) {
-		complete(w, turn, chain,
+		complete(d, turn, chain,
 			 &(struct ar_hook_answer){ .decision = DECISION(BLOCK),
 						   .reason = ar_str_utf8_prefix(end->output, MESSAGE_MAX) });
 		return;
 	}
-	fail(w, turn, chain,
+	fail(d, turn, chain,
 	     &(struct fault){ .category = ar_str_from(faults[end->outcome].category),
 			      .message = ar_str_empty(end->message) ? AR_STR("it did not end in time")
 								    : end->message,
@@ -346,16 +328,12 @@ enum ar_status ar_decide_hook_done(struct ar_decision *d, struct ar_error *err)
 
 	(void)err;
 	for (size_t i = 0; i < d->session->threads.count; i++) {
-		const struct ar_thread *t = d->session->threads.at[i];
-		struct ar_turn *turn = ar_thread_active(t);
-		struct ar_draft w;
+		struct ar_turn *turn = ar_thread_active(d->session->threads.at[i]);
 
 		if (!turn || !ar_turn_hook_run(turn, run))
 			continue;
-		w = ar_draft_of(d, t);
-		turn = ar_draft_own(&w, turn);
-		take_end(&w, turn, ar_turn_hook_run(turn, run));
-		ar_draft_resume(&w, turn);
+		take_end(d, turn, ar_turn_hook_run(turn, run));
+		ar_decide_resume(d, turn);
 		break;
 	}
 	return AR_OK;

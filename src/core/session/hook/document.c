@@ -1,6 +1,7 @@
 /* What a handler is given: ids, mode, scope, and the thing it is asked about, by ref and as text. Texts are stored contents, so the document
  * names them and whoever runs the handler puts them in, masked. Nothing of the environment, no file, no key. Pure. */
 #include "hook/hooks.h"
+#include "tool/calls.h"
 #include "permission/permission.h"
 #include "describe.h"
 
@@ -76,9 +77,9 @@ static void write_sandbox(struct document *doc, const struct ar_turn *turn, cons
 {
 	const struct ar_policy *policy = doc->d->input->policy;
 	bool is_settled = call && call->profile.set;
-	enum ar_sandbox_profile profile =
-		is_settled ? (enum ar_sandbox_profile)call->profile.v
-			   : ar_profile_of_turn(doc->d->session->json, policy, turn->options);
+	enum ar_sandbox_profile profile = is_settled
+						  ? (enum ar_sandbox_profile)call->profile.v
+						  : ar_profile_of_turn(doc->d->json, policy, turn->options);
 	bool is_available = policy->sandbox && policy->sandbox->profiles[profile].is_available;
 
 	ar_jw_key(&doc->w, "sandbox");
@@ -96,7 +97,7 @@ static void write_sandbox(struct document *doc, const struct ar_turn *turn, cons
 	ar_jw_close(&doc->w);
 }
 
-static void write_surroundings(struct document *doc, const struct ar_draft *w, const struct ar_turn *turn,
+static void write_surroundings(struct document *doc, const struct ar_turn *turn,
 			       const struct ar_invocation *call, const struct ar_hook_chain *chain)
 {
 	const struct ar_route *route = turn->route;
@@ -116,7 +117,7 @@ static void write_surroundings(struct document *doc, const struct ar_draft *w, c
 	ar_jw_mstr(&doc->w, "model", route ? route->model : AR_STR_NONE);
 	ar_jw_close(&doc->w);
 	ar_jw_key(&doc->w, "transcriptRef");
-	ar_jw_str(&doc->w, w->thread->request_ref);
+	ar_jw_str(&doc->w, ar_decide_thread(doc->d, turn)->request_ref);
 }
 
 static void write_prompt(struct document *doc, const struct ar_turn *turn)
@@ -188,13 +189,15 @@ static void write_sample(struct document *doc, const struct ar_turn *turn, struc
 	ar_jw_mint(&doc->w, "stopBlocks", turn->stop_blocks.v);
 }
 
-void ar_hook_document(struct ar_draft *w, const struct ar_turn *turn, const struct ar_invocation *call,
+void ar_hook_document(struct ar_decision *d, const struct ar_turn *turn, const struct ar_invocation *call,
 		      struct ar_hook_chain *chain, struct ar_effect *effect)
 {
-	struct ar_decision *d = w->d;
 	struct ar_ids ids = ar_ids_turn(d, turn);
+	struct ar_offers offers = call ? ar_offers_of(d, turn) : (struct ar_offers){ 0 };
+	struct ar_invocation shown = call ? ar_call_as_offered(call, &offers) : (struct ar_invocation){ 0 };
 	struct document doc = { .d = d };
 
+	call = call ? &shown : NULL;
 	if (call)
 		ids.at[AR_SCOPE_TOOL_CALL] = call->id;
 	ids.at[AR_SCOPE_STEP] = call ? call->step : chain->subject;
@@ -204,7 +207,7 @@ void ar_hook_document(struct ar_draft *w, const struct ar_turn *turn, const stru
 	ar_jw_mstr(&doc.w, "hook", chain->handler);
 	ar_jw_mstr(&doc.w, "hookRunId", chain->run);
 	write_ids(&doc, &ids);
-	write_surroundings(&doc, w, turn, call, chain);
+	write_surroundings(&doc, turn, call, chain);
 	write_prompt(&doc, turn);
 	if (call)
 		write_tool(&doc, call);

@@ -24,12 +24,12 @@ enum ar_hook_point {
 /* ---- decide_hook.c: asking ---- */
 
 /* Starts the next handler of the point; `call` is NULL at points of the turn. True: one runs, the turn goes on when it has ended. False: all
- * have been asked, or there is none; what they came to is ar_hook_said. `turn` is the draft's own. */
-bool ar_hook_begin(struct ar_draft *w, struct ar_turn *turn, const struct ar_invocation *call,
+ * have been asked, or there is none; what they came to is ar_hook_said. */
+bool ar_hook_begin(struct ar_decision *d, struct ar_turn *turn, const struct ar_invocation *call,
 		   enum ar_hook_point point);
 
 /* Open runs end here: nobody carries them any more (interrupted: they are run again), or nobody wants them (cancelled). */
-void ar_hook_end_runs(struct ar_draft *w, struct ar_turn *turn, bool is_lost);
+void ar_hook_end_runs(struct ar_decision *d, struct ar_turn *turn, bool is_lost);
 
 /* ---- chain.c: what was said ---- */
 
@@ -52,12 +52,12 @@ void ar_hook_follow(struct ar_turn *turn, struct ar_str before, struct ar_str no
 struct ar_str ar_hook_refs(struct ar_decision *d, const struct ar_turn *turn,
 			   const struct ar_invocation *call);
 
-/* Where an end is taken up: a draft, or the state. */
+/* Where a fact about a run is taken up. */
 struct ar_hook_place {
 	struct ar_arena *arena;
 	struct ar_json_parser *json;
 	struct ar_turn *turn;
-	struct ar_vec *context; /* the conversation, or the end of it that no request has carried */
+	struct ar_vec *context; /* the conversation */
 };
 struct ar_hook_chain *ar_hook_take_started(const struct ar_hook_place *at, const struct ar_event *e);
 void ar_hook_take_completed(const struct ar_hook_place *at, struct ar_hook_chain *chain,
@@ -86,17 +86,17 @@ struct ar_str ar_hook_text_parts(struct ar_decision *d, struct ar_str text); /* 
 
 /* ---- document.c: what a handler is given ---- */
 
-void ar_hook_document(struct ar_draft *w, const struct ar_turn *turn, const struct ar_invocation *call,
+void ar_hook_document(struct ar_decision *d, const struct ar_turn *turn, const struct ar_invocation *call,
 		      struct ar_hook_chain *chain, struct ar_effect *effect);
 struct ar_str ar_hook_scope_ids(struct ar_decision *d, const struct ar_ids *ids); /* JSON object */
 
 /* ---- turn_points.c: points of a turn, and where a turn goes on after any of them ---- */
 
-void ar_draft_begin(struct ar_draft *w, struct ar_turn *turn); /* before its first request */
-void ar_draft_sampled(struct ar_draft *w, struct ar_turn *turn); /* an answer without calls */
-bool ar_hook_holds_sample(struct ar_draft *w,
+void ar_decide_begin(struct ar_decision *d, struct ar_turn *turn); /* before its first request */
+void ar_decide_sampled(struct ar_decision *d, struct ar_turn *turn); /* an answer without calls */
+bool ar_hook_holds_sample(struct ar_decision *d,
 			  struct ar_turn *turn); /* post_sampling: not yet done, or the turn has ended */
-bool ar_hook_holds_answers(struct ar_draft *w, struct ar_turn *turn); /* the same after tool calls */
-void ar_draft_resume(struct ar_draft *w, struct ar_turn *turn); /* wherever it stood */
+bool ar_hook_holds_answers(struct ar_decision *d, struct ar_turn *turn); /* the same after tool calls */
+void ar_decide_resume(struct ar_decision *d, struct ar_turn *turn); /* wherever it stood */
 
 #endif

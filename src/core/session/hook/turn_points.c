@@ -3,34 +3,34 @@
 #include "hook/hooks.h"
 #include "tool/calls.h"
 
-static void stop_turn(struct ar_draft *w, struct ar_turn *turn, const struct ar_hook_chain *chain)
+static void stop_turn(struct ar_decision *d, struct ar_turn *turn, const struct ar_hook_chain *chain)
 {
 	struct ar_str why = ar_str_empty(chain->reason) ? AR_STR("it gave no reason") : chain->reason;
 
-	ar_draft_fail(w, turn,
-		      &(struct ar_ending){
-			      .status = AR_TURN_FAILED_STATUS_FAILED,
-			      .category = AR_STR("blocked_by_hook"),
-			      .message = ar_arena_fmt(w->d->arena, "hook '%.*s' stopped the turn: %.*s",
-						      AR_STR_ARG(chain->by_handler), AR_STR_ARG(why)),
-			      .advice = chain->has_failed.v
-						? AR_STR("repair the hook, or let it fail open "
-							 "(on_failure: open), and submit again")
-						: AR_STR("change what the hook objects to and submit again"),
-			      .output_ref = turn->output_ref });
+	ar_decide_fail(d, turn,
+		       &(struct ar_ending){
+			       .status = AR_TURN_FAILED_STATUS_FAILED,
+			       .category = AR_STR("blocked_by_hook"),
+			       .message = ar_arena_fmt(d->arena, "hook '%.*s' stopped the turn: %.*s",
+						       AR_STR_ARG(chain->by_handler), AR_STR_ARG(why)),
+			       .advice = chain->has_failed.v
+						 ? AR_STR("repair the hook, or let it fail open "
+							  "(on_failure: open), and submit again")
+						 : AR_STR("change what the hook objects to and submit again"),
+			       .output_ref = turn->output_ref });
 }
 
 /* True: a handler runs, or it was the turn's last. */
-static bool holds(struct ar_draft *w, struct ar_turn *turn, enum ar_hook_point point)
+static bool holds(struct ar_decision *d, struct ar_turn *turn, enum ar_hook_point point)
 {
 	const struct ar_hook_chain *chain;
 
-	if (ar_hook_begin(w, turn, NULL, point))
+	if (ar_hook_begin(d, turn, NULL, point))
 		return true;
 	chain = ar_hook_said(turn, NULL, point);
 	if (!ar_hook_blocks(chain))
 		return false;
-	stop_turn(w, turn, chain);
+	stop_turn(d, turn, chain);
 	return true;
 }
 
@@ -55,74 +55,75 @@ static bool is_first(const struct ar_session *s, const struct ar_turn *turn)
 	return true;
 }
 
-void ar_draft_begin(struct ar_draft *w, struct ar_turn *turn)
+void ar_decide_begin(struct ar_decision *d, struct ar_turn *turn)
 {
 	if (!ar_turn_last_step(turn) && !ar_turn_is_system(turn)) {
-		if (is_first(w->d->session, turn) && holds(w, turn, AR_AT_SESSION_START))
+		if (is_first(d->session, turn) && holds(d, turn, AR_AT_SESSION_START))
 			return;
-		if (holds(w, turn, AR_AT_USER_PROMPT_SUBMIT))
+		if (holds(d, turn, AR_AT_USER_PROMPT_SUBMIT))
 			return;
 	}
-	ar_draft_ask_model(w, turn, 1);
+	ar_decide_ask_model(d, turn, 1);
 }
 
 /* ---- after an answer ---- */
 
-bool ar_hook_holds_sample(struct ar_draft *w, struct ar_turn *turn)
+bool ar_hook_holds_sample(struct ar_decision *d, struct ar_turn *turn)
 {
-	return ar_turn_last_step(turn) && holds(w, turn, AR_AT_POST_SAMPLING);
+	return ar_turn_last_step(turn) && holds(d, turn, AR_AT_POST_SAMPLING);
 }
 
-static void too_many_blocks(struct ar_draft *w, const struct ar_turn *turn, const struct ar_hook_chain *chain)
+static void too_many_blocks(struct ar_decision *d, const struct ar_turn *turn,
+			    const struct ar_hook_chain *chain)
 {
-	struct ar_ids ids = ar_ids_turn(w->d, turn);
+	struct ar_ids ids = ar_ids_turn(d, turn);
 
 	ar_decide_emit(
-		w->d, AR_EV_RUNTIME_WARNING, &ids,
+		d, AR_EV_RUNTIME_WARNING, &ids,
 		&(struct ar_ev_runtime_warning){
 			.code = AR_STR("stop_hook_limit"),
-			.message = ar_arena_fmt(w->d->arena,
+			.message = ar_arena_fmt(d->arena,
 						"hook '%.*s' kept the turn from ending %d times; it ends now",
 						AR_STR_ARG(chain->by_handler), AR_STOP_BLOCKS_MAX),
-			.scope = ar_hook_scope_ids(w->d, &ids) });
+			.scope = ar_hook_scope_ids(d, &ids) });
 }
 
 /* False: the turn may end. What a handler said against it is a message by now. */
-static bool has_to_go_on(struct ar_draft *w, struct ar_turn *turn)
+static bool has_to_go_on(struct ar_decision *d, struct ar_turn *turn)
 {
 	const struct ar_hook_chain *chain;
 
-	if (ar_hook_begin(w, turn, NULL, AR_AT_STOP))
+	if (ar_hook_begin(d, turn, NULL, AR_AT_STOP))
 		return true;
 	chain = ar_hook_said(turn, NULL, AR_AT_STOP);
 	if (!ar_hook_blocks(chain))
 		return false;
 	if (chain->has_failed.v) {
-		stop_turn(w, turn, chain);
+		stop_turn(d, turn, chain);
 		return true;
 	}
 	if (turn->stop_blocks.v > AR_STOP_BLOCKS_MAX) {
-		too_many_blocks(w, turn, chain);
+		too_many_blocks(d, turn, chain);
 		return false;
 	}
-	ar_draft_ask_again(w, turn);
+	ar_decide_ask_again(d, turn);
 	return true;
 }
 
-void ar_draft_sampled(struct ar_draft *w, struct ar_turn *turn)
+void ar_decide_sampled(struct ar_decision *d, struct ar_turn *turn)
 {
 	if (turn->is_interrupted) {
-		ar_draft_cancel(w, turn, turn->interrupt_reason, turn->output_ref);
+		ar_decide_cancel(d, turn, turn->interrupt_reason, turn->output_ref);
 		return;
 	}
-	if (ar_hook_holds_sample(w, turn))
+	if (ar_hook_holds_sample(d, turn))
 		return;
 	if (turn->steers.count > 0) {
-		ar_draft_ask_again(w, turn);
+		ar_decide_ask_again(d, turn);
 		return;
 	}
-	if (!has_to_go_on(w, turn))
-		ar_draft_complete(w, turn, turn->output_ref, turn->stop_reason);
+	if (!has_to_go_on(d, turn))
+		ar_decide_complete(d, turn, turn->output_ref, turn->stop_reason);
 }
 
 /* ---- after tool calls ---- */
@@ -141,7 +142,7 @@ static enum ar_hook_point point_after(const struct ar_invocation *call)
 	return AR_AT_POST_TOOL_FAILURE;
 }
 
-bool ar_hook_holds_answers(struct ar_draft *w, struct ar_turn *turn)
+bool ar_hook_holds_answers(struct ar_decision *d, struct ar_turn *turn)
 {
 	const struct ar_step *step = ar_turn_last_step(turn);
 	bool waits = false;
@@ -153,11 +154,11 @@ bool ar_hook_holds_answers(struct ar_draft *w, struct ar_turn *turn)
 
 		if (call->stage != AR_CALL_ENDED || !ar_str_eq(call->step, step->id) || !point)
 			continue;
-		waits |= ar_hook_begin(w, turn, call, point);
+		waits |= ar_hook_begin(d, turn, call, point);
 		chain = ar_hook_said(turn, call, point);
 		if (!chain || !chain->has_failed.v)
 			continue;
-		stop_turn(w, turn, chain);
+		stop_turn(d, turn, chain);
 		return true;
 	}
 	return waits;
@@ -174,15 +175,15 @@ static bool has_calls(const struct ar_turn *turn, const struct ar_step *step)
 	return false;
 }
 
-void ar_draft_resume(struct ar_draft *w, struct ar_turn *turn)
+void ar_decide_resume(struct ar_decision *d, struct ar_turn *turn)
 {
 	const struct ar_step *step = ar_turn_last_step(turn);
 
 	/* A summary is asked for when what was said before it has been dealt with. */
 	if (!step || !ar_str_is(step->status, "completed") || ar_str_is(step->purpose, AR_PURPOSE_COMPACTION))
-		ar_draft_begin(w, turn);
+		ar_decide_begin(d, turn);
 	else if (has_calls(turn, step))
-		ar_draft_advance(w, turn);
+		ar_decide_advance(d, turn);
 	else
-		ar_draft_sampled(w, turn);
+		ar_decide_sampled(d, turn);
 }

@@ -54,7 +54,7 @@ static struct ar_json option_of(const struct ar_decision *d, struct ar_str optio
 {
 	struct ar_json v;
 
-	if (options.len <= 2 || ar_json_parse(d->session->json, options, &v, NULL) != AR_OK) /* mostly {} */
+	if (options.len <= 2 || ar_json_parse(d->json, options, &v, NULL) != AR_OK) /* mostly {} */
 		return (struct ar_json){ 0 };
 	return ar_json_get(ar_json_get(v, "budget"), name);
 }
@@ -71,15 +71,17 @@ static int64_t base_of(const struct ar_decision *d, const struct ar_turn *turn, 
 	return limit;
 }
 
-static struct ar_quota_mark *mark_of(struct ar_draft *w, struct ar_turn *turn, const struct ar_quota_name *q)
+static const struct ar_quota_mark *mark_of(const struct ar_decision *d, const struct ar_turn *turn,
+					   const struct ar_quota_name *q)
 {
-	return q->is_session ? &w->budget.marks[q->quota] : &turn->budget.marks[q->quota];
+	return q->is_session ? &d->session->budget.marks[q->quota] : &turn->budget.marks[q->quota];
 }
 
-static int64_t limit_of(struct ar_draft *w, struct ar_turn *turn, const struct ar_quota_name *q)
+static int64_t limit_of(const struct ar_decision *d, const struct ar_turn *turn,
+			const struct ar_quota_name *q)
 {
-	const struct ar_quota_mark *mark = mark_of(w, turn, q);
-	int64_t base = base_of(w->d, turn, q);
+	const struct ar_quota_mark *mark = mark_of(d, turn, q);
+	int64_t base = base_of(d, turn, q);
 
 	return base > 0 && mark->limit.v > base ? mark->limit.v : base;
 }
@@ -89,20 +91,11 @@ static int64_t spent(const struct ar_spent *s, enum ar_quota quota)
 	return quota == AR_QUOTA_COST ? s->cost : s->input_tokens + s->output_tokens;
 }
 
-/* What this decision used is in the draft's turn; the session learns of it when the facts are applied. */
-static int64_t used_of(const struct ar_draft *w, const struct ar_turn *turn, const struct ar_quota_name *q)
+static int64_t used_of(const struct ar_decision *d, const struct ar_turn *turn, const struct ar_quota_name *q)
 {
-	const struct ar_session *s = w->d->session;
-	const struct ar_turn *before;
-	struct ar_thread *t;
-
 	if (q->quota == AR_QUOTA_CALLS)
 		return turn->calls_started.v;
-	if (!q->is_session)
-		return spent(&turn->spent, q->quota);
-	before = ar_session_turn(s, turn->id, &t);
-	return spent(&s->spent, q->quota) + spent(&turn->spent, q->quota) -
-	       (before ? spent(&before->spent, q->quota) : 0);
+	return spent(q->is_session ? &d->session->spent : &turn->spent, q->quota);
 }
 
 /* ---- saying it ---- */
@@ -120,73 +113,70 @@ static struct ar_str scope_of(struct ar_decision *d, const struct ar_turn *turn,
 	return ar_decide_json_end(d);
 }
 
-static void note_one(struct ar_draft *w, struct ar_turn *turn, const struct ar_quota_name *q)
+static void note_one(struct ar_decision *d, struct ar_turn *turn, const struct ar_quota_name *q)
 {
-	struct ar_quota_mark *mark = mark_of(w, turn, q);
-	int64_t limit = limit_of(w, turn, q), used = limit ? used_of(w, turn, q) : 0;
+	const struct ar_quota_mark *mark = mark_of(d, turn, q);
+	int64_t limit = limit_of(d, turn, q), used = limit ? used_of(d, turn, q) : 0;
 	struct ar_ids ids;
 
 	if (limit == 0 || mark->warned.v == limit || used >= limit ||
-	    (double)used * 100 < (double)limit * (double)w->d->input->policy->budget.warn_percent)
+	    (double)used * 100 < (double)limit * (double)d->input->policy->budget.warn_percent)
 		return;
-	mark->warned = AR_OPT_INT(limit);
-	ids = ar_ids_turn(w->d, turn);
-	ar_decide_emit(w->d, AR_EV_QUOTA_LOW, &ids,
+	ids = ar_ids_turn(d, turn);
+	ar_decide_emit(d, AR_EV_QUOTA_LOW, &ids,
 		       &(struct ar_ev_quota_low){ .quota_kind = ar_str_from(q->name),
 						  .remaining = ar_quota_units(q->quota, limit - used),
 						  .limit = ar_quota_units(q->quota, limit),
-						  .scope = scope_of(w->d, turn, q) });
+						  .scope = scope_of(d, turn, q) });
 }
 
-void ar_budget_note(struct ar_draft *w, struct ar_turn *turn)
+void ar_budget_note(struct ar_decision *d, struct ar_turn *turn)
 {
 	for (size_t i = 0; i < AR_QUOTA_NAMES; i++)
-		note_one(w, turn, &ar_quota_names[i]);
+		note_one(d, turn, &ar_quota_names[i]);
 }
 
-static void say_blocked(struct ar_draft *w, struct ar_turn *turn, const struct ar_quota_name *q,
+static void say_blocked(struct ar_decision *d, struct ar_turn *turn, const struct ar_quota_name *q,
 			struct ar_str action)
 {
-	struct ar_ids ids = ar_ids_turn(w->d, turn);
-	int64_t limit = limit_of(w, turn, q);
+	struct ar_ids ids = ar_ids_turn(d, turn);
+	int64_t limit = limit_of(d, turn, q);
 
-	mark_of(w, turn, q)->blocked = AR_OPT_INT(limit);
-	ar_decide_emit(w->d, AR_EV_QUOTA_BLOCKED, &ids,
+	ar_decide_emit(d, AR_EV_QUOTA_BLOCKED, &ids,
 		       &(struct ar_ev_quota_blocked){ .quota_kind = ar_str_from(q->name),
 						      .limit = ar_quota_units(q->quota, limit),
-						      .scope = scope_of(w->d, turn, q),
+						      .scope = scope_of(d, turn, q),
 						      .required_action_id = action });
 }
 
 /* ---- at the limit ---- */
 
-static void stop(struct ar_draft *w, struct ar_turn *turn, const struct ar_quota_name *q, const char *why)
+static void stop(struct ar_decision *d, struct ar_turn *turn, const struct ar_quota_name *q, const char *why)
 {
-	struct ar_str text = ar_arena_fmt(w->d->arena, "the budget %s is used up%s", q->name, why);
+	struct ar_str text = ar_arena_fmt(d->arena, "the budget %s is used up%s", q->name, why);
 
-	ar_draft_fail(w, turn,
-		      &(struct ar_ending){ .status = AR_TURN_FAILED_STATUS_FAILED,
-					   .category = AR_STR("budget_exhausted"),
-					   .message = text,
-					   .advice = AR_STR("raise the budget in the configuration or in "
-							    "options.budget, or ask for less, then submit "
-							    "again") });
+	ar_decide_fail(d, turn,
+		       &(struct ar_ending){ .status = AR_TURN_FAILED_STATUS_FAILED,
+					    .category = AR_STR("budget_exhausted"),
+					    .message = text,
+					    .advice = AR_STR("raise the budget in the configuration or in "
+							     "options.budget, or ask for less, then submit "
+							     "again") });
 }
 
-static void ask(struct ar_draft *w, struct ar_turn *turn, const struct ar_quota_name *q)
+static void ask(struct ar_decision *d, struct ar_turn *turn, const struct ar_quota_name *q)
 {
-	struct ar_decision *d = w->d;
 	struct ar_str action = ar_action_mint(d);
-	int64_t used = used_of(w, turn, q), limit = limit_of(w, turn, q);
+	int64_t used = used_of(d, turn, q), limit = limit_of(d, turn, q);
 
-	say_blocked(w, turn, q, action);
-	w->is_budget_asked = true;
-	ar_draft_ask(w, turn,
-		     &(struct ar_ask){ .id = action,
-				       .type = AR_ACTION_BUDGET_OVERRIDE,
-				       .question = ar_str_from(q->name),
-				       .prompt = ar_arena_fmt(
-					       d->arena,
+	say_blocked(d, turn, q, action);
+	ar_decide_ask(
+		d, turn,
+		&(struct ar_ask){
+			.id = action,
+			.type = AR_ACTION_BUDGET_OVERRIDE,
+			.question = ar_str_from(q->name),
+			.prompt = ar_arena_fmt(d->arena,
 					       "The budget %s is used up: %g of %g. Extend it by %g, or stop "
 					       "the turn?",
 					       q->name, ar_quota_units(q->quota, used),
@@ -195,19 +185,18 @@ static void ask(struct ar_draft *w, struct ar_turn *turn, const struct ar_quota_
 }
 
 /* A question about a budget of this turn that nobody answered yet. */
-static bool is_asked(const struct ar_draft *w, const struct ar_turn *turn)
+static bool is_asked(const struct ar_decision *d, const struct ar_turn *turn)
 {
-	const struct ar_session *s = w->d->session;
-	size_t at;
+	const struct ar_session *s = d->session;
 
 	for (size_t i = 0; i < s->actions.count; i++) {
 		const struct ar_action *a = s->actions.at[i];
 
 		if (a->type == AR_ACTION_BUDGET_OVERRIDE && a->status == AR_ACTION_PENDING &&
-		    ar_str_eq(a->turn, turn->id) && !ar_vec_find(&w->settled, a, &at))
+		    ar_str_eq(a->turn, turn->id))
 			return true;
 	}
-	return w->is_budget_asked;
+	return false;
 }
 
 static bool may_ask(struct ar_decision *d, const struct ar_turn *turn)
@@ -216,10 +205,10 @@ static bool may_ask(struct ar_decision *d, const struct ar_turn *turn)
 	       !ar_str_is(ar_str_from(ar_permission_mode_of(d, turn)), "never");
 }
 
-static bool is_over(struct ar_draft *w, struct ar_turn *turn, const struct ar_quota_name *q,
+static bool is_over(struct ar_decision *d, struct ar_turn *turn, const struct ar_quota_name *q,
 		    struct ar_spending next)
 {
-	int64_t limit = limit_of(w, turn, q), used = used_of(w, turn, q);
+	int64_t limit = limit_of(d, turn, q), used = used_of(d, turn, q);
 
 	if (limit == 0)
 		return false;
@@ -228,38 +217,38 @@ static bool is_over(struct ar_draft *w, struct ar_turn *turn, const struct ar_qu
 	return used >= limit || (q->quota == AR_QUOTA_TOKENS && used + next.tokens > limit);
 }
 
-int64_t ar_budget_tokens_left(struct ar_draft *w, struct ar_turn *turn)
+int64_t ar_budget_tokens_left(struct ar_decision *d, struct ar_turn *turn)
 {
 	int64_t least = INT64_MAX;
 
-	if (is_asked(w, turn))
+	if (is_asked(d, turn))
 		return least;
 	for (size_t i = 0; i < AR_QUOTA_NAMES; i++) {
 		const struct ar_quota_name *q = &ar_quota_names[i];
-		int64_t limit = q->quota == AR_QUOTA_TOKENS ? limit_of(w, turn, q) : 0;
+		int64_t limit = q->quota == AR_QUOTA_TOKENS ? limit_of(d, turn, q) : 0;
 
-		if (limit > 0 && limit - used_of(w, turn, q) < least)
-			least = limit - used_of(w, turn, q);
+		if (limit > 0 && limit - used_of(d, turn, q) < least)
+			least = limit - used_of(d, turn, q);
 	}
 	return least;
 }
 
-bool ar_budget_allows(struct ar_draft *w, struct ar_turn *turn, struct ar_spending next)
+bool ar_budget_allows(struct ar_decision *d, struct ar_turn *turn, struct ar_spending next)
 {
-	if (is_asked(w, turn))
+	if (is_asked(d, turn))
 		return false;
-	ar_budget_note(w, turn);
+	ar_budget_note(d, turn);
 	for (size_t i = 0; i < AR_QUOTA_NAMES; i++) {
 		const struct ar_quota_name *q = &ar_quota_names[i];
 
-		if (!is_over(w, turn, q, next))
+		if (!is_over(d, turn, q, next))
 			continue;
-		if (may_ask(w->d, turn)) {
-			ask(w, turn, q);
+		if (may_ask(d, turn)) {
+			ask(d, turn, q);
 			return false;
 		}
-		say_blocked(w, turn, q, AR_STR_NONE);
-		stop(w, turn, q, "");
+		say_blocked(d, turn, q, AR_STR_NONE);
+		stop(d, turn, q, "");
 		return false;
 	}
 	return true;
@@ -283,25 +272,22 @@ static struct ar_str state_json(struct ar_decision *d, const struct ar_quota_nam
 }
 
 /* By its original size. */
-static void extend(struct ar_draft *w, struct ar_turn *turn, const struct ar_quota_name *q)
+static void extend(struct ar_decision *d, struct ar_turn *turn, const struct ar_quota_name *q)
 {
-	struct ar_decision *d = w->d;
-	struct ar_quota_mark *mark = mark_of(w, turn, q);
-	int64_t before = limit_of(w, turn, q), used = used_of(w, turn, q);
+	int64_t before = limit_of(d, turn, q), used = used_of(d, turn, q);
 	struct ar_ids ids = ar_ids_turn(d, turn);
 	struct ar_str previous = state_json(d, q, before, used);
 
-	mark->limit = AR_OPT_INT(before + base_of(d, turn, q));
-	mark->blocked = (struct ar_opt_int){ 0 };
 	ar_decide_emit(d, AR_EV_LIMIT_CHANGED, &ids,
-		       &(struct ar_ev_limit_changed){ .limit_kind = AR_LIMIT_CHANGED_LIMIT_KIND_BUDGET,
-						      .limit_state = state_json(d, q, mark->limit.v, used),
-						      .scope = scope_of(d, turn, q),
-						      .previous = previous,
-						      .source = AR_STR("action") });
+		       &(struct ar_ev_limit_changed){
+			       .limit_kind = AR_LIMIT_CHANGED_LIMIT_KIND_BUDGET,
+			       .limit_state = state_json(d, q, before + base_of(d, turn, q), used),
+			       .scope = scope_of(d, turn, q),
+			       .previous = previous,
+			       .source = AR_STR("action") });
 }
 
-void ar_budget_decided(struct ar_draft *w, struct ar_turn *turn, const struct ar_action *a,
+void ar_budget_decided(struct ar_decision *d, struct ar_turn *turn, const struct ar_action *a,
 		       struct ar_str decision)
 {
 	const struct ar_quota_name *q = ar_quota_find(a->question);
@@ -309,16 +295,16 @@ void ar_budget_decided(struct ar_draft *w, struct ar_turn *turn, const struct ar
 	if (!q)
 		return;
 	if (!ar_str_is(decision, "extend")) {
-		stop(w, turn, q, ", and it was not extended");
+		stop(d, turn, q, ", and it was not extended");
 		return;
 	}
-	extend(w, turn, q);
+	extend(d, turn, q);
 	if (turn->is_lost)
 		return;
 	if (ar_turn_has_open_calls(turn))
-		ar_draft_advance(w, turn);
+		ar_decide_advance(d, turn);
 	else
-		ar_draft_ask_model(w, turn, turn->attempt + 1);
+		ar_decide_ask_model(d, turn, turn->attempt + 1);
 }
 
 /* ---- options ---- */
@@ -345,7 +331,7 @@ enum ar_status ar_budget_check(const struct ar_decision *d, struct ar_str option
 {
 	struct ar_json v, budget;
 
-	if (ar_str_empty(options) || ar_json_parse(d->session->json, options, &v, NULL) != AR_OK)
+	if (ar_str_empty(options) || ar_json_parse(d->json, options, &v, NULL) != AR_OK)
 		return AR_OK;
 	budget = ar_json_get(v, "budget");
 	if (ar_json_type(budget) == AR_JSON_NONE)
@@ -361,16 +347,14 @@ enum ar_status ar_budget_check(const struct ar_decision *d, struct ar_str option
 
 /* ---- calls at once ---- */
 
-void ar_budget_say_parallel(struct ar_draft *w, struct ar_turn *turn, int64_t running)
+void ar_budget_say_parallel(struct ar_decision *d, struct ar_turn *turn, int64_t running)
 {
-	struct ar_decision *d = w->d;
 	struct ar_ids ids = ar_ids_turn(d, turn);
 	struct ar_jw j = ar_decide_json(d);
 	struct ar_str state;
 
 	if (turn->crowded.v)
 		return;
-	turn->crowded = AR_OPT_BOOL(true);
 	ar_jw_open(&j);
 	ar_jw_mstr(&j, "limitEvent", AR_STR("parallel_budget_reached"));
 	ar_jw_mint(&j, "maxParallel", d->input->policy->tool_parallel);

@@ -15,28 +15,28 @@ struct ar_spending {
 };
 
 /* True when nothing speaks against it. False: the turn waits for a decision about its budget, or has ended; there is nothing to do. */
-bool ar_budget_allows(struct ar_draft *w, struct ar_turn *turn, struct ar_spending next);
+bool ar_budget_allows(struct ar_decision *d, struct ar_turn *turn, struct ar_spending next);
 
 /* Tokens that the turn may still use, by its budget and the session's; INT64_MAX: without a limit, or a person is asked about one. */
-int64_t ar_budget_tokens_left(struct ar_draft *w, struct ar_turn *turn);
+int64_t ar_budget_tokens_left(struct ar_decision *d, struct ar_turn *turn);
 
 /* Warns, once for each limit, when what was used comes near to it. */
-void ar_budget_note(struct ar_draft *w, struct ar_turn *turn);
+void ar_budget_note(struct ar_decision *d, struct ar_turn *turn);
 
 /* What a person decided about a budget that was used up. */
-void ar_budget_decided(struct ar_draft *w, struct ar_turn *turn, const struct ar_action *a,
+void ar_budget_decided(struct ar_decision *d, struct ar_turn *turn, const struct ar_action *a,
 		       struct ar_str decision);
 
 /* Refuses options.budget that is not {tokens, toolCalls, ms, cost}. */
 enum ar_status ar_budget_check(const struct ar_decision *d, struct ar_str options, struct ar_error *err);
 
 /* The time of a turn: a wake-up at its end; none when it has no limit. Begun with the turn (also again after a restart), ended with it. */
-void ar_budget_start_clock(struct ar_draft *w, const struct ar_turn *turn, ar_usec started);
-void ar_budget_stop_clock(struct ar_draft *w, const struct ar_turn *turn);
+void ar_budget_start_clock(struct ar_decision *d, const struct ar_turn *turn, ar_usec started);
+void ar_budget_stop_clock(struct ar_decision *d, const struct ar_turn *turn);
 int64_t ar_budget_ms(const struct ar_decision *d, const struct ar_turn *turn); /* the limit; 0: none */
 
 /* Says, once per turn, that a call waits because as many run as may. */
-void ar_budget_say_parallel(struct ar_draft *w, struct ar_turn *turn, int64_t running);
+void ar_budget_say_parallel(struct ar_decision *d, struct ar_turn *turn, int64_t running);
 
 /* ---- names ---- */
 
@@ -61,6 +61,6 @@ int64_t ar_quota_amount(enum ar_quota quota, double units);
 void ar_guard_count(struct ar_repeat *r, const struct ar_invocation *call);
 
 /* True when the turn was ended because it repeats itself. */
-bool ar_guard_stops(struct ar_draft *w, struct ar_turn *turn);
+bool ar_guard_stops(struct ar_decision *d, struct ar_turn *turn);
 
 #endif

@@ -11,63 +11,61 @@ int64_t ar_budget_ms(const struct ar_decision *d, const struct ar_turn *turn)
 	int64_t limit = d->input->policy->budget.turn_ms, own;
 	struct ar_json v;
 
-	if (!ar_str_empty(turn->options) &&
-	    ar_json_parse(d->session->json, turn->options, &v, NULL) == AR_OK &&
+	if (!ar_str_empty(turn->options) && ar_json_parse(d->json, turn->options, &v, NULL) == AR_OK &&
 	    ar_json_i64(ar_json_get(ar_json_get(v, "budget"), "ms"), &own) && own > 0 &&
 	    (limit == 0 || own < limit))
 		return own;
 	return limit;
 }
 
-static void listen(struct ar_draft *w, const struct ar_turn *turn)
+static void listen(struct ar_decision *d, const struct ar_turn *turn)
 {
-	int64_t ms = w->d->input->policy->budget.inactivity_ms;
+	int64_t ms = d->input->policy->budget.inactivity_ms;
 	struct ar_effect *wake;
 
 	if (ms == 0)
 		return;
-	wake = ar_decide_effect(w->d, AR_EFFECT_WAKE);
+	wake = ar_decide_effect(d, AR_EFFECT_WAKE);
 	wake->input = AR_IN_SILENCE_DUE;
 	wake->subject = turn->task->id;
 	wake->turn = turn->id;
-	wake->at = w->d->input->now + ms * MILLISECOND;
+	wake->at = d->input->now + ms * MILLISECOND;
 }
 
-static void set_alarm(struct ar_draft *w, const struct ar_turn *turn, ar_usec started, int64_t ms)
+static void set_alarm(struct ar_decision *d, const struct ar_turn *turn, ar_usec started, int64_t ms)
 {
-	struct ar_effect *wake = ar_decide_effect(w->d, AR_EFFECT_WAKE);
+	struct ar_effect *wake = ar_decide_effect(d, AR_EFFECT_WAKE);
 
 	wake->input = AR_IN_BUDGET_DUE;
 	wake->subject = turn->task->id;
-	wake->at = w->d->input->now + ms * MILLISECOND - ar_decide_since(w->d, started);
+	wake->at = d->input->now + ms * MILLISECOND - ar_decide_since(d, started);
 }
 
-void ar_budget_start_clock(struct ar_draft *w, const struct ar_turn *turn, ar_usec started)
+void ar_budget_start_clock(struct ar_decision *d, const struct ar_turn *turn, ar_usec started)
 {
-	int64_t ms = ar_budget_ms(w->d, turn);
+	int64_t ms = ar_budget_ms(d, turn);
 
-	listen(w, turn);
+	listen(d, turn);
 	if (ms > 0)
-		set_alarm(w, turn, started, ms);
+		set_alarm(d, turn, started, ms);
 }
 
-void ar_budget_stop_clock(struct ar_draft *w, const struct ar_turn *turn)
+void ar_budget_stop_clock(struct ar_decision *d, const struct ar_turn *turn)
 {
-	if (ar_budget_ms(w->d, turn) > 0)
-		ar_decide_effect(w->d, AR_EFFECT_WAKE_CANCEL)->subject = turn->task->id;
-	if (w->d->input->policy->budget.inactivity_ms > 0)
-		ar_decide_effect(w->d, AR_EFFECT_WAKE_CANCEL)->subject = turn->task->id;
+	if (ar_budget_ms(d, turn) > 0)
+		ar_decide_effect(d, AR_EFFECT_WAKE_CANCEL)->subject = turn->task->id;
+	if (d->input->policy->budget.inactivity_ms > 0)
+		ar_decide_effect(d, AR_EFFECT_WAKE_CANCEL)->subject = turn->task->id;
 }
 
-static void say_over(struct ar_draft *w, const struct ar_turn *turn, const char *kind, int64_t ms)
+static void say_over(struct ar_decision *d, const struct ar_turn *turn, const char *kind, int64_t ms)
 {
-	struct ar_ids ids = ar_ids_turn(w->d, turn);
+	struct ar_ids ids = ar_ids_turn(d, turn);
 
-	ar_decide_emit(w->d, AR_EV_QUOTA_BLOCKED, &ids,
+	ar_decide_emit(d, AR_EV_QUOTA_BLOCKED, &ids,
 		       &(struct ar_ev_quota_blocked){ .quota_kind = ar_str_from(kind),
 						      .limit = (double)ms,
-						      .scope = ar_arena_fmt(w->d->arena,
-									    "{\"turnId\":\"%.*s\"}",
+						      .scope = ar_arena_fmt(d->arena, "{\"turnId\":\"%.*s\"}",
 									    AR_STR_ARG(turn->id)) });
 }
 
@@ -75,23 +73,18 @@ enum ar_status ar_decide_budget_due(struct ar_decision *d, struct ar_error *err)
 {
 	struct ar_turn *turn = ar_session_task(d->session, d->input->subject);
 	int64_t ms = turn ? ar_budget_ms(d, turn) : 0;
-	const struct ar_thread *t;
-	struct ar_draft w;
 
 	(void)err;
 	if (ms == 0 || turn->is_interrupted || !ar_str_absent(turn->outcome))
 		return AR_OK;
-	t = ar_session_thread(d->session, turn->thread);
-	w = ar_draft_of(d, t);
 	if (ar_decide_since(d, turn->started) < ms * MILLISECOND) {
-		set_alarm(&w, turn, turn->started, ms); /* the clocks of wake-ups and facts differ */
+		set_alarm(d, turn, turn->started, ms); /* the clocks of wake-ups and facts differ */
 		return AR_OK;
 	}
-	turn = ar_draft_own(&w, turn);
-	turn->overdue = AR_OPT_BOOL(true);
-	say_over(&w, turn, "turn_ms", ms);
-	ar_draft_interrupt(&w, turn,
-			   ar_arena_fmt(d->arena, "the turn took longer than its %lld ms", (long long)ms));
+	say_over(d, turn, "turn_ms", ms);
+	ar_decide_interrupt_for(d, turn, AR_INTERRUPT_OVERDUE,
+				ar_arena_fmt(d->arena, "the turn took longer than its %lld ms",
+					     (long long)ms));
 	return AR_OK;
 }
 
@@ -113,20 +106,17 @@ enum ar_status ar_decide_silence_due(struct ar_decision *d, struct ar_error *err
 {
 	struct ar_turn *turn = ar_session_task(d->session, d->input->subject);
 	int64_t ms = d->input->policy->budget.inactivity_ms;
-	struct ar_draft w;
 
 	(void)err;
 	if (ms == 0 || !turn || turn->is_interrupted || !ar_str_absent(turn->outcome))
 		return AR_OK;
-	w = ar_draft_of(d, ar_session_thread(d->session, turn->thread));
 	if (waits_for_somebody(d->session, turn)) {
-		listen(&w, turn);
+		listen(d, turn);
 		return AR_OK;
 	}
-	turn = ar_draft_own(&w, turn);
-	turn->overdue = turn->silent = AR_OPT_BOOL(true);
-	say_over(&w, turn, AR_LIMIT_SILENCE, ms);
-	ar_draft_interrupt(&w, turn,
-			   ar_arena_fmt(d->arena, "nothing of the turn happened for %lld ms", (long long)ms));
+	say_over(d, turn, AR_LIMIT_SILENCE, ms);
+	ar_decide_interrupt_for(d, turn, AR_INTERRUPT_SILENT,
+				ar_arena_fmt(d->arena, "nothing of the turn happened for %lld ms",
+					     (long long)ms));
 	return AR_OK;
 }

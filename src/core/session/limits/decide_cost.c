@@ -14,10 +14,9 @@ static struct ar_str currency_of(const struct ar_model_entry *entry, int64_t amo
 	return entry && amount != AR_MONEY_UNKNOWN ? entry->currency : AR_STR_NONE;
 }
 
-void ar_limits_estimate(struct ar_draft *w, const struct ar_turn *turn, const struct ar_choice *choice,
+void ar_limits_estimate(struct ar_decision *d, const struct ar_turn *turn, const struct ar_choice *choice,
 			int64_t request_bytes)
 {
-	struct ar_decision *d = w->d;
 	struct ar_ids ids = ar_ids_turn(d, turn);
 	const struct ar_token_count count = { .input = request_bytes / BYTES_PER_TOKEN + 1 };
 	int64_t amount = ar_price_cost(&choice->entry->price, &count);
@@ -41,23 +40,9 @@ static int64_t counted(int64_t tokens)
 	return tokens > 0 ? tokens : 0;
 }
 
-/* The turn as the fact will leave it. */
-static void add(struct ar_spent *spent, const struct ar_step_end *end, int64_t amount)
-{
-	spent->requests++;
-	spent->input_tokens += counted(end->input_tokens);
-	spent->output_tokens += counted(end->output_tokens);
-	spent->cached_tokens += counted(end->cached_tokens);
-	if (amount == AR_MONEY_UNKNOWN)
-		spent->unpriced++;
-	else
-		spent->cost += amount;
-}
-
-void ar_limits_record(struct ar_draft *w, struct ar_turn *turn, const struct ar_step *step,
+void ar_limits_record(struct ar_decision *d, struct ar_turn *turn, const struct ar_step *step,
 		      const struct ar_step_end *end)
 {
-	struct ar_decision *d = w->d;
 	const struct ar_policy *policy = d->input->policy;
 	const struct ar_model_entry *entry =
 		ar_routing_find(policy->models, policy->model_count, step->model).entry;
@@ -78,5 +63,4 @@ void ar_limits_record(struct ar_draft *w, struct ar_turn *turn, const struct ar_
 						      .cached_tokens = counted(end->cached_tokens),
 						      .amount = ar_limits_amount(d, amount),
 						      .currency = currency_of(entry, amount) });
-	add(&turn->spent, end, amount);
 }

@@ -7,10 +7,9 @@
 /* Failures that asking the same model again does not heal, at least not soon. */
 static const char *const of_the_model[] = { "auth", "quota", "not_found", "overloaded", "rate_limited" };
 
-void ar_limits_throttle(struct ar_draft *w, const struct ar_turn *turn, const struct ar_step *step,
+void ar_limits_throttle(struct ar_decision *d, const struct ar_turn *turn, const struct ar_step *step,
 			const struct ar_step_end *end)
 {
-	struct ar_decision *d = w->d;
 	struct ar_ids ids = ar_ids_turn(d, turn);
 	struct ar_jw j;
 
@@ -49,10 +48,9 @@ static bool is_larger(const struct ar_model_entry *next, const struct ar_model_e
 }
 
 /* The first of the chain that can step in now; what is left of the chain after it. */
-static struct ar_choice next_of(struct ar_draft *w, const struct ar_turn *turn, bool must_be_larger,
+static struct ar_choice next_of(struct ar_decision *d, const struct ar_turn *turn, bool must_be_larger,
 				struct ar_str *ret_chain)
 {
-	struct ar_decision *d = w->d;
 	const struct ar_policy *policy = d->input->policy;
 	const struct ar_model_entry *now =
 		ar_routing_find(policy->models, policy->model_count, turn->route->model).entry;
@@ -75,12 +73,10 @@ static struct ar_choice next_of(struct ar_draft *w, const struct ar_turn *turn, 
 	return found;
 }
 
-static void step_in(struct ar_draft *w, struct ar_turn *turn, const struct ar_choice *next,
+static void step_in(struct ar_decision *d, struct ar_turn *turn, const struct ar_choice *next,
 		    struct ar_str chain, struct ar_str reason)
 {
-	struct ar_decision *d = w->d;
 	struct ar_ids ids = ar_ids_turn(d, turn);
-	struct ar_route *route = ar_arena_alloc(d->arena, sizeof(*route));
 
 	ar_decide_emit(d, AR_EV_ROUTING_FALLBACK_APPLIED, &ids,
 		       &(struct ar_ev_routing_fallback_applied){
@@ -88,15 +84,9 @@ static void step_in(struct ar_draft *w, struct ar_turn *turn, const struct ar_ch
 			       .to = ar_routing_model(d, next->entry->provider, next->name),
 			       .reason = reason,
 			       .fallback_chain = chain });
-	*route = *turn->route;
-	route->provider = next->entry->provider;
-	route->model = next->name;
-	route->chain = chain;
-	route->fallbacks++;
-	turn->route = route;
 }
 
-bool ar_limits_fall_back(struct ar_draft *w, struct ar_turn *turn, const struct ar_step_end *end,
+bool ar_limits_fall_back(struct ar_decision *d, struct ar_turn *turn, const struct ar_step_end *end,
 			 bool is_spent)
 {
 	bool is_too_long = ar_str_is(end->category, "context_length");
@@ -106,9 +96,9 @@ bool ar_limits_fall_back(struct ar_draft *w, struct ar_turn *turn, const struct 
 	if (!turn->route || ar_str_absent(turn->route->chain) ||
 	    !(is_too_long || is_of_the_model(end->category) || (is_spent && end->retryable)))
 		return false;
-	next = next_of(w, turn, is_too_long, &chain);
+	next = next_of(d, turn, is_too_long, &chain);
 	if (!next.entry)
 		return false;
-	step_in(w, turn, &next, chain, end->category);
+	step_in(d, turn, &next, chain, end->category);
 	return true;
 }

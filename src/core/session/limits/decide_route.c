@@ -76,7 +76,7 @@ enum ar_status ar_route_check(const struct ar_decision *d, struct ar_str options
 	struct ar_str text;
 	struct ar_json v;
 
-	if (ar_str_empty(options) || ar_json_parse(d->session->json, options, &v, NULL) != AR_OK)
+	if (ar_str_empty(options) || ar_json_parse(d->json, options, &v, NULL) != AR_OK)
 		return AR_OK;
 	for (size_t i = 0; i < AR_ARRAY_LEN(worded); i++) {
 		if (ar_json_str(ar_json_get(v, worded[i].name), &text) &&
@@ -105,16 +105,15 @@ static bool has_images(const struct ar_thread *t, const struct ar_turn *turn)
 	return found;
 }
 
-static struct profile profile_of(struct ar_draft *w, const struct ar_turn *turn)
+static struct profile profile_of(struct ar_decision *d, const struct ar_turn *turn)
 {
-	struct ar_decision *d = w->d;
 	struct ar_json options = { 0 };
 	struct profile p = { 0 };
 	struct ar_str model = AR_STR_NONE;
 	int fallback = d->input->policy->may_fall_back ? AR_TASK_PROFILE_RESOLVED_FALLBACK_POLICY_ALLOW
 						       : AR_TASK_PROFILE_RESOLVED_FALLBACK_POLICY_DENY;
 
-	if (ar_json_parse(d->session->json, turn->options, &options, NULL) != AR_OK)
+	if (ar_json_parse(d->json, turn->options, &options, NULL) != AR_OK)
 		options = (struct ar_json){ 0 };
 	p.latency = option_word(options, "latency", &ar_task_profile_resolved_latency_target_desc,
 				AR_TASK_PROFILE_RESOLVED_LATENCY_TARGET_INTERACTIVE);
@@ -128,7 +127,7 @@ static struct profile profile_of(struct ar_draft *w, const struct ar_turn *turn)
 		p.need.capabilities |= AR_CAN_JSON;
 	if (ar_offers_of(d, turn).count > 0)
 		p.need.capabilities |= AR_CAN_TOOLS;
-	if (has_images(w->thread, turn))
+	if (has_images(ar_decide_thread(d, turn), turn))
 		p.need.capabilities |= AR_CAN_VISION;
 	p.need.is_frugal = p.budget == AR_TASK_PROFILE_RESOLVED_BUDGET_CLASS_LOW;
 	p.is_explicit = !ar_str_absent(p.need.model) || p.fallback != fallback;
@@ -140,9 +139,8 @@ static struct profile profile_of(struct ar_draft *w, const struct ar_turn *turn)
 
 /* ---- the facts ---- */
 
-static void say_profile(struct ar_draft *w, const struct ar_turn *turn, const struct profile *p)
+static void say_profile(struct ar_decision *d, const struct ar_turn *turn, const struct profile *p)
 {
-	struct ar_decision *d = w->d;
 	struct ar_ids ids = ar_ids_turn(d, turn);
 
 	ar_decide_emit(d, AR_EV_TASK_PROFILE_RESOLVED, &ids,
@@ -157,10 +155,9 @@ static void say_profile(struct ar_draft *w, const struct ar_turn *turn, const st
 				       p->is_explicit ? AR_STR("explicit") : AR_STR("automatic") });
 }
 
-static void say_candidates(struct ar_draft *w, const struct ar_turn *turn, const struct profile *p,
+static void say_candidates(struct ar_decision *d, const struct ar_turn *turn, const struct profile *p,
 			   const struct ar_routing *r)
 {
-	struct ar_decision *d = w->d;
 	struct ar_ids ids = ar_ids_turn(d, turn);
 
 	ar_decide_emit(d, AR_EV_ROUTING_CANDIDATES_RESOLVED, &ids,
@@ -223,10 +220,9 @@ static struct ar_str gap_of(struct ar_decision *d, const struct profile *p, cons
 	return p->need.capabilities && r->choice.entry->is_undeclared ? AR_STR("unknown") : AR_STR("none");
 }
 
-static void say_single(struct ar_draft *w, const struct ar_turn *turn, const struct profile *p,
+static void say_single(struct ar_decision *d, const struct ar_turn *turn, const struct profile *p,
 		       const struct ar_routing *r, const struct verdict *v)
 {
-	struct ar_decision *d = w->d;
 	struct ar_ids ids = ar_ids_turn(d, turn);
 
 	ar_decide_emit(d, AR_EV_ROUTING_SINGLE_CANDIDATE, &ids,
@@ -241,10 +237,9 @@ static void say_single(struct ar_draft *w, const struct ar_turn *turn, const str
 								 .task_kind = AR_STR("chat") });
 }
 
-static void say_decided(struct ar_draft *w, const struct ar_turn *turn, const struct profile *p,
+static void say_decided(struct ar_decision *d, const struct ar_turn *turn, const struct profile *p,
 			const struct ar_routing *r, const struct verdict *v)
 {
-	struct ar_decision *d = w->d;
 	struct ar_ids ids = ar_ids_turn(d, turn);
 
 	ar_decide_emit(
@@ -266,10 +261,10 @@ static void say_decided(struct ar_draft *w, const struct ar_turn *turn, const st
 
 /* ---- nobody can answer ---- */
 
-static void no_model(struct ar_draft *w, struct ar_turn *turn)
+static void no_model(struct ar_decision *d, struct ar_turn *turn)
 {
-	ar_draft_fail(
-		w, turn,
+	ar_decide_fail(
+		d, turn,
 		&(struct ar_ending){
 			.status = AR_TURN_FAILED_STATUS_FAILED,
 			.category = AR_STR("no_model_configured"),
@@ -291,9 +286,8 @@ static bool lacks_only_credentials(const struct ar_routing *r)
 }
 
 /* The operator can give keys, so the turn waits for that; nothing of it is lost. */
-static void wait_for_operator(struct ar_draft *w, const struct ar_turn *turn, struct ar_str reason)
+static void wait_for_operator(struct ar_decision *d, const struct ar_turn *turn, struct ar_str reason)
 {
-	struct ar_decision *d = w->d;
 	struct ar_ids ids = ar_ids_turn(d, turn);
 
 	ar_decide_emit(d, AR_EV_TASK_ATTEMPT_FAILED, &ids,
@@ -316,7 +310,8 @@ static void wait_for_operator(struct ar_draft *w, const struct ar_turn *turn, st
 				       "for one): resume_thread then tries again, interrupt_turn "
 				       "ends it",
 				       AR_STR_ARG(reason)) });
-	ar_draft_status(w, AR_THREAD_STATUS_BLOCKED, AR_REASON_NO_CANDIDATE, "blocked", turn);
+	ar_decide_status(d, ar_decide_thread(d, turn), AR_THREAD_STATUS_BLOCKED, AR_REASON_NO_CANDIDATE,
+			 "blocked", turn);
 }
 
 static struct ar_str why_not_possible(struct ar_decision *d, const struct profile *p,
@@ -337,10 +332,9 @@ static struct ar_str why_not_possible(struct ar_decision *d, const struct profil
 			    AR_STR_ARG(ar_routing_words(d, p->need.capabilities)));
 }
 
-static void not_possible(struct ar_draft *w, struct ar_turn *turn, const struct profile *p,
+static void not_possible(struct ar_decision *d, struct ar_turn *turn, const struct profile *p,
 			 const struct ar_routing *r)
 {
-	struct ar_decision *d = w->d;
 	struct ar_ids ids = ar_ids_turn(d, turn);
 	struct ar_str reason = why_not_possible(d, p, r);
 
@@ -351,56 +345,44 @@ static void not_possible(struct ar_draft *w, struct ar_turn *turn, const struct 
 								     ar_routing_constraints(d, &p->need),
 							     .requires_user_override = r->usable > 0 });
 	if (r->count == 0)
-		no_model(w, turn);
+		no_model(d, turn);
 	else if (lacks_only_credentials(r))
-		wait_for_operator(w, turn, reason);
+		wait_for_operator(d, turn, reason);
 	else
-		ar_draft_fail(w, turn,
-			      &(struct ar_ending){ .status = AR_TURN_FAILED_STATUS_FAILED,
-						   .category = AR_STR(AR_REASON_NO_CANDIDATE),
-						   .message = reason,
-						   .advice =
-							   AR_STR("name another model or ask for less, then "
-								  "submit the turn again") });
+		ar_decide_fail(d, turn,
+			       &(struct ar_ending){ .status = AR_TURN_FAILED_STATUS_FAILED,
+						    .category = AR_STR(AR_REASON_NO_CANDIDATE),
+						    .message = reason,
+						    .advice =
+							    AR_STR("name another model or ask for less, then "
+								   "submit the turn again") });
 }
 
 /* ---- deciding ---- */
 
-/* The turn as its facts will leave it, for what this decision still asks of it. */
-static void keep_route(struct ar_draft *w, struct ar_turn *turn, const struct profile *p,
-		       const struct ar_routing *r)
+static bool decide_anew(struct ar_decision *d, struct ar_turn *turn, int64_t bytes, struct ar_choice *ret)
 {
-	turn->route = ar_arena_alloc(w->d->arena, sizeof(*turn->route));
-	turn->route->provider = r->choice.entry->provider;
-	turn->route->model = r->choice.name;
-	turn->route->chain = p->need.may_fall_back ? ar_routing_chain(w->d, r) : AR_STR("[]");
-}
-
-static bool decide_anew(struct ar_draft *w, struct ar_turn *turn, int64_t bytes, struct ar_choice *ret)
-{
-	struct ar_decision *d = w->d;
 	const struct ar_policy *policy = d->input->policy;
-	struct profile p = profile_of(w, turn);
+	struct profile p = profile_of(d, turn);
 	struct ar_routing r =
 		ar_route_resolve(&(struct ar_model_set){ policy->models, policy->model_count,
 							 &d->session->throttles, d->input->now },
 				 &p.need, d->arena);
 	struct verdict v;
 
-	say_profile(w, turn, &p);
-	say_candidates(w, turn, &p, &r);
+	say_profile(d, turn, &p);
+	say_candidates(d, turn, &p, &r);
 	if (!r.choice.entry) {
-		not_possible(w, turn, &p, &r);
+		not_possible(d, turn, &p, &r);
 		return false;
 	}
 	v = verdict_of(d, &p, &r);
 	if (r.usable == 1)
-		say_single(w, turn, &p, &r, &v);
+		say_single(d, turn, &p, &r, &v);
 	if (r.usable > 1 || ar_str_is(v.source, "runtime_fallback"))
-		say_decided(w, turn, &p, &r, &v);
-	keep_route(w, turn, &p, &r);
+		say_decided(d, turn, &p, &r, &v);
 	*ret = r.choice;
-	ar_limits_estimate(w, turn, ret, bytes);
+	ar_limits_estimate(d, turn, ret, bytes);
 	return true;
 }
 
@@ -413,10 +395,8 @@ static bool find_kept(const struct ar_policy *policy, const struct ar_route *rou
 	return ret->entry != NULL;
 }
 
-bool ar_limits_route(struct ar_draft *w, struct ar_turn *turn, int64_t request_bytes, struct ar_choice *ret)
+bool ar_limits_route(struct ar_decision *d, struct ar_turn *turn, int64_t request_bytes,
+		     struct ar_choice *ret)
 {
-	if (!find_kept(w->d->input->policy, turn->route, ret) && !decide_anew(w, turn, request_bytes, ret))
-		return false;
-	w->window = ret->entry->context_tokens;
-	return true;
+	return find_kept(d->input->policy, turn->route, ret) || decide_anew(d, turn, request_bytes, ret);
 }

@@ -12,25 +12,24 @@ void ar_guard_count(struct ar_repeat *r, const struct ar_invocation *call)
 				 .count = AR_OPT_INT(is_same ? r->count.v + 1 : 1) };
 }
 
-bool ar_guard_stops(struct ar_draft *w, struct ar_turn *turn)
+bool ar_guard_stops(struct ar_decision *d, struct ar_turn *turn)
 {
-	int64_t most = w->d->input->policy->budget.repeats;
+	int64_t most = d->input->policy->budget.repeats;
 	const struct ar_repeat *r = &turn->repeat;
 
 	if (most <= 0 || r->count.v < most)
 		return false;
-	ar_draft_fail(w, turn,
-		      &(struct ar_ending){
-			      .status = AR_TURN_FAILED_STATUS_FAILED,
-			      .category = AR_STR("no_progress"),
-			      .message =
-				      ar_arena_fmt(w->d->arena,
-						   "the tool '%.*s' was called %lld times in a row with the "
-						   "same arguments (%.*s) and gave the same answer (%.*s)",
-						   AR_STR_ARG(r->name), (long long)r->count.v,
-						   AR_STR_ARG(r->args_ref), AR_STR_ARG(r->answer_ref)),
-			      .advice =
-				      AR_STR("read the arguments and the answer, say what to do differently, "
-					     "submit again; guard.repeats sets how often is too often") });
+	ar_decide_fail(
+		d, turn,
+		&(struct ar_ending){
+			.status = AR_TURN_FAILED_STATUS_FAILED,
+			.category = AR_STR("no_progress"),
+			.message = ar_arena_fmt(d->arena,
+						"the tool '%.*s' was called %lld times in a row with the "
+						"same arguments (%.*s) and gave the same answer (%.*s)",
+						AR_STR_ARG(r->name), (long long)r->count.v,
+						AR_STR_ARG(r->args_ref), AR_STR_ARG(r->answer_ref)),
+			.advice = AR_STR("read the arguments and the answer, say what to do differently, "
+					 "submit again; guard.repeats sets how often is too often") });
 	return true;
 }

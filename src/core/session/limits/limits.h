@@ -1,5 +1,5 @@
 /* What the other decisions ask of limits/: which model a turn's next request goes to, what a call cost, who answers instead. All of them
- * write facts into the draft's decision; `turn` is the draft's own copy. */
+ * write facts into the decision. */
 #ifndef AR_SESSION_LIMITS_LIMITS_H
 #define AR_SESSION_LIMITS_LIMITS_H
 
@@ -12,24 +12,25 @@ AR_MUST_USE enum ar_status ar_route_check(const struct ar_decision *d, struct ar
 
 /* The model for the next request. The first time in a turn it is decided, with the facts that explain it (profile, candidates, decision,
  * estimate for a request of so many bytes). False: no model can answer, the turn is settled and there is nothing to ask. */
-bool ar_limits_route(struct ar_draft *w, struct ar_turn *turn, int64_t request_bytes, struct ar_choice *ret);
+bool ar_limits_route(struct ar_decision *d, struct ar_turn *turn, int64_t request_bytes,
+		     struct ar_choice *ret);
 
 /* What the call of this step used, if its provider said so or it ended well. */
-void ar_limits_record(struct ar_draft *w, struct ar_turn *turn, const struct ar_step *step,
+void ar_limits_record(struct ar_decision *d, struct ar_turn *turn, const struct ar_step *step,
 		      const struct ar_step_end *end);
 
 /* Says that a provider slowed us down, if that is how the call of this step ended. */
-void ar_limits_throttle(struct ar_draft *w, const struct ar_turn *turn, const struct ar_step *step,
+void ar_limits_throttle(struct ar_decision *d, const struct ar_turn *turn, const struct ar_step *step,
 			const struct ar_step_end *end);
 
 /* Whether another model is to be asked at once after this end: because the failure is of a kind that asking the same one again does not
  * heal, or because its attempts are spent. The fact is written and the turn's route is the new one. */
-bool ar_limits_fall_back(struct ar_draft *w, struct ar_turn *turn, const struct ar_step_end *end,
+bool ar_limits_fall_back(struct ar_decision *d, struct ar_turn *turn, const struct ar_step_end *end,
 			 bool is_spent);
 
 /* decide_cost.c, for decide_route.c: the amount as JSON, a number or "unknown"; and the fact before the first call. */
 struct ar_str ar_limits_amount(struct ar_decision *d, int64_t nano);
-void ar_limits_estimate(struct ar_draft *w, const struct ar_turn *turn, const struct ar_choice *choice,
+void ar_limits_estimate(struct ar_decision *d, const struct ar_turn *turn, const struct ar_choice *choice,
 			int64_t request_bytes);
 
 /* routing_json.c: parts of the routing facts, in the decision's arena. */

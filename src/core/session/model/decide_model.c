@@ -25,9 +25,8 @@ static const char *const segment_word[] = { "", "text", "reasoning", "tool_args"
 
 /* ---- asking ---- */
 
-void ar_draft_call_model(struct ar_draft *w, const struct ar_turn *turn, const struct ar_model_ask *ask)
+void ar_decide_call_model(struct ar_decision *d, const struct ar_turn *turn, const struct ar_model_ask *ask)
 {
-	struct ar_decision *d = w->d;
 	struct ar_ids ids = ar_ids_turn(d, turn);
 
 	ids.at[AR_SCOPE_STEP] = ar_decide_mint(d, "step", &d->counters.step);
@@ -56,12 +55,12 @@ void ar_draft_call_model(struct ar_draft *w, const struct ar_turn *turn, const s
 				    .tool_count = ask->tool_count };
 }
 
-static void ask_for_answer(struct ar_draft *w, struct ar_turn *turn, int64_t attempt,
+static void ask_for_answer(struct ar_conversation *c, struct ar_turn *turn, int64_t attempt,
 			   const struct ar_choice *choice)
 {
-	struct ar_decision *d = w->d;
-	struct ar_selection s = ar_draft_select(w);
-	struct ar_instructions system = ar_draft_resolve(w, turn, &s);
+	struct ar_decision *d = c->d;
+	struct ar_selection s = ar_conversation_select(c);
+	struct ar_instructions system = ar_conversation_resolve(c, turn, &s);
 	struct ar_offers offers = ar_offers_of(d, turn);
 	struct ar_model_ask ask = {
 		.purpose = "turn", .attempt = attempt, .choice = choice, .options = turn->options
@@ -81,29 +80,31 @@ static void ask_for_answer(struct ar_draft *w, struct ar_turn *turn, int64_t att
 		ask.message_count++;
 	}
 	if (offers.count > 0 && turn->rounds == 0 && attempt == 1)
-		ar_draft_say_offers(w, turn, &offers);
+		ar_decide_say_offers(d, turn, &offers);
 	ask.tools = ar_offers_keep(d, &offers);
 	ask.tool_count = offers.count;
 	ask.messages = messages;
-	ask.request_ref = ar_draft_manifest(w, turn, &s, choice, &system);
-	ar_draft_call_model(w, turn, &ask);
+	ask.request_ref = ar_conversation_manifest(c, turn, &s, choice, &system);
+	ar_decide_call_model(d, turn, &ask);
 }
 
-void ar_draft_ask_model(struct ar_draft *w, struct ar_turn *turn, int64_t attempt)
+void ar_decide_ask_model(struct ar_decision *d, struct ar_turn *turn, int64_t attempt)
 {
 	bool is_saving = turn->compaction.trigger.v == AR_COMPACTION_TRIGGER_BUDGET;
+	struct ar_conversation c = ar_conversation_of(d, ar_decide_thread(d, turn), turn);
 	struct ar_choice choice;
 
-	ar_draft_take_steers(w, turn);
-	if (ar_draft_compact_for_budget(w, turn))
+	if (ar_decide_compact_for_budget(&c, turn))
 		return;
 	/* A summary that is made to save tokens was found to fit before it was begun. */
-	if (!ar_budget_allows(w, turn,
-			      (struct ar_spending){ .tokens = is_saving ? 0 : ar_draft_select(w).tokens }) ||
-	    !ar_limits_route(w, turn, ar_draft_bytes(w), &choice))
+	if (!ar_budget_allows(d, turn,
+			      (struct ar_spending){
+				      .tokens = is_saving ? 0 : ar_conversation_select(&c).tokens }) ||
+	    !ar_limits_route(d, turn, ar_conversation_bytes(&c), &choice))
 		return;
-	if (!ar_draft_compact_first(w, turn, attempt))
-		ask_for_answer(w, turn, attempt, &choice);
+	c.window = choice.entry->context_tokens;
+	if (!ar_decide_compact_first(&c, turn, attempt))
+		ask_for_answer(&c, turn, attempt, &choice);
 }
 
 /* ---- what came back ---- */
@@ -158,22 +159,20 @@ static struct ar_str usage_json(struct ar_decision *d, const struct ar_step_end 
 }
 
 /* Calls the model made, each with our id, its own and the content of its arguments. */
-static struct ar_str tool_calls_json(struct ar_decision *d, const struct ar_step_output *out,
-				     struct ar_str *ids, struct ar_str *refs)
+static struct ar_str tool_calls_json(struct ar_decision *d, const struct ar_step_output *out)
 {
+	struct ar_str *refs = ar_arena_alloc(d->arena, (out->tool_count + 1) * sizeof(*refs));
 	struct ar_jw w;
 
 	if (out->tool_count == 0)
 		return AR_STR_NONE;
-	for (size_t i = 0; i < out->tool_count; i++) {
-		ids[i] = ar_tool_call_id(d->arena, out->step, (uint32_t)i);
+	for (size_t i = 0; i < out->tool_count; i++)
 		refs[i] = ar_decide_content(d, out->tools[i].args);
-	}
 	w = ar_decide_json(d);
 	ar_jw_open_array(&w);
 	for (size_t i = 0; i < out->tool_count; i++) {
 		ar_jw_open(&w);
-		ar_jw_mstr(&w, "toolCallId", ids[i]);
+		ar_jw_mstr(&w, "toolCallId", ar_tool_call_id(d->arena, out->step, (uint32_t)i));
 		ar_jw_mstr(&w, "id", out->tools[i].id);
 		ar_jw_mstr(&w, "name", out->tools[i].name);
 		ar_jw_mstr(&w, "ref", refs[i]);
@@ -184,59 +183,39 @@ static struct ar_str tool_calls_json(struct ar_decision *d, const struct ar_step
 	return ar_decide_json_end(d);
 }
 
-void ar_draft_say(struct ar_draft *w, struct ar_context_entry entry)
+void ar_decide_ask_again(struct ar_decision *d, struct ar_turn *turn)
 {
-	struct ar_context_entry *e = ar_arena_alloc(w->d->arena, sizeof(*e));
-
-	*e = entry;
-	ar_vec_push(w->d->arena, &w->context, e);
-}
-
-void ar_draft_ask_again(struct ar_draft *w, struct ar_turn *turn)
-{
-	if (turn->rounds < w->d->input->policy->max_rounds) {
-		ar_draft_ask_model(w, turn, 1);
+	if (turn->rounds < d->input->policy->max_rounds) {
+		ar_decide_ask_model(d, turn, 1);
 		return;
 	}
-	ar_draft_fail(w, turn,
-		      &(struct ar_ending){ .status = AR_TURN_FAILED_STATUS_FAILED,
-					   .category = AR_STR("round_limit"),
-					   .message =
-						   AR_STR("the model kept calling tools without an answer"),
-					   .advice = AR_STR("ask a narrower question"),
-					   .output_ref = turn->output_ref });
+	ar_decide_fail(d, turn,
+		       &(struct ar_ending){ .status = AR_TURN_FAILED_STATUS_FAILED,
+					    .category = AR_STR("round_limit"),
+					    .message =
+						    AR_STR("the model kept calling tools without an answer"),
+					    .advice = AR_STR("ask a narrower question"),
+					    .output_ref = turn->output_ref });
 }
 
 /* A summary is no part of the conversation that it shortens; calls in it are not made. */
-static void summary_completed(struct ar_draft *w, struct ar_turn *turn, const struct ar_step_output *out)
+static void summary_completed(struct ar_decision *d, struct ar_turn *turn, const struct ar_step *step,
+			      const struct ar_step_output *out)
 {
 	if (turn->is_interrupted)
-		ar_draft_cancel(w, turn, turn->interrupt_reason, AR_STR_NONE);
+		ar_decide_cancel(d, turn, turn->interrupt_reason, AR_STR_NONE);
 	else
-		ar_draft_compacted(w, turn, out->text);
+		ar_decide_compacted(d, turn, step->attempt, out->text);
 }
 
-/* Of the message that the answer becomes. */
-static int64_t answer_bytes(const struct ar_step_output *out)
+static void step_completed(struct ar_decision *d, struct ar_turn *turn, const struct ar_step_output *out)
 {
-	int64_t bytes = (int64_t)out->text.len;
-
-	for (size_t i = 0; i < out->tool_count; i++)
-		bytes += ar_context_call_bytes(out->tools[i].name, (int64_t)out->tools[i].args.len);
-	return bytes;
-}
-
-static void step_completed(struct ar_draft *w, struct ar_turn *turn, const struct ar_step_output *out)
-{
-	struct ar_decision *d = w->d;
 	const struct ar_step_end *end = &d->input->end;
 	const struct ar_step *step = ar_turn_step(turn, turn->open_step);
-	struct ar_str *ids = ar_arena_alloc(d->arena, (out->tool_count + 1) * sizeof(*ids));
-	struct ar_str *refs = ar_arena_alloc(d->arena, (out->tool_count + 1) * sizeof(*refs));
 	struct ar_str output_ref = ar_decide_content(d, out->text);
 	struct ar_str echo = content_or_none(d, end->echo);
 	bool is_summary = turn->compaction.trigger.set;
-	struct ar_str calls = is_summary ? AR_STR_NONE : tool_calls_json(d, out, ids, refs);
+	struct ar_str calls = is_summary ? AR_STR_NONE : tool_calls_json(d, out);
 	struct ar_ids scope = ar_ids_turn(d, turn);
 
 	scope.at[AR_SCOPE_STEP] = step->id;
@@ -264,34 +243,19 @@ static void step_completed(struct ar_draft *w, struct ar_turn *turn, const struc
 					      .size = (int64_t)out->text.len,
 					      .masked = &out->masked });
 	ar_decide_masked(d, &scope, output_ref, &out->masked);
-	ar_limits_record(w, turn, step, end);
-	ar_budget_note(w, turn);
-	turn->input_tokens += end->input_tokens;
-	turn->output_tokens += end->output_tokens;
-	turn->cached_tokens += end->cached_tokens;
-	if (is_summary) {
-		summary_completed(w, turn, out);
-		return;
-	}
-	turn->rounds++;
-	turn->output_ref = output_ref;
-	turn->stop_reason = stop_reason_of(end);
-	ar_draft_say(w, (struct ar_context_entry){ .role = AR_CONTEXT_ASSISTANT,
-						   .ref = output_ref,
-						   .bytes = answer_bytes(out),
-						   .uses = calls,
-						   .echo = echo,
-						   .echo_by = step->provider });
-	if (out->tool_count > 0)
-		ar_draft_plan_calls(w, turn, out, ids, refs);
+	ar_limits_record(d, turn, step, end);
+	ar_budget_note(d, turn);
+	if (is_summary)
+		summary_completed(d, turn, step, out);
+	else if (out->tool_count > 0)
+		ar_decide_advance(d, turn);
 	else
-		ar_draft_sampled(w, turn);
+		ar_decide_sampled(d, turn);
 }
 
-struct ar_str ar_draft_model_failed(struct ar_draft *w, const struct ar_turn *turn,
-				    const struct ar_step_output *out, const struct ar_step_end *end)
+struct ar_str ar_decide_model_failed(struct ar_decision *d, const struct ar_turn *turn,
+				     const struct ar_step_output *out, const struct ar_step_end *end)
 {
-	struct ar_decision *d = w->d;
 	const struct ar_step *step = ar_turn_step(turn, turn->open_step);
 	struct ar_str partial = content_or_none(d, out->text);
 	struct ar_ids ids = ar_ids_turn(d, turn);
@@ -332,9 +296,8 @@ static ar_usec backoff(const struct ar_policy *policy, int64_t attempt, int64_t 
 	return (ms < BACKOFF_MAX_MS ? ms : BACKOFF_MAX_MS) * 1000;
 }
 
-static void wait_for_retry(struct ar_draft *w, const struct ar_turn *turn)
+static void wait_for_retry(struct ar_decision *d, const struct ar_turn *turn)
 {
-	struct ar_decision *d = w->d;
 	const struct ar_step_end *end = &d->input->end;
 	struct ar_ids ids = ar_ids_turn(d, turn);
 	struct ar_effect *wake;
@@ -347,64 +310,61 @@ static void wait_for_retry(struct ar_draft *w, const struct ar_turn *turn)
 						   .detail = end->message,
 						   .checkpoints = AR_STR("[]"),
 						   .metadata = AR_STR("{}") });
-	ar_draft_status(w, AR_THREAD_STATUS_RUNNING, "model_failed", "retrying", turn);
+	ar_decide_status(d, ar_decide_thread(d, turn), AR_THREAD_STATUS_RUNNING, "model_failed", "retrying",
+			 turn);
 	wake = ar_decide_effect(d, AR_EFFECT_WAKE);
 	wake->input = AR_IN_RETRY_DUE;
 	wake->subject = turn->id;
 	wake->at = d->input->now + backoff(d->input->policy, turn->attempt, end->retry_after_ms);
 }
 
-static void step_failed(struct ar_draft *w, struct ar_turn *turn, const struct ar_step_output *out)
+static void step_failed(struct ar_decision *d, struct ar_turn *turn, const struct ar_step_output *out)
 {
-	const struct ar_step_end *end = &w->d->input->end;
+	const struct ar_step_end *end = &d->input->end;
 	const struct ar_step *step = ar_turn_step(turn, turn->open_step);
-	struct ar_str partial = ar_draft_model_failed(w, turn, out, end);
-	bool is_spent = turn->attempt >= w->d->input->policy->max_attempts;
+	struct ar_str partial = ar_decide_model_failed(d, turn, out, end);
+	bool is_spent = turn->attempt >= d->input->policy->max_attempts;
 
-	ar_limits_record(w, turn, step, end);
-	ar_limits_throttle(w, turn, step, end);
+	ar_limits_record(d, turn, step, end);
+	ar_limits_throttle(d, turn, step, end);
 	if (turn->is_interrupted || end->outcome == OUTCOME_CANCELLED) {
-		ar_draft_cancel(w, turn, turn->interrupt_reason, partial);
+		ar_decide_cancel(d, turn, turn->interrupt_reason, partial);
 		return;
 	}
-	if (ar_limits_fall_back(w, turn, end, is_spent)) {
-		ar_draft_ask_model(w, turn, 1);
+	if (ar_limits_fall_back(d, turn, end, is_spent)) {
+		ar_decide_ask_model(d, turn, 1);
 		return;
 	}
 	if (end->retryable && !is_spent) {
-		wait_for_retry(w, turn);
+		wait_for_retry(d, turn);
 		return;
 	}
 	if (turn->compaction.trigger.set) {
-		ar_draft_compaction_failed(w, turn, end->category, end->message);
+		ar_decide_compaction_failed(d, turn, turn->attempt, end->category, end->message);
 		return;
 	}
-	if (ar_str_is(end->category, "context_length") && ar_draft_compact_overflow(w, turn))
+	if (ar_str_is(end->category, "context_length") && ar_decide_compact_overflow(d, turn))
 		return;
-	ar_draft_fail(w, turn,
-		      &(struct ar_ending){
-			      .status = AR_TURN_FAILED_STATUS_FAILED,
-			      .category = end->category,
-			      .message = end->message,
-			      .advice = end->retryable
-						? AR_STR("submit the turn again later")
-						: AR_STR("correct the cause, then submit the turn again"),
-			      .output_ref = partial,
-			      .retryable = end->retryable });
+	ar_decide_fail(d, turn,
+		       &(struct ar_ending){
+			       .status = AR_TURN_FAILED_STATUS_FAILED,
+			       .category = end->category,
+			       .message = end->message,
+			       .advice = end->retryable
+						 ? AR_STR("submit the turn again later")
+						 : AR_STR("correct the cause, then submit the turn again"),
+			       .output_ref = partial,
+			       .retryable = end->retryable });
 }
 
 /* The running turn that has this step open; NULL when it was settled meanwhile. */
-static struct ar_turn *turn_of_step(const struct ar_session *s, struct ar_str step,
-				    const struct ar_thread **ret_thread)
+static struct ar_turn *turn_of_step(const struct ar_session *s, struct ar_str step)
 {
 	for (size_t i = 0; i < s->threads.count; i++) {
-		const struct ar_thread *t = s->threads.at[i];
-		struct ar_turn *turn = ar_thread_active(t);
+		struct ar_turn *turn = ar_thread_active(s->threads.at[i]);
 
-		if (!turn || !ar_str_eq(turn->open_step, step))
-			continue;
-		*ret_thread = t;
-		return turn;
+		if (turn && ar_str_eq(turn->open_step, step))
+			return turn;
 	}
 	return NULL;
 }
@@ -412,19 +372,15 @@ static struct ar_turn *turn_of_step(const struct ar_session *s, struct ar_str st
 enum ar_status ar_decide_model_done(struct ar_decision *d, struct ar_error *err)
 {
 	const struct ar_step_output *out = &d->input->outputs[0];
-	const struct ar_thread *t;
-	struct ar_turn *turn = turn_of_step(d->session, out->step, &t);
-	struct ar_draft w;
+	struct ar_turn *turn = turn_of_step(d->session, out->step);
 
 	(void)err;
 	if (!turn)
 		return AR_OK;
-	w = ar_draft_of(d, t);
-	turn = ar_draft_own(&w, turn);
 	if (d->input->end.outcome == OUTCOME_COMPLETED)
-		step_completed(&w, turn, out);
+		step_completed(d, turn, out);
 	else
-		step_failed(&w, turn, out);
+		step_failed(d, turn, out);
 	return AR_OK;
 }
 
@@ -432,13 +388,11 @@ enum ar_status ar_decide_retry_due(struct ar_decision *d, struct ar_error *err)
 {
 	struct ar_thread *t;
 	struct ar_turn *turn = ar_session_turn(d->session, d->input->subject, &t);
-	struct ar_draft w;
 
 	(void)err;
 	if (!turn || turn != ar_thread_active(t) || turn->is_interrupted || turn->is_lost ||
 	    !ar_str_absent(turn->open_step))
 		return AR_OK;
-	w = ar_draft_of(d, t);
-	ar_draft_ask_model(&w, ar_draft_own(&w, turn), turn->attempt + 1);
+	ar_decide_ask_model(d, turn, turn->attempt + 1);
 	return AR_OK;
 }

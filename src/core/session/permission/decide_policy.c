@@ -110,8 +110,7 @@ static enum ar_status read_policy(struct ar_decision *d, const struct ar_cmd_set
 	struct ar_json v;
 
 	*ret_mode = ar_str_absent(in->policy) ? d->session->mode : AR_STR_NONE;
-	if (ar_json_parse(d->session->json, ar_str_absent(in->policy) ? in->rules : in->policy, &v, err) !=
-	    AR_OK)
+	if (ar_json_parse(d->json, ar_str_absent(in->policy) ? in->rules : in->policy, &v, err) != AR_OK)
 		return ar_refuse(err, AR_ERR_INVALID_POLICY, "the policy does not parse");
 	if (ar_str_absent(in->policy))
 		return read_rules(d, v, ret_rules, err);
@@ -150,26 +149,14 @@ enum ar_status ar_apply_policy_changed(struct ar_session *s, const struct ar_eve
 	return AR_OK;
 }
 
-/* What follows from it is decided as if it were in force already: its fact comes first. */
-static void overrule(struct ar_decision *d, struct ar_str mode, const struct ar_vec *rules)
+static void overrule(struct ar_decision *d)
 {
-	const struct ar_session *before = d->session;
-	struct ar_session after = *before;
+	for (size_t i = 0; i < d->session->threads.count; i++) {
+		struct ar_turn *turn = ar_thread_active(d->session->threads.at[i]);
 
-	after.mode = mode;
-	after.rules = *rules;
-	d->session = &after;
-	for (size_t i = 0; i < after.threads.count; i++) {
-		struct ar_thread *t = after.threads.at[i];
-		const struct ar_turn *turn = ar_thread_active(t);
-		struct ar_draft w;
-
-		if (!turn)
-			continue;
-		w = ar_draft_of(d, t);
-		ar_draft_overrule(&w, ar_draft_own(&w, turn));
+		if (turn)
+			ar_decide_overrule(d, turn);
 	}
-	d->session = before;
 }
 
 enum ar_status ar_decide_set_policy(struct ar_decision *d, struct ar_error *err)
@@ -192,7 +179,7 @@ enum ar_status ar_decide_set_policy(struct ar_decision *d, struct ar_error *err)
 							       .previous_policy_ref = d->session->policy_ref,
 							       .changed_by = changed_by(d, in->reason),
 							       .policy = text });
-		overrule(d, mode, &rules);
+		overrule(d);
 	}
 	ar_decide_reply(d, AR_CMD_SET_POLICY, &(struct ar_cmd_set_policy_out){ .policy_ref = ref });
 	return AR_OK;

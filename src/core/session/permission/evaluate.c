@@ -127,7 +127,7 @@ static enum ar_status read_act(struct ar_decision *d, struct ar_str text, struct
 	struct ar_json act, arguments;
 	struct ar_str name = AR_STR_NONE;
 
-	if (ar_json_parse(d->session->json, text, &act, err) != AR_OK)
+	if (ar_json_parse(d->json, text, &act, err) != AR_OK)
 		return ar_refuse(err, AR_ERR_INVALID_INPUT, "act does not parse");
 	arguments = ar_json_get(act, "arguments");
 	if (!ar_json_str(ar_json_get(act, "toolName"), &name) || ar_str_empty(name) ||

@@ -27,7 +27,7 @@ static enum ar_permission_mode turn_mode(const struct bench *b)
 	struct ar_str name = AR_STR_NONE;
 
 	if (ar_str_absent(b->turn->options) ||
-	    ar_json_parse(b->d->session->json, b->turn->options, &options, NULL) != AR_OK)
+	    ar_json_parse(b->d->json, b->turn->options, &options, NULL) != AR_OK)
 		return 0;
 	ar_json_str(ar_json_get(options, "mode"), &name);
 	return ar_mode_find(name);

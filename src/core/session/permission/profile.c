@@ -70,7 +70,7 @@ static bool settle_by_process(const struct ar_decision *d, const struct ar_act *
 			      struct ar_settled_profile *p)
 {
 	const struct ar_process_record *process =
-		ar_session_process(d->session, member(d->session->json, act->args, "processId"));
+		ar_session_process(d->session, member(d->json, act->args, "processId"));
 
 	if (act->tool->runs_process || !process)
 		return false;
@@ -93,13 +93,13 @@ struct ar_settled_profile ar_profile_settle(struct ar_decision *d, const struct 
 
 	if (!act->tool || !act->tool->is_confined)
 		return p;
-	p.turn = ar_profile_of_turn(d->session->json, d->input->policy, turn->options);
+	p.turn = ar_profile_of_turn(d->json, d->input->policy, turn->options);
 	if (settle_by_process(d, act, &p))
 		return p;
-	asked = ar_sandbox_find(member(d->session->json, act->args, "sandbox"));
+	asked = ar_sandbox_find(member(d->json, act->args, "sandbox"));
 	p.profile = asked ? asked : own_profile(p.turn, act->tool);
 	p.is_escalation = rank(p.profile) > rank(p.turn);
-	p.justification = ar_arena_str(d->arena, member(d->session->json, act->args, "justification"));
+	p.justification = ar_arena_str(d->arena, member(d->json, act->args, "justification"));
 	p.is_forbidden = p.profile == AR_SANDBOX_DANGER_FULL_ACCESS && !d->input->policy->allow_danger;
 	settle_standing(d, &p);
 	return p;
@@ -112,7 +112,7 @@ bool ar_profile_confines(const struct ar_settled_profile *p)
 
 enum ar_status ar_profile_check(const struct ar_decision *d, struct ar_str options, struct ar_error *err)
 {
-	struct ar_str name = member(d->session->json, options, "sandbox");
+	struct ar_str name = member(d->json, options, "sandbox");
 	enum ar_sandbox_profile profile = ar_sandbox_find(name), host = host_profile(d->input->policy);
 
 	if (ar_str_absent(name))

@@ -53,7 +53,7 @@ const struct ar_command_line *ar_shell_command(struct ar_decision *d, const stru
 	if (!act->tool || !(act->tool->capabilities & AR_TOOL_SHELL))
 		return NULL;
 	c = ar_arena_alloc(d->arena, sizeof(*c));
-	if (ar_str_absent(act->args) || ar_json_parse(d->session->json, act->args, &args, NULL) != AR_OK)
+	if (ar_str_absent(act->args) || ar_json_parse(d->json, act->args, &args, NULL) != AR_OK)
 		args = (struct ar_json){ 0 };
 	text = text_of(d, args, "command");
 	cwd = text_of(d, args, "cwd");

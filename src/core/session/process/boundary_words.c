@@ -112,7 +112,7 @@ static struct ar_json detail_of(struct ar_decision *d, struct ar_str detail)
 {
 	struct ar_json v = { 0 };
 
-	if (ar_str_empty(detail) || ar_json_parse(d->session->json, detail, &v, NULL) != AR_OK)
+	if (ar_str_empty(detail) || ar_json_parse(d->json, detail, &v, NULL) != AR_OK)
 		return (struct ar_json){ 0 };
 	return v;
 }

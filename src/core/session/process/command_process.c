@@ -86,7 +86,7 @@ static void write_it(struct ar_decision *d, const struct ar_process_record *p, s
 						      .eof = AR_OPT_BOOL(is_eof),
 						      .number = AR_OPT_INT(p->inputs + 1) });
 	e->process = p->id;
-	e->number = (uint64_t)p->inputs + 1;
+	e->number = (uint64_t)p->inputs;
 	e->bytes = bytes;
 	e->is_eof = is_eof;
 }

@@ -233,8 +233,8 @@ static void say_unavailable(struct ar_decision *d, const struct ar_ids *ids,
 	ar_decide_emit(d, AR_EV_SNAPSHOT_REPAIRED, ids,
 		       &(struct ar_ev_snapshot_repaired){
 			       .reason = AR_STR("a process cannot be reached any more"),
-			       .from_sequence = (int64_t)d->session->head,
-			       .to_sequence = (int64_t)d->session->head,
+			       .from_sequence = (int64_t)d->head,
+			       .to_sequence = (int64_t)d->head,
 			       .repaired_fields = AR_STR("[\"processes\"]"),
 			       .stale = AR_STR("[]"),
 			       .unavailable = ar_arena_fmt(d->arena, "[%.*s]", AR_STR_ARG(id)) });
@@ -248,16 +248,12 @@ static void begin_again(struct ar_decision *d, const struct ar_process_record *p
 	struct ar_invocation *call;
 	struct ar_thread *t;
 	struct ar_turn *turn = ar_session_call(d->session, p->call, &call, &t);
-	struct ar_draft w;
 
 	if (!turn || call->stage != AR_CALL_RUNNING || turn->is_interrupted || turn->is_lost)
 		return;
-	w = ar_draft_of(d, t);
-	turn = ar_draft_own(&w, turn);
-	call = ar_turn_call(turn, p->call);
 	ar_decide_effect(d, AR_EFFECT_TOOL_CANCEL)->subject = call->id;
-	ar_draft_begin_again(&w, turn, call);
-	ar_draft_advance(&w, turn);
+	ar_decide_begin_again(d, turn, call);
+	ar_decide_advance(d, turn);
 }
 
 static void forget(struct ar_decision *d, const struct ar_process_record *p)

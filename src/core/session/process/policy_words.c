@@ -112,7 +112,7 @@ static struct ar_str paths_of(struct ar_decision *d, const struct ar_command_lin
 	struct ar_json roots = { 0 };
 	size_t named = 0;
 
-	if (ar_str_empty(write_roots) || ar_json_parse(d->session->json, write_roots, &roots, NULL) != AR_OK)
+	if (ar_str_empty(write_roots) || ar_json_parse(d->json, write_roots, &roots, NULL) != AR_OK)
 		roots = (struct ar_json){ 0 };
 	ar_jw_open(&w);
 	ar_jw_mstr(&w, "enforcedBy", AR_STR("sandbox"));

@@ -21,7 +21,7 @@ enum ar_status ar_task_plain_refs(struct ar_decision *d, struct ar_str array, co
 	*ret = AR_STR("[]");
 	if (ar_str_absent(array))
 		return AR_OK;
-	if (ar_json_parse(d->session->json, array, &list, NULL) != AR_OK)
+	if (ar_json_parse(d->json, array, &list, NULL) != AR_OK)
 		return ar_refuse(err, AR_ERR_INVALID_INPUT, "%s is no array", name);
 	w = ar_decide_json(d);
 	ar_jw_open_array(&w);
@@ -59,7 +59,7 @@ void ar_task_say_artifacts(struct ar_decision *d, const struct ar_task *task, st
 	struct ar_json_iter it;
 	struct ar_json list;
 
-	if (ar_str_absent(array) || ar_json_parse(d->session->json, array, &list, NULL) != AR_OK)
+	if (ar_str_absent(array) || ar_json_parse(d->json, array, &list, NULL) != AR_OK)
 		return;
 	it = ar_json_iter(list);
 	while (next_said(d, &it, "versionId", &ref, &version)) {
@@ -99,7 +99,7 @@ void ar_task_say_evidence(struct ar_decision *d, const struct ar_task *task, str
 	struct ar_json_iter it;
 	struct ar_json list;
 
-	if (ar_str_absent(array) || ar_json_parse(d->session->json, array, &list, NULL) != AR_OK)
+	if (ar_str_absent(array) || ar_json_parse(d->json, array, &list, NULL) != AR_OK)
 		return;
 	it = ar_json_iter(list);
 	while (next_said(d, &it, "kind", &ref, &kind)) {
@@ -163,7 +163,7 @@ static bool has_process(const struct ar_session *s, struct ar_str task)
 
 static bool is_delivered(struct ar_decision *d, struct ar_str delivery)
 {
-	struct ar_str state = ar_text_member(d->session->json, d->arena, delivery, "state", true);
+	struct ar_str state = ar_text_member(d->json, d->arena, delivery, "state", true);
 
 	return ar_str_is(state, "delivered") || ar_str_is(state, "not_applicable");
 }

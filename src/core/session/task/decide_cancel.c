@@ -16,7 +16,7 @@ static bool names(const struct ar_decision *d, struct ar_str list, const char *w
 
 	if (ar_str_absent(list))
 		return true; /* nothing said: all */
-	if (ar_json_parse(d->session->json, list, &v, NULL) != AR_OK)
+	if (ar_json_parse(d->json, list, &v, NULL) != AR_OK)
 		return false;
 	for (struct ar_json_iter it = ar_json_iter(v); ar_json_next(&it);) {
 		if (ar_json_str(it.value, &one) && ar_str_is(one, word))
@@ -104,19 +104,11 @@ static void finish(struct ar_decision *d, const struct ar_task *task, struct ar_
 	ar_task_release(d, task, false);
 }
 
-static bool is_being_cancelled(const struct ar_decision *d, const struct ar_task *task)
-{
-	size_t at;
-
-	return ar_vec_find(&d->cancelling, task, &at);
-}
-
 void ar_task_child_ended(struct ar_decision *d, struct ar_str parent)
 {
 	const struct ar_task *task = ar_session_declared(d->session, parent);
 
-	if (!task || task->status != AR_TASK_CANCELLING || is_being_cancelled(d, task) ||
-	    ar_task_open_children(d, task) > 0)
+	if (!task || task->status != AR_TASK_CANCELLING || ar_task_open_children(d, task) > 0)
 		return;
 	finish(d, task, ar_str_absent(task->sheet->reason) ? AR_STR("cancelled") : task->sheet->reason);
 }
@@ -127,14 +119,14 @@ static void cancel_turns(struct ar_decision *d, const struct ar_thread *t, const
 			 struct ar_str reason)
 {
 	struct ar_turn *active = ar_thread_active(t);
-	struct ar_draft w = ar_draft_of(d, t);
+	struct ar_vec queue = ar_vec_copy(d->arena, &t->queue);
 
-	for (size_t k = t->queue.count; k > 0; k--) {
-		if (is_open_child(t->queue.at[k - 1], task))
-			ar_draft_cancel_queued(&w, t->queue.at[k - 1], reason);
+	for (size_t k = queue.count; k > 0; k--) {
+		if (is_open_child(queue.at[k - 1], task))
+			ar_decide_cancel_queued(d, queue.at[k - 1], reason);
 	}
 	if (active && is_open_child(active, task) && !active->is_interrupted)
-		ar_draft_interrupt(&w, active, reason);
+		ar_decide_interrupt(d, active, reason);
 }
 
 static void ask_to_cancel(struct ar_decision *d, const struct ar_task *task, const struct cancel *c);
@@ -142,9 +134,10 @@ static void ask_to_cancel(struct ar_decision *d, const struct ar_task *task, con
 static void cancel_parts(struct ar_decision *d, const struct ar_task *task, const struct cancel *c)
 {
 	const struct ar_session *s = d->session;
+	struct ar_vec declared = ar_vec_copy(d->arena, &s->declared); /* old ones leave when one more ends */
 
-	for (size_t i = 0; i < s->declared.count; i++) {
-		const struct ar_task *child = s->declared.at[i];
+	for (size_t i = 0; i < declared.count; i++) {
+		const struct ar_task *child = declared.at[i];
 
 		if (ar_str_eq(child->parent, task->id) && !ar_task_is_over(child) &&
 		    child->status != AR_TASK_CANCELLING)
@@ -159,7 +152,6 @@ static void ask_to_cancel(struct ar_decision *d, const struct ar_task *task, con
 {
 	struct ar_ids ids = ar_task_ids(task, ar_task_run(task));
 
-	ar_vec_push(d->arena, &d->cancelling, (void *)(uintptr_t)task);
 	if (task->status != AR_TASK_DRAFT)
 		ar_decide_emit(d, AR_EV_TASK_CANCEL_REQUESTED, &ids,
 			       &(struct ar_ev_task_cancel_requested){ .reason = c->reason,
@@ -168,7 +160,8 @@ static void ask_to_cancel(struct ar_decision *d, const struct ar_task *task, con
 								      .targets = targets(d, task, c) });
 	if (c->children)
 		cancel_parts(d, task, c);
-	if (!c->children || ar_task_open_children(d, task) == 0)
+	/* The end of its last part has finished it, unless it had none. */
+	if (!ar_task_is_over(task) && (!c->children || ar_task_open_children(d, task) == 0))
 		finish(d, task, c->reason);
 }
 
@@ -211,11 +204,6 @@ enum ar_status ar_task_for_turn(const struct ar_decision *d, struct ar_str id, c
 	return AR_OK;
 }
 
-static bool is_running(const struct ar_decision *d, const struct ar_task *task)
-{
-	return task->status == AR_TASK_RUNNING || (d->begun && ar_str_eq(d->begun_task, task->id));
-}
-
 /* Its run has ended well, and somebody else has to do something before it is complete. */
 static void waits(struct ar_decision *d, const struct ar_ids *ids, bool has_parts)
 {
@@ -249,7 +237,7 @@ static void run_completed(struct ar_decision *d, const struct ar_task *task, con
 						      : ar_arena_fmt(d->arena, "[\"%.*s\"]",
 								     AR_STR_ARG(end->output_ref)),
 			       .ended_at = d->input->now });
-	if (!is_running(d, task))
+	if (task->status != AR_TASK_RUNNING)
 		return; /* paused or blocked: whoever did that goes on with it */
 	if (has_criteria || has_parts) {
 		waits(d, &ids, has_parts);
@@ -274,7 +262,7 @@ static void run_failed(struct ar_decision *d, const struct ar_task *task, const 
 				     .retryable = end->retryable };
 	struct ar_ids ids = ar_task_ids(task, run);
 
-	if (ar_task_run_failed(d, task, &f) || !is_running(d, task))
+	if (ar_task_run_failed(d, task, &f) || task->status != AR_TASK_RUNNING)
 		return;
 	if (f.status == AR_TASK_ATTEMPT_FAILED_STATUS_CANCELLED) {
 		ar_decide_emit(d, AR_EV_TASK_PAUSED, &ids,
@@ -297,15 +285,9 @@ void ar_task_turn_ended(struct ar_decision *d, const struct ar_turn *turn, const
 	const struct ar_task *task = turn->task && !ar_str_absent(turn->task->parent)
 					     ? ar_session_declared(d->session, turn->task->parent)
 					     : NULL;
-	const struct ar_run *run = task ? ar_task_run_now(d, task) : NULL;
-	struct ar_str *id;
+	const struct ar_run *run = task ? ar_task_open_run(task) : NULL;
 
 	if (!task)
-		return;
-	id = ar_arena_alloc(d->arena, sizeof(*id));
-	*id = turn->task->id;
-	ar_vec_push(d->arena, &d->ended, id);
-	if (is_being_cancelled(d, task))
 		return;
 	if (task->status == AR_TASK_CANCELLING)
 		ar_task_child_ended(d, task->id);

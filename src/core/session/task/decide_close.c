@@ -43,7 +43,7 @@ static void spill(struct ar_decision *d, struct ar_ev_task_progress *p)
 		return;
 	ref = ar_decide_content(d, p->summary);
 	one = ar_arena_fmt(d->arena, "[\"%.*s\"]", AR_STR_ARG(ref));
-	p->output_refs = ar_text_joined(d->session->json, d->arena, p->output_refs, one, AR_TASK_OUTPUTS);
+	p->output_refs = ar_text_joined(d->json, d->arena, p->output_refs, one, AR_TASK_OUTPUTS);
 	p->summary = ar_str_utf8_prefix(p->summary, SUMMARY_MAX);
 }
 
@@ -83,7 +83,7 @@ enum ar_status ar_decide_append_task_progress(struct ar_decision *d, struct ar_e
 		spill(d, &p);
 		ids = ar_task_ids(task, ar_task_open_run(task));
 		ar_decide_emit(d, AR_EV_TASK_PROGRESS, &ids, &p);
-		out.sequence = (int64_t)(d->session->head + d->event_count);
+		out.sequence = (int64_t)d->session->head;
 	}
 	ar_decide_reply(d, AR_CMD_APPEND_TASK_PROGRESS, &out);
 	return AR_OK;
@@ -142,8 +142,8 @@ static struct ar_str unmet(struct ar_decision *d, const struct ar_task *task, st
 
 	*ret_count = 0;
 	ar_jw_open_array(&w);
-	if (ar_json_parse(d->session->json, ar_arena_join(d->arena, parts, AR_ARRAY_LEN(parts)), &both,
-			  NULL) == AR_OK) {
+	if (ar_json_parse(d->json, ar_arena_join(d->arena, parts, AR_ARRAY_LEN(parts)), &both, NULL) ==
+	    AR_OK) {
 		list_unmet(ar_json_at(both, 0), ar_json_at(both, 1), &w, ret_count);
 		if (ar_json_len(ar_json_at(both, 0)) == 0)
 			list_unmet(ar_json_at(both, 1), ar_json_at(both, 1), &w, ret_count);
@@ -267,8 +267,8 @@ enum ar_status ar_decide_fail_task(struct ar_decision *d, struct ar_error *err)
 	}
 	if (ar_task_check_open(task, err) != AR_OK)
 		return AR_E_REFUSED;
-	f.category = ar_text_member(d->session->json, d->arena, in->error, "category", true);
-	f.message = ar_text_member(d->session->json, d->arena, in->error, "message", true);
+	f.category = ar_text_member(d->json, d->arena, in->error, "category", true);
+	f.message = ar_text_member(d->json, d->arena, in->error, "message", true);
 	if (ar_str_empty(f.category) || f.category.len > 64 || ar_str_empty(f.message))
 		return ar_refuse(err, AR_ERR_INVALID_INPUT,
 				 "error has a category (1 to 64 bytes) and a message");

@@ -126,7 +126,7 @@ enum ar_status ar_decide_create_task(struct ar_decision *d, struct ar_error *err
 							  .status = in->draft.v
 									    ? AR_CREATE_TASK_STATUS_DRAFT
 									    : AR_CREATE_TASK_STATUS_ACCEPTED,
-							  .sequence = (int64_t)d->session->head + 1 });
+							  .sequence = (int64_t)d->head + 1 });
 	return AR_OK;
 }
 
@@ -146,7 +146,7 @@ static enum ar_status check_members(const struct ar_decision *d, struct ar_error
 	const struct ar_cmd_update_task_in *in = d->input->args;
 	struct ar_json changed;
 
-	if (ar_json_parse(d->session->json, in->changed, &changed, NULL) != AR_OK)
+	if (ar_json_parse(d->json, in->changed, &changed, NULL) != AR_OK)
 		return ar_refuse(err, AR_ERR_INVALID_FIELD, "changed is no JSON object");
 	for (struct ar_json_iter it = ar_json_iter(changed); ar_json_next(&it);) {
 		const struct ar_task_member *m = member_named(it.name);
@@ -171,7 +171,7 @@ static bool note_change(struct ar_decision *d, const struct ar_task *task, const
 			struct ar_jw *now, struct ar_jw *before)
 {
 	const struct ar_cmd_update_task_in *in = d->input->args;
-	struct ar_str given = ar_text_member(d->session->json, d->arena, in->changed, m->name, m->is_text);
+	struct ar_str given = ar_text_member(d->json, d->arena, in->changed, m->name, m->is_text);
 	struct ar_str old = *ar_task_member(task, m);
 
 	if (ar_str_absent(given) || ar_str_eq(given, old))

@@ -89,23 +89,25 @@ enum ar_status ar_decide_start_task(struct ar_decision *d, struct ar_error *err)
 				       .inputs = in->input_refs,
 				       .thread = in->thread_id,
 				       .trigger = AR_TASK_ATTEMPT_STARTED_TRIGGER_START };
+	struct ar_task_plan plan = { 0 };
 	struct ar_task *task;
-	struct ar_run run;
+	bool is_blocked;
 
 	if (ar_task_need(d, in->task_id, &task, err) != AR_OK || check_start(d, task, err) != AR_OK)
 		return AR_E_REFUSED;
-	accept_draft(d, task);
 	start.environment = environment_of(d);
 	if (ar_str_absent(start.run))
 		start.run = ar_decide_mint(d, "run", &d->counters.run);
-	if (ar_task_is_blocked(d->session, task, NULL)) {
+	is_blocked = ar_task_is_blocked(d->session, task, NULL);
+	if (!is_blocked && ar_task_plan(d, task, &start, &plan, err) != AR_OK)
+		return AR_E_REFUSED;
+	accept_draft(d, task);
+	if (is_blocked) {
 		put_off(d, task, &start);
 		out.status = AR_START_TASK_STATUS_QUEUED;
 	} else {
-		if (ar_task_begin(d, task, &start, &run, err) != AR_OK)
-			return AR_E_REFUSED;
-		out.status = ar_str_absent(run.turn) ? AR_START_TASK_STATUS_RUNNING
-						     : AR_START_TASK_STATUS_PREPARING;
+		ar_task_begin(d, task, &start, &plan);
+		out.status = plan.turn.in ? AR_START_TASK_STATUS_PREPARING : AR_START_TASK_STATUS_RUNNING;
 	}
 	out.task_id = task->id;
 	out.run_id = start.run;
@@ -118,7 +120,7 @@ enum ar_status ar_decide_start_task(struct ar_decision *d, struct ar_error *err)
 
 static bool wants_children(const struct ar_decision *d, struct ar_str propagation)
 {
-	return ar_str_is(ar_text_member(d->session->json, d->arena, propagation, "children", false), "true");
+	return ar_str_is(ar_text_member(d->json, d->arena, propagation, "children", false), "true");
 }
 
 static void pause(struct ar_decision *d, const struct ar_task *task, struct ar_str reason)
@@ -162,71 +164,98 @@ enum ar_status ar_decide_pause_task(struct ar_decision *d, struct ar_error *err)
 	return AR_OK;
 }
 
-/* Another worker takes over: the run of the one before is lost, and a new one begins. */
-static enum ar_status take_over(struct ar_decision *d, const struct ar_task *task, struct ar_str worker,
-				struct ar_run *ret, struct ar_error *err)
-{
-	const struct ar_run *before = ar_task_run(task);
-	struct ar_task_start start = { .worker = ar_str_absent(worker) && before ? before->worker : worker,
-				       .trigger = before ? AR_TASK_ATTEMPT_STARTED_TRIGGER_ALTERNATE_WORKER
-							 : AR_TASK_ATTEMPT_STARTED_TRIGGER_START };
+/* How a paused task goes on: in the run that it has, or another worker takes over and that run is lost. */
+struct resumption {
+	const struct ar_task *task;
+	const struct ar_run *same; /* NULL: a new one begins */
+	struct ar_task_start start;
+	struct ar_task_plan plan;
+};
 
-	if (before && ar_str_absent(worker))
-		start.trigger = AR_TASK_ATTEMPT_STARTED_TRIGGER_RERUN;
-	ar_task_run_failed(d, task,
-			   &(struct ar_task_failure){ .status = AR_TASK_ATTEMPT_FAILED_STATUS_LOST,
-						      .category = AR_STR("worker_lost"),
-						      .message = AR_STR("another worker took over") });
-	return ar_task_begin(d, task, &start, ret, err);
+static enum ar_status plan_resumption(struct ar_decision *d, const struct ar_task *task, struct ar_str worker,
+				      struct resumption *ret, struct ar_error *err)
+{
+	const struct ar_run *open = ar_task_open_run(task), *before = ar_task_run(task);
+
+	*ret = (struct resumption){ .task = task };
+	if (open && (ar_str_absent(worker) || ar_str_eq(worker, open->worker))) {
+		ret->same = open;
+		return AR_OK;
+	}
+	ret->start.worker = ar_str_absent(worker) && before ? before->worker : worker;
+	ret->start.trigger = !before		     ? AR_TASK_ATTEMPT_STARTED_TRIGGER_START
+			     : ar_str_absent(worker) ? AR_TASK_ATTEMPT_STARTED_TRIGGER_RERUN
+						     : AR_TASK_ATTEMPT_STARTED_TRIGGER_ALTERNATE_WORKER;
+	return ar_task_plan(d, task, &ret->start, &ret->plan, err);
 }
 
-static enum ar_status resume(struct ar_decision *d, const struct ar_task *task, struct ar_str reason,
-			     struct ar_str worker, struct ar_run *ret, struct ar_error *err)
+static void resume(struct ar_decision *d, const struct resumption *r, struct ar_str reason)
 {
-	const struct ar_run *run = ar_task_open_run(task);
-	bool is_same = run && (ar_str_absent(worker) || ar_str_eq(worker, run->worker));
-	struct ar_ids ids = ar_task_ids(task, run);
+	struct ar_ids ids = ar_task_ids(r->task, ar_task_open_run(r->task));
 
 	ar_decide_emit(d, AR_EV_TASK_RESUMED, &ids,
 		       &(struct ar_ev_task_resumed){ .reason = reason, .from_status = AR_STR("paused") });
-	if (!is_same)
-		return take_over(d, task, worker, ret, err);
-	*ret = *run;
-	ar_task_set_clock(d, task, run);
-	return AR_OK;
+	if (r->same) {
+		ar_task_set_clock(d, r->task, r->same);
+		return;
+	}
+	ar_task_run_failed(d, r->task,
+			   &(struct ar_task_failure){ .status = AR_TASK_ATTEMPT_FAILED_STATUS_LOST,
+						      .category = AR_STR("worker_lost"),
+						      .message = AR_STR("another worker took over") });
+	ar_task_begin(d, r->task, &r->start, &r->plan);
 }
 
-enum ar_status ar_decide_resume_task(struct ar_decision *d, struct ar_error *err)
+static enum ar_status check_resume(struct ar_decision *d, const struct ar_task *task, struct ar_error *err)
 {
-	const struct ar_cmd_resume_task_in *in = d->input->args;
-	struct ar_task *task;
-	struct ar_run run = { 0 }, other;
-
-	if (ar_task_need(d, in->task_id, &task, err) != AR_OK)
-		return AR_E_REFUSED;
 	if (task->status != AR_TASK_PAUSED && !(task->status == AR_TASK_RUNNING && ar_task_open_run(task)))
 		return ar_refuse(err, AR_ERR_NOT_PAUSED, "task %.*s is %.*s, not paused",
 				 AR_STR_ARG(task->id), AR_STR_ARG(ar_task_status_word(task)));
 	if (task->status == AR_TASK_PAUSED && ar_task_is_blocked(d->session, task, NULL))
 		return ar_refuse(err, AR_ERR_BLOCKED, "task %.*s waits for others: %.200s",
 				 AR_STR_ARG(task->id), ar_task_blockers(d, task).p);
-	if (task->status == AR_TASK_PAUSED) {
-		if (resume(d, task, in->reason, in->worker, &run, err) != AR_OK)
-			return AR_E_REFUSED;
-	} else {
-		run = *ar_task_open_run(task);
-	}
-	for (size_t i = 0; wants_children(d, in->propagation) && i < d->session->declared.count; i++) {
-		const struct ar_task *child = d->session->declared.at[i];
+	return AR_OK;
+}
+
+/* The task itself if it is paused, then its paused children where they are wanted, too; *ret has room for all. */
+static enum ar_status plan_all(struct ar_decision *d, const struct ar_task *task, struct resumption *ret,
+			       size_t *ret_count, struct ar_error *err)
+{
+	const struct ar_cmd_resume_task_in *in = d->input->args;
+	const struct ar_session *s = d->session;
+	size_t n = 0;
+
+	if (task->status == AR_TASK_PAUSED && plan_resumption(d, task, in->worker, &ret[n++], err) != AR_OK)
+		return AR_E_REFUSED;
+	for (size_t i = 0; wants_children(d, in->propagation) && i < s->declared.count; i++) {
+		const struct ar_task *child = s->declared.at[i];
 
 		if (ar_str_eq(child->parent, task->id) && child->status == AR_TASK_PAUSED &&
-		    !ar_task_is_blocked(d->session, child, NULL) &&
-		    resume(d, child, in->reason, AR_STR_NONE, &other, err) != AR_OK)
+		    !ar_task_is_blocked(s, child, NULL) &&
+		    plan_resumption(d, child, AR_STR_NONE, &ret[n++], err) != AR_OK)
 			return AR_E_REFUSED;
 	}
+	*ret_count = n;
+	return AR_OK;
+}
+
+enum ar_status ar_decide_resume_task(struct ar_decision *d, struct ar_error *err)
+{
+	const struct ar_cmd_resume_task_in *in = d->input->args;
+	struct resumption *all = ar_arena_alloc(d->arena, (d->session->declared.count + 1) * sizeof(*all));
+	struct ar_str run;
+	struct ar_task *task;
+	size_t count;
+
+	if (ar_task_need(d, in->task_id, &task, err) != AR_OK || check_resume(d, task, err) != AR_OK ||
+	    plan_all(d, task, all, &count, err) != AR_OK)
+		return AR_E_REFUSED;
+	run = task->status != AR_TASK_PAUSED || all[0].same ? ar_task_open_run(task)->id : all[0].plan.run.id;
+	for (size_t i = 0; i < count; i++)
+		resume(d, &all[i], in->reason);
 	ar_decide_reply(d, AR_CMD_RESUME_TASK,
 			&(struct ar_cmd_resume_task_out){
-				.task_id = task->id, .run_id = run.id, .status = AR_TASK_STATUS_RUNNING });
+				.task_id = task->id, .run_id = run, .status = AR_TASK_STATUS_RUNNING });
 	return AR_OK;
 }
 
@@ -265,8 +294,8 @@ enum ar_status ar_decide_retry_task(struct ar_decision *d, struct ar_error *err)
 				       .trigger = AR_TASK_ATTEMPT_STARTED_TRIGGER_RETRY };
 	const struct ar_run *before;
 	struct ar_task *task;
+	struct ar_task_plan plan = { 0 };
 	struct ar_ids ids;
-	struct ar_run run;
 
 	if (ar_task_need(d, in->task_id, &task, err) != AR_OK || check_retry(d, task, err) != AR_OK)
 		return AR_E_REFUSED;
@@ -275,10 +304,12 @@ enum ar_status ar_decide_retry_task(struct ar_decision *d, struct ar_error *err)
 		start.worker = before->worker;
 	else if (before && !ar_str_eq(start.worker, before->worker))
 		start.trigger = AR_TASK_ATTEMPT_STARTED_TRIGGER_ALTERNATE_WORKER;
-	start.model = ar_text_member(d->session->json, d->arena, in->routing, "model", true);
+	start.model = ar_text_member(d->json, d->arena, in->routing, "model", true);
 	if (!ar_str_absent(start.model))
 		start.trigger = AR_TASK_ATTEMPT_STARTED_TRIGGER_REROUTE;
 	start.run = ar_str_absent(in->run_id) ? ar_decide_mint(d, "run", &d->counters.run) : in->run_id;
+	if (ar_task_plan(d, task, &start, &plan, err) != AR_OK)
+		return AR_E_REFUSED;
 	ids = ar_task_ids(task, NULL);
 	ids.at[AR_SCOPE_RUN] = start.run;
 	ids.at[AR_SCOPE_ATTEMPT] = attempt_of(d, start.run);
@@ -287,12 +318,11 @@ enum ar_status ar_decide_retry_task(struct ar_decision *d, struct ar_error *err)
 						      .previous_run_id = before ? before->id : start.run,
 						      .new_run_id = start.run,
 						      .attempt_count = task->attempts + 1 });
-	if (ar_task_begin(d, task, &start, &run, err) != AR_OK)
-		return AR_E_REFUSED;
+	ar_task_begin(d, task, &start, &plan);
 	ar_decide_reply(d, AR_CMD_RETRY_TASK,
 			&(struct ar_cmd_retry_task_out){ .task_id = task->id,
-							 .run_id = run.id,
-							 .attempt_id = run.attempt_id,
-							 .attempt_count = run.count });
+							 .run_id = plan.run.id,
+							 .attempt_id = plan.run.attempt_id,
+							 .attempt_count = plan.run.count });
 	return AR_OK;
 }

@@ -85,15 +85,6 @@ struct ar_str ar_task_blockers(struct ar_decision *d, const struct ar_task *task
 	return ar_decide_json_end(d);
 }
 
-static bool has_ended(const struct ar_decision *d, struct ar_str task)
-{
-	for (size_t i = 0; i < d->ended.count; i++) {
-		if (ar_str_eq(*(const struct ar_str *)d->ended.at[i], task))
-			return true;
-	}
-	return false;
-}
-
 size_t ar_task_open_children(const struct ar_decision *d, const struct ar_task *task)
 {
 	const struct ar_session *s = d->session;
@@ -102,8 +93,7 @@ size_t ar_task_open_children(const struct ar_decision *d, const struct ar_task *
 	for (size_t i = 0; i < s->declared.count; i++) {
 		const struct ar_task *child = s->declared.at[i];
 
-		open += ar_str_eq(child->parent, task->id) && !ar_task_is_over(child) &&
-			!has_ended(d, child->id);
+		open += ar_str_eq(child->parent, task->id) && !ar_task_is_over(child);
 	}
 	for (size_t i = 0; i < s->threads.count; i++) {
 		const struct ar_thread *t = s->threads.at[i];
@@ -112,7 +102,7 @@ size_t ar_task_open_children(const struct ar_decision *d, const struct ar_task *
 			const struct ar_turn *turn = t->turns.at[k];
 
 			open += ar_str_absent(turn->outcome) && turn->task &&
-				ar_str_eq(turn->task->parent, task->id) && !has_ended(d, turn->task->id);
+				ar_str_eq(turn->task->parent, task->id);
 		}
 	}
 	return open;
@@ -149,7 +139,7 @@ void ar_task_delegated(struct ar_decision *d, const struct ar_task *task, const 
 		       const char *reason)
 {
 	const struct ar_edge edge = { .kind = AR_STR("child"), .target = child };
-	struct ar_ids ids = ar_task_ids(task, ar_task_run_now(d, task));
+	struct ar_ids ids = ar_task_ids(task, ar_task_open_run(task));
 
 	ar_decide_emit(d, AR_EV_TASK_DELEGATED, &ids,
 		       &(struct ar_ev_task_delegated){ .delegate_kind =
@@ -188,10 +178,7 @@ void ar_task_unblock(struct ar_decision *d, const struct ar_task *task)
 void ar_task_release(struct ar_decision *d, const struct ar_task *task, bool is_completed)
 {
 	const struct ar_session *s = d->session;
-	struct ar_str *id = ar_arena_alloc(d->arena, sizeof(*id));
 
-	*id = task->id;
-	ar_vec_push(d->arena, &d->ended, id);
 	for (size_t i = 0; i < s->declared.count; i++) {
 		const struct ar_task *from = s->declared.at[i];
 

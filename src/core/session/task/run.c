@@ -7,15 +7,14 @@
 
 static struct ar_str retry_policy(struct ar_decision *d, const struct ar_task *task)
 {
-	struct ar_str own =
-		ar_text_member(d->session->json, d->arena, task->sheet->constraints, "retryPolicy", false);
+	struct ar_str own = ar_text_member(d->json, d->arena, task->sheet->constraints, "retryPolicy", false);
 
 	return ar_str_absent(own) ? AR_STR("{}") : own;
 }
 
 static bool is_agent(const struct ar_decision *d, struct ar_str worker)
 {
-	return ar_str_is(ar_text_member(d->session->json, d->arena, worker, "kind", true), "agent");
+	return ar_str_is(ar_text_member(d->json, d->arena, worker, "kind", true), "agent");
 }
 
 static struct ar_str worker_of(struct ar_decision *d, const struct ar_task *task,
@@ -38,13 +37,12 @@ static struct ar_str options_of(struct ar_decision *d, const struct ar_task *tas
 	struct ar_jw w;
 
 	for (size_t i = 0; i < AR_ARRAY_LEN(taken); i++)
-		raw[i] = ar_text_member(d->session->json, d->arena, constraints, taken[i], false);
-	model = ar_str_absent(start->model)
-			? ar_text_member(d->session->json, d->arena, constraints, "model", true)
-			: start->model;
-	budget = ar_text_member(d->session->json, d->arena, constraints, "budget", false);
+		raw[i] = ar_text_member(d->json, d->arena, constraints, taken[i], false);
+	model = ar_str_absent(start->model) ? ar_text_member(d->json, d->arena, constraints, "model", true)
+					    : start->model;
+	budget = ar_text_member(d->json, d->arena, constraints, "budget", false);
 	if (ms > 0)
-		budget = ar_text_merged(d->session->json, d->arena, budget,
+		budget = ar_text_merged(d->json, d->arena, budget,
 					ar_arena_fmt(d->arena, "{\"ms\":%lld}", (long long)ms));
 	w = ar_decide_json(d);
 	ar_jw_open(&w);
@@ -56,23 +54,23 @@ static struct ar_str options_of(struct ar_decision *d, const struct ar_task *tas
 	return ar_decide_json_end(d);
 }
 
-/* The turn in which the runtime works on the task itself. */
-static enum ar_status admit_turn(struct ar_decision *d, const struct ar_task *task,
-				 const struct ar_task_start *start, struct ar_str turn, struct ar_error *err)
+/* The turn in which the runtime works on the task itself: what it is submitted with. */
+static const struct ar_cmd_submit_turn_in *turn_of(struct ar_decision *d, const struct ar_task *task,
+						   const struct ar_task_start *start, struct ar_str turn)
 {
-	struct ar_cmd_submit_turn_in in = { .session_id = d->session->id,
-					    .thread_id = start->thread,
-					    .turn_id = turn,
-					    .text = task->objective,
-					    .options = options_of(d, task, start),
-					    .source = AR_STR("task"),
-					    .busy_policy = AR_SUBMIT_TURN_BUSY_POLICY_QUEUE,
-					    .create_policy = ar_str_absent(start->thread)
-								     ? AR_STR("{\"thread\":\"new\"}")
-								     : AR_STR_NONE };
-	struct ar_cmd_submit_turn_out out;
+	struct ar_cmd_submit_turn_in *in = ar_arena_alloc(d->arena, sizeof(*in));
 
-	return ar_decide_admit(d, &in, task, &out, err);
+	*in = (struct ar_cmd_submit_turn_in){ .session_id = d->session->id,
+					      .thread_id = start->thread,
+					      .turn_id = turn,
+					      .text = task->objective,
+					      .options = options_of(d, task, start),
+					      .source = AR_STR("task"),
+					      .busy_policy = AR_SUBMIT_TURN_BUSY_POLICY_QUEUE,
+					      .create_policy = ar_str_absent(start->thread)
+								       ? AR_STR("{\"thread\":\"new\"}")
+								       : AR_STR_NONE };
+	return in;
 }
 
 static void say_began(struct ar_decision *d, const struct ar_task *task, const struct ar_task_start *start,
@@ -96,32 +94,31 @@ static void say_began(struct ar_decision *d, const struct ar_task *task, const s
 							     .environment_ref = start->environment });
 }
 
-const struct ar_run *ar_task_run_now(const struct ar_decision *d, const struct ar_task *task)
+enum ar_status ar_task_plan(struct ar_decision *d, const struct ar_task *task,
+			    const struct ar_task_start *start, struct ar_task_plan *ret, struct ar_error *err)
 {
-	return d->begun && ar_str_eq(d->begun_task, task->id) ? d->begun : ar_task_open_run(task);
-}
-
-enum ar_status ar_task_begin(struct ar_decision *d, const struct ar_task *task,
-			     const struct ar_task_start *start, struct ar_run *ret_run, struct ar_error *err)
-{
-	struct ar_run *run = ar_arena_alloc(d->arena, sizeof(*run));
+	struct ar_run *run = &ret->run;
 	uint64_t n;
 
-	run->count = task->attempts + 1;
-	run->started = d->input->now;
-	run->worker = worker_of(d, task, start);
+	*run = (struct ar_run){ .count = task->attempts + 1,
+				.started = d->input->now,
+				.worker = worker_of(d, task, start) };
 	run->id = ar_str_absent(start->run) ? ar_decide_mint(d, "run", &d->counters.run) : start->run;
 	run->attempt_id =
 		ar_id_counter(run->id, &n) ? ar_id_inner(d->arena, "attempt", d->session->core, n) : run->id;
-	if (is_agent(d, run->worker))
-		run->turn = ar_decide_mint(d, "turn", &d->counters.turn);
-	say_began(d, task, start, run);
-	ar_task_set_clock(d, task, run);
-	/* A turn can be over as it begins: without a model, say. */
-	d->begun = run;
-	d->begun_task = task->id;
-	*ret_run = *run;
-	return ar_str_absent(run->turn) ? AR_OK : admit_turn(d, task, start, run->turn, err);
+	if (!is_agent(d, run->worker))
+		return AR_OK;
+	run->turn = ar_decide_mint(d, "turn", &d->counters.turn);
+	return ar_decide_check_turn(d, turn_of(d, task, start, run->turn), &ret->turn, err);
+}
+
+void ar_task_begin(struct ar_decision *d, const struct ar_task *task, const struct ar_task_start *start,
+		   const struct ar_task_plan *plan)
+{
+	say_began(d, task, start, &plan->run);
+	ar_task_set_clock(d, task, &plan->run);
+	if (plan->turn.in)
+		ar_decide_admit(d, &plan->turn, task);
 }
 
 /* ---- failing ---- */
@@ -132,7 +129,7 @@ static bool names_category(const struct ar_decision *d, const struct ar_task *ta
 	struct ar_str one;
 
 	if (ar_str_empty(task->sheet->constraints) ||
-	    ar_json_parse(d->session->json, task->sheet->constraints, &v, NULL) != AR_OK)
+	    ar_json_parse(d->json, task->sheet->constraints, &v, NULL) != AR_OK)
 		return false;
 	v = ar_json_get(ar_json_get(v, "retryPolicy"), "nonRetryable");
 	for (struct ar_json_iter it = ar_json_iter(v); ar_json_next(&it);) {
@@ -145,7 +142,7 @@ static bool names_category(const struct ar_decision *d, const struct ar_task *ta
 /* What the policy says about a run whose time is over; without a word about it the task is over too. */
 static bool retries_timeouts(struct ar_decision *d, const struct ar_task *task)
 {
-	return ar_str_is(ar_text_member(d->session->json, d->arena, retry_policy(d, task), "onTimeout", true),
+	return ar_str_is(ar_text_member(d->json, d->arena, retry_policy(d, task), "onTimeout", true),
 			 "retry");
 }
 
@@ -156,7 +153,7 @@ static bool is_tried_again(struct ar_decision *d, const struct ar_task *task, co
 				: f->retryable && f->status == AR_TASK_ATTEMPT_FAILED_STATUS_FAILED;
 
 	return may_help &&
-	       ar_task_run_now(d, task)->count <
+	       ar_task_open_run(task)->count <
 		       ar_constraint_number(d->session, task->sheet, "retryPolicy", "maxAttempts") &&
 	       !names_category(d, task, f->category);
 }
@@ -170,7 +167,7 @@ static struct ar_str error_of(struct ar_decision *d, const struct ar_task_failur
 
 bool ar_task_run_failed(struct ar_decision *d, const struct ar_task *task, const struct ar_task_failure *f)
 {
-	const struct ar_run *run = ar_task_run_now(d, task);
+	const struct ar_run *run = ar_task_open_run(task);
 	struct ar_ids ids = ar_task_ids(task, run);
 	bool is_again = run && is_tried_again(d, task, f);
 	struct ar_effect *wake;
@@ -236,7 +233,8 @@ static ar_usec limit_of(const struct ar_decision *d, const struct ar_task *task,
 
 void ar_task_set_clock(struct ar_decision *d, const struct ar_task *task, const struct ar_run *run)
 {
-	ar_usec retry = task->sheet->retry_at ? task->sheet->retry_at + d->input->step : 0;
+	ar_usec retry =
+		task->sheet->retry_at ? task->sheet->retry_at + (d->is_clock_told ? 0 : d->input->step) : 0;
 	ar_usec due = run ? limit_of(d, task, run) : retry;
 	struct ar_effect *wake;
 
@@ -287,16 +285,17 @@ static void time_out(struct ar_decision *d, const struct ar_task *task,
 /* A start that was put off, or a retry whose pause is over. */
 static void begin_late(struct ar_decision *d, const struct ar_task *task)
 {
-	struct ar_json_parser *json = d->session->json;
+	struct ar_json_parser *json = d->json;
 	struct ar_str start = task->sheet->start;
 	const struct ar_run *before = ar_task_run(task);
 	struct ar_task_start how = { .trigger = before ? AR_TASK_ATTEMPT_STARTED_TRIGGER_RETRY
 						       : AR_TASK_ATTEMPT_STARTED_TRIGGER_START };
 	struct ar_task_failure no_turn = { .status = AR_TASK_ATTEMPT_FAILED_STATUS_FAILED,
 					   .category = AR_STR("worker_unavailable") };
+	struct ar_task_plan plan = { 0 };
 	struct ar_error err = { 0 };
 	struct ar_ids ids;
-	struct ar_run run;
+	enum ar_status rc;
 
 	how.run = ar_text_member(json, d->arena, start, "runId", true);
 	how.worker = ar_text_member(json, d->arena, start, "worker", false);
@@ -316,7 +315,9 @@ static void begin_late(struct ar_decision *d, const struct ar_task *task)
 							      .attempt_count = task->attempts + 1,
 							      .retry_policy = retry_policy(d, task) });
 	}
-	if (ar_task_begin(d, task, &how, &run, &err) == AR_OK)
+	rc = ar_task_plan(d, task, &how, &plan, &err);
+	ar_task_begin(d, task, &how, &plan);
+	if (rc == AR_OK)
 		return;
 	no_turn.message = ar_arena_str(d->arena, ar_str_from(err.msg));
 	ar_task_run_failed(d, task, &no_turn);

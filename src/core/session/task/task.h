@@ -41,7 +41,7 @@ void ar_task_write_blocker(const struct ar_session *s, struct ar_str id, struct 
 /* Blockers that are open, as the array of task.blocked. */
 struct ar_str ar_task_blockers(struct ar_decision *d, const struct ar_task *task);
 
-/* Parts of it that have not ended, tasks and turns; those that ended in this decision do not count. */
+/* Parts of it that have not ended, tasks and turns. */
 size_t ar_task_open_children(const struct ar_decision *d, const struct ar_task *task);
 
 /* The task has ended so: edges to it are told, and what only waited for it goes on. */
@@ -78,10 +78,20 @@ struct ar_task_start {
 	int trigger;
 };
 
-/* Begins a run: the facts, the turn of an agent, the clocks. Refuses when no turn can be had. *ret_run lives in the decision. */
-AR_MUST_USE enum ar_status ar_task_begin(struct ar_decision *d, const struct ar_task *task,
-					 const struct ar_task_start *start, struct ar_run *ret_run,
-					 struct ar_error *err);
+/* A run that is to begin, and the turn of an agent that is to carry it. Zeroed by its owner. */
+struct ar_task_plan {
+	struct ar_run run;
+	struct ar_checked_turn turn; /* without `in`: there is none */
+};
+
+/* Refuses when no turn can be had; the run stands in the plan then, without a turn. Emits nothing. */
+AR_MUST_USE enum ar_status ar_task_plan(struct ar_decision *d, const struct ar_task *task,
+					const struct ar_task_start *start, struct ar_task_plan *ret,
+					struct ar_error *err);
+
+/* Begins it: the facts, the turn, the clocks. */
+void ar_task_begin(struct ar_decision *d, const struct ar_task *task, const struct ar_task_start *start,
+		   const struct ar_task_plan *plan);
 
 /* How a run or a task ended otherwise than well. */
 struct ar_task_failure {
@@ -90,9 +100,6 @@ struct ar_task_failure {
 	struct ar_str artifacts, evidence; /* JSON; may be absent */
 	bool retryable;
 };
-
-/* The run that has no end yet, begun in this decision or before; NULL: none. */
-const struct ar_run *ar_task_run_now(const struct ar_decision *d, const struct ar_task *task);
 
 /* The open run, if any, has failed. True: it is tried again by itself, and the task goes on. */
 bool ar_task_run_failed(struct ar_decision *d, const struct ar_task *task, const struct ar_task_failure *f);

@@ -1,4 +1,4 @@
-/* Between the files that decide about tool calls. The turn and its calls are always a draft's own. */
+/* Between the files that decide about tool calls. */
 #ifndef AR_SESSION_TOOL_CALLS_H
 #define AR_SESSION_TOOL_CALLS_H
 
@@ -19,14 +19,14 @@ static inline bool ar_call_is_safe(const struct ar_invocation *call)
 	       call->attempt < AR_SAFE_ATTEMPTS;
 }
 
-/* decide_tool.c */
-struct ar_str ar_draft_next_call_id(struct ar_decision *d, const struct ar_turn *turn,
-				    const struct ar_invocation *call); /* for another try */
-void ar_draft_run_call(struct ar_draft *w, const struct ar_turn *turn,
-		       const struct ar_invocation *call); /* the effect */
-void ar_draft_join_answers(struct ar_draft *w,
-			   struct ar_turn *turn); /* all have ended: answers become messages */
+/* offer.c: a call as its tool describes it; as it is when there is no such tool. */
+struct ar_invocation ar_call_as_offered(const struct ar_invocation *call, const struct ar_offers *offers);
 
+/* decide_tool.c */
+struct ar_str ar_decide_next_call_id(struct ar_decision *d, const struct ar_turn *turn,
+				     const struct ar_invocation *call); /* for another try */
+void ar_decide_run_call(struct ar_decision *d, const struct ar_turn *turn,
+			const struct ar_invocation *call); /* the effect */
 /* end_tool.c: every way a call ends */
 struct ar_call_failure {
 	int status; /* of tool.failed */
@@ -35,15 +35,15 @@ struct ar_call_failure {
 	struct ar_str hook_run; /* that stopped it; absent: none did */
 	bool retryable;
 };
-void ar_draft_end_call(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation *call,
-		       const struct ar_tool_end *end);
-void ar_draft_fail_call(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation *call,
-			const struct ar_call_failure *why);
-void ar_draft_refuse_call(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation *call,
-			  const char *policy, const struct ar_call_failure *why);
-void ar_draft_lose_call(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation *call);
+void ar_decide_end_call(struct ar_decision *d, struct ar_turn *turn, struct ar_invocation *call,
+			const struct ar_tool_end *end);
+void ar_decide_fail_call(struct ar_decision *d, struct ar_turn *turn, struct ar_invocation *call,
+			 const struct ar_call_failure *why);
+void ar_decide_refuse_call(struct ar_decision *d, struct ar_turn *turn, struct ar_invocation *call,
+			   const char *policy, const struct ar_call_failure *why);
+void ar_decide_lose_call(struct ar_decision *d, struct ar_turn *turn, struct ar_invocation *call);
 /* Nothing of it happened: it is tried again without asking anybody, a few times. */
-void ar_draft_begin_again(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation *call);
+void ar_decide_begin_again(struct ar_decision *d, struct ar_turn *turn, struct ar_invocation *call);
 struct ar_ids ar_ids_call(struct ar_decision *d, const struct ar_turn *turn,
 			  const struct ar_invocation *call);
 

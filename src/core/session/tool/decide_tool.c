@@ -25,7 +25,7 @@ static struct ar_str fault_in(struct ar_decision *d, const struct ar_tool *tool,
 	bool is_good;
 
 	if (!ar_str_empty(tool->schema) &&
-	    ar_schema_compile(tool->schema, d->session->json, &d->schema_steps, &schema, &err) != AR_OK)
+	    ar_schema_compile(tool->schema, d->json, &d->schema_steps, &schema, &err) != AR_OK)
 		schema = NULL;
 	if (!d->schema_steps) {
 		ar_schema_free(schema);
@@ -33,7 +33,7 @@ static struct ar_str fault_in(struct ar_decision *d, const struct ar_tool *tool,
 		return AR_STR("the schema of this tool takes too long to read, so the arguments were not "
 			      "checked; use another tool");
 	}
-	if (ar_json_parse(d->session->json, ar_str_empty(args) ? AR_STR("{}") : args, &v, NULL) != AR_OK ||
+	if (ar_json_parse(d->json, ar_str_empty(args) ? AR_STR("{}") : args, &v, NULL) != AR_OK ||
 	    ar_json_type(v) != AR_JSON_OBJECT) {
 		ar_schema_free(schema);
 		return AR_STR("the arguments have to be one JSON object");
@@ -44,23 +44,23 @@ static struct ar_str fault_in(struct ar_decision *d, const struct ar_tool *tool,
 	return is_good ? AR_STR_NONE : ar_arena_str(d->arena, ar_str_from(fault.message));
 }
 
-static void no_such_tool(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation *call)
+static void no_such_tool(struct ar_decision *d, struct ar_turn *turn, struct ar_invocation *call)
 {
-	ar_draft_refuse_call(w, turn, call, "unavailable",
-			     &(struct ar_call_failure){
-				     .status = AR_TOOL_FAILED_STATUS_FAILED,
-				     .category = AR_STR("tool_unavailable"),
-				     .message =
-					     ar_arena_fmt(w->d->arena, "there is no tool '%.*s' in this turn",
-							  AR_STR_ARG(ar_str_utf8_prefix(call->name, 64))),
-				     .advice = AR_STR("use one of the tools that were offered") });
+	ar_decide_refuse_call(d, turn, call, "unavailable",
+			      &(struct ar_call_failure){
+				      .status = AR_TOOL_FAILED_STATUS_FAILED,
+				      .category = AR_STR("tool_unavailable"),
+				      .message =
+					      ar_arena_fmt(d->arena, "there is no tool '%.*s' in this turn",
+							   AR_STR_ARG(ar_str_utf8_prefix(call->name, 64))),
+				      .advice = AR_STR("use one of the tools that were offered") });
 }
 
-static void bad_arguments(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation *call,
+static void bad_arguments(struct ar_decision *d, struct ar_turn *turn, struct ar_invocation *call,
 			  struct ar_str fault, bool gave_up)
 {
-	ar_draft_refuse_call(
-		w, turn, call, "allowed",
+	ar_decide_refuse_call(
+		d, turn, call, "allowed",
 		&(struct ar_call_failure){
 			.status = AR_TOOL_FAILED_STATUS_FAILED,
 			.category = gave_up ? AR_STR("schema_limit") : AR_STR("invalid_arguments"),
@@ -70,28 +70,28 @@ static void bad_arguments(struct ar_draft *w, struct ar_turn *turn, struct ar_in
 			.retryable = true });
 }
 
-static void deny(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation *call, struct ar_str reason,
-		 struct ar_str hook_run)
+static void deny(struct ar_decision *d, struct ar_turn *turn, struct ar_invocation *call,
+		 struct ar_str reason, struct ar_str hook_run)
 {
-	ar_draft_refuse_call(w, turn, call, "denied",
-			     &(struct ar_call_failure){
-				     .status = AR_TOOL_FAILED_STATUS_DENIED,
-				     .category = AR_STR("permission_denied"),
-				     .message = ar_arena_fmt(w->d->arena, "the call was not allowed: %.*s",
-							     AR_STR_ARG(reason)),
-				     .advice = AR_STR("go on without it, or say what it is needed for"),
-				     .hook_run = hook_run });
+	ar_decide_refuse_call(d, turn, call, "denied",
+			      &(struct ar_call_failure){
+				      .status = AR_TOOL_FAILED_STATUS_DENIED,
+				      .category = AR_STR("permission_denied"),
+				      .message = ar_arena_fmt(d->arena, "the call was not allowed: %.*s",
+							      AR_STR_ARG(reason)),
+				      .advice = AR_STR("go on without it, or say what it is needed for"),
+				      .hook_run = hook_run });
 }
 
 /* Nothing less is put in the place of a boundary that cannot be had. */
-static void no_boundary(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation *call,
+static void no_boundary(struct ar_decision *d, struct ar_turn *turn, struct ar_invocation *call,
 			const struct ar_judgement *j)
 {
-	ar_draft_refuse_call(w, turn, call, "unavailable",
-			     &(struct ar_call_failure){ .status = AR_TOOL_FAILED_STATUS_FAILED,
-							.category = AR_STR("sandbox_unavailable"),
-							.message = j->reason,
-							.advice = j->remedy });
+	ar_decide_refuse_call(d, turn, call, "unavailable",
+			      &(struct ar_call_failure){ .status = AR_TOOL_FAILED_STATUS_FAILED,
+							 .category = AR_STR("sandbox_unavailable"),
+							 .message = j->reason,
+							 .advice = j->remedy });
 }
 
 /* What handlers say about it; those that are asked in a person's place have the last word. Returns the run that said it. */
@@ -126,129 +126,113 @@ static struct ar_str add_hook_word(const struct ar_turn *turn, const struct ar_i
 }
 
 /* Every call is judged before it may begin; what a person has to decide waits for that, unless a handler decides in their place. */
-static void judge(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation *call, struct ar_act *act)
+static void judge(struct ar_decision *d, struct ar_turn *turn, struct ar_invocation *call, struct ar_act *act)
 {
 	struct ar_judgement j;
 	struct ar_str action, run = add_hook_word(turn, call, act);
-	struct ar_ids ids = ar_ids_call(w->d, turn, call);
+	struct ar_ids ids = ar_ids_call(d, turn, call);
 
-	j = ar_permission_judge(w->d, turn, act);
-	if (j.verdict == AR_ASK && ar_hook_begin(w, turn, call, AR_AT_PERMISSION_REQUEST))
+	j = ar_permission_judge(d, turn, act);
+	if (j.verdict == AR_ASK && ar_hook_begin(d, turn, call, AR_AT_PERMISSION_REQUEST))
 		return; /* its end brings the arguments along, and the call is judged again */
-	action = j.verdict == AR_ASK ? ar_action_mint(w->d) : AR_STR_NONE;
-	call->permission = ar_permission_emit(w->d, &ids, &j, action);
+	action = j.verdict == AR_ASK ? ar_action_mint(d) : AR_STR_NONE;
+	ar_permission_emit(d, &ids, &j, action);
 	if (j.verdict == AR_DENY) {
-		deny(w, turn, call, j.reason,
+		deny(d, turn, call, j.reason,
 		     j.source == AR_PERMISSION_EVALUATED_DECISION_SOURCE_HOOK ? run : AR_STR_NONE);
 		return;
 	}
 	if (j.verdict == AR_UNAVAILABLE) {
-		no_boundary(w, turn, call, &j);
+		no_boundary(d, turn, call, &j);
 		return;
 	}
-	call->profile = (struct ar_opt_int){ j.profile, j.profile != 0 };
-	call->stage = j.verdict == AR_ASK ? AR_CALL_WAITING : AR_CALL_ALLOWED;
 	if (j.verdict == AR_ASK)
-		ar_draft_ask_permission(w, turn, act,
-					(struct ar_ask){ .id = action,
-							 .call = call->id,
-							 .step = call->step,
-							 .input_ref = call->args_ref,
-							 .judgement = &j });
+		ar_decide_ask_permission(d, turn, act,
+					 (struct ar_ask){ .id = action,
+							  .call = call->id,
+							  .step = call->step,
+							  .input_ref = call->args_ref,
+							  .judgement = &j });
 }
 
-void ar_call_decided(struct ar_draft *w, struct ar_turn *turn, struct ar_str id,
+void ar_call_decided(struct ar_decision *d, struct ar_turn *turn, struct ar_str id,
 		     const struct ar_call_word *word)
 {
 	struct ar_invocation *call = ar_turn_call(turn, id);
 
-	if (!call || call->stage != AR_CALL_WAITING)
+	/* Its fact has let it go on; one that is not allowed still waits, and ends here. */
+	if (!call || call->stage != (word->is_allowed ? AR_CALL_ALLOWED : AR_CALL_WAITING))
 		return;
-	call->permission = word->permission;
-	call->stage = AR_CALL_ALLOWED;
 	if (!word->is_allowed)
-		deny(w, turn, call, word->reason, AR_STR_NONE);
+		deny(d, turn, call, word->reason, AR_STR_NONE);
 	if (!turn->is_lost)
-		ar_draft_advance(w, turn);
-}
-
-static void describe(struct ar_invocation *call, const struct ar_tool *tool)
-{
-	call->is_read_only = tool->is_read_only;
-	call->is_parallel = tool->is_concurrency_safe;
-	call->is_destructive = tool->is_destructive;
-	call->is_idempotent = tool->is_idempotent;
-	call->is_client = tool->owner == AR_TOOL_CLIENT;
-	call->blocks = tool->blocks_interrupt;
-	call->runs_process = AR_OPT_BOOL(tool->runs_process);
+		ar_decide_advance(d, turn);
 }
 
 /* What it is asked for is read here, so it has to be at hand: it came with the answer or with a handler. */
-static void unread_arguments(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation *call)
+static void unread_arguments(struct ar_decision *d, struct ar_turn *turn, struct ar_invocation *call)
 {
-	ar_draft_refuse_call(w, turn, call, "allowed",
-			     &(struct ar_call_failure){
-				     .status = AR_TOOL_FAILED_STATUS_INTERRUPTED,
-				     .category = AR_STR("interrupted"),
-				     .message = AR_STR("the runtime stopped before the call began"),
-				     .advice = AR_STR("call again"),
-				     .retryable = true });
+	ar_decide_refuse_call(d, turn, call, "allowed",
+			      &(struct ar_call_failure){
+				      .status = AR_TOOL_FAILED_STATUS_INTERRUPTED,
+				      .category = AR_STR("interrupted"),
+				      .message = AR_STR("the runtime stopped before the call began"),
+				      .advice = AR_STR("call again"),
+				      .retryable = true });
 }
 
-static void blocked(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation *call,
+static void blocked(struct ar_decision *d, struct ar_turn *turn, struct ar_invocation *call,
 		    const struct ar_hook_chain *hooks)
 {
 	struct ar_str why = ar_str_empty(hooks->reason) ? AR_STR("it gave no reason") : hooks->reason;
 
-	ar_draft_refuse_call(w, turn, call, "blocked",
-			     &(struct ar_call_failure){
-				     .status = AR_TOOL_FAILED_STATUS_BLOCKED,
-				     .category = AR_STR("blocked_by_hook"),
-				     .message =
-					     ar_arena_fmt(w->d->arena, "hook '%.*s' stopped this call: %.*s",
-							  AR_STR_ARG(hooks->by_handler), AR_STR_ARG(why)),
-				     .advice = AR_STR("do what the hook asks for, or something else"),
-				     .hook_run = hooks->by });
+	ar_decide_refuse_call(d, turn, call, "blocked",
+			      &(struct ar_call_failure){
+				      .status = AR_TOOL_FAILED_STATUS_BLOCKED,
+				      .category = AR_STR("blocked_by_hook"),
+				      .message = ar_arena_fmt(d->arena, "hook '%.*s' stopped this call: %.*s",
+							      AR_STR_ARG(hooks->by_handler), AR_STR_ARG(why)),
+				      .advice = AR_STR("do what the hook asks for, or something else"),
+				      .hook_run = hooks->by });
 }
 
 /* Is there such a tool, are its arguments good, does no handler object; then it is judged. Handlers may change the arguments: what they
  * made of them is checked the same way. */
-static void admit(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation *call,
+static void admit(struct ar_decision *d, struct ar_turn *turn, struct ar_invocation *call,
 		  const struct ar_offers *offers)
 {
 	const struct ar_tool *tool = ar_offers_find(offers, call->name);
-	struct ar_str args = ar_decide_text(w->d, call->args_ref), fault;
+	struct ar_str args = ar_decide_text(d, call->args_ref), fault;
 	bool gave_up = false;
 
 	if (ar_hook_is_open(turn, call, AR_AT_PRE_TOOL_USE) ||
 	    ar_hook_is_open(turn, call, AR_AT_PERMISSION_REQUEST))
 		return;
 	if (!tool) {
-		no_such_tool(w, turn, call);
+		no_such_tool(d, turn, call);
 		return;
 	}
-	describe(call, tool);
-	fault = ar_str_absent(args) ? AR_STR_NONE : fault_in(w->d, tool, args, &gave_up);
+	fault = ar_str_absent(args) ? AR_STR_NONE : fault_in(d, tool, args, &gave_up);
 	if (!ar_str_absent(fault))
-		bad_arguments(w, turn, call, fault, gave_up);
-	else if (ar_hook_begin(w, turn, call, AR_AT_PRE_TOOL_USE))
+		bad_arguments(d, turn, call, fault, gave_up);
+	else if (ar_hook_begin(d, turn, call, AR_AT_PRE_TOOL_USE))
 		return; /* its end brings the arguments along */
 	else if (ar_str_absent(args) && (!ar_hook_said(turn, call, AR_AT_PERMISSION_REQUEST) ||
-					 !ar_hook_begin(w, turn, call, AR_AT_PERMISSION_REQUEST)))
-		unread_arguments(w, turn, call);
+					 !ar_hook_begin(d, turn, call, AR_AT_PERMISSION_REQUEST)))
+		unread_arguments(d, turn, call);
 	else if (ar_str_absent(args))
 		return; /* the handler in a person's place was cut, and is asked again */
 	else if (ar_hook_blocks(ar_hook_said(turn, call, AR_AT_PRE_TOOL_USE)))
-		blocked(w, turn, call, ar_hook_said(turn, call, AR_AT_PRE_TOOL_USE));
+		blocked(d, turn, call, ar_hook_said(turn, call, AR_AT_PRE_TOOL_USE));
 	else
-		judge(w, turn, call, &(struct ar_act){ .tool = tool, .name = call->name, .args = args });
+		judge(d, turn, call, &(struct ar_act){ .tool = tool, .name = call->name, .args = args });
 }
 
-static void admit_planned(struct ar_draft *w, struct ar_turn *turn, const struct ar_offers *offers)
+static void admit_planned(struct ar_decision *d, struct ar_turn *turn, const struct ar_offers *offers)
 {
 	for (size_t i = 0; i < turn->calls.count; i++) {
 		if (ar_call_at(turn, i)->stage == AR_CALL_PLANNED)
-			admit(w, turn, ar_call_at(turn, i), offers);
+			admit(d, turn, ar_call_at(turn, i), offers);
 	}
 }
 
@@ -259,11 +243,26 @@ static bool is_startable(const struct ar_invocation *call)
 	return call->stage == AR_CALL_ALLOWED || (call->stage == AR_CALL_UNKNOWN && ar_call_is_safe(call));
 }
 
+/* Which calls may run beside others. What a call is like becomes a fact with its start; until then its tool says so. */
+static const bool *parallel_calls(struct ar_decision *d, const struct ar_turn *turn,
+				  const struct ar_offers *offers)
+{
+	bool *is = ar_arena_alloc(d->arena, turn->calls.count + 1);
+
+	for (size_t i = 0; i < turn->calls.count; i++) {
+		const struct ar_invocation *call = ar_call_at(turn, i);
+		bool has_begun = call->stage == AR_CALL_RUNNING || call->stage == AR_CALL_UNKNOWN ||
+				 call->stage == AR_CALL_ENDED;
+
+		is[i] = has_begun ? call->is_parallel : ar_call_as_offered(call, offers).is_parallel;
+	}
+	return is;
+}
+
 /* Calls keep the order in which the model asked for them; only neighbours that may run beside others do. So a read sees what a write
  * before it has done, and nothing that a write behind it does. */
-static bool has_place(struct ar_draft *w, struct ar_turn *turn, size_t at)
+static bool has_place(struct ar_decision *d, struct ar_turn *turn, size_t at, const bool *is_parallel)
 {
-	const struct ar_invocation *call = ar_call_at(turn, at);
 	int64_t running = 0;
 
 	for (size_t i = 0; i < turn->calls.count; i++) {
@@ -271,20 +270,20 @@ static bool has_place(struct ar_draft *w, struct ar_turn *turn, size_t at)
 		bool is_open = i != at && other->stage != AR_CALL_ENDED;
 		bool is_running = other->stage == AR_CALL_RUNNING;
 
-		if (is_open && (i < at || is_running) && !(call->is_parallel && other->is_parallel))
+		if (is_open && (i < at || is_running) && !(is_parallel[at] && is_parallel[i]))
 			return false;
 		running += is_running;
 	}
-	if (!call->is_parallel)
+	if (!is_parallel[at])
 		return true;
-	if (running >= w->d->input->policy->tool_parallel)
-		ar_budget_say_parallel(w, turn, running);
-	return running < w->d->input->policy->tool_parallel;
+	if (running >= d->input->policy->tool_parallel)
+		ar_budget_say_parallel(d, turn, running);
+	return running < d->input->policy->tool_parallel;
 }
 
 /* Another try has an id of its own, after those of its step. */
-struct ar_str ar_draft_next_call_id(struct ar_decision *d, const struct ar_turn *turn,
-				    const struct ar_invocation *call)
+struct ar_str ar_decide_next_call_id(struct ar_decision *d, const struct ar_turn *turn,
+				     const struct ar_invocation *call)
 {
 	uint64_t last = 0, n;
 
@@ -310,10 +309,10 @@ static void add_process(const struct ar_session *s, const struct ar_invocation *
 		effect->ending = ar_str_absent(p->end) ? AR_STR("{}") : p->end;
 }
 
-void ar_draft_run_call(struct ar_draft *w, const struct ar_turn *turn, const struct ar_invocation *call)
+void ar_decide_run_call(struct ar_decision *d, const struct ar_turn *turn, const struct ar_invocation *call)
 {
 	struct ar_effect *effect =
-		ar_decide_effect(w->d, call->is_client ? AR_EFFECT_WAKE : AR_EFFECT_TOOL_CALL);
+		ar_decide_effect(d, call->is_client ? AR_EFFECT_WAKE : AR_EFFECT_TOOL_CALL);
 
 	effect->thread = turn->thread;
 	effect->turn = turn->id;
@@ -325,7 +324,7 @@ void ar_draft_run_call(struct ar_draft *w, const struct ar_turn *turn, const str
 	effect->profile = (enum ar_sandbox_profile)call->profile.v;
 	effect->input = AR_IN_CALL_DUE;
 	effect->at = call->expires;
-	add_process(w->d->session, call, effect);
+	add_process(d->session, call, effect);
 }
 
 static struct ar_str profile_word(const struct ar_invocation *call)
@@ -334,74 +333,56 @@ static struct ar_str profile_word(const struct ar_invocation *call)
 				 : AR_STR_NONE;
 }
 
-static void start(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation *call,
+static void start(struct ar_decision *d, struct ar_turn *turn, struct ar_invocation *call,
 		  const struct ar_tool *tool)
 {
-	struct ar_decision *d = w->d;
 	struct ar_str before = call->attempt > 0 ? call->id : AR_STR_NONE;
-	struct ar_ids ids;
+	struct ar_ids ids = ar_ids_call(d, turn, call);
 
-	describe(call, tool);
-	if (call->attempt++ > 0)
-		call->id = ar_draft_next_call_id(d, turn, call);
-	call->stage = AR_CALL_RUNNING;
-	turn->calls_started = AR_OPT_INT(turn->calls_started.v + 1);
-	call->category = AR_STR_NONE;
-	call->expires = d->input->now +
-			(tool->limit_ms > 0 ? tool->limit_ms : d->input->policy->tool_ms) * MILLISECOND;
-	ids = ar_ids_call(d, turn, call);
-	ar_decide_emit(d, AR_EV_TOOL_STARTED, &ids,
-		       &(struct ar_ev_tool_started){
-			       .tool_name = call->name,
-			       .input_ref = call->args_ref,
-			       .policy = AR_STR("allowed"),
-			       .permission_ref = call->permission,
-			       .is_read_only = AR_OPT_BOOL(call->is_read_only),
-			       .is_concurrency_safe = AR_OPT_BOOL(call->is_parallel),
-			       .is_destructive = AR_OPT_BOOL(call->is_destructive),
-			       .interrupt_behavior = call->blocks ? AR_STR("block") : AR_STR("cancel"),
-			       .provider_call_id = call->provider_id,
-			       .runtime_owner = ar_tool_owner_word(tool),
-			       .is_idempotent = AR_OPT_BOOL(call->is_idempotent),
-			       .attempt = AR_OPT_INT(call->attempt),
-			       .retry_of = before,
-			       .expires_at = call->expires,
-			       .runs_process =
-				       tool->runs_process ? AR_OPT_BOOL(true) : (struct ar_opt_bool){ 0 },
-			       .sandbox_profile = profile_word(call) });
-	ar_draft_run_call(w, turn, call);
-}
-
-/* What a call is like becomes a fact with its start: of those that have not begun it is told anew. */
-static void describe_waiting(struct ar_turn *turn, const struct ar_offers *offers)
-{
-	for (size_t i = 0; i < turn->calls.count; i++) {
-		struct ar_invocation *call = ar_call_at(turn, i);
-		bool has_not_begun = call->stage == AR_CALL_ALLOWED || call->stage == AR_CALL_WAITING;
-		const struct ar_tool *tool = has_not_begun ? ar_offers_find(offers, call->name) : NULL;
-
-		if (tool)
-			describe(call, tool);
-	}
+	if (call->attempt > 0)
+		ids.at[AR_SCOPE_TOOL_CALL] = ar_decide_next_call_id(d, turn, call);
+	ar_decide_emit(
+		d, AR_EV_TOOL_STARTED, &ids,
+		&(struct ar_ev_tool_started){
+			.tool_name = call->name,
+			.input_ref = call->args_ref,
+			.policy = AR_STR("allowed"),
+			.permission_ref = call->permission,
+			.is_read_only = AR_OPT_BOOL(tool->is_read_only),
+			.is_concurrency_safe = AR_OPT_BOOL(tool->is_concurrency_safe),
+			.is_destructive = AR_OPT_BOOL(tool->is_destructive),
+			.interrupt_behavior = tool->blocks_interrupt ? AR_STR("block") : AR_STR("cancel"),
+			.provider_call_id = call->provider_id,
+			.runtime_owner = ar_tool_owner_word(tool),
+			.is_idempotent = AR_OPT_BOOL(tool->is_idempotent),
+			.attempt = AR_OPT_INT(call->attempt + 1),
+			.retry_of = before,
+			.expires_at = d->input->now +
+				      (tool->limit_ms > 0 ? tool->limit_ms : d->input->policy->tool_ms) *
+					      MILLISECOND,
+			.runs_process = tool->runs_process ? AR_OPT_BOOL(true) : (struct ar_opt_bool){ 0 },
+			.sandbox_profile = profile_word(call) });
+	ar_decide_run_call(d, turn, call);
 }
 
 /* False: the turn ended, or waits for a decision about its budget. */
-static bool start_some(struct ar_draft *w, struct ar_turn *turn, const struct ar_offers *offers)
+static bool start_some(struct ar_decision *d, struct ar_turn *turn, const struct ar_offers *offers)
 {
-	describe_waiting(turn, offers);
+	const bool *is_parallel = parallel_calls(d, turn, offers);
+
 	for (size_t i = 0; i < turn->calls.count; i++) {
 		struct ar_invocation *call = ar_call_at(turn, i);
 		const struct ar_tool *tool;
 
-		if (!is_startable(call) || !has_place(w, turn, i))
+		if (!is_startable(call) || !has_place(d, turn, i, is_parallel))
 			continue;
-		if (!ar_budget_allows(w, turn, (struct ar_spending){ .calls = 1 }))
+		if (!ar_budget_allows(d, turn, (struct ar_spending){ .calls = 1 }))
 			return false;
 		tool = ar_offers_find(offers, call->name);
 		if (tool)
-			start(w, turn, call, tool);
+			start(d, turn, call, tool);
 		else
-			no_such_tool(w, turn, call); /* it was there when the call was judged */
+			no_such_tool(d, turn, call); /* it was there when the call was judged */
 	}
 	return true;
 }
@@ -417,56 +398,25 @@ static bool is_over(const struct ar_turn *turn)
 	return true;
 }
 
-void ar_draft_join_answers(struct ar_draft *w, struct ar_turn *turn)
+void ar_decide_advance(struct ar_decision *d, struct ar_turn *turn)
 {
-	for (size_t i = 0; i < turn->calls.count; i++) {
-		struct ar_invocation *call = ar_call_at(turn, i);
-
-		if (call->is_joined)
-			continue;
-		call->is_joined = true;
-		ar_guard_count(&turn->repeat, call);
-		ar_draft_say(w, ar_call_message(call));
-	}
-}
-
-void ar_draft_advance(struct ar_draft *w, struct ar_turn *turn)
-{
-	if (!turn->is_interrupted && ar_hook_holds_sample(w, turn))
+	if (!turn->is_interrupted && ar_hook_holds_sample(d, turn))
 		return;
 	if (turn->is_interrupted) {
-		ar_draft_stop_calls(w, turn);
+		ar_decide_stop_calls(d, turn);
 	} else {
-		struct ar_offers offers = ar_offers_of(w->d, turn);
+		struct ar_offers offers = ar_offers_of(d, turn);
 
-		admit_planned(w, turn, &offers);
-		if (!start_some(w, turn, &offers))
+		admit_planned(d, turn, &offers);
+		if (!start_some(d, turn, &offers))
 			return;
-		if (ar_hook_holds_answers(w, turn))
+		if (ar_hook_holds_answers(d, turn))
 			return;
 	}
 	if (!is_over(turn))
 		return;
-	ar_draft_join_answers(w, turn);
 	if (turn->is_interrupted)
-		ar_draft_cancel(w, turn, turn->interrupt_reason, AR_STR_NONE);
-	else if (!ar_guard_stops(w, turn))
-		ar_draft_ask_again(w, turn);
-}
-
-void ar_draft_plan_calls(struct ar_draft *w, struct ar_turn *turn, const struct ar_step_output *out,
-			 const struct ar_str *ids, const struct ar_str *refs)
-{
-	for (size_t i = 0; i < out->tool_count; i++) {
-		struct ar_invocation *call = ar_arena_alloc(w->d->arena, sizeof(*call));
-
-		*call = (struct ar_invocation){ .id = ids[i],
-						.step = out->step,
-						.name = out->tools[i].name,
-						.provider_id = out->tools[i].id,
-						.args_ref = refs[i],
-						.stage = AR_CALL_PLANNED };
-		ar_vec_push(w->d->arena, &turn->calls, call);
-	}
-	ar_draft_advance(w, turn);
+		ar_decide_cancel(d, turn, turn->interrupt_reason, AR_STR_NONE);
+	else if (!ar_guard_stops(d, turn))
+		ar_decide_ask_again(d, turn);
 }

@@ -43,10 +43,9 @@ struct answer {
 	int64_t bytes; /* that the model reads */
 };
 
-static struct answer answer_of(struct ar_draft *w, const struct ar_ids *ids, struct ar_str text,
+static struct answer answer_of(struct ar_decision *d, const struct ar_ids *ids, struct ar_str text,
 			       const struct ar_masked *masked)
 {
-	struct ar_decision *d = w->d;
 	struct answer a = { .whole = ar_decide_content(d, text), .bytes = (int64_t)text.len };
 	struct ar_ids owner = *ids;
 	struct ar_str shorter;
@@ -73,14 +72,6 @@ static struct answer answer_of(struct ar_draft *w, const struct ar_ids *ids, str
 	return a;
 }
 
-static void ended(struct ar_invocation *call, const struct answer *a, struct ar_str status)
-{
-	call->status = status;
-	call->stage = AR_CALL_ENDED;
-	call->answer_ref = a->read;
-	call->answer_bytes = a->bytes;
-}
-
 /* ---- the ends ---- */
 
 /* The boundary it did its work in: its own, as this decision says, or that of its process. Absent: none is on record. */
@@ -103,7 +94,7 @@ static struct ar_str image_refs(struct ar_decision *d, struct ar_str images)
 	struct ar_str *refs;
 	size_t count = 0;
 
-	if (ar_str_absent(images) || ar_json_parse(d->session->json, images, &v, NULL) != AR_OK)
+	if (ar_str_absent(images) || ar_json_parse(d->json, images, &v, NULL) != AR_OK)
 		return AR_STR_NONE;
 	refs = ar_arena_alloc(d->arena, (ar_json_len(v) + 1) * sizeof(*refs));
 	for (struct ar_json_iter it = ar_json_iter(v); ar_json_next(&it);) {
@@ -121,13 +112,12 @@ static struct ar_str image_refs(struct ar_decision *d, struct ar_str images)
 	return ar_decide_json_end(d);
 }
 
-void ar_draft_end_call(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation *call,
-		       const struct ar_tool_end *end)
+void ar_decide_end_call(struct ar_decision *d, struct ar_turn *turn, struct ar_invocation *call,
+			const struct ar_tool_end *end)
 {
-	struct ar_decision *d = w->d;
 	struct ar_ids ids = ar_ids_call(d, turn, call);
 	struct ar_str text = !ar_str_empty(end->text) ? end->text : end->structured;
-	struct answer a = answer_of(w, &ids, ar_str_empty(text) ? AR_STR("(no output)") : text, &end->masked);
+	struct answer a = answer_of(d, &ids, ar_str_empty(text) ? AR_STR("(no output)") : text, &end->masked);
 	struct ar_str images = image_refs(d, end->images), hooks = ar_hook_refs(d, turn, call);
 
 	ar_decide_emit(d, AR_EV_TOOL_RESULT, &ids,
@@ -150,9 +140,6 @@ void ar_draft_end_call(struct ar_draft *w, struct ar_turn *turn, struct ar_invoc
 			       .answer_ref = ar_str_eq(a.read, a.whole) ? AR_STR_NONE : a.read,
 			       .answer_bytes = AR_OPT_INT(a.bytes) });
 	ar_decide_masked(d, &ids, a.whole, &end->masked);
-	call->output_ref = a.whole;
-	call->images = images;
-	ended(call, &a, AR_STR("ok"));
 }
 
 static struct ar_str failure_text(struct ar_decision *d, const struct ar_call_failure *why)
@@ -163,16 +150,15 @@ static struct ar_str failure_text(struct ar_decision *d, const struct ar_call_fa
 			    AR_STR_ARG(why->message));
 }
 
-void ar_draft_fail_call(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation *call,
-			const struct ar_call_failure *why)
+void ar_decide_fail_call(struct ar_decision *d, struct ar_turn *turn, struct ar_invocation *call,
+			 const struct ar_call_failure *why)
 {
-	struct ar_decision *d = w->d;
 	struct ar_ids ids = ar_ids_call(d, turn, call);
 	static const struct ar_masked nothing;
 	const struct ar_masked *masked = d->input->tool_end ? &d->input->tool_end->masked : &nothing;
-	struct answer a = answer_of(w, &ids, failure_text(d, why), masked);
+	struct answer a = answer_of(d, &ids, failure_text(d, why), masked);
 
-	ar_draft_cancel_questions(w, turn, call->id);
+	ar_decide_cancel_questions(d, turn, call->id);
 	ar_decide_end_process_of(d, call);
 	ar_decide_emit(d, AR_EV_TOOL_FAILED, &ids,
 		       &(struct ar_ev_tool_failed){
@@ -186,96 +172,92 @@ void ar_draft_fail_call(struct ar_draft *w, struct ar_turn *turn, struct ar_invo
 			       .hook_run_ref = why->hook_run,
 			       .answer_bytes = AR_OPT_INT(a.bytes) });
 	ar_decide_masked(d, &ids, a.read, masked);
-	call->category = why->category;
-	ended(call, &a, ar_str_from(ar_tool_failed_status_desc.names[why->status]));
 }
 
 /* Asked for and ended in one breath: its arguments and the reason are on record, it never began. */
-void ar_draft_refuse_call(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation *call,
-			  const char *policy, const struct ar_call_failure *why)
+void ar_decide_refuse_call(struct ar_decision *d, struct ar_turn *turn, struct ar_invocation *call,
+			   const char *policy, const struct ar_call_failure *why)
 {
 	struct ar_str before = call->attempt > 0 ? call->id : AR_STR_NONE;
-	struct ar_ids ids;
+	struct ar_ids ids = ar_ids_call(d, turn, call);
 
 	if (call->attempt > 0)
-		call->id = ar_draft_next_call_id(w->d, turn, call);
-	ids = ar_ids_call(w->d, turn, call);
-	ar_decide_emit(w->d, AR_EV_TOOL_STARTED, &ids,
+		ids.at[AR_SCOPE_TOOL_CALL] = ar_decide_next_call_id(d, turn, call);
+	ar_decide_emit(d, AR_EV_TOOL_STARTED, &ids,
 		       &(struct ar_ev_tool_started){ .tool_name = ar_str_utf8_prefix(call->name, 128),
 						     .input_ref = call->args_ref,
 						     .policy = ar_str_from(policy),
 						     .permission_ref = call->permission,
 						     .provider_call_id = call->provider_id,
 						     .retry_of = before });
-	ar_draft_fail_call(w, turn, call, why);
+	ar_decide_fail_call(d, turn, call, why);
 }
 
 /* Where nobody is to be asked, the model is told that it may have happened. */
-static bool may_ask(struct ar_draft *w, const struct ar_turn *turn)
+static bool may_ask(struct ar_decision *d, const struct ar_turn *turn)
 {
-	struct ar_str mode = ar_str_from(ar_permission_mode_of(w->d, turn));
+	struct ar_str mode = ar_str_from(ar_permission_mode_of(d, turn));
 
 	return !turn->is_interrupted && !ar_str_is(mode, "never") && !ar_str_is(mode, "bypass");
 }
 
-static void ask_about_lost(struct ar_draft *w, const struct ar_turn *turn, const struct ar_invocation *call)
+static void ask_about_lost(struct ar_decision *d, const struct ar_turn *turn,
+			   const struct ar_invocation *call)
 {
-	ar_draft_ask(w, turn,
-		     &(struct ar_ask){
-			     .type = AR_ACTION_COMPLETION_OVERRIDE,
-			     .call = call->id,
-			     .step = call->step,
-			     .tool = call->name,
-			     .input_ref = call->args_ref,
-			     .approvals = call->approvals.v,
-			     .prompt = ar_arena_fmt(
-				     w->d->arena,
-				     "%.*s was cut after it began, and nobody knows whether it took "
-				     "effect. Find out, then: retry it, skip it, or mark it as done.",
-				     AR_STR_ARG(call->name)) });
+	ar_decide_ask(d, turn,
+		      &(struct ar_ask){
+			      .type = AR_ACTION_COMPLETION_OVERRIDE,
+			      .call = call->id,
+			      .step = call->step,
+			      .tool = call->name,
+			      .input_ref = call->args_ref,
+			      .approvals = call->approvals.v,
+			      .prompt = ar_arena_fmt(
+				      d->arena,
+				      "%.*s was cut after it began, and nobody knows whether it took "
+				      "effect. Find out, then: retry it, skip it, or mark it as done.",
+				      AR_STR_ARG(call->name)) });
 }
 
-void ar_draft_begin_again(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation *call)
+void ar_decide_begin_again(struct ar_decision *d, struct ar_turn *turn, struct ar_invocation *call)
 {
 	bool is_tried_again = call->attempt < AR_SAFE_ATTEMPTS && !turn->is_interrupted;
 
-	ar_draft_fail_call(w, turn, call,
-			   &(struct ar_call_failure){
-				   .status = AR_TOOL_FAILED_STATUS_INTERRUPTED,
-				   .category = is_tried_again ? AR_STR(AR_CATEGORY_NOT_BEGUN)
-							      : AR_STR(AR_CATEGORY_INTERRUPTED),
-				   .message = AR_STR("the runtime stopped before the command began"),
-				   .advice = is_tried_again ? AR_STR("none: it is tried again")
-							    : AR_STR("call again"),
-				   .retryable = true });
-	if (is_tried_again)
-		call->stage = AR_CALL_UNKNOWN;
+	ar_decide_fail_call(d, turn, call,
+			    &(struct ar_call_failure){
+				    .status = AR_TOOL_FAILED_STATUS_INTERRUPTED,
+				    .category = is_tried_again ? AR_STR(AR_CATEGORY_NOT_BEGUN)
+							       : AR_STR(AR_CATEGORY_INTERRUPTED),
+				    .message = AR_STR("the runtime stopped before the command began"),
+				    .advice = is_tried_again ? AR_STR("none: it is tried again")
+							     : AR_STR("call again"),
+				    .retryable = true });
 }
 
 /* Nobody is asked in these modes: readers and the inbox would learn nothing of a write that may have happened. */
-static void warn_of_lost(struct ar_draft *w, const struct ar_turn *turn, const struct ar_invocation *call)
+static void warn_of_lost(struct ar_decision *d, const struct ar_turn *turn, const struct ar_invocation *call)
 {
-	struct ar_ids ids = ar_ids_call(w->d, turn, call);
+	struct ar_ids ids = ar_ids_call(d, turn, call);
 
 	ar_decide_emit(
-		w->d, AR_EV_RUNTIME_WARNING, &ids,
+		d, AR_EV_RUNTIME_WARNING, &ids,
 		&(struct ar_ev_runtime_warning){
 			.code = AR_STR(AR_WARNING_LOST_WRITE),
-			.scope = ar_arena_fmt(w->d->arena, "{\"toolCallId\":\"%.*s\"}", AR_STR_ARG(call->id)),
-			.message = ar_arena_fmt(w->d->arena,
+			.scope = ar_arena_fmt(d->arena, "{\"toolCallId\":\"%.*s\"}", AR_STR_ARG(call->id)),
+			.message = ar_arena_fmt(d->arena,
 						"%.*s was cut after it began and may have taken effect; in "
 						"permission mode %s nobody is asked about it, only the "
 						"model is told",
-						AR_STR_ARG(call->name), ar_permission_mode_of(w->d, turn)) });
+						AR_STR_ARG(call->name), ar_permission_mode_of(d, turn)) });
 }
 
 /* It began, and its end is not known. What changes nothing is tried again; about the rest a person decides. */
-void ar_draft_lose_call(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation *call)
+void ar_decide_lose_call(struct ar_decision *d, struct ar_turn *turn, struct ar_invocation *call)
 {
-	bool is_safe = ar_call_is_safe(call), is_open = is_safe || may_ask(w, turn);
+	bool is_safe = ar_call_is_safe(call), is_open = is_safe || may_ask(d, turn);
 
-	ar_draft_fail_call(
-		w, turn, call,
+	ar_decide_fail_call(
+		d, turn, call,
 		&(struct ar_call_failure){
 			.status = AR_TOOL_FAILED_STATUS_INTERRUPTED,
 			.category = is_open ? AR_STR(AR_CATEGORY_UNKNOWN_OUTCOME)
@@ -287,26 +269,14 @@ void ar_draft_lose_call(struct ar_draft *w, struct ar_turn *turn, struct ar_invo
 			.advice = is_safe ? AR_STR("none: it is tried again")
 					  : AR_STR("find out whether it took effect before repeating it"),
 			.retryable = is_safe });
-	if (is_open)
-		call->stage = AR_CALL_UNKNOWN;
 	if (is_open && !is_safe)
-		ask_about_lost(w, turn, call);
+		ask_about_lost(d, turn, call);
 	else if (!is_open && !turn->is_interrupted)
-		warn_of_lost(w, turn, call);
+		warn_of_lost(d, turn, call);
 }
 
-void ar_call_recovered(struct ar_draft *w, struct ar_turn *turn, struct ar_str id, struct ar_str decision,
-		       struct ar_str response)
+void ar_call_recovered(struct ar_decision *d, struct ar_turn *turn, struct ar_str id)
 {
-	struct ar_invocation *call = ar_turn_call(turn, id);
-
-	if (!call || call->stage != AR_CALL_UNKNOWN)
-		return;
-	call->stage = ar_str_is(decision, "retry") ? AR_CALL_ALLOWED : AR_CALL_ENDED;
-	if (ar_str_is(decision, "mark_done") && !ar_str_absent(response)) {
-		call->answer_ref = ar_decide_content(w->d, response);
-		call->answer_bytes = AR_CONFIRMED_BYTES;
-	}
-	if (!turn->is_lost)
-		ar_draft_advance(w, turn);
+	if (ar_turn_call(turn, id) && !turn->is_lost)
+		ar_decide_advance(d, turn);
 }

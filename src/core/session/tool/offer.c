@@ -1,5 +1,6 @@
 /* Which tools a turn has. The runtime's own come from its inventory; options.tools of the turn may name the ones that are wanted (an empty list: none)
  * and describe more, which the client runs itself. Pure. */
+#include "tool/calls.h"
 #include "decide.h"
 #include "schema.h"
 
@@ -9,7 +10,7 @@ static struct ar_json tools_of(struct ar_decision *d, struct ar_str options)
 {
 	struct ar_json v;
 
-	if (ar_str_absent(options) || ar_json_parse(d->session->json, options, &v, NULL) != AR_OK)
+	if (ar_str_absent(options) || ar_json_parse(d->json, options, &v, NULL) != AR_OK)
 		return (struct ar_json){ 0 };
 	return ar_json_get(v, "tools");
 }
@@ -63,8 +64,7 @@ static enum ar_status check_schemas(struct ar_decision *d, struct ar_str options
 
 		if (o.at[i]->owner != AR_TOOL_CLIENT)
 			continue;
-		if (ar_schema_compile(o.at[i]->schema, d->session->json, &d->schema_steps, &schema, &why) !=
-		    AR_OK)
+		if (ar_schema_compile(o.at[i]->schema, d->json, &d->schema_steps, &schema, &why) != AR_OK)
 			return ar_refuse(err, AR_ERR_INVALID_INPUT, "options.tools: inputSchema of %.*s: %s",
 					 AR_STR_ARG(o.at[i]->name), why.msg);
 		ar_schema_free(schema);
@@ -220,17 +220,33 @@ void ar_session_render_tools(const struct ar_session *s, const struct ar_policy 
 			     const struct ar_turn *turn, struct ar_arena *arena, struct ar_jw *w)
 {
 	struct ar_input in = { .policy = policy };
-	struct ar_decision d = { .arena = arena, .session = s, .input = &in };
+	/* Nothing is emitted, so nothing of the session changes. */
+	struct ar_decision d = {
+		.arena = arena, .session = (struct ar_session *)(uintptr_t)s, .input = &in, .json = s->json
+	};
 	struct ar_offers o = ar_offers_of(&d, turn);
 
 	render_offers(w, &o, policy_words(&d, turn, &o));
 	ar_buf_fini(&d.scratch);
 }
 
-/* It is no call: it has a step of its own and the reserved id catalog_<stepId>. */
-void ar_draft_say_offers(struct ar_draft *w, const struct ar_turn *turn, const struct ar_offers *o)
+struct ar_invocation ar_call_as_offered(const struct ar_invocation *call, const struct ar_offers *offers)
 {
-	struct ar_decision *d = w->d;
+	const struct ar_tool *tool = ar_offers_find(offers, call->name);
+	struct ar_invocation shown = *call;
+
+	if (!tool)
+		return shown;
+	shown.is_read_only = tool->is_read_only;
+	shown.is_parallel = tool->is_concurrency_safe;
+	shown.is_destructive = tool->is_destructive;
+	shown.is_client = tool->owner == AR_TOOL_CLIENT;
+	return shown;
+}
+
+/* It is no call: it has a step of its own and the reserved id catalog_<stepId>. */
+void ar_decide_say_offers(struct ar_decision *d, const struct ar_turn *turn, const struct ar_offers *o)
+{
 	struct ar_ids ids = ar_ids_turn(d, turn);
 	struct ar_str *words = policy_words(d, turn, o); /* first: judging writes JSON too */
 	struct ar_jw j = ar_decide_json(d);

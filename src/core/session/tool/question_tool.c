@@ -23,7 +23,7 @@ static bool is_schema(const struct ar_decision *d, struct ar_str text)
 	struct ar_json v;
 
 	return !ar_str_absent(text) && text.len <= AR_TOOL_SCHEMA_MAX &&
-	       ar_json_parse(d->session->json, text, &v, NULL) == AR_OK && ar_json_type(v) == AR_JSON_OBJECT;
+	       ar_json_parse(d->json, text, &v, NULL) == AR_OK && ar_json_type(v) == AR_JSON_OBJECT;
 }
 
 /* A page is part of what the person reads. */
@@ -55,7 +55,6 @@ enum ar_status ar_decide_tool_asked(struct ar_decision *d, struct ar_error *err)
 	struct ar_invocation *call;
 	struct ar_thread *t;
 	struct ar_turn *turn = ar_session_call(d->session, asked->call, &call, &t);
-	struct ar_draft w;
 
 	(void)err;
 	if (!turn || call->stage != AR_CALL_RUNNING)
@@ -65,14 +64,13 @@ enum ar_status ar_decide_tool_asked(struct ar_decision *d, struct ar_error *err)
 		answer_nothing(d, asked);
 		return AR_OK;
 	}
-	w = ar_draft_of(d, t);
-	ar_draft_ask(&w, turn,
-		     &(struct ar_ask){ .type = AR_ACTION_STRUCTURED_INPUT,
-				       .call = call->id,
-				       .step = call->step,
-				       .tool = call->name,
-				       .prompt = prompt_of(d, asked),
-				       .schema = asked->schema,
-				       .question = asked->question });
+	ar_decide_ask(d, turn,
+		      &(struct ar_ask){ .type = AR_ACTION_STRUCTURED_INPUT,
+					.call = call->id,
+					.step = call->step,
+					.tool = call->name,
+					.prompt = prompt_of(d, asked),
+					.schema = asked->schema,
+					.question = asked->question });
 	return AR_OK;
 }

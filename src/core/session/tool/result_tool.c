@@ -14,7 +14,7 @@ static const struct {
 	[AR_TOOL_CANCELLED] = { AR_TOOL_FAILED_STATUS_INTERRUPTED, "interrupted" },
 };
 
-static void end_call(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation *call,
+static void end_call(struct ar_decision *d, struct ar_turn *turn, struct ar_invocation *call,
 		     const struct ar_tool_end *end)
 {
 	struct ar_call_failure why = { .category = end->category,
@@ -24,32 +24,27 @@ static void end_call(struct ar_draft *w, struct ar_turn *turn, struct ar_invocat
 				       .retryable = end->retryable };
 
 	if (end->outcome == AR_TOOL_OK) {
-		ar_draft_end_call(w, turn, call, end);
+		ar_decide_end_call(d, turn, call, end);
 	} else if (end->outcome == AR_TOOL_LOST && !turn->is_interrupted) {
-		ar_draft_lose_call(w, turn, call);
+		ar_decide_lose_call(d, turn, call);
 	} else {
 		int outcome = end->outcome == AR_TOOL_LOST ? AR_TOOL_CANCELLED : end->outcome;
 
 		why.status = failure_of[outcome].status;
 		if (ar_str_empty(why.category))
 			why.category = ar_str_from(failure_of[outcome].category);
-		ar_draft_fail_call(w, turn, call, &why);
+		ar_decide_fail_call(d, turn, call, &why);
 	}
 }
 
-/* Draft and call of a call that runs; false: it ended meanwhile. */
-static bool open_call(struct ar_decision *d, struct ar_str id, struct ar_draft *ret_draft,
-		      struct ar_turn **ret_turn, struct ar_invocation **ret)
+/* A call that runs, and its turn; false: it ended meanwhile. */
+static bool open_call(struct ar_decision *d, struct ar_str id, struct ar_turn **ret_turn,
+		      struct ar_invocation **ret)
 {
 	struct ar_thread *t;
-	struct ar_turn *turn = ar_session_call(d->session, id, ret, &t);
 
-	if (!turn || (*ret)->stage != AR_CALL_RUNNING)
-		return false;
-	*ret_draft = ar_draft_of(d, t);
-	*ret_turn = ar_draft_own(ret_draft, turn);
-	*ret = ar_turn_call(*ret_turn, id);
-	return true;
+	*ret_turn = ar_session_call(d->session, id, ret, &t);
+	return *ret_turn && (*ret)->stage == AR_CALL_RUNNING;
 }
 
 /* Of a tool that works in a boundary without a process of its own: what it was, and what it stopped. */
@@ -75,14 +70,13 @@ enum ar_status ar_decide_tool_done(struct ar_decision *d, struct ar_error *err)
 	const struct ar_tool_end *end = d->input->tool_end;
 	struct ar_invocation *call;
 	struct ar_turn *turn;
-	struct ar_draft w;
 
 	(void)err;
-	if (!open_call(d, end->call, &w, &turn, &call))
+	if (!open_call(d, end->call, &turn, &call))
 		return AR_OK;
 	say_boundary(d, turn, call, end);
-	end_call(&w, turn, call, end);
-	ar_draft_advance(&w, turn);
+	end_call(d, turn, call, end);
+	ar_decide_advance(d, turn);
 	return AR_OK;
 }
 
@@ -90,19 +84,18 @@ enum ar_status ar_decide_call_due(struct ar_decision *d, struct ar_error *err)
 {
 	struct ar_invocation *call;
 	struct ar_turn *turn;
-	struct ar_draft w;
 
 	(void)err;
-	if (!open_call(d, d->input->subject, &w, &turn, &call) || !call->is_client)
+	if (!open_call(d, d->input->subject, &turn, &call) || !call->is_client)
 		return AR_OK;
-	ar_draft_fail_call(&w, turn, call,
-			   &(struct ar_call_failure){ .status = AR_TOOL_FAILED_STATUS_TIMED_OUT,
-						      .category = AR_STR("timeout"),
-						      .message =
-							      AR_STR("the client brought no result in time"),
-						      .advice = AR_STR("report_tool_result before expiresAt"),
-						      .retryable = true });
-	ar_draft_advance(&w, turn);
+	ar_decide_fail_call(d, turn, call,
+			    &(struct ar_call_failure){
+				    .status = AR_TOOL_FAILED_STATUS_TIMED_OUT,
+				    .category = AR_STR("timeout"),
+				    .message = AR_STR("the client brought no result in time"),
+				    .advice = AR_STR("report_tool_result before expiresAt"),
+				    .retryable = true });
+	ar_decide_advance(d, turn);
 	return AR_OK;
 }
 
@@ -120,23 +113,22 @@ enum ar_status ar_decide_report_tool_result(struct ar_decision *d, struct ar_err
 	struct ar_thread *t;
 	struct ar_invocation *call;
 	struct ar_turn *turn = ar_session_call(d->session, in->tool_call_id, &call, &t);
-	struct ar_draft w;
 
 	if (!turn || (call->stage == AR_CALL_RUNNING && !call->is_client))
 		return ar_refuse(err, AR_ERR_TOOL_CALL_NOT_FOUND,
 				 "no running turn of this session waits for a result of %.*s",
 				 AR_STR_ARG(in->tool_call_id));
-	if (!open_call(d, in->tool_call_id, &w, &turn, &call))
+	if (!open_call(d, in->tool_call_id, &turn, &call))
 		return ar_refuse(err, AR_ERR_ALREADY_RESOLVED, "call %.*s has ended (%.*s)",
 				 AR_STR_ARG(in->tool_call_id), AR_STR_ARG(call->status));
 	end.duration_ms = ar_decide_since(d, call->started) / MILLISECOND;
-	end_call(&w, turn, call, &end);
+	end_call(d, turn, call, &end);
 	ar_decide_reply(d, AR_CMD_REPORT_TOOL_RESULT,
 			&(struct ar_cmd_report_tool_result_out){
 				.tool_call_id = in->tool_call_id,
 				.status = is_error ? AR_REPORT_TOOL_RESULT_STATUS_ERROR
 						   : AR_REPORT_TOOL_RESULT_STATUS_OK,
-				.sequence = (int64_t)(d->session->head + d->event_count) });
-	ar_draft_advance(&w, turn);
+				.sequence = (int64_t)d->session->head });
+	ar_decide_advance(d, turn);
 	return AR_OK;
 }

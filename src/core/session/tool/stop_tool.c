@@ -3,15 +3,15 @@
 #include "process/record.h"
 #include "tool/calls.h"
 
-static void cancel_run(struct ar_draft *w, const struct ar_invocation *call)
+static void cancel_run(struct ar_decision *d, const struct ar_invocation *call)
 {
 	if (call->is_client)
 		return;
-	*ar_decide_effect(w->d, AR_EFFECT_TOOL_CANCEL) =
+	*ar_decide_effect(d, AR_EFFECT_TOOL_CANCEL) =
 		(struct ar_effect){ .kind = AR_EFFECT_TOOL_CANCEL, .subject = call->id };
 }
 
-static void close_call(struct ar_draft *w, struct ar_turn *turn, struct ar_invocation *call)
+static void close_call(struct ar_decision *d, struct ar_turn *turn, struct ar_invocation *call)
 {
 	struct ar_call_failure why = { .status = AR_TOOL_FAILED_STATUS_CANCELLED,
 				       .category = AR_STR("cancelled"),
@@ -19,19 +19,18 @@ static void close_call(struct ar_draft *w, struct ar_turn *turn, struct ar_invoc
 				       .advice = AR_STR("call again if it is still wanted"),
 				       .retryable = true };
 
-	if (call->stage == AR_CALL_UNKNOWN && !ar_call_is_safe(call)) {
-		call->stage = AR_CALL_ENDED; /* the question about it was cancelled: that is its last fact */
-	} else if (call->stage == AR_CALL_RUNNING) {
+	if (call->stage == AR_CALL_RUNNING) {
 		why.status = AR_TOOL_FAILED_STATUS_INTERRUPTED;
-		cancel_run(w, call);
-		ar_draft_fail_call(w, turn, call, &why);
+		cancel_run(d, call);
+		ar_decide_fail_call(d, turn, call, &why);
 	} else {
-		ar_draft_refuse_call(w, turn, call, call->stage == AR_CALL_WAITING ? "ask" : "allowed", &why);
+		ar_decide_refuse_call(d, turn, call, call->stage == AR_CALL_WAITING ? "ask" : "allowed",
+				      &why);
 	}
 }
 
 /* What has not begun ends at once; what runs is told to stop, unless its tool wants to be waited for, and ends by itself. */
-bool ar_draft_stop_calls(struct ar_draft *w, struct ar_turn *turn)
+bool ar_decide_stop_calls(struct ar_decision *d, struct ar_turn *turn)
 {
 	bool is_running = false;
 
@@ -41,23 +40,22 @@ bool ar_draft_stop_calls(struct ar_draft *w, struct ar_turn *turn)
 		if (call->stage == AR_CALL_ENDED)
 			continue;
 		if (call->stage != AR_CALL_RUNNING || call->is_client) {
-			close_call(w, turn, call);
+			close_call(d, turn, call);
 			continue;
 		}
 		is_running = true;
 		if (!call->blocks)
-			cancel_run(w, call);
+			cancel_run(d, call);
 	}
 	return is_running;
 }
 
-void ar_draft_close_calls(struct ar_draft *w, struct ar_turn *turn)
+void ar_decide_close_calls(struct ar_decision *d, struct ar_turn *turn)
 {
 	for (size_t i = 0; i < turn->calls.count; i++) {
 		if (ar_call_at(turn, i)->stage != AR_CALL_ENDED)
-			close_call(w, turn, ar_call_at(turn, i));
+			close_call(d, turn, ar_call_at(turn, i));
 	}
-	ar_draft_join_answers(w, turn);
 }
 
 /* ---- after a crash ---- */
@@ -89,28 +87,28 @@ bool ar_turn_only_waits(const struct ar_session *s, const struct ar_turn *turn)
 	return waits;
 }
 
-void ar_draft_rearm_calls(struct ar_draft *w, const struct ar_turn *turn)
+void ar_decide_rearm_calls(struct ar_decision *d, const struct ar_turn *turn)
 {
 	for (size_t i = 0; i < turn->calls.count; i++) {
 		const struct ar_invocation *call = ar_call_at(turn, i);
 
-		if ((call->stage == AR_CALL_RUNNING && call->is_client) || has_process(w->d->session, call))
-			ar_draft_run_call(w, turn, call);
+		if ((call->stage == AR_CALL_RUNNING && call->is_client) || has_process(d->session, call))
+			ar_decide_run_call(d, turn, call);
 	}
 }
 
-void ar_draft_recover_calls(struct ar_draft *w, struct ar_turn *turn)
+void ar_decide_recover_calls(struct ar_decision *d, struct ar_turn *turn)
 {
 	for (size_t i = 0; i < turn->calls.count; i++) {
 		struct ar_invocation *call = ar_call_at(turn, i);
 
-		if (call->stage != AR_CALL_RUNNING || call->is_client || has_process(w->d->session, call))
+		if (call->stage != AR_CALL_RUNNING || call->is_client || has_process(d->session, call))
 			continue;
 		if (call->runs_process.v)
-			ar_draft_begin_again(w, turn, call);
+			ar_decide_begin_again(d, turn, call);
 		else
-			ar_draft_lose_call(w, turn, call);
+			ar_decide_lose_call(d, turn, call);
 	}
-	ar_draft_rearm_calls(w, turn);
-	ar_draft_advance(w, turn);
+	ar_decide_rearm_calls(d, turn);
+	ar_decide_advance(d, turn);
 }

@@ -22,13 +22,12 @@ static struct ar_str usage_of(struct ar_decision *d, const struct ar_turn *turn)
 	return ar_decide_json_end(d);
 }
 
-void ar_draft_complete(struct ar_draft *w, struct ar_turn *turn, struct ar_str output_ref,
-		       struct ar_str stop_reason)
+void ar_decide_complete(struct ar_decision *d, struct ar_turn *turn, struct ar_str output_ref,
+			struct ar_str stop_reason)
 {
-	struct ar_decision *d = w->d;
 	struct ar_ids ids = ar_ids_turn(d, turn);
 
-	ar_budget_stop_clock(w, turn);
+	ar_budget_stop_clock(d, turn);
 	ar_decide_emit(d, AR_EV_TASK_ATTEMPT_COMPLETED, &ids,
 		       &(struct ar_ev_task_attempt_completed){
 			       .status = AR_TASK_ATTEMPT_COMPLETED_STATUS_COMPLETED,
@@ -47,7 +46,7 @@ void ar_draft_complete(struct ar_draft *w, struct ar_turn *turn, struct ar_str o
 			       .attempts = AR_OPT_INT(turn->task->attempts),
 		       });
 	ar_task_turn_ended(d, turn, &(struct ar_turn_end){ .output_ref = output_ref });
-	ar_draft_next(w);
+	ar_decide_next(d, ar_decide_thread(d, turn));
 }
 
 static const int attempt_status[] = {
@@ -57,41 +56,39 @@ static const int attempt_status[] = {
 	[AR_TURN_FAILED_STATUS_LOST] = AR_TASK_ATTEMPT_FAILED_STATUS_LOST,
 };
 
-static void end_task(struct ar_draft *w, const struct ar_turn *turn, const struct ar_ending *end,
+static void end_task(struct ar_decision *d, const struct ar_turn *turn, const struct ar_ending *end,
 		     struct ar_str error)
 {
-	struct ar_ids ids = ar_ids_turn(w->d, turn);
+	struct ar_ids ids = ar_ids_turn(d, turn);
 
 	if (end->status == AR_TURN_FAILED_STATUS_CANCELLED) {
-		ar_decide_emit(w->d, AR_EV_TASK_CANCELLED, &ids,
+		ar_decide_emit(d, AR_EV_TASK_CANCELLED, &ids,
 			       &(struct ar_ev_task_cancelled){ .cancelled_by =
 								       AR_TASK_CANCELLED_CANCELLED_BY_USER,
 							       .reason = end->message });
 		return;
 	}
 	if (end->status == AR_TURN_FAILED_STATUS_TIMED_OUT) {
-		ar_decide_emit(w->d, AR_EV_TASK_TIMED_OUT, &ids,
+		ar_decide_emit(d, AR_EV_TASK_TIMED_OUT, &ids,
 			       &(struct ar_ev_task_timed_out){
 				       .limit_kind = turn->silent.v ? AR_TASK_TIMED_OUT_LIMIT_KIND_INACTIVITY
 								    : AR_TASK_TIMED_OUT_LIMIT_KIND_TIME,
-				       .limit_ms = turn->silent.v ? w->d->input->policy->budget.inactivity_ms
-								  : ar_budget_ms(w->d, turn),
-				       .elapsed_ms =
-					       AR_OPT_INT(ar_decide_since(w->d, turn->started) / 1000) });
+				       .limit_ms = turn->silent.v ? d->input->policy->budget.inactivity_ms
+								  : ar_budget_ms(d, turn),
+				       .elapsed_ms = AR_OPT_INT(ar_decide_since(d, turn->started) / 1000) });
 		return;
 	}
-	ar_decide_emit(w->d, AR_EV_TASK_FAILED, &ids,
+	ar_decide_emit(d, AR_EV_TASK_FAILED, &ids,
 		       &(struct ar_ev_task_failed){ .last_error = error, .failure_category = end->category });
 }
 
-static void end_facts(struct ar_draft *w, const struct ar_turn *turn, const struct ar_ending *end)
+static void end_facts(struct ar_decision *d, const struct ar_turn *turn, const struct ar_ending *end)
 {
-	struct ar_decision *d = w->d;
 	struct ar_ids ids = ar_ids_turn(d, turn);
 	struct ar_str error = ar_decide_error(d, end->category, end->message, end->retryable, end->advice);
 	bool is_cancelled = end->status == AR_TURN_FAILED_STATUS_CANCELLED;
 
-	if (!ar_str_absent(turn->run) && !turn->is_lost)
+	if (ar_task_open_run(turn->task))
 		ar_decide_emit(d, AR_EV_TASK_ATTEMPT_FAILED, &ids,
 			       &(struct ar_ev_task_attempt_failed){ .status = attempt_status[end->status],
 								    .retryable = end->retryable,
@@ -99,7 +96,7 @@ static void end_facts(struct ar_draft *w, const struct ar_turn *turn, const stru
 								    .last_error = error,
 								    .next_attempt_policy = AR_STR("manual"),
 								    .ended_at = d->input->now });
-	end_task(w, turn, end, error);
+	end_task(d, turn, end, error);
 	ar_decide_emit(d, AR_EV_TURN_FAILED, &ids,
 		       &(struct ar_ev_turn_failed){ .status = end->status,
 						    .error = error,
@@ -116,18 +113,17 @@ static void end_facts(struct ar_draft *w, const struct ar_turn *turn, const stru
 						  .retryable = end->retryable });
 }
 
-void ar_draft_fail(struct ar_draft *w, struct ar_turn *turn, const struct ar_ending *end)
+void ar_decide_fail(struct ar_decision *d, struct ar_turn *turn, const struct ar_ending *end)
 {
-	ar_hook_end_runs(w, turn, false);
-	ar_draft_cancel_actions(w, turn, end->message);
-	ar_draft_close_calls(w, turn);
-	ar_draft_compaction_dropped(w, turn, end->category, end->message);
-	ar_budget_stop_clock(w, turn);
-	ar_draft_take_steers(w, turn);
-	end_facts(w, turn, end);
+	ar_hook_end_runs(d, turn, false);
+	ar_decide_cancel_actions(d, turn, end->message);
+	ar_decide_close_calls(d, turn);
+	ar_decide_compaction_dropped(d, turn, end->category, end->message);
+	ar_budget_stop_clock(d, turn);
+	end_facts(d, turn, end);
 	if (turn->unwanted.v)
-		ar_draft_roll_back_turn(w, turn);
-	ar_draft_next(w);
+		ar_decide_roll_back_turn(d, turn);
+	ar_decide_next(d, ar_decide_thread(d, turn));
 }
 
 static struct ar_ending cancellation(struct ar_str reason, struct ar_str output_ref)
@@ -159,22 +155,25 @@ static struct ar_ending silence(struct ar_str reason, struct ar_str output_ref)
 				   .output_ref = output_ref };
 }
 
-void ar_draft_cancel(struct ar_draft *w, struct ar_turn *turn, struct ar_str reason, struct ar_str output_ref)
+void ar_decide_cancel(struct ar_decision *d, struct ar_turn *turn, struct ar_str reason,
+		      struct ar_str output_ref)
 {
 	struct ar_ending end = cancellation(reason, output_ref);
 
 	if (turn->overdue.v)
 		end = turn->silent.v ? silence(reason, output_ref) : overrun(reason, output_ref);
-	ar_draft_fail(w, turn, &end);
+	ar_decide_fail(d, turn, &end);
 }
 
-void ar_draft_cancel_queued(struct ar_draft *w, struct ar_turn *turn, struct ar_str reason)
+void ar_decide_cancel_queued(struct ar_decision *d, struct ar_turn *turn, struct ar_str reason)
 {
+	const struct ar_thread *t = ar_decide_thread(d, turn);
 	struct ar_ending end = cancellation(reason, AR_STR_NONE);
+	struct ar_vec rest = ar_vec_copy(d->arena, &t->queue);
 	size_t at;
 
-	if (ar_vec_find(&w->queue, turn, &at))
-		ar_vec_remove(&w->queue, at);
-	ar_draft_queue_changed(w, AR_QUEUE_CHANGED_CHANGE_REMOVED, turn);
-	end_facts(w, turn, &end);
+	if (ar_vec_find(&rest, turn, &at))
+		ar_vec_remove(&rest, at);
+	ar_decide_queue_changed(d, t, AR_QUEUE_CHANGED_CHANGE_REMOVED, turn, &rest);
+	end_facts(d, turn, &end);
 }

@@ -67,7 +67,7 @@ enum ar_status ar_decide_input(struct ar_decision *d, struct ar_str input, struc
 		ar_jw_close_array(&w);
 		ret->parts = ar_decide_json_end(d);
 	}
-	if (ar_str_absent(ret->parts) || ar_json_parse(d->session->json, ret->parts, &parts, err) != AR_OK ||
+	if (ar_str_absent(ret->parts) || ar_json_parse(d->json, ret->parts, &parts, err) != AR_OK ||
 	    ar_json_len(parts) == 0)
 		return ar_refuse(err, AR_ERR_INVALID_INPUT,
 				 "a turn needs 'input' (array of parts) or 'text'");

@@ -19,39 +19,53 @@ static enum ar_status find_queued(struct ar_decision *d, struct ar_str queued_tu
 	return AR_OK;
 }
 
-void ar_draft_say_interrupting(struct ar_draft *w, const struct ar_turn *turn, struct ar_str reason)
+static struct ar_str interrupt_metadata(const struct ar_turn *turn, enum ar_interrupt why)
 {
-	struct ar_ids ids = ar_ids_turn(w->d, turn);
+	if (turn->silent.v || why == AR_INTERRUPT_SILENT)
+		return AR_STR("{\"limit\":\"" AR_LIMIT_SILENCE "\"}");
+	if (turn->overdue.v || why == AR_INTERRUPT_OVERDUE)
+		return AR_STR("{\"limit\":\"turn_ms\"}");
+	return turn->unwanted.v || why == AR_INTERRUPT_ROLLBACK ? AR_STR("{\"rollback\":true}")
+								: AR_STR("{}");
+}
 
-	ar_decide_emit(w->d, AR_EV_RUN_STATUS, &ids,
-		       &(struct ar_ev_run_status){
-			       .phase = AR_STR(AR_PHASE_INTERRUPTING),
-			       .title = AR_STR("Interrupt requested"),
-			       .detail = reason,
-			       .checkpoints = AR_STR("[]"),
-			       .metadata = turn->silent.v     ? AR_STR("{\"limit\":\"" AR_LIMIT_SILENCE "\"}")
-					   : turn->overdue.v  ? AR_STR("{\"limit\":\"turn_ms\"}")
-					   : turn->unwanted.v ? AR_STR("{\"rollback\":true}")
-							      : AR_STR("{}") });
+void ar_decide_say_interrupting(struct ar_decision *d, const struct ar_turn *turn, enum ar_interrupt why,
+				struct ar_str reason)
+{
+	struct ar_ids ids = ar_ids_turn(d, turn);
+
+	ar_decide_emit(d, AR_EV_RUN_STATUS, &ids,
+		       &(struct ar_ev_run_status){ .phase = AR_STR(AR_PHASE_INTERRUPTING),
+						   .title = AR_STR("Interrupt requested"),
+						   .detail = reason,
+						   .checkpoints = AR_STR("[]"),
+						   .metadata = interrupt_metadata(turn, why) });
 }
 
 /* The intent is a fact before anything is stopped: a crash right after the reply still ends in cancelled. */
-void ar_draft_interrupt(struct ar_draft *w, struct ar_turn *turn, struct ar_str reason)
+void ar_decide_interrupt_for(struct ar_decision *d, struct ar_turn *turn, enum ar_interrupt why,
+			     struct ar_str reason)
 {
+	bool is_lost = turn->is_lost;
 	struct ar_effect *cancel;
 
-	ar_draft_status(w, AR_THREAD_STATUS_RUNNING, AR_REASON_INTERRUPT, "interrupting", turn);
-	ar_draft_say_interrupting(w, turn, reason);
-	ar_draft_cancel_actions(w, turn, reason);
+	ar_decide_status(d, ar_decide_thread(d, turn), AR_THREAD_STATUS_RUNNING, AR_REASON_INTERRUPT,
+			 "interrupting", turn);
+	ar_decide_say_interrupting(d, turn, why, reason);
+	ar_decide_cancel_actions(d, turn, reason);
 	if (ar_str_absent(turn->open_step)) {
-		turn = ar_draft_own(w, turn);
-		if (turn->is_lost || !ar_draft_stop_calls(w, turn))
-			ar_draft_cancel(w, turn, reason, AR_STR_NONE);
+		if (is_lost || !ar_decide_stop_calls(d, turn))
+			ar_decide_cancel(d, turn, reason, AR_STR_NONE);
 		return;
 	}
-	cancel = ar_decide_effect(w->d, AR_EFFECT_MODEL_CANCEL);
+	cancel = ar_decide_effect(d, AR_EFFECT_MODEL_CANCEL);
 	cancel->turn = turn->id;
 	cancel->step = turn->open_step;
+}
+
+void ar_decide_interrupt(struct ar_decision *d, struct ar_turn *turn, struct ar_str reason)
+{
+	ar_decide_interrupt_for(d, turn, AR_INTERRUPT_ASKED, reason);
 }
 
 enum ar_status ar_decide_promote_queued_turn(struct ar_decision *d, struct ar_error *err)
@@ -61,26 +75,26 @@ enum ar_status ar_decide_promote_queued_turn(struct ar_decision *d, struct ar_er
 	struct ar_thread *t;
 	struct ar_cmd_promote_queued_turn_out out;
 	struct ar_turn *turn, *active;
-	struct ar_draft w;
+	struct ar_vec order;
 	size_t at;
 
 	if (find_queued(d, in->queued_turn_id, in->turn_id, &turn, &t, err) != AR_OK)
 		return AR_E_REFUSED;
-	w = ar_draft_of(d, t);
-	if (!ar_vec_find(&w.queue, turn, &at))
+	order = ar_vec_copy(d->arena, &t->queue);
+	if (!ar_vec_find(&order, turn, &at))
 		return ar_refuse(err, AR_ERR_QUEUED_TURN_NOT_FOUND, "turn %.*s has ended",
 				 AR_STR_ARG(turn->id));
-	if (to >= w.queue.count)
-		to = w.queue.count - 1;
+	if (to >= order.count)
+		to = order.count - 1;
 	if (at != to) {
-		ar_vec_remove(&w.queue, at);
-		ar_vec_insert(d->arena, &w.queue, to, turn);
-		ar_draft_queue_changed(&w, AR_QUEUE_CHANGED_CHANGE_PROMOTED, turn);
+		ar_vec_remove(&order, at);
+		ar_vec_insert(d->arena, &order, to, turn);
+		ar_decide_queue_changed(d, t, AR_QUEUE_CHANGED_CHANGE_PROMOTED, turn, &order);
 	}
-	out.order = ar_draft_order(&w);
+	out.order = ar_decide_order(d, &order);
 	active = ar_thread_active(t);
 	if (in->interrupt_active.v && active && !active->is_interrupted)
-		ar_draft_interrupt(&w, active, AR_STR("a promoted turn takes its place"));
+		ar_decide_interrupt(d, active, AR_STR("a promoted turn takes its place"));
 	ar_decide_reply(d, AR_CMD_PROMOTE_QUEUED_TURN, &out);
 	return AR_OK;
 }
@@ -92,26 +106,24 @@ enum ar_status ar_decide_remove_queued_turn(struct ar_decision *d, struct ar_err
 	struct ar_cmd_remove_queued_turn_out out = { 0 };
 	struct ar_thread *t;
 	struct ar_turn *turn;
-	struct ar_draft w;
 	size_t at;
 
 	if (find_queued(d, in->queued_turn_id, in->turn_id, &turn, &t, err) != AR_OK)
 		return AR_E_REFUSED;
-	w = ar_draft_of(d, t);
-	out.removed = ar_vec_find(&w.queue, turn, &at);
+	out.removed = ar_vec_find(&t->queue, turn, &at);
 	if (out.removed)
-		ar_draft_cancel_queued(&w, turn, reason);
-	out.order = ar_draft_order(&w);
+		ar_decide_cancel_queued(d, turn, reason);
+	out.order = ar_decide_order(d, &t->queue);
 	ar_decide_reply(d, AR_CMD_REMOVE_QUEUED_TURN, &out);
 	return AR_OK;
 }
 
 /* ---- interrupt ---- */
 
-static void clear_queue(struct ar_draft *w, struct ar_str reason)
+static void clear_queue(struct ar_decision *d, const struct ar_thread *t, struct ar_str reason)
 {
-	while (w->queue.count > 0)
-		ar_draft_cancel_queued(w, w->queue.at[w->queue.count - 1], reason);
+	while (d->fault == AR_OK && t->queue.count > 0)
+		ar_decide_cancel_queued(d, t->queue.at[t->queue.count - 1], reason);
 }
 
 static bool is_target(const struct ar_cmd_interrupt_turn_in *in, const struct ar_thread *t,
@@ -220,11 +232,10 @@ enum ar_status ar_decide_interrupt_turn(struct ar_decision *d, struct ar_error *
 	out.affected = affected(d, &targets);
 	for (size_t i = 0; i < targets.count; i++) {
 		struct ar_turn *turn = targets.at[i];
-		struct ar_draft w = ar_draft_of(d, ar_session_thread(d->session, turn->thread));
 
 		if (in->queue_policy == AR_INTERRUPT_TURN_QUEUE_POLICY_CLEAR)
-			clear_queue(&w, in->reason);
-		ar_draft_interrupt(&w, turn, in->reason);
+			clear_queue(d, ar_decide_thread(d, turn), in->reason);
+		ar_decide_interrupt(d, turn, in->reason);
 		out.result = AR_INTERRUPT_TURN_RESULT_ACCEPTED;
 		out.turn_id = turn->id;
 	}

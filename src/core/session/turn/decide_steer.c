@@ -71,10 +71,3 @@ enum ar_status ar_decide_steer_turn(struct ar_decision *d, struct ar_error *err)
 							 .applied_at_step = ids.at[AR_SCOPE_STEP] });
 	return AR_OK;
 }
-
-void ar_draft_take_steers(struct ar_draft *w, struct ar_turn *turn)
-{
-	for (size_t i = 0; i < turn->steers.count; i++)
-		ar_vec_push(w->d->arena, &w->context, turn->steers.at[i]);
-	turn->steers.count = 0;
-}

@@ -32,16 +32,13 @@ static void create_session(struct ar_decision *d, const struct birth *b)
 
 static struct ar_thread *start_thread(struct ar_decision *d)
 {
-	struct ar_thread *t = ar_arena_alloc(d->arena, sizeof(*t));
-	struct ar_ids ids;
+	struct ar_ids ids = { 0 };
 
-	t->id = ar_decide_mint(d, "thread", &d->counters.thread);
-	t->status = AR_THREAD_STATUS_IDLE;
-	ids = ar_ids_thread(t);
+	ids.at[AR_SCOPE_THREAD] = ar_decide_mint(d, "thread", &d->counters.thread);
 	ar_decide_emit(d, AR_EV_THREAD_STARTED, &ids,
 		       &(struct ar_ev_thread_started){ .reason = AR_THREAD_STARTED_REASON_NEW,
 						       .status = AR_THREAD_STATUS_IDLE });
-	return t;
+	return ar_session_thread(d->session, ids.at[AR_SCOPE_THREAD]);
 }
 
 static enum ar_status check_tenant(const struct ar_decision *d, struct ar_error *err)
@@ -77,81 +74,69 @@ enum ar_status ar_decide_create_session(struct ar_decision *d, struct ar_error *
 	return AR_OK;
 }
 
-/* ---- drafts ---- */
+/* ---- threads and their queue ---- */
 
-struct ar_draft ar_draft_of(struct ar_decision *d, const struct ar_thread *t)
+struct ar_thread *ar_decide_thread(const struct ar_decision *d, const struct ar_turn *turn)
 {
-	struct ar_draft w = {
-		.d = d,
-		.thread = t,
-		.kept = t->context.count,
-		.boundary = ar_thread_boundary(t, INT64_MAX),
-		.sent = (size_t)t->sent,
-		.anchor = t->anchor.v,
-		.anchor_at = t->anchor_at.v,
-		.budget = d->session->budget,
-		.base = t->request_ref,
-	};
-
-	for (size_t i = 0; i < t->queue.count; i++)
-		ar_vec_push(d->arena, &w.queue, t->queue.at[i]);
-	return w;
+	return ar_session_thread(d->session, turn->thread);
 }
 
-void ar_draft_status(struct ar_draft *w, int status, const char *reason, const char *detail,
-		     const struct ar_turn *turn)
+void ar_decide_status(struct ar_decision *d, const struct ar_thread *t, int status, const char *reason,
+		      const char *detail, const struct ar_turn *turn)
 {
-	struct ar_ids ids = turn ? ar_ids_turn(w->d, turn) : ar_ids_thread(w->thread);
+	struct ar_ids ids = turn ? ar_ids_turn(d, turn) : ar_ids_thread(t);
 
-	ar_decide_emit(w->d, AR_EV_THREAD_UPDATED, &ids,
+	ar_decide_emit(d, AR_EV_THREAD_UPDATED, &ids,
 		       &(struct ar_ev_thread_updated){ .status = status,
 						       .reason = ar_str_from(reason),
 						       .status_detail = ar_str_from(detail),
 						       .active_turn_id = turn ? turn->id : AR_STR_NONE });
 }
 
-struct ar_str ar_draft_order(struct ar_draft *w)
+struct ar_str ar_decide_order(struct ar_decision *d, const struct ar_vec *queue)
 {
-	struct ar_jw j = ar_decide_json(w->d);
+	struct ar_jw j = ar_decide_json(d);
 
 	ar_jw_open_array(&j);
-	for (size_t i = 0; i < w->queue.count; i++)
-		ar_jw_str(&j, ((const struct ar_turn *)w->queue.at[i])->id);
+	for (size_t i = 0; i < queue->count; i++)
+		ar_jw_str(&j, ((const struct ar_turn *)queue->at[i])->id);
 	ar_jw_close_array(&j);
-	return ar_decide_json_end(w->d);
+	return ar_decide_json_end(d);
 }
 
-void ar_draft_queue_changed(struct ar_draft *w, int change, const struct ar_turn *turn)
+void ar_decide_queue_changed(struct ar_decision *d, const struct ar_thread *t, int change,
+			     const struct ar_turn *turn, const struct ar_vec *order)
 {
-	struct ar_ids ids = ar_ids_thread(w->thread);
+	struct ar_ids ids = ar_ids_thread(t);
 
-	if (turn)
-		ids.at[AR_SCOPE_TURN] = turn->id;
-	ids.at[AR_SCOPE_QUEUE] = ar_arena_fmt(w->d->arena, "queue_%.*s", AR_STR_ARG(w->thread->id));
-	ar_decide_emit(w->d, AR_EV_QUEUE_CHANGED, &ids,
+	ids.at[AR_SCOPE_TURN] = turn->id;
+	ids.at[AR_SCOPE_QUEUE] = ar_arena_fmt(d->arena, "queue_%.*s", AR_STR_ARG(t->id));
+	ar_decide_emit(d, AR_EV_QUEUE_CHANGED, &ids,
 		       &(struct ar_ev_queue_changed){
 			       .change = change,
-			       .queued_turn_id = turn ? turn->id : AR_STR_NONE,
-			       .order = ar_draft_order(w),
-			       .source = turn && !ar_str_absent(turn->source) ? turn->source
-									      : AR_STR("runtime"),
+			       .queued_turn_id = turn->id,
+			       .order = ar_decide_order(d, order),
+			       .source = ar_str_absent(turn->source) ? AR_STR("runtime") : turn->source,
 			       .policy = AR_STR("{\"busy\":\"queue\",\"order\":\"fifo\"}"),
 			       .resume_state = AR_STR("automatic"),
 		       });
 }
 
-void ar_draft_next(struct ar_draft *w)
+void ar_decide_next(struct ar_decision *d, struct ar_thread *t)
 {
+	struct ar_vec rest = ar_vec_copy(d->arena, &t->queue);
 	struct ar_turn *next;
 
-	if (w->queue.count == 0) {
-		ar_draft_status(w, AR_THREAD_STATUS_IDLE, "turn_ended", NULL, NULL);
+	if (d->fault != AR_OK)
+		return; /* the queue would never get shorter */
+	if (rest.count == 0) {
+		ar_decide_status(d, t, AR_THREAD_STATUS_IDLE, "turn_ended", NULL, NULL);
 		return;
 	}
-	next = w->queue.at[0];
-	ar_vec_remove(&w->queue, 0);
-	ar_draft_queue_changed(w, AR_QUEUE_CHANGED_CHANGE_DEQUEUED, next);
-	ar_draft_start(w, next);
+	next = rest.at[0];
+	ar_vec_remove(&rest, 0);
+	ar_decide_queue_changed(d, t, AR_QUEUE_CHANGED_CHANGE_DEQUEUED, next, &rest);
+	ar_decide_start(d, next);
 }
 
 /* ---- starting ---- */
@@ -181,17 +166,14 @@ static struct ar_str retry_policy(struct ar_decision *d)
 	return ar_decide_json_end(d);
 }
 
-void ar_draft_attempt(struct ar_draft *w, struct ar_turn *turn, int trigger)
+void ar_decide_attempt(struct ar_decision *d, struct ar_turn *turn, int trigger)
 {
-	struct ar_decision *d = w->d;
 	bool is_bystander = d->input->kind == AR_IN_RECOVER && d->input->is_bystander;
-	struct ar_ids ids;
+	struct ar_ids ids = ar_ids_run(d, turn, ar_decide_mint(d, "run", &d->counters.run));
 
-	turn->run = ar_decide_mint(d, "run", &d->counters.run);
-	ids = ar_ids_turn(d, turn);
 	ar_decide_emit(d, AR_EV_TASK_ATTEMPT_STARTED, &ids,
 		       &(struct ar_ev_task_attempt_started){
-			       .attempt_count = ++turn->task->attempts,
+			       .attempt_count = turn->task->attempts + 1,
 			       .worker = AR_STR("{\"kind\":\"runtime\"}"),
 			       .input_refs =
 				       ar_arena_fmt(d->arena, "[\"%.*s\"]", AR_STR_ARG(turn->input_ref)),
@@ -201,11 +183,9 @@ void ar_draft_attempt(struct ar_draft *w, struct ar_turn *turn, int trigger)
 		       });
 }
 
-void ar_draft_start(struct ar_draft *w, struct ar_turn *turn)
+void ar_decide_start(struct ar_decision *d, struct ar_turn *turn)
 {
-	struct ar_decision *d = w->d;
 	struct ar_str environment = ar_turn_environment(d, turn);
-	struct ar_context_entry *entry = ar_arena_alloc(d->arena, sizeof(*entry));
 	struct ar_ids ids = ar_ids_turn(d, turn);
 
 	ar_decide_emit(d, AR_EV_TURN_STARTED, &ids,
@@ -213,72 +193,23 @@ void ar_draft_start(struct ar_draft *w, struct ar_turn *turn)
 						     .input_snapshot_ref = input_snapshot(d, turn),
 						     .execution_environment_ref = environment,
 						     .task_id = turn->task->id });
-	turn = ar_draft_own(w, turn);
-	ar_draft_attempt(w, turn, AR_TASK_ATTEMPT_STARTED_TRIGGER_START);
+	ar_decide_attempt(d, turn, AR_TASK_ATTEMPT_STARTED_TRIGGER_START);
 	ids = ar_ids_turn(d, turn);
 	ar_decide_emit(d, AR_EV_TASK_STARTED, &ids,
 		       &(struct ar_ev_task_started){ .run_id = turn->run,
 						     .worker = AR_STR("{\"kind\":\"runtime\"}"),
 						     .thread_id = turn->thread,
 						     .environment_ref = environment });
-	ar_budget_start_clock(w, turn, d->input->now);
-	ar_draft_status(w, AR_THREAD_STATUS_RUNNING, "turn_started", "preparing", turn);
-	*entry = (struct ar_context_entry){ .role = AR_CONTEXT_USER,
-					    .ref = turn->input_ref,
-					    .bytes = turn->input_bytes };
-	if (!ar_turn_is_system(turn))
-		ar_vec_push(d->arena, &w->context, entry);
-	ar_draft_begin(w, turn);
+	ar_budget_start_clock(d, turn, d->input->now);
+	ar_decide_status(d, ar_decide_thread(d, turn), AR_THREAD_STATUS_RUNNING, "turn_started", "preparing",
+			 turn);
+	ar_decide_begin(d, turn);
 }
 
 /* ---- submitting ---- */
 
-struct ar_turn *ar_draft_own(struct ar_draft *w, const struct ar_turn *turn)
-{
-	struct ar_turn *copy = ar_arena_alloc(w->d->arena, sizeof(*copy));
-	struct ar_task *task = ar_arena_alloc(w->d->arena, sizeof(*task));
-
-	*copy = *turn;
-	*task = *turn->task;
-	copy->task = task;
-	copy->calls = (struct ar_vec){ 0 };
-	for (size_t i = 0; i < turn->calls.count; i++) {
-		struct ar_invocation *call = ar_arena_alloc(w->d->arena, sizeof(*call));
-
-		*call = *(const struct ar_invocation *)turn->calls.at[i];
-		ar_vec_push(w->d->arena, &copy->calls, call);
-	}
-	copy->hooks = (struct ar_vec){ 0 };
-	for (size_t i = 0; i < turn->hooks.count; i++) {
-		struct ar_hook_chain *chain = ar_arena_alloc(w->d->arena, sizeof(*chain));
-
-		*chain = *(const struct ar_hook_chain *)turn->hooks.at[i];
-		ar_vec_push(w->d->arena, &copy->hooks, chain);
-	}
-	return copy;
-}
-
-struct ar_turn *ar_draft_turn(struct ar_draft *w, const struct ar_cmd_submit_turn_in *in,
-			      const struct ar_turn_input *input)
-{
-	struct ar_decision *d = w->d;
-	struct ar_turn *turn = ar_arena_alloc(d->arena, sizeof(*turn));
-
-	turn->id = ar_str_absent(in->turn_id) ? ar_decide_mint(d, "turn", &d->counters.turn) : in->turn_id;
-	turn->thread = w->thread->id;
-	turn->task = ar_arena_alloc(d->arena, sizeof(*turn->task));
-	turn->task->id = ar_decide_mint(d, "task", &d->counters.task);
-	turn->source = ar_str_absent(in->source) ? AR_STR("api") : in->source;
-	turn->input_ref = ar_decide_content(d, input->parts);
-	turn->input_bytes = (int64_t)input->parts.len;
-	turn->input_preview = input->preview;
-	turn->has_images.v = turn->has_images.set = input->has_images;
-	turn->options = ar_str_absent(in->options) ? AR_STR("{}") : in->options;
-	return turn;
-}
-
 /* Each turn has a task; this one is the runtime's own and hidden from lists by default. */
-static void create_task(struct ar_decision *d, const struct ar_turn *turn)
+static void create_task(struct ar_decision *d, const struct ar_turn *turn, const struct ar_task *parent)
 {
 	struct ar_ids ids = ar_ids_turn(d, turn);
 	struct ar_jw w = ar_decide_json(d);
@@ -290,8 +221,9 @@ static void create_task(struct ar_decision *d, const struct ar_turn *turn)
 	ar_jw_mstr(&w, "turnId", turn->id);
 	ar_jw_close(&w);
 	scope = ar_decide_json_end(d);
-	ids.at[AR_SCOPE_PARENT_TASK] = turn->task->parent;
-	ids.at[AR_SCOPE_ROOT_TASK] = turn->task->root;
+	ids.at[AR_SCOPE_TASK] = ar_decide_mint(d, "task", &d->counters.task);
+	ids.at[AR_SCOPE_PARENT_TASK] = parent ? parent->id : AR_STR_NONE;
+	ids.at[AR_SCOPE_ROOT_TASK] = parent ? parent->root : AR_STR_NONE;
 	ar_decide_emit(d, AR_EV_TASK_CREATED, &ids,
 		       &(struct ar_ev_task_created){
 			       .objective = ar_str_empty(turn->input_preview) ? AR_STR("(no text)")
@@ -307,39 +239,49 @@ static void create_task(struct ar_decision *d, const struct ar_turn *turn)
 						      .accepted_at = d->input->now });
 }
 
-void ar_draft_admit(struct ar_draft *w, const struct ar_turn *turn, const struct ar_cmd_submit_turn_in *in,
-		    bool is_queued)
+struct ar_turn *ar_decide_submit(struct ar_decision *d, const struct ar_thread *t,
+				 const struct ar_new_turn *n)
 {
-	struct ar_ids ids = ar_ids_turn(w->d, turn);
+	const struct ar_cmd_submit_turn_in *in = n->in;
+	struct ar_ids ids = ar_ids_thread(t);
+	struct ar_str id =
+		ar_str_absent(in->turn_id) ? ar_decide_mint(d, "turn", &d->counters.turn) : in->turn_id;
+	struct ar_turn *turn;
 
-	ar_decide_emit(w->d, AR_EV_TURN_SUBMITTED, &ids,
+	ids.at[AR_SCOPE_TURN] = id;
+	ids.at[AR_SCOPE_TASK] =
+		ar_id_inner(d->arena, "task", d->session->core, (uint64_t)d->counters.task + 1);
+	ar_decide_emit(d, AR_EV_TURN_SUBMITTED, &ids,
 		       &(struct ar_ev_turn_submitted){
-			       .input_ref = turn->input_ref,
-			       .source = turn->source,
-			       .status = is_queued ? AR_ADMISSION_QUEUED : AR_ADMISSION_ACCEPTED,
-			       .options = turn->options,
+			       .input_ref = ar_decide_content(d, n->input->parts),
+			       .source = ar_str_absent(in->source) ? AR_STR("api") : in->source,
+			       .status = n->is_queued ? AR_ADMISSION_QUEUED : AR_ADMISSION_ACCEPTED,
+			       .options = ar_str_absent(in->options) ? AR_STR("{}") : in->options,
 			       .attachments = in->attachments,
-			       .queued_turn_id = is_queued ? turn->id : AR_STR_NONE,
-			       .position = { (int64_t)w->queue.count + 1, is_queued },
+			       .queued_turn_id = n->is_queued ? id : AR_STR_NONE,
+			       .position = { (int64_t)t->queue.count + 1, n->is_queued },
 			       .idempotency_key = in->idempotency_key,
-			       .input_preview = turn->input_preview,
-			       .input_bytes = AR_OPT_INT(turn->input_bytes),
-			       .input_kinds = turn->has_images.v ? AR_STR("[\"image\"]") : AR_STR_NONE,
+			       .input_preview = n->input->preview,
+			       .input_bytes = AR_OPT_INT((int64_t)n->input->parts.len),
+			       .input_kinds = n->input->has_images ? AR_STR("[\"image\"]") : AR_STR_NONE,
 			       .metadata = in->metadata,
-			       .submitted_by = turn->people,
+			       .submitted_by = n->people,
 		       });
-	create_task(w->d, turn);
+	turn = ar_thread_turn(t, id);
+	create_task(d, turn, n->task);
+	return turn;
 }
 
-static void enqueue(struct ar_draft *w, struct ar_turn *turn)
+static void enqueue(struct ar_decision *d, const struct ar_thread *t, struct ar_turn *turn)
 {
-	struct ar_ids ids = ar_ids_turn(w->d, turn);
+	struct ar_vec order = ar_vec_copy(d->arena, &t->queue);
+	struct ar_ids ids = ar_ids_turn(d, turn);
 
-	ar_vec_push(w->d->arena, &w->queue, turn);
-	ar_decide_emit(w->d, AR_EV_TASK_QUEUED, &ids,
+	ar_vec_push(d->arena, &order, turn);
+	ar_decide_emit(d, AR_EV_TASK_QUEUED, &ids,
 		       &(struct ar_ev_task_queued){ .queue_reason = AR_TASK_QUEUED_QUEUE_REASON_QUEUE,
-						    .position = AR_OPT_INT((int64_t)w->queue.count) });
-	ar_draft_queue_changed(w, AR_QUEUE_CHANGED_CHANGE_ENQUEUED, turn);
+						    .position = AR_OPT_INT((int64_t)order.count) });
+	ar_decide_queue_changed(d, t, AR_QUEUE_CHANGED_CHANGE_ENQUEUED, turn, &order);
 }
 
 static int busy_policy(const struct ar_decision *d, const struct ar_cmd_submit_turn_in *in)
@@ -365,33 +307,32 @@ static enum ar_status check_busy(const struct ar_decision *d, int policy, const 
 }
 
 /* With rollback the running turn also leaves the conversation, as if it had never been. */
-static void stop_active(struct ar_draft *w, bool is_rollback)
+static void stop_active(struct ar_decision *d, const struct ar_thread *t, bool is_rollback)
 {
-	struct ar_turn *active = ar_thread_active(w->thread);
+	struct ar_turn *active = ar_thread_active(t);
 	struct ar_str reason = AR_STR("a new turn takes its place");
 
 	if (!active)
 		return;
-	active = ar_draft_own(w, active);
-	if (is_rollback && !active->unwanted.v) {
-		active->unwanted = AR_OPT_BOOL(true);
-		active->interrupt_reason = active->is_interrupted ? active->interrupt_reason : reason;
-		if (active->is_interrupted)
-			ar_draft_say_interrupting(w, active, active->interrupt_reason);
-	}
 	if (!active->is_interrupted)
-		ar_draft_interrupt(w, active, reason);
+		ar_decide_interrupt_for(d, active, is_rollback ? AR_INTERRUPT_ROLLBACK : AR_INTERRUPT_ASKED,
+					reason);
+	else if (is_rollback && !active->unwanted.v)
+		ar_decide_say_interrupting(d, active, AR_INTERRUPT_ROLLBACK, active->interrupt_reason);
 }
 
 /* The turn waits only for the end of the one it interrupts: it goes before all that wait already. */
-static void take_over(struct ar_draft *w, struct ar_turn *turn, bool is_rollback)
+static void take_over(struct ar_decision *d, const struct ar_thread *t, struct ar_turn *turn,
+		      bool is_rollback)
 {
-	if (w->queue.count > 1) {
-		w->queue.count--;
-		ar_vec_insert(w->d->arena, &w->queue, 0, turn);
-		ar_draft_queue_changed(w, AR_QUEUE_CHANGED_CHANGE_PROMOTED, turn);
+	struct ar_vec order = ar_vec_copy(d->arena, &t->queue);
+
+	if (order.count > 1) {
+		order.count--;
+		ar_vec_insert(d->arena, &order, 0, turn);
+		ar_decide_queue_changed(d, t, AR_QUEUE_CHANGED_CHANGE_PROMOTED, turn, &order);
 	}
-	stop_active(w, is_rollback);
+	stop_active(d, t, is_rollback);
 }
 
 static bool wants_new_thread(const struct ar_decision *d, const struct ar_cmd_submit_turn_in *in)
@@ -400,21 +341,22 @@ static bool wants_new_thread(const struct ar_decision *d, const struct ar_cmd_su
 	struct ar_json policy;
 
 	if (ar_str_absent(in->create_policy) ||
-	    ar_json_parse(d->session->json, in->create_policy, &policy, NULL) != AR_OK)
+	    ar_json_parse(d->json, in->create_policy, &policy, NULL) != AR_OK)
 		return false;
 	return ar_json_str(ar_json_get(policy, "thread"), &word) && ar_str_is(word, "new");
 }
 
-static enum ar_status choose_thread(struct ar_decision *d, const struct ar_cmd_submit_turn_in *in,
-				    const struct ar_thread **ret, struct ar_error *err)
+/* *ret is NULL: it is to be a new one. */
+static enum ar_status choose_thread(const struct ar_decision *d, const struct ar_cmd_submit_turn_in *in,
+				    struct ar_thread **ret, struct ar_error *err)
 {
 	const struct ar_session *s = d->session;
 
+	*ret = NULL;
 	if (s->head == 0 || wants_new_thread(d, in)) {
 		if (!ar_str_absent(in->thread_id))
 			return ar_refuse(err, AR_ERR_THREAD_NOT_FOUND,
 					 "a new thread gets its id from the runtime");
-		*ret = start_thread(d);
 		return AR_OK;
 	}
 	*ret = ar_str_absent(in->thread_id) ? s->threads.at[0] : ar_session_thread(s, in->thread_id);
@@ -443,8 +385,7 @@ static enum ar_status check_mode(const struct ar_decision *d, const struct ar_cm
 	struct ar_json options;
 	struct ar_str mode;
 
-	if (ar_str_absent(in->options) ||
-	    ar_json_parse(d->session->json, in->options, &options, NULL) != AR_OK ||
+	if (ar_str_absent(in->options) || ar_json_parse(d->json, in->options, &options, NULL) != AR_OK ||
 	    !ar_json_str(ar_json_get(options, "mode"), &mode))
 		return AR_OK;
 	return ar_mode_check(d, mode, AR_ERR_INVALID_INPUT, err);
@@ -465,7 +406,7 @@ static void create_from_policy(struct ar_decision *d, const struct ar_cmd_submit
 	struct birth b = { .source = in->source };
 
 	if (!ar_str_absent(in->create_policy) &&
-	    ar_json_parse(d->session->json, in->create_policy, &policy, NULL) == AR_OK) {
+	    ar_json_parse(d->json, in->create_policy, &policy, NULL) == AR_OK) {
 		b.title = member(d, policy, "title");
 		b.workspace = member(d, policy, "workspaceId");
 		b.account = member(d, policy, "accountRef");
@@ -504,65 +445,69 @@ static struct ar_str people_of(struct ar_decision *d, const struct ar_task *task
 	return ar_people_with_caller(d, people);
 }
 
-enum ar_status ar_decide_admit(struct ar_decision *d, const struct ar_cmd_submit_turn_in *in,
-			       const struct ar_task *task, struct ar_cmd_submit_turn_out *ret,
-			       struct ar_error *err)
+enum ar_status ar_decide_check_turn(struct ar_decision *d, const struct ar_cmd_submit_turn_in *in,
+				    struct ar_checked_turn *ret, struct ar_error *err)
 {
+	struct ar_checked_turn a = { .in = in, .busy = busy_policy(d, in) };
+
+	if (check_turn(d, in, &a.input, err) != AR_OK || choose_thread(d, in, &a.thread, err) != AR_OK)
+		return AR_E_REFUSED;
+	a.is_busy = a.thread && (!ar_str_absent(a.thread->active_turn) || a.thread->queue.count > 0);
+	if (a.is_busy && check_busy(d, a.busy, a.thread, err) != AR_OK)
+		return AR_E_REFUSED;
+	*ret = a;
+	return AR_OK;
+}
+
+struct ar_cmd_submit_turn_out ar_decide_admit(struct ar_decision *d, const struct ar_checked_turn *a,
+					      const struct ar_task *task)
+{
+	bool is_rollback = a->busy == AR_SUBMIT_TURN_BUSY_POLICY_ROLLBACK;
+	bool is_urgent = a->busy == AR_SUBMIT_TURN_BUSY_POLICY_INTERRUPT || is_rollback;
 	struct ar_cmd_submit_turn_out out = { .session_id = d->session->id, .status = AR_ADMISSION_ACCEPTED };
-	int policy = busy_policy(d, in);
-	const struct ar_thread *t;
-	struct ar_turn_input input;
-	struct ar_draft w;
+	struct ar_thread *t;
 	struct ar_turn *turn;
-	bool is_busy, is_urgent = policy == AR_SUBMIT_TURN_BUSY_POLICY_INTERRUPT ||
-				  policy == AR_SUBMIT_TURN_BUSY_POLICY_ROLLBACK;
 
-	if (check_turn(d, in, &input, err) != AR_OK)
-		return AR_E_REFUSED;
 	if (d->session->head == 0)
-		create_from_policy(d, in, input.preview);
-	if (choose_thread(d, in, &t, err) != AR_OK)
-		return AR_E_REFUSED;
-	is_busy = !ar_str_absent(t->active_turn) || t->queue.count > 0;
-	if (is_busy && check_busy(d, policy, t, err) != AR_OK)
-		return AR_E_REFUSED;
-
-	w = ar_draft_of(d, t);
-	turn = ar_draft_turn(&w, in, &input);
-	turn->task->parent = task ? task->id : AR_STR_NONE;
-	turn->task->root = task ? task->root : AR_STR_NONE;
-	turn->people = people_of(d, task);
-	out.sequence = (int64_t)(d->session->head + d->event_count + 1); /* of turn.submitted */
-	ar_draft_admit(&w, turn, in, is_busy);
-	if (task)
-		ar_task_delegated(d, task, turn->task->id, "a turn works for it");
-	if (is_busy) {
-		enqueue(&w, turn);
-		out.status = AR_ADMISSION_QUEUED;
-		out.queued_turn_id = turn->id;
-		out.position = AR_OPT_INT(is_urgent ? 1 : (int64_t)w.queue.count);
-		if (is_urgent)
-			take_over(&w, turn, policy == AR_SUBMIT_TURN_BUSY_POLICY_ROLLBACK);
-	} else {
-		ar_draft_start(&w, turn);
-	}
+		create_from_policy(d, a->in, a->input.preview);
+	t = a->thread ? a->thread : start_thread(d);
+	out.sequence = (int64_t)ar_decide_next_sequence(d); /* of turn.submitted */
+	turn = ar_decide_submit(d, t,
+				&(struct ar_new_turn){ .in = a->in,
+						       .input = &a->input,
+						       .task = task,
+						       .people = people_of(d, task),
+						       .is_queued = a->is_busy });
 	out.thread_id = t->id;
 	out.turn_id = turn->id;
 	out.task_id = turn->task->id;
-	*ret = out;
-	return AR_OK;
+	if (task)
+		ar_task_delegated(d, task, turn->task->id, "a turn works for it");
+	if (!a->is_busy) {
+		ar_decide_start(d, turn);
+		return out;
+	}
+	enqueue(d, t, turn);
+	out.status = AR_ADMISSION_QUEUED;
+	out.queued_turn_id = turn->id;
+	out.position = AR_OPT_INT(is_urgent ? 1 : (int64_t)t->queue.count);
+	if (is_urgent)
+		take_over(d, t, turn, is_rollback);
+	return out;
 }
 
 enum ar_status ar_decide_submit_turn(struct ar_decision *d, struct ar_error *err)
 {
 	const struct ar_cmd_submit_turn_in *in = d->input->args;
 	struct ar_cmd_submit_turn_out out;
+	struct ar_checked_turn admission;
 	const struct ar_task *task = NULL;
 
 	if (!ar_str_absent(in->task_id) && ar_task_for_turn(d, in->task_id, &task, err) != AR_OK)
 		return AR_E_REFUSED;
-	if (ar_decide_admit(d, in, task, &out, err) != AR_OK)
+	if (ar_decide_check_turn(d, in, &admission, err) != AR_OK)
 		return AR_E_REFUSED;
+	out = ar_decide_admit(d, &admission, task);
 	ar_decide_reply(d, AR_CMD_SUBMIT_TURN, &out);
 	return AR_OK;
 }

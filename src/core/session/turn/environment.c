@@ -32,24 +32,14 @@ static void write_limits(const struct ar_policy *policy, struct ar_jw *w)
 	ar_jw_close(w);
 }
 
-/* A session that this decision creates has it in its first fact. */
-static struct ar_str workspace_id(const struct ar_decision *d)
-{
-	const struct ar_event *first = d->event_count ? &d->events[0] : NULL;
-
-	if (d->session->head == 0 && first && first->type == AR_EV_SESSION_CREATED)
-		return ((const struct ar_ev_session_created *)first->payload)->workspace_id;
-	return d->session->workspace;
-}
-
 struct ar_str ar_turn_environment(struct ar_decision *d, const struct ar_turn *turn)
 {
 	const struct ar_policy *policy = d->input->policy;
-	enum ar_sandbox_profile profile = ar_profile_of_turn(d->session->json, policy, turn->options);
+	enum ar_sandbox_profile profile = ar_profile_of_turn(d->json, policy, turn->options);
 	struct ar_jw w = ar_decide_json(d);
 
 	ar_jw_open(&w);
-	ar_jw_mstr(&w, "workspaceId", workspace_id(d));
+	ar_jw_mstr(&w, "workspaceId", d->session->workspace);
 	ar_jw_mstr(&w, "cwd", ar_decide_is_admitted(d) ? policy->workspace : AR_STR_NONE);
 	ar_jw_mstr(&w, "shell", policy->shell);
 	ar_jw_mstr(&w, "os", policy->os);

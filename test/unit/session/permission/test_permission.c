@@ -37,7 +37,9 @@ static struct ar_judgement judge(struct desk *d, const struct case_of *c)
 	in = (struct ar_input){ .now = d->now, .policy = &d->policy };
 	turn = (struct ar_turn){ .id = AR_STR("turn_1"), .thread = AR_STR("thread_1") };
 	ar_buf_fini(&d->decision.scratch);
-	d->decision = (struct ar_decision){ .arena = &d->arena, .session = &d->session, .input = &in };
+	d->decision = (struct ar_decision){
+		.arena = &d->arena, .session = &d->session, .input = &in, .json = d->decide_json
+	};
 	if (c->turn_mode)
 		turn.options = ar_arena_fmt(&d->arena, "{\"mode\":\"%s\"}", c->turn_mode);
 	d->session.workspace = AR_STR("shop");

@@ -70,7 +70,9 @@ static struct ar_judgement judge(struct desk *d, const char *args, const char *o
 				 .thread = AR_STR("thread_1"),
 				 .options = ar_str_from(options) };
 	ar_buf_fini(&d->decision.scratch);
-	d->decision = (struct ar_decision){ .arena = &d->arena, .session = &d->session, .input = &in };
+	d->decision = (struct ar_decision){
+		.arena = &d->arena, .session = &d->session, .input = &in, .json = d->decide_json
+	};
 	return ar_permission_judge(&d->decision, &turn,
 				   &(struct ar_act){
 					   .tool = &shell, .name = shell.name, .args = ar_str_from(args) });

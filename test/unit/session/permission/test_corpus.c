@@ -65,7 +65,9 @@ static enum ar_verdict verdict_of(struct desk *d, struct ar_str command)
 	ar_jw_close(&w);
 	ar_buf_fini(&d->decision.scratch);
 	ar_arena_reset(&d->arena);
-	d->decision = (struct ar_decision){ .arena = &d->arena, .session = &d->session, .input = &in };
+	d->decision = (struct ar_decision){
+		.arena = &d->arena, .session = &d->session, .input = &in, .json = d->decide_json
+	};
 	verdict = ar_permission_judge(&d->decision, &turn,
 				      &(struct ar_act){
 					      .tool = &shell, .name = shell.name, .args = ar_buf_str(&args) })
