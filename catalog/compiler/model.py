@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 DEFAULT_MAX = {"string": 1024, "ref": 512, "object": 262144, "array": 262144, "json": 262144}
 KINDS = ("string", "ref", "int", "num", "bool", "enum", "time", "object", "array", "json")
 SCOPES = ("read", "submit", "decide", "worker", "admin")  # of commands, in the order of enum ar_right
+TARGETS = ("none", "session", "any", "action", "process", "task", "own")  # of writes, as values of enum ar_target_kind
 ACCESS = ("public", "any", "read", "admin", "node")  # of routes
 TEXT_KINDS = ("string", "ref", "object", "array", "json")
 
@@ -103,6 +104,8 @@ class Command:
     http: int = 200
     also: str = ""
     key: str = ""
+    target: list = field(default_factory=list)  # kind, members of the input
+    target_error: str = ""
     get: str = ""
     repeat: str = ""
     emits: list = field(default_factory=list)

@@ -6,7 +6,7 @@ may well have a field called `scope`. In a command the fields carry `in` or `out
 import re
 import shlex
 
-from .model import (ACCESS, DEFAULT_MAX, SCOPES, Catalog, CatalogError, Command, ConfigKey, ConfigList, Enum, Error, Event, Field,
+from .model import (ACCESS, DEFAULT_MAX, SCOPES, TARGETS, Catalog, CatalogError, Command, ConfigKey, ConfigList, Enum, Error, Event, Field,
                     Machine, Metric, Route, Scope, Shape, State)
 
 TYPE = re.compile(r"^(id|string|ref|int|sint|num|bool|time|object|array|json|enum\([^)]*\)|enum:[a-z_]+)([!?]?)$")
@@ -150,6 +150,9 @@ def parse_command(catalog, at, head, body):
             getattr(command, key).extend(rest)
         elif key in ("kind", "scope", "origin", "key", "get", "repeat"):
             setattr(command, key, " ".join(rest))
+        elif key == "target":
+            end = rest.index("else") if "else" in rest else len(rest)
+            command.target, command.target_error = rest[:end], "".join(rest[end + 1:])
         elif key == "built":
             command.built = rest == ["yes"]
         elif key == "audit":
@@ -331,6 +334,10 @@ def check(catalog):
             raise CatalogError(f"command {command.name} names {sorted(unknown)}, which is not declared")
         if command.built and set(command.emits) & silent:
             raise CatalogError(f"command {command.name} is built and names {sorted(set(command.emits) & silent)}, which is not emitted")
+        if command.target and (command.target[0] not in TARGETS or not all(command.input.find(m) for m in command.target[1:])):
+            raise CatalogError(f"command {command.name}: target {' '.join(command.target)} is none")
+        if command.target_error and command.target_error not in command.fails:
+            raise CatalogError(f"command {command.name}: {command.target_error} is not in fails")
         if command.key and not command.input.find(command.key):
             raise CatalogError(f"command {command.name}: key {command.key} is no input")
     for machine in catalog.machines:

@@ -5,6 +5,8 @@
 
 #include "str.h"
 
+#include <stddef.h>
+
 /* clang-format off */
 
 enum ar_event_type {
@@ -247,6 +249,54 @@ enum ar_command {
 	AR_CMD_LIST_AUDIT = 75,
 	AR_CMD_COUNT,
 };
+
+enum ar_target_kind {
+	AR_TARGET_NONE,
+	AR_TARGET_SESSION = 1,
+	AR_TARGET_ANY = 2,
+	AR_TARGET_ACTION = 3,
+	AR_TARGET_PROCESS = 4,
+	AR_TARGET_TASK = 5,
+	AR_TARGET_OWN = 6,
+};
+
+/* Writes that the core of a session decides: X(id, name). */
+#define AR_SESSION_WRITES(X) \
+	X(SUBMIT_TURN, submit_turn) \
+	X(INTERRUPT_TURN, interrupt_turn) \
+	X(RESUME_THREAD, resume_thread) \
+	X(CREATE_TASK, create_task) \
+	X(UPDATE_TASK, update_task) \
+	X(START_TASK, start_task) \
+	X(APPEND_TASK_PROGRESS, append_task_progress) \
+	X(PAUSE_TASK, pause_task) \
+	X(RESUME_TASK, resume_task) \
+	X(CANCEL_TASK, cancel_task) \
+	X(RETRY_TASK, retry_task) \
+	X(COMPLETE_TASK, complete_task) \
+	X(FAIL_TASK, fail_task) \
+	X(LINK_TASKS, link_tasks) \
+	X(UNLINK_TASKS, unlink_tasks) \
+	X(RESPOND_ACTION, respond_action) \
+	X(REMOVE_QUEUED_TURN, remove_queued_turn) \
+	X(PROMOTE_QUEUED_TURN, promote_queued_turn) \
+	X(EVALUATE_PERMISSION, evaluate_permission) \
+	X(RESOLVE_PERMISSION, resolve_permission) \
+	X(WRITE_PROCESS_STDIN, write_process_stdin) \
+	X(TERMINATE_PROCESS, terminate_process) \
+	X(RECONNECT_CHANNEL, reconnect_channel) \
+	X(ACK_EVENTS, ack_events) \
+	X(CREATE_SESSION, create_session) \
+	X(STEER_TURN, steer_turn) \
+	X(COMPACT_THREAD, compact_thread) \
+	X(ROLLBACK_THREAD, rollback_thread) \
+	X(ARCHIVE_TASK, archive_task) \
+	X(CONNECT_CHANNEL, connect_channel) \
+	X(SET_POLICY, set_policy) \
+	X(FORK_THREAD, fork_thread) \
+	X(REPORT_TOOL_RESULT, report_tool_result) \
+	X(POST_CHANNEL_MESSAGE, post_channel_message) \
+	X(SEE_ACTION, see_action)
 
 enum ar_route_name {
 	AR_ROUTE_NONE,
@@ -1301,6 +1351,24 @@ struct ar_event_desc {
 	struct ar_struct_desc payload;
 };
 
+#define AR_TARGET_MEMBERS 4
+
+/* A text of a command's input. */
+struct ar_text_member {
+	const char *name; /* NULL: there is none */
+	size_t at;        /* offset in the struct of the input */
+};
+
+/* Which session a write goes to, and what makes a repeat of it the same write. */
+struct ar_target_desc {
+	enum ar_target_kind kind;
+	size_t count;
+	size_t at[AR_TARGET_MEMBERS]; /* offsets of the members that say it: the first that is there */
+	uint16_t error;               /* when none of them says it */
+	struct ar_text_member key;    /* idempotencyKey, or the key of the command's own */
+	struct ar_text_member own_id; /* an id that the caller chose */
+};
+
 struct ar_command_desc {
 	enum ar_command id;
 	const char *name;
@@ -1312,6 +1380,7 @@ struct ar_command_desc {
 	const char *scope; /* its name */
 	struct ar_struct_desc in;
 	struct ar_struct_desc out;
+	struct ar_target_desc target;
 	const char *key_field; /* caller-chosen id that makes a repeat safe, beside idempotencyKey; or NULL */
 	const uint16_t *errors;
 	size_t error_count;

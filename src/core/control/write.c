@@ -3,6 +3,8 @@
 #include "control_priv.h"
 #include "tenant.h"
 
+#include <string.h>
+
 /* Where a write goes, and under which key it is known. Text in the call's arena. */
 struct target {
 	struct ar_str core;
@@ -56,6 +58,107 @@ static enum ar_status check_own_id(struct ar_str id, const char *what, struct ar
 		what, AR_ID_MAX);
 }
 
+/* ---- writes whose target is declared ---- */
+
+static struct ar_str text_at(const struct ar_call *c, size_t offset)
+{
+	return *(const struct ar_str *)((const char *)c->input + offset);
+}
+
+static struct ar_str member_of(const struct ar_call *c, const struct ar_text_member *m)
+{
+	return m->name ? text_at(c, m->at) : AR_STR_NONE;
+}
+
+static enum ar_status core_of_session(const struct ar_target_desc *how AR_UNUSED, struct ar_str id,
+				      struct target *t, struct ar_error *err)
+{
+	return ar_call_session(id, &t->core, err);
+}
+
+/* Every id of ours says which session it is of. */
+static enum ar_status core_of_any(const struct ar_target_desc *how AR_UNUSED, struct ar_str id,
+				  struct target *t, struct ar_error *err)
+{
+	t->core = ar_id_core(id);
+	if (!ar_str_absent(t->core))
+		return AR_OK;
+	return ar_refuse(err, AR_ERR_INVALID_SCOPE,
+			 "name the sessionId; the turn's id alone does not say it");
+}
+
+static enum ar_status core_of_action(const struct ar_target_desc *how, struct ar_str id, struct target *t,
+				     struct ar_error *err)
+{
+	t->core = ar_id_core(id);
+	if (!ar_str_absent(t->core))
+		return AR_OK;
+	return ar_refuse(err, how->error, "there is no action '%.*s'",
+			 AR_STR_ARG(ar_str_utf8_prefix(id, 64)));
+}
+
+static enum ar_status core_of_process(const struct ar_target_desc *how, struct ar_str id, struct target *t,
+				      struct ar_error *err)
+{
+	t->core = ar_id_core(id);
+	if (!ar_str_absent(t->core) && ar_str_starts(id, AR_STR("proc_")))
+		return AR_OK;
+	return ar_refuse(err, how->error, "there is no process '%.*s' of this runtime",
+			 AR_STR_ARG(ar_str_utf8_prefix(id, 64)));
+}
+
+/* An id of the caller's own names the session, too. */
+static enum ar_status core_of_task(const struct ar_target_desc *how, struct ar_str id, struct target *t,
+				   struct ar_error *err)
+{
+	t->core = ar_id_owner(id);
+	if (!ar_str_absent(t->core))
+		return AR_OK;
+	return ar_refuse(err, how->error, "there is no task '%.*s'", AR_STR_ARG(ar_str_utf8_prefix(id, 64)));
+}
+
+typedef enum ar_status core_fn(const struct ar_target_desc *how, struct ar_str id, struct target *t,
+			       struct ar_error *err);
+
+static core_fn *const cores[] = {
+	[AR_TARGET_SESSION] = core_of_session, [AR_TARGET_ANY] = core_of_any,
+	[AR_TARGET_ACTION] = core_of_action,   [AR_TARGET_PROCESS] = core_of_process,
+	[AR_TARGET_TASK] = core_of_task,
+};
+
+/* The first member that is there; where any of several will do, the first that says which session it is of. */
+static struct ar_str naming_id(const struct ar_call *c, const struct ar_target_desc *how)
+{
+	for (size_t i = 0; i < how->count; i++) {
+		struct ar_str id = text_at(c, how->at[i]);
+
+		if (!ar_str_absent(how->kind == AR_TARGET_ANY ? ar_id_core(id) : id))
+			return id;
+	}
+	return AR_STR_NONE;
+}
+
+/* runId: "run" */
+static const char *kind_of(struct ar_call *c, const struct ar_text_member *id)
+{
+	return id->name ? ar_arena_fmt(&c->arena, "%.*s", (int)strlen(id->name) - 2, id->name).p : "";
+}
+
+static enum ar_status target_declared(struct ar_call *c, struct target *t, struct ar_error *err)
+{
+	const struct ar_target_desc *how = &ar_command_describe(c->command)->target;
+	struct ar_str key = member_of(c, &how->key), own = member_of(c, &how->own_id);
+
+	if (check_own_id(own, how->own_id.name, err) != AR_OK ||
+	    check_one_key(own, key, how->own_id.name, err) != AR_OK)
+		return AR_E_REFUSED;
+	set_key(c, t, "key", key);
+	set_key(c, t, kind_of(c, &how->own_id), own);
+	return cores[how->kind](how, naming_id(c, how), t, err);
+}
+
+/* ---- writes that find their target themselves ---- */
+
 static enum ar_status target_submit(struct ar_call *c, struct target *t, struct ar_error *err)
 {
 	const struct ar_cmd_submit_turn_in *in = c->input;
@@ -92,118 +195,6 @@ static enum ar_status target_create(struct ar_call *c, struct target *t, struct 
 	return AR_OK;
 }
 
-static enum ar_status target_interrupt(struct ar_call *c, struct target *t, struct ar_error *err)
-{
-	const struct ar_cmd_interrupt_turn_in *in = c->input;
-
-	set_key(c, t, "key", in->idempotency_key);
-	return ar_call_session(in->session_id, &t->core, err);
-}
-
-static enum ar_status target_resume(struct ar_call *c, struct target *t, struct ar_error *err)
-{
-	const struct ar_cmd_resume_thread_in *in = c->input;
-
-	set_key(c, t, "key", in->idempotency_key);
-	return ar_call_session(in->session_id, &t->core, err);
-}
-
-static enum ar_status target_steer(struct ar_call *c, struct target *t, struct ar_error *err)
-{
-	const struct ar_cmd_steer_turn_in *in = c->input;
-
-	set_key(c, t, "key", in->idempotency_key);
-	return ar_call_session(in->session_id, &t->core, err);
-}
-
-static enum ar_status target_fork(struct ar_call *c, struct target *t, struct ar_error *err)
-{
-	const struct ar_cmd_fork_thread_in *in = c->input;
-
-	set_key(c, t, "key", in->idempotency_key);
-	return ar_call_session(in->session_id, &t->core, err);
-}
-
-static enum ar_status target_rollback(struct ar_call *c, struct target *t, struct ar_error *err)
-{
-	const struct ar_cmd_rollback_thread_in *in = c->input;
-
-	set_key(c, t, "key", in->idempotency_key);
-	return ar_call_session(in->session_id, &t->core, err);
-}
-
-static enum ar_status target_compact(struct ar_call *c, struct target *t, struct ar_error *err)
-{
-	const struct ar_cmd_compact_thread_in *in = c->input;
-
-	set_key(c, t, "key", in->idempotency_key);
-	return ar_call_session(in->session_id, &t->core, err);
-}
-
-/* Queue commands may name the session, or only an id inside it: every id of ours says which session it is of. */
-static enum ar_status core_of_any(const struct ar_str *ids, size_t count, struct target *t,
-				  struct ar_error *err)
-{
-	for (size_t i = 0; i < count; i++) {
-		t->core = ar_id_core(ids[i]);
-		if (!ar_str_absent(t->core))
-			return AR_OK;
-	}
-	return ar_refuse(err, AR_ERR_INVALID_SCOPE,
-			 "name the sessionId; the turn's id alone does not say it");
-}
-
-static enum ar_status core_of_action(struct ar_str id, uint16_t code, struct target *t, struct ar_error *err)
-{
-	t->core = ar_id_core(id);
-	if (!ar_str_absent(t->core))
-		return AR_OK;
-	return ar_refuse(err, code, "there is no action '%.*s'", AR_STR_ARG(ar_str_utf8_prefix(id, 64)));
-}
-
-static enum ar_status target_promote(struct ar_call *c, struct target *t, struct ar_error *err)
-{
-	const struct ar_cmd_promote_queued_turn_in *in = c->input;
-	const struct ar_str ids[] = { in->session_id, in->thread_id, in->queued_turn_id, in->turn_id };
-
-	set_key(c, t, "key", in->idempotency_key);
-	return core_of_any(ids, AR_ARRAY_LEN(ids), t, err);
-}
-
-static enum ar_status target_remove(struct ar_call *c, struct target *t, struct ar_error *err)
-{
-	const struct ar_cmd_remove_queued_turn_in *in = c->input;
-	const struct ar_str ids[] = { in->session_id, in->thread_id, in->queued_turn_id, in->turn_id };
-
-	set_key(c, t, "key", in->idempotency_key);
-	return core_of_any(ids, AR_ARRAY_LEN(ids), t, err);
-}
-
-static enum ar_status target_report(struct ar_call *c, struct target *t, struct ar_error *err)
-{
-	const struct ar_cmd_report_tool_result_in *in = c->input;
-
-	set_key(c, t, "key", in->idempotency_key);
-	return core_of_any(&in->tool_call_id, 1, t, err);
-}
-
-static enum ar_status target_respond(struct ar_call *c, struct target *t, struct ar_error *err)
-{
-	const struct ar_cmd_respond_action_in *in = c->input;
-
-	set_key(c, t, "key", in->idempotency_key);
-	return core_of_action(in->action_id, AR_ERR_ACTION_NOT_FOUND, t, err);
-}
-
-static enum ar_status target_resolve(struct ar_call *c, struct target *t, struct ar_error *err)
-{
-	const struct ar_cmd_resolve_permission_in *in = c->input;
-
-	set_key(c, t, "key", in->idempotency_key);
-	return core_of_action(ar_str_absent(in->action_id) ? in->request_id : in->action_id,
-			      AR_ERR_REQUEST_NOT_FOUND, t, err);
-}
-
 /* A described act needs its session's name; everything else says it by itself. */
 static enum ar_status target_evaluate(struct ar_call *c, struct target *t, struct ar_error *err)
 {
@@ -222,31 +213,6 @@ static enum ar_status target_evaluate(struct ar_call *c, struct target *t, struc
 			return AR_OK;
 	}
 	return ar_refuse(err, AR_ERR_SCOPE_NOT_FOUND, "nothing of this runtime has that id");
-}
-
-static enum ar_status core_of_process(struct ar_str id, struct target *t, struct ar_error *err)
-{
-	t->core = ar_id_core(id);
-	if (!ar_str_absent(t->core) && ar_str_starts(id, AR_STR("proc_")))
-		return AR_OK;
-	return ar_refuse(err, AR_ERR_PROCESS_NOT_FOUND, "there is no process '%.*s' of this runtime",
-			 AR_STR_ARG(ar_str_utf8_prefix(id, 64)));
-}
-
-static enum ar_status target_write_stdin(struct ar_call *c, struct target *t, struct ar_error *err)
-{
-	const struct ar_cmd_write_process_stdin_in *in = c->input;
-
-	set_key(c, t, "key", in->idempotency_key);
-	return core_of_process(in->process_id, t, err);
-}
-
-static enum ar_status target_terminate(struct ar_call *c, struct target *t, struct ar_error *err)
-{
-	const struct ar_cmd_terminate_process_in *in = c->input;
-
-	set_key(c, t, "key", in->idempotency_key);
-	return core_of_process(in->process_id, t, err);
 }
 
 /* The policy of a host and its workspaces is its configuration. */
@@ -302,63 +268,6 @@ static enum ar_status target_post(struct ar_call *c, struct target *t, struct ar
 	return ar_channel_target(c, in->session_id, in->channel_id, &t->core, err);
 }
 
-/* Commands about tasks: the member that names the session, the caller's own id and the key, by their places in the input. */
-struct task_write {
-	size_t task, own, key; /* own, key: 0 when there is none (the first member is never one) */
-	const char *kind;
-};
-
-#define TASK_WRITE(command, in, key_member) \
-	[command] = { .task = offsetof(struct in, task_id), \
-		      .key = offsetof(struct in, key_member), \
-		      .kind = "key" }
-#define RUN_WRITE(command, in) \
-	[command] = { .task = offsetof(struct in, task_id), \
-		      .own = offsetof(struct in, run_id), \
-		      .key = offsetof(struct in, idempotency_key), \
-		      .kind = "key" }
-#define LINK_WRITE(command, in) \
-	[command] = { .task = offsetof(struct in, source_id), \
-		      .key = offsetof(struct in, idempotency_key), \
-		      .kind = "key" }
-
-static const struct task_write task_writes[AR_CMD_COUNT] = {
-	TASK_WRITE(AR_CMD_UPDATE_TASK, ar_cmd_update_task_in, idempotency_key),
-	RUN_WRITE(AR_CMD_START_TASK, ar_cmd_start_task_in),
-	TASK_WRITE(AR_CMD_APPEND_TASK_PROGRESS, ar_cmd_append_task_progress_in, progress_key),
-	TASK_WRITE(AR_CMD_PAUSE_TASK, ar_cmd_pause_task_in, idempotency_key),
-	TASK_WRITE(AR_CMD_RESUME_TASK, ar_cmd_resume_task_in, idempotency_key),
-	TASK_WRITE(AR_CMD_CANCEL_TASK, ar_cmd_cancel_task_in, idempotency_key),
-	RUN_WRITE(AR_CMD_RETRY_TASK, ar_cmd_retry_task_in),
-	TASK_WRITE(AR_CMD_COMPLETE_TASK, ar_cmd_complete_task_in, idempotency_key),
-	TASK_WRITE(AR_CMD_FAIL_TASK, ar_cmd_fail_task_in, idempotency_key),
-	LINK_WRITE(AR_CMD_LINK_TASKS, ar_cmd_link_tasks_in),
-	LINK_WRITE(AR_CMD_UNLINK_TASKS, ar_cmd_unlink_tasks_in),
-	[AR_CMD_ARCHIVE_TASK] = { .task = offsetof(struct ar_cmd_archive_task_in, task_id) },
-};
-
-static struct ar_str member_at(const struct ar_call *c, size_t offset)
-{
-	return *(const struct ar_str *)((const char *)c->input + offset);
-}
-
-static enum ar_status target_task(struct ar_call *c, struct target *t, struct ar_error *err)
-{
-	const struct task_write *how = &task_writes[c->command];
-	struct ar_str id = member_at(c, how->task), own = how->own ? member_at(c, how->own) : AR_STR_NONE;
-	struct ar_str key = how->key ? member_at(c, how->key) : AR_STR_NONE;
-
-	if (check_own_id(own, "runId", err) != AR_OK || check_one_key(own, key, "runId", err) != AR_OK)
-		return AR_E_REFUSED;
-	set_key(c, t, "key", key);
-	set_key(c, t, "run", own);
-	t->core = ar_id_owner(id);
-	if (!ar_str_absent(t->core))
-		return AR_OK;
-	return ar_refuse(err, AR_ERR_TASK_NOT_FOUND, "there is no task '%.*s'",
-			 AR_STR_ARG(ar_str_utf8_prefix(id, 64)));
-}
-
 /* An id of the caller's own names the session too, as those that the runtime mints do. */
 static enum ar_status target_create_task(struct ar_call *c, struct target *t, struct ar_error *err)
 {
@@ -384,52 +293,24 @@ static enum ar_status target_create_task(struct ar_call *c, struct target *t, st
 	return AR_OK;
 }
 
-static enum ar_status target_see(struct ar_call *c, struct target *t, struct ar_error *err)
-{
-	const struct ar_cmd_see_action_in *in = c->input;
-
-	return core_of_action(in->action_id, AR_ERR_ACTION_NOT_FOUND, t, err);
-}
-
 typedef enum ar_status target_fn(struct ar_call *c, struct target *t, struct ar_error *err);
 
 static target_fn *const targets[AR_CMD_COUNT] = {
 	[AR_CMD_SUBMIT_TURN] = target_submit,
 	[AR_CMD_CREATE_SESSION] = target_create,
-	[AR_CMD_INTERRUPT_TURN] = target_interrupt,
-	[AR_CMD_RESUME_THREAD] = target_resume,
-	[AR_CMD_STEER_TURN] = target_steer,
-	[AR_CMD_FORK_THREAD] = target_fork,
-	[AR_CMD_ROLLBACK_THREAD] = target_rollback,
-	[AR_CMD_PROMOTE_QUEUED_TURN] = target_promote,
-	[AR_CMD_REMOVE_QUEUED_TURN] = target_remove,
-	[AR_CMD_REPORT_TOOL_RESULT] = target_report,
-	[AR_CMD_COMPACT_THREAD] = target_compact,
-	[AR_CMD_RESPOND_ACTION] = target_respond,
-	[AR_CMD_RESOLVE_PERMISSION] = target_resolve,
 	[AR_CMD_EVALUATE_PERMISSION] = target_evaluate,
 	[AR_CMD_SET_POLICY] = target_policy,
-	[AR_CMD_WRITE_PROCESS_STDIN] = target_write_stdin,
-	[AR_CMD_TERMINATE_PROCESS] = target_terminate,
 	[AR_CMD_CONNECT_CHANNEL] = target_connect,
 	[AR_CMD_RECONNECT_CHANNEL] = target_reconnect,
 	[AR_CMD_ACK_EVENTS] = target_ack,
 	[AR_CMD_POST_CHANNEL_MESSAGE] = target_post,
 	[AR_CMD_CREATE_TASK] = target_create_task,
-	[AR_CMD_UPDATE_TASK] = target_task,
-	[AR_CMD_START_TASK] = target_task,
-	[AR_CMD_APPEND_TASK_PROGRESS] = target_task,
-	[AR_CMD_PAUSE_TASK] = target_task,
-	[AR_CMD_RESUME_TASK] = target_task,
-	[AR_CMD_CANCEL_TASK] = target_task,
-	[AR_CMD_RETRY_TASK] = target_task,
-	[AR_CMD_COMPLETE_TASK] = target_task,
-	[AR_CMD_FAIL_TASK] = target_task,
-	[AR_CMD_LINK_TASKS] = target_task,
-	[AR_CMD_UNLINK_TASKS] = target_task,
-	[AR_CMD_ARCHIVE_TASK] = target_task,
-	[AR_CMD_SEE_ACTION] = target_see,
 };
+
+static enum ar_status find_target(struct ar_call *c, struct target *ret, struct ar_error *err)
+{
+	return (targets[c->command] ? targets[c->command] : target_declared)(c, ret, err);
+}
 
 /* The input as the catalogue writes it: spelling, order and spacing of the caller do not count. */
 static struct ar_hash input_hash(const struct ar_call *c)
@@ -514,7 +395,7 @@ void ar_call_write(struct ar_call *c)
 	struct ar_error err = { 0 };
 	bool is_home;
 
-	if (targets[c->command](c, &t, &err) != AR_OK) {
+	if (find_target(c, &t, &err) != AR_OK) {
 		ar_call_fail(c, &err);
 		return;
 	}

@@ -9,43 +9,9 @@
 
 #define SCRATCH_ROOM 1000 /* bytes that most texts stay below: one allocation instead of five */
 
-static ar_decide_fn *const by_command[AR_CMD_COUNT] = {
-	[AR_CMD_CREATE_SESSION] = ar_decide_create_session,
-	[AR_CMD_SUBMIT_TURN] = ar_decide_submit_turn,
-	[AR_CMD_INTERRUPT_TURN] = ar_decide_interrupt_turn,
-	[AR_CMD_RESUME_THREAD] = ar_decide_resume_thread,
-	[AR_CMD_REMOVE_QUEUED_TURN] = ar_decide_remove_queued_turn,
-	[AR_CMD_STEER_TURN] = ar_decide_steer_turn,
-	[AR_CMD_FORK_THREAD] = ar_decide_fork_thread,
-	[AR_CMD_ROLLBACK_THREAD] = ar_decide_rollback_thread,
-	[AR_CMD_COMPACT_THREAD] = ar_decide_compact_thread,
-	[AR_CMD_PROMOTE_QUEUED_TURN] = ar_decide_promote_queued_turn,
-	[AR_CMD_REPORT_TOOL_RESULT] = ar_decide_report_tool_result,
-	[AR_CMD_RESPOND_ACTION] = ar_decide_respond_action,
-	[AR_CMD_RESOLVE_PERMISSION] = ar_decide_resolve_permission,
-	[AR_CMD_EVALUATE_PERMISSION] = ar_decide_evaluate_permission,
-	[AR_CMD_SET_POLICY] = ar_decide_set_policy,
-	[AR_CMD_WRITE_PROCESS_STDIN] = ar_decide_write_process_stdin,
-	[AR_CMD_TERMINATE_PROCESS] = ar_decide_terminate_process,
-	[AR_CMD_CONNECT_CHANNEL] = ar_decide_connect_channel,
-	[AR_CMD_RECONNECT_CHANNEL] = ar_decide_reconnect_channel,
-	[AR_CMD_ACK_EVENTS] = ar_decide_ack_events,
-	[AR_CMD_POST_CHANNEL_MESSAGE] = ar_decide_post_channel_message,
-	[AR_CMD_CREATE_TASK] = ar_decide_create_task,
-	[AR_CMD_UPDATE_TASK] = ar_decide_update_task,
-	[AR_CMD_START_TASK] = ar_decide_start_task,
-	[AR_CMD_APPEND_TASK_PROGRESS] = ar_decide_append_task_progress,
-	[AR_CMD_PAUSE_TASK] = ar_decide_pause_task,
-	[AR_CMD_RESUME_TASK] = ar_decide_resume_task,
-	[AR_CMD_CANCEL_TASK] = ar_decide_cancel_task,
-	[AR_CMD_RETRY_TASK] = ar_decide_retry_task,
-	[AR_CMD_COMPLETE_TASK] = ar_decide_complete_task,
-	[AR_CMD_FAIL_TASK] = ar_decide_fail_task,
-	[AR_CMD_LINK_TASKS] = ar_decide_link_tasks,
-	[AR_CMD_UNLINK_TASKS] = ar_decide_unlink_tasks,
-	[AR_CMD_ARCHIVE_TASK] = ar_decide_archive_task,
-	[AR_CMD_SEE_ACTION] = ar_decide_see_action,
-};
+#define BY_COMMAND(id, name) [AR_CMD_##id] = ar_decide_##name,
+static ar_decide_fn *const by_command[AR_CMD_COUNT] = { AR_SESSION_WRITES(BY_COMMAND) };
+#undef BY_COMMAND
 
 static ar_decide_fn *const by_kind[] = {
 	[AR_IN_MODEL_DONE] = ar_decide_model_done,

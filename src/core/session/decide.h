@@ -221,20 +221,15 @@ struct ar_str ar_decide_model_failed(
 	const struct ar_step_end *end); /* the ref of what had arrived, or absent */
 
 typedef enum ar_status ar_decide_fn(struct ar_decision *d, struct ar_error *err);
-ar_decide_fn ar_decide_create_session, ar_decide_submit_turn, ar_decide_interrupt_turn,
-	ar_decide_resume_thread, ar_decide_remove_queued_turn, ar_decide_promote_queued_turn,
-	ar_decide_steer_turn, ar_decide_fork_thread, ar_decide_rollback_thread, ar_decide_compact_thread,
-	ar_decide_model_done, ar_decide_retry_due, ar_decide_tool_done, ar_decide_call_due,
-	ar_decide_hook_done, ar_decide_report_tool_result, ar_decide_recover, ar_decide_repair,
-	ar_decide_budget_due, ar_decide_respond_action, ar_decide_resolve_permission, ar_decide_set_policy,
-	ar_decide_action_due, ar_decide_tool_asked, ar_decide_process_ready, ar_decide_process_told,
-	ar_decide_process_over, ar_decide_write_process_stdin, ar_decide_terminate_process,
-	ar_decide_evaluate_permission, ar_decide_silence_due, ar_decide_connect_channel,
-	ar_decide_reconnect_channel, ar_decide_ack_events, ar_decide_post_channel_message,
-	ar_decide_channel_followed, ar_decide_channel_gone, ar_decide_create_task, ar_decide_update_task,
-	ar_decide_start_task, ar_decide_append_task_progress, ar_decide_pause_task, ar_decide_resume_task,
-	ar_decide_cancel_task, ar_decide_retry_task, ar_decide_complete_task, ar_decide_fail_task,
-	ar_decide_link_tasks, ar_decide_unlink_tasks, ar_decide_archive_task, ar_decide_task_due,
-	ar_decide_see_action, ar_decide_access;
+/* One per write of the catalogue that a session decides, and one per kind of other input. */
+#define AR_DECLARE_DECIDE(id, name) ar_decide_fn ar_decide_##name;
+AR_SESSION_WRITES(AR_DECLARE_DECIDE)
+#undef AR_DECLARE_DECIDE
+
+ar_decide_fn ar_decide_model_done, ar_decide_retry_due, ar_decide_tool_done, ar_decide_call_due,
+	ar_decide_hook_done, ar_decide_recover, ar_decide_repair, ar_decide_budget_due, ar_decide_action_due,
+	ar_decide_tool_asked, ar_decide_process_ready, ar_decide_process_told, ar_decide_process_over,
+	ar_decide_silence_due, ar_decide_channel_followed, ar_decide_channel_gone, ar_decide_task_due,
+	ar_decide_access;
 
 #endif

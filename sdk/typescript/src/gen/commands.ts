@@ -2327,7 +2327,7 @@ export interface CommandMethods {
   /**
    * Remove an edge from the task graph.
    * A repeat does nothing.
-   * Fails with: edge_not_found.
+   * Fails with: task_not_found, edge_not_found.
    */
   unlinkTasks(input: UnlinkTasksInput, options?: CallOptions): Promise<UnlinkTasksResult>;
   /**
@@ -2551,7 +2551,7 @@ export interface CommandMethods {
   /**
    * Take an ended task out of the lists.
    * A repeat does nothing.
-   * Fails with: not_terminal.
+   * Fails with: task_not_found, not_terminal.
    */
   archiveTask(input: ArchiveTaskInput, options?: CallOptions): Promise<ArchiveTaskResult>;
   /**
