@@ -2,6 +2,7 @@
  * that is valid stands, whoever comes later is told what stands. Pure. */
 #include "channel/channel.h"
 #include "clock.h"
+#include "describe.h"
 #include "schema.h"
 
 #define PENDING "pending" /* an approval counted, and more are needed */
@@ -252,17 +253,14 @@ static enum ar_status resolve(struct ar_decision *d, const struct ar_action *a, 
 	return AR_OK;
 }
 
-static int source_word(const struct ar_action *a, int by_default)
+/* Of the fact that settled it, now or before; that of this answer while it is open. */
+static int source_of(const struct ar_action *a, int source)
 {
-	static const char *const words[] = {
-		"", "human", "policy", "host", "timeout", "cancelled", "remote"
-	};
+	const struct ar_enum_desc *words = &ar_action_resolved_decision_source_desc;
 
-	for (int i = 1; a->status == AR_ACTION_RESOLVED && i < (int)AR_ARRAY_LEN(words); i++) {
-		if (ar_str_is(a->source, words[i]))
-			return i;
-	}
-	return by_default;
+	return ar_enum_find(&ar_respond_action_decision_source_desc,
+			    a->status == AR_ACTION_RESOLVED ? a->source
+							    : ar_str_from(ar_enum_name(words, source)));
 }
 
 static ar_usec resolved_at(const struct ar_decision *d, const struct ar_action *a,
@@ -311,7 +309,7 @@ enum ar_status ar_decide_respond_action(struct ar_decision *d, struct ar_error *
 			&(struct ar_cmd_respond_action_out){
 				.action_id = a->id,
 				.decision = s.decision,
-				.decision_source = source_word(a, s.source),
+				.decision_source = source_of(a, s.source),
 				.resolved_at = resolved_at(d, a, &s),
 				.approvals = approvals_now(a, &s, approvals, was_open),
 				.approvals_needed = a->needed });

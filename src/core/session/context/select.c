@@ -8,7 +8,11 @@
 #define CALL_BYTES 16 /* that frame one tool call */
 #define LIE_FACTOR 8 /* a count that is so far from our own is not believed */
 
-static const char *const role_word[] = { "", "system", "user", "assistant", "tool", "summary" };
+static const char *const role_word[] = { [AR_CONTEXT_SYSTEM] = "system",
+					 [AR_CONTEXT_USER] = "user",
+					 [AR_CONTEXT_ASSISTANT] = "assistant",
+					 [AR_CONTEXT_TOOL] = "tool",
+					 [AR_CONTEXT_SUMMARY] = "summary" };
 
 int64_t ar_context_estimate(int64_t bytes)
 {

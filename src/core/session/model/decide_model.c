@@ -4,21 +4,22 @@
 #include "hook/hooks.h"
 #include "identity.h"
 #include "limits/limits.h"
-
-/* The outcomes of port/provider.h by value, as words of the catalogue. */
-enum {
-	OUTCOME_COMPLETED = 1,
-	OUTCOME_CANCELLED = 6,
-};
+#include "provider.h"
 
 static const int outcome_word[] = {
-	[0] = AR_MODEL_FAILED_OUTCOME_INTERRUPTED, [2] = AR_MODEL_FAILED_OUTCOME_REJECTED,
-	[3] = AR_MODEL_FAILED_OUTCOME_FAILED,	   [4] = AR_MODEL_FAILED_OUTCOME_CUT,
-	[5] = AR_MODEL_FAILED_OUTCOME_TIMEOUT,	   [6] = AR_MODEL_FAILED_OUTCOME_CANCELLED,
-	[7] = AR_MODEL_FAILED_OUTCOME_REJECTED,	   [8] = AR_MODEL_FAILED_OUTCOME_FAILED,
+	[0] = AR_MODEL_FAILED_OUTCOME_INTERRUPTED, /* the runtime stopped */
+	[AR_MODEL_REJECTED] = AR_MODEL_FAILED_OUTCOME_REJECTED,
+	[AR_MODEL_FAILED] = AR_MODEL_FAILED_OUTCOME_FAILED,
+	[AR_MODEL_CUT] = AR_MODEL_FAILED_OUTCOME_CUT,
+	[AR_MODEL_TIMEOUT] = AR_MODEL_FAILED_OUTCOME_TIMEOUT,
+	[AR_MODEL_CANCELLED] = AR_MODEL_FAILED_OUTCOME_CANCELLED,
+	[AR_MODEL_UNREACHABLE] = AR_MODEL_FAILED_OUTCOME_REJECTED,
+	[AR_MODEL_GARBLED] = AR_MODEL_FAILED_OUTCOME_FAILED,
 };
 
-static const char *const segment_word[] = { "", "text", "reasoning", "tool_args" };
+static const char *const segment_word[] = {
+	[AR_OUT_TEXT] = "text", [AR_OUT_REASONING] = "reasoning", [AR_OUT_TOOL_ARGS] = "tool_args"
+};
 
 #define PREVIEW_MAX 200
 #define BACKOFF_MAX_MS 60000
@@ -327,7 +328,7 @@ static void step_failed(struct ar_decision *d, struct ar_turn *turn, const struc
 
 	ar_limits_record(d, turn, step, end);
 	ar_limits_throttle(d, turn, step, end);
-	if (turn->is_interrupted || end->outcome == OUTCOME_CANCELLED) {
+	if (turn->is_interrupted || end->outcome == AR_MODEL_CANCELLED) {
 		ar_decide_cancel(d, turn, turn->interrupt_reason, partial);
 		return;
 	}
@@ -377,7 +378,7 @@ enum ar_status ar_decide_model_done(struct ar_decision *d, struct ar_error *err)
 	(void)err;
 	if (!turn)
 		return AR_OK;
-	if (d->input->end.outcome == OUTCOME_COMPLETED)
+	if (d->input->end.outcome == AR_MODEL_COMPLETED)
 		step_completed(d, turn, out);
 	else
 		step_failed(d, turn, out);

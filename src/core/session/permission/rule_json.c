@@ -2,7 +2,7 @@
 #include "decide.h"
 #include "permission/permission.h"
 
-static const char *const verdict_words[] = { "", "allow", "deny", "ask" };
+static const char *const verdict_words[] = { [AR_ALLOW] = "allow", [AR_DENY] = "deny", [AR_ASK] = "ask" };
 
 struct member {
 	const char *name;

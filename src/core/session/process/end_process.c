@@ -1,10 +1,13 @@
 /* The end of a process: one fact, with where its output is kept; or, when nobody knows how it ended, the words that say so. Pure. */
+#include "describe.h"
 #include "process/record.h"
 #include "tool/calls.h"
 
 #define BARRIER "barrier" /* the step at which a process gives up that nobody let go: nothing of it ran */
 
-static const char *const stream_word[] = { "", "stdout", "stderr", "pty" };
+static const char *const stream_word[] = {
+	[AR_PROC_STDOUT] = "stdout", [AR_PROC_STDERR] = "stderr", [AR_PROC_TTY] = "pty"
+};
 
 /* What was kept, as content; the words of member `outputs`, and of `outputRefs`. */
 struct stored {
@@ -168,18 +171,13 @@ static void failed(struct ar_decision *d, const struct ar_ids *ids, const struct
 static void terminated(struct ar_decision *d, const struct ar_ids *ids, const struct ar_process_over *o,
 		       const struct stored *s)
 {
-	static const char *const words[] = { "", "user", "policy", "parent_cancellation", "shutdown" };
 	bool is_limit = o->end.outcome == AR_PROC_LIMIT_HIT;
 	struct ar_str reason = is_limit ? o->end.message : o->end.reason;
-	int by = AR_PROCESS_TERMINATED_TERMINATED_BY_POLICY;
+	int by = is_limit ? 0 : ar_enum_find(&ar_process_terminated_terminated_by_desc, o->end.by);
 
-	for (int i = 1; i < (int)AR_ARRAY_LEN(words); i++) {
-		if (!is_limit && ar_str_is(o->end.by, words[i]))
-			by = i;
-	}
 	ar_decide_emit(d, AR_EV_PROCESS_TERMINATED, ids,
 		       &(struct ar_ev_process_terminated){
-			       .terminated_by = by,
+			       .terminated_by = by ? by : AR_PROCESS_TERMINATED_TERMINATED_BY_POLICY,
 			       .reason = ar_str_empty(reason) ? AR_STR("no reason was given")
 							      : ar_str_utf8_prefix(reason, 1024),
 			       .signal = ar_str_empty(o->end.signal) ? AR_STR_NONE
