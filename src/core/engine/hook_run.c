@@ -7,6 +7,7 @@
 #include "funnel.h"
 #include "hook_document.h"
 #include "identity.h"
+#include "request/delivery.h"
 
 enum run_state {
 	RUN_PLANNED = 1,
@@ -29,8 +30,7 @@ struct ar_live_hook {
 	struct ar_funnel funnel;
 	ar_usec started; /* monotonic */
 	struct ar_hook_end end;
-	struct ar_engine_request ended;
-	struct ar_timer again;
+	struct ar_delivery ended;
 };
 
 static void run_free(struct ar_live_hook *h)
@@ -48,26 +48,9 @@ static void run_free(struct ar_live_hook *h)
 
 /* ---- the end ---- */
 
-static void end_delivered(struct ar_engine_request *request)
+static void end_delivered(struct ar_delivery *d)
 {
-	struct ar_live_hook *h = AR_CONTAINER_OF(request, struct ar_live_hook, ended);
-
-	if (request->status != AR_OK && request->err.code == AR_ERR_STORAGE_UNAVAILABLE)
-		ar_timer_start(h->live->engine, &h->again, AR_STORE_RETRY);
-	else
-		run_free(h);
-}
-
-static void deliver_again(struct ar_timer *t)
-{
-	struct ar_live_hook *h = AR_CONTAINER_OF(t, struct ar_live_hook, again);
-
-	ar_inbox_push(h->live, &h->ended);
-}
-
-static void end_dropped(struct ar_timer *t)
-{
-	run_free(AR_CONTAINER_OF(t, struct ar_live_hook, again));
+	run_free(AR_CONTAINER_OF(d, struct ar_live_hook, ended));
 }
 
 static void run_end(struct ar_live_hook *h, const struct ar_hook_result *result)
@@ -84,10 +67,9 @@ static void run_end(struct ar_live_hook *h, const struct ar_hook_result *result)
 	h->end.message = ar_funnel_text(&h->funnel, result->message, &h->arena);
 	h->end.duration_ms = h->started ? (clock->mono(clock) - h->started) / 1000 : 0;
 	h->end.masked = ar_funnel_masked(&h->funnel.counts, &h->arena);
-	h->again = (struct ar_timer){ .live = l, .fire = deliver_again, .drop = end_dropped };
-	h->ended.done = end_delivered;
-	h->ended.input = (struct ar_input){ .kind = AR_IN_HOOK_DONE, .hook_end = &h->end };
-	ar_inbox_push(l, &h->ended);
+	h->ended.over = end_delivered;
+	h->ended.request.input = (struct ar_input){ .kind = AR_IN_HOOK_DONE, .hook_end = &h->end };
+	ar_delivery_send(l, &h->ended);
 }
 
 static void on_done(struct ar_hook_run *r, const struct ar_hook_result *result)

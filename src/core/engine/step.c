@@ -7,6 +7,7 @@
 #include "fault.h"
 #include "funnel.h"
 #include "identity.h"
+#include "request/delivery.h"
 #include "request/messages.h"
 
 #define CHUNK_BYTES 8192
@@ -51,8 +52,7 @@ struct ar_live_step {
 	uint64_t saved; /* bytes that are in the store */
 	ar_usec saved_at;
 	struct ar_step_output result;
-	struct ar_engine_request ended;
-	struct ar_timer again;
+	struct ar_delivery ended;
 };
 
 /* What is asked for and not here yet, for whoever looks after memory. */
@@ -106,26 +106,9 @@ static void over(struct ar_live_step *s)
 		step_free(s);
 }
 
-static void end_delivered(struct ar_engine_request *r)
+static void end_delivered(struct ar_delivery *d)
 {
-	struct ar_live_step *s = AR_CONTAINER_OF(r, struct ar_live_step, ended);
-
-	if (r->status != AR_OK && r->err.code == AR_ERR_STORAGE_UNAVAILABLE)
-		ar_timer_start(s->live->engine, &s->again, AR_STORE_RETRY);
-	else
-		over(s);
-}
-
-static void end_dropped(struct ar_timer *t)
-{
-	over(AR_CONTAINER_OF(t, struct ar_live_step, again));
-}
-
-static void deliver_again(struct ar_timer *t)
-{
-	struct ar_live_step *s = AR_CONTAINER_OF(t, struct ar_live_step, again);
-
-	ar_inbox_push(s->live, &s->ended);
+	over(AR_CONTAINER_OF(d, struct ar_live_step, ended));
 }
 
 static struct ar_step_end end_of(struct ar_live_step *s, const struct ar_model_result *r)
@@ -183,13 +166,12 @@ static void step_end(struct ar_live_step *s, const struct ar_model_result *r)
 		s->tools[i].args = ar_step_tool_args(&s->output, &s->arena, (uint32_t)i);
 	s->result.tools = s->tools;
 	s->result.tool_count = s->tool_count;
-	s->again = (struct ar_timer){ .live = l, .fire = deliver_again, .drop = end_dropped };
-	s->ended.done = end_delivered;
-	s->ended.input = (struct ar_input){
+	s->ended.over = end_delivered;
+	s->ended.request.input = (struct ar_input){
 		.kind = AR_IN_MODEL_DONE, .outputs = &s->result, .output_count = 1, .end = end_of(s, r)
 	};
 	s->result.masked = ar_funnel_masked(&s->funnel.counts, &s->arena);
-	ar_inbox_push(l, &s->ended);
+	ar_delivery_send(l, &s->ended);
 }
 
 /* ---- what arrives ---- */

@@ -7,6 +7,7 @@
 #include "funnel.h"
 #include "identity.h"
 #include "process/process_run.h"
+#include "request/delivery.h"
 
 #include <string.h>
 
@@ -43,8 +44,8 @@ struct ar_live_call {
 	ar_usec left; /* of its own time, then */
 	ar_usec started; /* monotonic */
 	struct ar_tool_end end;
-	struct ar_engine_request ended;
-	struct ar_timer again;
+	struct ar_delivery ended;
+	struct ar_timer again; /* while its tool is not there yet */
 };
 
 /* A process is found again by the next start, with what it has done meanwhile. */
@@ -70,26 +71,9 @@ static void run_free(struct ar_live_call *r)
 
 /* ---- the end ---- */
 
-static void end_delivered(struct ar_engine_request *request)
+static void end_delivered(struct ar_delivery *d)
 {
-	struct ar_live_call *r = AR_CONTAINER_OF(request, struct ar_live_call, ended);
-
-	if (request->status != AR_OK && request->err.code == AR_ERR_STORAGE_UNAVAILABLE)
-		ar_timer_start(r->live->engine, &r->again, AR_STORE_RETRY);
-	else
-		run_free(r);
-}
-
-static void deliver_again(struct ar_timer *t)
-{
-	struct ar_live_call *r = AR_CONTAINER_OF(t, struct ar_live_call, again);
-
-	ar_inbox_push(r->live, &r->ended);
-}
-
-static void end_dropped(struct ar_timer *t)
-{
-	run_free(AR_CONTAINER_OF(t, struct ar_live_call, again));
+	run_free(AR_CONTAINER_OF(d, struct ar_live_call, ended));
 }
 
 static struct ar_str clean(struct ar_live_call *r, struct ar_str text)
@@ -177,10 +161,9 @@ static void run_end(struct ar_live_call *r, const struct ar_tool_result *result)
 	r->end.duration_ms = r->started ? (clock->mono(clock) - r->started) / 1000 : 0;
 	keep_boundary(r, result);
 	r->end.masked = ar_funnel_masked(&r->funnel.counts, &r->arena);
-	r->again = (struct ar_timer){ .live = l, .fire = deliver_again, .drop = end_dropped };
-	r->ended.done = end_delivered;
-	r->ended.input = (struct ar_input){ .kind = AR_IN_TOOL_DONE, .tool_end = &r->end };
-	ar_inbox_push(l, &r->ended);
+	r->ended.over = end_delivered;
+	r->ended.request.input = (struct ar_input){ .kind = AR_IN_TOOL_DONE, .tool_end = &r->end };
+	ar_delivery_send(l, &r->ended);
 }
 
 /* ---- while it runs ---- */
