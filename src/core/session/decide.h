@@ -11,6 +11,12 @@ struct ar_ids {
 	struct ar_str at[AR_SCOPE_COUNT];
 };
 
+/* What something that may hold a turn came to. */
+enum ar_hold {
+	AR_GO_ON,
+	AR_HELD, /* the turn waits for a person, a handler or a model, or it has ended: there is nothing more to do now */
+};
+
 /* The tools of one turn: the runtime's own, sorted by name, then those that the client runs. */
 struct ar_offers {
 	const struct ar_tool **at;

@@ -27,7 +27,7 @@ static bool is_worth_it(const struct ar_conversation *c, const struct ar_compact
 	       told_tokens(c, p) + AR_BUDGET_SUMMARY + after <= left;
 }
 
-bool ar_decide_compact_for_budget(struct ar_conversation *c, struct ar_turn *turn)
+enum ar_hold ar_decide_compact_for_budget(struct ar_conversation *c, struct ar_turn *turn)
 {
 	int64_t left = ar_budget_tokens_left(c->d, turn);
 	struct ar_compact_plan p;
@@ -35,13 +35,13 @@ bool ar_decide_compact_for_budget(struct ar_conversation *c, struct ar_turn *tur
 
 	if (turn->compaction.trigger.set || turn->compaction.budgets.v > 0 || ar_turn_is_system(turn) ||
 	    !ar_compact_may_start(c->d, turn))
-		return false;
+		return AR_GO_ON;
 	if (ar_conversation_select(c).tokens <= left || !ar_compact_plan(c, true, &p) ||
 	    !is_worth_it(c, &p, left))
-		return false;
-	if (!ar_limits_route(c->d, turn, ar_conversation_bytes(c), &choice))
-		return true;
+		return AR_GO_ON;
+	if (ar_limits_route(c->d, turn, ar_conversation_bytes(c), &choice) == AR_HELD)
+		return AR_HELD;
 	c->window = choice.entry->context_tokens;
 	ar_compact_begin(c, turn, AR_COMPACTION_TRIGGER_BUDGET, &p);
-	return true;
+	return AR_HELD;
 }

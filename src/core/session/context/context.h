@@ -91,14 +91,14 @@ struct ar_str ar_context_digest(struct ar_arena *a, struct ar_str core,
 
 /* ---- decide_compact.c ---- */
 
-/* Called before a turn asks its model: true when a compaction goes first, or goes on, and asks for itself. */
-bool ar_decide_compact_first(struct ar_conversation *c, struct ar_turn *turn, int64_t attempt);
+/* Before a turn asks its model. Held: a compaction goes first, or goes on. */
+enum ar_hold ar_decide_compact_first(struct ar_conversation *c, struct ar_turn *turn, int64_t attempt);
 
-/* compact_budget.c: called before that. True when the tokens left are too few for the request as it is, and a compaction was begun. */
-bool ar_decide_compact_for_budget(struct ar_conversation *c, struct ar_turn *turn);
+/* compact_budget.c: before that. Held: the tokens left are too few for the request as it is, and a compaction was begun. */
+enum ar_hold ar_decide_compact_for_budget(struct ar_conversation *c, struct ar_turn *turn);
 
-/* The provider found the request too long: true when a compaction was begun instead of failing the turn. */
-bool ar_decide_compact_overflow(struct ar_decision *d, struct ar_turn *turn);
+/* The provider found the request too long. Held: a compaction was begun; otherwise the turn has to fail. */
+enum ar_hold ar_decide_compact_overflow(struct ar_decision *d, struct ar_turn *turn);
 
 /* The compaction under way got its summary with this attempt, or none. The turn goes on, or ends if it was made for this. */
 void ar_decide_compacted(struct ar_decision *d, struct ar_turn *turn, int64_t attempt, struct ar_str summary);

@@ -86,7 +86,7 @@ static void ask_for_summary(struct ar_conversation *c, struct ar_turn *turn, int
 				    .messages = messages,
 				    .is_transcript = true };
 
-	if (!ar_limits_route(d, turn, ar_conversation_bytes(c), &choice))
+	if (ar_limits_route(d, turn, ar_conversation_bytes(c), &choice) == AR_HELD)
 		return;
 	messages[ask.message_count++] =
 		(struct ar_context_entry){ .role = AR_CONTEXT_SYSTEM,
@@ -184,26 +184,26 @@ static bool is_too_large(struct ar_conversation *c)
 	       (window < INT64_MAX && s.tokens * 100 >= window * c->d->input->policy->compact_at);
 }
 
-bool ar_decide_compact_first(struct ar_conversation *c, struct ar_turn *turn, int64_t attempt)
+enum ar_hold ar_decide_compact_first(struct ar_conversation *c, struct ar_turn *turn, int64_t attempt)
 {
 	struct ar_compact_plan p;
 
 	if (turn->compaction.trigger.set) {
 		ask_for_summary(c, turn, attempt);
-		return true;
+		return AR_HELD;
 	}
 	if (is_compaction_turn(c->d, turn)) {
 		begin_manual(c, turn);
-		return true;
+		return AR_HELD;
 	}
 	if (!ar_compact_may_start(c->d, turn) || rests(c->thread, turn) || !is_too_large(c) ||
 	    !ar_compact_plan(c, true, &p))
-		return false;
+		return AR_GO_ON;
 	ar_compact_begin(c, turn, AR_COMPACTION_TRIGGER_AUTO, &p);
-	return true;
+	return AR_HELD;
 }
 
-bool ar_decide_compact_overflow(struct ar_decision *d, struct ar_turn *turn)
+enum ar_hold ar_decide_compact_overflow(struct ar_decision *d, struct ar_turn *turn)
 {
 	struct ar_conversation c = ar_conversation_of(d, ar_decide_thread(d, turn), NULL);
 	struct ar_compact_plan p;
@@ -211,9 +211,9 @@ bool ar_decide_compact_overflow(struct ar_decision *d, struct ar_turn *turn)
 	/* The failure that is answered here is counted. */
 	if (turn->compaction.overflows.v > 1 || !ar_compact_may_start(d, turn) ||
 	    !ar_compact_plan(&c, true, &p))
-		return false;
+		return AR_GO_ON;
 	ar_compact_begin(&c, turn, AR_COMPACTION_TRIGGER_AUTO, &p);
-	return true;
+	return AR_HELD;
 }
 
 /* ---- ending ---- */

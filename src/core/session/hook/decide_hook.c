@@ -88,21 +88,21 @@ static void ask(struct ar_decision *d, struct ar_turn *turn, const struct ar_inv
 	ar_hook_document(d, turn, call, chain, run);
 }
 
-bool ar_hook_begin(struct ar_decision *d, struct ar_turn *turn, const struct ar_invocation *call,
-		   enum ar_hook_point point)
+enum ar_hold ar_hook_ask(struct ar_decision *d, struct ar_turn *turn, const struct ar_invocation *call,
+			 enum ar_hook_point point)
 {
 	const struct ar_hook_chain *chain = ar_hook_said(turn, call, point);
 	const struct ar_hook_rule *rule;
 
 	if (chain && !ar_str_absent(chain->run))
-		return true;
+		return AR_HELD;
 	if (turn->is_interrupted || ar_hook_blocks(chain))
-		return false;
+		return AR_GO_ON;
 	rule = next_rule(d, chain, call, point);
 	if (!rule)
-		return false;
+		return AR_GO_ON;
 	ask(d, turn, call, point, rule);
-	return true;
+	return AR_HELD;
 }
 
 /* ---- it failed ---- */

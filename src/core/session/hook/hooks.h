@@ -23,10 +23,10 @@ enum ar_hook_point {
 
 /* ---- decide_hook.c: asking ---- */
 
-/* Starts the next handler of the point; `call` is NULL at points of the turn. True: one runs, the turn goes on when it has ended. False: all
+/* Starts the next handler of the point; `call` is NULL at points of the turn. Held: one runs, the turn goes on when it has ended. Otherwise all
  * have been asked, or there is none; what they came to is ar_hook_said. */
-bool ar_hook_begin(struct ar_decision *d, struct ar_turn *turn, const struct ar_invocation *call,
-		   enum ar_hook_point point);
+enum ar_hold ar_hook_ask(struct ar_decision *d, struct ar_turn *turn, const struct ar_invocation *call,
+			 enum ar_hook_point point);
 
 /* Open runs end here: nobody carries them any more (interrupted: they are run again), or nobody wants them (cancelled). */
 void ar_hook_end_runs(struct ar_decision *d, struct ar_turn *turn, bool is_lost);
@@ -94,9 +94,9 @@ struct ar_str ar_hook_scope_ids(struct ar_decision *d, const struct ar_ids *ids)
 
 void ar_decide_begin(struct ar_decision *d, struct ar_turn *turn); /* before its first request */
 void ar_decide_sampled(struct ar_decision *d, struct ar_turn *turn); /* an answer without calls */
-bool ar_hook_holds_sample(struct ar_decision *d,
-			  struct ar_turn *turn); /* post_sampling: not yet done, or the turn has ended */
-bool ar_hook_holds_answers(struct ar_decision *d, struct ar_turn *turn); /* the same after tool calls */
+enum ar_hold ar_hook_after_sample(struct ar_decision *d, struct ar_turn *turn); /* post_sampling */
+enum ar_hold ar_hook_after_calls(struct ar_decision *d,
+				 struct ar_turn *turn); /* post_tool_use and its failure */
 void ar_decide_resume(struct ar_decision *d, struct ar_turn *turn); /* wherever it stood */
 
 #endif

@@ -20,18 +20,17 @@ static void stop_turn(struct ar_decision *d, struct ar_turn *turn, const struct 
 			       .output_ref = turn->output_ref });
 }
 
-/* True: a handler runs, or it was the turn's last. */
-static bool holds(struct ar_decision *d, struct ar_turn *turn, enum ar_hook_point point)
+static enum ar_hold ask_at(struct ar_decision *d, struct ar_turn *turn, enum ar_hook_point point)
 {
 	const struct ar_hook_chain *chain;
 
-	if (ar_hook_begin(d, turn, NULL, point))
-		return true;
+	if (ar_hook_ask(d, turn, NULL, point) == AR_HELD)
+		return AR_HELD;
 	chain = ar_hook_said(turn, NULL, point);
 	if (!ar_hook_blocks(chain))
-		return false;
+		return AR_GO_ON;
 	stop_turn(d, turn, chain);
-	return true;
+	return AR_HELD;
 }
 
 /* ---- before the first request ---- */
@@ -58,9 +57,9 @@ static bool is_first(const struct ar_session *s, const struct ar_turn *turn)
 void ar_decide_begin(struct ar_decision *d, struct ar_turn *turn)
 {
 	if (!ar_turn_last_step(turn) && !ar_turn_is_system(turn)) {
-		if (is_first(d->session, turn) && holds(d, turn, AR_AT_SESSION_START))
+		if (is_first(d->session, turn) && ask_at(d, turn, AR_AT_SESSION_START) == AR_HELD)
 			return;
-		if (holds(d, turn, AR_AT_USER_PROMPT_SUBMIT))
+		if (ask_at(d, turn, AR_AT_USER_PROMPT_SUBMIT) == AR_HELD)
 			return;
 	}
 	ar_decide_ask_model(d, turn, 1);
@@ -68,9 +67,9 @@ void ar_decide_begin(struct ar_decision *d, struct ar_turn *turn)
 
 /* ---- after an answer ---- */
 
-bool ar_hook_holds_sample(struct ar_decision *d, struct ar_turn *turn)
+enum ar_hold ar_hook_after_sample(struct ar_decision *d, struct ar_turn *turn)
 {
-	return ar_turn_last_step(turn) && holds(d, turn, AR_AT_POST_SAMPLING);
+	return ar_turn_last_step(turn) ? ask_at(d, turn, AR_AT_POST_SAMPLING) : AR_GO_ON;
 }
 
 static void too_many_blocks(struct ar_decision *d, const struct ar_turn *turn,
@@ -88,26 +87,26 @@ static void too_many_blocks(struct ar_decision *d, const struct ar_turn *turn,
 			.scope = ar_hook_scope_ids(d, &ids) });
 }
 
-/* False: the turn may end. What a handler said against it is a message by now. */
-static bool has_to_go_on(struct ar_decision *d, struct ar_turn *turn)
+/* Before the end. Held: a handler runs, or said that the turn goes on; what it said is a message by now. */
+static enum ar_hold ask_to_stop(struct ar_decision *d, struct ar_turn *turn)
 {
 	const struct ar_hook_chain *chain;
 
-	if (ar_hook_begin(d, turn, NULL, AR_AT_STOP))
-		return true;
+	if (ar_hook_ask(d, turn, NULL, AR_AT_STOP) == AR_HELD)
+		return AR_HELD;
 	chain = ar_hook_said(turn, NULL, AR_AT_STOP);
 	if (!ar_hook_blocks(chain))
-		return false;
+		return AR_GO_ON;
 	if (chain->has_failed.v) {
 		stop_turn(d, turn, chain);
-		return true;
+		return AR_HELD;
 	}
 	if (turn->stop_blocks.v > AR_STOP_BLOCKS_MAX) {
 		too_many_blocks(d, turn, chain);
-		return false;
+		return AR_GO_ON;
 	}
 	ar_decide_ask_again(d, turn);
-	return true;
+	return AR_HELD;
 }
 
 void ar_decide_sampled(struct ar_decision *d, struct ar_turn *turn)
@@ -116,13 +115,13 @@ void ar_decide_sampled(struct ar_decision *d, struct ar_turn *turn)
 		ar_decide_cancel(d, turn, turn->interrupt_reason, turn->output_ref);
 		return;
 	}
-	if (ar_hook_holds_sample(d, turn))
+	if (ar_hook_after_sample(d, turn) == AR_HELD)
 		return;
 	if (turn->steers.count > 0) {
 		ar_decide_ask_again(d, turn);
 		return;
 	}
-	if (!has_to_go_on(d, turn))
+	if (ask_to_stop(d, turn) == AR_GO_ON)
 		ar_decide_complete(d, turn, turn->output_ref, turn->stop_reason);
 }
 
@@ -142,10 +141,10 @@ static enum ar_hook_point point_after(const struct ar_invocation *call)
 	return AR_AT_POST_TOOL_FAILURE;
 }
 
-bool ar_hook_holds_answers(struct ar_decision *d, struct ar_turn *turn)
+enum ar_hold ar_hook_after_calls(struct ar_decision *d, struct ar_turn *turn)
 {
 	const struct ar_step *step = ar_turn_last_step(turn);
-	bool waits = false;
+	enum ar_hold hold = AR_GO_ON;
 
 	for (size_t i = 0; step && i < turn->calls.count; i++) {
 		const struct ar_invocation *call = ar_call_at(turn, i);
@@ -154,14 +153,15 @@ bool ar_hook_holds_answers(struct ar_decision *d, struct ar_turn *turn)
 
 		if (call->stage != AR_CALL_ENDED || !ar_str_eq(call->step, step->id) || !point)
 			continue;
-		waits |= ar_hook_begin(d, turn, call, point);
+		if (ar_hook_ask(d, turn, call, point) == AR_HELD)
+			hold = AR_HELD;
 		chain = ar_hook_said(turn, call, point);
 		if (!chain || !chain->has_failed.v)
 			continue;
 		stop_turn(d, turn, chain);
-		return true;
+		return AR_HELD;
 	}
-	return waits;
+	return hold;
 }
 
 /* ---- going on ---- */

@@ -233,10 +233,10 @@ int64_t ar_budget_tokens_left(struct ar_decision *d, struct ar_turn *turn)
 	return least;
 }
 
-bool ar_budget_allows(struct ar_decision *d, struct ar_turn *turn, struct ar_spending next)
+enum ar_hold ar_budget_claim(struct ar_decision *d, struct ar_turn *turn, struct ar_spending next)
 {
 	if (is_asked(d, turn))
-		return false;
+		return AR_HELD;
 	ar_budget_note(d, turn);
 	for (size_t i = 0; i < AR_QUOTA_NAMES; i++) {
 		const struct ar_quota_name *q = &ar_quota_names[i];
@@ -245,13 +245,13 @@ bool ar_budget_allows(struct ar_decision *d, struct ar_turn *turn, struct ar_spe
 			continue;
 		if (may_ask(d, turn)) {
 			ask(d, turn, q);
-			return false;
+			return AR_HELD;
 		}
 		say_blocked(d, turn, q, AR_STR_NONE);
 		stop(d, turn, q, "");
-		return false;
+		return AR_HELD;
 	}
-	return true;
+	return AR_GO_ON;
 }
 
 /* ---- what was decided ---- */

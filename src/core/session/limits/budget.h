@@ -14,8 +14,8 @@ struct ar_spending {
 	int64_t calls; /* tool calls */
 };
 
-/* True when nothing speaks against it. False: the turn waits for a decision about its budget, or has ended; there is nothing to do. */
-bool ar_budget_allows(struct ar_decision *d, struct ar_turn *turn, struct ar_spending next);
+/* Before something is used. Held: what is left is too little, and a person is asked, or the turn has ended. */
+enum ar_hold ar_budget_claim(struct ar_decision *d, struct ar_turn *turn, struct ar_spending next);
 
 /* Tokens that the turn may still use, by its budget and the session's; INT64_MAX: without a limit, or a person is asked about one. */
 int64_t ar_budget_tokens_left(struct ar_decision *d, struct ar_turn *turn);
@@ -60,7 +60,7 @@ int64_t ar_quota_amount(enum ar_quota quota, double units);
 /* One more call has been answered: the same as the one before it, or another. */
 void ar_guard_count(struct ar_repeat *r, const struct ar_invocation *call);
 
-/* True when the turn was ended because it repeats itself. */
-bool ar_guard_stops(struct ar_decision *d, struct ar_turn *turn);
+/* Ends a turn that repeats itself. */
+enum ar_hold ar_guard_check(struct ar_decision *d, struct ar_turn *turn);
 
 #endif

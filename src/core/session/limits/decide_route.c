@@ -360,7 +360,8 @@ static void not_possible(struct ar_decision *d, struct ar_turn *turn, const stru
 
 /* ---- deciding ---- */
 
-static bool decide_anew(struct ar_decision *d, struct ar_turn *turn, int64_t bytes, struct ar_choice *ret)
+static enum ar_hold decide_anew(struct ar_decision *d, struct ar_turn *turn, int64_t bytes,
+				struct ar_choice *ret)
 {
 	const struct ar_policy *policy = d->input->policy;
 	struct profile p = profile_of(d, turn);
@@ -374,7 +375,7 @@ static bool decide_anew(struct ar_decision *d, struct ar_turn *turn, int64_t byt
 	say_candidates(d, turn, &p, &r);
 	if (!r.choice.entry) {
 		not_possible(d, turn, &p, &r);
-		return false;
+		return AR_HELD;
 	}
 	v = verdict_of(d, &p, &r);
 	if (r.usable == 1)
@@ -383,7 +384,7 @@ static bool decide_anew(struct ar_decision *d, struct ar_turn *turn, int64_t byt
 		say_decided(d, turn, &p, &r, &v);
 	*ret = r.choice;
 	ar_limits_estimate(d, turn, ret, bytes);
-	return true;
+	return AR_GO_ON;
 }
 
 static bool find_kept(const struct ar_policy *policy, const struct ar_route *route, struct ar_choice *ret)
@@ -395,8 +396,9 @@ static bool find_kept(const struct ar_policy *policy, const struct ar_route *rou
 	return ret->entry != NULL;
 }
 
-bool ar_limits_route(struct ar_decision *d, struct ar_turn *turn, int64_t request_bytes,
-		     struct ar_choice *ret)
+enum ar_hold ar_limits_route(struct ar_decision *d, struct ar_turn *turn, int64_t request_bytes,
+			     struct ar_choice *ret)
 {
-	return find_kept(d->input->policy, turn->route, ret) || decide_anew(d, turn, request_bytes, ret);
+	return find_kept(d->input->policy, turn->route, ret) ? AR_GO_ON
+							     : decide_anew(d, turn, request_bytes, ret);
 }

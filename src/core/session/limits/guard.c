@@ -12,13 +12,13 @@ void ar_guard_count(struct ar_repeat *r, const struct ar_invocation *call)
 				 .count = AR_OPT_INT(is_same ? r->count.v + 1 : 1) };
 }
 
-bool ar_guard_stops(struct ar_decision *d, struct ar_turn *turn)
+enum ar_hold ar_guard_check(struct ar_decision *d, struct ar_turn *turn)
 {
 	int64_t most = d->input->policy->budget.repeats;
 	const struct ar_repeat *r = &turn->repeat;
 
 	if (most <= 0 || r->count.v < most)
-		return false;
+		return AR_GO_ON;
 	ar_decide_fail(
 		d, turn,
 		&(struct ar_ending){
@@ -31,5 +31,5 @@ bool ar_guard_stops(struct ar_decision *d, struct ar_turn *turn)
 						AR_STR_ARG(r->args_ref), AR_STR_ARG(r->answer_ref)),
 			.advice = AR_STR("read the arguments and the answer, say what to do differently, "
 					 "submit again; guard.repeats sets how often is too often") });
-	return true;
+	return AR_HELD;
 }

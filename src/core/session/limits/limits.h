@@ -11,9 +11,9 @@ AR_MUST_USE enum ar_status ar_route_check(const struct ar_decision *d, struct ar
 					  struct ar_error *err);
 
 /* The model for the next request. The first time in a turn it is decided, with the facts that explain it (profile, candidates, decision,
- * estimate for a request of so many bytes). False: no model can answer, the turn is settled and there is nothing to ask. */
-bool ar_limits_route(struct ar_decision *d, struct ar_turn *turn, int64_t request_bytes,
-		     struct ar_choice *ret);
+ * estimate for a request of so many bytes). Held: no model can answer. */
+enum ar_hold ar_limits_route(struct ar_decision *d, struct ar_turn *turn, int64_t request_bytes,
+			     struct ar_choice *ret);
 
 /* What the call of this step used, if its provider said so or it ended well. */
 void ar_limits_record(struct ar_decision *d, struct ar_turn *turn, const struct ar_step *step,

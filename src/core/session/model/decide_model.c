@@ -95,16 +95,17 @@ void ar_decide_ask_model(struct ar_decision *d, struct ar_turn *turn, int64_t at
 	struct ar_conversation c = ar_conversation_of(d, ar_decide_thread(d, turn), turn);
 	struct ar_choice choice;
 
-	if (ar_decide_compact_for_budget(&c, turn))
+	if (ar_decide_compact_for_budget(&c, turn) == AR_HELD)
 		return;
 	/* A summary that is made to save tokens was found to fit before it was begun. */
-	if (!ar_budget_allows(d, turn,
-			      (struct ar_spending){
-				      .tokens = is_saving ? 0 : ar_conversation_select(&c).tokens }) ||
-	    !ar_limits_route(d, turn, ar_conversation_bytes(&c), &choice))
+	if (ar_budget_claim(d, turn,
+			    (struct ar_spending){
+				    .tokens = is_saving ? 0 : ar_conversation_select(&c).tokens }) ==
+		    AR_HELD ||
+	    ar_limits_route(d, turn, ar_conversation_bytes(&c), &choice) == AR_HELD)
 		return;
 	c.window = choice.entry->context_tokens;
-	if (!ar_decide_compact_first(&c, turn, attempt))
+	if (ar_decide_compact_first(&c, turn, attempt) == AR_GO_ON)
 		ask_for_answer(&c, turn, attempt, &choice);
 }
 
@@ -344,7 +345,7 @@ static void step_failed(struct ar_decision *d, struct ar_turn *turn, const struc
 		ar_decide_compaction_failed(d, turn, turn->attempt, end->category, end->message);
 		return;
 	}
-	if (ar_str_is(end->category, "context_length") && ar_decide_compact_overflow(d, turn))
+	if (ar_str_is(end->category, "context_length") && ar_decide_compact_overflow(d, turn) == AR_HELD)
 		return;
 	ar_decide_fail(d, turn,
 		       &(struct ar_ending){

@@ -133,7 +133,7 @@ static void judge(struct ar_decision *d, struct ar_turn *turn, struct ar_invocat
 	struct ar_ids ids = ar_ids_call(d, turn, call);
 
 	j = ar_permission_judge(d, turn, act);
-	if (j.verdict == AR_ASK && ar_hook_begin(d, turn, call, AR_AT_PERMISSION_REQUEST))
+	if (j.verdict == AR_ASK && ar_hook_ask(d, turn, call, AR_AT_PERMISSION_REQUEST) == AR_HELD)
 		return; /* its end brings the arguments along, and the call is judged again */
 	action = j.verdict == AR_ASK ? ar_action_mint(d) : AR_STR_NONE;
 	ar_permission_emit(d, &ids, &j, action);
@@ -215,10 +215,10 @@ static void admit(struct ar_decision *d, struct ar_turn *turn, struct ar_invocat
 	fault = ar_str_absent(args) ? AR_STR_NONE : fault_in(d, tool, args, &gave_up);
 	if (!ar_str_absent(fault))
 		bad_arguments(d, turn, call, fault, gave_up);
-	else if (ar_hook_begin(d, turn, call, AR_AT_PRE_TOOL_USE))
+	else if (ar_hook_ask(d, turn, call, AR_AT_PRE_TOOL_USE) == AR_HELD)
 		return; /* its end brings the arguments along */
 	else if (ar_str_absent(args) && (!ar_hook_said(turn, call, AR_AT_PERMISSION_REQUEST) ||
-					 !ar_hook_begin(d, turn, call, AR_AT_PERMISSION_REQUEST)))
+					 ar_hook_ask(d, turn, call, AR_AT_PERMISSION_REQUEST) == AR_GO_ON))
 		unread_arguments(d, turn, call);
 	else if (ar_str_absent(args))
 		return; /* the handler in a person's place was cut, and is asked again */
@@ -261,24 +261,26 @@ static const bool *parallel_calls(struct ar_decision *d, const struct ar_turn *t
 
 /* Calls keep the order in which the model asked for them; only neighbours that may run beside others do. So a read sees what a write
  * before it has done, and nothing that a write behind it does. */
-static bool has_place(struct ar_decision *d, struct ar_turn *turn, size_t at, const bool *is_parallel)
+static bool is_next(const struct ar_turn *turn, size_t at, const bool *is_parallel)
 {
-	int64_t running = 0;
-
 	for (size_t i = 0; i < turn->calls.count; i++) {
 		const struct ar_invocation *other = ar_call_at(turn, i);
 		bool is_open = i != at && other->stage != AR_CALL_ENDED;
-		bool is_running = other->stage == AR_CALL_RUNNING;
 
-		if (is_open && (i < at || is_running) && !(is_parallel[at] && is_parallel[i]))
+		if (is_open && (i < at || other->stage == AR_CALL_RUNNING) &&
+		    !(is_parallel[at] && is_parallel[i]))
 			return false;
-		running += is_running;
 	}
-	if (!is_parallel[at])
-		return true;
-	if (running >= d->input->policy->tool_parallel)
-		ar_budget_say_parallel(d, turn, running);
-	return running < d->input->policy->tool_parallel;
+	return true;
+}
+
+static int64_t count_running(const struct ar_turn *turn)
+{
+	int64_t running = 0;
+
+	for (size_t i = 0; i < turn->calls.count; i++)
+		running += ar_call_at(turn, i)->stage == AR_CALL_RUNNING;
+	return running;
 }
 
 /* Another try has an id of its own, after those of its step. */
@@ -365,26 +367,30 @@ static void start(struct ar_decision *d, struct ar_turn *turn, struct ar_invocat
 	ar_decide_run_call(d, turn, call);
 }
 
-/* False: the turn ended, or waits for a decision about its budget. */
-static bool start_some(struct ar_decision *d, struct ar_turn *turn, const struct ar_offers *offers)
+static enum ar_hold start_some(struct ar_decision *d, struct ar_turn *turn, const struct ar_offers *offers)
 {
 	const bool *is_parallel = parallel_calls(d, turn, offers);
 
 	for (size_t i = 0; i < turn->calls.count; i++) {
 		struct ar_invocation *call = ar_call_at(turn, i);
+		int64_t running = count_running(turn);
 		const struct ar_tool *tool;
 
-		if (!is_startable(call) || !has_place(d, turn, i, is_parallel))
+		if (!is_startable(call) || !is_next(turn, i, is_parallel))
 			continue;
-		if (!ar_budget_allows(d, turn, (struct ar_spending){ .calls = 1 }))
-			return false;
+		if (is_parallel[i] && running >= d->input->policy->tool_parallel) {
+			ar_budget_say_parallel(d, turn, running);
+			continue;
+		}
+		if (ar_budget_claim(d, turn, (struct ar_spending){ .calls = 1 }) == AR_HELD)
+			return AR_HELD;
 		tool = ar_offers_find(offers, call->name);
 		if (tool)
 			start(d, turn, call, tool);
 		else
 			no_such_tool(d, turn, call); /* it was there when the call was judged */
 	}
-	return true;
+	return AR_GO_ON;
 }
 
 /* ---- going on ---- */
@@ -400,7 +406,7 @@ static bool is_over(const struct ar_turn *turn)
 
 void ar_decide_advance(struct ar_decision *d, struct ar_turn *turn)
 {
-	if (!turn->is_interrupted && ar_hook_holds_sample(d, turn))
+	if (!turn->is_interrupted && ar_hook_after_sample(d, turn) == AR_HELD)
 		return;
 	if (turn->is_interrupted) {
 		ar_decide_stop_calls(d, turn);
@@ -408,15 +414,13 @@ void ar_decide_advance(struct ar_decision *d, struct ar_turn *turn)
 		struct ar_offers offers = ar_offers_of(d, turn);
 
 		admit_planned(d, turn, &offers);
-		if (!start_some(d, turn, &offers))
-			return;
-		if (ar_hook_holds_answers(d, turn))
+		if (start_some(d, turn, &offers) == AR_HELD || ar_hook_after_calls(d, turn) == AR_HELD)
 			return;
 	}
 	if (!is_over(turn))
 		return;
 	if (turn->is_interrupted)
 		ar_decide_cancel(d, turn, turn->interrupt_reason, AR_STR_NONE);
-	else if (!ar_guard_stops(d, turn))
+	else if (ar_guard_check(d, turn) == AR_GO_ON)
 		ar_decide_ask_again(d, turn);
 }
