@@ -13,13 +13,15 @@
 #define FIRST_PAUSE_MS 100
 #define LONGEST_PAUSE_MS 3000
 #define SILENCE_MS 120000 /* the server sends a heartbeat every 15 s */
+#define EVENT_MAX ((size_t)16 * 1024 * 1024)
 #define LIVED 30000000 /* microseconds; a stream that lasted so long has worked, whatever cut it */
 
 /* ---- events ---- */
 
-static bool on_event(void *arg, struct ar_str id, struct ar_str payload)
+static bool on_event(void *arg, struct ar_str name AR_UNUSED, struct ar_str payload)
 {
 	struct ar_follow *f = arg;
+	struct ar_str id = ar_buf_str(&f->sse.id);
 	struct ar_ctl_event e = { .cursor = id, .json = payload };
 	const struct ar_event_desc *desc;
 
@@ -104,7 +106,8 @@ static enum ar_status read_once(struct ar_follow *f, struct ar_http_reply *ret, 
 	r.readable = on_readable;
 	r.arg = f;
 	f->is_heard = false;
-	ar_sse_restart(&f->sse);
+	ar_sse_fini(&f->sse);
+	ar_sse_init(&f->sse, EVENT_MAX, on_event, f);
 	return ar_http_run(&r, ret, err);
 }
 
@@ -166,8 +169,6 @@ enum ar_exit ar_follow_run(struct ar_follow *f)
 	struct ar_clock *clock = ar_clock_system();
 	enum ar_exit exit = AR_EXIT_FAILED;
 
-	f->sse.event = on_event;
-	f->sse.arg = f;
 	f->parser = ar_json_parser_new();
 	ar_ctl_hold_interrupts(f->ctl);
 	for (;;) {

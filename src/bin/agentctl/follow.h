@@ -4,7 +4,7 @@
 #define AR_CTL_FOLLOW_H
 
 #include "api.h"
-#include "sse.h"
+#include "sse_reader.h"
 
 struct ar_ctl_event {
 	struct ar_str cursor; /* after this event */

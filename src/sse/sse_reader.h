@@ -3,8 +3,8 @@
  *
  * Lines end with LF, CR or CRLF; a byte order mark at the start and lines that open with a colon are dropped; the data
  * lines of one event are joined with LF. Bytes may be split anywhere, also inside a CRLF or a UTF-8 sequence. */
-#ifndef AR_CURL_SSE_READER_H
-#define AR_CURL_SSE_READER_H
+#ifndef AR_SSE_READER_H
+#define AR_SSE_READER_H
 
 #include "buf.h"
 #include "status.h"
