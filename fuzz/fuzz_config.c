@@ -134,7 +134,7 @@ static void load(const struct ar_settings_args *args, struct ar_str input)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
-	struct ar_settings_args args = { .config_file = path, .is_unlistening = len & 1 };
+	struct ar_settings_args args = { .config_file = path, .no_listeners = len & 1 };
 	struct ar_str input = { (const char *)bytes, len }, yaml, part, rest;
 	const char *names[PARTS] = { 0 };
 

@@ -170,7 +170,7 @@ void ar_settings_read(const struct ar_settings_args *args, struct ar_arena *a, s
 	ret->origins = ar_arena_alloc(a, ar_config_key_count * sizeof(*ret->origins));
 	ret->lists = ar_arena_alloc(a, ar_config_list_count * sizeof(*ret->lists));
 	apply_presets(ret);
-	if (args->is_unlistening)
+	if (args->no_listeners)
 		ret->config.listen = ret->config.socket = "off";
 	if (args->config_file)
 		ar_settings_file(args->config_file, ret);

@@ -13,7 +13,7 @@ struct ar_settings_args {
 	const char *data_dir;
 	const char *listen;
 	const char *socket;
-	bool is_unlistening; /* serves no address and no socket unless one is named */
+	bool no_listeners; /* serves no address and no socket unless one is named */
 };
 
 /* Text lives in the arena; references to secrets have no value yet, but for variables. An error names the key or the line and what is allowed. Empty data_dir and socket are filled in. */

@@ -126,7 +126,7 @@ static enum ar_status end_beat(struct node *n)
 		assert_int_equal(read(n->wake_fd, &count, sizeof count), sizeof count);
 		n->member->v->poll(n->member);
 	}
-	n->beat.lost_count = n->beat.gift_count = n->beat.take_count = 0;
+	n->beat.lost_count = n->beat.handoff_count = n->beat.take_count = 0;
 	return n->beat.status;
 }
 
@@ -164,7 +164,7 @@ static void declare_lost(struct node *n, const char *id)
 
 static void give_to(struct node *n, unsigned partition, uint16_t to)
 {
-	n->beat.gifts[n->beat.gift_count++] = (struct ar_member_gift){ (uint16_t)partition, to };
+	n->beat.handoffs[n->beat.handoff_count++] = (struct ar_member_handoff){ (uint16_t)partition, to };
 }
 
 /* Partitions of that owner in the table of n. */
@@ -277,7 +277,7 @@ static void late_taker_sees_an_owner_that_came_meanwhile(void **state)
 	assert_int_equal(owned(&a, a.beat.self), 1);
 }
 
-static void gifts_move_what_is_ours(void **state)
+static void handoffs_move_what_is_ours(void **state)
 {
 	(void)state;
 	expect_beat(&b, AR_OK);
@@ -317,7 +317,7 @@ static void a_node_that_leaves_frees_its_partitions(void **state)
 	assert_int_equal(owned(&b, AR_NOBODY), AR_PARTITIONS - 15);
 }
 
-/* It left while the gift was on its way. */
+/* It left while the handoff was on its way. */
 static void a_gift_to_one_that_left_is_not_lost(void **state)
 {
 	(void)state;
@@ -617,7 +617,7 @@ int main(void)
 		T(taken_partitions_have_one_owner),
 		T(takes_at_the_same_time_are_exclusive),
 		T(late_taker_sees_an_owner_that_came_meanwhile),
-		T(gifts_move_what_is_ours),
+		T(handoffs_move_what_is_ours),
 		T(a_node_that_leaves_frees_its_partitions),
 		T(a_gift_to_one_that_left_is_not_lost),
 		T(a_lost_node_can_write_no_more),

@@ -25,7 +25,7 @@ static const struct sim_ask *const submit = &sim_asks[SIM_ASK_SUBMIT];
 
 /* ---- answers ---- */
 
-static bool is_weather(struct ar_str code)
+static bool is_outage(struct ar_str code)
 {
 	return ar_str_is(code, "overloaded") || ar_str_is(code, "storage_unavailable") ||
 	       ar_str_is(code, "unavailable") || ar_str_is(code, "not_owner");
@@ -45,9 +45,9 @@ static void refused(struct box *b, struct ar_str code)
 		sim_fail(s, "%s answered %.*s: %.*s", b->ask->name,
 			 AR_STR_ARG(b->call.reply.p ? ar_buf_str(&b->call.reply) : code),
 			 AR_STR_ARG(ar_buf_str(&b->body)));
-	if (b->ask == &sim_asks[SIM_ASK_REPEAT] && !is_weather(code))
+	if (b->ask == &sim_asks[SIM_ASK_REPEAT] && !is_outage(code))
 		sim_fail(s, "a repeat of turn #%u was refused: %.*s", b->about->number, AR_STR_ARG(code));
-	if (b->ask == &sim_asks[SIM_ASK_CONFLICT] && !is_weather(code)) {
+	if (b->ask == &sim_asks[SIM_ASK_CONFLICT] && !is_outage(code)) {
 		if (!is_conflict)
 			sim_fail(s, "turn #%u with another body: %.*s instead of id_conflict",
 				 b->about->number, AR_STR_ARG(code));
@@ -55,7 +55,7 @@ static void refused(struct box *b, struct ar_str code)
 	}
 	if (b->ask == submit && is_conflict)
 		sim_fail(s, "turn #%u was sent for the first time and conflicts", b->about->number);
-	if (b->ask == submit && is_weather(code) && sim_chance(s, 700))
+	if (b->ask == submit && is_outage(code) && sim_chance(s, 700))
 		b->client->again = b->about;
 }
 

@@ -209,7 +209,7 @@ static void is_ready(void *arg, const struct ar_runtime *r)
 
 int main(int argc, char **argv)
 {
-	struct ar_settings_args args = { .is_unlistening = true };
+	struct ar_settings_args args = { .no_listeners = true };
 	struct ar_runtime_start start = { .instance = (uint64_t)getpid(), .ready = is_ready };
 	struct ar_arena arena = { 0 };
 	struct ar_config config;

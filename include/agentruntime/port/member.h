@@ -38,7 +38,7 @@ struct ar_member_node {
 
 /* A partition of ours that another node is to have: `to` is its place in the table of the last beat, or AR_NOBODY to leave
  * it free. Given only when nothing of it is in flight here. */
-struct ar_member_gift {
+struct ar_member_handoff {
 	uint16_t partition;
 	uint16_t to;
 };
@@ -53,8 +53,8 @@ struct ar_member_beat {
 		[AR_NODES_MAX]; /* places of nodes whose beat has not moved for a lease: their epoch is ended, unless
 				      * they have beaten since */
 	size_t lost_count;
-	struct ar_member_gift gifts[AR_PARTITIONS];
-	size_t gift_count;
+	struct ar_member_handoff handoffs[AR_PARTITIONS];
+	size_t handoff_count;
 	uint16_t takes[AR_PARTITIONS]; /* partitions to have, if no living epoch owns them at that moment */
 	size_t take_count;
 

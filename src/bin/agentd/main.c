@@ -300,7 +300,7 @@ static int serve_stdio(struct beginning *b)
 
 static int run(int argc, char **argv, bool is_stdio)
 {
-	struct ar_settings_args args = { .is_unlistening = is_stdio };
+	struct ar_settings_args args = { .no_listeners = is_stdio };
 	struct ar_arena arena = { 0 };
 	struct ar_settings settings;
 	struct ar_config config;

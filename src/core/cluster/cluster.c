@@ -40,7 +40,7 @@ static ar_usec interval(const struct ar_cluster *c)
 
 /* ---- a table comes in ---- */
 
-/* Partitions change hands only by our gift or with our epoch, so one that is gone without either is dropped as if it had been given. */
+/* Partitions change hands only by our handoff or with our epoch, so one that is gone without either is dropped as if it had been given. */
 static void lose(struct ar_cluster *c, unsigned partition)
 {
 	struct ar_local *l = &c->local[partition];
@@ -101,7 +101,7 @@ static void plan(struct ar_cluster *c)
 	struct ar_shares shares;
 
 	b->state = c->state;
-	b->lost_count = b->gift_count = b->take_count = 0;
+	b->lost_count = b->handoff_count = b->take_count = 0;
 	if (!c->has_table)
 		return;
 	memcpy(b->nodes, c->table.nodes, sizeof(b->nodes));
@@ -111,7 +111,7 @@ static void plan(struct ar_cluster *c)
 	ar_shares_of(b, &shares);
 	b->lost_count = ar_watch_lost(&c->watch, b, c->o.lease, b->lost);
 	plan_takes(c, &shares);
-	ar_moves_gifts(c, &shares);
+	ar_moves_handoffs(c, &shares);
 }
 
 /* ---- beats ---- */
@@ -142,7 +142,7 @@ static void tell_gone(struct ar_cluster *c)
 	}
 }
 
-static void beaten(struct ar_cluster *c)
+static void on_heartbeat_ok(struct ar_cluster *c)
 {
 	struct ar_shares shares;
 
@@ -160,7 +160,7 @@ static void beaten(struct ar_cluster *c)
 	ar_shares_of(&c->table, &shares);
 	ar_moves_begin(c, &shares);
 	plan(c);
-	if (c->beat.lost_count + c->beat.take_count + c->beat.gift_count > 0)
+	if (c->beat.lost_count + c->beat.take_count + c->beat.handoff_count > 0)
 		c->next_at = ar_cluster_now(c) + URGENT;
 }
 
@@ -173,7 +173,7 @@ static void on_beat(struct ar_member_beat *b)
 		return;
 	c->next_at = c->sent_at + interval(c);
 	if (b->status == AR_OK) {
-		beaten(c);
+		on_heartbeat_ok(c);
 	} else if (b->status == AR_E_FENCED) {
 		c->is_over = true;
 		c->valid_until = 0;

@@ -44,6 +44,6 @@ ar_usec ar_cluster_now(const struct ar_cluster *c);
 void ar_moves_begin(struct ar_cluster *c,
 		    const struct ar_shares *s); /* what is over our share starts to leave */
 bool ar_moves_step(struct ar_cluster *c, ar_usec now); /* true: something can be given */
-void ar_moves_gifts(struct ar_cluster *c, struct ar_shares *s); /* into the beat */
+void ar_moves_handoffs(struct ar_cluster *c, struct ar_shares *s); /* into the beat */
 
 #endif

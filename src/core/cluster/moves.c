@@ -57,7 +57,7 @@ bool ar_moves_step(struct ar_cluster *c, ar_usec now)
 	return can_give;
 }
 
-void ar_moves_gifts(struct ar_cluster *c, struct ar_shares *s)
+void ar_moves_handoffs(struct ar_cluster *c, struct ar_shares *s)
 {
 	struct ar_member_beat *b = &c->beat;
 
@@ -66,7 +66,8 @@ void ar_moves_gifts(struct ar_cluster *c, struct ar_shares *s)
 		    !c->o.is_quiet(c->o.arg, p))
 			continue;
 		/* With nobody to have it, it is left free: whoever comes takes it, and we may be the one. */
-		b->gifts[b->gift_count++] =
-			(struct ar_member_gift){ .partition = (uint16_t)p, .to = ar_shares_receiver(s, b) };
+		b->handoffs[b->handoff_count++] =
+			(struct ar_member_handoff){ .partition = (uint16_t)p,
+						    .to = ar_shares_receiver(s, b) };
 	}
 }

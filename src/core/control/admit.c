@@ -1,5 +1,5 @@
 /* Whether a principal may ask for something at all: its rights against the one that the catalogue names for a command. That a
- * session is its tenant's is another question (wall.c). Owner: the loop thread. */
+ * session is its tenant's is another question (tenant_check.c). Owner: the loop thread. */
 #include "control_priv.h"
 #include "tenant.h"
 
@@ -75,7 +75,8 @@ void ar_control_drain(struct ar_control *c)
 	c->is_draining = true;
 }
 
-enum ar_status ar_control_spare(struct ar_call *c, const struct ar_command_desc *what, struct ar_error *err)
+enum ar_status ar_control_reserve_memory(struct ar_call *c, const struct ar_command_desc *what,
+					 struct ar_error *err)
 {
 	struct ar_control *control = c->control;
 

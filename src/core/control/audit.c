@@ -41,7 +41,7 @@ static void keep(struct ar_note *n)
 	ar_metric_add(ar_engine_metrics(c->engine), AR_METRIC_AUDIT_DROPPED, AR_STR_NONE, AR_STR_NONE, 1);
 }
 
-static bool is_weather(uint16_t code)
+static bool is_outage(uint16_t code)
 {
 	return ar_error_describe(code ? code : AR_ERR_INTERNAL)->retryable || code == AR_ERR_NOT_OWNER;
 }
@@ -50,7 +50,7 @@ static void written(struct ar_engine_request *r)
 {
 	struct ar_note *n = AR_CONTAINER_OF(r, struct ar_note, write);
 
-	if (r->status != AR_OK && is_weather(r->err.code))
+	if (r->status != AR_OK && is_outage(r->err.code))
 		keep(n);
 	else
 		note_free(n);

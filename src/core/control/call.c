@@ -55,7 +55,7 @@ void ar_control_free(struct ar_control *c)
 	ar_json_parser_free(c->json);
 	ar_map_fini(&c->following);
 	ar_control_forget_notes(c);
-	ar_kept_free(c->kept);
+	ar_read_cache_free(c->read_cache);
 	ar_free(c);
 }
 
@@ -219,7 +219,7 @@ static void look(struct ar_call *c)
 void ar_call_look(struct ar_call *c)
 {
 	if (ar_call_is_here(c, c->work->view.session))
-		ar_call_within(c, c->work->view.session, look, ar_call_no_session);
+		ar_call_check_tenant(c, c->work->view.session, look, ar_call_no_session);
 }
 
 enum ar_status ar_call_decode(struct ar_control *c, enum ar_command command, struct ar_str body,
@@ -273,7 +273,7 @@ void ar_control_call(struct ar_control *control, struct ar_call *c)
 		ar_call_refuse(c, AR_ERR_UNAVAILABLE, "%s is declared but not built yet", desc->name);
 		return;
 	}
-	if (ar_control_spare(c, desc, &err) != AR_OK ||
+	if (ar_control_reserve_memory(c, desc, &err) != AR_OK ||
 	    ar_call_decode(control, c->command, c->body, &c->arena, &c->input, &err) != AR_OK) {
 		ar_call_fail(c, &err);
 		return;

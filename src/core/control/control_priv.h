@@ -34,15 +34,15 @@ struct ar_control {
 	ar_control_carry_fn *carry; /* NULL: nobody carries notes to other nodes */
 	void *carry_arg;
 	struct ar_call_count counts[AR_CMD_COUNT];
-	struct ar_kept *kept; /* made with the first read */
+	struct ar_read_cache *read_cache; /* made with the first read */
 };
 
 /* What a call has on its way: a write through its session, or the looks and store operations of a read. In the call's arena. The operations are
  * large and a call has one or two of them: from `write` on each is filled whole by who uses it, and only what is before is zeroed. */
 struct ar_call_work {
 	struct ar_call *call;
-	void (*within)(struct ar_call *c); /* what follows when the session is the caller's */
-	void (*unknown)(struct ar_call *c); /* and when it is not, or there is none */
+	void (*on_own)(struct ar_call *c); /* what follows when the session is the caller's */
+	void (*on_foreign)(struct ar_call *c); /* and when it is not, or there is none */
 	struct ar_engine_view view;
 	struct ar_hash hash;
 	size_t limit;
@@ -77,8 +77,8 @@ AR_MUST_USE enum ar_status ar_control_admit(struct ar_control *c, const struct a
 					    struct ar_error *err); /* from: NULL, not known */
 
 /* Whether there is memory for what the command begins; see ar_control_mind_memory(). Then it is counted until it is done. */
-AR_MUST_USE enum ar_status ar_control_spare(struct ar_call *c, const struct ar_command_desc *what,
-					    struct ar_error *err);
+AR_MUST_USE enum ar_status ar_control_reserve_memory(struct ar_call *c, const struct ar_command_desc *what,
+						     struct ar_error *err);
 
 /* What may be read of the home of one's tenant, and by whom: its audit facts, with the right to administer. Of any other session: AR_OK. */
 AR_MUST_USE enum ar_status ar_control_check_home(struct ar_control *c, const struct ar_principal *who,
@@ -87,14 +87,15 @@ AR_MUST_USE enum ar_status ar_control_check_home(struct ar_control *c, const str
 /* The 26 characters of the home of one's tenant. */
 struct ar_str ar_control_home(const struct ar_principal *who, struct ar_arena *a);
 
-/* wall.c */
+/* tenant_check.c */
 typedef void ar_query_fn(struct ar_call *c);
 
-/* The tenant wall: goes on with `within` if the session is of the caller's tenant, with `unknown` if it is another's or there is none;
+/* The tenant check: goes on with `on_own` if the session is of the caller's tenant, with `on_foreign` if it is another's or there is none;
  * these two cannot be told apart by what was done before. Every command that names something of a session comes by here, before
  * anything of the session is looked at. Exactly one of both follows, at once when the session is in memory; or the call is over,
  * because the store failed, or because it wants the tenant's home and may not. `core` lives as long as the call. */
-void ar_call_within(struct ar_call *c, struct ar_str core, ar_query_fn *within, ar_query_fn *unknown);
+void ar_call_check_tenant(struct ar_call *c, struct ar_str core, ar_query_fn *on_own,
+			  ar_query_fn *on_foreign);
 
 /* session_not_found, in the words of one that does not exist. */
 void ar_call_no_session(struct ar_call *c);
@@ -102,14 +103,14 @@ void ar_call_no_session(struct ar_call *c);
 /* audit.c */
 void ar_control_forget_notes(struct ar_control *c);
 
-/* kept.c */
+/* read_cache.c */
 /* Answers the call as the same one was answered before, if the session is the same still. `id`: what of the session is asked for; absent:
  * all. The command, it and the state make the whole answer. */
-AR_MUST_USE bool ar_kept_answer(struct ar_call *c, const struct ar_session *s, struct ar_str id);
+AR_MUST_USE bool ar_read_cache_answer(struct ar_call *c, const struct ar_session *s, struct ar_str id);
 
 /* The reply is written and not sent yet: the next call may have it too. */
-void ar_kept_take(struct ar_call *c, const struct ar_session *s, struct ar_str id);
-void ar_kept_free(struct ar_kept *k); /* NULL is fine */
+void ar_read_cache_store(struct ar_call *c, const struct ar_session *s, struct ar_str id);
+void ar_read_cache_free(struct ar_read_cache *k); /* NULL is fine */
 
 /* call.c */
 void ar_call_done(struct ar_call *c, int http);

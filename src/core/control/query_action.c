@@ -90,5 +90,5 @@ void ar_query_list_actions(struct ar_call *c)
 	if (ar_str_absent(q->actions.session))
 		list(c);
 	else
-		ar_call_within(c, q->actions.session, list, list_none);
+		ar_call_check_tenant(c, q->actions.session, list, list_none);
 }

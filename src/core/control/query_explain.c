@@ -151,5 +151,5 @@ void ar_query_explain(struct ar_call *c)
 			       AR_STR_ARG(ar_str_utf8_prefix(in->id, 64)));
 		return;
 	}
-	ar_call_within(c, core, begin, ar_call_no_session);
+	ar_call_check_tenant(c, core, begin, ar_call_no_session);
 }

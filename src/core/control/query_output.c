@@ -152,5 +152,5 @@ void ar_query_read_output(struct ar_call *c)
 			       AR_STR_ARG(ar_str_utf8_prefix(in->output_ref, 100)));
 		return;
 	}
-	ar_call_within(c, core, fetch_ref, no_content);
+	ar_call_check_tenant(c, core, fetch_ref, no_content);
 }

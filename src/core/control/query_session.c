@@ -88,11 +88,11 @@ static void answer_without_history(struct ar_call *c, const struct ar_session *s
 {
 	struct ar_jw w = ar_jw(&c->reply);
 
-	if (ar_kept_answer(c, s, AR_STR_NONE))
+	if (ar_read_cache_answer(c, s, AR_STR_NONE))
 		return;
 	write_session(c, s, &w);
 	ar_jw_close(&w);
-	ar_kept_take(c, s, AR_STR_NONE);
+	ar_read_cache_store(c, s, AR_STR_NONE);
 	ar_call_done(c, 200);
 }
 
@@ -151,12 +151,12 @@ static void seen_thread(struct ar_engine_view *v, const struct ar_session *s, co
 			       AR_STR_ARG(s->id), AR_STR_ARG(in->thread_id));
 		return;
 	}
-	if (ar_kept_answer(c, s, in->thread_id))
+	if (ar_read_cache_answer(c, s, in->thread_id))
 		return;
 	ar_jw_open(&w);
 	ar_projection_session(s, ar_str_from(c->control->store->runtime_id), in->thread_id, &w);
 	ar_jw_close(&w);
-	ar_kept_take(c, s, in->thread_id);
+	ar_read_cache_store(c, s, in->thread_id);
 	ar_call_done(c, 200);
 }
 

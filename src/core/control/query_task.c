@@ -37,12 +37,12 @@ static bool answer_from_memory(struct ar_call *c, struct ar_str core, struct ar_
 
 	if (!s)
 		return false;
-	if (ar_kept_answer(c, s, task))
+	if (ar_read_cache_answer(c, s, task))
 		return true;
 	if (!ar_session_any_task(s, task))
 		return false;
 	ar_projection_task(s, task, &w);
-	ar_kept_take(c, s, task);
+	ar_read_cache_store(c, s, task);
 	ar_call_done(c, 200);
 	return true;
 }
@@ -78,7 +78,7 @@ void ar_query_get_task(struct ar_call *c)
 		ar_call_refuse(c, AR_ERR_TASK_NOT_FOUND, "there is no task '%.*s'",
 			       AR_STR_ARG(ar_str_utf8_prefix(in->task_id, 64)));
 	else
-		ar_call_within(c, core, get_task, no_task);
+		ar_call_check_tenant(c, core, get_task, no_task);
 }
 
 /* ---- list_tasks ---- */

@@ -224,7 +224,7 @@ static void verify_one(struct verify_walk *k, struct ar_str session_id)
 		k->elsewhere = 1;
 		answer(k);
 	} else if (c->who) {
-		ar_call_within(c, k->core, verify_own, ar_call_no_session);
+		ar_call_check_tenant(c, k->core, verify_own, ar_call_no_session);
 	} else {
 		verify_own(c);
 	}

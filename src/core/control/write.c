@@ -424,5 +424,5 @@ void ar_call_write(struct ar_call *c)
 	else if (is_home)
 		ar_channel_write_home(c);
 	else
-		ar_call_within(c, t.core, ar_call_send, t.may_create ? send_new : ar_call_no_session);
+		ar_call_check_tenant(c, t.core, ar_call_send, t.may_create ? send_new : ar_call_no_session);
 }

@@ -246,7 +246,7 @@ static void committed(struct ar_live *l)
 		report(l, &c->decision.events[i]);
 		if (is_process_end(&c->decision.events[i]))
 			ar_process_close(l, c->decision.events[i].ids[AR_SCOPE_PROCESS]);
-		ar_live_stir(l, c->decision.events[i].ids[AR_SCOPE_TURN]);
+		ar_live_reset_idle(l, c->decision.events[i].ids[AR_SCOPE_TURN]);
 	}
 	if (r == &l->recovery)
 		ar_follow_reread(e->o.follow, ar_live_core(l), l->state.head);

@@ -6,7 +6,7 @@
 struct wake {
 	struct ar_list node; /* in the session's wakes */
 	struct ar_str turn; /* that has to be silent until then; absent: the time alone counts */
-	ar_usec pause, stirred; /* how long it has to be, and since when it is (monotonic) */
+	ar_usec pause, idle_since; /* how long it has to be, and since when it is (monotonic) */
 	struct ar_timer timer;
 	struct ar_engine_request request;
 	struct ar_arena arena;
@@ -35,7 +35,7 @@ static void woken(struct ar_engine_request *r)
 	wake_free(w);
 }
 
-void ar_live_stir(struct ar_live *l, struct ar_str turn)
+void ar_live_reset_idle(struct ar_live *l, struct ar_str turn)
 {
 	struct ar_clock *clock = l->engine->o.clock;
 
@@ -43,12 +43,12 @@ void ar_live_stir(struct ar_live *l, struct ar_str turn)
 		struct wake *w = AR_CONTAINER_OF(it, struct wake, node);
 
 		if (!ar_str_absent(w->turn) && ar_str_eq(w->turn, turn))
-			w->stirred = clock->mono(clock);
+			w->idle_since = clock->mono(clock);
 	}
 }
 
 /* Something happened since: the rest of the pause is waited for. A turn that waits for its place among the model calls is not silent. */
-static bool was_stirred(struct wake *w)
+static bool was_active(struct wake *w)
 {
 	struct ar_engine *e = w->timer.live->engine;
 	ar_usec due, now = e->o.clock->mono(e->o.clock);
@@ -56,8 +56,8 @@ static bool was_stirred(struct wake *w)
 	if (ar_str_absent(w->turn))
 		return false;
 	if (ar_steps_wait(w->timer.live, w->turn))
-		w->stirred = now;
-	due = w->stirred + w->pause;
+		w->idle_since = now;
+	due = w->idle_since + w->pause;
 	if (now >= due)
 		return false;
 	ar_timer_start(e, &w->timer, due - now);
@@ -68,7 +68,7 @@ static void fire(struct ar_timer *t)
 {
 	struct wake *w = AR_CONTAINER_OF(t, struct wake, timer);
 
-	if (was_stirred(w))
+	if (was_active(w))
 		return;
 	ar_inbox_push(w->timer.live, &w->request);
 }
@@ -83,7 +83,7 @@ static void wake_later(struct ar_live *l, const struct ar_effect *effect)
 	w->request.input.subject = ar_arena_str(&w->arena, effect->subject);
 	w->turn = effect->input == AR_IN_SILENCE_DUE ? ar_arena_str(&w->arena, effect->turn) : AR_STR_NONE;
 	w->pause = effect->at - l->commit.request->input.now;
-	w->stirred = l->engine->o.clock->mono(l->engine->o.clock);
+	w->idle_since = l->engine->o.clock->mono(l->engine->o.clock);
 	ar_list_push(&l->wakes, &w->node);
 	ar_timer_start(l->engine, &w->timer, w->pause);
 }

@@ -133,7 +133,7 @@ struct ar_engine {
 	bool has_scan_failed; /* by the store; some sessions with open work may not have been seen */
 	bool is_stopping;
 	bool is_draining;
-	bool is_last_hour; /* the runtime is about to stop for good */
+	bool is_final_shutdown; /* the runtime is about to stop for good */
 };
 
 /* live.c */
@@ -173,7 +173,7 @@ void ar_request_repeat(struct ar_engine_request *r, const struct ar_hash *input,
 ar_usec ar_clock_step(ar_usec before, ar_usec now);
 
 /* Something of this turn happened: what waits for its silence begins to wait anew. */
-void ar_live_stir(struct ar_live *l, struct ar_str turn);
+void ar_live_reset_idle(struct ar_live *l, struct ar_str turn);
 
 void ar_effects_run(struct ar_live *l, const struct ar_decision *d);
 void ar_step_plan(struct ar_live *l,

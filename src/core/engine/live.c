@@ -181,7 +181,7 @@ void ar_engine_stop(struct ar_engine *e)
 
 void ar_engine_expect_stop(struct ar_engine *e, bool is_for_good)
 {
-	e->is_last_hour = is_for_good;
+	e->is_final_shutdown = is_for_good;
 }
 
 void ar_engine_drain(struct ar_engine *e)

@@ -245,7 +245,7 @@ static void take_output(struct ar_live_step *s, enum ar_output_kind kind, uint32
 {
 	uint64_t from = s->output.pos;
 
-	ar_live_stir(s->live, s->output.ids[AR_SCOPE_TURN]);
+	ar_live_reset_idle(s->live, s->output.ids[AR_SCOPE_TURN]);
 	bytes = ar_funnel_feed(&s->funnel, (uint8_t)kind, index, bytes);
 	if (ar_str_empty(bytes))
 		return;
@@ -415,7 +415,7 @@ static void let_in(struct ar_ticket *ticket)
 	s->busy++;
 	s->live->busy++;
 	expect(s, s->messages_bytes);
-	ar_live_stir(s->live, s->output.ids[AR_SCOPE_TURN]);
+	ar_live_reset_idle(s->live, s->output.ids[AR_SCOPE_TURN]);
 	ar_store_submit(s->live->engine->o.store, &s->blobs.op);
 }
 

@@ -179,7 +179,7 @@ static void on_progress(struct ar_tool_call *c, const struct ar_tool_progress *p
 	struct ar_redact_counts counts = { 0 };
 	struct ar_arena a = { 0 };
 
-	ar_live_stir(r->live, r->call.scope.turn_id);
+	ar_live_reset_idle(r->live, r->call.scope.turn_id);
 	if (e->is_stopping || (r->tells > 0 && now - r->told < PROGRESS_PAUSE))
 		return;
 	r->told = now;

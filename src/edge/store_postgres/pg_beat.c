@@ -49,7 +49,7 @@ static const char give_away[] = "UPDATE partition AS p SET node = g.node, epoch 
 
 static const char give_all[] = "UPDATE partition SET node = '', epoch = 0 WHERE node = $1 AND epoch = $2";
 
-/* A node that left owns nothing, also when a gift reached it late. */
+/* A node that left owns nothing, also when a handoff reached it late. */
 static const char take_free[] =
 	"UPDATE partition AS p SET node = $2, epoch = $3 WHERE p.id = ANY ($1::int8[])"
 	" AND NOT EXISTS (SELECT 1 FROM node AS n WHERE n.id = p.node AND n.epoch = p.epoch"
@@ -178,11 +178,11 @@ static enum ar_status lock_named(struct ar_pg_member *m, const struct ar_member_
 {
 	struct ar_pg_args args = { 0 };
 
-	if (b->gift_count + b->take_count == 0)
+	if (b->handoff_count + b->take_count == 0)
 		return AR_OK;
 	ar_pg_array_start(&m->columns[0], AR_PG_INT8);
-	for (size_t i = 0; i < b->gift_count; i++)
-		ar_pg_array_i64(&m->columns[0], b->gifts[i].partition);
+	for (size_t i = 0; i < b->handoff_count; i++)
+		ar_pg_array_i64(&m->columns[0], b->handoffs[i].partition);
 	for (size_t i = 0; i < b->take_count; i++)
 		ar_pg_array_i64(&m->columns[0], b->takes[i]);
 	ar_pg_arg_array(&args, &m->columns[0]);
@@ -194,13 +194,13 @@ static enum ar_status give(struct ar_pg_member *m, const struct ar_member_beat *
 	static const struct ar_member_node nobody;
 	struct ar_pg_args args = { 0 };
 
-	if (b->gift_count == 0)
+	if (b->handoff_count == 0)
 		return AR_OK;
 	ar_pg_array_start(&m->columns[0], AR_PG_INT8);
 	ar_pg_array_start(&m->columns[1], AR_PG_TEXT);
 	ar_pg_array_start(&m->columns[2], AR_PG_INT8);
-	for (size_t i = 0; i < b->gift_count; i++) {
-		const struct ar_member_gift *g = &b->gifts[i];
+	for (size_t i = 0; i < b->handoff_count; i++) {
+		const struct ar_member_handoff *g = &b->handoffs[i];
 		const struct ar_member_node *to = g->to == AR_NOBODY ? &nobody : &b->nodes[g->to];
 
 		AR_ASSERT(g->to == AR_NOBODY || g->to < b->node_count);

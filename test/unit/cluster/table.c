@@ -57,8 +57,8 @@ static void give(struct member *m, const struct ar_member_beat *b)
 {
 	struct table *t = m->table;
 
-	for (size_t i = 0; i < b->gift_count; i++) {
-		const struct ar_member_gift *g = &b->gifts[i];
+	for (size_t i = 0; i < b->handoff_count; i++) {
+		const struct ar_member_handoff *g = &b->handoffs[i];
 
 		if (t->owner[g->partition].node != m->number || !is_owned(t, g->partition))
 			continue;

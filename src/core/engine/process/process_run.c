@@ -165,7 +165,7 @@ static void later(struct ar_live_process *p, ar_usec delay)
 	ar_timer_start(p->live->engine, &p->again, delay);
 }
 
-static bool is_weather(const struct ar_engine_request *r)
+static bool is_outage(const struct ar_engine_request *r)
 {
 	return r->status != AR_OK && r->err.code == AR_ERR_STORAGE_UNAVAILABLE;
 }
@@ -176,7 +176,7 @@ static void sent(struct ar_engine_request *r)
 	struct ar_process_item *item = AR_CONTAINER_OF(p->items.next, struct ar_process_item, node);
 	bool is_end = item->is_end;
 
-	if (is_weather(r)) {
+	if (is_outage(r)) {
 		later(p, AR_STORE_RETRY);
 		return;
 	}
@@ -239,7 +239,7 @@ static void ready_decided(struct ar_engine_request *r)
 {
 	struct ar_live_process *p = AR_CONTAINER_OF(r, struct ar_live_process, ready);
 
-	if (is_weather(r)) {
+	if (is_outage(r)) {
 		later(p, AR_STORE_RETRY);
 		return;
 	}
@@ -282,7 +282,7 @@ static void on_output(struct ar_process *port, enum ar_process_stream stream, st
 
 	if (p->live->engine->is_stopping)
 		return;
-	ar_live_stir(p->live, p->turn);
+	ar_live_reset_idle(p->live, p->turn);
 	ar_process_output_add(&p->output, stream, bytes);
 }
 
@@ -559,7 +559,7 @@ static void leave(struct ar_live_process *p)
 	if (!p->is_held)
 		return;
 	p->is_held = false;
-	if (e->is_last_hour && e->o.ends_processes)
+	if (e->is_final_shutdown && e->o.ends_processes)
 		host->v->end(host, &p->port, AR_STR("shutdown"), AR_STR("the runtime stops"),
 			     e->o.policy->process_grace_ms);
 	host->v->leave(host, &p->port);

@@ -9,7 +9,7 @@
 #define SOURCE(word) AR_PERMISSION_EVALUATED_DECISION_SOURCE_##word
 #define SCOPE(word) AR_PERMISSION_EVALUATED_SCOPE_##word
 
-struct bench {
+struct evaluation {
 	struct ar_decision *d;
 	const struct ar_turn *turn;
 	const struct ar_act *act;
@@ -21,7 +21,7 @@ struct bench {
 
 /* ---- modes ---- */
 
-static enum ar_permission_mode turn_mode(const struct bench *b)
+static enum ar_permission_mode turn_mode(const struct evaluation *b)
 {
 	struct ar_json options;
 	struct ar_str name = AR_STR_NONE;
@@ -33,7 +33,7 @@ static enum ar_permission_mode turn_mode(const struct bench *b)
 	return ar_mode_find(name);
 }
 
-static void add_mode(struct bench *b, enum ar_permission_mode mode)
+static void add_mode(struct evaluation *b, enum ar_permission_mode mode)
 {
 	if (!mode)
 		return;
@@ -42,7 +42,7 @@ static void add_mode(struct bench *b, enum ar_permission_mode mode)
 	b->modes[b->mode_count++] = mode;
 }
 
-static void gather_modes(struct bench *b)
+static void gather_modes(struct evaluation *b)
 {
 	enum ar_permission_mode host = b->d->input->policy->permission_mode;
 
@@ -56,7 +56,7 @@ static void gather_modes(struct bench *b)
 	}
 }
 
-static bool is_in_mode(const struct bench *b, enum ar_permission_mode mode)
+static bool is_in_mode(const struct evaluation *b, enum ar_permission_mode mode)
 {
 	for (size_t i = 0; i < b->mode_count; i++) {
 		if (b->modes[i] == mode)
@@ -66,7 +66,7 @@ static bool is_in_mode(const struct bench *b, enum ar_permission_mode mode)
 }
 
 /* Of several modes the strictest answer counts. */
-static struct ar_judgement by_mode(const struct bench *b)
+static struct ar_judgement by_mode(const struct evaluation *b)
 {
 	static const int strictness[] = { [AR_ALLOW] = 1, [AR_SANDBOXED] = 2, [AR_ASK] = 3, [AR_DENY] = 4 };
 	static const char *const word[] = { [AR_ALLOW] = "lets it run",
@@ -104,7 +104,7 @@ static struct ar_judgement by_mode(const struct bench *b)
 typedef bool (*rule_test)(const struct ar_session *s, const struct ar_permission_rule *rule,
 			  const struct ar_turn *turn, const struct ar_act *act);
 
-static const struct ar_permission_rule *find_rule_by(const struct bench *b, const struct ar_act *act,
+static const struct ar_permission_rule *find_rule_by(const struct evaluation *b, const struct ar_act *act,
 						     enum ar_verdict verdict, rule_test fits)
 {
 	const struct ar_policy *policy = b->d->input->policy;
@@ -128,18 +128,18 @@ static const struct ar_permission_rule *find_rule_by(const struct bench *b, cons
 	return NULL;
 }
 
-static const struct ar_permission_rule *find_rule_for(const struct bench *b, const struct ar_act *act,
+static const struct ar_permission_rule *find_rule_for(const struct evaluation *b, const struct ar_act *act,
 						      enum ar_verdict verdict)
 {
 	return find_rule_by(b, act, verdict, ar_rule_fits);
 }
 
-static const struct ar_permission_rule *find_rule(const struct bench *b, enum ar_verdict verdict)
+static const struct ar_permission_rule *find_rule(const struct evaluation *b, enum ar_verdict verdict)
 {
 	return find_rule_for(b, b->act, verdict);
 }
 
-static struct ar_str sentence(const struct bench *b, struct ar_str said, struct ar_str own_words)
+static struct ar_str sentence(const struct evaluation *b, struct ar_str said, struct ar_str own_words)
 {
 	if (ar_str_empty(own_words))
 		return said;
@@ -147,7 +147,7 @@ static struct ar_str sentence(const struct bench *b, struct ar_str said, struct 
 			    AR_STR_ARG(ar_arena_excerpt(b->d->arena, own_words, TEXT_MAX)));
 }
 
-static struct ar_str rule_refs(const struct bench *b, struct ar_str name)
+static struct ar_str rule_refs(const struct evaluation *b, struct ar_str name)
 {
 	struct ar_jw w = ar_decide_json(b->d);
 
@@ -158,7 +158,7 @@ static struct ar_str rule_refs(const struct bench *b, struct ar_str name)
 }
 
 /* Who has to approve, where the rule says so. */
-static struct ar_str by_whom(const struct bench *b, int64_t approvals)
+static struct ar_str by_whom(const struct evaluation *b, int64_t approvals)
 {
 	if (approvals <= 0)
 		return AR_STR("");
@@ -168,7 +168,7 @@ static struct ar_str by_whom(const struct bench *b, int64_t approvals)
 				    : ar_arena_fmt(b->d->arena, "%lld people have", (long long)approvals).p);
 }
 
-static struct ar_judgement by_rule(const struct bench *b, const struct ar_permission_rule *rule)
+static struct ar_judgement by_rule(const struct evaluation *b, const struct ar_permission_rule *rule)
 {
 	static const int scope[] = { [AR_REACH_HOST] = SCOPE(HOST_POLICY),
 				     [AR_REACH_WORKSPACE] = SCOPE(WORKSPACE),
@@ -191,7 +191,7 @@ static struct ar_judgement by_rule(const struct bench *b, const struct ar_permis
 }
 
 /* Of several commands each needs a rule that allows it. */
-static bool is_allowed(const struct bench *b, struct ar_judgement *ret)
+static bool is_allowed(const struct evaluation *b, struct ar_judgement *ret)
 {
 	const struct ar_command_line *all = b->act->command;
 	size_t count = all && !all->is_opaque && all->count > 1 ? all->count : 1;
@@ -228,7 +228,7 @@ static bool is_allowed(const struct bench *b, struct ar_judgement *ret)
 	return true;
 }
 
-static struct ar_judgement by_hook(const struct bench *b, enum ar_verdict verdict)
+static struct ar_judgement by_hook(const struct evaluation *b, enum ar_verdict verdict)
 {
 	static const char *const said[] = { [AR_ALLOW] = "a hook allows it",
 					    [AR_ASK] = "a hook asks for it",
@@ -253,13 +253,13 @@ static bool is_covered(const struct ar_grant *g, const struct ar_act *act)
 	return ar_str_eq(g->covers, act->covers);
 }
 
-static bool is_of_tool(const struct bench *b, const struct ar_grant *g)
+static bool is_of_tool(const struct evaluation *b, const struct ar_grant *g)
 {
 	return ar_str_eq(g->tool, b->act->name) && (!g->expires || g->expires > b->d->input->now);
 }
 
 /* What a person allowed for a question of the mode does not answer the question of a rule, and one rule's not another's. */
-static const struct ar_grant *find_grant(const struct bench *b, const struct ar_permission_rule *asking)
+static const struct ar_grant *find_grant(const struct evaluation *b, const struct ar_permission_rule *asking)
 {
 	const struct ar_session *s = b->d->session;
 
@@ -274,7 +274,7 @@ static const struct ar_grant *find_grant(const struct bench *b, const struct ar_
 	return NULL;
 }
 
-static struct ar_judgement by_grant(const struct bench *b, const struct ar_grant *g)
+static struct ar_judgement by_grant(const struct evaluation *b, const struct ar_grant *g)
 {
 	return (struct ar_judgement){
 		.verdict = AR_ALLOW,
@@ -288,7 +288,7 @@ static struct ar_judgement by_grant(const struct bench *b, const struct ar_grant
 }
 
 /* It was allowed for the session, and is not what it was then. */
-static bool has_changed(const struct bench *b)
+static bool has_changed(const struct evaluation *b)
 {
 	const struct ar_session *s = b->d->session;
 	bool has_changed = false;
@@ -305,7 +305,7 @@ static bool has_changed(const struct bench *b)
 	return has_changed;
 }
 
-static void tell_change(const struct bench *b, struct ar_judgement *j)
+static void tell_change(const struct evaluation *b, struct ar_judgement *j)
 {
 	if (j->verdict == AR_ASK && has_changed(b))
 		j->reason = ar_arena_fmt(b->d->arena,
@@ -315,7 +315,7 @@ static void tell_change(const struct bench *b, struct ar_judgement *j)
 
 /* ---- several people ---- */
 
-static void keep_stricter(const struct bench *b, const struct ar_permission_rule *rule,
+static void keep_stricter(const struct evaluation *b, const struct ar_permission_rule *rule,
 			  const struct ar_permission_rule **best)
 {
 	const struct ar_session *s = b->d->session;
@@ -327,7 +327,7 @@ static void keep_stricter(const struct bench *b, const struct ar_permission_rule
 }
 
 /* Of all rules that ask for several people, or could be about it, the one that asks for the most; NULL: none does. */
-static const struct ar_permission_rule *most_approvals(const struct bench *b)
+static const struct ar_permission_rule *most_approvals(const struct evaluation *b)
 {
 	const struct ar_policy *policy = b->d->input->policy;
 	const struct ar_permission_rule *best = NULL;
@@ -339,7 +339,7 @@ static const struct ar_permission_rule *most_approvals(const struct bench *b)
 	return best;
 }
 
-static struct ar_judgement by_possible_rule(const struct bench *b, const struct ar_permission_rule *rule)
+static struct ar_judgement by_possible_rule(const struct evaluation *b, const struct ar_permission_rule *rule)
 {
 	struct ar_judgement j = by_rule(b, rule);
 
@@ -352,7 +352,7 @@ static struct ar_judgement by_possible_rule(const struct bench *b, const struct 
 	return j;
 }
 
-static struct ar_judgement by_people(const struct bench *b, const struct ar_permission_rule *rule)
+static struct ar_judgement by_people(const struct evaluation *b, const struct ar_permission_rule *rule)
 {
 	return ar_rule_fits(b->d->session, rule, b->turn, b->act) ? by_rule(b, rule)
 								  : by_possible_rule(b, rule);
@@ -360,7 +360,7 @@ static struct ar_judgement by_people(const struct bench *b, const struct ar_perm
 
 /* ---- all together ---- */
 
-static struct ar_judgement speaks_first(const struct bench *b)
+static struct ar_judgement first_match(const struct evaluation *b)
 {
 	const struct ar_permission_rule *rule = find_rule(b, AR_DENY);
 	const struct ar_grant *grant;
@@ -391,7 +391,7 @@ static struct ar_judgement speaks_first(const struct bench *b)
 }
 
 /* A part of the command is not known before it runs, and a rule could be about it then: a person looks at it. */
-static void ask_for_possible(const struct bench *b, struct ar_judgement *j)
+static void ask_for_possible(const struct evaluation *b, struct ar_judgement *j)
 {
 	const struct ar_permission_rule *rule;
 
@@ -405,7 +405,7 @@ static void ask_for_possible(const struct bench *b, struct ar_judgement *j)
 }
 
 /* Nobody is asked in mode never; what spoke is still named. */
-static void ask_nobody(const struct bench *b, struct ar_judgement *j)
+static void ask_nobody(const struct evaluation *b, struct ar_judgement *j)
 {
 	if (j->verdict != AR_ASK || !is_in_mode(b, AR_MODE_NEVER))
 		return;
@@ -436,7 +436,7 @@ struct ar_judgement ar_permission_judge(struct ar_decision *d, const struct ar_t
 					const struct ar_act *act)
 {
 	struct ar_act own = *act;
-	struct bench b = { .d = d, .turn = turn, .act = &own };
+	struct evaluation b = { .d = d, .turn = turn, .act = &own };
 	struct ar_judgement j;
 
 	own.root = d->input->policy->workspace;
@@ -445,7 +445,7 @@ struct ar_judgement ar_permission_judge(struct ar_decision *d, const struct ar_t
 		own.covers = ar_covers_tool(d, act->tool);
 	b.profile = ar_profile_settle(d, turn, act);
 	gather_modes(&b);
-	j = speaks_first(&b);
+	j = first_match(&b);
 	ask_for_possible(&b, &j);
 	ar_permission_raise(&(struct ar_raise){ .d = d,
 						.turn = turn,
@@ -467,7 +467,7 @@ struct ar_judgement ar_permission_judge(struct ar_decision *d, const struct ar_t
 
 const char *ar_permission_mode_of(struct ar_decision *d, const struct ar_turn *turn)
 {
-	struct bench b = { .d = d, .turn = turn };
+	struct evaluation b = { .d = d, .turn = turn };
 
 	gather_modes(&b);
 	return ar_mode_name(b.strictest);

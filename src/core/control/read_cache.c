@@ -7,10 +7,10 @@
 
 #include <string.h>
 
-#define PLACES 64
+#define SLOTS 64
 #define LARGEST ((size_t)16 * 1024) /* bytes of an answer; larger ones are rendered each time */
 
-struct place {
+struct slot {
 	uint64_t load, head; /* of the state; load 0: nothing was asked for yet */
 	enum ar_command command;
 	size_t id_len;
@@ -18,39 +18,39 @@ struct place {
 	struct ar_buf text; /* empty: it was asked for once */
 };
 
-struct ar_kept {
-	struct place places[PLACES];
+struct ar_read_cache {
+	struct slot slots[SLOTS];
 };
 
-void ar_kept_free(struct ar_kept *k)
+void ar_read_cache_free(struct ar_read_cache *k)
 {
-	for (size_t i = 0; k && i < PLACES; i++)
-		ar_buf_fini(&k->places[i].text);
+	for (size_t i = 0; k && i < SLOTS; i++)
+		ar_buf_fini(&k->slots[i].text);
 	ar_free(k);
 }
 
-static struct place *place_of(struct ar_control *c, uint64_t load, enum ar_command command, struct ar_str id)
+static struct slot *slot_of(struct ar_control *c, uint64_t load, enum ar_command command, struct ar_str id)
 {
 	uint64_t mix = load * 7 + (uint64_t)command;
 
-	if (!c->kept)
-		c->kept = ar_new0(sizeof(*c->kept));
+	if (!c->read_cache)
+		c->read_cache = ar_new0(sizeof(*c->read_cache));
 	if (id.len) /* the last character of an id is the most different one */
 		mix += (uint64_t)(unsigned char)id.p[id.len - 1] * 3;
-	return &c->kept->places[mix % PLACES];
+	return &c->read_cache->slots[mix % SLOTS];
 }
 
-static bool is_of(const struct place *p, uint64_t load, uint64_t head, enum ar_command command,
+static bool is_of(const struct slot *p, uint64_t load, uint64_t head, enum ar_command command,
 		  struct ar_str id)
 {
 	return p->load == load && p->head == head && p->command == command && p->id_len == id.len &&
 	       (!id.len || memcmp(p->id, id.p, id.len) == 0);
 }
 
-bool ar_kept_answer(struct ar_call *c, const struct ar_session *s, struct ar_str id)
+bool ar_read_cache_answer(struct ar_call *c, const struct ar_session *s, struct ar_str id)
 {
 	uint64_t load = ar_engine_load_of(s);
-	const struct place *p = place_of(c->control, load, c->command, id);
+	const struct slot *p = slot_of(c->control, load, c->command, id);
 
 	if (!p->text.len || !is_of(p, load, s->head, c->command, id))
 		return false;
@@ -59,10 +59,10 @@ bool ar_kept_answer(struct ar_call *c, const struct ar_session *s, struct ar_str
 	return true;
 }
 
-void ar_kept_take(struct ar_call *c, const struct ar_session *s, struct ar_str id)
+void ar_read_cache_store(struct ar_call *c, const struct ar_session *s, struct ar_str id)
 {
 	uint64_t load = ar_engine_load_of(s);
-	struct place *p = place_of(c->control, load, c->command, id);
+	struct slot *p = slot_of(c->control, load, c->command, id);
 
 	if (id.len > sizeof(p->id) || c->reply.len > LARGEST)
 		return;
@@ -72,7 +72,7 @@ void ar_kept_take(struct ar_call *c, const struct ar_session *s, struct ar_str i
 		return;
 	}
 	ar_buf_fini(&p->text);
-	*p = (struct place){ .load = load, .head = s->head, .command = c->command, .id_len = id.len };
+	*p = (struct slot){ .load = load, .head = s->head, .command = c->command, .id_len = id.len };
 	if (id.len)
 		memcpy(p->id, id.p, id.len);
 }

@@ -1,4 +1,4 @@
-/* The wall between tenants. A session of another tenant is as if it did not exist: the same lookup is made for both, of the same cost,
+/* Keeps tenants apart. A session of another tenant is as if it did not exist: the same lookup is made for both, of the same cost,
  * and the same words are said. Only what is in memory and the caller's own needs no lookup. Owner: the loop thread. */
 #include "control_priv.h"
 #include "storage.h"
@@ -18,12 +18,12 @@ static void on_whose(struct ar_store_op *op)
 	if (op->status != AR_OK)
 		ar_call_refuse(c, ar_storage_code(op->status), "%.200s", op->err.msg);
 	else if (is_own)
-		w->within(c);
+		w->on_own(c);
 	else
-		w->unknown(c);
+		w->on_foreign(c);
 }
 
-void ar_call_within(struct ar_call *c, struct ar_str core, ar_query_fn *within, ar_query_fn *unknown)
+void ar_call_check_tenant(struct ar_call *c, struct ar_str core, ar_query_fn *on_own, ar_query_fn *on_foreign)
 {
 	struct ar_call_work *w = c->work;
 	struct ar_error err = { 0 };
@@ -33,11 +33,11 @@ void ar_call_within(struct ar_call *c, struct ar_str core, ar_query_fn *within, 
 		return;
 	}
 	if (ar_engine_is_of(c->control->engine, core, ar_control_who(c->who)->tenant)) {
-		within(c);
+		on_own(c);
 		return;
 	}
-	w->within = within;
-	w->unknown = unknown;
+	w->on_own = on_own;
+	w->on_foreign = on_foreign;
 	w->whose = (struct ar_store_tenant){ .op = { .kind = AR_STORE_TENANT, .done = on_whose },
 					     .session = core };
 	ar_store_submit(c->control->store, &w->whose.op);
