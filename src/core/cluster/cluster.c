@@ -1,6 +1,20 @@
-/* See cluster.h. Either a beat is out, or the next one is due at a time. When a table comes in it is worked out what was gained, who is
- * lost and what should be taken; what follows from that travels with the next beat, which is sent soon when there is something in it.
- * How a partition leaves is in moves.c. */
+/* The heartbeat of a node and what follows from it. See cluster.h for the contract.
+ *
+ * Sessions belong to partitions, partitions belong to nodes. The table of both is in PostgreSQL. Each node
+ * writes a heartbeat several times per lease; the same operation reads the table and carries what the node
+ * wants to change: nodes it declares lost, partitions it takes, partitions it hands off.
+ *
+ * Either a heartbeat is on its way, or the next one is due at a time. When a table arrives, the node works
+ * out what it has gained, who has been silent for a whole lease (watch.c), and what its share is (share.c).
+ * Changes travel with the next heartbeat, which is sent soon when there are any.
+ *
+ * Nothing here protects data. Two nodes may both believe that they own a partition; each append checks the
+ * epoch of its writer inside the transaction, so only one of them can write. A wrong judgement costs a
+ * takeover.
+ *
+ * How a partition leaves a node is in moves.c: its open work is given some time, then its sessions are
+ * released, and when nothing of it is in flight the handoff travels with a heartbeat. Owner: the loop
+ * thread. */
 #include "cluster_priv.h"
 #include "mem.h"
 

@@ -1,6 +1,24 @@
-/* A decision becomes durable, and then visible: encode each fact once, append facts, rows, contents and receipt in one transaction; when that
- * is on disk publish, answer, act. The state has the facts since they were emitted: it runs ahead of the store only while the session is in
- * flight, when nobody can see it; a failed append throws it away and the session is loaded again. */
+/* A decision becomes durable, and then visible.
+ *
+ * ar_commit_start() encodes each fact once, as the JSON that readers get, renders the index rows from the
+ * state and submits one append to the store: facts, session row, task and action rows, contents, receipt,
+ * audit entry, and a snapshot when enough facts have passed since the last one. The store writes all of it
+ * in one transaction or nothing.
+ *
+ * The state already contains the facts: each was applied when it was emitted (ADR 2). It is ahead of the
+ * store only while the session is in flight, and in that time nobody can see it (ADR 11).
+ *
+ * When the append is durable, in this order: readers get the facts, the effects are planned, the caller
+ * gets its reply, the effects start. A client that has a reply therefore finds its facts after any crash,
+ * and nothing acts on a fact that could still disappear.
+ *
+ * When the append fails, the state is dropped and the session is loaded again before anybody looks. A
+ * receipt that exists already (the same command arrived twice) is answered with the first reply. An append
+ * that was refused because this node's epoch is over stops the engine: another node owns the session.
+ *
+ * After a snapshot the session continues as the restored snapshot (renew()). That frees the memory of
+ * everything that left its windows, and a snapshot that cannot be restored is found at once and not after a
+ * crash. Owner: the loop thread. */
 #include "action/action.h"
 #include "engine_priv.h"
 #include "fault.h"

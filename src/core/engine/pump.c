@@ -1,5 +1,25 @@
-/* One input of a session at a time: decide, then commit. While a batch is in flight the session decides nothing and shows
- * nothing; its inputs and lookers wait. */
+/* The loop of one session: take one input from its inbox, decide, commit, and only then take the next.
+ *
+ *   inbox -> decide (session/decide.c) -> commit (commit.c) -> durable: publish, reply, act -> inbox
+ *
+ * Why one at a time. A decision reads the state and changes it. While its facts are on their way to the
+ * store nobody knows whether they will be there, so the session is "in flight": it decides nothing and
+ * shows nothing. Inputs wait in the inbox and reads wait in `views`. When the store answers, the pump
+ * continues. Sessions are independent of each other; throughput comes from many of them sharing one commit
+ * of the store.
+ *
+ * Everything enters through the inbox: commands of clients, ends of model calls, tools and hooks, timers,
+ * recovery, repairs. An input that was accepted is decided or refused exactly once.
+ *
+ * A session that is not in memory is loaded first (load.c). Its first input is then recovery: what the last
+ * process left open is taken up before anybody sees the session. A session that moves to another node, or
+ * whose state was dropped because an append failed, is loaded again when something arrives for it.
+ *
+ * A command that is refused may be the repeat of one that was accepted earlier. Its receipt is looked up
+ * before the refusal is sent; a receipt that cannot be read refuses nothing for good.
+ *
+ * pump_once() takes one step; ar_live_pump() repeats it and is not reentrant: a callback that pushes an
+ * input while the pump runs only extends the loop. Owner: the loop thread. */
 #include "engine_priv.h"
 #include "process/process_run.h"
 #include "fault.h"

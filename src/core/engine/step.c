@@ -1,8 +1,21 @@
-/* One model call in flight: fetch the messages it needs, stream, keep what arrives (in memory for readers, in coarse chunks in
- * the store so that a crash loses little), and bring its end back into the session's inbox.
+/* One model call: load the messages it needs, stream the answer, and bring its end back as an input.
  *
- *   PLANNED -> WAITING -> LOADING -> CALLING -> ENDED;  a cancel before CALLING ends without a call. Who waits, and for how long, is the
- * turnstile's to say. The step lives until its end is durable. */
+ *   PLANNED -> WAITING -> LOADING -> CALLING -> ENDED
+ *
+ * PLANNED: the decision wants it and its facts are being stored. WAITING: all places for model calls are
+ * taken (turnstile.c). LOADING: contents of the conversation come from the store. CALLING: the provider
+ * streams. ENDED: the end is in the inbox. A cancel before CALLING ends the step without a call.
+ *
+ * Output goes two ways while it arrives: to readers as frames, at once, and to the store in chunks, at most
+ * a quarter of a second late. The chunks are what a crash leaves: the next start finds the step open,
+ * records it as failed with the bytes that were saved, and a new attempt begins. When the step ends, its
+ * final content is part of the decision and the chunks are deleted in the same transaction.
+ *
+ * Everything that the provider sent passes the redaction of secrets before a reader or the store sees it
+ * (funnel.c); the last bytes are held back while they could be the beginning of a secret.
+ *
+ * The end must not be lost while the store is away: it is delivered again until it is decided (delivery.c).
+ * The step lives until then. Owner: the loop thread. */
 #include "engine_priv.h"
 #include "fault.h"
 #include "funnel.h"

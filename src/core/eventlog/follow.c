@@ -1,6 +1,18 @@
-/* Readers and the live ring of a session. The way of a reader: stored rows (catchup.c) until nothing newer is stored, then the
- * ring. Joining is exact because everything happens on one thread: what was published before the reader opened is stored,
- * what is published after is in the ring. */
+/* Readers of a session, and the ring of frames that live readers share.
+ *
+ * A reader is a position and not a queue. It starts at a cursor, reads stored rows until nothing newer is
+ * stored (catchup.c), and then takes frames from the ring of its session. A frame is encoded once and
+ * shared by all readers through a reference count, so a thousand readers cost a thousand positions.
+ *
+ * The change from the store to the ring is exact because everything here happens on one thread: what was
+ * published before the reader arrived is stored, what is published after it is in the ring. While a step is
+ * open its output has offsets; a reader that was cut in the middle of a token asks for the offset after it.
+ *
+ * Backpressure. The ring is bounded in bytes. A reader that falls behind by a whole ring does not slow
+ * others: its stream ends, and it comes back with its cursor and reads from the store.
+ *
+ * A hub exists while somebody reads the session or a step of it is open. Frames that every live reader has
+ * taken are dropped early: later readers get them from the store. Owner: the loop thread. */
 #include "follow_priv.h"
 #include "describe.h"
 #include "mem.h"

@@ -1,5 +1,20 @@
-/* Facts become state. One small function per kind of fact, found in a table; facts without one change nothing but the head.
- * The only writer of session state beside snapshot.c. Pure; no clock: all times are in the facts. */
+/* Facts become state: one small function per kind of fact, found in a table. A fact without a function
+ * changes only the head of the session.
+ *
+ * This is the only meaning of a fact. It runs when a decision emits the fact, when a session is loaded (the
+ * facts after its snapshot), when a log is verified, and on another node after a takeover. So a function
+ * here may use nothing but the state and the fact: no clock, no policy, no setting of this host. What it
+ * needs must be in the fact; if it is not, the fact is missing a member.
+ *
+ * Facts of old versions stay in logs for ever. A member that was added later is optional here, and a
+ * function keeps the meaning that its fact had when it was written.
+ *
+ * The state is bounded by windows (state.h): the newest turns, steps, messages, actions and tasks, and
+ * everything that is open. Functions here drop what leaves a window. Memory depends on what is open and
+ * recent, never on the length of the history; older things are read from the log or from index rows.
+ *
+ * A fact that contradicts the state (a gap in the sequence, an unknown id, a move that its state machine
+ * does not allow) is AR_E_CORRUPT. On load that means a damaged log; in a decision it means a bug. */
 #include "apply.h"
 #include "describe.h"
 #include "people.h"

@@ -1,4 +1,24 @@
-/* The door of the pure core: finds the function that decides an input, and the pen it writes its decision with. */
+/* The entry of the pure core: finds the function that decides an input, and writes the decision.
+ *
+ * A decision has four parts: facts (what became true), contents (texts that the facts refer to), effects
+ * (what to do once the facts are stored) and a reply. The functions in decide_*.c produce them with the
+ * writers here.
+ *
+ * ar_decide_emit() applies the fact to the session at once. The rest of the decision sees the state that a
+ * replay of the log will see, so there is one place that knows what a fact means: its function in apply*.c.
+ * Two rules follow. First, a refusal must come before the first fact, because there is no way back;
+ * ar_session_decide() asserts it. Second, a loop whose body emits must not iterate over something that the
+ * fact changes; it iterates over a copy (ar_vec_copy).
+ *
+ * A fact that cannot follow what is known is a bug. The decision then ends with AR_E_CORRUPT, nothing of it
+ * is stored, and the engine loads the session again.
+ *
+ * Ids are counters of the session, times come with the input, policy is constant during a decision: the
+ * same state and input always give the same bytes. tools/compare-core relies on that, and so does the
+ * simulation.
+ *
+ * When the wall clock was set back since the last decision, a fact about it is emitted before the first
+ * other fact (history/clock_step.c); it moves the start times of open work to the new clock. */
 #include "decide.h"
 #include "describe.h"
 #include "identity.h"

@@ -1,5 +1,16 @@
-/* Session state as JSON and back, by field tables. Restoring fills a fresh arena, so a snapshot is also how the memory of a
- * long session is renewed: the engine goes on with what it has just written. */
+/* The state of a session as JSON and back, by tables of fields.
+ *
+ * A snapshot is only a shortcut: loading a session reads the newest snapshot and applies the facts after
+ * it, and the result must equal the fold of the whole log. `agentctl verify` checks exactly that for stored
+ * sessions.
+ *
+ * A member that is missing here is lost at the next restart, so every member of the state structs stands in
+ * one of the tables below. A member that was added in a later version is optional (OPT, OPT_FLAG):
+ * snapshots of older versions do not have it, and programs of older versions ignore it. Its type is a
+ * struct with a flag, checked at compile time, because a plain number could not say "absent".
+ *
+ * Restoring fills a new arena. That makes a snapshot the way to release the memory of a long session: after
+ * the engine has stored one it continues with what it restores from it (commit.c, renew()). */
 #include "channel/channel.h"
 #include "session.h"
 

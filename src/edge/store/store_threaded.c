@@ -1,5 +1,20 @@
-/* See the header: submit, poll, close, and the loop that both threads run. What a batch does is the
- * engine's. */
+/* The queues and threads that the store engines share: submit, poll, close, and the loop of both threads.
+ * See the header for the parts; what a batch does is the engine's.
+ *
+ * Group commit. An fsync takes as long for one session as for a hundred. The writer therefore takes
+ * everything that waits and commits it together. After a commit that served several sessions it waits a
+ * little for their next appends; a lone session never waits for others.
+ *
+ * Reads have a thread of their own and never wait for a commit. Short reads share a transaction; long ones
+ * run alone, so that a list over all sessions does not hold up a turn that needs its messages.
+ *
+ * Compression would cost the writer its time, so a third thread packs appends while they wait
+ * (store_ahead.c). Contents that were read lately are kept unpacked, because each model call reads its
+ * conversation again.
+ *
+ * The loop thread never blocks here. It submits operations and polls for finished ones; `wake` tells it
+ * when there are some. `lock` guards the queues, the list of finished operations and the counters.
+ * Connections and batches belong to one thread and need no lock. */
 #include "store_threaded.h"
 
 #include "clock.h"

@@ -1,6 +1,24 @@
-/* The calls of one model answer, from the asking to the last end: is there such a tool, are the arguments good, may it run, when is its place. Those
- * that change nothing run together, the others one after another in the order they were asked for. When all have ended the model is asked
- * again. Every stage is a fact, so that all of it can be taken up after a crash. Pure: the running itself is an effect, its end an input. */
+/* The tool calls of one model answer, from the request to the last result.
+ *
+ *   PLANNED -> WAITING -> ALLOWED -> RUNNING -> ENDED;  UNKNOWN: it ran, and its end was lost
+ *
+ * Each stage is a fact, so a crash between any two of them can be taken up:
+ *
+ * - PLANNED: the model asked for it (model.completed). The tool is looked up, the arguments are checked
+ *   against its schema, and hooks before the call are asked. A hook may change the arguments; they are
+ *   checked again.
+ * - WAITING or ALLOWED: the call was judged (permission.evaluated). A question to a person is asked here.
+ * - RUNNING: tool.started, written before the tool is called. After a crash a tool that is safe to repeat
+ *   runs again; for any other a person decides, because nobody knows whether it took effect.
+ * - ENDED: tool.result or tool.failed. The answers join the conversation when the last call of the answer
+ *   has ended, in the order in which the model asked; then the model is asked again.
+ *
+ * Order. Calls start in the order of the request. Only consecutive calls that may run beside others run
+ * together, so a read sees what a write before it did and nothing that a write after it does.
+ *
+ * A call that may not run ends with facts too: tool.started with the policy that stopped it, then
+ * tool.failed with the reason that the model reads. Nothing here runs a tool: starting one is an effect,
+ * its end an input. */
 #include "action/action.h"
 #include "hook/hooks.h"
 #include "limits/budget.h"
