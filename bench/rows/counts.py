@@ -19,6 +19,11 @@ from rows.stores import Postgres, stores
 MARK = "ar_scrape_write"
 REQUESTS = 100
 FEW, MANY = 2, 62  # pieces of a turn
+# 900 characters as people write them, with names and numbers. Always the same: what a text costs depends on what is in it.
+TEXT = ("Please look at the report of the night build before you start: two of 4,408 tests failed, both in \"transport/forward\", and the log in "
+        "/var/tmp/nightly/2026-11-16 names the reader that fell behind. Compare it with the run of the week before (http://127.0.0.1:8080/runs/1183), "
+        "find out whether the limit of 64 KB or the pause of 250 ms comes first, and write down what you changed. Do not touch the settings of the "
+        "cluster; node-2 and node-3 are in use until 18:30. If a command needs more than the workspace, ask. ") * 2
 TURNS = 2  # of a conversation
 ROUNDS = 3
 
@@ -219,10 +224,8 @@ def requests(counted, session):
     told = {"sessionId": session}
     state = post(counted.port, "get_session", told)
     thread = state["threads"][0]
-    with open(counted.bench.answers, encoding="utf-8") as lines:
-        text = json.loads(f'"{lines.readline().strip()}"')
     commands = (("command", "interrupt_turn", {**told, "reason": "nothing runs"}),
-                ("text_1k", "interrupt_turn", {**told, "reason": text}),
+                ("text_1k", "interrupt_turn", {**told, "reason": TEXT[:900]}),
                 ("thread_read", "get_thread_read", {**told, "threadId": thread["threadId"]}),
                 ("get_session", "get_session", told),
                 ("get_task", "get_task", {"taskId": thread["turns"][0]["taskId"]}),
