@@ -318,26 +318,27 @@ static struct ar_str preserved(struct ar_decision *d, const struct ar_thread *t)
 }
 
 /* The boundary becomes a fact, with the history that stands behind it. */
-static void set_boundary(struct ar_conversation *talk, struct ar_turn *turn, struct ar_str summary,
+static void set_boundary(const struct ar_conversation *talk, struct ar_turn *turn, struct ar_str summary,
 			 int64_t after)
 {
 	struct ar_decision *d = talk->d;
 	const struct ar_compaction *c = &turn->compaction;
 	struct ar_ids ids = ar_ids_turn(d, turn);
+	struct ar_conversation shortened = *talk;
 	struct ar_str turns =
-		ar_compact_turns(talk, ar_conversation_visible(talk), ar_compact_stays(talk, turn));
+		ar_compact_turns(&shortened, ar_conversation_visible(talk), ar_compact_stays(talk, turn));
 	struct ar_boundary b = { .summary_ref = ar_decide_content(d, summary),
 				 .bytes = (int64_t)summary.len,
 				 .covered = c->covered.v };
 
-	talk->boundary = &b;
+	shortened.boundary = &b;
 	ar_decide_emit(d, AR_EV_CONTEXT_COMPACTION_COMPLETED, &ids,
 		       &(struct ar_ev_context_compaction_completed){
 			       .trigger = (int)c->trigger.v,
 			       .affected_turn_ids = turns,
 			       .summary_ref = b.summary_ref,
 			       .summary_preview = ar_str_utf8_prefix(summary, PREVIEW_MAX),
-			       .replacement_history_ref = ar_conversation_baseline(talk),
+			       .replacement_history_ref = ar_conversation_baseline(&shortened),
 			       .tokens_before = c->tokens.v,
 			       .tokens_after = after,
 			       .preserved = preserved(d, talk->thread),
