@@ -230,8 +230,7 @@ static void submit(struct talker *t)
 						 .has_receipt = true,
 						 .done = accepted };
 	t->request.input = (struct ar_input){ .kind = AR_IN_COMMAND,
-					      .command = AR_CMD_SUBMIT_TURN,
-					      .args = &t->input,
+					      .command = { .id = AR_CMD_SUBMIT_TURN, .args = &t->input },
 					      .account = AR_STR("local") };
 	t->request.receipt.scope = AR_STR("local/submit_turn");
 	t->request.receipt.key = t->input.idempotency_key;

@@ -3,6 +3,7 @@
  *
  * AR_COMPARE_FOLDER: where differences are written, one file each. `counts` in it has three numbers of eight bytes that all processes
  * share: decisions, facts, differences; without that file nothing is compared. */
+#include "neutral.h"
 #include "reference.h"
 #include "trace.h"
 
@@ -72,9 +73,10 @@ static void open_reference(void)
 	*(void **)&sizes = symbol_of(library, AR_REFERENCE_SIZES);
 	*(void **)&reference.decide = symbol_of(library, AR_REFERENCE_DECIDE);
 	sizes(theirs);
-	if (theirs[0] != sizeof(struct ar_input) || theirs[1] != sizeof(struct ar_policy)) {
-		fprintf(stderr, "compare: struct ar_input or struct ar_policy has another size in the other "
-				"version\n");
+	if (theirs[0] != sizeof(struct ar_neutral_input) || theirs[1] != sizeof(struct ar_policy)) {
+		fprintf(stderr,
+			"compare: struct ar_neutral_input or struct ar_policy has another size in the other "
+			"version\n");
 		abort();
 	}
 }
@@ -96,6 +98,7 @@ enum ar_status __wrap_ar_session_decide(struct ar_session *s, const struct ar_in
 					struct ar_json_parser *json, struct ar_arena *arena,
 					struct ar_decision *ret, struct ar_error *err)
 {
+	struct ar_neutral_input neutral = ar_neutral_from_input(in);
 	struct ar_buf snapshot = { 0 }, ours = { 0 };
 	enum ar_status rc;
 	char *theirs, core[64];
@@ -107,7 +110,7 @@ enum ar_status __wrap_ar_session_decide(struct ar_session *s, const struct ar_in
 	if (s->head > 0)
 		ar_session_snapshot(s, &snapshot);
 	snprintf(core, sizeof core, "%.*s", AR_STR_ARG(s->core));
-	theirs = reference.decide(core, snapshot.p, snapshot.len, in);
+	theirs = reference.decide(core, snapshot.p, snapshot.len, &neutral);
 	rc = __real_ar_session_decide(s, in, json, arena, ret, err);
 	ar_trace_decision(rc, err, ret, &ours);
 	atomic_fetch_add(&reference.counts->decisions, 1);

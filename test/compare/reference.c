@@ -1,6 +1,7 @@
 /* The core of another version behind one function; see reference.h. Compiled with the headers of that version. */
 #include "reference.h"
 #include "mem.h"
+#include "neutral.h"
 #include "trace.h"
 
 #include <stdlib.h>
@@ -24,9 +25,10 @@ static enum ar_status load(struct ar_session *s, struct ar_str core, struct ar_s
 }
 
 EXPORTED char *ar_reference_decide(const char *core, const char *snapshot, size_t len,
-				   const struct ar_input *in)
+				   const struct ar_neutral_input *n)
 {
 	struct ar_json_parser *json = ar_json_parser_new(), *own = ar_json_parser_new();
+	struct ar_input in = ar_neutral_to_input(n);
 	struct ar_arena arena = { 0 };
 	struct ar_decision d = { 0 };
 	struct ar_error err = { 0 };
@@ -37,7 +39,7 @@ EXPORTED char *ar_reference_decide(const char *core, const char *snapshot, size_
 	if (load(&s, ar_str_from(core), (struct ar_str){ snapshot, len }, json, &err) != AR_OK)
 		ar_buf_addf(&out, "the snapshot cannot be restored: %s\n", err.msg);
 	else
-		ar_trace_decision(ar_session_decide(&s, in, own, &arena, &d, &err), &err, &d, &out);
+		ar_trace_decision(ar_session_decide(&s, &in, own, &arena, &d, &err), &err, &d, &out);
 	text = strndup(out.p, out.len);
 	ar_buf_fini(&out);
 	ar_arena_fini(&arena);
@@ -49,6 +51,6 @@ EXPORTED char *ar_reference_decide(const char *core, const char *snapshot, size_
 
 EXPORTED void ar_reference_sizes(size_t ret[2])
 {
-	ret[0] = sizeof(struct ar_input);
+	ret[0] = sizeof(struct ar_neutral_input);
 	ret[1] = sizeof(struct ar_policy);
 }

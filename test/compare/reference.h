@@ -7,14 +7,14 @@
 #define AR_REFERENCE_DECIDE "ar_reference_decide"
 #define AR_REFERENCE_SIZES "ar_reference_sizes"
 
-struct ar_input;
+struct ar_neutral_input;
 
 /* The trace of a decision on a session that is restored from its snapshot (of length 0: it does not exist yet); the caller frees it. Only
- * struct ar_input and what it points at is shared between the versions: their sizes have to agree. */
+ * struct ar_neutral_input and what it points at is shared between the versions: their sizes have to agree. */
 typedef char *ar_reference_decide_fn(const char *core, const char *snapshot, size_t len,
-				     const struct ar_input *in);
+				     const struct ar_neutral_input *n);
 
-/* sizeof(struct ar_input), sizeof(struct ar_policy) */
+/* sizeof(struct ar_neutral_input), sizeof(struct ar_policy) */
 typedef void ar_reference_sizes_fn(size_t ret[2]);
 
 #endif

@@ -1,6 +1,7 @@
 /* See trace.h. */
 #include "trace.h"
 #include "describe.h"
+#include "neutral.h"
 
 #include <string.h>
 
@@ -37,7 +38,7 @@ static void add_message(struct ar_buf *out, const struct ar_context_entry *m)
 	add_text(out, "echo", m->echo);
 }
 
-static void add_lists(struct ar_buf *out, const struct ar_effect *e)
+static void add_lists(struct ar_buf *out, const struct ar_neutral_effect *e)
 {
 	for (size_t i = 0; i < e->message_count; i++)
 		add_message(out, &e->messages[i]);
@@ -50,7 +51,7 @@ static void add_lists(struct ar_buf *out, const struct ar_effect *e)
 	}
 }
 
-static void add_effect(struct ar_buf *out, const struct ar_effect *e)
+static void add_effect(struct ar_buf *out, const struct ar_neutral_effect *e)
 {
 	const struct {
 		const char *name;
@@ -72,17 +73,13 @@ static void add_effect(struct ar_buf *out, const struct ar_effect *e)
 		const char *name;
 		int64_t n;
 	} numbers[] = {
-		{ "sees", e->can_see },
-		{ "transcript", e->is_transcript },
-		{ "at", e->at },
-		{ "input", e->input },
-		{ "profile", e->profile },
-		{ "grace", e->grace_ms },
-		{ "number", (int64_t)e->number },
-		{ "eof", e->is_eof },
+		{ "sees", e->can_see },	   { "transcript", e->is_transcript },
+		{ "at", e->at },	   { "input", e->input },
+		{ "profile", e->profile }, { "grace", e->grace_ms },
+		{ "number", e->number },   { "eof", e->is_eof },
 	};
 
-	ar_buf_addf(out, "effect %d", (int)e->kind);
+	ar_buf_addf(out, "effect %d", e->kind);
 	for (size_t i = 0; i < AR_ARRAY_LEN(texts); i++)
 		add_text(out, texts[i].name, texts[i].text);
 	for (size_t i = 0; i < AR_ARRAY_LEN(numbers); i++)
@@ -123,7 +120,10 @@ void ar_trace_decision(enum ar_status rc, const struct ar_error *err, const stru
 								       : SHOWN_MAX),
 			    d->contents[i].bytes.p);
 	}
-	for (size_t i = 0; i < d->effect_count; i++)
-		add_effect(out, &d->effects[i]);
+	for (size_t i = 0; i < d->effect_count; i++) {
+		struct ar_neutral_effect effect = ar_neutral_from_effect(&d->effects[i]);
+
+		add_effect(out, &effect);
+	}
 	ar_buf_addf(out, "reply %.*s\n", AR_STR_ARG(d->reply));
 }

@@ -161,7 +161,7 @@ static void note_step(struct maker *m, const struct ar_decision *d)
 {
 	for (size_t i = 0; i < d->effect_count; i++) {
 		if (d->effects[i].kind == AR_EFFECT_MODEL_CALL)
-			snprintf(m->step, sizeof m->step, "%.*s", AR_STR_ARG(d->effects[i].step));
+			snprintf(m->step, sizeof m->step, "%.*s", AR_STR_ARG(d->effects[i].model_call.step));
 	}
 }
 
@@ -216,8 +216,7 @@ static void make_turn(struct maker *m)
 	struct ar_cmd_submit_turn_in submit = { .text = make_text(m, 120),
 						.create_policy = m->state.head ? AR_STR_NONE : AR_STR("{}") };
 	struct ar_input in = { .kind = AR_IN_COMMAND,
-			       .command = AR_CMD_SUBMIT_TURN,
-			       .args = &submit,
+			       .command = { .id = AR_CMD_SUBMIT_TURN, .args = &submit },
 			       .account = AR_STR("local") };
 	struct ar_segment segment = { .kind = AR_OUT_TEXT };
 	struct ar_step_output output = { .segments = &segment, .segment_count = 1 };
@@ -227,14 +226,14 @@ static void make_turn(struct maker *m)
 	output.text = make_text(m, m->answer_bytes);
 	segment.len = output.text.len;
 	in = (struct ar_input){ .kind = AR_IN_MODEL_DONE,
-				.outputs = &output,
-				.output_count = 1,
-				.end = { .outcome = AR_MODEL_COMPLETED,
-					 .stop_reason = AR_STR("stop"),
-					 .model = AR_STR("made"),
-					 .has_usage = true,
-					 .input_tokens = 30,
-					 .output_tokens = (int64_t)output.text.len / 4 } };
+				.model_done = { .output = &output,
+						.end = &(struct ar_step_end){
+							.outcome = AR_MODEL_COMPLETED,
+							.stop_reason = AR_STR("stop"),
+							.model = AR_STR("made"),
+							.has_usage = true,
+							.input_tokens = 30,
+							.output_tokens = (int64_t)output.text.len / 4 } } };
 	decide(m, &in);
 }
 

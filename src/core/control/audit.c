@@ -61,7 +61,7 @@ static void write_here(struct ar_note *n)
 	n->write = (struct ar_engine_request){
 		.session = { n->core, AR_ID_CORE },
 		.may_create = true,
-		.input = { .kind = AR_IN_ACCESS, .tenant = n->audit.tenant, .audit = &n->audit },
+		.input = { .kind = AR_IN_ACCESS, .tenant = n->audit.tenant, .access = &n->audit },
 		.done = written,
 	};
 	if (n->audit.code) {

@@ -136,9 +136,9 @@ static void tell(const struct ar_following *f, enum ar_input_kind kind, int reas
 	n->write = (struct ar_engine_request){
 		.session = { n->text, AR_ID_CORE },
 		.input = { .kind = kind,
-			   .subject = { n->text + AR_ID_CORE + 1, f->channel.len },
 			   .account = { n->text + f->key.len, f->account.len },
-			   .reason = reason },
+			   .channel = { .id = { n->text + AR_ID_CORE + 1, f->channel.len },
+					.reason = reason } },
 		.done = told,
 	};
 	ar_engine_write(f->control->engine, &n->write);

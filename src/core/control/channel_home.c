@@ -56,7 +56,7 @@ static void on_bounds(struct ar_store_op *op)
 	}
 	take_bounds(c, &w->all.feed);
 	ar_store_op_fini(op);
-	w->write.input.feed = &w->all.bounds;
+	w->write.input.command.feed = &w->all.bounds;
 	ar_call_send(c);
 }
 

@@ -411,12 +411,11 @@ void ar_call_write(struct ar_call *c)
 		.session = t.core, .may_create = t.may_create, .is_fresh = t.is_fresh, .done = answered
 	};
 	r->input = (struct ar_input){ .kind = AR_IN_COMMAND,
-				      .command = c->command,
-				      .args = c->input,
+				      .command = { .id = c->command, .args = c->input },
 				      .account = who->actor,
 				      .person = who->person,
 				      .tenant = who->tenant };
-	ar_channel_tokens(c, &r->input.token);
+	ar_channel_tokens(c, &r->input.command.token);
 	add_receipt(c, r, t.key);
 	r->audit = ar_trail_of_call(c);
 	if (t.is_fresh)

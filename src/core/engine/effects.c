@@ -73,15 +73,15 @@ static void fire(struct ar_timer *t)
 	ar_inbox_push(w->timer.live, &w->request);
 }
 
-static void wake_later(struct ar_live *l, const struct ar_effect *effect)
+static void wake_later(struct ar_live *l, const struct ar_effect_wake *effect)
 {
 	struct wake *w = ar_new0(sizeof(*w));
 
 	w->timer = (struct ar_timer){ .live = l, .fire = fire, .drop = dropped };
 	w->request.done = woken;
 	w->request.input.kind = effect->input;
-	w->request.input.subject = ar_arena_str(&w->arena, effect->subject);
-	w->turn = effect->input == AR_IN_SILENCE_DUE ? ar_arena_str(&w->arena, effect->turn) : AR_STR_NONE;
+	w->request.input.due = ar_arena_str(&w->arena, effect->subject);
+	w->turn = ar_arena_str(&w->arena, effect->turn);
 	w->pause = effect->at - l->commit.request->input.now;
 	w->idle_since = l->engine->o.clock->mono(l->engine->o.clock);
 	ar_list_push(&l->wakes, &w->node);
@@ -94,7 +94,7 @@ static void wake_cancel(struct ar_live *l, struct ar_str subject)
 	AR_LIST_FOR_SAFE (it, &l->wakes) {
 		struct wake *w = AR_CONTAINER_OF(it, struct wake, node);
 
-		if (!ar_str_eq(w->request.input.subject, subject) || !ar_timer_stop(&w->timer))
+		if (!ar_str_eq(w->request.input.due, subject) || !ar_timer_stop(&w->timer))
 			continue;
 		wake_free(w);
 		return;
@@ -116,46 +116,46 @@ void ar_effects_run(struct ar_live *l, const struct ar_decision *d)
 			continue;
 		switch (effect->kind) {
 		case AR_EFFECT_MODEL_CALL:
-			ar_step_plan(l, effect);
+			ar_step_plan(l, &effect->model_call);
 			break;
 		case AR_EFFECT_MODEL_CANCEL:
-			ar_step_cancel(l, effect->step);
+			ar_step_cancel(l, effect->model_cancel);
 			break;
 		case AR_EFFECT_TOOL_CALL:
-			ar_tool_plan(l, effect);
+			ar_tool_plan(l, &effect->tool_call);
 			break;
 		case AR_EFFECT_TOOL_CANCEL:
-			ar_tool_cancel(l, effect->subject);
+			ar_tool_cancel(l, effect->tool_cancel);
 			break;
 		case AR_EFFECT_HOOK_RUN:
-			ar_hook_plan(l, effect);
+			ar_hook_plan(l, &effect->hook_run);
 			break;
 		case AR_EFFECT_HOOK_CANCEL:
-			ar_hook_cancel(l, effect->subject);
+			ar_hook_cancel(l, effect->hook_cancel);
 			break;
 		case AR_EFFECT_WAKE:
-			wake_later(l, effect);
+			wake_later(l, &effect->wake);
 			break;
 		case AR_EFFECT_WAKE_CANCEL:
-			wake_cancel(l, effect->subject);
+			wake_cancel(l, effect->wake_cancel);
 			break;
 		case AR_EFFECT_TOOL_ANSWER:
-			ar_tool_answer(l, effect);
+			ar_tool_answer(l, &effect->tool_answer);
 			break;
 		case AR_EFFECT_PROCESS_GO:
-			ar_process_go(l, effect);
+			ar_process_go(l, &effect->process_go);
 			break;
 		case AR_EFFECT_PROCESS_ATTACH:
-			ar_process_attach(l, effect);
+			ar_process_attach(l, effect->process_attach);
 			break;
 		case AR_EFFECT_PROCESS_WRITE:
-			ar_process_write(l, effect);
+			ar_process_write(l, &effect->process_write);
 			break;
 		case AR_EFFECT_PROCESS_END:
-			ar_process_end(l, effect);
+			ar_process_end(l, &effect->process_end);
 			break;
 		case AR_EFFECT_PROCESS_FORGET:
-			ar_process_forget(l, effect);
+			ar_process_forget(l, effect->process_forget);
 			break;
 		}
 	}

@@ -177,7 +177,7 @@ void ar_live_reset_idle(struct ar_live *l, struct ar_str turn);
 
 void ar_effects_run(struct ar_live *l, const struct ar_decision *d);
 void ar_step_plan(struct ar_live *l,
-		  const struct ar_effect *effect); /* copies what it needs; nothing is asked yet */
+		  const struct ar_effect_model_call *effect); /* copies what it needs; nothing is asked yet */
 void ar_steps_begin(struct ar_live *l); /* the planned ones */
 bool ar_steps_wait(const struct ar_live *l, struct ar_str turn); /* for a place among the calls */
 void ar_step_cancel(struct ar_live *l, struct ar_str step);
@@ -188,15 +188,16 @@ void ar_steps_release(struct ar_live *l); /* none of them ends in a fact */
 void ar_steps_drop(struct ar_live *l); /* at the end of the process */
 
 /* tool_run.c: the same for tool calls */
-void ar_tool_plan(struct ar_live *l, const struct ar_effect *effect);
+void ar_tool_plan(struct ar_live *l, const struct ar_effect_tool_call *effect);
 void ar_tools_begin(struct ar_live *l);
 void ar_tool_cancel(struct ar_live *l, struct ar_str call);
-void ar_tool_answer(struct ar_live *l, const struct ar_effect *effect); /* a person's, to a call that runs */
+void ar_tool_answer(struct ar_live *l,
+		    const struct ar_effect_tool_answer *effect); /* a person's, to a call that runs */
 void ar_tools_release(struct ar_live *l);
 void ar_tools_drop(struct ar_live *l);
 
 /* hook_run.c: and for handlers of hooks */
-void ar_hook_plan(struct ar_live *l, const struct ar_effect *effect);
+void ar_hook_plan(struct ar_live *l, const struct ar_effect_hook_run *effect);
 void ar_hooks_begin(struct ar_live *l);
 void ar_hook_cancel(struct ar_live *l, struct ar_str run);
 void ar_hooks_release(struct ar_live *l);

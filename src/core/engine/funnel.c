@@ -162,15 +162,15 @@ enum ar_status ar_funnel_command(struct ar_engine *e, struct ar_engine_request *
 
 	if (r->input.kind != AR_IN_COMMAND || !e->o.redactor)
 		return AR_OK;
-	d = &ar_command_describe(r->input.command)->in;
+	d = &ar_command_describe(r->input.command.id)->in;
 	args = ar_arena_alloc(a, d->size);
-	memcpy(args, r->input.args, d->size);
+	memcpy(args, r->input.command.args, d->size);
 	if (mask_args(e, d, args, &funnel, a, &r->err) != AR_OK)
 		return AR_E_REFUSED;
-	r->input.args = args;
-	r->input.masked = ar_funnel_masked(&funnel.counts, a);
+	r->input.command.args = args;
+	r->input.command.masked = ar_funnel_masked(&funnel.counts, a);
 	/* A mask may be longer than what it hides. */
-	if (r->input.masked.count == 0 || ar_struct_validate(d, args, &r->err) == AR_OK)
+	if (r->input.command.masked.count == 0 || ar_struct_validate(d, args, &r->err) == AR_OK)
 		return AR_OK;
 	r->err.code = AR_ERR_INVALID_INPUT;
 	return r->err.status = AR_E_REFUSED;

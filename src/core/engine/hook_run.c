@@ -68,7 +68,7 @@ static void run_end(struct ar_live_hook *h, const struct ar_hook_result *result)
 	h->end.duration_ms = h->started ? (clock->mono(clock) - h->started) / 1000 : 0;
 	h->end.masked = ar_funnel_masked(&h->funnel.counts, &h->arena);
 	h->ended.over = end_delivered;
-	h->ended.request.input = (struct ar_input){ .kind = AR_IN_HOOK_DONE, .hook_end = &h->end };
+	h->ended.request.input = (struct ar_input){ .kind = AR_IN_HOOK_DONE, .hook_done = &h->end };
 	ar_delivery_send(l, &h->ended);
 }
 
@@ -139,7 +139,7 @@ static const struct ar_hook_handler *find_handler(const struct ar_engine *e, str
 	return NULL;
 }
 
-static void copy_parts(struct ar_live_hook *h, const struct ar_effect *effect)
+static void copy_parts(struct ar_live_hook *h, const struct ar_effect_hook_run *effect)
 {
 	struct ar_arena *a = &h->arena;
 	struct ar_hash *hashes = ar_arena_alloc(a, (effect->part_count + 1) * sizeof(*hashes));
@@ -160,16 +160,16 @@ static void copy_parts(struct ar_live_hook *h, const struct ar_effect *effect)
 						.count = count };
 }
 
-void ar_hook_plan(struct ar_live *l, const struct ar_effect *effect)
+void ar_hook_plan(struct ar_live *l, const struct ar_effect_hook_run *effect)
 {
 	struct ar_live_hook *h = ar_new0(sizeof(*h));
 	struct ar_engine *e = l->engine;
-	ar_usec left = effect->at - l->commit.request->input.now;
+	ar_usec left = effect->deadline - l->commit.request->input.now;
 
 	h->live = l;
 	h->state = RUN_PLANNED;
 	h->funnel.redactor = e->o.redactor;
-	h->end.run = ar_arena_str(&h->arena, effect->subject);
+	h->end.run = ar_arena_str(&h->arena, effect->run);
 	h->run = (struct ar_hook_run){ .handler = find_handler(e, effect->handler),
 				       .deadline = e->o.clock->mono(e->o.clock) + left,
 				       .on_done = on_done };

@@ -112,10 +112,13 @@ static void finish_without_facts(struct ar_live *l, struct ar_engine_request *r,
 /* What decisions about a process have to know of it. */
 static void add_standing(struct ar_live *l, struct ar_engine_request *r)
 {
-	const struct ar_cmd_write_process_stdin_in *in = r->input.args;
+	struct ar_input_command *command = &r->input.command;
+	const struct ar_cmd_write_process_stdin_in *in;
 
-	if (r->input.kind == AR_IN_COMMAND && r->input.command == AR_CMD_WRITE_PROCESS_STDIN)
-		r->input.standing = ar_process_standing(l, in->process_id);
+	if (r->input.kind != AR_IN_COMMAND || command->id != AR_CMD_WRITE_PROCESS_STDIN)
+		return;
+	in = command->args;
+	command->standing = ar_process_standing(l, in->process_id);
 }
 
 /* Returns the skew of the clocks, to be kept when the decision has told of a step. */

@@ -86,10 +86,11 @@ void ar_recovery_loaded(struct ar_live *l)
 			ar_metric_add(l->engine->o.metrics, AR_METRIC_SESSIONS_RECOVERED, AR_STR_NONE,
 				      AR_STR_NONE, 1);
 			l->recovery = (struct ar_engine_request){ .done = recovery_decided };
-			l->recovery.input = (struct ar_input){ .kind = AR_IN_RECOVER,
-							       .outputs = l->saved,
-							       .output_count = l->saved_count,
-							       .is_bystander = ar_mark_is_bystander(l) };
+			l->recovery.input =
+				(struct ar_input){ .kind = AR_IN_RECOVER,
+						   .recover = { .outputs = l->saved,
+								.output_count = l->saved_count,
+								.is_bystander = ar_mark_is_bystander(l) } };
 			ar_list_push(l->inbox.next, &l->recovery.node); /* first */
 		}
 	}

@@ -65,6 +65,7 @@ struct ar_live_step {
 	uint64_t saved; /* bytes that are in the store */
 	ar_usec saved_at;
 	struct ar_step_output result;
+	struct ar_step_end end;
 	struct ar_delivery ended;
 };
 
@@ -179,10 +180,10 @@ static void step_end(struct ar_live_step *s, const struct ar_model_result *r)
 		s->tools[i].args = ar_step_tool_args(&s->output, &s->arena, (uint32_t)i);
 	s->result.tools = s->tools;
 	s->result.tool_count = s->tool_count;
+	s->end = end_of(s, r);
 	s->ended.over = end_delivered;
-	s->ended.request.input = (struct ar_input){
-		.kind = AR_IN_MODEL_DONE, .outputs = &s->result, .output_count = 1, .end = end_of(s, r)
-	};
+	s->ended.request.input = (struct ar_input){ .kind = AR_IN_MODEL_DONE,
+						    .model_done = { .output = &s->result, .end = &s->end } };
 	s->result.masked = ar_funnel_masked(&s->funnel.counts, &s->arena);
 	ar_delivery_send(l, &s->ended);
 }
@@ -355,7 +356,7 @@ static struct ar_provider *provider_of(const struct ar_engine_options *o, struct
 	return o->providers[i].provider;
 }
 
-static struct ar_live_step *step_new(struct ar_live *l, const struct ar_effect *effect)
+static struct ar_live_step *step_new(struct ar_live *l, const struct ar_effect_model_call *effect)
 {
 	struct ar_live_step *s = ar_new0(sizeof(*s));
 	struct ar_arena *a = &s->arena;
@@ -383,7 +384,7 @@ static struct ar_live_step *step_new(struct ar_live *l, const struct ar_effect *
 	return s;
 }
 
-static void offer_tools(struct ar_live_step *s, const struct ar_effect *effect)
+static void offer_tools(struct ar_live_step *s, const struct ar_effect_model_call *effect)
 {
 	struct ar_tool_spec *specs = ar_arena_alloc(&s->arena, (effect->tool_count + 1) * sizeof(*specs));
 
@@ -395,7 +396,7 @@ static void offer_tools(struct ar_live_step *s, const struct ar_effect *effect)
 	s->request.tool_count = effect->tool_count;
 }
 
-static size_t bytes_of(const struct ar_effect *effect)
+static size_t bytes_of(const struct ar_effect_model_call *effect)
 {
 	size_t bytes = 0;
 
@@ -404,7 +405,7 @@ static size_t bytes_of(const struct ar_effect *effect)
 	return bytes;
 }
 
-void ar_step_plan(struct ar_live *l, const struct ar_effect *effect)
+void ar_step_plan(struct ar_live *l, const struct ar_effect_model_call *effect)
 {
 	struct ar_live_step *s = step_new(l, effect);
 

@@ -162,7 +162,7 @@ static void run_end(struct ar_live_call *r, const struct ar_tool_result *result)
 	keep_boundary(r, result);
 	r->end.masked = ar_funnel_masked(&r->funnel.counts, &r->arena);
 	r->ended.over = end_delivered;
-	r->ended.request.input = (struct ar_input){ .kind = AR_IN_TOOL_DONE, .tool_end = &r->end };
+	r->ended.request.input = (struct ar_input){ .kind = AR_IN_TOOL_DONE, .tool_done = &r->end };
 	ar_delivery_send(l, &r->ended);
 }
 
@@ -215,9 +215,9 @@ static void asked_decided(struct ar_engine_request *request)
 	struct asked *q = AR_CONTAINER_OF(request, struct asked, request);
 
 	if (request->status != AR_OK)
-		ar_tool_answer(q->live, &(struct ar_effect){ .subject = q->asked.call,
-							     .question = q->asked.question,
-							     .answer = AR_STR("cancel") });
+		ar_tool_answer(q->live, &(struct ar_effect_tool_answer){ .call = q->asked.call,
+									 .question = q->asked.question,
+									 .decision = AR_STR("cancel") });
 	ar_arena_fini(&q->arena);
 	ar_free(q);
 }
@@ -397,18 +397,18 @@ static void on_args(struct ar_store_op *op)
 		run_now(r);
 }
 
-void ar_tool_plan(struct ar_live *l, const struct ar_effect *effect)
+void ar_tool_plan(struct ar_live *l, const struct ar_effect_tool_call *effect)
 {
 	struct ar_live_call *r = ar_new0(sizeof(*r));
 	struct ar_arena *a = &r->arena;
 	struct ar_engine *e = l->engine;
-	ar_usec left = effect->at - l->commit.request->input.now;
+	ar_usec left = effect->deadline - l->commit.request->input.now;
 	struct ar_str core;
 
 	r->live = l;
 	r->state = RUN_PLANNED;
 	r->funnel.redactor = e->o.redactor;
-	r->end.call = ar_arena_str(a, effect->subject);
+	r->end.call = ar_arena_str(a, effect->call);
 	r->tool = ar_arena_str(a, effect->tool);
 	r->step = ar_arena_str(a, effect->step);
 	ar_ref_parse(effect->args_ref, &core, &r->args_hash);
@@ -504,22 +504,22 @@ void ar_tool_process_acted(struct ar_live *l, struct ar_str call, const struct a
 		r->source->v->process_acted(r->source, &r->call, acted);
 }
 
-void ar_tool_answer(struct ar_live *l, const struct ar_effect *effect)
+void ar_tool_answer(struct ar_live *l, const struct ar_effect_tool_answer *effect)
 {
-	enum ar_tool_answer_kind kind = ar_str_is(effect->answer, "accept")    ? AR_TOOL_ANSWER_ACCEPT
-					: ar_str_is(effect->answer, "decline") ? AR_TOOL_ANSWER_DECLINE
-									       : AR_TOOL_ANSWER_CANCEL;
+	enum ar_tool_answer_kind kind = ar_str_is(effect->decision, "accept")	 ? AR_TOOL_ANSWER_ACCEPT
+					: ar_str_is(effect->decision, "decline") ? AR_TOOL_ANSWER_DECLINE
+										 : AR_TOOL_ANSWER_CANCEL;
 
 	AR_LIST_FOR_SAFE (it, &l->calls) {
 		struct ar_live_call *r = AR_CONTAINER_OF(it, struct ar_live_call, node);
 
-		if (!ar_str_eq(r->end.call, effect->subject) || r->state != RUN_RUNNING)
+		if (!ar_str_eq(r->end.call, effect->call) || r->state != RUN_RUNNING)
 			continue;
 		resume(r);
 		r->source->v->answer(r->source, &r->call,
 				     &(struct ar_tool_answer){ .question = effect->question,
 							       .kind = kind,
-							       .content = effect->answer_content });
+							       .content = effect->content });
 	}
 }
 

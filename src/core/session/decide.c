@@ -33,26 +33,51 @@
 static ar_decide_fn *const by_command[AR_CMD_COUNT] = { AR_SESSION_WRITES(BY_COMMAND) };
 #undef BY_COMMAND
 
-static ar_decide_fn *const by_kind[] = {
-	[AR_IN_MODEL_DONE] = ar_decide_model_done,
-	[AR_IN_RETRY_DUE] = ar_decide_retry_due,
-	[AR_IN_TOOL_DONE] = ar_decide_tool_done,
-	[AR_IN_CALL_DUE] = ar_decide_call_due,
-	[AR_IN_HOOK_DONE] = ar_decide_hook_done,
-	[AR_IN_RECOVER] = ar_decide_recover,
-	[AR_IN_ACCESS] = ar_decide_access,
-	[AR_IN_BUDGET_DUE] = ar_decide_budget_due,
-	[AR_IN_REPAIR] = ar_decide_repair,
-	[AR_IN_ACTION_DUE] = ar_decide_action_due,
-	[AR_IN_TOOL_ASKED] = ar_decide_tool_asked,
-	[AR_IN_PROCESS_READY] = ar_decide_process_ready,
-	[AR_IN_PROCESS_REPORT] = ar_decide_process_told,
-	[AR_IN_PROCESS_END] = ar_decide_process_over,
-	[AR_IN_SILENCE_DUE] = ar_decide_silence_due,
-	[AR_IN_CHANNEL_FOLLOWED] = ar_decide_channel_followed,
-	[AR_IN_CHANNEL_GONE] = ar_decide_channel_gone,
-	[AR_IN_TASK_DUE] = ar_decide_task_due,
-};
+/* NULL: a command that is declared but not built yet. */
+static ar_decide_fn *decision_for(const struct ar_input *in)
+{
+	switch (in->kind) {
+	case AR_IN_COMMAND:
+		return by_command[in->command.id];
+	case AR_IN_MODEL_DONE:
+		return ar_decide_model_done;
+	case AR_IN_RETRY_DUE:
+		return ar_decide_retry_due;
+	case AR_IN_RECOVER:
+		return ar_decide_recover;
+	case AR_IN_TOOL_DONE:
+		return ar_decide_tool_done;
+	case AR_IN_CALL_DUE:
+		return ar_decide_call_due;
+	case AR_IN_HOOK_DONE:
+		return ar_decide_hook_done;
+	case AR_IN_TOOL_ASKED:
+		return ar_decide_tool_asked;
+	case AR_IN_ACTION_DUE:
+		return ar_decide_action_due;
+	case AR_IN_BUDGET_DUE:
+		return ar_decide_budget_due;
+	case AR_IN_SILENCE_DUE:
+		return ar_decide_silence_due;
+	case AR_IN_PROCESS_READY:
+		return ar_decide_process_ready;
+	case AR_IN_PROCESS_REPORT:
+		return ar_decide_process_told;
+	case AR_IN_PROCESS_END:
+		return ar_decide_process_over;
+	case AR_IN_CHANNEL_FOLLOWED:
+		return ar_decide_channel_followed;
+	case AR_IN_CHANNEL_GONE:
+		return ar_decide_channel_gone;
+	case AR_IN_TASK_DUE:
+		return ar_decide_task_due;
+	case AR_IN_ACCESS:
+		return ar_decide_access;
+	case AR_IN_REPAIR:
+		return ar_decide_repair;
+	}
+	return NULL;
+}
 
 bool ar_policy_admits(const struct ar_policy *policy, struct ar_str tenant)
 {
@@ -75,7 +100,8 @@ static struct ar_str args_as_kept(struct ar_decision *d)
 {
 	struct ar_jw w = ar_decide_json(d);
 
-	ar_struct_encode(&ar_command_describe(d->input->command)->in, d->input->args, AR_STR_NONE, &w);
+	ar_struct_encode(&ar_command_describe(d->input->command.id)->in, d->input->command.args, AR_STR_NONE,
+			 &w);
 	return ar_decide_content(d, ar_decide_json_end(d));
 }
 
@@ -87,7 +113,7 @@ static void tell_masked_args(struct ar_decision *d)
 	struct ar_str ref = AR_STR_NONE;
 	struct ar_ids owner;
 
-	if (d->input->masked.count == 0 || d->event_count == 0)
+	if (d->input->kind != AR_IN_COMMAND || d->input->command.masked.count == 0 || d->event_count == 0)
 		return;
 	memcpy(owner.at, d->events[first].ids, sizeof(owner.at));
 	for (size_t i = 0; i < d->event_count; i++) {
@@ -98,13 +124,13 @@ static void tell_masked_args(struct ar_decision *d)
 	}
 	if (ar_str_absent(ref))
 		ref = args_as_kept(d);
-	ar_decide_masked(d, &owner, ref, &d->input->masked);
+	ar_decide_masked(d, &owner, ref, &d->input->command.masked);
 }
 
 enum ar_status ar_session_decide(struct ar_session *s, const struct ar_input *in, struct ar_json_parser *json,
 				 struct ar_arena *arena, struct ar_decision *ret, struct ar_error *err)
 {
-	ar_decide_fn *decide = in->kind == AR_IN_COMMAND ? by_command[in->command] : by_kind[in->kind];
+	ar_decide_fn *decide = decision_for(in);
 	enum ar_status rc;
 
 	*ret = (struct ar_decision){ .arena = arena,
@@ -117,7 +143,7 @@ enum ar_status ar_session_decide(struct ar_session *s, const struct ar_input *in
 				     .schema_steps = AR_SCHEMA_STEPS_MAX };
 	if (!decide)
 		return ar_refuse(err, AR_ERR_UNAVAILABLE, "%s is declared but not built yet",
-				 ar_command_describe(in->command)->name);
+				 ar_command_describe(in->command.id)->name);
 	rc = decide(ret, err);
 	AR_ASSERT(rc == AR_OK || ret->event_count == 0); /* what is refused has changed nothing */
 	if (rc == AR_OK)
@@ -199,6 +225,17 @@ struct ar_effect *ar_decide_effect(struct ar_decision *d, enum ar_effect_kind ki
 	return &d->effects[d->effect_count - 1];
 }
 
+void ar_decide_wake(struct ar_decision *d, enum ar_input_kind input, struct ar_str subject, ar_usec at)
+{
+	ar_decide_effect(d, AR_EFFECT_WAKE)->wake =
+		(struct ar_effect_wake){ .input = input, .subject = subject, .at = at };
+}
+
+void ar_decide_wake_cancel(struct ar_decision *d, struct ar_str subject)
+{
+	ar_decide_effect(d, AR_EFFECT_WAKE_CANCEL)->wake_cancel = subject;
+}
+
 struct ar_str ar_decide_content(struct ar_decision *d, struct ar_str bytes)
 {
 	struct ar_content *c;
@@ -212,7 +249,7 @@ struct ar_str ar_decide_content(struct ar_decision *d, struct ar_str bytes)
 
 struct ar_str ar_decide_text(const struct ar_decision *d, struct ar_str ref)
 {
-	const struct ar_hook_end *end = d->input->hook_end;
+	const struct ar_hook_end *end = d->input->kind == AR_IN_HOOK_DONE ? d->input->hook_done : NULL;
 	struct ar_str core;
 	struct ar_hash hash;
 

@@ -28,6 +28,8 @@ void ar_decide_emit(struct ar_decision *d, enum ar_event_type type, const struct
 		    const void *payload);
 uint64_t ar_decide_next_sequence(const struct ar_decision *d); /* of the fact that is emitted next */
 struct ar_effect *ar_decide_effect(struct ar_decision *d, enum ar_effect_kind kind);
+void ar_decide_wake(struct ar_decision *d, enum ar_input_kind input, struct ar_str subject, ar_usec at);
+void ar_decide_wake_cancel(struct ar_decision *d, struct ar_str subject);
 struct ar_str ar_decide_content(struct ar_decision *d, struct ar_str bytes); /* stores it, gives its ref */
 struct ar_str ar_decide_text(
 	const struct ar_decision *d,

@@ -19,7 +19,7 @@ void ar_decide_home(struct ar_decision *d)
 
 enum ar_status ar_decide_access(struct ar_decision *d, struct ar_error *err AR_UNUSED)
 {
-	const struct ar_audit *a = d->input->audit;
+	const struct ar_audit *a = d->input->access;
 
 	ar_decide_home(d);
 	if (a->code)

@@ -16,10 +16,10 @@ enum ar_effect_kind {
 	AR_EFFECT_TOOL_CANCEL,
 	AR_EFFECT_HOOK_RUN,
 	AR_EFFECT_HOOK_CANCEL,
-	AR_EFFECT_WAKE, /* come back with `input` about `subject` at `at`; SILENCE_DUE: when `turn` is silent until then */
-	AR_EFFECT_WAKE_CANCEL, /* nothing is to come back about `subject` any more */
-	AR_EFFECT_TOOL_ANSWER, /* of a person, to `question` of the running call `subject` */
-	AR_EFFECT_PROCESS_GO, /* the process of call `subject` is on record as `process`: it may run */
+	AR_EFFECT_WAKE,
+	AR_EFFECT_WAKE_CANCEL, /* nothing is to come back about the subject any more */
+	AR_EFFECT_TOOL_ANSWER, /* of a person, to a question of a running call */
+	AR_EFFECT_PROCESS_GO,
 	AR_EFFECT_PROCESS_ATTACH, /* find it again; nobody has it in hand */
 	AR_EFFECT_PROCESS_WRITE,
 	AR_EFFECT_PROCESS_END,
@@ -40,36 +40,84 @@ struct ar_hook_part {
 	enum ar_hook_form form;
 };
 
-struct ar_effect {
-	enum ar_effect_kind kind;
+struct ar_effect_model_call {
 	struct ar_str thread, turn, step, model_request, options;
-	struct ar_str route; /* MODEL_CALL: name of the entry in policy.models */
+	struct ar_str route; /* name of the entry in policy.models */
 	struct ar_str model; /* what its server calls it */
-	bool can_see; /* MODEL_CALL: it takes images */
-	bool is_transcript; /* MODEL_CALL: the messages after the first are told as one text, to be summarised */
-	struct ar_str question, answer, answer_content; /* TOOL_ANSWER: the decision's word, JSON or absent */
-	ar_usec at;
+	bool can_see; /* it takes images */
+	bool is_transcript; /* the messages after the first are told as one text, to be summarised */
+	const struct ar_context_entry *messages; /* the request, oldest first */
+	size_t message_count;
+	const struct ar_tool *const *tools; /* what the model may call */
+	size_t tool_count;
+};
+
+struct ar_effect_tool_call {
+	struct ar_str thread, turn, step, call;
+	struct ar_str tool, args_ref, operation;
+	enum ar_sandbox_profile profile; /* the boundary that was settled */
+	struct ar_str process; /* the one it has from before; absent: none */
+	struct ar_str ending; /* how that one ended (process/record.h); absent: it runs */
+	ar_usec deadline;
+};
+
+struct ar_effect_tool_answer {
+	struct ar_str call, question;
+	struct ar_str decision, content; /* the decision's word; JSON or absent */
+};
+
+struct ar_effect_hook_run {
+	struct ar_str run;
+	struct ar_str handler; /* its name */
+	const struct ar_hook_part *parts; /* the document it is given */
+	size_t part_count;
+	ar_usec deadline;
+};
+
+/* Come back with `input` about `subject` at `at`. */
+struct ar_effect_wake {
 	enum ar_input_kind input;
-	struct ar_str
-		subject; /* WAKE; TOOL_CALL and TOOL_CANCEL: the call; HOOK_RUN and HOOK_CANCEL: the run */
-	struct ar_str tool, args_ref, operation; /* TOOL_CALL */
-	enum ar_sandbox_profile profile; /* TOOL_CALL: the boundary that was settled */
-	struct ar_str process; /* PROCESS_*; TOOL_CALL: the one it has from before; absent: none */
-	struct ar_str ending; /* TOOL_CALL: how that one ended (process/record.h); absent: it runs */
-	struct ar_str handle; /* PROCESS_ATTACH, PROCESS_FORGET */
-	const struct ar_process_record *record; /* PROCESS_ATTACH */
-	struct ar_str by, reason, signal; /* PROCESS_END; signal: sent before, may be absent */
-	int64_t grace_ms;
-	uint64_t number; /* PROCESS_WRITE */
+	struct ar_str subject;
+	struct ar_str turn; /* SILENCE_DUE: that has to be silent until then */
+	ar_usec at;
+};
+
+/* The process of a call is on record: it may run. */
+struct ar_effect_process_go {
+	struct ar_str call, process;
+};
+
+struct ar_effect_process_write {
+	struct ar_str process;
+	uint64_t number;
 	struct ar_str bytes;
 	bool is_eof;
-	const struct ar_context_entry *messages; /* MODEL_CALL: the request, oldest first */
-	size_t message_count;
-	const struct ar_tool *const *tools; /* MODEL_CALL: what the model may call */
-	size_t tool_count;
-	struct ar_str handler; /* HOOK_RUN: its name */
-	const struct ar_hook_part *parts; /* and the document it is given */
-	size_t part_count;
+};
+
+struct ar_effect_process_end {
+	struct ar_str process, by, reason;
+	struct ar_str signal; /* sent before; may be absent */
+	int64_t grace_ms;
+};
+
+struct ar_effect {
+	enum ar_effect_kind kind;
+	union { /* by kind */
+		struct ar_effect_model_call model_call;
+		struct ar_str model_cancel; /* the step */
+		struct ar_effect_tool_call tool_call;
+		struct ar_str tool_cancel; /* the call */
+		struct ar_effect_hook_run hook_run;
+		struct ar_str hook_cancel; /* the run */
+		struct ar_effect_wake wake;
+		struct ar_str wake_cancel; /* the subject */
+		struct ar_effect_tool_answer tool_answer;
+		struct ar_effect_process_go process_go;
+		const struct ar_process_record *process_attach;
+		struct ar_effect_process_write process_write;
+		struct ar_effect_process_end process_end;
+		struct ar_str process_forget; /* the handle */
+	};
 };
 
 #endif

@@ -178,36 +178,56 @@ struct ar_feed_bounds {
 
 struct ar_audit;
 
+struct ar_input_command {
+	enum ar_command id;
+	const void *args; /* struct ar_cmd_<name>_in */
+	struct ar_masked masked; /* in the args */
+	struct ar_str call; /* the tool call that asks for it; absent: a client does */
+	struct ar_channel_token token; /* connect_channel, reconnect_channel */
+	const struct ar_feed_bounds *feed; /* ack_events, reconnect_channel in the home of a tenant */
+	struct ar_process_standing standing; /* about a process; the engine's to fill */
+};
+
+struct ar_input_model {
+	const struct ar_step_output *output;
+	const struct ar_step_end *end;
+};
+
+struct ar_input_recover {
+	const struct ar_step_output *outputs; /* what was saved of each open step */
+	size_t output_count;
+	bool is_bystander; /* the process is known to have died while it worked on another session */
+};
+
+struct ar_input_channel {
+	struct ar_str id;
+	int reason; /* GONE: of channel.disconnected */
+};
+
 struct ar_input {
 	enum ar_input_kind kind;
 	ar_usec now;
 	ar_usec step; /* that the wall clock was set back since the decision before, below 0; 0: it was not */
 	const struct ar_policy *policy;
-	enum ar_command command;
-	const void *args; /* struct ar_cmd_<name>_in */
-	struct ar_masked masked; /* in the args */
-	struct ar_str account; /* COMMAND: who asks, the actor that facts name */
-	struct ar_str person; /* COMMAND: who stands behind it (port/door.h); absent: not known */
-	struct ar_str tenant; /* COMMAND, ACCESS: whose session it would be; absent: AR_TENANT_LOCAL */
-	struct ar_str
-		subject; /* RETRY_DUE: the turn; CALL_DUE: the call; ACTION_DUE: the question; TASK_DUE: the task; CHANNEL_*: the channel */
-	struct ar_channel_token token; /* COMMAND connect_channel, reconnect_channel */
-	const struct ar_feed_bounds *feed; /* COMMAND ack_events, reconnect_channel in the home of a tenant */
-	int reason; /* CHANNEL_GONE: of channel.disconnected */
-	const struct ar_step_output *outputs; /* MODEL_DONE: one; RECOVER: what was saved of each open step */
-	size_t output_count;
-	bool is_bystander; /* RECOVER: the process is known to have died while it worked on another session */
-	struct ar_step_end end; /* MODEL_DONE */
-	const struct ar_tool_end *tool_end; /* TOOL_DONE */
-	const struct ar_tool_asked *tool_asked; /* TOOL_ASKED */
-	const struct ar_hook_end *hook_end; /* HOOK_DONE */
-	const struct ar_repair *repair; /* REPAIR */
-	const struct ar_audit *audit; /* ACCESS (port/door.h) */
-	const struct ar_process_launched *launched; /* PROCESS_READY */
-	const struct ar_process_told *told; /* PROCESS_REPORT */
-	const struct ar_process_over *over; /* PROCESS_END */
-	struct ar_missing missing; /* RECOVER, COMMAND resume_thread */
-	struct ar_process_standing standing; /* COMMAND about a process; the engine's to fill */
+	struct ar_missing missing; /* read by RECOVER and COMMAND resume_thread */
+	struct ar_str account; /* who asks, the actor that facts name; absent: the runtime */
+	struct ar_str person; /* who stands behind it (port/door.h); absent: not known */
+	struct ar_str tenant; /* whose session it would be; absent: AR_TENANT_LOCAL */
+	union { /* by kind */
+		struct ar_input_command command;
+		struct ar_input_model model_done;
+		struct ar_str due; /* *_DUE: the turn of a retry, the call, the question, else the task */
+		struct ar_input_recover recover;
+		const struct ar_tool_end *tool_done;
+		const struct ar_hook_end *hook_done;
+		const struct ar_tool_asked *tool_asked;
+		const struct ar_process_launched *process_ready;
+		const struct ar_process_told *process_report;
+		const struct ar_process_over *process_end;
+		struct ar_input_channel channel; /* CHANNEL_* */
+		const struct ar_audit *access; /* port/door.h */
+		const struct ar_repair *repair;
+	};
 };
 
 #endif

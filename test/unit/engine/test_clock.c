@@ -51,7 +51,9 @@ static uint64_t command(struct world *w, enum ar_command name, const void *args)
 	w->request = (struct ar_engine_request){
 		.session = core,
 		.may_create = true,
-		.input = { .kind = AR_IN_COMMAND, .command = name, .args = args, .account = AR_STR("me") },
+		.input = { .kind = AR_IN_COMMAND,
+			   .command = { .id = name, .args = args },
+			   .account = AR_STR("me") },
 		.done = done,
 	};
 	ar_engine_write(w->engine, &w->request);

@@ -119,6 +119,8 @@ static void open_session(struct world *w)
 	w->record = ar_arena_alloc(&w->arena, sizeof(*w->record));
 	*w->record =
 		(struct ar_process_record){ .id = ar_arena_fmt(&w->arena, "proc_%.*s_1", AR_STR_ARG(w->core)),
+					    .call = AR_STR("call"),
+					    .handle = AR_STR("handle"),
 					    .status = AR_PROCESS_RUNNING,
 					    .has_input = true };
 	w->live = ar_live_get(w->engine, w->core);
@@ -168,13 +170,7 @@ static int close_world(void **state)
 
 static void find_again(struct world *w)
 {
-	struct ar_effect effect = { .kind = AR_EFFECT_PROCESS_ATTACH,
-				    .process = w->record->id,
-				    .subject = AR_STR("call"),
-				    .handle = AR_STR("handle"),
-				    .record = w->record };
-
-	ar_process_attach(w->live, &effect);
+	ar_process_attach(w->live, w->record);
 	assert_non_null(w->port);
 }
 
@@ -235,10 +231,9 @@ static void what_it_has_not_is_sent_again(void **state)
 static void new_input_comes_after_what_is_sent_again(void **state)
 {
 	struct world *w = *state;
-	struct ar_effect effect = { .kind = AR_EFFECT_PROCESS_WRITE,
-				    .process = w->record->id,
-				    .number = 8,
-				    .bytes = AR_STR("eight") };
+	struct ar_effect_process_write effect = { .process = w->record->id,
+						  .number = 8,
+						  .bytes = AR_STR("eight") };
 
 	find_again(w);
 	w->port->v->on_attached(w->port, 5);

@@ -121,8 +121,7 @@ size_t desk_effects(struct desk *d, enum ar_effect_kind kind)
 enum ar_status desk_command(struct desk *d, enum ar_command command, const void *args)
 {
 	return desk_do(d, (struct ar_input){ .kind = AR_IN_COMMAND,
-					     .command = command,
-					     .args = args,
+					     .command = { .id = command, .args = args },
 					     .account = AR_STR("me") });
 }
 
@@ -143,8 +142,7 @@ static enum ar_status end_with(struct desk *d, const char *text, struct ar_step_
 				      .segments = &segment,
 				      .segment_count = text ? 1 : 0 };
 
-	return desk_do(d, (struct ar_input){
-				  .kind = AR_IN_MODEL_DONE, .outputs = &out, .output_count = 1, .end = end });
+	return desk_do(d, (struct ar_input){ .kind = AR_IN_MODEL_DONE, .model_done = { &out, &end } });
 }
 
 enum ar_status desk_answer(struct desk *d, const char *text)

@@ -51,7 +51,7 @@ static enum ar_status resolve(struct desk *d, struct ar_str id, const char *deci
 
 static enum ar_status due(struct desk *d, struct ar_str id)
 {
-	return desk_do(d, (struct ar_input){ .kind = AR_IN_ACTION_DUE, .subject = id });
+	return desk_do(d, (struct ar_input){ .kind = AR_IN_ACTION_DUE, .due = id });
 }
 
 static struct ar_action *action(struct desk *d, struct ar_str id)
@@ -212,8 +212,10 @@ static void test_a_tool_gets_its_answer(void **state)
 	assert_int_equal(d->decision.effect_count, 1);
 	answer = &d->decision.effects[0];
 	assert_int_equal(answer->kind, AR_EFFECT_TOOL_ANSWER);
-	assert_true(ar_str_is(answer->question, "q-7") && ar_str_is(answer->subject, "tool_1"));
-	assert_true(ar_str_is(answer->answer, "accept") && ar_str_is(answer->answer_content, "{\"size\":3}"));
+	assert_true(ar_str_is(answer->tool_answer.question, "q-7") &&
+		    ar_str_is(answer->tool_answer.call, "tool_1"));
+	assert_true(ar_str_is(answer->tool_answer.decision, "accept") &&
+		    ar_str_is(answer->tool_answer.content, "{\"size\":3}"));
 }
 
 static enum ar_status accept_with(struct desk *d, struct ar_str id, struct ar_str digest)
@@ -296,8 +298,8 @@ static void test_its_time_runs_out(void **state)
 	desk_begin(d);
 	id = ask_permission(d);
 	assert_int_equal(desk_effects(d, AR_EFFECT_WAKE), 1);
-	assert_int_equal(d->decision.effects[0].input, AR_IN_ACTION_DUE);
-	assert_int_equal(d->decision.effects[0].at, action(d, id)->expires);
+	assert_int_equal(d->decision.effects[0].wake.input, AR_IN_ACTION_DUE);
+	assert_int_equal(d->decision.effects[0].wake.at, action(d, id)->expires);
 	assert_int_equal(due(d, id), AR_OK); /* too early: the clock was set back */
 	desk_expect(d, "");
 	assert_int_equal(desk_effects(d, AR_EFFECT_WAKE), 1);
@@ -339,11 +341,11 @@ static void test_it_waits_on_after_a_restart(void **state)
 		assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_RECOVER }), AR_OK);
 		desk_expect(d, "");
 		assert_int_equal(desk_effects(d, AR_EFFECT_WAKE), 1);
-		assert_int_equal(d->decision.effects[0].at, expires);
+		assert_int_equal(d->decision.effects[0].wake.at, expires);
 	}
 	assert_int_equal(desk_active(d)->restarts, 0);
 	assert_int_equal(desk_active(d)->task->attempts, 1);
-	assert_int_equal(respond(d, d->decision.effects[0].subject, "allow", NULL), AR_OK);
+	assert_int_equal(respond(d, d->decision.effects[0].wake.subject, "allow", NULL), AR_OK);
 	desk_expect(d, SETTLED_PERMISSION);
 }
 
@@ -395,12 +397,15 @@ static void begin_calls(struct desk *d)
 					     "\"isConcurrencySafe\":true}]}") }),
 		AR_OK);
 	out.step = desk_active(d)->open_step;
-	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_MODEL_DONE,
-						       .outputs = &out,
-						       .output_count = 1,
-						       .end = { .outcome = 1,
-								.stop_reason = AR_STR("tools") } }),
-			 AR_OK);
+	assert_int_equal(
+		desk_do(d,
+			(struct ar_input){
+				.kind = AR_IN_MODEL_DONE,
+				.model_done = { .output = &out,
+						.end = &(struct ar_step_end){ .outcome = 1,
+									      .stop_reason =
+										      AR_STR("tools") } } }),
+		AR_OK);
 }
 
 static enum ar_status tool_asks(struct desk *d, const char *schema)
@@ -473,7 +478,7 @@ static void test_a_tool_that_asks_too_much_gets_no_answer(void **state)
 	desk_expect(d, ASKED);
 	assert_int_equal(tool_asks(d, NULL), AR_OK);
 	desk_expect(d, "");
-	assert_true(ar_str_is(d->decision.effects[0].answer, "cancel"));
+	assert_true(ar_str_is(d->decision.effects[0].tool_answer.decision, "cancel"));
 }
 
 static void test_an_interruption_cancels_it(void **state)

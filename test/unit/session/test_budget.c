@@ -12,13 +12,15 @@ static void answer(struct desk *d, int64_t in, int64_t out, size_t calls)
 
 	for (size_t i = 0; i < calls; i++)
 		tools[i] = (struct ar_tool_request){ AR_STR("call"), AR_STR("look_up"), AR_STR("{}") };
-	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_MODEL_DONE,
-						       .outputs = &output,
-						       .output_count = 1,
-						       .end = { .outcome = 1,
-								.has_usage = true,
-								.input_tokens = in,
-								.output_tokens = out } }),
+	assert_int_equal(desk_do(d,
+				 (struct ar_input){
+					 .kind = AR_IN_MODEL_DONE,
+					 .model_done = { .output = &output,
+							 .end = &(struct ar_step_end){ .outcome = 1,
+										       .has_usage = true,
+										       .input_tokens = in,
+										       .output_tokens =
+											       out } } }),
 			 AR_OK);
 }
 
@@ -153,11 +155,11 @@ static void test_time_ends_a_turn_as_timed_out(void **state)
 	d->policy.budget.turn_ms = 5000;
 	submit(d, "{}");
 	task = desk_active(d)->task->id;
-	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_BUDGET_DUE, .subject = task }), AR_OK);
+	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_BUDGET_DUE, .due = task }), AR_OK);
 	desk_expect(d, ""); /* too early: it is waited for again */
 	assert_int_equal(d->decision.effects[0].kind, AR_EFFECT_WAKE);
 	d->now += 5000000;
-	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_BUDGET_DUE, .subject = task }), AR_OK);
+	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_BUDGET_DUE, .due = task }), AR_OK);
 	assert_true(has(d, AR_EV_QUOTA_BLOCKED));
 	assert_int_equal(desk_end_step(d, (struct ar_step_end){ .outcome = 6 }), AR_OK);
 	assert_true(has(d, AR_EV_TASK_TIMED_OUT));
@@ -180,15 +182,15 @@ static void test_durations_outlive_a_clock_that_is_set_back(void **state)
 	task = desk_active(d)->task->id;
 	sequence = (int64_t)d->session.head;
 	d->now -= hour;
-	assert_int_equal(
-		desk_do(d, (struct ar_input){ .kind = AR_IN_BUDGET_DUE, .subject = task, .step = -hour }),
-		AR_OK);
+	assert_int_equal(desk_do(d,
+				 (struct ar_input){ .kind = AR_IN_BUDGET_DUE, .due = task, .step = -hour }),
+			 AR_OK);
 	desk_expect(d, ""); /* its time is not over, and nothing is said without another fact */
-	assert_true(d->decision.effects[0].at - d->now <= 60000000);
-	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_COMMAND,
-						       .command = AR_CMD_SUBMIT_TURN,
-						       .args = &queued,
-						       .step = -hour }),
+	assert_true(d->decision.effects[0].wake.at - d->now <= 60000000);
+	assert_int_equal(desk_do(d,
+				 (struct ar_input){ .kind = AR_IN_COMMAND,
+						    .command = { .id = AR_CMD_SUBMIT_TURN, .args = &queued },
+						    .step = -hour }),
 			 AR_OK);
 	assert_int_equal(d->decision.events[0].type, AR_EV_RUNTIME_WARNING);
 	assert_int_equal(d->decision.events[0].sequence, sequence + 1);
@@ -210,7 +212,7 @@ static void test_silence_ends_a_turn_unless_somebody_is_waited_for(void **state)
 
 	d->policy.budget.inactivity_ms = 5000;
 	submit(d, "{}");
-	due.subject = desk_active(d)->task->id;
+	due.due = desk_active(d)->task->id;
 	asked = desk_ask(d,
 			 (struct ar_ask){ .type = AR_ACTION_STRUCTURED_INPUT, .prompt = AR_STR("which?") });
 	assert_true(asked.len > 0);

@@ -25,11 +25,11 @@ static const void *payload_of(const struct desk *d, enum ar_event_type type)
 	return NULL;
 }
 
-static const struct ar_effect *model_call(const struct desk *d)
+static const struct ar_effect_model_call *model_call(const struct desk *d)
 {
 	assert_int_equal(d->decision.effect_count, 1);
 	assert_int_equal(d->decision.effects[0].kind, AR_EFFECT_MODEL_CALL);
-	return &d->decision.effects[0];
+	return &d->decision.effects[0].model_call;
 }
 
 /* The open step completes; it counts so many tokens of input, and calls a tool so often. */
@@ -43,10 +43,13 @@ static void answer(struct desk *d, const char *text, int64_t counted, size_t cal
 
 	for (size_t i = 0; i < calls; i++)
 		tools[i] = (struct ar_tool_request){ AR_STR("call"), AR_STR("look_up"), AR_STR("{}") };
-	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_MODEL_DONE,
-						       .outputs = &out,
-						       .output_count = 1,
-						       .end = { .outcome = 1, .input_tokens = counted } }),
+	assert_int_equal(desk_do(d,
+				 (struct ar_input){
+					 .kind = AR_IN_MODEL_DONE,
+					 .model_done = { .output = &out,
+							 .end = &(struct ar_step_end){ .outcome = 1,
+										       .input_tokens =
+											       counted } } }),
 			 AR_OK);
 }
 
@@ -109,7 +112,7 @@ static void test_compaction_keeps_the_newest_and_the_turn_goes_on(void **state)
 {
 	struct desk *d = *state;
 	const struct ar_ev_context_compaction_completed *done;
-	const struct ar_effect *call;
+	const struct ar_effect_model_call *call;
 
 	fill(d);
 	say(d, "and now?");
@@ -136,7 +139,7 @@ static void test_compaction_keeps_the_newest_and_the_turn_goes_on(void **state)
 static void test_a_call_is_never_parted_from_its_answers(void **state)
 {
 	struct desk *d = *state;
-	const struct ar_effect *call;
+	const struct ar_effect_model_call *call;
 
 	d->policy.context_tokens = 700;
 	say(d, long_text);

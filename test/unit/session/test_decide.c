@@ -25,7 +25,7 @@ static void test_submit_makes_session_and_asks_model(void **state)
 	desk_expect(d, "session.created thread.started " STARTED);
 	assert_int_equal(d->decision.effect_count, 1);
 	assert_int_equal(d->decision.effects[0].kind, AR_EFFECT_MODEL_CALL);
-	assert_int_equal(d->decision.effects[0].message_count, 1);
+	assert_int_equal(d->decision.effects[0].model_call.message_count, 1);
 	desk_expect_reply(d, "\"status\":\"accepted\"");
 	assert_true(ar_session_is_active(&d->session));
 }
@@ -73,7 +73,7 @@ static void test_submit_queues_and_goes_on(void **state)
 		       "turn.started "
 		       "task.attempt.started task.started thread.updated context.resolved model.requested");
 	assert_true(ar_str_is(desk_active(d)->id, "b"));
-	assert_int_equal(d->decision.effects[0].message_count, 3); /* hello, hi, hello */
+	assert_int_equal(d->decision.effects[0].model_call.message_count, 3); /* hello, hi, hello */
 }
 
 static void test_submit_new_thread(void **state)
@@ -173,8 +173,8 @@ static void test_steer(void **state)
 	assert_int_equal(desk_thread(d, 0)->context.count, 1);
 	assert_int_equal(desk_answer(d, "hi"), AR_OK);
 	desk_expect(d, "model.completed model.requested");
-	assert_int_equal(d->decision.effects[0].message_count, 3);
-	messages = d->decision.effects[0].messages;
+	assert_int_equal(d->decision.effects[0].model_call.message_count, 3);
+	messages = d->decision.effects[0].model_call.messages;
 	assert_int_equal(messages[1].role, AR_CONTEXT_ASSISTANT);
 	assert_int_equal(messages[2].role, AR_CONTEXT_USER);
 	assert_int_equal(desk_active(d)->steers.count, 0);
@@ -196,7 +196,7 @@ static void test_steer_survives_the_turn(void **state)
 								.message = AR_STR("no") }),
 			 AR_OK);
 	assert_true(ar_str_is(desk_active(d)->id, "b"));
-	assert_int_equal(d->decision.effects[0].message_count, 3);
+	assert_int_equal(d->decision.effects[0].model_call.message_count, 3);
 	assert_int_equal(desk_thread(d, 0)->sent, 3);
 }
 
@@ -247,7 +247,7 @@ static void test_fork(void **state)
 	desk_expect_refusal(d, fork_at(d, "nobody"), AR_ERR_TURN_NOT_FOUND);
 	in.thread_id = desk_thread(d, 1)->id;
 	assert_int_equal(desk_command(d, AR_CMD_SUBMIT_TURN, &in), AR_OK);
-	assert_int_equal(d->decision.effects[0].message_count, 3); /* hello, one, other */
+	assert_int_equal(d->decision.effects[0].model_call.message_count, 3); /* hello, one, other */
 	assert_int_equal(desk_answer(d, "two"), AR_OK);
 	assert_int_equal(desk_thread(d, 0)->context.count, 4);
 	assert_int_equal(desk_thread(d, 1)->context.count, 3);
@@ -288,7 +288,7 @@ static void test_rollback(void **state)
 	desk_expect(d, ""); /* there already */
 	desk_expect_reply(d, "\"removedTurnIds\":[],\"baselineRef\":\"");
 	assert_int_equal(desk_submit(d, "d"), AR_OK);
-	assert_int_equal(d->decision.effects[0].message_count, 3);
+	assert_int_equal(d->decision.effects[0].model_call.message_count, 3);
 	assert_int_equal(desk_answer(d, "fine"), AR_OK);
 	assert_int_equal(roll_back(d, "{\"sequence\":0}"), AR_OK);
 	desk_expect_reply(d, "\"removedTurnIds\":[\"a\",\"d\"]");
@@ -352,7 +352,7 @@ static void test_submit_rolls_back(void **state)
 		    "model.completed task.attempt.failed task.cancelled turn.failed history.rollback.started "
 		    "history.rollback.completed snapshot.repaired queue.changed turn.started "
 		    "task.attempt.started task.started thread.updated context.resolved model.requested");
-	assert_int_equal(d->decision.effects[0].message_count, 3); /* hello, fine, now */
+	assert_int_equal(d->decision.effects[0].model_call.message_count, 3); /* hello, fine, now */
 	assert_int_equal(desk_thread(d, 0)->context.count, 3);
 	assert_int_equal(desk_thread(d, 0)->sent, 3);
 	assert_true(ar_str_is(desk_thread(d, 0)->last_turn, "a"));
@@ -375,7 +375,7 @@ static void test_submit_rolls_back_the_interrupted(void **state)
 								.category = AR_STR("cancelled"),
 								.message = AR_STR("stopped") }),
 			 AR_OK);
-	assert_int_equal(d->decision.effects[0].message_count, 1);
+	assert_int_equal(d->decision.effects[0].model_call.message_count, 1);
 	assert_true(ar_str_absent(desk_thread(d, 0)->last_turn));
 }
 

@@ -85,7 +85,7 @@ static enum ar_status say(struct desk *d, int outcome, const char *said)
 		if (!ar_str_absent(chain->run))
 			end.run = chain->run;
 	}
-	return desk_do(d, (struct ar_input){ .kind = AR_IN_HOOK_DONE, .hook_end = &end });
+	return desk_do(d, (struct ar_input){ .kind = AR_IN_HOOK_DONE, .hook_done = &end });
 }
 
 static void handlers_are_asked_in_order_before_the_model(void **state)
@@ -112,7 +112,7 @@ static void an_end_that_nobody_waits_for_changes_nothing(void **state)
 
 	hook_up(d);
 	assert_int_equal(desk_submit(d, "a"), AR_OK);
-	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_HOOK_DONE, .hook_end = &end }), AR_OK);
+	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_HOOK_DONE, .hook_done = &end }), AR_OK);
 	assert_int_equal(d->decision.event_count, 0);
 }
 
@@ -155,7 +155,7 @@ static void a_lost_run_is_made_again_and_the_ones_before_it_are_not(void **state
 	assert_int_equal(desk_effects(d, AR_EFFECT_HOOK_RUN), 1);
 	for (size_t i = 0; i < d->decision.effect_count; i++) {
 		if (d->decision.effects[i].kind == AR_EFFECT_HOOK_RUN)
-			assert_true(ar_str_is(d->decision.effects[i].handler, "second"));
+			assert_true(ar_str_is(d->decision.effects[i].hook_run.handler, "second"));
 	}
 	assert_int_equal(say(d, AR_HOOK_ANSWERED, ""), AR_OK);
 	assert_int_equal(desk_effects(d, AR_EFFECT_MODEL_CALL), 1);
@@ -185,10 +185,11 @@ static void call_a_tool(struct desk *d)
 								       .options = ar_str_from(options) }),
 			 AR_OK);
 	out.step = desk_active(d)->open_step;
-	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_MODEL_DONE,
-						       .outputs = &out,
-						       .output_count = 1,
-						       .end = { .outcome = 1 } }),
+	assert_int_equal(desk_do(d,
+				 (struct ar_input){
+					 .kind = AR_IN_MODEL_DONE,
+					 .model_done = { .output = &out,
+							 .end = &(struct ar_step_end){ .outcome = 1 } } }),
 			 AR_OK);
 }
 

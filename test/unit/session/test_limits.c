@@ -74,11 +74,10 @@ static void test_routed_once_per_turn(void **state)
 		   "task.attempt.started task.started thread.updated " ROUTED);
 	assert_true(ar_str_is(route(d)->model, "first"));
 	assert_true(ar_str_is(route(d)->chain, "[\"small\",\"large\"]"));
-	assert_true(ar_str_is(d->decision.effects[0].route, "first"));
-	assert_true(ar_str_is(d->decision.effects[0].model, "f"));
+	assert_true(ar_str_is(d->decision.effects[0].model_call.route, "first"));
+	assert_true(ar_str_is(d->decision.effects[0].model_call.model, "f"));
 	fail_with(d, "network", true, 0);
-	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_RETRY_DUE, .subject = AR_STR("a") }),
-			 AR_OK);
+	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_RETRY_DUE, .due = AR_STR("a") }), AR_OK);
 	desk_expect_all(d, "model.requested");
 }
 

@@ -23,9 +23,8 @@ static void test_retry_then_give_up(void **state)
 	assert_int_equal(desk_end_step(d, weather), AR_OK);
 	desk_expect(d, "model.failed run.status thread.updated");
 	assert_int_equal(d->decision.effects[0].kind, AR_EFFECT_WAKE);
-	assert_int_equal(d->decision.effects[0].at, d->now + 100 * 1000);
-	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_RETRY_DUE, .subject = AR_STR("a") }),
-			 AR_OK);
+	assert_int_equal(d->decision.effects[0].wake.at, d->now + 100 * 1000);
+	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_RETRY_DUE, .due = AR_STR("a") }), AR_OK);
 	desk_expect(d, "model.requested");
 	assert_int_equal(desk_end_step(d, weather), AR_OK);
 	desk_expect(d, "model.failed task.attempt.failed task.failed turn.failed thread.updated");
@@ -39,13 +38,13 @@ static void test_retry_after_is_kept(void **state)
 	end.retry_after_ms = 5000;
 	assert_int_equal(desk_submit(d, "a"), AR_OK);
 	assert_int_equal(desk_end_step(d, end), AR_OK);
-	assert_int_equal(d->decision.effects[0].at, d->now + 5000 * 1000);
+	assert_int_equal(d->decision.effects[0].wake.at, d->now + 5000 * 1000);
 	end.retry_after_ms = INT64_C(1) << 40;
-	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_RETRY_DUE, .subject = AR_STR("a") }),
-			 AR_OK);
+	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_RETRY_DUE, .due = AR_STR("a") }), AR_OK);
 	d->policy.max_attempts = 9;
 	assert_int_equal(desk_end_step(d, end), AR_OK);
-	assert_int_equal(d->decision.effects[0].at, d->now + 60 * 1000000); /* never longer than a minute */
+	assert_int_equal(d->decision.effects[0].wake.at,
+			 d->now + 60 * 1000000); /* never longer than a minute */
 }
 
 static void test_refusal_is_final(void **state)
@@ -73,8 +72,7 @@ static void test_interrupt_while_waiting_for_retry(void **state)
 			 AR_OK);
 	desk_expect(
 		d, "thread.updated run.status task.attempt.failed task.cancelled turn.failed thread.updated");
-	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_RETRY_DUE, .subject = AR_STR("a") }),
-			 AR_OK);
+	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_RETRY_DUE, .due = AR_STR("a") }), AR_OK);
 	desk_expect(d, "");
 }
 
@@ -84,10 +82,11 @@ static void test_unknown_step_changes_nothing(void **state)
 	struct ar_step_output out = { .step = AR_STR("step_x") };
 
 	assert_int_equal(desk_submit(d, "a"), AR_OK);
-	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_MODEL_DONE,
-						       .outputs = &out,
-						       .output_count = 1,
-						       .end = { .outcome = 1 } }),
+	assert_int_equal(desk_do(d,
+				 (struct ar_input){
+					 .kind = AR_IN_MODEL_DONE,
+					 .model_done = { .output = &out,
+							 .end = &(struct ar_step_end){ .outcome = 1 } } }),
 			 AR_OK);
 	desk_expect(d, "");
 }
@@ -102,10 +101,10 @@ static enum ar_status call_tools(struct desk *d, size_t count)
 
 	for (size_t i = 0; i < count; i++)
 		tools[i] = (struct ar_tool_request){ AR_STR("call"), AR_STR("look_up"), AR_STR("{}") };
-	return desk_do(d, (struct ar_input){ .kind = AR_IN_MODEL_DONE,
-					     .outputs = &out,
-					     .output_count = 1,
-					     .end = { .outcome = 1 } });
+	return desk_do(d,
+		       (struct ar_input){ .kind = AR_IN_MODEL_DONE,
+					  .model_done = { .output = &out,
+							  .end = &(struct ar_step_end){ .outcome = 1 } } });
 }
 
 static void test_tools_are_answered_until_the_round_limit(void **state)
@@ -129,12 +128,12 @@ static void test_tools_are_answered_until_the_round_limit(void **state)
 static void test_request_never_begins_with_an_answer(void **state)
 {
 	struct desk *d = *state;
-	const struct ar_effect *call = NULL;
+	const struct ar_effect_model_call *call = NULL;
 
 	d->policy.context_max = 2;
 	assert_int_equal(desk_submit(d, "a"), AR_OK);
 	assert_int_equal(call_tools(d, 4), AR_OK);
-	call = &d->decision.effects[0];
+	call = &d->decision.effects[0].model_call;
 	assert_int_equal(call->message_count, 5);
 	assert_int_equal(call->messages[0].role, AR_CONTEXT_ASSISTANT);
 	assert_int_equal(call->messages[4].role, AR_CONTEXT_TOOL);

@@ -53,8 +53,7 @@ static enum ar_status answer(struct desk *d, struct ar_str id, const char *perso
 	struct ar_cmd_respond_action_in in = { .action_id = id, .decision = ar_str_from(decision) };
 
 	return desk_do(d, (struct ar_input){ .kind = AR_IN_COMMAND,
-					     .command = AR_CMD_RESPOND_ACTION,
-					     .args = &in,
+					     .command = { .id = AR_CMD_RESPOND_ACTION, .args = &in },
 					     .person = ar_str_from(person) });
 }
 

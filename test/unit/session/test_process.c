@@ -35,10 +35,11 @@ static void begin(struct desk *d)
 	d->policy.process_grace_ms = 1000;
 	assert_int_equal(desk_submit(d, "a"), AR_OK);
 	out.step = desk_active(d)->open_step;
-	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_MODEL_DONE,
-						       .outputs = &out,
-						       .output_count = 1,
-						       .end = { .outcome = 1 } }),
+	assert_int_equal(desk_do(d,
+				 (struct ar_input){
+					 .kind = AR_IN_MODEL_DONE,
+					 .model_done = { .output = &out,
+							 .end = &(struct ar_step_end){ .outcome = 1 } } }),
 			 AR_OK);
 	assert_int_equal(desk_effects(d, AR_EFFECT_TOOL_CALL), 1);
 }
@@ -57,7 +58,8 @@ static void be_ready(struct desk *d)
 						    .limits = AR_STR("{\"pids\":64}"),
 						    .boundary = AR_STR("{\"landlock\":7}") } };
 
-	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_PROCESS_READY, .launched = &p }), AR_OK);
+	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_PROCESS_READY, .process_ready = &p }),
+			 AR_OK);
 }
 
 static void run(struct desk *d)
@@ -78,14 +80,15 @@ static void end_with(struct desk *d, struct ar_process_end end)
 					.written = { 0, 4, 4, 0 },
 					.text = AR_STR("one\ntwo\n") };
 
-	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_PROCESS_END, .over = &over }), AR_OK);
+	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_PROCESS_END, .process_end = &over }),
+			 AR_OK);
 }
 
 static void end_call(struct desk *d, enum ar_tool_outcome outcome)
 {
 	struct ar_tool_end end = { .call = call_of(d)->id, .outcome = (int)outcome, .text = AR_STR("done") };
 
-	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_TOOL_DONE, .tool_end = &end }), AR_OK);
+	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_TOOL_DONE, .tool_done = &end }), AR_OK);
 }
 
 static const struct ar_event *fact(struct desk *d, enum ar_event_type type)
@@ -168,7 +171,9 @@ static void tell(struct desk *d, enum ar_process_report_kind kind, uint64_t seq,
 					.report = {
 						.kind = kind, .seq = seq, .detail = ar_str_from(detail) } };
 
-	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_PROCESS_REPORT, .told = &told }), AR_OK);
+	assert_int_equal(desk_do(d,
+				 (struct ar_input){ .kind = AR_IN_PROCESS_REPORT, .process_report = &told }),
+			 AR_OK);
 }
 
 #define DENIED \
@@ -324,7 +329,8 @@ static void what_was_left_out_is_said(void **state)
 
 	run(d);
 	over.process = process_of(d, 0)->id;
-	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_PROCESS_END, .over = &over }), AR_OK);
+	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_PROCESS_END, .process_end = &over }),
+			 AR_OK);
 	desk_expect(d, "output.truncated process.completed");
 	p = fact(d, AR_EV_OUTPUT_TRUNCATED)->payload;
 	assert_int_equal(p->original_size, 100);
@@ -339,11 +345,10 @@ static enum ar_status write_in(struct desk *d, const char *text, bool eof, struc
 						    .input = ar_str_from(text),
 						    .eof = AR_OPT_BOOL(eof) };
 
-	return desk_do(d, (struct ar_input){ .kind = AR_IN_COMMAND,
-					     .command = AR_CMD_WRITE_PROCESS_STDIN,
-					     .args = &in,
-					     .account = AR_STR("me"),
-					     .standing = s });
+	return desk_do(d, (struct ar_input){
+				  .kind = AR_IN_COMMAND,
+				  .command = { .id = AR_CMD_WRITE_PROCESS_STDIN, .args = &in, .standing = s },
+				  .account = AR_STR("me") });
 }
 
 static void input_is_on_record_before_it_is_written(void **state)
@@ -456,7 +461,7 @@ static void a_call_in_a_boundary_says_so(void **state)
 
 	begin(d);
 	end.call = call_of(d)->id;
-	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_TOOL_DONE, .tool_end = &end }), AR_OK);
+	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_TOOL_DONE, .tool_done = &end }), AR_OK);
 	p = fact(d, AR_EV_TOOL_RESULT)->payload;
 	assert_true(ar_str_eq(p->sandbox_ref, fact(d, AR_EV_SANDBOX_APPLIED)->event_id));
 	assert_true(fact(d, AR_EV_SANDBOX_VIOLATION)->sequence < fact(d, AR_EV_TOOL_RESULT)->sequence);
@@ -554,7 +559,7 @@ static void an_end_on_record_is_told_to_the_call(void **state)
 		struct ar_json v;
 		struct ar_process_ending e;
 
-		assert_int_equal(ar_json_parse(d->json, effect->ending, &v, NULL), AR_OK);
+		assert_int_equal(ar_json_parse(d->json, effect->tool_call.ending, &v, NULL), AR_OK);
 		e = ar_process_ending_read(v);
 		assert_int_equal(e.end.outcome, AR_PROC_EXITED);
 		assert_int_equal(e.end.exit_code, 7);
@@ -645,7 +650,8 @@ static void inputs_that_may_be_sent_again_are_kept(void **state)
 	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_RECOVER }), AR_OK);
 	for (size_t i = 0; i < d->decision.effect_count; i++) {
 		if (d->decision.effects[i].kind == AR_EFFECT_PROCESS_ATTACH)
-			assert_int_equal(d->decision.effects[i].record->written.count, AR_PROCESS_INPUTS);
+			assert_int_equal(d->decision.effects[i].process_attach->written.count,
+					 AR_PROCESS_INPUTS);
 	}
 	assert_int_equal(desk_effects(d, AR_EFFECT_PROCESS_ATTACH), 1);
 	end_with(d, (struct ar_process_end){ .outcome = AR_PROC_EXITED });
@@ -661,7 +667,8 @@ static void ended_ones_leave_after_a_window(void **state)
 		struct ar_process_over over = { .end = { .outcome = AR_PROC_EXITED } };
 
 		over.process = process_of(d, d->session.processes.count - 1)->id;
-		assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_PROCESS_END, .over = &over }),
+		assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_PROCESS_END,
+							       .process_end = &over }),
 				 AR_OK);
 		process_of(d, d->session.processes.count - 1)->handle = AR_STR("earlier");
 		be_ready(d);

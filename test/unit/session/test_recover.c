@@ -34,9 +34,9 @@ static void test_keeps_what_was_saved(void **state)
 
 	assert_int_equal(desk_submit(d, "a"), AR_OK);
 	saved.step = desk_active(d)->open_step;
-	assert_int_equal(
-		desk_do(d, (struct ar_input){ .kind = AR_IN_RECOVER, .outputs = &saved, .output_count = 1 }),
-		AR_OK);
+	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_RECOVER,
+						       .recover = { .outputs = &saved, .output_count = 1 } }),
+			 AR_OK);
 	p = d->decision.events[1].payload;
 	assert_int_equal(p->outcome, AR_MODEL_FAILED_OUTCOME_INTERRUPTED);
 	assert_true(ar_str_is(p->segments, "[[\"text\",0,4]]"));
@@ -71,7 +71,8 @@ static void test_a_bystander_is_not_counted(void **state)
 
 	assert_int_equal(desk_submit(d, "a"), AR_OK);
 	for (int i = 0; i < 5; i++)
-		assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_RECOVER, .is_bystander = true }),
+		assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_RECOVER,
+							       .recover = { .is_bystander = true } }),
 				 AR_OK);
 	assert_int_equal(desk_thread(d, 0)->status, AR_THREAD_STATUS_RUNNING);
 	assert_int_equal(desk_active(d)->restarts, 0);

@@ -11,13 +11,14 @@ static void fill(struct desk *d)
 
 	assert_int_equal(desk_submit(d, "a"), AR_OK);
 	out.step = desk_active(d)->open_step;
-	assert_int_equal(desk_do(d,
-				 (struct ar_input){
-					 .kind = AR_IN_MODEL_DONE,
-					 .outputs = &out,
-					 .output_count = 1,
-					 .end = { .outcome = 1, .input_tokens = 3, .cached_tokens = 1 } }),
-			 AR_OK);
+	assert_int_equal(
+		desk_do(d, (struct ar_input){ .kind = AR_IN_MODEL_DONE,
+					      .model_done = { .output = &out,
+							      .end = &(struct ar_step_end){ .outcome = 1,
+											    .input_tokens = 3,
+											    .cached_tokens =
+												    1 } } }),
+		AR_OK);
 	assert_int_equal(desk_answer(d, "there"), AR_OK);
 	assert_int_equal(desk_submit(d, "gone"), AR_OK);
 	assert_int_equal(desk_answer(d, "never said"), AR_OK);

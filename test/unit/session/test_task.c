@@ -92,10 +92,10 @@ static void test_blocker(void **state)
 	assert_int_equal(complete(d, first, "[]"), AR_OK);
 	desk_expect(d, "task.attempt.completed task.completed task.dependency.updated");
 	assert_int_equal(desk_effects(d, AR_EFFECT_WAKE), 1);
-	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_TASK_DUE, .subject = second }), AR_OK);
+	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_TASK_DUE, .due = second }), AR_OK);
 	desk_expect(d, "task.attempt.started task.started");
 	assert_int_equal(desk_effects(d, AR_EFFECT_WAKE), 0); /* the start that was put off is over */
-	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_TASK_DUE, .subject = second }), AR_OK);
+	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_TASK_DUE, .due = second }), AR_OK);
 	desk_expect(d, "");
 }
 
@@ -153,7 +153,7 @@ static void test_retry_policy(void **state)
 	assert_int_equal(desk_command(d, AR_CMD_FAIL_TASK, in), AR_OK);
 	desk_expect(d, "task.attempt.failed");
 	expect_status(d, task, "retrying");
-	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_TASK_DUE, .subject = task }), AR_OK);
+	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_TASK_DUE, .due = task }), AR_OK);
 	desk_expect(d, "task.retrying task.attempt.started");
 	assert_int_equal(desk_command(d, AR_CMD_FAIL_TASK, in), AR_OK);
 	desk_expect(d, "task.attempt.failed task.failed");
@@ -172,18 +172,19 @@ static void test_time_outlives_a_clock_that_is_set_back(void **state)
 	task = make(d, (struct ar_cmd_create_task_in){ .constraints = AR_STR("{\"timeMs\":60000}") });
 	assert_int_equal(start(d, task, "{\"kind\":\"worker\"}"), AR_OK);
 	d->now -= hour;
-	due.subject = task;
+	due.due = task;
 	assert_int_equal(desk_do(d, due), AR_OK);
 	desk_expect(d, "");
-	assert_true(d->decision.effects[d->decision.effect_count - 1].at <= d->now + minute);
-	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_COMMAND,
-						       .command = AR_CMD_APPEND_TASK_PROGRESS,
-						       .args =
-							       &(struct ar_cmd_append_task_progress_in){
-								       .task_id = task,
-								       .summary = AR_STR("half") },
-						       .step = -hour }),
-			 AR_OK);
+	assert_true(d->decision.effects[d->decision.effect_count - 1].wake.at <= d->now + minute);
+	assert_int_equal(
+		desk_do(d, (struct ar_input){ .kind = AR_IN_COMMAND,
+					      .command = { .id = AR_CMD_APPEND_TASK_PROGRESS,
+							   .args =
+								   &(struct ar_cmd_append_task_progress_in){
+									   .task_id = task,
+									   .summary = AR_STR("half") } },
+					      .step = -hour }),
+		AR_OK);
 	desk_expect(d, "runtime.warning task.progress");
 	d->now += minute;
 	due.step = 0;

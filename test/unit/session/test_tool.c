@@ -26,10 +26,11 @@ static void ask_for(struct desk *d, const char *const *names, size_t count)
 	d->policy.inventory = &inventory;
 	assert_int_equal(desk_submit(d, "a"), AR_OK);
 	out.step = desk_active(d)->open_step;
-	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_MODEL_DONE,
-						       .outputs = &out,
-						       .output_count = 1,
-						       .end = { .outcome = 1 } }),
+	assert_int_equal(desk_do(d,
+				 (struct ar_input){
+					 .kind = AR_IN_MODEL_DONE,
+					 .model_done = { .output = &out,
+							 .end = &(struct ar_step_end){ .outcome = 1 } } }),
 			 AR_OK);
 }
 
@@ -44,7 +45,7 @@ static void end_call(struct desk *d, size_t i, enum ar_tool_outcome outcome)
 				   .outcome = (int)outcome,
 				   .text = AR_STR("done") };
 
-	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_TOOL_DONE, .tool_end = &end }), AR_OK);
+	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_TOOL_DONE, .tool_done = &end }), AR_OK);
 }
 
 static enum ar_status respond(struct desk *d, const char *decision)

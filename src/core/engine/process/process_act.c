@@ -192,9 +192,9 @@ static void decided(struct ar_engine_request *request)
 static void push(struct act *act, enum ar_command command, const void *args)
 {
 	act->request.done = decided;
-	act->request.input = (struct ar_input){
-		.kind = AR_IN_COMMAND, .command = command, .args = args, .subject = act->call
-	};
+	act->request.input =
+		(struct ar_input){ .kind = AR_IN_COMMAND,
+				   .command = { .id = command, .args = args, .call = act->call } };
 	ar_inbox_push(act->live, &act->request);
 }
 

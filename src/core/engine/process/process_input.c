@@ -101,7 +101,7 @@ void ar_process_on_written(struct ar_process *port, uint64_t number, enum ar_pro
 	ar_process_inputs_send(p);
 }
 
-void ar_process_write(struct ar_live *l, const struct ar_effect *effect)
+void ar_process_write(struct ar_live *l, const struct ar_effect_process_write *effect)
 {
 	struct ar_live_process *p = ar_process_find(l, effect->process);
 

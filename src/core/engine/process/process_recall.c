@@ -26,9 +26,9 @@ static void on_text(struct ar_store_op *op)
 	tell(p);
 }
 
-void ar_process_recall(struct ar_live *l, const struct ar_effect *effect)
+void ar_process_recall(struct ar_live *l, const struct ar_effect_tool_call *effect)
 {
-	struct ar_live_process *p = ar_process_new(l, effect->subject);
+	struct ar_live_process *p = ar_process_new(l, effect->call);
 	struct ar_str ending = ar_arena_str(&p->arena, effect->ending), core;
 	struct ar_process_ending e = { 0 };
 	struct ar_arena *a = &p->arena;

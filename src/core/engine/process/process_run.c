@@ -198,10 +198,12 @@ static void send_first(struct ar_live_process *p)
 	item = AR_CONTAINER_OF(p->items.next, struct ar_process_item, node);
 	p->is_sending = true;
 	p->request = (struct ar_engine_request){ .done = sent };
-	p->request.input.kind = item->is_end ? AR_IN_PROCESS_END : AR_IN_PROCESS_REPORT;
-	p->request.input.told = &item->told;
-	p->request.input.over = &p->over;
 	item->told.process = p->over.process = p->id;
+	if (item->is_end)
+		p->request.input = (struct ar_input){ .kind = AR_IN_PROCESS_END, .process_end = &p->over };
+	else
+		p->request.input =
+			(struct ar_input){ .kind = AR_IN_PROCESS_REPORT, .process_report = &item->told };
 	if (item->is_end)
 		AR_FAULT("engine.process_end");
 	ar_inbox_push(p->live, &p->request);
@@ -271,7 +273,7 @@ static void on_ready(struct ar_process *port, const struct ar_process_ready *r)
 	p->launched.masked = ar_funnel_masked(&p->output.funnel.counts, &p->arena);
 	memset(&p->output.funnel.counts, 0, sizeof(p->output.funnel.counts));
 	p->ready.done = ready_decided;
-	p->ready.input = (struct ar_input){ .kind = AR_IN_PROCESS_READY, .launched = &p->launched };
+	p->ready.input = (struct ar_input){ .kind = AR_IN_PROCESS_READY, .process_ready = &p->launched };
 	p->is_ready_open = true;
 	ar_inbox_push(p->live, &p->ready);
 }
@@ -413,13 +415,13 @@ void ar_process_launch(struct ar_live *l, struct ar_str call, const struct ar_pr
 	host->v->launch(host, &p->port, spec);
 }
 
-static void show(struct ar_live_process *p, const struct ar_effect *effect)
+static void show(struct ar_live_process *p, struct ar_str id)
 {
 	struct ar_live *l = p->live;
-	const struct ar_process_record *r = ar_session_process(&l->state, effect->process);
+	const struct ar_process_record *r = ar_session_process(&l->state, id);
 	struct ar_str ids[AR_SCOPE_COUNT] = { 0 };
 
-	p->id = p->port.id = ar_arena_str(&p->arena, effect->process);
+	p->id = p->port.id = ar_arena_str(&p->arena, id);
 	ids[AR_SCOPE_PROCESS] = p->id;
 	ids[AR_SCOPE_TOOL_CALL] = p->call;
 	ids[AR_SCOPE_THREAD] = ar_arena_str(&p->arena, r->thread);
@@ -428,15 +430,15 @@ static void show(struct ar_live_process *p, const struct ar_effect *effect)
 	ar_process_output_open(&p->output, ar_live_core(l), ids, p->tty, l->state.head);
 }
 
-void ar_process_go(struct ar_live *l, const struct ar_effect *effect)
+void ar_process_go(struct ar_live *l, const struct ar_effect_process_go *effect)
 {
-	struct ar_live_process *p = find_of(l, effect->subject);
+	struct ar_live_process *p = find_of(l, effect->call);
 	struct ar_process_host *host;
 
 	if (!p || !ar_str_absent(p->id))
 		return;
 	host = ar_process_host_of(p);
-	show(p, effect);
+	show(p, effect->process);
 	if (p->has_ended) {
 		add_item(p)->is_end = true; /* sent when the request that brought us here is over */
 	} else if (p->is_held && !p->is_ending) {
@@ -447,24 +449,24 @@ void ar_process_go(struct ar_live *l, const struct ar_effect *effect)
 	ar_tool_process_began(l, p->call, p->id);
 }
 
-void ar_process_attach(struct ar_live *l, const struct ar_effect *effect)
+void ar_process_attach(struct ar_live *l, const struct ar_process_record *record)
 {
-	struct ar_live_process *p = ar_process_find(l, effect->process);
+	struct ar_live_process *p = ar_process_find(l, record->id);
 	struct ar_process_host *host;
 
 	if (p)
 		return; /* it is in hand: only the session was loaded again */
-	p = ar_process_new(l, effect->subject);
+	p = ar_process_new(l, record->call);
 	host = ar_process_host_of(p);
-	p->tty = effect->record->tty;
-	p->is_closed = effect->record->is_closed;
-	p->handle = ar_arena_str(&p->arena, effect->handle);
-	show(p, effect);
+	p->tty = record->tty;
+	p->is_closed = record->is_closed;
+	p->handle = ar_arena_str(&p->arena, record->handle);
+	show(p, record->id);
 	if (!host) {
 		end_without_host(p, AR_PROC_UNAVAILABLE);
 		return;
 	}
-	ar_process_inputs_find(p, effect->record);
+	ar_process_inputs_find(p, record);
 	p->is_held = true;
 	host->v->attach(host, &p->port, p->handle);
 }
@@ -498,7 +500,7 @@ static void end_it(struct ar_live_process *p, struct ar_str by, struct ar_str re
 		host->v->end(host, &p->port, p->end_by, p->end_reason, grace_ms);
 }
 
-void ar_process_end(struct ar_live *l, const struct ar_effect *effect)
+void ar_process_end(struct ar_live *l, const struct ar_effect_process_end *effect)
 {
 	struct ar_live_process *p = ar_process_find(l, effect->process);
 	struct ar_process_host *host;
@@ -521,12 +523,12 @@ bool ar_process_end_of(struct ar_live *l, struct ar_str call, struct ar_str by, 
 	return true;
 }
 
-void ar_process_forget(struct ar_live *l, const struct ar_effect *effect)
+void ar_process_forget(struct ar_live *l, struct ar_str handle)
 {
 	struct ar_process_host *host = l->engine->o.processes;
 
 	if (host)
-		host->v->forget(host, effect->handle);
+		host->v->forget(host, handle);
 }
 
 void ar_process_close(struct ar_live *l, struct ar_str id)

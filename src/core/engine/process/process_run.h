@@ -12,14 +12,14 @@ void ar_process_launch(struct ar_live *l, struct ar_str call, const struct ar_pr
 void ar_process_act(struct ar_live *l, struct ar_str call, const struct ar_tool_act *wish);
 
 /* Effects */
-void ar_process_go(struct ar_live *l, const struct ar_effect *effect);
-void ar_process_attach(struct ar_live *l, const struct ar_effect *effect);
-void ar_process_write(struct ar_live *l, const struct ar_effect *effect);
-void ar_process_end(struct ar_live *l, const struct ar_effect *effect);
-void ar_process_forget(struct ar_live *l, const struct ar_effect *effect);
+void ar_process_go(struct ar_live *l, const struct ar_effect_process_go *effect);
+void ar_process_attach(struct ar_live *l, const struct ar_process_record *record);
+void ar_process_write(struct ar_live *l, const struct ar_effect_process_write *effect);
+void ar_process_end(struct ar_live *l, const struct ar_effect_process_end *effect);
+void ar_process_forget(struct ar_live *l, struct ar_str handle);
 
 /* A call begins whose process has ended before: its end is told again, from what the log has of it. */
-void ar_process_recall(struct ar_live *l, const struct ar_effect *effect);
+void ar_process_recall(struct ar_live *l, const struct ar_effect_tool_call *effect);
 
 /* The process of a call is to end with it. False: it has none that runs. */
 bool ar_process_end_of(struct ar_live *l, struct ar_str call, struct ar_str by, struct ar_str reason);

@@ -42,7 +42,7 @@ static size_t count_contents(const struct ar_context_entry *entries, size_t coun
 	return n;
 }
 
-void ar_messages_plan(struct ar_messages *m, const struct ar_effect *effect, struct ar_arena *a,
+void ar_messages_plan(struct ar_messages *m, const struct ar_effect_model_call *effect, struct ar_arena *a,
 		      struct ar_json_parser *json)
 {
 	const struct ar_context_entry *entries = effect->messages;

@@ -24,7 +24,7 @@ struct ar_messages {
 };
 
 /* Copies what the effect's messages say and lists the contents they need. */
-void ar_messages_plan(struct ar_messages *m, const struct ar_effect *effect, struct ar_arena *a,
+void ar_messages_plan(struct ar_messages *m, const struct ar_effect_model_call *effect, struct ar_arena *a,
 		      struct ar_json_parser *json);
 
 /* Puts the fetched contents in, which must live as long as the messages; false when one is missing. */

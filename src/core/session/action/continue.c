@@ -9,18 +9,14 @@ typedef void continue_fn(struct ar_decision *d, struct ar_turn *turn, const stru
 static void answer_tool(struct ar_decision *d, struct ar_turn *turn, const struct ar_action *a,
 			const struct ar_settlement *s, struct ar_str permission)
 {
-	struct ar_effect *effect;
-
 	(void)permission;
-	if (ar_str_absent(a->question))
-		return;
-	effect = ar_decide_effect(d, AR_EFFECT_TOOL_ANSWER);
-	effect->thread = turn->thread;
-	effect->turn = turn->id;
-	effect->subject = a->call;
-	effect->question = a->question;
-	effect->answer = s->decision;
-	effect->answer_content = s->payload;
+	(void)turn;
+	if (!ar_str_absent(a->question))
+		ar_decide_effect(d, AR_EFFECT_TOOL_ANSWER)->tool_answer =
+			(struct ar_effect_tool_answer){ .call = a->call,
+							.question = a->question,
+							.decision = s->decision,
+							.content = s->payload };
 }
 
 static void decide_call(struct ar_decision *d, struct ar_turn *turn, const struct ar_action *a,

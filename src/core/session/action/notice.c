@@ -99,7 +99,7 @@ static void say_seen(struct ar_decision *d, const struct ar_turn *turn, const st
 
 enum ar_status ar_decide_see_action(struct ar_decision *d, struct ar_error *err)
 {
-	const struct ar_cmd_see_action_in *in = d->input->args;
+	const struct ar_cmd_see_action_in *in = d->input->command.args;
 	const struct ar_action *a = ar_session_action(d->session, in->action_id);
 	struct ar_cmd_see_action_out out = { .action_id = in->action_id };
 	struct ar_str actor = in->actor, name, seen;

@@ -283,7 +283,7 @@ static struct ar_opt_int approvals_now(const struct ar_action *a, const struct a
 
 enum ar_status ar_decide_respond_action(struct ar_decision *d, struct ar_error *err)
 {
-	const struct ar_cmd_respond_action_in *in = d->input->args;
+	const struct ar_cmd_respond_action_in *in = d->input->command.args;
 	const struct ar_action *a = ar_session_action(d->session, in->action_id);
 	struct ar_settlement s = { .decision = in->decision,
 				   .source = ar_str_absent(in->channel_id)
@@ -343,7 +343,7 @@ static struct ar_str payload_of(struct ar_decision *d, const struct ar_cmd_resol
 
 enum ar_status ar_decide_resolve_permission(struct ar_decision *d, struct ar_error *err)
 {
-	const struct ar_cmd_resolve_permission_in *in = d->input->args;
+	const struct ar_cmd_resolve_permission_in *in = d->input->command.args;
 	struct ar_str id = ar_str_absent(in->action_id) ? in->request_id : in->action_id;
 	const struct ar_action *a = ar_session_action(d->session, id);
 	struct ar_settlement s = { .decision = in->decision,

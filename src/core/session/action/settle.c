@@ -13,20 +13,15 @@ static ar_usec next_of(const struct ar_action *a)
 
 void ar_decide_wake_for(struct ar_decision *d, const struct ar_action *a)
 {
-	struct ar_effect *wake;
-
 	if (!next_of(a))
 		return;
-	wake = ar_decide_effect(d, AR_EFFECT_WAKE);
-	wake->input = AR_IN_ACTION_DUE;
-	wake->subject = a->id;
-	wake->at = next_of(a);
+	ar_decide_wake(d, AR_IN_ACTION_DUE, a->id, next_of(a));
 }
 
 static void forget_wake(struct ar_decision *d, const struct ar_action *a)
 {
 	if (next_of(a))
-		ar_decide_effect(d, AR_EFFECT_WAKE_CANCEL)->subject = a->id;
+		ar_decide_wake_cancel(d, a->id);
 }
 
 /* ---- facts ---- */
@@ -261,7 +256,7 @@ void ar_decide_wait_again(struct ar_decision *d, struct ar_turn *turn)
 
 enum ar_status ar_decide_action_due(struct ar_decision *d, struct ar_error *err)
 {
-	const struct ar_action *a = ar_session_action(d->session, d->input->subject);
+	const struct ar_action *a = ar_session_action(d->session, d->input->due);
 	struct ar_thread *t;
 	struct ar_turn *turn = a ? ar_session_turn(d->session, a->turn, &t) : NULL;
 

@@ -66,7 +66,7 @@ static enum ar_status check_connect(const struct ar_decision *d, const struct ar
 
 enum ar_status ar_decide_connect_channel(struct ar_decision *d, struct ar_error *err)
 {
-	const struct ar_cmd_connect_channel_in *in = d->input->args;
+	const struct ar_cmd_connect_channel_in *in = d->input->command.args;
 	const struct ar_channel *known = ar_session_channel(d->session, in->channel_id);
 	struct ar_channel fresh = { .id = in->channel_id,
 				    .role = in->peer_role,
@@ -86,7 +86,7 @@ enum ar_status ar_decide_connect_channel(struct ar_decision *d, struct ar_error 
 							  .account_ref = d->input->account,
 							  .capabilities = capabilities,
 							  .last_seen_at = d->input->now,
-							  .resume_token_ref = d->input->token.given,
+							  .resume_token_ref = d->input->command.token.given,
 							  .token_expires_at = token_expires(d),
 							  .native_protocol = in->native_protocol,
 							  .agent_card_ref = in->agent_card_ref });
@@ -108,7 +108,7 @@ static enum ar_status check_age(const struct ar_decision *d, const struct ar_cha
 
 enum ar_status ar_channel_check_shown(const struct ar_decision *d, struct ar_error *err)
 {
-	struct ar_str shown = d->input->token.shown;
+	struct ar_str shown = d->input->command.token.shown;
 
 	if (ar_str_absent(shown))
 		return AR_OK;
@@ -127,7 +127,7 @@ enum ar_status ar_channel_check_shown(const struct ar_decision *d, struct ar_err
 static enum ar_status check_token(const struct ar_decision *d, const struct ar_channel *c,
 				  struct ar_error *err)
 {
-	struct ar_str shown = d->input->token.shown;
+	struct ar_str shown = d->input->command.token.shown;
 
 	if (ar_str_absent(shown))
 		return ar_str_eq(c->account, d->input->account)
@@ -174,7 +174,7 @@ static void say_repaired(struct ar_decision *d, const struct ar_channel *c, int6
 
 enum ar_status ar_decide_reconnect_channel(struct ar_decision *d, struct ar_error *err)
 {
-	const struct ar_cmd_reconnect_channel_in *in = d->input->args;
+	const struct ar_cmd_reconnect_channel_in *in = d->input->command.args;
 	const struct ar_channel *c;
 	struct ar_channel_reach from;
 	int64_t to = 0;
@@ -186,8 +186,8 @@ enum ar_status ar_decide_reconnect_channel(struct ar_decision *d, struct ar_erro
 	say_resumed(d, c, from,
 		    &(struct ar_ev_channel_resumed){ .gap = d->reply,
 						     .capabilities = in->capabilities,
-						     .resume_token_ref = d->input->token.shown,
-						     .new_token_ref = d->input->token.given,
+						     .resume_token_ref = d->input->command.token.shown,
+						     .new_token_ref = d->input->command.token.given,
 						     .token_expires_at = token_expires(d) });
 	if (!ar_str_absent(d->reply))
 		say_repaired(d, c, from.sequence, to);
@@ -198,7 +198,7 @@ enum ar_status ar_decide_reconnect_channel(struct ar_decision *d, struct ar_erro
 
 enum ar_status ar_decide_ack_events(struct ar_decision *d, struct ar_error *err)
 {
-	const struct ar_cmd_ack_events_in *in = d->input->args;
+	const struct ar_cmd_ack_events_in *in = d->input->command.args;
 	const struct ar_channel *c;
 	struct ar_channel_reach reach;
 	struct ar_ids ids;
@@ -209,21 +209,21 @@ enum ar_status ar_decide_ack_events(struct ar_decision *d, struct ar_error *err)
 	ids = ids_of(c->id);
 	if (ar_channel_reach_is_news(d, c, &reach))
 		ar_decide_emit(d, AR_EV_CHANNEL_ACKED, &ids,
-			       &(struct ar_ev_channel_acked){ .sequence = reach.sequence,
-							      .cursor = d->input->feed ? reach.cursor
-										       : AR_STR_NONE });
+			       &(struct ar_ev_channel_acked){
+				       .sequence = reach.sequence,
+				       .cursor = d->input->command.feed ? reach.cursor : AR_STR_NONE });
 	else
 		reach = ar_channel_reach_of(d->session, c, d->arena);
 	ar_decide_reply(d, AR_CMD_ACK_EVENTS,
 			&(struct ar_cmd_ack_events_out){ .last_acked_sequence = reach.sequence,
-							 .cursor = d->input->feed ? reach.cursor
-										  : AR_STR_NONE });
+							 .cursor = d->input->command.feed ? reach.cursor
+											  : AR_STR_NONE });
 	return AR_OK;
 }
 
 enum ar_status ar_decide_post_channel_message(struct ar_decision *d, struct ar_error *err)
 {
-	const struct ar_cmd_post_channel_message_in *in = d->input->args;
+	const struct ar_cmd_post_channel_message_in *in = d->input->command.args;
 	const struct ar_channel *c;
 	struct ar_ids ids;
 
@@ -249,7 +249,7 @@ enum ar_status ar_decide_channel_followed(struct ar_decision *d, struct ar_error
 {
 	const struct ar_channel *c;
 
-	if (find_own(d, d->input->subject, &c, err) != AR_OK)
+	if (find_own(d, d->input->channel.id, &c, err) != AR_OK)
 		return AR_E_REFUSED;
 	if (c->status != AR_CHANNEL_CONNECTED)
 		say_resumed(d, c, ar_channel_reach_of(d->session, c, d->arena),
@@ -268,10 +268,10 @@ static void say_gone(struct ar_decision *d, const struct ar_channel *c, int reas
 
 enum ar_status ar_decide_channel_gone(struct ar_decision *d, struct ar_error *err AR_UNUSED)
 {
-	const struct ar_channel *c = ar_session_channel(d->session, d->input->subject);
+	const struct ar_channel *c = ar_session_channel(d->session, d->input->channel.id);
 
 	if (c && c->status == AR_CHANNEL_CONNECTED)
-		say_gone(d, c, d->input->reason, d->input->now);
+		say_gone(d, c, d->input->channel.reason, d->input->now);
 	return AR_OK;
 }
 

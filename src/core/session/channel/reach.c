@@ -45,7 +45,7 @@ static enum ar_status read_in_feed(const struct ar_decision *d, struct ar_str cu
 		return AR_E_REFUSED;
 	*ret = (struct ar_channel_reach){ (int64_t)ar_places_reach(&at), cursor };
 	ar_places_fini(&at);
-	if (ret->sequence <= d->input->feed->limit)
+	if (ret->sequence <= d->input->command.feed->limit)
 		return AR_OK;
 	return ar_refuse(err, AR_ERR_INVALID_CURSOR, "the cursor is ahead of everything that is stored here");
 }
@@ -100,7 +100,7 @@ static int64_t position_of(struct ar_str cursor)
 
 struct ar_str ar_channel_reach_gap(struct ar_decision *d, const struct ar_channel_reach *r, int64_t *ret_to)
 {
-	const struct ar_feed_bounds *feed = d->input->feed;
+	const struct ar_feed_bounds *feed = d->input->command.feed;
 
 	if (!feed || !is_beyond(feed->floor, r->cursor))
 		return AR_STR_NONE;

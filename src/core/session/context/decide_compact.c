@@ -394,7 +394,7 @@ static enum ar_status check_idle(const struct ar_thread *t, struct ar_error *err
 /* A turn of the runtime's own with its own life: submitted, started, completed or failed. */
 static struct ar_turn *submit(struct ar_conversation *c, const struct ar_compact_plan *p)
 {
-	const struct ar_cmd_compact_thread_in *in = c->d->input->args;
+	const struct ar_cmd_compact_thread_in *in = c->d->input->command.args;
 	const struct ar_cmd_submit_turn_in turn_in = { .source = AR_STR(AR_SOURCE_SYSTEM),
 						       .options = AR_STR("{\"purpose\":\"compaction\"}"),
 						       .idempotency_key = in->idempotency_key };
@@ -406,7 +406,7 @@ static struct ar_turn *submit(struct ar_conversation *c, const struct ar_compact
 
 enum ar_status ar_decide_compact_thread(struct ar_decision *d, struct ar_error *err)
 {
-	const struct ar_cmd_compact_thread_in *in = d->input->args;
+	const struct ar_cmd_compact_thread_in *in = d->input->command.args;
 	const struct ar_thread *t = ar_session_thread(d->session, in->thread_id);
 	struct ar_conversation c;
 	struct ar_compact_plan p;

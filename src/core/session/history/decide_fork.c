@@ -20,7 +20,7 @@ static const struct ar_turn *newest_ended(const struct ar_thread *t)
 static enum ar_status find_point(const struct ar_decision *d, const struct ar_thread *t,
 				 const struct ar_turn **ret, struct ar_error *err)
 {
-	const struct ar_cmd_fork_thread_in *in = d->input->args;
+	const struct ar_cmd_fork_thread_in *in = d->input->command.args;
 	const struct ar_turn *turn;
 
 	*ret = NULL;
@@ -42,7 +42,7 @@ static enum ar_status find_point(const struct ar_decision *d, const struct ar_th
 
 enum ar_status ar_decide_fork_thread(struct ar_decision *d, struct ar_error *err)
 {
-	const struct ar_cmd_fork_thread_in *in = d->input->args;
+	const struct ar_cmd_fork_thread_in *in = d->input->command.args;
 	const struct ar_thread *t = ar_session_thread(d->session, in->thread_id);
 	const struct ar_turn *turn;
 	struct ar_ids ids = { 0 };

@@ -46,7 +46,7 @@ static void window_loaded(struct ar_decision *d, const struct ar_thread *t)
 			       .truncated = t->turns.count >= AR_WINDOW_TURNS });
 }
 
-static const struct ar_step_output *saved_output(const struct ar_input *in, struct ar_str step)
+static const struct ar_step_output *saved_output(const struct ar_input_recover *in, struct ar_str step)
 {
 	static const struct ar_step_output nothing;
 
@@ -66,7 +66,7 @@ static void close_lost_step(struct ar_decision *d, const struct ar_turn *turn)
 	};
 
 	if (!ar_str_absent(turn->open_step))
-		ar_decide_model_failed(d, turn, saved_output(d->input, turn->open_step), &lost);
+		ar_decide_model_failed(d, turn, saved_output(&d->input->recover, turn->open_step), &lost);
 }
 
 static void attempt_lost(struct ar_decision *d, const struct ar_turn *turn, const char *next)
@@ -165,7 +165,7 @@ static void recover_turn(struct ar_decision *d, struct ar_turn *turn)
 		ar_decide_cancel(d, turn, turn->interrupt_reason, AR_STR_NONE);
 		return;
 	}
-	if (turn->restarts >= policy->max_restarts && !d->input->is_bystander) {
+	if (turn->restarts >= policy->max_restarts && !d->input->recover.is_bystander) {
 		attempt_lost(d, turn, "resume_thread");
 		give_up(d, turn);
 		return;
@@ -242,7 +242,7 @@ static struct ar_str open_questions(struct ar_decision *d, const struct ar_turn 
 
 enum ar_status ar_decide_resume_thread(struct ar_decision *d, struct ar_error *err)
 {
-	const struct ar_cmd_resume_thread_in *in = d->input->args;
+	const struct ar_cmd_resume_thread_in *in = d->input->command.args;
 	struct ar_cmd_resume_thread_out out = { .result = AR_RESUME_THREAD_RESULT_NOTHING_TO_RESUME };
 	const struct ar_thread *t = ar_session_thread(d->session, in->thread_id);
 	struct ar_turn *turn;

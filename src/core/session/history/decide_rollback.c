@@ -137,7 +137,7 @@ void ar_decide_roll_back_turn(struct ar_decision *d, struct ar_turn *turn)
 static enum ar_status find_target(struct ar_decision *d, const struct ar_thread *t, int64_t *ret,
 				  struct ar_error *err)
 {
-	const struct ar_cmd_rollback_thread_in *in = d->input->args;
+	const struct ar_cmd_rollback_thread_in *in = d->input->command.args;
 	struct ar_str id = AR_STR_NONE;
 	const struct ar_turn *turn;
 	struct ar_json target;
@@ -182,7 +182,7 @@ static struct ar_vec turns_after(struct ar_decision *d, const struct ar_thread *
 
 enum ar_status ar_decide_rollback_thread(struct ar_decision *d, struct ar_error *err)
 {
-	const struct ar_cmd_rollback_thread_in *in = d->input->args;
+	const struct ar_cmd_rollback_thread_in *in = d->input->command.args;
 	const struct ar_thread *t = ar_session_thread(d->session, in->thread_id);
 	struct ar_rollback r = { .target = in->target, .reason = in->reason };
 	struct ar_str base, removed;

@@ -71,7 +71,7 @@ static void ask(struct ar_decision *d, struct ar_turn *turn, const struct ar_inv
 	struct ar_hook_chain subject = { .subject = ar_hook_subject(turn, call, point) };
 	struct ar_ids ids = ids_of(d, turn, &subject);
 	struct ar_str preview = summary(d, turn, call);
-	struct ar_effect *run;
+	struct ar_effect_hook_run *run;
 
 	ar_decide_emit(d, AR_EV_HOOK_STARTED, &ids,
 		       &(struct ar_ev_hook_started){ .hook_point = (int)point,
@@ -81,10 +81,10 @@ static void ask(struct ar_decision *d, struct ar_turn *turn, const struct ar_inv
 						     .preview_summary = preview,
 						     .attempt = AR_OPT_INT(chain ? chain->tries + 1 : 1) });
 	chain = ar_hook_said(turn, call, point);
-	run = ar_decide_effect(d, AR_EFFECT_HOOK_RUN);
-	run->subject = chain->run;
+	run = &ar_decide_effect(d, AR_EFFECT_HOOK_RUN)->hook_run;
+	run->run = chain->run;
 	run->handler = rule->name;
-	run->at = d->input->now + rule->timeout_ms * 1000;
+	run->deadline = d->input->now + rule->timeout_ms * 1000;
 	ar_hook_document(d, turn, call, chain, run);
 }
 
@@ -170,7 +170,7 @@ void ar_hook_end_runs(struct ar_decision *d, struct ar_turn *turn, bool is_lost)
 		if (ar_str_absent(chain->run))
 			continue;
 		if (!is_lost)
-			ar_decide_effect(d, AR_EFFECT_HOOK_CANCEL)->subject = chain->run;
+			ar_decide_effect(d, AR_EFFECT_HOOK_CANCEL)->hook_cancel = chain->run;
 		fail(d, turn, chain, is_lost ? &lost : &unwanted);
 	}
 }
@@ -237,7 +237,7 @@ static struct ar_str original_input(const struct ar_turn *turn, const struct ar_
 static void complete(struct ar_decision *d, struct ar_turn *turn, struct ar_hook_chain *chain,
 		     struct ar_hook_answer *a)
 {
-	const struct ar_hook_end *end = d->input->hook_end;
+	const struct ar_hook_end *end = d->input->hook_done;
 	const struct ar_invocation *call = ar_turn_call(turn, chain->subject);
 	bool is_after_tool = chain->point == AR_AT_POST_TOOL_USE || chain->point == AR_AT_POST_TOOL_FAILURE;
 	struct ar_str output = is_after_tool && call ? new_output(d, chain, call, a) : AR_STR_NONE;
@@ -277,7 +277,7 @@ static void complete(struct ar_decision *d, struct ar_turn *turn, struct ar_hook
 
 static void take_answer(struct ar_decision *d, struct ar_turn *turn, struct ar_hook_chain *chain)
 {
-	const struct ar_hook_end *end = d->input->hook_end;
+	const struct ar_hook_end *end = d->input->hook_done;
 	struct ar_hook_answer answer;
 	struct ar_error err;
 
@@ -301,7 +301,7 @@ static void take_end(struct ar_decision *d, struct ar_turn *turn, struct ar_hook
 		[AR_HOOK_TIMEOUT] = { "timeout", true },
 		[AR_HOOK_CANCELLED] = { "cancelled", true },
 	};
-	const struct ar_hook_end *end = d->input->hook_end;
+	const struct ar_hook_end *end = d->input->hook_done;
 
 	if (end->outcome == AR_HOOK_ANSWERED) {
 		take_answer(d, turn, chain);
@@ -324,7 +324,7 @@ static void take_end(struct ar_decision *d, struct ar_turn *turn, struct ar_hook
 
 enum ar_status ar_decide_hook_done(struct ar_decision *d, struct ar_error *err)
 {
-	struct ar_str run = d->input->hook_end->run;
+	struct ar_str run = d->input->hook_done->run;
 
 	(void)err;
 	for (size_t i = 0; i < d->session->threads.count; i++) {

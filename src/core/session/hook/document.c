@@ -190,7 +190,7 @@ static void write_sample(struct document *doc, const struct ar_turn *turn, struc
 }
 
 void ar_hook_document(struct ar_decision *d, const struct ar_turn *turn, const struct ar_invocation *call,
-		      struct ar_hook_chain *chain, struct ar_effect *effect)
+		      struct ar_hook_chain *chain, struct ar_effect_hook_run *effect)
 {
 	struct ar_ids ids = ar_ids_turn(d, turn);
 	struct ar_offers offers = call ? ar_offers_of(d, turn) : (struct ar_offers){ 0 };

@@ -87,7 +87,7 @@ struct ar_str ar_hook_text_parts(struct ar_decision *d, struct ar_str text); /* 
 /* ---- document.c: what a handler is given ---- */
 
 void ar_hook_document(struct ar_decision *d, const struct ar_turn *turn, const struct ar_invocation *call,
-		      struct ar_hook_chain *chain, struct ar_effect *effect);
+		      struct ar_hook_chain *chain, struct ar_effect_hook_run *effect);
 struct ar_str ar_hook_scope_ids(struct ar_decision *d, const struct ar_ids *ids); /* JSON object */
 
 /* ---- turn_points.c: points of a turn, and where a turn goes on after any of them ---- */

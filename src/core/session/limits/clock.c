@@ -21,24 +21,20 @@ int64_t ar_budget_ms(const struct ar_decision *d, const struct ar_turn *turn)
 static void listen(struct ar_decision *d, const struct ar_turn *turn)
 {
 	int64_t ms = d->input->policy->budget.inactivity_ms;
-	struct ar_effect *wake;
 
 	if (ms == 0)
 		return;
-	wake = ar_decide_effect(d, AR_EFFECT_WAKE);
-	wake->input = AR_IN_SILENCE_DUE;
-	wake->subject = turn->task->id;
-	wake->turn = turn->id;
-	wake->at = d->input->now + ms * MILLISECOND;
+	ar_decide_effect(d, AR_EFFECT_WAKE)->wake =
+		(struct ar_effect_wake){ .input = AR_IN_SILENCE_DUE,
+					 .subject = turn->task->id,
+					 .turn = turn->id,
+					 .at = d->input->now + ms * MILLISECOND };
 }
 
 static void set_alarm(struct ar_decision *d, const struct ar_turn *turn, ar_usec started, int64_t ms)
 {
-	struct ar_effect *wake = ar_decide_effect(d, AR_EFFECT_WAKE);
-
-	wake->input = AR_IN_BUDGET_DUE;
-	wake->subject = turn->task->id;
-	wake->at = d->input->now + ms * MILLISECOND - ar_decide_since(d, started);
+	ar_decide_wake(d, AR_IN_BUDGET_DUE, turn->task->id,
+		       d->input->now + ms * MILLISECOND - ar_decide_since(d, started));
 }
 
 void ar_budget_start_clock(struct ar_decision *d, const struct ar_turn *turn, ar_usec started)
@@ -53,9 +49,9 @@ void ar_budget_start_clock(struct ar_decision *d, const struct ar_turn *turn, ar
 void ar_budget_stop_clock(struct ar_decision *d, const struct ar_turn *turn)
 {
 	if (ar_budget_ms(d, turn) > 0)
-		ar_decide_effect(d, AR_EFFECT_WAKE_CANCEL)->subject = turn->task->id;
+		ar_decide_wake_cancel(d, turn->task->id);
 	if (d->input->policy->budget.inactivity_ms > 0)
-		ar_decide_effect(d, AR_EFFECT_WAKE_CANCEL)->subject = turn->task->id;
+		ar_decide_wake_cancel(d, turn->task->id);
 }
 
 static void say_over(struct ar_decision *d, const struct ar_turn *turn, const char *kind, int64_t ms)
@@ -71,7 +67,7 @@ static void say_over(struct ar_decision *d, const struct ar_turn *turn, const ch
 
 enum ar_status ar_decide_budget_due(struct ar_decision *d, struct ar_error *err)
 {
-	struct ar_turn *turn = ar_session_task(d->session, d->input->subject);
+	struct ar_turn *turn = ar_session_task(d->session, d->input->due);
 	int64_t ms = turn ? ar_budget_ms(d, turn) : 0;
 
 	(void)err;
@@ -104,7 +100,7 @@ static bool waits_for_somebody(const struct ar_session *s, const struct ar_turn 
 
 enum ar_status ar_decide_silence_due(struct ar_decision *d, struct ar_error *err)
 {
-	struct ar_turn *turn = ar_session_task(d->session, d->input->subject);
+	struct ar_turn *turn = ar_session_task(d->session, d->input->due);
 	int64_t ms = d->input->policy->budget.inactivity_ms;
 
 	(void)err;

@@ -39,21 +39,20 @@ void ar_decide_call_model(struct ar_decision *d, const struct ar_turn *turn, con
 							.request_ref = ask->request_ref,
 							.streaming = AR_OPT_BOOL(true),
 							.purpose = ar_str_from(ask->purpose) });
-	*ar_decide_effect(d, AR_EFFECT_MODEL_CALL) =
-		(struct ar_effect){ .kind = AR_EFFECT_MODEL_CALL,
-				    .thread = turn->thread,
-				    .turn = turn->id,
-				    .step = ids.at[AR_SCOPE_STEP],
-				    .model_request = ids.at[AR_SCOPE_MODEL_REQUEST],
-				    .route = ask->choice->entry->name,
-				    .model = ask->choice->model,
-				    .options = ask->options,
-				    .can_see = ask->choice->entry->capabilities & AR_CAN_VISION,
-				    .is_transcript = ask->is_transcript,
-				    .messages = ask->messages,
-				    .message_count = ask->message_count,
-				    .tools = ask->tools,
-				    .tool_count = ask->tool_count };
+	ar_decide_effect(d, AR_EFFECT_MODEL_CALL)->model_call =
+		(struct ar_effect_model_call){ .thread = turn->thread,
+					       .turn = turn->id,
+					       .step = ids.at[AR_SCOPE_STEP],
+					       .model_request = ids.at[AR_SCOPE_MODEL_REQUEST],
+					       .route = ask->choice->entry->name,
+					       .model = ask->choice->model,
+					       .options = ask->options,
+					       .can_see = ask->choice->entry->capabilities & AR_CAN_VISION,
+					       .is_transcript = ask->is_transcript,
+					       .messages = ask->messages,
+					       .message_count = ask->message_count,
+					       .tools = ask->tools,
+					       .tool_count = ask->tool_count };
 }
 
 static void ask_for_answer(struct ar_conversation *c, struct ar_turn *turn, int64_t attempt,
@@ -212,7 +211,7 @@ static void summary_completed(struct ar_decision *d, struct ar_turn *turn, const
 
 static void step_completed(struct ar_decision *d, struct ar_turn *turn, const struct ar_step_output *out)
 {
-	const struct ar_step_end *end = &d->input->end;
+	const struct ar_step_end *end = d->input->model_done.end;
 	const struct ar_step *step = ar_turn_step(turn, turn->open_step);
 	struct ar_str output_ref = ar_decide_content(d, out->text);
 	struct ar_str echo = content_or_none(d, end->echo);
@@ -300,9 +299,8 @@ static ar_usec backoff(const struct ar_policy *policy, int64_t attempt, int64_t 
 
 static void wait_for_retry(struct ar_decision *d, const struct ar_turn *turn)
 {
-	const struct ar_step_end *end = &d->input->end;
+	const struct ar_step_end *end = d->input->model_done.end;
 	struct ar_ids ids = ar_ids_turn(d, turn);
-	struct ar_effect *wake;
 
 	ar_decide_emit(d, AR_EV_RUN_STATUS, &ids,
 		       &(struct ar_ev_run_status){ .phase = AR_STR("retrying"),
@@ -314,15 +312,13 @@ static void wait_for_retry(struct ar_decision *d, const struct ar_turn *turn)
 						   .metadata = AR_STR("{}") });
 	ar_decide_status(d, ar_decide_thread(d, turn), AR_THREAD_STATUS_RUNNING, "model_failed", "retrying",
 			 turn);
-	wake = ar_decide_effect(d, AR_EFFECT_WAKE);
-	wake->input = AR_IN_RETRY_DUE;
-	wake->subject = turn->id;
-	wake->at = d->input->now + backoff(d->input->policy, turn->attempt, end->retry_after_ms);
+	ar_decide_wake(d, AR_IN_RETRY_DUE, turn->id,
+		       d->input->now + backoff(d->input->policy, turn->attempt, end->retry_after_ms));
 }
 
 static void step_failed(struct ar_decision *d, struct ar_turn *turn, const struct ar_step_output *out)
 {
-	const struct ar_step_end *end = &d->input->end;
+	const struct ar_step_end *end = d->input->model_done.end;
 	const struct ar_step *step = ar_turn_step(turn, turn->open_step);
 	struct ar_str partial = ar_decide_model_failed(d, turn, out, end);
 	bool is_spent = turn->attempt >= d->input->policy->max_attempts;
@@ -373,13 +369,13 @@ static struct ar_turn *turn_of_step(const struct ar_session *s, struct ar_str st
 
 enum ar_status ar_decide_model_done(struct ar_decision *d, struct ar_error *err)
 {
-	const struct ar_step_output *out = &d->input->outputs[0];
+	const struct ar_step_output *out = d->input->model_done.output;
 	struct ar_turn *turn = turn_of_step(d->session, out->step);
 
 	(void)err;
 	if (!turn)
 		return AR_OK;
-	if (d->input->end.outcome == AR_MODEL_COMPLETED)
+	if (d->input->model_done.end->outcome == AR_MODEL_COMPLETED)
 		step_completed(d, turn, out);
 	else
 		step_failed(d, turn, out);
@@ -389,7 +385,7 @@ enum ar_status ar_decide_model_done(struct ar_decision *d, struct ar_error *err)
 enum ar_status ar_decide_retry_due(struct ar_decision *d, struct ar_error *err)
 {
 	struct ar_thread *t;
-	struct ar_turn *turn = ar_session_turn(d->session, d->input->subject, &t);
+	struct ar_turn *turn = ar_session_turn(d->session, d->input->due, &t);
 
 	(void)err;
 	if (!turn || turn != ar_thread_active(t) || turn->is_interrupted || turn->is_lost ||

@@ -161,7 +161,7 @@ static void overrule(struct ar_decision *d)
 
 enum ar_status ar_decide_set_policy(struct ar_decision *d, struct ar_error *err)
 {
-	const struct ar_cmd_set_policy_in *in = d->input->args;
+	const struct ar_cmd_set_policy_in *in = d->input->command.args;
 	struct ar_vec rules = { 0 };
 	struct ar_str mode, text, ref;
 

@@ -196,7 +196,7 @@ static enum ar_status judge_described(struct ar_decision *d, const struct ar_cmd
 
 enum ar_status ar_decide_evaluate_permission(struct ar_decision *d, struct ar_error *err)
 {
-	const struct ar_cmd_evaluate_permission_in *in = d->input->args;
+	const struct ar_cmd_evaluate_permission_in *in = d->input->command.args;
 
 	if (ar_str_absent(in->act))
 		return answer_recorded(d, in, err);

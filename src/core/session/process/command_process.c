@@ -41,7 +41,7 @@ static enum ar_status bytes_of(struct ar_decision *d, const struct ar_cmd_write_
 static enum ar_status check_takes(const struct ar_decision *d, const struct ar_process_record *p,
 				  struct ar_error *err)
 {
-	const struct ar_process_standing *s = &d->input->standing;
+	const struct ar_process_standing *s = &d->input->command.standing;
 
 	if (!ar_process_is_running(p))
 		return ar_refuse(err, AR_ERR_EXITED, "process %.*s is %.*s", AR_STR_ARG(p->id),
@@ -62,8 +62,8 @@ static struct ar_str source_of(struct ar_decision *d)
 	struct ar_jw w = ar_decide_json(d);
 
 	ar_jw_open(&w);
-	ar_jw_mstr(&w, "kind", ar_str_absent(d->input->subject) ? AR_STR("client") : AR_STR("tool"));
-	ar_jw_mstr(&w, "toolCallId", d->input->subject);
+	ar_jw_mstr(&w, "kind", ar_str_absent(d->input->command.call) ? AR_STR("client") : AR_STR("tool"));
+	ar_jw_mstr(&w, "toolCallId", d->input->command.call);
 	if (!ar_str_empty(d->input->account))
 		ar_jw_mstr(&w, "account", d->input->account);
 	ar_jw_close(&w);
@@ -76,7 +76,6 @@ static void write_it(struct ar_decision *d, const struct ar_process_record *p, s
 	struct ar_ids ids = ar_ids_process(d, p);
 	struct ar_str ref = ar_decide_content(d, bytes), source = source_of(d);
 	struct ar_str preview = ar_str_is_utf8(bytes) ? ar_str_utf8_prefix(bytes, PREVIEW_MAX) : AR_STR_NONE;
-	struct ar_effect *e = ar_decide_effect(d, AR_EFFECT_PROCESS_WRITE);
 
 	ar_decide_emit(d, AR_EV_PROCESS_INPUT, &ids,
 		       &(struct ar_ev_process_input){ .input_ref = ref,
@@ -85,15 +84,14 @@ static void write_it(struct ar_decision *d, const struct ar_process_record *p, s
 						      .source = source,
 						      .eof = AR_OPT_BOOL(is_eof),
 						      .number = AR_OPT_INT(p->inputs + 1) });
-	e->process = p->id;
-	e->number = (uint64_t)p->inputs;
-	e->bytes = bytes;
-	e->is_eof = is_eof;
+	ar_decide_effect(d, AR_EFFECT_PROCESS_WRITE)->process_write = (struct ar_effect_process_write){
+		.process = p->id, .number = (uint64_t)p->inputs, .bytes = bytes, .is_eof = is_eof
+	};
 }
 
 enum ar_status ar_decide_write_process_stdin(struct ar_decision *d, struct ar_error *err)
 {
-	const struct ar_cmd_write_process_stdin_in *in = d->input->args;
+	const struct ar_cmd_write_process_stdin_in *in = d->input->command.args;
 	struct ar_process_record *p;
 	struct ar_str bytes;
 
@@ -127,10 +125,10 @@ static void say_terminating(struct ar_decision *d, const struct ar_process_recor
 
 enum ar_status ar_decide_terminate_process(struct ar_decision *d, struct ar_error *err)
 {
-	const struct ar_cmd_terminate_process_in *in = d->input->args;
+	const struct ar_cmd_terminate_process_in *in = d->input->command.args;
 	struct ar_cmd_terminate_process_out out = { .process_id = in->process_id };
+	int64_t grace_ms = in->grace_ms.set ? in->grace_ms.v : d->input->policy->process_grace_ms;
 	struct ar_process_record *p;
-	struct ar_effect *e;
 
 	if (find(d, in->process_id, &p, err) != AR_OK)
 		return AR_E_REFUSED;
@@ -138,12 +136,12 @@ enum ar_status ar_decide_terminate_process(struct ar_decision *d, struct ar_erro
 	if (ar_process_is_running(p)) {
 		if (ar_str_absent(p->stop_reason))
 			say_terminating(d, p, in->reason);
-		e = ar_decide_effect(d, AR_EFFECT_PROCESS_END);
-		e->process = p->id;
-		e->by = AR_STR("user");
-		e->reason = in->reason;
-		e->signal = in->signal;
-		e->grace_ms = in->grace_ms.set ? in->grace_ms.v : d->input->policy->process_grace_ms;
+		ar_decide_effect(d, AR_EFFECT_PROCESS_END)->process_end =
+			(struct ar_effect_process_end){ .process = p->id,
+							.by = AR_STR("user"),
+							.reason = in->reason,
+							.signal = in->signal,
+							.grace_ms = grace_ms };
 	}
 	ar_decide_reply(d, AR_CMD_TERMINATE_PROCESS, &out);
 	return AR_OK;

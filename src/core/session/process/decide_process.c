@@ -49,16 +49,14 @@ static void say_started(struct ar_decision *d, const struct ar_ids *ids, const s
 
 static void let_go(struct ar_decision *d, struct ar_str call, struct ar_str process)
 {
-	struct ar_effect *e = ar_decide_effect(d, AR_EFFECT_PROCESS_GO);
-
-	e->subject = call;
-	e->process = process;
+	ar_decide_effect(d, AR_EFFECT_PROCESS_GO)->process_go =
+		(struct ar_effect_process_go){ .call = call, .process = process };
 }
 
 /* Nothing of it has run yet. A call that is over, or is to be, lets nothing begin: the engine hears no GO and ends it. */
 enum ar_status ar_decide_process_ready(struct ar_decision *d, struct ar_error *err)
 {
-	const struct ar_process_launched *p = d->input->launched;
+	const struct ar_process_launched *p = d->input->process_ready;
 	const struct ar_process_record *known = ar_session_process_of(d->session, p->call);
 	struct ar_invocation *call;
 	struct ar_thread *t;
@@ -121,8 +119,8 @@ static void waits_for_input(struct ar_decision *d, const struct ar_process_recor
  * that were left out need no fact: the intent to write is one, and the end says what was kept. */
 enum ar_status ar_decide_process_told(struct ar_decision *d, struct ar_error *err)
 {
-	const struct ar_process_report *r = &d->input->told->report;
-	const struct ar_process_record *p = ar_session_process(d->session, d->input->told->process);
+	const struct ar_process_report *r = &d->input->process_report->report;
+	const struct ar_process_record *p = ar_session_process(d->session, d->input->process_report->process);
 
 	(void)err;
 	if (!p || !ar_process_is_running(p) || (r->seq > 0 && (int64_t)r->seq <= p->seq))
@@ -139,12 +137,11 @@ enum ar_status ar_decide_process_told(struct ar_decision *d, struct ar_error *er
 static void end_it(struct ar_decision *d, const struct ar_process_record *p, const char *by,
 		   struct ar_str reason)
 {
-	struct ar_effect *e = ar_decide_effect(d, AR_EFFECT_PROCESS_END);
-
-	e->process = p->id;
-	e->by = ar_str_from(by);
-	e->reason = reason;
-	e->grace_ms = d->input->policy->process_grace_ms;
+	ar_decide_effect(d, AR_EFFECT_PROCESS_END)->process_end =
+		(struct ar_effect_process_end){ .process = p->id,
+						.by = ar_str_from(by),
+						.reason = reason,
+						.grace_ms = d->input->policy->process_grace_ms };
 }
 
 void ar_decide_end_process_of(struct ar_decision *d, const struct ar_invocation *call)
@@ -159,15 +156,10 @@ void ar_decide_attach(struct ar_decision *d)
 {
 	for (size_t i = 0; i < d->session->processes.count; i++) {
 		const struct ar_process_record *p = d->session->processes.at[i];
-		struct ar_effect *e;
 
 		if (!ar_process_is_running(p))
 			continue;
-		e = ar_decide_effect(d, AR_EFFECT_PROCESS_ATTACH);
-		e->process = p->id;
-		e->subject = p->call;
-		e->handle = p->handle;
-		e->record = p;
+		ar_decide_effect(d, AR_EFFECT_PROCESS_ATTACH)->process_attach = p;
 		if (!ar_str_absent(p->stop_reason))
 			end_it(d, p, "user", p->stop_reason);
 	}

@@ -249,22 +249,19 @@ static void begin_again(struct ar_decision *d, const struct ar_process_record *p
 
 	if (!turn || call->stage != AR_CALL_RUNNING || turn->is_interrupted || turn->is_lost)
 		return;
-	ar_decide_effect(d, AR_EFFECT_TOOL_CANCEL)->subject = call->id;
+	ar_decide_effect(d, AR_EFFECT_TOOL_CANCEL)->tool_cancel = call->id;
 	ar_decide_begin_again(d, turn, call);
 	ar_decide_advance(d, turn);
 }
 
 static void forget(struct ar_decision *d, const struct ar_process_record *p)
 {
-	struct ar_effect *e = ar_decide_effect(d, AR_EFFECT_PROCESS_FORGET);
-
-	e->process = p->id;
-	e->handle = p->handle;
+	ar_decide_effect(d, AR_EFFECT_PROCESS_FORGET)->process_forget = p->handle;
 }
 
 enum ar_status ar_decide_process_over(struct ar_decision *d, struct ar_error *err)
 {
-	const struct ar_process_over *o = d->input->over;
+	const struct ar_process_over *o = d->input->process_end;
 	const struct ar_process_record *p = ar_session_process(d->session, o->process);
 	struct ar_ids ids;
 

@@ -27,7 +27,7 @@ static bool names(const struct ar_decision *d, struct ar_str list, const char *w
 
 static struct cancel cancel_of(struct ar_decision *d)
 {
-	const struct ar_cmd_cancel_task_in *in = d->input->args;
+	const struct ar_cmd_cancel_task_in *in = d->input->command.args;
 	struct cancel c = { .reason = in->reason };
 
 	c.children = names(d, in->propagation, "children");
@@ -167,7 +167,7 @@ static void ask_to_cancel(struct ar_decision *d, const struct ar_task *task, con
 
 enum ar_status ar_decide_cancel_task(struct ar_decision *d, struct ar_error *err)
 {
-	const struct ar_cmd_cancel_task_in *in = d->input->args;
+	const struct ar_cmd_cancel_task_in *in = d->input->command.args;
 	struct ar_cmd_cancel_task_out out = { .status = AR_CANCEL_TASK_STATUS_CANCELLING };
 	struct cancel c = cancel_of(d);
 	struct ar_task *task;

@@ -59,7 +59,7 @@ static int phase_of(const struct ar_task *task, int said)
 
 enum ar_status ar_decide_append_task_progress(struct ar_decision *d, struct ar_error *err)
 {
-	const struct ar_cmd_append_task_progress_in *in = d->input->args;
+	const struct ar_cmd_append_task_progress_in *in = d->input->command.args;
 	struct ar_ev_task_progress p = { .percent = in->percent,
 					 .current_step = in->current_step,
 					 .summary = in->summary,
@@ -154,7 +154,7 @@ static struct ar_str unmet(struct ar_decision *d, const struct ar_task *task, st
 
 static enum ar_status check_complete(struct ar_decision *d, const struct ar_task *task, struct ar_error *err)
 {
-	const struct ar_cmd_complete_task_in *in = d->input->args;
+	const struct ar_cmd_complete_task_in *in = d->input->command.args;
 	size_t open = ar_task_open_children(d, task), count;
 	struct ar_str missing;
 
@@ -199,7 +199,7 @@ static void reply_completed(struct ar_decision *d, const struct ar_task *task)
 
 enum ar_status ar_decide_complete_task(struct ar_decision *d, struct ar_error *err)
 {
-	const struct ar_cmd_complete_task_in *in = d->input->args;
+	const struct ar_cmd_complete_task_in *in = d->input->command.args;
 	struct ar_str artifacts, evidence;
 	const struct ar_run *run;
 	struct ar_task *task;
@@ -227,7 +227,7 @@ enum ar_status ar_decide_complete_task(struct ar_decision *d, struct ar_error *e
 				       .output_refs = or_empty(run->outputs),
 				       .ended_at = d->input->now,
 				       .completion_summary = in->completion_summary });
-	ar_decide_effect(d, AR_EFFECT_WAKE_CANCEL)->subject = task->id;
+	ar_decide_wake_cancel(d, task->id);
 	ar_task_say_completed(d, &ids,
 			      &(struct ar_ev_task_completed){ .acceptance = in->acceptance,
 							      .artifacts = artifacts,
@@ -250,7 +250,7 @@ static void reply_failed(struct ar_decision *d, const struct ar_task *task)
 
 enum ar_status ar_decide_fail_task(struct ar_decision *d, struct ar_error *err)
 {
-	const struct ar_cmd_fail_task_in *in = d->input->args;
+	const struct ar_cmd_fail_task_in *in = d->input->command.args;
 	struct ar_task_failure f = { .status = AR_TASK_ATTEMPT_FAILED_STATUS_FAILED,
 				     .error = in->error,
 				     .artifacts = in->artifacts,

@@ -6,7 +6,7 @@
 static enum ar_status check_parent(const struct ar_decision *d, const struct ar_task **ret,
 				   struct ar_error *err)
 {
-	const struct ar_cmd_create_task_in *in = d->input->args;
+	const struct ar_cmd_create_task_in *in = d->input->command.args;
 	const struct ar_task *parent;
 
 	*ret = NULL;
@@ -30,7 +30,7 @@ static enum ar_status check_parent(const struct ar_decision *d, const struct ar_
 
 static enum ar_status check_create(const struct ar_decision *d, struct ar_error *err)
 {
-	const struct ar_cmd_create_task_in *in = d->input->args;
+	const struct ar_cmd_create_task_in *in = d->input->command.args;
 	const struct ar_session *s = d->session;
 	size_t open = 0;
 
@@ -64,7 +64,7 @@ static struct ar_str scope_of(struct ar_decision *d, const struct ar_task *task)
 
 static void say_created(struct ar_decision *d, const struct ar_task *task)
 {
-	const struct ar_cmd_create_task_in *in = d->input->args;
+	const struct ar_cmd_create_task_in *in = d->input->command.args;
 	struct ar_ids ids = ar_task_ids(task, NULL);
 
 	ids.at[AR_SCOPE_TURN] = task->sheet->turn;
@@ -101,7 +101,7 @@ static void say_accepted(struct ar_decision *d, const struct ar_task *task, stru
 
 enum ar_status ar_decide_create_task(struct ar_decision *d, struct ar_error *err)
 {
-	const struct ar_cmd_create_task_in *in = d->input->args;
+	const struct ar_cmd_create_task_in *in = d->input->command.args;
 	struct ar_sheet sheet = { .thread = in->thread_id };
 	struct ar_task task = { .sheet = &sheet };
 	const struct ar_task *parent;
@@ -143,7 +143,7 @@ static const struct ar_task_member *member_named(struct ar_str name)
 
 static enum ar_status check_members(const struct ar_decision *d, struct ar_error *err)
 {
-	const struct ar_cmd_update_task_in *in = d->input->args;
+	const struct ar_cmd_update_task_in *in = d->input->command.args;
 	struct ar_json changed;
 
 	if (ar_json_parse(d->json, in->changed, &changed, NULL) != AR_OK)
@@ -170,7 +170,7 @@ static enum ar_status check_members(const struct ar_decision *d, struct ar_error
 static bool note_change(struct ar_decision *d, const struct ar_task *task, const struct ar_task_member *m,
 			struct ar_jw *now, struct ar_jw *before)
 {
-	const struct ar_cmd_update_task_in *in = d->input->args;
+	const struct ar_cmd_update_task_in *in = d->input->command.args;
 	struct ar_str given = ar_text_member(d->json, d->arena, in->changed, m->name, m->is_text);
 	struct ar_str old = *ar_task_member(task, m);
 
@@ -229,7 +229,7 @@ static struct ar_str record_of(struct ar_decision *d, const struct ar_task *task
 
 enum ar_status ar_decide_update_task(struct ar_decision *d, struct ar_error *err)
 {
-	const struct ar_cmd_update_task_in *in = d->input->args;
+	const struct ar_cmd_update_task_in *in = d->input->command.args;
 	struct ar_task *task;
 	bool is_changed;
 
@@ -255,7 +255,7 @@ enum ar_status ar_decide_update_task(struct ar_decision *d, struct ar_error *err
 
 enum ar_status ar_decide_archive_task(struct ar_decision *d, struct ar_error *err)
 {
-	const struct ar_cmd_archive_task_in *in = d->input->args;
+	const struct ar_cmd_archive_task_in *in = d->input->command.args;
 	struct ar_task *task;
 	struct ar_ids ids;
 

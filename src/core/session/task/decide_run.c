@@ -6,7 +6,7 @@
 static enum ar_status check_start(const struct ar_decision *d, const struct ar_task *task,
 				  struct ar_error *err)
 {
-	const struct ar_cmd_start_task_in *in = d->input->args;
+	const struct ar_cmd_start_task_in *in = d->input->command.args;
 	int id = (int)task->id.len;
 
 	if (ar_task_is_over(task))
@@ -35,7 +35,7 @@ static enum ar_status check_start(const struct ar_decision *d, const struct ar_t
 /* Kept as content: what a run was given to work in can be read back. */
 static struct ar_str environment_of(struct ar_decision *d)
 {
-	const struct ar_cmd_start_task_in *in = d->input->args;
+	const struct ar_cmd_start_task_in *in = d->input->command.args;
 
 	return ar_str_absent(in->environment) ? AR_STR_NONE : ar_decide_content(d, in->environment);
 }
@@ -82,7 +82,7 @@ static struct ar_str attempt_of(struct ar_decision *d, struct ar_str run)
 
 enum ar_status ar_decide_start_task(struct ar_decision *d, struct ar_error *err)
 {
-	const struct ar_cmd_start_task_in *in = d->input->args;
+	const struct ar_cmd_start_task_in *in = d->input->command.args;
 	struct ar_cmd_start_task_out out = { .status = AR_START_TASK_STATUS_RUNNING };
 	struct ar_task_start start = { .run = in->run_id,
 				       .worker = in->worker,
@@ -130,7 +130,7 @@ static void pause(struct ar_decision *d, const struct ar_task *task, struct ar_s
 	ar_decide_emit(d, AR_EV_TASK_PAUSED, &ids,
 		       &(struct ar_ev_task_paused){ .reason = reason,
 						    .requested_by = ar_task_asker(d, AR_STR_NONE) });
-	ar_decide_effect(d, AR_EFFECT_WAKE_CANCEL)->subject = task->id;
+	ar_decide_wake_cancel(d, task->id);
 }
 
 static bool is_pausable(const struct ar_task *task)
@@ -141,7 +141,7 @@ static bool is_pausable(const struct ar_task *task)
 
 enum ar_status ar_decide_pause_task(struct ar_decision *d, struct ar_error *err)
 {
-	const struct ar_cmd_pause_task_in *in = d->input->args;
+	const struct ar_cmd_pause_task_in *in = d->input->command.args;
 	struct ar_task *task;
 
 	if (ar_task_need(d, in->task_id, &task, err) != AR_OK)
@@ -221,7 +221,7 @@ static enum ar_status check_resume(struct ar_decision *d, const struct ar_task *
 static enum ar_status plan_all(struct ar_decision *d, const struct ar_task *task, struct resumption *ret,
 			       size_t *ret_count, struct ar_error *err)
 {
-	const struct ar_cmd_resume_task_in *in = d->input->args;
+	const struct ar_cmd_resume_task_in *in = d->input->command.args;
 	const struct ar_session *s = d->session;
 	size_t n = 0;
 
@@ -241,7 +241,7 @@ static enum ar_status plan_all(struct ar_decision *d, const struct ar_task *task
 
 enum ar_status ar_decide_resume_task(struct ar_decision *d, struct ar_error *err)
 {
-	const struct ar_cmd_resume_task_in *in = d->input->args;
+	const struct ar_cmd_resume_task_in *in = d->input->command.args;
 	struct resumption *all = ar_arena_alloc(d->arena, (d->session->declared.count + 1) * sizeof(*all));
 	struct ar_str run;
 	struct ar_task *task;
@@ -289,7 +289,7 @@ static enum ar_status check_retry(const struct ar_decision *d, const struct ar_t
 
 enum ar_status ar_decide_retry_task(struct ar_decision *d, struct ar_error *err)
 {
-	const struct ar_cmd_retry_task_in *in = d->input->args;
+	const struct ar_cmd_retry_task_in *in = d->input->command.args;
 	struct ar_task_start start = { .worker = in->worker,
 				       .trigger = AR_TASK_ATTEMPT_STARTED_TRIGGER_RETRY };
 	const struct ar_run *before;

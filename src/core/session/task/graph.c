@@ -153,14 +153,10 @@ void ar_task_unblock(struct ar_decision *d, const struct ar_task *task)
 {
 	const struct ar_run *run = ar_task_open_run(task);
 	struct ar_ids ids = ar_task_ids(task, ar_task_run(task));
-	struct ar_effect *wake;
 
 	if (!ar_str_absent(task->sheet->start)) {
 		/* With a decision of its own: it sees the graph as it is then. */
-		wake = ar_decide_effect(d, AR_EFFECT_WAKE);
-		wake->input = AR_IN_TASK_DUE;
-		wake->subject = task->id;
-		wake->at = d->input->now;
+		ar_decide_wake(d, AR_IN_TASK_DUE, task->id, d->input->now);
 		return;
 	}
 	if (task->status != AR_TASK_BLOCKED)
@@ -277,7 +273,7 @@ static bool reaches(const struct ar_decision *d, struct ar_str from, struct ar_s
 static enum ar_status check_target(const struct ar_decision *d, const struct ar_task *source,
 				   struct ar_error *err)
 {
-	const struct ar_cmd_link_tasks_in *in = d->input->args;
+	const struct ar_cmd_link_tasks_in *in = d->input->command.args;
 	const struct ar_session *s = d->session;
 	const struct ar_task *target = ar_session_any_task(s, in->target_id);
 	struct ar_str kind = ar_str_from(ar_enum_name(&ar_task_edge_desc, in->kind));
@@ -358,7 +354,7 @@ static void add_edge(struct ar_decision *d, const struct ar_task *source, const 
 
 static struct ar_str first_status(const struct ar_decision *d, const struct ar_task *source)
 {
-	const struct ar_cmd_link_tasks_in *in = d->input->args;
+	const struct ar_cmd_link_tasks_in *in = d->input->command.args;
 	bool is_blocks = in->kind == AR_TASK_EDGE_BLOCKS;
 	const struct ar_task *blocker = is_blocks ? source : ar_session_any_task(d->session, in->target_id);
 
@@ -372,7 +368,7 @@ static struct ar_str first_status(const struct ar_decision *d, const struct ar_t
 
 enum ar_status ar_decide_link_tasks(struct ar_decision *d, struct ar_error *err)
 {
-	const struct ar_cmd_link_tasks_in *in = d->input->args;
+	const struct ar_cmd_link_tasks_in *in = d->input->command.args;
 	struct ar_str kind = ar_str_from(ar_enum_name(&ar_task_edge_desc, in->kind));
 	const struct ar_edge *known;
 	const struct ar_task *from;
@@ -405,7 +401,7 @@ enum ar_status ar_decide_link_tasks(struct ar_decision *d, struct ar_error *err)
 
 enum ar_status ar_decide_unlink_tasks(struct ar_decision *d, struct ar_error *err)
 {
-	const struct ar_cmd_unlink_tasks_in *in = d->input->args;
+	const struct ar_cmd_unlink_tasks_in *in = d->input->command.args;
 	struct ar_str kind = ar_str_from(ar_enum_name(&ar_task_edge_desc, in->kind));
 	const struct ar_task *from, *held;
 	const struct ar_edge *edge;

@@ -170,7 +170,6 @@ bool ar_task_run_failed(struct ar_decision *d, const struct ar_task *task, const
 	const struct ar_run *run = ar_task_open_run(task);
 	struct ar_ids ids = ar_task_ids(task, run);
 	bool is_again = run && is_tried_again(d, task, f);
-	struct ar_effect *wake;
 
 	if (!run)
 		return false;
@@ -183,14 +182,13 @@ bool ar_task_run_failed(struct ar_decision *d, const struct ar_task *task, const
 								    is_again ? AR_STR(AR_RETRY_AUTOMATIC)
 									     : AR_STR(AR_RETRY_MANUAL),
 							    .ended_at = d->input->now });
-	ar_decide_effect(d, AR_EFFECT_WAKE_CANCEL)->subject = task->id;
+	ar_decide_wake_cancel(d, task->id);
 	if (!is_again)
 		return false;
-	wake = ar_decide_effect(d, AR_EFFECT_WAKE);
-	wake->input = AR_IN_TASK_DUE;
-	wake->subject = task->id;
-	wake->at = d->input->now +
-		   ar_constraint_number(d->session, task->sheet, "retryPolicy", "backoffMs") * MILLISECOND;
+	ar_decide_wake(d, AR_IN_TASK_DUE, task->id,
+		       d->input->now +
+			       ar_constraint_number(d->session, task->sheet, "retryPolicy", "backoffMs") *
+				       MILLISECOND);
 	return true;
 }
 
@@ -236,15 +234,11 @@ void ar_task_set_clock(struct ar_decision *d, const struct ar_task *task, const 
 	ar_usec retry =
 		task->sheet->retry_at ? task->sheet->retry_at + (d->is_clock_told ? 0 : d->input->step) : 0;
 	ar_usec due = run ? limit_of(d, task, run) : retry;
-	struct ar_effect *wake;
 
-	ar_decide_effect(d, AR_EFFECT_WAKE_CANCEL)->subject = task->id;
+	ar_decide_wake_cancel(d, task->id);
 	if (due == 0 && ar_str_absent(task->sheet->start))
 		return;
-	wake = ar_decide_effect(d, AR_EFFECT_WAKE);
-	wake->input = AR_IN_TASK_DUE;
-	wake->subject = task->id;
-	wake->at = due ? due : d->input->now;
+	ar_decide_wake(d, AR_IN_TASK_DUE, task->id, due ? due : d->input->now);
 }
 
 /* The limit that is over now, if one is. */
@@ -326,7 +320,7 @@ static void begin_late(struct ar_decision *d, const struct ar_task *task)
 
 enum ar_status ar_decide_task_due(struct ar_decision *d, struct ar_error *err)
 {
-	const struct ar_task *task = ar_session_declared(d->session, d->input->subject);
+	const struct ar_task *task = ar_session_declared(d->session, d->input->due);
 	const struct ar_run *run = task ? ar_task_open_run(task) : NULL;
 	struct ar_ev_task_timed_out over;
 

@@ -318,7 +318,7 @@ struct ar_str ar_decide_next_call_id(struct ar_decision *d, const struct ar_turn
 
 /* The process that it has from before, when the runtime takes it up again. */
 static void add_process(const struct ar_session *s, const struct ar_invocation *call,
-			struct ar_effect *effect)
+			struct ar_effect_tool_call *effect)
 {
 	const struct ar_process_record *p = ar_session_process_of(s, call->id);
 
@@ -331,19 +331,22 @@ static void add_process(const struct ar_session *s, const struct ar_invocation *
 
 void ar_decide_run_call(struct ar_decision *d, const struct ar_turn *turn, const struct ar_invocation *call)
 {
-	struct ar_effect *effect =
-		ar_decide_effect(d, call->is_client ? AR_EFFECT_WAKE : AR_EFFECT_TOOL_CALL);
+	struct ar_effect_tool_call *effect;
 
-	effect->thread = turn->thread;
-	effect->turn = turn->id;
-	effect->step = call->step;
-	effect->subject = call->id;
-	effect->tool = call->name;
-	effect->args_ref = call->args_ref;
-	effect->operation = call->permission;
-	effect->profile = (enum ar_sandbox_profile)call->profile.v;
-	effect->input = AR_IN_CALL_DUE;
-	effect->at = call->expires;
+	if (call->is_client) {
+		ar_decide_wake(d, AR_IN_CALL_DUE, call->id, call->expires);
+		return;
+	}
+	effect = &ar_decide_effect(d, AR_EFFECT_TOOL_CALL)->tool_call;
+	*effect = (struct ar_effect_tool_call){ .thread = turn->thread,
+						.turn = turn->id,
+						.step = call->step,
+						.call = call->id,
+						.tool = call->name,
+						.args_ref = call->args_ref,
+						.operation = call->permission,
+						.profile = (enum ar_sandbox_profile)call->profile.v,
+						.deadline = call->expires };
 	add_process(d->session, call, effect);
 }
 

@@ -155,7 +155,8 @@ void ar_decide_fail_call(struct ar_decision *d, struct ar_turn *turn, struct ar_
 {
 	struct ar_ids ids = ar_ids_call(d, turn, call);
 	static const struct ar_masked nothing;
-	const struct ar_masked *masked = d->input->tool_end ? &d->input->tool_end->masked : &nothing;
+	const struct ar_masked *masked =
+		d->input->kind == AR_IN_TOOL_DONE ? &d->input->tool_done->masked : &nothing;
 	struct answer a = answer_of(d, &ids, failure_text(d, why), masked);
 
 	ar_decide_cancel_questions(d, turn, call->id);

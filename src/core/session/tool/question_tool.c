@@ -41,10 +41,9 @@ static struct ar_str prompt_of(struct ar_decision *d, const struct ar_tool_asked
 
 static void answer_nothing(struct ar_decision *d, const struct ar_tool_asked *asked)
 {
-	*ar_decide_effect(d, AR_EFFECT_TOOL_ANSWER) = (struct ar_effect){ .kind = AR_EFFECT_TOOL_ANSWER,
-									  .subject = asked->call,
-									  .question = asked->question,
-									  .answer = AR_STR("cancel") };
+	ar_decide_effect(d, AR_EFFECT_TOOL_ANSWER)->tool_answer = (struct ar_effect_tool_answer){
+		.call = asked->call, .question = asked->question, .decision = AR_STR("cancel")
+	};
 }
 
 /* Who asks too much, or for what cannot be shown, is told at once that nobody answers. */

@@ -67,7 +67,7 @@ static void say_boundary(struct ar_decision *d, const struct ar_turn *turn, cons
 
 enum ar_status ar_decide_tool_done(struct ar_decision *d, struct ar_error *err)
 {
-	const struct ar_tool_end *end = d->input->tool_end;
+	const struct ar_tool_end *end = d->input->tool_done;
 	struct ar_invocation *call;
 	struct ar_turn *turn;
 
@@ -86,7 +86,7 @@ enum ar_status ar_decide_call_due(struct ar_decision *d, struct ar_error *err)
 	struct ar_turn *turn;
 
 	(void)err;
-	if (!open_call(d, d->input->subject, &turn, &call) || !call->is_client)
+	if (!open_call(d, d->input->due, &turn, &call) || !call->is_client)
 		return AR_OK;
 	ar_decide_fail_call(d, turn, call,
 			    &(struct ar_call_failure){
@@ -101,7 +101,7 @@ enum ar_status ar_decide_call_due(struct ar_decision *d, struct ar_error *err)
 
 enum ar_status ar_decide_report_tool_result(struct ar_decision *d, struct ar_error *err)
 {
-	const struct ar_cmd_report_tool_result_in *in = d->input->args;
+	const struct ar_cmd_report_tool_result_in *in = d->input->command.args;
 	bool is_error = in->status == AR_REPORT_TOOL_RESULT_STATUS_ERROR;
 	struct ar_tool_end end = { .call = in->tool_call_id,
 				   .outcome = is_error ? AR_TOOL_ERROR : AR_TOOL_OK,

@@ -5,10 +5,8 @@
 
 static void cancel_run(struct ar_decision *d, const struct ar_invocation *call)
 {
-	if (call->is_client)
-		return;
-	*ar_decide_effect(d, AR_EFFECT_TOOL_CANCEL) =
-		(struct ar_effect){ .kind = AR_EFFECT_TOOL_CANCEL, .subject = call->id };
+	if (!call->is_client)
+		ar_decide_effect(d, AR_EFFECT_TOOL_CANCEL)->tool_cancel = call->id;
 }
 
 static void close_call(struct ar_decision *d, struct ar_turn *turn, struct ar_invocation *call)

@@ -47,7 +47,6 @@ void ar_decide_interrupt_for(struct ar_decision *d, struct ar_turn *turn, enum a
 			     struct ar_str reason)
 {
 	bool is_lost = turn->is_lost;
-	struct ar_effect *cancel;
 
 	ar_decide_status(d, ar_decide_thread(d, turn), AR_THREAD_STATUS_RUNNING, AR_REASON_INTERRUPT,
 			 "interrupting", turn);
@@ -58,9 +57,7 @@ void ar_decide_interrupt_for(struct ar_decision *d, struct ar_turn *turn, enum a
 			ar_decide_cancel(d, turn, reason, AR_STR_NONE);
 		return;
 	}
-	cancel = ar_decide_effect(d, AR_EFFECT_MODEL_CANCEL);
-	cancel->turn = turn->id;
-	cancel->step = turn->open_step;
+	ar_decide_effect(d, AR_EFFECT_MODEL_CANCEL)->model_cancel = turn->open_step;
 }
 
 void ar_decide_interrupt(struct ar_decision *d, struct ar_turn *turn, struct ar_str reason)
@@ -70,7 +67,7 @@ void ar_decide_interrupt(struct ar_decision *d, struct ar_turn *turn, struct ar_
 
 enum ar_status ar_decide_promote_queued_turn(struct ar_decision *d, struct ar_error *err)
 {
-	const struct ar_cmd_promote_queued_turn_in *in = d->input->args;
+	const struct ar_cmd_promote_queued_turn_in *in = d->input->command.args;
 	size_t to = in->position.set && in->position.v > 0 ? (size_t)in->position.v - 1 : 0;
 	struct ar_thread *t;
 	struct ar_cmd_promote_queued_turn_out out;
@@ -101,7 +98,7 @@ enum ar_status ar_decide_promote_queued_turn(struct ar_decision *d, struct ar_er
 
 enum ar_status ar_decide_remove_queued_turn(struct ar_decision *d, struct ar_error *err)
 {
-	const struct ar_cmd_remove_queued_turn_in *in = d->input->args;
+	const struct ar_cmd_remove_queued_turn_in *in = d->input->command.args;
 	struct ar_str reason = ar_str_absent(in->reason) ? AR_STR("removed from the queue") : in->reason;
 	struct ar_cmd_remove_queued_turn_out out = { 0 };
 	struct ar_thread *t;
@@ -147,7 +144,7 @@ static bool knows_turn(const struct ar_session *s, struct ar_str id)
 
 static enum ar_status check_scope(const struct ar_decision *d, size_t targets, struct ar_error *err)
 {
-	const struct ar_cmd_interrupt_turn_in *in = d->input->args;
+	const struct ar_cmd_interrupt_turn_in *in = d->input->command.args;
 
 	if (!ar_str_absent(in->turn_id) && !knows_turn(d->session, in->turn_id))
 		return ar_refuse(err, AR_ERR_TURN_NOT_FOUND, "session %.*s has no turn %.*s",
@@ -216,7 +213,7 @@ static struct ar_str affected(struct ar_decision *d, const struct ar_vec *turns)
 
 enum ar_status ar_decide_interrupt_turn(struct ar_decision *d, struct ar_error *err)
 {
-	const struct ar_cmd_interrupt_turn_in *in = d->input->args;
+	const struct ar_cmd_interrupt_turn_in *in = d->input->command.args;
 	struct ar_cmd_interrupt_turn_out out = { .result = AR_INTERRUPT_TURN_RESULT_NO_OP };
 	struct ar_vec targets = { 0 };
 

@@ -18,7 +18,7 @@ static enum ar_status check_room(const struct ar_decision *d, const struct ar_tu
 
 static enum ar_status find_turn(const struct ar_decision *d, const struct ar_turn **ret, struct ar_error *err)
 {
-	const struct ar_cmd_steer_turn_in *in = d->input->args;
+	const struct ar_cmd_steer_turn_in *in = d->input->command.args;
 	const struct ar_thread *t = ar_session_thread(d->session, in->thread_id);
 	const struct ar_turn *turn = t ? ar_thread_active(t) : NULL;
 
@@ -50,7 +50,7 @@ static struct ar_str where_stored(struct ar_decision *d, const struct ar_turn_in
 
 enum ar_status ar_decide_steer_turn(struct ar_decision *d, struct ar_error *err)
 {
-	const struct ar_cmd_steer_turn_in *in = d->input->args;
+	const struct ar_cmd_steer_turn_in *in = d->input->command.args;
 	struct ar_turn_input input;
 	const struct ar_turn *turn = NULL;
 	struct ar_ids ids;

@@ -55,7 +55,7 @@ static enum ar_status check_tenant(const struct ar_decision *d, struct ar_error 
 
 enum ar_status ar_decide_create_session(struct ar_decision *d, struct ar_error *err)
 {
-	const struct ar_cmd_create_session_in *in = d->input->args;
+	const struct ar_cmd_create_session_in *in = d->input->command.args;
 	const struct ar_thread *t;
 
 	if (d->session->head > 0)
@@ -168,7 +168,7 @@ static struct ar_str retry_policy(struct ar_decision *d)
 
 void ar_decide_attempt(struct ar_decision *d, struct ar_turn *turn, int trigger)
 {
-	bool is_bystander = d->input->kind == AR_IN_RECOVER && d->input->is_bystander;
+	bool is_bystander = d->input->kind == AR_IN_RECOVER && d->input->recover.is_bystander;
 	struct ar_ids ids = ar_ids_run(d, turn, ar_decide_mint(d, "run", &d->counters.run));
 
 	ar_decide_emit(d, AR_EV_TASK_ATTEMPT_STARTED, &ids,
@@ -498,7 +498,7 @@ struct ar_cmd_submit_turn_out ar_decide_admit(struct ar_decision *d, const struc
 
 enum ar_status ar_decide_submit_turn(struct ar_decision *d, struct ar_error *err)
 {
-	const struct ar_cmd_submit_turn_in *in = d->input->args;
+	const struct ar_cmd_submit_turn_in *in = d->input->command.args;
 	struct ar_cmd_submit_turn_out out;
 	struct ar_checked_turn admission;
 	const struct ar_task *task = NULL;

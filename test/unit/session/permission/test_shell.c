@@ -270,10 +270,11 @@ static void ask_for(struct desk *d, const char *args)
 	struct ar_step_output out = { .tools = &request, .tool_count = 1, .text = AR_STR("") };
 
 	out.step = desk_active(d)->open_step;
-	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_MODEL_DONE,
-						       .outputs = &out,
-						       .output_count = 1,
-						       .end = { .outcome = 1 } }),
+	assert_int_equal(desk_do(d,
+				 (struct ar_input){
+					 .kind = AR_IN_MODEL_DONE,
+					 .model_done = { .output = &out,
+							 .end = &(struct ar_step_end){ .outcome = 1 } } }),
 			 AR_OK);
 }
 
@@ -281,7 +282,7 @@ static void end_call(struct desk *d, enum ar_tool_outcome outcome)
 {
 	struct ar_tool_end end = { .call = call_of(d)->id, .outcome = (int)outcome, .text = AR_STR("done") };
 
-	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_TOOL_DONE, .tool_end = &end }), AR_OK);
+	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_TOOL_DONE, .tool_done = &end }), AR_OK);
 }
 
 static enum ar_status respond(struct desk *d, const char *decision)
@@ -297,7 +298,7 @@ static enum ar_sandbox_profile profile_run(struct desk *d)
 {
 	for (size_t i = 0; i < d->decision.effect_count; i++) {
 		if (d->decision.effects[i].kind == AR_EFFECT_TOOL_CALL)
-			return d->decision.effects[i].profile;
+			return d->decision.effects[i].tool_call.profile;
 	}
 	return 0;
 }

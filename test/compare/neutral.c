@@ -1,0 +1,235 @@
+/* See neutral.h. */
+#include "neutral.h"
+#include "state_process.h"
+
+static void command_from(struct ar_neutral_input *n, const struct ar_input_command *c)
+{
+	n->command = (int)c->id;
+	n->args = c->args;
+	n->masked = c->masked;
+	n->token = c->token;
+	n->feed = c->feed;
+	n->standing = c->standing;
+	n->subject = c->call;
+}
+
+struct ar_neutral_input ar_neutral_from_input(const struct ar_input *in)
+{
+	struct ar_neutral_input n = { .kind = (int)in->kind,
+				      .now = in->now,
+				      .step = in->step,
+				      .policy = in->policy,
+				      .missing = in->missing,
+				      .account = in->account,
+				      .person = in->person,
+				      .tenant = in->tenant };
+
+	switch (in->kind) {
+	case AR_IN_COMMAND:
+		command_from(&n, &in->command);
+		break;
+	case AR_IN_MODEL_DONE:
+		n.outputs = in->model_done.output;
+		n.output_count = 1;
+		n.end = in->model_done.end;
+		break;
+	case AR_IN_RECOVER:
+		n.outputs = in->recover.outputs;
+		n.output_count = in->recover.output_count;
+		n.is_bystander = in->recover.is_bystander;
+		break;
+	case AR_IN_RETRY_DUE:
+	case AR_IN_CALL_DUE:
+	case AR_IN_ACTION_DUE:
+	case AR_IN_BUDGET_DUE:
+	case AR_IN_SILENCE_DUE:
+	case AR_IN_TASK_DUE:
+		n.subject = in->due;
+		break;
+	case AR_IN_CHANNEL_FOLLOWED:
+	case AR_IN_CHANNEL_GONE:
+		n.subject = in->channel.id;
+		n.reason = in->channel.reason;
+		break;
+	case AR_IN_TOOL_DONE:
+		n.body = in->tool_done;
+		break;
+	case AR_IN_HOOK_DONE:
+		n.body = in->hook_done;
+		break;
+	case AR_IN_TOOL_ASKED:
+		n.body = in->tool_asked;
+		break;
+	case AR_IN_PROCESS_READY:
+		n.body = in->process_ready;
+		break;
+	case AR_IN_PROCESS_REPORT:
+		n.body = in->process_report;
+		break;
+	case AR_IN_PROCESS_END:
+		n.body = in->process_end;
+		break;
+	case AR_IN_ACCESS:
+		n.body = in->access;
+		break;
+	case AR_IN_REPAIR:
+		n.body = in->repair;
+		break;
+	}
+	return n;
+}
+
+static void add_body(struct ar_input *in, const struct ar_neutral_input *n)
+{
+	switch (in->kind) {
+	case AR_IN_COMMAND:
+		in->command = (struct ar_input_command){ .id = (enum ar_command)n->command,
+							 .args = n->args,
+							 .masked = n->masked,
+							 .call = n->subject,
+							 .token = n->token,
+							 .feed = n->feed,
+							 .standing = n->standing };
+		break;
+	case AR_IN_MODEL_DONE:
+		in->model_done = (struct ar_input_model){ .output = n->outputs, .end = n->end };
+		break;
+	case AR_IN_RECOVER:
+		in->recover = (struct ar_input_recover){ .outputs = n->outputs,
+							 .output_count = n->output_count,
+							 .is_bystander = n->is_bystander };
+		break;
+	case AR_IN_RETRY_DUE:
+	case AR_IN_CALL_DUE:
+	case AR_IN_ACTION_DUE:
+	case AR_IN_BUDGET_DUE:
+	case AR_IN_SILENCE_DUE:
+	case AR_IN_TASK_DUE:
+		in->due = n->subject;
+		break;
+	case AR_IN_CHANNEL_FOLLOWED:
+	case AR_IN_CHANNEL_GONE:
+		in->channel = (struct ar_input_channel){ .id = n->subject, .reason = n->reason };
+		break;
+	case AR_IN_TOOL_DONE:
+	case AR_IN_HOOK_DONE:
+	case AR_IN_TOOL_ASKED:
+	case AR_IN_PROCESS_READY:
+	case AR_IN_PROCESS_REPORT:
+	case AR_IN_PROCESS_END:
+	case AR_IN_ACCESS:
+	case AR_IN_REPAIR:
+		in->tool_done = n->body; /* all of them are one pointer */
+		break;
+	}
+}
+
+struct ar_input ar_neutral_to_input(const struct ar_neutral_input *n)
+{
+	struct ar_input in = { .kind = (enum ar_input_kind)n->kind,
+			       .now = n->now,
+			       .step = n->step,
+			       .policy = n->policy,
+			       .missing = n->missing,
+			       .account = n->account,
+			       .person = n->person,
+			       .tenant = n->tenant };
+
+	add_body(&in, n);
+	return in;
+}
+
+static struct ar_neutral_effect model_call(const struct ar_effect_model_call *e)
+{
+	return (struct ar_neutral_effect){ .thread = e->thread,
+					   .turn = e->turn,
+					   .step = e->step,
+					   .model_request = e->model_request,
+					   .options = e->options,
+					   .route = e->route,
+					   .model = e->model,
+					   .can_see = e->can_see,
+					   .is_transcript = e->is_transcript,
+					   .messages = e->messages,
+					   .message_count = e->message_count,
+					   .tools = e->tools,
+					   .tool_count = e->tool_count };
+}
+
+static struct ar_neutral_effect tool_call(const struct ar_effect_tool_call *e)
+{
+	return (struct ar_neutral_effect){ .thread = e->thread,
+					   .turn = e->turn,
+					   .step = e->step,
+					   .subject = e->call,
+					   .tool = e->tool,
+					   .args_ref = e->args_ref,
+					   .operation = e->operation,
+					   .profile = e->profile,
+					   .process = e->process,
+					   .ending = e->ending,
+					   .at = e->deadline };
+}
+
+static struct ar_neutral_effect body_of(const struct ar_effect *e)
+{
+	switch (e->kind) {
+	case AR_EFFECT_MODEL_CALL:
+		return model_call(&e->model_call);
+	case AR_EFFECT_MODEL_CANCEL:
+		return (struct ar_neutral_effect){ .step = e->model_cancel };
+	case AR_EFFECT_TOOL_CALL:
+		return tool_call(&e->tool_call);
+	case AR_EFFECT_TOOL_CANCEL:
+		return (struct ar_neutral_effect){ .subject = e->tool_cancel };
+	case AR_EFFECT_HOOK_RUN:
+		return (struct ar_neutral_effect){ .subject = e->hook_run.run,
+						   .handler = e->hook_run.handler,
+						   .parts = e->hook_run.parts,
+						   .part_count = e->hook_run.part_count,
+						   .at = e->hook_run.deadline };
+	case AR_EFFECT_HOOK_CANCEL:
+		return (struct ar_neutral_effect){ .subject = e->hook_cancel };
+	case AR_EFFECT_WAKE:
+		return (struct ar_neutral_effect){ .input = e->wake.input,
+						   .subject = e->wake.subject,
+						   .turn = e->wake.turn,
+						   .at = e->wake.at };
+	case AR_EFFECT_WAKE_CANCEL:
+		return (struct ar_neutral_effect){ .subject = e->wake_cancel };
+	case AR_EFFECT_TOOL_ANSWER:
+		return (struct ar_neutral_effect){ .subject = e->tool_answer.call,
+						   .question = e->tool_answer.question,
+						   .answer = e->tool_answer.decision,
+						   .answer_content = e->tool_answer.content };
+	case AR_EFFECT_PROCESS_GO:
+		return (struct ar_neutral_effect){ .subject = e->process_go.call,
+						   .process = e->process_go.process };
+	case AR_EFFECT_PROCESS_ATTACH:
+		return (struct ar_neutral_effect){ .process = e->process_attach->id,
+						   .subject = e->process_attach->call,
+						   .handle = e->process_attach->handle };
+	case AR_EFFECT_PROCESS_WRITE:
+		return (struct ar_neutral_effect){ .process = e->process_write.process,
+						   .number = (int64_t)e->process_write.number,
+						   .bytes = e->process_write.bytes,
+						   .is_eof = e->process_write.is_eof };
+	case AR_EFFECT_PROCESS_END:
+		return (struct ar_neutral_effect){ .process = e->process_end.process,
+						   .by = e->process_end.by,
+						   .reason = e->process_end.reason,
+						   .signal = e->process_end.signal,
+						   .grace_ms = e->process_end.grace_ms };
+	case AR_EFFECT_PROCESS_FORGET:
+		return (struct ar_neutral_effect){ .handle = e->process_forget };
+	}
+	return (struct ar_neutral_effect){ 0 };
+}
+
+struct ar_neutral_effect ar_neutral_from_effect(const struct ar_effect *e)
+{
+	struct ar_neutral_effect n = body_of(e);
+
+	n.kind = (int)e->kind;
+	return n;
+}

@@ -1,0 +1,48 @@
+/* Inputs and effects in a layout that both versions of the core understand: every member of every kind, side by side. neutral.c
+ * translates the layout of this version, neutral_flat.c that of versions up to 4231295, which had no unions. What members point at is
+ * shared between the versions. A member that the kind of an effect does not use is left out. */
+#ifndef AR_NEUTRAL_H
+#define AR_NEUTRAL_H
+
+#include "session.h"
+
+struct ar_neutral_input {
+	int kind;
+	ar_usec now, step;
+	const struct ar_policy *policy;
+	struct ar_missing missing;
+	struct ar_str account, person, tenant;
+	int command;
+	const void *args;
+	struct ar_masked masked;
+	struct ar_channel_token token;
+	const struct ar_feed_bounds *feed;
+	struct ar_process_standing standing;
+	struct ar_str subject; /* what is due, the channel, the call that asks for a command */
+	int reason;
+	const struct ar_step_output *outputs;
+	size_t output_count;
+	const struct ar_step_end *end;
+	bool is_bystander;
+	const void *body; /* of the kinds that have just one pointer */
+};
+
+struct ar_neutral_effect {
+	int kind;
+	struct ar_str thread, turn, step, model_request, options, route, model, question, answer,
+		answer_content, subject, tool, args_ref, operation, process, ending, handle, by, reason,
+		signal, bytes, handler;
+	int64_t can_see, is_transcript, at, input, profile, grace_ms, number, is_eof;
+	const struct ar_context_entry *messages;
+	size_t message_count;
+	const struct ar_tool *const *tools;
+	size_t tool_count;
+	const struct ar_hook_part *parts;
+	size_t part_count;
+};
+
+struct ar_neutral_input ar_neutral_from_input(const struct ar_input *in);
+struct ar_input ar_neutral_to_input(const struct ar_neutral_input *n);
+struct ar_neutral_effect ar_neutral_from_effect(const struct ar_effect *e);
+
+#endif
