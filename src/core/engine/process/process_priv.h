@@ -4,6 +4,7 @@
 
 #include "process/process_output.h"
 #include "process/process_run.h"
+#include "request/delivery.h"
 
 #define AR_PROCESS_VIOLATIONS 16
 
@@ -40,13 +41,10 @@ struct ar_live_process {
 	bool is_told; /* its call, if it has one, knows the end */
 	bool is_over; /* its end is on record, or will never be */
 	struct ar_process_launched launched;
-	struct ar_engine_request ready; /* to the session */
-	bool is_ready_open;
+	struct ar_delivery ready; /* that it may run, once that is on record */
 	struct ar_list items; /* struct ar_process_item, oldest first */
-	struct ar_engine_request request; /* of the first of them */
-	bool is_sending;
-	struct ar_timer again; /* for whichever of both could not be taken */
-	bool is_again_set;
+	struct ar_delivery first; /* of them */
+	struct ar_timer end_timer; /* its end, when there is no host to bring it */
 	struct ar_process_output output;
 	struct ar_str violations[AR_PROCESS_VIOLATIONS]; /* the first of them, for its call */
 	size_t violation_count;

@@ -23,6 +23,7 @@ struct ar_live_process *ar_process_new(struct ar_live *l, struct ar_str call)
 	p->live = l;
 	p->port.v = &callbacks;
 	p->call = ar_arena_str(&p->arena, call);
+	ar_list_init(&p->end_timer.node);
 	ar_list_init(&p->items);
 	ar_list_init(&p->inputs);
 	ar_process_output_init(&p->output, o, (size_t)o->policy->process_output_bytes);
@@ -37,12 +38,20 @@ static void item_free(struct ar_process_item *item)
 	ar_free(item);
 }
 
-static void process_free(struct ar_live_process *p)
+/* What waits to be sent again is not. */
+static void stop_timers(struct ar_live_process *p)
 {
-	if (p->is_again_set)
-		ar_timer_stop(&p->again);
+	ar_delivery_stop(&p->ready);
+	ar_delivery_stop(&p->first);
+	ar_timer_stop(&p->end_timer);
 	if (p->is_write_set)
 		ar_timer_stop(&p->write_again);
+	p->is_write_set = false;
+}
+
+static void process_free(struct ar_live_process *p)
+{
+	stop_timers(p);
 	while (!ar_list_empty(&p->items))
 		item_free(AR_CONTAINER_OF(p->items.next, struct ar_process_item, node));
 	ar_process_inputs_drop(p);
@@ -55,7 +64,7 @@ static void process_free(struct ar_live_process *p)
 
 void ar_process_settle(struct ar_live_process *p)
 {
-	if (p->is_held || p->is_ready_open || p->is_sending || p->busy > 0 || !p->is_over || !p->is_told)
+	if (p->is_held || p->ready.is_open || p->first.is_open || p->busy > 0 || !p->is_over || !p->is_told)
 		return;
 	process_free(p);
 }
@@ -136,51 +145,14 @@ static void over(struct ar_live_process *p)
 	ar_process_tell_end(p);
 }
 
-static void again(struct ar_timer *t)
+static void first_delivered(struct ar_delivery *d)
 {
-	struct ar_live_process *p = AR_CONTAINER_OF(t, struct ar_live_process, again);
-
-	p->is_again_set = false;
-	if (p->is_ready_open)
-		ar_inbox_push(p->live, &p->ready);
-	else if (p->is_sending)
-		ar_inbox_push(p->live, &p->request);
-	else if (p->has_ended && !p->is_over) {
-		over(p);
-		ar_process_settle(p);
-	}
-}
-
-static void again_dropped(struct ar_timer *t)
-{
-	struct ar_live_process *p = AR_CONTAINER_OF(t, struct ar_live_process, again);
-
-	p->is_again_set = p->is_ready_open = p->is_sending = false;
-}
-
-static void later(struct ar_live_process *p, ar_usec delay)
-{
-	p->again = (struct ar_timer){ .live = p->live, .fire = again, .drop = again_dropped };
-	p->is_again_set = true;
-	ar_timer_start(p->live->engine, &p->again, delay);
-}
-
-static bool is_outage(const struct ar_engine_request *r)
-{
-	return r->status != AR_OK && r->err.code == AR_ERR_STORAGE_UNAVAILABLE;
-}
-
-static void sent(struct ar_engine_request *r)
-{
-	struct ar_live_process *p = AR_CONTAINER_OF(r, struct ar_live_process, request);
+	struct ar_live_process *p = AR_CONTAINER_OF(d, struct ar_live_process, first);
 	struct ar_process_item *item = AR_CONTAINER_OF(p->items.next, struct ar_process_item, node);
 	bool is_end = item->is_end;
 
-	if (is_outage(r)) {
-		later(p, AR_STORE_RETRY);
+	if (d->is_dropped)
 		return;
-	}
-	p->is_sending = false;
 	item_free(item);
 	if (is_end)
 		over(p);
@@ -193,20 +165,20 @@ static void send_first(struct ar_live_process *p)
 {
 	struct ar_process_item *item;
 
-	if (p->is_sending || p->is_ready_open || ar_str_absent(p->id) || ar_list_empty(&p->items))
+	if (p->first.is_open || p->ready.is_open || ar_str_absent(p->id) || ar_list_empty(&p->items))
 		return;
 	item = AR_CONTAINER_OF(p->items.next, struct ar_process_item, node);
-	p->is_sending = true;
-	p->request = (struct ar_engine_request){ .done = sent };
 	item->told.process = p->over.process = p->id;
+	p->first = (struct ar_delivery){ .over = first_delivered };
 	if (item->is_end)
-		p->request.input = (struct ar_input){ .kind = AR_IN_PROCESS_END, .process_end = &p->over };
+		p->first.request.input =
+			(struct ar_input){ .kind = AR_IN_PROCESS_END, .process_end = &p->over };
 	else
-		p->request.input =
+		p->first.request.input =
 			(struct ar_input){ .kind = AR_IN_PROCESS_REPORT, .process_report = &item->told };
 	if (item->is_end)
 		AR_FAULT("engine.process_end");
-	ar_inbox_push(p->live, &p->request);
+	ar_delivery_send(p->live, &p->first);
 }
 
 static struct ar_process_item *add_item(struct ar_live_process *p)
@@ -237,15 +209,12 @@ static void end_declined(struct ar_live_process *p)
 	host->v->end(host, &p->port, AR_STR("parent_cancellation"), AR_STR("its tool call is over"), 0);
 }
 
-static void ready_decided(struct ar_engine_request *r)
+static void ready_delivered(struct ar_delivery *d)
 {
-	struct ar_live_process *p = AR_CONTAINER_OF(r, struct ar_live_process, ready);
+	struct ar_live_process *p = AR_CONTAINER_OF(d, struct ar_live_process, ready);
 
-	if (is_outage(r)) {
-		later(p, AR_STORE_RETRY);
+	if (d->is_dropped)
 		return;
-	}
-	p->is_ready_open = false;
 	if (ar_str_absent(p->id) && (p->is_held || p->has_ended))
 		end_declined(p);
 	else if (ar_str_absent(p->id))
@@ -272,10 +241,10 @@ static void on_ready(struct ar_process *port, const struct ar_process_ready *r)
 						       .boundary = clean(p, r->boundary) };
 	p->launched.masked = ar_funnel_masked(&p->output.funnel.counts, &p->arena);
 	memset(&p->output.funnel.counts, 0, sizeof(p->output.funnel.counts));
-	p->ready.done = ready_decided;
-	p->ready.input = (struct ar_input){ .kind = AR_IN_PROCESS_READY, .process_ready = &p->launched };
-	p->is_ready_open = true;
-	ar_inbox_push(p->live, &p->ready);
+	p->ready.over = ready_delivered;
+	p->ready.request.input =
+		(struct ar_input){ .kind = AR_IN_PROCESS_READY, .process_ready = &p->launched };
+	ar_delivery_send(p->live, &p->ready);
 }
 
 static void on_output(struct ar_process *port, enum ar_process_stream stream, struct ar_str bytes)
@@ -346,7 +315,7 @@ static void ended(struct ar_live_process *p, const struct ar_process_end *e)
 {
 	p->has_ended = true;
 	keep_end(p, e);
-	if (p->is_ready_open)
+	if (p->ready.is_open)
 		return; /* then its fate is known */
 	if (ar_str_absent(p->id)) {
 		over(p);
@@ -375,6 +344,14 @@ static const struct ar_process_vtable callbacks = { .on_ready = on_ready,
 
 /* ---- beginning ---- */
 
+static void on_end_timer(struct ar_timer *t)
+{
+	struct ar_live_process *p = AR_CONTAINER_OF(t, struct ar_live_process, end_timer);
+
+	over(p);
+	ar_process_settle(p);
+}
+
 /* There is nobody to ask: the end comes as from a host, after we returned. */
 static void end_without_host(struct ar_live_process *p, enum ar_process_outcome outcome)
 {
@@ -383,7 +360,9 @@ static void end_without_host(struct ar_live_process *p, enum ar_process_outcome 
 					      .step = AR_STR("host"),
 					      .message = AR_STR("this runtime runs no processes") });
 	if (ar_str_absent(p->id)) {
-		later(p, 0);
+		p->end_timer.live = p->live;
+		p->end_timer.fire = on_end_timer;
+		ar_timer_start(p->live->engine, &p->end_timer, 0);
 		return;
 	}
 	add_item(p)->is_end = true;
@@ -565,18 +544,6 @@ static void leave(struct ar_live_process *p)
 		host->v->end(host, &p->port, AR_STR("shutdown"), AR_STR("the runtime stops"),
 			     e->o.policy->process_grace_ms);
 	host->v->leave(host, &p->port);
-}
-
-/* What waits to be sent again is not. */
-static void stop_timers(struct ar_live_process *p)
-{
-	if (p->is_again_set) {
-		ar_timer_stop(&p->again);
-		p->is_again_set = p->is_ready_open = p->is_sending = false;
-	}
-	if (p->is_write_set)
-		ar_timer_stop(&p->write_again);
-	p->is_write_set = false;
 }
 
 void ar_processes_release(struct ar_live *l)

@@ -1,6 +1,13 @@
 /* See delivery.h. */
 #include "request/delivery.h"
 
+static void finish(struct ar_delivery *d, bool is_dropped)
+{
+	d->is_open = false;
+	d->is_dropped = is_dropped;
+	d->over(d);
+}
+
 static void on_decided(struct ar_engine_request *r)
 {
 	struct ar_delivery *d = AR_CONTAINER_OF(r, struct ar_delivery, request);
@@ -8,7 +15,7 @@ static void on_decided(struct ar_engine_request *r)
 	if (r->status != AR_OK && r->err.code == AR_ERR_STORAGE_UNAVAILABLE)
 		ar_timer_start(d->again.live->engine, &d->again, AR_STORE_RETRY);
 	else
-		d->over(d);
+		finish(d, false);
 }
 
 static void send_again(struct ar_timer *t)
@@ -18,14 +25,20 @@ static void send_again(struct ar_timer *t)
 
 static void on_dropped(struct ar_timer *t)
 {
-	struct ar_delivery *d = AR_CONTAINER_OF(t, struct ar_delivery, again);
-
-	d->over(d);
+	finish(AR_CONTAINER_OF(t, struct ar_delivery, again), true);
 }
 
 void ar_delivery_send(struct ar_live *l, struct ar_delivery *d)
 {
 	d->again = (struct ar_timer){ .live = l, .fire = send_again, .drop = on_dropped };
+	ar_list_init(&d->again.node);
 	d->request.done = on_decided;
+	d->is_open = true;
 	ar_inbox_push(l, &d->request);
+}
+
+void ar_delivery_stop(struct ar_delivery *d)
+{
+	if (d->is_open && ar_timer_stop(&d->again))
+		d->is_open = false;
 }
