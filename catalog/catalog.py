@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Compiles the catalogue: reads the .cat files beside it, writes catalog/gen/, docs/reference/ and the types of the TypeScript client.
+"""Compiles the catalogue: reads the .cat files beside it, writes catalog/gen/, docs/reference/, the types of the TypeScript client
+and the counts in the Markdown pages.
 
     python3 catalog/catalog.py           rewrite every output
     python3 catalog/catalog.py --check   write nothing; show what is stale and exit 1
@@ -14,7 +15,7 @@ sys.dont_write_bytecode = True
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-from compiler import c, config_c, markdown, metrics_c, openapi, openapi_c, parse, schema, typescript  # noqa: E402
+from compiler import c, config_c, counts, markdown, metrics_c, openapi, openapi_c, parse, schema, typescript  # noqa: E402
 from compiler.model import CatalogError  # noqa: E402
 
 GEN = HERE / "gen"
@@ -29,7 +30,7 @@ def compile_all():
     places = ((GEN, config_c), (GEN, metrics_c), (GEN, schema), (GEN, openapi), (GEN, openapi_c), (SDK, typescript), (DOCS, markdown))
     for folder, backend in places:
         files |= {folder / name: text for name, text in backend.outputs(catalog).items()}
-    return files
+    return files | counts.outputs(catalog, HERE.parent)
 
 
 def written():
