@@ -21,49 +21,50 @@
 
 #include <stdint.h>
 
-#define AR_CONTROL_FD 3 /* of agent-shim */
-#define AR_CONTROL_PROTOCOL 1
-#define AR_CONTROL_INPUT_MAX 61440 /* bytes of one INPUT */
-#define AR_CONTROL_QUEUE_MAX 65536 /* bytes of input that wait for the process; beyond: BUSY */
+#define AR_SHIM_FD 3 /* of agent-shim */
+#define AR_SHIM_PROTOCOL 1
+#define AR_SHIM_INPUT_MAX 61440 /* bytes of one INPUT */
+#define AR_SHIM_QUEUE_MAX 65536 /* bytes of input that wait for the process; beyond: BUSY */
 
-enum ar_control_message {
-	AR_CONTROL_LAUNCH =
+enum ar_shim_message {
+	AR_SHIM_LAUNCH =
 		'B', /* daemon, to a spare alone, once: with what is fd 0 (plan: stdin_is_given) and what is given to the command as SCM_RIGHTS */
-	AR_CONTROL_HELLO =
-		'H', /* shim, first on every connection, once agent-init is ready or has failed: struct ar_control_hello; with AR_INIT_FD_PROXY as SCM_RIGHTS when there is one */
-	AR_CONTROL_POKE = 'P', /* shim: the journal has grown; sent again only after LOOKED */
-	AR_CONTROL_LOOKED = 'L', /* daemon: about to read; the next growth is worth a poke */
-	AR_CONTROL_GO = 'G', /* daemon: run it. A second one changes nothing */
-	AR_CONTROL_INPUT = 'I', /* daemon: struct ar_control_input, then the bytes */
-	AR_CONTROL_TAKEN = 'T', /* shim: struct ar_control_taken about an INPUT */
-	AR_CONTROL_RESIZE = 'W', /* daemon: uint16_t rows, columns */
-	AR_CONTROL_SIGNAL = 'S', /* daemon: JSON {"signal","by","reason"} to the foreground group, once */
-	AR_CONTROL_END =
+	AR_SHIM_HELLO =
+		'H', /* shim, first on every connection, once agent-init is ready or has failed: struct ar_shim_hello; with AR_INIT_FD_PROXY as SCM_RIGHTS when there is one */
+	AR_SHIM_POKE = 'P', /* shim: the journal has grown; sent again only after LOOKED */
+	AR_SHIM_LOOKED = 'L', /* daemon: about to read; the next growth is worth a poke */
+	AR_SHIM_GO = 'G', /* daemon: run it. A second one changes nothing */
+	AR_SHIM_INPUT = 'I', /* daemon: struct ar_shim_input, then the bytes */
+	AR_SHIM_INPUT_RESULT = 'T', /* shim: the result of an INPUT, struct ar_shim_input_result */
+	AR_SHIM_RESIZE = 'W', /* daemon: uint16_t rows, columns */
+	AR_SHIM_SIGNAL = 'S', /* daemon: JSON {"signal","by","reason"} to the foreground group, once */
+	AR_SHIM_END =
 		'E', /* daemon: JSON {"by","reason","graceMs"}: SIGINT, grace, SIGTERM, grace, all killed. Repeated: the first counts, a shorter
 				 grace shortens */
 };
 
-struct ar_control_hello {
+struct ar_shim_hello {
 	uint32_t protocol;
 	uint32_t is_released; /* GO was taken */
 	uint64_t inputs; /* number of the newest input that was taken */
 };
 
-struct ar_control_input {
-	uint64_t number; /* one more than the newest; an older one is answered TAKEN and not written again */
+struct ar_shim_input {
+	uint64_t
+		number; /* one more than the newest; an older one is answered INPUT_RESULT and not written again */
 	uint32_t is_eof; /* the input is closed after these bytes */
 };
 
-enum ar_control_verdict {
-	AR_TAKEN_OK = 1,
-	AR_TAKEN_BEFORE, /* this number was taken already */
-	AR_TAKEN_BUSY, /* the queue is full: not taken, try again */
-	AR_TAKEN_CLOSED, /* the input is closed, or the process has ended */
+enum ar_shim_input_status {
+	AR_SHIM_INPUT_OK = 1,
+	AR_SHIM_INPUT_REPEATED, /* this number was taken already */
+	AR_SHIM_INPUT_BUSY, /* the queue is full: not taken, try again */
+	AR_SHIM_INPUT_CLOSED, /* the input is closed, or the process has ended */
 };
 
-struct ar_control_taken {
+struct ar_shim_input_result {
 	uint64_t number;
-	uint32_t verdict; /* enum ar_control_verdict */
+	uint32_t status; /* enum ar_shim_input_status */
 };
 
 #endif

@@ -12,15 +12,15 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define LINE_MAX_BYTES (2 * AR_CONTROL_INPUT_MAX + 256)
+#define LINE_MAX_BYTES (2 * AR_SHIM_INPUT_MAX + 256)
 
 static void become_shim(char *shim, char *folder, const char *input, int fd)
 {
 	char *const argv[] = { shim, folder, NULL }, *const env[] = { NULL };
 
 	dup2(open(input, O_RDONLY | O_CLOEXEC), 0);
-	if (fd != AR_CONTROL_FD) {
-		dup2(fd, AR_CONTROL_FD);
+	if (fd != AR_SHIM_FD) {
+		dup2(fd, AR_SHIM_FD);
 		close(fd);
 	} else {
 		fcntl(fd, F_SETFD, 0);
@@ -66,29 +66,29 @@ static void on_packet(int fd)
 		.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)
 	};
 	ssize_t n = recvmsg(fd, &m, 0);
-	struct ar_control_hello hello;
-	struct ar_control_taken taken;
+	struct ar_shim_hello hello;
+	struct ar_shim_input_result result;
 
 	if (n <= 0) {
 		puts("closed");
 		exit(0);
 	}
-	if (bytes[0] == AR_CONTROL_POKE)
+	if (bytes[0] == AR_SHIM_POKE)
 		puts("poke");
-	if (bytes[0] == AR_CONTROL_HELLO) {
+	if (bytes[0] == AR_SHIM_HELLO) {
 		memcpy(&hello, bytes + 1, sizeof(hello));
 		printf("hello %u %u %llu %d\n", hello.protocol, hello.is_released,
 		       (unsigned long long)hello.inputs, m.msg_controllen > 0);
 	}
-	if (bytes[0] == AR_CONTROL_TAKEN) {
-		memcpy(&taken, bytes + 1, sizeof(taken));
-		printf("taken %llu %u\n", (unsigned long long)taken.number, taken.verdict);
+	if (bytes[0] == AR_SHIM_INPUT_RESULT) {
+		memcpy(&result, bytes + 1, sizeof(result));
+		printf("taken %llu %u\n", (unsigned long long)result.number, result.status);
 	}
 }
 
 static void send_kind(int fd, char kind, const void *body, size_t len)
 {
-	char packet[1 + sizeof(struct ar_control_input) + AR_CONTROL_INPUT_MAX];
+	char packet[1 + sizeof(struct ar_shim_input) + AR_SHIM_INPUT_MAX];
 
 	packet[0] = kind;
 	if (len > 0)
@@ -98,8 +98,8 @@ static void send_kind(int fd, char kind, const void *body, size_t len)
 
 static void send_input(int fd, const char *line)
 {
-	char body[sizeof(struct ar_control_input) + AR_CONTROL_INPUT_MAX];
-	struct ar_control_input head = { 0 };
+	char body[sizeof(struct ar_shim_input) + AR_SHIM_INPUT_MAX];
+	struct ar_shim_input head = { 0 };
 	unsigned long long number;
 	unsigned byte;
 	size_t len = sizeof(head);
@@ -111,7 +111,7 @@ static void send_input(int fd, const char *line)
 	memcpy(body, &head, sizeof(head));
 	for (line += used; len < sizeof(body) && sscanf(line, "%2x", &byte) == 1; line += 2)
 		body[len++] = (char)byte;
-	send_kind(fd, AR_CONTROL_INPUT, body, len);
+	send_kind(fd, AR_SHIM_INPUT, body, len);
 }
 
 static void on_line(int fd, char *line)
@@ -121,19 +121,19 @@ static void on_line(int fd, char *line)
 
 	line[strcspn(line, "\n")] = '\0';
 	if (strcmp(line, "go") == 0)
-		send_kind(fd, AR_CONTROL_GO, NULL, 0);
+		send_kind(fd, AR_SHIM_GO, NULL, 0);
 	if (strcmp(line, "looked") == 0)
-		send_kind(fd, AR_CONTROL_LOOKED, NULL, 0);
+		send_kind(fd, AR_SHIM_LOOKED, NULL, 0);
 	if (strcmp(line, "hangup") == 0)
 		exit(0);
 	if (strncmp(line, "input ", 6) == 0)
 		send_input(fd, line);
 	if (sscanf(line, "resize %hu %hu", &size[0], &size[1]) == 2)
-		send_kind(fd, AR_CONTROL_RESIZE, size, sizeof(size));
+		send_kind(fd, AR_SHIM_RESIZE, size, sizeof(size));
 	if (space && strncmp(line, "signal ", 7) == 0)
-		send_kind(fd, AR_CONTROL_SIGNAL, space + 1, strlen(space + 1));
+		send_kind(fd, AR_SHIM_SIGNAL, space + 1, strlen(space + 1));
 	if (space && strncmp(line, "end ", 4) == 0)
-		send_kind(fd, AR_CONTROL_END, space + 1, strlen(space + 1));
+		send_kind(fd, AR_SHIM_END, space + 1, strlen(space + 1));
 }
 
 /* Lines are put together here: what poll() sees and what a buffer of stdio holds would differ. */

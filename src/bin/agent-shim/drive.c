@@ -32,7 +32,7 @@ bool ar_drive_open(struct ar_drive *d)
 	struct sockaddr_un name = { .sun_family = AF_UNIX, .sun_path = SOCK_NAME };
 
 	d->connection = -1;
-	take_connection(d, AR_CONTROL_FD);
+	take_connection(d, AR_SHIM_FD);
 	d->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	return d->listener >= 0 && bind(d->listener, (struct sockaddr *)&name, sizeof(name)) == 0 &&
 	       listen(d->listener, 4) == 0;
@@ -100,15 +100,15 @@ static void on_go(struct ar_shim *s, const char *body, size_t len)
 
 static void on_input(struct ar_shim *s, const char *body, size_t len)
 {
-	struct ar_control_input head;
-	struct ar_control_taken taken = { 0 };
+	struct ar_shim_input head;
+	struct ar_shim_input_result result = { 0 };
 
-	if (len < sizeof(head) || len - sizeof(head) > AR_CONTROL_INPUT_MAX)
+	if (len < sizeof(head) || len - sizeof(head) > AR_SHIM_INPUT_MAX)
 		return;
 	memcpy(&head, body, sizeof(head));
-	taken.number = head.number;
-	taken.verdict = (uint32_t)ar_input_take(s, &head, body + sizeof(head), len - sizeof(head));
-	send_packet(&s->drive, AR_CONTROL_TAKEN, &taken, sizeof(taken), -1);
+	result.number = head.number;
+	result.status = (uint32_t)ar_input_take(s, &head, body + sizeof(head), len - sizeof(head));
+	send_packet(&s->drive, AR_SHIM_INPUT_RESULT, &result, sizeof(result), -1);
 }
 
 static void on_resize(struct ar_shim *s, const char *body, size_t len)
@@ -140,8 +140,8 @@ static const struct {
 	char kind;
 	void (*on)(struct ar_shim *s, const char *body, size_t len);
 } messages[] = {
-	{ AR_CONTROL_LOOKED, on_looked }, { AR_CONTROL_GO, on_go },	    { AR_CONTROL_INPUT, on_input },
-	{ AR_CONTROL_RESIZE, on_resize }, { AR_CONTROL_SIGNAL, on_signal }, { AR_CONTROL_END, on_end },
+	{ AR_SHIM_LOOKED, on_looked }, { AR_SHIM_GO, on_go },	      { AR_SHIM_INPUT, on_input },
+	{ AR_SHIM_RESIZE, on_resize }, { AR_SHIM_SIGNAL, on_signal }, { AR_SHIM_END, on_end },
 };
 
 static void on_packet(struct ar_shim *s, int arg)
@@ -170,18 +170,18 @@ void ar_drive_tell(struct ar_shim *s)
 	struct ar_drive *d = &s->drive;
 
 	if (d->connection >= 0 && !d->is_greeted && (s->init.is_ready || s->ending.has_failed)) {
-		struct ar_control_hello hello = {
-			.protocol = AR_CONTROL_PROTOCOL,
+		struct ar_shim_hello hello = {
+			.protocol = AR_SHIM_PROTOCOL,
 			.is_released = s->init.is_released,
-			.inputs = s->input.taken,
+			.inputs = s->input.accepted,
 		};
 
 		d->is_greeted = true;
 		s->journal.has_grown = true;
-		send_packet(d, AR_CONTROL_HELLO, &hello, sizeof(hello), s->init.fds[AR_INIT_FD_PROXY]);
+		send_packet(d, AR_SHIM_HELLO, &hello, sizeof(hello), s->init.fds[AR_INIT_FD_PROXY]);
 	}
 	if (d->connection < 0 || !d->is_greeted || !d->may_poke || !s->journal.has_grown)
 		return;
 	d->may_poke = s->journal.has_grown = false;
-	send_packet(d, AR_CONTROL_POKE, NULL, 0, -1);
+	send_packet(d, AR_SHIM_POKE, NULL, 0, -1);
 }

@@ -28,28 +28,28 @@ static void enqueue(struct ar_input *in, const char *bytes, size_t len, bool is_
 	in->used += len;
 	*item = (struct ar_input_item){ .left = (uint32_t)len, .is_eof = is_eof };
 	in->item_count++;
-	in->taken++;
+	in->accepted++;
 	in->will_close = in->will_close || (is_eof && !in->is_tty);
 }
 
-enum ar_control_verdict ar_input_take(struct ar_shim *s, const struct ar_control_input *head,
-				      const char *bytes, size_t len)
+enum ar_shim_input_status ar_input_take(struct ar_shim *s, const struct ar_shim_input *head,
+					const char *bytes, size_t len)
 {
 	struct ar_input *in = &s->input;
 
-	if (head->number <= in->taken)
-		return AR_TAKEN_BEFORE;
+	if (head->number <= in->accepted)
+		return AR_SHIM_INPUT_REPEATED;
 	if (in->fd < 0 || in->will_close)
-		return AR_TAKEN_CLOSED;
+		return AR_SHIM_INPUT_CLOSED;
 	/* A gap: the one before it has to come first. */
-	if (head->number != in->taken + 1 || !has_room(in, len))
-		return AR_TAKEN_BUSY;
+	if (head->number != in->accepted + 1 || !has_room(in, len))
+		return AR_SHIM_INPUT_BUSY;
 	if (!ar_journal_file_say(&s->journal, AR_RECORD_INPUT_ACCEPTED,
 				 "{\"number\":%llu,\"bytes\":%zu,\"eof\":%s}",
 				 (unsigned long long)head->number, len, head->is_eof ? "true" : "false"))
-		return AR_TAKEN_BUSY;
+		return AR_SHIM_INPUT_BUSY;
 	enqueue(in, bytes, len, head->is_eof != 0);
-	return AR_TAKEN_OK;
+	return AR_SHIM_INPUT_OK;
 }
 
 void ar_input_close(struct ar_input *in)

@@ -20,20 +20,20 @@ struct ar_input_item {
 struct ar_input {
 	int fd; /* writing end of a pipe or, with is_tty, the terminal's master; -1: none */
 	bool is_tty;
-	uint64_t taken; /* number of the newest */
+	uint64_t accepted; /* number of the newest input */
 	uint64_t written; /* number of the newest that is written whole */
 	struct ar_input_item
 		items[AR_INPUT_ITEMS_MAX]; /* of written + 1 onwards, as a ring from first_item */
 	size_t first_item, item_count;
-	bool will_close; /* an end of file was taken */
+	bool will_close; /* an end of file was accepted */
 	char last; /* byte that was written last */
 	size_t start, used; /* of the bytes below */
-	char bytes[AR_CONTROL_QUEUE_MAX];
+	char bytes[AR_SHIM_QUEUE_MAX];
 };
 
 /* What becomes of an input. TAKEN_OK: it is in the journal as accepted. */
-enum ar_control_verdict ar_input_take(struct ar_shim *s, const struct ar_control_input *head,
-				      const char *bytes, size_t len);
+enum ar_shim_input_status ar_input_take(struct ar_shim *s, const struct ar_shim_input *head,
+					const char *bytes, size_t len);
 void ar_input_watch(struct ar_shim *s, struct ar_loop *l);
 void ar_input_close(
 	struct ar_input *in); /* nobody reads any more; what waits is not written, and not called written */

@@ -32,9 +32,9 @@ static bool leave_the_world(unsigned given)
 		return false;
 	dup2(null, 1);
 	dup2(null, 2);
-	close_range(AR_CONTROL_FD + 1 + given, ~0u, 0);
-	close_range(AR_CONTROL_FD, AR_CONTROL_FD + given, CLOSE_RANGE_CLOEXEC);
-	fcntl(AR_CONTROL_FD, F_SETFL, O_NONBLOCK);
+	close_range(AR_SHIM_FD + 1 + given, ~0u, 0);
+	close_range(AR_SHIM_FD, AR_SHIM_FD + given, CLOSE_RANGE_CLOEXEC);
+	fcntl(AR_SHIM_FD, F_SETFL, O_NONBLOCK);
 	setsid();
 	umask(077);
 	signal(SIGHUP, SIG_IGN);
@@ -96,7 +96,7 @@ static bool say_spawned(struct ar_shim *s)
 	boot_id[strcspn(boot_id, "\n")] = '\0';
 	return ar_journal_file_say(&s->journal, AR_RECORD_SPAWNED,
 				   "{\"shimPid\":%d,\"bootId\":\"%s\",\"protocol\":%d}", (int)getpid(),
-				   boot_id, AR_CONTROL_PROTOCOL);
+				   boot_id, AR_SHIM_PROTOCOL);
 }
 
 static void init_parts(struct ar_shim *s)
@@ -170,7 +170,7 @@ int main(int argc, char **argv)
 		      stderr);
 		return EXIT_WRONG_USE;
 	}
-	if (fcntl(AR_CONTROL_FD, F_GETFD) < 0 || chdir(argv[1]) != 0) {
+	if (fcntl(AR_SHIM_FD, F_GETFD) < 0 || chdir(argv[1]) != 0) {
 		fprintf(stderr, "agent-shim: fd 3 or the folder %s is not there\n", argv[1]);
 		return EXIT_WRONG_USE;
 	}

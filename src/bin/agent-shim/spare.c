@@ -38,12 +38,12 @@ static void on_control(struct ar_shim *s, int arg)
 	struct msghdr m = {
 		.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)
 	};
-	ssize_t n = recvmsg(AR_CONTROL_FD, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	ssize_t n = recvmsg(AR_SHIM_FD, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 
 	(void)arg;
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
-	s->spare.is_taken = n == 1 && kind == AR_CONTROL_LAUNCH && !(m.msg_flags & MSG_CTRUNC);
+	s->spare.is_taken = n == 1 && kind == AR_SHIM_LAUNCH && !(m.msg_flags & MSG_CTRUNC);
 	s->spare.is_unwanted = !s->spare.is_taken;
 	if (s->spare.is_taken)
 		take_fds(&s->spare, &m);
@@ -104,7 +104,7 @@ bool ar_spare_wait(struct ar_shim *s, const char *folder)
 	while (!s->spare.is_taken && !s->spare.is_unwanted) {
 		struct ar_loop l = { .count = 0 };
 
-		ar_loop_watch(&l, AR_CONTROL_FD, POLLIN, on_control, 0);
+		ar_loop_watch(&l, AR_SHIM_FD, POLLIN, on_control, 0);
 		ar_loop_watch(&l, s->init.socket, POLLIN, on_init, 0);
 		ar_loop_watch(&l, s->signals, POLLIN, on_signals, 0);
 		ar_loop_run_once(&l, s);

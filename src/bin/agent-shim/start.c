@@ -37,7 +37,7 @@ static void become_init(const struct ar_shim *s, int socket, int plan, pid_t shi
 	if (getppid() != shim)
 		_exit(1);
 	for (int i = (int)s->init.given; i-- > 0;)
-		dup2(AR_CONTROL_FD + 1 + i, AR_INIT_PLAN_FD + 1 + i);
+		dup2(AR_SHIM_FD + 1 + i, AR_INIT_PLAN_FD + 1 + i);
 	dup2(socket, AR_INIT_FD);
 	dup2(plan, AR_INIT_PLAN_FD);
 	close_range(AR_INIT_PLAN_FD + 1 + s->init.given, ~0u, 0);
@@ -57,7 +57,7 @@ static void run_init(struct ar_shim *s, int theirs, int plan)
 	if (s->init.pid == 0)
 		become_init(s, theirs, plan, shim);
 	if (s->init.given > 0)
-		close_range(AR_CONTROL_FD + 1, AR_CONTROL_FD + s->init.given, 0);
+		close_range(AR_SHIM_FD + 1, AR_SHIM_FD + s->init.given, 0);
 }
 
 bool ar_start_init(struct ar_shim *s, const char *file, const char **ret_step)

@@ -16,7 +16,7 @@ struct ar_init_child {
 	pid_t pid; /* agent-init as we started it; 0: reaped */
 	int status; /* of waitpid(), once reaped */
 	int socket; /* -1: it has closed */
-	unsigned given; /* descriptors behind AR_CONTROL_FD that it gets; they are closed here then */
+	unsigned given; /* descriptors behind AR_SHIM_FD that it gets; they are closed here then */
 	pid_t first; /* the namespace's first process, seen from here */
 	int fds[AR_INIT_FD_COUNT]; /* as READY brought them; -1: not there. Streams and input take theirs */
 	bool is_ready;

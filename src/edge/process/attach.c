@@ -46,7 +46,7 @@ static void connect_to(struct ar_proc *p)
 		return;
 	}
 	p->connected_at = ar_proc_now();
-	ar_control_open(&p->control, fd);
+	ar_shim_control_open(&p->control, fd);
 	ar_proc_arm(p);
 }
 
@@ -61,7 +61,7 @@ void ar_proc_reconnect(struct ar_proc *p)
 	}
 	if (p->is_over)
 		return;
-	if (p->is_attached_told || p->is_launched || p->hello_by == 0)
+	if (p->is_attached_reported || p->is_launched || p->hello_by == 0)
 		ar_proc_follow(p);
 	connect_to(p);
 }
@@ -78,7 +78,7 @@ static bool find_folder(struct ar_proc *p, const struct ar_handle *h)
 	(void)utimensat(p->dir, AR_FOLDER_JOURNAL, NULL, AT_SYMLINK_NOFOLLOW);
 	p->folder = ar_str_dup(h->folder);
 	ar_folder_cgroups(p->dir, &a, &cgroups);
-	ar_proc_keep_cgroups(p, &cgroups);
+	ar_proc_copy_cgroups(p, &cgroups);
 	ar_arena_fini(&a);
 	return true;
 }

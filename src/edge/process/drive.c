@@ -29,7 +29,7 @@ void ar_proc_answer_all(struct ar_proc *p, enum ar_process_write how)
 }
 
 /* In the order they came: the first that has no answer yet holds back those behind it. */
-void ar_proc_tell_answers(struct ar_proc *p)
+void ar_proc_report_answers(struct ar_proc *p)
 {
 	while (p->owner && p->input_count > 0 && p->inputs[0].how) {
 		struct ar_input_due due = p->inputs[0];
@@ -54,7 +54,8 @@ static enum ar_process_write send_input(struct ar_proc *p, uint64_t number, stru
 		return AR_PROC_TOO_LARGE;
 	if (p->is_alone)
 		return AR_PROC_CLOSED;
-	if (p->input_count >= AR_PROC_INPUTS_MAX || !ar_control_input(&p->control, number, bytes, is_eof))
+	if (p->input_count >= AR_PROC_INPUTS_MAX ||
+	    !ar_shim_control_input(&p->control, number, bytes, is_eof))
 		return AR_PROC_BUSY;
 	return (enum ar_process_write)0;
 }
@@ -86,7 +87,7 @@ void ar_proc_end(struct ar_proc *p, struct ar_str by, struct ar_str reason, int6
 		grace_ms = p->all->grace_ms;
 	if (grace_ms > GRACE_MAX_MS)
 		grace_ms = GRACE_MAX_MS;
-	ar_control_end(&p->control, by, reason, grace_ms);
+	ar_shim_control_end(&p->control, by, reason, grace_ms);
 	force_at = ar_proc_now() + 2 * grace_ms * 1000 + FORCE_EXTRA_USEC;
 	if (!p->is_ending || force_at < p->force_at)
 		p->force_at = force_at;

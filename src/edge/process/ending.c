@@ -34,9 +34,9 @@ static const struct {
 	  "`agentctl sandbox check` says what this host can enforce" },
 };
 
-static void explain(const struct ar_told *t, char *out, size_t room)
+static void write_reason(const struct ar_journal_state *t, char *out, size_t room)
 {
-	char detail[AR_TOLD_TEXT_MAX + 64] = "";
+	char detail[AR_JOURNAL_STATE_TEXT_MAX + 64] = "";
 	size_t i = 0;
 
 	while (reasons[i].step[0] && !(ar_str_is(ar_str_from(t->step), reasons[i].step) &&
@@ -92,11 +92,11 @@ static void add_exit(struct ar_proc *p, struct ar_process_end *e, char *signal_t
 
 static void finish_lost(struct ar_proc *p)
 {
-	const struct ar_told *t = &p->told;
+	const struct ar_journal_state *t = &p->state;
 	struct ar_process_end e;
 	char signal_text[16];
 
-	ar_told_end(t, &e);
+	ar_journal_state_end(t, &e);
 	e.outcome = AR_PROC_SUPERVISOR_LOST;
 	e.duration_ms =
 		t->released_at && t->at > t->released_at ? (int64_t)((t->at - t->released_at) / 1000) : 0;
@@ -111,16 +111,16 @@ static void finish_lost(struct ar_proc *p)
 /* The shim writes that it lets go before it does: what is not on record did not happen, unless records may be missing. */
 static bool never_ran(const struct ar_proc *p)
 {
-	return !p->told.is_released && !p->told.is_broken && p->is_same_boot;
+	return !p->state.is_released && !p->state.is_broken && p->is_same_boot;
 }
 
 static void finish_unreleased(struct ar_proc *p)
 {
 	struct ar_process_end e;
 
-	ar_told_end(&p->told, &e);
+	ar_journal_state_end(&p->state, &e);
 	e.outcome = AR_PROC_NOT_STARTED;
-	e.step = p->told.is_applied ? AR_STR("barrier") : AR_STR("supervisor");
+	e.step = p->state.is_applied ? AR_STR("barrier") : AR_STR("supervisor");
 	e.message = AR_STR(
 		"its supervisor, agent-shim, ended before it was let go, nothing of it ran; run it again");
 	ar_proc_finish(p, &e);
@@ -128,14 +128,14 @@ static void finish_unreleased(struct ar_proc *p)
 
 /* ---- all ways ---- */
 
-static void finish_told(struct ar_proc *p)
+static void finish_recorded(struct ar_proc *p)
 {
 	struct ar_process_end e;
 	char message[MESSAGE_MAX];
 
-	ar_told_end(&p->told, &e);
-	if (p->told.has_failed) {
-		explain(&p->told, message, sizeof(message));
+	ar_journal_state_end(&p->state, &e);
+	if (p->state.has_failed) {
+		write_reason(&p->state, message, sizeof(message));
 		e.message = ar_str_from(message);
 	}
 	ar_proc_finish(p, &e);
@@ -154,8 +154,8 @@ void ar_proc_conclude(struct ar_proc *p)
 {
 	if (!ar_proc_is_settled(p))
 		return;
-	if (p->told.has_failed || p->told.has_exited)
-		finish_told(p);
+	if (p->state.has_failed || p->state.has_exited)
+		finish_recorded(p);
 	else if (p->trouble)
 		finish_trouble(p);
 	else if (!is_gone_for_good(p)) {
@@ -169,7 +169,7 @@ void ar_proc_conclude(struct ar_proc *p)
 
 static void kill_shim(struct ar_proc *p)
 {
-	int pid = ar_control_peer(&p->control), fd;
+	int pid = ar_shim_control_peer(&p->control), fd;
 
 	if (p->child) {
 		ar_tree_kill(p->child->fd);

@@ -35,18 +35,18 @@ static bool open_journal(struct ar_proc *p)
 }
 
 /* Tells every whole record; returns how many bytes they were. */
-static size_t tell_records(struct ar_proc *p, const char *bytes, size_t len)
+static size_t notify_records(struct ar_proc *p, const char *bytes, size_t len)
 {
 	struct ar_record r;
 	size_t at = 0, size;
 
-	while (p->owner && !p->told.is_sealed && !p->told.is_broken) {
-		size = ar_record_read(bytes + at, len - at, &r, &p->told.is_broken);
-		if (size == 0 || !ar_told_take(&p->told, &r, p->all->parser))
+	while (p->owner && !p->state.is_sealed && !p->state.is_broken) {
+		size = ar_record_read(bytes + at, len - at, &r, &p->state.is_broken);
+		if (size == 0 || !ar_journal_state_apply(&p->state, &r, p->all->parser))
 			break;
 		at += size;
 		p->offset += size;
-		ar_proc_tell(p, &r);
+		ar_proc_notify(p, &r);
 	}
 	return at;
 }
@@ -54,7 +54,7 @@ static size_t tell_records(struct ar_proc *p, const char *bytes, size_t len)
 /* It cannot be followed any further, so it must not go on unseen. */
 static void on_broken(struct ar_proc *p)
 {
-	ar_control_end(&p->control, AR_STR("policy"), AR_STR("its journal is damaged"), 0);
+	ar_shim_control_end(&p->control, AR_STR("policy"), AR_STR("its journal is damaged"), 0);
 	p->force_at = ar_proc_now() + BROKEN_USEC;
 	ar_proc_arm(p);
 }
@@ -62,27 +62,27 @@ static void on_broken(struct ar_proc *p)
 /* One piece; returns what it cost. */
 static size_t read_piece(struct ar_proc *p, size_t max)
 {
-	bool was_alone = p->is_alone, was_broken = p->told.is_broken;
+	bool was_alone = p->is_alone, was_broken = p->state.is_broken;
 	bool is_readable = !was_broken && open_journal(p);
 	ssize_t n = is_readable ? pread(p->journal, p->all->bytes, max, (off_t)p->offset) : 0;
-	size_t told = n > 0 ? tell_records(p, p->all->bytes, (size_t)n) : 0;
+	size_t count = n > 0 ? notify_records(p, p->all->bytes, (size_t)n) : 0;
 
 	if (!p->owner)
-		return told;
+		return count;
 	if (n < 0 && errno != EINTR)
-		p->told.is_broken = true;
-	if (p->told.is_sealed)
+		p->state.is_broken = true;
+	if (p->state.is_sealed)
 		ar_proc_conclude(p);
-	else if (p->told.is_broken && !was_broken && !was_alone)
+	else if (p->state.is_broken && !was_broken && !was_alone)
 		on_broken(p);
-	else if (told > 0)
+	else if (count > 0)
 		ar_proc_follow(p);
 	else if (was_alone) {
 		/* A record that is not whole: it might have said that it was let go. */
-		p->told.is_broken = p->told.is_broken || n > 0;
+		p->state.is_broken = p->state.is_broken || n > 0;
 		ar_proc_conclude(p);
 	}
-	return told;
+	return count;
 }
 
 void ar_processes_read(uv_idle_t *awake)

@@ -28,12 +28,12 @@ static void attach(struct ar_process_host *h, struct ar_process *owner, struct a
 	ar_proc_arm(p);
 }
 
-static void go(struct ar_process_host *h AR_UNUSED, struct ar_process *owner)
+static void start_command(struct ar_process_host *h AR_UNUSED, struct ar_process *owner)
 {
 	struct ar_proc *p = owner->host_state;
 
 	if (p)
-		ar_control_go(&p->control);
+		ar_shim_control_go(&p->control);
 }
 
 static void write_input(struct ar_process_host *h AR_UNUSED, struct ar_process *owner, uint64_t number,
@@ -49,25 +49,25 @@ static void resize(struct ar_process_host *h AR_UNUSED, struct ar_process *owner
 	struct ar_proc *p = owner->host_state;
 
 	if (p)
-		ar_control_resize(&p->control, rows, columns);
+		ar_shim_control_resize(&p->control, rows, columns);
 }
 
 static void send_signal(struct ar_process_host *h AR_UNUSED, struct ar_process *owner, struct ar_str name)
 {
 	struct ar_proc *p = owner->host_state;
 
-	if (p && ar_told_signal(name) > 0)
-		ar_control_signal(&p->control, name);
+	if (p && ar_journal_state_signal(name) > 0)
+		ar_shim_control_signal(&p->control, name);
 }
 
-static void end(struct ar_process_host *h AR_UNUSED, struct ar_process *owner, struct ar_str by,
-		struct ar_str reason, int64_t grace_ms)
+static void end_process(struct ar_process_host *h AR_UNUSED, struct ar_process *owner, struct ar_str by,
+			struct ar_str reason, int64_t grace_ms)
 {
 	if (owner->host_state)
 		ar_proc_end(owner->host_state, by, reason, grace_ms);
 }
 
-static void leave(struct ar_process_host *h AR_UNUSED, struct ar_process *owner)
+static void leave_process(struct ar_process_host *h AR_UNUSED, struct ar_process *owner)
 {
 	if (owner->host_state)
 		ar_proc_leave(owner->host_state);
@@ -127,12 +127,12 @@ static void close_host(struct ar_process_host *h)
 static const struct ar_process_host_vtable vtable = {
 	.launch = launch,
 	.attach = attach,
-	.go = go,
+	.go = start_command,
 	.write = write_input,
 	.resize = resize,
 	.signal = send_signal,
-	.end = end,
-	.leave = leave,
+	.end = end_process,
+	.leave = leave_process,
 	.forget = forget,
 	.close = close_host,
 };

@@ -131,7 +131,7 @@ static enum ar_status launch_spare(struct launching *l, const struct passed *pas
 
 	if (has_input)
 		fds[count++] = passed->fds[0];
-	for (size_t i = AR_CONTROL_FD + 1; i < passed->count; i++)
+	for (size_t i = AR_SHIM_FD + 1; i < passed->count; i++)
 		fds[count++] = passed->fds[i];
 	is_sent = ar_spare_launch(s, fds, count);
 	if (!is_sent)
@@ -143,14 +143,14 @@ static enum ar_status launch_spare(struct launching *l, const struct passed *pas
 
 static enum ar_status begin_shim(struct launching *l, int control, int input, int null)
 {
-	struct passed passed = { { input >= 0 ? input : null, null, null, control }, AR_CONTROL_FD + 1 };
+	struct passed passed = { { input >= 0 ? input : null, null, null, control }, AR_SHIM_FD + 1 };
 	enum ar_status rc;
 
 	if (!add_given(l, &passed))
 		rc = ar_fail(&l->err, AR_E_IO, "no descriptors for its supervisor: %s", strerror(errno));
 	else
 		rc = l->spare ? launch_spare(l, &passed, input >= 0) : spawn_shim(l, &passed);
-	for (size_t i = AR_CONTROL_FD + 1; i < passed.count; i++)
+	for (size_t i = AR_SHIM_FD + 1; i < passed.count; i++)
 		close(passed.fds[i]);
 	return rc;
 }
@@ -184,7 +184,7 @@ static enum ar_status start_shim(struct launching *l)
 	if (l->spare)
 		l->spare->control = -1;
 	fcntl(pair[0], F_SETFL, O_NONBLOCK);
-	ar_control_open(&l->p->control, pair[0]);
+	ar_shim_control_open(&l->p->control, pair[0]);
 	return AR_OK;
 }
 
@@ -228,7 +228,7 @@ static enum ar_status settle(struct launching *l)
 	/* How the input comes is between us and the shim. */
 	launch->plan->stdin_is_given = !ar_str_absent(l->spec->input);
 	launch->plan->keeps_stdin = l->spec->has_input && !l->spec->tty;
-	ar_proc_keep_cgroups(p, &launch->plan->cgroups);
+	ar_proc_copy_cgroups(p, &launch->plan->cgroups);
 	p->ready = (struct ar_process_ready){
 		.cwd = ar_arena_str(&p->kept, ar_str_from(launch->plan->cwd)),
 		.read_roots = ar_arena_str(&p->kept, launch->read_roots),

@@ -11,7 +11,7 @@ static struct ar_str name_of(const struct ar_proc *p)
 	return ar_str_from(strrchr(p->folder, '/') + 1);
 }
 
-void ar_proc_take_listener(struct ar_proc *p, int fd)
+void ar_proc_open_listener(struct ar_proc *p, int fd)
 {
 	if (fd < 0)
 		return;

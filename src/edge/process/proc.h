@@ -1,7 +1,8 @@
 /* One process as this host has it, and the host. Shared by the files of this module only.
  *
- * A process is begun (launch.c, attach.c), then its journal is followed (follow.c) and told (tell.c); it is over when the journal is sealed, or when
- * nobody is left who could write it (ending.c). What it is asked for goes out by shim_control.c (drive.c). life.c holds them together. */
+ * A process is begun (launch.c, attach.c), then its journal is read (follow.c) and its owner notified (notify.c); it
+ * is over when the journal is sealed, or when nobody is left who could write it (ending.c). Requests to it go out by
+ * shim_control.c (drive.c). proc.c holds the parts together. */
 #ifndef AR_PROCESS_PROC_H
 #define AR_PROCESS_PROC_H
 
@@ -12,7 +13,7 @@
 #include "list.h"
 #include "processes.h"
 #include "spare/spares.h"
-#include "told.h"
+#include "journal_state.h"
 
 #include <dirent.h>
 
@@ -62,7 +63,7 @@ struct ar_proc { /* owner: loop thread */
 	struct ar_list node, reading;
 	struct ar_processes *all;
 	struct ar_process *owner; /* NULL: it has had its end, or left */
-	struct ar_control control;
+	struct ar_shim_control control;
 	struct ar_shim_child *child; /* NULL: attached, or reaped */
 	uv_timer_t tick; /* at the earliest of the times below */
 	char *folder; /* NULL: none was made */
@@ -71,7 +72,7 @@ struct ar_proc { /* owner: loop thread */
 	enum ar_sandbox_profile profile;
 	int dir, journal; /* -1: none */
 	uint64_t offset; /* of the next record */
-	struct ar_told told;
+	struct ar_journal_state state;
 	struct ar_process_ready ready; /* until on_ready; its text is in `kept` */
 	struct ar_str guarantees;
 	struct ar_arena kept;
@@ -81,10 +82,10 @@ struct ar_proc { /* owner: loop thread */
 	size_t cgroup_count;
 	int first, command; /* pidfds, tree.h; -1: none */
 	pid_t command_pid;
-	bool is_launched, is_ready_told, is_attached_told;
+	bool is_launched, is_ready_reported, is_attached_reported;
 	bool is_alone; /* nobody writes its journal any more */
 	bool is_same_boot;
-	bool is_waiting_told; /* since the newest output */
+	bool is_waiting_reported; /* since the newest output */
 	bool is_over; /* its end is known: nothing of it is needed any more */
 	bool is_retired;
 	bool has_listener; /* somebody was given its socket */
@@ -100,7 +101,7 @@ struct ar_proc { /* owner: loop thread */
 	int retries, forced;
 };
 
-/* ---- life.c ---- */
+/* ---- proc.c ---- */
 
 /* A new one for the owner; ends by itself with `trouble` when that is set before the loop turns. */
 struct ar_proc *ar_proc_new(struct ar_processes *all, struct ar_process *owner);
@@ -125,7 +126,7 @@ void ar_proc_launch(struct ar_proc *p, const struct ar_process_spec *spec);
 void ar_proc_begin_attach(struct ar_proc *p);
 void ar_proc_retry(struct ar_proc *p); /* the connection went: reconnects, soon or later */
 void ar_proc_reconnect(struct ar_proc *p);
-void ar_proc_keep_cgroups(struct ar_proc *p, const struct ar_plan_paths *cgroups);
+void ar_proc_copy_cgroups(struct ar_proc *p, const struct ar_plan_paths *cgroups);
 
 /* ---- follow.c ---- */
 void ar_proc_follow(struct ar_proc *p); /* reads in the next turns */
@@ -133,14 +134,14 @@ void ar_proc_unfollow(struct ar_proc *p);
 void ar_processes_read(uv_idle_t *awake);
 
 /* ---- listener.c ---- */
-void ar_proc_take_listener(struct ar_proc *p, int fd); /* -1: there is none */
+void ar_proc_open_listener(struct ar_proc *p, int fd); /* -1: there is none */
 void ar_proc_drop_listener(struct ar_proc *p);
 
-/* ---- tell.c ---- */
+/* ---- notify.c ---- */
 void ar_proc_look(struct ar_proc *p); /* whether a silent terminal waits for input */
 
 /* One record, taken already. The owner may leave in it: look at p->owner afterwards. */
-void ar_proc_tell(struct ar_proc *p, const struct ar_record *r);
+void ar_proc_notify(struct ar_proc *p, const struct ar_record *r);
 
 /* ---- refusals.c ---- */
 void ar_proc_watch(struct ar_proc *p); /* its boundary is known */
@@ -158,7 +159,7 @@ void ar_proc_force(struct ar_proc *p);
 /* ---- drive.c ---- */
 void ar_proc_answer(struct ar_proc *p, uint64_t number, enum ar_process_write how);
 void ar_proc_answer_all(struct ar_proc *p, enum ar_process_write how);
-void ar_proc_tell_answers(struct ar_proc *p);
+void ar_proc_report_answers(struct ar_proc *p);
 void ar_proc_write(struct ar_proc *p, uint64_t number, struct ar_str bytes, bool is_eof);
 void ar_proc_end(struct ar_proc *p, struct ar_str by, struct ar_str reason, int64_t grace_ms);
 

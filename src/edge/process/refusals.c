@@ -27,10 +27,10 @@ static void on_settled(struct ar_audit_watcher *w)
 
 void ar_proc_watch(struct ar_proc *p)
 {
-	if (!p->all->audit || p->is_watched || p->told.session == 0 || !p->is_same_boot)
+	if (!p->all->audit || p->is_watched || p->state.session == 0 || !p->is_same_boot)
 		return;
-	p->watcher = (struct ar_audit_watcher){ .session = p->told.session,
-						.pid = p->told.first_pid,
+	p->watcher = (struct ar_audit_watcher){ .session = p->state.session,
+						.pid = p->state.first_pid,
 						.on_violation = on_violation,
 						.on_settled = on_settled };
 	p->is_watched = true;

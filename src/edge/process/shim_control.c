@@ -15,26 +15,26 @@
 #define PACKETS_AT_ONCE 16 /* in one turn of the loop */
 #define REASON_MAX 1024
 
-enum owed {
-	OWED_GO = 1 << 0,
-	OWED_RESIZE = 1 << 1,
-	OWED_SIGNAL = 1 << 2,
-	OWED_END = 1 << 3,
-	OWED_LOOKED = 1 << 4,
+enum pending {
+	PENDING_GO = 1 << 0,
+	PENDING_RESIZE = 1 << 1,
+	PENDING_SIGNAL = 1 << 2,
+	PENDING_END = 1 << 3,
+	PENDING_LOOKED = 1 << 4,
 };
 
 /* Lives until its handle is closed; `of` is gone before. */
 struct ar_connection {
 	uv_poll_t poll;
 	int fd;
-	struct ar_control *of;
+	struct ar_shim_control *of;
 };
 
 /* ---- out ---- */
 
 enum sent { SENT, LATER, NEVER };
 
-static enum sent send_packet(struct ar_control *c, char kind, struct ar_str head, struct ar_str bytes)
+static enum sent send_packet(struct ar_shim_control *c, char kind, struct ar_str head, struct ar_str bytes)
 {
 	struct iovec parts[] = { { &kind, 1 },
 				 { (void *)(uintptr_t)head.p, head.len },
@@ -46,25 +46,25 @@ static enum sent send_packet(struct ar_control *c, char kind, struct ar_str head
 	return errno == EAGAIN || errno == ENOBUFS || errno == EINTR ? LATER : NEVER;
 }
 
-static enum sent send_go(struct ar_control *c)
+static enum sent send_go(struct ar_shim_control *c)
 {
-	return send_packet(c, AR_CONTROL_GO, AR_STR_NONE, AR_STR_NONE);
+	return send_packet(c, AR_SHIM_GO, AR_STR_NONE, AR_STR_NONE);
 }
 
-static enum sent send_resize(struct ar_control *c)
+static enum sent send_resize(struct ar_shim_control *c)
 {
 	uint16_t size[2] = { c->rows, c->columns };
 
-	return send_packet(c, AR_CONTROL_RESIZE, (struct ar_str){ (const char *)size, sizeof(size) },
+	return send_packet(c, AR_SHIM_RESIZE, (struct ar_str){ (const char *)size, sizeof(size) },
 			   AR_STR_NONE);
 }
 
-static enum sent send_signals(struct ar_control *c)
+static enum sent send_signals(struct ar_shim_control *c)
 {
 	enum sent how = SENT;
 
 	while (c->signal_count > 0 && how == SENT) {
-		how = send_packet(c, AR_CONTROL_SIGNAL, ar_str_from(c->signals[0]), AR_STR_NONE);
+		how = send_packet(c, AR_SHIM_SIGNAL, ar_str_from(c->signals[0]), AR_STR_NONE);
 		if (how != SENT)
 			break;
 		c->signal_count--;
@@ -73,46 +73,46 @@ static enum sent send_signals(struct ar_control *c)
 	return how;
 }
 
-static enum sent send_end(struct ar_control *c)
+static enum sent send_end(struct ar_shim_control *c)
 {
-	return send_packet(c, AR_CONTROL_END, (struct ar_str){ c->end, c->end_len }, AR_STR_NONE);
+	return send_packet(c, AR_SHIM_END, (struct ar_str){ c->end, c->end_len }, AR_STR_NONE);
 }
 
-static enum sent send_looked(struct ar_control *c)
+static enum sent send_looked(struct ar_shim_control *c)
 {
-	return send_packet(c, AR_CONTROL_LOOKED, AR_STR_NONE, AR_STR_NONE);
+	return send_packet(c, AR_SHIM_LOOKED, AR_STR_NONE, AR_STR_NONE);
 }
 
 static const struct {
-	enum owed what;
-	enum sent (*send)(struct ar_control *c);
+	enum pending what;
+	enum sent (*send)(struct ar_shim_control *c);
 } debts[] = {
-	{ OWED_GO, send_go },	{ OWED_RESIZE, send_resize }, { OWED_SIGNAL, send_signals },
-	{ OWED_END, send_end }, { OWED_LOOKED, send_looked },
+	{ PENDING_GO, send_go },   { PENDING_RESIZE, send_resize }, { PENDING_SIGNAL, send_signals },
+	{ PENDING_END, send_end }, { PENDING_LOOKED, send_looked },
 };
 
 static void on_event(uv_poll_t *poll, int status, int events);
 
 /* What cannot be sent at all is left to the end of the connection, which the loop sees by itself. */
-static void flush(struct ar_control *c)
+static void flush(struct ar_shim_control *c)
 {
 	enum sent how = SENT;
 
 	for (size_t i = 0; c->now && how != LATER && i < AR_ARRAY_LEN(debts); i++) {
-		if (!(c->owed & debts[i].what))
+		if (!(c->pending & debts[i].what))
 			continue;
 		how = debts[i].send(c);
 		if (how != LATER)
-			c->owed &= ~(uint32_t)debts[i].what;
+			c->pending &= ~(uint32_t)debts[i].what;
 	}
 	if (c->now)
 		uv_poll_start(&c->now->poll, how == LATER ? UV_READABLE | UV_WRITABLE : UV_READABLE,
 			      on_event);
 }
 
-static void owe(struct ar_control *c, enum owed what)
+static void send_later(struct ar_shim_control *c, enum pending what)
 {
-	c->owed |= what;
+	c->pending |= what;
 	flush(c);
 }
 
@@ -124,9 +124,9 @@ struct packet {
 	int fd; /* that came along; -1: none */
 };
 
-static void on_hello(struct ar_control *c, const struct packet *p)
+static void on_hello(struct ar_shim_control *c, const struct packet *p)
 {
-	struct ar_control_hello hello;
+	struct ar_shim_hello hello;
 
 	if (p->len < sizeof(hello))
 		return;
@@ -134,31 +134,31 @@ static void on_hello(struct ar_control *c, const struct packet *p)
 	c->v->on_hello(c, &hello, p->fd < 0 ? -1 : fcntl(p->fd, F_DUPFD_CLOEXEC, 0));
 }
 
-static void on_poke(struct ar_control *c, const struct packet *p AR_UNUSED)
+static void on_poke(struct ar_shim_control *c, const struct packet *p AR_UNUSED)
 {
 	/* Before the reading: what is written after this is poked again. */
-	owe(c, OWED_LOOKED);
-	if (!(c->owed & OWED_LOOKED))
+	send_later(c, PENDING_LOOKED);
+	if (!(c->pending & PENDING_LOOKED))
 		c->v->on_growth(c);
 }
 
-static void on_taken(struct ar_control *c, const struct packet *p)
+static void on_input_result(struct ar_shim_control *c, const struct packet *p)
 {
-	struct ar_control_taken taken;
+	struct ar_shim_input_result result;
 
-	if (p->len < sizeof(taken))
+	if (p->len < sizeof(result))
 		return;
-	memcpy(&taken, p->bytes + 1, sizeof(taken));
-	c->v->on_taken(c, taken.number, (enum ar_control_verdict)taken.verdict);
+	memcpy(&result, p->bytes + 1, sizeof(result));
+	c->v->on_input_result(c, result.number, (enum ar_shim_input_status)result.status);
 }
 
 static const struct {
 	char kind;
-	void (*on)(struct ar_control *c, const struct packet *p);
+	void (*on)(struct ar_shim_control *c, const struct packet *p);
 } messages[] = {
-	{ AR_CONTROL_HELLO, on_hello },
-	{ AR_CONTROL_POKE, on_poke },
-	{ AR_CONTROL_TAKEN, on_taken },
+	{ AR_SHIM_HELLO, on_hello },
+	{ AR_SHIM_POKE, on_poke },
+	{ AR_SHIM_INPUT_RESULT, on_input_result },
 };
 
 /* As recv(). */
@@ -170,7 +170,7 @@ static ssize_t receive(int from, struct packet *ret)
 	return n;
 }
 
-static void take(struct ar_control *c, const struct packet *p)
+static void dispatch_packet(struct ar_shim_control *c, const struct packet *p)
 {
 	for (size_t i = 0; i < AR_ARRAY_LEN(messages); i++) {
 		if (messages[i].kind == p->bytes[0]) {
@@ -187,7 +187,7 @@ static void on_closed(uv_handle_t *handle)
 	ar_free(handle->data);
 }
 
-static void hang_up(struct ar_control *c)
+static void hang_up(struct ar_shim_control *c)
 {
 	struct ar_connection *now = c->now;
 
@@ -202,19 +202,19 @@ static void hang_up(struct ar_control *c)
 static void on_event(uv_poll_t *poll, int status, int events)
 {
 	struct ar_connection *k = poll->data;
-	struct ar_control *c = k->of;
-	bool owed_look = (c->owed & OWED_LOOKED) != 0;
+	struct ar_shim_control *c = k->of;
+	bool owed_look = (c->pending & PENDING_LOOKED) != 0;
 	struct packet packet;
 	ssize_t n = 1;
 
 	if (events & UV_WRITABLE)
 		flush(c);
-	if (owed_look && !(c->owed & OWED_LOOKED))
+	if (owed_look && !(c->pending & PENDING_LOOKED))
 		c->v->on_growth(c);
 	for (int i = 0; k->of && n > 0 && i < PACKETS_AT_ONCE; i++) {
 		n = receive(k->fd, &packet);
 		if (n > 0)
-			take(c, &packet);
+			dispatch_packet(c, &packet);
 	}
 	if (!k->of || (n < 0 && (errno == EAGAIN || errno == EINTR) && status == 0) || n > 0)
 		return;
@@ -224,7 +224,7 @@ static void on_event(uv_poll_t *poll, int status, int events)
 
 /* ---- what is asked for ---- */
 
-void ar_control_open(struct ar_control *c, int fd)
+void ar_shim_control_open(struct ar_shim_control *c, int fd)
 {
 	struct ar_connection *k = ar_new0(sizeof(*k));
 
@@ -234,17 +234,17 @@ void ar_control_open(struct ar_control *c, int fd)
 	k->poll.data = k;
 	AR_ASSERT(uv_poll_init(c->loop, &k->poll, fd) == 0);
 	c->now = k;
-	c->owed |= (c->wants_go ? OWED_GO : 0u) | (c->end_len > 0 ? OWED_END : 0u);
+	c->pending |= (c->wants_go ? PENDING_GO : 0u) | (c->end_len > 0 ? PENDING_END : 0u);
 	flush(c);
 }
 
-void ar_control_close(struct ar_control *c)
+void ar_shim_control_close(struct ar_shim_control *c)
 {
 	hang_up(c);
-	c->owed = 0;
+	c->pending = 0;
 }
 
-int ar_control_peer(const struct ar_control *c)
+int ar_shim_control_peer(const struct ar_shim_control *c)
 {
 	struct ucred peer = { 0 };
 	socklen_t len = sizeof(peer);
@@ -254,20 +254,20 @@ int ar_control_peer(const struct ar_control *c)
 	return peer.pid;
 }
 
-void ar_control_go(struct ar_control *c)
+void ar_shim_control_go(struct ar_shim_control *c)
 {
 	c->wants_go = true;
-	owe(c, OWED_GO);
+	send_later(c, PENDING_GO);
 }
 
-void ar_control_resize(struct ar_control *c, uint16_t rows, uint16_t columns)
+void ar_shim_control_resize(struct ar_shim_control *c, uint16_t rows, uint16_t columns)
 {
 	c->rows = rows;
 	c->columns = columns;
-	owe(c, OWED_RESIZE);
+	send_later(c, PENDING_RESIZE);
 }
 
-void ar_control_signal(struct ar_control *c, struct ar_str name)
+void ar_shim_control_signal(struct ar_shim_control *c, struct ar_str name)
 {
 	struct ar_buf json = { .cap = sizeof(c->signals[0]) - 1 };
 	struct ar_jw w = ar_jw(&json);
@@ -277,15 +277,15 @@ void ar_control_signal(struct ar_control *c, struct ar_str name)
 	ar_jw_mstr(&w, "by", AR_STR("user"));
 	ar_jw_mstr(&w, "reason", AR_STR("asked for"));
 	ar_jw_close(&w);
-	if (!json.failed && c->signal_count < AR_CONTROL_SIGNALS_MAX) {
+	if (!json.failed && c->signal_count < AR_SHIM_CONTROL_SIGNALS_MAX) {
 		memcpy(c->signals[c->signal_count], json.p, json.len);
 		c->signals[c->signal_count++][json.len] = '\0';
 	}
 	ar_buf_fini(&json);
-	owe(c, OWED_SIGNAL);
+	send_later(c, PENDING_SIGNAL);
 }
 
-void ar_control_end(struct ar_control *c, struct ar_str by, struct ar_str reason, int64_t grace_ms)
+void ar_shim_control_end(struct ar_shim_control *c, struct ar_str by, struct ar_str reason, int64_t grace_ms)
 {
 	struct ar_buf json = { .cap = sizeof(c->end) };
 	struct ar_jw w = ar_jw(&json);
@@ -298,25 +298,25 @@ void ar_control_end(struct ar_control *c, struct ar_str by, struct ar_str reason
 	/* Its escapes made it too long: the reason is what can be done without. */
 	if (json.failed && reason.len > 0) {
 		ar_buf_fini(&json);
-		ar_control_end(c, by, AR_STR(""), grace_ms);
+		ar_shim_control_end(c, by, AR_STR(""), grace_ms);
 		return;
 	}
 	memcpy(c->end, json.p, json.len);
 	c->end_len = json.len;
 	ar_buf_fini(&json);
-	owe(c, OWED_END);
+	send_later(c, PENDING_END);
 }
 
-bool ar_control_input(struct ar_control *c, uint64_t number, struct ar_str bytes, bool is_eof)
+bool ar_shim_control_input(struct ar_shim_control *c, uint64_t number, struct ar_str bytes, bool is_eof)
 {
-	struct ar_control_input head;
+	struct ar_shim_input head;
 
 	memset(&head, 0, sizeof(head));
 	head.number = number;
 	head.is_eof = is_eof;
 	/* Not before what was asked for earlier. */
-	if (!c->now || (c->owed & ~(uint32_t)OWED_LOOKED))
+	if (!c->now || (c->pending & ~(uint32_t)PENDING_LOOKED))
 		return false;
-	return send_packet(c, AR_CONTROL_INPUT, (struct ar_str){ (const char *)&head, sizeof(head) },
-			   bytes) == SENT;
+	return send_packet(c, AR_SHIM_INPUT, (struct ar_str){ (const char *)&head, sizeof(head) }, bytes) ==
+	       SENT;
 }

@@ -24,8 +24,8 @@ static int listen_in(const struct journal_file *j)
 
 static int greet(int listener, int passed)
 {
-	char bytes[1 + sizeof(struct ar_control_hello)] = { AR_CONTROL_HELLO };
-	struct ar_control_hello hello = { .protocol = AR_CONTROL_PROTOCOL, .is_released = 1, .inputs = 5 };
+	char bytes[1 + sizeof(struct ar_shim_hello)] = { AR_SHIM_HELLO };
+	struct ar_shim_hello hello = { .protocol = AR_SHIM_PROTOCOL, .is_released = 1, .inputs = 5 };
 	union {
 		struct cmsghdr align;
 		char bytes[CMSG_SPACE(sizeof(int))];

@@ -314,7 +314,7 @@ struct ar_spare *ar_spares_take(struct ar_processes *host, const struct ar_proce
 
 bool ar_spare_launch(struct ar_spare *s, const int *fds, size_t count)
 {
-	char kind = AR_CONTROL_LAUNCH;
+	char kind = AR_SHIM_LAUNCH;
 	union {
 		struct cmsghdr head;
 		char bytes[CMSG_SPACE((AR_PLAN_GIVEN_MAX + 1) * sizeof(int))];

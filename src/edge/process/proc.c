@@ -67,7 +67,7 @@ static void make_spare(struct ar_proc *p)
 	ar_spares_make(p->all, &like);
 }
 
-static void retire(struct ar_proc *p)
+static void retire_process(struct ar_proc *p)
 {
 	if (p->is_retired)
 		return;
@@ -75,16 +75,16 @@ static void retire(struct ar_proc *p)
 	ar_proc_unfollow(p);
 	ar_proc_drop_listener(p);
 	ar_proc_unwatch(p);
-	ar_control_close(&p->control);
+	ar_shim_control_close(&p->control);
 	if (p->child)
 		p->child->of = NULL;
 	p->child = NULL;
 	if (p->is_over)
 		release_cgroups(p);
 	/* Nobody knows its handle, so nobody else would remove it. */
-	if (p->is_over && p->is_launched && !p->is_ready_told && p->folder)
+	if (p->is_over && p->is_launched && !p->is_ready_reported && p->folder)
 		ar_folder_remove(ar_str_from(p->folder));
-	if (p->is_over && p->is_launched && p->is_ready_told)
+	if (p->is_over && p->is_launched && p->is_ready_reported)
 		make_spare(p);
 	close_fd(&p->journal);
 	close_fd(&p->dir);
@@ -99,7 +99,7 @@ void ar_proc_leave(struct ar_proc *p)
 	if (p->owner)
 		p->owner->host_state = NULL;
 	p->owner = NULL;
-	retire(p);
+	retire_process(p);
 }
 
 void ar_proc_finish(struct ar_proc *p, const struct ar_process_end *e)
@@ -109,14 +109,14 @@ void ar_proc_finish(struct ar_proc *p, const struct ar_process_end *e)
 	ar_proc_unfollow(p);
 	ar_proc_unwatch(p);
 	ar_proc_answer_all(p, AR_PROC_CLOSED);
-	ar_proc_tell_answers(p);
+	ar_proc_report_answers(p);
 	if (p->is_retired || !p->owner)
 		return;
 	p->owner = NULL;
 	p->is_over = true;
 	p->begin_at = p->retry_at = p->hello_by = p->force_at = p->conclude_at = p->look_at = 0;
 	p->retire_at = ar_proc_now() + RETIRE_USEC;
-	if (!p->child && !ar_control_is_up(&p->control))
+	if (!p->child && !ar_shim_control_is_up(&p->control))
 		p->retire_at = 1;
 	owner->host_state = NULL;
 	owner->v->on_end(owner, e);
@@ -126,19 +126,19 @@ void ar_proc_finish(struct ar_proc *p, const struct ar_process_end *e)
 void ar_proc_alone(struct ar_proc *p)
 {
 	if (p->is_over) {
-		retire(p);
+		retire_process(p);
 		return;
 	}
 	p->is_alone = true;
 	p->retry_at = p->hello_by = p->force_at = 0;
-	ar_control_close(&p->control);
+	ar_shim_control_close(&p->control);
 	ar_proc_answer_all(p, AR_PROC_CLOSED);
 	ar_proc_follow(p);
 }
 
 /* ---- its times ---- */
 
-static void begin(struct ar_proc *p)
+static void begin_process(struct ar_proc *p)
 {
 	if (p->trouble)
 		ar_proc_conclude(p);
@@ -150,14 +150,14 @@ static const struct {
 	size_t at;
 	void (*act)(struct ar_proc *p);
 } times[] = {
-	{ offsetof(struct ar_proc, answer_at), ar_proc_tell_answers },
-	{ offsetof(struct ar_proc, begin_at), begin },
+	{ offsetof(struct ar_proc, answer_at), ar_proc_report_answers },
+	{ offsetof(struct ar_proc, begin_at), begin_process },
 	{ offsetof(struct ar_proc, hello_by), ar_proc_follow },
 	{ offsetof(struct ar_proc, retry_at), ar_proc_reconnect },
 	{ offsetof(struct ar_proc, force_at), ar_proc_force },
 	{ offsetof(struct ar_proc, conclude_at), ar_proc_conclude },
 	{ offsetof(struct ar_proc, look_at), ar_proc_look },
-	{ offsetof(struct ar_proc, retire_at), retire },
+	{ offsetof(struct ar_proc, retire_at), retire_process },
 };
 
 static ar_usec *time_of(struct ar_proc *p, size_t i)
@@ -216,7 +216,7 @@ void ar_proc_fail(struct ar_proc *p, enum ar_process_outcome outcome, const char
 	ar_proc_arm(p);
 }
 
-void ar_proc_keep_cgroups(struct ar_proc *p, const struct ar_plan_paths *cgroups)
+void ar_proc_copy_cgroups(struct ar_proc *p, const struct ar_plan_paths *cgroups)
 {
 	for (size_t i = 0; i < cgroups->count && p->cgroup_count < AR_FOLDER_CGROUPS_MAX; i++)
 		p->cgroups[p->cgroup_count++] = ar_str_dup(ar_str_from(cgroups->at[i]));
@@ -224,49 +224,49 @@ void ar_proc_keep_cgroups(struct ar_proc *p, const struct ar_plan_paths *cgroups
 
 /* ---- what its shim says ---- */
 
-static struct ar_proc *proc_of(struct ar_control *c)
+static struct ar_proc *proc_of(struct ar_shim_control *c)
 {
 	return AR_CONTAINER_OF(c, struct ar_proc, control);
 }
 
-static void on_hello(struct ar_control *c, const struct ar_control_hello *h, int listener)
+static void on_hello(struct ar_shim_control *c, const struct ar_shim_hello *h, int listener)
 {
 	struct ar_proc *p = proc_of(c);
 
-	ar_proc_take_listener(p, listener);
+	ar_proc_open_listener(p, listener);
 	p->hello_by = 0;
 	if (p->is_over)
 		return;
-	if (!p->is_launched && !p->is_attached_told) {
-		p->is_attached_told = true;
+	if (!p->is_launched && !p->is_attached_reported) {
+		p->is_attached_reported = true;
 		p->owner->v->on_attached(p->owner, h->inputs);
 	}
 	if (p->owner)
 		ar_proc_follow(p);
 }
 
-static void on_growth(struct ar_control *c)
+static void on_growth(struct ar_shim_control *c)
 {
 	if (!proc_of(c)->is_over)
 		ar_proc_follow(proc_of(c));
 }
 
-static void on_taken(struct ar_control *c, uint64_t number, enum ar_control_verdict verdict)
+static void on_input_result(struct ar_shim_control *c, uint64_t number, enum ar_shim_input_status status)
 {
-	static const enum ar_process_write answers[] = { [AR_TAKEN_OK] = AR_PROC_TOOK,
-							 [AR_TAKEN_BEFORE] = AR_PROC_TOOK,
-							 [AR_TAKEN_BUSY] = AR_PROC_BUSY,
-							 [AR_TAKEN_CLOSED] = AR_PROC_CLOSED };
+	static const enum ar_process_write answers[] = { [AR_SHIM_INPUT_OK] = AR_PROC_TOOK,
+							 [AR_SHIM_INPUT_REPEATED] = AR_PROC_TOOK,
+							 [AR_SHIM_INPUT_BUSY] = AR_PROC_BUSY,
+							 [AR_SHIM_INPUT_CLOSED] = AR_PROC_CLOSED };
 
-	if (verdict < AR_TAKEN_OK || verdict > AR_TAKEN_CLOSED)
+	if (status < AR_SHIM_INPUT_OK || status > AR_SHIM_INPUT_CLOSED)
 		return;
-	ar_proc_answer(proc_of(c), number, answers[verdict]);
-	ar_proc_tell_answers(proc_of(c));
+	ar_proc_answer(proc_of(c), number, answers[status]);
+	ar_proc_report_answers(proc_of(c));
 }
 
 /* The shim is gone, or is going, or has dropped us: its lock tells. What was not answered may or may not have been taken; its number makes a second
  * try harmless. */
-static void on_down(struct ar_control *c)
+static void on_down(struct ar_shim_control *c)
 {
 	struct ar_proc *p = proc_of(c);
 
@@ -274,7 +274,7 @@ static void on_down(struct ar_control *c)
 	ar_proc_retry(p);
 }
 
-static const struct ar_control_vtable control_vtable = { on_hello, on_growth, on_taken, on_down };
+static const struct ar_shim_control_vtable control_vtable = { on_hello, on_growth, on_input_result, on_down };
 
 struct ar_proc *ar_proc_new(struct ar_processes *all, struct ar_process *owner)
 {

@@ -1,5 +1,5 @@
-/* See told.h. */
-#include "told.h"
+/* See journal_state.h. */
+#include "journal_state.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 
 #define SIGNALS 65
 
-static void keep(char *to, size_t room, struct ar_json v)
+static void copy_text(char *to, size_t room, struct ar_json v)
 {
 	struct ar_str s = AR_STR("");
 
@@ -17,7 +17,7 @@ static void keep(char *to, size_t room, struct ar_json v)
 	to[s.len] = '\0';
 }
 
-#define KEEP(member, json) keep(member, sizeof(member), json)
+#define KEEP(member, json) copy_text(member, sizeof(member), json)
 
 /* Absent, of another kind or negative: 0. */
 static int64_t count_of(struct ar_json object, const char *name)
@@ -40,7 +40,7 @@ static enum ar_record_stream stream_of(struct ar_json v)
 	return AR_STREAM_NONE;
 }
 
-int ar_told_signal(struct ar_str name)
+int ar_journal_state_signal(struct ar_str name)
 {
 	if (ar_str_starts(name, AR_STR("SIG")))
 		name = ar_str_sub(name, 3, name.len);
@@ -55,13 +55,13 @@ int ar_told_signal(struct ar_str name)
 
 /* ---- one record ---- */
 
-static bool take_spawned(struct ar_told *t, struct ar_json j)
+static bool read_spawned(struct ar_journal_state *t, struct ar_json j)
 {
 	t->shim_pid = count_of(j, "shimPid");
 	return true;
 }
 
-static bool take_applied(struct ar_told *t, struct ar_json j)
+static bool read_applied(struct ar_journal_state *t, struct ar_json j)
 {
 	struct ar_str name;
 
@@ -73,39 +73,39 @@ static bool take_applied(struct ar_told *t, struct ar_json j)
 	return true;
 }
 
-static bool take_released(struct ar_told *t, struct ar_json j AR_UNUSED)
+static bool read_released(struct ar_journal_state *t, struct ar_json j AR_UNUSED)
 {
 	t->is_released = true;
 	t->released_at = t->at;
 	return true;
 }
 
-static bool take_started(struct ar_told *t, struct ar_json j)
+static bool read_started(struct ar_journal_state *t, struct ar_json j)
 {
 	t->command_pid = count_of(j, "pid");
 	return true;
 }
 
-static bool take_written(struct ar_told *t, struct ar_json j)
+static bool read_written(struct ar_journal_state *t, struct ar_json j)
 {
 	t->number = (uint64_t)count_of(j, "number");
 	return t->number > 0;
 }
 
 /* The newest counts: the signal that ended it is the last one. */
-static bool take_signalled(struct ar_told *t, struct ar_json j)
+static bool read_signalled(struct ar_journal_state *t, struct ar_json j)
 {
 	KEEP(t->reason, ar_json_get(j, "reason"));
 	return true;
 }
 
-static bool take_limit(struct ar_told *t, struct ar_json j)
+static bool read_limit(struct ar_journal_state *t, struct ar_json j)
 {
 	KEEP(t->limit, ar_json_get(j, "kind"));
 	return t->limit[0] != '\0';
 }
 
-static bool take_truncated(struct ar_told *t, struct ar_json j)
+static bool read_truncated(struct ar_journal_state *t, struct ar_json j)
 {
 	enum ar_record_stream stream = stream_of(ar_json_get(j, "stream"));
 	int64_t from = count_of(j, "from"), to = count_of(j, "to");
@@ -116,7 +116,7 @@ static bool take_truncated(struct ar_told *t, struct ar_json j)
 	return true;
 }
 
-static bool take_failed(struct ar_told *t, struct ar_json j)
+static bool read_failed(struct ar_journal_state *t, struct ar_json j)
 {
 	t->has_failed = true;
 	t->end_seq = t->seq;
@@ -126,7 +126,7 @@ static bool take_failed(struct ar_told *t, struct ar_json j)
 	return true;
 }
 
-static bool take_exit(struct ar_told *t, struct ar_json j)
+static bool read_exit(struct ar_journal_state *t, struct ar_json j)
 {
 	int64_t code = count_of(j, "code"), number = count_of(j, "signal");
 
@@ -135,7 +135,7 @@ static bool take_exit(struct ar_told *t, struct ar_json j)
 	if (number > 0 && number < SIGNALS && sigabbrev_np((int)number))
 		snprintf(t->signal, sizeof(t->signal), "SIG%s", sigabbrev_np((int)number));
 	if (t->signal[0] != '\0')
-		code = 128 + ar_told_signal(ar_str_from(t->signal));
+		code = 128 + ar_journal_state_signal(ar_str_from(t->signal));
 	else if (ar_json_type(ar_json_get(j, "code")) != AR_JSON_INT || code > 255)
 		return false;
 	t->exit_code = (int)code;
@@ -145,13 +145,13 @@ static bool take_exit(struct ar_told *t, struct ar_json j)
 	return true;
 }
 
-static bool take_leftovers(struct ar_told *t, struct ar_json j)
+static bool read_leftovers(struct ar_journal_state *t, struct ar_json j)
 {
 	t->leftovers = (uint64_t)count_of(j, "count");
 	return true;
 }
 
-static bool take_output_end(struct ar_told *t, struct ar_json j)
+static bool read_output_end(struct ar_journal_state *t, struct ar_json j)
 {
 	t->bytes[AR_STREAM_STDOUT] = (uint64_t)count_of(j, "stdout");
 	t->bytes[AR_STREAM_STDERR] = (uint64_t)count_of(j, "stderr");
@@ -159,32 +159,32 @@ static bool take_output_end(struct ar_told *t, struct ar_json j)
 	return true;
 }
 
-static bool take_nothing(struct ar_told *t AR_UNUSED, struct ar_json j AR_UNUSED)
+static bool read_nothing(struct ar_journal_state *t AR_UNUSED, struct ar_json j AR_UNUSED)
 {
 	return true;
 }
 
 /* Records with an object in them; the three others are below. */
-static bool (*const takes[AR_RECORD_TYPE_COUNT])(struct ar_told *t, struct ar_json j) = {
-	[AR_RECORD_SPAWNED] = take_spawned,	  [AR_RECORD_APPLIED] = take_applied,
-	[AR_RECORD_STARTED] = take_started,	  [AR_RECORD_INPUT_ACCEPTED] = take_nothing,
-	[AR_RECORD_INPUT_WRITTEN] = take_written, [AR_RECORD_RESIZED] = take_nothing,
-	[AR_RECORD_SIGNALLED] = take_signalled,	  [AR_RECORD_VIOLATION] = take_nothing,
-	[AR_RECORD_LIMIT] = take_limit,		  [AR_RECORD_TRUNCATED] = take_truncated,
-	[AR_RECORD_SPAWN_FAILED] = take_failed,	  [AR_RECORD_EXIT] = take_exit,
-	[AR_RECORD_LEFTOVERS] = take_leftovers,	  [AR_RECORD_OUTPUT_END] = take_output_end,
+static bool (*const readers[AR_RECORD_TYPE_COUNT])(struct ar_journal_state *t, struct ar_json j) = {
+	[AR_RECORD_SPAWNED] = read_spawned,	  [AR_RECORD_APPLIED] = read_applied,
+	[AR_RECORD_STARTED] = read_started,	  [AR_RECORD_INPUT_ACCEPTED] = read_nothing,
+	[AR_RECORD_INPUT_WRITTEN] = read_written, [AR_RECORD_RESIZED] = read_nothing,
+	[AR_RECORD_SIGNALLED] = read_signalled,	  [AR_RECORD_VIOLATION] = read_nothing,
+	[AR_RECORD_LIMIT] = read_limit,		  [AR_RECORD_TRUNCATED] = read_truncated,
+	[AR_RECORD_SPAWN_FAILED] = read_failed,	  [AR_RECORD_EXIT] = read_exit,
+	[AR_RECORD_LEFTOVERS] = read_leftovers,	  [AR_RECORD_OUTPUT_END] = read_output_end,
 };
 
-static bool take_object(struct ar_told *t, const struct ar_record *r, struct ar_json_parser *parser)
+static bool read_object(struct ar_journal_state *t, const struct ar_record *r, struct ar_json_parser *parser)
 {
 	struct ar_json j;
 
-	return takes[r->head.type] &&
+	return readers[r->head.type] &&
 	       ar_json_parse(parser, (struct ar_str){ r->payload, r->head.len }, &j, NULL) == AR_OK &&
-	       ar_json_type(j) == AR_JSON_OBJECT && takes[r->head.type](t, j);
+	       ar_json_type(j) == AR_JSON_OBJECT && readers[r->head.type](t, j);
 }
 
-static bool take_output(struct ar_told *t, const struct ar_record *r)
+static bool read_output(struct ar_journal_state *t, const struct ar_record *r)
 {
 	if (r->head.stream < AR_STREAM_STDOUT || r->head.stream > AR_STREAM_TTY)
 		return false;
@@ -192,18 +192,19 @@ static bool take_output(struct ar_told *t, const struct ar_record *r)
 	return true;
 }
 
-static bool take(struct ar_told *t, const struct ar_record *r, struct ar_json_parser *parser)
+static bool apply_record(struct ar_journal_state *t, const struct ar_record *r, struct ar_json_parser *parser)
 {
 	if (r->head.type == AR_RECORD_OUTPUT)
-		return take_output(t, r);
+		return read_output(t, r);
 	if (r->head.type == AR_RECORD_RELEASED)
-		return take_released(t, (struct ar_json){ 0 });
+		return read_released(t, (struct ar_json){ 0 });
 	if (r->head.type == AR_RECORD_SEALED)
 		return t->is_sealed = true;
-	return take_object(t, r, parser);
+	return read_object(t, r, parser);
 }
 
-bool ar_told_take(struct ar_told *t, const struct ar_record *r, struct ar_json_parser *parser)
+bool ar_journal_state_apply(struct ar_journal_state *t, const struct ar_record *r,
+			    struct ar_json_parser *parser)
 {
 	uint64_t before = t->seq;
 
@@ -214,7 +215,7 @@ bool ar_told_take(struct ar_told *t, const struct ar_record *r, struct ar_json_p
 	}
 	t->seq = r->head.seq;
 	t->at = r->head.at;
-	if (take(t, r, parser))
+	if (apply_record(t, r, parser))
 		return true;
 	t->seq = before;
 	t->is_broken = true;
@@ -223,7 +224,7 @@ bool ar_told_take(struct ar_told *t, const struct ar_record *r, struct ar_json_p
 
 /* ---- how it ended ---- */
 
-static enum ar_process_outcome outcome_of(const struct ar_told *t)
+static enum ar_process_outcome outcome_of(const struct ar_journal_state *t)
 {
 	static const struct {
 		const char *by;
@@ -244,12 +245,12 @@ static enum ar_process_outcome outcome_of(const struct ar_told *t)
 	return AR_PROC_EXITED;
 }
 
-static struct ar_str filled(const char *text)
+static struct ar_str text_if_set(const char *text)
 {
 	return text[0] ? ar_str_from(text) : AR_STR_NONE;
 }
 
-void ar_told_end(const struct ar_told *t, struct ar_process_end *ret)
+void ar_journal_state_end(const struct ar_journal_state *t, struct ar_process_end *ret)
 {
 	enum ar_process_outcome outcome = outcome_of(t);
 
@@ -265,14 +266,14 @@ void ar_told_end(const struct ar_told *t, struct ar_process_end *ret)
 	};
 	if (ret->exit_is_known) {
 		ret->exit_code = t->exit_code;
-		ret->signal = filled(t->signal);
+		ret->signal = text_if_set(t->signal);
 	}
 	if (outcome == AR_PROC_ENDED) {
-		ret->by = filled(t->by);
-		ret->reason = filled(t->reason);
+		ret->by = text_if_set(t->by);
+		ret->reason = text_if_set(t->reason);
 	}
 	if (outcome == AR_PROC_LIMIT_HIT)
-		ret->message = filled(t->limit);
+		ret->message = text_if_set(t->limit);
 	if (outcome == AR_PROC_NOT_STARTED)
-		ret->step = filled(t->step);
+		ret->step = text_if_set(t->step);
 }

@@ -1,21 +1,21 @@
-/* What a journal has told so far about its process, record by record, and how it ended by that. Pure: no file, no callback, no clock. Nothing in a
- * record is believed beyond its bounds; one that contradicts the form is the end of what is known. */
-#ifndef AR_PROCESS_TOLD_H
-#define AR_PROCESS_TOLD_H
+/* The state of a process as its journal describes it: the fold of the records read so far. Pure: no file, no
+ * callback, no clock. Every value of a record is checked; a record that breaks the format ends the fold. */
+#ifndef AR_PROCESS_JOURNAL_STATE_H
+#define AR_PROCESS_JOURNAL_STATE_H
 
 #include "journal.h"
 #include "json.h"
 #include "process.h"
 
-#define AR_TOLD_TEXT_MAX 1024
+#define AR_JOURNAL_STATE_TEXT_MAX 1024
 
-struct ar_told {
+struct ar_journal_state {
 	uint64_t seq; /* of the newest record */
 	bool is_applied, is_released, has_failed, has_exited, is_sealed;
 	bool has_tty;
 	bool is_broken; /* nothing after the newest record can be known */
 	uint64_t released_at, at; /* wall time, microseconds */
-	int64_t shim_pid, first_pid; /* seen from outside; 0: not told */
+	int64_t shim_pid, first_pid; /* seen from outside; 0: not recorded */
 	int64_t command_pid; /* seen from inside */
 	uint32_t session; /* of the kernel's audit; 0: none */
 	uint64_t number; /* of the newest INPUT_WRITTEN */
@@ -26,19 +26,20 @@ struct ar_told {
 	int exit_code;
 	int64_t error; /* errno of has_failed */
 	char signal[16], by[32], limit[32], step[64];
-	char reason[AR_TOLD_TEXT_MAX + 1], message[AR_TOLD_TEXT_MAX + 1];
+	char reason[AR_JOURNAL_STATE_TEXT_MAX + 1], message[AR_JOURNAL_STATE_TEXT_MAX + 1];
 };
 
 AR_BEGIN_DECLS
 
-/* Takes the next record. False: it is broken, and so is everything from it on. */
-bool ar_told_take(struct ar_told *t, const struct ar_record *r, struct ar_json_parser *parser);
+/* Applies the next record. False: it is broken, and so is everything after it. */
+bool ar_journal_state_apply(struct ar_journal_state *t, const struct ar_record *r,
+			    struct ar_json_parser *parser);
 
 /* How it ended, when has_failed or has_exited; borrowed from `t`. */
-void ar_told_end(const struct ar_told *t, struct ar_process_end *ret);
+void ar_journal_state_end(const struct ar_journal_state *t, struct ar_process_end *ret);
 
 /* 1..64, or 0: no signal has this name. */
-int ar_told_signal(struct ar_str name);
+int ar_journal_state_signal(struct ar_str name);
 
 AR_END_DECLS
 
