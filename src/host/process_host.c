@@ -115,13 +115,14 @@ static enum ar_status open_gate(uv_loop_t *loop, const struct ar_config *c, stru
 /* ---- the host ---- */
 
 /* Audit is root's. Without it there is less evidence, not less of a boundary. */
-static struct ar_audit *open_audit(uv_loop_t *loop, const struct ar_config *c, struct ar_sandbox *sandbox)
+static struct ar_audit_reader *open_audit(uv_loop_t *loop, const struct ar_config *c,
+					  struct ar_sandbox *sandbox)
 {
 	struct ar_arena a = { 0 };
 	const struct ar_audit_options o = { .program = ar_sandbox_helper(sandbox, "agent-audit", &a).p,
 					    .uid_first = (uint32_t)c->sandbox.uid_first,
 					    .uid_last = (uint32_t)c->sandbox.uid_last };
-	struct ar_audit *audit = NULL;
+	struct ar_audit_reader *audit = NULL;
 	struct ar_error err = { 0 };
 
 	if (!c->sandbox.audit || geteuid() != 0) {
@@ -140,7 +141,7 @@ static enum ar_status open_host(uv_loop_t *loop, const struct ar_config *c, stru
 				struct ar_host_processes *p, struct ar_error *err)
 {
 	struct ar_arena a = { 0 };
-	struct ar_audit *audit;
+	struct ar_audit_reader *audit;
 	char data[PATH_MAX];
 
 	if (!realpath(c->data_dir, data))

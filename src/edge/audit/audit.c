@@ -25,8 +25,8 @@
 #define MARK_TYPE 1121 /* a message of a trusted application */
 #define MARK "agentruntime-mark="
 
-struct ar_audit { /* owner: loop thread */
-	struct ar_audit_book book;
+struct ar_audit_reader { /* owner: loop thread */
+	struct ar_audit_aggregate aggregate;
 	uv_poll_t readable;
 	uv_timer_t tick; /* runs while somebody settles */
 	int fd;
@@ -67,7 +67,7 @@ static bool first_line(int fd, char *out, size_t room)
 	return len > 0;
 }
 
-static void end_keeper(struct ar_audit *a)
+static void end_keeper(struct ar_audit_reader *a)
 {
 	if (a->keeper_in >= 0)
 		close(a->keeper_in);
@@ -77,7 +77,7 @@ static void end_keeper(struct ar_audit *a)
 	a->keeper = 0;
 }
 
-static int spawn_keeper(struct ar_audit *a, const struct ar_audit_options *o, int in, int out)
+static int spawn_keeper(struct ar_audit_reader *a, const struct ar_audit_options *o, int in, int out)
 {
 	static char *const environment[] = { NULL };
 	char first[16], last[16];
@@ -96,7 +96,8 @@ static int spawn_keeper(struct ar_audit *a, const struct ar_audit_options *o, in
 }
 
 /* Its first word decides: own, shared, or why not. */
-static enum ar_status start_keeper(struct ar_audit *a, const struct ar_audit_options *o, struct ar_error *err)
+static enum ar_status start_keeper(struct ar_audit_reader *a, const struct ar_audit_options *o,
+				   struct ar_error *err)
 {
 	int in[2], out[2], rc;
 	char said[160];
@@ -140,7 +141,7 @@ static int open_socket(void)
 }
 
 /* A line of our own in the kernel's queue: when it comes back, all that was before it has come. */
-static void send_mark(struct ar_audit *a, uint64_t number)
+static void send_mark(struct ar_audit_reader *a, uint64_t number)
 {
 	union {
 		struct nlmsghdr head;
@@ -154,7 +155,7 @@ static void send_mark(struct ar_audit *a, uint64_t number)
 	sendto(a->fd, &m, m.head.nlmsg_len, MSG_DONTWAIT, (struct sockaddr *)&kernel, sizeof(kernel));
 }
 
-static bool read_mark(const struct ar_audit *a, struct ar_str text, uint64_t *ret)
+static bool read_mark(const struct ar_audit_reader *a, struct ar_str text, uint64_t *ret)
 {
 	char ours[64];
 	size_t len = (size_t)snprintf(ours, sizeof(ours), MARK "%llx-", (unsigned long long)a->mark_base);
@@ -169,9 +170,9 @@ static bool read_mark(const struct ar_audit *a, struct ar_str text, uint64_t *re
 
 /* ---- settling ---- */
 
-static void settled(struct ar_audit *a, struct ar_audit_watcher *w)
+static void settle_watcher(struct ar_audit_reader *a, struct ar_audit_watcher *w)
 {
-	ar_audit_book_settle(&a->book, w);
+	ar_audit_aggregate_settle(&a->aggregate, w);
 	w->on_settled(w);
 }
 
@@ -181,12 +182,12 @@ static bool is_due(const struct ar_audit_watcher *w, ar_usec at)
 }
 
 /* The next whose time has come: its mark is back and no domain of it is still to be counted, or it has waited long enough. */
-static struct ar_audit_watcher *find_due(struct ar_audit *a, uint64_t mark, bool *ret_is_waiting)
+static struct ar_audit_watcher *find_due(struct ar_audit_reader *a, uint64_t mark, bool *ret_is_waiting)
 {
 	ar_usec at = now();
 
 	*ret_is_waiting = false;
-	AR_LIST_FOR (node, &a->book.watchers) {
+	AR_LIST_FOR (node, &a->aggregate.watchers) {
 		struct ar_audit_watcher *w = AR_CONTAINER_OF(node, struct ar_audit_watcher, node);
 
 		w->is_marked |= w->marker > 0 && w->marker <= mark;
@@ -198,13 +199,13 @@ static struct ar_audit_watcher *find_due(struct ar_audit *a, uint64_t mark, bool
 }
 
 /* From the start each time: whoever is told may change the list. */
-static void settle_due(struct ar_audit *a, uint64_t mark)
+static void settle_due(struct ar_audit_reader *a, uint64_t mark)
 {
 	struct ar_audit_watcher *w;
 	bool is_waiting;
 
 	while ((w = find_due(a, mark, &is_waiting)))
-		settled(a, w);
+		settle_watcher(a, w);
 	if (!is_waiting)
 		uv_timer_stop(&a->tick);
 }
@@ -216,7 +217,7 @@ static void on_tick(uv_timer_t *t)
 
 /* ---- records ---- */
 
-static void take(struct ar_audit *a, const char *bytes, size_t size)
+static void read_message(struct ar_audit_reader *a, const char *bytes, size_t size)
 {
 	const struct nlmsghdr *head = (const void *)bytes;
 	struct ar_str text;
@@ -228,7 +229,7 @@ static void take(struct ar_audit *a, const char *bytes, size_t size)
 	while (text.len > 0 && (text.p[text.len - 1] == '\0' || text.p[text.len - 1] == '\n'))
 		text.len--;
 	if (head->nlmsg_type != MARK_TYPE) {
-		ar_audit_book_take(&a->book, head->nlmsg_type, text);
+		ar_audit_aggregate_add(&a->aggregate, head->nlmsg_type, text);
 		return;
 	}
 	if (read_mark(a, text, &mark))
@@ -237,7 +238,7 @@ static void take(struct ar_audit *a, const char *bytes, size_t size)
 
 static void on_readable(uv_poll_t *p, int status, int events)
 {
-	struct ar_audit *a = p->data;
+	struct ar_audit_reader *a = p->data;
 	_Alignas(struct nlmsghdr) char bytes[RECORD_MAX];
 
 	(void)status;
@@ -249,7 +250,7 @@ static void on_readable(uv_poll_t *p, int status, int events)
 		if (n < 0 && errno != ENOBUFS && errno != EINTR)
 			return;
 		if (n > 0)
-			take(a, bytes, (size_t)n);
+			read_message(a, bytes, (size_t)n);
 	}
 }
 
@@ -257,7 +258,7 @@ static void on_readable(uv_poll_t *p, int status, int events)
 
 static void on_closed(uv_handle_t *h)
 {
-	struct ar_audit *a = h->data;
+	struct ar_audit_reader *a = h->data;
 
 	if (--a->open > 0)
 		return;
@@ -265,10 +266,10 @@ static void on_closed(uv_handle_t *h)
 	ar_free(a);
 }
 
-enum ar_status ar_audit_open(uv_loop_t *loop, const struct ar_audit_options *o, struct ar_audit **ret,
+enum ar_status ar_audit_open(uv_loop_t *loop, const struct ar_audit_options *o, struct ar_audit_reader **ret,
 			     struct ar_error *err)
 {
-	struct ar_audit *a = ar_new0(sizeof(*a));
+	struct ar_audit_reader *a = ar_new0(sizeof(*a));
 	enum ar_status rc;
 
 	a->keeper_in = -1;
@@ -285,7 +286,7 @@ enum ar_status ar_audit_open(uv_loop_t *loop, const struct ar_audit_options *o, 
 		ar_free(a);
 		return rc;
 	}
-	ar_audit_book_init(&a->book);
+	ar_audit_aggregate_init(&a->aggregate);
 	a->mark_base = (uint64_t)getpid() << 32 ^ (uint64_t)now();
 	uv_poll_init(loop, &a->readable, a->fd);
 	uv_timer_init(loop, &a->tick);
@@ -297,17 +298,17 @@ enum ar_status ar_audit_open(uv_loop_t *loop, const struct ar_audit_options *o, 
 	return AR_OK;
 }
 
-bool ar_audit_sees_mounts(const struct ar_audit *a)
+bool ar_audit_sees_mounts(const struct ar_audit_reader *a)
 {
 	return a->owns;
 }
 
-void ar_audit_watch(struct ar_audit *a, struct ar_audit_watcher *w)
+void ar_audit_watch(struct ar_audit_reader *a, struct ar_audit_watcher *w)
 {
-	ar_audit_book_watch(&a->book, w);
+	ar_audit_aggregate_watch(&a->aggregate, w);
 }
 
-void ar_audit_settle(struct ar_audit *a, struct ar_audit_watcher *w)
+void ar_audit_settle(struct ar_audit_reader *a, struct ar_audit_watcher *w)
 {
 	w->marker = ++a->marks;
 	w->settle_by = now() + SETTLE_USEC;
@@ -315,16 +316,16 @@ void ar_audit_settle(struct ar_audit *a, struct ar_audit_watcher *w)
 	uv_timer_start(&a->tick, on_tick, TICK_MS, TICK_MS);
 }
 
-void ar_audit_unwatch(struct ar_audit *a, struct ar_audit_watcher *w)
+void ar_audit_unwatch(struct ar_audit_reader *a, struct ar_audit_watcher *w)
 {
-	ar_audit_book_unwatch(&a->book, w);
+	ar_audit_aggregate_unwatch(&a->aggregate, w);
 }
 
-void ar_audit_close(struct ar_audit *a)
+void ar_audit_close(struct ar_audit_reader *a)
 {
 	if (!a)
 		return;
-	ar_audit_book_fini(&a->book);
+	ar_audit_aggregate_fini(&a->aggregate);
 	end_keeper(a);
 	uv_close((uv_handle_t *)&a->readable, on_closed);
 	uv_close((uv_handle_t *)&a->tick, on_closed);

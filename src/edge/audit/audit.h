@@ -6,7 +6,7 @@
 #ifndef AR_AUDIT_AUDIT_H
 #define AR_AUDIT_AUDIT_H
 
-#include "book.h"
+#include "aggregate.h"
 
 #include <uv.h>
 
@@ -15,28 +15,28 @@ struct ar_audit_options {
 	uint32_t uid_first, uid_last; /* login ids of sandboxed processes */
 };
 
-struct ar_audit;
+struct ar_audit_reader;
 
 AR_BEGIN_DECLS
 
 /* AR_E_UNAVAILABLE: there is no evidence of this kind here, the sentence says why. */
 AR_MUST_USE enum ar_status ar_audit_open(uv_loop_t *loop, const struct ar_audit_options *o,
-					 struct ar_audit **ret, struct ar_error *err);
+					 struct ar_audit_reader **ret, struct ar_error *err);
 
 /* Whether writes to read-only mounts are seen; Landlock's denials always are. */
-bool ar_audit_sees_mounts(const struct ar_audit *a);
+bool ar_audit_sees_mounts(const struct ar_audit_reader *a);
 
 /* From now on the watcher is told what its session is refused. It stays the caller's until unwatch(), or until on_settled. */
-void ar_audit_watch(struct ar_audit *a, struct ar_audit_watcher *w);
+void ar_audit_watch(struct ar_audit_reader *a, struct ar_audit_watcher *w);
 
 /* Its processes are gone: on_violation for the exact counts, then on_settled once, when all that the kernel had to say of them is read (half a
  * second at most), never before this returns. */
-void ar_audit_settle(struct ar_audit *a, struct ar_audit_watcher *w);
+void ar_audit_settle(struct ar_audit_reader *a, struct ar_audit_watcher *w);
 
 /* At once, and without another word. */
-void ar_audit_unwatch(struct ar_audit *a, struct ar_audit_watcher *w);
+void ar_audit_unwatch(struct ar_audit_reader *a, struct ar_audit_watcher *w);
 
-void ar_audit_close(struct ar_audit *a); /* NULL is fine. Memory goes in the loop's next turns */
+void ar_audit_close(struct ar_audit_reader *a); /* NULL is fine. Memory goes in the loop's next turns */
 
 AR_END_DECLS
 

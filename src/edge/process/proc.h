@@ -30,7 +30,7 @@ struct ar_processes { /* owner: loop thread */
 	void (*on_listener)(void *context, struct ar_str name, int fd);
 	void (*on_listener_gone)(void *context, struct ar_str name);
 	void *context;
-	struct ar_audit *audit; /* NULL: none */
+	struct ar_audit_reader *audit; /* NULL: none */
 	struct ar_machine machine;
 	struct ar_json_parser *parser;
 	char *bytes; /* AR_PROC_READ_BYTES */

@@ -1,4 +1,4 @@
-/* The source: each call on its way to a process and back. Arguments are read in wish.c, words for the model are made in report.c.
+/* The source: each call on its way to a process and back. Arguments are read in exec_args.c, words for the model are made in report.c.
  *
  *   PLANNED -> RUNNING (a process was asked for) -> [ACTING] -> done;  PLANNED -> ACTING -> done
  *
@@ -9,7 +9,7 @@
 #include "list.h"
 #include "mem.h"
 #include "report.h"
-#include "wish.h"
+#include "exec_args.h"
 
 #define DEFAULT_TIMEOUT_MS 120000
 #define DEFAULT_MAX_MS 3600000
@@ -39,12 +39,12 @@ struct exec_call {
 	struct ar_arena arena;
 	struct ar_str process_id; /* of a terminal that was opened */
 	const char *fault; /* NULL: its arguments are good */
-	struct ar_exec_wish wish;
+	struct ar_exec_args args;
 };
 
 /* ---- ends ---- */
 
-static void finish(struct exec_call *c, const struct ar_tool_result *result)
+static void finish_call(struct exec_call *c, const struct ar_tool_result *result)
 {
 	struct ar_tool_call *call = c->call;
 
@@ -57,7 +57,7 @@ static void finish(struct exec_call *c, const struct ar_tool_result *result)
 
 static void finish_text(struct exec_call *c, struct ar_str text)
 {
-	finish(c, &(struct ar_tool_result){ .outcome = AR_TOOL_OK, .text = text });
+	finish_call(c, &(struct ar_tool_result){ .outcome = AR_TOOL_OK, .text = text });
 }
 
 static void finish_failed(struct exec_call *c, enum ar_tool_outcome outcome, const char *category,
@@ -65,11 +65,11 @@ static void finish_failed(struct exec_call *c, enum ar_tool_outcome outcome, con
 {
 	struct ar_str parts[] = { message, AR_STR(" "), ar_str_from(advice) };
 
-	finish(c, &(struct ar_tool_result){ .outcome = outcome,
-					    .text = ar_arena_join(&c->arena, parts, 3),
-					    .category = ar_str_from(category),
-					    .message = message,
-					    .advice = parts[2] });
+	finish_call(c, &(struct ar_tool_result){ .outcome = outcome,
+						 .text = ar_arena_join(&c->arena, parts, 3),
+						 .category = ar_str_from(category),
+						 .message = message,
+						 .advice = parts[2] });
 }
 
 static void finish_cancelled(struct exec_call *c)
@@ -80,7 +80,7 @@ static void finish_cancelled(struct exec_call *c)
 
 /* ---- what it asks for ---- */
 
-static int64_t time_of(const struct exec_tools *t, const struct ar_exec_wish *w)
+static int64_t time_of(const struct exec_tools *t, const struct ar_exec_args *w)
 {
 	int64_t ms = w->timeout_ms;
 
@@ -89,9 +89,9 @@ static int64_t time_of(const struct exec_tools *t, const struct ar_exec_wish *w)
 	return ms < t->options.max_ms ? ms : t->options.max_ms;
 }
 
-static void ask_process(struct exec_tools *t, struct exec_call *c)
+static void request_process(struct exec_tools *t, struct exec_call *c)
 {
-	const struct ar_exec_wish *w = &c->wish;
+	const struct ar_exec_args *w = &c->args;
 	const struct ar_tool_scope *scope = &c->call->scope;
 
 	c->stage = RUNNING;
@@ -115,25 +115,25 @@ static void ask_process(struct exec_tools *t, struct exec_call *c)
 								   .justification = w->justification });
 }
 
-static void ask_act(struct exec_call *c)
+static void request_act(struct exec_call *c)
 {
 	c->stage = ACTING;
 	if (c->call->v->on_process_act)
-		c->call->v->on_process_act(c->call, &c->wish.act);
+		c->call->v->on_process_act(c->call, &c->args.act);
 	else
 		finish_failed(c, AR_TOOL_NOT_RUN, "unavailable", AR_STR("Processes cannot be reached here."),
 			      "Go on without it.");
 }
 
-static void take_up(struct exec_tools *t, struct exec_call *c)
+static void start_planned(struct exec_tools *t, struct exec_call *c)
 {
 	if (c->fault)
 		finish_failed(c, AR_TOOL_NOT_RUN, "invalid_arguments", ar_str_from(c->fault),
 			      "Correct the arguments and call again.");
 	else if (c->kind == AR_EXEC_SHELL || c->kind == AR_EXEC_TERMINAL)
-		ask_process(t, c);
+		request_process(t, c);
 	else
-		ask_act(c);
+		request_act(c);
 }
 
 static struct exec_call *next_planned(struct exec_tools *t)
@@ -153,7 +153,7 @@ static void on_later(uv_timer_t *timer)
 	struct exec_call *c;
 
 	while ((c = next_planned(t)))
-		take_up(t, c);
+		start_planned(t, c);
 }
 
 /* ---- the port ---- */
@@ -170,15 +170,15 @@ static const char *read_args(struct exec_tools *t, struct exec_call *c)
 	if (ar_json_parse(t->parser, c->call->args, &args, NULL) != AR_OK)
 		return "the arguments are no JSON";
 	if (c->kind == AR_EXEC_SHELL)
-		(void)ar_exec_read_command(args, workspace, &c->arena, &c->wish, &fault);
+		(void)ar_exec_read_command(args, workspace, &c->arena, &c->args, &fault);
 	else if (c->kind == AR_EXEC_TERMINAL)
-		(void)ar_exec_read_terminal(args, workspace, &c->arena, &c->wish, &fault);
+		(void)ar_exec_read_terminal(args, workspace, &c->arena, &c->args, &fault);
 	else
-		(void)ar_exec_read_act(args, acts[c->kind], &c->arena, &c->wish, &fault);
+		(void)ar_exec_read_act(args, acts[c->kind], &c->arena, &c->args, &fault);
 	return fault;
 }
 
-static void start(struct ar_tool_source *s, struct ar_tool_call *call)
+static void start_call(struct ar_tool_source *s, struct ar_tool_call *call)
 {
 	struct exec_tools *t = AR_CONTAINER_OF(s, struct exec_tools, source);
 	struct exec_call *c = ar_new0(sizeof(*c));
@@ -193,15 +193,15 @@ static void start(struct ar_tool_source *s, struct ar_tool_call *call)
 }
 
 /* The process of a call is ended by the runtime, which then tells its end; without one there is nothing to wait for. */
-static void cancel(struct ar_tool_source *s AR_UNUSED, struct ar_tool_call *call)
+static void cancel_call(struct ar_tool_source *s AR_UNUSED, struct ar_tool_call *call)
 {
 	if (call->source_state)
 		finish_cancelled(call->source_state);
 }
 
 /* These tools ask nothing. */
-static void answer(struct ar_tool_source *s AR_UNUSED, struct ar_tool_call *c AR_UNUSED,
-		   const struct ar_tool_answer *a AR_UNUSED)
+static void answer_call(struct ar_tool_source *s AR_UNUSED, struct ar_tool_call *c AR_UNUSED,
+			const struct ar_tool_answer *a AR_UNUSED)
 {
 }
 
@@ -220,18 +220,18 @@ static void process_began(struct ar_tool_source *s AR_UNUSED, struct ar_tool_cal
 {
 	struct exec_call *c = call->source_state;
 
-	if (!c || !c->wish.is_background)
+	if (!c || !c->args.is_background)
 		return;
 	c->stage = RUNNING;
-	if (!c->wish.tty || !call->v->on_process_act) {
+	if (!c->args.tty || !call->v->on_process_act) {
 		finish_background(c, process_id);
 		return;
 	}
 	c->process_id = ar_arena_str(&c->arena, process_id);
-	c->wish.act = (struct ar_tool_act){ .kind = AR_TOOL_ACT_READ,
+	c->args.act = (struct ar_tool_act){ .kind = AR_TOOL_ACT_READ,
 					    .process_id = c->process_id,
 					    .wait_ms = FIRST_OUTPUT_MS };
-	ask_act(c);
+	request_act(c);
 }
 
 static void process_ended(struct ar_tool_source *s AR_UNUSED, struct ar_tool_call *call,
@@ -243,15 +243,15 @@ static void process_ended(struct ar_tool_source *s AR_UNUSED, struct ar_tool_cal
 
 	if (!c)
 		return;
-	ar_exec_say_result(r, &text);
-	ar_exec_say_end(r->end, &line);
+	ar_exec_write_result(r, &text);
+	ar_exec_write_end(r->end, &line);
 	ar_exec_result_json(r, &json);
-	finish(c, &(struct ar_tool_result){ .outcome = ending.outcome,
-					    .text = ar_buf_str(&text),
-					    .structured = ar_buf_str(&json),
-					    .category = ar_str_from(ending.category),
-					    .message = ar_buf_str(&line),
-					    .advice = ar_str_from(ending.advice) });
+	finish_call(c, &(struct ar_tool_result){ .outcome = ending.outcome,
+						 .text = ar_buf_str(&text),
+						 .structured = ar_buf_str(&json),
+						 .category = ar_str_from(ending.category),
+						 .message = ar_buf_str(&line),
+						 .advice = ar_str_from(ending.advice) });
 	ar_buf_fini(&text);
 	ar_buf_fini(&json);
 	ar_buf_fini(&line);
@@ -259,19 +259,19 @@ static void process_ended(struct ar_tool_source *s AR_UNUSED, struct ar_tool_cal
 
 /* ---- what became of an act ---- */
 
-static void say_standing(const struct exec_call *c, const struct ar_tool_acted *r, struct ar_buf *out)
+static void write_status(const struct exec_call *c, const struct ar_tool_acted *r, struct ar_buf *out)
 {
-	struct ar_str id = c->wish.act.process_id;
+	struct ar_str id = c->args.act.process_id;
 
 	if (r->standing == AR_TOOL_PROCESS_OVER) {
 		ar_buf_addf(out, "%.*s is over: ", AR_STR_ARG(id));
 		if (r->end)
-			ar_exec_say_end(r->end, out);
+			ar_exec_write_end(r->end, out);
 		else
 			ar_buf_addz(out, "how it ended is not known");
-	} else if (c->wish.act.kind == AR_TOOL_ACT_END) {
+	} else if (c->args.act.kind == AR_TOOL_ACT_END) {
 		ar_buf_addf(out, "%.*s is being stopped", AR_STR_ARG(id));
-	} else if (c->wish.act.kind == AR_TOOL_ACT_WRITE) {
+	} else if (c->args.act.kind == AR_TOOL_ACT_WRITE) {
 		ar_buf_addf(out, "written to %.*s", AR_STR_ARG(id));
 	} else {
 		ar_buf_addf(out, "%.*s runs", AR_STR_ARG(id));
@@ -280,11 +280,11 @@ static void say_standing(const struct exec_call *c, const struct ar_tool_acted *
 
 static void finish_read(struct exec_call *c, const struct ar_tool_acted *r, struct ar_buf *out)
 {
-	if (c->wish.act.kind == AR_TOOL_ACT_READ) {
+	if (c->args.act.kind == AR_TOOL_ACT_READ) {
 		ar_buf_addf(out, "; bytes %llu to %llu of its output:\n\n", (unsigned long long)r->offset,
 			    (unsigned long long)(r->offset + r->output.len));
 		if (r->output.len > 0)
-			ar_exec_say_output(r->output, false, r->is_binary, out);
+			ar_exec_write_output(r->output, false, r->is_binary, out);
 		else
 			ar_buf_addz(out, "(nothing)");
 	}
@@ -299,7 +299,7 @@ static void process_acted(struct ar_tool_source *s AR_UNUSED, struct ar_tool_cal
 
 	if (!c)
 		return;
-	say_standing(c, r, &text);
+	write_status(c, r, &text);
 	if (r->standing == AR_TOOL_PROCESS_UNKNOWN)
 		finish_failed(c, AR_TOOL_NOT_RUN, "not_found",
 			      AR_STR("No process of this session has that processId."),
@@ -310,7 +310,7 @@ static void process_acted(struct ar_tool_source *s AR_UNUSED, struct ar_tool_cal
 	else if (r->standing == AR_TOOL_PROCESS_CLOSED)
 		finish_failed(c, AR_TOOL_NOT_RUN, "closed", AR_STR("Its input is closed."),
 			      "Start another process if more has to be written.");
-	else if (r->standing == AR_TOOL_PROCESS_OVER && c->wish.act.kind == AR_TOOL_ACT_WRITE)
+	else if (r->standing == AR_TOOL_PROCESS_OVER && c->args.act.kind == AR_TOOL_ACT_WRITE)
 		finish_failed(c, AR_TOOL_NOT_RUN, "closed", ar_arena_str(&c->arena, ar_buf_str(&text)),
 			      "Start another process if more has to be written.");
 	else
@@ -337,9 +337,9 @@ static void close_source(struct ar_tool_source *s)
 	uv_close((uv_handle_t *)&t->later, on_closed);
 }
 
-static const struct ar_tool_source_vtable vtable = { .start = start,
-						     .cancel = cancel,
-						     .answer = answer,
+static const struct ar_tool_source_vtable vtable = { .start = start_call,
+						     .cancel = cancel_call,
+						     .answer = answer_call,
 						     .process_began = process_began,
 						     .process_ended = process_ended,
 						     .process_acted = process_acted,

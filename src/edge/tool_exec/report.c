@@ -46,48 +46,48 @@ struct ar_exec_ending ar_exec_ending_of(const struct ar_process_end *end)
 	return endings[end->outcome];
 }
 
-static void say_seconds(int64_t ms, struct ar_buf *out)
+static void write_seconds(int64_t ms, struct ar_buf *out)
 {
 	ar_buf_addf(out, "%lld.%03lld s", (long long)(ms / 1000), (long long)(ms % 1000));
 }
 
-static void say_exit(const struct ar_process_end *end, struct ar_buf *out)
+static void write_exit(const struct ar_process_end *end, struct ar_buf *out)
 {
 	if (ar_str_empty(end->signal))
 		ar_buf_addf(out, "exit code %d, after ", end->exit_code);
 	else
 		ar_buf_addf(out, "ended by %.*s, after ", AR_STR_ARG(end->signal));
-	say_seconds(end->duration_ms, out);
+	write_seconds(end->duration_ms, out);
 }
 
-static void say_reason(const char *words, struct ar_str reason, struct ar_buf *out)
+static void write_reason(const char *words, struct ar_str reason, struct ar_buf *out)
 {
 	ar_buf_addz(out, words);
 	if (!ar_str_empty(reason))
 		ar_buf_addf(out, ": %.*s", AR_STR_ARG(ar_str_utf8_prefix(reason, 1024)));
 }
 
-void ar_exec_say_end(const struct ar_process_end *end, struct ar_buf *out)
+void ar_exec_write_end(const struct ar_process_end *end, struct ar_buf *out)
 {
 	if (is_timeout(end)) {
 		ar_buf_addz(out, "stopped because its time was over, after ");
-		say_seconds(end->duration_ms, out);
+		write_seconds(end->duration_ms, out);
 	} else if (end->outcome == AR_PROC_EXITED) {
-		say_exit(end, out);
+		write_exit(end, out);
 	} else if (end->outcome == AR_PROC_NOT_STARTED) {
-		say_reason("not started", end->message, out);
+		write_reason("not started", end->message, out);
 	} else if (end->outcome == AR_PROC_ENDED) {
-		say_reason("stopped on purpose", end->reason, out);
+		write_reason("stopped on purpose", end->reason, out);
 	} else if (end->outcome == AR_PROC_LIMIT_HIT) {
-		say_reason("killed by a limit", end->message, out);
+		write_reason("killed by a limit", end->message, out);
 	} else {
-		say_reason("lost; how it ended is not known", end->message, out);
+		write_reason("lost; how it ended is not known", end->message, out);
 	}
 }
 
 /* ---- what it wrote ---- */
 
-static void say_hex(struct ar_str bytes, struct ar_buf *out)
+static void write_hex(struct ar_str bytes, struct ar_buf *out)
 {
 	for (size_t at = 0; at < bytes.len; at += HEX_LINE) {
 		size_t end = at + HEX_LINE < bytes.len ? at + HEX_LINE : bytes.len;
@@ -112,13 +112,13 @@ static struct ar_str tail_of(struct ar_str text, size_t max)
 	return ar_str_sub(text, at, text.len);
 }
 
-void ar_exec_say_output(struct ar_str output, bool is_truncated, bool is_binary, struct ar_buf *out)
+void ar_exec_write_output(struct ar_str output, bool is_truncated, bool is_binary, struct ar_buf *out)
 {
 	struct ar_str head, tail;
 
 	if (is_binary) {
 		ar_buf_addf(out, "(binary output, %zu bytes kept; the first of them:)\n", output.len);
-		say_hex(ar_str_sub(output, 0, HEX_BYTES), out);
+		write_hex(ar_str_sub(output, 0, HEX_BYTES), out);
 		return;
 	}
 	if (output.len <= AR_EXEC_HEAD + AR_EXEC_TAIL) {
@@ -160,7 +160,7 @@ static struct tried read_tried(struct ar_json_parser *parser, struct ar_str json
 }
 
 /* The same is told first when it happens and at the end with its count: the last word counts. */
-static bool is_told_again(const struct tried *tried, size_t i, size_t count)
+static bool is_repeated(const struct tried *tried, size_t i, size_t count)
 {
 	for (size_t later = i + 1; later < count; later++) {
 		if (ar_str_eq(tried[later].what, tried[i].what))
@@ -170,14 +170,14 @@ static bool is_told_again(const struct tried *tried, size_t i, size_t count)
 }
 
 /* Those that were prevented, or those that were only seen. False: there is none. */
-static bool say_tried(const struct tried *tried, size_t count, bool is_seen, struct ar_buf *out)
+static bool write_tried(const struct tried *tried, size_t count, bool is_seen, struct ar_buf *out)
 {
 	const char *before =
 		is_seen ? "\nwarning: seen in the workspace afterwards: " : "\nthe sandbox blocked: ";
 	bool is_any = false;
 
 	for (size_t i = 0; i < count; i++) {
-		if (tried[i].is_seen != is_seen || is_told_again(tried, i, count))
+		if (tried[i].is_seen != is_seen || is_repeated(tried, i, count))
 			continue;
 		ar_buf_addz(out, before);
 		ar_buf_adds(out, tried[i].what);
@@ -189,7 +189,7 @@ static bool say_tried(const struct tried *tried, size_t count, bool is_seen, str
 	return is_any;
 }
 
-static void say_violations(const struct ar_process_result *r, struct ar_buf *out)
+static void write_violations(const struct ar_process_result *r, struct ar_buf *out)
 {
 	struct ar_json_parser *parser;
 	struct ar_arena a = { 0 };
@@ -201,9 +201,9 @@ static void say_violations(const struct ar_process_result *r, struct ar_buf *out
 	tried = ar_arena_alloc(&a, r->violation_count * sizeof(*tried));
 	for (size_t i = 0; i < r->violation_count; i++)
 		tried[i] = read_tried(parser, r->violations[i], &a);
-	if (say_tried(tried, r->violation_count, false, out))
+	if (write_tried(tried, r->violation_count, false, out))
 		ar_buf_addz(out, "; if the task needs it, ask for more with sandbox=... and a justification");
-	if (say_tried(tried, r->violation_count, true, out))
+	if (write_tried(tried, r->violation_count, true, out))
 		ar_buf_addz(out, "; programs outside of the sandbox, such as git, may run what these name. "
 				 "Remove what the task does not need, and tell the user about the rest "
 				 "(`agentctl sandbox quarantine PATH` disables a planted repository)");
@@ -213,15 +213,15 @@ static void say_violations(const struct ar_process_result *r, struct ar_buf *out
 
 /* ---- all together ---- */
 
-void ar_exec_say_result(const struct ar_process_result *r, struct ar_buf *out)
+void ar_exec_write_result(const struct ar_process_result *r, struct ar_buf *out)
 {
-	ar_exec_say_end(r->end, out);
-	say_violations(r, out);
+	ar_exec_write_end(r->end, out);
+	write_violations(r, out);
 	if (r->end->outcome == AR_PROC_NOT_STARTED)
 		return;
 	ar_buf_addz(out, "\n\n");
 	if (r->output.len > 0)
-		ar_exec_say_output(r->output, r->is_truncated, r->is_binary, out);
+		ar_exec_write_output(r->output, r->is_truncated, r->is_binary, out);
 	else
 		ar_buf_addz(out, "(no output)");
 }

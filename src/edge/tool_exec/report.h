@@ -18,13 +18,13 @@ struct ar_exec_ending {
 struct ar_exec_ending ar_exec_ending_of(const struct ar_process_end *end);
 
 /* One line, without an end of line. */
-void ar_exec_say_end(const struct ar_process_end *end, struct ar_buf *out);
+void ar_exec_write_end(const struct ar_process_end *end, struct ar_buf *out);
 
 /* Head and tail with what was left out between them; binary ones as the beginning in hexadecimal. */
-void ar_exec_say_output(struct ar_str output, bool is_truncated, bool is_binary, struct ar_buf *out);
+void ar_exec_write_output(struct ar_str output, bool is_truncated, bool is_binary, struct ar_buf *out);
 
 /* The whole of it, and the same as JSON. */
-void ar_exec_say_result(const struct ar_process_result *r, struct ar_buf *out);
+void ar_exec_write_result(const struct ar_process_result *r, struct ar_buf *out);
 void ar_exec_result_json(const struct ar_process_result *r, struct ar_buf *out);
 
 #endif

@@ -13,7 +13,7 @@ const struct ar_tool_result *ar_files_answer_cancelled(void)
 	return &cancelled;
 }
 
-static struct ar_str member(struct ar_json v, const char *name)
+static struct ar_str text_member(struct ar_json v, const char *name)
 {
 	struct ar_str s = AR_STR_NONE;
 
@@ -21,21 +21,21 @@ static struct ar_str member(struct ar_json v, const char *name)
 	return s;
 }
 
-static struct ar_str both(struct ar_arena *a, struct ar_str message, struct ar_str advice)
+static struct ar_str join_sentences(struct ar_arena *a, struct ar_str message, struct ar_str advice)
 {
 	struct ar_str parts[] = { message, AR_STR(" "), advice };
 
 	return ar_arena_join(a, parts, 3);
 }
 
-static void say(struct ar_files_answer *a, enum ar_tool_outcome outcome, const char *category,
-		struct ar_str message, const char *advice)
+static void set_result(struct ar_files_answer *a, enum ar_tool_outcome outcome, const char *category,
+		       struct ar_str message, const char *advice)
 {
 	a->result.outcome = outcome;
 	a->result.category = ar_str_from(category);
 	a->result.message = message;
 	a->result.advice = ar_str_from(advice);
-	a->result.text = both(&a->arena, message, a->result.advice);
+	a->result.text = join_sentences(&a->arena, message, a->result.advice);
 }
 
 static void read_success(struct ar_files_answer *a, struct ar_json v)
@@ -43,8 +43,8 @@ static void read_success(struct ar_files_answer *a, struct ar_json v)
 	struct ar_json image = ar_json_get(v, "image"), changes = ar_json_get(v, "changes");
 
 	a->result.outcome = AR_TOOL_OK;
-	a->result.text = member(v, "text");
-	a->image = (struct ar_tool_image){ member(image, "mimeType"), member(image, "data") };
+	a->result.text = text_member(v, "text");
+	a->image = (struct ar_tool_image){ text_member(image, "mimeType"), text_member(image, "data") };
 	a->result.images = &a->image;
 	a->result.image_count = !ar_str_absent(a->image.mime) && !ar_str_absent(a->image.data);
 	if (ar_json_type(changes) != AR_JSON_ARRAY)
@@ -58,23 +58,23 @@ static void read_success(struct ar_files_answer *a, struct ar_json v)
 static void read_failure(struct ar_files_answer *a, struct ar_json v, int64_t outcome)
 {
 	a->result.outcome = outcome == AR_TOOL_NOT_RUN ? AR_TOOL_NOT_RUN : AR_TOOL_ERROR;
-	a->result.category = member(v, "category");
-	a->result.message = member(v, "message");
-	a->result.advice = member(v, "advice");
-	a->result.text = both(&a->arena, a->result.message, a->result.advice);
+	a->result.category = text_member(v, "category");
+	a->result.message = text_member(v, "message");
+	a->result.advice = text_member(v, "advice");
+	a->result.text = join_sentences(&a->arena, a->result.message, a->result.advice);
 }
 
 /* It ended without an answer that can be read. */
-static void say_lost(struct ar_files_answer *a, const struct ar_contained_end *end)
+static void set_lost(struct ar_files_answer *a, const struct ar_contained_end *end)
 {
-	struct ar_str said = ar_str_utf8_prefix(end->said, 300);
+	struct ar_str stderr_text = ar_str_utf8_prefix(end->stderr_text, 300);
 	struct ar_str message = ar_arena_fmt(&a->arena, "The tool ended without an answer (status %d). %.*s",
-					     end->exit_code, AR_STR_ARG(said));
+					     end->exit_code, AR_STR_ARG(stderr_text));
 
 	if (a->writes)
-		say(a, AR_TOOL_LOST, "interrupted", message, "Look at the files before repeating it.");
+		set_result(a, AR_TOOL_LOST, "interrupted", message, "Look at the files before repeating it.");
 	else
-		say(a, AR_TOOL_ERROR, "tool_error", message, "Ask for less, or try again.");
+		set_result(a, AR_TOOL_ERROR, "tool_error", message, "Ask for less, or try again.");
 	a->result.retryable = !a->writes;
 }
 
@@ -85,21 +85,21 @@ static void read_output(struct ar_files_answer *a, const struct ar_contained_end
 
 	if (end->is_cut || ar_json_parse(a->parser, end->output, &v, NULL) != AR_OK ||
 	    !ar_json_i64(ar_json_get(v, "outcome"), &outcome))
-		say_lost(a, end);
+		set_lost(a, end);
 	else if (outcome == AR_TOOL_OK)
 		read_success(a, v);
 	else
 		read_failure(a, v, outcome);
 }
 
-static void say_not_started(struct ar_files_answer *a, const struct ar_contained_end *end)
+static void set_not_started(struct ar_files_answer *a, const struct ar_contained_end *end)
 {
 	struct ar_str why =
 		ar_str_empty(end->message) ? AR_STR("the boundary could not be set up") : end->message;
 
-	say(a, AR_TOOL_NOT_RUN, end->is_unavailable ? "sandbox_unavailable" : "sandbox_failed",
-	    ar_arena_fmt(&a->arena, "Nothing was done: %.*s.", AR_STR_ARG(why)),
-	    "Tell the user; file tools run inside a sandbox only.");
+	set_result(a, AR_TOOL_NOT_RUN, end->is_unavailable ? "sandbox_unavailable" : "sandbox_failed",
+		   ar_arena_fmt(&a->arena, "Nothing was done: %.*s.", AR_STR_ARG(why)),
+		   "Tell the user; file tools run inside a sandbox only.");
 	a->result.retryable = !end->is_unavailable;
 }
 
@@ -109,9 +109,9 @@ const struct ar_tool_result *ar_files_answer_read(struct ar_files_answer *a,
 	if (end->outcome == AR_CONTAINED_STOPPED)
 		return &cancelled;
 	if (end->outcome == AR_CONTAINED_NOT_STARTED)
-		say_not_started(a, end);
+		set_not_started(a, end);
 	else if (end->outcome == AR_CONTAINED_LOST)
-		say_lost(a, end);
+		set_lost(a, end);
 	else
 		read_output(a, end);
 	a->result.boundary = end->ready;

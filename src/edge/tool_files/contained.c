@@ -6,8 +6,8 @@
 #include "contained.h"
 
 #include "boundary_text.h"
-#include "entrance.h"
-#include "hearing.h"
+#include "init_client.h"
+#include "violation_listener.h"
 #include "mem.h"
 
 #include <signal.h>
@@ -23,15 +23,15 @@ struct ar_contained {
 	struct ar_sandbox *sandbox;
 	struct ar_arena arena;
 	struct ar_launch launch;
-	struct ar_entrance entrance; /* the process, and our end of its socket */
+	struct ar_init_client init; /* the process, and our end of its socket */
 	struct ar_json_parser *parser;
 	struct ar_process_ready ready;
 	uv_poll_t socket, exit;
-	struct ar_hearing hearing;
+	struct ar_violation_listener violations;
 	uv_pipe_t out, err;
 	uv_timer_t later; /* tells a failed start when the loop runs; kills what does not stop */
 	size_t handles; /* not closed yet */
-	struct ar_buf output, said;
+	struct ar_buf output, stderr_text;
 	char *read_buf;
 	size_t output_max;
 	void (*done)(void *arg, const struct ar_contained_end *end); /* NULL: told, or nobody listens */
@@ -49,9 +49,9 @@ static void free_if_over(struct ar_contained *c)
 		return;
 	if (c->is_planned)
 		ar_sandbox_release(c->sandbox, &c->launch);
-	ar_hearing_close(&c->hearing);
+	ar_violation_listener_close(&c->violations);
 	ar_buf_fini(&c->output);
-	ar_buf_fini(&c->said);
+	ar_buf_fini(&c->stderr_text);
 	ar_free(c->read_buf);
 	ar_json_parser_free(c->parser);
 	ar_arena_fini(&c->arena);
@@ -74,28 +74,29 @@ static void close_handle(void *handle)
 		uv_close(h, handle_closed);
 }
 
-static void opened(struct ar_contained *c, void *handle)
+static void add_handle(struct ar_contained *c, void *handle)
 {
 	((uv_handle_t *)handle)->data = c;
 	c->handles++;
 }
 
 /* Our end closed means: kill everything. */
-static void hang_up(struct ar_contained *c)
+static void close_init(struct ar_contained *c)
 {
 	close_handle(&c->socket);
-	ar_entrance_close(&c->entrance);
+	ar_init_client_close(&c->init);
 }
 
-static void tell(struct ar_contained *c)
+static void report_end(struct ar_contained *c)
 {
 	void (*done)(void *arg, const struct ar_contained_end *end) = c->done;
 
 	c->done = NULL;
 	c->end.output = ar_buf_str(&c->output);
-	c->end.said = ar_buf_str(&c->said);
+	c->end.stderr_text = ar_buf_str(&c->stderr_text);
 	c->end.ready = c->is_ready ? &c->ready : NULL;
-	c->end.violation_count = ar_hearing_violations(&c->hearing, &c->arena, &c->end.violations);
+	c->end.violation_count =
+		ar_violation_listener_violations(&c->violations, &c->arena, &c->end.violations);
 	if (c->is_stopped)
 		c->end.outcome = AR_CONTAINED_STOPPED;
 	if (done)
@@ -108,31 +109,31 @@ static bool has_output(const struct ar_contained *c)
 }
 
 /* Everything that can come has come. */
-static void look(struct ar_contained *c)
+static void finish_if_over(struct ar_contained *c)
 {
 	bool is_silent = !has_output(c) || c->output_ended || (c->is_over && c->is_stopped);
 
 	if (!c->is_over && c->end.outcome == AR_CONTAINED_EXITED && is_silent)
-		hang_up(c);
+		close_init(c);
 	if (c->done && is_silent && (c->end.outcome == AR_CONTAINED_EXITED || c->is_over)) {
 		if (!c->end.outcome)
 			c->end.outcome = c->is_ready ? AR_CONTAINED_LOST : AR_CONTAINED_NOT_STARTED;
-		tell(c);
+		report_end(c);
 	}
 	if (!c->is_over || c->done)
 		return;
-	hang_up(c);
+	close_init(c);
 	close_handle(&c->exit);
 	close_handle(&c->out);
 	close_handle(&c->err);
-	close_handle(&c->hearing.poll);
+	close_handle(&c->violations.poll);
 	close_handle(&c->later);
 	free_if_over(c);
 }
 
 /* ---- output ---- */
 
-static void give_room(uv_handle_t *handle, size_t wanted AR_UNUSED, uv_buf_t *ret)
+static void on_alloc(uv_handle_t *handle, size_t wanted AR_UNUSED, uv_buf_t *ret)
 {
 	struct ar_contained *c = handle->data;
 
@@ -141,7 +142,7 @@ static void give_room(uv_handle_t *handle, size_t wanted AR_UNUSED, uv_buf_t *re
 	*ret = uv_buf_init(c->read_buf, READ_SIZE);
 }
 
-static void keep(struct ar_buf *to, size_t cap, const char *bytes, size_t len)
+static void add_capped(struct ar_buf *to, size_t cap, const char *bytes, size_t len)
 {
 	size_t room = cap - to->len;
 
@@ -154,21 +155,21 @@ static void on_output(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 
 	if (n > 0) {
 		c->end.is_cut = c->end.is_cut || c->output.len + (size_t)n > c->output_max;
-		keep(&c->output, c->output_max, buf->base, (size_t)n);
+		add_capped(&c->output, c->output_max, buf->base, (size_t)n);
 	}
 	if (n >= 0)
 		return;
 	c->output_ended = true;
 	uv_read_stop(stream);
-	look(c);
+	finish_if_over(c);
 }
 
-static void on_said(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
+static void on_stderr(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 {
 	struct ar_contained *c = stream->data;
 
 	if (n > 0)
-		keep(&c->said, SAID_MAX, buf->base, (size_t)n);
+		add_capped(&c->stderr_text, SAID_MAX, buf->base, (size_t)n);
 	if (n < 0)
 		uv_read_stop(stream);
 }
@@ -178,16 +179,16 @@ static void open_stream(struct ar_contained *c, uv_pipe_t *pipe, int fd, uv_read
 	if (fd < 0)
 		return;
 	uv_pipe_init(c->socket.loop, pipe, 0);
-	opened(c, pipe);
+	add_handle(c, pipe);
 	if (uv_pipe_open(pipe, fd) != 0)
 		close(fd);
 	else
-		uv_read_start((uv_stream_t *)pipe, give_room, on_read);
+		uv_read_start((uv_stream_t *)pipe, on_alloc, on_read);
 }
 
 /* ---- what agent-init says ---- */
 
-static void on_ready(struct ar_contained *c, struct ar_entrance_message *m)
+static void on_ready(struct ar_contained *c, struct ar_init_client_message *m)
 {
 	c->ready = (struct ar_process_ready){
 		.cwd = ar_str_from(c->launch.plan->cwd),
@@ -198,12 +199,13 @@ static void on_ready(struct ar_contained *c, struct ar_entrance_message *m)
 		.boundary = ar_boundary_text(&c->arena, m->json, c->launch.guarantees),
 	};
 	c->is_ready = true;
-	open_stream(c, &c->out, ar_entrance_take(m, "stdout"), on_output);
-	open_stream(c, &c->err, ar_entrance_take(m, "stderr"), on_said);
-	if (ar_hearing_open(&c->hearing, c->socket.loop, ar_entrance_take(m, "notify"), m->json, &c->arena))
-		opened(c, &c->hearing.poll);
+	open_stream(c, &c->out, ar_init_client_take_fd(m, "stdout"), on_output);
+	open_stream(c, &c->err, ar_init_client_take_fd(m, "stderr"), on_stderr);
+	if (ar_violation_listener_open(&c->violations, c->socket.loop, ar_init_client_take_fd(m, "notify"),
+				       m->json, &c->arena))
+		add_handle(c, &c->violations.poll);
 	if (!c->is_stopped)
-		ar_entrance_go(&c->entrance);
+		ar_init_client_go(&c->init);
 }
 
 static void on_failed(struct ar_contained *c, struct ar_json v)
@@ -217,7 +219,7 @@ static void on_failed(struct ar_contained *c, struct ar_json v)
 				      AR_STR_ARG(step), AR_STR_ARG(message));
 }
 
-static void on_exit_told(struct ar_contained *c, struct ar_json v)
+static void on_exit_message(struct ar_contained *c, struct ar_json v)
 {
 	int64_t code = 0;
 
@@ -225,23 +227,23 @@ static void on_exit_told(struct ar_contained *c, struct ar_json v)
 	c->end.exit_code = ar_json_i64(ar_json_get(v, "code"), &code) ? (int)code : 128 + SIGKILL;
 }
 
-static void on_message(struct ar_contained *c, struct ar_entrance_message *m)
+static void on_message(struct ar_contained *c, struct ar_init_client_message *m)
 {
 	if (m->kind == AR_INIT_READY && !c->is_ready)
 		on_ready(c, m);
 	if (m->kind == AR_INIT_FAILED && c->end.outcome == 0)
 		on_failed(c, m->json);
 	if (m->kind == AR_INIT_EXIT)
-		on_exit_told(c, m->json);
+		on_exit_message(c, m->json);
 }
 
 static void read_socket(struct ar_contained *c)
 {
-	struct ar_entrance_message m;
+	struct ar_init_client_message m;
 
-	while (ar_entrance_read(&c->entrance, c->parser, &m)) {
+	while (ar_init_client_read(&c->init, c->parser, &m)) {
 		on_message(c, &m);
-		ar_entrance_message_fini(&m);
+		ar_init_client_message_fini(&m);
 	}
 }
 
@@ -250,9 +252,9 @@ static void on_socket(uv_poll_t *poll, int status AR_UNUSED, int events AR_UNUSE
 	struct ar_contained *c = poll->data;
 
 	read_socket(c);
-	if (c->entrance.is_hung_up)
+	if (c->init.is_hung_up)
 		uv_poll_stop(poll);
-	look(c);
+	finish_if_over(c);
 }
 
 /* agent-init is gone, and with it all that it started. */
@@ -262,9 +264,9 @@ static void on_exit(uv_poll_t *poll, int status AR_UNUSED, int events AR_UNUSED)
 
 	uv_poll_stop(poll);
 	read_socket(c);
-	ar_entrance_wait(&c->entrance);
+	ar_init_client_wait(&c->init);
 	c->is_over = true;
-	look(c);
+	finish_if_over(c);
 }
 
 /* ---- the beginning ---- */
@@ -274,7 +276,7 @@ static void start_failed(uv_timer_t *timer)
 	struct ar_contained *c = timer->data;
 
 	c->is_over = true;
-	look(c);
+	finish_if_over(c);
 }
 
 static void fail_later(struct ar_contained *c, const char *message, bool is_unavailable)
@@ -285,7 +287,8 @@ static void fail_later(struct ar_contained *c, const char *message, bool is_unav
 	uv_timer_start(&c->later, start_failed, 0, 0);
 }
 
-static enum ar_status plan(struct ar_contained *c, const struct ar_contained_spec *spec, struct ar_error *err)
+static enum ar_status make_plan(struct ar_contained *c, const struct ar_contained_spec *spec,
+				struct ar_error *err)
 {
 	struct ar_str program = ar_sandbox_helper(c->sandbox, spec->program, &c->arena);
 	struct ar_process_spec process = {
@@ -301,17 +304,17 @@ static enum ar_status plan(struct ar_contained *c, const struct ar_contained_spe
 
 	c->is_planned = status == AR_OK;
 	if (status == AR_OK)
-		ar_entrance_show(c->launch.plan, program);
+		ar_init_client_add_program(c->launch.plan, program);
 	return status;
 }
 
-static void watch(struct ar_contained *c, uv_loop_t *loop)
+static void watch_init(struct ar_contained *c, uv_loop_t *loop)
 {
-	uv_poll_init(loop, &c->socket, c->entrance.socket);
-	opened(c, &c->socket);
+	uv_poll_init(loop, &c->socket, c->init.socket);
+	add_handle(c, &c->socket);
 	uv_poll_start(&c->socket, UV_READABLE | UV_DISCONNECT, on_socket);
-	uv_poll_init(loop, &c->exit, c->entrance.pidfd);
-	opened(c, &c->exit);
+	uv_poll_init(loop, &c->exit, c->init.pidfd);
+	add_handle(c, &c->exit);
 	uv_poll_start(&c->exit, UV_READABLE, on_exit);
 }
 
@@ -326,38 +329,38 @@ struct ar_contained *ar_contained_start(uv_loop_t *loop, struct ar_sandbox *s,
 	c->done = spec->done;
 	c->arg = spec->arg;
 	c->output_max = spec->output_max;
-	c->entrance = (struct ar_entrance){ .socket = -1, .pidfd = -1 };
-	ar_hearing_init(&c->hearing);
+	c->init = (struct ar_init_client){ .socket = -1, .pidfd = -1 };
+	ar_violation_listener_init(&c->violations);
 	uv_timer_init(loop, &c->later);
-	opened(c, &c->later);
-	enum ar_status status = plan(c, spec, &err);
+	add_handle(c, &c->later);
+	enum ar_status status = make_plan(c, spec, &err);
 
 	if (status == AR_OK)
-		status = ar_entrance_open(&c->entrance, ar_sandbox_helper(s, "agent-init", &c->arena).p,
-					  c->launch.plan, spec->input, &err);
+		status = ar_init_client_open(&c->init, ar_sandbox_helper(s, "agent-init", &c->arena).p,
+					     c->launch.plan, spec->input, &err);
 	if (status == AR_OK)
-		watch(c, loop);
+		watch_init(c, loop);
 	else
 		fail_later(c, err.msg, status == AR_E_UNAVAILABLE);
 	return c;
 }
 
 /* It should have seen our end closed. */
-static void kill_it(uv_timer_t *timer)
+static void on_kill_timer(uv_timer_t *timer)
 {
 	struct ar_contained *c = timer->data;
 
-	if (c->entrance.pidfd >= 0)
-		pidfd_send_signal(c->entrance.pidfd, SIGKILL, NULL, 0);
+	if (c->init.pidfd >= 0)
+		pidfd_send_signal(c->init.pidfd, SIGKILL, NULL, 0);
 }
 
 void ar_contained_stop(struct ar_contained *c)
 {
 	c->is_stopped = true;
-	if (c->entrance.socket < 0)
+	if (c->init.socket < 0)
 		return;
-	hang_up(c);
-	uv_timer_start(&c->later, kill_it, KILL_MS, 0);
+	close_init(c);
+	uv_timer_start(&c->later, on_kill_timer, KILL_MS, 0);
 }
 
 void ar_contained_drop(struct ar_contained *c)

@@ -23,7 +23,7 @@ struct ar_contained_end {
 	int exit_code; /* EXITED; 128 and more: by a signal */
 	struct ar_str output; /* what it wrote to standard output */
 	bool is_cut; /* more than the cap came */
-	struct ar_str said; /* the beginning of what it wrote to standard error */
+	struct ar_str stderr_text; /* the beginning of what it wrote to standard error */
 	struct ar_str message; /* NOT_STARTED: why */
 	const struct ar_process_ready
 		*ready; /* the boundary as the kernel confirmed it; NULL: it never stood */

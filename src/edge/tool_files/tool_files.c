@@ -65,7 +65,7 @@ static enum ar_sandbox_profile profile_of(const struct tool_files *t, const stru
 		       : AR_SANDBOX_READ_ONLY;
 }
 
-static void start(struct ar_tool_source *s, struct ar_tool_call *call)
+static void start_call(struct ar_tool_source *s, struct ar_tool_call *call)
 {
 	struct tool_files *t = AR_CONTAINER_OF(s, struct tool_files, source);
 	struct files_call *f = ar_new0(sizeof(*f));
@@ -95,7 +95,7 @@ static void start(struct ar_tool_source *s, struct ar_tool_call *call)
 								       .arg = f });
 }
 
-static void cancel(struct ar_tool_source *s AR_UNUSED, struct ar_tool_call *call)
+static void cancel_call(struct ar_tool_source *s AR_UNUSED, struct ar_tool_call *call)
 {
 	struct files_call *f = call->source_state;
 
@@ -104,8 +104,8 @@ static void cancel(struct ar_tool_source *s AR_UNUSED, struct ar_tool_call *call
 }
 
 /* These tools ask nothing. */
-static void answer(struct ar_tool_source *s AR_UNUSED, struct ar_tool_call *c AR_UNUSED,
-		   const struct ar_tool_answer *a AR_UNUSED)
+static void answer_call(struct ar_tool_source *s AR_UNUSED, struct ar_tool_call *c AR_UNUSED,
+			const struct ar_tool_answer *a AR_UNUSED)
 {
 }
 
@@ -126,10 +126,10 @@ static void close_source(struct ar_tool_source *s)
 }
 
 static const struct ar_tool_source_vtable vtable = {
-	.start = start, .cancel = cancel, .answer = answer, .close = close_source
+	.start = start_call, .cancel = cancel_call, .answer = answer_call, .close = close_source
 };
 
-static void describe(struct tool_files *t, size_t i, const struct ar_files_kind *kind)
+static void describe_tool(struct tool_files *t, size_t i, const struct ar_files_kind *kind)
 {
 	ar_files_write_schema(kind, &t->schemas[i]);
 	t->tools[i] = (struct ar_tool){
@@ -160,7 +160,7 @@ struct ar_tool_source *ar_tool_files_new(uv_loop_t *loop, struct ar_sandbox *san
 	ar_list_init(&t->calls);
 	for (; (kind = ar_files_kind_at(count)) != NULL; count++) {
 		AR_ASSERT(count < KINDS_MAX);
-		describe(t, count, kind);
+		describe_tool(t, count, kind);
 	}
 	t->source = (struct ar_tool_source){
 		.v = &vtable, .name = "files", .tools = t->tools, .tool_count = count, .is_ready = true

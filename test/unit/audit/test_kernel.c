@@ -10,7 +10,7 @@
 
 struct bench {
 	uv_loop_t loop;
-	struct ar_audit *audit;
+	struct ar_audit_reader *audit;
 	struct desk *desk;
 };
 

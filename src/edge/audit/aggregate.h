@@ -1,13 +1,13 @@
-/* What the records say, put together: records become events, events become refusals of a session, refusals are told once when they are new and
- * counted exactly. Knows no socket and no time. Loop thread only. */
-#ifndef AR_AUDIT_BOOK_H
-#define AR_AUDIT_BOOK_H
+/* Aggregates audit records: records become events, events become refusals of a session, refusals are reported once
+ * when they are new and counted exactly. No socket, no time. Loop thread only. */
+#ifndef AR_AUDIT_AGGREGATE_H
+#define AR_AUDIT_AGGREGATE_H
 
 #include "arena.h"
 #include "list.h"
 #include "status.h"
 
-#define AR_AUDIT_KINDS_MAX 64 /* refusals of one session that are told apart */
+#define AR_AUDIT_KINDS_MAX 64 /* kinds of refusals of one session */
 
 enum ar_audit_type {
 	AR_AUDIT_SYSCALL = 1300,
@@ -25,7 +25,7 @@ struct ar_audit_watcher {
 	/* `detail`: JSON object as port/process.h says for AR_PROC_VIOLATION; until it returns. */
 	void (*on_violation)(struct ar_audit_watcher *w, struct ar_str detail);
 	void (*on_settled)(struct ar_audit_watcher *w);
-	/* The rest is the book's. */
+	/* The rest is the aggregate's. */
 	struct ar_list node;
 	struct ar_audit_kind *kinds;
 	size_t kind_count;
@@ -47,7 +47,7 @@ struct ar_audit_domain {
 #define AR_AUDIT_EVENTS 64
 #define AR_AUDIT_DOMAINS 256
 
-struct ar_audit_book {
+struct ar_audit_aggregate {
 	struct ar_list watchers;
 	struct ar_audit_event *events; /* AR_AUDIT_EVENTS, not yet whole */
 	size_t next_event;
@@ -57,17 +57,18 @@ struct ar_audit_book {
 
 AR_BEGIN_DECLS
 
-void ar_audit_book_init(struct ar_audit_book *b);
-void ar_audit_book_fini(struct ar_audit_book *b); /* forgets the watchers, without a word */
+void ar_audit_aggregate_init(struct ar_audit_aggregate *b);
+void ar_audit_aggregate_fini(struct ar_audit_aggregate *b); /* forgets the watchers, without callbacks */
 
 /* One record. */
-void ar_audit_book_take(struct ar_audit_book *b, unsigned type, struct ar_str text);
+void ar_audit_aggregate_add(struct ar_audit_aggregate *b, unsigned type, struct ar_str text);
 
-void ar_audit_book_watch(struct ar_audit_book *b, struct ar_audit_watcher *w);
+void ar_audit_aggregate_watch(struct ar_audit_aggregate *b, struct ar_audit_watcher *w);
 
-/* Tells the exact counts: of each kind that came more than once, and of what the kernel counted beyond what it told. Then forgets it. */
-void ar_audit_book_settle(struct ar_audit_book *b, struct ar_audit_watcher *w);
-void ar_audit_book_unwatch(struct ar_audit_book *b, struct ar_audit_watcher *w);
+/* Reports the exact counts: of each kind that came more than once, and of denials that the kernel counted without a
+ * record. Then forgets the watcher. */
+void ar_audit_aggregate_settle(struct ar_audit_aggregate *b, struct ar_audit_watcher *w);
+void ar_audit_aggregate_unwatch(struct ar_audit_aggregate *b, struct ar_audit_watcher *w);
 
 AR_END_DECLS
 

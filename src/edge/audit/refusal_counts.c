@@ -1,5 +1,5 @@
-/* See ledger.h. */
-#include "ledger.h"
+/* See refusal_counts.h. */
+#include "refusal_counts.h"
 
 #include "json.h"
 #include "mem.h"
@@ -33,7 +33,8 @@ static struct ar_str boundary_of(const struct ar_audit_kind *k)
 	return AR_STR("filesystem");
 }
 
-static void tell(struct ar_audit_watcher *w, const struct ar_audit_kind *k, uint64_t count, bool is_last)
+static void report_kind(struct ar_audit_watcher *w, const struct ar_audit_kind *k, uint64_t count,
+			bool is_last)
 {
 	struct ar_buf out = { 0 };
 	struct ar_jw json = ar_jw(&out);
@@ -51,7 +52,7 @@ static void tell(struct ar_audit_watcher *w, const struct ar_audit_kind *k, uint
 	ar_buf_fini(&out);
 }
 
-static struct ar_audit_kind *find(struct ar_audit_watcher *w, const struct ar_audit_kind *k)
+static struct ar_audit_kind *find_kind(struct ar_audit_watcher *w, const struct ar_audit_kind *k)
 {
 	for (size_t i = 0; i < w->kind_count; i++) {
 		struct ar_audit_kind *one = &w->kinds[i];
@@ -64,9 +65,9 @@ static struct ar_audit_kind *find(struct ar_audit_watcher *w, const struct ar_au
 }
 
 /* Takes over `attempted`. */
-static void count(struct ar_audit_watcher *w, struct ar_audit_kind k)
+static void count_refusal(struct ar_audit_watcher *w, struct ar_audit_kind k)
 {
-	struct ar_audit_kind *known = find(w, &k);
+	struct ar_audit_kind *known = find_kind(w, &k);
 
 	if (known) {
 		known->count++;
@@ -87,7 +88,7 @@ static void count(struct ar_audit_watcher *w, struct ar_audit_kind k)
 		w->kinds = ar_new0(AR_AUDIT_KINDS_MAX * sizeof(*w->kinds));
 	k.count = 1;
 	w->kinds[w->kind_count++] = k;
-	tell(w, &w->kinds[w->kind_count - 1], 1, false);
+	report_kind(w, &w->kinds[w->kind_count - 1], 1, false);
 }
 
 /* Interpreters try to keep what they compiled beside the sources, everywhere and always: that is no attempt at anything. */
@@ -103,7 +104,7 @@ static bool is_noise(const struct ar_audit_refusal *r)
 	return false;
 }
 
-void ar_ledger_add(struct ar_audit_watcher *w, const struct ar_audit_refusal *r)
+void ar_refusal_counts_add(struct ar_audit_watcher *w, const struct ar_audit_refusal *r)
 {
 	struct ar_buf text = { .cap = SHOWN_MAX };
 
@@ -114,23 +115,24 @@ void ar_ledger_add(struct ar_audit_watcher *w, const struct ar_audit_refusal *r)
 		ar_buf_addc(&text, ' ');
 		ar_buf_adds(&text, ar_str_utf8_prefix(r->path, SHOWN_MAX - 110));
 	}
-	count(w, (struct ar_audit_kind){ ar_str_dup(ar_buf_str(&text)), r->is_landlock, r->error, 0 });
+	count_refusal(w,
+		      (struct ar_audit_kind){ ar_str_dup(ar_buf_str(&text)), r->is_landlock, r->error, 0 });
 	ar_buf_fini(&text);
 }
 
-void ar_ledger_close(struct ar_audit_watcher *w)
+void ar_refusal_counts_report(struct ar_audit_watcher *w)
 {
 	for (size_t i = 0; i < w->kind_count; i++) {
 		if (w->kinds[i].count > 1)
-			tell(w, &w->kinds[i], w->kinds[i].count, true);
+			report_kind(w, &w->kinds[i], w->kinds[i].count, true);
 	}
 	/* The kernel counts every denial, also those whose records nobody got. */
 	if (w->denials > w->denied)
-		tell(w, &(struct ar_audit_kind){ "denials whose details were lost", true, EACCES, 0 },
-		     w->denials - w->denied, true);
+		report_kind(w, &(struct ar_audit_kind){ "denials whose details were lost", true, EACCES, 0 },
+			    w->denials - w->denied, true);
 }
 
-void ar_ledger_fini(struct ar_audit_watcher *w)
+void ar_refusal_counts_fini(struct ar_audit_watcher *w)
 {
 	for (size_t i = 0; i < w->kind_count; i++)
 		ar_free(w->kinds[i].attempted);

@@ -1,5 +1,5 @@
 /* Records as the kernel wrote them, and what is told of them: attribution, counts, what is lost, and what is never a violation. */
-#include "book.h"
+#include "aggregate.h"
 #include "record.h"
 #include "unit.h"
 
@@ -20,15 +20,15 @@ static void hear(struct ar_audit_watcher *w, struct ar_str detail)
 	snprintf(e->said[e->count++], sizeof(e->said[0]), "%.*s", AR_STR_ARG(detail));
 }
 
-static void ear_begin(struct ear *e, struct ar_audit_book *b, uint32_t session, int64_t pid)
+static void ear_begin(struct ear *e, struct ar_audit_aggregate *b, uint32_t session, int64_t pid)
 {
 	*e = (struct ear){ .w = { .session = session, .pid = pid, .on_violation = hear } };
-	ar_audit_book_watch(b, &e->w);
+	ar_audit_aggregate_watch(b, &e->w);
 }
 
-static void take(struct ar_audit_book *b, unsigned type, unsigned serial, const char *fmt, ...)
+static void take(struct ar_audit_aggregate *b, unsigned type, unsigned serial, const char *fmt, ...)
 	AR_PRINTF(4, 5);
-static void take(struct ar_audit_book *b, unsigned type, unsigned serial, const char *fmt, ...)
+static void take(struct ar_audit_aggregate *b, unsigned type, unsigned serial, const char *fmt, ...)
 {
 	char text[1024];
 	int head = snprintf(text, sizeof(text), "audit(1794748244.097:%u): ", serial);
@@ -37,10 +37,10 @@ static void take(struct ar_audit_book *b, unsigned type, unsigned serial, const 
 	va_start(ap, fmt);
 	vsnprintf(text + head, sizeof(text) - (size_t)head, fmt, ap);
 	va_end(ap);
-	ar_audit_book_take(b, type, ar_str_from(text));
+	ar_audit_aggregate_add(b, type, ar_str_from(text));
 }
 
-static void take_call(struct ar_audit_book *b, unsigned serial, int call, int result, unsigned session,
+static void take_call(struct ar_audit_aggregate *b, unsigned serial, int call, int result, unsigned session,
 		      const char *key)
 {
 	take(b, AR_AUDIT_SYSCALL, serial,
@@ -50,7 +50,7 @@ static void take_call(struct ar_audit_book *b, unsigned serial, int call, int re
 	     call, result, session, key);
 }
 
-static void take_write(struct ar_audit_book *b, unsigned serial, unsigned session, const char *path)
+static void take_write(struct ar_audit_aggregate *b, unsigned serial, unsigned session, const char *path)
 {
 	take_call(b, serial, 257, -30, session, "\"agentruntime\"");
 	take(b, AR_AUDIT_CWD, serial, "cwd=\"/ws\"");
@@ -58,7 +58,7 @@ static void take_write(struct ar_audit_book *b, unsigned serial, unsigned sessio
 	take(b, AR_AUDIT_END, serial, "%s", "");
 }
 
-static void take_denial(struct ar_audit_book *b, unsigned serial, unsigned session, const char *domain)
+static void take_denial(struct ar_audit_aggregate *b, unsigned serial, unsigned session, const char *domain)
 {
 	take(b, AR_AUDIT_ACCESS, serial,
 	     "domain=%s blockers=fs.read_file path=\"/etc/shadow\" dev=\"tmpfs\" ino=10", domain);
@@ -68,11 +68,11 @@ static void take_denial(struct ar_audit_book *b, unsigned serial, unsigned sessi
 
 static void test_a_read_only_mount(void **state)
 {
-	struct ar_audit_book b;
+	struct ar_audit_aggregate b;
 	struct ear one, two;
 
 	(void)state;
-	ar_audit_book_init(&b);
+	ar_audit_aggregate_init(&b);
 	ear_begin(&one, &b, 7, 100);
 	ear_begin(&two, &b, 8, 200);
 	take_write(&b, 1, 7, "\".git/config\"");
@@ -86,21 +86,21 @@ static void test_a_read_only_mount(void **state)
 			    "\"evidence\":\"kernel-mount\",\"errno\":30,\"count\":1,\"isLast\":false}");
 	assert_int_equal(two.count, 1);
 	assert_non_null(strstr(two.said[0], "\"openat /usr/x\""));
-	ar_audit_book_settle(&b, &one.w);
+	ar_audit_aggregate_settle(&b, &one.w);
 	assert_int_equal(one.count, 2);
 	assert_non_null(strstr(one.said[1], "\"count\":2,\"isLast\":true"));
-	ar_audit_book_settle(&b, &two.w);
+	ar_audit_aggregate_settle(&b, &two.w);
 	assert_int_equal(two.count, 1);
-	ar_audit_book_fini(&b);
+	ar_audit_aggregate_fini(&b);
 }
 
 static void test_a_folder_that_is_pinned(void **state)
 {
-	struct ar_audit_book b;
+	struct ar_audit_aggregate b;
 	struct ear e;
 
 	(void)state;
-	ar_audit_book_init(&b);
+	ar_audit_aggregate_init(&b);
 	ear_begin(&e, &b, 7, 100);
 	take_call(&b, 1, 316, -16, 7, "\"agentruntime\"");
 	take(&b, AR_AUDIT_CWD, 1, "cwd=\"/ws\"");
@@ -110,17 +110,17 @@ static void test_a_folder_that_is_pinned(void **state)
 	take(&b, AR_AUDIT_END, 1, "%s", "");
 	assert_int_equal(e.count, 1);
 	assert_non_null(strstr(e.said[0], "\"renameat2 /ws/.git\""));
-	ar_audit_book_fini(&b);
+	ar_audit_aggregate_fini(&b);
 }
 
 /* Denials count for the domain that agent-init made, and for no other: a program may restrict itself. */
 static void test_landlock(void **state)
 {
-	struct ar_audit_book b;
+	struct ar_audit_aggregate b;
 	struct ear e;
 
 	(void)state;
-	ar_audit_book_init(&b);
+	ar_audit_aggregate_init(&b);
 	ear_begin(&e, &b, 7, 100);
 	take(&b, AR_AUDIT_ACCESS, 1,
 	     "domain=1c6 blockers=fs.read_file path=\"/etc/shadow\" dev=\"tmpfs\" ino=10");
@@ -144,40 +144,40 @@ static void test_landlock(void **state)
 	assert_int_equal(e.w.denials_open, 1);
 	take(&b, AR_AUDIT_DOMAIN, 4, "domain=1c6 status=deallocated denials=2");
 	assert_int_equal(e.w.denials_open, 0);
-	ar_audit_book_settle(&b, &e.w);
+	ar_audit_aggregate_settle(&b, &e.w);
 	assert_int_equal(e.count, 2);
 	assert_non_null(strstr(e.said[1], "\"count\":2,\"isLast\":true"));
-	ar_audit_book_fini(&b);
+	ar_audit_aggregate_fini(&b);
 }
 
 static void test_what_was_lost_is_counted(void **state)
 {
-	struct ar_audit_book b;
+	struct ar_audit_aggregate b;
 	struct ear e;
 
 	(void)state;
-	ar_audit_book_init(&b);
+	ar_audit_aggregate_init(&b);
 	ear_begin(&e, &b, 7, 100);
 	take(&b, AR_AUDIT_ACCESS, 1, "domain=1c6 blockers=fs.read_file path=\"/etc/shadow\"");
 	take(&b, AR_AUDIT_DOMAIN, 1, "domain=1c6 status=allocated mode=enforcing pid=100");
 	take_call(&b, 1, 257, -13, 7, "(null)");
 	take(&b, AR_AUDIT_END, 1, "%s", "");
 	take(&b, AR_AUDIT_DOMAIN, 2, "domain=1c6 status=deallocated denials=20000");
-	ar_audit_book_settle(&b, &e.w);
+	ar_audit_aggregate_settle(&b, &e.w);
 	assert_int_equal(e.count, 2);
 	assert_non_null(strstr(e.said[1], "details were lost"));
 	assert_non_null(strstr(e.said[1], "\"count\":19999,\"isLast\":true"));
-	ar_audit_book_fini(&b);
+	ar_audit_aggregate_fini(&b);
 }
 
 /* File permissions, other rules, successful calls, and a missing folder are nobody's boundary. */
 static void test_what_is_no_violation(void **state)
 {
-	struct ar_audit_book b;
+	struct ar_audit_aggregate b;
 	struct ear e;
 
 	(void)state;
-	ar_audit_book_init(&b);
+	ar_audit_aggregate_init(&b);
 	ear_begin(&e, &b, 7, 100);
 	take_call(&b, 1, 257, -13, 7, "\"agentruntime\"");
 	take(&b, AR_AUDIT_END, 1, "%s", "");
@@ -189,12 +189,12 @@ static void test_what_is_no_violation(void **state)
 	take(&b, AR_AUDIT_END, 4, "%s", "");
 	take_write(&b, 5, 7, "\"/usr/lib/python3/x/__pycache__\"");
 	take(&b, 1006, 6, "pid=1 uid=0 auid=61767 ses=7 res=1");
-	ar_audit_book_take(&b, AR_AUDIT_SYSCALL, AR_STR("rubbish"));
-	ar_audit_book_take(&b, AR_AUDIT_SYSCALL, AR_STR("audit(x:y): ses=7"));
-	ar_audit_book_take(&b, AR_AUDIT_ACCESS, AR_STR("audit(1:9): domain=zz blockers=x"));
-	ar_audit_book_settle(&b, &e.w);
+	ar_audit_aggregate_add(&b, AR_AUDIT_SYSCALL, AR_STR("rubbish"));
+	ar_audit_aggregate_add(&b, AR_AUDIT_SYSCALL, AR_STR("audit(x:y): ses=7"));
+	ar_audit_aggregate_add(&b, AR_AUDIT_ACCESS, AR_STR("audit(1:9): domain=zz blockers=x"));
+	ar_audit_aggregate_settle(&b, &e.w);
 	assert_int_equal(e.count, 0);
-	ar_audit_book_fini(&b);
+	ar_audit_aggregate_fini(&b);
 }
 
 /* A name that looks like a field is hexadecimal by the time we see it. */
@@ -212,11 +212,11 @@ static void test_names_of_others(void **state)
 
 static void test_interleaved_and_unfinished(void **state)
 {
-	struct ar_audit_book b;
+	struct ar_audit_aggregate b;
 	struct ear e;
 
 	(void)state;
-	ar_audit_book_init(&b);
+	ar_audit_aggregate_init(&b);
 	ear_begin(&e, &b, 7, 100);
 	take_call(&b, 1, 257, -30, 7, "\"agentruntime\"");
 	take_call(&b, 2, 87, -30, 7, "\"agentruntime\"");
@@ -233,7 +233,7 @@ static void test_interleaved_and_unfinished(void **state)
 		take_call(&b, 100 + i, 257, -30, 4, "(null)");
 	assert_int_equal(e.count, 3);
 	assert_non_null(strstr(e.said[2], "\"mkdir\""));
-	ar_audit_book_fini(&b);
+	ar_audit_aggregate_fini(&b);
 }
 
 struct tally {
@@ -255,12 +255,12 @@ static void tally(struct ar_audit_watcher *w, struct ar_str detail)
 static void test_many_kinds_have_an_end(void **state)
 {
 	struct tally t = { .w = { .session = 7, .on_violation = tally } };
-	struct ar_audit_book b;
+	struct ar_audit_aggregate b;
 	unsigned serial = 1;
 
 	(void)state;
-	ar_audit_book_init(&b);
-	ar_audit_book_watch(&b, &t.w);
+	ar_audit_aggregate_init(&b);
+	ar_audit_aggregate_watch(&b, &t.w);
 	for (unsigned i = 0; i < 200; i++) {
 		char path[32];
 
@@ -269,10 +269,10 @@ static void test_many_kinds_have_an_end(void **state)
 			take_write(&b, serial++, 7, path);
 	}
 	assert_int_equal(t.told, AR_AUDIT_KINDS_MAX);
-	ar_audit_book_settle(&b, &t.w);
+	ar_audit_aggregate_settle(&b, &t.w);
 	assert_int_equal(t.told, 2 * AR_AUDIT_KINDS_MAX);
 	assert_int_equal(t.last, 2000);
-	ar_audit_book_fini(&b);
+	ar_audit_aggregate_fini(&b);
 }
 
 int main(void)

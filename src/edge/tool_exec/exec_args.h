@@ -1,6 +1,6 @@
-/* What a call of one of these tools wants, read from its arguments. Plain data; texts live in the arena given. */
-#ifndef AR_EXEC_WISH_H
-#define AR_EXEC_WISH_H
+/* The arguments of a call of one of these tools. Plain data; texts live in the arena given. */
+#ifndef AR_EXEC_ARGS_H
+#define AR_EXEC_ARGS_H
 
 #include "arena.h"
 #include "json.h"
@@ -8,7 +8,7 @@
 
 #define AR_EXEC_ARGV_MAX 1024
 
-struct ar_exec_wish {
+struct ar_exec_args {
 	struct ar_str command; /* for people: the text, or the words */
 	struct ar_str argv[AR_EXEC_ARGV_MAX + 1];
 	size_t argc;
@@ -24,10 +24,10 @@ struct ar_exec_wish {
 
 /* False: `*ret_fault` says what is wrong, in words for the model. */
 bool ar_exec_read_command(struct ar_json args, struct ar_str workspace, struct ar_arena *a,
-			  struct ar_exec_wish *ret, const char **ret_fault);
+			  struct ar_exec_args *ret, const char **ret_fault);
 bool ar_exec_read_terminal(struct ar_json args, struct ar_str workspace, struct ar_arena *a,
-			   struct ar_exec_wish *ret, const char **ret_fault);
+			   struct ar_exec_args *ret, const char **ret_fault);
 bool ar_exec_read_act(struct ar_json args, enum ar_tool_act_kind kind, struct ar_arena *a,
-		      struct ar_exec_wish *ret, const char **ret_fault);
+		      struct ar_exec_args *ret, const char **ret_fault);
 
 #endif

@@ -1,5 +1,5 @@
-/* See wish.h. The schema was checked before: what is looked at here is what a schema cannot say. */
-#include "wish.h"
+/* See exec_args.h. The schema was checked before: what is looked at here is what a schema cannot say. */
+#include "exec_args.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -31,7 +31,7 @@ static bool flag_of(struct ar_json args, const char *name)
 	return is_set;
 }
 
-static bool fault(const char **ret, const char *words)
+static bool fail_args(const char **ret, const char *words)
 {
 	*ret = words;
 	return false;
@@ -39,30 +39,30 @@ static bool fault(const char **ret, const char *words)
 
 /* ---- what to run ---- */
 
-static void add(struct ar_exec_wish *w, struct ar_str word)
+static void add_arg(struct ar_exec_args *w, struct ar_str word)
 {
 	w->argv[w->argc++] = word;
 }
 
 /* The text is one argument; -- keeps it from being read as an option. */
-static void shell_argv(struct ar_exec_wish *w, struct ar_str text)
+static void shell_argv(struct ar_exec_args *w, struct ar_str text)
 {
 	bool has_bash = access("/bin/bash", X_OK) == 0;
 
-	add(w, has_bash ? AR_STR("/bin/bash") : AR_STR("/bin/sh"));
+	add_arg(w, has_bash ? AR_STR("/bin/bash") : AR_STR("/bin/sh"));
 	if (has_bash) {
-		add(w, AR_STR("--noprofile"));
-		add(w, AR_STR("--norc"));
+		add_arg(w, AR_STR("--noprofile"));
+		add_arg(w, AR_STR("--norc"));
 	}
 	if (ar_str_absent(text))
 		return;
-	add(w, AR_STR("-c"));
-	add(w, AR_STR("--"));
-	add(w, text);
+	add_arg(w, AR_STR("-c"));
+	add_arg(w, AR_STR("--"));
+	add_arg(w, text);
 }
 
 /* For people only: nothing is run from it. */
-static struct ar_str shown_argv(const struct ar_exec_wish *w, struct ar_arena *a)
+static struct ar_str shown_argv(const struct ar_exec_args *w, struct ar_arena *a)
 {
 	struct ar_buf text = { 0 };
 	struct ar_str shown;
@@ -80,24 +80,24 @@ static struct ar_str shown_argv(const struct ar_exec_wish *w, struct ar_arena *a
 	return shown;
 }
 
-static bool read_argv(struct ar_json argv, struct ar_arena *a, struct ar_exec_wish *w, const char **ret_fault)
+static bool read_argv(struct ar_json argv, struct ar_arena *a, struct ar_exec_args *w, const char **ret_fault)
 {
 	if (ar_json_len(argv) == 0 || ar_json_len(argv) > AR_EXEC_ARGV_MAX)
-		return fault(ret_fault, "argv has 1 to 1024 words");
+		return fail_args(ret_fault, "argv has 1 to 1024 words");
 	for (struct ar_json_iter it = ar_json_iter(argv); ar_json_next(&it);) {
 		struct ar_str word;
 
 		if (!ar_json_str(it.value, &word))
-			return fault(ret_fault, "argv is a list of texts");
+			return fail_args(ret_fault, "argv is a list of texts");
 		if (memchr(word.p, 0, word.len))
-			return fault(ret_fault, "a word of argv has a NUL byte");
-		add(w, ar_arena_str(a, word));
+			return fail_args(ret_fault, "a word of argv has a NUL byte");
+		add_arg(w, ar_arena_str(a, word));
 	}
 	w->command = shown_argv(w, a);
-	return w->argv[0].len > 0 || fault(ret_fault, "argv begins with the program");
+	return w->argv[0].len > 0 || fail_args(ret_fault, "argv begins with the program");
 }
 
-static bool read_cwd(struct ar_json args, struct ar_str workspace, struct ar_arena *a, struct ar_exec_wish *w,
+static bool read_cwd(struct ar_json args, struct ar_str workspace, struct ar_arena *a, struct ar_exec_args *w,
 		     const char **ret_fault)
 {
 	w->cwd = text_of(args, "cwd", a);
@@ -106,23 +106,23 @@ static bool read_cwd(struct ar_json args, struct ar_str workspace, struct ar_are
 		return true;
 	}
 	if (memchr(w->cwd.p, 0, w->cwd.len))
-		return fault(ret_fault, "cwd has a NUL byte");
+		return fail_args(ret_fault, "cwd has a NUL byte");
 	if (w->cwd.p[0] != '/' && !ar_str_absent(workspace))
 		w->cwd = ar_arena_fmt(a, "%.*s/%.*s", AR_STR_ARG(workspace), AR_STR_ARG(w->cwd));
 	return (w->cwd.p[0] == '/' && w->cwd.len < PATH_BYTES) ||
-	       fault(ret_fault, "cwd is no folder that can be named; leave it out for the workspace");
+	       fail_args(ret_fault, "cwd is no folder that can be named; leave it out for the workspace");
 }
 
-static bool read_text(struct ar_json args, struct ar_arena *a, struct ar_exec_wish *w, const char **ret_fault)
+static bool read_text(struct ar_json args, struct ar_arena *a, struct ar_exec_args *w, const char **ret_fault)
 {
 	w->command = text_of(args, "command", a);
 	if (!ar_str_absent(w->command) && memchr(w->command.p, 0, w->command.len))
-		return fault(ret_fault, "command has a NUL byte");
+		return fail_args(ret_fault, "command has a NUL byte");
 	return true;
 }
 
 bool ar_exec_read_command(struct ar_json args, struct ar_str workspace, struct ar_arena *a,
-			  struct ar_exec_wish *ret, const char **ret_fault)
+			  struct ar_exec_args *ret, const char **ret_fault)
 {
 	struct ar_json argv = ar_json_get(args, "argv");
 	bool has_argv = ar_json_type(argv) == AR_JSON_ARRAY;
@@ -130,8 +130,8 @@ bool ar_exec_read_command(struct ar_json args, struct ar_str workspace, struct a
 	if (!read_text(args, a, ret, ret_fault) || !read_cwd(args, workspace, a, ret, ret_fault))
 		return false;
 	if (has_argv != ar_str_empty(ret->command))
-		return fault(ret_fault,
-			     "name one of command (a text for a shell) and argv (a list of words)");
+		return fail_args(ret_fault,
+				 "name one of command (a text for a shell) and argv (a list of words)");
 	if (has_argv && !read_argv(argv, a, ret, ret_fault))
 		return false;
 	if (!has_argv)
@@ -144,7 +144,7 @@ bool ar_exec_read_command(struct ar_json args, struct ar_str workspace, struct a
 }
 
 bool ar_exec_read_terminal(struct ar_json args, struct ar_str workspace, struct ar_arena *a,
-			   struct ar_exec_wish *ret, const char **ret_fault)
+			   struct ar_exec_args *ret, const char **ret_fault)
 {
 	int64_t rows = number_of(args, "rows"), columns = number_of(args, "columns");
 
@@ -163,7 +163,7 @@ bool ar_exec_read_terminal(struct ar_json args, struct ar_str workspace, struct 
 /* ---- what is wanted of one that runs ---- */
 
 bool ar_exec_read_act(struct ar_json args, enum ar_tool_act_kind kind, struct ar_arena *a,
-		      struct ar_exec_wish *ret, const char **ret_fault)
+		      struct ar_exec_args *ret, const char **ret_fault)
 {
 	int64_t wait = number_of(args, "waitMs");
 
@@ -176,8 +176,8 @@ bool ar_exec_read_act(struct ar_json args, enum ar_tool_act_kind kind, struct ar
 					 .signal = text_of(args, "signal", a),
 					 .reason = AR_STR("the model asked for it") };
 	if (ar_str_empty(ret->act.process_id))
-		return fault(ret_fault, "processId is missing");
+		return fail_args(ret_fault, "processId is missing");
 	if (kind == AR_TOOL_ACT_WRITE && ar_str_empty(ret->act.bytes) && !ret->act.is_eof)
-		return fault(ret_fault, "input is empty; with eof the input is closed");
+		return fail_args(ret_fault, "input is empty; with eof the input is closed");
 	return true;
 }

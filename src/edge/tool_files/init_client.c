@@ -1,5 +1,5 @@
-/* See entrance.h. */
-#include "entrance.h"
+/* See init_client.h. */
+#include "init_client.h"
 
 #include "io/descriptor.h"
 #include "mem.h"
@@ -36,7 +36,7 @@ static bool is_shown(const struct ar_plan *p, struct ar_str program)
 	return false;
 }
 
-void ar_entrance_show(struct ar_plan *p, struct ar_str program)
+void ar_init_client_add_program(struct ar_plan *p, struct ar_str program)
 {
 	if (!is_shown(p, program) && p->read_roots.count < AR_PLAN_PATHS_MAX)
 		p->read_roots.at[p->read_roots.count++] = program.p;
@@ -56,7 +56,7 @@ static int plan_file(const struct ar_plan *plan)
 	return ar_spawn_input((struct ar_str){ text, len });
 }
 
-static bool open_given(struct ar_entrance *e, const struct ar_plan *plan, struct ar_str input,
+static bool open_given(struct ar_init_client *e, const struct ar_plan *plan, struct ar_str input,
 		       struct given *ret)
 {
 	int pair[2] = { -1, -1 };
@@ -74,7 +74,7 @@ static bool open_given(struct ar_entrance *e, const struct ar_plan *plan, struct
 	return ret->null >= 0 && ret->input >= 0 && ret->plan >= 0;
 }
 
-static int start(struct ar_entrance *e, const char *init, const struct given *g)
+static int spawn_init(struct ar_init_client *e, const char *init, const struct given *g)
 {
 	char *argv[] = { "agent-init", NULL }, *envp[] = { NULL };
 	struct ar_spawn how = { .program = init,
@@ -91,11 +91,11 @@ static int start(struct ar_entrance *e, const char *init, const struct given *g)
 	return e->pidfd >= 0 ? 0 : errno;
 }
 
-enum ar_status ar_entrance_open(struct ar_entrance *e, const char *init, const struct ar_plan *plan,
-				struct ar_str input, struct ar_error *err)
+enum ar_status ar_init_client_open(struct ar_init_client *e, const char *init, const struct ar_plan *plan,
+				   struct ar_str input, struct ar_error *err)
 {
 	struct given g;
-	int code = open_given(e, plan, input, &g) ? start(e, init, &g) : errno;
+	int code = open_given(e, plan, input, &g) ? spawn_init(e, init, &g) : errno;
 
 	close_fd(&g.input);
 	close_fd(&g.null);
@@ -105,14 +105,14 @@ enum ar_status ar_entrance_open(struct ar_entrance *e, const char *init, const s
 		return AR_OK;
 	close_fd(&e->socket);
 	if (e->pid > 0)
-		ar_entrance_wait(e);
+		ar_init_client_wait(e);
 	return ar_fail(err, code == ENOENT ? AR_E_UNAVAILABLE : AR_E_IO, "'%s' could not be started: %s",
 		       init, strerror(code));
 }
 
 /* ---- messages ---- */
 
-static ssize_t receive(struct ar_entrance *e, struct ar_entrance_message *m)
+static ssize_t receive_message(struct ar_init_client *e, struct ar_init_client_message *m)
 {
 	ssize_t n = ar_fd_receive(e->socket, e->text, sizeof(e->text), m->fds, AR_INIT_FD_COUNT);
 
@@ -121,12 +121,13 @@ static ssize_t receive(struct ar_entrance *e, struct ar_entrance_message *m)
 	return n;
 }
 
-bool ar_entrance_read(struct ar_entrance *e, struct ar_json_parser *p, struct ar_entrance_message *ret)
+bool ar_init_client_read(struct ar_init_client *e, struct ar_json_parser *p,
+			 struct ar_init_client_message *ret)
 {
-	*ret = (struct ar_entrance_message){ 0 };
+	*ret = (struct ar_init_client_message){ 0 };
 	if (e->socket < 0 || e->is_hung_up)
 		return false;
-	ssize_t n = receive(e, ret);
+	ssize_t n = receive_message(e, ret);
 
 	if (n <= 0) {
 		e->is_hung_up = n == 0 || errno != EAGAIN;
@@ -139,13 +140,13 @@ bool ar_entrance_read(struct ar_entrance *e, struct ar_json_parser *p, struct ar
 	return true;
 }
 
-void ar_entrance_message_fini(struct ar_entrance_message *m)
+void ar_init_client_message_fini(struct ar_init_client_message *m)
 {
 	for (size_t i = 0; i < m->fd_count; i++)
 		close_fd(&m->fds[i]);
 }
 
-int ar_entrance_take(struct ar_entrance_message *m, const char *name)
+int ar_init_client_take_fd(struct ar_init_client_message *m, const char *name)
 {
 	struct ar_json names = ar_json_get(m->json, "fds");
 
@@ -161,19 +162,19 @@ int ar_entrance_take(struct ar_entrance_message *m, const char *name)
 	return -1;
 }
 
-void ar_entrance_go(struct ar_entrance *e)
+void ar_init_client_go(struct ar_init_client *e)
 {
 	char go = AR_INIT_GO;
 
 	(void)!send(e->socket, &go, 1, MSG_NOSIGNAL);
 }
 
-void ar_entrance_close(struct ar_entrance *e)
+void ar_init_client_close(struct ar_init_client *e)
 {
 	close_fd(&e->socket);
 }
 
-void ar_entrance_wait(struct ar_entrance *e)
+void ar_init_client_wait(struct ar_init_client *e)
 {
 	while (e->pid > 0 && waitpid(e->pid, NULL, 0) < 0 && errno == EINTR)
 		continue;

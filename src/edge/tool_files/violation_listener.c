@@ -1,5 +1,5 @@
-/* See hearing.h. */
-#include "hearing.h"
+/* See violation_listener.h. */
+#include "violation_listener.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 
 #define AT_ONCE 64 /* refused in one turn of the loop */
 
-void ar_hearing_init(struct ar_hearing *h)
+void ar_violation_listener_init(struct ar_violation_listener *h)
 {
 	h->listener = h->seen.workspace = -1;
 }
@@ -16,7 +16,7 @@ void ar_hearing_init(struct ar_hearing *h)
 
 static void on_request(uv_poll_t *poll, int status AR_UNUSED, int events AR_UNUSED)
 {
-	struct ar_hearing *h = AR_CONTAINER_OF(poll, struct ar_hearing, poll);
+	struct ar_violation_listener *h = AR_CONTAINER_OF(poll, struct ar_violation_listener, poll);
 	enum ar_refused_standing standing = ar_refused_look(h->listener);
 	struct ar_refused_kind *first;
 
@@ -30,7 +30,7 @@ static void on_request(uv_poll_t *poll, int status AR_UNUSED, int events AR_UNUS
 }
 
 /* The workspace is the first of what may be written; where nothing may, nothing is made. */
-static void remember_missing(struct ar_hearing *h, struct ar_json ready, struct ar_arena *a)
+static void remember_missing(struct ar_violation_listener *h, struct ar_json ready, struct ar_arena *a)
 {
 	struct ar_json list = ar_json_get(ready, "skipped");
 	struct ar_str text;
@@ -45,8 +45,8 @@ static void remember_missing(struct ar_hearing *h, struct ar_json ready, struct 
 	}
 }
 
-bool ar_hearing_open(struct ar_hearing *h, uv_loop_t *loop, int listener, struct ar_json ready,
-		     struct ar_arena *a)
+bool ar_violation_listener_open(struct ar_violation_listener *h, uv_loop_t *loop, int listener,
+				struct ar_json ready, struct ar_arena *a)
 {
 	remember_missing(h, ready, a);
 	h->listener = listener;
@@ -58,7 +58,7 @@ bool ar_hearing_open(struct ar_hearing *h, uv_loop_t *loop, int listener, struct
 
 /* ---- afterwards ---- */
 
-static struct ar_str observed(const char *what, const char *path, struct ar_arena *a)
+static struct ar_str observed_text(const char *what, const char *path, struct ar_arena *a)
 {
 	struct ar_buf out = { 0 };
 	struct ar_jw w = ar_jw(&out);
@@ -77,7 +77,8 @@ static struct ar_str observed(const char *what, const char *path, struct ar_aren
 	return text;
 }
 
-static struct ar_str refused(const struct ar_refused *r, const struct ar_refused_kind *k, struct ar_arena *a)
+static struct ar_str refused_text(const struct ar_refused *r, const struct ar_refused_kind *k,
+				  struct ar_arena *a)
 {
 	char text[AR_REFUSED_TEXT_MAX];
 
@@ -85,15 +86,16 @@ static struct ar_str refused(const struct ar_refused *r, const struct ar_refused
 	return ar_arena_str(a, ar_str_from(text));
 }
 
-size_t ar_hearing_violations(struct ar_hearing *h, struct ar_arena *a, const struct ar_str **ret)
+size_t ar_violation_listener_violations(struct ar_violation_listener *h, struct ar_arena *a,
+					const struct ar_str **ret)
 {
 	struct ar_str *all = ar_arena_alloc(a, (h->refused.count + 1 + h->missing_count) * sizeof(*all));
 	size_t count = 0;
 
 	for (size_t i = 0; i < h->refused.count; i++)
-		all[count++] = refused(&h->refused, &h->refused.kinds[i], a);
+		all[count++] = refused_text(&h->refused, &h->refused.kinds[i], a);
 	if (h->refused.others > 0)
-		all[count++] = refused(&h->refused, NULL, a);
+		all[count++] = refused_text(&h->refused, NULL, a);
 	for (size_t i = 0; i < h->missing_count; i++) {
 		char path[PATH_MAX];
 		const char *what;
@@ -101,17 +103,17 @@ size_t ar_hearing_violations(struct ar_hearing *h, struct ar_arena *a, const str
 		snprintf(path, sizeof(path), "%s", h->missing[i]);
 		what = ar_observed_look(&h->seen, path);
 		if (what)
-			all[count++] = observed(what, path, a);
+			all[count++] = observed_text(what, path, a);
 	}
 	*ret = all;
 	return count;
 }
 
-void ar_hearing_close(struct ar_hearing *h)
+void ar_violation_listener_close(struct ar_violation_listener *h)
 {
 	if (h->listener >= 0)
 		close(h->listener);
 	if (h->seen.workspace >= 0)
 		close(h->seen.workspace);
-	ar_hearing_init(h);
+	ar_violation_listener_init(h);
 }

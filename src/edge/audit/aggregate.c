@@ -1,8 +1,8 @@
-/* See book.h. Records of several events come interleaved; an event is whole when the kernel says so, or when its place is needed. */
-#include "book.h"
+/* See aggregate.h. Records of several events come interleaved; an event is whole when the kernel says so, or when its place is needed. */
+#include "aggregate.h"
 
 #include "compiler.h"
-#include "ledger.h"
+#include "refusal_counts.h"
 #include "mem.h"
 #include "record.h"
 
@@ -32,24 +32,24 @@ struct ar_audit_event {
 	int64_t new_domain_pid; /* who made it */
 };
 
-void ar_audit_book_init(struct ar_audit_book *b)
+void ar_audit_aggregate_init(struct ar_audit_aggregate *b)
 {
-	*b = (struct ar_audit_book){ .events = ar_new0(AR_AUDIT_EVENTS * sizeof(*b->events)) };
+	*b = (struct ar_audit_aggregate){ .events = ar_new0(AR_AUDIT_EVENTS * sizeof(*b->events)) };
 	ar_list_init(&b->watchers);
 }
 
-void ar_audit_book_fini(struct ar_audit_book *b)
+void ar_audit_aggregate_fini(struct ar_audit_aggregate *b)
 {
 	struct ar_list *node;
 
 	while ((node = ar_list_pop(&b->watchers)))
-		ar_ledger_fini(AR_CONTAINER_OF(node, struct ar_audit_watcher, node));
+		ar_refusal_counts_fini(AR_CONTAINER_OF(node, struct ar_audit_watcher, node));
 	for (size_t i = 0; i < AR_AUDIT_EVENTS; i++)
 		ar_arena_fini(&b->events[i].arena);
 	ar_free(b->events);
 }
 
-static struct ar_audit_watcher *watcher_of(struct ar_audit_book *b, uint32_t session)
+static struct ar_audit_watcher *watcher_of(struct ar_audit_aggregate *b, uint32_t session)
 {
 	AR_LIST_FOR (node, &b->watchers) {
 		struct ar_audit_watcher *w = AR_CONTAINER_OF(node, struct ar_audit_watcher, node);
@@ -60,7 +60,7 @@ static struct ar_audit_watcher *watcher_of(struct ar_audit_book *b, uint32_t ses
 	return NULL;
 }
 
-static struct ar_audit_domain *domain_of(struct ar_audit_book *b, uint64_t id)
+static struct ar_audit_domain *domain_of(struct ar_audit_aggregate *b, uint64_t id)
 {
 	for (size_t i = 0; i < AR_AUDIT_DOMAINS; i++) {
 		if (b->domains[i].id == id)
@@ -70,7 +70,8 @@ static struct ar_audit_domain *domain_of(struct ar_audit_book *b, uint64_t id)
 }
 
 /* A domain is ours when its first event says that agent-init made it; another one is of a program that restricts itself. */
-static void meet_domain(struct ar_audit_book *b, const struct ar_audit_event *e, struct ar_audit_watcher *w)
+static void add_domain(struct ar_audit_aggregate *b, const struct ar_audit_event *e,
+		       struct ar_audit_watcher *w)
 {
 	if (e->new_domain == 0 || e->new_domain_pid != w->pid || domain_of(b, e->new_domain))
 		return;
@@ -122,9 +123,9 @@ static struct ar_str path_of(struct ar_audit_event *e)
 	return ar_arena_fmt(&e->arena, "%.*s/%.*s", AR_STR_ARG(e->cwd), AR_STR_ARG(path));
 }
 
-static void tell_denials(struct ar_audit_book *b, struct ar_audit_event *e, struct ar_audit_watcher *w)
+static void report_denials(struct ar_audit_aggregate *b, struct ar_audit_event *e, struct ar_audit_watcher *w)
 {
-	meet_domain(b, e, w);
+	add_domain(b, e, w);
 	for (size_t i = 0; i < e->denial_count; i++) {
 		struct ar_audit_domain *d = domain_of(b, e->denials[i].domain);
 		struct ar_audit_refusal r = { true, e->denials[i].blockers, e->denials[i].path,
@@ -133,20 +134,20 @@ static void tell_denials(struct ar_audit_book *b, struct ar_audit_event *e, stru
 		if (!d || d->session != w->session)
 			continue;
 		w->denied++;
-		ar_ledger_add(w, &r);
+		ar_refusal_counts_add(w, &r);
 	}
 }
 
-static void tell_mount(struct ar_audit_event *e, struct ar_audit_watcher *w)
+static void report_mount(struct ar_audit_event *e, struct ar_audit_watcher *w)
 {
 	struct ar_audit_refusal r = { false, name_of(e, &e->arena), path_of(e), -e->result };
 
 	if (e->is_ours && (e->result == -EROFS || e->result == -EBUSY))
-		ar_ledger_add(w, &r);
+		ar_refusal_counts_add(w, &r);
 }
 
 /* The session is in the record of the call; when that one was lost, the domain may be known from before. */
-static struct ar_audit_watcher *owner_of(struct ar_audit_book *b, const struct ar_audit_event *e)
+static struct ar_audit_watcher *owner_of(struct ar_audit_aggregate *b, const struct ar_audit_event *e)
 {
 	struct ar_audit_domain *d;
 
@@ -156,20 +157,20 @@ static struct ar_audit_watcher *owner_of(struct ar_audit_book *b, const struct a
 	return d ? watcher_of(b, d->session) : NULL;
 }
 
-static void finish(struct ar_audit_book *b, struct ar_audit_event *e)
+static void finish_event(struct ar_audit_aggregate *b, struct ar_audit_event *e)
 {
 	struct ar_audit_watcher *w = owner_of(b, e);
 
 	if (w && e->denial_count > 0)
-		tell_denials(b, e, w);
+		report_denials(b, e, w);
 	else if (w && e->has_call)
-		tell_mount(e, w);
+		report_mount(e, w);
 	e->serial = 0;
 }
 
 /* ---- records ---- */
 
-static struct ar_audit_event *event_of(struct ar_audit_book *b, uint64_t serial)
+static struct ar_audit_event *event_of(struct ar_audit_aggregate *b, uint64_t serial)
 {
 	struct ar_audit_event *e;
 	struct ar_arena arena;
@@ -180,7 +181,7 @@ static struct ar_audit_event *event_of(struct ar_audit_book *b, uint64_t serial)
 	}
 	e = &b->events[b->next_event++ % AR_AUDIT_EVENTS];
 	if (e->serial)
-		finish(b, e);
+		finish_event(b, e);
 	ar_arena_reset(&e->arena);
 	arena = e->arena;
 	*e = (struct ar_audit_event){ .serial = serial, .arena = arena, .session = NO_SESSION };
@@ -205,7 +206,7 @@ static bool domain_id(struct ar_str text, uint64_t *ret)
 	return id != 0;
 }
 
-static void take_call(struct ar_audit_event *e, struct ar_str text)
+static void read_call(struct ar_audit_event *e, struct ar_str text)
 {
 	int64_t session = NO_SESSION;
 
@@ -217,7 +218,7 @@ static void take_call(struct ar_audit_event *e, struct ar_str text)
 }
 
 /* The first name that is not a folder on the way: what was to be changed. */
-static void take_path(struct ar_audit_event *e, struct ar_str text)
+static void read_path(struct ar_audit_event *e, struct ar_str text)
 {
 	struct ar_str name = ar_arena_str(&e->arena, ar_record_text(text, "name", &e->arena));
 	bool is_parent = ar_str_is(ar_record_field(text, "nametype"), "PARENT");
@@ -230,7 +231,7 @@ static void take_path(struct ar_audit_event *e, struct ar_str text)
 		e->path = name;
 }
 
-static void take_denial(struct ar_audit_event *e, struct ar_str text)
+static void read_denial(struct ar_audit_event *e, struct ar_str text)
 {
 	struct denial *d = &e->denials[e->denial_count];
 
@@ -241,14 +242,14 @@ static void take_denial(struct ar_audit_event *e, struct ar_str text)
 	e->denial_count++;
 }
 
-static void take_domain_start(struct ar_audit_event *e, struct ar_str text)
+static void read_domain_start(struct ar_audit_event *e, struct ar_str text)
 {
 	if (!domain_id(text, &e->new_domain) || !ar_record_number(text, "pid", &e->new_domain_pid))
 		e->new_domain = 0;
 }
 
 /* A domain is gone: the kernel says how often it refused. */
-static void take_domain_end(struct ar_audit_book *b, struct ar_str text)
+static void read_domain_end(struct ar_audit_aggregate *b, struct ar_str text)
 {
 	struct ar_audit_watcher *w;
 	struct ar_audit_domain *d;
@@ -265,7 +266,7 @@ static void take_domain_end(struct ar_audit_book *b, struct ar_str text)
 	*d = (struct ar_audit_domain){ 0 };
 }
 
-void ar_audit_book_take(struct ar_audit_book *b, unsigned type, struct ar_str text)
+void ar_audit_aggregate_add(struct ar_audit_aggregate *b, unsigned type, struct ar_str text)
 {
 	uint64_t serial;
 
@@ -273,10 +274,10 @@ void ar_audit_book_take(struct ar_audit_book *b, unsigned type, struct ar_str te
 		return;
 	switch (type) {
 	case AR_AUDIT_SYSCALL:
-		take_call(event_of(b, serial), text);
+		read_call(event_of(b, serial), text);
 		return;
 	case AR_AUDIT_PATH:
-		take_path(event_of(b, serial), text);
+		read_path(event_of(b, serial), text);
 		return;
 	case AR_AUDIT_CWD: {
 		struct ar_audit_event *e = event_of(b, serial);
@@ -285,36 +286,36 @@ void ar_audit_book_take(struct ar_audit_book *b, unsigned type, struct ar_str te
 		return;
 	}
 	case AR_AUDIT_ACCESS:
-		take_denial(event_of(b, serial), text);
+		read_denial(event_of(b, serial), text);
 		return;
 	case AR_AUDIT_DOMAIN:
 		if (ar_str_is(ar_record_field(text, "status"), "allocated"))
-			take_domain_start(event_of(b, serial), text);
+			read_domain_start(event_of(b, serial), text);
 		else
-			take_domain_end(b, text);
+			read_domain_end(b, text);
 		return;
 	case AR_AUDIT_END:
-		finish(b, event_of(b, serial));
+		finish_event(b, event_of(b, serial));
 		return;
 	}
 }
 
 /* ---- watchers ---- */
 
-void ar_audit_book_watch(struct ar_audit_book *b, struct ar_audit_watcher *w)
+void ar_audit_aggregate_watch(struct ar_audit_aggregate *b, struct ar_audit_watcher *w)
 {
 	ar_list_push(&b->watchers, &w->node);
 }
 
-void ar_audit_book_unwatch(struct ar_audit_book *b, struct ar_audit_watcher *w)
+void ar_audit_aggregate_unwatch(struct ar_audit_aggregate *b, struct ar_audit_watcher *w)
 {
 	(void)b;
 	ar_list_del(&w->node);
-	ar_ledger_fini(w);
+	ar_refusal_counts_fini(w);
 }
 
-void ar_audit_book_settle(struct ar_audit_book *b, struct ar_audit_watcher *w)
+void ar_audit_aggregate_settle(struct ar_audit_aggregate *b, struct ar_audit_watcher *w)
 {
-	ar_ledger_close(w);
-	ar_audit_book_unwatch(b, w);
+	ar_refusal_counts_report(w);
+	ar_audit_aggregate_unwatch(b, w);
 }
