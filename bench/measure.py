@@ -312,7 +312,7 @@ def spawn(bench, rounds=300):
     if bubblewrap:
         yield "spawn_vs_bubblewrap", "us", said["cold_ungrouped"]["us"], said["bwrap"]["us"]
     yield "rss_shim", "MB", shim_rss(bench, workspace), None
-    yield "memory_spare", "MB", spare_memory(bench), None
+    yield "memory_prewarmed", "MB", prewarmed_memory(bench), None
 
 
 def owned_workspace(bench):
@@ -349,17 +349,17 @@ def shim_rss(bench, workspace):
         ours.close()
 
 
-def spare_memory(bench):
+def prewarmed_memory(bench):
     """Of all processes of one boundary that waits for its command: anonymous, for the pages of the programs are those of every command."""
-    folder = bench.fresh("spare")
-    write_text(os.path.join(folder, "base"), ["spare yes", "mode read_only", "network none", *whose(), "cwd /", "read /usr", "landlock yes", "end"])
-    write_text(os.path.join(folder, "spare"), [f"init {program('agent-init')}"])
-    child, ours = start_shim(folder, "spare")
+    folder = bench.fresh("prewarmed")
+    write_text(os.path.join(folder, "base"), ["prewarmed yes", "mode read_only", "network none", *whose(), "cwd /", "read /usr", "landlock yes", "end"])
+    write_text(os.path.join(folder, "prewarmed"), [f"init {program('agent-init')}"])
+    child, ours = start_shim(folder, "prewarmed")
     try:
         give_up = time.monotonic() + PATIENCE
         while len(tree_of(child.pid)) < 3:
             if time.monotonic() > give_up:
-                raise RuntimeError("a spare was not made")
+                raise RuntimeError("a prewarmed sandbox was not made")
             time.sleep(0.05)
         time.sleep(1)  # until they wait
         return sum(anonymous_of(pid) for pid in tree_of(child.pid)) / 1024
@@ -420,7 +420,7 @@ GROUPS = (
     ("tool_turns_1 tool_turns_16 tool_turns_64 tool_turn_cpu_64 tool_turn_bytes_64 "
      "tool_turns_pg_1 tool_turns_pg_16 tool_turns_pg_64 tool_turn_cpu_pg_64 tool_turn_bytes_pg_64", tool_turns, True),
     ("disk_per_transcript disk_per_text", disk, False),
-    ("spawn_sandboxed spawn_sandboxed_cpu spawn_cold spawn_cold_cpu spawn_ungrouped spawn_ungrouped_cpu spawn_vs_bubblewrap rss_shim memory_spare",
+    ("spawn_sandboxed spawn_sandboxed_cpu spawn_cold spawn_cold_cpu spawn_ungrouped spawn_ungrouped_cpu spawn_vs_bubblewrap rss_shim memory_prewarmed",
      spawn, False),
 )
 

@@ -227,7 +227,7 @@ static void wait_until_made(const struct child *c)
 		if (first_number(call) == SYS_recvmsg)
 			return;
 	}
-	give_up("a spare was not made");
+	give_up("a prewarmed sandbox was not made");
 }
 
 static void send_plan(int socket, const struct ar_plan *plan)
@@ -249,27 +249,27 @@ static void send_plan(int socket, const struct ar_plan *plan)
 	close(file);
 }
 
-/* The time that whoever wants the command waits; *ret_idle_us: the CPU time that finding out when the spare is made has cost us. */
+/* The time that whoever wants the command waits; *ret_idle_us: the CPU time that finding out when the prewarmed sandbox is made has cost us. */
 static double run_warm(const struct bench *b, struct ar_sandbox *sandbox, double *ret_idle_us)
 {
 	static struct ar_plan stripped;
-	struct child spare = { 0 }, c = { 0 };
+	struct child prewarmed = { 0 }, c = { 0 };
 	double begin, end;
 
-	settle(b, sandbox, NULL, &spare);
-	ar_plan_strip(spare.launch.plan, &stripped);
-	start(b, &stripped, &spare);
+	settle(b, sandbox, NULL, &prewarmed);
+	ar_plan_strip(prewarmed.launch.plan, &stripped);
+	start(b, &stripped, &prewarmed);
 	*ret_idle_us = cpu_us_of(RUSAGE_SELF);
-	wait_until_made(&spare);
+	wait_until_made(&prewarmed);
 	*ret_idle_us = cpu_us_of(RUSAGE_SELF) - *ret_idle_us;
 	begin = now_us();
 	settle(b, sandbox, &stripped.cgroups, &c);
 	if (ar_plan_differs(&stripped, c.launch.plan))
-		give_up("the spare is for another plan");
-	send_plan(spare.socket, c.launch.plan);
-	talk(spare.socket, AR_INIT_EXIT);
+		give_up("the prewarmed sandbox is for another plan");
+	send_plan(prewarmed.socket, c.launch.plan);
+	talk(prewarmed.socket, AR_INIT_EXIT);
 	end = now_us();
-	clear_away(sandbox, &spare);
+	clear_away(sandbox, &prewarmed);
 	ar_arena_fini(&c.arena);
 	return end - begin;
 }

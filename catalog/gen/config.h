@@ -349,8 +349,8 @@ struct ar_config_sandbox {
 	int64_t file_bytes;
 	int64_t tmp_bytes;
 	int64_t open_files;
-	int64_t spares;
-	int64_t spare_ms;
+	int64_t prewarmed;
+	int64_t prewarmed_ms;
 	bool audit;
 	const char *without;
 };

@@ -13,7 +13,7 @@
  *   barrier_ms N       without GO until then it ends as spawn_failed, step barrier; so it does when the connection that is to say GO closes and none
  *                      comes back in that time
  *   cgroup PATH        repeated: the folders of the process; their cgroup.kill, or (none) the death of the namespace's first process, ends everything */
-/* Called `agent-shim FOLDER spare` it supervises nothing yet: the folder has its options so far as `spare` (the same lines) and the plan of a spare as `base`
+/* Called `agent-shim FOLDER prewarmed` it supervises nothing yet: the folder has its options so far as `prewarmed` (the same lines) and the plan of a prewarmed sandbox as `base`
  * (launch/plan.h), agent-init makes what does not depend on a command, and LAUNCH makes of it what FOLDER [N] is. `shim` and `plan` stand in the folder by then. No
  * connection, or a word of agent-init before that: everything of it goes, the folder with it. */
 #ifndef AR_JOURNAL_SHIM_WIRE_H
@@ -28,7 +28,7 @@
 
 enum ar_shim_message {
 	AR_SHIM_LAUNCH =
-		'B', /* daemon, to a spare alone, once: with what is fd 0 (plan: stdin_is_given) and what is given to the command as SCM_RIGHTS */
+		'B', /* daemon, to a prewarmed sandbox alone, once: with what is fd 0 (plan: stdin_is_given) and what is given to the command as SCM_RIGHTS */
 	AR_SHIM_HELLO =
 		'H', /* shim, first on every connection, once agent-init is ready or has failed: struct ar_shim_hello; with AR_INIT_FD_PROXY as SCM_RIGHTS when there is one */
 	AR_SHIM_POKE = 'P', /* shim: the journal has grown; sent again only after LOOKED */

@@ -1,7 +1,7 @@
 /* What agent-init and whoever started it (agent-shim, or the daemon for a short helper) say to each other, over a SOCK_SEQPACKET pair whose end is fd 3
  * of agent-init: one message per packet, the first byte its kind, then JSON text or nothing.
  *
- *   us    PLAN                to a spare alone (plan.h), which has made what does not depend on the command and waits: the whole plan, as SCM_RIGHTS: its file,
+ *   us    PLAN                to a prewarmed sandbox alone (plan.h), which has made what does not depend on the command and waits: the whole plan, as SCM_RIGHTS: its file,
  *                             what is fd 0 when stdin_is_given, those that are given. It must agree with the first; nothing but closing was said before
  *   init  READY  {"..."}      everything is in force, nothing of the command has run. JSON: what the kernel says of it, see below. Descriptors as
  *                             SCM_RIGHTS, in the order of enum ar_init_fd, those that the plan asked for.

@@ -31,7 +31,7 @@ static const char *const backends[] = { "root", "userns", NULL };
 #define COUNTED(counter, most) offsetof(struct ar_plan, counter), most
 
 static const struct word words[] = {
-	{ "spare", FLAG, AT(is_spare), 0, 0, NULL, true },
+	{ "prewarmed", FLAG, AT(is_prewarmed), 0, 0, NULL, true },
 	{ "mode", ONE_OF, AT(mode), 0, 0, modes, false },
 	{ "network", ONE_OF, AT(network), 0, 0, networks, false },
 	{ "backend", ONE_OF, AT(backend), 0, 0, backends, false },
@@ -380,7 +380,7 @@ void ar_plan_strip(const struct ar_plan *p, struct ar_plan *ret)
 			strip_word(ret, &words[i]);
 	}
 	ret->cwd = "/";
-	ret->is_spare = true;
+	ret->is_prewarmed = true;
 }
 
 static bool is_same_text(const char *a, const char *b)
@@ -412,10 +412,10 @@ static bool is_same(const struct ar_plan *a, const struct ar_plan *b, const stru
 	return number_at(a, w) == number_at(b, w);
 }
 
-const char *ar_plan_differs(const struct ar_plan *spare, const struct ar_plan *p)
+const char *ar_plan_differs(const struct ar_plan *prewarmed, const struct ar_plan *p)
 {
 	for (size_t i = 0; i < WORDS; i++) {
-		if (!words[i].is_commands && !is_same(spare, p, &words[i]))
+		if (!words[i].is_commands && !is_same(prewarmed, p, &words[i]))
 			return words[i].name;
 	}
 	return NULL;

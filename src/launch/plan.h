@@ -48,7 +48,7 @@ struct ar_plan_limits {
 };
 
 struct ar_plan {
-	bool is_spare; /* made before its command is known: nothing of a command is in it, and a second plan brings that */
+	bool is_prewarmed; /* made before its command is known: nothing of a command is in it, and a second plan brings that */
 	enum ar_plan_mode mode;
 	enum ar_plan_network network;
 	enum ar_plan_backend backend;
@@ -89,10 +89,10 @@ size_t ar_plan_write(const struct ar_plan *p, char *out, size_t room);
 /* Changes `text` in place and points into it. False: *ret_wrong says what is wrong, for people. */
 bool ar_plan_read(char *text, size_t len, struct ar_plan *ret, const char **ret_wrong);
 
-/* What of a plan does not depend on its command, as the plan of a spare. Points to where `p` does. */
+/* What of a plan does not depend on its command, as the plan of a prewarmed sandbox. Points to where `p` does. */
 void ar_plan_strip(const struct ar_plan *p, struct ar_plan *ret);
 
-/* NULL: what was made for the spare is what this plan asks for; otherwise the first word that is not the same. */
-const char *ar_plan_differs(const struct ar_plan *spare, const struct ar_plan *p);
+/* NULL: what was made for the prewarmed sandbox is what this plan asks for; otherwise the first word that is not the same. */
+const char *ar_plan_differs(const struct ar_plan *prewarmed, const struct ar_plan *p);
 
 #endif

@@ -122,20 +122,20 @@ static bool gives_too_much(const struct ar_plan *p)
 }
 
 /* The host's own view is made of nothing that could be made before. */
-static bool spares_danger(const struct ar_plan *p)
+static bool prewarms_danger(const struct ar_plan *p)
 {
-	return p->is_spare && p->mode == AR_PLAN_DANGER;
+	return p->is_prewarmed && p->mode == AR_PLAN_DANGER;
 }
 
 static bool has_command_early(const struct ar_plan *p)
 {
-	return p->is_spare && (p->argc > 0 || p->env_count > 0 || p->given > 0 || p->stdin_is_given ||
-			       p->protected_paths.count > 0);
+	return p->is_prewarmed && (p->argc > 0 || p->env_count > 0 || p->given > 0 || p->stdin_is_given ||
+				   p->protected_paths.count > 0);
 }
 
 static bool has_bad_argv(const struct ar_plan *p)
 {
-	if (p->is_spare)
+	if (p->is_prewarmed)
 		return false;
 	if (p->argc == 0 || p->argc > AR_PLAN_ARGS_MAX)
 		return true;
@@ -174,8 +174,8 @@ static const struct {
 	{ bounds_danger, "danger has the host's view and network, and no Landlock" },
 	{ has_two_inputs, "stdin is both kept and given" },
 	{ gives_too_much, "more descriptors are given than a command takes" },
-	{ spares_danger, "danger has nothing that could be made before its command" },
-	{ has_command_early, "a spare has no command yet" },
+	{ prewarms_danger, "danger has nothing that could be made before its command" },
+	{ has_command_early, "a prewarmed sandbox has no command yet" },
 	{ has_bad_argv, "argv is empty, or too long" },
 	{ has_bad_env, "an environment entry is no NAME=value, or there are too many" },
 };

@@ -45,7 +45,7 @@ test('there are at least 120 attempts, each with a name of its own', () => {
 });
 
 // Each profile as it is made for a command, and as it was made before the command was known.
-const WAYS = PROFILES.flatMap((profile) => [{ profile, how: '' }, ...(isBoundedBy(profile) && isWhole ? [{ profile, how: ' by a spare', more: ['spare=1'] }] : [])]);
+const WAYS = PROFILES.flatMap((profile) => [{ profile, how: '' }, ...(isBoundedBy(profile) && isWhole ? [{ profile, how: ' by a prewarmed sandbox', more: ['prewarmed=1'] }] : [])]);
 
 for (const backend of backends) {
 	for (const { profile, how, more = [] } of WAYS) {

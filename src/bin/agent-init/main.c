@@ -1,6 +1,6 @@
 /* agent-init: puts one process behind the boundary that a plan describes, waits for the word, runs it and reaps after it. The plan is AR_INIT_PLAN_FD, the
  * talk with whoever started us AR_INIT_FD. Two processes: this one stays outside the namespaces and waits; the first one inside does all the rest,
- * step by step, and says which step failed. A spare waits between those that do not depend on the command and the others (spare.h). One thread. */
+ * step by step, and says which step failed. A prewarmed sandbox waits between those that do not depend on the command and the others (prewarm.h). One thread. */
 #include "cgroup.h"
 #include "filter.h"
 #include "identity.h"
@@ -14,7 +14,7 @@
 #include "run.h"
 #include "say.h"
 #include "signals.h"
-#include "spare.h"
+#include "prewarm.h"
 #include "streams.h"
 #include "view/guard.h"
 #include "view/idmap.h"
@@ -36,7 +36,7 @@ struct step {
 
 static int read_plan(struct ar_init *in)
 {
-	return ar_spare_read(in, AR_INIT_PLAN_FD);
+	return ar_prewarm_read_plan(in, AR_INIT_PLAN_FD);
 }
 
 /* Root under another name is still root on the disk. */
@@ -173,7 +173,7 @@ int main(int argc, char **argv)
 		ar_say_failed(&in, "namespaces");
 		return 1;
 	}
-	if (!set_up(&in) || !ar_spare_wait(&in) || !close_up(&in))
+	if (!set_up(&in) || !ar_prewarm_wait(&in) || !close_up(&in))
 		return 1;
 	return ar_run(&in);
 }

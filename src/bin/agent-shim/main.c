@@ -118,7 +118,7 @@ static void start(struct ar_shim *s)
 	}
 	ar_ending_arm_setup(s);
 	ar_streams_init(&s->streams, s->options.output_bytes);
-	if (!(s->spare.is_taken ? ar_spare_hand_over(s, &step) : ar_start_init(s, "plan", &step)))
+	if (!(s->prewarm.is_taken ? ar_prewarm_send_plan(s, &step) : ar_start_init(s, "plan", &step)))
 		ar_ending_fail(s, step, errno, "agent-init cannot be started");
 }
 
@@ -161,11 +161,11 @@ static bool open_parts(struct ar_shim *s)
 int main(int argc, char **argv)
 {
 	struct ar_shim *s;
-	bool is_spare = argc == 3 && strcmp(argv[2], "spare") == 0;
-	unsigned given = is_spare ? 0 : read_given(argc, argv);
+	bool is_prewarmed = argc == 3 && strcmp(argv[2], "prewarmed") == 0;
+	unsigned given = is_prewarmed ? 0 : read_given(argc, argv);
 
 	if (argc < 2 || argv[1][0] != '/' || given > AR_PLAN_GIVEN_MAX) {
-		fputs("usage: agent-shim FOLDER [N | spare]   (started by agentd, with its control "
+		fputs("usage: agent-shim FOLDER [N | prewarmed]   (started by agentd, with its control "
 		      "connection as fd 3 and N descriptors for the command behind it)\n",
 		      stderr);
 		return EXIT_WRONG_USE;
@@ -179,7 +179,7 @@ int main(int argc, char **argv)
 		return 1;
 	init_parts(s);
 	s->init.given = given;
-	if (is_spare && !ar_spare_wait(s, argv[1]))
+	if (is_prewarmed && !ar_prewarm_wait(s, argv[1]))
 		return 0;
 	if (!open_parts(s))
 		return 1;

@@ -12,7 +12,7 @@
 #include "journal_file.h"
 #include "loop.h"
 #include "options.h"
-#include "spare.h"
+#include "prewarm.h"
 #include "start.h"
 #include "streams.h"
 
@@ -20,7 +20,7 @@ struct ar_shim {
 	struct ar_shim_options options;
 	struct ar_journal_file journal;
 	struct ar_init_child init;
-	struct ar_spare spare;
+	struct ar_prewarm prewarm;
 	struct ar_streams streams;
 	struct ar_input input;
 	struct ar_drive drive;

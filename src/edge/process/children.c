@@ -39,8 +39,8 @@ static void on_exit_seen(uv_poll_t *poll, int status AR_UNUSED, int events AR_UN
 	struct ar_proc *p = c->of;
 
 	reap(c->pid);
-	if (c->spare)
-		ar_spare_lost(c->spare);
+	if (c->prewarmed)
+		ar_prewarmed_lost(c->prewarmed);
 	let_go(c);
 	if (!p)
 		return;

@@ -81,11 +81,11 @@ static void forget(struct ar_process_host *h, struct ar_str text)
 		ar_folder_remove(handle.folder);
 }
 
-struct ar_process_spares ar_processes_spares(const struct ar_process_host *h)
+struct ar_process_prewarmed ar_processes_prewarmed(const struct ar_process_host *h)
 {
-	const struct ar_spares *s = &AR_CONTAINER_OF(h, const struct ar_processes, port)->spares;
+	const struct ar_prewarm_pool *s = &AR_CONTAINER_OF(h, const struct ar_processes, port)->prewarmed;
 
-	return (struct ar_process_spares){ s->count, s->used, s->unused };
+	return (struct ar_process_prewarmed){ s->count, s->used, s->unused };
 }
 
 /* ---- made and given back ---- */
@@ -116,7 +116,7 @@ static void close_host(struct ar_process_host *h)
 	if (all->is_closing)
 		return;
 	all->is_closing = true;
-	ar_spares_close(all); /* first: leaving a process makes none any more */
+	ar_prewarm_close(all); /* first: leaving a process makes none any more */
 	AR_LIST_FOR_SAFE (it, &all->all)
 		ar_proc_leave(AR_CONTAINER_OF(it, struct ar_proc, node));
 	ar_shim_children_close(all);
@@ -168,7 +168,7 @@ struct ar_process_host *ar_processes_open(uv_loop_t *loop, const struct ar_proce
 	ar_list_init(&all->all);
 	ar_list_init(&all->children);
 	ar_list_init(&all->reading);
-	ar_spares_open(all, o->spares, o->spare_ms * 1000);
+	ar_prewarm_open(all, o->prewarmed, o->prewarmed_ms * 1000);
 	uv_idle_init(loop, &all->awake);
 	all->awake.data = all;
 	return &all->port;

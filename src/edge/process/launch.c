@@ -19,7 +19,7 @@ struct launching {
 	const struct ar_process_spec *spec;
 	struct ar_arena arena;
 	struct ar_launch launch;
-	struct ar_spare *spare; /* NULL: everything is begun now */
+	struct ar_prewarmed *prewarmed; /* NULL: everything is begun now */
 	const char *step;
 	struct ar_error err;
 };
@@ -45,15 +45,15 @@ static enum ar_status write_options(struct launching *l)
 	return rc;
 }
 
-/* That of the spare, or a new one. */
+/* That of the prewarmed sandbox, or a new one. */
 static bool have_folder(struct launching *l)
 {
 	struct ar_proc *p = l->p;
 	struct ar_str path;
 
-	if (l->spare) {
-		p->dir = l->spare->dir;
-		path = l->spare->folder;
+	if (l->prewarmed) {
+		p->dir = l->prewarmed->dir;
+		path = l->prewarmed->folder;
 	} else {
 		p->dir = ar_folder_make(ar_str_from(p->all->folder), &l->arena, &path, &l->err);
 	}
@@ -122,9 +122,9 @@ static enum ar_status spawn_shim(struct launching *l, const struct passed *passe
 }
 
 /* The input, and what is given. */
-static enum ar_status launch_spare(struct launching *l, const struct passed *passed, bool has_input)
+static enum ar_status launch_prewarmed(struct launching *l, const struct passed *passed, bool has_input)
 {
-	struct ar_spare *s = l->spare;
+	struct ar_prewarmed *s = l->prewarmed;
 	int fds[AR_SPAWN_FDS_MAX];
 	size_t count = 0;
 	bool is_sent;
@@ -133,7 +133,7 @@ static enum ar_status launch_spare(struct launching *l, const struct passed *pas
 		fds[count++] = passed->fds[0];
 	for (size_t i = AR_SHIM_FD + 1; i < passed->count; i++)
 		fds[count++] = passed->fds[i];
-	is_sent = ar_spare_launch(s, fds, count);
+	is_sent = ar_prewarmed_launch(s, fds, count);
 	if (!is_sent)
 		return ar_fail(&l->err, AR_E_IO, "its supervisor is gone: %s; run it again", strerror(errno));
 	l->p->child = s->child;
@@ -149,18 +149,18 @@ static enum ar_status begin_shim(struct launching *l, int control, int input, in
 	if (!add_given(l, &passed))
 		rc = ar_fail(&l->err, AR_E_IO, "no descriptors for its supervisor: %s", strerror(errno));
 	else
-		rc = l->spare ? launch_spare(l, &passed, input >= 0) : spawn_shim(l, &passed);
+		rc = l->prewarmed ? launch_prewarmed(l, &passed, input >= 0) : spawn_shim(l, &passed);
 	for (size_t i = AR_SHIM_FD + 1; i < passed.count; i++)
 		close(passed.fds[i]);
 	return rc;
 }
 
-/* Our end of the connection and its own; a spare has its own already. */
+/* Our end of the connection and its own; a prewarmed sandbox has its own already. */
 static bool connect_shim(const struct launching *l, int pair[2])
 {
-	pair[0] = l->spare ? l->spare->control : -1;
+	pair[0] = l->prewarmed ? l->prewarmed->control : -1;
 	pair[1] = -1;
-	return l->spare || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0;
+	return l->prewarmed || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0;
 }
 
 static enum ar_status start_shim(struct launching *l)
@@ -178,11 +178,11 @@ static enum ar_status start_shim(struct launching *l)
 	close_fd(null);
 	close_fd(pair[1]);
 	if (rc != AR_OK) {
-		close_fd(l->spare ? -1 : pair[0]);
+		close_fd(l->prewarmed ? -1 : pair[0]);
 		return rc;
 	}
-	if (l->spare)
-		l->spare->control = -1;
+	if (l->prewarmed)
+		l->prewarmed->control = -1;
 	fcntl(pair[0], F_SETFL, O_NONBLOCK);
 	ar_shim_control_open(&l->p->control, pair[0]);
 	return AR_OK;
@@ -222,8 +222,8 @@ static enum ar_status settle(struct launching *l)
 	struct ar_launch *launch = &l->launch;
 
 	l->step = "sandbox";
-	l->spare = ar_spares_take(p->all, l->spec, &l->arena, launch);
-	if (!l->spare && ar_sandbox_plan(p->all->sandbox, l->spec, &l->arena, launch, &l->err) != AR_OK)
+	l->prewarmed = ar_prewarm_take(p->all, l->spec, &l->arena, launch);
+	if (!l->prewarmed && ar_sandbox_plan(p->all->sandbox, l->spec, &l->arena, launch, &l->err) != AR_OK)
 		return AR_E_UNAVAILABLE;
 	/* How the input comes is between us and the shim. */
 	launch->plan->stdin_is_given = !ar_str_absent(l->spec->input);
@@ -243,15 +243,15 @@ static enum ar_status settle(struct launching *l)
 	return AR_OK;
 }
 
-/* Whatever of the spare did not become the process's own. A connection that is closed here is the end of its shim. */
-static void put_away_spare(struct launching *l)
+/* Whatever of the prewarmed sandbox did not become the process's own. A connection that is closed here is the end of its shim. */
+static void release_prewarmed(struct launching *l)
 {
-	if (!l->spare)
+	if (!l->prewarmed)
 		return;
-	close_fd(l->spare->control);
-	if (l->p->dir != l->spare->dir)
-		close_fd(l->spare->dir);
-	ar_spare_free(l->spare);
+	close_fd(l->prewarmed->control);
+	if (l->p->dir != l->prewarmed->dir)
+		close_fd(l->prewarmed->dir);
+	ar_prewarmed_free(l->prewarmed);
 }
 
 void ar_proc_launch(struct ar_proc *p, const struct ar_process_spec *spec)
@@ -264,6 +264,6 @@ void ar_proc_launch(struct ar_proc *p, const struct ar_process_spec *spec)
 	else
 		p->force_at = ar_proc_now() + p->all->barrier_ms * 1000 + START_EXTRA_USEC;
 	ar_proc_arm(p);
-	put_away_spare(&l);
+	release_prewarmed(&l);
 	ar_arena_fini(&l.arena);
 }

@@ -58,13 +58,13 @@ static void release_cgroups(struct ar_proc *p)
 }
 
 /* Now that nothing of this one needs a processor any more; the next one is seldom wanted at once. */
-static void make_spare(struct ar_proc *p)
+static void make_prewarmed(struct ar_proc *p)
 {
 	const struct ar_process_spec like = { .profile = p->profile,
 					      .session_id = ar_str_from(p->session_id),
 					      .workspace = ar_str_from(p->workspace) };
 
-	ar_spares_make(p->all, &like);
+	ar_prewarm_add(p->all, &like);
 }
 
 static void retire_process(struct ar_proc *p)
@@ -85,7 +85,7 @@ static void retire_process(struct ar_proc *p)
 	if (p->is_over && p->is_launched && !p->is_ready_reported && p->folder)
 		ar_folder_remove(ar_str_from(p->folder));
 	if (p->is_over && p->is_launched && p->is_ready_reported)
-		make_spare(p);
+		make_prewarmed(p);
 	close_fd(&p->journal);
 	close_fd(&p->dir);
 	close_fd(&p->first);

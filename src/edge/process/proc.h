@@ -12,7 +12,7 @@
 #include "handle.h"
 #include "list.h"
 #include "processes.h"
-#include "spare/spares.h"
+#include "prewarm/prewarm.h"
 #include "journal_state.h"
 
 #include <dirent.h>
@@ -35,7 +35,7 @@ struct ar_processes { /* owner: loop thread */
 	struct ar_json_parser *parser;
 	char *bytes; /* AR_PROC_READ_BYTES */
 	struct ar_list all, children;
-	struct ar_spares spares;
+	struct ar_prewarm_pool prewarmed;
 	struct ar_list reading; /* whose journal may have more */
 	uv_idle_t awake; /* runs while there are some */
 	DIR *swept; /* where the sweep stands; NULL: at the start */
@@ -48,7 +48,7 @@ struct ar_shim_child {
 	struct ar_list node;
 	struct ar_processes *all;
 	struct ar_proc *of; /* NULL: nobody any more, or nobody yet */
-	struct ar_spare *spare; /* NULL: it is none */
+	struct ar_prewarmed *prewarmed; /* NULL: it is none */
 	uv_poll_t exit;
 	pid_t pid;
 	int fd;
@@ -68,7 +68,8 @@ struct ar_proc { /* owner: loop thread */
 	uv_timer_t tick; /* at the earliest of the times below */
 	char *folder; /* NULL: none was made */
 	char *handle; /* of attach(), until it begins */
-	char *session_id, *workspace; /* with the profile: for whom a spare is made when it is over */
+	char *session_id,
+		*workspace; /* with the profile: for whom a prewarmed sandbox is made when it is over */
 	enum ar_sandbox_profile profile;
 	int dir, journal; /* -1: none */
 	uint64_t offset; /* of the next record */

@@ -18,8 +18,8 @@ struct ar_processes_options {
 	uint64_t output_bytes; /* kept of each process; 0: 64 MiB */
 	int64_t barrier_ms; /* between being ready and go(); 0: 30 s */
 	int64_t grace_ms; /* of end() with a negative one; 0: 5 s */
-	size_t spares; /* boundaries that wait for a command, all together; 0: none */
-	int64_t spare_ms; /* that one waits */
+	size_t prewarmed; /* boundaries that wait for a command, all together; 0: none */
+	int64_t prewarmed_ms; /* that one waits */
 	struct ar_sandbox *sandbox; /* lives longer than the host */
 	/* Of a process that reaches the world through a proxy: its listening socket, for the callee to keep and close, told once in each life of
 	 * this host; and when the process is over or left. `name` tells processes apart. NULL: sockets are closed. */
@@ -39,12 +39,12 @@ struct ar_process_host *ar_processes_open(uv_loop_t *loop, const struct ar_proce
 /* What somebody else saw a process try, as the detail of AR_PROC_VIOLATION; `name` is that of on_listener. Nothing when it is over. */
 void ar_processes_report_violation(struct ar_process_host *h, struct ar_str name, struct ar_str detail);
 
-struct ar_process_spares {
+struct ar_process_prewarmed {
 	uint64_t waiting;
 	uint64_t used, unused; /* since the start */
 };
 
-struct ar_process_spares ar_processes_spares(const struct ar_process_host *h);
+struct ar_process_prewarmed ar_processes_prewarmed(const struct ar_process_host *h);
 
 /* Removes folders of processes that are over, and that nobody wrote to or attached to for a day; not before every session that may have a process
  * here has attached. A bounded piece of the work per call: returns whether there is more to look at. */

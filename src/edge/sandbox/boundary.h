@@ -71,7 +71,7 @@ struct ar_str ar_sandbox_helper(const struct ar_sandbox *s, const char *name, st
 AR_MUST_USE enum ar_status ar_sandbox_plan(struct ar_sandbox *s, const struct ar_process_spec *spec,
 					   struct ar_arena *a, struct ar_launch *ret, struct ar_error *err);
 
-/* The same inside control groups that are there already, of a spare; they stay its own. */
+/* The same inside control groups that are there already, of a prewarmed sandbox; they stay its own. */
 AR_MUST_USE enum ar_status ar_sandbox_plan_in(struct ar_sandbox *s, const struct ar_process_spec *spec,
 					      const struct ar_plan_paths *groups, struct ar_arena *a,
 					      struct ar_launch *ret, struct ar_error *err);

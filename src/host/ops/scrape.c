@@ -90,13 +90,13 @@ static void collect_http(struct ar_metrics *m, const struct ar_http_counters *c)
 	set(m, AR_METRIC_REQUESTS_SETTLING, c->settling);
 }
 
-static void collect_spares(struct ar_metrics *m, const struct ar_process_host *h)
+static void collect_prewarmed(struct ar_metrics *m, const struct ar_process_host *h)
 {
-	struct ar_process_spares s = h ? ar_processes_spares(h) : (struct ar_process_spares){ 0 };
+	struct ar_process_prewarmed s = h ? ar_processes_prewarmed(h) : (struct ar_process_prewarmed){ 0 };
 
-	set(m, AR_METRIC_SANDBOX_SPARES, s.waiting);
-	set_as(m, AR_METRIC_SANDBOX_SPARES_ENDED, "used", s.used);
-	set_as(m, AR_METRIC_SANDBOX_SPARES_ENDED, "unused", s.unused);
+	set(m, AR_METRIC_SANDBOX_PREWARMED, s.waiting);
+	set_as(m, AR_METRIC_SANDBOX_PREWARMED_ENDED, "used", s.used);
+	set_as(m, AR_METRIC_SANDBOX_PREWARMED_ENDED, "unused", s.unused);
 }
 
 static void collect_cluster(struct ar_metrics *m, const struct ar_cluster *c)
@@ -132,7 +132,7 @@ void ar_scrape_write(void *arg, struct ar_buf *out)
 	set(r->metrics, AR_METRIC_SUBSCRIBER_LAG, ar_follow_lag(r->follow));
 	set_as(r->metrics, AR_METRIC_SUBSCRIBERS_DROPPED, "behind", ar_follow_cuts(r->follow));
 	collect_cluster(r->metrics, r->cluster);
-	collect_spares(r->metrics, r->processes.host);
+	collect_prewarmed(r->metrics, r->processes.host);
 	collect_memory(r->metrics, &r->memory, r->store);
 	ar_loop_time_measure(&r->loop_time, r->metrics);
 	ar_self_measure(r->metrics);

@@ -8,7 +8,7 @@
  *   leak=PATH       opened and left open for the command, as descriptors 9 (the root), 20 and 900 (that path)
  *   uid=N           what a command of root becomes     protected=NAMES   cwd=DIR
  *   tty=1           on a terminal of its own           proxy=1  allowlisted_network is to be had; nobody takes its connections
- *   spare=1         by a boundary that was made before the command was known (launch/init_wire.h)
+ *   prewarmed=1     by a boundary that was made before the command was known (launch/init_wire.h)
  *   limits=P,M,F,O,T  processes, MiB of memory, MiB of a file, descriptors, MiB of /tmp
  * Exit status: the command's, or 125 when it never ran. */
 #include "boundary.h"
@@ -36,7 +36,7 @@ struct wish {
 	struct ar_process_spec spec;
 	struct ar_str env[ENV_ROOM];
 	const char *leak;
-	bool is_spare;
+	bool is_prewarmed;
 };
 
 static void set_limits(struct wish *w, const char *value)
@@ -104,8 +104,8 @@ static bool set_wish(struct wish *w, const char *word)
 		*(name.len == 3 ? &w->spec.tty : &w->options.has_proxy) = true;
 		return true;
 	}
-	if (ar_str_is(name, "spare")) {
-		w->is_spare = true;
+	if (ar_str_is(name, "prewarmed")) {
+		w->is_prewarmed = true;
 		return true;
 	}
 	if (ar_str_is(name, "uid")) {
@@ -231,7 +231,7 @@ static int launch(struct ar_sandbox *s, const struct wish *w)
 	if (w->leak)
 		leave_open(w->leak);
 	first = launch.plan;
-	if (w->is_spare) {
+	if (w->is_prewarmed) {
 		first = ar_arena_alloc(&arena, sizeof(*first));
 		ar_plan_strip(launch.plan, first);
 	}

@@ -26,7 +26,7 @@ enum { OUT, ERR, TTY };
 void launch(struct launched *l, const struct ar_plan *plan, uid_t user);
 void launch_text(struct launched *l, const char *text, size_t len, uid_t user);
 
-/* To a spare: this plan, with these descriptors behind it. */
+/* To a prewarmed sandbox: this plan, with these descriptors behind it. */
 void send_plan(struct launched *l, const struct ar_plan *plan, const int *fds, size_t count);
 
 /* Until this was said, or (0) until nobody says anything any more. */

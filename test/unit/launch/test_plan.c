@@ -259,22 +259,22 @@ static void what_cannot_be_said_is_not_written(void **state AR_UNUSED)
 	ar_free((char *)(uintptr_t)p.argv[0]);
 }
 
-static void a_spare_has_all_but_the_command(void **state AR_UNUSED)
+static void a_prewarmed_plan_has_all_but_the_command(void **state AR_UNUSED)
 {
-	struct ar_plan p = full(), spare, q;
+	struct ar_plan p = full(), prewarmed, q;
 	const char *wrong = NULL;
 	size_t len;
 	char *text;
 
-	ar_plan_strip(&p, &spare);
-	assert_true(spare.is_spare && spare.argc == 0 && spare.env_count == 0 && !spare.tty &&
-		    !spare.keeps_stdin);
-	assert_int_equal(spare.protected_paths.count, 0);
-	assert_string_equal(spare.cwd, "/");
-	assert_null(ar_plan_differs(&spare, &p));
-	text = text_of(&spare, &len);
+	ar_plan_strip(&p, &prewarmed);
+	assert_true(prewarmed.is_prewarmed && prewarmed.argc == 0 && prewarmed.env_count == 0 &&
+		    !prewarmed.tty && !prewarmed.keeps_stdin);
+	assert_int_equal(prewarmed.protected_paths.count, 0);
+	assert_string_equal(prewarmed.cwd, "/");
+	assert_null(ar_plan_differs(&prewarmed, &p));
+	text = text_of(&prewarmed, &len);
 	assert_true(ar_plan_read(text, len, &q, &wrong));
-	assert_true(q.is_spare);
+	assert_true(q.is_prewarmed);
 	assert_null(ar_plan_differs(&q, &p));
 	ar_free(text);
 }
@@ -282,15 +282,15 @@ static void a_spare_has_all_but_the_command(void **state AR_UNUSED)
 /* What a boundary is made of, each of it. */
 static void another_boundary_is_another(void **state AR_UNUSED)
 {
-	struct ar_plan p = full(), spare, q;
+	struct ar_plan p = full(), prewarmed, q;
 
-	ar_plan_strip(&p, &spare);
+	ar_plan_strip(&p, &prewarmed);
 #define DIFFERS(word, change) \
 	do { \
 		q = p; \
 		change; \
-		assert_non_null(ar_plan_differs(&spare, &q)); \
-		assert_string_equal(ar_plan_differs(&spare, &q), word); \
+		assert_non_null(ar_plan_differs(&prewarmed, &q)); \
+		assert_string_equal(ar_plan_differs(&prewarmed, &q), word); \
 	} while (0)
 	DIFFERS("mode", q.mode = AR_PLAN_READ_ONLY);
 	DIFFERS("network", q.network = AR_PLAN_NET_NONE);
@@ -317,17 +317,17 @@ static void another_boundary_is_another(void **state AR_UNUSED)
 #undef DIFFERS
 }
 
-static void a_spare_of_danger_or_with_a_command_is_none(void **state AR_UNUSED)
+static void a_prewarmed_plan_of_danger_or_with_a_command_is_none(void **state AR_UNUSED)
 {
-	struct ar_plan p = least(), spare;
+	struct ar_plan p = least(), prewarmed;
 
-	ar_plan_strip(&p, &spare);
-	assert_true(ar_plan_write(&spare, NULL, 0) > 0);
-	p.is_spare = true;
+	ar_plan_strip(&p, &prewarmed);
+	assert_true(ar_plan_write(&prewarmed, NULL, 0) > 0);
+	p.is_prewarmed = true;
 	assert_int_equal(ar_plan_write(&p, NULL, 0), 0);
-	spare.mode = AR_PLAN_DANGER;
-	spare.network = AR_PLAN_NET_HOST;
-	assert_int_equal(ar_plan_write(&spare, NULL, 0), 0);
+	prewarmed.mode = AR_PLAN_DANGER;
+	prewarmed.network = AR_PLAN_NET_HOST;
+	assert_int_equal(ar_plan_write(&prewarmed, NULL, 0), 0);
 }
 
 int main(void)
@@ -339,9 +339,9 @@ int main(void)
 		cmocka_unit_test(a_cut_plan_is_refused),
 		cmocka_unit_test(too_many_are_refused),
 		cmocka_unit_test(what_cannot_be_said_is_not_written),
-		cmocka_unit_test(a_spare_has_all_but_the_command),
+		cmocka_unit_test(a_prewarmed_plan_has_all_but_the_command),
 		cmocka_unit_test(another_boundary_is_another),
-		cmocka_unit_test(a_spare_of_danger_or_with_a_command_is_none),
+		cmocka_unit_test(a_prewarmed_plan_of_danger_or_with_a_command_is_none),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

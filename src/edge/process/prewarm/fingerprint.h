@@ -1,16 +1,16 @@
 /* What a view was made of, as one number: when a root of it is another folder or file than it was, a view that was made before shows the old one. */
-#ifndef AR_PROCESS_STAMP_H
-#define AR_PROCESS_STAMP_H
+#ifndef AR_PROCESS_FINGERPRINT_H
+#define AR_PROCESS_FINGERPRINT_H
 
 #include "plan.h"
 
 /* Of all roots of a plan and its workspace: which ones are there, and which they are. Not of what is in them, which is seen as it changes. */
-uint64_t ar_stamp_of(const struct ar_plan *p);
+uint64_t ar_fingerprint_of(const struct ar_plan *p);
 
-/* A descriptor that ar_stamp_mounts_changed() asks; -1: it cannot be told here. */
-int ar_stamp_watch_mounts(void);
+/* A descriptor that ar_mounts_changed() asks; -1: it cannot be told here. */
+int ar_mounts_watch(void);
 
 /* Whether anything was mounted or unmounted on this host since it was asked last; also when nobody can tell. */
-bool ar_stamp_mounts_changed(int watch);
+bool ar_mounts_changed(int watch);
 
 #endif

@@ -1,4 +1,4 @@
-/* See spare.h. Nothing is written to a journal here: until LAUNCH there is no process that anybody could ask for. */
+/* See prewarm.h. Nothing is written to a journal here: until LAUNCH there is no process that anybody could ask for. */
 #include "shim.h"
 #include "tree.h"
 
@@ -12,19 +12,19 @@
 #include <unistd.h>
 
 #define PLAN "plan"
-#define OPTIONS "spare"
+#define OPTIONS "prewarmed"
 #define BASE "base"
 #define LAST_LOOKS 200 /* that what was killed gets to be gone */
 #define LOOK_USEC 10000
 
-static void take_fds(struct ar_spare *spare, struct msghdr *m)
+static void take_fds(struct ar_prewarm *prewarm, struct msghdr *m)
 {
 	struct cmsghdr *c = CMSG_FIRSTHDR(m);
 
 	if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
 		return;
-	spare->count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-	memcpy(spare->fds, CMSG_DATA(c), spare->count * sizeof(int));
+	prewarm->count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+	memcpy(prewarm->fds, CMSG_DATA(c), prewarm->count * sizeof(int));
 }
 
 static void on_control(struct ar_shim *s, int arg)
@@ -43,17 +43,17 @@ static void on_control(struct ar_shim *s, int arg)
 	(void)arg;
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
-	s->spare.is_taken = n == 1 && kind == AR_SHIM_LAUNCH && !(m.msg_flags & MSG_CTRUNC);
-	s->spare.is_unwanted = !s->spare.is_taken;
-	if (s->spare.is_taken)
-		take_fds(&s->spare, &m);
+	s->prewarm.is_taken = n == 1 && kind == AR_SHIM_LAUNCH && !(m.msg_flags & MSG_CTRUNC);
+	s->prewarm.is_unwanted = !s->prewarm.is_taken;
+	if (s->prewarm.is_taken)
+		take_fds(&s->prewarm, &m);
 }
 
 /* It has nothing to say before it has its plan but that it cannot; what it says after LAUNCH belongs into the journal. */
 static void on_init(struct ar_shim *s, int arg)
 {
 	(void)arg;
-	s->spare.is_unwanted = !s->spare.is_taken;
+	s->prewarm.is_unwanted = !s->prewarm.is_taken;
 }
 
 static void on_signals(struct ar_shim *s, int arg)
@@ -62,8 +62,8 @@ static void on_signals(struct ar_shim *s, int arg)
 
 	(void)arg;
 	while (read(s->signals, &got, sizeof(got)) == sizeof(got)) {
-		if (got.ssi_signo != SIGCHLD && !s->spare.is_taken)
-			s->spare.is_unwanted = true;
+		if (got.ssi_signo != SIGCHLD && !s->prewarm.is_taken)
+			s->prewarm.is_unwanted = true;
 	}
 }
 
@@ -95,13 +95,13 @@ static void clear_away(struct ar_shim *s, const char *folder)
 	rmdir(folder);
 }
 
-bool ar_spare_wait(struct ar_shim *s, const char *folder)
+bool ar_prewarm_wait(struct ar_shim *s, const char *folder)
 {
 	const char *wrong;
 
-	s->spare.is_unwanted =
+	s->prewarm.is_unwanted =
 		!ar_shim_options_read(&s->options, OPTIONS, &wrong) || !ar_start_init(s, BASE, &wrong);
-	while (!s->spare.is_taken && !s->spare.is_unwanted) {
+	while (!s->prewarm.is_taken && !s->prewarm.is_unwanted) {
 		struct ar_loop l = { .count = 0 };
 
 		ar_loop_watch(&l, AR_SHIM_FD, POLLIN, on_control, 0);
@@ -109,7 +109,7 @@ bool ar_spare_wait(struct ar_shim *s, const char *folder)
 		ar_loop_watch(&l, s->signals, POLLIN, on_signals, 0);
 		ar_loop_run_once(&l, s);
 	}
-	if (s->spare.is_taken) {
+	if (s->prewarm.is_taken) {
 		unlink(OPTIONS);
 		memset(&s->options, 0, sizeof(s->options));
 		return true;
@@ -118,14 +118,14 @@ bool ar_spare_wait(struct ar_shim *s, const char *folder)
 	return false;
 }
 
-bool ar_spare_hand_over(struct ar_shim *s, const char **ret_step)
+bool ar_prewarm_send_plan(struct ar_shim *s, const char **ret_step)
 {
 	char kind = AR_INIT_PLAN;
 	union {
 		struct cmsghdr head;
 		char bytes[CMSG_SPACE(AR_INIT_PLAN_FDS_MAX * sizeof(int))];
 	} control = { .bytes = { 0 } };
-	size_t count = s->spare.count + 1;
+	size_t count = s->prewarm.count + 1;
 	struct iovec part = { &kind, 1 };
 	struct msghdr m = { .msg_iov = &part,
 			    .msg_iovlen = 1,
@@ -139,11 +139,11 @@ bool ar_spare_hand_over(struct ar_shim *s, const char **ret_step)
 		return false;
 	control.head = (struct cmsghdr){ CMSG_LEN(count * sizeof(int)), SOL_SOCKET, SCM_RIGHTS };
 	memcpy(CMSG_DATA(&control.head), &plan, sizeof(plan));
-	memcpy(CMSG_DATA(&control.head) + sizeof(plan), s->spare.fds, s->spare.count * sizeof(int));
+	memcpy(CMSG_DATA(&control.head) + sizeof(plan), s->prewarm.fds, s->prewarm.count * sizeof(int));
 	is_sent = sendmsg(s->init.socket, &m, MSG_DONTWAIT | MSG_NOSIGNAL) == 1;
 	close(plan);
-	for (size_t i = 0; i < s->spare.count; i++)
-		close(s->spare.fds[i]);
+	for (size_t i = 0; i < s->prewarm.count; i++)
+		close(s->prewarm.fds[i]);
 	unlink(PLAN);
 	return is_sent;
 }

@@ -11,17 +11,17 @@
 #include <unistd.h>
 
 static struct launched l;
-static struct ar_plan spare;
+static struct ar_plan prewarmed;
 
 static uid_t starter_of(const struct world *w)
 {
 	return geteuid() == 0 ? w->starter : 0;
 }
 
-static void make_spare(const struct world *w, const struct ar_plan *p)
+static void make_prewarmed(const struct world *w, const struct ar_plan *p)
 {
-	ar_plan_strip(p, &spare);
-	launch(&l, &spare, starter_of(w));
+	ar_plan_strip(p, &prewarmed);
+	launch(&l, &prewarmed, starter_of(w));
 }
 
 /* Lets it go and waits for its end. */
@@ -60,7 +60,7 @@ static void it_is_the_boundary_that_it_would_have_been(void **state)
 	for (size_t i = 0; i < AR_ARRAY_LEN(members); i++)
 		copy_member(l.ready, members[i], members[i][1] == 'r' || members[i][1] == 'w' ? ']' : ',',
 			    cold[i]);
-	make_spare(w, p);
+	make_prewarmed(w, p);
 	send_plan(&l, p, NULL, 0);
 	finish();
 	assert_string_equal(l.out[OUT], "2\nmade\nclosed\n");
@@ -78,7 +78,7 @@ static void it_waits_and_goes_with_whoever_made_it(void **state)
 	struct pollfd said;
 
 	need(w);
-	make_spare(w, plan_for(w, "touch ran"));
+	make_prewarmed(w, plan_for(w, "touch ran"));
 	said = (struct pollfd){ .fd = l.socket, .events = POLLIN };
 	assert_int_equal(poll(&said, 1, 300), 0);
 	assert_int_not_equal(end(&l), 0);
@@ -92,7 +92,7 @@ static void what_came_to_be_meanwhile_is_protected(void **state)
 
 	need(w);
 	p = plan_for(w, "echo x >.husky/hook || echo closed; mv .husky y || echo pinned");
-	make_spare(w, p);
+	make_prewarmed(w, p);
 	usleep(200000); /* it waits by now; where it does not, the test is easier */
 	assert_int_equal(mkdir(inside(w, ".husky"), 0777), 0);
 	assert_int_equal(chmod(inside(w, ".husky"), 0777), 0);
@@ -105,7 +105,7 @@ static void what_came_to_be_meanwhile_is_protected(void **state)
 static void refuses(const struct world *w, const struct ar_plan *made, const struct ar_plan *sent,
 		    const char *why)
 {
-	make_spare(w, made);
+	make_prewarmed(w, made);
 	send_plan(&l, sent, NULL, 0);
 	hear(&l, (enum ar_init_message)0);
 	assert_string_equal(l.ready, "");
@@ -155,7 +155,7 @@ static void what_is_given_comes_with_the_plan(void **state)
 
 	need(w);
 	p = plan_for(w, "cat; cat /proc/self/fd/40; ls /proc/self/fd | wc -l");
-	make_spare(w, p);
+	make_prewarmed(w, p);
 	p->stdin_is_given = true;
 	p->given = 1;
 	fds[0] = file_of("input ");

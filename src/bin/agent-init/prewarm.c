@@ -1,6 +1,6 @@
-/* See spare.h. What waits here is still privileged, as whoever started it is; it hears nothing but the one packet, from the socket that only its starter has, and
+/* See prewarm.h. What waits here is still privileged, as whoever started it is; it hears nothing but the one packet, from the socket that only its starter has, and
  * everything that bounds the command comes after it. */
-#include "spare.h"
+#include "prewarm.h"
 
 #include "say.h"
 #include "streams.h"
@@ -20,7 +20,7 @@ struct brought {
 };
 
 /* A private copy: reading a plan changes its text. */
-int ar_spare_read(struct ar_init *in, int fd)
+int ar_prewarm_read_plan(struct ar_init *in, int fd)
 {
 	struct stat st;
 	const char *wrong;
@@ -73,11 +73,11 @@ static int take_plan(struct ar_init *in, const struct ar_plan *made, const struc
 {
 	size_t first;
 
-	if (ar_spare_read(in, b->fds[0]) < 0)
+	if (ar_prewarm_read_plan(in, b->fds[0]) < 0)
 		return -1;
 	close(b->fds[0]);
 	errno = EINVAL;
-	if (in->plan.is_spare || ar_plan_differs(made, &in->plan))
+	if (in->plan.is_prewarmed || ar_plan_differs(made, &in->plan))
 		return ar_say_about(in, "the plan is not what was made:", ar_plan_differs(made, &in->plan));
 	first = in->plan.stdin_is_given ? 2 : 1;
 	if (b->count != first + in->plan.given)
@@ -85,12 +85,12 @@ static int take_plan(struct ar_init *in, const struct ar_plan *made, const struc
 	return ar_streams_give(in, in->plan.stdin_is_given ? b->fds[1] : -1, b->fds + first, in->plan.given);
 }
 
-bool ar_spare_wait(struct ar_init *in)
+bool ar_prewarm_wait(struct ar_init *in)
 {
 	static struct ar_plan made; /* too much for the stack beside the other */
 	struct brought b = { 0 };
 
-	if (!in->plan.is_spare)
+	if (!in->plan.is_prewarmed)
 		return true;
 	/* Identity takes it again, for a change of ids forgets it. */
 	if (in->namespaces != 0)

@@ -16,8 +16,8 @@ const start = async (more = {}) => {
 	workspace = newWorkspace();
 	w = await world({ config: configOf(workspace, more) });
 };
-const where = () => join(w.dataDir, 'data', 'processes.spare');
-const spares = () => (existsSync(where()) ? readdirSync(where()).filter((name) => existsSync(join(where(), name, 'spare'))) : []);
+const where = () => join(w.dataDir, 'data', 'processes.prewarmed');
+const prewarmed = () => (existsSync(where()) ? readdirSync(where()).filter((name) => existsSync(join(where(), name, 'prewarmed'))) : []);
 const shims = () => pidsNaming(where(), 'agent-shim');
 /** All that belongs to a supervisor: itself, and the two of agent-init. */
 const tree = (pid) => {
@@ -27,7 +27,7 @@ const tree = (pid) => {
 /** Whether a process lives in a pid namespace of its own. A child that only holds a user namespace while the boundary is made does not. */
 const isInside = (pid) => /^NSpid:(\t\d+){2,}$/m.test(readFileSync(`/proc/${pid}/status`, 'latin1'));
 /** The one that waits, when it has its second agent-init: its boundary is made, or nearly. */
-const waiting = () => waitFor(() => spares().length === 1 && shims().length === 1 && insideOf(shims()[0]) && { folder: spares()[0], pid: shims()[0] }, 'a spare', 20000);
+const waiting = () => waitFor(() => prewarmed().length === 1 && shims().length === 1 && insideOf(shims()[0]) && { folder: prewarmed()[0], pid: shims()[0] }, 'a prewarmed sandbox', 20000);
 /** The second agent-init of a supervisor; none while it is not there yet. */
 const insideOf = (pid) => {
 	try {
@@ -38,11 +38,11 @@ const insideOf = (pid) => {
 };
 const isGone = (pids) => pids.every((pid) => !existsSync(`/proc/${pid}`));
 
-const used = async () => Number(/sandbox_spares_ended_total\{outcome="used"\} (\d+)/.exec((await request(w.rt, { method: 'GET', path: '/metrics' })).text)[1]);
+const used = async () => Number(/sandbox_prewarmed_ended_total\{outcome="used"\} (\d+)/.exec((await request(w.rt, { method: 'GET', path: '/metrics' })).text)[1]);
 // The exit, and what a sanitizer inside agent-init tries.
 const HEAD = /^exit code.*\n(the sandbox blocked: ptrace\(16\).*\n)?\n?/;
 
-/** One command of a session, or of a new one: its facts, what it wrote, and whether a spare became it. */
+/** One command of a session, or of a new one: its facts, what it wrote, and whether a prewarmed sandbox became it. */
 async function run(command, session, more = {}) {
 	const before = await used();
 	const turn = await submit(w.rt, shell(command, more), session ? { sessionId: session.sessionId } : {});
@@ -52,14 +52,14 @@ async function run(command, session, more = {}) {
 	return { ...turn, log, isWarm: (await used()) > before, out: result ? String(await whole(w.rt, result.payload.outputRef)).replace(HEAD, '') : '' };
 }
 
-/** The same by a spare, whose folder it tells. Another try where somebody mounted something on this machine meanwhile, for then none is used. */
+/** The same by a prewarmed sandbox, whose folder it tells. Another try where somebody mounted something on this machine meanwhile, for then none is used. */
 async function runWarm(command, session, more) {
 	for (let tries = 0; tries < 5; tries++) {
 		const { folder } = await waiting();
 		const done = await run(command, session, more);
 		if (done.isWarm) return { ...done, folder };
 	}
-	return assert.fail('no spare was used');
+	return assert.fail('no prewarmed sandbox was used');
 }
 
 const typesOf = (log) => log.map((e) => e.type).filter((type) => /^(sandbox|process)\./.test(type) && type !== 'sandbox.violation');
@@ -109,12 +109,12 @@ test('what changed since it was made is as it is now: protected paths, roots, mo
 });
 
 test('input, a folder, a secret come to a command that was not known when it was made', async () => {
-	await start({ command_secrets: [{ name: 'KEY', value: 'sEcRet-of-the-spare', commands: ['cat'] }] });
+	await start({ command_secrets: [{ name: 'KEY', value: 'sEcRet-of-prewarmed', commands: ['cat'] }] });
 	mkdirSync(join(workspace, 'below'));
 	chmodSync(join(workspace, 'below'), 0o755);
 	const first = await run('true');
 	const second = await runWarm('cat - "$KEY_FILE" | wc -c; pwd', first, { input: 'words', cwd: join(workspace, 'below') });
-	assert.equal(second.out, `${'wordssEcRet-of-the-spare'.length}\n${workspace}/below\n`);
+	assert.equal(second.out, `${'wordssEcRet-of-prewarmed'.length}\n${workspace}/below\n`);
 });
 
 test('nothing of one is left when the daemon is killed, nor when it stops', async () => {
@@ -123,52 +123,52 @@ test('nothing of one is left when the daemon is killed, nor when it stops', asyn
 		await run('true');
 		const pids = tree((await waiting()).pid);
 		await end();
-		await waitFor(() => isGone(pids) && spares().length === 0, () => `all of it to be gone: ${pids.filter((pid) => existsSync(`/proc/${pid}`))} ${spares()}`);
+		await waitFor(() => isGone(pids) && prewarmed().length === 0, () => `all of it to be gone: ${pids.filter((pid) => existsSync(`/proc/${pid}`))} ${prewarmed()}`);
 		w.rt = await w.again({ config: configOf(workspace) });
 	}
 });
 
-test('a spare that was killed costs nobody anything', async () => {
+test('a prewarmed sandbox that was killed costs nobody anything', async () => {
 	await start();
 	const first = await run('true');
 	const { pid } = await waiting();
 	const pids = tree(pid);
 	kill9(pid);
-	await waitFor(() => isGone(pids) && spares().length === 0, 'all of it to be gone');
+	await waitFor(() => isGone(pids) && prewarmed().length === 0, 'all of it to be gone');
 	assert.equal((await run('echo still', first)).out, 'still\n');
 	const next = (await waiting()).pid;
 	const others = tree(next);
 	kill9(insideOf(next));
-	await waitFor(() => isGone(others) && spares().length === 0, 'all of the other to be gone');
+	await waitFor(() => isGone(others) && prewarmed().length === 0, 'all of the other to be gone');
 	assert.equal((await run('echo again', first)).out, 'again\n');
 });
 
 test('there are never more than are allowed, and a young one stays', async () => {
-	await start({ 'sandbox.spares': 1 });
+	await start({ 'sandbox.prewarmed': 1 });
 	const first = await run('true');
 	const { folder } = await waiting();
 	await run('true');
 	await run('true');
-	assert.deepEqual(spares(), [folder]);
+	assert.deepEqual(prewarmed(), [folder]);
 	assert.ok((await run('true', first)).isWarm || (await runWarm('true', first)).isWarm);
 });
 
 test('none waits for ever', async () => {
-	await start({ 'sandbox.spare_ms': 3000 });
+	await start({ 'sandbox.prewarmed_ms': 3000 });
 	const first = await run('true');
-	await waitFor(() => spares().length === 1, 'a spare');
-	await waitFor(() => shims().length === 0 && spares().length === 0, 'it to go');
+	await waitFor(() => prewarmed().length === 1, 'a prewarmed sandbox');
+	await waitFor(() => shims().length === 0 && prewarmed().length === 0, 'it to go');
 	assert.equal((await run('echo here', first)).out, 'here\n');
 });
 
 test('none is made where none is wanted, nor for a command without a boundary', async () => {
-	await start({ 'sandbox.spares': 0 });
+	await start({ 'sandbox.prewarmed': 0 });
 	await run('true');
 	await sleep(500);
-	assert.deepEqual([spares(), shims()], [[], []]);
+	assert.deepEqual([prewarmed(), shims()], [[], []]);
 	await w.rt.stop();
 	w.rt = await w.again({ config: configOf(workspace, { 'sandbox.allow_danger': true, 'sandbox.profile': 'danger_full_access' }) });
 	await run('true');
 	await sleep(500);
-	assert.deepEqual([spares(), shims()], [[], []]);
+	assert.deepEqual([prewarmed(), shims()], [[], []]);
 });

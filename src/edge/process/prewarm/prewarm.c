@@ -1,11 +1,11 @@
-/* See spares.h. Closing its connection is all that it takes to be rid of one: the shim clears away what there is of it, its folder too, also when it is this process
+/* See prewarm.h. Closing its connection is all that it takes to be rid of one: the shim clears away what there is of it, its folder too, also when it is this process
  * that ends. */
-#include "spare/spares.h"
+#include "prewarm/prewarm.h"
 
 #include "id.h"
 #include "mem.h"
 #include "proc.h"
-#include "spare/stamp.h"
+#include "prewarm/fingerprint.h"
 #include "tree.h"
 
 #include <dirent.h>
@@ -17,37 +17,37 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define OPTIONS "spare"
+#define OPTIONS "prewarmed"
 #define BASE "base"
 
 /* ---- given back ---- */
 
-void ar_spare_free(struct ar_spare *s)
+void ar_prewarmed_free(struct ar_prewarmed *s)
 {
 	ar_arena_fini(&s->arena);
 	ar_free(s);
 }
 
-static void arm(struct ar_spares *all);
+static void arm_timer(struct ar_prewarm_pool *all);
 
-static void unlist(struct ar_spare *s)
+static void remove_from_pool(struct ar_prewarmed *s)
 {
 	ar_list_del(&s->node);
-	s->host->spares.count--;
-	s->child->spare = NULL;
-	arm(&s->host->spares);
+	s->host->prewarmed.count--;
+	s->child->prewarmed = NULL;
+	arm_timer(&s->host->prewarmed);
 }
 
-static void drop(struct ar_spare *s)
+static void drop_sandbox(struct ar_prewarmed *s)
 {
-	s->host->spares.unused++;
-	unlist(s);
+	s->host->prewarmed.unused++;
+	remove_from_pool(s);
 	close(s->control);
 	close(s->dir);
-	ar_spare_free(s);
+	ar_prewarmed_free(s);
 }
 
-static void remove_rest(struct ar_spare *s)
+static void remove_rest(struct ar_prewarmed *s)
 {
 	const struct ar_launch l = { .plan = s->plan };
 
@@ -58,38 +58,38 @@ static void remove_rest(struct ar_spare *s)
 		ar_folder_remove(s->folder);
 }
 
-void ar_spare_lost(struct ar_spare *s)
+void ar_prewarmed_lost(struct ar_prewarmed *s)
 {
 	remove_rest(s);
-	drop(s);
+	drop_sandbox(s);
 }
 
-static void drop_all(struct ar_spares *all)
+static void drop_all(struct ar_prewarm_pool *all)
 {
 	AR_LIST_FOR_SAFE (it, &all->all)
-		drop(AR_CONTAINER_OF(it, struct ar_spare, node));
+		drop_sandbox(AR_CONTAINER_OF(it, struct ar_prewarmed, node));
 }
 
 /* ---- their time ---- */
 
-static struct ar_spare *oldest(struct ar_spares *all)
+static struct ar_prewarmed *oldest_of(struct ar_prewarm_pool *all)
 {
-	return ar_list_empty(&all->all) ? NULL : AR_CONTAINER_OF(all->all.next, struct ar_spare, node);
+	return ar_list_empty(&all->all) ? NULL : AR_CONTAINER_OF(all->all.next, struct ar_prewarmed, node);
 }
 
 static void on_tick(uv_timer_t *timer)
 {
-	struct ar_spares *all = timer->data;
-	struct ar_spare *s;
+	struct ar_prewarm_pool *all = timer->data;
+	struct ar_prewarmed *s;
 
-	while ((s = oldest(all)) && s->until <= ar_proc_now())
-		drop(s);
-	arm(all);
+	while ((s = oldest_of(all)) && s->until <= ar_proc_now())
+		drop_sandbox(s);
+	arm_timer(all);
 }
 
-static void arm(struct ar_spares *all)
+static void arm_timer(struct ar_prewarm_pool *all)
 {
-	struct ar_spare *s = oldest(all);
+	struct ar_prewarmed *s = oldest_of(all);
 	ar_usec left = s ? s->until - ar_proc_now() : 0;
 
 	if (uv_is_closing((uv_handle_t *)&all->tick))
@@ -103,7 +103,7 @@ static void arm(struct ar_spares *all)
 }
 
 /* Whoever made them is gone, and so are they. */
-static void sweep(const char *folder)
+static void sweep_folder(const char *folder)
 {
 	DIR *d = opendir(folder);
 	struct dirent *e;
@@ -118,20 +118,20 @@ static void sweep(const char *folder)
 		closedir(d);
 }
 
-void ar_spares_open(struct ar_processes *host, size_t most, ar_usec wait)
+void ar_prewarm_open(struct ar_processes *host, size_t most, ar_usec wait)
 {
-	struct ar_spares *all = &host->spares;
+	struct ar_prewarm_pool *all = &host->prewarmed;
 	struct ar_error err = { 0 };
 	struct ar_arena a = { 0 };
-	const char *folder = ar_arena_fmt(&a, "%s.spare", host->folder).p;
+	const char *folder = ar_arena_fmt(&a, "%s.prewarmed", host->folder).p;
 
 	ar_list_init(&all->all);
 	all->wait = wait;
-	sweep(folder);
+	sweep_folder(folder);
 	if (most > 0 && ar_folder_prepare(folder, &all->folder, &err) == AR_OK)
 		all->most = most;
 	ar_arena_fini(&a);
-	all->mounts = most > 0 ? ar_stamp_watch_mounts() : -1;
+	all->mounts = most > 0 ? ar_mounts_watch() : -1;
 	AR_ASSERT(uv_timer_init(host->loop, &all->tick) == 0);
 	all->tick.data = all;
 	host->open++;
@@ -139,12 +139,12 @@ void ar_spares_open(struct ar_processes *host, size_t most, ar_usec wait)
 
 static void on_closed(uv_handle_t *handle)
 {
-	ar_processes_closed(AR_CONTAINER_OF(handle->data, struct ar_processes, spares));
+	ar_processes_closed(AR_CONTAINER_OF(handle->data, struct ar_processes, prewarmed));
 }
 
-void ar_spares_close(struct ar_processes *host)
+void ar_prewarm_close(struct ar_processes *host)
 {
-	struct ar_spares *all = &host->spares;
+	struct ar_prewarm_pool *all = &host->prewarmed;
 
 	all->most = 0;
 	drop_all(all);
@@ -158,10 +158,10 @@ void ar_spares_close(struct ar_processes *host)
 
 /* ---- made ---- */
 
-static struct ar_spare *find(struct ar_spares *all, const struct ar_process_spec *like)
+static struct ar_prewarmed *find_for(struct ar_prewarm_pool *all, const struct ar_process_spec *like)
 {
 	AR_LIST_FOR (it, &all->all) {
-		struct ar_spare *s = AR_CONTAINER_OF(it, struct ar_spare, node);
+		struct ar_prewarmed *s = AR_CONTAINER_OF(it, struct ar_prewarmed, node);
 
 		if (s->profile == like->profile && ar_str_eq(s->session_id, like->session_id))
 			return s;
@@ -169,9 +169,9 @@ static struct ar_spare *find(struct ar_spares *all, const struct ar_process_spec
 	return NULL;
 }
 
-static bool settle(struct ar_spare *s, const struct ar_process_spec *like)
+static bool make_plan(struct ar_prewarmed *s, const struct ar_process_spec *like)
 {
-	const struct ar_str word = AR_STR("spare");
+	const struct ar_str word = AR_STR("prewarmed");
 	const struct ar_process_spec spec = { .argv = &word,
 					      .argc = 1,
 					      .profile = like->profile,
@@ -184,19 +184,19 @@ static bool settle(struct ar_spare *s, const struct ar_process_spec *like)
 		return false;
 	s->plan = ar_arena_alloc(&s->arena, sizeof(*s->plan));
 	ar_plan_strip(launch.plan, s->plan);
-	s->stamp = ar_stamp_of(s->plan);
+	s->fingerprint = ar_fingerprint_of(s->plan);
 	s->session_id = ar_arena_str(&s->arena, like->session_id);
 	s->profile = like->profile;
 	return true;
 }
 
-static bool write_files(struct ar_spare *s)
+static bool write_files(struct ar_prewarmed *s)
 {
 	struct ar_error err = { 0 };
 	struct ar_buf options = { 0 };
 	bool is_written;
 
-	s->dir = ar_folder_make(ar_str_from(s->host->spares.folder), &s->arena, &s->folder, &err);
+	s->dir = ar_folder_make(ar_str_from(s->host->prewarmed.folder), &s->arena, &s->folder, &err);
 	if (s->dir < 0)
 		return false;
 	ar_buf_addf(&options, "init %s\n", s->host->init);
@@ -208,9 +208,9 @@ static bool write_files(struct ar_spare *s)
 	return is_written;
 }
 
-static bool start(struct ar_spare *s)
+static bool start_shim(struct ar_prewarmed *s)
 {
-	char *argv[] = { "agent-shim", (char *)(uintptr_t)s->folder.p, "spare", NULL };
+	char *argv[] = { "agent-shim", (char *)(uintptr_t)s->folder.p, "prewarmed", NULL };
 	int pair[2], null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	struct ar_error err = { 0 };
 
@@ -233,52 +233,52 @@ static void close_fd(int fd)
 }
 
 /* One that waits for long gives way; others do not, or many sessions would make them for nobody. */
-static bool make_room(struct ar_spares *all)
+static bool make_room(struct ar_prewarm_pool *all)
 {
 	if (all->count < all->most)
 		return true;
-	if (oldest(all)->until - ar_proc_now() > all->wait / 2)
+	if (oldest_of(all)->until - ar_proc_now() > all->wait / 2)
 		return false;
-	drop(oldest(all));
+	drop_sandbox(oldest_of(all));
 	return true;
 }
 
-void ar_spares_make(struct ar_processes *host, const struct ar_process_spec *like)
+void ar_prewarm_add(struct ar_processes *host, const struct ar_process_spec *like)
 {
-	struct ar_spares *all = &host->spares;
-	struct ar_spare *s;
+	struct ar_prewarm_pool *all = &host->prewarmed;
+	struct ar_prewarmed *s;
 
-	if (all->most == 0 || like->profile == AR_SANDBOX_DANGER_FULL_ACCESS || find(all, like) ||
+	if (all->most == 0 || like->profile == AR_SANDBOX_DANGER_FULL_ACCESS || find_for(all, like) ||
 	    !make_room(all))
 		return;
 	s = ar_new0(sizeof(*s));
-	*s = (struct ar_spare){ .host = host, .dir = -1, .control = -1 };
-	if (!settle(s, like) || !write_files(s) || !start(s)) {
+	*s = (struct ar_prewarmed){ .host = host, .dir = -1, .control = -1 };
+	if (!make_plan(s, like) || !write_files(s) || !start_shim(s)) {
 		if (s->plan)
 			remove_rest(s);
 		close_fd(s->dir);
 		close_fd(s->control);
-		ar_spare_free(s);
+		ar_prewarmed_free(s);
 		return;
 	}
-	s->child->spare = s;
+	s->child->prewarmed = s;
 	s->until = ar_proc_now() + all->wait;
 	ar_list_push(&all->all, &s->node);
 	all->count++;
-	arm(all);
+	arm_timer(all);
 }
 
 /* ---- taken ---- */
 
 /* A shim says nothing to the daemon while it waits: whatever comes is its end. */
-static bool is_there(const struct ar_spare *s)
+static bool is_there(const struct ar_prewarmed *s)
 {
 	struct pollfd end = { .fd = s->control, .events = POLLIN };
 
 	return poll(&end, 1, 0) == 0;
 }
 
-static bool move_folder(struct ar_spare *s)
+static bool move_folder(struct ar_prewarmed *s)
 {
 	struct ar_str name = ar_str_sub(s->folder, s->folder.len - AR_ID_CORE, AR_ID_CORE);
 	struct ar_str to = ar_arena_fmt(&s->arena, "%s/%.*s", s->host->folder, AR_STR_ARG(name));
@@ -289,30 +289,30 @@ static bool move_folder(struct ar_spare *s)
 	return true;
 }
 
-struct ar_spare *ar_spares_take(struct ar_processes *host, const struct ar_process_spec *spec,
-				struct ar_arena *a, struct ar_launch *ret)
+struct ar_prewarmed *ar_prewarm_take(struct ar_processes *host, const struct ar_process_spec *spec,
+				     struct ar_arena *a, struct ar_launch *ret)
 {
-	struct ar_spares *all = &host->spares;
+	struct ar_prewarm_pool *all = &host->prewarmed;
 	struct ar_error err = { 0 };
-	struct ar_spare *s;
+	struct ar_prewarmed *s;
 
-	if (all->count > 0 && ar_stamp_mounts_changed(all->mounts))
+	if (all->count > 0 && ar_mounts_changed(all->mounts))
 		drop_all(all);
-	s = find(all, spec);
-	/* Why a plan cannot be settled is said to whoever settles it without a spare. */
+	s = find_for(all, spec);
+	/* Why a plan cannot be settled is said to whoever settles it without a prewarmed sandbox. */
 	if (!s || ar_sandbox_plan_in(host->sandbox, spec, &s->plan->cgroups, a, ret, &err) != AR_OK)
 		return NULL;
-	if (!is_there(s) || ar_plan_differs(s->plan, ret->plan) || ar_stamp_of(ret->plan) != s->stamp ||
-	    !move_folder(s)) {
-		drop(s);
+	if (!is_there(s) || ar_plan_differs(s->plan, ret->plan) ||
+	    ar_fingerprint_of(ret->plan) != s->fingerprint || !move_folder(s)) {
+		drop_sandbox(s);
 		return NULL;
 	}
 	all->used++;
-	unlist(s);
+	remove_from_pool(s);
 	return s;
 }
 
-bool ar_spare_launch(struct ar_spare *s, const int *fds, size_t count)
+bool ar_prewarmed_launch(struct ar_prewarmed *s, const int *fds, size_t count)
 {
 	char kind = AR_SHIM_LAUNCH;
 	union {

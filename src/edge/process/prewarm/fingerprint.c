@@ -1,5 +1,5 @@
-/* See stamp.h. */
-#include "spare/stamp.h"
+/* See fingerprint.h. */
+#include "prewarm/fingerprint.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -7,7 +7,7 @@
 
 #define PRIME 0x100000001b3ull
 
-static uint64_t mix(uint64_t sum, uint64_t n)
+static uint64_t mix_bytes(uint64_t sum, uint64_t n)
 {
 	return (sum ^ n) * PRIME;
 }
@@ -17,11 +17,11 @@ static uint64_t mix_path(uint64_t sum, const char *path)
 	struct stat st;
 
 	if (lstat(path, &st) != 0)
-		return mix(sum, 1);
-	return mix(mix(sum, st.st_dev), st.st_ino);
+		return mix_bytes(sum, 1);
+	return mix_bytes(mix_bytes(sum, st.st_dev), st.st_ino);
 }
 
-uint64_t ar_stamp_of(const struct ar_plan *p)
+uint64_t ar_fingerprint_of(const struct ar_plan *p)
 {
 	const struct ar_plan_paths *const lists[] = { &p->read_roots, &p->write_roots };
 	uint64_t sum = p->workspace ? mix_path(0, p->workspace) : 0;
@@ -33,12 +33,12 @@ uint64_t ar_stamp_of(const struct ar_plan *p)
 	return sum;
 }
 
-int ar_stamp_watch_mounts(void)
+int ar_mounts_watch(void)
 {
 	return open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
 }
 
-bool ar_stamp_mounts_changed(int watch)
+bool ar_mounts_changed(int watch)
 {
 	struct pollfd change = { .fd = watch, .events = POLLPRI };
 
