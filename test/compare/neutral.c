@@ -52,7 +52,10 @@ struct ar_neutral_input ar_neutral_from_input(const struct ar_input *in)
 		n.reason = in->channel.reason;
 		break;
 	case AR_IN_TOOL_DONE:
-		n.body = in->tool_done;
+		n.call = in->tool_done->call;
+		n.call_masked = in->tool_done->masked;
+		n.duration_ms = in->tool_done->duration_ms;
+		n.result = &in->tool_done->result;
 		break;
 	case AR_IN_HOOK_DONE:
 		n.body = in->hook_done;
@@ -79,7 +82,17 @@ struct ar_neutral_input ar_neutral_from_input(const struct ar_input *in)
 	return n;
 }
 
-static void add_body(struct ar_input *in, const struct ar_neutral_input *n)
+static const struct ar_tool_end *tool_end(const struct ar_neutral_input *n, struct ar_arena *a)
+{
+	struct ar_tool_end *end = ar_arena_alloc(a, sizeof(*end));
+
+	*end = (struct ar_tool_end){
+		.call = n->call, .masked = n->call_masked, .duration_ms = n->duration_ms, .result = *n->result
+	};
+	return end;
+}
+
+static void add_body(struct ar_input *in, const struct ar_neutral_input *n, struct ar_arena *a)
 {
 	switch (in->kind) {
 	case AR_IN_COMMAND:
@@ -92,12 +105,13 @@ static void add_body(struct ar_input *in, const struct ar_neutral_input *n)
 							 .standing = n->standing };
 		break;
 	case AR_IN_MODEL_DONE:
-		in->model_done = (struct ar_input_model){ .output = n->outputs, .end = n->end };
+		in->model_done.output = n->outputs;
+		in->model_done.end = n->end;
 		break;
 	case AR_IN_RECOVER:
-		in->recover = (struct ar_input_recover){ .outputs = n->outputs,
-							 .output_count = n->output_count,
-							 .is_bystander = n->is_bystander };
+		in->recover.outputs = n->outputs;
+		in->recover.output_count = n->output_count;
+		in->recover.is_bystander = n->is_bystander;
 		break;
 	case AR_IN_RETRY_DUE:
 	case AR_IN_CALL_DUE:
@@ -109,9 +123,12 @@ static void add_body(struct ar_input *in, const struct ar_neutral_input *n)
 		break;
 	case AR_IN_CHANNEL_FOLLOWED:
 	case AR_IN_CHANNEL_GONE:
-		in->channel = (struct ar_input_channel){ .id = n->subject, .reason = n->reason };
+		in->channel.id = n->subject;
+		in->channel.reason = n->reason;
 		break;
 	case AR_IN_TOOL_DONE:
+		in->tool_done = tool_end(n, a);
+		break;
 	case AR_IN_HOOK_DONE:
 	case AR_IN_TOOL_ASKED:
 	case AR_IN_PROCESS_READY:
@@ -119,12 +136,12 @@ static void add_body(struct ar_input *in, const struct ar_neutral_input *n)
 	case AR_IN_PROCESS_END:
 	case AR_IN_ACCESS:
 	case AR_IN_REPAIR:
-		in->tool_done = n->body; /* all of them are one pointer */
+		in->hook_done = n->body; /* all of them are one pointer */
 		break;
 	}
 }
 
-struct ar_input ar_neutral_to_input(const struct ar_neutral_input *n)
+struct ar_input ar_neutral_to_input(const struct ar_neutral_input *n, struct ar_arena *a)
 {
 	struct ar_input in = { .kind = (enum ar_input_kind)n->kind,
 			       .now = n->now,
@@ -135,7 +152,7 @@ struct ar_input ar_neutral_to_input(const struct ar_neutral_input *n)
 			       .person = n->person,
 			       .tenant = n->tenant };
 
-	add_body(&in, n);
+	add_body(&in, n, a);
 	return in;
 }
 

@@ -4,7 +4,9 @@
 #ifndef AR_NEUTRAL_H
 #define AR_NEUTRAL_H
 
+#include "provider.h"
 #include "session.h"
+#include "tool.h"
 
 struct ar_neutral_input {
 	int kind;
@@ -22,7 +24,11 @@ struct ar_neutral_input {
 	int reason;
 	const struct ar_step_output *outputs;
 	size_t output_count;
-	const struct ar_step_end *end;
+	const struct ar_model_result *end;
+	struct ar_str call; /* a tool call that ended, and its result */
+	struct ar_masked call_masked;
+	int64_t duration_ms;
+	const struct ar_tool_result *result;
 	bool is_bystander;
 	const void *body; /* of the kinds that have just one pointer */
 };
@@ -42,7 +48,7 @@ struct ar_neutral_effect {
 };
 
 struct ar_neutral_input ar_neutral_from_input(const struct ar_input *in);
-struct ar_input ar_neutral_to_input(const struct ar_neutral_input *n);
+struct ar_input ar_neutral_to_input(const struct ar_neutral_input *n, struct ar_arena *a);
 struct ar_neutral_effect ar_neutral_from_effect(const struct ar_effect *e);
 
 #endif

@@ -1,7 +1,74 @@
 /* See neutral.h. Compiled with the headers of a version in which the members of all kinds lie side by side. */
 #include "neutral.h"
 
-struct ar_input ar_neutral_to_input(const struct ar_neutral_input *n)
+static struct ar_step_end step_end(const struct ar_model_result *r)
+{
+	return (struct ar_step_end){ .outcome = (int)r->outcome,
+				     .category = r->category,
+				     .message = r->message,
+				     .stop_reason = r->stop_reason,
+				     .model = r->model,
+				     .request_id = r->request_id,
+				     .echo = r->echo,
+				     .payload = r->payload,
+				     .retryable = r->retryable,
+				     .has_usage = r->has_usage,
+				     .http = r->http,
+				     .retry_after_ms = r->retry_after_ms,
+				     .input_tokens = r->input_tokens,
+				     .output_tokens = r->output_tokens,
+				     .cached_tokens = r->cached_tokens,
+				     .cache_write_tokens = r->cache_write_tokens,
+				     .ttft_ms = r->ttft_ms,
+				     .latency_ms = r->latency_ms };
+}
+
+static struct ar_str images_json(const struct ar_tool_result *result, struct ar_arena *a)
+{
+	struct ar_buf buf = { 0 };
+	struct ar_jw w = ar_jw(&buf);
+	struct ar_str text;
+
+	if (result->image_count == 0)
+		return AR_STR_NONE;
+	ar_jw_open_array(&w);
+	for (size_t i = 0; i < result->image_count; i++) {
+		ar_jw_open(&w);
+		ar_jw_mstr(&w, "mimeType", result->images[i].mime);
+		ar_jw_mstr(&w, "data", result->images[i].data);
+		ar_jw_close(&w);
+	}
+	ar_jw_close_array(&w);
+	text = ar_arena_str(a, ar_buf_str(&buf));
+	ar_buf_fini(&buf);
+	return text;
+}
+
+static const struct ar_tool_end *tool_end(const struct ar_neutral_input *n, struct ar_arena *a)
+{
+	const struct ar_tool_result *r = n->result;
+	struct ar_tool_end *end = ar_arena_alloc(a, sizeof(*end));
+
+	*end = (struct ar_tool_end){ .call = n->call,
+				     .masked = n->call_masked,
+				     .outcome = (int)r->outcome,
+				     .text = r->text,
+				     .structured = r->structured,
+				     .images = images_json(r, a),
+				     .category = r->category,
+				     .message = r->message,
+				     .advice = r->advice,
+				     .retryable = r->retryable,
+				     .duration_ms = n->duration_ms,
+				     .changes = r->changes,
+				     .profile = (int)r->profile,
+				     .boundary = r->boundary,
+				     .violations = r->violations,
+				     .violation_count = r->violation_count };
+	return end;
+}
+
+struct ar_input ar_neutral_to_input(const struct ar_neutral_input *n, struct ar_arena *a)
 {
 	struct ar_input in = { .kind = (enum ar_input_kind)n->kind,
 			       .now = n->now,
@@ -24,8 +91,8 @@ struct ar_input ar_neutral_to_input(const struct ar_neutral_input *n)
 			       .is_bystander = n->is_bystander };
 
 	if (n->end)
-		in.end = *n->end;
-	in.tool_end = n->kind == AR_IN_TOOL_DONE ? n->body : NULL;
+		in.end = step_end(n->end);
+	in.tool_end = n->kind == AR_IN_TOOL_DONE ? tool_end(n, a) : NULL;
 	in.hook_end = n->kind == AR_IN_HOOK_DONE ? n->body : NULL;
 	in.tool_asked = n->kind == AR_IN_TOOL_ASKED ? n->body : NULL;
 	in.launched = n->kind == AR_IN_PROCESS_READY ? n->body : NULL;

@@ -28,8 +28,8 @@ EXPORTED char *ar_reference_decide(const char *core, const char *snapshot, size_
 				   const struct ar_neutral_input *n)
 {
 	struct ar_json_parser *json = ar_json_parser_new(), *own = ar_json_parser_new();
-	struct ar_input in = ar_neutral_to_input(n);
 	struct ar_arena arena = { 0 };
+	struct ar_input in = ar_neutral_to_input(n, &arena);
 	struct ar_decision d = { 0 };
 	struct ar_error err = { 0 };
 	struct ar_buf out = { 0 };

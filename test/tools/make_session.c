@@ -227,7 +227,7 @@ static void make_turn(struct maker *m)
 	segment.len = output.text.len;
 	in = (struct ar_input){ .kind = AR_IN_MODEL_DONE,
 				.model_done = { .output = &output,
-						.end = &(struct ar_step_end){
+						.end = &(struct ar_model_result){
 							.outcome = AR_MODEL_COMPLETED,
 							.stop_reason = AR_STR("stop"),
 							.model = AR_STR("made"),

@@ -9,6 +9,7 @@
 
 #include "status.h"
 #include "str.h"
+#include "tool.h"
 
 enum ar_output_kind {
 	AR_OUT_TEXT = 1,
@@ -27,12 +28,6 @@ struct ar_tool_use {
 	struct ar_str id; /* the provider's own call id */
 	struct ar_str name;
 	struct ar_str args; /* JSON text as the model wrote it; may be invalid */
-};
-
-/* A tool that the model may call. */
-struct ar_tool_spec {
-	struct ar_str name, description;
-	struct ar_str schema; /* JSON Schema of the arguments, an object; absent: no arguments */
 };
 
 struct ar_message {
@@ -55,7 +50,7 @@ struct ar_model_request {
 	/* JSON object of the turn, may be absent: temperature, topP, maxOutputTokens, stop, seed, reasoningEffort,
 	 * outputSchema (a JSON Schema that the answer has to meet). What a wire format has no word for is left out. */
 	struct ar_str options;
-	const struct ar_tool_spec *tools;
+	const struct ar_tool *tools; /* that the model may call: name, description and schema count */
 	size_t tool_count;
 };
 

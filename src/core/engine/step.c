@@ -57,7 +57,7 @@ struct ar_live_step {
 	struct ar_provider *provider; /* who is asked */
 	struct ar_model_request request;
 	struct ar_model_call call;
-	struct ar_tool_request *tools; /* AR_TOOL_CALLS_MAX of them in the arena, from the first one on */
+	struct ar_tool_use *tools; /* AR_TOOL_CALLS_MAX of them in the arena, from the first one on */
 	size_t tool_count;
 	struct ar_store_chunk chunk;
 	struct ar_buf chunk_bytes;
@@ -65,7 +65,7 @@ struct ar_live_step {
 	uint64_t saved; /* bytes that are in the store */
 	ar_usec saved_at;
 	struct ar_step_output result;
-	struct ar_step_end end;
+	struct ar_model_result end;
 	struct ar_delivery ended;
 };
 
@@ -125,31 +125,21 @@ static void end_delivered(struct ar_delivery *d)
 	over(AR_CONTAINER_OF(d, struct ar_live_step, ended));
 }
 
-static struct ar_step_end end_of(struct ar_live_step *s, const struct ar_model_result *r)
+/* As it goes to the session: the provider's memory ends with its callback, and secrets stay out. */
+static struct ar_model_result end_of(struct ar_live_step *s, const struct ar_model_result *r)
 {
 	struct ar_funnel *f = &s->funnel;
 	struct ar_arena *a = &s->arena;
+	struct ar_model_result end = *r;
 
-	return (struct ar_step_end){
-		.outcome = (int)r->outcome,
-		.category = ar_funnel_text(f, r->category, a),
-		.message = ar_funnel_text(f, r->message, a),
-		.stop_reason = ar_funnel_text(f, r->stop_reason, a),
-		.model = ar_funnel_text(f, r->model, a),
-		.request_id = ar_funnel_id(f, r->request_id, a),
-		.payload = ar_str_empty(r->payload) ? AR_STR_NONE : ar_funnel_text(f, r->payload, a),
-		.echo = ar_str_empty(r->echo) ? AR_STR_NONE : ar_funnel_id(f, r->echo, a),
-		.retryable = r->retryable,
-		.has_usage = r->has_usage,
-		.http = r->http,
-		.retry_after_ms = r->retry_after_ms,
-		.input_tokens = r->input_tokens,
-		.output_tokens = r->output_tokens,
-		.cached_tokens = r->cached_tokens,
-		.cache_write_tokens = r->cache_write_tokens,
-		.ttft_ms = r->ttft_ms,
-		.latency_ms = r->latency_ms
-	};
+	end.category = ar_funnel_text(f, r->category, a);
+	end.message = ar_funnel_text(f, r->message, a);
+	end.stop_reason = ar_funnel_text(f, r->stop_reason, a);
+	end.model = ar_funnel_text(f, r->model, a);
+	end.request_id = ar_funnel_id(f, r->request_id, a);
+	end.payload = ar_str_empty(r->payload) ? AR_STR_NONE : ar_funnel_text(f, r->payload, a);
+	end.echo = ar_str_empty(r->echo) ? AR_STR_NONE : ar_funnel_id(f, r->echo, a);
+	return end;
 }
 
 /* What was held back as the possible beginning of a secret turned out to be none, or was one. */
@@ -251,8 +241,8 @@ static void on_tool(struct ar_model_call *c, uint32_t index, struct ar_str id, s
 	if (!s->tools)
 		s->tools = ar_arena_room(&s->arena, AR_TOOL_CALLS_MAX * sizeof(*s->tools));
 	s->tools[s->tool_count++] =
-		(struct ar_tool_request){ .id = ar_funnel_text(&s->funnel, id, &s->arena),
-					  .name = ar_funnel_text(&s->funnel, name, &s->arena) };
+		(struct ar_tool_use){ .id = ar_funnel_text(&s->funnel, id, &s->arena),
+				      .name = ar_funnel_text(&s->funnel, name, &s->arena) };
 }
 
 static void take_output(struct ar_live_step *s, enum ar_output_kind kind, uint32_t index, struct ar_str bytes)
@@ -386,12 +376,13 @@ static struct ar_live_step *step_new(struct ar_live *l, const struct ar_effect_m
 
 static void offer_tools(struct ar_live_step *s, const struct ar_effect_model_call *effect)
 {
-	struct ar_tool_spec *specs = ar_arena_alloc(&s->arena, (effect->tool_count + 1) * sizeof(*specs));
+	struct ar_tool *specs = ar_arena_alloc(&s->arena, (effect->tool_count + 1) * sizeof(*specs));
 
 	for (size_t i = 0; i < effect->tool_count; i++)
-		specs[i] = (struct ar_tool_spec){ ar_arena_str(&s->arena, effect->tools[i]->name),
-						  ar_arena_str(&s->arena, effect->tools[i]->description),
-						  ar_arena_str(&s->arena, effect->tools[i]->schema) };
+		specs[i] = (struct ar_tool){ .name = ar_arena_str(&s->arena, effect->tools[i]->name),
+					     .description =
+						     ar_arena_str(&s->arena, effect->tools[i]->description),
+					     .schema = ar_arena_str(&s->arena, effect->tools[i]->schema) };
 	s->request.tools = specs;
 	s->request.tool_count = effect->tool_count;
 }

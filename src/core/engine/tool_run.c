@@ -81,33 +81,23 @@ static struct ar_str clean(struct ar_live_call *r, struct ar_str text)
 	return ar_str_absent(text) ? AR_STR_NONE : ar_funnel_text(&r->funnel, text, &r->arena);
 }
 
-static struct ar_str images_json(struct ar_live_call *r, const struct ar_tool_result *result)
+static void keep_images(struct ar_live_call *r, const struct ar_tool_result *result)
 {
-	struct ar_buf buf = { 0 };
-	struct ar_jw w = ar_jw(&buf);
-	struct ar_str text;
+	struct ar_tool_image *images = ar_arena_alloc(&r->arena, (result->image_count + 1) * sizeof(*images));
 
-	if (result->image_count == 0)
-		return AR_STR_NONE;
-	ar_jw_open_array(&w);
-	for (size_t i = 0; i < result->image_count; i++) {
-		ar_jw_open(&w);
-		ar_jw_mstr(&w, "mimeType", result->images[i].mime);
-		ar_jw_mstr(&w, "data", result->images[i].data);
-		ar_jw_close(&w);
-	}
-	ar_jw_close_array(&w);
-	text = ar_arena_str(&r->arena, ar_buf_str(&buf));
-	ar_buf_fini(&buf);
-	return text;
+	for (size_t i = 0; i < result->image_count; i++)
+		images[i] = (struct ar_tool_image){ ar_arena_str(&r->arena, result->images[i].mime),
+						    ar_arena_str(&r->arena, result->images[i].data) };
+	r->end.result.images = images;
+	r->end.result.image_count = result->image_count;
 }
 
 /* What the call says it is, unless it was we who stopped it for being late. */
-static int outcome_of(const struct ar_live_call *r, const struct ar_tool_result *result)
+static enum ar_tool_outcome outcome_of(const struct ar_live_call *r, const struct ar_tool_result *result)
 {
 	if (r->is_without_host)
 		return AR_TOOL_NOT_RUN;
-	return r->is_late && result->outcome != AR_TOOL_OK ? AR_TOOL_TIMEOUT : (int)result->outcome;
+	return r->is_late && result->outcome != AR_TOOL_OK ? AR_TOOL_TIMEOUT : result->outcome;
 }
 
 /* Of a tool that works in a boundary itself. */
@@ -129,10 +119,29 @@ static void keep_boundary(struct ar_live_call *r, const struct ar_tool_result *r
 	violations = ar_arena_alloc(&r->arena, (result->violation_count + 1) * sizeof(*violations));
 	for (size_t i = 0; i < result->violation_count; i++)
 		violations[i] = clean(r, result->violations[i]);
-	r->end.profile = (int)result->profile;
-	r->end.boundary = kept;
-	r->end.violations = violations;
-	r->end.violation_count = result->violation_count;
+	r->end.result.profile = result->profile;
+	r->end.result.boundary = kept;
+	r->end.result.violations = violations;
+	r->end.result.violation_count = result->violation_count;
+}
+
+/* As it goes to the session: the source's memory ends with its callback, and secrets stay out. */
+static void keep_result(struct ar_live_call *r, const struct ar_tool_result *result)
+{
+	r->end.result =
+		(struct ar_tool_result){ .outcome = outcome_of(r, result),
+					 .text = clean(r, result->text),
+					 .structured = clean(r, result->structured),
+					 .changes = clean(r, result->changes),
+					 .category = r->is_late ? AR_STR_NONE : clean(r, result->category),
+					 .message = r->is_late ? AR_STR("it did not end in time")
+							       : clean(r, result->message),
+					 .advice = clean(r, result->advice),
+					 .retryable = result->retryable };
+	if (r->is_without_host)
+		r->end.result.category = AR_STR("sandbox_unavailable");
+	keep_images(r, result);
+	keep_boundary(r, result);
 }
 
 static void run_end(struct ar_live_call *r, const struct ar_tool_result *result)
@@ -147,19 +156,8 @@ static void run_end(struct ar_live_call *r, const struct ar_tool_result *result)
 		ar_timer_stop(&r->deadline);
 	r->has_deadline = false;
 	r->state = RUN_ENDED;
-	r->end.outcome = outcome_of(r, result);
-	r->end.text = clean(r, result->text);
-	r->end.structured = clean(r, result->structured);
-	r->end.images = images_json(r, result);
-	r->end.changes = clean(r, result->changes);
-	r->end.category = r->is_late ? AR_STR_NONE : clean(r, result->category);
-	if (r->is_without_host)
-		r->end.category = AR_STR("sandbox_unavailable");
-	r->end.message = r->is_late ? AR_STR("it did not end in time") : clean(r, result->message);
-	r->end.advice = clean(r, result->advice);
-	r->end.retryable = result->retryable;
+	keep_result(r, result);
 	r->end.duration_ms = r->started ? (clock->mono(clock) - r->started) / 1000 : 0;
-	keep_boundary(r, result);
 	r->end.masked = ar_funnel_masked(&r->funnel.counts, &r->arena);
 	r->ended.over = end_delivered;
 	r->ended.request.input = (struct ar_input){ .kind = AR_IN_TOOL_DONE, .tool_done = &r->end };

@@ -226,7 +226,7 @@ struct ar_model_ask {
 void ar_decide_call_model(struct ar_decision *d, const struct ar_turn *turn, const struct ar_model_ask *ask);
 struct ar_str ar_decide_model_failed(
 	struct ar_decision *d, const struct ar_turn *turn, const struct ar_step_output *out,
-	const struct ar_step_end *end); /* the ref of what had arrived, or absent */
+	const struct ar_model_result *end); /* the ref of what had arrived, or absent */
 
 typedef enum ar_status ar_decide_fn(struct ar_decision *d, struct ar_error *err);
 /* One per write of the catalogue that a session decides, and one per kind of other input. */

@@ -5,6 +5,8 @@
 
 #include "catalog.h"
 #include "process.h"
+#include "provider.h"
+#include "tool.h"
 
 struct ar_policy;
 
@@ -37,10 +39,6 @@ struct ar_segment {
 	uint64_t len;
 };
 
-struct ar_tool_request {
-	struct ar_str id, name, args;
-};
-
 /* What was masked in a text from outside before it came here: how often, and by which rules (JSON array of names). */
 struct ar_masked {
 	int64_t count;
@@ -54,36 +52,16 @@ struct ar_step_output {
 	struct ar_str text, reasoning;
 	const struct ar_segment *segments;
 	size_t segment_count;
-	const struct ar_tool_request *tools;
+	const struct ar_tool_use *tools;
 	size_t tool_count;
 };
 
-/* How the call ended; the same words as port/provider.h, by value. */
-struct ar_step_end {
-	int outcome; /* enum ar_model_outcome; 0 for a call lost with its process */
-	struct ar_str category, message, stop_reason, model, request_id;
-	struct ar_str echo; /* what the provider wants back, unread; absent: nothing */
-	struct ar_str payload; /* a failure in the provider's own words; absent: none */
-	bool retryable, has_usage;
-	int http;
-	int64_t retry_after_ms, input_tokens, output_tokens, cached_tokens, cache_write_tokens, ttft_ms,
-		latency_ms;
-};
-
-/* How a tool call ended; the same words as port/tool.h. */
+/* How a tool call ended. */
 struct ar_tool_end {
 	struct ar_str call;
 	struct ar_masked masked; /* in all of it */
-	int outcome; /* enum ar_tool_outcome */
-	struct ar_str text, structured, images; /* images: JSON array of {"mimeType","data"}; absent: none */
-	struct ar_str category, message, advice;
-	bool retryable;
 	int64_t duration_ms;
-	struct ar_str changes; /* JSON array of files that it changed; absent: none */
-	int profile; /* enum ar_sandbox_profile of the boundary that it did its work in itself */
-	const struct ar_process_ready *boundary; /* NULL: none, or that of its process */
-	const struct ar_str *violations; /* JSON objects: what it tried to cross */
-	size_t violation_count;
+	struct ar_tool_result result; /* without secrets */
 };
 
 /* What a tool asks while it runs; the same words as port/tool.h. */
@@ -188,22 +166,6 @@ struct ar_input_command {
 	struct ar_process_standing standing; /* about a process; the engine's to fill */
 };
 
-struct ar_input_model {
-	const struct ar_step_output *output;
-	const struct ar_step_end *end;
-};
-
-struct ar_input_recover {
-	const struct ar_step_output *outputs; /* what was saved of each open step */
-	size_t output_count;
-	bool is_bystander; /* the process is known to have died while it worked on another session */
-};
-
-struct ar_input_channel {
-	struct ar_str id;
-	int reason; /* GONE: of channel.disconnected */
-};
-
 struct ar_input {
 	enum ar_input_kind kind;
 	ar_usec now;
@@ -215,16 +177,26 @@ struct ar_input {
 	struct ar_str tenant; /* whose session it would be; absent: AR_TENANT_LOCAL */
 	union { /* by kind */
 		struct ar_input_command command;
-		struct ar_input_model model_done;
+		struct {
+			const struct ar_step_output *output;
+			const struct ar_model_result *end; /* without secrets */
+		} model_done;
 		struct ar_str due; /* *_DUE: the turn of a retry, the call, the question, else the task */
-		struct ar_input_recover recover;
+		struct {
+			const struct ar_step_output *outputs; /* what was saved of each open step */
+			size_t output_count;
+			bool is_bystander; /* the process is known to have died while it worked on another session */
+		} recover;
 		const struct ar_tool_end *tool_done;
 		const struct ar_hook_end *hook_done;
 		const struct ar_tool_asked *tool_asked;
 		const struct ar_process_launched *process_ready;
 		const struct ar_process_told *process_report;
 		const struct ar_process_over *process_end;
-		struct ar_input_channel channel; /* CHANNEL_* */
+		struct {
+			struct ar_str id;
+			int reason; /* GONE: of channel.disconnected */
+		} channel; /* CHANNEL_* */
 		const struct ar_audit *access; /* port/door.h */
 		const struct ar_repair *repair;
 	};

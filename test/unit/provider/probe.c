@@ -39,7 +39,7 @@ struct probe {
 	struct ar_buf prompt;
 	struct ar_message messages[3];
 	struct ar_tool_use use;
-	struct ar_tool_spec tool;
+	struct ar_tool tool;
 	struct probe_call *calls;
 	int64_t count, next, ended;
 	bool one_by_one;
@@ -240,7 +240,9 @@ static void on_timer(uv_timer_t *timer)
 static void set_messages(struct probe *p)
 {
 	p->use = (struct ar_tool_use){ AR_STR("call_1"), AR_STR("add"), AR_STR("{\"a\":1}") };
-	p->tool = (struct ar_tool_spec){ AR_STR("add"), AR_STR("adds"), AR_STR("{\"type\":\"object\"}") };
+	p->tool = (struct ar_tool){ .name = AR_STR("add"),
+				    .description = AR_STR("adds"),
+				    .schema = AR_STR("{\"type\":\"object\"}") };
 	ar_buf_adds(&p->prompt, text(p, "prompt"));
 	for (int64_t i = 0; i < number(p, "padBytes", 0); i++)
 		ar_buf_addc(&p->prompt, ' ');

@@ -23,8 +23,10 @@ static struct ar_message messages[] = {
 	{ .role = AR_ROLE_USER, .text = AR_STR("") },
 };
 
-static const struct ar_tool_spec tools[] = {
-	{ AR_STR("add"), AR_STR("adds"), AR_STR("{\"type\": \"object\", \"required\": [\"a\"]}") },
+static const struct ar_tool tools[] = {
+	{ .name = AR_STR("add"),
+	  .description = AR_STR("adds"),
+	  .schema = AR_STR("{\"type\": \"object\", \"required\": [\"a\"]}") },
 	{ .name = AR_STR("now") },
 };
 
@@ -48,8 +50,8 @@ static const struct ar_message no_array = { .role = AR_ROLE_USER,
 					    .is_parts = true,
 					    .text = AR_STR("{\"a\":1}") };
 static const struct ar_message broken = { .role = AR_ROLE_USER, .is_parts = true, .text = AR_STR("[") };
-static const struct ar_tool_spec list = { .name = AR_STR("t"), .schema = AR_STR("[]") };
-static const struct ar_tool_spec torn = { .name = AR_STR("t"), .schema = AR_STR("{") };
+static const struct ar_tool list = { .name = AR_STR("t"), .schema = AR_STR("[]") };
+static const struct ar_tool torn = { .name = AR_STR("t"), .schema = AR_STR("{") };
 
 static const struct ar_model_request refusals[] = {
 	{ .model = AR_STR("m"), .options = AR_STR("[]") },

@@ -84,7 +84,7 @@ static void test_refuses_what_is_no_json(void **state AR_UNUSED)
 					  .is_parts = true,
 					  .text = AR_STR("{\"a\":1}") };
 	const struct ar_message broken = { .role = AR_ROLE_USER, .is_parts = true, .text = AR_STR("[") };
-	const struct ar_tool_spec tool = { .name = AR_STR("t"), .schema = AR_STR("[]") };
+	const struct ar_tool tool = { .name = AR_STR("t"), .schema = AR_STR("[]") };
 	const struct ar_model_request requests[] = {
 		{ .model = AR_STR("m"), .options = AR_STR("[]") },
 		{ .model = AR_STR("m"), .options = AR_STR("{") },
@@ -99,8 +99,10 @@ static void test_refuses_what_is_no_json(void **state AR_UNUSED)
 
 static void test_tools_and_schema(void **state AR_UNUSED)
 {
-	const struct ar_tool_spec tools[] = {
-		{ AR_STR("add"), AR_STR("adds"), AR_STR("{\"type\": \"object\"}") },
+	const struct ar_tool tools[] = {
+		{ .name = AR_STR("add"),
+		  .description = AR_STR("adds"),
+		  .schema = AR_STR("{\"type\": \"object\"}") },
 		{ .name = AR_STR("now") },
 	};
 	const struct ar_model_request r = {

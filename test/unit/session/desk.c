@@ -82,10 +82,10 @@ enum ar_status desk_do(struct desk *d, struct ar_input in)
 void desk_begin(struct desk *d)
 {
 	assert_int_equal(desk_submit(d, "a"), AR_OK);
-	assert_int_equal(desk_end_step(d, (struct ar_step_end){ .outcome = 4,
-								.category = AR_STR("network"),
-								.message = AR_STR("cut"),
-								.retryable = true }),
+	assert_int_equal(desk_end_step(d, (struct ar_model_result){ .outcome = 4,
+								    .category = AR_STR("network"),
+								    .message = AR_STR("cut"),
+								    .retryable = true }),
 			 AR_OK);
 }
 
@@ -134,7 +134,7 @@ enum ar_status desk_submit(struct desk *d, const char *turn)
 								     AR_SUBMIT_TURN_BUSY_POLICY_QUEUE });
 }
 
-static enum ar_status end_with(struct desk *d, const char *text, struct ar_step_end end)
+static enum ar_status end_with(struct desk *d, const char *text, struct ar_model_result end)
 {
 	struct ar_segment segment = { 1, 0, text ? strlen(text) : 0 };
 	struct ar_step_output out = { .step = desk_active(d)->open_step,
@@ -148,11 +148,11 @@ static enum ar_status end_with(struct desk *d, const char *text, struct ar_step_
 enum ar_status desk_answer(struct desk *d, const char *text)
 {
 	return end_with(d, text,
-			(struct ar_step_end){
+			(struct ar_model_result){
 				.outcome = 1, .stop_reason = AR_STR("stop"), .output_tokens = 5 });
 }
 
-enum ar_status desk_end_step(struct desk *d, struct ar_step_end end)
+enum ar_status desk_end_step(struct desk *d, struct ar_model_result end)
 {
 	return end_with(d, NULL, end);
 }

@@ -25,7 +25,7 @@ enum ar_status desk_command(struct desk *d, enum ar_command command, const void 
 enum ar_status desk_submit(struct desk *d, const char *turn); /* text "hello", busyPolicy queue */
 enum ar_status desk_answer(struct desk *d,
 			   const char *text); /* the open step of the first thread completes */
-enum ar_status desk_end_step(struct desk *d, struct ar_step_end end);
+enum ar_status desk_end_step(struct desk *d, struct ar_model_result end);
 
 /* A turn that is between two steps asks; returns the id, which lives in the session. */
 void desk_begin(struct desk *d); /* turn "a" runs, no step of it is open */

@@ -377,8 +377,8 @@ static void begin_calls(struct desk *d)
 	static const struct ar_permission_rule free = {
 		.name = { "free", 4 }, .tool = { "ask", 3 }, .verdict = AR_ALLOW, .reach = AR_REACH_HOST
 	};
-	struct ar_tool_request calls[] = { { AR_STR("c1"), AR_STR("ask"), AR_STR("{}") },
-					   { AR_STR("c2"), AR_STR("put"), AR_STR("{}") } };
+	struct ar_tool_use calls[] = { { AR_STR("c1"), AR_STR("ask"), AR_STR("{}") },
+				       { AR_STR("c2"), AR_STR("put"), AR_STR("{}") } };
 	struct ar_step_output out = { .tools = calls, .tool_count = 2 };
 
 	d->policy.inventory = &inventory;
@@ -402,9 +402,9 @@ static void begin_calls(struct desk *d)
 			(struct ar_input){
 				.kind = AR_IN_MODEL_DONE,
 				.model_done = { .output = &out,
-						.end = &(struct ar_step_end){ .outcome = 1,
-									      .stop_reason =
-										      AR_STR("tools") } } }),
+						.end = &(struct ar_model_result){ .outcome = 1,
+										  .stop_reason = AR_STR(
+											  "tools") } } }),
 		AR_OK);
 }
 

@@ -5,22 +5,22 @@
 
 static void answer(struct desk *d, int64_t in, int64_t out, size_t calls)
 {
-	struct ar_tool_request tools[4];
+	struct ar_tool_use tools[4];
 	struct ar_step_output output = {
 		.step = desk_active(d)->open_step, .text = AR_STR("x"), .tools = tools, .tool_count = calls
 	};
 
 	for (size_t i = 0; i < calls; i++)
-		tools[i] = (struct ar_tool_request){ AR_STR("call"), AR_STR("look_up"), AR_STR("{}") };
+		tools[i] = (struct ar_tool_use){ AR_STR("call"), AR_STR("look_up"), AR_STR("{}") };
 	assert_int_equal(desk_do(d,
 				 (struct ar_input){
 					 .kind = AR_IN_MODEL_DONE,
 					 .model_done = { .output = &output,
-							 .end = &(struct ar_step_end){ .outcome = 1,
-										       .has_usage = true,
-										       .input_tokens = in,
-										       .output_tokens =
-											       out } } }),
+							 .end = &(struct ar_model_result){ .outcome = 1,
+											   .has_usage = true,
+											   .input_tokens = in,
+											   .output_tokens =
+												   out } } }),
 			 AR_OK);
 }
 
@@ -161,7 +161,7 @@ static void test_time_ends_a_turn_as_timed_out(void **state)
 	d->now += 5000000;
 	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_BUDGET_DUE, .due = task }), AR_OK);
 	assert_true(has(d, AR_EV_QUOTA_BLOCKED));
-	assert_int_equal(desk_end_step(d, (struct ar_step_end){ .outcome = 6 }), AR_OK);
+	assert_int_equal(desk_end_step(d, (struct ar_model_result){ .outcome = 6 }), AR_OK);
 	assert_true(has(d, AR_EV_TASK_TIMED_OUT));
 	assert_true(ar_str_is(desk_thread(d, 0)->last_outcome, "timed_out"));
 }
@@ -222,7 +222,7 @@ static void test_silence_ends_a_turn_unless_somebody_is_waited_for(void **state)
 	d->session.actions.count = 0;
 	assert_int_equal(desk_do(d, due), AR_OK);
 	assert_true(has(d, AR_EV_QUOTA_BLOCKED));
-	assert_int_equal(desk_end_step(d, (struct ar_step_end){ .outcome = 6 }), AR_OK);
+	assert_int_equal(desk_end_step(d, (struct ar_model_result){ .outcome = 6 }), AR_OK);
 	assert_true(has(d, AR_EV_TASK_TIMED_OUT));
 	assert_true(ar_str_is(desk_thread(d, 0)->last_outcome, "timed_out"));
 	assert_true(ar_str_is(desk_thread(d, 0)->last_category, "inactivity"));

@@ -35,19 +35,19 @@ static const struct ar_effect_model_call *model_call(const struct desk *d)
 /* The open step completes; it counts so many tokens of input, and calls a tool so often. */
 static void answer(struct desk *d, const char *text, int64_t counted, size_t calls)
 {
-	struct ar_tool_request tools[4];
+	struct ar_tool_use tools[4];
 	struct ar_step_output out = { .step = desk_active(d)->open_step,
 				      .text = ar_str_from(text),
 				      .tools = tools,
 				      .tool_count = calls };
 
 	for (size_t i = 0; i < calls; i++)
-		tools[i] = (struct ar_tool_request){ AR_STR("call"), AR_STR("look_up"), AR_STR("{}") };
-	assert_int_equal(desk_do(d,
-				 (struct ar_input){
-					 .kind = AR_IN_MODEL_DONE,
-					 .model_done = { .output = &out,
-							 .end = &(struct ar_step_end){ .outcome = 1,
+		tools[i] = (struct ar_tool_use){ AR_STR("call"), AR_STR("look_up"), AR_STR("{}") };
+	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_MODEL_DONE,
+						       .model_done = { .output = &out,
+								       .end =
+									       &(struct ar_model_result){
+										       .outcome = 1,
 										       .input_tokens =
 											       counted } } }),
 			 AR_OK);
@@ -245,7 +245,7 @@ static void test_nothing_is_tried_that_cannot_shrink(void **state)
 static void test_too_long_for_the_model_compacts_once(void **state)
 {
 	struct desk *d = *state;
-	const struct ar_step_end too_long = { .outcome = 2, .category = AR_STR("context_length") };
+	const struct ar_model_result too_long = { .outcome = 2, .category = AR_STR("context_length") };
 
 	say(d, long_text);
 	answer(d, long_text, 0, 0);

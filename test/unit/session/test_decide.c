@@ -123,7 +123,7 @@ static void test_submit_interrupts(void **state)
 	desk_expect(d, QUEUED " queue.changed thread.updated run.status");
 	desk_expect_reply(d, "\"status\":\"queued\",\"queuedTurnId\":\"c\",\"position\":1");
 	assert_int_equal(d->decision.effects[0].kind, AR_EFFECT_MODEL_CANCEL);
-	assert_int_equal(desk_end_step(d, (struct ar_step_end){ .outcome = 6 }), AR_OK);
+	assert_int_equal(desk_end_step(d, (struct ar_model_result){ .outcome = 6 }), AR_OK);
 	assert_true(ar_str_is(desk_active(d)->id, "c"));
 	assert_int_equal(desk_answer(d, "done"), AR_OK);
 	assert_true(ar_str_is(desk_active(d)->id, "b"));
@@ -138,10 +138,10 @@ static void test_submit_interrupts_a_wait(void **state)
 					    .busy_policy = AR_SUBMIT_TURN_BUSY_POLICY_INTERRUPT };
 
 	assert_int_equal(desk_submit(d, "a"), AR_OK);
-	assert_int_equal(desk_end_step(d, (struct ar_step_end){ .outcome = 2,
-								.category = AR_STR("server_error"),
-								.message = AR_STR("busy"),
-								.retryable = true }),
+	assert_int_equal(desk_end_step(d, (struct ar_model_result){ .outcome = 2,
+								    .category = AR_STR("server_error"),
+								    .message = AR_STR("busy"),
+								    .retryable = true }),
 			 AR_OK);
 	assert_int_equal(desk_command(d, AR_CMD_SUBMIT_TURN, &in), AR_OK);
 	assert_true(ar_str_is(desk_active(d)->id, "b"));
@@ -191,9 +191,9 @@ static void test_steer_survives_the_turn(void **state)
 	assert_int_equal(desk_submit(d, "a"), AR_OK);
 	assert_int_equal(desk_submit(d, "b"), AR_OK);
 	assert_int_equal(steer(d, "a", "in German"), AR_OK);
-	assert_int_equal(desk_end_step(d, (struct ar_step_end){ .outcome = 2,
-								.category = AR_STR("auth"),
-								.message = AR_STR("no") }),
+	assert_int_equal(desk_end_step(d, (struct ar_model_result){ .outcome = 2,
+								    .category = AR_STR("auth"),
+								    .message = AR_STR("no") }),
 			 AR_OK);
 	assert_true(ar_str_is(desk_active(d)->id, "b"));
 	assert_int_equal(d->decision.effects[0].model_call.message_count, 3);
@@ -371,9 +371,9 @@ static void test_submit_rolls_back_the_interrupted(void **state)
 			 AR_OK);
 	assert_int_equal(desk_command(d, AR_CMD_SUBMIT_TURN, &in), AR_OK);
 	desk_expect(d, QUEUED " run.status");
-	assert_int_equal(desk_end_step(d, (struct ar_step_end){ .outcome = 6,
-								.category = AR_STR("cancelled"),
-								.message = AR_STR("stopped") }),
+	assert_int_equal(desk_end_step(d, (struct ar_model_result){ .outcome = 6,
+								    .category = AR_STR("cancelled"),
+								    .message = AR_STR("stopped") }),
 			 AR_OK);
 	assert_int_equal(d->decision.effects[0].model_call.message_count, 1);
 	assert_true(ar_str_absent(desk_thread(d, 0)->last_turn));

@@ -47,11 +47,11 @@ static void the_next_turn_counts_from_the_last_answer(void **state)
 
 	assert_int_equal(desk_submit(d, "a"), AR_OK);
 	assert_int_equal(desk_submit(d, "b"), AR_OK);
-	assert_int_equal(desk_end_step(d, (struct ar_step_end){ .outcome = 1,
-								.stop_reason = AR_STR("stop"),
-								.has_usage = true,
-								.input_tokens = 1000,
-								.output_tokens = 5 }),
+	assert_int_equal(desk_end_step(d, (struct ar_model_result){ .outcome = 1,
+								    .stop_reason = AR_STR("stop"),
+								    .has_usage = true,
+								    .input_tokens = 1000,
+								    .output_tokens = 5 }),
 			 AR_OK);
 	assert_true(ar_str_is(fact(d, AR_EV_CONTEXT_RESOLVED)->ids[AR_SCOPE_TURN], "b"));
 	p = fact(d, AR_EV_CONTEXT_RESOLVED)->payload;
@@ -65,9 +65,9 @@ static void the_next_turn_sees_a_rate_limit(void **state)
 
 	assert_int_equal(desk_submit(d, "a"), AR_OK);
 	assert_int_equal(desk_submit(d, "b"), AR_OK);
-	assert_int_equal(desk_end_step(d, (struct ar_step_end){ .outcome = 3,
-								.category = AR_STR("rate_limited"),
-								.message = AR_STR("slow down") }),
+	assert_int_equal(desk_end_step(d, (struct ar_model_result){ .outcome = 3,
+								    .category = AR_STR("rate_limited"),
+								    .message = AR_STR("slow down") }),
 			 AR_OK);
 	assert_true(ar_str_is(fact(d, AR_EV_ROUTING_CANDIDATES_RESOLVED)->ids[AR_SCOPE_TURN], "b"));
 	p = fact(d, AR_EV_ROUTING_CANDIDATES_RESOLVED)->payload;

@@ -177,7 +177,7 @@ static void call_a_tool(struct desk *d)
 {
 	static const char options[] =
 		"{\"tools\":[{\"name\":\"look_up\",\"inputSchema\":{},\"isReadOnly\":true}]}";
-	struct ar_tool_request tool = { AR_STR("call_1"), AR_STR("look_up"), AR_STR("{\"q\":1}") };
+	struct ar_tool_use tool = { AR_STR("call_1"), AR_STR("look_up"), AR_STR("{\"q\":1}") };
 	struct ar_step_output out = { .text = AR_STR("one moment"), .tools = &tool, .tool_count = 1 };
 
 	assert_int_equal(desk_command(d, AR_CMD_SUBMIT_TURN,
@@ -185,11 +185,11 @@ static void call_a_tool(struct desk *d)
 								       .options = ar_str_from(options) }),
 			 AR_OK);
 	out.step = desk_active(d)->open_step;
-	assert_int_equal(desk_do(d,
-				 (struct ar_input){
-					 .kind = AR_IN_MODEL_DONE,
-					 .model_done = { .output = &out,
-							 .end = &(struct ar_step_end){ .outcome = 1 } } }),
+	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_MODEL_DONE,
+						       .model_done = { .output = &out,
+								       .end =
+									       &(struct ar_model_result){
+										       .outcome = 1 } } }),
 			 AR_OK);
 }
 

@@ -51,11 +51,11 @@ static enum ar_status submit_with(struct desk *d, const char *turn, const char *
 
 static void fail_with(struct desk *d, const char *category, bool is_retryable, int64_t retry_after_ms)
 {
-	assert_int_equal(desk_end_step(d, (struct ar_step_end){ .outcome = 2,
-								.category = ar_str_from(category),
-								.message = AR_STR("no"),
-								.retryable = is_retryable,
-								.retry_after_ms = retry_after_ms }),
+	assert_int_equal(desk_end_step(d, (struct ar_model_result){ .outcome = 2,
+								    .category = ar_str_from(category),
+								    .message = AR_STR("no"),
+								    .retryable = is_retryable,
+								    .retry_after_ms = retry_after_ms }),
 			 AR_OK);
 }
 
@@ -198,11 +198,11 @@ static void test_what_was_spent_is_kept_exactly(void **state)
 {
 	struct desk *d = three_models(state);
 	const struct ar_turn *turn;
-	struct ar_step_end end = { .outcome = 1,
-				   .stop_reason = AR_STR("stop"),
-				   .has_usage = true,
-				   .input_tokens = 1001,
-				   .output_tokens = 7 };
+	struct ar_model_result end = { .outcome = 1,
+				       .stop_reason = AR_STR("stop"),
+				       .has_usage = true,
+				       .input_tokens = 1001,
+				       .output_tokens = 7 };
 
 	assert_int_equal(desk_submit(d, "a"), AR_OK);
 	turn = desk_active(d);

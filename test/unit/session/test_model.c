@@ -1,7 +1,7 @@
 /* One model step: how it ends, and what follows. */
 #include "desk.h"
 
-static const struct ar_step_end weather = {
+static const struct ar_model_result weather = {
 	.outcome = 4, .category = { "network", 7 }, .message = { "cut", 3 }, .retryable = true
 };
 
@@ -33,7 +33,7 @@ static void test_retry_then_give_up(void **state)
 static void test_retry_after_is_kept(void **state)
 {
 	struct desk *d = *state;
-	struct ar_step_end end = weather;
+	struct ar_model_result end = weather;
 
 	end.retry_after_ms = 5000;
 	assert_int_equal(desk_submit(d, "a"), AR_OK);
@@ -52,10 +52,10 @@ static void test_refusal_is_final(void **state)
 	struct desk *d = *state;
 
 	assert_int_equal(desk_submit(d, "a"), AR_OK);
-	assert_int_equal(desk_end_step(d, (struct ar_step_end){ .outcome = 2,
-								.category = AR_STR("auth"),
-								.http = 401,
-								.message = AR_STR("no") }),
+	assert_int_equal(desk_end_step(d, (struct ar_model_result){ .outcome = 2,
+								    .category = AR_STR("auth"),
+								    .http = 401,
+								    .message = AR_STR("no") }),
 			 AR_OK);
 	desk_expect(d, "model.failed task.attempt.failed task.failed turn.failed thread.updated");
 	assert_true(ar_str_is(desk_thread(d, 0)->last_category, "auth"));
@@ -82,29 +82,29 @@ static void test_unknown_step_changes_nothing(void **state)
 	struct ar_step_output out = { .step = AR_STR("step_x") };
 
 	assert_int_equal(desk_submit(d, "a"), AR_OK);
-	assert_int_equal(desk_do(d,
-				 (struct ar_input){
-					 .kind = AR_IN_MODEL_DONE,
-					 .model_done = { .output = &out,
-							 .end = &(struct ar_step_end){ .outcome = 1 } } }),
+	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_MODEL_DONE,
+						       .model_done = { .output = &out,
+								       .end =
+									       &(struct ar_model_result){
+										       .outcome = 1 } } }),
 			 AR_OK);
 	desk_expect(d, "");
 }
 
 static enum ar_status call_tools(struct desk *d, size_t count)
 {
-	struct ar_tool_request tools[8];
+	struct ar_tool_use tools[8];
 	struct ar_step_output out = { .step = desk_active(d)->open_step,
 				      .text = AR_STR("let me see"),
 				      .tools = tools,
 				      .tool_count = count };
 
 	for (size_t i = 0; i < count; i++)
-		tools[i] = (struct ar_tool_request){ AR_STR("call"), AR_STR("look_up"), AR_STR("{}") };
-	return desk_do(d,
-		       (struct ar_input){ .kind = AR_IN_MODEL_DONE,
-					  .model_done = { .output = &out,
-							  .end = &(struct ar_step_end){ .outcome = 1 } } });
+		tools[i] = (struct ar_tool_use){ AR_STR("call"), AR_STR("look_up"), AR_STR("{}") };
+	return desk_do(d, (struct ar_input){
+				  .kind = AR_IN_MODEL_DONE,
+				  .model_done = { .output = &out,
+						  .end = &(struct ar_model_result){ .outcome = 1 } } });
 }
 
 static void test_tools_are_answered_until_the_round_limit(void **state)

@@ -27,7 +27,7 @@ static struct ar_process_record *process_of(struct desk *d, size_t i)
 /* Turn "a" runs, and its call of the shell has begun. */
 static void begin(struct desk *d)
 {
-	struct ar_tool_request request = { AR_STR("call"), AR_STR("shell"), AR_STR("{}") };
+	struct ar_tool_use request = { AR_STR("call"), AR_STR("shell"), AR_STR("{}") };
 	struct ar_step_output out = { .tools = &request, .tool_count = 1, .text = AR_STR("") };
 
 	d->policy.inventory = &inventory;
@@ -35,11 +35,11 @@ static void begin(struct desk *d)
 	d->policy.process_grace_ms = 1000;
 	assert_int_equal(desk_submit(d, "a"), AR_OK);
 	out.step = desk_active(d)->open_step;
-	assert_int_equal(desk_do(d,
-				 (struct ar_input){
-					 .kind = AR_IN_MODEL_DONE,
-					 .model_done = { .output = &out,
-							 .end = &(struct ar_step_end){ .outcome = 1 } } }),
+	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_MODEL_DONE,
+						       .model_done = { .output = &out,
+								       .end =
+									       &(struct ar_model_result){
+										       .outcome = 1 } } }),
 			 AR_OK);
 	assert_int_equal(desk_effects(d, AR_EFFECT_TOOL_CALL), 1);
 }
@@ -86,7 +86,8 @@ static void end_with(struct desk *d, struct ar_process_end end)
 
 static void end_call(struct desk *d, enum ar_tool_outcome outcome)
 {
-	struct ar_tool_end end = { .call = call_of(d)->id, .outcome = (int)outcome, .text = AR_STR("done") };
+	struct ar_tool_end end = { .call = call_of(d)->id,
+				   .result = { .outcome = outcome, .text = AR_STR("done") } };
 
 	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_TOOL_DONE, .tool_done = &end }), AR_OK);
 }
@@ -451,12 +452,12 @@ static void a_call_in_a_boundary_says_so(void **state)
 						       .boundary = AR_STR("{}") };
 	static const struct ar_str violations[] = { { DENIED, sizeof(DENIED) - 1 } };
 	struct desk *d = *state;
-	struct ar_tool_end end = { .outcome = AR_TOOL_OK,
-				   .text = AR_STR("done"),
-				   .profile = AR_SANDBOX_READ_ONLY,
-				   .boundary = &ready,
-				   .violations = violations,
-				   .violation_count = 1 };
+	struct ar_tool_end end = { .result = { .outcome = AR_TOOL_OK,
+					       .text = AR_STR("done"),
+					       .profile = AR_SANDBOX_READ_ONLY,
+					       .boundary = &ready,
+					       .violations = violations,
+					       .violation_count = 1 } };
 	const struct ar_ev_tool_result *p;
 
 	begin(d);

@@ -6,19 +6,20 @@
 /* A session with something in every corner of its state. */
 static void fill(struct desk *d)
 {
-	struct ar_tool_request tool = { AR_STR("call_1"), AR_STR("look_up"), AR_STR("{\"q\":1}") };
+	struct ar_tool_use tool = { AR_STR("call_1"), AR_STR("look_up"), AR_STR("{\"q\":1}") };
 	struct ar_step_output out = { .text = AR_STR("one moment"), .tools = &tool, .tool_count = 1 };
 
 	assert_int_equal(desk_submit(d, "a"), AR_OK);
 	out.step = desk_active(d)->open_step;
-	assert_int_equal(
-		desk_do(d, (struct ar_input){ .kind = AR_IN_MODEL_DONE,
-					      .model_done = { .output = &out,
-							      .end = &(struct ar_step_end){ .outcome = 1,
-											    .input_tokens = 3,
-											    .cached_tokens =
-												    1 } } }),
-		AR_OK);
+	assert_int_equal(desk_do(d,
+				 (struct ar_input){
+					 .kind = AR_IN_MODEL_DONE,
+					 .model_done = { .output = &out,
+							 .end = &(struct ar_model_result){ .outcome = 1,
+											   .input_tokens = 3,
+											   .cached_tokens =
+												   1 } } }),
+			 AR_OK);
 	assert_int_equal(desk_answer(d, "there"), AR_OK);
 	assert_int_equal(desk_submit(d, "gone"), AR_OK);
 	assert_int_equal(desk_answer(d, "never said"), AR_OK);

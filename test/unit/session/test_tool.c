@@ -18,19 +18,19 @@ static const struct ar_inventory inventory = { tools, AR_ARRAY_LEN(tools), 1, tr
 /* Turn "a" runs, and its model asks for these tools. */
 static void ask_for(struct desk *d, const char *const *names, size_t count)
 {
-	struct ar_tool_request requests[4];
+	struct ar_tool_use requests[4];
 	struct ar_step_output out = { .tools = requests, .tool_count = count, .text = AR_STR("") };
 
 	for (size_t i = 0; i < count; i++)
-		requests[i] = (struct ar_tool_request){ AR_STR("call"), ar_str_from(names[i]), AR_STR("{}") };
+		requests[i] = (struct ar_tool_use){ AR_STR("call"), ar_str_from(names[i]), AR_STR("{}") };
 	d->policy.inventory = &inventory;
 	assert_int_equal(desk_submit(d, "a"), AR_OK);
 	out.step = desk_active(d)->open_step;
-	assert_int_equal(desk_do(d,
-				 (struct ar_input){
-					 .kind = AR_IN_MODEL_DONE,
-					 .model_done = { .output = &out,
-							 .end = &(struct ar_step_end){ .outcome = 1 } } }),
+	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_MODEL_DONE,
+						       .model_done = { .output = &out,
+								       .end =
+									       &(struct ar_model_result){
+										       .outcome = 1 } } }),
 			 AR_OK);
 }
 
@@ -42,8 +42,7 @@ static struct ar_invocation *call_of(struct desk *d, size_t i)
 static void end_call(struct desk *d, size_t i, enum ar_tool_outcome outcome)
 {
 	struct ar_tool_end end = { .call = call_of(d, i)->id,
-				   .outcome = (int)outcome,
-				   .text = AR_STR("done") };
+				   .result = { .outcome = outcome, .text = AR_STR("done") } };
 
 	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_TOOL_DONE, .tool_done = &end }), AR_OK);
 }

@@ -46,27 +46,27 @@ static void window_loaded(struct ar_decision *d, const struct ar_thread *t)
 			       .truncated = t->turns.count >= AR_WINDOW_TURNS });
 }
 
-static const struct ar_step_output *saved_output(const struct ar_input_recover *in, struct ar_str step)
+static const struct ar_step_output *saved_output(const struct ar_input *in, struct ar_str step)
 {
 	static const struct ar_step_output nothing;
 
-	for (size_t i = 0; i < in->output_count; i++) {
-		if (ar_str_eq(in->outputs[i].step, step))
-			return &in->outputs[i];
+	for (size_t i = 0; i < in->recover.output_count; i++) {
+		if (ar_str_eq(in->recover.outputs[i].step, step))
+			return &in->recover.outputs[i];
 	}
 	return &nothing;
 }
 
 static void close_lost_step(struct ar_decision *d, const struct ar_turn *turn)
 {
-	static const struct ar_step_end lost = {
+	static const struct ar_model_result lost = {
 		.category = { "interrupted", 11 },
 		.message = { "the runtime stopped while the model was answering", 49 },
 		.retryable = true,
 	};
 
 	if (!ar_str_absent(turn->open_step))
-		ar_decide_model_failed(d, turn, saved_output(&d->input->recover, turn->open_step), &lost);
+		ar_decide_model_failed(d, turn, saved_output(d->input, turn->open_step), &lost);
 }
 
 static void attempt_lost(struct ar_decision *d, const struct ar_turn *turn, const char *next)

@@ -41,7 +41,7 @@ static int64_t counted(int64_t tokens)
 }
 
 void ar_limits_record(struct ar_decision *d, struct ar_turn *turn, const struct ar_step *step,
-		      const struct ar_step_end *end)
+		      const struct ar_model_result *end)
 {
 	const struct ar_policy *policy = d->input->policy;
 	const struct ar_model_entry *entry =

@@ -8,7 +8,7 @@
 static const char *const of_the_model[] = { "auth", "quota", "not_found", "overloaded", "rate_limited" };
 
 void ar_limits_throttle(struct ar_decision *d, const struct ar_turn *turn, const struct ar_step *step,
-			const struct ar_step_end *end)
+			const struct ar_model_result *end)
 {
 	struct ar_ids ids = ar_ids_turn(d, turn);
 	struct ar_jw j;
@@ -86,7 +86,7 @@ static void step_in(struct ar_decision *d, struct ar_turn *turn, const struct ar
 			       .fallback_chain = chain });
 }
 
-bool ar_limits_fall_back(struct ar_decision *d, struct ar_turn *turn, const struct ar_step_end *end,
+bool ar_limits_fall_back(struct ar_decision *d, struct ar_turn *turn, const struct ar_model_result *end,
 			 bool is_spent)
 {
 	bool is_too_long = ar_str_is(end->category, "context_length");

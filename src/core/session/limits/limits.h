@@ -17,15 +17,15 @@ enum ar_hold ar_limits_route(struct ar_decision *d, struct ar_turn *turn, int64_
 
 /* What the call of this step used, if its provider said so or it ended well. */
 void ar_limits_record(struct ar_decision *d, struct ar_turn *turn, const struct ar_step *step,
-		      const struct ar_step_end *end);
+		      const struct ar_model_result *end);
 
 /* Says that a provider slowed us down, if that is how the call of this step ended. */
 void ar_limits_throttle(struct ar_decision *d, const struct ar_turn *turn, const struct ar_step *step,
-			const struct ar_step_end *end);
+			const struct ar_model_result *end);
 
 /* Whether another model is to be asked at once after this end: because the failure is of a kind that asking the same one again does not
  * heal, or because its attempts are spent. The fact is written and the turn's route is the new one. */
-bool ar_limits_fall_back(struct ar_decision *d, struct ar_turn *turn, const struct ar_step_end *end,
+bool ar_limits_fall_back(struct ar_decision *d, struct ar_turn *turn, const struct ar_model_result *end,
 			 bool is_spent);
 
 /* decide_cost.c, for decide_route.c: the amount as JSON, a number or "unknown"; and the fact before the first call. */

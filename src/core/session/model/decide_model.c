@@ -134,18 +134,18 @@ static struct ar_str content_or_none(struct ar_decision *d, struct ar_str bytes)
 }
 
 /* The provider's id of the call, when it told one: an id in a fact is never empty. */
-static struct ar_str request_of(const struct ar_step_end *end)
+static struct ar_str request_of(const struct ar_model_result *end)
 {
 	return ar_str_empty(end->request_id) ? AR_STR_NONE : end->request_id;
 }
 
 /* Some servers end without saying why; the fact has to say something. */
-static struct ar_str stop_reason_of(const struct ar_step_end *end)
+static struct ar_str stop_reason_of(const struct ar_model_result *end)
 {
 	return ar_str_empty(end->stop_reason) ? AR_STR("unknown") : end->stop_reason;
 }
 
-static struct ar_str usage_json(struct ar_decision *d, const struct ar_step_end *end)
+static struct ar_str usage_json(struct ar_decision *d, const struct ar_model_result *end)
 {
 	struct ar_jw w = ar_decide_json(d);
 
@@ -211,7 +211,7 @@ static void summary_completed(struct ar_decision *d, struct ar_turn *turn, const
 
 static void step_completed(struct ar_decision *d, struct ar_turn *turn, const struct ar_step_output *out)
 {
-	const struct ar_step_end *end = d->input->model_done.end;
+	const struct ar_model_result *end = d->input->model_done.end;
 	const struct ar_step *step = ar_turn_step(turn, turn->open_step);
 	struct ar_str output_ref = ar_decide_content(d, out->text);
 	struct ar_str echo = content_or_none(d, end->echo);
@@ -255,7 +255,7 @@ static void step_completed(struct ar_decision *d, struct ar_turn *turn, const st
 }
 
 struct ar_str ar_decide_model_failed(struct ar_decision *d, const struct ar_turn *turn,
-				     const struct ar_step_output *out, const struct ar_step_end *end)
+				     const struct ar_step_output *out, const struct ar_model_result *end)
 {
 	const struct ar_step *step = ar_turn_step(turn, turn->open_step);
 	struct ar_str partial = content_or_none(d, out->text);
@@ -299,7 +299,7 @@ static ar_usec backoff(const struct ar_policy *policy, int64_t attempt, int64_t 
 
 static void wait_for_retry(struct ar_decision *d, const struct ar_turn *turn)
 {
-	const struct ar_step_end *end = d->input->model_done.end;
+	const struct ar_model_result *end = d->input->model_done.end;
 	struct ar_ids ids = ar_ids_turn(d, turn);
 
 	ar_decide_emit(d, AR_EV_RUN_STATUS, &ids,
@@ -318,7 +318,7 @@ static void wait_for_retry(struct ar_decision *d, const struct ar_turn *turn)
 
 static void step_failed(struct ar_decision *d, struct ar_turn *turn, const struct ar_step_output *out)
 {
-	const struct ar_step_end *end = d->input->model_done.end;
+	const struct ar_model_result *end = d->input->model_done.end;
 	const struct ar_step *step = ar_turn_step(turn, turn->open_step);
 	struct ar_str partial = ar_decide_model_failed(d, turn, out, end);
 	bool is_spent = turn->attempt >= d->input->policy->max_attempts;

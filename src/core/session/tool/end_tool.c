@@ -87,26 +87,31 @@ static struct ar_str sandbox_of(const struct ar_decision *d, const struct ar_inv
 	return p ? p->sandbox : AR_STR_NONE;
 }
 
-static struct ar_str image_refs(struct ar_decision *d, struct ar_str images)
+/* An image is kept as the part of a message that it becomes. */
+static struct ar_str keep_image(struct ar_decision *d, const struct ar_tool_image *image)
 {
-	struct ar_json v;
+	struct ar_jw w = ar_decide_json(d);
+
+	ar_jw_open(&w);
+	ar_jw_mstr(&w, "mimeType", image->mime);
+	ar_jw_mstr(&w, "data", image->data);
+	ar_jw_close(&w);
+	return ar_decide_content(d, ar_decide_json_end(d));
+}
+
+static struct ar_str image_refs(struct ar_decision *d, const struct ar_tool_result *result)
+{
 	struct ar_jw w;
 	struct ar_str *refs;
-	size_t count = 0;
 
-	if (ar_str_absent(images) || ar_json_parse(d->json, images, &v, NULL) != AR_OK)
+	if (result->image_count == 0)
 		return AR_STR_NONE;
-	refs = ar_arena_alloc(d->arena, (ar_json_len(v) + 1) * sizeof(*refs));
-	for (struct ar_json_iter it = ar_json_iter(v); ar_json_next(&it);) {
-		struct ar_buf part = { 0 };
-
-		ar_json_print(it.value, &part);
-		refs[count++] = ar_decide_content(d, ar_arena_str(d->arena, ar_buf_str(&part)));
-		ar_buf_fini(&part);
-	}
+	refs = ar_arena_alloc(d->arena, result->image_count * sizeof(*refs));
+	for (size_t i = 0; i < result->image_count; i++)
+		refs[i] = keep_image(d, &result->images[i]);
 	w = ar_decide_json(d);
 	ar_jw_open_array(&w);
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < result->image_count; i++)
 		ar_jw_str(&w, refs[i]);
 	ar_jw_close_array(&w);
 	return ar_decide_json_end(d);
@@ -116,9 +121,10 @@ void ar_decide_end_call(struct ar_decision *d, struct ar_turn *turn, struct ar_i
 			const struct ar_tool_end *end)
 {
 	struct ar_ids ids = ar_ids_call(d, turn, call);
-	struct ar_str text = !ar_str_empty(end->text) ? end->text : end->structured;
+	const struct ar_tool_result *result = &end->result;
+	struct ar_str text = !ar_str_empty(result->text) ? result->text : result->structured;
 	struct answer a = answer_of(d, &ids, ar_str_empty(text) ? AR_STR("(no output)") : text, &end->masked);
-	struct ar_str images = image_refs(d, end->images), hooks = ar_hook_refs(d, turn, call);
+	struct ar_str images = image_refs(d, result), hooks = ar_hook_refs(d, turn, call);
 
 	ar_decide_emit(d, AR_EV_TOOL_RESULT, &ids,
 		       &(struct ar_ev_tool_result){
@@ -127,15 +133,15 @@ void ar_decide_end_call(struct ar_decision *d, struct ar_turn *turn, struct ar_i
 			       .preview = ar_str_empty(text) ? AR_STR("")
 							     : ar_str_utf8_prefix(text, PREVIEW_MAX),
 			       .output_ref = a.whole,
-			       .structured_content_ref = ar_str_absent(end->structured)
+			       .structured_content_ref = ar_str_absent(result->structured)
 								 ? AR_STR_NONE
-								 : ar_decide_content(d, end->structured),
+								 : ar_decide_content(d, result->structured),
 			       .images = images,
 			       .hook_run_refs = hooks,
 			       .permission_ref = call->permission,
-			       .changes_ref = ar_str_absent(end->changes)
+			       .changes_ref = ar_str_absent(result->changes)
 						      ? AR_STR_NONE
-						      : ar_decide_content(d, end->changes),
+						      : ar_decide_content(d, result->changes),
 			       .duration_ms = AR_OPT_INT(end->duration_ms),
 			       .answer_ref = ar_str_eq(a.read, a.whole) ? AR_STR_NONE : a.read,
 			       .answer_bytes = AR_OPT_INT(a.bytes) });

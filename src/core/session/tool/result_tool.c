@@ -17,18 +17,19 @@ static const struct {
 static void end_call(struct ar_decision *d, struct ar_turn *turn, struct ar_invocation *call,
 		     const struct ar_tool_end *end)
 {
-	struct ar_call_failure why = { .category = end->category,
-				       .message = end->message,
-				       .advice = end->advice,
-				       .text = end->text,
-				       .retryable = end->retryable };
+	const struct ar_tool_result *r = &end->result;
+	struct ar_call_failure why = { .category = r->category,
+				       .message = r->message,
+				       .advice = r->advice,
+				       .text = r->text,
+				       .retryable = r->retryable };
 
-	if (end->outcome == AR_TOOL_OK) {
+	if (r->outcome == AR_TOOL_OK) {
 		ar_decide_end_call(d, turn, call, end);
-	} else if (end->outcome == AR_TOOL_LOST && !turn->is_interrupted) {
+	} else if (r->outcome == AR_TOOL_LOST && !turn->is_interrupted) {
 		ar_decide_lose_call(d, turn, call);
 	} else {
-		int outcome = end->outcome == AR_TOOL_LOST ? AR_TOOL_CANCELLED : end->outcome;
+		enum ar_tool_outcome outcome = r->outcome == AR_TOOL_LOST ? AR_TOOL_CANCELLED : r->outcome;
 
 		why.status = failure_of[outcome].status;
 		if (ar_str_empty(why.category))
@@ -49,19 +50,19 @@ static bool open_call(struct ar_decision *d, struct ar_str id, struct ar_turn **
 
 /* Of a tool that works in a boundary without a process of its own: what it was, and what it stopped. */
 static void say_boundary(struct ar_decision *d, const struct ar_turn *turn, const struct ar_invocation *call,
-			 const struct ar_tool_end *end)
+			 const struct ar_tool_result *result)
 {
 	struct ar_ids ids = ar_ids_call(d, turn, call);
 	struct ar_str sandbox;
 
-	if (!end->boundary)
+	if (!result->boundary)
 		return;
 	sandbox = ar_decide_boundary(d, &ids,
-				     &(struct ar_boundary_words){ .profile = end->profile,
-								  .ready = end->boundary });
-	for (size_t i = 0; i < end->violation_count; i++)
+				     &(struct ar_boundary_words){ .profile = (int)result->profile,
+								  .ready = result->boundary });
+	for (size_t i = 0; i < result->violation_count; i++)
 		ar_decide_violation(d, &ids,
-				    &(struct ar_violation_words){ .detail = end->violations[i],
+				    &(struct ar_violation_words){ .detail = result->violations[i],
 								  .sandbox = sandbox });
 }
 
@@ -74,7 +75,7 @@ enum ar_status ar_decide_tool_done(struct ar_decision *d, struct ar_error *err)
 	(void)err;
 	if (!open_call(d, end->call, &turn, &call))
 		return AR_OK;
-	say_boundary(d, turn, call, end);
+	say_boundary(d, turn, call, &end->result);
 	end_call(d, turn, call, end);
 	ar_decide_advance(d, turn);
 	return AR_OK;
@@ -104,12 +105,12 @@ enum ar_status ar_decide_report_tool_result(struct ar_decision *d, struct ar_err
 	const struct ar_cmd_report_tool_result_in *in = d->input->command.args;
 	bool is_error = in->status == AR_REPORT_TOOL_RESULT_STATUS_ERROR;
 	struct ar_tool_end end = { .call = in->tool_call_id,
-				   .outcome = is_error ? AR_TOOL_ERROR : AR_TOOL_OK,
-				   .text = in->output,
-				   .structured = in->structured_content,
-				   .category = in->category,
-				   .message = AR_STR("the client says that it failed"),
-				   .retryable = in->retryable.v };
+				   .result = { .outcome = is_error ? AR_TOOL_ERROR : AR_TOOL_OK,
+					       .text = in->output,
+					       .structured = in->structured_content,
+					       .category = in->category,
+					       .message = AR_STR("the client says that it failed"),
+					       .retryable = in->retryable.v } };
 	struct ar_thread *t;
 	struct ar_invocation *call;
 	struct ar_turn *turn = ar_session_call(d->session, in->tool_call_id, &call, &t);

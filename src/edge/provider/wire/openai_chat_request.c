@@ -157,8 +157,8 @@ static enum ar_status write_messages(struct ar_jw *w, const struct ar_model_requ
 
 /* ---- tools and options ---- */
 
-static enum ar_status write_tool(struct ar_jw *w, const struct ar_tool_spec *tool,
-				 struct ar_json_parser *json, struct ar_error *err)
+static enum ar_status write_tool(struct ar_jw *w, const struct ar_tool *tool, struct ar_json_parser *json,
+				 struct ar_error *err)
 {
 	enum ar_status st;
 

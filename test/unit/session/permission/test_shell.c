@@ -266,21 +266,22 @@ static struct ar_invocation *call_of(struct desk *d)
 /* The model of turn "a", which runs, asks for a command. */
 static void ask_for(struct desk *d, const char *args)
 {
-	struct ar_tool_request request = { AR_STR("call"), shell.name, ar_str_from(args) };
+	struct ar_tool_use request = { AR_STR("call"), shell.name, ar_str_from(args) };
 	struct ar_step_output out = { .tools = &request, .tool_count = 1, .text = AR_STR("") };
 
 	out.step = desk_active(d)->open_step;
-	assert_int_equal(desk_do(d,
-				 (struct ar_input){
-					 .kind = AR_IN_MODEL_DONE,
-					 .model_done = { .output = &out,
-							 .end = &(struct ar_step_end){ .outcome = 1 } } }),
+	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_MODEL_DONE,
+						       .model_done = { .output = &out,
+								       .end =
+									       &(struct ar_model_result){
+										       .outcome = 1 } } }),
 			 AR_OK);
 }
 
 static void end_call(struct desk *d, enum ar_tool_outcome outcome)
 {
-	struct ar_tool_end end = { .call = call_of(d)->id, .outcome = (int)outcome, .text = AR_STR("done") };
+	struct ar_tool_end end = { .call = call_of(d)->id,
+				   .result = { .outcome = outcome, .text = AR_STR("done") } };
 
 	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_TOOL_DONE, .tool_done = &end }), AR_OK);
 }
