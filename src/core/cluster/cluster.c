@@ -55,7 +55,7 @@ static ar_usec interval(const struct ar_cluster *c)
 /* ---- a table comes in ---- */
 
 /* Partitions change hands only by our handoff or with our epoch, so one that is gone without either is dropped as if it had been given. */
-static void lose(struct ar_cluster *c, unsigned partition)
+static void drop_partition(struct ar_cluster *c, unsigned partition)
 {
 	struct ar_local *l = &c->local[partition];
 
@@ -67,7 +67,7 @@ static void lose(struct ar_cluster *c, unsigned partition)
 	l->state = AR_LOCAL_AWAY;
 }
 
-static void take_in(struct ar_cluster *c)
+static void apply_table(struct ar_cluster *c)
 {
 	const struct ar_member_beat *t = &c->table;
 	struct ar_partition_set gained = { 0 };
@@ -85,7 +85,7 @@ static void take_in(struct ar_cluster *c)
 			c->served++;
 			ar_partition_add(&gained, p);
 		} else if (!is_ours && l->state != AR_LOCAL_AWAY) {
-			lose(c, p);
+			drop_partition(c, p);
 		}
 	}
 	if (ar_partition_any(&gained))
@@ -148,7 +148,7 @@ static bool is_in(const struct ar_member_beat *b, const struct ar_member_node *n
 }
 
 /* A node that stands still keeps its connections: only the table tells that nothing comes from it any more. */
-static void tell_gone(struct ar_cluster *c)
+static void report_gone(struct ar_cluster *c)
 {
 	for (size_t i = 0; i < c->table.node_count; i++) {
 		if (!is_in(&c->beat, &c->table.nodes[i]))
@@ -164,13 +164,13 @@ static void on_heartbeat_ok(struct ar_cluster *c)
 		c->has_left = c->is_over = true;
 		return;
 	}
-	tell_gone(c);
+	report_gone(c);
 	c->table = c->beat;
 	c->has_table = true;
 	/* A tenth less than others wait: clocks of two machines do not run alike. */
 	c->valid_until = c->sent_at + c->o.lease - c->o.lease / 10;
 	ar_watch_look(&c->watch, &c->table, ar_cluster_now(c), 2 * interval(c));
-	take_in(c);
+	apply_table(c);
 	ar_shares_of(&c->table, &shares);
 	ar_moves_begin(c, &shares);
 	plan(c);

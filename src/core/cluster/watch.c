@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static const struct ar_watched *find(const struct ar_watch *w, const char *id)
+static const struct ar_watched *find_watched(const struct ar_watch *w, const char *id)
 {
 	for (size_t i = 0; i < w->count; i++) {
 		if (strcmp(w->nodes[i].id, id) == 0)
@@ -21,7 +21,7 @@ void ar_watch_look(struct ar_watch *w, const struct ar_member_beat *b, ar_usec n
 	w->count = b->node_count;
 	for (size_t i = 0; i < b->node_count; i++) {
 		const struct ar_member_node *n = &b->nodes[i];
-		const struct ar_watched *old = find(&before, n->id);
+		const struct ar_watched *old = find_watched(&before, n->id);
 		bool has_moved = !old || old->epoch != n->epoch || old->beat != n->beat;
 		struct ar_watched *new = &w->nodes[i];
 

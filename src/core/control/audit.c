@@ -29,7 +29,7 @@ static void note_free(struct ar_note *n)
 }
 
 /* The oldest makes room, and is counted: a metric is all that is left of it. */
-static void keep(struct ar_note *n)
+static void keep_for_later(struct ar_note *n)
 {
 	struct ar_control *c = n->control;
 
@@ -51,7 +51,7 @@ static void written(struct ar_engine_request *r)
 	struct ar_note *n = AR_CONTAINER_OF(r, struct ar_note, write);
 
 	if (r->status != AR_OK && is_outage(r->err.code))
-		keep(n);
+		keep_for_later(n);
 	else
 		note_free(n);
 }
@@ -105,7 +105,7 @@ static void send(struct ar_note *n)
 	else if (place == AR_PLACE_PEER && hand_over(n, address))
 		note_free(n);
 	else
-		keep(n);
+		keep_for_later(n);
 }
 
 static struct ar_str copy(struct ar_arena *a, struct ar_str text, size_t most)
@@ -166,7 +166,7 @@ void ar_control_audit_told(struct ar_control *c, struct ar_str note, bool is_lat
 	a.count = (uint64_t)count;
 	n = note_new(c, &a);
 	if (is_later)
-		keep(n);
+		keep_for_later(n);
 	else
 		send(n);
 }

@@ -70,7 +70,7 @@ void ar_channel_connected(struct ar_call *c, struct ar_str channel)
 	ar_call_done(c, 200);
 }
 
-static void seen(struct ar_engine_view *v, const struct ar_session *s, const struct ar_error *err)
+static void on_view(struct ar_engine_view *v, const struct ar_session *s, const struct ar_error *err)
 {
 	struct ar_call *c = AR_CONTAINER_OF(v, struct ar_call_work, view)->call;
 	struct ar_jw w = ar_jw(&c->reply);
@@ -97,7 +97,7 @@ void ar_channel_reconnected(struct ar_call *c, struct ar_str reply)
 		ar_channel_home_reconnected(c, reply);
 		return;
 	}
-	c->work->view = (struct ar_engine_view){ .session = c->work->write.session, .done = seen };
+	c->work->view = (struct ar_engine_view){ .session = c->work->write.session, .done = on_view };
 	ar_engine_look(c->control->engine, &c->work->view);
 }
 
@@ -118,7 +118,7 @@ struct notice {
 	char *text;
 };
 
-static void told(struct ar_engine_request *r)
+static void notice_written(struct ar_engine_request *r)
 {
 	struct notice *n = AR_CONTAINER_OF(r, struct notice, write);
 
@@ -126,7 +126,7 @@ static void told(struct ar_engine_request *r)
 	ar_free(n);
 }
 
-static void tell(const struct ar_following *f, enum ar_input_kind kind, int reason)
+static void write_notice(const struct ar_following *f, enum ar_input_kind kind, int reason)
 {
 	struct notice *n = ar_new0(sizeof(*n));
 	size_t len = f->key.len + f->account.len;
@@ -139,7 +139,7 @@ static void tell(const struct ar_following *f, enum ar_input_kind kind, int reas
 			   .account = { n->text + f->key.len, f->account.len },
 			   .channel = { .id = { n->text + AR_ID_CORE + 1, f->channel.len },
 					.reason = reason } },
-		.done = told,
+		.done = notice_written,
 	};
 	ar_engine_write(f->control->engine, &n->write);
 }
@@ -179,7 +179,7 @@ void ar_control_leave(struct ar_following *f, enum ar_leave why)
 	if (!f || --f->streams > 0)
 		return;
 	ar_map_del(&f->control->following, f->key);
-	tell(f, AR_IN_CHANNEL_GONE, reasons[why]);
+	write_notice(f, AR_IN_CHANNEL_GONE, reasons[why]);
 	ar_free(f);
 }
 
@@ -223,6 +223,6 @@ enum ar_status ar_channel_follow(struct ar_control *c, const struct ar_cmd_subsc
 	leave_out_questions(s, channel, r, flags);
 	call->following = following_of(c, core, in->channel_id, who->actor);
 	if (call->following->streams++ == 0 && channel->status != AR_CHANNEL_CONNECTED)
-		tell(call->following, AR_IN_CHANNEL_FOLLOWED, 0);
+		write_notice(call->following, AR_IN_CHANNEL_FOLLOWED, 0);
 	return AR_OK;
 }

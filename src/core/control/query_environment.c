@@ -211,7 +211,7 @@ static void answer(struct ar_call *c, const struct ar_session *s, const struct a
 	ar_call_done(c, 200);
 }
 
-static void seen(struct ar_engine_view *v, const struct ar_session *s, const struct ar_error *err)
+static void on_view(struct ar_engine_view *v, const struct ar_session *s, const struct ar_error *err)
 {
 	struct ar_call *c = AR_CONTAINER_OF(v, struct ar_call_work, view)->call;
 	const struct ar_cmd_get_execution_environment_in *in = c->input;
@@ -239,7 +239,7 @@ void ar_query_get_execution_environment(struct ar_call *c)
 	const struct ar_str ids[] = { in->session_id, in->thread_id, in->turn_id };
 	struct ar_str *core = &c->work->view.session;
 
-	c->work->view.done = seen;
+	c->work->view.done = on_view;
 	*core = AR_STR_NONE;
 	for (size_t i = 0; i < AR_ARRAY_LEN(ids) && ar_str_absent(*core); i++)
 		*core = ar_str_absent(ids[i]) ? AR_STR_NONE : ar_id_core(ids[i]);

@@ -93,7 +93,7 @@ static bool find_kept(struct ar_call *c, const struct ar_process_record *p, int 
 	return is_found;
 }
 
-static void seen(struct ar_engine_view *view, const struct ar_session *s, const struct ar_error *err)
+static void on_view(struct ar_engine_view *view, const struct ar_session *s, const struct ar_error *err)
 {
 	struct ar_call *c = AR_CONTAINER_OF(view, struct ar_call_work, view)->call;
 	const struct ar_cmd_read_output_in *in = c->input;
@@ -143,7 +143,7 @@ void ar_query_read_output(struct ar_call *c)
 		q->limit = READ_MAX;
 	if (ar_process_ref_parse(in->output_ref, &process, &stream)) {
 		q->view.session = ar_id_core(process);
-		q->view.done = seen;
+		q->view.done = on_view;
 		ar_call_look(c);
 		return;
 	}

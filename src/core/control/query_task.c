@@ -135,7 +135,7 @@ static void on_tasks(struct ar_store_op *op)
 	ar_call_done(c, 200);
 }
 
-static void seen(struct ar_engine_view *v, const struct ar_session *s, const struct ar_error *err)
+static void on_view(struct ar_engine_view *v, const struct ar_session *s, const struct ar_error *err)
 {
 	struct ar_call_work *q = AR_CONTAINER_OF(v, struct ar_call_work, view);
 	struct ar_call *c = q->call;
@@ -171,7 +171,7 @@ void ar_query_list_tasks(struct ar_call *c)
 	const struct ar_cmd_list_tasks_in *in = c->input;
 	struct ar_str id = ar_str_absent(in->session_id) ? in->thread_id : in->session_id;
 
-	c->work->view.done = seen;
+	c->work->view.done = on_view;
 	c->work->view.session = ar_id_owner(ar_str_absent(id) ? in->parent_task_id : id);
 	if (ar_str_absent(c->work->view.session)) {
 		ar_call_refuse(c, AR_ERR_INVALID_SCOPE, "name the sessionId whose tasks are wanted");

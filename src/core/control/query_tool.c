@@ -39,7 +39,7 @@ static struct ar_str options_in_mode(struct ar_call *c, struct ar_str options, s
 	return ar_arena_str(&c->arena, ar_buf_str(&out));
 }
 
-static void seen(struct ar_engine_view *v, const struct ar_session *s, const struct ar_error *err)
+static void on_view(struct ar_engine_view *v, const struct ar_session *s, const struct ar_error *err)
 {
 	struct ar_call *c = AR_CONTAINER_OF(v, struct ar_call_work, view)->call;
 	const struct ar_policy *policy = ar_engine_policy(c->control->engine);
@@ -85,7 +85,7 @@ void ar_query_get_tool_inventory(struct ar_call *c)
 			       AR_STR_ARG(ar_str_utf8_prefix(in->mode, 64)));
 		return;
 	}
-	c->work->view.done = seen;
+	c->work->view.done = on_view;
 	/* A thread's id has the session's 26 characters in it. */
 	c->work->view.session = ar_id_core(in->thread_id);
 	if (!ar_str_absent(in->session_id) &&

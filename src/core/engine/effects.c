@@ -19,12 +19,12 @@ static void wake_free(struct wake *w)
 	ar_free(w);
 }
 
-static void dropped(struct ar_timer *t)
+static void wake_dropped(struct ar_timer *t)
 {
 	wake_free(AR_CONTAINER_OF(t, struct wake, timer));
 }
 
-static void woken(struct ar_engine_request *r)
+static void wake_decided(struct ar_engine_request *r)
 {
 	struct wake *w = AR_CONTAINER_OF(r, struct wake, request);
 
@@ -64,7 +64,7 @@ static bool was_active(struct wake *w)
 	return true;
 }
 
-static void fire(struct ar_timer *t)
+static void wake_due(struct ar_timer *t)
 {
 	struct wake *w = AR_CONTAINER_OF(t, struct wake, timer);
 
@@ -77,8 +77,8 @@ static void wake_later(struct ar_live *l, const struct ar_effect_wake *effect)
 {
 	struct wake *w = ar_new0(sizeof(*w));
 
-	w->timer = (struct ar_timer){ .live = l, .fire = fire, .drop = dropped };
-	w->request.done = woken;
+	w->timer = (struct ar_timer){ .live = l, .fire = wake_due, .drop = wake_dropped };
+	w->request.done = wake_decided;
 	w->request.input.kind = effect->input;
 	w->request.input.due = ar_arena_str(&w->arena, effect->subject);
 	w->turn = ar_arena_str(&w->arena, effect->turn);

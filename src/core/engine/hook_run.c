@@ -193,7 +193,7 @@ void ar_hooks_begin(struct ar_live *l)
 	}
 }
 
-static void cancel(struct ar_live_hook *h)
+static void cancel_run(struct ar_live_hook *h)
 {
 	struct ar_hook_runner *runner = h->live->engine->o.hooks;
 
@@ -208,7 +208,7 @@ void ar_hook_cancel(struct ar_live *l, struct ar_str run)
 		struct ar_live_hook *h = AR_CONTAINER_OF(it, struct ar_live_hook, node);
 
 		if (ar_str_eq(h->end.run, run))
-			cancel(h);
+			cancel_run(h);
 	}
 }
 
@@ -220,7 +220,7 @@ void ar_hooks_release(struct ar_live *l)
 		if (h->state == RUN_PLANNED)
 			run_free(h);
 		else
-			cancel(h);
+			cancel_run(h);
 	}
 }
 

@@ -14,7 +14,7 @@ static void count_as(struct ar_metrics *m, enum ar_metric_id metric, struct ar_s
 	ar_metric_add(m, metric, label, AR_STR_NONE, 1);
 }
 
-static struct ar_str word(const struct ar_enum_desc *d, int value)
+static struct ar_str enum_name(const struct ar_enum_desc *d, int value)
 {
 	return value > 0 && value < d->count ? ar_str_from(d->names[value]) : AR_STR("unknown");
 }
@@ -38,7 +38,7 @@ static void turn_failed(struct ar_metrics *m, const struct ar_event *e)
 {
 	const struct ar_ev_turn_failed *p = e->payload;
 
-	count_as(m, AR_METRIC_TURNS_ENDED, word(&ar_turn_failed_status_desc, p->status));
+	count_as(m, AR_METRIC_TURNS_ENDED, enum_name(&ar_turn_failed_status_desc, p->status));
 }
 
 static void model_requested(struct ar_metrics *m, const struct ar_event *e)
@@ -61,8 +61,8 @@ static void model_failed(struct ar_metrics *m, const struct ar_event *e)
 {
 	const struct ar_ev_model_failed *p = e->payload;
 
-	ar_metric_add(m, AR_METRIC_MODEL_ENDED, p->provider, word(&ar_model_failed_outcome_desc, p->outcome),
-		      1);
+	ar_metric_add(m, AR_METRIC_MODEL_ENDED, p->provider,
+		      enum_name(&ar_model_failed_outcome_desc, p->outcome), 1);
 }
 
 static void cost_recorded(struct ar_metrics *m, const struct ar_event *e)
@@ -97,7 +97,7 @@ static void tool_failed(struct ar_metrics *m, const struct ar_event *e)
 {
 	const struct ar_ev_tool_failed *p = e->payload;
 
-	count_as(m, AR_METRIC_TOOL_CALLS_ENDED, word(&ar_tool_failed_status_desc, p->status));
+	count_as(m, AR_METRIC_TOOL_CALLS_ENDED, enum_name(&ar_tool_failed_status_desc, p->status));
 }
 
 static void action_resolved(struct ar_metrics *m, const struct ar_event *e)
@@ -105,7 +105,7 @@ static void action_resolved(struct ar_metrics *m, const struct ar_event *e)
 	const struct ar_ev_action_resolved *p = e->payload;
 
 	count_as(m, AR_METRIC_ACTIONS_RESOLVED,
-		 word(&ar_action_resolved_decision_source_desc, p->decision_source));
+		 enum_name(&ar_action_resolved_decision_source_desc, p->decision_source));
 }
 
 static void process_completed(struct ar_metrics *m, const struct ar_event *e AR_UNUSED)
@@ -127,8 +127,9 @@ static void sandbox_violation(struct ar_metrics *m, const struct ar_event *e)
 {
 	const struct ar_ev_sandbox_violation *p = e->payload;
 
-	ar_metric_add(m, AR_METRIC_SANDBOX_VIOLATIONS, word(&ar_sandbox_violation_boundary_desc, p->boundary),
-		      word(&ar_sandbox_violation_effect_desc, p->effect), p->count.set ? p->count.v : 1);
+	ar_metric_add(m, AR_METRIC_SANDBOX_VIOLATIONS,
+		      enum_name(&ar_sandbox_violation_boundary_desc, p->boundary),
+		      enum_name(&ar_sandbox_violation_effect_desc, p->effect), p->count.set ? p->count.v : 1);
 }
 
 static void hook_completed(struct ar_metrics *m, const struct ar_event *e)
@@ -151,7 +152,7 @@ static void rate_limit_hit(struct ar_metrics *m, const struct ar_event *e)
 {
 	const struct ar_ev_rate_limit_hit *p = e->payload;
 
-	count_as(m, AR_METRIC_RATE_LIMITS_HIT, word(&ar_rate_limit_hit_source_desc, p->source));
+	count_as(m, AR_METRIC_RATE_LIMITS_HIT, enum_name(&ar_rate_limit_hit_source_desc, p->source));
 }
 
 /* Facts that are counted, one by one; `more` has labels or durations of its own. */

@@ -56,7 +56,7 @@ static void show_to(const struct ar_live *l, struct ar_engine_view *v)
 	v->done(v, NULL, &err);
 }
 
-static void show(struct ar_live *l)
+static void show_to_views(struct ar_live *l)
 {
 	struct ar_list *node;
 
@@ -134,7 +134,7 @@ static ar_usec set_time(const struct ar_live *l, struct ar_input *in)
 }
 
 /* What does something without a fact is on record all the same, before it is done. */
-static bool is_told(const struct ar_engine_request *r, const struct ar_decision *d)
+static bool has_audited_effects(const struct ar_engine_request *r, const struct ar_decision *d)
 {
 	return r->audit && d->effect_count > 0;
 }
@@ -188,7 +188,8 @@ static void decide(struct ar_live *l, struct ar_engine_request *r)
 		return;
 	}
 	c->request = r;
-	if (rc != AR_OK || (c->decision.event_count == 0 && !r->has_receipt && !is_told(r, &c->decision))) {
+	if (rc != AR_OK ||
+	    (c->decision.event_count == 0 && !r->has_receipt && !has_audited_effects(r, &c->decision))) {
 		finish_without_facts(l, r, rc);
 		return;
 	}
@@ -224,7 +225,7 @@ static bool pump_once(struct ar_live *l)
 		return false;
 	}
 	if (is_shown(l))
-		show(l);
+		show_to_views(l);
 	node = ar_list_pop(&l->inbox);
 	if (node)
 		decide(l, AR_CONTAINER_OF(node, struct ar_engine_request, node));

@@ -297,7 +297,7 @@ static const struct ar_tool_call_vtable callbacks = {
 	.on_done = on_done,
 };
 
-static void too_late(struct ar_timer *t)
+static void on_deadline(struct ar_timer *t)
 {
 	struct ar_live_call *r = AR_CONTAINER_OF(t, struct ar_live_call, deadline);
 
@@ -323,7 +323,7 @@ static void end_unbegun(struct ar_live_call *r)
 					     .message = AR_STR("stopped before it began") });
 }
 
-static void look_again(struct ar_timer *t)
+static void on_tool_timer(struct ar_timer *t)
 {
 	struct ar_live_call *r = AR_CONTAINER_OF(t, struct ar_live_call, again);
 
@@ -334,7 +334,7 @@ static void look_again(struct ar_timer *t)
 }
 
 /* Its process is there from before: it hears of it as if it had just asked. The call may be over, and gone, after each word. */
-static void take_process(struct ar_live_call *r)
+static void claim_process(struct ar_live_call *r)
 {
 	struct ar_live *l = r->live;
 	struct ar_arena a = { 0 };
@@ -357,7 +357,7 @@ static void run_now(struct ar_live_call *r)
 	r->call.tool = inv ? ar_inventory_find(inv, r->tool) : NULL;
 	if (!r->call.tool && inv && !inv->is_ready) {
 		r->state = RUN_WAITING;
-		r->again = (struct ar_timer){ .live = r->live, .fire = look_again };
+		r->again = (struct ar_timer){ .live = r->live, .fire = on_tool_timer };
 		ar_timer_start(e, &r->again, TOOL_RETRY);
 		return;
 	}
@@ -373,7 +373,7 @@ static void run_now(struct ar_live_call *r)
 	AR_FAULT("engine.before_tool");
 	r->source->v->start(r->source, &r->call);
 	if (!ar_str_absent(r->call.process_id))
-		take_process(r);
+		claim_process(r);
 }
 
 static void on_args(struct ar_store_op *op)
@@ -428,7 +428,7 @@ void ar_tool_plan(struct ar_live *l, const struct ar_effect_tool_call *effect)
 	e->counts.steps++;
 	e->counts.calls += !outlives_us(r);
 	e->load[l->partition].steps++;
-	r->deadline = (struct ar_timer){ .live = l, .fire = too_late, .drop = no_deadline };
+	r->deadline = (struct ar_timer){ .live = l, .fire = on_deadline, .drop = no_deadline };
 	r->has_deadline = true;
 	ar_timer_start(e, &r->deadline, left);
 	if (!ar_str_absent(effect->ending))

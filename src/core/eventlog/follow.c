@@ -253,7 +253,7 @@ void ar_follow_output_close(struct ar_follow *f, struct ar_output *o)
 
 /* ---- readers ---- */
 
-static struct ar_str keep(char *room, struct ar_str text)
+static struct ar_str copy_text(char *room, struct ar_str text)
 {
 	if (ar_str_absent(text) || text.len > AR_ID_MAX)
 		return AR_STR_NONE;
@@ -268,9 +268,9 @@ static struct ar_follow_filter *filter_of(const struct ar_follow_request *r)
 	if (ar_str_absent(r->thread) && ar_str_absent(r->task) && ar_str_absent(r->hidden))
 		return NULL;
 	w = ar_new0(sizeof(*w));
-	w->thread = keep(w->text, r->thread);
-	w->task = keep(w->text + AR_ID_MAX, r->task);
-	w->hidden = keep(w->text + 2 * AR_ID_MAX, r->hidden);
+	w->thread = copy_text(w->text, r->thread);
+	w->task = copy_text(w->text + AR_ID_MAX, r->task);
+	w->hidden = copy_text(w->text + 2 * AR_ID_MAX, r->hidden);
 	return w;
 }
 

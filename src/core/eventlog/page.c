@@ -35,7 +35,7 @@ static int kind_of(struct ar_str word)
 
 /* Content is asked for in a fixed order, so that its place tells what it is: text, reasoning, arguments 0, 1, ... A ref that
  * is not there keeps its place with a zero hash, which no content has. */
-static void want(struct ar_follow_cursor *c, struct ar_str ref)
+static void want_content(struct ar_follow_cursor *c, struct ar_str ref)
 {
 	struct ar_str core;
 	struct ar_hash hash = { 0 };
@@ -77,10 +77,10 @@ static void read_step_end(struct ar_follow_cursor *c, struct ar_page_line *line,
 		ar_output_add_stored(o, (uint8_t)kind_of(word), (uint32_t)index, (uint64_t)len, AR_STR_NONE);
 	}
 	line->first_hash = c->page->hash_count;
-	want(c, text_of(payload, "outputRef"));
-	want(c, text_of(payload, "reasoningRef"));
+	want_content(c, text_of(payload, "outputRef"));
+	want_content(c, text_of(payload, "reasoningRef"));
 	for (struct ar_json_iter it = ar_json_iter(calls); n++ + 2 < STEP_CONTENTS_MAX && ar_json_next(&it);)
-		want(c, text_of(it.value, "ref"));
+		want_content(c, text_of(it.value, "ref"));
 	line->hash_count = c->page->hash_count - line->first_hash;
 }
 
@@ -96,7 +96,7 @@ static void read_kept(struct ar_follow_cursor *c, struct ar_page_line *line, str
 
 	ar_json_i64(ar_json_get(kept, "offset"), &offset);
 	ar_json_i64(ar_json_get(kept, "length"), &length);
-	want(c, text_of(kept, "ref"));
+	want_content(c, text_of(kept, "ref"));
 	if ((uint64_t)offset > o->pos)
 		ar_output_add_stored(o, (uint8_t)stream, UINT32_MAX, (uint64_t)offset - o->pos, AR_STR_NONE);
 	ar_output_add_stored(o, (uint8_t)stream, n, (uint64_t)length, AR_STR_NONE);

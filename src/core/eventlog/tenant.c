@@ -107,7 +107,7 @@ static void end_live(struct ar_hub *h, const struct ar_error *err)
 	}
 }
 
-static void push(void *hub, struct ar_frame *f)
+static void push_to_hub(void *hub, struct ar_frame *f)
 {
 	ar_hub_push(hub, f);
 }
@@ -116,7 +116,7 @@ static void on_hub_read(struct ar_store_op *op)
 {
 	struct ar_feed *feed = AR_CONTAINER_OF(op, struct ar_feed, read.op);
 	struct ar_hub *h = feed->hub;
-	struct taking t = { h->follow, &feed->tail, push, h };
+	struct taking t = { h->follow, &feed->tail, push_to_hub, h };
 	struct ar_error err = { 0 };
 
 	if (op->status != AR_OK)
@@ -177,7 +177,7 @@ static struct ar_hub *hub_new(struct ar_follow *f, struct ar_str key)
 	return h;
 }
 
-static struct ar_hub *find(struct ar_follow *f, struct ar_str tenant, bool make)
+static struct ar_hub *find_hub(struct ar_follow *f, struct ar_str tenant, bool make)
 {
 	struct ar_buf key = { 0 };
 	struct ar_hub *h;
@@ -191,7 +191,7 @@ static struct ar_hub *find(struct ar_follow *f, struct ar_str tenant, bool make)
 	return h;
 }
 
-static void stir(struct ar_hub *h)
+static void read_feed(struct ar_hub *h)
 {
 	h->feed->is_stirred = true;
 	hub_read(h);
@@ -199,10 +199,10 @@ static void stir(struct ar_hub *h)
 
 void ar_follow_stir(struct ar_follow *f, struct ar_str tenant)
 {
-	struct ar_hub *h = ar_list_empty(&f->feeds) ? NULL : find(f, tenant, false);
+	struct ar_hub *h = ar_list_empty(&f->feeds) ? NULL : find_hub(f, tenant, false);
 
 	if (h)
-		stir(h);
+		read_feed(h);
 }
 
 ar_usec ar_follow_deadline(const struct ar_follow *f)
@@ -218,18 +218,18 @@ void ar_follow_tick(struct ar_follow *f)
 		return;
 	f->look_at = now + f->look_every;
 	AR_LIST_FOR (it, &f->feeds)
-		stir(AR_CONTAINER_OF(it, struct ar_feed, node)->hub);
+		read_feed(AR_CONTAINER_OF(it, struct ar_feed, node)->hub);
 }
 
 /* ---- a reader ---- */
 
-static void keep(void *reader, struct ar_frame *f)
+static void push_to_reader(void *reader, struct ar_frame *f)
 {
 	ar_reader_push(reader, f);
 }
 
 /* It has what the ring has; a ring that nobody reads begins where it is. */
-static void join(struct ar_follow_cursor *c)
+static void join_ring(struct ar_follow_cursor *c)
 {
 	struct ar_feed *feed = c->hub->feed;
 	const struct ar_places *at = &c->tenant->at;
@@ -251,7 +251,7 @@ static void on_read(struct ar_store_op *op)
 {
 	struct ar_tenant_reader *t = AR_CONTAINER_OF(op, struct ar_tenant_reader, read.op);
 	struct ar_follow_cursor *c = t->reader;
-	struct taking taking = { .at = &t->at, .take = keep, .arg = c };
+	struct taking taking = { .at = &t->at, .take = push_to_reader, .arg = c };
 	struct ar_error err = { 0 };
 
 	if (!ar_catchup_goes_on(c, op))
@@ -264,7 +264,7 @@ static void on_read(struct ar_store_op *op)
 	ar_store_op_fini(op);
 	c->state = AR_READER_QUEUED;
 	if (t->read.at_end)
-		join(c);
+		join_ring(c);
 	ar_catchup_tell(c);
 }
 
@@ -321,7 +321,7 @@ enum ar_status ar_tenant_open(struct ar_follow *f, struct ar_follow_cursor *c,
 	c->tenant = ar_new0(sizeof(*c->tenant));
 	c->tenant->reader = c;
 	c->tenant->at = at;
-	c->hub = find(f, r->tenant, true);
+	c->hub = find_hub(f, r->tenant, true);
 	return AR_OK;
 }
 

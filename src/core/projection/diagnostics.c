@@ -16,7 +16,7 @@ struct finding {
 	ar_usec since;
 };
 
-static void tell(struct report *r, const struct finding *f)
+static void add_finding(struct report *r, const struct finding *f)
 {
 	ar_jw_open(r->w);
 	ar_jw_mstr(r->w, "kind", ar_str_from(f->kind));
@@ -35,8 +35,8 @@ static void pending_requests(struct report *r, const struct ar_session *s)
 		const struct ar_action *a = s->actions.at[i];
 
 		if (a->status == AR_ACTION_PENDING && ar_str_eq(a->thread, r->thread->id))
-			tell(r, &(struct finding){ "pending_request", "actionId", a->id, a->turn, a->prompt,
-						   a->created });
+			add_finding(r, &(struct finding){ "pending_request", "actionId", a->id, a->turn,
+							  a->prompt, a->created });
 	}
 }
 
@@ -52,8 +52,8 @@ static void failed_tools(struct report *r, const struct ar_turn *turn)
 		const struct ar_invocation *call = turn->calls.at[i];
 
 		if (call->stage == AR_CALL_UNKNOWN || is_failure(call))
-			tell(r, &(struct finding){ "failed_tool", "toolCallId", call->id, turn->id,
-						   call->category, call->ended });
+			add_finding(r, &(struct finding){ "failed_tool", "toolCallId", call->id, turn->id,
+							  call->category, call->ended });
 	}
 }
 
@@ -63,22 +63,22 @@ static void stands_still(struct report *r, const struct ar_turn *turn)
 	if (!turn->is_lost)
 		return;
 	if (ar_str_is(r->thread->reason, AR_REASON_NO_CANDIDATE))
-		tell(r, &(struct finding){ "no_candidate", "turnId", turn->id, AR_STR_NONE,
-					   turn->route ? turn->route->reason : r->thread->reason, 0 });
+		add_finding(r, &(struct finding){ "no_candidate", "turnId", turn->id, AR_STR_NONE,
+						  turn->route ? turn->route->reason : r->thread->reason, 0 });
 	else
-		tell(r,
-		     &(struct finding){ "lost_worker", "runId", turn->run, turn->id, r->thread->reason, 0 });
+		add_finding(r, &(struct finding){ "lost_worker", "runId", turn->run, turn->id,
+						  r->thread->reason, 0 });
 }
 
 static void turn_state(struct report *r, const struct ar_turn *turn)
 {
 	if (turn->is_interrupted && ar_str_absent(turn->outcome))
-		tell(r, &(struct finding){ "interrupt_requested", "turnId", turn->id, AR_STR_NONE,
-					   turn->interrupt_reason, 0 });
+		add_finding(r, &(struct finding){ "interrupt_requested", "turnId", turn->id, AR_STR_NONE,
+						  turn->interrupt_reason, 0 });
 	stands_still(r, turn);
 	if (ar_str_is(turn->outcome, "failed") || ar_str_is(turn->outcome, "timed_out"))
-		tell(r, &(struct finding){ "failed_turn", "turnId", turn->id, AR_STR_NONE,
-					   turn->error_message, turn->ended });
+		add_finding(r, &(struct finding){ "failed_turn", "turnId", turn->id, AR_STR_NONE,
+						  turn->error_message, turn->ended });
 }
 
 static void quota(struct report *r, const struct ar_session *s, const struct ar_turn *turn)
@@ -86,14 +86,15 @@ static void quota(struct report *r, const struct ar_session *s, const struct ar_
 	struct ar_str word = ar_projection_quota_word(s, turn);
 
 	if (!ar_str_absent(word))
-		tell(r, &(struct finding){ "quota", "threadId", r->thread->id, turn->id, word, 0 });
+		add_finding(r, &(struct finding){ "quota", "threadId", r->thread->id, turn->id, word, 0 });
 }
 
 static void context_gap(struct report *r)
 {
 	if (r->thread->omitted > 0)
-		tell(r, &(struct finding){ "context_gap", "threadId", r->thread->id, AR_STR_NONE,
-					   AR_STR("older messages are no longer sent to the model"), 0 });
+		add_finding(r,
+			    &(struct finding){ "context_gap", "threadId", r->thread->id, AR_STR_NONE,
+					       AR_STR("older messages are no longer sent to the model"), 0 });
 }
 
 static void warnings(struct report *r)
@@ -101,8 +102,8 @@ static void warnings(struct report *r)
 	for (size_t i = 0; i < r->thread->incidents.count; i++) {
 		const struct ar_incident *incident = r->thread->incidents.at[i];
 
-		tell(r, &(struct finding){ "warning", "incidentId", incident->id, incident->turn,
-					   incident->message, incident->at });
+		add_finding(r, &(struct finding){ "warning", "incidentId", incident->id, incident->turn,
+						  incident->message, incident->at });
 	}
 }
 

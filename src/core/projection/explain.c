@@ -112,7 +112,7 @@ static struct ar_str text_of(struct ar_json object, const char *name)
 	return text;
 }
 
-static bool says(struct ar_json fact, const char *name, struct ar_str value)
+static bool has_text(struct ar_json fact, const char *name, struct ar_str value)
 {
 	return !ar_str_absent(value) && ar_str_eq(text_of(fact, name), value);
 }
@@ -178,11 +178,11 @@ bool ar_explain_find(struct ar_explanation *x, struct ar_json fact)
 
 	if (ar_str_is(type, "turn.submitted"))
 		note_turn(x, fact, type);
-	if (says(fact, kind_of(x->id)->member, x->id))
+	if (has_text(fact, kind_of(x->id)->member, x->id))
 		belongs(x, fact);
 	if (is_end(type))
 		note_turn(x, fact, type);
-	return !is_end(type) || !says(fact, "turnId", x->turn) || kind_of(x->id)->is_by_newest;
+	return !is_end(type) || !has_text(fact, "turnId", x->turn) || kind_of(x->id)->is_by_newest;
 }
 
 /* ---- collecting ---- */
@@ -285,13 +285,13 @@ static bool is_about_turn(struct ar_json fact)
 
 static bool is_wanted(struct ar_explanation *x, struct ar_json fact)
 {
-	if (!says(fact, "turnId", x->turn))
+	if (!has_text(fact, "turnId", x->turn))
 		return false;
-	if (says(fact, kind_of(x->id)->member, x->id))
+	if (has_text(fact, kind_of(x->id)->member, x->id))
 		return true;
 	if (is_kind(x, "tool_call") || is_kind(x, "action") || is_kind(x, "process"))
-		return says(fact, "toolCallId", x->call) || says(fact, "actionId", x->action) ||
-		       says(fact, "eventId", x->permission);
+		return has_text(fact, "toolCallId", x->call) || has_text(fact, "actionId", x->action) ||
+		       has_text(fact, "eventId", x->permission);
 	return is_about_turn(fact);
 }
 
@@ -314,7 +314,7 @@ bool ar_explain_collect(struct ar_explanation *x, struct ar_json fact)
 	if (sentence && is_wanted(x, fact))
 		add_reason(x, fact, sentence);
 	/* A process may outlive its turn. */
-	return !is_end(type) || !says(fact, "turnId", x->turn) || is_kind(x, "process");
+	return !is_end(type) || !has_text(fact, "turnId", x->turn) || is_kind(x, "process");
 }
 
 /* ---- telling ---- */

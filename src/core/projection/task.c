@@ -136,7 +136,7 @@ static void of_turn(const struct ar_session *s, const struct ar_turn *turn, stru
 
 /* ---- declared tasks ---- */
 
-static void said(const struct ar_sheet *sheet, struct ar_jw *w)
+static void write_sheet(const struct ar_sheet *sheet, struct ar_jw *w)
 {
 	ar_jw_mstr(w, "taskKind", sheet->kind);
 	ar_jw_mstr(w, "taskFamily", sheet->family);
@@ -182,7 +182,7 @@ static void declared(const struct ar_session *s, const struct ar_task *task, str
 
 	ar_jw_open(w);
 	heading(s, task, sheet->thread, sheet->turn, w);
-	said(sheet, w);
+	write_sheet(sheet, w);
 	objects(s, "acceptance", acceptance_of(sheet), "criterion", w);
 	progress(sheet, w);
 	ar_jw_mstr(w, "currentRunId", run ? run->id : AR_STR_NONE);

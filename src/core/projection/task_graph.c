@@ -37,7 +37,7 @@ static void from_others(const struct ar_session *s, const struct ar_task *task, 
 }
 
 /* Its place in the tree, where no edge says it. */
-static void place(const struct ar_session *s, const struct ar_task *task, struct ar_jw *w)
+static void write_parent(const struct ar_session *s, const struct ar_task *task, struct ar_jw *w)
 {
 	const struct ar_task *parent = ar_session_declared(s, task->parent);
 	const struct ar_edge up = { .kind = AR_STR("parent"),
@@ -88,7 +88,7 @@ void ar_projection_relationships(const struct ar_session *s, const struct ar_tas
 		edge(task->id, task->edges.at[i], w);
 	if (s->declared.count > 0) {
 		from_others(s, task, w);
-		place(s, task, w);
+		write_parent(s, task, w);
 		children(s, task, w);
 	}
 	ar_jw_close_array(w);
@@ -112,7 +112,7 @@ static void graph(const struct ar_session *s, struct ar_str thread, struct ar_jw
 			continue;
 		for (size_t k = 0; k < task->edges.count; k++)
 			edge(task->id, task->edges.at[k], w);
-		place(s, task, w);
+		write_parent(s, task, w);
 	}
 	ar_jw_close_array(w);
 	ar_jw_close(w);

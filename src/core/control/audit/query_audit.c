@@ -104,7 +104,7 @@ static void add_entry(struct walk *k, const struct ar_store_audit_row *row)
 
 /* ---- the walk ---- */
 
-static void ask(struct walk *k);
+static void read_next_page(struct walk *k);
 
 static void answer(struct walk *k, bool has_more)
 {
@@ -144,10 +144,10 @@ static void on_page(struct ar_store_op *op)
 	else if (k->found == k->wanted || k->looked >= LOOK_MAX)
 		answer(k, true);
 	else
-		ask(k);
+		read_next_page(k);
 }
 
-static void ask(struct walk *k)
+static void read_next_page(struct walk *k)
 {
 	ar_store_op_fini(&k->page.op);
 	k->page.op = (struct ar_store_op){ .kind = AR_STORE_AUDIT_LIST, .done = on_page };
@@ -192,7 +192,7 @@ static void begin(struct ar_call *c)
 		ar_jw_key(&k->w, "entries");
 		ar_jw_open_array(&k->w);
 	}
-	ask(k);
+	read_next_page(k);
 }
 
 /* What leaves as a file leaves an entry. */

@@ -114,7 +114,7 @@ struct put {
 	struct ar_arena arena;
 };
 
-static ar_usec wall(void)
+static ar_usec wall_clock(void)
 {
 	return ar_clock_system()->wall(ar_clock_system());
 }
@@ -144,7 +144,7 @@ static void on_put(struct ar_store_op *op)
 static void submit(struct put *p, struct ar_str tenant, struct ar_str record)
 {
 	p->entry = (struct ar_store_audit){ .tenant = ar_arena_str(&p->arena, tenant),
-					    .at = wall(),
+					    .at = wall_clock(),
 					    .record = ar_arena_str(&p->arena, record) };
 	p->op = (struct ar_store_audit_put){ .op = { .kind = AR_STORE_AUDIT_PUT, .done = on_put },
 					     .entry = &p->entry };

@@ -31,7 +31,7 @@ static void act_free(struct act *act)
 	ar_free(act);
 }
 
-static void answer(struct act *act, const struct ar_tool_acted *acted)
+static void answer_call(struct act *act, const struct ar_tool_acted *acted)
 {
 	ar_tool_process_acted(act->live, act->call, acted);
 	act_free(act);
@@ -53,16 +53,16 @@ static void answer_over(struct act *act, struct ar_str text)
 	struct ar_process_ending e = r ? ending_of(act, r) : (struct ar_process_ending){ 0 };
 	uint64_t offset = act->wish.offset < text.len ? act->wish.offset : text.len;
 
-	answer(act, &(struct ar_tool_acted){ .standing = AR_TOOL_PROCESS_OVER,
-					     .output = ar_str_sub(text, offset, READ_MAX),
-					     .offset = offset,
-					     .is_binary = e.is_binary,
-					     .end = e.end.outcome ? &e.end : NULL });
+	answer_call(act, &(struct ar_tool_acted){ .standing = AR_TOOL_PROCESS_OVER,
+						  .output = ar_str_sub(text, offset, READ_MAX),
+						  .offset = offset,
+						  .is_binary = e.is_binary,
+						  .end = e.end.outcome ? &e.end : NULL });
 }
 
 /* ---- reading ---- */
 
-static void look(struct ar_timer *t);
+static void read_output(struct ar_timer *t);
 
 static void dropped(struct ar_timer *t)
 {
@@ -71,7 +71,7 @@ static void dropped(struct ar_timer *t)
 
 static void look_later(struct act *act, ar_usec delay)
 {
-	act->timer = (struct ar_timer){ .live = act->live, .fire = look, .drop = dropped };
+	act->timer = (struct ar_timer){ .live = act->live, .fire = read_output, .drop = dropped };
 	ar_timer_start(act->live->engine, &act->timer, delay);
 }
 
@@ -111,12 +111,12 @@ static void read_live(struct act *act, const struct ar_live_process *p)
 		look_later(act, LOOK_AGAIN);
 		return;
 	}
-	answer(act, &(struct ar_tool_acted){ .standing = p->has_ended ? AR_TOOL_PROCESS_OVER
-								      : AR_TOOL_PROCESS_RUNNING,
-					     .output = text,
-					     .offset = offset,
-					     .is_binary = o->has_nul || o->invalid * 10 > o->text.written,
-					     .end = p->has_ended ? &p->over.end : NULL });
+	answer_call(act, &(struct ar_tool_acted){
+				 .standing = p->has_ended ? AR_TOOL_PROCESS_OVER : AR_TOOL_PROCESS_RUNNING,
+				 .output = text,
+				 .offset = offset,
+				 .is_binary = o->has_nul || o->invalid * 10 > o->text.written,
+				 .end = p->has_ended ? &p->over.end : NULL });
 }
 
 static void on_text(struct ar_store_op *op)
@@ -144,7 +144,7 @@ static void read_stored(struct act *act, const struct ar_process_record *r)
 	ar_store_submit(act->live->engine->o.store, &act->blobs.op);
 }
 
-static void look(struct ar_timer *t)
+static void read_output(struct ar_timer *t)
 {
 	struct act *act = AR_CONTAINER_OF(t, struct act, timer);
 	const struct ar_live_process *p = ar_process_find(act->live, act->wish.process_id);
@@ -153,14 +153,14 @@ static void look(struct ar_timer *t)
 	if (p)
 		read_live(act, p);
 	else if (!r)
-		answer(act, &(struct ar_tool_acted){ .standing = AR_TOOL_PROCESS_UNKNOWN });
+		answer_call(act, &(struct ar_tool_acted){ .standing = AR_TOOL_PROCESS_UNKNOWN });
 	else if (!ar_process_is_running(r))
 		read_stored(act, r);
 	else if (may_wait(act))
 		look_later(act, LOOK_AGAIN); /* it is being found again */
 	else
-		answer(act, &(struct ar_tool_acted){ .standing = AR_TOOL_PROCESS_RUNNING,
-						     .offset = act->wish.offset });
+		answer_call(act, &(struct ar_tool_acted){ .standing = AR_TOOL_PROCESS_RUNNING,
+							  .offset = act->wish.offset });
 }
 
 /* ---- writing and ending ---- */
@@ -186,10 +186,10 @@ static void decided(struct ar_engine_request *request)
 	    (standing == AR_TOOL_PROCESS_RUNNING && r && !ar_process_is_running(r)))
 		answer_over(act, AR_STR(""));
 	else
-		answer(act, &(struct ar_tool_acted){ .standing = standing });
+		answer_call(act, &(struct ar_tool_acted){ .standing = standing });
 }
 
-static void push(struct act *act, enum ar_command command, const void *args)
+static void push_command(struct act *act, enum ar_command command, const void *args)
 {
 	act->request.done = decided;
 	act->request.input =
@@ -217,12 +217,12 @@ void ar_process_act(struct ar_live *l, struct ar_str call, const struct ar_tool_
 			.input = ar_str_absent(wish->bytes) ? AR_STR("") : ar_arena_str(a, wish->bytes),
 			.eof = AR_OPT_BOOL(wish->is_eof)
 		};
-		push(act, AR_CMD_WRITE_PROCESS_STDIN, &act->args.write);
+		push_command(act, AR_CMD_WRITE_PROCESS_STDIN, &act->args.write);
 	} else {
 		act->args.end =
 			(struct ar_cmd_terminate_process_in){ .process_id = act->wish.process_id,
 							      .reason = ar_arena_str(a, wish->reason),
 							      .signal = ar_arena_str(a, wish->signal) };
-		push(act, AR_CMD_TERMINATE_PROCESS, &act->args.end);
+		push_command(act, AR_CMD_TERMINATE_PROCESS, &act->args.end);
 	}
 }

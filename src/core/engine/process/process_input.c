@@ -5,7 +5,7 @@
 
 #define BUSY_RETRY ((ar_usec)50000)
 
-static struct ar_process_input_item *add(struct ar_live_process *p, uint64_t number, bool is_eof)
+static struct ar_process_input_item *add_input(struct ar_live_process *p, uint64_t number, bool is_eof)
 {
 	struct ar_process_input_item *item = ar_new0(sizeof(*item));
 
@@ -69,7 +69,7 @@ static void write_later(struct ar_live_process *p)
 	ar_timer_start(p->live->engine, &p->write_again, BUSY_RETRY);
 }
 
-static void took(struct ar_live_process *p, uint64_t number)
+static void inputs_taken(struct ar_live_process *p, uint64_t number)
 {
 	if (number > p->taken)
 		p->taken = number;
@@ -97,7 +97,7 @@ void ar_process_on_written(struct ar_process *port, uint64_t number, enum ar_pro
 		ar_process_inputs_drop(p);
 		return;
 	}
-	took(p, number);
+	inputs_taken(p, number);
 	ar_process_inputs_send(p);
 }
 
@@ -107,7 +107,7 @@ void ar_process_write(struct ar_live *l, const struct ar_effect_process_write *e
 
 	if (!p || p->has_ended)
 		return;
-	ar_buf_adds(&add(p, effect->number, effect->is_eof)->bytes, effect->bytes);
+	ar_buf_adds(&add_input(p, effect->number, effect->is_eof)->bytes, effect->bytes);
 	ar_process_inputs_send(p);
 }
 
@@ -134,7 +134,7 @@ static void on_blobs(struct ar_store_op *op)
 	if (p->has_unread) {
 		write_later(p);
 	} else {
-		took(p, p->taken);
+		inputs_taken(p, p->taken);
 		ar_process_inputs_send(p);
 	}
 	ar_process_settle(p);
@@ -157,7 +157,7 @@ void ar_process_inputs_find(struct ar_live_process *p, const struct ar_process_r
 		const struct ar_process_input *in = r->written.at[i];
 
 		ar_ref_parse(in->ref, &core, &p->hashes[p->blobs.count++]);
-		add(p, (uint64_t)in->number, in->is_eof);
+		add_input(p, (uint64_t)in->number, in->is_eof);
 	}
 	p->has_unread = p->blobs.count > 0;
 	if (p->has_unread)
@@ -174,7 +174,7 @@ void ar_process_on_attached(struct ar_process *port, uint64_t inputs)
 	if (inputs > p->taken)
 		p->taken = inputs;
 	if (!p->has_unread)
-		took(p, p->taken);
+		inputs_taken(p, p->taken);
 	ar_process_reached(p);
 	ar_process_inputs_send(p);
 }

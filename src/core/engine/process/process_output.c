@@ -138,7 +138,7 @@ static uint64_t count_invalid(struct ar_str bytes)
 	return n;
 }
 
-static void take(struct ar_process_output *o, int stream, struct ar_str bytes)
+static void add_bytes(struct ar_process_output *o, int stream, struct ar_str bytes)
 {
 	struct ar_kept_stream *s = &o->streams[stream];
 	uint64_t from = s->frames.pos;
@@ -170,7 +170,7 @@ static size_t cut_length(struct ar_str bytes)
 }
 
 /* A character that comes in two pieces is shown as one. */
-static void take_whole(struct ar_process_output *o, int stream, struct ar_str bytes)
+static void add_characters(struct ar_process_output *o, int stream, struct ar_str bytes)
 {
 	struct ar_kept_stream *s = &o->streams[stream];
 	AR_AUTO(ar_buf_fini) struct ar_buf joined = { 0 };
@@ -184,14 +184,14 @@ static void take_whole(struct ar_process_output *o, int stream, struct ar_str by
 	cut = cut_length(bytes);
 	ar_buf_clear(&s->cut);
 	ar_buf_adds(&s->cut, ar_str_sub(bytes, bytes.len - cut, cut));
-	take(o, stream, ar_str_sub(bytes, 0, bytes.len - cut));
+	add_bytes(o, stream, ar_str_sub(bytes, 0, bytes.len - cut));
 }
 
 void ar_process_output_add(struct ar_process_output *o, enum ar_process_stream stream, struct ar_str bytes)
 {
 	bytes = ar_funnel_feed(&o->funnel, (uint8_t)stream, 0, bytes);
 	if (bytes.len > 0)
-		take_whole(o, (int)stream, bytes);
+		add_characters(o, (int)stream, bytes);
 }
 
 void ar_process_output_skip(struct ar_process_output *o, enum ar_process_stream stream, uint64_t len)
@@ -211,9 +211,9 @@ void ar_process_output_end(struct ar_process_output *o)
 	struct ar_funnel_piece held;
 
 	while (ar_funnel_next_held(&o->funnel, &held))
-		take_whole(o, held.kind, held.bytes);
+		add_characters(o, held.kind, held.bytes);
 	for (int i = AR_PROC_STDOUT; i <= AR_PROC_TTY; i++) {
-		take(o, i, ar_buf_str(&o->streams[i].cut));
+		add_bytes(o, i, ar_buf_str(&o->streams[i].cut));
 		ar_buf_clear(&o->streams[i].cut);
 		keeper_end(&o->streams[i].kept);
 	}

@@ -4,7 +4,7 @@
 #include "identity.h"
 #include "process/record.h"
 
-static void tell(struct ar_live_process *p)
+static void finish_recall(struct ar_live_process *p)
 {
 	p->is_over = true;
 	ar_process_tell_end(p);
@@ -23,7 +23,7 @@ static void on_text(struct ar_store_op *op)
 		p->over.text = p->blobs.bytes[0]; /* in the operation, which goes with the process */
 	else
 		p->over.is_truncated = true;
-	tell(p);
+	finish_recall(p);
 }
 
 void ar_process_recall(struct ar_live *l, const struct ar_effect_tool_call *effect)

@@ -139,7 +139,7 @@ void ar_process_unclaim(struct ar_live *l, struct ar_str call)
 static void send_first(struct ar_live_process *p);
 
 /* Its end is on record, or never will be. */
-static void over(struct ar_live_process *p)
+static void conclude(struct ar_live_process *p)
 {
 	p->is_over = true;
 	ar_process_tell_end(p);
@@ -155,7 +155,7 @@ static void first_delivered(struct ar_delivery *d)
 		return;
 	item_free(item);
 	if (is_end)
-		over(p);
+		conclude(p);
 	else
 		send_first(p);
 	ar_process_settle(p);
@@ -202,7 +202,7 @@ static void end_declined(struct ar_live_process *p)
 	struct ar_process_host *host = ar_process_host_of(p);
 
 	if (p->has_ended) {
-		over(p);
+		conclude(p);
 		return;
 	}
 	p->is_ending = true;
@@ -258,7 +258,7 @@ static void on_output(struct ar_process *port, enum ar_process_stream stream, st
 }
 
 /* Bytes that the host did not keep: those that follow are at a later place. */
-static void skip(struct ar_live_process *p, const struct ar_process_report *r)
+static void skip_output(struct ar_live_process *p, const struct ar_process_report *r)
 {
 	struct ar_str word = AR_STR_NONE;
 	int64_t from = 0, to = 0;
@@ -285,7 +285,7 @@ static void on_report(struct ar_process *port, const struct ar_process_report *r
 	if (p->live->engine->is_stopping || p->has_ended || r->kind == AR_PROC_INPUT_WRITTEN)
 		return;
 	if (r->kind == AR_PROC_TRUNCATED) {
-		skip(p, r);
+		skip_output(p, r);
 		return;
 	}
 	item = add_item(p);
@@ -311,14 +311,14 @@ static void keep_end(struct ar_live_process *p, const struct ar_process_end *e)
 }
 
 /* One that was never put on record has no end there either. */
-static void ended(struct ar_live_process *p, const struct ar_process_end *e)
+static void process_ended(struct ar_live_process *p, const struct ar_process_end *e)
 {
 	p->has_ended = true;
 	keep_end(p, e);
 	if (p->ready.is_open)
 		return; /* then its fate is known */
 	if (ar_str_absent(p->id)) {
-		over(p);
+		conclude(p);
 		ar_process_settle(p);
 		return;
 	}
@@ -332,7 +332,7 @@ static void on_end(struct ar_process *port, const struct ar_process_end *e)
 
 	p->is_held = false;
 	if (!p->live->engine->is_stopping)
-		ended(p, e);
+		process_ended(p, e);
 }
 
 static const struct ar_process_vtable callbacks = { .on_ready = on_ready,
@@ -348,7 +348,7 @@ static void on_end_timer(struct ar_timer *t)
 {
 	struct ar_live_process *p = AR_CONTAINER_OF(t, struct ar_live_process, end_timer);
 
-	over(p);
+	conclude(p);
 	ar_process_settle(p);
 }
 
@@ -394,7 +394,7 @@ void ar_process_launch(struct ar_live *l, struct ar_str call, const struct ar_pr
 	host->v->launch(host, &p->port, spec);
 }
 
-static void show(struct ar_live_process *p, struct ar_str id)
+static void open_output(struct ar_live_process *p, struct ar_str id)
 {
 	struct ar_live *l = p->live;
 	const struct ar_process_record *r = ar_session_process(&l->state, id);
@@ -417,7 +417,7 @@ void ar_process_go(struct ar_live *l, const struct ar_effect_process_go *effect)
 	if (!p || !ar_str_absent(p->id))
 		return;
 	host = ar_process_host_of(p);
-	show(p, effect->process);
+	open_output(p, effect->process);
 	if (p->has_ended) {
 		add_item(p)->is_end = true; /* sent when the request that brought us here is over */
 	} else if (p->is_held && !p->is_ending) {
@@ -440,7 +440,7 @@ void ar_process_attach(struct ar_live *l, const struct ar_process_record *record
 	p->tty = record->tty;
 	p->is_closed = record->is_closed;
 	p->handle = ar_arena_str(&p->arena, record->handle);
-	show(p, record->id);
+	open_output(p, record->id);
 	if (!host) {
 		end_without_host(p, AR_PROC_UNAVAILABLE);
 		return;
@@ -532,7 +532,7 @@ struct ar_process_standing ar_process_standing(struct ar_live *l, struct ar_str 
 /* ---- leaving ---- */
 
 /* Those that are to end with the runtime are told so on the way. */
-static void leave(struct ar_live_process *p)
+static void leave_process(struct ar_live_process *p)
 {
 	const struct ar_engine *e = p->live->engine;
 	struct ar_process_host *host = ar_process_host_of(p);
@@ -551,7 +551,7 @@ void ar_processes_release(struct ar_live *l)
 	AR_LIST_FOR_SAFE (it, &l->processes) {
 		struct ar_live_process *p = AR_CONTAINER_OF(it, struct ar_live_process, node);
 
-		leave(p);
+		leave_process(p);
 		ar_process_output_close(&p->output);
 		stop_timers(p);
 		p->is_over = p->is_told = true; /* for us */
@@ -562,7 +562,7 @@ void ar_processes_release(struct ar_live *l)
 void ar_processes_leave(struct ar_live *l)
 {
 	AR_LIST_FOR (it, &l->processes)
-		leave(AR_CONTAINER_OF(it, struct ar_live_process, node));
+		leave_process(AR_CONTAINER_OF(it, struct ar_live_process, node));
 }
 
 void ar_processes_drop(struct ar_live *l)
@@ -570,7 +570,7 @@ void ar_processes_drop(struct ar_live *l)
 	while (!ar_list_empty(&l->processes)) {
 		struct ar_live_process *p = AR_CONTAINER_OF(l->processes.next, struct ar_live_process, node);
 
-		leave(p);
+		leave_process(p);
 		process_free(p);
 	}
 }

@@ -17,7 +17,7 @@ static size_t whole_character(struct ar_str text, size_t at)
 	return at;
 }
 
-static void tell_part(struct ar_buf *out, struct ar_str text, size_t max)
+static void add_part(struct ar_buf *out, struct ar_str text, size_t max)
 {
 	struct ar_str head;
 	size_t tail;
@@ -34,19 +34,19 @@ static void tell_part(struct ar_buf *out, struct ar_str text, size_t max)
 }
 
 /* Parts that are not text are only named. */
-static void tell_parts(struct ar_buf *out, struct ar_str parts, struct ar_json_parser *json)
+static void add_parts(struct ar_buf *out, struct ar_str parts, struct ar_json_parser *json)
 {
 	struct ar_json v;
 
 	if (ar_json_parse(json, parts, &v, NULL) != AR_OK) {
-		tell_part(out, parts, MESSAGE_MAX);
+		add_part(out, parts, MESSAGE_MAX);
 		return;
 	}
 	for (struct ar_json_iter it = ar_json_iter(v); ar_json_next(&it);) {
 		struct ar_str text = AR_STR_NONE;
 
 		if (ar_json_str(ar_json_get(it.value, "text"), &text)) {
-			tell_part(out, text, MESSAGE_MAX);
+			add_part(out, text, MESSAGE_MAX);
 			continue;
 		}
 		ar_json_str(ar_json_get(it.value, "type"), &text);
@@ -54,16 +54,17 @@ static void tell_parts(struct ar_buf *out, struct ar_str parts, struct ar_json_p
 	}
 }
 
-static void tell(struct ar_buf *out, const struct ar_message *m, bool is_summary, struct ar_json_parser *json)
+static void add_message(struct ar_buf *out, const struct ar_message *m, bool is_summary,
+			struct ar_json_parser *json)
 {
 	ar_buf_addf(out, "### %s\n", is_summary ? "Summary of what came before" : speaker[m->role]);
 	if (m->is_parts)
-		tell_parts(out, m->text, json);
+		add_parts(out, m->text, json);
 	else
-		tell_part(out, m->text, is_summary ? SIZE_MAX : MESSAGE_MAX);
+		add_part(out, m->text, is_summary ? SIZE_MAX : MESSAGE_MAX);
 	for (size_t i = 0; i < m->use_count; i++) {
 		ar_buf_addf(out, "\n(calls %.*s with ", AR_STR_ARG(m->uses[i].name));
-		tell_part(out, m->uses[i].args, ARGS_MAX);
+		add_part(out, m->uses[i].args, ARGS_MAX);
 		ar_buf_addf(out, ")");
 	}
 	ar_buf_addf(out, "\n\n");
@@ -76,7 +77,7 @@ void ar_messages_tell(struct ar_messages *m, struct ar_arena *a, struct ar_json_
 
 	ar_buf_addf(&text, "The conversation so far:\n\n");
 	for (size_t i = 1; i < m->count; i++)
-		tell(&text, &m->list[i], m->is_summary[i], json);
+		add_message(&text, &m->list[i], m->is_summary[i], json);
 	ar_buf_addf(&text, "### End of the conversation. Write its summary now.");
 	list[0] = m->list[0];
 	list[1] = (struct ar_message){ .role = AR_ROLE_USER, .text = ar_arena_str(a, ar_buf_str(&text)) };
