@@ -21,10 +21,10 @@
 #include <string.h>
 
 #define BEATS_PER_LEASE 5
-#define URGENT 10000 /* microseconds to the next beat when it has something to do */
+#define URGENT 10000 /* microseconds to the next heartbeat when it has something to do */
 #define FREE_LOOKS 3 /* that a partition may be free before anyone takes it, whatever its share */
 
-static void on_beat(struct ar_member_beat *b);
+static void on_heartbeat(struct ar_member_beat *b);
 
 struct ar_cluster *ar_cluster_new(const struct ar_cluster_options *o)
 {
@@ -32,7 +32,7 @@ struct ar_cluster *ar_cluster_new(const struct ar_cluster_options *o)
 
 	c->o = *o;
 	c->state = AR_NODE_UP;
-	c->beat.done = on_beat;
+	c->heartbeat.done = on_heartbeat;
 	c->next_at = ar_cluster_now(c);
 	return c;
 }
@@ -95,7 +95,7 @@ static void apply_table(struct ar_cluster *c)
 /* Each node begins at another place, so that two that take at once seldom want the same. */
 static void plan_takes(struct ar_cluster *c, const struct ar_shares *s)
 {
-	struct ar_member_beat *b = &c->beat;
+	struct ar_member_beat *b = &c->heartbeat;
 	unsigned want = s->target[b->self] > s->has[b->self] ? s->target[b->self] - s->has[b->self] : 0;
 
 	b->take_count = 0;
@@ -111,7 +111,7 @@ static void plan_takes(struct ar_cluster *c, const struct ar_shares *s)
 
 static void plan(struct ar_cluster *c)
 {
-	struct ar_member_beat *b = &c->beat;
+	struct ar_member_beat *b = &c->heartbeat;
 	struct ar_shares shares;
 
 	b->state = c->state;
@@ -128,14 +128,14 @@ static void plan(struct ar_cluster *c)
 	ar_moves_handoffs(c, &shares);
 }
 
-/* ---- beats ---- */
+/* ---- heartbeats ---- */
 
 static void send(struct ar_cluster *c, ar_usec now)
 {
 	plan(c);
 	c->is_out = true;
 	c->sent_at = now;
-	c->o.member->v->submit(c->o.member, &c->beat);
+	c->o.member->v->submit(c->o.member, &c->heartbeat);
 }
 
 static bool is_in(const struct ar_member_beat *b, const struct ar_member_node *n)
@@ -151,7 +151,7 @@ static bool is_in(const struct ar_member_beat *b, const struct ar_member_node *n
 static void report_gone(struct ar_cluster *c)
 {
 	for (size_t i = 0; i < c->table.node_count; i++) {
-		if (!is_in(&c->beat, &c->table.nodes[i]))
+		if (!is_in(&c->heartbeat, &c->table.nodes[i]))
 			c->o.gone(c->o.arg, ar_str_from(c->table.nodes[i].address));
 	}
 }
@@ -160,12 +160,12 @@ static void on_heartbeat_ok(struct ar_cluster *c)
 {
 	struct ar_shares shares;
 
-	if (c->beat.state == AR_NODE_GONE) {
+	if (c->heartbeat.state == AR_NODE_GONE) {
 		c->has_left = c->is_over = true;
 		return;
 	}
 	report_gone(c);
-	c->table = c->beat;
+	c->table = c->heartbeat;
 	c->has_table = true;
 	/* A tenth less than others wait: clocks of two machines do not run alike. */
 	c->valid_until = c->sent_at + c->o.lease - c->o.lease / 10;
@@ -174,13 +174,13 @@ static void on_heartbeat_ok(struct ar_cluster *c)
 	ar_shares_of(&c->table, &shares);
 	ar_moves_begin(c, &shares);
 	plan(c);
-	if (c->beat.lost_count + c->beat.take_count + c->beat.handoff_count > 0)
+	if (c->heartbeat.lost_count + c->heartbeat.take_count + c->heartbeat.handoff_count > 0)
 		c->next_at = ar_cluster_now(c) + URGENT;
 }
 
-static void on_beat(struct ar_member_beat *b)
+static void on_heartbeat(struct ar_member_beat *b)
 {
-	struct ar_cluster *c = AR_CONTAINER_OF(b, struct ar_cluster, beat);
+	struct ar_cluster *c = AR_CONTAINER_OF(b, struct ar_cluster, heartbeat);
 
 	c->is_out = false;
 	if (c->is_over)

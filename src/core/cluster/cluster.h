@@ -1,9 +1,10 @@
-/* The part of a node in its cluster: it beats, watches the others, takes partitions that nobody has, gives away what is over its share,
- * and says at any moment where a session is worked on. Knows nothing of sessions themselves: what to begin and leave is told to
- * the host. Owner: the loop thread.
+/* The part of a node in its cluster: it sends heartbeats, watches the others, takes partitions that nobody
+ * has, hands off what is over its share, and says at any moment where a session is worked on. Knows nothing of
+ * sessions themselves: the host begins and leaves them. Owner: the loop thread.
  *
- * A partition is ours from the beat that says so until we gave it away or our epoch was ended. Because ending takes another node
- * a whole lease without a beat of ours, we may answer from memory for a lease after the last beat was *sent*, and no longer. */
+ * A partition is ours from the heartbeat that says so until we handed it off or our epoch was ended. Because
+ * ending takes another node a whole lease without a heartbeat of ours, we may answer from memory for a lease
+ * after the last heartbeat was *sent*, and no longer. */
 #ifndef AR_CLUSTER_CLUSTER_H
 #define AR_CLUSTER_CLUSTER_H
 
@@ -36,18 +37,19 @@ void ar_cluster_free(struct ar_cluster *c); /* after the member is closed */
 /* `core` absent: where a new session may be made. The address lives until the next tick. */
 enum ar_place ar_cluster_find(const struct ar_cluster *c, struct ar_str core, struct ar_str *ret_address);
 
-/* Whether the last beat is recent enough to answer for anything. */
+/* Whether the last heartbeat is recent enough to answer for anything. */
 bool ar_cluster_is_settled(const struct ar_cluster *c);
 
 /* Gives everything away, takes nothing any more. */
 void ar_cluster_drain(struct ar_cluster *c);
 
-/* The last beat, which frees what is left: after it nothing is ours. Drained: all was given away, or nobody is there to have it. */
+/* The last heartbeat, which frees what is left: after it nothing is ours. Drained: all was handed off, or no
+ * other node is there. */
 void ar_cluster_leave(struct ar_cluster *c);
 bool ar_cluster_is_drained(const struct ar_cluster *c);
 bool ar_cluster_has_left(const struct ar_cluster *c);
 
-/* The table as last seen; NULL before the first beat. `self` is our place in it. */
+/* The table as last seen; NULL before the first heartbeat. `self` is our place in it. */
 const struct ar_member_beat *ar_cluster_table(const struct ar_cluster *c);
 
 /* Monotonic time of the next thing to do, and doing it. */

@@ -1,7 +1,7 @@
 /* Inside the cluster: what this node knows of each partition.
  *
  *   AWAY -> SERVED -> LEAVING (still served, until its work is done or the handover time is over)
- *        -> CLOSED (released; waits for what is in flight) -> given in a beat -> AWAY */
+ *        -> CLOSED (released; waits for what is in flight) -> given in a heartbeat -> AWAY */
 #ifndef AR_CLUSTER_PRIV_H
 #define AR_CLUSTER_PRIV_H
 
@@ -24,15 +24,15 @@ struct ar_local {
 
 struct ar_cluster {
 	struct ar_cluster_options o;
-	struct ar_member_beat beat; /* the member's while it is out */
+	struct ar_member_beat heartbeat; /* the member's while it is out */
 	struct ar_member_beat table; /* as the last one that succeeded brought it */
 	struct ar_watch watch;
 	struct ar_local local[AR_PARTITIONS];
 	unsigned served; /* SERVED or LEAVING */
 	unsigned moving; /* LEAVING or CLOSED */
-	ar_usec sent_at; /* of the newest beat */
+	ar_usec sent_at; /* of the newest heartbeat */
 	ar_usec valid_until;
-	ar_usec next_at; /* next beat */
+	ar_usec next_at; /* next heartbeat */
 	ar_usec move_at; /* next look at what is moving */
 	enum ar_node_state state;
 	bool is_out, has_table, is_over, has_left;
@@ -44,6 +44,6 @@ ar_usec ar_cluster_now(const struct ar_cluster *c);
 void ar_moves_begin(struct ar_cluster *c,
 		    const struct ar_shares *s); /* what is over our share starts to leave */
 bool ar_moves_step(struct ar_cluster *c, ar_usec now); /* true: something can be given */
-void ar_moves_handoffs(struct ar_cluster *c, struct ar_shares *s); /* into the beat */
+void ar_moves_handoffs(struct ar_cluster *c, struct ar_shares *s); /* into the heartbeat */
 
 #endif

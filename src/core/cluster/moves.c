@@ -59,7 +59,7 @@ bool ar_moves_step(struct ar_cluster *c, ar_usec now)
 
 void ar_moves_handoffs(struct ar_cluster *c, struct ar_shares *s)
 {
-	struct ar_member_beat *b = &c->beat;
+	struct ar_member_beat *b = &c->heartbeat;
 
 	for (unsigned p = 0; p < AR_PARTITIONS; p++) {
 		if (c->local[p].state != AR_LOCAL_CLOSED || b->owner[p] != b->self ||

@@ -1,4 +1,4 @@
-/* Who should have how much. Pure functions over the table of a beat. */
+/* Who should have how much. Pure functions over the table of a heartbeat. */
 #ifndef AR_CLUSTER_SHARE_H
 #define AR_CLUSTER_SHARE_H
 

@@ -1,6 +1,6 @@
-/* Which nodes are silent. A node lives while its beat number moves; how long it has not moved is counted in the time between our own
- * successful looks, each counted as at most two intervals: after an outage of the database, or of this process, everybody
- * gets a whole lease to beat again. */
+/* Which nodes are silent. A node lives while its heartbeat number moves. How long it has not moved is counted
+ * in the time between our own successful looks, each counted as at most two intervals: after an outage of the
+ * database, or of this process, everybody gets a whole lease for the next heartbeat. */
 #ifndef AR_CLUSTER_WATCH_H
 #define AR_CLUSTER_WATCH_H
 

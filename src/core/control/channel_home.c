@@ -81,7 +81,7 @@ static void on_sessions(struct ar_store_op *op)
 {
 	struct ar_call_work *q = AR_CONTAINER_OF(op, struct ar_call_work, sessions.op);
 	struct ar_call *c = q->call;
-	struct ar_jw w = ar_jw(&c->reply);
+	struct ar_jw json = ar_jw(&c->reply);
 	bool has_gap = !ar_str_absent(q->all.gap);
 
 	if (op->status != AR_OK) {
@@ -89,16 +89,16 @@ static void on_sessions(struct ar_store_op *op)
 		ar_call_refuse(c, ar_storage_code(op->status), "%.200s", op->err.msg);
 		return;
 	}
-	ar_jw_open(&w);
-	ar_jw_key(&w, "snapshot");
-	ar_sessions_write(&q->sessions, &w);
-	ar_jw_mint(&w, "asOfSequence", q->all.position);
-	ar_jw_mstr(&w, "cursor", q->all.cursor);
-	ar_jw_mstr(&w, "replayMode", has_gap ? AR_STR("partial") : AR_STR("replay"));
+	ar_jw_open(&json);
+	ar_jw_key(&json, "snapshot");
+	ar_sessions_write(&q->sessions, &json);
+	ar_jw_mint(&json, "asOfSequence", q->all.position);
+	ar_jw_mstr(&json, "cursor", q->all.cursor);
+	ar_jw_mstr(&json, "replayMode", has_gap ? AR_STR("partial") : AR_STR("replay"));
 	if (has_gap)
-		ar_jw_mraw(&w, "gap", q->all.gap);
-	ar_jw_mstr(&w, "newResumeToken", q->token);
-	ar_jw_close(&w);
+		ar_jw_mraw(&json, "gap", q->all.gap);
+	ar_jw_mstr(&json, "newResumeToken", q->token);
+	ar_jw_close(&json);
 	ar_store_op_fini(op);
 	ar_call_done(c, 200);
 }

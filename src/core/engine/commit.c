@@ -274,7 +274,7 @@ static void committed(struct ar_live *l)
 	if (r->has_receipt)
 		ar_receipts_keep(e, &r->receipt);
 	if (c->decision.event_count > 0)
-		ar_follow_stir(e->o.follow, ar_session_tenant(&l->state));
+		ar_follow_tenant_grew(e->o.follow, ar_session_tenant(&l->state));
 	l->is_owned = true;
 	/* Planned before the answer, which gives back the request that effects name text of; begun after it, for it is waited for. */
 	if (!l->is_released)

@@ -324,7 +324,7 @@ static void on_messages(struct ar_store_op *op)
 		return;
 	}
 	if (s->is_transcript)
-		ar_messages_tell(&s->messages, &s->texts, s->live->engine->json);
+		ar_messages_to_transcript(&s->messages, &s->texts, s->live->engine->json);
 	s->request.messages = s->messages.list;
 	s->request.count = s->messages.count;
 	s->state = STEP_CALLING;

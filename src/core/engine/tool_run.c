@@ -195,7 +195,7 @@ static void on_progress(struct ar_tool_call *c, const struct ar_tool_progress *p
 	event.ids[AR_SCOPE_TURN] = r->call.scope.turn_id;
 	event.ids[AR_SCOPE_STEP] = r->step;
 	event.ids[AR_SCOPE_TOOL_CALL] = r->end.call;
-	ar_follow_tell(e->o.follow, ar_live_core(r->live), &event);
+	ar_follow_push_frame(e->o.follow, ar_live_core(r->live), &event);
 	ar_arena_fini(&a);
 }
 

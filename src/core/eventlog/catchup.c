@@ -137,11 +137,11 @@ static void page_done(struct ar_follow_cursor *c)
 	c->state = AR_READER_QUEUED;
 	if (at_end && c->at.sequence >= c->hub->head)
 		ar_reader_join(c);
-	ar_catchup_tell(c);
+	ar_catchup_signal(c);
 }
 
 /* The memory stays while a callback runs: the reader may leave in it. */
-void ar_catchup_tell(struct ar_follow_cursor *c)
+void ar_catchup_signal(struct ar_follow_cursor *c)
 {
 	c->is_busy = true;
 	if (!c->is_open) {

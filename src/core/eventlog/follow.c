@@ -187,7 +187,7 @@ void ar_follow_publish(struct ar_follow *f, struct ar_str core, const struct ar_
 	ar_hub_wake(h, AR_READER_LIVE);
 }
 
-void ar_follow_tell(struct ar_follow *f, struct ar_str core, struct ar_event *e)
+void ar_follow_push_frame(struct ar_follow *f, struct ar_str core, struct ar_event *e)
 {
 	struct ar_hub *h = ar_map_get(&f->hubs, core);
 	struct ar_frame *frame;

@@ -34,7 +34,7 @@ struct ar_feed {
 	struct ar_store_place after[AR_FEED_LANES]; /* of the read */
 	struct ar_places tail; /* up to where the ring goes; of use while there is a live reader */
 	bool is_busy; /* the read is under way: memory must stay */
-	bool is_stirred; /* there may be more than the last read saw */
+	bool has_grown; /* there may be more than the last read saw */
 	size_t key_len;
 	char key[]; /* '@' and the tenant: no session is called so */
 };
@@ -141,7 +141,7 @@ void ar_catchup_check(struct ar_follow_cursor *c,
 void ar_catchup_free(struct ar_follow_cursor *c);
 /* An operation is back. False: the reader left meanwhile and is freed, or the store said no and it has ended. */
 bool ar_catchup_goes_on(struct ar_follow_cursor *c, const struct ar_store_op *op);
-void ar_catchup_tell(
+void ar_catchup_signal(
 	struct ar_follow_cursor *c); /* frames of a page wait: opened() when it is the first, then ready() */
 
 /* page.c: the lines of a page, the content they need, the frames they become */

@@ -42,7 +42,7 @@ void ar_follow_end_session(struct ar_follow *f, struct ar_str core, const struct
 void ar_follow_publish(struct ar_follow *f, struct ar_str core, const struct ar_fact *facts, size_t count);
 
 /* Facts of a session of that tenant are durable: whoever reads the tenant finds them in the store. */
-void ar_follow_stir(struct ar_follow *f, struct ar_str tenant);
+void ar_follow_tenant_grew(struct ar_follow *f, struct ar_str tenant);
 
 /* Looks for what others have written, when it is time; when that is (0: nobody reads a tenant, or nobody else writes). */
 void ar_follow_tick(struct ar_follow *f);
@@ -59,6 +59,6 @@ void ar_follow_output_grew(struct ar_follow *f, struct ar_output *o, uint64_t fr
 void ar_follow_output_close(struct ar_follow *f, struct ar_output *o);
 
 /* A frame that is only for those who read now: it is stored nowhere. Its sequence, time and runtime are filled in. */
-void ar_follow_tell(struct ar_follow *f, struct ar_str core, struct ar_event *e);
+void ar_follow_push_frame(struct ar_follow *f, struct ar_str core, struct ar_event *e);
 
 #endif

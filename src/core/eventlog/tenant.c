@@ -123,7 +123,7 @@ static void on_hub_read(struct ar_store_op *op)
 		ar_storage_refuse(&err, op->status, op->err.msg, feed->read.damaged);
 	else if (has_live(h))
 		(void)take_page(&t, &feed->read, &err);
-	feed->is_stirred |= op->status == AR_OK && !feed->read.at_end;
+	feed->has_grown |= op->status == AR_OK && !feed->read.at_end;
 	ar_store_op_fini(op);
 	if (err.status != AR_OK)
 		end_live(h, &err);
@@ -141,9 +141,9 @@ static void hub_read(struct ar_hub *h)
 {
 	struct ar_feed *feed = h->feed;
 
-	if (!feed->is_stirred || feed->is_busy || !has_live(h))
+	if (!feed->has_grown || feed->is_busy || !has_live(h))
 		return;
-	feed->is_stirred = false;
+	feed->has_grown = false;
 	feed->is_busy = true;
 	feed->read = page_behind(feed, &feed->tail, feed->after, on_hub_read);
 	ar_store_submit(h->follow->store, &feed->read.op);
@@ -193,11 +193,11 @@ static struct ar_hub *find_hub(struct ar_follow *f, struct ar_str tenant, bool m
 
 static void read_feed(struct ar_hub *h)
 {
-	h->feed->is_stirred = true;
+	h->feed->has_grown = true;
 	hub_read(h);
 }
 
-void ar_follow_stir(struct ar_follow *f, struct ar_str tenant)
+void ar_follow_tenant_grew(struct ar_follow *f, struct ar_str tenant)
 {
 	struct ar_hub *h = ar_list_empty(&f->feeds) ? NULL : find_hub(f, tenant, false);
 
@@ -265,7 +265,7 @@ static void on_read(struct ar_store_op *op)
 	c->state = AR_READER_QUEUED;
 	if (t->read.at_end)
 		join_ring(c);
-	ar_catchup_tell(c);
+	ar_catchup_signal(c);
 }
 
 void ar_tenant_read(struct ar_follow_cursor *c)

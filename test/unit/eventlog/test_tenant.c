@@ -97,7 +97,7 @@ static void put(struct world *w, unsigned session, unsigned count, const char *t
 
 	submit(w, &x, session, count, tenant);
 	ar_store_poll(w->store);
-	ar_follow_stir(w->follow, ar_str_from(tenant));
+	ar_follow_tenant_grew(w->follow, ar_str_from(tenant));
 }
 
 /* ---- a reader ---- */
@@ -195,7 +195,7 @@ static void what_is_written_while_a_reader_joins(void **state AR_UNUSED)
 	put(&w, 0, 1, "x");
 	open_reader(&w, &r, NULL);
 	ar_store_poll(w.store); /* heads; its page is under way */
-	ar_follow_stir(w.follow, AR_STR("x")); /* told before it joins, stored after its page */
+	ar_follow_tenant_grew(w.follow, AR_STR("x")); /* told before it joins, stored after its page */
 	submit(&w, &x, 0, 1, "x");
 	expect(&w, &r, "a1 a2 ");
 	close_reader(&r);
@@ -215,7 +215,7 @@ static void two_readers_share_and_none_is_told_twice(void **state AR_UNUSED)
 	settle(&w);
 	open_reader(&w, &late, NULL);
 	expect(&w, &late, "a1 a2 b1 b2 ");
-	ar_follow_stir(w.follow, AR_STR("x"));
+	ar_follow_tenant_grew(w.follow, AR_STR("x"));
 	expect(&w, &late, "");
 	expect(&w, &r, "b1 b2 ");
 	put(&w, 0, 1, "x");

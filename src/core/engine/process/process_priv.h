@@ -66,7 +66,7 @@ struct ar_live_process {
 struct ar_live_process *ar_process_new(struct ar_live *l, struct ar_str call);
 struct ar_live_process *ar_process_find(struct ar_live *l, struct ar_str id);
 void ar_process_settle(struct ar_live_process *p); /* frees it when nothing needs it any more */
-void ar_process_tell_end(struct ar_live_process *p);
+void ar_process_deliver_end(struct ar_live_process *p);
 struct ar_process_host *ar_process_host_of(const struct ar_live_process *p);
 void ar_process_reached(struct ar_live_process *p); /* after attach() */
 

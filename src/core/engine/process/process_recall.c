@@ -7,7 +7,7 @@
 static void finish_recall(struct ar_live_process *p)
 {
 	p->is_over = true;
-	ar_process_tell_end(p);
+	ar_process_deliver_end(p);
 	ar_process_settle(p);
 }
 

@@ -95,7 +95,7 @@ static struct ar_live_process *find_of(struct ar_live *l, struct ar_str call)
 /* ---- its call ---- */
 
 /* The call may end with this, and the process be freed: nothing of either is touched afterwards. */
-void ar_process_tell_end(struct ar_live_process *p)
+void ar_process_deliver_end(struct ar_live_process *p)
 {
 	struct ar_process_result r = { .process_id = p->id,
 				       .end = &p->over.end,
@@ -120,7 +120,7 @@ void ar_process_claim(struct ar_live *l, struct ar_str call)
 
 	if (!p || !p->is_over)
 		return;
-	ar_process_tell_end(p);
+	ar_process_deliver_end(p);
 	ar_process_settle(p);
 }
 
@@ -142,7 +142,7 @@ static void send_first(struct ar_live_process *p);
 static void conclude(struct ar_live_process *p)
 {
 	p->is_over = true;
-	ar_process_tell_end(p);
+	ar_process_deliver_end(p);
 }
 
 static void first_delivered(struct ar_delivery *d)

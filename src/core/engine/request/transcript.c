@@ -70,7 +70,7 @@ static void add_message(struct ar_buf *out, const struct ar_message *m, bool is_
 	ar_buf_addf(out, "\n\n");
 }
 
-void ar_messages_tell(struct ar_messages *m, struct ar_arena *a, struct ar_json_parser *json)
+void ar_messages_to_transcript(struct ar_messages *m, struct ar_arena *a, struct ar_json_parser *json)
 {
 	struct ar_message *list = ar_arena_alloc(a, 2 * sizeof(*list));
 	struct ar_buf text = { 0 };

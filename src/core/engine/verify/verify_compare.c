@@ -264,11 +264,11 @@ void ar_verify_missing(struct ar_verify *w, enum ar_fold_kind kind)
 
 /* ---- repair ---- */
 
-static void write_repaired(const struct ar_engine_verify *v, struct ar_jw *w)
+static void write_repaired(const struct ar_engine_verify *v, struct ar_jw *json)
 {
 	const char *last = "";
 
-	ar_jw_open_array(w);
+	ar_jw_open_array(json);
 	for (size_t i = 0; i < v->finding_count; i++) {
 		const struct ar_verify_finding *f = &v->findings[i];
 
@@ -276,31 +276,31 @@ static void write_repaired(const struct ar_engine_verify *v, struct ar_jw *w)
 			continue;
 		last = f->what;
 		if (ar_str_absent(f->id))
-			ar_jw_str(w, ar_str_from(f->what));
+			ar_jw_str(json, ar_str_from(f->what));
 		else
-			ar_jw_str(w, f->id);
+			ar_jw_str(json, f->id);
 	}
-	ar_jw_close_array(w);
+	ar_jw_close_array(json);
 }
 
-static void write_unavailable(const struct ar_engine_verify *v, struct ar_jw *w)
+static void write_unavailable(const struct ar_engine_verify *v, struct ar_jw *json)
 {
-	ar_jw_open_array(w);
+	ar_jw_open_array(json);
 	for (size_t i = 0; i < v->finding_count; i++) {
 		if (strcmp(v->findings[i].what, "content") == 0)
-			ar_jw_str(w, v->findings[i].id);
+			ar_jw_str(json, v->findings[i].id);
 	}
-	ar_jw_close_array(w);
+	ar_jw_close_array(json);
 }
 
 static struct ar_str array_of(struct ar_arena *a, const struct ar_engine_verify *v,
-			      void (*write)(const struct ar_engine_verify *v, struct ar_jw *w))
+			      void (*write)(const struct ar_engine_verify *v, struct ar_jw *json))
 {
 	struct ar_buf out = { 0 };
-	struct ar_jw w = ar_jw(&out);
+	struct ar_jw json = ar_jw(&out);
 	struct ar_str text;
 
-	write(v, &w);
+	write(v, &json);
 	text = ar_arena_str(a, ar_buf_str(&out));
 	ar_buf_fini(&out);
 	return text;
