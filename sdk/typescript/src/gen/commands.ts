@@ -25,7 +25,7 @@ export interface SubmitTurnInput {
   options?: TurnOptions;
   /** Free members, kept as given. */
   metadata?: Record<string, unknown>;
-  /** When the thread is working: refuse, wait, stop the running turn and go next, or also take it out of the conversation. */
+  /** If the thread has a running turn: refuse, queue, interrupt the running turn and run next, or also roll it back. */
   busyPolicy?: "reject" | "queue" | "interrupt" | "rollback";
   /** Refs of attached content. */
   attachments?: unknown[];
@@ -60,7 +60,7 @@ export interface SubmitTurnResult {
   [extra: string]: unknown;
 }
 
-/** Stop a running turn; what it produced so far stays. */
+/** Stop a running turn; its output so far is kept. */
 export interface InterruptTurnInput {
   /** Session of the turn. */
   sessionId: string;
@@ -70,7 +70,7 @@ export interface InterruptTurnInput {
   threadId?: string;
   /** The turn; without it the only running one. */
   turnId?: string;
-  /** What becomes of the waiting turns. */
+  /** What happens to the queued turns. */
   queuePolicy?: "preserve" | "clear";
   /** Interrupts every running turn of the session. */
   all?: boolean;
@@ -105,11 +105,11 @@ export interface ResumeThreadInput {
 
 /** Answer of resume_thread. */
 export interface ResumeThreadResult {
-  /** What became of it. */
+  /** The result. */
   result: "resumed" | "already_active" | "nothing_to_resume" | "blocked" | "degraded";
   /** Turn that runs now. */
   activeTurnId?: string;
-  /** What stands in the way. */
+  /** The blockers. */
   blockers?: unknown[];
   /** How state was regained. */
   recoveryMode?: string;
@@ -121,7 +121,7 @@ export interface ResumeThreadResult {
  * At least one of: sessionId, threadId, parentTaskId.
  */
 export interface CreateTaskInput {
-  /** What is to be achieved. */
+  /** The objective. */
   objective: string;
   /** Session it belongs to. */
   sessionId?: string;
@@ -137,7 +137,7 @@ export interface CreateTaskInput {
   taskKind?: string;
   /** Wider family of the kind. */
   taskFamily?: string;
-  /** Who is meant to see it. */
+  /** Intended audience. */
   visibility?: TaskVisibility;
   /** low, normal, high or urgent. */
   priority?: string;
@@ -155,7 +155,7 @@ export interface CreateTaskInput {
   requestedBy?: Record<string, unknown>;
   /** Whatever the caller wants kept with it. */
   metadata?: Record<string, unknown>;
-  /** Only defines it; start_task takes it over. */
+  /** Only defines it; start_task accepts it. */
   draft?: boolean;
   /** Makes a repeat safe. */
   idempotencyKey?: string;
@@ -205,7 +205,7 @@ export interface StartTaskInput {
   threadId?: string;
   /** Environment to work in. */
   environment?: Record<string, unknown>;
-  /** Refs of what it works from. */
+  /** Refs of its inputs. */
   inputRefs?: unknown[];
   /** Makes a repeat safe. */
   idempotencyKey?: string;
@@ -225,21 +225,21 @@ export interface StartTaskResult {
 }
 
 /**
- * Record where a task stands.
+ * Record the progress of a task.
  * At least one of: phase, counters, summary, outputRefs, deliveryState.
  */
 export interface AppendTaskProgressInput {
   /** The task. */
   taskId: string;
-  /** What it is busy with. */
+  /** Phase of the work. */
   phase?: "planning" | "working" | "verifying" | "delivering" | "waiting" | "custom";
   /** Counts by name. */
   counters?: Record<string, unknown>;
-  /** Where things stand; what is long is kept as output, by ref. */
+  /** Summary of the progress; a long one is stored as output, by ref. */
   summary?: string;
   /** Refs of outputs so far. */
   outputRefs?: unknown[];
-  /** What has been handed over. */
+  /** State of the delivery. */
   deliveryState?: Record<string, unknown>;
   /** Run that reports. */
   runId?: string;
@@ -249,7 +249,7 @@ export interface AppendTaskProgressInput {
   currentStep?: string;
   /** Byte position reached in the running output. */
   outputOffset?: number;
-  /** Where checking stands. */
+  /** State of the validation. */
   validationState?: string;
   /** Which criteria hold so far. */
   acceptanceCoverage?: Record<string, unknown>;
@@ -287,7 +287,7 @@ export interface PauseTaskResult {
   [extra: string]: unknown;
 }
 
-/** Let a paused task go on. */
+/** Resume a paused task. */
 export interface ResumeTaskInput {
   /** The task. */
   taskId: string;
@@ -305,7 +305,7 @@ export interface ResumeTaskInput {
 export interface ResumeTaskResult {
   /** The task. */
   taskId: string;
-  /** Run that goes on. */
+  /** Run that continues. */
   runId: string;
   /** Status of the task now. */
   status: TaskStatus;
@@ -376,13 +376,13 @@ export interface CompleteTaskInput {
   acceptance: unknown[];
   /** Run that finished it. */
   runId?: string;
-  /** Refs of the artifacts, as texts or as {ref, versionId}; the latter are told by artifact.changed. */
+  /** Refs of the artifacts, as texts or as {ref, versionId}; artifact.changed records the latter. */
   artifacts?: unknown[];
-  /** Refs of the evidence, as texts or as {ref, kind}; the latter are told by evidence.changed. */
+  /** Refs of the evidence, as texts or as {ref, kind}; evidence.changed records the latter. */
   evidenceRefs?: unknown[];
-  /** What was handed over to whom. */
+  /** State of the delivery. */
   deliveryState?: Record<string, unknown>;
-  /** What was achieved. */
+  /** Summary of the result. */
   completionSummary?: string;
   /** Makes a repeat safe. */
   idempotencyKey?: string;
@@ -413,7 +413,7 @@ export interface FailTaskInput {
   artifacts?: unknown[];
   /** Refs of evidence it left. */
   evidenceRefs?: unknown[];
-  /** What was handed over. */
+  /** State of the delivery. */
   deliveryState?: Record<string, unknown>;
   /** Makes a repeat safe. */
   idempotencyKey?: string;
@@ -429,21 +429,21 @@ export interface FailTaskResult {
 }
 
 /**
- * List the tasks of a session, thread or parent task; internal ones only when asked for.
+ * List the tasks of a session, thread or parent task; internal ones only on request.
  * At least one of: sessionId, threadId, parentTaskId.
  */
 export interface ListTasksInput {
-  /** Session whose tasks are meant. */
+  /** Session of the tasks. */
   sessionId?: string;
-  /** Thread whose tasks are meant. */
+  /** Thread of the tasks. */
   threadId?: string;
-  /** Task whose children are meant. */
+  /** Parent of the tasks. */
   parentTaskId?: string;
   /** Only tasks of this status. */
   status?: TaskStatus;
   /** Only tasks of this visibility. */
   visibility?: TaskVisibility;
-  /** Where the previous page ended. */
+  /** nextCursor of the previous page. */
   cursor?: string;
   /** Most records to return. */
   limit?: number;
@@ -457,7 +457,7 @@ export interface ListTasksResult {
   tasks: unknown[];
   /** Counts by state. */
   taskSummary: Record<string, unknown>;
-  /** Where to go on; absent at the end. */
+  /** Cursor of the next page; absent at the end. */
   nextCursor?: string;
   [extra: string]: unknown;
 }
@@ -480,13 +480,13 @@ export interface GetTaskResult {
   threadId?: string;
   /** Turn it belongs to. */
   turnId?: string;
-  /** What is to be achieved. */
+  /** The objective. */
   objective: string;
   /** Name to show. */
   title?: string;
   /** Normalized status. */
   status: string;
-  /** The exact word behind it. */
+  /** The exact status. */
   statusDetail?: string;
   /** Run in progress, or the last one. */
   currentRunId?: string;
@@ -494,7 +494,7 @@ export interface GetTaskResult {
   attempts: unknown[];
   /** Its edges. */
   relationships: unknown[];
-  /** What was handed over to whom. */
+  /** State of the delivery. */
   deliveryState: Record<string, unknown>;
   /** Sequence up to which the answer holds. */
   asOfSequence: number;
@@ -505,9 +505,9 @@ export interface GetTaskResult {
 export interface LinkTasksInput {
   /** Task the edge starts from. */
   sourceId: string;
-  /** What it leads to. */
+  /** Target of the edge. */
   targetId: string;
-  /** What the edge says. */
+  /** Kind of the edge. */
   kind: TaskEdge;
   /** Why. */
   reason?: string;
@@ -528,9 +528,9 @@ export interface LinkTasksResult {
 export interface UnlinkTasksInput {
   /** Task the edge starts from. */
   sourceId: string;
-  /** What it leads to. */
+  /** Target of the edge. */
   targetId: string;
-  /** What the edge says. */
+  /** Kind of the edge. */
   kind: TaskEdge;
   /** Why. */
   reason?: string;
@@ -547,17 +547,17 @@ export interface UnlinkTasksResult {
 
 /** Answer a pending decision. */
 export interface RespondActionInput {
-  /** The decision. */
+  /** The action. */
   actionId: string;
   /** One of those offered. */
   decision: string;
-  /** Structured answer, when one was asked for. */
+  /** Structured answer, if one is required. */
   payload?: Record<string, unknown>;
   /** Channel it comes through. */
   channelId?: string;
   /** Who answers. */
   actor?: Record<string, unknown>;
-  /** SHA-256 in hex of actionId, a line feed and the whole question; needed to approve what isTruncated. */
+  /** SHA-256 in hex of actionId, a line feed and the whole question; required to approve a question with isTruncated. */
   promptDigest?: string;
   /** Makes a repeat safe. */
   idempotencyKey?: string;
@@ -565,17 +565,17 @@ export interface RespondActionInput {
 
 /** Answer of respond_action. */
 export interface RespondActionResult {
-  /** The decision. */
+  /** The action. */
   actionId: string;
-  /** What stands; pending while more people have to approve. */
+  /** The decision; pending while more people must approve. */
   decision: string;
   /** Where it came from. */
   decisionSource: "human" | "policy" | "host" | "timeout" | "cancelled" | "remote";
-  /** When it was settled; absent while more people have to approve. */
+  /** When it was settled; absent while more people must approve. */
   resolvedAt?: string;
-  /** How many people have approved, where several have to. */
+  /** How many people have approved, if several must. */
   approvals?: number;
-  /** How many have to. */
+  /** How many must approve. */
   approvalsNeeded?: number;
   [extra: string]: unknown;
 }
@@ -676,7 +676,7 @@ export interface GetSessionResult {
   telemetrySummary: Record<string, unknown>;
   /** Refs of evidence. */
   evidenceRefs: unknown[];
-  /** Where the window begins and how to read what is older. */
+  /** Start of the window, and how to read older items. */
   historyCursor?: Record<string, unknown>;
   /** Sequence up to which the answer holds. */
   asOfSequence: number;
@@ -725,15 +725,15 @@ export interface GetThreadReadResult {
  * At least one of: sessionId, threadId.
  */
 export interface GetToolInventoryInput {
-  /** Session that is meant. */
+  /** The session. */
   sessionId?: string;
-  /** Thread that is meant. */
+  /** The thread. */
   threadId?: string;
   /** Who would call them. */
   caller?: Record<string, unknown>;
-  /** Policy to judge by. */
+  /** Policy to evaluate with. */
   policy?: string;
-  /** Mode to judge by. */
+  /** Mode to evaluate with. */
   mode?: string;
   /** Turn to resolve them for. */
   turnId?: string;
@@ -749,7 +749,7 @@ export interface GetToolInventoryResult {
 }
 
 /**
- * Give work to a child agent in a thread of its own.
+ * Start a child agent in a new thread.
  * At least one of: objective, input.
  */
 export interface SpawnSubagentInput {
@@ -759,7 +759,7 @@ export interface SpawnSubagentInput {
   threadId: string;
   /** Turn of the parent. */
   turnId: string;
-  /** What the child is to achieve. */
+  /** Objective of the child. */
   objective?: string;
   /** First input of the child. */
   input?: unknown[];
@@ -769,13 +769,13 @@ export interface SpawnSubagentInput {
   role?: string;
   /** Name to show. */
   nickname?: string;
-  /** What the child shares with the parent. */
+  /** Shared with the parent. */
   isolation?: Record<string, unknown>;
   /** Models it may use. */
   modelPolicy?: Record<string, unknown>;
   /** Task it works on. */
   taskId?: string;
-  /** What it may spend. */
+  /** Its budget. */
   budget?: Record<string, unknown>;
   /** Makes a repeat safe. */
   idempotencyKey?: string;
@@ -808,7 +808,7 @@ export interface SendSubagentInputInput {
 export interface SendSubagentInputResult {
   /** The child. */
   subagentId: string;
-  /** Turn that takes the input. */
+  /** Turn of the input. */
   childTurnId: string;
   /** Whether it may start at once or waits. */
   status: Admission;
@@ -840,7 +840,7 @@ export interface ResumeSubagentInput {
   subagentId: string;
   /** Why. */
   reason?: string;
-  /** Input to go on with. */
+  /** Next input. */
   input?: unknown;
   /** Makes a repeat safe. */
   idempotencyKey?: string;
@@ -857,7 +857,7 @@ export interface ResumeSubagentResult {
   [extra: string]: unknown;
 }
 
-/** End a child agent and release what it holds. */
+/** End a child agent and release its resources. */
 export interface CloseSubagentInput {
   /** The child. */
   subagentId: string;
@@ -883,17 +883,17 @@ export interface CloseSubagentResult {
  * At least one of: sessionId, threadId, turnId, taskId.
  */
 export interface ExportEvidenceInput {
-  /** Session that is meant. */
+  /** The session. */
   sessionId?: string;
-  /** Thread that is meant. */
+  /** The thread. */
   threadId?: string;
-  /** Turn that is meant. */
+  /** The turn. */
   turnId?: string;
-  /** Task that is meant. */
+  /** The task. */
   taskId?: string;
   /** Parts to add. */
   include?: unknown[];
-  /** Policy for what to mask. */
+  /** Redaction policy. */
   redactionPolicy?: string;
   /** Whether contents are copied into the pack. */
   copyOrReference?: "copy" | "reference";
@@ -909,7 +909,7 @@ export interface ExportEvidenceResult {
   evidenceId: string;
   /** Where the pack is stored. */
   packRef: string;
-  /** What is missing and why. */
+  /** Missing parts with the reason. */
   knownGaps: unknown[];
   /** Which signals were exported. */
   signalStatus: Record<string, unknown>;
@@ -921,17 +921,17 @@ export interface ExportEvidenceResult {
  * At least one of: sessionId, threadId, turnId, taskId.
  */
 export interface ExportReplayInput {
-  /** Session that is meant. */
+  /** The session. */
   sessionId?: string;
-  /** Thread that is meant. */
+  /** The thread. */
   threadId?: string;
-  /** Turn that is meant. */
+  /** The turn. */
   turnId?: string;
-  /** Task that is meant. */
+  /** The task. */
   taskId?: string;
-  /** What the replay has to show. */
+  /** Expected result of the replay. */
   assertions?: unknown[];
-  /** How to judge it. */
+  /** How to evaluate it. */
   graderInstructions?: string;
   /** Makes a repeat safe. */
   idempotencyKey?: string;
@@ -951,13 +951,13 @@ export interface ExportReplayResult {
  * At least one of: sessionId, threadId, turnId, taskId.
  */
 export interface ExportReviewInput {
-  /** Session that is meant. */
+  /** The session. */
   sessionId?: string;
-  /** Thread that is meant. */
+  /** The thread. */
   threadId?: string;
-  /** Turn that is meant. */
+  /** The turn. */
   turnId?: string;
-  /** Task that is meant. */
+  /** The task. */
   taskId?: string;
   /** Form of the review. */
   template?: string;
@@ -975,15 +975,15 @@ export interface ExportReviewResult {
 }
 
 /**
- * Ask what the policy says about an act.
+ * Evaluate the policy for an act without performing it.
  * At least one of: toolCallId, processId, actionId, act.
  */
 export interface EvaluatePermissionInput {
-  /** Tool call that is meant. */
+  /** The tool call. */
   toolCallId?: string;
-  /** Process that is meant. */
+  /** The process. */
   processId?: string;
-  /** Decision that is meant. */
+  /** The action. */
   actionId?: string;
   /** The act, described: toolName and its arguments. */
   act?: Record<string, unknown>;
@@ -991,7 +991,7 @@ export interface EvaluatePermissionInput {
   sessionId?: string;
   /** Turn that it would be done in; the session's newest when absent. */
   turnId?: string;
-  /** What the caller would decide. */
+  /** Decision that the caller proposes. */
   proposedDecision?: string;
   /** Facts that may help. */
   hints?: Record<string, unknown>;
@@ -1003,7 +1003,7 @@ export interface EvaluatePermissionInput {
 
 /** Answer of evaluate_permission. */
 export interface EvaluatePermissionResult {
-  /** What the policy says. */
+  /** Decision of the policy. */
   decision: "allow" | "deny" | "ask" | "sandboxed" | "unavailable";
   /** What decided. */
   decisionSource: string;
@@ -1023,7 +1023,7 @@ export interface ResolvePermissionInput {
   requestId?: string;
   /** The decision it waits for. */
   actionId?: string;
-  /** What is decided. */
+  /** The decision. */
   decision: string;
   /** Why. */
   reason?: string;
@@ -1033,7 +1033,7 @@ export interface ResolvePermissionInput {
   expiresAt?: string;
   /** Input to use instead. */
   updatedInput?: Record<string, unknown>;
-  /** SHA-256 in hex of actionId, a line feed and the whole question; needed to approve what isTruncated. */
+  /** SHA-256 in hex of actionId, a line feed and the whole question; required to approve a question with isTruncated. */
   promptDigest?: string;
   /** Makes a repeat safe. */
   idempotencyKey?: string;
@@ -1041,7 +1041,7 @@ export interface ResolvePermissionInput {
 
 /** Answer of resolve_permission. */
 export interface ResolvePermissionResult {
-  /** What stands; pending while more people have to approve. */
+  /** The decision; pending while more people must approve. */
   outcome: "allowed" | "denied" | "timed_out" | "cancelled" | "pending";
   /** Where it came from. */
   decisionSource: string;
@@ -1053,11 +1053,11 @@ export interface ResolvePermissionResult {
  * At least one of: sessionId, threadId, turnId.
  */
 export interface GetExecutionEnvironmentInput {
-  /** Session that is meant. */
+  /** The session. */
   sessionId?: string;
-  /** Thread that is meant. */
+  /** The thread. */
   threadId?: string;
-  /** Turn that is meant. */
+  /** The turn. */
   turnId?: string;
 }
 
@@ -1077,7 +1077,7 @@ export interface GetExecutionEnvironmentResult {
   activeProcesses: unknown[];
   /** The workspace. */
   workspaceId?: string;
-  /** Roots beside it that may be read. */
+  /** Further roots that may be read. */
   additionalRoots?: unknown[];
   /** Shell of commands; absent when there is none. */
   shell?: string;
@@ -1093,7 +1093,7 @@ export interface GetExecutionEnvironmentResult {
   networkProfile?: Record<string, unknown>;
   /** Limits of the newest process; empty when none ran. */
   resourceLimits?: Record<string, unknown>;
-  /** After a restart: what may be alive, what is safe, what is gone, what is open. */
+  /** Processes after a restart, in groups: maybe alive, output safe, beyond recovery, open actions. */
   recovery?: Record<string, unknown>;
   /** Sequence up to which it holds. */
   asOfSequence?: number;
@@ -1153,11 +1153,11 @@ export interface TerminateProcessResult {
  * At least one of: sessionId, threadId, subagentId.
  */
 export interface ListSubagentsInput {
-  /** Session that is meant. */
+  /** The session. */
   sessionId?: string;
-  /** Thread that is meant. */
+  /** The thread. */
   threadId?: string;
-  /** Child whose children are meant. */
+  /** Parent of the children. */
   subagentId?: string;
   /** How deep to look. */
   depth?: "children" | "descendants";
@@ -1215,15 +1215,15 @@ export interface CreateJobResult {
  * At least one of: sessionId, threadId, taskId.
  */
 export interface ListJobsInput {
-  /** Session that is meant. */
+  /** The session. */
   sessionId?: string;
-  /** Thread that is meant. */
+  /** The thread. */
   threadId?: string;
-  /** Task that is meant. */
+  /** The task. */
   taskId?: string;
   /** Only jobs of this status. */
   status?: string;
-  /** Where the previous page ended. */
+  /** nextCursor of the previous page. */
   cursor?: string;
   /** Most records to return. */
   limit?: number;
@@ -1233,7 +1233,7 @@ export interface ListJobsInput {
 export interface ListJobsResult {
   /** Summaries. */
   jobs: unknown[];
-  /** Where to go on; absent at the end. */
+  /** Cursor of the next page; absent at the end. */
   nextCursor?: string;
   [extra: string]: unknown;
 }
@@ -1258,7 +1258,7 @@ export interface GetJobResult {
   counts: Record<string, unknown>;
   /** Items of this window. */
   items: unknown[];
-  /** Where to go on; absent at the end. */
+  /** Cursor of the next page; absent at the end. */
   nextCursor?: string;
   [extra: string]: unknown;
 }
@@ -1287,7 +1287,7 @@ export interface CancelJobResult {
 }
 
 /**
- * Come back with a cursor or token and get what was missed.
+ * Resume a channel with a cursor or token and get the missed events.
  * At least one of: lastAckedSequence, cursor.
  */
 export interface ReconnectChannelInput {
@@ -1295,7 +1295,7 @@ export interface ReconnectChannelInput {
   channelId: string;
   /** Session that it follows; without it the one that the channel's id names, or all of the tenant. */
   sessionId?: string;
-  /** Last sequence that was acknowledged; over all sessions 0: what stands acknowledged. */
+  /** Last acknowledged sequence; for all sessions 0 is the recorded position. */
   lastAckedSequence?: number;
   /** Cursor of the last event that arrived. */
   cursor?: string;
@@ -1303,19 +1303,19 @@ export interface ReconnectChannelInput {
   resumeToken?: string;
   /** Sessions to follow. */
   sessions?: unknown[];
-  /** What the peer can do. */
+  /** Capabilities of the peer. */
   capabilities?: unknown[];
 }
 
 /** Answer of reconnect_channel. */
 export interface ReconnectChannelResult {
-  /** State to go on from. */
+  /** State to continue from. */
   snapshot: Record<string, unknown>;
   /** Sequence up to which it holds; over all sessions the furthest position in their feed. */
   asOfSequence: number;
-  /** Over all sessions: where their feed stood before the snapshot was taken. */
+  /** For all sessions: position of their stream before the snapshot was taken. */
   cursor?: string;
-  /** How much of what was missed follows. */
+  /** Replay of the missed events: complete, in part, or only the snapshot. */
   replayMode: "replay" | "partial" | "snapshot_only";
   /** What does not: from where to where, and why. */
   gap?: Record<string, unknown>;
@@ -1341,7 +1341,7 @@ export interface AckEventsInput {
 
 /** Answer of ack_events. */
 export interface AckEventsResult {
-  /** What stands acknowledged; over all sessions the furthest position in their feed. */
+  /** The acknowledged sequence; for all sessions the furthest position in their stream. */
   lastAckedSequence: number;
   /** The same as a cursor, over all sessions. */
   cursor?: string;
@@ -1372,7 +1372,7 @@ export interface StartBenchmarkTrialInput {
   sandbox?: Record<string, unknown>;
   /** Time limit. */
   timeoutSec?: number;
-  /** What it may spend. */
+  /** Its budget. */
   budget?: Record<string, unknown>;
   /** What alone differs from the baseline. */
   singleChangedVariable?: string;
@@ -1415,7 +1415,7 @@ export interface RecordBenchmarkRewardInput {
   verifierStatus: string;
   /** Where the details are stored. */
   rewardDetailsRef?: string;
-  /** Criteria that were judged. */
+  /** Criteria that were evaluated. */
   criteria?: unknown[];
   /** Category when it failed. */
   failureCategory?: string;
@@ -1440,7 +1440,7 @@ export interface ExportBenchmarkTrialInput {
   trialId: string;
   /** Where to write it. */
   outputDir?: string;
-  /** Policy for what to mask. */
+  /** Redaction policy. */
   redactionPolicy?: string;
   /** Makes a repeat safe. */
   idempotencyKey?: string;
@@ -1460,7 +1460,7 @@ export interface ExportBenchmarkTrialResult {
   reward: Record<string, unknown>;
   /** Counts and durations. */
   metrics: Record<string, unknown>;
-  /** What was masked. */
+  /** Redactions. */
   redactionManifest: Record<string, unknown>;
   [extra: string]: unknown;
 }
@@ -1471,11 +1471,11 @@ export interface CompareBenchmarkRunsInput {
   baselineTrialIds: unknown[];
   /** Trials of the candidate. */
   candidateTrialIds: unknown[];
-  /** What the caller decided; pending when nothing is decided. */
+  /** Decision of the caller; pending if there is none. */
   decision: string;
   /** Who decided. */
   decisionOwnerRef?: string;
-  /** What it cost. */
+  /** Its cost. */
   cost?: Record<string, unknown>;
   /** What stays uncertain. */
   remainingRisk?: string;
@@ -1500,7 +1500,7 @@ export interface ListSessionsInput {
   workspace?: string;
   /** Only sessions of this status. */
   status?: string;
-  /** Where the previous page ended. */
+  /** nextCursor of the previous page. */
   cursor?: string;
   /** Most records to return. */
   limit?: number;
@@ -1510,7 +1510,7 @@ export interface ListSessionsInput {
 export interface ListSessionsResult {
   /** Session shells. */
   sessions: unknown[];
-  /** Where to go on; absent at the end. */
+  /** Cursor of the next page; absent at the end. */
   nextCursor?: string;
   [extra: string]: unknown;
 }
@@ -1548,7 +1548,7 @@ export interface CreateSessionResult {
 export interface SubscribeEventsInput {
   /** The session; without it, and without an id of something in one, all of the tenant. */
   sessionId?: string;
-  /** Channel that follows; the stream begins after what it has acknowledged. */
+  /** Channel of the stream, which begins after its acknowledged position. */
   channelId?: string;
   /** Only what belongs to this thread. */
   threadId?: string;
@@ -1560,7 +1560,7 @@ export interface SubscribeEventsInput {
   fromSequence?: number;
   /** Whether types outside the standard's schema are sent; the profile has the same ones as strict. */
   view?: "strict" | "extended" | "profile";
-  /** Only these event types; a family such as tool.* stands for all of its types. */
+  /** Only these event types; a family such as tool.* selects all of its types. */
   types?: unknown[];
   /** False leaves out the high-volume frames; all sessions together have none. */
   deltas?: boolean;
@@ -1591,7 +1591,7 @@ export interface SteerTurnInput {
 
 /** Answer of steer_turn. */
 export interface SteerTurnResult {
-  /** True when the turn takes it. */
+  /** True if the turn accepts it. */
   accepted: boolean;
   /** Step that records it; the next model request carries it. */
   appliedAtStep?: string;
@@ -1612,14 +1612,14 @@ export interface CompactThreadInput {
 
 /** Answer of compact_thread. */
 export interface CompactThreadResult {
-  /** What is shortened, as it was decided: the turns, their size, the reason. */
+  /** The range to compact: the turns, their size, the reason. */
   boundaryRef: string;
   /** Turn of the runtime's own that does it. */
   turnId?: string;
   [extra: string]: unknown;
 }
 
-/** Take a thread back to an earlier point. */
+/** Roll a thread back to an earlier point. */
 export interface RollbackThreadInput {
   /** Session of the thread. */
   sessionId: string;
@@ -1637,12 +1637,12 @@ export interface RollbackThreadInput {
 export interface RollbackThreadResult {
   /** Turns that no longer count. */
   removedTurnIds: unknown[];
-  /** State that the thread goes on from; absent while nothing was said to a model. */
+  /** State that the thread continues from; absent before the first model call. */
   baselineRef?: string;
   [extra: string]: unknown;
 }
 
-/** Take an ended task out of the lists. */
+/** Remove an ended task from the lists. */
 export interface ArchiveTaskInput {
   /** The task. */
   taskId: string;
@@ -1659,11 +1659,11 @@ export interface ArchiveTaskResult {
   [extra: string]: unknown;
 }
 
-/** Enrol a peer. */
+/** Register a channel. */
 export interface ConnectChannelInput {
-  /** How the peer talks. */
+  /** Transport of the peer. */
   transport: Transport;
-  /** What the peer is. */
+  /** Role of the peer. */
   peerRole: PeerRole;
   /** What proves who it is; never stored. */
   credential: string;
@@ -1671,9 +1671,9 @@ export interface ConnectChannelInput {
   channelId?: string;
   /** Session to follow; without it the one that the channel's id names, or all of the tenant. */
   sessionId?: string;
-  /** What the peer can do: streaming, resume, permissions, files, artifacts, task_delegation, or words of its own. */
+  /** Capabilities of the peer: streaming, resume, permissions, files, artifacts, task_delegation, or custom ones. */
   capabilities?: unknown[];
-  /** Protocol it speaks. */
+  /** Its protocol. */
   nativeProtocol?: string;
   /** Its agent card. */
   agentCardRef?: string;
@@ -1683,13 +1683,13 @@ export interface ConnectChannelInput {
 export interface ConnectChannelResult {
   /** The channel. */
   channelId: string;
-  /** Token to come back with. */
+  /** Token for reconnect_channel. */
   resumeToken: string;
   [extra: string]: unknown;
 }
 
 /**
- * Tie a task of a remote peer to a local task or child agent.
+ * Link a task of a remote peer to a local task or child agent.
  * At least one of: taskId, subagentId.
  */
 export interface LinkPeerTaskInput {
@@ -1707,7 +1707,7 @@ export interface LinkPeerTaskInput {
   agentCardRef?: string;
   /** How its updates arrive. */
   deliveryMechanism?: DeliveryMechanism;
-  /** Status in the peer's words. */
+  /** Status as the peer names it. */
   nativeStatus?: string;
 }
 
@@ -1762,7 +1762,7 @@ export interface AssignJobItemInput {
   jobId: string;
   /** The item. */
   jobItemId: string;
-  /** Thread that takes it. */
+  /** Thread that runs it. */
   threadId: string;
   /** What executes it. */
   worker?: Record<string, unknown>;
@@ -1818,7 +1818,7 @@ export interface ReadOutputResult {
   mediaType?: string;
   /** How content is written here. */
   encoding?: "utf-8" | "base64";
-  /** The bytes asked for. */
+  /** The requested bytes. */
   content?: string;
   /** First byte of content. */
   offset?: number;
@@ -1834,7 +1834,7 @@ export interface ReadOutputResult {
 export interface SetPolicyInput {
   /** How far it reaches. */
   scope: "host" | "workspace" | "session";
-  /** Workspace or session that is meant. */
+  /** The workspace or session. */
   scopeId?: string;
   /** The whole policy. */
   policy?: Record<string, unknown>;
@@ -1853,7 +1853,7 @@ export interface SetPolicyResult {
   [extra: string]: unknown;
 }
 
-/** End a trial whose run does not end it by itself. */
+/** End a trial that its run did not end. */
 export interface FinishBenchmarkTrialInput {
   /** The trial. */
   trialId: string;
@@ -1869,12 +1869,12 @@ export interface FinishBenchmarkTrialInput {
 export interface FinishBenchmarkTrialResult {
   /** The trial. */
   trialId: string;
-  /** Status that stands. */
+  /** The recorded status. */
   status: string;
   [extra: string]: unknown;
 }
 
-/** Open a thread that goes on from an earlier point of another; both live on. */
+/** Create a thread that continues from an earlier point of another one; both can continue. */
 export interface ForkThreadInput {
   /** Session of the thread. */
   sessionId: string;
@@ -1908,7 +1908,7 @@ export interface ReportToolResultInput {
   toolCallId: string;
   /** Whether it succeeded; without it, ok. */
   status?: "ok" | "error";
-  /** What the model reads. */
+  /** Result for the model. */
   output?: string;
   /** The same as data. */
   structuredContent?: Record<string, unknown>;
@@ -1924,14 +1924,14 @@ export interface ReportToolResultInput {
 export interface ReportToolResultResult {
   /** The call. */
   toolCallId: string;
-  /** What stands. */
+  /** The recorded result. */
   status: "ok" | "error";
   /** Sequence of the fact that ended the call. */
   sequence: number;
   [extra: string]: unknown;
 }
 
-/** List questions to people over all sessions, oldest first; those that wait for an answer unless others are asked for. */
+/** List actions of all sessions, oldest first; pending ones unless another status is given. */
 export interface ListActionsInput {
   /** Which ones; without it, pending. */
   status?: "pending" | "resolved" | "all";
@@ -1939,7 +1939,7 @@ export interface ListActionsInput {
   sessionId?: string;
   /** Only actions of sessions of this account. */
   accountRef?: string;
-  /** Where the previous page ended. */
+  /** nextCursor of the previous page. */
   cursor?: string;
   /** Most records to return. */
   limit?: number;
@@ -1947,26 +1947,26 @@ export interface ListActionsInput {
 
 /** Answer of list_actions. */
 export interface ListActionsResult {
-  /** Records: actionId, sessionId, actionType, status, title, decisions, createdAt and what is known of the answer. */
+  /** Records: actionId, sessionId, actionType, status, title, decisions, createdAt and the answer, if there is one. */
   actions: unknown[];
-  /** Where to go on; absent at the end. */
+  /** Cursor of the next page; absent at the end. */
   nextCursor?: string;
   [extra: string]: unknown;
 }
 
-/** Say why something happened, from facts only: why it was allowed, asked, denied, routed, retried or stopped. */
+/** Explain from the facts why something was allowed, asked, denied, routed, retried or stopped. */
 export interface ExplainInput {
   /** A tool call, process, decision, turn, task, run, step, model request, thread or session. */
   id: string;
-  /** Session it belongs to, when the id does not say it. */
+  /** Session it belongs to, if the id does not contain it. */
   sessionId?: string;
 }
 
 /** Answer of explain. */
 export interface ExplainResult {
-  /** What was asked about. */
+  /** What is explained. */
   id: string;
-  /** What it is. */
+  /** Its kind. */
   kind: string;
   /** Its session. */
   sessionId: string;
@@ -1981,15 +1981,15 @@ export interface ExplainResult {
   [extra: string]: unknown;
 }
 
-/** Say something that is no turn: a notice of the protocol, a peer's status. */
+/** Post a message that is not a turn: a notice of the protocol, a status of the peer. */
 export interface PostChannelMessageInput {
   /** The channel. */
   channelId: string;
-  /** Session to tell it to; without it the one that the channel's id names, or the tenant's home. */
+  /** Session of the message; without it the one in the channel's id, or the tenant's home session. */
   sessionId?: string;
-  /** What it is. */
+  /** Its kind. */
   messageKind: "protocol_notice" | "status" | "other";
-  /** What it says. */
+  /** Text of the message. */
   text: string;
   /** Makes a repeat safe. */
   idempotencyKey?: string;
@@ -2006,7 +2006,7 @@ export interface PostChannelMessageResult {
 export interface CreateTokenInput {
   /** What people call it: the program or the person that uses it. */
   name: string;
-  /** What it may do: any of read, submit, decide, worker, admin; admin is all of them. */
+  /** Scopes: any of read, submit, decide, worker, admin; admin includes all. */
   scopes: unknown[];
   /** Tenant it belongs to; without it the caller's own. Another one is the operator's to name. */
   tenant?: string;
@@ -2022,7 +2022,7 @@ export interface CreateTokenInput {
 export interface CreateTokenResult {
   /** The token itself, art_<id>_<secret>, shown this once; absent in a repeat. */
   token?: string;
-  /** What is known of it. */
+  /** Its record. */
   record: TokenRecord;
   [extra: string]: unknown;
 }
@@ -2033,7 +2033,7 @@ export interface ListTokensInput {
   tenant?: string;
   /** Those that were revoked or have expired, too. */
   includeEnded?: boolean;
-  /** Where the previous page ended. */
+  /** nextCursor of the previous page. */
   cursor?: string;
   /** Most records to return. */
   limit?: number;
@@ -2041,18 +2041,18 @@ export interface ListTokensInput {
 
 /** Answer of list_tokens. */
 export interface ListTokensResult {
-  /** What is known of each. */
+  /** Their records. */
   tokens: TokenRecord[];
-  /** Where to go on; absent at the end. */
+  /** Cursor of the next page; absent at the end. */
   nextCursor?: string;
   [extra: string]: unknown;
 }
 
-/** Give a token a new secret; the one before goes on to work for a while, so that nobody is cut off. */
+/** Create a new secret for a token; the previous one stays valid for a grace time. */
 export interface RotateTokenInput {
   /** The token. */
   tokenId: string;
-  /** How long secrets from before go on to work; without it an hour, 0 ends them at once. */
+  /** How long previous secrets stay valid; the default is an hour, 0 ends them at once. */
   graceSeconds?: number;
 }
 
@@ -2060,12 +2060,12 @@ export interface RotateTokenInput {
 export interface RotateTokenResult {
   /** The token with its new secret, shown this once. */
   token: string;
-  /** What is known of it. */
+  /** Its record. */
   record: TokenRecord;
   [extra: string]: unknown;
 }
 
-/** End a token: within seconds no node takes it any more, and its streams end. */
+/** Revoke a token: within seconds every node refuses it, and its streams end. */
 export interface RevokeTokenInput {
   /** The token. */
   tokenId: string;
@@ -2075,12 +2075,12 @@ export interface RevokeTokenInput {
 export interface RevokeTokenResult {
   /** no_op when it was revoked before. */
   result: "revoked" | "no_op";
-  /** What is known of it. */
+  /** Its record. */
   record: TokenRecord;
   [extra: string]: unknown;
 }
 
-/** Say that somebody has seen a question, so that others know it is looked at. The first sight of each is recorded. */
+/** Record that a person has seen a question, so that others know. The first time of each person is recorded. */
 export interface SeeActionInput {
   /** The question. */
   actionId: string;
@@ -2099,7 +2099,7 @@ export interface SeeActionResult {
   [extra: string]: unknown;
 }
 
-/** Read the settings in force on this node and where each came from; secrets are masked. For the operator. */
+/** Read the settings in force on this node and the source of each; secrets are redacted. For the operator. */
 export interface GetSettingsInput {
 }
 
@@ -2107,12 +2107,12 @@ export interface GetSettingsInput {
 export interface GetSettingsResult {
   /** One row per setting. */
   settings: SettingRow[];
-  /** What is not safe about them or does not work, as sentences: secrets that others can read or that could not be renewed, a database that is not verified, variables that are ignored. */
+  /** Warnings about the settings, as sentences: secrets that others can read or that could not be renewed, a database that is not verified, variables that are ignored. */
   warnings: unknown[];
   [extra: string]: unknown;
 }
 
-/** Read the audit trail of the tenant: who did what and what was refused; that of all tenants for the operator. */
+/** Read the audit trail of the tenant: who did what, allowed or refused; the operator reads that of all tenants. */
 export interface ListAuditInput {
   /** Entries from this time on. */
   since?: string;
@@ -2130,9 +2130,9 @@ export interface ListAuditInput {
   tenant?: string;
   /** From the oldest on; without it from the newest back. */
   oldestFirst?: boolean;
-  /** ndjson, over HTTP alone: an entry a line instead of the result; the header X-Next-Cursor says where to go on. Accept: application/x-ndjson asks for the same. Such an export is an entry itself. */
+  /** ndjson, only over HTTP: one entry per line instead of the result; the header X-Next-Cursor has the cursor of the next page. Accept: application/x-ndjson does the same. The audit trail records such an export. */
   format?: "json" | "ndjson";
-  /** Where the previous page ended. */
+  /** nextCursor of the previous page. */
   cursor?: string;
   /** Most entries to return: 50 without it, at most 200, as ndjson 1,000 and at most 5,000. */
   limit?: number;
@@ -2142,7 +2142,7 @@ export interface ListAuditInput {
 export interface ListAuditResult {
   /** Each has entryId, at, tenant, actor, credential, command, outcome and hash; and, where known, address, uid, via, requestId, target (ids that were named), sessionId and sequence (the first fact that was written with it), keyDigest (SHA-256 of the idempotency key), code, reason and count (of refusals alike). */
   entries: unknown[];
-  /** Where to go on; absent at the end. A page may have fewer entries than asked for, also none, and still have one. */
+  /** Cursor of the next page; absent at the end. A page with a cursor may have fewer entries than limit, or none. */
   nextCursor?: string;
   [extra: string]: unknown;
 }
@@ -2237,7 +2237,7 @@ export interface CommandMethods {
    */
   submitTurn(input: SubmitTurnInput, options?: CallOptions): Promise<SubmitTurnResult>;
   /**
-   * Stop a running turn; what it produced so far stays.
+   * Stop a running turn; its output so far is kept.
    * On an ended or already interrupted turn it is a no_op without a new event.
    * Fails with: session_not_found, turn_not_found, ambiguous_scope.
    */
@@ -2267,7 +2267,7 @@ export interface CommandMethods {
    */
   startTask(input: StartTaskInput, options?: CallOptions): Promise<StartTaskResult>;
   /**
-   * Record where a task stands.
+   * Record the progress of a task.
    * The same key, or the same run and offset, adds no event.
    * Fails with: task_not_found, run_not_current, terminal_state, offset_conflict.
    */
@@ -2279,7 +2279,7 @@ export interface CommandMethods {
    */
   pauseTask(input: PauseTaskInput, options?: CallOptions): Promise<PauseTaskResult>;
   /**
-   * Let a paused task go on.
+   * Resume a paused task.
    * While the task runs it does nothing.
    * Fails with: task_not_found, not_paused, blocked.
    */
@@ -2309,7 +2309,7 @@ export interface CommandMethods {
    */
   failTask(input: FailTaskInput, options?: CallOptions): Promise<FailTaskResult>;
   /**
-   * List the tasks of a session, thread or parent task; internal ones only when asked for.
+   * List the tasks of a session, thread or parent task; internal ones only on request.
    * Fails with: session_not_found, invalid_scope, invalid_cursor.
    */
   listTasks(input: ListTasksInput, options?: CallOptions): Promise<ListTasksResult>;
@@ -2364,7 +2364,7 @@ export interface CommandMethods {
    */
   getToolInventory(input: GetToolInventoryInput, options?: CallOptions): Promise<GetToolInventoryResult>;
   /**
-   * Give work to a child agent in a thread of its own.
+   * Start a child agent in a new thread.
    * The same id or key returns the same child.
    * Fails with: parent_not_found, parent_cancelling, depth_limit, fanout_limit, budget_exceeded, isolation_unsupported.
    * Not built yet: answers `unavailable`.
@@ -2391,7 +2391,7 @@ export interface CommandMethods {
    */
   resumeSubagent(input: ResumeSubagentInput, options?: CallOptions): Promise<ResumeSubagentResult>;
   /**
-   * End a child agent and release what it holds.
+   * End a child agent and release its resources.
    * Closing a closed child does nothing.
    * Fails with: subagent_not_found.
    * Not built yet: answers `unavailable`.
@@ -2419,7 +2419,7 @@ export interface CommandMethods {
    */
   exportReview(input: ExportReviewInput, options?: CallOptions): Promise<ExportReviewResult>;
   /**
-   * Ask what the policy says about an act.
+   * Evaluate the policy for an act without performing it.
    * The same act and policy version give the same decision; a key keeps the event single.
    * Fails with: scope_not_found, policy_unavailable.
    */
@@ -2480,7 +2480,7 @@ export interface CommandMethods {
    */
   cancelJob(input: CancelJobInput, options?: CallOptions): Promise<CancelJobResult>;
   /**
-   * Come back with a cursor or token and get what was missed.
+   * Resume a channel with a cursor or token and get the missed events.
    * One token has one connection: the newer one replaces the older.
    * Fails with: session_not_found, channel_not_found, invalid_cursor, resume_token_invalid, resume_token_expired, cursor_too_old, not_authorized.
    */
@@ -2543,25 +2543,25 @@ export interface CommandMethods {
    */
   compactThread(input: CompactThreadInput, options?: CallOptions): Promise<CompactThreadResult>;
   /**
-   * Take a thread back to an earlier point.
+   * Roll a thread back to an earlier point.
    * The same target twice does nothing.
    * Fails with: target_not_found, active_turn, pending_action.
    */
   rollbackThread(input: RollbackThreadInput, options?: CallOptions): Promise<RollbackThreadResult>;
   /**
-   * Take an ended task out of the lists.
+   * Remove an ended task from the lists.
    * A repeat does nothing.
    * Fails with: task_not_found, not_terminal.
    */
   archiveTask(input: ArchiveTaskInput, options?: CallOptions): Promise<ArchiveTaskResult>;
   /**
-   * Enrol a peer.
+   * Register a channel.
    * The channel id stays the same over repeats.
    * Fails with: session_not_found, auth_failed, not_authorized, overloaded.
    */
   connectChannel(input: ConnectChannelInput, options?: CallOptions): Promise<ConnectChannelResult>;
   /**
-   * Tie a task of a remote peer to a local task or child agent.
+   * Link a task of a remote peer to a local task or child agent.
    * A peer task is linked once per channel.
    * Fails with: conflict.
    * Not built yet: answers `unavailable`.
@@ -2607,42 +2607,42 @@ export interface CommandMethods {
    */
   setPolicy(input: SetPolicyInput, options?: CallOptions): Promise<SetPolicyResult>;
   /**
-   * End a trial whose run does not end it by itself.
+   * End a trial that its run did not end.
    * A repeat returns the recorded end.
    * Fails with: trial_not_found, already_ended.
    * Not built yet: answers `unavailable`.
    */
   finishBenchmarkTrial(input: FinishBenchmarkTrialInput, options?: CallOptions): Promise<FinishBenchmarkTrialResult>;
   /**
-   * Open a thread that goes on from an earlier point of another; both live on.
+   * Create a thread that continues from an earlier point of another one; both can continue.
    * The same key returns the same thread; without a key each call opens one.
    * Fails with: session_not_found, thread_not_found, turn_not_found, active_turn.
    */
   forkThread(input: ForkThreadInput, options?: CallOptions): Promise<ForkThreadResult>;
   /**
    * Bring the result of a tool that the caller runs itself.
-   * The first report stands; the same report again returns it.
+   * The first report counts; a repeat of the same report returns it.
    * Fails with: tool_call_not_found, already_resolved.
    */
   reportToolResult(input: ReportToolResultInput, options?: CallOptions): Promise<ReportToolResultResult>;
   /**
-   * List questions to people over all sessions, oldest first; those that wait for an answer unless others are asked for.
+   * List actions of all sessions, oldest first; pending ones unless another status is given.
    * Fails with: session_not_found, invalid_cursor.
    */
   listActions(input?: ListActionsInput, options?: CallOptions): Promise<ListActionsResult>;
   /**
-   * Say why something happened, from facts only: why it was allowed, asked, denied, routed, retried or stopped.
+   * Explain from the facts why something was allowed, asked, denied, routed, retried or stopped.
    * Fails with: scope_not_found, session_not_found.
    */
   explain(input: ExplainInput, options?: CallOptions): Promise<ExplainResult>;
   /**
-   * Say something that is no turn: a notice of the protocol, a peer's status.
+   * Post a message that is not a turn: a notice of the protocol, a status of the peer.
    * Fails with: session_not_found, channel_not_found.
    */
   postChannelMessage(input: PostChannelMessageInput, options?: CallOptions): Promise<PostChannelMessageResult>;
   /**
    * Make an API token: a secret that programs show, with scopes, for one tenant. Its text is in this reply and nowhere else.
-   * The same key names the same token: the reply says what it is, without its secret. Where the secret got lost, rotate it.
+   * The same key returns the same token without its secret. If the secret is lost, rotate the token.
    * Fails with: invalid_input, not_authorized, id_conflict, quota_blocked, storage_unavailable.
    */
   createToken(input: CreateTokenInput, options?: CallOptions): Promise<CreateTokenResult>;
@@ -2652,30 +2652,30 @@ export interface CommandMethods {
    */
   listTokens(input?: ListTokensInput, options?: CallOptions): Promise<ListTokensResult>;
   /**
-   * Give a token a new secret; the one before goes on to work for a while, so that nobody is cut off.
+   * Create a new secret for a token; the previous one stays valid for a grace time.
    * Gives it yet another secret; up to four of them work at a time.
    * Fails with: token_not_found, expired, storage_unavailable.
    */
   rotateToken(input: RotateTokenInput, options?: CallOptions): Promise<RotateTokenResult>;
   /**
-   * End a token: within seconds no node takes it any more, and its streams end.
+   * Revoke a token: within seconds every node refuses it, and its streams end.
    * A token that is revoked already stays as it is.
    * Fails with: token_not_found, storage_unavailable.
    */
   revokeToken(input: RevokeTokenInput, options?: CallOptions): Promise<RevokeTokenResult>;
   /**
-   * Say that somebody has seen a question, so that others know it is looked at. The first sight of each is recorded.
+   * Record that a person has seen a question, so that others know. The first time of each person is recorded.
    * Only the first sight of an actor is recorded.
    * Fails with: action_not_found, already_resolved.
    */
   seeAction(input: SeeActionInput, options?: CallOptions): Promise<SeeActionResult>;
   /**
-   * Read the settings in force on this node and where each came from; secrets are masked. For the operator.
+   * Read the settings in force on this node and the source of each; secrets are redacted. For the operator.
    * Fails with: not_authorized, unavailable.
    */
   getSettings(input?: GetSettingsInput, options?: CallOptions): Promise<GetSettingsResult>;
   /**
-   * Read the audit trail of the tenant: who did what and what was refused; that of all tenants for the operator.
+   * Read the audit trail of the tenant: who did what, allowed or refused; the operator reads that of all tenants.
    * Fails with: invalid_input, invalid_cursor, storage_unavailable.
    */
   listAudit(input?: ListAuditInput, options?: CallOptions): Promise<ListAuditResult>;

@@ -2,7 +2,7 @@
 
 /** A part of an input. */
 export interface InputPart {
-  /** What it is. */
+  /** Its kind. */
   type: "text" | "image";
   /** The text. */
   text?: string;
@@ -15,13 +15,13 @@ export interface InputPart {
   [extra: string]: unknown;
 }
 
-/** What the session that is made is like. */
+/** The new session. */
 export interface CreatePolicy {
   /** Name to show; without it the beginning of the input. */
   title?: string;
   /** Workspace that it works in. */
   workspaceId?: string;
-  /** On whose account. */
+  /** The account. */
   accountRef?: string;
   /** new opens another thread in a session that exists. */
   thread?: string;
@@ -32,7 +32,7 @@ export interface CreatePolicy {
 export interface OfferedTool {
   /** Letters, digits, _ and -. */
   name: string;
-  /** What it does, for the model. */
+  /** Description for the model. */
   description?: string;
   /** JSON Schema of its arguments. */
   inputSchema: Record<string, unknown>;
@@ -40,14 +40,14 @@ export interface OfferedTool {
   isReadOnly?: boolean;
   /** Running it again with the same arguments changes nothing further. */
   isIdempotent?: boolean;
-  /** It may run beside others. */
+  /** It may run in parallel with others. */
   isConcurrencySafe?: boolean;
   /** Its effect cannot be undone. */
   isDestructive?: boolean;
   [extra: string]: unknown;
 }
 
-/** What a turn may use; it may only lower what the configuration says. */
+/** Budget of a turn; it may only lower the configured limits. */
 export interface TurnBudget {
   /** Tokens, sent and received. */
   tokens?: number;
@@ -63,15 +63,15 @@ export interface TurnBudget {
 export interface TurnOptions {
   /** A model of the configuration. */
   model?: string;
-  /** How tool calls are judged that no rule names. */
+  /** Permission mode: decides about tool calls that no rule matches. */
   mode?: "default" | "untrusted" | "on_request" | "on_failure" | "never" | "plan" | "bypass" | "auto";
-  /** Boundary of commands and file tools. */
+  /** Sandbox profile of commands and file tools. */
   sandbox?: "read_only" | "workspace_write" | "no_network" | "allowlisted_network" | "danger_full_access";
   /** Tools that are wanted, and tools of the client; an empty list is none. */
   tools?: (string | OfferedTool)[];
   /** JSON Schema that the answer has to fit. */
   outputSchema?: Record<string, unknown>;
-  /** What it may use. */
+  /** Its budget. */
   budget?: TurnBudget;
   /** Whether another model may step in. */
   fallback?: "allow" | "deny" | "ask" | "local_only" | "host_only";
@@ -79,17 +79,17 @@ export interface TurnOptions {
   budgetClass?: "low" | "medium" | "high" | "fixed" | "unknown";
   /** How soon an answer is wanted. */
   latency?: "interactive" | "background" | "batch";
-  /** As the model's provider takes it. */
+  /** As the model's provider accepts it. */
   temperature?: number;
-  /** As the model's provider takes it. */
+  /** As the model's provider accepts it. */
   topP?: number;
   /** Most tokens of one answer of the model. */
   maxOutputTokens?: number;
   /** Text, or texts, at which the model stops. */
   stop?: unknown;
-  /** As the model's provider takes it. */
+  /** As the model's provider accepts it. */
   seed?: number;
-  /** As the model's provider takes it. */
+  /** As the model's provider accepts it. */
   reasoningEffort?: string;
 }
 
@@ -102,7 +102,7 @@ export interface RollbackTarget {
   [extra: string]: unknown;
 }
 
-/** What is known of an API token. */
+/** Record of an API token. */
 export interface TokenRecord {
   /** The token. */
   tokenId: string;
@@ -112,7 +112,7 @@ export interface TokenRecord {
   name: string;
   /** Person who uses it; absent for a token from before owners were kept. */
   owner?: string;
-  /** What it may do. */
+  /** Its scopes. */
   scopes: unknown[];
   /** When it was made. */
   createdAt: string;
@@ -142,18 +142,18 @@ export interface SettingRow {
 
 /** Why something became as it is. */
 export interface Reason {
-  /** Place of the fact that says it. */
+  /** Sequence of the fact. */
   sequence: number;
   /** When. */
   time: string;
   /** Type of the fact. */
   type: string;
-  /** The reason in words. */
+  /** Text of the reason. */
   text: string;
   [extra: string]: unknown;
 }
 
-/** Somebody who has seen a question. */
+/** A person who has seen a question. */
 export interface Sight {
   /** Who. */
   actor: unknown;
@@ -166,7 +166,7 @@ export interface Sight {
 export interface VerifiedSession {
   /** The session. */
   sessionId: string;
-  /** Whether what is stored agrees with the log. */
+  /** Whether the stored data matches the log. */
   status: "ok" | "differs" | "repaired" | "corrupt" | "failed";
   /** Facts that were replayed. */
   facts: number;
@@ -191,19 +191,19 @@ export type ItemKind = "agent_message" | "reasoning" | "tool_call" | "command" |
 /** The normalized status of a task. */
 export type TaskStatus = "draft" | "accepted" | "queued" | "preparing" | "running" | "waiting_input" | "waiting_permission" | "waiting_resource" | "blocked" | "paused" | "retrying" | "cancelling" | "cancelled" | "timed_out" | "failed" | "lost" | "completed" | "archived" | "stale" | "unknown";
 
-/** Who is meant to see a task. */
+/** Intended audience of a task. */
 export type TaskVisibility = "foreground" | "background" | "internal" | "hidden";
 
 /** Whether an input runs at once or waits. */
 export type Admission = "accepted" | "queued";
 
-/** What an edge of the task graph says. */
+/** Kind of an edge of the task graph. */
 export type TaskEdge = "parent" | "child" | "blocks" | "blocked_by" | "source_task" | "source_attempt" | "spawned_subagent" | "assigned_thread" | "produced_artifact" | "consumed_artifact" | "evidence";
 
-/** How a peer talks to the runtime. */
+/** Transport of a channel. */
 export type Transport = "websocket" | "sse" | "json_rpc" | "grpc" | "http_json" | "stdio" | "in_process" | "custom";
 
-/** What a peer is. */
+/** Role of a channel's peer. */
 export type PeerRole = "client" | "host" | "worker" | "remote_runtime" | "peer_agent" | "tool_server";
 
 /** How updates of a remote task arrive. */

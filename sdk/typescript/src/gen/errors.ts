@@ -6,43 +6,43 @@ export type ErrorCode =
   | "invalid_input"
   /** The body is not valid JSON; send one UTF-8 JSON object without duplicate keys. */
   | "invalid_json"
-  /** Nothing answers under this path or name; look it up in the command list. */
+  /** There is no such path or command; see the list of commands. */
   | "not_found"
-  /** The path exists, but not for this method; use one of those in the Allow header. */
+  /** The path does not support this method; use one of the Allow header. */
   | "method_not_allowed"
   /** The body is larger than the server accepts; send less, or store the content first and pass a ref. */
   | "payload_too_large"
   /** The request line and headers are larger than the server accepts; shorten them. */
   | "header_too_large"
-  /** The body is of a type the server does not read; send application/json. */
+  /** The server does not accept this content type; send application/json. */
   | "unsupported_media_type"
-  /** The cursor was not made by this server or belongs to another list; start again without it. */
+  /** The cursor is not valid here or belongs to another list; start again without it. */
   | "invalid_cursor"
   /** The scope ids do not fit together; name one session, thread, turn or task. */
   | "invalid_scope"
-  /** Several things match; name the thread or turn, or say all. */
+  /** The scope matches several threads or turns; name one, or set all. */
   | "ambiguous_scope"
   /** The id or key was used before with another body; choose a new one or repeat the first body. */
   | "id_conflict"
-  /** Another fact stands against it; read the current state and decide again. */
+  /** The request conflicts with the current state; read it and decide again. */
   | "conflict"
-  /** The request did not arrive or finish in time; send it again. */
+  /** The request did not arrive or finish in time; repeat it. */
   | "timeout"
-  /** The server has too much to do; wait for the time in Retry-After and repeat. */
+  /** The server is overloaded; wait for the time in Retry-After and repeat. */
   | "overloaded"
-  /** The store does not answer now, so this call recorded nothing; repeat it later, with the same id or key. */
+  /** The store is not available; this call recorded nothing. Repeat it later with the same id or key. */
   | "storage_unavailable"
-  /** This server cannot do that: it is not built, not configured or no longer recoverable. */
+  /** This server cannot do that: it is not implemented, not configured or no longer recoverable; the message says which. */
   | "unavailable"
-  /** The server met a fault of its own; nothing of this call was recorded, and the log has the details. */
+  /** The server has a bug; this call recorded nothing. See the log of the server and report it. */
   | "internal"
   /** The caller may not do this; use a token with the scope that the message names. */
   | "not_authorized"
   /** The credential was not accepted; get a new one and connect again. */
   | "auth_failed"
-  /** A policy forbids it; ask its owner or change the request. */
+  /** A policy forbids it; change the request, or ask the operator to change the policy. */
   | "policy_denied"
-  /** The policy that has to decide cannot be read now; repeat later. */
+  /** The policy cannot be read now; repeat later. */
   | "policy_unavailable"
   /** The policy does not parse or contradicts itself; correct the rule that the message names. */
   | "invalid_policy"
@@ -56,9 +56,9 @@ export type ErrorCode =
   | "task_not_found"
   /** The parent does not exist; name an existing one. */
   | "parent_not_found"
-  /** Nothing exists under these scope ids; check them. */
+  /** Nothing has these scope ids; check them. */
   | "scope_not_found"
-  /** No pending or past decision has this id; read the pending requests. */
+  /** No action has this id; read the pending requests. */
   | "action_not_found"
   /** No permission request has this id; read the pending requests. */
   | "request_not_found"
@@ -74,17 +74,17 @@ export type ErrorCode =
   | "channel_not_found"
   /** No trial has this id; start it first. */
   | "trial_not_found"
-  /** Nothing is stored under this ref. */
+  /** No stored content has this ref; use one from a fact or answer of the session. */
   | "ref_not_found"
   /** The target of the rollback is not in this thread; choose a turn of its history. */
   | "target_not_found"
-  /** The tasks are not linked this way, so there is nothing to remove. */
+  /** There is no such edge between the tasks; read the task for its edges. */
   | "edge_not_found"
-  /** The thread is working; wait for its turn to end or interrupt it. */
+  /** The thread has a running turn; wait for its end or interrupt it. */
   | "thread_busy"
-  /** The thread is working and the busy policy says reject; queue the turn or try again after it ended. */
+  /** The thread has a running turn and the busy policy is reject; queue the turn, or repeat after the turn has ended. */
   | "thread_busy_rejected"
-  /** The child agent is working; wait for it or queue the input. */
+  /** The child agent has a running turn; wait for it or queue the input. */
   | "busy_rejected"
   /** A turn is running; interrupt it or wait for its end. */
   | "active_turn"
@@ -92,19 +92,19 @@ export type ErrorCode =
   | "pending_action"
   /** The thread waits for a decision; answer the actions that the error names. */
   | "blocked_on_action"
-  /** Something named in the error has to be cleared first. */
+  /** The error names what blocks it; resolve that first. */
   | "blocked"
   /** It is running already; follow its events. */
   | "already_running"
   /** It has started; interrupt or cancel it instead. */
   | "already_started"
-  /** Another answer came first; the error carries it. */
+  /** It was answered before; the error contains that answer. */
   | "already_resolved"
-  /** It has ended; read how. */
+  /** It has ended; read its result. */
   | "already_terminal"
   /** The process has exited; read its result. */
   | "already_exited"
-  /** The trial has ended; read how. */
+  /** The trial has ended; read its result. */
   | "already_ended"
   /** It has ended and cannot be started; use retry_task for another attempt. */
   | "terminal_state"
@@ -114,37 +114,37 @@ export type ErrorCode =
   | "cancelling"
   /** It was cancelled; create a new one. */
   | "cancelled"
-  /** The parent is being cancelled and takes no more work. */
+  /** The parent is being cancelled and accepts no more work; create it elsewhere. */
   | "parent_cancelling"
-  /** The parent is being cancelled and takes no new edges. */
+  /** The parent is being cancelled and accepts no new edges. */
   | "cancelling_parent"
-  /** The task is archived and does not change any more. */
+  /** The task is archived and cannot change; create a new one. */
   | "task_archived"
-  /** The task has ended or is being cancelled, so it cannot pause. */
+  /** The task has ended or is being cancelled, so it cannot be paused. */
   | "not_pausable"
-  /** The task is not paused. */
+  /** The task is not paused; read its status. */
   | "not_paused"
-  /** The failure is of a kind that another attempt does not mend. */
+  /** The task failed with an error that a retry cannot fix; create a new task. */
   | "not_retryable"
   /** The retry policy allows no further attempt; raise it or create a new task. */
   | "retry_exhausted"
-  /** A task that this one depends on is still open. */
+  /** A task that this one depends on is still open; wait for it or complete it. */
   | "dependency_unmet"
-  /** The tasks are linked this way already. */
+  /** This edge exists already. */
   | "duplicate_edge"
   /** The edge would close a cycle; remove another one first. */
   | "cycle"
   /** The run is not the current one of the task; read the task. */
   | "run_not_current"
-  /** Output at this offset is recorded with other content. */
+  /** Other content is recorded at this offset; read the task for the next offset. */
   | "offset_conflict"
-  /** The task changed meanwhile; read it and apply your change again. */
+  /** The task has changed since; read it and apply your change again. */
   | "version_conflict"
-  /** The turn is not running, so it cannot be steered. */
+  /** The turn is not running and cannot be steered; submit a new turn. */
   | "turn_not_active"
-  /** Another turn is running than the one you expected; read the thread. */
+  /** A different turn is running; read the thread. */
   | "turn_mismatch"
-  /** The history is already as short as compaction makes it. */
+  /** The history cannot be compacted further. */
   | "nothing_to_compact"
   /** The child agent is closed; spawn a new one. */
   | "subagent_closed"
@@ -152,17 +152,17 @@ export type ErrorCode =
   | "job_cancelled"
   /** The item did not fail, so there is nothing to retry. */
   | "item_not_failed"
-  /** The item is not waiting to be assigned. */
+  /** The item is not pending; read the job. */
   | "item_not_pending"
-  /** The item is not running, so it takes no report. */
+  /** The item is not running and accepts no report; read the job. */
   | "item_not_running"
-  /** The process no longer reads its standard input. */
+  /** The process has closed its standard input; start a new one to send more. */
   | "stdin_closed"
   /** The process has exited; start a new one. */
   | "exited"
-  /** Its time has run out; ask for a new one. */
+  /** It has expired; request a new one. */
   | "expired"
-  /** The content was removed on purpose; only its description is left. */
+  /** The content was redacted; only its description is stored. */
   | "redacted"
   /** A trial with this id exists with other settings; choose a new id. */
   | "trial_exists"
@@ -170,15 +170,15 @@ export type ErrorCode =
   | "configuration_conflict"
   /** Another reward is recorded for this trial; it does not change. */
   | "reward_conflict"
-  /** The sequence was not delivered yet; acknowledge what you received. */
+  /** The sequence has not been delivered yet; acknowledge only received events. */
   | "sequence_ahead"
-  /** The decision is none of those offered; choose one of the list in the error. */
+  /** The decision is not one of those offered; choose one from the error. */
   | "invalid_decision"
-  /** The content does not fit the schema that was asked for. */
+  /** The content does not match the requested schema; correct what the message names. */
   | "schema_mismatch"
-  /** The task has no such field, or it may not change. */
+  /** The task has no such field, or the field cannot change; see the reference for those that can. */
   | "invalid_field"
-  /** The dataset does not exist in this version. */
+  /** There is no such dataset in this version; check its id and version. */
   | "invalid_dataset"
   /** The two sets of trials come from different datasets and cannot be compared. */
   | "dataset_mismatch"
@@ -186,31 +186,31 @@ export type ErrorCode =
   | "verifier_mismatch"
   /** A trial has no reward yet; record it first. */
   | "reward_missing"
-  /** The trial cannot be tied to a run; its ids are not in the log. */
+  /** The ids of the trial are not in the log, so it cannot be matched to a run. */
   | "correlation_missing"
-  /** Criteria of the task do not hold; the error names them. */
+  /** Acceptance criteria of the task are not met; the error names them. */
   | "acceptance_unmet"
-  /** Actions, children or deliveries of the task are open; close those in the error first. */
+  /** Actions, children or deliveries of the task are open; close those that the error names first. */
   | "unreconciled"
   /** A quota is used up; wait for its reset or raise it. */
   | "quota_blocked"
-  /** The budget does not cover it; raise it or ask for less. */
+  /** The budget is not sufficient; raise it or request less. */
   | "budget_exceeded"
-  /** Child agents may not nest deeper. */
+  /** The nesting limit of child agents is reached; give the work to an existing one. */
   | "depth_limit"
-  /** No more child agents may run at once; wait for one to end. */
+  /** The limit of concurrent child agents is reached; wait for one to end. */
   | "fanout_limit"
-  /** The process does not read fast enough; write the rest later. */
+  /** The process does not read fast enough; send the rest later. */
   | "backpressure"
-  /** No worker is free or reachable; repeat later. */
+  /** No worker is available; repeat later. */
   | "worker_unavailable"
-  /** The sandbox asked for cannot be proven here, so nothing runs without it. */
+  /** The requested sandbox profile does not work on this host, so nothing runs; agentctl sandbox check shows the reason. */
   | "sandbox_unavailable"
-  /** This isolation is not offered here; ask for another. */
+  /** This isolation is not supported here; request another. */
   | "isolation_unsupported"
   /** The tool inventory cannot be read now; repeat later. */
   | "catalog_unavailable"
-  /** The window asked for is no longer stored. */
+  /** The requested window is no longer stored. */
   | "history_unavailable"
   /** An input that the replay needs is no longer stored. */
   | "input_unavailable"
@@ -220,37 +220,37 @@ export type ErrorCode =
   | "export_failed"
   /** The trajectory could not be written; repeat the export. */
   | "trajectory_failed"
-  /** The resume token is not one of ours; read the state and go on from there. */
+  /** The resume token is not valid; read the state and continue from there. */
   | "resume_token_invalid"
-  /** The resume token is too old; read the state and go on from there. */
+  /** The resume token has expired; read the state and continue from there. */
   | "resume_token_expired"
-  /** Events before this point are no longer kept; read the snapshot and follow from its sequence. */
+  /** Events before this point are no longer stored; read the snapshot and subscribe from its sequence. */
   | "cursor_too_old"
-  /** The state cannot be regained; start a new thread. */
+  /** The state cannot be recovered; start a new thread. */
   | "unrecoverable"
-  /** Another node owns this session now; ask any node again. */
+  /** Another node owns this session now; repeat, on any node. */
   | "not_owner"
-  /** The node that owns this session cannot be reached and has not been replaced yet; repeat the call with the same key in a moment, here or at another node. */
+  /** The node that owns this session cannot be reached, and no other node has taken over yet; repeat with the same key in a few seconds, on any node. */
   | "owner_unreachable"
-  /** No tool call has this id, or it is not the caller's to end; read the thread. */
+  /** No tool call has this id, or the caller does not run it; read the thread. */
   | "tool_call_not_found"
   /** The message is not a JSON-RPC 2.0 request; send {jsonrpc: "2.0", id, method, params}. */
   | "invalid_request"
-  /** More is sent or open than this token or tenant may have; wait for retryAfterMs and repeat. */
+  /** The token or tenant has reached a limit; wait for retryAfterMs and repeat. */
   | "rate_limited"
   /** No token has this id; list the tokens. */
   | "token_not_found"
-  /** The client has not shown that it read the whole question; read it (promptRef) and send its promptDigest. */
+  /** The question is too long to be approved unread; read all of it (promptRef) and send its promptDigest. */
   | "not_shown"
-  /** Checking the content against its schema takes too long; send less, or simplify the schema. */
+  /** Validating the content takes too long; send less, or simplify the schema. */
   | "schema_limit"
-  /** What is stored of this session is damaged or missing, and a repeat gets the same answer; run the agentctl verify that the message names. */
+  /** Stored data of this session is damaged or missing; a repeat gets the same answer. Run the agentctl verify that the message names. */
   | "storage_corrupt"
-  /** The store failed while it wrote, so whether this was recorded is not known; repeat with the same id or key, which records it at most once. */
+  /** The store failed during the write, and it is not known whether this was recorded; repeat with the same id or key, which records it at most once. */
   | "outcome_unknown"
-  /** Another person has to approve this: nobody who gave the work, and somebody who is known by name. */
+  /** A different person must approve this: an identified person who did not give the work. */
   | "other_person_needed"
-  /** This person approved already; the others that are missing have to answer. */
+  /** This person has approved already; other people must approve. */
   | "already_approved";
 
 /** Whether the same call may succeed later, and the status that HTTP gives it, by code. */

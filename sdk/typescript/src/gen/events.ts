@@ -17,7 +17,7 @@ export interface SessionCreatedPayload {
   createdAt: string;
   /** Tenant the session belongs to, for good; without it local, that of an installation without tenants. */
   tenant?: string;
-  /** What asked for it: a client name, a channel, a scheduler. */
+  /** Source of the request: a client name, a channel, a scheduler. */
   source?: string;
   /** Free members of the creator, kept as given. */
   metadata?: Record<string, unknown>;
@@ -56,7 +56,7 @@ export interface ThreadUpdatedPayload {
   reason: string;
   /** Turn that is running now; absent when none is. */
   activeTurnId?: string;
-  /** The exact word behind the coarse status, such as streaming or waiting_input. */
+  /** The exact status, such as streaming or waiting_input. */
   statusDetail?: string;
   /** True when the thread works with parts of its state missing. */
   degraded?: boolean;
@@ -89,18 +89,18 @@ export interface TurnSubmittedPayload {
   inputBytes?: number;
   /** Kinds of its parts that are not text. */
   inputKinds?: unknown[];
-  /** What the caller wants to find with the turn again. */
+  /** Metadata of the caller. */
   metadata?: Record<string, unknown>;
   /** Task that this turn works on. */
   taskId?: string;
-  /** Who gave the work, as the server knows them. */
+  /** People who gave the work, as authenticated. */
   submittedBy?: unknown[];
   [extra: string]: unknown;
 }
 
 /** The execution loop took the turn up. */
 export interface TurnStartedPayload {
-  /** When it was taken up. */
+  /** When it started. */
   startedAt: string;
   /** The input exactly as the loop received it. */
   inputSnapshotRef: string | null;
@@ -146,7 +146,7 @@ export interface TurnFailedPayload {
   error: Record<string, unknown>;
   /** Who interrupted it. */
   interruptedBy?: string;
-  /** Refs of what was produced before the end. */
+  /** Refs of partial output. */
   partialOutputRefs?: unknown[];
   /** The partial answer, when there is one. */
   outputRef?: string;
@@ -157,7 +157,7 @@ export interface TurnFailedPayload {
 
 /** An item of the turn opened. */
 export interface ItemStartedPayload {
-  /** What the item is. */
+  /** Kind of the item. */
   itemKind: ItemKind;
   /** Name to show for it. */
   title?: string;
@@ -166,7 +166,7 @@ export interface ItemStartedPayload {
 
 /** An open item changed. */
 export interface ItemUpdatedPayload {
-  /** What the item is. */
+  /** Kind of the item. */
   itemKind: ItemKind;
   /** Only the members that changed. */
   changed: Record<string, unknown>;
@@ -175,7 +175,7 @@ export interface ItemUpdatedPayload {
 
 /** An item closed. */
 export interface ItemCompletedPayload {
-  /** What the item is. */
+  /** Kind of the item. */
   itemKind: ItemKind;
   /** How it closed. */
   status: string;
@@ -186,7 +186,7 @@ export interface ItemCompletedPayload {
 
 /** A task has an identity and a first objective. */
 export interface TaskCreatedPayload {
-  /** What is to be achieved. */
+  /** The objective. */
   objective: string;
   /** Name to show. */
   title?: string;
@@ -194,9 +194,9 @@ export interface TaskCreatedPayload {
   taskKind?: string;
   /** Wider family of the kind. */
   taskFamily?: string;
-  /** Who is meant to see it; internal tasks are hidden from plain lists. */
+  /** Intended audience; internal tasks are hidden from plain lists. */
   visibility?: TaskVisibility;
-  /** What the task may touch. */
+  /** Scope of the task. */
   scope: Record<string, unknown>;
   /** Limits on time, cost and means. */
   constraints: Record<string, unknown>;
@@ -204,19 +204,19 @@ export interface TaskCreatedPayload {
   taskProfile: Record<string, unknown>;
   /** Criteria that must hold at the end. */
   acceptance?: unknown[];
-  /** Who asked for it. */
+  /** Who requested it. */
   requestedBy?: Record<string, unknown>;
   /** Who answers for it. */
   owner?: Record<string, unknown>;
   /** Who works on it. */
   assignee?: Record<string, unknown>;
-  /** low, normal, high or urgent; other words are kept as given. */
+  /** low, normal, high or urgent; other values are kept as given. */
   priority?: string;
   /** Key under which the caller may repeat the command. */
   idempotencyKey?: string;
   /** Whatever the caller wants kept with it. */
   metadata?: Record<string, unknown>;
-  /** Who gave the work, as the server knows them. */
+  /** People who gave the work, as authenticated. */
   submittedBy?: unknown[];
   [extra: string]: unknown;
 }
@@ -232,11 +232,11 @@ export interface TaskAcceptedPayload {
 
 /** The task waits for its turn. */
 export interface TaskQueuedPayload {
-  /** What it waits behind. */
+  /** Reason of the wait. */
   queueReason: "scheduler" | "queue" | "dependency" | "worker_capacity";
   /** Place in the queue, 1 being next. */
   position?: number;
-  /** What start_task asked for, until it can begin. */
+  /** Request of start_task, until the run can begin. */
   start?: Record<string, unknown>;
   /** Who has given the work by now, as the server knows them. */
   submittedBy?: unknown[];
@@ -271,13 +271,13 @@ export interface TaskUpdatedPayload {
 
 /** Phase, counters, summary, delivery or outputs of the task moved. */
 export interface TaskProgressPayload {
-  /** What the task is busy with. */
+  /** Phase of the work. */
   phase: "planning" | "working" | "verifying" | "delivering" | "waiting" | "custom";
   /** Share done, 0 to 100, when it is known. */
   percent?: number;
   /** Step in progress. */
   currentStep?: string;
-  /** Where things stand. */
+  /** Summary of the progress. */
   summary?: string;
   /** Counts by name. */
   counters: Record<string, unknown>;
@@ -285,9 +285,9 @@ export interface TaskProgressPayload {
   outputRefs: unknown[];
   /** Byte position reached in the running output. */
   outputOffset?: number;
-  /** What has been handed over. */
+  /** State of the delivery. */
   deliveryState?: Record<string, unknown>;
-  /** Where checking stands. */
+  /** State of the validation. */
   validationState?: string;
   /** Which criteria hold so far. */
   acceptanceCoverage?: Record<string, unknown>;
@@ -296,7 +296,7 @@ export interface TaskProgressPayload {
 
 /** The task waits for input, permission, a resource, a dependency or a worker. */
 export interface TaskWaitingPayload {
-  /** What it waits for. */
+  /** Kind of the blocker. */
   waitFor: "input" | "permission" | "resource" | "dependency" | "worker";
   /** Status meanwhile. */
   status: "waiting_input" | "waiting_permission" | "waiting_resource";
@@ -307,7 +307,7 @@ export interface TaskWaitingPayload {
   [extra: string]: unknown;
 }
 
-/** The task cannot go on until a named blocker is cleared. */
+/** The task cannot continue until a named blocker is cleared. */
 export interface TaskBlockedPayload {
   /** Each with kind, id and, when one helps, requiredActionId. */
   blockers: unknown[];
@@ -320,14 +320,14 @@ export interface TaskBlockedPayload {
 export interface TaskPausedPayload {
   /** Why. */
   reason: string;
-  /** Who asked for it. */
+  /** Who requested it. */
   requestedBy?: Record<string, unknown>;
   /** State to resume from. */
   checkpointRef?: string;
   [extra: string]: unknown;
 }
 
-/** A paused task goes on. */
+/** A paused task continues. */
 export interface TaskResumedPayload {
   /** Why. */
   reason: string;
@@ -372,7 +372,7 @@ export interface TaskCancelledPayload {
   cancelledBy: "user" | "policy" | "runtime";
   /** Why. */
   reason: string;
-  /** What was stopped and released. */
+  /** Stopped and released resources. */
   cleanup?: Record<string, unknown>;
   [extra: string]: unknown;
 }
@@ -383,7 +383,7 @@ export interface TaskTimedOutPayload {
   limitKind: "time" | "inactivity";
   /** The budget. */
   limitMs: number;
-  /** What was used of it. */
+  /** Time that was used. */
   elapsedMs?: number;
   [extra: string]: unknown;
 }
@@ -422,11 +422,11 @@ export interface TaskCompletedPayload {
   artifacts: unknown[];
   /** Refs of the evidence. */
   evidenceRefs: unknown[];
-  /** What was handed over to whom. */
+  /** State of the delivery. */
   deliveryState: Record<string, unknown>;
   /** True when nothing of the task is open. */
   reconciled: boolean;
-  /** What was achieved. */
+  /** Summary of the result. */
   completionSummary?: string;
   [extra: string]: unknown;
 }
@@ -468,7 +468,7 @@ export interface TaskAttemptStartedPayload {
   attemptCount: number;
   /** What executes it. */
   worker: Record<string, unknown>;
-  /** Refs of what it works from. */
+  /** Refs of its inputs. */
   inputRefs: unknown[];
   /** Why it begins. */
   trigger: "start" | "retry" | "resume_after_crash" | "alternate_worker" | "rerun" | "reroute";
@@ -491,7 +491,7 @@ export interface TaskAttemptCompletedPayload {
   endedAt: string;
   /** Refs of states it saved. */
   checkpointRefs?: unknown[];
-  /** What it achieved. */
+  /** Its result. */
   completionSummary?: string;
   [extra: string]: unknown;
 }
@@ -513,9 +513,9 @@ export interface TaskAttemptFailedPayload {
   [extra: string]: unknown;
 }
 
-/** The line that tells a person what is going on changed. */
+/** The status line for people changed. */
 export interface RunStatusPayload {
-  /** Phase word, such as preparing, streaming or interrupting. */
+  /** Phase, such as preparing, streaming or interrupting. */
   phase: string;
   /** The line. */
   title: string;
@@ -538,16 +538,16 @@ export interface ModelRequestedPayload {
   attempt: number;
   /** Where the exact request is stored; null when it can be rebuilt from the log. */
   requestRef: string | null;
-  /** Whether the answer is asked for as a stream. */
+  /** Whether a streamed answer is requested. */
   streaming?: boolean;
-  /** What the call is for: turn or compaction. */
+  /** Purpose of the call: turn or compaction. */
   purpose?: string;
   [extra: string]: unknown;
 }
 
 /** A piece of the answer arrived. */
 export interface ModelDeltaPayload {
-  /** What the piece is a piece of. */
+  /** Kind of the output. */
   kind: "text" | "structured" | "content";
   /** The new bytes. */
   delta: string;
@@ -584,9 +584,9 @@ export interface ModelCompletedPayload {
   outputBytes?: number;
   /** Where the reasoning is stored. */
   reasoningRef?: string;
-  /** Tool calls that the model asked for. */
+  /** Tool calls that the model requested. */
   toolCalls?: unknown[];
-  /** What the provider wants back with this answer, unread (signed reasoning). */
+  /** Opaque data that the provider expects back with this answer (signed reasoning). */
   echoRef?: string;
   /** Finer durations, by name in milliseconds. */
   timing?: Record<string, unknown>;
@@ -613,7 +613,7 @@ export interface ModelFailedPayload {
   reasoningRef?: string;
   /** HTTP status of the provider, when there was one. */
   status?: number;
-  /** Pause that the provider asked for. */
+  /** Pause that the provider requested. */
   retryAfterMs?: number;
   /** How the call ended. */
   outcome?: "rejected" | "failed" | "cut" | "timeout" | "cancelled" | "interrupted";
@@ -629,7 +629,7 @@ export interface ReasoningDeltaPayload {
   [extra: string]: unknown;
 }
 
-/** A summary of reasoning or plan was shown beside the answer. */
+/** A summary of reasoning or plan was shown with the answer. */
 export interface ReasoningSummaryPayload {
   /** The summary. */
   summary: string;
@@ -647,7 +647,7 @@ export interface ToolCatalogResolvedPayload {
   tools?: unknown[];
   /** Where the list is stored, when it is too long to carry. */
   catalogRef?: string;
-  /** The word catalog, which tells it from a call. */
+  /** Always catalog; distinguishes it from a call. */
   kind?: string;
   [extra: string]: unknown;
 }
@@ -659,27 +659,27 @@ export interface ToolCatalogResolvedPayload {
 export interface ToolStartedPayload {
   /** Registered name of the tool. */
   toolName: string;
-  /** Arguments after masking. */
+  /** Redacted arguments. */
   safeArgs?: Record<string, unknown>;
   /** Where the full arguments are stored. */
   inputRef?: string;
-  /** What the policy says about this tool. */
+  /** Decision of the policy about this tool. */
   policy: string;
   /** Decision that lets it run; null when none was needed. */
   permissionRef: string | null;
-  /** Boundary it runs in; null when it needs none. */
+  /** Sandbox profile it runs in; null if it needs none. */
   sandboxRef: string | null;
   /** True when it changes nothing. */
   isReadOnly?: boolean;
-  /** True when it may run beside others. */
+  /** True if it may run in parallel with others. */
   isConcurrencySafe?: boolean;
   /** True when its effect cannot be undone. */
   isDestructive?: boolean;
   /** What an interruption does to it. */
   interruptBehavior?: string;
-  /** Id of the call in the provider's words. */
+  /** Id of the call at the provider. */
   providerCallId?: string;
-  /** Whose system runs it: local, mcp_server, hosted_connector or client. */
+  /** Where it runs: local, mcp_server, hosted_connector or client. */
   runtimeOwner?: string;
   /** True when running it again with the same arguments changes nothing further. */
   isIdempotent?: boolean;
@@ -701,7 +701,7 @@ export interface ToolStartedPayload {
  * At least one of: safeArgs, inputRef, argsDelta.
  */
 export interface ToolArgsPayload {
-  /** Arguments after masking. */
+  /** Redacted arguments. */
   safeArgs?: Record<string, unknown>;
   /** Where the full arguments are stored. */
   inputRef?: string;
@@ -717,7 +717,7 @@ export interface ToolArgsPayload {
 }
 
 /**
- * A running tool says how far it is.
+ * A running tool reports progress.
  * At least one of: preview, partialOutputRef.
  */
 export interface ToolProgressPayload {
@@ -744,7 +744,7 @@ export interface ToolResultPayload {
   outputRef: string | null;
   /** Where its structured form is stored. */
   structuredContentRef?: string;
-  /** Form meant for people. */
+  /** Text for people. */
   displayPreview?: string;
   /** Where the unmasked and uncut form is stored. */
   rawOutputRef?: string;
@@ -758,15 +758,15 @@ export interface ToolResultPayload {
   hookRunRefs: unknown[];
   /** Decision that let it run; null when none was needed. */
   permissionRef: string | null;
-  /** Boundary it ran in; null when it needed none. */
+  /** Sandbox profile it ran in; null if it needed none. */
   sandboxRef: string | null;
   /** How long it took. */
   durationMs?: number;
-  /** What the model reads of it, when that is not the whole. */
+  /** Part of the result that the model gets, if it is not all. */
   answerRef?: string;
   /** How much that is. */
   answerBytes?: number;
-  /** Where the files that it changed are stored, with what was in them before. */
+  /** Ref of the changed files with their previous content. */
   changesRef?: string;
   [extra: string]: unknown;
 }
@@ -785,7 +785,7 @@ export interface ToolFailedPayload {
   errorRef?: string;
   /** Decision that forbade it. */
   permissionRef?: string;
-  /** Boundary it ran in. */
+  /** Sandbox profile it ran in. */
   sandboxRef?: string;
   /** Hook that stopped it. */
   hookRunRef?: string;
@@ -803,15 +803,15 @@ export interface ToolFailedPayload {
 export interface ActionRequiredPayload {
   /** Kind of decision, such as tool_permission or structured_input. */
   actionType: string;
-  /** The question in words. */
+  /** Text of the question. */
   prompt?: string;
   /** JSON Schema of the answer. */
   schema?: Record<string, unknown>;
-  /** Words that may be answered. */
+  /** Valid answers. */
   decisions: unknown[];
-  /** The same as one word, such as allow_or_deny. */
+  /** The valid answers as one name, such as allow_or_deny. */
   decisionKind?: string;
-  /** What the decision is about. */
+  /** Subject of the decision. */
   scope: Record<string, unknown>;
   /** Policy that asks for it. */
   policy?: Record<string, unknown>;
@@ -827,7 +827,7 @@ export interface ActionRequiredPayload {
   impactScope?: string;
   /** How to undo it. */
   rollbackAdvice?: string;
-  /** When it is put to another audience, if nobody has answered. */
+  /** When it is escalated to another audience without an answer. */
   escalateAt?: string;
   /** That audience. */
   escalateTo?: string;
@@ -835,16 +835,16 @@ export interface ActionRequiredPayload {
   isTruncated?: boolean;
   /** Where the whole question is stored, when prompt leaves out a part. */
   promptRef?: string;
-  /** SHA-256 in hex of the promptDigest that respond_action takes; for the server, which keeps no whole question. */
+  /** SHA-256 in hex of the promptDigest for respond_action; for the server, which does not keep the whole question. */
   promptCheck?: string;
-  /** How many people have to approve, none of whom gave the work; absent: one answer, of anybody. */
+  /** How many people must approve, not counting those who gave the work; absent: one answer from anyone. */
   approvals?: number;
   [extra: string]: unknown;
 }
 
 /** A pending decision is settled by an answer, a timeout or a cancellation. */
 export interface ActionResolvedPayload {
-  /** What was decided. */
+  /** The decision. */
   decision: string;
   /** Where it came from. */
   decisionSource: "human" | "policy" | "host" | "timeout" | "cancelled" | "remote";
@@ -873,12 +873,12 @@ export interface QueueChangedPayload {
   source: string;
   /** Policy in force: busy policy and limit. */
   policy: Record<string, unknown>;
-  /** Whether the queue moves on by itself or waits to be resumed. */
+  /** Whether the queue continues automatically or waits to be resumed. */
   resumeState: string;
   [extra: string]: unknown;
 }
 
-/** What the model will see was selected. */
+/** The context of a model call was selected. */
 export interface ContextResolvedPayload {
   /** Refs of memories. */
   memoryRefs: unknown[];
@@ -888,7 +888,7 @@ export interface ContextResolvedPayload {
   workspaceRefs: unknown[];
   /** Refs of browser content. */
   browserRefs: unknown[];
-  /** Facts of policy that were told. */
+  /** Facts of the policy that were included. */
   policyFacts: unknown[];
   /** Refs of instructions. */
   instructionRefs: unknown[];
@@ -909,15 +909,15 @@ export interface ContextCompactionStartedPayload {
   affectedTurnIds: unknown[];
   /** Size before. */
   tokensBefore: number;
-  /** Messages that the summary will stand for, counted from the first of the thread. */
+  /** Messages that the summary will replace, counted from the first of the thread. */
   coveredMessages?: number;
-  /** What is to be shortened, as it was decided when somebody asked. */
+  /** The range to compact, as decided at the request. */
   boundaryRef?: string;
   [extra: string]: unknown;
 }
 
 /**
- * History was shortened and work goes on from there.
+ * History was compacted and work continues from there.
  * At least one of: replacementHistoryRef, continuationRef.
  */
 export interface ContextCompactionCompletedPayload {
@@ -929,9 +929,9 @@ export interface ContextCompactionCompletedPayload {
   summaryRef: string;
   /** The summary, in short. */
   summaryPreview: string;
-  /** History that takes their place. */
+  /** History that replaces them. */
   replacementHistoryRef?: string;
-  /** State to go on from. */
+  /** State to continue from. */
   continuationRef?: string;
   /** Size before. */
   tokensBefore: number;
@@ -939,7 +939,7 @@ export interface ContextCompactionCompletedPayload {
   tokensAfter: number;
   /** Kept as they were: actionIds, incidentIds, artifactRefs, evidenceRefs. */
   preserved: Record<string, unknown>;
-  /** Messages that the summary stands for, counted from the first of the thread. */
+  /** Messages that the summary replaces, counted from the first of the thread. */
   coveredMessages?: number;
   /** Size of the stored summary. */
   summaryBytes?: number;
@@ -983,7 +983,7 @@ export interface ArtifactChangedPayload {
  * At least one of: packRef, replayRef, reviewRef, traceRef.
  */
 export interface EvidenceChangedPayload {
-  /** What it is. */
+  /** Its kind. */
   kind: "pack" | "replay" | "review" | "trace" | "verification";
   /** Where the pack is stored. */
   packRef?: string;
@@ -993,11 +993,11 @@ export interface EvidenceChangedPayload {
   reviewRef?: string;
   /** Where the trace is stored. */
   traceRef?: string;
-  /** What it covers. */
+  /** Its coverage. */
   scope: Record<string, unknown>;
   /** Each check with its status. */
   verificationOutcomes?: unknown[];
-  /** What is missing and why. */
+  /** Missing parts with the reason. */
   knownGaps?: unknown[];
   [extra: string]: unknown;
 }
@@ -1019,11 +1019,11 @@ export interface SnapshotUpdatedPayload {
 
 /** Something that is not fatal deserves notice. */
 export interface RuntimeWarningPayload {
-  /** Stable word for it. */
+  /** Stable code. */
   code: string;
   /** What happened. */
   message: string;
-  /** What it is about. */
+  /** Its subject. */
   scope: Record<string, unknown>;
   /** Where more is stored. */
   relatedRef?: string;
@@ -1032,7 +1032,7 @@ export interface RuntimeWarningPayload {
 
 /** The runtime met a fatal fault. */
 export interface RuntimeErrorPayload {
-  /** Stable word for it. */
+  /** Stable code. */
   code: string;
   /** What happened. */
   message: string;
@@ -1045,9 +1045,9 @@ export interface RuntimeErrorPayload {
   [extra: string]: unknown;
 }
 
-/** Rules, mode, hooks, policy or a classifier judged an act. */
+/** Rules, mode, hooks, policy or a classifier decided about an act. */
 export interface PermissionEvaluatedPayload {
-  /** What they say. */
+  /** The decision. */
   decision: "allow" | "deny" | "ask" | "sandboxed" | "unavailable";
   /** What decided. */
   decisionSource: "rule" | "mode" | "hook" | "classifier" | "human" | "host_policy" | "sandbox_override" | "tool_contract";
@@ -1082,7 +1082,7 @@ export interface PermissionRequestedPayload {
   requestedFrom: "human" | "host" | "channel";
   /** The pending decision. */
   approvalActionId: string;
-  /** What it is about. */
+  /** Its subject. */
   target: Record<string, unknown>;
   /** Permission mode in force. */
   mode: string;
@@ -1095,7 +1095,7 @@ export interface PermissionRequestedPayload {
 
 /** A permission request got its outcome. */
 export interface PermissionResolvedPayload {
-  /** What stands. */
+  /** The recorded result. */
   outcome: "allowed" | "denied" | "timed_out" | "cancelled";
   /** Where it came from. */
   decisionSource: "human" | "policy" | "host" | "timeout" | "cancelled" | "remote";
@@ -1112,9 +1112,9 @@ export interface PermissionResolvedPayload {
   [extra: string]: unknown;
 }
 
-/** A tool or process got its actual boundary. */
+/** The sandbox of a tool or process is in force. */
 export interface SandboxAppliedPayload {
-  /** Kind of boundary. */
+  /** Kind of sandbox. */
   mode: "read_only" | "workspace_write" | "danger_full_access" | "external_sandbox" | "custom";
   /** Working directory inside it. */
   cwd: string;
@@ -1122,7 +1122,7 @@ export interface SandboxAppliedPayload {
   readRoots: unknown[];
   /** Folders it may write. */
   writeRoots: unknown[];
-  /** What it may reach. */
+  /** Its network access. */
   network: "restricted" | "enabled" | "rules";
   /** Where its environment is stored; null when it is empty. */
   environmentRef: string | null;
@@ -1130,26 +1130,26 @@ export interface SandboxAppliedPayload {
   processLimits: Record<string, unknown>;
   /** Refs of violations so far. */
   violationRefs: unknown[];
-  /** Why a wider boundary was given. */
+  /** Why a wider profile was granted. */
   overrideReason?: string;
   /** Name of the sandbox profile. */
   profile?: string;
-  /** What the kernel confirmed, and what is guaranteed by it. */
+  /** What the kernel confirmed, and the guarantees. */
   boundary?: Record<string, unknown>;
   [extra: string]: unknown;
 }
 
-/** Something inside tried to cross the boundary. */
+/** The sandbox refused or observed a violation. */
 export interface SandboxViolationPayload {
-  /** Which side of the boundary. */
+  /** Area of the violation. */
   boundary: "filesystem" | "network" | "permission" | "path" | "process";
-  /** What was tried. */
+  /** The attempted operation. */
   attempted: string;
-  /** What became of it. */
+  /** The result. */
   effect: "blocked" | "killed" | "logged";
   /** Where the details are stored. */
   violationRef: string;
-  /** The boundary. */
+  /** The sandbox profile. */
   sandboxRef: string;
   /** Class of the evidence. */
   evidence?: string;
@@ -1166,13 +1166,13 @@ export interface SandboxViolationPayload {
 export interface HookStartedPayload {
   /** Where in the loop. */
   hookPoint: "session_start" | "user_prompt_submit" | "pre_tool_use" | "permission_request" | "post_tool_use" | "post_tool_failure" | "post_sampling" | "stop";
-  /** What was called. */
+  /** The called program or address. */
   handlerRef: string;
   /** Ids it was given. */
   scopeIds: Record<string, unknown>;
   /** Its time limit. */
   timeoutMs: number;
-  /** What it was given, in short. */
+  /** Summary of its input. */
   previewSummary: string;
   /** 1 for the first run of this handler, then counting. */
   attempt?: number;
@@ -1185,7 +1185,7 @@ export interface HookCompletedPayload {
   status: string;
   /** How long it took. */
   durationMs: number;
-  /** What it wants. */
+  /** Its decision. */
   decision: "continue" | "block" | "allow" | "deny" | "ask";
   /** Refs of context it added. */
   additionalContextRefs: unknown[];
@@ -1203,7 +1203,7 @@ export interface HookCompletedPayload {
   reason?: string;
   /** The hook.started that it answers. */
   hookRunRef?: string;
-  /** What was called. */
+  /** The called program or address. */
   handlerRef?: string;
   /** Size of the input to use instead. */
   updatedInputBytes?: number;
@@ -1220,7 +1220,7 @@ export interface HookFailedPayload {
   errorCategory: string;
   /** Whether the same call may succeed later. */
   retryable: boolean;
-  /** Whether work goes on without its answer. */
+  /** Whether work continues without its answer. */
   failMode: "fail_open" | "fail_closed";
   /** True when its time ran out. */
   timedOut?: boolean;
@@ -1228,7 +1228,7 @@ export interface HookFailedPayload {
   durationMs?: number;
   /** The hook.started that it answers. */
   hookRunRef?: string;
-  /** What was called. */
+  /** The called program or address. */
   handlerRef?: string;
   /** What went wrong, and how to find out more. */
   message?: string;
@@ -1250,15 +1250,15 @@ export interface PolicyChangedPayload {
   [extra: string]: unknown;
 }
 
-/** A process is about to run; its command, boundary and terminal mode are settled. */
+/** A process is about to run; its command, sandbox profile and terminal mode are settled. */
 export interface ProcessStartedPayload {
-  /** The command after masking. */
+  /** The redacted command. */
   safeCommand: string;
   /** Commands found inside it. */
   parsedSubcommands: unknown[];
   /** Working directory. */
   cwd: string;
-  /** Boundary it runs in; null when it has none. */
+  /** Sandbox profile it runs in; null if it has none. */
   sandboxRef: string | null;
   /** True when it has a terminal. */
   tty: boolean;
@@ -1266,9 +1266,9 @@ export interface ProcessStartedPayload {
   destructive: boolean;
   /** Decision that lets it run; null when none was needed. */
   permissionRef: string | null;
-  /** What was found about the paths it names. */
+  /** Check of the paths it names. */
   pathValidation: Record<string, unknown>;
-  /** What it may reach. */
+  /** Its network access. */
   networkDecision: string;
   /** Why it runs; may be empty. */
   justification: string;
@@ -1326,11 +1326,11 @@ export interface ProcessCompletedPayload {
   durationMs: number;
   /** How it ended. */
   status: string;
-  /** Refs of what it wrote. */
+  /** Refs of its output. */
   outputRefs: unknown[];
-  /** What was kept of each stream: stream, offset, length and ref. */
+  /** Stored parts of each stream: stream, offset, length and ref. */
   outputs?: unknown[];
-  /** How it ended, in the words of its host, and the text that its call reads. */
+  /** How it ended, as its host reports it, and the text for its call. */
   end?: Record<string, unknown>;
   [extra: string]: unknown;
 }
@@ -1343,11 +1343,11 @@ export interface ProcessFailedPayload {
   error: Record<string, unknown>;
   /** How long it ran. */
   durationMs?: number;
-  /** Refs of what it wrote. */
+  /** Refs of its output. */
   outputRefs?: unknown[];
-  /** What was kept of each stream: stream, offset, length and ref. */
+  /** Stored parts of each stream: stream, offset, length and ref. */
   outputs?: unknown[];
-  /** How it ended, in the words of its host, and the text that its call reads. */
+  /** How it ended, as its host reports it, and the text for its call. */
   end?: Record<string, unknown>;
   [extra: string]: unknown;
 }
@@ -1362,18 +1362,18 @@ export interface ProcessTerminatedPayload {
   signal?: string;
   /** Its exit code, when it is known. */
   exitCode?: number;
-  /** Refs of what it wrote. */
+  /** Refs of its output. */
   outputRefs: unknown[];
-  /** What was kept of each stream: stream, offset, length and ref. */
+  /** Stored parts of each stream: stream, offset, length and ref. */
   outputs?: unknown[];
-  /** How it ended, in the words of its host, and the text that its call reads. */
+  /** How it ended, as its host reports it, and the text for its call. */
   end?: Record<string, unknown>;
   [extra: string]: unknown;
 }
 
 /** Output over the limit was moved to storage. */
 export interface OutputSpilledPayload {
-  /** What it is the output of. */
+  /** Source of the output. */
   owner: "tool" | "process" | "hook" | "model" | "artifact" | "evidence";
   /** Its media type. */
   mediaType: string;
@@ -1385,7 +1385,7 @@ export interface OutputSpilledPayload {
   preview: string;
   /** Which part of it is stored; none: all of it. */
   truncation: "none" | "head" | "tail" | "middle" | "head_tail" | "tokens";
-  /** What was masked. */
+  /** Redactions. */
   redaction: Record<string, unknown>;
   /** How long it is kept. */
   expiresAt?: string;
@@ -1407,9 +1407,9 @@ export interface OutputTruncatedPayload {
   [extra: string]: unknown;
 }
 
-/** Parts of an output were masked. */
+/** Parts of an output were redacted. */
 export interface OutputRedactedPayload {
-  /** kind, ruleRefs and count of what was masked. */
+  /** kind, ruleRefs and count of the redactions. */
   redaction: Record<string, unknown>;
   [extra: string]: unknown;
 }
@@ -1423,13 +1423,13 @@ export interface OutputExpiredPayload {
   [extra: string]: unknown;
 }
 
-/** What the turn needs of a model is settled: capability, latency, budget, fallback. */
+/** The requirements of the turn are settled: capability, latency, budget, fallback. */
 export interface TaskProfileResolvedPayload {
   /** Kind of work. */
   kind: string;
   /** Where the profile comes from. */
   source: string;
-  /** What the model must be able to do. */
+  /** Required capabilities of the model. */
   requiredCapabilities: unknown[];
   /** How soon an answer is wanted. */
   latencyTarget: "interactive" | "background" | "batch";
@@ -1437,7 +1437,7 @@ export interface TaskProfileResolvedPayload {
   budgetClass: "low" | "medium" | "high" | "fixed" | "unknown";
   /** Whether another model may step in. */
   fallbackPolicy: "allow" | "deny" | "ask" | "local_only" | "host_only";
-  /** Whose settings decided. */
+  /** Source of the settings that decided. */
   settingsSource: string;
   [extra: string]: unknown;
 }
@@ -1452,11 +1452,11 @@ export interface RoutingCandidatesResolvedPayload {
   excluded: unknown[];
   /** What no candidate may break. */
   hardConstraints: unknown[];
-  /** What is liked. */
+  /** Preferences. */
   preferences: unknown[];
   /** True when there is no choice. */
   singleCandidate: boolean;
-  /** What is missing: credentials, capability, quota, network. */
+  /** What is missing: credentials, capability, quota or network. */
   gaps: Record<string, unknown>;
   [extra: string]: unknown;
 }
@@ -1473,15 +1473,15 @@ export interface RoutingDecidedPayload {
   selectedProvider: string;
   /** Model that was chosen. */
   selectedModel: string;
-  /** Provider that was asked for; may be empty. */
+  /** Requested provider; may be empty. */
   requestedProvider: string;
-  /** Model that was asked for; may be empty. */
+  /** Requested model; may be empty. */
   requestedModel: string;
   /** How many there were. */
   candidateCount: number;
   /** Who follows if it fails. */
   fallbackChain: unknown[];
-  /** What it cannot do; none when nothing is missing. */
+  /** Missing capabilities; none if nothing is missing. */
   capabilityGap: string;
   /** True when a person has to agree. */
   requiresUserOverride: boolean;
@@ -1528,9 +1528,9 @@ export interface RoutingSingleCandidatePayload {
   decisionSource: string;
   /** Why. */
   decisionReason: string;
-  /** What it cannot do; none when nothing is missing. */
+  /** Missing capabilities; none if nothing is missing. */
   capabilityGap: string;
-  /** What it costs. */
+  /** Its cost. */
   costState: Record<string, unknown>;
   /** How much of it is left. */
   limitState: Record<string, unknown>;
@@ -1545,7 +1545,7 @@ export interface LimitChangedPayload {
   limitKind: "cost" | "quota" | "rate_limit" | "budget" | "policy" | "concurrency";
   /** Its value now. */
   limitState: Record<string, unknown>;
-  /** What it applies to. */
+  /** Its scope. */
   scope: Record<string, unknown>;
   /** Its value before. */
   previous?: Record<string, unknown>;
@@ -1555,7 +1555,7 @@ export interface LimitChangedPayload {
 }
 
 /**
- * What a call will cost is estimated before it goes out.
+ * The cost of a call was estimated before the call.
  * At least one of: costClass, amount.
  */
 export interface CostEstimatedPayload {
@@ -1567,12 +1567,12 @@ export interface CostEstimatedPayload {
   currency?: string;
   /** Model it is about. */
   model: string;
-  /** What the estimate stands on. */
+  /** Basis of the estimate. */
   basis?: Record<string, unknown>;
   [extra: string]: unknown;
 }
 
-/** The provider said what was used. */
+/** The provider reported the usage. */
 export interface CostRecordedPayload {
   /** Tokens sent. */
   inputTokens: number;
@@ -1595,7 +1595,7 @@ export interface RateLimitHitPayload {
   source: "provider" | "host" | "governor";
   /** The limit. */
   limit: Record<string, unknown>;
-  /** Pause that was asked for. */
+  /** Requested pause. */
   retryAfterMs?: number;
   /** Request that was refused. */
   requestId: string;
@@ -1606,11 +1606,11 @@ export interface RateLimitHitPayload {
 export interface QuotaLowPayload {
   /** Which quota. */
   quotaKind: string;
-  /** What is left. */
+  /** The remainder. */
   remaining: number;
   /** The whole of it. */
   limit: number;
-  /** What it applies to. */
+  /** Its scope. */
   scope: Record<string, unknown>;
   [extra: string]: unknown;
 }
@@ -1621,7 +1621,7 @@ export interface QuotaBlockedPayload {
   quotaKind: string;
   /** The whole of it. */
   limit: number;
-  /** What it applies to. */
+  /** Its scope. */
   scope: Record<string, unknown>;
   /** When it is filled again. */
   resetAt?: string;
@@ -1630,7 +1630,7 @@ export interface QuotaBlockedPayload {
   [extra: string]: unknown;
 }
 
-/** A child agent got a thread of its own. Thread and turn of the envelope are the parent's. */
+/** A child agent got its own thread. Thread and turn of the envelope are the parent's. */
 export interface SubagentSpawnedPayload {
   /** Session of the parent. */
   parentSessionId: string;
@@ -1644,7 +1644,7 @@ export interface SubagentSpawnedPayload {
   role: string;
   /** Name to show. */
   nickname: string;
-  /** What it shares: prompt, workspace, worktree, tool, permission, memory. */
+  /** Shared with the parent: prompt, workspace, worktree, tool, permission, memory. */
   isolation: Record<string, unknown>;
   /** Models it may use. */
   modelPolicy: Record<string, unknown>;
@@ -1661,7 +1661,7 @@ export interface SubagentStatusPayload {
   reason: string;
   /** Its latest message; null when it has none. */
   lastMessageRef: string | null;
-  /** The exact word behind the status, such as lost. */
+  /** The exact status, such as lost. */
   statusDetail?: string;
   [extra: string]: unknown;
 }
@@ -1670,7 +1670,7 @@ export interface SubagentStatusPayload {
 export interface SubagentInputPayload {
   /** Where the input is stored. */
   inputRef: string;
-  /** What it is. */
+  /** Its kind. */
   inputKind: "text" | "structured";
   /** Who sent it. */
   from: Record<string, unknown>;
@@ -1697,13 +1697,13 @@ export interface SubagentFailedPayload {
   [extra: string]: unknown;
 }
 
-/** A child agent was closed and what it held was released. */
+/** A child agent was closed and its resources were released. */
 export interface SubagentClosedPayload {
   /** Who closed it. */
   closedBy: "parent" | "runtime" | "policy";
   /** Why. */
   reason: string;
-  /** What was released. */
+  /** Released resources. */
   resourcesReleased?: unknown[];
   [extra: string]: unknown;
 }
@@ -1712,7 +1712,7 @@ export interface SubagentClosedPayload {
 export interface SubagentOutputPayload {
   /** Where it is stored. */
   outputRef: string;
-  /** What it says, in short. */
+  /** Summary of the message. */
   summary?: string;
   [extra: string]: unknown;
 }
@@ -1820,30 +1820,30 @@ export interface JobCancelledPayload {
   [extra: string]: unknown;
 }
 
-/** A peer can be reached. */
+/** A channel is connected. */
 export interface ChannelConnectedPayload {
   /** How it talks. */
   transport: Transport;
-  /** What it is. */
+  /** Its role. */
   peerRole: PeerRole;
   /** Account it acts for; may be empty. */
   accountRef: string;
-  /** What it can do. */
+  /** Its capabilities. */
   capabilities: unknown[];
   /** Last sign of life. */
   lastSeenAt: string;
-  /** Names the token that it can come back with; the token itself is stored nowhere. */
+  /** Id of its resume token; the token itself is not stored. */
   resumeTokenRef?: string;
   /** Until when it can. */
   tokenExpiresAt?: string;
-  /** Protocol it speaks. */
+  /** Its protocol. */
   nativeProtocol?: string;
   /** Its agent card. */
   agentCardRef?: string;
   [extra: string]: unknown;
 }
 
-/** A peer left or fell silent. */
+/** A channel was closed or timed out. */
 export interface ChannelDisconnectedPayload {
   /** Why. */
   reason: "closed" | "missed_heartbeat" | "error" | "auth";
@@ -1855,17 +1855,17 @@ export interface ChannelDisconnectedPayload {
 }
 
 /**
- * A peer came back with a cursor or token.
+ * A channel resumed with a cursor or token.
  * At least one of: cursor, resumeTokenRef.
  */
 export interface ChannelResumedPayload {
-  /** Sequence it goes on from. */
+  /** Sequence it continues from. */
   fromSequence: number;
   /** Cursor it came with. */
   cursor?: string;
   /** Token it came with. */
   resumeTokenRef?: string;
-  /** How much of what it missed could be sent. */
+  /** Replay of the missed events: complete, in part, or only the snapshot. */
   replayMode: "replay" | "partial" | "snapshot_only";
   /** What could not. */
   gap?: Record<string, unknown>;
@@ -1873,7 +1873,7 @@ export interface ChannelResumedPayload {
   newTokenRef?: string;
   /** Until when that one is good. */
   tokenExpiresAt?: string;
-  /** What it can do, when it said so anew. */
+  /** Its capabilities, if it declared them again. */
   capabilities?: unknown[];
   [extra: string]: unknown;
 }
@@ -1883,11 +1883,11 @@ export interface ChannelResumedPayload {
  * At least one of: messageRef, preview.
  */
 export interface ChannelMessagePayload {
-  /** What it is. */
+  /** Its kind. */
   messageKind: "protocol_notice" | "status" | "other";
   /** Where it is stored. */
   messageRef?: string;
-  /** What it says, in short. */
+  /** Summary of the message. */
   preview?: string;
   /** Which way it went. */
   direction: "in" | "out";
@@ -1898,7 +1898,7 @@ export interface ChannelMessagePayload {
 export interface ChannelPermissionForwardedPayload {
   /** Who asks. */
   requestingPeer: Record<string, unknown>;
-  /** What it is about, with kind and id. */
+  /** Subject, with kind and id. */
   target: Record<string, unknown>;
   /** Who is asked. */
   forwardedTo: Record<string, unknown>;
@@ -1913,7 +1913,7 @@ export interface ChannelPermissionForwardedPayload {
 
 /** The answer to a forwarded permission request came back. */
 export interface ChannelPermissionReturnedPayload {
-  /** What was decided. */
+  /** The decision. */
   decision: string;
   /** On which side. */
   decidingSide: "local" | "remote";
@@ -1921,7 +1921,7 @@ export interface ChannelPermissionReturnedPayload {
   source: "response" | "timeout" | "policy_deny" | "auth_failure";
   /** True when it holds for this channel only. */
   channelScoped: boolean;
-  /** The decision. */
+  /** The action. */
   approvalActionId: string;
   [extra: string]: unknown;
 }
@@ -1943,7 +1943,7 @@ export interface ChannelPeerTaskLinkedPayload {
   agentCardRef?: string;
   /** How its updates arrive. */
   deliveryMechanism: DeliveryMechanism;
-  /** Status in the peer's words. */
+  /** Status as the peer names it. */
   nativeStatus: string;
   [extra: string]: unknown;
 }
@@ -1952,9 +1952,9 @@ export interface ChannelPeerTaskLinkedPayload {
 export interface ChannelPeerTaskUpdatedPayload {
   /** The peer's task. */
   remoteTaskId: string;
-  /** Status in the peer's words. */
+  /** Status as the peer names it. */
   nativeStatus: string;
-  /** Status in ours. */
+  /** Status as a status of our tasks. */
   status: TaskStatus;
   /** Refs of the peer's artifacts. */
   remoteArtifactRefs?: unknown[];
@@ -1980,37 +1980,37 @@ export interface HistoryReconstructedPayload {
   layers: Record<string, unknown>;
   /** True when something is missing. */
   degraded: boolean;
-  /** What is missing. */
+  /** Missing parts. */
   missing: unknown[];
   /** Sequence up to which it holds. */
   asOfSequence?: number;
   [extra: string]: unknown;
 }
 
-/** A thread is about to be taken back. */
+/** A rollback of a thread begins. */
 export interface HistoryRollbackStartedPayload {
   /** Where to. */
   target: Record<string, unknown>;
   /** Turns that will no longer count. */
   removedTurnIds: unknown[];
-  /** Who asked for it. */
+  /** Who requested it. */
   requestedBy?: Record<string, unknown>;
   /** Why. */
   reason?: string;
   [extra: string]: unknown;
 }
 
-/** A thread was taken back and its read model repaired. */
+/** A thread was rolled back and its read model repaired. */
 export interface HistoryRollbackCompletedPayload {
   /** Where to. */
   target: Record<string, unknown>;
   /** Turns that no longer count. */
   removedTurnIds: unknown[];
-  /** State that the thread goes on from. */
+  /** State that the thread continues from. */
   survivingBaselineRef: string;
   /** Tools, artifacts, subagents and jobs that it touched. */
   affected: Record<string, unknown>;
-  /** What was repaired. */
+  /** Repaired parts. */
   readModelRepairRef: string;
   [extra: string]: unknown;
 }
@@ -2023,11 +2023,11 @@ export interface SnapshotRepairedPayload {
   fromSequence: number;
   /** Last sequence of the gap. */
   toSequence: number;
-  /** What was corrected. */
+  /** Corrected parts. */
   repairedFields: unknown[];
-  /** Ids whose state is old. */
+  /** Ids with outdated state. */
   stale: unknown[];
-  /** Ids whose state cannot be had. */
+  /** Ids with unavailable state. */
   unavailable: unknown[];
   [extra: string]: unknown;
 }
@@ -2068,7 +2068,7 @@ export interface BenchmarkTrialStartedPayload {
   attempt: number;
   /** Time limit. */
   timeoutSec: number;
-  /** What it may spend. */
+  /** Its budget. */
   budget: Record<string, unknown>;
   /** Sandbox in force. */
   sandbox: Record<string, unknown>;
@@ -2087,7 +2087,7 @@ export interface BenchmarkTrialCompletedPayload {
   artifactRefs: unknown[];
   /** Where the trajectory is stored. */
   trajectoryRef: string;
-  /** What was stopped and released. */
+  /** Stopped and released resources. */
   cleanup: Record<string, unknown>;
   [extra: string]: unknown;
 }
@@ -2105,7 +2105,7 @@ export interface BenchmarkTrialFailedPayload {
 export interface BenchmarkRewardRecordedPayload {
   /** The reward. */
   reward: number;
-  /** Criteria that were judged. */
+  /** Criteria that were evaluated. */
   criteria: unknown[];
   /** Category when it failed; none otherwise. */
   failureCategory: string;
@@ -2126,42 +2126,42 @@ export interface BenchmarkComparisonCompletedPayload {
   evidenceCompletenessRate: number;
   /** Gates of highest priority that got worse. */
   p0QcGateRegressionCount: number;
-  /** What the caller decided. */
+  /** Decision of the caller. */
   decision: string;
   /** What stays uncertain; may be empty. */
   remainingRisk: string;
   [extra: string]: unknown;
 }
 
-/** Calls were refused: who asked for what, why, and how many alike. Others alike are told together, once a minute at most. */
+/** Calls were refused: the caller, the command, the reason and the count. Similar refusals are counted together, at most once a minute. */
 export interface AccessRefusedPayload {
   /** Who asked. */
   actor: string;
-  /** Command, or the other operation, that was asked for; may be empty. */
+  /** Refused command or operation; may be empty. */
   command: string;
   /** Error code of the refusal. */
   code: string;
-  /** What the last of them was told. */
+  /** Message of the last refusal. */
   message?: string;
-  /** How many this stands for. */
+  /** Number of refusals. */
   count: number;
   [extra: string]: unknown;
 }
 
-/** Somebody administered access: a token was made, changed or ended. */
+/** Access was administered: a token was created, changed or ended. */
 export interface AccessChangedPayload {
   /** Who did it. */
   actor: string;
-  /** What was done, such as create_token. */
+  /** The act, such as create_token. */
   command: string;
-  /** What it was done to, such as the id of a token; never a secret. */
+  /** Target of the act, such as the id of a token; never a secret. */
   subject?: string;
-  /** What it has from then on. */
+  /** State of the target after the act. */
   message?: string;
   [extra: string]: unknown;
 }
 
-/** A peer has taken in everything up to a sequence. Extended: portable readers see it in the channel's summary. */
+/** A channel acknowledged all events up to a sequence. Extended: portable readers see it in the channel's summary. */
 export interface ChannelAckedPayload {
   /** Last sequence that arrived; over all sessions the furthest position in their feed. */
   sequence: number;
