@@ -427,7 +427,7 @@ static const struct ar_field_desc ar_ev_task_queued_fields[] = {
 	{ "start", AR_F_OBJECT, false, false, false, 0, 32768, offsetof(struct ar_ev_task_queued, start), NULL, { 0, false },
 	  NULL, "Request of start_task, until the run can begin." },
 	{ "submittedBy", AR_F_ARRAY, false, false, false, 0, 8192, offsetof(struct ar_ev_task_queued, submitted_by), NULL, { 0, false },
-	  NULL, "Who has given the work by now, as the server knows them." },
+	  NULL, "People who gave the work so far, as authenticated." },
 };
 
 static const struct ar_field_desc ar_ev_task_started_fields[] = {
@@ -449,7 +449,7 @@ static const struct ar_field_desc ar_ev_task_updated_fields[] = {
 	{ "updatedAt", AR_F_TIME, true, false, false, 0, 0, offsetof(struct ar_ev_task_updated, updated_at), NULL, { 0, false },
 	  NULL, "When the change took effect." },
 	{ "submittedBy", AR_F_ARRAY, false, false, false, 0, 8192, offsetof(struct ar_ev_task_updated, submitted_by), NULL, { 0, false },
-	  NULL, "Who has given the work by now, as the server knows them." },
+	  NULL, "People who gave the work so far, as authenticated." },
 };
 
 static const struct ar_field_desc ar_ev_task_progress_fields[] = {
@@ -2098,7 +2098,7 @@ static const struct ar_field_desc ar_ev_access_changed_fields[] = {
 
 static const struct ar_field_desc ar_ev_channel_acked_fields[] = {
 	{ "sequence", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_ev_channel_acked, sequence), NULL, { 0, false },
-	  NULL, "Last sequence that arrived; over all sessions the furthest position in their feed." },
+	  NULL, "Last received sequence; for all sessions the furthest position in their stream." },
 	{ "cursor", AR_F_STRING, false, false, false, 0, 2048, offsetof(struct ar_ev_channel_acked, cursor), NULL, { 0, false },
 	  NULL, "Over all sessions: the place that was reached." },
 };
@@ -2545,7 +2545,7 @@ static const struct ar_field_desc ar_cmd_get_task_out_fields[] = {
 	{ "deliveryState", AR_F_OBJECT, true, false, false, 0, 262144, offsetof(struct ar_cmd_get_task_out, delivery_state), NULL, { 0, false },
 	  NULL, "State of the delivery." },
 	{ "asOfSequence", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_cmd_get_task_out, as_of_sequence), NULL, { 0, false },
-	  NULL, "Sequence up to which the answer holds." },
+	  NULL, "Sequence up to which the answer is valid." },
 };
 
 static const struct ar_field_desc ar_cmd_link_tasks_in_fields[] = {
@@ -2703,7 +2703,7 @@ static const struct ar_field_desc ar_cmd_get_session_out_fields[] = {
 	{ "historyCursor", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_cmd_get_session_out, history_cursor), NULL, { 0, false },
 	  NULL, "Start of the window, and how to read older items." },
 	{ "asOfSequence", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_cmd_get_session_out, as_of_sequence), NULL, { 0, false },
-	  NULL, "Sequence up to which the answer holds." },
+	  NULL, "Sequence up to which the answer is valid." },
 };
 
 static const struct ar_field_desc ar_cmd_get_thread_read_in_fields[] = {
@@ -2737,7 +2737,7 @@ static const struct ar_field_desc ar_cmd_get_thread_read_out_fields[] = {
 	{ "evidenceRefs", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_cmd_get_thread_read_out, evidence_refs), NULL, { 0, false },
 	  NULL, "Refs of evidence." },
 	{ "asOfSequence", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_cmd_get_thread_read_out, as_of_sequence), NULL, { 0, false },
-	  NULL, "Sequence up to which the answer holds." },
+	  NULL, "Sequence up to which the answer is valid." },
 };
 
 static const struct ar_field_desc ar_cmd_get_tool_inventory_in_fields[] = {
@@ -2760,7 +2760,7 @@ static const struct ar_field_desc ar_cmd_get_tool_inventory_out_fields[] = {
 	{ "tools", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_cmd_get_tool_inventory_out, tools), NULL, { 0, false },
 	  NULL, "The tools with their policy." },
 	{ "asOfSequence", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_cmd_get_tool_inventory_out, as_of_sequence), NULL, { 0, false },
-	  NULL, "Sequence up to which the answer holds." },
+	  NULL, "Sequence up to which the answer is valid." },
 };
 
 static const struct ar_field_desc ar_cmd_spawn_subagent_in_fields[] = {
@@ -3249,7 +3249,7 @@ static const struct ar_field_desc ar_cmd_reconnect_channel_out_fields[] = {
 	{ "snapshot", AR_F_OBJECT, true, false, false, 0, 262144, offsetof(struct ar_cmd_reconnect_channel_out, snapshot), NULL, { 0, false },
 	  NULL, "State to continue from." },
 	{ "asOfSequence", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_cmd_reconnect_channel_out, as_of_sequence), NULL, { 0, false },
-	  NULL, "Sequence up to which it holds; over all sessions the furthest position in their feed." },
+	  NULL, "Sequence up to which it is valid; for all sessions the furthest position in their stream." },
 	{ "cursor", AR_F_STRING, false, false, false, 0, 2048, offsetof(struct ar_cmd_reconnect_channel_out, cursor), NULL, { 0, false },
 	  NULL, "For all sessions: position of their stream before the snapshot was taken." },
 	{ "replayMode", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_cmd_reconnect_channel_out, replay_mode), &ar_reconnect_channel_replay_mode_desc, { 0, false },
@@ -3854,15 +3854,15 @@ static const struct ar_field_desc ar_cmd_post_channel_message_out_fields[] = {
 
 static const struct ar_field_desc ar_cmd_create_token_in_fields[] = {
 	{ "name", AR_F_STRING, true, false, false, 0, 128, offsetof(struct ar_cmd_create_token_in, name), NULL, { 0, false },
-	  NULL, "What people call it: the program or the person that uses it." },
+	  NULL, "Name: the program or the person that uses it." },
 	{ "scopes", AR_F_ARRAY, true, false, false, 0, 1024, offsetof(struct ar_cmd_create_token_in, scopes), NULL, { 0, false },
 	  NULL, "Scopes: any of read, submit, decide, worker, admin; admin includes all." },
 	{ "tenant", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_cmd_create_token_in, tenant), NULL, { 0, false },
-	  NULL, "Tenant it belongs to; without it the caller's own. Another one is the operator's to name." },
+	  NULL, "Its tenant; the default is the caller's. Only the operator may name another." },
 	{ "expiresAt", AR_F_TIME, false, false, false, 0, 0, offsetof(struct ar_cmd_create_token_in, expires_at), NULL, { 0, false },
 	  NULL, "When it stops working; without it, never." },
 	{ "owner", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_cmd_create_token_in, owner), NULL, { 0, false },
-	  NULL, "Person who uses it, for rules that need several people; without it, the caller. The operator's to name." },
+	  NULL, "Person who uses it, for rules that need several people; the default is the caller. Only the operator may name another." },
 	{ "idempotencyKey", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_create_token_in, idempotency_key), NULL, { 0, false },
 	  NULL, "Makes a repeat safe." },
 };
@@ -3960,7 +3960,7 @@ static const struct ar_field_desc ar_cmd_list_audit_in_fields[] = {
 	{ "tenant", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_cmd_list_audit_in, tenant), NULL, { 0, false },
 	  NULL, "Only those of this tenant, for the operator." },
 	{ "oldestFirst", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_cmd_list_audit_in, oldest_first), NULL, { 0, false },
-	  NULL, "From the oldest on; without it from the newest back." },
+	  NULL, "Oldest first; the default is newest first." },
 	{ "format", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_cmd_list_audit_in, format), &ar_list_audit_format_desc, { 0, false },
 	  NULL, "ndjson, only over HTTP: one entry per line instead of the result; the header X-Next-Cursor has the cursor of the next page. Accept: application/x-ndjson does the same. The audit trail records such an export." },
 	{ "cursor", AR_F_STRING, false, false, false, 0, 96, offsetof(struct ar_cmd_list_audit_in, cursor), NULL, { 0, false },
@@ -4233,7 +4233,7 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_TASK, 0, NULL,
 	  { ar_ev_task_updated_fields, 4, sizeof(struct ar_ev_task_updated), NULL, 0 } },
 	[AR_EV_TASK_PROGRESS] = { AR_EV_TASK_PROGRESS, "task.progress", "task",
-	  "Phase, counters, summary, delivery or outputs of the task moved.",
+	  "Phase, counters, summary, delivery or outputs of the task changed.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_TASK, 0, NULL,
 	  { ar_ev_task_progress_fields, 10, sizeof(struct ar_ev_task_progress), NULL, 0 } },
 	[AR_EV_TASK_WAITING] = { AR_EV_TASK_WAITING, "task.waiting", "task",
@@ -4257,7 +4257,7 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_TASK | 1u << AR_SCOPE_RUN, 0, NULL,
 	  { ar_ev_task_retrying_fields, 5, sizeof(struct ar_ev_task_retrying), NULL, 0 } },
 	[AR_EV_TASK_CANCEL_REQUESTED] = { AR_EV_TASK_CANCEL_REQUESTED, "task.cancel_requested", "task",
-	  "Someone wants the task cancelled; nothing has been stopped yet.",
+	  "The cancellation of the task was requested; nothing has been stopped yet.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_TASK, 0, NULL,
 	  { ar_ev_task_cancel_requested_fields, 4, sizeof(struct ar_ev_task_cancel_requested), NULL, 0 } },
 	[AR_EV_TASK_CANCELLED] = { AR_EV_TASK_CANCELLED, "task.cancelled", "task",
@@ -4457,7 +4457,7 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	  false, AR_CLASS_EXPANDED, 1u << AR_SCOPE_PROCESS, 0, NULL,
 	  { ar_ev_process_completed_fields, 6, sizeof(struct ar_ev_process_completed), NULL, 0 } },
 	[AR_EV_PROCESS_FAILED] = { AR_EV_PROCESS_FAILED, "process.failed", "process",
-	  "A process could not be started or was lost to trouble.",
+	  "A process could not be started, failed or was lost.",
 	  false, AR_CLASS_EXPANDED, 1u << AR_SCOPE_PROCESS, 0, NULL,
 	  { ar_ev_process_failed_fields, 6, sizeof(struct ar_ev_process_failed), NULL, 0 } },
 	[AR_EV_PROCESS_TERMINATED] = { AR_EV_PROCESS_TERMINATED, "process.terminated", "process",
@@ -4485,7 +4485,7 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	  false, AR_CLASS_EXPANDED, 1u << AR_SCOPE_TASK | 1u << AR_SCOPE_THREAD | 1u << AR_SCOPE_TURN, 0, NULL,
 	  { ar_ev_task_profile_resolved_fields, 7, sizeof(struct ar_ev_task_profile_resolved), NULL, 0 } },
 	[AR_EV_ROUTING_CANDIDATES_RESOLVED] = { AR_EV_ROUTING_CANDIDATES_RESOLVED, "routing.candidates.resolved", "routing",
-	  "The models that are really available for this turn are known.",
+	  "The available models for this turn are known.",
 	  false, AR_CLASS_EXPANDED, 1u << AR_SCOPE_THREAD | 1u << AR_SCOPE_TURN, 0, NULL,
 	  { ar_ev_routing_candidates_resolved_fields, 7, sizeof(struct ar_ev_routing_candidates_resolved), NULL, 0 } },
 	[AR_EV_ROUTING_DECIDED] = { AR_EV_ROUTING_DECIDED, "routing.decided", "routing",
@@ -4517,7 +4517,7 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	  false, AR_CLASS_EXPANDED, 1u << AR_SCOPE_THREAD | 1u << AR_SCOPE_TURN | 1u << AR_SCOPE_MODEL_REQUEST, 0, NULL,
 	  { ar_ev_cost_recorded_fields, 6, sizeof(struct ar_ev_cost_recorded), NULL, 0 } },
 	[AR_EV_RATE_LIMIT_HIT] = { AR_EV_RATE_LIMIT_HIT, "rate_limit.hit", "cost_limits",
-	  "A provider, the host or our own governor slowed us down.",
+	  "A provider, the host or the runtime limited the rate.",
 	  false, AR_CLASS_EXPANDED, 1u << AR_SCOPE_THREAD | 1u << AR_SCOPE_TURN | 1u << AR_SCOPE_REQUEST, 0, NULL,
 	  { ar_ev_rate_limit_hit_fields, 4, sizeof(struct ar_ev_rate_limit_hit), NULL, 0 } },
 	[AR_EV_QUOTA_LOW] = { AR_EV_QUOTA_LOW, "quota.low", "cost_limits",
@@ -4605,7 +4605,7 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	  false, AR_CLASS_EXPANDED, 1u << AR_SCOPE_CHANNEL, 0, NULL,
 	  { ar_ev_channel_resumed_fields, 8, sizeof(struct ar_ev_channel_resumed), ar_ev_channel_resumed_oneofs, 1 } },
 	[AR_EV_CHANNEL_MESSAGE] = { AR_EV_CHANNEL_MESSAGE, "channel.message", "channel",
-	  "A message of the channel itself passed; it is no turn.",
+	  "A message of the channel that is not a turn.",
 	  false, AR_CLASS_EXPANDED, 1u << AR_SCOPE_CHANNEL, 0, NULL,
 	  { ar_ev_channel_message_fields, 4, sizeof(struct ar_ev_channel_message), ar_ev_channel_message_oneofs, 1 } },
 	[AR_EV_CHANNEL_PERMISSION_FORWARDED] = { AR_EV_CHANNEL_PERMISSION_FORWARDED, "channel.permission_forwarded", "channel",
@@ -4613,15 +4613,15 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	  false, AR_CLASS_EXPANDED, 1u << AR_SCOPE_CHANNEL | 1u << AR_SCOPE_ACTION, 0, NULL,
 	  { ar_ev_channel_permission_forwarded_fields, 6, sizeof(struct ar_ev_channel_permission_forwarded), NULL, 0 } },
 	[AR_EV_CHANNEL_PERMISSION_RETURNED] = { AR_EV_CHANNEL_PERMISSION_RETURNED, "channel.permission_returned", "channel",
-	  "The answer to a forwarded permission request came back.",
+	  "A forwarded permission request was resolved.",
 	  false, AR_CLASS_EXPANDED, 1u << AR_SCOPE_CHANNEL | 1u << AR_SCOPE_ACTION, 0, NULL,
 	  { ar_ev_channel_permission_returned_fields, 5, sizeof(struct ar_ev_channel_permission_returned), NULL, 0 } },
 	[AR_EV_CHANNEL_PEER_TASK_LINKED] = { AR_EV_CHANNEL_PEER_TASK_LINKED, "channel.peer_task.linked", "channel",
-	  "A remote task was tied to a local one. Extended view of task.delegated and task.dependency.updated.",
+	  "A remote task was linked to a local one. Extended view of task.delegated and task.dependency.updated.",
 	  false, AR_CLASS_EXTENDED, 1u << AR_SCOPE_CHANNEL, 1u << AR_SCOPE_TASK | 1u << AR_SCOPE_SUBAGENT, NULL,
 	  { ar_ev_channel_peer_task_linked_fields, 7, sizeof(struct ar_ev_channel_peer_task_linked), ar_ev_channel_peer_task_linked_oneofs, 1 } },
 	[AR_EV_CHANNEL_PEER_TASK_UPDATED] = { AR_EV_CHANNEL_PEER_TASK_UPDATED, "channel.peer_task.updated", "channel",
-	  "A remote task moved. Extended view of task.progress with nativeStatus.",
+	  "The status of a remote task changed. Extended view of task.progress with nativeStatus.",
 	  false, AR_CLASS_EXTENDED, 1u << AR_SCOPE_CHANNEL, 1u << AR_SCOPE_TASK | 1u << AR_SCOPE_SUBAGENT, NULL,
 	  { ar_ev_channel_peer_task_updated_fields, 4, sizeof(struct ar_ev_channel_peer_task_updated), NULL, 0 } },
 	[AR_EV_HISTORY_WINDOW_LOADED] = { AR_EV_HISTORY_WINDOW_LOADED, "history.window.loaded", "history",
@@ -4712,7 +4712,7 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_THREAD_NOT_FOUND, AR_ERR_RESUME_TOKEN_INVALID, AR_ERR_RESUME_TOKEN_EXPIRED, AR_ERR_BLOCKED_ON_ACTION, AR_ERR_UNRECOVERABLE }, 6,
 	  (const uint16_t[]){ AR_EV_HISTORY_WINDOW_LOADED, AR_EV_HISTORY_RECONSTRUCTED, AR_EV_SNAPSHOT_REPAIRED, AR_EV_QUEUE_CHANGED, AR_EV_THREAD_UPDATED, AR_EV_TURN_STARTED, AR_EV_RUN_STATUS }, 7, 200, NULL, "spec+contract" },
 	[AR_CMD_CREATE_TASK] = { AR_CMD_CREATE_TASK, "create_task",
-	  "Give a piece of work an identity and an objective.",
+	  "Create a task with an objective.",
 	  true, true, true, 1u << 1, "submit", { ar_cmd_create_task_in_fields, 19, sizeof(struct ar_cmd_create_task_in), ar_cmd_create_task_in_oneofs, 1 },
 	  { ar_cmd_create_task_out_fields, 3, sizeof(struct ar_cmd_create_task_out), NULL, 0 },
 	  { AR_TARGET_OWN, 0, { 0 }, AR_ERR_NONE,
@@ -4768,7 +4768,7 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  (const uint16_t[]){ AR_ERR_TASK_NOT_FOUND, AR_ERR_ALREADY_TERMINAL }, 2,
 	  (const uint16_t[]){ AR_EV_TASK_CANCEL_REQUESTED, AR_EV_PROCESS_TERMINATED, AR_EV_TASK_ATTEMPT_FAILED, AR_EV_TASK_CANCELLED }, 4, 200, NULL, "spec+contract" },
 	[AR_CMD_RETRY_TASK] = { AR_CMD_RETRY_TASK, "retry_task",
-	  "Try a task again after an attempt that did not succeed.",
+	  "Retry a task after an attempt that did not succeed.",
 	  true, true, true, 1u << 1, "submit", { ar_cmd_retry_task_in_fields, 7, sizeof(struct ar_cmd_retry_task_in), NULL, 0 },
 	  { ar_cmd_retry_task_out_fields, 4, sizeof(struct ar_cmd_retry_task_out), NULL, 0 },
 	  { AR_TARGET_TASK, 1, { offsetof(struct ar_cmd_retry_task_in, task_id) }, AR_ERR_TASK_NOT_FOUND,
@@ -4776,7 +4776,7 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  (const uint16_t[]){ AR_ERR_TASK_NOT_FOUND, AR_ERR_ALREADY_RUNNING, AR_ERR_RETRY_EXHAUSTED, AR_ERR_NOT_RETRYABLE, AR_ERR_CANCELLED }, 5,
 	  (const uint16_t[]){ AR_EV_TASK_RETRYING, AR_EV_TASK_ATTEMPT_STARTED }, 2, 200, NULL, "spec+contract" },
 	[AR_CMD_COMPLETE_TASK] = { AR_CMD_COMPLETE_TASK, "complete_task",
-	  "Declare a task done and prove it.",
+	  "Complete a task, with proof of its acceptance criteria.",
 	  true, true, true, 1u << 3, "worker", { ar_cmd_complete_task_in_fields, 8, sizeof(struct ar_cmd_complete_task_in), NULL, 0 },
 	  { ar_cmd_complete_task_out_fields, 3, sizeof(struct ar_cmd_complete_task_out), NULL, 0 },
 	  { AR_TARGET_TASK, 1, { offsetof(struct ar_cmd_complete_task_in, task_id) }, AR_ERR_TASK_NOT_FOUND,
@@ -4944,7 +4944,7 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  (const uint16_t[]){ AR_ERR_SCOPE_NOT_FOUND, AR_ERR_POLICY_UNAVAILABLE }, 2,
 	  (const uint16_t[]){ AR_EV_PERMISSION_EVALUATED, AR_EV_PERMISSION_REQUESTED, AR_EV_ACTION_REQUIRED }, 3, 200, NULL, "spec+contract" },
 	[AR_CMD_RESOLVE_PERMISSION] = { AR_CMD_RESOLVE_PERMISSION, "resolve_permission",
-	  "Settle a permission request from the host's side.",
+	  "Resolve a permission request from the host.",
 	  true, true, true, 1u << 2, "decide", { ar_cmd_resolve_permission_in_fields, 9, sizeof(struct ar_cmd_resolve_permission_in), ar_cmd_resolve_permission_in_oneofs, 1 },
 	  { ar_cmd_resolve_permission_out_fields, 2, sizeof(struct ar_cmd_resolve_permission_out), NULL, 0 },
 	  { AR_TARGET_ACTION, 2, { offsetof(struct ar_cmd_resolve_permission_in, action_id), offsetof(struct ar_cmd_resolve_permission_in, request_id) }, AR_ERR_REQUEST_NOT_FOUND,
@@ -4984,7 +4984,7 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  (const uint16_t[]){ AR_ERR_SCOPE_NOT_FOUND }, 1,
 	  NULL, 0, 200, "/v1/sessions/{sessionId}/subagents", "spec+contract" },
 	[AR_CMD_CREATE_JOB] = { AR_CMD_CREATE_JOB, "create_job",
-	  "Make a batch or background job; it starts at once unless start is false.",
+	  "Create a batch or background job; it starts at once unless start is false.",
 	  true, false, true, 1u << 1, "submit", { ar_cmd_create_job_in_fields, 10, sizeof(struct ar_cmd_create_job_in), ar_cmd_create_job_in_oneofs, 1 },
 	  { ar_cmd_create_job_out_fields, 3, sizeof(struct ar_cmd_create_job_out), NULL, 0 },
 	  { AR_TARGET_NONE, 0, { 0 }, AR_ERR_NONE,
@@ -5200,7 +5200,7 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_THREAD_NOT_FOUND, AR_ERR_TURN_NOT_FOUND, AR_ERR_ACTIVE_TURN }, 4,
 	  (const uint16_t[]){ AR_EV_THREAD_STARTED, AR_EV_OUTPUT_REDACTED }, 2, 200, NULL, "extension (thread.started with reason branch has no verb)" },
 	[AR_CMD_REPORT_TOOL_RESULT] = { AR_CMD_REPORT_TOOL_RESULT, "report_tool_result",
-	  "Bring the result of a tool that the caller runs itself.",
+	  "Report the result of a tool that the caller runs.",
 	  true, true, false, 1u << 3, "worker", { ar_cmd_report_tool_result_in_fields, 7, sizeof(struct ar_cmd_report_tool_result_in), ar_cmd_report_tool_result_in_oneofs, 1 },
 	  { ar_cmd_report_tool_result_out_fields, 3, sizeof(struct ar_cmd_report_tool_result_out), NULL, 0 },
 	  { AR_TARGET_ANY, 1, { offsetof(struct ar_cmd_report_tool_result_in, tool_call_id) }, AR_ERR_NONE,
@@ -5232,7 +5232,7 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_CHANNEL_NOT_FOUND }, 2,
 	  (const uint16_t[]){ AR_EV_CHANNEL_MESSAGE, AR_EV_OUTPUT_REDACTED }, 2, 200, NULL, "ours (channel.message without a verb)" },
 	[AR_CMD_CREATE_TOKEN] = { AR_CMD_CREATE_TOKEN, "create_token",
-	  "Make an API token: a secret that programs show, with scopes, for one tenant. Its text is in this reply and nowhere else.",
+	  "Create an API token: a secret for programs, with scopes, for one tenant. The secret is only in this reply.",
 	  true, true, true, 1u << 4, "admin", { ar_cmd_create_token_in_fields, 6, sizeof(struct ar_cmd_create_token_in), NULL, 0 },
 	  { ar_cmd_create_token_out_fields, 2, sizeof(struct ar_cmd_create_token_out), NULL, 0 },
 	  { AR_TARGET_NONE, 0, { 0 }, AR_ERR_NONE,

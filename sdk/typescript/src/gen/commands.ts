@@ -117,7 +117,7 @@ export interface ResumeThreadResult {
 }
 
 /**
- * Give a piece of work an identity and an objective.
+ * Create a task with an objective.
  * At least one of: sessionId, threadId, parentTaskId.
  */
 export interface CreateTaskInput {
@@ -337,7 +337,7 @@ export interface CancelTaskResult {
   [extra: string]: unknown;
 }
 
-/** Try a task again after an attempt that did not succeed. */
+/** Retry a task after an attempt that did not succeed. */
 export interface RetryTaskInput {
   /** The task. */
   taskId: string;
@@ -368,7 +368,7 @@ export interface RetryTaskResult {
   [extra: string]: unknown;
 }
 
-/** Declare a task done and prove it. */
+/** Complete a task, with proof of its acceptance criteria. */
 export interface CompleteTaskInput {
   /** The task. */
   taskId: string;
@@ -496,7 +496,7 @@ export interface GetTaskResult {
   relationships: unknown[];
   /** State of the delivery. */
   deliveryState: Record<string, unknown>;
-  /** Sequence up to which the answer holds. */
+  /** Sequence up to which the answer is valid. */
   asOfSequence: number;
   [extra: string]: unknown;
 }
@@ -678,7 +678,7 @@ export interface GetSessionResult {
   evidenceRefs: unknown[];
   /** Start of the window, and how to read older items. */
   historyCursor?: Record<string, unknown>;
-  /** Sequence up to which the answer holds. */
+  /** Sequence up to which the answer is valid. */
   asOfSequence: number;
   [extra: string]: unknown;
 }
@@ -715,7 +715,7 @@ export interface GetThreadReadResult {
   telemetrySummary: Record<string, unknown>;
   /** Refs of evidence. */
   evidenceRefs: unknown[];
-  /** Sequence up to which the answer holds. */
+  /** Sequence up to which the answer is valid. */
   asOfSequence: number;
   [extra: string]: unknown;
 }
@@ -743,7 +743,7 @@ export interface GetToolInventoryInput {
 export interface GetToolInventoryResult {
   /** The tools with their policy. */
   tools: unknown[];
-  /** Sequence up to which the answer holds. */
+  /** Sequence up to which the answer is valid. */
   asOfSequence: number;
   [extra: string]: unknown;
 }
@@ -1015,7 +1015,7 @@ export interface EvaluatePermissionResult {
 }
 
 /**
- * Settle a permission request from the host's side.
+ * Resolve a permission request from the host.
  * At least one of: requestId, actionId.
  */
 export interface ResolvePermissionInput {
@@ -1173,7 +1173,7 @@ export interface ListSubagentsResult {
 }
 
 /**
- * Make a batch or background job; it starts at once unless start is false.
+ * Create a batch or background job; it starts at once unless start is false.
  * At least one of: instruction, instructionRef.
  */
 export interface CreateJobInput {
@@ -1311,7 +1311,7 @@ export interface ReconnectChannelInput {
 export interface ReconnectChannelResult {
   /** State to continue from. */
   snapshot: Record<string, unknown>;
-  /** Sequence up to which it holds; over all sessions the furthest position in their feed. */
+  /** Sequence up to which it is valid; for all sessions the furthest position in their stream. */
   asOfSequence: number;
   /** For all sessions: position of their stream before the snapshot was taken. */
   cursor?: string;
@@ -1900,7 +1900,7 @@ export interface ForkThreadResult {
 }
 
 /**
- * Bring the result of a tool that the caller runs itself.
+ * Report the result of a tool that the caller runs.
  * At least one of: output, structuredContent.
  */
 export interface ReportToolResultInput {
@@ -2002,17 +2002,17 @@ export interface PostChannelMessageResult {
   [extra: string]: unknown;
 }
 
-/** Make an API token: a secret that programs show, with scopes, for one tenant. Its text is in this reply and nowhere else. */
+/** Create an API token: a secret for programs, with scopes, for one tenant. The secret is only in this reply. */
 export interface CreateTokenInput {
-  /** What people call it: the program or the person that uses it. */
+  /** Name: the program or the person that uses it. */
   name: string;
   /** Scopes: any of read, submit, decide, worker, admin; admin includes all. */
   scopes: unknown[];
-  /** Tenant it belongs to; without it the caller's own. Another one is the operator's to name. */
+  /** Its tenant; the default is the caller's. Only the operator may name another. */
   tenant?: string;
   /** When it stops working; without it, never. */
   expiresAt?: string;
-  /** Person who uses it, for rules that need several people; without it, the caller. The operator's to name. */
+  /** Person who uses it, for rules that need several people; the default is the caller. Only the operator may name another. */
   owner?: string;
   /** Makes a repeat safe. */
   idempotencyKey?: string;
@@ -2128,7 +2128,7 @@ export interface ListAuditInput {
   sessionId?: string;
   /** Only those of this tenant, for the operator. */
   tenant?: string;
-  /** From the oldest on; without it from the newest back. */
+  /** Oldest first; the default is newest first. */
   oldestFirst?: boolean;
   /** ndjson, only over HTTP: one entry per line instead of the result; the header X-Next-Cursor has the cursor of the next page. Accept: application/x-ndjson does the same. The audit trail records such an export. */
   format?: "json" | "ndjson";
@@ -2249,7 +2249,7 @@ export interface CommandMethods {
    */
   resumeThread(input: ResumeThreadInput, options?: CallOptions): Promise<ResumeThreadResult>;
   /**
-   * Give a piece of work an identity and an objective.
+   * Create a task with an objective.
    * The same key or id returns the same task.
    * Fails with: invalid_scope, parent_not_found, parent_cancelling, id_conflict, policy_denied.
    */
@@ -2291,13 +2291,13 @@ export interface CommandMethods {
    */
   cancelTask(input: CancelTaskInput, options?: CallOptions): Promise<CancelTaskResult>;
   /**
-   * Try a task again after an attempt that did not succeed.
+   * Retry a task after an attempt that did not succeed.
    * The same key or run id returns the same new attempt.
    * Fails with: task_not_found, already_running, retry_exhausted, not_retryable, cancelled.
    */
   retryTask(input: RetryTaskInput, options?: CallOptions): Promise<RetryTaskResult>;
   /**
-   * Declare a task done and prove it.
+   * Complete a task, with proof of its acceptance criteria.
    * The same facts return the recorded end.
    * Fails with: task_not_found, acceptance_unmet, unreconciled, already_terminal.
    */
@@ -2425,7 +2425,7 @@ export interface CommandMethods {
    */
   evaluatePermission(input: EvaluatePermissionInput, options?: CallOptions): Promise<EvaluatePermissionResult>;
   /**
-   * Settle a permission request from the host's side.
+   * Resolve a permission request from the host.
    * The first valid answer wins, here or through respond_action.
    * Fails with: request_not_found, already_resolved, expired, not_shown, not_authorized, invalid_decision, other_person_needed, already_approved.
    */
@@ -2454,7 +2454,7 @@ export interface CommandMethods {
    */
   listSubagents(input: ListSubagentsInput, options?: CallOptions): Promise<ListSubagentsResult>;
   /**
-   * Make a batch or background job; it starts at once unless start is false.
+   * Create a batch or background job; it starts at once unless start is false.
    * The same id or key returns the same job.
    * Fails with: invalid_input, task_not_found, id_conflict.
    * Not built yet: answers `unavailable`.
@@ -2620,7 +2620,7 @@ export interface CommandMethods {
    */
   forkThread(input: ForkThreadInput, options?: CallOptions): Promise<ForkThreadResult>;
   /**
-   * Bring the result of a tool that the caller runs itself.
+   * Report the result of a tool that the caller runs.
    * The first report counts; a repeat of the same report returns it.
    * Fails with: tool_call_not_found, already_resolved.
    */
@@ -2641,7 +2641,7 @@ export interface CommandMethods {
    */
   postChannelMessage(input: PostChannelMessageInput, options?: CallOptions): Promise<PostChannelMessageResult>;
   /**
-   * Make an API token: a secret that programs show, with scopes, for one tenant. Its text is in this reply and nowhere else.
+   * Create an API token: a secret for programs, with scopes, for one tenant. The secret is only in this reply.
    * The same key returns the same token without its secret. If the secret is lost, rotate the token.
    * Fails with: invalid_input, not_authorized, id_conflict, quota_blocked, storage_unavailable.
    */
@@ -2653,7 +2653,7 @@ export interface CommandMethods {
   listTokens(input?: ListTokensInput, options?: CallOptions): Promise<ListTokensResult>;
   /**
    * Create a new secret for a token; the previous one stays valid for a grace time.
-   * Gives it yet another secret; up to four of them work at a time.
+   * A repeat creates another secret; up to four are valid at a time.
    * Fails with: token_not_found, expired, storage_unavailable.
    */
   rotateToken(input: RotateTokenInput, options?: CallOptions): Promise<RotateTokenResult>;

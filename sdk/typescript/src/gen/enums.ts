@@ -28,7 +28,7 @@ export interface CreatePolicy {
   [extra: string]: unknown;
 }
 
-/** A tool that the client runs itself; a text names one of the runtime's own that is wanted. */
+/** A tool that the client runs; a text selects a tool of the runtime by name. */
 export interface OfferedTool {
   /** Letters, digits, _ and -. */
   name: string;
@@ -67,7 +67,7 @@ export interface TurnOptions {
   mode?: "default" | "untrusted" | "on_request" | "on_failure" | "never" | "plan" | "bypass" | "auto";
   /** Sandbox profile of commands and file tools. */
   sandbox?: "read_only" | "workspace_write" | "no_network" | "allowlisted_network" | "danger_full_access";
-  /** Tools that are wanted, and tools of the client; an empty list is none. */
+  /** Selected tools, and tools of the client; an empty list is none. */
   tools?: (string | OfferedTool)[];
   /** JSON Schema that the answer has to fit. */
   outputSchema?: Record<string, unknown>;
@@ -170,7 +170,7 @@ export interface VerifiedSession {
   status: "ok" | "differs" | "repaired" | "corrupt" | "failed";
   /** Facts that were replayed. */
   facts: number;
-  /** What differs: what, and where it is known sequence, id, stored, folded, message, repaired. */
+  /** Differences: what, and if known sequence, id, stored, folded, message, repaired. */
   findings: unknown[];
   /** There are more than are listed. */
   moreFindings?: boolean;

@@ -238,7 +238,7 @@ export interface TaskQueuedPayload {
   position?: number;
   /** Request of start_task, until the run can begin. */
   start?: Record<string, unknown>;
-  /** Who has given the work by now, as the server knows them. */
+  /** People who gave the work so far, as authenticated. */
   submittedBy?: unknown[];
   [extra: string]: unknown;
 }
@@ -264,12 +264,12 @@ export interface TaskUpdatedPayload {
   previous?: Record<string, unknown>;
   /** When the change took effect. */
   updatedAt: string;
-  /** Who has given the work by now, as the server knows them. */
+  /** People who gave the work so far, as authenticated. */
   submittedBy?: unknown[];
   [extra: string]: unknown;
 }
 
-/** Phase, counters, summary, delivery or outputs of the task moved. */
+/** Phase, counters, summary, delivery or outputs of the task changed. */
 export interface TaskProgressPayload {
   /** Phase of the work. */
   phase: "planning" | "working" | "verifying" | "delivering" | "waiting" | "custom";
@@ -353,7 +353,7 @@ export interface TaskRetryingPayload {
   [extra: string]: unknown;
 }
 
-/** Someone wants the task cancelled; nothing has been stopped yet. */
+/** The cancellation of the task was requested; nothing has been stopped yet. */
 export interface TaskCancelRequestedPayload {
   /** Why. */
   reason: string;
@@ -1335,7 +1335,7 @@ export interface ProcessCompletedPayload {
   [extra: string]: unknown;
 }
 
-/** A process could not be started or was lost to trouble. */
+/** A process could not be started, failed or was lost. */
 export interface ProcessFailedPayload {
   /** Where the trouble was. */
   failureKind: "spawn" | "sandbox" | "permission" | "timeout" | "transport";
@@ -1442,7 +1442,7 @@ export interface TaskProfileResolvedPayload {
   [extra: string]: unknown;
 }
 
-/** The models that are really available for this turn are known. */
+/** The available models for this turn are known. */
 export interface RoutingCandidatesResolvedPayload {
   /** How many there are. */
   candidateCount: number;
@@ -1589,7 +1589,7 @@ export interface CostRecordedPayload {
   [extra: string]: unknown;
 }
 
-/** A provider, the host or our own governor slowed us down. */
+/** A provider, the host or the runtime limited the rate. */
 export interface RateLimitHitPayload {
   /** Who. */
   source: "provider" | "host" | "governor";
@@ -1879,7 +1879,7 @@ export interface ChannelResumedPayload {
 }
 
 /**
- * A message of the channel itself passed; it is no turn.
+ * A message of the channel that is not a turn.
  * At least one of: messageRef, preview.
  */
 export interface ChannelMessagePayload {
@@ -1911,7 +1911,7 @@ export interface ChannelPermissionForwardedPayload {
   [extra: string]: unknown;
 }
 
-/** The answer to a forwarded permission request came back. */
+/** A forwarded permission request was resolved. */
 export interface ChannelPermissionReturnedPayload {
   /** The decision. */
   decision: string;
@@ -1927,7 +1927,7 @@ export interface ChannelPermissionReturnedPayload {
 }
 
 /**
- * A remote task was tied to a local one. Extended view of task.delegated and task.dependency.updated.
+ * A remote task was linked to a local one. Extended view of task.delegated and task.dependency.updated.
  * At least one of: remoteAgentRef, agentCardRef.
  */
 export interface ChannelPeerTaskLinkedPayload {
@@ -1948,7 +1948,7 @@ export interface ChannelPeerTaskLinkedPayload {
   [extra: string]: unknown;
 }
 
-/** A remote task moved. Extended view of task.progress with nativeStatus. */
+/** The status of a remote task changed. Extended view of task.progress with nativeStatus. */
 export interface ChannelPeerTaskUpdatedPayload {
   /** The peer's task. */
   remoteTaskId: string;
@@ -2163,7 +2163,7 @@ export interface AccessChangedPayload {
 
 /** A channel acknowledged all events up to a sequence. Extended: portable readers see it in the channel's summary. */
 export interface ChannelAckedPayload {
-  /** Last sequence that arrived; over all sessions the furthest position in their feed. */
+  /** Last received sequence; for all sessions the furthest position in their stream. */
   sequence: number;
   /** Over all sessions: the place that was reached. */
   cursor?: string;
