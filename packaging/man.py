@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Man pages of the programs, from what they say themselves: agentctl(1) and agentd(1) from their help, agentd.yaml(5) from the catalogue.
+"""Man pages of the programs: agentctl(1) and agentd(1) from their help, agentd.yaml(5) from the catalogue.
 
     python3 packaging/man.py BIN OUT     BIN has agentctl and agentd, OUT gets man1/ and man5/
 """
@@ -95,7 +95,9 @@ def agentd(program, version, catalog):
     text = say(program, "--help")
     usage, options, notes, examples = [], [], [], []
     for line in text.splitlines()[1:]:
-        if line.startswith(("usage:", "       ")):
+        if line.startswith(" " * 12) and options:
+            options[-1] += " " + line.strip()
+        elif line.startswith(("usage:", "       ")):
             usage.append(line.removeprefix("usage:").strip())
         elif line.startswith("  --"):
             options.append(line.strip())
@@ -104,12 +106,12 @@ def agentd(program, version, catalog):
         elif line.strip() and not line.startswith("example"):
             notes.append(line)
     env = "".join(f".TP\n{bold(k.env)}\n{roff(k.doc)} Setting {bold(k.name)}.\n" for k in catalog.config if k.env)
-    service = ("Sockets that listen already are taken from the service manager (\\fBLISTEN_FDS\\fR), and it is told when the daemon is\n"
-               "ready, alive and stopping (\\fBNOTIFY_SOCKET\\fR, \\fBWATCHDOG_USEC\\fR).\n")
-    return page("agentd", 1, "the agent runtime's daemon", version, [
+    service = ("agentd uses the sockets of the service manager (\\fBLISTEN_FDS\\fR), and notifies it when the daemon is ready, alive and\n"
+               "stopping (\\fBNOTIFY_SOCKET\\fR, \\fBWATCHDOG_USEC\\fR).\n")
+    return page("agentd", 1, "daemon of the agent runtime", version, [
         ("SYNOPSIS", literal(usage)), ("OPTIONS", terms(options)), ("DESCRIPTION", paragraphs(notes)),
         ("SERVICE MANAGER", service), ("ENVIRONMENT", env),
-        ("EXIT STATUS", "0 after a stop that was asked for, 1 when it cannot start, 2 for words that it does not know.\n"),
+        ("EXIT STATUS", "0 after a requested stop, 1 if it cannot start, 2 for an unknown option or command.\n"),
         ("EXAMPLES", literal(examples)),
         ("SEE ALSO", f"{bold('agentctl')}(1), {bold('agentd.yaml')}(5)\n")])
 
@@ -123,13 +125,13 @@ def setting(k):
 
 
 def settings(catalog, version):
-    intro = ("The settings of agentd, as YAML. A dot in a name below stands for a section of the file. The environment wins over the file, the\n"
-             "file over the default. A key that is not known is an error; agentd check lists all mistakes.\n"
+    intro = ("The settings of agentd, as YAML. A dot in a name below is a section of the file. The environment overrides the file, the file\n"
+             "overrides the default. An unknown key is an error; agentd check lists all mistakes.\n"
              ".PP\nA duration is a whole number with ms, s, m, h or d, a size one with B, kB, MB, GB, TB, KiB, MiB, GiB or TiB; a percentage may end\n"
-             "with %. Without a unit the number counts what the type names. A boolean is true or false.\n")
+             "with %. Without a unit the number has the unit of the type. A boolean is true or false.\n")
     example = ["model:", "  name: small", "listen: 127.0.0.1:7717", "log: { requests: all }"]
     lists = "".join(f".SS {bold(one.name)}\n{roff(one.doc)}\n" + "".join(setting(k) for k in one.fields) for one in catalog.lists)
-    return page("agentd.yaml", 5, "settings of the agent runtime's daemon", version, [
+    return page("agentd.yaml", 5, "settings of the daemon of the agent runtime", version, [
         ("DESCRIPTION", intro), ("SETTINGS", "".join(setting(k) for k in catalog.config)),
         ("LISTS", "Each is a sequence of mappings.\n" + lists),
         ("REFERENCES", references()), ("EXAMPLE", literal(example)), ("SEE ALSO", f"{bold('agentd')}(1)\n")])
@@ -139,13 +141,13 @@ def references():
     rows = [("{ file: PATH }", "The content of a regular file that only agentd can read."),
             ("{ credential: NAME }", "The file of that name in $CREDENTIALS_DIRECTORY; see systemd.exec(5)."),
             ("{ env: NAME }", "A variable of agentd; env:NAME at the end of a text is the same."),
-            ("{ command: [PROGRAM, ARGUMENT, ...] }", "What the program writes to its standard output; there is no shell."),
+            ("{ command: [PROGRAM, ARGUMENT, ...] }", "The standard output of the program; it runs without a shell."),
             ("{ http: { url: ..., token: REFERENCE, header: ..., field: ..., ca_file: ... } }",
-             "The text at the JSON pointer field of what a secret store answers.")]
-    return (roff("A secret is a text, or a mapping that says where it is:") + "\n"
+             "The text at the JSON pointer field in the answer of a secret store.")]
+    return (roff("A secret is a text, or a reference to it as a mapping:") + "\n"
             + "".join(f".TP\n{bold(form)}\n{roff(what)}\n" for form, what in rows)
-            + ".PP\n" + roff("prefix is put before the value. cache_s is how many seconds a value is used before it is asked for again: 60 for files, 300 for "
-                            "commands and stores; 0 is until SIGHUP. agentd check --secrets resolves all of them.") + "\n")
+            + ".PP\n" + roff("prefix is put before the value. cache_s is the number of seconds after which a value is read again: 60 for files, 300 for "
+                            "commands and stores; 0 reads it again only at SIGHUP. agentd check --secrets resolves all of them.") + "\n")
 
 
 def main():

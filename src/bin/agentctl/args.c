@@ -9,15 +9,16 @@
 
 const struct ar_ctl_option ar_global_options[GLOBALS] = {
 	{ "socket", "PATH", "unix socket of the daemon" },
-	{ "data-dir", "DIR", "its data folder; the socket is in there" },
-	{ "url", "URL", "talk to http://127.0.0.1:7717, or https elsewhere, instead of the socket" },
-	{ "token", "TOKEN", "API token to show; better in AGENTCTL_TOKEN, where others do not see it" },
+	{ "data-dir", "DIR", "data directory of the daemon; it contains the socket" },
+	{ "url", "URL",
+	  "use this address (http://127.0.0.1:7717, or https elsewhere) instead of the socket" },
+	{ "token", "TOKEN", "API token; better in AGENTCTL_TOKEN, which other users cannot see" },
 	{ "cacert", "FILE",
-	  "PEM file of the authorities that an https server is verified by; else SSL_CERT_FILE, else the "
+	  "PEM file of the authorities that verify an https server; default SSL_CERT_FILE or the "
 	  "system's" },
 	{ "json", NULL, "print JSON" },
 	{ "quiet", NULL, "no notes on standard error" },
-	{ "help", NULL, "print the page of the command" },
+	{ "help", NULL, "print the help of the command" },
 	{ "version", NULL, "print the version" },
 };
 const size_t ar_global_option_count = GLOBALS;

@@ -37,24 +37,25 @@ static void print_indented(struct ar_out *o, const char *text)
 
 void ar_help_overview(struct ar_out *o, const struct ar_ctl_command *const *commands, size_t count)
 {
-	ar_out_printf(o, "agentctl - talk to the agent runtime of this user\n");
+	ar_out_printf(o, "agentctl - client of the agent runtime\n");
 	print_heading(o, "Usage");
 	print_indented(o, "agentctl [GLOBAL OPTIONS] COMMAND [OPTIONS] [WORDS]");
 	print_heading(o, "Commands");
 	for (size_t i = 0; i < count; i++)
 		ar_out_printf(o, "  %-20s %s\n", commands[i]->name, commands[i]->summary);
-	ar_out_printf(o, "  %-20s %s\n", "help [COMMAND]", "this page, or the page of a command");
+	ar_out_printf(o, "  %-20s %s\n", "help [COMMAND]", "this help, or the help of a command");
 	print_globals(o);
 	print_heading(o, "Environment");
 	print_indented(
-		o, "AGENTCTL_TOKEN       API token to show, as --token does\n"
-		   "AGENTD_DATA_DIR      data folder (else agentd in XDG_STATE_HOME or ~/.local/state)\n"
-		   "AGENTD_SOCKET        unix socket (else agentd.sock in the data folder)\n"
-		   "OPENAI_BASE_URL, OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, AGENTD_PROVIDER, "
-		   "AGENTD_MODEL\n"
-		   "                     the model, for a daemon that is started from here\n"
-		   "SSL_CERT_FILE        authorities that https servers are verified by, as --cacert does\n"
-		   "NO_COLOR             no colours");
+		o,
+		"AGENTCTL_TOKEN       API token, like --token\n"
+		"AGENTD_DATA_DIR      data directory (default agentd in XDG_STATE_HOME or ~/.local/state)\n"
+		"AGENTD_SOCKET        unix socket (default agentd.sock in the data directory)\n"
+		"OPENAI_BASE_URL, OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, AGENTD_PROVIDER, "
+		"AGENTD_MODEL\n"
+		"                     the model, for a daemon that agentctl starts\n"
+		"SSL_CERT_FILE        authorities that verify https servers, like --cacert\n"
+		"NO_COLOR             no colours");
 	print_heading(o, "Exit status");
 	print_indented(o, "0 ok, 1 failed, 2 usage, 3 daemon not reachable, 4 a question waits for a person, "
 			  "124 out of time, "

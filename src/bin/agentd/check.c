@@ -6,16 +6,14 @@
 #include <stdio.h>
 
 static const char help[] =
-	"usage: agentd check [--config FILE] [--data-dir DIR] [--listen ADDR:PORT|off] [--socket PATH|off] "
-	"[--secrets]\n"
+	"usage: agentd check [--config FILE] [--data-dir DIR] [--listen ADDR:PORT|off] [--socket PATH|off]\n"
+	"                    [--secrets]\n"
 	"\n"
-	"Checks the settings that agentd would start with, from the file, the environment and these options, "
-	"and the files\n"
-	"and folders that they name. Lists every mistake with its place and what to do. Starts nothing; "
-	"with --secrets it\n"
-	"runs the programs and asks the stores that the settings refer to for secrets, as a start would. "
-	"Exit status: 0 when\n"
-	"agentd can start with them, 1 when it cannot.\n"
+	"Checks the settings that agentd would start with (file, environment and these options), and the\n"
+	"files and directories that they name. Lists every mistake with its place and what to do. Starts\n"
+	"nothing. With --secrets it also runs the programs and queries the stores of secret references, as "
+	"a\n"
+	"start would. Exit status: 0 if agentd can start with the settings, 1 if it cannot.\n"
 	"\n"
 	"example:\n"
 	"  agentd check --config /etc/agentd/agentd.yaml\n";

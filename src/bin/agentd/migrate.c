@@ -9,11 +9,11 @@
 
 static const char help[] = "usage: agentd migrate [--config FILE]\n"
 			   "\n"
-			   "Brings the PostgreSQL store of the settings (store, AGENTD_STORE) to the newest "
-			   "schema, and says from which version to\n"
-			   "which. Nodes of the version before keep working meanwhile: migrate first, then "
-			   "replace one node after the other.\n"
-			   "An SQLite file needs no migration.\n"
+			   "Upgrades the PostgreSQL store of the settings (store, AGENTD_STORE) to the "
+			   "newest schema, and prints\n"
+			   "the old and the new version. Nodes of the previous version keep working: migrate "
+			   "first, then replace\n"
+			   "one node after the other. An SQLite file needs no migration.\n"
 			   "\n"
 			   "example:\n"
 			   "  AGENTD_STORE=postgres://agentd@db/agentd agentd migrate\n";

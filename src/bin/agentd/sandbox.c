@@ -7,15 +7,15 @@
 
 #include <stdio.h>
 
-static const char help[] = "usage: agentd sandbox [--config FILE] [--json]\n"
-			   "\n"
-			   "Attacks each mechanism that boundaries of commands are made of, and says which "
-			   "work here, which profiles can be had,\n"
-			   "and what to do about what does not work. Exit status 1 when the profile of the "
-			   "settings cannot be had.\n"
-			   "\n"
-			   "example:\n"
-			   "  agentd sandbox --json | jq '.profiles[] | select(.isAvailable | not)'\n";
+static const char help[] =
+	"usage: agentd sandbox [--config FILE] [--json]\n"
+	"\n"
+	"Attacks each mechanism of the sandbox, and prints which ones work here, which profiles are\n"
+	"available, and what to do about the others. Exit status 1 if the configured profile is not\n"
+	"available.\n"
+	"\n"
+	"example:\n"
+	"  agentd sandbox --json | jq '.profiles[] | select(.isAvailable | not)'\n";
 
 static struct ar_str text_of(struct ar_json row, const char *name)
 {

@@ -7,16 +7,17 @@
 
 #include <stdio.h>
 
-static const char help[] = "usage: agentd settings [--config FILE] [--data-dir DIR] [--listen ADDR:PORT|off] "
-			   "[--socket PATH|off] [--json]\n"
-			   "\n"
-			   "Prints the settings that agentd would start with, and where each comes from: its "
-			   "default, a line of the file, a\n"
-			   "variable, an option, or this machine. Secrets are masked. Starts nothing. Exit "
-			   "status 1 when a setting is wrong.\n"
-			   "\n"
-			   "example:\n"
-			   "  agentd settings --config /etc/agentd/agentd.yaml | grep -v default\n";
+static const char help[] =
+	"usage: agentd settings [--config FILE] [--data-dir DIR] [--listen ADDR:PORT|off]\n"
+	"                       [--socket PATH|off] [--json]\n"
+	"\n"
+	"Prints the settings that agentd would start with, and the source of each: the default, a line of\n"
+	"the file, a variable, an option, or this machine. Secrets are redacted. Starts nothing. Exit "
+	"status\n"
+	"1 if a setting is wrong.\n"
+	"\n"
+	"example:\n"
+	"  agentd settings --config /etc/agentd/agentd.yaml | grep -v default\n";
 
 static struct ar_str text_of(struct ar_json row, const char *name)
 {

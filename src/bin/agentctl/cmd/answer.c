@@ -152,53 +152,50 @@ static enum ar_exit answer(struct ar_ctl *c, const struct ar_ctl_args *a)
 const struct ar_ctl_command ar_cmd_approve = {
 	.name = "approve",
 	.synopsis = "ACTION",
-	.summary = "let happen what an action asks for",
+	.summary = "approve an action",
 	.text = "ACTION is an id of `agentctl inbox`, or the beginning or end of one. The first answer "
-		"stands; if "
-		"somebody\n"
-		"was faster you are told who, what and when. A question that is too long for a line is shown "
-		"whole first;\n"
-		"on a terminal page by page, and you confirm it. Where a rule needs several people, your "
-		"approval counts\n"
-		"together with theirs (pending until then), once, and not if you gave the work.",
+		"counts; if someone\n"
+		"answered before you, the command prints who, what and when. A question that is too long for "
+		"one line is\n"
+		"shown whole first; on a terminal in pages, and you confirm it. If a rule needs several "
+		"people, your approval\n"
+		"counts once, together with theirs (pending until then), and not if you gave the work.",
 	.examples = "agentctl approve action_01m0fd2e7wp4z9k3s5b8t6v1cx_3\n"
 		    "agentctl approve cx_3 --scope session --reason \"reads only\"",
 	.min = 1,
 	.max = 1,
-	.options = { { "scope", "once|session", "only this call (once), or this tool for the session too" },
-		     { "reason", "TEXT", "why, for the record" } },
+	.options = { { "scope", "once|session", "only this call (once), or this tool for the session" },
+		     { "reason", "TEXT", "reason to record" } },
 	.run = approve,
 };
 
 const struct ar_ctl_command ar_cmd_deny = {
 	.name = "deny",
 	.synopsis = "ACTION",
-	.summary = "refuse what an action asks for",
-	.text = "ACTION is an id of `agentctl inbox`, or the beginning or end of one. The model is told that "
-		"it was "
-		"refused,\n"
-		"and goes on without.",
+	.summary = "deny an action",
+	.text = "ACTION is an id of `agentctl inbox`, or the beginning or end of one. The model gets the "
+		"refusal and\n"
+		"continues without it.",
 	.examples = "agentctl deny cx_3\n"
 		    "agentctl deny cx_3 --reason \"use the staging database\"",
 	.min = 1,
 	.max = 1,
-	.options = { { "reason", "TEXT", "why, for the record" } },
+	.options = { { "reason", "TEXT", "reason to record" } },
 	.run = deny,
 };
 
 const struct ar_ctl_command ar_cmd_answer = {
 	.name = "answer",
 	.synopsis = "ACTION [JSON]",
-	.summary = "answer an action with content, or with a word that it offers",
-	.text = "JSON is the object that the question asks for; - reads it from standard input. --decision "
-		"says "
-		"another word\n"
-		"than accept, with or without JSON; `agentctl inbox --json` shows the words that are "
-		"offered.",
+	.summary = "answer an action with content, or with one of its decisions",
+	.text = "JSON is the object that the question requires; - reads it from standard input. --decision "
+		"answers with\n"
+		"another decision than accept, with or without JSON; `agentctl inbox --json` lists the "
+		"decisions.",
 	.examples = "agentctl answer cx_4 '{\"environment\":\"staging\"}'\n"
 		    "agentctl answer cx_5 --decision retry",
 	.min = 1,
 	.max = 2,
-	.options = { { "decision", "WORD", "one of those that the action offers" } },
+	.options = { { "decision", "WORD", "one of the decisions of the action" } },
 	.run = answer,
 };

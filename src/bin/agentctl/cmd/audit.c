@@ -257,7 +257,7 @@ static enum ar_exit audit(struct ar_ctl *c, const struct ar_ctl_args *a)
 const struct ar_ctl_command ar_cmd_audit = {
 	.name = "audit",
 	.synopsis = "[verify]",
-	.summary = "who did what, and what was refused",
+	.summary = "show or verify the audit trail",
 	.text = "Shows the audit trail of the tenant, newest first; over the unix socket that of all "
 		"tenants. It\n"
 		"needs the scope admin. With --json each entry is a line of JSON.\n"
@@ -270,15 +270,14 @@ const struct ar_ctl_command ar_cmd_audit = {
 		    "agentctl audit --json --since 30d --oldest-first --limit 1000000 > audit.ndjson\n"
 		    "agentctl audit verify",
 	.max = 1,
-	.options = { { "since", "WHEN", "from this time on: a span back from now, such as 24h, or a time" },
+	.options = { { "since", "WHEN", "from this time: a duration before now, such as 24h, or a time" },
 		     { "until", "WHEN", "before this time" },
-		     { "actor", "NAME",
-		       "only of this actor: local, token:tok_..., jwt:..., certificate:..." },
-		     { "command", "NAME", "only of this command or act" },
+		     { "actor", "NAME", "only this actor: local, token:tok_..., jwt:..., certificate:..." },
+		     { "command", "NAME", "only this command or act" },
 		     { "outcome", "WORD", "allowed or refused" },
-		     { "session", "ID", "only of this session" },
-		     { "tenant", "NAME", "only of this tenant, for the operator" },
-		     { "limit", "N", "how many entries; 50" },
-		     { "oldest-first", NULL, "from the oldest on" } },
+		     { "session", "ID", "only this session" },
+		     { "tenant", "NAME", "only this tenant, for the operator" },
+		     { "limit", "N", "number of entries (50)" },
+		     { "oldest-first", NULL, "oldest first" } },
 	.run = audit,
 };

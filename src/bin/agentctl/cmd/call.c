@@ -73,10 +73,10 @@ static enum ar_exit call(struct ar_ctl *c, const struct ar_ctl_args *a)
 const struct ar_ctl_command ar_cmd_call = {
 	.name = "call",
 	.synopsis = "[COMMAND [JSON | -]]",
-	.summary = "any command of the API by name; prints JSON",
-	.text = "Sends JSON (an empty object without it, standard input for -) to a command of the API and "
-		"prints the answer, an\n"
-		"error too. Without COMMAND it lists them.",
+	.summary = "call any command of the API by name; prints JSON",
+	.text = "Sends JSON to a command of the API and prints the answer or the error. Without JSON it "
+		"sends an empty\n"
+		"object; - reads standard input. Without COMMAND it lists the commands.",
 	.examples = "agentctl call list_sessions '{\"limit\":1}'\n"
 		    "echo '{\"title\":\"notes\"}' | agentctl call create_session -",
 	.min = 0,

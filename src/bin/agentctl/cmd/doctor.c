@@ -424,15 +424,14 @@ static enum ar_exit doctor(struct ar_ctl *c, const struct ar_ctl_args *a AR_UNUS
 const struct ar_ctl_command ar_cmd_doctor = {
 	.name = "doctor",
 	.synopsis = "",
-	.summary = "check folder, disk, daemon, socket, settings, nodes and model",
-	.text = "Checks what has to be there for an answer, one line each: ok, warn or fail, and what to do "
-		"next. Where no daemon\n"
-		"runs, references to secrets are asked for as a start would do. The model is\n"
-		"asked from here with the variables of this shell; a daemon that runs has those of "
-		"its start.\n"
-		"Whether the stored sessions are what their logs say is another question: agentctl verify "
-		"--all.\n"
-		"Exits 1 when a check failed.",
+	.summary = "check directory, disk, daemon, socket, settings, nodes and model",
+	.text = "Checks everything that an answer needs, one line each: ok, warn or fail, and what to do "
+		"next. If no\n"
+		"daemon runs, it resolves secret references as a start would. It calls the model from here "
+		"with the\n"
+		"variables of this shell; a running daemon has those of its start. It does not check the "
+		"stored sessions:\n"
+		"use agentctl verify --all for that. Exits 1 if a check failed.",
 	.examples = "agentctl doctor\n"
 		    "agentctl doctor --json | jq '.checks[] | select(.status != \"ok\")'",
 	.run = doctor,

@@ -24,13 +24,13 @@ static enum ar_exit explain(struct ar_ctl *c, const struct ar_ctl_args *a)
 const struct ar_ctl_command ar_cmd_explain = {
 	.name = "explain",
 	.synopsis = "ID",
-	.summary = "why something was allowed, asked, denied, routed, retried or stopped",
-	.text = "Reads the facts about a tool call, a decision, a turn, a task, a step, a thread or a "
-		"session, and says in a sentence\n"
-		"each what led to what. Nothing is guessed: the number before a line is the fact behind it.",
+	.summary = "explain why something was allowed, asked, denied, routed, retried or stopped",
+	.text = "Reads the facts about a tool call, an action, a turn, a task, a step, a thread or a "
+		"session, and prints\n"
+		"one sentence for each cause. The number before a line is the sequence of its fact.",
 	.examples = "agentctl explain tool_01hx3tvq5sz8kq4x1d0f2m9abc_256\n"
 		    "agentctl explain my-turn --session sess_01hx3tvq5sz8kq4x1d0f2m9abc",
-	.options = { { "session", "ID", "session it belongs to, when the id does not say it" } },
+	.options = { { "session", "ID", "session of ID, if the id does not contain it" } },
 	.min = 1,
 	.max = 1,
 	.run = explain,

@@ -176,22 +176,20 @@ static enum ar_exit inbox(struct ar_ctl *c, const struct ar_ctl_args *a)
 const struct ar_ctl_command ar_cmd_inbox = {
 	.name = "inbox",
 	.synopsis = "[show ACTION]",
-	.summary = "what waits for your answer, over all sessions",
-	.text = "One line per action, oldest first: id, since when it waits, how long it still can, the tool "
-		"or "
-		"kind of\n"
-		"question, what is asked, and the session's title. What cannot be undone is red.\n"
+	.summary = "list the questions of all sessions that wait for an answer",
+	.text = "One line per action, oldest first: id, waiting since, time left, the tool or kind of "
+		"question, the question,\n"
+		"and the title of the session. A call that cannot be undone is red.\n"
 		"`agentctl approve`, `deny` and `answer` answer one. A question that is too long for its "
-		"line "
-		"says in its\n"
-		"middle how many bytes are left out; `agentctl inbox show ACTION` prints all of it.",
+		"line shows how\n"
+		"many bytes are left out; `agentctl inbox show ACTION` prints all of it.",
 	.max = 2,
 	.examples = "agentctl inbox\n"
 		    "agentctl inbox show cx_3\n"
 		    "agentctl inbox --session last --all\n"
 		    "agentctl inbox --json | jq -r '.actions[].actionId'",
-	.options = { { "session", "SESSION", "only those of one session: an id, part of one, or last" },
-		     { "all", NULL, "also those that were answered" },
-		     { "limit", "N", "how many, at most 200 (50)" } },
+	.options = { { "session", "SESSION", "only this session: an id, part of one, or last" },
+		     { "all", NULL, "also answered ones" },
+		     { "limit", "N", "number of actions, at most 200 (50)" } },
 	.run = inbox,
 };

@@ -126,15 +126,15 @@ static enum ar_exit node(struct ar_ctl *c, const struct ar_ctl_args *a)
 const struct ar_ctl_command ar_cmd_node = {
 	.name = "node",
 	.synopsis = "list|drain",
-	.summary = "the nodes of a cluster, and emptying this one",
+	.summary = "list the nodes of a cluster, or drain this one",
 	.text = "list shows the nodes that share the daemon's PostgreSQL store, how many of the 1024 "
 		"partitions each\n"
-		"owns, and which one was asked (*).\n"
-		"drain hands everything that this node owns to the others, waits for model calls for a "
-		"while\n"
-		"(cluster.handover_ms), and takes nothing any more; it goes on answering by passing requests "
-		"on.\n"
-		"It ends when the node is empty. A stop (SIGTERM) does the same and then ends the process.",
+		"owns, and which one answered (*).\n"
+		"drain hands all sessions of this node to the others, waits for model calls (at most\n"
+		"cluster.handover_ms), and accepts no more sessions; the node still answers by forwarding "
+		"requests.\n"
+		"It returns when the node owns nothing. A stop (SIGTERM) does the same and then ends the "
+		"process.",
 	.examples = "agentctl node list\n"
 		    "agentctl node drain && agentctl stop",
 	.min = 1,

@@ -250,46 +250,47 @@ static enum ar_exit kill_one(struct ar_ctl *c, const struct ar_ctl_args *a)
 const struct ar_ctl_command ar_cmd_ps = {
 	.name = "ps",
 	.synopsis = "",
-	.summary = "processes that sessions run",
-	.text = "One line per process: id, since when, how it is, whether it has a terminal, the boundary it "
-		"runs in, its command.\n"
-		"They belong to the daemon's sessions and go on when the daemon is stopped or replaced.",
+	.summary = "list the processes of sessions",
+	.text = "One line per process: id, start, status, whether it has a terminal, its sandbox profile, "
+		"its command.\n"
+		"They belong to the daemon's sessions and keep running when the daemon is stopped or "
+		"replaced.",
 	.examples = "agentctl ps\n"
 		    "agentctl ps --session last --all\n"
 		    "agentctl ps --json | jq -r '.[].processId'",
 	.options = { [PS_SESSION] = { "session", "SESSION",
-				      "only those of one session: an id, part of one, or last" },
-		     [PS_ALL] = { "all", NULL, "also those that have ended" } },
+				      "only this session: an id, part of one, or last" },
+		     [PS_ALL] = { "all", NULL, "also ended ones" } },
 	.run = ps,
 };
 
 const struct ar_ctl_command ar_cmd_logs = {
 	.name = "logs",
 	.synopsis = "PROCESS",
-	.summary = "what a process wrote",
-	.text = "Prints its output from the beginning, both streams in the order they came. PROCESS is an id "
-		"from `agentctl ps`, or\n"
-		"last for the newest one. With --follow it goes on until the process ends; the exit status "
-		"is 1 when that\n"
-		"was not with code 0.",
+	.summary = "print the output of a process",
+	.text = "Prints its output from the beginning, both streams in their order. PROCESS is an id from "
+		"`agentctl ps`, or\n"
+		"last for the newest one. With --follow it continues until the process ends; the exit status "
+		"is 1 if the\n"
+		"process did not exit with code 0.",
 	.examples = "agentctl logs last\n"
 		    "agentctl logs --follow last\n"
 		    "agentctl logs last > build.log",
 	.min = 1,
 	.max = 1,
-	.options = { [LOGS_FOLLOW] = { "follow", NULL, "go on until it ends" } },
+	.options = { [LOGS_FOLLOW] = { "follow", NULL, "continue until the process ends" } },
 	.run = logs,
 };
 
 const struct ar_ctl_command ar_cmd_attach = {
 	.name = "attach",
 	.synopsis = "PROCESS",
-	.summary = "type into a process and see what it writes",
-	.text = "Shows what the process wrote, then what it writes, and sends it what is typed. Ctrl-] "
-		"leaves it running. Orders to the\n"
-		"terminal that reach beyond its screen (titles, clipboard, links) are not passed on. What is "
-		"typed is a fact of\n"
-		"the session.",
+	.summary = "write to a process and show its output",
+	.text = "Shows the output of the process so far, then new output, and sends your input. Ctrl-] "
+		"detaches; the process\n"
+		"keeps running. Terminal sequences with an effect outside the screen (titles, clipboard, "
+		"links) are removed.\n"
+		"The session records your input.",
 	.examples = "agentctl attach last\n"
 		    "echo yes | agentctl attach last",
 	.min = 1,
@@ -300,15 +301,15 @@ const struct ar_ctl_command ar_cmd_attach = {
 const struct ar_ctl_command ar_cmd_kill = {
 	.name = "kill",
 	.synopsis = "PROCESS",
-	.summary = "end a process and all that it started",
-	.text = "Asks it to end, waits, then kills it with all its descendants, wherever they went. On one "
-		"that has ended it does nothing.",
+	.summary = "end a process and its children",
+	.text = "Asks it to end, waits, then kills it with all its descendants. Has no effect on a process "
+		"that has ended.",
 	.examples = "agentctl kill last\n"
 		    "agentctl kill --grace 10000 --reason \"wrong branch\" last",
 	.min = 1,
 	.max = 1,
-	.options = { [KILL_SIGNAL] = { "signal", "NAME", "signal to begin with, such as INT or HUP (INT)" },
-		     [KILL_REASON] = { "reason", "TEXT", "why, for the facts" },
-		     [KILL_GRACE] = { "grace", "MS", "pause before the next, harder step (2000)" } },
+	.options = { [KILL_SIGNAL] = { "signal", "NAME", "first signal, such as INT or HUP (INT)" },
+		     [KILL_REASON] = { "reason", "TEXT", "reason to record" },
+		     [KILL_GRACE] = { "grace", "MS", "pause before the next signal (2000)" } },
 	.run = kill_one,
 };

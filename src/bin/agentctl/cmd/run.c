@@ -429,19 +429,18 @@ const struct ar_ctl_command ar_cmd_run = {
 	.name = "run",
 	.synopsis = "TEXT...",
 	.summary = "submit a turn, stream the answer, exit with its outcome",
-	.text = "Starts the daemon if none runs, submits TEXT as a turn of a new session, prints the answer "
-		"as it\n"
-		"comes, and exits 0 when the turn completed, 1 when it failed, 130 when it was cancelled. "
-		"TEXT of a\n"
-		"single - is read from standard input. When the connection breaks, it is joined again where "
-		"it broke.\n"
-		"When a model call is retried after part of an answer, the new answer begins on a new line.\n"
-		"Ctrl-C interrupts the turn; a second Ctrl-C leaves without waiting for its end.\n"
-		"A turn that asks a person waits for the answer when standard error is a terminal. Otherwise "
-		"run\n"
-		"exits 4 and names the question, which stays open; --on-question chooses. --timeout "
+	.text = "Starts the daemon if none runs, submits TEXT as a turn of a new session, streams the "
+		"answer, and exits\n"
+		"with 0 if the turn completed, 1 if it failed, 130 if it was cancelled. A TEXT of a single - "
+		"is read from\n"
+		"standard input. A dropped connection resumes from the last event received.\n"
+		"If a model call is retried after part of an answer, the new answer begins on a new line.\n"
+		"Ctrl-C interrupts the turn; a second Ctrl-C exits without waiting for its end.\n"
+		"If the turn asks a question, run waits for the answer if standard error is a terminal. "
+		"Otherwise it\n"
+		"exits with 4 and names the question, which stays open; --on-question chooses. --timeout "
 		"interrupts the\n"
-		"turn after that time and exits 124.",
+		"turn after that time and exits with 124.",
 	.examples = "agentctl run \"Say hello in five words.\"\n"
 		    "git diff | agentctl run -\n"
 		    "agentctl run --continue \"And in French?\"\n"
@@ -459,9 +458,9 @@ const struct ar_ctl_command ar_cmd_run = {
 		     [OPT_TIMEOUT] = { "timeout", "TIME", "interrupt the turn after 90s, 10m, 2h" },
 		     [OPT_ON_QUESTION] = { "on-question", "WHAT",
 					   "fail or wait (wait on a terminal, else fail)" },
-		     [OPT_NO_WAIT] = { "no-wait", NULL, "print the ids of the turn and leave" },
+		     [OPT_NO_WAIT] = { "no-wait", NULL, "print the ids of the turn and exit" },
 		     [OPT_REASONING] = { "reasoning", NULL,
-					 "show the model's reasoning (usual on a terminal)" },
+					 "show the model's reasoning (default on a terminal)" },
 		     [OPT_MODEL_WAIT] = { "model-wait", NULL,
 					  "first wait up to a minute for the model server" } },
 	.run = run,

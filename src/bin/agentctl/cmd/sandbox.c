@@ -95,27 +95,26 @@ static enum ar_exit sandbox(struct ar_ctl *c, const struct ar_ctl_args *a)
 const struct ar_ctl_command ar_cmd_sandbox = {
 	.name = "sandbox",
 	.synopsis = "check | repositories | quarantine PATH",
-	.summary = "boundaries of commands, and what commands planted",
-	.text = "check attacks each mechanism that the boundary of a command is made of (namespaces, "
-		"Landlock, "
-		"seccomp, cgroups, ...), as the\n"
-		"user who asks, and prints which work, which profiles can be had, and what to do about what "
-		"does not work. Nothing is\n"
-		"changed. The exit status is 1 when the profile of the settings cannot be had.\n"
+	.summary = "check the sandbox; list or quarantine planted repositories",
+	.text = "check attacks each mechanism of the sandbox (namespaces, Landlock, seccomp, cgroups, ...) "
+		"as the current\n"
+		"user, and prints which ones work, which profiles are available, and what to do about the "
+		"others. It\n"
+		"changes nothing. The exit status is 1 if the configured profile is not available.\n"
 		"\n"
-		"repositories lists the git repositories inside a workspace, beside its own. git that is run "
-		"in "
-		"one of them runs the commands\n"
-		"that its configuration and hooks name, outside of the sandbox.\n"
+		"repositories lists the git repositories inside a workspace besides its own. git in one of "
+		"them runs the\n"
+		"commands that its configuration and hooks name, outside the sandbox.\n"
 		"\n"
 		"quarantine renames a repository to .git.quarantined-N, and its HEAD, so that git does not "
-		"find it; nothing is removed.",
+		"find it; it\n"
+		"removes nothing.",
 	.examples = "agentctl sandbox check\n"
 		    "agentctl sandbox check --json | jq '.profiles[] | select(.isAvailable | not)'\n"
 		    "agentctl sandbox repositories --workspace ~/project\n"
 		    "agentctl sandbox quarantine vendor/lib/.git --workspace ~/project",
 	.min = 1,
 	.max = 2,
-	.options = { [OPT_WORKSPACE] = { "workspace", "DIR", "the workspace (the folder where you are)" } },
+	.options = { [OPT_WORKSPACE] = { "workspace", "DIR", "the workspace (the current directory)" } },
 	.run = sandbox,
 };

@@ -204,17 +204,17 @@ const struct ar_ctl_command ar_cmd_sessions = {
 	.text = "One line per session: id, status, number of turns, last change, title.",
 	.examples = "agentctl sessions --limit 5\n"
 		    "agentctl sessions --json | jq -r '.sessions[].sessionId'",
-	.options = { { "limit", "N", "how many, at most 1000 (20)" } },
+	.options = { { "limit", "N", "number of sessions, at most 1000 (20)" } },
 	.run = sessions,
 };
 
 const struct ar_ctl_command ar_cmd_show = {
 	.name = "show",
 	.synopsis = "SESSION",
-	.summary = "a session with its turns and answers",
-	.text = "Prints the threads of a session, their turns with input, answer and use of tokens, the "
-		"turns that wait\n"
-		"and what went wrong. SESSION is an id, the beginning or end of one, or last.",
+	.summary = "show a session with its turns and answers",
+	.text = "Prints the threads of a session, their turns with input, answer and token usage, the queued "
+		"turns and\n"
+		"the errors. SESSION is an id, the beginning or end of one, or last.",
 	.examples = "agentctl show last\n"
 		    "agentctl show last --json | jq .threads[0].turns",
 	.min = 1,

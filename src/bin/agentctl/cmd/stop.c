@@ -113,10 +113,10 @@ static enum ar_exit version(struct ar_ctl *c, const struct ar_ctl_args *a AR_UNU
 const struct ar_ctl_command ar_cmd_stop = {
 	.name = "stop",
 	.synopsis = "",
-	.summary = "stop the daemon of the data folder",
-	.text = "Asks the daemon to stop and waits for its end. Model and tool calls under way may end "
-		"first, for shutdown.grace_ms at most; turns that are still open are taken up again by the "
-		"next daemon.",
+	.summary = "stop the daemon of the data directory",
+	.text = "Asks the daemon to stop and waits until it has exited. It waits for open model and tool "
+		"calls, at most\n"
+		"shutdown.grace_ms; the next daemon resumes the turns that are still open.",
 	.examples = "agentctl stop",
 	.run = stop,
 };

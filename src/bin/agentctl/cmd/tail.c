@@ -189,22 +189,21 @@ static enum ar_exit tail(struct ar_ctl *c, const struct ar_ctl_args *a)
 const struct ar_ctl_command ar_cmd_tail = {
 	.name = "tail",
 	.synopsis = "SESSION|all",
-	.summary = "follow the events of a session, or the facts of all",
+	.summary = "follow the events of a session, or the facts of all sessions",
 	.text = "Prints every event of the session from its beginning, one per line: time, sequence, type, "
-		"what it says.\n"
-		"A + behind the sequence marks a piece of output, which has no number of its own. Goes on "
-		"until\n"
-		"Ctrl-C, and joins the stream again when it is cut. --json prints the events themselves. "
-		"all: the\n"
-		"facts of all sessions, those that are made meanwhile among them, each with its session.",
+		"content.\n"
+		"A + after the sequence marks a frame, which has no sequence. Continues until Ctrl-C; a "
+		"dropped\n"
+		"connection resumes from the last event received. --json prints the events as JSON. all: the "
+		"facts\n"
+		"of all sessions, including new ones, each with its session.",
 	.examples = "agentctl tail last\n"
 		    "agentctl tail last --after now\n"
 		    "agentctl tail all --after now\n"
 		    "agentctl tail last --no-follow --json > events.ndjson",
 	.min = 1,
 	.max = 1,
-	.options = { [OPT_AFTER] = { "after", "CURSOR",
-				     "begin after this cursor (0); now = only what is new" },
-		     [OPT_NO_FOLLOW] = { "no-follow", NULL, "end with the newest fact there is" } },
+	.options = { [OPT_AFTER] = { "after", "CURSOR", "begin after this cursor (0); now: only new events" },
+		     [OPT_NO_FOLLOW] = { "no-follow", NULL, "end after the newest fact" } },
 	.run = tail,
 };

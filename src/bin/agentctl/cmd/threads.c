@@ -182,53 +182,48 @@ static enum ar_exit rollback(struct ar_ctl *c, const struct ar_ctl_args *a)
 const struct ar_ctl_command ar_cmd_rollback = {
 	.name = "rollback",
 	.synopsis = "SESSION --turn TURN",
-	.summary = "take a thread back to an earlier turn",
-	.text = "Takes the turns after TURN out of the conversation and lists them. The log keeps them; a "
-		"model no "
-		"longer hears\n"
-		"of them. Nothing may be running.",
+	.summary = "roll a thread back to an earlier turn",
+	.text = "Removes the turns after TURN from the conversation and lists them. The log keeps them; a "
+		"model no longer\n"
+		"gets them. Nothing may be running.",
 	.examples = "agentctl rollback last --turn turn_01j9xk_2\n"
 		    "agentctl rollback last --sequence 0 --reason \"from the beginning\"",
 	.min = 1,
 	.max = 1,
-	.options = { [ROLLBACK_TURN] = { "turn", "TURN", "the last turn that stays" },
-		     [ROLLBACK_SEQUENCE] = { "sequence", "N", "turns that started after this fact go" },
-		     [ROLLBACK_THREAD] = { "thread", "THREAD",
-					   "in this thread; otherwise the one that works" },
-		     [ROLLBACK_REASON] = { "reason", "TEXT", "why; it is recorded" } },
+	.options = { [ROLLBACK_TURN] = { "turn", "TURN", "the last turn to keep" },
+		     [ROLLBACK_SEQUENCE] = { "sequence", "N",
+					     "remove the turns that started after this fact" },
+		     [ROLLBACK_THREAD] = { "thread", "THREAD", "in this thread (the active one)" },
+		     [ROLLBACK_REASON] = { "reason", "TEXT", "reason to record" } },
 	.run = rollback,
 };
 
 const struct ar_ctl_command ar_cmd_steer = {
 	.name = "steer",
 	.synopsis = "SESSION TEXT...",
-	.summary = "add input to the turn that is running",
-	.text = "Adds TEXT (or standard input for a single -) to the running turn: its next model request "
-		"carries "
-		"it. Fails\n"
-		"when nothing is running.",
+	.summary = "add input to the running turn",
+	.text = "Adds TEXT (or standard input for a single -) to the running turn; its next model request "
+		"contains it. Fails\n"
+		"if nothing is running.",
 	.examples = "agentctl steer last \"and keep it short\"",
 	.min = 2,
 	.max = -1,
-	.options = { [STEER_THREAD] = { "thread", "THREAD", "this thread, when several work" } },
+	.options = { [STEER_THREAD] = { "thread", "THREAD", "this thread, if several have a running turn" } },
 	.run = steer,
 };
 
 const struct ar_ctl_command ar_cmd_fork = {
 	.name = "fork",
 	.synopsis = "SESSION",
-	.summary = "open a thread that goes on from an earlier turn",
-	.text = "Opens a thread that has the conversation of another up to a turn, and prints its id. Both "
-		"go on "
-		"from there,\n"
-		"each its own way; submit --thread speaks to the branch.",
+	.summary = "create a thread that continues from an earlier turn",
+	.text = "Creates a thread with the conversation of another one up to a turn, and prints its id. Both "
+		"can continue\n"
+		"independently; submit --thread submits to the branch.",
 	.examples = "agentctl fork last\n"
 		    "agentctl fork last --turn turn_01j9xk_2",
 	.min = 1,
 	.max = 1,
-	.options = { [FORK_TURN] = { "turn", "TURN",
-				     "the last turn to keep; otherwise the newest that has ended" },
-		     [FORK_THREAD] = { "thread", "THREAD",
-				       "branch from this thread; otherwise the one that works" } },
+	.options = { [FORK_TURN] = { "turn", "TURN", "the last turn to keep (the newest that has ended)" },
+		     [FORK_THREAD] = { "thread", "THREAD", "branch from this thread (the active one)" } },
 	.run = fork_thread,
 };

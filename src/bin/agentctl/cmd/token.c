@@ -234,17 +234,17 @@ static enum ar_exit token(struct ar_ctl *c, const struct ar_ctl_args *a)
 const struct ar_ctl_command ar_cmd_token = {
 	.name = "token",
 	.synopsis = "create NAME | list | rotate ID | revoke ID",
-	.summary = "API tokens: who may come in, and for what",
-	.text = "A token lets a program in over the network, as one tenant, with some of the scopes read, "
-		"submit,\n"
-		"decide, worker and admin (which is all of them). It is shown once, when it is made; the "
+	.summary = "create, list, rotate and revoke API tokens",
+	.text = "A token gives a program access over the network, as one tenant, with some of the scopes "
+		"read, submit,\n"
+		"decide, worker and admin (which includes all). It is shown once, when it is created; the "
 		"server\n"
-		"keeps its hash. The first one is made on the server's own machine, over its unix socket, "
-		"where\n"
-		"its user and root are the operator. A rotated token has a new secret, and the one before "
-		"goes\n"
-		"on to work for the grace time. A revoked one ends within seconds, with its event streams.\n"
-		"Its owner counts where a rule needs several people: name the person who gets it.",
+		"stores its hash. Create the first one on the server's machine, over its unix socket, where "
+		"its user\n"
+		"and root are the operator. After rotate the token has a new secret, and the previous one "
+		"stays valid\n"
+		"for the grace time. A revoked token ends within seconds, with its event streams.\n"
+		"The owner counts for rules that need several people: name the person who gets the token.",
 	.examples = "agentctl token create bob-laptop --scopes read,decide --owner bob\n"
 		    "agentctl token create deploy --scopes read,submit --expires 90d\n"
 		    "agentctl token create root --scopes admin --tenant acme\n"
@@ -253,12 +253,12 @@ const struct ar_ctl_command ar_cmd_token = {
 		    "AGENTCTL_TOKEN=art_... agentctl --url https://agents.example.com:7717 sessions",
 	.min = 1,
 	.max = 2,
-	.options = { { "scopes", "LIST", "create: what it may do, commas between them; read" },
-		     { "tenant", "NAME", "create, list: whose; the caller's own" },
-		     { "expires", "SPAN", "create: when it ends, such as 90d or a time; never" },
-		     { "grace", "SPAN", "rotate: how long the secret before goes on to work; 1h" },
-		     { "all", NULL, "list: those that have ended, too" },
+	.options = { { "scopes", "LIST", "create: scopes, separated by commas (read)" },
+		     { "tenant", "NAME", "create, list: tenant (the caller's)" },
+		     { "expires", "SPAN", "create: expiry, such as 90d or a time (never)" },
+		     { "grace", "SPAN", "rotate: how long the previous secret stays valid (1h)" },
+		     { "all", NULL, "list: also ended ones" },
 		     { "key", "KEY", "create: makes a repeat safe" },
-		     { "owner", "NAME", "create: the person who uses it; you" } },
+		     { "owner", "NAME", "create: the person who uses it (you)" } },
 	.run = token,
 };

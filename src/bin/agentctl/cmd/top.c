@@ -42,22 +42,20 @@ static enum ar_exit top(struct ar_ctl *c, const struct ar_ctl_args *a)
 const struct ar_ctl_command ar_cmd_top = {
 	.name = "top",
 	.synopsis = "",
-	.summary = "what goes on now: sessions, turns, waits, cost, lag, rates",
-	.text = "A table that is drawn again every two seconds: above, what runs, waits and is open, and how "
-		"much of\n"
-		"it happens per second; below, sessions, those that ask or run first. Keys: s changes the "
-		"order, q ends.\n"
-		"Totals and rates are those of the daemon that is asked, since its start; the sessions are "
+	.summary = "show sessions, turns, waits, cost, lag and rates",
+	.text = "A table that is updated every two seconds: at the top totals and rates; below, the "
+		"sessions, those that\n"
+		"wait for an answer or run first. Keys: s changes the order, q exits.\n"
+		"Totals and rates are those of the daemon that answers, since its start; the sessions are "
 		"those of all\n"
-		"nodes. A narrow terminal shows fewer columns. The ID is the end of the session's, which "
-		"every "
-		"command takes.",
+		"nodes. A narrow terminal shows fewer columns. ID is the end of the session id; every "
+		"command accepts it.",
 	.examples = "agentctl top\n"
 		    "agentctl top --sort cost\n"
 		    "agentctl top --once\n"
 		    "agentctl --json top --once | jq .now",
-	.options = { [OPT_ONCE] = { "once", NULL, "print it once and end" },
-		     [OPT_INTERVAL] = { "interval", "SECONDS", "time between two looks (2)" },
+	.options = { [OPT_ONCE] = { "once", NULL, "print it once and exit" },
+		     [OPT_INTERVAL] = { "interval", "SECONDS", "time between updates (2)" },
 		     [OPT_SORT] = { "sort", "ORDER",
 				    "activity, updated, cost, tokens, turns, waits or title" } },
 	.run = top,

@@ -346,18 +346,16 @@ const struct ar_ctl_command ar_cmd_submit = {
 	.summary = "submit a turn and return with the receipt",
 	.text = "Submits TEXT (or standard input for a single -) to a session and prints the id of the turn "
 		"and whether it\n"
-		"runs or waits. A repeat with the same --turn-id and text is answered with the first "
-		"receipt.",
+		"runs or is queued. A repeat with the same --turn-id and text gets the first receipt.",
 	.examples = "agentctl submit last \"Now in German\"\n"
 		    "agentctl submit last --reject \"Only if you are idle\"\n"
 		    "agentctl submit last --interrupt \"Stop. Do this instead\"",
 	.min = 2,
 	.max = -1,
-	.options = { [SUBMIT_QUEUE] = { "queue", NULL, "wait behind a running turn" },
-		     [SUBMIT_REJECT] = { "reject", NULL, "fail when a turn is running" },
-		     [SUBMIT_INTERRUPT] = { "interrupt", NULL, "stop the running turn and go next" },
-		     [SUBMIT_ROLLBACK] = { "rollback", NULL,
-					   "likewise, and take that turn out of the conversation" },
+	.options = { [SUBMIT_QUEUE] = { "queue", NULL, "queue it behind a running turn" },
+		     [SUBMIT_REJECT] = { "reject", NULL, "fail if a turn is running" },
+		     [SUBMIT_INTERRUPT] = { "interrupt", NULL, "interrupt the running turn and run next" },
+		     [SUBMIT_ROLLBACK] = { "rollback", NULL, "also roll that turn back" },
 		     [SUBMIT_TURN_ID] = { "turn-id", "ID", "the id for the turn; makes a repeat safe" },
 		     [SUBMIT_THREAD] = { "thread", "THREAD", "to this thread instead of the first" } },
 	.run = submit,
@@ -366,25 +364,25 @@ const struct ar_ctl_command ar_cmd_submit = {
 const struct ar_ctl_command ar_cmd_interrupt = {
 	.name = "interrupt",
 	.synopsis = "SESSION",
-	.summary = "stop the running turn; what it produced stays",
-	.text = "Stops the running turn of a session. The turns that wait stay and go on, unless "
-		"--clear-queue drops them.",
+	.summary = "stop the running turn; its output is kept",
+	.text = "Stops the running turn of a session. Queued turns stay and continue, unless --clear-queue "
+		"removes them.",
 	.examples = "agentctl interrupt last\n"
 		    "agentctl interrupt last --clear-queue --reason \"wrong question\"",
 	.min = 1,
 	.max = 1,
-	.options = { [INTERRUPT_TURN] = { "turn", "TURN", "this turn, when several threads work" },
-		     [INTERRUPT_CLEAR] = { "clear-queue", NULL, "also drop the turns that wait" },
-		     [INTERRUPT_REASON] = { "reason", "TEXT", "why; it is recorded" } },
+	.options = { [INTERRUPT_TURN] = { "turn", "TURN", "this turn, if several threads have one" },
+		     [INTERRUPT_CLEAR] = { "clear-queue", NULL, "also remove the queued turns" },
+		     [INTERRUPT_REASON] = { "reason", "TEXT", "reason to record" } },
 	.run = interrupt,
 };
 
 const struct ar_ctl_command ar_cmd_queue = {
 	.name = "queue",
 	.synopsis = "SESSION [list | promote TURN | remove TURN]",
-	.summary = "the turns that wait; promotes or removes one",
-	.text = "Lists the waiting turns of a session, puts one in front, or takes one out. TURN is an id or "
-		"the end of one.",
+	.summary = "list, promote or remove queued turns",
+	.text = "Lists the queued turns of a session, moves one to the front, or removes one. TURN is an id "
+		"or the end of one.",
 	.examples = "agentctl queue last\n"
 		    "agentctl queue last promote _3\n"
 		    "agentctl queue last remove _3",
@@ -396,16 +394,15 @@ const struct ar_ctl_command ar_cmd_queue = {
 const struct ar_ctl_command ar_cmd_resume = {
 	.name = "resume",
 	.synopsis = "SESSION | --all-blocked",
-	.summary = "continue what a crash or a block has stopped",
-	.text = "Continues the threads of a session that wait after a crash or a cleared blocker, and says "
-		"for each what became\n"
-		"of it. A thread that works already is left alone. --all-blocked answers \"resume\" to every "
-		"question of the inbox\n"
-		"about a turn that was blocked because the runtime died too often while it worked on it.",
+	.summary = "resume work after a crash or a cleared blocker",
+	.text = "Resumes the threads of a session that wait after a crash or a cleared blocker, and prints "
+		"the result for\n"
+		"each. A running thread is not changed. --all-blocked answers \"resume\" to every question "
+		"of the inbox about\n"
+		"a turn that was blocked because the runtime died too often while it worked on it.",
 	.examples = "agentctl resume last\n"
 		    "agentctl resume --all-blocked",
 	.max = 1,
-	.options = { [RESUME_ALL_BLOCKED] = { "all-blocked", NULL,
-					      "every turn that is blocked, of all sessions" } },
+	.options = { [RESUME_ALL_BLOCKED] = { "all-blocked", NULL, "every blocked turn of all sessions" } },
 	.run = resume,
 };

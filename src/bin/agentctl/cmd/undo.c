@@ -190,21 +190,20 @@ static enum ar_exit undo(struct ar_ctl *c, const struct ar_ctl_args *a)
 const struct ar_ctl_command ar_cmd_undo = {
 	.name = "undo",
 	.synopsis = "TURN",
-	.summary = "put back the files that a turn changed",
-	.text = "Takes back what write_file, edit_file and apply_patch did in a turn, the newest change "
-		"first: a line "
-		"per file,\n"
-		"restored, removed, or kept and why. A file that somebody changed since is kept as it is. "
-		"What commands "
-		"changed is\n"
-		"not known and stays. Runs on the machine that has the files; ends with 1 when something was "
-		"kept.",
+	.summary = "restore the files that a turn changed",
+	.text = "Reverts what write_file, edit_file and apply_patch did in a turn, newest change first. "
+		"Prints a line per\n"
+		"file: restored, removed, or kept with the reason. A file that was changed since is kept. "
+		"Changes made by\n"
+		"commands are not recorded and stay. Runs on the machine with the files; exits with 1 if a "
+		"file was kept.",
 	.examples = "agentctl undo turn_01hx3tvq5sz8kq4x1d0f2m9abc_17\n"
 		    "agentctl undo my-turn --session last --workspace ~/project",
 	.min = 1,
 	.max = 1,
-	.options = { [OPT_SESSION] = { "session", "ID", "session of the turn, when its id does not say it" },
+	.options = { [OPT_SESSION] = { "session", "ID",
+				       "session of the turn, if the id does not contain it" },
 		     [OPT_WORKSPACE] = { "workspace", "DIR",
-					 "folder of the files (where the turn worked)" } },
+					 "directory of the files (the turn's workspace)" } },
 	.run = undo,
 };

@@ -203,19 +203,17 @@ static enum ar_exit verify(struct ar_ctl *c, const struct ar_ctl_args *a)
 const struct ar_ctl_command ar_cmd_verify = {
 	.name = "verify",
 	.synopsis = "SESSION | --all",
-	.summary = "replay logs and compare what is stored with them",
-	.text = "Replays the whole log of a session and compares it with what is stored beside it: snapshot, "
-		"rows of "
-		"lists,\n"
-		"tasks, contents. Prints one line per finding. The session can be worked with meanwhile.\n"
-		"With --repair what can be had from the log is written again, and the log says so "
-		"(snapshot.repaired).\n"
-		"A gap in the log (corrupt) and lost contents are reported and never hidden; such a session "
-		"answers\n"
-		"storage_corrupt. When only the end of its log is lost, --accept-loss lets it go on from "
-		"what is left:\n"
-		"the log says so, and the lost sequences are used again. Look for them in a backup first.\n"
-		"Exits 0 when nothing is left to say, 1 when findings are left.",
+	.summary = "replay logs and compare the stored data with them",
+	.text = "Replays the whole log of a session and compares the result with the stored snapshot, index "
+		"rows, tasks\n"
+		"and blobs. Prints one line per finding. The session can be used in the meantime.\n"
+		"--repair writes data that differs again from the log and records it (snapshot.repaired).\n"
+		"A gap in the log (corrupt) and lost blobs are always reported; such a session answers "
+		"storage_corrupt.\n"
+		"If only the end of its log is lost, --accept-loss lets it continue from what is left: the "
+		"log records\n"
+		"it, and new facts use the lost sequences again. Look for them in a backup first.\n"
+		"Exits with 0 if there are no findings left, 1 otherwise.",
 	.examples = "agentctl verify last\n"
 		    "agentctl verify --all\n"
 		    "agentctl verify --all --repair\n"
@@ -223,8 +221,8 @@ const struct ar_ctl_command ar_cmd_verify = {
 	.min = 0,
 	.max = 1,
 	.options = { [OPTION_ALL] = { "all", NULL, "every session of this node, newest first" },
-		     [OPTION_REPAIR] = { "repair", NULL, "write again what differs from the log" },
+		     [OPTION_REPAIR] = { "repair", NULL, "write data that differs again from the log" },
 		     [OPTION_ACCEPT_LOSS] = { "accept-loss", NULL,
-					      "go on without the end of a log that is lost for good" } },
+					      "continue without the lost end of a log" } },
 	.run = verify,
 };

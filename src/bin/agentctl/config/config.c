@@ -63,14 +63,14 @@ static enum ar_exit config(struct ar_ctl *c, const struct ar_ctl_args *a)
 const struct ar_ctl_command ar_cmd_config = {
 	.name = "config",
 	.synopsis = "show",
-	.summary = "the settings in force, and where each came from",
-	.text = "Prints each setting of the daemon, its value, and where that comes from: its default, a "
+	.summary = "show the settings in force and their sources",
+	.text = "Prints each setting of the daemon, its value, and the source of the value: the default, a "
 		"line of the\n"
-		"settings file, a variable, an option of the command line, or the machine. Secrets are "
-		"masked. When no\n"
-		"daemon answers, the settings that one would start with from here are shown. `agentd check` "
-		"lists what is\n"
-		"wrong with a settings file.",
+		"settings file, a variable, a command-line option, or the machine. Secrets are redacted. If "
+		"no daemon\n"
+		"answers, it shows the settings that a daemon would start with from here. `agentd check` "
+		"lists the\n"
+		"mistakes in a settings file.",
 	.examples = "agentctl config show\n"
 		    "agentctl config show --json | jq '.settings[] | select(.origin != \"default\")'",
 	.min = 1,
