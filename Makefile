@@ -10,18 +10,19 @@ everything: build/release/build.ninja  ## the programs, their tests and benches
 build/%/build.ninja:
 	cmake --preset $*
 
-test: everything  ## all tests; make test T=name for those with that name
-	tools/run-tests $(T)
+test:  ## all tests; make test T=name builds and runs those with that name
+	tools/run-tests --build $(T)
+	tools/run-tests --jobs 4 --again $(T)
 
 check:  ## layers, sizes, layout, banned calls, headers, catalogue, conformance, links
 	tools/check
 
-asan: build/asan/build.ninja  ## build with ASan and UBSan, run all tests (T=name works too)
-	cmake --build --preset asan
+asan:  ## build with ASan and UBSan, run all tests (T=name works too)
+	tools/run-tests --preset asan --build $(T)
 	tools/run-tests --preset asan $(T)
 
-tsan: build/tsan/build.ninja  ## build with TSan, run the C tests (T=name works too)
-	cmake --build --preset tsan
+tsan:  ## build with TSan, run the C tests (T=name works too)
+	tools/run-tests --preset tsan --only unit --build $(T)
 	tools/run-tests --preset tsan --only unit $(T)
 
 fuzz: build/fuzz/build.ninja  ## replay the fuzz corpora; FUZZ_SECONDS=n also fuzzes that long per target
