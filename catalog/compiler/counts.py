@@ -4,7 +4,7 @@ import re
 
 from .model import CatalogError
 
-PAGES = ("*.md", "catalog/*.md", "docs/**/*.md", "src/**/*.md", "sdk/*/*.md", "test/*/*.md")
+PAGES = ("*.md", "catalog/*.md", "docs/**/*.md", "src/**/*.md", "sdk/*/README.md", "test/*/README.md")
 OTHERS = ("CHANGELOG.md", "docs/reference")  # a record of other days; generated as a whole
 MARK = re.compile(r"(<!-- count:(\w+) -->)[^<]*(<!-- /count -->)")
 BARE = re.compile(r"\b\d+ (?:event types|commands|settings|metrics|error codes|checks|mutants|fuzz targets|modules|requirements)\b")
