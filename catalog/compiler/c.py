@@ -212,6 +212,11 @@ def struct_block(tag, shape, title):
     return "\n".join(lines + ["};", ""])
 
 
+def rows_of(commands):
+    """The rows of an X macro."""
+    return " \\\n".join(f"\tX({upper(c.name)}, {c.name})" for c in commands) + "\n"
+
+
 def header(catalog):
     shapes = Shapes(catalog)
     out = [BANNER, "#ifndef AR_CATALOG_H\n#define AR_CATALOG_H\n", '#include "str.h"\n\n#include <stddef.h>\n', "/* clang-format off */\n"]
@@ -220,7 +225,9 @@ def header(catalog):
     out.append(enum_block("ar_command", "AR_CMD", [c.name for c in catalog.commands], none="NONE", count=True))
     out.append(enum_block("ar_target_kind", "AR_TARGET", TARGETS[1:], none="NONE"))
     out.append("/* Writes that the core of a session decides: X(id, name). */\n#define AR_SESSION_WRITES(X) \\\n"
-               + " \\\n".join(f"\tX({upper(c.name)}, {c.name})" for c in catalog.commands if c.target) + "\n")
+               + rows_of(c for c in catalog.commands if c.target))
+    out.append("/* Of these, the ones whose target the catalogue does not declare: X(id, name). */\n#define AR_OWN_TARGETS(X) \\\n"
+               + rows_of(c for c in catalog.commands if c.target[:1] == ["own"]))
     out.append(enum_block("ar_route_name", "AR_ROUTE", [r.name for r in catalog.routes], none="NONE", count=True))
     out.append(enum_block("ar_error_code", "AR_ERR", [e.name for e in catalog.errors], none="NONE", count=True))
     out.append(enum_block("ar_machine", "AR_MACHINE", [m.name for m in catalog.machines], first=0, count=True))

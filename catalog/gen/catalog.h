@@ -298,6 +298,18 @@ enum ar_target_kind {
 	X(POST_CHANNEL_MESSAGE, post_channel_message) \
 	X(SEE_ACTION, see_action)
 
+/* Of these, the ones whose target the catalogue does not declare: X(id, name). */
+#define AR_OWN_TARGETS(X) \
+	X(SUBMIT_TURN, submit_turn) \
+	X(CREATE_TASK, create_task) \
+	X(EVALUATE_PERMISSION, evaluate_permission) \
+	X(RECONNECT_CHANNEL, reconnect_channel) \
+	X(ACK_EVENTS, ack_events) \
+	X(CREATE_SESSION, create_session) \
+	X(CONNECT_CHANNEL, connect_channel) \
+	X(SET_POLICY, set_policy) \
+	X(POST_CHANNEL_MESSAGE, post_channel_message)
+
 enum ar_route_name {
 	AR_ROUTE_NONE,
 	AR_ROUTE_HEALTH = 1,

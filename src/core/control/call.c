@@ -269,7 +269,7 @@ void ar_control_call(struct ar_control *control, struct ar_call *c)
 		ar_call_fail(c, &err);
 		return;
 	}
-	if (!desc->built || (!desc->write && !queries[c->command])) {
+	if (!desc->built || (desc->target.kind == AR_TARGET_NONE && !queries[c->command])) {
 		ar_call_refuse(c, AR_ERR_UNAVAILABLE, "%s is declared but not built yet", desc->name);
 		return;
 	}
