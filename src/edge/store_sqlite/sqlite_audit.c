@@ -113,17 +113,13 @@ enum ar_status ar_sqlite_audit_list(struct ar_db *db, struct ar_store_audit_list
 
 	op->rows = NULL;
 	op->count = 0;
-	op->more = false;
 	ar_sql_text(&q, op->tenant);
 	ar_sql_i64(&q, op->since);
 	ar_sql_i64(&q, op->until ? op->until : INT64_MAX);
 	ar_sql_i64(&q, from.at);
 	ar_sql_u64(&q, from.n);
 	ar_sql_u64(&q, op->limit + UINT64_C(1));
-	while (!op->more && ar_sql_row(&q)) {
-		op->more = op->count == op->limit;
-		if (op->more)
-			break;
+	while (ar_sql_page_row(&q, op->count, op->limit, &op->more)) {
 		op->rows = ar_store_extend(a, op->rows, op->count, sizeof *op->rows);
 		take_row(&q, a, &op->rows[op->count++]);
 	}
@@ -152,10 +148,7 @@ enum ar_status ar_sqlite_audit_verify(struct ar_db *db, struct ar_store_audit_ve
 	q = ar_sql_begin(db, AR_SQL_AUDIT_AFTER);
 	ar_sql_u64(&q, op->n);
 	ar_sql_u64(&q, op->limit + UINT64_C(1));
-	while (ar_sql_row(&q)) {
-		op->more = op->checked == op->limit;
-		if (op->more)
-			break;
+	while (ar_sql_page_row(&q, op->checked, op->limit, &op->more)) {
 		take_row(&q, &op->op.arena, &row);
 		ar_audit_verify_row(op, &row, &floor);
 	}

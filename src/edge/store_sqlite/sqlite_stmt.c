@@ -239,6 +239,14 @@ bool ar_sql_row(struct ar_sql *q)
 	return q->rc == SQLITE_ROW;
 }
 
+bool ar_sql_page_row(struct ar_sql *q, size_t count, size_t limit, bool *ret_more)
+{
+	bool has_row = ar_sql_row(q);
+
+	*ret_more = has_row && count == limit;
+	return has_row && !*ret_more;
+}
+
 enum ar_status ar_sql_end(struct ar_sql *q, struct ar_error *err)
 {
 	bool failed = q->rc != SQLITE_OK && q->rc != SQLITE_ROW && q->rc != SQLITE_DONE;

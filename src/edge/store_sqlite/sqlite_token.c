@@ -58,13 +58,9 @@ enum ar_status ar_sqlite_tokens(struct ar_db *db, struct ar_store_tokens *op)
 
 	op->rows = NULL;
 	op->count = 0;
-	op->more = false;
 	ar_sql_u64(&q, op->after);
 	ar_sql_u64(&q, op->limit + UINT64_C(1));
-	while (!op->more && ar_sql_row(&q)) {
-		op->more = op->count == op->limit;
-		if (op->more)
-			break;
+	while (ar_sql_page_row(&q, op->count, op->limit, &op->more)) {
 		op->rows = ar_store_extend(a, op->rows, op->count, sizeof *op->rows);
 		op->rows[op->count++] =
 			(struct ar_store_token_row){ ar_sql_col_str(&q, 0, a), ar_sql_col_u64(&q, 1),
