@@ -64,7 +64,7 @@ static int send_message(int fd, uint16_t type, const void *body, size_t len)
 }
 
 /* The next message for us; its body is behind the head. */
-static int take(int fd, union message *m)
+static int receive_message(int fd, union message *m)
 {
 	ssize_t n;
 
@@ -79,14 +79,14 @@ static int take(int fd, union message *m)
 }
 
 /* The kernel's word on what was asked; whatever comes before it is of another request. */
-static int take_verdict(int fd)
+static int receive_ack(int fd)
 {
 	union message m;
 
 	for (;;) {
 		int verdict;
 
-		if (take(fd, &m) < 0)
+		if (receive_message(fd, &m) < 0)
 			return -1;
 		if (m.head.nlmsg_type != NLMSG_ERROR)
 			continue;
@@ -96,9 +96,9 @@ static int take_verdict(int fd)
 	}
 }
 
-static int ask(int fd, uint16_t type, const void *body, size_t len)
+static int request_with_ack(int fd, uint16_t type, const void *body, size_t len)
 {
-	return send_message(fd, type, body, len) < 0 ? -1 : take_verdict(fd);
+	return send_message(fd, type, body, len) < 0 ? -1 : receive_ack(fd);
 }
 
 int ar_kernel_state(int fd, struct ar_audit_state *ret)
@@ -111,7 +111,7 @@ int ar_kernel_state(int fd, struct ar_audit_state *ret)
 	for (;;) {
 		int verdict;
 
-		if (take(fd, &m) < 0)
+		if (receive_message(fd, &m) < 0)
 			return -1;
 		if (m.head.nlmsg_type == AUDIT_GET)
 			break;
@@ -132,7 +132,7 @@ int ar_kernel_set(int fd, uint32_t enabled, uint32_t backlog)
 				  .enabled = enabled,
 				  .backlog_limit = backlog };
 
-	return ask(fd, AUDIT_SET, &s, sizeof(s));
+	return request_with_ack(fd, AUDIT_SET, &s, sizeof(s));
 }
 
 static void add_field(union rule *r, uint32_t field, uint32_t op, uint32_t value)
@@ -177,9 +177,9 @@ int ar_kernel_add(int fd, uint32_t first, uint32_t last)
 	memset(readonly.head.mask, 0xff, sizeof(readonly.head.mask));
 	for (size_t i = 0; i < sizeof(moves) / sizeof(moves[0]); i++)
 		add_call(&busy, moves[i]);
-	if (ask(fd, AUDIT_ADD_RULE, &readonly, RULE_SIZE) < 0 && errno != EEXIST)
+	if (request_with_ack(fd, AUDIT_ADD_RULE, &readonly, RULE_SIZE) < 0 && errno != EEXIST)
 		return -1;
-	if (ask(fd, AUDIT_ADD_RULE, &busy, RULE_SIZE) < 0 && errno != EEXIST)
+	if (request_with_ack(fd, AUDIT_ADD_RULE, &busy, RULE_SIZE) < 0 && errno != EEXIST)
 		return -1;
 	return 0;
 }
@@ -193,7 +193,7 @@ static bool is_ours(const struct nlmsghdr *head)
 }
 
 /* Every rule there is; the first of ours are kept in `out`. */
-static int list(int fd, union rule *out, struct ar_audit_rules *ret)
+static int list_rules(int fd, union rule *out, struct ar_audit_rules *ret)
 {
 	union message m;
 
@@ -201,7 +201,7 @@ static int list(int fd, union rule *out, struct ar_audit_rules *ret)
 	if (send_message(fd, AUDIT_LIST_RULES, NULL, 0) < 0)
 		return -1;
 	for (;;) {
-		if (take(fd, &m) < 0)
+		if (receive_message(fd, &m) < 0)
 			return -1;
 		if (m.head.nlmsg_type == NLMSG_DONE)
 			return 0;
@@ -219,7 +219,7 @@ static int list(int fd, union rule *out, struct ar_audit_rules *ret)
 
 int ar_kernel_count(int fd, struct ar_audit_rules *ret)
 {
-	return list(fd, NULL, ret);
+	return list_rules(fd, NULL, ret);
 }
 
 int ar_kernel_remove(int fd)
@@ -227,10 +227,10 @@ int ar_kernel_remove(int fd)
 	union rule ours[RULES_MAX];
 	struct ar_audit_rules count;
 
-	if (list(fd, ours, &count) < 0)
+	if (list_rules(fd, ours, &count) < 0)
 		return -1;
 	for (unsigned i = 0; i < count.ours && i < RULES_MAX; i++) {
-		if (ask(fd, AUDIT_DEL_RULE, &ours[i], RULE_SIZE) < 0 && errno != ENOENT)
+		if (request_with_ack(fd, AUDIT_DEL_RULE, &ours[i], RULE_SIZE) < 0 && errno != ENOENT)
 			return -1;
 	}
 	return 0;

@@ -24,7 +24,7 @@
 /* Two locks on the file: whoever changes something, for that moment; whoever uses audit, together, for as long as it does. */
 enum { CHANGING, USING };
 
-static bool take_lock(int fd, off_t which, short type, bool waits)
+static bool set_lock(int fd, off_t which, short type, bool waits)
 {
 	struct flock l = { .l_type = type, .l_whence = SEEK_SET, .l_start = which, .l_len = 1 };
 
@@ -36,22 +36,22 @@ static bool take_lock(int fd, off_t which, short type, bool waits)
 }
 
 /* Opens the file with both locks; one that the last user has just taken away is opened anew. */
-static int enter(void)
+static int open_lock(void)
 {
 	for (;;) {
 		int fd = open(LOCK_PATH, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 		struct stat held, there;
 
-		if (fd < 0 || !take_lock(fd, CHANGING, F_WRLCK, true))
+		if (fd < 0 || !set_lock(fd, CHANGING, F_WRLCK, true))
 			return -1;
 		if (fstat(fd, &held) == 0 && stat(LOCK_PATH, &there) == 0 && held.st_ino == there.st_ino)
-			return take_lock(fd, USING, F_RDLCK, true) ? fd : -1;
+			return set_lock(fd, USING, F_RDLCK, true) ? fd : -1;
 		close(fd);
 	}
 }
 
 /* What stood before any of us: by the file when an earlier one wrote it, else as it is now. */
-static void remember(int lock, const struct ar_audit_state *now, struct ar_audit_state *ret)
+static void read_former_state(int lock, const struct ar_audit_state *now, struct ar_audit_state *ret)
 {
 	char text[64] = "";
 	unsigned enabled, backlog;
@@ -68,17 +68,17 @@ static void remember(int lock, const struct ar_audit_state *now, struct ar_audit
 }
 
 /* Only the last one does it; the others leave it on. */
-static void leave(int fd, int lock, const struct ar_audit_state *before)
+static void restore_if_last(int fd, int lock, const struct ar_audit_state *before)
 {
-	take_lock(lock, CHANGING, F_WRLCK, true);
-	if (!take_lock(lock, USING, F_WRLCK, false))
+	set_lock(lock, CHANGING, F_WRLCK, true);
+	if (!set_lock(lock, USING, F_WRLCK, false))
 		return;
 	ar_kernel_remove(fd);
 	ar_kernel_set(fd, before->enabled, before->backlog);
 	unlink(LOCK_PATH);
 }
 
-static void wait_for_the_end(void)
+static void wait_for_eof(void)
 {
 	char byte;
 	ssize_t n;
@@ -88,20 +88,20 @@ static void wait_for_the_end(void)
 	} while (n > 0 || (n < 0 && errno == EINTR));
 }
 
-static void say(const char *text)
+static void print_line(const char *text)
 {
 	printf("%s\n", text);
 	fflush(stdout);
 }
 
-static int say_no(const char *what)
+static int print_unavailable(const char *what)
 {
 	printf("unavailable: %s: %s\n", what, strerror(errno));
 	return 1;
 }
 
 /* Why audit is not ours to change; NULL: it is. */
-static const char *owner_of(const struct ar_audit_state *now, const struct ar_audit_rules *rules)
+static const char *reason_not_ours(const struct ar_audit_state *now, const struct ar_audit_rules *rules)
 {
 	if (now->enabled == 2)
 		return "audit is locked until the next boot";
@@ -112,22 +112,22 @@ static const char *owner_of(const struct ar_audit_state *now, const struct ar_au
 	return NULL;
 }
 
-static int own(int fd, int lock, const struct ar_audit_state *now, uint32_t first, uint32_t last)
+static int hold_audit(int fd, int lock, const struct ar_audit_state *now, uint32_t first, uint32_t last)
 {
 	struct ar_audit_state before;
 
-	remember(lock, now, &before);
+	read_former_state(lock, now, &before);
 	if (ar_kernel_set(fd, 1, now->backlog > BACKLOG ? now->backlog : BACKLOG) < 0 ||
 	    ar_kernel_add(fd, first, last) < 0) {
-		int status = say_no("audit cannot be switched on");
+		int status = print_unavailable("audit cannot be switched on");
 
-		leave(fd, lock, &before);
+		restore_if_last(fd, lock, &before);
 		return status;
 	}
-	take_lock(lock, CHANGING, F_UNLCK, false);
-	say("own");
-	wait_for_the_end();
-	leave(fd, lock, &before);
+	set_lock(lock, CHANGING, F_UNLCK, false);
+	print_line("own");
+	wait_for_eof();
+	restore_if_last(fd, lock, &before);
 	return 0;
 }
 
@@ -152,19 +152,19 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	fd = ar_kernel_open();
 	if (fd < 0 || ar_kernel_state(fd, &now) < 0 || ar_kernel_count(fd, &rules) < 0)
-		return say_no("audit cannot be asked");
-	lock = enter();
+		return print_unavailable("audit cannot be asked");
+	lock = open_lock();
 	if (lock < 0 || ar_kernel_state(fd, &now) < 0)
-		return say_no(LOCK_PATH);
-	owner = owner_of(&now, &rules);
+		return print_unavailable(LOCK_PATH);
+	owner = reason_not_ours(&now, &rules);
 	if (!owner)
-		return own(fd, lock, &now, first, last);
-	if (take_lock(lock, USING, F_WRLCK, false))
+		return hold_audit(fd, lock, &now, first, last);
+	if (set_lock(lock, USING, F_WRLCK, false))
 		unlink(LOCK_PATH);
 	close(lock);
 	printf("%s: %s\n", now.enabled ? "shared" : "unavailable", owner);
 	fflush(stdout);
 	if (now.enabled)
-		wait_for_the_end();
+		wait_for_eof();
 	return !now.enabled;
 }

@@ -3,7 +3,7 @@
 #include "cgroup.h"
 
 #include "file.h"
-#include "say.h"
+#include "message.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,11 +22,11 @@ static int open_folder(struct ar_init *in, size_t n, bool *ret_is_unified)
 	struct statfs fs;
 
 	if (fd < 0)
-		return ar_say_about(in, "cgroup", path);
+		return ar_init_fail(in, "cgroup", path);
 	if (fstatfs(fd, &fs) < 0 || (fs.f_type != CGROUP2_SUPER_MAGIC && fs.f_type != CGROUP_SUPER_MAGIC)) {
 		close(fd);
 		errno = EINVAL;
-		return ar_say_about(in, "no cgroup is", path);
+		return ar_init_fail(in, "no cgroup is", path);
 	}
 	*ret_is_unified = fs.f_type == CGROUP2_SUPER_MAGIC;
 	return fd;
@@ -55,7 +55,7 @@ static int join_one(struct ar_init *in, size_t n, const char *pid)
 	if (!is_unified || in->namespaces == 0)
 		failed = ar_file_write(fd, "cgroup.procs", pid);
 	if (failed)
-		ar_say_about(in, "joining cgroup", in->plan.cgroups.at[n]);
+		ar_init_fail(in, "joining cgroup", in->plan.cgroups.at[n]);
 	close(fd);
 	return failed;
 }
@@ -82,10 +82,10 @@ int ar_cgroup_prepare(struct ar_init *in)
 {
 	if (in->plan.cgroups.count == 0 || in->namespaces == 0)
 		return 0;
-	return pipe2(in->joined, O_CLOEXEC) < 0 ? ar_say_about(in, "pipe", NULL) : 0;
+	return pipe2(in->joined, O_CLOEXEC) < 0 ? ar_init_fail(in, "pipe", NULL) : 0;
 }
 
-void ar_cgroup_put(struct ar_init *in, pid_t inside)
+void ar_cgroup_add(struct ar_init *in, pid_t inside)
 {
 	struct joined said = { 0 };
 
@@ -111,7 +111,7 @@ static int wait_until_joined(struct ar_init *in)
 	close(in->joined[0]);
 	in->joined[0] = in->joined[1] = -1;
 	if (n != sizeof(said))
-		return ar_say_about(in, "joining cgroups", NULL);
+		return ar_init_fail(in, "joining cgroups", NULL);
 	memcpy(in->about, said.about, sizeof(said.about));
 	errno = said.error;
 	return said.error ? -1 : 0;
@@ -124,6 +124,6 @@ int ar_cgroup_join(struct ar_init *in)
 	if (failed)
 		return -1;
 	if (ar_init_is_bounded(in) && unshare(CLONE_NEWCGROUP) < 0)
-		return ar_say_about(in, "cgroup namespace", NULL);
+		return ar_init_fail(in, "cgroup namespace", NULL);
 	return 0;
 }

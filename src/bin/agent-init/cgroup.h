@@ -11,7 +11,7 @@ int ar_cgroup_open_unified(struct ar_init *in);
 int ar_cgroup_prepare(struct ar_init *in);
 
 /* Outside: puts the process inside into the others, and says so. */
-void ar_cgroup_put(struct ar_init *in, pid_t inside);
+void ar_cgroup_add(struct ar_init *in, pid_t inside);
 
 /* Inside: waits for that (joins all, when nothing was cloned), then hides where they are. */
 int ar_cgroup_join(struct ar_init *in);

@@ -2,7 +2,7 @@
  * search along PATH happens here, behind the boundary: it finds what the command would find. */
 #include "command.h"
 
-#include "say.h"
+#include "message.h"
 #include "streams.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@ static const char *path_of(const struct ar_plan *p)
 }
 
 /* Returns only when it fails. EACCES is worth telling even if a later folder has nothing at all. */
-static void search(const struct ar_plan *p)
+static void exec_from_path(const struct ar_plan *p)
 {
 	char file[PATH_MAX];
 	const char *folder = path_of(p);
@@ -49,17 +49,17 @@ static void search(const struct ar_plan *p)
 }
 
 /* Never returns. */
-static void become(const struct ar_init *in, const sigset_t *none, int report)
+static void exec_command(const struct ar_init *in, const sigset_t *none, int report)
 {
 	const struct ar_plan *p = &in->plan;
 	int failed;
 
 	sigprocmask(SIG_SETMASK, none, NULL);
-	if (setsid() >= 0 && ar_streams_take(in) == 0) {
+	if (setsid() >= 0 && ar_streams_set_stdio(in) == 0) {
 		if (strchr(p->argv[0], '/'))
 			execve(p->argv[0], (char *const *)p->argv, (char *const *)p->env);
 		else
-			search(p);
+			exec_from_path(p);
 	}
 	failed = errno;
 	if (write(report, &failed, sizeof(failed)) < 0)
@@ -85,18 +85,18 @@ pid_t ar_command_start(struct ar_init *in)
 
 	sigemptyset(&none);
 	if (pipe2(report, O_CLOEXEC) < 0)
-		return ar_say_about(in, "pipe", NULL);
+		return ar_init_fail(in, "pipe", NULL);
 	pid = vfork();
 	if (pid == 0)
-		become(in, &none, report[1]);
+		exec_command(in, &none, report[1]);
 	close(report[1]);
 	if (pid < 0)
-		return ar_say_about(in, "vfork", NULL);
+		return ar_init_fail(in, "vfork", NULL);
 	failed = wait_for_exec(report[0]);
 	close(report[0]);
 	if (failed == 0)
 		return pid;
 	waitpid(pid, NULL, 0);
 	errno = failed;
-	return ar_say_about(in, in->plan.argv[0], NULL);
+	return ar_init_fail(in, in->plan.argv[0], NULL);
 }

@@ -3,7 +3,7 @@
 #include "filter.h"
 
 #include "plan_check.h"
-#include "say.h"
+#include "message.h"
 
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static unsigned digit(char c)
+static unsigned hex_digit(char c)
 {
 	return (unsigned)(c <= '9' ? c - '0' : c - 'a' + 10);
 }
@@ -21,7 +21,7 @@ static void read_instruction(const char *hex, struct sock_filter *ret)
 	unsigned char bytes[sizeof(*ret)];
 
 	for (size_t i = 0; i < sizeof(bytes); i++)
-		bytes[i] = (unsigned char)(digit(hex[i * 2]) << 4 | digit(hex[i * 2 + 1]));
+		bytes[i] = (unsigned char)(hex_digit(hex[i * 2]) << 4 | hex_digit(hex[i * 2 + 1]));
 	memcpy(ret, bytes, sizeof(bytes));
 }
 
@@ -39,7 +39,7 @@ int ar_filter_install(struct ar_init *in)
 		read_instruction(hex, &code[program.len++]);
 	result = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
 	if (result < 0)
-		return ar_say_about(in, "seccomp", NULL);
+		return ar_init_fail(in, "seccomp", NULL);
 	if (in->plan.notifies)
 		in->fds[AR_INIT_FD_NOTIFY] = (int)result;
 	return 0;

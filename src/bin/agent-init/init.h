@@ -1,5 +1,5 @@
 /* What agent-init knows of its one process, handed from step to step. The steps run in the order of the table in main.c, in the process that becomes the
- * reaper; each returns 0, or -1 with errno and (ar_say_about) what it was about. */
+ * reaper; each returns 0, or -1 with errno and (ar_init_fail) what it was about. */
 #ifndef AR_INIT_H
 #define AR_INIT_H
 

@@ -2,7 +2,7 @@
  * matter of Landlock here: its rules leave gaps that a namespace does not. */
 #include "landlock.h"
 
-#include "say.h"
+#include "message.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@ static int allow_paths(struct ar_init *in, int rules, const struct ar_plan_paths
 {
 	for (size_t i = 0; i < paths->count; i++) {
 		if (ar_landlock_allow(rules, in->landlock_abi, paths->at[i], rights) < 0)
-			return ar_say_about(in, "rule for", paths->at[i]);
+			return ar_init_fail(in, "rule for", paths->at[i]);
 	}
 	return 0;
 }
@@ -35,7 +35,7 @@ static int allow_view(struct ar_init *in, int rules)
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		if (ar_landlock_allow(rules, in->landlock_abi, rows[i].path, rows[i].rights) < 0)
-			return ar_say_about(in, "rule for", rows[i].path);
+			return ar_init_fail(in, "rule for", rows[i].path);
 	}
 	return 0;
 }
@@ -84,7 +84,7 @@ static int allow_read_roots(struct ar_init *in, int rules)
 			continue;
 		snprintf(top, sizeof(top), "%.*s", (int)len, roots->at[i]);
 		if (ar_landlock_allow(rules, in->landlock_abi, is_whole ? roots->at[i] : top, READS) < 0)
-			return ar_say_about(in, "rule for", roots->at[i]);
+			return ar_init_fail(in, "rule for", roots->at[i]);
 	}
 	return 0;
 }
@@ -98,7 +98,7 @@ static int allow_plan(struct ar_init *in, int rules)
 		return -1;
 	if (in->plan.workspace &&
 	    ar_landlock_allow(rules, in->landlock_abi, in->plan.workspace, workspace) < 0)
-		return ar_say_about(in, "rule for", in->plan.workspace);
+		return ar_init_fail(in, "rule for", in->plan.workspace);
 	return 0;
 }
 
@@ -109,7 +109,7 @@ int ar_landlock_prepare(struct ar_init *in)
 		return 0;
 	in->rules = ar_landlock_new(in->landlock_abi);
 	if (in->rules < 0)
-		return ar_say_about(in, "rules", NULL);
+		return ar_init_fail(in, "rules", NULL);
 	return allow_plan(in, in->rules);
 }
 
@@ -118,7 +118,7 @@ int ar_landlock_apply(struct ar_init *in)
 	if (!in->plan.uses_landlock)
 		return 0;
 	if (ar_landlock_enforce(in->rules, in->landlock_abi) < 0)
-		return ar_say_about(in, "enforcing", NULL);
+		return ar_init_fail(in, "enforcing", NULL);
 	close(in->rules);
 	in->rules = -1;
 	in->is_landlocked = true;

@@ -12,7 +12,7 @@
 #include "orphans.h"
 #include "probe/probe.h"
 #include "run.h"
-#include "say.h"
+#include "message.h"
 #include "signals.h"
 #include "prewarm.h"
 #include "streams.h"
@@ -31,7 +31,7 @@
 
 struct step {
 	const char *name;
-	int (*take)(struct ar_init *in);
+	int (*run)(struct ar_init *in);
 };
 
 static int read_plan(struct ar_init *in)
@@ -47,35 +47,35 @@ static int check_starter(struct ar_init *in)
 	if ((in->plan.backend == AR_PLAN_ROOT) == (in->starter_uid == 0))
 		return 0;
 	errno = EPERM;
-	return ar_say_about(in,
+	return ar_init_fail(in,
 			    in->starter_uid ? "the root backend needs root" : "root needs the root backend",
 			    NULL);
 }
 
 static int enter_cwd(struct ar_init *in)
 {
-	return chdir(in->plan.cwd) < 0 ? ar_say_about(in, "cwd", in->plan.cwd) : 0;
+	return chdir(in->plan.cwd) < 0 ? ar_init_fail(in, "cwd", in->plan.cwd) : 0;
 }
 
 static int adopt_orphans(struct ar_init *in)
 {
 	if (in->namespaces == 0 && ar_orphans_adopt() < 0)
-		return ar_say_about(in, "subreaper", NULL);
+		return ar_init_fail(in, "subreaper", NULL);
 	return 0;
 }
 
-static bool take_steps(struct ar_init *in, const struct step *steps, size_t count)
+static bool run_steps(struct ar_init *in, const struct step *steps, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		if (steps[i].take(in) < 0) {
-			ar_say_failed(in, steps[i].name);
+		if (steps[i].run(in) < 0) {
+			ar_message_send_failed(in, steps[i].name);
 			return false;
 		}
 	}
 	return true;
 }
 
-static bool prepare(struct ar_init *in)
+static bool prepare_start(struct ar_init *in)
 {
 	static const struct step steps[] = {
 		{ "plan", read_plan },
@@ -84,7 +84,7 @@ static bool prepare(struct ar_init *in)
 		{ "idmap", ar_idmap_open },
 	};
 
-	return take_steps(in, steps, sizeof(steps) / sizeof(steps[0]));
+	return run_steps(in, steps, sizeof(steps) / sizeof(steps[0]));
 }
 
 /* What needs privilege or the host's view, and is the same for every command of this plan. */
@@ -92,7 +92,7 @@ static bool set_up(struct ar_init *in)
 {
 	static const struct step steps[] = {
 		{ "user_namespace", ar_namespaces_map },
-		{ "namespaces", ar_namespaces_look },
+		{ "namespaces", ar_namespaces_check },
 		{ "orphans", adopt_orphans },
 		{ "limits", ar_rlimits_set },
 		{ "session", ar_rlimits_mark },
@@ -102,20 +102,20 @@ static bool set_up(struct ar_init *in)
 		{ "landlock", ar_landlock_prepare },
 	};
 
-	return take_steps(in, steps, sizeof(steps) / sizeof(steps[0]));
+	return run_steps(in, steps, sizeof(steps) / sizeof(steps[0]));
 }
 
 /* The command's part: protected paths as they are now, then what takes privilege away. */
 static bool close_up(struct ar_init *in)
 {
 	static const struct step steps[] = {
-		{ "protect", ar_guard_paths },	  { "view", ar_view_close },
-		{ "identity", ar_identity_take }, { "cwd", enter_cwd },
-		{ "streams", ar_streams_open },	  { "landlock", ar_landlock_apply },
+		{ "protect", ar_guard_paths },	 { "view", ar_view_close },
+		{ "identity", ar_identity_set }, { "cwd", enter_cwd },
+		{ "streams", ar_streams_open },	 { "landlock", ar_landlock_apply },
 		{ "filter", ar_filter_install },
 	};
 
-	return take_steps(in, steps, sizeof(steps) / sizeof(steps[0]));
+	return run_steps(in, steps, sizeof(steps) / sizeof(steps[0]));
 }
 
 /* Outside: once the other is in its cgroups nothing to do but to be there, so that the end of one is the end of the other. */
@@ -123,7 +123,7 @@ static int wait_outside(struct ar_init *in, pid_t inside)
 {
 	int status;
 
-	ar_cgroup_put(in, inside);
+	ar_cgroup_add(in, inside);
 	close_range(0, ~0u, 0);
 	/* Whoever ends: there is also the one that idmap.c left. */
 	for (pid_t ended = 0; ended != inside;) {
@@ -134,7 +134,7 @@ static int wait_outside(struct ar_init *in, pid_t inside)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-static void reset(struct ar_init *in)
+static void reset_process(struct ar_init *in)
 {
 	memset(in, 0, sizeof(*in));
 	for (size_t i = 0; i < AR_INIT_FD_COUNT; i++)
@@ -161,16 +161,16 @@ int main(int argc, char **argv)
 		      stderr);
 		return 2;
 	}
-	reset(&in);
+	reset_process(&in);
 	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	if (!prepare(&in))
+	if (!prepare_start(&in))
 		return 1;
 	ar_namespaces_choose(&in);
 	inside = ar_cgroup_prepare(&in) < 0 ? -1 : ar_namespaces_enter(&in);
 	if (inside > 0)
 		return wait_outside(&in, inside);
 	if (inside < 0) {
-		ar_say_failed(&in, "namespaces");
+		ar_message_send_failed(&in, "namespaces");
 		return 1;
 	}
 	if (!set_up(&in) || !ar_prewarm_wait(&in) || !close_up(&in))

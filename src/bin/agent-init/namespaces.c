@@ -4,7 +4,7 @@
 
 #include "cgroup.h"
 #include "file.h"
-#include "say.h"
+#include "message.h"
 
 #include <fcntl.h>
 #include <linux/sched.h>
@@ -48,7 +48,7 @@ pid_t ar_namespaces_enter(struct ar_init *in)
 	}
 	pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
 	if (pid < 0)
-		return ar_say_about(in, "clone3", NULL);
+		return ar_init_fail(in, "clone3", NULL);
 	if (cgroup >= 0)
 		close(cgroup);
 	return pid;
@@ -64,21 +64,21 @@ int ar_namespaces_map(struct ar_init *in)
 	snprintf(uids, sizeof(uids), "%u %u 1", in->plan.uid, in->starter_uid);
 	snprintf(gids, sizeof(gids), "%u %u 1", in->plan.gid, in->starter_gid);
 	if (ar_file_write(AT_FDCWD, "/proc/self/setgroups", "deny") < 0)
-		return ar_say_about(in, "setgroups", NULL);
+		return ar_init_fail(in, "setgroups", NULL);
 	if (ar_file_write(AT_FDCWD, "/proc/self/uid_map", uids) < 0)
-		return ar_say_about(in, "uid_map", uids);
+		return ar_init_fail(in, "uid_map", uids);
 	if (ar_file_write(AT_FDCWD, "/proc/self/gid_map", gids) < 0)
-		return ar_say_about(in, "gid_map", gids);
+		return ar_init_fail(in, "gid_map", gids);
 	return 0;
 }
 
-int ar_namespaces_look(struct ar_init *in)
+int ar_namespaces_check(struct ar_init *in)
 {
 	char name[16];
 	ssize_t len = readlink("/proc/self", name, sizeof(name) - 1);
 
 	if (len < 0)
-		return ar_say_about(in, "/proc/self", NULL);
+		return ar_init_fail(in, "/proc/self", NULL);
 	name[len] = '\0';
 	in->outside = (pid_t)strtol(name, NULL, 10);
 	return 0;

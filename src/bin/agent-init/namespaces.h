@@ -15,6 +15,6 @@ pid_t ar_namespaces_enter(struct ar_init *in);
 int ar_namespaces_map(struct ar_init *in);
 
 /* Inside, while the starter's /proc is there: our pid as the starter sees it. */
-int ar_namespaces_look(struct ar_init *in);
+int ar_namespaces_check(struct ar_init *in);
 
 #endif

@@ -2,7 +2,7 @@
  * serves the inside from the outside, with no bridge in between. */
 #include "network.h"
 
-#include "say.h"
+#include "message.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -20,11 +20,11 @@ static int raise_loopback(struct ar_init *in)
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), failed;
 
 	if (fd < 0)
-		return ar_say_about(in, "socket for loopback", NULL);
+		return ar_init_fail(in, "socket for loopback", NULL);
 	lo.ifr_flags = IFF_UP | IFF_RUNNING;
 	failed = ioctl(fd, SIOCSIFFLAGS, &lo);
 	if (failed)
-		ar_say_about(in, "loopback", NULL);
+		ar_init_fail(in, "loopback", NULL);
 	close(fd);
 	return failed;
 }
@@ -35,11 +35,11 @@ static int listen_for_proxy(struct ar_init *in)
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	if (fd < 0)
-		return ar_say_about(in, "socket for the proxy", NULL);
+		return ar_init_fail(in, "socket for the proxy", NULL);
 	in->fds[AR_INIT_FD_PROXY] = fd;
 	at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	if (bind(fd, (struct sockaddr *)&at, sizeof(at)) < 0 || listen(fd, 128) < 0)
-		return ar_say_about(in, "listener for the proxy", NULL);
+		return ar_init_fail(in, "listener for the proxy", NULL);
 	return 0;
 }
 

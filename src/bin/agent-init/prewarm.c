@@ -2,7 +2,7 @@
  * everything that bounds the command comes after it. */
 #include "prewarm.h"
 
-#include "say.h"
+#include "message.h"
 #include "streams.h"
 
 #include <errno.h>
@@ -27,21 +27,21 @@ int ar_prewarm_read_plan(struct ar_init *in, int fd)
 	char *text;
 
 	if (fstat(fd, &st) < 0)
-		return ar_say_about(in, "plan", NULL);
+		return ar_init_fail(in, "plan", NULL);
 	errno = EINVAL;
 	if (st.st_size <= 0 || (size_t)st.st_size > AR_PLAN_TEXT_MAX)
-		return ar_say_about(in, "plan of no size, or too large", NULL);
+		return ar_init_fail(in, "plan of no size, or too large", NULL);
 	text = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_POPULATE, fd, 0);
 	if (text == MAP_FAILED)
-		return ar_say_about(in, "plan", NULL);
+		return ar_init_fail(in, "plan", NULL);
 	errno = EINVAL;
 	if (!ar_plan_read(text, (size_t)st.st_size, &in->plan, &wrong))
-		return ar_say_about(in, "plan", wrong);
+		return ar_init_fail(in, "plan", wrong);
 	return 0;
 }
 
 /* False: the other end is closed, or said something else than it may. */
-static bool hear_plan(struct brought *ret)
+static bool receive_plan(struct brought *ret)
 {
 	char kind = 0;
 	union {
@@ -69,7 +69,7 @@ static bool hear_plan(struct brought *ret)
 }
 
 /* `made` is the plan that everything so far was made by. */
-static int take_plan(struct ar_init *in, const struct ar_plan *made, const struct brought *b)
+static int apply_plan(struct ar_init *in, const struct ar_plan *made, const struct brought *b)
 {
 	size_t first;
 
@@ -78,11 +78,12 @@ static int take_plan(struct ar_init *in, const struct ar_plan *made, const struc
 	close(b->fds[0]);
 	errno = EINVAL;
 	if (in->plan.is_prewarmed || ar_plan_differs(made, &in->plan))
-		return ar_say_about(in, "the plan is not what was made:", ar_plan_differs(made, &in->plan));
+		return ar_init_fail(in, "the plan is not what was made:", ar_plan_differs(made, &in->plan));
 	first = in->plan.stdin_is_given ? 2 : 1;
 	if (b->count != first + in->plan.given)
-		return ar_say_about(in, "given descriptors", NULL);
-	return ar_streams_give(in, in->plan.stdin_is_given ? b->fds[1] : -1, b->fds + first, in->plan.given);
+		return ar_init_fail(in, "given descriptors", NULL);
+	return ar_streams_set_given(in, in->plan.stdin_is_given ? b->fds[1] : -1, b->fds + first,
+				    in->plan.given);
 }
 
 bool ar_prewarm_wait(struct ar_init *in)
@@ -98,10 +99,10 @@ bool ar_prewarm_wait(struct ar_init *in)
 	made = in->plan;
 	memset(&in->plan, 0,
 	       sizeof(in->plan)); /* its memory is our own then, and not still to be copied when somebody waits */
-	if (!hear_plan(&b))
+	if (!receive_plan(&b))
 		return false;
-	if (take_plan(in, &made, &b) == 0)
+	if (apply_plan(in, &made, &b) == 0)
 		return true;
-	ar_say_failed(in, "plan");
+	ar_message_send_failed(in, "plan");
 	return false;
 }

@@ -3,7 +3,7 @@
 #include "rlimits.h"
 
 #include "file.h"
-#include "say.h"
+#include "message.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,12 +17,12 @@ static int set_limit(struct ar_init *in, int which, uint64_t most, const char *n
 	struct rlimit now;
 
 	if (getrlimit((__rlimit_resource_t)which, &now) < 0)
-		return ar_say_about(in, "limit of", name);
+		return ar_init_fail(in, "limit of", name);
 	if (now.rlim_max > most)
 		now.rlim_max = most;
 	now.rlim_cur = now.rlim_max;
 	if (setrlimit((__rlimit_resource_t)which, &now) < 0)
-		return ar_say_about(in, "limit of", name);
+		return ar_init_fail(in, "limit of", name);
 	return 0;
 }
 
@@ -48,7 +48,7 @@ int ar_rlimits_set(struct ar_init *in)
 			return -1;
 	}
 	if (ar_file_write(AT_FDCWD, "/proc/self/oom_score_adj", "500") < 0)
-		return ar_say_about(in, "oom_score_adj", NULL);
+		return ar_init_fail(in, "oom_score_adj", NULL);
 	return 0;
 }
 

@@ -5,7 +5,7 @@
 #include "command.h"
 #include "orphans.h"
 #include "readback.h"
-#include "say.h"
+#include "message.h"
 #include "signals.h"
 #include "streams.h"
 
@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 /* One message, with an end; its length, 0 or less when nobody is there. */
-static ssize_t hear(char *out, size_t room, int flags)
+static ssize_t receive_message(char *out, size_t room, int flags)
 {
 	ssize_t len;
 
@@ -38,72 +38,72 @@ static bool wait_for_go(void)
 {
 	char message[256];
 
-	while (hear(message, sizeof(message), 0) > 0) {
+	while (receive_message(message, sizeof(message), 0) > 0) {
 		if (message[0] == AR_INIT_GO)
 			return true;
 	}
 	return false;
 }
 
-static bool say_ready(struct ar_init *in)
+static bool send_ready(struct ar_init *in)
 {
-	struct ar_text text;
+	struct ar_message text;
 
 	in->fds[AR_INIT_FD_PID] = (int)syscall(SYS_pidfd_open, getpid(), 0);
 	if (in->fds[AR_INIT_FD_PID] < 0) {
-		ar_say_about(in, "pidfd", NULL);
-		ar_say_failed(in, "readback");
+		ar_init_fail(in, "pidfd", NULL);
+		ar_message_send_failed(in, "readback");
 		return false;
 	}
 	if (ar_readback(in, &text) < 0) {
-		ar_say_failed(in, "readback");
+		ar_message_send_failed(in, "readback");
 		return false;
 	}
-	return ar_say_ready(in, &text);
+	return ar_message_send_ready(in, &text);
 }
 
-static void say_pid(enum ar_init_message kind, pid_t pid)
+static void send_pid(enum ar_init_message kind, pid_t pid)
 {
-	struct ar_text text;
+	struct ar_message text;
 
 	text.len = 0;
 	text.is_cut = false;
-	ar_text_add(&text, "{\"pid\":");
-	ar_text_add_number(&text, (uint64_t)pid);
-	ar_text_add(&text, "}");
-	ar_say(kind, &text);
+	ar_message_add(&text, "{\"pid\":");
+	ar_message_add_number(&text, (uint64_t)pid);
+	ar_message_add(&text, "}");
+	ar_message_send(kind, &text);
 }
 
-static uint64_t milliseconds(struct timeval t)
+static uint64_t timeval_ms(struct timeval t)
 {
 	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_usec / 1000;
 }
 
-static void say_exit(int status, const struct rusage *used)
+static void send_exit(int status, const struct rusage *used)
 {
-	struct ar_text text;
+	struct ar_message text;
 
 	text.len = 0;
 	text.is_cut = false;
 	if (WIFSIGNALED(status)) {
-		ar_text_add(&text, "{\"signal\":");
-		ar_text_add_string(&text, ar_signal_name(WTERMSIG(status)));
+		ar_message_add(&text, "{\"signal\":");
+		ar_message_add_string(&text, ar_signal_name(WTERMSIG(status)));
 	} else {
-		ar_text_add(&text, "{\"code\":");
-		ar_text_add_number(&text, (uint64_t)WEXITSTATUS(status));
+		ar_message_add(&text, "{\"code\":");
+		ar_message_add_number(&text, (uint64_t)WEXITSTATUS(status));
 	}
-	ar_text_add(&text, ",\"userMs\":");
-	ar_text_add_number(&text, milliseconds(used->ru_utime));
-	ar_text_add(&text, ",\"systemMs\":");
-	ar_text_add_number(&text, milliseconds(used->ru_stime));
-	ar_text_add(&text, ",\"maxRssKb\":");
-	ar_text_add_number(&text, (uint64_t)used->ru_maxrss);
-	ar_text_add(&text, "}");
-	ar_say(AR_INIT_EXIT, &text);
+	ar_message_add(&text, ",\"userMs\":");
+	ar_message_add_number(&text, timeval_ms(used->ru_utime));
+	ar_message_add(&text, ",\"systemMs\":");
+	ar_message_add_number(&text, timeval_ms(used->ru_stime));
+	ar_message_add(&text, ",\"maxRssKb\":");
+	ar_message_add_number(&text, (uint64_t)used->ru_maxrss);
+	ar_message_add(&text, "}");
+	ar_message_send(AR_INIT_EXIT, &text);
 }
 
 /* Everybody who has ended. False: nobody is left. */
-static bool reap(pid_t command)
+static bool reap_children(pid_t command)
 {
 	for (;;) {
 		struct rusage used;
@@ -115,15 +115,15 @@ static bool reap(pid_t command)
 		if (pid < 0 && errno != EINTR)
 			return false;
 		if (pid == command)
-			say_exit(status, &used);
+			send_exit(status, &used);
 	}
 }
 
 /* False: the other end is closed. */
-static bool obey(pid_t command)
+static bool read_request(pid_t command)
 {
 	char message[256];
-	ssize_t len = hear(message, sizeof(message), MSG_DONTWAIT);
+	ssize_t len = receive_message(message, sizeof(message), MSG_DONTWAIT);
 
 	if (len < 0)
 		return errno == EAGAIN;
@@ -146,16 +146,16 @@ static int reap_until_empty(struct ar_init *in, pid_t command, const sigset_t *w
 {
 	struct pollfd socket = { .fd = AR_INIT_FD, .events = POLLIN };
 
-	while (reap(command)) {
+	while (reap_children(command)) {
 		int ready = ppoll(&socket, 1, NULL, waiting);
 
-		if (ready > 0 && !obey(command)) {
+		if (ready > 0 && !read_request(command)) {
 			if (!(in->namespaces & CLONE_NEWPID))
 				ar_orphans_kill();
 			return 1;
 		}
 	}
-	ar_say(AR_INIT_EMPTY, NULL);
+	ar_message_send(AR_INIT_EMPTY, NULL);
 	return 0;
 }
 
@@ -165,9 +165,9 @@ int ar_run(struct ar_init *in)
 	sigset_t child, before;
 	pid_t command;
 
-	if (!say_ready(in))
+	if (!send_ready(in))
 		return 1;
-	ar_streams_hand_over(in);
+	ar_streams_close_passed(in);
 	if (!wait_for_go())
 		return 1;
 	sigemptyset(&child);
@@ -176,10 +176,10 @@ int ar_run(struct ar_init *in)
 	sigaction(SIGCHLD, &on_child, NULL);
 	command = ar_command_start(in);
 	if (command < 0) {
-		ar_say_failed(in, "exec");
+		ar_message_send_failed(in, "exec");
 		return 1;
 	}
 	ar_streams_close(in);
-	say_pid(AR_INIT_RUNS, command);
+	send_pid(AR_INIT_RUNS, command);
 	return reap_until_empty(in, command, &before);
 }

@@ -1,4 +1,4 @@
-/* Signals as agent-init is told of them; launch/signal_names.h has their names. */
+/* Signals of SIGNAL messages; launch/signal_names.h has their names. */
 #ifndef AR_INIT_SIGNALS_H
 #define AR_INIT_SIGNALS_H
 

@@ -11,7 +11,7 @@ static uint64_t read_clock(clockid_t id)
 	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
 }
 
-uint64_t ar_shim_wall(void)
+uint64_t ar_shim_wall_time(void)
 {
 	return read_clock(CLOCK_REALTIME);
 }

@@ -6,7 +6,7 @@
 
 #define AR_SHIM_MS 1000ull /* microseconds */
 
-uint64_t ar_shim_wall(void); /* since 1970 */
+uint64_t ar_shim_wall_time(void); /* since 1970 */
 uint64_t ar_shim_file_time(void); /* since 1970, of the clock that file systems take their times from */
 uint64_t ar_shim_mono(void); /* never steps; 0 never comes, so that 0 can mean "none" */
 

@@ -12,16 +12,16 @@
 
 #define SOCK_NAME "sock"
 
-static void hang_up(struct ar_drive *d)
+static void close_connection(struct ar_drive *d)
 {
 	if (d->connection >= 0)
 		close(d->connection);
 	d->connection = -1;
 }
 
-static void take_connection(struct ar_drive *d, int fd)
+static void set_connection(struct ar_drive *d, int fd)
 {
-	hang_up(d);
+	close_connection(d);
 	d->connection = fd;
 	d->is_greeted = false;
 	d->may_poke = true;
@@ -32,7 +32,7 @@ bool ar_drive_open(struct ar_drive *d)
 	struct sockaddr_un name = { .sun_family = AF_UNIX, .sun_path = SOCK_NAME };
 
 	d->connection = -1;
-	take_connection(d, AR_SHIM_FD);
+	set_connection(d, AR_SHIM_FD);
 	d->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	return d->listener >= 0 && bind(d->listener, (struct sockaddr *)&name, sizeof(name)) == 0 &&
 	       listen(d->listener, 4) == 0;
@@ -57,7 +57,7 @@ static void on_connect(struct ar_shim *s, int arg)
 		close(fd);
 		return;
 	}
-	take_connection(&s->drive, fd);
+	set_connection(&s->drive, fd);
 }
 
 /* One packet: its kind, its body, and a descriptor when passed_fd is one. */
@@ -81,7 +81,7 @@ static void send_packet(struct ar_drive *d, char kind, const void *body, size_t 
 		memcpy(CMSG_DATA(CMSG_FIRSTHDR(&m)), &passed_fd, sizeof(int));
 	}
 	if (sendmsg(d->connection, &m, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
-		hang_up(d);
+		close_connection(d);
 }
 
 static void on_looked(struct ar_shim *s, const char *body, size_t len)
@@ -107,7 +107,7 @@ static void on_input(struct ar_shim *s, const char *body, size_t len)
 		return;
 	memcpy(&head, body, sizeof(head));
 	result.number = head.number;
-	result.status = (uint32_t)ar_input_take(s, &head, body + sizeof(head), len - sizeof(head));
+	result.status = (uint32_t)ar_stdin_accept(s, &head, body + sizeof(head), len - sizeof(head));
 	send_packet(&s->drive, AR_SHIM_INPUT_RESULT, &result, sizeof(result), -1);
 }
 
@@ -122,18 +122,18 @@ static void on_resize(struct ar_shim *s, const char *body, size_t len)
 	w.ws_row = size[0];
 	w.ws_col = size[1];
 	if (ioctl(s->streams.at[AR_STREAM_TTY].fd, TIOCSWINSZ, &w) == 0)
-		ar_journal_file_say(&s->journal, AR_RECORD_RESIZED, "{\"rows\":%u,\"columns\":%u}", size[0],
-				    size[1]);
+		ar_journal_file_addf(&s->journal, AR_RECORD_RESIZED, "{\"rows\":%u,\"columns\":%u}", size[0],
+				     size[1]);
 }
 
 static void on_signal(struct ar_shim *s, const char *body, size_t len)
 {
-	ar_ending_signal(s, (struct ar_piece){ body, len });
+	ar_termination_signal(s, (struct ar_piece){ body, len });
 }
 
 static void on_end(struct ar_shim *s, const char *body, size_t len)
 {
-	ar_ending_ask(s, (struct ar_piece){ body, len });
+	ar_termination_request(s, (struct ar_piece){ body, len });
 }
 
 static const struct {
@@ -150,7 +150,7 @@ static void on_packet(struct ar_shim *s, int arg)
 
 	(void)arg;
 	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
-		hang_up(&s->drive);
+		close_connection(&s->drive);
 	if (n <= 0)
 		return;
 	for (size_t i = 0; i < sizeof(messages) / sizeof(messages[0]); i++) {
@@ -165,11 +165,11 @@ void ar_drive_watch(struct ar_shim *s, struct ar_loop *l)
 	ar_loop_watch(l, s->drive.connection, POLLIN, on_packet, 0);
 }
 
-void ar_drive_tell(struct ar_shim *s)
+void ar_drive_notify(struct ar_shim *s)
 {
 	struct ar_drive *d = &s->drive;
 
-	if (d->connection >= 0 && !d->is_greeted && (s->init.is_ready || s->ending.has_failed)) {
+	if (d->connection >= 0 && !d->is_greeted && (s->init.is_ready || s->termination.has_failed)) {
 		struct ar_shim_hello hello = {
 			.protocol = AR_SHIM_PROTOCOL,
 			.is_released = s->init.is_released,

@@ -1,4 +1,4 @@
-/* Who drives the shim: one connection at a time, the newest. It is told that the journal has grown, and asked nothing; one that does not read is
+/* Who drives the shim: one connection at a time, the newest. It is notified when the journal has grown; one that does not read is
  * dropped and may come back. */
 #ifndef AR_SHIM_DRIVE_H
 #define AR_SHIM_DRIVE_H
@@ -20,6 +20,6 @@ bool ar_drive_open(struct ar_drive *d);
 void ar_drive_watch(struct ar_shim *s, struct ar_loop *l);
 
 /* At the end of a round: HELLO once agent-init is ready or has failed, a POKE when there is something new. */
-void ar_drive_tell(struct ar_shim *s);
+void ar_drive_notify(struct ar_shim *s);
 
 #endif

@@ -65,7 +65,7 @@ bool ar_journal_file_add(struct ar_journal_file *j, enum ar_record_type type, en
 		.type = (uint16_t)type,
 		.stream = (uint16_t)stream,
 		.seq = j->seq + 1,
-		.at = ar_shim_wall(),
+		.at = ar_shim_wall_time(),
 	};
 
 	ar_record_close(&head, payload);
@@ -81,7 +81,7 @@ bool ar_journal_file_add(struct ar_journal_file *j, enum ar_record_type type, en
 	return true;
 }
 
-bool ar_journal_file_say(struct ar_journal_file *j, enum ar_record_type type, const char *format, ...)
+bool ar_journal_file_addf(struct ar_journal_file *j, enum ar_record_type type, const char *format, ...)
 {
 	char text[SAID_MAX];
 	va_list args;
@@ -100,7 +100,7 @@ bool ar_journal_file_sync(struct ar_journal_file *j)
 	return fsync(j->fd) == 0;
 }
 
-void ar_journal_file_give_back(struct ar_journal_file *j)
+void ar_journal_file_trim(struct ar_journal_file *j)
 {
 	if (ftruncate(j->fd, (off_t)j->size) != 0)
 		j->is_full = true;

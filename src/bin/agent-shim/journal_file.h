@@ -1,4 +1,4 @@
-/* The journal of one process as its only writer sees it. Room for what must be said at the end is set aside from the start: a full disk stops the
+/* The journal of one process as its only writer sees it. Room for the last records is set aside from the start: a full disk stops the
  * output, never the record of what became of the process. */
 #ifndef AR_SHIM_JOURNAL_FILE_H
 #define AR_SHIM_JOURNAL_FILE_H
@@ -26,13 +26,13 @@ bool ar_journal_file_add(struct ar_journal_file *j, enum ar_record_type type, en
 			 const void *payload, size_t len);
 
 /* A record without a stream; its payload is written as by printf, at most 8 KiB. */
-__attribute__((format(printf, 3, 4))) bool ar_journal_file_say(struct ar_journal_file *j,
-							       enum ar_record_type type, const char *format,
-							       ...);
+__attribute__((format(printf, 3, 4))) bool ar_journal_file_addf(struct ar_journal_file *j,
+								enum ar_record_type type, const char *format,
+								...);
 
 bool ar_journal_file_sync(struct ar_journal_file *j);
 
 /* After the last record: the space that was promised and not needed goes back. */
-void ar_journal_file_give_back(struct ar_journal_file *j);
+void ar_journal_file_trim(struct ar_journal_file *j);
 
 #endif

@@ -42,7 +42,7 @@ static size_t skip_value(struct ar_piece t, size_t at)
 }
 
 /* Without the quotes, or without the space behind it. */
-static struct ar_piece trimmed(struct ar_piece t, size_t from, size_t to)
+static struct ar_piece trim_piece(struct ar_piece t, size_t from, size_t to)
 {
 	while (to > from && (t.p[to - 1] == ' ' || t.p[to - 1] == '\n' || t.p[to - 1] == '\t'))
 		to--;
@@ -60,7 +60,7 @@ bool ar_json_member(struct ar_piece t, const char *name, struct ar_piece *ret)
 	at = skip_space(t, at + 1);
 	while (at < t.len && t.p[at] == '"') {
 		size_t key_end = skip_string(t, at), value, end;
-		struct ar_piece key = trimmed(t, at, key_end);
+		struct ar_piece key = trim_piece(t, at, key_end);
 
 		value = skip_space(t, key_end);
 		if (value >= t.len || t.p[value] != ':')
@@ -68,7 +68,7 @@ bool ar_json_member(struct ar_piece t, const char *name, struct ar_piece *ret)
 		value = skip_space(t, value + 1);
 		end = skip_value(t, value);
 		if (ar_piece_is(key, name)) {
-			*ret = trimmed(t, value, end);
+			*ret = trim_piece(t, value, end);
 			return true;
 		}
 		at = end < t.len && t.p[end] == ',' ? skip_space(t, end + 1) : t.len;
@@ -85,7 +85,7 @@ bool ar_json_next_string(struct ar_piece array, size_t *at, struct ar_piece *ret
 	if (from >= array.len)
 		return false;
 	*at = skip_string(array, from);
-	*ret = trimmed(array, from, *at);
+	*ret = trim_piece(array, from, *at);
 	return true;
 }
 

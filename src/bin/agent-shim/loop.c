@@ -20,7 +20,7 @@ void ar_loop_until(struct ar_loop *l, uint64_t at)
 		l->until = at;
 }
 
-static int milliseconds(const struct ar_loop *l)
+static int poll_timeout(const struct ar_loop *l)
 {
 	uint64_t now = ar_shim_mono(), left;
 
@@ -34,7 +34,7 @@ static int milliseconds(const struct ar_loop *l)
 
 void ar_loop_run_once(struct ar_loop *l, struct ar_shim *s)
 {
-	int n = poll(l->fds, (nfds_t)l->count, milliseconds(l));
+	int n = poll(l->fds, (nfds_t)l->count, poll_timeout(l));
 
 	for (size_t i = 0; n > 0 && i < l->count; i++) {
 		if (l->fds[i].revents)

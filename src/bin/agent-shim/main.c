@@ -23,7 +23,7 @@
 #define EXIT_WRONG_USE 2
 
 /* Of the world that started us nothing stays but fd 3, and until agent-init has them fd 0, which may be the command's input, and what is given to it. */
-static bool leave_the_world(unsigned given)
+static bool detach_from_starter(unsigned given)
 {
 	static const struct rlimit no_core = { 0, 0 };
 	int null = open("/dev/null", O_RDWR);
@@ -48,7 +48,7 @@ static bool leave_the_world(unsigned given)
 extern const char __executable_start[], etext[];
 
 /* What was needed to start is most of the code and never needed again: it leaves our memory, and comes back from the file where it is used. */
-static void forget_the_start(void)
+static void release_code_pages(void)
 {
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = (uintptr_t)__executable_start & ~(page - 1);
 
@@ -62,7 +62,7 @@ static void on_signals(struct ar_shim *s, int arg)
 	(void)arg;
 	while (read(s->signals, &got, sizeof(got)) == sizeof(got)) {
 		if (got.ssi_signo != SIGCHLD)
-			ar_ending_shut_down(s);
+			ar_termination_shut_down(s);
 	}
 }
 
@@ -88,15 +88,15 @@ static bool lock_folder(void)
 	return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
 }
 
-static bool say_spawned(struct ar_shim *s)
+static bool write_spawned(struct ar_shim *s)
 {
 	char boot_id[64];
 
 	ar_kernel_file_read(NULL, "/proc/sys/kernel/random/boot_id", boot_id, sizeof(boot_id));
 	boot_id[strcspn(boot_id, "\n")] = '\0';
-	return ar_journal_file_say(&s->journal, AR_RECORD_SPAWNED,
-				   "{\"shimPid\":%d,\"bootId\":\"%s\",\"protocol\":%d}", (int)getpid(),
-				   boot_id, AR_SHIM_PROTOCOL);
+	return ar_journal_file_addf(&s->journal, AR_RECORD_SPAWNED,
+				    "{\"shimPid\":%d,\"bootId\":\"%s\",\"protocol\":%d}", (int)getpid(),
+				    boot_id, AR_SHIM_PROTOCOL);
 }
 
 static void init_parts(struct ar_shim *s)
@@ -107,37 +107,37 @@ static void init_parts(struct ar_shim *s)
 }
 
 /* The journal is there: from here on everything that goes wrong is in it. */
-static void start(struct ar_shim *s)
+static void start_init(struct ar_shim *s)
 {
 	const char *step = "options", *wrong = NULL;
 
-	ar_ending_arm_setup(s);
+	ar_termination_arm_setup(s);
 	if (!ar_shim_options_read(&s->options, "shim", &wrong)) {
-		ar_ending_fail(s, step, EINVAL, wrong);
+		ar_termination_fail(s, step, EINVAL, wrong);
 		return;
 	}
-	ar_ending_arm_setup(s);
+	ar_termination_arm_setup(s);
 	ar_streams_init(&s->streams, s->options.output_bytes);
 	if (!(s->prewarm.is_taken ? ar_prewarm_send_plan(s, &step) : ar_start_init(s, "plan", &step)))
-		ar_ending_fail(s, step, errno, "agent-init cannot be started");
+		ar_termination_fail(s, step, errno, "agent-init cannot be started");
 }
 
-static void run(struct ar_shim *s)
+static void run_loop(struct ar_shim *s)
 {
-	while (!s->ending.is_over) {
+	while (!s->termination.is_over) {
 		struct ar_loop l = { .count = 0 };
 
 		ar_drive_watch(s, &l);
 		ar_start_watch(s, &l);
 		ar_notify_watch(s, &l);
 		ar_streams_watch(s, &l);
-		ar_input_watch(s, &l);
+		ar_stdin_watch(s, &l);
 		ar_limits_watch(s, &l);
-		ar_ending_watch(s, &l);
+		ar_termination_watch(s, &l);
 		ar_loop_watch(&l, s->signals, POLLIN, on_signals, 0);
 		ar_loop_run_once(&l, s);
-		ar_ending_step(s);
-		ar_drive_tell(s);
+		ar_termination_step(s);
+		ar_drive_notify(s);
 	}
 }
 
@@ -154,7 +154,7 @@ static unsigned read_given(int argc, char **argv)
 static bool open_parts(struct ar_shim *s)
 {
 	ar_streams_init(&s->streams, 0);
-	return lock_folder() && ar_journal_file_open(&s->journal, "journal") && say_spawned(s) &&
+	return lock_folder() && ar_journal_file_open(&s->journal, "journal") && write_spawned(s) &&
 	       ar_drive_open(&s->drive);
 }
 
@@ -175,7 +175,7 @@ int main(int argc, char **argv)
 		return EXIT_WRONG_USE;
 	}
 	s = mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (s == MAP_FAILED || !leave_the_world(given) || !open_signals(s))
+	if (s == MAP_FAILED || !detach_from_starter(given) || !open_signals(s))
 		return 1;
 	init_parts(s);
 	s->init.given = given;
@@ -183,9 +183,9 @@ int main(int argc, char **argv)
 		return 0;
 	if (!open_parts(s))
 		return 1;
-	start(s);
+	start_init(s);
 	dup2(1, 0);
-	forget_the_start();
-	run(s);
+	release_code_pages();
+	run_loop(s);
 	return 0;
 }

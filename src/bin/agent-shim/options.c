@@ -12,7 +12,7 @@
 #define DEFAULT_BARRIER_MS 30000
 #define NUMBER_MAX (1ull << 50) /* as microseconds it still fits */
 
-static bool take_number(const char *value, uint64_t *ret)
+static bool parse_number(const char *value, uint64_t *ret)
 {
 	char *end;
 
@@ -23,34 +23,34 @@ static bool take_number(const char *value, uint64_t *ret)
 	return errno == 0 && *end == '\0' && *ret <= NUMBER_MAX;
 }
 
-static bool take_init(struct ar_shim_options *o, const char *value)
+static bool parse_init(struct ar_shim_options *o, const char *value)
 {
 	o->init = value;
 	return value[0] == '/';
 }
 
-static bool take_timeout(struct ar_shim_options *o, const char *value)
+static bool parse_timeout(struct ar_shim_options *o, const char *value)
 {
-	return take_number(value, &o->timeout_ms);
+	return parse_number(value, &o->timeout_ms);
 }
 
-static bool take_output(struct ar_shim_options *o, const char *value)
+static bool parse_output(struct ar_shim_options *o, const char *value)
 {
-	return take_number(value, &o->output_bytes);
+	return parse_number(value, &o->output_bytes);
 }
 
-static bool take_barrier(struct ar_shim_options *o, const char *value)
+static bool parse_barrier(struct ar_shim_options *o, const char *value)
 {
-	return take_number(value, &o->barrier_ms) && o->barrier_ms > 0;
+	return parse_number(value, &o->barrier_ms) && o->barrier_ms > 0;
 }
 
-static bool take_leftovers(struct ar_shim_options *o, const char *value)
+static bool parse_leftovers(struct ar_shim_options *o, const char *value)
 {
 	o->keeps_leftovers = strcmp(value, "keep") == 0;
 	return o->keeps_leftovers || strcmp(value, "kill") == 0;
 }
 
-static bool take_cgroup(struct ar_shim_options *o, const char *value)
+static bool parse_cgroup(struct ar_shim_options *o, const char *value)
 {
 	if (value[0] != '/' || o->cgroup_count == AR_SHIM_CGROUPS_MAX)
 		return false;
@@ -60,19 +60,19 @@ static bool take_cgroup(struct ar_shim_options *o, const char *value)
 
 static const struct {
 	const char *word;
-	bool (*take)(struct ar_shim_options *o, const char *value);
+	bool (*parse)(struct ar_shim_options *o, const char *value);
 	const char *wrong;
 } words[] = {
-	{ "init", take_init, "init: needs an absolute path" },
-	{ "timeout_ms", take_timeout, "timeout_ms: needs a number" },
-	{ "output_bytes", take_output, "output_bytes: needs a number" },
-	{ "barrier_ms", take_barrier, "barrier_ms: needs a number above 0" },
-	{ "leftovers", take_leftovers, "leftovers: kill or keep" },
-	{ "cgroup", take_cgroup, "cgroup: needs an absolute path, at most 8 of them" },
+	{ "init", parse_init, "init: needs an absolute path" },
+	{ "timeout_ms", parse_timeout, "timeout_ms: needs a number" },
+	{ "output_bytes", parse_output, "output_bytes: needs a number" },
+	{ "barrier_ms", parse_barrier, "barrier_ms: needs a number above 0" },
+	{ "leftovers", parse_leftovers, "leftovers: kill or keep" },
+	{ "cgroup", parse_cgroup, "cgroup: needs an absolute path, at most 8 of them" },
 };
 
 /* NULL: taken; otherwise what is wrong. */
-static const char *take_line(struct ar_shim_options *o, char *line)
+static const char *parse_line(struct ar_shim_options *o, char *line)
 {
 	char *space = strchr(line, ' ');
 
@@ -81,7 +81,7 @@ static const char *take_line(struct ar_shim_options *o, char *line)
 	*space = '\0';
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		if (strcmp(line, words[i].word) == 0)
-			return words[i].take(o, space + 1) ? NULL : words[i].wrong;
+			return words[i].parse(o, space + 1) ? NULL : words[i].wrong;
 	}
 	return "a word that this agent-shim does not know";
 }
@@ -112,7 +112,7 @@ bool ar_shim_options_read(struct ar_shim_options *o, const char *path, const cha
 		next = strchr(line, '\n');
 		if (next)
 			*next++ = '\0';
-		*ret_wrong = take_line(o, line);
+		*ret_wrong = parse_line(o, line);
 		if (*ret_wrong)
 			return false;
 	}

@@ -17,7 +17,7 @@
 #define LAST_LOOKS 200 /* that what was killed gets to be gone */
 #define LOOK_USEC 10000
 
-static void take_fds(struct ar_prewarm *prewarm, struct msghdr *m)
+static void store_fds(struct ar_prewarm *prewarm, struct msghdr *m)
 {
 	struct cmsghdr *c = CMSG_FIRSTHDR(m);
 
@@ -46,7 +46,7 @@ static void on_control(struct ar_shim *s, int arg)
 	s->prewarm.is_taken = n == 1 && kind == AR_SHIM_LAUNCH && !(m.msg_flags & MSG_CTRUNC);
 	s->prewarm.is_unwanted = !s->prewarm.is_taken;
 	if (s->prewarm.is_taken)
-		take_fds(&s->prewarm, &m);
+		store_fds(&s->prewarm, &m);
 }
 
 /* It has nothing to say before it has its plan but that it cannot; what it says after LAUNCH belongs into the journal. */
@@ -78,7 +78,7 @@ static bool is_alone(void)
 	return pid < 0 && errno == ECHILD;
 }
 
-static void clear_away(struct ar_shim *s, const char *folder)
+static void remove_all(struct ar_shim *s, const char *folder)
 {
 	static const char *const files[] = { OPTIONS, BASE };
 
@@ -114,7 +114,7 @@ bool ar_prewarm_wait(struct ar_shim *s, const char *folder)
 		memset(&s->options, 0, sizeof(s->options));
 		return true;
 	}
-	clear_away(s, folder);
+	remove_all(s, folder);
 	return false;
 }
 

@@ -4,7 +4,7 @@
 
 struct ar_shim;
 
-/* Writes as many of them as the disk takes; called again until ending.is_over. */
+/* Writes as many of them as the disk takes; called again until termination.is_over. */
 void ar_seal_step(struct ar_shim *s);
 
 #endif

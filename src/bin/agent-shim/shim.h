@@ -3,12 +3,12 @@
 #define AR_SHIM_H
 
 #include "drive.h"
-#include "ending.h"
+#include "termination.h"
 #include "evidence/kernel_limits.h"
 #include "evidence/notify.h"
 #include "evidence/missing.h"
 #include "evidence/repositories.h"
-#include "input.h"
+#include "stdin.h"
 #include "journal_file.h"
 #include "loop.h"
 #include "options.h"
@@ -22,12 +22,12 @@ struct ar_shim {
 	struct ar_init_child init;
 	struct ar_prewarm prewarm;
 	struct ar_streams streams;
-	struct ar_input input;
+	struct ar_stdin input;
 	struct ar_drive drive;
-	struct ar_ending ending;
+	struct ar_termination termination;
 	struct ar_notify notify;
 	struct ar_limits limits;
-	struct ar_missing missing;
+	struct ar_missing_paths missing;
 	struct ar_repositories repositories;
 	int signals; /* signalfd */
 	char scratch[AR_INIT_MESSAGE_MAX + 1]; /* the packet that is looked at */

@@ -87,21 +87,21 @@ bool ar_start_init(struct ar_shim *s, const char *file, const char **ret_step)
 	return s->init.pid > 0;
 }
 
-static void hand_out(struct ar_shim *s)
+static void assign_fds(struct ar_shim *s)
 {
 	static const enum ar_init_fd sources[] = { AR_INIT_FD_COUNT, AR_INIT_FD_STDOUT, AR_INIT_FD_STDERR,
 						   AR_INIT_FD_TTY };
 	int *fds = s->init.fds;
 
 	for (int i = AR_STREAM_STDOUT; i <= AR_STREAM_TTY; i++)
-		ar_streams_take_fd(&s->streams, (enum ar_record_stream)i, fds[sources[i]]);
+		ar_streams_add_fd(&s->streams, (enum ar_record_stream)i, fds[sources[i]]);
 	s->input.is_tty = fds[AR_INIT_FD_TTY] >= 0;
 	s->input.fd = s->input.is_tty ? fds[AR_INIT_FD_TTY] : fds[AR_INIT_FD_STDIN];
 	s->notify.fd = fds[AR_INIT_FD_NOTIFY];
 }
 
 /* Puts the descriptors of READY where their names say. */
-static void take_fds(struct ar_shim *s, struct ar_piece json, const int *got, size_t count)
+static void store_fds(struct ar_shim *s, struct ar_piece json, const int *got, size_t count)
 {
 	struct ar_piece list = { 0 }, name;
 	size_t at = 0, i = 0;
@@ -115,36 +115,36 @@ static void take_fds(struct ar_shim *s, struct ar_piece json, const int *got, si
 		fcntl(got[i], F_SETFL, fcntl(got[i], F_GETFL) | O_NONBLOCK);
 		i++;
 	}
-	hand_out(s);
+	assign_fds(s);
 }
 
 static void on_ready(struct ar_shim *s, struct ar_piece json)
 {
 	s->init.first = (pid_t)ar_json_number(json, "pid", (uint64_t)s->init.pid);
 	if (!ar_journal_file_add(&s->journal, AR_RECORD_APPLIED, AR_STREAM_NONE, json.p, json.len)) {
-		ar_ending_fail(s, "journal", errno, "the journal cannot be written");
+		ar_termination_fail(s, "journal", errno, "the journal cannot be written");
 		return;
 	}
-	ar_missing_begin(&s->missing, json);
+	ar_missing_paths_begin(&s->missing, json);
 	s->init.is_ready = true;
-	ar_ending_arm_barrier(s);
+	ar_termination_arm_barrier(s);
 	if (s->init.go_came)
 		ar_start_go(s);
 }
 
 static void on_failed(struct ar_shim *s, struct ar_piece json)
 {
-	ar_ending_fail_as_told(s, json);
+	ar_termination_fail_json(s, json);
 }
 
 static void on_runs(struct ar_shim *s, struct ar_piece json)
 {
 	s->init.has_started = true;
-	ar_journal_file_say(&s->journal, AR_RECORD_STARTED, "{\"pid\":%llu}",
-			    (unsigned long long)ar_json_number(json, "pid", 0));
+	ar_journal_file_addf(&s->journal, AR_RECORD_STARTED, "{\"pid\":%llu}",
+			     (unsigned long long)ar_json_number(json, "pid", 0));
 }
 
-static void on_exit_told(struct ar_shim *s, struct ar_piece json)
+static void on_exit_message(struct ar_shim *s, struct ar_piece json)
 {
 	struct ar_init_child *c = &s->init;
 	struct ar_piece name;
@@ -159,7 +159,7 @@ static void on_exit_told(struct ar_shim *s, struct ar_piece json)
 	c->user_ms = ar_json_number(json, "userMs", 0);
 	c->system_ms = ar_json_number(json, "systemMs", 0);
 	c->max_rss_kb = ar_json_number(json, "maxRssKb", 0);
-	ar_ending_command_ended(s);
+	ar_termination_command_ended(s);
 }
 
 static void on_empty(struct ar_shim *s, struct ar_piece json)
@@ -172,8 +172,8 @@ static const struct {
 	char kind;
 	void (*on)(struct ar_shim *s, struct ar_piece json);
 } messages[] = {
-	{ AR_INIT_READY, on_ready },	{ AR_INIT_FAILED, on_failed }, { AR_INIT_RUNS, on_runs },
-	{ AR_INIT_EXIT, on_exit_told }, { AR_INIT_EMPTY, on_empty },
+	{ AR_INIT_READY, on_ready },	   { AR_INIT_FAILED, on_failed }, { AR_INIT_RUNS, on_runs },
+	{ AR_INIT_EXIT, on_exit_message }, { AR_INIT_EMPTY, on_empty },
 };
 
 static size_t fds_of(struct msghdr *m, int *ret)
@@ -213,7 +213,7 @@ static bool read_packet(struct ar_shim *s)
 	}
 	json.len = (size_t)n - 1;
 	if (s->scratch[0] == AR_INIT_READY)
-		take_fds(s, json, got, fds_of(&m, got));
+		store_fds(s, json, got, fds_of(&m, got));
 	for (size_t i = 0; i < sizeof(messages) / sizeof(messages[0]); i++) {
 		if (messages[i].kind == s->scratch[0])
 			messages[i].on(s, json);
@@ -242,18 +242,18 @@ void ar_start_go(struct ar_shim *s)
 {
 	char go = AR_INIT_GO;
 
-	if (s->init.is_released || s->ending.has_failed)
+	if (s->init.is_released || s->termination.has_failed)
 		return;
 	s->init.go_came = true;
 	if (!s->init.is_ready || s->init.socket < 0)
 		return;
 	/* On record before it is done: a reader must never find output of something that was not let go. */
-	if (!ar_journal_file_say(&s->journal, AR_RECORD_RELEASED, "{}"))
+	if (!ar_journal_file_addf(&s->journal, AR_RECORD_RELEASED, "{}"))
 		return;
 	s->init.is_released = true;
 	s->init.released_at = ar_shim_mono();
 	ar_repositories_begin(&s->repositories);
-	ar_ending_arm_timeout(s);
+	ar_termination_arm_timeout(s);
 	send(s->init.socket, &go, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 

@@ -36,6 +36,6 @@ bool ar_start_init(struct ar_shim *s, const char *file, const char **ret_step);
 void ar_start_watch(struct ar_shim *s, struct ar_loop *l);
 void ar_start_go(struct ar_shim *s); /* the daemon's GO; a second one changes nothing */
 bool ar_start_signal(struct ar_shim *s, int number); /* to the command's process group */
-void ar_start_read(struct ar_shim *s); /* everything that agent-init has said and nobody has read */
+void ar_start_read(struct ar_shim *s); /* all messages of agent-init that are not read yet */
 
 #endif

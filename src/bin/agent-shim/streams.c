@@ -21,13 +21,13 @@ void ar_streams_init(struct ar_streams *st, uint64_t room)
 	st->room = room;
 }
 
-void ar_streams_take_fd(struct ar_streams *st, enum ar_record_stream stream, int fd)
+void ar_streams_add_fd(struct ar_streams *st, enum ar_record_stream stream, int fd)
 {
 	st->at[stream].fd = fd;
 }
 
 /* What goes into the journal is written first; what is beyond it always finds its place. */
-static bool put_waiting(struct ar_shim *s)
+static bool write_waiting(struct ar_shim *s)
 {
 	struct ar_streams *st = &s->streams;
 	struct ar_stream *at = &st->at[st->waiting];
@@ -68,7 +68,7 @@ static bool read_piece(struct ar_shim *s, enum ar_record_stream stream)
 	if (at->fd < 0 || st->waiting_to > 0 || (st->room > 0 && !ar_journal_file_has_room(&s->journal)))
 		return false;
 	n = read(at->fd, st->bytes, sizeof(st->bytes));
-	if (n < 0 && errno == EIO && stream == AR_STREAM_TTY && !s->ending.is_gone) {
+	if (n < 0 && errno == EIO && stream == AR_STREAM_TTY && !s->termination.is_gone) {
 		at->quiet_until = ar_shim_mono() + HANGUP_PAUSE;
 		return false;
 	}
@@ -79,7 +79,7 @@ static bool read_piece(struct ar_shim *s, enum ar_record_stream stream)
 	st->waiting = stream;
 	st->waiting_from = 0;
 	st->waiting_to = (size_t)n;
-	return put_waiting(s);
+	return write_waiting(s);
 }
 
 static void on_readable(struct ar_shim *s, int stream)
@@ -94,7 +94,7 @@ static bool is_stuck(struct ar_shim *s)
 	struct ar_streams *st = &s->streams;
 
 	if (st->waiting_to > 0)
-		return !put_waiting(s);
+		return !write_waiting(s);
 	return st->room > 0 && !ar_journal_file_has_room(&s->journal);
 }
 
@@ -145,10 +145,10 @@ void ar_streams_stop_keeping(struct ar_shim *s)
 {
 	s->streams.room = 0;
 	if (s->streams.waiting_to > 0)
-		put_waiting(s);
+		write_waiting(s);
 }
 
-static bool say_truncated(struct ar_shim *s)
+static bool write_truncated(struct ar_shim *s)
 {
 	for (int i = AR_STREAM_STDOUT; i <= AR_STREAM_TTY; i++) {
 		struct ar_stream *at = &s->streams.at[i];
@@ -156,9 +156,9 @@ static bool say_truncated(struct ar_shim *s)
 
 		if (to <= at->kept)
 			continue;
-		if (!ar_journal_file_say(&s->journal, AR_RECORD_TRUNCATED,
-					 "{\"stream\":\"%s\",\"from\":%llu,\"to\":%llu}", names[i],
-					 (unsigned long long)at->kept, (unsigned long long)to))
+		if (!ar_journal_file_addf(&s->journal, AR_RECORD_TRUNCATED,
+					  "{\"stream\":\"%s\",\"from\":%llu,\"to\":%llu}", names[i],
+					  (unsigned long long)at->kept, (unsigned long long)to))
 			return false;
 		at->kept = to;
 	}
@@ -182,7 +182,7 @@ static bool write_front(struct ar_shim *s)
 
 bool ar_streams_write_tail(struct ar_shim *s, bool gives_up)
 {
-	if (!say_truncated(s))
+	if (!write_truncated(s))
 		return false;
 	while (s->streams.tail.used > 0) {
 		if (write_front(s))
@@ -191,5 +191,5 @@ bool ar_streams_write_tail(struct ar_shim *s, bool gives_up)
 			return false;
 		ar_tail_drop(&s->streams.tail, s->streams.tail.used);
 	}
-	return say_truncated(s);
+	return write_truncated(s);
 }

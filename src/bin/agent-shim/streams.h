@@ -13,7 +13,7 @@ struct ar_stream {
 	int fd; /* -1: none, or at its end */
 	uint64_t total; /* bytes that came */
 	uint64_t
-		kept; /* of them in the journal, or told as missing: where the next record of this stream begins */
+		kept; /* of them in the journal, or recorded as missing: where the next record of this stream begins */
 	uint64_t quiet_until; /* a terminal that nobody has open: it may be opened again */
 };
 
@@ -29,7 +29,7 @@ struct ar_streams {
 };
 
 void ar_streams_init(struct ar_streams *st, uint64_t room);
-void ar_streams_take_fd(struct ar_streams *st, enum ar_record_stream stream, int fd);
+void ar_streams_add_fd(struct ar_streams *st, enum ar_record_stream stream, int fd);
 void ar_streams_watch(struct ar_shim *s, struct ar_loop *l);
 
 /* The process and all its descendants are gone: reads what is left. True: every stream is at its end. */
@@ -40,7 +40,7 @@ void ar_streams_close(struct ar_streams *st); /* whoever may still hold the othe
 /* Nothing more is kept from the start: what waits and what comes is counted, the newest of it held in memory. */
 void ar_streams_stop_keeping(struct ar_shim *s);
 
-/* The missing ranges, then the newest bytes. False: the disk is full, call it again; or, with gives_up, the newest bytes are told as missing too. */
+/* The missing ranges, then the newest bytes. False: the disk is full, call it again; or, with gives_up, the newest bytes are recorded as missing too. */
 bool ar_streams_write_tail(struct ar_shim *s, bool gives_up);
 
 #endif

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-static struct ar_tail_run *newest(struct ar_tail *t)
+static struct ar_tail_run *newest_run(struct ar_tail *t)
 {
 	return t->run_count ? &t->runs[(t->first_run + t->run_count - 1) % AR_TAIL_RUNS] : NULL;
 }
@@ -29,13 +29,13 @@ void ar_tail_drop(struct ar_tail *t, size_t len)
 
 static void add_run(struct ar_tail *t, enum ar_record_stream stream, size_t len)
 {
-	struct ar_tail_run *run = newest(t);
+	struct ar_tail_run *run = newest_run(t);
 
 	if (!run || run->stream != (uint32_t)stream) {
 		if (t->run_count == AR_TAIL_RUNS)
 			ar_tail_drop(t, t->runs[t->first_run].len);
 		t->run_count++;
-		run = newest(t);
+		run = newest_run(t);
 		*run = (struct ar_tail_run){ .stream = (uint32_t)stream };
 	}
 	run->len += (uint32_t)len;

@@ -1,7 +1,7 @@
 /* The questions of the self-test in a table, each asked in a process of its own with a deadline, and the answers as one JSON array on stdout. */
 #include "probe/probe.h"
 
-#include "say.h"
+#include "message.h"
 #include "signals.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@
 
 static const struct question {
 	const char *mechanism;
-	bool (*ask)(struct ar_probe *p);
+	bool (*run)(struct ar_probe *p);
 } questions[] = {
 	{ "landlock", ar_probe_landlock },
 	{ "mount_view", ar_probe_mount_view },
@@ -69,16 +69,16 @@ bool ar_probe_refused(struct ar_probe *p, long result, int wanted, const char *a
 }
 
 /* The kernel kills it when it takes too long; so are its children, by the parent's death. */
-static void answer(struct ar_probe *p, const struct question *q)
+static void run_in_child(struct ar_probe *p, const struct question *q)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	alarm(SECONDS);
 	errno = 0;
-	p->is_working = q->ask(p);
+	p->is_working = q->run(p);
 	_exit(0);
 }
 
-static void ask(struct ar_probe *p, const struct question *q)
+static void run_probe(struct ar_probe *p, const struct question *q)
 {
 	int status = 0;
 	pid_t child;
@@ -88,7 +88,7 @@ static void ask(struct ar_probe *p, const struct question *q)
 	p->detail[0] = '\0';
 	child = fork();
 	if (child == 0)
-		answer(p, q);
+		run_in_child(p, q);
 	if (child < 0) {
 		ar_probe_fails(p, "fork");
 		return;
@@ -158,23 +158,23 @@ static void remove_scratch(const struct ar_probe *p)
 
 static void print_answer(const struct ar_probe *p, const char *mechanism, bool is_first)
 {
-	struct ar_text t;
+	struct ar_message t;
 
 	t.len = 0;
 	t.is_cut = false;
-	ar_text_add(&t, is_first ? "[{\"mechanism\":" : ",\n{\"mechanism\":");
-	ar_text_add_string(&t, mechanism);
-	ar_text_add(&t,
-		    p->is_working ? ",\"isWorking\":true,\"detail\":" : ",\"isWorking\":false,\"detail\":");
-	ar_text_add_string(&t, p->detail);
-	ar_text_add(&t, ",\"errno\":");
-	ar_text_add_number(&t, (uint64_t)p->number);
-	ar_text_add(&t, "}");
+	ar_message_add(&t, is_first ? "[{\"mechanism\":" : ",\n{\"mechanism\":");
+	ar_message_add_string(&t, mechanism);
+	ar_message_add(&t, p->is_working ? ",\"isWorking\":true,\"detail\":"
+					 : ",\"isWorking\":false,\"detail\":");
+	ar_message_add_string(&t, p->detail);
+	ar_message_add(&t, ",\"errno\":");
+	ar_message_add_number(&t, (uint64_t)p->number);
+	ar_message_add(&t, "}");
 	fwrite(t.bytes, 1, t.len, stdout);
 	fflush(stdout);
 }
 
-static bool leave_out(struct options *o, const char *name)
+static bool mark_absent(struct options *o, const char *name)
 {
 	for (size_t i = 0; name && i < QUESTIONS; i++) {
 		if (strcmp(questions[i].mechanism, name) == 0) {
@@ -190,7 +190,7 @@ static bool read_options(int argc, char **argv, struct options *ret)
 {
 	for (int i = 2; i < argc; i++) {
 		if (strcmp(argv[i], "--without") == 0) {
-			if (!leave_out(ret, argv[++i]))
+			if (!mark_absent(ret, argv[++i]))
 				return false;
 		} else if (argv[i][0] == '-' || ret->path) {
 			fputs("usage: agent-init --probe [--without MECHANISM]... [FOLDER]\n"
@@ -204,7 +204,7 @@ static bool read_options(int argc, char **argv, struct options *ret)
 	return true;
 }
 
-static void ask_all(struct ar_probe *p, const struct options *o)
+static void run_probes(struct ar_probe *p, const struct options *o)
 {
 	for (size_t i = 0; i < QUESTIONS; i++) {
 		if (o->is_left_out[i]) {
@@ -212,7 +212,7 @@ static void ask_all(struct ar_probe *p, const struct options *o)
 			p->number = 0;
 			snprintf(p->detail, sizeof(p->detail), "left out on request");
 		} else {
-			ask(p, &questions[i]);
+			run_probe(p, &questions[i]);
 		}
 		print_answer(p, questions[i].mechanism, i == 0);
 	}
@@ -232,7 +232,7 @@ int ar_probe_main(int argc, char **argv)
 	ar_signals_reset();
 	umask(022);
 	make_scratch(p, o.path ? o.path : "/tmp");
-	ask_all(p, &o);
+	run_probes(p, &o);
 	remove_scratch(p);
 	return 0;
 }

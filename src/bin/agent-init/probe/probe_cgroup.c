@@ -40,7 +40,7 @@ static char *next_line(char **text)
 	return line;
 }
 
-static bool lists(const char *list, const char *word)
+static bool list_has(const char *list, const char *word)
 {
 	size_t len = strlen(word);
 
@@ -67,7 +67,7 @@ static bool find_mount(const char *controller, char out[PATH_MAX])
 		if (!tail || sscanf(line, "%*s %*s %*s %*s %4095s", out) != 1)
 			continue;
 		options = strrchr(tail, ' ');
-		if (!controller || (options && lists(options + 1, controller)))
+		if (!controller || (options && list_has(options + 1, controller)))
 			return true;
 	}
 	return false;
@@ -86,7 +86,7 @@ static bool find_own(const char *controller, char out[PATH_MAX])
 		if (!path)
 			continue;
 		*path++ = '\0';
-		if (controller ? lists(names + 1, controller) : names[1] == '\0') {
+		if (controller ? list_has(names + 1, controller) : names[1] == '\0') {
 			snprintf(out, PATH_MAX, "%s", path);
 			return true;
 		}
@@ -108,7 +108,7 @@ static bool make_in(const char *controller, struct group *ret)
 	return len > 0 && (size_t)len < sizeof(ret->folder) && mkdtemp(ret->folder);
 }
 
-static bool set(const struct group *g, const char *name, const char *value)
+static bool set_value(const struct group *g, const char *name, const char *value)
 {
 	char path[PATH_MAX + 64];
 
@@ -121,13 +121,13 @@ static bool make_limited(const char *controller, const char *const names[2], con
 			 struct group *ret)
 {
 	if (make_in(NULL, ret)) {
-		if (set(ret, names[0], value))
+		if (set_value(ret, names[0], value))
 			return true;
 		rmdir(ret->folder);
 	}
 	if (!make_in(controller, ret))
 		return false;
-	if (set(ret, names[1], value))
+	if (set_value(ret, names[1], value))
 		return true;
 	rmdir(ret->folder);
 	return false;
@@ -177,7 +177,7 @@ static bool kill_group(struct ar_probe *p, const struct group *g, int end)
 
 	if (read(end, &byte, 1) != 1)
 		return ar_probe_fails(p, "what was started inside a group");
-	if (!set(g, "cgroup.kill", "1"))
+	if (!set_value(g, "cgroup.kill", "1"))
 		return ar_probe_fails(p, "cgroup.kill");
 	errno = 0;
 	return read(end, &byte, 1) == 0 || ar_probe_fails(p, "a process got away from cgroup.kill");
@@ -231,7 +231,7 @@ static int count_forks(const struct group *g)
 {
 	pid_t counter = getpid();
 
-	if (!set(g, "cgroup.procs", "0"))
+	if (!set_value(g, "cgroup.procs", "0"))
 		return 255;
 	for (int i = 0; i < PIDS_LIMIT * 2; i++) {
 		pid_t pid = fork();
@@ -267,7 +267,7 @@ static void use_memory(const struct group *g)
 {
 	volatile char *bytes;
 
-	if (!set(g, "cgroup.procs", "0"))
+	if (!set_value(g, "cgroup.procs", "0"))
 		_exit(2);
 	bytes = mmap(NULL, MEMORY_USED, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (bytes == MAP_FAILED)
@@ -286,8 +286,8 @@ bool ar_probe_cgroup_memory(struct ar_probe *p)
 
 	if (!make_limited("memory", names, MEMORY_LIMIT, &g))
 		return ar_probe_fails(p, "a group with a limit of memory");
-	set(&g, g.is_unified ? "memory.swap.max" : "memory.memsw.limit_in_bytes",
-	    g.is_unified ? "0" : MEMORY_LIMIT);
+	set_value(&g, g.is_unified ? "memory.swap.max" : "memory.memsw.limit_in_bytes",
+		  g.is_unified ? "0" : MEMORY_LIMIT);
 	child = fork();
 	if (child == 0)
 		use_memory(&g);

@@ -44,7 +44,7 @@ struct path {
 	char text[PATH_MAX + 32];
 };
 
-static struct path scratch(const struct ar_probe *p, const char *name)
+static struct path scratch_path(const struct ar_probe *p, const char *name)
 {
 	struct path path;
 
@@ -52,7 +52,7 @@ static struct path scratch(const struct ar_probe *p, const char *name)
 	return path;
 }
 
-static bool build(struct ar_probe *p, struct ar_init *in)
+static bool build_view(struct ar_probe *p, struct ar_init *in)
 {
 	if (ar_view_build(in) < 0 || ar_guard_paths(in) < 0 || ar_view_close(in) < 0)
 		return ar_probe_fails(p, in->about);
@@ -63,7 +63,7 @@ static bool build(struct ar_probe *p, struct ar_init *in)
 static bool in_view(struct ar_probe *p, struct ar_init *in,
 		    bool (*attack)(struct ar_probe *p, struct ar_init *in))
 {
-	struct path workspace = scratch(p, "ws");
+	struct path workspace = scratch_path(p, "ws");
 
 	if (!p->scratch[0]) {
 		errno = 0;
@@ -75,20 +75,20 @@ static bool in_view(struct ar_probe *p, struct ar_init *in,
 	return ar_probe_inside(p, in, VIEW, attack);
 }
 
-static int create(const struct path *path)
+static int create_file(const struct path *path)
 {
 	return open(path->text, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
 }
 
 static bool attack_view(struct ar_probe *p, struct ar_init *in)
 {
-	struct path secret = scratch(p, "secret"), made = scratch(p, "ws/made");
+	struct path secret = scratch_path(p, "secret"), made = scratch_path(p, "ws/made");
 
 	if (access(secret.text, F_OK) < 0)
 		return ar_probe_fails(p, "a file that should be there");
-	if (!build(p, in))
+	if (!build_view(p, in))
 		return false;
-	if (create(&made) < 0)
+	if (create_file(&made) < 0)
 		return ar_probe_fails(p, "writing in the workspace");
 	/* Files without a name: should one be made after all, nothing is left of it. */
 	return ar_probe_refused(p, access(secret.text, F_OK), ENOENT, "seeing a file outside of the view") &&
@@ -110,15 +110,15 @@ bool ar_probe_mount_view(struct ar_probe *p)
 
 static bool attack_pins(struct ar_probe *p, struct ar_init *in)
 {
-	struct path made = scratch(p, "ws/a/made"), guarded = scratch(p, "ws/a/b/guarded"),
-		    pinned = scratch(p, "ws/a"), folder = scratch(p, "ws/a/b"),
-		    beside = scratch(p, "ws/a/other"), other = scratch(p, "ws/other");
+	struct path made = scratch_path(p, "ws/a/made"), guarded = scratch_path(p, "ws/a/b/guarded"),
+		    pinned = scratch_path(p, "ws/a"), folder = scratch_path(p, "ws/a/b"),
+		    beside = scratch_path(p, "ws/a/other"), other = scratch_path(p, "ws/other");
 
-	if (!build(p, in))
+	if (!build_view(p, in))
 		return false;
-	if (create(&made) < 0)
+	if (create_file(&made) < 0)
 		return ar_probe_fails(p, "writing beside a protected path");
-	return ar_probe_refused(p, create(&guarded), EROFS, "writing in a protected path") &&
+	return ar_probe_refused(p, create_file(&guarded), EROFS, "writing in a protected path") &&
 	       ar_probe_refused(p, rename(folder.text, beside.text), EBUSY, "renaming a protected path") &&
 	       ar_probe_refused(p, rename(pinned.text, other.text), EBUSY,
 				"renaming the parent of a protected path");
@@ -134,20 +134,20 @@ bool ar_probe_pins(struct ar_probe *p)
 
 static bool write_as_other(struct ar_probe *p, struct ar_init *in)
 {
-	struct path made = scratch(p, "ws/mapped");
+	struct path made = scratch_path(p, "ws/mapped");
 
-	if (!build(p, in))
+	if (!build_view(p, in))
 		return false;
-	if (ar_identity_take(in) < 0)
+	if (ar_identity_set(in) < 0)
 		return ar_probe_fails(p, in->about);
-	if (create(&made) < 0)
+	if (create_file(&made) < 0)
 		return ar_probe_fails(p, "writing in a mapped workspace");
 	return true;
 }
 
 bool ar_probe_idmap(struct ar_probe *p)
 {
-	struct path workspace = scratch(p, "ws"), made = scratch(p, "ws/mapped");
+	struct path workspace = scratch_path(p, "ws"), made = scratch_path(p, "ws/mapped");
 	struct ar_init in;
 	struct stat st = { 0 };
 	bool is_working;
@@ -174,10 +174,10 @@ static bool use_terminal(struct ar_probe *p, struct ar_init *in)
 {
 	char name[64] = "", got[4] = "";
 
-	if (!build(p, in))
+	if (!build_view(p, in))
 		return false;
 	in->plan.tty = true;
-	if (ar_identity_take(in) < 0 || ar_streams_open(in) < 0)
+	if (ar_identity_set(in) < 0 || ar_streams_open(in) < 0)
 		return ar_probe_fails(p, in->about);
 	if (ttyname_r(in->stdio[0], name, sizeof(name)) != 0 || strcmp(name, "/dev/pts/0") != 0)
 		return ar_probe_fails(p, "the terminal has no name inside");

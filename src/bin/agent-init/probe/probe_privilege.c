@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 /* A program that treats getppid in this way and lets the rest pass; its listener, or 0. */
-static int install(unsigned action, unsigned flags)
+static int install_filter(unsigned action, unsigned flags)
 {
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
@@ -34,7 +34,7 @@ static int install(unsigned action, unsigned flags)
 
 bool ar_probe_seccomp(struct ar_probe *p)
 {
-	if (install(SECCOMP_RET_ERRNO | EDOM, 0) < 0)
+	if (install_filter(SECCOMP_RET_ERRNO | EDOM, 0) < 0)
 		return ar_probe_fails(p, "seccomp");
 	return ar_probe_refused(p, syscall(SYS_getppid), EDOM, "a call that is filtered");
 }
@@ -53,7 +53,7 @@ static bool refuse_one(int listener)
 
 bool ar_probe_seccomp_notify(struct ar_probe *p)
 {
-	int listener = install(SECCOMP_RET_USER_NOTIF, SECCOMP_FILTER_FLAG_NEW_LISTENER), status = 1;
+	int listener = install_filter(SECCOMP_RET_USER_NOTIF, SECCOMP_FILTER_FLAG_NEW_LISTENER), status = 1;
 	pid_t caller;
 
 	if (listener < 0)
@@ -92,7 +92,7 @@ bool ar_probe_capabilities(struct ar_probe *p)
 	struct ar_init in;
 
 	ar_probe_prepare(&in);
-	if (ar_identity_take(&in) < 0)
+	if (ar_identity_set(&in) < 0)
 		return ar_probe_fails(p, in.about);
 	errno = 0;
 	if (!has_no_capability())

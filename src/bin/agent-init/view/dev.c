@@ -2,15 +2,15 @@
  * folders are further mounts of the same one, so one size bounds them all. */
 #include "view/dev.h"
 
-#include "say.h"
+#include "message.h"
 #include "sys.h"
-#include "view/place.h"
+#include "view/view_path.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 
-static int configure(int fs, const char *const options[])
+static int configure_fs(int fs, const char *const options[])
 {
 	for (; options[0]; options += 2) {
 		int failed = options[1] ? fsconfig(fs, FSCONFIG_SET_STRING, options[0], options[1], 0)
@@ -28,7 +28,7 @@ int ar_dev_new_mount(const char *type, const char *const options[], unsigned att
 
 	if (fs < 0)
 		return -1;
-	if (configure(fs, options) == 0)
+	if (configure_fs(fs, options) == 0)
 		mount_fd = fsmount(fs, FSMOUNT_CLOEXEC, attrs);
 	saved = errno;
 	close(fs);
@@ -43,10 +43,10 @@ static int mount_device(struct ar_init *in, int dev, const char *path)
 	int tree = sys_clone_tree(AT_FDCWD, path), failed;
 
 	if (tree < 0)
-		return ar_say_about(in, "device", path);
+		return ar_init_fail(in, "device", path);
 	failed = mknodat(dev, name, S_IFREG | 0444, 0) < 0 || sys_attach_at(tree, dev, name) < 0 ? -1 : 0;
 	if (failed)
-		ar_say_about(in, "mount on", path);
+		ar_init_fail(in, "mount on", path);
 	close(tree);
 	return failed;
 }
@@ -59,15 +59,15 @@ static int mount_terminals(struct ar_init *in, int dev)
 	int tree = ar_dev_new_mount("devpts", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC), failed;
 
 	if (tree < 0)
-		return ar_say_about(in, "devpts", NULL);
+		return ar_init_fail(in, "devpts", NULL);
 	failed = mkdirat(dev, "pts", 0755) < 0 || sys_attach_at(tree, dev, "pts") < 0 ? -1 : 0;
 	if (failed)
-		ar_say_about(in, "mount on", "/dev/pts");
+		ar_init_fail(in, "mount on", "/dev/pts");
 	close(tree);
 	return failed;
 }
 
-static int fill(struct ar_init *in, int dev)
+static int fill_dev(struct ar_init *in, int dev)
 {
 	static const char *const devices[] = { "/dev/null",   "/dev/zero",    "/dev/full",
 					       "/dev/random", "/dev/urandom", "/dev/tty" };
@@ -83,18 +83,18 @@ static int fill(struct ar_init *in, int dev)
 	}
 	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++) {
 		if (symlinkat(links[i][1], dev, links[i][0]) < 0)
-			return ar_say_about(in, "link /dev/", links[i][0]);
+			return ar_init_fail(in, "link /dev/", links[i][0]);
 	}
 	return mount_terminals(in, dev);
 }
 
 int ar_dev_mount(struct ar_init *in)
 {
-	int dev = ar_place_open(in, "/dev", AR_PLACE_FOLDER), failed;
+	int dev = ar_view_path_open(in, "/dev", AR_VIEW_PATH_FOLDER), failed;
 
 	if (dev < 0)
 		return -1;
-	failed = fill(in, dev);
+	failed = fill_dev(in, dev);
 	close(dev);
 	return failed;
 }
@@ -107,8 +107,8 @@ int ar_dev_mount_proc(struct ar_init *in)
 					    MOUNT_ATTR_NOEXEC);
 
 	if (tree < 0)
-		return ar_say_about(in, "proc", NULL);
-	return ar_place_mount(in, "/proc", AR_PLACE_FOLDER, tree);
+		return ar_init_fail(in, "proc", NULL);
+	return ar_view_path_mount(in, "/proc", AR_VIEW_PATH_FOLDER, tree);
 }
 
 /* Put on itself: from there the folder stays writable when the root is not. */
@@ -125,7 +125,7 @@ static int put_on_itself(int place)
 
 static int mount_private(struct ar_init *in, const char *path, mode_t mode)
 {
-	int place = ar_place_open(in, path, AR_PLACE_FOLDER), failed;
+	int place = ar_view_path_open(in, path, AR_VIEW_PATH_FOLDER), failed;
 
 	if (place < 0)
 		return -1;
@@ -135,7 +135,7 @@ static int mount_private(struct ar_init *in, const char *path, mode_t mode)
 	if (!failed)
 		failed = put_on_itself(place);
 	if (failed)
-		ar_say_about(in, "private folder", path);
+		ar_init_fail(in, "private folder", path);
 	close(place);
 	return failed;
 }

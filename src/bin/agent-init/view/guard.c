@@ -2,7 +2,7 @@
  * the chain is made one. Paths are opened beneath the workspace without links; mounts are put on what was opened, never on a name. */
 #include "view/guard.h"
 
-#include "say.h"
+#include "message.h"
 #include "sys.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@ static int mount_itself(int fd, uint64_t attrs)
 	return failed;
 }
 
-static int pin(int workspace, const char *path)
+static int pin_path(int workspace, const char *path)
 {
 	int fd = open_beneath(workspace, path), failed = 0, saved;
 
@@ -64,7 +64,7 @@ static int pin_parents(int workspace, const char *path)
 	memcpy(part, path, len + 1);
 	for (char *slash = strchr(part, '/'); slash; slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
-		if (pin(workspace, part) < 0)
+		if (pin_path(workspace, part) < 0)
 			return -1;
 		*slash = '/';
 	}
@@ -88,8 +88,8 @@ static int guard_itself(int workspace, const char *path)
 }
 
 /* Where a path with links leads, relative to the workspace; NULL with errno: nowhere, or (ret_is_safe) to where nothing can be written anyway. */
-static const char *follow(const struct ar_init *in, int workspace, const char *path, char out[PATH_MAX],
-			  bool *ret_is_safe)
+static const char *follow_links(const struct ar_init *in, int workspace, const char *path, char out[PATH_MAX],
+				bool *ret_is_safe)
 {
 	const char *base = in->plan.workspace;
 	char name[32];
@@ -116,7 +116,7 @@ static int guard_target(struct ar_init *in, int workspace, const char *path, enu
 {
 	char room[PATH_MAX];
 	bool is_safe = false;
-	const char *target = follow(in, workspace, path, room, &is_safe);
+	const char *target = follow_links(in, workspace, path, room, &is_safe);
 
 	*ret = AR_GUARDED_TARGET;
 	if (is_safe)
@@ -124,7 +124,7 @@ static int guard_target(struct ar_init *in, int workspace, const char *path, enu
 	return target ? guard_itself(workspace, target) : -1;
 }
 
-static int guard(struct ar_init *in, int workspace, size_t n)
+static int guard_path(struct ar_init *in, int workspace, size_t n)
 {
 	const char *path = in->plan.protected_paths.at[n];
 	int failed;
@@ -140,7 +140,7 @@ static int guard(struct ar_init *in, int workspace, size_t n)
 		in->guarded[n] = AR_GUARDED_NOT;
 		return 0;
 	}
-	return failed ? ar_say_about(in, "protected path", path) : 0;
+	return failed ? ar_init_fail(in, "protected path", path) : 0;
 }
 
 int ar_guard_paths(struct ar_init *in)
@@ -152,9 +152,9 @@ int ar_guard_paths(struct ar_init *in)
 		return 0;
 	workspace = open(in->plan.workspace, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (workspace < 0)
-		return ar_say_about(in, "workspace", in->plan.workspace);
+		return ar_init_fail(in, "workspace", in->plan.workspace);
 	for (size_t i = 0; i < count && !failed; i++)
-		failed = guard(in, workspace, i);
+		failed = guard_path(in, workspace, i);
 	close(workspace);
 	return failed;
 }

@@ -3,7 +3,7 @@
 #include "view/idmap.h"
 
 #include "file.h"
-#include "say.h"
+#include "message.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,14 +21,14 @@ static int map_ids(struct ar_init *in, pid_t child)
 	snprintf(path, sizeof(path), "/proc/%d/uid_map", child);
 	snprintf(map, sizeof(map), "%u %u 1", p->workspace_uid, p->uid);
 	if (ar_file_write(AT_FDCWD, path, map) < 0)
-		return ar_say_about(in, "uid_map", map);
+		return ar_init_fail(in, "uid_map", map);
 	snprintf(path, sizeof(path), "/proc/%d/gid_map", child);
 	snprintf(map, sizeof(map), "%u %u 1", p->workspace_gid, p->gid);
 	if (ar_file_write(AT_FDCWD, path, map) < 0)
-		return ar_say_about(in, "gid_map", map);
+		return ar_init_fail(in, "gid_map", map);
 	snprintf(path, sizeof(path), "/proc/%d/ns/user", child);
 	in->idmap = open(path, O_RDONLY | O_CLOEXEC);
-	return in->idmap < 0 ? ar_say_about(in, "user namespace", path) : 0;
+	return in->idmap < 0 ? ar_init_fail(in, "user namespace", path) : 0;
 }
 
 /* Files of root are shown as one's own only where nothing can be written: no bit on them can change. */
@@ -61,7 +61,7 @@ int ar_idmap_open(struct ar_init *in)
 		return 0;
 	child = clone(wait_to_be_killed, stack + sizeof(stack), CLONE_VM | CLONE_NEWUSER | SIGCHLD, NULL);
 	if (child < 0)
-		return ar_say_about(in, "user namespace for the workspace", NULL);
+		return ar_init_fail(in, "user namespace for the workspace", NULL);
 	failed = map_ids(in, child);
 	saved = errno;
 	kill(child, SIGKILL);

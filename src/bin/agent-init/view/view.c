@@ -2,10 +2,10 @@
  * any link, so that nothing inside a workspace decides what the next command sees. */
 #include "view/view.h"
 
-#include "say.h"
+#include "message.h"
 #include "sys.h"
 #include "view/dev.h"
-#include "view/place.h"
+#include "view/view_path.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -29,10 +29,10 @@ static int mount_root(struct ar_init *in)
 		options[2] = NULL;
 	in->root = ar_dev_new_mount("tmpfs", options, PLAIN);
 	if (in->root < 0)
-		return ar_say_about(in, "tmpfs", NULL);
+		return ar_init_fail(in, "tmpfs", NULL);
 	old = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (old < 0 || sys_attach(in->root, old) < 0)
-		return ar_say_about(in, "root of the view", NULL);
+		return ar_init_fail(in, "root of the view", NULL);
 	close(old);
 	return 0;
 }
@@ -50,13 +50,13 @@ static int make_decoys(struct ar_init *in)
 	const struct ar_plan_paths *decoys = &in->plan.decoys;
 
 	for (size_t i = 0; i < decoys->count; i++) {
-		int fd = ar_place_open(in, decoys->at[i], AR_PLACE_FILE);
+		int fd = ar_view_path_open(in, decoys->at[i], AR_VIEW_PATH_FILE);
 
 		if (fd < 0)
 			return -1;
 		close(fd);
 		if (needs_mode(&in->plan, decoys->at[i]) && fchmodat(in->root, decoys->at[i] + 1, 0, 0) < 0)
-			return ar_say_about(in, "decoy", decoys->at[i]);
+			return ar_init_fail(in, "decoy", decoys->at[i]);
 	}
 	return 0;
 }
@@ -67,9 +67,9 @@ static int repeat_link(struct ar_init *in, int link, const char *path)
 	ssize_t len = readlinkat(link, "", text, sizeof(text) - 1);
 
 	if (len < 0)
-		return ar_say_about(in, "link", path);
+		return ar_init_fail(in, "link", path);
 	text[len] = '\0';
-	return ar_place_link(in, path, text);
+	return ar_view_path_link(in, path, text);
 }
 
 /* One tree of the host, under its own name; attr may be NULL. */
@@ -79,18 +79,19 @@ static int mount_tree(struct ar_init *in, int source, const char *path, struct m
 	int tree;
 
 	if (fstat(source, &st) < 0)
-		return ar_say_about(in, "root", path);
+		return ar_init_fail(in, "root", path);
 	if (S_ISLNK(st.st_mode))
 		return repeat_link(in, source, path);
 	tree = sys_clone_tree(source, "");
 	if (tree < 0)
-		return ar_say_about(in, "copy of the mounts of", path);
+		return ar_init_fail(in, "copy of the mounts of", path);
 	if (attr && mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, attr, sizeof(*attr)) < 0) {
 		close(tree);
-		return ar_say_about(in, (attr->attr_set & MOUNT_ATTR_IDMAP) ? "id map of" : "attributes of",
+		return ar_init_fail(in, (attr->attr_set & MOUNT_ATTR_IDMAP) ? "id map of" : "attributes of",
 				    path);
 	}
-	return ar_place_mount(in, path, S_ISDIR(st.st_mode) ? AR_PLACE_FOLDER : AR_PLACE_FILE, tree);
+	return ar_view_path_mount(in, path, S_ISDIR(st.st_mode) ? AR_VIEW_PATH_FOLDER : AR_VIEW_PATH_FILE,
+				  tree);
 }
 
 static int open_source(const char *path)
@@ -107,7 +108,7 @@ static int mount_read_root(struct ar_init *in, size_t n)
 	if (in->is_missing[n])
 		return 0;
 	if (source < 0)
-		return ar_say_about(in, "read root", path);
+		return ar_init_fail(in, "read root", path);
 	failed = mount_tree(in, source, path, NULL);
 	close(source);
 	return failed;
@@ -120,7 +121,7 @@ static int close_read_roots(struct ar_init *in)
 
 	if (sys_set_attr(in->root, PLAIN | MOUNT_ATTR_RDONLY) < 0 ||
 	    mount_setattr(in->root, "", AT_EMPTY_PATH, &open_root, sizeof(open_root)) < 0)
-		return ar_say_about(in, "read-only roots", NULL);
+		return ar_init_fail(in, "read-only roots", NULL);
 	return 0;
 }
 
@@ -147,7 +148,7 @@ static int mount_writable(struct ar_init *in, const char *path)
 	int source = sys_openat2(AT_FDCWD, path, O_PATH, RESOLVE_NO_SYMLINKS), failed;
 
 	if (source < 0)
-		return ar_say_about(in, "root", path);
+		return ar_init_fail(in, "root", path);
 	if (in->plan.mode == AR_PLAN_READ_ONLY)
 		attr.attr_set |= MOUNT_ATTR_RDONLY;
 	if (is_mapped(in, source)) {
@@ -172,12 +173,12 @@ static int mount_write_roots(struct ar_init *in)
 	return 0;
 }
 
-static int enter(struct ar_init *in)
+static int enter_view(struct ar_init *in)
 {
 	if (fchdir(in->root) < 0 || syscall(SYS_pivot_root, ".", ".") < 0)
-		return ar_say_about(in, "pivot_root", NULL);
+		return ar_init_fail(in, "pivot_root", NULL);
 	if (umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
-		return ar_say_about(in, "leaving the host's root", NULL);
+		return ar_init_fail(in, "leaving the host's root", NULL);
 	return 0;
 }
 
@@ -185,9 +186,9 @@ static int enter(struct ar_init *in)
 static int refresh_proc(struct ar_init *in)
 {
 	if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
-		return ar_say_about(in, "mounts of its own", NULL);
+		return ar_init_fail(in, "mounts of its own", NULL);
 	if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
-		return ar_say_about(in, "proc", NULL);
+		return ar_init_fail(in, "proc", NULL);
 	return 0;
 }
 
@@ -197,14 +198,14 @@ int ar_view_build(struct ar_init *in)
 	static int (*const steps[])(struct ar_init *) = { mount_root,	     make_decoys,
 							  mount_read_roots,  ar_dev_mount,
 							  ar_dev_mount_proc, ar_dev_mount_private,
-							  mount_write_roots, enter };
+							  mount_write_roots, enter_view };
 
 	if (!(in->namespaces & CLONE_NEWNS))
 		return 0;
 	if (!ar_init_is_bounded(in))
 		return refresh_proc(in);
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
-		return ar_say_about(in, "private mounts", NULL);
+		return ar_init_fail(in, "private mounts", NULL);
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
 		if (steps[i](in) < 0)
 			return -1;
@@ -218,9 +219,9 @@ int ar_view_close(struct ar_init *in)
 
 	if (in->root < 0)
 		return 0;
-	ar_place_forget(in);
+	ar_view_path_forget(in);
 	if (mount_setattr(in->root, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0)
-		return ar_say_about(in, "read-only root", NULL);
+		return ar_init_fail(in, "read-only root", NULL);
 	close(in->root);
 	in->root = -1;
 	return 0;

@@ -52,20 +52,20 @@ void ar_limits_begin(struct ar_shim *s)
 	s->limits.look_at = s->options.cgroup_count ? ar_shim_mono() + PAUSE : 0;
 }
 
-static bool say(struct ar_shim *s, int kind)
+static bool write_limit(struct ar_shim *s, int kind)
 {
 	struct ar_limits *l = &s->limits;
 
-	if (!ar_journal_file_say(&s->journal, AR_RECORD_LIMIT,
-				 "{\"kind\":\"%s\",\"count\":%llu,\"evidence\":\"kernel-limit\"}",
-				 kinds[kind], (unsigned long long)l->hits[kind]))
+	if (!ar_journal_file_addf(&s->journal, AR_RECORD_LIMIT,
+				  "{\"kind\":\"%s\",\"count\":%llu,\"evidence\":\"kernel-limit\"}",
+				  kinds[kind], (unsigned long long)l->hits[kind]))
 		return false;
-	l->said[kind] = l->hits[kind];
+	l->reported[kind] = l->hits[kind];
 	l->newest = kind;
 	return true;
 }
 
-static void look(struct ar_shim *s)
+static void read_hits(struct ar_shim *s)
 {
 	uint64_t now[AR_LIMIT_KIND_COUNT];
 
@@ -82,10 +82,10 @@ void ar_limits_watch(struct ar_shim *s, struct ar_loop *l)
 	if (limits->look_at == 0)
 		return;
 	if (limits->look_at <= now) {
-		look(s);
+		read_hits(s);
 		for (int i = 0; i < AR_LIMIT_KIND_COUNT; i++) {
-			if (limits->hits[i] > 0 && limits->said[i] == 0)
-				say(s, i);
+			if (limits->hits[i] > 0 && limits->reported[i] == 0)
+				write_limit(s, i);
 		}
 		limits->look_at = now + PAUSE;
 	}
@@ -95,12 +95,12 @@ void ar_limits_watch(struct ar_shim *s, struct ar_loop *l)
 bool ar_limits_finish(struct ar_shim *s)
 {
 	if (s->init.is_released && s->options.cgroup_count > 0)
-		look(s);
+		read_hits(s);
 	s->limits.look_at = 0;
 	for (int i = 0; i < AR_LIMIT_KIND_COUNT; i++) {
-		bool is_new = s->limits.hits[i] != s->limits.said[i];
+		bool is_new = s->limits.hits[i] != s->limits.reported[i];
 
-		if ((is_new || (s->limits.hits[i] > 0 && s->limits.newest < i)) && !say(s, i))
+		if ((is_new || (s->limits.hits[i] > 0 && s->limits.newest < i)) && !write_limit(s, i))
 			return false;
 	}
 	return true;

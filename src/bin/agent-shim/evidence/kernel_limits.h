@@ -17,15 +17,15 @@ enum ar_limit_kind {
 struct ar_limits {
 	uint64_t before[AR_LIMIT_KIND_COUNT]; /* the counters when the command was let go */
 	uint64_t hits[AR_LIMIT_KIND_COUNT];
-	uint64_t said[AR_LIMIT_KIND_COUNT];
+	uint64_t reported[AR_LIMIT_KIND_COUNT];
 	uint64_t look_at;
-	int newest; /* the kind that was said last */
+	int newest; /* the kind that was recorded last */
 };
 
 void ar_limits_begin(struct ar_shim *s);
 void ar_limits_watch(
 	struct ar_shim *s,
-	struct ar_loop *l); /* looks at the counters now and then; the first hit is said at once */
+	struct ar_loop *l); /* looks at the counters now and then; the first hit is recorded at once */
 
 /* Says the exact counts; killings for memory last, since the newest limit is what a reader takes for the one that ended it. False: the disk is full,
  * call it again. */

@@ -15,7 +15,7 @@ static int hex_value(char c)
 }
 
 /* agent-init escapes as \u00XX alone, and says U+FFFD for what no JSON can carry. */
-static int escaped(const char *p)
+static int escaped_byte(const char *p)
 {
 	int high = hex_value(p[4]), low = hex_value(p[5]);
 
@@ -23,7 +23,7 @@ static int escaped(const char *p)
 }
 
 /* False: it cannot be a path of ours. */
-static bool decode(struct ar_piece text, char out[PATH_MAX])
+static bool decode_path(struct ar_piece text, char out[PATH_MAX])
 {
 	size_t len = 0;
 
@@ -33,7 +33,7 @@ static bool decode(struct ar_piece text, char out[PATH_MAX])
 		if (len == PATH_MAX - 1)
 			return false;
 		if (c == '\\') {
-			c = text.len - i >= 6 ? escaped(text.p + i) : -1;
+			c = text.len - i >= 6 ? escaped_byte(text.p + i) : -1;
 			i += 5;
 		}
 		if (c <= 0)
@@ -44,7 +44,7 @@ static bool decode(struct ar_piece text, char out[PATH_MAX])
 	return len > 0;
 }
 
-void ar_missing_begin(struct ar_missing *o, struct ar_piece ready)
+void ar_missing_paths_begin(struct ar_missing_paths *o, struct ar_piece ready)
 {
 	struct ar_piece list = { 0 }, roots = { 0 }, first = { 0 };
 	char workspace[PATH_MAX];
@@ -53,7 +53,7 @@ void ar_missing_begin(struct ar_missing *o, struct ar_piece ready)
 	o->seen.workspace = -1;
 	/* The workspace is the first of what may be written; where nothing may, nothing is made. */
 	if (!ar_json_member(ready, "writeRoots", &roots) || !ar_json_next_string(roots, &at, &first) ||
-	    !decode(first, workspace))
+	    !decode_path(first, workspace))
 		return;
 	ar_observed_open(&o->seen, workspace);
 	if (!ar_json_member(ready, "skipped", &list) || list.len > sizeof(o->paths))
@@ -76,30 +76,30 @@ static struct ar_piece first_names(struct ar_piece path, const char *cut)
 	return path;
 }
 
-static bool say(struct ar_shim *s, const char *what, struct ar_piece path)
+static bool write_violation(struct ar_shim *s, const char *what, struct ar_piece path)
 {
 	static const struct ar_piece unnamed = { "a protected path", 16 };
 
 	if (path.len > NAMED_MAX)
 		path = unnamed;
-	return ar_journal_file_say(
+	return ar_journal_file_addf(
 		&s->journal, AR_RECORD_VIOLATION,
 		"{\"boundary\":\"filesystem\",\"attempted\":\"%s %.*s\",\"effect\":\"logged\","
 		"\"evidence\":\"observed\",\"count\":1,\"isLast\":true}",
 		what, (int)path.len, path.p);
 }
 
-bool ar_missing_finish(struct ar_shim *s)
+bool ar_missing_paths_finish(struct ar_shim *s)
 {
-	struct ar_missing *o = &s->missing;
+	struct ar_missing_paths *o = &s->missing;
 	struct ar_piece list = { o->paths, o->len }, path;
 	size_t at = o->at;
 
 	while (o->seen.workspace >= 0 && ar_json_next_string(list, &at, &path)) {
 		char name[PATH_MAX];
-		const char *what = decode(path, name) ? ar_observed_look(&o->seen, name) : NULL;
+		const char *what = decode_path(path, name) ? ar_observed_look(&o->seen, name) : NULL;
 
-		if (what && !say(s, what, first_names(path, name))) {
+		if (what && !write_violation(s, what, first_names(path, name))) {
 			o->seen.last[0] = '\0';
 			return false;
 		}

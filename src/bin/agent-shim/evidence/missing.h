@@ -8,17 +8,17 @@
 
 struct ar_shim;
 
-struct ar_missing {
+struct ar_missing_paths {
 	struct ar_observation seen;
-	char paths[AR_INIT_MESSAGE_MAX]; /* JSON array, as READY said it */
+	char paths[AR_INIT_MESSAGE_MAX]; /* JSON array, as in READY */
 	size_t len;
 	size_t at; /* behind the last one that is on record */
 };
 
-/* `ready`: what agent-init said, before anything is let go. */
-void ar_missing_begin(struct ar_missing *o, struct ar_piece ready);
+/* `ready`: the JSON of READY, before GO. */
+void ar_missing_paths_begin(struct ar_missing_paths *o, struct ar_piece ready);
 
 /* One record for each that is there now. False: the disk is full, call it again. */
-bool ar_missing_finish(struct ar_shim *s);
+bool ar_missing_paths_finish(struct ar_shim *s);
 
 #endif

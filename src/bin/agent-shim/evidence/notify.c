@@ -6,7 +6,7 @@
 
 #define AT_ONCE 256
 
-static bool say(struct ar_shim *s, const struct ar_refused_kind *k, bool is_last)
+static bool write_violation(struct ar_shim *s, const struct ar_refused_kind *k, bool is_last)
 {
 	char text[AR_REFUSED_TEXT_MAX];
 	int len = ar_refused_text(&s->notify.refused, k, is_last, text);
@@ -25,7 +25,7 @@ static void on_request(struct ar_shim *s, int arg)
 		if (!ar_refused_answer(&n->refused, n->fd, &k))
 			return;
 		if (k)
-			say(s, k, false);
+			write_violation(s, k, false);
 		standing = ar_refused_look(n->fd);
 	}
 	if (standing == AR_REFUSED_OVER) {
@@ -47,11 +47,11 @@ bool ar_notify_finish(struct ar_shim *s)
 		struct ar_refused_kind *k = &r->kinds[i];
 
 		/* Of one that came once all is said. */
-		if (k->count > 1 && !k->is_closed && !say(s, k, true))
+		if (k->count > 1 && !k->is_closed && !write_violation(s, k, true))
 			return false;
 		k->is_closed = true;
 	}
-	if (r->others > 0 && !say(s, NULL, true))
+	if (r->others > 0 && !write_violation(s, NULL, true))
 		return false;
 	r->others = 0;
 	return true;

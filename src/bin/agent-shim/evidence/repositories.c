@@ -16,7 +16,7 @@ void ar_repositories_begin(struct ar_repositories *r)
 	r->since = ar_shim_file_time();
 }
 
-static bool say(struct ar_shim *s, const char *what, const char *path)
+static bool write_violation(struct ar_shim *s, const char *what, const char *path)
 {
 	char text[NAMED_MAX + AR_JSON_CHARACTER_MAX], character[AR_JSON_CHARACTER_MAX];
 	size_t len = 0;
@@ -26,7 +26,7 @@ static bool say(struct ar_shim *s, const char *what, const char *path)
 		memcpy(text + len, character, strlen(character));
 		len += strlen(character);
 	}
-	return ar_journal_file_say(
+	return ar_journal_file_addf(
 		&s->journal, AR_RECORD_VIOLATION,
 		"{\"boundary\":\"filesystem\",\"attempted\":\"%s %.*s\",\"effect\":\"logged\","
 		"\"evidence\":\"observed\",\"count\":1,\"isLast\":true}",
@@ -38,11 +38,11 @@ static bool on_found(void *arg, const char *what, const char *path)
 	struct ar_shim *s = arg;
 	struct ar_repositories *r = &s->repositories;
 
-	if (r->passed++ < r->told)
+	if (r->passed++ < r->reported)
 		return true;
-	if (!say(s, what, path))
+	if (!write_violation(s, what, path))
 		return false;
-	r->told++;
+	r->reported++;
 	return true;
 }
 
@@ -64,8 +64,9 @@ bool ar_repositories_finish(struct ar_shim *s)
 	r->until = ar_shim_mono() + SEARCH_MAX;
 	if (search.workspace < 0 || ar_planted_find(&search))
 		return true;
-	if (r->passed > r->told)
+	if (r->passed > r->reported)
 		return false;
-	return say(s, "leave unsearched",
-		   "a part of the workspace: it has too many files to look for planted repositories");
+	return write_violation(
+		s, "leave unsearched",
+		"a part of the workspace: it has too many files to look for planted repositories");
 }

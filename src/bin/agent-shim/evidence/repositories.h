@@ -10,7 +10,7 @@ struct ar_shim;
 struct ar_repositories {
 	uint64_t since; /* the command was let go, by the clock of file systems */
 	uint64_t until; /* the search may take */
-	unsigned told; /* are on record */
+	unsigned reported; /* are on record */
 	unsigned passed; /* in this search */
 };
 

@@ -1,6 +1,6 @@
 /* Takes inputs by number and writes them without ever waiting for the reader. The end of file is the closed pipe, or on a terminal its own
  * end-of-file character: a terminal can be typed at again afterwards. */
-#include "input.h"
+#include "stdin.h"
 #include "shim.h"
 
 #include <errno.h>
@@ -10,14 +10,14 @@
 
 #define EOF_MAX 2
 
-static bool has_room(const struct ar_input *in, size_t len)
+static bool has_room(const struct ar_stdin *in, size_t len)
 {
-	return in->used + len <= sizeof(in->bytes) && in->item_count < AR_INPUT_ITEMS_MAX;
+	return in->used + len <= sizeof(in->bytes) && in->item_count < AR_STDIN_ITEMS_MAX;
 }
 
-static void enqueue(struct ar_input *in, const char *bytes, size_t len, bool is_eof)
+static void enqueue_bytes(struct ar_stdin *in, const char *bytes, size_t len, bool is_eof)
 {
-	struct ar_input_item *item = &in->items[(in->first_item + in->item_count) % AR_INPUT_ITEMS_MAX];
+	struct ar_stdin_item *item = &in->items[(in->first_item + in->item_count) % AR_STDIN_ITEMS_MAX];
 
 	if (in->start + in->used + len > sizeof(in->bytes)) {
 		memmove(in->bytes, in->bytes + in->start, in->used);
@@ -26,16 +26,16 @@ static void enqueue(struct ar_input *in, const char *bytes, size_t len, bool is_
 	if (len > 0)
 		memcpy(in->bytes + in->start + in->used, bytes, len);
 	in->used += len;
-	*item = (struct ar_input_item){ .left = (uint32_t)len, .is_eof = is_eof };
+	*item = (struct ar_stdin_item){ .left = (uint32_t)len, .is_eof = is_eof };
 	in->item_count++;
 	in->accepted++;
 	in->will_close = in->will_close || (is_eof && !in->is_tty);
 }
 
-enum ar_shim_input_status ar_input_take(struct ar_shim *s, const struct ar_shim_input *head,
-					const char *bytes, size_t len)
+enum ar_shim_input_status ar_stdin_accept(struct ar_shim *s, const struct ar_shim_input *head,
+					  const char *bytes, size_t len)
 {
-	struct ar_input *in = &s->input;
+	struct ar_stdin *in = &s->input;
 
 	if (head->number <= in->accepted)
 		return AR_SHIM_INPUT_REPEATED;
@@ -44,15 +44,15 @@ enum ar_shim_input_status ar_input_take(struct ar_shim *s, const struct ar_shim_
 	/* A gap: the one before it has to come first. */
 	if (head->number != in->accepted + 1 || !has_room(in, len))
 		return AR_SHIM_INPUT_BUSY;
-	if (!ar_journal_file_say(&s->journal, AR_RECORD_INPUT_ACCEPTED,
-				 "{\"number\":%llu,\"bytes\":%zu,\"eof\":%s}",
-				 (unsigned long long)head->number, len, head->is_eof ? "true" : "false"))
+	if (!ar_journal_file_addf(&s->journal, AR_RECORD_INPUT_ACCEPTED,
+				  "{\"number\":%llu,\"bytes\":%zu,\"eof\":%s}",
+				  (unsigned long long)head->number, len, head->is_eof ? "true" : "false"))
 		return AR_SHIM_INPUT_BUSY;
-	enqueue(in, bytes, len, head->is_eof != 0);
+	enqueue_bytes(in, bytes, len, head->is_eof != 0);
 	return AR_SHIM_INPUT_OK;
 }
 
-void ar_input_close(struct ar_input *in)
+void ar_stdin_close(struct ar_stdin *in)
 {
 	/* The terminal's master belongs to the streams. */
 	if (in->fd >= 0 && !in->is_tty)
@@ -62,7 +62,7 @@ void ar_input_close(struct ar_input *in)
 }
 
 /* A line that is not finished takes the character twice: the first hands over the line, the second is the end. */
-static bool write_tty_eof(struct ar_input *in)
+static bool write_tty_eof(struct ar_stdin *in)
 {
 	struct termios t;
 	char eof[EOF_MAX] = { 4, 4 };
@@ -80,26 +80,26 @@ static bool write_tty_eof(struct ar_input *in)
 /* The oldest item has no byte left: its end of file, its record. False: the terminal is full, try again. */
 static bool finish_item(struct ar_shim *s)
 {
-	struct ar_input *in = &s->input;
+	struct ar_stdin *in = &s->input;
 	bool is_eof = in->items[in->first_item].is_eof;
 
 	if (is_eof && in->is_tty && !write_tty_eof(in))
 		return false;
-	in->first_item = (in->first_item + 1) % AR_INPUT_ITEMS_MAX;
+	in->first_item = (in->first_item + 1) % AR_STDIN_ITEMS_MAX;
 	in->item_count--;
 	in->written++;
-	ar_journal_file_say(&s->journal, AR_RECORD_INPUT_WRITTEN, "{\"number\":%llu}",
-			    (unsigned long long)in->written);
+	ar_journal_file_addf(&s->journal, AR_RECORD_INPUT_WRITTEN, "{\"number\":%llu}",
+			     (unsigned long long)in->written);
 	if (is_eof && !in->is_tty)
-		ar_input_close(in);
+		ar_stdin_close(in);
 	return true;
 }
 
 /* False: no more now. */
 static bool write_some(struct ar_shim *s)
 {
-	struct ar_input *in = &s->input;
-	struct ar_input_item *item = &in->items[in->first_item];
+	struct ar_stdin *in = &s->input;
+	struct ar_stdin_item *item = &in->items[in->first_item];
 	ssize_t n;
 
 	if (in->fd < 0 || in->item_count == 0)
@@ -108,7 +108,7 @@ static bool write_some(struct ar_shim *s)
 		return finish_item(s);
 	n = write(in->fd, in->bytes + in->start, item->left);
 	if (n < 0 && errno != EAGAIN && errno != EINTR)
-		ar_input_close(in);
+		ar_stdin_close(in);
 	if (n <= 0)
 		return false;
 	in->last = in->bytes[in->start + (size_t)n - 1];
@@ -129,12 +129,12 @@ static void on_writable(struct ar_shim *s, int arg)
 static void on_hangup(struct ar_shim *s, int arg)
 {
 	(void)arg;
-	ar_input_close(&s->input);
+	ar_stdin_close(&s->input);
 }
 
-void ar_input_watch(struct ar_shim *s, struct ar_loop *l)
+void ar_stdin_watch(struct ar_shim *s, struct ar_loop *l)
 {
-	struct ar_input *in = &s->input;
+	struct ar_stdin *in = &s->input;
 
 	if (in->fd < 0 || !s->init.is_released)
 		return;

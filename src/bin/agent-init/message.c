@@ -1,5 +1,5 @@
 /* Messages of agent-init: JSON is put together by hand, since this program carries no library. Descriptors go with READY alone. */
-#include "say.h"
+#include "message.h"
 #include "json_text.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-static void add_bytes(struct ar_text *t, const char *bytes, size_t len)
+static void add_bytes(struct ar_message *t, const char *bytes, size_t len)
 {
 	if (t->is_cut || len > sizeof(t->bytes) - t->len) {
 		t->is_cut = true;
@@ -18,35 +18,35 @@ static void add_bytes(struct ar_text *t, const char *bytes, size_t len)
 	t->len += len;
 }
 
-void ar_text_add(struct ar_text *t, const char *text)
+void ar_message_add(struct ar_message *t, const char *text)
 {
 	add_bytes(t, text, strlen(text));
 }
 
-void ar_text_add_number(struct ar_text *t, uint64_t n)
+void ar_message_add_number(struct ar_message *t, uint64_t n)
 {
 	char text[24];
 
 	add_bytes(t, text, (size_t)snprintf(text, sizeof(text), "%llu", (unsigned long long)n));
 }
 
-void ar_text_add_string(struct ar_text *t, const char *text)
+void ar_message_add_string(struct ar_message *t, const char *text)
 {
 	char character[AR_JSON_CHARACTER_MAX];
 
 	if (!text) {
-		ar_text_add(t, "null");
+		ar_message_add(t, "null");
 		return;
 	}
-	ar_text_add(t, "\"");
+	ar_message_add(t, "\"");
 	while (*text) {
 		text += ar_json_character(text, character);
-		ar_text_add(t, character);
+		ar_message_add(t, character);
 	}
-	ar_text_add(t, "\"");
+	ar_message_add(t, "\"");
 }
 
-int ar_say_about(struct ar_init *in, const char *what, const char *which)
+int ar_init_fail(struct ar_init *in, const char *what, const char *which)
 {
 	int saved = errno;
 
@@ -55,7 +55,7 @@ int ar_say_about(struct ar_init *in, const char *what, const char *which)
 	return -1;
 }
 
-static bool send_message(enum ar_init_message kind, const struct ar_text *t, const int *fds, size_t count)
+static bool send_message(enum ar_init_message kind, const struct ar_message *t, const int *fds, size_t count)
 {
 	char first = (char)kind;
 	struct iovec parts[2] = { { &first, 1 }, { NULL, 0 } };
@@ -82,12 +82,12 @@ static bool send_message(enum ar_init_message kind, const struct ar_text *t, con
 	return sent >= 0;
 }
 
-bool ar_say(enum ar_init_message kind, const struct ar_text *t)
+bool ar_message_send(enum ar_init_message kind, const struct ar_message *t)
 {
 	return send_message(kind, t, NULL, 0);
 }
 
-bool ar_say_ready(const struct ar_init *in, const struct ar_text *t)
+bool ar_message_send_ready(const struct ar_init *in, const struct ar_message *t)
 {
 	int fds[AR_INIT_FD_COUNT];
 	size_t count = 0;
@@ -99,21 +99,21 @@ bool ar_say_ready(const struct ar_init *in, const struct ar_text *t)
 	return send_message(AR_INIT_READY, t, fds, count);
 }
 
-void ar_say_failed(const struct ar_init *in, const char *step)
+void ar_message_send_failed(const struct ar_init *in, const char *step)
 {
 	int number = errno;
-	struct ar_text t;
+	struct ar_message t;
 	char message[512];
 
 	t.len = 0;
 	t.is_cut = false;
 	snprintf(message, sizeof(message), "%s%s%s", in->about, in->about[0] ? ": " : "", strerror(number));
-	ar_text_add(&t, "{\"step\":");
-	ar_text_add_string(&t, step);
-	ar_text_add(&t, ",\"errno\":");
-	ar_text_add_number(&t, (uint64_t)number);
-	ar_text_add(&t, ",\"message\":");
-	ar_text_add_string(&t, message);
-	ar_text_add(&t, "}");
-	ar_say(AR_INIT_FAILED, &t);
+	ar_message_add(&t, "{\"step\":");
+	ar_message_add_string(&t, step);
+	ar_message_add(&t, ",\"errno\":");
+	ar_message_add_number(&t, (uint64_t)number);
+	ar_message_add(&t, ",\"message\":");
+	ar_message_add_string(&t, message);
+	ar_message_add(&t, "}");
+	ar_message_send(AR_INIT_FAILED, &t);
 }

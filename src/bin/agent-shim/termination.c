@@ -1,6 +1,6 @@
 /* Decides when the process has to end and takes it through the stages: interrupt, terminate, kill. Every stage has a deadline, so that nothing
  * a command does with its signals keeps it alive; what is written about the end is seal.c. */
-#include "ending.h"
+#include "termination.h"
 #include "clock.h"
 #include "seal.h"
 #include "shim.h"
@@ -41,11 +41,11 @@ static const char *author_of(struct ar_piece json)
 	return "user";
 }
 
-static void say_signalled(struct ar_shim *s, int number, const char *by, const char *reason)
+static void write_signalled(struct ar_shim *s, int number, const char *by, const char *reason)
 {
-	ar_journal_file_say(&s->journal, AR_RECORD_SIGNALLED,
-			    "{\"signal\":\"%s\",\"by\":\"%s\",\"reason\":\"%s\"}", ar_signal_name(number), by,
-			    reason);
+	ar_journal_file_addf(&s->journal, AR_RECORD_SIGNALLED,
+			     "{\"signal\":\"%s\",\"by\":\"%s\",\"reason\":\"%s\"}", ar_signal_name(number),
+			     by, reason);
 }
 
 /* On a terminal the foreground group is the terminal's to know; otherwise it is the command's own. */
@@ -61,60 +61,60 @@ static void signal_foreground(struct ar_shim *s, int number)
 	ar_start_signal(s, number);
 }
 
-void ar_ending_arm_setup(struct ar_shim *s)
+void ar_termination_arm_setup(struct ar_shim *s)
 {
-	s->ending.barrier_at = ar_shim_mono() + s->options.barrier_ms * AR_SHIM_MS;
+	s->termination.barrier_at = ar_shim_mono() + s->options.barrier_ms * AR_SHIM_MS;
 }
 
-void ar_ending_arm_barrier(struct ar_shim *s)
+void ar_termination_arm_barrier(struct ar_shim *s)
 {
-	ar_ending_arm_setup(s);
+	ar_termination_arm_setup(s);
 }
 
-void ar_ending_arm_timeout(struct ar_shim *s)
+void ar_termination_arm_timeout(struct ar_shim *s)
 {
-	s->ending.barrier_at = 0;
+	s->termination.barrier_at = 0;
 	if (s->options.timeout_ms > 0)
-		s->ending.timeout_at = s->init.released_at + s->options.timeout_ms * AR_SHIM_MS;
+		s->termination.timeout_at = s->init.released_at + s->options.timeout_ms * AR_SHIM_MS;
 	ar_limits_begin(s);
 }
 
-static void fail(struct ar_shim *s)
+static void set_failed(struct ar_shim *s)
 {
-	s->ending.has_failed = true;
-	s->ending.barrier_at = 0;
-	s->ending.settle_at = ar_shim_mono();
+	s->termination.has_failed = true;
+	s->termination.barrier_at = 0;
+	s->termination.settle_at = ar_shim_mono();
 }
 
-void ar_ending_fail(struct ar_shim *s, const char *step, int error, const char *message)
+void ar_termination_fail(struct ar_shim *s, const char *step, int error, const char *message)
 {
-	struct ar_ending *e = &s->ending;
+	struct ar_termination *e = &s->termination;
 
 	if (e->has_failed)
 		return;
 	snprintf(e->failure, sizeof(e->failure), "{\"step\":\"%s\",\"errno\":%d,\"message\":\"%s\"}", step,
 		 error, message);
-	fail(s);
+	set_failed(s);
 }
 
-void ar_ending_fail_as_told(struct ar_shim *s, struct ar_piece json)
+void ar_termination_fail_json(struct ar_shim *s, struct ar_piece json)
 {
-	struct ar_ending *e = &s->ending;
+	struct ar_termination *e = &s->termination;
 
 	if (e->has_failed || s->init.has_exit)
 		return;
 	if (json.len >= sizeof(e->failure)) {
-		ar_ending_fail(s, "init", 0, "agent-init failed with more words than fit here");
+		ar_termination_fail(s, "init", 0, "agent-init failed with more words than fit here");
 		return;
 	}
 	memcpy(e->failure, json.p, json.len);
 	e->failure[json.len] = '\0';
-	fail(s);
+	set_failed(s);
 }
 
 static void kill_now(struct ar_shim *s)
 {
-	struct ar_ending *e = &s->ending;
+	struct ar_termination *e = &s->termination;
 	uint64_t now = ar_shim_mono();
 
 	if (!e->is_counted && !e->has_failed && !s->init.is_empty) {
@@ -130,25 +130,25 @@ static void kill_now(struct ar_shim *s)
 	e->kill_at = now + KILL_PAUSE;
 }
 
-static void enter_stage(struct ar_shim *s, enum ar_ending_stage stage)
+static void enter_stage(struct ar_shim *s, enum ar_termination_stage stage)
 {
-	struct ar_ending *e = &s->ending;
+	struct ar_termination *e = &s->termination;
 	static const int signals[] = { 0, SIGINT, SIGTERM, SIGKILL };
 
 	e->stage = stage;
-	e->next_at = stage < AR_ENDING_KILLED ? ar_shim_mono() + e->grace : 0;
-	say_signalled(s, signals[stage], e->by, e->reason);
-	if (stage == AR_ENDING_KILLED) {
+	e->next_at = stage < AR_TERMINATION_KILLED ? ar_shim_mono() + e->grace : 0;
+	write_signalled(s, signals[stage], e->by, e->reason);
+	if (stage == AR_TERMINATION_KILLED) {
 		kill_now(s);
 		return;
 	}
 	signal_foreground(s, signals[stage]);
 	/* A stopped process hears nothing until it goes on. */
-	if (stage == AR_ENDING_TERMINATED)
+	if (stage == AR_TERMINATION_TERMINATED)
 		ar_start_signal(s, SIGCONT);
 }
 
-static void shorten(struct ar_ending *e, uint64_t grace)
+static void shorten_grace(struct ar_termination *e, uint64_t grace)
 {
 	uint64_t at = ar_shim_mono() + grace;
 
@@ -159,17 +159,17 @@ static void shorten(struct ar_ending *e, uint64_t grace)
 		e->next_at = at;
 }
 
-static void begin(struct ar_shim *s, const char *by, struct ar_piece reason, uint64_t grace_ms)
+static void begin_stages(struct ar_shim *s, const char *by, struct ar_piece reason, uint64_t grace_ms)
 {
-	struct ar_ending *e = &s->ending;
+	struct ar_termination *e = &s->termination;
 	uint64_t grace = grace_ms * AR_SHIM_MS;
 
 	if (!s->init.is_released) {
-		ar_ending_fail(s, "barrier", 0, "it was ended before it was let go");
+		ar_termination_fail(s, "barrier", 0, "it was ended before it was let go");
 		return;
 	}
-	if (e->stage != AR_ENDING_NONE) {
-		shorten(e, grace);
+	if (e->stage != AR_TERMINATION_NONE) {
+		shorten_grace(e, grace);
 		return;
 	}
 	snprintf(e->by, sizeof(e->by), "%s", by);
@@ -177,29 +177,29 @@ static void begin(struct ar_shim *s, const char *by, struct ar_piece reason, uin
 	if (reason.len < sizeof(e->reason))
 		snprintf(e->reason, sizeof(e->reason), "%.*s", (int)reason.len, reason.p);
 	e->grace = grace;
-	enter_stage(s, grace > 0 ? AR_ENDING_INTERRUPTED : AR_ENDING_KILLED);
+	enter_stage(s, grace > 0 ? AR_TERMINATION_INTERRUPTED : AR_TERMINATION_KILLED);
 }
 
-void ar_ending_ask(struct ar_shim *s, struct ar_piece json)
+void ar_termination_request(struct ar_shim *s, struct ar_piece json)
 {
 	struct ar_piece reason = { "", 0 };
 	uint64_t grace_ms = ar_json_number(json, "graceMs", OWN_GRACE_MS);
 
 	ar_json_member(json, "reason", &reason);
-	begin(s, author_of(json), reason, grace_ms < GRACE_MAX_MS ? grace_ms : GRACE_MAX_MS);
+	begin_stages(s, author_of(json), reason, grace_ms < GRACE_MAX_MS ? grace_ms : GRACE_MAX_MS);
 }
 
-static void begin_ourselves(struct ar_shim *s, const char *by, const char *reason)
+static void begin_by_itself(struct ar_shim *s, const char *by, const char *reason)
 {
-	begin(s, by, (struct ar_piece){ reason, strlen(reason) }, OWN_GRACE_MS);
+	begin_stages(s, by, (struct ar_piece){ reason, strlen(reason) }, OWN_GRACE_MS);
 }
 
-void ar_ending_shut_down(struct ar_shim *s)
+void ar_termination_shut_down(struct ar_shim *s)
 {
-	begin_ourselves(s, "shutdown", "agent-shim was told to end");
+	begin_by_itself(s, "shutdown", "agent-shim was told to end");
 }
 
-void ar_ending_signal(struct ar_shim *s, struct ar_piece json)
+void ar_termination_signal(struct ar_shim *s, struct ar_piece json)
 {
 	struct ar_piece name = { "", 0 }, reason = { "", 0 };
 	char text[1024];
@@ -211,21 +211,21 @@ void ar_ending_signal(struct ar_shim *s, struct ar_piece json)
 	if (number == 0 || !s->init.is_released || reason.len >= sizeof(text))
 		return;
 	snprintf(text, sizeof(text), "%.*s", (int)reason.len, reason.p);
-	say_signalled(s, number, author_of(json), text);
+	write_signalled(s, number, author_of(json), text);
 	signal_foreground(s, number);
 }
 
-void ar_ending_command_ended(struct ar_shim *s)
+void ar_termination_command_ended(struct ar_shim *s)
 {
-	struct ar_ending *e = &s->ending;
+	struct ar_termination *e = &s->termination;
 
-	e->exit_by = e->stage == AR_ENDING_NONE ? "itself" : e->by;
+	e->exit_by = e->stage == AR_TERMINATION_NONE ? "itself" : e->by;
 	e->timeout_at = s->options.keeps_leftovers ? e->timeout_at : 0;
 	if (!s->options.keeps_leftovers)
 		e->settle_at = ar_shim_mono() + SETTLE;
 }
 
-static void reap(struct ar_shim *s)
+static void reap_children(struct ar_shim *s)
 {
 	int status;
 	pid_t pid;
@@ -236,22 +236,22 @@ static void reap(struct ar_shim *s)
 			s->init.status = status;
 		}
 	}
-	if (pid == 0 || errno != ECHILD || s->ending.is_gone)
+	if (pid == 0 || errno != ECHILD || s->termination.is_gone)
 		return;
-	s->ending.is_gone = true;
-	s->ending.drain_until = ar_shim_mono() + DRAIN_LIMIT;
+	s->termination.is_gone = true;
+	s->termination.drain_until = ar_shim_mono() + DRAIN_LIMIT;
 	ar_start_read(s);
-	ar_input_close(&s->input);
+	ar_stdin_close(&s->input);
 }
 
 /* agent-init went without a word before anything was let go. */
-static void notice_early_end(struct ar_shim *s)
+static void check_early_end(struct ar_shim *s)
 {
-	if (s->ending.is_gone && !s->init.is_released && !s->ending.has_failed)
-		ar_ending_fail(s, "init", 0, "agent-init ended before it was ready");
+	if (s->termination.is_gone && !s->init.is_released && !s->termination.has_failed)
+		ar_termination_fail(s, "init", 0, "agent-init ended before it was ready");
 	/* It holds the namespace together: what is left behind it has nobody. */
-	if (s->init.pid == 0 && !s->ending.is_gone && s->ending.settle_at == 0)
-		s->ending.settle_at = ar_shim_mono();
+	if (s->init.pid == 0 && !s->termination.is_gone && s->termination.settle_at == 0)
+		s->termination.settle_at = ar_shim_mono();
 }
 
 static bool is_due(uint64_t at, uint64_t now)
@@ -261,7 +261,7 @@ static bool is_due(uint64_t at, uint64_t now)
 
 static void watch_disk(struct ar_shim *s, uint64_t now)
 {
-	struct ar_ending *e = &s->ending;
+	struct ar_termination *e = &s->termination;
 
 	if (!s->journal.is_full) {
 		e->full_since = 0;
@@ -274,24 +274,24 @@ static void watch_disk(struct ar_shim *s, uint64_t now)
 	ar_streams_stop_keeping(s);
 	if (e->is_gone)
 		return;
-	if (e->stage == AR_ENDING_NONE)
-		ar_journal_file_say(&s->journal, AR_RECORD_LIMIT, "{\"kind\":\"output\",\"count\":1}");
-	begin_ourselves(s, "limit", "the disk is full, its output cannot be kept");
+	if (e->stage == AR_TERMINATION_NONE)
+		ar_journal_file_addf(&s->journal, AR_RECORD_LIMIT, "{\"kind\":\"output\",\"count\":1}");
+	begin_by_itself(s, "limit", "the disk is full, its output cannot be kept");
 }
 
-static void look_at_deadlines(struct ar_shim *s)
+static void check_deadlines(struct ar_shim *s)
 {
-	struct ar_ending *e = &s->ending;
+	struct ar_termination *e = &s->termination;
 	uint64_t now = ar_shim_mono();
 
 	if (is_due(e->barrier_at, now))
-		ar_ending_fail(s, s->init.is_ready ? "barrier" : "setup", ETIMEDOUT,
-			       s->init.is_ready ? "nobody let it go in time"
-						: "agent-init was not ready in time");
+		ar_termination_fail(s, s->init.is_ready ? "barrier" : "setup", ETIMEDOUT,
+				    s->init.is_ready ? "nobody let it go in time"
+						     : "agent-init was not ready in time");
 	if (is_due(e->timeout_at, now)) {
 		e->timeout_at = 0;
-		ar_journal_file_say(&s->journal, AR_RECORD_LIMIT, "{\"kind\":\"timeout\",\"count\":1}");
-		begin_ourselves(s, "timeout", "its time is over");
+		ar_journal_file_addf(&s->journal, AR_RECORD_LIMIT, "{\"kind\":\"timeout\",\"count\":1}");
+		begin_by_itself(s, "timeout", "its time is over");
 	}
 	if (is_due(e->next_at, now))
 		enter_stage(s, e->stage + 1);
@@ -304,7 +304,7 @@ static void look_at_deadlines(struct ar_shim *s)
 
 static bool is_drained(struct ar_shim *s)
 {
-	struct ar_ending *e = &s->ending;
+	struct ar_termination *e = &s->termination;
 
 	if (!e->is_gone)
 		return is_due(e->give_up_at, ar_shim_mono());
@@ -316,15 +316,15 @@ static bool is_drained(struct ar_shim *s)
 	return true;
 }
 
-void ar_ending_step(struct ar_shim *s)
+void ar_termination_step(struct ar_shim *s)
 {
-	struct ar_ending *e = &s->ending;
+	struct ar_termination *e = &s->termination;
 
 	if (e->step == 0) {
-		reap(s);
-		notice_early_end(s);
+		reap_children(s);
+		check_early_end(s);
 		if (!e->is_gone)
-			look_at_deadlines(s);
+			check_deadlines(s);
 		else
 			watch_disk(s, ar_shim_mono());
 		if (!is_drained(s))
@@ -333,9 +333,9 @@ void ar_ending_step(struct ar_shim *s)
 	ar_seal_step(s);
 }
 
-void ar_ending_watch(struct ar_shim *s, struct ar_loop *l)
+void ar_termination_watch(struct ar_shim *s, struct ar_loop *l)
 {
-	const struct ar_ending *e = &s->ending;
+	const struct ar_termination *e = &s->termination;
 
 	if (!e->is_gone) {
 		ar_loop_until(l, e->barrier_at);
