@@ -91,7 +91,7 @@ static void connect_to(struct ar_pg *pg, const char *conninfo)
 static PGresult *ask(struct ar_pg *pg, const char *text)
 {
 	static const struct ar_pg_args none;
-	PGresult *r = ar_pg_ask(pg, text, &none);
+	PGresult *r = ar_pg_query(pg, text, &none);
 
 	require(r != NULL, text, pg->error.msg);
 	return r;

@@ -490,7 +490,7 @@ static enum ar_status open_store(struct ar_runtime *r, const struct ar_config *c
 		return err->status;
 	if (*c->store) {
 		/* The socket and the pid file stand in the folder: one process per folder, and agentctl finds it by the lock. */
-		if (ar_file_lock_take(folder.p, &r->folder_lock, err) != AR_OK ||
+		if (ar_file_lock_acquire(folder.p, &r->folder_lock, err) != AR_OK ||
 		    open_postgres(r, c, err) != AR_OK)
 			return err->status;
 		return ar_node_join(r, err);

@@ -1,6 +1,6 @@
 /* What a connection that is cut around a commit does to it, and what others may do meanwhile: each outcome is forced, and
  * what the store says is compared with the database. */
-#include "store_place.h"
+#include "row_sum.h"
 #include "postgres_fixture.h"
 
 #include "fault.h"
@@ -130,7 +130,7 @@ static void late_commit_is_waited_for(void **state)
 	assert_true(ar_store_key_parse(sess(1), &key));
 	for (size_t i = 0; i < sizeof key.b; i++)
 		snprintf(uuid + 2 * i, 3, "%02x", key.b[i]);
-	stored = ar_pack_sealed(packer, AR_STR("a"), ar_place_of_facts(&key, 1, 1));
+	stored = ar_pack_checksummed(packer, AR_STR("a"), ar_row_sum_of_facts(&key, 1, 1));
 	for (size_t i = 0; i < stored.len; i++)
 		snprintf(body + 2 * i, 3, "%02x", (unsigned char)stored.p[i]);
 	snprintf(script, sizeof script,

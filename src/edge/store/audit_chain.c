@@ -39,8 +39,8 @@ void ar_audit_chain_add(struct ar_audit_chain *c, const struct ar_store_audit *e
 	ar_buf_fini(&text);
 }
 
-static void tell(struct ar_store_audit_verify *op, const struct ar_store_audit_row *row,
-		 enum ar_store_audit_break what)
+static void add_fault(struct ar_store_audit_verify *op, const struct ar_store_audit_row *row,
+		      enum ar_store_audit_break what)
 {
 	if (op->fault_count < AR_STORE_AUDIT_FAULTS)
 		op->faults[op->fault_count] =
@@ -57,11 +57,11 @@ void ar_audit_verify_row(struct ar_store_audit_verify *op, const struct ar_store
 	if (row->place.lane != op->lane)
 		chain = *floor;
 	if (row->place.n != chain.n + 1) {
-		tell(op, row, AR_STORE_AUDIT_MISSING);
+		add_fault(op, row, AR_STORE_AUDIT_MISSING);
 	} else {
 		ar_audit_chain_add(&chain, &row->entry);
 		if (memcmp(chain.hash.b, row->hash.b, sizeof row->hash.b) != 0)
-			tell(op, row, AR_STORE_AUDIT_CHANGED);
+			add_fault(op, row, AR_STORE_AUDIT_CHANGED);
 	}
 	op->lane = row->place.lane;
 	op->n = row->place.n;

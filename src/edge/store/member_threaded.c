@@ -9,7 +9,7 @@ static struct ar_member_threaded *threaded_of(struct ar_member *m)
 }
 
 /* Waits for a beat; NULL when there will be none any more. */
-static struct ar_member_beat *take(struct ar_member_threaded *t)
+static struct ar_member_beat *wait_for_heartbeat(struct ar_member_threaded *t)
 {
 	struct ar_member_beat *b;
 
@@ -37,7 +37,7 @@ static void *thread_main(void *arg)
 	struct ar_member_threaded *t = arg;
 	struct ar_member_beat *b;
 
-	while ((b = take(t))) {
+	while ((b = wait_for_heartbeat(t))) {
 		t->serve(t, b);
 		hand_over(t, b);
 	}

@@ -238,22 +238,22 @@ enum ar_status ar_unpack(struct ar_packer *p, struct ar_str packed, struct ar_ar
 	return AR_OK;
 }
 
-/* ---- seals ---- */
+/* ---- checksums ---- */
 
 /* A skippable frame of four bytes. */
-static const char seal_head[] = "\x5a\x2a\x4d\x18\x04\0\0\0";
+static const char checksum_head[] = "\x5a\x2a\x4d\x18\x04\0\0\0";
 static const char frame_magic[] = "\x28\xb5\x2f\xfd";
 
-#define SEAL_HEAD (sizeof seal_head - 1)
-#define SEAL_LEN (SEAL_HEAD + 4)
+#define CHECKSUM_HEAD (sizeof checksum_head - 1)
+#define CHECKSUM_LEN (CHECKSUM_HEAD + 4)
 #define BLOCK_MAX (128u << 10) /* of a zstd frame */
 
-static void add_bytes(struct ar_place_sum *p, const void *v, size_t len)
+static void add_bytes(struct ar_row_sum *p, const void *v, size_t len)
 {
 	p->sum = ar_crc32c(p->sum, v, len);
 }
 
-void ar_place_sum_number(struct ar_place_sum *p, uint64_t v)
+void ar_row_sum_number(struct ar_row_sum *p, uint64_t v)
 {
 	unsigned char b[8];
 
@@ -262,19 +262,19 @@ void ar_place_sum_number(struct ar_place_sum *p, uint64_t v)
 	add_bytes(p, b, sizeof b);
 }
 
-void ar_place_sum_text(struct ar_place_sum *p, struct ar_str v)
+void ar_row_sum_text(struct ar_row_sum *p, struct ar_str v)
 {
-	ar_place_sum_number(p, ar_str_absent(v) ? UINT64_MAX : v.len);
+	ar_row_sum_number(p, ar_str_absent(v) ? UINT64_MAX : v.len);
 	if (v.len)
 		add_bytes(p, v.p, v.len);
 }
 
-struct ar_place_sum ar_place_sum(const char *table, struct ar_str name)
+struct ar_row_sum ar_row_sum(const char *table, struct ar_str name)
 {
-	struct ar_place_sum p = { 0 };
+	struct ar_row_sum p = { 0 };
 
-	ar_place_sum_text(&p, ar_str_from(table));
-	ar_place_sum_text(&p, name);
+	ar_row_sum_text(&p, ar_str_from(table));
+	ar_row_sum_text(&p, name);
 	return p;
 }
 
@@ -311,7 +311,7 @@ static void frame_raw(struct ar_packer *p, struct ar_str value)
 	} while (value.len > 0);
 }
 
-struct ar_str ar_pack_sealed(struct ar_packer *p, struct ar_str value, struct ar_place_sum at)
+struct ar_str ar_pack_checksummed(struct ar_packer *p, struct ar_str value, struct ar_row_sum at)
 {
 	struct ar_str packed;
 
@@ -325,18 +325,18 @@ struct ar_str ar_pack_sealed(struct ar_packer *p, struct ar_str value, struct ar
 		ar_buf_adds(&p->out, packed);
 	}
 	add_bytes(&at, p->out.p, p->out.len);
-	ar_buf_adds(&p->out, (struct ar_str){ seal_head, SEAL_HEAD });
+	ar_buf_adds(&p->out, (struct ar_str){ checksum_head, CHECKSUM_HEAD });
 	add_number(&p->out, at.sum, 4);
 	return ar_buf_str(&p->out);
 }
 
-bool ar_pack_is_sealed(struct ar_str packed)
+bool ar_pack_has_checksum(struct ar_str packed)
 {
-	return packed.len > SEAL_LEN && packed.p[0] != HOW_RAW &&
-	       memcmp(packed.p + packed.len - SEAL_LEN, seal_head, SEAL_HEAD) == 0;
+	return packed.len > CHECKSUM_LEN && packed.p[0] != HOW_RAW &&
+	       memcmp(packed.p + packed.len - CHECKSUM_LEN, checksum_head, CHECKSUM_HEAD) == 0;
 }
 
-/* Of a value without a seal: that it never had one. A sealed one whose seal or first byte was hit is no such value. */
+/* Of a value without a checksum: that it never had one. One whose checksum or first byte was damaged is no such value. */
 static enum ar_status check_bare(struct ar_str packed, struct ar_error *err)
 {
 	if (packed.len == 0)
@@ -359,16 +359,16 @@ static uint32_t stored_sum(struct ar_str packed)
 	return sum;
 }
 
-enum ar_status ar_unpack_sealed(struct ar_packer *p, struct ar_str packed, struct ar_place_sum at,
-				struct ar_arena *a, struct ar_str *ret, struct ar_error *err)
+enum ar_status ar_unpack_checksummed(struct ar_packer *p, struct ar_str packed, struct ar_row_sum at,
+				     struct ar_arena *a, struct ar_str *ret, struct ar_error *err)
 {
 	struct ar_str bare = packed;
 
-	if (!ar_pack_is_sealed(packed)) {
+	if (!ar_pack_has_checksum(packed)) {
 		if (check_bare(packed, err))
 			return AR_E_CORRUPT;
 	} else {
-		bare.len -= SEAL_LEN;
+		bare.len -= CHECKSUM_LEN;
 		add_bytes(&at, bare.p, bare.len);
 		if (at.sum != stored_sum(packed))
 			return fail_corrupt(err, "it does not match its checksum");

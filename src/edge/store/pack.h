@@ -1,9 +1,9 @@
 /* Stored values: one byte that says how, then the bytes: raw (0), zstd (1), or zstd with dictionary n (1 +
  * n). Any dictionary that ever packed a value must be given again to unpack it, under the same number.
  *
- * A sealed value is always a zstd frame, and a CRC-32C follows it in a skippable frame, which zstd passes over: programs that know nothing
+ * A value with a checksum is always a zstd frame, and a CRC-32C follows it in a skippable frame, which zstd passes over: programs that know nothing
  * of it read such a value as any other. The sum is also over the place where the value stands, so that one that stands in another's place
- * is noticed. Values from before there were seals have none and are taken as they are. */
+ * is noticed. Older values have none and are read as they are. */
 #ifndef AR_EDGE_STORE_PACK_H
 #define AR_EDGE_STORE_PACK_H
 
@@ -14,7 +14,7 @@
 #define AR_PACK_DICTIONARIES 64
 
 /* Where a value stands: the sum of its table and of what it is found by. */
-struct ar_place_sum {
+struct ar_row_sum {
 	uint32_t sum;
 };
 
@@ -71,18 +71,19 @@ AR_MUST_USE enum ar_status ar_pack_length(struct ar_str packed, size_t *ret, str
 unsigned ar_packer_lacked(struct ar_packer *p);
 
 /* A place is begun with its table, and gets its columns one by one. */
-struct ar_place_sum ar_place_sum(const char *table, struct ar_str name);
-void ar_place_sum_text(struct ar_place_sum *p, struct ar_str v); /* absent is not empty */
-void ar_place_sum_number(struct ar_place_sum *p, uint64_t v);
+struct ar_row_sum ar_row_sum(const char *table, struct ar_str name);
+void ar_row_sum_text(struct ar_row_sum *p, struct ar_str v); /* absent is not empty */
+void ar_row_sum_number(struct ar_row_sum *p, uint64_t v);
 
-/* Like ar_pack(), sealed. */
-struct ar_str ar_pack_sealed(struct ar_packer *p, struct ar_str value, struct ar_place_sum at);
+/* Like ar_pack(), with a checksum. */
+struct ar_str ar_pack_checksummed(struct ar_packer *p, struct ar_str value, struct ar_row_sum at);
 
-bool ar_pack_is_sealed(struct ar_str packed);
+bool ar_pack_has_checksum(struct ar_str packed);
 
-/* Unpacks a value that is sealed, or from before. AR_E_CORRUPT: it is not the one that was stored there. */
-AR_MUST_USE enum ar_status ar_unpack_sealed(struct ar_packer *p, struct ar_str packed, struct ar_place_sum at,
-					    struct ar_arena *a, struct ar_str *ret, struct ar_error *err);
+/* Unpacks a value with a checksum, or an older one without. AR_E_CORRUPT: it is not the one that was stored there. */
+AR_MUST_USE enum ar_status ar_unpack_checksummed(struct ar_packer *p, struct ar_str packed,
+						 struct ar_row_sum at, struct ar_arena *a, struct ar_str *ret,
+						 struct ar_error *err);
 
 AR_MUST_USE enum ar_status ar_unpack(struct ar_packer *p, struct ar_str packed, struct ar_arena *a,
 				     struct ar_str *ret, struct ar_error *err);

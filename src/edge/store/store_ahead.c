@@ -52,7 +52,7 @@ void ar_store_ahead_queued(struct ar_store_ahead *a, struct ar_list *node)
 		pthread_cond_signal(&a->wanted);
 }
 
-void ar_store_ahead_taken(struct ar_store_ahead *a, const struct ar_list *node)
+void ar_store_ahead_removed(struct ar_store_ahead *a, const struct ar_list *node)
 {
 	if (a->next == node)
 		advance(a);

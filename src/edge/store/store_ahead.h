@@ -37,7 +37,7 @@ void *ar_store_ahead_main(void *arg);
 
 /* With the lock: `node` was queued last; `node`, the first in the queue, is about to be taken out of it. */
 void ar_store_ahead_queued(struct ar_store_ahead *a, struct ar_list *node);
-void ar_store_ahead_taken(struct ar_store_ahead *a, const struct ar_list *node);
+void ar_store_ahead_removed(struct ar_store_ahead *a, const struct ar_list *node);
 
 /* With the lock: from now on nothing is packed, and nothing is being packed when it returns. */
 void ar_store_ahead_pause(struct ar_store_ahead *a);

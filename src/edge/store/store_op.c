@@ -63,7 +63,7 @@ struct ar_str ar_store_tenant_of(struct ar_str tenant)
 	return ar_str_absent(tenant) ? AR_STR(AR_TENANT_LOCAL) : tenant;
 }
 
-bool ar_store_sessions_want(const struct ar_store_sessions *op, const struct ar_store_key *key)
+bool ar_store_sessions_match(const struct ar_store_sessions *op, const struct ar_store_key *key)
 {
 	char core[AR_ID_CORE];
 	unsigned partition;
@@ -75,7 +75,7 @@ bool ar_store_sessions_want(const struct ar_store_sessions *op, const struct ar_
 	return op->partitions[partition / 64] >> partition % 64 & 1;
 }
 
-enum ar_store_actions_whose ar_store_actions_whose(const struct ar_store_actions *op)
+enum ar_store_actions_filter ar_store_actions_filter(const struct ar_store_actions *op)
 {
 	if (!ar_str_absent(op->session))
 		return AR_STORE_ACTIONS_SESSION;
@@ -219,8 +219,8 @@ enum ar_status ar_store_fail_facts(struct ar_error *err, uint64_t first_seq, uin
 	return ar_fail_wrap(err, which);
 }
 
-enum ar_status ar_store_check_row(const struct ar_store_row_wanted *w, uint64_t first_seq, uint64_t last_seq,
-				  struct ar_error *err)
+enum ar_status ar_store_check_row(const struct ar_store_row_expected *w, uint64_t first_seq,
+				  uint64_t last_seq, struct ar_error *err)
 {
 	bool has = first_seq <= w->next && w->next <= last_seq;
 	bool fits = w->is_first || (w->backward ? last_seq : first_seq) == w->next;
@@ -270,35 +270,35 @@ enum ar_status ar_store_fail_gap(struct ar_error *err, uint64_t first_seq, uint6
 }
 
 /* What a caller wrote goes into a sentence shortened: the sentence has a limit of its own. */
-static struct ar_str shown(struct ar_str s)
+static struct ar_str shorten(struct ar_str s)
 {
 	return ar_str_absent(s) ? AR_STR("") : ar_str_sub(s, 0, 100);
 }
 
 enum ar_status ar_store_fail_key(struct ar_error *err, struct ar_str session)
 {
-	return ar_fail(err, AR_E_INVALID, "'%.*s' is not a session key", AR_STR_ARG(shown(session)));
+	return ar_fail(err, AR_E_INVALID, "'%.*s' is not a session key", AR_STR_ARG(shorten(session)));
 }
 
 enum ar_status ar_store_fail_unknown(struct ar_error *err, struct ar_str session)
 {
-	return ar_fail(err, AR_E_NOT_FOUND, "session '%.*s' is not stored", AR_STR_ARG(shown(session)));
+	return ar_fail(err, AR_E_NOT_FOUND, "session '%.*s' is not stored", AR_STR_ARG(shorten(session)));
 }
 
 enum ar_status ar_store_fail_no_task(struct ar_error *err, struct ar_str task)
 {
-	return ar_fail(err, AR_E_NOT_FOUND, "task '%.*s' is not stored", AR_STR_ARG(shown(task)));
+	return ar_fail(err, AR_E_NOT_FOUND, "task '%.*s' is not stored", AR_STR_ARG(shorten(task)));
 }
 
 enum ar_status ar_store_fail_no_receipt(struct ar_error *err, struct ar_str key)
 {
-	return ar_fail(err, AR_E_NOT_FOUND, "no receipt for key '%.*s'", AR_STR_ARG(shown(key)));
+	return ar_fail(err, AR_E_NOT_FOUND, "no receipt for key '%.*s'", AR_STR_ARG(shorten(key)));
 }
 
 enum ar_status ar_store_fail_exists(struct ar_error *err, struct ar_str scope, struct ar_str key)
 {
-	return ar_fail(err, AR_E_EXISTS, "key '%.*s' was used in '%.*s' before", AR_STR_ARG(shown(key)),
-		       AR_STR_ARG(shown(scope)));
+	return ar_fail(err, AR_E_EXISTS, "key '%.*s' was used in '%.*s' before", AR_STR_ARG(shorten(key)),
+		       AR_STR_ARG(shorten(scope)));
 }
 
 void *ar_store_extend(struct ar_arena *a, void *old, size_t count, size_t size)

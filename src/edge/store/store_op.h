@@ -29,16 +29,16 @@ bool ar_store_op_is_write(const struct ar_store_op *op);
 struct ar_str ar_store_tenant_of(struct ar_str tenant);
 
 /* Whether a session is in one of the partitions that are asked for. */
-bool ar_store_sessions_want(const struct ar_store_sessions *op, const struct ar_store_key *key);
+bool ar_store_sessions_match(const struct ar_store_sessions *op, const struct ar_store_key *key);
 
 /* Which list of actions is asked for. */
-enum ar_store_actions_whose {
+enum ar_store_actions_filter {
 	AR_STORE_ACTIONS_ALL,
 	AR_STORE_ACTIONS_TENANT,
 	AR_STORE_ACTIONS_TENANT_ACCOUNT,
 	AR_STORE_ACTIONS_SESSION,
 };
-enum ar_store_actions_whose ar_store_actions_whose(const struct ar_store_actions *op);
+enum ar_store_actions_filter ar_store_actions_filter(const struct ar_store_actions *op);
 
 /* Guards that need no stored state. AR_E_INVALID or AR_E_LIMIT with a sentence. */
 enum ar_status ar_store_check_append(const struct ar_store_append *a, struct ar_store_key *ret,
@@ -51,12 +51,12 @@ enum ar_status ar_store_check_token(const struct ar_store_token_put *p, struct a
 
 /* Whether a row of the log is the one that a window goes on with: `next` is the fact that has to come, and is in it; behind another row it
  * begins there (forward), or ends there (backward). AR_E_CORRUPT when it is not. */
-struct ar_store_row_wanted {
+struct ar_store_row_expected {
 	uint64_t next;
 	bool backward, is_first;
 };
-enum ar_status ar_store_check_row(const struct ar_store_row_wanted *w, uint64_t first_seq, uint64_t last_seq,
-				  struct ar_error *err);
+enum ar_status ar_store_check_row(const struct ar_store_row_expected *w, uint64_t first_seq,
+				  uint64_t last_seq, struct ar_error *err);
 
 /* The same for a log that ends before fact `next`; and for a session that is known and has no log. */
 enum ar_status ar_store_fail_missing(struct ar_error *err, uint64_t next);

@@ -63,7 +63,7 @@ static void gather(struct ar_store_thread *w)
 	}
 }
 
-static void take_queued(struct ar_store_thread *w, struct ar_list *batch)
+static void pop_queued(struct ar_store_thread *w, struct ar_list *batch)
 {
 	bool is_last = false;
 
@@ -71,7 +71,7 @@ static void take_queued(struct ar_store_thread *w, struct ar_list *batch)
 		struct ar_list *node = w->queue.next;
 
 		if (w->gathers)
-			ar_store_ahead_taken(&w->owner->ahead, node);
+			ar_store_ahead_removed(&w->owner->ahead, node);
 		ar_list_del(node);
 		ar_list_push(batch, node);
 		w->waiting--;
@@ -80,7 +80,7 @@ static void take_queued(struct ar_store_thread *w, struct ar_list *batch)
 }
 
 /* What waits is packed ahead while the writer gathers or serves, never while it could begin with it at once. */
-static void take_for_writer(struct ar_store_thread *w, struct ar_list *batch)
+static void pop_for_writer(struct ar_store_thread *w, struct ar_list *batch)
 {
 	struct ar_store_ahead *ahead = &w->owner->ahead;
 
@@ -89,12 +89,12 @@ static void take_for_writer(struct ar_store_thread *w, struct ar_list *batch)
 		gather(w);
 		ar_store_ahead_pause(ahead);
 	}
-	take_queued(w, batch);
+	pop_queued(w, batch);
 	ar_store_ahead_resume(ahead);
 }
 
 /* Waits for work; false when there will be none any more. */
-static bool take_batch(struct ar_store_thread *w, struct ar_list *batch)
+static bool pop_batch(struct ar_store_thread *w, struct ar_list *batch)
 {
 	struct ar_store_threaded *t = w->owner;
 
@@ -104,9 +104,9 @@ static bool take_batch(struct ar_store_thread *w, struct ar_list *batch)
 	while (!w->waiting && !t->stopping)
 		pthread_cond_wait(&w->queued, &t->lock);
 	if (w->gathers)
-		take_for_writer(w, batch);
+		pop_for_writer(w, batch);
 	else
-		take_queued(w, batch);
+		pop_queued(w, batch);
 	pthread_mutex_unlock(&t->lock);
 	return !ar_list_empty(batch);
 }
@@ -154,7 +154,7 @@ static void *thread_main(void *arg)
 	struct ar_list batch;
 
 	ar_list_init(&batch);
-	while (take_batch(w, &batch)) {
+	while (pop_batch(w, &batch)) {
 		ar_usec start = clock->mono(clock);
 
 		w->serve(w->owner, &batch);
@@ -166,7 +166,7 @@ static void *thread_main(void *arg)
 }
 
 /* A model call's conversation is nearly always in memory: two thread switches for a copy would cost more than the copy. */
-static bool is_at_hand(struct ar_store_threaded *t, struct ar_store_op *op)
+static bool is_cached(struct ar_store_threaded *t, struct ar_store_op *op)
 {
 	struct ar_store_blobs_get *get = AR_CONTAINER_OF(op, struct ar_store_blobs_get, op);
 
@@ -201,7 +201,7 @@ static void threaded_submit(struct ar_store *store, struct ar_store_op *op)
 	op->status = AR_OK;
 	op->err = (struct ar_error){ 0 };
 	store->counts.waiting++;
-	if (is_at_hand(t, op)) {
+	if (is_cached(t, op)) {
 		finish_at_once(t, op);
 		return;
 	}
@@ -230,7 +230,7 @@ static void count_done(struct ar_store_counts *c, const struct ar_store_op *op)
 }
 
 /* Contents may come from memory: that they are there says nothing of the store. */
-static void note_weather(struct ar_store_counts *c, const struct ar_store_op *op)
+static void note_outage(struct ar_store_counts *c, const struct ar_store_op *op)
 {
 	bool *is_out = ar_store_op_is_write(op) ? &c->is_unwritable : &c->is_unreadable;
 
@@ -260,7 +260,7 @@ static bool finish_some(struct ar_store_threaded *t)
 	found = !ar_list_empty(&finished);
 	while ((node = ar_list_pop(&finished))) {
 		count_done(&t->store.counts, op_of(node));
-		note_weather(&t->store.counts, op_of(node));
+		note_outage(&t->store.counts, op_of(node));
 		op_of(node)->done(op_of(node));
 	}
 	return found;

@@ -19,7 +19,7 @@ static int compare(const struct ar_store_key *a, const struct ar_store_key *b)
 }
 
 /* The next key, by one up or down; false when there is none. */
-static bool neighbour(struct ar_store_key *key, int step)
+static bool next_key(struct ar_store_key *key, int step)
 {
 	uint8_t over = step > 0 ? 0 : 0xff;
 
@@ -42,8 +42,8 @@ static void find_range(struct ar_store_upkeep *op, ar_usec now, struct ar_store_
 	before_ahead = ahead;
 	if (compare(&w->from, &old) < 0) {
 		w->to = old;
-		neighbour(&w->to, -1);
-		neighbour(&before_ahead, -1);
+		next_key(&w->to, -1);
+		next_key(&before_ahead, -1);
 		w->skip_to = ar_store_key_text(&op->op.arena, &before_ahead);
 		return;
 	}
@@ -63,7 +63,7 @@ enum ar_status ar_store_walk_start(struct ar_store_upkeep *op, ar_usec now, stru
 	if (!ar_str_absent(op->after) && !ar_store_key_parse(op->after, &ret->from))
 		return ar_store_fail_key(&op->op.err, op->after);
 	ret->is_empty =
-		op->before <= 0 || op->limit == 0 || (!ar_str_absent(op->after) && !neighbour(&ret->from, 1));
+		op->before <= 0 || op->limit == 0 || (!ar_str_absent(op->after) && !next_key(&ret->from, 1));
 	ret->is_last = ret->is_empty;
 	if (!ret->is_empty)
 		find_range(op, now, ret);
@@ -82,8 +82,8 @@ static bool is_owned(const struct ar_store_upkeep *op, const struct ar_store_key
 	return op->partitions[p / 64] >> p % 64 & 1;
 }
 
-bool ar_store_walk_takes(const struct ar_store_upkeep *op, const struct ar_store_key *key, bool is_active,
-			 ar_usec updated)
+bool ar_store_walk_includes(const struct ar_store_upkeep *op, const struct ar_store_key *key, bool is_active,
+			    ar_usec updated)
 {
 	return !is_active && updated < op->before && is_owned(op, key);
 }

@@ -30,8 +30,8 @@ AR_MUST_USE enum ar_status ar_store_walk_start(struct ar_store_upkeep *op, ar_us
 					       struct ar_store_walk *ret);
 
 /* Whether a session that the walk meets may go. */
-bool ar_store_walk_takes(const struct ar_store_upkeep *op, const struct ar_store_key *key, bool is_active,
-			 ar_usec updated);
+bool ar_store_walk_includes(const struct ar_store_upkeep *op, const struct ar_store_key *key, bool is_active,
+			    ar_usec updated);
 
 /* Where the next step goes on: behind `last`, the last one looked at, or behind the range when last is NULL. */
 void ar_store_walk_end(struct ar_store_upkeep *op, const struct ar_store_walk *w,

@@ -21,7 +21,7 @@ static void drop(struct ar_str s)
 	ar_free((void *)s.p);
 }
 
-static struct ar_str keep(struct ar_str s)
+static struct ar_str dup_str(struct ar_str s)
 {
 	return (struct ar_str){ ar_str_dup(s), s.len };
 }
@@ -29,7 +29,7 @@ static struct ar_str keep(struct ar_str s)
 static void replace(struct ar_str *slot, struct ar_str s)
 {
 	drop(*slot);
-	*slot = keep(s);
+	*slot = dup_str(s);
 }
 
 struct ar_memory_session *ar_memory_session(const struct ar_memory *m, const struct ar_store_key *key)
@@ -87,11 +87,11 @@ static void put_receipt(struct ar_memory *m, const struct ar_store_receipt *r, a
 	struct ar_memory_receipt *kept = ar_new0(sizeof *kept);
 	struct ar_arena a = { 0 };
 
-	kept->name = keep(receipt_name(&a, r->scope, r->key));
-	kept->r.scope = keep(r->scope);
-	kept->r.key = keep(r->key);
+	kept->name = dup_str(receipt_name(&a, r->scope, r->key));
+	kept->r.scope = dup_str(r->scope);
+	kept->r.key = dup_str(r->key);
 	kept->r.input = r->input;
-	kept->r.reply = keep(r->reply);
+	kept->r.reply = dup_str(r->reply);
 	kept->created = at;
 	ar_map_put(&m->receipts, kept->name, kept);
 	ar_arena_fini(&a);
@@ -117,7 +117,7 @@ static void put_blob(struct ar_memory *m, struct ar_memory_session *ms, const st
 
 	if (!kept) {
 		kept = ar_new0(sizeof *kept);
-		kept->b = (struct ar_store_blob){ b->hash, keep(b->bytes) };
+		kept->b = (struct ar_store_blob){ b->hash, dup_str(b->bytes) };
 		ar_map_put(&m->blobs, hash_bytes(&kept->b.hash), kept);
 	}
 	if (ar_memory_has_ref(ms, &b->hash))
@@ -140,7 +140,8 @@ static void put_facts(struct ar_memory *m, struct ar_memory_session *ms, const s
 	ms->rows = ar_grow(ms->rows, ms->row_count + 1, sizeof *ms->rows);
 	ms->positions = ar_grow(ms->positions, ms->row_count + 1, sizeof *ms->positions);
 	ms->positions[ms->row_count] = a->row ? ++m->position : 0;
-	ms->rows[ms->row_count++] = (struct ar_store_row){ a->first_seq, a->last_seq, a->at, keep(a->body) };
+	ms->rows[ms->row_count++] =
+		(struct ar_store_row){ a->first_seq, a->last_seq, a->at, dup_str(a->body) };
 }
 
 static void put_row(struct ar_memory_session *ms, const struct ar_store_session_row *row)
@@ -167,7 +168,7 @@ static struct ar_store_task_row *ensure_task(struct ar_memory_session *ms, struc
 			return &ms->tasks[i];
 	}
 	ms->tasks = ar_grow(ms->tasks, ms->task_count + 1, sizeof *ms->tasks);
-	ms->tasks[ms->task_count] = (struct ar_store_task_row){ .task = keep(task) };
+	ms->tasks[ms->task_count] = (struct ar_store_task_row){ .task = dup_str(task) };
 	return &ms->tasks[ms->task_count++];
 }
 
@@ -264,7 +265,7 @@ static struct ar_store_chunk_row *ensure_chunk(struct ar_memory_session *ms, con
 	ms->chunks = ar_grow(ms->chunks, ms->chunk_count + 1, sizeof *ms->chunks);
 	memmove(&ms->chunks[at + 1], &ms->chunks[at], (ms->chunk_count - at) * sizeof *ms->chunks);
 	ms->chunk_count++;
-	ms->chunks[at] = (struct ar_store_chunk_row){ .step = keep(c->step), .pos = c->pos };
+	ms->chunks[at] = (struct ar_store_chunk_row){ .step = dup_str(c->step), .pos = c->pos };
 	return &ms->chunks[at];
 }
 

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-static struct ar_str keep(struct ar_str s)
+static struct ar_str dup_str(struct ar_str s)
 {
 	return (struct ar_str){ ar_str_dup(s), s.len };
 }
@@ -37,12 +37,12 @@ void ar_memory_put_actions(struct ar_memory_session *ms, const struct ar_store_a
 		struct ar_store_action_row *kept = ensure_action(ms, row->action);
 
 		drop_texts(kept);
-		*kept = (struct ar_store_action_row){ .action = keep(row->action),
-						      .tenant = keep(ar_store_tenant_of(row->tenant)),
-						      .account = keep(row->account),
+		*kept = (struct ar_store_action_row){ .action = dup_str(row->action),
+						      .tenant = dup_str(ar_store_tenant_of(row->tenant)),
+						      .account = dup_str(row->account),
 						      .created = row->created,
 						      .is_pending = row->is_pending,
-						      .record = keep(row->record) };
+						      .record = dup_str(row->record) };
 	}
 }
 

@@ -7,7 +7,7 @@
 
 #define LANE 1
 
-static struct ar_str keep(struct ar_str s)
+static struct ar_str dup_str(struct ar_str s)
 {
 	return (struct ar_str){ ar_str_dup(s), s.len };
 }
@@ -24,11 +24,11 @@ void ar_memory_audit_add(struct ar_memory *m, const struct ar_store_audit *e)
 	ar_audit_chain_add(&m->chain, e);
 	m->audits = ar_grow(m->audits, m->audit_count + 1, sizeof *m->audits);
 	m->audits[m->audit_count++] = (struct ar_store_audit_row){ .place = { e->at, LANE, m->chain.n },
-								   .entry = { .tenant = keep(e->tenant),
+								   .entry = { .tenant = dup_str(e->tenant),
 									      .at = e->at,
-									      .session = keep(e->session),
+									      .session = dup_str(e->session),
 									      .sequence = e->sequence,
-									      .record = keep(e->record) },
+									      .record = dup_str(e->record) },
 								   .hash = m->chain.hash };
 }
 
@@ -57,7 +57,7 @@ void ar_memory_audit_prune(struct ar_memory *m, struct ar_store_upkeep *op, size
 
 /* ---- the list ---- */
 
-static int order(const struct ar_store_audit_place *a, const struct ar_store_audit_place *b)
+static int compare_rows(const struct ar_store_audit_place *a, const struct ar_store_audit_place *b)
 {
 	if (a->at != b->at)
 		return a->at < b->at ? -1 : 1;
@@ -67,7 +67,7 @@ static int order(const struct ar_store_audit_place *a, const struct ar_store_aud
 static bool is_wanted(const struct ar_store_audit_list *op, const struct ar_store_audit_place *after,
 		      const struct ar_store_audit_row *row)
 {
-	int side = order(&row->place, after);
+	int side = compare_rows(&row->place, after);
 
 	return (ar_str_absent(op->tenant) || ar_str_eq(op->tenant, row->entry.tenant)) &&
 	       row->entry.at >= op->since && (!op->until || row->entry.at < op->until) &&
@@ -75,14 +75,15 @@ static bool is_wanted(const struct ar_store_audit_list *op, const struct ar_stor
 }
 
 /* The nearest one behind a place. */
-static const struct ar_store_audit_row *next(const struct ar_memory *m, const struct ar_store_audit_list *op,
-					     const struct ar_store_audit_place *after)
+static const struct ar_store_audit_row *next_row(const struct ar_memory *m,
+						 const struct ar_store_audit_list *op,
+						 const struct ar_store_audit_place *after)
 {
 	const struct ar_store_audit_row *best = NULL;
 
 	for (size_t i = 0; i < m->audit_count; i++) {
 		const struct ar_store_audit_row *row = &m->audits[i];
-		int side = best ? order(&row->place, &best->place) : 0;
+		int side = best ? compare_rows(&row->place, &best->place) : 0;
 
 		if (is_wanted(op, after, row) && (!best || (op->is_oldest_first ? side < 0 : side > 0)))
 			best = row;
@@ -98,7 +99,7 @@ enum ar_status ar_memory_audit_list(struct ar_memory *m, struct ar_store_op *bas
 
 	op->rows = NULL;
 	op->count = 0;
-	while (op->count < op->limit && (row = next(m, op, &at))) {
+	while (op->count < op->limit && (row = next_row(m, op, &at))) {
 		op->rows = ar_store_extend(&base->arena, op->rows, op->count, sizeof *op->rows);
 		op->rows[op->count] = *row;
 		op->rows[op->count].entry.tenant = ar_arena_str(&base->arena, row->entry.tenant);
@@ -106,7 +107,7 @@ enum ar_status ar_memory_audit_list(struct ar_memory *m, struct ar_store_op *bas
 		op->rows[op->count++].entry.record = ar_arena_str(&base->arena, row->entry.record);
 		at = row->place;
 	}
-	op->more = next(m, op, &at) != NULL;
+	op->more = next_row(m, op, &at) != NULL;
 	return AR_OK;
 }
 

@@ -43,7 +43,7 @@ static struct ar_memory_floor *find_floor(const struct ar_memory *m, struct ar_s
 	return NULL;
 }
 
-static void take_floor(const struct ar_memory *m, struct ar_store_feed *op)
+static void set_floor(const struct ar_memory *m, struct ar_store_feed *op)
 {
 	const struct ar_memory_floor *floor = find_floor(m, op->tenant);
 
@@ -53,10 +53,10 @@ static void take_floor(const struct ar_memory *m, struct ar_store_feed *op)
 	op->floors[op->floor_count++] = (struct ar_store_place){ LANE, floor->position };
 }
 
-static void take_head(struct ar_memory *m, struct ar_store_feed *op)
+static void set_head(struct ar_memory *m, struct ar_store_feed *op)
 {
 	op->limit = m->position;
-	take_floor(m, op);
+	set_floor(m, op);
 	if (op->row_count == 0)
 		return;
 	op->heads = &op->rows[op->row_count - 1].at;
@@ -95,7 +95,7 @@ enum ar_status ar_memory_feed(struct ar_memory *m, struct ar_store_op *base)
 	if (op->row_count)
 		qsort(op->rows, op->row_count, sizeof *op->rows, by_position);
 	if (op->only_heads)
-		take_head(m, op);
+		set_head(m, op);
 	else
 		cut(op);
 	return AR_OK;

@@ -28,7 +28,7 @@ static void add_chunk(struct ar_store_load *op, const struct ar_store_chunk_row 
 }
 
 /* The session if it has facts; chunks alone do not make one. */
-static const struct ar_memory_session *find_known(const struct ar_memory *m, struct ar_str session)
+static const struct ar_memory_session *find_session(const struct ar_memory *m, struct ar_str session)
 {
 	struct ar_store_key key;
 	const struct ar_memory_session *ms = NULL;
@@ -41,7 +41,7 @@ static const struct ar_memory_session *find_known(const struct ar_memory *m, str
 static enum ar_status load(struct ar_memory *m, struct ar_store_op *base)
 {
 	struct ar_store_load *op = AR_CONTAINER_OF(base, struct ar_store_load, op);
-	const struct ar_memory_session *ms = find_known(m, op->session);
+	const struct ar_memory_session *ms = find_session(m, op->session);
 
 	op->snapshot = op->shell = AR_STR_NONE;
 	op->snapshot_seq = 0;
@@ -79,7 +79,8 @@ static void bound_window(const struct ar_memory_session *ms, const struct ar_sto
 
 /* How many of `count` rows fit the limit, walking from row `at` in the direction asked for; at least one
  * if any. */
-static size_t fit(const struct ar_memory_session *ms, const struct ar_store_read *op, size_t at, size_t count)
+static size_t fits_page(const struct ar_memory_session *ms, const struct ar_store_read *op, size_t at,
+			size_t count)
 {
 	size_t n = 0, used = 0;
 
@@ -96,7 +97,7 @@ static size_t fit(const struct ar_memory_session *ms, const struct ar_store_read
 static enum ar_status read_log(struct ar_memory *m, struct ar_store_op *base)
 {
 	struct ar_store_read *op = AR_CONTAINER_OF(base, struct ar_store_read, op);
-	const struct ar_memory_session *ms = find_known(m, op->session);
+	const struct ar_memory_session *ms = find_session(m, op->session);
 	size_t first, end, n;
 
 	op->rows = NULL;
@@ -106,7 +107,7 @@ static enum ar_status read_log(struct ar_memory *m, struct ar_store_op *base)
 	if (!ms)
 		return ar_store_fail_unknown(&base->err, op->session);
 	bound_window(ms, op, &first, &end);
-	n = fit(ms, op, op->backward ? end - 1 : first, end - first);
+	n = fits_page(ms, op, op->backward ? end - 1 : first, end - first);
 	op->at_end = n == end - first;
 	if (op->backward)
 		first = end - n;
@@ -152,7 +153,7 @@ static enum ar_status get_blobs(struct ar_memory *m, struct ar_store_op *base)
 	return AR_OK;
 }
 
-static bool passes(struct ar_str filter, struct ar_str value)
+static bool matches_filter(struct ar_str filter, struct ar_str value)
 {
 	return ar_str_absent(filter) || ar_str_eq(filter, value);
 }
@@ -165,13 +166,14 @@ struct ends {
 static bool is_listed(const struct ar_memory_session *ms, const struct ar_store_sessions *op,
 		      const struct ends *ends)
 {
-	if (!ms->has_row || (op->active_only && !ms->row.active) || !ar_store_sessions_want(op, &ms->key))
+	if (!ms->has_row || (op->active_only && !ms->row.active) || !ar_store_sessions_match(op, &ms->key))
 		return false;
 	if ((ends->before && memcmp(ms->key.b, ends->before->b, AR_STORE_KEY) >= 0) ||
 	    (ends->above && memcmp(ms->key.b, ends->above->b, AR_STORE_KEY) <= 0))
 		return false;
-	return passes(op->tenant, ms->row.tenant) && passes(op->workspace, ms->row.workspace) &&
-	       passes(op->account, ms->row.account) && passes(op->status, ms->row.status);
+	return matches_filter(op->tenant, ms->row.tenant) &&
+	       matches_filter(op->workspace, ms->row.workspace) &&
+	       matches_filter(op->account, ms->row.account) && matches_filter(op->status, ms->row.status);
 }
 
 static int newest_first(const void *a, const void *b)
@@ -251,7 +253,7 @@ static void walk_tasks(struct ar_store_tasks *op, const struct ar_memory_session
 	for (uint64_t n = op->after + 1; n <= ms->task_count; n++) {
 		const struct ar_store_task_row *t = &ms->tasks[n - 1];
 
-		if (!passes(op->status, t->status) || t->is_internal > op->with_internal)
+		if (!matches_filter(op->status, t->status) || t->is_internal > op->with_internal)
 			continue;
 		if (op->count == op->limit) {
 			op->next = last;
@@ -305,7 +307,7 @@ static enum ar_status get_index(struct ar_memory *m, struct ar_store_op *base)
 static enum ar_status get_tenant(struct ar_memory *m, struct ar_store_op *base)
 {
 	struct ar_store_tenant *op = AR_CONTAINER_OF(base, struct ar_store_tenant, op);
-	const struct ar_memory_session *ms = find_known(m, op->session);
+	const struct ar_memory_session *ms = find_session(m, op->session);
 
 	op->tenant = AR_STR_NONE;
 	if (ms)

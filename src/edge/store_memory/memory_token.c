@@ -12,7 +12,7 @@ static void drop_text(struct ar_store_token_row *row)
 	ar_free((void *)row->record.p);
 }
 
-static size_t find(const struct ar_memory *m, struct ar_str token)
+static size_t find_token(const struct ar_memory *m, struct ar_str token)
 {
 	size_t i = 0;
 
@@ -21,7 +21,7 @@ static size_t find(const struct ar_memory *m, struct ar_str token)
 	return i;
 }
 
-static void take_out(struct ar_memory *m, size_t at)
+static void remove_token(struct ar_memory *m, size_t at)
 {
 	drop_text(&m->tokens[at]);
 	m->token_count--;
@@ -31,7 +31,7 @@ static void take_out(struct ar_memory *m, size_t at)
 enum ar_status ar_memory_token_put(struct ar_memory *m, struct ar_store_token_put *op)
 {
 	enum ar_status st = ar_store_check_token(op, &op->op.err);
-	size_t at = find(m, op->token);
+	size_t at = find_token(m, op->token);
 	uint64_t stored = at < m->token_count ? m->tokens[at].version : 0;
 
 	if (st)
@@ -39,7 +39,7 @@ enum ar_status ar_memory_token_put(struct ar_memory *m, struct ar_store_token_pu
 	if (stored != op->expected)
 		return ar_store_fail_token(&op->op.err, op->token);
 	if (stored)
-		take_out(m, at);
+		remove_token(m, at);
 	if (ar_str_absent(op->record))
 		return AR_OK;
 	m->tokens = ar_grow(m->tokens, m->token_count + 1, sizeof *m->tokens);

@@ -25,7 +25,7 @@ static struct ar_memory_session *find_old(const struct ar_memory *m, const struc
 	struct ar_memory_session *ms;
 
 	for (size_t i = 0; (ms = ar_map_next(&m->sessions, &i));) {
-		if (ms->has_row && ar_store_walk_takes(op, &ms->key, ms->row.active, ms->row.updated))
+		if (ms->has_row && ar_store_walk_includes(op, &ms->key, ms->row.active, ms->row.updated))
 			return ms;
 	}
 	return NULL;

@@ -2,7 +2,7 @@
  * copies in the operation's arena. The rows are written by pg_batch.c and go with their session in pg_upkeep.c. */
 #include "postgres.h"
 
-static enum ar_status take_action(struct ar_pg *pg, const PGresult *r, struct ar_store_actions *op, size_t i)
+static enum ar_status read_action(struct ar_pg *pg, const PGresult *r, struct ar_store_actions *op, size_t i)
 {
 	struct ar_arena *a = &op->op.arena;
 	struct ar_store_action_row *row = &op->rows[i];
@@ -13,12 +13,12 @@ static enum ar_status take_action(struct ar_pg *pg, const PGresult *r, struct ar
 					     .created = ar_pg_col_i64(r, (int)i, 2),
 					     .is_pending = ar_pg_col_bool(r, (int)i, 3),
 					     .tenant = ar_pg_col_str(r, (int)i, 5, a) };
-	st = ar_pg_unseal(pg->packer, ar_pg_col_bytes(r, (int)i, 4), ar_place_of_action(row), a, &row->record,
-			  &op->op.err);
+	st = ar_pg_unpack_checksummed(pg->packer, ar_pg_col_bytes(r, (int)i, 4), ar_row_sum_of_action(row), a,
+				      &row->record, &op->op.err);
 	return op->is_check ? AR_OK : st; /* a record that does not unpack was left absent */
 }
 
-static enum ar_status take_actions(struct ar_pg *pg, const PGresult *r, struct ar_store_op *base)
+static enum ar_status read_actions(struct ar_pg *pg, const PGresult *r, struct ar_store_op *base)
 {
 	struct ar_store_actions *op = AR_CONTAINER_OF(base, struct ar_store_actions, op);
 	size_t came = (size_t)PQntuples(r);
@@ -28,7 +28,7 @@ static enum ar_status take_actions(struct ar_pg *pg, const PGresult *r, struct a
 	op->count = op->more ? op->limit : came;
 	op->rows = ar_arena_alloc(&op->op.arena, (op->count + 1) * sizeof *op->rows);
 	for (size_t i = 0; !st && i < op->count; i++)
-		st = take_action(pg, r, op, i);
+		st = read_action(pg, r, op, i);
 	return st;
 }
 
@@ -41,7 +41,7 @@ static enum ar_pg_id statement_for(const struct ar_store_actions *op)
 		  AR_PG_ACTION_PENDING_SESSION },
 	};
 
-	return ids[op->filter == AR_STORE_ACTION_PENDING][ar_store_actions_whose(op)];
+	return ids[op->filter == AR_STORE_ACTION_PENDING][ar_store_actions_filter(op)];
 }
 
 static enum ar_status list_actions(struct ar_pg *pg, struct ar_store_actions *op, struct ar_str session)
@@ -56,7 +56,7 @@ static enum ar_status list_actions(struct ar_pg *pg, struct ar_store_actions *op
 	ar_pg_arg_bool(&args, op->filter == AR_STORE_ACTION_ANY);
 	ar_pg_arg_u64(&args, op->limit + UINT64_C(1));
 	ar_pg_arg_bytes(&args, op->tenant);
-	return ar_postgres_query(pg, statement_for(op), &args, &op->op, take_actions);
+	return ar_postgres_query(pg, statement_for(op), &args, &op->op, read_actions);
 }
 
 enum ar_status ar_postgres_actions(struct ar_pg *pg, struct ar_store_actions *op)

@@ -42,7 +42,7 @@ static void send_look(struct ar_postgres *s, struct ar_list *ops)
 	ar_pg_sync(&s->writer);
 }
 
-static void take_heads(struct ar_postgres *s, const PGresult *r)
+static void read_heads(struct ar_postgres *s, const PGresult *r)
 {
 	struct ar_store_key key;
 
@@ -55,14 +55,14 @@ static void take_heads(struct ar_postgres *s, const PGresult *r)
 	}
 }
 
-static void take_receipts(struct ar_pg_batch *b, const PGresult *r)
+static void read_receipts(struct ar_pg_batch *b, const PGresult *r)
 {
 	for (int i = 0; i < PQntuples(r); i++) {
 		struct ar_str scope = ar_pg_col_bytes(r, i, 0), key = ar_pg_col_bytes(r, i, 1);
 		struct ar_str input = ar_pg_col_bytes(r, i, 2);
 		struct ar_store_receipt *found = ar_arena_alloc(&b->arena, sizeof *found);
 
-		if (input.len == AR_HASH_LEN) /* else its seal does not fit either */
+		if (input.len == AR_HASH_LEN) /* else its checksum does not fit either */
 			memcpy(found->input.b, input.p, AR_HASH_LEN);
 		found->reply = ar_pg_col_str(r, i, 3, &b->arena); /* still packed */
 		ar_map_put(&b->receipts, ar_pg_receipt_name(b, scope, key), found);
@@ -79,8 +79,8 @@ void ar_postgres_look(struct ar_postgres *s, struct ar_list *ops)
 	receipts = ar_pg_next(&s->writer);
 	ar_store_heads_clear(&s->heads);
 	if (receipts) {
-		take_heads(s, heads);
-		take_receipts(&s->batch, receipts);
+		read_heads(s, heads);
+		read_receipts(&s->batch, receipts);
 	}
 	PQclear(fence);
 	PQclear(heads);
@@ -137,8 +137,9 @@ static enum ar_status check_receipt(struct ar_postgres *s, struct ar_store_appen
 		copy_receipt(&a->op.arena, a->receipt, &a->found);
 	if (stored) {
 		a->found.input = stored->input;
-		st = ar_pg_unseal(s->writer.packer, stored->reply, ar_place_of_receipt(&a->found),
-				  &a->op.arena, &a->found.reply, &a->op.err);
+		st = ar_pg_unpack_checksummed(s->writer.packer, stored->reply,
+					      ar_row_sum_of_receipt(&a->found), &a->op.arena, &a->found.reply,
+					      &a->op.err);
 	}
 	return st ? st : ar_store_fail_exists(&a->op.err, a->receipt->scope, a->receipt->key);
 }

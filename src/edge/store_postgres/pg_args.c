@@ -141,9 +141,9 @@ enum ar_status ar_pg_unpack(struct ar_packer *p, struct ar_str packed, struct ar
 	return ar_str_absent(packed) ? AR_OK : ar_unpack(p, packed, a, ret, err);
 }
 
-enum ar_status ar_pg_unseal(struct ar_packer *p, struct ar_str packed, struct ar_place_sum at,
-			    struct ar_arena *a, struct ar_str *ret, struct ar_error *err)
+enum ar_status ar_pg_unpack_checksummed(struct ar_packer *p, struct ar_str packed, struct ar_row_sum at,
+					struct ar_arena *a, struct ar_str *ret, struct ar_error *err)
 {
 	*ret = AR_STR_NONE;
-	return ar_str_absent(packed) ? AR_OK : ar_unpack_sealed(p, packed, at, a, ret, err);
+	return ar_str_absent(packed) ? AR_OK : ar_unpack_checksummed(p, packed, at, a, ret, err);
 }

@@ -6,7 +6,7 @@
 #define AR_EDGE_STORE_PG_ARGS_H
 
 #include "buf.h"
-#include "store_place.h"
+#include "row_sum.h"
 
 #include <libpq-fe.h>
 
@@ -61,8 +61,9 @@ struct ar_str ar_pg_col_str(const PGresult *r, int row, int col, struct ar_arena
 /* Unpacks stored bytes into the arena; absent stays so. */
 AR_MUST_USE enum ar_status ar_pg_unpack(struct ar_packer *p, struct ar_str packed, struct ar_arena *a,
 					struct ar_str *ret, struct ar_error *err);
-AR_MUST_USE enum ar_status ar_pg_unseal(struct ar_packer *p, struct ar_str packed, struct ar_place_sum at,
-					struct ar_arena *a, struct ar_str *ret, struct ar_error *err);
+AR_MUST_USE enum ar_status ar_pg_unpack_checksummed(struct ar_packer *p, struct ar_str packed,
+						    struct ar_row_sum at, struct ar_arena *a,
+						    struct ar_str *ret, struct ar_error *err);
 
 AR_END_DECLS
 

@@ -5,7 +5,7 @@
 
 #define COLUMN_KEPT (4u << 20) /* bytes of memory of a column that the next batch finds again */
 
-static struct ar_str join(struct ar_arena *a, struct ar_str left, struct ar_str right)
+static struct ar_str join_key(struct ar_arena *a, struct ar_str left, struct ar_str right)
 {
 	char *p = ar_arena_alloc(a, left.len + right.len + 1);
 
@@ -33,8 +33,8 @@ static struct ar_pg_row *row_named(struct ar_pg_batch *b, enum ar_pg_table table
 }
 
 /* The last one wins. */
-static struct ar_pg_row *set(struct ar_pg_batch *b, enum ar_pg_table table, struct ar_str name,
-			     const void *from)
+static struct ar_pg_row *set_row(struct ar_pg_batch *b, enum ar_pg_table table, struct ar_str name,
+				 const void *from)
 {
 	struct ar_pg_row *row = row_named(b, table, name);
 
@@ -43,16 +43,16 @@ static struct ar_pg_row *set(struct ar_pg_batch *b, enum ar_pg_table table, stru
 	return row;
 }
 
-static void put(struct ar_pg_batch *b, enum ar_pg_table table, const struct ar_store_key *key,
-		struct ar_str inner, const void *from)
+static void put_row(struct ar_pg_batch *b, enum ar_pg_table table, const struct ar_store_key *key,
+		    struct ar_str inner, const void *from)
 {
-	set(b, table, join(&b->arena, ar_store_key_bytes(key), inner), from)->key = *key;
+	set_row(b, table, join_key(&b->arena, ar_store_key_bytes(key), inner), from)->key = *key;
 }
 
 static struct ar_pg_row *put_dated(struct ar_pg_batch *b, enum ar_pg_table table, struct ar_str name,
 				   const void *from, ar_usec at)
 {
-	struct ar_pg_row *row = set(b, table, name, from);
+	struct ar_pg_row *row = set_row(b, table, name, from);
 
 	row->n = at;
 	return row;
@@ -68,7 +68,7 @@ static void put_blob(struct ar_pg_batch *b, const struct ar_store_blob *blob, ar
 	if (!row)
 		put_dated(b, AR_PG_BLOB, hash, blob, at)->key = *key;
 	else if (memcmp(&row->key, key, sizeof *key) != 0)
-		put(b, AR_PG_REF, key, hash, blob);
+		put_row(b, AR_PG_REF, key, hash, blob);
 }
 
 static struct ar_str number_bytes(const uint64_t *v)
@@ -80,7 +80,7 @@ struct ar_str ar_pg_receipt_name(struct ar_pg_batch *b, struct ar_str scope, str
 {
 	uint64_t len = scope.len;
 
-	return join(&b->arena, join(&b->arena, number_bytes(&len), scope), key);
+	return join_key(&b->arena, join_key(&b->arena, number_bytes(&len), scope), key);
 }
 
 const struct ar_store_receipt *ar_pg_batch_receipt(const struct ar_pg_batch *b, struct ar_str name)
@@ -101,7 +101,7 @@ static void drop_step(struct ar_pg_batch *b, const struct ar_store_key *key, con
 		if (c && ar_str_eq(c->step, *step) && memcmp(&row->key, key, sizeof *key) == 0)
 			row->from = NULL;
 	}
-	put(b, AR_PG_DROP, key, *step, step);
+	put_row(b, AR_PG_DROP, key, *step, step);
 }
 
 void ar_pg_batch_append(struct ar_pg_batch *b, const struct ar_store_append *a,
@@ -111,13 +111,13 @@ void ar_pg_batch_append(struct ar_pg_batch *b, const struct ar_store_append *a,
 
 	b->ahead = a->ahead;
 	if (a->last_seq >= a->first_seq)
-		put(b, AR_PG_LOG, key, number_bytes(&first), a);
+		put_row(b, AR_PG_LOG, key, number_bytes(&first), a);
 	if (a->row)
-		put(b, AR_PG_SESSION, key, AR_STR(""), a->row);
+		put_row(b, AR_PG_SESSION, key, AR_STR(""), a->row);
 	for (size_t i = 0; i < a->task_count; i++)
-		put(b, AR_PG_TASK, key, a->tasks[i].task, &a->tasks[i]);
+		put_row(b, AR_PG_TASK, key, a->tasks[i].task, &a->tasks[i]);
 	for (size_t i = 0; i < a->action_count; i++)
-		put(b, AR_PG_ACTION, key, a->actions[i].action, &a->actions[i]);
+		put_row(b, AR_PG_ACTION, key, a->actions[i].action, &a->actions[i]);
 	if (a->receipt)
 		put_dated(b, AR_PG_RECEIPT, ar_pg_receipt_name(b, a->receipt->scope, a->receipt->key),
 			  a->receipt, a->at);
@@ -126,7 +126,7 @@ void ar_pg_batch_append(struct ar_pg_batch *b, const struct ar_store_append *a,
 	for (size_t i = 0; i < a->closed_step_count; i++)
 		drop_step(b, key, &a->closed_steps[i]);
 	if (!ar_str_absent(a->snapshot))
-		put(b, AR_PG_SNAPSHOT, key, AR_STR(""), a);
+		put_row(b, AR_PG_SNAPSHOT, key, AR_STR(""), a);
 	if (a->audit)
 		ar_pg_batch_audit(b, a->audit);
 }
@@ -136,7 +136,7 @@ void ar_pg_batch_audit(struct ar_pg_batch *b, const struct ar_store_audit *e)
 	struct ar_pg_row *row;
 
 	ar_audit_chain_add(&b->chain, e);
-	row = set(b, AR_PG_AUDIT, ar_arena_str(&b->arena, number_bytes(&b->chain.n)), e);
+	row = set_row(b, AR_PG_AUDIT, ar_arena_str(&b->arena, number_bytes(&b->chain.n)), e);
 	row->chain = b->chain;
 }
 
@@ -145,7 +145,7 @@ void ar_pg_batch_chunk(struct ar_pg_batch *b, const struct ar_store_chunk *c, co
 	uint64_t pos = c->pos;
 
 	b->ahead = NULL;
-	put(b, AR_PG_CHUNK, key, join(&b->arena, number_bytes(&pos), c->step), c);
+	put_row(b, AR_PG_CHUNK, key, join_key(&b->arena, number_bytes(&pos), c->step), c);
 }
 
 /* ---- rows as columns ---- */
@@ -166,9 +166,9 @@ static void add_packed(struct encoder *e, struct ar_str v)
 	add_bytes(e, ar_pack(e->packer, v));
 }
 
-static void add_sealed(struct encoder *e, struct ar_str v, struct ar_place_sum at)
+static void add_checksummed(struct encoder *e, struct ar_str v, struct ar_row_sum at)
 {
-	add_bytes(e, ar_pack_sealed(e->packer, v, at));
+	add_bytes(e, ar_pack_checksummed(e->packer, v, at));
 }
 
 static void add_i64(struct encoder *e, int64_t v)
@@ -200,7 +200,7 @@ static void encode_log(struct encoder *e, const struct ar_pg_row *row)
 	add_u64(e, a->last_seq);
 	add_i64(e, a->at);
 	add_u64(e, a->body.len);
-	add_sealed(e, a->body, ar_place_of_facts(&row->key, a->first_seq, a->last_seq));
+	add_checksummed(e, a->body, ar_row_sum_of_facts(&row->key, a->first_seq, a->last_seq));
 	add_bytes(e, a->row ? ar_store_tenant_of(a->row->tenant) : AR_STR_NONE);
 }
 
@@ -228,7 +228,7 @@ static void encode_task(struct encoder *e, const struct ar_pg_row *row)
 	add_bytes(e, t->task);
 	add_bytes(e, t->status);
 	add_bool(e, t->is_internal);
-	add_sealed(e, t->record, ar_place_of_task(t));
+	add_checksummed(e, t->record, ar_row_sum_of_task(t));
 }
 
 static void encode_action(struct encoder *e, const struct ar_pg_row *row)
@@ -241,7 +241,7 @@ static void encode_action(struct encoder *e, const struct ar_pg_row *row)
 	add_bytes(e, action->account);
 	add_bytes(e, ar_store_tenant_of(action->tenant));
 	add_bool(e, action->is_pending);
-	add_sealed(e, action->record, ar_place_of_action(action));
+	add_checksummed(e, action->record, ar_row_sum_of_action(action));
 }
 
 static void encode_receipt(struct encoder *e, const struct ar_pg_row *row)
@@ -252,7 +252,7 @@ static void encode_receipt(struct encoder *e, const struct ar_pg_row *row)
 	add_bytes(e, r->key);
 	add_bytes(e, (struct ar_str){ (const char *)r->input.b, AR_HASH_LEN });
 	add_i64(e, row->n);
-	add_sealed(e, r->reply, ar_place_of_receipt(r));
+	add_checksummed(e, r->reply, ar_row_sum_of_receipt(r));
 }
 
 static void encode_blob(struct encoder *e, const struct ar_pg_row *row)
@@ -312,7 +312,7 @@ static void encode_snapshot(struct encoder *e, const struct ar_pg_row *row)
 
 	add_key(e, row);
 	add_u64(e, a->last_seq);
-	add_sealed(e, a->snapshot, ar_place_of_snapshot(&row->key, a->last_seq));
+	add_checksummed(e, a->snapshot, ar_row_sum_of_snapshot(&row->key, a->last_seq));
 }
 
 static void encode_audit(struct encoder *e, const struct ar_pg_row *row)
@@ -372,7 +372,7 @@ static size_t encode_rows(struct ar_pg_batch *b, enum ar_pg_table table, struct 
 
 static void add_part(struct ar_pg_batch *b, const struct ar_pg_row *blob, uint64_t n)
 {
-	struct ar_pg_row *part = row_named(b, AR_PG_PART, join(&b->arena, blob->name, number_bytes(&n)));
+	struct ar_pg_row *part = row_named(b, AR_PG_PART, join_key(&b->arena, blob->name, number_bytes(&n)));
 	size_t from = (size_t)(n - 1) * AR_PG_PART_BYTES;
 
 	part->from = &blob->name;

@@ -22,7 +22,7 @@ static const struct {
 /* Asked for, not needed: a server that does not know one of them works as well. The server's side must notice a
  * dead client too, since its open transaction holds the fence. Small tables must not teach the planner to scan
  * what will be large; and a statement that has to scan after all, so dear on paper, must not be compiled for seconds. */
-static const char *const wishes[] = {
+static const char *const settings[] = {
 	"SET tcp_keepalives_idle = 3",	     "SET tcp_keepalives_interval = 2",
 	"SET tcp_keepalives_count = 3",	     "SET idle_in_transaction_session_timeout = 30000",
 	"SET enable_seqscan = off",	     "SET jit = off",
@@ -104,7 +104,7 @@ static uint32_t connect_seconds(uint32_t patience_ms)
 	return patience_ms / 3000 > 2 ? patience_ms / 3000 : 2;
 }
 
-static PGconn *dial(const struct ar_pg_target *to)
+static PGconn *open_connection(const struct ar_pg_target *to)
 {
 	AR_AUTO(ar_buf_fini) struct ar_buf password = { 0 };
 	struct dialing d = { 0 };
@@ -179,7 +179,7 @@ bool ar_store_postgres_is_unverified(const char *conninfo)
 	return is_open;
 }
 
-static void keep_quiet(void *arg, const PGresult *r)
+static void ignore_notice(void *arg, const PGresult *r)
 {
 	(void)arg;
 	(void)r;
@@ -194,16 +194,16 @@ static bool set_number(struct ar_pg *pg, const char *setting, uint32_t v)
 	char text[64];
 
 	snprintf(text, sizeof text, "SET %s = %u", setting, v);
-	return ar_pg_tell(pg, text, NULL) == AR_OK;
+	return ar_pg_execute(pg, text, NULL) == AR_OK;
 }
 
-static enum ar_status introduce(struct ar_pg *pg, const struct ar_pg_target *to, struct ar_error *err)
+static enum ar_status set_session(struct ar_pg *pg, const struct ar_pg_target *to, struct ar_error *err)
 {
-	for (size_t i = 0; i < AR_ARRAY_LEN(wishes); i++)
-		ar_pg_tell(pg, wishes[i], NULL);
+	for (size_t i = 0; i < AR_ARRAY_LEN(settings); i++)
+		ar_pg_execute(pg, settings[i], NULL);
 	if (set_number(pg, "statement_timeout", to->statement_timeout_ms) &&
 	    (!to->lock_timeout_ms || set_number(pg, "lock_timeout", to->lock_timeout_ms)) &&
-	    ar_pg_tell(pg, durable_commit, NULL) == AR_OK)
+	    ar_pg_execute(pg, durable_commit, NULL) == AR_OK)
 		return AR_OK;
 	ar_pg_disconnect(pg);
 	return ar_pg_fail(pg, err);
@@ -234,10 +234,10 @@ enum ar_status ar_pg_connect(struct ar_pg *pg, const struct ar_pg_target *to, st
 	if (st)
 		return st;
 	pg->fault = AR_PG_FINE;
-	pg->handle = dial(to);
+	pg->handle = open_connection(to);
 	if (PQstatus(pg->handle) != CONNECTION_OK)
 		return fail_connect(pg, err);
-	PQsetNoticeReceiver(pg->handle, keep_quiet, NULL);
+	PQsetNoticeReceiver(pg->handle, ignore_notice, NULL);
 	pg->deadline = deadline_after(to->patience_ms);
-	return introduce(pg, to, err);
+	return set_session(pg, to, err);
 }

@@ -46,7 +46,7 @@ static struct ar_str first_line(const char *text)
 	return (struct ar_str){ text, strcspn(text, "\n") };
 }
 
-static void note(struct ar_pg *pg, enum ar_pg_fault fault, const char *sqlstate, const char *message)
+static void note_fault(struct ar_pg *pg, enum ar_pg_fault fault, const char *sqlstate, const char *message)
 {
 	struct ar_str line = first_line(message && *message ? message : "the connection was lost");
 	enum ar_status st = fault == AR_PG_LOST ? AR_E_UNAVAILABLE : AR_E_IO;
@@ -63,7 +63,7 @@ static void note(struct ar_pg *pg, enum ar_pg_fault fault, const char *sqlstate,
 
 static void note_lost(struct ar_pg *pg)
 {
-	note(pg, AR_PG_LOST, NULL, pg->handle ? PQerrorMessage(pg->handle) : NULL);
+	note_fault(pg, AR_PG_LOST, NULL, pg->handle ? PQerrorMessage(pg->handle) : NULL);
 }
 
 static void note_result(struct ar_pg *pg, const PGresult *r)
@@ -72,7 +72,8 @@ static void note_result(struct ar_pg *pg, const PGresult *r)
 	const char *message = PQresultErrorField(r, PG_DIAG_MESSAGE_PRIMARY);
 	enum ar_pg_fault fault = sqlstate ? fault_of(sqlstate) : AR_PG_LOST;
 
-	note(pg, is_lost(pg) ? AR_PG_LOST : fault, sqlstate, message ? message : PQresultErrorMessage(r));
+	note_fault(pg, is_lost(pg) ? AR_PG_LOST : fault, sqlstate,
+		   message ? message : PQresultErrorMessage(r));
 }
 
 static bool has_input(const struct ar_pg *pg)
@@ -121,7 +122,7 @@ static bool flush(struct ar_pg *pg)
 }
 
 /* The next result of what was sent; false when it does not come. */
-static bool take_in_time(struct ar_pg *pg, PGresult **ret)
+static bool next_result_in_time(struct ar_pg *pg, PGresult **ret)
 {
 	while (PQisBusy(pg->handle)) {
 		if (!await(pg, POLLIN) || !PQconsumeInput(pg->handle))
@@ -132,11 +133,11 @@ static bool take_in_time(struct ar_pg *pg, PGresult **ret)
 }
 
 /* As PQexec: the last result, or the error that ended the script. */
-static bool take_last_in_time(struct ar_pg *pg, PGresult **ret)
+static bool last_result_in_time(struct ar_pg *pg, PGresult **ret)
 {
 	PGresult *next = NULL;
 
-	while (take_in_time(pg, &next)) {
+	while (next_result_in_time(pg, &next)) {
 		if (!next)
 			return true;
 		PQclear(*ret);
@@ -156,34 +157,34 @@ static bool send_text(struct ar_pg *pg, const char *text, const struct ar_pg_arg
 }
 
 /* NULL: nobody knows what the server does with it now, so the connection is no use any more. */
-static PGresult *ask_in_time(struct ar_pg *pg, const char *text, const struct ar_pg_args *args)
+static PGresult *query_in_time(struct ar_pg *pg, const char *text, const struct ar_pg_args *args)
 {
 	PGresult *r = NULL;
 
 	if (is_lost(pg))
 		return NULL;
 	PQsetnonblocking(pg->handle, 1);
-	if (send_text(pg, text, args) && flush(pg) && take_last_in_time(pg, &r))
+	if (send_text(pg, text, args) && flush(pg) && last_result_in_time(pg, &r))
 		return r;
 	if (!is_lost(pg))
-		note(pg, AR_PG_LOST, NULL, "the server did not answer in time");
+		note_fault(pg, AR_PG_LOST, NULL, "the server did not answer in time");
 	return NULL;
 }
 
-static PGresult *ask_for_long(struct ar_pg *pg, const char *text, const struct ar_pg_args *args)
+static PGresult *query_without_deadline(struct ar_pg *pg, const char *text, const struct ar_pg_args *args)
 {
 	if (!args)
 		return PQexec(pg->handle, text);
 	return PQexecParams(pg->handle, text, args->count, NULL, args->value, args->length, args->format, 1);
 }
 
-PGresult *ar_pg_ask(struct ar_pg *pg, const char *text, const struct ar_pg_args *args)
+PGresult *ar_pg_query(struct ar_pg *pg, const char *text, const struct ar_pg_args *args)
 {
 	PGresult *r;
 	ExecStatusType st;
 
 	pg->fault = AR_PG_FINE;
-	r = pg->deadline ? ask_in_time(pg, text, args) : ask_for_long(pg, text, args);
+	r = pg->deadline ? query_in_time(pg, text, args) : query_without_deadline(pg, text, args);
 	st = PQresultStatus(r);
 	if (st == PGRES_TUPLES_OK || st == PGRES_COMMAND_OK)
 		return r;
@@ -197,9 +198,9 @@ PGresult *ar_pg_ask(struct ar_pg *pg, const char *text, const struct ar_pg_args 
 	return NULL;
 }
 
-enum ar_status ar_pg_tell(struct ar_pg *pg, const char *script, struct ar_error *err)
+enum ar_status ar_pg_execute(struct ar_pg *pg, const char *script, struct ar_error *err)
 {
-	PGresult *r = ar_pg_ask(pg, script, NULL);
+	PGresult *r = ar_pg_query(pg, script, NULL);
 
 	PQclear(r);
 	return r ? AR_OK : ar_pg_fail(pg, err);
@@ -236,7 +237,7 @@ void ar_pg_sync(struct ar_pg *pg)
 
 /* The next result of the round trip, whatever it is; NULL when there is none any more. Statements are separated
  * by one NULL, so two in a row are the end of a connection that libpq has given up. */
-static PGresult *take(struct ar_pg *pg)
+static PGresult *next_result(struct ar_pg *pg)
 {
 	PGresult *r = PQgetResult(pg->handle);
 
@@ -255,7 +256,7 @@ static PGresult *take(struct ar_pg *pg)
 PGresult *ar_pg_next(struct ar_pg *pg)
 {
 	while (!pg->fault) {
-		PGresult *r = take(pg);
+		PGresult *r = next_result(pg);
 
 		if (r && PQresultStatus(r) == PGRES_TUPLES_OK)
 			return r;
@@ -268,7 +269,7 @@ PGresult *ar_pg_next(struct ar_pg *pg)
 enum ar_pg_fault ar_pg_turn(struct ar_pg *pg)
 {
 	while (!pg->is_synced && pg->fault != AR_PG_LOST) {
-		PGresult *r = take(pg);
+		PGresult *r = next_result(pg);
 
 		pg->is_synced = r && PQresultStatus(r) == PGRES_PIPELINE_SYNC;
 		PQclear(r);

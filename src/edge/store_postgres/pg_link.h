@@ -47,7 +47,7 @@ struct ar_pg {
 	enum ar_pg_fault fault; /* the first of this call, */
 	struct ar_error error; /* its sentence, */
 	char sqlstate[6]; /* and its code; empty when the server did not say it */
-	ar_usec deadline; /* ar_pg_ask() gives up then (monotonic), and the connection with it; 0: never */
+	ar_usec deadline; /* ar_pg_query() gives up then (monotonic), and the connection with it; 0: never */
 };
 
 AR_BEGIN_DECLS
@@ -69,10 +69,10 @@ void ar_pg_disconnect(struct ar_pg *pg);
 
 /* Before ar_pg_prepare(), for set-up: one statement or script (script: no args), waited for. NULL result: it
  * failed, pg->fault says how. Binary results when there are args. */
-PGresult *ar_pg_ask(struct ar_pg *pg, const char *text, const struct ar_pg_args *args);
+PGresult *ar_pg_query(struct ar_pg *pg, const char *text, const struct ar_pg_args *args);
 
 /* The same for what has no result worth looking at: AR_OK, or ar_pg_fail(). */
-enum ar_status ar_pg_tell(struct ar_pg *pg, const char *script, struct ar_error *err);
+enum ar_status ar_pg_execute(struct ar_pg *pg, const char *script, struct ar_error *err);
 
 void ar_pg_send(struct ar_pg *pg, enum ar_pg_id id, const struct ar_pg_args *args); /* args may be NULL */
 void ar_pg_send_text(struct ar_pg *pg,

@@ -5,7 +5,7 @@
 #include <string.h>
 
 enum ar_status ar_postgres_query(struct ar_pg *pg, enum ar_pg_id id, const struct ar_pg_args *args,
-				 struct ar_store_op *op, ar_postgres_take_fn *take)
+				 struct ar_store_op *op, ar_postgres_read_fn *take)
 {
 	enum ar_status st = AR_OK;
 	PGresult *r;
@@ -21,7 +21,7 @@ enum ar_status ar_postgres_query(struct ar_pg *pg, enum ar_pg_id id, const struc
 
 /* ---- receipts ---- */
 
-static enum ar_status take_receipt(struct ar_pg *pg, const PGresult *r, struct ar_store_op *base)
+static enum ar_status read_receipt(struct ar_pg *pg, const PGresult *r, struct ar_store_op *base)
 {
 	struct ar_store_receipt_get *op = AR_CONTAINER_OF(base, struct ar_store_receipt_get, op);
 	struct ar_str input;
@@ -34,8 +34,9 @@ static enum ar_status take_receipt(struct ar_pg *pg, const PGresult *r, struct a
 	memcpy(op->found.input.b, input.p, AR_HASH_LEN);
 	op->found.scope = ar_arena_str(&op->op.arena, op->scope);
 	op->found.key = ar_arena_str(&op->op.arena, op->key);
-	return ar_pg_unseal(pg->packer, ar_pg_col_bytes(r, 0, 1), ar_place_of_receipt(&op->found),
-			    &op->op.arena, &op->found.reply, &op->op.err);
+	return ar_pg_unpack_checksummed(pg->packer, ar_pg_col_bytes(r, 0, 1),
+					ar_row_sum_of_receipt(&op->found), &op->op.arena, &op->found.reply,
+					&op->op.err);
 }
 
 enum ar_status ar_postgres_receipt(struct ar_pg *pg, struct ar_store_receipt_get *op)
@@ -45,7 +46,7 @@ enum ar_status ar_postgres_receipt(struct ar_pg *pg, struct ar_store_receipt_get
 	op->found = (struct ar_store_receipt){ .scope = op->scope, .key = op->key };
 	ar_pg_arg_bytes(&args, op->scope);
 	ar_pg_arg_bytes(&args, op->key);
-	return ar_postgres_query(pg, AR_PG_RECEIPT_GET, &args, &op->op, take_receipt);
+	return ar_postgres_query(pg, AR_PG_RECEIPT_GET, &args, &op->op, read_receipt);
 }
 
 /* ---- blobs ---- */
@@ -65,7 +66,7 @@ static int find_blob(const PGresult *r, const struct ar_hash *hash)
 	return -1;
 }
 
-static enum ar_status take_blob(struct ar_pg *pg, const PGresult *r, struct ar_store_blobs_get *op, size_t i)
+static enum ar_status read_blob(struct ar_pg *pg, const PGresult *r, struct ar_store_blobs_get *op, size_t i)
 {
 	struct ar_postgres *s = AR_CONTAINER_OF(pg, struct ar_postgres, reader);
 	int row = find_blob(r, &op->hashes[i]);
@@ -80,7 +81,7 @@ static enum ar_status take_blob(struct ar_pg *pg, const PGresult *r, struct ar_s
 	return st ? st : ar_store_check_content(&op->hashes[i], &op->bytes[i], &op->op.err);
 }
 
-static enum ar_status take_blobs(struct ar_pg *pg, const PGresult *r, struct ar_store_op *base)
+static enum ar_status read_blobs(struct ar_pg *pg, const PGresult *r, struct ar_store_op *base)
 {
 	struct ar_store_blobs_get *op = AR_CONTAINER_OF(base, struct ar_store_blobs_get, op);
 	enum ar_status st = AR_OK;
@@ -88,7 +89,7 @@ static enum ar_status take_blobs(struct ar_pg *pg, const PGresult *r, struct ar_
 	for (size_t i = 0; !st && i < op->count; i++) {
 		if (!ar_str_absent(op->bytes[i]))
 			continue;
-		st = take_blob(pg, r, op, i);
+		st = read_blob(pg, r, op, i);
 		if (op->is_check && st != AR_E_IO)
 			st = AR_OK; /* a value that does not unpack was left absent */
 	}
@@ -96,8 +97,8 @@ static enum ar_status take_blobs(struct ar_pg *pg, const PGresult *r, struct ar_
 }
 
 /* Asks for those that are not in memory. */
-static enum ar_status ask_blobs(struct ar_pg *pg, struct ar_store_blobs_get *op,
-				const struct ar_store_key *of)
+static enum ar_status query_blobs(struct ar_pg *pg, struct ar_store_blobs_get *op,
+				  const struct ar_store_key *of)
 {
 	struct ar_pg_array hashes = { 0 };
 	struct ar_pg_args args = { 0 };
@@ -113,7 +114,7 @@ static enum ar_status ask_blobs(struct ar_pg *pg, struct ar_store_blobs_get *op,
 		ar_pg_arg_key(&args, of);
 	if (hashes.count)
 		st = ar_postgres_query(pg, of ? AR_PG_BLOB_GET_OF : AR_PG_BLOB_GET, &args, &op->op,
-				       take_blobs);
+				       read_blobs);
 	ar_pg_array_fini(&hashes);
 	return st;
 }
@@ -125,10 +126,10 @@ enum ar_status ar_postgres_blobs(struct ar_postgres *s, struct ar_store_blobs_ge
 
 	op->bytes = ar_arena_alloc(&op->op.arena, (op->count + 1) * sizeof *op->bytes);
 	if (!ar_str_absent(op->session)) /* past the cache, which does not know who put what */
-		return ar_store_key_parse(op->session, &key) ? ask_blobs(&s->reader, op, &key) : AR_OK;
+		return ar_store_key_parse(op->session, &key) ? query_blobs(&s->reader, op, &key) : AR_OK;
 	for (size_t i = 0; i < op->count && !op->is_check; i++)
 		ar_blob_cache_get(&s->blobs, &op->hashes[i], &op->op.arena, &op->bytes[i]);
-	st = ask_blobs(&s->reader, op, NULL);
+	st = query_blobs(&s->reader, op, NULL);
 	for (size_t i = 0; !st && i < op->count && !op->is_check; i++) {
 		if (!ar_str_absent(op->bytes[i]))
 			ar_blob_cache_put(&s->blobs, &op->hashes[i], op->bytes[i]);
@@ -138,7 +139,7 @@ enum ar_status ar_postgres_blobs(struct ar_postgres *s, struct ar_store_blobs_ge
 
 /* ---- sessions ---- */
 
-static enum ar_status take_sessions(struct ar_pg *pg, const PGresult *r, struct ar_store_op *base)
+static enum ar_status read_sessions(struct ar_pg *pg, const PGresult *r, struct ar_store_op *base)
 {
 	struct ar_store_sessions *op = AR_CONTAINER_OF(base, struct ar_store_sessions, op);
 	struct ar_arena *a = &op->op.arena;
@@ -210,7 +211,7 @@ static enum ar_status list_sessions(struct ar_pg *pg, struct ar_store_sessions *
 		list_partitions(op->partitions, &partitions);
 		ar_pg_arg_array(&args, &partitions);
 	}
-	st = ar_postgres_query(pg, session_list(op), &args, &op->op, take_sessions);
+	st = ar_postgres_query(pg, session_list(op), &args, &op->op, read_sessions);
 	ar_pg_array_fini(&partitions);
 	return st;
 }
@@ -235,7 +236,7 @@ enum ar_status ar_postgres_sessions(struct ar_pg *pg, struct ar_store_sessions *
 /* ---- tasks ---- */
 
 /* Row i of the result as the operation's row i. */
-static enum ar_status take_task_row(struct ar_pg *pg, const PGresult *r, struct ar_store_tasks *op, size_t i)
+static enum ar_status read_task_row(struct ar_pg *pg, const PGresult *r, struct ar_store_tasks *op, size_t i)
 {
 	struct ar_arena *a = &op->op.arena;
 	struct ar_store_task_row *row = &op->rows[i];
@@ -244,12 +245,12 @@ static enum ar_status take_task_row(struct ar_pg *pg, const PGresult *r, struct 
 	*row = (struct ar_store_task_row){ .task = ar_pg_col_str(r, (int)i, 1, a),
 					   .status = ar_pg_col_str(r, (int)i, 2, a),
 					   .is_internal = ar_pg_col_bool(r, (int)i, 3) };
-	st = ar_pg_unseal(pg->packer, ar_pg_col_bytes(r, (int)i, 4), ar_place_of_task(row), a, &row->record,
-			  &op->op.err);
+	st = ar_pg_unpack_checksummed(pg->packer, ar_pg_col_bytes(r, (int)i, 4), ar_row_sum_of_task(row), a,
+				      &row->record, &op->op.err);
 	return op->is_check ? AR_OK : st; /* a record that does not unpack was left absent */
 }
 
-static enum ar_status take_tasks(struct ar_pg *pg, const PGresult *r, struct ar_store_op *base)
+static enum ar_status read_tasks(struct ar_pg *pg, const PGresult *r, struct ar_store_op *base)
 {
 	struct ar_store_tasks *op = AR_CONTAINER_OF(base, struct ar_store_tasks, op);
 	size_t came = (size_t)PQntuples(r);
@@ -258,13 +259,13 @@ static enum ar_status take_tasks(struct ar_pg *pg, const PGresult *r, struct ar_
 	op->count = came < op->limit ? came : op->limit;
 	op->rows = ar_arena_alloc(&op->op.arena, (op->count + 1) * sizeof *op->rows);
 	for (size_t i = 0; !st && i < op->count; i++)
-		st = take_task_row(pg, r, op, i);
+		st = read_task_row(pg, r, op, i);
 	if (came > op->count)
 		op->next = op->count ? ar_pg_col_u64(r, (int)op->count - 1, 0) : op->after;
 	return st;
 }
 
-static enum ar_status take_task(struct ar_pg *pg, const PGresult *r, struct ar_store_op *base)
+static enum ar_status read_task(struct ar_pg *pg, const PGresult *r, struct ar_store_op *base)
 {
 	struct ar_store_tasks *op = AR_CONTAINER_OF(base, struct ar_store_tasks, op);
 
@@ -272,7 +273,7 @@ static enum ar_status take_task(struct ar_pg *pg, const PGresult *r, struct ar_s
 		return ar_store_fail_no_task(&op->op.err, op->task);
 	op->rows = ar_arena_alloc(&op->op.arena, sizeof *op->rows);
 	op->count = 1;
-	return take_task_row(pg, r, op, 0);
+	return read_task_row(pg, r, op, 0);
 }
 
 static enum ar_status list_tasks(struct ar_pg *pg, struct ar_store_tasks *op, const struct ar_store_key *key)
@@ -284,7 +285,7 @@ static enum ar_status list_tasks(struct ar_pg *pg, struct ar_store_tasks *op, co
 	ar_pg_arg_bytes(&args, op->status);
 	ar_pg_arg_bool(&args, op->with_internal);
 	ar_pg_arg_u64(&args, op->limit + UINT64_C(1));
-	return ar_postgres_query(pg, AR_PG_TASK_LIST, &args, &op->op, take_tasks);
+	return ar_postgres_query(pg, AR_PG_TASK_LIST, &args, &op->op, read_tasks);
 }
 
 static enum ar_status get_task(struct ar_pg *pg, struct ar_store_tasks *op, const struct ar_store_key *key)
@@ -293,7 +294,7 @@ static enum ar_status get_task(struct ar_pg *pg, struct ar_store_tasks *op, cons
 
 	ar_pg_arg_key(&args, key);
 	ar_pg_arg_bytes(&args, op->task);
-	return ar_postgres_query(pg, AR_PG_TASK_GET, &args, &op->op, take_task);
+	return ar_postgres_query(pg, AR_PG_TASK_GET, &args, &op->op, read_task);
 }
 
 enum ar_status ar_postgres_tasks(struct ar_pg *pg, struct ar_store_tasks *op)
@@ -318,7 +319,7 @@ static struct ar_str unpack_or_none(struct ar_pg *pg, struct ar_str packed, stru
 	return ar_pg_unpack(pg->packer, packed, a, &text, NULL) ? AR_STR_NONE : text;
 }
 
-static void take_index(struct ar_pg *pg, const struct ar_store_key *key, const PGresult *row,
+static void read_index(struct ar_pg *pg, const struct ar_store_key *key, const PGresult *row,
 		       const PGresult *snapshot, struct ar_store_index *op)
 {
 	struct ar_arena *a = &op->op.arena;
@@ -338,8 +339,9 @@ static void take_index(struct ar_pg *pg, const struct ar_store_key *key, const P
 									       a) };
 	if (op->has_snapshot) {
 		op->snapshot_seq = ar_pg_col_u64(snapshot, 0, 0);
-		if (ar_pg_unseal(pg->packer, ar_pg_col_bytes(snapshot, 0, 1),
-				 ar_place_of_snapshot(key, op->snapshot_seq), a, &op->snapshot, NULL))
+		if (ar_pg_unpack_checksummed(pg->packer, ar_pg_col_bytes(snapshot, 0, 1),
+					     ar_row_sum_of_snapshot(key, op->snapshot_seq), a, &op->snapshot,
+					     NULL))
 			op->snapshot = AR_STR_NONE;
 	}
 }
@@ -365,13 +367,13 @@ enum ar_status ar_postgres_index(struct ar_pg *pg, struct ar_store_index *op)
 	row = ar_pg_next(pg);
 	snapshot = ar_pg_next(pg);
 	if (row && snapshot)
-		take_index(pg, &key, row, snapshot, op);
+		read_index(pg, &key, row, snapshot, op);
 	PQclear(row);
 	PQclear(snapshot);
 	return ar_pg_end(pg) ? ar_pg_fail(pg, &op->op.err) : AR_OK;
 }
 
-static enum ar_status take_tenant(struct ar_pg *pg AR_UNUSED, const PGresult *r, struct ar_store_op *base)
+static enum ar_status read_tenant(struct ar_pg *pg AR_UNUSED, const PGresult *r, struct ar_store_op *base)
 {
 	struct ar_store_tenant *op = AR_CONTAINER_OF(base, struct ar_store_tenant, op);
 
@@ -390,5 +392,5 @@ enum ar_status ar_postgres_tenant(struct ar_pg *pg, struct ar_store_tenant *op)
 	if (!ar_store_key_parse(op->session, &key))
 		return AR_OK;
 	ar_pg_arg_key(&args, &key);
-	return ar_postgres_query(pg, AR_PG_TENANT_GET, &args, &op->op, take_tenant);
+	return ar_postgres_query(pg, AR_PG_TENANT_GET, &args, &op->op, read_tenant);
 }

@@ -1,4 +1,4 @@
-/* The membership port on PostgreSQL: what it consists of, opened and taken down. What a beat does is in pg_beat.c; queue and
+/* The membership port on PostgreSQL: what it consists of, opened and taken down. What a beat does is in pg_heartbeat.c; queue and
  * thread are in member_threaded.c. */
 #include "pg_member.h"
 
@@ -14,7 +14,7 @@ static struct ar_pg_member *member_of(struct ar_member_threaded *t)
 
 static void serve(struct ar_member_threaded *t, struct ar_member_beat *b)
 {
-	ar_pg_beat(member_of(t), b);
+	ar_pg_heartbeat(member_of(t), b);
 }
 
 static void dispose(struct ar_member_threaded *t)

@@ -16,7 +16,7 @@
 
 #define REMOVE_MAX 16 /* objects that one step removes: each is a request */
 
-static ar_usec wall(void)
+static ar_usec wall_time(void)
 {
 	return ar_clock_system()->wall(ar_clock_system());
 }
@@ -83,7 +83,7 @@ static enum ar_status begin_objects(struct ar_postgres *s, struct ar_pg_array *n
 	if (st)
 		return st;
 	ar_pg_arg_array(&args, names);
-	ar_pg_arg_u64(&args, (uint64_t)wall());
+	ar_pg_arg_u64(&args, (uint64_t)wall_time());
 	ar_postgres_begin(s);
 	ar_pg_send(&s->writer, AR_PG_OBJECT_BEGIN, &args);
 	switch (commit(&s->writer)) {
@@ -198,7 +198,7 @@ enum ar_status ar_postgres_object_get(struct ar_postgres *s, struct ar_str name,
 /* ---- removed ---- */
 
 /* Moves what is free to object_gone and takes some names from there; they are copies in the arena. */
-static size_t take_gone(struct ar_postgres *s, struct ar_store_upkeep *op, struct ar_str names[REMOVE_MAX])
+static size_t read_gone(struct ar_postgres *s, struct ar_store_upkeep *op, struct ar_str names[REMOVE_MAX])
 {
 	struct ar_pg_args free_before = { 0 }, most = { 0 };
 	PGresult *fence, *r;
@@ -231,7 +231,7 @@ void ar_postgres_remove_objects(struct ar_postgres *s, struct ar_store_upkeep *o
 
 	if (!s->objects || !ar_pg_is_alive(&s->writer))
 		return;
-	count = take_gone(s, op, names);
+	count = read_gone(s, op, names);
 	ar_pg_array_start(removed, AR_PG_BYTEA);
 	for (size_t i = 0; i < count; i++) {
 		if (s->objects->v->remove(s->objects, names[i], NULL))

@@ -12,9 +12,9 @@ static enum ar_status add_row(struct ar_pg *pg, const PGresult *r, int i, const 
 	row->first_seq = ar_pg_col_u64(r, i, 0);
 	row->last_seq = ar_pg_col_u64(r, i, 1);
 	row->at = ar_pg_col_i64(r, i, 2);
-	if (ar_pg_unseal(pg->packer, ar_pg_col_bytes(r, i, 3),
-			 ar_place_of_facts(key, row->first_seq, row->last_seq), &op->arena, &row->body,
-			 &op->err))
+	if (ar_pg_unpack_checksummed(pg->packer, ar_pg_col_bytes(r, i, 3),
+				     ar_row_sum_of_facts(key, row->first_seq, row->last_seq), &op->arena,
+				     &row->body, &op->err))
 		return ar_store_fail_facts(&op->err, row->first_seq, row->last_seq);
 	return AR_OK;
 }
@@ -35,19 +35,20 @@ static void add_chunks(const PGresult *r, struct ar_store_load *op)
 
 /* ---- load ---- */
 
-static enum ar_status take_snapshot(struct ar_pg *pg, const PGresult *r, const struct ar_store_key *key,
+static enum ar_status read_snapshot(struct ar_pg *pg, const PGresult *r, const struct ar_store_key *key,
 				    struct ar_store_load *op)
 {
 	if (PQntuples(r) == 0)
 		return AR_OK;
 	op->snapshot_seq = ar_pg_col_u64(r, 0, 0);
-	if (ar_pg_unseal(pg->packer, ar_pg_col_bytes(r, 0, 1), ar_place_of_snapshot(key, op->snapshot_seq),
-			 &op->op.arena, &op->snapshot, &op->op.err))
+	if (ar_pg_unpack_checksummed(pg->packer, ar_pg_col_bytes(r, 0, 1),
+				     ar_row_sum_of_snapshot(key, op->snapshot_seq), &op->op.arena,
+				     &op->snapshot, &op->op.err))
 		return ar_fail_wrap(&op->op.err, "snapshot");
 	return AR_OK;
 }
 
-static enum ar_status take_rows(struct ar_pg *pg, const PGresult *r, const struct ar_store_key *key,
+static enum ar_status read_rows(struct ar_pg *pg, const PGresult *r, const struct ar_store_key *key,
 				struct ar_store_load *op)
 {
 	enum ar_status st = AR_OK;
@@ -59,7 +60,7 @@ static enum ar_status take_rows(struct ar_pg *pg, const PGresult *r, const struc
 	return st;
 }
 
-static void take_shell(struct ar_pg *pg, const PGresult *r, struct ar_store_load *op)
+static void read_shell(struct ar_pg *pg, const PGresult *r, struct ar_store_load *op)
 {
 	if (PQntuples(r) > 0 &&
 	    ar_pg_unpack(pg->packer, ar_pg_col_bytes(r, 0, 6), &op->op.arena, &op->shell, NULL))
@@ -73,7 +74,7 @@ static enum ar_status fail_unknown(const PGresult *span, struct ar_str session, 
 }
 
 /* All results of a load, in the order they were asked for. */
-static enum ar_status take_load(struct ar_pg *pg, const struct ar_store_key *key, struct ar_store_load *op)
+static enum ar_status read_load(struct ar_pg *pg, const struct ar_store_key *key, struct ar_store_load *op)
 {
 	PGresult *r[5]; /* span, snapshot, rows, chunks, session */
 	enum ar_status st = AR_OK;
@@ -83,14 +84,14 @@ static enum ar_status take_load(struct ar_pg *pg, const struct ar_store_key *key
 	if (r[4] && PQgetisnull(r[0], 0, 1))
 		st = fail_unknown(r[0], op->session, &op->op.err);
 	if (!st && r[4])
-		st = take_snapshot(pg, r[1], key, op);
+		st = read_snapshot(pg, r[1], key, op);
 	if (!st && r[4])
-		st = take_rows(pg, r[2], key, op);
+		st = read_rows(pg, r[2], key, op);
 	if (!st && r[4])
 		st = ar_store_check_load(op, ar_pg_col_u64(r[0], 0, 1), &op->op.err);
 	if (!st && r[4]) {
 		add_chunks(r[3], op);
-		take_shell(pg, r[4], op);
+		read_shell(pg, r[4], op);
 	}
 	for (size_t i = 0; i < AR_ARRAY_LEN(r); i++)
 		PQclear(r[i]);
@@ -118,7 +119,7 @@ static enum ar_status load(struct ar_pg *pg, struct ar_store_load *op)
 		ar_pg_send(pg, asked[i], &args);
 	ar_pg_send(pg, AR_PG_COMMIT, NULL);
 	ar_pg_sync(pg);
-	st = take_load(pg, &key, op);
+	st = read_load(pg, &key, op);
 	return ar_pg_end(pg) ? ar_pg_fail(pg, &op->op.err) : st;
 }
 
@@ -129,7 +130,7 @@ struct window {
 	struct ar_store_key key;
 	uint64_t from;
 	size_t left;
-	struct ar_store_row_wanted wanted;
+	struct ar_store_row_expected wanted;
 	bool is_full;
 };
 
@@ -144,7 +145,7 @@ static void send_window(struct ar_pg *pg, const struct ar_store_read *op, const 
 	ar_pg_send(pg, op->backward ? AR_PG_LOG_BACKWARD : AR_PG_LOG_FORWARD, &args);
 }
 
-static enum ar_status take_row(struct ar_pg *pg, const PGresult *r, int i, struct ar_store_read *op,
+static enum ar_status read_row(struct ar_pg *pg, const PGresult *r, int i, struct ar_store_read *op,
 			       struct window *w)
 {
 	struct ar_store_row *row;
@@ -167,7 +168,7 @@ static enum ar_status take_row(struct ar_pg *pg, const PGresult *r, int i, struc
 
 /* Rows that were written since the first statement are left out: the log only grows, so the rest is what it saw. One that is broken or
  * missing is the next window's to report. */
-static enum ar_status take_window(struct ar_pg *pg, struct ar_store_read *op, struct window *w)
+static enum ar_status read_window(struct ar_pg *pg, struct ar_store_read *op, struct window *w)
 {
 	PGresult *r = ar_pg_next(pg);
 	int count = r ? PQntuples(r) : 0;
@@ -175,7 +176,7 @@ static enum ar_status take_window(struct ar_pg *pg, struct ar_store_read *op, st
 
 	w->is_full = count < AR_PG_WINDOW;
 	for (int i = 0; !st && i < count && ar_pg_col_u64(r, i, 0) <= op->head; i++)
-		st = take_row(pg, r, i, op, w);
+		st = read_row(pg, r, i, op, w);
 	PQclear(r);
 	w->is_full |= st != AR_OK;
 	return op->row_count ? AR_OK : st;
@@ -186,9 +187,9 @@ static void want_first(const struct ar_store_read *op, struct window *w)
 {
 	uint64_t next = op->backward && op->from > op->head ? op->head : op->from;
 
-	w->wanted = (struct ar_store_row_wanted){ .next = next || op->backward ? next : 1,
-						  .backward = op->backward,
-						  .is_first = true };
+	w->wanted = (struct ar_store_row_expected){ .next = next || op->backward ? next : 1,
+						    .backward = op->backward,
+						    .is_first = true };
 }
 
 static enum ar_status read_first(struct ar_pg *pg, struct ar_store_read *op, struct window *w)
@@ -206,7 +207,7 @@ static enum ar_status read_first(struct ar_pg *pg, struct ar_store_read *op, str
 	span = ar_pg_next(pg);
 	op->head = span ? ar_pg_col_u64(span, 0, 1) : 0;
 	want_first(op, w);
-	st = take_window(pg, op, w);
+	st = read_window(pg, op, w);
 	if (span && !op->head)
 		st = fail_unknown(span, op->session, &op->op.err);
 	PQclear(span);
@@ -220,7 +221,7 @@ static enum ar_status read_on(struct ar_pg *pg, struct ar_store_read *op, struct
 
 	send_window(pg, op, w);
 	ar_pg_sync(pg);
-	st = take_window(pg, op, w);
+	st = read_window(pg, op, w);
 	return ar_pg_end(pg) ? ar_pg_fail(pg, &op->op.err) : st;
 }
 
@@ -334,7 +335,7 @@ static enum ar_status add_dictionaries(struct ar_postgres *s, const PGresult *r,
 }
 
 /* A node of a newer version packs with a dictionary that was not there when we opened. Only this thread adds them. */
-static enum ar_status learn(struct ar_postgres *s, struct ar_error *err)
+static enum ar_status remember_head(struct ar_postgres *s, struct ar_error *err)
 {
 	enum ar_status st = AR_OK;
 	PGresult *r;
@@ -354,7 +355,7 @@ static enum ar_status serve_learning(struct ar_postgres *s, struct ar_store_op *
 
 	if (st != AR_E_CORRUPT || !ar_packer_lacked(s->reader.packer))
 		return st;
-	st = learn(s, &op->err);
+	st = remember_head(s, &op->err);
 	return st ? st : serve(s, op);
 }
 

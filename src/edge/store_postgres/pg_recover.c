@@ -96,7 +96,7 @@ static const struct ar_pg_row *first_row(const struct ar_postgres *s, enum ar_pg
 	return s->batch.rows[table].count ? s->batch.rows[table].list[0] : NULL;
 }
 
-static void ask_log(struct ar_postgres *s, const struct ar_pg_row *row)
+static void query_log(struct ar_postgres *s, const struct ar_pg_row *row)
 {
 	const struct ar_store_append *a = row->from;
 	struct ar_pg_args args = { 0 };
@@ -104,13 +104,14 @@ static void ask_log(struct ar_postgres *s, const struct ar_pg_row *row)
 	ar_pg_arg_key(&args, &row->key);
 	ar_pg_arg_u64(&args, a->first_seq);
 	ar_pg_arg_u64(&args, a->last_seq);
-	ar_pg_arg_bytes(&args, ar_pack_sealed(s->writer.packer, a->body,
-					      ar_place_of_facts(&row->key, a->first_seq, a->last_seq)));
+	ar_pg_arg_bytes(&args,
+			ar_pack_checksummed(s->writer.packer, a->body,
+					    ar_row_sum_of_facts(&row->key, a->first_seq, a->last_seq)));
 	ar_pg_arg_u64(&args, s->base.store.epoch);
 	ar_pg_send(&s->writer, AR_PG_LOG_HAS, &args);
 }
 
-static void ask_receipt(struct ar_postgres *s, const struct ar_pg_row *row)
+static void query_receipt(struct ar_postgres *s, const struct ar_pg_row *row)
 {
 	const struct ar_store_receipt *r = row->from;
 	struct ar_pg_args args = { 0 };
@@ -118,11 +119,11 @@ static void ask_receipt(struct ar_postgres *s, const struct ar_pg_row *row)
 	ar_pg_arg_bytes(&args, r->scope);
 	ar_pg_arg_bytes(&args, r->key);
 	ar_pg_arg_bytes(&args, (struct ar_str){ (const char *)r->input.b, AR_HASH_LEN });
-	ar_pg_arg_bytes(&args, ar_pack_sealed(s->writer.packer, r->reply, ar_place_of_receipt(r)));
+	ar_pg_arg_bytes(&args, ar_pack_checksummed(s->writer.packer, r->reply, ar_row_sum_of_receipt(r)));
 	ar_pg_send(&s->writer, AR_PG_RECEIPT_HAS, &args);
 }
 
-static void ask_audit(struct ar_postgres *s, const struct ar_pg_row *row)
+static void query_audit(struct ar_postgres *s, const struct ar_pg_row *row)
 {
 	struct ar_pg_args args = { 0 };
 
@@ -143,11 +144,11 @@ enum ar_status ar_postgres_was_written(struct ar_postgres *s, bool *ret, struct 
 	if (!log && !receipt && !audit)
 		return AR_OK;
 	if (log)
-		ask_log(s, log);
+		query_log(s, log);
 	else if (receipt)
-		ask_receipt(s, receipt);
+		query_receipt(s, receipt);
 	else
-		ask_audit(s, audit);
+		query_audit(s, audit);
 	ar_pg_sync(&s->writer);
 	r = ar_pg_next(&s->writer);
 	if (r)

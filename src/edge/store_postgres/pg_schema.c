@@ -86,7 +86,7 @@ static const struct {
 	uint64_t least; /* the oldest version whose programs can work on the schema; 0: the one before */
 } migrations[] = { { first_schema, 1 },
 		   { membership, 0 },
-		   { ar_pg_migration_keep, 0 },
+		   { ar_pg_migration_retention, 0 },
 		   { actions, 0 },
 		   { tenants, 0 },
 		   { ar_pg_migration_token, 0 },
@@ -104,10 +104,10 @@ static const char migration_table[] =
 static const struct ar_pg_args none;
 
 /* One number from a statement; *ret stays when it gives no row. */
-static enum ar_status ask_number(struct ar_pg *pg, const char *text, const struct ar_pg_args *args,
-				 uint64_t *ret, struct ar_error *err)
+static enum ar_status query_number(struct ar_pg *pg, const char *text, const struct ar_pg_args *args,
+				   uint64_t *ret, struct ar_error *err)
 {
-	PGresult *r = ar_pg_ask(pg, text, args);
+	PGresult *r = ar_pg_query(pg, text, args);
 
 	if (!r)
 		return ar_pg_fail(pg, err);
@@ -121,7 +121,7 @@ static enum ar_status ask_number(struct ar_pg *pg, const char *text, const struc
 static enum ar_status check_empty(struct ar_pg *pg, struct ar_error *err)
 {
 	uint64_t count = 0;
-	enum ar_status st = ask_number(
+	enum ar_status st = query_number(
 		pg,
 		"SELECT count(*) FROM information_schema.tables WHERE table_schema = current_schema()"
 		" AND table_name IN ('meta', 'node', 'dictionary', 'log', 'snapshot', 'session', 'task', "
@@ -142,28 +142,29 @@ static enum ar_status check_empty(struct ar_pg *pg, struct ar_error *err)
 static enum ar_status read_version(struct ar_pg *pg, uint64_t *ret, struct ar_error *err)
 {
 	uint64_t tables = 0, columns = 0;
-	enum ar_status st = ask_number(pg,
-				       "SELECT count(*) FROM information_schema.tables"
-				       " WHERE table_schema = current_schema() AND table_name = 'migration'",
-				       &none, &tables, err);
+	enum ar_status st =
+		query_number(pg,
+			     "SELECT count(*) FROM information_schema.tables"
+			     " WHERE table_schema = current_schema() AND table_name = 'migration'",
+			     &none, &tables, err);
 
 	*ret = 0;
 	if (st || !tables)
 		return st ? st : check_empty(pg, err);
-	st = ask_number(
+	st = query_number(
 		pg,
 		"SELECT count(*) FROM information_schema.columns WHERE table_schema = current_schema()"
 		" AND table_name = 'migration' AND column_name IN ('version', 'application', 'applied')",
 		&none, &columns, err);
 	if (!st && columns == 3)
-		st = ask_number(pg, "SELECT max(version) FROM migration WHERE application = 'agentruntime'",
-				&none, ret, err);
+		st = query_number(pg, "SELECT max(version) FROM migration WHERE application = 'agentruntime'",
+				  &none, ret, err);
 	if (!st && !*ret)
 		return ar_fail(err, AR_E_INVALID, "the database is not a store of this runtime");
 	return st;
 }
 
-static enum ar_status keep_least(struct ar_pg *pg, uint64_t version, struct ar_error *err)
+static enum ar_status store_least_version(struct ar_pg *pg, uint64_t version, struct ar_error *err)
 {
 	uint64_t least = migrations[version - 1].least;
 	char text[160];
@@ -172,7 +173,7 @@ static enum ar_status keep_least(struct ar_pg *pg, uint64_t version, struct ar_e
 		 "INSERT INTO meta (key, value) VALUES ('least_version', '%llu')"
 		 " ON CONFLICT (key) DO UPDATE SET value = excluded.value",
 		 (unsigned long long)(least ? least : version - 1));
-	return ar_pg_tell(pg, text, err);
+	return ar_pg_execute(pg, text, err);
 }
 
 /* Whether whoever wrote a newer schema says that this program can work on it. */
@@ -180,8 +181,8 @@ static bool knows_enough(struct ar_pg *pg)
 {
 	uint64_t least = 0;
 
-	return ask_number(pg, "SELECT value::int8 FROM meta WHERE key = 'least_version'", &none, &least,
-			  NULL) == AR_OK &&
+	return query_number(pg, "SELECT value::int8 FROM meta WHERE key = 'least_version'", &none, &least,
+			    NULL) == AR_OK &&
 	       least > 0 && least <= AR_ARRAY_LEN(migrations);
 }
 
@@ -189,18 +190,19 @@ static bool knows_enough(struct ar_pg *pg)
 static enum ar_status migrate(struct ar_pg *pg, uint64_t version, struct ar_error *err)
 {
 	struct ar_pg_args args = { 0 };
-	enum ar_status st = version == 1 ? ar_pg_tell(pg, migration_table, err) : AR_OK;
+	enum ar_status st = version == 1 ? ar_pg_execute(pg, migration_table, err) : AR_OK;
 	PGresult *r;
 
 	if (st)
 		return st;
 	ar_pg_arg_u64(&args, version);
-	r = ar_pg_ask(pg, "INSERT INTO migration (version, application) VALUES ($1, 'agentruntime')", &args);
+	r = ar_pg_query(pg, "INSERT INTO migration (version, application) VALUES ($1, 'agentruntime')",
+			&args);
 	PQclear(r);
 	if (!r)
 		return ar_pg_fail(pg, err);
-	st = ar_pg_tell(pg, migrations[version - 1].script, err);
-	return st ? st : keep_least(pg, version, err);
+	st = ar_pg_execute(pg, migrations[version - 1].script, err);
+	return st ? st : store_least_version(pg, version, err);
 }
 
 static enum ar_status fail_newer(uint64_t version, struct ar_error *err)
@@ -241,7 +243,7 @@ enum ar_status ar_postgres_ensure_schema(struct ar_pg *pg, struct ar_error *err)
 
 static enum ar_status migrate_once(struct ar_pg *pg, uint64_t to, uint64_t *ret_from, struct ar_error *err)
 {
-	enum ar_status st = ar_pg_tell(pg, "BEGIN", err);
+	enum ar_status st = ar_pg_execute(pg, "BEGIN", err);
 
 	if (!st)
 		st = read_version(pg, ret_from, err);
@@ -249,7 +251,7 @@ static enum ar_status migrate_once(struct ar_pg *pg, uint64_t to, uint64_t *ret_
 		st = fail_newer(*ret_from, err);
 	if (!st)
 		st = migrate_up(pg, *ret_from, to, err);
-	return st ? st : ar_pg_tell(pg, "COMMIT", err);
+	return st ? st : ar_pg_execute(pg, "COMMIT", err);
 }
 
 enum ar_status ar_store_postgres_migrate_to(const struct ar_store_postgres_options *o, uint64_t to,
@@ -266,7 +268,7 @@ enum ar_status ar_store_postgres_migrate_to(const struct ar_store_postgres_optio
 		st = migrate_once(&pg, to, ret_from, err);
 		clashed = st && pg.fault == AR_PG_CLASH;
 		if (st)
-			ar_pg_tell(&pg, "ROLLBACK", NULL);
+			ar_pg_execute(&pg, "ROLLBACK", NULL);
 	}
 	ar_pg_disconnect(&pg);
 	return st;

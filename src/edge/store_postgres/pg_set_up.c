@@ -12,8 +12,8 @@ static const struct ar_pg_args no_args;
 
 /* Comes back as a new epoch of the same node. A process that was declared lost may do so while no other one took its id: the row
  * then names no process, or still this one. */
-static enum ar_status take_epoch(struct ar_postgres *s, const struct ar_store_postgres_options *o,
-				 struct ar_error *err)
+static enum ar_status acquire_epoch(struct ar_postgres *s, const struct ar_store_postgres_options *o,
+				    struct ar_error *err)
 {
 	struct ar_pg_args args = { 0 };
 	enum ar_status st = AR_OK;
@@ -22,7 +22,7 @@ static enum ar_status take_epoch(struct ar_postgres *s, const struct ar_store_po
 	ar_pg_arg_bytes(&args, ar_str_from(s->node));
 	ar_pg_arg_u64(&args, o->instance & INT64_MAX);
 	ar_pg_arg_bool(&args, o->is_rejoin);
-	r = ar_pg_ask(
+	r = ar_pg_query(
 		&s->writer,
 		"INSERT INTO node (id, epoch, connection, instance) VALUES ($1, 1, 1, $2)"
 		" ON CONFLICT (id) DO UPDATE SET epoch = node.epoch + 1, connection = node.connection + 1,"
@@ -42,8 +42,8 @@ static enum ar_status take_epoch(struct ar_postgres *s, const struct ar_store_po
 }
 
 /* Offers a value that only the first open of all will keep; ret gets the one that is kept, which has the same length. */
-static enum ar_status keep_first(struct ar_pg *pg, const char *key, struct ar_str offered, char *ret,
-				 struct ar_error *err)
+static enum ar_status store_if_absent(struct ar_pg *pg, const char *key, struct ar_str offered, char *ret,
+				      struct ar_error *err)
 {
 	struct ar_pg_args args = { 0 };
 	enum ar_status st = AR_OK;
@@ -52,10 +52,10 @@ static enum ar_status keep_first(struct ar_pg *pg, const char *key, struct ar_st
 
 	ar_pg_arg_bytes(&args, ar_str_from(key));
 	ar_pg_arg_bytes(&args, offered);
-	r = ar_pg_ask(pg,
-		      "INSERT INTO meta (key, value) VALUES ($1, $2)"
-		      " ON CONFLICT (key) DO UPDATE SET value = meta.value RETURNING value",
-		      &args);
+	r = ar_pg_query(pg,
+			"INSERT INTO meta (key, value) VALUES ($1, $2)"
+			" ON CONFLICT (key) DO UPDATE SET value = meta.value RETURNING value",
+			&args);
 	if (!r)
 		return ar_pg_fail(pg, err);
 	kept = ar_pg_col_bytes(r, 0, 0);
@@ -72,8 +72,8 @@ static enum ar_status name_runtime(struct ar_postgres *s, struct ar_error *err)
 	char minted[3 + AR_ID_CORE] = "rt_";
 
 	ar_id_mint(minted + 3);
-	return keep_first(&s->writer, "runtime_id", (struct ar_str){ minted, sizeof minted },
-			  s->base.store.runtime_id, err);
+	return store_if_absent(&s->writer, "runtime_id", (struct ar_str){ minted, sizeof minted },
+			       s->base.store.runtime_id, err);
 }
 
 static enum ar_status share_key(struct ar_postgres *s, struct ar_error *err)
@@ -85,7 +85,8 @@ static enum ar_status share_key(struct ar_postgres *s, struct ar_error *err)
 	AR_ASSERT(getrandom(random, sizeof random, 0) == (ssize_t)sizeof random);
 	for (size_t i = 0; i < sizeof key; i++)
 		key[i] = digits[i % 2 ? random[i / 2] & 15 : random[i / 2] >> 4];
-	return keep_first(&s->writer, "cluster_key", (struct ar_str){ key, sizeof key }, s->cluster_key, err);
+	return store_if_absent(&s->writer, "cluster_key", (struct ar_str){ key, sizeof key }, s->cluster_key,
+			       err);
 }
 
 /* Loads all dictionaries; *ret is the number of the one that `wanted` is, 0 when it is new; *ret_last the
@@ -94,7 +95,7 @@ static enum ar_status load_dictionaries(struct ar_postgres *s, struct ar_str wan
 					uint64_t *ret_last, struct ar_error *err)
 {
 	PGresult *r =
-		ar_pg_ask(&s->writer, "SELECT number, content FROM dictionary ORDER BY number", &no_args);
+		ar_pg_query(&s->writer, "SELECT number, content FROM dictionary ORDER BY number", &no_args);
 	enum ar_status st = AR_OK;
 
 	if (!r)
@@ -111,8 +112,8 @@ static enum ar_status load_dictionaries(struct ar_postgres *s, struct ar_str wan
 	return st;
 }
 
-static enum ar_status keep_dictionary(struct ar_postgres *s, uint64_t number, struct ar_str content,
-				      struct ar_error *err)
+static enum ar_status store_dictionary(struct ar_postgres *s, uint64_t number, struct ar_str content,
+				       struct ar_error *err)
 {
 	struct ar_pg_args args = { 0 };
 	enum ar_status st = ar_pack_dictionaries_add(s->dictionaries, number, content, err);
@@ -122,7 +123,7 @@ static enum ar_status keep_dictionary(struct ar_postgres *s, uint64_t number, st
 		return st;
 	ar_pg_arg_u64(&args, number);
 	ar_pg_arg_bytes(&args, content);
-	r = ar_pg_ask(&s->writer, "INSERT INTO dictionary (number, content) VALUES ($1, $2)", &args);
+	r = ar_pg_query(&s->writer, "INSERT INTO dictionary (number, content) VALUES ($1, $2)", &args);
 	PQclear(r);
 	return r ? AR_OK : ar_pg_fail(&s->writer, err);
 }
@@ -140,7 +141,7 @@ static enum ar_status set_up_dictionaries(struct ar_postgres *s, struct ar_str w
 		return st;
 	if (!number) {
 		number = last + 1;
-		st = keep_dictionary(s, number, wanted, err);
+		st = store_dictionary(s, number, wanted, err);
 	}
 	return st ? st : ar_pack_dictionaries_use(s->dictionaries, number, wanted, err);
 }
@@ -148,7 +149,7 @@ static enum ar_status set_up_dictionaries(struct ar_postgres *s, struct ar_str w
 static enum ar_status set_up_once(struct ar_postgres *s, const struct ar_store_postgres_options *o,
 				  struct ar_error *err)
 {
-	enum ar_status st = ar_pg_tell(&s->writer, "BEGIN", err);
+	enum ar_status st = ar_pg_execute(&s->writer, "BEGIN", err);
 
 	if (!st)
 		st = ar_postgres_ensure_schema(&s->writer, err);
@@ -159,10 +160,10 @@ static enum ar_status set_up_once(struct ar_postgres *s, const struct ar_store_p
 	if (!st)
 		st = set_up_dictionaries(s, o->dictionary, err);
 	if (!st)
-		st = take_epoch(s, o, err);
+		st = acquire_epoch(s, o, err);
 	if (!st)
-		st = ar_postgres_take_lane(s, err);
-	return st ? st : ar_pg_tell(&s->writer, "COMMIT", err);
+		st = ar_postgres_acquire_lane(s, err);
+	return st ? st : ar_pg_execute(&s->writer, "COMMIT", err);
 }
 
 enum ar_status ar_postgres_set_up(struct ar_postgres *s, const struct ar_store_postgres_options *o,
@@ -175,7 +176,7 @@ enum ar_status ar_postgres_set_up(struct ar_postgres *s, const struct ar_store_p
 		st = set_up_once(s, o, err);
 		clashed = st && s->writer.fault == AR_PG_CLASH;
 		if (st)
-			ar_pg_tell(&s->writer, "ROLLBACK", NULL);
+			ar_pg_execute(&s->writer, "ROLLBACK", NULL);
 	}
 	return st;
 }

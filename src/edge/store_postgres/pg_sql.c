@@ -192,18 +192,19 @@ const char *const ar_pg_sql_text[AR_PG_SQL_COUNT] = {
 				   " (SELECT 1 FROM blob_ref AS r WHERE r.hash = b.hash AND r.session = $2))",
 	[AR_PG_REF_PUT] = "INSERT INTO blob_ref (session, hash)"
 			  " SELECT * FROM unnest($1::uuid[], $2::bytea[]) AS t ON CONFLICT DO NOTHING",
-	[AR_PG_SEAL_BEGIN] = "INSERT INTO meta (key, value) VALUES ($1, '') ON CONFLICT (key) DO NOTHING",
-	[AR_PG_SEAL_WALK] = "SELECT value FROM meta WHERE key = $1 FOR UPDATE SKIP LOCKED",
+	[AR_PG_CHECKSUM_BEGIN] = "INSERT INTO meta (key, value) VALUES ($1, '') ON CONFLICT (key) DO NOTHING",
+	[AR_PG_CHECKSUM_WALK] = "SELECT value FROM meta WHERE key = $1 FOR UPDATE SKIP LOCKED",
 	/* The body of a row that has a checksum (pack.c) is not sent. */
-	[AR_PG_SEAL_LIST] =
+	[AR_PG_CHECKSUM_LIST] =
 		"SELECT session, first_seq, last_seq, CASE WHEN length(body) > 12 AND get_byte(body, 0) <> 0"
 		" AND substring(body FROM length(body) - 11 FOR 8) = '\\x5a2a4d1804000000'::bytea"
 		" THEN NULL ELSE body END FROM log WHERE (session, first_seq) > ($1::uuid, $2::int8)"
 		" AND session <= $3 ORDER BY session, first_seq LIMIT $4",
-	[AR_PG_SEAL_PUT] = "UPDATE log AS l SET body = n.body"
-			   " FROM unnest($1::uuid[], $2::int8[], $3::bytea[]) AS n(session, first_seq, body)"
-			   " WHERE l.session = n.session AND l.first_seq = n.first_seq",
-	[AR_PG_SEAL_END] = "UPDATE meta SET value = $2 WHERE key = $1",
+	[AR_PG_CHECKSUM_PUT] =
+		"UPDATE log AS l SET body = n.body"
+		" FROM unnest($1::uuid[], $2::int8[], $3::bytea[]) AS n(session, first_seq, body)"
+		" WHERE l.session = n.session AND l.first_seq = n.first_seq",
+	[AR_PG_CHECKSUM_END] = "UPDATE meta SET value = $2 WHERE key = $1",
 	[AR_PG_OLD_LIST] = "SELECT session, active, updated FROM session WHERE session BETWEEN $1 AND $2"
 			   " ORDER BY session LIMIT $3",
 	/* Looked at again under a lock: whoever has the row now is about to make it young, or removes it. A partition that is

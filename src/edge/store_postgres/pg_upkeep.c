@@ -19,7 +19,7 @@
 
 #define TRIES 3 /* when others were first */
 
-static ar_usec wall(void)
+static ar_usec wall_time(void)
 {
 	return ar_clock_system()->wall(ar_clock_system());
 }
@@ -38,7 +38,7 @@ static void choose(struct ar_store_upkeep *op, const struct ar_store_walk *w, co
 
 		AR_ASSERT(raw.len == sizeof key.b && active.len == 1);
 		memcpy(key.b, raw.p, sizeof key.b);
-		if (ar_store_walk_takes(op, &key, *active.p, ar_pg_col_i64(r, i, 2)))
+		if (ar_store_walk_includes(op, &key, *active.p, ar_pg_col_i64(r, i, 2)))
 			ar_pg_array_bytes(keys, raw);
 	}
 	ar_store_walk_end(op, w, i == AR_STORE_LOOK || keys->count == op->limit ? &key : NULL);
@@ -99,7 +99,7 @@ static void send_removal(struct ar_pg *pg, struct ar_pg_array *keys)
 	ar_pg_arg_array(&args, keys);
 	for (size_t i = 0; i < AR_ARRAY_LEN(drops); i++)
 		ar_pg_send(pg, drops[i], &args);
-	ar_pg_arg_u64(&args, (uint64_t)wall());
+	ar_pg_arg_u64(&args, (uint64_t)wall_time());
 	ar_pg_send(pg, AR_PG_OLD_REF, &args);
 }
 
@@ -131,7 +131,7 @@ static enum ar_pg_fault remove_sessions(struct ar_postgres *s, struct ar_store_u
 
 /* ---- receipts and content ---- */
 
-static void take_hashes(const PGresult *r, struct ar_pg_array *hashes)
+static void read_hashes(const PGresult *r, struct ar_pg_array *hashes)
 {
 	ar_pg_array_start(hashes, AR_PG_BYTEA);
 	for (int i = 0; r && i < PQntuples(r); i++)
@@ -162,7 +162,7 @@ static bool find_litter(struct ar_postgres *s, struct ar_store_upkeep *op, struc
 	hashes = ar_pg_next(&s->writer);
 	op->receipts = count ? (size_t)ar_pg_col_u64(count, 0, 0) : 0;
 	op->audits = pruned ? (size_t)ar_pg_col_u64(pruned, 0, 0) : 0;
-	take_hashes(hashes, doomed);
+	read_hashes(hashes, doomed);
 	op->more = op->more || op->receipts == most || doomed->count == most || op->audits >= most;
 	PQclear(fence);
 	PQclear(count);
@@ -182,7 +182,7 @@ static bool collect(struct ar_postgres *s, struct ar_store_upkeep *op, struct ar
 	ar_pg_send(pg, AR_PG_DOOMED_LOCK, &all);
 	ar_pg_sync(pg);
 	r = ar_pg_next(pg);
-	take_hashes(r, locked);
+	read_hashes(r, locked);
 	PQclear(r);
 	if (ar_pg_turn(pg))
 		return false;
@@ -251,10 +251,11 @@ static enum ar_pg_fault probe(struct ar_postgres *s, struct ar_store_upkeep *op,
 	return ar_pg_turn(&s->writer) ? ar_pg_end(&s->writer) : ar_postgres_commit(s);
 }
 
-static enum ar_pg_fault seal(struct ar_postgres *s, struct ar_store_upkeep *op, const struct ar_store_walk *w)
+static enum ar_pg_fault add_checksums(struct ar_postgres *s, struct ar_store_upkeep *op,
+				      const struct ar_store_walk *w)
 {
 	(void)w;
-	return ar_postgres_seal(s, op);
+	return ar_postgres_add_checksums(s, op);
 }
 
 enum ar_status ar_postgres_upkeep(struct ar_postgres *s, struct ar_store_upkeep *op)
@@ -264,7 +265,7 @@ enum ar_status ar_postgres_upkeep(struct ar_postgres *s, struct ar_store_upkeep 
 
 	if (op->is_probe)
 		return until_done(s, probe, op, NULL);
-	st = ar_store_walk_start(op, wall(), &w);
+	st = ar_store_walk_start(op, wall_time(), &w);
 	if (!st && !w.is_empty)
 		st = until_done(s, remove_sessions, op, &w);
 	if (!st && op->limit)
@@ -273,8 +274,8 @@ enum ar_status ar_postgres_upkeep(struct ar_postgres *s, struct ar_store_upkeep 
 		ar_blob_cache_clear(&s->blobs);
 	if (!st && op->limit)
 		ar_postgres_remove_objects(s, op);
-	if (!st && op->limit && !s->is_sealed)
-		st = until_done(s, seal, op, &w);
+	if (!st && op->limit && !s->has_checksums)
+		st = until_done(s, add_checksums, op, &w);
 	if (!st && !op->more)
 		ar_postgres_partition_log(s, op->before);
 	return st;

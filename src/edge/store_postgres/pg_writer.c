@@ -26,7 +26,7 @@ void ar_postgres_begin(struct ar_postgres *s)
 }
 
 /* For tests: the network goes away between us and the server. SHUT_RD: it still gets what we send, and we hear nothing of it. */
-static void cut(struct ar_pg *pg, int how)
+static void fail_at(struct ar_pg *pg, int how)
 {
 	shutdown(PQsocket(pg->handle), how);
 }
@@ -44,12 +44,12 @@ static enum ar_pg_fault commit(struct ar_postgres *s)
 		return AR_PG_FAILED;
 	}
 	if (AR_FAULT_ERROR("store.cut_before_commit"))
-		cut(pg, SHUT_RDWR);
+		fail_at(pg, SHUT_RDWR);
 	ar_pg_send(pg, AR_PG_NO_TIMEOUT, NULL);
 	s->is_commit_sent = !pg->fault;
 	ar_pg_send(pg, AR_PG_COMMIT, NULL);
 	if (AR_FAULT_ERROR("store.cut_after_commit"))
-		cut(pg, SHUT_RD); /* before it is sent: the answer may be faster than we are */
+		fail_at(pg, SHUT_RD); /* before it is sent: the answer may be faster than we are */
 	ar_pg_sync(pg);
 	return ar_pg_end(pg);
 }
@@ -138,7 +138,7 @@ static void fail_all(struct ar_list *ops, enum ar_status st, struct ar_error *er
 	}
 }
 
-static void keep_blobs(struct ar_postgres *s)
+static void cache_blobs(struct ar_postgres *s)
 {
 	const struct ar_pg_rows *rows = &s->batch.rows[AR_PG_BLOB];
 
@@ -159,13 +159,13 @@ static void write_ops(struct ar_postgres *s, struct ar_list *ops)
 		fail_all(ops, st, &err);
 	} else {
 		AR_FAULT("store.after_commit");
-		keep_blobs(s);
+		cache_blobs(s);
 	}
 	ar_pg_batch_reset(&s->batch); /* it points into operations that are handed back now */
 }
 
 /* As many of the operations as one transaction takes, at least one. */
-static void take_some(struct ar_list *from, struct ar_list *ret)
+static void move_some(struct ar_list *from, struct ar_list *ret)
 {
 	size_t sum = 0;
 
@@ -201,7 +201,7 @@ void ar_postgres_write_batch(struct ar_store_threaded *t, struct ar_list *batch)
 	ar_list_init(&done);
 	ar_list_splice(&left, batch);
 	while (!ar_list_empty(&left)) {
-		take_some(&left, &some);
+		move_some(&left, &some);
 		ar_postgres_put_objects(s, &some, &done);
 		if (!ar_list_empty(&some))
 			write_ops(s, &some);

@@ -46,14 +46,14 @@ struct ar_postgres {
 	struct ar_audit_chain chain; /* of the lane: its newest audit entry */
 	bool is_chain_known;
 	unsigned rounds; /* of upkeep: whose turn it is to be dropped */
-	bool is_sealed; /* every row of the log has its checksum */
+	bool has_checksums; /* every row of the log has its checksum */
 	bool is_commit_sent; /* of the batch: its end is unknown until the server says it */
 };
 
 AR_BEGIN_DECLS
 
-/* pg_migration_keep.c: a change of the schema, for pg_schema.c. */
-extern const char ar_pg_migration_keep[];
+/* pg_migration_retention.c: a change of the schema, for pg_schema.c. */
+extern const char ar_pg_migration_retention[];
 
 /* token/pg_token.c: a change of the schema, for pg_schema.c; one put, in a transaction of its own; the list. */
 extern const char ar_pg_migration_token[];
@@ -63,7 +63,7 @@ enum ar_status ar_postgres_tokens(struct ar_pg *pg, struct ar_store_tokens *op);
 /* feed/pg_feed.c: two changes of the schema, for pg_schema.c; a lane for our epoch, inside the transaction that took it; the lane given back, which
  * is the last thing that a writer does; a page. */
 extern const char ar_pg_migration_feed[], ar_pg_migration_floor[];
-AR_MUST_USE enum ar_status ar_postgres_take_lane(struct ar_postgres *s, struct ar_error *err);
+AR_MUST_USE enum ar_status ar_postgres_acquire_lane(struct ar_postgres *s, struct ar_error *err);
 void ar_postgres_leave_lane(struct ar_postgres *s);
 enum ar_status ar_postgres_feed(struct ar_pg *pg, struct ar_store_feed *op);
 
@@ -98,8 +98,8 @@ enum ar_status ar_postgres_upkeep(struct ar_postgres *s, struct ar_store_upkeep 
 /* pg_upkeep.c: ends a transaction of upkeep. */
 enum ar_pg_fault ar_postgres_commit(struct ar_postgres *s);
 
-/* seal/pg_seal.c: the part of a step that gives checksums to rows of older versions, in a transaction of its own. */
-enum ar_pg_fault ar_postgres_seal(struct ar_postgres *s, struct ar_store_upkeep *op);
+/* checksum/pg_checksum.c: the part of a step that gives checksums to rows of older versions, in a transaction of its own. */
+enum ar_pg_fault ar_postgres_add_checksums(struct ar_postgres *s, struct ar_store_upkeep *op);
 
 /* pg_object.c: puts what of the operations is to become an object, before their transaction; those that it failed for are
  * ended and moved to `failed`. Names are kept for the batch until they are forgotten. */
@@ -143,9 +143,9 @@ bool ar_postgres_wait(unsigned tries, ar_usec deadline);
 void ar_postgres_read_batch(struct ar_store_threaded *t, struct ar_list *batch);
 
 /* pg_list.c: sends one statement and gives its rows to `take`. */
-typedef enum ar_status ar_postgres_take_fn(struct ar_pg *pg, const PGresult *r, struct ar_store_op *op);
+typedef enum ar_status ar_postgres_read_fn(struct ar_pg *pg, const PGresult *r, struct ar_store_op *op);
 enum ar_status ar_postgres_query(struct ar_pg *pg, enum ar_pg_id id, const struct ar_pg_args *args,
-				 struct ar_store_op *op, ar_postgres_take_fn *take);
+				 struct ar_store_op *op, ar_postgres_read_fn *take);
 
 /* pg_list.c: what READ and LOAD are not. */
 enum ar_status ar_postgres_receipt(struct ar_pg *pg, struct ar_store_receipt_get *op);

@@ -51,7 +51,7 @@ static enum ar_status lock_file(const char *path, const char *lock_path, int *re
 	return st;
 }
 
-enum ar_status ar_file_lock_take(const char *path, int *ret_fd, struct ar_error *err)
+enum ar_status ar_file_lock_acquire(const char *path, int *ret_fd, struct ar_error *err)
 {
 	struct ar_buf lock_path = { 0 };
 	enum ar_status st;

@@ -49,7 +49,7 @@ static struct ar_sqlite *sqlite_new(const struct ar_store_sqlite_options *o)
 static enum ar_status sqlite_start(struct ar_sqlite *s, const struct ar_store_sqlite_options *o,
 				   struct ar_error *err)
 {
-	enum ar_status st = ar_file_lock_take(o->path, &s->lock_fd, err);
+	enum ar_status st = ar_file_lock_acquire(o->path, &s->lock_fd, err);
 
 	if (!st)
 		st = ar_sqlite_connect(o->path, &s->write_db, err);

@@ -24,7 +24,7 @@ struct ar_sqlite {
 	bool is_chain_known;
 	struct ar_blob_cache blobs; /* both threads' */
 	ar_store_doubt_fn *doubt;
-	bool is_sealed; /* the writer's: every row of the log has its checksum */
+	bool has_checksums; /* the writer's: every row of the log has its checksum */
 	bool is_in_doubt; /* the writer's: nothing is written any more */
 };
 
@@ -51,8 +51,8 @@ enum ar_status ar_sqlite_chunk(struct ar_sqlite *s, struct ar_store_chunk *c);
 /* sqlite_upkeep.c: the same for one step of upkeep. */
 enum ar_status ar_sqlite_upkeep(struct ar_sqlite *s, struct ar_store_upkeep *op);
 
-/* sqlite_seal.c: the part of it that gives checksums to rows of older versions. */
-enum ar_status ar_sqlite_seal(struct ar_sqlite *s, struct ar_store_upkeep *op);
+/* sqlite_checksum.c: the part of it that gives checksums to rows of older versions. */
+enum ar_status ar_sqlite_add_checksums(struct ar_sqlite *s, struct ar_store_upkeep *op);
 
 /* sqlite_token.c: the table, and a put of one row. */
 extern const char ar_sqlite_token_schema[];

@@ -13,7 +13,7 @@ static enum ar_status put_action(struct ar_db *db, const struct ar_store_key *ke
 	ar_sql_text(&q, row->account);
 	ar_sql_text(&q, ar_store_tenant_of(row->tenant));
 	ar_sql_i64(&q, row->is_pending);
-	ar_sql_sealed(&q, row->record, ar_place_of_action(row));
+	ar_sql_checksummed(&q, row->record, ar_row_sum_of_action(row));
 	return ar_sql_run(&q, err);
 }
 
@@ -40,8 +40,8 @@ static enum ar_status add_action(struct ar_sql *q, struct ar_store_actions *op)
 					     .created = ar_sql_col_i64(q, 2),
 					     .is_pending = ar_sql_col_i64(q, 3) != 0,
 					     .tenant = ar_sql_col_str(q, 5, a) };
-	st = ar_sql_col_sealed(q, 4, ar_place_of_action(row), a, &row->record,
-			       op->is_check ? NULL : &op->op.err);
+	st = ar_sql_col_checksummed(q, 4, ar_row_sum_of_action(row), a, &row->record,
+				    op->is_check ? NULL : &op->op.err);
 	if (st && op->is_check)
 		row->record = AR_STR_NONE;
 	return op->is_check ? AR_OK : st;
@@ -57,7 +57,7 @@ static enum ar_sql_id statement_for(const struct ar_store_actions *op)
 		  AR_SQL_ACTION_PENDING_SESSION },
 	};
 
-	return ids[op->filter == AR_STORE_ACTION_PENDING][ar_store_actions_whose(op)];
+	return ids[op->filter == AR_STORE_ACTION_PENDING][ar_store_actions_filter(op)];
 }
 
 static enum ar_status list_actions(struct ar_db *db, struct ar_store_actions *op, struct ar_str session)

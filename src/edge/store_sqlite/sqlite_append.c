@@ -41,7 +41,7 @@ static enum ar_status put_receipt(struct ar_sqlite *s, struct ar_store_append *a
 	ar_sql_text(&q, a->receipt->key);
 	ar_sql_hash(&q, &a->receipt->input);
 	ar_sql_i64(&q, a->at);
-	ar_sql_sealed(&q, a->receipt->reply, ar_place_of_receipt(a->receipt));
+	ar_sql_checksummed(&q, a->receipt->reply, ar_row_sum_of_receipt(a->receipt));
 	st = ar_sql_run(&q, &a->op.err);
 	if (st || sqlite3_changes(s->write_db.handle))
 		return st;
@@ -81,7 +81,7 @@ static enum ar_status put_facts(struct ar_sqlite *s, struct ar_store_append *a,
 	ar_sql_i64(&q, a->at);
 	ar_sql_text(&q, a->row ? ar_store_tenant_of(a->row->tenant) : AR_STR_NONE);
 	ar_sql_u64(&q, position);
-	ar_sql_sealed(&q, a->body, ar_place_of_facts(key, a->first_seq, a->last_seq));
+	ar_sql_checksummed(&q, a->body, ar_row_sum_of_facts(key, a->first_seq, a->last_seq));
 	st = ar_sql_run(&q, &a->op.err);
 	if (!st)
 		ar_store_heads_put(&s->heads, key, a->last_seq);
@@ -135,7 +135,7 @@ static enum ar_status put_task(struct ar_db *db, const struct ar_store_key *key,
 			       const struct ar_store_task_row *t, struct ar_error *err)
 {
 	static const enum ar_sql_id ways[] = { AR_SQL_TASK_UPDATE, AR_SQL_TASK_INSERT };
-	struct ar_str record = ar_pack_sealed(db->packer, t->record, ar_place_of_task(t));
+	struct ar_str record = ar_pack_checksummed(db->packer, t->record, ar_row_sum_of_task(t));
 	enum ar_status st = AR_OK;
 
 	for (size_t i = 0; !st && i < AR_ARRAY_LEN(ways); i++) {
@@ -250,7 +250,7 @@ static enum ar_status put_snapshot(struct ar_sqlite *s, struct ar_store_append *
 	q = ar_sql_begin(&s->write_db, AR_SQL_SNAPSHOT_PUT);
 	ar_sql_key(&q, key);
 	ar_sql_u64(&q, a->last_seq);
-	ar_sql_sealed(&q, a->snapshot, ar_place_of_snapshot(key, a->last_seq));
+	ar_sql_checksummed(&q, a->snapshot, ar_row_sum_of_snapshot(key, a->last_seq));
 	return ar_sql_run(&q, &a->op.err);
 }
 

@@ -85,7 +85,7 @@ enum ar_status ar_sqlite_audit_prune(struct ar_sqlite *s, struct ar_store_upkeep
 
 /* ---- the reader's ---- */
 
-static void take_row(struct ar_sql *q, struct ar_arena *a, struct ar_store_audit_row *ret)
+static void read_row(struct ar_sql *q, struct ar_arena *a, struct ar_store_audit_row *ret)
 {
 	*ret = (struct ar_store_audit_row){
 		.place = { .at = ar_sql_col_i64(q, 1), .lane = LANE, .n = ar_sql_col_u64(q, 0) },
@@ -121,7 +121,7 @@ enum ar_status ar_sqlite_audit_list(struct ar_db *db, struct ar_store_audit_list
 	ar_sql_u64(&q, op->limit + UINT64_C(1));
 	while (ar_sql_page_row(&q, op->count, op->limit, &op->more)) {
 		op->rows = ar_store_extend(a, op->rows, op->count, sizeof *op->rows);
-		take_row(&q, a, &op->rows[op->count++]);
+		read_row(&q, a, &op->rows[op->count++]);
 	}
 	return ar_sql_end(&q, &op->op.err);
 }
@@ -149,7 +149,7 @@ enum ar_status ar_sqlite_audit_verify(struct ar_db *db, struct ar_store_audit_ve
 	ar_sql_u64(&q, op->n);
 	ar_sql_u64(&q, op->limit + UINT64_C(1));
 	while (ar_sql_page_row(&q, op->checked, op->limit, &op->more)) {
-		take_row(&q, &op->op.arena, &row);
+		read_row(&q, &op->op.arena, &row);
 		ar_audit_verify_row(op, &row, &floor);
 	}
 	return ar_sql_end(&q, &op->op.err);

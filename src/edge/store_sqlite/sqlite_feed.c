@@ -50,7 +50,7 @@ enum ar_status ar_sqlite_feed_next(struct ar_sqlite *s, uint64_t *ret, struct ar
 }
 
 /* A row of the feed is what it was, and no fact is missing between it and the one before it in its session. */
-static enum ar_status take_facts(struct ar_sql *q, const struct ar_store_key *key,
+static enum ar_status read_facts(struct ar_sql *q, const struct ar_store_key *key,
 				 struct ar_store_feed_row *row, struct ar_store_feed *op)
 {
 	struct ar_error *err = &op->op.err;
@@ -58,8 +58,8 @@ static enum ar_status take_facts(struct ar_sql *q, const struct ar_store_key *ke
 
 	if (ar_sql_col_u64(q, 5) + 1 != row->first_seq)
 		return ar_store_fail_missing(err, ar_sql_col_u64(q, 5) + 1);
-	st = ar_sql_col_sealed(q, 4, ar_place_of_facts(key, row->first_seq, row->last_seq), &op->op.arena,
-			       &row->body, err);
+	st = ar_sql_col_checksummed(q, 4, ar_row_sum_of_facts(key, row->first_seq, row->last_seq),
+				    &op->op.arena, &row->body, err);
 	return st ? ar_store_fail_facts(err, row->first_seq, row->last_seq) : AR_OK;
 }
 
@@ -79,7 +79,7 @@ static enum ar_status add_row(struct ar_sql *q, struct ar_store_feed *op)
 					   .session = ar_store_key_text(a, &key),
 					   .first_seq = ar_sql_col_u64(q, 2),
 					   .last_seq = ar_sql_col_u64(q, 3) };
-	if (take_facts(q, &key, row, op)) {
+	if (read_facts(q, &key, row, op)) {
 		op->damaged = row->session;
 		return AR_E_CORRUPT;
 	}
@@ -122,8 +122,8 @@ static enum ar_status list(struct ar_db *db, struct ar_store_feed *op)
 }
 
 /* The tenant's place that a statement finds, if any. */
-static enum ar_status find_place(struct ar_db *db, enum ar_sql_id id, struct ar_store_feed *op,
-				 struct ar_store_place **ret, size_t *ret_count)
+static enum ar_status find_position(struct ar_db *db, enum ar_sql_id id, struct ar_store_feed *op,
+				    struct ar_store_place **ret, size_t *ret_count)
 {
 	struct ar_sql q = ar_sql_begin(db, id);
 
@@ -137,11 +137,11 @@ static enum ar_status find_place(struct ar_db *db, enum ar_sql_id id, struct ar_
 
 static enum ar_status find_ends(struct ar_db *db, struct ar_store_feed *op)
 {
-	enum ar_status st = find_place(db, AR_SQL_FEED_HEAD, op, &op->heads, &op->head_count);
+	enum ar_status st = find_position(db, AR_SQL_FEED_HEAD, op, &op->heads, &op->head_count);
 	struct ar_sql limit;
 
 	if (!st)
-		st = find_place(db, AR_SQL_FEED_FLOOR, op, &op->floors, &op->floor_count);
+		st = find_position(db, AR_SQL_FEED_FLOOR, op, &op->floors, &op->floor_count);
 	if (st)
 		return st;
 	limit = ar_sql_begin(db, AR_SQL_FEED_LIMIT);

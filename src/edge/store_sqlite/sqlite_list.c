@@ -20,7 +20,8 @@ enum ar_status ar_sqlite_receipt_find(struct ar_db *db, struct ar_store_receipt 
 		if (input.len == AR_HASH_LEN)
 			memcpy(found->input.b, input.p, AR_HASH_LEN);
 		st = input.len == AR_HASH_LEN
-			     ? ar_sql_col_sealed(&q, 1, ar_place_of_receipt(found), a, &found->reply, err)
+			     ? ar_sql_col_checksummed(&q, 1, ar_row_sum_of_receipt(found), a, &found->reply,
+						      err)
 			     : ar_fail(err, AR_E_CORRUPT, "a stored receipt has no input hash");
 	}
 	end = ar_sql_end(&q, st == AR_E_CORRUPT ? NULL : err);
@@ -51,7 +52,7 @@ static enum ar_status check_blob(struct ar_sqlite *s, const struct ar_hash *hash
 	return ar_sql_end(&q, err);
 }
 
-static enum ar_status take_content(struct ar_sql *q, const struct ar_hash *hash, struct ar_arena *a,
+static enum ar_status read_content(struct ar_sql *q, const struct ar_hash *hash, struct ar_arena *a,
 				   struct ar_str *ret, struct ar_error *err)
 {
 	enum ar_status st = ar_sql_col_packed(q, 0, a, ret, err);
@@ -71,7 +72,7 @@ static enum ar_status get_blob(struct ar_sqlite *s, const struct ar_hash *hash, 
 	q = ar_sql_begin(&s->read_db, AR_SQL_BLOB_GET);
 	ar_sql_hash(&q, hash);
 	if (ar_sql_row(&q))
-		st = take_content(&q, hash, a, ret, err);
+		st = read_content(&q, hash, a, ret, err);
 	end = ar_sql_end(&q, st ? NULL : err);
 	if (!st && !end && !ar_str_absent(*ret))
 		ar_blob_cache_put(&s->blobs, hash, *ret);
@@ -88,7 +89,7 @@ static enum ar_status get_blob_of(struct ar_db *db, const struct ar_store_key *k
 	ar_sql_hash(&q, hash);
 	ar_sql_key(&q, key);
 	if (ar_sql_row(&q))
-		st = take_content(&q, hash, &op->arena, ret, &op->err);
+		st = read_content(&q, hash, &op->arena, ret, &op->err);
 	end = ar_sql_end(&q, st ? NULL : &op->err);
 	return st ? st : end;
 }
@@ -120,7 +121,7 @@ static enum ar_status add_session(struct ar_sql *q, struct ar_store_sessions *op
 	if (raw.len != sizeof key.b)
 		return ar_fail(&op->op.err, AR_E_CORRUPT, "a stored session has a key of %zu bytes", raw.len);
 	memcpy(key.b, raw.p, sizeof key.b);
-	if (!ar_store_sessions_want(op, &key))
+	if (!ar_store_sessions_match(op, &key))
 		return AR_OK;
 	op->more = op->count == op->limit;
 	if (op->more)
@@ -189,8 +190,8 @@ static enum ar_status add_task(struct ar_sql *q, struct ar_store_tasks *op)
 	*row = (struct ar_store_task_row){ .task = ar_sql_col_str(q, 1, a),
 					   .status = ar_sql_col_str(q, 2, a),
 					   .is_internal = ar_sql_col_u64(q, 3) };
-	st = ar_sql_col_sealed(q, 4, ar_place_of_task(row), a, &row->record,
-			       op->is_check ? NULL : &op->op.err);
+	st = ar_sql_col_checksummed(q, 4, ar_row_sum_of_task(row), a, &row->record,
+				    op->is_check ? NULL : &op->op.err);
 	if (st && op->is_check)
 		row->record = AR_STR_NONE;
 	return op->is_check ? AR_OK : st;
@@ -284,8 +285,8 @@ static enum ar_status index_snapshot(struct ar_db *db, struct ar_store_index *op
 	op->has_snapshot = ar_sql_row(&q);
 	if (op->has_snapshot) {
 		op->snapshot_seq = ar_sql_col_u64(&q, 0);
-		if (ar_sql_col_sealed(&q, 1, ar_place_of_snapshot(key, op->snapshot_seq), &op->op.arena,
-				      &op->snapshot, NULL))
+		if (ar_sql_col_checksummed(&q, 1, ar_row_sum_of_snapshot(key, op->snapshot_seq),
+					   &op->op.arena, &op->snapshot, NULL))
 			op->snapshot = AR_STR_NONE;
 	}
 	return ar_sql_end(&q, &op->op.err);

@@ -12,8 +12,8 @@ static enum ar_status add_row(struct ar_sql *q, const struct ar_store_key *key, 
 	row->first_seq = ar_sql_col_u64(q, 0);
 	row->last_seq = ar_sql_col_u64(q, 1);
 	row->at = ar_sql_col_i64(q, 2);
-	if (ar_sql_col_sealed(q, 3, ar_place_of_facts(key, row->first_seq, row->last_seq), a, &row->body,
-			      err))
+	if (ar_sql_col_checksummed(q, 3, ar_row_sum_of_facts(key, row->first_seq, row->last_seq), a,
+				   &row->body, err))
 		return ar_store_fail_facts(err, row->first_seq, row->last_seq);
 	++*count;
 	return AR_OK;
@@ -56,8 +56,8 @@ static enum ar_status load_snapshot(struct ar_db *db, struct ar_store_load *op,
 	ar_sql_key(&q, key);
 	if (ar_sql_row(&q)) {
 		op->snapshot_seq = ar_sql_col_u64(&q, 0);
-		st = ar_sql_col_sealed(&q, 1, ar_place_of_snapshot(key, op->snapshot_seq), &op->op.arena,
-				       &op->snapshot, &op->op.err);
+		st = ar_sql_col_checksummed(&q, 1, ar_row_sum_of_snapshot(key, op->snapshot_seq),
+					    &op->op.arena, &op->snapshot, &op->op.err);
 		if (st)
 			ar_fail_wrap(&op->op.err, "snapshot");
 	}
@@ -144,17 +144,17 @@ static bool row_fits(struct ar_sql *q, const struct ar_store_read *op, size_t *u
 }
 
 /* The fact that a window begins with; backward the newest one that there is. */
-static struct ar_store_row_wanted first_wanted(const struct ar_store_read *op)
+static struct ar_store_row_expected first_wanted(const struct ar_store_read *op)
 {
 	uint64_t next = op->backward && op->from > op->head ? op->head : op->from;
 
-	return (struct ar_store_row_wanted){ .next = next || op->backward ? next : 1,
-					     .backward = op->backward,
-					     .is_first = true };
+	return (struct ar_store_row_expected){ .next = next || op->backward ? next : 1,
+					       .backward = op->backward,
+					       .is_first = true };
 }
 
-static enum ar_status take_row(struct ar_sql *q, struct ar_store_read *op, const struct ar_store_key *key,
-			       struct ar_store_row_wanted *w)
+static enum ar_status read_row(struct ar_sql *q, struct ar_store_read *op, const struct ar_store_key *key,
+			       struct ar_store_row_expected *w)
 {
 	uint64_t first = ar_sql_col_u64(q, 0), last = ar_sql_col_u64(q, 1);
 	enum ar_status st = ar_store_check_row(w, first, last, &op->op.err);
@@ -169,11 +169,11 @@ static enum ar_status take_row(struct ar_sql *q, struct ar_store_read *op, const
 /* A row that is broken or missing is the next window's to report. */
 static enum ar_status walk(struct ar_sql *q, struct ar_store_read *op, const struct ar_store_key *key)
 {
-	struct ar_store_row_wanted w = first_wanted(op);
+	struct ar_store_row_expected w = first_wanted(op);
 	size_t used = 0;
 
 	while (ar_sql_row(q)) {
-		enum ar_status st = row_fits(q, op, &used) ? take_row(q, op, key, &w) : AR_E_LIMIT;
+		enum ar_status st = row_fits(q, op, &used) ? read_row(q, op, key, &w) : AR_E_LIMIT;
 
 		if (st)
 			return op->row_count ? AR_OK : st;

@@ -219,7 +219,7 @@ static enum ar_status ensure_schema(struct ar_db *db, struct ar_error *err)
 	return st ? st : run_script(db, mark, err);
 }
 
-static enum ar_status take_epoch(struct ar_db *db, uint64_t *ret, struct ar_error *err)
+static enum ar_status acquire_epoch(struct ar_db *db, uint64_t *ret, struct ar_error *err)
 {
 	int64_t epoch = 0;
 	enum ar_status st = query_int(db,
@@ -277,8 +277,8 @@ static enum ar_status load_dictionaries(struct ar_sqlite *s, struct ar_str wante
 	return finish(&q, st ? NULL : err) ? AR_E_IO : st;
 }
 
-static enum ar_status keep_dictionary(struct ar_sqlite *s, uint64_t number, struct ar_str content,
-				      struct ar_error *err)
+static enum ar_status store_dictionary(struct ar_sqlite *s, uint64_t number, struct ar_str content,
+				       struct ar_error *err)
 {
 	struct ar_sql q;
 	enum ar_status st = ar_pack_dictionaries_add(s->dictionaries, number, content, err);
@@ -303,7 +303,7 @@ static enum ar_status set_up_dictionaries(struct ar_sqlite *s, struct ar_str wan
 		return st;
 	if (!number) {
 		number = last + 1;
-		st = keep_dictionary(s, number, wanted, err);
+		st = store_dictionary(s, number, wanted, err);
 	}
 	return st ? st : ar_pack_dictionaries_use(s->dictionaries, number, wanted, err);
 }
@@ -320,7 +320,7 @@ enum ar_status ar_sqlite_set_up(struct ar_sqlite *s, const struct ar_store_sqlit
 	if (!st)
 		st = ensure_schema(db, err);
 	if (!st)
-		st = take_epoch(db, &s->base.store.epoch, err);
+		st = acquire_epoch(db, &s->base.store.epoch, err);
 	if (!st)
 		st = name_runtime(db, s->base.store.runtime_id, err);
 	if (!st)

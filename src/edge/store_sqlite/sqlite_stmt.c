@@ -146,10 +146,10 @@ static const char *const sql_text[AR_SQL_COUNT] = {
 	[AR_SQL_META_GET] = "SELECT value FROM meta WHERE key = ?1",
 	[AR_SQL_META_PUT] = "INSERT INTO meta (key, value) VALUES (?1, ?2)"
 			    " ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-	[AR_SQL_SEAL_LIST] = "SELECT session, first_seq, last_seq, body FROM log"
-			     " WHERE (session, first_seq) > (?1, ?2) AND session <= ?3"
-			     " ORDER BY session, first_seq LIMIT ?4",
-	[AR_SQL_SEAL_PUT] = "UPDATE log SET body = ?3 WHERE session = ?1 AND first_seq = ?2",
+	[AR_SQL_CHECKSUM_LIST] = "SELECT session, first_seq, last_seq, body FROM log"
+				 " WHERE (session, first_seq) > (?1, ?2) AND session <= ?3"
+				 " ORDER BY session, first_seq LIMIT ?4",
+	[AR_SQL_CHECKSUM_PUT] = "UPDATE log SET body = ?3 WHERE session = ?1 AND first_seq = ?2",
 	/* With where the row before it in its session ends. */
 	[AR_SQL_FEED_LIST] =
 		"SELECT position, session, first_seq, last_seq, body, (SELECT b.last_seq FROM log AS b"
@@ -267,7 +267,7 @@ enum ar_status ar_sql_run(struct ar_sql *q, struct ar_error *err)
 	return ar_sql_end(q, err);
 }
 
-static void note(struct ar_sql *q, int rc)
+static void note_fault(struct ar_sql *q, int rc)
 {
 	if (q->rc == SQLITE_OK)
 		q->rc = rc;
@@ -280,17 +280,17 @@ void ar_sql_u64(struct ar_sql *q, uint64_t v)
 
 void ar_sql_i64(struct ar_sql *q, int64_t v)
 {
-	note(q, sqlite3_bind_int64(q->stmt, ++q->bound, v));
+	note_fault(q, sqlite3_bind_int64(q->stmt, ++q->bound, v));
 }
 
 void ar_sql_text(struct ar_sql *q, struct ar_str v)
 {
-	note(q, sqlite3_bind_text64(q->stmt, ++q->bound, v.p, v.len, SQLITE_STATIC, SQLITE_UTF8));
+	note_fault(q, sqlite3_bind_text64(q->stmt, ++q->bound, v.p, v.len, SQLITE_STATIC, SQLITE_UTF8));
 }
 
 void ar_sql_bytes(struct ar_sql *q, struct ar_str v)
 {
-	note(q, sqlite3_bind_blob64(q->stmt, ++q->bound, v.p, v.len, SQLITE_STATIC));
+	note_fault(q, sqlite3_bind_blob64(q->stmt, ++q->bound, v.p, v.len, SQLITE_STATIC));
 }
 
 void ar_sql_key(struct ar_sql *q, const struct ar_store_key *key)
@@ -308,9 +308,9 @@ void ar_sql_packed(struct ar_sql *q, struct ar_str v)
 	ar_sql_bytes(q, ar_pack(q->db->packer, v));
 }
 
-void ar_sql_sealed(struct ar_sql *q, struct ar_str v, struct ar_place_sum at)
+void ar_sql_checksummed(struct ar_sql *q, struct ar_str v, struct ar_row_sum at)
 {
-	ar_sql_bytes(q, ar_pack_sealed(q->db->packer, v, at));
+	ar_sql_bytes(q, ar_pack_checksummed(q->db->packer, v, at));
 }
 
 uint64_t ar_sql_col_u64(struct ar_sql *q, int col)
@@ -347,11 +347,11 @@ enum ar_status ar_sql_col_packed(struct ar_sql *q, int col, struct ar_arena *a, 
 	return ar_str_absent(raw) ? AR_OK : ar_unpack(q->db->packer, raw, a, ret, err);
 }
 
-enum ar_status ar_sql_col_sealed(struct ar_sql *q, int col, struct ar_place_sum at, struct ar_arena *a,
-				 struct ar_str *ret, struct ar_error *err)
+enum ar_status ar_sql_col_checksummed(struct ar_sql *q, int col, struct ar_row_sum at, struct ar_arena *a,
+				      struct ar_str *ret, struct ar_error *err)
 {
 	struct ar_str raw = ar_sql_col_raw(q, col);
 
 	*ret = raw;
-	return ar_str_absent(raw) ? AR_OK : ar_unpack_sealed(q->db->packer, raw, at, a, ret, err);
+	return ar_str_absent(raw) ? AR_OK : ar_unpack_checksummed(q->db->packer, raw, at, a, ret, err);
 }

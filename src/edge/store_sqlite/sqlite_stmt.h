@@ -11,7 +11,7 @@
 #ifndef AR_EDGE_STORE_SQLITE_STMT_H
 #define AR_EDGE_STORE_SQLITE_STMT_H
 
-#include "store_place.h"
+#include "row_sum.h"
 
 #include <sqlite3.h>
 #include <stdatomic.h>
@@ -96,8 +96,8 @@ enum ar_sql_id {
 	AR_SQL_PROBE,
 	AR_SQL_META_GET,
 	AR_SQL_META_PUT,
-	AR_SQL_SEAL_LIST,
-	AR_SQL_SEAL_PUT,
+	AR_SQL_CHECKSUM_LIST,
+	AR_SQL_CHECKSUM_PUT,
 	AR_SQL_COUNT
 };
 
@@ -148,7 +148,7 @@ void ar_sql_bytes(struct ar_sql *q, struct ar_str v);
 void ar_sql_key(struct ar_sql *q, const struct ar_store_key *key);
 void ar_sql_hash(struct ar_sql *q, const struct ar_hash *hash);
 void ar_sql_packed(struct ar_sql *q, struct ar_str v);
-void ar_sql_sealed(struct ar_sql *q, struct ar_str v, struct ar_place_sum at);
+void ar_sql_checksummed(struct ar_sql *q, struct ar_str v, struct ar_row_sum at);
 
 /* Columns of the current row; col_raw is SQLite's until the next row, the others are copies in the arena. */
 uint64_t ar_sql_col_u64(struct ar_sql *q, int col);
@@ -157,8 +157,9 @@ struct ar_str ar_sql_col_raw(struct ar_sql *q, int col);
 struct ar_str ar_sql_col_str(struct ar_sql *q, int col, struct ar_arena *a);
 AR_MUST_USE enum ar_status ar_sql_col_packed(struct ar_sql *q, int col, struct ar_arena *a,
 					     struct ar_str *ret, struct ar_error *err);
-AR_MUST_USE enum ar_status ar_sql_col_sealed(struct ar_sql *q, int col, struct ar_place_sum at,
-					     struct ar_arena *a, struct ar_str *ret, struct ar_error *err);
+AR_MUST_USE enum ar_status ar_sql_col_checksummed(struct ar_sql *q, int col, struct ar_row_sum at,
+						  struct ar_arena *a, struct ar_str *ret,
+						  struct ar_error *err);
 
 AR_END_DECLS
 

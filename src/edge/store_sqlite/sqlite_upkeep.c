@@ -25,7 +25,7 @@ static enum ar_status find_old(struct ar_sqlite *s, struct ar_store_upkeep *op, 
 		looked++;
 		AR_ASSERT(raw.len == sizeof last.b);
 		memcpy(last.b, raw.p, sizeof last.b);
-		if (!ar_store_walk_takes(op, &last, ar_sql_col_i64(&q, 1), ar_sql_col_i64(&q, 2)))
+		if (!ar_store_walk_includes(op, &last, ar_sql_col_i64(&q, 1), ar_sql_col_i64(&q, 2)))
 			continue;
 		keys[op->removed] = last;
 		ar_store_upkeep_removed(op, &last);
@@ -131,6 +131,6 @@ enum ar_status ar_sqlite_upkeep(struct ar_sqlite *s, struct ar_store_upkeep *op)
 	if (!st && op->limit)
 		st = remove_litter(s, op);
 	if (!st && op->limit)
-		st = ar_sqlite_seal(s, op);
+		st = ar_sqlite_add_checksums(s, op);
 	return st;
 }

@@ -60,7 +60,7 @@ static struct ar_store_audit_row row_of(const PGresult *r, int i, struct ar_aren
 	};
 }
 
-static enum ar_status take_page(struct ar_pg *pg AR_UNUSED, const PGresult *r, struct ar_store_op *base)
+static enum ar_status read_page(struct ar_pg *pg AR_UNUSED, const PGresult *r, struct ar_store_op *base)
 {
 	struct ar_store_audit_list *op = AR_CONTAINER_OF(base, struct ar_store_audit_list, op);
 	size_t came = (size_t)PQntuples(r);
@@ -95,10 +95,10 @@ enum ar_status ar_postgres_audit_list(struct ar_pg *pg, struct ar_store_audit_li
 	ar_pg_arg_u64(&args, from.lane);
 	ar_pg_arg_u64(&args, from.n);
 	ar_pg_arg_u64(&args, op->limit + UINT64_C(1));
-	return ar_postgres_query(pg, list_of(op), &args, &op->op, take_page);
+	return ar_postgres_query(pg, list_of(op), &args, &op->op, read_page);
 }
 
-static enum ar_status take_chain(struct ar_pg *pg AR_UNUSED, const PGresult *r, struct ar_store_op *base)
+static enum ar_status read_chain(struct ar_pg *pg AR_UNUSED, const PGresult *r, struct ar_store_op *base)
 {
 	struct ar_store_audit_verify *op = AR_CONTAINER_OF(base, struct ar_store_audit_verify, op);
 	int count = PQntuples(r);
@@ -121,5 +121,5 @@ enum ar_status ar_postgres_audit_verify(struct ar_pg *pg, struct ar_store_audit_
 	ar_pg_arg_u64(&args, op->lane);
 	ar_pg_arg_u64(&args, op->n);
 	ar_pg_arg_u64(&args, op->limit + UINT64_C(1));
-	return ar_postgres_query(pg, AR_PG_AUDIT_AFTER, &args, &op->op, take_chain);
+	return ar_postgres_query(pg, AR_PG_AUDIT_AFTER, &args, &op->op, read_chain);
 }

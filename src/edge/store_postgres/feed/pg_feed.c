@@ -25,21 +25,21 @@ const char ar_pg_migration_floor[] = "CREATE TABLE feed_floor (tenant bytea NOT 
 				     " position int8 NOT NULL, PRIMARY KEY (tenant, lane));";
 
 /* Everything is found through a key: our connections count a scan as the most expensive thing there is. */
-static const char take_free[] =
+static const char acquire_free[] =
 	"INSERT INTO lane (number, node, epoch) SELECT coalesce((SELECT l.number FROM"
 	" (SELECT number, node, epoch FROM lane ORDER BY number LIMIT 1000) AS l WHERE l.node = $1"
 	" OR NOT EXISTS (SELECT 1 FROM node AS n WHERE n.id = l.node AND n.epoch = l.epoch)"
 	" ORDER BY l.node <> $1, l.number LIMIT 1), (SELECT coalesce(max(number), 0) + 1 FROM lane)), $1, $2"
 	" ON CONFLICT (number) DO UPDATE SET node = excluded.node, epoch = excluded.epoch RETURNING number";
 
-enum ar_status ar_postgres_take_lane(struct ar_postgres *s, struct ar_error *err)
+enum ar_status ar_postgres_acquire_lane(struct ar_postgres *s, struct ar_error *err)
 {
 	struct ar_pg_args args = { 0 };
 	PGresult *r;
 
 	ar_pg_arg_bytes(&args, ar_str_from(s->node));
 	ar_pg_arg_u64(&args, s->base.store.epoch);
-	r = ar_pg_ask(&s->writer, take_free, &args);
+	r = ar_pg_query(&s->writer, acquire_free, &args);
 	if (!r)
 		return ar_pg_fail(&s->writer, err);
 	s->lane = ar_pg_col_u64(r, 0, 0);
@@ -62,7 +62,7 @@ void ar_postgres_leave_lane(struct ar_postgres *s)
 	(void)ar_pg_end(&s->writer);
 }
 
-static enum ar_status take_row(struct ar_pg *pg, const PGresult *r, int i, struct ar_store_feed *op)
+static enum ar_status read_row(struct ar_pg *pg, const PGresult *r, int i, struct ar_store_feed *op)
 {
 	struct ar_store_feed_row *row = &op->rows[i];
 	struct ar_str session = ar_pg_col_bytes(r, i, 2);
@@ -77,22 +77,22 @@ static enum ar_status take_row(struct ar_pg *pg, const PGresult *r, int i, struc
 	row->last_seq = ar_pg_col_u64(r, i, 4);
 	if (before + 1 != row->first_seq)
 		return ar_store_fail_missing(&op->op.err, before + 1);
-	if (ar_pg_unseal(pg->packer, ar_pg_col_bytes(r, i, 5),
-			 ar_place_of_facts(&key, row->first_seq, row->last_seq), &op->op.arena, &row->body,
-			 &op->op.err))
+	if (ar_pg_unpack_checksummed(pg->packer, ar_pg_col_bytes(r, i, 5),
+				     ar_row_sum_of_facts(&key, row->first_seq, row->last_seq), &op->op.arena,
+				     &row->body, &op->op.err))
 		return ar_store_fail_facts(&op->op.err, row->first_seq, row->last_seq);
 	return AR_OK;
 }
 
 /* A row that is broken, or that facts are missing before, is the next page's to report. */
-static enum ar_status take_page(struct ar_pg *pg, const PGresult *r, struct ar_store_op *base)
+static enum ar_status read_page(struct ar_pg *pg, const PGresult *r, struct ar_store_op *base)
 {
 	struct ar_store_feed *op = AR_CONTAINER_OF(base, struct ar_store_feed, op);
 	enum ar_status st = AR_OK;
 	int came = PQntuples(r), i = 0;
 
 	op->rows = ar_arena_alloc(&base->arena, ((size_t)came + 1) * sizeof *op->rows);
-	while (i < came && !(st = take_row(pg, r, i, op)))
+	while (i < came && !(st = read_row(pg, r, i, op)))
 		i++;
 	op->row_count = (size_t)i;
 	op->at_end = came == 0 || (i == came && ar_pg_col_bool(r, came - 1, 6));
@@ -100,14 +100,14 @@ static enum ar_status take_page(struct ar_pg *pg, const PGresult *r, struct ar_s
 }
 
 /* Adds what a row says of a lane, if anything. */
-static void add_place(const PGresult *r, int row, int col, struct ar_store_place *places, size_t *count)
+static void add_position(const PGresult *r, int row, int col, struct ar_store_place *places, size_t *count)
 {
 	if (!PQgetisnull(r, row, col))
 		places[(*count)++] =
 			(struct ar_store_place){ ar_pg_col_u64(r, row, 0), ar_pg_col_u64(r, row, col) };
 }
 
-static enum ar_status take_ends(struct ar_pg *pg AR_UNUSED, const PGresult *r, struct ar_store_op *base)
+static enum ar_status read_ends(struct ar_pg *pg AR_UNUSED, const PGresult *r, struct ar_store_op *base)
 {
 	struct ar_store_feed *op = AR_CONTAINER_OF(base, struct ar_store_feed, op);
 
@@ -118,8 +118,8 @@ static enum ar_status take_ends(struct ar_pg *pg AR_UNUSED, const PGresult *r, s
 	op->floors = ar_arena_alloc(&base->arena, ((size_t)PQntuples(r) + 1) * sizeof *op->floors);
 	for (int i = 0; i < PQntuples(r); i++) {
 		op->limit = ar_pg_col_u64(r, i, 2);
-		add_place(r, i, 1, op->heads, &op->head_count);
-		add_place(r, i, 3, op->floors, &op->floor_count);
+		add_position(r, i, 1, op->heads, &op->head_count);
+		add_position(r, i, 3, op->floors, &op->floor_count);
 	}
 	return AR_OK;
 }
@@ -129,7 +129,7 @@ static enum ar_status find_ends(struct ar_pg *pg, struct ar_store_feed *op)
 	struct ar_pg_args args = { 0 };
 
 	ar_pg_arg_bytes(&args, op->tenant);
-	return ar_postgres_query(pg, AR_PG_FEED_ENDS, &args, &op->op, take_ends);
+	return ar_postgres_query(pg, AR_PG_FEED_ENDS, &args, &op->op, read_ends);
 }
 
 static enum ar_status list(struct ar_pg *pg, struct ar_store_feed *op)
@@ -148,7 +148,7 @@ static enum ar_status list(struct ar_pg *pg, struct ar_store_feed *op)
 	ar_pg_arg_array(&args, &lanes);
 	ar_pg_arg_array(&args, &positions);
 	ar_pg_arg_u64(&args, op->max_bytes);
-	st = ar_postgres_query(pg, AR_PG_FEED_LIST, &args, &op->op, take_page);
+	st = ar_postgres_query(pg, AR_PG_FEED_LIST, &args, &op->op, read_page);
 	ar_pg_array_fini(&lanes);
 	ar_pg_array_fini(&positions);
 	return st;

@@ -10,7 +10,7 @@ const char ar_pg_migration_token[] =
 	"INSERT INTO token_clock (id, version) VALUES (1, 0);";
 
 /* The version that the row got, or had; 0: the stored one is not what was expected. */
-static void take_version(struct ar_pg *pg, struct ar_store_token_put *op)
+static void read_version(struct ar_pg *pg, struct ar_store_token_put *op)
 {
 	PGresult *fence = ar_pg_next(pg), *tick = ar_pg_next(pg), *put = ar_pg_next(pg);
 
@@ -60,7 +60,7 @@ static enum ar_pg_fault put_once(struct ar_postgres *s, struct ar_store_token_pu
 	ar_pg_send(pg, AR_PG_TOKEN_TICK, NULL);
 	ar_pg_send(pg, is_drop ? AR_PG_TOKEN_DROP : AR_PG_TOKEN_PUT, &args);
 	ar_pg_sync(pg);
-	take_version(pg, op);
+	read_version(pg, op);
 	return add_audit(s, op) ? commit(s) : ar_pg_end(pg);
 }
 
@@ -96,7 +96,7 @@ enum ar_status ar_postgres_token_put(struct ar_postgres *s, struct ar_store_toke
 	return op->version ? AR_OK : ar_store_fail_token(&op->op.err, op->token);
 }
 
-static enum ar_status take_tokens(struct ar_pg *pg, const PGresult *r, struct ar_store_op *base)
+static enum ar_status read_tokens(struct ar_pg *pg, const PGresult *r, struct ar_store_op *base)
 {
 	struct ar_store_tokens *op = AR_CONTAINER_OF(base, struct ar_store_tokens, op);
 	size_t came = (size_t)PQntuples(r);
@@ -121,5 +121,5 @@ enum ar_status ar_postgres_tokens(struct ar_pg *pg, struct ar_store_tokens *op)
 	op->more = false;
 	ar_pg_arg_u64(&args, op->after);
 	ar_pg_arg_u64(&args, op->limit + UINT64_C(1));
-	return ar_postgres_query(pg, AR_PG_TOKEN_LIST, &args, &op->op, take_tokens);
+	return ar_postgres_query(pg, AR_PG_TOKEN_LIST, &args, &op->op, read_tokens);
 }

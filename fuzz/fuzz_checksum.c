@@ -1,5 +1,5 @@
-/* Fuzz target: bytes that may be a stored value are unpacked without going beyond them, whether they are sealed or from before; what is
- * unpacked and sealed again comes back. */
+/* Fuzz target: bytes that may be a stored value are unpacked without going beyond them, with a checksum or from before; what is
+ * unpacked and packed again comes back. */
 #include "pack.h"
 
 #include <stdlib.h>
@@ -13,12 +13,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	char *copy = memcpy(malloc(len + !len), bytes, len);
 	struct ar_pack_dictionaries *none = ar_pack_dictionaries_new();
 	struct ar_packer *p = ar_packer_new(none);
-	struct ar_place_sum at = ar_place_sum("log", AR_STR("fuzz"));
+	struct ar_row_sum at = ar_row_sum("log", AR_STR("fuzz"));
 	struct ar_arena a = { 0 };
 	struct ar_str value, again;
 
-	if (ar_unpack_sealed(p, (struct ar_str){ copy, len }, at, &a, &value, NULL) == AR_OK) {
-		if (ar_unpack_sealed(p, ar_pack_sealed(p, value, at), at, &a, &again, NULL) != AR_OK ||
+	if (ar_unpack_checksummed(p, (struct ar_str){ copy, len }, at, &a, &value, NULL) == AR_OK) {
+		if (ar_unpack_checksummed(p, ar_pack_checksummed(p, value, at), at, &a, &again, NULL) !=
+			    AR_OK ||
 		    !ar_str_eq(value, again))
 			abort();
 	}

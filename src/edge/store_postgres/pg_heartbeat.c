@@ -13,7 +13,7 @@ static const struct ar_pg_args no_args;
 /* The order of every transaction here: our node row, our beat, lost nodes by id, partitions by id. */
 static const char own_fence[] = "SELECT 1 FROM node WHERE id = $1 AND epoch = $2 FOR SHARE";
 
-static const char say_alive[] =
+static const char update_heartbeat[] =
 	"INSERT INTO node_beat (id, beat, address, state, seen) VALUES ($1, 1, $2, $3, now())"
 	" ON CONFLICT (id) DO UPDATE SET beat = node_beat.beat + 1, address = excluded.address,"
 	" state = excluded.state, seen = excluded.seen";
@@ -43,14 +43,14 @@ static const char lock_partitions[] =
 static const char lock_own_partitions[] =
 	"SELECT 1 FROM partition WHERE node = $1 AND epoch = $2 ORDER BY id FOR UPDATE";
 
-static const char give_away[] = "UPDATE partition AS p SET node = g.node, epoch = g.epoch"
-				" FROM unnest($1::int8[], $2::text[], $3::int8[]) AS g(id, node, epoch)"
-				" WHERE p.id = g.id AND p.node = $4 AND p.epoch = $5";
+static const char hand_off[] = "UPDATE partition AS p SET node = g.node, epoch = g.epoch"
+			       " FROM unnest($1::int8[], $2::text[], $3::int8[]) AS g(id, node, epoch)"
+			       " WHERE p.id = g.id AND p.node = $4 AND p.epoch = $5";
 
-static const char give_all[] = "UPDATE partition SET node = '', epoch = 0 WHERE node = $1 AND epoch = $2";
+static const char release_all[] = "UPDATE partition SET node = '', epoch = 0 WHERE node = $1 AND epoch = $2";
 
 /* A node that left owns nothing, also when a handoff reached it late. */
-static const char take_free[] =
+static const char acquire_free[] =
 	"UPDATE partition AS p SET node = $2, epoch = $3 WHERE p.id = ANY ($1::int8[])"
 	" AND NOT EXISTS (SELECT 1 FROM node AS n WHERE n.id = p.node AND n.epoch = p.epoch"
 	" AND NOT EXISTS (SELECT 1 FROM node_beat AS b WHERE b.id = n.id AND b.state = 3))";
@@ -70,7 +70,7 @@ static const char commit[] = "SET LOCAL statement_timeout = 0; COMMIT";
 
 static enum ar_status run(struct ar_pg_member *m, const char *text, const struct ar_pg_args *args)
 {
-	PGresult *r = ar_pg_ask(&m->link, text, args);
+	PGresult *r = ar_pg_query(&m->link, text, args);
 
 	PQclear(r);
 	return r ? AR_OK : AR_E_IO;
@@ -91,7 +91,7 @@ static enum ar_status hold_fence(struct ar_pg_member *m)
 	bool is_ours;
 
 	add_self(m, &args);
-	r = ar_pg_ask(&m->link, own_fence, &args);
+	r = ar_pg_query(&m->link, own_fence, &args);
 	is_ours = r && PQntuples(r) == 1;
 	PQclear(r);
 	if (!r)
@@ -99,14 +99,14 @@ static enum ar_status hold_fence(struct ar_pg_member *m)
 	return is_ours ? AR_OK : AR_E_FENCED;
 }
 
-static enum ar_status beat(struct ar_pg_member *m, enum ar_node_state state)
+static enum ar_status write_heartbeat(struct ar_pg_member *m, enum ar_node_state state)
 {
 	struct ar_pg_args args = { 0 };
 
 	ar_pg_arg_bytes(&args, ar_str_from(m->base.member.id));
 	ar_pg_arg_bytes(&args, ar_str_from(m->base.member.address));
 	ar_pg_arg_u64(&args, state);
-	return run(m, say_alive, &args);
+	return run(m, update_heartbeat, &args);
 }
 
 /* ---- lost nodes ---- */
@@ -189,7 +189,7 @@ static enum ar_status lock_named(struct ar_pg_member *m, const struct ar_member_
 	return run(m, lock_partitions, &args);
 }
 
-static enum ar_status give(struct ar_pg_member *m, const struct ar_member_beat *b)
+static enum ar_status hand_off_partitions(struct ar_pg_member *m, const struct ar_member_beat *b)
 {
 	static const struct ar_member_node nobody;
 	struct ar_pg_args args = { 0 };
@@ -211,10 +211,10 @@ static enum ar_status give(struct ar_pg_member *m, const struct ar_member_beat *
 	for (size_t i = 0; i < AR_ARRAY_LEN(m->columns); i++)
 		ar_pg_arg_array(&args, &m->columns[i]);
 	add_self(m, &args);
-	return run(m, give_away, &args);
+	return run(m, hand_off, &args);
 }
 
-static enum ar_status take(struct ar_pg_member *m, const struct ar_member_beat *b)
+static enum ar_status acquire_partitions(struct ar_pg_member *m, const struct ar_member_beat *b)
 {
 	struct ar_pg_args args = { 0 };
 
@@ -225,10 +225,10 @@ static enum ar_status take(struct ar_pg_member *m, const struct ar_member_beat *
 		ar_pg_array_i64(&m->columns[0], b->takes[i]);
 	ar_pg_arg_array(&args, &m->columns[0]);
 	add_self(m, &args);
-	return run(m, take_free, &args);
+	return run(m, acquire_free, &args);
 }
 
-static enum ar_status leave(struct ar_pg_member *m, const struct ar_member_beat *b)
+static enum ar_status release_partitions(struct ar_pg_member *m, const struct ar_member_beat *b)
 {
 	struct ar_pg_args args = { 0 };
 	enum ar_status st;
@@ -237,7 +237,7 @@ static enum ar_status leave(struct ar_pg_member *m, const struct ar_member_beat 
 		return AR_OK;
 	add_self(m, &args);
 	st = run(m, lock_own_partitions, &args);
-	return st ? st : run(m, give_all, &args);
+	return st ? st : run(m, release_all, &args);
 }
 
 /* ---- the table ---- */
@@ -250,7 +250,7 @@ static void copy_text(char *to, size_t room, struct ar_str from)
 	to[len] = '\0';
 }
 
-static void take_node(const struct ar_pg_member *m, const PGresult *r, int row, struct ar_pg_roster *t)
+static void read_node(const struct ar_pg_member *m, const PGresult *r, int row, struct ar_pg_roster *t)
 {
 	struct ar_member_node *n = &t->nodes[t->node_count];
 
@@ -271,17 +271,17 @@ static enum ar_status list_nodes(struct ar_pg_member *m, struct ar_pg_roster *t)
 
 	ar_pg_arg_bytes(&args, ar_str_from(m->base.member.id));
 	ar_pg_arg_u64(&args, AR_NODES_MAX);
-	r = ar_pg_ask(&m->link, read_nodes, &args);
+	r = ar_pg_query(&m->link, read_nodes, &args);
 	if (!r)
 		return AR_E_IO;
 	t->node_count = 0;
 	for (int i = 0; i < PQntuples(r); i++)
-		take_node(m, r, i, t);
+		read_node(m, r, i, t);
 	PQclear(r);
 	return AR_OK;
 }
 
-static uint16_t place_of(const struct ar_pg_roster *t, struct ar_str id, uint64_t epoch)
+static uint16_t index_of(const struct ar_pg_roster *t, struct ar_str id, uint64_t epoch)
 {
 	for (size_t i = 0; i < t->node_count; i++) {
 		if (t->nodes[i].epoch == epoch && ar_str_eq(id, ar_str_from(t->nodes[i].id)))
@@ -292,7 +292,7 @@ static uint16_t place_of(const struct ar_pg_roster *t, struct ar_str id, uint64_
 
 static enum ar_status list_owners(struct ar_pg_member *m, struct ar_pg_roster *t)
 {
-	PGresult *r = ar_pg_ask(&m->link, read_owners, &no_args);
+	PGresult *r = ar_pg_query(&m->link, read_owners, &no_args);
 
 	if (!r)
 		return AR_E_IO;
@@ -302,7 +302,7 @@ static enum ar_status list_owners(struct ar_pg_member *m, struct ar_pg_roster *t
 		uint64_t id = ar_pg_col_u64(r, i, 0);
 
 		if (id < AR_PARTITIONS)
-			t->owner[id] = place_of(t, ar_pg_col_bytes(r, i, 1), ar_pg_col_u64(r, i, 2));
+			t->owner[id] = index_of(t, ar_pg_col_bytes(r, i, 1), ar_pg_col_u64(r, i, 2));
 	}
 	PQclear(r);
 	return AR_OK;
@@ -338,12 +338,12 @@ static enum ar_status transact(struct ar_pg_member *m, const struct ar_member_be
 	enum ar_status st = begin(m);
 
 	st = st ? st : hold_fence(m);
-	st = st ? st : beat(m, b->state);
+	st = st ? st : write_heartbeat(m, b->state);
 	st = st ? st : end_lost(m, b);
 	st = st ? st : lock_named(m, b);
-	st = st ? st : give(m, b);
-	st = st ? st : take(m, b);
-	st = st ? st : leave(m, b);
+	st = st ? st : hand_off_partitions(m, b);
+	st = st ? st : acquire_partitions(m, b);
+	st = st ? st : release_partitions(m, b);
 	st = st ? st : list_nodes(m, &m->roster);
 	st = st ? st : list_owners(m, &m->roster);
 	return st ? st : run(m, commit, NULL);
@@ -358,7 +358,8 @@ static void clean_up(struct ar_pg_member *m)
 	m->link.error = why;
 }
 
-static enum ar_status beat_once(struct ar_pg_member *m, const struct ar_member_beat *b, struct ar_error *err)
+static enum ar_status heartbeat_once(struct ar_pg_member *m, const struct ar_member_beat *b,
+				     struct ar_error *err)
 {
 	enum ar_status st = transact(m, b);
 
@@ -373,7 +374,7 @@ static enum ar_status beat_once(struct ar_pg_member *m, const struct ar_member_b
 	return err->status = AR_E_IO; /* also for a server that cannot be reached: it may come back */
 }
 
-static void bring_table(const struct ar_pg_roster *t, struct ar_member_beat *b)
+static void return_table(const struct ar_pg_roster *t, struct ar_member_beat *b)
 {
 	memcpy(b->nodes, t->nodes, t->node_count * sizeof *t->nodes);
 	memcpy(b->owner, t->owner, sizeof t->owner);
@@ -381,10 +382,10 @@ static void bring_table(const struct ar_pg_roster *t, struct ar_member_beat *b)
 	b->self = t->self;
 }
 
-void ar_pg_beat(struct ar_pg_member *m, struct ar_member_beat *b)
+void ar_pg_heartbeat(struct ar_pg_member *m, struct ar_member_beat *b)
 {
 	b->err = (struct ar_error){ 0 };
-	b->status = beat_once(m, b, &b->err);
+	b->status = heartbeat_once(m, b, &b->err);
 	if (!b->status)
-		bring_table(&m->roster, b);
+		return_table(&m->roster, b);
 }

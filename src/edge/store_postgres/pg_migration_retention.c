@@ -11,7 +11,7 @@
  * Large content is in parts (blob_part), or an object elsewhere (pg_object.c). */
 #include "postgres.h"
 
-const char ar_pg_migration_keep[] =
+const char ar_pg_migration_retention[] =
 	"ALTER TABLE log RENAME TO log_month;"
 	"ALTER INDEX log_pkey RENAME TO log_month_pkey;"
 	"CREATE TABLE log (session uuid NOT NULL, first_seq int8 NOT NULL, last_seq int8 NOT NULL,"

@@ -1,6 +1,6 @@
-/* Sealed values: what comes back is what was put there; any bit that is hit, and any other place, is noticed; programs that know nothing of
- * seals read them, and values from before are read as they are. */
-#include "store_place.h"
+/* Values with checksums: what comes back is what was put there; any bit that is hit, and any other place, is noticed; programs that know nothing of
+ * checksums read them, and values from before are read as they are. */
+#include "row_sum.h"
 
 #include "mem.h"
 
@@ -44,16 +44,16 @@ static struct ar_str make_value(struct ar_arena *a, size_t len, bool is_noise)
 	return (struct ar_str){ p, len };
 }
 
-static struct ar_place_sum place(uint64_t first)
+static struct ar_row_sum place(uint64_t first)
 {
 	struct ar_store_key key = { { 1, 2, 3 } };
 
-	return ar_place_of_facts(&key, first, 9);
+	return ar_row_sum_of_facts(&key, first, 9);
 }
 
-static enum ar_status read_at(uint64_t first, struct ar_str sealed, struct ar_arena *a, struct ar_str *ret)
+static enum ar_status read_at(uint64_t first, struct ar_str stored, struct ar_arena *a, struct ar_str *ret)
 {
-	return ar_unpack_sealed(reader, sealed, place(first), a, ret, NULL);
+	return ar_unpack_checksummed(reader, stored, place(first), a, ret, NULL);
 }
 
 static const size_t sizes[] = { 0, 1, 199, 255, 256, 400, 65791, 65792, 131072, 131073, 400000 };
@@ -64,13 +64,13 @@ static void comes_back(void **state)
 	for (size_t i = 0; i < 2 * AR_ARRAY_LEN(sizes); i++) {
 		struct ar_arena a = { 0 };
 		struct ar_str value = make_value(&a, sizes[i / 2], i % 2), back = AR_STR_NONE;
-		struct ar_str sealed = ar_arena_str(&a, ar_pack_sealed(packer, value, place(5)));
+		struct ar_str stored = ar_arena_str(&a, ar_pack_checksummed(packer, value, place(5)));
 		char *plain = ar_arena_alloc(&a, value.len + 1);
 
-		assert_int_equal(read_at(5, sealed, &a, &back), AR_OK);
+		assert_int_equal(read_at(5, stored, &a, &back), AR_OK);
 		assert_true(ar_str_eq(back, value));
-		assert_int_equal(read_at(4, sealed, &a, &back), AR_E_CORRUPT);
-		assert_int_equal(ZSTD_decompress(plain, value.len, sealed.p + 1, sealed.len - 1), value.len);
+		assert_int_equal(read_at(4, stored, &a, &back), AR_E_CORRUPT);
+		assert_int_equal(ZSTD_decompress(plain, value.len, stored.p + 1, stored.len - 1), value.len);
 		assert_memory_equal(plain, value.p, value.len);
 		ar_arena_fini(&a);
 	}
@@ -83,15 +83,15 @@ static void every_bit_is_watched(void **state)
 	     i++) { /* up to 400 bytes: those above differ in nothing but their length */
 		struct ar_arena a = { 0 };
 		struct ar_str value = make_value(&a, sizes[i / 2], i % 2), back;
-		struct ar_str sealed = ar_pack_sealed(packer, value, place(5));
-		char *hit = ar_arena_alloc(&a, sealed.len + 1);
+		struct ar_str stored = ar_pack_checksummed(packer, value, place(5));
+		char *hit = ar_arena_alloc(&a, stored.len + 1);
 
-		memcpy(hit, sealed.p, sealed.len);
-		for (size_t bit = 0; bit < 8 * sealed.len; bit++) {
+		memcpy(hit, stored.p, stored.len);
+		for (size_t bit = 0; bit < 8 * stored.len; bit++) {
 			struct ar_arena scratch = { 0 };
 
 			hit[bit / 8] ^= (char)(1 << bit % 8);
-			assert_int_equal(read_at(5, (struct ar_str){ hit, sealed.len }, &scratch, &back),
+			assert_int_equal(read_at(5, (struct ar_str){ hit, stored.len }, &scratch, &back),
 					 AR_E_CORRUPT);
 			hit[bit / 8] ^= (char)(1 << bit % 8);
 			ar_arena_fini(&scratch);
@@ -100,17 +100,17 @@ static void every_bit_is_watched(void **state)
 	}
 }
 
-static void packed_ahead_is_sealed_the_same(void **state)
+static void packed_ahead_has_the_same_checksum(void **state)
 {
 	struct ar_arena a = { 0 };
 	struct ar_str value = make_value(&a, 5000, false);
-	struct ar_str alone = ar_arena_str(&a, ar_pack_sealed(packer, value, place(5)));
+	struct ar_str alone = ar_arena_str(&a, ar_pack_checksummed(packer, value, place(5)));
 	const struct ar_packed_ahead *ahead = NULL;
 
 	(void)state;
 	ar_pack_ahead(reader, value, &a, &ahead);
 	ar_packer_look(packer, ahead);
-	assert_true(ar_str_eq(ar_pack_sealed(packer, value, place(5)), alone));
+	assert_true(ar_str_eq(ar_pack_checksummed(packer, value, place(5)), alone));
 	ar_packer_look(packer, NULL);
 	ar_arena_fini(&a);
 }
@@ -135,7 +135,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(comes_back),
 		cmocka_unit_test(every_bit_is_watched),
-		cmocka_unit_test(packed_ahead_is_sealed_the_same),
+		cmocka_unit_test(packed_ahead_has_the_same_checksum),
 		cmocka_unit_test(values_from_before_are_read),
 	};
 
