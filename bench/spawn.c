@@ -9,6 +9,7 @@
  * "cold_ungrouped" (without control groups, as bubblewrap has none), "plain" and, with its path, "bwrap". */
 #include "boundary.h"
 #include "init_wire.h"
+#include "packet.h"
 
 #include <fcntl.h>
 #include <spawn.h>
@@ -234,17 +235,9 @@ static void send_plan(int socket, const struct ar_plan *plan)
 {
 	char kind = AR_INIT_PLAN;
 	int file = plan_file(plan);
-	union {
-		struct cmsghdr head;
-		char room[CMSG_SPACE(sizeof(int))];
-	} control = { .head = { CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS } };
-	struct iovec part = { &kind, 1 };
-	struct msghdr m = {
-		.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)
-	};
+	struct ar_packet p = { .parts = { { &kind, 1 } }, .fds = &file, .fd_count = 1 };
 
-	memcpy(CMSG_DATA(&control.head), &file, sizeof(file));
-	if (sendmsg(socket, &m, MSG_NOSIGNAL) != 1)
+	if (ar_packet_send(socket, &p, 0) != 1)
 		give_up("the plan cannot be sent");
 	close(file);
 }

@@ -1,12 +1,11 @@
 /* Messages of agent-init: JSON is put together by hand, since this program carries no library. Descriptors go with READY alone. */
 #include "message.h"
 #include "json_text.h"
+#include "packet.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/uio.h>
 
 static void add_bytes(struct ar_message *t, const char *bytes, size_t len)
 {
@@ -55,31 +54,14 @@ int ar_init_fail(struct ar_init *in, const char *what, const char *which)
 	return -1;
 }
 
-static bool send_message(enum ar_init_message kind, const struct ar_message *t, const int *fds, size_t count)
+static bool send_message(enum ar_init_message kind, const struct ar_message *t, int *fds, size_t count)
 {
 	char first = (char)kind;
-	struct iovec parts[2] = { { &first, 1 }, { NULL, 0 } };
-	union {
-		struct cmsghdr head;
-		char room[CMSG_SPACE(sizeof(int) * AR_INIT_FD_COUNT)];
-	} control = { 0 };
-	struct msghdr msg = { .msg_iov = parts, .msg_iovlen = 1 };
-	ssize_t sent;
+	struct ar_packet p = { .parts = { { &first, 1 } }, .fds = fds, .fd_count = count };
 
-	if (t) {
-		parts[1] = (struct iovec){ (void *)t->bytes, t->len };
-		msg.msg_iovlen = 2;
-	}
-	if (count > 0) {
-		control.head = (struct cmsghdr){ CMSG_LEN(sizeof(int) * count), SOL_SOCKET, SCM_RIGHTS };
-		memcpy(CMSG_DATA(&control.head), fds, sizeof(int) * count);
-		msg.msg_control = &control;
-		msg.msg_controllen = CMSG_SPACE(sizeof(int) * count);
-	}
-	do {
-		sent = sendmsg(AR_INIT_FD, &msg, MSG_NOSIGNAL);
-	} while (sent < 0 && errno == EINTR);
-	return sent >= 0;
+	if (t)
+		p.parts[1] = (struct iovec){ (void *)t->bytes, t->len };
+	return ar_packet_send(AR_INIT_FD, &p, 0) >= 0;
 }
 
 bool ar_message_send(enum ar_init_message kind, const struct ar_message *t)

@@ -3,6 +3,7 @@
 #include "prewarm.h"
 
 #include "message.h"
+#include "packet.h"
 #include "streams.h"
 
 #include <errno.h>
@@ -10,7 +11,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -44,28 +44,11 @@ int ar_prewarm_read_plan(struct ar_init *in, int fd)
 static bool receive_plan(struct brought *ret)
 {
 	char kind = 0;
-	union {
-		struct cmsghdr align;
-		char bytes[CMSG_SPACE(AR_INIT_PLAN_FDS_MAX * sizeof(int))];
-	} control;
-	struct iovec part = { &kind, 1 };
-	struct msghdr m = {
-		.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)
-	};
-	struct cmsghdr *c;
-	ssize_t n;
+	struct ar_packet p = { .parts = { { &kind, 1 } }, .fds = ret->fds, .fd_count = AR_INIT_PLAN_FDS_MAX };
+	ssize_t n = ar_packet_receive(AR_INIT_FD, &p, 0);
 
-	do {
-		n = recvmsg(AR_INIT_FD, &m, MSG_CMSG_CLOEXEC);
-	} while (n < 0 && errno == EINTR);
-	if (n <= 0 || kind != AR_INIT_PLAN || (m.msg_flags & MSG_CTRUNC))
-		return false;
-	c = CMSG_FIRSTHDR(&m);
-	if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
-		return false;
-	ret->count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-	memcpy(ret->fds, CMSG_DATA(c), ret->count * sizeof(int));
-	return true;
+	ret->count = p.fd_count;
+	return n > 0 && kind == AR_INIT_PLAN && !p.is_cut && p.fd_count > 0;
 }
 
 /* `made` is the plan that everything so far was made by. */

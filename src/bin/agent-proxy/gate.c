@@ -2,7 +2,7 @@
 #include "confine.h"
 #include "gate.h"
 #include "gate_wire.h"
-#include "io/descriptor.h"
+#include "packet.h"
 #include "json.h"
 #include "mem.h"
 
@@ -130,7 +130,8 @@ static void on_message(uv_poll_t *poll, int status, int events)
 	struct ar_gate *g = AR_CONTAINER_OF(poll, struct ar_gate, poll);
 	static char text[AR_GATE_MESSAGE_MAX];
 	int fd;
-	ssize_t n = ar_fd_receive(g->fd, text, sizeof(text), &fd, 1);
+	struct ar_packet p = { .parts = { { text, sizeof(text) } }, .fds = &fd, .fd_count = 1 };
+	ssize_t n = ar_packet_receive(g->fd, &p, MSG_DONTWAIT);
 
 	(void)status;
 	(void)events;

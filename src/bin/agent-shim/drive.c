@@ -1,6 +1,7 @@
 /* Control connections. Every send is one packet that either goes out at once or costs the connection: waiting for a client is how supervisors freeze
  * the process they supervise. */
 #include "drive.h"
+#include "packet.h"
 #include "shim.h"
 
 #include <errno.h>
@@ -63,24 +64,11 @@ static void on_connect(struct ar_shim *s, int arg)
 /* One packet: its kind, its body, and a descriptor when passed_fd is one. */
 static void send_packet(struct ar_drive *d, char kind, const void *body, size_t len, int passed_fd)
 {
-	struct iovec parts[2] = { { &kind, 1 }, { (void *)body, len } };
-	union {
-		struct cmsghdr align;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control = { .bytes = { 0 } };
-	struct msghdr m = { .msg_iov = parts, .msg_iovlen = len > 0 ? 2 : 1 };
+	struct ar_packet p = { .parts = { { &kind, 1 }, { (void *)body, len } },
+			       .fds = &passed_fd,
+			       .fd_count = passed_fd >= 0 };
 
-	if (passed_fd >= 0) {
-		m.msg_control = control.bytes;
-		m.msg_controllen = sizeof(control.bytes);
-		*CMSG_FIRSTHDR(&m) = (struct cmsghdr){
-			.cmsg_len = CMSG_LEN(sizeof(int)),
-			.cmsg_level = SOL_SOCKET,
-			.cmsg_type = SCM_RIGHTS,
-		};
-		memcpy(CMSG_DATA(CMSG_FIRSTHDR(&m)), &passed_fd, sizeof(int));
-	}
-	if (sendmsg(d->connection, &m, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+	if (ar_packet_send(d->connection, &p, MSG_DONTWAIT) < 0)
 		close_connection(d);
 }
 

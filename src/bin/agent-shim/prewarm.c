@@ -1,4 +1,5 @@
 /* See prewarm.h. Nothing is written to a journal here: until LAUNCH there is no process that anybody could ask for. */
+#include "packet.h"
 #include "shim.h"
 #include "tree.h"
 
@@ -17,36 +18,20 @@
 #define LAST_LOOKS 200 /* that what was killed gets to be gone */
 #define LOOK_USEC 10000
 
-static void store_fds(struct ar_prewarm *prewarm, struct msghdr *m)
-{
-	struct cmsghdr *c = CMSG_FIRSTHDR(m);
-
-	if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
-		return;
-	prewarm->count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-	memcpy(prewarm->fds, CMSG_DATA(c), prewarm->count * sizeof(int));
-}
-
 static void on_control(struct ar_shim *s, int arg)
 {
 	char kind = 0;
-	union {
-		struct cmsghdr align;
-		char bytes[CMSG_SPACE((AR_INIT_PLAN_FDS_MAX - 1) * sizeof(int))];
-	} control;
-	struct iovec part = { &kind, 1 };
-	struct msghdr m = {
-		.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)
-	};
-	ssize_t n = recvmsg(AR_SHIM_FD, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	struct ar_packet p = { .parts = { { &kind, 1 } },
+			       .fds = s->prewarm.fds,
+			       .fd_count = AR_INIT_PLAN_FDS_MAX - 1 };
+	ssize_t n = ar_packet_receive(AR_SHIM_FD, &p, MSG_DONTWAIT);
 
 	(void)arg;
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+	if (n < 0 && errno == EAGAIN)
 		return;
-	s->prewarm.is_taken = n == 1 && kind == AR_SHIM_LAUNCH && !(m.msg_flags & MSG_CTRUNC);
+	s->prewarm.is_taken = n == 1 && kind == AR_SHIM_LAUNCH && !p.is_cut;
 	s->prewarm.is_unwanted = !s->prewarm.is_taken;
-	if (s->prewarm.is_taken)
-		store_fds(&s->prewarm, &m);
+	s->prewarm.count = p.fd_count;
 }
 
 /* It has nothing to say before it has its plan but that it cannot; what it says after LAUNCH belongs into the journal. */
@@ -121,26 +106,16 @@ bool ar_prewarm_wait(struct ar_shim *s, const char *folder)
 bool ar_prewarm_send_plan(struct ar_shim *s, const char **ret_step)
 {
 	char kind = AR_INIT_PLAN;
-	union {
-		struct cmsghdr head;
-		char bytes[CMSG_SPACE(AR_INIT_PLAN_FDS_MAX * sizeof(int))];
-	} control = { .bytes = { 0 } };
-	size_t count = s->prewarm.count + 1;
-	struct iovec part = { &kind, 1 };
-	struct msghdr m = { .msg_iov = &part,
-			    .msg_iovlen = 1,
-			    .msg_control = &control,
-			    .msg_controllen = CMSG_SPACE(count * sizeof(int)) };
-	int plan = open(PLAN, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	int fds[AR_INIT_PLAN_FDS_MAX], plan = open(PLAN, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	struct ar_packet p = { .parts = { { &kind, 1 } }, .fds = fds, .fd_count = s->prewarm.count + 1 };
 	bool is_sent;
 
 	*ret_step = "plan";
 	if (plan < 0)
 		return false;
-	control.head = (struct cmsghdr){ CMSG_LEN(count * sizeof(int)), SOL_SOCKET, SCM_RIGHTS };
-	memcpy(CMSG_DATA(&control.head), &plan, sizeof(plan));
-	memcpy(CMSG_DATA(&control.head) + sizeof(plan), s->prewarm.fds, s->prewarm.count * sizeof(int));
-	is_sent = sendmsg(s->init.socket, &m, MSG_DONTWAIT | MSG_NOSIGNAL) == 1;
+	fds[0] = plan;
+	memcpy(fds + 1, s->prewarm.fds, s->prewarm.count * sizeof(int));
+	is_sent = ar_packet_send(s->init.socket, &p, MSG_DONTWAIT) == 1;
 	close(plan);
 	for (size_t i = 0; i < s->prewarm.count; i++)
 		close(s->prewarm.fds[i]);

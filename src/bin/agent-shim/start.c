@@ -2,6 +2,7 @@
  * of the command outlives its journal's writer. */
 #include "start.h"
 #include "clock.h"
+#include "packet.h"
 #include "shim.h"
 #include "signals.h"
 
@@ -176,35 +177,17 @@ static const struct {
 	{ AR_INIT_EXIT, on_exit_message }, { AR_INIT_EMPTY, on_empty },
 };
 
-static size_t fds_of(struct msghdr *m, int *ret)
-{
-	size_t count = 0;
-
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
-		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
-			continue;
-		count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-		memcpy(ret, CMSG_DATA(c), count * sizeof(int));
-	}
-	return count;
-}
-
 /* One packet. False: no more now. */
 static bool read_packet(struct ar_shim *s)
 {
-	union {
-		struct cmsghdr align;
-		char bytes[CMSG_SPACE(AR_INIT_FD_COUNT * sizeof(int))];
-	} control;
-	struct iovec part = { s->scratch, sizeof(s->scratch) };
-	struct msghdr m = {
-		.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)
-	};
-	struct ar_piece json = { s->scratch + 1, 0 };
 	int got[AR_INIT_FD_COUNT];
-	ssize_t n = recvmsg(s->init.socket, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	struct ar_packet p = { .parts = { { s->scratch, sizeof(s->scratch) } },
+			       .fds = got,
+			       .fd_count = AR_INIT_FD_COUNT };
+	struct ar_piece json = { s->scratch + 1, 0 };
+	ssize_t n = ar_packet_receive(s->init.socket, &p, MSG_DONTWAIT);
 
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+	if (n < 0 && errno == EAGAIN)
 		return false;
 	if (n <= 0) {
 		close(s->init.socket);
@@ -213,7 +196,7 @@ static bool read_packet(struct ar_shim *s)
 	}
 	json.len = (size_t)n - 1;
 	if (s->scratch[0] == AR_INIT_READY)
-		store_fds(s, json, got, fds_of(&m, got));
+		store_fds(s, json, got, p.fd_count);
 	for (size_t i = 0; i < sizeof(messages) / sizeof(messages[0]); i++) {
 		if (messages[i].kind == s->scratch[0])
 			messages[i].on(s, json);

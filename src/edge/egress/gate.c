@@ -4,6 +4,7 @@
 #include "json.h"
 #include "list.h"
 #include "mem.h"
+#include "packet.h"
 #include "program.h"
 #include "rule.h"
 
@@ -42,27 +43,13 @@ static void on_said(uv_poll_t *poll, int status, int events);
 
 /* ---- what we say ---- */
 
-static void say(struct ar_egress_gate *g, struct ar_str text, int fd)
+static void send_text(struct ar_egress_gate *g, struct ar_str text, int fd)
 {
-	union {
-		struct cmsghdr align;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control = { 0 };
-	struct iovec io = { (char *)(uintptr_t)text.p, text.len };
-	struct msghdr m = { .msg_iov = &io, .msg_iovlen = 1 };
+	struct ar_packet p = { .parts = { { (char *)(uintptr_t)text.p, text.len } },
+			       .fds = &fd,
+			       .fd_count = fd >= 0 };
 
-	if (fd >= 0) {
-		struct cmsghdr *c;
-
-		m.msg_control = control.bytes;
-		m.msg_controllen = sizeof(control.bytes);
-		c = CMSG_FIRSTHDR(&m);
-		c->cmsg_level = SOL_SOCKET;
-		c->cmsg_type = SCM_RIGHTS;
-		c->cmsg_len = CMSG_LEN(sizeof(fd));
-		memcpy(CMSG_DATA(c), &fd, sizeof(fd));
-	}
-	sendmsg(g->fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
+	ar_packet_send(g->fd, &p, MSG_DONTWAIT);
 }
 
 static void say_open(struct ar_egress_gate *g, const struct door *d)
@@ -75,7 +62,7 @@ static void say_open(struct ar_egress_gate *g, const struct door *d)
 	ar_jw_mraw(&w, "rules", ar_buf_str(&g->rules));
 	ar_jw_mraw(&w, "secrets", ar_buf_str(&g->secrets));
 	ar_jw_close(&w);
-	say(g, ar_buf_str(&text), d->fd);
+	send_text(g, ar_buf_str(&text), d->fd);
 	ar_buf_fini(&text);
 }
 
@@ -285,7 +272,7 @@ void ar_egress_gate_forget(struct ar_egress_gate *g, struct ar_str name)
 		ar_jw_mstr(&w, "close", name);
 		ar_jw_close(&w);
 		if (g->pid)
-			say(g, ar_buf_str(&text), -1);
+			send_text(g, ar_buf_str(&text), -1);
 		ar_buf_fini(&text);
 		door_free(d);
 	}

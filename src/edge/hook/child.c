@@ -2,6 +2,7 @@
 #include "child.h"
 
 #include "compiler.h"
+#include "io/descriptor.h"
 #include "program.h"
 
 #include <errno.h>
@@ -20,19 +21,12 @@ struct streams {
 
 static const struct streams none = { -1, { -1, -1 }, { -1, -1 } };
 
-static void close_fd(int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
-}
-
 static void close_streams(struct streams *s)
 {
-	close_fd(&s->in);
+	ar_fd_close(&s->in);
 	for (int i = 0; i < 2; i++) {
-		close_fd(&s->out[i]);
-		close_fd(&s->err[i]);
+		ar_fd_close(&s->out[i]);
+		ar_fd_close(&s->err[i]);
 	}
 }
 
@@ -114,9 +108,9 @@ int ar_child_end(struct ar_child *c)
 	ar_child_signal(c, SIGKILL);
 	while (waitpid(c->pid, &status, 0) < 0 && errno == EINTR)
 		;
-	close_fd(&c->exit_fd);
-	close_fd(&c->out_fd);
-	close_fd(&c->err_fd);
+	ar_fd_close(&c->exit_fd);
+	ar_fd_close(&c->out_fd);
+	ar_fd_close(&c->err_fd);
 	c->pid = 0;
 	return status;
 }

@@ -7,6 +7,7 @@
 #include "child.h"
 
 #include "arena.h"
+#include "io/descriptor.h"
 #include "mem.h"
 #include "program.h"
 
@@ -34,19 +35,12 @@ struct streams {
 	int in[2], out[2], err[2];
 };
 
-static void close_fd(int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
-}
-
 static void close_streams(struct streams *s)
 {
 	for (int i = 0; i < 2; i++) {
-		close_fd(&s->in[i]);
-		close_fd(&s->out[i]);
-		close_fd(&s->err[i]);
+		ar_fd_close(&s->in[i]);
+		ar_fd_close(&s->out[i]);
+		ar_fd_close(&s->err[i]);
 	}
 }
 
@@ -124,7 +118,7 @@ static void spawn_guard(struct ar_mcp_child *c)
 	else
 		close(word[1]);
 	close(word[0]);
-	close_fd(&null);
+	ar_fd_close(&null);
 }
 
 enum ar_status ar_mcp_child_start(const struct ar_mcp_options *o, struct ar_mcp_child *ret,
@@ -181,7 +175,7 @@ static void dismiss_guard(struct ar_mcp_child *c)
 		return;
 	kill(c->guard, SIGKILL);
 	wait_for(c->guard);
-	close_fd(&c->guard_fd);
+	ar_fd_close(&c->guard_fd);
 	c->guard = 0;
 }
 
@@ -193,7 +187,7 @@ int ar_mcp_child_end(struct ar_mcp_child *c)
 	ar_mcp_child_signal(c, SIGKILL);
 	dismiss_guard(c);
 	status = wait_for(c->pid);
-	close_fd(&c->exit_fd);
+	ar_fd_close(&c->exit_fd);
 	c->pid = 0;
 	return status;
 }

@@ -1,6 +1,7 @@
 /* Begins a process: its boundary is settled, its folder made, agent-shim started on it. Nothing of the command runs by that. Loop thread only. */
 #include "proc.h"
 
+#include "io/descriptor.h"
 #include "mem.h"
 #include "program.h"
 
@@ -102,12 +103,6 @@ static bool add_given(const struct launching *l, struct passed *to)
 	return true;
 }
 
-static void close_fd(int fd)
-{
-	if (fd >= 0)
-		close(fd);
-}
-
 static enum ar_status spawn_shim(struct launching *l, const struct passed *passed)
 {
 	char given[16];
@@ -174,11 +169,12 @@ static enum ar_status start_shim(struct launching *l)
 		ar_fail(&l->err, AR_E_IO, "no descriptors for its supervisor: %s", strerror(errno));
 	else
 		rc = begin_shim(l, pair[1], in, null);
-	close_fd(in);
-	close_fd(null);
-	close_fd(pair[1]);
+	ar_fd_close(&in);
+	ar_fd_close(&null);
+	ar_fd_close(&pair[1]);
 	if (rc != AR_OK) {
-		close_fd(l->prewarmed ? -1 : pair[0]);
+		if (!l->prewarmed)
+			ar_fd_close(&pair[0]);
 		return rc;
 	}
 	if (l->prewarmed)
@@ -248,9 +244,9 @@ static void release_prewarmed(struct launching *l)
 {
 	if (!l->prewarmed)
 		return;
-	close_fd(l->prewarmed->control);
+	ar_fd_close(&l->prewarmed->control);
 	if (l->p->dir != l->prewarmed->dir)
-		close_fd(l->prewarmed->dir);
+		ar_fd_close(&l->prewarmed->dir);
 	ar_prewarmed_free(l->prewarmed);
 }
 

@@ -1,6 +1,7 @@
 /* The life of one process here: made for its owner, woken at its times, given back. See proc.h. Loop thread only. */
 #include "proc.h"
 
+#include "io/descriptor.h"
 #include "mem.h"
 
 #include <string.h>
@@ -17,13 +18,6 @@ ar_usec ar_proc_now(void)
 }
 
 /* ---- given back ---- */
-
-static void close_fd(int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
-}
 
 static void on_closed(uv_handle_t *handle)
 {
@@ -86,10 +80,10 @@ static void retire_process(struct ar_proc *p)
 		ar_folder_remove(ar_str_from(p->folder));
 	if (p->is_over && p->is_launched && p->is_ready_reported)
 		make_prewarmed(p);
-	close_fd(&p->journal);
-	close_fd(&p->dir);
-	close_fd(&p->first);
-	close_fd(&p->command);
+	ar_fd_close(&p->journal);
+	ar_fd_close(&p->dir);
+	ar_fd_close(&p->first);
+	ar_fd_close(&p->command);
 	ar_list_del(&p->node);
 	uv_close((uv_handle_t *)&p->tick, on_closed);
 }

@@ -2,7 +2,7 @@
 #include "shim_control.h"
 
 #include "buf.h"
-#include "io/descriptor.h"
+#include "packet.h"
 #include "json.h"
 #include "mem.h"
 
@@ -164,7 +164,10 @@ static const struct {
 /* As recv(). */
 static ssize_t receive(int from, struct packet *ret)
 {
-	ssize_t n = ar_fd_receive(from, ret->bytes, sizeof(ret->bytes), &ret->fd, 1);
+	struct ar_packet p = { .parts = { { ret->bytes, sizeof(ret->bytes) } },
+			       .fds = &ret->fd,
+			       .fd_count = 1 };
+	ssize_t n = ar_packet_receive(from, &p, MSG_DONTWAIT);
 
 	ret->len = n > 0 ? (size_t)n - 1 : 0;
 	return n;

@@ -1,6 +1,7 @@
 /* See secret_priv.h. A link is followed below the folder of the file alone, as those of a mounted Kubernetes secret are: one that leads elsewhere could
  * have been put there to have another file read. */
 #include "secret_priv.h"
+#include "io/descriptor.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,19 +11,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static void close_fd(const int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-}
-
 static int open_below(const char *path)
 {
 	const struct open_how how = { .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
 				      .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS };
 	const char *name = strrchr(path, '/') + 1;
 	AR_AUTO(ar_buf_fini) struct ar_buf folder = { 0 };
-	AR_AUTO(close_fd) int dir = -1;
+	AR_AUTO(ar_fd_close) int dir = -1;
 
 	ar_buf_addf(&folder, "%.*s%c", (int)(name - path), path, '\0');
 	dir = open(folder.p, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -73,7 +68,7 @@ static enum ar_status read_all(int fd, const char *path, struct ar_buf *out, str
 enum ar_status ar_secret_read_file(const char *path, bool is_credential, struct ar_buf *out,
 				   struct ar_error *err)
 {
-	AR_AUTO(close_fd) int fd = open_below(path);
+	AR_AUTO(ar_fd_close) int fd = open_below(path);
 
 	if (fd < 0 && (errno == EXDEV || errno == ELOOP))
 		return ar_fail(err, AR_E_INVALID,

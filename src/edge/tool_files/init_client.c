@@ -2,6 +2,7 @@
 #include "init_client.h"
 
 #include "io/descriptor.h"
+#include "packet.h"
 #include "mem.h"
 #include "program.h"
 
@@ -17,13 +18,6 @@
 struct given {
 	int input, null, socket, plan;
 };
-
-static void close_fd(int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
-}
 
 static bool is_shown(const struct ar_plan *p, struct ar_str program)
 {
@@ -97,13 +91,13 @@ enum ar_status ar_init_client_open(struct ar_init_client *e, const char *init, c
 	struct given g;
 	int code = open_given(e, plan, input, &g) ? spawn_init(e, init, &g) : errno;
 
-	close_fd(&g.input);
-	close_fd(&g.null);
-	close_fd(&g.socket);
-	close_fd(&g.plan);
+	ar_fd_close(&g.input);
+	ar_fd_close(&g.null);
+	ar_fd_close(&g.socket);
+	ar_fd_close(&g.plan);
 	if (code == 0)
 		return AR_OK;
-	close_fd(&e->socket);
+	ar_fd_close(&e->socket);
 	if (e->pid > 0)
 		ar_init_client_wait(e);
 	return ar_fail(err, code == ENOENT ? AR_E_UNAVAILABLE : AR_E_IO, "'%s' could not be started: %s",
@@ -114,10 +108,12 @@ enum ar_status ar_init_client_open(struct ar_init_client *e, const char *init, c
 
 static ssize_t receive_message(struct ar_init_client *e, struct ar_init_client_message *m)
 {
-	ssize_t n = ar_fd_receive(e->socket, e->text, sizeof(e->text), m->fds, AR_INIT_FD_COUNT);
+	struct ar_packet p = { .parts = { { e->text, sizeof(e->text) } },
+			       .fds = m->fds,
+			       .fd_count = AR_INIT_FD_COUNT };
+	ssize_t n = ar_packet_receive(e->socket, &p, MSG_DONTWAIT);
 
-	while (m->fd_count < AR_INIT_FD_COUNT && m->fds[m->fd_count] >= 0)
-		m->fd_count++;
+	m->fd_count = p.fd_count;
 	return n;
 }
 
@@ -143,7 +139,7 @@ bool ar_init_client_read(struct ar_init_client *e, struct ar_json_parser *p,
 void ar_init_client_message_fini(struct ar_init_client_message *m)
 {
 	for (size_t i = 0; i < m->fd_count; i++)
-		close_fd(&m->fds[i]);
+		ar_fd_close(&m->fds[i]);
 }
 
 int ar_init_client_take_fd(struct ar_init_client_message *m, const char *name)
@@ -171,7 +167,7 @@ void ar_init_client_go(struct ar_init_client *e)
 
 void ar_init_client_close(struct ar_init_client *e)
 {
-	close_fd(&e->socket);
+	ar_fd_close(&e->socket);
 }
 
 void ar_init_client_wait(struct ar_init_client *e)
@@ -179,5 +175,5 @@ void ar_init_client_wait(struct ar_init_client *e)
 	while (e->pid > 0 && waitpid(e->pid, NULL, 0) < 0 && errno == EINTR)
 		continue;
 	e->pid = 0;
-	close_fd(&e->pidfd);
+	ar_fd_close(&e->pidfd);
 }

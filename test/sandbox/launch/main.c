@@ -15,6 +15,7 @@
 #include "forbid.h"
 #include "init_wire.h"
 #include "mem.h"
+#include "packet.h"
 #include "watch.h"
 
 #include <fcntl.h>
@@ -176,17 +177,9 @@ static _Noreturn void become_init(const char *path, int socket, int plan)
 static void send_plan(int socket, int text)
 {
 	char kind = AR_INIT_PLAN;
-	union {
-		struct cmsghdr head;
-		char room[CMSG_SPACE(sizeof(int))];
-	} control = { .head = { CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS } };
-	struct iovec part = { &kind, 1 };
-	struct msghdr m = {
-		.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)
-	};
+	struct ar_packet p = { .parts = { { &kind, 1 } }, .fds = &text, .fd_count = 1 };
 
-	memcpy(CMSG_DATA(&control.head), &text, sizeof(text));
-	if (sendmsg(socket, &m, MSG_NOSIGNAL) != 1)
+	if (ar_packet_send(socket, &p, 0) != 1)
 		perror("sandbox-launch: PLAN");
 }
 

@@ -3,6 +3,7 @@
 
 #include "cmocka_unit.h"
 #include "mem.h"
+#include "packet.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -92,23 +93,18 @@ void launch(struct launched *l, const struct ar_plan *plan, uid_t user)
 
 void send_plan(struct launched *l, const struct ar_plan *plan, const int *fds, size_t count)
 {
-	char kind = AR_INIT_PLAN, control[CMSG_SPACE(sizeof(int) * AR_INIT_PLAN_FDS_MAX)] = { 0 };
-	struct iovec part = { &kind, 1 };
-	struct msghdr m = { .msg_iov = &part,
-			    .msg_iovlen = 1,
-			    .msg_control = control,
-			    .msg_controllen = CMSG_SPACE(sizeof(int) * (count + 1)) };
+	char kind = AR_INIT_PLAN;
+	int all[AR_INIT_PLAN_FDS_MAX];
+	struct ar_packet p = { .parts = { { &kind, 1 } }, .fds = all, .fd_count = count + 1 };
 	int file = memfd_create("plan", MFD_CLOEXEC);
 	size_t len;
 	char *text = text_of(plan, &len);
 
 	assert_true(file >= 0);
 	assert_int_equal(write(file, text, len), len);
-	*CMSG_FIRSTHDR(&m) = (struct cmsghdr){ CMSG_LEN(sizeof(int) * (count + 1)), SOL_SOCKET, SCM_RIGHTS };
-	memcpy(CMSG_DATA(CMSG_FIRSTHDR(&m)), &file, sizeof(file));
-	if (count > 0)
-		memcpy(CMSG_DATA(CMSG_FIRSTHDR(&m)) + sizeof(file), fds, sizeof(int) * count);
-	assert_int_equal(sendmsg(l->socket, &m, MSG_NOSIGNAL), 1);
+	all[0] = file;
+	memcpy(all + 1, fds, sizeof(int) * count);
+	assert_int_equal(ar_packet_send(l->socket, &p, 0), 1);
 	ar_free(text);
 	close(file);
 }

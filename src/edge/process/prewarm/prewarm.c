@@ -3,7 +3,9 @@
 #include "prewarm/prewarm.h"
 
 #include "id.h"
+#include "io/descriptor.h"
 #include "mem.h"
+#include "packet.h"
 #include "proc.h"
 #include "prewarm/fingerprint.h"
 #include "tree.h"
@@ -226,12 +228,6 @@ static bool start_shim(struct ar_prewarmed *s)
 	return s->child != NULL;
 }
 
-static void close_fd(int fd)
-{
-	if (fd >= 0)
-		close(fd);
-}
-
 /* One that waits for long gives way; others do not, or many sessions would make them for nobody. */
 static bool make_room(struct ar_prewarm_pool *all)
 {
@@ -256,8 +252,8 @@ void ar_prewarm_add(struct ar_processes *host, const struct ar_process_spec *lik
 	if (!make_plan(s, like) || !write_files(s) || !start_shim(s)) {
 		if (s->plan)
 			remove_rest(s);
-		close_fd(s->dir);
-		close_fd(s->control);
+		ar_fd_close(&s->dir);
+		ar_fd_close(&s->control);
 		ar_prewarmed_free(s);
 		return;
 	}
@@ -312,21 +308,10 @@ struct ar_prewarmed *ar_prewarm_take(struct ar_processes *host, const struct ar_
 	return s;
 }
 
-bool ar_prewarmed_launch(struct ar_prewarmed *s, const int *fds, size_t count)
+bool ar_prewarmed_launch(struct ar_prewarmed *s, int *fds, size_t count)
 {
 	char kind = AR_SHIM_LAUNCH;
-	union {
-		struct cmsghdr head;
-		char bytes[CMSG_SPACE((AR_PLAN_GIVEN_MAX + 1) * sizeof(int))];
-	} control = { .bytes = { 0 } };
-	struct iovec part = { &kind, 1 };
-	struct msghdr m = { .msg_iov = &part, .msg_iovlen = 1 };
+	struct ar_packet p = { .parts = { { &kind, 1 } }, .fds = fds, .fd_count = count };
 
-	if (count > 0) {
-		control.head = (struct cmsghdr){ CMSG_LEN(count * sizeof(int)), SOL_SOCKET, SCM_RIGHTS };
-		memcpy(CMSG_DATA(&control.head), fds, count * sizeof(int));
-		m.msg_control = &control;
-		m.msg_controllen = CMSG_SPACE(count * sizeof(int));
-	}
-	return sendmsg(s->control, &m, MSG_DONTWAIT | MSG_NOSIGNAL) == 1;
+	return ar_packet_send(s->control, &p, MSG_DONTWAIT) == 1;
 }

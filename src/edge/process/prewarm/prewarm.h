@@ -47,7 +47,7 @@ struct ar_prewarmed *ar_prewarm_take(struct ar_processes *host, const struct ar_
 				     struct ar_arena *a, struct ar_launch *ret);
 
 /* Whoever took it says what it supervises: the files are in its folder. False and errno: it is gone. */
-bool ar_prewarmed_launch(struct ar_prewarmed *s, const int *fds, size_t count);
+bool ar_prewarmed_launch(struct ar_prewarmed *s, int *fds, size_t count);
 
 /* Gives back what is known of it here; its descriptors and its child are somebody else's by now. */
 void ar_prewarmed_free(struct ar_prewarmed *s);
