@@ -4,7 +4,7 @@
  *           NAME is; RULE as egress/rule.h reads it, secrets as egress/secret.h uses them
  *   daemon  {"close":NAME}
  *   proxy   {"name","verdict":"allowed"|"denied","method","host","port","rule"?,"reason"?}   before anything is dialled
- *   proxy   {"name","host","port","up","down"}   when a passage ends: bytes each way
+ *   proxy   {"name","host","port","up","down"}   when a connection ends: bytes each way
  *
  * agent-proxy ends when the other end closes. */
 #ifndef AR_EGRESS_GATE_WIRE_H

@@ -16,28 +16,29 @@
 
 /* ---- what we say ---- */
 
-static void say(struct ar_gate *g, struct ar_buf *text)
+static void send_text(struct ar_gate *g, struct ar_buf *text)
 {
 	send(g->fd, text->p, text->len, MSG_DONTWAIT | MSG_NOSIGNAL);
 	ar_buf_fini(text);
 }
 
-static struct ar_jw begin(struct ar_door *d, const struct ar_egress_request *r, struct ar_buf *text)
+static struct ar_jw begin_message(struct ar_proxy_listener *l, const struct ar_egress_request *r,
+				  struct ar_buf *text)
 {
 	struct ar_jw w = ar_jw(text);
 
 	ar_jw_open(&w);
-	ar_jw_mstr(&w, "name", ar_str_from(d->name));
+	ar_jw_mstr(&w, "name", ar_str_from(l->name));
 	ar_jw_mstr(&w, "host", ar_str_from(r->host));
 	ar_jw_mint(&w, "port", r->port);
 	return w;
 }
 
-void ar_gate_judged(struct ar_door *d, const struct ar_egress_request *r, const struct ar_egress_rule *rule,
-		    const char *reason)
+void ar_gate_judged(struct ar_proxy_listener *l, const struct ar_egress_request *r,
+		    const struct ar_egress_rule *rule, const char *reason)
 {
 	struct ar_buf text = { 0 };
-	struct ar_jw w = begin(d, r, &text);
+	struct ar_jw w = begin_message(l, r, &text);
 
 	ar_jw_mstr(&w, "verdict", reason ? AR_STR("denied") : AR_STR("allowed"));
 	ar_jw_mstr(&w, "method", ar_str_is_utf8(r->method) ? r->method : AR_STR("?"));
@@ -46,18 +47,19 @@ void ar_gate_judged(struct ar_door *d, const struct ar_egress_request *r, const 
 	if (reason)
 		ar_jw_mstr(&w, "reason", ar_str_from(reason));
 	ar_jw_close(&w);
-	say(d->gate, &text);
+	send_text(l->gate, &text);
 }
 
-void ar_gate_passed(struct ar_door *d, const struct ar_egress_request *r, uint64_t up, uint64_t down)
+void ar_gate_passed(struct ar_proxy_listener *l, const struct ar_egress_request *r, uint64_t up,
+		    uint64_t down)
 {
 	struct ar_buf text = { 0 };
-	struct ar_jw w = begin(d, r, &text);
+	struct ar_jw w = begin_message(l, r, &text);
 
 	ar_jw_mint(&w, "up", (int64_t)up);
 	ar_jw_mint(&w, "down", (int64_t)down);
 	ar_jw_close(&w);
-	say(d->gate, &text);
+	send_text(l->gate, &text);
 }
 
 /* ---- what we are told ---- */
@@ -86,29 +88,29 @@ static bool read_secret(struct ar_json from, struct ar_arena *a, struct ar_egres
 	return true;
 }
 
-static void read_secrets(struct ar_json list, struct ar_door_terms *t)
+static void read_secrets(struct ar_json list, struct ar_proxy_terms *t)
 {
-	t->secrets = ar_arena_alloc(&t->arena, AR_DOOR_SECRETS_MAX * sizeof(*t->secrets));
+	t->secrets = ar_arena_alloc(&t->arena, AR_LISTENER_SECRETS_MAX * sizeof(*t->secrets));
 	for (struct ar_json_iter it = ar_json_iter(list);
-	     t->secret_count < AR_DOOR_SECRETS_MAX && ar_json_next(&it);)
+	     t->secret_count < AR_LISTENER_SECRETS_MAX && ar_json_next(&it);)
 		t->secret_count += read_secret(it.value, &t->arena, &t->secrets[t->secret_count]);
 }
 
-static void open_door(struct ar_gate *g, struct ar_str name, struct ar_json said, int fd)
+static void open_listener(struct ar_gate *g, struct ar_str name, struct ar_json said, int fd)
 {
 	struct ar_json list = ar_json_get(said, "rules");
-	struct ar_door_terms terms = { 0 };
+	struct ar_proxy_terms terms = { 0 };
 	size_t count = ar_json_len(list);
 
-	if (fd < 0 || count > AR_DOOR_RULES_MAX)
+	if (fd < 0 || count > AR_LISTENER_RULES_MAX)
 		return;
 	terms.rules = ar_arena_alloc(&terms.arena, (count + 1) * sizeof(*terms.rules));
 	terms.rule_count = read_rules(list, terms.rules, count);
 	read_secrets(ar_json_get(said, "secrets"), &terms);
-	ar_door_open(g, name, fd, &terms);
+	ar_proxy_listener_open(g, name, fd, &terms);
 }
 
-static void take(struct ar_gate *g, struct ar_str text, int fd)
+static void take_message(struct ar_gate *g, struct ar_str text, int fd)
 {
 	struct ar_json_parser *parser = ar_json_parser_new();
 	struct ar_json doc;
@@ -119,9 +121,9 @@ static void take(struct ar_gate *g, struct ar_str text, int fd)
 		return;
 	}
 	if (ar_json_str(ar_json_get(doc, "open"), &name))
-		open_door(g, name, doc, fd);
+		open_listener(g, name, doc, fd);
 	else if (ar_json_str(ar_json_get(doc, "close"), &name))
-		ar_door_close(g, name);
+		ar_proxy_listener_close(g, name);
 	ar_json_parser_free(parser);
 }
 
@@ -138,13 +140,13 @@ static void on_message(uv_poll_t *poll, int status, int events)
 	if (n == 0)
 		exit(0); /* the daemon is gone */
 	if (n > 0)
-		take(g, (struct ar_str){ text, (size_t)n }, fd);
+		take_message(g, (struct ar_str){ text, (size_t)n }, fd);
 }
 
 static bool is_idle(const struct ar_gate *g)
 {
-	AR_LIST_FOR (it, &g->doors) {
-		if (AR_CONTAINER_OF(it, struct ar_door, node)->passages > 0)
+	AR_LIST_FOR (it, &g->listeners) {
+		if (AR_CONTAINER_OF(it, struct ar_proxy_listener, node)->connections > 0)
 			return false;
 	}
 	return true;
@@ -164,7 +166,7 @@ static void on_look(uv_timer_t *timer)
 void ar_gate_open(struct ar_gate *g, uv_loop_t *loop, int fd)
 {
 	*g = (struct ar_gate){ .loop = loop, .fd = fd };
-	ar_list_init(&g->doors);
+	ar_list_init(&g->listeners);
 	uv_poll_init(loop, &g->poll, fd);
 	uv_poll_start(&g->poll, UV_READABLE, on_message);
 	uv_timer_init(loop, &g->look);

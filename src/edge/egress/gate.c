@@ -16,8 +16,8 @@
 
 #define AGAIN_MS 200 /* before a proxy that died is started anew */
 
-struct door {
-	struct ar_list node; /* gate's doors */
+struct listener {
+	struct ar_list node; /* gate's listeners */
 	char *name;
 	int fd;
 };
@@ -28,7 +28,7 @@ struct ar_egress_gate {
 	struct ar_buf rules, secrets; /* JSON arrays */
 	void (*on_report)(void *arg, struct ar_str name, struct ar_str report);
 	void *arg;
-	struct ar_list doors;
+	struct ar_list listeners;
 	struct ar_json_parser *json;
 	pid_t pid; /* 0: none runs */
 	int fd;
@@ -39,7 +39,7 @@ struct ar_egress_gate {
 	void *closed_arg;
 };
 
-static void on_said(uv_poll_t *poll, int status, int events);
+static void on_message(uv_poll_t *poll, int status, int events);
 
 /* ---- what we say ---- */
 
@@ -52,7 +52,7 @@ static void send_text(struct ar_egress_gate *g, struct ar_str text, int fd)
 	ar_packet_send(g->fd, &p, MSG_DONTWAIT);
 }
 
-static void say_open(struct ar_egress_gate *g, const struct door *d)
+static void send_open(struct ar_egress_gate *g, const struct listener *d)
 {
 	struct ar_buf text = { 0 };
 	struct ar_jw w = ar_jw(&text);
@@ -68,7 +68,7 @@ static void say_open(struct ar_egress_gate *g, const struct door *d)
 
 /* ---- the proxy's life ---- */
 
-static bool start(struct ar_egress_gate *g)
+static bool start_proxy(struct ar_egress_gate *g)
 {
 	char *argv[] = { g->program, NULL }, *envp[] = { NULL };
 	struct ar_spawn s = {
@@ -91,9 +91,9 @@ static bool start(struct ar_egress_gate *g)
 	close(pair[1]);
 	g->fd = pair[0];
 	uv_poll_init(g->loop, &g->poll, g->fd);
-	uv_poll_start(&g->poll, UV_READABLE, on_said);
-	AR_LIST_FOR (it, &g->doors)
-		say_open(g, AR_CONTAINER_OF(it, struct door, node));
+	uv_poll_start(&g->poll, UV_READABLE, on_message);
+	AR_LIST_FOR (it, &g->listeners)
+		send_open(g, AR_CONTAINER_OF(it, struct listener, node));
 	return true;
 }
 
@@ -101,7 +101,7 @@ static void on_again(uv_timer_t *timer)
 {
 	struct ar_egress_gate *g = AR_CONTAINER_OF(timer, struct ar_egress_gate, again);
 
-	if (!ar_list_empty(&g->doors) && !start(g))
+	if (!ar_list_empty(&g->listeners) && !start_proxy(g))
 		uv_timer_start(timer, on_again, AGAIN_MS, 0);
 }
 
@@ -147,7 +147,7 @@ static void bury(struct ar_egress_gate *g)
 	uv_close((uv_handle_t *)&g->poll, on_poll_closed);
 }
 
-static void on_said(uv_poll_t *poll, int status, int events)
+static void on_message(uv_poll_t *poll, int status, int events)
 {
 	struct ar_egress_gate *g = AR_CONTAINER_OF(poll, struct ar_egress_gate, poll);
 	char text[AR_GATE_MESSAGE_MAX / 8];
@@ -219,7 +219,7 @@ enum ar_status ar_egress_gate_open(uv_loop_t *loop, const struct ar_egress_optio
 	g->loop = loop;
 	g->on_report = o->on_report;
 	g->arg = o->arg;
-	ar_list_init(&g->doors);
+	ar_list_init(&g->listeners);
 	if (!take_options(g, o, err)) {
 		ar_buf_fini(&g->rules);
 		ar_buf_fini(&g->secrets);
@@ -234,7 +234,7 @@ enum ar_status ar_egress_gate_open(uv_loop_t *loop, const struct ar_egress_optio
 	return AR_OK;
 }
 
-static void door_free(struct door *d)
+static void listener_free(struct listener *d)
 {
 	ar_list_del(&d->node);
 	close(d->fd);
@@ -244,25 +244,25 @@ static void door_free(struct door *d)
 
 bool ar_egress_gate_serve(struct ar_egress_gate *g, struct ar_str name, int listener)
 {
-	struct door *d = ar_new0(sizeof(*d));
+	struct listener *d = ar_new0(sizeof(*d));
 	bool was_running = g->pid != 0;
 
 	d->name = ar_str_dup(name);
 	d->fd = listener;
-	ar_list_push(&g->doors, &d->node);
-	if (!start(g)) {
-		door_free(d);
+	ar_list_push(&g->listeners, &d->node);
+	if (!start_proxy(g)) {
+		listener_free(d);
 		return false;
 	}
 	if (was_running)
-		say_open(g, d);
+		send_open(g, d);
 	return true;
 }
 
 void ar_egress_gate_forget(struct ar_egress_gate *g, struct ar_str name)
 {
-	AR_LIST_FOR_SAFE (it, &g->doors) {
-		struct door *d = AR_CONTAINER_OF(it, struct door, node);
+	AR_LIST_FOR_SAFE (it, &g->listeners) {
+		struct listener *d = AR_CONTAINER_OF(it, struct listener, node);
 		struct ar_buf text = { 0 };
 		struct ar_jw w = ar_jw(&text);
 
@@ -274,7 +274,7 @@ void ar_egress_gate_forget(struct ar_egress_gate *g, struct ar_str name)
 		if (g->pid)
 			send_text(g, ar_buf_str(&text), -1);
 		ar_buf_fini(&text);
-		door_free(d);
+		listener_free(d);
 	}
 }
 
@@ -282,8 +282,8 @@ void ar_egress_gate_close(struct ar_egress_gate *g, void (*closed)(void *arg), v
 {
 	g->closed = closed;
 	g->closed_arg = arg;
-	while (!ar_list_empty(&g->doors))
-		door_free(AR_CONTAINER_OF(g->doors.next, struct door, node));
+	while (!ar_list_empty(&g->listeners))
+		listener_free(AR_CONTAINER_OF(g->listeners.next, struct listener, node));
 	g->closing++;
 	uv_close((uv_handle_t *)&g->again, on_handle_closed);
 	if (g->pid)

@@ -22,7 +22,7 @@ struct ar_egress_options {
 	size_t rule_count;
 	const struct ar_egress_hidden *secrets; /* copied */
 	size_t secret_count;
-	/* A judgement ({"name","verdict",...}) or the end of a passage ({"name","up","down",...}), as JSON; `name` is what serve() was given. */
+	/* A judgement ({"name","verdict",...}) or the end of a connection ({"name","up","down",...}), as JSON; `name` is what serve() was given. */
 	void (*on_report)(void *arg, struct ar_str name, struct ar_str report);
 	void *arg;
 };
