@@ -333,7 +333,7 @@ static enum ar_status open_core(struct ar_runtime *r, const struct ar_config *c,
 	if (ar_host_access_open(&r->loop, c, r->store, r->member != NULL, &r->access, err) != AR_OK)
 		return err->status;
 	ar_control_serve_tokens(r->control, r->access.access);
-	ar_control_guard(r->control, ar_access_door(r->access.access));
+	ar_control_guard(r->control, ar_access_auth(r->access.access));
 	if (r->start->settings)
 		ar_control_show_settings(r->control, show_settings, r);
 	ar_memory_watch(&r->memory, r->engine);
@@ -386,7 +386,7 @@ static enum ar_status open_http(struct ar_runtime *r, const struct ar_config *c,
 			.stdio = stdio.out ? &stdio : NULL,
 			.listen_fd = r->start->service ? ar_service_copy(r->start->service->tcp) : 0,
 			.socket_fd = r->start->service ? ar_service_copy(r->start->service->local) : 0,
-			.door = ar_access_door(r->access.access),
+			.auth = ar_access_auth(r->access.access),
 			.listen = unless_off(c->listen),
 			.is_guarded = c->auth.required,
 			.tls_certificate = c->tls.certificate,

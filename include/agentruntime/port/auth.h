@@ -1,10 +1,10 @@
-/* The door port: who asks, and whether one more command of theirs is let in. A transport shows what it was shown (a bearer token, a client
- * certificate, the user at the other end of a unix socket) and gets a principal, which goes with every call from then on. What a principal may do is
- * judged in core/control, command by command; that a session is its tenant's is judged there too.
+/* The auth port: who the caller is, and whether one more command of theirs is admitted. A transport passes on the credentials that it was
+ * given (a bearer token, a client certificate, the user at the other end of a unix socket) and gets a principal, which goes with every call
+ * from then on. What a principal may do is decided in core/control, command by command; that a session is its tenant's, there too.
  *
  * Owner: the loop thread. */
-#ifndef AR_PORT_DOOR_H
-#define AR_PORT_DOOR_H
+#ifndef AR_PORT_AUTH_H
+#define AR_PORT_AUTH_H
 
 #include "arena.h"
 #include "status.h"
@@ -22,7 +22,7 @@ enum ar_right {
 #define AR_TENANT_LOCAL "local" /* of an installation that has no tenants */
 #define AR_PERSON_LOCAL "local" /* the server's own user and root: they could write its store */
 
-/* Who asks. Text is borrowed: it lives as long as what it was made for (an entry, a connection). */
+/* Who asks. Text is borrowed: it lives as long as what it was made for (a request, a connection). */
 struct ar_principal {
 	struct ar_str tenant; /* never empty; sessions of other tenants do not exist for it */
 	struct ar_str
@@ -33,7 +33,7 @@ struct ar_principal {
 		token; /* what limits count by: id of the token, subject of the JWT; absent: the operator, to whom none apply */
 	unsigned rights; /* of enum ar_right */
 	ar_usec until; /* wall clock: what was shown ends then; 0: not by itself */
-	uint64_t mark; /* the door's: which secret of the token was shown */
+	uint64_t mark; /* the adapter's: which secret of the token was shown */
 };
 
 /* Whether it is the operator of this machine, who may also act for other tenants. */
@@ -43,10 +43,10 @@ static inline bool ar_principal_is_operator(const struct ar_principal *who)
 			(who->rights & AR_RIGHT_ADMIN));
 }
 
-/* What is let in; each kind has a limit of how many there may be at once. */
-enum ar_pass {
-	AR_PASS_COMMAND,
-	AR_PASS_STREAM, /* a subscription, for as long as it is open */
+/* What is admitted; each kind has a limit of how many there may be at once. */
+enum ar_auth_slot {
+	AR_AUTH_COMMAND,
+	AR_AUTH_STREAM, /* a subscription, for as long as it is open */
 };
 
 /* Where a call came from, as far as that is known. Text is borrowed, like a principal's. */
@@ -58,7 +58,7 @@ struct ar_call_origin {
 	unsigned uid; /* with has_uid: the kernel's word */
 };
 
-/* What becomes a fact of the tenant's home session: a call that was refused at the door or for lack of a right, or an administrative
+/* What becomes a fact of the tenant's home session: a call that was refused for its credentials or for lack of a right, or an administrative
  * act. Text is borrowed until the function that is told returns. */
 struct ar_audit {
 	struct ar_str tenant, actor, token; /* whose; "local" and absent where nobody is known */
@@ -70,7 +70,7 @@ struct ar_audit {
 	struct ar_call_origin from; /* the newest of them */
 };
 
-/* What a transport was shown. */
+/* What a caller shows to prove who it is. */
 struct ar_credentials {
 	struct ar_str bearer; /* absent: none */
 	struct ar_str certificate; /* subject of a client certificate that was verified; absent: none */
@@ -81,50 +81,45 @@ struct ar_credentials {
 	struct ar_call_origin from; /* for the record, never for a decision */
 };
 
-/* One question to the door. The caller owns it (zeroed), fills the first part, keeps it until done(), and ends it with ar_entry_fini(). */
-struct ar_entry {
-	struct ar_credentials shown;
-	void (*done)(struct ar_entry *e);
+/* One authentication. The caller owns it (zeroed), fills the first part, and keeps it until done(). */
+struct ar_auth_request {
+	struct ar_credentials credentials;
+	struct ar_arena *arena; /* the caller's; text of the result lives in it */
+	void (*done)(struct ar_auth_request *r);
 
 	enum ar_status
 		status; /* result; AR_E_REFUSED with code auth_failed, not_authorized or storage_unavailable */
 	struct ar_error err;
-	struct ar_principal who; /* result; lives as long as this */
+	struct ar_principal who; /* result; lives as long as the arena */
 
-	struct ar_arena arena; /* the door's */
-	void *work;
-	void *asked; /* of another door that it asks */
+	void *work; /* the adapter's */
+	void *asked; /* of another adapter that it asks */
 };
 
-static inline void ar_entry_fini(struct ar_entry *e)
-{
-	ar_arena_fini(&e->arena);
-}
+struct ar_auth;
 
-struct ar_door;
-
-struct ar_door_vtable {
+struct ar_auth_vtable {
 	/* Exactly one done(), which may come before this returns. */
-	void (*admit)(struct ar_door *d, struct ar_entry *e);
+	void (*authenticate)(struct ar_auth *a, struct ar_auth_request *r);
 
 	/* The caller lost interest: done() will not come. */
-	void (*cancel)(struct ar_door *d, struct ar_entry *e);
+	void (*cancel)(struct ar_auth *a, struct ar_auth_request *r);
 
-	/* A command or a stream begins: AR_OK, or AR_E_REFUSED with code rate_limited and the time to wait. After AR_OK leave() follows,
+	/* A command or a stream begins: AR_OK, or AR_E_REFUSED with code rate_limited and the time to wait. After AR_OK release() follows,
 	 * once, with the same. */
-	enum ar_status (*enter)(struct ar_door *d, const struct ar_principal *who, enum ar_pass pass,
-				uint32_t *ret_retry_ms, struct ar_error *err);
-	void (*leave)(struct ar_door *d, const struct ar_principal *who, enum ar_pass pass);
+	enum ar_status (*acquire)(struct ar_auth *a, const struct ar_principal *who, enum ar_auth_slot slot,
+				  uint32_t *ret_retry_ms, struct ar_error *err);
+	void (*release)(struct ar_auth *a, const struct ar_principal *who, enum ar_auth_slot slot);
 
-	/* Whether what was shown is still good: not expired, not revoked. Cheap; for streams, which are asked about again and again. */
-	bool (*stands)(struct ar_door *d, const struct ar_principal *who);
+	/* Whether the credentials are still good: not expired, not revoked. Cheap; for streams, which are checked again and again. */
+	bool (*is_valid)(struct ar_auth *a, const struct ar_principal *who);
 
 	/* Something was refused that only its refuser knows of (a right is missing): it becomes a fact, together with others alike. */
-	void (*refused)(struct ar_door *d, const struct ar_audit *a);
+	void (*refused)(struct ar_auth *a, const struct ar_audit *audit);
 };
 
-struct ar_door {
-	const struct ar_door_vtable *v;
+struct ar_auth {
+	const struct ar_auth_vtable *v;
 };
 
 #endif

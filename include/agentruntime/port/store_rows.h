@@ -24,7 +24,7 @@ struct ar_store_blob {
 struct ar_store_session_row {
 	bool active; /* has a turn that runs or waits: recovery looks at it */
 	ar_usec created, updated;
-	struct ar_str tenant; /* whose it is; absent counts as AR_TENANT_LOCAL (port/door.h) */
+	struct ar_str tenant; /* whose it is; absent counts as AR_TENANT_LOCAL (port/auth.h) */
 	struct ar_str workspace, account, status;
 	struct ar_str shell; /* JSON shown by list_sessions */
 };

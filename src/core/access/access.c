@@ -18,7 +18,7 @@ struct ar_access *ar_access_new(const struct ar_access_options *o)
 {
 	struct ar_access *a = ar_new0(sizeof(*a));
 
-	a->door.v = &ar_access_door_vtable;
+	a->auth.v = &ar_access_auth_vtable;
 	a->o = *o;
 	ar_book_init(&a->book, o->store, o->clock, o->is_shared);
 	a->book.on_loaded = on_loaded;
@@ -44,9 +44,9 @@ void ar_access_free(struct ar_access *a)
 	ar_free(a);
 }
 
-struct ar_door *ar_access_door(struct ar_access *a)
+struct ar_auth *ar_access_auth(struct ar_access *a)
 {
-	return &a->door;
+	return &a->auth;
 }
 
 bool ar_access_is_ready(const struct ar_access *a)

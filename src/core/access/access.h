@@ -1,9 +1,9 @@
-/* Who comes in, for one node: the door, the tokens behind it, and what is done to them. Owner: the loop thread. */
+/* Authentication for one node: the auth port over the tokens, and their administration. Owner: the loop thread. */
 #ifndef AR_ACCESS_ACCESS_H
 #define AR_ACCESS_ACCESS_H
 
 #include "clock.h"
-#include "door.h"
+#include "auth.h"
 #include "gauge.h"
 #include "refusals.h"
 #include "store.h"
@@ -28,8 +28,8 @@ struct ar_access_options {
 	struct ar_access_limit token_limit, tenant_limit;
 	const struct ar_access_certificate *certificates;
 	size_t certificate_count;
-	struct ar_door *
-		bearers; /* asked (admit, cancel) about bearers that are not tokens of ours; NULL: there are none */
+	struct ar_auth *
+		bearers; /* asked (authenticate, cancel) about bearers that are not tokens of ours; NULL: there are none */
 	ar_audit_fn *audit; /* told of what was refused or administered; NULL: nobody */
 	void *audit_arg;
 };
@@ -42,7 +42,7 @@ struct ar_access *ar_access_new(const struct ar_access_options *o);
 /* After the store is closed: nothing is under way any more. */
 void ar_access_free(struct ar_access *a);
 
-struct ar_door *ar_access_door(struct ar_access *a);
+struct ar_auth *ar_access_auth(struct ar_access *a);
 
 /* Whether tokens are known: before that, who shows one is told to come back. */
 bool ar_access_is_ready(const struct ar_access *a);

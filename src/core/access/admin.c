@@ -60,7 +60,7 @@ static void repeat(struct ar_token_change *c, const struct ar_token *t)
 
 /* ---- save ---- */
 
-static void start(struct ar_access *a, struct ar_token_change *c);
+static void start_change(struct ar_access *a, struct ar_token_change *c);
 
 static void look_and_start(struct ar_access *a, struct ar_token_change *c)
 {
@@ -78,7 +78,7 @@ void ar_access_change_again(struct ar_access *a)
 		struct ar_token_change *c = AR_CONTAINER_OF(node, struct ar_token_change, node);
 
 		if (a->book.is_fresh)
-			start(a, c);
+			start_change(a, c);
 		else
 			fail(c,
 			     ar_refuse(&c->err, AR_ERR_STORAGE_UNAVAILABLE, "the tokens cannot be read now"));
@@ -271,7 +271,7 @@ static enum ar_status check_room(const struct ar_access *a, struct ar_token_chan
 			 TENANT_TOKENS);
 }
 
-static void give(const struct ar_token_change *c, struct ar_token *t)
+static void set_result(const struct ar_token_change *c, struct ar_token *t)
 {
 	struct ar_arena arena = { 0 };
 
@@ -307,7 +307,7 @@ static void create(struct ar_access *a, struct ar_token_change *c)
 	t->expires = c->expires;
 	t->created = ar_access_wall(a);
 	t->input = c->input;
-	give(c, t);
+	set_result(c, t);
 	ar_token_renew(t, 0, c->text);
 	save(a, c, t);
 }
@@ -355,7 +355,7 @@ static void revoke(struct ar_access *a, struct ar_token_change *c, const struct 
 	save(a, c, t);
 }
 
-static void start(struct ar_access *a, struct ar_token_change *c)
+static void start_change(struct ar_access *a, struct ar_token_change *c)
 {
 	const struct ar_token *there;
 
@@ -389,5 +389,5 @@ void ar_access_change(struct ar_access *a, struct ar_token_change *c)
 	else if (a->o.is_shared || !a->book.is_loaded)
 		look_and_start(a, c);
 	else
-		start(a, c);
+		start_change(a, c);
 }

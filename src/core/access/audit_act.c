@@ -3,7 +3,7 @@
 #include "catalog.h"
 #include "describe.h"
 
-/* What was shown, by the name that the door gave to who showed it. */
+/* The credential, by the name that authentication gave to its holder. */
 static struct ar_str credential_of(struct ar_str actor)
 {
 	static const struct {

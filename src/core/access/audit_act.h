@@ -2,7 +2,7 @@
 #ifndef AR_ACCESS_AUDIT_ACT_H
 #define AR_ACCESS_AUDIT_ACT_H
 
-#include "door.h"
+#include "auth.h"
 #include "json.h"
 
 struct ar_audit_act {

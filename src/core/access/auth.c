@@ -1,4 +1,4 @@
-/* The door: who shows what, and whether one more is let in. A token of ours is decided from memory; one that is not known waits for a
+/* The auth port: who the caller is, and whether one more command is admitted. A token of ours is decided from memory; one that is not known waits for a
  * look at the store where other nodes may have made it; other bearers are someone else's to judge. What is wrong with a token is said
  * only to who knows its secret. */
 #include "access_priv.h"
@@ -7,64 +7,65 @@
 
 #define LOOK_EVERY ((ar_usec)200000) /* for unknown tokens: a guesser costs no more than this */
 
-static struct ar_access *access_of(struct ar_door *d)
+static struct ar_access *access_of(struct ar_auth *auth)
 {
-	return AR_CONTAINER_OF(d, struct ar_access, door);
+	return AR_CONTAINER_OF(auth, struct ar_access, auth);
 }
 
-/* ---- admit ---- */
+/* ---- authentication ---- */
 
-static void note_refusal(struct ar_access *a, const struct ar_entry *e)
+static void note_refusal(struct ar_access *a, const struct ar_auth_request *r)
 {
 	struct ar_audit audit = { .tenant = AR_STR(AR_TENANT_LOCAL),
 				  .actor = AR_STR("unknown"),
-				  .code = e->err.code,
-				  .message = ar_str_from(e->err.msg),
+				  .code = r->err.code,
+				  .message = ar_str_from(r->err.msg),
 				  .count = 1,
-				  .from = e->shown.from };
+				  .from = r->credentials.from };
 
-	if (!ar_str_absent(e->who.tenant)) {
-		audit.tenant = e->who.tenant;
-		audit.actor = e->who.actor;
-		audit.token = e->who.token;
+	if (!ar_str_absent(r->who.tenant)) {
+		audit.tenant = r->who.tenant;
+		audit.actor = r->who.actor;
+		audit.token = r->who.token;
 	}
 	ar_refusals_add(&a->refusals, &audit, ar_access_mono(a));
 }
 
-static void end(struct ar_access *a, struct ar_entry *e)
+static void finish_request(struct ar_access *a, struct ar_auth_request *r)
 {
-	if (e->status != AR_OK && e->err.code == AR_ERR_AUTH_FAILED)
-		note_refusal(a, e);
-	e->done(e);
+	if (r->status != AR_OK && r->err.code == AR_ERR_AUTH_FAILED)
+		note_refusal(a, r);
+	r->done(r);
 }
 
-static void refuse(struct ar_access *a, struct ar_entry *e, uint16_t code, const char *why)
+static void refuse_request(struct ar_access *a, struct ar_auth_request *r, uint16_t code, const char *why)
 {
-	e->status = ar_refuse(&e->err, code, "%s", why);
-	end(a, e);
+	r->status = ar_refuse(&r->err, code, "%s", why);
+	finish_request(a, r);
 }
 
-static bool is_own_user(const struct ar_access *a, const struct ar_entry *e)
+static bool is_own_user(const struct ar_access *a, const struct ar_auth_request *r)
 {
-	return e->shown.uid == a->o.uid || e->shown.uid == 0;
+	return r->credentials.uid == a->o.uid || r->credentials.uid == 0;
 }
 
 /* All users who are let in as the operator may do the same, but each is somebody of their own. */
-static struct ar_str person_of(const struct ar_access *a, struct ar_entry *e)
+static struct ar_str person_of(const struct ar_access *a, struct ar_auth_request *r)
 {
-	if (is_own_user(a, e))
+	if (is_own_user(a, r))
 		return AR_STR(AR_PERSON_LOCAL);
-	return e->shown.uid == (unsigned)-1 ? AR_STR_NONE : ar_arena_fmt(&e->arena, "uid:%u", e->shown.uid);
+	return r->credentials.uid == (unsigned)-1 ? AR_STR_NONE
+						  : ar_arena_fmt(r->arena, "uid:%u", r->credentials.uid);
 }
 
-static void admit_operator(struct ar_access *a, struct ar_entry *e)
+static void admit_operator(struct ar_access *a, struct ar_auth_request *r)
 {
-	e->who = (struct ar_principal){ .tenant = AR_STR(AR_TENANT_LOCAL),
+	r->who = (struct ar_principal){ .tenant = AR_STR(AR_TENANT_LOCAL),
 					.actor = AR_STR("local"),
-					.person = person_of(a, e),
+					.person = person_of(a, r),
 					.rights = AR_RIGHT_ALL };
-	e->status = AR_OK;
-	end(a, e);
+	r->status = AR_OK;
+	finish_request(a, r);
 }
 
 static ar_usec first_end(const struct ar_token *t, const struct ar_token_secret *s)
@@ -72,56 +73,57 @@ static ar_usec first_end(const struct ar_token *t, const struct ar_token_secret 
 	return s->until && (!t->expires || s->until < t->expires) ? s->until : t->expires;
 }
 
-static void fill_principal(struct ar_entry *e, const struct ar_token *t, const struct ar_token_secret *s)
+static void fill_principal(struct ar_auth_request *r, const struct ar_token *t,
+			   const struct ar_token_secret *s)
 {
-	e->who = (struct ar_principal){ .tenant = ar_arena_str(&e->arena, ar_str_from(t->tenant)),
-					.actor = ar_arena_fmt(&e->arena, "token:%s", t->id),
-					.person = t->owner ? ar_arena_str(&e->arena, ar_str_from(t->owner))
+	r->who = (struct ar_principal){ .tenant = ar_arena_str(r->arena, ar_str_from(t->tenant)),
+					.actor = ar_arena_fmt(r->arena, "token:%s", t->id),
+					.person = t->owner ? ar_arena_str(r->arena, ar_str_from(t->owner))
 							   : AR_STR_NONE,
-					.token = ar_arena_str(&e->arena, ar_str_from(t->id)),
+					.token = ar_arena_str(r->arena, ar_str_from(t->id)),
 					.rights = t->rights,
 					.until = first_end(t, s),
 					.mark = ar_token_mark(s) };
 }
 
 /* From what is in memory. */
-static void decide(struct ar_access *a, struct ar_entry *e)
+static void decide_token(struct ar_access *a, struct ar_auth_request *r)
 {
 	struct ar_str id = AR_STR_NONE, secret = AR_STR("");
 	ar_usec now = ar_access_wall(a);
 	struct ar_token *t =
-		ar_token_parse(e->shown.bearer, &id, &secret) ? ar_book_find(&a->book, id) : NULL;
+		ar_token_parse(r->credentials.bearer, &id, &secret) ? ar_book_find(&a->book, id) : NULL;
 	const struct ar_token_secret *s = ar_token_match(t, secret, now);
 
 	if (!s) {
-		refuse(a, e, AR_ERR_AUTH_FAILED, "the token is not known here");
+		refuse_request(a, r, AR_ERR_AUTH_FAILED, "the token is not known here");
 		return;
 	}
-	fill_principal(e, t, s);
+	fill_principal(r, t, s);
 	if (!ar_token_is_live(t, now)) {
-		refuse(a, e, AR_ERR_AUTH_FAILED,
-		       t->revoked ? "the token was revoked" : "the token has expired");
+		refuse_request(a, r, AR_ERR_AUTH_FAILED,
+			       t->revoked ? "the token was revoked" : "the token has expired");
 		return;
 	}
 	ar_book_touch(&a->book, t);
-	e->status = AR_OK;
-	end(a, e);
+	r->status = AR_OK;
+	finish_request(a, r);
 }
 
-static bool may_be_new(struct ar_access *a, const struct ar_entry *e)
+static bool may_be_new(struct ar_access *a, const struct ar_auth_request *r)
 {
 	struct ar_str id, secret;
 
-	return a->o.is_shared && ar_token_parse(e->shown.bearer, &id, &secret) &&
+	return a->o.is_shared && ar_token_parse(r->credentials.bearer, &id, &secret) &&
 	       !ar_book_find(&a->book, id) && (a->book.is_loading || ar_access_mono(a) >= a->next_look);
 }
 
-static void ask(struct ar_access *a, struct ar_entry *e)
+static void wait_for_tokens(struct ar_access *a, struct ar_auth_request *r)
 {
-	struct ar_asking *asking = ar_arena_alloc(&e->arena, sizeof(*asking));
+	struct ar_asking *asking = ar_arena_alloc(r->arena, sizeof(*asking));
 
-	asking->entry = e;
-	e->work = asking;
+	asking->request = r;
+	r->work = asking;
 	ar_list_push(&a->asking, &asking->node);
 	a->next_look = ar_access_mono(a) + LOOK_EVERY;
 	ar_book_refresh(&a->book);
@@ -134,132 +136,135 @@ void ar_access_ask_again(struct ar_access *a)
 	ar_list_init(&waiting);
 	ar_list_splice(&waiting, &a->asking);
 	while ((node = ar_list_pop(&waiting))) {
-		struct ar_entry *e = AR_CONTAINER_OF(node, struct ar_asking, node)->entry;
+		struct ar_auth_request *r = AR_CONTAINER_OF(node, struct ar_asking, node)->request;
 
-		e->work = NULL;
+		r->work = NULL;
 		if (a->book.is_fresh)
-			decide(a, e);
+			decide_token(a, r);
 		else
-			refuse(a, e, AR_ERR_STORAGE_UNAVAILABLE, "the tokens cannot be read now");
+			refuse_request(a, r, AR_ERR_STORAGE_UNAVAILABLE, "the tokens cannot be read now");
 	}
 }
 
-/* What the other door said, to who asked us. It fills the entry's own members, so nothing is left but the audit. */
-struct passed_on {
+/* What the adapter of other bearers decided. It fills the members of the request itself, so nothing is left but the audit. */
+struct delegated {
 	struct ar_access *access;
-	void (*done)(struct ar_entry *e);
+	void (*done)(struct ar_auth_request *r);
 };
 
-static void judged(struct ar_entry *e)
+static void on_delegated(struct ar_auth_request *r)
 {
-	struct passed_on *p = e->work;
+	struct delegated *p = r->work;
 
-	e->done = p->done;
-	e->work = NULL;
-	end(p->access, e);
+	r->done = p->done;
+	r->work = NULL;
+	finish_request(p->access, r);
 }
 
-static void admit_bearer(struct ar_access *a, struct ar_entry *e)
+static void admit_bearer(struct ar_access *a, struct ar_auth_request *r)
 {
-	struct passed_on *p;
+	struct delegated *p;
 
-	if (ar_str_starts(e->shown.bearer, AR_STR("art_"))) {
+	if (ar_str_starts(r->credentials.bearer, AR_STR("art_"))) {
 		if (!a->book.is_loaded)
-			refuse(a, e, AR_ERR_STORAGE_UNAVAILABLE, "the tokens are not read yet");
-		else if (may_be_new(a, e))
-			ask(a, e);
+			refuse_request(a, r, AR_ERR_STORAGE_UNAVAILABLE, "the tokens are not read yet");
+		else if (may_be_new(a, r))
+			wait_for_tokens(a, r);
 		else
-			decide(a, e);
+			decide_token(a, r);
 		return;
 	}
 	if (!a->o.bearers) {
-		refuse(a, e, AR_ERR_AUTH_FAILED,
-		       "the bearer is no token of this server (art_...), and no issuer of others is set");
+		refuse_request(
+			a, r, AR_ERR_AUTH_FAILED,
+			"the bearer is no token of this server (art_...), and no issuer of others is set");
 		return;
 	}
-	p = ar_arena_alloc(&e->arena, sizeof(*p));
-	*p = (struct passed_on){ .access = a, .done = e->done };
-	e->work = p;
-	e->done = judged;
-	a->o.bearers->v->admit(a->o.bearers, e);
+	p = ar_arena_alloc(r->arena, sizeof(*p));
+	*p = (struct delegated){ .access = a, .done = r->done };
+	r->work = p;
+	r->done = on_delegated;
+	a->o.bearers->v->authenticate(a->o.bearers, r);
 }
 
-static void admit_certificate(struct ar_access *a, struct ar_entry *e)
+static void admit_certificate(struct ar_access *a, struct ar_auth_request *r)
 {
 	for (size_t i = 0; i < a->o.certificate_count; i++) {
 		const struct ar_access_certificate *c = &a->o.certificates[i];
 
-		if (!ar_str_eq(c->subject, e->shown.certificate))
+		if (!ar_str_eq(c->subject, r->credentials.certificate))
 			continue;
-		e->who = (struct ar_principal){ .tenant = c->tenant,
-						.actor = ar_arena_fmt(&e->arena, "certificate:%.*s",
+		r->who = (struct ar_principal){ .tenant = c->tenant,
+						.actor = ar_arena_fmt(r->arena, "certificate:%.*s",
 								      AR_STR_ARG(c->subject)),
 						.rights = c->rights };
-		e->who.token = e->who.person = e->who.actor;
-		e->status = AR_OK;
-		end(a, e);
+		r->who.token = r->who.person = r->who.actor;
+		r->status = AR_OK;
+		finish_request(a, r);
 		return;
 	}
-	refuse(a, e, AR_ERR_AUTH_FAILED,
-	       "the certificate's subject is none that may come in; show a token as well");
+	refuse_request(a, r, AR_ERR_AUTH_FAILED,
+		       "the certificate's subject is none that may come in; show a token as well");
 }
 
-static void admit_socket_user(struct ar_access *a, struct ar_entry *e)
+static void admit_socket_user(struct ar_access *a, struct ar_auth_request *r)
 {
-	if (is_own_user(a, e) || a->o.is_socket_open || (a->o.is_group_in && e->shown.is_in_group))
-		admit_operator(a, e);
+	if (is_own_user(a, r) || a->o.is_socket_open || (a->o.is_group_in && r->credentials.is_in_group))
+		admit_operator(a, r);
 	else
-		refuse(a, e, AR_ERR_AUTH_FAILED,
-		       "the socket is for the server's own user and root (auth.socket); show a token, which "
-		       "they make with `agentctl token create`");
+		refuse_request(
+			a, r, AR_ERR_AUTH_FAILED,
+			"the socket is for the server's own user and root (auth.socket); show a token, which "
+			"they make with `agentctl token create`");
 }
 
 /* TCP has no permissions of its own, so every user of the machine gets here. */
-static void admit_loopback_user(struct ar_access *a, struct ar_entry *e)
+static void admit_loopback_user(struct ar_access *a, struct ar_auth_request *r)
 {
-	if (is_own_user(a, e)) {
-		admit_operator(a, e);
+	if (is_own_user(a, r)) {
+		admit_operator(a, r);
 		return;
 	}
-	refuse(a, e, AR_ERR_AUTH_FAILED,
-	       e->shown.uid == (unsigned)-1
-		       ? "the kernel does not say which user connects, so show a token: Authorization: "
-			 "Bearer "
-			 "art_...; the server's own user makes one with `agentctl token create`"
-		       : "over TCP only the server's own user and root need no token; show one: "
-			 "Authorization: "
-			 "Bearer art_...; the server's own user makes one with `agentctl token create`");
+	refuse_request(
+		a, r, AR_ERR_AUTH_FAILED,
+		r->credentials.uid == (unsigned)-1
+			? "the kernel does not say which user connects, so show a token: Authorization: "
+			  "Bearer "
+			  "art_...; the server's own user makes one with `agentctl token create`"
+			: "over TCP only the server's own user and root need no token; show one: "
+			  "Authorization: "
+			  "Bearer art_...; the server's own user makes one with `agentctl token create`");
 }
 
-static void door_admit(struct ar_door *d, struct ar_entry *e)
+static void authenticate(struct ar_auth *auth, struct ar_auth_request *r)
 {
-	struct ar_access *a = access_of(d);
+	struct ar_access *a = access_of(auth);
 
-	e->who = (struct ar_principal){ 0 };
-	if (!ar_str_absent(e->shown.bearer))
-		admit_bearer(a, e);
-	else if (!ar_str_absent(e->shown.certificate))
-		admit_certificate(a, e);
-	else if (e->shown.is_unix)
-		admit_socket_user(a, e);
-	else if (e->shown.is_loopback && !a->o.is_required)
-		admit_loopback_user(a, e);
+	r->who = (struct ar_principal){ 0 };
+	if (!ar_str_absent(r->credentials.bearer))
+		admit_bearer(a, r);
+	else if (!ar_str_absent(r->credentials.certificate))
+		admit_certificate(a, r);
+	else if (r->credentials.is_unix)
+		admit_socket_user(a, r);
+	else if (r->credentials.is_loopback && !a->o.is_required)
+		admit_loopback_user(a, r);
 	else
-		refuse(a, e, AR_ERR_AUTH_FAILED, "show a token: Authorization: Bearer art_...");
+		refuse_request(a, r, AR_ERR_AUTH_FAILED, "show a token: Authorization: Bearer art_...");
 }
 
-static void door_cancel(struct ar_door *d, struct ar_entry *e)
+static void cancel_request(struct ar_auth *auth, struct ar_auth_request *r)
 {
-	struct ar_access *a = access_of(d);
+	struct ar_access *a = access_of(auth);
 
-	if (e->done == judged)
-		a->o.bearers->v->cancel(a->o.bearers, e);
-	else if (e->work)
-		ar_list_del(&((struct ar_asking *)e->work)->node);
-	e->work = NULL;
+	if (r->done == on_delegated)
+		a->o.bearers->v->cancel(a->o.bearers, r);
+	else if (r->work)
+		ar_list_del(&((struct ar_asking *)r->work)->node);
+	r->work = NULL;
 }
 
-/* ---- enter, leave, stands ---- */
+/* ---- limits and validity ---- */
 
 static void note_limit(struct ar_access *a, const struct ar_principal *who, const struct ar_error *err)
 {
@@ -278,36 +283,36 @@ static bool is_limited(const struct ar_principal *who)
 	return who && !ar_str_absent(who->token);
 }
 
-static enum ar_status door_enter(struct ar_door *d, const struct ar_principal *who, enum ar_pass pass,
-				 uint32_t *ret_retry_ms, struct ar_error *err)
+static enum ar_status acquire(struct ar_auth *auth, const struct ar_principal *who, enum ar_auth_slot slot,
+			      uint32_t *ret_retry_ms, struct ar_error *err)
 {
-	struct ar_access *a = access_of(d);
+	struct ar_access *a = access_of(auth);
 	ar_usec now = ar_access_mono(a);
 	enum ar_status st;
 
 	*ret_retry_ms = 0;
 	if (!is_limited(who))
 		return AR_OK;
-	st = ar_gauges_check(&a->by_token, who->token, pass, now, ret_retry_ms, err);
+	st = ar_gauges_check(&a->by_token, who->token, slot, now, ret_retry_ms, err);
 	if (st == AR_OK)
-		st = ar_gauges_check(&a->by_tenant, who->tenant, pass, now, ret_retry_ms, err);
+		st = ar_gauges_check(&a->by_tenant, who->tenant, slot, now, ret_retry_ms, err);
 	if (st != AR_OK) {
 		note_limit(a, who, err);
 		return st;
 	}
-	ar_gauges_take(&a->by_token, who->token, pass);
-	ar_gauges_take(&a->by_tenant, who->tenant, pass);
+	ar_gauges_acquire(&a->by_token, who->token, slot);
+	ar_gauges_acquire(&a->by_tenant, who->tenant, slot);
 	return AR_OK;
 }
 
-static void door_leave(struct ar_door *d, const struct ar_principal *who, enum ar_pass pass)
+static void release(struct ar_auth *auth, const struct ar_principal *who, enum ar_auth_slot slot)
 {
-	struct ar_access *a = access_of(d);
+	struct ar_access *a = access_of(auth);
 
 	if (!is_limited(who))
 		return;
-	ar_gauges_give(&a->by_token, who->token, pass);
-	ar_gauges_give(&a->by_tenant, who->tenant, pass);
+	ar_gauges_release(&a->by_token, who->token, slot);
+	ar_gauges_release(&a->by_tenant, who->tenant, slot);
 }
 
 static bool has_mark(const struct ar_token *t, uint64_t mark, ar_usec now)
@@ -321,9 +326,9 @@ static bool has_mark(const struct ar_token *t, uint64_t mark, ar_usec now)
 	return false;
 }
 
-static bool door_stands(struct ar_door *d, const struct ar_principal *who)
+static bool is_valid(struct ar_auth *auth, const struct ar_principal *who)
 {
-	struct ar_access *a = access_of(d);
+	struct ar_access *a = access_of(auth);
 	ar_usec now = ar_access_wall(a);
 	const struct ar_token *t;
 
@@ -337,18 +342,18 @@ static bool door_stands(struct ar_door *d, const struct ar_principal *who)
 	return t && ar_token_is_live(t, now) && has_mark(t, who->mark, now);
 }
 
-static void door_refused(struct ar_door *d, const struct ar_audit *audit)
+static void note_refused(struct ar_auth *auth, const struct ar_audit *audit)
 {
-	struct ar_access *a = access_of(d);
+	struct ar_access *a = access_of(auth);
 
 	ar_refusals_add(&a->refusals, audit, ar_access_mono(a));
 }
 
-const struct ar_door_vtable ar_access_door_vtable = {
-	.admit = door_admit,
-	.cancel = door_cancel,
-	.enter = door_enter,
-	.leave = door_leave,
-	.stands = door_stands,
-	.refused = door_refused,
+const struct ar_auth_vtable ar_access_auth_vtable = {
+	.authenticate = authenticate,
+	.cancel = cancel_request,
+	.acquire = acquire,
+	.release = release,
+	.is_valid = is_valid,
+	.refused = note_refused,
 };

@@ -36,7 +36,7 @@ void ar_gauges_fini(struct ar_gauges *g)
 	ar_map_fini(&g->map);
 }
 
-static struct gauge *find(struct ar_gauges *g, struct ar_str name, ar_usec now)
+static struct gauge *find_gauge(struct ar_gauges *g, struct ar_str name, ar_usec now)
 {
 	struct gauge *one = ar_map_get(&g->map, name);
 
@@ -62,12 +62,12 @@ static void fill(const struct ar_gauges *g, struct gauge *one, ar_usec now)
 		one->level += passed * g->limit.rate;
 }
 
-enum ar_status ar_gauges_check(struct ar_gauges *g, struct ar_str name, enum ar_pass pass, ar_usec now,
+enum ar_status ar_gauges_check(struct ar_gauges *g, struct ar_str name, enum ar_auth_slot slot, ar_usec now,
 			       uint32_t *ret_retry_ms, struct ar_error *err)
 {
 	static const char *const things[] = { "commands", "streams" };
-	struct gauge *one = find(g, name, now);
-	uint32_t most = g->limit.open[pass];
+	struct gauge *one = find_gauge(g, name, now);
+	uint32_t most = g->limit.open[slot];
 
 	fill(g, one, now);
 	if (g->limit.rate && one->level < ONE) {
@@ -75,29 +75,29 @@ enum ar_status ar_gauges_check(struct ar_gauges *g, struct ar_str name, enum ar_
 		return ar_refuse(err, AR_ERR_RATE_LIMITED, "this %s may send %u requests a second", g->whose,
 				 g->limit.rate);
 	}
-	if (most && one->open[pass] >= most) {
+	if (most && one->open[slot] >= most) {
 		*ret_retry_ms = FULL_RETRY_MS;
 		return ar_refuse(err, AR_ERR_RATE_LIMITED, "this %s may have %u %s open at once", g->whose,
-				 most, things[pass]);
+				 most, things[slot]);
 	}
 	return AR_OK;
 }
 
-void ar_gauges_take(struct ar_gauges *g, struct ar_str name, enum ar_pass pass)
+void ar_gauges_acquire(struct ar_gauges *g, struct ar_str name, enum ar_auth_slot slot)
 {
 	struct gauge *one = ar_map_get(&g->map, name);
 
 	if (g->limit.rate)
 		one->level -= ONE;
-	one->open[pass]++;
+	one->open[slot]++;
 }
 
-void ar_gauges_give(struct ar_gauges *g, struct ar_str name, enum ar_pass pass)
+void ar_gauges_release(struct ar_gauges *g, struct ar_str name, enum ar_auth_slot slot)
 {
 	struct gauge *one = ar_map_get(&g->map, name);
 
-	AR_ASSERT(one && one->open[pass] > 0);
-	one->open[pass]--;
+	AR_ASSERT(one && one->open[slot] > 0);
+	one->open[slot]--;
 }
 
 static struct gauge *find_idle(struct ar_gauges *g, ar_usec now, size_t *cursor)

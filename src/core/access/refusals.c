@@ -29,7 +29,7 @@ static void copy(struct ar_arena *a, const struct ar_audit *from, struct ar_audi
 	ret->count = 0;
 }
 
-static void tell(struct ar_refusals *l, const struct ar_audit *a)
+static void report_refusal(struct ar_refusals *l, const struct ar_audit *a)
 {
 	if (l->tell && a->count)
 		l->tell(l->arg, a);
@@ -40,7 +40,7 @@ static void line_end(struct ar_refusals *l, struct line *one)
 	struct ar_arena arena = one->arena;
 
 	ar_map_del(&l->lines, one->kind);
-	tell(l, &one->last);
+	report_refusal(l, &one->last);
 	ar_arena_fini(&arena);
 }
 
@@ -108,7 +108,7 @@ void ar_refusals_add(struct ar_refusals *l, const struct ar_audit *a, ar_usec no
 	ar_refusals_tick(l, now);
 	one = line_for(l, a, now, &is_new);
 	if (is_new)
-		tell(l, a);
+		report_refusal(l, a);
 	else
 		one->last.count += a->count;
 }

@@ -4,7 +4,7 @@
 #ifndef AR_ACCESS_REFUSALS_H
 #define AR_ACCESS_REFUSALS_H
 
-#include "door.h"
+#include "auth.h"
 #include "map.h"
 
 typedef void ar_audit_fn(void *arg, const struct ar_audit *a);

@@ -4,7 +4,7 @@
 #define AR_ACCESS_TOKEN_H
 
 #include "clock.h"
-#include "door.h"
+#include "auth.h"
 #include "hash.h"
 #include "json.h"
 

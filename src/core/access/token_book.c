@@ -36,7 +36,7 @@ struct ar_token *ar_book_find(const struct ar_token_book *b, struct ar_str id)
 }
 
 /* An older version never takes the place of a newer one: a look may have begun before a save of our own. */
-static struct ar_token *keep(struct ar_token_book *b, struct ar_token *t)
+static struct ar_token *store_token(struct ar_token_book *b, struct ar_token *t)
 {
 	struct ar_token *old = ar_map_get(&b->tokens, ar_str_from(t->id));
 
@@ -67,7 +67,7 @@ static void take_rows(struct ar_token_book *b)
 		if (!t)
 			continue;
 		t->version = row->version;
-		keep(b, t);
+		store_token(b, t);
 	}
 }
 
@@ -121,7 +121,7 @@ static void on_saved(struct ar_store_op *op)
 	ar_buf_fini(&s->record);
 	if (status == AR_OK) {
 		s->token->version = s->put.version;
-		s->token = keep(s->book, s->token);
+		s->token = store_token(s->book, s->token);
 	} else {
 		ar_token_free(s->token);
 		s->token = NULL;

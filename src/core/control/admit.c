@@ -17,9 +17,9 @@ const struct ar_principal *ar_control_who(const struct ar_principal *who)
 	return who ? who : &local;
 }
 
-/* The door makes facts of refusals, together with others alike. */
-static void tell_door(struct ar_control *c, const struct ar_principal *who, const struct ar_call_origin *from,
-		      const char *what, const struct ar_error *err)
+/* core/access makes facts of refusals, together with others alike. */
+static void report_refusal(struct ar_control *c, const struct ar_principal *who,
+			   const struct ar_call_origin *from, const char *what, const struct ar_error *err)
 {
 	struct ar_audit a = { .tenant = who->tenant,
 			      .actor = who->actor,
@@ -31,8 +31,8 @@ static void tell_door(struct ar_control *c, const struct ar_principal *who, cons
 
 	if (from)
 		a.from = *from;
-	if (c->door)
-		c->door->v->refused(c->door, &a);
+	if (c->auth)
+		c->auth->v->refused(c->auth, &a);
 }
 
 enum ar_status ar_control_admit(struct ar_control *c, const struct ar_principal *who,
@@ -46,7 +46,7 @@ enum ar_status ar_control_admit(struct ar_control *c, const struct ar_principal 
 		return AR_OK;
 	ar_refuse(&why, AR_ERR_NOT_AUTHORIZED, "%s needs the scope '%s', which the caller does not have",
 		  what->name, what->scope);
-	tell_door(c, who, from, what->name, &why);
+	report_refusal(c, who, from, what->name, &why);
 	*err = why;
 	return AR_E_REFUSED;
 }
@@ -104,7 +104,7 @@ enum ar_status ar_control_check_home(struct ar_control *c, const struct ar_princ
 		return AR_OK;
 	ar_refuse(&why, AR_ERR_NOT_AUTHORIZED,
 		  "the home session of a tenant needs the scope 'admin', which the caller does not have");
-	tell_door(c, who, NULL, "home", &why);
+	report_refusal(c, who, NULL, "home", &why);
 	*err = why;
 	return AR_E_REFUSED;
 }
@@ -117,7 +117,7 @@ struct ar_str ar_control_home(const struct ar_principal *who, struct ar_arena *a
 	return (struct ar_str){ home, AR_ID_CORE };
 }
 
-void ar_control_guard(struct ar_control *c, struct ar_door *door)
+void ar_control_guard(struct ar_control *c, struct ar_auth *auth)
 {
-	c->door = door;
+	c->auth = auth;
 }

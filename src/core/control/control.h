@@ -8,7 +8,7 @@
 #include "buf.h"
 #include "catalog.h"
 #include "follow.h"
-#include "door.h"
+#include "auth.h"
 #include "json.h"
 #include "place.h"
 
@@ -58,7 +58,7 @@ void ar_control_free(struct ar_control *c);
 void ar_control_serve_tokens(struct ar_control *c, struct ar_access *access);
 
 /* Who is told of calls that were refused for lack of a right; borrowed, NULL: nobody. */
-void ar_control_guard(struct ar_control *c, struct ar_door *door);
+void ar_control_guard(struct ar_control *c, struct ar_auth *auth);
 
 /* Who is asked whether there is memory for one more command that begins work, with the bytes that those under way and this one have brought. If not
  * it is refused as overloaded; reads, answers, reports and what ends work go on. */
@@ -126,7 +126,7 @@ AR_MUST_USE enum ar_status ar_control_subscribe(struct ar_control *c, struct ar_
 						struct ar_subscription *s, struct ar_error *err);
 
 /* Tells the home session of a tenant (see docs/tenants.md) of refused calls or of something administered; the struct ar_audit_fn that a
- * door is given. Nobody is answered: what cannot be written now is kept, up to a number, until ar_control_audit_again(), which is for
+ * core/access is given. Nobody is answered: what cannot be written now is kept, up to a number, until ar_control_audit_again(), which is for
  * about once a second. */
 void ar_control_audit(void *control, const struct ar_audit *a);
 void ar_control_audit_again(struct ar_control *c);

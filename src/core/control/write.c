@@ -230,7 +230,7 @@ static enum ar_status target_set_policy(struct ar_call *c, struct target *t, str
 	return ar_call_session(in->scope_id, &t->core, err);
 }
 
-/* The credential is the door's business; that somebody shows none is told apart. */
+/* The credential is checked by authentication; that somebody shows none is told apart. */
 static enum ar_status target_connect_channel(struct ar_call *c, struct target *t, struct ar_error *err)
 {
 	const struct ar_cmd_connect_channel_in *in = c->input;

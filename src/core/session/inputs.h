@@ -173,7 +173,7 @@ struct ar_input {
 	const struct ar_policy *policy;
 	struct ar_missing missing; /* read by RECOVER and COMMAND resume_thread */
 	struct ar_str account; /* who asks, the actor that facts name; absent: the runtime */
-	struct ar_str person; /* who stands behind it (port/door.h); absent: not known */
+	struct ar_str person; /* who stands behind it (port/auth.h); absent: not known */
 	struct ar_str tenant; /* whose session it would be; absent: AR_TENANT_LOCAL */
 	union { /* by kind */
 		struct ar_input_command command;
@@ -197,7 +197,7 @@ struct ar_input {
 			struct ar_str id;
 			int reason; /* GONE: of channel.disconnected */
 		} channel; /* CHANNEL_* */
-		const struct ar_audit *access; /* port/door.h */
+		const struct ar_audit *access; /* port/auth.h */
 		const struct ar_repair *repair;
 	};
 };

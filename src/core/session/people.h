@@ -1,4 +1,4 @@
-/* People who gave the work of a turn or a task, as the door knows them (principal.person): a JSON array of names, each once. Where somebody among them
+/* People who gave the work of a turn or a task, as authentication knows them (principal.person): a JSON array of names, each once. Where somebody among them
  * is not known, everybody could be: the name AR_PERSON_UNKNOWN stands for that. Pure; texts are made in the arena given. */
 #ifndef AR_SESSION_PEOPLE_H
 #define AR_SESSION_PEOPLE_H

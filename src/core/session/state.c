@@ -1,5 +1,5 @@
 /* Lookups in session state. Pure; owner: whoever owns the session. */
-#include "door.h"
+#include "auth.h"
 #include "state.h"
 
 struct ar_thread *ar_session_thread(const struct ar_session *s, struct ar_str id)

@@ -7,7 +7,7 @@
 #ifndef AR_SESSION_TENANT_H
 #define AR_SESSION_TENANT_H
 
-#include "door.h"
+#include "auth.h"
 #include "id.h"
 
 #define AR_TENANT_MARK 8 /* characters at the end of an id */

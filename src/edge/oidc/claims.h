@@ -2,7 +2,7 @@
 #ifndef AR_OIDC_CLAIMS_H
 #define AR_OIDC_CLAIMS_H
 
-#include "door.h"
+#include "auth.h"
 #include "json.h"
 
 /* What is asked of a token; text is borrowed. */

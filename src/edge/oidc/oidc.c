@@ -8,7 +8,7 @@
 #define WAITING_MAX 1024 /* entries that wait for a fetch */
 
 struct ar_oidc {
-	struct ar_door door;
+	struct ar_auth auth;
 	struct ar_oidc_options o;
 	struct ar_key_source source;
 	struct ar_json_parser *json;
@@ -16,25 +16,25 @@ struct ar_oidc {
 	size_t waiting_count;
 };
 
-/* In the entry's arena. */
+/* In the arena of the request. */
 struct waiting {
 	struct ar_list node;
-	struct ar_entry *entry;
+	struct ar_auth_request *request;
 	struct ar_jwt token;
 };
 
-static struct ar_oidc *oidc_of(struct ar_door *d)
+static struct ar_oidc *oidc_of(struct ar_auth *auth)
 {
-	return AR_CONTAINER_OF(d, struct ar_oidc, door);
+	return AR_CONTAINER_OF(auth, struct ar_oidc, auth);
 }
 
-static void refuse(struct ar_entry *e, uint16_t code, const char *why)
+static void refuse_request(struct ar_auth_request *r, uint16_t code, const char *why)
 {
-	e->status = ar_refuse(&e->err, code, "%s", why);
-	e->done(e);
+	r->status = ar_refuse(&r->err, code, "%s", why);
+	r->done(r);
 }
 
-static void judge(struct ar_oidc *o, struct ar_entry *e, const struct ar_jwt *t)
+static void check_claims(struct ar_oidc *o, struct ar_auth_request *r, const struct ar_jwt *t)
 {
 	ar_usec now = o->o.clock->wall(o->o.clock);
 	struct ar_principal who;
@@ -42,25 +42,26 @@ static void judge(struct ar_oidc *o, struct ar_entry *e, const struct ar_jwt *t)
 	const char *why = "the claims of the signed token are no JSON object";
 
 	if (!ar_jwks_verify(&o->source.keys, t)) {
-		refuse(e, AR_ERR_AUTH_FAILED, "the signature of the token is not one of the issuer's");
+		refuse_request(r, AR_ERR_AUTH_FAILED,
+			       "the signature of the token is not one of the issuer's");
 		return;
 	}
 	if (ar_json_parse(o->json, t->claims, &claims, NULL) != AR_OK ||
-	    !ar_claims_judge(&o->o.rules, claims, now, &e->arena, &who, &why)) {
-		refuse(e, AR_ERR_AUTH_FAILED, why);
+	    !ar_claims_judge(&o->o.rules, claims, now, r->arena, &who, &why)) {
+		refuse_request(r, AR_ERR_AUTH_FAILED, why);
 		return;
 	}
-	e->who = who;
-	e->status = AR_OK;
-	e->done(e);
+	r->who = who;
+	r->status = AR_OK;
+	r->done(r);
 }
 
-static void decide(struct ar_oidc *o, struct ar_entry *e, const struct ar_jwt *t)
+static void decide_token(struct ar_oidc *o, struct ar_auth_request *r, const struct ar_jwt *t)
 {
 	if (!ar_key_source_is_good(&o->source))
-		refuse(e, AR_ERR_OVERLOADED, "the keys of the issuer cannot be read now");
+		refuse_request(r, AR_ERR_OVERLOADED, "the keys of the issuer cannot be read now");
 	else
-		judge(o, e, t);
+		check_claims(o, r, t);
 }
 
 static void on_fetched(struct ar_key_source *s)
@@ -76,55 +77,55 @@ static void on_fetched(struct ar_key_source *s)
 		struct waiting *w = AR_CONTAINER_OF(node, struct waiting, node);
 
 		o->waiting_count--;
-		w->entry->asked = NULL;
-		decide(o, w->entry, &w->token);
+		w->request->asked = NULL;
+		decide_token(o, w->request, &w->token);
 	}
 }
 
-static void wait_for_keys(struct ar_oidc *o, struct ar_entry *e, const struct ar_jwt *t)
+static void wait_for_keys(struct ar_oidc *o, struct ar_auth_request *r, const struct ar_jwt *t)
 {
-	struct waiting *w = ar_arena_alloc(&e->arena, sizeof *w);
+	struct waiting *w = ar_arena_alloc(r->arena, sizeof *w);
 
-	w->entry = e;
+	w->request = r;
 	w->token = *t;
-	e->asked = w;
+	r->asked = w;
 	ar_list_push(&o->waiting, &w->node);
 	o->waiting_count++;
 }
 
-static void door_admit(struct ar_door *d, struct ar_entry *e)
+static void authenticate(struct ar_auth *auth, struct ar_auth_request *r)
 {
-	struct ar_oidc *o = oidc_of(d);
+	struct ar_oidc *o = oidc_of(auth);
 	const char *why = NULL;
 	struct ar_jwt t;
 	bool is_known;
 
-	if (!ar_jwt_parse(o->json, e->shown.bearer, &e->arena, &t, &why)) {
-		e->status = ar_refuse(&e->err, AR_ERR_AUTH_FAILED,
+	if (!ar_jwt_parse(o->json, r->credentials.bearer, r->arena, &t, &why)) {
+		r->status = ar_refuse(&r->err, AR_ERR_AUTH_FAILED,
 				      "the bearer is no token that is taken here: %s", why);
-		e->done(e);
+		r->done(r);
 		return;
 	}
 	is_known = ar_key_source_is_good(&o->source) && ar_jwks_has(&o->source.keys, &t);
 	if (!is_known && o->waiting_count < WAITING_MAX && ar_key_source_refetch(&o->source))
-		wait_for_keys(o, e, &t);
+		wait_for_keys(o, r, &t);
 	else
-		decide(o, e, &t);
+		decide_token(o, r, &t);
 }
 
-static void door_cancel(struct ar_door *d, struct ar_entry *e)
+static void cancel_request(struct ar_auth *auth, struct ar_auth_request *r)
 {
-	struct ar_oidc *o = oidc_of(d);
-	struct waiting *w = e->asked;
+	struct ar_oidc *o = oidc_of(auth);
+	struct waiting *w = r->asked;
 
 	if (!w)
 		return;
 	ar_list_del(&w->node);
 	o->waiting_count--;
-	e->asked = NULL;
+	r->asked = NULL;
 }
 
-static const struct ar_door_vtable vtable = { .admit = door_admit, .cancel = door_cancel };
+static const struct ar_auth_vtable vtable = { .authenticate = authenticate, .cancel = cancel_request };
 
 enum ar_status ar_oidc_open(uv_loop_t *loop, const struct ar_oidc_options *options, struct ar_oidc **ret,
 			    struct ar_error *err)
@@ -136,7 +137,7 @@ enum ar_status ar_oidc_open(uv_loop_t *loop, const struct ar_oidc_options *optio
 					      .refresh_s = options->refresh_s,
 					      .stale_s = options->stale_s };
 
-	o->door.v = &vtable;
+	o->auth.v = &vtable;
 	o->o = *options;
 	ar_list_init(&o->waiting);
 	o->source.on_fetched = on_fetched;
@@ -162,13 +163,13 @@ void ar_oidc_close(struct ar_oidc *o)
 	struct ar_list *node;
 
 	while ((node = ar_list_pop(&o->waiting)))
-		refuse(AR_CONTAINER_OF(node, struct waiting, node)->entry, AR_ERR_OVERLOADED,
-		       "the server is going down");
+		refuse_request(AR_CONTAINER_OF(node, struct waiting, node)->request, AR_ERR_OVERLOADED,
+			       "the server is going down");
 	o->source.on_closed = on_closed;
 	ar_key_source_close(&o->source);
 }
 
-struct ar_door *ar_oidc_door(struct ar_oidc *o)
+struct ar_auth *ar_oidc_auth(struct ar_oidc *o)
 {
-	return &o->door;
+	return &o->auth;
 }

@@ -1,16 +1,16 @@
-/* A door for bearers that an issuer signed: it admits, and nothing else (see port/door.h; core/access asks it). Owner: the loop thread. */
+/* A door for bearers that an issuer signed: it admits, and nothing else (see port/auth.h; core/access asks it). Owner: the loop thread. */
 #ifndef AR_OIDC_OIDC_H
 #define AR_OIDC_OIDC_H
 
 #include "claims.h"
 #include "clock.h"
-#include "door.h"
+#include "auth.h"
 
 #include <uv.h>
 
 struct ar_oidc;
 
-/* Text is borrowed for the life of the door. */
+/* Text is borrowed for the life of the adapter. */
 struct ar_oidc_options {
 	struct ar_claim_rules rules;
 	const char *issuer, *keys_url, *ca_file; /* the last two may be empty */
@@ -27,6 +27,6 @@ AR_MUST_USE enum ar_status ar_oidc_open(uv_loop_t *loop, const struct ar_oidc_op
 /* Nothing is asked any more; who waits is refused. The memory goes when the loop has run once more. */
 void ar_oidc_close(struct ar_oidc *o);
 
-struct ar_door *ar_oidc_door(struct ar_oidc *o);
+struct ar_auth *ar_oidc_auth(struct ar_oidc *o);
 
 #endif

@@ -3,7 +3,7 @@
 #include "store_op.h"
 
 #include "base32.h"
-#include "door.h"
+#include "auth.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-/* See entry.h. What a request is shown to the door with: a bearer (Authorization, or the subprotocol of a WebSocket, for browsers cannot
+/* See authenticate.h. What a request is shown to the door with: a bearer (Authorization, or the subprotocol of a WebSocket, for browsers cannot
  * set headers there), the subject of a client certificate, the kernel's word about the other end of a unix socket. */
-#include "entry.h"
+#include "authenticate.h"
 #include "base64.h"
 #include "exchange.h"
 #include "mem.h"
@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- visits ---- */
+/* ---- admissions ---- */
 
 static struct ar_str put_text(char **at, struct ar_str text)
 {
@@ -25,9 +25,9 @@ static struct ar_str put_text(char **at, struct ar_str text)
 	return copy;
 }
 
-struct ar_visit *ar_visit_new(struct ar_http_server *s, const struct ar_principal *who)
+struct ar_http_admission *ar_http_admission_new(struct ar_http_server *s, const struct ar_principal *who)
 {
-	struct ar_visit *v;
+	struct ar_http_admission *v;
 	char *text;
 
 	if (ar_principal_is_operator(who) && (!who || ar_str_is(who->person, AR_PERSON_LOCAL)))
@@ -44,58 +44,59 @@ struct ar_visit *ar_visit_new(struct ar_http_server *s, const struct ar_principa
 	return v;
 }
 
-void ar_visit_leave(struct ar_visit *v)
+void ar_http_admission_release(struct ar_http_admission *v)
 {
-	if (!v || !v->is_inside)
+	if (!v || !v->is_acquired)
 		return;
-	v->is_inside = false;
+	v->is_acquired = false;
 	ar_list_del(&v->node);
-	v->server->door->v->leave(v->server->door, &v->who, v->pass);
+	v->server->auth->v->release(v->server->auth, &v->who, v->slot);
 }
 
-void ar_visit_free(struct ar_visit *v)
+void ar_http_admission_free(struct ar_http_admission *v)
 {
 	if (!v)
 		return;
-	ar_visit_leave(v);
+	ar_http_admission_release(v);
 	ar_list_del(&v->node);
 	ar_free(v);
 }
 
-enum ar_status ar_visit_enter(struct ar_visit *v, enum ar_pass pass, uint32_t *ret_retry_ms,
-			      struct ar_error *err)
+enum ar_status ar_http_admission_acquire(struct ar_http_admission *v, enum ar_auth_slot slot,
+					 uint32_t *ret_retry_ms, struct ar_error *err)
 {
 	enum ar_status st;
 
-	if (!v || v->is_inside)
+	if (!v || v->is_acquired)
 		return AR_OK;
-	st = v->server->door->v->enter(v->server->door, &v->who, pass, ret_retry_ms, err);
-	v->is_inside = st == AR_OK;
-	v->pass = pass;
+	st = v->server->auth->v->acquire(v->server->auth, &v->who, slot, ret_retry_ms, err);
+	v->is_acquired = st == AR_OK;
+	v->slot = slot;
 	return st;
 }
 
-void ar_visit_watch(struct ar_visit *v, void (*expired)(struct ar_visit *v), void *owner)
+void ar_http_admission_watch(struct ar_http_admission *v, void (*expired)(struct ar_http_admission *v),
+			     void *owner)
 {
 	if (!v)
 		return;
 	v->expired = expired;
 	v->owner = owner;
 	ar_list_del(&v->node);
-	ar_list_push(&v->server->visits, &v->node);
+	ar_list_push(&v->server->admissions, &v->node);
 }
 
-void ar_visits_check(struct ar_http_server *s)
+void ar_http_admissions_check(struct ar_http_server *s)
 {
 	struct ar_list now, *node;
 
 	ar_list_init(&now);
-	ar_list_splice(&now, &s->visits);
+	ar_list_splice(&now, &s->admissions);
 	while ((node = ar_list_pop(&now))) {
-		struct ar_visit *v = AR_CONTAINER_OF(node, struct ar_visit, node);
+		struct ar_http_admission *v = AR_CONTAINER_OF(node, struct ar_http_admission, node);
 
-		ar_list_push(&s->visits, &v->node);
-		if (!s->door->v->stands(s->door, &v->who))
+		ar_list_push(&s->admissions, &v->node);
+		if (!s->auth->v->is_valid(s->auth, &v->who))
 			v->expired(v);
 	}
 }
@@ -128,13 +129,13 @@ static struct ar_str bearer_of(const struct ar_request *r)
 	return ar_is_word(scheme, "bearer") && !ar_str_absent(rest) ? rest : r->authorization;
 }
 
-bool ar_entry_has_bearer(const struct ar_request *r)
+bool ar_request_has_bearer(const struct ar_request *r)
 {
 	return !ar_str_absent(bearer_of(r));
 }
 
 /* What another node passed on came from where that node says. */
-struct ar_call_origin ar_entry_origin(const struct ar_exchange *x)
+struct ar_call_origin ar_request_origin(const struct ar_exchange *x)
 {
 	const struct ar_source *from = x->carrier->source;
 
@@ -161,7 +162,7 @@ static struct ar_credentials shown_by(const struct ar_exchange *x)
 					.is_unix = from->is_unix,
 					.is_in_group = from->is_in_group,
 					.uid = from->uid,
-					.from = ar_entry_origin(x) };
+					.from = ar_request_origin(x) };
 }
 
 /* ---- admission ---- */
@@ -179,15 +180,15 @@ static void let_in(struct ar_exchange *x, const struct ar_principal *who)
 	struct ar_carrier *c = x->carrier;
 
 	x->is_let_in = true;
-	ar_entry_over(c);
-	c->visit = ar_visit_new(c->server, who);
-	c->who = c->visit ? &c->visit->who : NULL;
+	ar_carrier_drop_admission(c);
+	c->admission = ar_http_admission_new(c->server, who);
+	c->who = c->admission ? &c->admission->who : NULL;
 	ar_exchange_admitted(x);
 }
 
-static void on_admitted(struct ar_entry *e)
+static void on_admitted(struct ar_auth_request *e)
 {
-	struct ar_exchange *x = AR_CONTAINER_OF(e, struct ar_exchange, entry);
+	struct ar_exchange *x = AR_CONTAINER_OF(e, struct ar_exchange, auth);
 
 	x->is_calling = false;
 	if (x->carrier->is_closed)
@@ -205,7 +206,7 @@ static bool read_principal(struct ar_exchange *x, struct ar_principal *ret)
 	int64_t rights;
 
 	*ret = (struct ar_principal){ 0 };
-	if (!ar_base64_decode(&x->entry.arena, x->request->principal, &text) ||
+	if (!ar_base64_decode(&x->pool, x->request->principal, &text) ||
 	    ar_json_parse(x->carrier->server->parser, text, &v, NULL) != AR_OK ||
 	    !ar_json_str(ar_json_get(v, "tenant"), &ret->tenant) ||
 	    !ar_json_str(ar_json_get(v, "actor"), &ret->actor) ||
@@ -213,7 +214,7 @@ static bool read_principal(struct ar_exchange *x, struct ar_principal *ret)
 		return false;
 	ar_json_str(ar_json_get(v, "person"), &ret->person);
 	ar_json_str(ar_json_get(v, "token"), &ret->token);
-	x->told = ar_control_read_origin(v, &x->entry.arena);
+	x->told = ar_control_read_origin(v, &x->pool);
 	ret->rights = (unsigned)rights & AR_RIGHT_ALL;
 	return !ar_str_empty(ret->tenant) && !ar_str_empty(ret->actor);
 }
@@ -236,19 +237,20 @@ static void admit_peer(struct ar_exchange *x)
 	}
 }
 
-void ar_entry_admit(struct ar_exchange *x)
+void ar_request_authenticate(struct ar_exchange *x)
 {
 	struct ar_http_server *s = x->carrier->server;
 
 	if (x->carrier->source->is_peer) {
 		admit_peer(x);
-	} else if (!s->door) {
+	} else if (!s->auth) {
 		let_in(x, NULL);
 	} else {
-		x->entry.shown = shown_by(x);
-		x->entry.done = on_admitted;
+		x->auth.credentials = shown_by(x);
+		x->auth.arena = &x->pool;
+		x->auth.done = on_admitted;
 		x->is_calling = true;
-		s->door->v->admit(s->door, &x->entry);
+		s->auth->v->authenticate(s->auth, &x->auth);
 	}
 }
 
@@ -265,7 +267,7 @@ static void wait_first(struct ar_exchange *x, const struct ar_error *err, uint32
 	ar_exchange_answer(x, status, ar_buf_str(&x->text));
 }
 
-static void expire_carrier(struct ar_visit *v)
+static void expire_carrier(struct ar_http_admission *v)
 {
 	struct ar_error err = { 0 };
 
@@ -274,34 +276,34 @@ static void expire_carrier(struct ar_visit *v)
 }
 
 /* What another node passed on was counted and is watched there. */
-bool ar_entry_enter(struct ar_exchange *x, enum ar_pass pass)
+bool ar_request_acquire(struct ar_exchange *x, enum ar_auth_slot slot)
 {
-	struct ar_visit *v = x->carrier->visit;
+	struct ar_http_admission *v = x->carrier->admission;
 	struct ar_error err = { 0 };
 	uint32_t retry_ms = 0;
 
 	if (x->carrier->source->is_peer)
 		return true;
-	if (ar_visit_enter(v, pass, &retry_ms, &err) != AR_OK) {
+	if (ar_http_admission_acquire(v, slot, &retry_ms, &err) != AR_OK) {
 		wait_first(x, &err, retry_ms);
 		return false;
 	}
-	if (pass == AR_PASS_STREAM)
-		ar_visit_watch(v, expire_carrier, x->carrier);
+	if (slot == AR_AUTH_STREAM)
+		ar_http_admission_watch(v, expire_carrier, x->carrier);
 	return true;
 }
 
-void ar_entry_over(struct ar_carrier *c)
+void ar_carrier_drop_admission(struct ar_carrier *c)
 {
-	ar_visit_free(c->visit);
-	c->visit = NULL;
+	ar_http_admission_free(c->admission);
+	c->admission = NULL;
 	c->who = NULL;
 }
 
 /* ---- between nodes ---- */
 
-void ar_entry_write_header(const struct ar_principal *who, const struct ar_call_origin *from,
-			   struct ar_buf *out)
+void ar_principal_write_header(const struct ar_principal *who, const struct ar_call_origin *from,
+			       struct ar_buf *out)
 {
 	static const struct ar_principal the_operator = {
 		.tenant = { AR_TENANT_LOCAL, sizeof AR_TENANT_LOCAL - 1 },

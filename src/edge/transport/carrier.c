@@ -1,7 +1,7 @@
 /* What all carriers do alike: they tell what hangs on them that it may go on, should end, or is gone. Owner: the loop
  * thread. */
 #include "carrier.h"
-#include "entry.h"
+#include "authenticate.h"
 #include "exchange.h"
 #include "peer/forward.h"
 #include "sse.h"
@@ -48,7 +48,7 @@ void ar_carrier_stop(struct ar_carrier *c)
 		ar_forward_stop(c->forward);
 	if (c->x)
 		ar_settle_drop(c->x);
-	ar_visit_leave(c->visit);
+	ar_http_admission_release(c->admission);
 }
 
 bool ar_carrier_fini(struct ar_carrier *c)
@@ -61,6 +61,6 @@ bool ar_carrier_fini(struct ar_carrier *c)
 		ar_forward_free(c->forward);
 	c->sse = NULL;
 	c->forward = NULL;
-	ar_entry_over(c);
+	ar_carrier_drop_admission(c);
 	return true;
 }

@@ -15,7 +15,7 @@ struct ar_frame;
 struct ar_http_server;
 struct ar_link;
 struct ar_principal;
-struct ar_visit;
+struct ar_http_admission;
 
 /* Where a peer came from; one per link. */
 struct ar_source {
@@ -67,8 +67,8 @@ struct ar_carrier {
 	struct ar_exchange *x; /* the request that is read or answered */
 	struct ar_sse *sse;
 	struct ar_forward *forward;
-	struct ar_visit
-		*visit; /* of who was let in with x or the stream; NULL: the operator, or someone else's */
+	struct ar_http_admission *
+		admission; /* of who was let in with x or the stream; NULL: the operator, or someone else's */
 	const struct ar_principal *who; /* who asks; NULL: the operator. Set before ar_exchange_start(). */
 	bool is_closed; /* nobody is there any more */
 	bool is_stuck; /* it is being closed because the peer takes nothing */

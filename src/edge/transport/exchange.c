@@ -1,7 +1,7 @@
 /* One request and its answer: who may ask (loopback rules, the key of a peer), what answers (router), how the input is
  * made, and the call into the core. The carrier has the bytes. Owner: the loop thread. */
 #include "describe.h"
-#include "entry.h"
+#include "authenticate.h"
 #include "exchange.h"
 #include "hash.h"
 #include "input.h"
@@ -28,9 +28,9 @@ void ar_exchange_init(struct ar_exchange *x, struct ar_carrier *c)
 static void leave(struct ar_exchange *x)
 {
 	ar_settle_drop(x);
-	ar_entry_fini(&x->entry);
+	ar_arena_fini(&x->pool);
 	if (!x->carrier->sse && !x->carrier->forward) /* a stream goes on without the exchange */
-		ar_entry_over(x->carrier);
+		ar_carrier_drop_admission(x->carrier);
 	ar_buf_fini(&x->input);
 	ar_buf_fini(&x->text);
 }
@@ -145,7 +145,7 @@ static bool check_page(struct ar_exchange *x)
 		break;
 	case AR_PAGE_LISTED_ELSEWHERE:
 	case AR_PAGE_NEAR:
-		if (is_preflight(x) || ar_entry_has_bearer(x->request))
+		if (is_preflight(x) || ar_request_has_bearer(x->request))
 			break;
 		ar_reply_add(&x->reply, "WWW-Authenticate", AR_STR("Bearer"));
 		return refuse_early(
@@ -276,7 +276,7 @@ static void start_call(struct ar_exchange *x)
 	x->call.command = x->command->id;
 	x->call.body = x->body;
 	x->call.who = x->carrier->who;
-	x->call.from = ar_entry_origin(x);
+	x->call.from = ar_request_origin(x);
 	set_lines(x);
 	x->call.is_from_peer = x->carrier->source->is_peer;
 	x->call.done = call_done;
@@ -288,7 +288,7 @@ void ar_exchange_record(struct ar_exchange *x, const char *act, ar_call_done_fn 
 {
 	ar_call_reset(&x->call);
 	x->call.who = x->carrier->who;
-	x->call.from = ar_entry_origin(x);
+	x->call.from = ar_request_origin(x);
 	x->call.done = done;
 	x->is_calling = true;
 	ar_control_act(x->carrier->server->control, &x->call, act);
@@ -299,7 +299,7 @@ void ar_exchange_verify(struct ar_exchange *x)
 	ar_call_reset(&x->call);
 	x->call.body = x->content;
 	x->call.who = x->carrier->who;
-	x->call.from = ar_entry_origin(x);
+	x->call.from = ar_request_origin(x);
 	x->call.done = call_done;
 	x->is_calling = true;
 	ar_control_verify(x->carrier->server->control, &x->call);
@@ -349,7 +349,7 @@ static void run_command(struct ar_exchange *x, const struct ar_route *r)
 		return;
 	}
 	x->command = r->command;
-	if (ar_entry_enter(x, is_stream(r->command) ? AR_PASS_STREAM : AR_PASS_COMMAND))
+	if (ar_request_acquire(x, is_stream(r->command) ? AR_AUTH_STREAM : AR_AUTH_COMMAND))
 		ar_exchange_start(x);
 }
 
@@ -387,7 +387,7 @@ void ar_exchange_run(struct ar_exchange *x)
 	if (ar_route_is_public(x->target.path))
 		ar_exchange_admitted(x);
 	else
-		ar_entry_admit(x);
+		ar_request_authenticate(x);
 }
 
 void ar_exchange_admitted(struct ar_exchange *x)

@@ -5,7 +5,7 @@
 
 #include "carrier.h"
 #include "control.h"
-#include "door.h"
+#include "auth.h"
 #include "id.h"
 #include "list.h"
 #include "message.h"
@@ -28,7 +28,8 @@ struct ar_exchange {
 	struct ar_buf input; /* JSON made from path and query */
 	struct ar_buf text; /* reply that we made ourselves */
 	struct ar_reply reply;
-	struct ar_entry entry; /* its question to the door */
+	struct ar_auth_request auth;
+	struct ar_arena pool; /* of what lives as long as this */
 	struct ar_call_origin told; /* by the node that passed it on; text in the arena of the entry */
 	char retry_after[12]; /* seconds, where that is known; empty: a moment */
 	char as_of[24]; /* of AR_AS_OF_HEADER */

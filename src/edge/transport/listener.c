@@ -20,7 +20,7 @@ static void on_connection(uv_stream_t *stream, int status)
 		ar_link_accept(stream->data);
 }
 
-static void start(struct ar_http_server *s, struct ar_listener *l, bool is_unix)
+static void init_listener(struct ar_http_server *s, struct ar_listener *l, bool is_unix)
 {
 	l->server = s;
 	l->is_unix = is_unix;
@@ -60,7 +60,7 @@ static enum ar_status listen_tcp(struct ar_http_server *s, struct ar_listener *l
 
 	if (r)
 		return listen_failed(err, address, r);
-	start(s, l, false);
+	init_listener(s, l, false);
 	r = uv_tcp_bind(&l->u.tcp, &sa->any, sa->any.sa_family == AF_INET6 ? UV_TCP_IPV6ONLY : 0);
 	if (!r)
 		r = uv_listen(&l->u.stream, BACKLOG, on_connection);
@@ -145,7 +145,7 @@ enum ar_status ar_listener_take(struct ar_http_server *s, struct ar_listener *l,
 	r = is_unix ? uv_pipe_init(s->loop, &l->u.pipe, 0) : uv_tcp_init(s->loop, &l->u.tcp);
 	if (r)
 		return listen_failed(err, where, r);
-	start(s, l, is_unix);
+	init_listener(s, l, is_unix);
 	l->is_tls = !is_unix && s->tls.context;
 	r = is_unix ? uv_pipe_open(&l->u.pipe, fd) : uv_tcp_open(&l->u.tcp, fd);
 	if (!r)
@@ -220,7 +220,7 @@ enum ar_status ar_listener_open_unix(struct ar_http_server *s, const char *path,
 	r = uv_pipe_init(s->loop, &l->u.pipe, 0);
 	if (r)
 		return listen_failed(err, path, r);
-	start(s, l, true);
+	init_listener(s, l, true);
 	r = uv_pipe_bind(&l->u.pipe, path);
 	if (!r && chmod(path, 0600))
 		r = uv_translate_sys_error(errno);

@@ -26,7 +26,7 @@ static bool is_same(struct ar_str a, struct ar_str b)
 	return a.len == b.len && strncasecmp(a.p, b.p, a.len) == 0;
 }
 
-static struct ar_str find(const char *list, struct ar_str wanted)
+static struct ar_str find_entry(const char *list, struct ar_str wanted)
 {
 	const char *at = list ? list : "";
 
@@ -107,7 +107,7 @@ bool ar_names_host(const struct ar_names *n, const struct ar_source *from, struc
 
 	if (!ar_authority_parse(host, &a))
 		return false;
-	if (ar_loopback_address(&a, &address) || !ar_str_absent(find(n->hosts, a.host)))
+	if (ar_loopback_address(&a, &address) || !ar_str_absent(find_entry(n->hosts, a.host)))
 		return true;
 	if (!from->is_tls)
 		return false;
@@ -141,7 +141,7 @@ enum ar_page ar_names_page(const struct ar_names *n, const struct ar_source *fro
 
 	if (ar_str_absent(r->origin))
 		return is_cross ? AR_PAGE_FOREIGN : AR_PAGE_NONE;
-	if (!ar_str_absent(find(n->origins, r->origin))) {
+	if (!ar_str_absent(find_entry(n->origins, r->origin))) {
 		/* Browsers do not say it of a WebSocket. */
 		is_cross = is_cross || (r->is_upgrade && ar_str_absent(r->fetch_site));
 		return is_cross ? AR_PAGE_LISTED_ELSEWHERE : AR_PAGE_LISTED;
@@ -151,5 +151,5 @@ enum ar_page ar_names_page(const struct ar_names *n, const struct ar_source *fro
 
 struct ar_str ar_names_shared_with(const struct ar_names *n, const struct ar_request *r)
 {
-	return ar_str_absent(r->origin) ? AR_STR_NONE : find(n->origins, r->origin);
+	return ar_str_absent(r->origin) ? AR_STR_NONE : find_entry(n->origins, r->origin);
 }

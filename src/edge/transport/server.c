@@ -2,7 +2,7 @@
  * thread. */
 #include "server.h"
 #include "peer/tell.h"
-#include "entry.h"
+#include "authenticate.h"
 #include "json.h"
 #include "loopback.h"
 #include "mem.h"
@@ -16,7 +16,7 @@
 
 #define SWEEP_MS 250
 #define PAUSE_MS 1000 /* between two sweeps, from which on the process stood still */
-#define VISIT_CHECK_MS 1000 /* how long a stream may outlive what it was opened with */
+#define ADMISSION_CHECK_MS 1000 /* how long a stream may outlive what it was opened with */
 #define LINGER_MS 2000
 #define PEER_IDLE_MS 60000 /* less than the peer's own patience, so that it is we who close */
 #define SILENT_HEARTBEATS 3
@@ -91,9 +91,9 @@ static void on_sweep(uv_timer_t *timer)
 	}
 	while ((d = ar_deadline_pop(&s->deadlines, uv_now(s->loop))))
 		d->expired(d);
-	if (s->door && uv_now(s->loop) >= s->next_check) {
-		s->next_check = uv_now(s->loop) + VISIT_CHECK_MS;
-		ar_visits_check(s);
+	if (s->auth && uv_now(s->loop) >= s->next_check) {
+		s->next_check = uv_now(s->loop) + ADMISSION_CHECK_MS;
+		ar_http_admissions_check(s);
 	}
 	ar_server_look_at_descriptors(s);
 }
@@ -329,8 +329,8 @@ enum ar_status ar_http_server_open(uv_loop_t *loop, const struct ar_http_options
 	ar_list_init(&s->streams);
 	ar_list_init(&s->outboxes);
 	ar_list_init(&s->tells);
-	ar_list_init(&s->visits);
-	s->door = o->door;
+	ar_list_init(&s->admissions);
+	s->auth = o->auth;
 	s->parser = ar_json_parser_new();
 	s->read_buffer = ar_grow(NULL, AR_READ_BUFFER, 1);
 	ignore_sigpipe();

@@ -19,7 +19,7 @@
 
 #define AR_H1_SPARES 8
 
-struct ar_door;
+struct ar_auth;
 struct ar_h1_request;
 struct ar_json_parser;
 
@@ -62,8 +62,8 @@ struct ar_http_server {
 	struct ar_deadlines deadlines;
 	struct ar_list links;
 	struct ar_peer_users users;
-	struct ar_door *door; /* NULL: whoever gets here is the operator */
-	struct ar_list visits; /* those that the door is asked about again */
+	struct ar_auth *auth; /* NULL: whoever gets here is the operator */
+	struct ar_list admissions; /* those whose credentials are checked again */
 	uint64_t next_check; /* milliseconds */
 	struct ar_list streams; /* those that have something to write */
 	struct ar_list outboxes; /* of message wires, the same */

@@ -226,7 +226,7 @@ static void tell_peer(struct ar_sse *s, struct ar_exchange *x)
 	ar_reply_add(&x->reply, AR_AS_OF_HEADER, ar_str_from(x->as_of));
 }
 
-static bool begin(struct ar_sse *s)
+static bool begin_stream(struct ar_sse *s)
 {
 	s->has_begun = true;
 	s->carrier->server->counters.streams++;
@@ -281,7 +281,7 @@ static void flush_one(struct ar_sse *s)
 			refuse(s, s->why);
 		return;
 	}
-	if (!s->has_begun && !begin(s))
+	if (!s->has_begun && !begin_stream(s))
 		return;
 	while (rounds < ROUNDS && may_pull(s) && write_batch(s))
 		rounds++;

@@ -46,7 +46,7 @@ static struct ar_str id_of(struct ar_exchange *x)
 
 /* ---- the report ---- */
 
-static void keep(char out[ID_ROOM], struct ar_json object, const char *name)
+static void copy_member(char out[ID_ROOM], struct ar_json object, const char *name)
 {
 	struct ar_str s;
 
@@ -61,9 +61,9 @@ static void read_ids(struct ar_json_parser *parser, struct ar_str text, struct i
 
 	if (ar_str_empty(text) || text.len > READ_MAX || ar_json_parse(parser, text, &doc, NULL) != AR_OK)
 		return;
-	keep(ret->code, ar_json_get(doc, "error"), "code");
-	keep(ret->session, doc, "sessionId");
-	keep(ret->turn, doc, "turnId");
+	copy_member(ret->code, ar_json_get(doc, "error"), "code");
+	copy_member(ret->session, doc, "sessionId");
+	copy_member(ret->turn, doc, "turnId");
 }
 
 static struct ar_str text_of(const char *s)

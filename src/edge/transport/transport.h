@@ -13,7 +13,7 @@
 #include <uv.h>
 
 struct ar_control;
-struct ar_door;
+struct ar_auth;
 struct ar_http_server;
 
 /* An answer that goes out, or the beginning of a stream, for the log. Text is borrowed until the call returns; absent where there is none. */
@@ -65,7 +65,7 @@ struct ar_http_cluster_tls {
  * timer. */
 struct ar_http_options {
 	struct ar_control *control;
-	struct ar_door *door; /* asked about every request; NULL: whoever gets here is the operator */
+	struct ar_auth *auth; /* asked about every request; NULL: whoever gets here is the operator */
 	int listen_fd,
 		socket_fd; /* sockets that listen already, instead of listen and socket_path; 0 = none. Taken over. */
 	const char

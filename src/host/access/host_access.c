@@ -110,7 +110,7 @@ enum ar_status ar_host_access_open(uv_loop_t *loop, const struct ar_config *c, s
 
 	if (read_certificates(c, &o, ret, err) != AR_OK || open_issuer(loop, c, ret, err) != AR_OK)
 		return AR_E_INVALID;
-	o.bearers = ret->oidc ? ar_oidc_door(ret->oidc) : NULL;
+	o.bearers = ret->oidc ? ar_oidc_auth(ret->oidc) : NULL;
 	ret->access = ar_access_new(&o);
 	return AR_OK;
 }

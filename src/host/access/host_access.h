@@ -1,4 +1,4 @@
-/* Who comes in, as the configuration says it: the door of core/access, with the issuer of signed tokens behind it where one is set. Owner:
+/* Who comes in, as the configuration says it: the auth port of core/access, with the issuer of signed tokens behind it where one is set. Owner:
  * the loop thread. */
 #ifndef AR_HOST_ACCESS_H
 #define AR_HOST_ACCESS_H

@@ -1,4 +1,4 @@
-/* The door over a store in memory: who is let in without a token, what a token's life means to what it opened, two nodes on one store, and
+/* The auth port over a store in memory: who is let in without a token, what a token's life means to what it opened, two nodes on one store, and
  * a change that another node was first with. */
 #include "access.h"
 #include "catalog.h"
@@ -64,21 +64,22 @@ static int teardown(void **state AR_UNUSED)
 }
 
 static bool is_answered;
+static struct ar_arena memory; /* of all principals: some are asked about later */
 
-static void answered(struct ar_entry *e AR_UNUSED)
+static void answered(struct ar_auth_request *e AR_UNUSED)
 {
 	assert_false(is_answered);
 	is_answered = true;
 }
 
-/* The entry is the caller's to end. */
-static enum ar_status show(struct ar_access *a, struct ar_entry *e)
+static enum ar_status show(struct ar_access *a, struct ar_auth_request *e)
 {
-	struct ar_door *d = ar_access_door(a);
+	struct ar_auth *d = ar_access_auth(a);
 
 	is_answered = false;
 	e->done = answered;
-	d->v->admit(d, e);
+	e->arena = &memory;
+	d->v->authenticate(d, e);
 	settle();
 	assert_true(is_answered);
 	if (e->status != AR_OK)
@@ -88,17 +89,11 @@ static enum ar_status show(struct ar_access *a, struct ar_entry *e)
 
 static enum ar_status show_token(struct ar_access *a, const char *text, struct ar_principal *ret)
 {
-	static struct ar_arena kept; /* what is asked about later */
-	struct ar_entry e = { .shown = { .bearer = ar_str_from(text) } };
+	struct ar_auth_request e = { .credentials = { .bearer = ar_str_from(text) } };
 	enum ar_status st = show(a, &e);
 
-	if (ret) {
+	if (ret)
 		*ret = e.who;
-		ret->tenant = ar_arena_str(&kept, e.who.tenant);
-		ret->actor = ar_arena_str(&kept, e.who.actor);
-		ret->token = ar_arena_str(&kept, e.who.token);
-	}
-	ar_entry_fini(&e);
 	return st;
 }
 
@@ -165,15 +160,13 @@ static void test_without_a_token(void **state AR_UNUSED)
 	};
 
 	for (size_t i = 0; i < AR_ARRAY_LEN(cases); i++) {
-		struct ar_entry e = { .shown = cases[i].shown };
+		struct ar_auth_request e = { .credentials = cases[i].shown };
 
 		assert_int_equal(show(node, &e) == AR_OK, cases[i].is_in);
-		ar_entry_fini(&e);
-		e = (struct ar_entry){ .shown = cases[i].shown };
+		e = (struct ar_auth_request){ .credentials = cases[i].shown };
 		assert_int_equal(show(other, &e) == AR_OK, cases[i].is_in_unless_required);
 		if (e.status == AR_OK)
 			assert_true(ar_principal_is_operator(&e.who));
-		ar_entry_fini(&e);
 	}
 }
 
@@ -186,7 +179,7 @@ static void test_a_token_on_both_nodes(void **state AR_UNUSED)
 	assert_true(ar_str_is(who.tenant, "acme"));
 	assert_int_equal(who.rights, AR_RIGHT_READ);
 	assert_false(ar_principal_is_operator(&who));
-	assert_true(ar_access_door(other)->v->stands(ar_access_door(other), &who));
+	assert_true(ar_access_auth(other)->v->is_valid(ar_access_auth(other), &who));
 	assert_int_equal(change(node, (struct ar_token_change){ .act = AR_TOKEN_REVOKE,
 								.id = ar_str_from(done_id) }),
 			 AR_OK);
@@ -194,7 +187,7 @@ static void test_a_token_on_both_nodes(void **state AR_UNUSED)
 	elapsed += 2 * SECOND;
 	ar_access_tick(other);
 	settle();
-	assert_false(ar_access_door(other)->v->stands(ar_access_door(other), &who));
+	assert_false(ar_access_auth(other)->v->is_valid(ar_access_auth(other), &who));
 	assert_int_equal(show_token(other, text, NULL), AR_E_REFUSED);
 }
 
@@ -221,7 +214,7 @@ static void test_changes_meet(void **state AR_UNUSED)
 static void test_what_was_opened_ends_with_its_secret(void **state AR_UNUSED)
 {
 	const char *text = create(node, AR_RIGHT_READ);
-	struct ar_door *d = ar_access_door(node);
+	struct ar_auth *d = ar_access_auth(node);
 	struct ar_principal who;
 
 	assert_int_equal(show_token(node, text, &who), AR_OK);
@@ -229,9 +222,9 @@ static void test_what_was_opened_ends_with_its_secret(void **state AR_UNUSED)
 								.id = ar_str_from(done_id),
 								.grace = 10 * SECOND }),
 			 AR_OK);
-	assert_true(d->v->stands(d, &who));
+	assert_true(d->v->is_valid(d, &who));
 	elapsed += 10 * SECOND;
-	assert_false(d->v->stands(d, &who));
+	assert_false(d->v->is_valid(d, &who));
 }
 
 static void test_another_tenants_token_is_not_there(void **state AR_UNUSED)

@@ -8,16 +8,16 @@
 static struct ar_gauges gauges;
 static uint32_t retry_ms;
 
-static bool enter(const char *name, enum ar_pass pass, ar_usec now)
+static bool acquire(const char *name, enum ar_auth_slot slot, ar_usec now)
 {
 	struct ar_error err = { 0 };
 
-	if (ar_gauges_check(&gauges, ar_str_from(name), pass, now, &retry_ms, &err) != AR_OK) {
+	if (ar_gauges_check(&gauges, ar_str_from(name), slot, now, &retry_ms, &err) != AR_OK) {
 		assert_int_equal(err.code, AR_ERR_RATE_LIMITED);
 		assert_true(retry_ms > 0);
 		return false;
 	}
-	ar_gauges_take(&gauges, ar_str_from(name), pass);
+	ar_gauges_acquire(&gauges, ar_str_from(name), slot);
 	return true;
 }
 
@@ -26,9 +26,9 @@ static int count(const char *name, int tries, ar_usec now)
 	int in = 0;
 
 	for (int i = 0; i < tries; i++) {
-		if (!enter(name, AR_PASS_COMMAND, now))
+		if (!acquire(name, AR_AUTH_COMMAND, now))
 			continue;
-		ar_gauges_give(&gauges, ar_str_from(name), AR_PASS_COMMAND);
+		ar_gauges_release(&gauges, ar_str_from(name), AR_AUTH_COMMAND);
 		in++;
 	}
 	return in;
@@ -64,15 +64,15 @@ static void test_small_steps(void **state AR_UNUSED)
 static void test_counts(void **state AR_UNUSED)
 {
 	ar_gauges_init(&gauges, "tenant", &(struct ar_access_limit){ .open = { 2, 1 } });
-	assert_true(enter("a", AR_PASS_COMMAND, 0) && enter("a", AR_PASS_COMMAND, 0));
-	assert_false(enter("a", AR_PASS_COMMAND, 0));
-	assert_true(enter("a", AR_PASS_STREAM, 0));
-	assert_false(enter("a", AR_PASS_STREAM, 0));
-	assert_true(enter("b", AR_PASS_STREAM, 0));
+	assert_true(acquire("a", AR_AUTH_COMMAND, 0) && acquire("a", AR_AUTH_COMMAND, 0));
+	assert_false(acquire("a", AR_AUTH_COMMAND, 0));
+	assert_true(acquire("a", AR_AUTH_STREAM, 0));
+	assert_false(acquire("a", AR_AUTH_STREAM, 0));
+	assert_true(acquire("b", AR_AUTH_STREAM, 0));
 	ar_gauges_sweep(&gauges, 0);
-	ar_gauges_give(&gauges, AR_STR("a"), AR_PASS_COMMAND);
-	assert_true(enter("a", AR_PASS_COMMAND, 0));
-	ar_gauges_give(&gauges, AR_STR("b"), AR_PASS_STREAM);
+	ar_gauges_release(&gauges, AR_STR("a"), AR_AUTH_COMMAND);
+	assert_true(acquire("a", AR_AUTH_COMMAND, 0));
+	ar_gauges_release(&gauges, AR_STR("b"), AR_AUTH_STREAM);
 	ar_gauges_sweep(&gauges, 0);
 	assert_int_equal(gauges.map.count, 1);
 	ar_gauges_fini(&gauges);

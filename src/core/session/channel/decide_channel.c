@@ -1,4 +1,4 @@
-/* A peer comes, comes back, says how far it is, says something, and goes. What it has to show is the door's business (port/door.h) and control's:
+/* A peer comes, comes back, says how far it is, says something, and goes. What it has to show is the door's business (port/auth.h) and control's:
  * here arrive the hash of the token that it showed and of the one that it gets. Pure. */
 #include "channel/channel.h"
 

@@ -79,7 +79,7 @@ struct question {
 	struct inet_diag_req_v2 q;
 };
 
-static bool ask(int diag, const struct question *q)
+static bool send_question(int diag, const struct question *q)
 {
 	struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };
 	ssize_t n = sendto(diag, q, sizeof *q, MSG_DONTWAIT, (const struct sockaddr *)&kernel, sizeof kernel);
@@ -128,7 +128,7 @@ unsigned ar_peer_user_of_tcp(struct ar_peer_users *u, const union ar_sockaddr *h
 
 	put_address(there, &q.q.id.idiag_sport, q.q.id.idiag_src);
 	put_address(here, &q.q.id.idiag_dport, q.q.id.idiag_dst);
-	if (!u->diag || here->any.sa_family != there->any.sa_family || !ask(u->diag - 1, &q))
+	if (!u->diag || here->any.sa_family != there->any.sa_family || !send_question(u->diag - 1, &q))
 		return AR_NO_USER;
 	for (int i = 0; i < ANSWERS && !take_answer(u->diag - 1, &q, &uid); i++)
 		;

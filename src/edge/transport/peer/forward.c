@@ -1,7 +1,7 @@
 /* Passing a request on to the node that owns its session, and its answer back, both untouched. A request that may have been
  * taken is never sent again unless it only reads: the client repeats it with the same key. Owner: the loop thread. */
 #include "peer/forward.h"
-#include "entry.h"
+#include "authenticate.h"
 #include "mem.h"
 #include "server.h"
 
@@ -122,7 +122,7 @@ void ar_forward_open(struct ar_exchange *x, struct ar_str address)
 				       .command = x->command->name,
 				       .body = x->body,
 				       .who = x->carrier->who,
-				       .from = ar_entry_origin(x),
+				       .from = ar_request_origin(x),
 				       .is_stream = is_stream };
 	if (!ar_peer_ask_start(s, &f->ask))
 		fail(f, f->ask.refused ? f->ask.refused : "it cannot be connected to");

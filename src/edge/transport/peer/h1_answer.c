@@ -16,7 +16,7 @@ static int refuse(struct ar_h1_answer *a, const char *why)
 }
 
 /* Keeps the beginning of what comes in spans; longer texts are none that we look for. */
-static void keep(char *to, size_t room, size_t *at, const char *bytes, size_t len)
+static void append_bytes(char *to, size_t room, size_t *at, const char *bytes, size_t len)
 {
 	size_t left = room - *at;
 
@@ -30,7 +30,7 @@ static int on_header_field(llhttp_t *p, const char *at, size_t len)
 
 	if (a->has_head)
 		return refuse(a, "the answer has trailer fields");
-	keep(a->name, sizeof a->name, &a->name_len, at, len);
+	append_bytes(a->name, sizeof a->name, &a->name_len, at, len);
 	return 0;
 }
 
@@ -38,7 +38,7 @@ static int on_header_value(llhttp_t *p, const char *at, size_t len)
 {
 	struct ar_h1_answer *a = p->data;
 
-	keep(a->value, sizeof a->value, &a->value_len, at, len);
+	append_bytes(a->value, sizeof a->value, &a->value_len, at, len);
 	return 0;
 }
 

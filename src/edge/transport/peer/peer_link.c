@@ -2,7 +2,7 @@
  * ask; what is kept for later is peer_pool.c's. A link that is closed forgets its ask first, so nobody is called back by the dead. Owner: the
  * loop thread. */
 #include "peer/peer_link.h"
-#include "entry.h"
+#include "authenticate.h"
 #include "loopback.h"
 #include "mem.h"
 #include "server.h"
@@ -191,7 +191,7 @@ static void make_request(struct ar_peer_link *l, const struct ar_peer_ask *ask)
 	ar_buf_addf(&l->request, "POST /v1/%s HTTP/1.1\r\nHost: %s\r\n", ask->command, l->peer->address);
 	if (key)
 		ar_buf_addf(&l->request, "Authorization: Bearer %s\r\n", key);
-	ar_entry_write_header(ask->who, &ask->from, &l->request);
+	ar_principal_write_header(ask->who, &ask->from, &l->request);
 	ar_buf_addf(&l->request, "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n",
 		    ask->body.len);
 	ar_buf_adds(&l->request, ask->body);

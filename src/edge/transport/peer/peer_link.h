@@ -3,7 +3,7 @@
 #ifndef AR_TRANSPORT_PEER_LINK_H
 #define AR_TRANSPORT_PEER_LINK_H
 
-#include "door.h"
+#include "auth.h"
 #include "deadline.h"
 #include "peer/h1_answer.h"
 #include "list.h"

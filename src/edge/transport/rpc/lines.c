@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static void give(struct ar_lines *l, struct ar_str line)
+static void emit_line(struct ar_lines *l, struct ar_str line)
 {
 	if (line.len && line.p[line.len - 1] == '\r')
 		line.len--;
@@ -23,18 +23,18 @@ static void end_line(struct ar_lines *l, struct ar_str last)
 		return;
 	}
 	if (!line.len) {
-		give(l, last);
+		emit_line(l, last);
 		return;
 	}
 	/* What is called may come back here: the line is not ours any more. */
 	l->rest = (struct ar_buf){ 0 };
 	ar_buf_adds(&line, last);
-	give(l, ar_buf_str(&line));
+	emit_line(l, ar_buf_str(&line));
 	ar_buf_fini(&line);
 }
 
 /* One byte more than the cap may be the `\r` of the end. */
-static void keep(struct ar_lines *l, struct ar_str part)
+static void keep_part(struct ar_lines *l, struct ar_str part)
 {
 	if (l->is_skipping)
 		return;
@@ -54,7 +54,7 @@ size_t ar_lines_feed(struct ar_lines *l, struct ar_str bytes)
 		const char *end = memchr(bytes.p + at, '\n', bytes.len - at);
 
 		if (!end) {
-			keep(l, ar_str_sub(bytes, at, bytes.len));
+			keep_part(l, ar_str_sub(bytes, at, bytes.len));
 			return bytes.len;
 		}
 		if (!l->v->takes_more(l))

@@ -45,7 +45,7 @@ static void release(struct ar_stdio *s)
 	ar_link_free(l);
 }
 
-static void end(struct ar_stdio *s)
+static void end_wire(struct ar_stdio *s)
 {
 	ar_rpc_stop(&s->rpc, false);
 	ar_link_close(s->link);
@@ -104,7 +104,7 @@ static void read_on(struct ar_stdio *s)
 		ar_lines_finish(&s->lines);
 		tell_end(s);
 	} else if (!ar_link_read_start(s->link)) {
-		end(s);
+		end_wire(s);
 	}
 }
 
@@ -158,12 +158,12 @@ static void on_drained(struct ar_outbox *o)
 	if (!s->rpc.is_draining)
 		read_on(s);
 	else if (ar_rpc_is_idle(&s->rpc) && ar_outbox_is_empty(o))
-		end(s);
+		end_wire(s);
 }
 
 static void on_broken(struct ar_outbox *o)
 {
-	end(AR_CONTAINER_OF(o, struct ar_stdio, out));
+	end_wire(AR_CONTAINER_OF(o, struct ar_stdio, out));
 }
 
 static const struct ar_outbox_vtable out_callbacks = { on_stalled, on_drained, on_broken };
@@ -199,7 +199,7 @@ static void on_drain(struct ar_link *l)
 
 static void on_abort(struct ar_link *l)
 {
-	end(l->owner);
+	end_wire(l->owner);
 }
 
 static const struct ar_link_vtable link_callbacks = { on_bytes, on_lost, on_closed, on_drain, on_abort };
@@ -223,6 +223,6 @@ enum ar_status ar_stdio_open(struct ar_http_server *server, const struct ar_stdi
 	if (ar_link_read_start(l))
 		return AR_OK;
 	s->is_told = true;
-	end(s);
+	end_wire(s);
 	return ar_fail(err, AR_E_IO, "standard input cannot be read");
 }

@@ -223,7 +223,7 @@ const struct ar_carrier_vtable ar_rpc_carrier = {
 
 /* ---- unsubscribe ---- */
 
-static struct ar_rpc_task *find(const struct ar_rpc *r, struct ar_str name)
+static struct ar_rpc_task *find_subscription(const struct ar_rpc *r, struct ar_str name)
 {
 	char its[NAME_BYTES];
 
@@ -259,7 +259,7 @@ void ar_rpc_unsubscribe(struct ar_rpc *r, const struct ar_rpc_request *request, 
 				   "unsubscribe takes subscriptionId, a string, and nothing else");
 		return;
 	}
-	t = find(r, name);
+	t = find_subscription(r, name);
 	if (!t) {
 		ar_rpc_write_error(out, request->id, AR_ERR_SCOPE_NOT_FOUND,
 				   "this connection has no such subscription");

@@ -2,7 +2,7 @@
  * exchange does not know the difference, so sessions of other nodes are reached by the same code. Owner: the loop thread. */
 #include "rpc/task.h"
 #include "describe.h"
-#include "entry.h"
+#include "authenticate.h"
 #include "mem.h"
 #include "server.h"
 
@@ -105,9 +105,9 @@ static void start_exchange(struct ar_rpc *r, struct ar_rpc_post *post, const str
 	t->carrier = (struct ar_carrier){ .v = &ar_rpc_carrier,
 					  .server = r->server,
 					  .source = r->source,
-					  .visit = ar_visit_new(r->server, r->who),
+					  .admission = ar_http_admission_new(r->server, r->who),
 					  .x = x };
-	t->carrier.who = t->carrier.visit ? &t->carrier.visit->who : NULL;
+	t->carrier.who = t->carrier.admission ? &t->carrier.admission->who : NULL;
 	ar_list_init(&t->waiting);
 	ar_list_push(&r->calls, &t->node);
 	r->call_count++;
@@ -116,7 +116,7 @@ static void start_exchange(struct ar_rpc *r, struct ar_rpc_post *post, const str
 	x->command = command;
 	x->body = request->params;
 	x->arrived = uv_now(r->server->loop);
-	if (ar_entry_enter(x, command->id == AR_CMD_SUBSCRIBE_EVENTS ? AR_PASS_STREAM : AR_PASS_COMMAND))
+	if (ar_request_acquire(x, command->id == AR_CMD_SUBSCRIBE_EVENTS ? AR_AUTH_STREAM : AR_AUTH_COMMAND))
 		ar_exchange_start(x);
 }
 
@@ -133,8 +133,8 @@ static size_t open_subscriptions(const struct ar_rpc *r)
 }
 
 /* Why it cannot be run at all; 0 when it can. */
-static uint16_t find(const struct ar_rpc *r, const struct ar_rpc_request *request,
-		     const struct ar_command_desc **ret, char why[static 160])
+static uint16_t find_command(const struct ar_rpc *r, const struct ar_rpc_request *request,
+			     const struct ar_command_desc **ret, char why[static 160])
 {
 	*ret = ar_command_find(request->method);
 	if (!*ret) {
@@ -178,7 +178,7 @@ void ar_rpc_task_run(struct ar_rpc *r, struct ar_rpc_post *post, const struct ar
 		answer_at_once(post, request, &text);
 		return;
 	}
-	code = find(r, request, &command, why);
+	code = find_command(r, request, &command, why);
 	if (!code) {
 		start_exchange(r, post, request, command);
 		return;

@@ -49,7 +49,7 @@ bool ar_tls_send(struct ar_tls *t)
 	return start_write(t);
 }
 
-static void answer(struct ar_tls *t, int status)
+static void finish_write(struct ar_tls *t, int status)
 {
 	struct ar_tls_queue *q = t->queue;
 	ar_link_written_fn *done = q->done;
@@ -59,7 +59,7 @@ static void answer(struct ar_tls *t, int status)
 	done(t->link, status);
 }
 
-static void end(struct ar_tls *t)
+static void end_writes(struct ar_tls *t)
 {
 	uv_os_fd_t fd;
 
@@ -76,7 +76,7 @@ static void on_sent(uv_write_t *req, int status)
 	ar_buf_fini(&t->out);
 	if (status || t->link->is_closing) {
 		if (t->queue)
-			answer(t, status ? status : UV_ECANCELED);
+			finish_write(t, status ? status : UV_ECANCELED);
 		else if (!t->link->is_closing)
 			t->link->v->lost(t->link);
 		return;
@@ -89,7 +89,7 @@ static void on_sent(uv_write_t *req, int status)
 	} else if (t->queue) {
 		ar_tls_write_more(t);
 	} else if (t->is_ending) {
-		end(t);
+		end_writes(t);
 	}
 }
 
@@ -154,9 +154,9 @@ void ar_tls_write_more(struct ar_tls *t)
 	size_t taken = 0;
 
 	if (!push(t, q->bufs, q->count, &q->at, &taken))
-		answer(t, UV_EPIPE);
+		finish_write(t, UV_EPIPE);
 	else if (!t->write && q->at == q->count)
-		answer(t, 0);
+		finish_write(t, 0);
 }
 
 int ar_tls_write(struct ar_link *l, const uv_buf_t *bufs, unsigned count, ar_link_written_fn *done)
@@ -196,5 +196,5 @@ bool ar_tls_is_flushed(const struct ar_link *l)
 void ar_tls_closed(struct ar_link *l)
 {
 	if (l->tls->queue)
-		answer(l->tls, UV_ECANCELED);
+		finish_write(l->tls, UV_ECANCELED);
 }

@@ -2,7 +2,7 @@
  * absolute deadline, deadlines for a message that has begun and for output that is not read, and the close on either side.
  * Owner: the loop thread. */
 #include "ws/ws.h"
-#include "entry.h"
+#include "authenticate.h"
 #include "exchange.h"
 #include "mem.h"
 #include "rpc/outbox.h"
@@ -22,7 +22,7 @@ struct ar_ws {
 	struct ar_deadline life; /* ping and pong */
 	struct ar_deadline body; /* of a message that has begun */
 	struct ar_buf pending; /* came in while no message was wanted */
-	struct ar_visit *visit; /* of who was let in; NULL: the operator */
+	struct ar_http_admission *admission; /* of who was let in; NULL: the operator */
 	bool is_over; /* our close frame is written or in the outbox: nothing counts any more */
 	bool is_closed;
 };
@@ -38,12 +38,12 @@ static void release(struct ar_ws *w)
 	ar_outbox_fini(&w->out);
 	ar_ws_codec_fini(&w->codec);
 	ar_buf_fini(&w->pending);
-	ar_visit_free(w->visit);
+	ar_http_admission_free(w->admission);
 	ar_free(w);
 	ar_link_free(l);
 }
 
-static void end(struct ar_ws *w, bool is_stuck)
+static void end_connection(struct ar_ws *w, bool is_stuck)
 {
 	w->is_over = true;
 	ar_deadline_clear(&w->life);
@@ -75,7 +75,7 @@ static void close_with(struct ar_ws *w, unsigned code, struct ar_str reason)
 static void linger(struct ar_ws *w)
 {
 	if (!ar_link_shutdown(w->link) || !ar_link_read_start(w->link)) {
-		end(w, false);
+		end_connection(w, false);
 		return;
 	}
 	ar_link_set_deadline(w->link, AR_DEADLINE_LINGER);
@@ -165,7 +165,7 @@ static void read_on(struct ar_ws *w)
 	else
 		ar_buf_fini(&bytes);
 	if (!w->pending.len && wants_more(w) && !ar_link_read_start(w->link))
-		end(w, false);
+		end_connection(w, false);
 }
 
 /* ---- output ---- */
@@ -223,7 +223,7 @@ static void on_drained(struct ar_outbox *o)
 
 static void on_broken(struct ar_outbox *o)
 {
-	end(AR_CONTAINER_OF(o, struct ar_ws, out), false);
+	end_connection(AR_CONTAINER_OF(o, struct ar_ws, out), false);
 }
 
 static const struct ar_outbox_vtable out_callbacks = { on_stalled, on_drained, on_broken };
@@ -237,7 +237,7 @@ static void on_life(struct ar_deadline *d)
 
 	if (d->kind == AR_DEADLINE_PONG && wants_more(w)) {
 		w->link->server->counters.timeouts++;
-		end(w, true);
+		end_connection(w, true);
 		return;
 	}
 	if (!w->out.is_writing)
@@ -261,14 +261,14 @@ static void on_link_late(struct ar_deadline *d)
 		l->server->counters.timeouts++;
 		l->server->counters.streams_cut++;
 	}
-	end(l->owner, d->kind == AR_DEADLINE_WRITE);
+	end_connection(l->owner, d->kind == AR_DEADLINE_WRITE);
 }
 
 /* ---- the link ---- */
 
 static void on_lost(struct ar_link *l)
 {
-	end(l->owner, false);
+	end_connection(l->owner, false);
 }
 
 static void on_closed(struct ar_link *l)
@@ -294,20 +294,20 @@ static const struct ar_link_vtable link_callbacks = { on_bytes, on_lost, on_clos
 
 /* ---- the beginning ---- */
 
-static void on_visit_over(struct ar_visit *v)
+static void on_credentials_ended(struct ar_http_admission *a)
 {
-	close_with(v->owner, AR_WS_AUTH_FAILED, AR_STR("auth_failed"));
+	close_with(a->owner, AR_WS_AUTH_FAILED, AR_STR("auth_failed"));
 }
 
 /* The door let the request in; the same one asks with every message from now on. */
-static void take_visit(struct ar_ws *w, struct ar_carrier *c)
+static void take_admission(struct ar_ws *w, struct ar_carrier *c)
 {
-	w->visit = c->visit;
-	c->visit = NULL;
-	ar_visit_watch(w->visit, on_visit_over, w);
+	w->admission = c->admission;
+	c->admission = NULL;
+	ar_http_admission_watch(w->admission, on_credentials_ended, w);
 }
 
-static void take(struct ar_link *l, struct ar_exchange *x, struct ar_str rest)
+static void take_link(struct ar_link *l, struct ar_exchange *x, struct ar_str rest)
 {
 	struct ar_http_server *s = l->server;
 	struct ar_ws *w = ar_new0(sizeof *w);
@@ -317,8 +317,8 @@ static void take(struct ar_link *l, struct ar_exchange *x, struct ar_str rest)
 					 .spare = &s->ws_spare,
 					 .cap = s->limits.body_bytes };
 	ar_outbox_init(&w->out, &out_callbacks, l);
-	take_visit(w, x->carrier);
-	ar_rpc_init(&w->rpc, &rpc_callbacks, s, &l->source, w->visit ? &w->visit->who : NULL);
+	take_admission(w, x->carrier);
+	ar_rpc_init(&w->rpc, &rpc_callbacks, s, &l->source, w->admission ? &w->admission->who : NULL);
 	ar_deadline_init(&w->life, on_life);
 	ar_deadline_init(&w->body, on_body_late);
 	l->deadline.expired = on_link_late;
@@ -354,5 +354,5 @@ void ar_ws_open(struct ar_exchange *x)
 	else if (c->server->is_draining)
 		ar_exchange_refuse(x, AR_ERR_OVERLOADED, "the server is going down", 0);
 	else
-		c->v->upgrade(c, take);
+		c->v->upgrade(c, take_link);
 }
