@@ -102,7 +102,7 @@ struct ar_command_desc {
 	bool write;
 	bool built;
 	bool is_audited;   /* a write that leaves an entry in the audit trail */
-	unsigned right;    /* what a caller must have, of enum ar_right (port/door.h) */
+	unsigned right;    /* what a caller must have, of enum ar_right (port/auth.h) */
 	const char *scope; /* its name */
 	struct ar_struct_desc in;
 	struct ar_struct_desc out;
@@ -117,11 +117,21 @@ struct ar_command_desc {
 	const char *origin;    /* where in the standard the command comes from */
 };
 
+/* Who gets an answer under a route. */
+enum ar_route_access {
+	AR_ACCESS_NONE,
+	AR_ACCESS_PUBLIC, /* anybody, without credentials */
+	AR_ACCESS_ANY,    /* every authenticated caller */
+	AR_ACCESS_READ,   /* who has that scope */
+	AR_ACCESS_ADMIN,
+	AR_ACCESS_NODE, /* other nodes of the cluster */
+};
+
 /* A route that no command answers. */
 struct ar_route_desc {
 	const char *path;
 	bool is_get;
-	bool is_public; /* nobody has to show who it is */
+	enum ar_route_access access;
 };
 
 struct ar_error_desc {
@@ -337,7 +347,7 @@ def command_row(c):
 
 
 def route_row(r):
-    flags = f"{str(r.method == 'GET').lower()}, {str(r.access == 'public').lower()}"
+    flags = f"{str(r.method == 'GET').lower()}, AR_ACCESS_{upper(r.access)}"
     return f"\t[AR_ROUTE_{upper(r.name)}] = {{ {quote(r.path)}, {flags} }},"
 
 

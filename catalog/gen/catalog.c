@@ -5290,15 +5290,15 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 };
 
 const struct ar_route_desc ar_route_descs[AR_ROUTE_COUNT] = {
-	[AR_ROUTE_HEALTH] = { "/health", true, true },
-	[AR_ROUTE_READY] = { "/ready", true, false },
-	[AR_ROUTE_METRICS] = { "/metrics", true, false },
-	[AR_ROUTE_OPENAPI] = { "/openapi.json", true, true },
-	[AR_ROUTE_NODES] = { "/v1/nodes", true, false },
-	[AR_ROUTE_DRAIN] = { "/v1/nodes/drain", false, false },
-	[AR_ROUTE_VERIFY] = { "/v1/verify", false, false },
-	[AR_ROUTE_RPC] = { "/v1/rpc", true, false },
-	[AR_ROUTE_AUDIT] = { "/v1/audit", false, false },
+	[AR_ROUTE_HEALTH] = { "/health", true, AR_ACCESS_PUBLIC },
+	[AR_ROUTE_READY] = { "/ready", true, AR_ACCESS_ANY },
+	[AR_ROUTE_METRICS] = { "/metrics", true, AR_ACCESS_READ },
+	[AR_ROUTE_OPENAPI] = { "/openapi.json", true, AR_ACCESS_PUBLIC },
+	[AR_ROUTE_NODES] = { "/v1/nodes", true, AR_ACCESS_READ },
+	[AR_ROUTE_DRAIN] = { "/v1/nodes/drain", false, AR_ACCESS_ADMIN },
+	[AR_ROUTE_VERIFY] = { "/v1/verify", false, AR_ACCESS_ADMIN },
+	[AR_ROUTE_RPC] = { "/v1/rpc", true, AR_ACCESS_ANY },
+	[AR_ROUTE_AUDIT] = { "/v1/audit", false, AR_ACCESS_NODE },
 };
 
 const struct ar_error_desc ar_error_descs[AR_ERR_COUNT] = {

@@ -1388,7 +1388,7 @@ struct ar_command_desc {
 	bool write;
 	bool built;
 	bool is_audited;   /* a write that leaves an entry in the audit trail */
-	unsigned right;    /* what a caller must have, of enum ar_right (port/door.h) */
+	unsigned right;    /* what a caller must have, of enum ar_right (port/auth.h) */
 	const char *scope; /* its name */
 	struct ar_struct_desc in;
 	struct ar_struct_desc out;
@@ -1403,11 +1403,21 @@ struct ar_command_desc {
 	const char *origin;    /* where in the standard the command comes from */
 };
 
+/* Who gets an answer under a route. */
+enum ar_route_access {
+	AR_ACCESS_NONE,
+	AR_ACCESS_PUBLIC, /* anybody, without credentials */
+	AR_ACCESS_ANY,    /* every authenticated caller */
+	AR_ACCESS_READ,   /* who has that scope */
+	AR_ACCESS_ADMIN,
+	AR_ACCESS_NODE, /* other nodes of the cluster */
+};
+
 /* A route that no command answers. */
 struct ar_route_desc {
 	const char *path;
 	bool is_get;
-	bool is_public; /* nobody has to show who it is */
+	enum ar_route_access access;
 };
 
 struct ar_error_desc {

@@ -93,7 +93,6 @@ struct ar_auth_request {
 	struct ar_principal who; /* result; lives as long as the arena */
 
 	void *work; /* the adapter's */
-	void *asked; /* of another adapter that it asks */
 };
 
 struct ar_auth;
@@ -101,9 +100,6 @@ struct ar_auth;
 struct ar_auth_vtable {
 	/* Exactly one done(), which may come before this returns. */
 	void (*authenticate)(struct ar_auth *a, struct ar_auth_request *r);
-
-	/* The caller lost interest: done() will not come. */
-	void (*cancel)(struct ar_auth *a, struct ar_auth_request *r);
 
 	/* A command or a stream begins: AR_OK, or AR_E_REFUSED with code rate_limited and the time to wait. After AR_OK release() follows,
 	 * once, with the same. */

@@ -28,8 +28,7 @@ struct ar_access_options {
 	struct ar_access_limit token_limit, tenant_limit;
 	const struct ar_access_certificate *certificates;
 	size_t certificate_count;
-	struct ar_auth *
-		bearers; /* asked (authenticate, cancel) about bearers that are not tokens of ours; NULL: there are none */
+	struct ar_auth *bearers; /* asked about bearers that are not tokens of ours; NULL: there are none */
 	ar_audit_fn *audit; /* told of what was refused or administered; NULL: nobody */
 	void *audit_arg;
 };

@@ -123,7 +123,6 @@ static void wait_for_tokens(struct ar_access *a, struct ar_auth_request *r)
 	struct ar_asking *asking = ar_arena_alloc(r->arena, sizeof(*asking));
 
 	asking->request = r;
-	r->work = asking;
 	ar_list_push(&a->asking, &asking->node);
 	a->next_look = ar_access_mono(a) + LOOK_EVERY;
 	ar_book_refresh(&a->book);
@@ -138,7 +137,6 @@ void ar_access_ask_again(struct ar_access *a)
 	while ((node = ar_list_pop(&waiting))) {
 		struct ar_auth_request *r = AR_CONTAINER_OF(node, struct ar_asking, node)->request;
 
-		r->work = NULL;
 		if (a->book.is_fresh)
 			decide_token(a, r);
 		else
@@ -253,17 +251,6 @@ static void authenticate(struct ar_auth *auth, struct ar_auth_request *r)
 		refuse_request(a, r, AR_ERR_AUTH_FAILED, "show a token: Authorization: Bearer art_...");
 }
 
-static void cancel_request(struct ar_auth *auth, struct ar_auth_request *r)
-{
-	struct ar_access *a = access_of(auth);
-
-	if (r->done == on_delegated)
-		a->o.bearers->v->cancel(a->o.bearers, r);
-	else if (r->work)
-		ar_list_del(&((struct ar_asking *)r->work)->node);
-	r->work = NULL;
-}
-
 /* ---- limits and validity ---- */
 
 static void note_limit(struct ar_access *a, const struct ar_principal *who, const struct ar_error *err)
@@ -351,7 +338,6 @@ static void note_refused(struct ar_auth *auth, const struct ar_audit *audit)
 
 const struct ar_auth_vtable ar_access_auth_vtable = {
 	.authenticate = authenticate,
-	.cancel = cancel_request,
 	.acquire = acquire,
 	.release = release,
 	.is_valid = is_valid,

@@ -77,7 +77,6 @@ static void on_fetched(struct ar_key_source *s)
 		struct waiting *w = AR_CONTAINER_OF(node, struct waiting, node);
 
 		o->waiting_count--;
-		w->request->asked = NULL;
 		decide_token(o, w->request, &w->token);
 	}
 }
@@ -88,7 +87,6 @@ static void wait_for_keys(struct ar_oidc *o, struct ar_auth_request *r, const st
 
 	w->request = r;
 	w->token = *t;
-	r->asked = w;
 	ar_list_push(&o->waiting, &w->node);
 	o->waiting_count++;
 }
@@ -113,19 +111,7 @@ static void authenticate(struct ar_auth *auth, struct ar_auth_request *r)
 		decide_token(o, r, &t);
 }
 
-static void cancel_request(struct ar_auth *auth, struct ar_auth_request *r)
-{
-	struct ar_oidc *o = oidc_of(auth);
-	struct waiting *w = r->asked;
-
-	if (!w)
-		return;
-	ar_list_del(&w->node);
-	o->waiting_count--;
-	r->asked = NULL;
-}
-
-static const struct ar_auth_vtable vtable = { .authenticate = authenticate, .cancel = cancel_request };
+static const struct ar_auth_vtable vtable = { .authenticate = authenticate };
 
 enum ar_status ar_oidc_open(uv_loop_t *loop, const struct ar_oidc_options *options, struct ar_oidc **ret,
 			    struct ar_error *err)

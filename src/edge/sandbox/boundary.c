@@ -50,7 +50,7 @@ static enum ar_status take_settings(struct ar_sandbox *s, const struct ar_sandbo
 	s->limits = o->limits;
 	rc = ar_command_secrets_take(&s->secrets, o->secrets, o->secret_count, &s->arena, err);
 	if (rc == AR_OK)
-		rc = ar_ids_init(&s->ids, o->uid_first, o->uid_last, err);
+		rc = ar_sandbox_ids_init(&s->ids, o->uid_first, o->uid_last, err);
 	if (rc == AR_OK)
 		rc = ar_roots_find(&roots, &s->arena, &s->roots, err);
 	return rc;

@@ -15,7 +15,7 @@ struct ar_sandbox {
 	struct ar_sandbox_host host;
 	struct ar_mechanisms mechanisms;
 	struct ar_standing_options how; /* the profiles were judged */
-	struct ar_ids ids;
+	struct ar_sandbox_ids ids;
 	struct ar_roots roots;
 	struct ar_cgroups cgroups;
 	struct ar_plan_limits limits;

@@ -54,7 +54,7 @@ static enum ar_status settle_profile(struct settling *t)
 	p->mode = t->profile->mode;
 	p->network = t->profile->network;
 	p->backend = t->s->ids.backend;
-	p->uid = p->gid = ar_ids_of(&t->s->ids, t->spec->session_id);
+	p->uid = p->gid = ar_sandbox_ids_of(&t->s->ids, t->spec->session_id);
 	if (p->backend == AR_PLAN_USERNS)
 		p->gid = t->s->ids.gid;
 	p->filter = t->s->filters[t->profile->filter].p;

@@ -1,8 +1,8 @@
 /* What all carriers do alike: they tell what hangs on them that it may go on, should end, or is gone. Owner: the loop
  * thread. */
 #include "carrier.h"
-#include "authenticate.h"
-#include "exchange.h"
+#include "admission.h"
+#include "request.h"
 #include "peer/forward.h"
 #include "sse.h"
 
@@ -37,6 +37,20 @@ void ar_carrier_expire(struct ar_carrier *c, const struct ar_error *why)
 		ar_forward_expire(c->forward);
 }
 
+void ar_carrier_admit(struct ar_carrier *c, const struct ar_principal *who)
+{
+	ar_carrier_drop_admission(c);
+	c->admission = ar_http_admission_new(c->server, who);
+	c->who = c->admission ? &c->admission->who : NULL;
+}
+
+void ar_carrier_drop_admission(struct ar_carrier *c)
+{
+	ar_http_admission_free(c->admission);
+	c->admission = NULL;
+	c->who = NULL;
+}
+
 void ar_carrier_stop(struct ar_carrier *c)
 {
 	if (c->is_closed)
@@ -46,14 +60,14 @@ void ar_carrier_stop(struct ar_carrier *c)
 		ar_sse_stop(c->sse);
 	if (c->forward)
 		ar_forward_stop(c->forward);
-	if (c->x)
-		ar_settle_drop(c->x);
+	if (c->request)
+		ar_settle_drop(c->request);
 	ar_http_admission_release(c->admission);
 }
 
 bool ar_carrier_fini(struct ar_carrier *c)
 {
-	if (c->x && c->x->is_calling)
+	if (c->request && c->request->is_calling)
 		return false;
 	if (c->sse)
 		ar_sse_free(c->sse);

@@ -1,5 +1,5 @@
 /* What a request hangs on, whatever the protocol: an HTTP/1 connection carries one after the other, an HTTP/2 stream
- * carries one, a JSON-RPC message is one. The exchange, the event stream and the forward to a peer know only this; the
+ * carries one, a JSON-RPC message is one. The request, the event stream and the forward to a peer know only this; the
  * protocol implements the vtable and embeds the carrier. Owner: the loop thread. */
 #ifndef AR_TRANSPORT_CARRIER_H
 #define AR_TRANSPORT_CARRIER_H
@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 struct ar_carrier;
-struct ar_exchange;
+struct ar_http_request;
 struct ar_frame;
 struct ar_http_server;
 struct ar_link;
@@ -29,21 +29,21 @@ struct ar_source {
 	char address[46]; /* of the other end, over TCP; empty: none */
 };
 
-/* Becomes the owner of the link. `x` may be looked at until this returns; `rest` is what was read behind the
+/* Becomes the owner of the link. `req` may be looked at until this returns; `rest` is what was read behind the
  * request. */
-typedef void ar_takeover_fn(struct ar_link *l, struct ar_exchange *x, struct ar_str rest);
+typedef void ar_takeover_fn(struct ar_link *l, struct ar_http_request *req, struct ar_str rest);
 
 /* The stream_ functions return true when everything was taken and more may come at once. False: the carrier is closed,
  * or it is busy and calls ar_carrier_drained() once, later. */
 struct ar_carrier_vtable {
-	/* c->x->reply is the answer: sends it and drops c->x when it is out. */
+	/* c->request->reply is the answer: sends it and drops c->request when it is out. */
 	void (*reply)(struct ar_carrier *c);
 
 	/* Asked before frames are pulled for it; NULL: always. False: it calls ar_carrier_drained() later. Many streams may
 	 * share what one peer reads. */
 	bool (*takes_more)(struct ar_carrier *c);
 
-	/* The answer is an event stream. c->x is dropped. */
+	/* The answer is an event stream. c->request is dropped. */
 	bool (*stream_begin)(struct ar_carrier *c);
 	bool (*stream_frames)(struct ar_carrier *c, struct ar_frame **frames, size_t count); /* takes the
 											      references */
@@ -64,12 +64,13 @@ struct ar_carrier {
 	const struct ar_carrier_vtable *v;
 	struct ar_http_server *server;
 	const struct ar_source *source;
-	struct ar_exchange *x; /* the request that is read or answered */
+	struct ar_http_request *request; /* the one that is read or answered */
 	struct ar_sse *sse;
 	struct ar_forward *forward;
 	struct ar_http_admission *
-		admission; /* of who was let in with x or the stream; NULL: the operator, or someone else's */
-	const struct ar_principal *who; /* who asks; NULL: the operator. Set before ar_exchange_start(). */
+		admission; /* of who was admitted with the request or the stream; NULL: the operator, or someone else's */
+	const struct ar_principal
+		*who; /* who asks; NULL: the operator. Set before ar_http_request_start(). */
 	bool is_closed; /* nobody is there any more */
 	bool is_stuck; /* it is being closed because the peer takes nothing */
 };
@@ -83,13 +84,17 @@ void ar_carrier_drained(struct ar_carrier *c);
 /* The server stops: streams end, what is under way finishes. */
 void ar_carrier_drain(struct ar_carrier *c);
 
+/* From now on `who` asks, which is copied; NULL: the operator. */
+void ar_carrier_admit(struct ar_carrier *c, const struct ar_principal *who);
+void ar_carrier_drop_admission(struct ar_carrier *c);
+
 /* What was shown for the stream is not good any more: it ends, for that reason. */
 void ar_carrier_expire(struct ar_carrier *c, const struct ar_error *why);
 
 /* Nobody is there any more: ends what hangs on it, without an answer. Harmless when closed. */
 void ar_carrier_stop(struct ar_carrier *c);
 
-/* After stop: frees what hangs on it except the exchange. False while the core owes an answer; released() follows. */
+/* After stop: frees what hangs on it except the request. False while the core owes an answer; released() follows. */
 bool ar_carrier_fini(struct ar_carrier *c);
 
 #endif

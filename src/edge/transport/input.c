@@ -182,7 +182,7 @@ static enum ar_status add_query(struct input *in, struct ar_str query, bool has_
 	return st;
 }
 
-enum ar_status ar_input_from_target(const struct ar_route *r, struct ar_str query, struct ar_str after,
+enum ar_status ar_input_from_target(const struct ar_http_route *r, struct ar_str query, struct ar_str after,
 				    struct ar_buf *out, struct ar_error *err)
 {
 	struct input in = { &r->command->in, ar_jw(out), 0 };

@@ -12,7 +12,7 @@ bool ar_percent_decode(struct ar_str text, bool is_query, struct ar_buf *out);
 /* Writes one JSON object of the path parameters and the query, typed as the command's input members are. A
  * present `after` replaces the query's `after` and `fromSequence`. Refuses with invalid_input, naming the
  * parameter. */
-AR_MUST_USE enum ar_status ar_input_from_target(const struct ar_route *r, struct ar_str query,
+AR_MUST_USE enum ar_status ar_input_from_target(const struct ar_http_route *r, struct ar_str query,
 						struct ar_str after, struct ar_buf *out,
 						struct ar_error *err);
 

@@ -9,7 +9,7 @@
 
 #define HEADER(name, member) \
 	{ \
-		name, sizeof(name) - 1, offsetof(struct ar_request, member) \
+		name, sizeof(name) - 1, offsetof(struct ar_http_head, member) \
 	}
 
 /* Each may come once. */
@@ -43,7 +43,28 @@ bool ar_is_word(struct ar_str s, const char *word)
 	return s.len == len && strncasecmp(s.p, word, len) == 0;
 }
 
-struct ar_str *ar_request_slot(struct ar_request *r, struct ar_str name)
+bool ar_header_next(struct ar_str *list, struct ar_str *ret_item)
+{
+	if (ar_str_empty(*list))
+		return false;
+	*list = ar_str_split(*list, ',', ret_item);
+	*ret_item = ar_str_trim(*ret_item, " \t");
+	return true;
+}
+
+bool ar_header_has_word(struct ar_str list, const char *word)
+{
+	struct ar_str item, name;
+
+	while (ar_header_next(&list, &item)) {
+		ar_str_split(item, ';', &name);
+		if (ar_is_word(ar_str_trim(name, " \t"), word))
+			return true;
+	}
+	return false;
+}
+
+struct ar_str *ar_http_head_slot(struct ar_http_head *r, struct ar_str name)
 {
 	for (size_t i = 0; i < AR_ARRAY_LEN(known); i++) {
 		if (name.len == known[i].len && strncasecmp(name.p, known[i].name, name.len) == 0)

@@ -1,4 +1,4 @@
-/* A request as every protocol hands it on, and the answer that goes back: what an exchange looks at, and nothing of
+/* A request as every protocol hands it on, and the answer that goes back: what a request looks at, and nothing of
  * how the bytes are framed. Pure. */
 #ifndef AR_TRANSPORT_MESSAGE_H
 #define AR_TRANSPORT_MESSAGE_H
@@ -18,7 +18,7 @@ struct ar_fault {
 #define AR_AS_OF_HEADER "Agentruntime-As-Of"
 
 /* Borrowed from the bytes that were read; header values are trimmed, absent when the header is. */
-struct ar_request {
+struct ar_http_head {
 	struct ar_str method;
 	struct ar_str target;
 	struct ar_str host; /* Host, or :authority */
@@ -39,22 +39,28 @@ struct ar_request {
 };
 
 /* Where the value of a header belongs; NULL for one that means nothing here. Case does not count. */
-struct ar_str *ar_request_slot(struct ar_request *r, struct ar_str name);
+struct ar_str *ar_http_head_slot(struct ar_http_head *r, struct ar_str name);
 
 /* Equality of header words: case does not count. */
 bool ar_is_word(struct ar_str s, const char *word);
+
+/* The next item of a list with commas between, without the blanks around it. False: there is none. */
+bool ar_header_next(struct ar_str *list, struct ar_str *ret_item);
+
+/* Whether the word is in such a list; what stands behind a `;` in an item does not count. */
+bool ar_header_has_word(struct ar_str list, const char *word);
 
 #define AR_REPLY_HEADERS 8
 
 struct ar_header {
 	const char *name; /* as HTTP/1 writes it */
-	struct ar_str value; /* lives in the exchange or longer, at most a few hundred bytes */
+	struct ar_str value; /* lives in the request or longer, at most a few hundred bytes */
 };
 
 struct ar_reply {
 	int status;
 	const char *type; /* of the content; NULL: application/json */
-	struct ar_str body; /* lives in the exchange */
+	struct ar_str body; /* lives in the request */
 	struct ar_header headers[AR_REPLY_HEADERS]; /* beside those that every reply has */
 	size_t header_count;
 	bool is_kept; /* a reader may keep it, if it asks each time whether it changed */

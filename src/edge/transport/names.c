@@ -116,7 +116,7 @@ bool ar_names_host(const struct ar_names *n, const struct ar_source *from, struc
 }
 
 /* That the host is ours has been judged. */
-static bool is_near(const struct ar_source *from, const struct ar_request *r)
+static bool is_near(const struct ar_source *from, const struct ar_http_head *r)
 {
 	struct ar_authority page, us;
 	bool is_tls;
@@ -135,7 +135,8 @@ static bool is_elsewhere(struct ar_str site)
 	return !ar_str_absent(site) && !ar_is_word(site, "same-origin") && !ar_is_word(site, "none");
 }
 
-enum ar_page ar_names_page(const struct ar_names *n, const struct ar_source *from, const struct ar_request *r)
+enum ar_page ar_names_page(const struct ar_names *n, const struct ar_source *from,
+			   const struct ar_http_head *r)
 {
 	bool is_cross = is_elsewhere(r->fetch_site);
 
@@ -149,7 +150,7 @@ enum ar_page ar_names_page(const struct ar_names *n, const struct ar_source *fro
 	return !is_cross && is_near(from, r) ? AR_PAGE_NEAR : AR_PAGE_FOREIGN;
 }
 
-struct ar_str ar_names_shared_with(const struct ar_names *n, const struct ar_request *r)
+struct ar_str ar_names_shared_with(const struct ar_names *n, const struct ar_http_head *r)
 {
 	return ar_str_absent(r->origin) ? AR_STR_NONE : find_entry(n->origins, r->origin);
 }

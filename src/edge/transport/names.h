@@ -32,9 +32,9 @@ enum ar_page {
 };
 
 enum ar_page ar_names_page(const struct ar_names *n, const struct ar_source *from,
-			   const struct ar_request *r);
+			   const struct ar_http_head *r);
 
 /* The entry of the list that the request's Origin is, for the headers that let its page read; absent: it is not in the list. */
-struct ar_str ar_names_shared_with(const struct ar_names *n, const struct ar_request *r);
+struct ar_str ar_names_shared_with(const struct ar_names *n, const struct ar_http_head *r);
 
 #endif

@@ -1,114 +1,74 @@
 /* The routes that no command of the catalogue answers: is it alive, is it ready, the OpenAPI document, which nodes are there,
  * drain this one, verify the store. The host or the core knows; here is only the wording. Owner: the loop thread. */
-#include "exchange.h"
+#include "request.h"
 #include "openapi.h"
 #include "ws/ws.h"
 #include "server.h"
 
 #include <stdio.h>
 
-static void health(struct ar_exchange *x)
+static void health(struct ar_http_request *req)
 {
-	ar_exchange_answer(x, 200, AR_STR("{\"status\":\"ok\"}"));
+	ar_http_request_answer(req, 200, AR_STR("{\"status\":\"ok\"}"));
 }
 
-static void ready(struct ar_exchange *x)
+static void ready(struct ar_http_request *req)
 {
-	const struct ar_http_server *s = x->carrier->server;
+	const struct ar_http_server *s = req->carrier->server;
 	struct ar_str why = AR_STR("not ready");
-	struct ar_jw w = ar_jw(&x->text);
+	struct ar_jw w = ar_jw(&req->text);
 
 	if (s->is_draining) {
-		ar_exchange_answer(x, 503, AR_STR("{\"status\":\"draining\"}"));
+		ar_http_request_answer(req, 503, AR_STR("{\"status\":\"draining\"}"));
 		return;
 	}
 	if (!s->ops.is_ready || s->ops.is_ready(s->ops.arg, &why)) {
-		ar_exchange_answer(x, 200, AR_STR("{\"status\":\"ready\"}"));
+		ar_http_request_answer(req, 200, AR_STR("{\"status\":\"ready\"}"));
 		return;
 	}
 	ar_jw_open(&w);
 	ar_jw_mstr(&w, "status", AR_STR("not_ready"));
 	ar_jw_mstr(&w, "reason", why);
 	ar_jw_close(&w);
-	ar_exchange_answer(x, 503, ar_buf_str(&x->text));
+	ar_http_request_answer(req, 503, ar_buf_str(&req->text));
 }
 
-/* The server as a whole is no tenant's. */
-static bool may_ask(struct ar_exchange *x, unsigned right, const char *scope)
+static void metrics(struct ar_http_request *req)
 {
-	const struct ar_principal *who = x->carrier->who;
-	char why[96];
+	const struct ar_http_ops *ops = &req->carrier->server->ops;
 
-	if (!who || (ar_str_is(who->tenant, AR_TENANT_LOCAL) && (who->rights & (right | AR_RIGHT_ADMIN))))
-		return true;
-	snprintf(why, sizeof why, "this needs the scope '%s' of the tenant '%s'", scope, AR_TENANT_LOCAL);
-	ar_exchange_refuse(x, AR_ERR_NOT_AUTHORIZED, why, 0);
-	return false;
+	ops->metrics(ops->arg, &req->text);
+	req->reply.type = "text/plain; version=0.0.4; charset=utf-8";
+	ar_http_request_answer(req, 200, ar_buf_str(&req->text));
 }
 
-static void metrics(struct ar_exchange *x)
+static void nodes(struct ar_http_request *req)
 {
-	const struct ar_http_ops *ops = &x->carrier->server->ops;
+	const struct ar_http_ops *ops = &req->carrier->server->ops;
 
-	if (!ops->metrics || x->carrier->source->is_peer) {
-		ar_exchange_refuse(x, AR_ERR_NOT_FOUND, "there are no metrics here", 0);
-		return;
-	}
-	if (!may_ask(x, AR_RIGHT_READ, "read"))
-		return;
-	ops->metrics(ops->arg, &x->text);
-	x->reply.type = "text/plain; version=0.0.4; charset=utf-8";
-	ar_exchange_answer(x, 200, ar_buf_str(&x->text));
-}
-
-static void nodes(struct ar_exchange *x)
-{
-	const struct ar_http_ops *ops = &x->carrier->server->ops;
-
-	if (!ops->nodes || x->carrier->source->is_peer) {
-		ar_exchange_refuse(x, AR_ERR_NOT_FOUND, "this server is not a node of a cluster", 0);
-		return;
-	}
-	if (!may_ask(x, AR_RIGHT_READ, "read"))
-		return;
-	ops->nodes(ops->arg, &x->text);
-	ar_exchange_answer(x, 200, ar_buf_str(&x->text));
+	ops->nodes(ops->arg, &req->text);
+	ar_http_request_answer(req, 200, ar_buf_str(&req->text));
 }
 
 static void drain_recorded(struct ar_call *call)
 {
-	struct ar_exchange *x = AR_CONTAINER_OF(call, struct ar_exchange, call);
-	const struct ar_http_ops *ops = &x->carrier->server->ops;
+	struct ar_http_request *req = AR_CONTAINER_OF(call, struct ar_http_request, call);
+	const struct ar_http_ops *ops = &req->carrier->server->ops;
 
-	x->is_calling = false;
+	req->is_calling = false;
 	if (call->http == 200)
 		ops->drain(ops->arg);
-	if (x->carrier->is_closed)
-		x->carrier->v->released(x->carrier);
+	if (req->carrier->is_closed)
+		req->carrier->v->released(req->carrier);
 	else if (call->http == 200)
-		ar_exchange_answer(x, 202, AR_STR("{\"status\":\"draining\"}"));
+		ar_http_request_answer(req, 202, AR_STR("{\"status\":\"draining\"}"));
 	else
-		ar_exchange_answer(x, call->http, ar_buf_str(&call->reply));
+		ar_http_request_answer(req, call->http, ar_buf_str(&call->reply));
 }
 
-static void drain(struct ar_exchange *x)
+static void drain(struct ar_http_request *req)
 {
-	const struct ar_http_ops *ops = &x->carrier->server->ops;
-
-	if (!ops->drain || x->carrier->source->is_peer) {
-		ar_exchange_refuse(x, AR_ERR_NOT_FOUND, "this server is not a node of a cluster", 0);
-		return;
-	}
-	if (may_ask(x, AR_RIGHT_ADMIN, "admin"))
-		ar_exchange_record(x, "drain_node", drain_recorded);
-}
-
-static void verify(struct ar_exchange *x)
-{
-	if (x->carrier->source->is_peer)
-		ar_exchange_refuse(x, AR_ERR_NOT_FOUND, "nodes do not verify for each other", 0);
-	else
-		ar_exchange_verify(x);
+	ar_http_request_record(req, "drain_node", drain_recorded);
 }
 
 /* `*`, or a list of tags; a weak one is as good here. */
@@ -116,9 +76,7 @@ static bool has_tag(struct ar_str list, struct ar_str tag)
 {
 	struct ar_str one;
 
-	while (!ar_str_absent(list)) {
-		list = ar_str_split(list, ',', &one);
-		one = ar_str_trim(one, " \t");
+	while (ar_header_next(&list, &one)) {
 		if (ar_str_starts(one, AR_STR("W/")))
 			one = ar_str_sub(one, 2, one.len);
 		if (ar_str_is(one, "*") || ar_str_eq(one, tag))
@@ -127,34 +85,85 @@ static bool has_tag(struct ar_str list, struct ar_str tag)
 	return false;
 }
 
-static void openapi(struct ar_exchange *x)
+static void openapi(struct ar_http_request *req)
 {
-	x->reply.is_kept = true;
-	ar_reply_add(&x->reply, "ETag", ar_openapi_tag);
-	if (has_tag(x->request->if_none_match, ar_openapi_tag))
-		ar_exchange_answer(x, 304, AR_STR(""));
+	req->reply.is_kept = true;
+	ar_reply_add(&req->reply, "ETag", ar_openapi_tag);
+	if (has_tag(req->head->if_none_match, ar_openapi_tag))
+		ar_http_request_answer(req, 304, AR_STR(""));
 	else
-		ar_exchange_answer(x, 200, ar_openapi_text);
+		ar_http_request_answer(req, 200, ar_openapi_text);
 }
 
-/* To anybody else it is no path at all. */
-static void audit(struct ar_exchange *x)
+static void audit(struct ar_http_request *req)
 {
-	if (!x->carrier->source->is_peer) {
-		ar_exchange_refuse(x, AR_ERR_NOT_FOUND, "nothing answers under '/v1/audit'", 0);
-		return;
-	}
-	ar_control_audit_told(x->carrier->server->control, x->content, false);
-	ar_exchange_answer(x, 202, AR_STR("{}"));
+	ar_control_audit_told(req->carrier->server->control, req->content, false);
+	ar_http_request_answer(req, 202, AR_STR("{}"));
 }
 
-static void (*const answers[])(struct ar_exchange *x) = {
-	[AR_ROUTE_HEALTH] = health,   [AR_ROUTE_READY] = ready,	   [AR_ROUTE_METRICS] = metrics,
-	[AR_ROUTE_OPENAPI] = openapi, [AR_ROUTE_NODES] = nodes,	   [AR_ROUTE_DRAIN] = drain,
-	[AR_ROUTE_VERIFY] = verify,   [AR_ROUTE_RPC] = ar_ws_open, [AR_ROUTE_AUDIT] = audit,
+static const struct {
+	void (*answer)(struct ar_http_request *req);
+	const char *absent; /* said where it is not served; NULL: it always is */
+} rows[] = {
+	[AR_ROUTE_HEALTH] = { health, NULL },
+	[AR_ROUTE_READY] = { ready, NULL },
+	[AR_ROUTE_METRICS] = { metrics, "there are no metrics here" },
+	[AR_ROUTE_OPENAPI] = { openapi, NULL },
+	[AR_ROUTE_NODES] = { nodes, "this server is not a node of a cluster" },
+	[AR_ROUTE_DRAIN] = { drain, "this server is not a node of a cluster" },
+	[AR_ROUTE_VERIFY] = { ar_http_request_verify, "nodes do not verify for each other" },
+	[AR_ROUTE_RPC] = { ar_ws_open, NULL },
+	[AR_ROUTE_AUDIT] = { audit, "nothing answers under '/v1/audit'" },
 };
 
-void ar_ops_answer(struct ar_exchange *x, enum ar_route_name name)
+/* Nodes of the cluster get from each other what is theirs and what everybody gets. */
+static bool is_served(const struct ar_http_request *req)
 {
-	answers[name](x);
+	const struct ar_http_ops *ops = &req->carrier->server->ops;
+	bool is_peer = req->carrier->source->is_peer;
+
+	switch (req->route.name) {
+	case AR_ROUTE_METRICS:
+		return !is_peer && ops->metrics;
+	case AR_ROUTE_NODES:
+		return !is_peer && ops->nodes;
+	case AR_ROUTE_DRAIN:
+		return !is_peer && ops->drain;
+	case AR_ROUTE_VERIFY:
+		return !is_peer;
+	case AR_ROUTE_AUDIT:
+		return is_peer;
+	default:
+		return true;
+	}
+}
+
+/* The server as a whole is no tenant's. Sessions are: the right to verify them is checked by core/control. */
+static bool is_authorized(const struct ar_http_request *req)
+{
+	const struct ar_principal *who = req->carrier->who;
+	enum ar_route_access access = req->route.access;
+	unsigned right = access == AR_ACCESS_READ ? AR_RIGHT_READ : AR_RIGHT_ADMIN;
+
+	if (!who || req->route.name == AR_ROUTE_VERIFY ||
+	    (access != AR_ACCESS_READ && access != AR_ACCESS_ADMIN))
+		return true;
+	return ar_str_is(who->tenant, AR_TENANT_LOCAL) && (who->rights & (right | AR_RIGHT_ADMIN));
+}
+
+void ar_ops_answer(struct ar_http_request *req)
+{
+	char why[96];
+
+	if (!is_served(req)) {
+		ar_http_request_refuse(req, AR_ERR_NOT_FOUND, rows[req->route.name].absent, 0);
+		return;
+	}
+	if (is_authorized(req)) {
+		rows[req->route.name].answer(req);
+		return;
+	}
+	snprintf(why, sizeof why, "this needs the scope '%s' of the tenant '%s'",
+		 req->route.access == AR_ACCESS_READ ? "read" : "admin", AR_TENANT_LOCAL);
+	ar_http_request_refuse(req, AR_ERR_NOT_AUTHORIZED, why, 0);
 }

@@ -24,7 +24,7 @@ bool ar_target_parse(struct ar_str text, struct ar_target *ret)
 	return ret->path.len && ret->path.p[0] == '/';
 }
 
-static bool add_param(struct ar_route *r, struct ar_str name, struct ar_str value)
+static bool add_param(struct ar_http_route *r, struct ar_str name, struct ar_str value)
 {
 	if (r->param_count == AR_ROUTE_PARAMS || ar_str_empty(value))
 		return false;
@@ -33,7 +33,7 @@ static bool add_param(struct ar_route *r, struct ar_str name, struct ar_str valu
 }
 
 /* Segment by segment; `{name}` takes any non-empty segment. */
-static bool match(struct ar_str want, struct ar_str path, struct ar_route *r)
+static bool match(struct ar_str want, struct ar_str path, struct ar_http_route *r)
 {
 	struct ar_str w, p;
 
@@ -52,7 +52,7 @@ static bool match(struct ar_str want, struct ar_str path, struct ar_route *r)
 }
 
 /* One of several paths, with a space between. */
-static bool match_any(const char *patterns, struct ar_str path, struct ar_route *r)
+static bool match_any(const char *patterns, struct ar_str path, struct ar_http_route *r)
 {
 	struct ar_str rest = ar_str_from(patterns), pattern;
 
@@ -64,18 +64,20 @@ static bool match_any(const char *patterns, struct ar_str path, struct ar_route 
 	return false;
 }
 
-static void take_command(struct ar_route *r, const struct ar_command_desc *d, bool is_get)
+static void set_command(struct ar_http_route *r, const struct ar_command_desc *d, bool is_get)
 {
 	r->command = d;
+	r->access = AR_ACCESS_ANY;
 	r->is_get = is_get;
 }
 
 /* Those that no command answers. */
-static bool find_fixed(struct ar_str path, bool is_get, struct ar_route *r)
+static bool find_fixed(struct ar_str path, bool is_get, struct ar_http_route *r)
 {
 	for (int i = AR_ROUTE_NONE + 1; i < AR_ROUTE_COUNT; i++) {
 		if (ar_route_descs[i].is_get == is_get && ar_str_is(path, ar_route_descs[i].path)) {
 			r->name = (enum ar_route_name)i;
+			r->access = ar_route_descs[i].access;
 			r->is_get = is_get;
 			return true;
 		}
@@ -83,20 +85,13 @@ static bool find_fixed(struct ar_str path, bool is_get, struct ar_route *r)
 	return false;
 }
 
-bool ar_route_is_public(struct ar_str path)
-{
-	struct ar_route r = { 0 };
-
-	return find_fixed(path, true, &r) && ar_route_descs[r.name].is_public;
-}
-
-static bool find_get(const struct ar_command_table *t, struct ar_str path, struct ar_route *r)
+static bool find_get(const struct ar_command_table *t, struct ar_str path, struct ar_http_route *r)
 {
 	for (size_t i = 0; i < t->count; i++) {
 		const struct ar_command_desc *d = &t->rows[i];
 
 		if (d->name && d->get_route && match_any(d->get_route, path, r)) {
-			take_command(r, d, true);
+			set_command(r, d, true);
 			return true;
 		}
 	}
@@ -109,7 +104,7 @@ static bool is_name(const char *known, struct ar_str name)
 	return name.len && known[0] == name.p[0] && ar_str_is(name, known);
 }
 
-static bool find_post(const struct ar_command_table *t, struct ar_str path, struct ar_route *r)
+static bool find_post(const struct ar_command_table *t, struct ar_str path, struct ar_http_route *r)
 {
 	struct ar_str name;
 
@@ -118,30 +113,43 @@ static bool find_post(const struct ar_command_table *t, struct ar_str path, stru
 	name = ar_str_sub(path, 4, path.len);
 	for (size_t i = 0; i < t->count; i++) {
 		if (t->rows[i].name && is_name(t->rows[i].name, name)) {
-			take_command(r, &t->rows[i], false);
+			set_command(r, &t->rows[i], false);
 			return true;
 		}
 	}
 	return find_fixed(path, false, r);
 }
 
-enum ar_status ar_route_find(const struct ar_command_table *table, struct ar_str method, struct ar_str path,
-			     struct ar_route *ret, struct ar_error *err)
+/* Under this path nothing answers the method. The access is that of the path, as a GET of it would have. */
+static void set_missing(const struct ar_command_table *table, struct ar_str path, struct ar_http_route *ret)
 {
-	struct ar_route other = { 0 };
-	bool can_get, can_post;
+	struct ar_http_route get = { .access = AR_ACCESS_ANY }, post = { 0 };
+	bool can_get = find_get(table, path, &get), can_post = find_post(table, path, &post);
 
-	*ret = (struct ar_route){ 0 };
-	if (ar_str_is(method, "GET") && find_get(table, path, ret))
-		return AR_OK;
-	if (ar_str_is(method, "POST") && find_post(table, path, ret))
-		return AR_OK;
-	can_get = find_get(table, path, &other);
-	can_post = find_post(table, path, &other);
+	*ret = (struct ar_http_route){ .access = get.access, .code = AR_ERR_NOT_FOUND };
 	if (!can_get && !can_post)
-		return ar_refuse(err, AR_ERR_NOT_FOUND, "nothing answers under '%.*s'",
-				 AR_STR_ARG(ar_str_sub(path, 0, 100)));
+		return;
+	ret->code = AR_ERR_METHOD_NOT_ALLOWED;
 	ret->allow = can_get && can_post ? "GET, POST" : can_get ? "GET" : "POST";
-	return ar_refuse(err, AR_ERR_METHOD_NOT_ALLOWED, "'%.*s' takes %s",
-			 AR_STR_ARG(ar_str_sub(path, 0, 100)), ret->allow);
+}
+
+void ar_http_route_find(const struct ar_command_table *table, struct ar_str method, struct ar_str path,
+			struct ar_http_route *ret)
+{
+	*ret = (struct ar_http_route){ 0 };
+	if (ar_str_is(method, "GET") && find_get(table, path, ret))
+		return;
+	if (ar_str_is(method, "POST") && find_post(table, path, ret))
+		return;
+	set_missing(table, path, ret);
+}
+
+void ar_http_route_explain(const struct ar_http_route *r, struct ar_str path, struct ar_error *err)
+{
+	struct ar_str shown = ar_str_sub(path, 0, 100);
+
+	if (r->allow)
+		ar_refuse(err, r->code, "'%.*s' takes %s", AR_STR_ARG(shown), r->allow);
+	else
+		ar_refuse(err, r->code, "nothing answers under '%.*s'", AR_STR_ARG(shown));
 }

@@ -13,13 +13,16 @@ struct ar_route_param {
 	struct ar_str value; /* still percent-encoded */
 };
 
-struct ar_route {
+/* What a request asks for. */
+struct ar_http_route {
 	const struct ar_command_desc *command; /* NULL: `name` says what answers */
 	enum ar_route_name name;
+	enum ar_route_access access; /* who is answered; the right to a command is checked by core/control */
+	uint16_t code; /* 0: found; else not_found or method_not_allowed */
+	const char *allow; /* with method_not_allowed: the methods of this path */
 	struct ar_route_param params[AR_ROUTE_PARAMS];
 	size_t param_count;
 	bool is_get; /* the input comes from path and query instead of the body */
-	const char *allow; /* after method_not_allowed: the methods of this path */
 };
 
 struct ar_command_table {
@@ -37,12 +40,12 @@ struct ar_target {
 /* Takes `/path?query` and `http://authority/path?query`; false for every other form. */
 bool ar_target_parse(struct ar_str text, struct ar_target *ret);
 
-/* Whether nobody who asks for it has to show who it is. */
-bool ar_route_is_public(struct ar_str path);
+/* The one lookup of a request. Borrows from path and table. What is not found has an access as well, so that a caller without credentials
+ * does not learn what there is. */
+void ar_http_route_find(const struct ar_command_table *table, struct ar_str method, struct ar_str path,
+			struct ar_http_route *ret);
 
-/* Refuses with not_found or method_not_allowed (ret->allow is set then). The route borrows from path and
- * table. */
-AR_MUST_USE enum ar_status ar_route_find(const struct ar_command_table *table, struct ar_str method,
-					 struct ar_str path, struct ar_route *ret, struct ar_error *err);
+/* The sentence for a route that was not found. */
+void ar_http_route_explain(const struct ar_http_route *r, struct ar_str path, struct ar_error *err);
 
 #endif

@@ -1,11 +1,11 @@
 /* The server as a whole: options and defaults, the sweep of the deadlines, drain and close. Owner: the loop
  * thread. */
 #include "server.h"
-#include "peer/tell.h"
-#include "authenticate.h"
+#include "admission.h"
 #include "json.h"
 #include "loopback.h"
 #include "mem.h"
+#include "peer/tell.h"
 #include "rpc/outbox.h"
 #include "rpc/stdio_wire.h"
 #include "sse.h"

@@ -1,5 +1,5 @@
 /* The server and how its parts hang together: it has listeners; what they take becomes a link, whose owner is a protocol
- * (h1/h1_conn.h); a protocol has carriers, and a carrier has an exchange while a request is read or answered, a stream once it
+ * (h1/h1_conn.h); a protocol has carriers, and a carrier has a request while a request is read or answered, a stream once it
  * follows events, and a forward while another node answers. Owner: the loop thread. */
 #ifndef AR_TRANSPORT_SERVER_H
 #define AR_TRANSPORT_SERVER_H
@@ -54,7 +54,7 @@ struct ar_http_server {
 	uint64_t swept; /* milliseconds, the last sweep */
 	bool is_paused; /* the process stood still before it */
 	uv_timer_t settle;
-	struct ar_list settling; /* exchanges that wait for an owner, in order of their next try */
+	struct ar_list settling; /* requests that wait for an owner, in order of their next try */
 	uint32_t settle_ms;
 	uv_prepare_t flush;
 	uv_idle_t

@@ -107,15 +107,15 @@ void ar_sse_free(struct ar_sse *s)
 	ar_free(s);
 }
 
-/* Not a stream after all; the exchange goes on alone. */
-static struct ar_exchange *drop(struct ar_sse *s)
+/* Not a stream after all; the request goes on alone. */
+static struct ar_http_request *drop(struct ar_sse *s)
 {
 	struct ar_carrier *c = s->carrier;
 
 	ar_sse_stop(s);
 	ar_sse_free(s);
 	c->sse = NULL;
-	return c->x;
+	return c->request;
 }
 
 /* The answer is JSON and the connection stays. */
@@ -125,13 +125,13 @@ static void refuse(struct ar_sse *s, const struct ar_error *err)
 
 	if (!why.code)
 		why.code = why.status == AR_E_INVALID ? AR_ERR_INVALID_INPUT : AR_ERR_INTERNAL;
-	ar_exchange_refuse(drop(s), why.code, why.msg, 0);
+	ar_http_request_refuse(drop(s), why.code, why.msg, 0);
 }
 
 static void subscribe(struct ar_sse *s)
 {
 	struct ar_carrier *c = s->carrier;
-	struct ar_subscribe_call call = { .body = c->x->body,
+	struct ar_subscribe_call call = { .body = c->request->body,
 					  .who = c->who,
 					  .is_from_peer = c->source->is_peer };
 	struct ar_error err = { 0 };
@@ -149,14 +149,14 @@ static void subscribe(struct ar_sse *s)
 		ar_settle_wait(drop(s));
 }
 
-void ar_sse_open(struct ar_exchange *x)
+void ar_sse_open(struct ar_http_request *req)
 {
-	struct ar_carrier *c = x->carrier;
+	struct ar_carrier *c = req->carrier;
 	struct ar_http_server *server = c->server;
 	struct ar_sse *s;
 
 	if (server->counters.subscribers >= server->max_subscribers) {
-		ar_exchange_refuse(x, AR_ERR_OVERLOADED, "too many event streams are open", 0);
+		ar_http_request_refuse(req, AR_ERR_OVERLOADED, "too many event streams are open", 0);
 		return;
 	}
 	s = c->sse = ar_new0(sizeof *s);
@@ -216,23 +216,23 @@ static bool went_out(struct ar_sse *s, bool is_taken)
 }
 
 /* A node that passes the stream on says it to its client as we say it to ours. */
-static void tell_peer(struct ar_sse *s, struct ar_exchange *x)
+static void tell_peer(struct ar_sse *s, struct ar_http_request *req)
 {
 	uint64_t opened_at = ar_sse_opened_at(s);
 
 	if (!s->carrier->source->is_peer || !opened_at)
 		return;
-	snprintf(x->as_of, sizeof x->as_of, "%" PRIu64, opened_at);
-	ar_reply_add(&x->reply, AR_AS_OF_HEADER, ar_str_from(x->as_of));
+	snprintf(req->as_of, sizeof req->as_of, "%" PRIu64, opened_at);
+	ar_reply_add(&req->reply, AR_AS_OF_HEADER, ar_str_from(req->as_of));
 }
 
 static bool begin_stream(struct ar_sse *s)
 {
 	s->has_begun = true;
 	s->carrier->server->counters.streams++;
-	s->carrier->x->reply.status = 200;
-	tell_peer(s, s->carrier->x);
-	ar_trace_answer(s->carrier->x);
+	s->carrier->request->reply.status = 200;
+	tell_peer(s, s->carrier->request);
+	ar_trace_answer(s->carrier->request);
 	return went_out(s, s->carrier->v->stream_begin(s->carrier));
 }
 

@@ -5,12 +5,12 @@
 #include <stdint.h>
 
 struct ar_error;
-struct ar_exchange;
+struct ar_http_request;
 struct ar_http_server;
 struct ar_sse;
 
-/* Subscribes with the input of x and turns its carrier into a stream; a refusal is answered as JSON. */
-void ar_sse_open(struct ar_exchange *x);
+/* Subscribes with the input of the request and turns its carrier into a stream; a refusal is answered as JSON. */
+void ar_sse_open(struct ar_http_request *req);
 
 uint64_t ar_sse_opened_at(const struct ar_sse *s); /* as in follow.h */
 

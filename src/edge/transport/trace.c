@@ -28,20 +28,20 @@ static bool is_sane(struct ar_str id)
 	return true;
 }
 
-struct ar_str ar_trace_sent(const struct ar_exchange *x)
+struct ar_str ar_trace_sent(const struct ar_http_request *req)
 {
-	return x->request && is_sane(x->request->request_id) ? x->request->request_id : AR_STR_NONE;
+	return req->head && is_sane(req->head->request_id) ? req->head->request_id : AR_STR_NONE;
 }
 
-static struct ar_str id_of(struct ar_exchange *x)
+static struct ar_str id_of(struct ar_http_request *req)
 {
-	if (!ar_str_absent(ar_trace_sent(x)))
-		return x->request->request_id;
-	if (!x->trace[0]) {
-		memcpy(x->trace, "req_", 4);
-		ar_id_mint(x->trace + 4);
+	if (!ar_str_absent(ar_trace_sent(req)))
+		return req->head->request_id;
+	if (!req->trace[0]) {
+		memcpy(req->trace, "req_", 4);
+		ar_id_mint(req->trace + 4);
 	}
-	return (struct ar_str){ x->trace, sizeof(x->trace) };
+	return (struct ar_str){ req->trace, sizeof(req->trace) };
 }
 
 /* ---- the report ---- */
@@ -71,21 +71,22 @@ static struct ar_str text_of(const char *s)
 	return *s ? ar_str_from(s) : AR_STR_NONE;
 }
 
-static void report(struct ar_exchange *x)
+static void report(struct ar_http_request *req)
 {
-	struct ar_http_server *s = x->carrier->server;
-	const struct ar_source *from = x->carrier->source;
-	const struct ar_principal *who = x->carrier->who;
+	struct ar_http_server *s = req->carrier->server;
+	const struct ar_source *from = req->carrier->source;
+	const struct ar_principal *who = req->carrier->who;
 	struct ids ids = { 0 };
 
-	read_ids(s->parser, x->reply.body, &ids);
-	read_ids(s->parser, x->body, &ids);
+	read_ids(s->parser, req->reply.body, &ids);
+	read_ids(s->parser, req->body, &ids);
 	s->ops.answered(s->ops.arg,
 			&(struct ar_http_answered){
-				.request_id = id_of(x),
-				.method = x->request ? x->request->method : AR_STR_NONE,
-				.path = ar_str_utf8_prefix(x->target.path, PATH_MAX_SHOWN),
-				.command = x->command ? ar_str_from(x->command->name) : AR_STR_NONE,
+				.request_id = id_of(req),
+				.method = req->head ? req->head->method : AR_STR_NONE,
+				.path = ar_str_utf8_prefix(req->target.path, PATH_MAX_SHOWN),
+				.command = req->route.command ? ar_str_from(req->route.command->name)
+							      : AR_STR_NONE,
 				.code = text_of(ids.code),
 				.session = text_of(ids.session),
 				.turn = text_of(ids.turn),
@@ -94,17 +95,17 @@ static void report(struct ar_exchange *x)
 				.via = from->is_peer   ? "peer"
 				       : from->is_unix ? "unix"
 						       : "tcp",
-				.status = x->reply.status,
-				.micros = x->began ? (uv_hrtime() - x->began) / 1000 : 0,
-				.bytes = x->reply.body.len });
+				.status = req->reply.status,
+				.micros = req->began ? (uv_hrtime() - req->began) / 1000 : 0,
+				.bytes = req->reply.body.len });
 }
 
-void ar_trace_answer(struct ar_exchange *x)
+void ar_trace_answer(struct ar_http_request *req)
 {
-	const struct ar_http_server *s = x->carrier->server;
+	const struct ar_http_server *s = req->carrier->server;
 
-	if (x->reply.status >= 400 || (x->request && is_sane(x->request->request_id)))
-		ar_reply_add(&x->reply, "X-Request-Id", id_of(x));
-	if (s->ops.answered && x->reply.status >= s->ops.answered_from)
-		report(x);
+	if (req->reply.status >= 400 || (req->head && is_sane(req->head->request_id)))
+		ar_reply_add(&req->reply, "X-Request-Id", id_of(req));
+	if (s->ops.answered && req->reply.status >= s->ops.answered_from)
+		report(req);
 }

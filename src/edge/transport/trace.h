@@ -4,12 +4,12 @@
 #ifndef AR_TRANSPORT_TRACE_H
 #define AR_TRANSPORT_TRACE_H
 
-#include "exchange.h"
+#include "request.h"
 
-/* Right before the answer, or the beginning of a stream, goes out; x->reply.status is set. */
-void ar_trace_answer(struct ar_exchange *x);
+/* Right before the answer, or the beginning of a stream, goes out; req->reply.status is set. */
+void ar_trace_answer(struct ar_http_request *req);
 
 /* The id that the client sent, if it is a plain short word; absent: none. */
-struct ar_str ar_trace_sent(const struct ar_exchange *x);
+struct ar_str ar_trace_sent(const struct ar_http_request *req);
 
 #endif

@@ -14,9 +14,9 @@ static const struct ar_field_desc fields[] = {
 };
 static const struct ar_command_desc command = { .name = "x",
 						.in = { fields, AR_ARRAY_LEN(fields), 0, NULL, 0 } };
-static const struct ar_route route = { .command = &command,
-				       .params = { { AR_STR("sessionId"), AR_STR("s%2F1") } },
-				       .param_count = 1 };
+static const struct ar_http_route route = { .command = &command,
+					    .params = { { AR_STR("sessionId"), AR_STR("s%2F1") } },
+					    .param_count = 1 };
 
 static void expect_json(const char *query, struct ar_str after, const char *json)
 {

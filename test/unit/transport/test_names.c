@@ -85,9 +85,9 @@ static void pages_are_listed_near_or_foreign(void **state AR_UNUSED)
 	struct ar_names n = names(NULL, "https://console.example");
 
 	for (size_t i = 0; i < AR_ARRAY_LEN(rows); i++) {
-		struct ar_request r = { .host = AR_STR("agents.example"),
-					.origin = ar_str_from(rows[i].origin),
-					.fetch_site = ar_str_from(rows[i].site) };
+		struct ar_http_head r = { .host = AR_STR("agents.example"),
+					  .origin = ar_str_from(rows[i].origin),
+					  .fetch_site = ar_str_from(rows[i].site) };
 
 		assert_int_equal(ar_names_page(&n, &loopback, &r), rows[i].on_loopback);
 		assert_int_equal(ar_names_page(&n, &sealed, &r), rows[i].over_tls);

@@ -19,19 +19,21 @@ static const struct ar_command_desc rows[] = {
 };
 static const struct ar_command_table table = { rows, AR_ARRAY_LEN(rows) };
 
-static uint16_t find(const char *method, const char *path, struct ar_route *ret)
+static uint16_t find(const char *method, const char *path, struct ar_http_route *ret)
 {
 	struct ar_error err = { 0 };
 
-	if (ar_route_find(&table, ar_str_from(method), ar_str_from(path), ret, &err) == AR_OK)
+	ar_http_route_find(&table, ar_str_from(method), ar_str_from(path), ret);
+	if (!ret->code)
 		return AR_ERR_NONE;
+	ar_http_route_explain(ret, ar_str_from(path), &err);
 	assert_true(err.msg[0]);
 	return err.code;
 }
 
 static void finds_commands(void **state AR_UNUSED)
 {
-	struct ar_route r;
+	struct ar_http_route r;
 
 	assert_int_equal(find("POST", "/v1/submit_turn", &r), AR_ERR_NONE);
 	assert_int_equal(r.command->id, AR_CMD_SUBMIT_TURN);
@@ -58,7 +60,7 @@ static void finds_commands(void **state AR_UNUSED)
 
 static void takes_parameters_from_the_path(void **state AR_UNUSED)
 {
-	struct ar_route r;
+	struct ar_http_route r;
 
 	assert_int_equal(find("GET", "/v1/sessions/s%201/threads/t", &r), AR_ERR_NONE);
 	assert_int_equal(r.param_count, 2);
@@ -91,10 +93,33 @@ static void refuses_the_rest(void **state AR_UNUSED)
 	};
 
 	for (size_t i = 0; i < AR_ARRAY_LEN(cases); i++) {
-		struct ar_route r;
+		struct ar_http_route r;
 
 		assert_int_equal(find(cases[i].method, cases[i].path, &r), cases[i].code);
 		assert_true(ar_str_eq(ar_str_from(r.allow), ar_str_from(cases[i].allow)));
+	}
+}
+
+/* Only what is public itself says that it does not know the method to callers without credentials. */
+static void everything_has_an_access(void **state AR_UNUSED)
+{
+	static const struct {
+		const char *method, *path;
+		enum ar_route_access access;
+	} cases[] = {
+		{ "GET", "/health", AR_ACCESS_PUBLIC },	      { "POST", "/health", AR_ACCESS_PUBLIC },
+		{ "GET", "/openapi.json", AR_ACCESS_PUBLIC }, { "GET", "/ready", AR_ACCESS_ANY },
+		{ "GET", "/metrics", AR_ACCESS_READ },	      { "POST", "/v1/nodes/drain", AR_ACCESS_ADMIN },
+		{ "POST", "/v1/audit", AR_ACCESS_NODE },      { "POST", "/v1/submit_turn", AR_ACCESS_ANY },
+		{ "GET", "/v1/submit_turn", AR_ACCESS_ANY },  { "GET", "/v1/nodes/drain", AR_ACCESS_ANY },
+		{ "GET", "/nothing", AR_ACCESS_ANY },	      { "GET", "/v1/sessions", AR_ACCESS_ANY },
+	};
+
+	for (size_t i = 0; i < AR_ARRAY_LEN(cases); i++) {
+		struct ar_http_route r;
+
+		find(cases[i].method, cases[i].path, &r);
+		assert_int_equal(r.access, cases[i].access);
 	}
 }
 
@@ -120,9 +145,8 @@ static void splits_targets(void **state AR_UNUSED)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(finds_commands),
-		cmocka_unit_test(takes_parameters_from_the_path),
-		cmocka_unit_test(refuses_the_rest),
+		cmocka_unit_test(finds_commands),   cmocka_unit_test(takes_parameters_from_the_path),
+		cmocka_unit_test(refuses_the_rest), cmocka_unit_test(everything_has_an_access),
 		cmocka_unit_test(splits_targets),
 	};
 

@@ -272,7 +272,7 @@ static void writes_frames(void **state AR_UNUSED)
 
 /* ---- the opening handshake ---- */
 
-static const struct ar_request good = {
+static const struct ar_http_head good = {
 	.is_upgrade = true,
 	.upgrade = AR_STR("WebSocket"),
 	.ws_key = AR_STR("dGhlIHNhbXBsZSBub25jZQ=="),
@@ -280,7 +280,7 @@ static const struct ar_request good = {
 	.ws_protocol = AR_STR("chat, agentruntime.v1 ,bearer.art_x.y"),
 };
 
-static int verdict(struct ar_request r)
+static int verdict(struct ar_http_head r)
 {
 	struct ar_fault fault;
 
@@ -289,7 +289,7 @@ static int verdict(struct ar_request r)
 
 static void checks_the_handshake(void **state AR_UNUSED)
 {
-	struct ar_request r;
+	struct ar_http_head r;
 
 	assert_int_equal(verdict(good), 0);
 	r = good, r.is_upgrade = false;

@@ -1,6 +1,6 @@
 /* See h1_again.h. */
 #include "h1/h1_again.h"
-#include "exchange.h"
+#include "request.h"
 #include "mem.h"
 
 #include <string.h>
@@ -16,7 +16,7 @@ static bool is_always_read(const struct ar_h1 *h)
 	       !ar_str_absent(head->expect) || !ar_str_absent(head->request.origin) || h->raw.len > LONGEST;
 }
 
-struct ar_h1_again *ar_h1_again_new(const struct ar_h1 *h)
+struct ar_h1_again *ar_h1_again_new(const struct ar_h1 *h, bool is_peer)
 {
 	struct ar_h1_again *a;
 	struct ar_fault fault;
@@ -31,7 +31,7 @@ struct ar_h1_again *ar_h1_again_new(const struct ar_h1 *h)
 		ar_free(a);
 		return NULL;
 	}
-	a->command = ar_exchange_posted(&a->head.request, a->target.path);
+	ar_http_route_of(&a->head.request, a->target.path, is_peer, &a->route);
 	return a;
 }
 

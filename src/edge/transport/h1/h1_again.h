@@ -10,14 +10,14 @@
 struct ar_h1_again {
 	struct ar_h1_head head; /* borrows from `raw` */
 	struct ar_target target;
-	const struct ar_command_desc *command; /* that is POSTed; NULL: to be looked for */
+	struct ar_http_route route;
 	unsigned misses; /* requests with other heads since the last one with this */
 	size_t len;
 	char raw[];
 };
 
 /* Of a request that was read, done and let pass. NULL: it is of a kind that is always read anew. */
-struct ar_h1_again *ar_h1_again_new(const struct ar_h1 *h);
+struct ar_h1_again *ar_h1_again_new(const struct ar_h1 *h, bool is_peer);
 
 /* How many bytes the request at the start of `bytes` has, if it has this head and all of its body is there; else 0. */
 size_t ar_h1_again_length(const struct ar_h1_again *a, struct ar_str bytes);

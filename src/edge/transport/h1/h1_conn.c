@@ -1,6 +1,6 @@
 /* An HTTP/1 connection: bytes in, requests one after the other, replies out in order. While a request is answered
  * at most one read is taken, so a peer that pipelines is held back by its own socket. What a request means is decided
- * in exchange.c, the body of a stream is h1_stream.c's. Owner: the loop thread. */
+ * in request.c, the body of a stream is h1_stream.c's. Owner: the loop thread. */
 #include "h1/h1_conn.h"
 #include "mem.h"
 #include "peer/forward.h"
@@ -13,13 +13,13 @@ static void set_deadline(struct ar_conn *c, enum ar_deadline_kind kind)
 	ar_link_set_deadline(c->link, kind);
 }
 
-void ar_conn_drop_exchange(struct ar_conn *c)
+void ar_conn_drop_request(struct ar_conn *c)
 {
-	if (!c->carrier.x)
+	if (!c->carrier.request)
 		return;
-	c->is_let_in = c->is_let_in || c->carrier.x->is_let_in;
+	c->is_let_in = c->is_let_in || c->carrier.request->is_let_in;
 	ar_h1_request_end(ar_h1_request_of(c));
-	c->carrier.x = NULL;
+	c->carrier.request = NULL;
 }
 
 /* ---- the end ---- */
@@ -30,7 +30,7 @@ static void release(struct ar_conn *c)
 
 	if (!c->is_released || !ar_carrier_fini(&c->carrier))
 		return;
-	ar_conn_drop_exchange(c);
+	ar_conn_drop_request(c);
 	ar_h1_held_free(c->held);
 	ar_free(c->again);
 	ar_buf_fini(&c->pending);
@@ -74,13 +74,13 @@ void ar_conn_linger(struct ar_conn *c)
 
 /* ---- giving the link away ---- */
 
-/* The exchange may still be looked at by the one who takes the link; then nothing of ours is left. */
+/* The request may still be looked at by the one who takes the link; then nothing of ours is left. */
 static void leave(struct ar_conn *c, struct ar_str rest)
 {
 	ar_deadline_clear(&c->link->deadline);
 	ar_link_read_stop(c->link);
-	c->take(c->link, c->carrier.x, rest);
-	ar_conn_drop_exchange(c);
+	c->take(c->link, c->carrier.request, rest);
+	ar_conn_drop_request(c);
 	ar_free(c->again);
 	ar_buf_fini(&c->pending);
 	ar_free(c);
@@ -118,8 +118,8 @@ static bool answer_expect(struct ar_conn *c)
 		return true;
 	if (ar_is_word(h1->head.expect, "100-continue"))
 		return !ar_h1_awaits_body(h1) || go_on(c);
-	ar_exchange_fault(c->carrier.x,
-			  &(struct ar_fault){ 417, "the only Expect known here is 100-continue" });
+	ar_http_request_fault(c->carrier.request,
+			      &(struct ar_fault){ 417, "the only Expect known here is 100-continue" });
 	return false;
 }
 
@@ -134,15 +134,15 @@ static void remember_head(struct ar_conn *c, const struct ar_h1 *h1)
 	if (is_first || (c->again && ++c->again->misses < MISSES))
 		return;
 	ar_free(c->again);
-	c->again = ar_h1_again_new(h1);
+	c->again = ar_h1_again_new(h1, c->carrier.source->is_peer);
 }
 
 static void run(struct ar_conn *c, struct ar_h1_request *r)
 {
 	ar_deadline_clear(&c->link->deadline);
 	c->state = AR_CONN_ANSWERING;
-	r->x.content = ar_buf_str(&r->h1.body);
-	ar_exchange_run(&r->x);
+	r->base.content = ar_buf_str(&r->h1.body);
+	ar_http_request_run(&r->base);
 }
 
 /* Lets the codec take what it wants; false when the connection is not to be read on now. */
@@ -152,16 +152,16 @@ static bool feed(struct ar_conn *c, struct ar_str bytes, size_t *ret_used)
 
 	switch (ar_h1_feed(&r->h1, bytes, ret_used)) {
 	case AR_H1_MORE:
-		return ar_exchange_may_grow(&r->x, *ret_used, r->h1.body.len);
+		return ar_http_request_may_grow(&r->base, *ret_used, r->h1.body.len);
 	case AR_H1_HEAD:
 		set_deadline(c, AR_DEADLINE_BODY);
-		return ar_exchange_check(&r->x) && answer_expect(c);
+		return ar_http_request_check(&r->base) && answer_expect(c);
 	case AR_H1_DONE:
 		remember_head(c, &r->h1);
 		run(c, r);
 		return true;
 	case AR_H1_BAD:
-		ar_exchange_fault(&r->x, &r->h1.fault);
+		ar_http_request_fault(&r->base, &r->h1.fault);
 		return false;
 	}
 	return false;
@@ -174,7 +174,7 @@ static bool wants_bytes(const struct ar_conn *c)
 
 static void begin_request(struct ar_conn *c)
 {
-	c->carrier.x = &ar_h1_request_begin(&c->carrier)->x;
+	c->carrier.request = &ar_h1_request_begin(&c->carrier)->base;
 	c->state = AR_CONN_READING;
 	set_deadline(c, AR_DEADLINE_HEADER);
 }
@@ -191,19 +191,19 @@ static size_t run_again(struct ar_conn *c, struct ar_str bytes)
 		return 0;
 	again->misses = 0;
 	r = ar_h1_request_begin(&c->carrier);
-	c->carrier.x = &r->x;
-	r->x.request = &again->head.request;
-	r->x.target = again->target;
-	r->x.known = again->command;
+	c->carrier.request = &r->base;
+	r->base.head = &again->head.request;
+	r->base.target = again->target;
+	r->base.route = again->route;
 	ar_h1_take(&r->h1, ar_str_sub(bytes, again->len, len - again->len));
-	if (!c->link->tls || ar_exchange_check(&r->x))
+	if (!c->link->tls || ar_http_request_check(&r->base))
 		run(c, r);
 	return len;
 }
 
 static bool has_whole_request(struct ar_conn *c)
 {
-	return c->carrier.x && ar_h1_request_of(c)->h1.is_done;
+	return c->carrier.request && ar_h1_request_of(c)->h1.is_done;
 }
 
 /* Reads requests from the bytes for as long as they are answered at once; returns how many bytes were
@@ -246,7 +246,7 @@ static void resume(struct ar_conn *c)
 		ar_conn_read_start(c);
 }
 
-static void take_h2(struct ar_link *l, struct ar_exchange *x AR_UNUSED, struct ar_str rest)
+static void take_h2(struct ar_link *l, struct ar_http_request *req AR_UNUSED, struct ar_str rest)
 {
 	ar_h2_open(l, rest);
 }
@@ -324,7 +324,7 @@ static void on_lost(struct ar_link *l)
 {
 	struct ar_conn *c = l->owner;
 
-	if (c->state != AR_CONN_ANSWERING || l->tls || ar_settle_is_waiting(c->carrier.x))
+	if (c->state != AR_CONN_ANSWERING || l->tls || ar_settle_is_waiting(c->carrier.request))
 		ar_conn_close(c);
 }
 
@@ -338,14 +338,14 @@ void ar_conn_read_start(struct ar_conn *c)
 
 static bool is_last(const struct ar_conn *c, const struct ar_h1_request *r)
 {
-	return r->x.reply.is_close || !r->h1.is_keepalive || c->carrier.server->is_draining;
+	return r->base.reply.is_close || !r->h1.is_keepalive || c->carrier.server->is_draining;
 }
 
 static void reply_sent(struct ar_conn *c)
 {
 	bool is_over = is_last(c, ar_h1_request_of(c));
 
-	ar_conn_drop_exchange(c);
+	ar_conn_drop_request(c);
 	if (is_over) {
 		ar_conn_linger(c);
 		return;
@@ -385,11 +385,11 @@ static void reply(struct ar_carrier *carrier)
 {
 	struct ar_conn *c = ar_conn_of(carrier);
 	struct ar_h1_request *r = ar_h1_request_of(c);
-	struct ar_str body = r->x.reply.body;
+	struct ar_str body = r->base.reply.body;
 	uv_buf_t bufs[2];
 	int sent;
 
-	r->head_len = ar_h1_reply_format(&r->x.reply, is_last(c, r), r->head, sizeof r->head);
+	r->head_len = ar_h1_reply_format(&r->base.reply, is_last(c, r), r->head, sizeof r->head);
 	bufs[0] = uv_buf_init(r->head, (unsigned)r->head_len);
 	bufs[1] = (uv_buf_t){ (char *)body.p, body.len };
 	c->state = AR_CONN_ANSWERING;
@@ -409,12 +409,13 @@ static void reply(struct ar_carrier *carrier)
 static void expire_request(struct ar_conn *c)
 {
 	c->carrier.server->counters.timeouts++;
-	if (!c->carrier.x) {
+	if (!c->carrier.request) {
 		ar_conn_close(c);
 		return;
 	}
 	ar_link_read_stop(c->link);
-	ar_exchange_fault(c->carrier.x, &(struct ar_fault){ 408, "the request did not arrive in time" });
+	ar_http_request_fault(c->carrier.request,
+			      &(struct ar_fault){ 408, "the request did not arrive in time" });
 }
 
 static void expire_write(struct ar_conn *c)

@@ -3,7 +3,7 @@
 #ifndef AR_TRANSPORT_H1_CONN_H
 #define AR_TRANSPORT_H1_CONN_H
 
-#include "exchange.h"
+#include "request.h"
 #include "h1/h1_again.h"
 #include "h1/h1_codec.h"
 #include "link/link.h"
@@ -39,7 +39,7 @@ struct ar_conn {
 
 /* A request and the room for the head of its reply; exists while it is read or answered. */
 struct ar_h1_request {
-	struct ar_exchange x;
+	struct ar_http_request base;
 	struct ar_h1 h1;
 	size_t head_len;
 	char head[1024];
@@ -52,7 +52,7 @@ static inline struct ar_conn *ar_conn_of(struct ar_carrier *c)
 
 static inline struct ar_h1_request *ar_h1_request_of(struct ar_conn *c)
 {
-	return AR_CONTAINER_OF(c->carrier.x, struct ar_h1_request, x);
+	return AR_CONTAINER_OF(c->carrier.request, struct ar_h1_request, base);
 }
 
 /* ---- h1_conn.c ---- */
@@ -69,11 +69,11 @@ void ar_conn_close(struct ar_conn *c);
 
 /* For the parts of a connection. */
 void ar_conn_read_start(struct ar_conn *c);
-void ar_conn_drop_exchange(struct ar_conn *c);
+void ar_conn_drop_request(struct ar_conn *c);
 
 /* ---- h1_request.c ---- */
 
-/* A request that nothing was read of yet; the exchange is the carrier's. */
+/* A request that nothing was read of yet; the request is the carrier's. */
 struct ar_h1_request *ar_h1_request_begin(struct ar_carrier *c);
 void ar_h1_request_end(struct ar_h1_request *r);
 

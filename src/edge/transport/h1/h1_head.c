@@ -161,7 +161,7 @@ static struct ar_str *slot_of(struct ar_str name, struct ar_h1_head *h)
 		if (name.len == framing[i].name.len && ar_is_word(name, framing[i].name.p))
 			return (struct ar_str *)(void *)((char *)h + framing[i].at);
 	}
-	return ar_request_slot(&h->request, name);
+	return ar_http_head_slot(&h->request, name);
 }
 
 static bool read_field(struct ar_str line, struct ar_h1_head *h, struct ar_fault *f)

@@ -8,7 +8,7 @@
 
 /* Borrowed from the raw bytes, as the request itself. */
 struct ar_h1_head {
-	struct ar_request request;
+	struct ar_http_head request;
 	struct ar_str content_length;
 	struct ar_str transfer_encoding;
 	struct ar_str expect;

@@ -47,7 +47,7 @@ struct head {
 	size_t len, room;
 };
 
-/* Our own headers are short and those of an exchange bounded: running out of room is a bug. */
+/* Our own headers are short and those of a request bounded: running out of room is a bug. */
 static void add(struct head *h, struct ar_str text)
 {
 	AR_ASSERT(text.len <= h->room - h->len);

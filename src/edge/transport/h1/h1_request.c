@@ -26,23 +26,23 @@ struct ar_h1_request *ar_h1_request_begin(struct ar_carrier *c)
 		r = ar_new0(sizeof *r);
 		ar_h1_init(&r->h1, &s->limits);
 	}
-	ar_exchange_init(&r->x, c);
-	r->x.request = &r->h1.head.request;
+	ar_http_request_init(&r->base, c);
+	r->base.head = &r->h1.head.request;
 	return r;
 }
 
 static void request_free(struct ar_h1_request *r)
 {
-	ar_call_fini(&r->x.call);
+	ar_call_fini(&r->base.call);
 	ar_h1_fini(&r->h1);
 	ar_free(r);
 }
 
 void ar_h1_request_end(struct ar_h1_request *r)
 {
-	struct ar_http_server *s = r->x.carrier->server;
+	struct ar_http_server *s = r->base.carrier->server;
 
-	ar_exchange_reset(&r->x);
+	ar_http_request_reset(&r->base);
 	if (!has_room(s)) {
 		request_free(r);
 		return;

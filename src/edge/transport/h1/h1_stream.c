@@ -143,11 +143,11 @@ bool ar_h1_stream_begin(struct ar_carrier *carrier)
 {
 	struct ar_conn *c = ar_conn_of(carrier);
 	char head[1024];
-	size_t len = ar_h1_stream_format(&carrier->x->reply, head, sizeof head);
+	size_t len = ar_h1_stream_format(&carrier->request->reply, head, sizeof head);
 
 	carrier->server->counters.bytes_sent += len;
 	c->state = AR_CONN_STREAMING;
-	ar_conn_drop_exchange(c);
+	ar_conn_drop_request(c);
 	ar_free(c->again);
 	c->again = NULL;
 	ar_buf_fini(&c->pending);

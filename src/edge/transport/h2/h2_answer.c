@@ -114,7 +114,7 @@ static ssize_t read_body(nghttp2_session *session AR_UNUSED, int32_t id AR_UNUSE
 			 uint32_t *flags, nghttp2_data_source *source, void *arg AR_UNUSED)
 {
 	struct ar_h2_stream *s = source->ptr;
-	struct ar_str body = s->carrier.x->reply.body;
+	struct ar_str body = s->carrier.request->reply.body;
 	size_t left = body.len - s->byte_at, n = left < size ? left : size;
 
 	memcpy(room, body.p + s->byte_at, n);
@@ -184,7 +184,7 @@ static void submit(struct ar_h2_stream *s, const struct head *h, nghttp2_data_so
 static void reply(struct ar_carrier *c)
 {
 	struct ar_h2_stream *s = ar_h2_stream_of(c);
-	const struct ar_reply *r = &c->x->reply;
+	const struct ar_reply *r = &c->request->reply;
 	struct head h = { .count = 0 };
 
 	if (s->is_answered)
@@ -204,12 +204,12 @@ static bool stream_begin(struct ar_carrier *c)
 	struct ar_h2_stream *s = ar_h2_stream_of(c);
 	struct head h = { .count = 0 };
 
-	add_common(&h, &c->x->reply, 200);
+	add_common(&h, &c->request->reply, 200);
 	add(&h, "content-type", AR_STR("text/event-stream"));
-	add_headers(&h, &c->x->reply);
+	add_headers(&h, &c->request->reply);
 	s->is_streaming = true;
 	submit(s, &h, read_events);
-	ar_h2_drop_exchange(s);
+	ar_h2_drop_request(s);
 	return true;
 }
 

@@ -145,7 +145,7 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
 {
 	struct ar_h2_stream *s = stream_of(session, frame->hd.stream_id);
 
-	if (!s || frame->headers.cat != NGHTTP2_HCAT_REQUEST || !s->carrier.x)
+	if (!s || frame->headers.cat != NGHTTP2_HCAT_REQUEST || !s->carrier.request)
 		return 0;
 	return ar_h2_stream_header(s, (struct ar_str){ (const char *)name, name_len },
 				   (struct ar_str){ (const char *)value, value_len })

@@ -37,9 +37,9 @@ static void on_expired(struct ar_deadline *d)
 		return;
 	}
 	counters->timeouts++;
-	if (!s->is_answered && s->carrier.x && d->kind != AR_DEADLINE_WRITE) {
-		ar_exchange_fault(s->carrier.x,
-				  &(struct ar_fault){ 408, "the request did not arrive in time" });
+	if (!s->is_answered && s->carrier.request && d->kind != AR_DEADLINE_WRITE) {
+		ar_http_request_fault(s->carrier.request,
+				      &(struct ar_fault){ 408, "the request did not arrive in time" });
 		return;
 	}
 	counters->streams_cut += s->is_streaming;
@@ -57,10 +57,10 @@ struct ar_h2_stream *ar_h2_stream_new(struct ar_h2_conn *h, int32_t id)
 	s->carrier = (struct ar_carrier){ .v = &ar_h2_carrier,
 					  .server = h->link->server,
 					  .source = &h->link->source };
-	ar_exchange_init(&r->x, &s->carrier);
-	r->x.request = &r->head;
+	ar_http_request_init(&r->base, &s->carrier);
+	r->base.head = &r->head;
 	r->body.cap = h->link->server->limits.body_bytes;
-	s->carrier.x = &r->x;
+	s->carrier.request = &r->base;
 	ar_list_init(&s->drained);
 	ar_deadline_init(&s->deadline, on_expired);
 	ar_list_push(&h->streams, &s->node);
@@ -69,20 +69,19 @@ struct ar_h2_stream *ar_h2_stream_new(struct ar_h2_conn *h, int32_t id)
 	return s;
 }
 
-void ar_h2_drop_exchange(struct ar_h2_stream *s)
+void ar_h2_drop_request(struct ar_h2_stream *s)
 {
 	struct ar_h2_request *r;
 
-	if (!s->carrier.x)
+	if (!s->carrier.request)
 		return;
 	r = ar_h2_request_of(s);
-	s->conn->is_let_in = s->conn->is_let_in || r->x.is_let_in;
+	s->conn->is_let_in = s->conn->is_let_in || r->base.is_let_in;
 	s->conn->body_bytes -= r->body.len;
-	ar_exchange_fini(&r->x);
+	ar_http_request_fini(&r->base);
 	ar_buf_fini(&r->body);
-	ar_arena_fini(&r->arena);
 	ar_free(r);
-	s->carrier.x = NULL;
+	s->carrier.request = NULL;
 }
 
 static void release(struct ar_h2_stream *s)
@@ -91,7 +90,7 @@ static void release(struct ar_h2_stream *s)
 
 	if (!ar_carrier_fini(&s->carrier))
 		return;
-	ar_h2_drop_exchange(s);
+	ar_h2_drop_request(s);
 	ar_h2_answer_fini(s);
 	ar_list_del(&s->node);
 	ar_list_del(&s->drained);
@@ -130,7 +129,7 @@ static struct ar_str *slot_of(struct ar_h2_request *r, struct ar_str name, struc
 	if (ar_str_is(name, ":path"))
 		return &r->head.target;
 	if (name.p[0] != ':')
-		slot = ar_request_slot(&r->head, name);
+		slot = ar_http_head_slot(&r->head, name);
 	else if (ar_str_is(name, ":authority"))
 		slot = &r->head.host;
 	if (slot == &r->head.host && !ar_str_absent(*slot) && ar_str_eq(*slot, value))
@@ -165,7 +164,7 @@ static void take_header(struct ar_h2_request *r, struct ar_str name, struct ar_s
 		return;
 	if (!ar_str_absent(*slot))
 		fault(r, 400, "a header that may come once comes twice");
-	*slot = ar_arena_str(&r->arena, value);
+	*slot = ar_arena_str(&r->base.pool, value);
 }
 
 bool ar_h2_stream_header(struct ar_h2_stream *s, struct ar_str name, struct ar_str value)
@@ -209,10 +208,10 @@ void ar_h2_stream_head(struct ar_h2_stream *s, bool is_last)
 		fault(r, 400, "the path contains a byte that has to be percent-encoded, or is none");
 	set_deadline(s, AR_DEADLINE_BODY);
 	if (r->fault.status) {
-		ar_exchange_fault(&r->x, &r->fault);
+		ar_http_request_fault(&r->base, &r->fault);
 		return;
 	}
-	if (!ar_exchange_check(&r->x))
+	if (!ar_http_request_check(&r->base))
 		return;
 	if (is_last)
 		ar_h2_stream_run(s);
@@ -232,20 +231,20 @@ void ar_h2_stream_body(struct ar_h2_stream *s, struct ar_str bytes)
 			stop_request(s);
 		return;
 	}
-	if (!s->carrier.x)
+	if (!s->carrier.request)
 		return;
 	r = ar_h2_request_of(s);
 	if (h->body_bytes + bytes.len > BODIES_PER_CONNECTION * r->body.cap) {
-		ar_exchange_refuse(&r->x, AR_ERR_OVERLOADED,
-				   "too many large bodies come over this connection at once", 0);
+		ar_http_request_refuse(&r->base, AR_ERR_OVERLOADED,
+				       "too many large bodies come over this connection at once", 0);
 		return;
 	}
-	if (!ar_exchange_may_grow(&r->x, bytes.len, r->body.len + bytes.len))
+	if (!ar_http_request_may_grow(&r->base, bytes.len, r->body.len + bytes.len))
 		return;
 	ar_buf_adds(&r->body, bytes);
 	if (r->body.failed)
-		ar_exchange_fault(&r->x,
-				  &(struct ar_fault){ 413, "the body is larger than this server accepts" });
+		ar_http_request_fault(&r->base, &(struct ar_fault){
+							413, "the body is larger than this server accepts" });
 	else
 		h->body_bytes += bytes.len;
 }
@@ -255,10 +254,10 @@ void ar_h2_stream_run(struct ar_h2_stream *s)
 	struct ar_h2_request *r;
 
 	s->is_whole = true;
-	if (s->is_answered || !s->carrier.x)
+	if (s->is_answered || !s->carrier.request)
 		return;
 	r = ar_h2_request_of(s);
 	ar_deadline_clear(&s->deadline);
-	r->x.content = ar_buf_str(&r->body);
-	ar_exchange_run(&r->x);
+	r->base.content = ar_buf_str(&r->body);
+	ar_http_request_run(&r->base);
 }

@@ -1,17 +1,15 @@
-/* One stream of an HTTP/2 connection: it gathers a request, carries its exchange, and gives nghttp2 the bytes of the answer as
+/* One stream of an HTTP/2 connection: it gathers a request, carries its request, and gives nghttp2 the bytes of the answer as
  * the windows allow. What does not fit yet is held by reference; there is no queue behind it. Owner: the loop thread. */
 #ifndef AR_TRANSPORT_H2_STREAM_H
 #define AR_TRANSPORT_H2_STREAM_H
 
-#include "arena.h"
-#include "exchange.h"
+#include "request.h"
 #include "h2/h2_conn.h"
 
 /* A request while it is read or answered. */
 struct ar_h2_request {
-	struct ar_exchange x;
-	struct ar_request head;
-	struct ar_arena arena; /* texts of the head */
+	struct ar_http_request base;
+	struct ar_http_head head; /* texts in base.pool */
 	struct ar_buf body;
 	struct ar_fault fault; /* of the head; told when it is whole */
 	size_t head_bytes;
@@ -72,7 +70,7 @@ extern const struct ar_carrier_vtable ar_h2_carrier;
 void ar_h2_answer_fini(struct ar_h2_stream *s);
 void ar_h2_answer_beat(struct ar_h2_stream *s); /* it was silent for a while */
 
-void ar_h2_drop_exchange(struct ar_h2_stream *s);
+void ar_h2_drop_request(struct ar_h2_stream *s);
 
 static inline struct ar_h2_stream *ar_h2_stream_of(struct ar_carrier *c)
 {
@@ -81,7 +79,7 @@ static inline struct ar_h2_stream *ar_h2_stream_of(struct ar_carrier *c)
 
 static inline struct ar_h2_request *ar_h2_request_of(struct ar_h2_stream *s)
 {
-	return AR_CONTAINER_OF(s->carrier.x, struct ar_h2_request, x);
+	return AR_CONTAINER_OF(s->carrier.request, struct ar_h2_request, base);
 }
 
 #endif

@@ -1,7 +1,7 @@
 /* Passing a request on to the node that owns its session, and its answer back, both untouched. A request that may have been
  * taken is never sent again unless it only reads: the client repeats it with the same key. Owner: the loop thread. */
 #include "peer/forward.h"
-#include "authenticate.h"
+#include "credentials.h"
 #include "mem.h"
 #include "server.h"
 
@@ -24,15 +24,15 @@ void ar_forward_free(struct ar_forward *f)
 	ar_free(f);
 }
 
-/* Back to the exchange alone, which then gets an answer. */
-static struct ar_exchange *drop(struct ar_forward *f)
+/* Back to the request alone, which then gets an answer. */
+static struct ar_http_request *drop(struct ar_forward *f)
 {
 	struct ar_carrier *c = f->carrier;
 
 	ar_forward_stop(f);
 	ar_forward_free(f);
 	c->forward = NULL;
-	return c->x;
+	return c->request;
 }
 
 static void fail(struct ar_forward *f, const char *why)
@@ -43,24 +43,24 @@ static void fail(struct ar_forward *f, const char *why)
 		 "the session belongs to the node at %.128s, and %s; repeat the call with the same key",
 		 f->address, why);
 	f->carrier->server->counters.forward_failed++;
-	ar_exchange_refuse(drop(f), AR_ERR_OWNER_UNREACHABLE, message, 0);
+	ar_http_request_refuse(drop(f), AR_ERR_OWNER_UNREACHABLE, message, 0);
 }
 
 static void on_answered(struct ar_peer_ask *ask, struct ar_h1_answer *answer)
 {
 	struct ar_forward *f = AR_CONTAINER_OF(ask, struct ar_forward, ask);
-	struct ar_exchange *x = drop(f);
+	struct ar_http_request *req = drop(f);
 
 	/* It does not own the session any more, or not yet: the next look at the table will tell who does. */
 	if (answer->status == ar_error_descs[AR_ERR_NOT_OWNER].http) {
-		ar_settle_wait(x);
+		ar_settle_wait(req);
 		return;
 	}
-	x->carrier->server->counters.forwarded++;
-	ar_buf_fini(&x->text);
-	x->text = answer->body;
+	req->carrier->server->counters.forwarded++;
+	ar_buf_fini(&req->text);
+	req->text = answer->body;
 	answer->body = (struct ar_buf){ 0 };
-	ar_exchange_answer(x, answer->status, ar_buf_str(&x->text));
+	ar_http_request_answer(req, answer->status, ar_buf_str(&req->text));
 }
 
 static void on_opened(struct ar_peer_ask *ask, uint64_t as_of)
@@ -87,7 +87,8 @@ static bool repeat(struct ar_forward *f)
 {
 	struct ar_peer_ask *ask = &f->ask;
 
-	if (f->has_repeated || !ask->was_pooled || ask->has_bytes || f->carrier->x->command->write)
+	if (f->has_repeated || !ask->was_pooled || ask->has_bytes ||
+	    f->carrier->request->route.command->write)
 		return false;
 	f->has_repeated = ask->is_fresh = true;
 	return ar_peer_ask_start(f->carrier->server, ask);
@@ -107,22 +108,22 @@ static void on_lost(struct ar_peer_ask *ask, const char *why)
 
 static const struct ar_peer_ask_vtable callbacks = { on_answered, on_opened, on_bytes, on_ended, on_lost };
 
-void ar_forward_open(struct ar_exchange *x, struct ar_str address)
+void ar_forward_open(struct ar_http_request *req, struct ar_str address)
 {
-	struct ar_http_server *s = x->carrier->server;
-	bool is_stream = x->command->id == AR_CMD_SUBSCRIBE_EVENTS;
-	struct ar_forward *f = x->carrier->forward = ar_new0(sizeof *f);
+	struct ar_http_server *s = req->carrier->server;
+	bool is_stream = req->route.command->id == AR_CMD_SUBSCRIBE_EVENTS;
+	struct ar_forward *f = req->carrier->forward = ar_new0(sizeof *f);
 
-	f->carrier = x->carrier;
+	f->carrier = req->carrier;
 	f->address = ar_str_dup(address);
 	f->is_counted = is_stream;
 	s->counters.subscribers += is_stream;
 	f->ask = (struct ar_peer_ask){ .v = &callbacks,
 				       .address = ar_str_from(f->address),
-				       .command = x->command->name,
-				       .body = x->body,
-				       .who = x->carrier->who,
-				       .from = ar_request_origin(x),
+				       .command = req->route.command->name,
+				       .body = req->body,
+				       .who = req->carrier->who,
+				       .from = ar_http_request_origin(req),
 				       .is_stream = is_stream };
 	if (!ar_peer_ask_start(s, &f->ask))
 		fail(f, f->ask.refused ? f->ask.refused : "it cannot be connected to");
@@ -134,7 +135,7 @@ void ar_forward_expire(struct ar_forward *f)
 	if (f->is_open)
 		ar_relay_end(f, 0);
 	else
-		ar_exchange_refuse(drop(f), AR_ERR_AUTH_FAILED, "the token has ended", 0);
+		ar_http_request_refuse(drop(f), AR_ERR_AUTH_FAILED, "the token has ended", 0);
 }
 
 void ar_forward_drain(struct ar_forward *f)
@@ -145,5 +146,5 @@ void ar_forward_drain(struct ar_forward *f)
 	if (f->is_open)
 		ar_relay_end(f, RETRY_DRAIN_MS);
 	else
-		ar_exchange_refuse(drop(f), AR_ERR_OVERLOADED, "the server is going down", 0);
+		ar_http_request_refuse(drop(f), AR_ERR_OVERLOADED, "the server is going down", 0);
 }

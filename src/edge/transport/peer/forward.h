@@ -3,7 +3,7 @@
 #ifndef AR_TRANSPORT_FORWARD_H
 #define AR_TRANSPORT_FORWARD_H
 
-#include "exchange.h"
+#include "request.h"
 #include "peer/peer_link.h"
 
 #define AR_RELAY_TAIL 16
@@ -27,9 +27,9 @@ struct ar_forward {
 
 /* ---- forward.c ---- */
 
-/* Asks the owner at `address` with x's command and input. The answer goes to x's carrier, possibly before this
+/* Asks the owner at `address` with the request's command and input. The answer goes to its carrier, possibly before this
  * returns. */
-void ar_forward_open(struct ar_exchange *x, struct ar_str address);
+void ar_forward_open(struct ar_http_request *req, struct ar_str address);
 
 /* The server stops: ends streams, lets commands finish. */
 void ar_forward_drain(struct ar_forward *f);
@@ -53,9 +53,9 @@ void ar_relay_end(struct ar_forward *f, unsigned retry_ms);
 
 /* ---- settle.c ---- */
 
-/* Tries x again in a moment, until its time is over or the server drains. It may be answered before this returns. */
-void ar_settle_wait(struct ar_exchange *x);
-bool ar_settle_is_waiting(const struct ar_exchange *x);
-void ar_settle_drop(struct ar_exchange *x); /* harmless when it does not wait */
+/* Tries it again in a moment, until its time is over or the server drains. It may be answered before this returns. */
+void ar_settle_wait(struct ar_http_request *req);
+bool ar_settle_is_waiting(const struct ar_http_request *req);
+void ar_settle_drop(struct ar_http_request *req); /* harmless when it does not wait */
 
 #endif

@@ -2,7 +2,7 @@
  * ask; what is kept for later is peer_pool.c's. A link that is closed forgets its ask first, so nobody is called back by the dead. Owner: the
  * loop thread. */
 #include "peer/peer_link.h"
-#include "authenticate.h"
+#include "credentials.h"
 #include "loopback.h"
 #include "mem.h"
 #include "server.h"

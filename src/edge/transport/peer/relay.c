@@ -63,10 +63,10 @@ static void keep_tail(struct ar_forward *f, struct ar_str bytes)
 void ar_relay_open(struct ar_forward *f)
 {
 	f->is_open = true;
-	f->ask.body = AR_STR_NONE; /* goes with the exchange */
+	f->ask.body = AR_STR_NONE; /* goes with the request */
 	f->carrier->server->counters.streams++;
-	f->carrier->x->reply.status = 200;
-	ar_trace_answer(f->carrier->x);
+	f->carrier->request->reply.status = 200;
+	ar_trace_answer(f->carrier->request);
 	went_out(f, f->carrier->v->stream_begin(f->carrier));
 }
 

@@ -8,9 +8,9 @@
 
 static void on_settle(uv_timer_t *timer);
 
-static struct ar_exchange *first_of(const struct ar_http_server *s)
+static struct ar_http_request *first_of(const struct ar_http_server *s)
 {
-	return AR_CONTAINER_OF(s->settling.next, struct ar_exchange, settle);
+	return AR_CONTAINER_OF(s->settling.next, struct ar_http_request, settle);
 }
 
 static void arm(struct ar_http_server *s)
@@ -29,58 +29,58 @@ static void on_settle(uv_timer_t *timer)
 	uint64_t now = uv_now(s->loop);
 
 	while (!ar_list_empty(&s->settling) && first_of(s)->retry_at <= now) {
-		struct ar_exchange *x = first_of(s);
+		struct ar_http_request *req = first_of(s);
 
-		ar_settle_drop(x);
-		ar_exchange_start(x);
+		ar_settle_drop(req);
+		ar_http_request_start(req);
 	}
 	arm(s);
 }
 
 /* Without the store nobody knows who owns what: then it is the store that is to be looked at, not the nodes. */
-static void give_up(struct ar_exchange *x)
+static void give_up(struct ar_http_request *req)
 {
-	struct ar_http_server *s = x->carrier->server;
+	struct ar_http_server *s = req->carrier->server;
 
 	s->counters.forward_failed++;
 	if (s->ops.is_store_out && s->ops.is_store_out(s->ops.arg))
-		ar_exchange_refuse(
-			x, AR_ERR_STORAGE_UNAVAILABLE,
+		ar_http_request_refuse(
+			req, AR_ERR_STORAGE_UNAVAILABLE,
 			"this node does not reach the store, so it does not know who owns the session; "
 			"repeat the call with the same key",
 			0);
 	else
-		ar_exchange_refuse(
-			x, AR_ERR_OWNER_UNREACHABLE,
+		ar_http_request_refuse(
+			req, AR_ERR_OWNER_UNREACHABLE,
 			"no node that can be reached owns the session yet; repeat the call with the same key",
 			0);
 }
 
-void ar_settle_wait(struct ar_exchange *x)
+void ar_settle_wait(struct ar_http_request *req)
 {
-	struct ar_http_server *s = x->carrier->server;
+	struct ar_http_server *s = req->carrier->server;
 	uint64_t now = uv_now(s->loop);
 
-	if (s->is_draining || now >= x->arrived + s->settle_ms) {
-		give_up(x);
+	if (s->is_draining || now >= req->arrived + s->settle_ms) {
+		give_up(req);
 		return;
 	}
-	x->retry_at = now + RETRY_MS;
-	ar_list_push(&s->settling, &x->settle);
+	req->retry_at = now + RETRY_MS;
+	ar_list_push(&s->settling, &req->settle);
 	s->counters.settling++;
 	if (!uv_is_active((uv_handle_t *)&s->settle))
 		arm(s);
 }
 
-bool ar_settle_is_waiting(const struct ar_exchange *x)
+bool ar_settle_is_waiting(const struct ar_http_request *req)
 {
-	return !ar_list_empty(&x->settle);
+	return !ar_list_empty(&req->settle);
 }
 
-void ar_settle_drop(struct ar_exchange *x)
+void ar_settle_drop(struct ar_http_request *req)
 {
-	if (!ar_settle_is_waiting(x))
+	if (!ar_settle_is_waiting(req))
 		return;
-	ar_list_del(&x->settle);
-	x->carrier->server->counters.settling--;
+	ar_list_del(&req->settle);
+	req->carrier->server->counters.settling--;
 }

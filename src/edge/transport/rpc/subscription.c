@@ -21,11 +21,11 @@ static struct ar_str name_of(const struct ar_rpc_task *t, char out[static NAME_B
 	return (struct ar_str){ out, (size_t)len };
 }
 
-static void drop_exchange(struct ar_carrier *c)
+static void drop_request(struct ar_carrier *c)
 {
-	ar_exchange_fini(c->x);
-	ar_free(c->x);
-	c->x = NULL;
+	ar_http_request_fini(c->request);
+	ar_free(c->request);
+	c->request = NULL;
 }
 
 /* ---- one answer ---- */
@@ -39,7 +39,7 @@ static bool is_too_large(const struct ar_rpc_task *t, size_t bytes)
 static void on_reply(struct ar_carrier *c)
 {
 	struct ar_rpc_task *t = task_of(c);
-	const struct ar_reply *reply = &c->x->reply;
+	const struct ar_reply *reply = &c->request->reply;
 	struct ar_buf text = { 0 };
 
 	if (!ar_str_absent(t->id) && is_too_large(t, reply->body.len))
@@ -86,7 +86,7 @@ static void become_subscription(struct ar_rpc_task *t)
 	r->subscription_count++;
 	ar_list_del(&t->node);
 	ar_list_push(&r->subscriptions, &t->node);
-	drop_exchange(&t->carrier);
+	drop_request(&t->carrier);
 }
 
 static void write_result(struct ar_rpc_task *t, struct ar_buf *out)

@@ -1,8 +1,7 @@
-/* One request: found in the catalogue, given to an exchange as an HTTP request would be, and its answer written as a response. The
+/* One request: found in the catalogue, given to a request as an HTTP request would be, and its answer written as a response. The
  * exchange does not know the difference, so sessions of other nodes are reached by the same code. Owner: the loop thread. */
 #include "rpc/task.h"
 #include "describe.h"
-#include "authenticate.h"
 #include "mem.h"
 #include "server.h"
 
@@ -66,9 +65,9 @@ static void free_task(struct ar_rpc_task *t)
 {
 	struct ar_rpc *r = t->rpc;
 
-	if (t->carrier.x) {
-		ar_exchange_fini(t->carrier.x);
-		ar_free(t->carrier.x);
+	if (t->carrier.request) {
+		ar_http_request_fini(t->carrier.request);
+		ar_free(t->carrier.request);
 	}
 	ar_list_del(&t->node);
 	ar_list_del(&t->waiting);
@@ -92,32 +91,29 @@ void ar_rpc_task_drop(struct ar_rpc_task *t)
 
 /* ---- running ---- */
 
-static void start_exchange(struct ar_rpc *r, struct ar_rpc_post *post, const struct ar_rpc_request *request,
-			   const struct ar_command_desc *command)
+static void start_request(struct ar_rpc *r, struct ar_rpc_post *post, const struct ar_rpc_request *request,
+			  const struct ar_command_desc *command)
 {
-	static const struct ar_request nothing = { 0 };
+	static const struct ar_http_head nothing = { 0 };
 	struct ar_rpc_task *t = ar_new0(sizeof *t);
-	struct ar_exchange *x = ar_new0(sizeof *x);
+	struct ar_http_request *req = ar_new0(sizeof *req);
 
 	t->rpc = r;
 	t->post = post;
 	t->id = request->id;
-	t->carrier = (struct ar_carrier){ .v = &ar_rpc_carrier,
-					  .server = r->server,
-					  .source = r->source,
-					  .admission = ar_http_admission_new(r->server, r->who),
-					  .x = x };
-	t->carrier.who = t->carrier.admission ? &t->carrier.admission->who : NULL;
+	t->carrier = (struct ar_carrier){
+		.v = &ar_rpc_carrier, .server = r->server, .source = r->source, .request = req
+	};
+	ar_carrier_admit(&t->carrier, r->who);
 	ar_list_init(&t->waiting);
 	ar_list_push(&r->calls, &t->node);
 	r->call_count++;
-	ar_exchange_init(x, &t->carrier);
-	x->request = &nothing;
-	x->command = command;
-	x->body = request->params;
-	x->arrived = uv_now(r->server->loop);
-	if (ar_request_acquire(x, command->id == AR_CMD_SUBSCRIBE_EVENTS ? AR_AUTH_STREAM : AR_AUTH_COMMAND))
-		ar_exchange_start(x);
+	ar_http_request_init(req, &t->carrier);
+	req->head = &nothing;
+	req->route.command = command;
+	req->body = request->params;
+	req->arrived = uv_now(r->server->loop);
+	ar_http_request_begin(req);
 }
 
 static size_t open_subscriptions(const struct ar_rpc *r)
@@ -127,7 +123,8 @@ static size_t open_subscriptions(const struct ar_rpc *r)
 	AR_LIST_FOR (it, &r->calls) {
 		const struct ar_rpc_task *t = AR_CONTAINER_OF(it, struct ar_rpc_task, node);
 
-		count += t->carrier.x && t->carrier.x->command->id == AR_CMD_SUBSCRIBE_EVENTS;
+		count += t->carrier.request &&
+			 t->carrier.request->route.command->id == AR_CMD_SUBSCRIBE_EVENTS;
 	}
 	return count;
 }
@@ -180,7 +177,7 @@ void ar_rpc_task_run(struct ar_rpc *r, struct ar_rpc_post *post, const struct ar
 	}
 	code = find_command(r, request, &command, why);
 	if (!code) {
-		start_exchange(r, post, request, command);
+		start_request(r, post, request, command);
 		return;
 	}
 	ar_rpc_write_error(&text, request->id, code, why);

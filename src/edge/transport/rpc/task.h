@@ -3,7 +3,7 @@
 #ifndef AR_TRANSPORT_RPC_TASK_H
 #define AR_TRANSPORT_RPC_TASK_H
 
-#include "exchange.h"
+#include "request.h"
 #include "rpc/rpc_message.h"
 #include "rpc/rpc.h"
 #include "rpc/sse_text.h"

@@ -2,8 +2,8 @@
  * absolute deadline, deadlines for a message that has begun and for output that is not read, and the close on either side.
  * Owner: the loop thread. */
 #include "ws/ws.h"
-#include "authenticate.h"
-#include "exchange.h"
+#include "admission.h"
+#include "request.h"
 #include "mem.h"
 #include "rpc/outbox.h"
 #include "rpc/rpc.h"
@@ -307,7 +307,7 @@ static void take_admission(struct ar_ws *w, struct ar_carrier *c)
 	ar_http_admission_watch(w->admission, on_credentials_ended, w);
 }
 
-static void take_link(struct ar_link *l, struct ar_exchange *x, struct ar_str rest)
+static void take_link(struct ar_link *l, struct ar_http_request *req, struct ar_str rest)
 {
 	struct ar_http_server *s = l->server;
 	struct ar_ws *w = ar_new0(sizeof *w);
@@ -317,42 +317,43 @@ static void take_link(struct ar_link *l, struct ar_exchange *x, struct ar_str re
 					 .spare = &s->ws_spare,
 					 .cap = s->limits.body_bytes };
 	ar_outbox_init(&w->out, &out_callbacks, l);
-	take_admission(w, x->carrier);
+	take_admission(w, req->carrier);
 	ar_rpc_init(&w->rpc, &rpc_callbacks, s, &l->source, w->admission ? &w->admission->who : NULL);
 	ar_deadline_init(&w->life, on_life);
 	ar_deadline_init(&w->body, on_body_late);
 	l->deadline.expired = on_link_late;
 	ar_link_own(l, &link_callbacks, w);
 	ar_link_set_send_buffer(l, SEND_BUFFER);
-	ar_ws_upgrade_write(ar_outbox_open(&w->out), x->request->ws_key);
+	ar_ws_upgrade_write(ar_outbox_open(&w->out), req->head->ws_key);
 	ar_outbox_wake(&w->out); /* reading begins when that is out */
 	ar_server_set_deadline(s, &w->life, AR_DEADLINE_PING);
 	if (rest.len)
 		on_bytes(l, rest);
 }
 
-static void refuse(struct ar_exchange *x, const struct ar_fault *f)
+static void refuse(struct ar_http_request *req, const struct ar_fault *f)
 {
 	if (f->status == 426) {
-		ar_reply_add(&x->reply, "Upgrade", AR_STR("websocket"));
-		ar_reply_add(&x->reply, "Sec-WebSocket-Version", AR_STR("13"));
+		ar_reply_add(&req->reply, "Upgrade", AR_STR("websocket"));
+		ar_reply_add(&req->reply, "Sec-WebSocket-Version", AR_STR("13"));
 	}
-	ar_exchange_fault(x, f);
+	ar_http_request_fault(req, f);
 }
 
-void ar_ws_open(struct ar_exchange *x)
+void ar_ws_open(struct ar_http_request *req)
 {
-	struct ar_carrier *c = x->carrier;
+	struct ar_carrier *c = req->carrier;
 	struct ar_fault fault;
 
 	if (c->source->is_peer)
-		ar_exchange_refuse(x, AR_ERR_NOT_FOUND, "nodes POST their commands to each other", 0);
+		ar_http_request_refuse(req, AR_ERR_NOT_FOUND, "nodes POST their commands to each other", 0);
 	else if (!c->v->upgrade)
-		ar_exchange_refuse(x, AR_ERR_UNAVAILABLE, "a WebSocket is opened over HTTP/1.1 here", 0);
-	else if (!ar_ws_upgrade_check(x->request, &fault))
-		refuse(x, &fault);
+		ar_http_request_refuse(req, AR_ERR_UNAVAILABLE, "a WebSocket is opened over HTTP/1.1 here",
+				       0);
+	else if (!ar_ws_upgrade_check(req->head, &fault))
+		refuse(req, &fault);
 	else if (c->server->is_draining)
-		ar_exchange_refuse(x, AR_ERR_OVERLOADED, "the server is going down", 0);
+		ar_http_request_refuse(req, AR_ERR_OVERLOADED, "the server is going down", 0);
 	else
 		c->v->upgrade(c, take_link);
 }

@@ -2,9 +2,9 @@
 #ifndef AR_TRANSPORT_WS_H
 #define AR_TRANSPORT_WS_H
 
-struct ar_exchange;
+struct ar_http_request;
 
 /* Answers the request by becoming a WebSocket, or with the reason why not. */
-void ar_ws_open(struct ar_exchange *x);
+void ar_ws_open(struct ar_http_request *req);
 
 #endif

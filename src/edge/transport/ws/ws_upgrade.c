@@ -18,36 +18,23 @@ static bool is_key(struct ar_str key)
 	return is_good;
 }
 
-static bool has_word(struct ar_str list, const char *word)
-{
-	struct ar_str part;
-
-	while (!ar_str_absent(list)) {
-		list = ar_str_split(list, ',', &part);
-		if (ar_is_word(ar_str_trim(part, " \t"), word))
-			return true;
-	}
-	return false;
-}
-
 /* Subprotocols, other than header words, are told apart by case. */
 static bool offers_ours(struct ar_str protocols)
 {
 	struct ar_str part;
 
-	while (!ar_str_absent(protocols)) {
-		protocols = ar_str_split(protocols, ',', &part);
-		if (ar_str_is(ar_str_trim(part, " \t"), AR_WS_PROTOCOL))
+	while (ar_header_next(&protocols, &part)) {
+		if (ar_str_is(part, AR_WS_PROTOCOL))
 			return true;
 	}
 	return false;
 }
 
-bool ar_ws_upgrade_check(const struct ar_request *r, struct ar_fault *ret_fault)
+bool ar_ws_upgrade_check(const struct ar_http_head *r, struct ar_fault *ret_fault)
 {
 	struct ar_fault fault = { 0 };
 
-	if (!r->is_upgrade || !has_word(r->upgrade, "websocket"))
+	if (!r->is_upgrade || !ar_header_has_word(r->upgrade, "websocket"))
 		fault = (struct ar_fault){ 426, "here is a WebSocket: connect with Upgrade: websocket" };
 	else if (!ar_str_is(r->ws_version, "13"))
 		fault = (struct ar_fault){ 426, "the WebSocket version has to be 13" };

@@ -8,7 +8,7 @@
 #define AR_WS_PROTOCOL "agentruntime.v1"
 
 /* Whether it is a request for a WebSocket of version 13 with our subprotocol; false with the reason. */
-bool ar_ws_upgrade_check(const struct ar_request *r, struct ar_fault *ret_fault);
+bool ar_ws_upgrade_check(const struct ar_http_head *r, struct ar_fault *ret_fault);
 
 /* The whole 101 reply. */
 void ar_ws_upgrade_write(struct ar_buf *out, struct ar_str key);
