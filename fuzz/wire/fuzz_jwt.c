@@ -32,7 +32,7 @@ static void judge(struct ar_str text, struct ar_arena *a)
 
 	if (ar_json_parse(parser, text, &claims, NULL) != AR_OK)
 		return;
-	if (ar_claims_judge(&rules, claims, NOW, a, &who, &why))
+	if (ar_claims_check(&rules, claims, NOW, a, &who, &why))
 		AR_ASSERT(who.tenant.len && who.actor.len && who.token.len && who.until > NOW &&
 			  !(who.rights & ~(unsigned)AR_RIGHT_ALL));
 	else

@@ -40,7 +40,7 @@ static struct s3 *s3_of(struct ar_objects *o)
 	return AR_CONTAINER_OF(o, struct s3, objects);
 }
 
-static CURL *take_handle(struct s3 *s)
+static CURL *acquire_handle(struct s3 *s)
 {
 	for (size_t i = 0; i < SPARE; i++) {
 		CURL *c = atomic_exchange(&s->spare[i], NULL);
@@ -53,7 +53,7 @@ static CURL *take_handle(struct s3 *s)
 	return curl_easy_init();
 }
 
-static void give_back(struct s3 *s, CURL *c)
+static void release_handle(struct s3 *s, CURL *c)
 {
 	for (size_t i = 0; i < SPARE; i++) {
 		CURL *none = NULL;
@@ -115,7 +115,7 @@ static enum ar_status perform(struct s3 *s, CURL *c, struct exchange *x, struct 
 
 	curl_easy_getinfo(c, CURLINFO_RESPONSE_CODE, &x->status);
 	curl_easy_setopt(c, CURLOPT_ERRORBUFFER, NULL);
-	give_back(s, c);
+	release_handle(s, c);
 	curl_slist_free_all(x->headers);
 	if (rc == CURLE_OK || x->is_over)
 		return AR_OK;
@@ -161,7 +161,7 @@ static enum ar_status s3_put(struct ar_objects *o, struct ar_str name, struct ar
 	struct s3 *s = s3_of(o);
 	struct exchange x = { .max = ANSWER_MAX, .headers = headers_for(bytes) };
 	char *url = url_of(s, name);
-	CURL *c = take_handle(s);
+	CURL *c = acquire_handle(s);
 	enum ar_status st;
 
 	prepare(s, c, url, &x);
@@ -174,7 +174,7 @@ static enum ar_status s3_put(struct ar_objects *o, struct ar_str name, struct ar
 	return st;
 }
 
-static enum ar_status judge_get(const struct exchange *x, struct ar_error *err)
+static enum ar_status check_get(const struct exchange *x, struct ar_error *err)
 {
 	if (x->is_over)
 		return ar_fail(err, AR_E_LIMIT, "object storage: an object has more bytes than it was given");
@@ -190,13 +190,13 @@ static enum ar_status s3_get(struct ar_objects *o, struct ar_str name, size_t ma
 	struct exchange x = { .max = max > ANSWER_MAX ? max : ANSWER_MAX,
 			      .headers = headers_for(AR_STR("")) };
 	char *url = url_of(s, name);
-	CURL *c = take_handle(s);
+	CURL *c = acquire_handle(s);
 	enum ar_status st;
 
 	prepare(s, c, url, &x);
 	st = perform(s, c, &x, err);
 	if (!st)
-		st = judge_get(&x, err);
+		st = check_get(&x, err);
 	if (!st)
 		*ret = ar_arena_str(a, ar_buf_str(&x.answer));
 	ar_buf_fini(&x.answer);
@@ -209,7 +209,7 @@ static enum ar_status s3_remove(struct ar_objects *o, struct ar_str name, struct
 	struct s3 *s = s3_of(o);
 	struct exchange x = { .max = ANSWER_MAX, .headers = headers_for(AR_STR("")) };
 	char *url = url_of(s, name);
-	CURL *c = take_handle(s);
+	CURL *c = acquire_handle(s);
 	enum ar_status st;
 
 	prepare(s, c, url, &x);

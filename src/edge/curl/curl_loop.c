@@ -11,7 +11,7 @@ struct watch {
 	curl_socket_t fd;
 };
 
-static void act(struct ar_curl_loop *l, curl_socket_t fd, int what)
+static void socket_action(struct ar_curl_loop *l, curl_socket_t fd, int what)
 {
 	int running;
 
@@ -21,18 +21,18 @@ static void act(struct ar_curl_loop *l, curl_socket_t fd, int what)
 
 static void on_timer(uv_timer_t *timer)
 {
-	act(timer->data, CURL_SOCKET_TIMEOUT, 0);
+	socket_action(timer->data, CURL_SOCKET_TIMEOUT, 0);
 }
 
 static void on_soon(uv_idle_t *soon)
 {
 	uv_idle_stop(soon);
-	act(soon->data, CURL_SOCKET_TIMEOUT, 0);
+	socket_action(soon->data, CURL_SOCKET_TIMEOUT, 0);
 }
 
 /* libcurl may call this from inside its own functions, so even a timeout of zero goes through the loop. That one is no timer: a timer which
  * starts itself anew with zero is run again in the same round, as long as a peer has more to send. */
-static int on_timeout_wanted(CURLM *multi AR_UNUSED, long ms, void *owner)
+static int on_set_timeout(CURLM *multi AR_UNUSED, long ms, void *owner)
 {
 	struct ar_curl_loop *l = owner;
 
@@ -54,7 +54,7 @@ static void on_ready(uv_poll_t *poll, int status, int events)
 		what |= CURL_CSELECT_IN;
 	if (events & UV_WRITABLE)
 		what |= CURL_CSELECT_OUT;
-	act(w->owner, w->fd, what);
+	socket_action(w->owner, w->fd, what);
 }
 
 static void on_watch_closed(uv_handle_t *handle)
@@ -117,7 +117,7 @@ void ar_curl_loop_init(struct ar_curl_loop *l, uv_loop_t *loop, void (*on_progre
 	l->timer.data = l->soon.data = l;
 	curl_multi_setopt(l->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
 	curl_multi_setopt(l->multi, CURLMOPT_SOCKETDATA, l);
-	curl_multi_setopt(l->multi, CURLMOPT_TIMERFUNCTION, on_timeout_wanted);
+	curl_multi_setopt(l->multi, CURLMOPT_TIMERFUNCTION, on_set_timeout);
 	curl_multi_setopt(l->multi, CURLMOPT_TIMERDATA, l);
 }
 

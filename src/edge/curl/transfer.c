@@ -70,7 +70,7 @@ static void set_phase(struct ar_transfer *t, const char *awaited, uint32_t ms)
 }
 
 /* The first decision holds; on_end follows from the loop. */
-static void decide(struct ar_transfer *t, enum ar_transfer_end verdict, const char *why)
+static void set_end(struct ar_transfer *t, enum ar_transfer_end verdict, const char *why)
 {
 	if (t->verdict != AR_TRANSFER_OPEN)
 		return;
@@ -88,7 +88,7 @@ static void time_out(struct ar_transfer *t)
 
 	snprintf(why, sizeof(why), "%s within %u ms", total ? "no complete answer" : t->awaited,
 		 total ? t->limits.total_ms : t->awaited_ms);
-	decide(t, AR_TRANSFER_TIMEOUT, why);
+	set_end(t, AR_TRANSFER_TIMEOUT, why);
 }
 
 static void end_one(struct ar_transfer *t)
@@ -163,7 +163,7 @@ static void on_progress(struct ar_curl_loop *l)
 			continue;
 		curl_easy_getinfo(msg->easy_handle, CURLINFO_PRIVATE, (char **)&t);
 		verdict = verdict_of(t, msg->data.result);
-		decide(t, verdict, t->curl_why[0] ? t->curl_why : curl_easy_strerror(msg->data.result));
+		set_end(t, verdict, t->curl_why[0] ? t->curl_why : curl_easy_strerror(msg->data.result));
 	}
 	end_decided(p);
 }
@@ -177,12 +177,12 @@ static void hand_over_fresh(struct ar_transfer_pool *p)
 
 		ar_list_push(&p->active, node);
 		if (curl_multi_add_handle(p->curl.multi, t->easy) != CURLM_OK)
-			decide(t, AR_TRANSFER_UNREACHABLE, "libcurl did not take the request");
+			set_end(t, AR_TRANSFER_UNREACHABLE, "libcurl did not take the request");
 	}
 }
 
 /* Timers run before sockets are read: when the loop stood still, bytes may wait that came in time. */
-static bool pardon(struct ar_transfer *t, uint64_t now)
+static bool extend_deadline(struct ar_transfer *t, uint64_t now)
 {
 	if (now < due_at(t) + STALL_MS)
 		return false;
@@ -201,7 +201,7 @@ static uint64_t expire(struct ar_transfer_pool *p, uint64_t now)
 	AR_LIST_FOR_SAFE (it, &p->active) {
 		struct ar_transfer *t = AR_CONTAINER_OF(it, struct ar_transfer, node);
 
-		if (due_at(t) <= now && !pardon(t, now))
+		if (due_at(t) <= now && !extend_deadline(t, now))
 			time_out(t);
 		else if (due_at(t) < next)
 			next = due_at(t);
@@ -233,7 +233,7 @@ static size_t on_header(char *bytes, size_t size, size_t count, void *owner)
 	else if (len > 5 && memcmp(bytes, "HTTP/", 5) == 0)
 		t->has_head = false; /* the one before was an interim response */
 	if (t->header_bytes > HEADERS_MAX)
-		decide(t, AR_TRANSFER_TOO_LARGE, "the response headers are too large");
+		set_end(t, AR_TRANSFER_TOO_LARGE, "the response headers are too large");
 	if (t->pool->tls && len > 7 && memcmp(bytes, "HTTP/1.", 7) == 0)
 		t->pool->http1_seen = true;
 	return t->verdict == AR_TRANSFER_OPEN ? len : 0;
@@ -248,9 +248,9 @@ static size_t on_write(char *bytes, size_t size, size_t count, void *owner)
 		return CURL_WRITEFUNC_ERROR;
 	t->received += len;
 	if (t->received > t->limits.response_max)
-		decide(t, AR_TRANSFER_TOO_LARGE, "the response is too large");
+		set_end(t, AR_TRANSFER_TOO_LARGE, "the response is too large");
 	else if (!t->v->on_body(t, (struct ar_str){ bytes, len }))
-		decide(t, AR_TRANSFER_STOPPED, "stopped");
+		set_end(t, AR_TRANSFER_STOPPED, "stopped");
 	if (t->verdict != AR_TRANSFER_OPEN)
 		return CURL_WRITEFUNC_ERROR;
 	set_phase(t, "no further byte", t->limits.idle_ms);
@@ -258,7 +258,7 @@ static size_t on_write(char *bytes, size_t size, size_t count, void *owner)
 }
 
 /* libcurl says no more of a socket that it did not get than that it could not connect. */
-static curl_socket_t on_socket_wanted(void *owner, curlsocktype purpose AR_UNUSED, struct curl_sockaddr *a)
+static curl_socket_t on_open_socket(void *owner, curlsocktype purpose AR_UNUSED, struct curl_sockaddr *a)
 {
 	struct ar_transfer *t = owner;
 	int fd = socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
@@ -275,7 +275,7 @@ static int on_sending(void *owner, char *peer_ip AR_UNUSED, char *own_ip AR_UNUS
 	struct ar_transfer *t = owner;
 
 	if (t->sent)
-		decide(t, AR_TRANSFER_CUT, "the connection was closed before an answer came");
+		set_end(t, AR_TRANSFER_CUT, "the connection was closed before an answer came");
 	if (t->verdict != AR_TRANSFER_OPEN)
 		return CURL_PREREQFUNC_ABORT;
 	t->sent = true;
@@ -326,7 +326,7 @@ static void set_request(struct ar_transfer *t, CURL *e)
 	curl_easy_setopt(e, CURLOPT_HTTPHEADER, t->headers);
 	curl_easy_setopt(e, CURLOPT_PRIVATE, t);
 	curl_easy_setopt(e, CURLOPT_ERRORBUFFER, t->curl_why);
-	curl_easy_setopt(e, CURLOPT_OPENSOCKETFUNCTION, on_socket_wanted);
+	curl_easy_setopt(e, CURLOPT_OPENSOCKETFUNCTION, on_open_socket);
 	curl_easy_setopt(e, CURLOPT_OPENSOCKETDATA, t);
 	curl_easy_setopt(e, CURLOPT_PREREQFUNCTION, on_sending);
 	curl_easy_setopt(e, CURLOPT_PREREQDATA, t);
@@ -358,7 +358,7 @@ void ar_transfer_start(struct ar_transfer_pool *p, struct ar_transfer *t)
 
 void ar_transfer_cancel(struct ar_transfer *t)
 {
-	decide(t, AR_TRANSFER_CANCELLED, "cancelled");
+	set_end(t, AR_TRANSFER_CANCELLED, "cancelled");
 	t->verdict = AR_TRANSFER_CANCELLED;
 }
 

@@ -39,11 +39,11 @@ struct ar_egress_gate {
 	void *closed_arg;
 };
 
-static void on_message(uv_poll_t *poll, int status, int events);
+static void on_gate_message(uv_poll_t *poll, int status, int events);
 
 /* ---- what we say ---- */
 
-static void send_text(struct ar_egress_gate *g, struct ar_str text, int fd)
+static void send_to_gate(struct ar_egress_gate *g, struct ar_str text, int fd)
 {
 	struct ar_packet p = { .parts = { { (char *)(uintptr_t)text.p, text.len } },
 			       .fds = &fd,
@@ -62,13 +62,13 @@ static void send_open(struct ar_egress_gate *g, const struct listener *d)
 	ar_jw_mraw(&w, "rules", ar_buf_str(&g->rules));
 	ar_jw_mraw(&w, "secrets", ar_buf_str(&g->secrets));
 	ar_jw_close(&w);
-	send_text(g, ar_buf_str(&text), d->fd);
+	send_to_gate(g, ar_buf_str(&text), d->fd);
 	ar_buf_fini(&text);
 }
 
 /* ---- the proxy's life ---- */
 
-static bool start_proxy(struct ar_egress_gate *g)
+static bool start_gate(struct ar_egress_gate *g)
 {
 	char *argv[] = { g->program, NULL }, *envp[] = { NULL };
 	struct ar_spawn s = {
@@ -91,18 +91,18 @@ static bool start_proxy(struct ar_egress_gate *g)
 	close(pair[1]);
 	g->fd = pair[0];
 	uv_poll_init(g->loop, &g->poll, g->fd);
-	uv_poll_start(&g->poll, UV_READABLE, on_message);
+	uv_poll_start(&g->poll, UV_READABLE, on_gate_message);
 	AR_LIST_FOR (it, &g->listeners)
 		send_open(g, AR_CONTAINER_OF(it, struct listener, node));
 	return true;
 }
 
-static void on_again(uv_timer_t *timer)
+static void on_restart_timer(uv_timer_t *timer)
 {
 	struct ar_egress_gate *g = AR_CONTAINER_OF(timer, struct ar_egress_gate, again);
 
-	if (!ar_list_empty(&g->listeners) && !start_proxy(g))
-		uv_timer_start(timer, on_again, AGAIN_MS, 0);
+	if (!ar_list_empty(&g->listeners) && !start_gate(g))
+		uv_timer_start(timer, on_restart_timer, AGAIN_MS, 0);
 }
 
 static void gate_free(struct ar_egress_gate *g)
@@ -131,12 +131,12 @@ static void on_poll_closed(uv_handle_t *handle)
 	struct ar_egress_gate *g = handle->data;
 
 	if (!g->closed && !g->pid)
-		uv_timer_start(&g->again, on_again, AGAIN_MS, 0);
+		uv_timer_start(&g->again, on_restart_timer, AGAIN_MS, 0);
 	on_handle_closed(handle);
 }
 
 /* It is ours, and it is gone or about to be: the wait is short. */
-static void bury(struct ar_egress_gate *g)
+static void kill_gate(struct ar_egress_gate *g)
 {
 	kill(g->pid, SIGKILL);
 	waitpid(g->pid, NULL, 0);
@@ -147,7 +147,7 @@ static void bury(struct ar_egress_gate *g)
 	uv_close((uv_handle_t *)&g->poll, on_poll_closed);
 }
 
-static void on_message(uv_poll_t *poll, int status, int events)
+static void on_gate_message(uv_poll_t *poll, int status, int events)
 {
 	struct ar_egress_gate *g = AR_CONTAINER_OF(poll, struct ar_egress_gate, poll);
 	char text[AR_GATE_MESSAGE_MAX / 8];
@@ -158,7 +158,7 @@ static void on_message(uv_poll_t *poll, int status, int events)
 	(void)status;
 	(void)events;
 	if (n == 0)
-		bury(g);
+		kill_gate(g);
 	else if (n > 0 && ar_json_parse(g->json, (struct ar_str){ text, (size_t)n }, &doc, NULL) == AR_OK &&
 		 ar_json_str(ar_json_get(doc, "name"), &name))
 		g->on_report(g->arg, name, (struct ar_str){ text, (size_t)n });
@@ -196,7 +196,7 @@ static bool write_secret(struct ar_jw *w, const struct ar_egress_hidden *s, stru
 	return true;
 }
 
-static bool take_options(struct ar_egress_gate *g, const struct ar_egress_options *o, struct ar_error *err)
+static bool copy_options(struct ar_egress_gate *g, const struct ar_egress_options *o, struct ar_error *err)
 {
 	struct ar_jw rules = ar_jw(&g->rules), secrets = ar_jw(&g->secrets);
 
@@ -220,7 +220,7 @@ enum ar_status ar_egress_gate_open(uv_loop_t *loop, const struct ar_egress_optio
 	g->on_report = o->on_report;
 	g->arg = o->arg;
 	ar_list_init(&g->listeners);
-	if (!take_options(g, o, err)) {
+	if (!copy_options(g, o, err)) {
 		ar_buf_fini(&g->rules);
 		ar_buf_fini(&g->secrets);
 		ar_free(g);
@@ -250,7 +250,7 @@ bool ar_egress_gate_serve(struct ar_egress_gate *g, struct ar_str name, int list
 	d->name = ar_str_dup(name);
 	d->fd = listener;
 	ar_list_push(&g->listeners, &d->node);
-	if (!start_proxy(g)) {
+	if (!start_gate(g)) {
 		listener_free(d);
 		return false;
 	}
@@ -272,7 +272,7 @@ void ar_egress_gate_forget(struct ar_egress_gate *g, struct ar_str name)
 		ar_jw_mstr(&w, "close", name);
 		ar_jw_close(&w);
 		if (g->pid)
-			send_text(g, ar_buf_str(&text), -1);
+			send_to_gate(g, ar_buf_str(&text), -1);
 		ar_buf_fini(&text);
 		listener_free(d);
 	}
@@ -287,5 +287,5 @@ void ar_egress_gate_close(struct ar_egress_gate *g, void (*closed)(void *arg), v
 	g->closing++;
 	uv_close((uv_handle_t *)&g->again, on_handle_closed);
 	if (g->pid)
-		bury(g);
+		kill_gate(g);
 }

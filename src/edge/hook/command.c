@@ -66,7 +66,7 @@ static struct ar_str trimmed(struct ar_str s)
 }
 
 /* The end of what it complained about, from a character's start. */
-static struct ar_str last_words(struct ar_str s)
+static struct ar_str stderr_tail(struct ar_str s)
 {
 	if (s.len > SHOWN_MAX)
 		s = ar_str_sub(s, s.len - SHOWN_MAX, SHOWN_MAX);
@@ -77,7 +77,7 @@ static struct ar_str last_words(struct ar_str s)
 
 static void explain(struct command *c, int status)
 {
-	struct ar_str words = last_words(trimmed(ar_buf_str(&c->complaint)));
+	struct ar_str words = stderr_tail(trimmed(ar_buf_str(&c->complaint)));
 	char how[64];
 
 	if (WIFSIGNALED(status))
@@ -88,7 +88,7 @@ static void explain(struct command *c, int status)
 		words.p);
 }
 
-static enum ar_hook_outcome judge(struct command *c, int status)
+static enum ar_hook_outcome read_verdict(struct command *c, int status)
 {
 	if (c->verdict)
 		return c->verdict;
@@ -112,7 +112,7 @@ static void finish(struct command *c)
 	if (c->is_running)
 		status = ar_child_end(&c->child);
 	ar_list_del(&c->node);
-	result.outcome = judge(c, status);
+	result.outcome = read_verdict(c, status);
 	if (result.outcome == AR_HOOK_ANSWERED)
 		result.output = ar_buf_str(&c->said);
 	if (result.outcome == AR_HOOK_BLOCKED)
@@ -152,7 +152,7 @@ static void step(struct command *c)
 
 /* ---- what it says ---- */
 
-static void keep_output(struct command *c, const char *bytes, size_t len)
+static void add_output(struct command *c, const char *bytes, size_t len)
 {
 	if (c->verdict)
 		return;
@@ -164,7 +164,7 @@ static void keep_output(struct command *c, const char *bytes, size_t len)
 	stop(c, AR_HOOK_FAILED);
 }
 
-static void keep_complaint(struct command *c, const char *bytes, size_t len)
+static void add_stderr(struct command *c, const char *bytes, size_t len)
 {
 	ar_buf_add(&c->complaint, bytes, len);
 	if (c->complaint.len > COMPLAINT_MAX)
@@ -194,7 +194,7 @@ static void read_out(struct command *c)
 {
 	if (c->out_ended)
 		return;
-	c->out_ended = drain(c, c->child.out_fd, keep_output);
+	c->out_ended = drain(c, c->child.out_fd, add_output);
 	if (c->out_ended)
 		uv_poll_stop(&c->watch[WATCH_OUT]);
 }
@@ -203,7 +203,7 @@ static void read_err(struct command *c)
 {
 	if (c->err_ended)
 		return;
-	c->err_ended = drain(c, c->child.err_fd, keep_complaint);
+	c->err_ended = drain(c, c->child.err_fd, add_stderr);
 	if (c->err_ended)
 		uv_poll_stop(&c->watch[WATCH_ERR]);
 }

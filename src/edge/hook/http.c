@@ -26,7 +26,7 @@ static bool on_body(struct ar_transfer *t, struct ar_str bytes)
 }
 
 /* How a transfer that ended before a whole response came reads. */
-static enum ar_hook_outcome judge(struct request *q, enum ar_transfer_end end, const char *why)
+static enum ar_hook_outcome read_verdict(struct request *q, enum ar_transfer_end end, const char *why)
 {
 	int status = ar_transfer_status(&q->transfer);
 
@@ -50,7 +50,7 @@ static void on_end(struct ar_transfer *t, enum ar_transfer_end end, const char *
 {
 	struct request *q = AR_CONTAINER_OF(t, struct request, transfer);
 	struct ar_hook_run *run = q->run;
-	struct ar_hook_result result = { .outcome = judge(q, end, why) };
+	struct ar_hook_result result = { .outcome = read_verdict(q, end, why) };
 
 	if (result.outcome == AR_HOOK_ANSWERED)
 		result.output = ar_buf_str(&q->said);

@@ -9,7 +9,7 @@
 
 static const struct ar_mcp_request_vtable vtable;
 
-static struct ar_mcp_call *of(struct ar_mcp_request *r)
+static struct ar_mcp_call *call_of(struct ar_mcp_request *r)
 {
 	return AR_CONTAINER_OF(r, struct ar_mcp_call, request);
 }
@@ -79,13 +79,13 @@ void ar_mcp_call_cancel(struct ar_mcp_call *c, const char *why)
 
 /* ---- the answer ---- */
 
-static void take_result(struct ar_mcp_call *c, struct ar_json result)
+static void read_result(struct ar_mcp_call *c, struct ar_json result)
 {
 	struct ar_str type = AR_STR("complete");
 
 	ar_json_str(ar_json_get(result, "resultType"), &type);
 	if (ar_str_is(type, "input_required")) {
-		ar_mcp_call_input_wanted(c, result);
+		ar_mcp_call_on_input_required(c, result);
 		return;
 	}
 	if (!ar_str_is(type, "complete")) {
@@ -99,14 +99,14 @@ static void take_result(struct ar_mcp_call *c, struct ar_json result)
 
 static void on_answer(struct ar_mcp_request *r, const struct ar_mcp_message *m)
 {
-	struct ar_mcp_call *c = of(r);
+	struct ar_mcp_call *c = call_of(r);
 
 	if (m->kind == AR_MCP_RESULT) {
-		take_result(c, m->result);
+		read_result(c, m->result);
 		return;
 	}
-	if (m->code == AR_MCP_ERR_URL_WANTED) {
-		ar_mcp_call_pages_wanted(c, m);
+	if (m->code == AR_MCP_ERR_URL_REQUIRED) {
+		ar_mcp_call_on_url_required(c, m);
 		return;
 	}
 	if (m->code == AR_MCP_ERR_HEADERS)
@@ -131,7 +131,7 @@ static void end_refused(struct ar_mcp_call *c, const struct ar_mcp_failure *f)
 
 static void on_failed(struct ar_mcp_request *r, const struct ar_mcp_failure *f)
 {
-	struct ar_mcp_call *c = of(r);
+	struct ar_mcp_call *c = call_of(r);
 
 	if (f->timed_out)
 		ar_mcp_call_end(c, AR_TOOL_TIMEOUT, "timeout", f->why);
@@ -150,7 +150,7 @@ static void on_failed(struct ar_mcp_request *r, const struct ar_mcp_failure *f)
 
 static void on_progress(struct ar_mcp_request *r, struct ar_json params)
 {
-	struct ar_mcp_call *c = of(r);
+	struct ar_mcp_call *c = call_of(r);
 	struct ar_tool_progress p = { .text = AR_STR(""), .percent = -1 };
 	double done = 0, total = 0;
 

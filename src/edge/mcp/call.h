@@ -58,11 +58,11 @@ bool ar_mcp_call_is(const struct ar_mcp_request *r); /* the request of a call */
 /* ---- call_ask.c ---- */
 
 /* The server wants an answer while it works. */
-void ar_mcp_call_asked(struct ar_mcp_call *c, const struct ar_mcp_message *m);
+void ar_mcp_call_on_request(struct ar_mcp_call *c, const struct ar_mcp_message *m);
 
 /* The answer to the call is a set of questions. */
-void ar_mcp_call_input_wanted(struct ar_mcp_call *c, struct ar_json result);
-void ar_mcp_call_pages_wanted(struct ar_mcp_call *c, const struct ar_mcp_message *m);
+void ar_mcp_call_on_input_required(struct ar_mcp_call *c, struct ar_json result);
+void ar_mcp_call_on_url_required(struct ar_mcp_call *c, const struct ar_mcp_message *m);
 
 void ar_mcp_call_answer(struct ar_mcp_call *c, const struct ar_tool_answer *a);
 

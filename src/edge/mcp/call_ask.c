@@ -14,8 +14,8 @@ bool ar_mcp_call_has_open_questions(const struct ar_mcp_call *c)
 }
 
 /* False when it is no question for a person, or one too many. */
-static bool add(struct ar_mcp_call *c, enum ar_mcp_question_kind kind, struct ar_str key,
-		struct ar_json params)
+static bool add_question(struct ar_mcp_call *c, enum ar_mcp_question_kind kind, struct ar_str key,
+			 struct ar_json params)
 {
 	struct ar_mcp_question *q = &c->questions[c->question_count];
 
@@ -30,13 +30,13 @@ static bool add(struct ar_mcp_call *c, enum ar_mcp_question_kind kind, struct ar
 
 /* ---- asked while the call is open ---- */
 
-void ar_mcp_call_asked(struct ar_mcp_call *c, const struct ar_mcp_message *m)
+void ar_mcp_call_on_request(struct ar_mcp_call *c, const struct ar_mcp_message *m)
 {
 	struct ar_buf id = { 0 };
 	bool good;
 
 	ar_json_print(m->id, &id);
-	good = add(c, AR_MCP_ASKED, ar_buf_str(&id), m->params);
+	good = add_question(c, AR_MCP_ASKED, ar_buf_str(&id), m->params);
 	if (!good)
 		ar_mcp_peer_answer(c->link->peer, ar_buf_str(&id), AR_STR("{\"action\":\"decline\"}"));
 	ar_buf_fini(&id);
@@ -92,7 +92,7 @@ static void resend(struct ar_mcp_call *c)
 		ar_mcp_call_end(c, AR_TOOL_NOT_RUN, "network", c->link->peer->why);
 }
 
-static void hand_out(struct ar_mcp_call *c)
+static void send_questions(struct ar_mcp_call *c)
 {
 	c->asking = true;
 	for (size_t i = c->round_at; i < c->question_count && !c->has_ended; i++)
@@ -110,7 +110,7 @@ static struct ar_str method_of(struct ar_json request)
 	return method;
 }
 
-void ar_mcp_call_input_wanted(struct ar_mcp_call *c, struct ar_json result)
+void ar_mcp_call_on_input_required(struct ar_mcp_call *c, struct ar_json result)
 {
 	struct ar_str state = AR_STR_NONE;
 
@@ -120,30 +120,30 @@ void ar_mcp_call_input_wanted(struct ar_mcp_call *c, struct ar_json result)
 	for (struct ar_json_iter it = ar_json_iter(ar_json_get(result, "inputRequests"));
 	     ar_json_next(&it);) {
 		if (ar_str_is(method_of(it.value), "elicitation/create") &&
-		    add(c, AR_MCP_INPUT, it.name, ar_json_get(it.value, "params")))
+		    add_question(c, AR_MCP_INPUT, it.name, ar_json_get(it.value, "params")))
 			continue;
 		c->question_count = c->round_at;
 		ar_mcp_call_end(c, AR_TOOL_ERROR, "unsupported",
 				"it asks for something that this client does not offer");
 		return;
 	}
-	hand_out(c);
+	send_questions(c);
 }
 
-void ar_mcp_call_pages_wanted(struct ar_mcp_call *c, const struct ar_mcp_message *m)
+void ar_mcp_call_on_url_required(struct ar_mcp_call *c, const struct ar_mcp_message *m)
 {
 	c->state = AR_STR_NONE;
 	c->round_at = c->question_count;
 	for (struct ar_json_iter it = ar_json_iter(ar_json_get(m->error_data, "elicitations"));
 	     ar_json_next(&it);) {
-		if (!add(c, AR_MCP_PAGE, AR_STR(""), it.value))
+		if (!add_question(c, AR_MCP_PAGE, AR_STR(""), it.value))
 			break;
 	}
 	if (c->question_count == c->round_at)
 		ar_mcp_call_end(c, AR_TOOL_NOT_RUN, "auth",
 				"it wants a page to be visited and does not say which");
 	else
-		hand_out(c);
+		send_questions(c);
 }
 
 void ar_mcp_call_write_answers(const struct ar_mcp_call *c, struct ar_jw *w)

@@ -80,7 +80,7 @@ bool ar_mcp_handshake_can_skip_probe(const struct ar_mcp_peer *p)
 	       p->garbled == 0;
 }
 
-static void finish(struct ar_mcp_peer *p)
+static void finish_handshake(struct ar_mcp_peer *p)
 {
 	p->hello_stage = NOTHING;
 	p->skips_probe = false;
@@ -88,7 +88,7 @@ static void finish(struct ar_mcp_peer *p)
 	ar_mcp_peer_ready(p);
 }
 
-static void give_up(struct ar_mcp_peer *p, const char *what, struct ar_str detail)
+static void fail_handshake(struct ar_mcp_peer *p, const char *what, struct ar_str detail)
 {
 	char why[400];
 
@@ -120,17 +120,17 @@ static void note_capabilities(struct ar_mcp_peer *p, struct ar_json capabilities
 static void fall_back(struct ar_mcp_peer *p, struct ar_str why)
 {
 	if (p->setup->options->era == AR_MCP_MODERN)
-		give_up(p, "it does not speak revision " AR_MCP_VERSION_MODERN, why);
+		fail_handshake(p, "it does not speak revision " AR_MCP_VERSION_MODERN, why);
 	else
 		initialize(p);
 }
 
-static void take_discovered(struct ar_mcp_peer *p, const struct ar_mcp_message *m)
+static void read_discovered(struct ar_mcp_peer *p, const struct ar_mcp_message *m)
 {
 	if (m->kind == AR_MCP_RESULT &&
 	    has_version(ar_json_get(m->result, "supportedVersions"), AR_MCP_VERSION_MODERN)) {
 		note_capabilities(p, ar_json_get(m->result, "capabilities"));
-		finish(p);
+		finish_handshake(p);
 		return;
 	}
 	if (m->kind == AR_MCP_ERROR && m->code == AR_MCP_ERR_VERSION && !p->asked_twice &&
@@ -169,21 +169,21 @@ static void confirm(struct ar_mcp_peer *p)
 void ar_mcp_handshake_acked(struct ar_mcp_peer *p)
 {
 	if (p->hello_stage == CONFIRMS)
-		finish(p);
+		finish_handshake(p);
 }
 
-static void take_initialized(struct ar_mcp_peer *p, const struct ar_mcp_message *m)
+static void read_initialized(struct ar_mcp_peer *p, const struct ar_mcp_message *m)
 {
 	struct ar_str version = AR_STR("");
 
 	if (m->kind == AR_MCP_ERROR) {
-		give_up(p, "it refused the handshake", m->error);
+		fail_handshake(p, "it refused the handshake", m->error);
 		return;
 	}
 	ar_json_str(ar_json_get(m->result, "protocolVersion"), &version);
 	p->version = known_version(version);
 	if (!p->version) {
-		give_up(p, "it speaks a revision that this client does not know", version);
+		fail_handshake(p, "it speaks a revision that this client does not know", version);
 		return;
 	}
 	note_capabilities(p, ar_json_get(m->result, "capabilities"));
@@ -198,9 +198,9 @@ static void on_hello_answer(struct ar_mcp_request *r, const struct ar_mcp_messag
 	struct ar_mcp_peer *p = AR_CONTAINER_OF(r, struct ar_mcp_peer, hello);
 
 	if (p->hello_stage == DISCOVERS)
-		take_discovered(p, m);
+		read_discovered(p, m);
 	else
-		take_initialized(p, m);
+		read_initialized(p, m);
 }
 
 static void on_hello_failed(struct ar_mcp_request *r, const struct ar_mcp_failure *f)
@@ -209,11 +209,12 @@ static void on_hello_failed(struct ar_mcp_request *r, const struct ar_mcp_failur
 	bool wants_login = f->http == 401 || f->http == 403;
 
 	if (wants_login)
-		give_up(p, "it wants to know who we are; set a header with a token", ar_str_from(f->why));
+		fail_handshake(p, "it wants to know who we are; set a header with a token",
+			       ar_str_from(f->why));
 	else if (p->hello_stage == DISCOVERS && f->sent)
 		fall_back(p, ar_str_from(f->why));
 	else
-		give_up(p, "no connection", ar_str_from(f->why));
+		fail_handshake(p, "no connection", ar_str_from(f->why));
 }
 
 static const struct ar_mcp_request_vtable hello_vtable = { on_hello_answer, on_hello_failed, NULL };

@@ -16,7 +16,7 @@
 
 enum form { UNKNOWN, EVENTS, WHOLE, REFUSAL };
 
-static struct ar_mcp_stream *of(struct ar_transfer *t)
+static struct ar_mcp_stream *stream_of(struct ar_transfer *t)
 {
 	return AR_CONTAINER_OF(t, struct ar_mcp_stream, transfer);
 }
@@ -32,7 +32,7 @@ static bool on_event(void *owner, struct ar_str name AR_UNUSED, struct ar_str te
 	return !s->abandoned;
 }
 
-static void remember_place(struct ar_mcp_stream *s)
+static void store_event_id(struct ar_mcp_stream *s)
 {
 	if (s->sse.id.len > 0) {
 		ar_buf_clear(&s->last_id);
@@ -55,7 +55,7 @@ static enum form form_of(const struct ar_transfer *t)
 	return WHOLE;
 }
 
-static void see_headers(struct ar_mcp_stream *s)
+static void read_headers(struct ar_mcp_stream *s)
 {
 	if (s->form != UNKNOWN)
 		return;
@@ -66,10 +66,10 @@ static void see_headers(struct ar_mcp_stream *s)
 
 static bool on_body(struct ar_transfer *t, struct ar_str bytes)
 {
-	struct ar_mcp_stream *s = of(t);
+	struct ar_mcp_stream *s = stream_of(t);
 	enum ar_status st;
 
-	see_headers(s);
+	read_headers(s);
 	if (s->form == EVENTS) {
 		st = ar_sse_feed(&s->sse, bytes);
 		return st == AR_OK;
@@ -176,7 +176,7 @@ static void decide(struct ar_mcp_stream *s, enum ar_transfer_end end, const char
 	char why[256];
 
 	if (end == AR_TRANSFER_COMPLETE)
-		see_headers(s);
+		read_headers(s);
 	if (s->settled) {
 		finish(s);
 		return;
@@ -201,14 +201,14 @@ static void decide(struct ar_mcp_stream *s, enum ar_transfer_end end, const char
 
 static void on_end(struct ar_transfer *t, enum ar_transfer_end end, const char *why)
 {
-	struct ar_mcp_stream *s = of(t);
+	struct ar_mcp_stream *s = stream_of(t);
 
 	s->running = false;
 	curl_slist_free_all(t->headers);
 	t->headers = NULL;
 	if (s->form == EVENTS && !s->abandoned && ar_sse_end(&s->sse) != AR_OK)
 		s->abandoned = s->settled = true;
-	remember_place(s);
+	store_event_id(s);
 	decide(s, end, why);
 }
 

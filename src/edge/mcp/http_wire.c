@@ -36,7 +36,7 @@ struct exchange {
 	struct curl_slist *own; /* headers of this request alone */
 };
 
-static struct http_wire *of(struct ar_mcp_wire *w)
+static struct http_wire *wire_of(struct ar_mcp_wire *w)
 {
 	return AR_CONTAINER_OF(w, struct http_wire, base);
 }
@@ -226,7 +226,7 @@ static ar_usec later(uint32_t ms)
 
 static void http_send(struct ar_mcp_wire *base, const struct ar_mcp_send *m)
 {
-	struct http_wire *w = of(base);
+	struct http_wire *w = wire_of(base);
 	struct exchange *x = exchange_new(w);
 
 	x->id = m->id;
@@ -246,7 +246,7 @@ static void http_send(struct ar_mcp_wire *base, const struct ar_mcp_send *m)
 
 static void http_settle(struct ar_mcp_wire *base, int64_t id, bool abandoned)
 {
-	struct http_wire *w = of(base);
+	struct http_wire *w = wire_of(base);
 
 	AR_LIST_FOR (it, &w->exchanges) {
 		struct exchange *x = AR_CONTAINER_OF(it, struct exchange, node);
@@ -269,7 +269,7 @@ static void listen_standing(struct http_wire *w)
 
 static void http_agree(struct ar_mcp_wire *base, const char *version, bool modern)
 {
-	struct http_wire *w = of(base);
+	struct http_wire *w = wire_of(base);
 
 	w->version = version;
 	w->modern = modern;
@@ -278,7 +278,7 @@ static void http_agree(struct ar_mcp_wire *base, const char *version, bool moder
 
 static void http_listen(struct ar_mcp_wire *base)
 {
-	struct http_wire *w = of(base);
+	struct http_wire *w = wire_of(base);
 
 	if (!w->modern)
 		listen_standing(w);
@@ -296,7 +296,7 @@ static void end_session(struct http_wire *w)
 
 static void http_close(struct ar_mcp_wire *base)
 {
-	struct http_wire *w = of(base);
+	struct http_wire *w = wire_of(base);
 
 	w->is_closing = true;
 	AR_LIST_FOR_SAFE (it, &w->exchanges)

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static bool give(struct ar_mcp_lines *r, struct ar_str line)
+static bool deliver_line(struct ar_mcp_lines *r, struct ar_str line)
 {
 	if (line.len > 0 && line.p[line.len - 1] == '\r')
 		line.len--;
@@ -18,12 +18,12 @@ static enum ar_status end_line(struct ar_mcp_lines *r, struct ar_str tail)
 	if (r->rest.len == 0) {
 		if (tail.len > r->rest.cap)
 			return AR_E_LIMIT;
-		return give(r, tail) ? AR_OK : AR_E_CANCELED;
+		return deliver_line(r, tail) ? AR_OK : AR_E_CANCELED;
 	}
 	ar_buf_adds(&r->rest, tail);
 	if (r->rest.failed)
 		return AR_E_LIMIT;
-	go_on = give(r, ar_buf_str(&r->rest));
+	go_on = deliver_line(r, ar_buf_str(&r->rest));
 	ar_buf_clear(&r->rest);
 	return go_on ? AR_OK : AR_E_CANCELED;
 }

@@ -75,7 +75,7 @@ static void swap(struct ar_mcp_source *s, struct ar_mcp_inventory *found)
 	show(s, partly ? trouble : NULL);
 }
 
-static void finish(struct ar_mcp_source *s, const char *failed)
+static void finish_listing(struct ar_mcp_source *s, const char *failed)
 {
 	struct ar_mcp_listing *l = &s->listing;
 	struct ar_mcp_inventory *found = l->found;
@@ -97,7 +97,7 @@ static void finish(struct ar_mcp_source *s, const char *failed)
 	ar_mcp_source_arm(s);
 }
 
-static void ask_page(struct ar_mcp_source *s)
+static void request_page(struct ar_mcp_source *s)
 {
 	struct ar_mcp_listing *l = &s->listing;
 	struct ar_mcp_peer *p = l->link->peer;
@@ -114,11 +114,11 @@ static void ask_page(struct ar_mcp_source *s)
 	l->request.v = &vtable;
 	l->request.deadline = ar_mcp_now() + (ar_usec)s->options.connect_timeout_ms * 1000;
 	if (!ar_mcp_peer_send(p, &l->request, id, &m))
-		finish(s, "too many requests are pending");
+		finish_listing(s, "too many requests are pending");
 	ar_buf_fini(&text);
 }
 
-static void take_page(struct ar_mcp_source *s, struct ar_json result)
+static void read_page(struct ar_mcp_source *s, struct ar_json result)
 {
 	struct ar_mcp_listing *l = &s->listing;
 	struct ar_mcp_reading how = {
@@ -131,21 +131,21 @@ static void take_page(struct ar_mcp_source *s, struct ar_json result)
 	struct ar_str cursor = AR_STR("");
 
 	if (ar_mcp_inventory_add(l->found, &how, result, &err) != AR_OK) {
-		finish(s, err.msg);
+		finish_listing(s, err.msg);
 		return;
 	}
 	ar_json_str(ar_json_get(result, "nextCursor"), &cursor);
 	if (cursor.len == 0) {
-		finish(s, NULL);
+		finish_listing(s, NULL);
 		return;
 	}
 	if (l->pages == PAGES_MAX || cursor.len > CURSOR_MAX || ar_str_eq(cursor, ar_buf_str(&l->cursor))) {
-		finish(s, "its list of tools does not end");
+		finish_listing(s, "its list of tools does not end");
 		return;
 	}
 	ar_buf_clear(&l->cursor);
 	ar_buf_adds(&l->cursor, cursor);
-	ask_page(s);
+	request_page(s);
 }
 
 static void on_answer(struct ar_mcp_request *r, const struct ar_mcp_message *m)
@@ -154,13 +154,13 @@ static void on_answer(struct ar_mcp_request *r, const struct ar_mcp_message *m)
 	char why[400];
 
 	if (m->kind == AR_MCP_RESULT) {
-		take_page(s, m->result);
+		read_page(s, m->result);
 	} else if (m->code == AR_MCP_ERR_METHOD) {
-		finish(s, NULL); /* a server without tools */
+		finish_listing(s, NULL); /* a server without tools */
 	} else {
 		snprintf(why, sizeof(why), "it refused to list its tools: %.*s",
 			 AR_STR_ARG(ar_str_utf8_prefix(m->error, 300)));
-		finish(s, why);
+		finish_listing(s, why);
 	}
 }
 
@@ -170,7 +170,7 @@ static void on_failed(struct ar_mcp_request *r, const struct ar_mcp_failure *f)
 	char why[400];
 
 	snprintf(why, sizeof(why), "its tools could not be listed: %s", f->why);
-	finish(s, why);
+	finish_listing(s, why);
 }
 
 static const struct ar_mcp_request_vtable vtable = { on_answer, on_failed, NULL };
@@ -195,5 +195,5 @@ void ar_mcp_list(struct ar_mcp_link *link)
 	l->found = ar_mcp_inventory_new();
 	l->pages = 0;
 	l->cursor.cap = CURSOR_MAX;
-	ask_page(s);
+	request_page(s);
 }

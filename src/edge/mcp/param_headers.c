@@ -58,7 +58,7 @@ static bool is_token(struct ar_str s)
 	return s.len > 0 && s.len <= 64;
 }
 
-static bool is_taken(const struct ar_mcp_params *params, struct ar_str header)
+static bool is_used(const struct ar_mcp_params *params, struct ar_str header)
 {
 	for (size_t i = 0; i < params->count; i++) {
 		struct ar_str other = params->list[i].header;
@@ -77,14 +77,14 @@ static bool is_sendable(struct ar_json schema)
 	return ar_str_is(type, "string") || ar_str_is(type, "integer") || ar_str_is(type, "boolean");
 }
 
-static enum ar_status take_mark(struct reading *r, struct ar_json schema, struct ar_json mark, size_t depth)
+static enum ar_status read_mark(struct reading *r, struct ar_json schema, struct ar_json mark, size_t depth)
 {
 	struct ar_mcp_params *params = r->params;
 	struct ar_mcp_param *p;
 	struct ar_str header = AR_STR("");
 
 	ar_json_str(mark, &header);
-	if (!is_token(header) || is_taken(params, header) || !is_sendable(schema) || depth == 0 ||
+	if (!is_token(header) || is_used(params, header) || !is_sendable(schema) || depth == 0 ||
 	    depth > AR_MCP_PARAM_DEPTH || params->count == PARAMS_MAX)
 		return ar_fail(r->err, AR_E_INVALID,
 			       "its " MARK " '%.*s' is not one that the protocol allows",
@@ -127,7 +127,7 @@ static enum ar_status walk(struct reading *r, struct ar_json schema, bool reache
 	if (level >= SCHEMA_DEPTH)
 		return ar_fail(r->err, AR_E_INVALID, "its schema is nested too deeply");
 	if (ar_json_type(mark) != AR_JSON_NONE)
-		st = take_mark(r, schema, mark, reached ? depth : 0);
+		st = read_mark(r, schema, mark, reached ? depth : 0);
 	for (size_t i = 0; st == AR_OK && i < AR_ARRAY_LEN(keywords); i++) {
 		struct ar_json part = ar_json_get(schema, keywords[i].word);
 

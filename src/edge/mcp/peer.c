@@ -20,7 +20,7 @@ ar_usec ar_mcp_now(void)
 
 /* ---- requests ---- */
 
-static struct ar_mcp_request *find(struct ar_mcp_peer *p, int64_t id)
+static struct ar_mcp_request *find_request(struct ar_mcp_peer *p, int64_t id)
 {
 	AR_LIST_FOR (it, &p->requests) {
 		struct ar_mcp_request *r = AR_CONTAINER_OF(it, struct ar_mcp_request, node);
@@ -31,7 +31,7 @@ static struct ar_mcp_request *find(struct ar_mcp_peer *p, int64_t id)
 	return NULL;
 }
 
-static void forget(struct ar_mcp_peer *p, struct ar_mcp_request *r)
+static void remove_request(struct ar_mcp_peer *p, struct ar_mcp_request *r)
 {
 	ar_list_del(&r->node);
 	p->request_count--;
@@ -76,7 +76,7 @@ void ar_mcp_peer_drop(struct ar_mcp_peer *p, struct ar_mcp_request *r, const cha
 
 	if (id == 0)
 		return;
-	forget(p, r);
+	remove_request(p, r);
 	if (!p->wire)
 		return;
 	if (cancel && !p->wire->closing_cancels)
@@ -166,38 +166,38 @@ void ar_mcp_peer_arm(struct ar_mcp_peer *p)
 
 /* ---- what comes ---- */
 
-static void take_answer(struct ar_mcp_peer *p, const struct ar_mcp_message *m, int64_t stream)
+static void read_answer(struct ar_mcp_peer *p, const struct ar_mcp_message *m, int64_t stream)
 {
 	/* A server that could not read our request does not know its id. */
 	int64_t id = m->answers == 0 && m->kind == AR_MCP_ERROR ? stream : m->answers;
-	struct ar_mcp_request *r = find(p, id);
+	struct ar_mcp_request *r = find_request(p, id);
 
 	if (!r || id == 0)
 		return;
-	forget(p, r);
+	remove_request(p, r);
 	p->wire->v->settle(p->wire, id, false);
 	if (p->state == AR_MCP_READY)
 		p->failures = 0;
 	r->v->on_answer(r, m);
 }
 
-static void take_progress(struct ar_mcp_peer *p, struct ar_json params)
+static void read_progress(struct ar_mcp_peer *p, struct ar_json params)
 {
 	struct ar_mcp_request *r;
 	int64_t token = 0;
 
 	ar_json_i64(ar_json_get(params, "progressToken"), &token);
-	r = token ? find(p, token) : NULL;
+	r = token ? find_request(p, token) : NULL;
 	if (r && r->v->on_progress)
 		r->v->on_progress(r, params);
 }
 
-static void take_request(struct ar_mcp_peer *p, const struct ar_mcp_message *m, int64_t stream)
+static void read_request(struct ar_mcp_peer *p, const struct ar_mcp_message *m, int64_t stream)
 {
 	struct ar_buf id = { 0 }, text = { 0 };
 
 	if (ar_str_is(m->method, "elicitation/create") && p->state == AR_MCP_READY) {
-		p->events->on_asked(p->owner, m, stream ? find(p, stream) : NULL);
+		p->events->on_asked(p->owner, m, stream ? find_request(p, stream) : NULL);
 		return;
 	}
 	ar_json_print(m->id, &id);
@@ -210,7 +210,7 @@ static void take_request(struct ar_mcp_peer *p, const struct ar_mcp_message *m, 
 	ar_buf_fini(&id);
 }
 
-static void take_garbled(struct ar_mcp_peer *p, const char *why)
+static void read_garbled(struct ar_mcp_peer *p, const char *why)
 {
 	char text[300];
 
@@ -227,16 +227,16 @@ static void on_message(void *owner, struct ar_str text, int64_t stream)
 	struct ar_error err = { 0 };
 
 	if (ar_mcp_read(p->setup->answers, text, &m, &err) != AR_OK) {
-		take_garbled(p, err.msg);
+		read_garbled(p, err.msg);
 		return;
 	}
 	p->garbled = 0;
 	if (m.kind == AR_MCP_REQUEST)
-		take_request(p, &m, stream);
+		read_request(p, &m, stream);
 	else if (m.kind != AR_MCP_NOTIFICATION)
-		take_answer(p, &m, stream);
+		read_answer(p, &m, stream);
 	else if (ar_str_is(m.method, "notifications/progress"))
-		take_progress(p, m.params);
+		read_progress(p, m.params);
 	else if (ar_str_is(m.method, "notifications/tools/list_changed") && p->state == AR_MCP_READY)
 		p->events->on_list_changed(p->owner);
 }
@@ -245,13 +245,13 @@ static void on_message(void *owner, struct ar_str text, int64_t stream)
 static void on_failed(void *owner, int64_t id, const struct ar_mcp_failure *f)
 {
 	struct ar_mcp_peer *p = owner;
-	struct ar_mcp_request *r = find(p, id);
+	struct ar_mcp_request *r = find_request(p, id);
 	bool session_over = p->state == AR_MCP_READY && !p->modern && (f->http == 404 || f->http == 400);
 	struct ar_mcp_message m;
 
 	if (!r)
 		return;
-	forget(p, r);
+	remove_request(p, r);
 	if (f->http >= 400 && !session_over && ar_mcp_read(p->setup->answers, f->body, &m, NULL) == AR_OK &&
 	    m.kind == AR_MCP_ERROR)
 		r->v->on_answer(r, &m);
@@ -376,7 +376,7 @@ static void fail_all(struct ar_mcp_peer *p, const char *why)
 	while ((node = p->requests.next) != &p->requests) {
 		struct ar_mcp_request *r = AR_CONTAINER_OF(node, struct ar_mcp_request, node);
 
-		forget(p, r);
+		remove_request(p, r);
 		if (r != &p->hello && r != &p->listen)
 			r->v->on_failed(r, &f);
 	}

@@ -51,22 +51,22 @@ static void add_note(struct reading *r, const char *what, struct ar_str mime, si
 		    base64_len / 4 * 3);
 }
 
-static void take_text(struct reading *r, struct ar_json block)
+static void convert_text(struct reading *r, struct ar_json block)
 {
 	add_text(r, member(block, "text"));
 }
 
-static void take_image(struct reading *r, struct ar_json block)
+static void convert_image(struct reading *r, struct ar_json block)
 {
 	add_image(r, member(block, "mimeType"), member(block, "data"));
 }
 
-static void take_audio(struct reading *r, struct ar_json block)
+static void convert_audio(struct reading *r, struct ar_json block)
 {
 	add_note(r, "audio", member(block, "mimeType"), member(block, "data").len);
 }
 
-static void take_link(struct reading *r, struct ar_json block)
+static void convert_link(struct reading *r, struct ar_json block)
 {
 	struct ar_str name = ar_str_utf8_prefix(member(block, "name"), 256);
 
@@ -74,7 +74,7 @@ static void take_link(struct reading *r, struct ar_json block)
 	ar_buf_addf(&r->text, "[resource %.*s: %.*s]", AR_STR_ARG(name), AR_STR_ARG(member(block, "uri")));
 }
 
-static void take_resource(struct reading *r, struct ar_json block)
+static void convert_resource(struct reading *r, struct ar_json block)
 {
 	struct ar_json resource = ar_json_get(block, "resource");
 	struct ar_str mime = member(resource, "mimeType"), blob = member(resource, "blob"), text;
@@ -91,19 +91,19 @@ static void take_resource(struct reading *r, struct ar_json block)
 
 static const struct {
 	const char *type;
-	void (*take)(struct reading *r, struct ar_json block);
+	void (*convert)(struct reading *r, struct ar_json block);
 } blocks[] = {
-	{ "text", take_text },		{ "image", take_image },       { "audio", take_audio },
-	{ "resource_link", take_link }, { "resource", take_resource },
+	{ "text", convert_text },	   { "image", convert_image },	     { "audio", convert_audio },
+	{ "resource_link", convert_link }, { "resource", convert_resource },
 };
 
-static void take_block(struct reading *r, struct ar_json block)
+static void convert_block(struct reading *r, struct ar_json block)
 {
 	struct ar_str type = member(block, "type");
 
 	for (size_t i = 0; i < AR_ARRAY_LEN(blocks); i++) {
 		if (ar_str_is(type, blocks[i].type)) {
-			blocks[i].take(r, block);
+			blocks[i].convert(r, block);
 			return;
 		}
 	}
@@ -112,7 +112,7 @@ static void take_block(struct reading *r, struct ar_json block)
 }
 
 /* The port carries an object; another value can only be shown as text. */
-static void take_structured(struct reading *r, struct ar_json v, struct ar_tool_result *ret)
+static void convert_structured(struct reading *r, struct ar_json v, struct ar_tool_result *ret)
 {
 	struct ar_buf text = { 0 };
 
@@ -133,8 +133,8 @@ void ar_mcp_result_read(struct ar_arena *a, struct ar_json result, struct ar_too
 
 	*ret = (struct ar_tool_result){ .outcome = AR_TOOL_OK };
 	for (struct ar_json_iter it = ar_json_iter(ar_json_get(result, "content")); ar_json_next(&it);)
-		take_block(&r, it.value);
-	take_structured(&r, ar_json_get(result, "structuredContent"), ret);
+		convert_block(&r, it.value);
+	convert_structured(&r, ar_json_get(result, "structuredContent"), ret);
 	ret->text = ar_arena_str(a, ar_buf_str(&r.text));
 	ret->images = r.images;
 	ret->image_count = r.image_count;
@@ -162,7 +162,7 @@ static const struct {
 	{ AR_MCP_ERR_HEADERS, "protocol", "try again: the list of its tools is read anew" },
 	{ AR_MCP_ERR_CAPABILITY, "unsupported", "the server wants what this client does not offer" },
 	{ AR_MCP_ERR_VERSION, "protocol", "set the era of the server in the configuration" },
-	{ AR_MCP_ERR_URL_WANTED, "auth", "open the page that the server names, then try again" },
+	{ AR_MCP_ERR_URL_REQUIRED, "auth", "open the page that the server names, then try again" },
 };
 
 void ar_mcp_result_refused(struct ar_arena *a, const struct ar_mcp_message *m, struct ar_tool_result *ret)

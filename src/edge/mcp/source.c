@@ -11,7 +11,7 @@
 
 static const struct ar_mcp_peer_events peer_events;
 
-static struct ar_mcp_source *of(struct ar_tool_source *base)
+static struct ar_mcp_source *source_of(struct ar_tool_source *base)
 {
 	return AR_CONTAINER_OF(base, struct ar_mcp_source, base);
 }
@@ -118,7 +118,7 @@ static void on_list_changed(void *owner)
 
 /* Which call a question belongs to when the server does not say: any of them, as long as they are all of one session. Between sessions there is
  * no guessing: a question must not be shown to the wrong person. */
-static struct ar_mcp_call *call_asked(struct ar_mcp_link *link, struct ar_mcp_request *stream)
+static struct ar_mcp_call *on_call_request(struct ar_mcp_link *link, struct ar_mcp_request *stream)
 {
 	struct ar_mcp_call *found = NULL;
 
@@ -139,11 +139,11 @@ static struct ar_mcp_call *call_asked(struct ar_mcp_link *link, struct ar_mcp_re
 static void on_asked(void *owner, const struct ar_mcp_message *m, struct ar_mcp_request *stream)
 {
 	struct ar_mcp_link *link = owner;
-	struct ar_mcp_call *c = call_asked(link, stream);
+	struct ar_mcp_call *c = on_call_request(link, stream);
 	struct ar_buf id = { 0 };
 
 	if (c) {
-		ar_mcp_call_asked(c, m);
+		ar_mcp_call_on_request(c, m);
 		return;
 	}
 	ar_json_print(m->id, &id);
@@ -252,7 +252,7 @@ static void refuse(struct ar_mcp_source *s, struct ar_tool_call *port, const cha
 
 static void start(struct ar_tool_source *base, struct ar_tool_call *port)
 {
-	struct ar_mcp_source *s = of(base);
+	struct ar_mcp_source *s = source_of(base);
 	ptrdiff_t index = ar_mcp_inventory_find(s->inventory, port->tool->name);
 	bool own = s->options.scope == AR_MCP_PER_SESSION;
 	struct ar_mcp_link *link;
@@ -339,7 +339,7 @@ static void close_links(struct ar_mcp_source *s)
 
 static void close_source(struct ar_tool_source *base)
 {
-	struct ar_mcp_source *s = of(base);
+	struct ar_mcp_source *s = source_of(base);
 
 	s->is_closing = true;
 	close_links(s);
@@ -379,7 +379,7 @@ static uint32_t or_default(uint32_t v, uint32_t otherwise)
 	return v ? v : otherwise;
 }
 
-static void take_options(struct ar_mcp_source *s, const struct ar_mcp_options *from)
+static void copy_options(struct ar_mcp_source *s, const struct ar_mcp_options *from)
 {
 	struct ar_mcp_options *o = &s->options;
 
@@ -409,7 +409,7 @@ struct ar_tool_source *ar_mcp_source_new(uv_loop_t *loop, const struct ar_mcp_op
 	struct ar_mcp_source *s = ar_new0(sizeof(*s));
 
 	AR_ASSERT(o->name && (o->command != NULL) != (o->url != NULL));
-	take_options(s, o);
+	copy_options(s, o);
 	s->base = (struct ar_tool_source){ .v = &vtable, .name = s->options.name };
 	s->setup = (struct ar_mcp_setup){
 		.loop = loop,

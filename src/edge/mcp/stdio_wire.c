@@ -51,7 +51,7 @@ struct writing {
 	char bytes[];
 };
 
-static struct stdio_wire *of(struct ar_mcp_wire *w)
+static struct stdio_wire *wire_of(struct ar_mcp_wire *w)
 {
 	return AR_CONTAINER_OF(w, struct stdio_wire, base);
 }
@@ -113,7 +113,7 @@ static void add_tail(const struct stdio_wire *w, char *out, size_t size)
 		*p = (unsigned char)*p < ' ' ? ' ' : *p;
 }
 
-static void say_gone(struct stdio_wire *w, const char *why)
+static void report_exit(struct stdio_wire *w, const char *why)
 {
 	char text[512];
 
@@ -159,7 +159,7 @@ static void on_late(uv_timer_t *timer)
 {
 	struct stdio_wire *w = timer->data;
 
-	say_gone(w, NULL);
+	report_exit(w, NULL);
 }
 
 static void end_if_silent(struct stdio_wire *w)
@@ -167,7 +167,7 @@ static void end_if_silent(struct stdio_wire *w)
 	if (w->is_closing)
 		return;
 	if (w->has_exited && w->output_ended)
-		say_gone(w, NULL);
+		report_exit(w, NULL);
 	else
 		uv_timer_start(&w->timer, on_late, EXIT_WAIT_MS, 0);
 }
@@ -196,7 +196,7 @@ static bool on_line(void *owner, struct ar_str line)
 	return !w->is_closing && !w->is_gone;
 }
 
-static void give_buffer(uv_handle_t *handle, size_t size AR_UNUSED, uv_buf_t *ret)
+static void on_alloc(uv_handle_t *handle, size_t size AR_UNUSED, uv_buf_t *ret)
 {
 	struct stdio_wire *w = handle->data;
 
@@ -214,7 +214,7 @@ static void on_output(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 		return;
 	}
 	if (ar_mcp_lines_feed(&w->lines, (struct ar_str){ buf->base, (size_t)n }) == AR_E_LIMIT)
-		say_gone(w, "it sent a message larger than 8 MiB");
+		report_exit(w, "it sent a message larger than 8 MiB");
 }
 
 static void on_complaint(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
@@ -248,7 +248,7 @@ static void on_written(uv_write_t *req, int status)
 
 static void stdio_send(struct ar_mcp_wire *base, const struct ar_mcp_send *m)
 {
-	struct stdio_wire *w = of(base);
+	struct stdio_wire *w = wire_of(base);
 	struct writing *x = ar_new0(sizeof(*x) + m->text.len + 1);
 	uv_buf_t buf;
 
@@ -283,7 +283,7 @@ static void stdio_listen(struct ar_mcp_wire *base AR_UNUSED)
 
 static void stdio_close(struct ar_mcp_wire *base)
 {
-	struct stdio_wire *w = of(base);
+	struct stdio_wire *w = wire_of(base);
 
 	w->is_closing = true;
 	close_handle((uv_handle_t *)&w->out);
@@ -319,15 +319,15 @@ static void watch_child(struct stdio_wire *w)
 	w->exit.data = w;
 	w->handles++;
 	uv_poll_start(&w->exit, UV_READABLE, on_exit);
-	uv_read_start((uv_stream_t *)&w->out, give_buffer, on_output);
-	uv_read_start((uv_stream_t *)&w->err, give_buffer, on_complaint);
+	uv_read_start((uv_stream_t *)&w->out, on_alloc, on_output);
+	uv_read_start((uv_stream_t *)&w->err, on_alloc, on_complaint);
 }
 
 static void on_not_started(uv_timer_t *timer)
 {
 	struct stdio_wire *w = timer->data;
 
-	say_gone(w, w->why);
+	report_exit(w, w->why);
 }
 
 struct ar_mcp_wire *ar_mcp_stdio_open(uv_loop_t *loop, const struct ar_mcp_options *o,

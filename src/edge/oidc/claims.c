@@ -142,7 +142,7 @@ static bool is_name(struct ar_str s)
 	return s.len && s.len <= SUBJECT_MAX;
 }
 
-bool ar_claims_judge(const struct ar_claim_rules *rules, struct ar_json claims, ar_usec now,
+bool ar_claims_check(const struct ar_claim_rules *rules, struct ar_json claims, ar_usec now,
 		     struct ar_arena *a, struct ar_principal *ret, const char **ret_why)
 {
 	struct ar_str issuer, subject, tenant;

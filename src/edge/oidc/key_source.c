@@ -31,7 +31,7 @@ static void on_timer(uv_timer_t *timer)
 
 /* ---- one fetch ---- */
 
-static void ended(struct ar_key_source *s, const char *why)
+static void finish_fetch(struct ar_key_source *s, const char *why)
 {
 	s->is_fetching = s->is_discovering = false;
 	snprintf(s->why, sizeof s->why, "%s", why ? why : "");
@@ -62,7 +62,7 @@ static bool is_safe(struct ar_str url)
 }
 
 /* The document has to be the issuer's own: another's would bring another's keys. NULL: go on. */
-static const char *take_discovery(struct ar_key_source *s)
+static const char *read_discovery(struct ar_key_source *s)
 {
 	struct ar_str issuer, url;
 	struct ar_json doc;
@@ -89,7 +89,7 @@ static void on_end(struct ar_transfer *t, enum ar_transfer_end end, const char *
 	else if (ar_transfer_status(t) != 200)
 		bad = "the answer is not 200";
 	else if (s->is_discovering)
-		bad = take_discovery(s);
+		bad = read_discovery(s);
 	else if (!ar_jwks_read(&s->keys, s->json, ar_buf_str(&s->body), &unusable))
 		bad = unusable;
 	ar_buf_clear(&s->body);
@@ -98,7 +98,7 @@ static void on_end(struct ar_transfer *t, enum ar_transfer_end end, const char *
 		start(s, s->found_url);
 		return;
 	}
-	ended(s, bad);
+	finish_fetch(s, bad);
 }
 
 static const struct ar_transfer_vtable callbacks = { on_body, on_end };

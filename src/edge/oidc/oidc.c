@@ -47,7 +47,7 @@ static void check_claims(struct ar_oidc *o, struct ar_auth_request *r, const str
 		return;
 	}
 	if (ar_json_parse(o->json, t->claims, &claims, NULL) != AR_OK ||
-	    !ar_claims_judge(&o->o.rules, claims, now, r->arena, &who, &why)) {
+	    !ar_claims_check(&o->o.rules, claims, now, r->arena, &who, &why)) {
 		refuse_request(r, AR_ERR_AUTH_FAILED, why);
 		return;
 	}

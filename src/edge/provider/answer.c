@@ -12,17 +12,17 @@
 
 static void dispatch(struct ar_answer *a, struct ar_str name, struct ar_json doc)
 {
-	for (const struct ar_wire_event *e = a->wire->events; e->take; e++) {
+	for (const struct ar_wire_event *e = a->wire->events; e->read; e++) {
 		if (e->name && !ar_str_is(name, e->name))
 			continue;
-		e->take(a, doc);
+		e->read(a, doc);
 		return;
 	}
 }
 
 /* Whatever the format: an object "error", or an event of that name, is one. Formats wrap it differently, none uses the
  * word for something else. */
-static void take_object(struct ar_answer *a, struct ar_str name, struct ar_json doc)
+static void read_object(struct ar_answer *a, struct ar_str name, struct ar_json doc)
 {
 	struct ar_json error = ar_json_get(doc, "error");
 
@@ -35,7 +35,7 @@ static void take_object(struct ar_answer *a, struct ar_str name, struct ar_json 
 		dispatch(a, name, doc);
 }
 
-static bool take_event(void *owner, struct ar_str name, struct ar_str text)
+static bool read_event(void *owner, struct ar_str name, struct ar_str text)
 {
 	struct ar_answer *a = owner;
 	struct ar_json doc;
@@ -52,10 +52,10 @@ static bool take_event(void *owner, struct ar_str name, struct ar_str text)
 		if (ar_answer_is_whole(a))
 			a->done = true;
 		else if (!a->ending)
-			ar_out_garble(a, "an event of the answer is not a JSON object", text);
+			ar_out_malformed(a, "an event of the answer is not a JSON object", text);
 		return false;
 	}
-	take_object(a, name, doc);
+	read_object(a, name, doc);
 	return a->result.outcome == 0 && !a->done;
 }
 
@@ -67,7 +67,7 @@ void ar_answer_init(struct ar_answer *a, const struct ar_wire *wire, struct ar_j
 	*a = (struct ar_answer){ .wire = wire, .sink = *sink, .json = json, .output_left = output_max };
 	a->answer_id = AR_STR("");
 	a->echo.cap = a->thought.cap = a->signature.cap = output_max + ECHO_FRAMING;
-	ar_sse_init(&a->sse, output_max + FRAMING_MAX, take_event, a);
+	ar_sse_init(&a->sse, output_max + FRAMING_MAX, read_event, a);
 }
 
 void ar_answer_fini(struct ar_answer *a)
@@ -94,14 +94,14 @@ void ar_answer_whole(struct ar_answer *a, struct ar_str body)
 
 	a->done = true;
 	if (ar_json_parse(a->json, body, &doc, NULL) != AR_OK || ar_json_type(doc) < AR_JSON_ARRAY) {
-		ar_out_garble(a, "the answer is neither an event stream nor a JSON object", body);
+		ar_out_malformed(a, "the answer is neither an event stream nor a JSON object", body);
 		return;
 	}
 	error = ar_json_get(doc, "error");
 	if (ar_json_type(error) > AR_JSON_NULL)
 		ar_out_fail(a, error);
-	else if (!a->wire->take_whole(a, doc) && a->result.outcome == 0)
-		ar_out_garble(a, "the answer is JSON but not what was asked for", body);
+	else if (!a->wire->read_whole(a, doc) && a->result.outcome == 0)
+		ar_out_malformed(a, "the answer is JSON but not what was asked for", body);
 }
 
 bool ar_answer_is_whole(const struct ar_answer *a)

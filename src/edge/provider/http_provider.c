@@ -103,7 +103,7 @@ static enum body_form form_of(const struct ar_transfer *t)
 	return BODY_WHOLE;
 }
 
-static bool take_events(struct exchange *c, struct ar_str bytes)
+static bool read_events(struct exchange *c, struct ar_str bytes)
 {
 	bool was_done = c->answer.done;
 	bool go_on = ar_answer_feed(&c->answer, bytes);
@@ -125,7 +125,7 @@ static bool on_body(struct ar_transfer *t, struct ar_str bytes)
 			c->form == BODY_ERROR ? KEPT_ERROR_BODY : c->provider->output_max + WHOLE_FRAMING;
 	}
 	if (c->form == BODY_EVENTS)
-		return take_events(c, bytes);
+		return read_events(c, bytes);
 	if (c->form == BODY_ERROR)
 		bytes = ar_str_sub(bytes, 0, KEPT_ERROR_BODY - c->kept.len);
 	ar_buf_adds(&c->kept, bytes);

@@ -10,7 +10,7 @@
 
 /* ---- verdicts ---- */
 
-static void garble(struct ar_answer *a, const char *category, bool retryable, struct ar_str message)
+static void set_malformed(struct ar_answer *a, const char *category, bool retryable, struct ar_str message)
 {
 	if (a->result.outcome)
 		return;
@@ -20,17 +20,17 @@ static void garble(struct ar_answer *a, const char *category, bool retryable, st
 	a->result.message = message;
 }
 
-void ar_out_garble(struct ar_answer *a, const char *what, struct ar_str bytes)
+void ar_out_malformed(struct ar_answer *a, const char *what, struct ar_str bytes)
 {
 	struct ar_str excerpt = ar_str_utf8_prefix(bytes, NAME_MAX_BYTES);
 
-	garble(a, "protocol", true, ar_arena_fmt(&a->arena, "%s: %.*s", what, AR_STR_ARG(excerpt)));
+	set_malformed(a, "protocol", true, ar_arena_fmt(&a->arena, "%s: %.*s", what, AR_STR_ARG(excerpt)));
 }
 
 void ar_out_oversize(struct ar_answer *a)
 {
-	garble(a, "too_large", false,
-	       AR_STR("the answer of the model is larger than the configured maximum"));
+	set_malformed(a, "too_large", false,
+		      AR_STR("the answer of the model is larger than the configured maximum"));
 }
 
 void ar_out_fail(struct ar_answer *a, struct ar_json error)
@@ -135,7 +135,7 @@ void ar_out_args(struct ar_answer *a, struct ar_answer_tool *t, struct ar_json a
 
 /* ---- facts about the answer ---- */
 
-void ar_out_keep(struct ar_answer *a, struct ar_json v, struct ar_str *keep)
+void ar_out_copy_first(struct ar_answer *a, struct ar_json v, struct ar_str *keep)
 {
 	struct ar_str text;
 

@@ -38,7 +38,7 @@ void ar_out_announce(struct ar_answer *a, struct ar_answer_tool *t, struct ar_st
 void ar_out_args(struct ar_answer *a, struct ar_answer_tool *t, struct ar_json args);
 
 /* Keeps the first text that is not empty, cut to the length of a name. */
-void ar_out_keep(struct ar_answer *a, struct ar_json v, struct ar_str *keep);
+void ar_out_copy_first(struct ar_answer *a, struct ar_json v, struct ar_str *keep);
 
 /* Takes a count of tokens: whatever a server counts, a negative number would corrupt sums. */
 void ar_out_count(struct ar_json v, int64_t *ret);
@@ -53,7 +53,7 @@ void ar_out_echo(struct ar_answer *a, struct ar_str json);
 void ar_out_fail(struct ar_answer *a, struct ar_json error);
 
 /* The answer is not the protocol, or over its cap. */
-void ar_out_garble(struct ar_answer *a, const char *what, struct ar_str bytes);
+void ar_out_malformed(struct ar_answer *a, const char *what, struct ar_str bytes);
 void ar_out_oversize(struct ar_answer *a);
 
 AR_END_DECLS

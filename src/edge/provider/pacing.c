@@ -83,7 +83,7 @@ static size_t digits(struct ar_str s)
 }
 
 /* Takes one number with its unit off the front; false when there is none. */
-static bool take_term(struct ar_str *s, double *sum_ms)
+static bool read_term(struct ar_str *s, double *sum_ms)
 {
 	size_t n = digits(*s);
 	double value;
@@ -106,7 +106,7 @@ int64_t ar_pacing_duration(struct ar_str text)
 	double ms = 0;
 
 	while (text.len > 0) {
-		if (!take_term(&text, &ms))
+		if (!read_term(&text, &ms))
 			return 0;
 	}
 	return clamp_ms(ms);
@@ -122,7 +122,7 @@ static const char *const kinds[] = {
 };
 
 /* Two vendors, two orders of the same words. */
-static struct ar_str find(const struct ar_header_source *h, const char *what, const char *kind)
+static struct ar_str find_header(const struct ar_header_source *h, const char *what, const char *kind)
 {
 	char name[64];
 	struct ar_str value;
@@ -160,9 +160,9 @@ void ar_pacing_limits(const struct ar_header_source *headers, ar_usec wall_now,
 		      struct ar_rate_limit limits[AR_RATE_KINDS])
 {
 	for (size_t i = 0; i < AR_RATE_KINDS; i++) {
-		limits[i].limit = count_of(find(headers, "limit", kinds[i]));
-		limits[i].remaining = count_of(find(headers, "remaining", kinds[i]));
-		limits[i].reset_ms = reset_of(find(headers, "reset", kinds[i]), wall_now);
+		limits[i].limit = count_of(find_header(headers, "limit", kinds[i]));
+		limits[i].remaining = count_of(find_header(headers, "remaining", kinds[i]));
+		limits[i].reset_ms = reset_of(find_header(headers, "reset", kinds[i]), wall_now);
 	}
 }
 

@@ -7,7 +7,7 @@
 
 struct ar_wire_event {
 	const char *name; /* of the event: member "type", else the event's name; NULL takes every event */
-	void (*take)(struct ar_answer *a, struct ar_json doc);
+	void (*read)(struct ar_answer *a, struct ar_json doc);
 };
 
 struct ar_wire {
@@ -29,7 +29,7 @@ struct ar_wire {
 				struct ar_json_parser *json, struct ar_buf *out, struct ar_error *err);
 
 	/* The answer of a server that ignored "stream". False when it is something else. */
-	bool (*take_whole)(struct ar_answer *a, struct ar_json doc);
+	bool (*read_whole)(struct ar_answer *a, struct ar_json doc);
 };
 
 AR_BEGIN_DECLS

@@ -34,7 +34,7 @@ struct ar_str ar_sandbox_helper(const struct ar_sandbox *s, const char *name, st
 	return ar_arena_fmt(a, "%.*s/%s", AR_STR_ARG(s->helpers), name);
 }
 
-static enum ar_status take_settings(struct ar_sandbox *s, const struct ar_sandbox_options *o,
+static enum ar_status copy_settings(struct ar_sandbox *s, const struct ar_sandbox_options *o,
 				    struct ar_error *err)
 {
 	const struct ar_roots_options roots = { o->state_dir, o->home, o->read_roots, o->write_roots };
@@ -48,7 +48,7 @@ static enum ar_status take_settings(struct ar_sandbox *s, const struct ar_sandbo
 	s->env = ar_arena_str(&s->arena, o->env);
 	s->protected_paths = ar_arena_str(&s->arena, o->protected_paths);
 	s->limits = o->limits;
-	rc = ar_command_secrets_take(&s->secrets, o->secrets, o->secret_count, &s->arena, err);
+	rc = ar_command_secrets_copy(&s->secrets, o->secrets, o->secret_count, &s->arena, err);
 	if (rc == AR_OK)
 		rc = ar_sandbox_ids_init(&s->ids, o->uid_first, o->uid_last, err);
 	if (rc == AR_OK)
@@ -56,7 +56,7 @@ static enum ar_status take_settings(struct ar_sandbox *s, const struct ar_sandbo
 	return rc;
 }
 
-static void lose(struct ar_sandbox *s, enum ar_mechanism m, const char *why)
+static void mark_absent(struct ar_sandbox *s, enum ar_mechanism m, const char *why)
 {
 	if (!s->mechanisms.works[m])
 		return;
@@ -73,49 +73,49 @@ static void add_ours(struct ar_sandbox *s)
 		struct ar_error err = { 0 };
 
 		if (ar_filter_make((enum ar_filter_kind)i, &s->arena, &s->filters[i], &err) != AR_OK)
-			lose(s, AR_MECH_SECCOMP, ar_arena_str(&s->arena, ar_str_from(err.msg)).p);
+			mark_absent(s, AR_MECH_SECCOMP, ar_arena_str(&s->arena, ar_str_from(err.msg)).p);
 	}
 	if (!s->cgroups.counts)
-		lose(s, AR_MECH_CGROUP_PIDS, no_group);
+		mark_absent(s, AR_MECH_CGROUP_PIDS, no_group);
 	if (!s->cgroups.weighs)
-		lose(s, AR_MECH_CGROUP_MEMORY, no_group);
+		mark_absent(s, AR_MECH_CGROUP_MEMORY, no_group);
 	if (!s->cgroups.kills)
-		lose(s, AR_MECH_CGROUP_KILL, no_group);
+		mark_absent(s, AR_MECH_CGROUP_KILL, no_group);
 }
 
-static void prove(struct ar_sandbox *s, const struct ar_sandbox_options *o)
+static void run_self_test(struct ar_sandbox *s, const struct ar_sandbox_options *o)
 {
 	const struct ar_self_test test = { ar_sandbox_helper(s, "agent-init", &s->arena), o->without,
 					   SELF_TEST_MS };
-	struct ar_standing_options *how = &s->how;
+	struct ar_assess_options *how = &s->how;
 	struct ar_error err = { 0 };
 	struct ar_str text;
 	enum ar_status rc = ar_self_test_run(&test, &s->arena, &text, &err);
 
-	*how = (struct ar_standing_options){ .backend = s->ids.backend,
-					     .allows_danger = o->allows_danger,
-					     .has_proxy = o->has_proxy };
+	*how = (struct ar_assess_options){ .backend = s->ids.backend,
+					   .allows_danger = o->allows_danger,
+					   .has_proxy = o->has_proxy };
 	if (rc == AR_OK)
 		rc = ar_mechanisms_read(text, &s->arena, &s->mechanisms, &err);
 	if (rc != AR_OK)
 		how->failure = ar_arena_str(&s->arena, ar_str_from(err.msg));
 	how->is_missing = rc == AR_E_NOT_FOUND;
 	add_ours(s);
-	ar_standing_judge(&s->mechanisms, how, &s->arena, &s->host);
+	ar_sandbox_assess(&s->mechanisms, how, &s->arena, &s->host);
 }
 
 enum ar_status ar_sandbox_open(const struct ar_sandbox_options *o, struct ar_sandbox **ret,
 			       struct ar_error *err)
 {
 	struct ar_sandbox *s = ar_new0(sizeof(*s));
-	enum ar_status rc = take_settings(s, o, err);
+	enum ar_status rc = copy_settings(s, o, err);
 
 	if (rc != AR_OK) {
 		ar_sandbox_close(s);
 		return rc;
 	}
 	ar_cgroups_open(&s->cgroups, &s->arena);
-	prove(s, o);
+	run_self_test(s, o);
 	*ret = s;
 	return AR_OK;
 }
@@ -135,7 +135,7 @@ void ar_sandbox_add_evidence(struct ar_sandbox *s, bool sees_mounts)
 		ar_str_to_u64(ar_str_sub(version, 4, version.len), &abi);
 	s->how.sees_landlock = abi >= LANDLOCK_REPORTS;
 	s->how.sees_mounts = sees_mounts;
-	ar_standing_judge(&s->mechanisms, &s->how, &s->arena, &s->host);
+	ar_sandbox_assess(&s->mechanisms, &s->how, &s->arena, &s->host);
 }
 
 void ar_sandbox_release(struct ar_sandbox *s, const struct ar_launch *l)

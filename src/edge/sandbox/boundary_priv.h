@@ -8,13 +8,13 @@
 #include "ids.h"
 #include "roots.h"
 #include "secrets/command_secrets.h"
-#include "standing.h"
+#include "assess.h"
 
 struct ar_sandbox {
 	struct ar_arena arena; /* of all below */
 	struct ar_sandbox_host host;
 	struct ar_mechanisms mechanisms;
-	struct ar_standing_options how; /* the profiles were judged */
+	struct ar_assess_options how; /* the profiles were judged */
 	struct ar_sandbox_ids ids;
 	struct ar_roots roots;
 	struct ar_cgroups cgroups;

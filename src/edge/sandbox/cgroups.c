@@ -66,7 +66,7 @@ static bool has_file(const char *folder, const char *name)
 
 /* A group of version 2 that has processes may not give controllers to those below it, unless it is the topmost. A group that was given to us holds
  * us alone: then we step aside into one of our own. */
-static void give_controllers(const struct ar_cgroup_place *p, struct ar_arena *a)
+static void enable_controllers(const struct ar_cgroup_hierarchy *p, struct ar_arena *a)
 {
 	struct ar_str above = ar_str_sub(p->folder, 0, p->folder.len - sizeof("/agentruntime") + 1);
 	struct ar_str ours = ar_arena_fmt(a, "%.*s/agentd", AR_STR_ARG(above));
@@ -107,14 +107,14 @@ static void sweep(const char *folder)
 }
 
 /* Makes the folder and a trial below it: what that one offers is what a launch will have. */
-static bool try_place(struct ar_cgroup_place *p, struct ar_arena *a)
+static bool try_folder(struct ar_cgroup_hierarchy *p, struct ar_arena *a)
 {
 	struct ar_str trial = ar_arena_fmt(a, "%s/trial-%d", p->folder.p, (int)getpid());
 
 	if (mkdir(p->folder.p, 0755) != 0 && errno != EEXIST)
 		return false;
 	if (p->is_v2)
-		give_controllers(p, a);
+		enable_controllers(p, a);
 	if (mkdir(trial.p, 0755) != 0 && errno != EEXIST)
 		return false;
 	p->kills = has_file(trial.p, "cgroup.kill");
@@ -131,9 +131,9 @@ void ar_cgroups_open(struct ar_cgroups *ret, struct ar_arena *a)
 	*ret = (struct ar_cgroups){ 0 };
 	ar_cgroups_parse(read_text("/proc/self/mountinfo", a), read_text("/proc/self/cgroup", a), a, &found);
 	for (size_t i = 0; i < found.count; i++) {
-		struct ar_cgroup_place *p = &found.at[i];
+		struct ar_cgroup_hierarchy *p = &found.at[i];
 
-		if (!try_place(p, a))
+		if (!try_folder(p, a))
 			continue;
 		sweep(p->folder.p);
 		ret->at[ret->count++] = *p;
@@ -144,8 +144,8 @@ void ar_cgroups_open(struct ar_cgroups *ret, struct ar_arena *a)
 }
 
 /* Swap is memory too: where it is counted it gets no more. */
-static bool set_limits(const struct ar_cgroup_place *p, const char *folder, const struct ar_plan_limits *l,
-		       struct ar_arena *a)
+static bool set_limits(const struct ar_cgroup_hierarchy *p, const char *folder,
+		       const struct ar_plan_limits *l, struct ar_arena *a)
 {
 	const char *memory = ar_arena_fmt(a, "%llu", (unsigned long long)l->memory_bytes).p;
 	const char *processes = ar_arena_fmt(a, "%llu", (unsigned long long)l->processes).p;
@@ -165,13 +165,13 @@ static bool set_limits(const struct ar_cgroup_place *p, const char *folder, cons
 }
 
 /* Another daemon that ended may just have taken away the folder that all share. */
-static bool make_folder(struct ar_cgroup_place *p, const char *folder, struct ar_arena *a)
+static bool make_folder(struct ar_cgroup_hierarchy *p, const char *folder, struct ar_arena *a)
 {
-	struct ar_cgroup_place again = *p;
+	struct ar_cgroup_hierarchy again = *p;
 
 	if (mkdir(folder, 0755) == 0)
 		return true;
-	return errno == ENOENT && try_place(&again, a) && mkdir(folder, 0755) == 0;
+	return errno == ENOENT && try_folder(&again, a) && mkdir(folder, 0755) == 0;
 }
 
 static void random_name(char out[NAME_LEN + 1])

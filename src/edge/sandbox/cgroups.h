@@ -11,14 +11,14 @@
 #define AR_CGROUPS_MAX 3
 #define AR_CGROUPS_PENDING 64
 
-struct ar_cgroup_place {
+struct ar_cgroup_hierarchy {
 	struct ar_str mount, folder; /* folder: <mount><our group>/agentruntime */
 	bool is_v2;
 	bool kills, counts, weighs; /* cgroup.kill, pids, memory */
 };
 
 struct ar_cgroups {
-	struct ar_cgroup_place at[AR_CGROUPS_MAX];
+	struct ar_cgroup_hierarchy at[AR_CGROUPS_MAX];
 	size_t count;
 	bool kills, counts, weighs; /* some place does */
 	char *pending[AR_CGROUPS_PENDING]; /* folders that could not be removed yet */

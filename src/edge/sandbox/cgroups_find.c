@@ -76,8 +76,8 @@ static struct ar_str folder_of(const struct mount_line *m, struct ar_str group, 
 	return ar_arena_fmt(a, "%.*s%.*s/agentruntime", AR_STR_ARG(m->point), AR_STR_ARG(group));
 }
 
-static void add_place(struct ar_cgroups *ret, const struct mount_line *m, struct ar_str group,
-		      struct ar_cgroup_place what, struct ar_arena *a)
+static void add_hierarchy(struct ar_cgroups *ret, const struct mount_line *m, struct ar_str group,
+			  struct ar_cgroup_hierarchy what, struct ar_arena *a)
 {
 	what.folder = ar_str_absent(group) ? AR_STR_NONE : folder_of(m, group, a);
 	what.mount = ar_arena_str(a, m->point);
@@ -104,10 +104,10 @@ void ar_cgroups_parse(struct ar_str mounts, struct ar_str groups, struct ar_aren
 		counts = lists(m.options, "pids");
 		weighs = lists(m.options, "memory");
 		if (ar_str_is(m.type, "cgroup2"))
-			add_place(ret, &m, group_of(groups, NULL), (struct ar_cgroup_place){ .is_v2 = true },
-				  a);
+			add_hierarchy(ret, &m, group_of(groups, NULL),
+				      (struct ar_cgroup_hierarchy){ .is_v2 = true }, a);
 		else if (ar_str_is(m.type, "cgroup") && (counts || weighs))
-			add_place(ret, &m, group_of(groups, counts ? "pids" : "memory"),
-				  (struct ar_cgroup_place){ .counts = counts, .weighs = weighs }, a);
+			add_hierarchy(ret, &m, group_of(groups, counts ? "pids" : "memory"),
+				      (struct ar_cgroup_hierarchy){ .counts = counts, .weighs = weighs }, a);
 	}
 }

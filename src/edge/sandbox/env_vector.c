@@ -111,7 +111,7 @@ static bool is_one_of(struct ar_str name, const char *const *patterns, size_t co
 	return false;
 }
 
-bool ar_env_may_be_asked(struct ar_str name)
+bool ar_env_may_be_requested(struct ar_str name)
 {
 	return !is_one_of(name, refused, AR_ARRAY_LEN(refused));
 }
@@ -132,7 +132,7 @@ bool ar_env_is_name(struct ar_str name)
 	return true;
 }
 
-static bool put(struct ar_env_vector *v, struct ar_str entry)
+static bool set_entry(struct ar_env_vector *v, struct ar_str entry)
 {
 	struct ar_str name;
 	size_t i = 0;
@@ -150,13 +150,13 @@ static bool put(struct ar_env_vector *v, struct ar_str entry)
 static void put_value(struct ar_env_vector *v, const char *name, struct ar_str value)
 {
 	if (!ar_str_empty(value))
-		put(v, ar_arena_fmt(v->arena, "%s=%.*s", name, AR_STR_ARG(value)));
+		set_entry(v, ar_arena_fmt(v->arena, "%s=%.*s", name, AR_STR_ARG(value)));
 }
 
 static void put_list(struct ar_env_vector *v, const char *const *list, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		put(v, ar_str_from(list[i]));
+		set_entry(v, ar_str_from(list[i]));
 }
 
 static void put_inherited(struct ar_env_vector *v)
@@ -167,7 +167,7 @@ static void put_inherited(struct ar_env_vector *v)
 		ar_str_split(entry, '=', &name);
 		if (ar_env_is_name(name) && is_one_of(name, inherited, AR_ARRAY_LEN(inherited)) &&
 		    entry.len <= INHERITED_MAX)
-			put(v, entry);
+			set_entry(v, entry);
 	}
 }
 
@@ -186,10 +186,10 @@ static void put_ours(struct ar_env_vector *v, const struct ar_env_options *o)
 	put_list(v, quiet, AR_ARRAY_LEN(quiet));
 	put_inherited(v);
 	for (size_t i = 0; i < o->toolchain_count; i++)
-		put(v, o->toolchain[i]);
+		set_entry(v, o->toolchain[i]);
 }
 
-static enum ar_status put_given(struct ar_env_vector *v, struct ar_str entry, const char *whose,
+static enum ar_status set_given(struct ar_env_vector *v, struct ar_str entry, const char *whose,
 				struct ar_error *err)
 {
 	struct ar_str name;
@@ -198,23 +198,23 @@ static enum ar_status put_given(struct ar_env_vector *v, struct ar_str entry, co
 	    memchr(entry.p, '\0', entry.len))
 		return ar_fail(err, AR_E_INVALID, "%s: '%.*s' is not NAME=value", whose,
 			       AR_STR_ARG(ar_str_utf8_prefix(name, 64)));
-	if (!put(v, entry))
+	if (!set_entry(v, entry))
 		return ar_fail(err, AR_E_LIMIT, "more than %d environment variables", AR_PLAN_ENV_MAX);
 	return AR_OK;
 }
 
-static enum ar_status put_asked(struct ar_env_vector *v, struct ar_str entry, struct ar_error *err)
+static enum ar_status set_requested(struct ar_env_vector *v, struct ar_str entry, struct ar_error *err)
 {
 	struct ar_str name;
 
 	ar_str_split(entry, '=', &name);
-	if (!ar_env_may_be_asked(name))
+	if (!ar_env_may_be_requested(name))
 		return ar_fail(
 			err, AR_E_INVALID,
 			"the variable %.*s may not be set by a request: it steers what is loaded or run; "
 			"leave it out, or have it put into sandbox.env",
 			AR_STR_ARG(ar_str_utf8_prefix(name, 64)));
-	return put_given(v, entry, "environment", err);
+	return set_given(v, entry, "environment", err);
 }
 
 enum ar_status ar_env_fill(const struct ar_env_options *o, struct ar_env_vector *v, struct ar_error *err)
@@ -224,9 +224,9 @@ enum ar_status ar_env_fill(const struct ar_env_options *o, struct ar_env_vector 
 
 	put_ours(v, o);
 	while (rc == AR_OK && ar_path_next(&rest, ",\n", &entry))
-		rc = put_given(v, entry, "sandbox.env", err);
+		rc = set_given(v, entry, "sandbox.env", err);
 	for (size_t i = 0; rc == AR_OK && i < o->asked_count; i++)
-		rc = put_asked(v, o->asked[i], err);
+		rc = set_requested(v, o->asked[i], err);
 	/* Last: nothing may point away from the proxy. */
 	if (o->uses_proxy)
 		put_list(v, proxied, AR_ARRAY_LEN(proxied));
@@ -236,7 +236,7 @@ enum ar_status ar_env_fill(const struct ar_env_options *o, struct ar_env_vector 
 
 bool ar_env_put(struct ar_env_vector *v, struct ar_str entry)
 {
-	bool is_put = put(v, entry);
+	bool is_put = set_entry(v, entry);
 
 	v->at[v->count] = NULL;
 	return is_put;

@@ -38,7 +38,7 @@ static const struct sock_filter preamble[] = {
 
 static int add(scmp_filter_ctx ctx, const struct ar_filter_rule *r)
 {
-	uint32_t action = r->answer == AR_FILTER_TOLD ? SCMP_ACT_NOTIFY : SCMP_ACT_ERRNO(ENOSYS);
+	uint32_t action = r->answer == AR_FILTER_NOTIFIED ? SCMP_ACT_NOTIFY : SCMP_ACT_ERRNO(ENOSYS);
 	int rc = seccomp_rule_add_array(ctx, action, r->call, r->count, r->args);
 
 	/* A call that this architecture never had cannot be made. */
@@ -47,7 +47,7 @@ static int add(scmp_filter_ctx ctx, const struct ar_filter_rule *r)
 
 static int add_if(scmp_filter_ctx ctx, int call, struct scmp_arg_cmp when)
 {
-	return add(ctx, &(struct ar_filter_rule){ call, AR_FILTER_TOLD, 1, { when } });
+	return add(ctx, &(struct ar_filter_rule){ call, AR_FILTER_NOTIFIED, 1, { when } });
 }
 
 /* Every family but three. Compared with all 64 bits: a value with higher ones counts as a large one. */

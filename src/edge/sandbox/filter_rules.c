@@ -9,7 +9,7 @@
 
 #define TOLD(name) \
 	{ \
-		SCMP_SYS(name), AR_FILTER_TOLD, 0, \
+		SCMP_SYS(name), AR_FILTER_NOTIFIED, 0, \
 		{ \
 			{ \
 				0 \
@@ -18,14 +18,14 @@
 	}
 #define TOLD_IF(name, first) \
 	{ \
-		SCMP_SYS(name), AR_FILTER_TOLD, 1, \
+		SCMP_SYS(name), AR_FILTER_NOTIFIED, 1, \
 		{ \
 			first \
 		} \
 	}
 #define TOLD_IF2(name, first, second) \
 	{ \
-		SCMP_SYS(name), AR_FILTER_TOLD, 2, \
+		SCMP_SYS(name), AR_FILTER_NOTIFIED, 2, \
 		{ \
 			first, second \
 		} \

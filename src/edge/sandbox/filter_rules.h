@@ -14,7 +14,7 @@ enum ar_filter_kind {
 };
 
 enum ar_filter_answer {
-	AR_FILTER_TOLD = 1, /* refused, and the supervisor sees it: a violation */
+	AR_FILTER_NOTIFIED = 1, /* refused, and the supervisor sees it: a violation */
 	AR_FILTER_MISSING, /* ENOSYS: programs then use the older call, which a row can judge */
 };
 

@@ -31,7 +31,7 @@ enum ar_status ar_sandbox_ids_init(struct ar_sandbox_ids *ret, uint32_t first, u
 	return AR_OK;
 }
 
-uint32_t ar_sandbox_ids_of(const struct ar_sandbox_ids *ids, struct ar_str session_id)
+uint32_t ar_sandbox_uid_of(const struct ar_sandbox_ids *ids, struct ar_str session_id)
 {
 	struct ar_hash h = ar_hash_of(session_id);
 	uint64_t number;

@@ -20,7 +20,7 @@ AR_MUST_USE enum ar_status ar_sandbox_ids_init(struct ar_sandbox_ids *ret, uint3
 					       struct ar_error *err);
 
 /* The uid of a session, also used as its gid: always the same one, never 0. */
-uint32_t ar_sandbox_ids_of(const struct ar_sandbox_ids *ids, struct ar_str session_id);
+uint32_t ar_sandbox_uid_of(const struct ar_sandbox_ids *ids, struct ar_str session_id);
 
 AR_END_DECLS
 

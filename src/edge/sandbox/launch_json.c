@@ -5,7 +5,7 @@
 #include "path_list.h"
 #include "roots.h"
 
-static struct ar_str kept(struct ar_buf *out, struct ar_arena *a)
+static struct ar_str finish_text(struct ar_buf *out, struct ar_arena *a)
 {
 	struct ar_str text = ar_arena_str(a, ar_buf_str(out));
 
@@ -26,7 +26,7 @@ struct ar_str ar_launch_read_roots(const struct ar_plan *p, struct ar_arena *a)
 	ar_path_json(&w, &p->read_roots);
 	ar_path_json(&w, &p->write_roots);
 	ar_jw_close_array(&w);
-	return kept(&out, a);
+	return finish_text(&out, a);
 }
 
 struct ar_str ar_launch_write_roots(const struct ar_plan *p, struct ar_arena *a)
@@ -45,7 +45,7 @@ struct ar_str ar_launch_write_roots(const struct ar_plan *p, struct ar_arena *a)
 		ar_jw_str(&w, AR_STR(AR_ROOTS_HOME));
 	}
 	ar_jw_close_array(&w);
-	return kept(&out, a);
+	return finish_text(&out, a);
 }
 
 static struct ar_str stdin_of(const struct ar_process_spec *spec)
@@ -81,7 +81,7 @@ struct ar_str ar_launch_limits(const struct ar_plan *p, const struct ar_process_
 	ar_jw_mstr(&w, "stdin", stdin_of(spec));
 	ar_jw_mstr(&w, "enforcedBy", p->cgroups.count > 0 ? AR_STR("cgroup") : AR_STR("rlimit_only"));
 	ar_jw_close(&w);
-	return kept(&out, a);
+	return finish_text(&out, a);
 }
 
 struct ar_str ar_launch_guarantees(struct ar_str of_profile, const struct ar_plan_paths *replaceable,
@@ -98,5 +98,5 @@ struct ar_str ar_launch_guarantees(struct ar_str of_profile, const struct ar_pla
 	ar_path_json(&w, replaceable);
 	ar_jw_close_array(&w);
 	ar_jw_close(&w);
-	return kept(&out, a);
+	return finish_text(&out, a);
 }

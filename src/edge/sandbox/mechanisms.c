@@ -1,7 +1,7 @@
-/* The names of mechanisms, and the self-test's answer about them. See standing.h. */
+/* The names of mechanisms, and the self-test's answer about them. See assess.h. */
 #include "json.h"
 #include "path_list.h"
-#include "standing.h"
+#include "assess.h"
 
 static const char *const names[AR_MECH_COUNT] = {
 	[AR_MECH_LANDLOCK] = "landlock",
@@ -27,7 +27,7 @@ const char *ar_mechanism_name(enum ar_mechanism m)
 	return names[m];
 }
 
-static int find(struct ar_str name)
+static int find_mechanism(struct ar_str name)
 {
 	for (int i = 0; i < AR_MECH_COUNT; i++) {
 		if (ar_str_is(name, names[i]))
@@ -41,19 +41,19 @@ struct ar_str ar_mechanisms_unknown(struct ar_str list)
 	struct ar_str name;
 
 	while (ar_path_next(&list, ",\n", &name)) {
-		if (find(name) < 0)
+		if (find_mechanism(name) < 0)
 			return name;
 	}
 	return AR_STR_NONE;
 }
 
-static void take(struct ar_json row, struct ar_arena *a, struct ar_mechanisms *ret)
+static void read_row(struct ar_json row, struct ar_arena *a, struct ar_mechanisms *ret)
 {
 	struct ar_str name, detail = AR_STR_NONE;
 	bool works = false;
 	int i;
 
-	if (!ar_json_str(ar_json_get(row, "mechanism"), &name) || (i = find(name)) < 0)
+	if (!ar_json_str(ar_json_get(row, "mechanism"), &name) || (i = find_mechanism(name)) < 0)
 		return;
 	ar_json_bool(ar_json_get(row, "isWorking"), &works);
 	ar_json_str(ar_json_get(row, "detail"), &detail);
@@ -75,7 +75,7 @@ enum ar_status ar_mechanisms_read(struct ar_str text, struct ar_arena *a, struct
 	if (rc == AR_OK && ar_json_type(top) != AR_JSON_ARRAY)
 		rc = ar_fail(err, AR_E_INVALID, "the self-test of agent-init gave no list");
 	for (struct ar_json_iter it = ar_json_iter(top); rc == AR_OK && ar_json_next(&it);)
-		take(it.value, a, ret);
+		read_row(it.value, a, ret);
 	ar_json_parser_free(parser);
 	return rc;
 }

@@ -53,7 +53,7 @@ static struct ar_str relative(const struct search *s, struct ar_str path)
 	return ar_str_sub(path, root + 1, path.len);
 }
 
-static void put(struct search *s, struct ar_plan_paths *list, struct ar_str path)
+static void add_path(struct search *s, struct ar_plan_paths *list, struct ar_str path)
 {
 	if (!ar_path_add(list, path, s->a))
 		s->is_full = true;
@@ -76,9 +76,9 @@ static void protect_missing(struct search *s, struct ar_str name)
 	int why = why_missing(s, name);
 
 	if (why == ELOOP)
-		put(s, &s->ret->replaceable, name);
+		add_path(s, &s->ret->replaceable, name);
 	if (why == ENOENT)
-		put(s, &s->ret->paths, name);
+		add_path(s, &s->ret->paths, name);
 }
 
 /* Names a path by where it really is, so that agent-init need not follow anything. One that leads outside is not ours to write anyway. */
@@ -92,9 +92,9 @@ static void protect(struct search *s, struct ar_str name)
 	}
 	target = relative(s, real);
 	if (!ar_str_eq(target, name))
-		put(s, &s->ret->replaceable, name);
+		add_path(s, &s->ret->replaceable, name);
 	if (!ar_str_absent(target))
-		put(s, &s->ret->paths, target);
+		add_path(s, &s->ret->paths, target);
 }
 
 static void protect_gitdir(struct search *s, struct ar_str folder)
@@ -182,10 +182,10 @@ static void show_outside(struct search *s, struct ar_str gitdir)
 	if (!points_back(s, gitdir))
 		return;
 	if (!ar_str_absent(common) && ar_path_is_in(gitdir, common)) {
-		put(s, &s->ret->git, common);
+		add_path(s, &s->ret->git, common);
 		return;
 	}
-	put(s, &s->ret->git, gitdir);
+	add_path(s, &s->ret->git, gitdir);
 }
 
 /* A worktree or a submodule: .git is a file that names a folder. */
@@ -196,7 +196,7 @@ static void follow_git_file(struct search *s)
 
 	if (!ar_str_starts(line, AR_STR("gitdir: ")))
 		return;
-	put(s, &s->ret->paths, AR_STR(".git"));
+	add_path(s, &s->ret->paths, AR_STR(".git"));
 	gitdir = led_to(s, s->o->workspace, ar_str_sub(line, sizeof("gitdir: ") - 1, line.len));
 	if (ar_str_absent(gitdir))
 		return;
@@ -256,7 +256,7 @@ static struct ar_str folder_of(struct ar_str path)
 }
 
 /* From the folder of the file that includes it. Its own folder must exist, the file need not: whoever made it later would be obeyed. */
-static struct ar_str place_of(const struct counting *c, struct ar_str path)
+static struct ar_str real_path_of(const struct counting *c, struct ar_str path)
 {
 	struct ar_arena *a = c->s->a;
 	struct ar_str folder, name;
@@ -276,7 +276,7 @@ static struct ar_str place_of(const struct counting *c, struct ar_str path)
 static void protect_included(void *ctx, struct ar_str path)
 {
 	const struct counting *from = ctx;
-	struct counting next = { from->s, place_of(from, path), from->depth - 1, from->left };
+	struct counting next = { from->s, real_path_of(from, path), from->depth - 1, from->left };
 	struct ar_str inside = ar_str_absent(next.file) ? AR_STR_NONE : relative(from->s, next.file);
 
 	if (ar_str_absent(inside) || *from->left == 0)

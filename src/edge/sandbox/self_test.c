@@ -75,7 +75,7 @@ static bool read_all(int fd, ar_usec deadline, struct ar_buf *out)
 	}
 }
 
-static void finish(pid_t pid, bool has_ended)
+static void end_program(pid_t pid, bool has_ended)
 {
 	if (!has_ended)
 		kill(-pid, SIGKILL);
@@ -94,12 +94,13 @@ static size_t count_answers(const struct ar_buf *out)
 	return n;
 }
 
-static enum ar_status take(int fd, pid_t pid, int64_t timeout_ms, struct ar_buf *out, struct ar_error *err)
+static enum ar_status read_output(int fd, pid_t pid, int64_t timeout_ms, struct ar_buf *out,
+				  struct ar_error *err)
 {
 	struct ar_clock *clock = ar_clock_system();
 	bool is_whole = read_all(fd, clock->mono(clock) + timeout_ms * 1000, out);
 
-	finish(pid, is_whole);
+	end_program(pid, is_whole);
 	if (!is_whole)
 		return ar_fail(err, AR_E_TIMEOUT,
 			       "the self-test of agent-init was not through after %lld ms, with %zu answers",
@@ -127,7 +128,7 @@ enum ar_status ar_self_test_run(const struct ar_self_test *t, struct ar_arena *a
 		return ar_fail(err, why == ENOENT ? AR_E_NOT_FOUND : AR_E_IO, "%s could not be started: %s",
 			       argv[0], strerror(why));
 	}
-	rc = take(fds[0], pid, t->timeout_ms, &out, err);
+	rc = read_output(fds[0], pid, t->timeout_ms, &out, err);
 	close(fds[0]);
 	if (rc == AR_OK)
 		*ret_text = ar_arena_str(a, ar_buf_str(&out));

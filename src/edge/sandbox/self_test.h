@@ -14,7 +14,7 @@ struct ar_self_test {
 
 AR_BEGIN_DECLS
 
-/* The text it wrote, in the arena; what it means is standing.h's. AR_E_NOT_FOUND: there is no such program; AR_E_TIMEOUT, AR_E_IO: it did not answer. */
+/* The text it wrote, in the arena; what it means is assess.h's. AR_E_NOT_FOUND: there is no such program; AR_E_TIMEOUT, AR_E_IO: it did not answer. */
 AR_MUST_USE enum ar_status ar_self_test_run(const struct ar_self_test *t, struct ar_arena *a,
 					    struct ar_str *ret_text, struct ar_error *err);
 

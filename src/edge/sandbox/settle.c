@@ -33,7 +33,7 @@ struct settling {
 	struct ar_error *err;
 };
 
-static enum ar_status check_standing(struct settling *t)
+static enum ar_status check_profile(struct settling *t)
 {
 	const struct ar_sandbox_standing *standing = &t->s->host.profiles[t->spec->profile];
 
@@ -54,7 +54,7 @@ static enum ar_status settle_profile(struct settling *t)
 	p->mode = t->profile->mode;
 	p->network = t->profile->network;
 	p->backend = t->s->ids.backend;
-	p->uid = p->gid = ar_sandbox_ids_of(&t->s->ids, t->spec->session_id);
+	p->uid = p->gid = ar_sandbox_uid_of(&t->s->ids, t->spec->session_id);
 	if (p->backend == AR_PLAN_USERNS)
 		p->gid = t->s->ids.gid;
 	p->filter = t->s->filters[t->profile->filter].p;
@@ -260,8 +260,8 @@ static enum ar_status settle_secrets(struct settling *t)
 
 	if (ar_str_empty(t->spec->command))
 		return AR_OK;
-	rc = ar_command_secrets_give(&t->s->secrets, t->spec->command,
-				     t->profile->network == AR_PLAN_NET_PROXY, &t->env, &t->given, t->err);
+	rc = ar_command_secrets_apply(&t->s->secrets, t->spec->command,
+				      t->profile->network == AR_PLAN_NET_PROXY, &t->env, &t->given, t->err);
 	t->plan->env_count = t->env.count;
 	t->plan->given = (uint32_t)t->given.count;
 	return rc;
@@ -282,11 +282,11 @@ static enum ar_status settle_groups(struct settling *t)
 typedef enum ar_status settle_step(struct settling *t);
 
 static settle_step *const steps[] = {
-	check_standing, settle_profile,	  settle_workspace,   settle_protected, settle_roots,
-	settle_cwd,	settle_arguments, settle_environment, settle_secrets,	settle_groups,
+	check_profile, settle_profile,	 settle_workspace,   settle_protected, settle_roots,
+	settle_cwd,    settle_arguments, settle_environment, settle_secrets,   settle_groups,
 };
 
-static void describe(const struct settling *t, struct ar_launch *ret)
+static void describe_launch(const struct settling *t, struct ar_launch *ret)
 {
 	ret->plan = t->plan;
 	memcpy(ret->given, t->given.at, sizeof(ret->given));
@@ -311,7 +311,7 @@ enum ar_status ar_sandbox_plan_in(struct ar_sandbox *s, const struct ar_process_
 	for (size_t i = 0; rc == AR_OK && i < AR_ARRAY_LEN(steps); i++)
 		rc = steps[i](t);
 	if (rc == AR_OK)
-		describe(t, ret);
+		describe_launch(t, ret);
 	return rc;
 }
 

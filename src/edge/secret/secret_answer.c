@@ -32,7 +32,7 @@ static struct ar_json step(struct ar_json from, const char *name)
 	return ar_json_at(from, (size_t)index);
 }
 
-static struct ar_json find(struct ar_json doc, const char *field)
+static struct ar_json find_field(struct ar_json doc, const char *field)
 {
 	AR_AUTO(ar_buf_fini) struct ar_buf name = { 0 };
 	struct ar_str rest = ar_str_from(field), part;
@@ -58,7 +58,7 @@ enum ar_status ar_secret_answer(struct ar_str answer, const char *field, struct 
 	/* The parser's own sentence may quote the answer. */
 	if (ar_json_parse(parser, answer, &doc, NULL) != AR_OK)
 		st = ar_fail(err, AR_E_INVALID, "the store's answer is not JSON");
-	else if (!ar_json_str(find(doc, field), &text))
+	else if (!ar_json_str(find_field(doc, field), &text))
 		st = ar_fail(err, AR_E_NOT_FOUND,
 			     "the store's answer has no text at field '%s'; check the JSON pointer", field);
 	else

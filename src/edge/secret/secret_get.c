@@ -70,7 +70,7 @@ static enum ar_status get_raw(const struct ar_secret_order *o, struct ar_buf *ou
 	case AR_SECRET_COMMAND:
 		return ar_secret_run(o, out, err);
 	case AR_SECRET_HTTP:
-		return ar_secret_ask(o, out, err);
+		return ar_secret_fetch(o, out, err);
 	case AR_SECRET_TEXT:
 	case AR_SECRET_KINDS:
 		break;
@@ -80,7 +80,7 @@ static enum ar_status get_raw(const struct ar_secret_order *o, struct ar_buf *ou
 }
 
 /* One line end that tools put there is no part of it. */
-static enum ar_status judge(struct ar_buf *value, struct ar_error *err)
+static enum ar_status check_value(struct ar_buf *value, struct ar_error *err)
 {
 	if (value->len > 0 && value->p[value->len - 1] == '\n')
 		value->len--;
@@ -102,7 +102,7 @@ static enum ar_status get(struct ar_secret_order *o, struct ar_buf *out, struct 
 {
 	enum ar_status st = get_raw(o, out, err);
 
-	return st ? st : judge(out, err);
+	return st ? st : check_value(out, err);
 }
 
 static void wipe(struct ar_buf *b)

@@ -101,7 +101,7 @@ static bool is_one_line(struct ar_str token)
 	return true;
 }
 
-enum ar_status ar_secret_ask(const struct ar_secret_order *o, struct ar_buf *out, struct ar_error *err)
+enum ar_status ar_secret_fetch(const struct ar_secret_order *o, struct ar_buf *out, struct ar_error *err)
 {
 	struct asking a = { .order = o };
 	struct curl_slist *headers;

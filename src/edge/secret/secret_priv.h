@@ -24,8 +24,8 @@ AR_MUST_USE enum ar_status ar_secret_run(const struct ar_secret_order *o, struct
 					 struct ar_error *err);
 
 /* secret_http.c */
-AR_MUST_USE enum ar_status ar_secret_ask(const struct ar_secret_order *o, struct ar_buf *out,
-					 struct ar_error *err);
+AR_MUST_USE enum ar_status ar_secret_fetch(const struct ar_secret_order *o, struct ar_buf *out,
+					   struct ar_error *err);
 
 /* secret_answer.c: the text at a JSON pointer (RFC 6901) of an answer. Pure. */
 AR_MUST_USE enum ar_status ar_secret_answer(struct ar_str answer, const char *field, struct ar_buf *out,

@@ -6,7 +6,7 @@
 #include <signal.h>
 #include <spawn.h>
 
-static void say_files(const struct ar_spawn *s, posix_spawn_file_actions_t *files)
+static void write_files(const struct ar_spawn *s, posix_spawn_file_actions_t *files)
 {
 	for (size_t i = 0; i < s->fd_count; i++) {
 		/* In rising order: a descriptor that is still to be given away is never overwritten. */
@@ -19,7 +19,7 @@ static void say_files(const struct ar_spawn *s, posix_spawn_file_actions_t *file
 }
 
 /* We ignore some signals, and our threads block what they do not want: none of that is handed on. */
-static void say_how(const struct ar_spawn *s, posix_spawnattr_t *how)
+static void write_how(const struct ar_spawn *s, posix_spawnattr_t *how)
 {
 	int flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF;
 	sigset_t unblocked, usual;
@@ -42,8 +42,8 @@ int ar_spawn(const struct ar_spawn *s, pid_t *ret)
 	AR_ASSERT(s->fd_count <= AR_SPAWN_FDS_MAX);
 	posix_spawn_file_actions_init(&files);
 	posix_spawnattr_init(&how);
-	say_files(s, &files);
-	say_how(s, &how);
+	write_files(s, &files);
+	write_how(s, &how);
 	rc = posix_spawnp(ret, s->program, &files, &how, s->argv, s->envp);
 	posix_spawnattr_destroy(&how);
 	posix_spawn_file_actions_destroy(&files);

@@ -147,7 +147,7 @@ static bool is_image(struct ar_str type)
 	       is_type(type, "image/webp");
 }
 
-static void take_image(const struct ar_http_end *e, struct ar_arena *a, struct ar_tool_result *r)
+static void read_image(const struct ar_http_end *e, struct ar_arena *a, struct ar_tool_result *r)
 {
 	struct ar_tool_image *image = ar_arena_alloc(a, sizeof(*image));
 	struct ar_str bare;
@@ -167,7 +167,7 @@ static void end_answered(const struct ar_http_end *e, struct ar_json_parser *p, 
 
 	r->outcome = AR_TOOL_OK;
 	if (is_image(e->type) && e->body.len)
-		return take_image(e, a, r);
+		return read_image(e, a, r);
 	if (!ar_str_is_utf8(e->body)) {
 		r->text = ar_arena_fmt(a, "%zu bytes that are no text (%.*s)", e->body.len, (int)e->type.len,
 				       e->type.p ? e->type.p : "");

@@ -146,7 +146,7 @@ static struct ar_str next_member(struct ar_str from, struct ar_str *ret_before, 
 	return after;
 }
 
-static bool is_placed(const char *template, struct ar_str name)
+static bool is_in_url(const char *template, struct ar_str name)
 {
 	struct ar_str rest = ar_str_from(template), before, member;
 
@@ -199,7 +199,7 @@ static void add_query(struct ar_buf *url, const char *template, struct ar_json a
 	for (struct ar_json_iter it = ar_json_iter(args); ar_json_next(&it);) {
 		enum ar_json_type type = ar_json_type(it.value);
 
-		if (is_placed(template, it.name) || type == AR_JSON_NULL)
+		if (is_in_url(template, it.name) || type == AR_JSON_NULL)
 			continue;
 		if (type != AR_JSON_ARRAY) {
 			add_pair(url, is_first, it.name, it.value);

@@ -51,7 +51,7 @@ static bool on_body(struct ar_transfer *t, struct ar_str bytes)
 	return !x->body.failed;
 }
 
-static struct ar_tool_result refused(const struct exchange *x)
+static struct ar_tool_result refused_result(const struct exchange *x)
 {
 	return (struct ar_tool_result){ .outcome = AR_TOOL_NOT_RUN,
 					.category = AR_STR("invalid_request"),
@@ -71,7 +71,7 @@ static struct ar_tool_result result_of(struct exchange *x, enum ar_transfer_end 
 				 .body = ar_buf_str(&x->body) };
 
 	if (x->refusal.status)
-		return refused(x);
+		return refused_result(x);
 	/* A header is valid until the next is asked for. */
 	e.type = ar_arena_str(a, ar_transfer_header(t, "content-type"));
 	e.retry_after = ar_arena_str(a, ar_transfer_header(t, "retry-after"));

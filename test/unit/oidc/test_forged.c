@@ -531,7 +531,7 @@ static bool are_claims_good(const char *exp)
 	struct ar_json doc;
 
 	return ar_json_parse(w.json, text, &doc, NULL) == AR_OK &&
-	       ar_claims_judge(&rules, doc, (ar_usec)1800000000 * 1000000, &w.a, &who, &why);
+	       ar_claims_check(&rules, doc, (ar_usec)1800000000 * 1000000, &w.a, &who, &why);
 }
 
 static void test_claims(void **state AR_UNUSED)

@@ -5,7 +5,7 @@
 
 #include "boundary.h"
 #include "buf.h"
-#include "standing.h"
+#include "assess.h"
 #include "unit.h"
 
 struct desk {

@@ -26,7 +26,7 @@ static int64_t index_of(struct ar_json doc)
 /* ---- usage ---- */
 
 /* Their input leaves out what the cache gave or took; ours counts it. Later counts replace earlier ones. */
-static void take_usage(struct ar_model_result *r, struct ar_json usage)
+static void read_usage(struct ar_model_result *r, struct ar_json usage)
 {
 	int64_t fresh = r->input_tokens - r->cached_tokens - r->cache_write_tokens;
 	struct ar_json details = ar_json_get(usage, "output_tokens_details");
@@ -140,21 +140,21 @@ static void close_block(struct ar_answer *a, int64_t index)
 
 /* ---- events ---- */
 
-static void take_message_start(struct ar_answer *a, struct ar_json doc)
+static void read_message_start(struct ar_answer *a, struct ar_json doc)
 {
 	struct ar_json message = ar_json_get(doc, "message");
 
-	ar_out_keep(a, ar_json_get(message, "id"), &a->answer_id);
-	ar_out_keep(a, ar_json_get(message, "model"), &a->result.model);
-	take_usage(&a->result, ar_json_get(message, "usage"));
+	ar_out_copy_first(a, ar_json_get(message, "id"), &a->answer_id);
+	ar_out_copy_first(a, ar_json_get(message, "model"), &a->result.model);
+	read_usage(&a->result, ar_json_get(message, "usage"));
 }
 
-static void take_block_start(struct ar_answer *a, struct ar_json doc)
+static void read_block_start(struct ar_answer *a, struct ar_json doc)
 {
 	open_block(a, index_of(doc), ar_json_get(doc, "content_block"));
 }
 
-static void take_block_delta(struct ar_answer *a, struct ar_json doc)
+static void read_block_delta(struct ar_answer *a, struct ar_json doc)
 {
 	struct ar_json delta = ar_json_get(doc, "delta");
 	struct ar_answer_tool *t = ar_out_tool_find(a, index_of(doc), AR_STR_NONE);
@@ -166,12 +166,12 @@ static void take_block_delta(struct ar_answer *a, struct ar_json doc)
 		ar_out_args(a, t, ar_json_get(delta, "partial_json"));
 }
 
-static void take_block_stop(struct ar_answer *a, struct ar_json doc)
+static void read_block_stop(struct ar_answer *a, struct ar_json doc)
 {
 	close_block(a, index_of(doc));
 }
 
-static void take_stop_reason(struct ar_answer *a, struct ar_json object)
+static void read_stop_reason(struct ar_answer *a, struct ar_json object)
 {
 	struct ar_str reason;
 
@@ -179,32 +179,32 @@ static void take_stop_reason(struct ar_answer *a, struct ar_json object)
 		ar_out_stop(a, reason, stop_words);
 }
 
-static void take_message_delta(struct ar_answer *a, struct ar_json doc)
+static void read_message_delta(struct ar_answer *a, struct ar_json doc)
 {
-	take_usage(&a->result, ar_json_get(doc, "usage"));
-	take_stop_reason(a, ar_json_get(doc, "delta"));
+	read_usage(&a->result, ar_json_get(doc, "usage"));
+	read_stop_reason(a, ar_json_get(doc, "delta"));
 }
 
-static void take_message_stop(struct ar_answer *a, struct ar_json doc AR_UNUSED)
+static void read_message_stop(struct ar_answer *a, struct ar_json doc AR_UNUSED)
 {
 	a->done = true;
 }
 
-static bool take_whole(struct ar_answer *a, struct ar_json doc)
+static bool read_whole(struct ar_answer *a, struct ar_json doc)
 {
 	struct ar_json content = ar_json_get(doc, "content");
 	int64_t index = 0;
 
 	if (ar_json_type(content) != AR_JSON_ARRAY)
 		return false;
-	ar_out_keep(a, ar_json_get(doc, "id"), &a->answer_id);
-	ar_out_keep(a, ar_json_get(doc, "model"), &a->result.model);
+	ar_out_copy_first(a, ar_json_get(doc, "id"), &a->answer_id);
+	ar_out_copy_first(a, ar_json_get(doc, "model"), &a->result.model);
 	for (struct ar_json_iter it = ar_json_iter(content); ar_json_next(&it); index++) {
 		open_block(a, index, it.value);
 		close_block(a, index);
 	}
-	take_usage(&a->result, ar_json_get(doc, "usage"));
-	take_stop_reason(a, doc);
+	read_usage(&a->result, ar_json_get(doc, "usage"));
+	read_stop_reason(a, doc);
 	return true;
 }
 
@@ -214,12 +214,12 @@ static void add_path(const struct ar_model_request *r AR_UNUSED, struct ar_buf *
 }
 
 static const struct ar_wire_event events[] = {
-	{ "message_start", take_message_start },
-	{ "content_block_start", take_block_start },
-	{ "content_block_delta", take_block_delta },
-	{ "content_block_stop", take_block_stop },
-	{ "message_delta", take_message_delta },
-	{ "message_stop", take_message_stop },
+	{ "message_start", read_message_start },
+	{ "content_block_start", read_block_start },
+	{ "content_block_delta", read_block_delta },
+	{ "content_block_stop", read_block_stop },
+	{ "message_delta", read_message_delta },
+	{ "message_stop", read_message_stop },
 	{ 0 },
 };
 
@@ -234,5 +234,5 @@ const struct ar_wire ar_wire_anthropic = {
 	.events = events,
 	.path = add_path,
 	.write = ar_anthropic_write,
-	.take_whole = take_whole,
+	.read_whole = read_whole,
 };

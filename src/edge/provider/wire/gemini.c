@@ -26,7 +26,7 @@ static void echo_signature(struct ar_answer *a, struct ar_json signature)
 	ar_buf_fini(&json);
 }
 
-static void take_call(struct ar_answer *a, struct ar_json call, struct ar_json signature)
+static void read_call(struct ar_answer *a, struct ar_json call, struct ar_json signature)
 {
 	struct ar_json args = ar_json_get(call, "args");
 	struct ar_str id = AR_STR(""), name = AR_STR("");
@@ -44,7 +44,7 @@ static void take_call(struct ar_answer *a, struct ar_json call, struct ar_json s
 	echo_signature(a, signature);
 }
 
-static void take_part(struct ar_answer *a, struct ar_json part)
+static void read_part(struct ar_answer *a, struct ar_json part)
 {
 	struct ar_json call = ar_json_get(part, "functionCall");
 	bool is_thought = false;
@@ -52,10 +52,10 @@ static void take_part(struct ar_answer *a, struct ar_json part)
 	ar_json_bool(ar_json_get(part, "thought"), &is_thought);
 	ar_out_put_member(a, is_thought ? AR_OUT_REASONING : AR_OUT_TEXT, part, "text");
 	if (ar_json_type(call) == AR_JSON_OBJECT)
-		take_call(a, call, ar_json_get(part, "thoughtSignature"));
+		read_call(a, call, ar_json_get(part, "thoughtSignature"));
 }
 
-static void take_reason(struct ar_answer *a, struct ar_json v)
+static void read_reason(struct ar_answer *a, struct ar_json v)
 {
 	struct ar_str reason;
 
@@ -66,7 +66,7 @@ static void take_reason(struct ar_answer *a, struct ar_json v)
 	ar_out_stop(a, reason, stop_words);
 }
 
-static void take_candidate(struct ar_answer *a, struct ar_json candidate)
+static void read_candidate(struct ar_answer *a, struct ar_json candidate)
 {
 	struct ar_json parts = ar_json_get(ar_json_get(candidate, "content"), "parts");
 	int64_t index = 0;
@@ -77,13 +77,13 @@ static void take_candidate(struct ar_answer *a, struct ar_json candidate)
 		return;
 	if (ar_json_type(parts) == AR_JSON_ARRAY) {
 		for (struct ar_json_iter it = ar_json_iter(parts); ar_json_next(&it);)
-			take_part(a, it.value);
+			read_part(a, it.value);
 	}
-	take_reason(a, ar_json_get(candidate, "finishReason"));
+	read_reason(a, ar_json_get(candidate, "finishReason"));
 }
 
 /* The prompt was refused: there is no answer, and there will be none. */
-static void take_feedback(struct ar_answer *a, struct ar_json feedback)
+static void read_feedback(struct ar_answer *a, struct ar_json feedback)
 {
 	struct ar_str reason;
 
@@ -97,7 +97,7 @@ static void take_feedback(struct ar_answer *a, struct ar_json feedback)
 }
 
 /* Every chunk counts anew. Their output leaves out the thoughts, their prompt what tools added; ours count both. */
-static void take_usage(struct ar_model_result *r, struct ar_json usage)
+static void read_usage(struct ar_model_result *r, struct ar_json usage)
 {
 	int64_t prompt = 0, tool_prompt = 0, candidates = 0;
 
@@ -113,18 +113,18 @@ static void take_usage(struct ar_model_result *r, struct ar_json usage)
 	r->output_tokens = candidates + r->reasoning_tokens;
 }
 
-static void take_chunk(struct ar_answer *a, struct ar_json doc)
+static void read_chunk(struct ar_answer *a, struct ar_json doc)
 {
 	struct ar_json candidates = ar_json_get(doc, "candidates");
 
-	ar_out_keep(a, ar_json_get(doc, "responseId"), &a->answer_id);
-	ar_out_keep(a, ar_json_get(doc, "modelVersion"), &a->result.model);
+	ar_out_copy_first(a, ar_json_get(doc, "responseId"), &a->answer_id);
+	ar_out_copy_first(a, ar_json_get(doc, "modelVersion"), &a->result.model);
 	if (ar_json_type(candidates) == AR_JSON_ARRAY) {
 		for (struct ar_json_iter it = ar_json_iter(candidates); ar_json_next(&it);)
-			take_candidate(a, it.value);
+			read_candidate(a, it.value);
 	}
-	take_feedback(a, ar_json_get(doc, "promptFeedback"));
-	take_usage(&a->result, ar_json_get(doc, "usageMetadata"));
+	read_feedback(a, ar_json_get(doc, "promptFeedback"));
+	read_usage(&a->result, ar_json_get(doc, "usageMetadata"));
 }
 
 static bool is_response(struct ar_json doc)
@@ -134,22 +134,22 @@ static bool is_response(struct ar_json doc)
 }
 
 /* A server that knows no "alt=sse" sends the chunks as one array. */
-static bool take_whole(struct ar_answer *a, struct ar_json doc)
+static bool read_whole(struct ar_answer *a, struct ar_json doc)
 {
 	bool is_ours = is_response(doc);
 
 	if (ar_json_type(doc) != AR_JSON_ARRAY) {
-		take_chunk(a, doc);
+		read_chunk(a, doc);
 		return is_ours;
 	}
 	for (struct ar_json_iter it = ar_json_iter(doc); ar_json_next(&it);) {
 		is_ours = is_ours || is_response(it.value);
-		take_chunk(a, it.value);
+		read_chunk(a, it.value);
 	}
 	return is_ours;
 }
 
-static const struct ar_wire_event events[] = { { NULL, take_chunk }, { 0 } };
+static const struct ar_wire_event events[] = { { NULL, read_chunk }, { 0 } };
 
 const struct ar_wire ar_wire_gemini = {
 	.name = "gemini",
@@ -160,5 +160,5 @@ const struct ar_wire ar_wire_gemini = {
 	.events = events,
 	.path = ar_gemini_path,
 	.write = ar_gemini_write,
-	.take_whole = take_whole,
+	.read_whole = read_whole,
 };

@@ -22,7 +22,7 @@ static struct ar_answer_tool *tool_of(struct ar_answer *a, struct ar_json piece,
 	return t ? t : ar_out_tool_new(a, wire_index);
 }
 
-static void take_tool_piece(struct ar_answer *a, struct ar_json piece)
+static void read_tool_piece(struct ar_answer *a, struct ar_json piece)
 {
 	struct ar_json function = ar_json_get(piece, "function");
 	struct ar_str id = AR_STR(""), name = AR_STR("");
@@ -41,7 +41,7 @@ static void take_tool_piece(struct ar_answer *a, struct ar_json piece)
 	ar_out_args(a, t, ar_json_get(function, "arguments"));
 }
 
-static void take_message(struct ar_answer *a, struct ar_json m)
+static void read_message(struct ar_answer *a, struct ar_json m)
 {
 	struct ar_json calls = ar_json_get(m, "tool_calls");
 
@@ -52,10 +52,10 @@ static void take_message(struct ar_answer *a, struct ar_json m)
 	if (ar_json_type(calls) != AR_JSON_ARRAY)
 		return;
 	for (struct ar_json_iter it = ar_json_iter(calls); ar_json_next(&it);)
-		take_tool_piece(a, it.value);
+		read_tool_piece(a, it.value);
 }
 
-static void take_choice(struct ar_answer *a, struct ar_json choice, const char *message_name)
+static void read_choice(struct ar_answer *a, struct ar_json choice, const char *message_name)
 {
 	struct ar_str reason;
 	int64_t index = 0;
@@ -64,12 +64,12 @@ static void take_choice(struct ar_answer *a, struct ar_json choice, const char *
 	ar_json_i64(ar_json_get(choice, "index"), &index);
 	if (index != 0)
 		return;
-	take_message(a, ar_json_get(choice, message_name));
+	read_message(a, ar_json_get(choice, message_name));
 	if (ar_json_str(ar_json_get(choice, "finish_reason"), &reason) && reason.len > 0)
 		ar_out_stop(a, reason, NULL);
 }
 
-static void take_usage(struct ar_model_result *r, struct ar_json usage)
+static void read_usage(struct ar_model_result *r, struct ar_json usage)
 {
 	struct ar_json in = ar_json_get(usage, "prompt_tokens_details");
 	struct ar_json out = ar_json_get(usage, "completion_tokens_details");
@@ -84,27 +84,27 @@ static void take_usage(struct ar_model_result *r, struct ar_json usage)
 	ar_out_count(ar_json_get(out, "reasoning_tokens"), &r->reasoning_tokens);
 }
 
-static void take_object(struct ar_answer *a, struct ar_json doc, const char *message_name)
+static void read_object(struct ar_answer *a, struct ar_json doc, const char *message_name)
 {
 	struct ar_json choices = ar_json_get(doc, "choices");
 
-	ar_out_keep(a, ar_json_get(doc, "id"), &a->answer_id);
-	ar_out_keep(a, ar_json_get(doc, "model"), &a->result.model);
+	ar_out_copy_first(a, ar_json_get(doc, "id"), &a->answer_id);
+	ar_out_copy_first(a, ar_json_get(doc, "model"), &a->result.model);
 	if (ar_json_type(choices) == AR_JSON_ARRAY) {
 		for (struct ar_json_iter it = ar_json_iter(choices); ar_json_next(&it);)
-			take_choice(a, it.value, message_name);
+			read_choice(a, it.value, message_name);
 	}
-	take_usage(&a->result, ar_json_get(doc, "usage"));
+	read_usage(&a->result, ar_json_get(doc, "usage"));
 }
 
-static void take_chunk(struct ar_answer *a, struct ar_json doc)
+static void read_chunk(struct ar_answer *a, struct ar_json doc)
 {
-	take_object(a, doc, "delta");
+	read_object(a, doc, "delta");
 }
 
-static bool take_whole(struct ar_answer *a, struct ar_json doc)
+static bool read_whole(struct ar_answer *a, struct ar_json doc)
 {
-	take_object(a, doc, "message");
+	read_object(a, doc, "message");
 	return ar_json_type(ar_json_get(doc, "choices")) == AR_JSON_ARRAY;
 }
 
@@ -113,7 +113,7 @@ static void add_path(const struct ar_model_request *r AR_UNUSED, struct ar_buf *
 	ar_buf_addz(out, "/chat/completions");
 }
 
-static const struct ar_wire_event events[] = { { NULL, take_chunk }, { 0 } };
+static const struct ar_wire_event events[] = { { NULL, read_chunk }, { 0 } };
 
 const struct ar_wire ar_wire_openai_chat = {
 	.name = "openai-chat",
@@ -125,5 +125,5 @@ const struct ar_wire ar_wire_openai_chat = {
 	.events = events,
 	.path = add_path,
 	.write = ar_openai_chat_write,
-	.take_whole = take_whole,
+	.read_whole = read_whole,
 };

@@ -52,7 +52,7 @@ static struct ar_answer_tool *open_tool(struct ar_answer *a, int64_t index, stru
 		return NULL;
 	ar_json_str(ar_json_get(item, "call_id"), &id);
 	ar_json_str(ar_json_get(item, "name"), &name);
-	ar_out_keep(a, ar_json_get(item, "id"), &t->key);
+	ar_out_copy_first(a, ar_json_get(item, "id"), &t->key);
 	ar_out_tool_id(a, t, id);
 	ar_out_announce(a, t, name);
 	return t;
@@ -87,18 +87,18 @@ static void echo_reasoning(struct ar_answer *a, struct ar_json item)
 
 /* ---- events ---- */
 
-static void take_head(struct ar_answer *a, struct ar_json response)
+static void read_head(struct ar_answer *a, struct ar_json response)
 {
-	ar_out_keep(a, ar_json_get(response, "id"), &a->answer_id);
-	ar_out_keep(a, ar_json_get(response, "model"), &a->result.model);
+	ar_out_copy_first(a, ar_json_get(response, "id"), &a->answer_id);
+	ar_out_copy_first(a, ar_json_get(response, "model"), &a->result.model);
 }
 
-static void take_created(struct ar_answer *a, struct ar_json doc)
+static void read_created(struct ar_answer *a, struct ar_json doc)
 {
-	take_head(a, ar_json_get(doc, "response"));
+	read_head(a, ar_json_get(doc, "response"));
 }
 
-static void take_item_added(struct ar_answer *a, struct ar_json doc)
+static void read_item_added(struct ar_answer *a, struct ar_json doc)
 {
 	struct ar_json item = ar_json_get(doc, "item");
 	struct ar_answer_tool *t;
@@ -110,7 +110,7 @@ static void take_item_added(struct ar_answer *a, struct ar_json doc)
 		ar_out_args(a, t, ar_json_get(item, "arguments"));
 }
 
-static void take_item_done(struct ar_answer *a, struct ar_json doc)
+static void read_item_done(struct ar_answer *a, struct ar_json doc)
 {
 	struct ar_json item = ar_json_get(doc, "item");
 
@@ -120,17 +120,17 @@ static void take_item_done(struct ar_answer *a, struct ar_json doc)
 		echo_reasoning(a, item);
 }
 
-static void take_text(struct ar_answer *a, struct ar_json doc)
+static void read_text(struct ar_answer *a, struct ar_json doc)
 {
 	ar_out_put_member(a, AR_OUT_TEXT, doc, "delta");
 }
 
-static void take_reasoning(struct ar_answer *a, struct ar_json doc)
+static void read_reasoning(struct ar_answer *a, struct ar_json doc)
 {
 	ar_out_put_member(a, AR_OUT_REASONING, doc, "delta");
 }
 
-static void take_args(struct ar_answer *a, struct ar_json doc)
+static void read_args(struct ar_answer *a, struct ar_json doc)
 {
 	struct ar_answer_tool *t = tool_of(a, index_of(doc), ar_json_get(doc, "item_id"));
 
@@ -138,14 +138,14 @@ static void take_args(struct ar_answer *a, struct ar_json doc)
 		ar_out_args(a, t, ar_json_get(doc, "delta"));
 }
 
-static void take_args_done(struct ar_answer *a, struct ar_json doc)
+static void read_args_done(struct ar_answer *a, struct ar_json doc)
 {
 	finish_args(a, tool_of(a, index_of(doc), ar_json_get(doc, "item_id")), ar_json_get(doc, "arguments"));
 }
 
 /* ---- the end ---- */
 
-static void take_usage(struct ar_model_result *r, struct ar_json usage)
+static void read_usage(struct ar_model_result *r, struct ar_json usage)
 {
 	struct ar_json in = ar_json_get(usage, "input_tokens_details");
 	struct ar_json out = ar_json_get(usage, "output_tokens_details");
@@ -165,25 +165,25 @@ static void end_response(struct ar_answer *a, struct ar_json response)
 	struct ar_str reason = a->tool_count > 0 ? AR_STR("tool_calls") : AR_STR("stop");
 
 	ar_json_str(ar_json_get(ar_json_get(response, "incomplete_details"), "reason"), &reason);
-	take_head(a, response);
-	take_usage(&a->result, ar_json_get(response, "usage"));
+	read_head(a, response);
+	read_usage(&a->result, ar_json_get(response, "usage"));
 	ar_out_stop(a, reason, stop_words);
 	a->done = true;
 }
 
-static void take_end(struct ar_answer *a, struct ar_json doc)
+static void read_end(struct ar_answer *a, struct ar_json doc)
 {
 	end_response(a, ar_json_get(doc, "response"));
 }
 
-static void take_failed(struct ar_answer *a, struct ar_json doc)
+static void read_failed(struct ar_answer *a, struct ar_json doc)
 {
 	ar_out_fail(a, ar_json_get(ar_json_get(doc, "response"), "error"));
 }
 
 /* ---- without a stream ---- */
 
-static void take_content(struct ar_answer *a, enum ar_output_kind kind, struct ar_json list)
+static void read_content(struct ar_answer *a, enum ar_output_kind kind, struct ar_json list)
 {
 	if (ar_json_type(list) != AR_JSON_ARRAY)
 		return;
@@ -193,19 +193,19 @@ static void take_content(struct ar_answer *a, enum ar_output_kind kind, struct a
 	}
 }
 
-static void take_whole_item(struct ar_answer *a, int64_t index, struct ar_json item)
+static void read_whole_item(struct ar_answer *a, int64_t index, struct ar_json item)
 {
 	if (is_type(item, "message"))
-		take_content(a, AR_OUT_TEXT, ar_json_get(item, "content"));
+		read_content(a, AR_OUT_TEXT, ar_json_get(item, "content"));
 	if (is_type(item, "function_call"))
 		finish_tool(a, index, item);
 	if (is_type(item, "reasoning")) {
-		take_content(a, AR_OUT_REASONING, ar_json_get(item, "summary"));
+		read_content(a, AR_OUT_REASONING, ar_json_get(item, "summary"));
 		echo_reasoning(a, item);
 	}
 }
 
-static bool take_whole(struct ar_answer *a, struct ar_json doc)
+static bool read_whole(struct ar_answer *a, struct ar_json doc)
 {
 	struct ar_json output = ar_json_get(doc, "output");
 	int64_t index = 0;
@@ -213,7 +213,7 @@ static bool take_whole(struct ar_answer *a, struct ar_json doc)
 	if (ar_json_type(output) != AR_JSON_ARRAY)
 		return false;
 	for (struct ar_json_iter it = ar_json_iter(output); ar_json_next(&it); index++)
-		take_whole_item(a, index, it.value);
+		read_whole_item(a, index, it.value);
 	end_response(a, doc);
 	return true;
 }
@@ -224,19 +224,19 @@ static void add_path(const struct ar_model_request *r AR_UNUSED, struct ar_buf *
 }
 
 static const struct ar_wire_event events[] = {
-	{ "response.created", take_created },
-	{ "response.in_progress", take_created },
-	{ "response.output_item.added", take_item_added },
-	{ "response.output_item.done", take_item_done },
-	{ "response.output_text.delta", take_text },
-	{ "response.refusal.delta", take_text },
-	{ "response.reasoning_summary_text.delta", take_reasoning },
-	{ "response.reasoning_text.delta", take_reasoning },
-	{ "response.function_call_arguments.delta", take_args },
-	{ "response.function_call_arguments.done", take_args_done },
-	{ "response.completed", take_end },
-	{ "response.incomplete", take_end },
-	{ "response.failed", take_failed },
+	{ "response.created", read_created },
+	{ "response.in_progress", read_created },
+	{ "response.output_item.added", read_item_added },
+	{ "response.output_item.done", read_item_done },
+	{ "response.output_text.delta", read_text },
+	{ "response.refusal.delta", read_text },
+	{ "response.reasoning_summary_text.delta", read_reasoning },
+	{ "response.reasoning_text.delta", read_reasoning },
+	{ "response.function_call_arguments.delta", read_args },
+	{ "response.function_call_arguments.done", read_args_done },
+	{ "response.completed", read_end },
+	{ "response.incomplete", read_end },
+	{ "response.failed", read_failed },
 	{ 0 },
 };
 
@@ -249,5 +249,5 @@ const struct ar_wire ar_wire_openai_responses = {
 	.events = events,
 	.path = add_path,
 	.write = ar_openai_responses_write,
-	.take_whole = take_whole,
+	.read_whole = read_whole,
 };

@@ -25,7 +25,7 @@ static bool is_header_text(struct ar_str value)
 
 static const char *fault_of(const struct ar_command_secret *s)
 {
-	if (s->name.len > NAME_MAX_LEN || !ar_env_is_name(s->name) || !ar_env_may_be_asked(s->name))
+	if (s->name.len > NAME_MAX_LEN || !ar_env_is_name(s->name) || !ar_env_may_be_requested(s->name))
 		return "its name cannot be one of a variable inside";
 	if (s->value.len < (s->is_proxied ? PLACED_MIN : VALUE_MIN))
 		return "its value is too short: 8 bytes at least, 16 where the proxy gives it";
@@ -49,7 +49,7 @@ static void copy(struct ar_command_secret *to, const struct ar_command_secret *f
 					  .is_proxied = from->is_proxied };
 }
 
-enum ar_status ar_command_secrets_take(struct ar_command_secrets *ret,
+enum ar_status ar_command_secrets_copy(struct ar_command_secrets *ret,
 				       const struct ar_command_secret *secrets, size_t count,
 				       struct ar_arena *a, struct ar_error *err)
 {
@@ -113,9 +113,9 @@ static struct ar_str entry_of(const struct ar_command_secret *s, struct ar_given
 			    AR_INIT_GIVEN_FD + g->count++);
 }
 
-enum ar_status ar_command_secrets_give(const struct ar_command_secrets *s, struct ar_str command,
-				       bool uses_proxy, struct ar_env_vector *env, struct ar_given *ret,
-				       struct ar_error *err)
+enum ar_status ar_command_secrets_apply(const struct ar_command_secrets *s, struct ar_str command,
+					bool uses_proxy, struct ar_env_vector *env, struct ar_given *ret,
+					struct ar_error *err)
 {
 	for (size_t i = 0; i < s->count; i++) {
 		const struct ar_command_secret *one = &s->at[i];

@@ -20,14 +20,14 @@ struct ar_given {
 AR_BEGIN_DECLS
 
 /* Copies them into the arena. AR_E_INVALID: one that cannot be given, the sentence names it and never its value; AR_E_LIMIT: too many. */
-AR_MUST_USE enum ar_status ar_command_secrets_take(struct ar_command_secrets *ret,
+AR_MUST_USE enum ar_status ar_command_secrets_copy(struct ar_command_secrets *ret,
 						   const struct ar_command_secret *secrets, size_t count,
 						   struct ar_arena *a, struct ar_error *err);
 
 /* The variables of those that this command gets, and the contents of its files. */
-AR_MUST_USE enum ar_status ar_command_secrets_give(const struct ar_command_secrets *s, struct ar_str command,
-						   bool uses_proxy, struct ar_env_vector *env,
-						   struct ar_given *ret, struct ar_error *err);
+AR_MUST_USE enum ar_status ar_command_secrets_apply(const struct ar_command_secrets *s, struct ar_str command,
+						    bool uses_proxy, struct ar_env_vector *env,
+						    struct ar_given *ret, struct ar_error *err);
 
 /* What stands for a proxied secret inside: the same in every life of the runtime, so that a process that outlives one is understood by the next, and
  * not to be guessed by whoever does not know the value. */

@@ -1,7 +1,7 @@
 /* From what the self-test found to what this host can enforce: which profile is available, why another is not and what to do about it. A mechanism that was
  * not proven is not there. Pure. */
-#ifndef AR_SANDBOX_STANDING_H
-#define AR_SANDBOX_STANDING_H
+#ifndef AR_SANDBOX_ASSESS_H
+#define AR_SANDBOX_ASSESS_H
 
 #include "arena.h"
 #include "plan.h"
@@ -33,7 +33,7 @@ struct ar_mechanisms {
 	struct ar_str detail[AR_MECH_COUNT]; /* may be absent */
 };
 
-struct ar_standing_options {
+struct ar_assess_options {
 	enum ar_plan_backend backend;
 	bool allows_danger, has_proxy;
 	struct ar_str failure; /* why there is no answer of the self-test at all; absent: there is */
@@ -52,7 +52,7 @@ AR_MUST_USE enum ar_status ar_mechanisms_read(struct ar_str text, struct ar_aren
 /* Names the settings may give as absent that are none; absent: all are known. */
 struct ar_str ar_mechanisms_unknown(struct ar_str names);
 
-void ar_standing_judge(const struct ar_mechanisms *m, const struct ar_standing_options *o, struct ar_arena *a,
+void ar_sandbox_assess(const struct ar_mechanisms *m, const struct ar_assess_options *o, struct ar_arena *a,
 		       struct ar_sandbox_host *ret);
 
 AR_END_DECLS

@@ -38,12 +38,12 @@ static const struct {
 
 static void judge(struct ar_arena *a, int missing, enum ar_plan_backend backend, struct ar_sandbox_host *ret)
 {
-	const struct ar_standing_options o = { .backend = backend, .allows_danger = true, .has_proxy = true };
+	const struct ar_assess_options o = { .backend = backend, .allows_danger = true, .has_proxy = true };
 	struct ar_mechanisms m = { 0 };
 
 	for (int i = 0; i < AR_MECH_COUNT; i++)
 		m.works[i] = i != missing;
-	ar_standing_judge(&m, &o, a, ret);
+	ar_sandbox_assess(&m, &o, a, ret);
 }
 
 static void check(const struct ar_sandbox_host *h, int row, unsigned lost)
@@ -101,14 +101,14 @@ static void test_all_works(void **state)
 
 static void test_danger_and_proxy_are_not_there_by_themselves(void **state)
 {
-	const struct ar_standing_options o = { .backend = AR_PLAN_ROOT };
+	const struct ar_assess_options o = { .backend = AR_PLAN_ROOT };
 	struct ar_mechanisms m = { 0 };
 	struct ar_sandbox_host h;
 	struct ar_arena a = { 0 };
 
 	(void)state;
 	memset(m.works, true, sizeof(m.works));
-	ar_standing_judge(&m, &o, &a, &h);
+	ar_sandbox_assess(&m, &o, &a, &h);
 	assert_true(h.profiles[AR_SANDBOX_WORKSPACE_WRITE].is_available);
 	assert_false(h.profiles[AR_SANDBOX_DANGER_FULL_ACCESS].is_available);
 	assert_non_null(strstr(h.profiles[AR_SANDBOX_DANGER_FULL_ACCESS].remedy.p, "sandbox.allow_danger"));

@@ -1,5 +1,5 @@
-/* See standing.h. */
-#include "standing.h"
+/* See assess.h. */
+#include "assess.h"
 
 #include "compiler.h"
 #include "json.h"
@@ -69,7 +69,7 @@ static bool needs_it(enum ar_sandbox_profile profile, int mechanism, enum ar_pla
 	return (needs[mechanism].profiles[backend] & (1u << profile)) != 0;
 }
 
-static struct ar_str because(const struct ar_mechanisms *m, int i, struct ar_arena *a)
+static struct ar_str reason_of(const struct ar_mechanisms *m, int i, struct ar_arena *a)
 {
 	if (ar_str_empty(m->detail[i]))
 		return ar_arena_fmt(a, "%s does not work here", ar_mechanism_name((enum ar_mechanism)i));
@@ -91,21 +91,22 @@ static void judge_mechanisms(const struct ar_mechanisms *m, enum ar_sandbox_prof
 			more++;
 			continue;
 		}
-		ret->reason = because(m, i, a);
+		ret->reason = reason_of(m, i, a);
 		ret->remedy = ar_str_from(needs[i].remedy);
 	}
 	if (more > 0)
 		ret->reason = ar_arena_fmt(a, "%s, and %u more do not", ret->reason.p, more);
 }
 
-static void say_no(struct ar_sandbox_standing *ret, const char *reason, const char *remedy)
+static void set_unavailable(struct ar_sandbox_standing *ret, const char *reason, const char *remedy)
 {
 	ret->reason = ar_str_from(reason);
 	ret->remedy = ar_str_from(remedy);
 }
 
-static void judge(const struct ar_mechanisms *m, const struct ar_standing_options *o,
-		  enum ar_sandbox_profile profile, struct ar_arena *a, struct ar_sandbox_standing *ret)
+static void judge_profile(const struct ar_mechanisms *m, const struct ar_assess_options *o,
+			  enum ar_sandbox_profile profile, struct ar_arena *a,
+			  struct ar_sandbox_standing *ret)
 {
 	if (!ar_str_absent(o->failure)) {
 		ret->reason = o->failure;
@@ -119,9 +120,9 @@ static void judge(const struct ar_mechanisms *m, const struct ar_standing_option
 	if (!ar_str_absent(ret->reason))
 		return;
 	if (profile == AR_SANDBOX_DANGER_FULL_ACCESS && !o->allows_danger)
-		say_no(ret, danger_off, danger_remedy);
+		set_unavailable(ret, danger_off, danger_remedy);
 	if (profile == AR_SANDBOX_ALLOWLISTED_NETWORK && !o->has_proxy)
-		say_no(ret, proxy_off, proxy_remedy);
+		set_unavailable(ret, proxy_off, proxy_remedy);
 	ret->is_available = ar_str_absent(ret->reason);
 }
 
@@ -149,8 +150,8 @@ static void write_gaps(struct ar_jw *w, const struct ar_mechanisms *m, const str
 	ar_jw_close_array(w);
 }
 
-static void write_evidence(struct ar_jw *w, const struct ar_mechanisms *m,
-			   const struct ar_standing_options *o, bool is_danger)
+static void write_evidence(struct ar_jw *w, const struct ar_mechanisms *m, const struct ar_assess_options *o,
+			   bool is_danger)
 {
 	ar_jw_key(w, "violationEvidence");
 	ar_jw_open_array(w);
@@ -164,7 +165,7 @@ static void write_evidence(struct ar_jw *w, const struct ar_mechanisms *m,
 }
 
 static struct ar_str guarantees(const struct ar_mechanisms *m, enum ar_sandbox_profile profile,
-				const struct ar_standing_options *o, struct ar_arena *a)
+				const struct ar_assess_options *o, struct ar_arena *a)
 {
 	enum ar_plan_backend backend = o->backend;
 	static const char *const networks[] = {
@@ -198,7 +199,8 @@ static struct ar_str guarantees(const struct ar_mechanisms *m, enum ar_sandbox_p
 	return text;
 }
 
-static struct ar_str ladder(const struct ar_mechanisms *m, enum ar_plan_backend backend, struct ar_arena *a)
+static struct ar_str mechanisms_json(const struct ar_mechanisms *m, enum ar_plan_backend backend,
+				     struct ar_arena *a)
 {
 	struct ar_buf out = { 0 };
 	struct ar_jw w = ar_jw(&out);
@@ -222,16 +224,17 @@ static struct ar_str ladder(const struct ar_mechanisms *m, enum ar_plan_backend 
 	return text;
 }
 
-void ar_standing_judge(const struct ar_mechanisms *m, const struct ar_standing_options *o, struct ar_arena *a,
+void ar_sandbox_assess(const struct ar_mechanisms *m, const struct ar_assess_options *o, struct ar_arena *a,
 		       struct ar_sandbox_host *ret)
 {
 	/* What was not tried is no finding about the kernel. */
-	*ret = (struct ar_sandbox_host){ .ladder = ar_str_absent(o->failure) ? ladder(m, o->backend, a)
-									     : AR_STR("[]") };
+	*ret = (struct ar_sandbox_host){ .ladder = ar_str_absent(o->failure)
+							   ? mechanisms_json(m, o->backend, a)
+							   : AR_STR("[]") };
 	for (int i = 1; i < AR_SANDBOX_COUNT; i++) {
 		enum ar_sandbox_profile profile = (enum ar_sandbox_profile)i;
 
-		judge(m, o, profile, a, &ret->profiles[i]);
+		judge_profile(m, o, profile, a, &ret->profiles[i]);
 		/* Of what cannot be had nothing is claimed. */
 		if (ret->profiles[i].is_available)
 			ret->profiles[i].guarantees = guarantees(m, profile, o, a);
