@@ -109,12 +109,12 @@ void fanout_take(struct fanout *f, struct reader *r, const char *p, size_t len)
 	f->bytes += len;
 }
 
-static bool say(const struct reader *r, const char *text, size_t len)
+static bool send_text(const struct reader *r, const char *text, size_t len)
 {
 	return r->tls ? fanout_tls_send(r->tls, text, len) : send(r->fd, text, len, 0) == (ssize_t)len;
 }
 
-static ssize_t hear(const struct reader *r, char *text, size_t room)
+static ssize_t receive_text(const struct reader *r, char *text, size_t room)
 {
 	return r->tls ? fanout_tls_recv(r->tls, text, room) : recv(r->fd, text, room, 0);
 }
@@ -131,7 +131,8 @@ static void open_stream(const struct fanout *f, struct reader *r)
 	int len = snprintf(text, sizeof text, "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", f->path);
 
 	connect_one(f, r);
-	if (!say(r, text, (size_t)len) || hear(r, text, sizeof text) < 12 || strncmp(text + 9, "200", 3) != 0)
+	if (!send_text(r, text, (size_t)len) || receive_text(r, text, sizeof text) < 12 ||
+	    strncmp(text + 9, "200", 3) != 0)
 		fanout_die("no stream was opened");
 }
 
@@ -207,14 +208,14 @@ static int by_size(const void *a, const void *b)
 
 static void publish(const struct reader *by, const char *request)
 {
-	if (!say(by, request, strlen(request)))
+	if (!send_text(by, request, strlen(request)))
 		fanout_die("publish");
 }
 
 static void read_reply(const struct reader *by)
 {
 	char reply[65536];
-	ssize_t n = hear(by, reply, sizeof reply - 1);
+	ssize_t n = receive_text(by, reply, sizeof reply - 1);
 
 	if (n < 12 || reply[9] != '2') {
 		reply[n > 0 ? n : 0] = 0;

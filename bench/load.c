@@ -24,7 +24,7 @@ struct load {
 	size_t reply_bytes, head_bytes;
 };
 
-static void give(struct load *l, struct client_conn *c)
+static void post_next(struct load *l, struct client_conn *c)
 {
 	char digits[32];
 
@@ -49,7 +49,7 @@ static void on_reply(struct client_conn *c, struct ar_str text, void *arg)
 	l->head_bytes = (size_t)(body + 4 - text.p);
 	l->reply_bytes = text.len - l->head_bytes;
 	l->client.is_over = l->answered == l->count;
-	give(l, c);
+	post_next(l, c);
 }
 
 int main(int argc, char **argv)
@@ -71,7 +71,7 @@ int main(int argc, char **argv)
 	l.times = ar_new0((l.count + 1) * sizeof *l.times);
 	start = client_now();
 	for (size_t i = 0; i < connections; i++)
-		give(&l, client_connect(&l.client, i));
+		post_next(&l, client_connect(&l.client, i));
 	client_run(&l.client);
 	printf("{\"requests\":%zu,\"seconds\":%.6f,", l.count, (client_now() - start) / 1e6);
 	printf("\"p50_us\":%.1f,\"p99_us\":%.1f,\"reply_bytes\":%zu,\"head_bytes\":%zu}\n",

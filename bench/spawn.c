@@ -149,7 +149,7 @@ static char next_message(int socket)
 }
 
 /* Lets it go, and hears it out until it says `last`; 0: until it has closed. */
-static void talk(int socket, char last)
+static void run_until(int socket, char last)
 {
 	char go = AR_INIT_GO, said;
 
@@ -200,7 +200,7 @@ static void run_cold(const struct bench *b, struct ar_sandbox *sandbox)
 
 	settle(b, sandbox, NULL, &c);
 	start(b, c.launch.plan, &c);
-	talk(c.socket, AR_INIT_EMPTY);
+	run_until(c.socket, AR_INIT_EMPTY);
 	clear_away(sandbox, &c);
 }
 
@@ -260,7 +260,7 @@ static double run_warm(const struct bench *b, struct ar_sandbox *sandbox, double
 	if (ar_plan_differs(&stripped, c.launch.plan))
 		give_up("the prewarmed sandbox is for another plan");
 	send_plan(prewarmed.socket, c.launch.plan);
-	talk(prewarmed.socket, AR_INIT_EXIT);
+	run_until(prewarmed.socket, AR_INIT_EXIT);
 	end = now_us();
 	clear_away(sandbox, &prewarmed);
 	ar_arena_fini(&c.arena);

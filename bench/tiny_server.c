@@ -153,7 +153,7 @@ static void end_paced(struct tiny *t, struct peer *p)
 	p->copy = NULL;
 }
 
-static void give(struct tiny *t, struct peer *p, struct tiny_answer a)
+static void send_answer(struct tiny *t, struct peer *p, struct tiny_answer a)
 {
 	if (!a.p)
 		return;
@@ -187,7 +187,7 @@ static void serve_peer(struct tiny *t, struct peer *p)
 	}
 	p->len += (size_t)n;
 	while ((used = request_length(p)) > 0) {
-		give(t, p, t->answer(t->arg, p->in, used));
+		send_answer(t, p, t->answer(t->arg, p->in, used));
 		memmove(p->in, p->in + used, p->len - used);
 		p->len -= used;
 	}

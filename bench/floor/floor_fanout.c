@@ -18,7 +18,7 @@ static size_t reader_count;
 static char *event;
 static size_t event_len;
 
-static void put(int fd, const char *text, size_t len)
+static void send_or_close(int fd, const char *text, size_t len)
 {
 	if (send(fd, text, len, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
 		close(fd);
@@ -27,7 +27,7 @@ static void put(int fd, const char *text, size_t len)
 static void publish(void)
 {
 	for (size_t i = 0; i < reader_count; i++)
-		put(readers[i], event, event_len);
+		send_or_close(readers[i], event, event_len);
 }
 
 static void serve(int fd)
@@ -43,10 +43,10 @@ static void serve(int fd)
 	}
 	if (request[0] == 'P') {
 		publish();
-		put(fd, done, sizeof done - 1);
+		send_or_close(fd, done, sizeof done - 1);
 		return;
 	}
-	put(fd, head, sizeof head - 1);
+	send_or_close(fd, head, sizeof head - 1);
 	if (reader_count < MAX_READERS)
 		readers[reader_count++] = fd;
 }

@@ -88,7 +88,7 @@ static void connect_to(struct ar_pg *pg, const char *conninfo)
 	require(ar_pg_connect(pg, &target, &err) == AR_OK, conninfo, err.msg);
 }
 
-static PGresult *ask(struct ar_pg *pg, const char *text)
+static PGresult *query(struct ar_pg *pg, const char *text)
 {
 	static const struct ar_pg_args none;
 	PGresult *r = ar_pg_query(pg, text, &none);
@@ -147,7 +147,7 @@ static void read_source(struct floor_rows *f, const char *conninfo)
 
 	connect_to(&pg, conninfo);
 	for (int t = 0; t < TABLES; t++)
-		f->rows[t] = ask(&pg, tables[t].select);
+		f->rows[t] = query(&pg, tables[t].select);
 	ar_pg_disconnect(&pg);
 	require(count(f, LOG) && count(f, SESSION) && count(f, TASK), conninfo, "the source has no rows");
 	link_rows(f);
@@ -163,7 +163,7 @@ static void open_target(struct floor_rows *f, const char *conninfo)
 	require(ar_store_postgres_open(&o, &store, &err) == AR_OK, conninfo, err.msg);
 	ar_store_close(store);
 	connect_to(&f->pg, conninfo);
-	f->node = ask(&f->pg, "SELECT id, epoch, connection, (SELECT max(number) FROM lane) FROM node");
+	f->node = query(&f->pg, "SELECT id, epoch, connection, (SELECT max(number) FROM lane) FROM node");
 	require(PQntuples(f->node) == 1, conninfo, "it has no single owner");
 	require(ar_pg_prepare(&f->pg, &err) == AR_OK, conninfo, err.msg);
 }

@@ -206,7 +206,7 @@ static void bind(struct floor_rows *f, enum table t, size_t row)
 		sqlite3_bind_value(f->put[t], c + 1, value(r, row, c));
 }
 
-static void put(struct floor_rows *f, enum table t, size_t row)
+static void put_row(struct floor_rows *f, enum table t, size_t row)
 {
 	bind(f, t, row);
 	run(f, f->put[t]);
@@ -225,15 +225,15 @@ static void put_share(struct floor_rows *f, enum table t, size_t appends)
 	size_t due = f->rows[t].count * appends / f->rows[LOG].count;
 
 	while (f->done[t] < due)
-		put(f, t, f->done[t]++);
+		put_row(f, t, f->done[t]++);
 }
 
 static void append(struct floor_rows *f, size_t i)
 {
-	put(f, LOG, i);
+	put_row(f, LOG, i);
 	put_session(f, f->session_of[i], f->is_active[i]);
 	if (f->rows[TASK].count)
-		put(f, TASK, f->task_of[i]);
+		put_row(f, TASK, f->task_of[i]);
 	put_share(f, RECEIPT, i + 1);
 	put_share(f, BLOB, i + 1);
 	put_share(f, REF, i + 1);

@@ -38,7 +38,7 @@ static void watch_forks(void)
 	AR_ASSERT(pthread_atfork(NULL, NULL, forget_in_child) == 0);
 }
 
-static uint64_t take_random(struct mint *m, size_t bytes)
+static uint64_t draw_random(struct mint *m, size_t bytes)
 {
 	uint64_t v = 0;
 
@@ -54,11 +54,11 @@ static uint64_t take_random(struct mint *m, size_t bytes)
 static void advance(struct mint *m, uint64_t now_ms)
 {
 	if (now_ms > m->head >> MID_BITS) {
-		m->head = now_ms << MID_BITS | take_random(m, 2) >> (16 - MID_BITS);
-		m->tail = take_random(m, 8) >> (64 - TAIL_BITS);
+		m->head = now_ms << MID_BITS | draw_random(m, 2) >> (16 - MID_BITS);
+		m->tail = draw_random(m, 8) >> (64 - TAIL_BITS);
 		return;
 	}
-	m->tail += take_random(m, 4) + 1;
+	m->tail += draw_random(m, 4) + 1;
 	m->head += m->tail >> TAIL_BITS; /* overflow runs into the milliseconds: still rising */
 	m->tail &= (UINT64_C(1) << TAIL_BITS) - 1;
 }
@@ -128,7 +128,7 @@ static bool read_counter(struct ar_str text, uint64_t *ret)
 }
 
 /* The core, or absent; *ret_n is set when *ret_counted. */
-static struct ar_str take_apart(struct ar_str id, bool *ret_counted, uint64_t *ret_n)
+static struct ar_str split_id(struct ar_str id, bool *ret_counted, uint64_t *ret_n)
 {
 	struct ar_str prefix, core, counter;
 
@@ -155,7 +155,7 @@ struct ar_str ar_id_core(struct ar_str id)
 	bool counted;
 	uint64_t n;
 
-	return take_apart(id, &counted, &n);
+	return split_id(id, &counted, &n);
 }
 
 bool ar_id_counter(struct ar_str id, uint64_t *ret)
@@ -163,7 +163,7 @@ bool ar_id_counter(struct ar_str id, uint64_t *ret)
 	bool counted;
 	uint64_t n = 0;
 
-	if (ar_str_absent(take_apart(id, &counted, &n)) || !counted)
+	if (ar_str_absent(split_id(id, &counted, &n)) || !counted)
 		return false;
 	*ret = n;
 	return true;

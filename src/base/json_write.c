@@ -92,7 +92,7 @@ static void add_mixed(struct ar_buf *out, struct ar_str s, size_t run)
 /* ---- structure ---- */
 
 /* Everything is written in one piece: room is asked for once. */
-static char *put(char *at, struct ar_str s)
+static char *put_bytes(char *at, struct ar_str s)
 {
 	memcpy(at, s.p, s.len);
 	return at + s.len;
@@ -101,7 +101,7 @@ static char *put(char *at, struct ar_str s)
 static char *put_quoted(char *at, struct ar_str s)
 {
 	*at++ = '"';
-	at = put(at, s);
+	at = put_bytes(at, s);
 	*at++ = '"';
 	return at;
 }
@@ -183,7 +183,7 @@ void ar_jw_raw(struct ar_jw *w, struct ar_str json)
 	char *at = ar_buf_room(w->out, text.len + 1);
 
 	if (at)
-		w->out->len = (size_t)(put(put_comma(w, at), text) - w->out->p);
+		w->out->len = (size_t)(put_bytes(put_comma(w, at), text) - w->out->p);
 	w->comma = true;
 }
 
@@ -275,6 +275,6 @@ void ar_jw_name_raw(struct ar_jw *w, struct ar_str name, struct ar_str json)
 	char *at = ar_buf_room(w->out, name.len + json.len + NAME_EXTRA);
 
 	if (at)
-		w->out->len = (size_t)(put(put_name(w, at, name), json) - w->out->p);
+		w->out->len = (size_t)(put_bytes(put_name(w, at, name), json) - w->out->p);
 	w->comma = true;
 }

@@ -82,7 +82,7 @@ struct ar_str ar_time_format(ar_usec t, char out[AR_TIME_TEXT])
 /* ---- in ---- */
 
 /* Each takes bytes off the front of *s; false leaves the whole parse refused. */
-static bool take_digits(struct ar_str *s, size_t count, int max, int *ret)
+static bool parse_digits(struct ar_str *s, size_t count, int max, int *ret)
 {
 	uint64_t v;
 
@@ -93,7 +93,7 @@ static bool take_digits(struct ar_str *s, size_t count, int max, int *ret)
 	return true;
 }
 
-static bool take_one_of(struct ar_str *s, const char *set, char *ret)
+static bool parse_one_of(struct ar_str *s, const char *set, char *ret)
 {
 	if (s->len == 0)
 		return false;
@@ -107,13 +107,13 @@ static bool take_one_of(struct ar_str *s, const char *set, char *ret)
 	return false;
 }
 
-static bool take_date(struct ar_str *s, int *ret_day)
+static bool parse_date(struct ar_str *s, int *ret_day)
 {
 	int year, month, day;
 	char c;
 
-	if (!take_digits(s, 4, 9999, &year) || !take_one_of(s, "-", &c) || !take_digits(s, 2, 12, &month) ||
-	    !take_one_of(s, "-", &c) || !take_digits(s, 2, 31, &day))
+	if (!parse_digits(s, 4, 9999, &year) || !parse_one_of(s, "-", &c) ||
+	    !parse_digits(s, 2, 12, &month) || !parse_one_of(s, "-", &c) || !parse_digits(s, 2, 31, &day))
 		return false;
 	if (month < 1 || day < 1 || day > days_before_month(year, month) - days_before_month(year, month - 1))
 		return false;
@@ -122,49 +122,49 @@ static bool take_date(struct ar_str *s, int *ret_day)
 }
 
 /* ".123456789": at least one digit; what is finer than a microsecond is cut off. */
-static bool take_fraction(struct ar_str *s, ar_usec *ret)
+static bool parse_fraction(struct ar_str *s, ar_usec *ret)
 {
 	ar_usec unit = SECOND / 10;
 	char c;
 	int digit;
 
 	*ret = 0;
-	if (!take_one_of(s, ".", &c))
+	if (!parse_one_of(s, ".", &c))
 		return true;
-	if (!take_digits(s, 1, 9, &digit))
+	if (!parse_digits(s, 1, 9, &digit))
 		return false;
 	do {
 		*ret += digit * unit;
 		unit /= 10;
-	} while (take_digits(s, 1, 9, &digit));
+	} while (parse_digits(s, 1, 9, &digit));
 	return true;
 }
 
-static bool take_clock(struct ar_str *s, ar_usec *ret, bool *ret_leap)
+static bool parse_clock(struct ar_str *s, ar_usec *ret, bool *ret_leap)
 {
 	int hour, minute, second;
 	ar_usec fraction;
 	char c;
 
-	if (!take_digits(s, 2, 23, &hour) || !take_one_of(s, ":", &c) || !take_digits(s, 2, 59, &minute) ||
-	    !take_one_of(s, ":", &c) || !take_digits(s, 2, 60, &second) || !take_fraction(s, &fraction))
+	if (!parse_digits(s, 2, 23, &hour) || !parse_one_of(s, ":", &c) || !parse_digits(s, 2, 59, &minute) ||
+	    !parse_one_of(s, ":", &c) || !parse_digits(s, 2, 60, &second) || !parse_fraction(s, &fraction))
 		return false;
 	*ret_leap = second == 60;
 	*ret = (ar_usec)(hour * 3600 + minute * 60 + second) * SECOND + fraction;
 	return true;
 }
 
-static bool take_zone(struct ar_str *s, ar_usec *ret)
+static bool parse_zone(struct ar_str *s, ar_usec *ret)
 {
 	int hour, minute;
 	char sign, c;
 
 	*ret = 0;
-	if (!take_one_of(s, "Zz+-", &sign))
+	if (!parse_one_of(s, "Zz+-", &sign))
 		return false;
 	if (sign == 'Z' || sign == 'z')
 		return true;
-	if (!take_digits(s, 2, 23, &hour) || !take_one_of(s, ":", &c) || !take_digits(s, 2, 59, &minute))
+	if (!parse_digits(s, 2, 23, &hour) || !parse_one_of(s, ":", &c) || !parse_digits(s, 2, 59, &minute))
 		return false;
 	*ret = (ar_usec)(hour * 60 + minute) * 60 * SECOND * (sign == '-' ? -1 : 1);
 	return true;
@@ -219,8 +219,8 @@ bool ar_time_parse(struct ar_str s, ar_usec *ret)
 
 	if (read_own_form(s, ret))
 		return true;
-	if (!take_date(&s, &day) || !take_one_of(&s, "Tt ", &c) || !take_clock(&s, &clock, &leap) ||
-	    !take_zone(&s, &zone) || s.len > 0)
+	if (!parse_date(&s, &day) || !parse_one_of(&s, "Tt ", &c) || !parse_clock(&s, &clock, &leap) ||
+	    !parse_zone(&s, &zone) || s.len > 0)
 		return false;
 	t = day * DAY + clock - zone;
 	if (leap && (t % DAY + DAY) % DAY >= SECOND)

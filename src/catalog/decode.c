@@ -182,7 +182,7 @@ static bool same_value(struct walk *w, struct ar_json a, struct ar_json b)
 			 ar_str_sub(ar_buf_str(&w->scratch), half, SIZE_MAX));
 }
 
-static enum ar_status take_known(struct walk *w, size_t index, struct ar_json v)
+static enum ar_status decode_known(struct walk *w, size_t index, struct ar_json v)
 {
 	const struct ar_field_desc *f = &w->desc->fields[index];
 	uint64_t bit = UINT64_C(1) << index;
@@ -210,7 +210,7 @@ static int scope_index(const struct walk *w, struct ar_str name)
 	return -1;
 }
 
-static enum ar_status take_scope(struct walk *w, int scope, struct ar_json v)
+static enum ar_status decode_scope(struct walk *w, int scope, struct ar_json v)
 {
 	struct ar_str s;
 
@@ -223,7 +223,7 @@ static enum ar_status take_scope(struct walk *w, int scope, struct ar_json v)
 	return AR_OK;
 }
 
-static void take_unknown(struct walk *w, struct ar_str name, struct ar_json v)
+static void decode_unknown(struct walk *w, struct ar_str name, struct ar_json v)
 {
 	struct ar_jw out = { w->extra, w->extra && w->extra->len > 0 };
 
@@ -245,14 +245,14 @@ static enum ar_status walk_members(struct walk *w, struct ar_json v)
 		int scope;
 
 		if (index < w->desc->count) {
-			rc = take_known(w, index, it.value);
+			rc = decode_known(w, index, it.value);
 			continue;
 		}
 		scope = scope_index(w, it.name);
 		if (scope >= 0)
-			rc = take_scope(w, scope, it.value);
+			rc = decode_scope(w, scope, it.value);
 		else
-			take_unknown(w, it.name, it.value);
+			decode_unknown(w, it.name, it.value);
 	}
 	return rc;
 }

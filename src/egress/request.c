@@ -123,7 +123,7 @@ static bool is_same_host(struct ar_str value, const struct ar_egress_request *r)
 }
 
 /* NULL, or why it cannot be. */
-static const char *take_header(struct ar_str line, struct ar_egress_request *r, struct seen *seen)
+static const char *parse_header(struct ar_str line, struct ar_egress_request *r, struct seen *seen)
 {
 	struct ar_str name, value = ar_str_split(line, ':', &name);
 
@@ -170,7 +170,7 @@ static enum ar_egress_read read_whole(struct ar_str bytes, struct ar_egress_requ
 		return refuse(r, 400,
 			      "the proxy takes CONNECT host:port, or a request for an http:// address");
 	for (line = next_line(bytes, &at); !ar_str_empty(line); line = next_line(bytes, &at)) {
-		const char *why = take_header(line, r, &seen);
+		const char *why = parse_header(line, r, &seen);
 
 		if (why)
 			return refuse(r, 400, why);

@@ -59,7 +59,7 @@ static bool cut_at_obstacle(int workspace, char *path)
 	return false;
 }
 
-static const char *look(int workspace, char *path)
+static const char *look_at(int workspace, char *path)
 {
 	bool is_folder;
 
@@ -70,9 +70,9 @@ static const char *look(int workspace, char *path)
 	return cut_at_obstacle(workspace, path) ? "create" : path[0] ? "hide" : NULL;
 }
 
-const char *ar_observed_look(struct ar_observation *o, char path[PATH_MAX])
+const char *ar_observed_check(struct ar_observation *o, char path[PATH_MAX])
 {
-	const char *what = o->workspace >= 0 ? look(o->workspace, path) : NULL;
+	const char *what = o->workspace >= 0 ? look_at(o->workspace, path) : NULL;
 
 	if (!what || strcmp(path, o->last) == 0)
 		return NULL;

@@ -17,6 +17,6 @@ void ar_observed_open(struct ar_observation *o, const char *workspace);
 
 /* What became of the path, relative to the workspace: "create", or "hide" where a folder on the way cannot be entered any more; `path` is cut to what
  * is there. NULL: it is missing still, or what is in its way was the last found. */
-const char *ar_observed_look(struct ar_observation *o, char path[PATH_MAX]);
+const char *ar_observed_check(struct ar_observation *o, char path[PATH_MAX]);
 
 #endif

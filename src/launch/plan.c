@@ -96,7 +96,7 @@ struct out {
 	size_t room, used;
 };
 
-static void put(struct out *o, char c)
+static void put_char(struct out *o, char c)
 {
 	if (o->used < o->room)
 		o->to[o->used] = c;
@@ -106,7 +106,7 @@ static void put(struct out *o, char c)
 static void put_plain(struct out *o, const char *text)
 {
 	for (; *text; text++)
-		put(o, *text);
+		put_char(o, *text);
 }
 
 static void put_escaped(struct out *o, const char *text)
@@ -117,12 +117,12 @@ static void put_escaped(struct out *o, const char *text)
 		unsigned char c = (unsigned char)*text;
 
 		if (c > 0x20 && c < 0x7f && c != '\\') {
-			put(o, *text);
+			put_char(o, *text);
 			continue;
 		}
 		put_plain(o, "\\x");
-		put(o, digits[c >> 4]);
-		put(o, digits[c & 15]);
+		put_char(o, digits[c >> 4]);
+		put_char(o, digits[c & 15]);
 	}
 }
 
@@ -142,9 +142,9 @@ static void put_number(struct out *o, uint64_t n)
 static void put_line(struct out *o, const char *name, const char *value)
 {
 	put_plain(o, name);
-	put(o, ' ');
+	put_char(o, ' ');
 	put_escaped(o, value);
-	put(o, '\n');
+	put_char(o, '\n');
 }
 
 static void put_list(struct out *o, const struct ar_plan *p, const struct word *w)
@@ -179,9 +179,9 @@ static void put_word(struct out *o, const struct ar_plan *p, const struct word *
 		return;
 	}
 	put_plain(o, w->name);
-	put(o, ' ');
+	put_char(o, ' ');
 	put_number(o, n);
-	put(o, '\n');
+	put_char(o, '\n');
 }
 
 static size_t put_plan(const struct ar_plan *p, char *out, size_t room)
@@ -239,7 +239,7 @@ static const char *unescape(char *text, size_t len)
 	return NULL;
 }
 
-static const char *take_number(void *at, const struct word *w, const char *text)
+static const char *parse_number(void *at, const struct word *w, const char *text)
 {
 	uint64_t n = 0;
 
@@ -259,7 +259,7 @@ static const char *take_number(void *at, const struct word *w, const char *text)
 	return NULL;
 }
 
-static const char *take_name(void *at, const struct word *w, const char *text)
+static const char *parse_name(void *at, const struct word *w, const char *text)
 {
 	for (unsigned i = 0; w->names[i]; i++) {
 		if (strcmp(w->names[i], text) == 0) {
@@ -270,7 +270,7 @@ static const char *take_name(void *at, const struct word *w, const char *text)
 	return "a mode, network or backend of an unknown name";
 }
 
-static const char *take_item(struct ar_plan *p, const struct word *w, const char *text)
+static const char *parse_item(struct ar_plan *p, const struct word *w, const char *text)
 {
 	const char **items = member_of(p, w->at);
 	size_t *count = member_of(p, w->count_at);
@@ -281,15 +281,15 @@ static const char *take_item(struct ar_plan *p, const struct word *w, const char
 	return NULL;
 }
 
-static const char *take_value(struct ar_plan *p, const struct word *w, const char *text)
+static const char *parse_value(struct ar_plan *p, const struct word *w, const char *text)
 {
 	void *at = member_of(p, w->at);
 
 	switch (w->kind) {
 	case ONE_OF:
-		return take_name(at, w, text);
+		return parse_name(at, w, text);
 	case NUMBER:
-		return take_number(at, w, text);
+		return parse_number(at, w, text);
 	case FLAG:
 		*(bool *)at = true;
 		return strcmp(text, "yes") == 0 ? NULL : "a flag that is not `yes`";
@@ -297,7 +297,7 @@ static const char *take_value(struct ar_plan *p, const struct word *w, const cha
 		*(const char **)at = text;
 		return NULL;
 	case LIST:
-		return take_item(p, w, text);
+		return parse_item(p, w, text);
 	}
 	return NULL;
 }
@@ -312,7 +312,7 @@ static const struct word *find_word(const char *name, size_t len)
 }
 
 /* One line without its newline, whose place takes the value's end. */
-static const char *take_line(struct ar_plan *p, char *line, size_t len, bool seen[WORDS])
+static const char *parse_line(struct ar_plan *p, char *line, size_t len, bool seen[WORDS])
 {
 	char *gap = memchr(line, ' ', len);
 	const struct word *w = gap ? find_word(line, (size_t)(gap - line)) : NULL;
@@ -325,10 +325,10 @@ static const char *take_line(struct ar_plan *p, char *line, size_t len, bool see
 
 	const char *wrong = unescape(gap + 1, len - (size_t)(gap + 1 - line));
 
-	return wrong ? wrong : take_value(p, w, gap + 1);
+	return wrong ? wrong : parse_value(p, w, gap + 1);
 }
 
-static const char *take_lines(struct ar_plan *p, char *text, size_t len)
+static const char *parse_lines(struct ar_plan *p, char *text, size_t len)
 {
 	bool seen[WORDS] = { 0 };
 	const char *wrong = NULL;
@@ -343,7 +343,7 @@ static const char *take_lines(struct ar_plan *p, char *text, size_t len)
 
 		if (line == 3 && memcmp(text, "end", 3) == 0)
 			return len == line + 1 ? NULL : "something after the end";
-		wrong = take_line(p, text, line, seen);
+		wrong = parse_line(p, text, line, seen);
 		text += line + 1;
 		len -= line + 1;
 	}
@@ -356,7 +356,7 @@ bool ar_plan_read(char *text, size_t len, struct ar_plan *ret, const char **ret_
 
 	memset(ret, 0, sizeof(*ret));
 	if (len > 0 && len <= AR_PLAN_TEXT_MAX)
-		wrong = take_lines(ret, text, len);
+		wrong = parse_lines(ret, text, len);
 	if (!wrong)
 		wrong = ar_plan_wrong(ret);
 	if (wrong)

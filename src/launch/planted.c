@@ -80,7 +80,7 @@ static int open_folder(int from, const char *path)
 
 /* Calls `see` for each entry until it gives false. */
 static void list(struct search *s, struct folder *f,
-		 bool (*see)(struct search *, struct folder *, const struct dirent64 *))
+		 bool (*look_at_entry)(struct search *, struct folder *, const struct dirent64 *))
 {
 	_Alignas(struct dirent64) char room[8192];
 	ssize_t len;
@@ -91,7 +91,8 @@ static void list(struct search *s, struct folder *f,
 
 			i += e->d_reclen;
 			s->entries++;
-			if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 && !see(s, f, e))
+			if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 &&
+			    !look_at_entry(s, f, e))
 				return;
 		}
 	}
@@ -109,7 +110,7 @@ static bool report(struct search *s, const char *what, const char *path)
 
 /* ---- repositories ---- */
 
-static bool see_hook(struct search *s, struct folder *f, const struct dirent64 *e)
+static bool look_at_hook(struct search *s, struct folder *f, const struct dirent64 *e)
 {
 	f->has_part = f->has_part || has_changed(s, f->fd, e->d_name);
 	return !f->has_part;
@@ -121,7 +122,7 @@ static bool have_hooks_changed(struct search *s, int gitdir)
 
 	if (hooks.fd < 0)
 		return false;
-	list(s, &hooks, see_hook);
+	list(s, &hooks, look_at_hook);
 	close(hooks.fd);
 	return hooks.has_part;
 }
@@ -150,7 +151,7 @@ static bool is_git_name(const char *name)
 	return strcasecmp(name, ".git") == 0;
 }
 
-static void judge(struct search *s, const struct folder *f)
+static void report_if_changed(struct search *s, const struct folder *f)
 {
 	bool is_named = is_git_name(last_name(f->path)), is_layout = f->has_head && f->has_part;
 
@@ -185,7 +186,7 @@ static unsigned char type_of(int folder, const struct dirent64 *e)
 	return (unsigned char)IFTODT(st.st_mode);
 }
 
-static bool see(struct search *s, struct folder *f, const struct dirent64 *e)
+static bool look_at_entry(struct search *s, struct folder *f, const struct dirent64 *e)
 {
 	static const char *const parts[] = { "config", "hooks", "objects" };
 	bool is_root = strcmp(f->path, ".") == 0, is_folder = type_of(f->fd, e) == DT_DIR;
@@ -227,8 +228,8 @@ static void enter(struct search *s, const char *path)
 			look_from_outside(s, path);
 		return;
 	}
-	list(s, &f, see);
-	judge(s, &f);
+	list(s, &f, look_at_entry);
+	report_if_changed(s, &f);
 	close(f.fd);
 }
 

@@ -23,7 +23,7 @@ union answer {
 };
 
 /* RECV waits for a request when the one that poll() saw was taken back: never called without asking first. */
-enum ar_refused_standing ar_refused_look(int listener)
+enum ar_refused_state ar_refused_poll(int listener)
 {
 	struct pollfd p = { .fd = listener, .events = POLLIN };
 
@@ -34,7 +34,7 @@ enum ar_refused_standing ar_refused_look(int listener)
 	return p.revents & (POLLHUP | POLLERR | POLLNVAL) ? AR_REFUSED_OVER : AR_REFUSED_NONE;
 }
 
-static struct ar_refused_kind *find(struct ar_refused *r, int nr, const uint64_t *key)
+static struct ar_refused_kind *find_kind(struct ar_refused *r, int nr, const uint64_t *key)
 {
 	for (size_t i = 0; i < r->count; i++) {
 		if (r->kinds[i].nr == nr && memcmp(r->kinds[i].key, key, sizeof(r->kinds[i].key)) == 0)
@@ -50,7 +50,7 @@ static struct ar_refused_kind *count_attempt(struct ar_refused *r, const struct 
 	struct ar_refused_kind *k;
 
 	ar_syscall_key(call->nr, (const uint64_t *)call->args, key);
-	k = find(r, call->nr, key);
+	k = find_kind(r, call->nr, key);
 	if (k) {
 		k->count++;
 		return NULL;

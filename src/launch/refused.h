@@ -23,13 +23,13 @@ struct ar_refused {
 	uint64_t others; /* attempts of kinds that found no place */
 };
 
-enum ar_refused_standing {
+enum ar_refused_state {
 	AR_REFUSED_NONE, /* nobody waits now */
 	AR_REFUSED_WAITS,
 	AR_REFUSED_OVER, /* nobody is left under the filter: without closing, poll() would report it for ever */
 };
 
-enum ar_refused_standing ar_refused_look(int listener);
+enum ar_refused_state ar_refused_poll(int listener);
 
 /* Refuses the one that waits and counts it; *ret is its kind when it is the first of it, else NULL. False: it was taken back. */
 bool ar_refused_answer(struct ar_refused *r, int listener, struct ar_refused_kind **ret);

@@ -148,7 +148,7 @@ static const struct word requests[] = {
 #define TYPE_MASK 0xfu
 #define NAMESPACE_MASK 0x7e020080u
 
-static const struct call *find(int nr)
+static const struct call *find_call(int nr)
 {
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
 		if (calls[i].nr == nr)
@@ -159,7 +159,7 @@ static const struct call *find(int nr)
 
 void ar_syscall_key(int nr, const uint64_t args[6], uint64_t ret_key[3])
 {
-	const struct call *c = find(nr);
+	const struct call *c = find_call(nr);
 	enum shown shown = c ? c->shown : SHOWN_NONE;
 
 	memset(ret_key, 0, 3 * sizeof(*ret_key));
@@ -249,7 +249,7 @@ static void add_arguments(char *out, size_t room, enum shown shown, const uint64
 
 const char *ar_syscall_describe(int nr, const uint64_t key[3], char *out, size_t room)
 {
-	const struct call *c = find(nr);
+	const struct call *c = find_call(nr);
 
 	if (!c) {
 		snprintf(out, room, "system call %d", nr);

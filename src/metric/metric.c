@@ -62,26 +62,26 @@ static struct ar_metric_series *add_series(const struct ar_metric_desc *d, struc
 	return s;
 }
 
-static struct ar_metric_series *find(const struct metric *m, const struct ar_metric_desc *d, struct ar_str a,
-				     struct ar_str b)
+static struct ar_metric_series *find_series(const struct metric *m, const struct ar_metric_desc *d,
+					    struct ar_str a, struct ar_str b)
 {
 	char key[sizeof(m->first->key)];
 
 	return d->labels[0] ? ar_map_get(&m->by_key, write_key(key, a, b)) : m->first;
 }
 
-static struct ar_metric_series *take(struct ar_metrics *all, unsigned metric, struct ar_str a,
-				     struct ar_str b)
+static struct ar_metric_series *get_series(struct ar_metrics *all, unsigned metric, struct ar_str a,
+					   struct ar_str b)
 {
 	const struct ar_metric_desc *d = &all->descs[metric];
 	struct metric *m = &all->metrics[metric];
-	struct ar_metric_series *s = find(m, d, a, b);
+	struct ar_metric_series *s = find_series(m, d, a, b);
 
 	if (s || m->count < AR_METRIC_SERIES)
 		return s ? s : add_series(d, m, a, b);
 	a = AR_STR("other");
 	b = d->labels[1] ? a : AR_STR_NONE;
-	s = find(m, d, a, b);
+	s = find_series(m, d, a, b);
 	return s ? s : add_series(d, m, a, b);
 }
 
@@ -120,25 +120,25 @@ void ar_metrics_free(struct ar_metrics *all)
 void ar_metric_add(struct ar_metrics *m, unsigned metric, struct ar_str a, struct ar_str b, int64_t n)
 {
 	if (m)
-		take(m, metric, a, b)->value += n;
+		get_series(m, metric, a, b)->value += n;
 }
 
 void ar_metric_set(struct ar_metrics *m, unsigned metric, struct ar_str a, struct ar_str b, int64_t value)
 {
 	if (m)
-		take(m, metric, a, b)->value = value;
+		get_series(m, metric, a, b)->value = value;
 }
 
 void ar_metric_observe(struct ar_metrics *m, unsigned metric, struct ar_str a, int64_t value)
 {
 	if (m)
-		ar_metric_series_observe(take(m, metric, a, AR_STR_NONE), value);
+		ar_metric_series_observe(get_series(m, metric, a, AR_STR_NONE), value);
 }
 
 struct ar_metric_series *ar_metric_find(struct ar_metrics *m, unsigned metric, struct ar_str a,
 					struct ar_str b)
 {
-	return m ? take(m, metric, a, b) : NULL;
+	return m ? get_series(m, metric, a, b) : NULL;
 }
 
 void ar_metric_series_add(struct ar_metric_series *s, int64_t n)
@@ -165,7 +165,7 @@ void ar_metric_replace(struct ar_metrics *m, unsigned metric, const uint64_t *co
 
 	if (!m)
 		return;
-	s = take(m, metric, AR_STR_NONE, AR_STR_NONE);
+	s = get_series(m, metric, AR_STR_NONE, AR_STR_NONE);
 	memcpy(s->counts, counts, (m->descs[metric].bucket_count + 1) * sizeof(*counts));
 	s->value = sum;
 }
@@ -182,7 +182,7 @@ static uint64_t total_of(const struct ar_metric_desc *d, const struct ar_metric_
 int64_t ar_metric_value(const struct ar_metrics *m, unsigned metric, struct ar_str a, struct ar_str b)
 {
 	const struct ar_metric_desc *d = m ? &m->descs[metric] : NULL;
-	const struct ar_metric_series *s = m ? find(&m->metrics[metric], d, a, b) : NULL;
+	const struct ar_metric_series *s = m ? find_series(&m->metrics[metric], d, a, b) : NULL;
 
 	if (!s)
 		return 0;

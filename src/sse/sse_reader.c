@@ -39,7 +39,7 @@ static enum ar_status dispatch(struct ar_sse_reader *r)
 }
 
 /* What a reconnecting reader needs. A value that is no id or no number is ignored, as the format asks. */
-static void take_place(struct ar_sse_reader *r, struct ar_str name, struct ar_str value)
+static void store_id_or_retry(struct ar_sse_reader *r, struct ar_str name, struct ar_str value)
 {
 	uint64_t ms;
 
@@ -52,7 +52,7 @@ static void take_place(struct ar_sse_reader *r, struct ar_str name, struct ar_st
 		r->retry_ms = (int64_t)ms;
 }
 
-static enum ar_status take_field(struct ar_sse_reader *r, struct ar_str name, struct ar_str value)
+static enum ar_status read_field(struct ar_sse_reader *r, struct ar_str name, struct ar_str value)
 {
 	if (ar_str_is(name, "event")) {
 		ar_buf_clear(&r->name);
@@ -60,7 +60,7 @@ static enum ar_status take_field(struct ar_sse_reader *r, struct ar_str name, st
 		return r->name.failed ? AR_E_LIMIT : AR_OK;
 	}
 	if (!ar_str_is(name, "data")) {
-		take_place(r, name, value);
+		store_id_or_retry(r, name, value);
 		return AR_OK;
 	}
 	if (r->has_text)
@@ -70,7 +70,7 @@ static enum ar_status take_field(struct ar_sse_reader *r, struct ar_str name, st
 	return r->text.failed ? AR_E_LIMIT : AR_OK;
 }
 
-static enum ar_status take_line(struct ar_sse_reader *r, struct ar_str line)
+static enum ar_status read_line(struct ar_sse_reader *r, struct ar_str line)
 {
 	struct ar_str name, value;
 
@@ -83,7 +83,7 @@ static enum ar_status take_line(struct ar_sse_reader *r, struct ar_str line)
 		value = AR_STR("");
 	if (value.len > 0 && value.p[0] == ' ')
 		value = ar_str_sub(value, 1, value.len);
-	return take_field(r, name, value);
+	return read_field(r, name, value);
 }
 
 /* A line that came whole in one feed is read in place; only a split one is copied. */
@@ -92,11 +92,11 @@ static enum ar_status end_line(struct ar_sse_reader *r, struct ar_str tail)
 	enum ar_status st;
 
 	if (r->line.len == 0)
-		return take_line(r, tail);
+		return read_line(r, tail);
 	ar_buf_adds(&r->line, tail);
 	if (r->line.failed)
 		return AR_E_LIMIT;
-	st = take_line(r, ar_buf_str(&r->line));
+	st = read_line(r, ar_buf_str(&r->line));
 	ar_buf_clear(&r->line);
 	return st;
 }

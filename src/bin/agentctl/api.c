@@ -5,7 +5,7 @@
 #define CALL_MS 60000L
 
 /* Ctrl-C is not for a request: it ends, and who waits for signals finds it still there. */
-static bool give_way(void *arg AR_UNUSED)
+static bool stop_on_interrupt(void *arg AR_UNUSED)
 {
 	return false;
 }
@@ -20,7 +20,7 @@ struct ar_http_request ar_api_request(struct ar_ctl *c, const char *path)
 		.cacert = c->cacert,
 		.total_ms = CALL_MS,
 		.signal_fd = c->signal_fd,
-		.interrupted = give_way,
+		.interrupted = stop_on_interrupt,
 	};
 }
 
@@ -102,7 +102,7 @@ enum ar_exit ar_api_call(struct ar_ctl *c, const char *command, struct ar_str bo
 enum ar_exit ar_api_show(struct ar_ctl *c, const char *command, struct ar_buf *body, ar_api_print_fn *print)
 {
 	struct ar_api_reply reply;
-	enum ar_exit exit = ar_api_call(c, command, ar_ctl_take(c, body), &reply);
+	enum ar_exit exit = ar_api_call(c, command, ar_ctl_take_buf(c, body), &reply);
 
 	if (exit == AR_EXIT_OK)
 		(c->is_json ? ar_api_print : print)(c, &reply);

@@ -49,7 +49,7 @@ static const char *option_name(const void *table, size_t i)
 }
 
 /* Place in option_at of an exact name; AR_CTL_OPTIONS + GLOBALS when there is none. */
-static size_t find(const struct reading *r, struct ar_str name)
+static size_t find_option(const struct reading *r, struct ar_str name)
 {
 	size_t i = 0;
 
@@ -74,7 +74,7 @@ static struct ar_str usage(const struct reading *r, const char *near)
 		ar_buf_addz(&text,
 			    "usage: agentctl [GLOBAL OPTIONS] COMMAND [OPTIONS] [WORDS]; `agentctl help` "
 			    "lists the options");
-	return ar_ctl_take(r->ctl, &text);
+	return ar_ctl_take_buf(r->ctl, &text);
 }
 
 static enum ar_exit unknown(const struct reading *r, struct ar_str word)
@@ -84,7 +84,7 @@ static enum ar_exit unknown(const struct reading *r, struct ar_str word)
 
 	ar_str_split(word, '=', &name);
 	if (ar_str_starts(name, AR_STR("--")))
-		near = ar_help_nearest(ar_ctl_keep(r->ctl, ar_str_sub(name, 2, name.len)), option_name, r,
+		near = ar_help_nearest(ar_ctl_strdup(r->ctl, ar_str_sub(name, 2, name.len)), option_name, r,
 				       AR_CTL_OPTIONS + GLOBALS);
 	return ar_ctl_complain(r->ctl, AR_EXIT_USAGE, usage(r, near), "%s has no option %.*s",
 			       r->command ? r->command->name : "agentctl", AR_STR_ARG(name));
@@ -107,7 +107,7 @@ static void store(struct reading *r, size_t at, const char *value)
 }
 
 /* The value after `=`, or the next argument. One that begins with two dashes is an option whose predecessor lacks its value. */
-static enum ar_exit take_value(struct reading *r, size_t at, struct ar_str after)
+static enum ar_exit read_value(struct reading *r, size_t at, struct ar_str after)
 {
 	const struct ar_ctl_option *o = option_at(r, at);
 	const char *value = after.p; /* to the end of the argument */
@@ -121,15 +121,15 @@ static enum ar_exit take_value(struct reading *r, size_t at, struct ar_str after
 	return AR_EXIT_OK;
 }
 
-static enum ar_exit take_long(struct reading *r, struct ar_str word)
+static enum ar_exit read_long(struct reading *r, struct ar_str word)
 {
 	struct ar_str name, after = ar_str_split(ar_str_sub(word, 2, word.len), '=', &name);
-	size_t at = find(r, name);
+	size_t at = find_option(r, name);
 
 	if (at == AR_CTL_OPTIONS + GLOBALS)
 		return unknown(r, word);
 	if (option_at(r, at)->value)
-		return take_value(r, at, after);
+		return read_value(r, at, after);
 	if (!ar_str_absent(after))
 		return ar_ctl_complain(r->ctl, AR_EXIT_USAGE, usage(r, NULL),
 				       "--%.*s takes no value, but was given '%.*s'", AR_STR_ARG(name),
@@ -138,14 +138,14 @@ static enum ar_exit take_long(struct reading *r, struct ar_str word)
 	return AR_EXIT_OK;
 }
 
-static enum ar_exit take_option(struct reading *r, const char *word)
+static enum ar_exit read_option(struct reading *r, const char *word)
 {
 	if (strcmp(word, "-h") == 0)
 		r->globals->is_help = true;
 	else if (strcmp(word, "-q") == 0)
 		r->globals->is_quiet = true;
 	else if (strncmp(word, "--", 2) == 0)
-		return take_long(r, ar_str_from(word));
+		return read_long(r, ar_str_from(word));
 	else
 		return unknown(r, ar_str_from(word));
 	return AR_EXIT_OK;
@@ -162,7 +162,7 @@ enum ar_exit ar_args_globals(struct ar_ctl *c, int argc, char **argv, struct ar_
 	enum ar_exit exit = AR_EXIT_OK;
 
 	while (exit == AR_EXIT_OK && r.next < argc && is_option(argv[r.next]))
-		exit = take_option(&r, argv[r.next++]);
+		exit = read_option(&r, argv[r.next++]);
 	if (r.next < argc && strcmp(argv[r.next], "--") == 0)
 		r.next++;
 	*ret_next = r.next;
@@ -189,7 +189,7 @@ enum ar_exit ar_args_command(struct ar_ctl *c, const struct ar_ctl_command *cmd,
 		if (!has_ended && strcmp(word, "--") == 0)
 			has_ended = true;
 		else if (!has_ended && is_option(word))
-			exit = take_option(&r, word);
+			exit = read_option(&r, word);
 		else
 			ret->words[ret->count++] = word;
 	}

@@ -17,7 +17,7 @@ static void begin_aside(struct ar_ctl *c)
 	fflush(c->out.file);
 }
 
-static void aside(struct ar_ctl *c, const char *label, struct ar_str text)
+static void print_err_line(struct ar_ctl *c, const char *label, struct ar_str text)
 {
 	ar_out_printf(&c->err, "%s: ", label);
 	ar_out_line(&c->err, text);
@@ -32,10 +32,10 @@ enum ar_exit ar_ctl_complain(struct ar_ctl *c, enum ar_exit exit, struct ar_str 
 
 	va_start(ap, fmt);
 	begin_aside(c);
-	aside(c, "agentctl", ar_arena_vfmt(&a, fmt, ap));
+	print_err_line(c, "agentctl", ar_arena_vfmt(&a, fmt, ap));
 	va_end(ap);
 	if (!ar_str_empty(next))
-		aside(c, "next", next);
+		print_err_line(c, "next", next);
 	ar_arena_fini(&a);
 	return exit;
 }
@@ -50,7 +50,7 @@ void ar_ctl_note(struct ar_ctl *c, const char *fmt, ...)
 	va_start(ap, fmt);
 	begin_aside(c);
 	ar_out_style(&c->err, AR_STYLE_DIM);
-	aside(c, "agentctl", ar_arena_vfmt(&a, fmt, ap));
+	print_err_line(c, "agentctl", ar_arena_vfmt(&a, fmt, ap));
 	ar_out_style(&c->err, AR_STYLE_PLAIN);
 	va_end(ap);
 	ar_arena_fini(&a);
@@ -68,12 +68,12 @@ void ar_ctl_hold_interrupts(struct ar_ctl *c)
 	c->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-const char *ar_ctl_keep(struct ar_ctl *c, struct ar_str s)
+const char *ar_ctl_strdup(struct ar_ctl *c, struct ar_str s)
 {
 	return ar_arena_str(&c->arena, s).p;
 }
 
-struct ar_str ar_ctl_take(struct ar_ctl *c, struct ar_buf *text)
+struct ar_str ar_ctl_take_buf(struct ar_ctl *c, struct ar_buf *text)
 {
 	struct ar_str kept = ar_arena_str(&c->arena, ar_buf_str(text));
 

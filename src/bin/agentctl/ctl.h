@@ -83,9 +83,9 @@ bool ar_ctl_parse_span(struct ar_str text, ar_usec *ret);
 void ar_ctl_hold_interrupts(struct ar_ctl *c);
 
 /* NUL-terminated, for as long as the invocation. */
-const char *ar_ctl_keep(struct ar_ctl *c, struct ar_str s);
+const char *ar_ctl_strdup(struct ar_ctl *c, struct ar_str s);
 
 /* What was written into `text`, kept likewise; the buffer is freed. */
-struct ar_str ar_ctl_take(struct ar_ctl *c, struct ar_buf *text);
+struct ar_str ar_ctl_take_buf(struct ar_ctl *c, struct ar_buf *text);
 
 #endif

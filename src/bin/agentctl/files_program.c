@@ -27,7 +27,7 @@ static struct ar_str find_program(struct ar_ctl *c)
 	return access(path.p, X_OK) == 0 ? path : AR_STR_NONE;
 }
 
-static bool put(int fd, struct ar_str bytes)
+static bool write_input(int fd, struct ar_str bytes)
 {
 	return ar_fd_write_all(fd, bytes) && lseek(fd, 0, SEEK_SET) == 0;
 }
@@ -49,7 +49,7 @@ static int run(const char *program, int in, int out, int *ret_status)
 	return code;
 }
 
-static bool get(struct ar_ctl *c, int fd, struct ar_str *ret)
+static bool read_output(struct ar_ctl *c, int fd, struct ar_str *ret)
 {
 	off_t size = lseek(fd, 0, SEEK_END);
 
@@ -71,8 +71,8 @@ enum ar_exit ar_files_program(struct ar_ctl *c, struct ar_str request, struct ar
 		is_done = false;
 		errno = ENOENT;
 	} else {
-		is_done = in >= 0 && out >= 0 && put(in, request) && run(program.p, in, out, &status) == 0 &&
-			  get(c, out, ret);
+		is_done = in >= 0 && out >= 0 && write_input(in, request) &&
+			  run(program.p, in, out, &status) == 0 && read_output(c, out, ret);
 	}
 	if (in >= 0)
 		close(in);

@@ -20,7 +20,7 @@
 
 static bool on_event(void *arg, struct ar_str name AR_UNUSED, struct ar_str payload)
 {
-	struct ar_follow *f = arg;
+	struct ar_ctl_follow *f = arg;
 	struct ar_str id = ar_buf_str(&f->sse.id);
 	struct ar_ctl_event e = { .cursor = id, .json = payload };
 	const struct ar_event_desc *desc;
@@ -46,7 +46,7 @@ static bool on_event(void *arg, struct ar_str name AR_UNUSED, struct ar_str payl
 
 static bool on_bytes(void *arg, struct ar_str bytes)
 {
-	struct ar_follow *f = arg;
+	struct ar_ctl_follow *f = arg;
 	enum ar_status st = ar_sse_feed(&f->sse, bytes);
 
 	f->is_heard = true;
@@ -60,7 +60,7 @@ static bool on_bytes(void *arg, struct ar_str bytes)
 
 static bool on_signal(void *arg)
 {
-	struct ar_follow *f = arg;
+	struct ar_ctl_follow *f = arg;
 	struct signalfd_siginfo got;
 
 	while (!f->has_left && read(f->ctl->signal_fd, &got, sizeof(got)) == (ssize_t)sizeof(got))
@@ -72,7 +72,7 @@ static bool on_signal(void *arg)
 
 static bool on_rest(void *arg, int *ret_fd)
 {
-	struct ar_follow *f = arg;
+	struct ar_ctl_follow *f = arg;
 
 	f->has_left = !f->rest(f->arg, ret_fd);
 	return !f->has_left;
@@ -80,7 +80,7 @@ static bool on_rest(void *arg, int *ret_fd)
 
 static bool on_readable(void *arg)
 {
-	struct ar_follow *f = arg;
+	struct ar_ctl_follow *f = arg;
 
 	f->has_left = !f->readable(f->arg);
 	return !f->has_left;
@@ -88,7 +88,7 @@ static bool on_readable(void *arg)
 
 /* ---- the stream ---- */
 
-static enum ar_status read_once(struct ar_follow *f, struct ar_http_reply *ret, struct ar_error *err)
+static enum ar_status read_once(struct ar_ctl_follow *f, struct ar_http_reply *ret, struct ar_error *err)
 {
 	struct ar_str cursor = ar_buf_str(&f->cursor);
 	struct ar_str path =
@@ -111,7 +111,7 @@ static enum ar_status read_once(struct ar_follow *f, struct ar_http_reply *ret, 
 	return ar_http_run(&r, ret, err);
 }
 
-static enum ar_exit refused(struct ar_follow *f, const struct ar_http_reply *reply)
+static enum ar_exit refused(struct ar_ctl_follow *f, const struct ar_http_reply *reply)
 {
 	struct ar_json doc = { 0 };
 
@@ -121,7 +121,7 @@ static enum ar_exit refused(struct ar_follow *f, const struct ar_http_reply *rep
 }
 
 /* Pauses, longer each time; false when the attempts are used up or the user leaves. */
-static bool pause_before_next(struct ar_follow *f)
+static bool pause_before_next(struct ar_ctl_follow *f)
 {
 	struct pollfd signal = { .fd = f->ctl->signal_fd, .events = POLLIN };
 	int ms = FIRST_PAUSE_MS << (f->failures < 5 ? f->failures : 5);
@@ -133,7 +133,7 @@ static bool pause_before_next(struct ar_follow *f)
 	return !f->has_left;
 }
 
-static enum ar_exit give_up(struct ar_follow *f, const struct ar_error *err)
+static enum ar_exit fail_follow(struct ar_ctl_follow *f, const struct ar_error *err)
 {
 	return ar_ctl_complain(
 		f->ctl, AR_EXIT_UNREACHABLE,
@@ -145,8 +145,8 @@ static enum ar_exit give_up(struct ar_follow *f, const struct ar_error *err)
 }
 
 /* True when the loop has to end, with its exit. */
-static bool settle(struct ar_follow *f, enum ar_status st, const struct ar_http_reply *reply,
-		   enum ar_exit *ret_exit)
+static bool finish_follow(struct ar_ctl_follow *f, enum ar_status st, const struct ar_http_reply *reply,
+			  enum ar_exit *ret_exit)
 {
 	bool is_refused = st == AR_OK && reply->status != 200;
 
@@ -164,7 +164,7 @@ static bool settle(struct ar_follow *f, enum ar_status st, const struct ar_http_
 	return true;
 }
 
-enum ar_exit ar_follow_run(struct ar_follow *f)
+enum ar_exit ar_ctl_follow_run(struct ar_ctl_follow *f)
 {
 	struct ar_clock *clock = ar_clock_system();
 	enum ar_exit exit = AR_EXIT_FAILED;
@@ -176,7 +176,7 @@ enum ar_exit ar_follow_run(struct ar_follow *f)
 		struct ar_error err = { 0 };
 		ar_usec begun = clock->mono(clock);
 		enum ar_status st = read_once(f, &reply, &err);
-		bool is_settled = settle(f, st, &reply, &exit);
+		bool is_settled = finish_follow(f, st, &reply, &exit);
 
 		ar_buf_fini(&reply.body);
 		if (is_settled)
@@ -184,13 +184,13 @@ enum ar_exit ar_follow_run(struct ar_follow *f)
 		if (f->is_heard && clock->mono(clock) - begun > LIVED)
 			f->failures = 0;
 		if (!pause_before_next(f))
-			return f->has_left ? AR_EXIT_INTERRUPTED : give_up(f, &err);
+			return f->has_left ? AR_EXIT_INTERRUPTED : fail_follow(f, &err);
 		if (f->failures == 1)
 			ar_ctl_note(f->ctl, "the event stream was cut; joining it again");
 	}
 }
 
-void ar_follow_fini(struct ar_follow *f)
+void ar_ctl_follow_fini(struct ar_ctl_follow *f)
 {
 	ar_sse_fini(&f->sse);
 	ar_buf_fini(&f->cursor);

@@ -16,7 +16,7 @@ struct ar_ctl_event {
 };
 
 /* Zeroed; set the first part and add the start to `cursor` (empty = from the beginning). */
-struct ar_follow {
+struct ar_ctl_follow {
 	struct ar_ctl *ctl;
 	struct ar_str session; /* absent: all of them */
 	struct ar_buf cursor; /* where the reader is */
@@ -35,7 +35,7 @@ struct ar_follow {
 };
 
 /* AR_EXIT_OK when event() had enough, AR_EXIT_INTERRUPTED when another callback left; else what was said on standard error. */
-AR_MUST_USE enum ar_exit ar_follow_run(struct ar_follow *f);
-void ar_follow_fini(struct ar_follow *f);
+AR_MUST_USE enum ar_exit ar_ctl_follow_run(struct ar_ctl_follow *f);
+void ar_ctl_follow_fini(struct ar_ctl_follow *f);
 
 #endif

@@ -28,7 +28,7 @@ static const char *name_at(const void *table AR_UNUSED, size_t i)
 	return i < AR_ARRAY_LEN(commands) ? commands[i]->name : "help";
 }
 
-static const struct ar_ctl_command *find(const char *name)
+static const struct ar_ctl_command *find_command(const char *name)
 {
 	for (size_t i = 0; i < AR_ARRAY_LEN(commands); i++) {
 		if (strcmp(commands[i]->name, name) == 0)
@@ -54,7 +54,7 @@ static const char *absolute(struct ar_ctl *c, struct ar_str path)
 	char here[PATH_MAX];
 
 	if (ar_str_starts(path, AR_STR("/")) || !getcwd(here, sizeof(here)))
-		return ar_ctl_keep(c, path);
+		return ar_ctl_strdup(c, path);
 	return ar_arena_fmt(&c->arena, "%s/%.*s", here, AR_STR_ARG(path)).p;
 }
 
@@ -76,7 +76,7 @@ static struct ar_str socket_path(struct ar_ctl *c, const struct ar_globals *g)
 	if (g->socket)
 		return ar_str_from(g->socket);
 	ar_user_socket(ar_str_from(c->data_dir), &path);
-	return ar_ctl_take(c, &path);
+	return ar_ctl_take_buf(c, &path);
 }
 
 static enum ar_exit find_socket(struct ar_ctl *c, const struct ar_globals *g)
@@ -120,7 +120,7 @@ static enum ar_exit check_url(struct ar_ctl *c, const char *url)
 	return AR_EXIT_OK;
 }
 
-static enum ar_exit find_place(struct ar_ctl *c, const struct ar_globals *g)
+static enum ar_exit find_server(struct ar_ctl *c, const struct ar_globals *g)
 {
 	struct ar_str url = ar_str_from(g->url);
 	const char *token = g->token ? g->token : getenv("AGENTCTL_TOKEN");
@@ -135,7 +135,7 @@ static enum ar_exit find_place(struct ar_ctl *c, const struct ar_globals *g)
 				       "--url and --socket exclude each other");
 	while (ar_str_ends(url, AR_STR("/")))
 		url.len--;
-	c->url = ar_ctl_keep(c, url);
+	c->url = ar_ctl_strdup(c, url);
 	return check_url(c, c->url);
 }
 
@@ -173,13 +173,13 @@ static enum ar_exit run_command(struct ar_ctl *c, const struct ar_ctl_command *c
 	c->is_quiet = g->is_quiet;
 	exit = check_words(c, cmd, &args);
 	if (exit == AR_EXIT_OK && !cmd->is_offline)
-		exit = find_place(c, g);
+		exit = find_server(c, g);
 	return exit == AR_EXIT_OK ? cmd->run(c, &args) : exit;
 }
 
 static enum ar_exit show_help(struct ar_ctl *c, const char *topic)
 {
-	const struct ar_ctl_command *cmd = topic ? find(topic) : NULL;
+	const struct ar_ctl_command *cmd = topic ? find_command(topic) : NULL;
 
 	if (topic && !cmd)
 		return unknown(c, topic);
@@ -197,7 +197,7 @@ static enum ar_exit complete(struct ar_ctl *c, int count, char **words)
 	struct ar_globals g;
 
 	ar_complete_globals(count, words, &g);
-	if (find_place(c, &g) != AR_EXIT_OK)
+	if (find_server(c, &g) != AR_EXIT_OK)
 		c->socket = c->url = NULL;
 	ar_complete(c, &table, count, words);
 	return AR_EXIT_OK;
@@ -225,7 +225,7 @@ static enum ar_exit dispatch(struct ar_ctl *c, int argc, char **argv)
 		return complete(c, argc - first - 1, argv + first + 1);
 	if (strcmp(argv[first], "help") == 0)
 		return show_help(c, argv[first + 1]);
-	cmd = find(argv[first]);
+	cmd = find_command(argv[first]);
 	if (!cmd)
 		return unknown(c, argv[first]);
 	return run_command(c, cmd, argc - first, argv + first, &g);

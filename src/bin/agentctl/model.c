@@ -76,26 +76,26 @@ static struct ar_str without_version(struct ar_str base, const struct ar_model_v
 	return base;
 }
 
-bool ar_model_place(struct ar_ctl *c, struct ar_model_place *ret)
+bool ar_model_endpoint(struct ar_ctl *c, struct ar_model_endpoint *ret)
 {
 	const struct ar_model_vendor *v = vendor_of();
 	struct ar_str base = ar_str_from(variable(v->url_variable));
 
-	*ret = (struct ar_model_place){ .vendor = v,
-					.key = variable(v->key_variable),
-					.name = variable("AGENTD_MODEL"),
-					.url_variable = v->url_variable,
-					.key_variable = v->key_variable };
+	*ret = (struct ar_model_endpoint){ .vendor = v,
+					   .key = variable(v->key_variable),
+					   .name = variable("AGENTD_MODEL"),
+					   .url_variable = v->url_variable,
+					   .key_variable = v->key_variable };
 	if (ar_str_absent(base) && !ret->key)
 		return false;
 	if (ar_str_absent(base))
 		base = ar_str_from(v->base_url);
-	ret->base_url = ar_ctl_keep(c, without_version(base, v));
+	ret->base_url = ar_ctl_strdup(c, without_version(base, v));
 	return true;
 }
 
-enum ar_status ar_model_ask(struct ar_ctl *c, const struct ar_model_place *m, struct ar_http_reply *ret,
-			    struct ar_error *err)
+enum ar_status ar_model_list(struct ar_ctl *c, const struct ar_model_endpoint *m, struct ar_http_reply *ret,
+			     struct ar_error *err)
 {
 	const struct ar_model_vendor *v = m->vendor;
 	struct ar_http_request r = {
@@ -127,10 +127,10 @@ bool ar_model_is_listed(struct ar_str body, const char *name)
 	return is_listed;
 }
 
-static bool is_ready(struct ar_ctl *c, const struct ar_model_place *m)
+static bool is_ready(struct ar_ctl *c, const struct ar_model_endpoint *m)
 {
 	struct ar_http_reply reply;
-	bool is_ok = ar_model_ask(c, m, &reply, NULL) == AR_OK && reply.status < 500;
+	bool is_ok = ar_model_list(c, m, &reply, NULL) == AR_OK && reply.status < 500;
 
 	ar_buf_fini(&reply.body);
 	return is_ok;
@@ -140,9 +140,9 @@ enum ar_exit ar_model_wait(struct ar_ctl *c)
 {
 	struct ar_clock *clock = ar_clock_system();
 	ar_usec deadline = clock->mono(clock) + WAIT_USEC;
-	struct ar_model_place m;
+	struct ar_model_endpoint m;
 
-	if (!ar_model_place(c, &m))
+	if (!ar_model_endpoint(c, &m))
 		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("set OPENAI_BASE_URL"),
 				       "there is no model address to wait for");
 	if (is_ready(c, &m))

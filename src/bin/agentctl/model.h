@@ -7,7 +7,7 @@
 
 struct ar_model_vendor; /* names of variables, headers and paths */
 
-struct ar_model_place {
+struct ar_model_endpoint {
 	const struct ar_model_vendor *vendor;
 	const char *base_url; /* without a slash at the end */
 	const char *key; /* NULL = none */
@@ -17,11 +17,11 @@ struct ar_model_place {
 
 /* From the variables of the vendor that AGENTD_PROVIDER names, else of the first that has any: OPENAI_BASE_URL and
  * OPENAI_API_KEY, ANTHROPIC_..., GEMINI_...; and AGENTD_MODEL. False when neither address nor key is set. */
-bool ar_model_place(struct ar_ctl *c, struct ar_model_place *ret);
+bool ar_model_endpoint(struct ar_ctl *c, struct ar_model_endpoint *ret);
 
 /* Asks for the list of models. `ret` wants ar_buf_fini of its body. */
-AR_MUST_USE enum ar_status ar_model_ask(struct ar_ctl *c, const struct ar_model_place *m,
-					struct ar_http_reply *ret, struct ar_error *err);
+AR_MUST_USE enum ar_status ar_model_list(struct ar_ctl *c, const struct ar_model_endpoint *m,
+					 struct ar_http_reply *ret, struct ar_error *err);
 
 /* Whether the list has a model of that name. */
 bool ar_model_is_listed(struct ar_str body, const char *name);

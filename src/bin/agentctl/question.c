@@ -23,7 +23,7 @@ static struct ar_str page_body(struct ar_ctl *c, struct ar_str action, struct ar
 	ar_jw_mint(&w, "limit", PAGE);
 	ar_jw_mstr(&w, "cursor", cursor);
 	ar_jw_close(&w);
-	return ar_ctl_take(c, &text);
+	return ar_ctl_take_buf(c, &text);
 }
 
 struct ar_str ar_question_approvals(struct ar_ctl *c, struct ar_json action)
@@ -43,15 +43,15 @@ struct ar_str ar_question_approvals(struct ar_ctl *c, struct ar_json action)
 	}
 	if (has_names)
 		ar_buf_addc(&text, ')');
-	return ar_ctl_take(c, &text);
+	return ar_ctl_take_buf(c, &text);
 }
 
-static void take(struct ar_ctl *c, struct ar_json action, struct ar_question *ret)
+static void read_question(struct ar_ctl *c, struct ar_json action, struct ar_question *ret)
 {
 	struct ar_buf decisions = { 0 };
 
 	ar_json_print(ar_json_get(action, "decisions"), &decisions);
-	ret->decisions = ar_ctl_take(c, &decisions);
+	ret->decisions = ar_ctl_take_buf(c, &decisions);
 	ret->title = ar_arena_str(&c->arena, ar_api_str(action, "title"));
 	ret->ref = ar_arena_str(&c->arena, ar_api_str(action, "promptRef"));
 	ret->approvals = ar_question_approvals(c, action);
@@ -72,7 +72,7 @@ enum ar_exit ar_question_find(struct ar_ctl *c, const char *word, struct ar_ques
 		for (struct ar_json_iter it = ar_json_iter(ar_json_get(page.doc, "actions"));
 		     ar_json_next(&it);) {
 			if (ar_str_eq(ar_api_str(it.value, "actionId"), ret->id))
-				take(c, it.value, ret);
+				read_question(c, it.value, ret);
 		}
 		cursor = ar_arena_str(&c->arena, ar_api_str(page.doc, "nextCursor"));
 		ar_api_fini(&page);

@@ -55,7 +55,7 @@ static struct ar_str list_body(struct search *s, int limit)
 	ar_jw_mint(&w, "limit", limit);
 	ar_jw_mstr(&w, "cursor", s->cursor);
 	ar_jw_close(&w);
-	return ar_ctl_take(s->ctl, &text);
+	return ar_ctl_take_buf(s->ctl, &text);
 }
 
 static enum ar_exit look_at_page(struct search *s, int limit)
@@ -86,7 +86,7 @@ static enum ar_exit newest(struct search *s, struct ar_str *ret)
 	return AR_EXIT_OK;
 }
 
-static enum ar_exit find(struct search *s, struct ar_str *ret)
+static enum ar_exit find_id(struct search *s, struct ar_str *ret)
 {
 	struct ar_ctl *c = s->ctl;
 	enum ar_exit exit = AR_EXIT_OK;
@@ -118,7 +118,7 @@ enum ar_exit ar_resolve_session(struct ar_ctl *c, const char *word, struct ar_st
 	if (strcmp(word, "last") == 0)
 		return newest(&s, ret);
 	if (ar_str_absent(ar_id_core(s.word)) || ar_id_counter(s.word, &n))
-		return find(&s, ret);
+		return find_id(&s, ret);
 	*ret = s.word;
 	return AR_EXIT_OK;
 }
@@ -130,7 +130,7 @@ enum ar_exit ar_resolve_action(struct ar_ctl *c, const char *word, struct ar_str
 
 	if (!ar_str_starts(s.word, AR_STR("action_")) || ar_str_absent(ar_id_core(s.word)) ||
 	    !ar_id_counter(s.word, &n))
-		return find(&s, ret);
+		return find_id(&s, ret);
 	*ret = s.word;
 	return AR_EXIT_OK;
 }
@@ -143,7 +143,7 @@ struct ar_str ar_resolve_body(struct ar_ctl *c, const char *name, struct ar_str 
 	ar_jw_open(&w);
 	ar_jw_mstr(&w, name, value);
 	ar_jw_close(&w);
-	return ar_ctl_take(c, &text);
+	return ar_ctl_take_buf(c, &text);
 }
 
 enum ar_exit ar_resolve_read(struct ar_ctl *c, const char *word, struct ar_api_reply *ret)

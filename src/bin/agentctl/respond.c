@@ -72,7 +72,7 @@ enum ar_exit ar_respond_read(struct ar_ctl *c, struct ar_str action, struct ar_s
 	ar_jw_mstr(&w, "outputRef", ref);
 	ar_jw_mint(&w, "length", WHOLE_MAX);
 	ar_jw_close(&w);
-	exit = ar_api_call(c, "read_output", ar_ctl_take(c, &body), &reply);
+	exit = ar_api_call(c, "read_output", ar_ctl_take_buf(c, &body), &reply);
 	if (exit == AR_EXIT_OK && (!ar_str_is(ar_api_str(reply.doc, "encoding"), "utf-8") ||
 				   ar_api_int(reply.doc, "sizeBytes") > WHOLE_MAX))
 		exit = ar_ctl_complain(c, AR_EXIT_FAILED, AR_STR("agentctl deny"),

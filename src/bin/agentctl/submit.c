@@ -35,7 +35,7 @@ static struct ar_str body_of(struct ar_ctl *c, const struct ar_submit *what)
 	ar_jw_mstr(&w, "source", AR_STR("agentctl"));
 	ar_jw_mstr(&w, "idempotencyKey", (struct ar_str){ key, sizeof(key) });
 	ar_jw_close(&w);
-	return ar_ctl_take(c, &out);
+	return ar_ctl_take_buf(c, &out);
 }
 
 enum ar_exit ar_submit_turn(struct ar_ctl *c, const struct ar_submit *what, struct ar_api_reply *ret)

@@ -212,7 +212,7 @@ void ar_decide_ask_model(struct ar_decision *d, struct ar_turn *turn, int64_t at
 void ar_decide_ask_again(struct ar_decision *d, struct ar_turn *turn); /* after the answers to its calls */
 
 /* One call as it goes out: its fact and its effect. */
-struct ar_model_ask {
+struct ar_model_list {
 	const char *purpose;
 	int64_t attempt;
 	const struct ar_choice *choice;
@@ -223,7 +223,7 @@ struct ar_model_ask {
 	const struct ar_tool *const *tools; /* that the model may call */
 	size_t tool_count;
 };
-void ar_decide_call_model(struct ar_decision *d, const struct ar_turn *turn, const struct ar_model_ask *ask);
+void ar_decide_call_model(struct ar_decision *d, const struct ar_turn *turn, const struct ar_model_list *ask);
 struct ar_str ar_decide_model_failed(
 	struct ar_decision *d, const struct ar_turn *turn, const struct ar_step_output *out,
 	const struct ar_model_result *end); /* the ref of what had arrived, or absent */

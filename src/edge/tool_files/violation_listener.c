@@ -17,13 +17,13 @@ void ar_violation_listener_init(struct ar_violation_listener *h)
 static void on_request(uv_poll_t *poll, int status AR_UNUSED, int events AR_UNUSED)
 {
 	struct ar_violation_listener *h = AR_CONTAINER_OF(poll, struct ar_violation_listener, poll);
-	enum ar_refused_standing standing = ar_refused_look(h->listener);
+	enum ar_refused_state standing = ar_refused_poll(h->listener);
 	struct ar_refused_kind *first;
 
 	for (int i = 0; i < AT_ONCE && standing == AR_REFUSED_WAITS; i++) {
 		if (!ar_refused_answer(&h->refused, h->listener, &first))
 			return;
-		standing = ar_refused_look(h->listener);
+		standing = ar_refused_poll(h->listener);
 	}
 	if (standing == AR_REFUSED_OVER)
 		uv_poll_stop(poll);
@@ -101,7 +101,7 @@ size_t ar_violation_listener_violations(struct ar_violation_listener *h, struct 
 		const char *what;
 
 		snprintf(path, sizeof(path), "%s", h->missing[i]);
-		what = ar_observed_look(&h->seen, path);
+		what = ar_observed_check(&h->seen, path);
 		if (what)
 			all[count++] = observed_text(what, path, a);
 	}

@@ -112,7 +112,7 @@ static bool start(struct ar_files_work *w, const char *const *args, struct child
 }
 
 /* Takes what is there; what does not fit is thrown away, so that git never waits for us. */
-static bool take(int fd, struct ar_buf *to)
+static bool read_some(int fd, struct ar_buf *to)
 {
 	char part[65536];
 	ssize_t n = read(fd, part, sizeof(part));
@@ -140,7 +140,7 @@ static bool read_all(struct ar_files_work *w, struct child *c, struct ar_buf *ou
 		if (poll(fds, 2, (int)(left / 1000 + 1)) <= 0)
 			continue;
 		for (int i = 0; i < 2; i++) {
-			if (fds[i].revents && !take(fds[i].fd, i ? err : out))
+			if (fds[i].revents && !read_some(fds[i].fd, i ? err : out))
 				fds[i].fd = -1;
 		}
 	}

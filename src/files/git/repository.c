@@ -130,7 +130,7 @@ static bool disable_head(int folder)
 	return set_aside(folder, "HEAD", to) || errno == ENOENT;
 }
 
-static void say_done(struct ar_files_work *w, struct ar_str path, const char *now)
+static void report_change(struct ar_files_work *w, struct ar_str path, const char *now)
 {
 	ar_buf_addz(&w->text, "quarantined ");
 	ar_shown_add_path(&w->text, path);
@@ -147,7 +147,7 @@ static void quarantine_entry(struct ar_files_work *w, int parent, struct ar_str 
 		ar_workspace_refuse(w, path, errno);
 		return;
 	}
-	say_done(w, path, ar_arena_fmt(&w->arena, "renamed to %s", to).p);
+	report_change(w, path, ar_arena_fmt(&w->arena, "renamed to %s", to).p);
 }
 
 static void quarantine_bare(struct ar_files_work *w, int folder, struct ar_str path)
@@ -163,7 +163,7 @@ static void quarantine_bare(struct ar_files_work *w, int folder, struct ar_str p
 		ar_workspace_refuse(w, path, errno);
 		return;
 	}
-	say_done(w, path, ar_arena_fmt(&w->arena, "its HEAD is renamed to %s", to).p);
+	report_change(w, path, ar_arena_fmt(&w->arena, "its HEAD is renamed to %s", to).p);
 }
 
 /* The path of the .git entry that was named, or that lies in the folder that was; absent: there is none. */

@@ -23,12 +23,12 @@ struct applying {
 	struct ar_buf told;
 };
 
-static const char *shown(struct applying *a, struct ar_str path)
+static const char *shown_path(struct applying *a, struct ar_str path)
 {
 	return ar_shown_path(&a->work->arena, path).p;
 }
 
-static void tell(struct applying *a, const char *what, const struct ar_patch_file *f, size_t moved)
+static void report_file(struct applying *a, const char *what, const struct ar_patch_file *f, size_t moved)
 {
 	ar_buf_addf(&a->told, "%s ", what);
 	ar_shown_add_path(&a->told, f->path);
@@ -53,7 +53,7 @@ static bool splice(struct applying *a, const struct ar_patch_file *f, struct ar_
 		return true;
 	ar_files_fail(a->work, status == AR_E_LIMIT ? "too_large" : "no_match",
 		      "Nothing was changed. Read the file again and correct this hunk.", "'%s': %s.",
-		      shown(a, f->path), ret->wrong.p);
+		      shown_path(a, f->path), ret->wrong.p);
 	return false;
 }
 
@@ -61,7 +61,7 @@ static bool must_exist(struct applying *a, const struct ar_patch_file *f, const 
 {
 	if (c && !c->exists)
 		ar_files_fail(a->work, "not_found", "Nothing was changed. Look for it with find_files.",
-			      "'%s' does not exist in the workspace.", shown(a, f->path));
+			      "'%s' does not exist in the workspace.", shown_path(a, f->path));
 	return c && c->exists;
 }
 
@@ -70,7 +70,7 @@ static bool must_not_exist(struct applying *a, struct ar_str path, const struct 
 	if (c && c->exists)
 		ar_files_fail(a->work, "conflict",
 			      "Nothing was changed. Update it instead, or delete it first.",
-			      "'%s' exists already.", shown(a, path));
+			      "'%s' exists already.", shown_path(a, path));
 	return c && !c->exists;
 }
 
@@ -84,7 +84,7 @@ static bool create(struct applying *a, const struct ar_patch_file *f)
 	c->exists = true;
 	c->after = s.result;
 	c->mode = f->mode;
-	tell(a, "Created", f, 0);
+	report_file(a, "Created", f, 0);
 	return true;
 }
 
@@ -98,12 +98,12 @@ static bool delete (struct applying *a, const struct ar_patch_file *f)
 	if (f->hunks && s.result.len > 0) {
 		ar_files_fail(a->work, "no_match",
 			      "Nothing was changed. Read the file again before it is deleted.",
-			      "'%s' has more lines than the patch deletes.", shown(a, f->path));
+			      "'%s' has more lines than the patch deletes.", shown_path(a, f->path));
 		return false;
 	}
 	c->exists = false;
 	c->after = AR_STR("");
-	tell(a, "Deleted", f, 0);
+	report_file(a, "Deleted", f, 0);
 	return true;
 }
 
@@ -134,7 +134,7 @@ static bool modify(struct applying *a, const struct ar_patch_file *f)
 	c->after = s.result;
 	if (f->mode)
 		c->mode = f->mode;
-	tell(a, ar_str_absent(f->new_path) ? "Changed" : "Renamed", f, s.moved);
+	report_file(a, ar_str_absent(f->new_path) ? "Changed" : "Renamed", f, s.moved);
 	return ar_str_absent(f->new_path) || rename_to(a, f, c);
 }
 

@@ -1,13 +1,13 @@
 /* The form `*** Begin Patch`: files by name, hunks by the lines around them instead of numbers. */
 #include "patch/patch.h"
 
-static enum ar_status wrong(struct ar_patch_reader *r, const char *what)
+static enum ar_status fail_syntax(struct ar_patch_reader *r, const char *what)
 {
 	return ar_fail(r->err, AR_E_INVALID, "line %zu of the patch: %s", r->at + 1, what);
 }
 
 /* What stands behind a header like `*** Add File: `; absent: the line is another. */
-static struct ar_str after(struct ar_patch_reader *r, struct ar_str start)
+static struct ar_str text_after(struct ar_patch_reader *r, struct ar_str start)
 {
 	struct ar_str line = ar_patch_peek(r);
 
@@ -27,14 +27,14 @@ static bool is_end_of_file(const struct ar_patch_reader *r)
 }
 
 /* Lines until the next @@ or ***. */
-static enum ar_status take_lines(struct ar_patch_reader *r, struct ar_patch_hunk *h)
+static enum ar_status read_lines(struct ar_patch_reader *r, struct ar_patch_hunk *h)
 {
 	h->lines = r->lines.at + r->at;
 	while (r->at < r->lines.count && !is_header(r) && !ar_str_starts(ar_patch_peek(r), AR_STR("@@"))) {
 		char kind = ar_patch_kind(r->lines.at[r->at]);
 
 		if (kind == 0 || kind == '\\')
-			return wrong(r, "a line of a hunk begins with a blank, '+' or '-'");
+			return fail_syntax(r, "a line of a hunk begins with a blank, '+' or '-'");
 		h->old_count += kind != '+';
 		h->new_count += kind != '-';
 		r->at++;
@@ -45,27 +45,27 @@ static enum ar_status take_lines(struct ar_patch_reader *r, struct ar_patch_hunk
 		r->at++;
 	}
 	if (h->count == 0)
-		return wrong(r, "a hunk without lines");
+		return fail_syntax(r, "a hunk without lines");
 	return AR_OK;
 }
 
 static enum ar_status read_hunk(struct ar_patch_reader *r, struct ar_patch_file *f)
 {
 	struct ar_patch_hunk *h = ar_patch_add_hunk(r, f);
-	struct ar_str anchor = after(r, AR_STR("@@"));
+	struct ar_str anchor = text_after(r, AR_STR("@@"));
 
 	if (!h)
 		return r->err->status;
 	if (ar_str_absent(anchor) && h->number > 1)
-		return wrong(r, "a hunk begins with '@@'");
+		return fail_syntax(r, "a hunk begins with '@@'");
 	r->at += !ar_str_absent(anchor);
 	h->anchor = ar_str_empty(anchor) ? AR_STR_NONE : anchor;
-	return take_lines(r, h);
+	return read_lines(r, h);
 }
 
 static enum ar_status read_update(struct ar_patch_reader *r, struct ar_patch_file *f)
 {
-	struct ar_str to = after(r, AR_STR("*** Move to: "));
+	struct ar_str to = text_after(r, AR_STR("*** Move to: "));
 	enum ar_status status = AR_OK;
 
 	if (!ar_str_absent(to)) {
@@ -75,7 +75,7 @@ static enum ar_status read_update(struct ar_patch_reader *r, struct ar_patch_fil
 	while (status == AR_OK && r->at < r->lines.count && !is_header(r))
 		status = read_hunk(r, f);
 	if (status == AR_OK && f->hunk_count == 0 && ar_str_absent(f->new_path))
-		return wrong(r, "an update without a hunk");
+		return fail_syntax(r, "an update without a hunk");
 	return status;
 }
 
@@ -88,7 +88,7 @@ static enum ar_status read_add(struct ar_patch_reader *r, struct ar_patch_file *
 	h->lines = r->lines.at + r->at;
 	while (r->at < r->lines.count && !is_header(r)) {
 		if (!ar_str_starts(r->lines.at[r->at], AR_STR("+")))
-			return wrong(r, "every line of a new file begins with '+'");
+			return fail_syntax(r, "every line of a new file begins with '+'");
 		r->at++;
 	}
 	h->count = h->new_count = (size_t)(r->lines.at + r->at - h->lines);
@@ -115,12 +115,12 @@ static const struct {
 static enum ar_status read_section(struct ar_patch_reader *r)
 {
 	for (size_t i = 0; i < AR_ARRAY_LEN(sections); i++) {
-		struct ar_str path = after(r, sections[i].start);
+		struct ar_str path = text_after(r, sections[i].start);
 
 		if (ar_str_absent(path))
 			continue;
 		if (ar_str_empty(path))
-			return wrong(r, "it names no file");
+			return fail_syntax(r, "it names no file");
 		struct ar_patch_file *f = ar_patch_add_file(r, sections[i].op);
 
 		if (!f)
@@ -129,7 +129,7 @@ static enum ar_status read_section(struct ar_patch_reader *r)
 		r->at++;
 		return sections[i].read(r, f);
 	}
-	return wrong(
+	return fail_syntax(
 		r,
 		"'*** Add File: ', '*** Update File: ', '*** Delete File: ' or '*** End Patch' has to stand "
 		"here");
@@ -145,6 +145,6 @@ enum ar_status ar_patch_read_begin(struct ar_patch_reader *r)
 			return AR_OK;
 		status = read_section(r);
 	}
-	return status == AR_OK ? wrong(r, "'*** End Patch' is missing: the patch may have been cut off")
+	return status == AR_OK ? fail_syntax(r, "'*** End Patch' is missing: the patch may have been cut off")
 			       : status;
 }

@@ -56,7 +56,7 @@ static bool is_same(struct ar_str a, struct ar_str b, bool ignores_blanks)
 	return ignores_blanks ? ar_str_eq(without_blanks(a), without_blanks(b)) : ar_str_eq(a, b);
 }
 
-static bool stands_at(struct work *w, const struct wanted *x, size_t at)
+static bool matches_at(struct work *w, const struct wanted *x, size_t at)
 {
 	if (at < w->done || at + x->count > w->lines.count)
 		return false;
@@ -77,7 +77,7 @@ static size_t find_forward(struct work *w, const struct wanted *x, size_t from)
 {
 	for (size_t at = from; at + x->count <= w->lines.count && !is_costly(w); at++) {
 		w->steps++;
-		if (stands_at(w, x, at))
+		if (matches_at(w, x, at))
 			return at;
 	}
 	return NOWHERE;
@@ -88,9 +88,9 @@ static size_t find_around(struct work *w, const struct wanted *x, size_t hint)
 {
 	for (size_t d = 0; (d <= hint || hint + d <= w->lines.count) && !is_costly(w); d++) {
 		w->steps++;
-		if (d <= hint && stands_at(w, x, hint - d))
+		if (d <= hint && matches_at(w, x, hint - d))
 			return hint - d;
-		if (d > 0 && stands_at(w, x, hint + d))
+		if (d > 0 && matches_at(w, x, hint + d))
 			return hint + d;
 	}
 	return NOWHERE;
@@ -138,13 +138,13 @@ static size_t find_unnumbered(struct work *w, const struct ar_patch_hunk *h, con
 		from = anchor + 1;
 	}
 	if (h->is_at_end)
-		return x->count <= w->lines.count && stands_at(w, x, w->lines.count - x->count)
+		return x->count <= w->lines.count && matches_at(w, x, w->lines.count - x->count)
 			       ? w->lines.count - x->count
 			       : NOWHERE;
 	if (x->count == 0)
 		return anchor == NOWHERE ? w->lines.count : from;
 	at = find_forward(w, x, from);
-	return at == NOWHERE && anchor != NOWHERE && stands_at(w, x, anchor) ? anchor : at;
+	return at == NOWHERE && anchor != NOWHERE && matches_at(w, x, anchor) ? anchor : at;
 }
 
 static size_t find_hunk(struct work *w, const struct ar_patch_hunk *h, struct wanted *x)

@@ -16,7 +16,7 @@ static const struct {
 	{ "new mode ", true, (enum ar_patch_op)0 },
 };
 
-static struct ar_str after(struct ar_str line, const char *start)
+static struct ar_str text_after(struct ar_str line, const char *start)
 {
 	struct ar_str s = ar_str_from(start);
 
@@ -106,8 +106,8 @@ static struct ar_str git_name(struct ar_arena *a, struct ar_str rest)
 
 /* ---- hunks ---- */
 
-static enum ar_status wrong(struct ar_patch_reader *r, const struct ar_patch_file *f, size_t hunk,
-			    const char *what)
+static enum ar_status fail_hunk(struct ar_patch_reader *r, const struct ar_patch_file *f, size_t hunk,
+				const char *what)
 {
 	return ar_fail(r->err, AR_E_INVALID, "hunk %zu of '%.80s' (line %zu of the patch): %s", hunk,
 		       f->path.p ? f->path.p : "", r->at + 1, what);
@@ -140,7 +140,7 @@ static bool read_range(struct ar_str *s, char sign, size_t *ret_start, size_t *r
 
 static bool read_header(struct ar_str line, struct ar_patch_hunk *h)
 {
-	struct ar_str s = after(line, "@@ ");
+	struct ar_str s = text_after(line, "@@ ");
 	size_t new_start;
 
 	return !ar_str_absent(s) && read_range(&s, '-', &h->old_start, &h->old_count) &&
@@ -148,7 +148,7 @@ static bool read_header(struct ar_str line, struct ar_patch_hunk *h)
 }
 
 /* Takes the lines that the header counts; false: others are there. */
-static bool take_lines(struct ar_patch_reader *r, struct ar_patch_hunk *h)
+static bool read_lines(struct ar_patch_reader *r, struct ar_patch_hunk *h)
 {
 	size_t old = h->old_count, new = h->new_count;
 
@@ -183,19 +183,21 @@ static enum ar_status read_hunk(struct ar_patch_reader *r, struct ar_patch_file 
 	if (!h)
 		return r->err->status;
 	if (!read_header(ar_patch_peek(r), h))
-		return wrong(r, f, h->number,
-			     "its header is not of the form '@@ -LINE,COUNT +LINE,COUNT @@'");
+		return fail_hunk(r, f, h->number,
+				 "its header is not of the form '@@ -LINE,COUNT +LINE,COUNT @@'");
 	h->has_start = true;
 	h->lines = r->lines.at + ++r->at;
-	if (!take_lines(r, h))
-		return wrong(r, f, h->number,
-			     "its lines do not add up to the counts of its header; correct them, or use the "
-			     "form '*** Begin Patch', which has no counts");
+	if (!read_lines(r, h))
+		return fail_hunk(
+			r, f, h->number,
+			"its lines do not add up to the counts of its header; correct them, or use the "
+			"form '*** Begin Patch', which has no counts");
 	h->count = (size_t)(r->lines.at + r->at - h->lines);
 	if (has_more(r))
-		return wrong(r, f, h->number,
-			     "it has more lines than its header counts; correct them, or use the form '*** "
-			     "Begin Patch', which has no counts");
+		return fail_hunk(
+			r, f, h->number,
+			"it has more lines than its header counts; correct them, or use the form '*** "
+			"Begin Patch', which has no counts");
 	return AR_OK;
 }
 
@@ -244,14 +246,14 @@ static mode_t read_mode(struct ar_str text)
 
 static void read_git_header(struct ar_patch_reader *r, struct ar_patch_file *f, struct ar_str line)
 {
-	struct ar_str from = after(line, "rename from "), to = after(line, "rename to ");
+	struct ar_str from = text_after(line, "rename from "), to = text_after(line, "rename to ");
 
 	if (!ar_str_absent(from))
 		f->path = read_name(r->arena, from);
 	if (!ar_str_absent(to))
 		f->new_path = read_name(r->arena, to);
 	for (size_t i = 0; i < AR_ARRAY_LEN(headers); i++) {
-		struct ar_str mode = after(line, headers[i].start);
+		struct ar_str mode = text_after(line, headers[i].start);
 
 		if (ar_str_absent(mode))
 			continue;
@@ -274,7 +276,7 @@ static enum ar_status read_git(struct ar_patch_reader *r)
 
 	if (!f)
 		return r->err->status;
-	f->path = git_name(r->arena, after(ar_patch_peek(r), "diff --git "));
+	f->path = git_name(r->arena, text_after(ar_patch_peek(r), "diff --git "));
 	for (r->at++; r->at < r->lines.count && !is_pair(r); r->at++) {
 		struct ar_str line = ar_patch_peek(r);
 

@@ -86,7 +86,7 @@ static void show(struct ar_files_work *w, const struct ar_walk *k, const struct 
 			    shown, shown == 1 ? "" : "s");
 	if (k->is_cut)
 		ar_buf_addz(&w->text, " (not complete: there is too much to look at; name a folder in path)");
-	ar_walk_tell_unreadable(k, &w->text);
+	ar_walk_report_unreadable(k, &w->text);
 }
 
 static void run(struct ar_files_work *w)

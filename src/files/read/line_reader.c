@@ -56,7 +56,7 @@ bool ar_line_reader_is_binary(const struct ar_line_reader *r)
 	return memchr(ahead.p, '\0', ahead.len) != NULL;
 }
 
-static void give(struct ar_line_reader *r, size_t len, struct ar_line *ret)
+static void return_line(struct ar_line_reader *r, size_t len, struct ar_line *ret)
 {
 	*ret = (struct ar_line){ .text = { r->buf + r->from, len } };
 	if (len > 0 && ret->text.p[len - 1] == '\r') {
@@ -88,13 +88,13 @@ bool ar_line_reader_next(struct ar_line_reader *r, struct ar_line *ret)
 		const char *end = memchr(ahead.p + seen, '\n', ahead.len - seen);
 
 		if (end) {
-			give(r, (size_t)(end - ahead.p), ret);
+			return_line(r, (size_t)(end - ahead.p), ret);
 			r->from++;
 			return true;
 		}
 		seen = ahead.len;
 		if (ahead.len == AR_LINE_MAX) {
-			give(r, ahead.len, ret);
+			return_line(r, ahead.len, ret);
 			ret->is_cut = r->is_passing = true;
 			return true;
 		}
@@ -103,6 +103,6 @@ bool ar_line_reader_next(struct ar_line_reader *r, struct ar_line *ret)
 	}
 	if (r->len == r->from)
 		return false;
-	give(r, r->len - r->from, ret);
+	return_line(r, r->len - r->from, ret);
 	return true;
 }

@@ -79,7 +79,7 @@ static void list(struct ar_files_work *w, struct ar_walk *k)
 						     : "(nothing, or only hidden names: use hidden=true)");
 	else
 		ar_buf_addf(&w->text, "(%lld entr%s)", (long long)shown, shown == 1 ? "y" : "ies");
-	ar_walk_tell_unreadable(k, &w->text);
+	ar_walk_report_unreadable(k, &w->text);
 }
 
 static void run(struct ar_files_work *w)

@@ -51,7 +51,7 @@ static void push(struct ar_walk *k, const struct ar_walk_entry *e)
 	k->stack[k->count++] = *e;
 }
 
-static void visit(struct ar_walk *k, int folder, const struct ar_walk_entry *parent, const char *name)
+static void push_entry(struct ar_walk *k, int folder, const struct ar_walk_entry *parent, const char *name)
 {
 	struct stat st;
 	struct ar_str parts[] = { parent ? parent->path : AR_STR(""), AR_STR("/"), ar_str_from(name) };
@@ -91,7 +91,7 @@ static void read_folder(struct ar_walk *k, DIR *dir, const struct ar_walk_entry 
 		if (!is_wanted(k, d->d_name))
 			continue;
 		k->visited++;
-		visit(k, dirfd(dir), parent, d->d_name);
+		push_entry(k, dirfd(dir), parent, d->d_name);
 	}
 	if (k->count > first)
 		qsort(k->stack + first, k->count - first, sizeof(*k->stack), compare);
@@ -129,7 +129,7 @@ bool ar_walk_next(struct ar_walk *k, struct ar_walk_entry *ret)
 	return true;
 }
 
-void ar_walk_tell_unreadable(const struct ar_walk *k, struct ar_buf *out)
+void ar_walk_report_unreadable(const struct ar_walk *k, struct ar_buf *out)
 {
 	if (k->unreadable > 0)
 		ar_buf_addf(out, " (%zu folder%s could not be read)", k->unreadable,

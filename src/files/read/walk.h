@@ -37,7 +37,7 @@ struct ar_walk {
 bool ar_walk_next(struct ar_walk *k, struct ar_walk_entry *ret);
 
 /* Says of folders that could not be read, when there were any. */
-void ar_walk_tell_unreadable(const struct ar_walk *k, struct ar_buf *out);
+void ar_walk_report_unreadable(const struct ar_walk *k, struct ar_buf *out);
 
 void ar_walk_fini(struct ar_walk *k);
 

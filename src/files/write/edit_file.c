@@ -34,19 +34,20 @@ struct edit {
 };
 
 /* Offset of the next place at or behind `from`; the length of the text: there is none. */
-static size_t find(struct ar_str text, struct ar_str what, size_t from)
+static size_t find_text(struct ar_str text, struct ar_str what, size_t from)
 {
 	const char *at = memmem(text.p + from, text.len - from, what.p, what.len);
 
 	return at ? (size_t)(at - text.p) : text.len;
 }
 
-static void find_places(struct edit *e)
+static void find_matches(struct edit *e)
 {
 	struct ar_str text = e->file->before;
 
 	e->count = 0;
-	for (size_t at = find(text, e->old, 0); at < text.len; at = find(text, e->old, at + e->old.len)) {
+	for (size_t at = find_text(text, e->old, 0); at < text.len;
+	     at = find_text(text, e->old, at + e->old.len)) {
 		if (e->count < PLACES_SHOWN)
 			e->places[e->count] = at;
 		e->count++;
@@ -69,15 +70,15 @@ static struct ar_str with_cr(struct ar_arena *a, struct ar_str text)
 /* Models see and write LF; a file with CRLF keeps its own ends of lines. */
 static void find_with_crlf(struct edit *e)
 {
-	if (e->count > 0 || find(e->file->before, AR_STR("\r\n"), 0) == e->file->before.len)
+	if (e->count > 0 || find_text(e->file->before, AR_STR("\r\n"), 0) == e->file->before.len)
 		return;
 	e->old = with_cr(&e->work->arena, e->old);
 	e->new = with_cr(&e->work->arena, e->new);
 	e->has_crlf = true;
-	find_places(e);
+	find_matches(e);
 }
 
-static void add_places(struct edit *e, struct ar_buf *out)
+static void add_lines(struct edit *e, struct ar_buf *out)
 {
 	for (size_t i = 0; i < e->count && i < PLACES_SHOWN; i++)
 		ar_buf_addf(out, "%s%zu", i ? ", " : "", ar_line_number(e->file->before, e->places[i]));
@@ -100,7 +101,7 @@ static bool is_clear(struct edit *e)
 			      ar_nearest(&w->arena, e->file->before, w->args.old_text).p);
 		return false;
 	}
-	add_places(e, &lines);
+	add_lines(e, &lines);
 	ar_files_fail(w, "ambiguous", "Give more lines around it in oldText, or use replaceAll=true.",
 		      "oldText stands %zu times in '%s', at lines %s.", e->count, path, lines.p);
 	return false;
@@ -112,7 +113,7 @@ static bool replace(struct edit *e)
 	AR_AUTO(ar_buf_fini) struct ar_buf out = { .cap = AR_CHANGES_FILE_MAX };
 	size_t from = 0;
 
-	for (size_t at = find(text, e->old, 0); at < text.len; at = find(text, e->old, from)) {
+	for (size_t at = find_text(text, e->old, 0); at < text.len; at = find_text(text, e->old, from)) {
 		ar_buf_add(&out, text.p + from, at - from);
 		ar_buf_adds(&out, e->new);
 		from = at + e->old.len;
@@ -126,12 +127,12 @@ static bool replace(struct edit *e)
 	return true;
 }
 
-static void tell(struct edit *e)
+static void report_edit(struct edit *e)
 {
 	struct ar_files_work *w = e->work;
 	AR_AUTO(ar_buf_fini) struct ar_buf lines = { 0 };
 
-	add_places(e, &lines);
+	add_lines(e, &lines);
 	ar_buf_addz(&w->text, "Changed ");
 	ar_shown_add_path(&w->text, e->file->path);
 	ar_buf_addf(&w->text, " at line%s %s (sha256 %s)", e->count == 1 ? "" : "s", lines.p,
@@ -164,10 +165,10 @@ static void run(struct ar_files_work *w)
 	e.file = ar_changes_file(&c, w->args.path);
 	if (!e.file || !check(&e))
 		return;
-	find_places(&e);
+	find_matches(&e);
 	find_with_crlf(&e);
 	if (is_clear(&e) && replace(&e) && ar_changes_commit(&c))
-		tell(&e);
+		report_edit(&e);
 }
 
 const struct ar_files_kind ar_files_edit_file = {

@@ -18,7 +18,7 @@ static struct ar_str member(struct ar_json v, const char *name)
 	return s;
 }
 
-static void say(struct undoing *u, const char *what, struct ar_str path, const char *why)
+static void report_path(struct undoing *u, const char *what, struct ar_str path, const char *why)
 {
 	ar_buf_addf(&u->work->text, "%s ", what);
 	ar_shown_add_path(&u->work->text, path);
@@ -27,9 +27,9 @@ static void say(struct undoing *u, const char *what, struct ar_str path, const c
 	ar_buf_addc(&u->work->text, '\n');
 }
 
-static bool keep(struct undoing *u, struct ar_str path, const char *why)
+static bool keep_file(struct undoing *u, struct ar_str path, const char *why)
 {
-	say(u, "kept", path, why);
+	report_path(u, "kept", path, why);
 	u->kept++;
 	return false;
 }
@@ -61,12 +61,13 @@ static bool settle(struct undoing *u, struct ar_change *f, struct ar_json change
 	int64_t mode = 0;
 
 	if (!is_as_left(u->work, f, change))
-		return keep(u, f->path, "it was changed since");
+		return keep_file(u, f->path, "it was changed since");
 	f->exists = !ar_str_is(member(change, "kind"), "created");
 	if (!f->exists)
 		return true;
 	if (!read_before(u->work, change, &f->after))
-		return keep(u, f->path, "what was in it is not on record as it was (a secret may be masked)");
+		return keep_file(u, f->path,
+				 "what was in it is not on record as it was (a secret may be masked)");
 	if (ar_json_i64(ar_json_get(change, "mode"), &mode))
 		f->mode = (mode_t)mode & 0777;
 	return true;
@@ -80,10 +81,10 @@ static void undo_one(struct undoing *u, struct ar_json change)
 	struct ar_change *f = ar_changes_begin(&c, w, true) ? ar_changes_file(&c, path) : NULL;
 
 	if (f && settle(u, f, change) && ar_changes_commit(&c))
-		say(u, f->exists ? "restored" : "removed", f->path, NULL);
+		report_path(u, f->exists ? "restored" : "removed", f->path, NULL);
 	if (!ar_files_failed(w))
 		return;
-	keep(u, path, w->message.p);
+	keep_file(u, path, w->message.p);
 	w->outcome = (enum ar_tool_outcome)0; /* the others are tried all the same */
 	w->changes = AR_STR_NONE;
 }

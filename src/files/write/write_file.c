@@ -39,7 +39,7 @@ static size_t count_lines(struct ar_str text)
 	return lines;
 }
 
-static void tell(struct ar_files_work *w, const struct ar_change *f)
+static void report_write(struct ar_files_work *w, const struct ar_change *f)
 {
 	size_t lines = count_lines(f->after);
 
@@ -66,7 +66,7 @@ static void run(struct ar_files_work *w)
 	f->exists = true;
 	f->after = w->args.content;
 	if (ar_changes_commit(&c))
-		tell(w, f);
+		report_write(w, f);
 }
 
 const struct ar_files_kind ar_files_write_file = {

@@ -97,7 +97,7 @@ bool ar_missing_paths_finish(struct ar_shim *s)
 
 	while (o->seen.workspace >= 0 && ar_json_next_string(list, &at, &path)) {
 		char name[PATH_MAX];
-		const char *what = decode_path(path, name) ? ar_observed_look(&o->seen, name) : NULL;
+		const char *what = decode_path(path, name) ? ar_observed_check(&o->seen, name) : NULL;
 
 		if (what && !write_violation(s, what, first_names(path, name))) {
 			o->seen.last[0] = '\0';

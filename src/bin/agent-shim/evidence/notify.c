@@ -18,7 +18,7 @@ static void on_request(struct ar_shim *s, int arg)
 {
 	struct ar_notify *n = &s->notify;
 	struct ar_refused_kind *k;
-	enum ar_refused_standing standing = ar_refused_look(n->fd);
+	enum ar_refused_state standing = ar_refused_poll(n->fd);
 
 	(void)arg;
 	for (int i = 0; i < AT_ONCE && standing == AR_REFUSED_WAITS; i++) {
@@ -26,7 +26,7 @@ static void on_request(struct ar_shim *s, int arg)
 			return;
 		if (k)
 			write_violation(s, k, false);
-		standing = ar_refused_look(n->fd);
+		standing = ar_refused_poll(n->fd);
 	}
 	if (standing == AR_REFUSED_OVER) {
 		close(n->fd);

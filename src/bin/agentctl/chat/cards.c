@@ -27,7 +27,7 @@ void ar_chat_end(struct ar_chat *t)
 	t->is_prompted = false;
 }
 
-void ar_chat_say(struct ar_chat *t, const char *fmt, ...)
+void ar_chat_printf(struct ar_chat *t, const char *fmt, ...)
 {
 	struct ar_arena a = { 0 };
 	va_list ap;
@@ -277,7 +277,7 @@ static void on_queue(struct ar_chat *t, const struct ar_ctl_event *e)
 
 static void on_question(struct ar_chat *t, const struct ar_ctl_event *e)
 {
-	ar_chat_ask(t, ar_api_str(e->doc, "actionId"), ar_json_get(e->doc, "payload"));
+	ar_chat_add_question(t, ar_api_str(e->doc, "actionId"), ar_json_get(e->doc, "payload"));
 }
 
 /* ---- which event is what ---- */

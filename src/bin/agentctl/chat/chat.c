@@ -34,7 +34,7 @@ static void note_receipt(struct ar_chat *t, struct ar_json receipt)
 	ar_buf_addc(&t->own, '\n');
 	if (ar_str_is(ar_api_str(receipt, "status"), "queued")) {
 		t->waiting = place;
-		ar_chat_say(t, "queued (%lld waiting)", (long long)place);
+		ar_chat_printf(t, "queued (%lld waiting)", (long long)place);
 		if (t->is_interactive)
 			return;
 	}
@@ -61,7 +61,7 @@ void ar_chat_submit(struct ar_chat *t, struct ar_str text)
 		ar_api_fini(&reply);
 	}
 	if (exit == AR_EXIT_INTERRUPTED)
-		ar_chat_say(t, "the line was not sent");
+		ar_chat_printf(t, "the line was not sent");
 	if (exit != AR_EXIT_OK && !t->is_interactive)
 		t->exit = exit;
 	if (exit == AR_EXIT_UNREACHABLE && !t->is_interactive)
@@ -80,7 +80,7 @@ static struct ar_str interrupt_body(struct ar_chat *t)
 	ar_jw_mstr(&w, "turnId", ar_buf_str(&t->running));
 	ar_jw_mstr(&w, "reason", AR_STR("interrupted from the terminal"));
 	ar_jw_close(&w);
-	return ar_ctl_take(t->ctl, &text);
+	return ar_ctl_take_buf(t->ctl, &text);
 }
 
 void ar_chat_interrupt(struct ar_chat *t)
@@ -88,14 +88,14 @@ void ar_chat_interrupt(struct ar_chat *t)
 	struct ar_api_reply reply;
 
 	if (!t->running.len) {
-		ar_chat_say(t, "nothing is running");
+		ar_chat_printf(t, "nothing is running");
 		return;
 	}
 	t->is_interrupted = true;
-	ar_chat_say(t, "interrupting");
+	ar_chat_printf(t, "interrupting");
 	if (ar_api_call(t->ctl, "interrupt_turn", interrupt_body(t), &reply) == AR_EXIT_OK &&
 	    ar_str_is(ar_api_str(reply.doc, "result"), "no_op"))
-		ar_chat_say(t, "it had ended already");
+		ar_chat_printf(t, "it had ended already");
 	ar_api_fini(&reply);
 }
 
@@ -116,7 +116,7 @@ static void on_one_interrupt(struct ar_chat *t)
 		return;
 	}
 	t->interrupt_at = at;
-	ar_chat_say(t, "press Ctrl-C once more to leave");
+	ar_chat_printf(t, "press Ctrl-C once more to leave");
 }
 
 static bool on_interrupt(void *arg)
@@ -142,7 +142,7 @@ static bool on_rest(void *arg, int *ret_fd)
 	struct ar_chat *t = arg;
 	bool is_waiting = !t->is_interactive && t->running.len;
 
-	ar_chat_take_lines(t);
+	ar_chat_read_lines(t);
 	if (!t->is_over)
 		ar_chat_prompt(t);
 	fflush(t->ctl->out.file);
@@ -159,7 +159,7 @@ static bool on_readable(void *arg)
 	return true;
 }
 
-static void take_signals(struct ar_chat *t)
+static void catch_signals(struct ar_chat *t)
 {
 	struct signalfd_siginfo got;
 
@@ -176,7 +176,7 @@ static void wait_for_lines(struct ar_chat *t)
 		if (poll(fds, AR_ARRAY_LEN(fds), -1) < 0)
 			continue;
 		if (fds[0].revents)
-			take_signals(t);
+			catch_signals(t);
 		if (fds[1].fd >= 0 && fds[1].revents)
 			ar_chat_read(t);
 	}
@@ -189,27 +189,27 @@ static void follow(struct ar_chat *t)
 	t->follow.session = t->session;
 	if (!t->follow.cursor.len)
 		ar_buf_addc(&t->follow.cursor, '0');
-	exit = ar_follow_run(&t->follow);
+	exit = ar_ctl_follow_run(&t->follow);
 	if (!t->is_over && !t->is_elsewhere)
 		ar_chat_leave(t, exit);
 }
 
 /* ---- beginning and end ---- */
 
-static struct ar_follow new_follow(struct ar_chat *t)
+static struct ar_ctl_follow new_follow(struct ar_chat *t)
 {
-	return (struct ar_follow){ .ctl = t->ctl,
-				   .event = on_event,
-				   .interrupted = on_interrupt,
-				   .rest = on_rest,
-				   .readable = on_readable,
-				   .arg = t };
+	return (struct ar_ctl_follow){ .ctl = t->ctl,
+				       .event = on_event,
+				       .interrupted = on_interrupt,
+				       .rest = on_rest,
+				       .readable = on_readable,
+				       .arg = t };
 }
 
 /* A new conversation: what was of the old one is forgotten, except for the sums. */
 static void begin_anew(struct ar_chat *t)
 {
-	ar_follow_fini(&t->follow);
+	ar_ctl_follow_fini(&t->follow);
 	t->follow = new_follow(t);
 	t->session = t->thread = AR_STR_NONE;
 	ar_buf_clear(&t->running);
@@ -230,7 +230,7 @@ static void join_thread(struct ar_chat *t, struct ar_json thread)
 	ar_buf_adds(&t->running, ar_api_str(thread, "activeTurnId"));
 	for (struct ar_json_iter it = ar_json_iter(ar_json_get(thread, "pendingRequests"));
 	     ar_json_next(&it);)
-		ar_chat_ask(t, ar_api_str(it.value, "actionId"), it.value);
+		ar_chat_add_question(t, ar_api_str(it.value, "actionId"), it.value);
 }
 
 /* From the head of the session on: what was said before is for `agentctl show`. */
@@ -267,7 +267,7 @@ static void live(struct ar_chat *t)
 		return;
 	ar_out_break(t->side);
 	if (!ar_str_absent(t->session))
-		ar_chat_say(t, "go on with: agentctl chat --session %s", t->session.p);
+		ar_chat_printf(t, "go on with: agentctl chat --session %s", t->session.p);
 }
 
 static void free_all(struct ar_chat *t)
@@ -279,7 +279,7 @@ static void free_all(struct ar_chat *t)
 	ar_chat_form_drop(t);
 	ar_buf_fini(&t->form.answer);
 	ar_shown_fini(&t->shown);
-	ar_follow_fini(&t->follow);
+	ar_ctl_follow_fini(&t->follow);
 }
 
 enum ar_exit ar_chat_run(struct ar_ctl *c, const struct ar_chat_options *o)
@@ -300,7 +300,7 @@ enum ar_exit ar_chat_run(struct ar_ctl *c, const struct ar_chat_options *o)
 	if (exit == AR_EXIT_OK) {
 		ar_ctl_hold_interrupts(c);
 		if (t.is_interactive)
-			ar_chat_say(&t, "type a line to say it; /help lists the commands, Ctrl-D leaves");
+			ar_chat_printf(&t, "type a line to say it; /help lists the commands, Ctrl-D leaves");
 		live(&t);
 		exit = t.exit;
 	}

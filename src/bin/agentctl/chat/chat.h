@@ -46,7 +46,7 @@ struct ar_chat {
 	bool fails_on_question; /* with nobody who types */
 	struct ar_str session, thread; /* absent: not begun */
 	struct ar_str model, mode; /* for the next turns; absent: the daemon's */
-	struct ar_follow follow;
+	struct ar_ctl_follow follow;
 	struct ar_shown shown;
 
 	struct ar_buf
@@ -96,7 +96,7 @@ void ar_chat_leave(struct ar_chat *t, enum ar_exit exit);
 void ar_chat_read(struct ar_chat *t);
 
 /* Takes what was read: lines become turns, answers or commands, as far as their time has come. */
-void ar_chat_take_lines(struct ar_chat *t);
+void ar_chat_read_lines(struct ar_chat *t);
 
 /* Shows the prompt that is due, once. */
 void ar_chat_prompt(struct ar_chat *t);
@@ -111,7 +111,7 @@ bool ar_chat_begin(struct ar_chat *t, enum ar_style style);
 void ar_chat_end(struct ar_chat *t);
 
 /* A dim line in our own words. */
-void ar_chat_say(struct ar_chat *t, const char *fmt, ...) AR_PRINTF(2, 3);
+void ar_chat_printf(struct ar_chat *t, const char *fmt, ...) AR_PRINTF(2, 3);
 
 /* ---- notices.c ---- */
 
@@ -127,7 +127,7 @@ void ar_chat_tally_print(struct ar_out *o, const struct ar_chat_tally *y);
 /* ---- question.c ---- */
 
 /* From the payload of action.required or a record of list_actions. */
-void ar_chat_ask(struct ar_chat *t, struct ar_str id, struct ar_json what);
+void ar_chat_add_question(struct ar_chat *t, struct ar_str id, struct ar_json what);
 void ar_chat_settled(struct ar_chat *t, const struct ar_ctl_event *e); /* action.resolved */
 
 /* Shows the question that is next, with what may be typed; and takes the line that answers it. */
@@ -140,7 +140,7 @@ bool ar_chat_respond(struct ar_chat *t, struct ar_str decision, struct ar_str pa
 /* ---- form.c ---- */
 
 void ar_chat_form_prompt(struct ar_chat *t, const struct ar_chat_question *q);
-void ar_chat_form_take(struct ar_chat *t, struct ar_str line);
+void ar_chat_form_input(struct ar_chat *t, struct ar_str line);
 void ar_chat_form_drop(struct ar_chat *t);
 
 /* ---- slash.c ---- */

@@ -158,16 +158,16 @@ static void send(struct ar_chat *t, struct ar_str answer)
 		ar_chat_form_drop(t);
 }
 
-static void take_whole(struct ar_chat *t, struct ar_str line)
+static void read_form(struct ar_chat *t, struct ar_str line)
 {
 	t->form.answer.len = 0;
 	if (add_json(&t->form, line, (struct ar_json){ 0 }) && t->form.answer.p[0] == '{')
 		send(t, ar_buf_str(&t->form.answer));
 	else
-		ar_chat_say(t, "that is no JSON object");
+		ar_chat_printf(t, "that is no JSON object");
 }
 
-void ar_chat_form_take(struct ar_chat *t, struct ar_str line)
+void ar_chat_form_input(struct ar_chat *t, struct ar_str line)
 {
 	struct ar_chat_form *f = &t->form;
 	struct ar_json_iter it = field_at(f);
@@ -177,11 +177,11 @@ void ar_chat_form_take(struct ar_chat *t, struct ar_str line)
 	if (!f->parser)
 		return;
 	if (ar_json_len(f->fields) == 0) {
-		take_whole(t, line);
+		read_form(t, line);
 		return;
 	}
 	if (!is_left_out && !add_field(f, &it, line)) {
-		ar_chat_say(t, "that is no value for this field");
+		ar_chat_printf(t, "that is no value for this field");
 		return;
 	}
 	if (++f->next < ar_json_len(f->fields))

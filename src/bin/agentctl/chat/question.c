@@ -36,14 +36,14 @@ static void drop(struct ar_chat *t, size_t at)
 	t->is_prompted = false;
 }
 
-static struct ar_str keep_json(struct ar_chat *t, struct ar_json v)
+static struct ar_str copy_json(struct ar_chat *t, struct ar_json v)
 {
 	struct ar_buf text = { 0 };
 
 	if (ar_json_type(v) == AR_JSON_NONE)
 		return AR_STR_NONE;
 	ar_json_print(v, &text);
-	return ar_ctl_take(t->ctl, &text);
+	return ar_ctl_take_buf(t->ctl, &text);
 }
 
 /* The question stays open: it can be answered later, by anybody who may. */
@@ -60,14 +60,14 @@ static void leave_question(struct ar_chat *t, const struct ar_chat_question *q)
 				AR_STR_ARG(q->prompt)));
 }
 
-void ar_chat_ask(struct ar_chat *t, struct ar_str id, struct ar_json what)
+void ar_chat_add_question(struct ar_chat *t, struct ar_str id, struct ar_json what)
 {
 	struct ar_arena *a = &t->ctl->arena;
 	struct ar_str prompt = ar_api_str(what, "prompt");
 	struct ar_chat_question q = { .id = ar_arena_str(a, id),
 				      .type = ar_arena_str(a, ar_api_str(what, "actionType")),
-				      .decisions = keep_json(t, ar_json_get(what, "decisions")),
-				      .schema = keep_json(t, ar_json_get(what, "schema")),
+				      .decisions = copy_json(t, ar_json_get(what, "decisions")),
+				      .schema = copy_json(t, ar_json_get(what, "schema")),
 				      .impact = ar_arena_str(a, ar_api_str(what, "impactScope")),
 				      .ref = ar_arena_str(a, ar_api_str(what, "promptRef")),
 				      .expires = ar_api_time(what, "expiresAt") };
@@ -123,7 +123,7 @@ static void read_whole(struct ar_chat *t, struct ar_chat_question *q)
 	q->digest = whole.digest;
 }
 
-static void tell(struct ar_chat *t, struct ar_chat_question *q)
+static void show_question(struct ar_chat *t, struct ar_chat_question *q)
 {
 	struct ar_clock *clock = ar_clock_system();
 	char left[AR_OUT_LEFT];
@@ -169,7 +169,7 @@ void ar_chat_question_prompt(struct ar_chat *t)
 	struct ar_chat_question *q = &t->questions[0];
 
 	if (!q->is_told)
-		tell(t, q);
+		show_question(t, q);
 	ar_out_break(t->side);
 	ar_out_style(t->side, AR_STYLE_BOLD);
 	if (is_form(q))
@@ -202,10 +202,10 @@ bool ar_chat_respond(struct ar_chat *t, struct ar_str decision, struct ar_str pa
 					      .digest = t->questions[0].digest },
 			&body);
 	is_settled =
-		ar_api_call(t->ctl, "respond_action", ar_ctl_take(t->ctl, &body), &reply) == AR_EXIT_OK ||
+		ar_api_call(t->ctl, "respond_action", ar_ctl_take_buf(t->ctl, &body), &reply) == AR_EXIT_OK ||
 		is_over(ar_json_get(reply.doc, "error"));
 	if (ar_str_is(ar_api_str(reply.doc, "decision"), "pending"))
-		ar_chat_say(t, "counted; more people have to approve");
+		ar_chat_printf(t, "counted; more people have to approve");
 	ar_api_fini(&reply);
 	if (is_settled)
 		drop(t, 0);
@@ -213,7 +213,7 @@ bool ar_chat_respond(struct ar_chat *t, struct ar_str decision, struct ar_str pa
 }
 
 /* The word that a line means, absent when it is none of those offered. */
-static struct ar_str meant(const struct ar_chat_question *q, struct ar_str line, struct ar_arena *a)
+static struct ar_str match_answer(const struct ar_chat_question *q, struct ar_str line, struct ar_arena *a)
 {
 	const char *said[] = { ar_arena_str(a, line).p, NULL };
 
@@ -231,13 +231,13 @@ void ar_chat_question_answer(struct ar_chat *t, struct ar_str line)
 	struct ar_str word = is_slashed ? ar_str_sub(line, 1, line.len) : line, decision = AR_STR_NONE;
 
 	if (!is_form(q) || is_slashed)
-		decision = meant(q, word, &t->ctl->arena);
+		decision = match_answer(q, word, &t->ctl->arena);
 	if (!ar_str_absent(decision))
 		(void)ar_chat_respond(t, decision, AR_STR_NONE);
 	else if (is_form(q))
-		ar_chat_form_take(t, ar_str_starts(line, AR_STR("//")) ? word : line);
+		ar_chat_form_input(t, ar_str_starts(line, AR_STR("//")) ? word : line);
 	else if (ar_str_is(line, "e"))
 		ar_chat_explain(t, q->id);
 	else if (!ar_str_empty(line))
-		ar_chat_say(t, "that is no answer to the question; /interrupt stops the turn");
+		ar_chat_printf(t, "that is no answer to the question; /interrupt stops the turn");
 }

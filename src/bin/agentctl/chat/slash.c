@@ -14,7 +14,7 @@ void ar_chat_explain(struct ar_chat *t, struct ar_str id)
 	ar_jw_mstr(&w, "id", id);
 	ar_jw_mstr(&w, "sessionId", t->session);
 	ar_jw_close(&w);
-	if (ar_api_call(t->ctl, "explain", ar_ctl_take(t->ctl, &body), &reply) == AR_EXIT_OK) {
+	if (ar_api_call(t->ctl, "explain", ar_ctl_take_buf(t->ctl, &body), &reply) == AR_EXIT_OK) {
 		ar_out_break(t->side);
 		ar_reasons_print(t->side, reply.doc);
 	}
@@ -26,7 +26,7 @@ static void explain(struct ar_chat *t, struct ar_str word)
 	bool is_last = ar_str_empty(word) || ar_str_is(word, "last");
 
 	if (is_last && !t->last.len)
-		ar_chat_say(t, "there was no turn yet");
+		ar_chat_printf(t, "there was no turn yet");
 	else
 		ar_chat_explain(t, is_last ? ar_buf_str(&t->last) : word);
 }
@@ -39,8 +39,8 @@ static void interrupt(struct ar_chat *t, struct ar_str word AR_UNUSED)
 static void choose(struct ar_chat *t, struct ar_str *what, const char *name, struct ar_str word)
 {
 	*what = ar_str_empty(word) ? AR_STR_NONE : ar_arena_str(&t->ctl->arena, word);
-	ar_chat_say(t, "%s of the next turns: %.*s", name,
-		    AR_STR_ARG(ar_str_empty(word) ? AR_STR("the daemon's") : word));
+	ar_chat_printf(t, "%s of the next turns: %.*s", name,
+		       AR_STR_ARG(ar_str_empty(word) ? AR_STR("the daemon's") : word));
 }
 
 static void model(struct ar_chat *t, struct ar_str word)
@@ -64,11 +64,11 @@ static void cost(struct ar_chat *t, struct ar_str word AR_UNUSED)
 
 static void new_session(struct ar_chat *t, struct ar_str word AR_UNUSED)
 {
-	ar_chat_say(t, "the next line begins a new session");
+	ar_chat_printf(t, "the next line begins a new session");
 	t->is_elsewhere = true;
 }
 
-static void leave(struct ar_chat *t, struct ar_str word AR_UNUSED)
+static void quit_chat(struct ar_chat *t, struct ar_str word AR_UNUSED)
 {
 	ar_chat_leave(t, AR_EXIT_OK);
 }
@@ -89,7 +89,7 @@ static const struct {
 	{ "fork", "", "go on in a branch; the thread stays as it is", true, ar_chat_fork },
 	{ "rollback", "", "take the last turn back", true, ar_chat_rollback },
 	{ "new", "", "begin a new session", false, new_session },
-	{ "exit", "", "leave; what runs goes on", false, leave },
+	{ "exit", "", "leave; what runs goes on", false, quit_chat },
 };
 
 static void help(struct ar_chat *t, struct ar_str word AR_UNUSED)
@@ -113,7 +113,7 @@ bool ar_chat_command(struct ar_chat *t, struct ar_str line)
 	while (ar_str_starts(word, AR_STR(" ")))
 		word = ar_str_sub(word, 1, word.len);
 	if (commands[i].needs_session && ar_str_absent(t->session))
-		ar_chat_say(t, "nothing has been said yet");
+		ar_chat_printf(t, "nothing has been said yet");
 	else
 		commands[i].run(t, word);
 	return true;

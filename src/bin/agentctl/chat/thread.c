@@ -24,7 +24,7 @@ void ar_chat_queue(struct ar_chat *t, struct ar_str word AR_UNUSED)
 	if (read_thread(t, &reply, &thread))
 		queue = ar_json_get(thread, "queuedTurns");
 	if (ar_json_len(queue) == 0)
-		ar_chat_say(t, "nothing waits");
+		ar_chat_printf(t, "nothing waits");
 	for (struct ar_json_iter it = ar_json_iter(queue); ar_json_next(&it);) {
 		ar_out_break(t->side);
 		ar_out_printf(t->side, "%3lld  ", (long long)ar_api_int(it.value, "position"));
@@ -45,7 +45,7 @@ static bool call(struct ar_chat *t, const char *command, struct ar_str target, s
 	ar_jw_mstr(&w, "threadId", t->thread);
 	ar_jw_mraw(&w, "target", target);
 	ar_jw_close(&w);
-	return ar_api_call(t->ctl, command, ar_ctl_take(t->ctl, &body), ret) == AR_EXIT_OK;
+	return ar_api_call(t->ctl, command, ar_ctl_take_buf(t->ctl, &body), ret) == AR_EXIT_OK;
 }
 
 void ar_chat_compact(struct ar_chat *t, struct ar_str word AR_UNUSED)
@@ -62,7 +62,7 @@ void ar_chat_fork(struct ar_chat *t, struct ar_str word AR_UNUSED)
 
 	if (call(t, "fork_thread", AR_STR_NONE, &reply)) {
 		t->thread = ar_arena_str(&t->ctl->arena, ar_api_str(reply.doc, "threadId"));
-		ar_chat_say(t, "in the branch %s now", t->thread.p);
+		ar_chat_printf(t, "in the branch %s now", t->thread.p);
 	}
 	ar_api_fini(&reply);
 }

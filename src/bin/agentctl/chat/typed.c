@@ -41,7 +41,7 @@ static bool next_line(struct ar_chat *t, struct ar_buf *ret)
 	return true;
 }
 
-static void take_line(struct ar_chat *t, struct ar_str line)
+static void read_line(struct ar_chat *t, struct ar_str line)
 {
 	if (!t->is_interactive) {
 		if (!ar_str_empty(line))
@@ -57,19 +57,19 @@ static void take_line(struct ar_chat *t, struct ar_str line)
 	else if (ar_str_starts(line, AR_STR("//")))
 		ar_chat_submit(t, ar_str_sub(line, 1, line.len));
 	else if (ar_str_starts(line, AR_STR("/")))
-		ar_chat_say(
+		ar_chat_printf(
 			t, "there is no such command; /help lists them, and // begins a text with one slash");
 	else if (!ar_str_empty(line))
 		ar_chat_submit(t, line);
 }
 
-void ar_chat_take_lines(struct ar_chat *t)
+void ar_chat_read_lines(struct ar_chat *t)
 {
 	struct ar_buf line = { 0 };
 
 	while (!t->is_over && !t->is_elsewhere && (t->is_interactive || !t->running.len) &&
 	       next_line(t, &line))
-		take_line(t, ar_buf_str(&line));
+		read_line(t, ar_buf_str(&line));
 	ar_buf_fini(&line);
 	if (t->is_at_end && !t->typed.len && !t->is_over && (t->is_interactive || !t->running.len))
 		ar_chat_leave(t, t->exit);

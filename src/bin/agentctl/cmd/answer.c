@@ -64,7 +64,7 @@ static struct ar_str reach(struct ar_ctl *c, const char *scope, const char *reas
 	ar_jw_mstr(&w, "scope", ar_str_from(scope));
 	ar_jw_mstr(&w, "reason", ar_str_from(reason));
 	ar_jw_close(&w);
-	return ar_ctl_take(c, &text);
+	return ar_ctl_take_buf(c, &text);
 }
 
 static enum ar_exit settle(struct ar_ctl *c, const char *word, const char *const *words,

@@ -158,7 +158,7 @@ static struct ar_str body_of(struct ar_ctl *c, const struct question *q, struct 
 	ar_jw_mstr(&w, "cursor", cursor);
 	ar_jw_mint(&w, "limit", left < PAGE ? (int64_t)left : PAGE);
 	ar_jw_close(&w);
-	return ar_ctl_take(c, &text);
+	return ar_ctl_take_buf(c, &text);
 }
 
 static uint64_t take_page(struct ar_ctl *c, const struct ar_api_reply *r)

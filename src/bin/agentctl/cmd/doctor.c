@@ -60,7 +60,7 @@ static struct verdict check_folder(struct ar_ctl *c)
 /* Of the folder or the nearest one above it that exists. */
 static bool disk_of(struct ar_ctl *c, struct statvfs *ret)
 {
-	char *path = (char *)ar_ctl_keep(c, ar_str_from(c->data_dir));
+	char *path = (char *)ar_ctl_strdup(c, ar_str_from(c->data_dir));
 
 	while (statvfs(path, ret) != 0) {
 		char *slash = strrchr(path, '/');
@@ -110,8 +110,8 @@ static const char *group_of(struct ar_ctl *c, gid_t id)
 {
 	const struct group *g = getgrgid(id);
 
-	return g ? ar_ctl_keep(c, ar_str_from(g->gr_name))
-		 : ar_ctl_keep(c, ar_arena_fmt(&c->arena, "%u", (unsigned)id));
+	return g ? ar_ctl_strdup(c, ar_str_from(g->gr_name))
+		 : ar_ctl_strdup(c, ar_arena_fmt(&c->arena, "%u", (unsigned)id));
 }
 
 /* The daemon of the machine, say: whom it lets in is its own to judge (auth.socket). */
@@ -309,7 +309,7 @@ static struct verdict check_nodes(struct ar_ctl *c)
 
 /* ---- the model ---- */
 
-static struct verdict judge_model(struct ar_ctl *c, const struct ar_model_place *m,
+static struct verdict judge_model(struct ar_ctl *c, const struct ar_model_endpoint *m,
 				  const struct ar_http_reply *reply)
 {
 	if (reply->status == 401 || reply->status == 403)
@@ -333,19 +333,19 @@ static struct verdict judge_model(struct ar_ctl *c, const struct ar_model_place 
 
 static struct verdict check_model(struct ar_ctl *c)
 {
-	struct ar_model_place m;
+	struct ar_model_endpoint m;
 	struct ar_http_reply reply;
 	struct ar_error err = { 0 };
 	struct verdict v;
 
-	if (!ar_model_place(c, &m))
+	if (!ar_model_endpoint(c, &m))
 		return VERDICT(
 			LEVEL_WARN,
 			AR_STR("set OPENAI_BASE_URL, OPENAI_API_KEY, ANTHROPIC_API_KEY or "
 			       "GEMINI_API_KEY, then agentctl stop; or set model.base_url in the settings of "
 			       "agentd"),
 			"the environment names no model server");
-	if (ar_model_ask(c, &m, &reply, &err) == AR_OK)
+	if (ar_model_list(c, &m, &reply, &err) == AR_OK)
 		v = judge_model(c, &m, &reply);
 	else
 		v = VERDICT(LEVEL_FAIL,

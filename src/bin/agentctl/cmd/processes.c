@@ -82,7 +82,7 @@ static enum ar_exit list_newest(struct listing *l)
 	enum ar_exit exit;
 
 	ar_buf_addf(&body, "{\"limit\":%d}", SESSIONS);
-	exit = ar_api_call(l->ctl, "list_sessions", ar_ctl_take(l->ctl, &body), &reply);
+	exit = ar_api_call(l->ctl, "list_sessions", ar_ctl_take_buf(l->ctl, &body), &reply);
 	for (struct ar_json_iter it = ar_json_iter(ar_json_get(reply.doc, "sessions"));
 	     exit == AR_EXIT_OK && ar_json_next(&it);)
 		exit = ar_process_each(l->ctl, ar_api_str(it.value, "sessionId"), list_one, l);
@@ -121,9 +121,9 @@ static enum ar_exit logs(struct ar_ctl *c, const struct ar_ctl_args *a)
 {
 	struct ar_ctl_process p;
 	enum ar_exit exit = ar_process_find(c, a->words[0], &p);
-	struct ar_watch w = { .ctl = c, .process = &p, .is_follow = a->values[LOGS_FOLLOW] != NULL };
+	struct ar_process_watch w = { .ctl = c, .process = &p, .is_follow = a->values[LOGS_FOLLOW] != NULL };
 
-	return exit == AR_EXIT_OK ? ar_watch_run(&w) : exit;
+	return exit == AR_EXIT_OK ? ar_process_watch_run(&w) : exit;
 }
 
 /* ---- attach ---- */
@@ -147,7 +147,7 @@ static void send(struct attached *t, struct ar_str bytes, bool is_eof)
 	if (is_eof)
 		ar_jw_mbool(&w, "eof", true);
 	ar_jw_close(&w);
-	if (ar_api_call(t->ctl, "write_process_stdin", ar_ctl_take(t->ctl, &body), &reply) != AR_EXIT_OK)
+	if (ar_api_call(t->ctl, "write_process_stdin", ar_ctl_take_buf(t->ctl, &body), &reply) != AR_EXIT_OK)
 		t->has_left = true;
 	ar_api_fini(&reply);
 }
@@ -185,7 +185,7 @@ static enum ar_exit attach(struct ar_ctl *c, const struct ar_ctl_args *a)
 	struct ar_ctl_process p;
 	enum ar_exit exit = ar_process_find(c, a->words[0], &p);
 	struct attached t = { .ctl = c, .process = &p };
-	struct ar_watch w = {
+	struct ar_process_watch w = {
 		.ctl = c, .process = &p, .is_raw = p.has_tty, .is_follow = true, .typed = on_typed, .arg = &t
 	};
 	struct termios before;
@@ -199,7 +199,7 @@ static enum ar_exit attach(struct ar_ctl *c, const struct ar_ctl_args *a)
 				       "it has ended: %.*s", AR_STR_ARG(p.status));
 	ar_ctl_note(c, "attached to %.*s; Ctrl-] leaves it running", AR_STR_ARG(p.id));
 	is_raw = p.has_tty && make_raw(&before);
-	exit = ar_watch_run(&w);
+	exit = ar_process_watch_run(&w);
 	if (is_raw)
 		tcsetattr(STDIN_FILENO, TCSANOW, &before);
 	if (exit == AR_EXIT_INTERRUPTED && !t.has_left) {

@@ -28,7 +28,7 @@ enum {
 
 struct turn {
 	struct ar_ctl *ctl;
-	struct ar_follow *follow;
+	struct ar_ctl_follow *follow;
 	struct ar_str session, id;
 	struct ar_shown shown;
 	struct ar_calls calls;
@@ -230,7 +230,7 @@ static struct ar_str scope_body(struct turn *t)
 	ar_jw_mstr(&w, "turnId", t->id);
 	ar_jw_mstr(&w, "reason", AR_STR("interrupted from the terminal"));
 	ar_jw_close(&w);
-	return ar_ctl_take(t->ctl, &text);
+	return ar_ctl_take_buf(t->ctl, &text);
 }
 
 /* A turn that still waits in the queue is not running: it is taken out. */
@@ -363,7 +363,7 @@ static enum ar_exit carry_out(struct turn *t, const struct ar_ctl_args *a, struc
 	if (exit != AR_EXIT_OK || a->values[OPT_NO_WAIT])
 		return exit;
 	t->follow->session = t->session;
-	exit = ar_follow_run(t->follow);
+	exit = ar_ctl_follow_run(t->follow);
 	return exit == AR_EXIT_OK || exit == AR_EXIT_INTERRUPTED ? t->exit : exit;
 }
 
@@ -400,7 +400,7 @@ static enum ar_exit read_timeout(struct turn *t)
 
 static enum ar_exit run(struct ar_ctl *c, const struct ar_ctl_args *a)
 {
-	struct ar_follow follow = {
+	struct ar_ctl_follow follow = {
 		.ctl = c, .event = on_event, .interrupted = on_interrupt, .rest = watch_deadline
 	};
 	struct turn t = { .ctl = c,
@@ -421,7 +421,7 @@ static enum ar_exit run(struct ar_ctl *c, const struct ar_ctl_args *a)
 		exit = carry_out(&t, a, ar_buf_str(&text));
 	ar_buf_fini(&text);
 	ar_shown_fini(&t.shown);
-	ar_follow_fini(&follow);
+	ar_ctl_follow_fini(&follow);
 	return exit;
 }
 

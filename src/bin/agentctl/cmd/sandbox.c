@@ -39,7 +39,7 @@ static struct ar_str request_of(struct ar_ctl *c, const char *tool, const char *
 	ar_jw_mstr(&w, "path", path ? ar_str_from(path) : AR_STR_NONE);
 	ar_jw_close(&w);
 	ar_jw_close(&w);
-	return ar_ctl_take(c, &text);
+	return ar_ctl_take_buf(c, &text);
 }
 
 static enum ar_exit print_answer(struct ar_ctl *c, struct ar_str text)

@@ -58,7 +58,7 @@ static enum ar_exit sessions(struct ar_ctl *c, const struct ar_ctl_args *a)
 		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR_NONE,
 				       "--limit takes a number from 1 to 1000");
 	ar_buf_addf(&body, "{\"limit\":%llu}", (unsigned long long)limit);
-	exit = ar_api_call(c, "list_sessions", ar_ctl_take(c, &body), &reply);
+	exit = ar_api_call(c, "list_sessions", ar_ctl_take_buf(c, &body), &reply);
 	if (exit == AR_EXIT_OK && c->is_json)
 		ar_api_print(c, &reply);
 	else if (exit == AR_EXIT_OK)
@@ -93,7 +93,7 @@ static void print_answer(struct ar_ctl *c, struct ar_str ref)
 	ar_jw_mstr(&w, "outputRef", ref);
 	ar_jw_mint(&w, "length", ANSWER_MAX);
 	ar_jw_close(&w);
-	if (ar_api_call(c, "read_output", ar_ctl_take(c, &text), &reply) == AR_EXIT_OK) {
+	if (ar_api_call(c, "read_output", ar_ctl_take_buf(c, &text), &reply) == AR_EXIT_OK) {
 		print_indented(c, "      ", ar_api_str(reply.doc, "content"));
 		if (ar_api_int(reply.doc, "sizeBytes") > ANSWER_MAX)
 			ar_out_printf(&c->out, "      ... %lld bytes in all\n",

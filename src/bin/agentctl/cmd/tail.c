@@ -130,18 +130,18 @@ static bool cursor_sequence(struct ar_str cursor, int64_t *ret)
 static enum ar_exit follow(struct ar_ctl *c, struct ar_str session, struct ar_str after, int64_t until)
 {
 	struct tail t = { .ctl = c, .until = until, .is_of_all = ar_str_absent(session) };
-	struct ar_follow f = {
+	struct ar_ctl_follow f = {
 		.ctl = c, .session = session, .event = on_event, .interrupted = on_interrupt, .arg = &t
 	};
 	enum ar_exit exit;
 
 	ar_buf_adds(&f.cursor, after);
-	exit = ar_follow_run(&f);
+	exit = ar_ctl_follow_run(&f);
 	if (exit == AR_EXIT_INTERRUPTED)
 		ar_ctl_note(c, "left; go on with: agentctl tail %.*s --after %.*s",
 			    AR_STR_ARG(t.is_of_all ? AR_STR("all") : session),
 			    AR_STR_ARG(ar_buf_str(&f.cursor)));
-	ar_follow_fini(&f);
+	ar_ctl_follow_fini(&f);
 	return exit;
 }
 

@@ -22,7 +22,7 @@ static enum ar_exit send(struct ar_ctl *c, const char *command, struct ar_buf *b
 			 const char *words)
 {
 	struct ar_api_reply reply;
-	enum ar_exit exit = ar_api_call(c, command, ar_ctl_take(c, body), &reply);
+	enum ar_exit exit = ar_api_call(c, command, ar_ctl_take_buf(c, body), &reply);
 
 	if (exit == AR_EXIT_OK && c->is_json) {
 		ar_api_print(c, &reply);

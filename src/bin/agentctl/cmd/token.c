@@ -140,7 +140,7 @@ static struct ar_str scopes_of(struct ar_ctl *c, struct ar_json record)
 		if (ar_json_str(it.value, &scope))
 			ar_buf_adds(&text, scope);
 	}
-	return ar_ctl_take(c, &text);
+	return ar_ctl_take_buf(c, &text);
 }
 
 static void print_state(struct ar_ctl *c, struct ar_json record)

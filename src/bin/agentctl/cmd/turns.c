@@ -245,7 +245,7 @@ static enum ar_exit resume_thread(struct ar_ctl *c, struct ar_str session, struc
 	ar_jw_mstr(&w, "sessionId", session);
 	ar_jw_mstr(&w, "threadId", thread);
 	ar_jw_close(&w);
-	exit = ar_api_call(c, "resume_thread", ar_ctl_take(c, &body), &reply);
+	exit = ar_api_call(c, "resume_thread", ar_ctl_take_buf(c, &body), &reply);
 	if (exit == AR_EXIT_OK && c->is_json)
 		ar_api_print(c, &reply);
 	else if (exit == AR_EXIT_OK) {
@@ -269,7 +269,7 @@ static enum ar_exit answer_resume(struct ar_ctl *c, struct ar_json action)
 	ar_jw_mstr(&w, "actionId", ar_api_str(action, "actionId"));
 	ar_jw_mstr(&w, "decision", AR_STR("resume"));
 	ar_jw_close(&w);
-	exit = ar_api_call(c, "respond_action", ar_ctl_take(c, &body), &reply);
+	exit = ar_api_call(c, "respond_action", ar_ctl_take_buf(c, &body), &reply);
 	if (exit == AR_EXIT_OK && c->is_json) {
 		ar_api_print(c, &reply);
 	} else if (exit == AR_EXIT_OK) {
@@ -292,7 +292,7 @@ static enum ar_exit resume_page(struct ar_ctl *c, struct ar_str *cursor, size_t 
 	ar_jw_mstr(&w, "status", AR_STR("pending"));
 	ar_jw_mstr(&w, "cursor", *cursor);
 	ar_jw_close(&w);
-	exit = ar_api_call(c, "list_actions", ar_ctl_take(c, &body), &page);
+	exit = ar_api_call(c, "list_actions", ar_ctl_take_buf(c, &body), &page);
 	for (struct ar_json_iter it = ar_json_iter(ar_json_get(page.doc, "actions"));
 	     exit == AR_EXIT_OK && ar_json_next(&it);) {
 		if (!ar_str_is(ar_api_str(it.value, "actionType"), "recovery"))

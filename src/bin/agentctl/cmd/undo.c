@@ -49,14 +49,14 @@ static bool on_interrupt(void *arg AR_UNUSED)
 
 static enum ar_exit read_facts(struct undo *u, struct ar_str session)
 {
-	struct ar_follow f = {
+	struct ar_ctl_follow f = {
 		.ctl = u->ctl, .session = session, .event = on_event, .interrupted = on_interrupt, .arg = u
 	};
 	enum ar_exit exit;
 
 	ar_buf_addz(&f.cursor, "0");
-	exit = ar_follow_run(&f);
-	ar_follow_fini(&f);
+	exit = ar_ctl_follow_run(&f);
+	ar_ctl_follow_fini(&f);
 	return exit;
 }
 
@@ -70,7 +70,7 @@ static struct ar_str part_body(struct undo *u, struct ar_str ref, size_t offset)
 	ar_jw_mint(&w, "offset", (int64_t)offset);
 	ar_jw_mint(&w, "length", PART);
 	ar_jw_close(&w);
-	return ar_ctl_take(u->ctl, &text);
+	return ar_ctl_take_buf(u->ctl, &text);
 }
 
 /* The next part of a content; *ret_is_last when nothing is behind it. */

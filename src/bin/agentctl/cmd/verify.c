@@ -134,7 +134,7 @@ static struct ar_str body_of(struct ar_ctl *c, const struct wish *wish, struct a
 		ar_jw_mbool(&w, "acceptLoss", true);
 	ar_jw_mint(&w, "limit", PAGE);
 	ar_jw_close(&w);
-	return ar_ctl_take(c, &text);
+	return ar_ctl_take_buf(c, &text);
 }
 
 /* Page after page; a single session is one page. */

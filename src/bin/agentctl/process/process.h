@@ -30,7 +30,7 @@ void ar_screen_feed(struct ar_screen *s, struct ar_str bytes, struct ar_buf *out
 
 /* ---- watch.c ---- */
 
-struct ar_watch {
+struct ar_process_watch {
 	struct ar_ctl *ctl;
 	const struct ar_ctl_process *process;
 	bool is_raw; /* its bytes as they are, through the screen's filter; otherwise as text */
@@ -48,6 +48,6 @@ struct ar_watch {
 };
 
 /* AR_EXIT_OK when the process ended well or everything there is was shown; FAILED when it ended otherwise; INTERRUPTED when left. */
-AR_MUST_USE enum ar_exit ar_watch_run(struct ar_watch *w);
+AR_MUST_USE enum ar_exit ar_process_watch_run(struct ar_process_watch *w);
 
 #endif

@@ -19,7 +19,7 @@ static size_t stream_of(struct ar_json payload)
 	return i;
 }
 
-static void show(struct ar_watch *w, struct ar_str bytes)
+static void show(struct ar_process_watch *w, struct ar_str bytes)
 {
 	struct ar_buf clean = { 0 };
 
@@ -33,7 +33,7 @@ static void show(struct ar_watch *w, struct ar_str bytes)
 	ar_buf_fini(&clean);
 }
 
-static void show_piece(struct ar_watch *w, struct ar_json payload)
+static void show_piece(struct ar_process_watch *w, struct ar_json payload)
 {
 	struct ar_str text = ar_api_str(payload, "preview");
 	int64_t offset = ar_api_int(payload, "offset"), *shown = &w->shown[stream_of(payload)];
@@ -55,7 +55,7 @@ static void show_piece(struct ar_watch *w, struct ar_json payload)
 
 /* ---- its end ---- */
 
-static void ended(struct ar_watch *w, const struct ar_ctl_event *e, struct ar_json payload)
+static void ended(struct ar_process_watch *w, const struct ar_ctl_event *e, struct ar_json payload)
 {
 	int64_t code = ar_api_int(payload, "exitCode");
 
@@ -81,7 +81,7 @@ static bool is_end(struct ar_str type)
 	       ar_str_is(type, "process.terminated");
 }
 
-static void wait_a_while(struct ar_watch *w)
+static void wait_a_while(struct ar_process_watch *w)
 {
 	const struct itimerspec soon = { .it_value.tv_nsec = QUIET_MS * 1000000L };
 
@@ -90,7 +90,7 @@ static void wait_a_while(struct ar_watch *w)
 
 static bool on_event(void *arg, const struct ar_ctl_event *e)
 {
-	struct ar_watch *w = arg;
+	struct ar_process_watch *w = arg;
 	struct ar_json payload = ar_json_get(e->doc, "payload");
 
 	if (ar_str_eq(ar_api_str(e->doc, "processId"), w->process->id)) {
@@ -113,7 +113,7 @@ static bool on_interrupt(void *arg AR_UNUSED)
 
 static bool on_rest(void *arg, int *ret_fd)
 {
-	struct ar_watch *w = arg;
+	struct ar_process_watch *w = arg;
 
 	*ret_fd = w->typed ? STDIN_FILENO : w->quiet_fd;
 	return true;
@@ -121,7 +121,7 @@ static bool on_rest(void *arg, int *ret_fd)
 
 static bool on_readable(void *arg)
 {
-	struct ar_watch *w = arg;
+	struct ar_process_watch *w = arg;
 
 	if (w->typed)
 		return w->typed(w->arg);
@@ -131,20 +131,20 @@ static bool on_readable(void *arg)
 
 static void note_head(void *arg, struct ar_json process AR_UNUSED, struct ar_json session)
 {
-	struct ar_watch *w = arg;
+	struct ar_process_watch *w = arg;
 
 	w->until = ar_api_int(session, "asOfSequence");
 }
 
-enum ar_exit ar_watch_run(struct ar_watch *w)
+enum ar_exit ar_process_watch_run(struct ar_process_watch *w)
 {
-	struct ar_follow f = { .ctl = w->ctl,
-			       .session = w->process->session,
-			       .event = on_event,
-			       .interrupted = on_interrupt,
-			       .rest = w->typed || !w->is_follow ? on_rest : NULL,
-			       .readable = on_readable,
-			       .arg = w };
+	struct ar_ctl_follow f = { .ctl = w->ctl,
+				   .session = w->process->session,
+				   .event = on_event,
+				   .interrupted = on_interrupt,
+				   .rest = w->typed || !w->is_follow ? on_rest : NULL,
+				   .readable = on_readable,
+				   .arg = w };
 	enum ar_exit exit = AR_EXIT_OK;
 
 	w->quiet_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
@@ -153,8 +153,8 @@ enum ar_exit ar_watch_run(struct ar_watch *w)
 	if (exit != AR_EXIT_OK)
 		return exit;
 	ar_buf_addf(&f.cursor, "%lld", (long long)w->process->sequence);
-	exit = ar_follow_run(&f);
-	ar_follow_fini(&f);
+	exit = ar_ctl_follow_run(&f);
+	ar_ctl_follow_fini(&f);
 	close(w->quiet_fd);
 	return exit == AR_EXIT_OK || w->is_quiet ? w->exit : exit;
 }

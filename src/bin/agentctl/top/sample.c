@@ -111,7 +111,7 @@ double ar_top_rate(const struct ar_top *t, enum ar_top_metric m)
 
 /* ---- lists ---- */
 
-static struct ar_top_row *find(struct ar_top *t, struct ar_str session)
+static struct ar_top_row *find_row(struct ar_top *t, struct ar_str session)
 {
 	for (size_t i = 0; i < t->count; i++) {
 		if (ar_str_eq(t->rows[i].session, session))
@@ -126,7 +126,7 @@ static void add_session(struct ar_top *t, struct ar_json s)
 	struct ar_top_row *row = &t->rows[t->count];
 	double cost = 0;
 
-	if (t->count == AR_TOP_ROWS || find(t, id))
+	if (t->count == AR_TOP_ROWS || find_row(t, id))
 		return;
 	ar_json_num(ar_json_get(s, "cost"), &cost);
 	*row = (struct ar_top_row){ .session = ar_arena_str(&t->arena, id),
@@ -143,7 +143,7 @@ static void add_session(struct ar_top *t, struct ar_json s)
 
 static void add_action(struct ar_top *t, struct ar_json action)
 {
-	struct ar_top_row *row = find(t, ar_api_str(action, "sessionId"));
+	struct ar_top_row *row = find_row(t, ar_api_str(action, "sessionId"));
 
 	if (row)
 		row->waits++;

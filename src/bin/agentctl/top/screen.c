@@ -22,7 +22,7 @@ struct screen {
 	enum ar_top_sort by;
 };
 
-static void enter(struct screen *s)
+static void enter_screen(struct screen *s)
 {
 	const char *term = getenv("TERM");
 	struct termios raw;
@@ -38,7 +38,7 @@ static void enter(struct screen *s)
 	ar_out_printf(&s->ctl->out, "\033[?1049h\033[?25l");
 }
 
-static void leave(struct screen *s)
+static void leave_screen(struct screen *s)
 {
 	if (s->is_full)
 		ar_out_printf(&s->ctl->out, "\033[?25h\033[?1049l");
@@ -98,7 +98,7 @@ static void show(struct screen *s, struct ar_top *t)
 
 enum waited { WAITED_LONG, WAITED_KEY, WAITED_END };
 
-static enum waited take_key(struct screen *s)
+static enum waited read_key(struct screen *s)
 {
 	char key;
 
@@ -117,7 +117,7 @@ static enum waited wait_for(struct screen *s, ar_usec usec)
 
 	if (poll(fds, 2, (int)(usec / 1000)) <= 0)
 		return WAITED_LONG;
-	return fds[0].revents ? WAITED_END : take_key(s);
+	return fds[0].revents ? WAITED_END : read_key(s);
 }
 
 static enum ar_exit look_on(struct screen *s, const struct ar_top_options *o, struct ar_top *t)
@@ -148,11 +148,11 @@ enum ar_exit ar_top_run(struct ar_ctl *c, const struct ar_top_options *o)
 		return exit;
 	if (!o->is_once) {
 		ar_ctl_hold_interrupts(c);
-		enter(&s);
+		enter_screen(&s);
 	}
 	wait_for(&s, FIRST_RATE_USEC);
 	exit = look_on(&s, o, &t);
-	leave(&s);
+	leave_screen(&s);
 	ar_top_fini(&t);
 	return exit;
 }

@@ -112,7 +112,7 @@ struct line {
 	const char *end;
 };
 
-static void put(struct line *l, struct ar_str text)
+static void put_text(struct line *l, struct ar_str text)
 {
 	size_t width = 0, at = 0;
 
@@ -131,7 +131,7 @@ static void put_column(struct line *l, const char *text, int width, bool is_left
 	char padded[TEXT];
 
 	snprintf(padded, sizeof(padded), is_left ? "%-*.*s " : "%*.*s ", width, width, text);
-	put(l, ar_str_from(padded));
+	put_text(l, ar_str_from(padded));
 }
 
 static void end_line(struct line *l)
@@ -192,7 +192,7 @@ static void draw_row(struct line l, const struct ar_top *t, const struct ar_top_
 		if (width >= columns[i].from)
 			put_column(&l, cell(r, t->wall, i, text), columns[i].width, columns[i].is_left);
 	}
-	put(&l, r->title);
+	put_text(&l, r->title);
 	end_line(&l);
 }
 
@@ -203,7 +203,7 @@ static void draw_heads(struct line l, int width)
 		if (width >= columns[i].from)
 			put_column(&l, columns[i].head, columns[i].width, columns[i].is_left);
 	}
-	put(&l, AR_STR("TITLE"));
+	put_text(&l, AR_STR("TITLE"));
 	end_line(&l);
 }
 
@@ -215,7 +215,7 @@ static void put_pair(struct line *l, const char *name, const char *value)
 	int needs = snprintf(text, sizeof(text), "%s %s  ", name, value);
 
 	if (needs <= l->left + 2) /* whole or not at all */
-		put(l, ar_str_from(text));
+		put_text(l, ar_str_from(text));
 }
 
 static double commit_ms(const struct ar_top *t)

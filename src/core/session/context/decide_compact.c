@@ -53,7 +53,7 @@ static size_t first_told(const struct ar_conversation *c, const struct ar_turn *
 	return at;
 }
 
-static struct ar_str request_manifest(struct ar_decision *d, const struct ar_model_ask *ask)
+static struct ar_str request_manifest(struct ar_decision *d, const struct ar_model_list *ask)
 {
 	const struct ar_context_entry **told =
 		ar_arena_alloc(d->arena, (ask->message_count + 1) * sizeof(*told));
@@ -79,12 +79,12 @@ static void ask_for_summary(struct ar_conversation *c, struct ar_turn *turn, int
 	size_t first = first_told(c, turn, visible, stays);
 	struct ar_context_entry *messages = ar_arena_alloc(d->arena, (stays - first + 2) * sizeof(*messages));
 	struct ar_choice choice;
-	struct ar_model_ask ask = { .purpose = AR_PURPOSE_COMPACTION,
-				    .attempt = attempt,
-				    .choice = &choice,
-				    .options = options_of(c, turn),
-				    .messages = messages,
-				    .is_transcript = true };
+	struct ar_model_list ask = { .purpose = AR_PURPOSE_COMPACTION,
+				     .attempt = attempt,
+				     .choice = &choice,
+				     .options = options_of(c, turn),
+				     .messages = messages,
+				     .is_transcript = true };
 
 	if (ar_limits_route(d, turn, ar_conversation_bytes(c), &choice) == AR_HELD)
 		return;

@@ -26,7 +26,7 @@ static const char *const segment_word[] = {
 
 /* ---- asking ---- */
 
-void ar_decide_call_model(struct ar_decision *d, const struct ar_turn *turn, const struct ar_model_ask *ask)
+void ar_decide_call_model(struct ar_decision *d, const struct ar_turn *turn, const struct ar_model_list *ask)
 {
 	struct ar_ids ids = ar_ids_turn(d, turn);
 
@@ -62,7 +62,7 @@ static void ask_for_answer(struct ar_conversation *c, struct ar_turn *turn, int6
 	struct ar_selection s = ar_conversation_select(c);
 	struct ar_instructions system = ar_conversation_resolve(c, turn, &s);
 	struct ar_offers offers = ar_offers_of(d, turn);
-	struct ar_model_ask ask = {
+	struct ar_model_list ask = {
 		.purpose = "turn", .attempt = attempt, .choice = choice, .options = turn->options
 	};
 	struct ar_context_entry *messages = ar_arena_room(d->arena, (s.count + 2) * sizeof(*messages));
