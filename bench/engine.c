@@ -49,7 +49,7 @@ struct bench {
 /* One session and its next turn. */
 struct talker {
 	struct bench *bench;
-	char core[AR_ID_CORE];
+	char session_key[AR_SESSION_KEY_LEN];
 	struct ar_engine_request request;
 	struct ar_cmd_submit_turn_in input;
 	struct ar_engine_view view;
@@ -224,7 +224,7 @@ static void submit(struct talker *t)
 						   .idempotency_key =
 							   ar_arena_fmt(&t->arena, "k%zu", b->submitted) };
 	b->submitted++;
-	t->request = (struct ar_engine_request){ .session = { t->core, AR_ID_CORE },
+	t->request = (struct ar_engine_request){ .session = { t->session_key, AR_SESSION_KEY_LEN },
 						 .may_create = true,
 						 .is_fresh = t->turns == 0,
 						 .has_receipt = true,
@@ -337,9 +337,10 @@ static void run(struct bench *b)
 		struct talker *t = &b->talkers[i];
 
 		t->bench = b;
-		t->view = (struct ar_engine_view){ .session = { t->core, AR_ID_CORE }, .done = seen };
+		t->view = (struct ar_engine_view){ .session = { t->session_key, AR_SESSION_KEY_LEN },
+						   .done = seen };
 		ar_list_init(&t->view.node);
-		ar_id_mint(t->core);
+		ar_id_mint(t->session_key);
 		submit(t);
 	}
 	while (b->over < b->sessions) {

@@ -38,7 +38,7 @@ static void check_snapshot(const struct ar_session *s)
 
 	ar_session_snapshot(s, &first);
 	AR_ASSERT(ar_json_parse(parser, ar_buf_str(&first), &v, &err) == AR_OK);
-	ar_session_init(&copy, s->core, members);
+	ar_session_init(&copy, s->session_key, members);
 	AR_ASSERT(ar_session_restore(&copy, v, &err) == AR_OK);
 	ar_session_snapshot(&copy, &second);
 	AR_ASSERT(ar_str_eq(ar_buf_str(&first), ar_buf_str(&second)));

@@ -28,49 +28,49 @@ static void check_inside(struct ar_str text, struct ar_str part)
 }
 
 /* Asking for the partition of what is no session ends the process. */
-static void check_session(struct ar_str text, struct ar_str core)
+static void check_session(struct ar_str text, struct ar_str session_key)
 {
-	bool is_local = ar_tenant_may_name(AR_STR(AR_TENANT_LOCAL), core);
-	bool is_acme = ar_tenant_may_name(AR_STR("acme"), core);
+	bool is_local = ar_tenant_may_name(AR_STR(AR_TENANT_LOCAL), session_key);
+	bool is_acme = ar_tenant_may_name(AR_STR("acme"), session_key);
 
-	check_inside(text, core);
-	AR_ASSERT(core.len == AR_ID_CORE && ar_id_partition(core) < AR_PARTITIONS);
-	AR_ASSERT(is_local + is_acme + ar_tenant_may_name(AR_STR("other"), core) <= 1);
-	AR_ASSERT(!is_acme || !ar_tenant_is_home(AR_STR("acme"), core));
+	check_inside(text, session_key);
+	AR_ASSERT(session_key.len == AR_SESSION_KEY_LEN && ar_id_partition(session_key) < AR_PARTITIONS);
+	AR_ASSERT(is_local + is_acme + ar_tenant_may_name(AR_STR("other"), session_key) <= 1);
+	AR_ASSERT(!is_acme || !ar_tenant_is_home(AR_STR("acme"), session_key));
 }
 
 static void check_id(struct ar_str text)
 {
-	struct ar_str core = ar_id_core(text), owner = ar_id_owner(text), prefix;
+	struct ar_str session_key = ar_id_session_key(text), owner = ar_id_owner(text), prefix;
 	const char *name;
 	uint64_t n;
 
-	AR_ASSERT(ar_str_absent(core) || ar_str_eq(core, owner));
+	AR_ASSERT(ar_str_absent(session_key) || ar_str_eq(session_key, owner));
 	if (!ar_str_absent(owner))
 		check_session(text, owner);
-	if (ar_str_absent(core)) {
+	if (ar_str_absent(session_key)) {
 		AR_ASSERT(!ar_id_counter(text, &n));
 		return;
 	}
 	ar_str_split(text, '_', &prefix);
 	name = ar_arena_fmt(&arena, "%.*s", AR_STR_ARG(prefix)).p;
-	AR_ASSERT(ar_str_eq(text, ar_id_counter(text, &n) ? ar_id_inner(&arena, name, core, n)
-							  : ar_id_root(&arena, name, core)));
+	AR_ASSERT(ar_str_eq(text, ar_id_counter(text, &n) ? ar_id_inner(&arena, name, session_key, n)
+							  : ar_id_root(&arena, name, session_key)));
 	ar_tool_call_id(&arena, text, AR_TOOL_CALLS_MAX - 1);
 }
 
 static void check_refs(struct ar_str text)
 {
-	struct ar_str core, process;
+	struct ar_str session_key, process;
 	struct ar_hash hash;
 	int stream;
 
-	if (ar_ref_parse(text, &core, &hash)) {
-		check_session(text, core);
-		AR_ASSERT(ar_str_eq(text, ar_ref_make(&arena, core, &hash)));
+	if (ar_ref_parse(text, &session_key, &hash)) {
+		check_session(text, session_key);
+		AR_ASSERT(ar_str_eq(text, ar_ref_make(&arena, session_key, &hash)));
 	}
 	if (ar_process_ref_parse(text, &process, &stream)) {
-		check_session(text, ar_id_core(process));
+		check_session(text, ar_id_session_key(process));
 		AR_ASSERT(ar_str_eq(text, ar_process_ref_make(&arena, process, stream)));
 	}
 }

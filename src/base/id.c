@@ -69,7 +69,7 @@ static void put_be(uint8_t *out, uint64_t v, size_t bytes)
 		out[--i] = (uint8_t)v;
 }
 
-void ar_id_mint(char out[AR_ID_CORE])
+void ar_id_mint(char out[AR_SESSION_KEY_LEN])
 {
 	struct ar_clock *clock = ar_clock_system();
 	struct mint *m = &the_mint;
@@ -85,23 +85,23 @@ void ar_id_mint(char out[AR_ID_CORE])
 	ar_id_encode(uuid, out);
 }
 
-void ar_id_encode(const uint8_t uuid[16], char out[AR_ID_CORE])
+void ar_id_encode(const uint8_t uuid[16], char out[AR_SESSION_KEY_LEN])
 {
-	_Static_assert(AR_BASE32_LEN(16) == AR_ID_CORE, "an id core is one UUID");
+	_Static_assert(AR_BASE32_LEN(16) == AR_SESSION_KEY_LEN, "an id core is one UUID");
 	ar_base32_encode(uuid, 16, out);
 }
 
-struct ar_str ar_id_root(struct ar_arena *a, const char *prefix, struct ar_str core)
+struct ar_str ar_id_root(struct ar_arena *a, const char *prefix, struct ar_str session_key)
 {
-	const struct ar_str parts[] = { ar_str_from(prefix), AR_STR("_"), core };
+	const struct ar_str parts[] = { ar_str_from(prefix), AR_STR("_"), session_key };
 
 	return ar_arena_join(a, parts, AR_ARRAY_LEN(parts));
 }
 
-struct ar_str ar_id_inner(struct ar_arena *a, const char *prefix, struct ar_str core, uint64_t n)
+struct ar_str ar_id_inner(struct ar_arena *a, const char *prefix, struct ar_str session_key, uint64_t n)
 {
 	char digits[20], *at = digits + sizeof digits;
-	struct ar_str parts[] = { ar_str_from(prefix), AR_STR("_"), core, AR_STR("_"), AR_STR_NONE };
+	struct ar_str parts[] = { ar_str_from(prefix), AR_STR("_"), session_key, AR_STR("_"), AR_STR_NONE };
 
 	do
 		*--at = (char)('0' + n % 10);
@@ -127,30 +127,31 @@ static bool read_counter(struct ar_str text, uint64_t *ret)
 	return ar_str_to_u64(text, ret);
 }
 
-/* The core, or absent; *ret_n is set when *ret_counted. */
+/* The session key, or absent; *ret_n is set when *ret_counted. */
 static struct ar_str split_id(struct ar_str id, bool *ret_counted, uint64_t *ret_n)
 {
-	struct ar_str prefix, core, counter;
+	struct ar_str prefix, session_key, counter;
 
-	counter = ar_str_split(ar_str_split(id, '_', &prefix), '_', &core);
+	counter = ar_str_split(ar_str_split(id, '_', &prefix), '_', &session_key);
 	*ret_counted = !ar_str_absent(counter);
-	if (!is_prefix(prefix) || !ar_base32_fits(core, UUID_BYTES))
+	if (!is_prefix(prefix) || !ar_base32_fits(session_key, UUID_BYTES))
 		return AR_STR_NONE;
 	if (*ret_counted && !read_counter(counter, ret_n))
 		return AR_STR_NONE;
-	return core;
+	return session_key;
 }
 
 struct ar_str ar_id_owner(struct ar_str id)
 {
-	struct ar_str prefix, core;
+	struct ar_str prefix, session_key;
 
-	if (!ar_id_acceptable(id) || ar_str_empty(ar_str_split(ar_str_split(id, '_', &prefix), '_', &core)))
-		return ar_id_core(id);
-	return is_prefix(prefix) && ar_base32_fits(core, UUID_BYTES) ? core : AR_STR_NONE;
+	if (!ar_id_acceptable(id) ||
+	    ar_str_empty(ar_str_split(ar_str_split(id, '_', &prefix), '_', &session_key)))
+		return ar_id_session_key(id);
+	return is_prefix(prefix) && ar_base32_fits(session_key, UUID_BYTES) ? session_key : AR_STR_NONE;
 }
 
-struct ar_str ar_id_core(struct ar_str id)
+struct ar_str ar_id_session_key(struct ar_str id)
 {
 	bool counted;
 	uint64_t n;
@@ -178,12 +179,12 @@ static bool is_id_byte(char c)
 	return set[u >> 6] >> (u & 63) & 1;
 }
 
-unsigned ar_id_partition(struct ar_str core)
+unsigned ar_id_partition(struct ar_str session_key)
 {
 	uint8_t uuid[16];
 	struct ar_hash h;
 
-	AR_ASSERT(ar_base32_decode(core, uuid, sizeof uuid));
+	AR_ASSERT(ar_base32_decode(session_key, uuid, sizeof uuid));
 	h = ar_hash_of((struct ar_str){ (const char *)uuid, sizeof uuid });
 	return (unsigned)(h.b[0] << 8 | h.b[1]) >> 6;
 }

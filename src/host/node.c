@@ -101,11 +101,11 @@ void ar_node_serve(struct ar_runtime *r)
 
 /* ---- questions ---- */
 
-enum ar_place ar_node_find(void *arg, struct ar_str core, struct ar_str *ret_address)
+enum ar_place ar_node_find(void *arg, struct ar_str session_key, struct ar_str *ret_address)
 {
 	struct ar_runtime *r = arg;
 
-	return r->cluster ? ar_cluster_find(r->cluster, core, ret_address) : AR_PLACE_UNSETTLED;
+	return r->cluster ? ar_cluster_find(r->cluster, session_key, ret_address) : AR_PLACE_UNSETTLED;
 }
 
 bool ar_node_is_cut_off(void *arg)

@@ -89,7 +89,7 @@ void ar_runtime_wake(void *runtime); /* any thread: the store or the member has 
 AR_MUST_USE enum ar_status ar_node_join(struct ar_runtime *r,
 					struct ar_error *err); /* when the store is open */
 void ar_node_serve(struct ar_runtime *r); /* when the listeners are: tells the others where we are reached */
-enum ar_place ar_node_find(void *runtime, struct ar_str core, struct ar_str *ret_address);
+enum ar_place ar_node_find(void *runtime, struct ar_str session_key, struct ar_str *ret_address);
 void ar_node_describe(void *runtime, struct ar_buf *out);
 bool ar_node_is_ready(void *runtime, struct ar_str *ret_why);
 bool ar_node_is_cut_off(void *runtime); /* it had its place, and has not reached the database for a lease */

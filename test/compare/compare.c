@@ -101,7 +101,7 @@ enum ar_status __wrap_ar_session_decide(struct ar_session *s, const struct ar_in
 	struct ar_neutral_input neutral = ar_neutral_from_input(in);
 	struct ar_buf snapshot = { 0 }, ours = { 0 };
 	enum ar_status rc;
-	char *theirs, core[64];
+	char *theirs, session_key[64];
 
 	if (!reference.is_open)
 		open_reference();
@@ -109,8 +109,8 @@ enum ar_status __wrap_ar_session_decide(struct ar_session *s, const struct ar_in
 		return __real_ar_session_decide(s, in, json, arena, ret, err);
 	if (s->head > 0)
 		ar_session_snapshot(s, &snapshot);
-	snprintf(core, sizeof core, "%.*s", AR_STR_ARG(s->core));
-	theirs = reference.decide(core, snapshot.p, snapshot.len, &neutral);
+	snprintf(session_key, sizeof session_key, "%.*s", AR_STR_ARG(s->session_key));
+	theirs = reference.decide(session_key, snapshot.p, snapshot.len, &neutral);
 	rc = __real_ar_session_decide(s, in, json, arena, ret, err);
 	ar_trace_decision(rc, err, ret, &ours);
 	atomic_fetch_add(&reference.counts->decisions, 1);

@@ -9,14 +9,14 @@
 
 #define EXPORTED __attribute__((visibility("default")))
 
-static enum ar_status load(struct ar_session *s, struct ar_str core, struct ar_str snapshot,
+static enum ar_status load(struct ar_session *s, struct ar_str session_key, struct ar_str snapshot,
 			   struct ar_json_parser *json, struct ar_error *err)
 {
 	struct ar_json_parser *reader = ar_json_parser_new();
 	struct ar_json v;
 	enum ar_status rc = AR_OK;
 
-	ar_session_init(s, core, json);
+	ar_session_init(s, session_key, json);
 	if (snapshot.len > 0)
 		rc = ar_json_parse(reader, snapshot, &v, err) == AR_OK ? ar_session_restore(s, v, err)
 								       : AR_E_CORRUPT;
@@ -24,7 +24,7 @@ static enum ar_status load(struct ar_session *s, struct ar_str core, struct ar_s
 	return rc;
 }
 
-EXPORTED char *ar_reference_decide(const char *core, const char *snapshot, size_t len,
+EXPORTED char *ar_reference_decide(const char *session_key, const char *snapshot, size_t len,
 				   const struct ar_neutral_input *n)
 {
 	struct ar_json_parser *json = ar_json_parser_new(), *own = ar_json_parser_new();
@@ -36,7 +36,7 @@ EXPORTED char *ar_reference_decide(const char *core, const char *snapshot, size_
 	struct ar_session s;
 	char *text;
 
-	if (load(&s, ar_str_from(core), (struct ar_str){ snapshot, len }, json, &err) != AR_OK)
+	if (load(&s, ar_str_from(session_key), (struct ar_str){ snapshot, len }, json, &err) != AR_OK)
 		ar_buf_addf(&out, "the snapshot cannot be restored: %s\n", err.msg);
 	else
 		ar_trace_decision(ar_session_decide(&s, &in, own, &arena, &d, &err), &err, &d, &out);

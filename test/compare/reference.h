@@ -11,7 +11,7 @@ struct ar_neutral_input;
 
 /* The trace of a decision on a session that is restored from its snapshot (of length 0: it does not exist yet); the caller frees it. Only
  * struct ar_neutral_input and what it points at is shared between the versions: their sizes have to agree. */
-typedef char *ar_reference_decide_fn(const char *core, const char *snapshot, size_t len,
+typedef char *ar_reference_decide_fn(const char *session_key, const char *snapshot, size_t len,
 				     const struct ar_neutral_input *n);
 
 /* sizeof(struct ar_neutral_input), sizeof(struct ar_policy) */

@@ -197,14 +197,14 @@ enum ar_status run(struct fixture *f, struct ar_store_op *op)
 
 struct ar_str sess(unsigned n)
 {
-	static char text[1000][AR_ID_CORE];
+	static char text[1000][AR_SESSION_KEY_LEN];
 	uint8_t uuid[16] = { 0x01, 0x9a, 0xbc, 0xde, (uint8_t)(n >> 8), (uint8_t)n, 0x70, 0x01, 0x80 };
 
 	assert_true(n < 1000);
 	uuid[15] = (uint8_t)(n * 37);
 	if (!text[n][0]) /* the store's threads may be reading it */
 		ar_id_encode(uuid, text[n]);
-	return (struct ar_str){ text[n], AR_ID_CORE };
+	return (struct ar_str){ text[n], AR_SESSION_KEY_LEN };
 }
 
 struct ar_store_append an_append(struct ar_str session, uint64_t first, uint64_t last, const char *body)

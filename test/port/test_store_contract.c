@@ -131,7 +131,7 @@ static void reopening_keeps_content_and_takes_an_epoch(void **state)
 	char name[sizeof f->store->runtime_id];
 
 	memcpy(name, f->store->runtime_id, sizeof name);
-	assert_int_equal(strlen(name), 3 + AR_ID_CORE);
+	assert_int_equal(strlen(name), 3 + AR_SESSION_KEY_LEN);
 	assert_true(epoch >= 1);
 	a.receipt = &receipt;
 	a.snapshot = AR_STR("snap");

@@ -25,14 +25,14 @@ static ar_usec now(void)
 /* One fact under an id of that time. */
 static void put_at(struct fixture *f, ar_usec time, const char *body)
 {
-	static char cores[8][AR_ID_CORE];
+	static char session_keys[8][AR_SESSION_KEY_LEN];
 	static unsigned next;
 	struct ar_store_key key = ar_store_key_at(time);
-	char *core = cores[next++ % AR_ARRAY_LEN(cores)];
+	char *session_key = session_keys[next++ % AR_ARRAY_LEN(session_keys)];
 
 	key.b[15] = (uint8_t)next;
-	ar_id_encode(key.b, core);
-	put(f, (struct ar_str){ core, AR_ID_CORE }, 1, 1, body);
+	ar_id_encode(key.b, session_key);
+	put(f, (struct ar_str){ session_key, AR_SESSION_KEY_LEN }, 1, 1, body);
 }
 
 static struct ar_store *open_node(struct fixture *f, const char *node)

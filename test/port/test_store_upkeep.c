@@ -199,13 +199,14 @@ void sessions_of_any_id_are_met(void **state)
 {
 	struct fixture *f = *state;
 	uint8_t far[16] = { 0xf0, [6] = 0x70, [8] = 0x80 }, zero[16] = { 0 };
-	char text[2][AR_ID_CORE];
+	char text[2][AR_SESSION_KEY_LEN];
 	struct ar_store_session_row row = { .updated = NOW - HOUR };
 
 	ar_id_encode(far, text[0]);
 	ar_id_encode(zero, text[1]);
 	for (size_t i = 0; i < 2; i++) {
-		struct ar_store_append a = an_append((struct ar_str){ text[i], AR_ID_CORE }, 1, 1, "x");
+		struct ar_store_append a =
+			an_append((struct ar_str){ text[i], AR_SESSION_KEY_LEN }, 1, 1, "x");
 
 		a.row = &row;
 		assert_int_equal(run(f, &a.op), AR_OK);

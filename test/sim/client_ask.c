@@ -1,9 +1,9 @@
 /* What clients ask, and what an answer promises at the moment it is given: above all, that it is durable. */
 #include "sim.h"
 
-static void session_member(struct sim *s, struct ar_jw *w, struct ar_str core)
+static void session_member(struct sim *s, struct ar_jw *w, struct ar_str session_key)
 {
-	ar_jw_mstr(w, "sessionId", ar_id_root(&s->arena, "sess", core));
+	ar_jw_mstr(w, "sessionId", ar_id_root(&s->arena, "sess", session_key));
 }
 
 /* ---- submit_turn ---- */
@@ -14,11 +14,11 @@ static struct ar_str choose_session(struct sim *s, struct ar_str *ret_thread)
 	const struct sim_submit *known = s->submit_count ? s->submits[sim_below(s, s->submit_count)] : NULL;
 
 	*ret_thread = AR_STR_NONE;
-	if (known && !ar_str_absent(known->core) &&
+	if (known && !ar_str_absent(known->session_key) &&
 	    (s->submit_count >= s->plan.sessions || sim_chance(s, 500))) {
 		if (known->was_acked && sim_chance(s, 500))
 			*ret_thread = known->thread;
-		return known->core;
+		return known->session_key;
 	}
 	return sim_chance(s, 600) ? sim_core_new(s) : AR_STR_NONE;
 }
@@ -42,7 +42,7 @@ static void write_input(struct sim *s, struct ar_jw *w, struct ar_str text, unsi
 }
 
 struct wish {
-	struct ar_str core, thread, turn, key;
+	struct ar_str session_key, thread, turn, key;
 	bool wants_thread, has_options;
 	unsigned form, busy;
 };
@@ -55,8 +55,8 @@ static struct ar_str write_submit(struct sim *s, const struct wish *x, struct ar
 	struct ar_str kept;
 
 	ar_jw_open(&w);
-	if (!ar_str_absent(x->core))
-		session_member(s, &w, x->core);
+	if (!ar_str_absent(x->session_key))
+		session_member(s, &w, x->session_key);
 	if (ar_str_absent(x->thread))
 		ar_jw_mraw(&w, "createPolicy",
 			   x->wants_thread ? AR_STR("{\"thread\":\"new\"}")
@@ -85,7 +85,7 @@ struct sim_submit *sim_submit_new(struct sim *s)
 			  .has_options = sim_chance(s, 200) };
 
 	t->number = (unsigned)s->submit_count + 1;
-	x.core = choose_session(s, &x.thread);
+	x.session_key = choose_session(s, &x.thread);
 	if (sim_chance(s, 600))
 		x.turn = ar_arena_fmt(&s->arena, "own-%u", t->number);
 	else if (sim_chance(s, 650))
@@ -94,7 +94,7 @@ struct sim_submit *sim_submit_new(struct sim *s)
 		t->key = ar_arena_fmt(&s->arena, "key:%.*s", AR_STR_ARG(x.key));
 	if (!ar_str_absent(x.turn))
 		t->key = ar_arena_fmt(&s->arena, "turn:%.*s", AR_STR_ARG(x.turn));
-	t->core = x.core;
+	t->session_key = x.session_key;
 	t->text = ar_arena_fmt(&s->arena, "#%u say something na\xc3\xafve", t->number);
 	t->body = write_submit(s, &x, t->text);
 	t->other = write_submit(s, &x, ar_arena_fmt(&s->arena, "#%u say the opposite", t->number));
@@ -140,11 +140,11 @@ static void judge_submit(struct sim *s, struct sim_submit *about, struct ar_json
 	if (about->was_acked && !ar_str_eq(about->reply, text))
 		sim_fail(s, "a repeat of turn #%u got another answer", about->number);
 	about->reply = sim_keep(s, text);
-	about->core = sim_keep(s, ar_id_core(sim_text(reply, "sessionId")));
+	about->session_key = sim_keep(s, ar_id_session_key(sim_text(reply, "sessionId")));
 	about->thread = sim_keep(s, sim_text(reply, "threadId"));
 	about->turn = turn;
 	about->was_acked = true;
-	if (!sim_log_find(s, about->core, AR_EV_TURN_SUBMITTED, AR_SCOPE_TURN, turn))
+	if (!sim_log_find(s, about->session_key, AR_EV_TURN_SUBMITTED, AR_SCOPE_TURN, turn))
 		sim_fail(s, "turn #%u is acknowledged and not stored", about->number);
 	check_receipt(s, about);
 }
@@ -180,7 +180,7 @@ static bool compose_create(struct sim *s, struct sim_submit *about AR_UNUSED, st
 static void judge_create(struct sim *s, struct sim_submit *about AR_UNUSED, struct ar_json reply,
 			 struct ar_str text)
 {
-	if (!sim_log_of(s, ar_id_core(sim_text(reply, "sessionId"))))
+	if (!sim_log_of(s, ar_id_session_key(sim_text(reply, "sessionId"))))
 		sim_fail(s, "a session is acknowledged and not stored: %.*s", AR_STR_ARG(text));
 }
 
@@ -193,7 +193,7 @@ static bool compose_interrupt(struct sim *s, struct sim_submit *about, struct ar
 	if (s->plan.is_patient)
 		return false;
 	ar_jw_open(&w);
-	session_member(s, &w, about->core);
+	session_member(s, &w, about->session_key);
 	ar_jw_mstr(&w, "reason", AR_STR("changed my mind"));
 	if (sim_chance(s, 300))
 		ar_jw_mstr(&w, "turnId", about->turn);
@@ -210,7 +210,7 @@ static bool compose_interrupt(struct sim *s, struct sim_submit *about, struct ar
 static void judge_interrupt(struct sim *s, struct sim_submit *about, struct ar_json reply,
 			    struct ar_str text AR_UNUSED)
 {
-	const struct sim_log *log = sim_log_of(s, about->core);
+	const struct sim_log *log = sim_log_of(s, about->session_key);
 	struct ar_str turn = sim_text(reply, "turnId");
 
 	if (!ar_str_is(sim_text(reply, "result"), "accepted"))
@@ -235,7 +235,7 @@ static bool compose_steer(struct sim *s, struct sim_submit *about, struct ar_buf
 	struct ar_jw w = ar_jw(body);
 
 	ar_jw_open(&w);
-	session_member(s, &w, about->core);
+	session_member(s, &w, about->session_key);
 	ar_jw_mstr(&w, "threadId", about->thread);
 	ar_jw_mstr(&w, "turnId", about->turn);
 	write_input(s, &w, ar_arena_fmt(&s->arena, "and mind #%u", about->number), 1 + sim_chance(s, 300));
@@ -248,7 +248,7 @@ static void judge_steer(struct sim *s, struct sim_submit *about, struct ar_json 
 	struct ar_str step = sim_keep(s, sim_text(reply, "appliedAtStep"));
 
 	s->counts->steers++;
-	if (!sim_log_find(s, about->core, AR_EV_RUN_STATUS, AR_SCOPE_STEP, step))
+	if (!sim_log_find(s, about->session_key, AR_EV_RUN_STATUS, AR_SCOPE_STEP, step))
 		sim_fail(s, "an input is acknowledged and not stored: %.*s", AR_STR_ARG(text));
 }
 
@@ -259,7 +259,7 @@ static bool compose_queued(struct sim *s, struct sim_submit *about, struct ar_bu
 	struct ar_jw w = ar_jw(body);
 
 	ar_jw_open(&w);
-	session_member(s, &w, about->core);
+	session_member(s, &w, about->session_key);
 	ar_jw_mstr(&w, "queuedTurnId", about->turn);
 	ar_jw_close(&w);
 	return true;
@@ -270,7 +270,7 @@ static bool compose_promote(struct sim *s, struct sim_submit *about, struct ar_b
 	struct ar_jw w = ar_jw(body);
 
 	ar_jw_open(&w);
-	session_member(s, &w, about->core);
+	session_member(s, &w, about->session_key);
 	ar_jw_mstr(&w, "queuedTurnId", about->turn);
 	if (sim_chance(s, 300))
 		ar_jw_mint(&w, "position", (int64_t)sim_below(s, 4) + 1);
@@ -286,7 +286,7 @@ static void judge_remove(struct sim *s, struct sim_submit *about, struct ar_json
 	bool removed = false;
 
 	ar_json_bool(ar_json_get(reply, "removed"), &removed);
-	if (removed && !sim_log_find(s, about->core, AR_EV_TURN_FAILED, AR_SCOPE_TURN, about->turn))
+	if (removed && !sim_log_find(s, about->session_key, AR_EV_TURN_FAILED, AR_SCOPE_TURN, about->turn))
 		sim_fail(s, "turn #%u is removed, it says, and its log does not", about->number);
 }
 
@@ -297,7 +297,7 @@ static bool compose_thread(struct sim *s, struct sim_submit *about, struct ar_bu
 	struct ar_jw w = ar_jw(body);
 
 	ar_jw_open(&w);
-	session_member(s, &w, about->core);
+	session_member(s, &w, about->session_key);
 	ar_jw_mstr(&w, "threadId", about->thread);
 	ar_jw_close(&w);
 	return true;
@@ -308,7 +308,7 @@ static bool compose_fork(struct sim *s, struct sim_submit *about, struct ar_buf 
 	struct ar_jw w = ar_jw(body);
 
 	ar_jw_open(&w);
-	session_member(s, &w, about->core);
+	session_member(s, &w, about->session_key);
 	ar_jw_mstr(&w, "threadId", about->thread);
 	if (sim_chance(s, 500))
 		ar_jw_mstr(&w, "turnId", about->turn);
@@ -326,7 +326,7 @@ static bool compose_rollback(struct sim *s, struct sim_submit *about, struct ar_
 	else
 		ar_buf_addf(&target, "{\"sequence\":%u}", (unsigned)sim_below(s, 60));
 	ar_jw_open(&w);
-	session_member(s, &w, about->core);
+	session_member(s, &w, about->session_key);
 	ar_jw_mstr(&w, "threadId", about->thread);
 	ar_jw_mraw(&w, "target", ar_buf_str(&target));
 	ar_jw_close(&w);
@@ -351,7 +351,7 @@ static void judge_fork(struct sim *s, struct sim_submit *about, struct ar_json r
 {
 	about->thread = sim_keep(s, sim_text(reply, "threadId"));
 	s->counts->forks++;
-	if (!sim_log_find(s, about->core, AR_EV_THREAD_STARTED, AR_SCOPE_THREAD, about->thread))
+	if (!sim_log_find(s, about->session_key, AR_EV_THREAD_STARTED, AR_SCOPE_THREAD, about->thread))
 		sim_fail(s, "a branch is acknowledged and not stored: %.*s", AR_STR_ARG(text));
 }
 
@@ -360,7 +360,7 @@ static bool compose_session(struct sim *s, struct sim_submit *about, struct ar_b
 	struct ar_jw w = ar_jw(body);
 
 	ar_jw_open(&w);
-	session_member(s, &w, about->core);
+	session_member(s, &w, about->session_key);
 	ar_jw_close(&w);
 	return true;
 }
@@ -385,9 +385,9 @@ static bool compose_list(struct sim *s, struct sim_submit *about AR_UNUSED, stru
 }
 
 /* The newest process of the session, if it is known to run. */
-static struct ar_str running_process(struct sim *s, struct ar_str core)
+static struct ar_str running_process(struct sim *s, struct ar_str session_key)
 {
-	const struct sim_log *log = sim_log_of(s, core);
+	const struct sim_log *log = sim_log_of(s, session_key);
 
 	for (size_t i = log ? log->count : 0; i > 0; i--) {
 		const struct ar_event *e = &log->facts[i - 1].e;
@@ -403,7 +403,7 @@ static struct ar_str running_process(struct sim *s, struct ar_str core)
 
 static bool compose_write(struct sim *s, struct sim_submit *about, struct ar_buf *body)
 {
-	struct ar_str process = running_process(s, about->core);
+	struct ar_str process = running_process(s, about->session_key);
 
 	ar_buf_addf(body, "{\"processId\":\"%.*s\",\"input\":\"typed %u\\n\"}", AR_STR_ARG(process),
 		    (unsigned)sim_below(s, 100));
@@ -412,7 +412,7 @@ static bool compose_write(struct sim *s, struct sim_submit *about, struct ar_buf
 
 static bool compose_terminate(struct sim *s, struct sim_submit *about, struct ar_buf *body)
 {
-	struct ar_str process = running_process(s, about->core);
+	struct ar_str process = running_process(s, about->session_key);
 
 	ar_buf_addf(body, "{\"processId\":\"%.*s\",\"reason\":\"enough\"}", AR_STR_ARG(process));
 	return !ar_str_absent(process);

@@ -94,15 +94,15 @@ static struct ar_hook_result draw(struct sim *s)
 
 static void check_intent(struct sim *s, const struct ar_hook_run *run)
 {
-	struct ar_str id = AR_STR_NONE, core;
+	struct ar_str id = AR_STR_NONE, session_key;
 	const struct sim_log *log;
 	struct ar_json v;
 
 	if (ar_json_parse(s->json, run->input, &v, NULL) == AR_OK)
 		id = sim_keep(s, sim_text(v, "hookRunId"));
-	core = ar_id_core(id);
-	log = sim_log_of(s, core);
-	if (ar_partition_has(&s->away, ar_id_partition(core)))
+	session_key = ar_id_session_key(id);
+	log = sim_log_of(s, session_key);
+	if (ar_partition_has(&s->away, ar_id_partition(session_key)))
 		sim_fail(s, "hook run %.*s is made for a session that has moved", AR_STR_ARG(id));
 	if (ar_map_get(&s->asked, id))
 		sim_fail(s, "hook run %.*s is made twice", AR_STR_ARG(id));

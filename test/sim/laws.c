@@ -57,8 +57,8 @@ static void broken(const struct watch *w, const char *what)
 {
 	const struct sim_fact *f = &w->log->facts[w->at];
 
-	sim_fail(w->sim, "%s: fact %zu of %.*s: %.*s", what, w->at + 1, AR_ID_CORE, w->log->core,
-		 AR_STR_ARG(ar_str_utf8_prefix(f->json, 500)));
+	sim_fail(w->sim, "%s: fact %zu of %.*s: %.*s", what, w->at + 1, AR_SESSION_KEY_LEN,
+		 w->log->session_key, AR_STR_ARG(ar_str_utf8_prefix(f->json, 500)));
 }
 
 static struct thread *thread_of(struct watch *w)

@@ -63,31 +63,31 @@ static void take_row(struct sim *s, struct sim_log *log, const struct ar_store_r
 	s->counts->facts += n;
 }
 
-struct sim_log *sim_log_of(struct sim *s, struct ar_str core)
+struct sim_log *sim_log_of(struct sim *s, struct ar_str session_key)
 {
-	struct sim_log *log = ar_map_get(&s->logs, core);
+	struct sim_log *log = ar_map_get(&s->logs, session_key);
 	const struct ar_memory_session *ms;
 	struct ar_store_key key;
 
-	if (!ar_store_key_parse(core, &key))
-		sim_fail(s, "'%.*s' names no session", AR_STR_ARG(core));
+	if (!ar_store_key_parse(session_key, &key))
+		sim_fail(s, "'%.*s' names no session", AR_STR_ARG(session_key));
 	ms = ar_memory_session(sim_memory(s), &key);
 	if (!ms || ms->row_count == 0)
 		return NULL;
 	if (!log) {
 		log = ar_new0(sizeof(*log));
-		memcpy(log->core, core.p, AR_ID_CORE);
-		ar_map_put(&s->logs, (struct ar_str){ log->core, AR_ID_CORE }, log);
+		memcpy(log->session_key, session_key.p, AR_SESSION_KEY_LEN);
+		ar_map_put(&s->logs, (struct ar_str){ log->session_key, AR_SESSION_KEY_LEN }, log);
 	}
 	while (log->rows < ms->row_count)
 		take_row(s, log, &ms->rows[log->rows++]);
 	return log;
 }
 
-const struct sim_fact *sim_log_find(struct sim *s, struct ar_str core, enum ar_event_type type, int scope,
-				    struct ar_str id)
+const struct sim_fact *sim_log_find(struct sim *s, struct ar_str session_key, enum ar_event_type type,
+				    int scope, struct ar_str id)
 {
-	const struct sim_log *log = sim_log_of(s, core);
+	const struct sim_log *log = sim_log_of(s, session_key);
 
 	for (size_t i = log ? log->count : 0; i > 0; i--) {
 		if (log->facts[i - 1].e.type == type && ar_str_eq(log->facts[i - 1].e.ids[scope], id))
@@ -100,9 +100,9 @@ struct ar_str sim_content(struct sim *s, struct ar_str ref)
 {
 	const struct ar_store_blob *b;
 	struct ar_hash hash;
-	struct ar_str core;
+	struct ar_str session_key;
 
-	if (ar_str_absent(ref) || !ar_ref_parse(ref, &core, &hash))
+	if (ar_str_absent(ref) || !ar_ref_parse(ref, &session_key, &hash))
 		return AR_STR_NONE;
 	b = ar_map_get(&sim_memory(s)->blobs, (struct ar_str){ (const char *)hash.b, AR_HASH_LEN });
 	return b ? b->bytes : AR_STR_NONE;

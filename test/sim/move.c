@@ -2,13 +2,14 @@
  * are told that it is not settled, and once nothing of it is in flight it is gained again and its open work is taken up. */
 #include "sim.h"
 
-static enum ar_place find(void *arg, struct ar_str core, struct ar_str *ret_address)
+static enum ar_place find(void *arg, struct ar_str session_key, struct ar_str *ret_address)
 {
 	struct sim *s = arg;
 
 	(void)ret_address;
-	return !ar_str_absent(core) && ar_partition_has(&s->away, ar_id_partition(core)) ? AR_PLACE_UNSETTLED
-											 : AR_PLACE_HERE;
+	return !ar_str_absent(session_key) && ar_partition_has(&s->away, ar_id_partition(session_key))
+		       ? AR_PLACE_UNSETTLED
+		       : AR_PLACE_HERE;
 }
 
 static void come_back(struct sim *s, unsigned partition)
@@ -27,9 +28,10 @@ static void let_go(struct sim *s)
 	const struct sim_submit *t = s->submit_count ? s->submits[sim_below(s, s->submit_count)] : NULL;
 	unsigned p;
 
-	if (!t || ar_str_absent(t->core) || ar_partition_has(&s->away, ar_id_partition(t->core)))
+	if (!t || ar_str_absent(t->session_key) ||
+	    ar_partition_has(&s->away, ar_id_partition(t->session_key)))
 		return;
-	p = ar_id_partition(t->core);
+	p = ar_id_partition(t->session_key);
 	sim_say(s, "move", "partition %u is released", p);
 	s->counts->moves++;
 	ar_partition_add(&s->away, p);

@@ -25,8 +25,8 @@ static ar_usec mono(struct ar_clock *c)
 	return AR_CONTAINER_OF(c, struct sim, clock)->now + 1;
 }
 
-void __wrap_ar_id_mint(char out[AR_ID_CORE]);
-void __wrap_ar_id_mint(char out[AR_ID_CORE])
+void __wrap_ar_id_mint(char out[AR_SESSION_KEY_LEN]);
+void __wrap_ar_id_mint(char out[AR_SESSION_KEY_LEN])
 {
 	uint64_t n = ++sim_current->minted, ms = (uint64_t)sim_current->now / 1000 + 1;
 	uint8_t uuid[16] = { 0 };
@@ -40,35 +40,35 @@ void __wrap_ar_id_mint(char out[AR_ID_CORE])
 
 struct ar_str sim_core_new(struct sim *s)
 {
-	char *core = ar_arena_alloc(&s->arena, AR_ID_CORE);
+	char *session_key = ar_arena_alloc(&s->arena, AR_SESSION_KEY_LEN);
 
-	__wrap_ar_id_mint(core);
-	return (struct ar_str){ core, AR_ID_CORE };
+	__wrap_ar_id_mint(session_key);
+	return (struct ar_str){ session_key, AR_SESSION_KEY_LEN };
 }
 
 /* ---- law: nothing is published before it is durable ---- */
 
-void __real_ar_follow_publish(struct ar_follow *f, struct ar_str core, const struct ar_fact *facts,
+void __real_ar_follow_publish(struct ar_follow *f, struct ar_str session_key, const struct ar_fact *facts,
 			      size_t count);
-void __wrap_ar_follow_publish(struct ar_follow *f, struct ar_str core, const struct ar_fact *facts,
+void __wrap_ar_follow_publish(struct ar_follow *f, struct ar_str session_key, const struct ar_fact *facts,
 			      size_t count);
-void __wrap_ar_follow_publish(struct ar_follow *f, struct ar_str core, const struct ar_fact *facts,
+void __wrap_ar_follow_publish(struct ar_follow *f, struct ar_str session_key, const struct ar_fact *facts,
 			      size_t count)
 {
 	struct sim *s = sim_current;
-	const struct sim_log *log = sim_log_of(s, core);
+	const struct sim_log *log = sim_log_of(s, session_key);
 
 	for (size_t i = 0; i < count; i++) {
 		uint64_t sequence = facts[i].sequence;
 
 		if (!log || sequence > log->count)
 			sim_fail(s, "fact %llu of %.*s is published and not stored",
-				 (unsigned long long)sequence, AR_STR_ARG(core));
+				 (unsigned long long)sequence, AR_STR_ARG(session_key));
 		if (!ar_str_eq(log->facts[sequence - 1].json, facts[i].json))
 			sim_fail(s, "fact %llu of %.*s is published otherwise than stored",
-				 (unsigned long long)sequence, AR_STR_ARG(core));
+				 (unsigned long long)sequence, AR_STR_ARG(session_key));
 	}
-	__real_ar_follow_publish(f, core, facts, count);
+	__real_ar_follow_publish(f, session_key, facts, count);
 }
 
 /* ---- the store ---- */

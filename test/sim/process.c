@@ -286,8 +286,8 @@ static void go(struct ar_process_host *h, struct ar_process *port)
 {
 	struct sim *s = AR_CONTAINER_OF(h, struct sim, host);
 	struct sim_proc *p = proc_of(port);
-	const struct sim_fact *f =
-		sim_log_find(s, ar_id_core(port->id), AR_EV_PROCESS_STARTED, AR_SCOPE_PROCESS, port->id);
+	const struct sim_fact *f = sim_log_find(s, ar_id_session_key(port->id), AR_EV_PROCESS_STARTED,
+						AR_SCOPE_PROCESS, port->id);
 	const struct ar_ev_process_started *started;
 
 	if (!f)

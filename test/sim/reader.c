@@ -24,7 +24,7 @@ struct sim_reader {
 	struct ar_subscription sub;
 	struct sim *sim;
 	unsigned number;
-	struct ar_str core;
+	struct ar_str session_key;
 	bool is_open, has_frames;
 	bool from_now, is_strict, deltas, only_turns;
 	uint64_t opened_at; /* stored head when it was opened, for those that begin now */
@@ -52,15 +52,15 @@ static bool wants(const struct sim_reader *r, enum ar_event_type type)
 
 static void fail(struct sim_reader *r, const char *what, const struct ar_frame *f)
 {
-	sim_fail(r->sim, "reader %u of %.*s, after fact %llu: %s: %.*s %.*s", r->number, AR_STR_ARG(r->core),
-		 (unsigned long long)r->seen, what, AR_STR_ARG(f->id),
+	sim_fail(r->sim, "reader %u of %.*s, after fact %llu: %s: %.*s %.*s", r->number,
+		 AR_STR_ARG(r->session_key), (unsigned long long)r->seen, what, AR_STR_ARG(f->id),
 		 AR_STR_ARG(ar_str_utf8_prefix(f->json, 300)));
 }
 
 /* Nothing it wants may lie between what it has and `until`. */
 static void check_no_gap(struct sim_reader *r, const struct ar_frame *f, uint64_t until)
 {
-	const struct sim_log *log = sim_log_of(r->sim, r->core);
+	const struct sim_log *log = sim_log_of(r->sim, r->session_key);
 	uint64_t from = r->seen;
 
 	if (!log || until > log->count)
@@ -279,7 +279,7 @@ static void take_fact(struct sim_reader *r, const struct ar_frame *f, const stru
 		fail(r, "a fact came twice", f);
 	check_no_gap(r, f, e->sequence - 1);
 	r->seen = e->sequence;
-	if (!ar_str_eq(sim_log_of(r->sim, r->core)->facts[e->sequence - 1].json, f->json))
+	if (!ar_str_eq(sim_log_of(r->sim, r->session_key)->facts[e->sequence - 1].json, f->json))
 		fail(r, "the fact is not what was stored", f);
 	if (r->deltas && (e->type == AR_EV_MODEL_COMPLETED || e->type == AR_EV_MODEL_FAILED))
 		step_ended(r, f, e);
@@ -319,7 +319,7 @@ static void on_opened(struct ar_subscription *sub)
 {
 	struct sim_reader *r = AR_CONTAINER_OF(sub, struct sim_reader, sub);
 
-	r->opened_at = sim_log_of(r->sim, r->core)->count;
+	r->opened_at = sim_log_of(r->sim, r->session_key)->count;
 }
 
 static void on_ready(struct ar_subscription *sub)
@@ -352,7 +352,7 @@ static void open_reader(struct sim_reader *r)
 	struct ar_error err;
 
 	ar_jw_open(&w);
-	ar_jw_mstr(&w, "sessionId", ar_id_root(&s->arena, "sess", r->core));
+	ar_jw_mstr(&w, "sessionId", ar_id_root(&s->arena, "sess", r->session_key));
 	ar_jw_mstr(&w, "view", r->is_strict ? AR_STR("strict") : AR_STR("extended"));
 	ar_jw_mbool(&w, "deltas", r->deltas);
 	if (r->only_turns)
@@ -394,9 +394,9 @@ static bool choose(struct sim_reader *r)
 	struct sim *s = r->sim;
 	const struct sim_submit *t = s->submit_count ? s->submits[sim_below(s, s->submit_count)] : NULL;
 
-	if (!t || ar_str_absent(t->core) || !sim_log_of(s, t->core))
+	if (!t || ar_str_absent(t->session_key) || !sim_log_of(s, t->session_key))
 		return false;
-	r->core = t->core;
+	r->session_key = t->session_key;
 	return true;
 }
 
@@ -405,7 +405,7 @@ static void reader_step(struct sim *s, struct sim_actor *a)
 	struct sim_reader *r = AR_CONTAINER_OF(a, struct sim_reader, actor);
 	uint64_t most = sim_chance(s, 100) ? 1 : 1 + sim_below(s, 40);
 
-	if (ar_str_absent(r->core) && !choose(r)) {
+	if (ar_str_absent(r->session_key) && !choose(r)) {
 		if (!s->is_calm)
 			sim_actor_by(a, s->now + 20 * SIM_MS);
 		return;
@@ -466,7 +466,7 @@ void sim_readers_are_out(struct sim *s, unsigned partition)
 	AR_LIST_FOR (it, &s->readers) {
 		struct sim_reader *r = AR_CONTAINER_OF(it, struct sim_reader, node);
 
-		if (r->is_open && ar_id_partition(r->core) == partition)
+		if (r->is_open && ar_id_partition(r->session_key) == partition)
 			sim_fail(s, "reader %u still follows a session that has moved", r->number);
 	}
 }
@@ -475,7 +475,8 @@ void sim_readers_check(struct sim *s)
 {
 	AR_LIST_FOR (it, &s->readers) {
 		struct sim_reader *r = AR_CONTAINER_OF(it, struct sim_reader, node);
-		const struct sim_log *log = ar_str_absent(r->core) ? NULL : sim_log_of(s, r->core);
+		const struct sim_log *log =
+			ar_str_absent(r->session_key) ? NULL : sim_log_of(s, r->session_key);
 
 		if (!log || (r->from_now && !r->has_frames))
 			continue;
@@ -484,7 +485,7 @@ void sim_readers_check(struct sim *s)
 		for (uint64_t i = r->seen; i < log->count; i++) {
 			if (wants(r, log->facts[i].e.type))
 				sim_fail(s, "reader %u of %.*s never got fact %llu", r->number,
-					 AR_STR_ARG(r->core), (unsigned long long)i + 1);
+					 AR_STR_ARG(r->session_key), (unsigned long long)i + 1);
 		}
 	}
 }

@@ -49,9 +49,9 @@ static struct ar_str plain(struct sim *s, struct ar_str parts)
 
 static void add_user(struct talk *t, const struct ar_event *e)
 {
-	struct ar_str core = { t->log->core, AR_ID_CORE };
+	struct ar_str session_key = { t->log->session_key, AR_SESSION_KEY_LEN };
 	const struct sim_fact *f =
-		sim_log_find(t->sim, core, AR_EV_TURN_SUBMITTED, AR_SCOPE_TURN, e->ids[AR_SCOPE_TURN]);
+		sim_log_find(t->sim, session_key, AR_EV_TURN_SUBMITTED, AR_SCOPE_TURN, e->ids[AR_SCOPE_TURN]);
 	const struct ar_ev_turn_submitted *p = f->e.payload;
 	struct ar_str parts = sim_content(t->sim, p->input_ref);
 
@@ -245,12 +245,12 @@ static void listen(struct talk *t, struct ar_str thread, uint64_t until);
 static void listen_to_parent(struct talk *t, const struct ar_event *e)
 {
 	const struct ar_ev_thread_started *p = e->payload;
-	struct ar_str core = { t->log->core, AR_ID_CORE };
+	struct ar_str session_key = { t->log->session_key, AR_SESSION_KEY_LEN };
 	const struct sim_fact *last;
 
 	if (ar_str_absent(p->parent_turn_id))
 		return;
-	last = sim_log_find(t->sim, core, AR_EV_TURN_STARTED, AR_SCOPE_TURN, p->parent_turn_id);
+	last = sim_log_find(t->sim, session_key, AR_EV_TURN_STARTED, AR_SCOPE_TURN, p->parent_turn_id);
 	listen(t, p->parent_thread_id, e->sequence - 1);
 	t->open_count = 0; /* calls of a turn that runs there are not heard here */
 	while (t->count > 0 && t->said[t->count - 1].start > last->e.sequence)
@@ -262,7 +262,7 @@ static void listen_to_parent(struct talk *t, const struct ar_event *e)
 static void forget(struct talk *t, const struct ar_event *e)
 {
 	const struct ar_ev_history_rollback_completed *p = e->payload;
-	struct ar_str core = { t->log->core, AR_ID_CORE }, id = AR_STR_NONE;
+	struct ar_str session_key = { t->log->session_key, AR_SESSION_KEY_LEN }, id = AR_STR_NONE;
 	uint64_t first = UINT64_MAX;
 	struct ar_json ids;
 
@@ -272,7 +272,7 @@ static void forget(struct talk *t, const struct ar_event *e)
 		const struct sim_fact *f;
 
 		ar_json_str(it.value, &id);
-		f = sim_log_find(t->sim, core, AR_EV_TURN_STARTED, AR_SCOPE_TURN, id);
+		f = sim_log_find(t->sim, session_key, AR_EV_TURN_STARTED, AR_SCOPE_TURN, id);
 		if (f->e.sequence < first)
 			first = f->e.sequence;
 	}
@@ -390,18 +390,18 @@ static void compare(const struct talk *t, const struct ar_message *m, size_t cou
 
 void sim_check_request(struct sim *s, const struct ar_model_request *r)
 {
-	struct ar_str core = ar_id_core(r->session_id);
-	const struct sim_fact *f =
-		sim_log_find(s, core, AR_EV_MODEL_REQUESTED, AR_SCOPE_MODEL_REQUEST, r->model_request_id);
+	struct ar_str session_key = ar_id_session_key(r->session_id);
+	const struct sim_fact *f = sim_log_find(s, session_key, AR_EV_MODEL_REQUESTED, AR_SCOPE_MODEL_REQUEST,
+						r->model_request_id);
 	struct talk *t = ar_new0(sizeof(*t));
 	size_t system = 0;
 
-	if (ar_partition_has(&s->away, ar_id_partition(core)))
+	if (ar_partition_has(&s->away, ar_id_partition(session_key)))
 		sim_fail(s, "%.*s is asked for a session that has moved", AR_STR_ARG(r->model_request_id));
 	if (!f || !ar_str_eq(f->e.ids[AR_SCOPE_STEP], r->step_id))
 		sim_fail(s, "%.*s is asked and the intent is not stored", AR_STR_ARG(r->model_request_id));
 	t->sim = s;
-	t->log = sim_log_of(s, core);
+	t->log = sim_log_of(s, session_key);
 	listen(t, f->e.ids[AR_SCOPE_THREAD], f->e.sequence);
 	if (!ar_str_absent(s->policy.system_prompt)) {
 		system = 1;

@@ -14,13 +14,13 @@ static void apply_from(struct sim *s, const struct sim_log *log, uint64_t head, 
 
 	for (uint64_t i = ret->head; i < head; i++) {
 		if (ar_session_apply(ret, &log->facts[i].e, &err) != AR_OK)
-			sim_fail(s, "replay of %.*s: %s", AR_ID_CORE, log->core, err.msg);
+			sim_fail(s, "replay of %.*s: %s", AR_SESSION_KEY_LEN, log->session_key, err.msg);
 	}
 }
 
 void sim_replay(struct sim *s, const struct sim_log *log, uint64_t head, struct ar_session *ret)
 {
-	ar_session_init(ret, (struct ar_str){ log->core, AR_ID_CORE }, s->member_json);
+	ar_session_init(ret, (struct ar_str){ log->session_key, AR_SESSION_KEY_LEN }, s->member_json);
 	apply_from(s, log, head, ret);
 }
 
@@ -62,7 +62,7 @@ void sim_check_session(struct sim *s, struct ar_str reply, bool is_at_rest)
 	if (ar_json_parse(s->json, reply, &v, NULL) != AR_OK)
 		sim_fail(s, "get_session is not JSON: %.*s", AR_STR_ARG(reply));
 	ar_json_i64(ar_json_get(v, "asOfSequence"), &head);
-	log = sim_log_of(s, ar_id_core(sim_text(v, "sessionId")));
+	log = sim_log_of(s, ar_id_session_key(sim_text(v, "sessionId")));
 	if (!log || head < 1 || (uint64_t)head > log->count || (is_at_rest && (uint64_t)head != log->count))
 		sim_fail(s, "get_session shows fact %lld of %zu stored", (long long)head,
 			 log ? log->count : 0);
@@ -84,10 +84,10 @@ static void check_snapshot(struct sim *s, const struct sim_log *log, const struc
 	if (ar_str_absent(ms->snapshot))
 		return;
 	sim_replay(s, log, log->count, &whole);
-	ar_session_init(&restored, (struct ar_str){ log->core, AR_ID_CORE }, s->member_json);
+	ar_session_init(&restored, (struct ar_str){ log->session_key, AR_SESSION_KEY_LEN }, s->member_json);
 	if (ar_json_parse(s->json, ms->snapshot, &v, &err) != AR_OK ||
 	    ar_session_restore(&restored, v, &err) != AR_OK)
-		sim_fail(s, "the stored snapshot of %.*s: %s", AR_ID_CORE, log->core, err.msg);
+		sim_fail(s, "the stored snapshot of %.*s: %s", AR_SESSION_KEY_LEN, log->session_key, err.msg);
 	if (restored.head != ms->snapshot_seq)
 		sim_fail(s, "the stored snapshot is of %llu and says %llu",
 			 (unsigned long long)ms->snapshot_seq, (unsigned long long)restored.head);
@@ -135,18 +135,18 @@ static void for_each_session(struct sim *s, visit_fn *visit)
 
 /* ---- what rests ---- */
 
-static struct ar_str body_of(struct sim *s, struct ar_str core, struct ar_str thread)
+static struct ar_str body_of(struct sim *s, struct ar_str session_key, struct ar_str thread)
 {
 	if (ar_str_absent(thread))
-		return ar_arena_fmt(&s->arena, "{\"sessionId\":\"sess_%.*s\"}", AR_STR_ARG(core));
+		return ar_arena_fmt(&s->arena, "{\"sessionId\":\"sess_%.*s\"}", AR_STR_ARG(session_key));
 	return ar_arena_fmt(&s->arena, "{\"sessionId\":\"sess_%.*s\",\"threadId\":\"%.*s\"}",
-			    AR_STR_ARG(core), AR_STR_ARG(thread));
+			    AR_STR_ARG(session_key), AR_STR_ARG(thread));
 }
 
 /* Work that is open while nothing runs must wait for a person; who then says go on. */
 static void resume(struct sim *s, const struct sim_log *log, const struct ar_memory_session *ms AR_UNUSED)
 {
-	struct ar_str core = { log->core, AR_ID_CORE };
+	struct ar_str session_key = { log->session_key, AR_SESSION_KEY_LEN };
 	struct ar_session state;
 
 	sim_replay(s, log, log->count, &state);
@@ -157,36 +157,36 @@ static void resume(struct sim *s, const struct sim_log *log, const struct ar_mem
 			continue;
 		if (t->status != AR_THREAD_STATUS_BLOCKED && t->status != AR_THREAD_STATUS_STALE)
 			sim_fail(s, "turn %.*s of %.*s is open, and nothing runs or waits for anyone",
-				 AR_STR_ARG(t->active_turn), AR_STR_ARG(core));
+				 AR_STR_ARG(t->active_turn), AR_STR_ARG(session_key));
 		s->counts->resumes++;
-		sim_ask_now(s, AR_CMD_RESUME_THREAD, body_of(s, core, sim_keep(s, t->id)));
+		sim_ask_now(s, AR_CMD_RESUME_THREAD, body_of(s, session_key, sim_keep(s, t->id)));
 	}
 	ar_session_fini(&state);
 }
 
 /* Whatever crashes and faults came between: rows, snapshot and contents are what the log says. */
-static void check_stored(struct sim *s, struct ar_str core)
+static void check_stored(struct sim *s, struct ar_str session_key)
 {
-	struct ar_str reply = sim_verify_now(s, body_of(s, core, AR_STR_NONE));
+	struct ar_str reply = sim_verify_now(s, body_of(s, session_key, AR_STR_NONE));
 	struct ar_json v;
 
 	if (ar_json_parse(s->json, reply, &v, NULL) != AR_OK ||
 	    !ar_str_is(sim_text(ar_json_at(ar_json_get(v, "sessions"), 0), "status"), "ok"))
-		sim_fail(s, "verification of %.*s: %.*s", AR_STR_ARG(core), AR_STR_ARG(reply));
+		sim_fail(s, "verification of %.*s: %.*s", AR_STR_ARG(session_key), AR_STR_ARG(reply));
 }
 
 static void check_session(struct sim *s, const struct sim_log *log, const struct ar_memory_session *ms)
 {
-	struct ar_str core = { log->core, AR_ID_CORE };
+	struct ar_str session_key = { log->session_key, AR_SESSION_KEY_LEN };
 
 	sim_check_log(s, log);
-	sim_check_session(s, sim_ask_now(s, AR_CMD_GET_SESSION, body_of(s, core, AR_STR_NONE)), true);
+	sim_check_session(s, sim_ask_now(s, AR_CMD_GET_SESSION, body_of(s, session_key, AR_STR_NONE)), true);
 	check_snapshot(s, log, ms);
-	check_stored(s, core);
+	check_stored(s, session_key);
 	if (ms->row.active)
-		sim_fail(s, "%.*s is listed as active and rests", AR_STR_ARG(core));
+		sim_fail(s, "%.*s is listed as active and rests", AR_STR_ARG(session_key));
 	if (ms->chunk_count > 0)
-		sim_fail(s, "%.*s keeps %zu chunks of ended steps", AR_STR_ARG(core), ms->chunk_count);
+		sim_fail(s, "%.*s keeps %zu chunks of ended steps", AR_STR_ARG(session_key), ms->chunk_count);
 }
 
 static void check_submits(struct sim *s)

@@ -64,7 +64,7 @@ struct sim_fact {
 
 /* The stored log of a session, read straight from the memory store. */
 struct sim_log {
-	char core[AR_ID_CORE];
+	char session_key[AR_SESSION_KEY_LEN];
 	struct ar_arena arena;
 	struct sim_fact *facts;
 	size_t count, rows;
@@ -89,7 +89,7 @@ struct sim_submit {
 	struct ar_str text;
 	struct ar_str key; /* of its receipt; absent: a repeat would be another turn */
 	bool was_acked, was_lost; /* answered with 202; a crash took an answer */
-	struct ar_str reply, core, thread, turn;
+	struct ar_str reply, session_key, thread, turn;
 	unsigned facts; /* turn.submitted with its text, counted at the end */
 };
 
@@ -222,9 +222,10 @@ void sim_readers_check(struct sim *s); /* at rest: each has everything */
 void sim_readers_close(struct sim *s);
 
 /* ---- log.c ---- */
-struct sim_log *sim_log_of(struct sim *s, struct ar_str core); /* up to date; NULL when there are no facts */
-const struct sim_fact *sim_log_find(struct sim *s, struct ar_str core, enum ar_event_type type, int scope,
-				    struct ar_str id);
+struct sim_log *sim_log_of(struct sim *s,
+			   struct ar_str session_key); /* up to date; NULL when there are no facts */
+const struct sim_fact *sim_log_find(struct sim *s, struct ar_str session_key, enum ar_event_type type,
+				    int scope, struct ar_str id);
 struct ar_str sim_content(struct sim *s, struct ar_str ref); /* stored bytes, or absent */
 void sim_logs_close(struct sim *s);
 struct ar_str sim_text(struct ar_json object, const char *name);

@@ -139,7 +139,7 @@ static void renew(struct maker *m, struct ar_str snapshot)
 	struct ar_error err = { 0 };
 	struct ar_json v;
 
-	ar_session_init(&fresh, m->state.core, m->member_json);
+	ar_session_init(&fresh, m->state.session_key, m->member_json);
 	if (ar_json_parse(m->json, snapshot, &v, &err) != AR_OK ||
 	    ar_session_restore(&fresh, v, &err) != AR_OK)
 		die("snapshot", &err);
@@ -179,7 +179,7 @@ static void decide(struct maker *m, struct ar_input *in)
 	note_step(m, &s->decision);
 	encode(s);
 	s->append = (struct ar_store_append){ .op = { .kind = AR_STORE_APPEND, .done = on_append },
-					      .session = ar_arena_str(&s->arena, m->state.core),
+					      .session = ar_arena_str(&s->arena, m->state.session_key),
 					      .first_seq = before + 1,
 					      .last_seq = m->state.head,
 					      .at = m->now,
@@ -239,11 +239,11 @@ static void make_turn(struct maker *m)
 
 static void make_session(struct maker *m, uint64_t facts)
 {
-	char core[AR_ID_CORE];
+	char session_key[AR_SESSION_KEY_LEN];
 	const struct ar_thread *t;
 
-	ar_id_mint(core);
-	ar_session_init(&m->state, (struct ar_str){ core, sizeof core }, m->member_json);
+	ar_id_mint(session_key);
+	ar_session_init(&m->state, (struct ar_str){ session_key, sizeof session_key }, m->member_json);
 	while (m->state.head < facts)
 		make_turn(m);
 	t = m->state.threads.at[0];

@@ -69,14 +69,15 @@ static enum ar_status fold_rows(struct refold *r, struct ar_session *s, const st
 	return AR_OK;
 }
 
-static enum ar_status fold(struct refold *r, struct ar_session *s, struct ar_str core, struct ar_error *err)
+static enum ar_status fold(struct refold *r, struct ar_session *s, struct ar_str session_key,
+			   struct ar_error *err)
 {
 	enum ar_status rc;
 	bool at_end;
 
 	do {
 		struct ar_store_read read = { .op = { .kind = AR_STORE_READ },
-					      .session = core,
+					      .session = session_key,
 					      .from = s->head + 1,
 					      .max_bytes = WINDOW_BYTES };
 
@@ -91,7 +92,7 @@ static enum ar_status fold(struct refold *r, struct ar_session *s, struct ar_str
 	return rc;
 }
 
-static bool print_session(struct refold *r, struct ar_str core)
+static bool print_session(struct refold *r, struct ar_str session_key)
 {
 	struct ar_session s;
 	struct ar_error err = { 0 };
@@ -99,15 +100,15 @@ static bool print_session(struct refold *r, struct ar_str core)
 	struct ar_jw w = ar_jw(&out);
 	bool ok;
 
-	ar_session_init(&s, core, r->member_json);
-	ok = fold(r, &s, core, &err) == AR_OK;
+	ar_session_init(&s, session_key, r->member_json);
+	ok = fold(r, &s, session_key, &err) == AR_OK;
 	if (ok) {
 		ar_jw_open(&w);
 		ar_projection_session(&s, ar_str_from(r->store->runtime_id), AR_STR_NONE, &w);
 		ar_jw_close(&w);
 		printf("%.*s\n", (int)out.len, out.p);
 	} else {
-		fprintf(stderr, "ar-refold: session %.*s: %s\n", AR_STR_ARG(core), err.msg);
+		fprintf(stderr, "ar-refold: session %.*s: %s\n", AR_STR_ARG(session_key), err.msg);
 	}
 	ar_buf_fini(&out);
 	ar_session_fini(&s);

@@ -11,8 +11,8 @@ enum ar_place {
 };
 
 struct ar_placement {
-	/* `core` absent: where may a new session be made? PEER: the address, valid until control returns to the loop. */
-	enum ar_place (*find)(void *arg, struct ar_str core, struct ar_str *ret_address);
+	/* `session_key` absent: where may a new session be made? PEER: the address, valid until control returns to the loop. */
+	enum ar_place (*find)(void *arg, struct ar_str session_key, struct ar_str *ret_address);
 	void *arg;
 };
 

@@ -225,7 +225,7 @@ struct ar_store_vtable {
 struct ar_store {
 	const struct ar_store_vtable *v;
 	uint64_t epoch; /* the writer's; taken at open, checked in every append */
-	char runtime_id[4 + AR_ID_CORE + 1]; /* "rt_" + 26: names the installation, kept for ever */
+	char runtime_id[4 + AR_SESSION_KEY_LEN + 1]; /* "rt_" + 26: names the installation, kept for ever */
 	struct ar_store_counts counts; /* left at zero by an engine that does not count */
 };
 

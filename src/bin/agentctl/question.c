@@ -19,7 +19,7 @@ static struct ar_str page_body(struct ar_ctl *c, struct ar_str action, struct ar
 	struct ar_jw w = ar_jw(&text);
 
 	ar_jw_open(&w);
-	ar_jw_mstr(&w, "sessionId", ar_id_root(&c->arena, "sess", ar_id_core(action)));
+	ar_jw_mstr(&w, "sessionId", ar_id_root(&c->arena, "sess", ar_id_session_key(action)));
 	ar_jw_mint(&w, "limit", PAGE);
 	ar_jw_mstr(&w, "cursor", cursor);
 	ar_jw_close(&w);

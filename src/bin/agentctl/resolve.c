@@ -30,9 +30,9 @@ struct search {
 
 static bool is_match(struct ar_str id, struct ar_str word)
 {
-	struct ar_str core = ar_id_core(id);
+	struct ar_str session_key = ar_id_session_key(id);
 
-	return ar_str_starts(id, word) || ar_str_ends(id, word) || ar_str_starts(core, word);
+	return ar_str_starts(id, word) || ar_str_ends(id, word) || ar_str_starts(session_key, word);
 }
 
 static void look_at(struct search *s, struct ar_str id)
@@ -117,7 +117,7 @@ enum ar_exit ar_resolve_session(struct ar_ctl *c, const char *word, struct ar_st
 
 	if (strcmp(word, "last") == 0)
 		return newest(&s, ret);
-	if (ar_str_absent(ar_id_core(s.word)) || ar_id_counter(s.word, &n))
+	if (ar_str_absent(ar_id_session_key(s.word)) || ar_id_counter(s.word, &n))
 		return find_id(&s, ret);
 	*ret = s.word;
 	return AR_EXIT_OK;
@@ -128,7 +128,7 @@ enum ar_exit ar_resolve_action(struct ar_ctl *c, const char *word, struct ar_str
 	struct search s = { .ctl = c, .kind = &actions, .word = ar_str_from(word) };
 	uint64_t n;
 
-	if (!ar_str_starts(s.word, AR_STR("action_")) || ar_str_absent(ar_id_core(s.word)) ||
+	if (!ar_str_starts(s.word, AR_STR("action_")) || ar_str_absent(ar_id_session_key(s.word)) ||
 	    !ar_id_counter(s.word, &n))
 		return find_id(&s, ret);
 	*ret = s.word;

@@ -21,7 +21,7 @@ static struct ar_str body_of(struct ar_ctl *c, const struct ar_submit *what)
 {
 	struct ar_buf out = { 0 };
 	struct ar_jw w = ar_jw(&out);
-	char key[AR_ID_CORE];
+	char key[AR_SESSION_KEY_LEN];
 
 	ar_id_mint(key);
 	ar_jw_open(&w);

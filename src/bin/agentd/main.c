@@ -153,12 +153,12 @@ static void say_ready(void *arg, const struct ar_runtime *runtime)
 /* What tells this process from another that was given the same node id by mistake. */
 static uint64_t new_instance(void)
 {
-	char core[AR_ID_CORE];
+	char minted[AR_SESSION_KEY_LEN];
 	struct ar_hash h;
 	uint64_t v;
 
-	ar_id_mint(core);
-	h = ar_hash_of((struct ar_str){ core, sizeof(core) });
+	ar_id_mint(minted);
+	h = ar_hash_of((struct ar_str){ minted, sizeof(minted) });
 	memcpy(&v, h.b, sizeof(v));
 	return v >> 1 | 1;
 }

@@ -241,15 +241,16 @@ static enum ar_place find_new(const struct ar_cluster *c, struct ar_str *ret_add
 	return AR_PLACE_UNSETTLED;
 }
 
-enum ar_place ar_cluster_find(const struct ar_cluster *c, struct ar_str core, struct ar_str *ret_address)
+enum ar_place ar_cluster_find(const struct ar_cluster *c, struct ar_str session_key,
+			      struct ar_str *ret_address)
 {
 	unsigned p;
 
 	if (!ar_cluster_is_settled(c))
 		return AR_PLACE_UNSETTLED;
-	if (ar_str_absent(core))
+	if (ar_str_absent(session_key))
 		return find_new(c, ret_address);
-	p = ar_id_partition(core);
+	p = ar_id_partition(session_key);
 	if (c->local[p].state == AR_LOCAL_SERVED || c->local[p].state == AR_LOCAL_LEAVING)
 		return AR_PLACE_HERE;
 	if (c->local[p].state == AR_LOCAL_CLOSED || c->table.owner[p] == AR_NOBODY)

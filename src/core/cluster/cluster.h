@@ -34,8 +34,9 @@ struct ar_cluster_options {
 struct ar_cluster *ar_cluster_new(const struct ar_cluster_options *o);
 void ar_cluster_free(struct ar_cluster *c); /* after the member is closed */
 
-/* `core` absent: where a new session may be made. The address lives until the next tick. */
-enum ar_place ar_cluster_find(const struct ar_cluster *c, struct ar_str core, struct ar_str *ret_address);
+/* `session_key` absent: where a new session may be made. The address lives until the next tick. */
+enum ar_place ar_cluster_find(const struct ar_cluster *c, struct ar_str session_key,
+			      struct ar_str *ret_address);
 
 /* Whether the last heartbeat is recent enough to answer for anything. */
 bool ar_cluster_is_settled(const struct ar_cluster *c);

@@ -94,13 +94,13 @@ enum ar_status ar_control_reserve_memory(struct ar_call *c, const struct ar_comm
 	return AR_OK;
 }
 
-enum ar_status ar_control_check_home(struct ar_control *c, const struct ar_principal *who, struct ar_str core,
-				     struct ar_error *err)
+enum ar_status ar_control_check_home(struct ar_control *c, const struct ar_principal *who,
+				     struct ar_str session_key, struct ar_error *err)
 {
 	struct ar_error why = { 0 };
 
 	who = ar_control_who(who);
-	if ((who->rights & AR_RIGHT_ADMIN) || !ar_tenant_is_home(who->tenant, core))
+	if ((who->rights & AR_RIGHT_ADMIN) || !ar_tenant_is_home(who->tenant, session_key))
 		return AR_OK;
 	ar_refuse(&why, AR_ERR_NOT_AUTHORIZED,
 		  "the home session of a tenant needs the scope 'admin', which the caller does not have");
@@ -111,10 +111,10 @@ enum ar_status ar_control_check_home(struct ar_control *c, const struct ar_princ
 
 struct ar_str ar_control_home(const struct ar_principal *who, struct ar_arena *a)
 {
-	char *home = ar_arena_alloc(a, AR_ID_CORE);
+	char *home = ar_arena_alloc(a, AR_SESSION_KEY_LEN);
 
 	ar_tenant_home(ar_control_who(who)->tenant, home);
-	return (struct ar_str){ home, AR_ID_CORE };
+	return (struct ar_str){ home, AR_SESSION_KEY_LEN };
 }
 
 void ar_control_guard(struct ar_control *c, struct ar_auth *auth)

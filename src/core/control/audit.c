@@ -19,7 +19,7 @@ struct ar_note {
 	struct ar_audit audit;
 	struct ar_store_audit entry; /* of a refusal; what was done has one from who did it */
 	struct ar_arena arena;
-	char core[AR_ID_CORE];
+	char session_key[AR_SESSION_KEY_LEN];
 };
 
 static void note_free(struct ar_note *n)
@@ -59,7 +59,7 @@ static void written(struct ar_engine_request *r)
 static void write_here(struct ar_note *n)
 {
 	n->write = (struct ar_engine_request){
-		.session = { n->core, AR_ID_CORE },
+		.session = { n->session_key, AR_SESSION_KEY_LEN },
 		.may_create = true,
 		.input = { .kind = AR_IN_ACCESS, .tenant = n->audit.tenant, .access = &n->audit },
 		.done = written,
@@ -98,7 +98,8 @@ static void send(struct ar_note *n)
 {
 	struct ar_control *c = n->control;
 	struct ar_str address;
-	enum ar_place place = ar_control_place(c, (struct ar_str){ n->core, AR_ID_CORE }, &address);
+	enum ar_place place =
+		ar_control_place(c, (struct ar_str){ n->session_key, AR_SESSION_KEY_LEN }, &address);
 
 	if (place == AR_PLACE_HERE)
 		write_here(n);
@@ -133,7 +134,7 @@ static struct ar_note *note_new(struct ar_control *control, const struct ar_audi
 				      .from = a->from };
 	n->audit.from.address = copy(&n->arena, a->from.address, NAME_MAX);
 	n->audit.from.request_id = copy(&n->arena, a->from.request_id, NAME_MAX);
-	ar_tenant_home(n->audit.tenant, n->core);
+	ar_tenant_home(n->audit.tenant, n->session_key);
 	return n;
 }
 

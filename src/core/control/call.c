@@ -175,26 +175,27 @@ void ar_call_reset(struct ar_call *c)
 
 /* ---- inputs ---- */
 
-enum ar_status ar_call_session(struct ar_str session_id, struct ar_str *ret_core, struct ar_error *err)
+enum ar_status ar_call_session(struct ar_str session_id, struct ar_str *ret_session_key, struct ar_error *err)
 {
-	*ret_core = ar_id_core(session_id);
-	if (ar_str_absent(*ret_core) || !ar_str_starts(session_id, AR_STR("sess_")) ||
-	    session_id.len != AR_ID_CORE + 5)
+	*ret_session_key = ar_id_session_key(session_id);
+	if (ar_str_absent(*ret_session_key) || !ar_str_starts(session_id, AR_STR("sess_")) ||
+	    session_id.len != AR_SESSION_KEY_LEN + 5)
 		return ar_refuse(err, AR_ERR_SESSION_NOT_FOUND, "there is no session '%.*s'",
 				 AR_STR_ARG(ar_str_utf8_prefix(session_id, 64)));
 	return AR_OK;
 }
 
-enum ar_place ar_control_place(const struct ar_control *c, struct ar_str core, struct ar_str *ret_address)
+enum ar_place ar_control_place(const struct ar_control *c, struct ar_str session_key,
+			       struct ar_str *ret_address)
 {
 	*ret_address = AR_STR_NONE;
-	return c->placement ? c->placement->find(c->placement->arg, core, ret_address) : AR_PLACE_HERE;
+	return c->placement ? c->placement->find(c->placement->arg, session_key, ret_address) : AR_PLACE_HERE;
 }
 
-bool ar_call_is_here(struct ar_call *c, struct ar_str core)
+bool ar_call_is_here(struct ar_call *c, struct ar_str session_key)
 {
 	struct ar_str address;
-	enum ar_place place = ar_control_place(c->control, core, &address);
+	enum ar_place place = ar_control_place(c->control, session_key, &address);
 
 	if (place == AR_PLACE_HERE)
 		return true;
@@ -248,7 +249,7 @@ bool ar_call_is_list_cursor(struct ar_call *c, struct ar_str cursor)
 {
 	struct ar_str probe = ar_arena_fmt(&c->arena, "sess_%.*s", AR_STR_ARG(cursor));
 
-	return cursor.len == AR_ID_CORE && !ar_str_absent(ar_id_core(probe));
+	return cursor.len == AR_SESSION_KEY_LEN && !ar_str_absent(ar_id_session_key(probe));
 }
 
 size_t ar_call_limit(struct ar_opt_int limit, size_t by_default, size_t most)

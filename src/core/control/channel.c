@@ -10,13 +10,13 @@
 #include <string.h>
 
 enum ar_status ar_channel_target(struct ar_call *c, struct ar_str session_id, struct ar_str channel_id,
-				 struct ar_str *ret_core, struct ar_error *err)
+				 struct ar_str *ret_session_key, struct ar_error *err)
 {
 	if (!ar_str_absent(session_id))
-		return ar_call_session(session_id, ret_core, err);
-	*ret_core = ar_id_core(channel_id);
-	if (ar_str_absent(*ret_core))
-		*ret_core = ar_control_home(c->who, &c->arena);
+		return ar_call_session(session_id, ret_session_key, err);
+	*ret_session_key = ar_id_session_key(channel_id);
+	if (ar_str_absent(*ret_session_key))
+		*ret_session_key = ar_control_home(c->who, &c->arena);
 	return AR_OK;
 }
 
@@ -45,14 +45,14 @@ static struct ar_str shown_by(const struct ar_call *c)
 void ar_channel_tokens(struct ar_call *c, struct ar_channel_token *ret)
 {
 	struct ar_str shown = shown_by(c);
-	char seed[MINTS * AR_ID_CORE];
+	char seed[MINTS * AR_SESSION_KEY_LEN];
 
 	if (!ar_str_absent(shown))
 		ret->shown = hash_text(c, "token:", shown);
 	if (c->command != AR_CMD_CONNECT_CHANNEL && c->command != AR_CMD_RECONNECT_CHANNEL)
 		return;
 	for (size_t i = 0; i < MINTS; i++)
-		ar_id_mint(seed + i * AR_ID_CORE);
+		ar_id_mint(seed + i * AR_SESSION_KEY_LEN);
 	c->work->token = hash_text(c, "rt_", (struct ar_str){ seed, sizeof(seed) });
 	ret->given = hash_text(c, "token:", c->work->token);
 }
@@ -134,29 +134,29 @@ static void write_notice(const struct ar_following *f, enum ar_input_kind kind, 
 	n->text = ar_grow(NULL, len, 1);
 	memcpy(n->text, f->text, len);
 	n->write = (struct ar_engine_request){
-		.session = { n->text, AR_ID_CORE },
+		.session = { n->text, AR_SESSION_KEY_LEN },
 		.input = { .kind = kind,
 			   .account = { n->text + f->key.len, f->account.len },
-			   .channel = { .id = { n->text + AR_ID_CORE + 1, f->channel.len },
+			   .channel = { .id = { n->text + AR_SESSION_KEY_LEN + 1, f->channel.len },
 					.reason = reason } },
 		.done = notice_written,
 	};
 	ar_engine_write(f->control->engine, &n->write);
 }
 
-static struct ar_following *following_of(struct ar_control *c, struct ar_str core, struct ar_str channel,
-					 struct ar_str account)
+static struct ar_following *following_of(struct ar_control *c, struct ar_str session_key,
+					 struct ar_str channel, struct ar_str account)
 {
-	size_t key = AR_ID_CORE + 1 + channel.len;
+	size_t key = AR_SESSION_KEY_LEN + 1 + channel.len;
 	struct ar_following *f = ar_new0(sizeof(*f) + key + account.len), *known;
 
-	memcpy(f->text, core.p, AR_ID_CORE);
-	f->text[AR_ID_CORE] = '/';
-	memcpy(f->text + AR_ID_CORE + 1, channel.p, channel.len);
+	memcpy(f->text, session_key.p, AR_SESSION_KEY_LEN);
+	f->text[AR_SESSION_KEY_LEN] = '/';
+	memcpy(f->text + AR_SESSION_KEY_LEN + 1, channel.p, channel.len);
 	memcpy(f->text + key, account.p, account.len);
 	f->control = c;
 	f->key = (struct ar_str){ f->text, key };
-	f->channel = ar_str_sub(f->key, AR_ID_CORE + 1, channel.len);
+	f->channel = ar_str_sub(f->key, AR_SESSION_KEY_LEN + 1, channel.len);
 	f->account = (struct ar_str){ f->text + key, account.len };
 	known = ar_map_get(&c->following, f->key);
 	if (!known) {
@@ -204,9 +204,9 @@ enum ar_status ar_channel_follow(struct ar_control *c, const struct ar_cmd_subsc
 {
 	const struct ar_principal *who = ar_control_who(call->who);
 	bool is_of_all = ar_str_absent(r->session);
-	struct ar_str core = is_of_all ? ar_control_home(who, call->arena) : r->session;
-	bool is_ours = ar_engine_is_of(c->engine, core, who->tenant);
-	const struct ar_session *s = is_ours ? ar_engine_peek(c->engine, core) : NULL;
+	struct ar_str session_key = is_of_all ? ar_control_home(who, call->arena) : r->session;
+	bool is_ours = ar_engine_is_of(c->engine, session_key, who->tenant);
+	const struct ar_session *s = is_ours ? ar_engine_peek(c->engine, session_key) : NULL;
 	const struct ar_channel *channel = s ? ar_session_channel(s, in->channel_id) : NULL;
 
 	if (is_ours && !s) { /* a commit is under way: nobody can look at it for a moment */
@@ -221,7 +221,7 @@ enum ar_status ar_channel_follow(struct ar_control *c, const struct ar_cmd_subsc
 	if (ar_str_absent(r->after))
 		r->after = ar_arena_str(call->arena, ar_channel_reach_of(s, channel, call->arena).cursor);
 	leave_out_questions(s, channel, r, flags);
-	call->following = following_of(c, core, in->channel_id, who->actor);
+	call->following = following_of(c, session_key, in->channel_id, who->actor);
 	if (call->following->streams++ == 0 && channel->status != AR_CHANNEL_CONNECTED)
 		write_notice(call->following, AR_IN_CHANNEL_FOLLOWED, 0);
 	return AR_OK;

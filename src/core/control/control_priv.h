@@ -82,7 +82,7 @@ AR_MUST_USE enum ar_status ar_control_reserve_memory(struct ar_call *c, const st
 
 /* What may be read of the home of one's tenant, and by whom: its audit facts, with the right to administer. Of any other session: AR_OK. */
 AR_MUST_USE enum ar_status ar_control_check_home(struct ar_control *c, const struct ar_principal *who,
-						 struct ar_str core, struct ar_error *err);
+						 struct ar_str session_key, struct ar_error *err);
 
 /* The 26 characters of the home of one's tenant. */
 struct ar_str ar_control_home(const struct ar_principal *who, struct ar_arena *a);
@@ -93,8 +93,8 @@ typedef void ar_query_fn(struct ar_call *c);
 /* The tenant check: goes on with `on_own` if the session is of the caller's tenant, with `on_foreign` if it is another's or there is none;
  * these two cannot be told apart by what was done before. Every command that names something of a session comes by here, before
  * anything of the session is looked at. Exactly one of both follows, at once when the session is in memory; or the call is over,
- * because the store failed, or because it wants the tenant's home and may not. `core` lives as long as the call. */
-void ar_call_check_tenant(struct ar_call *c, struct ar_str core, ar_query_fn *on_own,
+ * because the store failed, or because it wants the tenant's home and may not. `session_key` lives as long as the call. */
+void ar_call_check_tenant(struct ar_call *c, struct ar_str session_key, ar_query_fn *on_own,
 			  ar_query_fn *on_foreign);
 
 /* session_not_found, in the words of one that does not exist. */
@@ -121,14 +121,15 @@ void ar_call_fail(struct ar_call *c, const struct ar_error *err);
 void ar_call_fail_or_move(struct ar_call *c, const struct ar_error *err);
 
 /* The 26 characters in a session id of a caller; a refusal when it has another form. */
-AR_MUST_USE enum ar_status ar_call_session(struct ar_str session_id, struct ar_str *ret_core,
+AR_MUST_USE enum ar_status ar_call_session(struct ar_str session_id, struct ar_str *ret_session_key,
 					   struct ar_error *err);
 
-/* Where a session is worked on, or (core absent) where a new one may be made. */
-enum ar_place ar_control_place(const struct ar_control *c, struct ar_str core, struct ar_str *ret_address);
+/* Where a session is worked on, or (session_key absent) where a new one may be made. */
+enum ar_place ar_control_place(const struct ar_control *c, struct ar_str session_key,
+			       struct ar_str *ret_address);
 
 /* Whether the session is worked on here. If not, the call is over: done() was called with its place. */
-bool ar_call_is_here(struct ar_call *c, struct ar_str core);
+bool ar_call_is_here(struct ar_call *c, struct ar_str session_key);
 
 /* ar_engine_look() of the call's view, where the session is, if it is the caller's. */
 void ar_call_look(struct ar_call *c);
@@ -154,7 +155,7 @@ void ar_call_send(
 /* channel.c */
 /* The session of a channel: the one that is named, or that its id is of; else the home of the caller's tenant, whose channels follow all sessions. */
 AR_MUST_USE enum ar_status ar_channel_target(struct ar_call *c, struct ar_str session_id,
-					     struct ar_str channel_id, struct ar_str *ret_core,
+					     struct ar_str channel_id, struct ar_str *ret_session_key,
 					     struct ar_error *err);
 
 /* Of connect_channel and reconnect_channel: the tokens for the decision. */

@@ -237,13 +237,13 @@ void ar_query_get_execution_environment(struct ar_call *c)
 {
 	const struct ar_cmd_get_execution_environment_in *in = c->input;
 	const struct ar_str ids[] = { in->session_id, in->thread_id, in->turn_id };
-	struct ar_str *core = &c->work->view.session;
+	struct ar_str *session_key = &c->work->view.session;
 
 	c->work->view.done = on_view;
-	*core = AR_STR_NONE;
-	for (size_t i = 0; i < AR_ARRAY_LEN(ids) && ar_str_absent(*core); i++)
-		*core = ar_str_absent(ids[i]) ? AR_STR_NONE : ar_id_core(ids[i]);
-	if (ar_str_absent(*core)) {
+	*session_key = AR_STR_NONE;
+	for (size_t i = 0; i < AR_ARRAY_LEN(ids) && ar_str_absent(*session_key); i++)
+		*session_key = ar_str_absent(ids[i]) ? AR_STR_NONE : ar_id_session_key(ids[i]);
+	if (ar_str_absent(*session_key)) {
 		ar_call_refuse(c, AR_ERR_SCOPE_NOT_FOUND,
 			       "name the session, or a thread or turn whose id the runtime gave");
 		return;

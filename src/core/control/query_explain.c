@@ -12,7 +12,7 @@ struct explain {
 	struct ar_call *call;
 	struct ar_store_read read;
 	struct ar_explanation x;
-	struct ar_str core;
+	struct ar_str session_key;
 	bool is_second; /* pass */
 };
 
@@ -36,7 +36,7 @@ static void answer(struct explain *e)
 	ar_jw_open(&w);
 	ar_jw_mstr(&w, "id", e->x.id);
 	ar_jw_mstr(&w, "kind", ar_str_from(e->x.kind));
-	ar_jw_mstr(&w, "sessionId", ar_arena_fmt(&c->arena, "sess_%.*s", AR_STR_ARG(e->core)));
+	ar_jw_mstr(&w, "sessionId", ar_arena_fmt(&c->arena, "sess_%.*s", AR_STR_ARG(e->session_key)));
 	ar_jw_mstr(&w, "turnId", e->x.turn);
 	ar_jw_mstr(&w, "summary", ar_explain_summary(&e->x));
 	ar_jw_key(&w, "reasons");
@@ -90,7 +90,7 @@ static void on_page(struct ar_store_op *op)
 	}
 	if (op->status != AR_OK) {
 		err = op->err; /* what it is part of is freed before the answer is written */
-		ar_storage_refuse(&err, op->status, err.msg, e->core);
+		ar_storage_refuse(&err, op->status, err.msg, e->session_key);
 		fail(e, err.code, err.msg);
 		return;
 	}
@@ -111,17 +111,17 @@ static void read_from(struct explain *e, uint64_t from)
 {
 	ar_store_op_fini(&e->read.op);
 	e->read = (struct ar_store_read){ .op = { .kind = AR_STORE_READ, .done = on_page },
-					  .session = e->core,
+					  .session = e->session_key,
 					  .from = from,
 					  .max_bytes = PAGE_BYTES };
 	ar_store_submit(e->call->control->store, &e->read.op);
 }
 
-static struct ar_str core_of(const struct ar_cmd_explain_in *in)
+static struct ar_str session_key_of(const struct ar_cmd_explain_in *in)
 {
-	struct ar_str core = ar_id_core(in->id);
+	struct ar_str session_key = ar_id_session_key(in->id);
 
-	return ar_str_absent(core) ? ar_id_core(in->session_id) : core;
+	return ar_str_absent(session_key) ? ar_id_session_key(in->session_id) : session_key;
 }
 
 static void begin(struct ar_call *c)
@@ -130,7 +130,7 @@ static void begin(struct ar_call *c)
 	struct explain *e = ar_new0(sizeof(*e));
 
 	e->call = c;
-	e->core = core_of(in);
+	e->session_key = session_key_of(in);
 	e->x.id = in->id;
 	e->x.kind = ar_explain_kind(in->id);
 	if (ar_str_is(ar_str_from(e->x.kind), "tool_call"))
@@ -143,13 +143,13 @@ static void begin(struct ar_call *c)
 void ar_query_explain(struct ar_call *c)
 {
 	const struct ar_cmd_explain_in *in = c->input;
-	struct ar_str core = core_of(in);
+	struct ar_str session_key = session_key_of(in);
 
-	if (ar_str_absent(core)) {
+	if (ar_str_absent(session_key)) {
 		ar_call_refuse(c, AR_ERR_SCOPE_NOT_FOUND,
 			       "'%.*s' does not say which session it is of; send sessionId too",
 			       AR_STR_ARG(ar_str_utf8_prefix(in->id, 64)));
 		return;
 	}
-	ar_call_check_tenant(c, core, begin, ar_call_no_session);
+	ar_call_check_tenant(c, session_key, begin, ar_call_no_session);
 }

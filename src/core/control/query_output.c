@@ -49,12 +49,12 @@ static void on_blob(struct ar_store_op *op)
 	ar_call_done(c, 200);
 }
 
-static void fetch(struct ar_call *c, struct ar_str core)
+static void fetch(struct ar_call *c, struct ar_str session_key)
 {
 	struct ar_call_work *q = c->work;
 
 	q->blobs = (struct ar_store_blobs_get){ .op = { .kind = AR_STORE_BLOBS, .done = on_blob },
-						.session = core,
+						.session = session_key,
 						.hashes = &q->hash,
 						.count = 1 };
 	ar_store_submit(c->control->store, &q->blobs.op);
@@ -70,7 +70,7 @@ static bool find_kept(struct ar_call *c, const struct ar_process_record *p, int 
 	struct ar_call_work *q = c->work;
 	int64_t from = in->offset.set ? in->offset.v : 0, offset, length;
 	bool is_found = false;
-	struct ar_str ref, word, core;
+	struct ar_str ref, word, session_key;
 	struct ar_json v;
 
 	if (ar_str_absent(p->outputs) || ar_json_parse(c->control->json, p->outputs, &v, NULL) != AR_OK)
@@ -85,7 +85,7 @@ static bool find_kept(struct ar_call *c, const struct ar_process_record *p, int 
 		if (!ar_str_is(word, words[stream]))
 			continue;
 		q->size = (size_t)(offset + length);
-		if (is_found || from >= offset + length || !ar_ref_parse(ref, &core, &q->hash))
+		if (is_found || from >= offset + length || !ar_ref_parse(ref, &session_key, &q->hash))
 			continue;
 		q->base = (size_t)offset;
 		is_found = true;
@@ -114,16 +114,16 @@ static void on_view(struct ar_engine_view *view, const struct ar_session *s, con
 	else if (!p || !find_kept(c, p, stream))
 		ar_call_refuse(c, AR_ERR_REF_NOT_FOUND, "%.*s has no such output", AR_STR_ARG(id));
 	else
-		fetch(c, ar_id_core(id));
+		fetch(c, ar_id_session_key(id));
 }
 
 static void fetch_ref(struct ar_call *c)
 {
 	const struct ar_cmd_read_output_in *in = c->input;
-	struct ar_str core;
+	struct ar_str session_key;
 
-	AR_ASSERT(ar_ref_parse(in->output_ref, &core, &c->work->hash));
-	fetch(c, core);
+	AR_ASSERT(ar_ref_parse(in->output_ref, &session_key, &c->work->hash));
+	fetch(c, session_key);
 }
 
 static void no_content(struct ar_call *c)
@@ -135,22 +135,22 @@ void ar_query_read_output(struct ar_call *c)
 {
 	const struct ar_cmd_read_output_in *in = c->input;
 	struct ar_call_work *q = c->work;
-	struct ar_str core, process;
+	struct ar_str session_key, process;
 	int stream;
 
 	q->limit = in->length.set && in->length.v > 0 ? (size_t)in->length.v : READ_DEFAULT;
 	if (q->limit > READ_MAX)
 		q->limit = READ_MAX;
 	if (ar_process_ref_parse(in->output_ref, &process, &stream)) {
-		q->view.session = ar_id_core(process);
+		q->view.session = ar_id_session_key(process);
 		q->view.done = on_view;
 		ar_call_look(c);
 		return;
 	}
-	if (!ar_ref_parse(in->output_ref, &core, &q->hash)) {
+	if (!ar_ref_parse(in->output_ref, &session_key, &q->hash)) {
 		ar_call_refuse(c, AR_ERR_REF_NOT_FOUND, "there is no content under '%.*s'",
 			       AR_STR_ARG(ar_str_utf8_prefix(in->output_ref, 100)));
 		return;
 	}
-	ar_call_check_tenant(c, core, fetch_ref, no_content);
+	ar_call_check_tenant(c, session_key, fetch_ref, no_content);
 }

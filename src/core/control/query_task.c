@@ -30,9 +30,9 @@ static void on_task(struct ar_store_op *op)
 }
 
 /* A task that is open or recent is in its session's state; asking for it again and again costs the store nothing. */
-static bool answer_from_memory(struct ar_call *c, struct ar_str core, struct ar_str task)
+static bool answer_from_memory(struct ar_call *c, struct ar_str session_key, struct ar_str task)
 {
-	const struct ar_session *s = ar_engine_peek(c->control->engine, core);
+	const struct ar_session *s = ar_engine_peek(c->control->engine, session_key);
 	struct ar_jw w = ar_jw(&c->reply);
 
 	if (!s)
@@ -51,12 +51,12 @@ static void get_task(struct ar_call *c)
 {
 	const struct ar_cmd_get_task_in *in = c->input;
 	struct ar_call_work *q = c->work;
-	struct ar_str core = q->view.session;
+	struct ar_str session_key = q->view.session;
 
-	if (answer_from_memory(c, core, in->task_id))
+	if (answer_from_memory(c, session_key, in->task_id))
 		return;
 	q->tasks = (struct ar_store_tasks){ .op = { .kind = AR_STORE_TASKS, .done = on_task },
-					    .session = core,
+					    .session = session_key,
 					    .task = in->task_id,
 					    .with_internal = true,
 					    .limit = 1 };
@@ -71,14 +71,14 @@ static void no_task(struct ar_call *c)
 void ar_query_get_task(struct ar_call *c)
 {
 	const struct ar_cmd_get_task_in *in = c->input;
-	struct ar_str core = ar_id_owner(in->task_id);
+	struct ar_str session_key = ar_id_owner(in->task_id);
 
-	c->work->view.session = core;
-	if (ar_str_absent(core))
+	c->work->view.session = session_key;
+	if (ar_str_absent(session_key))
 		ar_call_refuse(c, AR_ERR_TASK_NOT_FOUND, "there is no task '%.*s'",
 			       AR_STR_ARG(ar_str_utf8_prefix(in->task_id, 64)));
 	else
-		ar_call_check_tenant(c, core, get_task, no_task);
+		ar_call_check_tenant(c, session_key, get_task, no_task);
 }
 
 /* ---- list_tasks ---- */

@@ -87,7 +87,7 @@ void ar_query_get_tool_inventory(struct ar_call *c)
 	}
 	c->work->view.done = on_view;
 	/* A thread's id has the session's 26 characters in it. */
-	c->work->view.session = ar_id_core(in->thread_id);
+	c->work->view.session = ar_id_session_key(in->thread_id);
 	if (!ar_str_absent(in->session_id) &&
 	    ar_call_session(in->session_id, &c->work->view.session, &err) != AR_OK) {
 		ar_call_fail(c, &err);

@@ -47,16 +47,16 @@ static enum ar_status read_types(struct ar_control *c, struct ar_str types, uint
 }
 
 /* The session that is named, or that one of the ids is of. */
-static enum ar_status find_session(const struct ar_cmd_subscribe_events_in *in, struct ar_str *ret_core,
-				   struct ar_error *err)
+static enum ar_status find_session(const struct ar_cmd_subscribe_events_in *in,
+				   struct ar_str *ret_session_key, struct ar_error *err)
 {
 	const struct ar_str ids[] = { in->thread_id, in->task_id, in->channel_id };
 
 	if (!ar_str_absent(in->session_id))
-		return ar_call_session(in->session_id, ret_core, err);
+		return ar_call_session(in->session_id, ret_session_key, err);
 	for (size_t i = 0; i < AR_ARRAY_LEN(ids); i++) {
-		*ret_core = ar_id_core(ids[i]);
-		if (!ar_str_absent(*ret_core))
+		*ret_session_key = ar_id_session_key(ids[i]);
+		if (!ar_str_absent(*ret_session_key))
 			return AR_OK;
 	}
 	return ar_refuse(err, AR_ERR_INVALID_SCOPE, "name the sessionId; the other ids do not say it");
@@ -66,19 +66,19 @@ static enum ar_status find_session(const struct ar_cmd_subscribe_events_in *in, 
 static bool is_of_all(const struct ar_cmd_subscribe_events_in *in, const struct ar_principal *who)
 {
 	bool has_session = !ar_str_absent(in->session_id);
-	struct ar_str core = ar_id_core(has_session ? in->session_id : in->channel_id);
+	struct ar_str session_key = ar_id_session_key(has_session ? in->session_id : in->channel_id);
 
 	if (!ar_str_absent(in->thread_id) || !ar_str_absent(in->task_id))
 		return false;
-	if (ar_str_absent(in->channel_id) || ar_str_absent(core))
+	if (ar_str_absent(in->channel_id) || ar_str_absent(session_key))
 		return !has_session;
-	return ar_tenant_is_home(who->tenant, core);
+	return ar_tenant_is_home(who->tenant, session_key);
 }
 
-static enum ar_status check_place(struct ar_control *c, struct ar_subscribe_call *call, struct ar_str core,
-				  struct ar_error *err)
+static enum ar_status check_place(struct ar_control *c, struct ar_subscribe_call *call,
+				  struct ar_str session_key, struct ar_error *err)
 {
-	call->place = ar_control_place(c, core, &call->peer);
+	call->place = ar_control_place(c, session_key, &call->peer);
 	if (call->place == AR_PLACE_HERE)
 		return AR_OK;
 	return ar_refuse(err, AR_ERR_NOT_OWNER, "this node does not own the session");

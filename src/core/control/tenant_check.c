@@ -23,22 +23,23 @@ static void on_whose(struct ar_store_op *op)
 		w->on_foreign(c);
 }
 
-void ar_call_check_tenant(struct ar_call *c, struct ar_str core, ar_query_fn *on_own, ar_query_fn *on_foreign)
+void ar_call_check_tenant(struct ar_call *c, struct ar_str session_key, ar_query_fn *on_own,
+			  ar_query_fn *on_foreign)
 {
 	struct ar_call_work *w = c->work;
 	struct ar_error err = { 0 };
 
-	if (ar_control_check_home(c->control, c->who, core, &err) != AR_OK) {
+	if (ar_control_check_home(c->control, c->who, session_key, &err) != AR_OK) {
 		ar_call_fail(c, &err);
 		return;
 	}
-	if (ar_engine_is_of(c->control->engine, core, ar_control_who(c->who)->tenant)) {
+	if (ar_engine_is_of(c->control->engine, session_key, ar_control_who(c->who)->tenant)) {
 		on_own(c);
 		return;
 	}
 	w->on_own = on_own;
 	w->on_foreign = on_foreign;
 	w->whose = (struct ar_store_tenant){ .op = { .kind = AR_STORE_TENANT, .done = on_whose },
-					     .session = core };
+					     .session = session_key };
 	ar_store_submit(c->control->store, &w->whose.op);
 }

@@ -16,7 +16,7 @@ static const struct ar_command_desc verification = { .name = "verify",
 struct verify_walk {
 	struct ar_call *call;
 	struct ar_call_work work; /* the call's */
-	struct ar_str core; /* of the only one */
+	struct ar_str session_key; /* of the only one */
 	bool repair, accept_loss, is_one;
 	struct ar_engine_verify v;
 	struct ar_store_sessions page;
@@ -149,16 +149,16 @@ static void verified(struct ar_engine_verify *v)
 	next_session(k);
 }
 
-static bool is_here(const struct ar_control *c, struct ar_str core)
+static bool is_here(const struct ar_control *c, struct ar_str session_key)
 {
 	struct ar_str address;
 
-	return ar_control_place(c, core, &address) == AR_PLACE_HERE;
+	return ar_control_place(c, session_key, &address) == AR_PLACE_HERE;
 }
 
-static void verify(struct verify_walk *k, struct ar_str core)
+static void verify(struct verify_walk *k, struct ar_str session_key)
 {
-	k->v = (struct ar_engine_verify){ .session = core,
+	k->v = (struct ar_engine_verify){ .session = session_key,
 					  .repair = k->repair || k->accept_loss,
 					  .accept_loss = k->accept_loss,
 					  .done = verified };
@@ -168,10 +168,10 @@ static void verify(struct verify_walk *k, struct ar_str core)
 static void next_session(struct verify_walk *k)
 {
 	while (k->at < k->page.count && k->facts < PAGE_FACTS) {
-		struct ar_str core = k->page.ids[k->at++];
+		struct ar_str session_key = k->page.ids[k->at++];
 
-		if (is_here(k->call->control, core)) {
-			verify(k, core);
+		if (is_here(k->call->control, session_key)) {
+			verify(k, session_key);
 			return;
 		}
 		k->elsewhere++;
@@ -205,7 +205,7 @@ static void verify_own(struct ar_call *c)
 	struct verify_walk *k = AR_CONTAINER_OF(c->work, struct verify_walk, work);
 
 	begin_answer(k);
-	verify(k, k->core);
+	verify(k, k->session_key);
 }
 
 static void verify_one(struct verify_walk *k, struct ar_str session_id)
@@ -213,18 +213,18 @@ static void verify_one(struct verify_walk *k, struct ar_str session_id)
 	struct ar_error err = { 0 };
 	struct ar_call *c = k->call;
 
-	if (ar_call_session(session_id, &k->core, &err) != AR_OK) {
+	if (ar_call_session(session_id, &k->session_key, &err) != AR_OK) {
 		ar_call_fail(c, &err);
 		return;
 	}
 	k->is_one = true;
-	k->core = ar_arena_str(&c->arena, k->core);
-	if (!is_here(c->control, k->core)) {
+	k->session_key = ar_arena_str(&c->arena, k->session_key);
+	if (!is_here(c->control, k->session_key)) {
 		begin_answer(k);
 		k->elsewhere = 1;
 		answer(k);
 	} else if (c->who) {
-		ar_call_check_tenant(c, k->core, verify_own, ar_call_no_session);
+		ar_call_check_tenant(c, k->session_key, verify_own, ar_call_no_session);
 	} else {
 		verify_own(c);
 	}

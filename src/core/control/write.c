@@ -7,27 +7,27 @@
 
 /* Where a write goes, and under which key it is known. Text in the call's arena. */
 struct target {
-	struct ar_str core;
+	struct ar_str session_key;
 	bool may_create, is_fresh;
 	struct ar_str key; /* absent: the write is not protected against repeats */
 };
 
 static void mint(struct ar_call *c, struct target *t)
 {
-	t->core = (struct ar_str){ ar_arena_alloc(&c->arena, AR_ID_CORE), AR_ID_CORE };
+	t->session_key = (struct ar_str){ ar_arena_alloc(&c->arena, AR_SESSION_KEY_LEN), AR_SESSION_KEY_LEN };
 	t->may_create = t->is_fresh = true;
 }
 
 /* A new session is one of ours: ids are minted until one falls into a partition that is. False: none is, and the call went elsewhere. */
-static bool mint_here(struct ar_call *c, struct ar_str core)
+static bool mint_here(struct ar_call *c, struct ar_str session_key)
 {
 	struct ar_str address;
 
 	if (!ar_call_is_here(c, AR_STR_NONE))
 		return false;
 	do
-		ar_tenant_mint(ar_control_who(c->who)->tenant, (char *)core.p);
-	while (ar_control_place(c->control, core, &address) != AR_PLACE_HERE);
+		ar_tenant_mint(ar_control_who(c->who)->tenant, (char *)session_key.p);
+	while (ar_control_place(c->control, session_key, &address) != AR_PLACE_HERE);
 	return true;
 }
 
@@ -50,7 +50,7 @@ static enum ar_status check_one_key(struct ar_str own_id, struct ar_str key, con
 /* A caller's own id must not look like one that the runtime mints. */
 static enum ar_status check_own_id(struct ar_str id, const char *what, struct ar_error *err)
 {
-	if (ar_str_absent(id) || (ar_id_acceptable(id) && ar_str_absent(ar_id_core(id))))
+	if (ar_str_absent(id) || (ar_id_acceptable(id) && ar_str_absent(ar_id_session_key(id))))
 		return AR_OK;
 	return ar_refuse(
 		err, AR_ERR_INVALID_INPUT,
@@ -70,60 +70,60 @@ static struct ar_str member_of(const struct ar_call *c, const struct ar_text_mem
 	return m->name ? text_at(c, m->at) : AR_STR_NONE;
 }
 
-static enum ar_status core_of_session(const struct ar_target_desc *how AR_UNUSED, struct ar_str id,
-				      struct target *t, struct ar_error *err)
+static enum ar_status session_key_of_session(const struct ar_target_desc *how AR_UNUSED, struct ar_str id,
+					     struct target *t, struct ar_error *err)
 {
-	return ar_call_session(id, &t->core, err);
+	return ar_call_session(id, &t->session_key, err);
 }
 
 /* Every id of ours says which session it is of. */
-static enum ar_status core_of_any(const struct ar_target_desc *how AR_UNUSED, struct ar_str id,
-				  struct target *t, struct ar_error *err)
+static enum ar_status session_key_of_any(const struct ar_target_desc *how AR_UNUSED, struct ar_str id,
+					 struct target *t, struct ar_error *err)
 {
-	t->core = ar_id_core(id);
-	if (!ar_str_absent(t->core))
+	t->session_key = ar_id_session_key(id);
+	if (!ar_str_absent(t->session_key))
 		return AR_OK;
 	return ar_refuse(err, AR_ERR_INVALID_SCOPE,
 			 "name the sessionId; the turn's id alone does not say it");
 }
 
-static enum ar_status core_of_action(const struct ar_target_desc *how, struct ar_str id, struct target *t,
-				     struct ar_error *err)
+static enum ar_status session_key_of_action(const struct ar_target_desc *how, struct ar_str id,
+					    struct target *t, struct ar_error *err)
 {
-	t->core = ar_id_core(id);
-	if (!ar_str_absent(t->core))
+	t->session_key = ar_id_session_key(id);
+	if (!ar_str_absent(t->session_key))
 		return AR_OK;
 	return ar_refuse(err, how->error, "there is no action '%.*s'",
 			 AR_STR_ARG(ar_str_utf8_prefix(id, 64)));
 }
 
-static enum ar_status core_of_process(const struct ar_target_desc *how, struct ar_str id, struct target *t,
-				      struct ar_error *err)
+static enum ar_status session_key_of_process(const struct ar_target_desc *how, struct ar_str id,
+					     struct target *t, struct ar_error *err)
 {
-	t->core = ar_id_core(id);
-	if (!ar_str_absent(t->core) && ar_str_starts(id, AR_STR("proc_")))
+	t->session_key = ar_id_session_key(id);
+	if (!ar_str_absent(t->session_key) && ar_str_starts(id, AR_STR("proc_")))
 		return AR_OK;
 	return ar_refuse(err, how->error, "there is no process '%.*s' of this runtime",
 			 AR_STR_ARG(ar_str_utf8_prefix(id, 64)));
 }
 
 /* An id of the caller's own names the session, too. */
-static enum ar_status core_of_task(const struct ar_target_desc *how, struct ar_str id, struct target *t,
-				   struct ar_error *err)
+static enum ar_status session_key_of_task(const struct ar_target_desc *how, struct ar_str id,
+					  struct target *t, struct ar_error *err)
 {
-	t->core = ar_id_owner(id);
-	if (!ar_str_absent(t->core))
+	t->session_key = ar_id_owner(id);
+	if (!ar_str_absent(t->session_key))
 		return AR_OK;
 	return ar_refuse(err, how->error, "there is no task '%.*s'", AR_STR_ARG(ar_str_utf8_prefix(id, 64)));
 }
 
-typedef enum ar_status core_fn(const struct ar_target_desc *how, struct ar_str id, struct target *t,
-			       struct ar_error *err);
+typedef enum ar_status session_key_fn(const struct ar_target_desc *how, struct ar_str id, struct target *t,
+				      struct ar_error *err);
 
-static core_fn *const cores[] = {
-	[AR_TARGET_SESSION] = core_of_session, [AR_TARGET_ANY] = core_of_any,
-	[AR_TARGET_ACTION] = core_of_action,   [AR_TARGET_PROCESS] = core_of_process,
-	[AR_TARGET_TASK] = core_of_task,
+static session_key_fn *const session_key_by_target[] = {
+	[AR_TARGET_SESSION] = session_key_of_session, [AR_TARGET_ANY] = session_key_of_any,
+	[AR_TARGET_ACTION] = session_key_of_action,   [AR_TARGET_PROCESS] = session_key_of_process,
+	[AR_TARGET_TASK] = session_key_of_task,
 };
 
 /* The first member that is there; where any of several will do, the first that says which session it is of. */
@@ -132,7 +132,7 @@ static struct ar_str naming_id(const struct ar_call *c, const struct ar_target_d
 	for (size_t i = 0; i < how->count; i++) {
 		struct ar_str id = text_at(c, how->at[i]);
 
-		if (!ar_str_absent(how->kind == AR_TARGET_ANY ? ar_id_core(id) : id))
+		if (!ar_str_absent(how->kind == AR_TARGET_ANY ? ar_id_session_key(id) : id))
 			return id;
 	}
 	return AR_STR_NONE;
@@ -154,7 +154,7 @@ static enum ar_status target_declared(struct ar_call *c, struct target *t, struc
 		return AR_E_REFUSED;
 	set_key(c, t, "key", key);
 	set_key(c, t, kind_of(c, &how->own_id), own);
-	return cores[how->kind](how, naming_id(c, how), t, err);
+	return session_key_by_target[how->kind](how, naming_id(c, how), t, err);
 }
 
 /* ---- writes that find their target themselves ---- */
@@ -173,7 +173,7 @@ static enum ar_status target_submit_turn(struct ar_call *c, struct target *t, st
 		return AR_OK;
 	}
 	t->may_create = !ar_str_absent(in->create_policy);
-	return ar_call_session(in->session_id, &t->core, err);
+	return ar_call_session(in->session_id, &t->session_key, err);
 }
 
 static enum ar_status target_create_session(struct ar_call *c, struct target *t, struct ar_error *err)
@@ -189,7 +189,7 @@ static enum ar_status target_create_session(struct ar_call *c, struct target *t,
 	}
 	set_key(c, t, "session", in->session_id);
 	t->may_create = true;
-	if (ar_call_session(in->session_id, &t->core, err) != AR_OK)
+	if (ar_call_session(in->session_id, &t->session_key, err) != AR_OK)
 		return ar_refuse(err, AR_ERR_INVALID_INPUT,
 				 "a session id of your own is sess_ and 26 base32 characters");
 	return AR_OK;
@@ -203,13 +203,13 @@ static enum ar_status target_evaluate_permission(struct ar_call *c, struct targe
 
 	set_key(c, t, "key", in->idempotency_key);
 	if (!ar_str_absent(in->session_id))
-		return ar_call_session(in->session_id, &t->core, err);
+		return ar_call_session(in->session_id, &t->session_key, err);
 	if (!ar_str_absent(in->act))
 		return ar_refuse(err, AR_ERR_INVALID_INPUT,
 				 "name the sessionId that the act would be done in");
 	for (size_t i = 0; i < AR_ARRAY_LEN(ids); i++) {
-		t->core = ar_id_core(ids[i]);
-		if (!ar_str_absent(t->core))
+		t->session_key = ar_id_session_key(ids[i]);
+		if (!ar_str_absent(t->session_key))
 			return AR_OK;
 	}
 	return ar_refuse(err, AR_ERR_SCOPE_NOT_FOUND, "nothing of this runtime has that id");
@@ -227,7 +227,7 @@ static enum ar_status target_set_policy(struct ar_call *c, struct target *t, str
 				 "permission_rules); here only a session's is set");
 	if (ar_str_absent(in->scope_id))
 		return ar_refuse(err, AR_ERR_INVALID_INPUT, "scopeId names the session");
-	return ar_call_session(in->scope_id, &t->core, err);
+	return ar_call_session(in->scope_id, &t->session_key, err);
 }
 
 /* The credential is checked by authentication; that somebody shows none is told apart. */
@@ -237,10 +237,10 @@ static enum ar_status target_connect_channel(struct ar_call *c, struct target *t
 
 	if (ar_str_empty(in->credential))
 		return ar_refuse(err, AR_ERR_AUTH_FAILED, "the credential is empty");
-	if (ar_str_absent(ar_id_core(in->channel_id)) &&
+	if (ar_str_absent(ar_id_session_key(in->channel_id)) &&
 	    check_own_id(in->channel_id, "channelId", err) != AR_OK)
 		return AR_E_REFUSED;
-	return ar_channel_target(c, in->session_id, in->channel_id, &t->core, err);
+	return ar_channel_target(c, in->session_id, in->channel_id, &t->session_key, err);
 }
 
 static enum ar_status target_reconnect_channel(struct ar_call *c, struct target *t, struct ar_error *err)
@@ -250,14 +250,14 @@ static enum ar_status target_reconnect_channel(struct ar_call *c, struct target 
 	if (!ar_str_absent(in->sessions))
 		return ar_refuse(err, AR_ERR_UNAVAILABLE,
 				 "a call is about one session: name its sessionId, and call for each");
-	return ar_channel_target(c, in->session_id, in->channel_id, &t->core, err);
+	return ar_channel_target(c, in->session_id, in->channel_id, &t->session_key, err);
 }
 
 static enum ar_status target_ack_events(struct ar_call *c, struct target *t, struct ar_error *err)
 {
 	const struct ar_cmd_ack_events_in *in = c->input;
 
-	return ar_channel_target(c, in->session_id, in->channel_id, &t->core, err);
+	return ar_channel_target(c, in->session_id, in->channel_id, &t->session_key, err);
 }
 
 static enum ar_status target_post_channel_message(struct ar_call *c, struct target *t, struct ar_error *err)
@@ -265,7 +265,7 @@ static enum ar_status target_post_channel_message(struct ar_call *c, struct targ
 	const struct ar_cmd_post_channel_message_in *in = c->input;
 
 	set_key(c, t, "key", in->idempotency_key);
-	return ar_channel_target(c, in->session_id, in->channel_id, &t->core, err);
+	return ar_channel_target(c, in->session_id, in->channel_id, &t->session_key, err);
 }
 
 /* An id of the caller's own names the session too, as those that the runtime mints do. */
@@ -276,18 +276,18 @@ static enum ar_status target_create_task(struct ar_call *c, struct target *t, st
 			   : ar_str_absent(in->thread_id) ? in->parent_task_id
 							  : in->thread_id;
 
-	t->core = ar_id_owner(id);
-	if (ar_str_absent(t->core))
+	t->session_key = ar_id_owner(id);
+	if (ar_str_absent(t->session_key))
 		return ar_refuse(err, AR_ERR_INVALID_SCOPE,
 				 "name the sessionId, threadId or parentTaskId that the task belongs to");
 	if (check_one_key(in->task_id, in->idempotency_key, "taskId", err) != AR_OK)
 		return AR_E_REFUSED;
-	if (!ar_str_absent(in->task_id) &&
-	    (!ar_str_absent(ar_id_core(in->task_id)) || !ar_str_eq(ar_id_owner(in->task_id), t->core) ||
-	     !ar_str_starts(in->task_id, AR_STR("task_"))))
+	if (!ar_str_absent(in->task_id) && (!ar_str_absent(ar_id_session_key(in->task_id)) ||
+					    !ar_str_eq(ar_id_owner(in->task_id), t->session_key) ||
+					    !ar_str_starts(in->task_id, AR_STR("task_"))))
 		return ar_refuse(err, AR_ERR_INVALID_INPUT,
 				 "a task id of your own is task_%.*s_ and a name that is no number",
-				 AR_STR_ARG(t->core));
+				 AR_STR_ARG(t->session_key));
 	set_key(c, t, "key", in->idempotency_key);
 	set_key(c, t, "task", in->task_id);
 	return AR_OK;
@@ -350,7 +350,7 @@ void ar_call_send(struct ar_call *c)
 static void send_new(struct ar_call *c)
 {
 	struct ar_str tenant = ar_control_who(c->who)->tenant;
-	char home[AR_ID_CORE];
+	char home[AR_SESSION_KEY_LEN];
 
 	if (ar_tenant_may_name(tenant, c->work->write.session)) {
 		ar_call_send(c);
@@ -366,7 +366,7 @@ static void send_new(struct ar_call *c)
 			c, AR_ERR_INVALID_INPUT,
 			"a session id of your own has a \"g\" as the eleventh of its 26 characters and ends "
 			"in %.*s for this tenant; idempotencyKey makes a repeat as safe",
-			AR_TENANT_MARK, home + AR_ID_CORE - AR_TENANT_MARK);
+			AR_TENANT_MARK, home + AR_SESSION_KEY_LEN - AR_TENANT_MARK);
 }
 
 static void add_receipt(struct ar_call *c, struct ar_engine_request *r, struct ar_str key)
@@ -392,16 +392,16 @@ void ar_call_write(struct ar_call *c)
 		ar_call_fail(c, &err);
 		return;
 	}
-	if (t.is_fresh ? !mint_here(c, t.core) : !ar_call_is_here(c, t.core))
+	if (t.is_fresh ? !mint_here(c, t.session_key) : !ar_call_is_here(c, t.session_key))
 		return;
-	is_home = ar_tenant_is_home(who->tenant, t.core);
+	is_home = ar_tenant_is_home(who->tenant, t.session_key);
 	if (is_home && !ar_channel_is_command(c->command)) {
 		ar_call_refuse(c, AR_ERR_NOT_AUTHORIZED,
 			       "the home session of a tenant is written by the runtime alone");
 		return;
 	}
 	*r = (struct ar_engine_request){
-		.session = t.core, .may_create = t.may_create, .is_fresh = t.is_fresh, .done = answered
+		.session = t.session_key, .may_create = t.may_create, .is_fresh = t.is_fresh, .done = answered
 	};
 	r->input = (struct ar_input){ .kind = AR_IN_COMMAND,
 				      .command = { .id = c->command, .args = c->input },
@@ -416,5 +416,6 @@ void ar_call_write(struct ar_call *c)
 	else if (is_home)
 		ar_channel_write_home(c);
 	else
-		ar_call_check_tenant(c, t.core, ar_call_send, t.may_create ? send_new : ar_call_no_session);
+		ar_call_check_tenant(c, t.session_key, ar_call_send,
+				     t.may_create ? send_new : ar_call_no_session);
 }

@@ -168,7 +168,7 @@ static void prepare(struct ar_live *l)
 	struct ar_engine_request *r = c->request;
 
 	c->append = (struct ar_store_append){ .op = { .kind = AR_STORE_APPEND, .done = on_append },
-					      .session = ar_live_core(l),
+					      .session = ar_live_session_key(l),
 					      .first_seq = head_before + 1,
 					      .last_seq = l->state.head,
 					      .at = r->input.now,
@@ -184,7 +184,7 @@ static void prepare(struct ar_live *l)
 	if (r->audit) {
 		c->audit = *r->audit;
 		c->audit.at = r->input.now;
-		c->audit.session = ar_live_core(l);
+		c->audit.session = ar_live_session_key(l);
 		c->audit.sequence = c->decision.event_count > 0 ? head_before + 1 : 0;
 		c->append.audit = &c->audit;
 	}
@@ -216,7 +216,7 @@ static void renew(struct ar_live *l)
 	struct ar_json v;
 	struct ar_error err;
 
-	ar_session_init(&fresh, ar_live_core(l), l->engine->member_json);
+	ar_session_init(&fresh, ar_live_session_key(l), l->engine->member_json);
 	AR_ASSERT(ar_json_parse(l->engine->json, ar_buf_str(&l->commit.snapshot), &v, &err) == AR_OK);
 	AR_ASSERT(ar_session_restore(&fresh, v, &err) == AR_OK);
 	ar_session_fini(&l->state);
@@ -267,9 +267,9 @@ static void committed(struct ar_live *l)
 		ar_live_reset_idle(l, c->decision.events[i].ids[AR_SCOPE_TURN]);
 	}
 	if (r == &l->recovery)
-		ar_follow_reread(e->o.follow, ar_live_core(l), l->state.head);
+		ar_follow_reread(e->o.follow, ar_live_session_key(l), l->state.head);
 	else
-		ar_follow_publish(e->o.follow, ar_live_core(l), c->facts, c->decision.event_count);
+		ar_follow_publish(e->o.follow, ar_live_session_key(l), c->facts, c->decision.event_count);
 	AR_FAULT("engine.after_publish");
 	if (r->has_receipt)
 		ar_receipts_keep(e, &r->receipt);

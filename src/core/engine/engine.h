@@ -25,11 +25,11 @@ struct ar_provider_slot {
 	struct ar_provider *provider;
 };
 
-/* What the engine works on, written as it goes into memory that outlives the process (a mapped file): the core of a session, or zeros. */
+/* What the engine works on, written as it goes into memory that outlives the process (a mapped file): the key of a session, or zeros. */
 struct ar_engine_mark {
-	char working[AR_ID_CORE]; /* whose inputs, loading or model output are handled right now */
+	char working[AR_SESSION_KEY_LEN]; /* whose inputs, loading or model output are handled right now */
 	char alone
-		[AR_ID_CORE]; /* the only session that something is done for; zeros while there are several */
+		[AR_SESSION_KEY_LEN]; /* the only session that something is done for; zeros while there are several */
 };
 
 struct ar_engine_options {
@@ -131,14 +131,14 @@ void ar_engine_write(struct ar_engine *e, struct ar_engine_request *r);
 void ar_engine_look(struct ar_engine *e, struct ar_engine_view *v);
 
 /* Committed state that is in memory now, or NULL: then look, or ask the store. Valid until control returns to the loop. */
-const struct ar_session *ar_engine_peek(const struct ar_engine *e, struct ar_str core);
+const struct ar_session *ar_engine_peek(const struct ar_engine *e, struct ar_str session_key);
 
 /* Of a session that a view or a peek shows: a number that no other session has, nor the same one after it was read from the store again. Together
  * with `head` it names the state. */
 uint64_t ar_engine_load_of(const struct ar_session *s);
 
 /* Whether the session is in memory, and that tenant's. False says nothing: the store knows. */
-bool ar_engine_is_of(const struct ar_engine *e, struct ar_str core, struct ar_str tenant);
+bool ar_engine_is_of(const struct ar_engine *e, struct ar_str session_key, struct ar_str tenant);
 
 /* What is said of a session that does not exist, or might as well not. */
 #define AR_NO_SESSION "there is no such session"

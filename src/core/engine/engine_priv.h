@@ -44,7 +44,7 @@ struct ar_contents {
 /* A session in memory. */
 struct ar_live {
 	struct ar_engine *engine;
-	char core[AR_ID_CORE];
+	char session_key[AR_SESSION_KEY_LEN];
 	unsigned partition;
 	struct ar_session state;
 	uint64_t load_number; /* of the load or the beginning that the state comes from */
@@ -89,8 +89,8 @@ struct ar_receipt_cache_entry {
 };
 
 /* Forgetting; see upkeep.c. */
-struct ar_core {
-	char core[AR_ID_CORE];
+struct ar_session_key {
+	char session_key[AR_SESSION_KEY_LEN];
 };
 
 struct ar_upkeep {
@@ -99,7 +99,7 @@ struct ar_upkeep {
 	struct ar_timer timer;
 	struct ar_store_upkeep op;
 	struct ar_partition_set owned;
-	struct ar_core after;
+	struct ar_session_key after;
 	bool has_after;
 };
 
@@ -108,7 +108,7 @@ struct ar_upkeep {
 
 struct ar_engine {
 	struct ar_engine_options o;
-	struct ar_map sessions; /* core -> struct ar_live */
+	struct ar_map sessions; /* session key -> struct ar_live */
 	struct ar_list idle; /* least recently used first */
 	size_t idle_count;
 	struct ar_list working;
@@ -137,12 +137,13 @@ struct ar_engine {
 };
 
 /* live.c */
-struct ar_live *ar_live_get(struct ar_engine *e, struct ar_str core);
+struct ar_live *ar_live_get(struct ar_engine *e, struct ar_str session_key);
 void ar_live_forget(struct ar_live *l); /* drops the state; it is loaded again when needed */
 void ar_live_wake(struct ar_live *l); /* out of the idle list */
 void ar_live_settle(struct ar_live *l); /* into it, and eviction */
-void ar_live_drop(struct ar_engine *e, struct ar_str core); /* out of memory, or as soon as it is at rest */
-struct ar_str ar_live_core(const struct ar_live *l);
+void ar_live_drop(struct ar_engine *e,
+		  struct ar_str session_key); /* out of memory, or as soon as it is at rest */
+struct ar_str ar_live_session_key(const struct ar_live *l);
 
 /* load.c */
 void ar_live_load(struct ar_live *l);
@@ -215,7 +216,8 @@ void ar_timers_drop(struct ar_engine *e);
 
 /* upkeep.c */
 void ar_upkeep_fini(struct ar_upkeep *u);
-void ar_upkeep_end_readers(struct ar_engine *e, struct ar_str core); /* they hear that it was removed */
+void ar_upkeep_end_readers(struct ar_engine *e,
+			   struct ar_str session_key); /* they hear that it was removed */
 
 /* recovery.c */
 void ar_recovery_loaded(struct ar_live *l);
@@ -227,7 +229,7 @@ void ar_live_came_back(struct ar_live *l);
 
 /* mark.c: what is known of this process when it dies. From enter() to leave() it works on this session. */
 struct ar_mark_before {
-	char core[AR_ID_CORE];
+	char session_key[AR_SESSION_KEY_LEN];
 };
 
 struct ar_mark_before ar_mark_enter(const struct ar_live *l);

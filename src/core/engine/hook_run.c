@@ -143,7 +143,7 @@ static void copy_parts(struct ar_live_hook *h, const struct ar_effect_hook_run *
 {
 	struct ar_arena *a = &h->arena;
 	struct ar_hash *hashes = ar_arena_alloc(a, (effect->part_count + 1) * sizeof(*hashes));
-	struct ar_str core;
+	struct ar_str session_key;
 	size_t count = 0;
 
 	h->parts = ar_arena_alloc(a, (effect->part_count + 1) * sizeof(*h->parts));
@@ -153,7 +153,7 @@ static void copy_parts(struct ar_live_hook *h, const struct ar_effect_hook_run *
 		h->parts[i].literal = ar_arena_str(a, effect->parts[i].literal);
 		h->parts[i].ref = ar_arena_str(a, effect->parts[i].ref);
 		if (!ar_str_absent(h->parts[i].ref))
-			ar_ref_parse(h->parts[i].ref, &core, &hashes[count++]);
+			ar_ref_parse(h->parts[i].ref, &session_key, &hashes[count++]);
 	}
 	h->blobs = (struct ar_store_blobs_get){ .op = { .kind = AR_STORE_BLOBS, .done = on_contents },
 						.hashes = hashes,

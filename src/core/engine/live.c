@@ -5,21 +5,21 @@
 
 #include <string.h>
 
-struct ar_str ar_live_core(const struct ar_live *l)
+struct ar_str ar_live_session_key(const struct ar_live *l)
 {
-	return (struct ar_str){ l->core, AR_ID_CORE };
+	return (struct ar_str){ l->session_key, AR_SESSION_KEY_LEN };
 }
 
-struct ar_live *ar_live_get(struct ar_engine *e, struct ar_str core)
+struct ar_live *ar_live_get(struct ar_engine *e, struct ar_str session_key)
 {
-	struct ar_live *l = ar_map_get(&e->sessions, core);
+	struct ar_live *l = ar_map_get(&e->sessions, session_key);
 
 	if (l)
 		return l;
 	l = ar_new0(sizeof(*l));
 	l->engine = e;
-	memcpy(l->core, core.p, AR_ID_CORE);
-	l->partition = ar_id_partition(core);
+	memcpy(l->session_key, session_key.p, AR_SESSION_KEY_LEN);
+	l->partition = ar_id_partition(session_key);
 	ar_list_init(&l->inbox);
 	ar_list_init(&l->views);
 	ar_list_init(&l->verifiers);
@@ -31,7 +31,7 @@ struct ar_live *ar_live_get(struct ar_engine *e, struct ar_str core)
 	ar_list_init(&l->idle);
 	ar_list_init(&l->working);
 	ar_list_init(&l->recovery_again.node);
-	ar_map_put(&e->sessions, ar_live_core(l), l);
+	ar_map_put(&e->sessions, ar_live_session_key(l), l);
 	e->counts.sessions++;
 	e->load[l->partition].sessions++;
 	return l;
@@ -61,7 +61,7 @@ static void live_free(struct ar_live *l)
 	ar_steps_drop(l);
 	ar_tools_drop(l);
 	ar_hooks_drop(l);
-	ar_map_del(&e->sessions, ar_live_core(l));
+	ar_map_del(&e->sessions, ar_live_session_key(l));
 	e->counts.sessions--;
 	e->load[l->partition].sessions--;
 	ar_session_fini(&l->state);
@@ -92,7 +92,7 @@ void ar_live_settle(struct ar_live *l)
 	if (!is_at_rest(l))
 		return;
 	if (l->is_removed)
-		ar_upkeep_end_readers(e, ar_live_core(l)); /* who came while it was at work */
+		ar_upkeep_end_readers(e, ar_live_session_key(l)); /* who came while it was at work */
 	if (l->is_removed || !l->is_loaded || l->state.head == 0) {
 		live_free(l);
 		return;
@@ -117,9 +117,9 @@ size_t ar_engine_expected(const struct ar_engine *e)
 	return e->expected;
 }
 
-void ar_live_drop(struct ar_engine *e, struct ar_str core)
+void ar_live_drop(struct ar_engine *e, struct ar_str session_key)
 {
-	struct ar_live *l = ar_map_get(&e->sessions, core);
+	struct ar_live *l = ar_map_get(&e->sessions, session_key);
 
 	if (!l)
 		return;

@@ -85,7 +85,7 @@ static enum ar_status rebuild(struct ar_live *l, struct ar_error *err)
 {
 	struct ar_json snapshot;
 
-	ar_session_init(&l->state, ar_live_core(l), l->engine->member_json);
+	ar_session_init(&l->state, ar_live_session_key(l), l->engine->member_json);
 	l->load_number = ++l->engine->loads;
 	if (!ar_str_absent(l->load.snapshot)) {
 		if (ar_json_parse(l->engine->json, l->load.snapshot, &snapshot, err) != AR_OK)
@@ -115,7 +115,7 @@ void ar_live_refuse(struct ar_live *l, uint16_t code, const char *message)
 
 void ar_live_begin(struct ar_live *l)
 {
-	ar_session_init(&l->state, ar_live_core(l), l->engine->member_json);
+	ar_session_init(&l->state, ar_live_session_key(l), l->engine->member_json);
 	l->load_number = ++l->engine->loads;
 	l->is_loaded = l->is_owned = true;
 }
@@ -147,7 +147,7 @@ static void not_read(struct ar_live *l, enum ar_status status, const char *why)
 	struct ar_error err;
 
 	l->engine->has_scan_failed |= l->is_scanned && status != AR_E_CORRUPT;
-	ar_storage_refuse(&err, status, why, ar_live_core(l));
+	ar_storage_refuse(&err, status, why, ar_live_session_key(l));
 	ar_live_refuse(l, err.code, err.msg);
 }
 
@@ -204,7 +204,7 @@ static void on_load(struct ar_store_op *op)
 void ar_live_load(struct ar_live *l)
 {
 	l->load = (struct ar_store_load){ .op = { .kind = AR_STORE_LOAD, .done = on_load },
-					  .session = ar_live_core(l) };
+					  .session = ar_live_session_key(l) };
 	l->is_loading = true;
 	ar_store_submit(l->engine->o.store, &l->load.op);
 }

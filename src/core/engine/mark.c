@@ -13,15 +13,15 @@ struct ar_mark_before ar_mark_enter(const struct ar_live *l)
 
 	if (!mark)
 		return before;
-	memcpy(before.core, mark->working, AR_ID_CORE);
-	memcpy(mark->working, l->core, AR_ID_CORE);
+	memcpy(before.session_key, mark->working, AR_SESSION_KEY_LEN);
+	memcpy(mark->working, l->session_key, AR_SESSION_KEY_LEN);
 	return before;
 }
 
 void ar_mark_leave(struct ar_engine *e, struct ar_mark_before before)
 {
 	if (e->o.mark)
-		memcpy(e->o.mark->working, before.core, AR_ID_CORE);
+		memcpy(e->o.mark->working, before.session_key, AR_SESSION_KEY_LEN);
 }
 
 bool ar_mark_is_worked_on(const struct ar_session *s)
@@ -48,9 +48,10 @@ void ar_mark_work(struct ar_live *l, bool is_worked_on)
 		ar_list_del(&l->working);
 	first = e->working.next;
 	if (first != &e->working && first->next == &e->working)
-		memcpy(e->o.mark->alone, AR_CONTAINER_OF(first, struct ar_live, working)->core, AR_ID_CORE);
+		memcpy(e->o.mark->alone, AR_CONTAINER_OF(first, struct ar_live, working)->session_key,
+		       AR_SESSION_KEY_LEN);
 	else
-		memset(e->o.mark->alone, 0, AR_ID_CORE);
+		memset(e->o.mark->alone, 0, AR_SESSION_KEY_LEN);
 }
 
 bool ar_mark_is_bystander(const struct ar_live *l)
@@ -58,5 +59,5 @@ bool ar_mark_is_bystander(const struct ar_live *l)
 	const struct ar_engine_options *o = &l->engine->o;
 	const char *blamed = o->died.working[0] ? o->died.working : o->died.alone;
 
-	return o->mark && memcmp(blamed, l->core, AR_ID_CORE) != 0;
+	return o->mark && memcmp(blamed, l->session_key, AR_SESSION_KEY_LEN) != 0;
 }

@@ -283,9 +283,9 @@ void ar_engine_look(struct ar_engine *e, struct ar_engine_view *v)
 	ar_live_pump(l);
 }
 
-const struct ar_session *ar_engine_peek(const struct ar_engine *e, struct ar_str core)
+const struct ar_session *ar_engine_peek(const struct ar_engine *e, struct ar_str session_key)
 {
-	const struct ar_live *l = ar_map_get(&e->sessions, core);
+	const struct ar_live *l = ar_map_get(&e->sessions, session_key);
 
 	return l && l->is_loaded && !l->is_in_flight && l->state.head > 0 ? &l->state : NULL;
 }
@@ -295,9 +295,9 @@ uint64_t ar_engine_load_of(const struct ar_session *s)
 	return AR_CONTAINER_OF(s, struct ar_live, state)->load_number;
 }
 
-bool ar_engine_is_of(const struct ar_engine *e, struct ar_str core, struct ar_str tenant)
+bool ar_engine_is_of(const struct ar_engine *e, struct ar_str session_key, struct ar_str tenant)
 {
-	const struct ar_live *l = ar_map_get(&e->sessions, core);
+	const struct ar_live *l = ar_map_get(&e->sessions, session_key);
 
 	return l && l->is_loaded && l->state.head > 0 && ar_str_eq(ar_session_tenant(&l->state), tenant);
 }

@@ -192,7 +192,7 @@ static void save_some(struct ar_live_step *s)
 	ar_buf_clear(&s->chunk_bytes);
 	ar_buf_adds(&s->chunk_bytes, piece.bytes);
 	s->chunk = (struct ar_store_chunk){ .op = { .kind = AR_STORE_CHUNK, .done = on_chunk },
-					    .session = ar_live_core(s->live),
+					    .session = ar_live_session_key(s->live),
 					    .step = s->id,
 					    .pos = piece.pos,
 					    .kind = piece.segment->kind,
@@ -357,7 +357,7 @@ static struct ar_live_step *step_new(struct ar_live *l, const struct ar_effect_m
 	s->provider = provider_of(&l->engine->o, effect->route);
 	s->id = ar_arena_str(a, effect->step);
 	s->is_transcript = effect->is_transcript;
-	s->output.session = ar_live_core(l);
+	s->output.session = ar_live_session_key(l);
 	s->output.ids[AR_SCOPE_THREAD] = ar_arena_str(a, effect->thread);
 	s->output.ids[AR_SCOPE_TURN] = ar_arena_str(a, effect->turn);
 	s->output.ids[AR_SCOPE_STEP] = s->id;
@@ -436,7 +436,7 @@ void ar_steps_begin(struct ar_live *l)
 		s->state = STEP_WAITING;
 		s->ticket.go = let_in;
 		ar_turnstile_ask(&l->engine->turnstile, &s->ticket, ar_session_tenant(&l->state),
-				 ar_live_core(l));
+				 ar_live_session_key(l));
 	}
 }
 

@@ -195,7 +195,7 @@ static void on_progress(struct ar_tool_call *c, const struct ar_tool_progress *p
 	event.ids[AR_SCOPE_TURN] = r->call.scope.turn_id;
 	event.ids[AR_SCOPE_STEP] = r->step;
 	event.ids[AR_SCOPE_TOOL_CALL] = r->end.call;
-	ar_follow_push_frame(e->o.follow, ar_live_core(r->live), &event);
+	ar_follow_push_frame(e->o.follow, ar_live_session_key(r->live), &event);
 	ar_arena_fini(&a);
 }
 
@@ -401,7 +401,7 @@ void ar_tool_plan(struct ar_live *l, const struct ar_effect_tool_call *effect)
 	struct ar_arena *a = &r->arena;
 	struct ar_engine *e = l->engine;
 	ar_usec left = effect->deadline - l->commit.request->input.now;
-	struct ar_str core;
+	struct ar_str session_key;
 
 	r->live = l;
 	r->state = RUN_PLANNED;
@@ -409,7 +409,7 @@ void ar_tool_plan(struct ar_live *l, const struct ar_effect_tool_call *effect)
 	r->end.call = ar_arena_str(a, effect->call);
 	r->tool = ar_arena_str(a, effect->tool);
 	r->step = ar_arena_str(a, effect->step);
-	ar_ref_parse(effect->args_ref, &core, &r->args_hash);
+	ar_ref_parse(effect->args_ref, &session_key, &r->args_hash);
 	r->args = (struct ar_store_blobs_get){ .op = { .kind = AR_STORE_BLOBS, .done = on_args },
 					       .hashes = &r->args_hash,
 					       .count = 1 };

@@ -13,13 +13,13 @@
 
 static void on_step(struct ar_store_op *op);
 
-void ar_upkeep_end_readers(struct ar_engine *e, struct ar_str core)
+void ar_upkeep_end_readers(struct ar_engine *e, struct ar_str session_key)
 {
 	struct ar_error err;
 
 	ar_refuse(&err, AR_ERR_SESSION_NOT_FOUND,
 		  "the session was removed: it is older than what is kept here");
-	ar_follow_end_session(e->o.follow, core, &err);
+	ar_follow_end_session(e->o.follow, session_key, &err);
 }
 
 /* One that is at work is refused by the store and then lets go by itself. */
@@ -46,7 +46,8 @@ static void step(struct ar_timer *t)
 					  .audit_before = u->keep_audit ? now - u->keep_audit : 0,
 					  .limit = STEP_SESSIONS,
 					  .partitions = u->owned.bits,
-					  .after = u->has_after ? (struct ar_str){ u->after.core, AR_ID_CORE }
+					  .after = u->has_after ? (struct ar_str){ u->after.session_key,
+										   AR_SESSION_KEY_LEN }
 								: AR_STR_NONE };
 	ar_store_submit(u->engine->o.store, &u->op.op);
 }
@@ -60,7 +61,7 @@ static void on_step(struct ar_store_op *op)
 	ar_meter_sealed(u->engine->o.metrics, is_well ? u->op.sealed : 0);
 	u->has_after = is_well && !ar_str_absent(u->op.next);
 	if (u->has_after)
-		memcpy(u->after.core, u->op.next.p, AR_ID_CORE);
+		memcpy(u->after.session_key, u->op.next.p, AR_SESSION_KEY_LEN);
 	ar_store_op_fini(op);
 	if (op->status != AR_E_FENCED) /* then it is over for all of us, and the next append says so */
 		ar_timer_start(u->engine, &u->timer, is_well && u->op.more ? STEP_PAUSE : ROUND_PAUSE);

@@ -46,7 +46,8 @@ static bool is_gone(struct ar_follow_cursor *c)
 
 static void end(struct ar_follow_cursor *c, const struct ar_store_op *op)
 {
-	struct ar_str session = c->tenant ? c->tenant->read.damaged : (struct ar_str){ c->core, AR_ID_CORE };
+	struct ar_str session =
+		c->tenant ? c->tenant->read.damaged : (struct ar_str){ c->session_key, AR_SESSION_KEY_LEN };
 	struct ar_error err = op->err;
 
 	if (op->status == AR_E_NOT_FOUND)
@@ -161,7 +162,7 @@ void ar_catchup_begin(struct ar_follow_cursor *c)
 	c->page->reader = c;
 	c->page->published = c->hub->head;
 	c->page->read = (struct ar_store_read){ .op = { .kind = AR_STORE_READ, .done = on_read },
-						.session = { c->core, AR_ID_CORE },
+						.session = { c->session_key, AR_SESSION_KEY_LEN },
 						.from = c->from_now ? INT64_MAX : c->at.sequence + 1,
 						.max_bytes = PAGE_BYTES };
 	c->state = AR_READER_READING;
@@ -193,7 +194,7 @@ void ar_catchup_check(struct ar_follow_cursor *c, struct ar_str tenant)
 	w->reader = c;
 	w->tenant = ar_str_dup(tenant);
 	w->lookup = (struct ar_store_tenant){ .op = { .kind = AR_STORE_TENANT, .done = on_whose },
-					      .session = { c->core, AR_ID_CORE } };
+					      .session = { c->session_key, AR_SESSION_KEY_LEN } };
 	c->state = AR_READER_READING;
 	c->is_busy = true;
 	ar_store_submit(c->hub->follow->store, &w->lookup.op);

@@ -24,19 +24,19 @@
 static struct ar_str hub_key(const struct ar_hub *h)
 {
 	return h->feed ? (struct ar_str){ h->feed->key, h->feed->key_len }
-		       : (struct ar_str){ h->core, AR_ID_CORE };
+		       : (struct ar_str){ h->session_key, AR_SESSION_KEY_LEN };
 }
 
-static struct ar_hub *hub_get(struct ar_follow *f, struct ar_str core)
+static struct ar_hub *hub_get(struct ar_follow *f, struct ar_str session_key)
 {
-	struct ar_hub *h = ar_map_get(&f->hubs, core);
+	struct ar_hub *h = ar_map_get(&f->hubs, session_key);
 
 	if (h)
 		return h;
 	h = ar_new0(sizeof(*h));
 	h->follow = f;
-	memcpy(h->core, core.p, AR_ID_CORE);
-	h->partition = ar_id_partition(core);
+	memcpy(h->session_key, session_key.p, AR_SESSION_KEY_LEN);
+	h->partition = ar_id_partition(session_key);
 	ar_list_init(&h->readers);
 	ar_list_init(&h->outputs);
 	ar_map_put(&f->hubs, hub_key(h), h);
@@ -170,9 +170,10 @@ static struct ar_frame *fact_frame(const struct ar_fact *fact, const struct ar_c
 	return f;
 }
 
-void ar_follow_publish(struct ar_follow *f, struct ar_str core, const struct ar_fact *facts, size_t count)
+void ar_follow_publish(struct ar_follow *f, struct ar_str session_key, const struct ar_fact *facts,
+		       size_t count)
 {
-	struct ar_hub *h = ar_map_get(&f->hubs, core);
+	struct ar_hub *h = ar_map_get(&f->hubs, session_key);
 	struct ar_cursor at;
 
 	if (!h)
@@ -187,9 +188,9 @@ void ar_follow_publish(struct ar_follow *f, struct ar_str core, const struct ar_
 	ar_hub_wake(h, AR_READER_LIVE);
 }
 
-void ar_follow_push_frame(struct ar_follow *f, struct ar_str core, struct ar_event *e)
+void ar_follow_push_frame(struct ar_follow *f, struct ar_str session_key, struct ar_event *e)
 {
-	struct ar_hub *h = ar_map_get(&f->hubs, core);
+	struct ar_hub *h = ar_map_get(&f->hubs, session_key);
 	struct ar_frame *frame;
 	struct ar_cursor at;
 
@@ -206,9 +207,9 @@ void ar_follow_push_frame(struct ar_follow *f, struct ar_str core, struct ar_eve
 	ar_hub_wake(h, AR_READER_LIVE);
 }
 
-void ar_follow_reread(struct ar_follow *f, struct ar_str core, uint64_t head)
+void ar_follow_reread(struct ar_follow *f, struct ar_str session_key, uint64_t head)
 {
-	struct ar_hub *h = ar_map_get(&f->hubs, core);
+	struct ar_hub *h = ar_map_get(&f->hubs, session_key);
 
 	if (!h)
 		return;
@@ -301,7 +302,7 @@ static enum ar_status find_place(struct ar_follow *f, struct ar_follow_cursor *c
 	if (ar_cursor_parse(c->from_now ? AR_STR_NONE : r->after, &c->at, err) != AR_OK)
 		return AR_E_REFUSED;
 	c->hub = hub_get(f, r->session);
-	memcpy(c->core, r->session.p, AR_ID_CORE);
+	memcpy(c->session_key, r->session.p, AR_SESSION_KEY_LEN);
 	return AR_OK;
 }
 
@@ -568,11 +569,11 @@ void ar_follow_end_partition(struct ar_follow *f, unsigned partition, const stru
 		ar_reader_end(AR_CONTAINER_OF(h->readers.next, struct ar_follow_cursor, node), err);
 }
 
-void ar_follow_end_session(struct ar_follow *f, struct ar_str core, const struct ar_error *err)
+void ar_follow_end_session(struct ar_follow *f, struct ar_str session_key, const struct ar_error *err)
 {
 	struct ar_hub *h;
 
-	while ((h = ar_map_get(&f->hubs, core)) && !ar_list_empty(&h->readers))
+	while ((h = ar_map_get(&f->hubs, session_key)) && !ar_list_empty(&h->readers))
 		ar_reader_end(AR_CONTAINER_OF(h->readers.next, struct ar_follow_cursor, node), err);
 }
 

@@ -13,7 +13,7 @@
 /* Live frames of one session; exists while someone reads it or a step is open. */
 struct ar_hub {
 	struct ar_follow *follow;
-	char core[AR_ID_CORE];
+	char session_key[AR_SESSION_KEY_LEN];
 	unsigned partition;
 	uint64_t head; /* newest published fact, 0 = none since the hub exists */
 	struct ar_list readers; /* struct ar_follow_cursor */
@@ -45,7 +45,7 @@ struct ar_follow {
 	struct ar_json_parser *json;
 	struct ar_str runtime_id;
 	size_t ring_bytes;
-	struct ar_map hubs; /* core, or key of a feed -> struct ar_hub */
+	struct ar_map hubs; /* session key, or key of a feed -> struct ar_hub */
 	struct ar_list feeds; /* struct ar_feed */
 	ar_usec look_every,
 		look_at; /* where others write too: how often and when (monotonic) feeds are looked at unstirred */
@@ -91,7 +91,7 @@ struct ar_follow_cursor {
 	struct ar_list node; /* hub's readers */
 	struct ar_subscription *sub;
 	struct ar_hub *hub;
-	char core[AR_ID_CORE]; /* its own: a read in flight outlives the hub */
+	char session_key[AR_SESSION_KEY_LEN]; /* its own: a read in flight outlives the hub */
 	enum ar_reader_state state;
 	bool is_open; /* opened() was called */
 	bool is_idle; /* the reader was told that there is nothing, so ready() is due on the next frame */

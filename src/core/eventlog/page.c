@@ -37,10 +37,10 @@ static int kind_of(struct ar_str word)
  * is not there keeps its place with a zero hash, which no content has. */
 static void want_content(struct ar_follow_cursor *c, struct ar_str ref)
 {
-	struct ar_str core;
+	struct ar_str session_key;
 	struct ar_hash hash = { 0 };
 
-	if (!ar_str_absent(ref) && !ar_ref_parse(ref, &core, &hash))
+	if (!ar_str_absent(ref) && !ar_ref_parse(ref, &session_key, &hash))
 		hash = (struct ar_hash){ 0 };
 	if (c->page->hash_count == c->page->hash_room) {
 		c->page->hash_room = c->page->hash_room ? c->page->hash_room * 2 : 16;
@@ -51,7 +51,7 @@ static void want_content(struct ar_follow_cursor *c, struct ar_str ref)
 
 static void set_ids(struct ar_follow_cursor *c, struct ar_output *o, struct ar_json event)
 {
-	o->session = (struct ar_str){ c->core, AR_ID_CORE };
+	o->session = (struct ar_str){ c->session_key, AR_SESSION_KEY_LEN };
 	for (size_t i = 0; i < AR_SCOPE_COUNT; i++)
 		o->ids[i] = ar_arena_str(&c->page->arena, text_of(event, ar_scope_names[i]));
 }

@@ -36,10 +36,11 @@ void ar_follow_end_all(struct ar_follow *f, const struct ar_error *err);
 void ar_follow_end_partition(struct ar_follow *f, unsigned partition, const struct ar_error *err);
 
 /* Ends the readers of one session, which is there no more. */
-void ar_follow_end_session(struct ar_follow *f, struct ar_str core, const struct ar_error *err);
+void ar_follow_end_session(struct ar_follow *f, struct ar_str session_key, const struct ar_error *err);
 
 /* Facts of one commit, in order. Call only when they are durable. */
-void ar_follow_publish(struct ar_follow *f, struct ar_str core, const struct ar_fact *facts, size_t count);
+void ar_follow_publish(struct ar_follow *f, struct ar_str session_key, const struct ar_fact *facts,
+		       size_t count);
 
 /* Facts of a session of that tenant are durable: whoever reads the tenant finds them in the store. */
 void ar_follow_tenant_grew(struct ar_follow *f, struct ar_str tenant);
@@ -50,7 +51,7 @@ ar_usec ar_follow_deadline(const struct ar_follow *f);
 
 /* The same for facts that end a step of an earlier process: no reader here was told what it had said, so each takes them from
  * the store, where its output is re-made from where that reader is. */
-void ar_follow_reread(struct ar_follow *f, struct ar_str core, uint64_t head);
+void ar_follow_reread(struct ar_follow *f, struct ar_str session_key, uint64_t head);
 
 /* A step opened (`head`: the newest durable fact of its session then); its output grew (readers get the new bytes at once:
  * frames need not be durable); its end is about to be published. The output stays the caller's. */
@@ -59,6 +60,6 @@ void ar_follow_output_grew(struct ar_follow *f, struct ar_output *o, uint64_t fr
 void ar_follow_output_close(struct ar_follow *f, struct ar_output *o);
 
 /* A frame that is only for those who read now: it is stored nowhere. Its sequence, time and runtime are filled in. */
-void ar_follow_push_frame(struct ar_follow *f, struct ar_str core, struct ar_event *e);
+void ar_follow_push_frame(struct ar_follow *f, struct ar_str session_key, struct ar_event *e);
 
 #endif

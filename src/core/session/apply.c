@@ -30,7 +30,7 @@ void ar_apply_count(int64_t *counter, struct ar_str id)
 {
 	uint64_t n;
 
-	if (!ar_str_absent(ar_id_core(id)) && ar_id_counter(id, &n) && (int64_t)n > *counter)
+	if (!ar_str_absent(ar_id_session_key(id)) && ar_id_counter(id, &n) && (int64_t)n > *counter)
 		*counter = (int64_t)n;
 }
 

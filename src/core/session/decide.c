@@ -189,7 +189,7 @@ static struct ar_event *add_event(struct ar_decision *d, enum ar_event_type type
 		.runtime_id = d->input->policy->runtime_id,
 		.payload = copy,
 	};
-	e->event_id = ar_id_inner(d->arena, "evt", d->session->core, e->sequence);
+	e->event_id = ar_id_inner(d->arena, "evt", d->session->session_key, e->sequence);
 	memcpy(e->ids, ids->at, sizeof(e->ids));
 	return e;
 }
@@ -244,16 +244,16 @@ struct ar_str ar_decide_content(struct ar_decision *d, struct ar_str bytes)
 		one_more(d->arena, d->contents, &d->content_count, &d->content_room, sizeof(*d->contents));
 	c = &d->contents[d->content_count - 1];
 	*c = (struct ar_content){ ar_hash_of(bytes), bytes };
-	return ar_ref_make(d->arena, d->session->core, &c->hash);
+	return ar_ref_make(d->arena, d->session->session_key, &c->hash);
 }
 
 struct ar_str ar_decide_text(const struct ar_decision *d, struct ar_str ref)
 {
 	const struct ar_hook_end *end = d->input->kind == AR_IN_HOOK_DONE ? d->input->hook_done : NULL;
-	struct ar_str core;
+	struct ar_str session_key;
 	struct ar_hash hash;
 
-	if (!ar_ref_parse(ref, &core, &hash))
+	if (!ar_ref_parse(ref, &session_key, &hash))
 		return AR_STR_NONE;
 	for (size_t i = 0; i < d->content_count; i++) {
 		if (memcmp(&d->contents[i].hash, &hash, sizeof(hash)) == 0)
@@ -268,7 +268,7 @@ struct ar_str ar_decide_text(const struct ar_decision *d, struct ar_str ref)
 
 struct ar_str ar_decide_mint(struct ar_decision *d, const char *prefix, int64_t *counter)
 {
-	return ar_id_inner(d->arena, prefix, d->session->core, (uint64_t)++ * counter);
+	return ar_id_inner(d->arena, prefix, d->session->session_key, (uint64_t)++ * counter);
 }
 
 void ar_decide_reply(struct ar_decision *d, enum ar_command command, const void *out)
@@ -331,6 +331,6 @@ struct ar_ids ar_ids_run(struct ar_decision *d, const struct ar_turn *turn, stru
 		return ids;
 	ids.at[AR_SCOPE_RUN] = run;
 	if (ar_id_counter(run, &n))
-		ids.at[AR_SCOPE_ATTEMPT] = ar_id_inner(d->arena, "attempt", d->session->core, n);
+		ids.at[AR_SCOPE_ATTEMPT] = ar_id_inner(d->arena, "attempt", d->session->session_key, n);
 	return ids;
 }

@@ -122,8 +122,8 @@ struct ar_decision {
 	uint64_t schema_steps; /* left for all schemas that are read and checked while deciding */
 };
 
-/* A session that does not exist yet: core set, head 0. */
-void ar_session_init(struct ar_session *s, struct ar_str core, struct ar_json_parser *json);
+/* A session that does not exist yet: session_key set, head 0. */
+void ar_session_init(struct ar_session *s, struct ar_str session_key, struct ar_json_parser *json);
 void ar_session_fini(struct ar_session *s);
 
 /* The workspace belongs to AR_TENANT_LOCAL: its files, its instruction file, and the tools that work in it. Another tenant is admitted only

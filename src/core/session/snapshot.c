@@ -697,18 +697,18 @@ enum ar_status ar_session_restore(struct ar_session *s, struct ar_json snapshot,
 	    !read_vec(s, ar_json_get(snapshot, "grants"), &s->grants, &grant_desc, err) ||
 	    !read_vec(s, ar_json_get(snapshot, "rules"), &s->rules, &rule_desc, err))
 		return ar_fail(err, AR_E_CORRUPT, "the stored snapshot of session %.*s does not decode",
-			       AR_STR_ARG(s->core));
+			       AR_STR_ARG(s->session_key));
 	s->snapshot_head = s->head;
 	return AR_OK;
 }
 
 /* ---- life ---- */
 
-void ar_session_init(struct ar_session *s, struct ar_str core, struct ar_json_parser *json)
+void ar_session_init(struct ar_session *s, struct ar_str session_key, struct ar_json_parser *json)
 {
 	*s = (struct ar_session){ .json = json };
-	s->core = ar_arena_str(&s->arena, core);
-	s->id = ar_id_root(&s->arena, "sess", core);
+	s->session_key = ar_arena_str(&s->arena, session_key);
+	s->id = ar_id_root(&s->arena, "sess", session_key);
 }
 
 void ar_session_fini(struct ar_session *s)

@@ -109,7 +109,7 @@ struct ar_totals {
 struct ar_session {
 	struct ar_arena arena;
 	struct ar_json_parser *json; /* borrowed, for member objects of payloads */
-	struct ar_str core; /* the 26 characters */
+	struct ar_str session_key; /* the 26 characters */
 	struct ar_str id, title, workspace, account, source;
 	struct ar_str tenant; /* absent: AR_TENANT_LOCAL; see ar_session_tenant() */
 	ar_usec created, updated;

@@ -12,7 +12,7 @@
 #define VARIANT_BYTE 8
 #define NAMED_VERSION 8
 
-const char ar_tenant_homes_end[AR_ID_CORE + 1] = "0000000000zzzzzzzzzzzzzzzz";
+const char ar_tenant_homes_end[AR_SESSION_KEY_LEN + 1] = "0000000000zzzzzzzzzzzzzzzz";
 
 bool ar_tenant_is_local(struct ar_str tenant)
 {
@@ -29,24 +29,24 @@ static void set_version(uint8_t uuid[UUID], unsigned version)
 	uuid[VERSION_BYTE] = (uint8_t)(version << 4 | (uuid[VERSION_BYTE] & 0xf));
 }
 
-static bool decode(struct ar_str core, uint8_t uuid[UUID])
+static bool decode(struct ar_str session_key, uint8_t uuid[UUID])
 {
-	return core.len == AR_ID_CORE && ar_base32_decode(core, uuid, UUID);
+	return session_key.len == AR_SESSION_KEY_LEN && ar_base32_decode(session_key, uuid, UUID);
 }
 
-void ar_tenant_mint(struct ar_str tenant, char out[AR_ID_CORE])
+void ar_tenant_mint(struct ar_str tenant, char out[AR_SESSION_KEY_LEN])
 {
 	uint8_t uuid[UUID];
 
 	ar_id_mint(out);
 	if (ar_tenant_is_local(tenant))
 		return;
-	AR_ASSERT(decode((struct ar_str){ out, AR_ID_CORE }, uuid));
+	AR_ASSERT(decode((struct ar_str){ out, AR_SESSION_KEY_LEN }, uuid));
 	set_version(uuid, NAMED_VERSION);
 	ar_id_encode(uuid, out);
 }
 
-void ar_tenant_home(struct ar_str tenant, char out[AR_ID_CORE])
+void ar_tenant_home(struct ar_str tenant, char out[AR_SESSION_KEY_LEN])
 {
 	struct ar_arena a = { 0 };
 	struct ar_hash h = ar_hash_of(ar_arena_fmt(&a, "home%.*s", AR_STR_ARG(tenant)));
@@ -60,34 +60,34 @@ void ar_tenant_home(struct ar_str tenant, char out[AR_ID_CORE])
 	ar_id_encode(uuid, out);
 }
 
-bool ar_tenant_is_a_home(struct ar_str core)
+bool ar_tenant_is_a_home(struct ar_str session_key)
 {
-	return memcmp(core.p, ar_tenant_homes_end, NO_TIME) == 0;
+	return memcmp(session_key.p, ar_tenant_homes_end, NO_TIME) == 0;
 }
 
-bool ar_tenant_is_home(struct ar_str tenant, struct ar_str core)
+bool ar_tenant_is_home(struct ar_str tenant, struct ar_str session_key)
 {
-	char home[AR_ID_CORE];
+	char home[AR_SESSION_KEY_LEN];
 
-	if (!ar_tenant_is_a_home(core))
+	if (!ar_tenant_is_a_home(session_key))
 		return false; /* every call asks, and almost all at once */
 	ar_tenant_home(tenant, home);
-	return ar_str_eq(core, (struct ar_str){ home, AR_ID_CORE });
+	return ar_str_eq(session_key, (struct ar_str){ home, AR_SESSION_KEY_LEN });
 }
 
-bool ar_tenant_may_name(struct ar_str tenant, struct ar_str core)
+bool ar_tenant_may_name(struct ar_str tenant, struct ar_str session_key)
 {
 	static const uint8_t no_time[TIME_BYTES];
-	char home[AR_ID_CORE];
+	char home[AR_SESSION_KEY_LEN];
 	uint8_t uuid[UUID];
 	bool is_named;
 
-	if (!decode(core, uuid) || memcmp(uuid, no_time, TIME_BYTES) == 0)
+	if (!decode(session_key, uuid) || memcmp(uuid, no_time, TIME_BYTES) == 0)
 		return false;
 	is_named = uuid[VERSION_BYTE] >> 4 == NAMED_VERSION;
 	if (ar_tenant_is_local(tenant) || !is_named)
 		return ar_tenant_is_local(tenant) && !is_named;
 	ar_tenant_home(tenant, home);
-	return memcmp(core.p + AR_ID_CORE - AR_TENANT_MARK, home + AR_ID_CORE - AR_TENANT_MARK,
-		      AR_TENANT_MARK) == 0;
+	return memcmp(session_key.p + AR_SESSION_KEY_LEN - AR_TENANT_MARK,
+		      home + AR_SESSION_KEY_LEN - AR_TENANT_MARK, AR_TENANT_MARK) == 0;
 }

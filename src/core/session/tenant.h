@@ -18,18 +18,18 @@ bool ar_tenant_is_local(struct ar_str tenant);
 struct ar_str ar_tenant_told(struct ar_str tenant);
 
 /* The 26 characters of a new session of that tenant. */
-void ar_tenant_mint(struct ar_str tenant, char out[AR_ID_CORE]);
+void ar_tenant_mint(struct ar_str tenant, char out[AR_SESSION_KEY_LEN]);
 
 /* Whether the tenant may make a session with those 26 characters, which a caller chose. */
-bool ar_tenant_may_name(struct ar_str tenant, struct ar_str core);
+bool ar_tenant_may_name(struct ar_str tenant, struct ar_str session_key);
 
 /* The home of a tenant; its last AR_TENANT_MARK characters are the tenant's mark. */
-void ar_tenant_home(struct ar_str tenant, char out[AR_ID_CORE]);
-bool ar_tenant_is_home(struct ar_str tenant, struct ar_str core); /* that tenant's */
+void ar_tenant_home(struct ar_str tenant, char out[AR_SESSION_KEY_LEN]);
+bool ar_tenant_is_home(struct ar_str tenant, struct ar_str session_key); /* that tenant's */
 
-bool ar_tenant_is_a_home(struct ar_str core); /* whosever */
+bool ar_tenant_is_a_home(struct ar_str session_key); /* whosever */
 
 /* The greatest id that a home can have: sessions above it are the others. */
-extern const char ar_tenant_homes_end[AR_ID_CORE + 1];
+extern const char ar_tenant_homes_end[AR_SESSION_KEY_LEN + 1];
 
 #endif

@@ -40,12 +40,12 @@ enum ar_status ar_folder_prepare(const char *path, char **ret, struct ar_error *
 
 int ar_folder_make(struct ar_str parent, struct ar_arena *a, struct ar_str *ret_path, struct ar_error *err)
 {
-	char name[AR_ID_CORE];
+	char name[AR_SESSION_KEY_LEN];
 	struct ar_str path;
 	int dir;
 
 	ar_id_mint(name);
-	path = ar_arena_fmt(a, "%.*s/%.*s", AR_STR_ARG(parent), AR_ID_CORE, name);
+	path = ar_arena_fmt(a, "%.*s/%.*s", AR_STR_ARG(parent), AR_SESSION_KEY_LEN, name);
 	dir = mkdir(path.p, 0700) == 0 ? open(path.p, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW) : -1;
 	if (dir < 0) {
 		ar_fail(err, AR_E_IO,
@@ -63,7 +63,7 @@ static bool has_our_name(struct ar_str path)
 	const char *slash = memrchr(path.p, '/', path.len);
 	size_t len = slash ? path.len - (size_t)(slash + 1 - path.p) : 0;
 
-	if (len != AR_ID_CORE)
+	if (len != AR_SESSION_KEY_LEN)
 		return false;
 	for (size_t i = 1; i <= len; i++) {
 		char c = slash[i];

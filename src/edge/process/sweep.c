@@ -90,7 +90,7 @@ bool ar_processes_sweep(struct ar_process_host *h)
 		e = readdir(all->swept);
 		if (!e)
 			break;
-		if (strlen(e->d_name) == AR_ID_CORE)
+		if (strlen(e->d_name) == AR_SESSION_KEY_LEN)
 			sweep_one(all, e->d_name);
 	}
 	if (e)

@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-_Static_assert(AR_BASE32_LEN(AR_STORE_KEY) == AR_ID_CORE, "a session key is what the id core stands for");
+_Static_assert(AR_BASE32_LEN(AR_STORE_KEY) == AR_SESSION_KEY_LEN,
+	       "a session key is what the id core stands for");
 
 bool ar_store_key_parse(struct ar_str session, struct ar_store_key *ret)
 {
@@ -17,10 +18,10 @@ bool ar_store_key_parse(struct ar_str session, struct ar_store_key *ret)
 
 struct ar_str ar_store_key_text(struct ar_arena *a, const struct ar_store_key *key)
 {
-	char *text = ar_arena_alloc(a, AR_ID_CORE + 1);
+	char *text = ar_arena_alloc(a, AR_SESSION_KEY_LEN + 1);
 
 	ar_id_encode(key->b, text);
-	return (struct ar_str){ text, AR_ID_CORE };
+	return (struct ar_str){ text, AR_SESSION_KEY_LEN };
 }
 
 struct ar_str ar_store_key_bytes(const struct ar_store_key *key)
@@ -65,13 +66,13 @@ struct ar_str ar_store_tenant_of(struct ar_str tenant)
 
 bool ar_store_sessions_match(const struct ar_store_sessions *op, const struct ar_store_key *key)
 {
-	char core[AR_ID_CORE];
+	char session_key[AR_SESSION_KEY_LEN];
 	unsigned partition;
 
 	if (!op->partitions)
 		return true;
-	ar_id_encode(key->b, core);
-	partition = ar_id_partition((struct ar_str){ core, sizeof core });
+	ar_id_encode(key->b, session_key);
+	partition = ar_id_partition((struct ar_str){ session_key, sizeof session_key });
 	return op->partitions[partition / 64] >> partition % 64 & 1;
 }
 

@@ -72,13 +72,13 @@ enum ar_status ar_store_walk_start(struct ar_store_upkeep *op, ar_usec now, stru
 
 static bool is_owned(const struct ar_store_upkeep *op, const struct ar_store_key *key)
 {
-	char core[AR_ID_CORE];
+	char session_key[AR_SESSION_KEY_LEN];
 	unsigned p;
 
 	if (!op->partitions)
 		return true;
-	ar_id_encode(key->b, core);
-	p = ar_id_partition((struct ar_str){ core, sizeof core });
+	ar_id_encode(key->b, session_key);
+	p = ar_id_partition((struct ar_str){ session_key, sizeof session_key });
 	return op->partitions[p / 64] >> p % 64 & 1;
 }
 

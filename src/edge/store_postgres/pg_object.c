@@ -31,7 +31,7 @@ static struct ar_str hash_bytes(const struct ar_hash *h)
 /* The hash, so that an operator finds it, and an id of its own. */
 static struct ar_str name_object(struct ar_arena *a, const struct ar_hash *hash)
 {
-	char text[AR_HASH_TEXT], once[AR_ID_CORE];
+	char text[AR_HASH_TEXT], once[AR_SESSION_KEY_LEN];
 
 	ar_hash_text(hash, text);
 	ar_id_mint(once);

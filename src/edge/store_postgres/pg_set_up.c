@@ -69,7 +69,7 @@ static enum ar_status store_if_absent(struct ar_pg *pg, const char *key, struct 
 
 static enum ar_status name_runtime(struct ar_postgres *s, struct ar_error *err)
 {
-	char minted[3 + AR_ID_CORE] = "rt_";
+	char minted[3 + AR_SESSION_KEY_LEN] = "rt_";
 
 	ar_id_mint(minted + 3);
 	return store_if_absent(&s->writer, "runtime_id", (struct ar_str){ minted, sizeof minted },

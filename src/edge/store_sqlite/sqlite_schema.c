@@ -232,9 +232,10 @@ static enum ar_status acquire_epoch(struct ar_db *db, uint64_t *ret, struct ar_e
 }
 
 /* Mints an id that only the first open will keep. */
-static enum ar_status name_runtime(struct ar_db *db, char ret[4 + AR_ID_CORE + 1], struct ar_error *err)
+static enum ar_status name_runtime(struct ar_db *db, char ret[4 + AR_SESSION_KEY_LEN + 1],
+				   struct ar_error *err)
 {
-	char minted[3 + AR_ID_CORE] = "rt_";
+	char minted[3 + AR_SESSION_KEY_LEN] = "rt_";
 	struct ar_str kept = AR_STR_NONE;
 	struct ar_sql q;
 	enum ar_status st = prepare(db,

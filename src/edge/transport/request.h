@@ -31,7 +31,7 @@ struct ar_http_request {
 	struct ar_list settle; /* in server->settling while it waits for an owner */
 	char retry_after[12]; /* seconds, where that is known; empty: a moment */
 	char as_of[24]; /* of AR_AS_OF_HEADER */
-	char trace[4 + AR_ID_CORE]; /* an id that was made here; see trace.h */
+	char trace[4 + AR_SESSION_KEY_LEN]; /* an id that was made here; see trace.h */
 	bool is_let_in; /* the caller is authenticated */
 	bool is_calling; /* the core, or authentication, owes an answer */
 };

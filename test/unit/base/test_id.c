@@ -12,28 +12,28 @@
 #define MANY 100000
 #define THREADS 4
 
-typedef char core_text[AR_ID_CORE];
+typedef char session_key_text[AR_SESSION_KEY_LEN];
 
-static int compare_cores(const void *a, const void *b)
+static int compare_session_keys(const void *a, const void *b)
 {
-	return memcmp(a, b, AR_ID_CORE);
+	return memcmp(a, b, AR_SESSION_KEY_LEN);
 }
 
 static void test_minted_ids_rise(void **state AR_UNUSED)
 {
-	core_text before, now;
+	session_key_text before, now;
 
 	ar_id_mint(before);
 	for (int i = 0; i < MANY; i++) {
 		ar_id_mint(now);
-		assert_true(memcmp(before, now, AR_ID_CORE) < 0);
-		memcpy(before, now, AR_ID_CORE);
+		assert_true(memcmp(before, now, AR_SESSION_KEY_LEN) < 0);
+		memcpy(before, now, AR_SESSION_KEY_LEN);
 	}
 }
 
 static void *mint_some(void *arg)
 {
-	core_text *out = arg;
+	session_key_text *out = arg;
 
 	for (int i = 0; i < MANY / THREADS; i++)
 		ar_id_mint(out[i]);
@@ -42,21 +42,21 @@ static void *mint_some(void *arg)
 
 static void test_threads_mint_unique_ids(void **state AR_UNUSED)
 {
-	static core_text all[MANY];
+	static session_key_text all[MANY];
 	pthread_t threads[THREADS];
 
 	for (size_t i = 0; i < THREADS; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, mint_some, all[i * (MANY / THREADS)]), 0);
 	for (size_t i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
-	qsort(all, MANY, sizeof all[0], compare_cores);
+	qsort(all, MANY, sizeof all[0], compare_session_keys);
 	for (size_t i = 1; i < MANY; i++)
-		assert_memory_not_equal(all[i - 1], all[i], AR_ID_CORE);
+		assert_memory_not_equal(all[i - 1], all[i], AR_SESSION_KEY_LEN);
 }
 
 static void test_fork_does_not_repeat_the_parent(void **state AR_UNUSED)
 {
-	core_text mine, theirs;
+	session_key_text mine, theirs;
 	int fds[2];
 	pid_t child;
 
@@ -79,11 +79,11 @@ static void test_uuid_version_7(void **state AR_UNUSED)
 {
 	struct ar_clock *clock = ar_clock_system();
 	int64_t now = clock->wall(clock) / 1000, stamp = 0;
-	core_text core;
+	session_key_text session_key;
 	uint8_t uuid[16];
 
-	ar_id_mint(core);
-	assert_true(ar_base32_decode((struct ar_str){ core, sizeof core }, uuid, sizeof uuid));
+	ar_id_mint(session_key);
+	assert_true(ar_base32_decode((struct ar_str){ session_key, sizeof session_key }, uuid, sizeof uuid));
 	assert_int_equal(uuid[6] >> 4, 7);
 	assert_int_equal(uuid[8] >> 6, 2);
 	for (int i = 0; i < 6; i++)
@@ -96,16 +96,16 @@ static void test_encode(void **state AR_UNUSED)
 	static const uint8_t zero[16],
 		counting[16] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 };
 	uint8_t ones[16], back[16];
-	core_text core;
+	session_key_text session_key;
 
 	memset(ones, 0xFF, sizeof ones);
-	ar_id_encode(zero, core);
-	assert_memory_equal(core, "00000000000000000000000000", AR_ID_CORE);
-	ar_id_encode(ones, core);
-	assert_memory_equal(core, "7zzzzzzzzzzzzzzzzzzzzzzzzz", AR_ID_CORE);
-	ar_id_encode(counting, core);
-	assert_memory_equal(core, "01081g81860w40j2gb1g6gw3rg", AR_ID_CORE);
-	assert_true(ar_base32_decode((struct ar_str){ core, sizeof core }, back, sizeof back));
+	ar_id_encode(zero, session_key);
+	assert_memory_equal(session_key, "00000000000000000000000000", AR_SESSION_KEY_LEN);
+	ar_id_encode(ones, session_key);
+	assert_memory_equal(session_key, "7zzzzzzzzzzzzzzzzzzzzzzzzz", AR_SESSION_KEY_LEN);
+	ar_id_encode(counting, session_key);
+	assert_memory_equal(session_key, "01081g81860w40j2gb1g6gw3rg", AR_SESSION_KEY_LEN);
+	assert_true(ar_base32_decode((struct ar_str){ session_key, sizeof session_key }, back, sizeof back));
 	assert_memory_equal(back, counting, sizeof back);
 }
 
@@ -135,7 +135,7 @@ static void test_decode_takes_digits_only(void **state AR_UNUSED)
 
 static const struct {
 	const char *id;
-	bool core, counter;
+	bool session_key, counter;
 	uint64_t n;
 } parts[] = {
 	{ "sess_" CORE, true, false, 0 },
@@ -165,12 +165,12 @@ static void test_taking_apart(void **state AR_UNUSED)
 		struct ar_str id = ar_str_from(parts[i].id);
 		uint64_t n = 77;
 
-		assert_int_equal(ar_str_is(ar_id_core(id), CORE), parts[i].core);
-		assert_int_equal(ar_str_absent(ar_id_core(id)), !parts[i].core);
+		assert_int_equal(ar_str_is(ar_id_session_key(id), CORE), parts[i].session_key);
+		assert_int_equal(ar_str_absent(ar_id_session_key(id)), !parts[i].session_key);
 		assert_int_equal(ar_id_counter(id, &n), parts[i].counter);
 		assert_true(n == (parts[i].counter ? parts[i].n : 77));
 	}
-	assert_true(ar_str_absent(ar_id_core(AR_STR_NONE)));
+	assert_true(ar_str_absent(ar_id_session_key(AR_STR_NONE)));
 }
 
 static void test_putting_together(void **state AR_UNUSED)
@@ -201,13 +201,13 @@ static void test_acceptable(void **state AR_UNUSED)
 static void partitions_stay_as_they_are_and_spread(void **state)
 {
 	unsigned seen[AR_PARTITIONS] = { 0 };
-	char core[AR_ID_CORE];
+	char session_key[AR_SESSION_KEY_LEN];
 
 	(void)state;
 	assert_int_equal(ar_id_partition(AR_STR("00000000000000000000000000")), 221);
 	for (unsigned i = 0; i < 64 * AR_PARTITIONS; i++) {
-		ar_id_mint(core);
-		seen[ar_id_partition((struct ar_str){ core, AR_ID_CORE })]++;
+		ar_id_mint(session_key);
+		seen[ar_id_partition((struct ar_str){ session_key, AR_SESSION_KEY_LEN })]++;
 	}
 	for (unsigned i = 0; i < AR_PARTITIONS; i++)
 		assert_in_range(seen[i], 16, 160);

@@ -22,7 +22,7 @@ static struct {
 	ar_usec now;
 	struct table table;
 	struct node nodes[NODES];
-	char cores[AR_PARTITIONS][AR_ID_CORE];
+	char session_keys[AR_PARTITIONS][AR_SESSION_KEY_LEN];
 	uint64_t random;
 } w;
 
@@ -103,8 +103,8 @@ static enum ar_place place(unsigned i, unsigned partition)
 
 	if (!w.nodes[i].is_up)
 		return AR_PLACE_UNSETTLED;
-	return ar_cluster_find(w.nodes[i].cluster, (struct ar_str){ w.cores[partition], AR_ID_CORE },
-			       &address);
+	return ar_cluster_find(w.nodes[i].cluster,
+			       (struct ar_str){ w.session_keys[partition], AR_SESSION_KEY_LEN }, &address);
 }
 
 /* Also for those that are stopped: the first thing they do when they wake may be to answer. */
@@ -161,7 +161,7 @@ static unsigned has(unsigned i)
 static int set_up(void **state)
 {
 	unsigned found = 0;
-	char core[AR_ID_CORE];
+	char session_key[AR_SESSION_KEY_LEN];
 
 	(void)state;
 	memset(&w, 0, sizeof(w));
@@ -171,10 +171,10 @@ static int set_up(void **state)
 	while (found < AR_PARTITIONS) {
 		unsigned p;
 
-		ar_id_mint(core);
-		p = ar_id_partition((struct ar_str){ core, AR_ID_CORE });
-		found += !w.cores[p][0];
-		memcpy(w.cores[p], core, AR_ID_CORE);
+		ar_id_mint(session_key);
+		p = ar_id_partition((struct ar_str){ session_key, AR_SESSION_KEY_LEN });
+		found += !w.session_keys[p][0];
+		memcpy(w.session_keys[p], session_key, AR_SESSION_KEY_LEN);
 	}
 	return 0;
 }
@@ -215,7 +215,8 @@ static void those_who_join_get_their_share(void **state)
 		if (place(0, p) == AR_PLACE_HERE)
 			continue;
 		assert_int_equal(ar_cluster_find(w.nodes[0].cluster,
-						 (struct ar_str){ w.cores[p], AR_ID_CORE }, &address),
+						 (struct ar_str){ w.session_keys[p], AR_SESSION_KEY_LEN },
+						 &address),
 				 AR_PLACE_PEER);
 		assert_true(ar_str_is(address, place(1, p) == AR_PLACE_HERE ? "10.0.0.1:1" : "10.0.0.2:1"));
 	}

@@ -10,7 +10,7 @@
 
 static struct ar_metrics *metrics;
 
-static enum ar_place nowhere(void *arg AR_UNUSED, struct ar_str core AR_UNUSED,
+static enum ar_place nowhere(void *arg AR_UNUSED, struct ar_str session_key AR_UNUSED,
 			     struct ar_str *ret_address AR_UNUSED)
 {
 	return AR_PLACE_UNSETTLED;

@@ -22,7 +22,7 @@ struct world {
 	bool is_done;
 };
 
-static const struct ar_str core = { "01arz3ndektsv4rrffq69g5fav", AR_ID_CORE };
+static const struct ar_str session_key = { "01arz3ndektsv4rrffq69g5fav", AR_SESSION_KEY_LEN };
 
 static ar_usec wall_of(struct ar_clock *c)
 {
@@ -42,14 +42,14 @@ static void done(struct ar_engine_request *r)
 /* A second passes, then a command is carried out; returns how many facts it made. */
 static uint64_t command(struct world *w, enum ar_command name, const void *args)
 {
-	const struct ar_session *s = ar_engine_peek(w->engine, core);
+	const struct ar_session *s = ar_engine_peek(w->engine, session_key);
 	uint64_t before = s ? s->head : 0;
 
 	w->clock.wall += SECOND;
 	w->clock.mono += SECOND;
 	w->is_done = false;
 	w->request = (struct ar_engine_request){
-		.session = core,
+		.session = session_key,
 		.may_create = true,
 		.input = { .kind = AR_IN_COMMAND,
 			   .command = { .id = name, .args = args },
@@ -61,7 +61,7 @@ static uint64_t command(struct world *w, enum ar_command name, const void *args)
 		ar_store_poll(w->store);
 	assert_true(w->is_done);
 	assert_int_equal(w->request.status, AR_OK);
-	return ar_engine_peek(w->engine, core)->head - before;
+	return ar_engine_peek(w->engine, session_key)->head - before;
 }
 
 static uint64_t set_mode(struct world *w, const char *policy)
@@ -91,11 +91,11 @@ static void test_a_step_back_is_told_once(void **state)
 	memset(w.engine->owned.bits, 0xff, sizeof w.engine->owned.bits);
 	assert_true(command(&w, AR_CMD_CREATE_SESSION, &(struct ar_cmd_create_session_in){ 0 }) > 0);
 	assert_int_equal(set_mode(&w, "{\"mode\":\"plan\"}"), 1);
-	before = ar_engine_peek(w.engine, core)->updated;
+	before = ar_engine_peek(w.engine, session_key)->updated;
 	w.clock.wall -= HOUR;
 	assert_int_equal(set_mode(&w, "{\"mode\":\"plan\"}"), 0); /* nothing to say, so it waits */
 	assert_int_equal(set_mode(&w, "{\"mode\":\"never\"}"), 2); /* the warning, then the fact */
-	assert_true(ar_engine_peek(w.engine, core)->updated < before);
+	assert_true(ar_engine_peek(w.engine, session_key)->updated < before);
 	assert_int_equal(set_mode(&w, "{\"mode\":\"plan\"}"), 1);
 	w.clock.wall += 2 * HOUR;
 	assert_int_equal(set_mode(&w, "{\"mode\":\"never\"}"), 1); /* forward is no trouble */

@@ -18,7 +18,7 @@ struct world {
 	struct ar_engine *engine;
 	struct ar_live *live;
 	struct ar_arena arena;
-	struct ar_str core;
+	struct ar_str session_key;
 	struct ar_process_record *record;
 	struct ar_process_host host;
 	struct ar_process *port; /* what was attached */
@@ -78,7 +78,7 @@ static void put(struct world *w, const struct ar_store_blob *blobs, size_t count
 {
 	struct ar_store_session_row row = { .updated = 1 };
 	struct ar_store_append a = { .op = { .kind = AR_STORE_APPEND, .done = note },
-				     .session = w->core,
+				     .session = w->session_key,
 				     .first_seq = 1,
 				     .last_seq = 1,
 				     .body = AR_STR("{}"),
@@ -101,7 +101,8 @@ static void keep_inputs(struct world *w)
 
 		blobs[i] = (struct ar_store_blob){ ar_hash_of(ar_str_from(texts[i])), ar_str_from(texts[i]) };
 		*in = (struct ar_process_input){ .number = 4 + (int64_t)i,
-						 .ref = ar_ref_make(&w->arena, w->core, &blobs[i].hash),
+						 .ref = ar_ref_make(&w->arena, w->session_key,
+								    &blobs[i].hash),
 						 .is_eof = i == 3 };
 		ar_vec_push(&w->arena, &w->record->written, in);
 	}
@@ -112,19 +113,19 @@ static void keep_inputs(struct world *w)
 static void open_session(struct world *w)
 {
 	static const uint8_t uuid[16] = { 0x01, 0x9a, 3 };
-	char *core = ar_arena_alloc(&w->arena, AR_ID_CORE);
+	char *session_key = ar_arena_alloc(&w->arena, AR_SESSION_KEY_LEN);
 
-	ar_id_encode(uuid, core);
-	w->core = (struct ar_str){ core, AR_ID_CORE };
+	ar_id_encode(uuid, session_key);
+	w->session_key = (struct ar_str){ session_key, AR_SESSION_KEY_LEN };
 	w->record = ar_arena_alloc(&w->arena, sizeof(*w->record));
-	*w->record =
-		(struct ar_process_record){ .id = ar_arena_fmt(&w->arena, "proc_%.*s_1", AR_STR_ARG(w->core)),
-					    .call = AR_STR("call"),
-					    .handle = AR_STR("handle"),
-					    .status = AR_PROCESS_RUNNING,
-					    .has_input = true };
-	w->live = ar_live_get(w->engine, w->core);
-	ar_session_init(&w->live->state, w->core, w->engine->member_json);
+	*w->record = (struct ar_process_record){ .id = ar_arena_fmt(&w->arena, "proc_%.*s_1",
+								    AR_STR_ARG(w->session_key)),
+						 .call = AR_STR("call"),
+						 .handle = AR_STR("handle"),
+						 .status = AR_PROCESS_RUNNING,
+						 .has_input = true };
+	w->live = ar_live_get(w->engine, w->session_key);
+	ar_session_init(&w->live->state, w->session_key, w->engine->member_json);
 	w->live->state.head = 1;
 	w->live->is_loaded = true;
 	ar_vec_push(&w->live->state.arena, &w->live->state.processes, w->record);
@@ -271,7 +272,7 @@ static const struct ar_subscription_vtable reader_calls = { on_opened, on_ready,
 static void a_reader_is_not_told_what_it_has(void **state)
 {
 	struct world *w = *state;
-	struct ar_follow_request request = { .session = w->core,
+	struct ar_follow_request request = { .session = w->session_key,
 					     .after = AR_STR("1.1o:8,1e:2"),
 					     .deltas = true };
 

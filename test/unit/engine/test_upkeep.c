@@ -55,11 +55,11 @@ static void note(struct ar_store_op *op)
 	assert_int_equal(op->status, AR_OK);
 }
 
-static void put(struct world *w, struct ar_str core, ar_usec updated)
+static void put(struct world *w, struct ar_str session_key, ar_usec updated)
 {
 	struct ar_store_session_row row = { .updated = updated };
 	struct ar_store_append a = { .op = { .kind = AR_STORE_APPEND, .done = note },
-				     .session = core,
+				     .session = session_key,
 				     .first_seq = 1,
 				     .last_seq = 1,
 				     .body = AR_STR("x"),
@@ -80,24 +80,24 @@ static size_t stored(struct world *w)
 }
 
 /* As after a load. */
-static struct ar_live *remember(struct world *w, struct ar_str core)
+static struct ar_live *remember(struct world *w, struct ar_str session_key)
 {
-	struct ar_live *l = ar_live_get(w->engine, core);
+	struct ar_live *l = ar_live_get(w->engine, session_key);
 
-	ar_session_init(&l->state, core, w->engine->member_json);
+	ar_session_init(&l->state, session_key, w->engine->member_json);
 	l->state.head = 1;
 	l->is_loaded = true;
 	ar_live_settle(l);
 	return l;
 }
 
-static struct ar_str core_of(unsigned n)
+static struct ar_str session_key_of(unsigned n)
 {
-	static char text[300][AR_ID_CORE];
+	static char text[300][AR_SESSION_KEY_LEN];
 	uint8_t uuid[16] = { 0x01, 0x9a, (uint8_t)(n >> 8), (uint8_t)n };
 
 	ar_id_encode(uuid, text[n]);
-	return (struct ar_str){ text[n], AR_ID_CORE };
+	return (struct ar_str){ text[n], AR_SESSION_KEY_LEN };
 }
 
 static void test_old_sessions_leave_store_and_memory(void **state)
@@ -106,21 +106,21 @@ static void test_old_sessions_leave_store_and_memory(void **state)
 
 	(void)state;
 	open_world(&w);
-	put(&w, core_of(1), w.clock.now - 31 * DAY);
-	put(&w, core_of(2), w.clock.now - 29 * DAY);
-	remember(&w, core_of(1));
-	remember(&w, core_of(2));
+	put(&w, session_key_of(1), w.clock.now - 31 * DAY);
+	put(&w, session_key_of(2), w.clock.now - 29 * DAY);
+	remember(&w, session_key_of(1));
+	remember(&w, session_key_of(2));
 	ar_engine_keep(w.engine, 30 * DAY, 0);
 	go_on(&w, 10 * SECOND);
 	assert_int_equal(stored(&w), 1);
-	assert_null(ar_engine_peek(w.engine, core_of(1)));
-	assert_non_null(ar_engine_peek(w.engine, core_of(2)));
+	assert_null(ar_engine_peek(w.engine, session_key_of(1)));
+	assert_non_null(ar_engine_peek(w.engine, session_key_of(2)));
 	go_on(&w, 120 * SECOND);
 	assert_int_equal(stored(&w), 1);
 	w.clock.now += 2 * DAY;
 	go_on(&w, 120 * SECOND);
 	assert_int_equal(stored(&w), 0);
-	assert_null(ar_engine_peek(w.engine, core_of(2)));
+	assert_null(ar_engine_peek(w.engine, session_key_of(2)));
 	close_world(&w);
 }
 
@@ -131,17 +131,17 @@ static void test_a_session_at_work_goes_when_it_is_done(void **state)
 
 	(void)state;
 	open_world(&w);
-	put(&w, core_of(1), 1);
-	l = remember(&w, core_of(1));
+	put(&w, session_key_of(1), 1);
+	l = remember(&w, session_key_of(1));
 	ar_live_wake(l);
 	l->is_loading = true; /* on its way in while the store removes it */
 	ar_engine_keep(w.engine, DAY, 0);
 	go_on(&w, 10 * SECOND);
 	assert_int_equal(stored(&w), 0);
-	assert_non_null(ar_engine_peek(w.engine, core_of(1)));
+	assert_non_null(ar_engine_peek(w.engine, session_key_of(1)));
 	l->is_loading = false;
 	ar_live_settle(l);
-	assert_null(ar_engine_peek(w.engine, core_of(1)));
+	assert_null(ar_engine_peek(w.engine, session_key_of(1)));
 	close_world(&w);
 }
 
@@ -151,8 +151,8 @@ static void test_only_what_is_ours_goes(void **state)
 
 	(void)state;
 	open_world(&w);
-	put(&w, core_of(1), 1);
-	ar_partition_remove(&w.engine->owned, ar_id_partition(core_of(1)));
+	put(&w, session_key_of(1), 1);
+	ar_partition_remove(&w.engine->owned, ar_id_partition(session_key_of(1)));
 	ar_engine_keep(w.engine, DAY, 0);
 	go_on(&w, 10 * SECOND);
 	assert_int_equal(stored(&w), 1);
@@ -165,7 +165,7 @@ static void test_without_a_time_nothing_goes(void **state)
 
 	(void)state;
 	open_world(&w);
-	put(&w, core_of(1), 1);
+	put(&w, session_key_of(1), 1);
 	ar_engine_keep(w.engine, 0, 0);
 	go_on(&w, 200 * SECOND);
 	assert_int_equal(stored(&w), 1);
@@ -180,7 +180,7 @@ static void test_many_go_in_small_steps(void **state)
 	(void)state;
 	open_world(&w);
 	for (unsigned n = 0; n < 300; n++)
-		put(&w, core_of(n), 1);
+		put(&w, session_key_of(n), 1);
 	ar_engine_keep(w.engine, DAY, 0);
 	go_on(&w, 3 * SECOND);
 	left = stored(&w);

@@ -11,7 +11,7 @@ struct world {
 	struct ar_clock clock;
 	struct ar_store *store;
 	struct ar_follow *follow;
-	char core[AR_ID_CORE];
+	char session_key[AR_SESSION_KEY_LEN];
 	struct ar_output out; /* its standard output */
 };
 
@@ -27,9 +27,9 @@ static ar_usec now_of(struct ar_clock *c AR_UNUSED)
 	return 1000000;
 }
 
-static struct ar_str core_of(const struct world *w)
+static struct ar_str session_key_of(const struct world *w)
 {
-	return (struct ar_str){ w->core, AR_ID_CORE };
+	return (struct ar_str){ w->session_key, AR_SESSION_KEY_LEN };
 }
 
 static void note(struct ar_store_op *op)
@@ -41,7 +41,7 @@ static void put_fact(struct world *w)
 {
 	struct ar_store_session_row row = { .updated = 1 };
 	struct ar_store_append a = { .op = { .kind = AR_STORE_APPEND, .done = note },
-				     .session = core_of(w),
+				     .session = session_key_of(w),
 				     .first_seq = 1,
 				     .last_seq = 1,
 				     .body = AR_STR("{}"),
@@ -57,12 +57,12 @@ static void open_world(struct world *w)
 	static const uint8_t uuid[16] = { 0x01, 0x9a, 7 };
 
 	*w = (struct world){ .clock = { now_of, now_of } };
-	ar_id_encode(uuid, w->core);
+	ar_id_encode(uuid, w->session_key);
 	ar_store_memory_open(NULL, NULL, &w->store);
 	w->follow = ar_follow_new(
 		&(struct ar_follow_options){ .store = w->store, .clock = &w->clock, .ring_bytes = 65536 });
 	put_fact(w);
-	w->out = (struct ar_output){ .session = core_of(w),
+	w->out = (struct ar_output){ .session = session_key_of(w),
 				     .step = ar_cursor_stream(PROCESS, AR_PROC_STDOUT),
 				     .stream = AR_PROC_STDOUT };
 	ar_follow_output_open(w->follow, &w->out, 1);
@@ -128,7 +128,7 @@ static const struct ar_subscription_vtable vtable = { on_opened, on_ready, on_en
 
 static void open_this(struct world *w, struct reader *r, const char *after)
 {
-	struct ar_follow_request request = { .session = core_of(w),
+	struct ar_follow_request request = { .session = session_key_of(w),
 					     .after = ar_str_from(after),
 					     .deltas = true };
 
@@ -219,7 +219,7 @@ static void a_place_is_kept_while_the_stream_catches_up(void **state)
 	open_world(&w);
 	open_reader(&w, &ahead, "1.1o:5");
 	writes(&w, "abc");
-	ar_follow_publish(w.follow, core_of(&w), &fact, 1);
+	ar_follow_publish(w.follow, session_key_of(&w), &fact, 1);
 	expect(&ahead, "fact@2.1o:5 ");
 	writes(&w, "defghi");
 	expect(&ahead, "5:fghi@2.1o:9 ");
@@ -230,7 +230,7 @@ static void a_place_is_kept_while_the_stream_catches_up(void **state)
 static void put_row(struct world *w, uint64_t first, uint64_t last, const char *body)
 {
 	struct ar_store_append a = { .op = { .kind = AR_STORE_APPEND, .done = note },
-				     .session = core_of(w),
+				     .session = session_key_of(w),
 				     .first_seq = first,
 				     .last_seq = last,
 				     .body = ar_str_from(body) };
@@ -249,7 +249,7 @@ static void a_log_that_lost_what_was_published_is_corrupt(void **state)
 
 	(void)state;
 	open_world(&w);
-	ar_follow_publish(w.follow, core_of(&w), facts, 2);
+	ar_follow_publish(w.follow, session_key_of(&w), facts, 2);
 	open_this(&w, &r, "1");
 	assert_int_equal(r.ended, AR_ERR_STORAGE_CORRUPT);
 	expect(&r, "");
@@ -267,9 +267,9 @@ static void a_log_that_is_shorter_than_a_reader_is_corrupt(void **state)
 	(void)state;
 	open_world(&w);
 	open_this(&w, &r, "1");
-	ar_follow_publish(w.follow, core_of(&w), &fact, 1);
+	ar_follow_publish(w.follow, session_key_of(&w), &fact, 1);
 	expect(&r, "fact@2.1o:0 ");
-	ar_follow_reread(w.follow, core_of(&w), 1);
+	ar_follow_reread(w.follow, session_key_of(&w), 1);
 	take(&r);
 	ar_store_poll(w.store);
 	assert_int_equal(r.ended, AR_ERR_STORAGE_CORRUPT);

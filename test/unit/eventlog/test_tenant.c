@@ -15,7 +15,7 @@ struct world {
 	struct ar_clock clock;
 	struct ar_store *store;
 	struct ar_follow *follow;
-	char cores[SESSIONS][AR_ID_CORE];
+	char session_keys[SESSIONS][AR_SESSION_KEY_LEN];
 	uint64_t heads[SESSIONS];
 };
 
@@ -40,7 +40,7 @@ static void open_world(struct world *w, ar_usec look_every)
 	now = 1000000;
 	*w = (struct world){ .clock = { now_of, now_of } };
 	for (uint8_t i = 0; i < SESSIONS; i++)
-		ar_id_encode((const uint8_t[16]){ 0x01, 0x9a, i }, w->cores[i]);
+		ar_id_encode((const uint8_t[16]){ 0x01, 0x9a, i }, w->session_keys[i]);
 	ar_store_memory_open(NULL, NULL, &w->store);
 	w->follow = ar_follow_new(&(struct ar_follow_options){
 		.store = w->store, .clock = &w->clock, .ring_bytes = RING, .look_every = look_every });
@@ -72,17 +72,17 @@ struct write {
 
 static void submit(struct world *w, struct write *x, unsigned session, unsigned count, const char *tenant)
 {
-	struct ar_str core = { w->cores[session], AR_ID_CORE };
+	struct ar_str session_key = { w->session_keys[session], AR_SESSION_KEY_LEN };
 	size_t len = 0;
 
 	for (unsigned i = 1; i <= count; i++)
 		len += (size_t)
 			snprintf(x->body + len, sizeof x->body - len,
 				 "{\"type\":\"turn.started\",\"sessionId\":\"sess_%.26s\",\"sequence\":%u}\n",
-				 core.p, (unsigned)w->heads[session] + i);
+				 session_key.p, (unsigned)w->heads[session] + i);
 	x->row = (struct ar_store_session_row){ .updated = 1, .tenant = ar_str_from(tenant) };
 	x->a = (struct ar_store_append){ .op = { .kind = AR_STORE_APPEND, .done = note },
-					 .session = core,
+					 .session = session_key,
 					 .first_seq = w->heads[session] + 1,
 					 .last_seq = w->heads[session] + count,
 					 .body = { x->body, len },
@@ -135,10 +135,10 @@ static void take(struct world *w, struct reader *r)
 	struct ar_frame *f;
 
 	while ((f = ar_follow_next(&r->sub))) {
-		const char *core = memmem(f->json.p, f->json.len, "sess_", 5);
+		const char *session_key = memmem(f->json.p, f->json.len, "sess_", 5);
 
 		for (unsigned i = 0; i < SESSIONS; i++) {
-			if (memcmp(core + 5, w->cores[i], AR_ID_CORE) == 0)
+			if (memcmp(session_key + 5, w->session_keys[i], AR_SESSION_KEY_LEN) == 0)
 				ar_buf_addf(&r->got, "%c%u ", 'a' + (int)i, (unsigned)f->sequence);
 		}
 		snprintf(r->cursor, sizeof r->cursor, "%.*s", AR_STR_ARG(f->id));
@@ -309,7 +309,7 @@ static void reader_may_leave_when_it_is_opened(void **state AR_UNUSED)
 	open_reader(&w, &r, NULL);
 	settle(&w);
 	assert_int_equal(r.opened, 1);
-	q.session = (struct ar_str){ w.cores[0], AR_ID_CORE };
+	q.session = (struct ar_str){ w.session_keys[0], AR_SESSION_KEY_LEN };
 	assert_int_equal(ar_follow_open(w.follow, &r.sub, &q, NULL), AR_OK);
 	settle(&w);
 	assert_int_equal(r.opened, 2);

@@ -25,11 +25,11 @@ void journal_handle(const struct journal_file *j, const char *machine, const cha
 
 void journal_make(struct journal_file *j, struct desk *d)
 {
-	char name[AR_ID_CORE], path[160];
+	char name[AR_SESSION_KEY_LEN], path[160];
 
 	ar_id_mint(name);
 	*j = (struct journal_file){ .lock = -1 };
-	snprintf(j->folder, sizeof(j->folder), "%s/%.*s", d->folder, AR_ID_CORE, name);
+	snprintf(j->folder, sizeof(j->folder), "%s/%.*s", d->folder, AR_SESSION_KEY_LEN, name);
 	assert_int_equal(mkdir(j->folder, 0700), 0);
 	snprintf(path, sizeof(path), "%s/journal", j->folder);
 	j->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_APPEND, 0600);

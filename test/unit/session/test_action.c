@@ -81,7 +81,7 @@ static void restart(struct desk *d)
 	struct ar_json v;
 
 	ar_session_snapshot(&d->session, &text);
-	ar_session_init(&fresh, d->session.core, d->json);
+	ar_session_init(&fresh, d->session.session_key, d->json);
 	assert_int_equal(ar_json_parse(json, ar_buf_str(&text), &v, &d->err), AR_OK);
 	assert_int_equal(ar_session_restore(&fresh, v, &d->err), AR_OK);
 	ar_session_snapshot(&fresh, &again);

@@ -276,7 +276,7 @@ static void test_snapshot_keeps_boundaries(void **state)
 	assert_true(desk_active(d)->compaction.trigger.set);
 	assert_int_equal(desk_thread(d, 0)->boundaries.count, 1);
 	ar_session_snapshot(&d->session, &one);
-	ar_session_init(&copy, d->session.core, d->json);
+	ar_session_init(&copy, d->session.session_key, d->json);
 	assert_int_equal(ar_json_parse(d->json, ar_buf_str(&one), &v, NULL), AR_OK);
 	assert_int_equal(ar_session_restore(&copy, v, &d->err), AR_OK);
 	ar_session_snapshot(&copy, &two);

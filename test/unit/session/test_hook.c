@@ -221,7 +221,7 @@ static void a_state_with_runs_survives_a_snapshot(void **state)
 	assert_int_equal(desk_submit(d, "a"), AR_OK);
 	assert_int_equal(say(d, AR_HOOK_ANSWERED, "{\"updatedInput\":\"other\",\"reason\":\"r\"}"), AR_OK);
 	ar_session_snapshot(&d->session, &text);
-	ar_session_init(&restored, d->session.core, d->json);
+	ar_session_init(&restored, d->session.session_key, d->json);
 	assert_int_equal(ar_json_parse(parser, ar_buf_str(&text), &v, &d->err), AR_OK);
 	assert_int_equal(ar_session_restore(&restored, v, &d->err), AR_OK);
 	ar_session_snapshot(&restored, &again);

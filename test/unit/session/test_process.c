@@ -582,7 +582,7 @@ static void a_snapshot_keeps_it(void **state)
 			 AR_OK);
 	assert_int_equal(terminate(d, process_of(d, 0)->id.p), AR_OK);
 	ar_session_snapshot(&d->session, &first);
-	ar_session_init(&restored, d->session.core, d->json);
+	ar_session_init(&restored, d->session.session_key, d->json);
 	assert_int_equal(ar_json_parse(json, ar_buf_str(&first), &v, NULL), AR_OK);
 	assert_int_equal(ar_session_restore(&restored, v, &d->err), AR_OK);
 	ar_session_snapshot(&restored, &second);
@@ -604,11 +604,11 @@ static void expect_written(struct ar_session *s, size_t count, int64_t first, bo
 	assert_int_equal(r->written.count, count);
 	for (size_t i = 0; i < count; i++) {
 		const struct ar_process_input *in = r->written.at[i];
-		struct ar_str core;
+		struct ar_str session_key;
 		struct ar_hash hash;
 
 		assert_int_equal(in->number, first + (int64_t)i);
-		assert_true(ar_ref_parse(in->ref, &core, &hash));
+		assert_true(ar_ref_parse(in->ref, &session_key, &hash));
 		assert_int_equal(in->is_eof, last_is_eof && i + 1 == count);
 	}
 }
@@ -620,7 +620,7 @@ static void restore_from(struct desk *d, struct ar_session *ret)
 	struct ar_json v;
 
 	ar_session_snapshot(&d->session, &text);
-	ar_session_init(ret, d->session.core, d->json);
+	ar_session_init(ret, d->session.session_key, d->json);
 	assert_int_equal(ar_json_parse(json, ar_buf_str(&text), &v, NULL), AR_OK);
 	assert_int_equal(ar_session_restore(ret, v, &d->err), AR_OK);
 	ar_json_parser_free(json);

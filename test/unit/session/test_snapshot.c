@@ -52,7 +52,7 @@ static void restore(struct desk *d, struct ar_buf *text, struct ar_session *ret)
 	struct ar_json v;
 
 	ar_session_snapshot(&d->session, text);
-	ar_session_init(ret, d->session.core, d->json);
+	ar_session_init(ret, d->session.session_key, d->json);
 	assert_int_equal(ar_json_parse(parser, ar_buf_str(text), &v, &d->err), AR_OK);
 	assert_int_equal(ar_session_restore(ret, v, &d->err), AR_OK);
 	ar_json_parser_free(parser);

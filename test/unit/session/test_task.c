@@ -210,7 +210,7 @@ static void test_restored(void **state)
 	assert_int_equal(start(d, first, "{\"kind\":\"worker\"}"), AR_OK);
 	ar_session_snapshot(&d->session, &text);
 	assert_int_equal(ar_json_parse(json, ar_buf_str(&text), &v, &d->err), AR_OK);
-	ar_session_init(&twin, d->session.core, d->json);
+	ar_session_init(&twin, d->session.session_key, d->json);
 	assert_int_equal(ar_session_restore(&twin, v, &d->err), AR_OK);
 	ar_session_snapshot(&twin, &again);
 	assert_true(ar_str_eq(ar_buf_str(&text), ar_buf_str(&again)));

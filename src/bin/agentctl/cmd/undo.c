@@ -162,11 +162,11 @@ static enum ar_exit undo_all(struct undo *u)
 /* An id of ours has its session's in it. */
 static enum ar_exit find_session(struct ar_ctl *c, const struct ar_ctl_args *a, struct ar_api_reply *ret)
 {
-	struct ar_str core = ar_id_core(ar_str_from(a->words[0]));
+	struct ar_str session_key = ar_id_session_key(ar_str_from(a->words[0]));
 	const char *word = a->values[OPT_SESSION];
 
-	if (!word && !ar_str_absent(core))
-		word = ar_arena_fmt(&c->arena, "sess_%.*s", AR_STR_ARG(core)).p;
+	if (!word && !ar_str_absent(session_key))
+		word = ar_arena_fmt(&c->arena, "sess_%.*s", AR_STR_ARG(session_key)).p;
 	return ar_resolve_read(c, word ? word : "last", ret);
 }
 

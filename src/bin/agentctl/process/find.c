@@ -65,13 +65,13 @@ enum ar_exit ar_process_find(struct ar_ctl *c, const char *word, struct ar_ctl_p
 	if (strcmp(word, "last") == 0) {
 		exit = ar_resolve_session(c, word, &session);
 	} else {
-		struct ar_str core = ar_id_core(ar_str_from(word));
+		struct ar_str session_key = ar_id_session_key(ar_str_from(word));
 
-		if (ar_str_absent(core) || !ar_str_starts(ar_str_from(word), AR_STR("proc_")))
+		if (ar_str_absent(session_key) || !ar_str_starts(ar_str_from(word), AR_STR("proc_")))
 			return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("agentctl ps lists them"),
 					       "'%s' is no process id", word);
 		s.id = ar_str_from(word);
-		session = ar_arena_fmt(&c->arena, "sess_%.*s", AR_STR_ARG(core));
+		session = ar_arena_fmt(&c->arena, "sess_%.*s", AR_STR_ARG(session_key));
 	}
 	if (exit == AR_EXIT_OK)
 		exit = ar_process_each(c, session, look_at, &s);

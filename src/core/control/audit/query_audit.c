@@ -11,7 +11,7 @@
 struct walk {
 	struct ar_call *call;
 	struct ar_store_audit_list page;
-	struct ar_str core; /* of the session that is asked for; absent: any */
+	struct ar_str session_key; /* of the session that is asked for; absent: any */
 	size_t wanted, found, looked;
 	struct ar_jw w;
 };
@@ -63,7 +63,7 @@ static bool is_wanted(struct walk *k, const struct ar_store_audit *e)
 	const struct ar_cmd_list_audit_in *in = k->call->input;
 	struct ar_json v;
 
-	if (!ar_str_absent(k->core) && !ar_str_eq(k->core, e->session))
+	if (!ar_str_absent(k->session_key) && !ar_str_eq(k->session_key, e->session))
 		return false;
 	if (ar_json_parse(k->call->control->json, e->record, &v, NULL) != AR_OK)
 		return false;
@@ -165,7 +165,7 @@ static enum ar_status read_question(struct ar_call *c, struct walk *k, struct ar
 	if (in->format == AR_LIST_AUDIT_FORMAT_NDJSON && !c->takes_lines)
 		return ar_refuse(err, AR_ERR_INVALID_INPUT,
 				 "ndjson is for HTTP; here the result is one JSON object");
-	if (!ar_str_absent(in->session_id) && ar_call_session(in->session_id, &k->core, err) != AR_OK)
+	if (!ar_str_absent(in->session_id) && ar_call_session(in->session_id, &k->session_key, err) != AR_OK)
 		return ar_refuse(err, AR_ERR_INVALID_INPUT, "sessionId is sess_ and 26 base32 characters");
 	k->page = (struct ar_store_audit_list){ .tenant = is_operator ? in->tenant : c->who->tenant,
 						.since = in->since,

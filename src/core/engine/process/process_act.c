@@ -131,9 +131,9 @@ static void on_text(struct ar_store_op *op)
 static void read_stored(struct act *act, const struct ar_process_record *r)
 {
 	struct ar_process_ending e = ending_of(act, r);
-	struct ar_str core;
+	struct ar_str session_key;
 
-	if (!ar_ref_parse(e.text_ref, &core, &act->hash)) {
+	if (!ar_ref_parse(e.text_ref, &session_key, &act->hash)) {
 		answer_over(act, AR_STR(""));
 		return;
 	}

@@ -151,12 +151,12 @@ static void fetch(struct ar_live_process *p)
 
 void ar_process_inputs_find(struct ar_live_process *p, const struct ar_process_record *r)
 {
-	struct ar_str core;
+	struct ar_str session_key;
 
 	for (size_t i = 0; i < r->written.count; i++) {
 		const struct ar_process_input *in = r->written.at[i];
 
-		ar_ref_parse(in->ref, &core, &p->hashes[p->blobs.count++]);
+		ar_ref_parse(in->ref, &session_key, &p->hashes[p->blobs.count++]);
 		add_input(p, (uint64_t)in->number, in->is_eof);
 	}
 	p->has_unread = p->blobs.count > 0;

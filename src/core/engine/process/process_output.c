@@ -76,14 +76,14 @@ void ar_process_output_init(struct ar_process_output *o, const struct ar_engine_
 		keeper_init(&o->streams[i].kept, keep);
 }
 
-static void open_stream(struct ar_process_output *o, int stream, struct ar_str core, const struct ar_str *ids,
-			uint64_t head)
+static void open_stream(struct ar_process_output *o, int stream, struct ar_str session_key,
+			const struct ar_str *ids, uint64_t head)
 {
 	struct ar_kept_stream *s = &o->streams[stream];
 	uint64_t number = 0;
 
 	ar_id_counter(ids[AR_SCOPE_PROCESS], &number);
-	s->frames.session = core;
+	s->frames.session = session_key;
 	s->frames.step = ar_cursor_stream(number, stream);
 	s->frames.stream = stream;
 	memcpy(s->frames.ids, ids, sizeof(s->frames.ids));
@@ -91,15 +91,15 @@ static void open_stream(struct ar_process_output *o, int stream, struct ar_str c
 	ar_follow_output_open(o->follow, &s->frames, head);
 }
 
-void ar_process_output_open(struct ar_process_output *o, struct ar_str core, const struct ar_str *ids,
+void ar_process_output_open(struct ar_process_output *o, struct ar_str session_key, const struct ar_str *ids,
 			    bool tty, uint64_t head)
 {
 	if (tty) {
-		open_stream(o, AR_PROC_TTY, core, ids, head);
+		open_stream(o, AR_PROC_TTY, session_key, ids, head);
 		return;
 	}
-	open_stream(o, AR_PROC_STDOUT, core, ids, head);
-	open_stream(o, AR_PROC_STDERR, core, ids, head);
+	open_stream(o, AR_PROC_STDOUT, session_key, ids, head);
+	open_stream(o, AR_PROC_STDERR, session_key, ids, head);
 }
 
 void ar_process_output_close(struct ar_process_output *o)

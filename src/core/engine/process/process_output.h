@@ -32,7 +32,7 @@ struct ar_process_output {
 void ar_process_output_init(struct ar_process_output *o, const struct ar_engine_options *e, size_t keep);
 
 /* Readers are told of it from now on: those streams that it can have. */
-void ar_process_output_open(struct ar_process_output *o, struct ar_str core, const struct ar_str *ids,
+void ar_process_output_open(struct ar_process_output *o, struct ar_str session_key, const struct ar_str *ids,
 			    bool tty, uint64_t head);
 void ar_process_output_close(struct ar_process_output *o); /* harmless when it is */
 

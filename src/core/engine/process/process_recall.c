@@ -29,7 +29,7 @@ static void on_text(struct ar_store_op *op)
 void ar_process_recall(struct ar_live *l, const struct ar_effect_tool_call *effect)
 {
 	struct ar_live_process *p = ar_process_new(l, effect->call);
-	struct ar_str ending = ar_arena_str(&p->arena, effect->ending), core;
+	struct ar_str ending = ar_arena_str(&p->arena, effect->ending), session_key;
 	struct ar_process_ending e = { 0 };
 	struct ar_arena *a = &p->arena;
 	struct ar_json v;
@@ -46,7 +46,7 @@ void ar_process_recall(struct ar_live *l, const struct ar_effect_tool_call *effe
 	p->over.end.message = ar_arena_str(a, e.end.message);
 	p->over.is_truncated = e.is_truncated;
 	p->over.is_binary = e.is_binary;
-	if (!ar_ref_parse(e.text_ref, &core, &p->hashes[0])) {
+	if (!ar_ref_parse(e.text_ref, &session_key, &p->hashes[0])) {
 		p->is_over = true; /* its call claims it when it begins */
 		return;
 	}

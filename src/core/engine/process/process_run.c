@@ -406,7 +406,7 @@ static void open_output(struct ar_live_process *p, struct ar_str id)
 	ids[AR_SCOPE_THREAD] = ar_arena_str(&p->arena, r->thread);
 	p->turn = ids[AR_SCOPE_TURN] = ar_arena_str(&p->arena, r->turn);
 	ids[AR_SCOPE_STEP] = ar_arena_str(&p->arena, r->step);
-	ar_process_output_open(&p->output, ar_live_core(l), ids, p->tty, l->state.head);
+	ar_process_output_open(&p->output, ar_live_session_key(l), ids, p->tty, l->state.head);
 }
 
 void ar_process_go(struct ar_live *l, const struct ar_effect_process_go *effect)

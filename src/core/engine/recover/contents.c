@@ -50,9 +50,9 @@ static void look_at_next(struct ar_live *l)
 
 static void add(struct ar_contents *c, struct ar_str ref)
 {
-	struct ar_str core;
+	struct ar_str session_key;
 
-	if (ar_ref_parse(ref, &core, &c->hashes[c->count]))
+	if (ar_ref_parse(ref, &session_key, &c->hashes[c->count]))
 		c->refs[c->count++] = ar_arena_str(&c->arena, ref);
 }
 

@@ -29,10 +29,10 @@ void ar_images_refs(struct ar_messages *m, size_t i, struct ar_str refs, struct 
 	if (m->images[i].taken == 0 || ar_json_parse(json, refs, &v, NULL) != AR_OK)
 		return;
 	for (struct ar_json_iter it = ar_json_iter(v); n < m->images[i].taken && ar_json_next(&it); n++) {
-		struct ar_str ref = AR_STR_NONE, core;
+		struct ar_str ref = AR_STR_NONE, session_key;
 
 		ar_json_str(it.value, &ref);
-		ar_ref_parse(ref, &core, &m->hashes[m->hash_count++]);
+		ar_ref_parse(ref, &session_key, &m->hashes[m->hash_count++]);
 	}
 }
 

@@ -19,14 +19,14 @@ static void plan_uses(struct ar_messages *m, struct ar_message *message, struct 
 	list = ar_arena_alloc(a, (most + 1) * sizeof(*list));
 	for (struct ar_json_iter it = ar_json_iter(v); message->use_count < most && ar_json_next(&it);) {
 		struct ar_tool_use *use = &list[message->use_count++];
-		struct ar_str text = AR_STR_NONE, core;
+		struct ar_str text = AR_STR_NONE, session_key;
 
 		ar_json_str(ar_json_get(it.value, "id"), &text);
 		use->id = ar_arena_str(a, text);
 		ar_json_str(ar_json_get(it.value, "name"), &text);
 		use->name = ar_arena_str(a, text);
 		ar_json_str(ar_json_get(it.value, "ref"), &text);
-		ar_ref_parse(text, &core, &m->hashes[m->hash_count++]);
+		ar_ref_parse(text, &session_key, &m->hashes[m->hash_count++]);
 	}
 	message->uses = list;
 }
@@ -55,17 +55,17 @@ void ar_messages_plan(struct ar_messages *m, const struct ar_effect_model_call *
 	m->hashes = ar_arena_alloc(a, (count_contents(entries, count) + 1) * sizeof(*m->hashes));
 	for (size_t i = 0; i < count; i++) {
 		struct ar_message *message = &m->list[m->count++];
-		struct ar_str core;
+		struct ar_str session_key;
 
 		message->role =
 			entries[i].role == AR_CONTEXT_SUMMARY ? AR_ROLE_USER : (enum ar_role)entries[i].role;
 		m->is_summary[i] = entries[i].role == AR_CONTEXT_SUMMARY;
 		message->is_parts = entries[i].role == AR_CONTEXT_USER;
 		message->tool_call_id = ar_arena_str(a, entries[i].tool_call_id);
-		ar_ref_parse(entries[i].ref, &core, &m->hashes[m->hash_count++]);
+		ar_ref_parse(entries[i].ref, &session_key, &m->hashes[m->hash_count++]);
 		if (!ar_str_absent(entries[i].echo)) {
 			message->echo = AR_STR(""); /* filled with its content */
-			ar_ref_parse(entries[i].echo, &core, &m->hashes[m->hash_count++]);
+			ar_ref_parse(entries[i].echo, &session_key, &m->hashes[m->hash_count++]);
 		}
 		plan_uses(m, message, entries[i].uses, a, json);
 		ar_images_refs(m, i, entries[i].images, json);

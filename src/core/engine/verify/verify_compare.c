@@ -62,12 +62,12 @@ void ar_verify_contents(struct ar_verify *w)
 		const char *fault = content_fault(&refs[i].hash, w->blobs.bytes[i]);
 
 		if (fault)
-			ar_verify_find(w, &(struct ar_verify_finding){ .what = "content",
-								       .sequence = refs[i].sequence,
-								       .id = ar_ref_make(&w->v->arena,
-											 w->whole.state.core,
-											 &refs[i].hash),
-								       .message = ar_str_from(fault) });
+			ar_verify_find(w, &(struct ar_verify_finding){
+						  .what = "content",
+						  .sequence = refs[i].sequence,
+						  .id = ar_ref_make(&w->v->arena, w->whole.state.session_key,
+								    &refs[i].hash),
+						  .message = ar_str_from(fault) });
 	}
 }
 

@@ -11,11 +11,11 @@
 #define RENEW_EVERY 2000 /* facts before the state's memory is renewed */
 #define REFS_NEAR 64 /* newest refs among which a repeated one is looked for */
 
-void ar_fold_init(struct ar_fold *f, struct ar_str core, struct ar_json_parser *json,
+void ar_fold_init(struct ar_fold *f, struct ar_str session_key, struct ar_json_parser *json,
 		  struct ar_json_parser *member_json)
 {
 	*f = (struct ar_fold){ .json = json };
-	ar_session_init(&f->state, core, member_json);
+	ar_session_init(&f->state, session_key, member_json);
 }
 
 void ar_fold_fini(struct ar_fold *f)
@@ -54,7 +54,7 @@ static void renew(struct ar_fold *f)
 		return;
 	ar_buf_clear(&f->scratch);
 	ar_session_snapshot(&old, &f->scratch);
-	ar_session_init(&f->state, old.core, old.json);
+	ar_session_init(&f->state, old.session_key, old.json);
 	AR_ASSERT(ar_fold_restore(f, ar_buf_str(&f->scratch), &err) == AR_OK);
 	ar_session_fini(&old);
 }
@@ -73,7 +73,8 @@ uint64_t ar_fold_number(const struct ar_fold *f, enum ar_fold_kind kind, struct 
 			return f->names[i].number;
 	}
 	if (!ar_str_starts(id, prefix) || ar_str_absent(id) || id.len <= prefix.len ||
-	    id.p[prefix.len] != '_' || !ar_str_eq(ar_id_core(id), f->state.core) || !ar_id_counter(id, &n))
+	    id.p[prefix.len] != '_' || !ar_str_eq(ar_id_session_key(id), f->state.session_key) ||
+	    !ar_id_counter(id, &n))
 		return 0;
 	return n;
 }
@@ -84,7 +85,7 @@ struct ar_str ar_fold_id(const struct ar_fold *f, enum ar_fold_kind kind, uint64
 		if (f->names[i].number == number)
 			return ar_arena_str(a, f->names[i].id);
 	}
-	return ar_id_inner(a, prefixes[kind], f->state.core, number);
+	return ar_id_inner(a, prefixes[kind], f->state.session_key, number);
 }
 
 /* The log says once which number a name stands for: as long as the task is in the state. */
@@ -195,10 +196,11 @@ static void note_action(struct ar_fold *f, const struct ar_store_action_row *row
 
 static void note_ref(struct ar_fold *f, struct ar_str ref, uint64_t sequence)
 {
-	struct ar_str core;
+	struct ar_str session_key;
 	struct ar_hash hash;
 
-	if (ar_str_absent(ref) || !ar_ref_parse(ref, &core, &hash) || !ar_str_eq(core, f->state.core))
+	if (ar_str_absent(ref) || !ar_ref_parse(ref, &session_key, &hash) ||
+	    !ar_str_eq(session_key, f->state.session_key))
 		return;
 	for (size_t i = f->ref_count, near = 0; i > 0 && near < REFS_NEAR; i--, near++) {
 		if (memcmp(&f->refs[i - 1].hash, &hash, sizeof(hash)) == 0)

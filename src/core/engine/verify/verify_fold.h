@@ -55,7 +55,7 @@ struct ar_fold {
 	struct ar_buf scratch;
 };
 
-void ar_fold_init(struct ar_fold *f, struct ar_str core, struct ar_json_parser *json,
+void ar_fold_init(struct ar_fold *f, struct ar_str session_key, struct ar_json_parser *json,
 		  struct ar_json_parser *member_json);
 void ar_fold_fini(struct ar_fold *f);
 

@@ -72,7 +72,7 @@ static enum ar_status refuse_unknown(const struct ar_session *s, struct ar_str i
 {
 	uint64_t n;
 
-	if (ar_str_starts(id, AR_STR("action_")) && ar_str_eq(ar_id_core(id), s->core) &&
+	if (ar_str_starts(id, AR_STR("action_")) && ar_str_eq(ar_id_session_key(id), s->session_key) &&
 	    ar_id_counter(id, &n) && n > 0 && (int64_t)n <= s->counters.action)
 		return ar_refuse(
 			err, AR_ERR_ALREADY_RESOLVED,

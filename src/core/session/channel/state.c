@@ -29,7 +29,7 @@ bool ar_channel_can(const struct ar_session *s, const struct ar_channel *c, cons
 
 bool ar_channels_are_of_all(const struct ar_session *s)
 {
-	return ar_tenant_is_a_home(ar_id_core(s->id));
+	return ar_tenant_is_a_home(ar_id_session_key(s->id));
 }
 
 size_t ar_channels_max(const struct ar_session *s)

@@ -35,7 +35,7 @@ enum ar_status ar_apply_context_resolved(struct ar_session *s, const struct ar_e
 
 	if (!turn)
 		return ar_apply_unknown(err, e, "turn");
-	turn->resolved = ar_context_digest(&s->arena, s->core, PAYLOAD(e, context_resolved));
+	turn->resolved = ar_context_digest(&s->arena, s->session_key, PAYLOAD(e, context_resolved));
 	return AR_OK;
 }
 

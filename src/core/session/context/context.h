@@ -86,7 +86,7 @@ struct ar_instructions ar_conversation_resolve(struct ar_conversation *c, struct
 					       const struct ar_selection *s);
 
 /* What a context.resolved says without its estimate, in short: two of the same are the same context. */
-struct ar_str ar_context_digest(struct ar_arena *a, struct ar_str core,
+struct ar_str ar_context_digest(struct ar_arena *a, struct ar_str session_key,
 				const struct ar_ev_context_resolved *p);
 
 /* ---- decide_compact.c ---- */

@@ -7,7 +7,7 @@ static struct ar_str ref_of(struct ar_decision *d, struct ar_str text)
 {
 	struct ar_hash hash = ar_hash_of(text);
 
-	return ar_ref_make(d->arena, d->session->core, &hash);
+	return ar_ref_make(d->arena, d->session->session_key, &hash);
 }
 
 static void write_omission(struct ar_jw *j, struct ar_str ref, struct ar_str reason, int64_t count)
@@ -91,7 +91,7 @@ static void store(struct ar_decision *d, struct ar_str text)
 		ar_decide_content(d, ar_arena_str(d->arena, text)); /* the host may read the file anew */
 }
 
-struct ar_str ar_context_digest(struct ar_arena *a, struct ar_str core,
+struct ar_str ar_context_digest(struct ar_arena *a, struct ar_str session_key,
 				const struct ar_ev_context_resolved *p)
 {
 	struct ar_str all = ar_arena_fmt(a, "%.*s\n%.*s\n%.*s\n%.*s", AR_STR_ARG(p->workspace_refs),
@@ -99,7 +99,7 @@ struct ar_str ar_context_digest(struct ar_arena *a, struct ar_str core,
 					 AR_STR_ARG(p->omissions));
 	struct ar_hash hash = ar_hash_of(all);
 
-	return ar_ref_make(a, core, &hash);
+	return ar_ref_make(a, session_key, &hash);
 }
 
 struct ar_str ar_decide_instructions(const struct ar_decision *d)
@@ -130,7 +130,7 @@ struct ar_instructions ar_conversation_resolve(struct ar_conversation *c, struct
 						.instruction_refs = instruction_refs(d, &in),
 						.omissions = omissions_of(c, s),
 						.token_estimate = AR_OPT_INT(s->tokens) };
-	digest = ar_context_digest(d->arena, d->session->core, &fact);
+	digest = ar_context_digest(d->arena, d->session->session_key, &fact);
 	if (ar_str_eq(digest, turn->resolved))
 		return in;
 	store(d, policy->system_prompt);

@@ -91,7 +91,8 @@ static void try_again(struct ar_decision *d, struct ar_turn *turn, const char *r
 {
 	struct ar_str before = turn->run;
 	struct ar_ids ids = ar_ids_turn(d, turn);
-	struct ar_str next = ar_id_inner(d->arena, "run", d->session->core, (uint64_t)d->counters.run + 1);
+	struct ar_str next =
+		ar_id_inner(d->arena, "run", d->session->session_key, (uint64_t)d->counters.run + 1);
 
 	ar_decide_emit(d, AR_EV_TASK_RETRYING, &ids,
 		       &(struct ar_ev_task_retrying){ .retry_reason = ar_str_from(reason),

@@ -77,7 +77,7 @@ static struct ar_str attempt_of(struct ar_decision *d, struct ar_str run)
 {
 	uint64_t n;
 
-	return ar_id_counter(run, &n) ? ar_id_inner(d->arena, "attempt", d->session->core, n) : run;
+	return ar_id_counter(run, &n) ? ar_id_inner(d->arena, "attempt", d->session->session_key, n) : run;
 }
 
 enum ar_status ar_decide_start_task(struct ar_decision *d, struct ar_error *err)

@@ -104,8 +104,9 @@ enum ar_status ar_task_plan(struct ar_decision *d, const struct ar_task *task,
 				.started = d->input->now,
 				.worker = worker_of(d, task, start) };
 	run->id = ar_str_absent(start->run) ? ar_decide_mint(d, "run", &d->counters.run) : start->run;
-	run->attempt_id =
-		ar_id_counter(run->id, &n) ? ar_id_inner(d->arena, "attempt", d->session->core, n) : run->id;
+	run->attempt_id = ar_id_counter(run->id, &n)
+				  ? ar_id_inner(d->arena, "attempt", d->session->session_key, n)
+				  : run->id;
 	if (!is_agent(d, run->worker))
 		return AR_OK;
 	run->turn = ar_decide_mint(d, "turn", &d->counters.turn);

@@ -139,7 +139,8 @@ static bool knows_turn(const struct ar_session *s, struct ar_str id)
 
 	if (ar_session_turn(s, id, &t))
 		return true;
-	return ar_str_eq(ar_id_core(id), s->core) && ar_id_counter(id, &n) && (int64_t)n <= s->counters.turn;
+	return ar_str_eq(ar_id_session_key(id), s->session_key) && ar_id_counter(id, &n) &&
+	       (int64_t)n <= s->counters.turn;
 }
 
 static enum ar_status check_scope(const struct ar_decision *d, size_t targets, struct ar_error *err)

@@ -250,7 +250,7 @@ struct ar_turn *ar_decide_submit(struct ar_decision *d, const struct ar_thread *
 
 	ids.at[AR_SCOPE_TURN] = id;
 	ids.at[AR_SCOPE_TASK] =
-		ar_id_inner(d->arena, "task", d->session->core, (uint64_t)d->counters.task + 1);
+		ar_id_inner(d->arena, "task", d->session->session_key, (uint64_t)d->counters.task + 1);
 	ar_decide_emit(d, AR_EV_TURN_SUBMITTED, &ids,
 		       &(struct ar_ev_turn_submitted){
 			       .input_ref = ar_decide_content(d, n->input->parts),

@@ -276,7 +276,7 @@ static bool is_there(const struct ar_prewarmed *s)
 
 static bool move_folder(struct ar_prewarmed *s)
 {
-	struct ar_str name = ar_str_sub(s->folder, s->folder.len - AR_ID_CORE, AR_ID_CORE);
+	struct ar_str name = ar_str_sub(s->folder, s->folder.len - AR_SESSION_KEY_LEN, AR_SESSION_KEY_LEN);
 	struct ar_str to = ar_arena_fmt(&s->arena, "%s/%.*s", s->host->folder, AR_STR_ARG(name));
 
 	if (rename(s->folder.p, to.p) != 0)
