@@ -9,8 +9,8 @@ void ar_store_password_of(void *config, struct ar_buf *out)
 	ar_buf_addz(out, ((const struct ar_config *)config)->store_password);
 }
 
-enum ar_status ar_runtime_migrate(const struct ar_config *config, uint64_t *ret_from, uint64_t *ret_to,
-				  struct ar_error *err)
+enum ar_status ar_host_migrate(const struct ar_config *config, uint64_t *ret_from, uint64_t *ret_to,
+			       struct ar_error *err)
 {
 	struct ar_redactor *redactor;
 	enum ar_status rc;

@@ -10,8 +10,8 @@ AR_BEGIN_DECLS
 
 /* Migrates the PostgreSQL store of the settings; *ret_from is the version that was found (0: an empty database), *ret_to the one
  * it has now. AR_E_NOT_FOUND: the settings name none. */
-AR_MUST_USE enum ar_status ar_runtime_migrate(const struct ar_config *config, uint64_t *ret_from,
-					      uint64_t *ret_to, struct ar_error *err);
+AR_MUST_USE enum ar_status ar_host_migrate(const struct ar_config *config, uint64_t *ret_from,
+					   uint64_t *ret_to, struct ar_error *err);
 
 /* store_password of a struct ar_config, where nothing renews it (struct ar_store_password). */
 void ar_store_password_of(void *config, struct ar_buf *out);

@@ -2,26 +2,26 @@
  * prove themselves comes from the settings and the membership. Owner: the loop thread. */
 #include "json.h"
 #include "log.h"
-#include "runtime_priv.h"
+#include "host_priv.h"
 
 #include <stdio.h>
 #include <string.h>
 
 static void gained(void *arg, const struct ar_partition_set *set)
 {
-	struct ar_runtime *r = arg;
+	struct ar_host *r = arg;
 
 	ar_partition_union(&r->gained, set);
 }
 
 static bool is_busy(void *arg, unsigned partition)
 {
-	return ar_engine_load(((struct ar_runtime *)arg)->engine, partition).steps > 0;
+	return ar_engine_load(((struct ar_host *)arg)->engine, partition).steps > 0;
 }
 
 static void release(void *arg, unsigned partition)
 {
-	struct ar_runtime *r = arg;
+	struct ar_host *r = arg;
 
 	ar_partition_remove(&r->gained, partition);
 	ar_engine_release(r->engine, partition);
@@ -29,12 +29,12 @@ static void release(void *arg, unsigned partition)
 
 static bool is_quiet(void *arg, unsigned partition)
 {
-	return ar_engine_load(((struct ar_runtime *)arg)->engine, partition).sessions == 0;
+	return ar_engine_load(((struct ar_host *)arg)->engine, partition).sessions == 0;
 }
 
 static void gone(void *arg, struct ar_str address)
 {
-	struct ar_runtime *r = arg;
+	struct ar_host *r = arg;
 
 	ar_log_line("info", "a node is gone; its sessions go on at others", address.p);
 	ar_http_server_lose_peer(r->http, address);
@@ -43,21 +43,21 @@ static void gone(void *arg, struct ar_str address)
 /* What we held is another's now. Nothing of it may be shown or written any more: all is dropped, and the process begins anew. */
 void ar_node_fenced(void *arg)
 {
-	struct ar_runtime *r = arg;
+	struct ar_host *r = arg;
 
 	if (r->end == AR_RUN_FENCED)
 		return;
 	ar_log_line("warning", "this node's epoch was ended by another; everything it held is dropped", NULL);
-	ar_runtime_stop(r, AR_RUN_FENCED);
+	ar_host_stop(r, AR_RUN_FENCED);
 }
 
-enum ar_status ar_node_join(struct ar_runtime *r, struct ar_error *err)
+enum ar_status ar_node_join(struct ar_host *r, struct ar_error *err)
 {
 	const struct ar_config *c = r->config;
 	enum ar_status st = ar_store_postgres_member(r->store,
 						     &(struct ar_member_options){
 							     .lease_ms = (uint32_t)c->cluster.lease_ms,
-							     .wake = ar_runtime_wake,
+							     .wake = ar_host_wake,
 							     .wake_arg = r },
 						     &r->member, err);
 
@@ -68,7 +68,7 @@ enum ar_status ar_node_join(struct ar_runtime *r, struct ar_error *err)
 }
 
 /* What the others are told: what the operator says, or where we listen, with the real port. */
-static void set_address(struct ar_runtime *r)
+static void set_address(struct ar_host *r)
 {
 	const struct ar_config *c = r->config;
 	const char *colon = strrchr(c->cluster.listen, ':');
@@ -81,7 +81,7 @@ static void set_address(struct ar_runtime *r)
 			 c->cluster.listen, ar_http_server_cluster_port(r->http));
 }
 
-void ar_node_serve(struct ar_runtime *r)
+void ar_node_serve(struct ar_host *r)
 {
 	const struct ar_config *c = r->config;
 
@@ -103,25 +103,25 @@ void ar_node_serve(struct ar_runtime *r)
 
 enum ar_place ar_node_find(void *arg, struct ar_str session_key, struct ar_str *ret_address)
 {
-	struct ar_runtime *r = arg;
+	struct ar_host *r = arg;
 
 	return r->cluster ? ar_cluster_find(r->cluster, session_key, ret_address) : AR_PLACE_UNSETTLED;
 }
 
 bool ar_node_is_cut_off(void *arg)
 {
-	const struct ar_runtime *r = arg;
+	const struct ar_host *r = arg;
 
 	return r->is_ready && r->phase == AR_STOP_NOT && r->cluster && !ar_cluster_is_settled(r->cluster);
 }
 
 bool ar_node_is_store_out(void *arg)
 {
-	return ((struct ar_runtime *)arg)->store_watch.is_out || ar_node_is_cut_off(arg);
+	return ((struct ar_host *)arg)->store_watch.is_out || ar_node_is_cut_off(arg);
 }
 
 /* NULL: it is. */
-static const char *why_not_ready(struct ar_runtime *r)
+static const char *why_not_ready(struct ar_host *r)
 {
 	if (r->phase != AR_STOP_NOT)
 		return "draining";
@@ -144,7 +144,7 @@ bool ar_node_is_ready(void *arg, struct ar_str *ret_why)
 
 void ar_node_drain(void *arg)
 {
-	struct ar_runtime *r = arg;
+	struct ar_host *r = arg;
 
 	if (r->cluster)
 		ar_cluster_drain(r->cluster);
@@ -170,7 +170,7 @@ static void describe_node(const struct ar_member_beat *t, size_t i, struct ar_jw
 /* {"nodes":[...],"owners":[place of the owner of each partition, -1 for none],"settled":bool} */
 void ar_node_describe(void *arg, struct ar_buf *out)
 {
-	struct ar_runtime *r = arg;
+	struct ar_host *r = arg;
 	const struct ar_member_beat *t = r->cluster ? ar_cluster_table(r->cluster) : NULL;
 	struct ar_jw w = ar_jw(out);
 

@@ -1,7 +1,7 @@
 /* permission.* and permission_rules become a policy. Owner: the loop thread, at start. */
 #include "permission.h"
 
-#include "confine.h"
+#include "sandbox_open.h"
 
 static struct ar_str unless_empty(struct ar_arena *a, const char *text)
 {
@@ -46,7 +46,7 @@ void ar_permission_configure(const struct ar_config *c, struct ar_arena *a, stru
 		rules[i] = rule_of(&c->permission_rules[i], a);
 	policy->permission_mode = modes[c->permission.mode];
 	policy->may_loosen = c->permission.may_loosen;
-	policy->profile = ar_confine_profile(c);
+	policy->profile = ar_host_sandbox_profile(c);
 	policy->allow_danger = c->sandbox.allow_danger;
 	policy->rules = rules;
 	policy->rule_count = c->permission_rules_count;

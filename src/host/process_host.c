@@ -1,7 +1,7 @@
 /* See process_host.h. */
 #include "process_host.h"
 
-#include "confine.h"
+#include "sandbox_open.h"
 #include "log.h"
 #include "processes.h"
 
@@ -97,7 +97,7 @@ static enum ar_status open_gate(uv_loop_t *loop, const struct ar_config *c, stru
 
 	if (count == 0)
 		return AR_OK;
-	secret_count = ar_confine_hidden(c, &a, &secrets);
+	secret_count = ar_host_sandbox_hidden(c, &a, &secrets);
 	rc = ar_egress_gate_open(loop,
 				 &(struct ar_egress_options){
 					 .program = ar_sandbox_helper(sandbox, "agent-proxy", &a).p,

@@ -3,7 +3,7 @@
  * the time of shutdown.grace_ms to end, so that an answer that is paid for is not asked for again. Fenced: everything is dropped at once,
  * for nothing here is ours any more. A second request ends it at once. */
 #include "log.h"
-#include "runtime_priv.h"
+#include "host_priv.h"
 
 #define STEP_MS 10
 #define CLOSING_MS 5000
@@ -16,13 +16,13 @@ static ar_usec now(void)
 	return ar_clock_system()->mono(ar_clock_system());
 }
 
-static void enter(struct ar_runtime *r, enum ar_stop_phase phase, int64_t ms)
+static void enter(struct ar_host *r, enum ar_stop_phase phase, int64_t ms)
 {
 	r->phase = phase;
 	r->phase_until = now() + ms * 1000;
 }
 
-static void begin_closing(struct ar_runtime *r)
+static void begin_closing(struct ar_host *r)
 {
 	struct ar_error err;
 
@@ -33,21 +33,21 @@ static void begin_closing(struct ar_runtime *r)
 }
 
 /* Whoever waits for a write that the database does not answer is told that its outcome is not known, before the connection is closed. */
-static void begin_giving_up(struct ar_runtime *r)
+static void begin_giving_up(struct ar_host *r)
 {
 	ar_store_give_up(r->store);
 	enter(r, AR_STOP_GIVING_UP, GIVING_UP_MS);
 }
 
 /* What nobody took is left as it stands. */
-static void begin_leaving(struct ar_runtime *r)
+static void begin_leaving(struct ar_host *r)
 {
 	for (unsigned p = 0; p < AR_PARTITIONS; p++)
 		ar_engine_release(r->engine, p);
 	enter(r, AR_STOP_LEAVING, LEAVING_MS);
 }
 
-static void begin_end(struct ar_runtime *r)
+static void begin_end(struct ar_host *r)
 {
 	if (r->cluster)
 		begin_leaving(r);
@@ -56,7 +56,7 @@ static void begin_end(struct ar_runtime *r)
 }
 
 /* Once that is quiet too the others are told, so that they need not wait for our lease to run out. */
-static void step_leaving(struct ar_runtime *r)
+static void step_leaving(struct ar_host *r)
 {
 	if (ar_engine_counts(r->engine).sessions == 0)
 		ar_cluster_leave(r->cluster);
@@ -65,7 +65,7 @@ static void step_leaving(struct ar_runtime *r)
 }
 
 /* What is not begun and what does not end in time is left for the next start. */
-static void begin_finishing(struct ar_runtime *r)
+static void begin_finishing(struct ar_host *r)
 {
 	ar_control_drain(r->control);
 	ar_engine_drain(r->engine);
@@ -73,7 +73,7 @@ static void begin_finishing(struct ar_runtime *r)
 }
 
 /* Nothing was under way at the last step either: what was committed meanwhile has gone out to those who watch. */
-static bool is_finished(struct ar_runtime *r)
+static bool is_finished(struct ar_host *r)
 {
 	struct ar_engine_counts counts = ar_engine_counts(r->engine);
 	bool was_quiet = r->is_quiet;
@@ -82,14 +82,14 @@ static bool is_finished(struct ar_runtime *r)
 	return was_quiet && r->is_quiet;
 }
 
-static bool is_closed(const struct ar_runtime *r)
+static bool is_closed(const struct ar_host *r)
 {
 	return ar_engine_counts(r->engine).commits == 0 && ar_http_server_counters(r->http)->connections == 0;
 }
 
 static void on_step(uv_timer_t *timer)
 {
-	struct ar_runtime *r = timer->data;
+	struct ar_host *r = timer->data;
 	bool is_late = now() >= r->phase_until;
 
 	switch (r->phase) {
@@ -119,7 +119,7 @@ static void on_step(uv_timer_t *timer)
 	}
 }
 
-static void stop(struct ar_runtime *r, enum ar_run_end end, bool is_patient)
+static void stop(struct ar_host *r, enum ar_run_end end, bool is_patient)
 {
 	/* Who was asked to stop does not come back, whatever ends it. */
 	r->end = r->phase == AR_STOP_NOT ? end : AR_RUN_STOPPED;
@@ -141,12 +141,12 @@ static void stop(struct ar_runtime *r, enum ar_run_end end, bool is_patient)
 	}
 }
 
-void ar_runtime_stop(struct ar_runtime *r, enum ar_run_end end)
+void ar_host_stop(struct ar_host *r, enum ar_run_end end)
 {
 	stop(r, end, false);
 }
 
-void ar_runtime_finish(struct ar_runtime *r)
+void ar_host_finish(struct ar_host *r)
 {
 	stop(r, AR_RUN_STOPPED, true);
 }

@@ -1,7 +1,7 @@
 /* See tools.h. */
 #include "tools.h"
 
-#include "confine.h"
+#include "sandbox_open.h"
 #include "exec_tools.h"
 #include "hash.h"
 #include "http_tools.h"
@@ -73,7 +73,7 @@ static enum ar_status add_workspace_tools(struct ar_tools *t, const struct ar_co
 
 	if (ar_str_absent(t->workspace))
 		return AR_OK;
-	if (ar_confine_open(c, &t->sandbox, err) != AR_OK)
+	if (ar_host_sandbox_open(c, &t->sandbox, err) != AR_OK)
 		return err->status;
 	t->policy->sandbox = ar_sandbox_host_of(t->sandbox);
 	ar_toolbox_add(t->box, ar_tool_files_new(t->loop, t->sandbox, &options));

@@ -7,7 +7,7 @@
 #include "describe.h"
 #include "fault.h"
 #include "mem.h"
-#include "runtime_priv.h"
+#include "host_priv.h"
 #include "settings.h"
 
 #include <signal.h>
@@ -19,7 +19,7 @@
 #define AGAIN_MS 20 /* before a call whose session has no owner yet is made again */
 
 struct embed {
-	struct ar_runtime *runtime;
+	struct ar_host *runtime;
 	uv_pipe_t in;
 	struct ar_buf line;
 };
@@ -199,7 +199,7 @@ static void heard(uv_stream_t *s, ssize_t got, const uv_buf_t *buf)
 	e->line = left;
 }
 
-static void is_ready(void *arg, const struct ar_runtime *r)
+static void is_ready(void *arg, const struct ar_host *r)
 {
 	(void)arg;
 	(void)r;
@@ -210,7 +210,7 @@ static void is_ready(void *arg, const struct ar_runtime *r)
 int main(int argc, char **argv)
 {
 	struct ar_settings_args args = { .no_listeners = true };
-	struct ar_runtime_start start = { .instance = (uint64_t)getpid(), .ready = is_ready };
+	struct ar_host_start start = { .instance = (uint64_t)getpid(), .ready = is_ready };
 	struct ar_arena arena = { 0 };
 	struct ar_config config;
 	struct ar_error err = { 0 };
@@ -227,15 +227,15 @@ int main(int argc, char **argv)
 	umask(077);
 	ar_fault_init();
 	if (ar_settings_load(&args, &arena, &config, &err) != AR_OK ||
-	    ar_runtime_open(&config, &start, &e.runtime, &err) != AR_OK) {
+	    ar_host_open(&config, &start, &e.runtime, &err) != AR_OK) {
 		fprintf(stderr, "embed: %s\n", err.msg);
 		return 1;
 	}
 	uv_pipe_init(&e.runtime->loop, &e.in, 0);
 	uv_pipe_open(&e.in, STDIN_FILENO);
 	uv_read_start((uv_stream_t *)&e.in, room, heard);
-	ar_runtime_run(e.runtime);
-	ar_runtime_free(e.runtime);
+	ar_host_run(e.runtime);
+	ar_host_free(e.runtime);
 	ar_buf_fini(&e.line);
 	ar_arena_fini(&arena);
 	return 0;

@@ -10,7 +10,7 @@
 #include "mem.h"
 #include "ops/descriptors.h"
 #include "options.h"
-#include "runtime.h"
+#include "host.h"
 #include "settings/check.h"
 #include "settings/reload.h"
 #include "stdio/stdio_peer.h"
@@ -119,10 +119,10 @@ struct beginning {
 };
 
 /* Said once, also when the node comes back later: whoever waits for it waits for the first time. */
-static void say_ready(void *arg, const struct ar_runtime *runtime)
+static void say_ready(void *arg, const struct ar_host *runtime)
 {
 	struct beginning *r = arg;
-	unsigned port = ar_runtime_port(runtime);
+	unsigned port = ar_host_port(runtime);
 	struct ar_buf line = { 0 };
 	struct ar_jw w = ar_jw(&line);
 	const char *colon = strrchr(r->config->listen, ':');
@@ -220,13 +220,13 @@ static bool is_told_to_end(void)
 }
 
 /* Back after it was fenced: as soon as the store can be reached, unless another process has taken the node's name. */
-static enum ar_status open_again(struct ar_config *config, struct ar_runtime_start *start,
-				 struct ar_runtime **ret, struct ar_error *err)
+static enum ar_status open_again(struct ar_config *config, struct ar_host_start *start, struct ar_host **ret,
+				 struct ar_error *err)
 {
 	enum ar_status st;
 
 	start->is_rejoin = true;
-	while ((st = ar_runtime_open(config, start, ret, err)) != AR_OK && st != AR_E_EXISTS &&
+	while ((st = ar_host_open(config, start, ret, err)) != AR_OK && st != AR_E_EXISTS &&
 	       !is_told_to_end()) {
 		ar_log_line("warning", "cannot come back yet", err->msg);
 		usleep(REJOIN_PAUSE);
@@ -248,30 +248,30 @@ static int serve(struct beginning *b, const struct ar_stdio_peer *stdio)
 	struct ar_config *config = b->config;
 	struct ar_arena *arena = b->arena;
 	struct ar_service service;
-	struct ar_runtime_start start = { .instance = new_instance(),
-					  .settings = b->settings,
-					  .service = &service,
-					  .stdio_in = stdio ? stdio->in : 0,
-					  .stdio_out = stdio ? stdio->out : 0,
-					  .ready = say_ready,
-					  .reload = reload,
-					  .arg = b };
-	struct ar_runtime *runtime;
+	struct ar_host_start start = { .instance = new_instance(),
+				       .settings = b->settings,
+				       .service = &service,
+				       .stdio_in = stdio ? stdio->in : 0,
+				       .stdio_out = stdio ? stdio->out : 0,
+				       .ready = say_ready,
+				       .reload = reload,
+				       .arg = b };
+	struct ar_host *runtime;
 	struct ar_error err = { 0 };
 
 	if (ar_descriptors_begin(&err) != AR_OK || ar_service_read(arena, config, &service, &err) != AR_OK ||
-	    ar_runtime_open(config, &start, &runtime, &err) != AR_OK)
+	    ar_host_open(config, &start, &runtime, &err) != AR_OK)
 		return cannot_start(&err);
 	if (!stdio && remember_start(config, b->args, arena, &err) != AR_OK) {
-		ar_runtime_free(runtime);
+		ar_host_free(runtime);
 		return cannot_start(&err);
 	}
 	write_pid(config);
 	for (;;) {
-		ar_runtime_keep_port(runtime, config, arena);
-		ar_runtime_run(runtime);
+		ar_host_keep_port(runtime, config, arena);
+		ar_host_run(runtime);
 		hold_signals(SIG_BLOCK);
-		if (ar_runtime_free(runtime) != AR_RUN_FENCED)
+		if (ar_host_free(runtime) != AR_RUN_FENCED)
 			return 0;
 		if (stdio)
 			return ar_agentd_stdio_fenced();

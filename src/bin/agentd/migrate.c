@@ -21,7 +21,7 @@ static const char help[] = "usage: agentd migrate [--config FILE]\n"
 static int migrate(const struct ar_config *config, struct ar_error *err)
 {
 	uint64_t from, to;
-	enum ar_status st = ar_runtime_migrate(config, &from, &to, err);
+	enum ar_status st = ar_host_migrate(config, &from, &to, err);
 
 	if (st == AR_E_NOT_FOUND) {
 		printf("%s\n", err->msg);

@@ -1,6 +1,6 @@
 /* `agentd sandbox`: see command.h. */
 #include "command.h"
-#include "confinement.h"
+#include "sandbox_report.h"
 #include "json.h"
 #include "options.h"
 #include "settings.h"
@@ -68,7 +68,7 @@ static int check(const struct ar_config *config, bool is_json, struct ar_error *
 	struct ar_json doc;
 	int rc = 2;
 
-	if (ar_runtime_confinement(config, &text, err) == AR_OK &&
+	if (ar_host_sandbox_report(config, &text, err) == AR_OK &&
 	    ar_json_parse(parser, ar_buf_str(&text), &doc, err) == AR_OK) {
 		if (is_json)
 			printf("%.*s\n", AR_STR_ARG(ar_buf_str(&text)));

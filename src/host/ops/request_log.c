@@ -3,7 +3,7 @@
 #include "clock.h"
 #include "log.h"
 #include "redact.h"
-#include "runtime_priv.h"
+#include "host_priv.h"
 
 #define LINES_MAX 200 /* per second: a client that is refused in a loop must not fill the disk */
 #define SECOND 1000000
@@ -62,7 +62,7 @@ void ar_request_log_write(struct ar_request_log *l, const struct ar_http_answere
 
 static void answered(void *arg, const struct ar_http_answered *a)
 {
-	ar_request_log_write(&((struct ar_runtime *)arg)->requests, a);
+	ar_request_log_write(&((struct ar_host *)arg)->requests, a);
 }
 
 void ar_request_log_wire(const struct ar_config *c, struct ar_http_ops *ops)

@@ -4,7 +4,7 @@
 #include "metrics.h"
 #include "ops/self.h"
 #include "processes.h"
-#include "runtime_priv.h"
+#include "host_priv.h"
 
 static void set(struct ar_metrics *m, enum ar_metric_id metric, uint64_t value)
 {
@@ -123,7 +123,7 @@ static void collect_memory(struct ar_metrics *m, const struct ar_memory *memory,
 
 void ar_scrape_write(void *arg, struct ar_buf *out)
 {
-	struct ar_runtime *r = arg;
+	struct ar_host *r = arg;
 
 	set_as(r->metrics, AR_METRIC_BUILD, AR_VERSION, 1);
 	collect_engine(r->metrics, r->engine);

@@ -1,11 +1,11 @@
-/* See confine.h. */
-#include "confine.h"
+/* See sandbox_open.h. */
+#include "sandbox_open.h"
 
 #include "secrets/command_secrets.h"
 
 #include <stdlib.h>
 
-enum ar_sandbox_profile ar_confine_profile(const struct ar_config *c)
+enum ar_sandbox_profile ar_host_sandbox_profile(const struct ar_config *c)
 {
 	static const enum ar_sandbox_profile profiles[] = {
 		[AR_CONFIG_SANDBOX_PROFILE_READ_ONLY] = AR_SANDBOX_READ_ONLY,
@@ -66,7 +66,8 @@ static enum ar_status check_hosts(const struct ar_config *c, struct ar_error *er
 	return AR_OK;
 }
 
-size_t ar_confine_hidden(const struct ar_config *c, struct ar_arena *a, const struct ar_egress_hidden **ret)
+size_t ar_host_sandbox_hidden(const struct ar_config *c, struct ar_arena *a,
+			      const struct ar_egress_hidden **ret)
 {
 	struct ar_egress_hidden *all = ar_arena_alloc(a, (c->command_secrets_count + 1) * sizeof(*all));
 	size_t count = 0;
@@ -94,7 +95,7 @@ static struct ar_str protected_of(const struct ar_config *c, struct ar_arena *a)
 	return ar_arena_fmt(a, "%s\n%s", c->context.instructions, c->sandbox.protected_paths);
 }
 
-enum ar_status ar_confine_open(const struct ar_config *c, struct ar_sandbox **ret, struct ar_error *err)
+enum ar_status ar_host_sandbox_open(const struct ar_config *c, struct ar_sandbox **ret, struct ar_error *err)
 {
 	struct ar_arena a = { 0 };
 	enum ar_status rc;

@@ -1,4 +1,4 @@
-/* See runtime.h. Threads: this loop owns everything but the store's writer and reader threads, which hand finished operations
+/* See host.h. Threads: this loop owns everything but the store's writer and reader threads, which hand finished operations
  * back through one wake-up. */
 #include "blob_s3.h"
 #include "file_lock.h"
@@ -12,7 +12,7 @@
 #include "ops/scrape.h"
 #include "ops/work_mark.h"
 #include "permission.h"
-#include "runtime_priv.h"
+#include "host_priv.h"
 #include "secrets.h"
 #include "settings/settings_read.h"
 #include "settings/show.h"
@@ -35,14 +35,14 @@
 
 /* ---- the loop ---- */
 
-void ar_runtime_wake(void *arg)
+void ar_host_wake(void *arg)
 {
-	uv_async_send(&((struct ar_runtime *)arg)->store_wake);
+	uv_async_send(&((struct ar_host *)arg)->store_wake);
 }
 
 static void on_store(uv_async_t *handle)
 {
-	struct ar_runtime *r = handle->data;
+	struct ar_host *r = handle->data;
 
 	ar_store_poll(r->store);
 	ar_store_watch_look(&r->store_watch);
@@ -52,7 +52,7 @@ static void on_store(uv_async_t *handle)
 
 static void on_engine_timer(uv_timer_t *handle)
 {
-	struct ar_runtime *r = handle->data;
+	struct ar_host *r = handle->data;
 
 	ar_engine_tick(r->engine);
 	ar_access_tick(r->access.access);
@@ -67,7 +67,7 @@ static ar_usec earlier(ar_usec a, ar_usec b)
 	return a && (!b || a < b) ? a : b;
 }
 
-static ar_usec next_deadline(const struct ar_runtime *r)
+static ar_usec next_deadline(const struct ar_host *r)
 {
 	ar_usec cluster = r->cluster ? ar_cluster_deadline(r->cluster) : 0;
 
@@ -76,7 +76,7 @@ static ar_usec next_deadline(const struct ar_runtime *r)
 }
 
 /* Ready is said when the first request need not wait for its place any more, and finds the tools that it will find later. */
-static void say_ready(struct ar_runtime *r)
+static void say_ready(struct ar_host *r)
 {
 	struct ar_str address;
 
@@ -89,7 +89,7 @@ static void say_ready(struct ar_runtime *r)
 }
 
 /* What was cut is taken up when the tools that it may need are there. */
-static void take_up(struct ar_runtime *r)
+static void take_up(struct ar_host *r)
 {
 	struct ar_partition_set gained = r->gained;
 
@@ -106,7 +106,7 @@ static void take_up(struct ar_runtime *r)
 
 static void on_sweep(uv_timer_t *handle)
 {
-	struct ar_runtime *r = handle->data;
+	struct ar_host *r = handle->data;
 	bool is_settled = r->is_ready && r->has_taken_up && !ar_partition_any(&r->gained) &&
 			  !ar_engine_is_recovering(r->engine);
 
@@ -116,7 +116,7 @@ static void on_sweep(uv_timer_t *handle)
 /* Before the loop sleeps it must know when the next timer is due. */
 static void on_before_sleep(uv_prepare_t *handle)
 {
-	struct ar_runtime *r = handle->data;
+	struct ar_host *r = handle->data;
 	ar_usec due, now;
 
 	ar_loop_time_round(&r->loop_time);
@@ -132,7 +132,7 @@ static void on_before_sleep(uv_prepare_t *handle)
 		       0);
 }
 
-static void reload(struct ar_runtime *r)
+static void reload(struct ar_host *r)
 {
 	bool has_files = *r->config->tls.certificate || *r->config->cluster.tls_certificate;
 
@@ -148,7 +148,7 @@ static void reload(struct ar_runtime *r)
 
 static void on_signal(uv_signal_t *handle, int signum)
 {
-	struct ar_runtime *r = handle->data;
+	struct ar_host *r = handle->data;
 
 	if (signum == SIGHUP) {
 		if (!r->is_closing)
@@ -162,7 +162,7 @@ static void on_signal(uv_signal_t *handle, int signum)
 	if (r->phase == AR_STOP_NOT)
 		ar_control_record(r->control, signum == SIGINT ? "signal:SIGINT" : "signal:SIGTERM",
 				  "stop_runtime");
-	ar_runtime_finish(r);
+	ar_host_finish(r);
 }
 
 static void on_notice(void *arg AR_UNUSED, bool is_bad, const char *text)
@@ -192,7 +192,7 @@ static enum ar_status make_dirs(const char *path, struct ar_error *err)
 	return rc;
 }
 
-static struct ar_str kept(struct ar_runtime *r, const char *text)
+static struct ar_str kept(struct ar_host *r, const char *text)
 {
 	return ar_arena_str(&r->arena, ar_str_from(text));
 }
@@ -211,7 +211,7 @@ static void read_budget(const struct ar_config_budget *c, struct ar_budget_polic
 }
 
 /* The kinds of system and processor; nothing that tells one host from another. */
-static void read_system(struct ar_runtime *r)
+static void read_system(struct ar_host *r)
 {
 	uv_utsname_t name;
 
@@ -222,7 +222,7 @@ static void read_system(struct ar_runtime *r)
 	r->policy.shell = AR_STR("/bin/sh");
 }
 
-static void read_policy(struct ar_runtime *r, const struct ar_config *c)
+static void read_policy(struct ar_host *r, const struct ar_config *c)
 {
 	r->policy = (struct ar_policy){
 		.runtime_id = kept(r, r->store->runtime_id),
@@ -262,7 +262,7 @@ static void read_policy(struct ar_runtime *r, const struct ar_config *c)
 
 static void show_settings(void *arg, struct ar_jw *w)
 {
-	const struct ar_runtime *r = arg;
+	const struct ar_host *r = arg;
 
 	ar_settings_show(r->start->settings, r->redactor, w);
 }
@@ -280,10 +280,10 @@ static void on_lost_write(void *arg, struct ar_str session, struct ar_str what)
 {
 	struct ar_clock *clock = ar_clock_system();
 
-	ar_lost_writes_say(&((struct ar_runtime *)arg)->lost_writes, session, what, clock->mono(clock));
+	ar_lost_writes_say(&((struct ar_host *)arg)->lost_writes, session, what, clock->mono(clock));
 }
 
-static enum ar_status open_core(struct ar_runtime *r, const struct ar_config *c, struct ar_error *err)
+static enum ar_status open_core(struct ar_host *r, const struct ar_config *c, struct ar_error *err)
 {
 	struct ar_clock *clock = ar_clock_system();
 
@@ -344,7 +344,7 @@ static enum ar_status open_core(struct ar_runtime *r, const struct ar_config *c,
 /* Sent by the loop itself: a loop that hangs is not alive. */
 static void on_alive(uv_timer_t *handle)
 {
-	ar_service_tell(((struct ar_runtime *)handle->data)->start->service, "WATCHDOG=1\n");
+	ar_service_tell(((struct ar_host *)handle->data)->start->service, "WATCHDOG=1\n");
 }
 
 static void on_strained(void *arg AR_UNUSED, bool is_strained)
@@ -358,7 +358,7 @@ static void on_strained(void *arg AR_UNUSED, bool is_strained)
 
 static bool is_short(void *arg, size_t bytes)
 {
-	return ar_memory_is_short(&((struct ar_runtime *)arg)->memory, bytes);
+	return ar_memory_is_short(&((struct ar_host *)arg)->memory, bytes);
 }
 
 static const char *unless_off(const char *value)
@@ -369,13 +369,13 @@ static const char *unless_off(const char *value)
 /* The peer that started us has said all: the same as being asked to stop. */
 static void on_stdio_ended(void *arg)
 {
-	struct ar_runtime *r = arg;
+	struct ar_host *r = arg;
 
 	if (r->phase == AR_STOP_NOT && !r->is_closing)
-		ar_runtime_stop(r, AR_RUN_STOPPED);
+		ar_host_stop(r, AR_RUN_STOPPED);
 }
 
-static enum ar_status open_http(struct ar_runtime *r, const struct ar_config *c, struct ar_error *err)
+static enum ar_status open_http(struct ar_host *r, const struct ar_config *c, struct ar_error *err)
 {
 	const struct ar_stdio_options stdio = { r->start->stdio_in, r->start->stdio_out, on_stdio_ended, r };
 
@@ -418,7 +418,7 @@ static enum ar_status open_http(struct ar_runtime *r, const struct ar_config *c,
 	return st;
 }
 
-static enum ar_status open_objects(struct ar_runtime *r, const struct ar_config *c, struct ar_error *err)
+static enum ar_status open_objects(struct ar_host *r, const struct ar_config *c, struct ar_error *err)
 {
 	if (!*c->blob.s3_url)
 		return AR_OK;
@@ -432,7 +432,7 @@ static enum ar_status open_objects(struct ar_runtime *r, const struct ar_config 
 			       &r->objects, err);
 }
 
-static enum ar_status open_postgres(struct ar_runtime *r, const struct ar_config *c, struct ar_error *err)
+static enum ar_status open_postgres(struct ar_host *r, const struct ar_config *c, struct ar_error *err)
 {
 	enum ar_status st = ar_store_postgres_open(
 		&(struct ar_store_postgres_options){
@@ -442,7 +442,7 @@ static enum ar_status open_postgres(struct ar_runtime *r, const struct ar_config
 			.node = c->node.id,
 			.instance = r->start->instance,
 			.is_rejoin = r->start->is_rejoin,
-			.wake = ar_runtime_wake,
+			.wake = ar_host_wake,
 			.wake_arg = r,
 			.dictionary = { ar_catalog_dictionary, ar_catalog_dictionary_len },
 			.statement_timeout_ms = STATEMENT_MS,
@@ -457,7 +457,7 @@ static enum ar_status open_postgres(struct ar_runtime *r, const struct ar_config
 }
 
 /* A store that was there and is empty now is damage: to begin a new one silently would hide it. */
-static enum ar_status check_emptied(struct ar_runtime *r, struct ar_str path, struct ar_error *err)
+static enum ar_status check_emptied(struct ar_host *r, struct ar_str path, struct ar_error *err)
 {
 	struct ar_str used = ar_arena_fmt(&r->arena, "%s/start.json", r->config->data_dir);
 	struct stat db, other;
@@ -479,7 +479,7 @@ static void end_in_doubt(const char *why)
 }
 
 /* The data folder is made in any case: the socket stands in it. */
-static enum ar_status open_store(struct ar_runtime *r, const struct ar_config *c, struct ar_error *err)
+static enum ar_status open_store(struct ar_host *r, const struct ar_config *c, struct ar_error *err)
 {
 	struct ar_str path = ar_arena_fmt(&r->arena, "%s/agentd.db", c->data_dir);
 	struct ar_str folder = ar_arena_fmt(&r->arena, "%s/agentd", c->data_dir);
@@ -501,7 +501,7 @@ static enum ar_status open_store(struct ar_runtime *r, const struct ar_config *c
 		    &(struct ar_store_sqlite_options){
 			    .path = path.p,
 			    .doubt = end_in_doubt,
-			    .wake = ar_runtime_wake,
+			    .wake = ar_host_wake,
 			    .wake_arg = r,
 			    .dictionary = { ar_catalog_dictionary, ar_catalog_dictionary_len } },
 		    &r->store, err) != AR_OK)
@@ -510,7 +510,7 @@ static enum ar_status open_store(struct ar_runtime *r, const struct ar_config *c
 	return AR_OK;
 }
 
-static void open_loop(struct ar_runtime *r)
+static void open_loop(struct ar_host *r)
 {
 	AR_ASSERT(uv_loop_init(&r->loop) == 0);
 	uv_async_init(&r->loop, &r->store_wake, on_store);
@@ -529,7 +529,7 @@ static void open_loop(struct ar_runtime *r)
 	r->before_sleep.data = r->term.data = r->interrupt.data = r->hangup.data = r;
 }
 
-static void open_renewal(struct ar_runtime *r, struct ar_config *config)
+static void open_renewal(struct ar_host *r, struct ar_config *config)
 {
 	struct ar_settings *s = r->start->settings;
 
@@ -541,7 +541,7 @@ static void open_renewal(struct ar_runtime *r, struct ar_config *config)
 								      .redactor = r->redactor });
 }
 
-static enum ar_status open_all(struct ar_runtime *r, struct ar_config *config, struct ar_error *err)
+static enum ar_status open_all(struct ar_host *r, struct ar_config *config, struct ar_error *err)
 {
 	if (ar_secrets_load(config, &r->redactor, err) != AR_OK)
 		return err->status;
@@ -569,10 +569,10 @@ static enum ar_status open_all(struct ar_runtime *r, struct ar_config *config, s
 	return AR_OK;
 }
 
-enum ar_status ar_runtime_open(struct ar_config *config, const struct ar_runtime_start *start,
-			       struct ar_runtime **ret, struct ar_error *err)
+enum ar_status ar_host_open(struct ar_config *config, const struct ar_host_start *start, struct ar_host **ret,
+			    struct ar_error *err)
 {
-	struct ar_runtime *r = ar_new0(sizeof(*r));
+	struct ar_host *r = ar_new0(sizeof(*r));
 
 	r->config = config;
 	r->start = start;
@@ -581,7 +581,7 @@ enum ar_status ar_runtime_open(struct ar_config *config, const struct ar_runtime
 	open_loop(r);
 	if (open_all(r, config, err) != AR_OK) {
 		ar_secrets_mask_error(r->redactor, err);
-		ar_runtime_free(r);
+		ar_host_free(r);
 		return err->status;
 	}
 	/* Before anyone is told that we are ready: from then on a signal means drain. */
@@ -592,22 +592,22 @@ enum ar_status ar_runtime_open(struct ar_config *config, const struct ar_runtime
 	return AR_OK;
 }
 
-unsigned ar_runtime_port(const struct ar_runtime *r)
+unsigned ar_host_port(const struct ar_host *r)
 {
 	return ar_http_server_port(r->http);
 }
 
-void ar_runtime_keep_port(const struct ar_runtime *r, struct ar_config *config, struct ar_arena *a)
+void ar_host_keep_port(const struct ar_host *r, struct ar_config *config, struct ar_arena *a)
 {
 	const char *colon = strrchr(config->listen, ':');
 
 	if (colon && strcmp(colon, ":0") == 0)
 		config->listen = ar_arena_fmt(a, "%.*s:%u", (int)(colon - config->listen), config->listen,
-					      ar_runtime_port(r))
+					      ar_host_port(r))
 					 .p;
 }
 
-void ar_runtime_run(struct ar_runtime *r)
+void ar_host_run(struct ar_host *r)
 {
 	ar_loop_time_init(&r->loop_time, &r->loop, r->metrics);
 	uv_prepare_start(&r->before_sleep, on_before_sleep);
@@ -619,7 +619,7 @@ void ar_runtime_run(struct ar_runtime *r)
 
 /* ---- the end ---- */
 
-static void close_own_handles(struct ar_runtime *r)
+static void close_own_handles(struct ar_host *r)
 {
 	uv_handle_t *const own[] = {
 		(uv_handle_t *)&r->engine_timer, (uv_handle_t *)&r->stop_timer,
@@ -637,7 +637,7 @@ static void close_own_handles(struct ar_runtime *r)
 
 /* Whoever still has something in flight calls back while the others are closed; then nothing is left. What the store finishes
  * at its end may still want the provider; after it nothing may want the store: no timer of the engine, no wake-up. */
-enum ar_run_end ar_runtime_free(struct ar_runtime *r)
+enum ar_run_end ar_host_free(struct ar_host *r)
 {
 	enum ar_run_end end;
 

@@ -1,7 +1,7 @@
-/* See confinement.h. Runs instead of the runtime, on the calling thread. */
-#include "confinement.h"
+/* See sandbox_report.h. Runs instead of the runtime, on the calling thread. */
+#include "sandbox_report.h"
 
-#include "confine.h"
+#include "sandbox_open.h"
 #include "json.h"
 
 #include <unistd.h>
@@ -49,14 +49,14 @@ static void say_missing(struct ar_jw *w, const struct ar_sandbox *s)
 	ar_arena_fini(&a);
 }
 
-enum ar_status ar_runtime_confinement(const struct ar_config *c, struct ar_buf *out, struct ar_error *err)
+enum ar_status ar_host_sandbox_report(const struct ar_config *c, struct ar_buf *out, struct ar_error *err)
 {
 	struct ar_jw w = ar_jw(out);
-	enum ar_sandbox_profile wanted = ar_confine_profile(c);
+	enum ar_sandbox_profile wanted = ar_host_sandbox_profile(c);
 	const struct ar_sandbox_host *host;
 	struct ar_sandbox *s = NULL;
 
-	if (ar_confine_open(c, &s, err) != AR_OK)
+	if (ar_host_sandbox_open(c, &s, err) != AR_OK)
 		return err->status;
 	host = ar_sandbox_host_of(s);
 	ar_jw_open(&w);

@@ -1,7 +1,7 @@
-/* Inside the host: what the runtime consists of. Files: runtime.c (opened and taken down in order), node.c (its part in a cluster),
+/* Inside the host: what the runtime consists of. Files: host.c (opened and taken down in order), node.c (its part in a cluster),
  * stopping.c (how it ends). */
-#ifndef AR_HOST_RUNTIME_PRIV_H
-#define AR_HOST_RUNTIME_PRIV_H
+#ifndef AR_HOST_HOST_PRIV_H
+#define AR_HOST_HOST_PRIV_H
 
 #include "access/host_access.h"
 #include "arena.h"
@@ -16,7 +16,7 @@
 #include "ops/lost_writes.h"
 #include "ops/store_watch.h"
 #include "process_host.h"
-#include "runtime.h"
+#include "host.h"
 #include "secret/renewal.h"
 #include "store_open.h"
 #include "tools.h"
@@ -33,9 +33,9 @@ enum ar_stop_phase {
 	AR_STOP_LEAVING, /* the cluster is told */
 };
 
-struct ar_runtime {
+struct ar_host {
 	const struct ar_config *config;
-	const struct ar_runtime_start *start;
+	const struct ar_host_start *start;
 	uv_loop_t loop;
 	uv_async_t store_wake;
 	uv_timer_t engine_timer, stop_timer, sweep_timer, alive_timer;
@@ -82,13 +82,12 @@ struct ar_runtime {
 	bool is_closing;
 };
 
-/* runtime.c */
-void ar_runtime_wake(void *runtime); /* any thread: the store or the member has something */
+/* host.c */
+void ar_host_wake(void *runtime); /* any thread: the store or the member has something */
 
 /* node.c */
-AR_MUST_USE enum ar_status ar_node_join(struct ar_runtime *r,
-					struct ar_error *err); /* when the store is open */
-void ar_node_serve(struct ar_runtime *r); /* when the listeners are: tells the others where we are reached */
+AR_MUST_USE enum ar_status ar_node_join(struct ar_host *r, struct ar_error *err); /* when the store is open */
+void ar_node_serve(struct ar_host *r); /* when the listeners are: tells the others where we are reached */
 enum ar_place ar_node_find(void *runtime, struct ar_str session_key, struct ar_str *ret_address);
 void ar_node_describe(void *runtime, struct ar_buf *out);
 bool ar_node_is_ready(void *runtime, struct ar_str *ret_why);
@@ -98,7 +97,7 @@ void ar_node_drain(void *runtime);
 void ar_node_fenced(void *runtime);
 
 /* stopping.c */
-void ar_runtime_stop(struct ar_runtime *r, enum ar_run_end end);
-void ar_runtime_finish(struct ar_runtime *r); /* stops, and gives calls under way the time of the settings */
+void ar_host_stop(struct ar_host *r, enum ar_run_end end);
+void ar_host_finish(struct ar_host *r); /* stops, and gives calls under way the time of the settings */
 
 #endif
