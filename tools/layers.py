@@ -5,11 +5,12 @@ The include path repeats cmake/layers.cmake on purpose in one function, so that 
 import os
 
 PORT_DIR = "include/agentruntime/port"
+API_DIR = "include/agentruntime"
 GEN_DIR = "catalog/gen"
 
 
 def load(root):
-    """{module: (granted modules, line number)}. `port` is a module of headers that may use base."""
+    """{module: (granted modules, line number)}. `port` is a module of headers that may use base, `api` is the header of the library."""
     grants = {}
     with open(os.path.join(root, "layers.txt"), encoding="utf-8") as f:
         for number, line in enumerate(f, 1):
@@ -18,11 +19,12 @@ def load(root):
                 name, _, deps = line.partition(":")
                 grants[name.strip()] = (deps.split(), number)
     grants.setdefault("port", (["base"], 0))
+    grants.setdefault("api", ([], 0))
     return grants
 
 
 def folder(module):
-    return PORT_DIR if module == "port" else f"src/{module}"
+    return {"port": PORT_DIR, "api": API_DIR}.get(module, f"src/{module}")
 
 
 def module_of(path, grants):

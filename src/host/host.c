@@ -6,7 +6,6 @@
 #include "instructions.h"
 #include "log.h"
 #include "mem.h"
-#include "migrate.h"
 #include "metrics.h"
 #include "ops/descriptors.h"
 #include "ops/scrape.h"
@@ -14,11 +13,12 @@
 #include "permission.h"
 #include "host_priv.h"
 #include "secrets.h"
+#include "settings/reload.h"
 #include "settings/settings_read.h"
 #include "settings/show.h"
 
 #include <errno.h>
-#include <signal.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,8 +84,8 @@ static void say_ready(struct ar_host *r)
 	    (r->member && ar_node_find(r, AR_STR_NONE, &address) == AR_PLACE_UNSETTLED))
 		return;
 	r->is_ready = true;
-	ar_service_tell(r->start->service, "READY=1\nSTATUS=serving\n");
-	r->start->ready(r->start->arg, r);
+	if (r->start->ready)
+		r->start->ready(r->start->arg, r);
 }
 
 /* What was cut is taken up when the tools that it may need are there. */
@@ -113,16 +113,11 @@ static void on_sweep(uv_timer_t *handle)
 	uv_timer_start(handle, on_sweep, ar_host_processes_sweep(&r->processes, is_settled), 0);
 }
 
-/* Before the loop sleeps it must know when the next timer is due. */
-static void on_before_sleep(uv_prepare_t *handle)
+/* The timer of what is due next. */
+static void arm_timer(struct ar_host *r)
 {
-	struct ar_host *r = handle->data;
-	ar_usec due, now;
+	ar_usec due = next_deadline(r), now;
 
-	ar_loop_time_round(&r->loop_time);
-	take_up(r);
-	say_ready(r);
-	due = next_deadline(r);
 	if (!due) {
 		uv_timer_stop(&r->engine_timer);
 		return;
@@ -132,42 +127,43 @@ static void on_before_sleep(uv_prepare_t *handle)
 		       0);
 }
 
-static void reload(struct ar_host *r)
+void ar_host_settle(struct ar_host *r)
 {
-	bool has_files = *r->config->tls.certificate || *r->config->cluster.tls_certificate;
-
-	ar_log_line("info", "reloading",
-		    has_files ? "the certificate files and the settings are read"
-			      : "the settings are read; there is no certificate");
-	ar_control_record(r->control, "signal:SIGHUP", "reload_settings");
-	ar_http_server_reload(r->http);
-	ar_secret_renewal_ask(r->renewal);
-	if (r->start->reload)
-		r->start->reload(r->start->arg);
+	take_up(r);
+	say_ready(r);
+	arm_timer(r);
 }
 
-static void on_signal(uv_signal_t *handle, int signum)
+static void on_before_sleep(uv_prepare_t *handle)
 {
 	struct ar_host *r = handle->data;
 
-	if (signum == SIGHUP) {
-		if (!r->is_closing)
-			reload(r);
-		return;
-	}
-	if (r->is_closing) {
-		r->end = AR_RUN_STOPPED; /* a node that was about to come back does not */
-		return;
-	}
-	if (r->phase == AR_STOP_NOT)
-		ar_control_record(r->control, signum == SIGINT ? "signal:SIGINT" : "signal:SIGTERM",
-				  "stop_runtime");
-	ar_host_finish(r);
+	ar_loop_time_round(&r->loop_time);
+	ar_host_settle(r);
 }
 
-static void on_notice(void *arg AR_UNUSED, bool is_bad, const char *text)
+void ar_host_reload(struct ar_host *r, const char *actor)
 {
-	ar_log_line(is_bad ? "warning" : "info",
+	const struct ar_host_start *start = r->start;
+	bool has_files = *r->config->tls.certificate || *r->config->cluster.tls_certificate;
+
+	if (r->is_closing)
+		return;
+	ar_log_line(&start->log, "info", "reloading",
+		    has_files ? "the certificate files and the settings are read"
+			      : "the settings are read; there is no certificate");
+	ar_control_record(r->control, actor, "reload_settings");
+	ar_http_server_reload(r->http);
+	ar_secret_renewal_ask(r->renewal);
+	if (start->settings && start->args)
+		ar_settings_reload(start->settings, start->args, &start->log);
+}
+
+static void on_notice(void *arg, bool is_bad, const char *text)
+{
+	const struct ar_host *r = arg;
+
+	ar_log_line(&r->start->log, is_bad ? "warning" : "info",
 		    is_bad ? "the certificates stay as they were" : "certificates were read", text);
 }
 
@@ -267,13 +263,15 @@ static void show_settings(void *arg, struct ar_jw *w)
 	ar_settings_show(r->start->settings, r->redactor, w);
 }
 
-static void on_blocked(void *arg AR_UNUSED, struct ar_str session)
+static void on_blocked(void *arg, struct ar_str session)
 {
+	const struct ar_host *r = arg;
 	char text[160];
 
 	snprintf(text, sizeof text, "%.*s; agentctl inbox has the question, agentctl resume goes on",
 		 AR_STR_ARG(session));
-	ar_log_line("error", "a turn is blocked: the runtime died too often while it worked on it", text);
+	ar_log_line(&r->start->log, "error",
+		    "a turn is blocked: the runtime died too often while it worked on it", text);
 }
 
 static void on_lost_write(void *arg, struct ar_str session, struct ar_str what)
@@ -288,14 +286,17 @@ static enum ar_status open_core(struct ar_host *r, const struct ar_config *c, st
 	struct ar_clock *clock = ar_clock_system();
 
 	read_policy(r, c);
-	if (ar_instruction_file_open(&r->loop, c, r->redactor, &r->policy, &r->instructions, err) != AR_OK)
+	if (ar_instruction_file_open(r->loop, c, r->redactor, &r->policy, &r->instructions, err) != AR_OK)
 		return err->status;
 	if (r->hooks.count > 0)
-		r->hook_runner = ar_hook_runner_open(&r->loop);
+		r->hook_runner = ar_hook_runner_open(r->loop);
 	r->tools.redactor = r->redactor;
-	if (ar_tools_open(&r->loop, c, &r->policy, &r->arena, &r->tools, err) != AR_OK ||
-	    ar_host_processes_open(&r->loop, c, r->tools.sandbox, &r->processes, err) != AR_OK)
+	r->tools.log = r->processes.log = r->access.log = &r->start->log;
+	if (ar_tools_open(r->loop, c, &r->policy, &r->arena, &r->tools, err) != AR_OK ||
+	    ar_host_processes_open(r->loop, c, r->tools.sandbox, &r->processes, err) != AR_OK)
 		return err->status;
+	if (r->start->open_tools)
+		ar_toolbox_add(r->tools.box, r->start->open_tools(r->start->arg));
 	r->follow = ar_follow_new(&(struct ar_follow_options){ .store = r->store,
 							       .clock = clock,
 							       .ring_bytes = (size_t)c->limits.ring_bytes,
@@ -330,7 +331,7 @@ static enum ar_status open_core(struct ar_host *r, const struct ar_config *c, st
 	ar_engine_keep(r->engine, c->retention.days * DAY, c->retention.audit_days * DAY);
 	r->control = ar_control_new(r->engine, r->follow, r->store, r->member ? &r->placement : NULL);
 	r->access.control = r->control;
-	if (ar_host_access_open(&r->loop, c, r->store, r->member != NULL, &r->access, err) != AR_OK)
+	if (ar_host_access_open(r->loop, c, r->store, r->member != NULL, &r->access, err) != AR_OK)
 		return err->status;
 	ar_control_serve_tokens(r->control, r->access.access);
 	ar_control_guard(r->control, ar_access_auth(r->access.access));
@@ -341,19 +342,16 @@ static enum ar_status open_core(struct ar_host *r, const struct ar_config *c, st
 	return AR_OK;
 }
 
-/* Sent by the loop itself: a loop that hangs is not alive. */
-static void on_alive(uv_timer_t *handle)
+static void on_strained(void *arg, bool is_strained)
 {
-	ar_service_tell(((struct ar_host *)handle->data)->start->service, "WATCHDOG=1\n");
-}
+	const struct ar_host *r = arg;
 
-static void on_strained(void *arg AR_UNUSED, bool is_strained)
-{
 	if (is_strained)
-		ar_log_line("warning", "few file descriptors are left: new connections are refused",
+		ar_log_line(&r->start->log, "warning",
+			    "few file descriptors are left: new connections are refused",
 			    "raise the limit (LimitNOFILE, ulimit -n) or lower limits.max_connections");
 	else
-		ar_log_line("info", "new connections are taken again", NULL);
+		ar_log_line(&r->start->log, "info", "new connections are taken again", NULL);
 }
 
 static bool is_short(void *arg, size_t bytes)
@@ -361,12 +359,20 @@ static bool is_short(void *arg, size_t bytes)
 	return ar_memory_is_short(&((struct ar_host *)arg)->memory, bytes);
 }
 
+/* For one server: whoever gave the socket keeps it for the next. 0: there is none. */
+static int copy_socket(int fd)
+{
+	int copy = fd ? fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1) : 0;
+
+	return copy > 0 ? copy : 0;
+}
+
 static const char *unless_off(const char *value)
 {
 	return strcmp(value, "off") == 0 ? NULL : value;
 }
 
-/* The peer that started us has said all: the same as being asked to stop. */
+/* The peer has said all: the same as being asked to stop. */
 static void on_stdio_ended(void *arg)
 {
 	struct ar_host *r = arg;
@@ -380,37 +386,38 @@ static enum ar_status open_http(struct ar_host *r, const struct ar_config *c, st
 	const struct ar_stdio_options stdio = { r->start->stdio_in, r->start->stdio_out, on_stdio_ended, r };
 
 	enum ar_status st = ar_http_server_open(
-		&r->loop,
-		&(struct ar_http_options){
-			.control = r->control,
-			.stdio = stdio.out ? &stdio : NULL,
-			.listen_fd = r->start->service ? ar_service_copy(r->start->service->tcp) : 0,
-			.socket_fd = r->start->service ? ar_service_copy(r->start->service->local) : 0,
-			.auth = ar_access_auth(r->access.access),
-			.listen = unless_off(c->listen),
-			.is_guarded = c->auth.required,
-			.tls_certificate = c->tls.certificate,
-			.tls_key = c->tls.key,
-			.tls_client_ca = c->tls.client_ca,
-			.hosts = c->http.hosts,
-			.origins = c->http.origins,
-			.socket_path = unless_off(c->socket),
-			.cluster_listen = r->member ? unless_off(c->cluster.listen) : NULL,
-			.cluster_advertise = c->cluster.advertise,
-			.cluster_tls = { c->cluster.tls_certificate, c->cluster.tls_key, c->cluster.tls_ca,
-					 c->cluster.tls_name },
-			.peer_key = r->member ? r->member->key : NULL,
-			.ops = &r->ops,
-			.max_body_bytes = (size_t)c->limits.max_body_bytes,
-			.max_header_bytes = (size_t)c->limits.max_header_bytes,
-			.kept_descriptors = ar_descriptors_for_calls(c),
-			.max_connections = (uint32_t)c->limits.max_connections,
-			.max_address_connections = (uint32_t)c->limits.max_address_connections,
-			.max_subscribers = (uint32_t)c->limits.max_subscribers,
-			.header_ms = (uint32_t)c->limits.header_timeout_ms,
-			.body_ms = (uint32_t)c->limits.body_timeout_ms,
-			.write_ms = (uint32_t)c->limits.write_timeout_ms,
-			.keepalive_ms = (uint32_t)c->limits.keepalive_timeout_ms },
+		r->loop,
+		&(struct ar_http_options){ .control = r->control,
+					   .stdio = stdio.out ? &stdio : NULL,
+					   .is_embedded = true,
+					   .listen_fd = copy_socket(r->start->listen_fd),
+					   .socket_fd = copy_socket(r->start->socket_fd),
+					   .auth = ar_access_auth(r->access.access),
+					   .listen = unless_off(c->listen),
+					   .is_guarded = c->auth.required,
+					   .tls_certificate = c->tls.certificate,
+					   .tls_key = c->tls.key,
+					   .tls_client_ca = c->tls.client_ca,
+					   .hosts = c->http.hosts,
+					   .origins = c->http.origins,
+					   .socket_path = unless_off(c->socket),
+					   .cluster_listen = r->member ? unless_off(c->cluster.listen) : NULL,
+					   .cluster_advertise = c->cluster.advertise,
+					   .cluster_tls = { c->cluster.tls_certificate, c->cluster.tls_key,
+							    c->cluster.tls_ca, c->cluster.tls_name },
+					   .peer_key = r->member ? r->member->key : NULL,
+					   .ops = &r->ops,
+					   .max_body_bytes = (size_t)c->limits.max_body_bytes,
+					   .max_header_bytes = (size_t)c->limits.max_header_bytes,
+					   .kept_descriptors = ar_descriptors_for_calls(c),
+					   .max_connections = (uint32_t)c->limits.max_connections,
+					   .max_address_connections =
+						   (uint32_t)c->limits.max_address_connections,
+					   .max_subscribers = (uint32_t)c->limits.max_subscribers,
+					   .header_ms = (uint32_t)c->limits.header_timeout_ms,
+					   .body_ms = (uint32_t)c->limits.body_timeout_ms,
+					   .write_ms = (uint32_t)c->limits.write_timeout_ms,
+					   .keepalive_ms = (uint32_t)c->limits.keepalive_timeout_ms },
 		&r->http, err);
 
 	if (!st)
@@ -432,12 +439,18 @@ static enum ar_status open_objects(struct ar_host *r, const struct ar_config *c,
 			       &r->objects, err);
 }
 
+/* Where nothing renews it. */
+static void password_of(void *config, struct ar_buf *out)
+{
+	ar_buf_addz(out, ((const struct ar_config *)config)->store_password);
+}
+
 static enum ar_status open_postgres(struct ar_host *r, const struct ar_config *c, struct ar_error *err)
 {
 	enum ar_status st = ar_store_postgres_open(
 		&(struct ar_store_postgres_options){
 			.conninfo = c->store,
-			.password = { r->renewal ? ar_secret_renewal_password : ar_store_password_of,
+			.password = { r->renewal ? ar_secret_renewal_password : password_of,
 				      r->renewal ? (void *)r->renewal : (void *)(uintptr_t)c },
 			.node = c->node.id,
 			.instance = r->start->instance,
@@ -451,7 +464,8 @@ static enum ar_status open_postgres(struct ar_host *r, const struct ar_config *c
 		&r->store, err);
 
 	if (st == AR_OK && ar_store_postgres_is_in_clear(r->store))
-		ar_log_line("warning", "the connection to PostgreSQL crosses the network without TLS",
+		ar_log_line(&r->start->log, "warning",
+			    "the connection to PostgreSQL crosses the network without TLS",
 			    "set sslmode=verify-full and sslrootcert in `store`");
 	return st;
 }
@@ -472,9 +486,12 @@ static enum ar_status check_emptied(struct ar_host *r, struct ar_str path, struc
 }
 
 /* Whoever waits for an answer gets none, and learns by a repeat with the same id or key what became of it. */
-static void end_in_doubt(const char *why)
+static void end_in_doubt(void *arg, const char *why)
 {
-	ar_log_line("error", "the disk failed in the middle of a commit: the process ends", why);
+	const struct ar_host *r = arg;
+
+	ar_log_line(&r->start->log, "error", "the disk failed in the middle of a commit: the process ends",
+		    why);
 	_exit(EXIT_FAILURE);
 }
 
@@ -501,6 +518,7 @@ static enum ar_status open_store(struct ar_host *r, const struct ar_config *c, s
 		    &(struct ar_store_sqlite_options){
 			    .path = path.p,
 			    .doubt = end_in_doubt,
+			    .doubt_arg = r,
 			    .wake = ar_host_wake,
 			    .wake_arg = r,
 			    .dictionary = { ar_catalog_dictionary, ar_catalog_dictionary_len } },
@@ -512,21 +530,16 @@ static enum ar_status open_store(struct ar_host *r, const struct ar_config *c, s
 
 static void open_loop(struct ar_host *r)
 {
-	AR_ASSERT(uv_loop_init(&r->loop) == 0);
-	uv_async_init(&r->loop, &r->store_wake, on_store);
-	uv_timer_init(&r->loop, &r->engine_timer);
-	uv_timer_init(&r->loop, &r->stop_timer);
-	uv_timer_init(&r->loop, &r->sweep_timer);
-	uv_timer_init(&r->loop, &r->alive_timer);
-	ar_store_watch_init(&r->store_watch, &r->loop);
-	ar_memory_init(&r->memory, &r->loop, (uint64_t)r->config->limits.memory_bytes);
-	uv_prepare_init(&r->loop, &r->before_sleep);
-	uv_signal_init(&r->loop, &r->term);
-	uv_signal_init(&r->loop, &r->interrupt);
-	uv_signal_init(&r->loop, &r->hangup);
+	uv_async_init(r->loop, &r->store_wake, on_store);
+	uv_timer_init(r->loop, &r->engine_timer);
+	uv_timer_init(r->loop, &r->stop_timer);
+	uv_timer_init(r->loop, &r->sweep_timer);
+	ar_store_watch_init(&r->store_watch, r->loop);
+	ar_memory_init(&r->memory, r->loop, (uint64_t)r->config->limits.memory_bytes);
+	uv_prepare_init(r->loop, &r->before_sleep);
 	r->store_wake.data = r->engine_timer.data = r->stop_timer.data = r->sweep_timer.data = r;
-	r->alive_timer.data = r;
-	r->before_sleep.data = r->term.data = r->interrupt.data = r->hangup.data = r;
+	r->before_sleep.data = r;
+	r->store_watch.log = r->memory.log = &r->start->log;
 }
 
 static void open_renewal(struct ar_host *r, struct ar_config *config)
@@ -534,11 +547,12 @@ static void open_renewal(struct ar_host *r, struct ar_config *config)
 	struct ar_settings *s = r->start->settings;
 
 	if (s)
-		r->renewal = ar_secret_renewal_open(&r->loop, &(struct ar_secret_renewal_options){
-								      .refs = s->refs,
-								      .read = &s->config,
-								      .in_force = config,
-								      .redactor = r->redactor });
+		r->renewal = ar_secret_renewal_open(r->loop, &(struct ar_secret_renewal_options){
+								     .refs = s->refs,
+								     .read = &s->config,
+								     .in_force = config,
+								     .log = &r->start->log,
+								     .redactor = r->redactor });
 }
 
 static enum ar_status open_all(struct ar_host *r, struct ar_config *config, struct ar_error *err)
@@ -546,7 +560,7 @@ static enum ar_status open_all(struct ar_host *r, struct ar_config *config, stru
 	if (ar_secrets_load(config, &r->redactor, err) != AR_OK)
 		return err->status;
 	open_renewal(r, config);
-	if (ar_models_open(&r->loop, config, &r->arena, &r->models, err) != AR_OK ||
+	if (ar_models_open(r->loop, config, &r->arena, &r->models, err) != AR_OK ||
 	    ar_host_hooks_read(config, &r->arena, &r->hooks, err) != AR_OK ||
 	    open_store(r, config, err) != AR_OK || open_core(r, config, err) != AR_OK)
 		return err->status;
@@ -560,6 +574,7 @@ static enum ar_status open_all(struct ar_host *r, struct ar_config *config, stru
 				       .is_short = is_short,
 				       .arg = r };
 	r->requests.redactor = r->redactor;
+	r->requests.log = r->lost_writes.log = &r->start->log;
 	ar_request_log_wire(config, &r->ops);
 	if (ar_memory_check(&r->memory, err) != AR_OK || open_http(r, config, err) != AR_OK)
 		return err->status;
@@ -569,11 +584,12 @@ static enum ar_status open_all(struct ar_host *r, struct ar_config *config, stru
 	return AR_OK;
 }
 
-enum ar_status ar_host_open(struct ar_config *config, const struct ar_host_start *start, struct ar_host **ret,
-			    struct ar_error *err)
+enum ar_status ar_host_open(uv_loop_t *loop, struct ar_config *config, const struct ar_host_start *start,
+			    struct ar_host **ret, struct ar_error *err)
 {
 	struct ar_host *r = ar_new0(sizeof(*r));
 
+	r->loop = loop;
 	r->config = config;
 	r->start = start;
 	r->folder_lock = -1;
@@ -584,10 +600,6 @@ enum ar_status ar_host_open(struct ar_config *config, const struct ar_host_start
 		ar_host_free(r);
 		return err->status;
 	}
-	/* Before anyone is told that we are ready: from then on a signal means drain. */
-	uv_signal_start(&r->term, on_signal, SIGTERM);
-	uv_signal_start(&r->interrupt, on_signal, SIGINT);
-	uv_signal_start(&r->hangup, on_signal, SIGHUP);
 	*ret = r;
 	return AR_OK;
 }
@@ -597,24 +609,21 @@ unsigned ar_host_port(const struct ar_host *r)
 	return ar_http_server_port(r->http);
 }
 
-void ar_host_keep_port(const struct ar_host *r, struct ar_config *config, struct ar_arena *a)
+struct ar_http_server *ar_host_http(const struct ar_host *r)
 {
-	const char *colon = strrchr(config->listen, ':');
-
-	if (colon && strcmp(colon, ":0") == 0)
-		config->listen = ar_arena_fmt(a, "%.*s:%u", (int)(colon - config->listen), config->listen,
-					      ar_host_port(r))
-					 .p;
+	return r->http;
 }
 
-void ar_host_run(struct ar_host *r)
+bool ar_host_is_over(const struct ar_host *r)
 {
-	ar_loop_time_init(&r->loop_time, &r->loop, r->metrics);
+	return r->is_over;
+}
+
+void ar_host_begin(struct ar_host *r)
+{
+	ar_loop_time_init(&r->loop_time, r->loop, r->metrics);
 	uv_prepare_start(&r->before_sleep, on_before_sleep);
 	uv_timer_start(&r->sweep_timer, on_sweep, r->member ? SWEEP_FIRST_SHARED_MS : SWEEP_FIRST_MS, 0);
-	if (r->start->service && r->start->service->watchdog)
-		uv_timer_start(&r->alive_timer, on_alive, 0, (uint64_t)r->start->service->watchdog / 2000);
-	uv_run(&r->loop, UV_RUN_DEFAULT);
 }
 
 /* ---- the end ---- */
@@ -624,8 +633,6 @@ static void close_own_handles(struct ar_host *r)
 	uv_handle_t *const own[] = {
 		(uv_handle_t *)&r->engine_timer, (uv_handle_t *)&r->stop_timer,
 		(uv_handle_t *)&r->sweep_timer,	 (uv_handle_t *)&r->before_sleep,
-		(uv_handle_t *)&r->term,	 (uv_handle_t *)&r->interrupt,
-		(uv_handle_t *)&r->hangup,	 (uv_handle_t *)&r->alive_timer,
 		(uv_handle_t *)&r->memory.timer, (uv_handle_t *)&r->store_watch.timer,
 	};
 
@@ -648,7 +655,6 @@ enum ar_run_end ar_host_free(struct ar_host *r)
 	uv_timer_stop(&r->engine_timer);
 	uv_timer_stop(&r->stop_timer);
 	uv_timer_stop(&r->sweep_timer);
-	uv_timer_stop(&r->alive_timer);
 	ar_memory_fini(&r->memory);
 	ar_store_watch_end(&r->store_watch);
 	if (r->http) {
@@ -667,7 +673,7 @@ enum ar_run_end ar_host_free(struct ar_host *r)
 		r->hook_runner->v->close(r->hook_runner);
 	ar_tools_close(&r->tools);
 	ar_host_processes_close(&r->processes);
-	uv_run(&r->loop, UV_RUN_NOWAIT);
+	uv_run(r->loop, UV_RUN_NOWAIT);
 	ar_host_access_free(&r->access); /* its last words are for an engine that takes none any more */
 	ar_engine_free(r->engine);
 	ar_work_mark_close(r->work_mark);
@@ -675,9 +681,8 @@ enum ar_run_end ar_host_free(struct ar_host *r)
 	ar_control_free(r->control);
 	ar_follow_free(r->follow);
 	close_own_handles(r);
-	uv_run(&r->loop,
+	uv_run(r->loop,
 	       UV_RUN_DEFAULT); /* the others close theirs: children of tool servers may take a moment to end */
-	uv_loop_close(&r->loop);
 	ar_tools_free(&r->tools);
 	ar_instruction_file_free(r->instructions);
 	ar_secret_renewal_free(r->renewal);

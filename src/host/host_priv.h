@@ -36,11 +36,10 @@ enum ar_stop_phase {
 struct ar_host {
 	const struct ar_config *config;
 	const struct ar_host_start *start;
-	uv_loop_t loop;
+	uv_loop_t *loop; /* the owner's */
 	uv_async_t store_wake;
-	uv_timer_t engine_timer, stop_timer, sweep_timer, alive_timer;
+	uv_timer_t engine_timer, stop_timer, sweep_timer;
 	uv_prepare_t before_sleep;
-	uv_signal_t term, interrupt, hangup;
 	int folder_lock; /* of the data folder, when the store is not in it; -1 = none */
 	struct ar_objects *objects; /* of the store: where large content goes; NULL: nowhere else */
 	struct ar_store *store;
@@ -80,6 +79,7 @@ struct ar_host {
 	bool has_taken_up; /* what was open at the start, where no cluster shares it out */
 	struct ar_partition_set gained; /* of the cluster, not taken up yet */
 	bool is_closing;
+	bool is_over; /* nothing is left to do but to free it */
 };
 
 /* host.c */
@@ -98,6 +98,5 @@ void ar_node_fenced(void *runtime);
 
 /* stopping.c */
 void ar_host_stop(struct ar_host *r, enum ar_run_end end);
-void ar_host_finish(struct ar_host *r); /* stops, and gives calls under way the time of the settings */
 
 #endif

@@ -36,7 +36,7 @@ static void gone(void *arg, struct ar_str address)
 {
 	struct ar_host *r = arg;
 
-	ar_log_line("info", "a node is gone; its sessions go on at others", address.p);
+	ar_log_line(&r->start->log, "info", "a node is gone; its sessions go on at others", address.p);
 	ar_http_server_lose_peer(r->http, address);
 }
 
@@ -47,7 +47,8 @@ void ar_node_fenced(void *arg)
 
 	if (r->end == AR_RUN_FENCED)
 		return;
-	ar_log_line("warning", "this node's epoch was ended by another; everything it held is dropped", NULL);
+	ar_log_line(&r->start->log, "warning",
+		    "this node's epoch was ended by another; everything it held is dropped", NULL);
 	ar_host_stop(r, AR_RUN_FENCED);
 }
 

@@ -22,8 +22,8 @@ static void on_listener(void *arg, struct ar_str name, int fd)
 	if (!p->gate)
 		close(fd);
 	else if (!ar_egress_gate_serve(p->gate, name, fd))
-		ar_log_line("error", "agent-proxy cannot be started; nothing is reached from a sandbox",
-			    NULL);
+		ar_log_line(p->log, "error",
+			    "agent-proxy cannot be started; nothing is reached from a sandbox", NULL);
 }
 
 static void on_listener_gone(void *arg, struct ar_str name)
@@ -116,7 +116,7 @@ static enum ar_status open_gate(uv_loop_t *loop, const struct ar_config *c, stru
 
 /* Audit is root's. Without it there is less evidence, not less of a boundary. */
 static struct ar_audit_reader *open_audit(uv_loop_t *loop, const struct ar_config *c,
-					  struct ar_sandbox *sandbox)
+					  struct ar_sandbox *sandbox, const struct ar_log *log)
 {
 	struct ar_arena a = { 0 };
 	const struct ar_audit_options o = { .program = ar_sandbox_helper(sandbox, "agent-audit", &a).p,
@@ -130,7 +130,7 @@ static struct ar_audit_reader *open_audit(uv_loop_t *loop, const struct ar_confi
 		return NULL;
 	}
 	if (ar_audit_open(loop, &o, &audit, &err) != AR_OK)
-		ar_log_line("info", "violations have less evidence", err.msg);
+		ar_log_line(log, "info", "violations have less evidence", err.msg);
 	else
 		ar_sandbox_add_evidence(sandbox, ar_audit_sees_mounts(audit));
 	ar_arena_fini(&a);
@@ -146,7 +146,7 @@ static enum ar_status open_host(uv_loop_t *loop, const struct ar_config *c, stru
 
 	if (!realpath(c->data_dir, data))
 		return ar_fail(err, AR_E_IO, "data_dir '%.100s' cannot be opened", c->data_dir);
-	audit = open_audit(loop, c, sandbox);
+	audit = open_audit(loop, c, sandbox, p->log);
 	p->host = ar_processes_open(loop,
 				    &(struct ar_processes_options){
 					    .folder = ar_arena_fmt(&a, "%s/processes", data).p,

@@ -7,11 +7,13 @@
 #include "config.h"
 #include "gate.h"
 #include "json.h"
+#include "log.h"
 #include "process.h"
 
 #include <uv.h>
 
 struct ar_host_processes {
+	const struct ar_log *log; /* set before the open */
 	struct ar_process_host *host; /* NULL: there is no sandbox, and nothing is run */
 	struct ar_egress_gate *gate; /* NULL: no hosts are listed */
 	struct ar_json_parser *json;

@@ -122,6 +122,29 @@ static void apply_options(struct ar_settings *s, const struct ar_settings_args *
 	}
 }
 
+/* One "key=value", read as a variable of the environment would be. A problem names the key and never the value. */
+static void apply_override(struct ar_settings *s, const char *text)
+{
+	struct ar_str key, value = ar_str_split(ar_str_from(text), '=', &key);
+	const char *name = ar_arena_str(s->problems.arena, key).p;
+	struct ar_origin at = { AR_FROM_COMMAND_LINE, name, 0 };
+	struct ar_setting setting;
+	size_t i = 0;
+
+	while (i < ar_config_key_count && strcmp(ar_config_keys[i].name, name) != 0)
+		i++;
+	if (i == ar_config_key_count || ar_str_absent(value)) {
+		ar_problem(&s->problems, &at, NULL,
+			   "an override is key=value with a key of docs/reference/config.md");
+		return;
+	}
+	setting = setting_of(s, i, AR_FROM_COMMAND_LINE);
+	setting.origin = at;
+	ar_secret_reference_drop(s->refs, setting.at);
+	if (ar_setting_set(&setting, value))
+		s->origins[i] = at;
+}
+
 /* The host's name, in the characters that an id may have. */
 static const char *host_name(struct ar_arena *a)
 {
@@ -177,6 +200,8 @@ void ar_settings_read(const struct ar_settings_args *args, struct ar_arena *a, s
 	apply_environment(ret);
 	check_environment(ret);
 	apply_options(ret, args);
+	for (const char *const *o = args->overrides; o && *o; o++)
+		apply_override(ret, *o);
 	fill_paths(ret, a);
 }
 

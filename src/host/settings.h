@@ -13,6 +13,7 @@ struct ar_settings_args {
 	const char *data_dir;
 	const char *listen;
 	const char *socket;
+	const char *const *overrides; /* "key=value" of the catalogue's keys, ended by NULL; NULL: none */
 	bool no_listeners; /* serves no address and no socket unless one is named */
 };
 

@@ -22,6 +22,12 @@ static void enter(struct ar_host *r, enum ar_stop_phase phase, int64_t ms)
 	r->phase_until = now() + ms * 1000;
 }
 
+static void end_run(struct ar_host *r)
+{
+	r->is_over = true;
+	uv_stop(r->loop);
+}
+
 static void begin_closing(struct ar_host *r)
 {
 	struct ar_error err;
@@ -52,7 +58,7 @@ static void begin_end(struct ar_host *r)
 	if (r->cluster)
 		begin_leaving(r);
 	else
-		uv_stop(&r->loop);
+		end_run(r);
 }
 
 /* Once that is quiet too the others are told, so that they need not wait for our lease to run out. */
@@ -61,7 +67,7 @@ static void step_leaving(struct ar_host *r)
 	if (ar_engine_counts(r->engine).sessions == 0)
 		ar_cluster_leave(r->cluster);
 	if (ar_cluster_has_left(r->cluster) || now() >= r->phase_until)
-		uv_stop(&r->loop);
+		end_run(r);
 }
 
 /* What is not begun and what does not end in time is left for the next start. */
@@ -125,11 +131,12 @@ static void stop(struct ar_host *r, enum ar_run_end end, bool is_patient)
 	r->end = r->phase == AR_STOP_NOT ? end : AR_RUN_STOPPED;
 	ar_engine_expect_stop(r->engine, end == AR_RUN_STOPPED);
 	if (r->phase != AR_STOP_NOT || end != AR_RUN_STOPPED) {
-		uv_stop(&r->loop);
+		end_run(r);
 		return;
 	}
-	ar_log_line("info", "draining", NULL);
-	ar_service_tell(r->start->service, "STOPPING=1\nSTATUS=draining\n");
+	ar_log_line(&r->start->log, "info", "draining", NULL);
+	if (r->start->stopping)
+		r->start->stopping(r->start->arg);
 	uv_timer_start(&r->stop_timer, on_step, 0, STEP_MS);
 	if (r->cluster) {
 		ar_cluster_drain(r->cluster);
@@ -146,7 +153,13 @@ void ar_host_stop(struct ar_host *r, enum ar_run_end end)
 	stop(r, end, false);
 }
 
-void ar_host_finish(struct ar_host *r)
+void ar_host_finish(struct ar_host *r, const char *actor)
 {
+	if (r->is_closing) {
+		r->end = AR_RUN_STOPPED; /* a node that was about to come back does not */
+		return;
+	}
+	if (r->phase == AR_STOP_NOT)
+		ar_control_record(r->control, actor, "stop_runtime");
 	stop(r, AR_RUN_STOPPED, true);
 }

@@ -46,9 +46,10 @@ static void log_trouble(struct ar_tools *t)
 		return;
 	t->shown_trouble = hash;
 	if (trouble)
-		ar_log_line("warning", "tools are missing", ar_secrets_mask(t->redactor, trouble, &arena).p);
+		ar_log_line(t->log, "warning", "tools are missing",
+			    ar_secrets_mask(t->redactor, trouble, &arena).p);
 	else
-		ar_log_line("info", "all tools are there", NULL);
+		ar_log_line(t->log, "info", "all tools are there", NULL);
 	ar_arena_fini(&arena);
 }
 

@@ -5,6 +5,7 @@
 #include "arena.h"
 #include "boundary.h"
 #include "config.h"
+#include "log.h"
 #include "session.h"
 #include "toolbox.h"
 
@@ -16,6 +17,7 @@ struct ar_tools {
 	struct ar_policy *policy; /* whose inventory is kept as it is */
 	const struct ar_redactor *
 		redactor; /* set before the open: what the log says of trouble passes it; NULL: nothing is masked */
+	const struct ar_log *log; /* set before the open */
 	uv_loop_t *loop;
 	struct ar_sandbox *sandbox; /* boundaries of what works on the workspace; NULL: there is none */
 	size_t open_servers; /* of which something is left, a process above all */

@@ -3,8 +3,12 @@
 #define AR_BIN_AGENTD_COMMAND_H
 
 #include "compiler.h"
+#include "log.h"
 
 AR_BEGIN_DECLS
+
+/* The log of the process: lines on stderr. */
+extern struct ar_log ar_agentd_log;
 
 /* `agentd migrate [--config FILE]`: reads the options after the word, which is argv[0], brings the store to the newest schema and says
  * what it did. Returns the exit status. */
@@ -28,7 +32,7 @@ extern const char ar_agentd_stdio_help[];
 
 /* Another node has taken this one's place: says so. The peer is not served by a second runtime, of which it knows nothing. Returns the
  * exit status. */
-int ar_agentd_stdio_fenced(void);
+int ar_agentd_stdio_fenced(const char *why);
 
 AR_END_DECLS
 

@@ -1,28 +1,24 @@
 /* agentd: reads its settings, opens the runtime, says that it is ready, runs until told to stop. */
 #include "buf.h"
+#include "clock.h"
 #include "command.h"
 #include "fault.h"
-#include "hash.h"
-#include "id.h"
 #include "io/start_file.h"
-#include "json.h"
-#include "log.h"
 #include "mem.h"
 #include "ops/descriptors.h"
 #include "options.h"
-#include "host.h"
+#include "service.h"
 #include "settings/check.h"
-#include "settings/reload.h"
-#include "stdio/stdio_peer.h"
+#include "setup.h"
+#include "signals.h"
+#include "stdio_peer.h"
 
 #include <limits.h>
-#include <signal.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#define REJOIN_PAUSE 500000 /* microseconds */
 
 static const char help[] =
 	"agentd: the daemon of the agent runtime\n"
@@ -114,53 +110,32 @@ struct beginning {
 	const struct ar_settings_args *args;
 	struct ar_config *config; /* a copy: the runtime writes the port that it found */
 	struct ar_arena *arena;
-	bool is_said;
-	bool is_stdio; /* stdout is for the peer */
+	struct ar_service service;
+	const struct ar_stdio_peer *stdio; /* NULL: stdout is ours */
 };
 
-/* Said once, also when the node comes back later: whoever waits for it waits for the first time. */
-static void say_ready(void *arg, const struct ar_host *runtime)
+static void on_ready(void *arg, const char *json, size_t len)
 {
-	struct beginning *r = arg;
-	unsigned port = ar_host_port(runtime);
-	struct ar_buf line = { 0 };
-	struct ar_jw w = ar_jw(&line);
-	const char *colon = strrchr(r->config->listen, ':');
-	char listen[80];
+	const struct beginning *b = arg;
 
-	if (r->is_said)
-		return;
-	r->is_said = true;
-	if (r->is_stdio) {
-		ar_log_line("info", "ready", "stdio");
+	ar_service_tell(&b->service, "READY=1\nSTATUS=serving\n");
+	if (b->stdio) {
+		ar_log_line(&ar_agentd_log, "info", "ready", "stdio");
 		return;
 	}
-	snprintf(listen, sizeof(listen), "%.*s:%u", colon ? (int)(colon - r->config->listen) : 0,
-		 r->config->listen, port);
-	ar_jw_open(&w);
-	ar_jw_mbool(&w, "ready", true);
-	if (port)
-		ar_jw_mstr(&w, "listen", ar_str_from(listen));
-	if (strcmp(r->config->socket, "off") != 0)
-		ar_jw_mstr(&w, "socket", ar_str_from(r->config->socket));
-	ar_jw_close(&w);
-	ar_buf_addc(&line, '\n');
-	fwrite(line.p, 1, line.len, stdout);
+	fwrite(json, 1, len, stdout);
+	fputc('\n', stdout);
 	fflush(stdout);
-	ar_buf_fini(&line);
 }
 
-/* What tells this process from another that was given the same node id by mistake. */
-static uint64_t new_instance(void)
+static void on_stopping(void *arg)
 {
-	char minted[AR_SESSION_KEY_LEN];
-	struct ar_hash h;
-	uint64_t v;
+	ar_service_tell(&((const struct beginning *)arg)->service, "STOPPING=1\nSTATUS=draining\n");
+}
 
-	ar_id_mint(minted);
-	h = ar_hash_of((struct ar_str){ minted, sizeof(minted) });
-	memcpy(&v, h.b, sizeof(v));
-	return v >> 1 | 1;
+static void on_log(void *arg AR_UNUSED, const char *level, const char *json, size_t len)
+{
+	ar_agentd_log.write(NULL, level, (struct ar_str){ json, len });
 }
 
 /* Once: for a person at a terminal as a sentence, for a collector of logs as a line of the log. */
@@ -169,12 +144,12 @@ static void report(const char *level, const char *message, const char *detail)
 	if (isatty(STDERR_FILENO))
 		fprintf(stderr, "agentd: %s: %s\n", level, detail);
 	else
-		ar_log_line(level, message, detail);
+		ar_log_line(&ar_agentd_log, level, message, detail);
 }
 
-static int cannot_start(const struct ar_error *err)
+static int cannot_start(const char *why)
 {
-	report("error", "cannot start", err->msg);
+	report("error", "cannot start", why);
 	return 1;
 }
 
@@ -187,98 +162,80 @@ static int report_settings(const struct ar_settings *s)
 	return s->problems.count > 0;
 }
 
-/* Between two runtimes nobody listens for them: they wait for the next one. */
-static void hold_signals(int how)
+/* A loop that hangs is not alive: whoever drives the runtime says so, between two steps of it. */
+static void drive_watched(struct ar_runtime *r, const struct ar_service *service)
 {
-	sigset_t set;
+	struct ar_clock *clock = ar_clock_system();
+	ar_usec pause = service->watchdog / 2, next = 0;
 
-	sigemptyset(&set);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGHUP);
-	sigprocmask(how, &set, NULL); /* no other thread lives between them */
-}
+	while (!ar_runtime_is_stopped(r)) {
+		struct pollfd fd = { .fd = ar_runtime_fd(r), .events = POLLIN };
+		ar_usec now = clock->mono(clock);
+		int timeout = ar_runtime_timeout_ms(r);
 
-static void on_hangup(int number AR_UNUSED)
-{
-}
-
-/* SIGHUP asks for a reload and never ends a daemon, also before there is anything to reload. A handler, for children would inherit that it is
- * ignored. */
-static void keep_hangups(void)
-{
-	struct sigaction action = { .sa_handler = on_hangup, .sa_flags = SA_RESTART };
-
-	sigaction(SIGHUP, &action, NULL);
-}
-
-static bool is_told_to_end(void)
-{
-	sigset_t set;
-
-	return sigpending(&set) == 0 && (sigismember(&set, SIGTERM) == 1 || sigismember(&set, SIGINT) == 1);
-}
-
-/* Back after it was fenced: as soon as the store can be reached, unless another process has taken the node's name. */
-static enum ar_status open_again(struct ar_config *config, struct ar_host_start *start, struct ar_host **ret,
-				 struct ar_error *err)
-{
-	enum ar_status st;
-
-	start->is_rejoin = true;
-	while ((st = ar_host_open(config, start, ret, err)) != AR_OK && st != AR_E_EXISTS &&
-	       !is_told_to_end()) {
-		ar_log_line("warning", "cannot come back yet", err->msg);
-		usleep(REJOIN_PAUSE);
+		if (now >= next) {
+			ar_service_tell(service, "WATCHDOG=1\n");
+			next = now + pause;
+		}
+		if (timeout < 0 || timeout > (next - now) / 1000)
+			timeout = (int)((next - now) / 1000);
+		poll(&fd, 1, timeout);
+		ar_runtime_step(r);
 	}
-	if (st == AR_OK)
-		ar_log_line("info", "this node is back, under a new epoch", NULL);
-	return st;
 }
 
-static void reload(void *arg)
+static void drive(struct ar_runtime *r, const struct ar_service *service)
 {
-	const struct beginning *b = arg;
-
-	ar_settings_reload(b->settings, b->args);
+	if (service->watchdog)
+		drive_watched(r, service);
+	else
+		ar_runtime_run(r);
 }
 
-static int serve(struct beginning *b, const struct ar_stdio_peer *stdio)
+/* The pid file and the start file tell clients how this daemon is found and started again. */
+static enum ar_status announce(const struct beginning *b, struct ar_error *err)
 {
-	struct ar_config *config = b->config;
-	struct ar_arena *arena = b->arena;
-	struct ar_service service;
-	struct ar_host_start start = { .instance = new_instance(),
-				       .settings = b->settings,
-				       .service = &service,
-				       .stdio_in = stdio ? stdio->in : 0,
-				       .stdio_out = stdio ? stdio->out : 0,
-				       .ready = say_ready,
-				       .reload = reload,
-				       .arg = b };
-	struct ar_host *runtime;
+	if (!b->stdio && remember_start(b->config, b->args, b->arena, err) != AR_OK)
+		return err->status;
+	write_pid(b->config);
+	return AR_OK;
+}
+
+static int end_run(struct ar_runtime *r, bool is_stdio)
+{
+	const char *trouble = ar_runtime_trouble(r);
+	int rc = trouble ? is_stdio ? ar_agentd_stdio_fenced(trouble) : cannot_start(trouble) : 0;
+
+	ar_agentd_signals_release();
+	ar_runtime_free(r);
+	return rc;
+}
+
+static int serve(struct beginning *b)
+{
+	const struct ar_runtime_options options = {
+		.size = sizeof(options), .log = on_log, .ready = on_ready, .stopping = on_stopping, .arg = b
+	};
+	struct ar_runtime_setup setup = { .settings = b->settings, .args = b->args, .config = b->config };
+	struct ar_runtime *runtime;
 	struct ar_error err = { 0 };
 
-	if (ar_descriptors_begin(&err) != AR_OK || ar_service_read(arena, config, &service, &err) != AR_OK ||
-	    ar_host_open(config, &start, &runtime, &err) != AR_OK)
-		return cannot_start(&err);
-	if (!stdio && remember_start(config, b->args, arena, &err) != AR_OK) {
-		ar_host_free(runtime);
-		return cannot_start(&err);
+	if (ar_descriptors_begin(&err) != AR_OK ||
+	    ar_service_read(b->arena, b->config, &b->service, &err) != AR_OK)
+		return cannot_start(err.msg);
+	setup.listen_fd = b->service.tcp;
+	setup.socket_fd = b->service.local;
+	setup.rpc_in = b->stdio ? b->stdio->in : 0;
+	setup.rpc_out = b->stdio ? b->stdio->out : 0;
+	if (ar_runtime_open(&options, &setup, &runtime, &err) != AR_OK)
+		return cannot_start(err.msg);
+	if (announce(b, &err) != AR_OK) {
+		ar_runtime_free(runtime);
+		return cannot_start(err.msg);
 	}
-	write_pid(config);
-	for (;;) {
-		ar_host_keep_port(runtime, config, arena);
-		ar_host_run(runtime);
-		hold_signals(SIG_BLOCK);
-		if (ar_host_free(runtime) != AR_RUN_FENCED)
-			return 0;
-		if (stdio)
-			return ar_agentd_stdio_fenced();
-		if (open_again(config, &start, &runtime, &err) != AR_OK)
-			return is_told_to_end() ? 0 : cannot_start(&err);
-		hold_signals(SIG_UNBLOCK);
-	}
+	ar_agentd_signals_take(runtime);
+	drive(runtime, &b->service);
+	return end_run(runtime, b->stdio);
 }
 
 /* The peer that started us is the one who is served; what it does not read is written before we leave. */
@@ -289,8 +246,9 @@ static int serve_stdio(struct beginning *b)
 	int rc;
 
 	if (ar_stdio_peer_take(&stdio, &err) != AR_OK)
-		return cannot_start(&err);
-	rc = serve(b, &stdio);
+		return cannot_start(err.msg);
+	b->stdio = &stdio;
+	rc = serve(b);
 	ar_stdio_peer_finish(&stdio);
 	return rc;
 }
@@ -301,9 +259,7 @@ static int run(int argc, char **argv, bool is_stdio)
 	struct ar_arena arena = { 0 };
 	struct ar_settings settings;
 	struct ar_config config;
-	struct beginning b = {
-		.settings = &settings, .args = &args, .config = &config, .arena = &arena, .is_stdio = is_stdio
-	};
+	struct beginning b = { .settings = &settings, .args = &args, .config = &config, .arena = &arena };
 	int rc = ar_agentd_settings_options(argc, argv,
 					    &(struct ar_agentd_options){
 						    is_stdio ? "agentd stdio" : "agentd",
@@ -313,7 +269,7 @@ static int run(int argc, char **argv, bool is_stdio)
 	if (rc)
 		return rc - 1;
 	umask(077);
-	keep_hangups();
+	ar_agentd_signals_begin();
 	ar_heap_begin();
 	ar_fault_init();
 	ar_settings_read(&args, &arena, &settings);
@@ -322,10 +278,10 @@ static int run(int argc, char **argv, bool is_stdio)
 		ar_settings_look(&settings);
 	}
 	config = settings.config;
-	ar_log_from((enum ar_config_log_level)config.log.level);
+	ar_agentd_log.from = (enum ar_config_log_level)config.log.level;
 	rc = report_settings(&settings);
 	if (!rc)
-		rc = is_stdio ? serve_stdio(&b) : serve(&b, NULL);
+		rc = is_stdio ? serve_stdio(&b) : serve(&b);
 	ar_settings_fini(&settings);
 	ar_arena_fini(&arena);
 	return rc;

@@ -1,8 +1,9 @@
 /* `agentd migrate`: see command.h. */
-#include "migrate.h"
 #include "command.h"
 #include "options.h"
+#include "secrets.h"
 #include "settings.h"
+#include "store_open.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,10 +19,38 @@ static const char help[] = "usage: agentd migrate [--config FILE]\n"
 			   "example:\n"
 			   "  AGENTD_STORE=postgres://agentd@db/agentd agentd migrate\n";
 
+static void password_of(void *config, struct ar_buf *out)
+{
+	ar_buf_addz(out, ((const struct ar_config *)config)->store_password);
+}
+
+/* *ret_from is the version that was found (0: an empty database), *ret_to the one it has now. AR_E_NOT_FOUND: the settings name no
+ * PostgreSQL store. */
+static enum ar_status migrate_store(const struct ar_config *config, uint64_t *ret_from, uint64_t *ret_to,
+				    struct ar_error *err)
+{
+	struct ar_redactor *redactor;
+	enum ar_status rc;
+
+	if (!*config->store)
+		return ar_fail(err, AR_E_NOT_FOUND,
+			       "the settings name no PostgreSQL store; an SQLite file needs no migration");
+	if (ar_secrets_load(config, &redactor, err) != AR_OK)
+		return err->status;
+	rc = ar_store_postgres_migrate(
+		&(struct ar_store_postgres_options){ .conninfo = config->store,
+						     .password = { password_of, (void *)(uintptr_t)config } },
+		ret_from, ret_to, err);
+	if (rc != AR_OK)
+		ar_secrets_mask_error(redactor, err);
+	ar_redactor_free(redactor);
+	return rc;
+}
+
 static int migrate(const struct ar_config *config, struct ar_error *err)
 {
 	uint64_t from, to;
-	enum ar_status st = ar_host_migrate(config, &from, &to, err);
+	enum ar_status st = migrate_store(config, &from, &to, err);
 
 	if (st == AR_E_NOT_FOUND) {
 		printf("%s\n", err->msg);

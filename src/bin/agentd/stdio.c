@@ -19,9 +19,8 @@ const char ar_agentd_stdio_help[] =
 	"example:\n"
 	"  echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"list_sessions\"}' | agentd stdio\n";
 
-int ar_agentd_stdio_fenced(void)
+int ar_agentd_stdio_fenced(const char *why)
 {
-	ar_log_line("error", "fenced",
-		    "another node has taken over; start again and subscribe after the last cursors");
+	ar_log_line(&ar_agentd_log, "error", "fenced", why);
 	return 1;
 }

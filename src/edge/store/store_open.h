@@ -16,11 +16,12 @@
 /* A commit failed so that nobody can say whether it is stored: the write-ahead log has it, and may not have reached the disk. Only opening
  * the store again tells. So this is to end the process before anyone is answered; where it returns, or is NULL, this write and all after
  * it end AR_E_DOUBT. From the writer's thread. */
-typedef void ar_store_doubt_fn(const char *why);
+typedef void ar_store_doubt_fn(void *arg, const char *why);
 
 struct ar_store_sqlite_options {
 	const char *path; /* the database; `<path>.lock`, `-wal` and `-shm` stand beside it */
 	ar_store_doubt_fn *doubt;
+	void *doubt_arg;
 	ar_store_wake_fn *wake; /* called from the store's threads; NULL for none */
 	void *wake_arg;
 	struct ar_str

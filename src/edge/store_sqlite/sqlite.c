@@ -37,6 +37,7 @@ static struct ar_sqlite *sqlite_new(const struct ar_store_sqlite_options *o)
 	s->base.wake = o->wake;
 	s->base.wake_arg = o->wake_arg;
 	s->doubt = o->doubt;
+	s->doubt_arg = o->doubt_arg;
 	s->base.dispose = dispose;
 	s->base.cached = cached;
 	s->lock_fd = -1;

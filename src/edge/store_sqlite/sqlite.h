@@ -24,6 +24,7 @@ struct ar_sqlite {
 	bool is_chain_known;
 	struct ar_blob_cache blobs; /* both threads' */
 	ar_store_doubt_fn *doubt;
+	void *doubt_arg;
 	bool has_checksums; /* the writer's: every row of the log has its checksum */
 	bool is_in_doubt; /* the writer's: nothing is written any more */
 };

@@ -66,7 +66,7 @@ static enum ar_status run_commit(struct ar_sqlite *s, struct ar_error *err)
 		return st;
 	s->is_in_doubt = true;
 	if (s->doubt)
-		s->doubt(err->msg);
+		s->doubt(s->doubt_arg, err->msg);
 	return err->status = AR_E_DOUBT;
 }
 

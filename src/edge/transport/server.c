@@ -291,7 +291,8 @@ static enum ar_status open_listeners(struct ar_http_server *s, const struct ar_h
 
 	if (st == AR_OK)
 		st = open_tls(s, o, err);
-	if (st == AR_OK && !o->listen && !o->socket_path && !o->listen_fd && !o->socket_fd && !o->stdio)
+	if (st == AR_OK && !o->listen && !o->socket_path && !o->listen_fd && !o->socket_fd && !o->stdio &&
+	    !o->is_embedded)
 		st = ar_fail(err, AR_E_INVALID,
 			     "the HTTP server has neither a listen address nor a socket path");
 	if (st == AR_OK && o->listen_fd)
@@ -333,7 +334,8 @@ enum ar_status ar_http_server_open(uv_loop_t *loop, const struct ar_http_options
 	s->auth = o->auth;
 	s->parser = ar_json_parser_new();
 	s->read_buffer = ar_grow(NULL, AR_READ_BUFFER, 1);
-	ignore_sigpipe();
+	if (!o->is_embedded)
+		ignore_sigpipe();
 	start_handles(s);
 	st = open_listeners(s, o, err);
 	if (st != AR_OK) {

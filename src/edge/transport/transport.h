@@ -65,6 +65,7 @@ struct ar_http_cluster_tls {
  * timer. */
 struct ar_http_options {
 	struct ar_control *control;
+	bool is_embedded; /* it may serve local calls alone, and SIGPIPE is the owner's matter */
 	struct ar_auth *auth; /* asked about every request; NULL: whoever gets here is the operator */
 	int listen_fd,
 		socket_fd; /* sockets that listen already, instead of listen and socket_path; 0 = none. Taken over. */

@@ -48,8 +48,7 @@ static enum ar_status read_certificates(const struct ar_config *c, struct ar_acc
 
 static void log_keys(void *arg, const char *line)
 {
-	(void)arg;
-	ar_log_line("warning", "the keys of the issuer could not be fetched", line);
+	ar_log_line(arg, "warning", "the keys of the issuer could not be fetched", line);
 }
 
 static enum ar_status open_issuer(uv_loop_t *loop, const struct ar_config *c, struct ar_host_access *h,
@@ -79,7 +78,8 @@ static enum ar_status open_issuer(uv_loop_t *loop, const struct ar_config *c, st
 				    .refresh_s = (uint32_t)a->jwt_refresh_s,
 				    .stale_s = (uint32_t)a->jwt_stale_s,
 				    .clock = ar_clock_system(),
-				    .log = log_keys },
+				    .log = log_keys,
+				    .log_arg = (void *)(uintptr_t)h->log },
 			    &h->oidc, err);
 }
 

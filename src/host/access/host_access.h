@@ -6,12 +6,14 @@
 #include "access.h"
 #include "config.h"
 #include "control.h"
+#include "log.h"
 
 #include <uv.h>
 
 struct ar_host_access {
 	struct ar_control
 		*control; /* set before it is opened: where refusals and administration become facts */
+	const struct ar_log *log; /* set before it is opened */
 	struct ar_access *access;
 	struct ar_oidc *oidc; /* NULL: no issuer is set */
 	struct ar_access_certificate *certificates;

@@ -17,6 +17,6 @@ void ar_lost_writes_say(struct ar_lost_writes *l, struct ar_str session, struct 
 	}
 	snprintf(text, sizeof text, "%.*s: %.*s; %llu more since the last such line", AR_STR_ARG(session),
 		 AR_STR_ARG(what), (unsigned long long)l->unsaid);
-	*l = (struct ar_lost_writes){ .said = now };
-	ar_log_line("warning", "a write may have happened and nobody is asked about it", text);
+	*l = (struct ar_lost_writes){ .log = l->log, .said = now };
+	ar_log_line(l->log, "warning", "a write may have happened and nobody is asked about it", text);
 }

@@ -4,9 +4,11 @@
 #define AR_HOST_OPS_LOST_WRITES_H
 
 #include "clock.h"
+#include "log.h"
 #include "str.h"
 
 struct ar_lost_writes {
+	const struct ar_log *log;
 	ar_usec said; /* monotonic; 0: never */
 	uint64_t unsaid; /* since then */
 };

@@ -232,11 +232,11 @@ static void tell(struct ar_memory *m, bool is_short)
 	m->is_short = is_short;
 	if (!is_short) {
 		uv_timer_stop(&m->timer);
-		ar_log_line("info", "there is memory again: new work is taken", NULL);
+		ar_log_line(m->log, "info", "there is memory again: new work is taken", NULL);
 		return;
 	}
 	uv_timer_start(&m->timer, on_tick, TICK_MS, TICK_MS);
-	ar_log_line("warning", "memory is short: new work is refused until there is more",
+	ar_log_line(m->log, "warning", "memory is short: new work is refused until there is more",
 		    "raise limits.memory_bytes or the limit of the process, or lower limits.*");
 }
 

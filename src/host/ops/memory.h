@@ -5,12 +5,14 @@
 #define AR_HOST_OPS_MEMORY_H
 
 #include "engine.h"
+#include "log.h"
 
 #include <uv.h>
 
 struct ar_memory {
 	uv_timer_t timer; /* runs while memory is short; its owner closes it */
 	struct ar_engine *engine;
+	const struct ar_log *log; /* set after the init */
 	uint64_t mark; /* bytes of this process's own pages */
 	int statm; /* -1: the system does not say, so it is never short */
 	uint64_t looked,

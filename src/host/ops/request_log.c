@@ -39,7 +39,7 @@ void ar_request_log_write(struct ar_request_log *l, const struct ar_http_answere
 
 	if (is_over(l))
 		return;
-	w = ar_log_begin(&e, a->status >= 500 ? "warning" : "info", "request");
+	w = ar_log_begin(l->log, &e, a->status >= 500 ? "warning" : "info", "request");
 	add_masked(l, w, "requestId", a->request_id);
 	ar_jw_mstr(w, "method", a->method);
 	add_masked(l, w, "path", a->path);

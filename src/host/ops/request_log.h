@@ -4,11 +4,13 @@
 #define AR_HOST_OPS_REQUEST_LOG_H
 
 #include "config.h"
+#include "log.h"
 #include "transport.h"
 
 struct ar_redactor;
 
 struct ar_request_log {
+	const struct ar_log *log;
 	const struct ar_redactor *redactor; /* NULL: nothing is masked */
 	ar_usec second; /* monotonic: when this one began */
 	unsigned lines; /* in this second */

@@ -5,6 +5,7 @@
 #define AR_HOST_OPS_STORE_WATCH_H
 
 #include "clock.h"
+#include "log.h"
 #include "store.h"
 
 #include <uv.h>
@@ -12,6 +13,7 @@
 struct ar_store_watch {
 	uv_timer_t timer;
 	struct ar_store *store;
+	const struct ar_log *log; /* set after the init */
 	bool (*is_cut_off)(void *arg); /* by what the cluster knows; NULL: there is none */
 	void *arg;
 	bool is_out;

@@ -120,7 +120,8 @@ static void note_failure(struct ar_secret_renewal *r, struct ar_secret_ref *ref,
 		return;
 	ref->logged_ms = now ? now : 1;
 	ar_buf_addf(&line, "%s: %s%c", ref->path, why, '\0');
-	ar_log_line("warning", "a secret could not be renewed; the last value stays in use", line.p);
+	ar_log_line(r->o.log, "warning", "a secret could not be renewed; the last value stays in use",
+		    line.p);
 }
 
 static void note_value(struct ar_secret_renewal *r, struct ar_secret_ref *ref, const char *value)
@@ -135,9 +136,9 @@ static void note_value(struct ar_secret_renewal *r, struct ar_secret_ref *ref, c
 		put(r, ref, value);
 		ar_buf_addf(&line, "%s%s%c", ref->path, ref->key->fixed ? ": restart agentd to use it" : "",
 			    '\0');
-		ar_log_line("info", "a secret was renewed", line.p);
+		ar_log_line(r->o.log, "info", "a secret was renewed", line.p);
 	} else if (has_failed) {
-		ar_log_line("info", "a secret can be had again", ref->path);
+		ar_log_line(r->o.log, "info", "a secret can be had again", ref->path);
 	}
 }
 

@@ -4,6 +4,7 @@
 #ifndef AR_HOST_SECRET_RENEWAL_H
 #define AR_HOST_SECRET_RENEWAL_H
 
+#include "log.h"
 #include "secret/resolve.h"
 
 #include <uv.h>
@@ -14,6 +15,7 @@ struct ar_secret_renewal_options {
 	struct ar_secret_refs *refs; /* with their values; borrowed */
 	const struct ar_config *read; /* the settings that the references were read into, */
 	struct ar_config *in_force; /* and the copy of them that is in use */
+	const struct ar_log *log;
 	struct ar_redactor *redactor; /* learns every value before it is used; borrowed */
 };
 

@@ -78,7 +78,7 @@ static void add_name(struct ar_buf *names, const char *name)
 	ar_buf_addf(names, "%s%s", names->len > 0 ? ", " : "", name);
 }
 
-static void log_changes(const struct pair *p)
+static void log_changes(const struct pair *p, const struct ar_log *log)
 {
 	const char *a = (const char *)&p->now->config, *b = (const char *)&p->next->config;
 	struct ar_buf names = { 0 };
@@ -92,22 +92,24 @@ static void log_changes(const struct pair *p)
 			add_name(&names, ar_config_lists[i].name);
 	}
 	if (names.len == 0)
-		ar_log_line("info", "the settings have not changed", NULL);
+		ar_log_line(log, "info", "the settings have not changed", NULL);
 	else
-		ar_log_line("warning", "these settings have changed; restart agentd to apply them",
+		ar_log_line(log, "warning", "these settings have changed; restart agentd to apply them",
 			    (ar_buf_addc(&names, '\0'), names.p));
 	ar_buf_fini(&names);
 }
 
-void ar_settings_reload(const struct ar_settings *now, const struct ar_settings_args *args)
+void ar_settings_reload(const struct ar_settings *now, const struct ar_settings_args *args,
+			const struct ar_log *log)
 {
 	struct ar_arena arena = { 0 };
 	struct ar_settings next;
 
 	ar_settings_read(args, &arena, &next);
 	for (size_t i = 0; i < next.problems.count; i++)
-		ar_log_line("error", "the settings are wrong now; those in force stay", next.problems.v[i].p);
+		ar_log_line(log, "error", "the settings are wrong now; those in force stay",
+			    next.problems.v[i].p);
 	if (next.problems.count == 0)
-		log_changes(&(struct pair){ now, &next });
+		log_changes(&(struct pair){ now, &next }, log);
 	ar_arena_fini(&arena);
 }

@@ -109,6 +109,7 @@ function idsAreThere(play) {
 }
 
 async function replaysClean(play) {
+	await play.handToDaemon();
 	const { text } = await request(play.rt, { path: '/v1/verify', body: JSON.stringify({ sessionId: play.sessionId }) });
 	const [{ status, findings }] = JSON.parse(text).sessions;
 	assert.deepEqual([status, findings], ['ok', []]);

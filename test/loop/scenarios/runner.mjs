@@ -75,6 +75,15 @@ export class Play {
 		});
 	}
 
+	/** Verification is no command, so a runtime inside another program does not offer it: a daemon takes the data over. */
+	async handToDaemon() {
+		if (!this.isEmbedded) return;
+		this.isOver = true;
+		await this.rt.end('SIGKILL', 10000);
+		this.isEmbedded = false;
+		this.nodes = [await this.start()];
+	}
+
 	/** Two nodes on one database. */
 	async keepTwo() {
 		for (const name of ['a', 'b'])

@@ -1,7 +1,7 @@
 /* What a service manager such as systemd gives to a program and wants to hear from it, without its library: sockets that listen already, and a
  * socket for news (ready, alive, stopping). A program that was started by hand has none of it, and every call does nothing. */
-#ifndef AR_HOST_OPS_SERVICE_H
-#define AR_HOST_OPS_SERVICE_H
+#ifndef AR_BIN_AGENTD_SERVICE_H
+#define AR_BIN_AGENTD_SERVICE_H
 
 #include "arena.h"
 #include "config.h"
@@ -17,9 +17,6 @@ struct ar_service {
  * settings are changed to say where the given sockets listen. Before any thread. AR_E_INVALID: a socket that cannot be served. */
 AR_MUST_USE enum ar_status ar_service_read(struct ar_arena *a, struct ar_config *config,
 					   struct ar_service *ret, struct ar_error *err);
-
-/* A copy of a listening socket, for one server; 0 for none. */
-int ar_service_copy(int fd);
 
 /* One or more lines such as READY=1. What cannot be sent is lost. */
 void ar_service_tell(const struct ar_service *s, const char *lines);

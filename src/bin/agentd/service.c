@@ -1,5 +1,5 @@
 /* See service.h; the protocols are those of sd_listen_fds(3) and sd_notify(3). */
-#include "ops/service.h"
+#include "service.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -97,13 +97,6 @@ static enum ar_status take_all(struct ar_arena *a, struct ar_config *c, struct a
 	for (int i = 0; i < (int)count && st == AR_OK; i++)
 		st = take(a, FIRST_FD + i, c, s, err);
 	return st;
-}
-
-int ar_service_copy(int fd)
-{
-	int copy = fd ? fcntl(fd, F_DUPFD_CLOEXEC, FIRST_FD) : 0;
-
-	return copy > 0 ? copy : 0;
 }
 
 /* ---- news ---- */

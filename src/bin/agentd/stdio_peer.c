@@ -1,5 +1,5 @@
 /* See stdio_peer.h. */
-#include "stdio/stdio_peer.h"
+#include "stdio_peer.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* Standard input and output as the pipes of one peer. They are taken out of everybody else's reach, so that nothing but
  * messages gets onto them: what some library prints goes to stderr, and no child inherits them. */
-#ifndef AR_HOST_STDIO_PEER_H
-#define AR_HOST_STDIO_PEER_H
+#ifndef AR_BIN_AGENTD_STDIO_PEER_H
+#define AR_BIN_AGENTD_STDIO_PEER_H
 
 #include "status.h"
 
