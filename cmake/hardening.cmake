@@ -13,7 +13,7 @@ if(NOT AR_SANITIZE AND NOT AR_FUZZ)
 	unset(CMAKE_REQUIRED_FLAGS)
 	# Without optimisation _FORTIFY_SOURCE is only a warning.
 	add_compile_options($<$<NOT:$<CONFIG:Debug>>:-U_FORTIFY_SOURCE> $<$<NOT:$<CONFIG:Debug>>:-D_FORTIFY_SOURCE=3>)
-	set(is_shared $<OR:$<STREQUAL:$<TARGET_PROPERTY:TYPE>,SHARED_LIBRARY>,$<STREQUAL:$<TARGET_PROPERTY:TYPE>,MODULE_LIBRARY>>)
-	add_compile_options($<$<NOT:${is_shared}>:-fPIE>)
+	# What is in a library is compiled with -fPIC, which does for programs too.
+	add_compile_options($<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-fPIE>)
 	add_link_options(-Wl,-z,relro,-z,now -Wl,-z,noexecstack -Wl,-z,separate-code)
 endif()

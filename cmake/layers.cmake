@@ -31,6 +31,12 @@ function(ar_include_dirs path ret)
 	set(${ret} ${dirs} PARENT_SCOPE)
 endfunction()
 
+# ar_hide(target): for programs and for the library, whose users see nothing but what include/agentruntime/agentruntime.h exports.
+function(ar_hide target)
+	set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden
+		VISIBILITY_INLINES_HIDDEN ON)
+endfunction()
+
 function(ar_module path)
 	cmake_parse_arguments(ARG "" "" "SOURCES;LIBS" ${ARGN})
 	string(MAKE_C_IDENTIFIER ${path} id)
@@ -43,6 +49,7 @@ function(ar_module path)
 	add_library(${id} OBJECT ${sources} ${ARG_SOURCES})
 	target_include_directories(${id} PRIVATE ${dirs})
 	target_link_libraries(${id} PUBLIC ${ARG_LIBS})
+	ar_hide(${id})
 	set_property(GLOBAL APPEND PROPERTY AR_MODULES ${id})
 endfunction()
 

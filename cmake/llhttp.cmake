@@ -5,3 +5,4 @@ add_library(llhttp STATIC ${LLHTTP_SOURCE_DIR}/llhttp.c ${LLHTTP_SOURCE_DIR}/api
 target_include_directories(llhttp SYSTEM PUBLIC ${LLHTTP_INCLUDE_DIR})
 target_compile_definitions(llhttp PRIVATE LLHTTP_STRICT_MODE=1)
 target_compile_options(llhttp PRIVATE -w)
+ar_hide(llhttp)
