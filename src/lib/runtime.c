@@ -378,6 +378,8 @@ static enum ar_status read_settings(struct ar_runtime *r, struct ar_error *err)
 	if (s->problems.count > 0)
 		return ar_fail(err, AR_E_INVALID, "%s", s->problems.v[0].p);
 	r->config = s->config;
+	if (!*r->config.sandbox.helpers)
+		r->config.sandbox.helpers = ar_runtime_helpers(&r->arena);
 	r->setup = (struct ar_runtime_setup){ .settings = s, .args = &r->args, .config = &r->config };
 	return AR_OK;
 }

@@ -60,6 +60,9 @@ void ar_runtime_free_tools(struct ar_runtime *r);
 /* caller.c: a copy in one block, for ar_free; NULL for the operator. */
 struct ar_principal *ar_principal_of(const struct ar_caller *caller);
 
+/* helpers.c: the folder of the sandbox's helpers; empty: beside the program. */
+const char *ar_runtime_helpers(struct ar_arena *a);
+
 /* runtime.c */
 #define AR_STOPPED_JSON \
 	"{\"error\":{\"code\":\"overloaded\",\"message\":\"the runtime has stopped; repeat the call with " \
