@@ -30,6 +30,7 @@ int ar_runtime_report(const struct ar_error *e, struct ar_runtime_error *ret)
 	case AR_E_INVALID:
 		return AR_RUNTIME_INVALID;
 	case AR_E_EXISTS:
+	case AR_E_UNAVAILABLE: /* the lock of the data folder */
 		return AR_RUNTIME_IN_USE;
 	default:
 		return AR_RUNTIME_FAILED;

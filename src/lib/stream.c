@@ -136,7 +136,7 @@ int ar_stream_open(struct ar_runtime *r, const char *json, const struct ar_calle
 
 	/* Or who opens a stream again as soon as it has ended would never come to an end. */
 	if (r->is_stopped || atomic_load(&r->stops)) {
-		ar_fail(&e, AR_E_UNAVAILABLE, "the runtime is stopping");
+		ar_fail(&e, AR_E_CANCELED, "the runtime is stopping");
 		return ar_runtime_report(&e, err);
 	}
 	if (ar_json_parse(r->parser, ar_str_from(json), &doc, &e) != AR_OK ||
