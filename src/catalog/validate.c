@@ -140,7 +140,7 @@ static enum ar_status check_scope(const struct ar_event *e, const struct ar_even
 		present |= 1u << i;
 	}
 	if (d->scope_any && !(present & d->scope_any))
-		return INVALID(err, "%s: it names nothing that it is about", d->name);
+		return INVALID(err, "%s: it has no scope id", d->name);
 	return AR_OK;
 }
 

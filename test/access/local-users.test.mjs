@@ -23,7 +23,7 @@ function ask(uid, url, { groups = [], options = [] } = {}) {
 function refused({ status, error }) {
 	assert.equal(status, 401);
 	assert.equal(error.code, 'auth_failed');
-	assert.match(error.message, /show one: Authorization: Bearer art_.*agentctl token create/);
+	assert.match(error.message, /send one: Authorization: Bearer art_.*agentctl token create/);
 }
 
 test('over loopback TCP another user of the machine needs a token', { skip }, async () => {

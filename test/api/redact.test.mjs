@@ -117,12 +117,12 @@ test('OPEN-50 a session without a turn says what was masked too', async () => {
 	scanDisk(rt.dataDir);
 });
 
-test('OPEN-50 an id or a key that holds a secret is refused, and so is one that is no text', async () => {
+test('OPEN-50 an id or a key that contains a secret is refused, and so is one that is no text', async () => {
 	const text = 'hello';
 	for (const more of [{ turnId: KEY }, { idempotencyKey: `again-${LITERAL}` }, { metadata: { n: 1234567890123 } }]) {
 		const at = more.metadata ? await startAgentd({ model, config: { 'redact.literals': '1234567890123' } }) : rt;
 		const error = await refused(at, 'invalid_input', 'submit_turn', { createPolicy: {}, text, ...more });
-		assert.match(error.message, /holds a secret/);
+		assert.match(error.message, /contains a secret/);
 		assertClean(JSON.stringify(error), 'the error');
 		if (at !== rt) await at.stop();
 	}
@@ -173,7 +173,7 @@ test('redact.inputs and redact.patterns: callers are left alone, shapes too, wha
 test('redact.literals: an entry too short to be a secret keeps agentd from starting, and says so', async () => {
 	const at = await startAgentd({ env: { AGENTD_REDACT_LITERALS: 'long-enough-1,abc' }, mayDie: true });
 	assert.ok(at.isGone);
-	assert.match(at.stderr, /redact\.literals: an entry has 3 bytes; 8 or more are needed/);
+	assert.match(at.stderr, /redact\.literals: an entry has 3 bytes; at least 8 are needed/);
 });
 
 test('a connection string that cannot be used is told without its password', async () => {

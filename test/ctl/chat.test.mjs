@@ -114,7 +114,7 @@ test("without a terminal a question ends chat as it ends run, and stays open", a
 		assert.equal((await place.ctl("--socket", asks.rt.socket, "approve", asked.exec(err)[1])).code, 0, "it was open");
 	}
 	const wrong = await place.ctl(...at, "--on-question=ask", { input: "" });
-	assert.deepEqual([wrong.code, /does not know 'ask'/.test(wrong.err)], [2, true]);
+	assert.deepEqual([wrong.code, /must be fail or wait, not 'ask'/.test(wrong.err)], [2, true]);
 });
 
 test("who was faster elsewhere is told, and a question that waits is shown to who joins", async () => {
@@ -168,7 +168,7 @@ test("the commands of the conversation", async () => {
 	await say(chat, "//[[say in the branch]]", /in the branch\n[^]*> $/);
 	assert.match(await say(chat, "/cost", /> $/), /3 turns seen here: \d+ in/);
 	assert.match(await say(chat, "/explain", /> $/), /turn\.completed/);
-	assert.match(await say(chat, "/compact", /> $/), /as short as a summary/);
+	assert.match(await say(chat, "/compact", /> $/), /too short to be compacted/);
 	assert.match(await say(chat, "/mode plan", /> $/), /mode of the next turns: plan/);
 	await say(chat, "[[say planned]]", /planned\n.*tools\n> $/);
 	const session = sessionOf(chat) ?? (await ok(free.rt, "list_sessions", { limit: 1 })).sessions[0].sessionId;

@@ -74,7 +74,7 @@ test("a stream of nonsense is not followed for ever", async () => {
 	await serve({ replies: receipt, streams: [["id: 1\ndata: {broken\n\n"]] });
 	const { code, err } = await place.ctl("run", "x");
 	assert.equal(code, 1);
-	assert.match(err, /no event/);
+	assert.match(err, /not an event/);
 });
 
 test("a daemon that is gone is not started again, and the end says how to go on", async () => {
@@ -85,7 +85,7 @@ test("a daemon that is gone is not started again, and the end says how to go on"
 	fake = undefined;
 	const { code, err } = await run.done;
 	assert.equal(code, 3);
-	assert.match(err, /the event stream is gone: nothing answers at the socket \S+agentd\.sock\nnext: start the daemon \(agentd --data-dir \S+\), then: agentctl tail sess_x --after 5\.1:5\n$/);
+	assert.match(err, /the event stream ended: nothing answers at the socket \S+agentd\.sock\nnext: start the daemon \(agentd --data-dir \S+\), then: agentctl tail sess_x --after 5\.1:5\n$/);
 	assert.equal(place.pid, undefined);
 });
 

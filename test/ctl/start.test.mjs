@@ -123,14 +123,14 @@ test("without agentd beside it and in PATH, run says so", async () => {
 	const env = { ...place.env, PATH: "/nonexistent" };
 	const { code, err } = await new Running(join(place.dir, "agentctl"), ["run", "x"], { env }).done;
 	assert.equal(code, 3);
-	assert.match(err, /agentd is not found to start one\nnext: put agentd beside agentctl/);
+	assert.match(err, /agentd is not found to start one\nnext: put agentd next to agentctl/);
 });
 
 test("a data folder that cannot be made is told", async () => {
 	writeFileSync(join(place.dir, "file"), "");
 	const { code, err } = await place.ctl("--data-dir", join(place.dir, "file/below"), "run", "x");
 	assert.equal(code, 3);
-	assert.match(err, /cannot be made/);
+	assert.match(err, /cannot be created/);
 });
 
 test("stop ends the daemon and is content when there is none", async () => {
@@ -156,7 +156,7 @@ test("stop does not touch a process that has not the store", async () => {
 		claim(bystander.child.pid);
 		const { code, err } = await place.ctl("stop");
 		assert.equal(code, 1);
-		assert.match(err, new RegExp(`process ${real} has the store, but agentd.pid says ${bystander.child.pid}`));
+		assert.match(err, new RegExp(`process ${real} uses the store, but agentd.pid contains ${bystander.child.pid}`));
 		await sleep(100);
 		assert.ok(!bystander.ended);
 	} finally {
@@ -274,5 +274,5 @@ test("version needs neither home nor daemon", async () => {
 	assert.match(out, /^agentctl \d+\.\d+\.\d+\n$/);
 	assert.equal((await place.ctl("--version", { env })).out, out);
 	assert.match((await place.json("version")).agentctl, /^\d/);
-	assert.match((await place.ctl("sessions", { env })).err, /no variable names the data folder/);
+	assert.match((await place.ctl("sessions", { env })).err, /the data directory is not set/);
 });

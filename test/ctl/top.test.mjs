@@ -61,7 +61,7 @@ test("sorting, and what cannot be sorted by", async () => {
 	assert.deepEqual(await titles("tokens"), ["[[tokens 40]] another", "one two three"]);
 	const { code, err } = await place.ctl("top", "--sort", "colour");
 	assert.equal(code, 2);
-	assert.match(err, /nothing is sorted by 'colour'\nnext: activity, updated/);
+	assert.match(err, /there is no order 'colour'\nnext: activity, updated/);
 	assert.equal((await place.ctl("top", "--interval", "never")).code, 2);
 });
 

@@ -18,16 +18,16 @@ const wrong = [
 	["run -m x", "run has no option -m", "usage: agentctl run [OPTIONS] TEXT..."],
 	["run x --mode", "--mode needs a value", "--mode MODE"],
 	["run --mode --json x", "--mode needs a value", "--mode MODE"],
-	["run --no-wait=yes x", "--no-wait takes no value, but was given 'yes'", "usage: agentctl run"],
+	["run --no-wait=yes x", "--no-wait has no value, but got 'yes'", "usage: agentctl run"],
 	["run", "run needs TEXT...", "usage: agentctl run TEXT..."],
 	["run --timeout soon x", "--timeout 'soon'", "90s, 10m or 2h"],
 	["run --timeout 0s x", "--timeout '0s'", "90s, 10m or 2h"],
-	["run --on-question=ask x", "--on-question does not know 'ask'", "--on-question=fail or --on-question=wait"],
+	["run --on-question=ask x", "--on-question must be fail or wait, not 'ask'", "--on-question=fail or --on-question=wait"],
 	["run --continue --session last x", "--continue and --session", "leave one of them out"],
 	["run --no-wait --timeout 1m x", "--no-wait and --timeout", "leave one of them out"],
-	["chat hello", "chat does not take the word 'hello'", "usage: agentctl chat"],
+	["chat hello", "chat has no argument 'hello'", "usage: agentctl chat"],
 	["show", "show needs SESSION", "usage: agentctl show SESSION"],
-	["show last again", "show does not take the word 'again'", "usage: agentctl show SESSION"],
+	["show last again", "show has no argument 'again'", "usage: agentctl show SESSION"],
 	["sessions --limt 3", "sessions has no option --limt", "did you mean --limit?"],
 	["sessions --limit", "--limit needs a value", "--limit N"],
 	["tail last --no-folow", "tail has no option --no-folow", "did you mean --no-follow?"],
@@ -37,7 +37,7 @@ const wrong = [
 	["sesions", "there is no command 'sesions'", "did you mean `agentctl sessions`?"],
 	["frobnicate", "there is no command 'frobnicate'", "agentctl help lists the commands"],
 	["call list_session", "there is no command 'list_session'", "did you mean list_sessions?"],
-	["sandbox chek", "sandbox has no word 'chek'", "agentctl sandbox check"],
+	["sandbox chek", "sandbox has no 'chek'", "agentctl sandbox check"],
 	["approve x --resaon y", "approve has no option --resaon", "did you mean --reason?"],
 ];
 
@@ -59,5 +59,5 @@ test("options stand anywhere, with a space or =, until --", async () => {
 		assert.equal((await place.ctl(...args)).out, page.out, args.join(" "));
 	const { code, err } = await place.ctl("sessions", "--limit=0");
 	assert.deepEqual([code, /--limit|limit/.test(err)], [2, true]);
-	assert.match((await place.ctl("show", "--", "--help", "b")).err, /does not take the word 'b'/);
+	assert.match((await place.ctl("show", "--", "--help", "b")).err, /has no argument 'b'/);
 });

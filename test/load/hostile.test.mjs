@@ -113,7 +113,7 @@ stays('schemas that are short and dear to read', async () => {
 	for (const schema of dear) {
 		const { status, body } = await call(w.rt, 'submit_turn', { createPolicy: {}, text: 'x', options: { tools: [tool(schema)] } });
 		assert.equal(status, 400);
-		assert.match(body.error.message, /takes too long to read/);
+		assert.match(body.error.message, /takes too long to compile/);
 	}
 });
 

@@ -53,9 +53,9 @@ for (const [options, said] of [
 	[{ budget: 5 }, 'options.budget has the wrong type'],
 	[{ temperature: '1' }, 'options.temperature has the wrong type'],
 	[{ maxOutputTokens: 1.5 }, 'options.maxOutputTokens has the wrong type'],
-	[{ fallback: 'dney' }, "options.fallback does not know 'dney'"],
-	[{ latency: 'soon' }, "options.latency does not know 'soon'"],
-	[{ budgetClass: 'tiny' }, "options.budgetClass does not know 'tiny'"],
+	[{ fallback: 'dney' }, "options.fallback has no 'dney'"],
+	[{ latency: 'soon' }, "options.latency has no 'soon'"],
+	[{ budgetClass: 'tiny' }, "options.budgetClass has no 'tiny'"],
 ]) {
 	test(`refused: options ${JSON.stringify(options)}`, async () => {
 		assert.equal(await refuse(options), said);

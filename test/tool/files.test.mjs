@@ -180,7 +180,7 @@ test('agentctl undo puts back what a turn changed, the newest first, and keeps w
 	const undo = (...args) => spawnSync(join(bin, 'agentctl'), ['--socket', w.rt.socket, 'undo', ...args], { encoding: 'utf8' });
 	const done = undo(turnId);
 	assert.equal(done.stdout, 'removed new\nrestored gone\nkept b: it was changed since\nrestored a\nrestored a\n', done.stderr);
-	assert.deepEqual([done.status, done.stderr], [1, 'agentctl: not everything could be put back\nnext: look at the files that were kept\n']);
+	assert.deepEqual([done.status, done.stderr], [1, 'agentctl: not all files could be restored\nnext: check the files that were kept\n']);
 	const now = Object.fromEntries(readdirSync(workspace).map((name) => [name, readFileSync(join(workspace, name), 'utf8')]));
 	assert.deepEqual(now, { a: 'one\n', b: 'mine\n', gone: 'gone\n' });
 	if (isRoot) assert.equal(statSync(join(workspace, 'gone')).uid, 1000);

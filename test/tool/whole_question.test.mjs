@@ -45,7 +45,7 @@ test('a client that has not read the whole cannot approve: over HTTP, from the h
 	const q = await asked(hiding('y'));
 	const { actionId } = q;
 	const message = (await refused(w.rt, 'not_shown', 'respond_action', { actionId, decision: 'allow' })).message;
-	assert.match(message, /promptRef.*promptDigest/);
+	assert.match(message, /promptDigest.*promptRef/);
 	const guesses = [undefined, '', 'x', digestOf(actionId, q.payload.prompt), q.payload.promptCheck, digestOf(actionId, ''), createHash('sha256').update(await whole(q)).digest('hex')];
 	const peer = await connectWs(w.rt.url);
 	const all = async () => {

@@ -66,10 +66,10 @@ enum ar_exit ar_api_unreachable(struct ar_ctl *c, enum ar_status st, const struc
 	if (st == AR_E_UNAVAILABLE)
 		return ar_ctl_complain(
 			c, AR_EXIT_UNREACHABLE,
-			c->socket ? AR_STR("start one with `agentd`; `agentctl run` starts one by itself")
+			c->socket ? AR_STR("start one with `agentd`; `agentctl run` starts one automatically")
 				  : AR_STR("start agentd with --listen, or leave out --url"),
 			"no daemon answers at %s", where);
-	return ar_ctl_complain(c, AR_EXIT_UNREACHABLE, AR_STR("`agentctl doctor` looks for the cause"),
+	return ar_ctl_complain(c, AR_EXIT_UNREACHABLE, AR_STR("run `agentctl doctor` to find the cause"),
 			       "the daemon at %s did not answer: %s", where, err->msg);
 }
 

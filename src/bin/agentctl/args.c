@@ -132,7 +132,7 @@ static enum ar_exit read_long(struct reading *r, struct ar_str word)
 		return read_value(r, at, after);
 	if (!ar_str_absent(after))
 		return ar_ctl_complain(r->ctl, AR_EXIT_USAGE, usage(r, NULL),
-				       "--%.*s takes no value, but was given '%.*s'", AR_STR_ARG(name),
+				       "--%.*s has no value, but got '%.*s'", AR_STR_ARG(name),
 				       AR_STR_ARG(after));
 	store(r, at, "");
 	return AR_EXIT_OK;

@@ -210,7 +210,8 @@ static enum ar_exit launch(struct ar_ctl *c, const char *program, const struct a
 	}
 	ret->log = open(log, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
 	if (null < 0 || ret->log < 0)
-		return ar_ctl_complain(c, AR_EXIT_UNREACHABLE, AR_STR("check that the data folder is yours"),
+		return ar_ctl_complain(c, AR_EXIT_UNREACHABLE,
+				       AR_STR("check the owner of the data directory"),
 				       "%s cannot be opened: %s", log, strerror(errno));
 	ret->log_from = lseek(ret->log, 0, SEEK_END);
 	failed = spawn(program, (char **)argv, (const int[]){ null, null, ret->log }, &ret->pid);
@@ -281,12 +282,13 @@ enum ar_exit ar_daemon_ensure(struct ar_ctl *c)
 	program = ar_daemon_program(c);
 	if (!program)
 		return ar_ctl_complain(c, AR_EXIT_UNREACHABLE,
-				       AR_STR("put agentd beside agentctl or into a folder of PATH"),
+				       AR_STR("put agentd next to agentctl or into a directory of PATH"),
 				       "no daemon answers at %s, and agentd is not found to start one",
 				       c->socket);
 	if (!make_folder(c->data_dir))
 		return ar_ctl_complain(c, AR_EXIT_UNREACHABLE, AR_STR("name another with --data-dir"),
-				       "the data folder %s cannot be made: %s", c->data_dir, strerror(errno));
+				       "the data directory %s cannot be created: %s", c->data_dir,
+				       strerror(errno));
 	exit = recall(c, &last);
 	if (exit == AR_EXIT_OK)
 		exit = launch(c, program, &last, &start);

@@ -80,6 +80,6 @@ enum ar_exit ar_files_program(struct ar_ctl *c, struct ar_str request, struct ar
 		close(out);
 	if (is_done)
 		return AR_EXIT_OK;
-	return ar_ctl_complain(c, AR_EXIT_FAILED, AR_STR("install it beside agentctl and agentd"),
+	return ar_ctl_complain(c, AR_EXIT_FAILED, AR_STR("install it next to agentctl and agentd"),
 			       "agent-files could not be run: %s", strerror(errno));
 }

@@ -141,7 +141,7 @@ static enum ar_exit fail_follow(struct ar_ctl_follow *f, const struct ar_error *
 			     ar_daemon_how_to_start(f->ctl),
 			     AR_STR_ARG(ar_str_absent(f->session) ? AR_STR("all") : f->session),
 			     AR_STR_ARG(ar_buf_str(&f->cursor))),
-		"the event stream is gone: %s", err->msg[0] ? err->msg : "the daemon closed it");
+		"the event stream ended: %s", err->msg[0] ? err->msg : "the daemon closed it");
 }
 
 /* True when the loop has to end, with its exit. */
@@ -156,7 +156,7 @@ static bool finish_follow(struct ar_ctl_follow *f, enum ar_status st, const stru
 		*ret_exit = AR_EXIT_OK;
 	else if (f->is_broken)
 		*ret_exit = ar_ctl_complain(f->ctl, AR_EXIT_FAILED, AR_STR_NONE,
-					    "the stream holds what is no event");
+					    "the stream contains data that is not an event");
 	else if (is_refused && reply->status < 500)
 		*ret_exit = refused(f, reply);
 	else

@@ -85,11 +85,11 @@ static enum ar_exit find_socket(struct ar_ctl *c, const struct ar_globals *g)
 
 	if (!c->data_dir && !g->socket)
 		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("set HOME, AGENTD_DATA_DIR or --data-dir"),
-				       "no variable names the data folder");
+				       "the data directory is not set");
 	path = socket_path(c, g);
 	if (ar_str_is(path, "off"))
 		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("name the address with --url"),
-				       "the socket is switched off");
+				       "the socket is turned off");
 	c->socket = absolute(c, path);
 	c->url = "http://localhost";
 	if (strlen(c->socket) >= sizeof(((struct sockaddr_un *)NULL)->sun_path))
@@ -111,12 +111,11 @@ static enum ar_exit check_url(struct ar_ctl *c, const char *url)
 			"'%s' is no http or https address", url);
 	if (u.has_user)
 		return ar_ctl_complain(c, AR_EXIT_USAGE,
-				       AR_STR("name the host alone, and give the token in AGENTCTL_TOKEN"),
+				       AR_STR("name only the host, and set the token in AGENTCTL_TOKEN"),
 				       "the address has a user name before its host");
 	if (c->token && !u.is_https && !u.is_loopback)
-		return ar_ctl_complain(c, AR_EXIT_USAGE,
-				       AR_STR("use https://, or http:// on this machine alone"),
-				       "the token would cross the network in the clear to %s", url);
+		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("use https://, or http:// on this machine"),
+				       "the token would be sent over the network in plain text to %s", url);
 	return AR_EXIT_OK;
 }
 
@@ -151,7 +150,7 @@ static enum ar_exit check_words(struct ar_ctl *c, const struct ar_ctl_command *c
 	if (a->count < cmd->min)
 		return ar_ctl_complain(c, AR_EXIT_USAGE, next, "%s needs %s", cmd->name, cmd->synopsis);
 	if (cmd->max >= 0 && a->count > cmd->max)
-		return ar_ctl_complain(c, AR_EXIT_USAGE, next, "%s does not take the word '%s'", cmd->name,
+		return ar_ctl_complain(c, AR_EXIT_USAGE, next, "%s has no argument '%s'", cmd->name,
 				       a->words[cmd->max]);
 	return AR_EXIT_OK;
 }

@@ -154,5 +154,5 @@ enum ar_exit ar_question_policy(struct ar_ctl *c, const char *word, bool *ret_fa
 	if (!word || *ret_fails || ar_str_is(ar_str_from(word), "wait"))
 		return AR_EXIT_OK;
 	return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("use --on-question=fail or --on-question=wait"),
-			       "--on-question does not know '%s'", word);
+			       "--on-question must be fail or wait, not '%s'", word);
 }

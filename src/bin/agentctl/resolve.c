@@ -80,7 +80,8 @@ static enum ar_exit newest(struct search *s, struct ar_str *ret)
 	if (exit != AR_EXIT_OK)
 		return exit;
 	if (ar_str_absent(s->found))
-		return ar_ctl_complain(s->ctl, AR_EXIT_FAILED, AR_STR("agentctl run \"...\" makes one"),
+		return ar_ctl_complain(s->ctl, AR_EXIT_FAILED,
+				       AR_STR("run agentctl run \"...\" to create one"),
 				       "there is no session yet");
 	*ret = s->found;
 	return AR_EXIT_OK;

@@ -97,8 +97,9 @@ static enum ar_status remember_start(const struct ar_config *c, const struct ar_
 
 	if (args->config_file && args->config_file[0] != '/') {
 		if (!getcwd(here, sizeof(here)))
-			return ar_fail(err, AR_E_IO,
-				       "the current folder has no path; name --config with an absolute one");
+			return ar_fail(
+				err, AR_E_IO,
+				"the current directory has no path; use an absolute path for --config");
 		start.config = ar_arena_fmt(a, "%s/%s", here, args->config_file);
 	}
 	return ar_start_file_write(c->data_dir, &start, err);

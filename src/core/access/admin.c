@@ -80,8 +80,8 @@ void ar_access_change_again(struct ar_access *a)
 		if (a->book.is_fresh)
 			start_change(a, c);
 		else
-			fail(c,
-			     ar_refuse(&c->err, AR_ERR_STORAGE_UNAVAILABLE, "the tokens cannot be read now"));
+			fail(c, ar_refuse(&c->err, AR_ERR_STORAGE_UNAVAILABLE,
+					  "the tokens cannot be read now; repeat later"));
 	}
 }
 
@@ -187,8 +187,8 @@ static enum ar_status check_end(const struct ar_access *a, struct ar_token_chang
 	if (!latest || (end && end <= latest))
 		return AR_OK;
 	return ar_refuse(&c->err, AR_ERR_NOT_AUTHORIZED,
-			 "this token would outlive the one that was shown by more than is allowed "
-			 "(auth.jwt_token_age_s); name an earlier expiresAt, or ask the operator");
+			 "this token would outlive the caller's token by more than auth.jwt_token_age_s "
+			 "allows; use an earlier expiresAt, or ask the operator");
 }
 
 /* Who may write the store anyway, and so says which person is which. */
@@ -208,8 +208,8 @@ static enum ar_status check_owner(struct ar_token_change *c)
 		return AR_OK;
 	if (!may_name_owners(c))
 		return ar_refuse(&c->err, AR_ERR_NOT_AUTHORIZED,
-				 "a token of yours is yours; the server's own user names other owners, over "
-				 "its unix socket");
+				 "only the server's own user can name another owner, over the unix socket; "
+				 "leave owner out");
 	if (c->owner.len > AR_TOKEN_OWNER_MAX || !ar_id_acceptable(c->owner))
 		return ar_refuse(&c->err, AR_ERR_INVALID_INPUT,
 				 "an owner is named by 1 to %d of the characters A-Z a-z 0-9 . _ : -",
@@ -226,9 +226,9 @@ static enum ar_status check_create(const struct ar_access *a, struct ar_token_ch
 				 "a tenant is named by 1 to %d of the characters A-Z a-z 0-9 . _ : -",
 				 AR_TENANT_MAX);
 	if (!ar_principal_is_operator(c->who) && !ar_str_eq(tenant, c->who->tenant))
-		return ar_refuse(
-			&c->err, AR_ERR_NOT_AUTHORIZED,
-			"tokens of another tenant are made by the operator, over the server's unix socket");
+		return ar_refuse(&c->err, AR_ERR_NOT_AUTHORIZED,
+				 "only the operator can create tokens of another tenant, over the server's "
+				 "unix socket");
 	if (!c->rights)
 		return ar_refuse(&c->err, AR_ERR_INVALID_INPUT, "a token needs at least one scope");
 	if (c->expires && c->expires <= ar_access_wall(a))

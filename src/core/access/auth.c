@@ -96,7 +96,7 @@ static void decide_token(struct ar_access *a, struct ar_auth_request *r)
 	const struct ar_token_secret *s = ar_token_match(t, secret, now);
 
 	if (!s) {
-		refuse_request(a, r, AR_ERR_AUTH_FAILED, "the token is not known here");
+		refuse_request(a, r, AR_ERR_AUTH_FAILED, "the token is unknown; create another");
 		return;
 	}
 	fill_principal(r, t, s);
@@ -140,7 +140,8 @@ void ar_access_ask_again(struct ar_access *a)
 		if (a->book.is_fresh)
 			decide_token(a, r);
 		else
-			refuse_request(a, r, AR_ERR_STORAGE_UNAVAILABLE, "the tokens cannot be read now");
+			refuse_request(a, r, AR_ERR_STORAGE_UNAVAILABLE,
+				       "the tokens cannot be read now; repeat later");
 	}
 }
 
@@ -165,7 +166,8 @@ static void admit_bearer(struct ar_access *a, struct ar_auth_request *r)
 
 	if (ar_str_starts(r->credentials.bearer, AR_STR("art_"))) {
 		if (!a->book.is_loaded)
-			refuse_request(a, r, AR_ERR_STORAGE_UNAVAILABLE, "the tokens are not read yet");
+			refuse_request(a, r, AR_ERR_STORAGE_UNAVAILABLE,
+				       "the tokens are not loaded yet; repeat in a moment");
 		else if (may_be_new(a, r))
 			wait_for_tokens(a, r);
 		else
@@ -173,9 +175,9 @@ static void admit_bearer(struct ar_access *a, struct ar_auth_request *r)
 		return;
 	}
 	if (!a->o.bearers) {
-		refuse_request(
-			a, r, AR_ERR_AUTH_FAILED,
-			"the bearer is no token of this server (art_...), and no issuer of others is set");
+		refuse_request(a, r, AR_ERR_AUTH_FAILED,
+			       "the bearer token is not a token of this server (art_...), and no issuer is "
+			       "configured (auth.jwt_issuer)");
 		return;
 	}
 	p = ar_arena_alloc(r->arena, sizeof(*p));
@@ -201,8 +203,9 @@ static void admit_certificate(struct ar_access *a, struct ar_auth_request *r)
 		finish_request(a, r);
 		return;
 	}
-	refuse_request(a, r, AR_ERR_AUTH_FAILED,
-		       "the certificate's subject is none that may come in; show a token as well");
+	refuse_request(
+		a, r, AR_ERR_AUTH_FAILED,
+		"the subject of the certificate is not in the list certificates; send a token as well");
 }
 
 static void admit_socket_user(struct ar_access *a, struct ar_auth_request *r)
@@ -212,8 +215,8 @@ static void admit_socket_user(struct ar_access *a, struct ar_auth_request *r)
 	else
 		refuse_request(
 			a, r, AR_ERR_AUTH_FAILED,
-			"the socket is for the server's own user and root (auth.socket); show a token, which "
-			"they make with `agentctl token create`");
+			"the socket is for the server's own user and root (auth.socket); send a token, which "
+			"they create with `agentctl token create`");
 }
 
 /* TCP has no permissions of its own, so every user of the machine gets here. */
@@ -226,12 +229,12 @@ static void admit_loopback_user(struct ar_access *a, struct ar_auth_request *r)
 	refuse_request(
 		a, r, AR_ERR_AUTH_FAILED,
 		r->credentials.uid == (unsigned)-1
-			? "the kernel does not say which user connects, so show a token: Authorization: "
-			  "Bearer "
-			  "art_...; the server's own user makes one with `agentctl token create`"
-			: "over TCP only the server's own user and root need no token; show one: "
-			  "Authorization: "
-			  "Bearer art_...; the server's own user makes one with `agentctl token create`");
+			? "the kernel does not report the user of this connection, so a token is needed: "
+			  "Authorization: Bearer art_...; the server's own user creates one with "
+			  "`agentctl token create`"
+			: "over TCP only the server's own user and root need no token; send one: "
+			  "Authorization: Bearer art_...; the server's own user creates one with "
+			  "`agentctl token create`");
 }
 
 static void authenticate(struct ar_auth *auth, struct ar_auth_request *r)
@@ -248,7 +251,7 @@ static void authenticate(struct ar_auth *auth, struct ar_auth_request *r)
 	else if (r->credentials.is_loopback && !a->o.is_required)
 		admit_loopback_user(a, r);
 	else
-		refuse_request(a, r, AR_ERR_AUTH_FAILED, "show a token: Authorization: Bearer art_...");
+		refuse_request(a, r, AR_ERR_AUTH_FAILED, "send a token: Authorization: Bearer art_...");
 }
 
 /* ---- limits and validity ---- */

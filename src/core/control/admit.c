@@ -84,11 +84,10 @@ enum ar_status ar_control_reserve_memory(struct ar_call *c, const struct ar_comm
 		return AR_OK;
 	if (control->is_draining)
 		return ar_refuse(err, AR_ERR_OVERLOADED,
-				 "the server is stopping and begins no work now; repeat after a moment");
+				 "the server is stopping and accepts no new work; repeat in a moment");
 	if (control->has_room && !control->has_room(control->room_arg, control->held + c->body.len))
-		return ar_refuse(
-			err, AR_ERR_OVERLOADED,
-			"the server is short of memory and begins no work now; repeat after a moment");
+		return ar_refuse(err, AR_ERR_OVERLOADED,
+				 "the server is short of memory and accepts no new work; repeat in a moment");
 	c->held = c->body.len;
 	control->held += c->held;
 	return AR_OK;

@@ -271,7 +271,7 @@ void ar_control_call(struct ar_control *control, struct ar_call *c)
 		return;
 	}
 	if (!desc->built || (desc->target.kind == AR_TARGET_NONE && !queries[c->command])) {
-		ar_call_refuse(c, AR_ERR_UNAVAILABLE, "%s is declared but not built yet", desc->name);
+		ar_call_refuse(c, AR_ERR_UNAVAILABLE, "%s is not implemented yet", desc->name);
 		return;
 	}
 	if (ar_control_reserve_memory(c, desc, &err) != AR_OK ||

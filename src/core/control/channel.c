@@ -215,8 +215,8 @@ enum ar_status ar_channel_follow(struct ar_control *c, const struct ar_cmd_subsc
 	}
 	if (!channel || !ar_str_eq(channel->account, who->actor))
 		return ar_refuse(err, AR_ERR_CHANNEL_NOT_FOUND,
-				 "no channel '%.*s' of yours is at hand there; call connect_channel or "
-				 "reconnect_channel, then follow",
+				 "channel '%.*s' is not connected; call connect_channel or "
+				 "reconnect_channel, then subscribe",
 				 AR_STR_ARG(ar_str_utf8_prefix(in->channel_id, 64)));
 	if (ar_str_absent(r->after))
 		r->after = ar_arena_str(call->arena, ar_channel_reach_of(s, channel, call->arena).cursor);

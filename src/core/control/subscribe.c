@@ -59,7 +59,7 @@ static enum ar_status find_session(const struct ar_cmd_subscribe_events_in *in,
 		if (!ar_str_absent(*ret_session_key))
 			return AR_OK;
 	}
-	return ar_refuse(err, AR_ERR_INVALID_SCOPE, "name the sessionId; the other ids do not say it");
+	return ar_refuse(err, AR_ERR_INVALID_SCOPE, "name the sessionId; the other ids do not contain it");
 }
 
 /* Nothing is named that is of one session. A channel of none, or of the tenant's home, follows all. */
@@ -97,10 +97,11 @@ static enum ar_status find_all(struct ar_control *c, struct ar_subscribe_call *c
 		return AR_E_REFUSED;
 	if (in->from_sequence.set)
 		return ar_refuse(err, AR_ERR_INVALID_INPUT,
-				 "a sequence is of one session; all sessions are followed after a cursor");
+				 "a sequence belongs to one session; for all sessions use a cursor");
 	if (in->deltas.set && in->deltas.v)
-		return ar_refuse(err, AR_ERR_INVALID_INPUT,
-				 "all sessions together have no deltas; follow the one whose you want");
+		return ar_refuse(
+			err, AR_ERR_INVALID_INPUT,
+			"there are no deltas for all sessions; subscribe to one session to get them");
 	r->tenant = who->tenant;
 	if (!(who->rights & AR_RIGHT_ADMIN))
 		r->hidden = ar_id_root(call->arena, "sess", home);

@@ -63,16 +63,16 @@ static enum ar_status read_question(struct ar_call *c, struct question *q, struc
 	for (struct ar_json_iter it = ar_json_iter(v); ar_json_next(&it);) {
 		if (!take_member(q, it.name, it.value))
 			return ar_refuse(err, AR_ERR_INVALID_INPUT,
-					 "verify takes sessionId, cursor (text), repair, audit, acceptLoss "
-					 "(true or false) "
-					 "and limit (a number); '%.*s' is none of them",
+					 "verify has sessionId, cursor (text), repair, audit, acceptLoss "
+					 "(true or false) and limit (a number), not '%.*s'",
 					 AR_STR_ARG(ar_str_utf8_prefix(it.name, 64)));
 	}
 	if (q->accept_loss && ar_str_absent(q->session))
-		return ar_refuse(err, AR_ERR_INVALID_INPUT, "a loss is accepted for one session; name it");
+		return ar_refuse(err, AR_ERR_INVALID_INPUT,
+				 "acceptLoss needs one session; name its sessionId");
 	if (!q->audit && !ar_str_absent(q->cursor) && !ar_call_is_list_cursor(c, q->cursor))
 		return ar_refuse(err, AR_ERR_INVALID_CURSOR,
-				 "a cursor is what an earlier reply gave as nextCursor");
+				 "cursor must be the nextCursor of an earlier reply");
 	return AR_OK;
 }
 

@@ -54,8 +54,8 @@ static enum ar_status check_own_id(struct ar_str id, const char *what, struct ar
 		return AR_OK;
 	return ar_refuse(
 		err, AR_ERR_INVALID_INPUT,
-		"%s: use 1 to %d of A-Z a-z 0-9 . _ : - in a form that the runtime does not mint itself",
-		what, AR_ID_MAX);
+		"%s: use 1 to %d of A-Z a-z 0-9 . _ : - in a form that the runtime does not generate", what,
+		AR_ID_MAX);
 }
 
 /* ---- writes whose target is declared ---- */
@@ -83,8 +83,7 @@ static enum ar_status session_key_of_any(const struct ar_target_desc *how AR_UNU
 	t->session_key = ar_id_session_key(id);
 	if (!ar_str_absent(t->session_key))
 		return AR_OK;
-	return ar_refuse(err, AR_ERR_INVALID_SCOPE,
-			 "name the sessionId; the turn's id alone does not say it");
+	return ar_refuse(err, AR_ERR_INVALID_SCOPE, "name the sessionId; the turn's id does not contain it");
 }
 
 static enum ar_status session_key_of_action(const struct ar_target_desc *how, struct ar_str id,
@@ -191,7 +190,7 @@ static enum ar_status target_create_session(struct ar_call *c, struct target *t,
 	t->may_create = true;
 	if (ar_call_session(in->session_id, &t->session_key, err) != AR_OK)
 		return ar_refuse(err, AR_ERR_INVALID_INPUT,
-				 "a session id of your own is sess_ and 26 base32 characters");
+				 "a custom session id is sess_ and 26 base32 characters");
 	return AR_OK;
 }
 
@@ -205,14 +204,13 @@ static enum ar_status target_evaluate_permission(struct ar_call *c, struct targe
 	if (!ar_str_absent(in->session_id))
 		return ar_call_session(in->session_id, &t->session_key, err);
 	if (!ar_str_absent(in->act))
-		return ar_refuse(err, AR_ERR_INVALID_INPUT,
-				 "name the sessionId that the act would be done in");
+		return ar_refuse(err, AR_ERR_INVALID_INPUT, "name the sessionId of the act");
 	for (size_t i = 0; i < AR_ARRAY_LEN(ids); i++) {
 		t->session_key = ar_id_session_key(ids[i]);
 		if (!ar_str_absent(t->session_key))
 			return AR_OK;
 	}
-	return ar_refuse(err, AR_ERR_SCOPE_NOT_FOUND, "nothing of this runtime has that id");
+	return ar_refuse(err, AR_ERR_SCOPE_NOT_FOUND, "there is nothing with that id in this runtime");
 }
 
 /* The policy of a host and its workspaces is its configuration. */
@@ -223,8 +221,8 @@ static enum ar_status target_set_policy(struct ar_call *c, struct target *t, str
 	set_key(c, t, "key", in->idempotency_key);
 	if (in->scope != AR_SET_POLICY_SCOPE_SESSION)
 		return ar_refuse(err, AR_ERR_NOT_AUTHORIZED,
-				 "the policy of host and workspaces is the configuration (permission.mode, "
-				 "permission_rules); here only a session's is set");
+				 "only the policy of a session can be set here; that of the host is in the "
+				 "settings (permission.mode, permission_rules)");
 	if (ar_str_absent(in->scope_id))
 		return ar_refuse(err, AR_ERR_INVALID_INPUT, "scopeId names the session");
 	return ar_call_session(in->scope_id, &t->session_key, err);
@@ -248,8 +246,7 @@ static enum ar_status target_reconnect_channel(struct ar_call *c, struct target 
 	const struct ar_cmd_reconnect_channel_in *in = c->input;
 
 	if (!ar_str_absent(in->sessions))
-		return ar_refuse(err, AR_ERR_UNAVAILABLE,
-				 "a call is about one session: name its sessionId, and call for each");
+		return ar_refuse(err, AR_ERR_UNAVAILABLE, "name one sessionId per call");
 	return ar_channel_target(c, in->session_id, in->channel_id, &t->session_key, err);
 }
 
@@ -286,7 +283,7 @@ static enum ar_status target_create_task(struct ar_call *c, struct target *t, st
 					    !ar_str_eq(ar_id_owner(in->task_id), t->session_key) ||
 					    !ar_str_starts(in->task_id, AR_STR("task_"))))
 		return ar_refuse(err, AR_ERR_INVALID_INPUT,
-				 "a task id of your own is task_%.*s_ and a name that is no number",
+				 "a custom task id is task_%.*s_ and a name that is not a number",
 				 AR_STR_ARG(t->session_key));
 	set_key(c, t, "key", in->idempotency_key);
 	set_key(c, t, "task", in->task_id);

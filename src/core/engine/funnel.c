@@ -128,10 +128,11 @@ static enum ar_status check_masked(struct ar_engine *e, const struct ar_field_de
 	struct ar_json v;
 
 	if (is_name(f))
-		return ar_refuse(err, AR_ERR_INVALID_INPUT, "%s holds a secret; choose another one", f->name);
+		return ar_refuse(err, AR_ERR_INVALID_INPUT, "%s contains a secret; choose another one",
+				 f->name);
 	if (f->kind != AR_F_STRING && ar_json_parse(e->json, clean, &v, NULL) != AR_OK)
 		return ar_refuse(err, AR_ERR_INVALID_INPUT,
-				 "%s holds a secret that is not inside one text; leave it out", f->name);
+				 "%s contains a secret outside a string; leave it out", f->name);
 	return AR_OK;
 }
 

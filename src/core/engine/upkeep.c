@@ -17,8 +17,7 @@ void ar_upkeep_end_readers(struct ar_engine *e, struct ar_str session_key)
 {
 	struct ar_error err;
 
-	ar_refuse(&err, AR_ERR_SESSION_NOT_FOUND,
-		  "the session was removed: it is older than what is kept here");
+	ar_refuse(&err, AR_ERR_SESSION_NOT_FOUND, "the session was removed by retention");
 	ar_follow_end_session(e->o.follow, session_key, &err);
 }
 

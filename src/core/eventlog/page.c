@@ -158,7 +158,7 @@ static enum ar_status read_line(struct ar_follow_cursor *c, struct ar_str json, 
 		return ar_fail(err, AR_E_CORRUPT, "stored fact %lld has an unknown type",
 			       (long long)sequence);
 	if ((uint64_t)sequence > c->page->next)
-		return ar_fail(err, AR_E_CORRUPT, "fact %lld stands where %llu should be",
+		return ar_fail(err, AR_E_CORRUPT, "fact %lld is stored where %llu should be",
 			       (long long)sequence, (unsigned long long)c->page->next);
 	c->page->next = (uint64_t)sequence + 1;
 	if (c->page->is_cut || (uint64_t)sequence <= c->at.sequence || is_ahead(c->hub, (uint64_t)sequence))

@@ -290,7 +290,7 @@ static void on_heads(struct ar_store_op *op)
 		return;
 	if (ar_places_reach(&t->at) > t->read.limit) {
 		ar_refuse(&err, AR_ERR_INVALID_CURSOR,
-			  "the cursor is ahead of everything that is stored here");
+			  "the cursor is ahead of the stored events; start again without it");
 		ar_reader_end(c, &err);
 		return;
 	}

@@ -90,8 +90,8 @@ static enum ar_status fill_all(struct ar_compile *k, struct ar_error *err)
 		status = fill_node(k, n, err);
 		if (!k->steps)
 			return ar_fail(err, AR_E_LIMIT,
-				       "the schema takes too long to read; use fewer or shorter references "
-				       "and patterns");
+				       "the schema takes too long to compile; use fewer or shorter "
+				       "references and patterns");
 	}
 	return status;
 }
@@ -151,7 +151,7 @@ enum ar_status ar_schema_compile(struct ar_str text, struct ar_json_parser *p, u
 	enum ar_status status;
 
 	if (text.len > AR_SCHEMA_TEXT_MAX)
-		return ar_fail(err, AR_E_LIMIT, "a schema of %zu bytes; at most %d are read", text.len,
+		return ar_fail(err, AR_E_LIMIT, "the schema has %zu bytes; at most %d are allowed", text.len,
 			       AR_SCHEMA_TEXT_MAX);
 	status = ar_json_parse(p, text, &document, err);
 	if (status)

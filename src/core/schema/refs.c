@@ -211,7 +211,7 @@ enum ar_status ar_refs_resolve(struct ar_compile *k, const struct ar_resource *f
 	if (!at)
 		return ar_fail(
 			err, AR_E_INVALID,
-			"$ref '%.*s' points outside the schema; nothing is fetched, so put it into $defs",
+			"$ref '%.*s' points outside the schema, which is not supported; put it into $defs",
 			AR_STR_ARG(shown));
 	fragment = ar_uri_decode(&k->scratch, fragment);
 	if (fragment.len == 0)

@@ -171,7 +171,7 @@ static enum ar_status thread_started(struct ar_session *s, const struct ar_event
 	struct ar_thread *t = ar_arena_alloc(&s->arena, sizeof(*t));
 
 	if (ar_apply_thread(s, e))
-		return ar_fail(err, AR_E_CORRUPT, "fact %llu starts a thread that is there",
+		return ar_fail(err, AR_E_CORRUPT, "fact %llu starts a thread that exists",
 			       (unsigned long long)e->sequence);
 	t->id = ar_apply_keep(s, e->ids[AR_SCOPE_THREAD]);
 	t->status = p->status;
@@ -344,7 +344,7 @@ static enum ar_status turn_started(struct ar_session *s, const struct ar_event *
 	if (!turn)
 		return ar_apply_unknown(err, e, "turn");
 	if (!ar_str_absent(t->active_turn))
-		return ar_fail(err, AR_E_CORRUPT, "fact %llu starts a turn beside a running one",
+		return ar_fail(err, AR_E_CORRUPT, "fact %llu starts a turn while another one runs",
 			       (unsigned long long)e->sequence);
 	turn->started = e->time;
 	turn->start = AR_OPT_INT((int64_t)e->sequence);

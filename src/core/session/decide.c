@@ -33,7 +33,7 @@
 static ar_decide_fn *const by_command[AR_CMD_COUNT] = { AR_SESSION_WRITES(BY_COMMAND) };
 #undef BY_COMMAND
 
-/* NULL: a command that is declared but not built yet. */
+/* NULL: a command that is not implemented yet. */
 static ar_decide_fn *decision_for(const struct ar_input *in)
 {
 	switch (in->kind) {
@@ -142,7 +142,7 @@ enum ar_status ar_session_decide(struct ar_session *s, const struct ar_input *in
 				     .counters = s->counters,
 				     .schema_steps = AR_SCHEMA_STEPS_MAX };
 	if (!decide)
-		return ar_refuse(err, AR_ERR_UNAVAILABLE, "%s is declared but not built yet",
+		return ar_refuse(err, AR_ERR_UNAVAILABLE, "%s is not implemented yet",
 				 ar_command_describe(in->command.id)->name);
 	rc = decide(ret, err);
 	AR_ASSERT(rc == AR_OK || ret->event_count == 0); /* what is refused has changed nothing */

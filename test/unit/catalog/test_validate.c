@@ -25,7 +25,8 @@ static void test_every_required_scope_id_is_missed(void **state)
 			if (!((d->scope_required | d->scope_any) >> i & 1) || ar_str_absent(kept))
 				continue;
 			e.ids[i] = AR_STR_NONE;
-			expect_fault(f, &e, d->scope_required >> i & 1 ? ar_scope_names[i] : "names nothing");
+			expect_fault(f, &e,
+				     d->scope_required >> i & 1 ? ar_scope_names[i] : "it has no scope id");
 			e.ids[i] = kept;
 		}
 		assert_int_equal(ar_event_validate(&e, &f->err), AR_OK);

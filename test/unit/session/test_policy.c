@@ -64,14 +64,14 @@ static void test_it_refuses(void **state)
 		const char *policy, *says;
 	} table[] = {
 		{ "{\"mode\":\"bypass\"}", "looser" },
-		{ "{\"mode\":\"wild\"}", "none of default" },
+		{ "{\"mode\":\"wild\"}", "not one of default" },
 		{ "{\"modes\":\"plan\"}", "not 'modes'" },
 		{ "{\"rules\":{}}", "array" },
 		{ "{\"rules\":[1]}", "object" },
 		{ "{\"rules\":[{\"name\":\"a\",\"tool\":\"*\"}]}", "needs" },
 		{ "{\"rules\":[{\"name\":\"a\",\"tool\":\"*\",\"decision\":\"perhaps\"}]}", "decision" },
 		{ "{\"rules\":[{\"name\":\"a\",\"tool\":\"*\",\"decision\":\"deny\",\"x\":\"y\"}]}", "'x'" },
-		{ "{\"rules\":[{\"name\":\"a\",\"tool\":\"*\",\"decision\":\"allow\"}]}", "tighten" },
+		{ "{\"rules\":[{\"name\":\"a\",\"tool\":\"*\",\"decision\":\"allow\"}]}", "stricter" },
 		{ "{\"rules\":[{\"name\":\"a\",\"tool\":\"*\",\"decision\":\"deny\",\"argument\":\"p\"}]}",
 		  "together" },
 	};

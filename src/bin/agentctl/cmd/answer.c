@@ -90,7 +90,7 @@ static enum ar_exit approve(struct ar_ctl *c, const struct ar_ctl_args *a)
 	if (scope && strcmp(scope, "once") != 0 && strcmp(scope, "session") != 0)
 		return ar_ctl_complain(c, AR_EXIT_USAGE,
 				       AR_STR("for more than a session add a rule to permission_rules"),
-				       "--scope takes once or session");
+				       "--scope must be once or session");
 	return settle(c, a->words[0], ar_respond_yes, reach(c, scope, a->values[APPROVE_REASON]));
 }
 

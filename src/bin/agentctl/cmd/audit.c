@@ -129,10 +129,10 @@ static enum ar_exit read_question(struct ar_ctl *c, const struct ar_ctl_args *a,
 	    !read_time(a->values[AUDIT_UNTIL], &ret->until))
 		return ar_ctl_complain(
 			c, AR_EXIT_USAGE, AR_STR("such as --since 24h or 2027-01-01T00:00:00Z"),
-			"--since and --until take a span back from now (s, m, h, d) or a time");
+			"--since and --until need a duration before now (s, m, h, d) or a time");
 	if (a->values[AUDIT_LIMIT] && (!ar_str_to_u64(ar_str_from(a->values[AUDIT_LIMIT]), &ret->limit) ||
 				       ret->limit == 0 || ret->limit > LIMIT_MAX))
-		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR_NONE, "--limit takes a number from 1 to %d",
+		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR_NONE, "--limit must be a number from 1 to %d",
 				       LIMIT_MAX);
 	if (a->values[AUDIT_SESSION])
 		return ar_resolve_session(c, a->values[AUDIT_SESSION], &ret->session);
@@ -238,10 +238,9 @@ static enum ar_exit verify(struct ar_ctl *c)
 		ar_out_printf(&c->out, "%lld entries verified, %lld faults\n", checked, faults);
 	if (exit != AR_EXIT_OK || !faults)
 		return exit;
-	return ar_ctl_complain(
-		c, AR_EXIT_FAILED,
-		AR_STR("compare with an earlier export or backup; docs/security.md says what this shows"),
-		"the audit trail was changed after it was written");
+	return ar_ctl_complain(c, AR_EXIT_FAILED,
+			       AR_STR("compare with an earlier export or backup; see docs/security.md"),
+			       "the audit trail was changed after it was written");
 }
 
 static enum ar_exit audit(struct ar_ctl *c, const struct ar_ctl_args *a)
@@ -251,7 +250,7 @@ static enum ar_exit audit(struct ar_ctl *c, const struct ar_ctl_args *a)
 	if (strcmp(a->words[0], "verify") == 0)
 		return verify(c);
 	return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("agentctl audit --help"),
-			       "audit takes verify, or nothing");
+			       "audit has only the argument verify");
 }
 
 const struct ar_ctl_command ar_cmd_audit = {

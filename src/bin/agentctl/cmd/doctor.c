@@ -44,7 +44,7 @@ static struct verdict check_folder(struct ar_ctl *c)
 
 	if (!c->data_dir)
 		return VERDICT(LEVEL_FAIL, AR_STR("set HOME, AGENTD_DATA_DIR or --data-dir"),
-			       "no variable names the data folder");
+			       "the data directory is not set");
 	if (stat(c->data_dir, &st) != 0 && errno == ENOENT)
 		return VERDICT(LEVEL_OK, AR_STR_NONE, "%s does not exist yet; the first start makes it",
 			       c->data_dir);
@@ -94,7 +94,7 @@ static struct verdict check_program(struct ar_ctl *c)
 	struct ar_str says;
 
 	if (!program)
-		return VERDICT(LEVEL_WARN, AR_STR("put agentd beside agentctl or into a folder of PATH"),
+		return VERDICT(LEVEL_WARN, AR_STR("put agentd next to agentctl or into a directory of PATH"),
 			       "agentd is not found");
 	says = ar_daemon_version(c, program);
 	if (ar_str_absent(says))

@@ -149,7 +149,7 @@ static enum ar_exit list(struct ar_ctl *c, const struct ar_ctl_args *a)
 	enum ar_exit exit = AR_EXIT_OK;
 
 	if (number && (!ar_str_to_u64(ar_str_from(number), &limit) || limit == 0 || limit > LIMIT_MAX))
-		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR_NONE, "--limit takes a number from 1 to %d",
+		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR_NONE, "--limit must be a number from 1 to %d",
 				       LIMIT_MAX);
 	if (a->values[INBOX_SESSION])
 		exit = ar_resolve_session(c, a->values[INBOX_SESSION], &session);
@@ -170,7 +170,7 @@ static enum ar_exit inbox(struct ar_ctl *c, const struct ar_ctl_args *a)
 	if (a->count == 2 && strcmp(a->words[0], "show") == 0)
 		return show(c, a->words[1]);
 	return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("agentctl inbox --help"),
-			       "inbox takes no words, or: show ACTION");
+			       "inbox has only the arguments: show ACTION");
 }
 
 const struct ar_ctl_command ar_cmd_inbox = {

@@ -92,16 +92,16 @@ static enum ar_exit wait_until_empty(struct ar_ctl *c)
 		}
 		if (others == 0)
 			return ar_ctl_complain(c, AR_EXIT_FAILED,
-					       AR_STR("start another node, or just stop this one"),
-					       "no other node is up to take %lld partitions",
+					       AR_STR("start another node, or stop this one"),
+					       "no other node is up; this node still owns %lld partitions",
 					       (long long)left);
 		if (left != shown)
 			ar_ctl_note(c, "%lld partitions left", (long long)left);
 		shown = left;
 		poll(NULL, 0, WAIT_STEP_MS);
 	}
-	return ar_ctl_complain(c, AR_EXIT_FAILED, AR_STR("`agentctl node list` shows where they are"),
-			       "not empty after %d s", WAIT_MS / 1000);
+	return ar_ctl_complain(c, AR_EXIT_FAILED, AR_STR("run `agentctl node list` to see the owners"),
+			       "the node still owns partitions after %d s", WAIT_MS / 1000);
 }
 
 static enum ar_exit drain(struct ar_ctl *c)

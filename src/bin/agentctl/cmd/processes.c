@@ -233,7 +233,8 @@ static enum ar_exit kill_one(struct ar_ctl *c, const struct ar_ctl_args *a)
 	if (exit != AR_EXIT_OK)
 		return exit;
 	if (grace && !ar_str_to_u64(ar_str_from(grace), &ms))
-		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR_NONE, "--grace takes milliseconds");
+		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR_NONE,
+				       "--grace must be a number of milliseconds");
 	ar_jw_open(&w);
 	ar_jw_mstr(&w, "processId", p.id);
 	ar_jw_mstr(&w, "reason", ar_str_from(reason ? reason : "ended from the command line"));

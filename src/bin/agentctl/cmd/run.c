@@ -260,7 +260,7 @@ static bool on_interrupt(void *arg)
 		return true;
 	}
 	t->exit = ar_ctl_complain(t->ctl, AR_EXIT_INTERRUPTED, how_to_follow(t),
-				  "left before the end of the turn");
+				  "stopped waiting before the end of the turn");
 	return false;
 }
 

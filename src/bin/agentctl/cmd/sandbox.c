@@ -19,7 +19,7 @@ static enum ar_exit check(struct ar_ctl *c)
 
 	if (!program)
 		return ar_ctl_complain(c, AR_EXIT_FAILED,
-				       AR_STR("put agentd beside agentctl or into a folder of PATH"),
+				       AR_STR("put agentd next to agentctl or into a directory of PATH"),
 				       "agentd is not found");
 	execv(program, argv);
 	return ar_ctl_complain(c, AR_EXIT_FAILED, AR_STR_NONE, "%s cannot be started: %s", program,
@@ -66,7 +66,7 @@ static enum ar_exit ask_files(struct ar_ctl *c, const char *tool, const char *pa
 	enum ar_exit exit;
 
 	if (!realpath(named ? named : ".", workspace))
-		return ar_ctl_complain(c, AR_EXIT_FAILED, AR_STR("name the folder with --workspace"),
+		return ar_ctl_complain(c, AR_EXIT_FAILED, AR_STR("name the directory with --workspace"),
 				       "the workspace cannot be found: %s", strerror(errno));
 	exit = ar_files_program(c, request_of(c, tool, path, workspace), &answer);
 	if (exit != AR_EXIT_OK)
@@ -89,7 +89,7 @@ static enum ar_exit sandbox(struct ar_ctl *c, const struct ar_ctl_args *a)
 		return ask_files(c, word, a->words[1], a->values[OPT_WORKSPACE]);
 	return ar_ctl_complain(c, AR_EXIT_USAGE,
 			       AR_STR("agentctl sandbox check | repositories | quarantine PATH"),
-			       "sandbox has no word '%s', or it needs another number of words", word);
+			       "sandbox has no '%s', or the number of arguments is wrong", word);
 }
 
 const struct ar_ctl_command ar_cmd_sandbox = {

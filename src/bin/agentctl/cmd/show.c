@@ -56,7 +56,7 @@ static enum ar_exit sessions(struct ar_ctl *c, const struct ar_ctl_args *a)
 
 	if (a->values[0] && (!ar_str_to_u64(ar_str_from(a->values[0]), &limit) || limit == 0 || limit > 1000))
 		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR_NONE,
-				       "--limit takes a number from 1 to 1000");
+				       "--limit must be a number from 1 to 1000");
 	ar_buf_addf(&body, "{\"limit\":%llu}", (unsigned long long)limit);
 	exit = ar_api_call(c, "list_sessions", ar_ctl_take_buf(c, &body), &reply);
 	if (exit == AR_EXIT_OK && c->is_json)

@@ -86,7 +86,7 @@ static enum ar_exit stop(struct ar_ctl *c, const struct ar_ctl_args *a AR_UNUSED
 
 	if (!c->data_dir)
 		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("name it with --data-dir"),
-				       "the data folder is not known");
+				       "the data directory is not known");
 	holder = ar_daemon_holder(c->data_dir);
 	if (!holder)
 		return report(c, 0);
@@ -94,8 +94,8 @@ static enum ar_exit stop(struct ar_ctl *c, const struct ar_ctl_args *a AR_UNUSED
 	if (pid != holder)
 		return ar_ctl_complain(c, AR_EXIT_FAILED,
 				       AR_STR("check which one is the daemon, then end it yourself"),
-				       "process %ld has the store, but agentd.pid says %ld", (long)holder,
-				       (long)pid);
+				       "process %ld uses the store, but agentd.pid contains %ld",
+				       (long)holder, (long)pid);
 	fd = pidfd_open(pid, 0);
 	if (fd < 0)
 		return report(c, 0);

@@ -151,7 +151,7 @@ static enum ar_exit tail_all(struct ar_ctl *c, const struct ar_ctl_args *a)
 	struct ar_str after = ar_str_from(a->values[OPT_AFTER]);
 
 	if (a->values[OPT_NO_FOLLOW])
-		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("name a session, or leave --no-follow away"),
+		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("name a session, or omit --no-follow"),
 				       "all sessions together have no newest fact");
 	if (ar_str_absent(after) || ar_str_is(after, "0"))
 		return follow(c, AR_STR_NONE, AR_STR(""), 0);

@@ -67,7 +67,7 @@ static enum ar_exit create(struct ar_ctl *c, const struct ar_ctl_args *a)
 		else if (!ar_time_parse(text, &expires))
 			return ar_ctl_complain(c, AR_EXIT_USAGE,
 					       AR_STR("such as --expires 90d or 2027-01-01T00:00:00Z"),
-					       "--expires takes a span (s, m, h, d) or a time");
+					       "--expires needs a duration (s, m, h, d) or a time");
 	}
 	ar_jw_open(&w);
 	ar_jw_mstr(&w, "name", ar_str_from(a->words[1]));
@@ -88,7 +88,7 @@ static enum ar_exit rotate(struct ar_ctl *c, const struct ar_ctl_args *a)
 
 	if (a->values[TOKEN_GRACE] && !ar_ctl_parse_span(ar_str_from(a->values[TOKEN_GRACE]), &grace))
 		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("such as --grace 24h, or 0s"),
-				       "--grace takes a span (s, m, h, d)");
+				       "--grace needs a duration (s, m, h, d)");
 	ar_jw_open(&w);
 	ar_jw_mstr(&w, "tokenId", ar_str_from(a->words[1]));
 	if (grace >= 0)
@@ -228,7 +228,7 @@ static enum ar_exit token(struct ar_ctl *c, const struct ar_ctl_args *a)
 			return acts[i].run(c, a);
 	}
 	return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("agentctl token --help"),
-			       "token takes create NAME, list, rotate ID or revoke ID");
+			       "token needs create NAME, list, rotate ID or revoke ID");
 }
 
 const struct ar_ctl_command ar_cmd_token = {

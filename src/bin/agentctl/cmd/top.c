@@ -30,11 +30,11 @@ static enum ar_exit top(struct ar_ctl *c, const struct ar_ctl_args *a)
 
 	if (interval && (*end || end == interval || !(seconds >= INTERVAL_MIN && seconds <= INTERVAL_MAX)))
 		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR_NONE,
-				       "--interval takes seconds from 0.1 to 3600");
+				       "--interval must be 0.1 to 3600 seconds");
 	if (sort && !find_sort(sort, &o.by))
 		return ar_ctl_complain(c, AR_EXIT_USAGE,
 				       AR_STR("activity, updated, cost, tokens, turns, waits or title"),
-				       "nothing is sorted by '%s'", sort);
+				       "there is no order '%s'", sort);
 	o.interval = (ar_usec)(seconds * 1e6);
 	return ar_top_run(c, &o);
 }

@@ -226,8 +226,8 @@ static enum ar_exit queue(struct ar_ctl *c, const struct ar_ctl_args *a)
 					       "queue %s needs a TURN", word);
 		return act_on_queue(c, a, command);
 	}
-	return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("use list, promote or remove"),
-			       "queue does not know '%s'", word);
+	return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("use list, promote or remove"), "queue has no '%s'",
+			       word);
 }
 
 /* ---- resume ---- */
@@ -328,7 +328,7 @@ static enum ar_exit resume(struct ar_ctl *c, const struct ar_ctl_args *a)
 		return resume_all_blocked(c);
 	if (a->values[RESUME_ALL_BLOCKED] || a->count == 0)
 		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("agentctl resume --help"),
-				       "resume takes a SESSION, or --all-blocked");
+				       "resume needs a SESSION, or --all-blocked");
 	exit = ar_resolve_read(c, a->words[0], &session);
 	for (struct ar_json_iter t = ar_json_iter(ar_json_get(session.doc, "threads"));
 	     exit == AR_EXIT_OK && ar_json_next(&t);)

@@ -154,8 +154,8 @@ static enum ar_exit undo_all(struct undo *u)
 	for (size_t i = u->count; i > 0 && exit == AR_EXIT_OK; i--)
 		exit = undo_ref(u, u->refs[i - 1]);
 	if (exit == AR_EXIT_OK && u->has_conflict)
-		return ar_ctl_complain(u->ctl, AR_EXIT_FAILED, AR_STR("look at the files that were kept"),
-				       "not everything could be put back");
+		return ar_ctl_complain(u->ctl, AR_EXIT_FAILED, AR_STR("check the files that were kept"),
+				       "not all files could be restored");
 	return exit;
 }
 

@@ -170,13 +170,10 @@ static enum ar_exit sum_up(struct ar_ctl *c, const struct tally *t, bool repair)
 			    (unsigned long long)t->elsewhere);
 	if (t->left == 0)
 		return AR_EXIT_OK;
-	return ar_ctl_complain(
-		c, AR_EXIT_FAILED,
-		repair ? AR_STR("what the log or its contents lost comes back only from a backup; "
-				"docs/operate.md "
-				"says how")
-		       : AR_STR("agentctl verify --repair writes what can be had from the log again"),
-		"not all that is stored is what the log says");
+	return ar_ctl_complain(c, AR_EXIT_FAILED,
+			       repair ? AR_STR("restore the lost data from a backup; see docs/operate.md")
+				      : AR_STR("agentctl verify --repair writes the data again from the log"),
+			       "stored data differs from the log");
 }
 
 static enum ar_exit verify(struct ar_ctl *c, const struct ar_ctl_args *a)
@@ -189,10 +186,10 @@ static enum ar_exit verify(struct ar_ctl *c, const struct ar_ctl_args *a)
 
 	if (all == (a->count == 1))
 		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("agentctl verify --help"),
-				       "verify takes a SESSION or --all");
+				       "verify needs a SESSION or --all");
 	if (all && wish.accept_loss)
 		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("agentctl verify SESSION --accept-loss"),
-				       "a loss is accepted for one session at a time");
+				       "--accept-loss needs one session");
 	if (!all)
 		exit = ar_resolve_session(c, a->words[0], &wish.session);
 	if (exit == AR_EXIT_OK)

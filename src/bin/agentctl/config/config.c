@@ -37,7 +37,7 @@ static enum ar_exit ask_program(struct ar_ctl *c)
 
 	if (!program)
 		return ar_ctl_complain(c, AR_EXIT_FAILED,
-				       AR_STR("put agentd beside agentctl or into a folder of PATH"),
+				       AR_STR("put agentd next to agentctl or into a directory of PATH"),
 				       "agentd is not found");
 	if (!c->data_dir)
 		argv[2] = NULL;
@@ -52,8 +52,8 @@ static enum ar_exit config(struct ar_ctl *c, const struct ar_ctl_args *a)
 	struct ar_buf body = { 0 };
 
 	if (strcmp(a->words[0], "show") != 0)
-		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("agentctl config show"),
-				       "config has no word '%s'", a->words[0]);
+		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("agentctl config show"), "config has no '%s'",
+				       a->words[0]);
 	if (c->socket && !ar_daemon_answers(c))
 		return ask_program(c);
 	ar_buf_addz(&body, "{}");

@@ -91,7 +91,7 @@ enum ar_exit ar_top_count(struct ar_ctl *c, struct ar_top_counts *ret)
 		exit = ar_api_unreachable(c, st, &err);
 	else if (reply.status != 200)
 		exit = ar_ctl_complain(c, AR_EXIT_FAILED,
-				       AR_STR("an older daemon has none; `agentctl stop` ends it"),
+				       AR_STR("the daemon is too old; stop it with `agentctl stop`"),
 				       "the daemon shows no metrics (HTTP status %ld)", reply.status);
 	while (exit == AR_EXIT_OK && !ar_str_empty(rest)) {
 		rest = ar_str_split(rest, '\n', &line);

@@ -174,7 +174,7 @@ static enum ar_status read_question(struct ar_call *c, struct walk *k, struct ar
 						.has_after = !ar_str_absent(in->cursor) };
 	if (k->page.has_after && !read_place(in->cursor, &k->page.after))
 		return ar_refuse(err, AR_ERR_INVALID_CURSOR,
-				 "a cursor is what an earlier reply gave as nextCursor, or an entryId");
+				 "cursor must be the nextCursor of an earlier reply, or an entryId");
 	c->is_lines = c->takes_lines &&
 		      (in->format == AR_LIST_AUDIT_FORMAT_NDJSON || (!in->format && c->wants_lines));
 	k->wanted = c->is_lines ? ar_call_limit(in->limit, LINES_DEFAULT, LINES_MAX)

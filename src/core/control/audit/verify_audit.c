@@ -78,8 +78,7 @@ void ar_trail_verify(struct ar_call *c, struct ar_str cursor)
 			       "the audit trail is verified by the operator, over the server's unix socket: "
 			       "its chain is of all tenants");
 	else if (!ar_str_absent(cursor) && !read_cursor(cursor, &k->op))
-		ar_call_refuse(c, AR_ERR_INVALID_CURSOR,
-			       "a cursor is what an earlier reply gave as nextCursor");
+		ar_call_refuse(c, AR_ERR_INVALID_CURSOR, "cursor must be the nextCursor of an earlier reply");
 	else
 		ar_store_submit(c->control->store, &k->op.op);
 }

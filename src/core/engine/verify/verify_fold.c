@@ -284,7 +284,7 @@ static enum ar_status fold_row(struct ar_fold *f, const struct ar_store_row *row
 	}
 	if (f->state.head != row->last_seq)
 		return ar_fail(err, AR_E_CORRUPT,
-			       "a row of the log says it ends with fact %llu, it ends with %llu",
+			       "a row of the log should end with fact %llu, but ends with %llu",
 			       (unsigned long long)row->last_seq, (unsigned long long)f->state.head);
 	if (f->is_bare)
 		return AR_OK;

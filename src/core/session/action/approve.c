@@ -39,8 +39,8 @@ static enum ar_status check_person(const struct ar_decision *d, const struct ar_
 
 	if (ar_str_empty(person))
 		return ar_refuse(err, AR_ERR_OTHER_PERSON_NEEDED,
-				 "action %.*s needs people who are known: this token does not say whose it "
-				 "is; make a new one (agentctl token create)",
+				 "action %.*s needs identified people, and this token has no owner; create a "
+				 "new one (agentctl token create)",
 				 AR_STR_ARG(a->id));
 	if (has_approved(d->session, a, person))
 		return ar_refuse(err, AR_ERR_ALREADY_APPROVED,
@@ -50,11 +50,10 @@ static enum ar_status check_person(const struct ar_decision *d, const struct ar_
 	if (!ar_people_may_have(d->json, turn->people, person))
 		return AR_OK;
 	if (ar_people_may_have(d->json, turn->people, AR_STR("")))
-		return ar_refuse(
-			err, AR_ERR_OTHER_PERSON_NEEDED,
-			"it is not on record who gave the work of action %.*s, so nobody can approve "
-			"it; deny it, and submit the turn again",
-			AR_STR_ARG(a->id));
+		return ar_refuse(err, AR_ERR_OTHER_PERSON_NEEDED,
+				 "it is not recorded who gave the work of action %.*s, so nobody can approve "
+				 "it; deny it, and submit the turn again",
+				 AR_STR_ARG(a->id));
 	return ar_refuse(err, AR_ERR_OTHER_PERSON_NEEDED,
 			 "another person must approve action %.*s: %.*s gave the work", AR_STR_ARG(a->id),
 			 AR_STR_ARG(ar_str_utf8_prefix(person, 64)));

@@ -74,10 +74,9 @@ static enum ar_status refuse_unknown(const struct ar_session *s, struct ar_str i
 
 	if (ar_str_starts(id, AR_STR("action_")) && ar_str_eq(ar_id_session_key(id), s->session_key) &&
 	    ar_id_counter(id, &n) && n > 0 && (int64_t)n <= s->counters.action)
-		return ar_refuse(
-			err, AR_ERR_ALREADY_RESOLVED,
-			"action %.*s was settled before the newest %d; its action.resolved event says how",
-			AR_STR_ARG(id), AR_WINDOW_ACTIONS);
+		return ar_refuse(err, AR_ERR_ALREADY_RESOLVED,
+				 "action %.*s is not among the newest %d; see its action.resolved event",
+				 AR_STR_ARG(id), AR_WINDOW_ACTIONS);
 	return ar_refuse(err, code, "session %.*s has no action %.*s", AR_STR_ARG(s->id), AR_STR_ARG(id));
 }
 
@@ -87,11 +86,11 @@ static enum ar_status check_open(const struct ar_decision *d, const struct ar_ac
 	char when[AR_TIME_TEXT];
 
 	if (a->expires && a->expires <= d->input->now)
-		return ar_refuse(err, AR_ERR_EXPIRED, "the time for action %.*s ran out at %.*s",
-				 AR_STR_ARG(a->id), AR_STR_ARG(ar_time_format(a->expires, when)));
+		return ar_refuse(err, AR_ERR_EXPIRED, "action %.*s expired at %.*s", AR_STR_ARG(a->id),
+				 AR_STR_ARG(ar_time_format(a->expires, when)));
 	if (!is_offered(d->session, a, word))
 		return ar_refuse(
-			err, AR_ERR_INVALID_DECISION, "'%.*s' is none of %.*s%s",
+			err, AR_ERR_INVALID_DECISION, "'%.*s' is not one of %.*s%s",
 			AR_STR_ARG(ar_str_utf8_prefix(word, 64)),
 			AR_STR_ARG(ar_str_utf8_prefix(a->decisions, OFFERED_MAX)),
 			ar_str_is(word, "allow_session")
@@ -113,7 +112,7 @@ static enum ar_status check_schema(struct ar_decision *d, const struct ar_action
 	if (ar_schema_compile(a->schema, d->json, &d->schema_steps, &schema, NULL) != AR_OK)
 		return d->schema_steps ? AR_OK
 				       : ar_refuse(err, AR_ERR_SCHEMA_LIMIT,
-						   "the schema of action %.*s takes too long to read",
+						   "the schema of action %.*s takes too long to compile",
 						   AR_STR_ARG(a->id));
 	if (ar_json_parse(d->json, payload, &v, NULL) == AR_OK)
 		fits = ar_schema_check(schema, v, &d->schema_steps, &fault);
@@ -156,14 +155,13 @@ static enum ar_status check_shown(const struct ar_decision *d, const struct ar_a
 		return AR_OK;
 	if (ar_str_absent(a->prompt_ref))
 		return ar_refuse(err, AR_ERR_NOT_SHOWN,
-				 "promptDigest belongs to another question than action %.*s; read it again",
+				 "promptDigest does not match the question of action %.*s; read it again",
 				 AR_STR_ARG(a->id));
-	return ar_refuse(
-		err, AR_ERR_NOT_SHOWN,
-		"action %.*s was sent without a part of its question, and the answer does not prove "
-		"that the whole was read: read_output of its promptRef gives it, promptDigest proves it "
-		"(agentctl approve does both)",
-		AR_STR_ARG(a->id));
+	return ar_refuse(err, AR_ERR_NOT_SHOWN,
+			 "the question of action %.*s is truncated, and the answer has no promptDigest of "
+			 "the whole question; read it with read_output of its promptRef and send the digest "
+			 "(agentctl approve does both)",
+			 AR_STR_ARG(a->id));
 }
 
 /* ---- what was answered ---- */
@@ -206,7 +204,7 @@ static enum ar_status read_reach(struct ar_decision *d, struct ar_settlement *s,
 	if (ar_json_str(ar_json_get(payload, "reason"), &reason) && reason.len > 0)
 		s->reason = ar_arena_str(d->arena, ar_str_utf8_prefix(reason, 512));
 	if (!ar_str_absent(until) && !ar_time_parse(until, &s->grant_expires))
-		return ar_refuse(err, AR_ERR_INVALID_INPUT, "expiresAt is no RFC 3339 time with a zone");
+		return ar_refuse(err, AR_ERR_INVALID_INPUT, "expiresAt is not an RFC 3339 time with a zone");
 	if (ar_str_absent(scope) || ar_str_is(scope, "once"))
 		return AR_OK;
 	if (!ar_str_is(scope, "session"))
@@ -355,13 +353,14 @@ enum ar_status ar_decide_resolve_permission(struct ar_decision *d, struct ar_err
 
 	if (a && !ar_action_is_about_call(a->type))
 		return ar_refuse(err, AR_ERR_REQUEST_NOT_FOUND,
-				 "action %.*s asks for no permission; respond_action answers it",
+				 "action %.*s is not a permission; answer it with respond_action",
 				 AR_STR_ARG(id));
 	if (!a)
 		return refuse_unknown(d->session, id, AR_ERR_REQUEST_NOT_FOUND, err);
 	if (!ar_str_absent(in->updated_input))
 		return ar_refuse(err, AR_ERR_UNAVAILABLE,
-				 "updatedInput is not built yet; deny the call and say in a turn what to do");
+				 "updatedInput is not implemented; deny the call and submit a turn with the "
+				 "instructions");
 	if (resolve(d, a, &s, err) != AR_OK)
 		return AR_E_REFUSED;
 	ar_decide_reply(d, AR_CMD_RESOLVE_PERMISSION,

@@ -56,11 +56,9 @@ static enum ar_status check_connect(const struct ar_decision *d, const struct ar
 				 "channel '%.*s' belongs to another account; choose another channelId",
 				 AR_STR_ARG(known->id));
 	if (!known && !has_room(d->session, d->input->now))
-		return ar_refuse(
-			err, AR_ERR_OVERLOADED,
-			"%zu channels are connected here already; disconnect one, or come under an id "
-			"that is known",
-			ar_channels_max(d->session));
+		return ar_refuse(err, AR_ERR_OVERLOADED,
+				 "%zu channels are connected already; disconnect one, or use the id of one",
+				 ar_channels_max(d->session));
 	return AR_OK;
 }
 
@@ -101,7 +99,7 @@ static enum ar_status check_age(const struct ar_decision *d, const struct ar_cha
 {
 	if (c->token_expires && c->token_expires <= d->input->now)
 		return ar_refuse(err, AR_ERR_RESUME_TOKEN_EXPIRED,
-				 "the token of channel '%.*s' is too old; connect it again",
+				 "the token of channel '%.*s' has expired; connect it again",
 				 AR_STR_ARG(c->id));
 	return AR_OK;
 }
@@ -133,7 +131,7 @@ static enum ar_status check_token(const struct ar_decision *d, const struct ar_c
 		return ar_str_eq(c->account, d->input->account)
 			       ? AR_OK
 			       : ar_refuse(err, AR_ERR_NOT_AUTHORIZED,
-					   "channel '%.*s' belongs to another account; show its resumeToken",
+					   "channel '%.*s' belongs to another account; send its resumeToken",
 					   AR_STR_ARG(c->id));
 	if (!ar_str_eq(shown, c->token_ref))
 		return ar_refuse(err, AR_ERR_RESUME_TOKEN_INVALID,

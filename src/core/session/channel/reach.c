@@ -47,7 +47,8 @@ static enum ar_status read_in_feed(const struct ar_decision *d, struct ar_str cu
 	ar_places_fini(&at);
 	if (ret->sequence <= d->input->command.feed->limit)
 		return AR_OK;
-	return ar_refuse(err, AR_ERR_INVALID_CURSOR, "the cursor is ahead of everything that is stored here");
+	return ar_refuse(err, AR_ERR_INVALID_CURSOR,
+			 "the cursor is ahead of the stored events; start again without it");
 }
 
 enum ar_status ar_channel_reach_read(struct ar_decision *d, const struct ar_channel *c, struct ar_str cursor,
@@ -61,10 +62,9 @@ enum ar_status ar_channel_reach_read(struct ar_decision *d, const struct ar_chan
 	*ret = ar_channel_reach_of(d->session, c, d->arena);
 	if (sequence.v == 0)
 		return AR_OK;
-	return ar_refuse(
-		err, AR_ERR_INVALID_INPUT,
-		"a sequence is of one session; over all sessions send the cursor of the last event, or 0 "
-		"for what stands acknowledged");
+	return ar_refuse(err, AR_ERR_INVALID_INPUT,
+			 "a sequence belongs to one session; for all sessions send the cursor of the last "
+			 "event, or 0 for the acknowledged position");
 }
 
 static bool is_beyond(struct ar_str a, struct ar_str b)

@@ -384,11 +384,10 @@ static enum ar_status check_idle(const struct ar_thread *t, struct ar_error *err
 {
 	if (ar_str_absent(t->active_turn) && t->queue.count == 0)
 		return AR_OK;
-	return ar_refuse(
-		err, AR_ERR_THREAD_BUSY,
-		"thread %.*s works on turn %.*s; compact it when it rests, it is compacted by itself "
-		"when it becomes too long",
-		AR_STR_ARG(t->id), AR_STR_ARG(t->active_turn));
+	return ar_refuse(err, AR_ERR_THREAD_BUSY,
+			 "thread %.*s runs turn %.*s; compact it when it is idle, or leave it: a thread that "
+			 "becomes too long is compacted automatically",
+			 AR_STR_ARG(t->id), AR_STR_ARG(t->active_turn));
 }
 
 /* A turn of the runtime's own with its own life: submitted, started, completed or failed. */
@@ -422,7 +421,7 @@ enum ar_status ar_decide_compact_thread(struct ar_decision *d, struct ar_error *
 			return AR_E_REFUSED;
 		if (!ar_compact_plan(&c, false, &p))
 			return ar_refuse(err, AR_ERR_NOTHING_TO_COMPACT,
-					 "thread %.*s is as short as a summary of it", AR_STR_ARG(t->id));
+					 "thread %.*s is too short to be compacted", AR_STR_ARG(t->id));
 		turn = submit(&c, &p);
 		ar_decide_start(d, turn);
 	}

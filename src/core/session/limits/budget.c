@@ -322,8 +322,8 @@ static enum ar_status check_member(struct ar_json v, struct ar_str name, struct 
 			return AR_OK;
 	}
 	return ar_refuse(err, AR_ERR_INVALID_INPUT,
-			 "options.budget.%.*s is not understood; tokens, toolCalls and ms are whole numbers "
-			 "above 0, cost is an amount such as 0.25",
+			 "options.budget.%.*s is not valid; tokens, toolCalls and ms are whole numbers above "
+			 "0, cost is an amount such as 0.25",
 			 AR_STR_ARG(name));
 }
 

@@ -81,7 +81,7 @@ enum ar_status ar_route_check(const struct ar_decision *d, struct ar_str options
 	for (size_t i = 0; i < AR_ARRAY_LEN(worded); i++) {
 		if (ar_json_str(ar_json_get(v, worded[i].name), &text) &&
 		    ar_enum_find(worded[i].words, text) <= 0)
-			return ar_refuse(err, AR_ERR_INVALID_INPUT, "options.%s does not know '%.*s'",
+			return ar_refuse(err, AR_ERR_INVALID_INPUT, "options.%s has no '%.*s'",
 					 worded[i].name, AR_STR_ARG(ar_str_utf8_prefix(text, 32)));
 	}
 	if (policy->model_count == 0 || !ar_json_str(ar_json_get(v, "model"), &text) || ar_str_empty(text) ||

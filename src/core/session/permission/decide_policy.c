@@ -27,10 +27,10 @@ static enum ar_status read_rule(struct ar_decision *d, struct ar_json v, struct 
 		return ar_refuse(err, AR_ERR_INVALID_POLICY, "rule '%.*s': approvals goes with ask",
 				 AR_STR_ARG(rule->name));
 	if (rule->verdict == AR_ALLOW && !d->input->policy->may_loosen)
-		return ar_refuse(
-			err, AR_ERR_INVALID_POLICY,
-			"rule '%.*s' allows, and a session may only tighten here (permission.may_loosen)",
-			AR_STR_ARG(rule->name));
+		return ar_refuse(err, AR_ERR_INVALID_POLICY,
+				 "rule '%.*s' allows, and a session may only be stricter than the host here "
+				 "(permission.may_loosen)",
+				 AR_STR_ARG(rule->name));
 	return AR_OK;
 }
 
@@ -61,11 +61,10 @@ enum ar_status ar_mode_check(const struct ar_decision *d, struct ar_str name, ui
 	if (!host)
 		host = AR_MODE_DEFAULT;
 	if (!mode)
-		return ar_refuse(
-			err, code,
-			"mode '%.*s' is none of default, untrusted, on_request, on_failure, never, plan, "
-			"bypass, auto",
-			AR_STR_ARG(ar_str_utf8_prefix(name, 32)));
+		return ar_refuse(err, code,
+				 "mode '%.*s' is not one of default, untrusted, on_request, on_failure, "
+				 "never, plan, bypass, auto",
+				 AR_STR_ARG(ar_str_utf8_prefix(name, 32)));
 	if (ar_mode_looseness(mode) > ar_mode_looseness(host) && !d->input->policy->may_loosen)
 		return ar_refuse(err, code,
 				 "mode %s is looser than the host's %s, which may only be tightened here "

@@ -73,11 +73,12 @@ static enum ar_status answer_recorded(struct ar_decision *d, const struct ar_cmd
 
 	if (!judged && !ar_str_absent(call) && ar_session_call(d->session, call, &known, &thread))
 		return ar_refuse(err, AR_ERR_POLICY_UNAVAILABLE,
-				 "call %.*s is not judged yet; ask again in a moment", AR_STR_ARG(call));
+				 "call %.*s has not been evaluated yet; repeat in a moment",
+				 AR_STR_ARG(call));
 	if (!judged)
 		return ar_refuse(err, AR_ERR_SCOPE_NOT_FOUND,
-				 "no judgement of that is at hand; the log has it as permission.evaluated, "
-				 "or describe the act");
+				 "there is no decision about it in memory; see permission.evaluated in the "
+				 "log, or send the act");
 	ar_decide_reply(d, AR_CMD_EVALUATE_PERMISSION,
 			&(struct ar_cmd_evaluate_permission_out){ .decision = verdict_of(judged->verdict),
 								  .decision_source = judged->source,
@@ -116,7 +117,7 @@ static enum ar_status find_turn(const struct ar_decision *d, struct ar_str id, c
 		return AR_OK;
 	return ar_refuse(err, AR_ERR_SCOPE_NOT_FOUND,
 			 ar_str_absent(id) ? "session %.*s has no turn that the act could belong to"
-					   : "session %.*s does not know that turn",
+					   : "session %.*s has no such turn",
 			 AR_STR_ARG(d->session->id));
 }
 

@@ -119,7 +119,7 @@ enum ar_status ar_profile_check(const struct ar_decision *d, struct ar_str optio
 		return AR_OK;
 	if (!profile)
 		return ar_refuse(err, AR_ERR_INVALID_INPUT,
-				 "sandbox '%.*s' is none of read_only, workspace_write, no_network, "
+				 "sandbox '%.*s' is not one of read_only, workspace_write, no_network, "
 				 "allowlisted_network, danger_full_access",
 				 AR_STR_ARG(ar_str_utf8_prefix(name, 32)));
 	if (rank(profile) > rank(host) && !d->input->policy->may_loosen)

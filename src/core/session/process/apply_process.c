@@ -33,7 +33,7 @@ enum ar_status ar_apply_process_started(struct ar_session *s, const struct ar_ev
 	struct ar_process_record *r = ar_arena_alloc(&s->arena, sizeof(*r));
 
 	if (find(s, e))
-		return ar_fail(err, AR_E_CORRUPT, "fact %llu starts a process that is there",
+		return ar_fail(err, AR_E_CORRUPT, "fact %llu starts a process that exists",
 			       (unsigned long long)e->sequence);
 	*r = (struct ar_process_record){ .id = ar_apply_keep(s, e->ids[AR_SCOPE_PROCESS]),
 					 .thread = ar_apply_keep(s, e->ids[AR_SCOPE_THREAD]),

@@ -15,7 +15,7 @@ static enum ar_status find(struct ar_decision *d, struct ar_str id, struct ar_pr
 				 AR_STR_ARG(d->session->id), AR_STR_ARG(ar_str_utf8_prefix(id, 64)));
 	if ((*ret)->status == AR_PROCESS_UNAVAILABLE)
 		return ar_refuse(err, AR_ERR_UNAVAILABLE,
-				 "process %.*s cannot be reached any more, and nobody knows how it ended",
+				 "process %.*s cannot be reached any more, and its end is unknown",
 				 AR_STR_ARG(id));
 	return AR_OK;
 }
@@ -51,8 +51,9 @@ static enum ar_status check_takes(const struct ar_decision *d, const struct ar_p
 				 AR_STR_ARG(p->id));
 	if (!s->is_reached || p->inputs - (int64_t)s->taken >= AR_PROCESS_INPUTS)
 		return ar_refuse(err, AR_ERR_BACKPRESSURE,
-				 s->is_reached ? "process %.*s has not taken what was written before"
-					       : "process %.*s is being found again; write in a moment",
+				 s->is_reached
+					 ? "process %.*s has not read its earlier input; repeat later"
+					 : "the runtime is reattaching to process %.*s; repeat in a moment",
 				 AR_STR_ARG(p->id));
 	return AR_OK;
 }

@@ -196,9 +196,9 @@ enum ar_status ar_task_for_turn(const struct ar_decision *d, struct ar_str id, c
 		return AR_E_REFUSED;
 	if (task->status == AR_TASK_CANCELLING || task->status == AR_TASK_CANCELLED)
 		return ar_refuse(err, AR_ERR_PARENT_CANCELLING,
-				 "task %.*s is cancelled: nothing new begins under it", AR_STR_ARG(task->id));
+				 "task %.*s is cancelled and accepts no new work", AR_STR_ARG(task->id));
 	if (ar_task_is_over(task) || task->status == AR_TASK_PAUSED || task->status == AR_TASK_DRAFT)
-		return ar_refuse(err, AR_ERR_TERMINAL_STATE, "task %.*s is %.*s and takes no turns now",
+		return ar_refuse(err, AR_ERR_TERMINAL_STATE, "task %.*s is %.*s and accepts no turns now",
 				 AR_STR_ARG(task->id), AR_STR_ARG(ar_task_status_word(task)));
 	*ret = task;
 	return AR_OK;

@@ -13,10 +13,10 @@ static enum ar_status check_progress(const struct ar_task *task,
 	const struct ar_sheet *sheet = task->sheet;
 
 	if (ar_task_is_over(task) || task->status == AR_TASK_DRAFT || task->status == AR_TASK_LOST)
-		return ar_refuse(err, AR_ERR_TERMINAL_STATE, "task %.*s is %.*s: nobody works on it",
+		return ar_refuse(err, AR_ERR_TERMINAL_STATE, "task %.*s is %.*s and has no running run",
 				 AR_STR_ARG(task->id), AR_STR_ARG(ar_task_status_word(task)));
 	if (!ar_str_absent(in->run_id) && (!run || !ar_str_eq(run->id, in->run_id)))
-		return ar_refuse(err, AR_ERR_RUN_NOT_CURRENT, "run %.*s does not work on task %.*s now",
+		return ar_refuse(err, AR_ERR_RUN_NOT_CURRENT, "run %.*s is not the running one of task %.*s",
 				 AR_STR_ARG(ar_str_utf8_prefix(in->run_id, 64)), AR_STR_ARG(task->id));
 	if (in->output_offset.set && sheet->offset.set && run && ar_str_eq(run->id, sheet->offset_run) &&
 	    in->output_offset.v < sheet->offset.v)
@@ -159,7 +159,7 @@ static enum ar_status check_complete(struct ar_decision *d, const struct ar_task
 	struct ar_str missing;
 
 	if (task->status != AR_TASK_RUNNING && task->status != AR_TASK_WAITING)
-		return ar_refuse(err, AR_ERR_UNRECONCILED, "task %.*s is %.*s, nobody works on it",
+		return ar_refuse(err, AR_ERR_UNRECONCILED, "task %.*s is %.*s and has no running run",
 				 AR_STR_ARG(task->id), AR_STR_ARG(ar_task_status_word(task)));
 	if (!ar_str_absent(in->run_id) && !ar_str_eq(in->run_id, ar_task_run(task)->id))
 		return ar_refuse(err, AR_ERR_UNRECONCILED, "run %.*s is not the newest of task %.*s",

@@ -19,8 +19,7 @@ static enum ar_status check_parent(const struct ar_decision *d, const struct ar_
 				 AR_STR_ARG(ar_str_utf8_prefix(in->parent_task_id, 64)));
 	if (parent->status == AR_TASK_CANCELLING || parent->status == AR_TASK_CANCELLED)
 		return ar_refuse(err, AR_ERR_PARENT_CANCELLING,
-				 "task %.*s is cancelled: nothing new begins under it",
-				 AR_STR_ARG(parent->id));
+				 "task %.*s is cancelled and accepts no new work", AR_STR_ARG(parent->id));
 	if (ar_task_is_over(parent))
 		return ar_refuse(err, AR_ERR_INVALID_SCOPE,
 				 "task %.*s has ended; name another parent or none", AR_STR_ARG(parent->id));
@@ -147,7 +146,7 @@ static enum ar_status check_members(const struct ar_decision *d, struct ar_error
 	struct ar_json changed;
 
 	if (ar_json_parse(d->json, in->changed, &changed, NULL) != AR_OK)
-		return ar_refuse(err, AR_ERR_INVALID_FIELD, "changed is no JSON object");
+		return ar_refuse(err, AR_ERR_INVALID_FIELD, "changed is not a JSON object");
 	for (struct ar_json_iter it = ar_json_iter(changed); ar_json_next(&it);) {
 		const struct ar_task_member *m = member_named(it.name);
 		struct ar_str text;
@@ -236,11 +235,11 @@ enum ar_status ar_decide_update_task(struct ar_decision *d, struct ar_error *err
 	if (ar_task_need(d, in->task_id, &task, err) != AR_OK)
 		return AR_E_REFUSED;
 	if (task->status == AR_TASK_ARCHIVED)
-		return ar_refuse(err, AR_ERR_TASK_ARCHIVED, "task %.*s is archived and stays as it is",
+		return ar_refuse(err, AR_ERR_TASK_ARCHIVED, "task %.*s is archived and cannot change",
 				 AR_STR_ARG(task->id));
 	if (in->expected_updated_at && in->expected_updated_at != task->updated)
 		return ar_refuse(err, AR_ERR_VERSION_CONFLICT,
-				 "task %.*s changed since; read it again with get_task",
+				 "task %.*s has changed since; read it again with get_task",
 				 AR_STR_ARG(task->id));
 	if (check_members(d, err) != AR_OK)
 		return AR_E_REFUSED;

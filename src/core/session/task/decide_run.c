@@ -16,14 +16,14 @@ static enum ar_status check_start(const struct ar_decision *d, const struct ar_t
 	if (task->status == AR_TASK_CANCELLING)
 		return ar_refuse(err, AR_ERR_CANCELLING, "task %.*s is being cancelled", id, task->id.p);
 	if (ar_task_open_run(task))
-		return ar_refuse(err, AR_ERR_ALREADY_RUNNING, "task %.*s is worked on in run %.*s", id,
+		return ar_refuse(err, AR_ERR_ALREADY_RUNNING, "task %.*s is running in run %.*s", id,
 				 task->id.p, AR_STR_ARG(ar_task_open_run(task)->id));
 	if (!ar_str_absent(task->sheet->start) || task->sheet->retry_at)
-		return ar_refuse(err, AR_ERR_ALREADY_RUNNING, "task %.*s is to begin already", id,
+		return ar_refuse(err, AR_ERR_ALREADY_RUNNING, "task %.*s is queued to start already", id,
 				 task->id.p);
 	if (task->status == AR_TASK_PAUSED || task->attempts > 0)
 		return ar_refuse(err, AR_ERR_TERMINAL_STATE,
-				 "task %.*s has begun before; use %s to go on with it", id, task->id.p,
+				 "task %.*s was started before; use %s to continue it", id, task->id.p,
 				 task->status == AR_TASK_PAUSED ? "resume_task" : "retry_task");
 	if (!ar_str_absent(in->thread_id) && !ar_session_thread(d->session, in->thread_id))
 		return ar_refuse(err, AR_ERR_WORKER_UNAVAILABLE, "session %.*s has no thread %.*s to work in",
@@ -268,20 +268,18 @@ static enum ar_status check_retry(const struct ar_decision *d, const struct ar_t
 	bool is_lost = task->status == AR_TASK_LOST;
 
 	if (task->status == AR_TASK_CANCELLED || task->status == AR_TASK_CANCELLING)
-		return ar_refuse(err, AR_ERR_CANCELLED,
-				 "task %.*s is cancelled; create it again if it is wanted",
+		return ar_refuse(err, AR_ERR_CANCELLED, "task %.*s is cancelled; create a new one",
 				 AR_STR_ARG(task->id));
 	if (ar_task_open_run(task) && !is_lost)
-		return ar_refuse(err, AR_ERR_ALREADY_RUNNING, "task %.*s is worked on in run %.*s",
+		return ar_refuse(err, AR_ERR_ALREADY_RUNNING, "task %.*s is running in run %.*s",
 				 AR_STR_ARG(task->id), AR_STR_ARG(ar_task_open_run(task)->id));
 	if (task->status != AR_TASK_FAILED && task->status != AR_TASK_TIMED_OUT && !is_lost &&
 	    !(task->sheet->retry_at && task->status == AR_TASK_RUNNING))
-		return ar_refuse(err, AR_ERR_NOT_RETRYABLE,
-				 "task %.*s is %.*s: there is nothing to try again", AR_STR_ARG(task->id),
-				 AR_STR_ARG(ar_task_status_word(task)));
+		return ar_refuse(err, AR_ERR_NOT_RETRYABLE, "task %.*s is %.*s: there is nothing to retry",
+				 AR_STR_ARG(task->id), AR_STR_ARG(ar_task_status_word(task)));
 	if (most > 0 && task->attempts >= most)
 		return ar_refuse(err, AR_ERR_RETRY_EXHAUSTED,
-				 "task %.*s was tried %lld times, and its retry policy allows no more; raise "
+				 "task %.*s has %lld attempts, and its retry policy allows no more; raise "
 				 "constraints.retryPolicy.maxAttempts with update_task",
 				 AR_STR_ARG(task->id), (long long)task->attempts);
 	return AR_OK;

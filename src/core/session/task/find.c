@@ -13,11 +13,11 @@ enum ar_status ar_task_need(const struct ar_decision *d, struct ar_str id, struc
 		return AR_OK;
 	if (ar_session_task(s, id))
 		return ar_refuse(err, AR_ERR_TASK_NOT_FOUND,
-				 "%.*s is the task of a turn and goes with it; use the commands for turns",
+				 "%.*s is the internal task of a turn; use the commands for turns",
 				 AR_STR_ARG(id));
 	if (ar_id_counter(id, &n) && (int64_t)n <= s->counters.task)
 		return ar_refuse(err, AR_ERR_TASK_NOT_FOUND,
-				 "task %.*s ended before the newest %d and is only read any more",
+				 "task %.*s is not among the newest %d ended tasks and is read-only",
 				 AR_STR_ARG(id), AR_WINDOW_TASKS);
 	return ar_refuse(err, AR_ERR_TASK_NOT_FOUND, "session %.*s has no task %.*s", AR_STR_ARG(s->id),
 			 AR_STR_ARG(ar_str_utf8_prefix(id, 64)));

@@ -287,12 +287,12 @@ static enum ar_status check_target(const struct ar_decision *d, const struct ar_
 		return ar_refuse(err, AR_ERR_TASK_NOT_FOUND, "session %.*s has no task %.*s",
 				 AR_STR_ARG(s->id), AR_STR_ARG(ar_str_utf8_prefix(in->target_id, 64)));
 	if (!ar_str_absent(ar_edge_inverse(kind)) && reaches(d, target->id, source->id, kind))
-		return ar_refuse(err, AR_ERR_CYCLE, "%.*s would then come back to itself over %.*s edges",
+		return ar_refuse(err, AR_ERR_CYCLE, "the edge would close a cycle from %.*s over %.*s edges",
 				 AR_STR_ARG(source->id), AR_STR_ARG(kind));
 	if ((in->kind == AR_TASK_EDGE_CHILD && source->status == AR_TASK_CANCELLING) ||
 	    (in->kind == AR_TASK_EDGE_PARENT && target->status == AR_TASK_CANCELLING))
 		return ar_refuse(err, AR_ERR_CANCELLING_PARENT,
-				 "the parent is cancelled: nothing new begins under it");
+				 "the parent is cancelled and accepts no new work");
 	return AR_OK;
 }
 

@@ -44,7 +44,8 @@ static enum ar_status check_part(struct ar_json part, bool *is_image, struct ar_
 		return AR_OK;
 	if (!ar_str_is(type, "text"))
 		return ar_refuse(err, AR_ERR_INVALID_INPUT,
-				 "input part of type '%.*s': text and image are built", AR_STR_ARG(type));
+				 "input part of type '%.*s': only text and image are supported",
+				 AR_STR_ARG(type));
 	if (!ar_json_str(ar_json_get(part, "text"), &text))
 		return ar_refuse(err, AR_ERR_INVALID_INPUT, "a text part needs a string member 'text'");
 	return AR_OK;

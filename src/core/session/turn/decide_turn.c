@@ -48,8 +48,8 @@ static enum ar_status check_tenant(const struct ar_decision *d, struct ar_error 
 	return ar_refuse(
 		err, AR_ERR_POLICY_DENIED,
 		"the workspace of this server (tools.workspace) belongs to the tenant %s; ask the operator "
-		"for a server without a workspace, or to set tools.workspace_shared_by_tenants, which lets "
-		"every tenant read and write the same files",
+		"for a server without a workspace, or to set tools.workspace_shared_by_tenants, which allows "
+		"every tenant to read and write the same files",
 		AR_TENANT_LOCAL);
 }
 
@@ -301,8 +301,10 @@ static enum ar_status check_busy(const struct ar_decision *d, int policy, const 
 				 "busyPolicy queue",
 				 AR_STR_ARG(t->id), AR_STR_ARG(t->active_turn));
 	if ((int64_t)t->queue.count >= d->input->policy->queue_max)
-		return ar_refuse(err, AR_ERR_OVERLOADED,
-				 "%zu turns wait already; queue.max_turns allows no more", t->queue.count);
+		return ar_refuse(
+			err, AR_ERR_OVERLOADED,
+			"%zu turns are queued already, which is the limit (queue.max_turns); repeat later",
+			t->queue.count);
 	return AR_OK;
 }
 
@@ -426,7 +428,8 @@ static enum ar_status check_turn(struct ar_decision *d, const struct ar_cmd_subm
 				 AR_STR_ARG(ar_str_utf8_prefix(in->channel_id, 64)));
 	if (ar_str_is(in->source, AR_SOURCE_SYSTEM))
 		return ar_refuse(err, AR_ERR_INVALID_INPUT,
-				 "source %s is the runtime's own; name another or none", AR_SOURCE_SYSTEM);
+				 "source %s is reserved for the runtime; use another or none",
+				 AR_SOURCE_SYSTEM);
 	if (check_tenant(d, err) != AR_OK || ar_decide_input(d, in->input, in->text, ret, err) != AR_OK ||
 	    ar_offers_check(d, in->options, err) != AR_OK || check_new(d, in, err) != AR_OK ||
 	    check_mode(d, in, err) != AR_OK || ar_profile_check(d, in->options, err) != AR_OK ||
