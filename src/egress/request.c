@@ -168,7 +168,7 @@ static enum ar_egress_read read_whole(struct ar_str bytes, struct ar_egress_requ
 
 	if (!is_text(line) || !read_first(line, r))
 		return refuse(r, 400,
-			      "the proxy takes CONNECT host:port, or a request for an http:// address");
+			      "the proxy accepts CONNECT host:port, or a request for an http:// address");
 	for (line = next_line(bytes, &at); !ar_str_empty(line); line = next_line(bytes, &at)) {
 		const char *why = parse_header(line, r, &seen);
 

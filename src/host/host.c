@@ -178,7 +178,7 @@ static enum ar_status make_dirs(const char *path, struct ar_error *err)
 		if (slash)
 			*slash = '\0';
 		if (mkdir(copy, 0700) != 0 && errno != EEXIST)
-			rc = ar_fail(err, AR_E_IO, "the data folder '%s' cannot be made: %s", copy,
+			rc = ar_fail(err, AR_E_IO, "the data directory '%s' cannot be created: %s", copy,
 				     strerror(errno));
 		if (!slash)
 			break;
@@ -479,9 +479,8 @@ static enum ar_status check_emptied(struct ar_host *r, struct ar_str path, struc
 	if (stat(path.p, &db) != 0 || db.st_size > 0 || stat(used.p, &other) != 0)
 		return AR_OK;
 	return ar_fail(err, AR_E_CORRUPT,
-		       "the store '%s' is empty, but this data folder was in use: restore a backup, or "
-		       "remove the file "
-		       "to begin a new store",
+		       "the store '%s' is empty, but this data directory was in use: restore a backup, or "
+		       "remove the file to create a new store",
 		       path.p);
 }
 

@@ -52,11 +52,10 @@ static enum ar_status check_hosts(const struct ar_config *c, struct ar_error *er
 		bool is_proxied = s->give == AR_CONFIG_COMMAND_SECRETS_GIVE_PROXY;
 
 		if (is_proxied != (s->hosts.count > 0))
-			return ar_fail(
-				err, AR_E_INVALID,
-				"command_secrets: '%.64s': hosts say where the proxy gives it, so they "
-				"go with give: proxy, and only with it",
-				s->name);
+			return ar_fail(err, AR_E_INVALID,
+				       "command_secrets: '%.64s': give: proxy needs hosts, and hosts need "
+				       "give: proxy",
+				       s->name);
 		if (is_proxied && !*c->sandbox.allow_hosts)
 			return ar_fail(err, AR_E_INVALID,
 				       "command_secrets: '%.64s': there is no proxy; list its hosts in "

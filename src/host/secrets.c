@@ -178,8 +178,8 @@ static enum ar_status add_literals(struct ar_redactor *r, const char *list, stru
 		at += strcspn(at, ",\n");
 		if (value.len > 0 && value.len < AR_REDACT_MIN)
 			return ar_fail(err, AR_E_INVALID,
-				       "redact.literals: an entry has %zu bytes; %d or more are needed, "
-				       "shorter ones would mask ordinary words",
+				       "redact.literals: an entry has %zu bytes; at least %d are needed, "
+				       "because shorter ones would redact ordinary words",
 				       value.len, AR_REDACT_MIN);
 		ar_redactor_add(r, value);
 	}

@@ -30,7 +30,8 @@ static enum ar_status find_workspace(const char *setting, struct ar_arena *a, st
 			       strerror(errno));
 	if (!S_ISDIR(st.st_mode))
 		return ar_fail(err, AR_E_INVALID,
-			       "tools.workspace '%.100s' is no folder; name one, or leave it empty", setting);
+			       "tools.workspace '%.100s' is not a directory; name one, or leave it empty",
+			       setting);
 	*ret = ar_arena_str(a, ar_str_from(path));
 	return AR_OK;
 }

@@ -203,10 +203,10 @@ enum ar_status ar_regex_compile(struct ar_str pattern, struct ar_regex **ret, st
 	int bad = 0;
 
 	if (pattern.len > AR_REGEX_PATTERN_MAX)
-		return ar_fail(err, AR_E_LIMIT, "a pattern of %zu bytes; at most %d are read", pattern.len,
-			       AR_REGEX_PATTERN_MAX);
+		return ar_fail(err, AR_E_LIMIT, "the pattern has %zu bytes; at most %d are allowed",
+			       pattern.len, AR_REGEX_PATTERN_MAX);
 	if (!ar_str_is_utf8(pattern))
-		return ar_fail(err, AR_E_INVALID, "a pattern that is not UTF-8");
+		return ar_fail(err, AR_E_INVALID, "the pattern is not UTF-8");
 	translate(pattern, &spelled);
 	code = compile(ar_buf_str(&spelled), &bad, &at);
 	ar_buf_fini(&spelled);

@@ -16,7 +16,7 @@ function limited(kib) {
 test('too small an address space is refused with a sentence, and what the sentence says is enough', async () => {
 	const { rt: refused, model } = await world({ program: limited(64 * 1024), mayDie: true });
 	assert.equal((await refused.gone).code, 1);
-	const [, kept, needed] = /the address space of the process \(ulimit -v, LimitAS=\) is limited to (\d+) MiB, in which agentd cannot work; it needs (\d+) MiB at least/.exec(refused.stderr);
+	const [, kept, needed] = /the address space of the process \(ulimit -v, LimitAS=\) is limited to (\d+) MiB, and agentd needs at least (\d+) MiB/.exec(refused.stderr);
 	assert.equal(Number(kept), 64);
 
 	const { rt } = await world({ program: limited((Number(needed) + 4) * 1024), model });

@@ -39,7 +39,7 @@ test('a database file that was emptied is no new store: it is refused until it i
 	truncateSync(file);
 	const refused = await again({ mayDie: true });
 	assert.equal((await refused.gone).code, 1);
-	assert.match(refused.stderr, /is empty, but this data folder was in use: restore a backup, or remove the file/);
+	assert.match(refused.stderr, /is empty, but this data directory was in use: restore a backup, or remove the file/);
 	rmSync(file);
 	const fresh = await again();
 	assert.deepEqual((await ok(fresh, 'list_sessions', {})).sessions, []);

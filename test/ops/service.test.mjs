@@ -107,7 +107,7 @@ test('a descriptor that is no listening socket is refused at the start, with its
 	const p = place();
 	const child = run('sh', ['-c', `exec 3</dev/null; LISTEN_FDS=1 LISTEN_PID=$$ exec ${join(bin, 'agentd')} --data-dir ${p.data} --listen off`]);
 	assert.equal(await child.gone, 1);
-	assert.match(child.err, /descriptor 3 that was passed cannot be served: it is no listening stream socket/);
+	assert.match(child.err, /descriptor 3 that was passed cannot be served: it is not a listening stream socket/);
 });
 
 test('those whom it starts inherit neither sockets nor words', { skip: process.platform !== 'linux' }, async () => {

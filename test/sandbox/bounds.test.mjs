@@ -75,7 +75,7 @@ for (const backend of backends) {
 			assert.equal(shown.ready, null);
 		}
 		const outside = launch(world, 'workspace_write', ['/bin/true'], { words: [`cwd=${world.base}/outside`] });
-		assert.match(outside.unavailable ?? '', /not seen|not there/);
+		assert.match(outside.unavailable ?? '', /not visible|does not exist/);
 	});
 
 	test(`${backend.name}: a link to a workspace is followed once, at the start; its protected paths hold`, async () => {

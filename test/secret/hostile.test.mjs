@@ -89,8 +89,8 @@ test('a file: others may not read it, links may not lead out of its folder, and 
 	symlinkSync('key', path('in/near'));
 	spawnSync('mkfifo', [path('fifo')]);
 	for (const [file, sentence] of [
-		[put('world', VALUE, 0o644), /mode 644: others than agentd can read.*chmod 600/], [put('group', VALUE, 0o640), /chmod 600/],
-		[path('absolute'), /a link that leads out of its folder; name the file itself/], [path('in/out'), /a link that leads out/],
+		[put('world', VALUE, 0o644), /mode 644: other users than agentd can read.*chmod 600/], [put('group', VALUE, 0o640), /chmod 600/],
+		[path('absolute'), /a link that leads out of its directory; name the file itself/], [path('in/out'), /a link that leads out/],
 		[path('in'), /not a regular file/], [path('fifo'), /not a regular file/], [path('gone'), /No such file.*check the path/],
 		[put('empty', '\n'), /it is empty/], [put('large', 'x'.repeat(70000)), /more than 65536 bytes/], [put('nul', `${VALUE}\0`), /NUL/],
 		[put('lines', `${VALUE}\nX-Evil: 1`), /several lines/],
@@ -142,7 +142,7 @@ test('a store that redirects, floods, answers another field or no JSON', async (
 		assert.equal(store.seen.length, before + 1, 'asked once, and nowhere else');
 	}
 	const { text } = await check({ http: { url: 'http://127.0.0.1:1/v1', field: '/data/key' } }, '--secrets');
-	assert.match(text, /the store cannot be asked/);
+	assert.match(text, /the store cannot be reached/);
 });
 
 test('a settings file with a secret in it: every user may read it is refused, its group a warning, references are no secret', async () => {

@@ -199,7 +199,7 @@ scenario("a server that stops ends subscriptions with their cursor, answers what
 	await sleep(50);
 	const stopped = probe.stop("SIGTERM");
 	assert.equal((await slow).command, "get_session");
-	assert.deepEqual(await peer.closed, { code: 1001, reason: "the server is going down" });
+	assert.deepEqual(await peer.closed, { code: 1001, reason: "the server is stopping" });
 	assert.equal(stream.how.cursor, "3");
 	assert.equal(stream.how.error.code, "overloaded");
 	assert.equal((await stopped).connections, 0);

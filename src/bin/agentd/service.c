@@ -67,7 +67,7 @@ static enum ar_status take(struct ar_arena *a, int fd, struct ar_config *c, stru
 	bool is_local;
 
 	if (!is_listening(fd) || getsockname(fd, &at.any, &size) != 0)
-		return refuse(err, fd, "it is no listening stream socket");
+		return refuse(err, fd, "it is not a listening stream socket");
 	fcntl(fd, F_SETFD, FD_CLOEXEC);
 	is_local = at.any.sa_family == AF_UNIX;
 	if (!is_local && at.any.sa_family != AF_INET && at.any.sa_family != AF_INET6)

@@ -120,7 +120,7 @@ static enum ar_status start_keeper(struct ar_audit_reader *a, const struct ar_au
 	if (a->owns || strncmp(said, "shared", 6) == 0)
 		return AR_OK;
 	end_keeper(a);
-	return ar_fail(err, AR_E_UNAVAILABLE, "refusals of the kernel cannot be read: %s", said);
+	return ar_fail(err, AR_E_UNAVAILABLE, "the records of kernel audit cannot be read: %s", said);
 }
 
 /* ---- the socket ---- */
@@ -275,7 +275,7 @@ enum ar_status ar_audit_open(uv_loop_t *loop, const struct ar_audit_options *o, 
 	a->keeper_in = -1;
 	a->fd = open_socket();
 	if (a->fd < 0) {
-		rc = ar_fail(err, AR_E_UNAVAILABLE, "refusals of the kernel cannot be read: %s",
+		rc = ar_fail(err, AR_E_UNAVAILABLE, "the records of kernel audit cannot be read: %s",
 			     strerror(errno));
 		ar_free(a);
 		return rc;

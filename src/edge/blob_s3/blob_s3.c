@@ -177,9 +177,9 @@ static enum ar_status s3_put(struct ar_objects *o, struct ar_str name, struct ar
 static enum ar_status check_get(const struct exchange *x, struct ar_error *err)
 {
 	if (x->is_over)
-		return ar_fail(err, AR_E_LIMIT, "object storage: an object has more bytes than it was given");
+		return ar_fail(err, AR_E_LIMIT, "object storage: an object is larger than what was stored");
 	if (x->status == 404)
-		return ar_fail(err, AR_E_NOT_FOUND, "object storage: an object is not there");
+		return ar_fail(err, AR_E_NOT_FOUND, "object storage: an object does not exist");
 	return x->status == 200 ? AR_OK : fail_status(x, "a read", err);
 }
 

@@ -174,7 +174,7 @@ static bool write_rules(struct ar_jw *w, const struct ar_str *rules, size_t coun
 	for (size_t i = 0; i < count; i++) {
 		if (!ar_egress_rule_read(rules[i], &rule)) {
 			ar_fail(err, AR_E_INVALID,
-				"'%.*s' is no host that can be allowed; write host[:port,...][@address][!]",
+				"'%.*s' is not a valid host; write host[:port,...][@address][!]",
 				AR_STR_ARG(rules[i]));
 			return false;
 		}

@@ -67,7 +67,7 @@ enum ar_status ar_child_start(const struct ar_child_options *o, struct ar_child 
 	if (!open_streams(o->input, &s)) {
 		rc = errno;
 		close_streams(&s);
-		return ar_fail(err, AR_E_IO, "the command could not be given its input: %s", strerror(rc));
+		return ar_fail(err, AR_E_IO, "the input of the command could not be sent: %s", strerror(rc));
 	}
 	rc = spawn_shell(o, &s, &child.pid);
 	if (rc == 0) {

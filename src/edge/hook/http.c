@@ -42,7 +42,7 @@ static enum ar_hook_outcome read_verdict(struct request *q, enum ar_transfer_end
 		ar_fail(&q->trouble, AR_E_LIMIT, "the endpoint answered with more than %zu bytes",
 			AR_HOOK_OUTPUT_MAX);
 	else
-		ar_fail(&q->trouble, AR_E_IO, "the endpoint could not be asked: %s", why);
+		ar_fail(&q->trouble, AR_E_IO, "the endpoint could not be called: %s", why);
 	return AR_HOOK_FAILED;
 }
 

@@ -264,8 +264,7 @@ static void start(struct ar_tool_source *base, struct ar_tool_call *port)
 	}
 	link = link_get(s, own ? port->scope.session_id : AR_STR_NONE);
 	if (!link) {
-		refuse(s, port, "overloaded",
-		       "too many sessions have a connection of their own; try again later");
+		refuse(s, port, "overloaded", "too many sessions have their own connection; repeat later");
 		return;
 	}
 	c = ar_mcp_call_new(link, port, (size_t)index);

@@ -134,8 +134,7 @@ static enum ar_status check(const struct ar_key_source_options *o, struct ar_err
 	if (is_safe(ar_str_from(url)))
 		return AR_OK;
 	return ar_fail(err, AR_E_INVALID,
-		       "keys are not fetched from '%.120s': it has to be https, or http of this machine",
-		       url);
+		       "keys are not fetched from '%.120s': it must be https, or http on this machine", url);
 }
 
 enum ar_status ar_key_source_open(struct ar_key_source *s, uv_loop_t *loop,

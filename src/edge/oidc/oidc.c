@@ -99,8 +99,8 @@ static void authenticate(struct ar_auth *auth, struct ar_auth_request *r)
 	bool is_known;
 
 	if (!ar_jwt_parse(o->json, r->credentials.bearer, r->arena, &t, &why)) {
-		r->status = ar_refuse(&r->err, AR_ERR_AUTH_FAILED,
-				      "the bearer is no token that is taken here: %s", why);
+		r->status =
+			ar_refuse(&r->err, AR_ERR_AUTH_FAILED, "the bearer token is not accepted: %s", why);
 		r->done(r);
 		return;
 	}
@@ -150,7 +150,7 @@ void ar_oidc_close(struct ar_oidc *o)
 
 	while ((node = ar_list_pop(&o->waiting)))
 		refuse_request(AR_CONTAINER_OF(node, struct waiting, node)->request, AR_ERR_OVERLOADED,
-			       "the server is going down");
+			       "the server is stopping");
 	o->source.on_closed = on_closed;
 	ar_key_source_close(&o->source);
 }

@@ -83,8 +83,8 @@ struct ar_shim_child *ar_shim_child_start(struct ar_processes *all, char *const 
 	rc = ar_spawn(&how, &pid);
 	if (rc != 0) {
 		ar_fail(err, AR_E_IO,
-			"its supervisor '%s' cannot be started: %s; agent-shim and agent-init are "
-			"installed beside agentd, or in the folder that sandbox.helpers names",
+			"its supervisor '%s' cannot be started: %s; install agent-shim and agent-init next "
+			"to agentd, or in the directory of sandbox.helpers",
 			all->shim, strerror(rc));
 		return NULL;
 	}

@@ -187,7 +187,7 @@ void ar_proc_force(struct ar_proc *p)
 {
 	if (p->forced++ > 0) {
 		ar_fail(&p->why, AR_E_IO,
-			"it does not end and cannot be killed; look for agent-shim of folder '%s'",
+			"it does not end and cannot be killed; look for the agent-shim of directory '%s'",
 			p->folder);
 		p->trouble = AR_PROC_UNAVAILABLE;
 		ar_proc_conclude(p);

@@ -27,11 +27,11 @@ enum ar_status ar_folder_prepare(const char *path, char **ret, struct ar_error *
 	char real[PATH_MAX];
 
 	if (path[0] != '/' || (mkdir(path, 0700) != 0 && errno != EEXIST))
-		return ar_fail(err, AR_E_IO, "the folder of processes '%s' cannot be made: %s", path,
+		return ar_fail(err, AR_E_IO, "the directory of processes '%s' cannot be created: %s", path,
 			       path[0] != '/' ? "the path has to be absolute" : strerror(errno));
 	if (!realpath(path, real) || chmod(real, 0700) != 0)
 		return ar_fail(err, AR_E_IO,
-			       "the folder of processes '%s' cannot be used: %s; it has to belong to the "
+			       "the directory of processes '%s' cannot be used: %s; it must belong to the "
 			       "user of agentd",
 			       path, strerror(errno));
 	*ret = ar_str_dup(ar_str_from(real));
@@ -49,8 +49,8 @@ int ar_folder_make(struct ar_str parent, struct ar_arena *a, struct ar_str *ret_
 	dir = mkdir(path.p, 0700) == 0 ? open(path.p, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW) : -1;
 	if (dir < 0) {
 		ar_fail(err, AR_E_IO,
-			"its folder in '%.*s' cannot be made: %s; look at the space left and at the "
-			"owner of that folder",
+			"its directory in '%.*s' cannot be created: %s; check the free space and the owner "
+			"of that directory",
 			AR_STR_ARG(parent), strerror(errno));
 		return -1;
 	}
@@ -114,7 +114,7 @@ enum ar_status ar_folder_write_plan(int dir, const char *name, const struct ar_p
 	char *text;
 
 	if (wrong)
-		return ar_fail(err, AR_E_INVALID, "the sandbox of the command cannot be made: %s", wrong);
+		return ar_fail(err, AR_E_INVALID, "the sandbox of the command cannot be created: %s", wrong);
 	if (len == 0 || len > AR_PLAN_TEXT_MAX)
 		return ar_fail(err, AR_E_LIMIT,
 			       "the command with its arguments and variables is longer than %zu bytes; "

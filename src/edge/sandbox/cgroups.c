@@ -220,7 +220,7 @@ enum ar_status ar_cgroups_make(struct ar_cgroups *c, const struct ar_plan_limits
 		}
 		why = errno;
 		ar_cgroups_remove(c, &made);
-		return ar_fail(err, AR_E_IO, "the control group %s could not be made: %s", folder.p,
+		return ar_fail(err, AR_E_IO, "the control group %s could not be created: %s", folder.p,
 			       strerror(why));
 	}
 	for (size_t i = 0; i < made.count; i++)

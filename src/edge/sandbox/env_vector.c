@@ -209,11 +209,10 @@ static enum ar_status set_requested(struct ar_env_vector *v, struct ar_str entry
 
 	ar_str_split(entry, '=', &name);
 	if (!ar_env_may_be_requested(name))
-		return ar_fail(
-			err, AR_E_INVALID,
-			"the variable %.*s may not be set by a request: it steers what is loaded or run; "
-			"leave it out, or have it put into sandbox.env",
-			AR_STR_ARG(ar_str_utf8_prefix(name, 64)));
+		return ar_fail(err, AR_E_INVALID,
+			       "a request may not set the variable %.*s, which controls what is loaded or "
+			       "run; leave it out, or ask the operator to set it in sandbox.env",
+			       AR_STR_ARG(ar_str_utf8_prefix(name, 64)));
 	return set_given(v, entry, "environment", err);
 }
 

@@ -73,7 +73,7 @@ enum ar_status ar_mechanisms_read(struct ar_str text, struct ar_arena *a, struct
 	if (rc == AR_OK && ar_json_type(top) == AR_JSON_OBJECT)
 		top = ar_json_get(top, "mechanisms");
 	if (rc == AR_OK && ar_json_type(top) != AR_JSON_ARRAY)
-		rc = ar_fail(err, AR_E_INVALID, "the self-test of agent-init gave no list");
+		rc = ar_fail(err, AR_E_INVALID, "the self-test of agent-init printed no list");
 	for (struct ar_json_iter it = ar_json_iter(top); rc == AR_OK && ar_json_next(&it);)
 		read_row(it.value, a, ret);
 	ar_json_parser_free(parser);

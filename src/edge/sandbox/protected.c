@@ -350,7 +350,7 @@ enum ar_status ar_protected_find(const struct ar_protected_options *o, struct ar
 	protect_hooks(&s);
 	if (s.is_full)
 		return ar_fail(err, AR_E_LIMIT,
-			       "the workspace has more protected paths than a boundary can hold (%d)",
+			       "the workspace has more than %d protected paths, the limit of a sandbox",
 			       AR_PLAN_PATHS_MAX);
 	return AR_OK;
 }

@@ -166,7 +166,7 @@ static enum ar_status add_root(const struct ar_roots *r, const struct setting *s
 		return ar_fail(err, AR_E_INVALID, "%s: '%.*s' does not exist", s->key, AR_STR_ARG(path));
 	secret = ar_roots_secret_in(r, real);
 	if (secret)
-		return ar_fail(err, AR_E_INVALID, "%s: '%.*s' would show %s; name a folder beside it", s->key,
+		return ar_fail(err, AR_E_INVALID, "%s: '%.*s' would show %s; name another directory", s->key,
 			       AR_STR_ARG(path), secret);
 	if (!ar_path_add(s->list, path, a))
 		return ar_fail(err, AR_E_LIMIT, "%s: more than %d paths", s->key, AR_PLAN_PATHS_MAX);

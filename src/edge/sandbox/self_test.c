@@ -103,10 +103,10 @@ static enum ar_status read_output(int fd, pid_t pid, int64_t timeout_ms, struct 
 	end_program(pid, is_whole);
 	if (!is_whole)
 		return ar_fail(err, AR_E_TIMEOUT,
-			       "the self-test of agent-init was not through after %lld ms, with %zu answers",
+			       "the self-test of agent-init did not finish within %lld ms, with %zu answers",
 			       (long long)timeout_ms, count_answers(out));
 	if (out->len == 0)
-		return ar_fail(err, AR_E_IO, "the self-test of agent-init said nothing");
+		return ar_fail(err, AR_E_IO, "the self-test of agent-init printed nothing");
 	return AR_OK;
 }
 

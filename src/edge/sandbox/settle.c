@@ -78,8 +78,8 @@ static enum ar_status check_workspace(struct settling *t, struct ar_str real)
 	if (!wrong)
 		return AR_OK;
 	return ar_fail(t->err, AR_E_UNAVAILABLE,
-		       "%s is not available: the workspace %.*s holds %s; take a folder that holds the "
-		       "project alone",
+		       "%s is not available: the workspace %.*s contains %s; use a directory that contains "
+		       "only the project",
 		       ar_sandbox_name(t->spec->profile), AR_STR_ARG(real), wrong);
 }
 
@@ -108,7 +108,7 @@ static enum ar_status settle_workspace(struct settling *t)
 		return AR_OK;
 	real = ar_path_real(t->spec->workspace, t->a);
 	if (ar_str_absent(real) || stat(real.p, &st) != 0 || !S_ISDIR(st.st_mode))
-		return ar_fail(t->err, AR_E_INVALID, "the workspace %.*s is not a folder that can be found",
+		return ar_fail(t->err, AR_E_INVALID, "the workspace %.*s is not a directory that exists",
 			       AR_STR_ARG(t->spec->workspace));
 	t->plan->workspace = real.p;
 	t->plan->workspace_uid = st.st_uid;
@@ -191,11 +191,11 @@ static enum ar_status settle_cwd(struct settling *t)
 		return AR_OK;
 	real = cwd.p[0] == '/' ? ar_path_real(cwd, t->a) : AR_STR_NONE;
 	if (ar_str_absent(real))
-		return ar_fail(t->err, AR_E_INVALID, "the folder %.*s to run in is not there",
+		return ar_fail(t->err, AR_E_INVALID, "the working directory %.*s does not exist",
 			       AR_STR_ARG(cwd));
 	if (!is_seen(t, real))
 		return ar_fail(t->err, AR_E_INVALID,
-			       "the folder %.*s to run in is not seen under %s; take one in the workspace",
+			       "the working directory %.*s is not visible under %s; use one in the workspace",
 			       AR_STR_ARG(cwd), ar_sandbox_name(t->spec->profile));
 	t->plan->cwd = real.p;
 	return AR_OK;
@@ -209,7 +209,7 @@ static enum ar_status settle_arguments(struct settling *t)
 		return ar_fail(t->err, AR_E_INVALID, "a command has 1 to %d words", AR_PLAN_ARGS_MAX);
 	for (size_t i = 0; i < spec->argc; i++) {
 		if (memchr(spec->argv[i].p, '\0', spec->argv[i].len))
-			return ar_fail(t->err, AR_E_INVALID, "a word of the command holds a zero byte");
+			return ar_fail(t->err, AR_E_INVALID, "a word of the command contains a NUL byte");
 		t->plan->argv[i] = ar_arena_str(t->a, spec->argv[i]).p;
 	}
 	t->plan->argc = spec->argc;

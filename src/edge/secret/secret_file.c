@@ -43,11 +43,10 @@ static enum ar_status check(int fd, const char *path, bool is_credential, struct
 		return ar_fail(err, AR_E_LIMIT, "'%.100s' has more than %d bytes, which no secret has", path,
 			       AR_SECRET_MAX);
 	if (!is_credential && is_open_to_others(&st))
-		return ar_fail(
-			err, AR_E_INVALID,
-			"'%.100s' belongs to user %u with mode %03o: others than agentd can read or change "
-			"it; make it agentd's own and chmod 600 it",
-			path, (unsigned)st.st_uid, (unsigned)(st.st_mode & 0777));
+		return ar_fail(err, AR_E_INVALID,
+			       "'%.100s' belongs to user %u with mode %03o: other users than agentd can read "
+			       "or change it; make agentd its owner and run chmod 600",
+			       path, (unsigned)st.st_uid, (unsigned)(st.st_mode & 0777));
 	return AR_OK;
 }
 
@@ -72,7 +71,8 @@ enum ar_status ar_secret_read_file(const char *path, bool is_credential, struct 
 
 	if (fd < 0 && (errno == EXDEV || errno == ELOOP))
 		return ar_fail(err, AR_E_INVALID,
-			       "'%.100s' is a link that leads out of its folder; name the file itself", path);
+			       "'%.100s' is a link that leads out of its directory; name the file itself",
+			       path);
 	if (fd < 0)
 		return ar_fail(err, AR_E_NOT_FOUND,
 			       "'%.100s' cannot be opened: %s; check the path and its "

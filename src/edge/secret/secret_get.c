@@ -92,7 +92,7 @@ static enum ar_status check_value(struct ar_buf *value, struct ar_error *err)
 		return ar_fail(err, AR_E_LIMIT, "it has more than %d bytes, which no secret has",
 			       AR_SECRET_MAX);
 	if (memchr(value->p, 0, value->len))
-		return ar_fail(err, AR_E_INVALID, "it has a NUL byte; a text is needed");
+		return ar_fail(err, AR_E_INVALID, "it contains a NUL byte; use a text");
 	ar_buf_addc(value, '\0');
 	value->len--;
 	return AR_OK;

@@ -66,7 +66,7 @@ static enum ar_status fail_call(const struct asking *a, CURLcode rc, struct ar_e
 	if (rc == CURLE_OPERATION_TIMEDOUT)
 		return ar_fail(err, AR_E_TIMEOUT, "the store does not answer within %d seconds",
 			       AR_SECRET_MS / 1000);
-	return ar_fail(err, AR_E_IO, "the store cannot be asked: %s", curl_easy_strerror(rc));
+	return ar_fail(err, AR_E_IO, "the store cannot be reached: %s", curl_easy_strerror(rc));
 }
 
 static enum ar_status fail_status(long status, struct ar_error *err)
@@ -112,7 +112,7 @@ enum ar_status ar_secret_fetch(const struct ar_secret_order *o, struct ar_buf *o
 
 	if (!is_one_line(o->token))
 		return ar_fail(err, AR_E_INVALID,
-			       "the token for the store has bytes that no header can carry");
+			       "the token for the store has bytes that are not valid in a header");
 	curl_global_init(CURL_GLOBAL_DEFAULT);
 	headers = headers_of(o);
 	c = curl_easy_init();

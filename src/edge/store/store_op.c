@@ -206,7 +206,7 @@ enum ar_status ar_store_fail_missing(struct ar_error *err, uint64_t next)
 
 enum ar_status ar_store_fail_no_log(struct ar_error *err)
 {
-	return ar_fail(err, AR_E_CORRUPT, "the session is known, but its log is gone");
+	return ar_fail(err, AR_E_CORRUPT, "the session is known, but its log is missing");
 }
 
 enum ar_status ar_store_fail_facts(struct ar_error *err, uint64_t first_seq, uint64_t last_seq)
@@ -248,18 +248,18 @@ enum ar_status ar_store_check_content(const struct ar_hash *hash, struct ar_str 
 	if (memcmp(found.b, hash->b, sizeof found.b) == 0)
 		return AR_OK;
 	*bytes = AR_STR_NONE;
-	return ar_fail(err, AR_E_CORRUPT, "stored content is not what its hash names");
+	return ar_fail(err, AR_E_CORRUPT, "a stored blob does not match its hash");
 }
 
 enum ar_status ar_store_fail_token(struct ar_error *err, struct ar_str token)
 {
-	return ar_fail(err, AR_E_EXISTS, "token '%.*s' was changed by another meanwhile",
+	return ar_fail(err, AR_E_EXISTS, "token '%.*s' was changed by another request; repeat",
 		       AR_STR_ARG(ar_str_sub(token, 0, 100)));
 }
 
 enum ar_status ar_store_fail_fenced(struct ar_error *err, uint64_t own)
 {
-	return ar_fail(err, AR_E_FENCED, "epoch %llu is over, another writer owns the store",
+	return ar_fail(err, AR_E_FENCED, "epoch %llu has ended; another writer owns the store",
 		       (unsigned long long)own);
 }
 

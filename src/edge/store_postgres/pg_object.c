@@ -181,7 +181,7 @@ enum ar_status ar_postgres_object_get(struct ar_postgres *s, struct ar_str name,
 
 	if (!s->objects)
 		return ar_fail(err, AR_E_IO,
-			       "content is in an object storage, and none is configured; set blob.s3_url");
+			       "a blob is in an object storage, and none is configured; set blob.s3_url");
 	st = s->objects->v->get(s->objects, name, AR_STORE_VALUE_MAX + 1u, &scratch, &packed, err);
 	if (!st)
 		st = ar_unpack(s->reader.packer, packed, &op->op.arena, ret, err);
@@ -192,7 +192,7 @@ enum ar_status ar_postgres_object_get(struct ar_postgres *s, struct ar_str name,
 	if (memcmp(found.b, hash->b, sizeof found.b) == 0)
 		return AR_OK;
 	*ret = AR_STR_NONE;
-	return ar_fail(err, AR_E_CORRUPT, "the object '%.*s' is not what was stored", AR_STR_ARG(name));
+	return ar_fail(err, AR_E_CORRUPT, "the object '%.*s' differs from what was stored", AR_STR_ARG(name));
 }
 
 /* ---- removed ---- */

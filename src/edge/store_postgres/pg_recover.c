@@ -83,9 +83,9 @@ enum ar_status ar_postgres_reconnect(struct ar_postgres *s, struct ar_error *err
 		st = reconnect_once(s, err);
 	}
 	if (st && s->is_commit_sent && st != AR_E_FENCED)
-		return ar_fail(
-			err, AR_E_DOUBT,
-			"store: the server went away during a commit, and whether it is stored is not known");
+		return ar_fail(err, AR_E_DOUBT,
+			       "store: the connection to the server was lost during a commit, and its "
+			       "outcome is not known");
 	return st;
 }
 

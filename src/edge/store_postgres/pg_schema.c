@@ -133,10 +133,9 @@ static enum ar_status check_empty(struct ar_pg *pg, struct ar_error *err)
 
 	if (st || !count)
 		return st;
-	return ar_fail(
-		err, AR_E_INVALID,
-		"the database holds tables of another program; give the runtime a database, or a schema in "
-		"search_path, of its own");
+	return ar_fail(err, AR_E_INVALID,
+		       "the database contains tables of another program; give the runtime its own database, "
+		       "or its own schema in search_path");
 }
 
 static enum ar_status read_version(struct ar_pg *pg, uint64_t *ret, struct ar_error *err)

@@ -110,7 +110,7 @@ static bool read_cwd(struct ar_json args, struct ar_str workspace, struct ar_are
 	if (w->cwd.p[0] != '/' && !ar_str_absent(workspace))
 		w->cwd = ar_arena_fmt(a, "%.*s/%.*s", AR_STR_ARG(workspace), AR_STR_ARG(w->cwd));
 	return (w->cwd.p[0] == '/' && w->cwd.len < PATH_BYTES) ||
-	       fail_args(ret_fault, "cwd is no folder that can be named; leave it out for the workspace");
+	       fail_args(ret_fault, "cwd is not a valid directory; leave it out for the workspace");
 }
 
 static bool read_text(struct ar_json args, struct ar_arena *a, struct ar_exec_args *w, const char **ret_fault)
@@ -131,7 +131,7 @@ bool ar_exec_read_command(struct ar_json args, struct ar_str workspace, struct a
 		return false;
 	if (has_argv != ar_str_empty(ret->command))
 		return fail_args(ret_fault,
-				 "name one of command (a text for a shell) and argv (a list of words)");
+				 "set either command (a text for a shell) or argv (a list of words)");
 	if (has_argv && !read_argv(argv, a, ret, ret_fault))
 		return false;
 	if (!has_argv)

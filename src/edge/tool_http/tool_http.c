@@ -221,7 +221,7 @@ static enum ar_status check_texts(struct http_source *s, const struct ar_tool *t
 	if (t->schema.len > AR_TOOL_SCHEMA_MAX)
 		return ar_fail(err, AR_E_LIMIT, "the schema must have at most %d bytes", AR_TOOL_SCHEMA_MAX);
 	if (ar_json_parse(s->args, t->schema, &schema, err))
-		return ar_fail_wrap(err, "the schema is no JSON");
+		return ar_fail_wrap(err, "the schema is not JSON");
 	if (ar_json_type(schema) != AR_JSON_OBJECT)
 		return ar_fail(err, AR_E_INVALID, "the schema must be a JSON object");
 	return AR_OK;

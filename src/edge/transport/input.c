@@ -263,7 +263,7 @@ enum ar_status ar_input_with_key(struct ar_json_parser *parser, struct ar_str bo
 		return st;
 	key = unquote(key);
 	if (!key.len || !ar_str_is_utf8(key))
-		return ar_refuse(err, AR_ERR_INVALID_INPUT, "the Idempotency-Key header is no text");
+		return ar_refuse(err, AR_ERR_INVALID_INPUT, "the Idempotency-Key header is not valid text");
 	for (struct ar_json_iter it = ar_json_iter(doc); ar_json_next(&it);) {
 		if (is_key(it.name) && (!ar_json_str(it.value, &other) || !ar_str_eq(other, key)))
 			return ar_refuse(err, AR_ERR_INVALID_INPUT,

@@ -74,8 +74,8 @@ static enum ar_status check_exposure(const struct ar_http_server *s, const char 
 	if (ar_sockaddr_is_loopback(sa) || (s->tls.context && is_guarded))
 		return AR_OK;
 	return ar_fail(err, AR_E_INVALID,
-		       "listen address '%s' is not loopback, and on a network everyone could ask: set %s, "
-		       "or use 127.0.0.1, [::1] or the unix socket",
+		       "listen address '%s' is not loopback, and everyone on the network could connect: set "
+		       "%s, or use 127.0.0.1, [::1] or the unix socket",
 		       address,
 		       s->tls.context ? "auth.required"
 		       : is_guarded   ? "tls.certificate and tls.key"
@@ -164,15 +164,15 @@ static enum ar_status check_directory(const char *path, struct ar_error *err)
 	struct stat st;
 
 	if (!slash || slash == path)
-		return ar_fail(err, AR_E_INVALID, "socket path '%s' needs a directory of its own", path);
+		return ar_fail(err, AR_E_INVALID, "socket path '%s' needs its own directory", path);
 	memcpy(dir, path, (size_t)(slash - path));
 	dir[slash - path] = 0;
 	if (mkdir(dir, 0700) && errno != EEXIST)
-		return ar_fail(err, AR_E_IO, "cannot make '%s': %s", dir, strerror(errno));
+		return ar_fail(err, AR_E_IO, "cannot create '%s': %s", dir, strerror(errno));
 	if (stat(dir, &st) || !S_ISDIR(st.st_mode))
 		return ar_fail(err, AR_E_INVALID, "'%s' is not a directory", dir);
 	if (st.st_uid != geteuid() || st.st_mode & 077)
-		return ar_fail(err, AR_E_INVALID, "'%s' has to belong to this user with mode 0700", dir);
+		return ar_fail(err, AR_E_INVALID, "'%s' must belong to this user with mode 0700", dir);
 	return AR_OK;
 }
 
@@ -196,7 +196,7 @@ static enum ar_status clear_path(const struct sockaddr_un *at, struct ar_error *
 	if (lstat(at->sun_path, &st))
 		return AR_OK;
 	if (!S_ISSOCK(st.st_mode))
-		return ar_fail(err, AR_E_EXISTS, "'%s' is there and is not a socket", at->sun_path);
+		return ar_fail(err, AR_E_EXISTS, "'%s' exists and is not a socket", at->sun_path);
 	if (is_served(at))
 		return ar_fail(err, AR_E_EXISTS, "'%s' is served by a running process", at->sun_path);
 	if (unlink(at->sun_path))

@@ -329,7 +329,7 @@ static void admit_peer(struct ar_http_request *req)
 		admit(req, &who);
 		return;
 	}
-	ar_refuse(&err, AR_ERR_AUTH_FAILED, "the node does not say who asks");
+	ar_refuse(&err, AR_ERR_AUTH_FAILED, "the node does not name the caller");
 	refuse_credentials(req, &err);
 }
 

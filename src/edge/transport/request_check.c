@@ -57,13 +57,13 @@ static bool check_page(struct ar_http_request *req)
 		if (is_preflight(req) || ar_http_head_has_bearer(req->head))
 			break;
 		ar_reply_add(&req->reply, "WWW-Authenticate", AR_STR("Bearer"));
-		return refuse_early(
-			req, AR_ERR_AUTH_FAILED,
-			"a web page has to show a token: Authorization: Bearer art_...; `agentctl "
-			"token create` makes one");
+		return refuse_early(req, AR_ERR_AUTH_FAILED,
+				    "a web page must send a token: Authorization: Bearer art_...; create one "
+				    "with `agentctl token create`");
 	case AR_PAGE_FOREIGN:
-		return refuse_early(req, AR_ERR_NOT_AUTHORIZED,
-				    "pages of this Origin may not ask; http.origins lists those that may");
+		return refuse_early(
+			req, AR_ERR_NOT_AUTHORIZED,
+			"pages of this Origin are not allowed; http.origins lists those that are");
 	}
 	return true;
 }

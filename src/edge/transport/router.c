@@ -149,7 +149,7 @@ void ar_http_route_explain(const struct ar_http_route *r, struct ar_str path, st
 	struct ar_str shown = ar_str_sub(path, 0, 100);
 
 	if (r->allow)
-		ar_refuse(err, r->code, "'%.*s' takes %s", AR_STR_ARG(shown), r->allow);
+		ar_refuse(err, r->code, "'%.*s' supports %s", AR_STR_ARG(shown), r->allow);
 	else
-		ar_refuse(err, r->code, "nothing answers under '%.*s'", AR_STR_ARG(shown));
+		ar_refuse(err, r->code, "there is no path '%.*s'", AR_STR_ARG(shown));
 }

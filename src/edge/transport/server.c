@@ -188,7 +188,7 @@ static bool has_text(const char *text)
 static enum ar_status check_key(const struct ar_http_options *o, struct ar_error *err)
 {
 	if (o->cluster_listen && !has_text(o->peer_key))
-		return ar_fail(err, AR_E_INVALID, "the cluster address '%s' needs a key that peers show",
+		return ar_fail(err, AR_E_INVALID, "the cluster address '%s' needs a key for peers",
 			       o->cluster_listen);
 	for (const char *p = o->peer_key; p && *p; p++) {
 		if (*p <= ' ' || *p > '~')

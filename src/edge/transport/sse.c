@@ -185,7 +185,7 @@ void ar_sse_drain(struct ar_sse *s)
 {
 	struct ar_error going_down = { 0 };
 
-	ar_refuse(&going_down, AR_ERR_OVERLOADED, "the server is going down");
+	ar_refuse(&going_down, AR_ERR_OVERLOADED, "the server is stopping");
 	wind_up(s, RETRY_MS, &going_down);
 }
 

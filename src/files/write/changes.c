@@ -90,7 +90,7 @@ static bool read_file(struct ar_changes *c, struct ar_change *f)
 		return false;
 	}
 	if (fd < 0 || fstat(fd, &f->seen) != 0 || !S_ISREG(f->seen.st_mode))
-		return refuse_file(c, f, "not_a_file", "Name a regular file.", "is no regular file");
+		return refuse_file(c, f, "not_a_file", "Name a regular file.", "is not a regular file");
 	if ((size_t)f->seen.st_size > AR_CHANGES_FILE_MAX ||
 	    c->bytes + (size_t)f->seen.st_size > AR_CHANGES_BYTES_MAX)
 		return refuse_file(c, f, "too_large",
@@ -120,8 +120,8 @@ static bool open_folder(struct ar_changes *c, struct ar_change *f)
 	if (f->folder >= 0 || (errno == ENOENT && c->creates_folders))
 		return true;
 	if (errno == ENOENT)
-		return refuse_file(c, f, "not_found", "Use createDirs=true to make it.",
-				   "lies in a folder that does not exist");
+		return refuse_file(c, f, "not_found", "Use createDirs=true to create it.",
+				   "is in a directory that does not exist");
 	ar_workspace_refuse(c->work, f->path, errno);
 	return false;
 }
@@ -187,7 +187,7 @@ static bool check_repositories(struct ar_changes *c)
 	for (size_t i = 0; i < c->count; i++) {
 		if (c->at[i]->is_done && ar_repository_has(c, c->at[i]))
 			return refuse_file(c, c->at[i], "protected",
-					   "Leave it as it is; tell the user if it has to change.",
+					   "Do not change it; tell the user if it must be changed.",
 					   "belongs to a git repository inside the workspace, from which git "
 					   "would run commands");
 	}

@@ -14,7 +14,7 @@ static enum ar_status check_certificate(const struct ar_config_certificates *c, 
 {
 	if (ar_id_acceptable(ar_str_from(c->tenant)) && ar_str_from(c->tenant).len <= AR_TENANT_MAX)
 		return AR_OK;
-	return ar_fail(err, AR_E_INVALID, "certificates: '%s' is no name of a tenant", c->tenant);
+	return ar_fail(err, AR_E_INVALID, "certificates: '%s' is not a valid tenant name", c->tenant);
 }
 
 static unsigned read_scopes(const struct ar_config_strings *scopes)
@@ -60,8 +60,8 @@ static enum ar_status open_issuer(uv_loop_t *loop, const struct ar_config *c, st
 		return AR_OK;
 	if (!*a->jwt_audience)
 		return ar_fail(err, AR_E_INVALID,
-			       "auth.jwt_issuer needs auth.jwt_audience: a token meant for another service "
-			       "is not taken");
+			       "auth.jwt_issuer needs auth.jwt_audience, so that tokens for other services "
+			       "are refused");
 	return ar_oidc_open(loop,
 			    &(struct ar_oidc_options){
 				    .rules = { .issuer = ar_str_from(a->jwt_issuer),

@@ -193,8 +193,7 @@ enum ar_status ar_memory_check(const struct ar_memory *m, struct ar_error *err)
 
 		if (limit != UINT64_MAX && need > SHARE_OF(limit))
 			return ar_fail(err, AR_E_LIMIT,
-				       "the %s is limited to %llu MiB, in which agentd cannot work; it needs "
-				       "%llu MiB at least",
+				       "the %s is limited to %llu MiB, and agentd needs at least %llu MiB",
 				       hard[i].name, (unsigned long long)(limit >> 20),
 				       (unsigned long long)((LIMIT_OF(need) >> 20) + 1));
 	}

@@ -114,7 +114,7 @@ static bool read_token(const struct reading *r, const struct ar_yaml *m, struct 
 	inner.is_token = true;
 	if (m->kind == AR_YAML_MAPPING)
 		return read_source(&inner, m, token);
-	return refuse(r, m, "token needs a reference of its own, such as { file: /etc/agentd/token }");
+	return refuse(r, m, "token needs a reference, such as { file: /etc/agentd/token }");
 }
 
 static const char *store_fault(const struct ar_secret_source *s)
@@ -146,8 +146,7 @@ static bool check_members(const struct reading *r, const struct ar_yaml *node, c
 				      ar_arena_fmt(r->arena, "a reference has no '%.*s'%s%s%s",
 						   AR_STR_ARG(ar_str_utf8_prefix(m->key, 60)),
 						   best.word ? "; did you mean '"
-							     : "; docs/secrets.md lists "
-							       "what it has",
+							     : "; docs/secrets.md lists the members",
 						   best.word ? best.word : "", best.word ? "'?" : "")
 					      .p);
 		if (member(node, ar_arena_str(r->arena, m->key).p) != m)
@@ -167,8 +166,9 @@ static bool read_store(const struct reading *r, const struct ar_yaml *m, struct 
 			      "the token of a store cannot be in a store; use file, credential, env or "
 			      "command");
 	if (m->kind != AR_YAML_MAPPING || !member(m, "url"))
-		return refuse(r, m,
-			      "http needs a mapping with url, and with token and field as the store wants");
+		return refuse(
+			r, m,
+			"http needs a mapping with url, and token and field if the store requires them");
 	if (!check_members(r, m, names) || !read_text(r, m, "url", &ret->name) ||
 	    !read_text(r, m, "header", &ret->header) || !read_text(r, m, "field", &ret->field) ||
 	    !read_text(r, m, "ca_file", &ret->ca_file) || (token && !read_token(r, token, ret)))
@@ -225,7 +225,7 @@ static bool read_source(const struct reading *r, const struct ar_yaml *node, str
 		return refuse(r, node,
 			      "a reference names its place; add file, credential, env, command or http");
 	if (r->is_token && member(node, "cache_s"))
-		return refuse(r, node, "a token is asked for with its store; remove its cache_s");
+		return refuse(r, node, "a token is read together with its store; remove its cache_s");
 	return read_kind(r, node, found, ret);
 }
 
@@ -241,7 +241,7 @@ static bool read_cache(const struct reading *r, const struct ar_yaml *node, stru
 	if (m->kind != AR_YAML_SCALAR || !ar_str_to_i64(m->text, &ref->cache_s) || ref->cache_s < 0 ||
 	    ref->cache_s > CACHE_MAX_S)
 		return refuse(r, m,
-			      "cache_s needs whole seconds, 0 to 2592000; 0 asks again on SIGHUP alone");
+			      "cache_s needs whole seconds, 0 to 2592000; 0 reads it again only at SIGHUP");
 	return true;
 }
 

@@ -162,7 +162,7 @@ static void one_that_is_not_there_or_hangs_up_fails(void **state AR_UNUSED)
 	s.hangs_up = true;
 	r = desk_run(&d, s.url, PLENTY);
 	assert_int_equal(r->outcome, AR_HOOK_FAILED);
-	assert_non_null(strstr(r->message, "the endpoint could not be asked: "));
+	assert_non_null(strstr(r->message, "the endpoint could not be called: "));
 	test_free(r);
 	stop(&s);
 	r = desk_run(&d, s.url, PLENTY);

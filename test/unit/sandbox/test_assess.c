@@ -148,13 +148,13 @@ static void test_rubbish_answers(void **state)
 	static const struct {
 		const char *script, *reason;
 	} answers[] = {
-		{ "#!/bin/sh\nexit 0\n", "said nothing" },
-		{ "#!/bin/sh\necho '{\"a\":1}'\n", "gave no list" },
+		{ "#!/bin/sh\nexit 0\n", "printed nothing" },
+		{ "#!/bin/sh\necho '{\"a\":1}'\n", "printed no list" },
 		{ "#!/bin/sh\necho '[]'\n", "does not work here" },
 		{ "#!/bin/sh\necho '[{\"mechanism\":\"seccomp\",\"isWorking\":\"yes\"}]'\n",
 		  "does not work here" },
 		{ "#!/bin/sh\necho '[{\"mechanism\":'\n", "" },
-		{ "#!/bin/sh\nyes\n", "not through" },
+		{ "#!/bin/sh\nyes\n", "did not finish" },
 	};
 
 	(void)state;

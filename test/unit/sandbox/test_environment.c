@@ -69,7 +69,7 @@ static void test_what_may_be_asked(void **state)
 	for (size_t i = 0; i < AR_ARRAY_LEN(refused); i++) {
 		asked = ar_str_from(refused[i]);
 		assert_int_equal(desk_plan(d, AR_SANDBOX_WORKSPACE_WRITE), AR_E_INVALID);
-		assert_non_null(strstr(d->err.msg, "may not be set by a request"));
+		assert_non_null(strstr(d->err.msg, "a request may not set the variable"));
 	}
 	for (size_t i = 0; i < AR_ARRAY_LEN(malformed); i++) {
 		asked = ar_str_from(malformed[i]);

@@ -214,7 +214,7 @@ static void test_workspaces_that_are_refused(void **state)
 	for (size_t i = 0; i < AR_ARRAY_LEN(wrong); i++) {
 		d->spec.workspace = ar_str_from(wrong[i]);
 		assert_int_equal(desk_plan(d, AR_SANDBOX_READ_ONLY), AR_E_UNAVAILABLE);
-		assert_non_null(strstr(d->err.msg, "take a folder that holds the project alone"));
+		assert_non_null(strstr(d->err.msg, "use a directory that contains only the project"));
 	}
 	d->spec.workspace = ar_str_from(desk_path(d, "nowhere"));
 	assert_int_equal(desk_plan(d, AR_SANDBOX_READ_ONLY), AR_E_INVALID);
@@ -237,7 +237,7 @@ static void test_where_it_runs(void **state)
 	assert_int_equal(desk_plan(d, AR_SANDBOX_WORKSPACE_WRITE), AR_OK);
 	d->spec.cwd = ar_str_from(desk_path(d, "home"));
 	assert_int_equal(desk_plan(d, AR_SANDBOX_WORKSPACE_WRITE), AR_E_INVALID);
-	assert_non_null(strstr(d->err.msg, "take one in the workspace"));
+	assert_non_null(strstr(d->err.msg, "use one in the workspace"));
 	d->spec.cwd = ar_str_from(desk_path(d, "ws/none"));
 	assert_int_equal(desk_plan(d, AR_SANDBOX_WORKSPACE_WRITE), AR_E_INVALID);
 	d->spec.cwd = AR_STR("src");

@@ -112,7 +112,7 @@ static bool run_parser(struct ar_h1 *h, struct ar_str bytes, size_t *ret_used)
 	}
 	if (!h->fault.status)
 		refuse(h, 400,
-		       h->has_head ? "the body is not framed as HTTP asks" : "the head does not parse");
+		       h->has_head ? "the framing of the body violates HTTP" : "the head does not parse");
 	return false;
 }
 

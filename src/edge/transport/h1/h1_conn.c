@@ -119,7 +119,7 @@ static bool answer_expect(struct ar_conn *c)
 	if (ar_is_word(h1->head.expect, "100-continue"))
 		return !ar_h1_awaits_body(h1) || go_on(c);
 	ar_http_request_fault(c->carrier.request,
-			      &(struct ar_fault){ 417, "the only Expect known here is 100-continue" });
+			      &(struct ar_fault){ 417, "the only supported Expect is 100-continue" });
 	return false;
 }
 

@@ -124,7 +124,7 @@ static bool read_version(struct ar_str version, struct ar_h1_head *h, struct ar_
 	if (h->is_1_0 || ar_str_is(version, "HTTP/1.1"))
 		return true;
 	if (version.len == 8 && ar_str_starts(version, AR_STR("HTTP/")))
-		return fault(f, 505, "only HTTP/1.1 and HTTP/1.0 are spoken here");
+		return fault(f, 505, "only HTTP/1.1 and HTTP/1.0 are supported");
 	return fault(f, 400, "the request line has no HTTP version");
 }
 
@@ -174,12 +174,12 @@ static bool read_field(struct ar_str line, struct ar_h1_head *h, struct ar_fault
 	if (ar_str_absent(value))
 		return fault(f, 400, "a header line has no colon");
 	if (!is_token(name))
-		return fault(f, 400, "a header name contains a byte that no name may have");
+		return fault(f, 400, "a header name contains an invalid byte");
 	slot = slot_of(name, h);
 	if (!slot)
 		return true;
 	if (!ar_str_absent(*slot))
-		return fault(f, 400, "a header that may come once comes twice");
+		return fault(f, 400, "a header that must be unique is sent twice");
 	*slot = trim(value);
 	return true;
 }
@@ -188,9 +188,9 @@ static bool read_length(struct ar_h1_head *h, struct ar_fault *f)
 {
 	if (!ar_str_absent(h->transfer_encoding)) {
 		if (!ar_str_absent(h->content_length) || h->is_1_0)
-			return fault(f, 400, "Transfer-Encoding stands beside Content-Length or in HTTP/1.0");
+			return fault(f, 400, "Transfer-Encoding is sent with Content-Length or in HTTP/1.0");
 		if (!ar_is_word(h->transfer_encoding, "chunked"))
-			return fault(f, 400, "the only Transfer-Encoding taken here is 'chunked'");
+			return fault(f, 400, "the only supported Transfer-Encoding is 'chunked'");
 		h->is_chunked = true;
 		return true;
 	}

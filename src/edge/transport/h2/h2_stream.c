@@ -145,7 +145,7 @@ static void read_framing(struct ar_h2_request *r, struct ar_str name, struct ar_
 	if (ar_str_is(name, "expect")) {
 		r->is_expecting = ar_is_word(value, "100-continue");
 		if (!r->is_expecting)
-			fault(r, 417, "the only Expect known here is 100-continue");
+			fault(r, 417, "the only supported Expect is 100-continue");
 	} else if (ar_str_to_u64(value, &length) && length > r->body.cap) {
 		fault(r, 413, "the body is larger than this server accepts");
 	}
@@ -163,7 +163,7 @@ static void take_header(struct ar_h2_request *r, struct ar_str name, struct ar_s
 	if (!slot)
 		return;
 	if (!ar_str_absent(*slot))
-		fault(r, 400, "a header that may come once comes twice");
+		fault(r, 400, "a header that must be unique is sent twice");
 	*slot = ar_arena_str(&r->base.pool, value);
 }
 

@@ -146,5 +146,5 @@ void ar_forward_drain(struct ar_forward *f)
 	if (f->is_open)
 		ar_relay_end(f, RETRY_DRAIN_MS);
 	else
-		ar_http_request_refuse(drop(f), AR_ERR_OVERLOADED, "the server is going down", 0);
+		ar_http_request_refuse(drop(f), AR_ERR_OVERLOADED, "the server is stopping", 0);
 }

@@ -81,7 +81,7 @@ static int on_headers_complete(llhttp_t *p)
 	a->is_keepalive = llhttp_should_keep_alive(p);
 	a->is_stream = a->wants_stream && a->status == 200 && a->has_stream_type;
 	if (a->status < 200 || a->status > 599)
-		return refuse(a, "the answer has a status that answers nothing");
+		return refuse(a, "the answer has an interim status");
 	if (!a->is_stream && p->content_length > AR_ANSWER_BODY_MAX && (p->flags & F_CONTENT_LENGTH))
 		return refuse(a, "the answer is too large");
 	if (a->is_stream)

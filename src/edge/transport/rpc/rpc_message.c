@@ -72,12 +72,12 @@ static void read_request(struct ar_json v, struct ar_arena *a, struct ar_rpc_req
 	ar_json_str(ar_json_get(v, "jsonrpc"), &version);
 	ar_json_str(ar_json_get(v, "method"), &method);
 	if (!ar_str_is(version, "2.0"))
-		refuse(ret, AR_ERR_INVALID_REQUEST, "jsonrpc has to be \"2.0\"");
+		refuse(ret, AR_ERR_INVALID_REQUEST, "jsonrpc must be \"2.0\"");
 	else if (ar_str_absent(method))
-		refuse(ret, AR_ERR_INVALID_REQUEST, "method has to be a string");
+		refuse(ret, AR_ERR_INVALID_REQUEST, "method must be a string");
 	else if (!read_params(ar_json_get(v, "params"), a, ret))
 		refuse(ret, AR_ERR_INVALID_INPUT,
-		       "params has to be an object: inputs are given by name, not by place");
+		       "params must be an object: inputs are given by name, not by position");
 	ret->method = ar_arena_str(a, method);
 }
 

@@ -199,9 +199,9 @@ static void on_stream_end(struct ar_carrier *c, unsigned retry_ms AR_UNUSED, con
 
 	/* What another node sent is over: its reader finds the session again by its cursor. */
 	if (!err && c->forward)
-		ar_refuse(&lost, AR_ERR_OWNER_UNREACHABLE,
-			  "the node that worked on the session has ended the stream; subscribe again after "
-			  "the cursor");
+		ar_refuse(
+			&lost, AR_ERR_OWNER_UNREACHABLE,
+			"the node that owned the session ended the stream; subscribe again after the cursor");
 	send_ended(t, lost.code ? &lost : err);
 	ar_rpc_task_drop(t);
 }

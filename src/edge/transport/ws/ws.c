@@ -218,7 +218,7 @@ static void on_drained(struct ar_outbox *o)
 	if (!w->rpc.is_draining)
 		read_on(w);
 	else if (ar_rpc_is_idle(&w->rpc))
-		close_with(w, AR_WS_GOING_AWAY, AR_STR("the server is going down"));
+		close_with(w, AR_WS_GOING_AWAY, AR_STR("the server is stopping"));
 }
 
 static void on_broken(struct ar_outbox *o)
@@ -353,7 +353,7 @@ void ar_ws_open(struct ar_http_request *req)
 	else if (!ar_ws_upgrade_check(req->head, &fault))
 		refuse(req, &fault);
 	else if (c->server->is_draining)
-		ar_http_request_refuse(req, AR_ERR_OVERLOADED, "the server is going down", 0);
+		ar_http_request_refuse(req, AR_ERR_OVERLOADED, "the server is stopping", 0);
 	else
 		c->v->upgrade(c, take_link);
 }
