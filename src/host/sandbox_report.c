@@ -41,11 +41,11 @@ static void say_missing(struct ar_jw *w, const struct ar_sandbox *s)
 	if (!ar_str_absent(first))
 		ar_jw_mstr(
 			w, "cause",
-			ar_arena_fmt(&a,
-				     "%.*s is not installed beside agentd: copy %.*s to %.*s from the folder "
-				     "that agentd came from, or set sandbox.helpers to their folder",
-				     AR_STR_ARG(first), AR_STR_ARG(missing),
-				     AR_STR_ARG(ar_sandbox_helpers(s))));
+			ar_arena_fmt(
+				&a,
+				"%.*s is not installed next to agentd: copy %.*s to %.*s from the directory "
+				"of the other programs, or set sandbox.helpers to their directory",
+				AR_STR_ARG(first), AR_STR_ARG(missing), AR_STR_ARG(ar_sandbox_helpers(s))));
 	ar_arena_fini(&a);
 }
 

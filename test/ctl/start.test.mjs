@@ -110,10 +110,10 @@ test("sandbox check names missing helpers first, and does not blame the kernel",
 	const check = (...args) => new Running(join(place.dir, "agentctl"), ["sandbox", "check", ...args], { env: place.env }).within();
 	const { code, out } = await check();
 	assert.equal(code, 1);
-	assert.equal(out.split("\n")[0], `agent-init is not installed beside agentd: copy agent-init, agent-shim, agent-files, agent-proxy, agent-audit to ${place.dir} from the folder that agentd came from, or set sandbox.helpers to their folder`);
+	assert.equal(out.split("\n")[0], `agent-init is not installed next to agentd: copy agent-init, agent-shim, agent-files, agent-proxy, agent-audit to ${place.dir} from the directory of the other programs, or set sandbox.helpers to their directory`);
 	assert.doesNotMatch(out, /kernel|CAP_SYS_ADMIN|cgroup/);
 	for (const name of ["agent-init", "agent-shim", "agent-files", "agent-audit"]) copyFileSync(join(bin, name), join(place.dir, name));
-	assert.match((await check()).out, /^agent-proxy is not installed beside agentd: copy agent-proxy to .+\nmechanisms\n/);
+	assert.match((await check()).out, /^agent-proxy is not installed next to agentd: copy agent-proxy to .+\nmechanisms\n/);
 	copyFileSync(join(bin, "agent-proxy"), join(place.dir, "agent-proxy"));
 	assert.equal(JSON.parse((await check("--json")).out).cause, undefined);
 });

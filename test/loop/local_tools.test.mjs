@@ -52,7 +52,7 @@ test('a model reads a file of the workspace and goes on with what it says', asyn
 	assert.equal(end.type, 'turn.completed');
 	const [started] = await facts(w.rt, sessionId, 'tool.started');
 	assert.deepEqual([started.payload.toolName, started.payload.runtimeOwner, started.payload.isReadOnly], ['read_file', 'local', true]);
-	assert.equal(await bytes(w.rt, results[0].payload.outputRef), '     3\t\treturn 42;\n(the file goes on; call read_file with offset=4 for more)');
+	assert.equal(await bytes(w.rt, results[0].payload.outputRef), '     3\t\treturn 42;\n(the file continues; call read_file with offset=4 for more)');
 	assert.match(await bytes(w.rt, end.payload.outputRef), /The tool said: +3\s+return 42;/);
 });
 

@@ -114,7 +114,7 @@ test('the installed programs come to a first answer, and its helpers are found',
 	assert.match(await machine.ok(`readlink /proc/$(cat /var/lib/agentd/.local/state/agentd/agentd.pid)/exe`), /^\/usr\/lib\/agentd\/agentd/);
 	const sandbox = (await machine.do(`${as} agentd sandbox`)).out;
 	assert.match(sandbox, /landlock/, sandbox);
-	assert.doesNotMatch(sandbox, /put agent-init and agent-shim beside agentd/);
+	assert.doesNotMatch(sandbox, /put agent-init and agent-shim next to agentd/);
 	await machine.ok(`${as} agentctl stop`);
 });
 

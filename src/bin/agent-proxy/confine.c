@@ -237,14 +237,13 @@ bool ar_confine(bool was_root)
 	if (stat(RESOLVER, &resolver) != 0)
 		resolver = (struct stat){ .st_ino = 0 };
 	if (abi == 0 && !was_root) {
-		fputs("agent-proxy: it serves nobody without a boundary of its own: this kernel has no "
-		      "Landlock; "
-		      "switch it on (lsm=landlock,...), or run agentd as root\n",
+		fputs("agent-proxy: it does not start without its own sandbox, and this kernel has no "
+		      "Landlock; enable it (lsm=landlock,...), or run agentd as root\n",
 		      stderr);
 		return false;
 	}
 	if ((abi > 0 && !restrict_files(abi)) || !restrict_calls()) {
-		fprintf(stderr, "agent-proxy: it serves nobody without a boundary of its own: %s\n",
+		fprintf(stderr, "agent-proxy: it does not start without its own sandbox: %s\n",
 			strerror(errno));
 		return false;
 	}

@@ -101,7 +101,7 @@ void ar_answer_whole(struct ar_answer *a, struct ar_str body)
 	if (ar_json_type(error) > AR_JSON_NULL)
 		ar_out_fail(a, error);
 	else if (!a->wire->read_whole(a, doc) && a->result.outcome == 0)
-		ar_out_malformed(a, "the answer is JSON but not what was asked for", body);
+		ar_out_malformed(a, "the answer is JSON, but not a response of this API", body);
 }
 
 bool ar_answer_is_whole(const struct ar_answer *a)

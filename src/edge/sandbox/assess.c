@@ -60,7 +60,7 @@ static const struct {
 
 static const char danger_off[] = "danger_full_access is switched off";
 static const char danger_remedy[] =
-	"set sandbox.allow_danger to true, if whoever reaches this daemon may do anything";
+	"set sandbox.allow_danger to true, if every client of this daemon may have full access";
 static const char proxy_off[] = "nothing here serves the connections of allowlisted_network";
 static const char proxy_remedy[] = "use workspace_write, or name the hosts in sandbox.allow_hosts";
 
@@ -110,9 +110,8 @@ static void judge_profile(const struct ar_mechanisms *m, const struct ar_assess_
 {
 	if (!ar_str_absent(o->failure)) {
 		ret->reason = o->failure;
-		ret->remedy = o->is_missing ? AR_STR("put agent-init and agent-shim beside agentd, or set "
-						     "sandbox.helpers to "
-						     "their folder")
+		ret->remedy = o->is_missing ? AR_STR("put agent-init and agent-shim next to agentd, or set "
+						     "sandbox.helpers to their directory")
 					    : AR_STR("run agent-init --probe by hand to see what it says");
 		return;
 	}

@@ -114,7 +114,7 @@ static void read_lines(struct ar_files_work *w, struct ar_line_reader *r, struct
 static void add_end(struct ar_files_work *w, const struct reading *seen, const struct ar_line_reader *r)
 {
 	if (seen->goes_on)
-		ar_buf_addf(&w->text, "(the file goes on; call read_file with offset=%lld for more)",
+		ar_buf_addf(&w->text, "(the file continues; call read_file with offset=%lld for more)",
 			    (long long)seen->number + 1);
 	else if (r->has_failed)
 		ar_buf_addz(&w->text, "(the rest of the file could not be read)");

@@ -16,7 +16,7 @@ static void test_lines(void **state)
 			    "     1\tone\n     2\ttwo\n     3\t\n     4\tfour\n(end of file, 4 lines)");
 	assert_string_equal(
 		tree_call(t, "read_file", "{\"path\":\"./src//a.txt\",\"offset\":2,\"limit\":2}"),
-		"     2\ttwo\n     3\t\n(the file goes on; call read_file with offset=4 for more)");
+		"     2\ttwo\n     3\t\n(the file continues; call read_file with offset=4 for more)");
 	assert_string_equal(tree_call(t, "read_file", "{\"path\":\"src/a.txt\",\"offset\":4,\"limit\":1}"),
 			    "     4\tfour\n(end of file, 4 lines)");
 	tree_text(t, "empty", "");
@@ -102,13 +102,13 @@ static void test_caps(void **state)
 		ar_buf_addf(&b, "line %d\n", i);
 	tree_file(t, "many", b.p, b.len);
 	const char *text = tree_call(t, "read_file", "{\"path\":\"many\",\"limit\":100000}");
-	const char *last = strstr(text, "(the file goes on; call read_file with offset=");
+	const char *last = strstr(text, "(the file continues; call read_file with offset=");
 	char args[100];
 	int next = 0;
 
 	assert_true(strlen(text) < 66000);
 	assert_non_null(last);
-	assert_int_equal(sscanf(last, "(the file goes on; call read_file with offset=%d", &next), 1);
+	assert_int_equal(sscanf(last, "(the file continues; call read_file with offset=%d", &next), 1);
 	snprintf(args, sizeof(args), "{\"path\":\"many\",\"limit\":1,\"offset\":%d}", next);
 	snprintf(args + 60, 40, "%6d\tline %d\n", next, next);
 	assert_memory_equal(tree_call(t, "read_file", args), args + 60, strlen(args + 60));

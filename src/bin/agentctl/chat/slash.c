@@ -89,7 +89,7 @@ static const struct {
 	{ "fork", "", "go on in a branch; the thread stays as it is", true, ar_chat_fork },
 	{ "rollback", "", "take the last turn back", true, ar_chat_rollback },
 	{ "new", "", "begin a new session", false, new_session },
-	{ "exit", "", "leave; what runs goes on", false, quit_chat },
+	{ "exit", "", "exit; running work continues", false, quit_chat },
 };
 
 static void help(struct ar_chat *t, struct ar_str word AR_UNUSED)

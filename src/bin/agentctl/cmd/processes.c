@@ -203,7 +203,7 @@ static enum ar_exit attach(struct ar_ctl *c, const struct ar_ctl_args *a)
 	if (is_raw)
 		tcsetattr(STDIN_FILENO, TCSANOW, &before);
 	if (exit == AR_EXIT_INTERRUPTED && !t.has_left) {
-		ar_ctl_note(c, "left; it goes on");
+		ar_ctl_note(c, "detached; the process keeps running");
 		return AR_EXIT_OK;
 	}
 	return exit;
