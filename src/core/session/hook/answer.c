@@ -222,8 +222,7 @@ enum ar_status ar_hook_answer_read(struct ar_decision *d, enum ar_hook_point poi
 		enum member which = find_member(it.name, point);
 
 		if (which == MEMBER_COUNT)
-			return ar_fail(err, AR_E_INVALID,
-				       "'%.*s' is not valid in an answer at this hook point",
+			return ar_fail(err, AR_E_INVALID, "'%.*s' means nothing in an answer at this point",
 				       AR_STR_ARG(ar_str_utf8_prefix(it.name, 64)));
 		if (!read_member(d, which, it.value, point, ret, &has_to_stop))
 			return ar_fail(err, AR_E_INVALID,
