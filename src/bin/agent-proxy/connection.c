@@ -143,7 +143,7 @@ static void on_written(uv_write_t *write, int status)
 		read_some(s);
 }
 
-static void pass(struct side *s, size_t len)
+static void pass_bytes(struct side *s, size_t len)
 {
 	uv_buf_t bytes = uv_buf_init(s->piece, (unsigned)len);
 
@@ -185,7 +185,7 @@ static void on_bytes(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 	}
 	if (s->left != UINT64_MAX)
 		s->left -= (uint64_t)n;
-	pass(s, (size_t)n);
+	pass_bytes(s, (size_t)n);
 }
 
 static void read_some(struct side *s)
@@ -209,7 +209,7 @@ static void begin_relay(struct connection *c)
 		c->inside.left -= early.len;
 	if (early.len > 0) {
 		memcpy(c->inside.piece, early.p, early.len);
-		pass(&c->inside, early.len);
+		pass_bytes(&c->inside, early.len);
 	} else {
 		read_some(&c->inside);
 	}

@@ -20,17 +20,17 @@ static const char *const deeds[] = {
 
 /* ---- ends ---- */
 
-static void finish(struct ar_token_change *c, enum ar_status status)
+static void finish_change(struct ar_token_change *c, enum ar_status status)
 {
 	c->status = status;
 	c->done(c);
 }
 
-static void fail(struct ar_token_change *c, enum ar_status status)
+static void fail_change(struct ar_token_change *c, enum ar_status status)
 {
 	explicit_bzero(c->text, sizeof(c->text));
 	c->token = NULL;
-	finish(c, status);
+	finish_change(c, status);
 }
 
 /* In the token's own tenant: that is whose facts they are. */
@@ -51,11 +51,11 @@ static void note_deed(struct ar_access *a, const struct ar_token_change *c)
 	ar_arena_fini(&arena);
 }
 
-static void repeat(struct ar_token_change *c, const struct ar_token *t)
+static void answer_repeat(struct ar_token_change *c, const struct ar_token *t)
 {
 	c->token = t;
 	c->is_repeat = true;
-	finish(c, AR_OK);
+	finish_change(c, AR_OK);
 }
 
 /* ---- save ---- */
@@ -80,8 +80,8 @@ void ar_access_change_again(struct ar_access *a)
 		if (a->book.is_fresh)
 			start_change(a, c);
 		else
-			fail(c, ar_refuse(&c->err, AR_ERR_STORAGE_UNAVAILABLE,
-					  "the tokens cannot be read now; repeat later"));
+			fail_change(c, ar_refuse(&c->err, AR_ERR_STORAGE_UNAVAILABLE,
+						 "the tokens cannot be read now; repeat later"));
 	}
 }
 
@@ -127,7 +127,7 @@ static void write_audit(struct ar_access *a, struct save *s)
 	s->base.audit = &s->audit;
 }
 
-static void saved(struct ar_token_save *base, enum ar_status status, const struct ar_error *err)
+static void on_saved(struct ar_token_save *base, enum ar_status status, const struct ar_error *err)
 {
 	struct save *s = AR_CONTAINER_OF(base, struct save, base);
 	struct ar_token_change *c = s->change;
@@ -137,19 +137,19 @@ static void saved(struct ar_token_save *base, enum ar_status status, const struc
 	if (status == AR_OK) {
 		c->token = t;
 		note_deed(c->access, c);
-		finish(c, AR_OK);
+		finish_change(c, AR_OK);
 	} else if (status == AR_E_EXISTS && ++c->tries < TRIES) {
 		look_and_start(c->access, c);
 	} else {
-		fail(c, ar_refuse(&c->err, ar_storage_code(status), "%.200s", err->msg));
+		fail_change(c, ar_refuse(&c->err, ar_storage_code(status), "%.200s", err->msg));
 	}
 }
 
-static void save(struct ar_access *a, struct ar_token_change *c, struct ar_token *t)
+static void save_token(struct ar_access *a, struct ar_token_change *c, struct ar_token *t)
 {
 	struct save *s = ar_new0(sizeof(*s));
 
-	s->base = (struct ar_token_save){ .token = t, .done = saved };
+	s->base = (struct ar_token_save){ .token = t, .done = on_saved };
 	s->change = c;
 	write_audit(a, s);
 	ar_book_save(&a->book, &s->base);
@@ -295,12 +295,12 @@ static void create(struct ar_access *a, struct ar_token_change *c)
 	if (st != AR_OK) {
 		ar_token_free(t);
 		if (there && memcmp(there->input.b, c->input.b, sizeof(c->input.b)) == 0)
-			repeat(c, there);
+			answer_repeat(c, there);
 		else if (there)
-			fail(c, ar_refuse(&c->err, AR_ERR_ID_CONFLICT,
-					  "the key was used before for another token"));
+			fail_change(c, ar_refuse(&c->err, AR_ERR_ID_CONFLICT,
+						 "the key was used before for another token"));
 		else
-			fail(c, st);
+			fail_change(c, st);
 		return;
 	}
 	t->rights = c->rights & AR_RIGHT_ADMIN ? AR_RIGHT_ALL : c->rights;
@@ -309,7 +309,7 @@ static void create(struct ar_access *a, struct ar_token_change *c)
 	t->input = c->input;
 	set_result(c, t);
 	ar_token_renew(t, 0, c->text);
-	save(a, c, t);
+	save_token(a, c, t);
 }
 
 /* ---- rotate, revoke ---- */
@@ -328,18 +328,18 @@ static void rotate(struct ar_access *a, struct ar_token_change *c, const struct 
 	struct ar_token *t;
 
 	if (!ar_token_is_live(there, ar_access_wall(a))) {
-		fail(c, ar_refuse(&c->err, AR_ERR_EXPIRED, "the token has ended; create another"));
+		fail_change(c, ar_refuse(&c->err, AR_ERR_EXPIRED, "the token has ended; create another"));
 		return;
 	}
 	if (check_end(a, c, there->expires) != AR_OK) {
-		fail(c, AR_E_REFUSED);
+		fail_change(c, AR_E_REFUSED);
 		return;
 	}
 	t = ar_token_copy(there);
 	if (!t->owner || !may_name_owners(c))
 		ar_token_give(t, person_of(c)); /* who gets its secret could speak as its owner */
 	ar_token_renew(t, ar_access_wall(a) + c->grace, c->text);
-	save(a, c, t);
+	save_token(a, c, t);
 }
 
 static void revoke(struct ar_access *a, struct ar_token_change *c, const struct ar_token *there)
@@ -347,12 +347,12 @@ static void revoke(struct ar_access *a, struct ar_token_change *c, const struct 
 	struct ar_token *t;
 
 	if (there->revoked) {
-		repeat(c, there);
+		answer_repeat(c, there);
 		return;
 	}
 	t = ar_token_copy(there);
 	t->revoked = ar_access_wall(a);
-	save(a, c, t);
+	save_token(a, c, t);
 }
 
 static void start_change(struct ar_access *a, struct ar_token_change *c)
@@ -365,8 +365,8 @@ static void start_change(struct ar_access *a, struct ar_token_change *c)
 	}
 	there = find_own(a, c);
 	if (!there)
-		fail(c, ar_refuse(&c->err, AR_ERR_TOKEN_NOT_FOUND, "there is no token '%.*s'",
-				  AR_STR_ARG(ar_str_utf8_prefix(c->id, 64))));
+		fail_change(c, ar_refuse(&c->err, AR_ERR_TOKEN_NOT_FOUND, "there is no token '%.*s'",
+					 AR_STR_ARG(ar_str_utf8_prefix(c->id, 64))));
 	else if (c->act == AR_TOKEN_ROTATE)
 		rotate(a, c, there);
 	else
@@ -385,7 +385,7 @@ void ar_access_change(struct ar_access *a, struct ar_token_change *c)
 		c->expires = c->expires ? c->expires : latest_end(a, c);
 	}
 	if (st != AR_OK)
-		fail(c, st);
+		fail_change(c, st);
 	else if (a->o.is_shared || !a->book.is_loaded)
 		look_and_start(a, c);
 	else

@@ -158,7 +158,7 @@ static void on_removed(struct ar_store_op *op)
 	ar_free(r);
 }
 
-static void forget(struct ar_token_book *b, struct ar_token *t)
+static void forget_token(struct ar_token_book *b, struct ar_token *t)
 {
 	struct removal *r = ar_new0(sizeof(*r));
 
@@ -184,7 +184,7 @@ void ar_book_prune(struct ar_token_book *b, ar_usec before)
 			dead[count++] = t;
 	}
 	for (size_t i = 0; i < count; i++)
-		forget(b, dead[i]);
+		forget_token(b, dead[i]);
 }
 
 /* ---- use ---- */

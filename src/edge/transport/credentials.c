@@ -39,7 +39,7 @@ struct ar_call_origin ar_http_request_origin(const struct ar_http_request *req)
 	const struct ar_source *from = req->carrier->source;
 
 	if (from->is_peer)
-		return req->told;
+		return req->forwarded_from;
 	return (struct ar_call_origin){
 		.address = from->address[0] ? ar_str_from(from->address) : AR_STR_NONE,
 		.request_id = ar_trace_sent(req),
@@ -73,7 +73,8 @@ bool ar_http_request_read_principal(struct ar_http_request *req, struct ar_princ
 	int64_t rights;
 
 	*ret = (struct ar_principal){ 0 };
-	if (!ar_base64_decode(&req->pool, req->head->principal, &text) ||
+	if (ar_str_absent(req->head->principal) ||
+	    !ar_base64_decode(&req->pool, req->head->principal, &text) ||
 	    ar_json_parse(req->carrier->server->parser, text, &v, NULL) != AR_OK ||
 	    !ar_json_str(ar_json_get(v, "tenant"), &ret->tenant) ||
 	    !ar_json_str(ar_json_get(v, "actor"), &ret->actor) ||
@@ -81,7 +82,7 @@ bool ar_http_request_read_principal(struct ar_http_request *req, struct ar_princ
 		return false;
 	ar_json_str(ar_json_get(v, "person"), &ret->person);
 	ar_json_str(ar_json_get(v, "token"), &ret->token);
-	req->told = ar_control_read_origin(v, &req->pool);
+	req->forwarded_from = ar_control_read_origin(v, &req->pool);
 	ret->rights = (unsigned)rights & AR_RIGHT_ALL;
 	return !ar_str_empty(ret->tenant) && !ar_str_empty(ret->actor);
 }

@@ -22,7 +22,7 @@ struct ar_call_origin ar_http_request_origin(const struct ar_http_request *req);
 void ar_principal_write_header(const struct ar_principal *who, const struct ar_call_origin *from,
 			       struct ar_buf *out);
 
-/* And there: false when the header is absent or wrong. Text lives in the pool; fills req->told. */
+/* And there: false when the header is absent or wrong. Text lives in the pool; fills req->forwarded_from. */
 AR_MUST_USE bool ar_http_request_read_principal(struct ar_http_request *req, struct ar_principal *ret);
 
 #endif

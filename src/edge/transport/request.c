@@ -27,7 +27,7 @@ void ar_http_request_init(struct ar_http_request *req, struct ar_carrier *c)
 	ar_list_init(&req->settle);
 }
 
-static void clear(struct ar_http_request *req)
+static void clear_request(struct ar_http_request *req)
 {
 	ar_settle_drop(req);
 	if (!req->carrier->sse && !req->carrier->forward) /* a stream goes on without the request */
@@ -38,20 +38,22 @@ static void clear(struct ar_http_request *req)
 
 void ar_http_request_fini(struct ar_http_request *req)
 {
-	clear(req);
+	clear_request(req);
 	ar_arena_fini(&req->pool);
 	ar_call_fini(&req->call);
 }
 
 void ar_http_request_reset(struct ar_http_request *req)
 {
-	struct ar_http_request kept;
+	struct ar_arena pool;
+	struct ar_call call;
 
-	clear(req);
+	clear_request(req);
 	ar_call_reset(&req->call);
 	ar_arena_reset(&req->pool);
-	kept = (struct ar_http_request){ .call = req->call, .pool = req->pool };
-	*req = kept;
+	call = req->call;
+	pool = req->pool;
+	*req = (struct ar_http_request){ .call = call, .pool = pool };
 }
 
 void ar_http_request_answer(struct ar_http_request *req, int status, struct ar_str body)
@@ -287,9 +289,9 @@ static void run_route(struct ar_http_request *req)
 		ar_ops_answer(req);
 }
 
-static void admit(struct ar_http_request *req, const struct ar_principal *who)
+static void admit_caller(struct ar_http_request *req, const struct ar_principal *who)
 {
-	req->is_let_in = true;
+	req->is_authenticated = true;
 	ar_carrier_admit(req->carrier, who);
 	run_route(req);
 }
@@ -310,7 +312,7 @@ static void on_authenticated(struct ar_auth_request *auth)
 	if (req->carrier->is_closed)
 		req->carrier->v->released(req->carrier);
 	else if (auth->status == AR_OK)
-		admit(req, &auth->who);
+		admit_caller(req, &auth->who);
 	else
 		refuse_credentials(req, &auth->err);
 }
@@ -326,7 +328,7 @@ static void admit_peer(struct ar_http_request *req)
 	if (!ar_link_is_current(link))
 		req->reply.is_close = true;
 	if (ar_http_request_read_principal(req, &who)) {
-		admit(req, &who);
+		admit_caller(req, &who);
 		return;
 	}
 	ar_refuse(&err, AR_ERR_AUTH_FAILED, "the node does not name the caller");
@@ -340,7 +342,7 @@ static void authenticate(struct ar_http_request *req)
 	if (req->carrier->source->is_peer) {
 		admit_peer(req);
 	} else if (!auth) {
-		admit(req, NULL);
+		admit_caller(req, NULL);
 	} else {
 		req->auth.credentials = ar_http_request_credentials(req);
 		req->auth.arena = &req->pool;

@@ -19,7 +19,7 @@ struct ar_http_request {
 	struct ar_http_route route; /* set by ar_http_request_check(), or by the carrier if it knows */
 	struct ar_arena pool; /* of what lives as long as the request */
 	struct ar_auth_request auth;
-	struct ar_call_origin told; /* by the node that passed it on; text in the pool */
+	struct ar_call_origin forwarded_from; /* by the node that passed it on; text in the pool */
 	struct ar_str body; /* JSON input of the command */
 	struct ar_call call;
 	struct ar_buf input; /* JSON made from path and query */
@@ -32,7 +32,7 @@ struct ar_http_request {
 	char retry_after[12]; /* seconds, where that is known; empty: a moment */
 	char as_of[24]; /* of AR_AS_OF_HEADER */
 	char trace[4 + AR_SESSION_KEY_LEN]; /* an id that was made here; see trace.h */
-	bool is_let_in; /* the caller is authenticated */
+	bool is_authenticated;
 	bool is_calling; /* the core, or authentication, owes an answer */
 };
 

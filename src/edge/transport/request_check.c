@@ -14,7 +14,7 @@ static bool refuse_early(struct ar_http_request *req, uint16_t code, const char 
 }
 
 /* Lets the page of an allowed origin read the answer. */
-static void share(struct ar_http_request *req)
+static void allow_origin(struct ar_http_request *req)
 {
 	struct ar_str origin = ar_names_shared_with(&req->carrier->server->names, req->head);
 
@@ -47,7 +47,7 @@ bool ar_http_request_answer_preflight(struct ar_http_request *req)
  * page. A bearer does, because the page itself has to know it. */
 static bool check_page(struct ar_http_request *req)
 {
-	share(req);
+	allow_origin(req);
 	switch (ar_names_page(&req->carrier->server->names, req->carrier->source, req->head)) {
 	case AR_PAGE_NONE:
 	case AR_PAGE_LISTED:

@@ -32,7 +32,7 @@ struct ar_sse {
 };
 
 /* The flush will look at this stream. */
-static void push(struct ar_sse *s)
+static void push_ready(struct ar_sse *s)
 {
 	struct ar_http_server *server = s->carrier->server;
 
@@ -56,7 +56,7 @@ static void on_opened(struct ar_subscription *sub)
 	struct ar_sse *s = AR_CONTAINER_OF(sub, struct ar_sse, sub);
 
 	s->is_open = true;
-	push(s);
+	push_ready(s);
 }
 
 static void on_ready(struct ar_subscription *sub)
@@ -64,7 +64,7 @@ static void on_ready(struct ar_subscription *sub)
 	struct ar_sse *s = AR_CONTAINER_OF(sub, struct ar_sse, sub);
 
 	if (!s->is_busy)
-		push(s);
+		push_ready(s);
 }
 
 static void on_ended(struct ar_subscription *sub, const struct ar_error *err)
@@ -73,7 +73,7 @@ static void on_ended(struct ar_subscription *sub, const struct ar_error *err)
 
 	s->is_over = true;
 	keep_reason(s, err);
-	push(s);
+	push_ready(s);
 }
 
 static const struct ar_subscription_vtable callbacks = { on_opened, on_ready, on_ended };
@@ -108,7 +108,7 @@ void ar_sse_free(struct ar_sse *s)
 }
 
 /* Not a stream after all; the request goes on alone. */
-static struct ar_http_request *drop(struct ar_sse *s)
+static struct ar_http_request *drop_stream(struct ar_sse *s)
 {
 	struct ar_carrier *c = s->carrier;
 
@@ -119,13 +119,13 @@ static struct ar_http_request *drop(struct ar_sse *s)
 }
 
 /* The answer is JSON and the connection stays. */
-static void refuse(struct ar_sse *s, const struct ar_error *err)
+static void refuse_stream(struct ar_sse *s, const struct ar_error *err)
 {
 	struct ar_error why = err ? *err : (struct ar_error){ 0 };
 
 	if (!why.code)
 		why.code = why.status == AR_E_INVALID ? AR_ERR_INVALID_INPUT : AR_ERR_INTERNAL;
-	ar_http_request_refuse(drop(s), why.code, why.msg, 0);
+	ar_http_request_refuse(drop_stream(s), why.code, why.msg, 0);
 }
 
 static void subscribe(struct ar_sse *s)
@@ -142,11 +142,11 @@ static void subscribe(struct ar_sse *s)
 	}
 	/* Nothing is passed on twice: a peer is told, and looks again itself. */
 	if (err.code != AR_ERR_NOT_OWNER || c->source->is_peer)
-		refuse(s, &err);
+		refuse_stream(s, &err);
 	else if (call.place == AR_PLACE_PEER)
-		ar_forward_open(drop(s), call.peer);
+		ar_forward_open(drop_stream(s), call.peer);
 	else
-		ar_settle_wait(drop(s));
+		ar_settle_wait(drop_stream(s));
 }
 
 void ar_sse_open(struct ar_http_request *req)
@@ -178,7 +178,7 @@ static void wind_up(struct ar_sse *s, unsigned retry_ms, const struct ar_error *
 	s->retry_ms = retry_ms;
 	if (!s->why)
 		keep_reason(s, why);
-	push(s);
+	push_ready(s);
 }
 
 void ar_sse_drain(struct ar_sse *s)
@@ -203,7 +203,7 @@ void ar_sse_drained(struct ar_sse *s)
 {
 	s->is_busy = false;
 	if (s->is_live)
-		push(s);
+		push_ready(s);
 }
 
 /* ---- writing ---- */
@@ -264,7 +264,7 @@ static bool write_batch(struct ar_sse *s)
 	return went_out(s, s->carrier->v->stream_frames(s->carrier, frames, count));
 }
 
-static void finish(struct ar_sse *s)
+static void finish_stream(struct ar_sse *s)
 {
 	ar_sse_stop(s);
 	s->carrier->v->stream_end(s->carrier, s->retry_ms, s->why);
@@ -278,7 +278,7 @@ static void flush_one(struct ar_sse *s)
 		return;
 	if (!s->is_open) {
 		if (s->is_over)
-			refuse(s, s->why);
+			refuse_stream(s, s->why);
 		return;
 	}
 	if (!s->has_begun && !begin_stream(s))
@@ -288,9 +288,9 @@ static void flush_one(struct ar_sse *s)
 	if (s->is_busy || !s->is_live)
 		return;
 	if (rounds == ROUNDS)
-		push(s);
+		push_ready(s);
 	else if (s->is_over)
-		finish(s);
+		finish_stream(s);
 }
 
 void ar_sse_flush(struct ar_http_server *s)

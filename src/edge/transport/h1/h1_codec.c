@@ -80,7 +80,7 @@ void ar_h1_fini(struct ar_h1 *h)
 	ar_buf_fini(&h->body);
 }
 
-static struct ar_buf kept(struct ar_buf buf)
+static struct ar_buf recycle_buf(struct ar_buf buf)
 {
 	if (buf.room > KEPT_BYTES)
 		ar_buf_fini(&buf);
@@ -91,7 +91,7 @@ static struct ar_buf kept(struct ar_buf buf)
 void ar_h1_restart(struct ar_h1 *h)
 {
 	struct ar_h1_limits limits = h->limits;
-	struct ar_buf raw = kept(h->raw), body = kept(h->body);
+	struct ar_buf raw = recycle_buf(h->raw), body = recycle_buf(h->body);
 
 	ar_h1_init(h, &limits);
 	h->raw = raw;

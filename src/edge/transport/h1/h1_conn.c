@@ -17,7 +17,7 @@ void ar_conn_drop_request(struct ar_conn *c)
 {
 	if (!c->carrier.request)
 		return;
-	c->is_let_in = c->is_let_in || c->carrier.request->is_let_in;
+	c->is_authenticated = c->is_authenticated || c->carrier.request->is_authenticated;
 	ar_h1_request_end(ar_h1_request_of(c));
 	c->carrier.request = NULL;
 }
@@ -75,7 +75,7 @@ void ar_conn_linger(struct ar_conn *c)
 /* ---- giving the link away ---- */
 
 /* The request may still be looked at by the one who takes the link; then nothing of ours is left. */
-static void leave(struct ar_conn *c, struct ar_str rest)
+static void give_link_away(struct ar_conn *c, struct ar_str rest)
 {
 	ar_deadline_clear(&c->link->deadline);
 	ar_link_read_stop(c->link);
@@ -93,7 +93,7 @@ static void upgrade(struct ar_carrier *carrier, ar_takeover_fn *take)
 	c->take = take;
 	c->state = AR_CONN_LEAVING;
 	if (!c->is_pumping)
-		leave(c, ar_buf_str(&c->pending));
+		give_link_away(c, ar_buf_str(&c->pending));
 }
 
 /* ---- reading ---- */
@@ -137,7 +137,7 @@ static void remember_head(struct ar_conn *c, const struct ar_h1 *h1)
 	c->again = ar_h1_again_new(h1, c->carrier.source->is_peer);
 }
 
-static void run(struct ar_conn *c, struct ar_h1_request *r)
+static void run_request(struct ar_conn *c, struct ar_h1_request *r)
 {
 	ar_deadline_clear(&c->link->deadline);
 	c->state = AR_CONN_ANSWERING;
@@ -146,7 +146,7 @@ static void run(struct ar_conn *c, struct ar_h1_request *r)
 }
 
 /* Lets the codec take what it wants; false when the connection is not to be read on now. */
-static bool feed(struct ar_conn *c, struct ar_str bytes, size_t *ret_used)
+static bool feed_codec(struct ar_conn *c, struct ar_str bytes, size_t *ret_used)
 {
 	struct ar_h1_request *r = ar_h1_request_of(c);
 
@@ -158,7 +158,7 @@ static bool feed(struct ar_conn *c, struct ar_str bytes, size_t *ret_used)
 		return ar_http_request_check(&r->base) && answer_expect(c);
 	case AR_H1_DONE:
 		remember_head(c, &r->h1);
-		run(c, r);
+		run_request(c, r);
 		return true;
 	case AR_H1_BAD:
 		ar_http_request_fault(&r->base, &r->h1.fault);
@@ -197,7 +197,7 @@ static size_t run_again(struct ar_conn *c, struct ar_str bytes)
 	r->base.route = again->route;
 	ar_h1_take(&r->h1, ar_str_sub(bytes, again->len, len - again->len));
 	if (!c->link->tls || ar_http_request_check(&r->base))
-		run(c, r);
+		run_request(c, r);
 	return len;
 }
 
@@ -208,7 +208,7 @@ static bool has_whole_request(struct ar_conn *c)
 
 /* Reads requests from the bytes for as long as they are answered at once; returns how many bytes were
  * taken. */
-static size_t pump(struct ar_conn *c, struct ar_str bytes)
+static size_t read_requests(struct ar_conn *c, struct ar_str bytes)
 {
 	size_t at = 0, used;
 	bool is_going_on = true;
@@ -221,7 +221,7 @@ static size_t pump(struct ar_conn *c, struct ar_str bytes)
 			continue;
 		if (c->state == AR_CONN_IDLE)
 			begin_request(c);
-		is_going_on = feed(c, ar_str_sub(bytes, at, bytes.len), &used);
+		is_going_on = feed_codec(c, ar_str_sub(bytes, at, bytes.len), &used);
 		at += used;
 	}
 	c->is_pumping = false;
@@ -235,13 +235,13 @@ static void resume(struct ar_conn *c)
 
 	c->pending = (struct ar_buf){ 0 };
 	if (bytes.len)
-		ar_buf_eat(&bytes, pump(c, ar_buf_str(&bytes)));
+		ar_buf_eat(&bytes, read_requests(c, ar_buf_str(&bytes)));
 	if (bytes.len && (c->state == AR_CONN_ANSWERING || c->state == AR_CONN_LEAVING))
 		c->pending = bytes;
 	else
 		ar_buf_fini(&bytes);
 	if (c->state == AR_CONN_LEAVING)
-		leave(c, ar_buf_str(&c->pending));
+		give_link_away(c, ar_buf_str(&c->pending));
 	else if (wants_bytes(c))
 		ar_conn_read_start(c);
 }
@@ -252,7 +252,7 @@ static void take_h2(struct ar_link *l, struct ar_http_request *req AR_UNUSED, st
 }
 
 /* The first bytes: the preface of HTTP/2, the beginning of it, or anything else. True when they need no more care here. */
-static bool sniff(struct ar_conn *c, struct ar_str bytes)
+static bool sniff_preface(struct ar_conn *c, struct ar_str bytes)
 {
 	struct ar_str preface = ar_h2_preface();
 	size_t len;
@@ -262,7 +262,7 @@ static bool sniff(struct ar_conn *c, struct ar_str bytes)
 	if (memcmp(c->pending.p, preface.p, len) == 0) {
 		if (len == preface.len) {
 			c->take = take_h2;
-			leave(c, ar_buf_str(&c->pending));
+			give_link_away(c, ar_buf_str(&c->pending));
 		}
 		return true;
 	}
@@ -277,13 +277,13 @@ static bool is_sniffed(struct ar_conn *c, struct ar_str bytes)
 	if (c->is_known)
 		return false;
 	if (c->pending.len || bytes.p[0] == ar_h2_preface().p[0])
-		return sniff(c, bytes);
+		return sniff_preface(c, bytes);
 	c->is_known = true;
 	return false;
 }
 
 /* What comes behind a request waits for its answer, and the socket is not read on. */
-static void hold(struct ar_conn *c, struct ar_str bytes)
+static void hold_bytes(struct ar_conn *c, struct ar_str bytes)
 {
 	ar_buf_adds(&c->pending, bytes);
 	ar_link_read_stop(c->link);
@@ -298,19 +298,19 @@ static void on_bytes(struct ar_link *l, struct ar_str bytes)
 	size_t used;
 
 	if (c->state == AR_CONN_ANSWERING) {
-		hold(c, bytes);
+		hold_bytes(c, bytes);
 		return;
 	}
 	if (!wants_bytes(c) || is_sniffed(c, bytes))
 		return;
-	used = pump(c, bytes);
+	used = read_requests(c, bytes);
 	bytes = ar_str_sub(bytes, used, bytes.len);
 	if (c->state == AR_CONN_LEAVING) {
-		leave(c, bytes);
+		give_link_away(c, bytes);
 		return;
 	}
 	if (c->state == AR_CONN_ANSWERING && (bytes.len || l->tls))
-		hold(c, bytes);
+		hold_bytes(c, bytes);
 }
 
 static void on_abort(struct ar_link *l)
@@ -351,7 +351,7 @@ static void reply_sent(struct ar_conn *c)
 		return;
 	}
 	c->state = AR_CONN_IDLE;
-	set_deadline(c, c->is_let_in ? AR_DEADLINE_KEEPALIVE : AR_DEADLINE_STRANGER);
+	set_deadline(c, c->is_authenticated ? AR_DEADLINE_KEEPALIVE : AR_DEADLINE_STRANGER);
 	if (!c->is_pumping)
 		resume(c);
 }

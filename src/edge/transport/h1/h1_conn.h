@@ -29,7 +29,7 @@ struct ar_conn {
 	struct ar_buf pending; /* pipelined bytes that came in behind a request that is being answered */
 	enum ar_conn_state state;
 	bool is_known; /* it speaks HTTP/1: the first bytes say so */
-	bool is_let_in; /* somebody was, with a request of it */
+	bool is_authenticated; /* somebody was, with a request of it */
 	bool is_kept; /* a request was read: more may follow */
 	bool is_pumping; /* the parse loop is on the stack */
 	bool is_released; /* the link is closed; the rest waits for the core's answer */

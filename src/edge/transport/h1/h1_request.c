@@ -33,6 +33,7 @@ struct ar_h1_request *ar_h1_request_begin(struct ar_carrier *c)
 
 static void request_free(struct ar_h1_request *r)
 {
+	ar_arena_fini(&r->base.pool);
 	ar_call_fini(&r->base.call);
 	ar_h1_fini(&r->h1);
 	ar_free(r);

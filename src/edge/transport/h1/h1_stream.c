@@ -31,7 +31,7 @@ void ar_h1_held_free(struct ar_h1_held *held)
 }
 
 /* Nothing waits to be written. */
-static void rest(struct ar_conn *c)
+static void begin_silence(struct ar_conn *c)
 {
 	if (c->carrier.sse)
 		ar_link_set_deadline(c->link, AR_DEADLINE_HEARTBEAT);
@@ -53,7 +53,7 @@ static void on_written(struct ar_link *l, int status)
 	} else if (c->is_ending) {
 		ar_conn_linger(c);
 	} else {
-		rest(c);
+		begin_silence(c);
 		ar_carrier_drained(&c->carrier);
 	}
 }
@@ -104,7 +104,7 @@ bool ar_h1_stream_frames(struct ar_carrier *carrier, struct ar_frame **frames, s
 		taken -= bufs[done].len;
 	unref_frames(frames, done);
 	if (done == count) {
-		rest(c);
+		begin_silence(c);
 		return true;
 	}
 	bufs[done].base += taken;
@@ -126,7 +126,7 @@ bool ar_h1_stream_bytes(struct ar_carrier *carrier, struct ar_str bytes)
 	}
 	bytes = ar_str_sub(bytes, n < 0 ? 0 : (size_t)n, bytes.len);
 	if (!bytes.len) {
-		rest(c);
+		begin_silence(c);
 		return true;
 	}
 	buf = (uv_buf_t){ ar_str_dup(bytes), bytes.len };

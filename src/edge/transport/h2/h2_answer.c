@@ -74,7 +74,7 @@ static size_t take_frame(struct ar_h2_stream *s, uint8_t *room, size_t size)
 }
 
 /* Everything is out: the silence begins, and who feeds the stream hears of it after the flush. */
-static void rest(struct ar_h2_stream *s)
+static void begin_silence(struct ar_h2_stream *s)
 {
 	drop_frames(s);
 	drop_text(s);
@@ -105,7 +105,7 @@ static ssize_t read_events(nghttp2_session *session AR_UNUSED, int32_t id AR_UNU
 		*flags |= NGHTTP2_DATA_FLAG_EOF;
 		return (ssize_t)n;
 	}
-	rest(s);
+	begin_silence(s);
 	return n ? (ssize_t)n : NGHTTP2_ERR_DEFERRED;
 }
 
@@ -222,7 +222,7 @@ static bool takes_more(struct ar_carrier *c)
 }
 
 /* There are bytes: nghttp2 will ask. True when as much again may come at once. */
-static bool offer(struct ar_h2_stream *s, size_t bytes)
+static bool offer_bytes(struct ar_h2_stream *s, size_t bytes)
 {
 	if (s->deadline.kind != AR_DEADLINE_WRITE || ar_list_empty(&s->deadline.node))
 		set_deadline(s, AR_DEADLINE_WRITE);
@@ -250,7 +250,7 @@ static bool stream_frames(struct ar_carrier *c, struct ar_frame **frames, size_t
 	s->frames = ar_grow(s->frames, s->frame_count + count, sizeof *s->frames);
 	memcpy(s->frames + s->frame_count, frames, count * sizeof *frames);
 	s->frame_count += (uint32_t)count;
-	return offer(s, held_bytes(s));
+	return offer_bytes(s, held_bytes(s));
 }
 
 static bool stream_bytes(struct ar_carrier *c, struct ar_str bytes)
@@ -267,7 +267,7 @@ static bool stream_bytes(struct ar_carrier *c, struct ar_str bytes)
 	s->text_len = old + bytes.len;
 	s->text_at = 0;
 	s->is_text_last = s->frame_at < s->frame_count;
-	return offer(s, held_bytes(s));
+	return offer_bytes(s, held_bytes(s));
 }
 
 void ar_h2_answer_beat(struct ar_h2_stream *s)
@@ -286,7 +286,7 @@ static void stream_end(struct ar_carrier *c, unsigned retry_ms, const struct ar_
 	if (retry_ms)
 		stream_bytes(c, ar_str_from(text));
 	else
-		offer(s, 0);
+		offer_bytes(s, 0);
 }
 
 void ar_h2_stream_go_on(struct ar_h2_stream *s)

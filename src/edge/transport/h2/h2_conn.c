@@ -91,7 +91,7 @@ static void finish(struct ar_h2_conn *h)
 
 static void wait_for_requests(struct ar_h2_conn *h)
 {
-	ar_link_set_deadline(h->link, h->is_let_in ? AR_DEADLINE_KEEPALIVE : AR_DEADLINE_STRANGER);
+	ar_link_set_deadline(h->link, h->is_authenticated ? AR_DEADLINE_KEEPALIVE : AR_DEADLINE_STRANGER);
 }
 
 void ar_h2_forget(struct ar_h2_conn *h)

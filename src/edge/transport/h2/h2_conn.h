@@ -24,7 +24,7 @@ struct ar_h2_conn {
 	unsigned stream_count;
 	bool is_busy; /* `out` is being written: nothing is read, nothing more is framed */
 	bool is_over; /* all is said; what comes in is dropped until the peer closes */
-	bool is_let_in; /* somebody was, with a request of it */
+	bool is_authenticated; /* somebody was, with a request of it */
 	bool is_closed;
 	bool is_released; /* the link is closed; the rest waits for the core's answers */
 };

@@ -76,7 +76,7 @@ void ar_h2_drop_request(struct ar_h2_stream *s)
 	if (!s->carrier.request)
 		return;
 	r = ar_h2_request_of(s);
-	s->conn->is_let_in = s->conn->is_let_in || r->base.is_let_in;
+	s->conn->is_authenticated = s->conn->is_authenticated || r->base.is_authenticated;
 	s->conn->body_bytes -= r->body.len;
 	ar_http_request_fini(&r->base);
 	ar_buf_fini(&r->body);

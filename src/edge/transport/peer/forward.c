@@ -25,7 +25,7 @@ void ar_forward_free(struct ar_forward *f)
 }
 
 /* Back to the request alone, which then gets an answer. */
-static struct ar_http_request *drop(struct ar_forward *f)
+static struct ar_http_request *drop_forward(struct ar_forward *f)
 {
 	struct ar_carrier *c = f->carrier;
 
@@ -35,7 +35,7 @@ static struct ar_http_request *drop(struct ar_forward *f)
 	return c->request;
 }
 
-static void fail(struct ar_forward *f, const char *why)
+static void fail_forward(struct ar_forward *f, const char *why)
 {
 	char message[256];
 
@@ -43,13 +43,13 @@ static void fail(struct ar_forward *f, const char *why)
 		 "the session belongs to the node at %.128s, and %s; repeat the call with the same key",
 		 f->address, why);
 	f->carrier->server->counters.forward_failed++;
-	ar_http_request_refuse(drop(f), AR_ERR_OWNER_UNREACHABLE, message, 0);
+	ar_http_request_refuse(drop_forward(f), AR_ERR_OWNER_UNREACHABLE, message, 0);
 }
 
 static void on_answered(struct ar_peer_ask *ask, struct ar_h1_answer *answer)
 {
 	struct ar_forward *f = AR_CONTAINER_OF(ask, struct ar_forward, ask);
-	struct ar_http_request *req = drop(f);
+	struct ar_http_request *req = drop_forward(f);
 
 	/* It does not own the session any more, or not yet: the next look at the table will tell who does. */
 	if (answer->status == ar_error_descs[AR_ERR_NOT_OWNER].http) {
@@ -83,7 +83,7 @@ static void on_ended(struct ar_peer_ask *ask)
 }
 
 /* A read may be asked for twice; that it came back without a byte says that an old connection was to blame. */
-static bool repeat(struct ar_forward *f)
+static bool repeat_read(struct ar_forward *f)
 {
 	struct ar_peer_ask *ask = &f->ask;
 
@@ -101,8 +101,8 @@ static void on_lost(struct ar_peer_ask *ask, const char *why)
 	if (f->is_open) {
 		f->carrier->server->counters.forward_failed++;
 		ar_relay_end(f, RETRY_LOST_MS);
-	} else if (!repeat(f)) {
-		fail(f, why);
+	} else if (!repeat_read(f)) {
+		fail_forward(f, why);
 	}
 }
 
@@ -126,7 +126,7 @@ void ar_forward_open(struct ar_http_request *req, struct ar_str address)
 				       .from = ar_http_request_origin(req),
 				       .is_stream = is_stream };
 	if (!ar_peer_ask_start(s, &f->ask))
-		fail(f, f->ask.refused ? f->ask.refused : "it cannot be connected to");
+		fail_forward(f, f->ask.refused ? f->ask.refused : "it cannot be connected to");
 }
 
 void ar_forward_expire(struct ar_forward *f)
@@ -135,7 +135,7 @@ void ar_forward_expire(struct ar_forward *f)
 	if (f->is_open)
 		ar_relay_end(f, 0);
 	else
-		ar_http_request_refuse(drop(f), AR_ERR_AUTH_FAILED, "the token has ended", 0);
+		ar_http_request_refuse(drop_forward(f), AR_ERR_AUTH_FAILED, "the token has ended", 0);
 }
 
 void ar_forward_drain(struct ar_forward *f)
@@ -146,5 +146,5 @@ void ar_forward_drain(struct ar_forward *f)
 	if (f->is_open)
 		ar_relay_end(f, RETRY_DRAIN_MS);
 	else
-		ar_http_request_refuse(drop(f), AR_ERR_OVERLOADED, "the server is stopping", 0);
+		ar_http_request_refuse(drop_forward(f), AR_ERR_OVERLOADED, "the server is stopping", 0);
 }

@@ -140,7 +140,7 @@ void ar_h1_answer_fini(struct ar_h1_answer *a)
 }
 
 /* What was found first stays. */
-static enum ar_h1_answer_outcome bad(struct ar_h1_answer *a, const char *why)
+static enum ar_h1_answer_outcome refuse_answer(struct ar_h1_answer *a, const char *why)
 {
 	if (!a->fault)
 		a->fault = why;
@@ -155,7 +155,7 @@ static enum ar_h1_answer_outcome run(struct ar_h1_answer *a, struct ar_str bytes
 	if (e == HPE_OK)
 		return AR_H1_ANSWER_MORE;
 	if (!a->is_done || e != HPE_PAUSED)
-		return bad(a, "the answer does not parse");
+		return refuse_answer(a, "the answer does not parse");
 	*ret_used = (size_t)(llhttp_get_error_pos(&a->parser) - bytes.p);
 	return AR_H1_ANSWER_DONE;
 }
@@ -175,7 +175,7 @@ enum ar_h1_answer_outcome ar_h1_answer_feed(struct ar_h1_answer *a, struct ar_st
 		*ret_used += used;
 		a->head_bytes += had_head ? 0 : used;
 		if (!a->has_head && a->head_bytes == AR_ANSWER_HEAD_MAX)
-			return bad(a, "the head of the answer is too large");
+			return refuse_answer(a, "the head of the answer is too large");
 	}
 	return outcome;
 }
@@ -184,8 +184,8 @@ enum ar_h1_answer_outcome ar_h1_answer_finish(struct ar_h1_answer *a)
 {
 	a->is_keepalive = false;
 	if (a->has_head && llhttp_finish(&a->parser) != HPE_OK && !a->is_done)
-		return bad(a, "the connection ended in the middle of the answer");
+		return refuse_answer(a, "the connection ended in the middle of the answer");
 	if (!a->is_done)
-		return bad(a, "the connection ended before an answer came");
+		return refuse_answer(a, "the connection ended before an answer came");
 	return AR_H1_ANSWER_DONE;
 }

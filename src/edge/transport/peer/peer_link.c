@@ -235,7 +235,7 @@ bool ar_peer_link_send(struct ar_peer_link *l, struct ar_peer_ask *ask)
 
 /* A request goes out at once, and a peer that does not even acknowledge it is gone: the kernel says so long before the answer
  * is due. A stream on which nothing comes is probed, so that a reader behind a cut network is sent elsewhere in seconds. */
-static void tune(struct ar_peer_link *l)
+static void set_socket_options(struct ar_peer_link *l)
 {
 	static const struct {
 		int level, name, value;
@@ -271,7 +271,7 @@ static const struct ar_link_vtable link_callbacks = {
 	.closed = on_closed,
 };
 
-static void secure(struct ar_peer_link *l)
+static void start_tls(struct ar_peer_link *l)
 {
 	struct ar_authority a;
 
@@ -286,11 +286,11 @@ static void on_connected(uv_connect_t *req, int status)
 
 	if (l->is_closing)
 		return;
-	tune(l);
+	set_socket_options(l);
 	if (status || !ar_link_read_start(l->link))
 		ar_peer_link_lose(l, "it cannot be connected to");
 	else if (l->server->tls.mutual)
-		secure(l);
+		start_tls(l);
 	else
 		send_first(l->link);
 }

@@ -11,7 +11,7 @@ static bool is_streaming(const struct ar_forward *f)
 	return f->is_open && !f->carrier->is_closed;
 }
 
-static void finish(struct ar_forward *f)
+static void finish_relay(struct ar_forward *f)
 {
 	ar_forward_stop(f);
 	f->carrier->v->stream_end(f->carrier, f->retry_ms, NULL);
@@ -45,7 +45,7 @@ void ar_relay_drained(struct ar_forward *f)
 	if (f->is_busy || f->carrier->is_closed)
 		return;
 	if (f->is_over)
-		finish(f);
+		finish_relay(f);
 	else
 		ar_peer_ask_resume(&f->ask);
 }
@@ -95,5 +95,5 @@ void ar_relay_end(struct ar_forward *f, unsigned retry_ms)
 	f->is_over = true;
 	f->retry_ms = wants_farewell(f) ? retry_ms : 0;
 	if (!f->is_busy)
-		finish(f);
+		finish_relay(f);
 }

@@ -13,7 +13,7 @@ static struct ar_http_request *first_of(const struct ar_http_server *s)
 	return AR_CONTAINER_OF(s->settling.next, struct ar_http_request, settle);
 }
 
-static void arm(struct ar_http_server *s)
+static void arm_timer(struct ar_http_server *s)
 {
 	uint64_t now = uv_now(s->loop);
 
@@ -34,7 +34,7 @@ static void on_settle(uv_timer_t *timer)
 		ar_settle_drop(req);
 		ar_http_request_start(req);
 	}
-	arm(s);
+	arm_timer(s);
 }
 
 /* Without the store nobody knows who owns what: then it is the store that is to be looked at, not the nodes. */
@@ -69,7 +69,7 @@ void ar_settle_wait(struct ar_http_request *req)
 	ar_list_push(&s->settling, &req->settle);
 	s->counters.settling++;
 	if (!uv_is_active((uv_handle_t *)&s->settle))
-		arm(s);
+		arm_timer(s);
 }
 
 bool ar_settle_is_waiting(const struct ar_http_request *req)

@@ -97,7 +97,7 @@ static void expect_name(X509_VERIFY_PARAM *param, const char *name)
 	ERR_clear_error();
 }
 
-static enum ar_status complain(struct ar_error *err, const char *what, const char *path)
+static enum ar_status note_problem(struct ar_error *err, const char *what, const char *path)
 {
 	unsigned long e = ERR_peek_last_error();
 	const char *why = e ? ERR_reason_error_string(e) : NULL;
@@ -113,10 +113,10 @@ static enum ar_status ask_clients(SSL_CTX *ssl, const char *what, const char *pa
 	STACK_OF(X509_NAME) * names;
 
 	if (SSL_CTX_load_verify_file(ssl, path) != 1)
-		return complain(err, what, path);
+		return note_problem(err, what, path);
 	names = SSL_load_client_CA_file(path);
 	if (!names)
-		return complain(err, what, path);
+		return note_problem(err, what, path);
 	SSL_CTX_set_client_CA_list(ssl, names);
 	SSL_CTX_set_verify(ssl, SSL_VERIFY_PEER, NULL);
 	return AR_OK;
@@ -128,10 +128,10 @@ static enum ar_status read_files(SSL_CTX *ssl, const struct ar_tls_context *c, s
 
 	ERR_clear_error();
 	if (SSL_CTX_use_certificate_chain_file(ssl, c->paths[0]) != 1)
-		return complain(err, what[0], c->paths[0]);
+		return note_problem(err, what[0], c->paths[0]);
 	if (SSL_CTX_use_PrivateKey_file(ssl, c->paths[1], SSL_FILETYPE_PEM) != 1 ||
 	    SSL_CTX_check_private_key(ssl) != 1)
-		return complain(err, what[1], c->paths[1]);
+		return note_problem(err, what[1], c->paths[1]);
 	return c->paths[2] ? ask_clients(ssl, what[2], c->paths[2], err) : AR_OK;
 }
 

@@ -117,7 +117,7 @@ static void watch_body(struct ar_ws *w)
 }
 
 /* Returns how many bytes were taken. */
-static size_t feed(struct ar_ws *w, struct ar_str bytes)
+static size_t feed_codec(struct ar_ws *w, struct ar_str bytes)
 {
 	struct ar_buf out = { 0 };
 	size_t used;
@@ -146,7 +146,7 @@ static void on_bytes(struct ar_link *l, struct ar_str bytes)
 	if (w->is_over)
 		return;
 	if (!w->pending.len)
-		used = feed(w, bytes);
+		used = feed_codec(w, bytes);
 	if (used < bytes.len)
 		ar_buf_adds(&w->pending, ar_str_sub(bytes, used, bytes.len));
 	if (w->pending.len || !wants_more(w))
@@ -159,7 +159,7 @@ static void read_on(struct ar_ws *w)
 
 	w->pending = (struct ar_buf){ 0 };
 	if (bytes.len)
-		ar_buf_eat(&bytes, feed(w, ar_buf_str(&bytes)));
+		ar_buf_eat(&bytes, feed_codec(w, ar_buf_str(&bytes)));
 	if (bytes.len)
 		w->pending = bytes;
 	else
@@ -331,7 +331,7 @@ static void take_link(struct ar_link *l, struct ar_http_request *req, struct ar_
 		on_bytes(l, rest);
 }
 
-static void refuse(struct ar_http_request *req, const struct ar_fault *f)
+static void refuse_upgrade(struct ar_http_request *req, const struct ar_fault *f)
 {
 	if (f->status == 426) {
 		ar_reply_add(&req->reply, "Upgrade", AR_STR("websocket"));
@@ -351,7 +351,7 @@ void ar_ws_open(struct ar_http_request *req)
 		ar_http_request_refuse(req, AR_ERR_UNAVAILABLE, "a WebSocket is opened over HTTP/1.1 here",
 				       0);
 	else if (!ar_ws_upgrade_check(req->head, &fault))
-		refuse(req, &fault);
+		refuse_upgrade(req, &fault);
 	else if (c->server->is_draining)
 		ar_http_request_refuse(req, AR_ERR_OVERLOADED, "the server is stopping", 0);
 	else
