@@ -17,7 +17,8 @@ static const uint8_t values[256] = {
 	['r'] = 56, ['s'] = 57, ['t'] = 58, ['v'] = 59, ['w'] = 60, ['x'] = 61, ['y'] = 62, ['z'] = 63,
 };
 
-/* Both directions go from the last byte up, so that the spare bits end in the first digit: eight digits are five bytes. */
+/* Both directions go from the last byte up, so that the spare bits end in the first digit: eight digits are
+ * five bytes. */
 void ar_base32_encode(const uint8_t *bytes, size_t len, char *out)
 {
 	for (size_t at = AR_BASE32_LEN(len); at > 0;) {

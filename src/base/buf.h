@@ -24,8 +24,8 @@ void ar_buf_addf(struct ar_buf *b, const char *fmt, ...) AR_PRINTF(2, 3);
 /* Makes room where there is not enough. For ar_buf_room. */
 char *ar_buf_more_room(struct ar_buf *b, size_t len);
 
-/* Room for `len` more bytes at the returned address (then add to b->len); NULL over the cap. Nearly always there is some;
- * a buffer that failed keeps its `failed` until it is cleared, and gives none. */
+/* Room for `len` more bytes at the returned address (then add to b->len); NULL over the cap. Nearly always
+ * there is some; a buffer that failed keeps its `failed` until it is cleared, and gives none. */
 static inline char *ar_buf_room(struct ar_buf *b, size_t len)
 {
 	if (b->p && len <= b->room - b->len && !b->failed)

@@ -1,6 +1,6 @@
-/* Hashes: OpenSSL's SHA-256 for content, which uses the processor's own instructions where it has them (every content of every commit
- * is hashed on the loop's thread); libsodium's SipHash-2-4 for hash tables. The SipHash key is drawn once per process and
- * never leaves this file. Any thread may call anything here. */
+/* Hashes: OpenSSL's SHA-256 for content, which uses the processor's own instructions where it has them (every
+ * content of every commit is hashed on the loop's thread); libsodium's SipHash-2-4 for hash tables. The
+ * SipHash key is drawn once per process and never leaves this file. Any thread may call anything here. */
 #include "hash.h"
 #include "base32.h"
 #include "status.h"

@@ -13,14 +13,15 @@ void *ar_try_alloc(size_t size); /* may return NULL */
 char *ar_str_dup(struct ar_str s); /* NUL-terminated copy; NULL for an absent string */
 void ar_free(void *p);
 
-/* What the allocator has: bytes handed out and not freed, and bytes that it keeps for later. Walks the free ones: not for every request. Zero
- * where the allocator does not say (sanitizers). */
+/* What the allocator has: bytes handed out and not freed, and bytes that it keeps for later. Walks the free
+ * ones: not for every request. Zero where the allocator does not say (sanitizers). */
 struct ar_heap {
 	size_t used, spare;
 };
 
-/* Once, before the first thread of a process that lives long: large blocks are the system's again as soon as they are freed, whatever was freed
- * before, so that one burst of them does not leave a heap full of holes. */
+/* Once, before the first thread of a process that lives long: large blocks are the system's again as soon as
+ * they are freed, whatever was freed before, so that one burst of them does not leave a heap full of
+ * holes. */
 void ar_heap_begin(void);
 
 struct ar_heap ar_heap_look(void);

@@ -44,8 +44,8 @@ static void put_two(char *out, unsigned v)
 	out[1] = (char)('0' + v % 10);
 }
 
-/* Years are counted from the first of March, so that the day of a leap year is their last; 400 of them are always as long. The first year here
- * lies 400 years before 0000, for no day is to be negative. */
+/* Years are counted from the first of March, so that the day of a leap year is their last; 400 of them are
+ * always as long. The first year here lies 400 years before 0000, for no day is to be negative. */
 static void put_date(char *out, int day)
 {
 	int since = day + DAYS_OF_400_YEARS - DAYS_TO_MARCH;

@@ -1,4 +1,5 @@
-/* See the header. Reads the environment and nothing else; whether the folders exist is the caller's affair. */
+/* See the header. Reads the environment and nothing else; whether the folders exist is the caller's
+ * affair. */
 #include "userdirs.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Lookups over the generated tables. Event names are searched by halving because every stored event passes here when
- * it is read back; the other lists are short and asked once per request. */
+/* Lookups over the generated tables. Event names are searched by halving because every stored event passes
+ * here when it is read back; the other lists are short and asked once per request. */
 #include "describe.h"
 
 #include <string.h>

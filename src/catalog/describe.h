@@ -1,5 +1,5 @@
-/* Lookups in the catalogue: by id, by name, and enum values by name. Everything returned is a constant table entry, so
- * nothing here has an owner; any thread may ask. */
+/* Lookups in the catalogue: by id, by name, and enum values by name. Everything returned is a constant table
+ * entry, so nothing here has an owner; any thread may ask. */
 #ifndef AR_CATALOG_DESCRIBE_H
 #define AR_CATALOG_DESCRIBE_H
 

@@ -1,5 +1,5 @@
-/* The state machines of the catalogue. Transitions are keyed by event type alone, so a log explains every state and an
- * illegal log is noticed on load. Constant tables only: any thread may ask. */
+/* The state machines of the catalogue. Transitions are keyed by event type alone, so a log explains every
+ * state and an illegal log is noticed on load. Constant tables only: any thread may ask. */
 #ifndef AR_CATALOG_MACHINE_H
 #define AR_CATALOG_MACHINE_H
 
@@ -7,8 +7,8 @@
 
 AR_BEGIN_DECLS
 
-/* The state after the event; false (and *ret_next untouched) when the machine does not allow it there. State 0 is the
- * one before the first event. */
+/* The state after the event; false (and *ret_next untouched) when the machine does not allow it there. State
+ * 0 is the one before the first event. */
 bool ar_machine_next(enum ar_machine m, int state, enum ar_event_type event, int *ret_next);
 
 /* Whether nothing but archiving or re-opening follows the state. */

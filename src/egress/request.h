@@ -1,5 +1,5 @@
-/* The head of what a client says to the proxy: CONNECT host:port, or a request with the whole address in its line. Strict: whatever two readers could
- * take for two things is refused. Pure. */
+/* The head of what a client says to the proxy: CONNECT host:port, or a request with the whole address in its
+ * line. Strict: whatever two readers could take for two things is refused. Pure. */
 #ifndef AR_EGRESS_REQUEST_H
 #define AR_EGRESS_REQUEST_H
 

@@ -47,7 +47,8 @@ static bool is_label(struct ar_str label)
 	return true;
 }
 
-/* "127.1", "0x7f000001" and "2130706433" are addresses to some resolvers: the last label of a name begins with a letter. */
+/* "127.1", "0x7f000001" and "2130706433" are addresses to some resolvers: the last label of a name begins
+ * with a letter. */
 static bool is_name(struct ar_str name)
 {
 	struct ar_str label = AR_STR_NONE;

@@ -17,14 +17,16 @@ struct ar_egress_rule {
 	char address[INET6_ADDRSTRLEN]; /* used instead of asking DNS; empty: DNS is asked */
 };
 
-/* A host in the one form that is compared: lower case, without the dot at its end, an address as inet_ntop writes it. False: no name or address that means
- * the same to everybody (other bytes, empty labels, numbers that only some readers take for an address). */
+/* A host in the one form that is compared: lower case, without the dot at its end, an address as inet_ntop
+ * writes it. False: no name or address that means the same to everybody (other bytes, empty labels, numbers
+ * that only some readers take for an address). */
 AR_MUST_USE bool ar_egress_host(struct ar_str text, char out[AR_EGRESS_HOST_MAX]);
 
 /* One rule from its text `host[:port[,port...]][@address][!]`, the mark at the end for private addresses. */
 AR_MUST_USE bool ar_egress_rule_read(struct ar_str text, struct ar_egress_rule *ret);
 
-/* The first rule that lets the canonical host and port through; NULL: none does. An address is let through only by a rule that names it. */
+/* The first rule that lets the canonical host and port through; NULL: none does. An address is let through
+ * only by a rule that names it. */
 const struct ar_egress_rule *ar_egress_find(const struct ar_egress_rule *rules, size_t count,
 					    const char *host, uint16_t port);
 

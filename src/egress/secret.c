@@ -1,4 +1,5 @@
-/* See secret.h. The head is one that request.c wrote: lines end with CR LF, a name stands before the colon, nothing is folded. */
+/* See secret.h. The head is one that request.c wrote: lines end with CR LF, a name stands before the colon,
+ * nothing is folded. */
 #include "secret.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* See beneath.h. The way by hand keeps a descriptor for every folder on the way, so that ".." goes back to where it came from even when somebody
- * moves the folders meanwhile. */
+/* See beneath.h. The way by hand keeps a descriptor for every folder on the way, so that ".." goes back to
+ * where it came from even when somebody moves the folders meanwhile. */
 #include "beneath.h"
 
 #include "str.h"
@@ -13,7 +13,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The kernel asks for another try when something was renamed on the way; somebody who renames without end gets a refusal. */
+/* The kernel asks for another try when something was renamed on the way; somebody who renames without end
+ * gets a refusal. */
 #define TRIES 32
 #define LEVELS_MAX 256
 #define LINKS_MAX 40
@@ -30,7 +31,8 @@ static void go_back(struct way *y)
 	close(y->folders[y->depth--]);
 }
 
-/* Takes the next name off the rest; false: none is left. `ret_is_last`: nothing but slashes follows, and no slash does. */
+/* Takes the next name off the rest; false: none is left. `ret_is_last`: nothing but slashes follows, and no
+ * slash does. */
 static bool next_name(struct way *y, char name[NAME_MAX + 1], bool *ret_is_last)
 {
 	char *from = y->rest + strspn(y->rest, "/");

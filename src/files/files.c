@@ -1,4 +1,5 @@
-/* See files.h: a request is read, its tool run, the answer written. What the tools do is in their own files. */
+/* See files.h: a request is read, its tool run, the answer written. What the tools do is in their own
+ * files. */
 #include "files.h"
 
 #include "clock.h"

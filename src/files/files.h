@@ -1,9 +1,10 @@
-/* Tools that work on the files of a workspace: their table, and one call from a request to an answer. The program agent-files is this behind
- * a pair of pipes; the daemon looks at the table alone.
+/* Tools that work on the files of a workspace: their table, and one call from a request to an answer. The
+ * program agent-files is this behind a pair of pipes; the daemon looks at the table alone.
  *
- * Request: {"tool","args","workspace","maxBytes","maxMs"}. Answer: {"outcome","text","image","category","message","advice","changes"}, outcome the
- * number of an enum ar_tool_outcome. Three more tools are in no table and offered to no model: `undo`, with args {"changes"} as an answer had them,
- * `repositories`, and `quarantine` with args {"path"}. */
+ * Request: {"tool","args","workspace","maxBytes","maxMs"}. Answer:
+ * {"outcome","text","image","category","message","advice","changes"}, outcome the number of an enum
+ * ar_tool_outcome. Three more tools are in no table and offered to no model: `undo`, with args {"changes"} as
+ * an answer had them, `repositories`, and `quarantine` with args {"path"}. */
 #ifndef AR_FILES_FILES_H
 #define AR_FILES_FILES_H
 

@@ -1,4 +1,5 @@
-/* Arguments of file tools, from the tables of the tools, and how a call fails or is stopped. What a tool does is in its own file. */
+/* Arguments of file tools, from the tables of the tools, and how a call fails or is stopped. What a tool does
+ * is in its own file. */
 #include "work.h"
 
 #include "clock.h"
@@ -54,7 +55,8 @@ void ar_files_write_schema(const struct ar_files_kind *kind, struct ar_buf *out)
 	ar_jw_close(&w);
 }
 
-/* The caller has checked the schema; this keeps the file safe without it. False: of another type or out of range. */
+/* The caller has checked the schema; this keeps the file safe without it. False: of another type or out of
+ * range. */
 static bool read_arg(struct ar_files_work *w, const struct ar_files_arg *a, struct ar_json v)
 {
 	char *at = (char *)&w->args + a->at;

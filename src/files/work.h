@@ -1,4 +1,5 @@
-/* One call of a file tool while it is worked on: its arguments, what stops it, and its answer. Files of single tools see only this. */
+/* One call of a file tool while it is worked on: its arguments, what stops it, and its answer. Files of
+ * single tools see only this. */
 #ifndef AR_FILES_WORK_H
 #define AR_FILES_WORK_H
 
@@ -75,7 +76,8 @@ static inline bool ar_files_failed(const struct ar_files_work *w)
 	return w->outcome != 0;
 }
 
-/* Nothing further is begun: out of time, or out of memory for this call. Checked in every loop over what others made. */
+/* Nothing further is begun: out of time, or out of memory for this call. Checked in every loop over what
+ * others made. */
 bool ar_files_is_over(const struct ar_files_work *w);
 
 /* True when `bytes` more still fit into the answer. */

@@ -1,4 +1,5 @@
-/* CRC-32C (Castagnoli) with the processor's own instruction where it has one, by a table of 16 entries elsewhere. Owns no state; any thread. */
+/* CRC-32C (Castagnoli) with the processor's own instruction where it has one, by a table of 16 entries
+ * elsewhere. Owns no state; any thread. */
 #include "journal.h"
 
 #include <string.h>

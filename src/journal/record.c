@@ -1,4 +1,5 @@
-/* One record of a journal: closed by its writer, read by whoever has bytes that may be one. Owns no memory; any thread. */
+/* One record of a journal: closed by its writer, read by whoever has bytes that may be one. Owns no memory;
+ * any thread. */
 #include "journal.h"
 
 #include <string.h>

@@ -1,21 +1,29 @@
-/* What the daemon and agent-shim say to each other: SOCK_SEQPACKET, one message per packet, the first byte its kind. The first connection is the pair whose end
- * is fd 3 of agent-shim; later ones come to the socket `sock` in the folder of the process (same uid by SO_PEERCRED, or they are dropped). The newest
- * connection drives; an older one is closed. The shim never waits for a reader: what happened is in the journal, a packet only says "look".
+/* What the daemon and agent-shim say to each other: SOCK_SEQPACKET, one message per packet, the first byte
+ * its kind. The first connection is the pair whose end is fd 3 of agent-shim; later ones come to the socket
+ * `sock` in the folder of the process (same uid by SO_PEERCRED, or they are dropped). The newest connection
+ * drives; an older one is closed. The shim never waits for a reader: what happened is in the journal, a
+ * packet only says "look".
  *
- * Folder of one process, mode 0700: plan (launch/plan.h, removed once agent-init has it), journal, lock (flock held for as long as the shim lives), sock.
+ * Folder of one process, mode 0700: plan (launch/plan.h, removed once agent-init has it), journal, lock
+ * (flock held for as long as the shim lives), sock.
  *
- * Called `agent-shim FOLDER [N]`, without environment; fd 0 goes on to agent-init (plan: stdin_is_given), and so do N descriptors behind fd 3 (plan: given). Its options are the text file `shim` in the
- * folder, lines `word value`, an unknown word is refused:
+ * Called `agent-shim FOLDER [N]`, without environment; fd 0 goes on to agent-init (plan: stdin_is_given), and
+ * so do N descriptors behind fd 3 (plan: given). Its options are the text file `shim` in the folder, lines
+ * `word value`, an unknown word is refused:
  *   init PATH          agent-init
  *   timeout_ms N       0: none; counted from GO, also while nobody is connected
- *   output_bytes N     kept from the start of all streams together; after that only counted, but for the newest 256 KiB, which are kept at the end
+ *   output_bytes N     kept from the start of all streams together; after that only counted, but for the
+ *                      newest 256 KiB, which are kept at the end
  *   leftovers kill|keep
- *   barrier_ms N       without GO until then it ends as spawn_failed, step barrier; so it does when the connection that is to say GO closes and none
- *                      comes back in that time
- *   cgroup PATH        repeated: the folders of the process; their cgroup.kill, or (none) the death of the namespace's first process, ends everything */
-/* Called `agent-shim FOLDER prewarmed` it supervises nothing yet: the folder has its options so far as `prewarmed` (the same lines) and the plan of a prewarmed sandbox as `base`
- * (launch/plan.h), agent-init makes what does not depend on a command, and LAUNCH makes of it what FOLDER [N] is. `shim` and `plan` stand in the folder by then. No
- * connection, or a word of agent-init before that: everything of it goes, the folder with it. */
+ *   barrier_ms N       without GO until then it ends as spawn_failed, step barrier; so it does when the
+ *                      connection that is to say GO closes and none comes back in that time
+ *   cgroup PATH        repeated: the folders of the process; their cgroup.kill, or (none) the death of the
+ *                      namespace's first process, ends everything */
+/* Called `agent-shim FOLDER prewarmed` it supervises nothing yet: the folder has its options so far as
+ * `prewarmed` (the same lines) and the plan of a prewarmed sandbox as `base` (launch/plan.h), agent-init
+ * makes what does not depend on a command, and LAUNCH makes of it what FOLDER [N] is. `shim` and `plan` stand
+ * in the folder by then. No connection, or a word of agent-init before that: everything of it goes, the
+ * folder with it. */
 #ifndef AR_JOURNAL_SHIM_WIRE_H
 #define AR_JOURNAL_SHIM_WIRE_H
 
@@ -27,10 +35,12 @@
 #define AR_SHIM_QUEUE_MAX 65536 /* bytes of input that wait for the process; beyond: BUSY */
 
 enum ar_shim_message {
-	AR_SHIM_LAUNCH =
-		'B', /* daemon, to a prewarmed sandbox alone, once: with what is fd 0 (plan: stdin_is_given) and what is given to the command as SCM_RIGHTS */
-	AR_SHIM_HELLO =
-		'H', /* shim, first on every connection, once agent-init is ready or has failed: struct ar_shim_hello; with AR_INIT_FD_PROXY as SCM_RIGHTS when there is one */
+	/* Daemon, to a prewarmed sandbox alone, once: with what is fd 0 (plan: stdin_is_given) and what is
+	 * given to the command as SCM_RIGHTS */
+	AR_SHIM_LAUNCH = 'B',
+	/* Shim, first on every connection, once agent-init is ready or has failed: struct ar_shim_hello; with
+	 * AR_INIT_FD_PROXY as SCM_RIGHTS when there is one */
+	AR_SHIM_HELLO = 'H',
 	AR_SHIM_POKE = 'P', /* shim: the journal has grown; sent again only after LOOKED */
 	AR_SHIM_LOOKED = 'L', /* daemon: about to read; the next growth is worth a poke */
 	AR_SHIM_GO = 'G', /* daemon: run it. A second one changes nothing */
@@ -38,9 +48,9 @@ enum ar_shim_message {
 	AR_SHIM_INPUT_RESULT = 'T', /* shim: the result of an INPUT, struct ar_shim_input_result */
 	AR_SHIM_RESIZE = 'W', /* daemon: uint16_t rows, columns */
 	AR_SHIM_SIGNAL = 'S', /* daemon: JSON {"signal","by","reason"} to the foreground group, once */
-	AR_SHIM_END =
-		'E', /* daemon: JSON {"by","reason","graceMs"}: SIGINT, grace, SIGTERM, grace, all killed. Repeated: the first counts, a shorter
-				 grace shortens */
+	/* Daemon: JSON {"by","reason","graceMs"}: SIGINT, grace, SIGTERM, grace, all killed. Repeated: the
+	 * first counts, a shorter grace shortens */
+	AR_SHIM_END = 'E',
 };
 
 struct ar_shim_hello {
@@ -50,8 +60,8 @@ struct ar_shim_hello {
 };
 
 struct ar_shim_input {
-	uint64_t
-		number; /* one more than the newest; an older one is answered INPUT_RESULT and not written again */
+	/* One more than the newest; an older one is answered INPUT_RESULT and not written again */
+	uint64_t number;
 	uint32_t is_eof; /* the input is closed after these bytes */
 };
 

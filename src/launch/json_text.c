@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Bytes of the UTF-8 character that stands here; 0: there is none. Overlong forms, surrogates and what lies beyond are none. */
+/* Bytes of the UTF-8 character that stands here; 0: there is none. Overlong forms, surrogates and what lies
+ * beyond are none. */
 static size_t utf8_len(const unsigned char *s)
 {
 	uint32_t c = 0;

@@ -6,8 +6,9 @@
 
 #define AR_JSON_CHARACTER_MAX 8
 
-/* The character at `text`, which is not at its end, as it stands in a JSON string: control characters, quotes and backslashes as \u00XX, what is not
- * UTF-8 as U+FFFD. Returns how many bytes of `text` it was; `out` is terminated. */
+/* The character at `text`, which is not at its end, as it stands in a JSON string: control characters, quotes
+ * and backslashes as \u00XX, what is not UTF-8 as U+FFFD. Returns how many bytes of `text` it was; `out` is
+ * terminated. */
 size_t ar_json_character(const char *text, char out[AR_JSON_CHARACTER_MAX]);
 
 #endif

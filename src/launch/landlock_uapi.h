@@ -1,4 +1,5 @@
-/* Landlock as the kernel has it, to ABI 9. The system's own header may be years older than the kernel; these are facts of its interface. */
+/* Landlock as the kernel has it, to ABI 9. The system's own header may be years older than the kernel; these
+ * are facts of its interface. */
 #ifndef AR_LAUNCH_LANDLOCK_UAPI_H
 #define AR_LAUNCH_LANDLOCK_UAPI_H
 
@@ -14,7 +15,8 @@
 #define LL_CREATE_VERSION 1u
 #define LL_RULE_PATH_BENEATH 1
 
-/* Since ABI 7: of what is denied after the next execve the audit is told, of what is denied before it is not. */
+/* Since ABI 7: of what is denied after the next execve the audit is told, of what is denied before it is
+ * not. */
 #define LL_LOG_SAME_EXEC_OFF 1u
 #define LL_LOG_NEW_EXEC_ON 2u
 

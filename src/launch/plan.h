@@ -1,8 +1,10 @@
-/* What agent-init is told: one process and the boundary it gets, settled in every detail before anything runs. The daemon writes it, agent-init
- * reads it; neither guesses. No memory of its own: a plan that was read points into the text it was read from.
+/* What agent-init is told: one process and the boundary it gets, settled in every detail before anything
+ * runs. The daemon writes it, agent-init reads it; neither guesses. No memory of its own: a plan that was
+ * read points into the text it was read from.
  *
- * The text is lines `word value`, bytes outside 0x21 to 0x7e and the backslash written as \xHH, the last line `end`. Unknown words, a word twice
- * that may stand once, a missing end: refused. Depends on libc alone, so that a static helper can carry it. */
+ * The text is lines `word value`, bytes outside 0x21 to 0x7e and the backslash written as \xHH, the last line
+ * `end`. Unknown words, a word twice that may stand once, a missing end: refused. Depends on libc alone, so
+ * that a static helper can carry it. */
 #ifndef AR_LAUNCH_PLAN_H
 #define AR_LAUNCH_PLAN_H
 
@@ -24,7 +26,8 @@ enum ar_plan_mode {
 
 enum ar_plan_network {
 	AR_PLAN_NET_NONE = 1, /* a namespace of its own with nothing but loopback */
-	AR_PLAN_NET_PROXY, /* the same, and a listening socket on 127.0.0.1:3128 that is handed out before the barrier */
+	/* The same, and a listening socket on 127.0.0.1:3128 that is handed out before the barrier */
+	AR_PLAN_NET_PROXY,
 	AR_PLAN_NET_HOST,
 };
 
@@ -48,33 +51,39 @@ struct ar_plan_limits {
 };
 
 struct ar_plan {
-	bool is_prewarmed; /* made before its command is known: nothing of a command is in it, and a second plan brings that */
+	/* Made before its command is known: nothing of a command is in it, and a second plan brings that */
+	bool is_prewarmed;
 	enum ar_plan_mode mode;
 	enum ar_plan_network network;
 	enum ar_plan_backend backend;
 	uint32_t uid, gid; /* ROOT: what it becomes, never 0; USERNS: what it calls itself inside */
-	const char *
-		workspace; /* absolute, without a link in it, as write roots; NULL: none. Seen inside under the same name */
+	/* Absolute, without a link in it, as write roots; NULL: none. Seen inside under the same name */
+	const char *workspace;
 	uint32_t workspace_uid,
 		workspace_gid; /* its owner: the mount maps it to uid and gid when they differ */
 	const char *cwd; /* as seen inside */
-	struct ar_plan_paths
-		read_roots; /* seen inside under their own names, read-only; a link is repeated, what does not exist is left out */
+	/* Seen inside under their own names, read-only; a link is repeated, what does not exist is left
+	 * out */
+	struct ar_plan_paths read_roots;
 	struct ar_plan_paths write_roots; /* beside the workspace */
-	struct ar_plan_paths
-		protected_paths; /* inside the workspace, relative to it: read-only, their parents pinned; those that do not exist are skipped */
-	struct ar_plan_paths
-		decoys; /* absolute, outside of all roots; empty files that nobody may read: touching one is a violation, which Landlock proves outside of /tmp and the home */
+	/* Inside the workspace, relative to it: read-only, their parents pinned; those that do not exist are
+	 * skipped */
+	struct ar_plan_paths protected_paths;
+	/* Absolute, outside of all roots; empty files that nobody may read: touching one is a violation,
+	 * which Landlock proves outside of /tmp and the home */
+	struct ar_plan_paths decoys;
 	struct ar_plan_paths cgroups; /* folders to join, one per hierarchy; empty: none */
 	const char *filter; /* seccomp program in hex, struct sock_filter by struct sock_filter; NULL: none */
 	bool notifies; /* the filter has USER_NOTIF: its listener is handed out before the barrier */
 	bool uses_landlock;
 	bool tty;
 	uint16_t rows, columns;
-	bool keeps_stdin; /* of a pipe: open for input; otherwise /dev/null, or what fd 0 is when stdin_is_given */
+	/* Of a pipe: open for input; otherwise /dev/null, or what fd 0 is when stdin_is_given */
+	bool keeps_stdin;
 	bool stdin_is_given;
-	uint32_t
-		given; /* descriptors that the command finds at AR_INIT_GIVEN_FD and after: they came behind the plan's own */
+	/* Descriptors that the command finds at AR_INIT_GIVEN_FD and after: they came behind the plan's
+	 * own */
+	uint32_t given;
 	struct ar_plan_limits limits;
 	const char *argv[AR_PLAN_ARGS_MAX +
 			 1]; /* NULL at the end; [0] is looked up in the PATH of env when it has no slash */
@@ -83,16 +92,19 @@ struct ar_plan {
 	size_t env_count;
 };
 
-/* The text of a plan, with its end; the size it needs when `room` is too small (nothing is written then), 0 when it cannot be said at all. */
+/* The text of a plan, with its end; the size it needs when `room` is too small (nothing is written then), 0
+ * when it cannot be said at all. */
 size_t ar_plan_write(const struct ar_plan *p, char *out, size_t room);
 
 /* Changes `text` in place and points into it. False: *ret_wrong says what is wrong, for people. */
 bool ar_plan_read(char *text, size_t len, struct ar_plan *ret, const char **ret_wrong);
 
-/* What of a plan does not depend on its command, as the plan of a prewarmed sandbox. Points to where `p` does. */
+/* What of a plan does not depend on its command, as the plan of a prewarmed sandbox. Points to where `p`
+ * does. */
 void ar_plan_strip(const struct ar_plan *p, struct ar_plan *ret);
 
-/* NULL: what was made for the prewarmed sandbox is what this plan asks for; otherwise the first word that is not the same. */
+/* NULL: what was made for the prewarmed sandbox is what this plan asks for; otherwise the first word that is
+ * not the same. */
 const char *ar_plan_differs(const struct ar_plan *prewarmed, const struct ar_plan *p);
 
 #endif

@@ -1,10 +1,11 @@
-/* The rules of a plan as one table: each a question and what is said when the answer is yes. Text that was read and a plan that is to be written go
- * through the same. No state. */
+/* The rules of a plan as one table: each a question and what is said when the answer is yes. Text that was
+ * read and a plan that is to be written go through the same. No state. */
 #include "plan_check.h"
 
 #include <string.h>
 
-/* Components without a dot or two, without an empty one: a path that says itself where it leads, links aside. */
+/* Components without a dot or two, without an empty one: a path that says itself where it leads, links
+ * aside. */
 static bool is_clean(const char *path)
 {
 	for (;;) {

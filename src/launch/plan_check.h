@@ -1,4 +1,5 @@
-/* What no plan may be. Asked before a plan is written and after one was read, so that neither side has to trust the other. */
+/* What no plan may be. Asked before a plan is written and after one was read, so that neither side has to
+ * trust the other. */
 #ifndef AR_LAUNCH_PLAN_CHECK_H
 #define AR_LAUNCH_PLAN_CHECK_H
 

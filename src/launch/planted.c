@@ -1,4 +1,5 @@
-/* See planted.h. Breadth first, so that what a person enters first is found first; the folders that wait are in one mapping of fixed size. */
+/* See planted.h. Breadth first, so that what a person enters first is found first; the folders that wait are
+ * in one mapping of fixed size. */
 #include "planted.h"
 
 #include <dirent.h>

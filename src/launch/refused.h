@@ -1,5 +1,6 @@
-/* The other end of a seccomp filter that asks: every system call that comes is refused with EPERM and counted by its kind. Only registers are looked at, so
- * nothing that the process changes meanwhile can make the record wrong. Owns no descriptor; whoever holds the listener calls. */
+/* The other end of a seccomp filter that asks: every system call that comes is refused with EPERM and counted
+ * by its kind. Only registers are looked at, so nothing that the process changes meanwhile can make the
+ * record wrong. Owns no descriptor; whoever holds the listener calls. */
 #ifndef AR_LAUNCH_REFUSED_H
 #define AR_LAUNCH_REFUSED_H
 
@@ -26,12 +27,14 @@ struct ar_refused {
 enum ar_refused_state {
 	AR_REFUSED_NONE, /* nobody waits now */
 	AR_REFUSED_WAITS,
-	AR_REFUSED_OVER, /* nobody is left under the filter: without closing, poll() would report it for ever */
+	/* Nobody is left under the filter: without closing, poll() would report it for ever */
+	AR_REFUSED_OVER,
 };
 
 enum ar_refused_state ar_refused_poll(int listener);
 
-/* Refuses the one that waits and counts it; *ret is its kind when it is the first of it, else NULL. False: it was taken back. */
+/* Refuses the one that waits and counts it; *ret is its kind when it is the first of it, else NULL. False: it
+ * was taken back. */
 bool ar_refused_answer(struct ar_refused *r, int listener, struct ar_refused_kind **ret);
 
 /* The detail of a violation: of one kind, or (NULL) of all that found no place. What snprintf() returns. */

@@ -1,4 +1,5 @@
-/* See signal_names.h. One table, read both ways: sys_siglist and its successors are translated texts, not these names. */
+/* See signal_names.h. One table, read both ways: sys_siglist and its successors are translated texts, not
+ * these names. */
 #include "signal_names.h"
 
 #include <signal.h>

@@ -1,5 +1,5 @@
-/* A table of system calls and small tables of the words of their arguments. One that is not here is told by its number: still exact, only less
- * friendly. */
+/* A table of system calls and small tables of the words of their arguments. One that is not here is told by
+ * its number: still exact, only less friendly. */
 #include "syscalls.h"
 
 #include <stdbool.h>

@@ -1,4 +1,5 @@
-/* See metric.h. A series is one combination of labels; a metric without labels has one from the start, so that it is scraped as 0. */
+/* See metric.h. A series is one combination of labels; a metric without labels has one from the start, so
+ * that it is scraped as 0. */
 #include "metric.h"
 #include "map.h"
 #include "mem.h"

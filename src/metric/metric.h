@@ -1,8 +1,9 @@
-/* Counters, gauges and histograms of one thread, described by a table, and their text for a scraper. An observation takes no lock and, but for
- * the first one of a combination of labels, no memory. What is counted, and when, is others' business.
+/* Counters, gauges and histograms of one thread, described by a table, and their text for a scraper. An
+ * observation takes no lock and, but for the first one of a combination of labels, no memory. What is
+ * counted, and when, is others' business.
  *
- * Values are whole numbers: `scale` of them make one of the unit that is shown, so that seconds are held as microseconds. Every function takes
- * NULL for the metrics and then does nothing. Owner: one thread. */
+ * Values are whole numbers: `scale` of them make one of the unit that is shown, so that seconds are held as
+ * microseconds. Every function takes NULL for the metrics and then does nothing. Owner: one thread. */
 #ifndef AR_METRIC_METRIC_H
 #define AR_METRIC_METRIC_H
 
@@ -42,22 +43,23 @@ void ar_metric_set(struct ar_metrics *m, unsigned metric, struct ar_str a, struc
 /* One more value of a histogram with at most one label. */
 void ar_metric_observe(struct ar_metrics *m, unsigned metric, struct ar_str a, int64_t value);
 
-/* One series, found once for what is counted often; lives as long as the metrics. Over the limit of series it is that of "other". NULL when
- * there are no metrics. */
+/* One series, found once for what is counted often; lives as long as the metrics. Over the limit of series it
+ * is that of "other". NULL when there are no metrics. */
 struct ar_metric_series;
 struct ar_metric_series *ar_metric_find(struct ar_metrics *m, unsigned metric, struct ar_str a,
 					struct ar_str b);
 void ar_metric_series_add(struct ar_metric_series *s, int64_t n); /* of a counter or a gauge */
 void ar_metric_series_observe(struct ar_metric_series *s, int64_t value); /* of a histogram */
 
-/* Several values at once, counted elsewhere: counts[i] of those in bucket i (the last one is the endless bucket), and their sum. Replaces what
- * was there. */
+/* Several values at once, counted elsewhere: counts[i] of those in bucket i (the last one is the endless
+ * bucket), and their sum. Replaces what was there. */
 void ar_metric_replace(struct ar_metrics *m, unsigned metric, const uint64_t *counts, int64_t sum);
 
 /* The value of a counter or gauge, or how many values a histogram has; 0 when there was none. */
 int64_t ar_metric_value(const struct ar_metrics *m, unsigned metric, struct ar_str a, struct ar_str b);
 
-/* Everything as text format 0.0.4 of Prometheus. A metric with labels that nothing was counted for has its HELP and TYPE only. */
+/* Everything as text format 0.0.4 of Prometheus. A metric with labels that nothing was counted for has its
+ * HELP and TYPE only. */
 void ar_metrics_render(const struct ar_metrics *m, struct ar_buf *out);
 
 AR_END_DECLS

@@ -101,7 +101,8 @@ static enum ar_status end_line(struct ar_sse_reader *r, struct ar_str tail)
 	return st;
 }
 
-/* Drops the byte order mark, also when it comes byte by byte; a prefix of it that turns out to be text is given back. */
+/* Drops the byte order mark, also when it comes byte by byte; a prefix of it that turns out to be text is
+ * given back. */
 static struct ar_str skip_bom(struct ar_sse_reader *r, struct ar_str bytes)
 {
 	while (r->bom_seen < BOM_OVER && bytes.len > 0) {

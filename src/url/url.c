@@ -1,5 +1,5 @@
-/* See url.h. libcurl writes an IPv4 address in four numbers, however it was given (0x7f000001, 127.1), and an IPv6 address in
- * brackets. Pure functions, any thread. */
+/* See url.h. libcurl writes an IPv4 address in four numbers, however it was given (0x7f000001, 127.1), and an
+ * IPv6 address in brackets. Pure functions, any thread. */
 #include "url.h"
 
 #include <arpa/inet.h>

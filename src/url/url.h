@@ -1,5 +1,5 @@
-/* An http or https address as libcurl will read it. Whoever decides by an address what may be sent there asks here, and not the
- * text: `http://127.0.0.1:x@host` is an address of `host`. Pure functions, any thread. */
+/* An http or https address as libcurl will read it. Whoever decides by an address what may be sent there asks
+ * here, and not the text: `http://127.0.0.1:x@host` is an address of `host`. Pure functions, any thread. */
 #ifndef AR_URL_URL_H
 #define AR_URL_URL_H
 
@@ -20,14 +20,16 @@ struct ar_url {
 /* False: it is no http or https address. */
 bool ar_url_parse(const char *url, struct ar_url *ret);
 
-/* What CURLOPT_PROXY is to be for the address: "" (none) for this machine, whose traffic no proxy of the environment may see; else NULL
- * (libcurl's own choice). */
+/* What CURLOPT_PROXY is to be for the address: "" (none) for this machine, whose traffic no proxy of the
+ * environment may see; else NULL (libcurl's own choice). */
 const char *ar_url_proxy(const char *url);
 
-/* Whether what is sent there can be read or changed by nobody on the way: https, or this machine; and no user name misleads the reader. */
+/* Whether what is sent there can be read or changed by nobody on the way: https, or this machine; and no user
+ * name misleads the reader. */
 bool ar_url_is_safe(const char *url);
 
-/* Whether an address in figures, without brackets, is in 127.0.0.0/8, ::1, or one of the former written as IPv6. */
+/* Whether an address in figures, without brackets, is in 127.0.0.0/8, ::1, or one of the former written as
+ * IPv6. */
 bool ar_url_is_loopback_address(const char *address);
 
 AR_END_DECLS

@@ -1,5 +1,6 @@
-/* What the daemon of a data folder was last started with: start.json in that folder. A client that starts the daemon again reads it,
- * so that the settings file, and the rules in it, stay in force; and one that finds a daemon sees what it works with. No state. */
+/* What the daemon of a data folder was last started with: start.json in that folder. A client that starts the
+ * daemon again reads it, so that the settings file, and the rules in it, stay in force; and one that finds a
+ * daemon sees what it works with. No state. */
 #ifndef AR_BASE_IO_START_FILE_H
 #define AR_BASE_IO_START_FILE_H
 
@@ -19,8 +20,8 @@ struct ar_start_file {
 AR_MUST_USE enum ar_status ar_start_file_write(const char *data_dir, const struct ar_start_file *what,
 					       struct ar_error *err);
 
-/* AR_OK with everything absent when the folder remembers nothing. What another user may have written is refused. Text lives in the
- * arena. */
+/* AR_OK with everything absent when the folder remembers nothing. What another user may have written is
+ * refused. Text lives in the arena. */
 AR_MUST_USE enum ar_status ar_start_file_read(const char *data_dir, struct ar_arena *a,
 					      struct ar_start_file *ret, struct ar_error *err);
 

@@ -12,8 +12,9 @@ struct ar_suggestion {
 	unsigned distance;
 };
 
-/* Keeps `candidate` when it is nearer to `word` than what was kept: at most one edit (a character inserted, left out, replaced, or two
- * neighbours swapped) for each three characters of the longer one, letter case counting as no edit. */
+/* Keeps `candidate` when it is nearer to `word` than what was kept: at most one edit (a character inserted,
+ * left out, replaced, or two neighbours swapped) for each three characters of the longer one, letter case
+ * counting as no edit. */
 void ar_suggest(struct ar_suggestion *best, struct ar_str word, const char *candidate);
 
 AR_END_DECLS

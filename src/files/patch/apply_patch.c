@@ -1,5 +1,5 @@
-/* apply_patch: several places of several files changed together, all or nothing. Reading the patch is patch.c's, placing its hunks splice.c's, putting
- * files in place changes.c's. */
+/* apply_patch: several places of several files changed together, all or nothing. Reading the patch is
+ * patch.c's, placing its hunks splice.c's, putting files in place changes.c's. */
 #include "patch/splice.h"
 #include "shown.h"
 #include "write/changes.h"

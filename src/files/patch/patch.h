@@ -1,5 +1,6 @@
-/* A patch as somebody wrote it, taken apart: files, hunks, lines. Two forms are read: unified diffs (with git's headers), and the form that begins with
- * `*** Begin Patch`. Nothing is looked up in a file system here; paths are as written. Everything points into the text and the arena. */
+/* A patch as somebody wrote it, taken apart: files, hunks, lines. Two forms are read: unified diffs (with
+ * git's headers), and the form that begins with `*** Begin Patch`. Nothing is looked up in a file system
+ * here; paths are as written. Everything points into the text and the arena. */
 #ifndef AR_FILES_PATCH_H
 #define AR_FILES_PATCH_H
 
@@ -26,8 +27,8 @@ struct ar_patch_hunk {
 	size_t old_start, old_count, new_count;
 	struct ar_str anchor; /* a line of the file that stands before it; absent: none */
 	bool is_at_end; /* of the file */
-	const struct ar_str *
-		lines; /* as written: the first character says what each is, none at all: an empty line that stays */
+	/* As written: the first character says what each is, none at all: an empty line that stays */
+	const struct ar_str *lines;
 	size_t count;
 };
 

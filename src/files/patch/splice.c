@@ -1,5 +1,6 @@
-/* See splice.h. A hunk with a line number is looked for there first and then ever further away; one without from where the last one ended. Lines
- * have to be the same but for CR at their ends; where no place is found, but for blanks at their ends. New lines end as those of the file do. */
+/* See splice.h. A hunk with a line number is looked for there first and then ever further away; one without
+ * from where the last one ended. Lines have to be the same but for CR at their ends; where no place is found,
+ * but for blanks at their ends. New lines end as those of the file do. */
 #include "patch/splice.h"
 
 #include "buf.h"

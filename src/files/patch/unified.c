@@ -1,5 +1,5 @@
-/* Unified diffs, as diff -u and git write them. Text between the files is passed over; inside a hunk the counts of its header decide, so
- * that a removed line that looks like a header is none. */
+/* Unified diffs, as diff -u and git write them. Text between the files is passed over; inside a hunk the
+ * counts of its header decide, so that a removed line that looks like a header is none. */
 #include "patch/patch.h"
 
 #include <string.h>
@@ -46,7 +46,8 @@ static size_t unescape(struct ar_str s, char *ret)
 	return *ret ? 3 : 0;
 }
 
-/* A name in quotes is written as C writes it; without quotes it ends at a tab, behind which a time may stand. */
+/* A name in quotes is written as C writes it; without quotes it ends at a tab, behind which a time may
+ * stand. */
 static struct ar_str read_name(struct ar_arena *a, struct ar_str s)
 {
 	char *out = ar_arena_alloc(a, s.len + 1);

@@ -1,4 +1,5 @@
-/* find_files: files whose path matches a pattern, the newest first. The walk is walk.c's, matching pattern.c's. */
+/* find_files: files whose path matches a pattern, the newest first. The walk is walk.c's, matching
+ * pattern.c's. */
 #include "mem.h"
 #include "read/pattern.h"
 #include "shown.h"

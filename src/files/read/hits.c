@@ -1,4 +1,5 @@
-/* See hits.h. Every line is seen once, so lines before a match are kept until it is known whether they are wanted. */
+/* See hits.h. Every line is seen once, so lines before a match are kept until it is known whether they are
+ * wanted. */
 #include "read/hits.h"
 
 #include "shown.h"

@@ -1,4 +1,5 @@
-/* read(2) into one buffer, lines out of it. No mapping: a file that shrinks under a mapping kills the process. */
+/* read(2) into one buffer, lines out of it. No mapping: a file that shrinks under a mapping kills the
+ * process. */
 #include "read/line_reader.h"
 
 #include "mem.h"

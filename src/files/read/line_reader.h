@@ -1,4 +1,5 @@
-/* A file line by line in bounded memory. A line longer than the buffer is given in its first part; the rest of it is passed over. */
+/* A file line by line in bounded memory. A line longer than the buffer is given in its first part; the rest
+ * of it is passed over. */
 #ifndef AR_FILES_LINE_READER_H
 #define AR_FILES_LINE_READER_H
 

@@ -1,4 +1,5 @@
-/* See pattern.h. Globs are rewritten as expressions; how much one match may try is limited, so that no expression holds a thread. */
+/* See pattern.h. Globs are rewritten as expressions; how much one match may try is limited, so that no
+ * expression holds a thread. */
 #include "read/pattern.h"
 
 #include "buf.h"
@@ -55,7 +56,8 @@ struct ar_pattern *ar_pattern_new(struct ar_str text, unsigned flags, struct ar_
 {
 	uint32_t options = PCRE2_UTF | PCRE2_MATCH_INVALID_UTF;
 
-	/* A single byte in the middle of a character (\\C) makes no sense in text; a plain text cannot ask for it. */
+	/* A single byte in the middle of a character (\\C) makes no sense in text; a plain text cannot ask
+	 * for it. */
 	options |= flags & AR_PATTERN_LITERAL ? PCRE2_LITERAL : PCRE2_NEVER_BACKSLASH_C;
 	if (flags & AR_PATTERN_IGNORE_CASE)
 		options |= PCRE2_CASELESS;

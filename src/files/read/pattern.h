@@ -1,4 +1,5 @@
-/* Regular expressions, plain texts and name patterns (globs), all as PCRE2 with limits on what one match may cost.
+/* Regular expressions, plain texts and name patterns (globs), all as PCRE2 with limits on what one match may
+ * cost.
  *
  * A pattern is used by one thread at a time. */
 #ifndef AR_FILES_PATTERN_H
@@ -25,7 +26,8 @@ struct ar_pattern;
 /* NULL with a sentence when the text is no such pattern. */
 struct ar_pattern *ar_pattern_new(struct ar_str text, unsigned flags, struct ar_error *err);
 
-/* Whole paths: '*' and '?' stay within a name, '**' does not, [a-z], {one,two}. Without a slash it is about the last name alone. */
+/* Whole paths: '*' and '?' stay within a name, '**' does not, [a-z], {one,two}. Without a slash it is about
+ * the last name alone. */
 struct ar_pattern *ar_pattern_new_glob(struct ar_str glob, struct ar_error *err);
 void ar_pattern_free(struct ar_pattern *p);
 

@@ -1,4 +1,5 @@
-/* read_file: lines of a text file with their numbers, or a picture as it is. Paths and fences are workspace.c's. */
+/* read_file: lines of a text file with their numbers, or a picture as it is. Paths and fences are
+ * workspace.c's. */
 #include "base64.h"
 #include "read/line_reader.h"
 #include "mem.h"

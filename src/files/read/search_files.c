@@ -1,5 +1,5 @@
-/* search_files: lines that match an expression, with lines around them. Which files are looked at is decided here; the walk is walk.c's,
- * matching pattern.c's, how a line is shown hits.c's. */
+/* search_files: lines that match an expression, with lines around them. Which files are looked at is decided
+ * here; the walk is walk.c's, matching pattern.c's, how a line is shown hits.c's. */
 #include "read/hits.h"
 #include "read/line_reader.h"
 #include "mem.h"

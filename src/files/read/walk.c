@@ -1,5 +1,6 @@
-/* A walk with a stack of entries instead of open descriptors: each folder is opened by its path from the start, without following links, so
- * depth costs no descriptors and a folder that is swapped for a link meanwhile is refused by the kernel. */
+/* A walk with a stack of entries instead of open descriptors: each folder is opened by its path from the
+ * start, without following links, so depth costs no descriptors and a folder that is swapped for a link
+ * meanwhile is refused by the kernel. */
 #include "read/walk.h"
 
 #include "mem.h"

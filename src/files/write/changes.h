@@ -1,8 +1,10 @@
-/* What a call is about to change: files read whole, their new contents made in memory, then all put in place together. Each file is replaced by
- * a rename in its own folder, so that whoever reads it, or a machine that dies, finds the old or the new one, never a part; when one of several
- * cannot be replaced, those before it are put back. What was there before goes into the answer, so that it can be undone.
+/* What a call is about to change: files read whole, their new contents made in memory, then all put in place
+ * together. Each file is replaced by a rename in its own folder, so that whoever reads it, or a machine that
+ * dies, finds the old or the new one, never a part; when one of several cannot be replaced, those before it
+ * are put back. What was there before goes into the answer, so that it can be undone.
  *
- * A link is never written through, and nothing outside the workspace is reached (beneath.c). One call at a time. */
+ * A link is never written through, and nothing outside the workspace is reached (beneath.c). One call at a
+ * time. */
 #ifndef AR_FILES_CHANGES_H
 #define AR_FILES_CHANGES_H
 
@@ -40,11 +42,13 @@ struct ar_changes {
 /* False with the failure in the work. */
 bool ar_changes_begin(struct ar_changes *c, struct ar_files_work *w, bool creates_folders);
 
-/* The change of the file that a model named so, with what is there now as before and after; the same one when it was asked for already. NULL with
- * the failure in the work: outside, a link, no regular file, too large. */
+/* The change of the file that a model named so, with what is there now as before and after; the same one when
+ * it was asked for already. NULL with the failure in the work: outside, a link, no regular file, too
+ * large. */
 struct ar_change *ar_changes_file(struct ar_changes *c, struct ar_str named);
 
-/* Puts everything in place and writes work->changes; false: nothing is changed, the failure is in the work. */
+/* Puts everything in place and writes work->changes; false: nothing is changed, the failure is in the
+ * work. */
 bool ar_changes_commit(struct ar_changes *c);
 
 /* Closes what is open; always after begin. */

@@ -1,5 +1,5 @@
-/* edit_file: a text in a file replaced by another, where it stands exactly once unless told otherwise. What to say when it does not stand
- * there is nearest.c's, how the file is put in place changes.c's. */
+/* edit_file: a text in a file replaced by another, where it stands exactly once unless told otherwise. What
+ * to say when it does not stand there is nearest.c's, how the file is put in place changes.c's. */
 #include "mem.h"
 #include "shown.h"
 #include "write/changes.h"

@@ -1,5 +1,5 @@
-/* See nearest.h. The first line that says something is compared with every line of the text by what both begin and end with; from the best one on
- * the lines are compared one by one. */
+/* See nearest.h. The first line that says something is compared with every line of the text by what both
+ * begin and end with; from the best one on the lines are compared one by one. */
 #include "write/nearest.h"
 
 #include "buf.h"

@@ -1,10 +1,12 @@
-/* One file put in place: its folders made, its new content written beside it, the name moved over, and all of it taken back. For changes.c. */
+/* One file put in place: its folders made, its new content written beside it, the name moved over, and all of
+ * it taken back. For changes.c. */
 #ifndef AR_FILES_PUT_H
 #define AR_FILES_PUT_H
 
 #include "write/changes.h"
 
-/* Makes missing folders and writes the new content under a name of its own, durably. False with the failure in the work. */
+/* Makes missing folders and writes the new content under a name of its own, durably. False with the failure
+ * in the work. */
 bool ar_put_prepare(struct ar_changes *c, struct ar_change *f);
 
 /* Moves it into place, or removes the file; refuses when the file is no longer as it was read. */

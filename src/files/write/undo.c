@@ -1,5 +1,6 @@
-/* undo: files put back as they were before calls changed them. No tool of a model: whoever owns the workspace asks for it, with the record of the changes
- * (record.c). A file that is no longer as the call left it is kept as it is, and said so. */
+/* undo: files put back as they were before calls changed them. No tool of a model: whoever owns the workspace
+ * asks for it, with the record of the changes (record.c). A file that is no longer as the call left it is
+ * kept as it is, and said so. */
 #include "base64.h"
 #include "shown.h"
 #include "write/changes.h"
