@@ -1,4 +1,5 @@
-/* See aggregate.h. Records of several events come interleaved; an event is whole when the kernel says so, or when its place is needed. */
+/* See aggregate.h. Records of several events come interleaved; an event is whole when the kernel says so, or
+ * when its place is needed. */
 #include "aggregate.h"
 
 #include "compiler.h"
@@ -69,7 +70,8 @@ static struct ar_audit_domain *domain_of(struct ar_audit_aggregate *b, uint64_t 
 	return NULL;
 }
 
-/* A domain is ours when its first event says that agent-init made it; another one is of a program that restricts itself. */
+/* A domain is ours when its first event says that agent-init made it; another one is of a program that
+ * restricts itself. */
 static void add_domain(struct ar_audit_aggregate *b, const struct ar_audit_event *e,
 		       struct ar_audit_watcher *w)
 {

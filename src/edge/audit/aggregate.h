@@ -1,5 +1,5 @@
-/* Aggregates audit records: records become events, events become refusals of a session, refusals are reported once
- * when they are new and counted exactly. No socket, no time. Loop thread only. */
+/* Aggregates audit records: records become events, events become refusals of a session, refusals are reported
+ * once when they are new and counted exactly. No socket, no time. Loop thread only. */
 #ifndef AR_AUDIT_AGGREGATE_H
 #define AR_AUDIT_AGGREGATE_H
 
@@ -20,8 +20,9 @@ enum ar_audit_type {
 
 struct ar_audit_watcher {
 	uint32_t session; /* of the kernel's audit */
-	int64_t pid; /* of agent-init's first process, seen from outside: denials of Landlock count when it made the domain. A program may restrict itself
-			further; what it then refuses itself is nobody's boundary */
+	/* Of agent-init's first process, seen from outside: denials of Landlock count when it made the
+	 * domain. A program may restrict itself further; what it then refuses itself is nobody's boundary */
+	int64_t pid;
 	/* `detail`: JSON object as port/process.h says for AR_PROC_VIOLATION; until it returns. */
 	void (*on_violation)(struct ar_audit_watcher *w, struct ar_str detail);
 	void (*on_settled)(struct ar_audit_watcher *w);
@@ -65,8 +66,8 @@ void ar_audit_aggregate_add(struct ar_audit_aggregate *b, unsigned type, struct 
 
 void ar_audit_aggregate_watch(struct ar_audit_aggregate *b, struct ar_audit_watcher *w);
 
-/* Reports the exact counts: of each kind that came more than once, and of denials that the kernel counted without a
- * record. Then forgets the watcher. */
+/* Reports the exact counts: of each kind that came more than once, and of denials that the kernel counted
+ * without a record. Then forgets the watcher. */
 void ar_audit_aggregate_settle(struct ar_audit_aggregate *b, struct ar_audit_watcher *w);
 void ar_audit_aggregate_unwatch(struct ar_audit_aggregate *b, struct ar_audit_watcher *w);
 

@@ -1,8 +1,9 @@
-/* Refusals that the kernel itself reports: Landlock's denials, and writes that met a read-only mount. Each is told for the launch it belongs to,
- * found by the audit session that agent-init began for it, never by a pid. What a program prints, or what file permissions refuse, is not here.
+/* Refusals that the kernel itself reports: Landlock's denials, and writes that met a read-only mount. Each is
+ * told for the launch it belongs to, found by the audit session that agent-init began for it, never by a pid.
+ * What a program prints, or what file permissions refuse, is not here.
  *
- * Contract: loop thread only. Audit is the whole machine's: agent-audit switches it on when nobody else uses it and back when we are gone; otherwise
- * we only read. Opening waits for its first word (3 s at most). */
+ * Contract: loop thread only. Audit is the whole machine's: agent-audit switches it on when nobody else uses
+ * it and back when we are gone; otherwise we only read. Opening waits for its first word (3 s at most). */
 #ifndef AR_AUDIT_AUDIT_H
 #define AR_AUDIT_AUDIT_H
 
@@ -26,11 +27,12 @@ AR_MUST_USE enum ar_status ar_audit_open(uv_loop_t *loop, const struct ar_audit_
 /* Whether writes to read-only mounts are seen; Landlock's denials always are. */
 bool ar_audit_sees_mounts(const struct ar_audit_reader *a);
 
-/* From now on the watcher is told what its session is refused. It stays the caller's until unwatch(), or until on_settled. */
+/* From now on the watcher is told what its session is refused. It stays the caller's until unwatch(), or
+ * until on_settled. */
 void ar_audit_watch(struct ar_audit_reader *a, struct ar_audit_watcher *w);
 
-/* Its processes are gone: on_violation for the exact counts, then on_settled once, when all that the kernel had to say of them is read (half a
- * second at most), never before this returns. */
+/* Its processes are gone: on_violation for the exact counts, then on_settled once, when all that the kernel
+ * had to say of them is read (half a second at most), never before this returns. */
 void ar_audit_settle(struct ar_audit_reader *a, struct ar_audit_watcher *w);
 
 /* At once, and without another word. */

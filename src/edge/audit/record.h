@@ -1,5 +1,6 @@
-/* One audit record as the kernel writes it: `audit(time:serial): name=value ...`. Text that others chose is quoted when it is harmless and hexadecimal
- * when it is not, so that no name in it can be taken for a field. Pure. */
+/* One audit record as the kernel writes it: `audit(time:serial): name=value ...`. Text that others chose is
+ * quoted when it is harmless and hexadecimal when it is not, so that no name in it can be taken for a field.
+ * Pure. */
 #ifndef AR_AUDIT_RECORD_H
 #define AR_AUDIT_RECORD_H
 

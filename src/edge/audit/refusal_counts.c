@@ -91,7 +91,8 @@ static void count_refusal(struct ar_audit_watcher *w, struct ar_audit_kind k)
 	report_kind(w, &w->kinds[w->kind_count - 1], 1, false);
 }
 
-/* Interpreters try to keep what they compiled beside the sources, everywhere and always: that is no attempt at anything. */
+/* Interpreters try to keep what they compiled beside the sources, everywhere and always: that is no attempt
+ * at anything. */
 static bool is_noise(const struct ar_audit_refusal *r)
 {
 	struct ar_str rest = r->path, name;

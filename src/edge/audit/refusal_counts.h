@@ -1,5 +1,5 @@
-/* The refusals of one watcher: the first of a kind is reported at once, the exact count of those that came more than
- * once at the end. A loop of a million denials costs two facts. Pure but for the callback. */
+/* The refusals of one watcher: the first of a kind is reported at once, the exact count of those that came
+ * more than once at the end. A loop of a million denials costs two facts. Pure but for the callback. */
 #ifndef AR_AUDIT_REFUSAL_COUNTS_H
 #define AR_AUDIT_REFUSAL_COUNTS_H
 

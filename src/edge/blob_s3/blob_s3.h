@@ -1,5 +1,5 @@
-/* Objects in a bucket of an S3-compatible storage (port/objects.h), over HTTP with signature version 4, path-style:
- * <url>/<name>. */
+/* Objects in a bucket of an S3-compatible storage (port/objects.h), over HTTP with signature version 4,
+ * path-style: <url>/<name>. */
 #ifndef AR_EDGE_BLOB_S3_H
 #define AR_EDGE_BLOB_S3_H
 

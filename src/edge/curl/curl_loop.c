@@ -4,7 +4,8 @@
 #include "mem.h"
 #include "status.h"
 
-/* One socket that libcurl wants watched; lives from its first mention to the close callback of its uv handle. */
+/* One socket that libcurl wants watched; lives from its first mention to the close callback of its uv
+ * handle. */
 struct watch {
 	uv_poll_t poll;
 	struct ar_curl_loop *owner;
@@ -30,8 +31,9 @@ static void on_soon(uv_idle_t *soon)
 	socket_action(soon->data, CURL_SOCKET_TIMEOUT, 0);
 }
 
-/* libcurl may call this from inside its own functions, so even a timeout of zero goes through the loop. That one is no timer: a timer which
- * starts itself anew with zero is run again in the same round, as long as a peer has more to send. */
+/* libcurl may call this from inside its own functions, so even a timeout of zero goes through the loop. That
+ * one is no timer: a timer which starts itself anew with zero is run again in the same round, as long as a
+ * peer has more to send. */
 static int on_set_timeout(CURLM *multi AR_UNUSED, long ms, void *owner)
 {
 	struct ar_curl_loop *l = owner;

@@ -1,5 +1,6 @@
-/* Lets a libuv loop drive a libcurl multi handle: sockets become uv_poll handles, libcurl's one timeout a uv_timer, or a uv_idle when it is zero.
- * Which transfers run, and what their end means, is left to the owner. Belongs to the loop thread. */
+/* Lets a libuv loop drive a libcurl multi handle: sockets become uv_poll handles, libcurl's one timeout a
+ * uv_timer, or a uv_idle when it is zero. Which transfers run, and what their end means, is left to the
+ * owner. Belongs to the loop thread. */
 #ifndef AR_CURL_LOOP_H
 #define AR_CURL_LOOP_H
 

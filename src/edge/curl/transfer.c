@@ -1,7 +1,7 @@
 /* Requests on one libcurl multi handle, with deadlines of our own and exactly one end each. Loop thread only.
  *
- * No callback of the caller except on_body runs inside libcurl: starts wait in `fresh`, ends in `ending`, and both are
- * worked off from the loop. That is why a callback may start and cancel transfers freely. */
+ * No callback of the caller except on_body runs inside libcurl: starts wait in `fresh`, ends in `ending`, and
+ * both are worked off from the loop. That is why a callback may start and cancel transfers freely. */
 #include "transfer.h"
 
 #include "curl_loop.h"
@@ -16,8 +16,8 @@
 
 #define HEADERS_MAX (64 * 1024)
 #define READ_BYTES 2048L /* libcurl reads up to a hundred times that before others have their turn */
-/* What HTTP/2 servers are told to allow at least; libcurl takes it for granted until it has read their settings, and a
- * stream over the true limit would be refused. */
+/* What HTTP/2 servers are told to allow at least; libcurl takes it for granted until it has read their
+ * settings, and a stream over the true limit would be refused. */
 #define STREAMS_PER_CONNECTION 100L
 #define TLS_CONNECTIONS 10L /* times the streams above; each costs a handshake */
 #define NEVER UINT64_MAX
@@ -96,7 +96,8 @@ static void end_one(struct ar_transfer *t)
 	CURL *easy = t->easy;
 
 	curl_multi_remove_handle(t->pool->curl.multi, easy);
-	/* libcurl writes into the buffer until its handle forgets it; afterwards the memory is the caller's. */
+	/* libcurl writes into the buffer until its handle forgets it; afterwards the memory is the
+	 * caller's. */
 	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, NULL);
 	t->v->on_end(t, t->verdict, t->why);
 	curl_easy_cleanup(easy);
@@ -131,7 +132,8 @@ static enum ar_transfer_end verdict_of(struct ar_transfer *t, CURLcode code)
 	case CURLE_OK:
 		if (t->has_head)
 			return AR_TRANSFER_COMPLETE;
-		/* libcurl takes a connection that closes among the headers for the end of a response without a body. */
+		/* libcurl takes a connection that closes among the headers for the end of a response without
+		 * a body. */
 		snprintf(t->curl_why, sizeof(t->curl_why), "it closed within the headers");
 		return AR_TRANSFER_CUT;
 	case CURLE_OPERATION_TIMEDOUT:
@@ -151,7 +153,8 @@ static void on_progress(struct ar_curl_loop *l)
 	int left;
 
 	if (p->http1_seen) {
-		/* Without HTTP/2 each stream holds a connection, so a small number of them would be a queue. */
+		/* Without HTTP/2 each stream holds a connection, so a small number of them would be a
+		 * queue. */
 		curl_multi_setopt(l->multi, CURLMOPT_MAX_HOST_CONNECTIONS, 0L);
 		p->http1_seen = false;
 	}
@@ -267,8 +270,9 @@ static curl_socket_t on_open_socket(void *owner, curlsocktype purpose AR_UNUSED,
 	return fd < 0 ? CURL_SOCKET_BAD : fd;
 }
 
-/* Called when a connection stands and the request is about to leave. A second call is libcurl repeating it, because a
- * reused connection died or an HTTP/2 server refused the stream: it does not say which, so neither is repeated here. */
+/* Called when a connection stands and the request is about to leave. A second call is libcurl repeating it,
+ * because a reused connection died or an HTTP/2 server refused the stream: it does not say which, so neither
+ * is repeated here. */
 static int on_sending(void *owner, char *peer_ip AR_UNUSED, char *own_ip AR_UNUSED, int peer_port AR_UNUSED,
 		      int own_port AR_UNUSED)
 {
@@ -294,7 +298,8 @@ static void set_transport(struct ar_transfer *t, CURL *e)
 	curl_easy_setopt(e, CURLOPT_FOLLOWLOCATION, 0L);
 	curl_easy_setopt(e, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
 	curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, (long)t->limits.connect_ms);
-	/* Without it, giving up on a name that does not resolve would block the loop until the resolver does. */
+	/* Without it, giving up on a name that does not resolve would block the loop until the resolver
+	 * does. */
 	curl_easy_setopt(e, CURLOPT_QUICK_EXIT, 1L);
 	curl_easy_setopt(e, CURLOPT_SHARE, p->share);
 	curl_easy_setopt(e, CURLOPT_HTTP_VERSION, p->tls ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1);

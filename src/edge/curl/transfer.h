@@ -1,9 +1,10 @@
-/* HTTP requests on a libuv loop: libcurl's multi_socket interface driven by uv_poll and uv_timer. Knows nothing about
- * what is asked; gives bytes and one end. Everything here belongs to the loop thread.
+/* HTTP requests on a libuv loop: libcurl's multi_socket interface driven by uv_poll and uv_timer. Knows
+ * nothing about what is asked; gives bytes and one end. Everything here belongs to the loop thread.
  *
- * One start sends at most one request: where libcurl would silently repeat it on a fresh connection, the transfer ends
- * as cut instead, so that whoever counts attempts counts right. Redirects are not followed, only http and https are
- * spoken, certificates are verified, and what is meant for this machine goes through no proxy. */
+ * One start sends at most one request: where libcurl would silently repeat it on a fresh connection, the
+ * transfer ends as cut instead, so that whoever counts attempts counts right. Redirects are not followed,
+ * only http and https are spoken, certificates are verified, and what is meant for this machine goes through
+ * no proxy. */
 #ifndef AR_CURL_TRANSFER_H
 #define AR_CURL_TRANSFER_H
 
@@ -17,7 +18,8 @@ enum ar_transfer_end {
 	AR_TRANSFER_OPEN, /* has not ended */
 	AR_TRANSFER_COMPLETE, /* the whole response came */
 	AR_TRANSFER_UNREACHABLE, /* no request was sent */
-	AR_TRANSFER_NO_DESCRIPTORS, /* nor here: this process or the machine has no file descriptor left for it */
+	/* Nor here: this process or the machine has no file descriptor left for it */
+	AR_TRANSFER_NO_DESCRIPTORS,
 	AR_TRANSFER_CUT, /* the connection broke after the request was sent */
 	AR_TRANSFER_NOT_HTTP, /* the peer speaks something else */
 	AR_TRANSFER_TIMEOUT,
@@ -40,8 +42,8 @@ struct ar_transfer;
 struct ar_transfer_vtable {
 	/* Bytes of the body; status and headers can be asked for. False stops the transfer. */
 	bool (*on_body)(struct ar_transfer *t, struct ar_str bytes);
-	/* Exactly once, never before ar_transfer_start returned. Afterwards the memory is the caller's again. `why` is
-	 * a sentence for a person, valid during the call. */
+	/* Exactly once, never before ar_transfer_start returned. Afterwards the memory is the caller's again.
+	 * `why` is a sentence for a person, valid during the call. */
 	void (*on_end)(struct ar_transfer *t, enum ar_transfer_end end, const char *why);
 };
 
@@ -74,8 +76,8 @@ struct ar_transfer {
 struct ar_transfer_pool_options {
 	bool tls; /* the peers are https: one HTTP/2 connection is shared by many transfers */
 	const char *ca_file; /* NULL: the system's certificates; borrowed for the life of the pool */
-	uint32_t
-		kept_connections; /* most that are kept for later requests; 0: libcurl's four for each transfer */
+	/* Most that are kept for later requests; 0: libcurl's four for each transfer */
+	uint32_t kept_connections;
 };
 
 struct ar_transfer_pool;
@@ -84,8 +86,8 @@ AR_BEGIN_DECLS
 
 struct ar_transfer_pool *ar_transfer_pool_new(uv_loop_t *loop, const struct ar_transfer_pool_options *o);
 
-/* Ends what is open as cancelled (on_end is called before this returns). The memory goes when the loop has run once
- * more. Not to be called from inside on_body. */
+/* Ends what is open as cancelled (on_end is called before this returns). The memory goes when the loop has
+ * run once more. Not to be called from inside on_body. */
 void ar_transfer_pool_close(struct ar_transfer_pool *p);
 
 /* May be called from any callback; the request leaves in the next turn of the loop. */
@@ -94,8 +96,8 @@ void ar_transfer_start(struct ar_transfer_pool *p, struct ar_transfer *t);
 /* No on_body comes any more; on_end(CANCELLED) comes in the next turn of the loop. */
 void ar_transfer_cancel(struct ar_transfer *t);
 
-/* The caller has what it wants: the peer gets `ms` more to end the response (so that the connection can be used again),
- * then the transfer ends as timed out. Never lengthens a deadline. */
+/* The caller has what it wants: the peer gets `ms` more to end the response (so that the connection can be
+ * used again), then the transfer ends as timed out. Never lengthens a deadline. */
 void ar_transfer_linger(struct ar_transfer *t, uint32_t ms);
 
 /* Whether the request left: only then can the peer have done anything. */
@@ -104,7 +106,8 @@ bool ar_transfer_is_sent(const struct ar_transfer *t);
 /* 0 before the status line came. */
 int ar_transfer_status(const struct ar_transfer *t);
 
-/* A response header, the first of that name; absent when there is none. Valid until the next call of this function. */
+/* A response header, the first of that name; absent when there is none. Valid until the next call of this
+ * function. */
 struct ar_str ar_transfer_header(const struct ar_transfer *t, const char *name);
 
 AR_END_DECLS

@@ -1,5 +1,6 @@
-/* The life of a command: it is read while it runs, asked to end at its deadline or when it is cancelled, killed when it does not,
- * and its group is gone before on_done. Which process belongs to it is left to child.c. Loop thread only. */
+/* The life of a command: it is read while it runs, asked to end at its deadline or when it is cancelled,
+ * killed when it does not, and its group is gone before on_done. Which process belongs to it is left to
+ * child.c. Loop thread only. */
 #include "command.h"
 
 #include "buf.h"
@@ -142,8 +143,8 @@ static void stop(struct command *c, enum ar_hook_outcome verdict)
 	uv_timer_start(&c->timer, on_grace_over, GRACE_MS, 0);
 }
 
-/* It has ended by itself: what it wrote is in the pipes, and whom it left behind holding them is not waited for. Once stopped, those
- * it started have the grace too, as far as they still hold an end of a pipe. */
+/* It has ended by itself: what it wrote is in the pipes, and whom it left behind holding them is not waited
+ * for. Once stopped, those it started have the grace too, as far as they still hold an end of a pipe. */
 static void step(struct command *c)
 {
 	if (c->has_exited && (!c->verdict || (c->out_ended && c->err_ended)))
@@ -171,8 +172,8 @@ static void add_stderr(struct command *c, const char *bytes, size_t len)
 		ar_buf_eat(&c->complaint, c->complaint.len - COMPLAINT_MAX);
 }
 
-/* Takes what is there; true at the end of the stream. One that writes without end cannot hold the loop: what is taken in one go is
- * more than may be said. */
+/* Takes what is there; true at the end of the stream. One that writes without end cannot hold the loop: what
+ * is taken in one go is more than may be said. */
 static bool drain(struct command *c, int fd, void (*keep)(struct command *c, const char *bytes, size_t len))
 {
 	char bytes[READ_BYTES];

@@ -1,4 +1,5 @@
-/* Handlers that are commands: one process group each, from its start to its end. Belongs to the loop thread. */
+/* Handlers that are commands: one process group each, from its start to its end. Belongs to the loop
+ * thread. */
 #ifndef AR_HOOK_COMMAND_H
 #define AR_HOOK_COMMAND_H
 

@@ -1,4 +1,5 @@
-/* What a server asks in the middle of a call, in the three ways that the protocol has for it (see call.h). Loop thread only. */
+/* What a server asks in the middle of a call, in the three ways that the protocol has for it (see call.h).
+ * Loop thread only. */
 #include "call.h"
 #include "question.h"
 

@@ -1,5 +1,5 @@
-/* A server's program as a child of ours: its own process group, its three standard streams, and an end that leaves nothing behind. Watching
- * the descriptors is left to the owner. Loop thread only. */
+/* A server's program as a child of ours: its own process group, its three standard streams, and an end that
+ * leaves nothing behind. Watching the descriptors is left to the owner. Loop thread only. */
 #ifndef AR_MCP_CHILD_H
 #define AR_MCP_CHILD_H
 
@@ -24,8 +24,8 @@ AR_MUST_USE enum ar_status ar_mcp_child_start(const struct ar_mcp_options *o, st
 /* To every process of its group; the group stays ours until ar_mcp_child_end. */
 void ar_mcp_child_signal(const struct ar_mcp_child *c, int signum);
 
-/* Kills what is left of the group, waits for the child (it must have ended or been killed) and dismisses the guard. Returns the status as
- * waitpid has it. Does not touch in, out and err. */
+/* Kills what is left of the group, waits for the child (it must have ended or been killed) and dismisses the
+ * guard. Returns the status as waitpid has it. Does not touch in, out and err. */
 int ar_mcp_child_end(struct ar_mcp_child *c);
 
 AR_END_DECLS

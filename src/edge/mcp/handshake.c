@@ -1,8 +1,8 @@
-/* How a connection begins: which revision of the protocol the server speaks, and the few messages until it can be used (see peer.h). Loop
- * thread only.
+/* How a connection begins: which revision of the protocol the server speaks, and the few messages until it
+ * can be used (see peer.h). Loop thread only.
  *
- * A modern server answers server/discover. Whatever else comes means legacy, except that nobody is there or wants to know who we are. What was
- * found is kept in the setup for the next connection. */
+ * A modern server answers server/discover. Whatever else comes means legacy, except that nobody is there or
+ * wants to know who we are. What was found is kept in the setup for the next connection. */
 #include "peer.h"
 
 #include <stdio.h>
@@ -233,7 +233,8 @@ static void listen_later(struct ar_mcp_peer *p)
 
 static void on_listen_answer(struct ar_mcp_request *r, const struct ar_mcp_message *m)
 {
-	/* A result ends a subscription in order, it may be asked for again; an error says that there are none. */
+	/* A result ends a subscription in order, it may be asked for again; an error says that there are
+	 * none. */
 	if (m->kind == AR_MCP_RESULT)
 		listen_later(AR_CONTAINER_OF(r, struct ar_mcp_peer, listen));
 }

@@ -1,6 +1,6 @@
-/* One exchange with a server over HTTP: a POST with its answer, or a GET that waits for what the server has to say. Reads plain and event
- * stream bodies, and goes on with a stream that broke where the server lets it. What the messages mean, and which headers go along, is
- * its owner's. Loop thread only. */
+/* One exchange with a server over HTTP: a POST with its answer, or a GET that waits for what the server has
+ * to say. Reads plain and event stream bodies, and goes on with a stream that broke where the server lets it.
+ * What the messages mean, and which headers go along, is its owner's. Loop thread only. */
 #ifndef AR_MCP_HTTP_STREAM_H
 #define AR_MCP_HTTP_STREAM_H
 
@@ -12,12 +12,14 @@
 struct ar_mcp_stream;
 
 struct ar_mcp_stream_vtable {
-	/* All headers of the next request; `last_id` is absent unless a stream is gone on with. The stream frees them. */
+	/* All headers of the next request; `last_id` is absent unless a stream is gone on with. The stream
+	 * frees them. */
 	struct curl_slist *(*headers)(struct ar_mcp_stream *s, struct ar_str last_id);
 	/* The status line and headers are there; comes before the first message. */
 	void (*on_headers)(struct ar_mcp_stream *s);
 	void (*on_message)(struct ar_mcp_stream *s, struct ar_str text);
-	/* Nothing more comes. `f` is NULL when the stream was settled or all is well. Afterwards the memory is the owner's again. */
+	/* Nothing more comes. `f` is NULL when the stream was settled or all is well. Afterwards the memory
+	 * is the owner's again. */
 	void (*on_end)(struct ar_mcp_stream *s, const struct ar_mcp_failure *f);
 };
 
@@ -51,7 +53,8 @@ AR_BEGIN_DECLS
 
 void ar_mcp_stream_start(struct ar_mcp_stream *s, uv_loop_t *loop);
 
-/* What was awaited has come, here or elsewhere, or (abandoned) is no longer wanted. on_end follows from the loop. */
+/* What was awaited has come, here or elsewhere, or (abandoned) is no longer wanted. on_end follows from the
+ * loop. */
 void ar_mcp_stream_settle(struct ar_mcp_stream *s, bool abandoned);
 
 int ar_mcp_stream_status(const struct ar_mcp_stream *s);

@@ -1,5 +1,6 @@
-/* Messages over Streamable HTTP (see wire.h): a POST for each of ours, its answer as one text or as an event stream; in the legacy era also a
- * session, a standing GET for what the server says unasked, and a DELETE at the end. Loop thread only. */
+/* Messages over Streamable HTTP (see wire.h): a POST for each of ours, its answer as one text or as an event
+ * stream; in the legacy era also a session, a standing GET for what the server says unasked, and a DELETE at
+ * the end. Loop thread only. */
 #include "wire.h"
 
 #include "http_stream.h"
@@ -188,7 +189,8 @@ static void on_end(struct ar_mcp_stream *s, const struct ar_mcp_failure *f)
 	struct exchange *x = exchange_of(s);
 	struct http_wire *w = x->wire;
 
-	/* It stays in the list meanwhile: a callback may close the wire, which then lives on until the list is empty. */
+	/* It stays in the list meanwhile: a callback may close the wire, which then lives on until the list
+	 * is empty. */
 	if (!w->is_closing && f && x->id != 0)
 		w->base.events->on_failed(w->base.owner, x->id, f);
 	if (!w->is_closing && x->wants_ack)

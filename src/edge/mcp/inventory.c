@@ -76,7 +76,8 @@ static bool hint(struct ar_json annotations, const char *name, bool otherwise)
 	return otherwise;
 }
 
-/* Without hints that are believed, a tool is what the protocol assumes: it writes, it destroys, and it reaches into the world. */
+/* Without hints that are believed, a tool is what the protocol assumes: it writes, it destroys, and it
+ * reaches into the world. */
 static void set_flags(struct ar_tool *t, struct ar_json annotations, bool is_trusted)
 {
 	if (!is_trusted)

@@ -1,5 +1,5 @@
-/* What a server offers, as the port shows it: built from the pages of tools/list, then immutable and shared by the source and its open
- * calls. Loop thread only. */
+/* What a server offers, as the port shows it: built from the pages of tools/list, then immutable and shared
+ * by the source and its open calls. Loop thread only. */
 #ifndef AR_MCP_INVENTORY_H
 #define AR_MCP_INVENTORY_H
 
@@ -38,8 +38,8 @@ struct ar_mcp_inventory *ar_mcp_inventory_new(void);
 struct ar_mcp_inventory *ar_mcp_inventory_ref(struct ar_mcp_inventory *v);
 void ar_mcp_inventory_unref(struct ar_mcp_inventory *v); /* NULL is fine */
 
-/* Adds the tools of one result of tools/list. What cannot be offered is left out and counted. AR_E_INVALID when the result has no list,
- * AR_E_LIMIT over AR_MCP_TOOLS_MAX. */
+/* Adds the tools of one result of tools/list. What cannot be offered is left out and counted. AR_E_INVALID
+ * when the result has no list, AR_E_LIMIT over AR_MCP_TOOLS_MAX. */
 AR_MUST_USE enum ar_status ar_mcp_inventory_add(struct ar_mcp_inventory *v, const struct ar_mcp_reading *how,
 						struct ar_json result, struct ar_error *err);
 

@@ -14,7 +14,8 @@ struct ar_mcp_lines {
 
 AR_BEGIN_DECLS
 
-/* AR_E_LIMIT when a line passes the cap: the stream is of no use afterwards. AR_E_CANCELED when on_line said stop. */
+/* AR_E_LIMIT when a line passes the cap: the stream is of no use afterwards. AR_E_CANCELED when on_line said
+ * stop. */
 AR_MUST_USE enum ar_status ar_mcp_lines_feed(struct ar_mcp_lines *r, struct ar_str bytes);
 
 AR_END_DECLS

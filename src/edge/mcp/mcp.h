@@ -1,5 +1,6 @@
-/* Tools of servers that speak MCP, behind port/tool.h: one source for each configured server. Both revisions of the protocol, 2025-11-25
- * and 2026-07-28, over the standard streams of a child or over Streamable HTTP. Loop thread only. */
+/* Tools of servers that speak MCP, behind port/tool.h: one source for each configured server. Both revisions
+ * of the protocol, 2025-11-25 and 2026-07-28, over the standard streams of a child or over Streamable HTTP.
+ * Loop thread only. */
 #ifndef AR_MCP_MCP_H
 #define AR_MCP_MCP_H
 
@@ -15,11 +16,13 @@ enum ar_mcp_era {
 
 enum ar_mcp_scope {
 	AR_MCP_SHARED, /* one connection for all */
-	AR_MCP_PER_SESSION, /* one for each session that calls, from its first call until it was idle for a while */
+	/* One for each session that calls, from its first call until it was idle for a while */
+	AR_MCP_PER_SESSION,
 };
 
-/* Zero and NULL mean the default. Everything is copied but for env and headers, whose values may change: what stands there counts when the program
- * starts, or a request is sent. Exactly one of command and url must be there. */
+/* Zero and NULL mean the default. Everything is copied but for env and headers, whose values may change: what
+ * stands there counts when the program starts, or a request is sent. Exactly one of command and url must be
+ * there. */
 struct ar_mcp_options {
 	const char *name; /* of the server: begins the names of its tools */
 	const char *command; /* program, looked for in PATH */
@@ -39,16 +42,17 @@ struct ar_mcp_options {
 	uint32_t
 		exit_grace_ms; /* 1 s: how long a child may take to end by itself, then again after SIGTERM */
 	uint32_t restarts_per_minute; /* 5: times that a server which died is started again */
-	void (*on_gone)(
-		void *arg); /* once after close(): nothing is left of it, no process and no memory; NULL: nobody asks */
+	/* Once after close(): nothing is left of it, no process and no memory; NULL: nobody asks */
+	void (*on_gone)(void *arg);
 	void *arg;
 };
 
 AR_BEGIN_DECLS
 
-/* Never fails: what is wrong shows as `trouble`. Finds out about its tools at once; `is_ready` when that has ended, well or not. close() must
- * not be called from inside on_progress or on_question; the loop must run on until on_gone: a child gets twice exit_grace_ms to end before it
- * is killed, a session over HTTP two seconds to be ended. */
+/* Never fails: what is wrong shows as `trouble`. Finds out about its tools at once; `is_ready` when that has
+ * ended, well or not. close() must not be called from inside on_progress or on_question; the loop must run on
+ * until on_gone: a child gets twice exit_grace_ms to end before it is killed, a session over HTTP two seconds
+ * to be ended. */
 struct ar_tool_source *ar_mcp_source_new(uv_loop_t *loop, const struct ar_mcp_options *o);
 
 AR_END_DECLS

@@ -1,4 +1,5 @@
-/* Arguments of a tool that also travel as HTTP headers, because the tool's schema says so ("x-mcp-header", revision 2026-07-28). Pure. */
+/* Arguments of a tool that also travel as HTTP headers, because the tool's schema says so ("x-mcp-header",
+ * revision 2026-07-28). Pure. */
 #ifndef AR_MCP_PARAM_HEADERS_H
 #define AR_MCP_PARAM_HEADERS_H
 
@@ -20,8 +21,8 @@ struct ar_mcp_params {
 
 AR_BEGIN_DECLS
 
-/* Reads the marks of a schema into memory of the arena. AR_E_INVALID when one is not as the protocol wants it: then the tool must not be
- * offered. */
+/* Reads the marks of a schema into memory of the arena. AR_E_INVALID when one is not as the protocol wants
+ * it: then the tool must not be offered. */
 AR_MUST_USE enum ar_status ar_mcp_params_read(struct ar_arena *a, struct ar_json schema,
 					      struct ar_mcp_params *ret, struct ar_error *err);
 

@@ -241,7 +241,8 @@ static void on_message(void *owner, struct ar_str text, int64_t stream)
 		p->events->on_list_changed(p->owner);
 }
 
-/* A refusal over HTTP may hold the same answer as any other; but with a status that may mean the end of a session, its user decides. */
+/* A refusal over HTTP may hold the same answer as any other; but with a status that may mean the end of a
+ * session, its user decides. */
 static void on_failed(void *owner, int64_t id, const struct ar_mcp_failure *f)
 {
 	struct ar_mcp_peer *p = owner;

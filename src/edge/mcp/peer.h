@@ -1,5 +1,5 @@
-/* One connection to a server: opened, agreed upon, kept alive, opened again. Matches answers to requests, gives each a deadline, and says
- * what the server wants. What is asked is its users'. Loop thread only. */
+/* One connection to a server: opened, agreed upon, kept alive, opened again. Matches answers to requests,
+ * gives each a deadline, and says what the server wants. What is asked is its users'. Loop thread only. */
 #ifndef AR_MCP_PEER_H
 #define AR_MCP_PEER_H
 
@@ -45,7 +45,8 @@ struct ar_mcp_peer_events {
 	void (*on_ready)(void *owner);
 	void (*on_down)(void *owner, const char *why); /* its requests have failed before */
 	void (*on_list_changed)(void *owner); /* of the tools */
-	/* The server asks for a person. `stream` is the request it belongs to, NULL when that is not known. */
+	/* The server asks for a person. `stream` is the request it belongs to, NULL when that is not
+	 * known. */
 	void (*on_asked)(void *owner, const struct ar_mcp_message *m, struct ar_mcp_request *stream);
 };
 
@@ -89,7 +90,8 @@ AR_BEGIN_DECLS
 struct ar_mcp_peer *ar_mcp_peer_new(struct ar_mcp_setup *setup, const struct ar_mcp_peer_events *events,
 				    void *owner);
 
-/* Opens it unless it is open or about to be; on_ready or on_down follows. False when it was opened too often lately: `why` says so. */
+/* Opens it unless it is open or about to be; on_ready or on_down follows. False when it was opened too often
+ * lately: `why` says so. */
 bool ar_mcp_peer_open(struct ar_mcp_peer *p);
 
 /* Ends it without events. Requests must have been dropped. */
@@ -98,7 +100,8 @@ void ar_mcp_peer_close(struct ar_mcp_peer *p);
 /* An id for the next request: the text that is sent must carry it. */
 int64_t ar_mcp_peer_id(struct ar_mcp_peer *p);
 
-/* `m` needs text, method, and what goes with them; READY only, except for the handshake. False when too many are pending. */
+/* `m` needs text, method, and what goes with them; READY only, except for the handshake. False when too many
+ * are pending. */
 AR_MUST_USE bool ar_mcp_peer_send(struct ar_mcp_peer *p, struct ar_mcp_request *r, int64_t id,
 				  struct ar_mcp_send *m);
 

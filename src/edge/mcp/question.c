@@ -13,7 +13,8 @@ static bool read_url(struct ar_arena *a, struct ar_json params, struct ar_tool_q
 
 	if (!ar_json_str(ar_json_get(params, "url"), &url) || url.len > URL_MAX)
 		return false;
-	/* It is shown to a person who will open it: nothing but a web page, and of the host that it seems to be of. */
+	/* It is shown to a person who will open it: nothing but a web page, and of the host that it seems to
+	 * be of. */
 	q->url = ar_arena_str(a, url);
 	return !memchr(url.p, 0, url.len) && ar_url_parse(q->url.p, &u) && !u.has_user;
 }

@@ -52,7 +52,8 @@ struct ar_mcp_meta {
 	int64_t progress_token; /* 0: no progress is wanted */
 };
 
-/* Opens a request up to the members of its params; the caller writes these and closes. Id 0: a notification. */
+/* Opens a request up to the members of its params; the caller writes these and closes. Id 0: a
+ * notification. */
 struct ar_jw ar_mcp_open(struct ar_buf *out, int64_t id, const char *method, const struct ar_mcp_meta *meta);
 void ar_mcp_close(struct ar_jw *w);
 

@@ -1,4 +1,5 @@
-/* What the files of the source share: the source, its connections, its listing. Nobody outside this module includes it. Loop thread only. */
+/* What the files of the source share: the source, its connections, its listing. Nobody outside this module
+ * includes it. Loop thread only. */
 #ifndef AR_MCP_SOURCE_H
 #define AR_MCP_SOURCE_H
 
@@ -53,7 +54,8 @@ AR_BEGIN_DECLS
 /* Lists over this connection, which is ready; soon, when it was done only just now. */
 void ar_mcp_list(struct ar_mcp_link *link);
 
-/* It could not be listed, or the server is gone: tells the owner of the source, and tries again later when nothing was ever listed. */
+/* It could not be listed, or the server is gone: tells the owner of the source, and tries again later when
+ * nothing was ever listed. */
 void ar_mcp_list_failed(struct ar_mcp_source *s, const char *why);
 
 /* ---- source.c ---- */

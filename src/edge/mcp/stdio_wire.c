@@ -1,8 +1,8 @@
-/* Messages as lines over the standard streams of a child (see wire.h). What it writes to standard error is kept as a short tail for the
- * sentence that says why it died. Loop thread only.
+/* Messages as lines over the standard streams of a child (see wire.h). What it writes to standard error is
+ * kept as a short tail for the sentence that says why it died. Loop thread only.
  *
- * The end, whoever wants it: its input is closed; after a grace its group gets SIGTERM; after another SIGKILL. The object lives until the
- * child was waited for and all handles are closed. */
+ * The end, whoever wants it: its input is closed; after a grace its group gets SIGTERM; after another
+ * SIGKILL. The object lives until the child was waited for and all handles are closed. */
 #include "wire.h"
 
 #include "child.h"

@@ -1,7 +1,9 @@
-/* How messages travel to one server and back: the seam between the protocol and its transports. Loop thread only.
+/* How messages travel to one server and back: the seam between the protocol and its transports. Loop thread
+ * only.
  *
- * Contract: no callback runs inside a call of ours; none but on_closed after close, which may be called from any callback. Every request that was sent ends with a message that answers it
- * or with on_failed, unless it was settled before or the wire is gone. */
+ * Contract: no callback runs inside a call of ours; none but on_closed after close, which may be called from
+ * any callback. Every request that was sent ends with a message that answers it or with on_failed, unless it
+ * was settled before or the wire is gone. */
 #ifndef AR_MCP_WIRE_H
 #define AR_MCP_WIRE_H
 
@@ -11,8 +13,8 @@ struct ar_mcp_send {
 	struct ar_str text; /* one message; copied */
 	int64_t id; /* of a request; 0: no answer is awaited */
 	const char *method; /* NULL: an answer to the server */
-	struct ar_str
-		name; /* what the request is about, where the protocol wants it beside the text; may be absent */
+	/* What the request is about, where the protocol wants it beside the text; may be absent */
+	struct ar_str name;
 	struct ar_str headers; /* further lines "Name: value\n" for HTTP */
 	bool wants_ack; /* on_acked comes when the message has arrived, or never will */
 };
@@ -27,7 +29,8 @@ struct ar_mcp_failure {
 };
 
 struct ar_mcp_wire_events {
-	/* A text that should be a message. `stream` is the request on whose stream it came, 0 when that is not known. */
+	/* A text that should be a message. `stream` is the request on whose stream it came, 0 when that is
+	 * not known. */
 	void (*on_message)(void *owner, struct ar_str text, int64_t stream);
 	void (*on_failed)(void *owner, int64_t id, const struct ar_mcp_failure *f);
 	void (*on_acked)(void *owner);

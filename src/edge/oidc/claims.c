@@ -127,8 +127,8 @@ static bool read_tenant(const struct ar_claim_rules *rules, struct ar_json claim
 	return true;
 }
 
-/* The subject becomes part of an actor, which people and programs read: control characters (C0, DEL, C1) are no part of a name, and a NUL
- * would cut it. */
+/* The subject becomes part of an actor, which people and programs read: control characters (C0, DEL, C1) are
+ * no part of a name, and a NUL would cut it. */
 static bool is_name(struct ar_str s)
 {
 	for (size_t i = 0; i < s.len; i++) {

@@ -1,5 +1,5 @@
-/* See jwk.h. Keys are put together by OpenSSL from their numbers; a key says itself which algorithm it serves, so that a token cannot turn
- * a public key into the secret of another algorithm. */
+/* See jwk.h. Keys are put together by OpenSSL from their numbers; a key says itself which algorithm it
+ * serves, so that a token cannot turn a public key into the secret of another algorithm. */
 #include "jwk.h"
 #include "base64.h"
 #include "mem.h"

@@ -1,5 +1,5 @@
-/* The public keys of an issuer: a JWKS document made into keys that can verify. What cannot be used (other kinds, too weak, not for
- * signatures) is passed over. Single-owner. */
+/* The public keys of an issuer: a JWKS document made into keys that can verify. What cannot be used (other
+ * kinds, too weak, not for signatures) is passed over. Single-owner. */
 #ifndef AR_OIDC_JWK_H
 #define AR_OIDC_JWK_H
 
@@ -18,7 +18,8 @@ struct ar_jwks {
 	size_t count;
 };
 
-/* Replaces what was there when there is at least one key that can be used; false, with a sentence, otherwise. */
+/* Replaces what was there when there is at least one key that can be used; false, with a sentence,
+ * otherwise. */
 bool ar_jwks_read(struct ar_jwks *set, struct ar_json_parser *parser, struct ar_str text,
 		  const char **ret_why);
 void ar_jwks_fini(struct ar_jwks *set);

@@ -1,5 +1,6 @@
-/* See jwt.h. Whatever a header may carry beside alg and kid is passed over, except what would change the meaning of the rest: crit, and a
- * token inside the token. Keys and addresses in a header (jwk, jku, x5c, x5u) are never looked at. */
+/* See jwt.h. Whatever a header may carry beside alg and kid is passed over, except what would change the
+ * meaning of the rest: crit, and a token inside the token. Keys and addresses in a header (jwk, jku, x5c,
+ * x5u) are never looked at. */
 #include "jwt.h"
 #include "base64.h"
 

@@ -24,8 +24,8 @@ struct ar_jwt {
 /* By its name; AR_JWT_NONE for every other. */
 enum ar_jwt_alg ar_jwt_alg_parse(struct ar_str name);
 
-/* False, with a sentence, for what is no token that could be taken. Text lives in the arena or is borrowed from `text`. The parser's
- * document is used up. */
+/* False, with a sentence, for what is no token that could be taken. Text lives in the arena or is borrowed
+ * from `text`. The parser's document is used up. */
 bool ar_jwt_parse(struct ar_json_parser *parser, struct ar_str text, struct ar_arena *a, struct ar_jwt *ret,
 		  const char **ret_why);
 

@@ -1,4 +1,5 @@
-/* Where an issuer's keys come from: fetched, kept, fetched again. One request at a time. Owner: the loop thread. */
+/* Where an issuer's keys come from: fetched, kept, fetched again. One request at a time. Owner: the loop
+ * thread. */
 #ifndef AR_OIDC_KEY_SOURCE_H
 #define AR_OIDC_KEY_SOURCE_H
 
@@ -43,7 +44,8 @@ void ar_key_source_close(struct ar_key_source *s); /* on_closed() when the memor
 /* Whether the keys may be gone by: there are some, and they are not too old. */
 bool ar_key_source_is_good(const struct ar_key_source *s);
 
-/* A key was missing: fetches unless that was done a moment ago. True: a fetch is under way, on_fetched() will tell. */
+/* A key was missing: fetches unless that was done a moment ago. True: a fetch is under way, on_fetched() will
+ * tell. */
 bool ar_key_source_refetch(struct ar_key_source *s);
 
 #endif

@@ -1,5 +1,6 @@
-/* See weak_rsa.h. The primes of a ROCA key are k*M + 65537^a mod M with M a product of small primes. So its modulus is, modulo each of these, a power of
- * 65537; that of another key is so for all of them about once in 2^27. */
+/* See weak_rsa.h. The primes of a ROCA key are k*M + 65537^a mod M with M a product of small primes. So its
+ * modulus is, modulo each of these, a power of 65537; that of another key is so for all of them about once in
+ * 2^27. */
 #include "weak_rsa.h"
 #include "compiler.h"
 

@@ -5,7 +5,8 @@
 #include <openssl/bn.h>
 #include <stdbool.h>
 
-/* An even modulus, an exponent that is even or 1, or the mark of a generator whose keys can be factored (CVE-2017-15361, "ROCA"). */
+/* An even modulus, an exponent that is even or 1, or the mark of a generator whose keys can be factored
+ * (CVE-2017-15361, "ROCA"). */
 bool ar_rsa_is_weak(const BIGNUM *modulus, const BIGNUM *exponent);
 
 #endif

@@ -1,5 +1,5 @@
-/* Finds a process again by its handle, and its shim again when the connection went. Whether a shim lives is what its lock says, never an id. Loop
- * thread only. */
+/* Finds a process again by its handle, and its shim again when the connection went. Whether a shim lives is
+ * what its lock says, never an id. Loop thread only. */
 #include "proc.h"
 
 #include "mem.h"
@@ -23,7 +23,8 @@ static void unavailable(struct ar_proc *p, const char *why)
 	ar_proc_fail(p, AR_PROC_UNAVAILABLE, "", &err);
 }
 
-/* At once after a connection that lasted; a shim that drops each of them, or takes none, is asked more and more seldom. */
+/* At once after a connection that lasted; a shim that drops each of them, or takes none, is asked more and
+ * more seldom. */
 void ar_proc_retry(struct ar_proc *p)
 {
 	ar_usec now = ar_proc_now(), pause = (ar_usec)RETRY_MIN_USEC << p->retries;

@@ -1,4 +1,5 @@
-/* What an owner asks of its process. Inputs are answered exactly once each, never from inside write(). Loop thread only. */
+/* What an owner asks of its process. Inputs are answered exactly once each, never from inside write(). Loop
+ * thread only. */
 #include "proc.h"
 
 #include "mem.h"

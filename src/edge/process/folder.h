@@ -1,5 +1,6 @@
-/* The folder of one process: made for it, found again by its path, removed with what is in it. Only folders that are ours are touched: of our own
- * user, closed to others, with a name of the form that we give. No state. */
+/* The folder of one process: made for it, found again by its path, removed with what is in it. Only folders
+ * that are ours are touched: of our own user, closed to others, with a name of the form that we give. No
+ * state. */
 #ifndef AR_PROCESS_FOLDER_H
 #define AR_PROCESS_FOLDER_H
 

@@ -1,5 +1,6 @@
-/* Reads journals, a bounded piece in each turn of the loop, whoever has more next time again: neither one process nor many of them hold up the
- * loop. Nothing is kept between turns but the offset of the next record. Loop thread only. */
+/* Reads journals, a bounded piece in each turn of the loop, whoever has more next time again: neither one
+ * process nor many of them hold up the loop. Nothing is kept between turns but the offset of the next record.
+ * Loop thread only. */
 #include "proc.h"
 
 #include <errno.h>

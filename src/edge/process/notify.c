@@ -1,4 +1,5 @@
-/* What a record means to the owner: at most one callback each, in the order of the journal. Also the look at a silent terminal. Loop thread only. */
+/* What a record means to the owner: at most one callback each, in the order of the journal. Also the look at
+ * a silent terminal. Loop thread only. */
 #include "boundary_text.h"
 #include "proc.h"
 #include "tree.h"

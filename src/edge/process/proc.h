@@ -1,8 +1,8 @@
 /* One process as this host has it, and the host. Shared by the files of this module only.
  *
- * A process is begun (launch.c, attach.c), then its journal is read (follow.c) and its owner notified (notify.c); it
- * is over when the journal is sealed, or when nobody is left who could write it (ending.c). Requests to it go out by
- * shim_control.c (drive.c). proc.c holds the parts together. */
+ * A process is begun (launch.c, attach.c), then its journal is read (follow.c) and its owner notified
+ * (notify.c); it is over when the journal is sealed, or when nobody is left who could write it (ending.c).
+ * Requests to it go out by shim_control.c (drive.c). proc.c holds the parts together. */
 #ifndef AR_PROCESS_PROC_H
 #define AR_PROCESS_PROC_H
 
@@ -151,7 +151,8 @@ bool ar_proc_is_settled(struct ar_proc *p); /* false: ar_proc_conclude() is call
 
 /* ---- ending.c ---- */
 
-/* The journal is read to its end and nobody continues it, or it is sealed. Calls on_end, or waits a moment for the kernel to say more. */
+/* The journal is read to its end and nobody continues it, or it is sealed. Calls on_end, or waits a moment
+ * for the kernel to say more. */
 void ar_proc_conclude(struct ar_proc *p);
 
 /* It does not end as it should: kills what there is of it. */

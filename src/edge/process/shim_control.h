@@ -1,8 +1,9 @@
-/* The connection to one shim (journal/shim_wire.h). Never waits: what the shim's buffer does not take now is owed and goes out when it can, and again
- * over the next connection where losing it would matter. Inputs are not owed: they are answered, or their sender is told to try again.
+/* The connection to one shim (journal/shim_wire.h). Never waits: what the shim's buffer does not take now is
+ * owed and goes out when it can, and again over the next connection where losing it would matter. Inputs are
+ * not owed: they are answered, or their sender is told to try again.
  *
- * Contract: loop thread only; nothing is called back from inside a function of this file. A zeroed struct with v and loop set is without a
- * connection. */
+ * Contract: loop thread only; nothing is called back from inside a function of this file. A zeroed struct
+ * with v and loop set is without a connection. */
 #ifndef AR_PROCESS_SHIM_CONTROL_H
 #define AR_PROCESS_SHIM_CONTROL_H
 
@@ -17,7 +18,8 @@
 struct ar_shim_control;
 
 struct ar_shim_control_vtable {
-	/* With the socket that the process reaches the world through, for the callee to close; -1: it has none. */
+	/* With the socket that the process reaches the world through, for the callee to close; -1: it has
+	 * none. */
 	void (*on_hello)(struct ar_shim_control *c, const struct ar_shim_hello *h, int listener);
 	void (*on_growth)(
 		struct ar_shim_control *c); /* the journal has to be read; further growth will be told */

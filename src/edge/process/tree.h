@@ -1,5 +1,6 @@
-/* The processes of the host behind one of ours: the first of its namespace and the command itself. Found while their supervisor lives, held as
- * descriptors, so that an id which the kernel gives to somebody else is never mistaken for them. No state. */
+/* The processes of the host behind one of ours: the first of its namespace and the command itself. Found
+ * while their supervisor lives, held as descriptors, so that an id which the kernel gives to somebody else is
+ * never mistaken for them. No state. */
 #ifndef AR_PROCESS_TREE_H
 #define AR_PROCESS_TREE_H
 
@@ -21,7 +22,8 @@ void ar_tree_kill(int pidfd); /* -1 is fine */
 /* Kills what is in these cgroups, where the kernel can. */
 void ar_tree_kill_cgroup(const char *folder);
 
-/* Whether the foreground of the command's terminal sleeps in a read of it. A hint: false also when it cannot be known. */
+/* Whether the foreground of the command's terminal sleeps in a read of it. A hint: false also when it cannot
+ * be known. */
 bool ar_tree_reads_terminal(pid_t command);
 
 #endif

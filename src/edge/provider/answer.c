@@ -20,8 +20,8 @@ static void dispatch(struct ar_answer *a, struct ar_str name, struct ar_json doc
 	}
 }
 
-/* Whatever the format: an object "error", or an event of that name, is one. Formats wrap it differently, none uses the
- * word for something else. */
+/* Whatever the format: an object "error", or an event of that name, is one. Formats wrap it differently, none
+ * uses the word for something else. */
 static void read_object(struct ar_answer *a, struct ar_str name, struct ar_json doc)
 {
 	struct ar_json error = ar_json_get(doc, "error");
@@ -47,8 +47,8 @@ static bool read_event(void *owner, struct ar_str name, struct ar_str text)
 	if (text.len == 0)
 		return true;
 	if (ar_json_parse(a->json, text, &doc, NULL) != AR_OK || ar_json_type(doc) != AR_JSON_OBJECT) {
-		/* What follows the model's last word does not undo it. The last event of a broken connection is more
-		 * likely cut than wrong. */
+		/* What follows the model's last word does not undo it. The last event of a broken connection
+		 * is more likely cut than wrong. */
 		if (ar_answer_is_whole(a))
 			a->done = true;
 		else if (!a->ending)

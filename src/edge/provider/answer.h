@@ -1,6 +1,6 @@
-/* One answer of a model while it is read: event stream or one JSON document in, text, reasoning and tool calls out, and at
- * the end how it ended. What an event means is the wire format's knowledge, which speaks through outputs.h. Pure: no
- * network, no clock; driven by whoever has the bytes. */
+/* One answer of a model while it is read: event stream or one JSON document in, text, reasoning and tool
+ * calls out, and at the end how it ended. What an event means is the wire format's knowledge, which speaks
+ * through outputs.h. Pure: no network, no clock; driven by whoever has the bytes. */
 #ifndef AR_PROVIDER_ANSWER_H
 #define AR_PROVIDER_ANSWER_H
 
@@ -51,17 +51,19 @@ void ar_answer_init(struct ar_answer *a, const struct ar_wire *wire, struct ar_j
 		    const struct ar_answer_sink *sink, size_t output_max);
 void ar_answer_fini(struct ar_answer *a);
 
-/* Bytes of the event stream. False when the answer cannot become a success any more and reading on is of no use. */
+/* Bytes of the event stream. False when the answer cannot become a success any more and reading on is of no
+ * use. */
 bool ar_answer_feed(struct ar_answer *a, struct ar_str bytes);
 
 /* The answer of a server that ignored "stream": one JSON document. */
 void ar_answer_whole(struct ar_answer *a, struct ar_str body);
 
-/* No more bytes come. Decides between COMPLETED and CUT where nothing else was decided; the result is valid until fini
- * and has no times, no HTTP status, no limits: those are the caller's knowledge. */
+/* No more bytes come. Decides between COMPLETED and CUT where nothing else was decided; the result is valid
+ * until fini and has no times, no HTTP status, no limits: those are the caller's knowledge. */
 struct ar_model_result *ar_answer_end(struct ar_answer *a);
 
-/* Whether the model has named its stop reason or the end mark came: the answer is whole even if the connection is not. */
+/* Whether the model has named its stop reason or the end mark came: the answer is whole even if the
+ * connection is not. */
 bool ar_answer_is_whole(const struct ar_answer *a);
 
 AR_END_DECLS

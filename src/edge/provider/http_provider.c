@@ -1,5 +1,5 @@
-/* One HTTP request per model call: request out over a transfer, answer in through the wire format, and the end of both
- * joined into one result. Retrying is left to the runtime. Loop thread only. */
+/* One HTTP request per model call: request out over a transfer, answer in through the wire format, and the
+ * end of both joined into one result. Retrying is left to the runtime. Loop thread only. */
 #include "http_provider.h"
 
 #include "clock.h"
@@ -193,7 +193,8 @@ static void end_rejected(struct exchange *c, struct ar_model_result *r)
 		r->retryable = ar_str_is(advice, "true");
 }
 
-/* How long to wait: what the headers ask for, else the body, else until an exhausted limit is filled again. */
+/* How long to wait: what the headers ask for, else the body, else until an exhausted limit is filled
+ * again. */
 static void set_pace(struct exchange *c, struct ar_model_result *r)
 {
 	struct ar_header_source headers = { header_of, &c->transfer };
@@ -217,8 +218,8 @@ static void end_whole(struct exchange *c)
 	c->finished = now();
 }
 
-/* Joins what the transfer knows with what the stream knows. A whole answer stays whole when the connection then breaks;
- * a cancelled call is cancelled whatever came. */
+/* Joins what the transfer knows with what the stream knows. A whole answer stays whole when the connection
+ * then breaks; a cancelled call is cancelled whatever came. */
 static void join(struct exchange *c, enum ar_transfer_end end, const char *why)
 {
 	struct ar_model_result *r = &c->answer.result;

@@ -13,8 +13,8 @@ struct ar_http_provider_options {
 	const char *
 		base_url; /* below it lies the path of the format; a last part that both have is taken once */
 	const char *api_key; /* NULL or empty: no header for it; surrounding white space is dropped */
-	const char *const *
-		api_key_at; /* instead: where the key stands, not copied; each call sends what stands there then */
+	/* Instead: where the key stands, not copied; each call sends what stands there then */
+	const char *const *api_key_at;
 	const char *version; /* of the API, where the format has several */
 	const char *ca_file; /* certificates to trust instead of the system's */
 	uint32_t connect_timeout_ms; /* 10 s; waiting for a free connection included */
@@ -27,9 +27,10 @@ struct ar_http_provider_options {
 
 AR_BEGIN_DECLS
 
-/* Never fails: what is wrong with the URL or the key shows as the outcome of each call. After close() the loop must run
- * once more for the memory to go; close() must not be called from inside on_tool or on_output. cancel() is followed by
- * on_done in the next turn of the loop, with no output between. Strings of a result are valid during on_done. */
+/* Never fails: what is wrong with the URL or the key shows as the outcome of each call. After close() the
+ * loop must run once more for the memory to go; close() must not be called from inside on_tool or on_output.
+ * cancel() is followed by on_done in the next turn of the loop, with no output between. Strings of a result
+ * are valid during on_done. */
 struct ar_provider *ar_http_provider_new(uv_loop_t *loop, const struct ar_http_provider_options *o);
 
 AR_END_DECLS

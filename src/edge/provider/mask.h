@@ -8,8 +8,8 @@
 
 AR_BEGIN_DECLS
 
-/* The text without the secret, cut to AR_MASK_EXCERPT bytes; absent stays absent. A secret shorter than six bytes is
- * none. */
+/* The text without the secret, cut to AR_MASK_EXCERPT bytes; absent stays absent. A secret shorter than six
+ * bytes is none. */
 struct ar_str ar_mask(struct ar_arena *a, struct ar_str text, struct ar_str secret);
 
 AR_END_DECLS

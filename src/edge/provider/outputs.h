@@ -1,5 +1,5 @@
-/* What a wire format says about an answer while it reads it: outputs, tool calls, names, counts, its end. Every byte that a
- * peer makes us keep or pass on is charged to the answer's cap here. Pure. */
+/* What a wire format says about an answer while it reads it: outputs, tool calls, names, counts, its end.
+ * Every byte that a peer makes us keep or pass on is charged to the answer's cap here. Pure. */
 #ifndef AR_PROVIDER_OUTPUTS_H
 #define AR_PROVIDER_OUTPUTS_H
 
@@ -21,8 +21,8 @@ void ar_out_put(struct ar_answer *a, enum ar_output_kind kind, uint32_t index, s
 bool ar_out_put_member(struct ar_answer *a, enum ar_output_kind kind, struct ar_json object,
 		       const char *name);
 
-/* The newest tool call with this index (or, without one, this key); newest, because servers reuse an index. NULL when there
- * is none. */
+/* The newest tool call with this index (or, without one, this key); newest, because servers reuse an index.
+ * NULL when there is none. */
 struct ar_answer_tool *ar_out_tool_find(struct ar_answer *a, int64_t wire_index, struct ar_str key);
 
 /* NULL when there are too many; the answer is decided then. */

@@ -1,5 +1,5 @@
-/* What a provider says about pace: how long to wait, how much is left. Read from response headers whose names and formats
- * differ by vendor. Pure. */
+/* What a provider says about pace: how long to wait, how much is left. Read from response headers whose names
+ * and formats differ by vendor. Pure. */
 #ifndef AR_PROVIDER_PACING_H
 #define AR_PROVIDER_PACING_H
 
@@ -13,8 +13,8 @@ struct ar_header_source {
 
 AR_BEGIN_DECLS
 
-/* From `retry-after-ms` (first choice) and `retry-after` (seconds or HTTP date). 0 when neither says anything of use; at
- * most one day. */
+/* From `retry-after-ms` (first choice) and `retry-after` (seconds or HTTP date). 0 when neither says anything
+ * of use; at most one day. */
 int64_t ar_pacing_retry_after(const struct ar_header_source *headers, ar_usec wall_now);
 
 /* Limits by kind, from the x-ratelimit- and anthropic-ratelimit- families. */

@@ -1,4 +1,5 @@
-/* Tables from status codes and error codes to what the runtime knows: category and whether to try again. Pure. */
+/* Tables from status codes and error codes to what the runtime knows: category and whether to try again.
+ * Pure. */
 #include "refusal.h"
 
 #include "pacing.h"

@@ -1,5 +1,6 @@
-/* What one wire format is: how a request is written, where it goes, and what each event of the answer means. The table of
- * all of them is wire.c; everything that they have alike is elsewhere in this folder. Const and pure. */
+/* What one wire format is: how a request is written, where it goes, and what each event of the answer means.
+ * The table of all of them is wire.c; everything that they have alike is elsewhere in this folder. Const and
+ * pure. */
 #ifndef AR_PROVIDER_WIRE_H
 #define AR_PROVIDER_WIRE_H
 

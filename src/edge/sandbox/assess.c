@@ -23,13 +23,14 @@
 	"mount cgroups writable and let agentd have a group of its own (systemd: Delegate=yes; Docker: " \
 	"--cgroupns=private with /sys/fs/cgroup writable)"
 
-/* What each is for, when root runs the daemon and when anybody else does. A mechanism without profiles is never the only thing in the way: without it
- * something is named as not enforced. */
+/* What each is for, when root runs the daemon and when anybody else does. A mechanism without profiles is
+ * never the only thing in the way: without it something is named as not enforced. */
 static const struct {
 	unsigned profiles[AR_PLAN_USERNS + 1]; /* by enum ar_plan_backend */
 	const char *remedy;
 } needs[AR_MECH_COUNT] = {
-	/* agent-proxy has no other user to become where root does not run the daemon, and serves nobody without it. */
+	/* agent-proxy has no other user to become where root does not run the daemon, and serves nobody
+	 * without it. */
 	[AR_MECH_LANDLOCK] = { { 0, 0, OF(ALLOWLISTED_NETWORK) },
 			       "use a kernel of at least 5.13 with landlock among its security modules (boot "
 			       "with "

@@ -1,5 +1,5 @@
-/* From what the self-test found to what this host can enforce: which profile is available, why another is not and what to do about it. A mechanism that was
- * not proven is not there. Pure. */
+/* From what the self-test found to what this host can enforce: which profile is available, why another is not
+ * and what to do about it. A mechanism that was not proven is not there. Pure. */
 #ifndef AR_SANDBOX_ASSESS_H
 #define AR_SANDBOX_ASSESS_H
 

@@ -43,7 +43,8 @@ static bool lists(struct ar_str list, const char *word)
 	return false;
 }
 
-/* Our group in the hierarchy of a controller; of version 2 without one. Lines are `number:controllers:group`. */
+/* Our group in the hierarchy of a controller; of version 2 without one. Lines are
+ * `number:controllers:group`. */
 static struct ar_str group_of(struct ar_str groups, const char *controller)
 {
 	struct ar_str line, number, controllers;

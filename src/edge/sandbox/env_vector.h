@@ -1,5 +1,5 @@
-/* The environment of one process: made anew from a list of ours, never inherited. Pure but for three variables of our own that it may take over:
- * LANG, LC_*, TZ. Loop thread only. */
+/* The environment of one process: made anew from a list of ours, never inherited. Pure but for three
+ * variables of our own that it may take over: LANG, LC_*, TZ. Loop thread only. */
 #ifndef AR_SANDBOX_ENV_VECTOR_H
 #define AR_SANDBOX_ENV_VECTOR_H
 
@@ -27,7 +27,8 @@ struct ar_env_options {
 
 AR_BEGIN_DECLS
 
-/* AR_E_INVALID: a variable that was asked for has no proper name, or one that would steer loaders, shells or the proxy; the sentence names it. */
+/* AR_E_INVALID: a variable that was asked for has no proper name, or one that would steer loaders, shells or
+ * the proxy; the sentence names it. */
 AR_MUST_USE enum ar_status ar_env_fill(const struct ar_env_options *o, struct ar_env_vector *v,
 				       struct ar_error *err);
 

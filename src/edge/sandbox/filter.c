@@ -1,5 +1,5 @@
-/* See filter.h. libseccomp makes the program; in front of it stand a few instructions of our own, for what it has no words for: calls that are newer
- * than our rows. */
+/* See filter.h. libseccomp makes the program; in front of it stand a few instructions of our own, for what it
+ * has no words for: calls that are newer than our rows. */
 #include "filter.h"
 
 #include "compiler.h"
@@ -63,8 +63,9 @@ static int add_families(scmp_filter_ctx ctx)
 	return rc;
 }
 
-/* A personality may be asked for (all bits set) and be the usual one (none); all between has some bit set and some other not. A rule cannot look at one
- * argument twice, so it is said in pairs of the highest bit and another. */
+/* A personality may be asked for (all bits set) and be the usual one (none); all between has some bit set and
+ * some other not. A rule cannot look at one argument twice, so it is said in pairs of the highest bit and
+ * another. */
 static int add_personalities(scmp_filter_ctx ctx)
 {
 	const scmp_datum_t top = 1u << 31;
@@ -87,7 +88,8 @@ static int add_all(scmp_filter_ctx ctx, enum ar_filter_kind kind)
 	struct ar_filter_rules rules = ar_filter_rules(kind);
 	int rc = seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
 
-	/* A tree of numbers instead of one after the other: when it is installed the kernel tries every call there is. */
+	/* A tree of numbers instead of one after the other: when it is installed the kernel tries every call
+	 * there is. */
 	if (rc == 0)
 		rc = seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2);
 	for (size_t i = 0; rc == 0 && i < rules.count; i++)
@@ -99,7 +101,8 @@ static int add_all(scmp_filter_ctx ctx, enum ar_filter_kind kind)
 	return rc;
 }
 
-/* The program of libseccomp, by way of a file in memory: it can only write to a descriptor. Its size, or less than 0. */
+/* The program of libseccomp, by way of a file in memory: it can only write to a descriptor. Its size, or less
+ * than 0. */
 static ssize_t export(scmp_filter_ctx ctx, void *out, size_t room)
 {
 	int fd = memfd_create("filter", MFD_CLOEXEC);

@@ -1,4 +1,5 @@
-/* See filter_rules.h. Only registers are compared, never memory behind them: nothing can change between the check and the call. */
+/* See filter_rules.h. Only registers are compared, never memory behind them: nothing can change between the
+ * check and the call. */
 #include "filter_rules.h"
 
 #include <fcntl.h>
@@ -60,7 +61,8 @@
 	}
 
 #define SET_ID_BITS(name, arg) TOLD_IF(name, HAS(arg, S_ISUID)), TOLD_IF(name, HAS(arg, S_ISGID))
-/* The mode counts only when something is made; otherwise its register holds anything. O_TMPFILE without the O_DIRECTORY that is part of it. */
+/* The mode counts only when something is made; otherwise its register holds anything. O_TMPFILE without the
+ * O_DIRECTORY that is part of it. */
 #define MAKES_SET_ID(name, flags, mode) \
 	TOLD_IF2(name, HAS(flags, O_CREAT), HAS(mode, S_ISUID)), \
 		TOLD_IF2(name, HAS(flags, O_CREAT), HAS(mode, S_ISGID)), \

@@ -1,6 +1,7 @@
-/* What the filters forbid, as rows. A call that no row matches is allowed: what a process may reach is decided by its view of files and its
- * namespaces; the filters close what those do not cover, and the parts of the kernel that no build or test needs.
- * Rows with several comparisons need all of them. Constant tables. */
+/* What the filters forbid, as rows. A call that no row matches is allowed: what a process may reach is
+ * decided by its view of files and its namespaces; the filters close what those do not cover, and the parts
+ * of the kernel that no build or test needs. Rows with several comparisons need all of them. Constant
+ * tables. */
 #ifndef AR_SANDBOX_FILTER_RULES_H
 #define AR_SANDBOX_FILTER_RULES_H
 
@@ -32,7 +33,8 @@ struct ar_filter_rules {
 
 struct ar_filter_rules ar_filter_rules(enum ar_filter_kind kind);
 
-/* The highest number of a system call that the rows were written with; what is newer is answered as AR_FILTER_MISSING. */
+/* The highest number of a system call that the rows were written with; what is newer is answered as
+ * AR_FILTER_MISSING. */
 #define AR_FILTER_NEWEST 450
 
 #endif

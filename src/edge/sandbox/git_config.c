@@ -1,4 +1,5 @@
-/* See git_config.h. The text may be anybody's: it is taken line by line, and what is not understood is passed over. */
+/* See git_config.h. The text may be anybody's: it is taken line by line, and what is not understood is passed
+ * over. */
 #include "git_config.h"
 
 #include "str.h"

@@ -1,5 +1,6 @@
-/* The two things of a git configuration that a boundary needs: where hooks are looked for, and which other files count as well. The text is read, git is
- * not run: what a repository configures would run with it. Whoever asks follows the included files. */
+/* The two things of a git configuration that a boundary needs: where hooks are looked for, and which other
+ * files count as well. The text is read, git is not run: what a repository configures would run with it.
+ * Whoever asks follows the included files. */
 #ifndef AR_SANDBOX_GIT_CONFIG_H
 #define AR_SANDBOX_GIT_CONFIG_H
 
@@ -15,7 +16,8 @@ typedef void ar_git_each(void *ctx, struct ar_str path);
 /* Tells the path of every file that the text includes, whatever the condition, as it is written. */
 void ar_git_includes(struct ar_str text, struct ar_arena *a, ar_git_each *each, void *ctx);
 
-/* The bytes of a small regular file that is not a link, in the arena; absent when it is none of that or over 1 MiB. */
+/* The bytes of a small regular file that is not a link, in the arena; absent when it is none of that or over
+ * 1 MiB. */
 struct ar_str ar_git_read(struct ar_str path, struct ar_arena *a);
 
 AR_END_DECLS

@@ -1,6 +1,7 @@
-/* What of a writable workspace stays read-only: places from which the host itself would later run something. Decided before the launch, from
- * the names below and the settings; the workspace's own content can only add to it, never take away, and never makes anything outside visible
- * that does not point back to it. Reads the file system; loop thread. */
+/* What of a writable workspace stays read-only: places from which the host itself would later run something.
+ * Decided before the launch, from the names below and the settings; the workspace's own content can only add
+ * to it, never take away, and never makes anything outside visible that does not point back to it. Reads the
+ * file system; loop thread. */
 #ifndef AR_SANDBOX_PROTECTED_H
 #define AR_SANDBOX_PROTECTED_H
 

@@ -1,5 +1,5 @@
-/* Runs agent-init's self-test: it sets up each mechanism and attacks it, and says what held. Blocks until it is through or its deadline has passed;
- * called once, at start. */
+/* Runs agent-init's self-test: it sets up each mechanism and attacks it, and says what held. Blocks until it
+ * is through or its deadline has passed; called once, at start. */
 #ifndef AR_SANDBOX_SELF_TEST_H
 #define AR_SANDBOX_SELF_TEST_H
 
@@ -14,7 +14,8 @@ struct ar_self_test {
 
 AR_BEGIN_DECLS
 
-/* The text it wrote, in the arena; what it means is assess.h's. AR_E_NOT_FOUND: there is no such program; AR_E_TIMEOUT, AR_E_IO: it did not answer. */
+/* The text it wrote, in the arena; what it means is assess.h's. AR_E_NOT_FOUND: there is no such program;
+ * AR_E_TIMEOUT, AR_E_IO: it did not answer. */
 AR_MUST_USE enum ar_status ar_self_test_run(const struct ar_self_test *t, struct ar_arena *a,
 					    struct ar_str *ret_text, struct ar_error *err);
 

@@ -1,5 +1,6 @@
-/* See secret_priv.h. No shell, a small environment, no input, the root folder: what it runs is what the settings say, wherever agentd was started. It has a
- * session of its own, and what is left of that at the end is killed. */
+/* See secret_priv.h. No shell, a small environment, no input, the root folder: what it runs is what the
+ * settings say, wherever agentd was started. It has a session of its own, and what is left of that at the end
+ * is killed. */
 #include "secret_priv.h"
 
 #include "program.h"

@@ -1,5 +1,6 @@
-/* Where a secret is, and getting it from there. Blocking: start-up and worker threads. A value is a text of 1 to AR_SECRET_MAX bytes without NUL; one line
- * end at its end is dropped. Sentences of errors never hold a value. No state; any thread. */
+/* Where a secret is, and getting it from there. Blocking: start-up and worker threads. A value is a text of 1
+ * to AR_SECRET_MAX bytes without NUL; one line end at its end is dropped. Sentences of errors never hold a
+ * value. No state; any thread. */
 #ifndef AR_EDGE_SECRET_H
 #define AR_EDGE_SECRET_H
 

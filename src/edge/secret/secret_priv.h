@@ -1,4 +1,5 @@
-/* Inside edge/secret: one getter per kind, and the reader of a store's answer. Each adds raw bytes; secret_get.c judges them. */
+/* Inside edge/secret: one getter per kind, and the reader of a store's answer. Each adds raw bytes;
+ * secret_get.c judges them. */
 #ifndef AR_EDGE_SECRET_PRIV_H
 #define AR_EDGE_SECRET_PRIV_H
 
@@ -15,7 +16,8 @@ struct ar_secret_order {
 
 AR_BEGIN_DECLS
 
-/* secret_file.c: a regular file, as a link only when it stays below its folder; others may not read it unless it is a credential. */
+/* secret_file.c: a regular file, as a link only when it stays below its folder; others may not read it unless
+ * it is a credential. */
 AR_MUST_USE enum ar_status ar_secret_read_file(const char *path, bool is_credential, struct ar_buf *out,
 					       struct ar_error *err);
 

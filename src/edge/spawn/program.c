@@ -1,4 +1,5 @@
-/* See program.h. posix_spawn and not fork: the daemon has threads, and its memory is not copied for a program that replaces it. */
+/* See program.h. posix_spawn and not fork: the daemon has threads, and its memory is not copied for a program
+ * that replaces it. */
 #include "program.h"
 
 #include "status.h"

@@ -1,5 +1,5 @@
-/* Starts a program: which descriptors it gets, where it stands, signals as a program expects them. What it is for, how it is watched and who ends
- * it is left to whoever starts it. No state; loop thread. */
+/* Starts a program: which descriptors it gets, where it stands, signals as a program expects them. What it is
+ * for, how it is watched and who ends it is left to whoever starts it. No state; loop thread. */
 #ifndef AR_SPAWN_PROGRAM_H
 #define AR_SPAWN_PROGRAM_H
 
@@ -25,8 +25,8 @@ AR_BEGIN_DECLS
 /* 0 and its id, or the errno of what failed. */
 AR_MUST_USE int ar_spawn(const struct ar_spawn *s, pid_t *ret);
 
-/* What a program is given to read: a sealed file in memory, at its beginning. Unlike a pipe it has no writing side that one which does not read could
- * block or break. -1 and errno. */
+/* What a program is given to read: a sealed file in memory, at its beginning. Unlike a pipe it has no writing
+ * side that one which does not read could block or break. -1 and errno. */
 int ar_spawn_input(struct ar_str bytes);
 
 AR_END_DECLS

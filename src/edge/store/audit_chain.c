@@ -1,5 +1,5 @@
-/* See the header. What is hashed: the hash before, the numbers as eight bytes each, every text with its length, so that no two entries
- * have the same bytes. */
+/* See the header. What is hashed: the hash before, the numbers as eight bytes each, every text with its
+ * length, so that no two entries have the same bytes. */
 #include "audit_chain.h"
 
 #include "buf.h"

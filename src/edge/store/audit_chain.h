@@ -1,5 +1,5 @@
-/* The chain of audit entries of one lane, the same for every engine: what the next one is hashed with, and whether stored ones still hold
- * together. Pure functions over the caller's memory; any thread. */
+/* The chain of audit entries of one lane, the same for every engine: what the next one is hashed with, and
+ * whether stored ones still hold together. Pure functions over the caller's memory; any thread. */
 #ifndef AR_EDGE_AUDIT_CHAIN_H
 #define AR_EDGE_AUDIT_CHAIN_H
 
@@ -16,7 +16,8 @@ AR_BEGIN_DECLS
 /* One entry further. */
 void ar_audit_chain_add(struct ar_audit_chain *c, const struct ar_store_audit *e);
 
-/* Of the next stored row: whether it continues what the page has seen. `floor` is where its lane begins: the last entry that upkeep removed. */
+/* Of the next stored row: whether it continues what the page has seen. `floor` is where its lane begins: the
+ * last entry that upkeep removed. */
 void ar_audit_verify_row(struct ar_store_audit_verify *op, const struct ar_store_audit_row *row,
 			 const struct ar_audit_chain *floor);
 

@@ -1,5 +1,5 @@
-/* See blob_cache.h. First in, first out: a conversation is read from its oldest message on, so moving what was just read to
- * the end would only turn the whole list over with every call. */
+/* See blob_cache.h. First in, first out: a conversation is read from its oldest message on, so moving what
+ * was just read to the end would only turn the whole list over with every call. */
 #include "blob_cache.h"
 
 #include "mem.h"

@@ -1,5 +1,6 @@
-/* Content that was written or read lately, unpacked, by hash: a model call needs the whole conversation again, and nearly all
- * of it is from minutes ago. Bounded by bytes, the oldest leave first. One lock; any thread may call. */
+/* Content that was written or read lately, unpacked, by hash: a model call needs the whole conversation
+ * again, and nearly all of it is from minutes ago. Bounded by bytes, the oldest leave first. One lock; any
+ * thread may call. */
 #ifndef AR_EDGE_STORE_BLOB_CACHE_H
 #define AR_EDGE_STORE_BLOB_CACHE_H
 

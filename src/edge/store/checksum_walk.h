@@ -1,6 +1,8 @@
-/* The walk that gives checksums to rows of the log which an older version wrote, a page at a time; every engine does it alike. It goes over sessions that were made
- * before it began, and then over those of no time at all; what is written meanwhile gets its checksum from its writer. A walk that found no row without one was the last. How
- * far it is stands in table meta, so that it goes on after a restart and nodes share one. Pure functions over the caller's memory; any thread. */
+/* The walk that gives checksums to rows of the log which an older version wrote, a page at a time; every
+ * engine does it alike. It goes over sessions that were made before it began, and then over those of no time
+ * at all; what is written meanwhile gets its checksum from its writer. A walk that found no row without one
+ * was the last. How far it is stands in table meta, so that it goes on after a restart and nodes share one.
+ * Pure functions over the caller's memory; any thread. */
 #ifndef AR_EDGE_STORE_CHECKSUM_WALK_H
 #define AR_EDGE_STORE_CHECKSUM_WALK_H
 
@@ -35,7 +37,8 @@ struct ar_str ar_checksum_walk_text(const struct ar_checksum_walk *w, struct ar_
 /* The last session of the range that it is in. */
 struct ar_store_key ar_checksum_walk_end(const struct ar_checksum_walk *w);
 
-/* Behind what the page looked at. True: that was the end of a range and little work, the next one can follow in the same step. */
+/* Behind what the page looked at. True: that was the end of a range and little work, the next one can follow
+ * in the same step. */
 bool ar_checksum_walk_advance(struct ar_checksum_walk *w, const struct ar_checksum_page *page, ar_usec now);
 
 AR_END_DECLS

@@ -1,4 +1,5 @@
-/* See the header: submit, poll, close, and the thread's loop. submit, poll and close are the loop thread's. */
+/* See the header: submit, poll, close, and the thread's loop. submit, poll and close are the loop
+ * thread's. */
 #include "member_threaded.h"
 
 #include <signal.h>

@@ -1,6 +1,6 @@
-/* What an engine's membership shares with store_threaded.h in kind, not in use: a queue of one beat and a thread of its own, so
- * that no beat waits behind a batch. `lock` guards the queue; the engine's part is the thread's alone. An engine embeds
- * this as its first member and gives a function that does a beat. */
+/* What an engine's membership shares with store_threaded.h in kind, not in use: a queue of one beat and a
+ * thread of its own, so that no beat waits behind a batch. `lock` guards the queue; the engine's part is the
+ * thread's alone. An engine embeds this as its first member and gives a function that does a beat. */
 #ifndef AR_EDGE_STORE_MEMBER_THREADED_H
 #define AR_EDGE_STORE_MEMBER_THREADED_H
 
@@ -26,7 +26,8 @@ struct ar_member_threaded {
 
 AR_BEGIN_DECLS
 
-/* Makes a zeroed struct ready; no thread runs yet. Everything before `lock` but member.v is the caller's to set. */
+/* Makes a zeroed struct ready; no thread runs yet. Everything before `lock` but member.v is the caller's to
+ * set. */
 void ar_member_threaded_init(struct ar_member_threaded *t);
 
 AR_MUST_USE enum ar_status ar_member_threaded_start(struct ar_member_threaded *t, struct ar_error *err);

@@ -1,8 +1,7 @@
 /* zstd around stored values. Level -3: the writer thread compresses between two fsyncs and must not become
- * the slower part. Literals then stay as they are, which costs a seventh in size and saves the building of a Huffman table per
- * value. The dictionary gives small bodies more than a higher level would, and its tables spare them those of their own: together half of
- * the time of a small value.
- * Threading is in the header. */
+ * the slower part. Literals then stay as they are, which costs a seventh in size and saves the building of a
+ * Huffman table per value. The dictionary gives small bodies more than a higher level would, and its tables
+ * spare them those of their own: together half of the time of a small value. Threading is in the header. */
 #include "pack.h"
 
 #include "journal.h"
@@ -336,7 +335,8 @@ bool ar_pack_has_checksum(struct ar_str packed)
 	       memcmp(packed.p + packed.len - CHECKSUM_LEN, checksum_head, CHECKSUM_HEAD) == 0;
 }
 
-/* Of a value without a checksum: that it never had one. One whose checksum or first byte was damaged is no such value. */
+/* Of a value without a checksum: that it never had one. One whose checksum or first byte was damaged is no
+ * such value. */
 static enum ar_status check_bare(struct ar_str packed, struct ar_error *err)
 {
 	if (packed.len == 0)

@@ -1,9 +1,10 @@
 /* Stored values: one byte that says how, then the bytes: raw (0), zstd (1), or zstd with dictionary n (1 +
  * n). Any dictionary that ever packed a value must be given again to unpack it, under the same number.
  *
- * A value with a checksum is always a zstd frame, and a CRC-32C follows it in a skippable frame, which zstd passes over: programs that know nothing
- * of it read such a value as any other. The sum is also over the place where the value stands, so that one that stands in another's place
- * is noticed. Older values have none and are read as they are. */
+ * A value with a checksum is always a zstd frame, and a CRC-32C follows it in a skippable frame, which zstd
+ * passes over: programs that know nothing of it read such a value as any other. The sum is also over the
+ * place where the value stands, so that one that stands in another's place is noticed. Older values have none
+ * and are read as they are. */
 #ifndef AR_EDGE_STORE_PACK_H
 #define AR_EDGE_STORE_PACK_H
 
@@ -18,7 +19,8 @@ struct ar_row_sum {
 	uint32_t sum;
 };
 
-/* Dictionaries, shared by all threads. Which one packs is settled at open; one thread may add further ones later. */
+/* Dictionaries, shared by all threads. Which one packs is settled at open; one thread may add further ones
+ * later. */
 struct ar_pack_dictionaries;
 
 /* The working memory of one thread. */
@@ -67,7 +69,8 @@ struct ar_str ar_pack_raw(struct ar_packer *p, struct ar_str value);
 /* How long the value is, without unpacking it; AR_E_CORRUPT when that cannot be. */
 AR_MUST_USE enum ar_status ar_pack_length(struct ar_str packed, size_t *ret, struct ar_error *err);
 
-/* The dictionary that an unpack lacked since the last call, 0 for none: its value may be fine, and written by who knows more. */
+/* The dictionary that an unpack lacked since the last call, 0 for none: its value may be fine, and written by
+ * who knows more. */
 unsigned ar_packer_lacked(struct ar_packer *p);
 
 /* A place is begun with its table, and gets its columns one by one. */
@@ -80,7 +83,8 @@ struct ar_str ar_pack_checksummed(struct ar_packer *p, struct ar_str value, stru
 
 bool ar_pack_has_checksum(struct ar_str packed);
 
-/* Unpacks a value with a checksum, or an older one without. AR_E_CORRUPT: it is not the one that was stored there. */
+/* Unpacks a value with a checksum, or an older one without. AR_E_CORRUPT: it is not the one that was stored
+ * there. */
 AR_MUST_USE enum ar_status ar_unpack_checksummed(struct ar_packer *p, struct ar_str packed,
 						 struct ar_row_sum at, struct ar_arena *a, struct ar_str *ret,
 						 struct ar_error *err);

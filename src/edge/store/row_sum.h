@@ -1,5 +1,6 @@
-/* The sum over the columns that identify a row: the checksum of each stored value (pack.h) covers it beside the
- * value's bytes, so a row that was moved, or whose number was damaged, fails its check. The same for all engines. */
+/* The sum over the columns that identify a row: the checksum of each stored value (pack.h) covers it beside
+ * the value's bytes, so a row that was moved, or whose number was damaged, fails its check. The same for all
+ * engines. */
 #ifndef AR_EDGE_STORE_ROW_SUM_H
 #define AR_EDGE_STORE_ROW_SUM_H
 

@@ -1,4 +1,5 @@
-/* See the header. What is packed stands in the operation's arena and is found by where the value stands (pack.h). */
+/* See the header. What is packed stands in the operation's arena and is found by where the value stands
+ * (pack.h). */
 #include "store_ahead.h"
 
 #define WAKE_AT \
@@ -70,7 +71,8 @@ void ar_store_ahead_resume(struct ar_store_ahead *a)
 	a->is_allowed = true;
 }
 
-/* With the lock; gives it up for the work itself. The writer does not take an operation that is in work: it pauses us first. */
+/* With the lock; gives it up for the work itself. The writer does not take an operation that is in work: it
+ * pauses us first. */
 static void pack_one(struct ar_store_ahead *a)
 {
 	struct ar_store_op *op = op_of(advance(a));

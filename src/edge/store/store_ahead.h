@@ -1,9 +1,9 @@
-/* Packs appends while they wait: the writer is busy with a commit or gathers the next batch, and what it will need is
- * compressed here meanwhile, on a thread of its own. An append that nobody came to is packed by the writer, so a lone one takes no
- * detour.
+/* Packs appends while they wait: the writer is busy with a commit or gathers the next batch, and what it will
+ * need is compressed here meanwhile, on a thread of its own. An append that nobody came to is packed by the
+ * writer, so a lone one takes no detour.
  *
- * All fields are under the lock of the store that embeds this; it goes through the writer's queue in order and looks at each
- * operation once. */
+ * All fields are under the lock of the store that embeds this; it goes through the writer's queue in order
+ * and looks at each operation once. */
 #ifndef AR_EDGE_STORE_AHEAD_H
 #define AR_EDGE_STORE_AHEAD_H
 

@@ -49,8 +49,9 @@ enum ar_status ar_store_check_chunk(const struct ar_store_chunk *c, struct ar_st
 enum ar_status ar_store_check_audit(const struct ar_store_audit *e, struct ar_error *err);
 enum ar_status ar_store_check_token(const struct ar_store_token_put *p, struct ar_error *err);
 
-/* Whether a row of the log is the one that a window goes on with: `next` is the fact that has to come, and is in it; behind another row it
- * begins there (forward), or ends there (backward). AR_E_CORRUPT when it is not. */
+/* Whether a row of the log is the one that a window goes on with: `next` is the fact that has to come, and is
+ * in it; behind another row it begins there (forward), or ends there (backward). AR_E_CORRUPT when it is
+ * not. */
 struct ar_store_row_expected {
 	uint64_t next;
 	bool backward, is_first;
@@ -68,7 +69,8 @@ enum ar_status ar_store_fail_facts(struct ar_error *err, uint64_t first_seq, uin
 /* A loaded session: its facts go on behind the snapshot, without a gap up to `head`. */
 enum ar_status ar_store_check_load(const struct ar_store_load *op, uint64_t head, struct ar_error *err);
 
-/* Holds content against the hash that it is stored under: AR_E_CORRUPT when it is other content, which is taken away. */
+/* Holds content against the hash that it is stored under: AR_E_CORRUPT when it is other content, which is
+ * taken away. */
 enum ar_status ar_store_check_content(const struct ar_hash *hash, struct ar_str *bytes, struct ar_error *err);
 
 /* The sentences that all engines share. */

@@ -40,17 +40,17 @@ static struct ar_store_op *op_of(struct ar_list *node)
 	return AR_CONTAINER_OF(node, struct ar_store_op, node);
 }
 
-/* Reads whose size the caller bounds by pages or more: each is served alone, so that none waits behind it. Upkeep and
- * tokens are no part of anyone's transaction. */
+/* Reads whose size the caller bounds by pages or more: each is served alone, so that none waits behind it.
+ * Upkeep and tokens are no part of anyone's transaction. */
 static bool is_alone(const struct ar_store_op *op)
 {
 	return op->kind == AR_STORE_LOAD || op->kind == AR_STORE_READ || op->kind == AR_STORE_BLOBS ||
 	       op->kind == AR_STORE_UPKEEP || op->kind == AR_STORE_TOKEN_PUT;
 }
 
-/* The sessions that the last commit answered are about to write again. A commit that starts with the first of them makes
- * all others wait for a whole one more, so a writer whose last batch had several waits for as many, a fraction of what a
- * commit costs. One session alone never waits. */
+/* The sessions that the last commit answered are about to write again. A commit that starts with the first of
+ * them makes all others wait for a whole one more, so a writer whose last batch had several waits for as
+ * many, a fraction of what a commit costs. One session alone never waits. */
 static void gather(struct ar_store_thread *w)
 {
 	ar_usec wait = w->cost / GATHER_SHARE < GATHER_MAX ? w->cost / GATHER_SHARE : GATHER_MAX;
@@ -79,7 +79,8 @@ static void pop_queued(struct ar_store_thread *w, struct ar_list *batch)
 	}
 }
 
-/* What waits is packed ahead while the writer gathers or serves, never while it could begin with it at once. */
+/* What waits is packed ahead while the writer gathers or serves, never while it could begin with it at
+ * once. */
 static void pop_for_writer(struct ar_store_thread *w, struct ar_list *batch)
 {
 	struct ar_store_ahead *ahead = &w->owner->ahead;
@@ -165,7 +166,8 @@ static void *thread_main(void *arg)
 	return NULL;
 }
 
-/* A model call's conversation is nearly always in memory: two thread switches for a copy would cost more than the copy. */
+/* A model call's conversation is nearly always in memory: two thread switches for a copy would cost more than
+ * the copy. */
 static bool is_cached(struct ar_store_threaded *t, struct ar_store_op *op)
 {
 	struct ar_store_blobs_get *get = AR_CONTAINER_OF(op, struct ar_store_blobs_get, op);
@@ -266,7 +268,8 @@ static bool finish_some(struct ar_store_threaded *t)
 	return found;
 }
 
-/* A done() may submit what is at hand: it is finished in the same call. Others of the loop get their turn after a few rounds. */
+/* A done() may submit what is at hand: it is finished in the same call. Others of the loop get their turn
+ * after a few rounds. */
 static void threaded_poll(struct ar_store *store)
 {
 	struct ar_store_threaded *t = threaded_of(store);

@@ -1,10 +1,11 @@
-/* What every engine with threads of its own shares: two queues, their two threads and one that packs ahead, one list of what is
- * finished.
+/* What every engine with threads of its own shares: two queues, their two threads and one that packs ahead,
+ * one list of what is finished.
  *
  * The writer gets everything that waits at once (group commit); the reader gets short reads together and long
- * ones alone, and never waits for a commit. Both put what they finished on one list that poll() empties. `lock` guards the
- * queues, the list and the counters; what an engine keeps per thread (a connection, a batch) is that thread's
- * alone. An engine embeds this as its first member and gives two functions that serve a batch. */
+ * ones alone, and never waits for a commit. Both put what they finished on one list that poll() empties.
+ * `lock` guards the queues, the list and the counters; what an engine keeps per thread (a connection, a
+ * batch) is that thread's alone. An engine embeds this as its first member and gives two functions that serve
+ * a batch. */
 #ifndef AR_EDGE_STORE_THREADED_H
 #define AR_EDGE_STORE_THREADED_H
 
@@ -29,7 +30,8 @@ struct ar_store_thread {
 	ar_usec cost; /* of the last batch */
 	struct ar_list queue;
 	size_t waiting; /* operations in the queue */
-	size_t expected; /* as many as the last batch had: while it gathers, a signal comes at this count only */
+	/* As many as the last batch had: while it gathers, a signal comes at this count only */
+	size_t expected;
 	pthread_cond_t queued;
 	pthread_t thread;
 	bool started;

@@ -1,6 +1,6 @@
-/* The walk over old sessions that every engine does alike, a page at a time. Session ids rise with the time they were made at,
- * so a walk in their order meets the old ones first and needs no index by age; ids that a caller made may lie beyond any time,
- * and come last. Pure functions over the caller's memory; any thread. */
+/* The walk over old sessions that every engine does alike, a page at a time. Session ids rise with the time
+ * they were made at, so a walk in their order meets the old ones first and needs no index by age; ids that a
+ * caller made may lie beyond any time, and come last. Pure functions over the caller's memory; any thread. */
 #ifndef AR_EDGE_STORE_UPKEEP_H
 #define AR_EDGE_STORE_UPKEEP_H
 
@@ -33,7 +33,8 @@ AR_MUST_USE enum ar_status ar_store_walk_start(struct ar_store_upkeep *op, ar_us
 bool ar_store_walk_includes(const struct ar_store_upkeep *op, const struct ar_store_key *key, bool is_active,
 			    ar_usec updated);
 
-/* Where the next step goes on: behind `last`, the last one looked at, or behind the range when last is NULL. */
+/* Where the next step goes on: behind `last`, the last one looked at, or behind the range when last is
+ * NULL. */
 void ar_store_walk_end(struct ar_store_upkeep *op, const struct ar_store_walk *w,
 		       const struct ar_store_key *last);
 

@@ -1,5 +1,5 @@
-/* Rows of actions in the memory store: kept with their session, so that they go with it; a list looks at all of them and sorts.
- * Single-threaded, like all of it. */
+/* Rows of actions in the memory store: kept with their session, so that they go with it; a list looks at all
+ * of them and sorts. Single-threaded, like all of it. */
 #include "memory.h"
 
 #include "mem.h"

@@ -1,4 +1,5 @@
-/* Feeds of the memory store: one lane, places by a counter, found by looking at every row. Single-threaded. */
+/* Feeds of the memory store: one lane, places by a counter, found by looking at every row.
+ * Single-threaded. */
 #include "memory.h"
 
 #include "mem.h"

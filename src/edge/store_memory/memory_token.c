@@ -1,5 +1,5 @@
-/* Rows of tokens in the memory store: one array in the order of versions; a put takes the row out and adds it at the end.
- * Single-threaded, like all of it. */
+/* Rows of tokens in the memory store: one array in the order of versions; a put takes the row out and adds it
+ * at the end. Single-threaded, like all of it. */
 #include "memory.h"
 
 #include "mem.h"

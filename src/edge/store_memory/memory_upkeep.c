@@ -1,5 +1,5 @@
-/* Upkeep of the memory store: the same rules as the engines, over all sessions at once. Its clock is the caller's: content is
- * doomed at `before`, the youngest time that a removed session can have. */
+/* Upkeep of the memory store: the same rules as the engines, over all sessions at once. Its clock is the
+ * caller's: content is doomed at `before`, the youngest time that a removed session can have. */
 #include "memory.h"
 
 #include "mem.h"

@@ -1,5 +1,6 @@
-/* The reader's list of actions: one statement, by whose and which are wanted; each has an index in the order of the list, but that over all tenants. Results are
- * copies in the operation's arena. The rows are written by pg_batch.c and go with their session in pg_upkeep.c. */
+/* The reader's list of actions: one statement, by whose and which are wanted; each has an index in the order
+ * of the list, but that over all tenants. Results are copies in the operation's arena. The rows are written
+ * by pg_batch.c and go with their session in pg_upkeep.c. */
 #include "postgres.h"
 
 static enum ar_status read_action(struct ar_pg *pg, const PGresult *r, struct ar_store_actions *op, size_t i)

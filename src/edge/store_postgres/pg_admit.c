@@ -1,6 +1,7 @@
-/* Which operations of a batch may be written, decided before the first row is sent, so that a refused one leaves the
- * others as they are. Usually from memory alone: a wrong guess (the session is newer, the receipt is there) runs into
- * a primary key, and the batch is done again with a look at the database first. Writer thread only. */
+/* Which operations of a batch may be written, decided before the first row is sent, so that a refused one
+ * leaves the others as they are. Usually from memory alone: a wrong guess (the session is newer, the receipt
+ * is there) runs into a primary key, and the batch is done again with a look at the database first. Writer
+ * thread only. */
 #include "postgres.h"
 
 #include <string.h>

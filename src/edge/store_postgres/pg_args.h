@@ -1,7 +1,8 @@
 /* Values on PostgreSQL's wire, in binary form: parameters of a statement, arrays for unnest, and columns of a
  * result. Only five types are used, so that every server that speaks the protocol agrees on the bytes: uuid,
- * int8, bytea, bool, and text for what people look for (nodes). Names are bytea, not text: any bytes are taken, and they compare and sort as bytes under
- * every collation. Pure functions over the caller's memory. */
+ * int8, bytea, bool, and text for what people look for (nodes). Names are bytea, not text: any bytes are
+ * taken, and they compare and sort as bytes under every collation. Pure functions over the caller's
+ * memory. */
 #ifndef AR_EDGE_STORE_PG_ARGS_H
 #define AR_EDGE_STORE_PG_ARGS_H
 

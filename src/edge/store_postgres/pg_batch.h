@@ -1,6 +1,6 @@
-/* The rows that one write transaction puts into each table: collected from many operations, the last one winning
- * where they name the same row, then sent as one statement per table. Rows point into the operations, which are
- * borrowed until the transaction has ended. The writer thread's. */
+/* The rows that one write transaction puts into each table: collected from many operations, the last one
+ * winning where they name the same row, then sent as one statement per table. Rows point into the operations,
+ * which are borrowed until the transaction has ended. The writer thread's. */
 #ifndef AR_EDGE_STORE_PG_BATCH_H
 #define AR_EDGE_STORE_PG_BATCH_H
 
@@ -32,7 +32,8 @@ struct ar_pg_row {
 	struct ar_str bytes; /* of a part; of a blob: packed, when it is in parts */
 	const struct ar_packed_ahead *ahead; /* what may be packed already of it */
 	struct ar_audit_chain chain; /* of an audit entry: its number and hash */
-	int64_t n; /* of a task: its place in the batch; of a receipt and a blob: when it is put; of a part: which */
+	/* Of a task: its place in the batch; of a receipt and a blob: when it is put; of a part: which */
+	int64_t n;
 };
 
 struct ar_pg_rows {

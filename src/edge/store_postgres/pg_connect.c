@@ -1,5 +1,5 @@
-/* Getting a connection: defaults that notice a dead peer, what a session is told, and sentences that help when it
- * does not come about. Any thread, before the link is in use. */
+/* Getting a connection: defaults that notice a dead peer, what a session is told, and sentences that help
+ * when it does not come about. Any thread, before the link is in use. */
 #include "pg_link.h"
 
 #include "hash.h"
@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A peer that vanishes without a word is noticed in less than ten seconds, not in two hours. A commit that waits for a slow
- * standby is not cut short by that: the server's kernel answers while it waits. What the connection string says wins,
- * because it comes later. */
+/* A peer that vanishes without a word is noticed in less than ten seconds, not in two hours. A commit that
+ * waits for a slow standby is not cut short by that: the server's kernel answers while it waits. What the
+ * connection string says wins, because it comes later. */
 static const struct {
 	const char *key, *value;
 } defaults[] = {
@@ -19,9 +19,10 @@ static const struct {
 	{ "keepalives_count", "3" }, { "tcp_user_timeout", "9000" }, { "target_session_attrs", "read-write" },
 };
 
-/* Asked for, not needed: a server that does not know one of them works as well. The server's side must notice a
- * dead client too, since its open transaction holds the fence. Small tables must not teach the planner to scan
- * what will be large; and a statement that has to scan after all, so dear on paper, must not be compiled for seconds. */
+/* Asked for, not needed: a server that does not know one of them works as well. The server's side must notice
+ * a dead client too, since its open transaction holds the fence. Small tables must not teach the planner to
+ * scan what will be large; and a statement that has to scan after all, so dear on paper, must not be compiled
+ * for seconds. */
 static const char *const settings[] = {
 	"SET tcp_keepalives_idle = 3",	     "SET tcp_keepalives_interval = 2",
 	"SET tcp_keepalives_count = 3",	     "SET idle_in_transaction_session_timeout = 30000",

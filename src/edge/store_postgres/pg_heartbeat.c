@@ -1,7 +1,8 @@
-/* One beat: a transaction that says we are alive, does what was decided after the last one, and reads the table. Statements
- * go one by one, each waited for: so whatever becomes of a beat whose connection broke, it holds our row of node_beat from its
- * second statement on, and the next beat waits for it there. What must be true of other rows is looked at after they are
- * locked, in a statement of its own: one that waits for a lock goes on with what it saw before. Member thread. */
+/* One beat: a transaction that says we are alive, does what was decided after the last one, and reads the
+ * table. Statements go one by one, each waited for: so whatever becomes of a beat whose connection broke, it
+ * holds our row of node_beat from its second statement on, and the next beat waits for it there. What must be
+ * true of other rows is looked at after they are locked, in a statement of its own: one that waits for a lock
+ * goes on with what it saw before. Member thread. */
 #include "pg_member.h"
 
 #include <string.h>
@@ -30,7 +31,8 @@ static const char end_epochs[] =
 	" FROM unnest($1::text[], $2::int8[], $3::int8[]) AS v(id, epoch, beat)"
 	" JOIN node_beat AS b ON b.id = v.id AND b.beat = v.beat WHERE n.id = v.id AND n.epoch = v.epoch";
 
-/* Connections of one that holds its fence in a transaction that does not end. Its cluster's only: others may have the same names. */
+/* Connections of one that holds its fence in a transaction that does not end. Its cluster's only: others may
+ * have the same names. */
 static const char end_connections[] =
 	"SELECT count(pg_terminate_backend(a.pid)) FROM pg_stat_activity AS a"
 	" WHERE a.application_name = $1 AND a.usename = current_user AND a.datname = current_database()"
@@ -141,8 +143,9 @@ static void end_connections_of(struct ar_pg_member *m, const struct ar_member_no
 	(void)run(m, end_connections, &args); /* a server that does not let us: they time out by themselves */
 }
 
-/* The epoch of a node whose transaction stays open, because its network is cut or its machine stands still, cannot be ended:
- * its connections are, and the next beat tries again. This one's fault is what it reports. */
+/* The epoch of a node whose transaction stays open, because its network is cut or its machine stands still,
+ * cannot be ended: its connections are, and the next beat tries again. This one's fault is what it
+ * reports. */
 static enum ar_status break_loose(struct ar_pg_member *m, const struct ar_member_beat *b)
 {
 	struct ar_error why = m->link.error;
@@ -315,8 +318,8 @@ static ar_usec now(void)
 	return ar_clock_system()->mono(ar_clock_system());
 }
 
-/* A connection that went bad since the last beat costs a new one, not the beat: nothing was done on it yet. Not so one that
- * kept us waiting until the end. */
+/* A connection that went bad since the last beat costs a new one, not the beat: nothing was done on it yet.
+ * Not so one that kept us waiting until the end. */
 static enum ar_status begin(struct ar_pg_member *m)
 {
 	static const char text[] = "BEGIN TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE";

@@ -235,8 +235,8 @@ void ar_pg_sync(struct ar_pg *pg)
 		note_lost(pg);
 }
 
-/* The next result of the round trip, whatever it is; NULL when there is none any more. Statements are separated
- * by one NULL, so two in a row are the end of a connection that libpq has given up. */
+/* The next result of the round trip, whatever it is; NULL when there is none any more. Statements are
+ * separated by one NULL, so two in a row are the end of a connection that libpq has given up. */
 static PGresult *next_result(struct ar_pg *pg)
 {
 	PGresult *r = PQgetResult(pg->handle);

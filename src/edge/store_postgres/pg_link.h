@@ -1,14 +1,14 @@
-/* One connection to PostgreSQL, always in pipeline mode once it is prepared: statements are sent without waiting,
- * ar_pg_sync() ends a round trip, results come in the order of sending. After the first error the server skips
- * what is left of the round trip; the error is kept and comes out of ar_pg_end():
+/* One connection to PostgreSQL, always in pipeline mode once it is prepared: statements are sent without
+ * waiting, ar_pg_sync() ends a round trip, results come in the order of sending. After the first error the
+ * server skips what is left of the round trip; the error is kept and comes out of ar_pg_end():
  *
- *	ar_pg_send(pg, AR_PG_SPAN, &args);
- *	ar_pg_sync(pg);
- *	if ((rows = ar_pg_next(pg)))
- *		...
- *	PQclear(rows);
- *	if (ar_pg_end(pg))
- *		return ar_pg_fail(pg, err);
+ * 	ar_pg_send(pg, AR_PG_SPAN, &args);
+ * 	ar_pg_sync(pg);
+ * 	if ((rows = ar_pg_next(pg)))
+ * 		...
+ * 	PQclear(rows);
+ * 	if (ar_pg_end(pg))
+ * 		return ar_pg_fail(pg, err);
  *
  * A connection belongs to one thread at a time. */
 #ifndef AR_EDGE_STORE_PG_LINK_H
@@ -52,11 +52,12 @@ struct ar_pg {
 
 AR_BEGIN_DECLS
 
-/* `agentd <node>`: how a node's connections are found on the server. A long id is cut and told apart by its hash. */
+/* `agentd <node>`: how a node's connections are found on the server. A long id is cut and told apart by its
+ * hash. */
 void ar_pg_application(struct ar_str node, char ret[AR_PG_APPLICATION + 1]);
 
-/* Connects and sets what a session has to be told. AR_E_INVALID: not a connection string; AR_E_UNAVAILABLE with a
- * sentence that says what to check, and never the password. */
+/* Connects and sets what a session has to be told. AR_E_INVALID: not a connection string; AR_E_UNAVAILABLE
+ * with a sentence that says what to check, and never the password. */
 AR_MUST_USE enum ar_status ar_pg_connect(struct ar_pg *pg, const struct ar_pg_target *to,
 					 struct ar_error *err);
 
@@ -82,15 +83,15 @@ void ar_pg_sync(struct ar_pg *pg);
 /* The next result that has rows; NULL when an error came first. The caller clears it. */
 PGresult *ar_pg_next(struct ar_pg *pg);
 
-/* Before a call, costs no round trip: notices a connection that the server closed since, while it is still certain
- * that nothing was sent on it. False: it is closed now. */
+/* Before a call, costs no round trip: notices a connection that the server closed since, while it is still
+ * certain that nothing was sent on it. False: it is closed now. */
 bool ar_pg_is_alive(struct ar_pg *pg);
 
 /* Takes the rest of the round trip; the transaction goes on. */
 enum ar_pg_fault ar_pg_turn(struct ar_pg *pg);
 
-/* The same, and ends the call: what is left of a transaction that failed is rolled back, a lost connection is closed.
- * The fault is forgotten but for its sentence. */
+/* The same, and ends the call: what is left of a transaction that failed is rolled back, a lost connection is
+ * closed. The fault is forgotten but for its sentence. */
 enum ar_pg_fault ar_pg_end(struct ar_pg *pg);
 
 /* AR_E_IO (or AR_E_UNAVAILABLE for a lost one) with the sentence of the last fault. */

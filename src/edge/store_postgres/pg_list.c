@@ -1,5 +1,5 @@
-/* The reader's lists and lookups: sessions, tasks, receipts, blobs. One statement each; results are copies in the
- * operation's arena. */
+/* The reader's lists and lookups: sessions, tasks, receipts, blobs. One statement each; results are copies in
+ * the operation's arena. */
 #include "postgres.h"
 
 #include <string.h>

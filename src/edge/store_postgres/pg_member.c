@@ -1,5 +1,5 @@
-/* The membership port on PostgreSQL: what it consists of, opened and taken down. What a beat does is in pg_heartbeat.c; queue and
- * thread are in member_threaded.c. */
+/* The membership port on PostgreSQL: what it consists of, opened and taken down. What a beat does is in
+ * pg_heartbeat.c; queue and thread are in member_threaded.c. */
 #include "pg_member.h"
 
 #include "mem.h"

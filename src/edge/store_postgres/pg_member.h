@@ -1,5 +1,6 @@
-/* Inside of the member: its connection, and what a beat works with. pg_member.c opens it, pg_heartbeat.c is the transaction;
- * queue and thread are member_threaded.h's. Everything here is the member thread's once it runs. */
+/* Inside of the member: its connection, and what a beat works with. pg_member.c opens it, pg_heartbeat.c is
+ * the transaction; queue and thread are member_threaded.h's. Everything here is the member thread's once it
+ * runs. */
 #ifndef AR_EDGE_STORE_PG_MEMBER_H
 #define AR_EDGE_STORE_PG_MEMBER_H
 
@@ -25,8 +26,8 @@ struct ar_pg_member {
 
 AR_BEGIN_DECLS
 
-/* Does the beat and fills in what came back. AR_E_FENCED, or AR_E_IO for anything that may be better next time; not much
- * later than a lease in any case. */
+/* Does the beat and fills in what came back. AR_E_FENCED, or AR_E_IO for anything that may be better next
+ * time; not much later than a lease in any case. */
 void ar_pg_heartbeat(struct ar_pg_member *m, struct ar_member_beat *b);
 
 AR_END_DECLS

@@ -1,12 +1,12 @@
-/* The schema change that lets things be forgotten: a log in monthly partitions, receipts with an age, references to content.
- * Const text; pg_schema.c runs it.
+/* The schema change that lets things be forgotten: a log in monthly partitions, receipts with an age,
+ * references to content. Const text; pg_schema.c runs it.
  *
- * The log's table stays as it is and becomes the partition of everything up to the end of this month: one scan to prove it,
- * nothing is copied but ids that a caller dated later. Ids rise with time, so a range of ids is a range of months, and the
- * primary key goes on to keep two writers apart. Content names the session that put it first, which is nearly always the only
- * one: only others need a row in blob_ref, so most content costs one more index and no more rows. Content from before names
- * nobody: who needs it is not known, so it is never removed. A node of the version before goes on to work: what it leaves out
- * has a default.
+ * The log's table stays as it is and becomes the partition of everything up to the end of this month: one
+ * scan to prove it, nothing is copied but ids that a caller dated later. Ids rise with time, so a range of
+ * ids is a range of months, and the primary key goes on to keep two writers apart. Content names the session
+ * that put it first, which is nearly always the only one: only others need a row in blob_ref, so most content
+ * costs one more index and no more rows. Content from before names nobody: who needs it is not known, so it
+ * is never removed. A node of the version before goes on to work: what it leaves out has a default.
  *
  * Large content is in parts (blob_part), or an object elsewhere (pg_object.c). */
 #include "postgres.h"

@@ -1,9 +1,10 @@
-/* The log's partitions: log_YYYY_MM holds the sessions whose ids were minted in that month (UTC), log_default those that a
- * caller dated beyond. Made ahead of time, because nothing is moved out of log_default later; dropped as tables once upkeep has
- * emptied them, which gives their space back at once.
+/* The log's partitions: log_YYYY_MM holds the sessions whose ids were minted in that month (UTC), log_default
+ * those that a caller dated beyond. Made ahead of time, because nothing is moved out of log_default later;
+ * dropped as tables once upkeep has emptied them, which gives their space back at once.
  *
- * These statements lock the whole log for a moment. They wait for that lock shortly, and whoever queues behind them waits no
- * longer than that; when it is not to be had, the next round tries again. Writer thread, or the opening one. */
+ * These statements lock the whole log for a moment. They wait for that lock shortly, and whoever queues
+ * behind them waits no longer than that; when it is not to be had, the next round tries again. Writer thread,
+ * or the opening one. */
 #include "postgres.h"
 
 #include "clock.h"
@@ -125,7 +126,8 @@ static void make(struct ar_postgres *s, const struct month *m)
 
 /* ---- dropped ---- */
 
-/* Whether a row is left; true also when that could not be found out in time. Ends the round trip, not the transaction. */
+/* Whether a row is left; true also when that could not be found out in time. Ends the round trip, not the
+ * transaction. */
 static bool has_rows(struct ar_pg *pg, const struct month *m)
 {
 	bool is_empty;
@@ -141,7 +143,8 @@ static bool has_rows(struct ar_pg *pg, const struct month *m)
 	return ar_pg_turn(pg) || !is_empty;
 }
 
-/* Looks once without a lock, so that a month in use costs nobody anything. The parent is locked first, as by everyone. */
+/* Looks once without a lock, so that a month in use costs nobody anything. The parent is locked first, as by
+ * everyone. */
 static void drop_if_empty(struct ar_postgres *s, const struct month *m)
 {
 	struct ar_pg *pg = &s->writer;

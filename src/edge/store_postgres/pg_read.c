@@ -1,5 +1,6 @@
-/* The reader thread: LOAD and READ, the two that walk the log. Each operation sees one moment of the database, and is
- * done again when the connection is lost under it. The lists and lookups are in pg_list.c. */
+/* The reader thread: LOAD and READ, the two that walk the log. Each operation sees one moment of the
+ * database, and is done again when the connection is lost under it. The lists and lookups are in
+ * pg_list.c. */
 #include "postgres.h"
 
 #include "clock.h"
@@ -166,8 +167,8 @@ static enum ar_status read_row(struct ar_pg *pg, const PGresult *r, int i, struc
 	return AR_OK;
 }
 
-/* Rows that were written since the first statement are left out: the log only grows, so the rest is what it saw. One that is broken or
- * missing is the next window's to report. */
+/* Rows that were written since the first statement are left out: the log only grows, so the rest is what it
+ * saw. One that is broken or missing is the next window's to report. */
 static enum ar_status read_window(struct ar_pg *pg, struct ar_store_read *op, struct window *w)
 {
 	PGresult *r = ar_pg_next(pg);
@@ -334,7 +335,8 @@ static enum ar_status add_dictionaries(struct ar_postgres *s, const PGresult *r,
 	return st;
 }
 
-/* A node of a newer version packs with a dictionary that was not there when we opened. Only this thread adds them. */
+/* A node of a newer version packs with a dictionary that was not there when we opened. Only this thread adds
+ * them. */
 static enum ar_status remember_head(struct ar_postgres *s, struct ar_error *err)
 {
 	enum ar_status st = AR_OK;

@@ -1,5 +1,5 @@
-/* See the header. A batch is one array per column, taken apart by unnest: one statement per table however many
- * sessions wrote. */
+/* See the header. A batch is one array per column, taken apart by unnest: one statement per table however
+ * many sessions wrote. */
 #include "pg_sql.h"
 #include "store_feed.h"
 
@@ -15,7 +15,8 @@
 	" LIMIT " TEXT_OF(AR_PG_WINDOW) ") AS near WINDOW w AS (ORDER BY first_seq " order ")) AS summed" \
 					" WHERE upto <= $3::int8 OR n = $4::int8 ORDER BY first_seq " order
 
-/* A list of sessions, newest first. Parameters are the same for all: newest, workspace, account, status, limit, end, tenant. */
+/* A list of sessions, newest first. Parameters are the same for all: newest, workspace, account, status,
+ * limit, end, tenant. */
 #define SESSION_LIST(which) \
 	"SELECT session, shell FROM session WHERE session <= $1 AND ($6::uuid IS NULL OR session > " \
 	"$6)" which " AND ($2::bytea IS NULL OR workspace = $2) AND ($3::bytea IS NULL OR account = $3)" \
@@ -25,7 +26,8 @@
 #define OF_ANY_TENANT " AND ($7::bytea IS NULL OR tenant = $7)"
 #define OWNED OF_ANY_TENANT " AND partition = ANY ($8::int8[])"
 
-/* A list of actions, oldest first. Parameters are the same for all: session, account, place, whether pending ones are wanted, limit, tenant. */
+/* A list of actions, oldest first. Parameters are the same for all: session, account, place, whether pending
+ * ones are wanted, limit, tenant. */
 #define ACTION_LIST(whose, which) \
 	"SELECT action, account, created, pending, record, tenant FROM action WHERE " whose " AND " which \
 	" AND (created, action) > ($3::int8, $4::bytea) ORDER BY created, action LIMIT $6"
@@ -38,7 +40,8 @@
 #define NOT_ONLY_PENDING "($5::bool OR NOT pending)"
 #define PENDING "pending AND $5::bool IS NOT NULL"
 
-/* With a limit, which the planner would not know by itself: a table of few rows has no statistics. One more than there may be. */
+/* With a limit, which the planner would not know by itself: a table of few rows has no statistics. One more
+ * than there may be. */
 #define WINDOW_ROWS TEXT_OF(AR_PG_WINDOW)
 #define SOME_LANES "(SELECT number FROM lane ORDER BY number LIMIT 65)"
 
@@ -47,12 +50,13 @@
 	"CASE WHEN " b ".parts = 0 THEN " b ".body ELSE (SELECT string_agg(p.bytes, ''::bytea ORDER BY p.n)" \
 	" FROM blob_part AS p WHERE p.hash = " b ".hash AND p.n <= " b ".parts) END"
 
-/* Whether a session has facts. Asked for the first of them: where one session has most rows of the table, EXISTS is planned as a walk
- * through the table from its beginning, past everybody else's. */
+/* Whether a session has facts. Asked for the first of them: where one session has most rows of the table,
+ * EXISTS is planned as a walk through the table from its beginning, past everybody else's. */
 #define HAS_FACTS(of) \
 	"(SELECT first_seq FROM log WHERE log.session = " of " ORDER BY first_seq LIMIT 1) IS NOT NULL"
 
-/* Content that stays: from before there were references, or referred to, or put by a session that has facts. */
+/* Content that stays: from before there were references, or referred to, or put by a session that has
+ * facts. */
 #define IS_KEPT(b) \
 	"(" b ".at IS NULL OR EXISTS (SELECT 1 FROM blob_ref AS r WHERE r.hash = " b ".hash)" \
 	" OR " HAS_FACTS(b ".session") ")"
@@ -72,8 +76,9 @@ const char *const ar_pg_sql_text[AR_PG_SQL_COUNT] = {
 	[AR_PG_NO_TIMEOUT] = "SET LOCAL statement_timeout = 0",
 	[AR_PG_COMMIT] = "COMMIT",
 	[AR_PG_ROLLBACK] = "ROLLBACK",
-	/* Division by zero where the row is not ours any more: the server itself drops the rest of the pipeline,
-	 * so the check costs no round trip. The lock makes a takeover wait for the commit, or us for it. */
+	/* Division by zero where the row is not ours any more: the server itself drops the rest of the
+	 * pipeline, so the check costs no round trip. The lock makes a takeover wait for the commit, or us
+	 * for it. */
 	[AR_PG_FENCE] = "SELECT 1 / count(*) FROM (SELECT epoch FROM node WHERE id = $1 AND epoch = $2"
 			" AND connection = $3 FOR SHARE) AS owner",
 	[AR_PG_CLAIM] = "UPDATE node SET connection = connection + 1 WHERE id = $1 AND epoch = $2"
@@ -83,7 +88,8 @@ const char *const ar_pg_sql_text[AR_PG_SQL_COUNT] = {
 			" ORDER BY l.first_seq DESC LIMIT 1) FROM unnest($1::uuid[]) AS k(session)",
 	[AR_PG_RECEIPTS] = "SELECT r.scope, r.key, r.input, r.reply FROM unnest($1::bytea[], $2::bytea[])"
 			   " AS k(scope, key) JOIN receipt AS r ON r.scope = k.scope AND r.key = k.key",
-	/* The position is taken inside the transaction, of which each lane has one at a time: see feed/pg_feed.c. */
+	/* The position is taken inside the transaction, of which each lane has one at a time: see
+	 * feed/pg_feed.c. */
 	[AR_PG_LOG_PUT] =
 		"INSERT INTO log (session, first_seq, last_seq, at, size, body, tenant, epoch, lane, "
 		"position)"
@@ -117,8 +123,9 @@ const char *const ar_pg_sql_text[AR_PG_SQL_COUNT] = {
 	[AR_PG_RECEIPT_PUT] =
 		"INSERT INTO receipt (scope, key, input, created, reply)"
 		" SELECT * FROM unnest($1::bytea[], $2::bytea[], $3::bytea[], $4::int8[], $5::bytea[]) AS t",
-	/* What is there already is referred to, which also keeps it from being collected before we commit (the key of blob_ref);
-	 * if it has just been collected that fails as a clash, and the next try puts it. */
+	/* What is there already is referred to, which also keeps it from being collected before we commit
+	 * (the key of blob_ref); if it has just been collected that fails as a clash, and the next try puts
+	 * it. */
 	[AR_PG_BLOB_PUT] =
 		"WITH t AS (SELECT * FROM unnest($1::bytea[], $2::int8[], $3::int8[], $4::uuid[], $5::int8[],"
 		" $6::bytea[], $7::bytea[]) AS t(hash, size, at, session, parts, object, body)),"
@@ -207,8 +214,9 @@ const char *const ar_pg_sql_text[AR_PG_SQL_COUNT] = {
 	[AR_PG_CHECKSUM_END] = "UPDATE meta SET value = $2 WHERE key = $1",
 	[AR_PG_OLD_LIST] = "SELECT session, active, updated FROM session WHERE session BETWEEN $1 AND $2"
 			   " ORDER BY session LIMIT $3",
-	/* Looked at again under a lock: whoever has the row now is about to make it young, or removes it. A partition that is
-	 * another's by now is left to him, and one of ours cannot move before we are done. */
+	/* Looked at again under a lock: whoever has the row now is about to make it young, or removes it. A
+	 * partition that is another's by now is left to him, and one of ours cannot move before we are
+	 * done. */
 	[AR_PG_OLD_LOCK] = "SELECT s.session FROM session AS s JOIN partition AS p ON p.id = s.partition"
 			   " WHERE s.session = ANY ($1::uuid[]) AND NOT s.active AND s.updated < $2"
 			   " AND (p.node = '' OR (p.node = $3 AND p.epoch = $4))"
@@ -219,7 +227,8 @@ const char *const ar_pg_sql_text[AR_PG_SQL_COUNT] = {
 		" INSERT INTO blob_doomed (hash, since) SELECT hash, $2::int8 FROM (SELECT hash FROM gone"
 		" UNION SELECT hash FROM blob WHERE session = ANY ($1::uuid[])) AS lost ORDER BY hash"
 		" ON CONFLICT (hash) DO UPDATE SET since = excluded.since",
-	/* And how far that reached in the feeds. In one order, so that of two that remove at once each gets past the other. */
+	/* And how far that reached in the feeds. In one order, so that of two that remove at once each gets
+	 * past the other. */
 	[AR_PG_OLD_LOG] =
 		"WITH gone AS (DELETE FROM log WHERE session = ANY ($1::uuid[])"
 		" RETURNING tenant, lane, position)"
@@ -238,7 +247,8 @@ const char *const ar_pg_sql_text[AR_PG_SQL_COUNT] = {
 		" SELECT count(*) FROM gone",
 	[AR_PG_DOOMED_LIST] = "SELECT hash FROM blob_doomed WHERE since < $1 ORDER BY since LIMIT $2"
 			      " FOR UPDATE SKIP LOCKED",
-	/* Then a statement of its own, which sees every reference that was committed before we had the lock. */
+	/* Then a statement of its own, which sees every reference that was committed before we had the
+	 * lock. */
 	[AR_PG_DOOMED_LOCK] = "SELECT hash FROM blob WHERE hash = ANY ($1::bytea[]) FOR UPDATE SKIP LOCKED",
 	[AR_PG_DOOMED_BLOB] =
 		"WITH gone AS (DELETE FROM blob AS b WHERE hash = ANY ($1::bytea[])"
@@ -263,8 +273,9 @@ const char *const ar_pg_sql_text[AR_PG_SQL_COUNT] = {
 		" INSERT INTO object_gone (name) SELECT name FROM free",
 	[AR_PG_OBJECT_GONE] = "SELECT name FROM object_gone LIMIT $1",
 	[AR_PG_OBJECT_FORGET] = "DELETE FROM object_gone WHERE name = ANY ($1::bytea[])",
-	/* The row of token_clock is held until the end of the transaction: puts become visible in the order of their versions. What is
-	 * put comes in a statement of its own, which sees what the one before it waited for. */
+	/* The row of token_clock is held until the end of the transaction: puts become visible in the order
+	 * of their versions. What is put comes in a statement of its own, which sees what the one before it
+	 * waited for. */
 	[AR_PG_TOKEN_TICK] = "UPDATE token_clock SET version = version + 1 WHERE id = 1 RETURNING version",
 	[AR_PG_TOKEN_PUT] =
 		"INSERT INTO token (token, version, record) SELECT $1::bytea, c.version, $3::bytea"
@@ -293,7 +304,8 @@ const char *const ar_pg_sql_text[AR_PG_SQL_COUNT] = {
 		" ORDER BY position LIMIT " WINDOW_ROWS ") AS l ORDER BY l.position LIMIT " WINDOW_ROWS ")"
 		" AS near WINDOW w AS (ORDER BY position)) AS summed WHERE upto <= $4::int8 OR n = 1"
 		" ORDER BY position",
-	/* A row for each lane that there is; NULL where it holds nothing of the tenant, or nothing of it was removed. */
+	/* A row for each lane that there is; NULL where it holds nothing of the tenant, or nothing of it was
+	 * removed. */
 	[AR_PG_FEED_ENDS] =
 		"SELECT a.number, (SELECT l.position FROM log AS l WHERE l.tenant = $1 AND l.lane = a.number"
 		" ORDER BY l.position DESC LIMIT 1), pg_sequence_last_value('feed_position'),"
@@ -307,7 +319,8 @@ const char *const ar_pg_sql_text[AR_PG_SQL_COUNT] = {
 			    "$6::bytea[], $7::bytea[])"
 			    " AS t",
 	[AR_PG_AUDIT_HAS] = "SELECT count(*) FROM audit WHERE lane = $1 AND n = $2 AND hash = $3",
-	/* Of each lane from the first on, as far as all are old; the last of those that are looked at stays, so the newest of all does. */
+	/* Of each lane from the first on, as far as all are old; the last of those that are looked at stays,
+	 * so the newest of all does. */
 	[AR_PG_AUDIT_OLD] =
 		"WITH old AS (SELECT p.lane, p.n FROM lane AS l CROSS JOIN LATERAL (SELECT lane, n,"
 		" bool_and(at < $1::int8) OVER (ORDER BY n) AS is_old, lead(n) OVER (ORDER BY n) AS next"

@@ -1,6 +1,6 @@
-/* The SQL that runs while the store is open, by name. Plain statements that PostgreSQL and those that speak its
- * protocol (Aurora, AlloyDB, Citus, YugabyteDB) take alike: no LISTEN, no advisory locks, no
- * server-side code. Tables are in pg_schema.c. */
+/* The SQL that runs while the store is open, by name. Plain statements that PostgreSQL and those that speak
+ * its protocol (Aurora, AlloyDB, Citus, YugabyteDB) take alike: no LISTEN, no advisory locks, no server-side
+ * code. Tables are in pg_schema.c. */
 #ifndef AR_EDGE_STORE_PG_SQL_H
 #define AR_EDGE_STORE_PG_SQL_H
 

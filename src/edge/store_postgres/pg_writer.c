@@ -1,6 +1,6 @@
-/* The writer thread: everything that waits becomes one transaction, sent as one pipeline: begin, fence, one statement
- * per table, commit. What ended it decides what happens next: a clash is done again with a look, a lost connection is
- * asked about, anything else fails the whole batch. */
+/* The writer thread: everything that waits becomes one transaction, sent as one pipeline: begin, fence, one
+ * statement per table, commit. What ended it decides what happens next: a clash is done again with a look, a
+ * lost connection is asked about, anything else fails the whole batch. */
 #include "postgres.h"
 
 #include "fault.h"
@@ -25,7 +25,8 @@ void ar_postgres_begin(struct ar_postgres *s)
 	ar_pg_send(&s->writer, AR_PG_FENCE, &args);
 }
 
-/* For tests: the network goes away between us and the server. SHUT_RD: it still gets what we send, and we hear nothing of it. */
+/* For tests: the network goes away between us and the server. SHUT_RD: it still gets what we send, and we
+ * hear nothing of it. */
 static void fail_at(struct ar_pg *pg, int how)
 {
 	shutdown(PQsocket(pg->handle), how);
@@ -78,8 +79,8 @@ static enum ar_pg_fault attempt(struct ar_postgres *s, struct ar_list *ops, bool
 	return commit(s);
 }
 
-/* The connection was lost with a commit under way: AR_OK and *ret when the database has it; AR_OK without when it
- * certainly has not and may be tried again. */
+/* The connection was lost with a commit under way: AR_OK and *ret when the database has it; AR_OK without
+ * when it certainly has not and may be tried again. */
 static enum ar_status settle(struct ar_postgres *s, bool *ret, struct ar_error *err)
 {
 	enum ar_status owner, st;
@@ -126,8 +127,8 @@ static enum ar_status write_until_known(struct ar_postgres *s, struct ar_list *o
 	return ar_pg_fail(&s->writer, err);
 }
 
-/* Nothing of the batch is stored, or nobody can say: they all end alike, also those that had been refused on the
- * strength of it. */
+/* Nothing of the batch is stored, or nobody can say: they all end alike, also those that had been refused on
+ * the strength of it. */
 static void fail_all(struct ar_list *ops, enum ar_status st, struct ar_error *err)
 {
 	if (st == AR_E_UNAVAILABLE)

@@ -1,5 +1,5 @@
-/* The PostgreSQL store as seen from outside: what it consists of, opened and taken down in order. What a batch does is
- * in pg_writer.c and pg_read.c; queues and threads are in store_threaded.c. */
+/* The PostgreSQL store as seen from outside: what it consists of, opened and taken down in order. What a
+ * batch does is in pg_writer.c and pg_read.c; queues and threads are in store_threaded.c. */
 #include "postgres.h"
 
 #include "mem.h"

@@ -1,11 +1,11 @@
-/* Inside of the PostgreSQL store: a connection per thread, over the queues and threads of store_threaded.h; membership has a
- * third of its own (pg_member.h). The writer's transaction is a whole batch, sent as one pipeline; the reader sees one moment of the database per
- * operation.
+/* Inside of the PostgreSQL store: a connection per thread, over the queues and threads of store_threaded.h;
+ * membership has a third of its own (pg_member.h). The writer's transaction is a whole batch, sent as one
+ * pipeline; the reader sees one moment of the database per operation.
  *
- * Who may write is a row: node(id, epoch, connection). Open takes the next epoch; each connection of the writer
- * takes the next connection number; every write transaction checks both under a lock that lasts until its end.
- * So a takeover waits for a commit under way, and after the writer reconnected nothing that it had sent before can
- * still commit: what the log says then is final. */
+ * Who may write is a row: node(id, epoch, connection). Open takes the next epoch; each connection of the
+ * writer takes the next connection number; every write transaction checks both under a lock that lasts until
+ * its end. So a takeover waits for a commit under way, and after the writer reconnected nothing that it had
+ * sent before can still commit: what the log says then is final. */
 #ifndef AR_EDGE_STORE_POSTGRES_H
 #define AR_EDGE_STORE_POSTGRES_H
 
@@ -55,33 +55,35 @@ AR_BEGIN_DECLS
 /* pg_migration_retention.c: a change of the schema, for pg_schema.c. */
 extern const char ar_pg_migration_retention[];
 
-/* token/pg_token.c: a change of the schema, for pg_schema.c; one put, in a transaction of its own; the list. */
+/* token/pg_token.c: a change of the schema, for pg_schema.c; one put, in a transaction of its own; the
+ * list. */
 extern const char ar_pg_migration_token[];
 enum ar_status ar_postgres_token_put(struct ar_postgres *s, struct ar_store_token_put *op);
 enum ar_status ar_postgres_tokens(struct ar_pg *pg, struct ar_store_tokens *op);
 
-/* feed/pg_feed.c: two changes of the schema, for pg_schema.c; a lane for our epoch, inside the transaction that took it; the lane given back, which
- * is the last thing that a writer does; a page. */
+/* feed/pg_feed.c: two changes of the schema, for pg_schema.c; a lane for our epoch, inside the transaction
+ * that took it; the lane given back, which is the last thing that a writer does; a page. */
 extern const char ar_pg_migration_feed[], ar_pg_migration_floor[];
 AR_MUST_USE enum ar_status ar_postgres_acquire_lane(struct ar_postgres *s, struct ar_error *err);
 void ar_postgres_leave_lane(struct ar_postgres *s);
 enum ar_status ar_postgres_feed(struct ar_pg *pg, struct ar_store_feed *op);
 
-/* audit/pg_audit.c: a change of the schema, for pg_schema.c; the end of our chain, before a transaction that adds to it (false: the call failed,
- * ar_pg_end() says how), and what became of it; a page of the list and of the chains. */
+/* audit/pg_audit.c: a change of the schema, for pg_schema.c; the end of our chain, before a transaction that
+ * adds to it (false: the call failed, ar_pg_end() says how), and what became of it; a page of the list and of
+ * the chains. */
 extern const char ar_pg_migration_audit[];
 bool ar_postgres_audit_begin(struct ar_postgres *s);
 void ar_postgres_audit_end(struct ar_postgres *s, bool is_written);
 enum ar_status ar_postgres_audit_list(struct ar_pg *pg, struct ar_store_audit_list *op);
 enum ar_status ar_postgres_audit_verify(struct ar_pg *pg, struct ar_store_audit_verify *op);
 
-/* pg_schema.c: an empty database gets the current schema, inside the caller's transaction. AR_E_UNAVAILABLE with what to
- * do when it has another version. */
+/* pg_schema.c: an empty database gets the current schema, inside the caller's transaction. AR_E_UNAVAILABLE
+ * with what to do when it has another version. */
 AR_MUST_USE enum ar_status ar_postgres_ensure_schema(struct ar_pg *pg, struct ar_error *err);
 
-/* pg_set_up.c: ensures the schema, reads what is kept in the database and takes the next epoch; fills the store's epoch,
- * runtime_id, the cluster's key, the connection number and the dictionaries. Uses the writer's link before it is
- * prepared. AR_E_EXISTS: another process runs as this node. */
+/* pg_set_up.c: ensures the schema, reads what is kept in the database and takes the next epoch; fills the
+ * store's epoch, runtime_id, the cluster's key, the connection number and the dictionaries. Uses the writer's
+ * link before it is prepared. AR_E_EXISTS: another process runs as this node. */
 AR_MUST_USE enum ar_status ar_postgres_set_up(struct ar_postgres *s,
 					      const struct ar_store_postgres_options *o,
 					      struct ar_error *err);
@@ -98,38 +100,40 @@ enum ar_status ar_postgres_upkeep(struct ar_postgres *s, struct ar_store_upkeep 
 /* pg_upkeep.c: ends a transaction of upkeep. */
 enum ar_pg_fault ar_postgres_commit(struct ar_postgres *s);
 
-/* checksum/pg_checksum.c: the part of a step that gives checksums to rows of older versions, in a transaction of its own. */
+/* checksum/pg_checksum.c: the part of a step that gives checksums to rows of older versions, in a transaction
+ * of its own. */
 enum ar_pg_fault ar_postgres_add_checksums(struct ar_postgres *s, struct ar_store_upkeep *op);
 
-/* pg_object.c: puts what of the operations is to become an object, before their transaction; those that it failed for are
- * ended and moved to `failed`. Names are kept for the batch until they are forgotten. */
+/* pg_object.c: puts what of the operations is to become an object, before their transaction; those that it
+ * failed for are ended and moved to `failed`. Names are kept for the batch until they are forgotten. */
 void ar_postgres_put_objects(struct ar_postgres *s, struct ar_list *ops, struct ar_list *failed);
 void ar_postgres_forget_objects(struct ar_postgres *s);
 
-/* pg_object.c: fetches and unpacks one, and holds it against its hash: AR_E_CORRUPT when it is not the content. */
+/* pg_object.c: fetches and unpacks one, and holds it against its hash: AR_E_CORRUPT when it is not the
+ * content. */
 enum ar_status ar_postgres_object_get(struct ar_postgres *s, struct ar_str name, const struct ar_hash *hash,
 				      struct ar_store_blobs_get *op, struct ar_str *ret);
 
 /* pg_object.c: removes some of the objects that nothing names any more. */
 void ar_postgres_remove_objects(struct ar_postgres *s, struct ar_store_upkeep *op);
 
-/* pg_partition.c: makes the log's partitions of this month and the next, and drops one that ended before `before` and is
- * empty. Whatever is busy is left for another time. */
+/* pg_partition.c: makes the log's partitions of this month and the next, and drops one that ended before
+ * `before` and is empty. Whatever is busy is left for another time. */
 void ar_postgres_partition_log(struct ar_postgres *s, ar_usec before);
 
-/* pg_admit.c: reads heads and receipts of the batch from the database into the store's memory, inside the open
- * transaction; then the batch can be admitted with `looked`. */
+/* pg_admit.c: reads heads and receipts of the batch from the database into the store's memory, inside the
+ * open transaction; then the batch can be admitted with `looked`. */
 void ar_postgres_look(struct ar_postgres *s, struct ar_list *ops);
 
-/* pg_admit.c: sets the status of every operation and collects the rows of those admitted. False when that needs a
- * look first (never with `looked`). */
+/* pg_admit.c: sets the status of every operation and collects the rows of those admitted. False when that
+ * needs a look first (never with `looked`). */
 bool ar_postgres_admit(struct ar_postgres *s, struct ar_list *ops, bool looked);
 
 /* pg_admit.c: bytes that an operation writes, before packing. */
 size_t ar_postgres_weight(const struct ar_store_op *op);
 
-/* pg_recover.c: a connection again, waited for as long as the patience lasts, or without end (but for a close)
- * when a commit's outcome hangs on it. AR_E_FENCED: connected, but another owns the store. */
+/* pg_recover.c: a connection again, waited for as long as the patience lasts, or without end (but for a
+ * close) when a commit's outcome hangs on it. AR_E_FENCED: connected, but another owns the store. */
 AR_MUST_USE enum ar_status ar_postgres_reconnect(struct ar_postgres *s, struct ar_error *err);
 
 /* pg_recover.c: whether the batch whose commit was sent is stored. AR_E_UNAVAILABLE: the connection was lost

@@ -1,5 +1,6 @@
-/* Rows of actions: written with the append that changes them (writer thread), and listed over all sessions (reader thread, results are
- * copies in the operation's arena). They go with their session in sqlite_upkeep.c. */
+/* Rows of actions: written with the append that changes them (writer thread), and listed over all sessions
+ * (reader thread, results are copies in the operation's arena). They go with their session in
+ * sqlite_upkeep.c. */
 #include "sqlite.h"
 
 static enum ar_status put_action(struct ar_db *db, const struct ar_store_key *key,

@@ -194,8 +194,8 @@ static enum ar_status insert_blob(struct ar_db *db, const struct ar_store_append
 	return ar_sql_run(&q, err);
 }
 
-/* Inserting is also the lookup, but for what would have to be compressed first: that costs more than looking. What is stored
- * already is only referred to. */
+/* Inserting is also the lookup, but for what would have to be compressed first: that costs more than looking.
+ * What is stored already is only referred to. */
 static enum ar_status put_blob(struct ar_db *db, const struct ar_store_append *a,
 			       const struct ar_store_blob *b, const struct ar_store_key *key,
 			       struct ar_error *err)

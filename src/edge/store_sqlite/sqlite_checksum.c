@@ -1,5 +1,6 @@
-/* Rows of the log that an older version wrote get a checksum, a page in each step of upkeep (checksum_walk.h), inside the writer's transaction. A row that cannot be
- * unpacked stays as it is: reads and verify refuse it. Writer thread only. */
+/* Rows of the log that an older version wrote get a checksum, a page in each step of upkeep
+ * (checksum_walk.h), inside the writer's transaction. A row that cannot be unpacked stays as it is: reads and
+ * verify refuse it. Writer thread only. */
 #include "sqlite.h"
 
 #include "clock.h"

@@ -1,7 +1,7 @@
-/* Feeds of tenants: an append's place among all appends of the store, in the row of its facts. There is one writer, so what it commits becomes
- * visible in the order of the places. They are reserved in blocks: where the file was closed or the process killed the next ones
- * begin behind the block, so none is given twice, and no append writes a counter. ar_sqlite_feed_next() is the writer thread's,
- * ar_sqlite_feed() the reader's. */
+/* Feeds of tenants: an append's place among all appends of the store, in the row of its facts. There is one
+ * writer, so what it commits becomes visible in the order of the places. They are reserved in blocks: where
+ * the file was closed or the process killed the next ones begin behind the block, so none is given twice, and
+ * no append writes a counter. ar_sqlite_feed_next() is the writer thread's, ar_sqlite_feed() the reader's. */
 #include "sqlite.h"
 
 #include <string.h>
@@ -16,7 +16,8 @@ const char ar_sqlite_feed_schema[] =
 	"CREATE INDEX log_feed ON log (tenant, position) WHERE tenant IS NOT NULL;"
 	"INSERT INTO meta (key, value) VALUES ('feed', '0');";
 
-/* How far what upkeep removed reached in a tenant's feed. What it removed before this is not known any more. */
+/* How far what upkeep removed reached in a tenant's feed. What it removed before this is not known any
+ * more. */
 const char ar_sqlite_floor_schema[] =
 	"CREATE TABLE feed_floor (tenant TEXT PRIMARY KEY, position INTEGER NOT NULL) WITHOUT ROWID;";
 
@@ -49,7 +50,8 @@ enum ar_status ar_sqlite_feed_next(struct ar_sqlite *s, uint64_t *ret, struct ar
 	return st;
 }
 
-/* A row of the feed is what it was, and no fact is missing between it and the one before it in its session. */
+/* A row of the feed is what it was, and no fact is missing between it and the one before it in its
+ * session. */
 static enum ar_status read_facts(struct ar_sql *q, const struct ar_store_key *key,
 				 struct ar_store_feed_row *row, struct ar_store_feed *op)
 {
@@ -87,7 +89,8 @@ static enum ar_status add_row(struct ar_sql *q, struct ar_store_feed *op)
 	return AR_OK;
 }
 
-/* Whether the current row is still of the page; the first always is, and only then one that does not say its length. */
+/* Whether the current row is still of the page; the first always is, and only then one that does not say its
+ * length. */
 static bool row_fits(struct ar_sql *q, const struct ar_store_feed *op, size_t *used)
 {
 	size_t len = 0;

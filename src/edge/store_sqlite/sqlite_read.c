@@ -132,7 +132,8 @@ static enum ar_status load(struct ar_db *db, struct ar_store_load *op)
 	return st ? st : load_chunks(db, op, &key);
 }
 
-/* Whether the current row still fits into the window; the first always does, and only then one that does not say its length. */
+/* Whether the current row still fits into the window; the first always does, and only then one that does not
+ * say its length. */
 static bool row_fits(struct ar_sql *q, const struct ar_store_read *op, size_t *used)
 {
 	size_t len = 0;
@@ -178,8 +179,9 @@ static enum ar_status walk(struct ar_sql *q, struct ar_store_read *op, const str
 		if (st)
 			return op->row_count ? AR_OK : st;
 	}
+	/* Weather, which the end of the statement tells: nothing is known to be missing */
 	if (q->rc != SQLITE_DONE)
-		return AR_OK; /* weather, which the end of the statement tells: nothing is known to be missing */
+		return AR_OK;
 	op->at_end = op->backward ? w.next == 0 : true;
 	if (!op->at_end && !op->row_count)
 		return ar_store_fail_missing(&op->op.err, w.next);
@@ -261,7 +263,8 @@ static enum ar_status serve(struct ar_sqlite *s, struct ar_store_op *op)
 	}
 }
 
-/* One transaction for all: it begins after the last of them was submitted, so each sees what it may expect. */
+/* One transaction for all: it begins after the last of them was submitted, so each sees what it may
+ * expect. */
 void ar_sqlite_read_batch(struct ar_store_threaded *t, struct ar_list *batch)
 {
 	struct ar_sqlite *s = AR_CONTAINER_OF(t, struct ar_sqlite, base);

@@ -1,6 +1,6 @@
-/* One step of upkeep, inside the writer's transaction. Appends and this take turns on one thread and one connection, so a
- * session cannot become active, nor content be put again, between the look and the removal. The file does not shrink: its
- * pages are used again. Writer thread only. */
+/* One step of upkeep, inside the writer's transaction. Appends and this take turns on one thread and one
+ * connection, so a session cannot become active, nor content be put again, between the look and the removal.
+ * The file does not shrink: its pages are used again. Writer thread only. */
 #include "sqlite.h"
 
 #include "clock.h"

@@ -1,4 +1,5 @@
-/* The source: each call on its way to a process and back. Arguments are read in exec_args.c, words for the model are made in report.c.
+/* The source: each call on its way to a process and back. Arguments are read in exec_args.c, words for the
+ * model are made in report.c.
  *
  *   PLANNED -> RUNNING (a process was asked for) -> [ACTING] -> done;  PLANNED -> ACTING -> done
  *
@@ -192,7 +193,8 @@ static void start_call(struct ar_tool_source *s, struct ar_tool_call *call)
 	AR_ASSERT(uv_timer_start(&t->later, on_later, 0, 0) == 0);
 }
 
-/* The process of a call is ended by the runtime, which then tells its end; without one there is nothing to wait for. */
+/* The process of a call is ended by the runtime, which then tells its end; without one there is nothing to
+ * wait for. */
 static void cancel_call(struct ar_tool_source *s AR_UNUSED, struct ar_tool_call *call)
 {
 	if (call->source_state)

@@ -1,4 +1,5 @@
-/* See answer.h. agent-files ran behind a boundary on files that others wrote: its answer is read like that of any other peer. */
+/* See answer.h. agent-files ran behind a boundary on files that others wrote: its answer is read like that of
+ * any other peer. */
 #include "answer.h"
 
 static const struct ar_tool_result cancelled = {

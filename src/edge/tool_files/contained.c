@@ -1,6 +1,7 @@
 /* See contained.h. Loop thread only.
  *
- *   plan -> spawn agent-init -> READY (descriptors, what the kernel says) -> GO -> output ... EXIT -> done -> its process is waited for -> free
+ *   plan -> spawn agent-init -> READY (descriptors, what the kernel says) -> GO -> output ... EXIT -> done ->
+ *   its process is waited for -> free
  *
  * The end is told when the program has exited and its output has ended, or when agent-init itself is gone. */
 #include "contained.h"

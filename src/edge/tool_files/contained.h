@@ -1,8 +1,9 @@
-/* One short program of ours behind a boundary: started through agent-init without a supervisor, because nothing of it outlives the call. Its input is
- * given at the start, its output kept up to a cap, and it dies with this process.
+/* One short program of ours behind a boundary: started through agent-init without a supervisor, because
+ * nothing of it outlives the call. Its input is given at the start, its output kept up to a cap, and it dies
+ * with this process.
  *
- * Contract: loop thread only. done() comes exactly once and never before start returns, also after stop(); the memory goes later, when the loop has
- * seen the end of the process. */
+ * Contract: loop thread only. done() comes exactly once and never before start returns, also after stop();
+ * the memory goes later, when the loop has seen the end of the process. */
 #ifndef AR_TOOL_FILES_CONTAINED_H
 #define AR_TOOL_FILES_CONTAINED_H
 

@@ -1,5 +1,5 @@
-/* A client of agent-init (src/launch/init_wire.h): starts it with a plan and an input and reads its messages one by
- * one. The owner watches the descriptors. Loop thread only. */
+/* A client of agent-init (src/launch/init_wire.h): starts it with a plan and an input and reads its messages
+ * one by one. The owner watches the descriptors. Loop thread only. */
 #ifndef AR_TOOL_FILES_INIT_CLIENT_H
 #define AR_TOOL_FILES_INIT_CLIENT_H
 
@@ -29,7 +29,8 @@ AR_BEGIN_DECLS
 /* Adds the program to the read roots of the plan, unless a root already shows it. */
 void ar_init_client_add_program(struct ar_plan *p, struct ar_str program);
 
-/* AR_E_UNAVAILABLE: agent-init is not there. On success ar_init_client_wait must be called once pidfd is readable. */
+/* AR_E_UNAVAILABLE: agent-init is not there. On success ar_init_client_wait must be called once pidfd is
+ * readable. */
 AR_MUST_USE enum ar_status ar_init_client_open(struct ar_init_client *e, const char *init,
 					       const struct ar_plan *plan, struct ar_str input,
 					       struct ar_error *err);

@@ -1,5 +1,5 @@
-/* The source: its tools, and each call on its way through agent-files and back. Running it is contained.c's, reading its answer answer.c's. Loop
- * thread only. */
+/* The source: its tools, and each call on its way through agent-files and back. Running it is contained.c's,
+ * reading its answer answer.c's. Loop thread only. */
 #include "tool_files.h"
 
 #include "answer.h"
@@ -52,7 +52,8 @@ static void contained_done(void *arg, const struct ar_contained_end *end)
 	ar_arena_fini(&answer.arena);
 }
 
-/* Least that does it: a tool that reads gets no more, and one that writes needs no network. What was settled without any boundary stays so. */
+/* Least that does it: a tool that reads gets no more, and one that writes needs no network. What was settled
+ * without any boundary stays so. */
 static enum ar_sandbox_profile profile_of(const struct tool_files *t, const struct files_call *f)
 {
 	enum ar_sandbox_profile settled = f->call->scope.profile;

@@ -1,6 +1,6 @@
-/* The end of a request, as the result of a call. Three things are kept apart: it certainly did not run, it ran and said something, nobody knows. A
- * tool that only reads, or may be run twice, has no third: running it again is harmless. No header that we sent is ever part of a
- * sentence. */
+/* The end of a request, as the result of a call. Three things are kept apart: it certainly did not run, it
+ * ran and said something, nobody knows. A tool that only reads, or may be run twice, has no third: running it
+ * again is harmless. No header that we sent is ever part of a sentence. */
 #include "http_answer.h"
 
 #include "base64.h"

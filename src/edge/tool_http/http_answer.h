@@ -1,4 +1,5 @@
-/* What the end of a request means for the call: pure tables over how the transfer ended, the status, and the type of the body. */
+/* What the end of a request means for the call: pure tables over how the transfer ended, the status, and the
+ * type of the body. */
 #ifndef AR_TOOL_HTTP_ANSWER_H
 #define AR_TOOL_HTTP_ANSWER_H
 

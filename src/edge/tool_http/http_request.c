@@ -1,5 +1,5 @@
-/* The address and the headers of one call. What an argument holds is never trusted: it is encoded, cannot name another host, and cannot climb
- * out of the path that the operator wrote. */
+/* The address and the headers of one call. What an argument holds is never trusted: it is encoded, cannot
+ * name another host, and cannot climb out of the path that the operator wrote. */
 #include "http_request.h"
 
 #include "buf.h"
@@ -130,7 +130,8 @@ static struct ar_json arg_of(struct ar_json args, struct ar_str name)
 	return (struct ar_json){ 0 };
 }
 
-/* The next {member} of a template: what is before it goes to *ret_before, its name to *ret_name (absent: there is none), the rest is returned. */
+/* The next {member} of a template: what is before it goes to *ret_before, its name to *ret_name (absent:
+ * there is none), the rest is returned. */
 static struct ar_str next_member(struct ar_str from, struct ar_str *ret_before, struct ar_str *ret_name)
 {
 	struct ar_str rest = ar_str_split(from, '{', ret_before), after;
@@ -158,7 +159,8 @@ static bool is_in_url(const char *template, struct ar_str name)
 	return false;
 }
 
-/* An empty one would leave its segment out, a dot would climb: both ask for another place than the operator wrote. */
+/* An empty one would leave its segment out, a dot would climb: both ask for another place than the operator
+ * wrote. */
 static enum ar_status add_member(struct ar_buf *url, struct ar_json args, struct ar_str name,
 				 struct ar_error *err)
 {

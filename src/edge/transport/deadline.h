@@ -17,7 +17,8 @@ enum ar_deadline_kind {
 	AR_DEADLINE_STRANGER, /* instead of that, while nobody on the connection was let in */
 	AR_DEADLINE_HEARTBEAT,
 	AR_DEADLINE_LINGER,
-	AR_DEADLINE_PING, /* of a WebSocket: when it is asked whether its peer is there, and by when that has to answer */
+	/* Of a WebSocket: when it is asked whether its peer is there, and by when that has to answer */
+	AR_DEADLINE_PING,
 	AR_DEADLINE_PONG,
 	AR_DEADLINE_PEER_CONNECT, /* from here on of links to peers */
 	AR_DEADLINE_PEER_REPLY,

@@ -1,5 +1,6 @@
-/* Clients may not have all descriptors of the process: a reserve stays for the store and the pipes of tools, and what model calls may take (up to
- * a quarter); who comes when only that is left is turned away. Owner: the loop thread. */
+/* Clients may not have all descriptors of the process: a reserve stays for the store and the pipes of tools,
+ * and what model calls may take (up to a quarter); who comes when only that is left is turned away. Owner:
+ * the loop thread. */
 #include "server.h"
 
 #include <limits.h>
@@ -11,8 +12,8 @@
 #define KEPT_SHARE 4 /* of the reserve */
 #define STRAINED_MS 2000 /* after the last connection that was turned away */
 
-/* What a process has besides clients: the store, model calls, pipes of tools. A quarter of that is for the operator and other nodes when
- * strangers have all the rest. */
+/* What a process has besides clients: the store, model calls, pipes of tools. A quarter of that is for the
+ * operator and other nodes when strangers have all the rest. */
 static void share_descriptors(struct ar_http_server *s)
 {
 	struct rlimit limit;

@@ -1,5 +1,5 @@
-/* Messages events to outputs. An answer is a list of blocks; each is opened, filled and closed under its index. Blocks of
- * tools that the provider runs itself are not ours and are passed over. Pure. */
+/* Messages events to outputs. An answer is a list of blocks; each is opened, filled and closed under its
+ * index. Blocks of tools that the provider runs itself are not ours and are passed over. Pure. */
 #include "outputs.h"
 #include "wire/anthropic_request.h"
 #include "wire/formats.h"

@@ -1,5 +1,6 @@
-/* The Messages body. Two sides take turns, tool results are blocks of the user's side, the system's words stand apart, and
- * the length of the answer has to be given. Empty texts are refused there, so none is written. Pure. */
+/* The Messages body. Two sides take turns, tool results are blocks of the user's side, the system's words
+ * stand apart, and the length of the answer has to be given. Empty texts are refused there, so none is
+ * written. Pure. */
 #include "wire/anthropic_request.h"
 
 #include "wire/parts.h"

@@ -1,5 +1,6 @@
-/* Chunks of streamGenerateContent to outputs. Every chunk is a whole response with the next parts in it; function calls come
- * whole; a call ends with the same reason as a text; there is no end mark, so the reason is the end. Pure. */
+/* Chunks of streamGenerateContent to outputs. Every chunk is a whole response with the next parts in it;
+ * function calls come whole; a call ends with the same reason as a text; there is no end mark, so the reason
+ * is the end. Pure. */
 #include "outputs.h"
 #include "wire/formats.h"
 #include "wire/gemini_request.h"
@@ -96,7 +97,8 @@ static void read_feedback(struct ar_answer *a, struct ar_json feedback)
 					 AR_STR_ARG(ar_str_utf8_prefix(reason, 256)));
 }
 
-/* Every chunk counts anew. Their output leaves out the thoughts, their prompt what tools added; ours count both. */
+/* Every chunk counts anew. Their output leaves out the thoughts, their prompt what tools added; ours count
+ * both. */
 static void read_usage(struct ar_model_result *r, struct ar_json usage)
 {
 	int64_t prompt = 0, tool_prompt = 0, candidates = 0;

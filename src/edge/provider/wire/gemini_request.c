@@ -1,5 +1,6 @@
-/* The generateContent body. Two sides take turns; tool results are parts of the user's side and name the function, not only
- * the call; the system's words stand apart; options lie in an object of their own. Pure. */
+/* The generateContent body. Two sides take turns; tool results are parts of the user's side and name the
+ * function, not only the call; the system's words stand apart; options lie in an object of their own.
+ * Pure. */
 #include "wire/gemini_request.h"
 
 #include "wire/parts.h"
@@ -7,8 +8,8 @@
 
 #include <ctype.h>
 
-/* Documented for calls whose signature is not known, as those that another model made; without any the newer models
- * refuse the conversation. */
+/* Documented for calls whose signature is not known, as those that another model made; without any the newer
+ * models refuse the conversation. */
 #define NO_SIGNATURE "skip_thought_signature_validator"
 
 static const struct ar_option options[] = {

@@ -1,12 +1,13 @@
-/* Chat Completions chunks to outputs. Written against what servers send rather than what the reference promises: ids and
- * indices of tool calls may be missing or repeated, content may be null, arguments may be an object, the end mark or the
- * stop reason may be missing. A repeated chunk cannot be told from a repeated word and is passed on. Pure. */
+/* Chat Completions chunks to outputs. Written against what servers send rather than what the reference
+ * promises: ids and indices of tool calls may be missing or repeated, content may be null, arguments may be
+ * an object, the end mark or the stop reason may be missing. A repeated chunk cannot be told from a repeated
+ * word and is passed on. Pure. */
 #include "wire/formats.h"
 #include "wire/openai_chat_request.h"
 #include "outputs.h"
 
-/* Which call a piece belongs to. The index decides where there is one, then the id; a name with a new id (or without id
- * and index) opens another call, a piece without either continues the last one. */
+/* Which call a piece belongs to. The index decides where there is one, then the id; a name with a new id (or
+ * without id and index) opens another call, a piece without either continues the last one. */
 static struct ar_answer_tool *tool_of(struct ar_answer *a, struct ar_json piece, struct ar_str id, bool named)
 {
 	struct ar_answer_tool *t;

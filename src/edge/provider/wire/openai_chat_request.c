@@ -113,7 +113,8 @@ static enum ar_status write_message(struct ar_jw *w, const struct ar_message *m,
 	return st;
 }
 
-/* Images of the answers from `first` to before `end`, as said by the user behind them: the answers themselves must not be parted. */
+/* Images of the answers from `first` to before `end`, as said by the user behind them: the answers themselves
+ * must not be parted. */
 static void write_seen(struct ar_jw *w, const struct ar_message *first, const struct ar_message *end,
 		       struct ar_json_parser *json)
 {

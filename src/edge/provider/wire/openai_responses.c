@@ -1,5 +1,6 @@
-/* Responses events to outputs. An answer is a list of items; their pieces name them by place and by id, but not every server
- * gives both. One event ends it and says how. Tools that the provider runs itself are not ours. Pure. */
+/* Responses events to outputs. An answer is a list of items; their pieces name them by place and by id, but
+ * not every server gives both. One event ends it and says how. Tools that the provider runs itself are not
+ * ours. Pure. */
 #include "outputs.h"
 #include "wire/formats.h"
 #include "wire/openai_responses_request.h"

@@ -1,5 +1,6 @@
-/* The Responses body: a flat list of items, in which tool calls and their results stand beside the messages. Nothing is to
- * be stored there, because the history is ours; reasoning therefore goes back and forth encrypted. Pure. */
+/* The Responses body: a flat list of items, in which tool calls and their results stand beside the messages.
+ * Nothing is to be stored there, because the history is ours; reasoning therefore goes back and forth
+ * encrypted. Pure. */
 #include "wire/openai_responses_request.h"
 
 #include "wire/parts.h"

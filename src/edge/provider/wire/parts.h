@@ -1,6 +1,6 @@
-/* The pieces of a neutral request that every wire format has to write: parts of a message, schemas, arguments, options. Each
- * is read here once; how it looks on the wire is the format's. Everything a caller gave goes through parser and writer,
- * nothing is pasted. Pure. */
+/* The pieces of a neutral request that every wire format has to write: parts of a message, schemas,
+ * arguments, options. Each is read here once; how it looks on the wire is the format's. Everything a caller
+ * gave goes through parser and writer, nothing is pasted. Pure. */
 #ifndef AR_PROVIDER_WIRE_PARTS_H
 #define AR_PROVIDER_WIRE_PARTS_H
 
@@ -16,7 +16,8 @@ struct ar_part {
 
 typedef void (*ar_part_writer)(struct ar_jw *w, const struct ar_part *part);
 
-/* An option of ours and its name on the wire; `types` are the JSON types (AR_OPTION bits) that are passed on. */
+/* An option of ours and its name on the wire; `types` are the JSON types (AR_OPTION bits) that are passed
+ * on. */
 #define AR_OPTION(type) (1u << (type))
 #define AR_OPTION_NUMBER (AR_OPTION(AR_JSON_INT) | AR_OPTION(AR_JSON_NUM))
 struct ar_option {
@@ -32,8 +33,8 @@ AR_MUST_USE enum ar_status ar_parts_write(struct ar_jw *w, const struct ar_messa
 					  struct ar_json_parser *json, ar_part_writer write,
 					  struct ar_error *err);
 
-/* The same for its images alone, and its text alone, appended to `out`: for formats in which a tool's answer is a text. A message whose
- * parts do not parse has neither. */
+/* The same for its images alone, and its text alone, appended to `out`: for formats in which a tool's answer
+ * is a text. A message whose parts do not parse has neither. */
 size_t ar_parts_images(struct ar_jw *w, const struct ar_message *m, struct ar_json_parser *json,
 		       ar_part_writer write); /* how many; NULL: only counts */
 void ar_parts_text(const struct ar_message *m, struct ar_json_parser *json, struct ar_buf *out);
@@ -51,7 +52,8 @@ void ar_write_json(struct ar_jw *w, struct ar_json v);
 AR_MUST_USE enum ar_status ar_write_schema(struct ar_jw *w, struct ar_str schema, struct ar_json_parser *json,
 					   struct ar_error *err);
 
-/* Arguments of an earlier tool call as an object; what the model wrote wrongly goes as {"arguments":"..."}. */
+/* Arguments of an earlier tool call as an object; what the model wrote wrongly goes as
+ * {"arguments":"..."}. */
 void ar_write_args(struct ar_jw *w, struct ar_str args, struct ar_json_parser *json);
 
 /* The options of the turn, an object; absent stays absent. Valid until the parser's next use. */

@@ -1,5 +1,5 @@
-/* Messages for formats that know two sides only and want them in turn: consecutive messages of one side become one, with
- * a list of blocks. Pure. */
+/* Messages for formats that know two sides only and want them in turn: consecutive messages of one side
+ * become one, with a list of blocks. Pure. */
 #ifndef AR_PROVIDER_WIRE_TURNS_H
 #define AR_PROVIDER_WIRE_TURNS_H
 

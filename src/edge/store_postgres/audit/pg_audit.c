@@ -1,6 +1,7 @@
-/* The audit trail over many writers: each has the chain of its lane (feed/pg_feed.c) and nobody else writes there. The end of the chain is
- * in the writer's memory; after anything that went wrong it is read again, before the transaction that goes on with it: what an earlier
- * connection of ours sent has ended by then (pg_recover.c). Writer thread, but for the pages, which are the reader's. */
+/* The audit trail over many writers: each has the chain of its lane (feed/pg_feed.c) and nobody else writes
+ * there. The end of the chain is in the writer's memory; after anything that went wrong it is read again,
+ * before the transaction that goes on with it: what an earlier connection of ours sent has ended by then
+ * (pg_recover.c). Writer thread, but for the pages, which are the reader's. */
 #include "postgres.h"
 
 #include <string.h>

@@ -1,5 +1,7 @@
-/* Rows of the log that an older version wrote get a checksum, a page in each step of upkeep (checksum_walk.h). The row of table meta that says how far the walk is
- * holds the nodes apart: who finds it locked does nothing. A row that cannot be unpacked stays as it is: reads and verify refuse it. Writer thread only. */
+/* Rows of the log that an older version wrote get a checksum, a page in each step of upkeep
+ * (checksum_walk.h). The row of table meta that says how far the walk is holds the nodes apart: who finds it
+ * locked does nothing. A row that cannot be unpacked stays as it is: reads and verify refuse it. Writer
+ * thread only. */
 #include "postgres.h"
 
 #include "clock.h"

@@ -1,26 +1,30 @@
-/* Feeds of tenants over many writers. A commit of one node may become visible before an earlier one of another, so there is no one number that
- * a reader could go on from. But the commits of one writer come one after the other: each writer has a lane, and in a lane what has a
- * higher position is visible only after what has a lower one. Positions are of one sequence, taken inside the transaction: an append
- * of a session that follows another one, of whichever writer, was begun after that was committed, and so has the higher one.
+/* Feeds of tenants over many writers. A commit of one node may become visible before an earlier one of
+ * another, so there is no one number that a reader could go on from. But the commits of one writer come one
+ * after the other: each writer has a lane, and in a lane what has a higher position is visible only after
+ * what has a lower one. Positions are of one sequence, taken inside the transaction: an append of a session
+ * that follows another one, of whichever writer, was begun after that was committed, and so has the higher
+ * one.
  *
- * A lane is its epoch's: given at open to the same node again, or to another when the epoch is over or its writer has left it. Nothing of the
- * epoch before can commit then: it was ended under a lock that every write transaction holds. All openings wait for each other at a row of
- * `meta`, so no two of them see the same lane free.
+ * A lane is its epoch's: given at open to the same node again, or to another when the epoch is over or its
+ * writer has left it. Nothing of the epoch before can commit then: it was ended under a lock that every write
+ * transaction holds. All openings wait for each other at a row of `meta`, so no two of them see the same lane
+ * free.
  *
  * Setting up is the opening thread's, leaving the closing one's, pages are the reader's. */
 #include "postgres.h"
 
 #include <string.h>
 
-/* What a node of the version before writes meanwhile has no tenant here, and is in no feed; nor is what was written before. */
+/* What a node of the version before writes meanwhile has no tenant here, and is in no feed; nor is what was
+ * written before. */
 const char ar_pg_migration_feed[] =
 	"ALTER TABLE log ADD COLUMN tenant bytea, ADD COLUMN lane int8, ADD COLUMN position int8;"
 	"CREATE INDEX log_feed ON log (tenant, lane, position) WHERE tenant IS NOT NULL;"
 	"CREATE SEQUENCE feed_position;"
 	"CREATE TABLE lane (number int8 PRIMARY KEY, node text NOT NULL, epoch int8 NOT NULL);";
 
-/* How far what upkeep removed reached in a tenant's feed. What was removed before is not known, nor is what a node of the version
- * before removes meanwhile. */
+/* How far what upkeep removed reached in a tenant's feed. What was removed before is not known, nor is what a
+ * node of the version before removes meanwhile. */
 const char ar_pg_migration_floor[] = "CREATE TABLE feed_floor (tenant bytea NOT NULL, lane int8 NOT NULL,"
 				     " position int8 NOT NULL, PRIMARY KEY (tenant, lane));";
 

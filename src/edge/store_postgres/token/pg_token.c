@@ -1,5 +1,6 @@
-/* Rows of API tokens: the table, a put in a transaction of its own (writer thread), the list by version (reader thread). Whoever puts
- * holds the one row of token_clock until the end, so versions become visible in their order, whichever node writes. */
+/* Rows of API tokens: the table, a put in a transaction of its own (writer thread), the list by version
+ * (reader thread). Whoever puts holds the one row of token_clock until the end, so versions become visible in
+ * their order, whichever node writes. */
 #include "postgres.h"
 
 #define TRIES 4 /* when others were first, or the connection was lost before the commit was sent */

@@ -1,4 +1,5 @@
-/* The price list. A reset costs most: it throws work of ours away (rapid reset). Pure functions, any thread. */
+/* The price list. A reset costs most: it throws work of ours away (rapid reset). Pure functions, any
+ * thread. */
 #include "h2/h2_budget.h"
 
 #include "compiler.h"

@@ -1,5 +1,5 @@
-/* A link over libuv streams. The write request exists only while a write is in flight, so that an idle peer costs little
- * more than its handle. Owner: the loop thread. */
+/* A link over libuv streams. The write request exists only while a write is in flight, so that an idle peer
+ * costs little more than its handle. Owner: the loop thread. */
 #include "link/link.h"
 #include "control.h"
 #include "h1/h1_conn.h"

@@ -1,6 +1,7 @@
-/* The bytes of one peer, both ways: a TCP connection, a unix socket, or a pair of pipes. Who speaks which protocol over it
- * is its owner's business, and the owner may change (an upgrade). In the clear nothing is copied and nothing is queued: what the
- * kernel does not take stays with the caller. Under TLS the owner sees plain text only. Owner: the loop thread. */
+/* The bytes of one peer, both ways: a TCP connection, a unix socket, or a pair of pipes. Who speaks which
+ * protocol over it is its owner's business, and the owner may change (an upgrade). In the clear nothing is
+ * copied and nothing is queued: what the kernel does not take stays with the caller. Under TLS the owner sees
+ * plain text only. Owner: the loop thread. */
 #ifndef AR_TRANSPORT_LINK_H
 #define AR_TRANSPORT_LINK_H
 
@@ -55,17 +56,20 @@ struct ar_link {
 	bool is_outgoing; /* we made the connection, to another node */
 };
 
-/* Takes a connection from the listener and gives it to the protocol; over the cap it is answered 503 and closed. */
+/* Takes a connection from the listener and gives it to the protocol; over the cap it is answered 503 and
+ * closed. */
 void ar_link_accept(struct ar_listener *listener);
 
-/* A link of two pipes (or other descriptors that can be polled), which it owns from now on. NULL when they cannot
- * be used; they are closed then. */
+/* A link of two pipes (or other descriptors that can be polled), which it owns from now on. NULL when they
+ * cannot be used; they are closed then. */
 struct ar_link *ar_link_new_pair(struct ar_http_server *s, int in, int out);
 
-/* A TCP connection to another node that is not connected yet: its owner connects u.tcp. The server neither counts nor drains it. */
+/* A TCP connection to another node that is not connected yet: its owner connects u.tcp. The server neither
+ * counts nor drains it. */
 struct ar_link *ar_link_new_outgoing(struct ar_http_server *s, const struct ar_link_vtable *v, void *owner);
 
-/* Begins TLS on a connected outgoing link; the other end has to prove that it is the node at `host`. Then secured() comes, or lost(). */
+/* Begins TLS on a connected outgoing link; the other end has to prove that it is the node at `host`. Then
+ * secured() comes, or lost(). */
 void ar_link_secure(struct ar_link *l, struct ar_str host, void (*secured)(struct ar_link *l));
 
 /* False when the certificates were replaced since the connection began. */
@@ -80,12 +84,12 @@ void ar_link_set_deadline(struct ar_link *l, enum ar_deadline_kind kind);
 AR_MUST_USE bool ar_link_read_start(struct ar_link *l);
 void ar_link_read_stop(struct ar_link *l);
 
-/* How many bytes were taken; UV_EAGAIN when none can be now; another error when the connection is broken. Not while a
- * write is in flight. */
+/* How many bytes were taken; UV_EAGAIN when none can be now; another error when the connection is broken. Not
+ * while a write is in flight. */
 AR_MUST_USE int ar_link_try_write(struct ar_link *l, const uv_buf_t *bufs, unsigned count);
 
-/* Writes all of it as the peer reads; one at a time. The bytes stay the caller's until `done`. Not 0: it failed at once,
- * done() does not come. */
+/* Writes all of it as the peer reads; one at a time. The bytes stay the caller's until `done`. Not 0: it
+ * failed at once, done() does not come. */
 AR_MUST_USE int ar_link_write(struct ar_link *l, const uv_buf_t *bufs, unsigned count,
 			      ar_link_written_fn *done);
 

@@ -1,5 +1,5 @@
-/* Which user of this machine has the other end of a connection: the kernel's word, for unix sockets and for loopback TCP. Owner: the
- * loop thread. */
+/* Which user of this machine has the other end of a connection: the kernel's word, for unix sockets and for
+ * loopback TCP. Owner: the loop thread. */
 #ifndef AR_TRANSPORT_PEER_USER_H
 #define AR_TRANSPORT_PEER_USER_H
 
@@ -16,8 +16,8 @@ struct ar_peer_users {
 void ar_peer_users_init(struct ar_peer_users *u);
 void ar_peer_users_fini(struct ar_peer_users *u);
 
-/* User of the socket that is bound to `there` and connected to `here`; both are of one family. AR_NO_USER: the kernel does not say, the
- * socket is in another network namespace, or its owner has closed it. */
+/* User of the socket that is bound to `there` and connected to `here`; both are of one family. AR_NO_USER:
+ * the kernel does not say, the socket is in another network namespace, or its owner has closed it. */
 unsigned ar_peer_user_of_tcp(struct ar_peer_users *u, const union ar_sockaddr *here,
 			     const union ar_sockaddr *there);
 

@@ -1,5 +1,6 @@
-/* How many connections there may be: one number for all, of which some are kept for the unix socket and some for the other nodes, so that
- * strangers on TCP cannot shut the operator out; and a number for each address. Owner: the loop thread. */
+/* How many connections there may be: one number for all, of which some are kept for the unix socket and some
+ * for the other nodes, so that strangers on TCP cannot shut the operator out; and a number for each address.
+ * Owner: the loop thread. */
 #ifndef AR_TRANSPORT_SLOTS_H
 #define AR_TRANSPORT_SLOTS_H
 

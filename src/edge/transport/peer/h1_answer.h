@@ -1,5 +1,5 @@
-/* HTTP/1 bytes of a peer in, its answer out; no sockets, no time. An event stream is handed on as it comes, every other
- * body is gathered under a cap. One reader reads one answer. Single-owner. */
+/* HTTP/1 bytes of a peer in, its answer out; no sockets, no time. An event stream is handed on as it comes,
+ * every other body is gathered under a cap. One reader reads one answer. Single-owner. */
 #ifndef AR_TRANSPORT_H1_ANSWER_H
 #define AR_TRANSPORT_H1_ANSWER_H
 
@@ -48,7 +48,8 @@ struct ar_h1_answer {
 void ar_h1_answer_init(struct ar_h1_answer *a, const struct ar_h1_answer_vtable *v);
 void ar_h1_answer_fini(struct ar_h1_answer *a);
 
-/* Takes bytes in any portion; *ret_used is less than all only after DONE. Not to be called again after DONE or BAD. */
+/* Takes bytes in any portion; *ret_used is less than all only after DONE. Not to be called again after DONE
+ * or BAD. */
 enum ar_h1_answer_outcome ar_h1_answer_feed(struct ar_h1_answer *a, struct ar_str bytes, size_t *ret_used);
 
 /* The peer has sent its last byte: DONE when the answer may end so, else BAD. */

@@ -1,5 +1,5 @@
-/* The idle connections to each peer. The one used last is used first, so that a quiet time lets the others run out.
- * Owner: the loop thread. */
+/* The idle connections to each peer. The one used last is used first, so that a quiet time lets the others
+ * run out. Owner: the loop thread. */
 #include "mem.h"
 #include "server.h"
 
@@ -92,7 +92,8 @@ void ar_peers_close(struct ar_peers *peers)
 		ar_peer_link_close(AR_CONTAINER_OF(it, struct ar_peer_link, node));
 }
 
-/* A link stays in the list until the loop has closed it, so what the callbacks begin anew does no harm here. */
+/* A link stays in the list until the loop has closed it, so what the callbacks begin anew does no harm
+ * here. */
 void ar_http_server_lose_peer(struct ar_http_server *s, struct ar_str address)
 {
 	AR_LIST_FOR_SAFE (it, &s->peers.links) {

@@ -1,5 +1,6 @@
-/* Telling another node something for the home session of a tenant that it owns (core/control/audit.c): a request whose answer nobody waits
- * for. What gets lost on the way goes back to control, which tries again later. Owner: the loop thread. */
+/* Telling another node something for the home session of a tenant that it owns (core/control/audit.c): a
+ * request whose answer nobody waits for. What gets lost on the way goes back to control, which tries again
+ * later. Owner: the loop thread. */
 #include "control.h"
 #include "mem.h"
 #include "peer/tell.h"

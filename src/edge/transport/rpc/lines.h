@@ -1,4 +1,5 @@
-/* Splits bytes into lines, one message each: `\n` or `\r\n` ends one, empty ones are left out. Single-owner, no I/O. */
+/* Splits bytes into lines, one message each: `\n` or `\r\n` ends one, empty ones are left out. Single-owner,
+ * no I/O. */
 #ifndef AR_TRANSPORT_RPC_LINES_H
 #define AR_TRANSPORT_RPC_LINES_H
 

@@ -1,6 +1,6 @@
-/* What a message wire has to say, gathered over a turn of the loop and written at its end: many answers and events become one write. What
- * the kernel does not take is written as the peer reads, and meanwhile the outbox is full. Idle it holds nothing. Owner: the loop
- * thread. */
+/* What a message wire has to say, gathered over a turn of the loop and written at its end: many answers and
+ * events become one write. What the kernel does not take is written as the peer reads, and meanwhile the
+ * outbox is full. Idle it holds nothing. Owner: the loop thread. */
 #ifndef AR_TRANSPORT_RPC_OUTBOX_H
 #define AR_TRANSPORT_RPC_OUTBOX_H
 
@@ -37,8 +37,8 @@ struct ar_buf *ar_outbox_open(struct ar_outbox *o);
 /* drained() comes at the end of this turn, also when there is nothing to write. */
 void ar_outbox_wake(struct ar_outbox *o);
 
-/* Writes now what can be written, for there will be no more in this turn: who is read once is in the cache once. Calls nobody; unless it is
- * wanted, drained() does not come for it. */
+/* Writes now what can be written, for there will be no more in this turn: who is read once is in the cache
+ * once. Calls nobody; unless it is wanted, drained() does not come for it. */
 void ar_outbox_push(struct ar_outbox *o);
 
 bool ar_outbox_takes_more(const struct ar_outbox *o);

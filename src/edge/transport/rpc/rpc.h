@@ -1,9 +1,11 @@
-/* A JSON-RPC 2.0 peer: every command of the catalogue as a method, and any number of subscriptions beside them. Knows messages and no
- * bytes: a wire (WebSocket, lines on two pipes) brings one JSON text after the other and takes texts away.
+/* A JSON-RPC 2.0 peer: every command of the catalogue as a method, and any number of subscriptions beside
+ * them. Knows messages and no bytes: a wire (WebSocket, lines on two pipes) brings one JSON text after the
+ * other and takes texts away.
  *
- * Nothing is queued. Answers go to the wire as they come; events are pulled only while the wire takes more, one batch of each subscription in
- * turn; and while the wire is full, 64 calls are under way or their inputs are too large together, no further message is wanted. So a peer
- * that does not read holds up itself. Owner: the loop thread. */
+ * Nothing is queued. Answers go to the wire as they come; events are pulled only while the wire takes more,
+ * one batch of each subscription in turn; and while the wire is full, 64 calls are under way or their inputs
+ * are too large together, no further message is wanted. So a peer that does not read holds up itself. Owner:
+ * the loop thread. */
 #ifndef AR_TRANSPORT_RPC_H
 #define AR_TRANSPORT_RPC_H
 
@@ -66,7 +68,8 @@ void ar_rpc_drain(struct ar_rpc *r);
 /* Nothing is under way, and nothing will be sent any more of itself. */
 bool ar_rpc_is_idle(const struct ar_rpc *r);
 
-/* Nobody is there any more; is_stuck: because the peer takes nothing. Memory that the core still works with stays: the wire may go when ar_rpc_is_idle(), which moved() tells. */
+/* Nobody is there any more; is_stuck: because the peer takes nothing. Memory that the core still works with
+ * stays: the wire may go when ar_rpc_is_idle(), which moved() tells. */
 void ar_rpc_stop(struct ar_rpc *r, bool is_stuck);
 
 #endif

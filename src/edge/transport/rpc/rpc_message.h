@@ -1,7 +1,8 @@
-/* JSON-RPC 2.0 as text: a message taken apart into requests, and what is said back written down. Knows no connection and calls nothing.
+/* JSON-RPC 2.0 as text: a message taken apart into requests, and what is said back written down. Knows no
+ * connection and calls nothing.
  *
- * An error is always {code, message, data}: the number that the catalogue gives the code, its sentence, and the same error object that
- * HTTP answers with. Pure functions over their arguments. */
+ * An error is always {code, message, data}: the number that the catalogue gives the code, its sentence, and
+ * the same error object that HTTP answers with. Pure functions over their arguments. */
 #ifndef AR_TRANSPORT_RPC_MESSAGE_H
 #define AR_TRANSPORT_RPC_MESSAGE_H
 

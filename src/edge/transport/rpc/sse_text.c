@@ -1,4 +1,5 @@
-/* See sse_text.h. An event is `id:` and `data:`, each one line, ended by an empty line; comments and `retry:` mean nothing here. */
+/* See sse_text.h. An event is `id:` and `data:`, each one line, ended by an empty line; comments and `retry:`
+ * mean nothing here. */
 #include "rpc/sse_text.h"
 
 #include <string.h>

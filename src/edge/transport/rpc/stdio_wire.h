@@ -1,5 +1,6 @@
-/* The wire of one peer on two pipes, as an editor or an SDK starts us: one JSON text per line, both ways. When the peer has said all, its
- * calls are answered and the rest is the host's to end. Owner: the loop thread. */
+/* The wire of one peer on two pipes, as an editor or an SDK starts us: one JSON text per line, both ways.
+ * When the peer has said all, its calls are answered and the rest is the host's to end. Owner: the loop
+ * thread. */
 #ifndef AR_TRANSPORT_RPC_STDIO_WIRE_H
 #define AR_TRANSPORT_RPC_STDIO_WIRE_H
 

@@ -1,5 +1,5 @@
-/* OpenSSL's view of a link: a BIO that reads from bytes in memory and writes to a buffer, without a copy kept in between, so
- * that an idle connection holds no buffers. Owner: the loop thread. */
+/* OpenSSL's view of a link: a BIO that reads from bytes in memory and writes to a buffer, without a copy kept
+ * in between, so that an idle connection holds no buffers. Owner: the loop thread. */
 #ifndef AR_TRANSPORT_TLS_BIO_H
 #define AR_TRANSPORT_TLS_BIO_H
 

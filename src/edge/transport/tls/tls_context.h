@@ -1,7 +1,7 @@
-/* What this server shows and asks for in TLS: its certificate and key, and whose client certificates it believes. The files may
- * change while it runs; connections keep what they began with. TLS 1.3 only. A context of kind `is_mutual` is for the nodes of a
- * cluster: it serves and connects, and both ends must show a certificate that the CA signed and that names them. Owner: the loop
- * thread. */
+/* What this server shows and asks for in TLS: its certificate and key, and whose client certificates it
+ * believes. The files may change while it runs; connections keep what they began with. TLS 1.3 only. A
+ * context of kind `is_mutual` is for the nodes of a cluster: it serves and connects, and both ends must show
+ * a certificate that the CA signed and that names them. Owner: the loop thread. */
 #ifndef AR_TRANSPORT_TLS_CONTEXT_H
 #define AR_TRANSPORT_TLS_CONTEXT_H
 
@@ -16,7 +16,8 @@ struct ar_tls_files {
 	const char *key; /* PEM, without a passphrase */
 	const char *client_ca; /* PEM of who signs client certificates; NULL or empty: none is asked for */
 	bool is_mutual; /* between nodes; client_ca signs the certificates of all of them */
-	/* With is_mutual: the DNS name that the certificate of every node has; NULL or empty: each names the address of its node. */
+	/* With is_mutual: the DNS name that the certificate of every node has; NULL or empty: each names the
+	 * address of its node. */
 	const char *name;
 	const char *own_host; /* with is_mutual: where other nodes reach this one; empty: nowhere */
 };
@@ -41,8 +42,9 @@ bool ar_tls_context_covers(const struct ar_tls_context *c, struct ar_str host);
 /* One server session of it; SSL_free ends it. */
 struct ssl_st *ar_tls_context_session(const struct ar_tls_context *c);
 
-/* One session of a mutual context with the node at `host`: a name or an address; of a connection that came in, the address that it
- * came from. The handshake fails unless the node's certificate is signed by the CA and names the node. */
+/* One session of a mutual context with the node at `host`: a name or an address; of a connection that came
+ * in, the address that it came from. The handshake fails unless the node's certificate is signed by the CA
+ * and names the node. */
 struct ssl_st *ar_tls_context_session_with(const struct ar_tls_context *c, struct ar_str host,
 					   bool is_client);
 

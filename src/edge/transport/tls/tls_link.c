@@ -1,5 +1,6 @@
-/* The handshake and the way in. Ciphertext is decrypted as long as the owner reads; when it stops, what is left of the read is
- * kept until it goes on, which is not inside its own call but in the flush of the turn. Owner: the loop thread. */
+/* The handshake and the way in. Ciphertext is decrypted as long as the owner reads; when it stops, what is
+ * left of the read is kept until it goes on, which is not inside its own call but in the flush of the turn.
+ * Owner: the loop thread. */
 #include "h1/h1_conn.h"
 #include "loopback.h"
 #include "mem.h"

@@ -1,5 +1,5 @@
-/* One TLS session under a link, between the files that run it: tls_link.c (handshake, reading, life) and tls_write.c.
- * Owner: the loop thread. */
+/* One TLS session under a link, between the files that run it: tls_link.c (handshake, reading, life) and
+ * tls_write.c. Owner: the loop thread. */
 #ifndef AR_TRANSPORT_TLS_PRIV_H
 #define AR_TRANSPORT_TLS_PRIV_H
 
@@ -35,8 +35,8 @@ struct ar_tls {
 	bool is_ending; /* close_notify is out, FIN follows when all is */
 };
 
-/* Sends what OpenSSL has written; what the socket does not take is written as the peer reads. False: the connection is
- * broken. */
+/* Sends what OpenSSL has written; what the socket does not take is written as the peer reads. False: the
+ * connection is broken. */
 bool ar_tls_send(struct ar_tls *t);
 
 /* The flush of this turn looks at it. */

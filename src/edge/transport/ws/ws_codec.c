@@ -9,8 +9,8 @@
 #define REASON_BYTES 123
 #define HEAD_BYTES 10 /* of a frame of ours, at most */
 
-/* wslay's side, with what tells whether it holds part of a frame: it was given `taken` bytes, and the frames that it has seen are `framed`
- * bytes long. */
+/* wslay's side, with what tells whether it holds part of a frame: it was given `taken` bytes, and the frames
+ * that it has seen are `framed` bytes long. */
 struct ar_ws_reader {
 	wslay_event_context_ptr wslay;
 	struct ar_ws_codec *codec;

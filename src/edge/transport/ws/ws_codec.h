@@ -1,6 +1,7 @@
-/* WebSocket bytes of a client in, messages out; no sockets, no time. wslay reads the frames and judges them (masking, fragments, lengths,
- * control frames, close codes, UTF-8); here is what it leaves open: text only, a cap, and that a connection between two messages holds
- * nothing of wslay's, whose buffers are eight kilobytes. Single-owner. */
+/* WebSocket bytes of a client in, messages out; no sockets, no time. wslay reads the frames and judges them
+ * (masking, fragments, lengths, control frames, close codes, UTF-8); here is what it leaves open: text only,
+ * a cap, and that a connection between two messages holds nothing of wslay's, whose buffers are eight
+ * kilobytes. Single-owner. */
 #ifndef AR_TRANSPORT_WS_CODEC_H
 #define AR_TRANSPORT_WS_CODEC_H
 
@@ -42,8 +43,8 @@ struct ar_ws_codec {
 	bool is_over;
 };
 
-/* Takes bytes; what has to be said at once (pongs, our close) is added to `out`. *ret_used is less than all when takes_more() said no.
- * False: the connection ends when `out` is written; not to be called again. */
+/* Takes bytes; what has to be said at once (pongs, our close) is added to `out`. *ret_used is less than all
+ * when takes_more() said no. False: the connection ends when `out` is written; not to be called again. */
 AR_MUST_USE bool ar_ws_feed(struct ar_ws_codec *c, struct ar_str bytes, struct ar_buf *out, size_t *ret_used);
 
 /* Whether a message or frame has begun and is not complete. */
