@@ -163,7 +163,8 @@ static void add_call(union rule *r, long call)
 	r->head.mask[AUDIT_WORD(call)] |= AUDIT_BIT(call);
 }
 
-/* EROFS is what a read-only mount says. EBUSY is what it says of a mount point that should be moved or removed; elsewhere it means something else. */
+/* EROFS is what a read-only mount says. EBUSY is what it says of a mount point that should be moved or
+ * removed; elsewhere it means something else. */
 int ar_kernel_add(int fd, uint32_t first, uint32_t last)
 {
 	static const long moves[] = {

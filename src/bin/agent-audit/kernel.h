@@ -1,4 +1,5 @@
-/* The kernel's audit as this program changes it: its state, and rules that carry our key. One socket, one answer at a time. */
+/* The kernel's audit as this program changes it: its state, and rules that carry our key. One socket, one
+ * answer at a time. */
 #ifndef AR_AUDIT_KERNEL_H
 #define AR_AUDIT_KERNEL_H
 

@@ -1,12 +1,16 @@
-/* agent-audit: switches the kernel's audit on for the processes of sandboxes, and back as it was when the last daemon that wanted it is gone, however that
- * one went. A process of its own for that reason: a daemon that is killed restores nothing.
+/* agent-audit: switches the kernel's audit on for the processes of sandboxes, and back as it was when the
+ * last daemon that wanted it is gone, however that one went. A process of its own for that reason: a daemon
+ * that is killed restores nothing.
  *
- *   agent-audit FIRST LAST    login ids whose refusals are wanted. One line to stdout, then it waits until stdin is closed:
+ *   agent-audit FIRST LAST    login ids whose refusals are wanted. One line to stdout, then it waits until
+ *                             stdin is closed:
  *     own                     switched on, with our rules
- *     shared: ...             somebody else uses audit and has it on: nothing was changed, Landlock's records come all the same
+ *     shared: ...             somebody else uses audit and has it on: nothing was changed, Landlock's records
+ *                             come all the same
  *     unavailable: ...        off, and not ours to switch on
  *
- * Daemons share it by a lock on a file; what was found before the first of them is written in that file. One thread. */
+ * Daemons share it by a lock on a file; what was found before the first of them is written in that file. One
+ * thread. */
 #include "kernel.h"
 
 #include <errno.h>
@@ -21,7 +25,8 @@
 #define LOCK_PATH "/run/agentruntime-audit.lock"
 #define BACKLOG 8192
 
-/* Two locks on the file: whoever changes something, for that moment; whoever uses audit, together, for as long as it does. */
+/* Two locks on the file: whoever changes something, for that moment; whoever uses audit, together, for as
+ * long as it does. */
 enum { CHANGING, USING };
 
 static bool set_lock(int fd, off_t which, short type, bool waits)

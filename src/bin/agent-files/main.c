@@ -1,5 +1,5 @@
-/* agent-files: one call of a file tool, from a request on stdin to an answer on stdout. The daemon runs it inside a boundary; it works on the
- * workspace alone by itself too. What the tools do is src/files. */
+/* agent-files: one call of a file tool, from a request on stdin to an answer on stdout. The daemon runs it
+ * inside a boundary; it works on the workspace alone by itself too. What the tools do is src/files. */
 #include "files.h"
 #include "io/descriptor.h"
 

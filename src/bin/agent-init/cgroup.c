@@ -1,5 +1,6 @@
-/* Joining cgroups: the unified one at birth (namespaces.c). Into those of version 1 the process outside puts the one inside, for the kernel takes milliseconds to
- * move anybody: meanwhile the one inside builds its view, and waits before it gives up privilege. */
+/* Joining cgroups: the unified one at birth (namespaces.c). Into those of version 1 the process outside puts
+ * the one inside, for the kernel takes milliseconds to move anybody: meanwhile the one inside builds its
+ * view, and waits before it gives up privilege. */
 #include "cgroup.h"
 
 #include "file.h"

@@ -1,5 +1,6 @@
-/* execve of the plan's command. vfork, since a copy of our memory would only be thrown away; why execve failed comes through a pipe that success closes. The
- * search along PATH happens here, behind the boundary: it finds what the command would find. */
+/* execve of the plan's command. vfork, since a copy of our memory would only be thrown away; why execve
+ * failed comes through a pipe that success closes. The search along PATH happens here, behind the boundary:
+ * it finds what the command would find. */
 #include "command.h"
 
 #include "message.h"

@@ -4,7 +4,8 @@
 
 #include "init.h"
 
-/* In a session of its own, with the environment of the plan and nothing else. Its pid once execve has succeeded; -1 with errno when it did not. */
+/* In a session of its own, with the environment of the plan and nothing else. Its pid once execve has
+ * succeeded; -1 with errno when it did not. */
 pid_t ar_command_start(struct ar_init *in);
 
 #endif

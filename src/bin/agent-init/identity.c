@@ -1,5 +1,6 @@
-/* Giving up privilege, in the only order that works: the bounding set while we may still change it, groups before the user, the rest of the capabilities
- * last. The reaper keeps the same identity as the command; that it is not dumpable keeps the command out of it. */
+/* Giving up privilege, in the only order that works: the bounding set while we may still change it, groups
+ * before the user, the rest of the capabilities last. The reaper keeps the same identity as the command; that
+ * it is not dumpable keeps the command out of it. */
 #include "identity.h"
 
 #include "message.h"

@@ -4,7 +4,8 @@
 
 #include "init.h"
 
-/* Takes the uid and gid of the plan (root backend), empties every capability set, sets no_new_privs, and ties us to our parent's life. */
+/* Takes the uid and gid of the plan (root backend), empties every capability set, sets no_new_privs, and ties
+ * us to our parent's life. */
 int ar_identity_set(struct ar_init *in);
 
 #endif

@@ -1,5 +1,6 @@
-/* What agent-init knows of its one process, handed from step to step. The steps run in the order of the table in main.c, in the process that becomes the
- * reaper; each returns 0, or -1 with errno and (ar_init_fail) what it was about. */
+/* What agent-init knows of its one process, handed from step to step. The steps run in the order of the table
+ * in main.c, in the process that becomes the reaper; each returns 0, or -1 with errno and (ar_init_fail) what
+ * it was about. */
 #ifndef AR_INIT_H
 #define AR_INIT_H
 
@@ -27,8 +28,8 @@ struct ar_init {
 	int parent; /* folder of the view where something was hung in last; -1: none */
 	const char *parent_path; /* begins with its path, parent_len bytes */
 	size_t parent_len;
-	int joined
-		[2]; /* pipe by which the process outside says that we are in our cgroups; -1: none is needed */
+	/* Pipe by which the process outside says that we are in our cgroups; -1: none is needed */
+	int joined[2];
 	int idmap; /* user namespace that maps the workspace's owner; -1: none is needed */
 	int rules; /* of Landlock, until they are in force; -1: none */
 	uint32_t session; /* of the kernel's audit; UINT32_MAX: none */

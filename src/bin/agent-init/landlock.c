@@ -1,5 +1,6 @@
-/* Rules of Landlock from a plan: read roots are read, the workspace and the private folders are written, and devices are made nowhere. The network is no
- * matter of Landlock here: its rules leave gaps that a namespace does not. */
+/* Rules of Landlock from a plan: read roots are read, the workspace and the private folders are written, and
+ * devices are made nowhere. The network is no matter of Landlock here: its rules leave gaps that a namespace
+ * does not. */
 #include "landlock.h"
 
 #include "message.h"
@@ -22,7 +23,8 @@ static int allow_paths(struct ar_init *in, int rules, const struct ar_plan_paths
 	return 0;
 }
 
-/* That folders may be listed everywhere is no leak: everything there is in the view on purpose. A decoy is a file, and has no rule. */
+/* That folders may be listed everywhere is no leak: everything there is in the view on purpose. A decoy is a
+ * file, and has no rule. */
 static int allow_view(struct ar_init *in, int rules)
 {
 	static const struct {

@@ -1,6 +1,8 @@
-/* agent-init: puts one process behind the boundary that a plan describes, waits for the word, runs it and reaps after it. The plan is AR_INIT_PLAN_FD, the
- * talk with whoever started us AR_INIT_FD. Two processes: this one stays outside the namespaces and waits; the first one inside does all the rest,
- * step by step, and says which step failed. A prewarmed sandbox waits between those that do not depend on the command and the others (prewarm.h). One thread. */
+/* agent-init: puts one process behind the boundary that a plan describes, waits for the word, runs it and
+ * reaps after it. The plan is AR_INIT_PLAN_FD, the talk with whoever started us AR_INIT_FD. Two processes:
+ * this one stays outside the namespaces and waits; the first one inside does all the rest, step by step, and
+ * says which step failed. A prewarmed sandbox waits between those that do not depend on the command and the
+ * others (prewarm.h). One thread. */
 #include "cgroup.h"
 #include "filter.h"
 #include "identity.h"
@@ -118,7 +120,8 @@ static bool close_up(struct ar_init *in)
 	return run_steps(in, steps, sizeof(steps) / sizeof(steps[0]));
 }
 
-/* Outside: once the other is in its cgroups nothing to do but to be there, so that the end of one is the end of the other. */
+/* Outside: once the other is in its cgroups nothing to do but to be there, so that the end of one is the end
+ * of the other. */
 static int wait_outside(struct ar_init *in, pid_t inside)
 {
 	int status;

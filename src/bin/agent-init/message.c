@@ -1,4 +1,5 @@
-/* Messages of agent-init: JSON is put together by hand, since this program carries no library. Descriptors go with READY alone. */
+/* Messages of agent-init: JSON is put together by hand, since this program carries no library. Descriptors go
+ * with READY alone. */
 #include "message.h"
 #include "json_text.h"
 #include "packet.h"

@@ -1,5 +1,6 @@
-/* One clone3 makes every namespace at once and starts inside the v2 cgroup: moving a running process costs milliseconds, being born there nothing.
- * Danger as root keeps a pid namespace, for then the death of its first process is the death of all; danger as anybody has none, the reaper collects. */
+/* One clone3 makes every namespace at once and starts inside the v2 cgroup: moving a running process costs
+ * milliseconds, being born there nothing. Danger as root keeps a pid namespace, for then the death of its
+ * first process is the death of all; danger as anybody has none, the reaper collects. */
 #include "namespaces.h"
 
 #include "cgroup.h"
@@ -54,7 +55,8 @@ pid_t ar_namespaces_enter(struct ar_init *in)
 	return pid;
 }
 
-/* The starter's own id must be somebody's: under its other name it would otherwise still be root on the disk. */
+/* The starter's own id must be somebody's: under its other name it would otherwise still be root on the
+ * disk. */
 int ar_namespaces_map(struct ar_init *in)
 {
 	char uids[64], gids[64];

@@ -7,8 +7,8 @@
 /* Which are made; sets in->namespaces. */
 void ar_namespaces_choose(struct ar_init *in);
 
-/* Starts the process that lives in them, in the v2 cgroup of the plan from its first moment. Returns 0 in it, its pid in the caller, -1 with errno.
- * With no namespaces to make it starts none and returns 0. */
+/* Starts the process that lives in them, in the v2 cgroup of the plan from its first moment. Returns 0 in it,
+ * its pid in the caller, -1 with errno. With no namespaces to make it starts none and returns 0. */
 pid_t ar_namespaces_enter(struct ar_init *in);
 
 /* Inside: gives the one id of a user namespace its name. */

@@ -1,5 +1,6 @@
-/* Without a pid namespace descendants are found by asking the kernel for our children until there are none: killing one brings its own children to
- * us, since we adopt. One that keeps forking can run ahead of this; the cgroup of the process, where there is one, cannot be outrun. */
+/* Without a pid namespace descendants are found by asking the kernel for our children until there are none:
+ * killing one brings its own children to us, since we adopt. One that keeps forking can run ahead of this;
+ * the cgroup of the process, where there is one, cannot be outrun. */
 #include "orphans.h"
 
 #include "file.h"

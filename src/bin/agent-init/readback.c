@@ -1,5 +1,6 @@
-/* READY is not a copy of the plan: ids, capabilities, no_new_privs and filters are read from /proc/self/status, namespaces are those that we are in. What
- * does not agree with the plan fails here, so that nothing is reported that is not so. */
+/* READY is not a copy of the plan: ids, capabilities, no_new_privs and filters are read from
+ * /proc/self/status, namespaces are those that we are in. What does not agree with the plan fails here, so
+ * that nothing is reported that is not so. */
 #include "readback.h"
 
 #include "file.h"

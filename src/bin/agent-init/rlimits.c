@@ -1,5 +1,5 @@
-/* Resource limits and the marks that a process tree carries: its standing when memory runs out, its audit session. Done while the starter's /proc is
- * still in view and before privilege is gone. */
+/* Resource limits and the marks that a process tree carries: its standing when memory runs out, its audit
+ * session. Done while the starter's /proc is still in view and before privilege is gone. */
 #include "rlimits.h"
 
 #include "file.h"

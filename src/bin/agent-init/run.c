@@ -1,5 +1,5 @@
-/* The barrier and the reaper. One thread, one descriptor: signals and the socket are waited for in one ppoll. Leaving this process is the kill switch:
- * the first process of a pid namespace takes everything with it. */
+/* The barrier and the reaper. One thread, one descriptor: signals and the socket are waited for in one ppoll.
+ * Leaving this process is the kill switch: the first process of a pid namespace takes everything with it. */
 #include "run.h"
 
 #include "command.h"

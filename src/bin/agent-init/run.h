@@ -4,7 +4,8 @@
 
 #include "init.h"
 
-/* Says READY, waits for GO, runs the command, reaps until nobody is left. Returns the exit status of agent-init. */
+/* Says READY, waits for GO, runs the command, reaps until nobody is left. Returns the exit status of
+ * agent-init. */
 int ar_run(struct ar_init *in);
 
 #endif

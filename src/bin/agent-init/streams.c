@@ -1,5 +1,5 @@
-/* Standard streams of the command. Nothing that we inherited goes on to it but descriptor 0 and those behind the plan, and
- * those only when the plan says so. */
+/* Standard streams of the command. Nothing that we inherited goes on to it but descriptor 0 and those behind
+ * the plan, and those only when the plan says so. */
 #include "streams.h"
 
 #include "message.h"

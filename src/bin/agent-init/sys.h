@@ -1,4 +1,5 @@
-/* System calls that the C library has no function for, and the few combinations of flags that everything here uses. */
+/* System calls that the C library has no function for, and the few combinations of flags that everything here
+ * uses. */
 #ifndef AR_INIT_SYS_H
 #define AR_INIT_SYS_H
 

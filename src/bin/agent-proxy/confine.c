@@ -1,4 +1,5 @@
-/* See confine.h. The filter answers EPERM, or ENOSYS where a library then goes another way; a program is never started, so that ends the process. */
+/* See confine.h. The filter answers EPERM, or ENOSYS where a library then goes another way; a program is
+ * never started, so that ends the process. */
 #include "confine.h"
 
 #include "compiler.h"
@@ -184,7 +185,8 @@ static void make_filter(struct program *p)
 		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, OTHER_NUMBERS, 0, 1),
 		ANSWER(SECCOMP_RET_KILL_PROCESS),
 	};
-	/* Threads, not processes; signals to ourselves; the internet, and what tells which addresses this machine has. */
+	/* Threads, not processes; signals to ourselves; the internet, and what tells which addresses this
+	 * machine has. */
 	const struct sock_filter more[] = {
 		IF(SYS_clone, 0, 4),
 		LOAD(FIELD(args[0])),

@@ -1,5 +1,6 @@
-/* agent-proxy: what a process in a sandbox with the profile allowlisted_network reaches the world through. It reads bytes that nobody vouches for, so it is a process of its
- * own without any right; started and told by agentd (egress/gate_wire.h), it ends with it. */
+/* agent-proxy: what a process in a sandbox with the profile allowlisted_network reaches the world through. It
+ * reads bytes that nobody vouches for, so it is a process of its own without any right; started and told by
+ * agentd (egress/gate_wire.h), it ends with it. */
 #include "confine.h"
 #include "gate.h"
 #include "gate_wire.h"

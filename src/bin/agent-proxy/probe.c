@@ -1,4 +1,5 @@
-/* `agent-proxy --probe`, for tests: see confine.h. Nothing that an attempt could harm is there when it succeeds. */
+/* `agent-proxy --probe`, for tests: see confine.h. Nothing that an attempt could harm is there when it
+ * succeeds. */
 #include "confine.h"
 
 #include <fcntl.h>

@@ -1,4 +1,5 @@
-/* The only file of the shim that asks the kernel for the time: it carries libc alone, not base with its clock port. */
+/* The only file of the shim that asks the kernel for the time: it carries libc alone, not base with its clock
+ * port. */
 #include "clock.h"
 
 #include <time.h>

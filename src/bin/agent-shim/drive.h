@@ -1,5 +1,5 @@
-/* Who drives the shim: one connection at a time, the newest. It is notified when the journal has grown; one that does not read is
- * dropped and may come back. */
+/* Who drives the shim: one connection at a time, the newest. It is notified when the journal has grown; one
+ * that does not read is dropped and may come back. */
 #ifndef AR_SHIM_DRIVE_H
 #define AR_SHIM_DRIVE_H
 

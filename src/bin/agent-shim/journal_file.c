@@ -1,5 +1,6 @@
-/* Appends records. A record that does not fit is cut off again, so that the file always ends with a whole one; what the disk promised beforehand
- * (fallocate beyond the end) is there for the small records even when it is full. */
+/* Appends records. A record that does not fit is cut off again, so that the file always ends with a whole
+ * one; what the disk promised beforehand (fallocate beyond the end) is there for the small records even when
+ * it is full. */
 #include "journal_file.h"
 #include "clock.h"
 

@@ -1,5 +1,5 @@
-/* The journal of one process as its only writer sees it. Room for the last records is set aside from the start: a full disk stops the
- * output, never the record of what became of the process. */
+/* The journal of one process as its only writer sees it. Room for the last records is set aside from the
+ * start: a full disk stops the output, never the record of what became of the process. */
 #ifndef AR_SHIM_JOURNAL_FILE_H
 #define AR_SHIM_JOURNAL_FILE_H
 

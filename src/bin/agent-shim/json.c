@@ -1,5 +1,5 @@
-/* Looks through the text of one JSON object without building anything. Texts come from the daemon and from agent-init, which are ours; what is
- * malformed is simply not found. */
+/* Looks through the text of one JSON object without building anything. Texts come from the daemon and from
+ * agent-init, which are ours; what is malformed is simply not found. */
 #include "json.h"
 
 #include <string.h>

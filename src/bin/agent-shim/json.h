@@ -1,5 +1,5 @@
-/* Just enough JSON for a helper without libraries: members of one object are found in its text, strings stay escaped as they came, so that they can
- * be put into another object as they are. Owns no memory. */
+/* Just enough JSON for a helper without libraries: members of one object are found in its text, strings stay
+ * escaped as they came, so that they can be put into another object as they are. Owns no memory. */
 #ifndef AR_SHIM_JSON_H
 #define AR_SHIM_JSON_H
 
@@ -12,8 +12,8 @@ struct ar_piece {
 	size_t len;
 };
 
-/* The value of a member of the object `text`: of a string what is between the quotes, of anything else its text. False: not there, or not JSON
- * so far. */
+/* The value of a member of the object `text`: of a string what is between the quotes, of anything else its
+ * text. False: not there, or not JSON so far. */
 bool ar_json_member(struct ar_piece text, const char *name, struct ar_piece *ret);
 
 /* The next string of an array's text; *at begins as 0. False: no more. */

@@ -1,4 +1,5 @@
-/* Reads and writes with plain system calls: stdio's scanf alone would be a quarter of this program's memory. */
+/* Reads and writes with plain system calls: stdio's scanf alone would be a quarter of this program's
+ * memory. */
 #include "kernel_file.h"
 
 #include <fcntl.h>

@@ -5,7 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Reads the beginning of folder/name as text; without a folder `name` is the path. Returns its length; nothing there: 0 and an empty text. */
+/* Reads the beginning of folder/name as text; without a folder `name` is the path. Returns its length;
+ * nothing there: 0 and an empty text. */
 size_t ar_kernel_file_read(const char *folder, const char *name, char *out, size_t room);
 
 bool ar_kernel_file_write(const char *folder, const char *name, const char *text);

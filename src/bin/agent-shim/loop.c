@@ -1,4 +1,5 @@
-/* One round of poll(). A call that finds its descriptor closed by an earlier one of the same round sees that by its own state. */
+/* One round of poll(). A call that finds its descriptor closed by an earlier one of the same round sees that
+ * by its own state. */
 #include "loop.h"
 #include "clock.h"
 

@@ -1,5 +1,5 @@
-/* What is waited for in one round: descriptors with what to call, and the nearest deadline. Rebuilt every round from the state of the parts, so that
- * nothing has to be taken back. */
+/* What is waited for in one round: descriptors with what to call, and the nearest deadline. Rebuilt every
+ * round from the state of the parts, so that nothing has to be taken back. */
 #ifndef AR_SHIM_LOOP_H
 #define AR_SHIM_LOOP_H
 

@@ -1,5 +1,6 @@
-/* agent-shim FOLDER: supervises one process and writes its journal, with or without a daemon. Started by the daemon with a control connection as
- * fd 3; everything else is in the folder (journal/shim_wire.h). One thread, libc alone, no memory but its own fixed parts.
+/* agent-shim FOLDER: supervises one process and writes its journal, with or without a daemon. Started by the
+ * daemon with a control connection as fd 3; everything else is in the folder (journal/shim_wire.h). One
+ * thread, libc alone, no memory but its own fixed parts.
  *
  * Exits 0 when the journal is complete, 1 when it could not be, 2 when it was called wrongly. */
 #include "kernel_file.h"
@@ -22,7 +23,8 @@
 
 #define EXIT_WRONG_USE 2
 
-/* Of the world that started us nothing stays but fd 3, and until agent-init has them fd 0, which may be the command's input, and what is given to it. */
+/* Of the world that started us nothing stays but fd 3, and until agent-init has them fd 0, which may be the
+ * command's input, and what is given to it. */
 static bool detach_from_starter(unsigned given)
 {
 	static const struct rlimit no_core = { 0, 0 };
@@ -47,7 +49,8 @@ static bool detach_from_starter(unsigned given)
 /* Where the linker put this program's code. */
 extern const char __executable_start[], etext[];
 
-/* What was needed to start is most of the code and never needed again: it leaves our memory, and comes back from the file where it is used. */
+/* What was needed to start is most of the code and never needed again: it leaves our memory, and comes back
+ * from the file where it is used. */
 static void release_code_pages(void)
 {
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = (uintptr_t)__executable_start & ~(page - 1);

@@ -1,5 +1,5 @@
-/* Reads the options of one shim: lines `word value`, each word by its row in a table. An unknown word is refused, so that a newer daemon never
- * believes that an older shim does what it asked for. */
+/* Reads the options of one shim: lines `word value`, each word by its row in a table. An unknown word is
+ * refused, so that a newer daemon never believes that an older shim does what it asked for. */
 #include "options.h"
 
 #include <errno.h>

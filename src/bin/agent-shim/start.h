@@ -30,7 +30,8 @@ struct ar_init_child {
 	uint64_t released_at, exited_at; /* 0: not yet */
 };
 
-/* Starts it, in a session of its own later, with this file of the folder as its plan, which is removed. False: *ret_step could not be done, errno says why. */
+/* Starts it, in a session of its own later, with this file of the folder as its plan, which is removed.
+ * False: *ret_step could not be done, errno says why. */
 bool ar_start_init(struct ar_shim *s, const char *file, const char **ret_step);
 
 void ar_start_watch(struct ar_shim *s, struct ar_loop *l);

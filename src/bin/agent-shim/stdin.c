@@ -1,5 +1,5 @@
-/* Takes inputs by number and writes them without ever waiting for the reader. The end of file is the closed pipe, or on a terminal its own
- * end-of-file character: a terminal can be typed at again afterwards. */
+/* Takes inputs by number and writes them without ever waiting for the reader. The end of file is the closed
+ * pipe, or on a terminal its own end-of-file character: a terminal can be typed at again afterwards. */
 #include "stdin.h"
 #include "shim.h"
 
@@ -61,7 +61,8 @@ void ar_stdin_close(struct ar_stdin *in)
 	in->used = in->item_count = 0;
 }
 
-/* A line that is not finished takes the character twice: the first hands over the line, the second is the end. */
+/* A line that is not finished takes the character twice: the first hands over the line, the second is the
+ * end. */
 static bool write_tty_eof(struct ar_stdin *in)
 {
 	struct termios t;

@@ -1,5 +1,5 @@
-/* Reads the streams of the process into the journal. One piece at a time goes through one buffer; while it cannot be written nothing is read, so
- * that the process feels the full disk and no byte is lost. */
+/* Reads the streams of the process into the journal. One piece at a time goes through one buffer; while it
+ * cannot be written nothing is read, so that the process feels the full disk and no byte is lost. */
 #include "streams.h"
 #include "clock.h"
 #include "shim.h"
@@ -102,7 +102,8 @@ void ar_streams_watch(struct ar_shim *s, struct ar_loop *l)
 {
 	uint64_t now = ar_shim_mono();
 
-	/* Output may be there before agent-init's word that it runs: STARTED stands before the first of it. */
+	/* Output may be there before agent-init's word that it runs: STARTED stands before the first of
+	 * it. */
 	if (!s->init.has_started && s->init.socket >= 0)
 		return;
 	if (is_stuck(s)) {

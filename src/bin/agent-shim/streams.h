@@ -1,5 +1,6 @@
-/* What the process writes: drained as it comes, never waited for. The first output_bytes of all streams together go into the journal, later ones are
- * counted, and the newest of them written at the end behind the ranges that are missing. */
+/* What the process writes: drained as it comes, never waited for. The first output_bytes of all streams
+ * together go into the journal, later ones are counted, and the newest of them written at the end behind the
+ * ranges that are missing. */
 #ifndef AR_SHIM_STREAMS_H
 #define AR_SHIM_STREAMS_H
 
@@ -12,8 +13,8 @@ struct ar_shim;
 struct ar_stream {
 	int fd; /* -1: none, or at its end */
 	uint64_t total; /* bytes that came */
-	uint64_t
-		kept; /* of them in the journal, or recorded as missing: where the next record of this stream begins */
+	/* Of them in the journal, or recorded as missing: where the next record of this stream begins */
+	uint64_t kept;
 	uint64_t quiet_until; /* a terminal that nobody has open: it may be opened again */
 };
 
@@ -37,10 +38,12 @@ bool ar_streams_drain(struct ar_shim *s);
 
 void ar_streams_close(struct ar_streams *st); /* whoever may still hold the other ends */
 
-/* Nothing more is kept from the start: what waits and what comes is counted, the newest of it held in memory. */
+/* Nothing more is kept from the start: what waits and what comes is counted, the newest of it held in
+ * memory. */
 void ar_streams_stop_keeping(struct ar_shim *s);
 
-/* The missing ranges, then the newest bytes. False: the disk is full, call it again; or, with gives_up, the newest bytes are recorded as missing too. */
+/* The missing ranges, then the newest bytes. False: the disk is full, call it again; or, with gives_up, the
+ * newest bytes are recorded as missing too. */
 bool ar_streams_write_tail(struct ar_shim *s, bool gives_up);
 
 #endif

@@ -1,4 +1,5 @@
-/* A ring of bytes and a ring of runs over it. Its memory comes with the first byte: most processes never need it. */
+/* A ring of bytes and a ring of runs over it. Its memory comes with the first byte: most processes never need
+ * it. */
 #include "tail.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
-/* The newest bytes of output beyond what is kept from the start: one ring for all streams, with the order in which they came. */
+/* The newest bytes of output beyond what is kept from the start: one ring for all streams, with the order in
+ * which they came. */
 #ifndef AR_SHIM_TAIL_H
 #define AR_SHIM_TAIL_H
 

@@ -1,5 +1,6 @@
-/* Decides when the process has to end and takes it through the stages: interrupt, terminate, kill. Every stage has a deadline, so that nothing
- * a command does with its signals keeps it alive; what is written about the end is seal.c. */
+/* Decides when the process has to end and takes it through the stages: interrupt, terminate, kill. Every
+ * stage has a deadline, so that nothing a command does with its signals keeps it alive; what is written about
+ * the end is seal.c. */
 #include "termination.h"
 #include "clock.h"
 #include "seal.h"

@@ -1,5 +1,6 @@
-/* How it ends: asked to, by its time, by itself, or not even begun; and what is then written, in this order: the rest of the output, the missing
- * ranges, violations and limits, leftovers, the sums, the exit, the seal. */
+/* How it ends: asked to, by its time, by itself, or not even begun; and what is then written, in this order:
+ * the rest of the output, the missing ranges, violations and limits, leftovers, the sums, the exit, the
+ * seal. */
 #ifndef AR_SHIM_TERMINATION_H
 #define AR_SHIM_TERMINATION_H
 

@@ -1,5 +1,6 @@
-/* Kills by every way that is there: cgroup.kill, the members of a version 1 cgroup, the death of the namespace's first process, and at last our own
- * children: as subreaper we inherit whatever lost its parent. Process groups are no such way, anybody can leave them. */
+/* Kills by every way that is there: cgroup.kill, the members of a version 1 cgroup, the death of the
+ * namespace's first process, and at last our own children: as subreaper we inherit whatever lost its parent.
+ * Process groups are no such way, anybody can leave them. */
 #include "tree.h"
 #include "kernel_file.h"
 #include "shim.h"
@@ -83,7 +84,8 @@ static void kill_if_mine(pid_t pid, void *arg)
 		kill(pid, SIGKILL);
 }
 
-/* Without cgroup.kill (version 1) the first of its members; those that do not fit here are there the next time. */
+/* Without cgroup.kill (version 1) the first of its members; those that do not fit here are there the next
+ * time. */
 static void kill_cgroup(const char *folder)
 {
 	char text[4096], *at = text, *end;

@@ -1,4 +1,5 @@
-/* The daemon's commands as calls: JSON out, parsed JSON back. A refusal is told to the user here, in the server's words. */
+/* The daemon's commands as calls: JSON out, parsed JSON back. A refusal is told to the user here, in the
+ * server's words. */
 #ifndef AR_CTL_API_H
 #define AR_CTL_API_H
 
@@ -15,7 +16,8 @@ struct ar_api_reply {
 /* A request to the daemon with its place filled in; `path` begins with a slash and has to outlive it. */
 struct ar_http_request ar_api_request(struct ar_ctl *c, const char *path);
 
-/* POST /v1/<command>. Everything but success has been said on standard error when it returns. `ret` always wants fini. */
+/* POST /v1/<command>. Everything but success has been said on standard error when it returns. `ret` always
+ * wants fini. */
 AR_MUST_USE enum ar_exit ar_api_call(struct ar_ctl *c, const char *command, struct ar_str body,
 				     struct ar_api_reply *ret);
 
@@ -23,7 +25,8 @@ AR_MUST_USE enum ar_exit ar_api_call(struct ar_ctl *c, const char *command, stru
 AR_MUST_USE enum ar_exit ar_api_call_within(struct ar_ctl *c, const char *command, struct ar_str body,
 					    long ms, struct ar_api_reply *ret);
 
-/* The whole of most commands: calls it and shows the answer, as JSON where that is wanted, else by `print`. */
+/* The whole of most commands: calls it and shows the answer, as JSON where that is wanted, else by
+ * `print`. */
 typedef void ar_api_print_fn(struct ar_ctl *c, const struct ar_api_reply *r);
 AR_MUST_USE enum ar_exit ar_api_show(struct ar_ctl *c, const char *command, struct ar_buf *body,
 				     ar_api_print_fn *print);

@@ -19,7 +19,8 @@ struct ar_str ar_calls_begin(struct ar_calls *calls, struct ar_ctl *c, struct ar
 /* The tool of the call that an event is about. */
 struct ar_str ar_calls_name(const struct ar_calls *calls, struct ar_json event);
 
-/* The sentence that the model got, from the payload of tool.failed, cut to one that people can read; absent when it cannot be read. */
+/* The sentence that the model got, from the payload of tool.failed, cut to one that people can read; absent
+ * when it cannot be read. */
 struct ar_str ar_calls_error(struct ar_ctl *c, struct ar_json payload);
 
 #endif

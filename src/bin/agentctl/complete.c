@@ -1,4 +1,5 @@
-/* See complete.h. What a command takes is read from its synopsis: words in capitals are kinds of things, small ones stand for themselves. */
+/* See complete.h. What a command takes is read from its synopsis: words in capitals are kinds of things,
+ * small ones stand for themselves. */
 #include "complete.h"
 #include "api.h"
 #include "catalog.h"
@@ -109,7 +110,8 @@ static bool is_small(struct ar_str word)
 	return word.len && word.p[0] >= 'a' && word.p[0] <= 'z';
 }
 
-/* The words of the synopsis without brackets and bars, with their place; those behind the first place are all offered there. */
+/* The words of the synopsis without brackets and bars, with their place; those behind the first place are all
+ * offered there. */
 static void offer_words(struct typed *t)
 {
 	char text[WORD_MAX * 2];

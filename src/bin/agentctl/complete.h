@@ -1,5 +1,6 @@
-/* `agentctl __complete WORD...`, which shells call: what may stand for the last of the words, from the same table as the help. One per line, a
- * tab and what it is behind it. Sessions and the like are asked of a daemon that runs; none is started, and an answer is not waited for long. */
+/* `agentctl __complete WORD...`, which shells call: what may stand for the last of the words, from the same
+ * table as the help. One per line, a tab and what it is behind it. Sessions and the like are asked of a
+ * daemon that runs; none is started, and an answer is not waited for long. */
 #ifndef AR_CTL_COMPLETE_H
 #define AR_CTL_COMPLETE_H
 

@@ -1,5 +1,5 @@
-/* One invocation: what was asked, where the daemon is, where output goes; and the shape of a command. A command is a row of a
- * table; the table gives parsing, help and dispatch. */
+/* One invocation: what was asked, where the daemon is, where output goes; and the shape of a command. A
+ * command is a row of a table; the table gives parsing, help and dispatch. */
 #ifndef AR_CTL_CTL_H
 #define AR_CTL_CTL_H
 
@@ -79,7 +79,8 @@ AR_MUST_USE enum ar_exit ar_ctl_read_text(struct ar_ctl *c, char **words, int co
 /* A span of time from its text: 45s, 90m, 12h, 30d. */
 bool ar_ctl_parse_span(struct ar_str text, ar_usec *ret);
 
-/* From here on Ctrl-C does not end the program but can be read from c->signal_fd. A second call does nothing. */
+/* From here on Ctrl-C does not end the program but can be read from c->signal_fd. A second call does
+ * nothing. */
 void ar_ctl_hold_interrupts(struct ar_ctl *c);
 
 /* NUL-terminated, for as long as the invocation. */

@@ -9,18 +9,20 @@
 /* Whether somebody answers GET /health at the daemon's place. */
 bool ar_daemon_answers(struct ar_ctl *c);
 
-/* The process that has a lock on a `*.lock` file in the data folder; 0 when there is none. It looks into the kernel's table
- * of locks and takes none: a lock taken for a look could turn a starting daemon away. */
+/* The process that has a lock on a `*.lock` file in the data folder; 0 when there is none. It looks into the
+ * kernel's table of locks and takes none: a lock taken for a look could turn a starting daemon away. */
 pid_t ar_daemon_holder(const char *data_dir);
 
 /* Path of the agentd program: beside this one, else in PATH; NULL when there is none. */
 const char *ar_daemon_program(struct ar_ctl *c);
 
-/* Returns when a daemon answers. Starts one if there is none and the place is the unix socket, with the settings file that the last
- * daemon of the data folder had; of two that start at once the one that gets the store stays, and both clients use it. Failure has been said on standard error. */
+/* Returns when a daemon answers. Starts one if there is none and the place is the unix socket, with the
+ * settings file that the last daemon of the data folder had; of two that start at once the one that gets the
+ * store stays, and both clients use it. Failure has been said on standard error. */
 AR_MUST_USE enum ar_exit ar_daemon_ensure(struct ar_ctl *c);
 
-/* Says where the settings of this environment differ from those of the daemon that runs: it has read its own when it was started. */
+/* Says where the settings of this environment differ from those of the daemon that runs: it has read its own
+ * when it was started. */
 void ar_daemon_compare(struct ar_ctl *c);
 
 /* Whether a daemon that answered before answers again within a few seconds. Starts none. */
@@ -32,8 +34,8 @@ const char *ar_daemon_how_to_start(struct ar_ctl *c);
 /* The first line that `program --version` prints; absent when it says nothing within two seconds. */
 struct ar_str ar_daemon_version(struct ar_ctl *c, const char *program);
 
-/* What `agentd check --secrets` says about the settings that a daemon would start with here, as it writes it to standard error; absent when it cannot be
- * asked. *ret_is_good: agentd would start. */
+/* What `agentd check --secrets` says about the settings that a daemon would start with here, as it writes it
+ * to standard error; absent when it cannot be asked. *ret_is_good: agentd would start. */
 struct ar_str ar_daemon_check(struct ar_ctl *c, const char *program, bool *ret_is_good);
 
 #endif

@@ -1,5 +1,6 @@
-/* Following the events of a session, or the facts of all: reads the stream, and when it is cut comes back by the cursor of the last event, a
- * bounded number of times. It starts no daemon: one that was cut off may be about to come back by its supervisor. Facts that arrive twice are dropped here. */
+/* Following the events of a session, or the facts of all: reads the stream, and when it is cut comes back by
+ * the cursor of the last event, a bounded number of times. It starts no daemon: one that was cut off may be
+ * about to come back by its supervisor. Facts that arrive twice are dropped here. */
 #ifndef AR_CTL_FOLLOW_H
 #define AR_CTL_FOLLOW_H
 
@@ -34,7 +35,8 @@ struct ar_ctl_follow {
 	bool is_over, has_left, is_broken, is_heard;
 };
 
-/* AR_EXIT_OK when event() had enough, AR_EXIT_INTERRUPTED when another callback left; else what was said on standard error. */
+/* AR_EXIT_OK when event() had enough, AR_EXIT_INTERRUPTED when another callback left; else what was said on
+ * standard error. */
 AR_MUST_USE enum ar_exit ar_ctl_follow_run(struct ar_ctl_follow *f);
 void ar_ctl_follow_fini(struct ar_ctl_follow *f);
 

@@ -1,4 +1,5 @@
-/* See http.h. Every request has handles of its own: a command line makes few, and none has to wait for another. */
+/* See http.h. Every request has handles of its own: a command line makes few, and none has to wait for
+ * another. */
 #include "http.h"
 #include "clock.h"
 #include "url.h"
@@ -71,7 +72,8 @@ static void set_headers(struct run *x)
 	}
 }
 
-/* The curl of most systems has a file of its own in mind, and does not look at the variable that OpenSSL knows. */
+/* The curl of most systems has a file of its own in mind, and does not look at the variable that OpenSSL
+ * knows. */
 static void set_authorities(struct run *x)
 {
 	const char *file = x->request->cacert ? x->request->cacert : getenv("SSL_CERT_FILE");
@@ -131,13 +133,15 @@ static bool wait_more(struct run *x)
 	return !x->is_stopped;
 }
 
-/* Not libcurl's low-speed limit: it counts bytes in a second, and a heartbeat of three bytes is none to it. */
+/* Not libcurl's low-speed limit: it counts bytes in a second, and a heartbeat of three bytes is none to
+ * it. */
 static bool is_silent(struct run *x)
 {
 	return x->request->idle_ms && x->now - x->heard > x->request->idle_ms * 1000;
 }
 
-/* The clock is read before the bytes: what waits in the socket counts even when this process was stopped for a while. */
+/* The clock is read before the bytes: what waits in the socket counts even when this process was stopped for
+ * a while. */
 static CURLcode perform(struct run *x)
 {
 	struct ar_clock *clock = ar_clock_system();

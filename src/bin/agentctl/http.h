@@ -1,5 +1,6 @@
-/* One HTTP request at a time through libcurl, over TCP or a unix socket: a whole reply, or a stream that goes to a sink as it
- * comes. Knows nothing of our API. Runs on the only thread and blocks; a signal descriptor can end the wait. */
+/* One HTTP request at a time through libcurl, over TCP or a unix socket: a whole reply, or a stream that goes
+ * to a sink as it comes. Knows nothing of our API. Runs on the only thread and blocks; a signal descriptor
+ * can end the wait. */
 #ifndef AR_CTL_HTTP_H
 #define AR_CTL_HTTP_H
 
@@ -17,11 +18,13 @@ struct ar_http_request {
 	long connect_ms; /* 0 = 5 s */
 	long total_ms; /* 0 = no end: a stream */
 	int64_t idle_ms; /* longest time without a byte, heartbeats counted; 0 = no limit */
-	/* Takes the body of a 200 piece by piece; false ends the request. NULL: it is gathered in the reply. */
+	/* Takes the body of a 200 piece by piece; false ends the request. NULL: it is gathered in the
+	 * reply. */
 	bool (*sink)(void *arg, struct ar_str bytes);
 	int signal_fd; /* -1 = none */
 	bool (*interrupted)(void *arg); /* a signal waits in signal_fd; false ends the request */
-	/* Before each wait: does what is due and names a descriptor to watch too (-1 = none); false ends the request. NULL: none. */
+	/* Before each wait: does what is due and names a descriptor to watch too (-1 = none); false ends the
+	 * request. NULL: none. */
 	bool (*rest)(void *arg, int *ret_fd);
 	bool (*readable)(void *arg); /* that descriptor has something; false ends the request */
 	void *arg;
@@ -32,8 +35,9 @@ struct ar_http_reply {
 	struct ar_buf body;
 };
 
-/* AR_OK: a whole reply of any status. AR_E_UNAVAILABLE: nobody answers there. AR_E_IO: broken off. AR_E_TIMEOUT,
- * AR_E_LIMIT (over 64 MiB). AR_E_CANCELED: a callback said so. The reply is the caller's to free. */
+/* AR_OK: a whole reply of any status. AR_E_UNAVAILABLE: nobody answers there. AR_E_IO: broken off.
+ * AR_E_TIMEOUT, AR_E_LIMIT (over 64 MiB). AR_E_CANCELED: a callback said so. The reply is the caller's to
+ * free. */
 AR_MUST_USE enum ar_status ar_http_run(const struct ar_http_request *r, struct ar_http_reply *ret,
 				       struct ar_error *err);
 

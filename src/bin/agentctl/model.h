@@ -15,8 +15,9 @@ struct ar_model_endpoint {
 	const char *url_variable, *key_variable; /* where the address and the key come from */
 };
 
-/* From the variables of the vendor that AGENTD_PROVIDER names, else of the first that has any: OPENAI_BASE_URL and
- * OPENAI_API_KEY, ANTHROPIC_..., GEMINI_...; and AGENTD_MODEL. False when neither address nor key is set. */
+/* From the variables of the vendor that AGENTD_PROVIDER names, else of the first that has any:
+ * OPENAI_BASE_URL and OPENAI_API_KEY, ANTHROPIC_..., GEMINI_...; and AGENTD_MODEL. False when neither address
+ * nor key is set. */
 bool ar_model_endpoint(struct ar_ctl *c, struct ar_model_endpoint *ret);
 
 /* Asks for the list of models. `ret` wants ar_buf_fini of its body. */

@@ -62,7 +62,8 @@ void ar_out_printf(struct ar_out *o, const char *fmt, ...)
 	ar_buf_fini(&line);
 }
 
-/* What a terminal obeys or does not show: controls, and characters that turn, join or hide others (Unicode's Cf, separators of lines, fillers, tags). */
+/* What a terminal obeys or does not show: controls, and characters that turn, join or hide others (Unicode's
+ * Cf, separators of lines, fillers, tags). */
 static const struct {
 	uint32_t first, last;
 } unseen[] = {

@@ -8,8 +8,8 @@ struct ar_question {
 	struct ar_str id;
 	struct ar_str title,
 		decisions; /* as listed; decisions is a JSON array; absent: it does not wait (any more) */
-	struct ar_str
-		approvals; /* how many approved, and who, where several people have to; absent: one answer is enough */
+	/* How many approved, and who, where several people have to; absent: one answer is enough */
+	struct ar_str approvals;
 	struct ar_str ref; /* of the whole question, when title leaves out a part; absent: it does not */
 };
 
@@ -23,11 +23,13 @@ struct ar_str ar_question_approvals(struct ar_ctl *c, struct ar_json action);
 AR_MUST_USE enum ar_exit ar_question_read(struct ar_ctl *c, const struct ar_question *q,
 					  struct ar_str *ret_text, struct ar_str *ret_digest);
 
-/* Shows all of it on standard error; on a terminal page by page, and somebody has to confirm. Not OK: they did not. */
+/* Shows all of it on standard error; on a terminal page by page, and somebody has to confirm. Not OK: they
+ * did not. */
 AR_MUST_USE enum ar_exit ar_question_confirm(struct ar_ctl *c, const struct ar_question *q,
 					     struct ar_str *ret_digest);
 
-/* Whether a question that nobody here can answer ends the command: the value of --on-question, or NULL for the usual. */
+/* Whether a question that nobody here can answer ends the command: the value of --on-question, or NULL for
+ * the usual. */
 AR_MUST_USE enum ar_exit ar_question_policy(struct ar_ctl *c, const char *word, bool *ret_fails);
 
 #endif

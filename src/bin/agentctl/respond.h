@@ -4,7 +4,8 @@
 
 #include "api.h"
 
-/* Words that mean the same for different kinds of questions, each list ended by NULL: yes, no, and "here is what you asked for". */
+/* Words that mean the same for different kinds of questions, each list ended by NULL: yes, no, and "here is
+ * what you asked for". */
 extern const char *const ar_respond_yes[], *const ar_respond_no[], *const ar_respond_here[];
 
 /* The first of the words that is in `offer`, a JSON array; absent when none is. */
@@ -13,7 +14,8 @@ struct ar_str ar_respond_pick(struct ar_str offer, const char *const *words);
 /* Whether the word refuses: only that can be said of a question that was not read whole. */
 bool ar_respond_is_no(struct ar_str decision);
 
-/* A question of which the daemon sends only a part, and the proof that all of it was read. Kept for the invocation. */
+/* A question of which the daemon sends only a part, and the proof that all of it was read. Kept for the
+ * invocation. */
 struct ar_respond_whole {
 	struct ar_str text, digest;
 };

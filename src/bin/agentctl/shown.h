@@ -1,5 +1,5 @@
-/* The words of a model on an output, exactly once: a piece that comes again after the stream was joined anew is cut to what is
- * new. */
+/* The words of a model on an output, exactly once: a piece that comes again after the stream was joined anew
+ * is cut to what is new. */
 #ifndef AR_CTL_SHOWN_H
 #define AR_CTL_SHOWN_H
 

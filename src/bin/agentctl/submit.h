@@ -1,4 +1,5 @@
-/* One turn goes to the daemon, once: a key makes it safe to ask again when the connection broke before the receipt came. */
+/* One turn goes to the daemon, once: a key makes it safe to ask again when the connection broke before the
+ * receipt came. */
 #ifndef AR_CTL_SUBMIT_H
 #define AR_CTL_SUBMIT_H
 
@@ -10,8 +11,9 @@ struct ar_submit {
 	struct ar_str model, mode, sandbox; /* options of the turn; absent: the daemon's */
 };
 
-/* The receipt of submit_turn, of a turn that runs or waits behind another. Failure has been said on standard error. A daemon that is
- * gone is waited for, not started: its supervisor may be about to. `ret` always wants fini. */
+/* The receipt of submit_turn, of a turn that runs or waits behind another. Failure has been said on standard
+ * error. A daemon that is gone is waited for, not started: its supervisor may be about to. `ret` always wants
+ * fini. */
 AR_MUST_USE enum ar_exit ar_submit_turn(struct ar_ctl *c, const struct ar_submit *what,
 					struct ar_api_reply *ret);
 

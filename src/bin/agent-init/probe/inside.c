@@ -1,4 +1,5 @@
-/* How a question gets inside: an agent-init without a plan's text, in the namespaces that the question is about. */
+/* How a question gets inside: an agent-init without a plan's text, in the namespaces that the question is
+ * about. */
 #include "namespaces.h"
 #include "probe/probe.h"
 

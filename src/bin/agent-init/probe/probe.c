@@ -1,4 +1,5 @@
-/* The questions of the self-test in a table, each asked in a process of its own with a deadline, and the answers as one JSON array on stdout. */
+/* The questions of the self-test in a table, each asked in a process of its own with a deadline, and the
+ * answers as one JSON array on stdout. */
 #include "probe/probe.h"
 
 #include "message.h"

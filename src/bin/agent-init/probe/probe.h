@@ -1,5 +1,6 @@
-/* agent-init --probe: what of a boundary works on this host, found out by doing it and attacking it. Each question runs in a process of its own; what it
- * writes into struct ar_probe comes back through shared memory. */
+/* agent-init --probe: what of a boundary works on this host, found out by doing it and attacking it. Each
+ * question runs in a process of its own; what it writes into struct ar_probe comes back through shared
+ * memory. */
 #ifndef AR_INIT_PROBE_H
 #define AR_INIT_PROBE_H
 
@@ -11,8 +12,9 @@
 #define AR_PROBE_OWNER 65532 /* who owns the workspace in the question about id maps */
 
 struct ar_probe {
-	char scratch
-		[PATH_MAX]; /* folder of our own where files can be made: `secret`, and `ws` with a/b/guarded; "": there is none */
+	/* Folder of our own where files can be made: `secret`, and `ws` with a/b/guarded; "": there is
+	 * none */
+	char scratch[PATH_MAX];
 	bool is_working;
 	int number; /* errno; 0: not that kind of failure */
 	char detail[256];
@@ -27,10 +29,12 @@ bool ar_probe_fails(struct ar_probe *p, const char *why);
 /* Whether an attack was refused with this errno; otherwise says so. */
 bool ar_probe_refused(struct ar_probe *p, long result, int wanted, const char *attack);
 
-/* An agent-init of the backend that we are, with the least of a plan; its workspace is for the question to say. */
+/* An agent-init of the backend that we are, with the least of a plan; its workspace is for the question to
+ * say. */
 void ar_probe_prepare(struct ar_init *ret);
 
-/* Runs `attack` as the first process of these namespaces (those of a user are added where they are needed). Whether it said true. */
+/* Runs `attack` as the first process of these namespaces (those of a user are added where they are needed).
+ * Whether it said true. */
 bool ar_probe_inside(struct ar_probe *p, struct ar_init *in, uint64_t namespaces,
 		     bool (*attack)(struct ar_probe *p, struct ar_init *in));
 

@@ -1,5 +1,6 @@
-/* Questions about cgroups: a group of our own beneath the one that we are in, with processes that try to get away or to use too much. The unified
- * hierarchy is preferred; counting and weighing may be those of version 1. */
+/* Questions about cgroups: a group of our own beneath the one that we are in, with processes that try to get
+ * away or to use too much. The unified hierarchy is preferred; counting and weighing may be those of version
+ * 1. */
 #include "file.h"
 #include "probe/probe.h"
 
@@ -154,8 +155,9 @@ static pid_t start_inside(const struct group *g)
 	return fd < 0 ? -1 : (pid_t)syscall(SYS_clone3, &args, sizeof(args));
 }
 
-/* A second one in a session of its own, tied to the first for the case that nothing else ends it. The second says when both are there: a kernel before
- * 6.15 may miss a process that is forked while its group is killed, and nobody would end that one. */
+/* A second one in a session of its own, tied to the first for the case that nothing else ends it. The second
+ * says when both are there: a kernel before 6.15 may miss a process that is forked while its group is killed,
+ * and nobody would end that one. */
 static void get_away(int ready)
 {
 	pid_t first = getpid(), second = fork();

@@ -1,5 +1,6 @@
-/* Questions about files: Landlock, the view, pins, id maps, terminals. The view is built by the code that builds it for commands; the attacks run before
- * privilege is given up, where only the boundary can refuse them. */
+/* Questions about files: Landlock, the view, pins, id maps, terminals. The view is built by the code that
+ * builds it for commands; the attacks run before privilege is given up, where only the boundary can refuse
+ * them. */
 #include "identity.h"
 #include "landlock.h"
 #include "probe/probe.h"

@@ -1,4 +1,5 @@
-/* Questions about namespaces: something of the host that is certainly there must be out of reach from inside. */
+/* Questions about namespaces: something of the host that is certainly there must be out of reach from
+ * inside. */
 #include "network.h"
 #include "probe/probe.h"
 
@@ -15,7 +16,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* What an attack needs from outside, by the only way that leads in: the copy of our memory. Part of ar_init's text that a plan would fill. */
+/* What an attack needs from outside, by the only way that leads in: the copy of our memory. Part of ar_init's
+ * text that a plan would fill. */
 struct outside {
 	struct ar_init in; /* first: attacks get a pointer to it */
 	int pipe[2];

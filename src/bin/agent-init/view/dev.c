@@ -1,5 +1,6 @@
-/* What of a view does not come from the disk: devices, processes, private folders. The root of the view is a tmpfs that ends up read-only; the private
- * folders are further mounts of the same one, so one size bounds them all. */
+/* What of a view does not come from the disk: devices, processes, private folders. The root of the view is a
+ * tmpfs that ends up read-only; the private folders are further mounts of the same one, so one size bounds
+ * them all. */
 #include "view/dev.h"
 
 #include "message.h"
@@ -36,7 +37,8 @@ int ar_dev_new_mount(const char *type, const char *const options[], unsigned att
 	return mount_fd;
 }
 
-/* Names in /dev are looked up from its own descriptor: nothing else is there yet that a name could lead to. */
+/* Names in /dev are looked up from its own descriptor: nothing else is there yet that a name could lead
+ * to. */
 static int mount_device(struct ar_init *in, int dev, const char *path)
 {
 	const char *name = path + strlen("/dev/");

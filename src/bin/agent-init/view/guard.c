@@ -1,5 +1,6 @@
-/* Carve-outs. A read-only mount alone is not enough: whoever renames its parent gets rid of it. A mount point cannot be renamed, so every folder of
- * the chain is made one. Paths are opened beneath the workspace without links; mounts are put on what was opened, never on a name. */
+/* Carve-outs. A read-only mount alone is not enough: whoever renames its parent gets rid of it. A mount point
+ * cannot be renamed, so every folder of the chain is made one. Paths are opened beneath the workspace without
+ * links; mounts are put on what was opened, never on a name. */
 #include "view/guard.h"
 
 #include "message.h"
@@ -87,7 +88,8 @@ static int guard_itself(int workspace, const char *path)
 	return failed;
 }
 
-/* Where a path with links leads, relative to the workspace; NULL with errno: nowhere, or (ret_is_safe) to where nothing can be written anyway. */
+/* Where a path with links leads, relative to the workspace; NULL with errno: nowhere, or (ret_is_safe) to
+ * where nothing can be written anyway. */
 static const char *follow_links(const struct ar_init *in, int workspace, const char *path, char out[PATH_MAX],
 				bool *ret_is_safe)
 {

@@ -1,5 +1,6 @@
-/* A mount takes its map of ids from a user namespace. One is made by a child that does nothing else, mapped from outside, and kept by descriptor. The child
- * shares our memory, since a copy would only be thrown away, and nobody waits for its end: it is waited for with us. */
+/* A mount takes its map of ids from a user namespace. One is made by a child that does nothing else, mapped
+ * from outside, and kept by descriptor. The child shares our memory, since a copy would only be thrown away,
+ * and nobody waits for its end: it is waited for with us. */
 #include "view/idmap.h"
 
 #include "file.h"

@@ -1,5 +1,6 @@
-/* The view: an empty root in memory, the plan's roots hung into it under their own names, then pivot_root. What is hung in is opened without following
- * any link, so that nothing inside a workspace decides what the next command sees. */
+/* The view: an empty root in memory, the plan's roots hung into it under their own names, then pivot_root.
+ * What is hung in is opened without following any link, so that nothing inside a workspace decides what the
+ * next command sees. */
 #include "view/view.h"
 
 #include "message.h"
@@ -16,7 +17,8 @@
 
 #define PLAIN (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
 
-/* On top of the old root, where a place is always there: until pivot_root our own lookups still begin below it. */
+/* On top of the old root, where a place is always there: until pivot_root our own lookups still begin below
+ * it. */
 static int mount_root(struct ar_init *in)
 {
 	char size[24] = "";
@@ -37,7 +39,8 @@ static int mount_root(struct ar_init *in)
 	return 0;
 }
 
-/* Landlock denies what it has no rule for, and says so; where all may be written anyway, or without it, only the mode does. */
+/* Landlock denies what it has no rule for, and says so; where all may be written anyway, or without it, only
+ * the mode does. */
 static bool needs_mode(const struct ar_plan *p, const char *decoy)
 {
 	return !p->uses_landlock || strncmp(decoy, AR_INIT_HOME "/", strlen(AR_INIT_HOME "/")) == 0 ||
@@ -114,7 +117,8 @@ static int mount_read_root(struct ar_init *in, size_t n)
 	return failed;
 }
 
-/* All that is there so far becomes read-only at once; the view's own root is taken out again, until it is complete. */
+/* All that is there so far becomes read-only at once; the view's own root is taken out again, until it is
+ * complete. */
 static int close_read_roots(struct ar_init *in)
 {
 	struct mount_attr open_root = { .attr_clr = MOUNT_ATTR_RDONLY };

@@ -1,4 +1,5 @@
-/* Places inside the view: every lookup is RESOLVE_IN_ROOT on its mount, since read roots and links in them may say anything. */
+/* Places inside the view: every lookup is RESOLVE_IN_ROOT on its mount, since read roots and links in them
+ * may say anything. */
 #include "view/view_path.h"
 
 #include "message.h"
@@ -21,7 +22,8 @@ static int make_entry(int parent, const char *name, enum ar_view_path_kind kind)
 	return mknodat(parent, name, S_IFREG | 0444, 0);
 }
 
-/* `path` ends with the component that is looked for, whose name is `name`; closes parent, but for the view's own root. */
+/* `path` ends with the component that is looked for, whose name is `name`; closes parent, but for the view's
+ * own root. */
 static int step_into(struct ar_init *in, int parent, const char *path, const char *name,
 		     enum ar_view_path_kind kind)
 {

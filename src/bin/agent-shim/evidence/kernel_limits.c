@@ -1,5 +1,5 @@
-/* Reads the counters of the cgroups. An end is called one by memory only when the kernel's own count of killings moved; a signal alone proves
- * nothing. */
+/* Reads the counters of the cgroups. An end is called one by memory only when the kernel's own count of
+ * killings moved; a signal alone proves nothing. */
 #include "evidence/kernel_limits.h"
 #include "clock.h"
 #include "kernel_file.h"

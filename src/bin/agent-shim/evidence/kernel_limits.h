@@ -1,4 +1,5 @@
-/* Limits that the kernel counts: how often the process was refused another process, how often something of it was killed for memory. */
+/* Limits that the kernel counts: how often the process was refused another process, how often something of it
+ * was killed for memory. */
 #ifndef AR_SHIM_LIMITS_H
 #define AR_SHIM_LIMITS_H
 
@@ -27,8 +28,8 @@ void ar_limits_watch(
 	struct ar_shim *s,
 	struct ar_loop *l); /* looks at the counters now and then; the first hit is recorded at once */
 
-/* Says the exact counts; killings for memory last, since the newest limit is what a reader takes for the one that ended it. False: the disk is full,
- * call it again. */
+/* Says the exact counts; killings for memory last, since the newest limit is what a reader takes for the one
+ * that ended it. False: the disk is full, call it again. */
 bool ar_limits_finish(struct ar_shim *s);
 
 #endif

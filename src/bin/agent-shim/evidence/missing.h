@@ -1,4 +1,5 @@
-/* The protected paths that were missing (launch/observed.h), in the journal: looked at when everything is over. */
+/* The protected paths that were missing (launch/observed.h), in the journal: looked at when everything is
+ * over. */
 #ifndef AR_SHIM_MISSING_H
 #define AR_SHIM_MISSING_H
 

@@ -1,4 +1,5 @@
-/* The seccomp listener (launch/refused.h), in the journal: the first of a kind at once, the exact count of those that came more than once at the end. */
+/* The seccomp listener (launch/refused.h), in the journal: the first of a kind at once, the exact count of
+ * those that came more than once at the end. */
 #ifndef AR_SHIM_NOTIFY_H
 #define AR_SHIM_NOTIFY_H
 

@@ -1,4 +1,5 @@
-/* Git repositories that a command made or changed below the root of the workspace (launch/planted.h), in the journal: looked for when everything is over. */
+/* Git repositories that a command made or changed below the root of the workspace (launch/planted.h), in the
+ * journal: looked for when everything is over. */
 #ifndef AR_SHIM_REPOSITORIES_H
 #define AR_SHIM_REPOSITORIES_H
 

@@ -1,5 +1,5 @@
-/* See chat.h: what an event looks like. The model's words go to standard output, the rest to the side: the same terminal, or
- * standard error when the words go elsewhere. */
+/* See chat.h: what an event looks like. The model's words go to standard output, the rest to the side: the
+ * same terminal, or standard error when the words go elsewhere. */
 #include "chat/chat.h"
 #include "resolve.h"
 

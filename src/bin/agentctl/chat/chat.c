@@ -1,5 +1,5 @@
-/* See chat.h: begins the conversation, waits for lines and events at once, submits and interrupts. Without a session there is no
- * stream yet; then only standard input and signals are waited for. */
+/* See chat.h: begins the conversation, waits for lines and events at once, submits and interrupts. Without a
+ * session there is no stream yet; then only standard input and signals are waited for. */
 #include "chat/chat.h"
 #include "clock.h"
 #include "daemon.h"
@@ -99,7 +99,8 @@ void ar_chat_interrupt(struct ar_chat *t)
 	ar_api_fini(&reply);
 }
 
-/* The terminal has thrown away what was half typed and shows ^C there. One that stops a turn is not the first of the two that leave. */
+/* The terminal has thrown away what was half typed and shows ^C there. One that stops a turn is not the first
+ * of the two that leave. */
 static void on_one_interrupt(struct ar_chat *t)
 {
 	struct ar_clock *clock = ar_clock_system();

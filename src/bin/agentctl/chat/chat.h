@@ -1,6 +1,7 @@
-/* A conversation on the terminal: one session, one thread of it, the lines that are typed and the events that come. The parts:
- * chat.c lives it, typed.c reads lines, cards.c and notices.c show events, tally.c counts, question.c and form.c answer what is
- * asked, slash.c has the commands, thread.c those about the thread. One thread of execution for all. */
+/* A conversation on the terminal: one session, one thread of it, the lines that are typed and the events that
+ * come. The parts: chat.c lives it, typed.c reads lines, cards.c and notices.c show events, tally.c counts,
+ * question.c and form.c answer what is asked, slash.c has the commands, thread.c those about the thread. One
+ * thread of execution for all. */
 #ifndef AR_CTL_CHAT_H
 #define AR_CTL_CHAT_H
 

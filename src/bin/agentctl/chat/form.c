@@ -1,5 +1,6 @@
-/* See chat.h: a form is asked for field by field, as its JSON Schema names them. What a line cannot say is typed as JSON; whether the
- * whole fits the schema is the daemon's to judge, and if not it is asked for again. */
+/* See chat.h: a form is asked for field by field, as its JSON Schema names them. What a line cannot say is
+ * typed as JSON; whether the whole fits the schema is the daemon's to judge, and if not it is asked for
+ * again. */
 #include "chat/chat.h"
 #include "respond.h"
 

@@ -1,4 +1,5 @@
-/* See chat.h: choices of the runtime that a person may want to know of, one dim line each. What is usual is not told. */
+/* See chat.h: choices of the runtime that a person may want to know of, one dim line each. What is usual is
+ * not told. */
 #include "chat/chat.h"
 
 #define MEMBER_MAX 160

@@ -1,5 +1,5 @@
-/* See chat.h: questions to the person at the terminal, answered one after the other in the order they came. The daemon decides whether
- * an answer counts; somebody else may have been faster. */
+/* See chat.h: questions to the person at the terminal, answered one after the other in the order they came.
+ * The daemon decides whether an answer counts; somebody else may have been faster. */
 #include "chat/chat.h"
 #include "clock.h"
 #include "respond.h"

@@ -1,4 +1,5 @@
-/* See chat.h: the commands about the thread that the conversation is in: its queue, shortening it, branching off, taking back. */
+/* See chat.h: the commands about the thread that the conversation is in: its queue, shortening it, branching
+ * off, taking back. */
 #include "chat/chat.h"
 #include "resolve.h"
 

@@ -1,4 +1,5 @@
-/* See chat.h: standard input as lines. The terminal's own line editing is all there is; a line counts when it is whole. */
+/* See chat.h: standard input as lines. The terminal's own line editing is all there is; a line counts when it
+ * is whole. */
 #include "chat/chat.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Commands of sessions as a person at a terminal has them: find.c says which is meant, watch.c shows what one writes and ends with it, screen.c keeps its
- * output from steering more than the screen. One thread. */
+/* Commands of sessions as a person at a terminal has them: find.c says which is meant, watch.c shows what one
+ * writes and ends with it, screen.c keeps its output from steering more than the screen. One thread. */
 #ifndef AR_CTL_PROCESS_H
 #define AR_CTL_PROCESS_H
 
@@ -12,7 +12,8 @@ struct ar_ctl_process {
 	bool is_running, has_tty;
 };
 
-/* The process that `word` means: a whole id, or `last` for the newest of the newest session. Failure has been said on standard error. */
+/* The process that `word` means: a whole id, or `last` for the newest of the newest session. Failure has been
+ * said on standard error. */
 AR_MUST_USE enum ar_exit ar_process_find(struct ar_ctl *c, const char *word, struct ar_ctl_process *ret);
 
 /* get_session of whoever the id names, with `look` called for each of its processes, oldest first. */
@@ -22,7 +23,8 @@ AR_MUST_USE enum ar_exit ar_process_each(struct ar_ctl *c, struct ar_str session
 
 /* ---- screen.c ---- */
 
-/* Bytes for a terminal, without the sequences that reach beyond its screen: titles, the clipboard, links, device strings. May be cut anywhere. */
+/* Bytes for a terminal, without the sequences that reach beyond its screen: titles, the clipboard, links,
+ * device strings. May be cut anywhere. */
 struct ar_screen {
 	int state;
 };
@@ -47,7 +49,8 @@ struct ar_process_watch {
 	enum ar_exit exit; /* as the process ended: OK for exit code 0 */
 };
 
-/* AR_EXIT_OK when the process ended well or everything there is was shown; FAILED when it ended otherwise; INTERRUPTED when left. */
+/* AR_EXIT_OK when the process ended well or everything there is was shown; FAILED when it ended otherwise;
+ * INTERRUPTED when left. */
 AR_MUST_USE enum ar_exit ar_process_watch_run(struct ar_process_watch *w);
 
 #endif

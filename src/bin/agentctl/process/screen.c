@@ -1,5 +1,5 @@
-/* See process.h. Terminals take orders inside the text they show; those for colours and the cursor pass, those that reach the clipboard, the title, links
- * or the device are dropped whole, however they are cut. */
+/* See process.h. Terminals take orders inside the text they show; those for colours and the cursor pass,
+ * those that reach the clipboard, the title, links or the device are dropped whole, however they are cut. */
 #include "process/process.h"
 
 enum {

@@ -1,4 +1,5 @@
-/* See process.h. The stream is joined where the process began; a piece that comes again is cut to what is new. */
+/* See process.h. The stream is joined where the process began; a piece that comes again is cut to what is
+ * new. */
 #include "process/process.h"
 #include "base64.h"
 

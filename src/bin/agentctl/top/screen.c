@@ -1,5 +1,5 @@
-/* See top.h. On a terminal the page is drawn over itself on the other screen, so that what stood there comes back at the end; elsewhere looks
- * follow each other. Whatever ends it, the terminal is put back. */
+/* See top.h. On a terminal the page is drawn over itself on the other screen, so that what stood there comes
+ * back at the end; elsewhere looks follow each other. Whatever ends it, the terminal is put back. */
 #include "top/top.h"
 #include "clock.h"
 

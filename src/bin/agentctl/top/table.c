@@ -1,4 +1,5 @@
-/* See top.h. Columns are a table: each says from which width of the terminal on it is shown; the title takes what is left. */
+/* See top.h. Columns are a table: each says from which width of the terminal on it is shown; the title takes
+ * what is left. */
 #include "top/top.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* `agentctl top`, in parts: what the daemon says now (sample.c), how it looks (table.c, report.c), and the terminal it is drawn on (screen.c).
- * One thread. */
+/* `agentctl top`, in parts: what the daemon says now (sample.c), how it looks (table.c, report.c), and the
+ * terminal it is drawn on (screen.c). One thread. */
 #ifndef AR_CTL_TOP_H
 #define AR_CTL_TOP_H
 
@@ -83,7 +83,8 @@ extern const char *const ar_top_sort_names[AR_TOP_SORTS];
 
 void ar_top_sort(struct ar_top *t, enum ar_top_sort by);
 
-/* Lines of at most `width` columns, at most `height` of them (0: as many as there are), each with `end` behind it. */
+/* Lines of at most `width` columns, at most `height` of them (0: as many as there are), each with `end`
+ * behind it. */
 struct ar_top_view {
 	enum ar_top_sort by;
 	int width, height;
