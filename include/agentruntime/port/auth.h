@@ -9,7 +9,8 @@
 #include "arena.h"
 #include "status.h"
 
-/* What a command asks for, called scopes where people read it; the catalogue names one for each. A principal has any set of them, admin has all. */
+/* What a command asks for, called scopes where people read it; the catalogue names one for each. A principal
+ * has any set of them, admin has all. */
 enum ar_right {
 	AR_RIGHT_READ = 1 << 0, /* look and follow */
 	AR_RIGHT_SUBMIT = 1 << 1, /* give work, steer and stop it */
@@ -25,12 +26,15 @@ enum ar_right {
 /* Who asks. Text is borrowed: it lives as long as what it was made for (a request, a connection). */
 struct ar_principal {
 	struct ar_str tenant; /* never empty; sessions of other tenants do not exist for it */
-	struct ar_str
-		actor; /* never empty; named by every fact that it causes: "local", "token:tok_...", "jwt:<subject>", "certificate:<subject>" */
-	struct ar_str
-		person; /* who stands behind it, in the tenant: AR_PERSON_LOCAL, "uid:1001", "jwt:<subject>", "certificate:<subject>", "person:<name>"; a token is its owner's. Absent: not known */
-	struct ar_str
-		token; /* what limits count by: id of the token, subject of the JWT; absent: the operator, to whom none apply */
+	/* Never empty; named by every fact that it causes: "local", "token:tok_...", "jwt:<subject>",
+	 * "certificate:<subject>" */
+	struct ar_str actor;
+	/* Who stands behind it, in the tenant: AR_PERSON_LOCAL, "uid:1001", "jwt:<subject>",
+	 * "certificate:<subject>", "person:<name>"; a token is its owner's. Absent: not known */
+	struct ar_str person;
+	/* What limits count by: id of the token, subject of the JWT; absent: the operator, to whom none
+	 * apply */
+	struct ar_str token;
 	unsigned rights; /* of enum ar_right */
 	ar_usec until; /* wall clock: what was shown ends then; 0: not by itself */
 	uint64_t mark; /* the adapter's: which secret of the token was shown */
@@ -87,8 +91,8 @@ struct ar_auth_request {
 	struct ar_arena *arena; /* the caller's; text of the result lives in it */
 	void (*done)(struct ar_auth_request *r);
 
-	enum ar_status
-		status; /* result; AR_E_REFUSED with code auth_failed, not_authorized or storage_unavailable */
+	/* Result; AR_E_REFUSED with code auth_failed, not_authorized or storage_unavailable */
+	enum ar_status status;
 	struct ar_error err;
 	struct ar_principal who; /* result; lives as long as the arena */
 

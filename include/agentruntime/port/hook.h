@@ -1,8 +1,9 @@
-/* The hook port: runs one handler, a command or an HTTP endpoint, with a JSON document and brings its JSON answer. What the answer means is
- * decided in the core.
+/* The hook port: runs one handler, a command or an HTTP endpoint, with a JSON document and brings its JSON
+ * answer. What the answer means is decided in the core.
  *
- * Contract: loop thread only. The caller owns the run and what it points to until on_done, which comes exactly once, never before start()
- * returns, also after cancel(). The runner ends a handler that is not done by the deadline, with everything it started. */
+ * Contract: loop thread only. The caller owns the run and what it points to until on_done, which comes
+ * exactly once, never before start() returns, also after cancel(). The runner ends a handler that is not done
+ * by the deadline, with everything it started. */
 #ifndef AR_PORT_HOOK_H
 #define AR_PORT_HOOK_H
 

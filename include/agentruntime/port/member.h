@@ -1,12 +1,15 @@
-/* The membership port: which nodes there are, and which of them owns which sessions. A session belongs to a partition
- * (ar_id_partition), a partition to one node in one epoch of it. Whatever keeps these rows also keeps the log, and every append checks the
- * writer's epoch in its own transaction: membership decides who *should* write, the fence decides who *can*.
+/* The membership port: which nodes there are, and which of them owns which sessions. A session belongs to a
+ * partition (ar_id_partition), a partition to one node in one epoch of it. Whatever keeps these rows also
+ * keeps the log, and every append checks the writer's epoch in its own transaction: membership decides who
+ * *should* write, the fence decides who *can*.
  *
- * One operation, repeated: a beat says that we are alive, does what we decided after the last one, and brings the whole table back.
- * No wall clock takes part: a node is alive while its `beat` number moves, by the watching node's own monotonic clock.
+ * One operation, repeated: a beat says that we are alive, does what we decided after the last one, and brings
+ * the whole table back. No wall clock takes part: a node is alive while its `beat` number moves, by the
+ * watching node's own monotonic clock.
  *
- * submit() never blocks and never calls back before it returns; done() comes exactly once, from poll(), on the thread that calls
- * poll(). One beat at a time. wake() (given at open) is called from any thread when poll() has something to do. */
+ * submit() never blocks and never calls back before it returns; done() comes exactly once, from poll(), on
+ * the thread that calls poll(). One beat at a time. wake() (given at open) is called from any thread when
+ * poll() has something to do. */
 #ifndef AR_PORT_MEMBER_H
 #define AR_PORT_MEMBER_H
 
@@ -36,30 +39,31 @@ struct ar_member_node {
 	enum ar_node_state state;
 };
 
-/* A partition of ours that another node is to have: `to` is its place in the table of the last beat, or AR_NOBODY to leave
- * it free. Given only when nothing of it is in flight here. */
+/* A partition of ours that another node is to have: `to` is its place in the table of the last beat, or
+ * AR_NOBODY to leave it free. Given only when nothing of it is in flight here. */
 struct ar_member_handoff {
 	uint16_t partition;
 	uint16_t to;
 };
 
-/* Caller-owned, zeroed before the first use and reused: the table of the last beat is what the indexes of the next one mean. */
+/* Caller-owned, zeroed before the first use and reused: the table of the last beat is what the indexes of the
+ * next one mean. */
 struct ar_member_beat {
 	void (*done)(struct ar_member_beat *b);
 
 	/* what we say and do; all of it in one transaction, or none */
 	enum ar_node_state state;
-	uint16_t lost
-		[AR_NODES_MAX]; /* places of nodes whose beat has not moved for a lease: their epoch is ended, unless
-				      * they have beaten since */
+	/* Places of nodes whose beat has not moved for a lease: their epoch is ended, unless they have beaten
+	 * since */
+	uint16_t lost[AR_NODES_MAX];
 	size_t lost_count;
 	struct ar_member_handoff handoffs[AR_PARTITIONS];
 	size_t handoff_count;
 	uint16_t takes[AR_PARTITIONS]; /* partitions to have, if no living epoch owns them at that moment */
 	size_t take_count;
 
-	/* what came back; valid when status is AR_OK. AR_E_FENCED: our epoch was ended by another node, or our id was taken by
-	 * another process. AR_E_IO: weather; the table is the old one. */
+	/* what came back; valid when status is AR_OK. AR_E_FENCED: our epoch was ended by another node, or
+	 * our id was taken by another process. AR_E_IO: weather; the table is the old one. */
 	enum ar_status status;
 	struct ar_error err;
 	struct ar_member_node

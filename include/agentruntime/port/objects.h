@@ -1,7 +1,9 @@
-/* The object port: large values kept beside the store, by name. A store that is given one puts a value there before it commits
- * the row that names it, and removes it after that row is gone. Values are opaque; a name is never used twice.
+/* The object port: large values kept beside the store, by name. A store that is given one puts a value there
+ * before it commits the row that names it, and removes it after that row is gone. Values are opaque; a name
+ * is never used twice.
  *
- * Calls block, with deadlines of their own, and may come from several threads at once: they are made on the store's threads. */
+ * Calls block, with deadlines of their own, and may come from several threads at once: they are made on the
+ * store's threads. */
 #ifndef AR_PORT_OBJECTS_H
 #define AR_PORT_OBJECTS_H
 

@@ -1,11 +1,13 @@
-/* The process port: a command runs outside this process, under a boundary, and outlives it. The runtime says when it may begin and records what
- * happens; the host does it and tells, in order and with numbers, so that nothing is told twice after a crash.
+/* The process port: a command runs outside this process, under a boundary, and outlives it. The runtime says
+ * when it may begin and records what happens; the host does it and tells, in order and with numbers, so that
+ * nothing is told twice after a crash.
  *
  *   launch -> on_ready -> (the facts are durable) go -> on_output... on_report... -> on_end
  *   attach -> on_output... from the first byte again, on_report... from the first again -> on_end
  *
- * Contract: loop thread only. The owner keeps the struct until on_end, which comes exactly once, also after a failed launch; nothing is called before
- * launch() or attach() returns. What callbacks bring lives until they return. leave() gives the struct back without an end: the process goes on. */
+ * Contract: loop thread only. The owner keeps the struct until on_end, which comes exactly once, also after a
+ * failed launch; nothing is called before launch() or attach() returns. What callbacks bring lives until they
+ * return. leave() gives the struct back without an end: the process goes on. */
 #ifndef AR_PORT_PROCESS_H
 #define AR_PORT_PROCESS_H
 
@@ -50,7 +52,8 @@ enum ar_process_stream {
 
 enum ar_process_report_kind {
 	AR_PROC_INPUT_WRITTEN = 1, /* `number` */
-	AR_PROC_VIOLATION, /* `detail`: {"boundary","attempted","effect","evidence","errno","count","isLast"} */
+	/* `detail`: {"boundary","attempted","effect","evidence","errno","count","isLast"} */
+	AR_PROC_VIOLATION,
 	AR_PROC_TRUNCATED, /* `detail`: {"stream","from","to"} */
 	AR_PROC_LIMIT, /* `detail`: {"kind","count"} */
 	AR_PROC_WAITS_FOR_INPUT, /* a hint: its terminal is read and nothing is there */
@@ -58,8 +61,9 @@ enum ar_process_report_kind {
 
 struct ar_process_report {
 	enum ar_process_report_kind kind;
-	uint64_t
-		seq; /* of this process, rising; the same after attach(). 0: from outside its journal, told at most once per life of this process */
+	/* Of this process, rising; the same after attach(). 0: from outside its journal, told at most once
+	 * per life of this process */
+	uint64_t seq;
 	uint64_t number;
 	struct ar_str detail; /* JSON object */
 };

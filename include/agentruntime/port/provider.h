@@ -1,9 +1,9 @@
-/* The provider port: one call to a language model, streamed. The runtime owns history and order; a provider turns one
- * neutral request into its wire format and its stream back into these callbacks.
+/* The provider port: one call to a language model, streamed. The runtime owns history and order; a provider
+ * turns one neutral request into its wire format and its stream back into these callbacks.
  *
- * Contract: the caller owns the call struct and everything it points to until on_done. start() never calls back before
- * it returns. Between start and on_done any number of on_tool/on_output; on_done exactly once, also after cancel()
- * (outcome AR_MODEL_CANCELLED). All callbacks come on the loop thread. */
+ * Contract: the caller owns the call struct and everything it points to until on_done. start() never calls
+ * back before it returns. Between start and on_done any number of on_tool/on_output; on_done exactly once,
+ * also after cancel() (outcome AR_MODEL_CANCELLED). All callbacks come on the loop thread. */
 #ifndef AR_PORT_PROVIDER_H
 #define AR_PORT_PROVIDER_H
 
@@ -32,8 +32,9 @@ struct ar_tool_use {
 
 struct ar_message {
 	enum ar_role role;
-	/* Plain text, or with is_parts a JSON array of input parts: {"type":"text","text"}, {"type":"image"} with "url"
-	 * (https: or data:) or "data" (base64) and "mimeType"; what a wire format has no word for goes as JSON text. */
+	/* Plain text, or with is_parts a JSON array of input parts: {"type":"text","text"}, {"type":"image"}
+	 * with "url" (https: or data:) or "data" (base64) and "mimeType"; what a wire format has no word for
+	 * goes as JSON text. */
 	struct ar_str text;
 	bool is_parts;
 	struct ar_str echo; /* role assistant: ar_model_result.echo of the call that said it; may be absent */
@@ -47,8 +48,9 @@ struct ar_model_request {
 	const struct ar_message *messages; /* borrowed until start() returns; all else until the call ends */
 	size_t count;
 	struct ar_str session_id, turn_id, step_id, model_request_id; /* for correlation headers */
-	/* JSON object of the turn, may be absent: temperature, topP, maxOutputTokens, stop, seed, reasoningEffort,
-	 * outputSchema (a JSON Schema that the answer has to meet). What a wire format has no word for is left out. */
+	/* JSON object of the turn, may be absent: temperature, topP, maxOutputTokens, stop, seed,
+	 * reasoningEffort, outputSchema (a JSON Schema that the answer has to meet). What a wire format has
+	 * no word for is left out. */
 	struct ar_str options;
 	const struct ar_tool *tools; /* that the model may call: name, description and schema count */
 	size_t tool_count;
@@ -81,8 +83,8 @@ enum ar_model_outcome {
 
 struct ar_model_result {
 	enum ar_model_outcome outcome;
-	struct ar_str
-		category; /* rate_limited, overloaded, auth, invalid_request, context_length, timeout, network, ... */
+	/* rate_limited, overloaded, auth, invalid_request, context_length, timeout, network, ... */
+	struct ar_str category;
 	struct ar_str message;
 	bool retryable;
 	int http;
@@ -96,8 +98,8 @@ struct ar_model_result {
 	struct ar_str request_id; /* the provider's, for correlation */
 	struct ar_rate_limit limits[AR_RATE_KINDS];
 	struct ar_str payload; /* a failure in the provider's own words, without the key, at most 4 KiB */
-	/* What the provider wants back unread with this assistant message (signed reasoning), as JSON; absent: nothing. It
-	 * means something only to the provider kind that made it. */
+	/* What the provider wants back unread with this assistant message (signed reasoning), as JSON;
+	 * absent: nothing. It means something only to the provider kind that made it. */
 	struct ar_str echo;
 	int64_t ttft_ms, latency_ms;
 };

@@ -1,5 +1,5 @@
-/* Boundaries by name, and what this host can enforce of them. The kernel enforces; a profile is available only when an attack on each of its
- * mechanisms was tried here and failed. Plain data. */
+/* Boundaries by name, and what this host can enforce of them. The kernel enforces; a profile is available
+ * only when an attack on each of its mechanisms was tried here and failed. Plain data. */
 #ifndef AR_PORT_SANDBOX_H
 #define AR_PORT_SANDBOX_H
 

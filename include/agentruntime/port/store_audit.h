@@ -1,8 +1,10 @@
-/* The audit trail, part of the store port (store.h): who did what. An entry is written in the transaction of what it tells of, so it is
- * durable when that is; what nothing else is written for has an operation of its own.
+/* The audit trail, part of the store port (store.h): who did what. An entry is written in the transaction of
+ * what it tells of, so it is durable when that is; what nothing else is written for has an operation of its
+ * own.
  *
- * Entries are numbered by the writer that wrote them, its lane (store_feed.h): 1, 2, 3 without a gap. Each has a hash over the hash of
- * the one before it in its lane and over all it says, so that an entry that was changed or taken out later is found. */
+ * Entries are numbered by the writer that wrote them, its lane (store_feed.h): 1, 2, 3 without a gap. Each
+ * has a hash over the hash of the one before it in its lane and over all it says, so that an entry that was
+ * changed or taken out later is found. */
 #ifndef AR_PORT_STORE_AUDIT_H
 #define AR_PORT_STORE_AUDIT_H
 
@@ -54,8 +56,8 @@ struct ar_store_audit_fault {
 
 #define AR_STORE_AUDIT_FAULTS 64 /* told of one page; the rest is counted */
 
-/* Checks the chains of all lanes, a page at a time. `lane`, `n` and `last` say where the page before ended and are set to where this one
- * did; zeroed they begin. */
+/* Checks the chains of all lanes, a page at a time. `lane`, `n` and `last` say where the page before ended
+ * and are set to where this one did; zeroed they begin. */
 struct ar_store_audit_verify {
 	struct ar_store_op op;
 	uint64_t lane, n;

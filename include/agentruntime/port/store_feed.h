@@ -1,9 +1,11 @@
-/* The feed of a tenant, part of the store port (store.h): the facts of all its sessions in one order that can be gone on from.
+/* The feed of a tenant, part of the store port (store.h): the facts of all its sessions in one order that can
+ * be gone on from.
  *
- * Each append has a place: a lane and a position in it. A lane has one writer at a time, and what that writer commits becomes visible in
- * the order of its positions; positions of all lanes are of one series. So whoever has seen a position of a lane has seen all before it in
- * that lane, and of two appends of one session, whichever lanes they are of, the later one has the higher position. A store of one writer
- * has one lane. A place is never given twice, also when what had it was removed. */
+ * Each append has a place: a lane and a position in it. A lane has one writer at a time, and what that writer
+ * commits becomes visible in the order of its positions; positions of all lanes are of one series. So whoever
+ * has seen a position of a lane has seen all before it in that lane, and of two appends of one session,
+ * whichever lanes they are of, the later one has the higher position. A store of one writer has one lane. A
+ * place is never given twice, also when what had it was removed. */
 #ifndef AR_PORT_STORE_FEED_H
 #define AR_PORT_STORE_FEED_H
 
@@ -22,14 +24,16 @@ struct ar_store_feed_row {
 	struct ar_str body; /* as in struct ar_store_append */
 };
 
-/* Appends of a tenant behind some places, by position: all that one moment shows, up to a size, at least one. Those that came without a
- * session row, or were written before there were feeds, are in none. A page costs what it holds, however many facts others have.
+/* Appends of a tenant behind some places, by position: all that one moment shows, up to a size, at least one.
+ * Those that came without a session row, or were written before there were feeds, are in none. A page costs
+ * what it holds, however many facts others have.
  *
- * With only_heads no rows are looked for: `heads` has the newest place of each lane that holds something of the tenant, and `limit` a position
- * that none was given above. `floors` has, for each lane from which upkeep removed appends of the tenant, the highest position that it removed
- * there: a reader whose place in that lane lies below it has missed something, one at or above it has not; a lane that its cursor does not name
- * counts as place 0. A floor never falls, and may lie above the head: whoever begins with what is new begins in each lane at the higher of both.
- * AR_E_LIMIT: there are more than AR_FEED_LANES lanes. */
+ * With only_heads no rows are looked for: `heads` has the newest place of each lane that holds something of
+ * the tenant, and `limit` a position that none was given above. `floors` has, for each lane from which upkeep
+ * removed appends of the tenant, the highest position that it removed there: a reader whose place in that
+ * lane lies below it has missed something, one at or above it has not; a lane that its cursor does not name
+ * counts as place 0. A floor never falls, and may lie above the head: whoever begins with what is new begins
+ * in each lane at the higher of both. AR_E_LIMIT: there are more than AR_FEED_LANES lanes. */
 struct ar_store_feed {
 	struct ar_store_op op;
 	struct ar_str tenant;

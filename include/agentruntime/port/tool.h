@@ -1,9 +1,10 @@
-/* The tool port: a source offers tools and runs calls to them. The runtime decides what may run, when, and records it; a source does the
- * work and says honestly how it ended.
+/* The tool port: a source offers tools and runs calls to them. The runtime decides what may run, when, and
+ * records it; a source does the work and says honestly how it ended.
  *
- * Contract: everything happens on the loop thread. The caller owns the call struct and what it points to until on_done. start() never calls
- * back before it returns. Between start and on_done any number of on_progress and on_question; on_done exactly once, also after cancel(). The
- * text that callbacks bring is the source's and lives until the callback returns. */
+ * Contract: everything happens on the loop thread. The caller owns the call struct and what it points to
+ * until on_done. start() never calls back before it returns. Between start and on_done any number of
+ * on_progress and on_question; on_done exactly once, also after cancel(). The text that callbacks bring is
+ * the source's and lives until the callback returns. */
 #ifndef AR_PORT_TOOL_H
 #define AR_PORT_TOOL_H
 
@@ -57,8 +58,8 @@ struct ar_tool {
 	struct ar_str schema; /* JSON Schema of the arguments: the text of an object */
 	struct ar_str origin; /* server or connector it comes from; absent for local ones */
 	struct ar_str title; /* for people; may be absent */
-	struct ar_str
-		annotations; /* what its source says of its behaviour, believed or not: JSON; absent: nothing */
+	/* What its source says of its behaviour, believed or not: JSON; absent: nothing */
+	struct ar_str annotations;
 	enum ar_tool_owner owner;
 	uint32_t capabilities; /* of enum ar_tool_capability */
 	bool is_read_only;
@@ -67,12 +68,15 @@ struct ar_tool {
 	bool is_assumed; /* with is_destructive: nobody who is believed has said so */
 	bool is_idempotent; /* running it again with the same arguments changes nothing further */
 	bool blocks_interrupt; /* an interruption waits for its end instead of cancelling it */
-	bool is_confined; /* all it does happens inside the boundary of scope.profile: one has to be settled and available */
-	bool runs_process; /* all it does is done by the process it asks for: before that nothing has happened */
+	/* All it does happens inside the boundary of scope.profile: one has to be settled and available */
+	bool is_confined;
+	/* All it does is done by the process it asks for: before that nothing has happened */
+	bool runs_process;
 	int64_t limit_ms; /* longest time of one call; 0: as the policy says */
 };
 
-/* The tools of all sources at one time, sorted by name (so that the same tools always make the same prompt); no name twice. */
+/* The tools of all sources at one time, sorted by name (so that the same tools always make the same prompt);
+ * no name twice. */
 struct ar_inventory {
 	const struct ar_tool *const *tools;
 	size_t count;
@@ -102,8 +106,9 @@ static inline const struct ar_tool *ar_inventory_find(const struct ar_inventory 
 /* Whom a call is for. */
 struct ar_tool_scope {
 	struct ar_str session_id, thread_id, turn_id, tool_call_id;
-	struct ar_str
-		operation_id; /* what the model asked for once: the same when a lost call is tried again, which has a tool_call_id of its own */
+	/* What the model asked for once: the same when a lost call is tried again, which has a tool_call_id
+	 * of its own */
+	struct ar_str operation_id;
 	struct ar_str account; /* may be absent */
 	struct ar_str workspace; /* folder that local tools work in, absolute; absent: none */
 	enum ar_sandbox_profile profile; /* that it was allowed to run in; 0: none was settled */
@@ -128,12 +133,15 @@ struct ar_tool_result {
 	struct ar_str structured; /* JSON object; absent: none */
 	const struct ar_tool_image *images;
 	size_t image_count;
-	/* Not OK: a word (tool_error, not_found, auth, network, timeout, cancelled, ...), a sentence, and what to do next. */
+	/* Not OK: a word (tool_error, not_found, auth, network, timeout, cancelled, ...), a sentence, and
+	 * what to do next. */
 	struct ar_str category, message, advice;
 	bool retryable;
-	/* Files that it changed, with what was there before: JSON array of {"path","kind","before","encoding","beforeHash","afterHash","mode"}; absent: none. */
+	/* Files that it changed, with what was there before: JSON array of
+	 * {"path","kind","before","encoding","beforeHash","afterHash","mode"}; absent: none. */
 	struct ar_str changes;
-	/* The boundary it ran in, when it was no process of its own: the members of struct ar_process_ready; NULL: none. And what it tried to cross. */
+	/* The boundary it ran in, when it was no process of its own: the members of struct ar_process_ready;
+	 * NULL: none. And what it tried to cross. */
 	const struct ar_process_ready *boundary;
 	enum ar_sandbox_profile profile; /* of this boundary */
 	const struct ar_str *violations; /* JSON objects, as of AR_PROC_VIOLATION */
@@ -165,15 +173,16 @@ struct ar_tool_answer {
 	struct ar_str content; /* ACCEPT: JSON object that meets the schema; may be absent */
 };
 
-/* How a process that a call asked for ended, and all that was kept of what it wrote, masked, in the order it came. */
+/* How a process that a call asked for ended, and all that was kept of what it wrote, masked, in the order it
+ * came. */
 struct ar_process_result {
 	struct ar_str process_id;
 	const struct ar_process_end *end;
 	struct ar_str output; /* all streams together */
 	bool is_truncated; /* more was written than is here */
 	bool is_binary;
-	const struct ar_str *
-		violations; /* JSON objects, as of AR_PROC_VIOLATION: what it tried to cross; not all of very many */
+	/* JSON objects, as of AR_PROC_VIOLATION: what it tried to cross; not all of very many */
+	const struct ar_str *violations;
 	size_t violation_count;
 };
 
@@ -190,7 +199,8 @@ struct ar_tool_act {
 	struct ar_str bytes; /* WRITE */
 	bool is_eof; /* WRITE: the input is closed after them */
 	uint64_t offset; /* READ: from this byte of its output on, all streams together, as masked */
-	int64_t wait_ms; /* READ: answered when there is something from offset on, when it has ended, or after this time */
+	/* READ: answered when there is something from offset on, when it has ended, or after this time */
+	int64_t wait_ms;
 	struct ar_str signal, reason; /* END: without a signal it is asked to end, then killed */
 };
 
@@ -215,9 +225,11 @@ struct ar_tool_call;
 struct ar_tool_call_vtable {
 	void (*on_progress)(struct ar_tool_call *c, const struct ar_tool_progress *p);
 	void (*on_question)(struct ar_tool_call *c, const struct ar_tool_question *q);
-	/* It wants a process: the runtime launches it, records it, and tells its end through v->process_ended. At most one at a time. */
+	/* It wants a process: the runtime launches it, records it, and tells its end through
+	 * v->process_ended. At most one at a time. */
 	void (*on_process)(struct ar_tool_call *c, const struct ar_process_spec *spec);
-	/* It wants something of a process that is there: the answer is v->process_acted, never before this returns. One at a time. */
+	/* It wants something of a process that is there: the answer is v->process_acted, never before this
+	 * returns. One at a time. */
 	void (*on_process_act)(struct ar_tool_call *c, const struct ar_tool_act *act);
 	void (*on_done)(struct ar_tool_call *c, const struct ar_tool_result *r);
 };
@@ -228,9 +240,9 @@ struct ar_tool_call {
 	struct ar_str args; /* JSON object, already valid against the schema */
 	struct ar_tool_scope scope;
 	ar_usec deadline; /* monotonic; the caller cancels then, a source may use it to ask for less */
-	struct ar_str
-		process_id; /* set before start(): its process is there already, from before a restart. The source asks for none and waits for
-				     process_began and process_ended as if it had */
+	/* Set before start(): its process is there already, from before a restart. The source asks for none
+	 * and waits for process_began and process_ended as if it had */
+	struct ar_str process_id;
 	void *source_state; /* the source's while the call is open */
 };
 
@@ -240,7 +252,8 @@ struct ar_tool_source_vtable {
 	void (*start)(struct ar_tool_source *s, struct ar_tool_call *c);
 	void (*cancel)(struct ar_tool_source *s, struct ar_tool_call *c); /* on_done follows, maybe later */
 	void (*answer)(struct ar_tool_source *s, struct ar_tool_call *c, const struct ar_tool_answer *a);
-	/* Of a call that asked for a process; NULL where none does. A call whose process should live on ends in process_began. */
+	/* Of a call that asked for a process; NULL where none does. A call whose process should live on ends
+	 * in process_began. */
 	void (*process_began)(struct ar_tool_source *s, struct ar_tool_call *c, struct ar_str process_id);
 	void (*process_ended)(struct ar_tool_source *s, struct ar_tool_call *c,
 			      const struct ar_process_result *r);
@@ -250,8 +263,8 @@ struct ar_tool_source_vtable {
 	void (*close)(struct ar_tool_source *s); /* ends what is open (on_done is called), frees */
 };
 
-/* What a source shows of itself. `tools` may change between two turns of the loop: then on_changed is called and earlier pointers are no
- * longer valid, except those of calls that are open. */
+/* What a source shows of itself. `tools` may change between two turns of the loop: then on_changed is called
+ * and earlier pointers are no longer valid, except those of calls that are open. */
 struct ar_tool_source {
 	const struct ar_tool_source_vtable *v;
 	const char *name;
