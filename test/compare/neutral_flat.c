@@ -1,4 +1,5 @@
-/* See neutral.h. Compiled with the headers of a version in which the members of all kinds lie side by side. */
+/* See neutral.h. Compiled with the headers of a version in which the members of all kinds lie side by
+ * side. */
 #include "neutral.h"
 
 static struct ar_step_end step_end(const struct ar_model_result *r)

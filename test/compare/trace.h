@@ -1,5 +1,5 @@
-/* A decision as text, for tests: one line per fact, content and effect, then the reply. Two decisions that differ in anything that
- * could be stored, sent or done have different texts. */
+/* A decision as text, for tests: one line per fact, content and effect, then the reply. Two decisions that
+ * differ in anything that could be stored, sent or done have different texts. */
 #ifndef AR_TRACE_H
 #define AR_TRACE_H
 

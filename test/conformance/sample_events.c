@@ -1,6 +1,6 @@
-/* Prints one full and one minimal sample per event type as NDJSON, written by the real encoder; with --commands one line
- * {"command","in","out"} per command and form; with --recode the events of standard input, decoded and encoded again.
- * The conformance tests validate every line against the schemas. */
+/* Prints one full and one minimal sample per event type as NDJSON, written by the real encoder; with
+ * --commands one line {"command","in","out"} per command and form; with --recode the events of standard
+ * input, decoded and encoded again. The conformance tests validate every line against the schemas. */
 #include "sample.h"
 
 #include <stdio.h>

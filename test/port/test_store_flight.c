@@ -1,5 +1,5 @@
-/* See store_contract.h. An engine may put everything that waits into one transaction: what many operations say about
- * the same row must come out as if they had been done one by one. */
+/* See store_contract.h. An engine may put everything that waits into one transaction: what many operations
+ * say about the same row must come out as if they had been done one by one. */
 #include "store_contract.h"
 
 #include "mem.h"

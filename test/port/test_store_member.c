@@ -1,5 +1,5 @@
-/* Membership over PostgreSQL: who is there, who owns what, and that nobody owns it twice. Two nodes on one database, beaten
- * by hand, so that every order of events can be had. */
+/* Membership over PostgreSQL: who is there, who owns what, and that nobody owns it twice. Two nodes on one
+ * database, beaten by hand, so that every order of events can be had. */
 #include "postgres_fixture.h"
 
 #include "clock.h"
@@ -239,7 +239,8 @@ static void taken_partitions_have_one_owner(void **state)
 	assert_int_equal(owned(&b, place(&b, "a")), AR_PARTITIONS);
 }
 
-/* Both want all at the same moment, in opposite order, many times: each partition has one owner whatever both believe. */
+/* Both want all at the same moment, in opposite order, many times: each partition has one owner whatever both
+ * believe. */
 static void takes_at_the_same_time_are_exclusive(void **state)
 {
 	struct fixture *f = *state;
@@ -258,7 +259,8 @@ static void takes_at_the_same_time_are_exclusive(void **state)
 	}
 }
 
-/* The one that waits for the row must not go by what it saw before: the winner is a node it has never seen. */
+/* The one that waits for the row must not go by what it saw before: the winner is a node it has never
+ * seen. */
 static void late_taker_sees_an_owner_that_came_meanwhile(void **state)
 {
 	struct fixture *f = *state;
@@ -409,7 +411,8 @@ static void a_node_that_came_back_is_not_lost(void **state)
 	expect_beat(&a, AR_OK);
 }
 
-/* Its machine stopped in the middle of a transaction: that holds the fence, and nothing on it will ever end it. */
+/* Its machine stopped in the middle of a transaction: that holds the fence, and nothing on it will ever end
+ * it. */
 static void an_open_transaction_does_not_save_a_lost_node(void **state)
 {
 	struct fixture *f = *state;
@@ -531,7 +534,8 @@ static void a_server_that_is_down_is_weather(void **state)
 	assert_int_equal(a.beat.nodes[a.beat.self].beat, 2);
 }
 
-/* As with packets that are silently dropped, only time can tell. The next beat does not wait for the old connection. */
+/* As with packets that are silently dropped, only time can tell. The next beat does not wait for the old
+ * connection. */
 static void a_server_that_says_nothing_is_weather(void **state)
 {
 	struct fixture *f = *state;

@@ -1,5 +1,5 @@
-/* Schema versions of the PostgreSQL store: an older database is refused at open and brought up by a migration that keeps
- * what is in it. The fixture's own store is closed first; each test makes the version it needs. */
+/* Schema versions of the PostgreSQL store: an older database is refused at open and brought up by a migration
+ * that keeps what is in it. The fixture's own store is closed first; each test makes the version it needs. */
 #include "postgres_fixture.h"
 
 #include <stdio.h>
@@ -100,7 +100,8 @@ static void migration_keeps_rows_and_finds_their_partitions(void **state)
 			 1024);
 }
 
-/* Nodes of version 3 are at work while the table of actions is added: what they write stays, and theirs is no row of it. */
+/* Nodes of version 3 are at work while the table of actions is added: what they write stays, and theirs is no
+ * row of it. */
 static void actions_are_added_beside_older_nodes(void **state)
 {
 	struct fixture *f = *state;
@@ -125,7 +126,8 @@ static void actions_are_added_beside_older_nodes(void **state)
 	ar_store_op_fini(&l.op);
 }
 
-/* What was stored before stays as it is; the server does not try to compress what comes packed, in this month or a later one. */
+/* What was stored before stays as it is; the server does not try to compress what comes packed, in this month
+ * or a later one. */
 static void packed_values_are_left_as_they_are(void **state)
 {
 	struct fixture *f = *state;

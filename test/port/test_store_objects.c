@@ -1,5 +1,5 @@
-/* Large content of the PostgreSQL store: in parts in the database, or as objects beside it. The object storage is a fake whose
- * weather is the test's; the real one is in test/api/objects.test.mjs. */
+/* Large content of the PostgreSQL store: in parts in the database, or as objects beside it. The object
+ * storage is a fake whose weather is the test's; the real one is in test/api/objects.test.mjs. */
 #include "postgres_fixture.h"
 
 #include "map.h"

@@ -1,5 +1,5 @@
-/* What only the PostgreSQL store has: the database, its schema and owner, sentences of failed connections. Cut
- * connections are in test_store_postgres_cut.c, storms in test_store_postgres_storm.c. */
+/* What only the PostgreSQL store has: the database, its schema and owner, sentences of failed connections.
+ * Cut connections are in test_store_postgres_cut.c, storms in test_store_postgres_storm.c. */
 #include "postgres_fixture.h"
 
 #include "store_op.h"

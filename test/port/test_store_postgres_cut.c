@@ -1,5 +1,5 @@
-/* What a connection that is cut around a commit does to it, and what others may do meanwhile: each outcome is forced, and
- * what the store says is compared with the database. */
+/* What a connection that is cut around a commit does to it, and what others may do meanwhile: each outcome is
+ * forced, and what the store says is compared with the database. */
 #include "row_sum.h"
 #include "postgres_fixture.h"
 

@@ -1,5 +1,6 @@
-/* A server that is killed, restarted and cut off in the midst of writing. Whatever the store says about a write must be
- * so: AR_OK is stored once and stays, AR_E_IO is not stored; sequences have no gap and no other content. */
+/* A server that is killed, restarted and cut off in the midst of writing. Whatever the store says about a
+ * write must be so: AR_OK is stored once and stays, AR_E_IO is not stored; sequences have no gap and no other
+ * content. */
 #include "postgres_fixture.h"
 
 #include <poll.h>

@@ -325,7 +325,8 @@ static void damaged_values_are_reported(void **state)
 	expect_body(f, 1, "a");
 }
 
-/* A file of the version before: receipts are as young as the change, and content that nobody refers to stays. */
+/* A file of the version before: receipts are as young as the change, and content that nobody refers to
+ * stays. */
 static void older_file_is_brought_up(void **state)
 {
 	static const char undo[] =

@@ -1,6 +1,8 @@
-/* The daemon's end of a control connection for tests, one line per message: `drive start SHIM FOLDER [INPUT]` starts agent-shim with fd 3 (and fd 0),
- * `drive attach FOLDER` connects to its socket. Reads from stdin: go | looked | input NUMBER EOF HEX | resize ROWS COLUMNS | signal JSON | end JSON | hangup.
- * Writes: shim PID | hello PROTOCOL RELEASED INPUTS FDS | poke | taken NUMBER VERDICT | closed. Killed -9 it is a killed daemon. */
+/* The daemon's end of a control connection for tests, one line per message: `drive start SHIM FOLDER [INPUT]`
+ * starts agent-shim with fd 3 (and fd 0), `drive attach FOLDER` connects to its socket. Reads from stdin: go
+ * | looked | input NUMBER EOF HEX | resize ROWS COLUMNS | signal JSON | end JSON | hangup. Writes: shim PID |
+ * hello PROTOCOL RELEASED INPUTS FDS | poke | taken NUMBER VERDICT | closed. Killed -9 it is a killed
+ * daemon. */
 #include "shim_wire.h"
 
 #include <fcntl.h>

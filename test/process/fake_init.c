@@ -1,6 +1,7 @@
-/* A stand-in for agent-init without any boundary: reads the plan's argv, tty and keeps_stdin, speaks launch/init_wire.h, runs the command under
- * itself as subreaper. The first word of a plan of its own, `fake FAILURE`, makes it misbehave: fail_setup, silent, die_ready.
- * Plan lines: tty, keeps_stdin, notifies (socket(AF_VSOCK) goes to the listener), cgroup FOLDER, arg TEXT (bytes as they are). */
+/* A stand-in for agent-init without any boundary: reads the plan's argv, tty and keeps_stdin, speaks
+ * launch/init_wire.h, runs the command under itself as subreaper. The first word of a plan of its own, `fake
+ * FAILURE`, makes it misbehave: fail_setup, silent, die_ready. Plan lines: tty, keeps_stdin, notifies
+ * (socket(AF_VSOCK) goes to the listener), cgroup FOLDER, arg TEXT (bytes as they are). */
 #include "init_wire.h"
 
 #include <errno.h>

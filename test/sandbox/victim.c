@@ -1,6 +1,7 @@
-/* escape-victim FOLDER NAME KEY UID: what a sandboxed process must not reach. Serves TCP and UDP on loopback, unix sockets in the folder and under an
- * abstract name, and keeps shared memory, queues and semaphores, all open to everybody, as a user of its own. First line: {"pid","port"}; then one line per
- * thing that was reached. Ends, and takes everything away, when its input closes. One thread. */
+/* escape-victim FOLDER NAME KEY UID: what a sandboxed process must not reach. Serves TCP and UDP on loopback,
+ * unix sockets in the folder and under an abstract name, and keeps shared memory, queues and semaphores, all
+ * open to everybody, as a user of its own. First line: {"pid","port"}; then one line per thing that was
+ * reached. Ends, and takes everything away, when its input closes. One thread. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,6 @@
-/* Clients: each has one call on its way at a time, through the front door, as JSON. A call that a crash took is made again when
- * the client can do so safely; one that was refused for weather perhaps. Every call is answered exactly once. */
+/* Clients: each has one call on its way at a time, through the front door, as JSON. A call that a crash took
+ * is made again when the client can do so safely; one that was refused for weather perhaps. Every call is
+ * answered exactly once. */
 #include "sim.h"
 
 struct sim_client {
@@ -11,7 +12,8 @@ struct sim_client {
 	struct sim_submit *again; /* to be sent once more */
 };
 
-/* A call and what is expected of it; freed inside done(), which is when the front door must be done with it. */
+/* A call and what is expected of it; freed inside done(), which is when the front door must be done with
+ * it. */
 struct box {
 	struct ar_call call;
 	struct sim_client *client;

@@ -1,6 +1,6 @@
-/* A model that the seed drives: streams in pieces, thinks, calls tools, is cut, times out, is refused, hangs until someone
- * cancels. In calm weather it answers. Two laws are checked where a call begins: its intent is durable, and no request is made
- * twice. */
+/* A model that the seed drives: streams in pieces, thinks, calls tools, is cut, times out, is refused, hangs
+ * until someone cancels. In calm weather it answers. Two laws are checked where a call begins: its intent is
+ * durable, and no request is made twice. */
 #include "sim.h"
 
 #define PIECES_MAX 6

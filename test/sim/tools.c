@@ -1,5 +1,5 @@
-/* Tools whose work is done by processes: `run` waits for its process, `watch` leaves it running. What the source is told of an end is checked:
- * all that the process wrote, in the order it wrote it. */
+/* Tools whose work is done by processes: `run` waits for its process, `watch` leaves it running. What the
+ * source is told of an end is checked: all that the process wrote, in the order it wrote it. */
 #include "sim.h"
 
 struct sim_tool_call {

@@ -1,4 +1,5 @@
-/* Builds a runtime by the seed's plan, runs it actor by actor on virtual time, kills it now and then, and ends it. */
+/* Builds a runtime by the seed's plan, runs it actor by actor on virtual time, kills it now and then, and
+ * ends it. */
 #include "sim.h"
 
 #include <string.h>

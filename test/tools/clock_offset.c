@@ -1,8 +1,8 @@
-/* Preloaded into a program: its wall clock shows the true time plus the seconds in the file that AR_CLOCK_OFFSET names, a
- * signed 64-bit number in the machine's own byte order. The file is mapped, so a new number holds from the next look at
- * the clock on, costs nothing to read, and leaves nothing behind in a process that is killed. Monotonic clocks stay
- * true, as when somebody sets the clock of a real machine, unless AR_CLOCK_OFFSET_ALL is set: then time itself passes
- * as the file says. Any thread. */
+/* Preloaded into a program: its wall clock shows the true time plus the seconds in the file that
+ * AR_CLOCK_OFFSET names, a signed 64-bit number in the machine's own byte order. The file is mapped, so a new
+ * number holds from the next look at the clock on, costs nothing to read, and leaves nothing behind in a
+ * process that is killed. Monotonic clocks stay true, as when somebody sets the clock of a real machine,
+ * unless AR_CLOCK_OFFSET_ALL is set: then time itself passes as the file says. Any thread. */
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
-/* Preloaded into a program: the disk fails below files whose path has the text that AR_DISK_FILE names.
- * The file that AR_DISK_FAULT names is mapped; its first byte says how from the next call on: 's' syncs fail with EIO, 'w' writes with EIO,
- * 'f' writes with ENOSPC, 'r' reads with EIO, anything else nothing. Any thread. */
+/* Preloaded into a program: the disk fails below files whose path has the text that AR_DISK_FILE names. The
+ * file that AR_DISK_FAULT names is mapped; its first byte says how from the next call on: 's' syncs fail with
+ * EIO, 'w' writes with EIO, 'f' writes with ENOSPC, 'r' reads with EIO, anything else nothing. Any thread. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,6 @@
-/* ar-schema-check: one line of JSON in, {"schema": S, "values": [...]}; one line out: {"error": "..."} when S does not compile, else
- * {"results": [null | {"pointer": "...", "message": "..."}]}. The suites and the oracle of test/schema drive it. */
+/* ar-schema-check: one line of JSON in, {"schema": S, "values": [...]}; one line out: {"error": "..."} when S
+ * does not compile, else {"results": [null | {"pointer": "...", "message": "..."}]}. The suites and the
+ * oracle of test/schema drive it. */
 #include "mem.h"
 #include "schema.h"
 

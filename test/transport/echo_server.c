@@ -1,5 +1,6 @@
-/* transport-probe: the HTTP server in front of a fake core, for the scenario tests. Prints {"port":n,"cluster":n} when
- * it serves and its counters when it ends. SIGTERM drains; SIGINT closes at once. */
+/* transport-probe: the HTTP server in front of a fake core, for the scenario tests. Prints
+ * {"port":n,"cluster":n} when it serves and its counters when it ends. SIGTERM drains; SIGINT closes at
+ * once. */
 #include "fake_core.h"
 #include "transport.h"
 

@@ -1,7 +1,7 @@
 /* The fake core. An input may say what should happen: {"delayMs":n} answers later, {"replyBytes":n} answers
- * with that many bytes, {"publish":n,"bytes":m} adds events to the ring. The session "none" does not
- * exist. The text `peer:ADDRESS` in an input says that another node owns it, `unsettled:N` that nobody does for
- * N tries. */
+ * with that many bytes, {"publish":n,"bytes":m} adds events to the ring. The session "none" does not exist.
+ * The text `peer:ADDRESS` in an input says that another node owns it, `unsettled:N` that nobody does for N
+ * tries. */
 #include "fake_core.h"
 #include "mem.h"
 

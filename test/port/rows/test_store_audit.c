@@ -31,7 +31,8 @@ static struct ar_store_audit_list a_list(const char *tenant, size_t limit)
 					     .limit = limit };
 }
 
-/* The records of a page, one letter each, with a '+' where there are more; `after` becomes the last one's place. */
+/* The records of a page, one letter each, with a '+' where there are more; `after` becomes the last one's
+ * place. */
 static void expect_page(struct fixture *f, struct ar_store_audit_list l, struct ar_store_audit_place *after,
 			const char *records)
 {

@@ -37,7 +37,8 @@ static struct ar_store_feed a_page(const char *tenant, const struct ar_store_pla
 				       .max_bytes = max_bytes };
 }
 
-/* What a page holds, with a '+' where there is more; the place behind it. These stores have one writer at a time: one lane. */
+/* What a page holds, with a '+' where there is more; the place behind it. These stores have one writer at a
+ * time: one lane. */
 static struct ar_store_place expect_page(struct fixture *f, const char *tenant, struct ar_store_place after,
 					 size_t max_bytes, const char *expected)
 {

@@ -1,5 +1,6 @@
-/* The feed of a tenant on PostgreSQL, written by two nodes: what is committed late is not missed, what is committed early not told twice, a session
- * that moves keeps its order, lanes go to the next node when their epoch is over, and each has a floor of its own. */
+/* The feed of a tenant on PostgreSQL, written by two nodes: what is committed late is not missed, what is
+ * committed early not told twice, a session that moves keeps its order, lanes go to the next node when their
+ * epoch is over, and each has a floor of its own. */
 #include "postgres_fixture.h"
 #include "store_feed.h"
 #include "store_op.h"
@@ -124,7 +125,8 @@ static void read_all(struct fixture *node, struct reader *r)
 		;
 }
 
-/* Holds the row of a session that is about to be made: whoever makes it waits, with its facts written and not committed. */
+/* Holds the row of a session that is about to be made: whoever makes it waits, with its facts written and not
+ * committed. */
 static PGconn *hold_session(const struct fixture *f, unsigned session)
 {
 	static const char begin[] =

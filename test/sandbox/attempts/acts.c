@@ -1,4 +1,5 @@
-/* What attempts of several themes do: open, read, list, change one path; one bare system call; and the names that the test gave to things outside. */
+/* What attempts of several themes do: open, read, list, change one path; one bare system call; and the names
+ * that the test gave to things outside. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,19 +1,22 @@
-/* Attempts to leave a boundary: what each tries and what has to come of it. The program made of them runs inside; it only tries and says what the kernel
- * answered, the test outside knows whether that is right. Nothing here may do lasting harm when it succeeds: no attempt relies on the boundary for
- * that, because it also runs where one layer of it was taken away. One thread; each attempt is a process of its own. */
+/* Attempts to leave a boundary: what each tries and what has to come of it. The program made of them runs
+ * inside; it only tries and says what the kernel answered, the test outside knows whether that is right.
+ * Nothing here may do lasting harm when it succeeds: no attempt relies on the boundary for that, because it
+ * also runs where one layer of it was taken away. One thread; each attempt is a process of its own. */
 #ifndef AR_TEST_ATTEMPT_H
 #define AR_TEST_ATTEMPT_H
 
 #include <stddef.h>
 
-/* What must come of it in a profile: "ok", names of errors or signals any of which will do, "?" for no promise, "-" for not tried there. */
+/* What must come of it in a profile: "ok", names of errors or signals any of which will do, "?" for no
+ * promise, "-" for not tried there. */
 struct attempt {
 	const char *name;
 	int (*run)(const struct attempt *a); /* 0: it worked; -1: errno */
 	const char *path; /* $WS $OUT $PID ... stand for what the test gave as ESC_WS ... */
 	const char *read_only, *write, *danger;
-	const char *
-		evidence; /* of the denial: "notify" when the listener of the filter has to hear of it, "landlock" when nothing else denies it */
+	/* Of the denial: "notify" when the listener of the filter has to hear of it, "landlock" when nothing
+	 * else denies it */
+	const char *evidence;
 	long nr; /* of a bare system call, */
 	long args[5]; /* and what it is called with */
 };

@@ -1,4 +1,5 @@
-/* Attempts on files by plain ways: the workspace, the system's folders, a victim's folder beside the workspace, what belongs to others. */
+/* Attempts on files by plain ways: the workspace, the system's folders, a victim's folder beside the
+ * workspace, what belongs to others. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>

@@ -1,5 +1,6 @@
-/* Attempts on the protected paths of a workspace: what a later program outside would run or obey. The test made a repository with hooks, a configuration
- * and the files of editors; .idea is a link to a folder of the workspace. */
+/* Attempts on the protected paths of a workspace: what a later program outside would run or obey. The test
+ * made a repository with hooks, a configuration and the files of editors; .idea is a link to a folder of the
+ * workspace. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

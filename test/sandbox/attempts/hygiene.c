@@ -1,4 +1,5 @@
-/* What must not have come along: descriptors, variables, a terminal, and identity of the one who started it. */
+/* What must not have come along: descriptors, variables, a terminal, and identity of the one who started
+ * it. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +27,8 @@ static int write_descriptor(const struct attempt *a)
 	return write((int)a->args[0], "x", 1) < 0 ? -1 : 0;
 }
 
-/* Worked: a descriptor above 2 is open that this process did not open itself (one is the pipe it answers through). */
+/* Worked: a descriptor above 2 is open that this process did not open itself (one is the pipe it answers
+ * through). */
 static int any_descriptor(const struct attempt *a)
 {
 	int open_ones = 0;

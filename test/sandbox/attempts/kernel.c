@@ -1,5 +1,6 @@
-/* Attempts on parts of the kernel that no command here needs. Arguments are such that nothing happens even where the call is allowed: an answer that is not
- * the filter's (EFAULT, EINVAL, EBADF) shows that the kernel itself was reached. */
+/* Attempts on parts of the kernel that no command here needs. Arguments are such that nothing happens even
+ * where the call is allowed: an answer that is not the filter's (EFAULT, EINVAL, EBADF) shows that the kernel
+ * itself was reached. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>

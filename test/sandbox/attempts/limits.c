@@ -1,5 +1,6 @@
-/* Attempts to take more than one's share: processes, memory, the size of a file, descriptors, temporary space, core dumps. Each stops far below what
- * would hurt the machine when no limit answers. The test's limits: 64 processes, 128 MiB, files of 4 MiB, 256 descriptors, 16 MiB in /tmp. */
+/* Attempts to take more than one's share: processes, memory, the size of a file, descriptors, temporary
+ * space, core dumps. Each stops far below what would hurt the machine when no limit answers. The test's
+ * limits: 64 processes, 128 MiB, files of 4 MiB, 256 descriptors, 16 MiB in /tmp. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

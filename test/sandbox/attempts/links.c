@@ -1,4 +1,5 @@
-/* Attempts by links and renames: what stands inside and means something outside, and what is carried over the border. */
+/* Attempts by links and renames: what stands inside and means something outside, and what is carried over the
+ * border. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

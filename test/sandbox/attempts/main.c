@@ -1,5 +1,6 @@
-/* escape-attempts --list | NAME...: runs the named attempts, each in a process of its own, and says of each `NAME RESULT`; before it, `> NAME`, so that
- * what is heard outside meanwhile can be told apart. A result is ok, the name of an error, the name of a signal, or timeout. */
+/* escape-attempts --list | NAME...: runs the named attempts, each in a process of its own, and says of each
+ * `NAME RESULT`; before it, `> NAME`, so that what is heard outside meanwhile can be told apart. A result is
+ * ok, the name of an error, the name of a signal, or timeout. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>

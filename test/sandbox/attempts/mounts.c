@@ -1,4 +1,5 @@
-/* Attempts on the view itself: mount, unmount, change mounts, new namespaces, back into the old ones, another root. */
+/* Attempts on the view itself: mount, unmount, change mounts, new namespaces, back into the old ones, another
+ * root. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sched.h>

@@ -1,5 +1,6 @@
-/* Attempts to reach any network: the host's loopback where a listener waits, addresses beyond, other families, other protocols. Nothing is sent to any
- * address but loopback and those that documentation reserves. */
+/* Attempts to reach any network: the host's loopback where a listener waits, addresses beyond, other
+ * families, other protocols. Nothing is sent to any address but loopback and those that documentation
+ * reserves. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,5 @@
-/* Attempts to be more than one is: ids, capabilities, set-id files, priorities; and looks at the switches that keep it so. */
+/* Attempts to be more than one is: ids, capabilities, set-id files, priorities; and looks at the switches
+ * that keep it so. */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>

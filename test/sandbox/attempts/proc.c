@@ -1,4 +1,5 @@
-/* Attempts through /proc, /sys and the cgroup tree: other processes' insides, the kernel's switches, and out of one's own limits. */
+/* Attempts through /proc, /sys and the cgroup tree: other processes' insides, the kernel's switches, and out
+ * of one's own limits. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,6 @@
-/* Attempts on other processes by their number: signals, tracing, memory, priorities, limits. The victim belongs to the same user, so that only the
- * boundary stands between; the first process of the own namespace is the boundary's own. */
+/* Attempts on other processes by their number: signals, tracing, memory, priorities, limits. The victim
+ * belongs to the same user, so that only the boundary stands between; the first process of the own namespace
+ * is the boundary's own. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

@@ -1,4 +1,5 @@
-/* Attempts through what processes of one machine share: unix sockets by path and by abstract name, shared memory, message queues, semaphores. */
+/* Attempts through what processes of one machine share: unix sockets by path and by abstract name, shared
+ * memory, message queues, semaphores. */
 #include <errno.h>
 #include <fcntl.h>
 #include <mqueue.h>

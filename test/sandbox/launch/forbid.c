@@ -1,4 +1,5 @@
-/* See forbid.h. By a filter around everything: it needs root, or gives up new privileges first, as the boundary itself does later. */
+/* See forbid.h. By a filter around everything: it needs root, or gives up new privileges first, as the
+ * boundary itself does later. */
 #include "forbid.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
-/* See watch.h. Output that was written before a refused call is shown before it: whoever reads knows during which attempt it was refused. */
+/* See watch.h. Output that was written before a refused call is shown before it: whoever reads knows during
+ * which attempt it was refused. */
 #include "watch.h"
 
 #include "init_wire.h"

@@ -1,4 +1,5 @@
-/* Records as the kernel wrote them, and what is told of them: attribution, counts, what is lost, and what is never a violation. */
+/* Records as the kernel wrote them, and what is told of them: attribution, counts, what is lost, and what is
+ * never a violation. */
 #include "aggregate.h"
 #include "record.h"
 #include "unit.h"
@@ -251,7 +252,8 @@ static void tally(struct ar_audit_watcher *w, struct ar_str detail)
 	t->last += memmem(detail.p, detail.len, "\"isLast\":true", 13) ? strtoll(at + 8, NULL, 10) : 0;
 }
 
-/* However many places it tries, and however often: a bounded number of facts, and no refusal that is not counted. */
+/* However many places it tries, and however often: a bounded number of facts, and no refusal that is not
+ * counted. */
 static void test_many_kinds_have_an_end(void **state)
 {
 	struct tally t = { .w = { .session = 7, .on_violation = tally } };

@@ -1,5 +1,6 @@
-/* The kernel's own word on real refusals: commands run behind real boundaries, and what audit says of them is told for the right launch, with exact
- * counts. Skipped where audit is not ours to switch on. Leaves it as it was. */
+/* The kernel's own word on real refusals: commands run behind real boundaries, and what audit says of them is
+ * told for the right launch, with exact counts. Skipped where audit is not ours to switch on. Leaves it as it
+ * was. */
 #include "audit.h"
 #include "json.h"
 #include "run.h"

@@ -1,4 +1,5 @@
-/* Encoding: the exact bytes of one event, and a round trip through every event and command of the catalogue. */
+/* Encoding: the exact bytes of one event, and a round trip through every event and command of the
+ * catalogue. */
 #include "codec_fixture.h"
 
 static void test_member_order_is_fixed(void **state)

@@ -1,5 +1,5 @@
-/* A membership of several nodes in one process: the rows that a database would hold, and a member per node whose beats can be cut off or
- * come late. Virtual time. */
+/* A membership of several nodes in one process: the rows that a database would hold, and a member per node
+ * whose beats can be cut off or come late. Virtual time. */
 #ifndef TEST_CLUSTER_TABLE_H
 #define TEST_CLUSTER_TABLE_H
 

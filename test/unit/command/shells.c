@@ -1,6 +1,6 @@
-/* The shell's side: a script of functions that write their words to descriptor 9, one eval per text. A name that the shell does not know is told
- * with its words by bash, and alone by dash and for paths, in a message. What a shell must have run is worked out from the parsed commands:
- * known ones succeed, others fail. */
+/* The shell's side: a script of functions that write their words to descriptor 9, one eval per text. A name
+ * that the shell does not know is told with its words by bash, and alone by dash and for paths, in a message.
+ * What a shell must have run is worked out from the parsed commands: known ones succeed, others fail. */
 #include "shells.h"
 
 #include "mem.h"

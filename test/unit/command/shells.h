@@ -13,7 +13,8 @@ struct ar_shells_text {
 	struct ar_command_line parsed;
 };
 
-/* How many of `texts` came to other words in `shell` (a path) than were parsed; the first is told on stderr. */
+/* How many of `texts` came to other words in `shell` (a path) than were parsed; the first is told on
+ * stderr. */
 size_t ar_shells_compare(const char *shell, const struct ar_shells_text *texts, size_t count,
 			 struct ar_arena *a);
 

@@ -1,4 +1,5 @@
-/* Commands as texts: what is literal and to which words, that every known way around a rule is opaque, and what the danger scan sees through. */
+/* Commands as texts: what is literal and to which words, that every known way around a rule is opaque, and
+ * what the danger scan sees through. */
 #include "cmocka_unit.h"
 #include "command.h"
 

@@ -1,5 +1,6 @@
-/* The strict reading beside real shells: of random texts those that are taken literally come to the same words in bash and in dash, every
- * one. AR_COMMAND_STRINGS texts (default 20,000) from AR_COMMAND_SEED (default 1) on. */
+/* The strict reading beside real shells: of random texts those that are taken literally come to the same
+ * words in bash and in dash, every one. AR_COMMAND_STRINGS texts (default 20,000) from AR_COMMAND_SEED
+ * (default 1) on. */
 #include "cmocka_unit.h"
 #include "shells.h"
 

@@ -1,4 +1,5 @@
-/* The daemon's side of a real agent-proxy: it serves what it is given, reports, and one that is killed is replaced without a client noticing more than a pause. */
+/* The daemon's side of a real agent-proxy: it serves what it is given, reports, and one that is killed is
+ * replaced without a client noticing more than a pause. */
 #include "cmocka_unit.h"
 #include "gate.h"
 

@@ -1,5 +1,5 @@
-/* What a process writes, on its way in: whole characters, no secrets whatever the cut, the beginning and the end of what is too long, places
- * that stay true where bytes are missing. */
+/* What a process writes, on its way in: whole characters, no secrets whatever the cut, the beginning and the
+ * end of what is too long, places that stay true where bytes are missing. */
 #include "cmocka_unit.h"
 #include "process/process_output.h"
 

@@ -1,4 +1,5 @@
-/* The receipts of this process: found by scope and key, oldest dropped first; and what a repeat is answered. */
+/* The receipts of this process: found by scope and key, oldest dropped first; and what a repeat is
+ * answered. */
 #include "cmocka_unit.h"
 #include "engine_priv.h"
 

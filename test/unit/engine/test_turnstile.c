@@ -1,5 +1,5 @@
-/* Who may call the model next: as many at once as there are places, tenants in turn, sessions of a tenant in turn, a session's calls in the
- * order in which they asked. */
+/* Who may call the model next: as many at once as there are places, tenants in turn, sessions of a tenant in
+ * turn, a session's calls in the order in which they asked. */
 #include "cmocka_unit.h"
 #include "request/turnstile.h"
 

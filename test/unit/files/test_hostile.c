@@ -1,4 +1,5 @@
-/* Workspaces made to mislead: links and renames that lead out, fifos, huge and deep things, names that are no text. */
+/* Workspaces made to mislead: links and renames that lead out, fifos, huge and deep things, names that are no
+ * text. */
 #include "tree.h"
 
 #include <fcntl.h>

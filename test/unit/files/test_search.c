@@ -1,4 +1,5 @@
-/* search_files: which lines are found and how they are shown, where it looks, its caps, and expressions that would never end. */
+/* search_files: which lines are found and how they are shown, where it looks, its caps, and expressions that
+ * would never end. */
 #include "tree.h"
 
 #include <unistd.h>
@@ -72,7 +73,8 @@ static void test_refused(void **state)
 	tree_free(t);
 }
 
-/* Nested repetition on a line that nearly matches: without limits this takes longer than the universe is old. */
+/* Nested repetition on a line that nearly matches: without limits this takes longer than the universe is
+ * old. */
 static void test_expression_without_end(void **state)
 {
 	(void)state;

@@ -1,4 +1,5 @@
-/* A workspace in a folder of its own, and calls of file tools on it, each from a request to an answer. One per test. */
+/* A workspace in a folder of its own, and calls of file tools on it, each from a request to an answer. One
+ * per test. */
 #ifndef AR_TEST_FILES_TREE_H
 #define AR_TEST_FILES_TREE_H
 

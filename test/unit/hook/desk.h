@@ -1,5 +1,5 @@
-/* Runs handlers on a loop of their own and keeps how they ended. It fails the test when the runner breaks its contract: a callback
- * before start() returned, a second one, one that does not come. */
+/* Runs handlers on a loop of their own and keeps how they ended. It fails the test when the runner breaks its
+ * contract: a callback before start() returned, a second one, one that does not come. */
 #ifndef AR_TEST_HOOK_DESK_H
 #define AR_TEST_HOOK_DESK_H
 

@@ -1,4 +1,5 @@
-/* The configuration from a file: lists with every field, what is wrong with a file and how that is said, secrets of entries. */
+/* The configuration from a file: lists with every field, what is wrong with a file and how that is said,
+ * secrets of entries. */
 #include "limits/money.h"
 #include "secrets.h"
 #include "settings/settings_read.h"
@@ -147,7 +148,8 @@ static void test_what_is_wrong_is_named(void **state AR_UNUSED)
 	assert_refused("hooks: nothing\n", ":1: hooks: a list is needed");
 }
 
-/* A number without a unit counts what the setting's name says; with one it is converted exactly, or refused. */
+/* A number without a unit counts what the setting's name says; with one it is converted exactly, or
+ * refused. */
 static void test_units_are_converted(void **state AR_UNUSED)
 {
 	assert_int_equal(load("model: {first_byte_timeout_ms: 1s, idle_timeout_ms: 250}\n"

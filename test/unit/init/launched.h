@@ -1,4 +1,5 @@
-/* One agent-init under test: started with a plan, spoken to, its streams collected. Whatever takes longer than a minute fails the test. */
+/* One agent-init under test: started with a plan, spoken to, its streams collected. Whatever takes longer
+ * than a minute fails the test. */
 #ifndef AR_TEST_LAUNCHED_H
 #define AR_TEST_LAUNCHED_H
 

@@ -1,4 +1,5 @@
-/* A boundary that was made before its command was known: the same one, for one command, and for no other plan than it was made for. */
+/* A boundary that was made before its command was known: the same one, for one command, and for no other plan
+ * than it was made for. */
 #include "cmocka_unit.h"
 #include "status.h"
 #include "world.h"

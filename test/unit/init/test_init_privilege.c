@@ -1,4 +1,5 @@
-/* What a command under agent-init has no longer: privilege, a network, descriptors of others, more than its share; and what --probe says of all that. */
+/* What a command under agent-init has no longer: privilege, a network, descriptors of others, more than its
+ * share; and what --probe says of all that. */
 #include "cmocka_unit.h"
 #include "mem.h"
 #include "status.h"

@@ -198,7 +198,8 @@ static void a_terminal_is_one(void **state)
 	end(&l);
 }
 
-/* Without a shell, which would take a terminal that it finds as its own. 34816 is the device number of /dev/pts/0. */
+/* Without a shell, which would take a terminal that it finds as its own. 34816 is the device number of
+ * /dev/pts/0. */
 static void a_terminal_is_the_session_s(void **state)
 {
 	const struct world *w = *state;

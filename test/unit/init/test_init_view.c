@@ -1,4 +1,5 @@
-/* What a command under agent-init sees and may change: the workspace, its protected paths, and nothing else of the host. */
+/* What a command under agent-init sees and may change: the workspace, its protected paths, and nothing else
+ * of the host. */
 #include "cmocka_unit.h"
 #include "status.h"
 #include "world.h"

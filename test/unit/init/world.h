@@ -1,4 +1,5 @@
-/* What the tests of agent-init stand on: a workspace with a repository in it, a secret beside it, and a plan for either backend. */
+/* What the tests of agent-init stand on: a workspace with a repository in it, a secret beside it, and a plan
+ * for either backend. */
 #ifndef AR_TEST_INIT_WORLD_H
 #define AR_TEST_INIT_WORLD_H
 

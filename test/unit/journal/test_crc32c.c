@@ -1,4 +1,5 @@
-/* The checksum of records: the published vectors, and the table and the processor's instruction against one made bit by bit. */
+/* The checksum of records: the published vectors, and the table and the processor's instruction against one
+ * made bit by bit. */
 #include "cmocka_unit.h"
 #include "compiler.h"
 

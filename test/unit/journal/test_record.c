@@ -1,4 +1,5 @@
-/* A journal that was cut or damaged anywhere gives the records before that place, unchanged, and never a wrong one. */
+/* A journal that was cut or damaged anywhere gives the records before that place, unchanged, and never a
+ * wrong one. */
 #include "cmocka_unit.h"
 #include "compiler.h"
 #include "journal.h"

@@ -1,4 +1,5 @@
-/* The pure parts of agent-shim: the ring of newest output, the JSON it looks into, its options, the words for system calls. */
+/* The pure parts of agent-shim: the ring of newest output, the JSON it looks into, its options, the words for
+ * system calls. */
 #include "cmocka_unit.h"
 #include "compiler.h"
 #include "json.h"

@@ -1,13 +1,14 @@
-/* Drives one MCP source through the tool port for a script: every callback is a line of JSON on standard output, commands are lines of JSON on
- * standard input. The one argument is a JSON object with the options: name, command, args, env, workdir, url, headers, tools, scope
- * (shared|session), era (auto|legacy|modern), trust, connectMs, callMs, idleMs, graceMs, restarts; and answerNow (accept|decline|cancel), with
- * which every question is answered from inside its callback.
- * Commands:
+/* Drives one MCP source through the tool port for a script: every callback is a line of JSON on standard
+ * output, commands are lines of JSON on standard input. The one argument is a JSON object with the options:
+ * name, command, args, env, workdir, url, headers, tools, scope (shared|session), era (auto|legacy|modern),
+ * trust, connectMs, callMs, idleMs, graceMs, restarts; and answerNow (accept|decline|cancel), with which
+ * every question is answered from inside its callback. Commands:
  *   {"do":"call","n":1,"tool":"x_y","args":{...},"session":"s1","deadlineMs":5000}
  *   {"do":"cancel","n":1}
  *   {"do":"answer","n":1,"question":"q1","kind":"accept|decline|cancel","content":{...}}
  *   {"do":"close"}, which the end of the input does too
- * It aborts when the source breaks its contract: a callback before start() returned or after the end, a second end, a call without end. */
+ * It aborts when the source breaks its contract: a callback before start() returned or after the end, a
+ * second end, a call without end. */
 #include "json.h"
 #include "mcp.h"
 #include "mem.h"

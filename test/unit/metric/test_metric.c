@@ -1,4 +1,5 @@
-/* The text that a scraper gets: names, labels and help escaped, buckets that add up, exact decimals, a bound on combinations of labels. */
+/* The text that a scraper gets: names, labels and help escaped, buckets that add up, exact decimals, a bound
+ * on combinations of labels. */
 #include "cmocka_unit.h"
 #include "metric.h"
 

@@ -1,4 +1,5 @@
-/* Keys of a test and what can be made with them: documents of keys, and tokens that are right or wrong in one place. Text lives in the arena. */
+/* Keys of a test and what can be made with them: documents of keys, and tokens that are right or wrong in one
+ * place. Text lives in the arena. */
 #ifndef AR_TEST_OIDC_FORGE_H
 #define AR_TEST_OIDC_FORGE_H
 

@@ -1,5 +1,6 @@
-/* Tokens that are wrong in one place, and the right ones beside them: every kind of mistake that verifiers of signed tokens have been known for. The keys are
- * made here, so a signature is as good as its maker could have made it. */
+/* Tokens that are wrong in one place, and the right ones beside them: every kind of mistake that verifiers of
+ * signed tokens have been known for. The keys are made here, so a signature is as good as its maker could
+ * have made it. */
 #include "claims.h"
 #include "cmocka_unit.h"
 #include "forge.h"
@@ -291,7 +292,8 @@ static void test_forms_of_ec(void **state AR_UNUSED)
 		forge_token(&w.a, input, forge_raw_ec(&w.a, forge_sign(&w.a, w.ec, "SHA384", input), false)));
 	assert_refused(forge_token(&w.a, input,
 				   forge_raw_ec(&w.a, forge_sign(&w.a, other, "SHA256", input), false)));
-	/* Who has a signature (r, s) has (r, n-s) too: the algorithm allows it, so a token's text says nothing about which one it is. */
+	/* Who has a signature (r, s) has (r, n-s) too: the algorithm allows it, so a token's text says
+	 * nothing about which one it is. */
 	assert_taken(forge_token(&w.a, input, forge_raw_ec(&w.a, der, true)));
 	EVP_PKEY_free(other);
 }
@@ -448,7 +450,8 @@ static void test_what_a_key_is_for(void **state AR_UNUSED)
 	}
 }
 
-/* A modulus that is a power of 65537 modulo every small prime: one itself, a power large enough to have 2048 bits. */
+/* A modulus that is a power of 65537 modulo every small prime: one itself, a power large enough to have 2048
+ * bits. */
 static struct ar_str roca_modulus(void)
 {
 	BIGNUM *n = BN_new(), *base = BN_new(), *power = BN_new();

@@ -1,8 +1,9 @@
-/* The vectors of project Wycheproof against what verifies signed tokens: AR_WYCHEPROOF names the folder testvectors_v1 of a checkout. Without it nothing is
- * run: the vectors are not ours to keep. Whole tokens go through the parser and the keys; bare signatures of the kinds that tokens have, through the keys.
+/* The vectors of project Wycheproof against what verifies signed tokens: AR_WYCHEPROOF names the folder
+ * testvectors_v1 of a checkout. Without it nothing is run: the vectors are not ours to keep. Whole tokens go
+ * through the parser and the keys; bare signatures of the kinds that tokens have, through the keys.
  *
- * What is said to be wrong must be refused. What is said to be right must be taken, unless it is not for us: another algorithm, a key that is too long, or
- * no claims. What is acceptable may go either way. */
+ * What is said to be wrong must be refused. What is said to be right must be taken, unless it is not for us:
+ * another algorithm, a key that is too long, or no claims. What is acceptable may go either way. */
 #include "buf.h"
 #include "cmocka_unit.h"
 #include "jwk.h"

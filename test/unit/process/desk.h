@@ -1,5 +1,6 @@
-/* Follows processes on a loop of its own and writes down what it is told, a line each: what is the same live and after attach() is the same text.
- * It fails the test when the host breaks its contract: a callback before launch() or attach() returned, one after the end, a second end. */
+/* Follows processes on a loop of its own and writes down what it is told, a line each: what is the same live
+ * and after attach() is the same text. It fails the test when the host breaks its contract: a callback before
+ * launch() or attach() returned, one after the end, a second end. */
 #ifndef AR_TEST_PROCESS_DESK_H
 #define AR_TEST_PROCESS_DESK_H
 

@@ -1,4 +1,5 @@
-/* Stands in for edge/sandbox: every profile is the same absence of a boundary, so that these tests are about processes alone. */
+/* Stands in for edge/sandbox: every profile is the same absence of a boundary, so that these tests are about
+ * processes alone. */
 #include "desk.h"
 
 #include <unistd.h>

@@ -1,4 +1,5 @@
-/* Journals that are damaged, contradict themselves or are large: what is whole is told, nothing else is, and the loop stays free. */
+/* Journals that are damaged, contradict themselves or are large: what is whole is told, nothing else is, and
+ * the loop stays free. */
 #include "desk_group.h"
 #include "journal_file.h"
 

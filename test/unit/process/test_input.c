@@ -1,4 +1,5 @@
-/* Inputs: numbered, each written once, answered once, in order; over a pipe, given at the start, over a terminal. */
+/* Inputs: numbered, each written once, answered once, in order; over a pipe, given at the start, over a
+ * terminal. */
 #include "desk_group.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* The socket of a process that reaches the world through a proxy: handed out once, with the right name, taken back at the end. The test plays the
- * shim. */
+/* The socket of a process that reaches the world through a proxy: handed out once, with the right name, taken
+ * back at the end. The test plays the shim. */
 #include "desk_group.h"
 #include "journal_file.h"
 

@@ -1,5 +1,6 @@
-/* The daemon is killed in the middle of a process: whoever attaches afterwards is told everything from the first byte, as if nothing had
- * happened. A daemon is a child of the test that follows on a loop of its own. */
+/* The daemon is killed in the middle of a process: whoever attaches afterwards is told everything from the
+ * first byte, as if nothing had happened. A daemon is a child of the test that follows on a loop of its
+ * own. */
 #include "desk_group.h"
 
 #include <signal.h>

@@ -76,7 +76,8 @@ static void keeps_what_is_not_sealed(void **state)
 	journal_close(&exited);
 }
 
-/* The runtime was away for days: a session that comes back for its process finds it, whatever comes first afterwards. */
+/* The runtime was away for days: a session that comes back for its process finds it, whatever comes first
+ * afterwards. */
 static void keeps_what_was_asked_for(void **state)
 {
 	struct journal_file j;

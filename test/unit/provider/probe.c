@@ -1,19 +1,20 @@
-/* Runs model calls through a provider and prints every callback as a line of JSON, so that a script can judge the
- * provider against real servers. One argument, a JSON object:
+/* Runs model calls through a provider and prints every callback as a line of JSON, so that a script can judge
+ * the provider against real servers. One argument, a JSON object:
  *   baseUrl, prompt   required
  *   format            the wire format, openai-chat unless given; version  of its API
- *   apiKey, caFile, connectMs, firstByteMs, idleMs, totalMs, maxOutputBytes   as in struct ar_http_provider_options
+ *   apiKey, caFile, connectMs, firstByteMs, idleMs, totalMs, maxOutputBytes as in struct
+ *   ar_http_provider_options
  *   turn              turn id; with several calls "-<n>" is appended
  *   options           options of the turn, as a string
- *   tools             with one tool for the model;  echo  what the answer before the tool's result wanted back
+ *   tools             with one tool for the model; echo what the answer before the tool's result wanted back
  *   toolResult        adds an assistant message with a tool call and this answer to it
  *   calls, oneByOne   how many calls, and whether each waits for the one before
  *   cancelAfter       cancels from inside the n-th output;  cancelAtMs  cancels from a timer
  *   closeAtMs         closes the provider with its calls open
  *   stallMs           blocks the loop that long inside the 12th output of the last call
  *   padBytes          lengthens the prompt with that many spaces
- * It aborts when the provider breaks its contract: a callback before start() returned, an output after cancel(), a second
- * end, a call without end. */
+ * It aborts when the provider breaks its contract: a callback before start() returned, an output after
+ * cancel(), a second end, a call without end. */
 #include "http_provider.h"
 #include "json.h"
 #include "mem.h"

@@ -1,5 +1,6 @@
-/* One conversation with everything in it, for the request tests of every format: two system messages, text, an image by
- * bytes and one by address, two tool calls with their results, and what the provider wanted back. */
+/* One conversation with everything in it, for the request tests of every format: two system messages, text,
+ * an image by bytes and one by address, two tool calls with their results, and what the provider wanted
+ * back. */
 #ifndef AR_TEST_SAMPLE_REQUEST_H
 #define AR_TEST_SAMPLE_REQUEST_H
 

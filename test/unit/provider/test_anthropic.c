@@ -125,7 +125,8 @@ static void test_usage(void **state AR_UNUSED)
 	reading_close(&f);
 }
 
-/* Signed reasoning comes out as it went in, redacted too; unsigned reasoning would be refused and stays here. */
+/* Signed reasoning comes out as it went in, redacted too; unsigned reasoning would be refused and stays
+ * here. */
 static void test_echo(void **state AR_UNUSED)
 {
 	struct reading f;

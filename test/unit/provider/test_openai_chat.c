@@ -1,4 +1,5 @@
-/* Chunks of Chat Completions servers, regular and odd, as outputs and outcomes. Each stream is also given byte by byte. */
+/* Chunks of Chat Completions servers, regular and odd, as outputs and outcomes. Each stream is also given
+ * byte by byte. */
 #include "unit.h"
 
 #include "transcript.h"

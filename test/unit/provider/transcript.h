@@ -1,5 +1,5 @@
-/* Answers of model servers as test cases: bytes in, outputs as one line of text and the outcome out. For the tests of the
- * wire formats; each answer is also given byte by byte. */
+/* Answers of model servers as test cases: bytes in, outputs as one line of text and the outcome out. For the
+ * tests of the wire formats; each answer is also given byte by byte. */
 #ifndef AR_TEST_TRANSCRIPT_H
 #define AR_TEST_TRANSCRIPT_H
 
@@ -28,8 +28,8 @@ struct ar_model_result *reading_feed(struct reading *r, struct ar_str bytes, siz
 
 void assert_transcripts(const char *format, const struct transcript *list, size_t count);
 
-/* Cuts a stream that completes at every byte: before its end it is cut, never anything else, and what came is what the
- * whole stream says first. `end` is the byte from which on the answer is whole. */
+/* Cuts a stream that completes at every byte: before its end it is cut, never anything else, and what came is
+ * what the whole stream says first. `end` is the byte from which on the answer is whole. */
 void assert_every_cut(const char *format, const char *bytes, size_t end);
 
 /* The whole stream with each byte in turn made wrong: whatever comes out, it comes out. */

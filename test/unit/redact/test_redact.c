@@ -1,4 +1,5 @@
-/* Redaction: what is masked and what is not, in every form a value may take; and that a stream gives the same text however it is cut. */
+/* Redaction: what is masked and what is not, in every form a value may take; and that a stream gives the same
+ * text however it is cut. */
 #include "cmocka_unit.h"
 #include "clock.h"
 #include "mem.h"
@@ -256,7 +257,8 @@ static ar_usec least_of(const struct ar_redactor *r, const char *unit, size_t si
 	return least;
 }
 
-/* A MiB that is all near misses takes a moment, not minutes; eight times the text not much more than eight times as long. */
+/* A MiB that is all near misses takes a moment, not minutes; eight times the text not much more than eight
+ * times as long. */
 static void test_near_misses(void **state)
 {
 	static const char *const units[] = { "hunter2/\"Pa\\ss~word+8",
@@ -283,7 +285,8 @@ static void test_near_misses(void **state)
 	ar_redactor_free(r);
 }
 
-/* A value that becomes known in the middle of a stream is masked in what is still to come; forgotten ones are ordinary text again, shapes are not. */
+/* A value that becomes known in the middle of a stream is masked in what is still to come; forgotten ones are
+ * ordinary text again, shapes are not. */
 static void test_values_come_and_go(void **state AR_UNUSED)
 {
 	struct ar_redactor *r = redactor(true);

@@ -1,4 +1,5 @@
-/* Patterns: the dialect of ECMA-262 where it differs from Perl's, what is refused, and that no search goes on for ever. */
+/* Patterns: the dialect of ECMA-262 where it differs from Perl's, what is refused, and that no search goes on
+ * for ever. */
 #include "cmocka_unit.h"
 #include "regex.h"
 
@@ -71,7 +72,8 @@ static void test_bounded(void **state AR_UNUSED)
 			 AR_REGEX_GAVE_UP);
 }
 
-/* Cheap at each place where a match may begin, and there are 90,000 of these: the steps are those of the whole search. */
+/* Cheap at each place where a match may begin, and there are 90,000 of these: the steps are those of the
+ * whole search. */
 static void test_long_text(void **state AR_UNUSED)
 {
 	static const char *const patterns[] = { "[a-w]*(?:y|z)",      "[a-w]*+(?:y|z)",	 "a.*?(?:y|z)",

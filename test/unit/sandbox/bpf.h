@@ -1,5 +1,5 @@
-/* What a filter answers, worked out here: the few instructions that libseccomp and our preamble use. So every number and every argument can be asked,
- * also those that no test may really call. */
+/* What a filter answers, worked out here: the few instructions that libseccomp and our preamble use. So every
+ * number and every argument can be asked, also those that no test may really call. */
 #ifndef AR_TEST_SANDBOX_BPF_H
 #define AR_TEST_SANDBOX_BPF_H
 

@@ -1,5 +1,5 @@
-/* A folder of its own with a workspace, a home and an agent-init that says what the test wants; sandboxes opened there, and launches settled. One
- * per test. */
+/* A folder of its own with a workspace, a home and an agent-init that says what the test wants; sandboxes
+ * opened there, and launches settled. One per test. */
 #ifndef AR_TEST_SANDBOX_DESK_H
 #define AR_TEST_SANDBOX_DESK_H
 

@@ -1,4 +1,5 @@
-/* Runs a settled launch with the real agent-init, and stands in for the supervisor: takes its streams, answers its notifications, says GO. */
+/* Runs a settled launch with the real agent-init, and stands in for the supervisor: takes its streams,
+ * answers its notifications, says GO. */
 #ifndef AR_TEST_SANDBOX_RUN_H
 #define AR_TEST_SANDBOX_RUN_H
 
@@ -7,8 +8,8 @@
 struct run {
 	struct ar_buf said; /* stdout and stderr; terminated */
 	struct ar_buf ready; /* the JSON of READY; terminated. Of a failure: what failed */
-	bool told
-		[512]; /* by number: system calls that came to the supervisor. One that a signal interrupts comes twice */
+	/* By number: system calls that came to the supervisor. One that a signal interrupts comes twice */
+	bool told[512];
 	int code; /* -1: it did not run, or no exit came */
 };
 

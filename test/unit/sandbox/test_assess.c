@@ -1,5 +1,6 @@
-/* What a host may claim: every mechanism missing once, in both ways of running. A profile is then unavailable with words that help, or says by name what
- * it no longer enforces; nothing stays as if nothing were missing. */
+/* What a host may claim: every mechanism missing once, in both ways of running. A profile is then unavailable
+ * with words that help, or says by name what it no longer enforces; nothing stays as if nothing were
+ * missing. */
 #include "desk.h"
 #include "json.h"
 

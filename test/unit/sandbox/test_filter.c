@@ -226,7 +226,8 @@ static void test_always_told(void **state)
 	free(p);
 }
 
-/* Anything that is neither in the rows nor in the list is free: no build tool meets a refusal that nobody meant. */
+/* Anything that is neither in the rows nor in the list is free: no build tool meets a refusal that nobody
+ * meant. */
 static void test_the_rest_is_free(void **state)
 {
 	struct program *p = calloc(1, sizeof(*p));
@@ -236,7 +237,8 @@ static void test_the_rest_is_free(void **state)
 	program_make(p, AR_FILTER_BOUNDED);
 	for (int call = 0; call <= AR_FILTER_NEWEST; call++)
 		free_calls += ask(p, AUDIT_ARCH_X86_64, call, NULL) == FREE;
-	/* clone3, openat2 and socket (of family 0) beside those that are always told; socketpair of family 0 too. */
+	/* clone3, openat2 and socket (of family 0) beside those that are always told; socketpair of family 0
+	 * too. */
 	assert_int_equal(free_calls, AR_FILTER_NEWEST + 1 - AR_ARRAY_LEN(always_told) - 4);
 	free(p);
 }

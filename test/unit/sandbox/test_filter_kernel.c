@@ -1,5 +1,5 @@
-/* The filters in force: a thread runs under them and calls, the test answers as the supervisor does. What the kernel does with a program is seen here,
- * not worked out. */
+/* The filters in force: a thread runs under them and calls, the test answers as the supervisor does. What the
+ * kernel does with a program is seen here, not worked out. */
 #include "bpf.h"
 #include "unit.h"
 

@@ -1,4 +1,5 @@
-/* Which paths of a workspace stay read-only: the usual ones, links, hooks that git is told of, worktrees and submodules. */
+/* Which paths of a workspace stay read-only: the usual ones, links, hooks that git is told of, worktrees and
+ * submodules. */
 #include "desk.h"
 #include "git_config.h"
 #include "protected.h"

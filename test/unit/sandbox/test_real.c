@@ -1,5 +1,6 @@
-/* From settings to a command that runs: plans of this module under the real agent-init, which is what they are for. What a command finds inside is what
- * the launch says of it. Skipped where the self-test finds nothing to enforce with. */
+/* From settings to a command that runs: plans of this module under the real agent-init, which is what they
+ * are for. What a command finds inside is what the launch says of it. Skipped where the self-test finds
+ * nothing to enforce with. */
 #include "json.h"
 #include "run.h"
 

@@ -1,4 +1,5 @@
-/* Budgets and the guard: when work stops, who is asked, what an answer changes, and that sums are right inside one decision. */
+/* Budgets and the guard: when work stops, who is asked, what an answer changes, and that sums are right
+ * inside one decision. */
 #include "desk.h"
 #include "action/action.h"
 #include "limits/budget.h"
@@ -137,7 +138,8 @@ static void test_a_turn_only_lowers(void **state)
 	assert_true(has(d, AR_EV_QUOTA_BLOCKED));
 	decide(d, "stop");
 	submit(d,
-	       "{\"budget\":{\"tokens\":500,\"cost\":\"0.25\"}}"); /* what was said before is more than that */
+	       /* What was said before is more than that */
+	       "{\"budget\":{\"tokens\":500,\"cost\":\"0.25\"}}");
 	assert_true(has(d, AR_EV_QUOTA_BLOCKED));
 	desk_expect_refusal(d,
 			    desk_command(d, AR_CMD_SUBMIT_TURN,
@@ -166,7 +168,8 @@ static void test_time_ends_a_turn_as_timed_out(void **state)
 	assert_true(ar_str_is(desk_thread(d, 0)->last_outcome, "timed_out"));
 }
 
-/* Set back by an hour in the middle of a turn: two seconds stay two seconds, here and after the next decisions. */
+/* Set back by an hour in the middle of a turn: two seconds stay two seconds, here and after the next
+ * decisions. */
 static void test_durations_outlive_a_clock_that_is_set_back(void **state)
 {
 	const ar_usec hour = INT64_C(3600000000);

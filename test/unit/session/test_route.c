@@ -1,4 +1,5 @@
-/* Which model answers: tables of models and needs against who is chosen and who is left out; prices and sums. */
+/* Which model answers: tables of models and needs against who is chosen and who is left out; prices and
+ * sums. */
 #include "cmocka_unit.h"
 #include "limits/price.h"
 #include "limits/route.h"

@@ -1,4 +1,5 @@
-/* The event stream reader: odd streams in one piece, the same streams cut in two at every byte and given byte by byte. */
+/* The event stream reader: odd streams in one piece, the same streams cut in two at every byte and given byte
+ * by byte. */
 #include "unit.h"
 
 #include "sse_reader.h"

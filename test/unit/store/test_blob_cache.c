@@ -1,4 +1,5 @@
-/* The cache of content in front of SQLite: what it gives is what was put, it keeps within its bytes, and the newest stay. */
+/* The cache of content in front of SQLite: what it gives is what was put, it keeps within its bytes, and the
+ * newest stay. */
 #include "blob_cache.h"
 
 #include "mem.h"
@@ -49,7 +50,8 @@ static void gives_copies_of_what_was_put(void **state)
 	ar_arena_fini(&a);
 }
 
-/* A turn that only calls a tool says nothing: its content is empty, and is read with every later call of the model. */
+/* A turn that only calls a tool says nothing: its content is empty, and is read with every later call of the
+ * model. */
 static void keeps_what_is_empty(void **state)
 {
 	struct ar_blob_cache c;

@@ -1,5 +1,5 @@
-/* Values with checksums: what comes back is what was put there; any bit that is hit, and any other place, is noticed; programs that know nothing of
- * checksums read them, and values from before are read as they are. */
+/* Values with checksums: what comes back is what was put there; any bit that is hit, and any other place, is
+ * noticed; programs that know nothing of checksums read them, and values from before are read as they are. */
 #include "row_sum.h"
 
 #include "mem.h"

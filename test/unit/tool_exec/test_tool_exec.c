@@ -1,4 +1,5 @@
-/* The tools that run commands, beside a fake of the runtime: what process they ask for, and what the model reads of its end. */
+/* The tools that run commands, beside a fake of the runtime: what process they ask for, and what the model
+ * reads of its end. */
 #include "arena.h"
 #include "cmocka_unit.h"
 #include "exec_tools.h"

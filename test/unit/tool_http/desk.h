@@ -1,5 +1,5 @@
-/* Calls HTTP tools on a loop of their own and keeps how they ended. It fails the test when the source breaks the port's contract: a callback before
- * start() returned, a second one, one that does not come. */
+/* Calls HTTP tools on a loop of their own and keeps how they ended. It fails the test when the source breaks
+ * the port's contract: a callback before start() returned, a second one, one that does not come. */
 #ifndef AR_TEST_TOOL_HTTP_DESK_H
 #define AR_TEST_TOOL_HTTP_DESK_H
 
@@ -8,8 +8,8 @@
 
 struct desk {
 	uv_loop_t loop;
-	uv_timer_t
-		tick; /* a turn of the loop may end in its timers and then wait for sockets: not longer than this */
+	/* A turn of the loop may end in its timers and then wait for sockets: not longer than this */
+	uv_timer_t tick;
 	struct server server;
 	struct ar_tool_source *source;
 	struct ar_tool_call call;

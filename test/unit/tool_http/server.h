@@ -1,4 +1,5 @@
-/* A service of a few lines on the test's own loop: keeps the last request, answers every one with the same bytes, in the way it is told to. */
+/* A service of a few lines on the test's own loop: keeps the last request, answers every one with the same
+ * bytes, in the way it is told to. */
 #ifndef AR_TEST_TOOL_HTTP_SERVER_H
 #define AR_TEST_TOOL_HTTP_SERVER_H
 

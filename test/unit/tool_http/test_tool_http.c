@@ -261,7 +261,8 @@ static void test_statuses(void **state AR_UNUSED)
 	}
 }
 
-/* Neither across hosts nor within one: what a redirect means for a request that writes is for the operator to say. */
+/* Neither across hosts nor within one: what a redirect means for a request that writes is for the operator to
+ * say. */
 static void test_redirect(void **state AR_UNUSED)
 {
 	struct server other;

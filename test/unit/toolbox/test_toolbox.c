@@ -1,4 +1,5 @@
-/* The toolbox with made-up sources: order of the list, who wins a name, what is left out and said, changes, and the JSON. */
+/* The toolbox with made-up sources: order of the list, who wins a name, what is left out and said, changes,
+ * and the JSON. */
 #include "toolbox.h"
 #include "unit.h"
 

@@ -1,4 +1,5 @@
-/* Whom the kernel names for the other end of a loopback connection: the user of that very socket, and nobody when it is gone. */
+/* Whom the kernel names for the other end of a loopback connection: the user of that very socket, and nobody
+ * when it is gone. */
 #include "link/peer_user.h"
 
 #include <string.h>

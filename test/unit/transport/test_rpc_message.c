@@ -1,4 +1,5 @@
-/* Messages of JSON-RPC as text: what is a request, what is refused with which number, and how answers look. */
+/* Messages of JSON-RPC as text: what is a request, what is refused with which number, and how answers
+ * look. */
 #include "rpc/rpc_message.h"
 #include "catalog.h"
 

@@ -1,4 +1,5 @@
-/* Which connections there is room for: some are kept for the unix socket and the other nodes, and an address has its own number. */
+/* Which connections there is room for: some are kept for the unix socket and the other nodes, and an address
+ * has its own number. */
 #include "link/slots.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
-/* Two files of commands through the judgement of mode on_request: of the bypass lines none runs unasked; of the ordinary ones each asks or
- * runs as its line says, and few ask that did not ask before expansions were judged. */
+/* Two files of commands through the judgement of mode on_request: of the bypass lines none runs unasked; of
+ * the ordinary ones each asks or runs as its line says, and few ask that did not ask before expansions were
+ * judged. */
 #include "decide.h"
 #include "desk.h"
 

@@ -1,4 +1,5 @@
-/* Shell calls before they run: what rules, grants, modes, the danger scan and the boundary say of a command, and that the strictest counts. */
+/* Shell calls before they run: what rules, grants, modes, the danger scan and the boundary say of a command,
+ * and that the strictest counts. */
 #include "action/action.h"
 #include "desk.h"
 
