@@ -1,10 +1,11 @@
-/* From a submit to its receipt, against a bare commit of the same rows: one of ours, one of the floor, in turns, so that
- * whatever the disk is doing meets both. Built once with each engine behind floor_rows.h.
+/* From a submit to its receipt, against a bare commit of the same rows: one of ours, one of the floor, in
+ * turns, so that whatever the disk is doing meets both. Built once with each engine behind floor_rows.h.
  *
  *   bench-ack PORT BODY SOURCE TARGET COUNT PAUSE_MICROSECONDS
  *
- * Ten digits of the counter replace the word @@@@@@@@@@ in BODY. SOURCE is a store that took such submits before. The pause lets
- * the runtime begin the model call of the last turn. Prints {"ours_us","floor_us"}, medians. */
+ * Ten digits of the counter replace the word @@@@@@@@@@ in BODY. SOURCE is a store that took such submits
+ * before. The pause lets the runtime begin the model call of the last turn. Prints {"ours_us","floor_us"},
+ * medians. */
 #include "client.h"
 #include "floor_rows.h"
 

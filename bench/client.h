@@ -1,5 +1,5 @@
-/* The client side of the benches: nonblocking connections on one epoll, one request under way on each, answers found by
- * Content-Length, event streams handed on as they come. One thread owns everything. */
+/* The client side of the benches: nonblocking connections on one epoll, one request under way on each,
+ * answers found by Content-Length, event streams handed on as they come. One thread owns everything. */
 #ifndef AR_BENCH_CLIENT_H
 #define AR_BENCH_CLIENT_H
 
@@ -33,7 +33,8 @@ struct client_conn *client_connect(struct client *cl, size_t number);
 void client_post(struct client *cl, struct client_conn *c, const char *path, struct ar_str body);
 void client_run(struct client *cl);
 
-/* Reads the session's id out of an answer whose first line starts with `status`; another answer ends the program. */
+/* Reads the session's id out of an answer whose first line starts with `status`; another answer ends the
+ * program. */
 #define CLIENT_ID_ROOM 64
 void client_read_session(const char *what, struct ar_str answer, const char *status, char id[CLIENT_ID_ROOM]);
 

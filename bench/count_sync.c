@@ -1,5 +1,5 @@
-/* Preloaded into a program: counts its calls of fdatasync and fsync and writes the number to the file that BENCH_SYNC_COUNT
- * names when the program exits. Any thread. */
+/* Preloaded into a program: counts its calls of fdatasync and fsync and writes the number to the file that
+ * BENCH_SYNC_COUNT names when the program exits. Any thread. */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,10 +1,11 @@
-/* One event to many readers: how much processor time of the server each delivery costs, how long until the last one has it, and what memory a
- * reader takes.
+/* One event to many readers: how much processor time of the server each delivery costs, how long until the
+ * last one has it, and what memory a reader takes.
  *
  *   bench-fanout PID PORT h1|tls|h2|ws READERS STUCK ROUNDS PATH PUBLISH_PATH PUBLISH_BODY
  *
- * Over ws PATH is the id of the session. Each round sends the POST once and waits until every reader that reads has what it brings. Prints {"cpu_us","wall_ms","event_bytes",
- * "reader_bytes"}: per delivery, median of the rounds, of one round for one reader, and of the server's anonymous memory per reader. */
+ * Over ws PATH is the id of the session. Each round sends the POST once and waits until every reader that
+ * reads has what it brings. Prints {"cpu_us","wall_ms","event_bytes", "reader_bytes"}: per delivery, median
+ * of the rounds, of one round for one reader, and of the server's anonymous memory per reader. */
 #include "fanout.h"
 
 #include <arpa/inet.h>
@@ -224,7 +225,8 @@ static void read_reply(const struct reader *by)
 	}
 }
 
-/* How many events one publication makes for all: those that came when it is quiet and every reader has as many. */
+/* How many events one publication makes for all: those that came when it is quiet and every reader has as
+ * many. */
 static unsigned long long read_first(struct fanout *f, size_t reading, bool is_h2)
 {
 	double began = now_ms();

@@ -1,5 +1,5 @@
-/* Many readers of one stream, in HTTP/1, in the clear or over TLS, or over WebSocket (a connection each) or HTTP/2 (a hundred streams per connection): who counts what came
- * is the same for all. Only for benches. */
+/* Many readers of one stream, in HTTP/1, in the clear or over TLS, or over WebSocket (a connection each) or
+ * HTTP/2 (a hundred streams per connection): who counts what came is the same for all. Only for benches. */
 #ifndef AR_BENCH_FANOUT_H
 #define AR_BENCH_FANOUT_H
 
@@ -13,7 +13,8 @@ struct reader {
 	unsigned events;
 	unsigned matched;
 	bool is_stuck; /* it stops to read once it is there */
-	/* WebSocket: the head of the frame that comes now, how much of it is there, and how much of its payload is missing. */
+	/* WebSocket: the head of the frame that comes now, how much of it is there, and how much of its
+	 * payload is missing. */
 	unsigned char head[10];
 	unsigned has_head;
 	unsigned long long payload;

@@ -1,4 +1,5 @@
-/* Readers as streams of HTTP/2, a hundred on each connection, with windows that never shut. Only for benches. */
+/* Readers as streams of HTTP/2, a hundred on each connection, with windows that never shut. Only for
+ * benches. */
 #include "fanout.h"
 
 #include <errno.h>

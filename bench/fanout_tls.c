@@ -1,4 +1,5 @@
-/* The client's side of TLS for readers: OpenSSL straight on the socket, nothing verified, for the server is our own. */
+/* The client's side of TLS for readers: OpenSSL straight on the socket, nothing verified, for the server is
+ * our own. */
 #include "fanout.h"
 
 #include <openssl/ssl.h>

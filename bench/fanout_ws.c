@@ -1,4 +1,5 @@
-/* A reader over WebSocket: the handshake and one subscription; from then on what comes is counted and pings are answered. */
+/* A reader over WebSocket: the handshake and one subscription; from then on what comes is counted and pings
+ * are answered. */
 #include "fanout.h"
 
 #include <stdio.h>

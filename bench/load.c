@@ -2,8 +2,8 @@
  *
  *   bench-load PORT PATH BODY CONNECTIONS COUNT
  *
- * Ten digits of the counter replace the word @@@@@@@@@@ in BODY. Prints {"requests","seconds","p50_us","p99_us",
- * "reply_bytes","head_bytes"}; an answer outside 2xx ends it. */
+ * Ten digits of the counter replace the word @@@@@@@@@@ in BODY. Prints
+ * {"requests","seconds","p50_us","p99_us", "reply_bytes","head_bytes"}; an answer outside 2xx ends it. */
 #include "client.h"
 
 #include "mem.h"

@@ -1,5 +1,6 @@
-/* A model that costs nothing: every request gets a whole streamed chat completion in one write, or with --hang none at all.
- * The answers are the lines of a file (text as it stands in JSON, without quotes), one after another.
+/* A model that costs nothing: every request gets a whole streamed chat completion in one write, or with
+ * --hang none at all. The answers are the lines of a file (text as it stands in JSON, without quotes), one
+ * after another.
  *
  *   bench-model-stub FILE [--hang] */
 #include "tiny_server.h"

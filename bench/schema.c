@@ -1,4 +1,5 @@
-/* Checks of a typical tool's arguments against its schema, per second; and how often such a schema is compiled in that time. */
+/* Checks of a typical tool's arguments against its schema, per second; and how often such a schema is
+ * compiled in that time. */
 #include "clock.h"
 #include "schema.h"
 

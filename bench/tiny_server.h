@@ -1,6 +1,6 @@
-/* The least that can answer HTTP on loopback: one thread, epoll, keep-alive, requests found by their blank line and
- * Content-Length, answers given as ready bytes, at once or piece by piece. No parsing, no limits, no deadlines: only for
- * benches, where it is the floor and the model. */
+/* The least that can answer HTTP on loopback: one thread, epoll, keep-alive, requests found by their blank
+ * line and Content-Length, answers given as ready bytes, at once or piece by piece. No parsing, no limits, no
+ * deadlines: only for benches, where it is the floor and the model. */
 #ifndef AR_BENCH_TINY_SERVER_H
 #define AR_BENCH_TINY_SERVER_H
 

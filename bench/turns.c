@@ -1,4 +1,5 @@
-/* Load of whole turns: so many sessions at once, each submits a turn, sees its end on its event stream, submits the next.
+/* Load of whole turns: so many sessions at once, each submits a turn, sees its end on its event stream,
+ * submits the next.
  *
  *   bench-turns PORT SESSIONS TURNS FILE
  *

@@ -1,5 +1,5 @@
-/* Fuzz target: bytes that may be a stored value are unpacked without going beyond them, with a checksum or from before; what is
- * unpacked and packed again comes back. */
+/* Fuzz target: bytes that may be a stored value are unpacked without going beyond them, with a checksum or
+ * from before; what is unpacked and packed again comes back. */
 #include "pack.h"
 
 #include <stdlib.h>

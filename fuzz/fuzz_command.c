@@ -1,4 +1,5 @@
-/* Fuzz target: any text is read without harm; what is literal has words that lie in it, and the lenient reading has seen each of its commands too. */
+/* Fuzz target: any text is read without harm; what is literal has words that lie in it, and the lenient
+ * reading has seen each of its commands too. */
 #include "command.h"
 #include "status.h"
 

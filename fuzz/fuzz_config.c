@@ -1,5 +1,6 @@
-/* Fuzz target: the settings, as an operator may write them: a YAML file, then, after NULs, variables (NAME=value) and flags (--listen=...).
- * What is taken is within the catalogue's bounds; what is refused says why, and never with a secret in it. */
+/* Fuzz target: the settings, as an operator may write them: a YAML file, then, after NULs, variables
+ * (NAME=value) and flags (--listen=...). What is taken is within the catalogue's bounds; what is refused says
+ * why, and never with a secret in it. */
 #include "secrets.h"
 #include "settings.h"
 

@@ -1,5 +1,5 @@
-/* Fuzz target: any text is read without harm. One that counts as literal but for harmless redirections is opaque to the strict reading, and what is
- * left of it without them is not. */
+/* Fuzz target: any text is read without harm. One that counts as literal but for harmless redirections is
+ * opaque to the strict reading, and what is left of it without them is not. */
 #include "command.h"
 #include "permission/permission.h"
 #include "status.h"

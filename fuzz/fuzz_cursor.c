@@ -1,4 +1,5 @@
-/* Fuzz target: a cursor that parses, of a session or of a tenant, prints to a text that parses to the same cursor; no text is both. */
+/* Fuzz target: a cursor that parses, of a session or of a tenant, prints to a text that parses to the same
+ * cursor; no text is both. */
 #include "cursor.h"
 #include "places.h"
 

@@ -1,5 +1,5 @@
-/* Fuzz target: an event that decodes must encode to a text that decodes to the same event, and validation must bear
- * whatever decoding lets through. */
+/* Fuzz target: an event that decodes must encode to a text that decodes to the same event, and validation
+ * must bear whatever decoding lets through. */
 #include "codec.h"
 
 static struct ar_json_parser *parser;

@@ -1,4 +1,5 @@
-/* Fuzz target: bytes that may be a journal are read without going beyond them; what is read is whole, and closing it again gives the same head. */
+/* Fuzz target: bytes that may be a journal are read without going beyond them; what is read is whole, and
+ * closing it again gives the same head. */
 #include "journal.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* Fuzz target: what agentctl shows of any bytes has no control character, and no character that turns or hides others. */
+/* Fuzz target: what agentctl shows of any bytes has no control character, and no character that turns or
+ * hides others. */
 #include "out.h"
 #include "status.h"
 

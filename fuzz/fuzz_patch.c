@@ -1,5 +1,6 @@
-/* Fuzz target: a file's text, a NUL, a patch. Whatever is read points into memory that is there, a refusal comes with a sentence, the hunks of every
- * file are put into the text or refused with one, and all of it ends in bounded time. */
+/* Fuzz target: a file's text, a NUL, a patch. Whatever is read points into memory that is there, a refusal
+ * comes with a sentence, the hunks of every file are put into the text or refused with one, and all of it
+ * ends in bounded time. */
 #include "patch/splice.h"
 
 #include <string.h>

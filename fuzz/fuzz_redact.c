@@ -1,5 +1,5 @@
-/* Fuzz target: a text gives the same masked text as a whole and in pieces; nothing known is left in it; no more than allowed is held back.
- * The first byte says how the text is cut. */
+/* Fuzz target: a text gives the same masked text as a whole and in pieces; nothing known is left in it; no
+ * more than allowed is held back. The first byte says how the text is cut. */
 #include "redact.h"
 #include "status.h"
 

@@ -1,5 +1,5 @@
-/* Fuzz target: a schema, a NUL, a value. Whatever compiles gives the same verdict twice, a refusal comes with a sentence and a pointer in UTF-8, and
- * no check runs past its bounds. */
+/* Fuzz target: a schema, a NUL, a value. Whatever compiles gives the same verdict twice, a refusal comes with
+ * a sentence and a pointer in UTF-8, and no check runs past its bounds. */
 #include "schema.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
-/* The floor of many commits: every append of a store again, so many per commit. Built once with each engine behind floor_rows.h.
+/* The floor of many commits: every append of a store again, so many per commit. Built once with each engine
+ * behind floor_rows.h.
  *
  *   bench-floor-ENGINE SOURCE TARGET APPENDS_PER_COMMIT
  *

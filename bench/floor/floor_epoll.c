@@ -1,4 +1,5 @@
-/* The floor of a request: the same bytes in and out over the same number of connections, and nothing in between.
+/* The floor of a request: the same bytes in and out over the same number of connections, and nothing in
+ * between.
  *
  *   bench-floor-epoll REPLY_BYTES HEAD_BYTES */
 #include "tiny_server.h"

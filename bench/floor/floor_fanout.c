@@ -1,5 +1,5 @@
-/* The floor of an event stream: whoever sends GET gets every event from then on, whoever sends POST makes one; one send() per
- * reader in a loop, nothing else. No parsing, no limits: only for benches.
+/* The floor of an event stream: whoever sends GET gets every event from then on, whoever sends POST makes
+ * one; one send() per reader in a loop, nothing else. No parsing, no limits: only for benches.
  *
  *   bench-floor-fanout EVENT_BYTES */
 #include <netinet/in.h>

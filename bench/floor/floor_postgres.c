@@ -1,5 +1,6 @@
-/* See floor_rows.h: PostgreSQL. Source and target are connection strings; the target gets the tables. The statements are the
- * runtime's own, in pipeline mode on one connection: begin, fence, one per table, commit, one round trip. One thread. */
+/* See floor_rows.h: PostgreSQL. Source and target are connection strings; the target gets the tables. The
+ * statements are the runtime's own, in pipeline mode on one connection: begin, fence, one per table, commit,
+ * one round trip. One thread. */
 #include "floor_rows.h"
 
 #include "mem.h"
@@ -20,7 +21,8 @@ enum table { LOG, SESSION, TASK, RECEIPT, BLOB, REF, SNAPSHOT, TABLES };
 #define B AR_PG_BYTEA
 #define T AR_PG_BOOL
 
-/* Columns in the order of the statement. The log only grows, so the place of a row is the order of writing. */
+/* Columns in the order of the statement. The log only grows, so the place of a row is the order of
+ * writing. */
 static const struct {
 	const char *select;
 	enum ar_pg_id put;
@@ -118,7 +120,8 @@ static size_t find_session(const PGresult *r, const char *session)
 	return (size_t)low;
 }
 
-/* Each turn is two appends in order: the k-th append of a session is about its task k / 2, and the second one ends it. */
+/* Each turn is two appends in order: the k-th append of a session is about its task k / 2, and the second one
+ * ends it. */
 static void link_rows(struct floor_rows *f)
 {
 	size_t appends = count(f, LOG);

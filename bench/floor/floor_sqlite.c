@@ -123,7 +123,8 @@ static size_t find_session(const struct rows *r, sqlite3_value *session)
 	return low;
 }
 
-/* Each turn is two appends in order: the k-th append of a session is about its task k / 2, and the second one ends it. */
+/* Each turn is two appends in order: the k-th append of a session is about its task k / 2, and the second one
+ * ends it. */
 static void link_rows(struct floor_rows *f)
 {
 	size_t count = f->rows[LOG].count, sessions = f->rows[SESSION].count;

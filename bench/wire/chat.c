@@ -1,10 +1,11 @@
-/* Load of whole turns with a reader each: so many sessions at once; the reader of a session takes every event of it, output included,
- * and the next turn is submitted when it has seen the end of the last.
+/* Load of whole turns with a reader each: so many sessions at once; the reader of a session takes every event
+ * of it, output included, and the next turn is submitted when it has seen the end of the last.
  *
  *   bench-chat PORT SESSIONS TURNS FILE
  *
- * Prompts are lines of FILE (text as it stands in JSON, without quotes). Makes the sessions, opens the readers, runs one turn in
- * each; then prints {"ready":true} and waits for a line, so that whoever started it can look at the server before and after. Prints
+ * Prompts are lines of FILE (text as it stands in JSON, without quotes). Makes the sessions, opens the
+ * readers, runs one turn in each; then prints {"ready":true} and waits for a line, so that whoever started it
+ * can look at the server before and after. Prints
  * {"turns","seconds","p50_us","stream_bytes","stream_events"}. */
 #include "client.h"
 

@@ -1,6 +1,6 @@
-/* A model that streams, and the tool that it asks for: a request whose last message is the user's is answered with one call of the
- * tool `look`, one that ends with a tool's result with a line of FILE in events of five words, each an HTTP chunk and a send() of
- * its own. A GET is the tool.
+/* A model that streams, and the tool that it asks for: a request whose last message is the user's is answered
+ * with one call of the tool `look`, one that ends with a tool's result with a line of FILE in events of five
+ * words, each an HTTP chunk and a send() of its own. A GET is the tool.
  *
  *   bench-chat-model FILE [PAUSE_MS]
  *

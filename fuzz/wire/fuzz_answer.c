@@ -1,4 +1,5 @@
-/* Bytes of a peer in arbitrary portions through the reader of its answer. The low bit of the first byte asks for a stream. */
+/* Bytes of a peer in arbitrary portions through the reader of its answer. The low bit of the first byte asks
+ * for a stream. */
 #include "peer/h1_answer.h"
 #include "portions.h"
 

@@ -1,4 +1,5 @@
-/* The head of a proxy request and the text of a rule: bytes that a process in a sandbox chooses. Whatever is taken has to be one host in its one form. */
+/* The head of a proxy request and the text of a rule: bytes that a process in a sandbox chooses. Whatever is
+ * taken has to be one host in its one form. */
 #include "request.h"
 
 #include <stdlib.h>

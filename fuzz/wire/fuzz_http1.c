@@ -1,4 +1,5 @@
-/* Bytes of a connection in arbitrary portions through the HTTP/1 codec: requests, one after the other, and the fault that ends them. */
+/* Bytes of a connection in arbitrary portions through the HTTP/1 codec: requests, one after the other, and
+ * the fault that ends them. */
 #include "h1/h1_codec.h"
 #include "portions.h"
 

@@ -1,6 +1,6 @@
-/* Frames of an HTTP/2 client through the whole transport, with a fake core behind it: whatever comes, nothing is touched after it is
- * gone, nothing is kept after the connection is, and every bound holds. The first byte seeds the portions; the preface is put in front, so that
- * inputs begin with frames. */
+/* Frames of an HTTP/2 client through the whole transport, with a fake core behind it: whatever comes, nothing
+ * is touched after it is gone, nothing is kept after the connection is, and every bound holds. The first byte
+ * seeds the portions; the preface is put in front, so that inputs begin with frames. */
 #include "fake_core.h"
 #include "h2/h2_conn.h"
 #include "h2/h2_stream.h"

@@ -1,5 +1,6 @@
-/* Fuzz target: a value of the header Idempotency-Key, a NUL, a body, as anybody on the network may send them. What is taken is the body's own JSON object
- * with that one key in it and everything else as it was; a refusal says why and writes nothing. The same for Last-Event-ID and `after`. */
+/* Fuzz target: a value of the header Idempotency-Key, a NUL, a body, as anybody on the network may send them.
+ * What is taken is the body's own JSON object with that one key in it and everything else as it was; a
+ * refusal says why and writes nothing. The same for Last-Event-ID and `after`. */
 #include "input.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
-/* Fuzz target: a token, a NUL, a document of keys, as anybody on the network may send the first and an issuer the second. A token that is
- * taken apart is within its bounds, a refusal says why, and nothing is verified by keys that do not fit. */
+/* Fuzz target: a token, a NUL, a document of keys, as anybody on the network may send the first and an issuer
+ * the second. A token that is taken apart is within its bounds, a refusal says why, and nothing is verified
+ * by keys that do not fit. */
 #include "claims.h"
 #include "jwk.h"
 

@@ -1,6 +1,7 @@
-/* Fuzz target: any bytes as what an MCP server writes. They are split into lines (the first byte chooses where the bytes are cut), and each line
- * that is a message is read as everything that a message can be. However they are cut, the same lines come; what is made of them is UTF-8 and
- * within its caps, and an answer that is written for a question is JSON again. */
+/* Fuzz target: any bytes as what an MCP server writes. They are split into lines (the first byte chooses
+ * where the bytes are cut), and each line that is a message is read as everything that a message can be.
+ * However they are cut, the same lines come; what is made of them is UTF-8 and within its caps, and an answer
+ * that is written for a question is JSON again. */
 #include "inventory.h"
 #include "line_reader.h"
 #include "question.h"

@@ -1,7 +1,7 @@
-/* Fuzz target: any bytes, split anywhere, through the event stream reader and a wire format. The first byte chooses the
- * format, the second the output cap, the third the splits. Whatever comes: the same bytes give the same outputs and outcome
- * however they are split, outputs are UTF-8 and within the cap, tool arguments follow their tool. The same bytes are also
- * taken as the answer of a server that does not stream. */
+/* Fuzz target: any bytes, split anywhere, through the event stream reader and a wire format. The first byte
+ * chooses the format, the second the output cap, the third the splits. Whatever comes: the same bytes give
+ * the same outputs and outcome however they are split, outputs are UTF-8 and within the cap, tool arguments
+ * follow their tool. The same bytes are also taken as the answer of a server that does not stream. */
 #include "answer.h"
 #include "wire.h"
 

@@ -1,5 +1,6 @@
-/* What a peer of JSON-RPC writes, and what another node streams: lines to messages to requests, whose answers are read again; and text of
- * server-sent events. Whatever comes in, every answer is a response with the id of its request. */
+/* What a peer of JSON-RPC writes, and what another node streams: lines to messages to requests, whose answers
+ * are read again; and text of server-sent events. Whatever comes in, every answer is a response with the id
+ * of its request. */
 #include "control.h"
 #include "portions.h"
 #include "rpc/lines.h"

@@ -1,5 +1,6 @@
-/* Fuzz target: a JSON pointer, a NUL, the answer of a secret store, as an operator may write the first and a hostile store the second. A value is a
- * string of the answer; a refusal says why, and never with a byte of the answer in it. */
+/* Fuzz target: a JSON pointer, a NUL, the answer of a secret store, as an operator may write the first and a
+ * hostile store the second. A value is a string of the answer; a refusal says why, and never with a byte of
+ * the answer in it. */
 #include "secret_priv.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Bytes of a client after the WebSocket handshake, in arbitrary portions and with pauses, through the codec. A message is UTF-8 and within the
- * cap, whatever comes in, and what goes out is whole frames. */
+/* Bytes of a client after the WebSocket handshake, in arbitrary portions and with pauses, through the codec.
+ * A message is UTF-8 and within the cap, whatever comes in, and what goes out is whole frames. */
 #include "portions.h"
 #include "ws/ws_codec.h"
 
@@ -67,8 +67,8 @@ static uint64_t read_all(struct portions how, struct ar_str bytes)
 			abort();
 		bytes = ar_str_sub(bytes, used, bytes.len);
 	}
-	/* Not compared: a ping before a broken frame may lose its pong when both come at once, and the reason in a close frame is judged
-	 * sooner or later. */
+	/* Not compared: a ping before a broken frame may lose its pong when both come at once, and the reason
+	 * in a close frame is judged sooner or later. */
 	check_frames(ar_buf_str(&out), !goes_on);
 	ar_buf_fini(&out);
 	ar_ws_codec_fini(&t.codec);

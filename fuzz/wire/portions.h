@@ -1,5 +1,6 @@
-/* What the targets of stream parsers share: bytes arrive in portions, and what comes out must not depend on them. So each input is read twice,
- * whole and in pieces, and the digests of both are compared. The first byte of an input seeds the pieces. */
+/* What the targets of stream parsers share: bytes arrive in portions, and what comes out must not depend on
+ * them. So each input is read twice, whole and in pieces, and the digests of both are compared. The first
+ * byte of an input seeds the pieces. */
 #ifndef FUZZ_PORTIONS_H
 #define FUZZ_PORTIONS_H
 
