@@ -12,7 +12,7 @@ if(NOT AR_SANITIZE AND NOT AR_FUZZ)
 	target_link_options(agentruntime PRIVATE -Wl,--no-undefined -Wl,-Map=${AR_MAPS}/libagentruntime.so.${PROJECT_VERSION}.map)
 endif()
 
-add_library(agentruntime_objects STATIC)
+add_library(agentruntime_objects STATIC EXCLUDE_FROM_ALL)
 ar_link(agentruntime_objects lib)
 set_target_properties(agentruntime_objects PROPERTIES LINKER_LANGUAGE CXX)
 set(AR_STATIC ${CMAKE_BINARY_DIR}/lib/libagentruntime.a)
@@ -25,4 +25,9 @@ add_custom_command(OUTPUT ${AR_STATIC}
 	COMMAND ${CMAKE_AR} rcsD ${AR_STATIC} ${whole}
 	COMMAND ${CMAKE_COMMAND} -E rm -f ${whole}
 	DEPENDS agentruntime_objects llhttp VERBATIM)
-add_custom_target(agentruntime_static DEPENDS ${AR_STATIC})
+if(AR_SANITIZE OR AR_FUZZ)
+	set_target_properties(agentruntime PROPERTIES EXCLUDE_FROM_ALL ON) # nobody installs these
+	add_custom_target(agentruntime_static DEPENDS ${AR_STATIC})
+else()
+	add_custom_target(agentruntime_static ALL DEPENDS ${AR_STATIC})
+endif()
