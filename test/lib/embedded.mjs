@@ -1,9 +1,12 @@
-// A runtime inside another program: ar-embed (test/tools/embed.c) calls the front door of the core directly, without listener, socket or
-// transport; this speaks to that program over its stdin and stdout. What it gives behaves like an agentd of runtime.mjs for calls and followers.
+// A runtime inside another program: ar-embed (test/tools/embed.c) calls it through the public library, without listener or socket; this speaks to that program over its stdin and stdout. What it gives behaves like an agentd of runtime.mjs for calls and followers.
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+
+// The library gives errors without a status of HTTP: the catalogue has it.
+const errors = readFileSync(new URL('../../catalog/errors.cat', import.meta.url), 'utf8');
+const statusOf = (text) => Number(new RegExp(`^error \\d+ ${JSON.parse(text).error.code}\\s+http=(\\d+)`, 'm').exec(errors)[1]);
 
 /** Whether this build has the program. */
 export const hasEmbedded = (bin) => existsSync(join(bin, 'ar-embed'));
@@ -45,7 +48,7 @@ export class Embedded {
 			const n = this.send(path.replace('/v1/', ''), body, (answer) => {
 				this.waiting.delete(n);
 				if (!answer) return fail(new Error('the program ended before it answered'));
-				done({ status: Number(answer.kind), headers: {}, text: answer.rest });
+				done({ status: answer.kind === '200' ? 200 : statusOf(answer.rest), headers: {}, text: answer.rest });
 			});
 		});
 	}
