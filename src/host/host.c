@@ -75,8 +75,8 @@ static ar_usec next_deadline(const struct ar_host *r)
 		       earlier(ar_engine_deadline(r->engine), cluster));
 }
 
-/* Ready is said when the first request need not wait for its place any more, and finds the tools that it will find later. */
-static void say_ready(struct ar_host *r)
+/* The runtime is ready when the first request need not wait for an owner, and finds all tools. */
+static void announce_ready(struct ar_host *r)
 {
 	struct ar_str address;
 
@@ -88,16 +88,16 @@ static void say_ready(struct ar_host *r)
 		r->start->ready(r->start->arg, r);
 }
 
-/* What was cut is taken up when the tools that it may need are there. */
-static void take_up(struct ar_host *r)
+/* Interrupted work is recovered when the tools that it may need are there. */
+static void recover_when_ready(struct ar_host *r)
 {
 	struct ar_partition_set gained = r->gained;
 
 	if (!ar_tools_are_ready(&r->tools))
 		return;
-	if (!r->member && !r->has_taken_up)
+	if (!r->member && !r->has_recovered)
 		ar_engine_recover(r->engine, NULL);
-	r->has_taken_up = true;
+	r->has_recovered = true;
 	if (!ar_partition_any(&gained))
 		return;
 	r->gained = (struct ar_partition_set){ 0 };
@@ -107,7 +107,7 @@ static void take_up(struct ar_host *r)
 static void on_sweep(uv_timer_t *handle)
 {
 	struct ar_host *r = handle->data;
-	bool is_settled = r->is_ready && r->has_taken_up && !ar_partition_any(&r->gained) &&
+	bool is_settled = r->is_ready && r->has_recovered && !ar_partition_any(&r->gained) &&
 			  !ar_engine_is_recovering(r->engine);
 
 	uv_timer_start(handle, on_sweep, ar_host_processes_sweep(&r->processes, is_settled), 0);
@@ -129,8 +129,8 @@ static void arm_timer(struct ar_host *r)
 
 void ar_host_settle(struct ar_host *r)
 {
-	take_up(r);
-	say_ready(r);
+	recover_when_ready(r);
+	announce_ready(r);
 	arm_timer(r);
 }
 
@@ -188,7 +188,7 @@ static enum ar_status make_dirs(const char *path, struct ar_error *err)
 	return rc;
 }
 
-static struct ar_str kept(struct ar_host *r, const char *text)
+static struct ar_str keep_text(struct ar_host *r, const char *text)
 {
 	return ar_arena_str(&r->arena, ar_str_from(text));
 }
@@ -213,15 +213,15 @@ static void read_system(struct ar_host *r)
 
 	if (uv_os_uname(&name) != 0)
 		return;
-	r->policy.os = kept(r, name.sysname);
-	r->policy.arch = kept(r, name.machine);
+	r->policy.os = keep_text(r, name.sysname);
+	r->policy.arch = keep_text(r, name.machine);
 	r->policy.shell = AR_STR("/bin/sh");
 }
 
 static void read_policy(struct ar_host *r, const struct ar_config *c)
 {
 	r->policy = (struct ar_policy){
-		.runtime_id = kept(r, r->store->runtime_id),
+		.runtime_id = keep_text(r, r->store->runtime_id),
 		.node = r->member ? ar_str_from(r->member->id) : AR_STR_NONE,
 		.epoch = r->store->epoch,
 		.models = r->models.entries,
@@ -236,7 +236,7 @@ static void read_policy(struct ar_host *r, const struct ar_config *c)
 		.process_grace_ms = c->process.grace_ms,
 		.tool_parallel = c->tools.max_parallel,
 		.tool_result_bytes = c->tools.max_result_bytes,
-		.workspace = *c->tools.workspace ? kept(r, c->tools.workspace) : AR_STR_NONE,
+		.workspace = *c->tools.workspace ? keep_text(r, c->tools.workspace) : AR_STR_NONE,
 		.is_workspace_shared = c->tools.workspace_shared_by_tenants,
 		.hooks = r->hooks.rules,
 		.hook_count = r->hooks.count,

@@ -73,7 +73,7 @@ static int open_beneath(const struct ar_instruction_file *f, int flags)
 	return fd;
 }
 
-static void look(struct ar_instruction_file *f)
+static void reread_file(struct ar_instruction_file *f)
 {
 	struct ar_buf bytes = { 0 };
 	int fd = open_beneath(f, O_RDONLY | O_NONBLOCK | O_NOCTTY);
@@ -113,7 +113,7 @@ static void on_time(uv_timer_t *handle)
 	struct ar_instruction_file *f = handle->data;
 
 	if (has_changed(f))
-		look(f);
+		reread_file(f);
 }
 
 /* It is protected in the sandbox under this name too. */
@@ -152,7 +152,7 @@ enum ar_status ar_instruction_file_open(uv_loop_t *loop, const struct ar_config 
 	f->name = ar_arena_str(&f->arena, ar_str_from(c->context.instructions));
 	policy->instructions_file = f->name;
 	has_changed(f); /* before it is read: a change while it is read is seen the next time */
-	look(f);
+	reread_file(f);
 	uv_timer_init(loop, &f->timer);
 	f->timer.data = f;
 	uv_timer_start(&f->timer, on_time, LOOK_MS, LOOK_MS);

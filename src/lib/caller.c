@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static struct ar_str put(char **at, const char *text)
+static struct ar_str append_text(char **at, const char *text)
 {
 	size_t len = strlen(text);
 	struct ar_str copy = { memcpy(*at, text, len), len };
@@ -26,9 +26,9 @@ struct ar_principal *ar_principal_of(const struct ar_caller *caller)
 	c.actor = c.actor ? c.actor : "local";
 	who = ar_new0(sizeof(*who) + strlen(c.tenant) + strlen(c.actor) + (c.person ? strlen(c.person) : 0));
 	at = (char *)(who + 1);
-	who->tenant = put(&at, c.tenant);
-	who->actor = put(&at, c.actor);
-	who->person = c.person ? put(&at, c.person) : AR_STR_NONE;
+	who->tenant = append_text(&at, c.tenant);
+	who->actor = append_text(&at, c.actor);
+	who->person = c.person ? append_text(&at, c.person) : AR_STR_NONE;
 	who->rights = c.scopes & AR_SCOPE_ADMIN ? AR_RIGHT_ALL : c.scopes & AR_RIGHT_ALL;
 	return who;
 }

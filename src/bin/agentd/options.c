@@ -19,8 +19,8 @@ static int refuse(const char *program, const char *what, struct ar_str word, con
 	return LEAVE_USAGE;
 }
 
-static const struct ar_agentd_option *find(const struct ar_agentd_options *o, struct ar_str name,
-					   struct ar_suggestion *best)
+static const struct ar_agentd_option *find_option(const struct ar_agentd_options *o, struct ar_str name,
+						  struct ar_suggestion *best)
 {
 	for (const struct ar_agentd_option *one = o->all; one->name; one++) {
 		if (ar_str_is(name, one->name))
@@ -33,12 +33,12 @@ static const struct ar_agentd_option *find(const struct ar_agentd_options *o, st
 }
 
 /* *at stands on the option; it is moved on to its value, if that is a word of its own. */
-static int take(const struct ar_agentd_options *o, char **argv, int argc, int *at)
+static int read_option(const struct ar_agentd_options *o, char **argv, int argc, int *at)
 {
 	static const struct ar_suggestion none = { 0 };
 	struct ar_str name, value = ar_str_split(ar_str_from(argv[*at]), '=', &name);
 	struct ar_suggestion best = { 0 };
-	const struct ar_agentd_option *one = find(o, name, &best);
+	const struct ar_agentd_option *one = find_option(o, name, &best);
 
 	if (!one)
 		return refuse(o->program, name.len && name.p[0] == '-' ? "unknown option" : "unexpected word",
@@ -65,7 +65,7 @@ int ar_agentd_options(int argc, char **argv, const struct ar_agentd_options *o)
 			fputs(is_help ? o->usage : "agentd " AR_VERSION "\n", stdout);
 			return LEAVE_WELL;
 		}
-		rc = take(o, argv, argc, &i);
+		rc = read_option(o, argv, argc, &i);
 		if (rc)
 			return rc;
 	}

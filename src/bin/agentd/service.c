@@ -59,8 +59,8 @@ static enum ar_status refuse(struct ar_error *err, int fd, const char *why)
 	return ar_fail(err, AR_E_INVALID, "descriptor %d that was passed cannot be served: %s", fd, why);
 }
 
-static enum ar_status take(struct ar_arena *a, int fd, struct ar_config *c, struct ar_service *s,
-			   struct ar_error *err)
+static enum ar_status adopt_socket(struct ar_arena *a, int fd, struct ar_config *c, struct ar_service *s,
+				   struct ar_error *err)
 {
 	union address at = { 0 };
 	socklen_t size = sizeof(at) - 1; /* a zero stays behind a path that fills its room */
@@ -95,7 +95,7 @@ static enum ar_status take_all(struct ar_arena *a, struct ar_config *c, struct a
 	if (count > MOST_FDS)
 		return ar_fail(err, AR_E_INVALID, "more sockets were passed than can be served");
 	for (int i = 0; i < (int)count && st == AR_OK; i++)
-		st = take(a, FIRST_FD + i, c, s, err);
+		st = adopt_socket(a, FIRST_FD + i, c, s, err);
 	return st;
 }
 

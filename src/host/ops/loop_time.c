@@ -25,7 +25,7 @@ void ar_loop_time_init(struct ar_loop_time *t, uv_loop_t *loop, struct ar_metric
 	t->window_ends = t->mono + WINDOW;
 }
 
-static void take(struct ar_longest *l, ar_usec time)
+static void raise_longest(struct ar_longest *l, ar_usec time)
 {
 	if (time > l->now)
 		l->now = time;
@@ -54,8 +54,8 @@ void ar_loop_time_round(struct ar_loop_time *t)
 	ar_usec cpu = ar_clock_thread_cpu(), now = mono(), slept = idle(t);
 
 	ar_metric_series_observe(t->rounds, cpu - t->cpu);
-	take(&t->longest_cpu, cpu - t->cpu);
-	take(&t->longest_busy, now - t->mono - (slept - t->idle));
+	raise_longest(&t->longest_cpu, cpu - t->cpu);
+	raise_longest(&t->longest_busy, now - t->mono - (slept - t->idle));
 	t->cpu = cpu;
 	t->mono = now;
 	t->idle = slept;

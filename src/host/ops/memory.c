@@ -200,7 +200,7 @@ enum ar_status ar_memory_check(const struct ar_memory *m, struct ar_error *err)
 	return AR_OK;
 }
 
-static uint64_t look(struct ar_memory *m)
+static uint64_t measure_pages(struct ar_memory *m)
 {
 	uint64_t pages[FIELDS];
 	struct reading r;
@@ -226,7 +226,7 @@ static void relieve(struct ar_memory *m)
 
 static void on_tick(uv_timer_t *timer);
 
-static void tell(struct ar_memory *m, bool is_short)
+static void set_short(struct ar_memory *m, bool is_short)
 {
 	m->is_short = is_short;
 	if (!is_short) {
@@ -241,14 +241,14 @@ static void tell(struct ar_memory *m, bool is_short)
 
 static void judge(struct ar_memory *m)
 {
-	uint64_t at = look(m);
+	uint64_t at = measure_pages(m);
 
 	if (at >= (m->is_short ? SHORT_UNTIL : SHORT_FROM) && uv_now(m->timer.loop) >= m->relief_at) {
 		relieve(m);
-		at = look(m);
+		at = measure_pages(m);
 	}
 	if (m->is_short ? at < SHORT_UNTIL : at >= SHORT_FROM)
-		tell(m, !m->is_short);
+		set_short(m, !m->is_short);
 }
 
 static void on_tick(uv_timer_t *timer)

@@ -294,7 +294,7 @@ static struct ar_str form_of(const struct ar_secret_ref *ref, struct ar_arena *a
 
 /* ---- together ---- */
 
-static void keep(const struct ar_secret_place *p, const struct ar_secret_ref *made)
+static void add_reference(const struct ar_secret_place *p, const struct ar_secret_ref *made)
 {
 	struct ar_secret_ref *ref = ar_arena_alloc(p->problems->arena, sizeof(*ref));
 
@@ -328,7 +328,7 @@ void ar_secret_reference_read(const struct ar_secret_place *p, const struct ar_y
 
 	if (read_source(&r, node, &ref.source) && read_text(&r, node, "prefix", &ref.prefix) &&
 	    read_cache(&r, node, &ref))
-		keep(p, &ref);
+		add_reference(p, &ref);
 }
 
 bool ar_secret_reference_variable(const struct ar_secret_place *p, struct ar_str prefix, const char *name)
@@ -337,7 +337,7 @@ bool ar_secret_reference_variable(const struct ar_secret_place *p, struct ar_str
 	size_t before = p->problems->count;
 
 	ref.source = (struct ar_secret_source){ .kind = AR_SECRET_ENV, .name = name };
-	keep(p, &ref);
+	add_reference(p, &ref);
 	return p->problems->count == before;
 }
 

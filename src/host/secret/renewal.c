@@ -86,7 +86,7 @@ static void mask(struct ar_secret_renewal *r, const struct ar_buf *value)
 	ar_redactor_add(r->o.redactor, ar_buf_str(value));
 }
 
-static void put(struct ar_secret_renewal *r, struct ar_secret_ref *ref, const char *value)
+static void use_value(struct ar_secret_renewal *r, struct ar_secret_ref *ref, const char *value)
 {
 	AR_AUTO(ar_buf_fini) struct ar_buf text = { 0 };
 	char *before = ref->text;
@@ -133,7 +133,7 @@ static void note_value(struct ar_secret_renewal *r, struct ar_secret_ref *ref, c
 	ref->trouble = NULL;
 	ref->logged_ms = 0;
 	if (strcmp(*ref->at + strlen(ref->prefix), value) != 0) {
-		put(r, ref, value);
+		use_value(r, ref, value);
 		ar_buf_addf(&line, "%s%s%c", ref->path, ref->key->fixed ? ": restart agentd to use it" : "",
 			    '\0');
 		ar_log_line(r->o.log, "info", "a secret was renewed", line.p);
@@ -142,7 +142,7 @@ static void note_value(struct ar_secret_renewal *r, struct ar_secret_ref *ref, c
 	}
 }
 
-static void take(struct ar_secret_renewal *r, struct asked *a)
+static void note_answer(struct ar_secret_renewal *r, struct asked *a)
 {
 	if (a->status == AR_OK)
 		a->status = ar_secret_check_value(a->ref, a->got.value.p, &a->err);
@@ -194,7 +194,7 @@ static void on_worked(uv_work_t *w, int status AR_UNUSED)
 	struct ar_secret_renewal *r = w->data;
 
 	for (size_t i = 0; i < r->round_count; i++)
-		take(r, &r->round[i]);
+		note_answer(r, &r->round[i]);
 	ar_free(r->round);
 	r->round = NULL;
 	if (atomic_load(&r->stop))
