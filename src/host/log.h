@@ -1,4 +1,5 @@
-/* One JSON line per event of the runtime. Never content, never secrets. The owner of the runtime decides where the lines go. */
+/* One JSON line per event of the runtime. Never content, never secrets. The owner of the runtime decides
+ * where the lines go. */
 #ifndef AR_HOST_LOG_H
 #define AR_HOST_LOG_H
 

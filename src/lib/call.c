@@ -1,4 +1,5 @@
-/* ar_runtime_call: a letter that becomes a call over the wire of this process. Owner: the driving thread, once it is posted. */
+/* ar_runtime_call: a letter that becomes a call over the wire of this process. Owner: the driving thread,
+ * once it is posted. */
 #include "json.h"
 #include "mem.h"
 #include "rpc/local_wire.h"
@@ -30,7 +31,8 @@ static void free_call(struct call *c)
 	ar_free(c);
 }
 
-/* The wire may not be closed from inside its callback: that is done by the next letter, or after the question. */
+/* The wire may not be closed from inside its callback: that is done by the next letter, or after the
+ * question. */
 static void on_finished(struct ar_letter *l, void *owner AR_UNUSED)
 {
 	free_call(AR_CONTAINER_OF(l, struct call, letter));

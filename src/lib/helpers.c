@@ -1,5 +1,5 @@
-/* Where the helper programs of a sandbox are, for a program that is not agentd: beside it as for agentd, or in the folder `agentd` beside the
- * library, where the package has them. */
+/* Where the helper programs of a sandbox are, for a program that is not agentd: beside it as for agentd,
+ * or in the folder `agentd` beside the library, where the package has them. */
 #include "runtime_priv.h"
 
 #include <dlfcn.h>

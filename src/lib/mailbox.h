@@ -1,5 +1,5 @@
-/* What other threads give to the thread that drives a runtime: letters in order, and a wake-up of its loop. It outlives the runtime for as
- * long as somebody may still post. */
+/* What other threads give to the thread that drives a runtime: letters in order, and a wake-up of its
+ * loop. It outlives the runtime for as long as somebody may still post. */
 #ifndef AR_LIB_MAILBOX_H
 #define AR_LIB_MAILBOX_H
 
@@ -17,7 +17,8 @@ struct ar_letter {
 		     void *owner); /* on the driving thread; owner NULL: the runtime is gone */
 };
 
-/* on_wake(handle), with handle->data as `owner`, whenever something was posted or ar_mailbox_wake() was called. */
+/* on_wake(handle), with handle->data as `owner`, whenever something was posted or ar_mailbox_wake() was
+ * called. */
 struct ar_mailbox *ar_mailbox_new(uv_loop_t *loop, uv_async_cb on_wake, void *owner);
 struct ar_mailbox *ar_mailbox_ref(struct ar_mailbox *m);
 void ar_mailbox_unref(struct ar_mailbox *m);

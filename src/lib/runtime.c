@@ -1,5 +1,6 @@
-/* The life of a runtime: a loop, a host on it, and a mailbox for other threads. A host that was fenced (another node has taken over its sessions) is
- * freed and opened again as a new epoch, on the same loop, so the descriptor that the owner polls stays the same. Owner: the driving thread. */
+/* The life of a runtime: a loop, a host on it, and a mailbox for other threads. A host that was fenced
+ * (another node has taken over its sessions) is freed and opened again as a new epoch, on the same loop,
+ * so the descriptor that the owner polls stays the same. Owner: the driving thread. */
 #include "buf.h"
 #include "hash.h"
 #include "id.h"
@@ -172,7 +173,8 @@ static void stop_for(struct ar_runtime *r, const char *trouble)
 	r->is_stopped = true;
 }
 
-/* Back after it was fenced: as soon as the store can be reached, unless another process has taken the node's name. */
+/* Back after it was fenced: as soon as the store can be reached, unless another process has taken the
+ * node's name. */
 static void on_rejoin(uv_timer_t *timer)
 {
 	struct ar_runtime *r = timer->data;
@@ -365,13 +367,31 @@ enum ar_status ar_runtime_open(const struct ar_runtime_options *options, const s
 	return AR_OK;
 }
 
+/* A reload reads them again, when the owner's text may be gone. */
+static const char *const *copy_overrides(const char *const *all, struct ar_arena *a)
+{
+	const char **copy;
+	size_t count = 0;
+
+	while (all && all[count])
+		count++;
+	copy = ar_arena_alloc(a, (count + 1) * sizeof(*copy));
+	for (size_t i = 0; i < count; i++)
+		copy[i] = ar_arena_str(a, ar_str_from(all[i])).p;
+	copy[count] = NULL;
+	return copy;
+}
+
 static enum ar_status read_settings(struct ar_runtime *r, struct ar_error *err)
 {
+	const char *file = r->options.config_file;
 	struct ar_settings *s = &r->settings;
 
-	r->args = (struct ar_settings_args){ .config_file = r->options.config_file,
-					     .overrides = r->options.overrides,
-					     .no_listeners = !r->options.listen };
+	r->args =
+		(struct ar_settings_args){ .config_file =
+						   file ? ar_arena_str(&r->arena, ar_str_from(file)).p : NULL,
+					   .overrides = copy_overrides(r->options.overrides, &r->arena),
+					   .no_listeners = !r->options.listen };
 	ar_settings_read(&r->args, &r->arena, s);
 	r->has_settings = true;
 	if (s->problems.count == 0)

@@ -1,5 +1,5 @@
-/* Inside the library: what a runtime consists of. runtime.c has its life, call.c its calls, stream.c its streams, tool.c tools in C. Owner: the
- * driving thread, but for what is marked. */
+/* Inside the library: what a runtime consists of. runtime.c has its life, call.c its calls, stream.c its
+ * streams, tool.c tools in C. Owner: the driving thread, but for what is marked. */
 #ifndef AR_LIB_RUNTIME_PRIV_H
 #define AR_LIB_RUNTIME_PRIV_H
 

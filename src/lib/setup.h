@@ -1,5 +1,5 @@
-/* How agentd makes a runtime: with settings that it has read itself, sockets that a service manager gave it, and pipes to one peer. The rest
- * of what it uses is the public header. */
+/* How agentd makes a runtime: with settings that it has read itself, sockets that a service manager gave
+ * it, and pipes to one peer. The rest of what it uses is the public header. */
 #ifndef AR_LIB_SETUP_H
 #define AR_LIB_SETUP_H
 
@@ -13,11 +13,12 @@ struct ar_runtime_setup {
 		*config; /* a copy of them that is in force; a port that was chosen is written into it */
 	int listen_fd, socket_fd; /* that listen already; 0: none. Copied. */
 	int rpc_in,
-		rpc_out; /* of one peer of JSON-RPC, whose end stops the runtime; both 0: none. The runtime's. */
+		/* of one peer of JSON-RPC, whose end stops the runtime; both 0: none. The runtime's. */
+		rpc_out;
 };
 
-/* options: only the callbacks are looked at. All of the setup must outlive the runtime. A runtime with a peer stops where another would come
- * back after it was fenced: the peer knows nothing of a second one. */
+/* options: only the callbacks are looked at. All of the setup must outlive the runtime. A runtime with a
+ * peer stops where another would come back after it was fenced: the peer knows nothing of a second one. */
 AR_MUST_USE enum ar_status ar_runtime_open(const struct ar_runtime_options *options,
 					   const struct ar_runtime_setup *setup, struct ar_runtime **ret,
 					   struct ar_error *err);

@@ -1,5 +1,5 @@
-/* ar_stream_open: a subscription over the wire of this process. Opened, resumed and closed by letters, so that no callback comes inside the
- * function that caused it. Owner: the driving thread. */
+/* ar_stream_open: a subscription over the wire of this process. Opened, resumed and closed by letters, so
+ * that no callback comes inside the function that caused it. Owner: the driving thread. */
 #include "json.h"
 #include "mem.h"
 #include "rpc/local_wire.h"

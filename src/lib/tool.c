@@ -1,5 +1,6 @@
-/* Tools in C: a source of port/tool.h whose work is done by functions of the owner, on any thread. A run belongs to the owner until it is
- * finished, whatever became of the call meanwhile. Owner: the driving thread, but for what is marked. */
+/* Tools in C: a source of port/tool.h whose work is done by functions of the owner, on any thread. A run
+ * belongs to the owner until it is finished, whatever became of the call meanwhile. Owner: the driving
+ * thread, but for what is marked. */
 #include "json.h"
 #include "mem.h"
 #include "runtime_priv.h"

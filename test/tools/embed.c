@@ -1,5 +1,6 @@
-/* A program that has the runtime inside itself, by the public header alone (and faults that a test asks for): no listener, no socket. The test beside it says on stdin what the
- * program is to call, one line each, and reads on stdout what came of it:
+/* A program that has the runtime inside itself, by the public header alone (and faults that a test asks
+ * for): no listener, no socket. A test says on stdin what the program is to call, one line each, and reads
+ * on stdout what came of it:
  *   in   <n> <command> <JSON>                       subscribe_events follows a session until the end
  *   out  <n> <200 or 400> <JSON>                    the answer of a command, or an error
  *        <n> frame <cursor> <JSON>                  an event;  <n> ended <message> is the last of them

@@ -76,7 +76,8 @@ static const char *provider_name(const struct ar_config *c)
 	return NULL;
 }
 
-/* Alone it lets calls under way end, in a cluster it hands over: a client that waits for its end waits for the longer. */
+/* Alone it lets calls under way end, in a cluster it hands over: a client that waits for its end waits for
+ * the longer. */
 static int64_t longest_stop(const struct ar_config *c)
 {
 	return c->shutdown.grace_ms > c->cluster.handover_ms ? c->shutdown.grace_ms : c->cluster.handover_ms;

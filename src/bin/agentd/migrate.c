@@ -24,8 +24,8 @@ static void password_of(void *config, struct ar_buf *out)
 	ar_buf_addz(out, ((const struct ar_config *)config)->store_password);
 }
 
-/* *ret_from is the version that was found (0: an empty database), *ret_to the one it has now. AR_E_NOT_FOUND: the settings name no
- * PostgreSQL store. */
+/* *ret_from is the version that was found (0: an empty database), *ret_to the one it has now.
+ * AR_E_NOT_FOUND: the settings name no PostgreSQL store. */
 static enum ar_status migrate_store(const struct ar_config *config, uint64_t *ret_from, uint64_t *ret_to,
 				    struct ar_error *err)
 {

@@ -27,7 +27,8 @@ static void handle(int number)
 	sigaction(number, &action, NULL);
 }
 
-/* SIGHUP asks for a reload and never ends a daemon. A handler, for children would inherit that it is ignored. */
+/* SIGHUP asks for a reload and never ends a daemon. A handler, for children would inherit that it is
+ * ignored. */
 void ar_agentd_signals_begin(void)
 {
 	handle(SIGHUP);

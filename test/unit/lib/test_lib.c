@@ -1,4 +1,5 @@
-/* The public library by its header alone, without a model: results, streams and ends as agentruntime.h promises them. */
+/* The public library by its header alone, without a model: results, streams and ends as agentruntime.h
+ * promises them. */
 #include "agentruntime.h"
 #include "cmocka_unit.h"
 

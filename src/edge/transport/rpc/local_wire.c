@@ -1,4 +1,5 @@
-/* See local_wire.h. The peer of rpc.h writes whole messages; what they carry is cut out of them here. Owner: the loop thread. */
+/* See local_wire.h. The peer of rpc.h writes whole messages; what they carry is cut out of them here.
+ * Owner: the loop thread. */
 #include "rpc/local_wire.h"
 #include "json.h"
 #include "link/peer_user.h"

@@ -1,5 +1,6 @@
-/* The wire of one call from inside the process: no bytes, no descriptor. A call is answered once; subscribe_events opens a stream instead. As
- * over every other wire, a session of another node is asked for there. Owner: the loop thread. */
+/* The wire of one call from inside the process: no bytes, no descriptor. A call is answered once;
+ * subscribe_events opens a stream instead. As over every other wire, a session of another node is asked
+ * for there. Owner: the loop thread. */
 #ifndef AR_TRANSPORT_RPC_LOCAL_WIRE_H
 #define AR_TRANSPORT_RPC_LOCAL_WIRE_H
 
