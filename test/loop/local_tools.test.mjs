@@ -225,7 +225,7 @@ test('PM-03 PM-07 untrusted lets what is known to be safe run and asks about a w
 });
 
 test('a workspace that is no folder keeps agentd from starting, and it says so', async () => {
-	for (const [path, why] of [['/nowhere/at/all', /tools\.workspace .*cannot be opened/], [join(workspace, 'README.md'), /tools\.workspace .*is no folder/]]) {
+	for (const [path, why] of [['/nowhere/at/all', /tools\.workspace .*cannot be opened/], [join(workspace, 'README.md'), /tools\.workspace .*is not a directory/]]) {
 		const rt = await startAgentd({ config: { 'tools.workspace': path }, mayDie: true });
 		assert.ok(rt.isGone);
 		assert.match(rt.stderr, why);

@@ -98,7 +98,7 @@ scenario("what is refused is refused in the same words, and the connection goes 
 		[json, "a".repeat(100001), 413, /payload_too_large/],
 		[{ ...json, "content-length": "100001" }, "a".repeat(100001), 413, /payload_too_large/],
 		[{ ":path": "/health", "x-big": "a".repeat(17000) }, undefined, 431, /header_too_large/],
-		[{ ":path": "/health", "last-event-id": ["1", "2"] }, undefined, 400, /comes twice/],
+		[{ ":path": "/health", "last-event-id": ["1", "2"] }, undefined, 400, /sent twice/],
 		[{ ":path": "/health", host: "evil.example" }, undefined, 403, /http\.hosts/],
 		[{ ":path": "/health#x" }, undefined, 400, /percent-encoded/],
 		[{ ...json, expect: "miracles" }, "{}", 417, /100-continue/],
