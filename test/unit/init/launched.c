@@ -103,7 +103,8 @@ void send_plan(struct launched *l, const struct ar_plan *plan, const int *fds, s
 	assert_true(file >= 0);
 	assert_int_equal(write(file, text, len), len);
 	all[0] = file;
-	memcpy(all + 1, fds, sizeof(int) * count);
+	if (count > 0)
+		memcpy(all + 1, fds, sizeof(int) * count);
 	assert_int_equal(ar_packet_send(l->socket, &p, 0), 1);
 	ar_free(text);
 	close(file);
