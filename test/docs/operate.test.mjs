@@ -212,7 +212,7 @@ test('every block of the page was run', outer, () => {
 });
 
 test('log lines, codes and settings that the page names exist', () => {
-	const sources = execFileSync('git', ['-C', root, 'grep', '-hE', 'ar_log_line|report\\(|AR_REASON_'], { encoding: 'utf8' });
+	const sources = execFileSync('git', ['-C', root, 'grep', '-hE', '-A2', 'ar_log_line|report\\(|AR_REASON_'], { encoding: 'utf8' });
 	const [, lines, codes] = page.split('## Messages and what to do')[1].split(/^In .*:$/m);
 	for (const [, line] of lines.matchAll(/^\| `([^`]+)` \|/gm)) assert.ok(sources.includes(`"${line}"`), line);
 	const errors = readFileSync(join(root, 'catalog/errors.cat'), 'utf8');
