@@ -27,7 +27,7 @@ async function bash(script, env) {
 test('every shell block is run by a test', () => {
 	// The first one of the client: what tools/run-tests does before test/sdk.
 	const others = ['sdk/typescript/README.md'];
-	const tests = ['test/docs', 'test/sdk'].flatMap((folder) => readdirSync(join(root, folder)).filter((name) => name.endsWith('.test.mjs')).map((name) => textOf(`${folder}/${name}`))).join('\n');
+	const tests = ['test/docs', 'test/sdk', 'test/embed'].flatMap((folder) => readdirSync(join(root, folder)).filter((name) => name.endsWith('.test.mjs')).map((name) => textOf(`${folder}/${name}`))).join('\n');
 	for (const page of pages) {
 		const blocks = blocksOf(page, 'sh').slice(others.includes(page) ? 1 : 0);
 		for (const { name, text } of blocks) {

@@ -15,6 +15,7 @@ const PATIENCE = 60000;
 const KILLS = 8; // a turn is blocked after ten restarts
 let folder, prefix, model, exported;
 
+const blockOf = (name) => new RegExp(`<!-- run: ${name} -->\\n\`\`\`sh\\n([\\s\\S]*?)\`\`\``).exec(readFileSync(join(root, 'docs/guide/embed.md'), 'utf8'))[1];
 const sh = (line, env = {}) => execFileSync('sh', ['-euc', line], { cwd: folder, encoding: 'utf8', env: { ...process.env, PKG_CONFIG_PATH: join(prefix, 'lib/pkgconfig'), ...env } });
 
 before(async () => {
@@ -23,6 +24,7 @@ before(async () => {
 	execFileSync('cmake', ['--install', dirname(bin), '--prefix', prefix], { stdio: 'pipe', env: { ...process.env, DESTDIR: '' } });
 	exported = readFileSync(join(root, 'cmake/agentruntime.map'), 'utf8').match(/\bar_\w+(?=;)/g).toSorted();
 	assert.deepEqual(writePrograms(folder), ['agent', 'loop', 'follow']);
+	sh(blockOf('embed-build'));
 	for (const name of ['agent', 'loop', 'follow']) sh(`cc -std=gnu99 -Wall -Wextra -Werror -o ${name} ${name}.c $(pkg-config --cflags --libs agentruntime)`);
 	model = await startModel();
 });
