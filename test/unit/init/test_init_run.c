@@ -173,8 +173,11 @@ static void signals_go_to_the_group(void **state)
 	end(&l);
 }
 
+/* The echo of what was typed may come between any two lines. */
 static void a_terminal_is_one(void **state)
 {
+	static const char *const lines[] = { "/dev/pts/0\r\n", "33 111\r\n", "all\r\n", "x\r\n",
+					     "got typed\r\n" };
 	const struct world *w = *state;
 	struct ar_plan *p;
 
@@ -192,8 +195,8 @@ static void a_terminal_is_one(void **state)
 	assert_int_equal(write(l.fds[AR_INIT_FD_TTY], "typed\n", 6), 6);
 	say(&l, "G");
 	hear(&l, (enum ar_init_message)0);
-	assert_non_null(strstr(l.out[TTY], "/dev/pts/0\r\n33 111\r\nall\r\nx\r\n"));
-	assert_non_null(strstr(l.out[TTY], "got typed\r\n"));
+	for (size_t i = 0; i < AR_ARRAY_LEN(lines); i++)
+		assert_non_null(strstr(l.out[TTY], lines[i]));
 	end(&l);
 }
 
