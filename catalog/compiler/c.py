@@ -17,6 +17,7 @@ enum ar_field_kind {
 	AR_F_OBJECT,
 	AR_F_ARRAY,
 	AR_F_JSON,
+	AR_F_TEXTS, /* an array of texts */
 };
 
 /* names[1..count-1]; 0 is "absent" in every enum of the catalogue. */
@@ -32,9 +33,10 @@ struct ar_member_desc {
 	enum ar_field_kind kind;
 };
 
-/* One member of a payload, input or output. Text kinds are a struct ar_str (objects, arrays and json hold raw JSON
- * text), a required int, num or bool is the plain C type and an optional one its struct ar_opt_ twin, an enum is an
- * int with 0 for absent, a time an ar_usec with 0 for absent. */
+/* One member of a payload, input, output or shape. Text kinds are a struct ar_str, a required int, num or bool is the
+ * plain C type and an optional one its struct ar_opt_ twin, an enum is an int with 0 for absent, a time an ar_usec with 0
+ * for absent. An object of a shape is a pointer to its struct, an array of a shape its struct ar_shape_<name>_list, an
+ * array of texts a struct ar_texts; other objects, arrays and json hold JSON text. */
 struct ar_field_desc {
 	const char *name;
 	enum ar_field_kind kind;
@@ -46,8 +48,9 @@ struct ar_field_desc {
 	size_t offset;
 	const struct ar_enum_desc *values;
 	struct ar_opt_int only; /* the single value that an int or bool may have */
-	const struct ar_member_desc *members; /* all that an object may have; NULL: any */
+	const struct ar_member_desc *members; /* all that an object kept as text may have; NULL: any */
 	const char *doc;
+	const struct ar_struct_desc *of; /* shape of an object, or of the entries of an array; NULL: JSON text */
 };
 
 struct ar_struct_desc {
@@ -56,6 +59,9 @@ struct ar_struct_desc {
 	size_t size;
 	const uint64_t *oneofs; /* each a set of field indexes of which at least one is present */
 	size_t oneof_count;
+	bool is_shape; /* a member that is null is absent */
+	size_t extra;  /* offset of the members that the shape does not declare; 0: it takes none */
+	size_t text;   /* offset of the text that may stand instead of an object; 0: none may */
 };
 
 enum ar_event_class {
@@ -184,14 +190,38 @@ def field_type(f):
     if f.kind in ("int", "num", "bool"):
         plain = {"int": "int64_t", "num": "double", "bool": "bool"}
         return plain[f.kind] if f.required else f"struct ar_opt_{f.kind}"
+    if f.of_text:
+        return "struct ar_texts"
+    if f.nested:
+        return f"struct ar_shape_{f.of.name}_list" if f.kind == "array" else f"const struct ar_shape_{f.of.name} *"
     return {"enum": "int", "time": "ar_usec"}.get(f.kind, "struct ar_str")
+
+
+def nested_shapes(catalog):
+    """Shapes that are structs in C, each after those that it has inside."""
+    found = {}
+
+    def walk(shape):
+        for f in shape.fields:
+            if f.nested and f.of.name not in found:
+                walk(f.of)
+                found[f.of.name] = f.of
+
+    for e in catalog.events:
+        walk(e.payload)
+    for c in catalog.commands:
+        walk(c.input)
+        walk(c.output)
+    return list(found.values())
 
 
 class Shapes:
     """Every struct of the catalogue: (struct tag, stem for its enums, shape)."""
 
     def __init__(self, catalog):
-        self.all = [("ar_ev_" + c_name(e.name), c_name(e.name), e.payload, e.name) for e in catalog.events]
+        self.nested = nested_shapes(catalog)
+        self.all = [(f"ar_shape_{s.name}", s.name, s, s.name) for s in self.nested]
+        self.all += [("ar_ev_" + c_name(e.name), c_name(e.name), e.payload, e.name) for e in catalog.events]
         for c in catalog.commands:
             self.all.append((f"ar_cmd_{c.name}_in", c.name, c.input, f"{c.name}, input"))
             self.all.append((f"ar_cmd_{c.name}_out", c.name, c.output, f"{c.name}, result"))
@@ -218,7 +248,14 @@ def struct_block(tag, shape, title):
     lines = [f"struct {tag} {{ /* {title} */"]
     for f in shape.fields:
         mark = "" if f.required else "?"
-        lines.append(f"\t{field_type(f)} {f.member}; /* {f.kind}{mark}{' or null' if f.nullable else ''} */")
+        kind = field_type(f)
+        lines.append(f"\t{kind}{'' if kind.endswith('*') else ' '}{f.member}; /* {f.kind}{mark}{' or null' if f.nullable else ''} */")
+    if shape.or_text:
+        lines.append("\tstruct ar_str text_; /* instead of the members */")
+    if shape.name and not shape.closed:
+        lines.append("\tstruct ar_str extra_; /* other members: \"k\":v,... */")
+    if shape.name:
+        lines += ["};", "", f"struct {tag}_list {{", f"\tconst struct {tag} *at; /* NULL: absent */", "\tsize_t count;"]
     return "\n".join(lines + ["};", ""])
 
 
@@ -250,6 +287,7 @@ def header(catalog):
     out += [struct_block(tag, shape, title) for tag, _, shape, title in shapes.all]
     for tag in shapes.enums:
         out.append(f"extern const struct ar_enum_desc {tag}_desc;")
+    out += [f"extern const struct ar_struct_desc ar_shape_{s.name}_desc;" for s in shapes.nested]
     out.append("""
 extern const struct ar_event_desc ar_event_descs[AR_EV_COUNT];
 extern const struct ar_command_desc ar_command_descs[AR_CMD_COUNT];
@@ -273,8 +311,10 @@ def field_row(tag, stem, f):
     values = f"&{Shapes.enum_tag(stem, f)}_desc" if f.kind == "enum" else "NULL"
     only = "{ 0, false }" if f.only is None else f"{{ {int(f.only)}, true }}"
     flags = ", ".join(str(x).lower() for x in (f.required, f.nullable, f.signed))
-    return (f"\t{{ {quote(f.name)}, AR_F_{f.kind.upper()}, {flags}, {f.min}, {f.max}, offsetof(struct {tag}, {f.member}), "
-            f"{values}, {only},\n\t  {f'{tag}_{f.member}_members' if f.members else 'NULL'}, {quote(f.doc)} }},")
+    kind = "TEXTS" if f.of_text else f.kind.upper()
+    of = f"&ar_shape_{f.of.name}_desc" if f.nested else "NULL"
+    return (f"\t{{ {quote(f.name)}, AR_F_{kind}, {flags}, {f.min}, {f.max}, offsetof(struct {tag}, {f.member}), "
+            f"{values}, {only},\n\t  {f'{tag}_{f.member}_members' if f.members else 'NULL'}, {quote(f.doc)}, {of} }},")
 
 
 def shape_tables(tag, stem, shape):
@@ -291,12 +331,16 @@ def shape_tables(tag, stem, shape):
             bits = [shape.fields.index(shape.find(n)) for n in names]
             masks.append(" | ".join(f"UINT64_C(1) << {b}" for b in bits))
         lines.append(f"static const uint64_t {tag}_oneofs[] = {{ {', '.join(masks)} }};")
+    if shape.name:
+        lines.append(f"const struct ar_struct_desc {tag}_desc = {shape_init(tag, shape)};")
     return "\n".join(lines) + "\n"
 
 
 def shape_init(tag, shape):
     oneofs = f"{tag}_oneofs, {len(shape.oneofs)}" if shape.oneofs else "NULL, 0"
-    return f"{{ {tag}_fields, {len(shape.fields)}, sizeof(struct {tag}), {oneofs} }}"
+    extra = f"offsetof(struct {tag}, extra_)" if shape.name and not shape.closed else "0"
+    text = f"offsetof(struct {tag}, text_)" if shape.or_text else "0"
+    return f"{{ {tag}_fields, {len(shape.fields)}, sizeof(struct {tag}), {oneofs}, {str(bool(shape.name)).lower()}, {extra}, {text} }}"
 
 
 def id_list(name, prefix, names):

@@ -9,21 +9,23 @@ def page(title, intro, parts):
     return "\n".join([BANNER, f"# {title}\n", intro + "\n", *parts])
 
 
-def type_text(f):
+def type_text(f, shapes):
     words = "`" + "`, `".join(f.values.values) + "`" if f.kind == "enum" else f.kind
     if f.types:
         words = " or ".join(f.types)
+    if f.of_text:
+        words += " of strings"
     if f.of:
-        words += f" of [{f.of.name}](#{f.of.name})"
+        words += f" of [{f.of.name}]({shapes}#{f.of.name})"
     if f.only is not None:
         words += f", always {str(f.only).lower()}"
     return words + (" or null" if f.nullable else "")
 
 
-def field_table(shape):
+def field_table(shape, shapes=""):
     rows = ["| member | type | | meaning |", "|---|---|---|---|"]
     for f in shape.fields:
-        rows.append(f"| `{f.name}` | {type_text(f)} | {'required' if f.required else ''} | {f.doc} |")
+        rows.append(f"| `{f.name}` | {type_text(f, shapes)} | {'required' if f.required else ''} | {f.doc} |")
     for names in shape.oneofs:
         rows.append(f"\nAt least one of {', '.join(f'`{n}`' for n in names)}.")
     return "\n".join(rows) + "\n"
@@ -41,7 +43,7 @@ def event_part(catalog, e):
         scope += ", top-level " + code_list(e.needs)
     kept = "a frame: it takes no sequence and is not stored as a fact" if e.keep == "frame" else "a durable fact"
     silent = "" if e.emitted else " **Not emitted yet.**"
-    return f"### {e.name}\n\n{e.doc}{silent}\n\nIt is {kept}; class {e.klass}. Carries {scope}.\n\n{field_table(e.payload)}"
+    return f"### {e.name}\n\n{e.doc}{silent}\n\nIt is {kept}; class {e.klass}. Carries {scope}.\n\n{field_table(e.payload, 'commands.md')}"
 
 
 def events(catalog):

@@ -220,9 +220,30 @@ def event(catalog):
     return {k: v for k, v in any_event_schema(catalog).items() if not k.startswith("$")}
 
 
+def answered_shapes(catalog):
+    """Shapes that a command or route takes or answers; those of events only stand in the schemas of events."""
+    found = {}
+
+    def walk(shape):
+        for f in shape.fields:
+            if f.of and f.of.name not in found:
+                found[f.of.name] = f.of
+                walk(f.of)
+
+    for c in catalog.commands:
+        walk(c.input)
+        if c.name != "subscribe_events":
+            walk(c.output)
+    for r in catalog.routes:
+        if r.access != "node":
+            walk(r.input)
+            walk(r.output)
+    return [s for s in catalog.shapes.values() if s.name in found]
+
+
 def schemas(catalog):
     made = {"Error": ERROR, "ErrorCode": {"type": "string", "enum": [e.name for e in catalog.errors]}, "Event": event(catalog)}
-    for shape in catalog.shapes.values():
+    for shape in answered_shapes(catalog):
         made[camel(shape.name)] = shape_schema(shape, name_shape)
     for c in catalog.commands:
         made[camel(c.name) + "Input"] = shape_schema(c.input, name_shape) | {"additionalProperties": False}

@@ -49,6 +49,14 @@ def is_field(tokens):
     return len(tokens) > 1 and TYPE.match(tokens[1])
 
 
+def parse_of(catalog, at, f, name):
+    f.of, f.of_text = catalog.shapes.get(name), name == "text"
+    if f.kind == "array" and f.of_text and not f.raw:
+        return
+    if f.kind not in ("object", "array") or not f.of:
+        raise CatalogError(f"{at}: of= names the shape of an object or of the entries of an array, or text for an array of texts")
+
+
 def parse_field(catalog, at, tokens):
     match = TYPE.match(tokens[1]) if len(tokens) > 1 else None
     if not match:
@@ -68,10 +76,9 @@ def parse_field(catalog, at, tokens):
     f.max = int(opts.pop("max", f.max or DEFAULT_MAX.get(f.kind, 0)))
     f.nullable = opts.pop("nullable", None) is not None
     f.types = opts.pop("types").split(",") if "types" in opts else None
+    f.raw = opts.pop("raw", "")
     if "of" in opts:
-        f.of = catalog.shapes.get(opts.pop("of"))
-        if f.kind not in ("object", "array") or not f.of:
-            raise CatalogError(f"{at}: of= names the shape of an object or of the entries of an array")
+        parse_of(catalog, at, f, opts.pop("of"))
     if "is" in opts:
         text = opts.pop("is")
         f.only = text == "true" if f.kind == "bool" else int(text)

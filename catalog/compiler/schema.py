@@ -46,7 +46,9 @@ def field_schema(f, name_it=None):
         schema["minimum"] = 0
     if f.kind == "int" and f.max:
         schema["maximum"] = f.max
-    if f.of and f.kind == "array":
+    if f.of_text:
+        schema["items"] = {"type": "string"}
+    elif f.of and f.kind == "array":
         schema["items"] = nested(f.of, name_it)
     elif f.of:
         inner = nested(f.of, name_it)

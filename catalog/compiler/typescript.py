@@ -30,6 +30,8 @@ def event_name(name):
 def field_type(f):
     if f.kind == "enum":
         return camel(f.values.name) if f.values.name else literal(f.values.values)
+    if f.of_text:
+        return "string[]" + (" | null" if f.nullable else "")
     if f.of:
         name = camel(f.of.name)
         return name if f.kind == "object" else f"(string | {name})[]" if f.of.or_text else f"{name}[]"

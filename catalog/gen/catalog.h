@@ -657,6 +657,14 @@ enum ar_delivery_mechanism {
 	AR_DELIVERY_MECHANISM_CUSTOM = 5,
 };
 
+enum ar_setting_row_origin {
+	AR_SETTING_ROW_ORIGIN_DEFAULT = 1,
+	AR_SETTING_ROW_ORIGIN_FILE = 2,
+	AR_SETTING_ROW_ORIGIN_ENVIRONMENT = 3,
+	AR_SETTING_ROW_ORIGIN_COMMAND_LINE = 4,
+	AR_SETTING_ROW_ORIGIN_HOST = 5,
+};
+
 enum ar_thread_started_reason {
 	AR_THREAD_STARTED_REASON_NEW = 1,
 	AR_THREAD_STARTED_REASON_BRANCH = 2,
@@ -1303,6 +1311,7 @@ enum ar_field_kind {
 	AR_F_OBJECT,
 	AR_F_ARRAY,
 	AR_F_JSON,
+	AR_F_TEXTS, /* an array of texts */
 };
 
 /* names[1..count-1]; 0 is "absent" in every enum of the catalogue. */
@@ -1318,9 +1327,10 @@ struct ar_member_desc {
 	enum ar_field_kind kind;
 };
 
-/* One member of a payload, input or output. Text kinds are a struct ar_str (objects, arrays and json hold raw JSON
- * text), a required int, num or bool is the plain C type and an optional one its struct ar_opt_ twin, an enum is an
- * int with 0 for absent, a time an ar_usec with 0 for absent. */
+/* One member of a payload, input, output or shape. Text kinds are a struct ar_str, a required int, num or bool is the
+ * plain C type and an optional one its struct ar_opt_ twin, an enum is an int with 0 for absent, a time an ar_usec with 0
+ * for absent. An object of a shape is a pointer to its struct, an array of a shape its struct ar_shape_<name>_list, an
+ * array of texts a struct ar_texts; other objects, arrays and json hold JSON text. */
 struct ar_field_desc {
 	const char *name;
 	enum ar_field_kind kind;
@@ -1332,8 +1342,9 @@ struct ar_field_desc {
 	size_t offset;
 	const struct ar_enum_desc *values;
 	struct ar_opt_int only; /* the single value that an int or bool may have */
-	const struct ar_member_desc *members; /* all that an object may have; NULL: any */
+	const struct ar_member_desc *members; /* all that an object kept as text may have; NULL: any */
 	const char *doc;
+	const struct ar_struct_desc *of; /* shape of an object, or of the entries of an array; NULL: JSON text */
 };
 
 struct ar_struct_desc {
@@ -1342,6 +1353,9 @@ struct ar_struct_desc {
 	size_t size;
 	const uint64_t *oneofs; /* each a set of field indexes of which at least one is present */
 	size_t oneof_count;
+	bool is_shape; /* a member that is null is absent */
+	size_t extra;  /* offset of the members that the shape does not declare; 0: it takes none */
+	size_t text;   /* offset of the text that may stand instead of an object; 0: none may */
 };
 
 enum ar_event_class {
@@ -1442,6 +1456,51 @@ struct ar_machine_desc {
 	uint64_t final; /* 1 << state */
 	const struct ar_transition *transitions;
 	size_t transition_count;
+};
+
+struct ar_shape_reason { /* reason */
+	int64_t sequence; /* int */
+	ar_usec time; /* time */
+	struct ar_str type; /* string */
+	struct ar_str text; /* string */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_reason_list {
+	const struct ar_shape_reason *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_token_record { /* token_record */
+	struct ar_str token_id; /* string */
+	struct ar_str tenant; /* string */
+	struct ar_str name; /* string */
+	struct ar_str owner; /* string? */
+	struct ar_str scopes; /* array */
+	ar_usec created_at; /* time */
+	ar_usec expires_at; /* time? */
+	ar_usec last_used_at; /* time? */
+	ar_usec revoked_at; /* time? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_token_record_list {
+	const struct ar_shape_token_record *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_setting_row { /* setting_row */
+	struct ar_str key; /* string */
+	struct ar_str value; /* json? */
+	int origin; /* enum */
+	struct ar_str source; /* string? */
+	struct ar_opt_bool is_secret; /* bool? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_setting_row_list {
+	const struct ar_shape_setting_row *at; /* NULL: absent */
+	size_t count;
 };
 
 struct ar_ev_session_created { /* session.created */
@@ -3624,7 +3683,7 @@ struct ar_cmd_explain_out { /* explain, result */
 	struct ar_str session_id; /* string */
 	struct ar_str turn_id; /* string? */
 	struct ar_str summary; /* string */
-	struct ar_str reasons; /* array */
+	struct ar_shape_reason_list reasons; /* array */
 	bool truncated; /* bool */
 };
 
@@ -3651,7 +3710,7 @@ struct ar_cmd_create_token_in { /* create_token, input */
 
 struct ar_cmd_create_token_out { /* create_token, result */
 	struct ar_str token; /* string? */
-	struct ar_str record; /* object */
+	const struct ar_shape_token_record *record; /* object */
 };
 
 struct ar_cmd_list_tokens_in { /* list_tokens, input */
@@ -3662,7 +3721,7 @@ struct ar_cmd_list_tokens_in { /* list_tokens, input */
 };
 
 struct ar_cmd_list_tokens_out { /* list_tokens, result */
-	struct ar_str tokens; /* array */
+	struct ar_shape_token_record_list tokens; /* array */
 	struct ar_str next_cursor; /* string? */
 };
 
@@ -3673,7 +3732,7 @@ struct ar_cmd_rotate_token_in { /* rotate_token, input */
 
 struct ar_cmd_rotate_token_out { /* rotate_token, result */
 	struct ar_str token; /* string */
-	struct ar_str record; /* object */
+	const struct ar_shape_token_record *record; /* object */
 };
 
 struct ar_cmd_revoke_token_in { /* revoke_token, input */
@@ -3682,7 +3741,7 @@ struct ar_cmd_revoke_token_in { /* revoke_token, input */
 
 struct ar_cmd_revoke_token_out { /* revoke_token, result */
 	int result; /* enum */
-	struct ar_str record; /* object */
+	const struct ar_shape_token_record *record; /* object */
 };
 
 struct ar_cmd_see_action_in { /* see_action, input */
@@ -3700,7 +3759,7 @@ struct ar_cmd_get_settings_in { /* get_settings, input */
 };
 
 struct ar_cmd_get_settings_out { /* get_settings, result */
-	struct ar_str settings; /* array */
+	struct ar_shape_setting_row_list settings; /* array */
 	struct ar_str warnings; /* array */
 };
 
@@ -3733,6 +3792,7 @@ extern const struct ar_enum_desc ar_task_edge_desc;
 extern const struct ar_enum_desc ar_transport_desc;
 extern const struct ar_enum_desc ar_peer_role_desc;
 extern const struct ar_enum_desc ar_delivery_mechanism_desc;
+extern const struct ar_enum_desc ar_setting_row_origin_desc;
 extern const struct ar_enum_desc ar_thread_started_reason_desc;
 extern const struct ar_enum_desc ar_turn_completed_status_desc;
 extern const struct ar_enum_desc ar_turn_failed_status_desc;
@@ -3830,6 +3890,9 @@ extern const struct ar_enum_desc ar_post_channel_message_message_kind_desc;
 extern const struct ar_enum_desc ar_revoke_token_result_desc;
 extern const struct ar_enum_desc ar_list_audit_outcome_desc;
 extern const struct ar_enum_desc ar_list_audit_format_desc;
+extern const struct ar_struct_desc ar_shape_reason_desc;
+extern const struct ar_struct_desc ar_shape_token_record_desc;
+extern const struct ar_struct_desc ar_shape_setting_row_desc;
 
 extern const struct ar_event_desc ar_event_descs[AR_EV_COUNT];
 extern const struct ar_command_desc ar_command_descs[AR_CMD_COUNT];

@@ -13,6 +13,12 @@ struct ar_str {
 	size_t len;
 };
 
+/* A borrowed list of strings; at == NULL means "absent", which is not the same as empty. */
+struct ar_texts {
+	const struct ar_str *at;
+	size_t count;
+};
+
 /* Microseconds: since the epoch for wall time, since some fixed point for monotonic time. */
 typedef int64_t ar_usec;
 

@@ -11,6 +11,12 @@
 
 #define AR_SCHEMA_VERSION "lime-profile-0.4.0"
 
+/* The list of a shape, whatever the shape: struct ar_shape_<name>_list. */
+struct ar_items {
+	const void *at; /* NULL: absent */
+	size_t count;
+};
+
 /* One event in memory. Strings are borrowed: from the arena that decoding filled, or from whoever built it. */
 struct ar_event {
 	enum ar_event_type type;
@@ -34,10 +40,28 @@ void ar_struct_encode(const struct ar_struct_desc *d, const void *s, struct ar_s
 /* Fills the struct (d->size zeroed bytes at ret) from a JSON object; text is copied to the arena. Refuses members of the wrong
  * type, unknown enum words, and one member given in both spellings with different values. A missing required member is
  * no error here: it stays zero, and validation says so. ret_extra may be NULL: unknown members are then dropped.
- * err->code is AR_ERR_INVALID_INPUT when it refuses. */
+ * What the member of a shape cannot hold is kept among the other members of the shape, because logs and snapshots of
+ * older versions stay readable. err->code is AR_ERR_INVALID_INPUT when it refuses. */
 AR_MUST_USE enum ar_status ar_struct_decode(const struct ar_struct_desc *d, struct ar_json v,
 					    struct ar_arena *a, void *ret, struct ar_str *ret_extra,
 					    struct ar_error *err);
+
+/* The same for what comes from outside: refuses what a shape cannot hold, other members of a closed shape, and required
+ * members that are missing in a shape. */
+AR_MUST_USE enum ar_status ar_struct_decode_strict(const struct ar_struct_desc *d, struct ar_json v,
+						   struct ar_arena *a, void *ret, struct ar_str *ret_extra,
+						   struct ar_error *err);
+
+/* How a struct is copied. */
+enum ar_struct_copy {
+	AR_COPY_BORROW, /* texts stay where they are */
+	AR_COPY_TEXT, /* texts are copied too */
+	AR_COPY_FILL, /* borrows; required lists and objects that are absent become empty ones */
+};
+
+/* The struct with all that it points to, in the arena. */
+void *ar_struct_copy(const struct ar_struct_desc *d, const void *s, enum ar_struct_copy how,
+		     struct ar_arena *a);
 
 /* Whether required members are there, sizes and values in range and every oneof rule holds; names the first fault. A
  * required int, num or bool has no absent value, so one that was missing in the JSON passes as 0 or false. */

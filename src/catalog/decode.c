@@ -6,6 +6,7 @@
 #include "invalid.h"
 
 #include <math.h>
+#include <string.h>
 
 #define MAX_FIELDS 64
 #define ELSEWHERE SIZE_MAX /* offset of a member that the walk checks off but does not store */
@@ -23,19 +24,31 @@ struct walk {
 	uint64_t seen;
 	size_t next; /* field index to look at first */
 	struct ar_json *values; /* MAX_FIELDS, by field index: what was given for those that were seen */
+	const char *within; /* member that the object is the value of, or NULL */
+	bool is_lenient; /* what a shape cannot hold is kept among its other members: logs stay readable */
 };
+
+static enum ar_status walk_shape(const struct walk *outer, const struct ar_field_desc *f, struct ar_json v,
+				 void *ret);
 
 static enum ar_status wrong_type(const struct walk *w, const struct ar_field_desc *f)
 {
 	static const char *const wanted[] = {
-		[AR_F_STRING] = "a string",	  [AR_F_REF] = "a string",
-		[AR_F_INT] = "an integer",	  [AR_F_NUM] = "a number",
-		[AR_F_BOOL] = "true or false",	  [AR_F_ENUM] = "one of the words listed for it",
-		[AR_F_TIME] = "an RFC 3339 time", [AR_F_OBJECT] = "an object",
-		[AR_F_ARRAY] = "an array",	  [AR_F_JSON] = "a value other than null",
+		[AR_F_STRING] = "a string",
+		[AR_F_REF] = "a string",
+		[AR_F_INT] = "an integer",
+		[AR_F_NUM] = "a number",
+		[AR_F_BOOL] = "true or false",
+		[AR_F_ENUM] = "one of the words listed for it",
+		[AR_F_TIME] = "an RFC 3339 time",
+		[AR_F_OBJECT] = "an object",
+		[AR_F_ARRAY] = "an array",
+		[AR_F_JSON] = "a value other than null",
+		[AR_F_TEXTS] = "an array of strings",
 	};
 
-	return INVALID(w->err, "'%s' must be %s", f->name, wanted[f->kind]);
+	return INVALID(w->err, "'%s%s%s' must be %s", w->within ? w->within : "", w->within ? "." : "",
+		       f->name, wanted[f->kind]);
 }
 
 /* ---- values ---- */
@@ -130,7 +143,67 @@ static bool read_time(struct ar_json v, ar_usec *ret)
 	return ar_json_str(v, &s) && ar_time_parse(s, ret);
 }
 
-static bool read_value(struct walk *w, const struct ar_field_desc *f, struct ar_json v, void *at)
+static size_t entry_count(struct ar_json array)
+{
+	size_t count = 0;
+
+	for (struct ar_json_iter it = ar_json_iter(array); ar_json_next(&it);)
+		count++;
+	return count;
+}
+
+/* An empty array is not absent, so there is always an entry to point at. */
+static void *entry_room(struct walk *w, size_t count, size_t size)
+{
+	return ar_arena_alloc(w->arena, (count ? count : 1) * size);
+}
+
+static bool read_texts(struct walk *w, struct ar_json v, struct ar_texts *ret)
+{
+	struct ar_str *at;
+
+	if (ar_json_type(v) != AR_JSON_ARRAY)
+		return false;
+	*ret = (struct ar_texts){ .count = entry_count(v) };
+	ret->at = at = entry_room(w, ret->count, sizeof(*at));
+	for (struct ar_json_iter it = ar_json_iter(v); ar_json_next(&it); at++) {
+		if (read_text(w, it.value, at))
+			continue;
+		if (!w->is_lenient)
+			return false;
+		*at = copy_raw(w, it.value);
+	}
+	return true;
+}
+
+static enum ar_status read_shape(struct walk *w, const struct ar_field_desc *f, struct ar_json v,
+				 const void **ret)
+{
+	void *made = ar_arena_alloc(w->arena, f->of->size);
+	enum ar_status rc = walk_shape(w, f, v, made);
+
+	if (rc == AR_OK)
+		*ret = made;
+	return rc;
+}
+
+static enum ar_status read_shapes(struct walk *w, const struct ar_field_desc *f, struct ar_json v, void *ret)
+{
+	struct ar_items items = { .count = entry_count(v) };
+	enum ar_status rc = AR_OK;
+	char *at;
+
+	if (ar_json_type(v) != AR_JSON_ARRAY)
+		return wrong_type(w, f);
+	items.at = at = entry_room(w, items.count, f->of->size);
+	for (struct ar_json_iter it = ar_json_iter(v); rc == AR_OK && ar_json_next(&it); at += f->of->size)
+		rc = walk_shape(w, f, it.value, at);
+	if (rc == AR_OK)
+		memcpy(ret, &items, sizeof(items));
+	return rc;
+}
+
+static bool read_scalar(struct walk *w, const struct ar_field_desc *f, struct ar_json v, void *at)
 {
 	switch (f->kind) {
 	case AR_F_STRING:
@@ -150,8 +223,17 @@ static bool read_value(struct walk *w, const struct ar_field_desc *f, struct ar_
 		return read_enum(f, v, at);
 	case AR_F_TIME:
 		return read_time(v, at);
+	case AR_F_TEXTS:
+		return read_texts(w, v, at);
 	}
 	return false;
+}
+
+static enum ar_status read_value(struct walk *w, const struct ar_field_desc *f, struct ar_json v, void *at)
+{
+	if (f->of)
+		return f->kind == AR_F_ARRAY ? read_shapes(w, f, v, at) : read_shape(w, f, v, at);
+	return read_scalar(w, f, v, at) ? AR_OK : wrong_type(w, f);
 }
 
 /* ---- members ---- */
@@ -182,10 +264,28 @@ static bool same_value(struct walk *w, struct ar_json a, struct ar_json b)
 			 ar_str_sub(ar_buf_str(&w->scratch), half, SIZE_MAX));
 }
 
-static enum ar_status decode_known(struct walk *w, size_t index, struct ar_json v)
+static void decode_unknown(struct walk *w, struct ar_str name, struct ar_json v)
+{
+	struct ar_jw out = { w->extra, w->extra && w->extra->len > 0 };
+
+	if (!w->extra)
+		return;
+	ar_jw_str(&out, name);
+	ar_buf_addc(w->extra, ':');
+	ar_json_print(v, w->extra);
+}
+
+/* Null is a value of its own in what a standard defines, and means absent in a shape. */
+static bool is_absent(const struct walk *w, const struct ar_field_desc *f, struct ar_json v)
+{
+	return ar_json_type(v) == AR_JSON_NULL && (f->nullable || (w->desc->is_shape && !f->required));
+}
+
+static enum ar_status decode_known(struct walk *w, size_t index, struct ar_str name, struct ar_json v)
 {
 	const struct ar_field_desc *f = &w->desc->fields[index];
 	uint64_t bit = UINT64_C(1) << index;
+	enum ar_status rc;
 
 	if (w->seen & bit)
 		return same_value(w, w->values[index], v)
@@ -195,9 +295,13 @@ static enum ar_status decode_known(struct walk *w, size_t index, struct ar_json 
 	w->seen |= bit;
 	w->values[index] = v;
 	w->next = index + 1;
-	if (f->offset == ELSEWHERE || (f->nullable && ar_json_type(v) == AR_JSON_NULL))
+	if (f->offset == ELSEWHERE || is_absent(w, f, v))
 		return AR_OK;
-	return read_value(w, f, v, (char *)w->ret + f->offset) ? AR_OK : wrong_type(w, f);
+	rc = read_value(w, f, v, (char *)w->ret + f->offset);
+	if (rc == AR_OK || !w->is_lenient || !w->desc->is_shape)
+		return rc;
+	decode_unknown(w, name, v);
+	return AR_OK;
 }
 
 static int scope_index(const struct walk *w, struct ar_str name)
@@ -223,17 +327,6 @@ static enum ar_status decode_scope(struct walk *w, int scope, struct ar_json v)
 	return AR_OK;
 }
 
-static void decode_unknown(struct walk *w, struct ar_str name, struct ar_json v)
-{
-	struct ar_jw out = { w->extra, w->extra && w->extra->len > 0 };
-
-	if (!w->extra)
-		return;
-	ar_jw_str(&out, name);
-	ar_buf_addc(w->extra, ':');
-	ar_json_print(v, w->extra);
-}
-
 static enum ar_status walk_members(struct walk *w, struct ar_json v)
 {
 	enum ar_status rc = AR_OK;
@@ -245,7 +338,7 @@ static enum ar_status walk_members(struct walk *w, struct ar_json v)
 		int scope;
 
 		if (index < w->desc->count) {
-			rc = decode_known(w, index, it.value);
+			rc = decode_known(w, index, it.name, it.value);
 			continue;
 		}
 		scope = scope_index(w, it.name);
@@ -276,8 +369,74 @@ static enum ar_status run(struct walk *w, struct ar_json v, struct ar_str *ret_e
 	return rc;
 }
 
+/* ---- shapes ---- */
+
+static enum ar_status no_member(const struct walk *w, struct ar_str extra)
+{
+	struct ar_str name = AR_STR_NONE;
+	struct ar_meant near;
+
+	ar_str_split(ar_str_sub(extra, 1, SIZE_MAX), '"', &name);
+	near = ar_meant(name);
+	for (size_t i = 0; i < w->desc->count; i++)
+		ar_meant_try(&near, ar_str_from(w->desc->fields[i].name));
+	name = ar_str_utf8_prefix(name, 64);
+	if (near.found.p)
+		return INVALID(w->err, "%s has no member '%.*s'; did you mean '%s'?", w->within,
+			       AR_STR_ARG(name), near.found.p);
+	return INVALID(w->err, "%s has no member '%.*s'", w->within, AR_STR_ARG(name));
+}
+
+/* Required numbers and flags have no absent value, so whether they came is known here only. */
+static enum ar_status check_seen(const struct walk *w)
+{
+	for (size_t i = 0; i < w->desc->count; i++) {
+		const struct ar_field_desc *f = &w->desc->fields[i];
+		bool is_scalar = f->kind == AR_F_INT || f->kind == AR_F_NUM || f->kind == AR_F_BOOL;
+
+		if (is_scalar && f->required && !(w->seen >> i & 1))
+			return INVALID(w->err, "'%s.%s' is required", w->within, f->name);
+	}
+	return AR_OK;
+}
+
+static enum ar_status walk_shape(const struct walk *outer, const struct ar_field_desc *f, struct ar_json v,
+				 void *ret)
+{
+	struct walk w = { .desc = f->of,
+			  .arena = outer->arena,
+			  .err = outer->is_lenient ? NULL : outer->err,
+			  .ret = ret,
+			  .within = f->name,
+			  .is_lenient = outer->is_lenient };
+	struct ar_str extra = AR_STR_NONE;
+	enum ar_status rc;
+
+	if (f->of->text && read_text(&w, v, (struct ar_str *)(void *)((char *)ret + f->of->text)))
+		return AR_OK;
+	if (ar_json_type(v) != AR_JSON_OBJECT)
+		return INVALID(outer->err, "'%s' must be %s", f->name,
+			       f->kind == AR_F_ARRAY ? "an array of objects" : "an object");
+	rc = run(&w, v, &extra);
+	if (rc)
+		return rc;
+	if (f->of->extra)
+		*(struct ar_str *)(void *)((char *)ret + f->of->extra) = extra;
+	else if (!ar_str_absent(extra) && !w.is_lenient)
+		return no_member(&w, extra);
+	return w.is_lenient ? AR_OK : check_seen(&w);
+}
+
 enum ar_status ar_struct_decode(const struct ar_struct_desc *d, struct ar_json v, struct ar_arena *a,
 				void *ret, struct ar_str *ret_extra, struct ar_error *err)
+{
+	struct walk w = { .desc = d, .arena = a, .err = err, .ret = ret, .is_lenient = true };
+
+	return run(&w, v, ret_extra);
+}
+
+enum ar_status ar_struct_decode_strict(const struct ar_struct_desc *d, struct ar_json v, struct ar_arena *a,
+				       void *ret, struct ar_str *ret_extra, struct ar_error *err)
 {
 	struct walk w = { .desc = d, .arena = a, .err = err, .ret = ret };
 
@@ -299,8 +458,9 @@ static const struct ar_field_desc envelope_fields[] = {
 	{ .name = "payload", .kind = AR_F_OBJECT, .offset = ELSEWHERE },
 };
 
-static const struct ar_struct_desc envelope = { envelope_fields, AR_ARRAY_LEN(envelope_fields),
-						sizeof(struct ar_event), NULL, 0 };
+static const struct ar_struct_desc envelope = { .fields = envelope_fields,
+						.count = AR_ARRAY_LEN(envelope_fields),
+						.size = sizeof(struct ar_event) };
 
 static enum ar_status decode_payload(struct ar_json v, struct ar_arena *a, struct ar_event *e,
 				     struct ar_error *err)

@@ -3,6 +3,8 @@
 #include "codec.h"
 #include "describe.h"
 
+#include <string.h>
+
 static void write_text(const struct ar_field_desc *f, const struct ar_str *s, struct ar_jw *w)
 {
 	if (ar_str_absent(*s)) {
@@ -61,15 +63,81 @@ static void write_bool(const struct ar_field_desc *f, const void *at, struct ar_
 		ar_jw_mbool(w, f->name, opt->v);
 }
 
+/* Whether there is something to write after the name of an object or list. */
+static bool write_name(const struct ar_field_desc *f, const void *at, struct ar_jw *w)
+{
+	if (at || (f->nullable && f->required))
+		ar_jw_key(w, f->name);
+	if (!at && f->nullable && f->required)
+		ar_jw_null(w);
+	return at != NULL;
+}
+
+static void write_texts(const struct ar_field_desc *f, const struct ar_texts *texts, struct ar_jw *w)
+{
+	if (!write_name(f, texts->at, w))
+		return;
+	ar_jw_open_array(w);
+	for (size_t i = 0; i < texts->count; i++)
+		ar_jw_str(w, texts->at[i]);
+	ar_jw_close_array(w);
+}
+
+static void write_shape(const struct ar_struct_desc *d, const char *s, struct ar_jw *w)
+{
+	const struct ar_str none = AR_STR_NONE;
+	const struct ar_str *text = d->text ? (const void *)(s + d->text) : &none;
+	const struct ar_str *extra = d->extra ? (const void *)(s + d->extra) : &none;
+
+	if (!ar_str_absent(*text))
+		ar_jw_str(w, *text);
+	else
+		ar_struct_encode(d, s, *extra, w);
+}
+
+static void write_shapes(const struct ar_field_desc *f, const void *at, struct ar_jw *w)
+{
+	struct ar_items items;
+
+	memcpy(&items, at, sizeof(items));
+	if (!write_name(f, items.at, w))
+		return;
+	ar_jw_open_array(w);
+	for (size_t i = 0; i < items.count; i++)
+		write_shape(f->of, (const char *)items.at + i * f->of->size, w);
+	ar_jw_close_array(w);
+}
+
+static void write_nested(const struct ar_field_desc *f, const void *at, struct ar_jw *w)
+{
+	const void *object;
+
+	if (f->kind == AR_F_ARRAY) {
+		write_shapes(f, at, w);
+		return;
+	}
+	memcpy(&object, at, sizeof(object));
+	if (write_name(f, object, w))
+		write_shape(f->of, object, w);
+}
+
 static void write_field(const struct ar_field_desc *f, const void *at, struct ar_jw *w)
 {
 	switch (f->kind) {
-	case AR_F_STRING:
-	case AR_F_REF:
 	case AR_F_OBJECT:
 	case AR_F_ARRAY:
+		if (f->of) {
+			write_nested(f, at, w);
+			return;
+		}
+		/* fallthrough */
+	case AR_F_STRING:
+	case AR_F_REF:
 	case AR_F_JSON:
 		write_text(f, at, w);
+		return;
+	case AR_F_TEXTS:
+		write_texts(f, at, w);
 		return;
 	case AR_F_INT:
 		write_int(f, at, w);

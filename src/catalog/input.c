@@ -107,7 +107,7 @@ enum ar_status ar_input_decode(const struct ar_command_desc *c, struct ar_json v
 			       void *ret, struct ar_error *err)
 {
 	struct ar_str extra = AR_STR_NONE;
-	enum ar_status rc = ar_struct_decode(&c->in, v, a, ret, &extra, err);
+	enum ar_status rc = ar_struct_decode_strict(&c->in, v, a, ret, &extra, err);
 
 	if (rc)
 		return rc;

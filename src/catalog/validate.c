@@ -5,6 +5,7 @@
 #include "invalid.h"
 
 #include <math.h>
+#include <string.h>
 
 #define ID_MAX 128
 #define REF_MAX 512
@@ -28,7 +29,7 @@ static bool is_present(const struct ar_field_desc *f, const void *at)
 	case AR_F_TIME:
 		return *(const ar_usec *)at != 0;
 	default:
-		return !ar_str_absent(*(const struct ar_str *)at);
+		return *(const void *const *)at != NULL; /* each of the others begins with a pointer */
 	}
 }
 
@@ -57,6 +58,52 @@ static enum ar_status check_text(const struct ar_field_desc *f, struct ar_str s,
 	return AR_OK;
 }
 
+static enum ar_status check_shape(const struct ar_field_desc *f, const char *s, struct ar_error *err)
+{
+	if (f->of->text && !ar_str_absent(*(const struct ar_str *)(const void *)(s + f->of->text)))
+		return AR_OK;
+	return ar_struct_validate(f->of, s, err);
+}
+
+static enum ar_status check_entries(const struct ar_field_desc *f, const void *at, struct ar_error *err)
+{
+	enum ar_status rc = AR_OK;
+	struct ar_items items;
+
+	memcpy(&items, at, sizeof(items));
+	for (size_t i = 0; rc == AR_OK && i < items.count; i++)
+		rc = check_shape(f, (const char *)items.at + i * f->of->size, err);
+	return rc;
+}
+
+/* Its size is that of its JSON, as for what is kept as text. */
+static enum ar_status check_size(const struct ar_field_desc *f, const void *at, struct ar_error *err)
+{
+	struct ar_field_desc alone = *f;
+	const struct ar_struct_desc d = { .fields = &alone, .count = 1 };
+	struct ar_buf json = { 0 };
+	struct ar_jw w = ar_jw(&json);
+	size_t len;
+
+	alone.offset = 0;
+	ar_struct_encode(&d, at, AR_STR_NONE, &w);
+	len = json.len - strlen(f->name) - strlen("{\"\":}");
+	ar_buf_fini(&json);
+	if (f->max && len > f->max)
+		return INVALID(err, "'%s' has %zu bytes and may have at most %u", f->name, len, f->max);
+	return AR_OK;
+}
+
+static enum ar_status check_nested(const struct ar_field_desc *f, const void *at, struct ar_error *err)
+{
+	enum ar_status rc = check_size(f, at, err);
+
+	if (rc || f->kind == AR_F_TEXTS)
+		return rc;
+	return f->kind == AR_F_ARRAY ? check_entries(f, at, err)
+				     : check_shape(f, *(const void *const *)at, err);
+}
+
 /* An optional scalar starts with its value, so both forms are read the same way. */
 static enum ar_status check_value(const struct ar_field_desc *f, const void *at, struct ar_error *err)
 {
@@ -75,7 +122,11 @@ static enum ar_status check_value(const struct ar_field_desc *f, const void *at,
 		return AR_OK;
 	case AR_F_TIME:
 		return AR_OK;
+	case AR_F_TEXTS:
+		return check_nested(f, at, err);
 	default:
+		if (f->of)
+			return check_nested(f, at, err);
 		return check_text(f, *(const struct ar_str *)at, err);
 	}
 }

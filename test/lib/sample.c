@@ -2,6 +2,8 @@
 #include "sample.h"
 #include "describe.h"
 
+#include <string.h>
+
 #define SAMPLE_TIME INT64_C(1778493600123456) /* 2026-05-11T10:00:00.123456Z */
 
 static struct ar_str sample_text(const struct ar_field_desc *f, struct ar_arena *a)
@@ -54,9 +56,34 @@ static void fill_scalar(const struct ar_field_desc *f, void *at)
 		*(struct ar_opt_bool *)at = AR_OPT_BOOL(flag);
 }
 
+static void fill_texts(struct ar_arena *a, struct ar_texts *ret)
+{
+	struct ar_str *at = ar_arena_alloc(a, 2 * sizeof(*at));
+
+	at[0] = AR_STR("one");
+	at[1] = AR_STR("two \"2\"");
+	*ret = (struct ar_texts){ at, 2 };
+}
+
+/* One object, or a list with one. */
+static void fill_nested(const struct ar_field_desc *f, bool full, struct ar_arena *a, void *at)
+{
+	struct ar_items items = { ar_arena_alloc(a, f->of->size), 1 };
+
+	ar_sample_struct(f->of, full, a, (void *)(uintptr_t)items.at);
+	memcpy(at, &items, f->kind == AR_F_ARRAY ? sizeof(items) : sizeof(items.at));
+}
+
 static void fill(const struct ar_field_desc *f, bool full, struct ar_arena *a, void *at)
 {
+	if (f->of) {
+		fill_nested(f, full, a, at);
+		return;
+	}
 	switch (f->kind) {
+	case AR_F_TEXTS:
+		fill_texts(a, at);
+		return;
 	case AR_F_STRING:
 	case AR_F_REF:
 		*(struct ar_str *)at = sample_text(f, a);
@@ -96,6 +123,8 @@ void ar_sample_struct(const struct ar_struct_desc *d, bool full, struct ar_arena
 	for (size_t i = 0; i < d->count; i++)
 		if (wanted >> i & 1)
 			fill(&d->fields[i], full, a, (char *)ret + d->fields[i].offset);
+	if (full && d->extra)
+		*(struct ar_str *)(void *)((char *)ret + d->extra) = AR_STR("\"vendorNote\":[\"kept\"]");
 }
 
 /* The members that live beside the payload, such as `benchmark`. */

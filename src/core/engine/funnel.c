@@ -109,12 +109,6 @@ struct ar_masked ar_funnel_saved(const struct ar_step_output *out, struct ar_are
 
 /* ---- commands ---- */
 
-static bool is_text(const struct ar_field_desc *f)
-{
-	return f->kind == AR_F_STRING || f->kind == AR_F_REF || f->kind == AR_F_OBJECT ||
-	       f->kind == AR_F_ARRAY || f->kind == AR_F_JSON;
-}
-
 static bool is_name(const struct ar_field_desc *f)
 {
 	struct ar_str name = ar_str_from(f->name);
@@ -136,23 +130,100 @@ static enum ar_status check_masked(struct ar_engine *e, const struct ar_field_de
 	return AR_OK;
 }
 
-/* The members of `args`, a copy of the caller's. */
-static enum ar_status mask_args(struct ar_engine *e, const struct ar_struct_desc *d, char *args,
-				struct ar_funnel *funnel, struct ar_arena *a, struct ar_error *err)
-{
-	for (size_t i = 0; i < d->count; i++) {
-		const struct ar_field_desc *f = &d->fields[i];
-		struct ar_str *text = (struct ar_str *)(void *)(args + f->offset);
-		struct ar_str clean;
+/* A command being masked: its arguments are a copy of the caller's. */
+struct masking {
+	struct ar_engine *engine;
+	struct ar_funnel *funnel;
+	struct ar_arena *arena;
+	struct ar_error *err;
+};
 
-		if (!is_text(f) || ar_str_empty(*text))
-			continue;
-		clean = ar_redact(funnel->redactor, *text, a, &funnel->counts);
-		if (clean.p != text->p && check_masked(e, f, clean, err) != AR_OK)
-			return AR_E_REFUSED;
-		*text = clean;
+static enum ar_status mask_struct(const struct masking *m, const struct ar_struct_desc *d, char *s);
+
+static enum ar_status mask_text(const struct masking *m, const struct ar_field_desc *f, char *at)
+{
+	struct ar_str *text = (struct ar_str *)(void *)at;
+	struct ar_str clean;
+
+	if (ar_str_empty(*text))
+		return AR_OK;
+	clean = ar_redact(m->funnel->redactor, *text, m->arena, &m->funnel->counts);
+	if (clean.p != text->p && check_masked(m->engine, f, clean, m->err) != AR_OK)
+		return AR_E_REFUSED;
+	*text = clean;
+	return AR_OK;
+}
+
+static enum ar_status mask_entries(const struct masking *m, const struct ar_field_desc *f, char *at)
+{
+	static const struct ar_field_desc entry = { .name = "a list", .kind = AR_F_STRING };
+	enum ar_status rc = AR_OK;
+	struct ar_items items;
+
+	memcpy(&items, at, sizeof(items));
+	for (size_t i = 0; rc == AR_OK && i < items.count; i++)
+		rc = f->of ? mask_struct(m, f->of, (char *)(uintptr_t)items.at + i * f->of->size)
+			   : mask_text(m, &entry, (char *)(uintptr_t)items.at + i * sizeof(struct ar_str));
+	return rc;
+}
+
+static enum ar_status mask_object(const struct masking *m, const struct ar_field_desc *f, char *at)
+{
+	char *object;
+
+	memcpy(&object, at, sizeof(object));
+	return object ? mask_struct(m, f->of, object) : AR_OK;
+}
+
+static enum ar_status mask_member(const struct masking *m, const struct ar_field_desc *f, char *at)
+{
+	switch (f->kind) {
+	case AR_F_TEXTS:
+		return mask_entries(m, f, at);
+	case AR_F_ARRAY:
+		return f->of ? mask_entries(m, f, at) : mask_text(m, f, at);
+	case AR_F_OBJECT:
+		return f->of ? mask_object(m, f, at) : mask_text(m, f, at);
+	case AR_F_STRING:
+	case AR_F_REF:
+	case AR_F_JSON:
+		return mask_text(m, f, at);
+	case AR_F_INT:
+	case AR_F_NUM:
+	case AR_F_BOOL:
+	case AR_F_ENUM:
+	case AR_F_TIME:
+		break;
 	}
 	return AR_OK;
+}
+
+/* The members that a shape does not declare are a part of an object; they are checked as a whole one. */
+static enum ar_status mask_extra(const struct masking *m, const struct ar_struct_desc *d, char *s)
+{
+	static const struct ar_field_desc members = { .name = "an object", .kind = AR_F_OBJECT };
+	struct ar_str *extra = (struct ar_str *)(void *)(s + d->extra);
+	struct ar_str whole;
+
+	if (!d->extra || ar_str_empty(*extra))
+		return AR_OK;
+	whole = ar_arena_fmt(m->arena, "{%.*s}", AR_STR_ARG(*extra));
+	if (mask_text(m, &members, (char *)&whole) != AR_OK)
+		return AR_E_REFUSED;
+	*extra = ar_str_sub(whole, 1, whole.len - 2);
+	return AR_OK;
+}
+
+static enum ar_status mask_struct(const struct masking *m, const struct ar_struct_desc *d, char *s)
+{
+	static const struct ar_field_desc text = { .name = "a text", .kind = AR_F_STRING };
+	enum ar_status rc = AR_OK;
+
+	for (size_t i = 0; rc == AR_OK && i < d->count; i++)
+		rc = mask_member(m, &d->fields[i], s + d->fields[i].offset);
+	if (rc == AR_OK && d->text)
+		rc = mask_text(m, &text, s + d->text);
+	return rc == AR_OK ? mask_extra(m, d, s) : rc;
 }
 
 enum ar_status ar_funnel_command(struct ar_engine *e, struct ar_engine_request *r, struct ar_arena *a)
@@ -164,9 +235,8 @@ enum ar_status ar_funnel_command(struct ar_engine *e, struct ar_engine_request *
 	if (r->input.kind != AR_IN_COMMAND || !e->o.redactor)
 		return AR_OK;
 	d = &ar_command_describe(r->input.command.id)->in;
-	args = ar_arena_alloc(a, d->size);
-	memcpy(args, r->input.command.args, d->size);
-	if (mask_args(e, d, args, &funnel, a, &r->err) != AR_OK)
+	args = ar_struct_copy(d, r->input.command.args, AR_COPY_BORROW, a);
+	if (mask_struct(&(struct masking){ e, &funnel, a, &r->err }, d, args) != AR_OK)
 		return AR_E_REFUSED;
 	r->input.command.args = args;
 	r->input.command.masked = ar_funnel_masked(&funnel.counts, a);

@@ -175,10 +175,8 @@ static struct ar_event *add_event(struct ar_decision *d, enum ar_event_type type
 				  const void *payload)
 {
 	const struct ar_event_desc *desc = ar_event_describe(type);
-	void *copy = ar_arena_room(d->arena, desc->payload.size);
 	struct ar_event *e;
 
-	memcpy(copy, payload, desc->payload.size);
 	d->events = one_more(d->arena, d->events, &d->event_count, &d->event_room, sizeof(*d->events));
 	e = &d->events[d->event_count - 1];
 	*e = (struct ar_event){
@@ -187,7 +185,7 @@ static struct ar_event *add_event(struct ar_decision *d, enum ar_event_type type
 		.time = d->input->now,
 		.session_id = d->session->id,
 		.runtime_id = d->input->policy->runtime_id,
-		.payload = copy,
+		.payload = ar_struct_copy(&desc->payload, payload, AR_COPY_FILL, d->arena),
 	};
 	e->event_id = ar_id_inner(d->arena, "evt", d->session->session_key, e->sequence);
 	memcpy(e->ids, ids->at, sizeof(e->ids));

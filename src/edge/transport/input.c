@@ -100,10 +100,10 @@ static bool write_array(struct ar_jw *w, struct ar_str text)
 
 /* Objects and free JSON have no form in a query: POST the command instead. */
 static bool (*const writers[])(struct ar_jw *w, struct ar_str text) = {
-	[AR_F_STRING] = write_text, [AR_F_REF] = write_text,  [AR_F_INT] = write_int,
-	[AR_F_NUM] = write_num,	    [AR_F_BOOL] = write_bool, [AR_F_ENUM] = write_text,
-	[AR_F_TIME] = write_text,   [AR_F_OBJECT] = NULL,     [AR_F_ARRAY] = write_array,
-	[AR_F_JSON] = NULL,
+	[AR_F_STRING] = write_text, [AR_F_REF] = write_text,	[AR_F_INT] = write_int,
+	[AR_F_NUM] = write_num,	    [AR_F_BOOL] = write_bool,	[AR_F_ENUM] = write_text,
+	[AR_F_TIME] = write_text,   [AR_F_OBJECT] = NULL,	[AR_F_ARRAY] = write_array,
+	[AR_F_JSON] = NULL,	    [AR_F_TEXTS] = write_array,
 };
 
 /* Members that say where to start; Last-Event-ID, the place that was reached, overrides both. */
