@@ -301,7 +301,7 @@ def parse_metric(catalog, at, head, body):
 
 PARSERS = {"command": parse_command, "route": parse_route, "shape": parse_shape, "machine": parse_machine, "error": parse_error, "config": parse_config,
            "list": parse_list, "enum": parse_enum, "scope": parse_scope, "metric": parse_metric}
-FILES = ("enums", "shapes", "scopes", "errors", "commands", "routes", "machines", "config", "metrics")
+FILES = ("enums", "shapes/common", "shapes/work", "shapes/conversation", "shapes/act", "scopes", "errors", "commands", "routes", "machines", "config", "metrics")
 
 
 def load(root):

@@ -179,6 +179,41 @@ export interface VerifiedSession {
   [extra: string]: unknown;
 }
 
+/** A person, program or part of the runtime. */
+export interface Party {
+  /** What it is: person, runtime, peer and so on. */
+  kind?: string;
+  /** Its id. */
+  id?: string;
+  /** What people call it. */
+  name?: string;
+  [extra: string]: unknown;
+}
+
+/** Why something failed. */
+export interface Error {
+  /** Kind of failure, one word. */
+  category?: string;
+  /** What happened, for people. */
+  message?: string;
+  /** Whether trying again may help. */
+  retryable?: boolean;
+  /** What to do about it. */
+  recoveryAdvice?: string;
+  [extra: string]: unknown;
+}
+
+/** Tokens used. */
+export interface Usage {
+  /** Tokens sent. */
+  inputTokens?: number;
+  /** Tokens received. */
+  outputTokens?: number;
+  /** Of those sent, tokens that the provider had cached. */
+  cachedTokens?: number;
+  [extra: string]: unknown;
+}
+
 /** Coarse status of a thread. */
 export type ThreadStatus = "idle" | "queued" | "running" | "blocked" | "completed" | "failed" | "cancelled" | "stale" | "unknown";
 
