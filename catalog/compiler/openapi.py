@@ -4,6 +4,7 @@ Every status that an operation may answer is declared, with the error codes that
 import json
 import re
 
+from .model import CatalogError
 from .schema import any_event_schema, field_schema, shape_schema
 
 ERROR = {
@@ -244,6 +245,8 @@ def answered_shapes(catalog):
 def schemas(catalog):
     made = {"Error": ERROR, "ErrorCode": {"type": "string", "enum": [e.name for e in catalog.errors]}, "Event": event(catalog)}
     for shape in answered_shapes(catalog):
+        if camel(shape.name) in made:
+            raise CatalogError(f"shape {shape.name} would be called {camel(shape.name)}, which the document has already")
         made[camel(shape.name)] = shape_schema(shape, name_shape)
     for c in catalog.commands:
         made[camel(c.name) + "Input"] = shape_schema(c.input, name_shape) | {"additionalProperties": False}

@@ -221,6 +221,30 @@ const struct ar_enum_desc ar_list_audit_outcome_desc = { "list_audit_outcome", a
 static const char *const ar_list_audit_format_names[] = { NULL, "json", "ndjson" };
 const struct ar_enum_desc ar_list_audit_format_desc = { "list_audit_format", ar_list_audit_format_names, 3 };
 
+static const struct ar_field_desc ar_shape_usage_fields[] = {
+	{ "inputTokens", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_usage, input_tokens), NULL, { 0, false },
+	  NULL, "Tokens sent.", NULL },
+	{ "outputTokens", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_usage, output_tokens), NULL, { 0, false },
+	  NULL, "Tokens received.", NULL },
+	{ "cachedTokens", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_usage, cached_tokens), NULL, { 0, false },
+	  NULL, "Of those sent, tokens that the provider had cached.", NULL },
+	{ "state", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_usage, state), NULL, { 0, false },
+	  NULL, "unknown: the provider reported none, and the counts are 0.", NULL },
+};
+const struct ar_struct_desc ar_shape_usage_desc = { ar_shape_usage_fields, 4, sizeof(struct ar_shape_usage), NULL, 0, true, offsetof(struct ar_shape_usage, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_failure_fields[] = {
+	{ "category", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_failure, category), NULL, { 0, false },
+	  NULL, "Kind of failure, one word.", NULL },
+	{ "message", AR_F_STRING, false, false, false, 0, 65536, offsetof(struct ar_shape_failure, message), NULL, { 0, false },
+	  NULL, "What happened, for people.", NULL },
+	{ "retryable", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_shape_failure, retryable), NULL, { 0, false },
+	  NULL, "Whether trying again may help.", NULL },
+	{ "recoveryAdvice", AR_F_STRING, false, false, false, 0, 65536, offsetof(struct ar_shape_failure, recovery_advice), NULL, { 0, false },
+	  NULL, "What to do about it.", NULL },
+};
+const struct ar_struct_desc ar_shape_failure_desc = { ar_shape_failure_fields, 4, sizeof(struct ar_shape_failure), NULL, 0, true, offsetof(struct ar_shape_failure, extra_), 0 };
+
 static const struct ar_field_desc ar_shape_reason_fields[] = {
 	{ "sequence", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_shape_reason, sequence), NULL, { 0, false },
 	  NULL, "Sequence of the fact.", NULL },
@@ -380,7 +404,7 @@ static const struct ar_field_desc ar_ev_turn_completed_fields[] = {
 	{ "evidenceRefs", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_ev_turn_completed, evidence_refs), NULL, { 0, false },
 	  NULL, "Refs of evidence it left.", NULL },
 	{ "usage", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_ev_turn_completed, usage), NULL, { 0, false },
-	  NULL, "Tokens used over all model requests.", NULL },
+	  NULL, "Tokens used over all model requests.", &ar_shape_usage_desc },
 	{ "durationMs", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_ev_turn_completed, duration_ms), NULL, { 0, false },
 	  NULL, "From start to end by the monotonic clock.", NULL },
 	{ "outputRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_ev_turn_completed, output_ref), NULL, { 0, false },
@@ -393,7 +417,7 @@ static const struct ar_field_desc ar_ev_turn_failed_fields[] = {
 	{ "status", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_ev_turn_failed, status), &ar_turn_failed_status_desc, { 0, false },
 	  NULL, "How it ended; cancelled is not counted as a failure.", NULL },
 	{ "error", AR_F_OBJECT, true, false, false, 0, 16384, offsetof(struct ar_ev_turn_failed, error), NULL, { 0, false },
-	  NULL, "category, message, retryable and recoveryAdvice.", NULL },
+	  NULL, "category, message, retryable and recoveryAdvice.", &ar_shape_failure_desc },
 	{ "interruptedBy", AR_F_STRING, false, false, false, 0, 128, offsetof(struct ar_ev_turn_failed, interrupted_by), NULL, { 0, false },
 	  NULL, "Who interrupted it.", NULL },
 	{ "partialOutputRefs", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_ev_turn_failed, partial_output_refs), NULL, { 0, false },
@@ -605,7 +629,7 @@ static const struct ar_field_desc ar_ev_task_timed_out_fields[] = {
 
 static const struct ar_field_desc ar_ev_task_failed_fields[] = {
 	{ "lastError", AR_F_OBJECT, true, false, false, 0, 16384, offsetof(struct ar_ev_task_failed, last_error), NULL, { 0, false },
-	  NULL, "category, message and retryable.", NULL },
+	  NULL, "category, message and retryable.", &ar_shape_failure_desc },
 	{ "failureCategory", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_ev_task_failed, failure_category), NULL, { 0, false },
 	  NULL, "Category of the failure.", NULL },
 	{ "artifacts", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_ev_task_failed, artifacts), NULL, { 0, false },
@@ -703,7 +727,7 @@ static const struct ar_field_desc ar_ev_task_attempt_failed_fields[] = {
 	{ "failureCategory", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_ev_task_attempt_failed, failure_category), NULL, { 0, false },
 	  NULL, "Category of the failure.", NULL },
 	{ "lastError", AR_F_OBJECT, true, false, false, 0, 16384, offsetof(struct ar_ev_task_attempt_failed, last_error), NULL, { 0, false },
-	  NULL, "category, message and retryable.", NULL },
+	  NULL, "category, message and retryable.", &ar_shape_failure_desc },
 	{ "nextAttemptPolicy", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_ev_task_attempt_failed, next_attempt_policy), NULL, { 0, false },
 	  NULL, "What decides on another attempt.", NULL },
 	{ "endedAt", AR_F_TIME, true, false, false, 0, 0, offsetof(struct ar_ev_task_attempt_failed, ended_at), NULL, { 0, false },
@@ -751,7 +775,7 @@ static const struct ar_field_desc ar_ev_model_delta_fields[] = {
 
 static const struct ar_field_desc ar_ev_model_completed_fields[] = {
 	{ "usage", AR_F_OBJECT, true, false, false, 0, 4096, offsetof(struct ar_ev_model_completed, usage), NULL, { 0, false },
-	  NULL, "inputTokens, outputTokens and cachedTokens.", NULL },
+	  NULL, "inputTokens, outputTokens and cachedTokens.", &ar_shape_usage_desc },
 	{ "stopReason", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_ev_model_completed, stop_reason), NULL, { 0, false },
 	  NULL, "Why the model stopped.", NULL },
 	{ "provider", AR_F_STRING, false, false, false, 0, 128, offsetof(struct ar_ev_model_completed, provider), NULL, { 0, false },
@@ -784,7 +808,7 @@ static const struct ar_field_desc ar_ev_model_completed_fields[] = {
 
 static const struct ar_field_desc ar_ev_model_failed_fields[] = {
 	{ "error", AR_F_OBJECT, true, false, false, 0, 16384, offsetof(struct ar_ev_model_failed, error), NULL, { 0, false },
-	  NULL, "category, message and retryable.", NULL },
+	  NULL, "category, message and retryable.", &ar_shape_failure_desc },
 	{ "provider", AR_F_STRING, true, false, false, 0, 128, offsetof(struct ar_ev_model_failed, provider), NULL, { 0, false },
 	  NULL, "Name of the provider.", NULL },
 	{ "model", AR_F_STRING, true, false, false, 0, 256, offsetof(struct ar_ev_model_failed, model), NULL, { 0, false },
@@ -1099,7 +1123,7 @@ static const struct ar_field_desc ar_ev_context_compaction_failed_fields[] = {
 	{ "affectedTurnIds", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_ev_context_compaction_failed, affected_turn_ids), NULL, { 0, false },
 	  NULL, "Turns that it would have covered.", NULL },
 	{ "error", AR_F_OBJECT, true, false, false, 0, 16384, offsetof(struct ar_ev_context_compaction_failed, error), NULL, { 0, false },
-	  NULL, "category and message.", NULL },
+	  NULL, "category and message.", &ar_shape_failure_desc },
 	{ "retries", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_ev_context_compaction_failed, retries), NULL, { 0, false },
 	  NULL, "How often it was tried.", NULL },
 };
@@ -1444,7 +1468,7 @@ static const struct ar_field_desc ar_ev_process_failed_fields[] = {
 	{ "failureKind", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_ev_process_failed, failure_kind), &ar_process_failed_failure_kind_desc, { 0, false },
 	  NULL, "Where the trouble was.", NULL },
 	{ "error", AR_F_OBJECT, true, false, false, 0, 16384, offsetof(struct ar_ev_process_failed, error), NULL, { 0, false },
-	  NULL, "category and message.", NULL },
+	  NULL, "category and message.", &ar_shape_failure_desc },
 	{ "durationMs", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_ev_process_failed, duration_ms), NULL, { 0, false },
 	  NULL, "How long it ran.", NULL },
 	{ "outputRefs", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_ev_process_failed, output_refs), NULL, { 0, false },
@@ -1744,12 +1768,12 @@ static const struct ar_field_desc ar_ev_subagent_completed_fields[] = {
 	{ "lastMessageRef", AR_F_REF, true, false, false, 1, 512, offsetof(struct ar_ev_subagent_completed, last_message_ref), NULL, { 0, false },
 	  NULL, "Its last message.", NULL },
 	{ "usage", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_ev_subagent_completed, usage), NULL, { 0, false },
-	  NULL, "Tokens it used.", NULL },
+	  NULL, "Tokens it used.", &ar_shape_usage_desc },
 };
 
 static const struct ar_field_desc ar_ev_subagent_failed_fields[] = {
 	{ "error", AR_F_OBJECT, true, false, false, 0, 16384, offsetof(struct ar_ev_subagent_failed, error), NULL, { 0, false },
-	  NULL, "category, message and retryable.", NULL },
+	  NULL, "category, message and retryable.", &ar_shape_failure_desc },
 	{ "lastMessageRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_ev_subagent_failed, last_message_ref), NULL, { 0, false },
 	  NULL, "Its last message.", NULL },
 };
@@ -1823,7 +1847,7 @@ static const struct ar_field_desc ar_ev_job_item_failed_fields[] = {
 	{ "attemptCount", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_ev_job_item_failed, attempt_count), NULL, { 0, false },
 	  NULL, "Which attempt it was.", NULL },
 	{ "lastError", AR_F_OBJECT, true, false, false, 0, 16384, offsetof(struct ar_ev_job_item_failed, last_error), NULL, { 0, false },
-	  NULL, "category, message and retryable.", NULL },
+	  NULL, "category, message and retryable.", &ar_shape_failure_desc },
 	{ "retryable", AR_F_BOOL, true, false, false, 0, 0, offsetof(struct ar_ev_job_item_failed, retryable), NULL, { 0, false },
 	  NULL, "Whether another attempt may help.", NULL },
 	{ "assignedThreadId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_ev_job_item_failed, assigned_thread_id), NULL, { 0, false },
@@ -1841,7 +1865,7 @@ static const struct ar_field_desc ar_ev_job_completed_fields[] = {
 
 static const struct ar_field_desc ar_ev_job_failed_fields[] = {
 	{ "error", AR_F_OBJECT, true, false, false, 0, 16384, offsetof(struct ar_ev_job_failed, error), NULL, { 0, false },
-	  NULL, "category and message.", NULL },
+	  NULL, "category and message.", &ar_shape_failure_desc },
 	{ "counts", AR_F_OBJECT, true, false, false, 0, 4096, offsetof(struct ar_ev_job_failed, counts), NULL, { 0, false },
 	  NULL, "Items by state.", NULL },
 };
@@ -2511,7 +2535,7 @@ static const struct ar_field_desc ar_cmd_fail_task_in_fields[] = {
 	{ "taskId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_fail_task_in, task_id), NULL, { 0, false },
 	  NULL, "The task.", NULL },
 	{ "error", AR_F_OBJECT, true, false, false, 0, 16384, offsetof(struct ar_cmd_fail_task_in, error), NULL, { 0, false },
-	  NULL, "category and message.", NULL },
+	  NULL, "category and message.", &ar_shape_failure_desc },
 	{ "runId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_fail_task_in, run_id), NULL, { 0, false },
 	  NULL, "Run that failed.", NULL },
 	{ "retryable", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_cmd_fail_task_in, retryable), NULL, { 0, false },

@@ -1458,6 +1458,32 @@ struct ar_machine_desc {
 	size_t transition_count;
 };
 
+struct ar_shape_usage { /* usage */
+	struct ar_opt_int input_tokens; /* int? */
+	struct ar_opt_int output_tokens; /* int? */
+	struct ar_opt_int cached_tokens; /* int? */
+	struct ar_str state; /* string? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_usage_list {
+	const struct ar_shape_usage *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_failure { /* failure */
+	struct ar_str category; /* string? */
+	struct ar_str message; /* string? */
+	struct ar_opt_bool retryable; /* bool? */
+	struct ar_str recovery_advice; /* string? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_failure_list {
+	const struct ar_shape_failure *at; /* NULL: absent */
+	size_t count;
+};
+
 struct ar_shape_reason { /* reason */
 	int64_t sequence; /* int */
 	ar_usec time; /* time */
@@ -1567,7 +1593,7 @@ struct ar_ev_turn_completed { /* turn.completed */
 	struct ar_str output_refs; /* array? */
 	struct ar_str artifact_refs; /* array? */
 	struct ar_str evidence_refs; /* array? */
-	struct ar_str usage; /* object? */
+	const struct ar_shape_usage *usage; /* object? */
 	struct ar_opt_int duration_ms; /* int? */
 	struct ar_str output_ref; /* ref? */
 	struct ar_opt_int attempts; /* int? */
@@ -1575,7 +1601,7 @@ struct ar_ev_turn_completed { /* turn.completed */
 
 struct ar_ev_turn_failed { /* turn.failed */
 	int status; /* enum */
-	struct ar_str error; /* object */
+	const struct ar_shape_failure *error; /* object */
 	struct ar_str interrupted_by; /* string? */
 	struct ar_str partial_output_refs; /* array? */
 	struct ar_str output_ref; /* ref? */
@@ -1708,7 +1734,7 @@ struct ar_ev_task_timed_out { /* task.timed_out */
 };
 
 struct ar_ev_task_failed { /* task.failed */
-	struct ar_str last_error; /* object */
+	const struct ar_shape_failure *last_error; /* object */
 	struct ar_str failure_category; /* string */
 	struct ar_str artifacts; /* array? */
 	struct ar_str evidence_refs; /* array? */
@@ -1769,7 +1795,7 @@ struct ar_ev_task_attempt_failed { /* task.attempt.failed */
 	int status; /* enum */
 	bool retryable; /* bool */
 	struct ar_str failure_category; /* string */
-	struct ar_str last_error; /* object */
+	const struct ar_shape_failure *last_error; /* object */
 	struct ar_str next_attempt_policy; /* string */
 	ar_usec ended_at; /* time */
 };
@@ -1799,7 +1825,7 @@ struct ar_ev_model_delta { /* model.delta */
 };
 
 struct ar_ev_model_completed { /* model.completed */
-	struct ar_str usage; /* object */
+	const struct ar_shape_usage *usage; /* object */
 	struct ar_str stop_reason; /* string */
 	struct ar_str provider; /* string? */
 	struct ar_str model; /* string? */
@@ -1817,7 +1843,7 @@ struct ar_ev_model_completed { /* model.completed */
 };
 
 struct ar_ev_model_failed { /* model.failed */
-	struct ar_str error; /* object */
+	const struct ar_shape_failure *error; /* object */
 	struct ar_str provider; /* string */
 	struct ar_str model; /* string */
 	int64_t attempt; /* int */
@@ -1994,7 +2020,7 @@ struct ar_ev_context_compaction_completed { /* context.compaction.completed */
 struct ar_ev_context_compaction_failed { /* context.compaction.failed */
 	int trigger; /* enum */
 	struct ar_str affected_turn_ids; /* array */
-	struct ar_str error; /* object */
+	const struct ar_shape_failure *error; /* object */
 	int64_t retries; /* int */
 };
 
@@ -2194,7 +2220,7 @@ struct ar_ev_process_completed { /* process.completed */
 
 struct ar_ev_process_failed { /* process.failed */
 	int failure_kind; /* enum */
-	struct ar_str error; /* object */
+	const struct ar_shape_failure *error; /* object */
 	struct ar_opt_int duration_ms; /* int? */
 	struct ar_str output_refs; /* array? */
 	struct ar_str outputs; /* array? */
@@ -2375,11 +2401,11 @@ struct ar_ev_subagent_input { /* subagent.input */
 struct ar_ev_subagent_completed { /* subagent.completed */
 	struct ar_str result_ref; /* ref */
 	struct ar_str last_message_ref; /* ref */
-	struct ar_str usage; /* object? */
+	const struct ar_shape_usage *usage; /* object? */
 };
 
 struct ar_ev_subagent_failed { /* subagent.failed */
-	struct ar_str error; /* object */
+	const struct ar_shape_failure *error; /* object */
 	struct ar_str last_message_ref; /* ref? */
 };
 
@@ -2428,7 +2454,7 @@ struct ar_ev_job_item_completed { /* job.item.completed */
 
 struct ar_ev_job_item_failed { /* job.item.failed */
 	int64_t attempt_count; /* int */
-	struct ar_str last_error; /* object */
+	const struct ar_shape_failure *last_error; /* object */
 	bool retryable; /* bool */
 	struct ar_str assigned_thread_id; /* string */
 };
@@ -2440,7 +2466,7 @@ struct ar_ev_job_completed { /* job.completed */
 };
 
 struct ar_ev_job_failed { /* job.failed */
-	struct ar_str error; /* object */
+	const struct ar_shape_failure *error; /* object */
 	struct ar_str counts; /* object */
 };
 
@@ -2845,7 +2871,7 @@ struct ar_cmd_complete_task_out { /* complete_task, result */
 
 struct ar_cmd_fail_task_in { /* fail_task, input */
 	struct ar_str task_id; /* string */
-	struct ar_str error; /* object */
+	const struct ar_shape_failure *error; /* object */
 	struct ar_str run_id; /* string? */
 	struct ar_opt_bool retryable; /* bool? */
 	struct ar_str artifacts; /* array? */
@@ -3890,6 +3916,8 @@ extern const struct ar_enum_desc ar_post_channel_message_message_kind_desc;
 extern const struct ar_enum_desc ar_revoke_token_result_desc;
 extern const struct ar_enum_desc ar_list_audit_outcome_desc;
 extern const struct ar_enum_desc ar_list_audit_format_desc;
+extern const struct ar_struct_desc ar_shape_usage_desc;
+extern const struct ar_struct_desc ar_shape_failure_desc;
 extern const struct ar_struct_desc ar_shape_reason_desc;
 extern const struct ar_struct_desc ar_shape_token_record_desc;
 extern const struct ar_struct_desc ar_shape_setting_row_desc;

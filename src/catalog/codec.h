@@ -37,6 +37,9 @@ AR_BEGIN_DECLS
  * writes is only as valid as the struct: run the validator where the content comes from outside. */
 void ar_struct_encode(const struct ar_struct_desc *d, const void *s, struct ar_str extra, struct ar_jw *w);
 
+/* The same as a member of the object that is open; nothing for NULL. */
+void ar_shape_write(struct ar_jw *w, const char *name, const struct ar_struct_desc *d, const void *s);
+
 /* Fills the struct (d->size zeroed bytes at ret) from a JSON object; text is copied to the arena. Refuses members of the wrong
  * type, unknown enum words, and one member given in both spellings with different values. A missing required member is
  * no error here: it stays zero, and validation says so. ret_extra may be NULL: unknown members are then dropped.
@@ -62,6 +65,9 @@ enum ar_struct_copy {
 /* The struct with all that it points to, in the arena. */
 void *ar_struct_copy(const struct ar_struct_desc *d, const void *s, enum ar_struct_copy how,
 		     struct ar_arena *a);
+
+/* Whether both are written as the same JSON. */
+bool ar_struct_equal(const struct ar_struct_desc *d, const void *a, const void *b);
 
 /* Whether required members are there, sizes and values in range and every oneof rule holds; names the first fault. A
  * required int, num or bool has no absent value, so one that was missing in the JSON passes as 0 or false. */

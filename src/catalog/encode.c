@@ -172,6 +172,29 @@ void ar_struct_encode(const struct ar_struct_desc *d, const void *s, struct ar_s
 	ar_jw_close(w);
 }
 
+void ar_shape_write(struct ar_jw *w, const char *name, const struct ar_struct_desc *d, const void *s)
+{
+	if (!s)
+		return;
+	ar_jw_key(w, name);
+	write_shape(d, s, w);
+}
+
+bool ar_struct_equal(const struct ar_struct_desc *d, const void *a, const void *b)
+{
+	struct ar_buf one = { 0 }, two = { 0 };
+	struct ar_jw w = ar_jw(&one);
+	bool is_equal;
+
+	write_shape(d, a, &w);
+	w = ar_jw(&two);
+	write_shape(d, b, &w);
+	is_equal = ar_str_eq(ar_buf_str(&one), ar_buf_str(&two));
+	ar_buf_fini(&one);
+	ar_buf_fini(&two);
+	return is_equal;
+}
+
 void ar_event_encode(const struct ar_event *e, struct ar_buf *out)
 {
 	const struct ar_event_desc *d = ar_event_describe(e->type);

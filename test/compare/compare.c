@@ -98,7 +98,8 @@ enum ar_status __wrap_ar_session_decide(struct ar_session *s, const struct ar_in
 					struct ar_json_parser *json, struct ar_arena *arena,
 					struct ar_decision *ret, struct ar_error *err)
 {
-	struct ar_neutral_input neutral = ar_neutral_from_input(in);
+	struct ar_neutral_input neutral;
+	struct ar_arena args = { 0 };
 	struct ar_buf snapshot = { 0 }, ours = { 0 };
 	enum ar_status rc;
 	char *theirs, session_key[64];
@@ -110,6 +111,7 @@ enum ar_status __wrap_ar_session_decide(struct ar_session *s, const struct ar_in
 	if (s->head > 0)
 		ar_session_snapshot(s, &snapshot);
 	snprintf(session_key, sizeof session_key, "%.*s", AR_STR_ARG(s->session_key));
+	neutral = ar_neutral_from_input(in, &args);
 	theirs = reference.decide(session_key, snapshot.p, snapshot.len, &neutral);
 	rc = __real_ar_session_decide(s, in, json, arena, ret, err);
 	ar_trace_decision(rc, err, ret, &ours);
@@ -119,6 +121,7 @@ enum ar_status __wrap_ar_session_decide(struct ar_session *s, const struct ar_in
 		write_difference(ar_buf_str(&ours), ar_str_from(theirs),
 				 atomic_fetch_add(&reference.counts->differences, 1));
 	free(theirs);
+	ar_arena_fini(&args);
 	ar_buf_fini(&snapshot);
 	ar_buf_fini(&ours);
 	return rc;

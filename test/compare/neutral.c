@@ -1,11 +1,12 @@
 /* See neutral.h. */
 #include "neutral.h"
 #include "state_process.h"
+#include "trace.h"
 
-static void command_from(struct ar_neutral_input *n, const struct ar_input_command *c)
+static void command_from(struct ar_neutral_input *n, const struct ar_input_command *c, struct ar_arena *a)
 {
 	n->command = (int)c->id;
-	n->args = c->args;
+	n->args = ar_trace_args(c->id, c->args, a);
 	n->masked = c->masked;
 	n->token = c->token;
 	n->feed = c->feed;
@@ -13,7 +14,7 @@ static void command_from(struct ar_neutral_input *n, const struct ar_input_comma
 	n->subject = c->call;
 }
 
-struct ar_neutral_input ar_neutral_from_input(const struct ar_input *in)
+struct ar_neutral_input ar_neutral_from_input(const struct ar_input *in, struct ar_arena *a)
 {
 	struct ar_neutral_input n = { .kind = (int)in->kind,
 				      .now = in->now,
@@ -26,7 +27,7 @@ struct ar_neutral_input ar_neutral_from_input(const struct ar_input *in)
 
 	switch (in->kind) {
 	case AR_IN_COMMAND:
-		command_from(&n, &in->command);
+		command_from(&n, &in->command, a);
 		break;
 	case AR_IN_MODEL_DONE:
 		n.outputs = in->model_done.output;
@@ -97,7 +98,7 @@ static void add_body(struct ar_input *in, const struct ar_neutral_input *n, stru
 	switch (in->kind) {
 	case AR_IN_COMMAND:
 		in->command = (struct ar_input_command){ .id = (enum ar_command)n->command,
-							 .args = n->args,
+							 .args = ar_trace_read_args(n->command, n->args, a),
 							 .masked = n->masked,
 							 .call = n->subject,
 							 .token = n->token,

@@ -1,6 +1,6 @@
 /* Inputs and effects in a layout that both versions of the core understand: every member of every kind, side
  * by side. neutral.c translates the layout of this version, neutral_flat.c that of versions up to 4231295,
- * which had no unions. What members point at is shared between the versions. A member that the kind of an
+ * which had no unions. The arguments of a command are JSON; what other members point at is shared between the versions. A member that the kind of an
  * effect does not use is left out. */
 #ifndef AR_NEUTRAL_H
 #define AR_NEUTRAL_H
@@ -16,7 +16,7 @@ struct ar_neutral_input {
 	struct ar_missing missing;
 	struct ar_str account, person, tenant;
 	int command;
-	const void *args;
+	struct ar_str args;
 	struct ar_masked masked;
 	struct ar_channel_token token;
 	const struct ar_feed_bounds *feed;
@@ -48,7 +48,7 @@ struct ar_neutral_effect {
 	size_t part_count;
 };
 
-struct ar_neutral_input ar_neutral_from_input(const struct ar_input *in);
+struct ar_neutral_input ar_neutral_from_input(const struct ar_input *in, struct ar_arena *a);
 struct ar_input ar_neutral_to_input(const struct ar_neutral_input *n, struct ar_arena *a);
 struct ar_neutral_effect ar_neutral_from_effect(const struct ar_effect *e);
 

@@ -1,6 +1,7 @@
 /* See neutral.h. Compiled with the headers of a version in which the members of all kinds lie side by
  * side. */
 #include "neutral.h"
+#include "trace.h"
 
 static struct ar_step_end step_end(const struct ar_model_result *r)
 {
@@ -80,7 +81,8 @@ struct ar_input ar_neutral_to_input(const struct ar_neutral_input *n, struct ar_
 			       .person = n->person,
 			       .tenant = n->tenant,
 			       .command = (enum ar_command)n->command,
-			       .args = n->args,
+			       .args = n->kind == AR_IN_COMMAND ? ar_trace_read_args(n->command, n->args, a)
+								: NULL,
 			       .masked = n->masked,
 			       .token = n->token,
 			       .feed = n->feed,

@@ -88,6 +88,37 @@ static void add_effect(struct ar_buf *out, const struct ar_neutral_effect *e)
 	ar_buf_addc(out, '\n');
 }
 
+struct ar_str ar_trace_args(int command, const void *args, struct ar_arena *a)
+{
+	struct ar_buf out = { 0 };
+	struct ar_jw w = ar_jw(&out);
+	struct ar_str json;
+
+	if (!args) /* a test of a command that is not built */
+		return AR_STR_NONE;
+	ar_struct_encode(&ar_command_describe((enum ar_command)command)->in, args, AR_STR_NONE, &w);
+	json = ar_arena_str(a, ar_buf_str(&out));
+	ar_buf_fini(&out);
+	return json;
+}
+
+void *ar_trace_read_args(int command, struct ar_str json, struct ar_arena *a)
+{
+	const struct ar_struct_desc *d = &ar_command_describe((enum ar_command)command)->in;
+	struct ar_json_parser *parser;
+	void *args;
+	struct ar_json v;
+
+	if (ar_str_absent(json))
+		return NULL;
+	parser = ar_json_parser_new();
+	args = ar_arena_alloc(a, d->size);
+	AR_ASSERT(ar_json_parse(parser, json, &v, NULL) == AR_OK &&
+		  ar_struct_decode(d, v, a, args, NULL, NULL) == AR_OK);
+	ar_json_parser_free(parser);
+	return args;
+}
+
 /* The store keeps each once. */
 static bool is_repeated(const struct ar_decision *d, size_t at)
 {

@@ -9,4 +9,8 @@
 void ar_trace_decision(enum ar_status rc, const struct ar_error *err, const struct ar_decision *d,
 		       struct ar_buf *out);
 
+/* The arguments of a command as JSON, and back. */
+struct ar_str ar_trace_args(int command, const void *args, struct ar_arena *a);
+void *ar_trace_read_args(int command, struct ar_str json, struct ar_arena *a);
+
 #endif

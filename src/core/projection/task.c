@@ -59,8 +59,8 @@ static void attempt(const struct ar_session *s, const struct ar_run *run, struct
 	ar_jw_mstr(w, "completionSummary", run->summary);
 	ar_jw_mtime(w, "startedAt", run->started);
 	ar_jw_mtime(w, "endedAt", run->ended);
-	ar_jw_mraw(w, "lastError", run->error);
-	if (!ar_str_absent(run->category) && ar_str_absent(run->error)) {
+	ar_shape_write(w, "lastError", &ar_shape_failure_desc, run->error);
+	if (!ar_str_absent(run->category) && !run->error) {
 		ar_jw_key(w, "lastError");
 		ar_jw_open(w);
 		ar_jw_mstr(w, "category", run->category);
@@ -193,7 +193,7 @@ static void declared(const struct ar_session *s, const struct ar_task *task, str
 	ar_jw_mraw(w, "deliveryState",
 		   ar_str_absent(sheet->delivery) ? AR_STR("{\"state\":\"not_applicable\"}")
 						  : sheet->delivery);
-	ar_jw_mraw(w, "lastError", sheet->error);
+	ar_shape_write(w, "lastError", &ar_shape_failure_desc, sheet->error);
 	times(s, task, w);
 	ar_jw_close(w);
 }

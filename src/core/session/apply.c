@@ -60,6 +60,11 @@ int64_t ar_apply_number(struct ar_json object, const char *name)
 	return n;
 }
 
+struct ar_shape_failure ar_apply_failure(const struct ar_shape_failure *error)
+{
+	return error ? *error : (struct ar_shape_failure){ 0 };
+}
+
 /* The word behind an enum member of the payload. */
 struct ar_str ar_apply_word(const struct ar_event *e, const char *field, int value)
 {
@@ -413,15 +418,14 @@ static enum ar_status turn_failed(struct ar_session *s, const struct ar_event *e
 {
 	const struct ar_ev_turn_failed *p = PAYLOAD(e, turn_failed);
 	struct ar_thread *t;
-	struct ar_json error;
+	struct ar_shape_failure error = ar_apply_failure(p->error);
 	struct ar_turn *turn = ar_apply_turn(s, e, &t);
 
 	if (!turn)
 		return ar_apply_unknown(err, e, "turn");
 	turn->outcome = ar_apply_word(e, "status", p->status);
-	error = ar_apply_parse(s, p->error);
-	turn->error_category = ar_apply_text(s, error, "category");
-	turn->error_message = ar_apply_text(s, error, "message");
+	turn->error_category = ar_apply_keep(s, error.category);
+	turn->error_message = ar_apply_keep(s, error.message);
 	turn->output_ref = ar_apply_keep(s, p->output_ref);
 	return end_turn(s, e, turn, t, err);
 }

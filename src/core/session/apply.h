@@ -38,7 +38,10 @@ void ar_apply_context(struct ar_session *s, struct ar_thread *t, struct ar_conte
 
 /* Something that went wrong and deserves notice; the oldest leaves when the window is full. */
 void ar_apply_incident(struct ar_session *s, const struct ar_event *e, struct ar_thread *t,
-		       struct ar_json error);
+		       const struct ar_shape_failure *error);
+
+/* The error of a fact; empty when the fact is older than the rule that it has one. */
+struct ar_shape_failure ar_apply_failure(const struct ar_shape_failure *error);
 
 /* The next of a JSON array of ids, which hold nothing that JSON escapes; false at its end. */
 bool ar_apply_next_id(struct ar_str *rest, struct ar_str *ret);

@@ -289,20 +289,6 @@ struct ar_str ar_decide_json_end(struct ar_decision *d)
 	return ar_arena_str(d->arena, ar_buf_str(&d->scratch));
 }
 
-struct ar_str ar_decide_error(struct ar_decision *d, struct ar_str category, struct ar_str message,
-			      bool retryable, struct ar_str advice)
-{
-	struct ar_jw w = ar_decide_json(d);
-
-	ar_jw_open(&w);
-	ar_jw_mstr(&w, "category", category);
-	ar_jw_mstr(&w, "message", message);
-	ar_jw_mbool(&w, "retryable", retryable);
-	ar_jw_mstr(&w, "recoveryAdvice", advice);
-	ar_jw_close(&w);
-	return ar_decide_json_end(d);
-}
-
 struct ar_ids ar_ids_thread(const struct ar_thread *t)
 {
 	struct ar_ids ids = { 0 };

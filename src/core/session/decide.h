@@ -38,8 +38,6 @@ struct ar_str ar_decide_mint(struct ar_decision *d, const char *prefix, int64_t 
 void ar_decide_reply(struct ar_decision *d, enum ar_command command, const void *out);
 struct ar_jw ar_decide_json(struct ar_decision *d); /* begin a JSON text ... */
 struct ar_str ar_decide_json_end(struct ar_decision *d); /* ... and take it */
-struct ar_str ar_decide_error(struct ar_decision *d, struct ar_str category, struct ar_str message,
-			      bool retryable, struct ar_str advice);
 struct ar_ids ar_ids_thread(const struct ar_thread *t);
 
 /* history/clock_step.c: emitted before the first fact of a decision before which the clock was set back. */

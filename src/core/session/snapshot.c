@@ -22,6 +22,20 @@
 	{ \
 		.name = #m, .kind = AR_F_JSON, .max = UINT32_MAX, .offset = offsetof(struct T, m) \
 	}
+#define OBJECT(T, m, shape) \
+	{ \
+		.name = #m, .kind = AR_F_OBJECT, .offset = offsetof(struct T, m), \
+		.of = &ar_shape_##shape##_desc \
+	}
+#define ITEMS(T, m, shape) \
+	{ \
+		.name = #m, .kind = AR_F_ARRAY, .offset = offsetof(struct T, m), \
+		.of = &ar_shape_##shape##_desc \
+	}
+#define TEXTS(T, m) \
+	{ \
+		.name = #m, .kind = AR_F_TEXTS, .offset = offsetof(struct T, m) \
+	}
 #define INT(T, m) \
 	{ \
 		.name = #m, .kind = AR_F_INT, .required = true, .offset = offsetof(struct T, m) \
@@ -78,28 +92,55 @@ static const struct ar_field_desc hook_fields[] = {
 	TIME(ar_hook_chain, started),
 };
 static const struct ar_field_desc run_fields[] = {
-	STR(ar_run, id),       STR(ar_run, attempt_id), STR(ar_run, status),   STR(ar_run, trigger),
-	STR(ar_run, category), INT(ar_run, count),	TIME(ar_run, started), TIME(ar_run, ended),
-	STR(ar_run, turn),     RAW(ar_run, worker),	RAW(ar_run, inputs),   RAW(ar_run, outputs),
-	RAW(ar_run, policy),   RAW(ar_run, error),	STR(ar_run, summary),
+	STR(ar_run, id),       STR(ar_run, attempt_id),
+	STR(ar_run, status),   STR(ar_run, trigger),
+	STR(ar_run, category), INT(ar_run, count),
+	TIME(ar_run, started), TIME(ar_run, ended),
+	STR(ar_run, turn),     RAW(ar_run, worker),
+	RAW(ar_run, inputs),   RAW(ar_run, outputs),
+	RAW(ar_run, policy),   OBJECT(ar_run, error, failure),
+	STR(ar_run, summary),
 };
 static const struct ar_field_desc edge_fields[] = {
 	STR(ar_edge, kind),   STR(ar_edge, target),   STR(ar_edge, status),
 	STR(ar_edge, reason), TIME(ar_edge, created), TIME(ar_edge, updated),
 };
 static const struct ar_field_desc sheet_fields[] = {
-	STR(ar_sheet, thread),	     STR(ar_sheet, turn),	STR(ar_sheet, kind),
-	STR(ar_sheet, family),	     STR(ar_sheet, priority),	RAW(ar_sheet, scope),
-	RAW(ar_sheet, constraints),  RAW(ar_sheet, profile),	RAW(ar_sheet, acceptance),
-	RAW(ar_sheet, requested_by), RAW(ar_sheet, owner),	RAW(ar_sheet, assignee),
-	RAW(ar_sheet, metadata),     STR(ar_sheet, phase),	STR(ar_sheet, step),
-	STR(ar_sheet, summary),	     STR(ar_sheet, validation), RAW(ar_sheet, percent),
-	RAW(ar_sheet, counters),     RAW(ar_sheet, outputs),	RAW(ar_sheet, delivery),
-	RAW(ar_sheet, coverage),     RAW(ar_sheet, artifacts),	RAW(ar_sheet, evidence),
-	RAW(ar_sheet, error),	     RAW(ar_sheet, accepted),	RAW(ar_sheet, start),
-	RAW(ar_sheet, people),	     STR(ar_sheet, reason),	STR(ar_sheet, offset_run),
-	OPT(ar_sheet, offset),	     OPT(ar_sheet, offset_at),	OPT(ar_sheet, number),
-	TIME(ar_sheet, alive),	     TIME(ar_sheet, retry_at),
+	STR(ar_sheet, thread),
+	STR(ar_sheet, turn),
+	STR(ar_sheet, kind),
+	STR(ar_sheet, family),
+	STR(ar_sheet, priority),
+	RAW(ar_sheet, scope),
+	RAW(ar_sheet, constraints),
+	RAW(ar_sheet, profile),
+	RAW(ar_sheet, acceptance),
+	RAW(ar_sheet, requested_by),
+	RAW(ar_sheet, owner),
+	RAW(ar_sheet, assignee),
+	RAW(ar_sheet, metadata),
+	STR(ar_sheet, phase),
+	STR(ar_sheet, step),
+	STR(ar_sheet, summary),
+	STR(ar_sheet, validation),
+	RAW(ar_sheet, percent),
+	RAW(ar_sheet, counters),
+	RAW(ar_sheet, outputs),
+	RAW(ar_sheet, delivery),
+	RAW(ar_sheet, coverage),
+	RAW(ar_sheet, artifacts),
+	RAW(ar_sheet, evidence),
+	OBJECT(ar_sheet, error, failure),
+	RAW(ar_sheet, accepted),
+	RAW(ar_sheet, start),
+	RAW(ar_sheet, people),
+	STR(ar_sheet, reason),
+	STR(ar_sheet, offset_run),
+	OPT(ar_sheet, offset),
+	OPT(ar_sheet, offset_at),
+	OPT(ar_sheet, number),
+	TIME(ar_sheet, alive),
+	TIME(ar_sheet, retry_at),
 };
 static const struct ar_field_desc task_fields[] = {
 	STR(ar_task, id),

@@ -24,7 +24,8 @@ struct ar_run {
 	ar_usec started, ended;
 	/* of declared tasks only */
 	struct ar_str turn; /* that does it; absent: somebody outside does */
-	struct ar_str worker, inputs, outputs, policy, error; /* JSON */
+	struct ar_str worker, inputs, outputs, policy; /* JSON */
+	const struct ar_shape_failure *error; /* NULL: none is known */
 	struct ar_str summary; /* what whoever did it says; decides nothing */
 };
 
@@ -41,8 +42,8 @@ struct ar_sheet {
 		metadata; /* JSON */
 	struct ar_str phase, step, summary, validation; /* of its progress */
 	struct ar_str percent, counters, outputs, delivery, coverage; /* the same: JSON */
-	struct ar_str artifacts, evidence, error,
-		accepted; /* JSON; accepted: the criteria as they were met */
+	struct ar_str artifacts, evidence, accepted; /* JSON; accepted: the criteria as they were met */
+	const struct ar_shape_failure *error; /* NULL: none is known */
 	struct ar_str people; /* who gave the work (people.h): JSON */
 	struct ar_str start; /* what start_task asked for, until it can begin: JSON */
 	struct ar_str reason; /* of its status */

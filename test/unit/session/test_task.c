@@ -148,7 +148,8 @@ static void test_retry_policy(void **state)
 			    .constraints = AR_STR("{\"retryPolicy\":{\"maxAttempts\":2,\"backoffMs\":5}}") });
 	assert_int_equal(start(d, task, "{}"), AR_OK);
 	in = &(struct ar_cmd_fail_task_in){ .task_id = task,
-					    .error = AR_STR("{\"category\":\"c\",\"message\":\"m\"}"),
+					    .error = &(struct ar_shape_failure){ .category = AR_STR("c"),
+										 .message = AR_STR("m") },
 					    .retryable = AR_OPT_BOOL(true) };
 	assert_int_equal(desk_command(d, AR_CMD_FAIL_TASK, in), AR_OK);
 	desk_expect(d, "task.attempt.failed");

@@ -191,7 +191,7 @@ export interface Party {
 }
 
 /** Why something failed. */
-export interface Error {
+export interface Failure {
   /** Kind of failure, one word. */
   category?: string;
   /** What happened, for people. */
@@ -211,6 +211,8 @@ export interface Usage {
   outputTokens?: number;
   /** Of those sent, tokens that the provider had cached. */
   cachedTokens?: number;
+  /** unknown: the provider reported none, and the counts are 0. */
+  state?: string;
   [extra: string]: unknown;
 }
 

@@ -100,15 +100,13 @@ enum ar_status ar_apply_compaction_failed(struct ar_session *s, const struct ar_
 	const struct ar_ev_context_compaction_failed *p = PAYLOAD(e, context_compaction_failed);
 	struct ar_thread *t;
 	struct ar_turn *turn = ar_apply_turn(s, e, &t);
-	struct ar_json error;
+	struct ar_shape_failure error = ar_apply_failure(p->error);
 
 	if (!turn)
 		return ar_apply_unknown(err, e, "turn");
-	error = ar_apply_parse(s, p->error);
-	if (p->trigger == AR_COMPACTION_TRIGGER_AUTO &&
-	    !ar_str_is(ar_apply_text(s, error, "category"), AR_CATEGORY_INTERRUPTED))
+	if (p->trigger == AR_COMPACTION_TRIGGER_AUTO && !ar_str_is(error.category, AR_CATEGORY_INTERRUPTED))
 		add_failure(t, turn);
-	ar_apply_incident(s, e, t, error);
+	ar_apply_incident(s, e, t, &error);
 	close_compaction(turn);
 	return AR_OK;
 }

@@ -247,8 +247,11 @@ static void emit_failed(struct ar_decision *d, struct ar_turn *turn, int64_t att
 			       .trigger = trigger,
 			       .affected_turn_ids = ar_compact_turns(&talk, ar_conversation_visible(&talk),
 								     ar_compact_stays(&talk, turn)),
-			       .error = ar_decide_error(d, category, message, false,
-							advice_of(d, t, c, counts)),
+			       .error = &(struct ar_shape_failure){ .category = category,
+								    .message = message,
+								    .retryable = AR_OPT_BOOL(false),
+								    .recovery_advice =
+									    advice_of(d, t, c, counts) },
 			       .retries = attempt > 1 ? attempt - 1 : 0 });
 }
 

@@ -79,9 +79,10 @@ static void attempt_lost(struct ar_decision *d, const struct ar_turn *turn, cons
 			       .retryable = true,
 			       .failure_category = AR_STR("worker_lost"),
 			       .last_error =
-				       ar_decide_error(d, AR_STR("worker_lost"),
-						       AR_STR("the process that ran this attempt is gone"),
-						       true, AR_STR_NONE),
+				       &(struct ar_shape_failure){
+					       .category = AR_STR("worker_lost"),
+					       .message = AR_STR("the process that ran this attempt is gone"),
+					       .retryable = AR_OPT_BOOL(true) },
 			       .next_attempt_policy = ar_str_from(next),
 			       .ended_at = d->input->now });
 }

@@ -295,9 +295,14 @@ static void wait_for_operator(struct ar_decision *d, const struct ar_turn *turn,
 			       .status = AR_TASK_ATTEMPT_FAILED_STATUS_FAILED,
 			       .retryable = true,
 			       .failure_category = AR_STR(AR_REASON_NO_CANDIDATE),
-			       .last_error = ar_decide_error(d, AR_STR(AR_REASON_NO_CANDIDATE), reason, true,
-							     AR_STR("give a model its key, have agentd read "
-								    "it, then resume_thread")),
+			       .last_error =
+				       &(struct ar_shape_failure){
+					       .category = AR_STR(AR_REASON_NO_CANDIDATE),
+					       .message = reason,
+					       .retryable = AR_OPT_BOOL(true),
+					       .recovery_advice =
+						       AR_STR("give a model its key, have agentd read "
+							      "it, then resume_thread") },
 			       .next_attempt_policy = AR_STR("resume_thread"),
 			       .ended_at = d->input->now });
 	ar_decide_emit(d, AR_EV_TASK_BLOCKED, &ids,

@@ -81,7 +81,7 @@ enum ar_status ar_apply_model_completed(struct ar_session *s, const struct ar_ev
 	struct ar_thread *t;
 	struct ar_turn *turn;
 	struct ar_step *step = close_step(s, e, &turn, &t);
-	struct ar_json usage;
+	struct ar_shape_usage usage = { 0 };
 
 	if (!step)
 		return ar_apply_unknown(err, e, "step");
@@ -89,17 +89,18 @@ enum ar_status ar_apply_model_completed(struct ar_session *s, const struct ar_ev
 	step->output_ref = ar_apply_keep(s, p->output_ref);
 	step->preview = ar_apply_keep(s, p->preview);
 	turn->attempt = 0;
-	usage = ar_apply_parse(s, p->usage);
-	turn->input_tokens += ar_apply_number(usage, "inputTokens");
-	turn->output_tokens += ar_apply_number(usage, "outputTokens");
-	turn->cached_tokens += ar_apply_number(usage, "cachedTokens");
+	if (p->usage)
+		usage = *p->usage;
+	turn->input_tokens += usage.input_tokens.v;
+	turn->output_tokens += usage.output_tokens.v;
+	turn->cached_tokens += usage.cached_tokens.v;
 	if (is_compaction(step))
 		return AR_OK;
 	turn->rounds++;
 	turn->output_ref = step->output_ref;
 	turn->stop_reason = ar_apply_keep(s, p->stop_reason);
 	turn->compaction.overflows = (struct ar_opt_int){ 0 };
-	t->anchor = AR_OPT_INT(ar_apply_number(usage, "inputTokens"));
+	t->anchor = AR_OPT_INT(usage.input_tokens.v);
 	t->anchor_at = AR_OPT_INT(t->omitted + t->sent);
 	ar_apply_context(s, t,
 			 (struct ar_context_entry){ .role = AR_CONTEXT_ASSISTANT,
@@ -114,13 +115,13 @@ enum ar_status ar_apply_model_completed(struct ar_session *s, const struct ar_ev
 }
 
 void ar_apply_incident(struct ar_session *s, const struct ar_event *e, struct ar_thread *t,
-		       struct ar_json error)
+		       const struct ar_shape_failure *error)
 {
 	struct ar_incident *incident = ar_arena_alloc(&s->arena, sizeof(*incident));
 
 	incident->id = ar_apply_keep(s, e->event_id);
-	incident->code = ar_apply_text(s, error, "category");
-	incident->message = ar_apply_text(s, error, "message");
+	incident->code = ar_apply_keep(s, error->category);
+	incident->message = ar_apply_keep(s, error->message);
 	incident->turn = ar_apply_keep(s, e->ids[AR_SCOPE_TURN]);
 	incident->at = e->time;
 	ar_vec_push(&s->arena, &t->incidents, incident);
@@ -134,16 +135,15 @@ enum ar_status ar_apply_model_failed(struct ar_session *s, const struct ar_event
 	struct ar_thread *t;
 	struct ar_turn *turn;
 	struct ar_step *step = close_step(s, e, &turn, &t);
-	struct ar_json error;
+	struct ar_shape_failure error = ar_apply_failure(p->error);
 
 	if (!step)
 		return ar_apply_unknown(err, e, "step");
 	step->status = AR_STR("failed");
-	error = ar_apply_parse(s, p->error);
-	step->category = ar_apply_text(s, error, "category");
+	step->category = ar_apply_keep(s, error.category);
 	step->output_ref = ar_apply_keep(s, p->output_ref);
 	if (!is_compaction(step) && ar_str_is(step->category, "context_length"))
 		turn->compaction.overflows = AR_OPT_INT(turn->compaction.overflows.v + 1);
-	ar_apply_incident(s, e, t, error);
+	ar_apply_incident(s, e, t, &error);
 	return AR_OK;
 }

@@ -145,18 +145,10 @@ static struct ar_str stop_reason_of(const struct ar_model_result *end)
 	return ar_str_empty(end->stop_reason) ? AR_STR("unknown") : end->stop_reason;
 }
 
-static struct ar_str usage_json(struct ar_decision *d, const struct ar_model_result *end)
+/* A provider that counts below zero has counted nothing. */
+static struct ar_opt_int count_of(int64_t tokens)
 {
-	struct ar_jw w = ar_decide_json(d);
-
-	ar_jw_open(&w);
-	ar_jw_mint(&w, "inputTokens", end->input_tokens);
-	ar_jw_mint(&w, "outputTokens", end->output_tokens);
-	ar_jw_mint(&w, "cachedTokens", end->cached_tokens);
-	if (!end->has_usage)
-		ar_jw_mstr(&w, "state", AR_STR("unknown"));
-	ar_jw_close(&w);
-	return ar_decide_json_end(d);
+	return AR_OPT_INT(tokens > 0 ? tokens : 0);
 }
 
 /* Calls the model made, each with our id, its own and the content of its arguments. */
@@ -223,20 +215,25 @@ static void step_completed(struct ar_decision *d, struct ar_turn *turn, const st
 	scope.at[AR_SCOPE_MODEL_REQUEST] = step->model_request;
 	scope.at[AR_SCOPE_REQUEST] = request_of(end);
 	ar_decide_emit(d, AR_EV_MODEL_COMPLETED, &scope,
-		       &(struct ar_ev_model_completed){ .usage = usage_json(d, end),
-							.stop_reason = stop_reason_of(end),
-							.provider = step->provider,
-							.model = ar_str_empty(end->model) ? step->model
-											  : end->model,
-							.output_ref = output_ref,
-							.ttft_ms = AR_OPT_INT(end->ttft_ms),
-							.latency_ms = AR_OPT_INT(end->latency_ms),
-							.segments = segments_json(d, out),
-							.output_bytes = AR_OPT_INT((int64_t)out->text.len),
-							.preview = ar_str_utf8_prefix(out->text, PREVIEW_MAX),
-							.reasoning_ref = content_or_none(d, out->reasoning),
-							.tool_calls = calls,
-							.echo_ref = echo });
+		       &(struct ar_ev_model_completed){
+			       .usage =
+				       &(struct ar_shape_usage){
+					       .input_tokens = count_of(end->input_tokens),
+					       .output_tokens = count_of(end->output_tokens),
+					       .cached_tokens = count_of(end->cached_tokens),
+					       .state = end->has_usage ? AR_STR_NONE : AR_STR("unknown") },
+			       .stop_reason = stop_reason_of(end),
+			       .provider = step->provider,
+			       .model = ar_str_empty(end->model) ? step->model : end->model,
+			       .output_ref = output_ref,
+			       .ttft_ms = AR_OPT_INT(end->ttft_ms),
+			       .latency_ms = AR_OPT_INT(end->latency_ms),
+			       .segments = segments_json(d, out),
+			       .output_bytes = AR_OPT_INT((int64_t)out->text.len),
+			       .preview = ar_str_utf8_prefix(out->text, PREVIEW_MAX),
+			       .reasoning_ref = content_or_none(d, out->reasoning),
+			       .tool_calls = calls,
+			       .echo_ref = echo });
 	ar_decide_spilled(d, &scope,
 			  &(struct ar_spill){ .owner = AR_OUTPUT_SPILLED_OWNER_MODEL,
 					      .ref = output_ref,
@@ -266,8 +263,10 @@ struct ar_str ar_decide_model_failed(struct ar_decision *d, const struct ar_turn
 	ids.at[AR_SCOPE_REQUEST] = request_of(end);
 	ar_decide_emit(d, AR_EV_MODEL_FAILED, &ids,
 		       &(struct ar_ev_model_failed){
-			       .error = ar_decide_error(d, end->category, end->message, end->retryable,
-							AR_STR_NONE),
+			       .error =
+				       &(struct ar_shape_failure){ .category = end->category,
+								   .message = end->message,
+								   .retryable = AR_OPT_BOOL(end->retryable) },
 			       .provider = step->provider,
 			       .model = step->model,
 			       .attempt = step->attempt,

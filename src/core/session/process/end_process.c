@@ -158,14 +158,15 @@ static void failed(struct ar_decision *d, const struct ar_ids *ids, const struct
 							     : ar_str_utf8_prefix(o->end.message, 4096);
 
 	ar_decide_emit(d, AR_EV_PROCESS_FAILED, ids,
-		       &(struct ar_ev_process_failed){ .failure_kind = t.kind,
-						       .error = ar_decide_error(d, ar_str_from(t.category),
-										message, t.retryable,
-										AR_STR_NONE),
-						       .duration_ms = AR_OPT_INT(o->end.duration_ms),
-						       .output_refs = s->refs,
-						       .outputs = s->outputs,
-						       .end = ending_json(d, o) });
+		       &(struct ar_ev_process_failed){
+			       .failure_kind = t.kind,
+			       .error = &(struct ar_shape_failure){ .category = ar_str_from(t.category),
+								    .message = message,
+								    .retryable = AR_OPT_BOOL(t.retryable) },
+			       .duration_ms = AR_OPT_INT(o->end.duration_ms),
+			       .output_refs = s->refs,
+			       .outputs = s->outputs,
+			       .end = ending_json(d, o) });
 }
 
 static void terminated(struct ar_decision *d, const struct ar_ids *ids, const struct ar_process_over *o,

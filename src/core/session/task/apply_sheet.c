@@ -47,6 +47,11 @@ void ar_sheet_run(struct ar_session *s, const struct ar_event *e, struct ar_task
 	task->sheet->alive = e->time;
 }
 
+static const struct ar_shape_failure *keep_error(struct ar_session *s, const struct ar_shape_failure *error)
+{
+	return error ? ar_struct_copy(&ar_shape_failure_desc, error, AR_COPY_TEXT, &s->arena) : NULL;
+}
+
 void ar_sheet_run_over(struct ar_session *s, const struct ar_event *e, struct ar_task *task,
 		       struct ar_run *run)
 {
@@ -59,7 +64,7 @@ void ar_sheet_run_over(struct ar_session *s, const struct ar_event *e, struct ar
 		return;
 	}
 	p = PAYLOAD(e, task_attempt_failed);
-	run->error = ar_apply_keep(s, p->last_error);
+	run->error = keep_error(s, p->last_error);
 	task->sheet->error = run->error;
 	if (ar_str_is(p->next_attempt_policy, AR_RETRY_AUTOMATIC))
 		task->sheet->retry_at =
@@ -90,7 +95,7 @@ static void failed(struct ar_session *s, const struct ar_event *e, struct ar_she
 {
 	const struct ar_ev_task_failed *p = PAYLOAD(e, task_failed);
 
-	sheet->error = ar_apply_keep(s, p->last_error);
+	sheet->error = keep_error(s, p->last_error);
 	sheet->artifacts = ar_apply_keep(s, p->artifacts);
 	sheet->evidence = ar_apply_keep(s, p->evidence_refs);
 }
@@ -103,7 +108,7 @@ static void retried(struct ar_session *s, struct ar_task *task)
 	s->tasks.lost -= task->status == AR_TASK_LOST;
 	task->ended = 0;
 	task->error_category = AR_STR_NONE;
-	task->sheet->error = AR_STR_NONE;
+	task->sheet->error = NULL;
 }
 
 static struct ar_str reason_of(const struct ar_event *e)

@@ -260,15 +260,16 @@ enum ar_status ar_decide_fail_task(struct ar_decision *d, struct ar_error *err)
 
 	if (ar_task_need(d, in->task_id, &task, err) != AR_OK)
 		return AR_E_REFUSED;
-	if (task->status == AR_TASK_FAILED && ar_str_eq(in->error, task->sheet->error) &&
+	if (task->status == AR_TASK_FAILED && task->sheet->error &&
+	    ar_struct_equal(&ar_shape_failure_desc, in->error, task->sheet->error) &&
 	    left_the_same(task, in->artifacts, in->evidence_refs)) {
 		reply_failed(d, task);
 		return AR_OK;
 	}
 	if (ar_task_check_open(task, err) != AR_OK)
 		return AR_E_REFUSED;
-	f.category = ar_text_member(d->json, d->arena, in->error, "category", true);
-	f.message = ar_text_member(d->json, d->arena, in->error, "message", true);
+	f.category = in->error->category;
+	f.message = in->error->message;
 	if (ar_str_empty(f.category) || f.category.len > 64 || ar_str_empty(f.message))
 		return ar_refuse(err, AR_ERR_INVALID_INPUT,
 				 "error has a category (1 to 64 bytes) and a message");

@@ -159,11 +159,13 @@ static bool is_tried_again(struct ar_decision *d, const struct ar_task *task, co
 	       !names_category(d, task, f->category);
 }
 
-static struct ar_str error_of(struct ar_decision *d, const struct ar_task_failure *f)
+static struct ar_shape_failure error_of(const struct ar_task_failure *f)
 {
-	if (!ar_str_absent(f->error))
-		return f->error;
-	return ar_decide_error(d, f->category, f->message, f->retryable, AR_STR_NONE);
+	if (f->error)
+		return *f->error;
+	return (struct ar_shape_failure){ .category = f->category,
+					  .message = f->message,
+					  .retryable = AR_OPT_BOOL(f->retryable) };
 }
 
 bool ar_task_run_failed(struct ar_decision *d, const struct ar_task *task, const struct ar_task_failure *f)
@@ -171,6 +173,7 @@ bool ar_task_run_failed(struct ar_decision *d, const struct ar_task *task, const
 	const struct ar_run *run = ar_task_open_run(task);
 	struct ar_ids ids = ar_task_ids(task, run);
 	bool is_again = run && is_tried_again(d, task, f);
+	struct ar_shape_failure error = error_of(f);
 
 	if (!run)
 		return false;
@@ -178,7 +181,7 @@ bool ar_task_run_failed(struct ar_decision *d, const struct ar_task *task, const
 		       &(struct ar_ev_task_attempt_failed){ .status = f->status,
 							    .retryable = f->retryable,
 							    .failure_category = f->category,
-							    .last_error = error_of(d, f),
+							    .last_error = &error,
 							    .next_attempt_policy =
 								    is_again ? AR_STR(AR_RETRY_AUTOMATIC)
 									     : AR_STR(AR_RETRY_MANUAL),
@@ -196,9 +199,10 @@ bool ar_task_run_failed(struct ar_decision *d, const struct ar_task *task, const
 void ar_task_fail(struct ar_decision *d, const struct ar_task *task, const struct ar_task_failure *f)
 {
 	struct ar_ids ids = ar_task_ids(task, ar_task_run(task));
+	struct ar_shape_failure error = error_of(f);
 
 	ar_decide_emit(d, AR_EV_TASK_FAILED, &ids,
-		       &(struct ar_ev_task_failed){ .last_error = error_of(d, f),
+		       &(struct ar_ev_task_failed){ .last_error = &error,
 						    .failure_category = f->category,
 						    .artifacts = f->artifacts,
 						    .evidence_refs = f->evidence });

@@ -96,7 +96,8 @@ void ar_task_begin(struct ar_decision *d, const struct ar_task *task, const stru
 /* How a run or a task ended otherwise than well. */
 struct ar_task_failure {
 	int status; /* of task.attempt.failed */
-	struct ar_str category, message, error; /* error: JSON; absent: made of the others */
+	struct ar_str category, message;
+	const struct ar_shape_failure *error; /* NULL: made of the others */
 	struct ar_str artifacts, evidence; /* JSON; may be absent */
 	bool retryable;
 };

@@ -10,18 +10,6 @@ static struct ar_str refs_of(struct ar_decision *d, struct ar_str ref)
 	return ar_str_absent(ref) ? AR_STR("[]") : ar_arena_fmt(d->arena, "[\"%.*s\"]", AR_STR_ARG(ref));
 }
 
-static struct ar_str usage_of(struct ar_decision *d, const struct ar_turn *turn)
-{
-	struct ar_jw w = ar_decide_json(d);
-
-	ar_jw_open(&w);
-	ar_jw_mint(&w, "inputTokens", turn->input_tokens);
-	ar_jw_mint(&w, "outputTokens", turn->output_tokens);
-	ar_jw_mint(&w, "cachedTokens", turn->cached_tokens);
-	ar_jw_close(&w);
-	return ar_decide_json_end(d);
-}
-
 void ar_decide_complete(struct ar_decision *d, struct ar_turn *turn, struct ar_str output_ref,
 			struct ar_str stop_reason)
 {
@@ -34,17 +22,20 @@ void ar_decide_complete(struct ar_decision *d, struct ar_turn *turn, struct ar_s
 			       .output_refs = refs_of(d, output_ref),
 			       .ended_at = d->input->now });
 	ar_task_say_completed(d, &ids, &(struct ar_ev_task_completed){ 0 });
-	ar_decide_emit(d, AR_EV_TURN_COMPLETED, &ids,
-		       &(struct ar_ev_turn_completed){
-			       .status = AR_TURN_COMPLETED_STATUS_COMPLETED,
-			       .outcome = AR_STR("{\"status\":\"completed\"}"),
-			       .stop_reason = stop_reason,
-			       .output_refs = refs_of(d, output_ref),
-			       .usage = usage_of(d, turn),
-			       .duration_ms = AR_OPT_INT(ar_decide_since(d, turn->started) / 1000),
-			       .output_ref = output_ref,
-			       .attempts = AR_OPT_INT(turn->task->attempts),
-		       });
+	ar_decide_emit(
+		d, AR_EV_TURN_COMPLETED, &ids,
+		&(struct ar_ev_turn_completed){
+			.status = AR_TURN_COMPLETED_STATUS_COMPLETED,
+			.outcome = AR_STR("{\"status\":\"completed\"}"),
+			.stop_reason = stop_reason,
+			.output_refs = refs_of(d, output_ref),
+			.usage = &(struct ar_shape_usage){ .input_tokens = AR_OPT_INT(turn->input_tokens),
+							   .output_tokens = AR_OPT_INT(turn->output_tokens),
+							   .cached_tokens = AR_OPT_INT(turn->cached_tokens) },
+			.duration_ms = AR_OPT_INT(ar_decide_since(d, turn->started) / 1000),
+			.output_ref = output_ref,
+			.attempts = AR_OPT_INT(turn->task->attempts),
+		});
 	ar_task_turn_ended(d, turn, &(struct ar_turn_end){ .output_ref = output_ref });
 	ar_decide_next(d, ar_decide_thread(d, turn));
 }
@@ -57,7 +48,7 @@ static const int attempt_status[] = {
 };
 
 static void end_task(struct ar_decision *d, const struct ar_turn *turn, const struct ar_ending *end,
-		     struct ar_str error)
+		     const struct ar_shape_failure *error)
 {
 	struct ar_ids ids = ar_ids_turn(d, turn);
 
@@ -85,7 +76,10 @@ static void end_task(struct ar_decision *d, const struct ar_turn *turn, const st
 static void end_facts(struct ar_decision *d, const struct ar_turn *turn, const struct ar_ending *end)
 {
 	struct ar_ids ids = ar_ids_turn(d, turn);
-	struct ar_str error = ar_decide_error(d, end->category, end->message, end->retryable, end->advice);
+	struct ar_shape_failure error = { .category = end->category,
+					  .message = end->message,
+					  .retryable = AR_OPT_BOOL(end->retryable),
+					  .recovery_advice = end->advice };
 	bool is_cancelled = end->status == AR_TURN_FAILED_STATUS_CANCELLED;
 
 	if (ar_task_open_run(turn->task))
@@ -93,13 +87,13 @@ static void end_facts(struct ar_decision *d, const struct ar_turn *turn, const s
 			       &(struct ar_ev_task_attempt_failed){ .status = attempt_status[end->status],
 								    .retryable = end->retryable,
 								    .failure_category = end->category,
-								    .last_error = error,
+								    .last_error = &error,
 								    .next_attempt_policy = AR_STR("manual"),
 								    .ended_at = d->input->now });
-	end_task(d, turn, end, error);
+	end_task(d, turn, end, &error);
 	ar_decide_emit(d, AR_EV_TURN_FAILED, &ids,
 		       &(struct ar_ev_turn_failed){ .status = end->status,
-						    .error = error,
+						    .error = &error,
 						    .interrupted_by =
 							    is_cancelled ? end->message : AR_STR_NONE,
 						    .partial_output_refs = refs_of(d, end->output_ref),

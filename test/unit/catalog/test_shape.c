@@ -1,0 +1,127 @@
+/* Objects and lists inside a struct: strict for what comes from outside, lenient for what is stored, copied whole. */
+#include "codec_fixture.h"
+
+#include <string.h>
+
+#define FAILED_EVENT \
+	"{\"type\":\"turn.failed\",\"eventId\":\"e\",\"runtimeId\":\"r\",\"sessionId\":\"s\",\"payload\":{" \
+	"\"status\":\"failed\",\"error\":%s}}"
+
+static struct ar_event failed_with(struct fixture *f, const char *error)
+{
+	struct ar_str text = ar_arena_fmt(&f->arena, FAILED_EVENT, error);
+	struct ar_event e = { 0 };
+
+	if (ar_event_decode(parse(f, text), &f->arena, &e, &f->err) != AR_OK)
+		fail_msg("%s: %s", error, f->err.msg);
+	return e;
+}
+
+static void test_members_become_a_struct(void **state)
+{
+	struct fixture *f = *state;
+	struct ar_event e = failed_with(f, "{\"retryable\":false,\"message\":\"m\",\"category\":\"c\"}");
+	const struct ar_shape_failure *error = ((const struct ar_ev_turn_failed *)e.payload)->error;
+
+	assert_text(error->category, "c");
+	assert_text(error->message, "m");
+	assert_true(error->retryable.set && !error->retryable.v);
+	assert_true(ar_str_absent(error->recovery_advice));
+	assert_true(ar_str_absent(error->extra_));
+}
+
+/* A log of another version: the members that do not fit the shape are written back as they were. */
+static void test_stored_misfits_are_kept(void **state)
+{
+	struct fixture *f = *state;
+	struct ar_event e =
+		failed_with(f, "{\"category\":5,\"message\":\"m\",\"retryable\":null,\"code\":[1]}");
+	const struct ar_ev_turn_failed *p = e.payload;
+
+	assert_true(ar_str_absent(p->error->category));
+	assert_text(p->error->message, "m");
+	assert_false(p->error->retryable.set);
+	assert_text(p->error->extra_, "\"category\":5,\"code\":[1]");
+	assert_text(encoded(f, &ar_shape_failure_desc, p->error, p->error->extra_),
+		    "{\"message\":\"m\",\"category\":5,\"code\":[1]}");
+}
+
+static void test_input_is_refused_by_its_member(void **state)
+{
+	static const struct {
+		const char *error, *message;
+	} cases[] = {
+		{ "{\"category\":5,\"message\":\"m\"}", "'error.category' must be a string" },
+		{ "[]", "'error' must be an object" },
+		{ "{\"category\":\"c\",\"message\":\"m\",\"retryable\":\"no\"}",
+		  "'error.retryable' must be true or false" },
+	};
+	const struct ar_command_desc *c = &ar_command_descs[AR_CMD_FAIL_TASK];
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < AR_ARRAY_LEN(cases); i++) {
+		struct ar_cmd_fail_task_in in = { 0 };
+		struct ar_str text =
+			ar_arena_fmt(&f->arena, "{\"taskId\":\"t\",\"error\":%s}", cases[i].error);
+
+		f->err = (struct ar_error){ 0 };
+		assert_int_equal(ar_input_decode(c, parse(f, text), &f->arena, &in, &f->err), AR_E_INVALID);
+		assert_string_equal(f->err.msg, cases[i].message);
+	}
+}
+
+static void test_size_of_an_object_is_that_of_its_json(void **state)
+{
+	struct fixture *f = *state;
+	struct ar_str text =
+		ar_arena_fmt(&f->arena,
+			     "{\"taskId\":\"t\",\"error\":{\"category\":\"c\",\"message\":\"%016500d\"}}", 0);
+	struct ar_cmd_fail_task_in in = { 0 };
+
+	assert_int_equal(ar_input_decode(&ar_command_descs[AR_CMD_FAIL_TASK], parse(f, text), &f->arena, &in,
+					 &f->err),
+			 AR_E_INVALID);
+	assert_non_null(strstr(f->err.msg, "'error' has "));
+}
+
+static void test_copy_holds_all_of_it(void **state)
+{
+	struct fixture *f = *state;
+	const struct ar_struct_desc *d = &ar_event_descs[AR_EV_TURN_FAILED].payload;
+	char category[] = "c", other[] = "\"k\":1";
+	struct ar_shape_failure error = { .category = { category, 1 }, .extra_ = { other, 5 } };
+	struct ar_ev_turn_failed p = { .status = AR_TURN_FAILED_STATUS_LOST, .error = &error };
+	const struct ar_ev_turn_failed *copy = ar_struct_copy(d, &p, AR_COPY_TEXT, &f->arena);
+
+	error = (struct ar_shape_failure){ 0 };
+	category[0] = other[1] = '?';
+	assert_text(encoded(f, d, copy, AR_STR_NONE),
+		    "{\"status\":\"lost\",\"error\":{\"category\":\"c\",\"k\":1}}");
+}
+
+/* What a decision leaves out is empty; what an event from outside leaves out stays absent. */
+static void test_fill_makes_required_ones_empty(void **state)
+{
+	struct fixture *f = *state;
+	const struct ar_struct_desc *d = &ar_event_descs[AR_EV_TURN_FAILED].payload;
+	struct ar_ev_turn_failed p = { .status = AR_TURN_FAILED_STATUS_LOST };
+
+	assert_text(encoded(f, d, ar_struct_copy(d, &p, AR_COPY_FILL, &f->arena), AR_STR_NONE),
+		    "{\"status\":\"lost\",\"error\":{}}");
+	assert_text(encoded(f, d, ar_struct_copy(d, &p, AR_COPY_BORROW, &f->arena), AR_STR_NONE),
+		    "{\"status\":\"lost\"}");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		codec_test(test_members_become_a_struct),
+		codec_test(test_stored_misfits_are_kept),
+		codec_test(test_input_is_refused_by_its_member),
+		codec_test(test_size_of_an_object_is_that_of_its_json),
+		codec_test(test_copy_holds_all_of_it),
+		codec_test(test_fill_makes_required_ones_empty),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
