@@ -117,6 +117,19 @@ test('OPEN-50 a session without a turn says what was masked too', async () => {
 	scanDisk(rt.dataDir);
 });
 
+test('OPEN-50 secrets inside objects of a command: in declared members, in others, in their names', async () => {
+	const { sessionId } = await run(rt, 'hello');
+	const { taskId } = await ok(rt, 'create_task', { sessionId, objective: 'fails' });
+	const error = { category: 'broken', message: `no ${KEY}`, hint: { deep: [`x ${SHAPE}`] } };
+	await ok(rt, 'fail_task', { taskId, error });
+	const { lastError } = await ok(rt, 'get_task', { taskId });
+	assert.deepEqual(lastError, { category: 'broken', message: 'no [redacted:secret]', hint: { deep: ['x [redacted:github_token]'] } });
+	const other = await ok(rt, 'create_task', { sessionId, objective: 'fails too' });
+	await ok(rt, 'fail_task', { taskId: other.taskId, error: { category: 'broken', message: 'm', [LITERAL]: 1 } });
+	assertClean(JSON.stringify(await ok(rt, 'get_task', { taskId: other.taskId })), 'a record');
+	scanDisk(rt.dataDir);
+});
+
 test('OPEN-50 an id or a key that contains a secret is refused, and so is one that is no text', async () => {
 	const text = 'hello';
 	for (const more of [{ turnId: KEY }, { idempotencyKey: `again-${LITERAL}` }, { metadata: { n: 1234567890123 } }]) {
