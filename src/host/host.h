@@ -43,8 +43,8 @@ enum ar_run_end {
 };
 
 /* Opens the store (making the folder if need be), starts to serve, begins recovery in the background.
- * AR_E_EXISTS on a rejoin: another process runs under this node id. The arguments must outlive it. Renewed
- * secrets are written into the settings in force. */
+ * AR_E_EXISTS: another process has the data folder or the address, or, on a rejoin, the node id. The
+ * arguments must outlive it. Renewed secrets are written into the settings in force. */
 AR_MUST_USE enum ar_status ar_host_open(uv_loop_t *loop, struct ar_config *config,
 					const struct ar_host_start *start, struct ar_host **ret,
 					struct ar_error *err);

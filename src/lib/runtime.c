@@ -31,7 +31,6 @@ int ar_runtime_report(const struct ar_error *e, struct ar_runtime_error *ret)
 	case AR_E_INVALID:
 		return AR_RUNTIME_INVALID;
 	case AR_E_EXISTS:
-	case AR_E_UNAVAILABLE: /* the lock of the data folder */
 		return AR_RUNTIME_IN_USE;
 	default:
 		return AR_RUNTIME_FAILED;
@@ -173,8 +172,8 @@ static void stop_for(struct ar_runtime *r, const char *trouble)
 	r->is_stopped = true;
 }
 
-/* Back after it was fenced: as soon as the store can be reached, unless another process has taken the
- * node's name. */
+/* Back after it was fenced: as soon as the store can be reached, unless another process has the node's
+ * name, folder or address now. */
 static void on_rejoin(uv_timer_t *timer)
 {
 	struct ar_runtime *r = timer->data;

@@ -72,7 +72,7 @@ static void second_opener_learns_who_has_it(void **state)
 	char sentence[64];
 
 	snprintf(sentence, sizeof sentence, "in use by process %ld", (long)getpid());
-	expect_open_fails(f, AR_E_UNAVAILABLE, sentence);
+	expect_open_fails(f, AR_E_EXISTS, sentence);
 	assert_int_equal(sql_int(f, "SELECT epoch FROM node"), 1);
 	put(f, sess(1), 1, 1, "still works");
 }

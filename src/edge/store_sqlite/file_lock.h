@@ -8,7 +8,7 @@
 
 AR_BEGIN_DECLS
 
-/* Locks `<path>.lock`, creating it. AR_E_UNAVAILABLE when another has it. *ret_fd is the lock. */
+/* Locks `<path>.lock`, creating it. AR_E_EXISTS when another process has it. *ret_fd is the lock. */
 AR_MUST_USE enum ar_status ar_file_lock_acquire(const char *path, int *ret_fd, struct ar_error *err);
 void ar_file_lock_drop(int fd);
 

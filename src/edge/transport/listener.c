@@ -196,7 +196,7 @@ static enum ar_status clear_path(const struct sockaddr_un *at, struct ar_error *
 	if (lstat(at->sun_path, &st))
 		return AR_OK;
 	if (!S_ISSOCK(st.st_mode))
-		return ar_fail(err, AR_E_EXISTS, "'%s' exists and is not a socket", at->sun_path);
+		return ar_fail(err, AR_E_INVALID, "'%s' exists and is not a socket", at->sun_path);
 	if (is_served(at))
 		return ar_fail(err, AR_E_EXISTS, "'%s' is served by a running process", at->sun_path);
 	if (unlink(at->sun_path))

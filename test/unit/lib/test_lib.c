@@ -3,6 +3,7 @@
 #include "agentruntime.h"
 #include "cmocka_unit.h"
 
+#include <arpa/inet.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -222,21 +223,63 @@ static void test_every_call_gets_its_result(void **state)
 	assert_non_null(strstr(l.last, "\"retryable\":true"));
 }
 
+static int open_with(const char *const *overrides, struct ar_runtime_error *err)
+{
+	struct ar_runtime_options options = { .size = sizeof(options), .overrides = overrides };
+	struct ar_runtime *runtime;
+	int status = ar_runtime_new(&options, &runtime, err);
+
+	assert_int_not_equal(status, AR_RUNTIME_OK);
+	return status;
+}
+
 static void test_a_folder_in_use(void **state)
 {
-	struct ar_runtime_options options = { .size = sizeof(options) };
-	struct ar_runtime_error err = { "" };
-	struct ar_runtime *second;
 	const char *bad[] = { "no_such_key=1", NULL };
+	struct ar_runtime_error err = { "" };
 	struct lib l;
 
 	(void)state;
 	make_lib(&l);
-	options.overrides = l.overrides;
-	assert_int_equal(ar_runtime_new(&options, &second, &err), AR_RUNTIME_IN_USE);
-	options.overrides = bad;
-	assert_int_equal(ar_runtime_new(&options, &second, &err), AR_RUNTIME_INVALID);
+	assert_int_equal(open_with(l.overrides, &err), AR_RUNTIME_IN_USE);
+	assert_non_null(strstr(err.message, "in use by process"));
+	assert_int_equal(open_with(bad, &err), AR_RUNTIME_INVALID);
 	assert_non_null(strstr(err.message, "no_such_key"));
+	free_lib(&l);
+}
+
+/* Bound and not listening: a connection is refused, and nobody else gets the port meanwhile. */
+static int reserve_port(unsigned *ret_port)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t len = sizeof(at);
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	assert_true(fd >= 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)&at, len), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &len), 0);
+	*ret_port = ntohs(at.sin_port);
+	return fd;
+}
+
+static void test_a_database_out_of_reach(void **state)
+{
+	struct ar_runtime_error err = { "" };
+	char store[64];
+	const char *overrides[3] = { NULL, store, NULL };
+	struct lib l;
+	unsigned port;
+	int fd = reserve_port(&port);
+
+	(void)state;
+	make_lib(&l);
+	ar_runtime_free(l.runtime);
+	l.runtime = NULL;
+	snprintf(store, sizeof(store), "store=postgres://nobody@127.0.0.1:%u/none", port);
+	overrides[0] = l.data;
+	assert_int_equal(open_with(overrides, &err), AR_RUNTIME_FAILED);
+	assert_non_null(strstr(err.message, "PostgreSQL"));
+	close(fd);
 	free_lib(&l);
 }
 
@@ -346,6 +389,7 @@ int main(void)
 		cmocka_unit_test(test_scopes_of_a_caller),
 		cmocka_unit_test(test_every_call_gets_its_result),
 		cmocka_unit_test(test_a_folder_in_use),
+		cmocka_unit_test(test_a_database_out_of_reach),
 		cmocka_unit_test(test_streams),
 	};
 
