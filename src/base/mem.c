@@ -53,6 +53,17 @@ char *ar_str_dup(struct ar_str s)
 	return copy;
 }
 
+struct ar_str ar_str_put(char **at, struct ar_str s)
+{
+	struct ar_str copy = { *at, s.len };
+
+	if (ar_str_absent(s))
+		return s;
+	memcpy(*at, s.p, s.len);
+	*at += s.len;
+	return copy;
+}
+
 void ar_free(void *p)
 {
 	free(p);

@@ -11,6 +11,10 @@ void *ar_new0(size_t size); /* zeroed, never NULL */
 void *ar_grow(void *old, size_t count, size_t size); /* realloc of count * size with overflow check */
 void *ar_try_alloc(size_t size); /* may return NULL */
 char *ar_str_dup(struct ar_str s); /* NUL-terminated copy; NULL for an absent string */
+
+/* Copies s to *at, which has room for it, and moves *at behind the copy; an absent string stays absent. */
+struct ar_str ar_str_put(char **at, struct ar_str s);
+
 void ar_free(void *p);
 
 /* What the allocator has: bytes handed out and not freed, and bytes that it keeps for later. Walks the free

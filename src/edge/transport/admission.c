@@ -3,19 +3,6 @@
 #include "mem.h"
 #include "server.h"
 
-#include <string.h>
-
-static struct ar_str put_text(char **at, struct ar_str text)
-{
-	struct ar_str copy = { *at, text.len };
-
-	if (ar_str_absent(text))
-		return text;
-	memcpy(*at, text.p, text.len);
-	*at += text.len;
-	return copy;
-}
-
 struct ar_http_admission *ar_http_admission_new(struct ar_http_server *s, const struct ar_principal *who)
 {
 	struct ar_http_admission *a;
@@ -27,10 +14,10 @@ struct ar_http_admission *ar_http_admission_new(struct ar_http_server *s, const 
 	text = (char *)(a + 1);
 	a->server = s;
 	a->who = *who;
-	a->who.tenant = put_text(&text, who->tenant);
-	a->who.actor = put_text(&text, who->actor);
-	a->who.person = put_text(&text, who->person);
-	a->who.token = put_text(&text, who->token);
+	a->who.tenant = ar_str_put(&text, who->tenant);
+	a->who.actor = ar_str_put(&text, who->actor);
+	a->who.person = ar_str_put(&text, who->person);
+	a->who.token = ar_str_put(&text, who->token);
 	ar_list_init(&a->node);
 	return a;
 }

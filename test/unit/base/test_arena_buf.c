@@ -141,9 +141,16 @@ static void test_mem(void **state AR_UNUSED)
 {
 	char *copy AR_AUTO(ar_freep) = ar_str_dup(AR_STR("a\0b"));
 	int *grown AR_AUTO(ar_freep) = ar_grow(NULL, 4, sizeof(int));
+	char room[3], *at = room;
+	struct ar_str first, second;
 
 	assert_memory_equal(copy, "a\0b", 4);
 	assert_null(ar_str_dup(AR_STR_NONE));
+	first = ar_str_put(&at, AR_STR("ab"));
+	assert_true(ar_str_absent(ar_str_put(&at, AR_STR_NONE)));
+	second = ar_str_put(&at, AR_STR("c"));
+	assert_ptr_equal(at, room + 3);
+	assert_true(ar_str_is(first, "ab") && ar_str_is(second, "c"));
 	grown[3] = 9;
 	grown = ar_grow(grown, 4096, sizeof(int));
 	assert_int_equal(grown[3], 9);
