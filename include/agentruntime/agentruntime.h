@@ -91,6 +91,10 @@ AR_API int ar_runtime_timeout_ms(struct ar_runtime *r);
 AR_API void ar_runtime_step(struct ar_runtime *r); /* does what is due; waits for no event */
 AR_API int ar_runtime_is_stopped(const struct ar_runtime *r);
 
+/* Why it has stopped without being asked to: another process has its node id, folder or address. NULL: it
+ * was asked to, or has not stopped. Lives as long as the runtime. */
+AR_API const char *ar_runtime_stop_reason(const struct ar_runtime *r);
+
 /* ---- commands ---- */
 
 enum ar_scope {

@@ -166,9 +166,9 @@ static enum ar_status open_host(struct ar_runtime *r, struct ar_error *err)
 	return AR_OK;
 }
 
-static void stop_for(struct ar_runtime *r, const char *trouble)
+static void stop_for(struct ar_runtime *r, const char *reason)
 {
-	snprintf(r->trouble, sizeof(r->trouble), "%s", trouble);
+	snprintf(r->stop_reason, sizeof(r->stop_reason), "%s", reason);
 	r->is_stopped = true;
 }
 
@@ -287,9 +287,9 @@ int ar_runtime_is_stopped(const struct ar_runtime *r)
 	return r->is_stopped;
 }
 
-const char *ar_runtime_trouble(const struct ar_runtime *r)
+const char *ar_runtime_stop_reason(const struct ar_runtime *r)
 {
-	return *r->trouble ? r->trouble : NULL;
+	return *r->stop_reason ? r->stop_reason : NULL;
 }
 
 /* ---- made and freed ---- */

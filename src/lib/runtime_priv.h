@@ -39,7 +39,7 @@ struct ar_runtime {
 	size_t tool_count;
 	struct ar_tool_source *source; /* of the host; NULL: there is no host */
 	struct ar_json_parser *parser;
-	char trouble[sizeof(((struct ar_error *)0)->msg)];
+	char stop_reason[sizeof(((struct ar_error *)0)->msg)]; /* empty: it was asked to stop */
 	bool is_driven; /* at least once */
 	bool is_ready; /* said once, also when it comes back later */
 	bool is_stopped;

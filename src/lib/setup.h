@@ -1,5 +1,6 @@
-/* How agentd makes a runtime: with settings that it has read itself, sockets that a service manager gave
- * it, and pipes to one peer. The rest of what it uses is the public header. */
+/* What agentd needs beyond the public header: it reads the settings itself, to report every problem and
+ * warning before it starts, and passes on the sockets of a service manager and the pipes of one client. An
+ * embedder has no use for these, and the types of the settings change with every version. */
 #ifndef AR_LIB_SETUP_H
 #define AR_LIB_SETUP_H
 
@@ -22,8 +23,5 @@ struct ar_runtime_setup {
 AR_MUST_USE enum ar_status ar_runtime_open(const struct ar_runtime_options *options,
 					   const struct ar_runtime_setup *setup, struct ar_runtime **ret,
 					   struct ar_error *err);
-
-/* Why it has stopped without being asked to; NULL: it was asked. */
-const char *ar_runtime_trouble(const struct ar_runtime *r);
 
 #endif

@@ -205,8 +205,8 @@ static enum ar_status announce(const struct beginning *b, struct ar_error *err)
 
 static int end_run(struct ar_runtime *r, bool is_stdio)
 {
-	const char *trouble = ar_runtime_trouble(r);
-	int rc = trouble ? is_stdio ? ar_agentd_stdio_fenced(trouble) : cannot_start(trouble) : 0;
+	const char *reason = ar_runtime_stop_reason(r);
+	int rc = reason ? is_stdio ? ar_agentd_stdio_fenced(reason) : cannot_start(reason) : 0;
 
 	ar_agentd_signals_release();
 	ar_runtime_free(r);

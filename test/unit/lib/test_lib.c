@@ -216,6 +216,7 @@ static void test_every_call_gets_its_result(void **state)
 	assert_true(drive(&l, is_ready));
 	ar_runtime_stop(l.runtime, NULL);
 	assert_true(drive(&l, is_stopped));
+	assert_null(ar_runtime_stop_reason(l.runtime));
 	l.results = 0;
 	call(&l, "list_sessions", NULL, NULL);
 	free_lib(&l);
