@@ -224,6 +224,32 @@ static void test_every_call_gets_its_result(void **state)
 	assert_non_null(strstr(l.last, "\"retryable\":true"));
 }
 
+static void *call_and_stop(void *arg)
+{
+	struct lib *l = arg;
+
+	call_many(l);
+	ar_runtime_reload(l->runtime, NULL);
+	ar_runtime_stop(l->runtime, NULL);
+	call_many(l); /* while it stops */
+	return NULL;
+}
+
+static void test_stop_of_another_thread(void **state)
+{
+	pthread_t thread;
+	struct lib l;
+
+	(void)state;
+	make_lib(&l);
+	pthread_create(&thread, NULL, call_and_stop, &l);
+	ar_runtime_run(l.runtime);
+	assert_true(ar_runtime_is_stopped(l.runtime));
+	pthread_join(thread, NULL);
+	free_lib(&l);
+	assert_int_equal(l.results, 2 * CALLS);
+}
+
 static int open_with(const char *const *overrides, struct ar_runtime_error *err)
 {
 	struct ar_runtime_options options = { .size = sizeof(options), .overrides = overrides };
@@ -389,6 +415,7 @@ int main(void)
 		cmocka_unit_test(test_bad_calls),
 		cmocka_unit_test(test_scopes_of_a_caller),
 		cmocka_unit_test(test_every_call_gets_its_result),
+		cmocka_unit_test(test_stop_of_another_thread),
 		cmocka_unit_test(test_a_folder_in_use),
 		cmocka_unit_test(test_a_database_out_of_reach),
 		cmocka_unit_test(test_streams),
