@@ -1,4 +1,4 @@
-/* ar_runtime_call: a letter that becomes a call over the wire of this process. Owner: the driving thread,
+/* ar_runtime_call: a message that becomes a call over the wire of this process. Owner: the driving thread,
  * once it is posted. */
 #include "json.h"
 #include "mem.h"
@@ -8,7 +8,7 @@
 #include <string.h>
 
 struct call {
-	struct ar_letter letter;
+	struct ar_mailbox_message message;
 	struct ar_list node; /* in runtime->calls while the host has it */
 	struct ar_runtime *runtime;
 	struct ar_local *wire;
@@ -31,11 +31,11 @@ static void free_call(struct call *c)
 	ar_free(c);
 }
 
-/* The wire may not be closed from inside its callback: that is done by the next letter, or after the
+/* The wire may not be closed from inside its callback: that is done by the next message, or after the
  * question. */
-static void on_finished(struct ar_letter *l, void *owner AR_UNUSED)
+static void on_finished(struct ar_mailbox_message *message, void *owner AR_UNUSED)
 {
-	free_call(AR_CONTAINER_OF(l, struct call, letter));
+	free_call(AR_CONTAINER_OF(message, struct call, message));
 }
 
 static void answer(struct call *c, bool is_ok, struct ar_str json)
@@ -52,8 +52,8 @@ static void answer_over_wire(struct call *c, bool is_ok, struct ar_str json)
 	answer(c, is_ok, json);
 	if (c->is_asking)
 		return;
-	c->letter.open = on_finished;
-	ar_mailbox_post(c->runtime->mail, &c->letter);
+	c->message.deliver = on_finished;
+	ar_mailbox_post(c->runtime->mail, &c->message);
 }
 
 static void on_result(void *arg, struct ar_str json)
@@ -83,9 +83,9 @@ static void refuse(struct call *c, struct ar_str json)
 }
 
 /* A stream has a function of its own. */
-static void start_call(struct ar_letter *l, void *owner)
+static void start_call(struct ar_mailbox_message *message, void *owner)
 {
-	struct call *c = AR_CONTAINER_OF(l, struct call, letter);
+	struct call *c = AR_CONTAINER_OF(message, struct call, message);
 	struct ar_runtime *r = owner;
 
 	if (!r || r->is_stopped || r->is_closing) {
@@ -93,7 +93,7 @@ static void start_call(struct ar_letter *l, void *owner)
 		return;
 	}
 	if (!r->host) {
-		ar_list_push(&r->held, &l->node);
+		ar_list_push(&r->held, &message->node);
 		return;
 	}
 	if (strcmp(c->command, "subscribe_events") == 0 || !is_object(r, c->json)) {
@@ -116,7 +116,7 @@ void ar_runtime_call(struct ar_runtime *r, const char *command, const char *json
 {
 	struct call *c = ar_new0(sizeof(*c));
 
-	c->letter.open = start_call;
+	c->message.deliver = start_call;
 	ar_list_init(&c->node);
 	c->runtime = r;
 	c->who = ar_principal_of(caller);
@@ -124,10 +124,10 @@ void ar_runtime_call(struct ar_runtime *r, const char *command, const char *json
 	c->arg = arg;
 	c->command = ar_str_dup(ar_str_from(command));
 	c->json = ar_str_dup(json ? ar_str_from(json) : AR_STR("{}"));
-	ar_mailbox_post(r->mail, &c->letter);
+	ar_mailbox_post(r->mail, &c->message);
 }
 
-/* Those that are answered have a letter on its way, which frees them. */
+/* Those that are answered have a message on its way, which frees them. */
 void ar_runtime_end_calls(struct ar_runtime *r)
 {
 	AR_LIST_FOR_SAFE (it, &r->calls) {

@@ -7,10 +7,10 @@
 
 struct ar_mailbox {
 	pthread_mutex_t lock;
-	struct ar_list letters;
+	struct ar_list messages;
 	uv_async_t wake;
 	unsigned refs;
-	bool is_closed; /* nobody takes letters any more */
+	bool is_closed; /* nobody takes messages any more */
 };
 
 struct ar_mailbox *ar_mailbox_new(uv_loop_t *loop, uv_async_cb on_wake, void *owner)
@@ -21,7 +21,7 @@ struct ar_mailbox *ar_mailbox_new(uv_loop_t *loop, uv_async_cb on_wake, void *ow
 	AR_ASSERT(uv_async_init(loop, &m->wake, on_wake) == 0);
 	uv_unref((uv_handle_t *)&m->wake); /* what runs on the loop decides how long that runs */
 	m->wake.data = owner;
-	ar_list_init(&m->letters);
+	ar_list_init(&m->messages);
 	m->refs = 1;
 	return m;
 }
@@ -47,19 +47,19 @@ void ar_mailbox_unref(struct ar_mailbox *m)
 	ar_free(m);
 }
 
-void ar_mailbox_post(struct ar_mailbox *m, struct ar_letter *l)
+void ar_mailbox_post(struct ar_mailbox *m, struct ar_mailbox_message *message)
 {
 	bool is_closed;
 
 	pthread_mutex_lock(&m->lock);
 	is_closed = m->is_closed;
 	if (!is_closed) {
-		ar_list_push(&m->letters, &l->node);
+		ar_list_push(&m->messages, &message->node);
 		uv_async_send(&m->wake); /* under the lock: after the close there is no handle */
 	}
 	pthread_mutex_unlock(&m->lock);
 	if (is_closed)
-		l->open(l, NULL);
+		message->deliver(message, NULL);
 }
 
 void ar_mailbox_wake(struct ar_mailbox *m)
@@ -71,7 +71,7 @@ void ar_mailbox_take(struct ar_mailbox *m, struct ar_list *ret)
 {
 	ar_list_init(ret);
 	pthread_mutex_lock(&m->lock);
-	ar_list_splice(ret, &m->letters);
+	ar_list_splice(ret, &m->messages);
 	pthread_mutex_unlock(&m->lock);
 }
 

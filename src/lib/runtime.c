@@ -82,16 +82,16 @@ static void on_stopping(void *arg)
 		r->options.stopping(r->options.arg);
 }
 
-/* ---- letters ---- */
+/* ---- messages ---- */
 
-static void open_letters(struct ar_runtime *r, struct ar_list *letters)
+static void deliver_messages(struct ar_runtime *r, struct ar_list *messages)
 {
 	struct ar_list *node;
 
-	while ((node = ar_list_pop(letters))) {
-		struct ar_letter *l = AR_CONTAINER_OF(node, struct ar_letter, node);
+	while ((node = ar_list_pop(messages))) {
+		struct ar_mailbox_message *message = AR_CONTAINER_OF(node, struct ar_mailbox_message, node);
 
-		l->open(l, r);
+		message->deliver(message, r);
 	}
 }
 
@@ -112,7 +112,7 @@ static void do_stops(struct ar_runtime *r)
 static void on_wake(uv_async_t *handle)
 {
 	struct ar_runtime *r = handle->data;
-	struct ar_list letters;
+	struct ar_list messages;
 
 	if (r->is_closing)
 		return; /* they wait until the host is gone */
@@ -121,8 +121,8 @@ static void on_wake(uv_async_t *handle)
 		if (r->host)
 			ar_host_reload(r->host, actor_of(atomic_load(&r->reload_actor)));
 	}
-	ar_mailbox_take(r->mail, &letters);
-	open_letters(r, &letters);
+	ar_mailbox_take(r->mail, &messages);
+	deliver_messages(r, &messages);
 }
 
 void ar_runtime_stop(struct ar_runtime *r, const char *actor)
@@ -192,7 +192,7 @@ static void on_rejoin(uv_timer_t *timer)
 		return;
 	}
 	ar_log_line(&r->start.log, "info", "this node is back, under a new epoch", NULL);
-	open_letters(r, &r->held);
+	deliver_messages(r, &r->held);
 }
 
 static enum ar_run_end free_host(struct ar_runtime *r)
@@ -418,15 +418,15 @@ int ar_runtime_new(const struct ar_runtime_options *options, struct ar_runtime *
 	return AR_RUNTIME_OK;
 }
 
-/* Opening letters may post others. */
-static void open_all_letters(struct ar_runtime *r)
+/* Delivered messages may post others. */
+static void deliver_all_messages(struct ar_runtime *r)
 {
-	struct ar_list letters;
+	struct ar_list messages;
 
 	do {
-		ar_mailbox_take(r->mail, &letters);
-		ar_list_splice(&letters, &r->held);
-		open_letters(r, &letters);
+		ar_mailbox_take(r->mail, &messages);
+		ar_list_splice(&messages, &r->held);
+		deliver_messages(r, &messages);
 		ar_mailbox_take(r->mail, &r->held);
 	} while (!ar_list_empty(&r->held));
 }
@@ -438,7 +438,7 @@ void ar_runtime_free(struct ar_runtime *r)
 	if (r->host)
 		free_host(r);
 	r->is_stopped = true;
-	open_all_letters(r);
+	deliver_all_messages(r);
 	ar_mailbox_close(r->mail);
 	uv_close((uv_handle_t *)&r->rejoin, NULL);
 	uv_run(&r->loop, UV_RUN_DEFAULT);

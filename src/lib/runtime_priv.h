@@ -33,7 +33,7 @@ struct ar_runtime {
 	uv_timer_t rejoin;
 	struct ar_list calls; /* that were given to the host, */
 	struct ar_list streams; /* and those that follow */
-	struct ar_list held; /* letters that wait for a host */
+	struct ar_list held; /* messages that wait for a host */
 	struct ar_tool_def *tools;
 	struct ar_tool *offers; /* the same, as the toolbox lists them */
 	size_t tool_count;

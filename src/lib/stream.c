@@ -1,4 +1,4 @@
-/* ar_stream_open: a subscription over the wire of this process. Opened, resumed and closed by letters, so
+/* ar_stream_open: a subscription over the wire of this process. Opened, resumed and closed by messages, so
  * that no callback comes inside the function that caused it. Owner: the driving thread. */
 #include "json.h"
 #include "mem.h"
@@ -6,9 +6,9 @@
 #include "runtime_priv.h"
 
 struct ar_stream {
-	struct ar_letter letter; /* opens it, */
-	struct ar_letter resume_letter; /* goes on after a pause, */
-	struct ar_letter close_letter; /* frees it */
+	struct ar_mailbox_message open_message; /* opens it, */
+	struct ar_mailbox_message resume_message; /* goes on after a pause, */
+	struct ar_mailbox_message close_message; /* frees it */
 	struct ar_list node; /* in runtime->streams */
 	struct ar_runtime *runtime;
 	struct ar_local *wire; /* NULL: not opened yet, or ended */
@@ -16,16 +16,16 @@ struct ar_stream {
 	struct ar_stream_callbacks callbacks;
 	char *json;
 	bool is_paused;
-	bool is_resuming; /* resume_letter is on its way */
-	bool is_closed; /* close_letter is on its way: nothing is called any more */
+	bool is_resuming; /* resume_message is on its way */
+	bool is_closed; /* close_message is on its way: nothing is called any more */
 };
 
-static void free_stream(struct ar_letter *l, void *owner AR_UNUSED)
+static void free_stream(struct ar_mailbox_message *message, void *owner AR_UNUSED)
 {
-	struct ar_stream *s = AR_CONTAINER_OF(l, struct ar_stream, close_letter);
+	struct ar_stream *s = AR_CONTAINER_OF(message, struct ar_stream, close_message);
 
 	ar_list_del(&s->node);
-	ar_list_del(&s->letter.node); /* it may wait for a host */
+	ar_list_del(&s->open_message.node); /* it may wait for a host */
 	if (s->wire)
 		ar_local_close(s->wire);
 	ar_free(s->who);
@@ -33,13 +33,13 @@ static void free_stream(struct ar_letter *l, void *owner AR_UNUSED)
 	ar_free(s);
 }
 
-/* Letters come in order: this one is the last of the stream. */
+/* Messages come in order: this one is the last of the stream. */
 void ar_stream_close(struct ar_stream *s)
 {
 	if (s->is_closed)
 		return;
 	s->is_closed = true;
-	ar_mailbox_post(s->runtime->mail, &s->close_letter);
+	ar_mailbox_post(s->runtime->mail, &s->close_message);
 }
 
 static void end_stream(struct ar_stream *s, struct ar_str json)
@@ -89,9 +89,9 @@ static const struct ar_local_vtable wire_callbacks = {
 	.result = on_opened, .failed = on_end, .event = on_event, .ended = on_end, .takes_more = takes_more
 };
 
-static void start_stream(struct ar_letter *l, void *owner)
+static void start_stream(struct ar_mailbox_message *message, void *owner)
 {
-	struct ar_stream *s = AR_CONTAINER_OF(l, struct ar_stream, letter);
+	struct ar_stream *s = AR_CONTAINER_OF(message, struct ar_stream, open_message);
 	struct ar_runtime *r = owner;
 
 	if (s->is_closed)
@@ -101,16 +101,16 @@ static void start_stream(struct ar_letter *l, void *owner)
 		return;
 	}
 	if (!r->host) {
-		ar_list_push(&r->held, &l->node);
+		ar_list_push(&r->held, &message->node);
 		return;
 	}
 	s->wire = ar_local_open(ar_host_http(r->host), &wire_callbacks, s, s->who);
 	ar_local_ask(s->wire, AR_STR("subscribe_events"), ar_str_from(s->json));
 }
 
-static void resume_stream(struct ar_letter *l, void *owner AR_UNUSED)
+static void resume_stream(struct ar_mailbox_message *message, void *owner AR_UNUSED)
 {
-	struct ar_stream *s = AR_CONTAINER_OF(l, struct ar_stream, resume_letter);
+	struct ar_stream *s = AR_CONTAINER_OF(message, struct ar_stream, resume_message);
 
 	s->is_resuming = false;
 	if (s->wire && takes_more(s))
@@ -123,7 +123,7 @@ void ar_stream_pause(struct ar_stream *s, int is_paused)
 	if (is_paused || s->is_resuming || s->is_closed)
 		return;
 	s->is_resuming = true;
-	ar_mailbox_post(s->runtime->mail, &s->resume_letter);
+	ar_mailbox_post(s->runtime->mail, &s->resume_message);
 }
 
 int ar_stream_open(struct ar_runtime *r, const char *json, const struct ar_caller *caller,
@@ -145,16 +145,16 @@ int ar_stream_open(struct ar_runtime *r, const char *json, const struct ar_calle
 		return ar_runtime_report(&e, err);
 	}
 	s = ar_new0(sizeof(*s));
-	ar_list_init(&s->letter.node);
-	s->letter.open = start_stream;
-	s->resume_letter.open = resume_stream;
-	s->close_letter.open = free_stream;
+	ar_list_init(&s->open_message.node);
+	s->open_message.deliver = start_stream;
+	s->resume_message.deliver = resume_stream;
+	s->close_message.deliver = free_stream;
 	s->runtime = r;
 	s->who = ar_principal_of(caller);
 	ar_copy_sized(&s->callbacks, sizeof(s->callbacks), callbacks, callbacks->size);
 	s->json = ar_str_dup(ar_str_from(json));
 	ar_list_push(&r->streams, &s->node);
-	ar_mailbox_post(r->mail, &s->letter);
+	ar_mailbox_post(r->mail, &s->open_message);
 	*ret = s;
 	return AR_RUNTIME_OK;
 }

@@ -15,18 +15,18 @@ struct source {
 };
 
 struct ar_tool_run {
-	struct ar_letter letter; /* of the finish */
+	struct ar_mailbox_message message; /* of the finish */
 	struct ar_list node; /* in source->runs while somebody waits */
 	struct ar_mailbox *mail;
 	struct ar_tool_call *call; /* NULL: nobody waits any more */
 	const struct ar_tool_def *def;
 	char *id;
-	enum ar_tool_end end; /* any thread, then the letter's */
+	enum ar_tool_end end; /* any thread, then the message's */
 	char *text;
 };
 
 struct progress {
-	struct ar_letter letter;
+	struct ar_mailbox_message message;
 	struct ar_tool_run *run;
 	char *text;
 	double percent;
@@ -44,12 +44,12 @@ static void finish_call(struct ar_tool_run *run, const struct ar_tool_result *re
 	call->v->on_done(call, result);
 }
 
-static void on_finish(struct ar_letter *l, void *owner)
+static void on_finish(struct ar_mailbox_message *message, void *owner)
 {
 	static const enum ar_tool_outcome outcomes[] = { [AR_TOOL_END_OK] = AR_TOOL_OK,
 							 [AR_TOOL_END_ERROR] = AR_TOOL_ERROR,
 							 [AR_TOOL_END_NOT_RUN] = AR_TOOL_NOT_RUN };
-	struct ar_tool_run *run = AR_CONTAINER_OF(l, struct ar_tool_run, letter);
+	struct ar_tool_run *run = AR_CONTAINER_OF(message, struct ar_tool_run, message);
 	bool is_ok = run->end == AR_TOOL_END_OK;
 
 	if (owner && run->call)
@@ -146,9 +146,9 @@ const char *ar_tool_run_id(const struct ar_tool_run *run)
 	return run->id;
 }
 
-static void on_progress(struct ar_letter *l, void *owner)
+static void on_progress(struct ar_mailbox_message *message, void *owner)
 {
-	struct progress *p = AR_CONTAINER_OF(l, struct progress, letter);
+	struct progress *p = AR_CONTAINER_OF(message, struct progress, message);
 	struct ar_tool_call *call = owner ? p->run->call : NULL;
 
 	if (call)
@@ -157,24 +157,24 @@ static void on_progress(struct ar_letter *l, void *owner)
 	ar_free(p);
 }
 
-/* Letters keep their order, so the run is there when this one is opened. */
+/* Messages keep their order, so the run is there when this one is delivered. */
 void ar_tool_progress(struct ar_tool_run *run, const char *text, double percent)
 {
 	struct progress *p = ar_new0(sizeof(*p));
 
-	p->letter.open = on_progress;
+	p->message.deliver = on_progress;
 	p->run = run;
 	p->text = ar_str_dup(ar_str_from(text ? text : ""));
 	p->percent = percent;
-	ar_mailbox_post(run->mail, &p->letter);
+	ar_mailbox_post(run->mail, &p->message);
 }
 
 void ar_tool_finish(struct ar_tool_run *run, enum ar_tool_end end, const char *text)
 {
-	run->letter.open = on_finish;
+	run->message.deliver = on_finish;
 	run->end = end <= AR_TOOL_END_NOT_RUN ? end : AR_TOOL_END_ERROR;
 	run->text = ar_str_dup(ar_str_from(text ? text : ""));
-	ar_mailbox_post(run->mail, &run->letter);
+	ar_mailbox_post(run->mail, &run->message);
 }
 
 /* ---- definitions ---- */
