@@ -1,4 +1,5 @@
-/* Authentication for one node: the auth port over the tokens, and their administration. Owner: the loop thread. */
+/* Authentication for one node: the auth port over the tokens, and their administration.
+ * Owner: the loop thread. */
 #ifndef AR_ACCESS_ACCESS_H
 #define AR_ACCESS_ACCESS_H
 
@@ -21,7 +22,8 @@ struct ar_access_options {
 	bool is_shared; /* other nodes write to the store */
 	bool is_required; /* who comes over TCP shows something, also from this machine */
 	bool is_group_in; /* over the unix socket users of the server's own group are the operator, too */
-	bool is_socket_open; /* every user who can open the unix socket is the operator, not only the server's own and root */
+	/* every user who can open the unix socket is the operator, not only the server's own and root */
+	bool is_socket_open;
 	unsigned uid; /* the server's own */
 	ar_usec jwt_token_age; /* most age of a token that a JWT makes; 0: it ends with the JWT */
 	ar_usec keep; /* that a token is kept after its end; 0: for ever */
@@ -59,11 +61,11 @@ struct ar_token_change {
 	enum ar_token_act act;
 	const struct ar_principal *who; /* NULL: the operator */
 	struct ar_str id; /* rotate, revoke: "tok_..." */
-	struct ar_str
-		tenant; /* create: whose; absent: the caller's own. Another is the operator's to name. */
+	/* create: whose; absent: the caller's own. Another is the operator's to name. */
+	struct ar_str tenant;
 	struct ar_str name; /* create */
-	struct ar_str
-		owner; /* create: name of the person whose it is; absent: the caller. The operator's to name. */
+	/* create: name of the person whose it is; absent: the caller. The operator's to name. */
+	struct ar_str owner;
 	unsigned rights; /* create */
 	ar_usec expires; /* create: wall clock; 0: never */
 	ar_usec grace; /* rotate: how long secrets from before still work */
@@ -76,8 +78,9 @@ struct ar_token_change {
 	const struct ar_token *token; /* result: as it is now, valid during done() */
 	bool is_repeat; /* result: nothing was changed; created and revoked are as they were */
 	char text
-		[AR_TOKEN_TEXT +
-		 1]; /* result of create and rotate: the whole token, to be shown once and wiped; empty: a repeat */
+		/* result of create and rotate: the whole token, to be shown once and
+		 * wiped; empty: a repeat */
+		[AR_TOKEN_TEXT + 1];
 
 	struct ar_list node; /* private from here on */
 	struct ar_access *access;
@@ -87,8 +90,9 @@ struct ar_token_change {
 
 void ar_access_change(struct ar_access *a, struct ar_token_change *c);
 
-/* The caller's tokens in the order of their ids, from the one behind `after` (absent: the first); those of all tenants for the operator,
- * unless one is named. Valid until control returns to the loop. Returns how many were put into `ret`. */
+/* The caller's tokens in the order of their ids, from the one behind `after` (absent: the first); those
+ * of all tenants for the operator, unless one is named. Valid until control returns to the loop.
+ * Returns how many were put into `ret`. */
 struct ar_token_query {
 	const struct ar_principal *who;
 	struct ar_str tenant; /* operator: only of this one */

@@ -1,5 +1,6 @@
-/* What is done to tokens: made, given a new secret, revoked. A change is built on what is in memory and saved against the version it was
- * built on; if another was first, the store is looked at and the change built anew. The secret leaves in the change alone. */
+/* What is done to tokens: made, given a new secret, revoked. A change is built on what is in memory and
+ * saved against the version it was built on; if another was first, the store is looked at and the
+ * change built anew. The secret leaves in the change alone. */
 #include "access_priv.h"
 #include "audit_act.h"
 #include "id.h"
@@ -169,8 +170,8 @@ static bool is_tenant(struct ar_str name)
 	return name.len <= AR_TENANT_MAX && ar_id_acceptable(name);
 }
 
-/* Nobody gives out what outlives what they showed: else a short JWT, or the old secret of a rotated token, would be worth an endless one.
- * 0: no limit. */
+/* Nobody gives out what outlives what they showed: else a short JWT, or the old secret of a rotated
+ * token, would be worth an endless one. 0: no limit. */
 static ar_usec latest_end(const struct ar_access *a, const struct ar_token_change *c)
 {
 	if (!c->who || !c->who->until)
@@ -373,7 +374,8 @@ static void start_change(struct ar_access *a, struct ar_token_change *c)
 		revoke(a, c, there);
 }
 
-/* On a shared store the newest state is looked at first: a token that another node made a moment ago can be revoked here. */
+/* On a shared store the newest state is looked at first: a token that another node made a
+ * moment ago can be revoked here. */
 void ar_access_change(struct ar_access *a, struct ar_token_change *c)
 {
 	enum ar_status st = AR_OK;

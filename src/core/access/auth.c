@@ -1,5 +1,6 @@
-/* The auth port: who the caller is, and whether one more command is admitted. A token of ours is decided from memory; one that is not known waits for a
- * look at the store where other nodes may have made it; other bearers are someone else's to judge. What is wrong with a token is said
+/* The auth port: who the caller is, and whether one more command is admitted. A token of ours is
+ * decided from memory; one that is not known waits for a look at the store where other nodes may
+ * have made it; other bearers are someone else's to judge. What is wrong with a token is said
  * only to who knows its secret. */
 #include "access_priv.h"
 
@@ -145,7 +146,8 @@ void ar_access_ask_again(struct ar_access *a)
 	}
 }
 
-/* What the adapter of other bearers decided. It fills the members of the request itself, so nothing is left but the audit. */
+/* What the adapter of other bearers decided. It fills the members of the request itself, so
+ * nothing is left but the audit. */
 struct delegated {
 	struct ar_access *access;
 	void (*done)(struct ar_auth_request *r);

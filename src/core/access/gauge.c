@@ -1,5 +1,5 @@
-/* See gauge.h. The level of a bucket is in millionths of a request: one microsecond adds `rate` of them, and nothing is lost to
- * rounding. */
+/* See gauge.h. The level of a bucket is in millionths of a request: one microsecond adds `rate` of
+ * them, and nothing is lost to rounding. */
 #include "gauge.h"
 #include "catalog.h"
 #include "mem.h"

@@ -1,5 +1,5 @@
-/* How much is let in: a token bucket of requests and counts of what is open, per token and per tenant. Each node counts for itself.
- * Owner: the loop thread. */
+/* How much is let in: a token bucket of requests and counts of what is open, per token and per tenant.
+ * Each node counts for itself. Owner: the loop thread. */
 #ifndef AR_ACCESS_GAUGE_H
 #define AR_ACCESS_GAUGE_H
 
@@ -22,7 +22,8 @@ struct ar_gauges {
 void ar_gauges_init(struct ar_gauges *g, const char *whose, const struct ar_access_limit *limit);
 void ar_gauges_fini(struct ar_gauges *g);
 
-/* Whether one more fits now (monotonic time); nothing is taken yet. Refuses with rate_limited and the time to wait. */
+/* Whether one more fits now (monotonic time); nothing is taken yet. Refuses with
+ * rate_limited and the time to wait. */
 AR_MUST_USE enum ar_status ar_gauges_check(struct ar_gauges *g, struct ar_str name, enum ar_auth_slot slot,
 					   ar_usec now, uint32_t *ret_retry_ms, struct ar_error *err);
 

@@ -1,6 +1,7 @@
-/* Refusals on their way to becoming facts. The first of its kind (tenant, actor, code) is told at once; those alike that follow within a
- * minute are counted and told as one. So a flood costs two facts a minute, and so many kinds at most; what does not fit is counted
- * under one line for all. Owner: the loop thread. */
+/* Refusals on their way to becoming facts. The first of its kind (tenant, actor, code) is told
+ * at once; those alike that follow within a minute are counted and told as one. So a flood costs
+ * two facts a minute, and so many kinds at most; what does not fit is counted under one line for
+ * all. Owner: the loop thread. */
 #ifndef AR_ACCESS_REFUSALS_H
 #define AR_ACCESS_REFUSALS_H
 

@@ -160,7 +160,8 @@ bool ar_token_parse(struct ar_str text, struct ar_str *ret_id, struct ar_str *re
 	return is_base32(*ret_id) && is_base32(*ret_secret);
 }
 
-/* Every slot is compared, filled or not: how long it takes says nothing about which one it was, or whether there is a token. */
+/* Every slot is compared, filled or not: how long it takes says nothing about which one it was,
+ * or whether there is a token. */
 const struct ar_token_secret *ar_token_match(const struct ar_token *t, struct ar_str secret, ar_usec now)
 {
 	static const struct ar_token nobody;

@@ -1,5 +1,5 @@
-/* One API token: what is known of it, its text as people carry it (art_<id>_<secret>), its record as the store keeps it. Pure functions;
- * the book owns the tokens. */
+/* One API token: what is known of it, its text as people carry it (art_<id>_<secret>), its record as
+ * the store keeps it. Pure functions; the book owns the tokens. */
 #ifndef AR_ACCESS_TOKEN_H
 #define AR_ACCESS_TOKEN_H
 
@@ -43,18 +43,20 @@ void ar_token_give(struct ar_token *t, struct ar_str owner); /* absent or empty:
 struct ar_token *ar_token_copy(const struct ar_token *t);
 void ar_token_free(struct ar_token *t);
 
-/* Draws an id, or makes the one that belongs to a caller's key: the same key of the same tenant names the same token. */
+/* Draws an id, or makes the one that belongs to a caller's key: the same key of the same
+ * tenant names the same token. */
 void ar_token_draw_id(struct ar_token *t);
 void ar_token_derive_id(struct ar_token *t, struct ar_str key);
 
-/* A new secret becomes the newest, those before it live until `old_until` at most; ret gets the whole text, with a NUL. Where there are
- * too many the one goes that would end first. */
+/* A new secret becomes the newest, those before it live until `old_until` at most; ret gets the whole
+ * text, with a NUL. Where there are too many the one goes that would end first. */
 void ar_token_renew(struct ar_token *t, ar_usec old_until, char ret[AR_TOKEN_TEXT + 1]);
 
 /* Takes a text apart; false when it cannot be one of ours. */
 bool ar_token_parse(struct ar_str text, struct ar_str *ret_id, struct ar_str *ret_secret);
 
-/* The secret of the token that was shown, among those that live now; NULL: none. t may be NULL: takes as long, and gives NULL. */
+/* The secret of the token that was shown, among those that live now; NULL: none. t may be NULL:
+ * takes as long, and gives NULL. */
 const struct ar_token_secret *ar_token_match(const struct ar_token *t, struct ar_str secret, ar_usec now);
 
 /* A secret, in 64 bits: what a principal remembers of it. */

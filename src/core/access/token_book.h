@@ -1,5 +1,6 @@
-/* All tokens, in memory, and the store behind them. What another node of a shared store changes is found by asking for what is newer
- * than what was seen: every second, and at once when a token is shown that is not known. Owner: the loop thread. */
+/* All tokens, in memory, and the store behind them. What another node of a shared store changes is
+ * found by asking for what is newer than what was seen: every second, and at once when a token is shown
+ * that is not known. Owner: the loop thread. */
 #ifndef AR_ACCESS_TOKEN_BOOK_H
 #define AR_ACCESS_TOKEN_BOOK_H
 
@@ -48,12 +49,12 @@ struct ar_token *ar_book_find(const struct ar_token_book *b, struct ar_str id);
 /* Looks for what is new. One look at a time: asked meanwhile, another follows. */
 void ar_book_refresh(struct ar_token_book *b);
 
-/* Writes the token; on AR_OK it is in the book (and `token` is where it was, or gone) before done(). AR_E_EXISTS: another was first. On
- * failure the token is freed. */
+/* Writes the token; on AR_OK it is in the book (and `token` is where it was, or gone) before done().
+ * AR_E_EXISTS: another was first. On failure the token is freed. */
 void ar_book_save(struct ar_token_book *b, struct ar_token_save *s);
 
-/* Forgets tokens that ended before this (wall clock), a bounded number: here, and in the store, where the same is told again by whoever reads
- * the row again. */
+/* Forgets tokens that ended before this (wall clock), a bounded number: here, and in the store, where
+ * the same is told again by whoever reads the row again. */
 void ar_book_prune(struct ar_token_book *b, ar_usec before);
 
 /* Says that it was used now; written at most every hour. */

@@ -54,7 +54,8 @@ static ar_usec interval(const struct ar_cluster *c)
 
 /* ---- a table comes in ---- */
 
-/* Partitions change hands only by our handoff or with our epoch, so one that is gone without either is dropped as if it had been given. */
+/* Partitions change hands only by our handoff or with our epoch, so one that is gone without either is
+ * dropped as if it had been given. */
 static void drop_partition(struct ar_cluster *c, unsigned partition)
 {
 	struct ar_local *l = &c->local[partition];
@@ -147,7 +148,8 @@ static bool is_in(const struct ar_member_beat *b, const struct ar_member_node *n
 	return false;
 }
 
-/* A node that stands still keeps its connections: only the table tells that nothing comes from it any more. */
+/* A node that stands still keeps its connections: only the table tells that nothing
+ * comes from it any more. */
 static void report_gone(struct ar_cluster *c)
 {
 	for (size_t i = 0; i < c->table.node_count; i++) {

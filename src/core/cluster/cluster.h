@@ -1,6 +1,6 @@
-/* The part of a node in its cluster: it sends heartbeats, watches the others, takes partitions that nobody
- * has, hands off what is over its share, and says at any moment where a session is worked on. Knows nothing of
- * sessions themselves: the host begins and leaves them. Owner: the loop thread.
+/* The part of a node in its cluster: it sends heartbeats, watches the others, takes partitions that
+ * nobody has, hands off what is over its share, and says at any moment where a session is worked on.
+ * Knows nothing of sessions themselves: the host begins and leaves them. Owner: the loop thread.
  *
  * A partition is ours from the heartbeat that says so until we handed it off or our epoch was ended. Because
  * ending takes another node a whole lease without a heartbeat of ours, we may answer from memory for a lease

@@ -1,5 +1,6 @@
-/* Partitions on their way out. Nothing is taken from a living node: it lets go by itself, first of what is idle, of a few at a time, and
- * gives a partition only when nothing of it is in flight here, so that the next owner reads a log that is complete. */
+/* Partitions on their way out. Nothing is taken from a living node: it lets go by itself, first of what
+ * is idle, of a few at a time, and gives a partition only when nothing of it is in flight here, so that
+ * the next owner reads a log that is complete. */
 #include "cluster_priv.h"
 
 #define MOVES_MAX 64 /* on their way out at once; a drain has no such limit */

@@ -10,7 +10,8 @@ struct ar_shares {
 	unsigned up; /* nodes that take part */
 };
 
-/* All 1024 over the nodes that are up, the first ones in order of id one more when it does not divide; a draining node none. */
+/* All 1024 over the nodes that are up, the first ones in order of id one more when it does not
+ * divide; a draining node none. */
 void ar_shares_of(const struct ar_member_beat *b, struct ar_shares *ret);
 
 /* The node that lacks most, or AR_NOBODY. Counts the partition as given. */

@@ -1,5 +1,6 @@
-/* Programs in other languages that a command carries: code of interpreters, of awk, sed, editors and debuggers. Only whether they start programs,
- * evaluate text or delete; what code computes is not known, so code with an unknown part is unreadable. Pure. */
+/* Programs in other languages that a command carries: code of interpreters, of awk, sed, editors and
+ * debuggers. Only whether they start programs, evaluate text or delete; what code computes is not
+ * known, so code with an unknown part is unreadable. Pure. */
 #include "danger.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
-/* Both readings of a command together, and what is asked of them: patterns of rules, words for people and facts. Pure. */
+/* Both readings of a command together, and what is asked of them: patterns of rules, words
+ * for people and facts. Pure. */
 #include "command.h"
 #include "danger.h"
 
@@ -152,7 +153,8 @@ bool ar_command_mentions(const struct ar_command_line *c, struct ar_str pattern)
 	return false;
 }
 
-/* Whether an unknown word could be this one of a pattern, as it is or as a path. The value of an option that has one is none. */
+/* Whether an unknown word could be this one of a pattern, as it is or as a path. The value of an
+ * option that has one is none. */
 static bool word_may_be(const struct ar_command_line *c, const struct ar_command_argv *argv, size_t at,
 			struct ar_str want)
 {
@@ -167,7 +169,8 @@ static bool word_may_be(const struct ar_command_line *c, const struct ar_command
 		ar_shape_may_be(ar_path_relative(c->root, c->cwd, shape, room), want));
 }
 
-/* An unknown word counts where the next word of the pattern may stand: after options, and after no operand that is known to be another one. */
+/* An unknown word counts where the next word of the pattern may stand: after options, and after no
+ * operand that is known to be another one. */
 static bool argv_may_mention(const struct ar_command_line *c, const struct ar_command_argv *argv,
 			     struct ar_str pattern)
 {

@@ -1,6 +1,7 @@
-/* A shell command as text, read in two opposite ways. Strictly: is it provably a list of plain commands, and which? All else is opaque, and nothing
- * allows an opaque text by itself. Leniently: does any word in it, however it is quoted or nested, look like harm? That only ever raises a
- * decision. Neither is a boundary: that is the sandbox's. Pure; memory is the caller's arena. */
+/* A shell command as text, read in two opposite ways. Strictly: is it provably a list of plain
+ * commands, and which? All else is opaque, and nothing allows an opaque text by itself. Leniently: does
+ * any word in it, however it is quoted or nested, look like harm? That only ever raises a decision.
+ * Neither is a boundary: that is the sandbox's. Pure; memory is the caller's arena. */
 #ifndef AR_CORE_COMMAND_H
 #define AR_CORE_COMMAND_H
 
@@ -20,8 +21,8 @@ enum ar_command_join {
 	AR_JOIN_PIPE,
 };
 
-/* Bytes in a word that is not known before it runs: any bytes of one word; any bytes, several words, or none. A text that has these bytes itself is
- * read as unknown there. */
+/* Bytes in a word that is not known before it runs: any bytes of one word; any bytes, several words, or
+ * none. A text that has these bytes itself is read as unknown there. */
 #define AR_ANY_PART '\1'
 #define AR_ANY_WORDS '\2'
 
@@ -49,7 +50,8 @@ enum ar_danger {
 	AR_DANGER_PRIVILEGE_CHANGE,
 	AR_DANGER_HOST_CONTROL,
 	AR_DANGER_OUTSIDE_WRITE, /* a place of the system, a home, above the workspace, or a protected path */
-	AR_DANGER_UNREADABLE, /* what runs cannot be told from the text; or it is too deep or too long to be read whole */
+	/* what runs cannot be told from the text; or it is too deep or too long to be read whole */
+	AR_DANGER_UNREADABLE,
 	AR_DANGER_COUNT,
 };
 
@@ -58,19 +60,19 @@ struct ar_command_line {
 	const char *why; /* opaque: what could not be taken literally */
 	struct ar_command_argv *commands; /* of a literal text: exactly these run; opaque: none */
 	size_t count;
-	struct ar_command_argv
-		*seen; /* leniently: everything that looks like a command, the inner ones too */
+	/* leniently: everything that looks like a command, the inner ones too */
+	struct ar_command_argv *seen;
 	size_t seen_count;
-	struct ar_command_argv *
-		shapes; /* commands of which a part is not known before they run, with AR_ANY_* in their words */
+	/* commands of which a part is not known before they run, with AR_ANY_* in their words */
+	struct ar_command_argv *shapes;
 	size_t shape_count;
-	struct ar_command_redirect
-		*redirects; /* as seen, inside quotes too, and the targets of programs that write (tee, cp) */
+	/* as seen, inside quotes too, and the targets of programs that write (tee, cp) */
+	struct ar_command_redirect *redirects;
 	size_t redirect_count;
 	bool reads_input; /* a shell or an interpreter in it takes its input for commands */
 	bool changes_folder; /* it has a cd: later relative paths are seen from elsewhere */
-	struct ar_str root,
-		cwd; /* where it runs, for patterns with paths; set by the reader's caller, may be absent */
+	/* where it runs, for patterns with paths; set by the reader's caller, may be absent */
+	struct ar_str root, cwd;
 	uint32_t dangers; /* bits 1 << enum ar_danger */
 	struct ar_str hits[AR_DANGER_COUNT]; /* the words that said so */
 };
@@ -91,8 +93,9 @@ bool ar_command_is_destructive(const struct ar_command_line *c);
 /* "recursive_delete (rm -rf), ...": the classes and what hit; absent: none. */
 struct ar_str ar_command_danger_text(const struct ar_command_line *c, struct ar_arena *a);
 
-/* A pattern of words, separated by blanks ("git status"). Strictly: every command of a literal text begins with exactly these words; false for an
- * opaque one and for none. Leniently: somewhere these words stand in this order within one command. */
+/* A pattern of words, separated by blanks ("git status"). Strictly: every command of a literal text
+ * begins with exactly these words; false for an opaque one and for none. Leniently: somewhere these
+ * words stand in this order within one command. */
 bool ar_command_begins(const struct ar_command_line *c, struct ar_str pattern);
 bool ar_command_mentions(const struct ar_command_line *c, struct ar_str pattern);
 
@@ -102,14 +105,17 @@ bool ar_command_may_mention(const struct ar_command_line *c, struct ar_str patte
 /* It is given an input: adds AR_DANGER_PIPE_TO_SHELL when something in it takes that for commands. */
 void ar_command_judge_input(struct ar_command_line *c);
 
-/* Adds AR_DANGER_OUTSIDE_WRITE when it writes where it should not. `root` and `cwd`: where it runs; may be absent. */
+/* Adds AR_DANGER_OUTSIDE_WRITE when it writes where it should not. `root` and `cwd`:
+ * where it runs; may be absent. */
 void ar_command_judge_writes(struct ar_command_line *c);
 
-/* [{"words":[...],"join":"and"}, ...] of what was parsed, or of what was seen in an opaque text, then with "opaque":true. */
+/* [{"words":[...],"join":"and"}, ...] of what was parsed, or of what was seen in an opaque
+ * text, then with "opaque":true. */
 void ar_command_words_json(const struct ar_command_line *c, struct ar_jw *w);
 
-/* A path by its text alone, seen from `cwd` (itself seen from `root`; both may be absent): without `.`, `..`, doubled and trailing slashes. Links are not
- * followed. Absent: it is too long. Relative: from the root when it lies below it ("." is the root itself), else as resolved. */
+/* A path by its text alone, seen from `cwd` (itself seen from `root`; both may be absent): without `.`,
+ * `..`, doubled and trailing slashes. Links are not followed. Absent: it is too long. Relative: from
+ * the root when it lies below it ("." is the root itself), else as resolved. */
 struct ar_str ar_path_resolve(struct ar_str root, struct ar_str cwd, struct ar_str path,
 			      char out[static AR_PATH_TEXT_MAX]);
 struct ar_str ar_path_relative(struct ar_str root, struct ar_str cwd, struct ar_str path,

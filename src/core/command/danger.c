@@ -1,5 +1,6 @@
-/* What words are harmful: tables of programs with the subcommand and the option that make them so, of phrases, and of parts of words. A program is
- * looked for at every place of a command, since anything may run it for something else (env, xargs, find -exec, sudo). Pure. */
+/* What words are harmful: tables of programs with the subcommand and the option that make them so, of
+ * phrases, and of parts of words. A program is looked for at every place of a command, since anything
+ * may run it for something else (env, xargs, find -exec, sudo). Pure. */
 #include "danger.h"
 
 #include <string.h>
@@ -23,7 +24,8 @@ enum unknown {
 	ASKS_AFTER, /* the same, after the first operand and not after an option */
 };
 
-/* Alternatives are separated by blanks. A trailing * fits any end; -x fits -axb too; a long option fits when shortened. NULL: none is needed. */
+/* Alternatives are separated by blanks. A trailing * fits any end; -x fits -axb too; a long option fits
+ * when shortened. NULL: none is needed. */
 struct program {
 	const char *names, *subcommands, *options;
 	enum ar_danger danger;

@@ -22,7 +22,8 @@ struct ar_str ar_words_join(const struct ar_words *w, size_t from, struct ar_are
 void ar_danger_check(const struct ar_words *words, bool is_piped, struct ar_arena *a,
 		     struct ar_command_line *c);
 
-/* The same of arguments that are not known: could they make the command at `at` harmful? `is_fed`: more of them come from elsewhere (xargs). */
+/* The same of arguments that are not known: could they make the command at `at` harmful? `is_fed`: more
+ * of them come from elsewhere (xargs). */
 void ar_danger_check_unknown(const struct ar_words *words, size_t at, bool is_fed, struct ar_command_line *c);
 
 /* A path that is written or read. */
@@ -31,7 +32,8 @@ void ar_danger_keep_path(struct ar_command_line *c, struct ar_str target, bool i
 /* A function that starts itself twice. */
 void ar_danger_check_bomb(struct ar_str text, struct ar_arena *a, struct ar_command_line *c);
 
-/* Alternatives are separated by blanks: a trailing * fits any end, -x fits -axb too, a long option fits when shortened. */
+/* Alternatives are separated by blanks: a trailing * fits any end, -x fits -axb too, a long
+ * option fits when shortened. */
 bool ar_danger_fits(struct ar_str word, const char *alternatives);
 
 /* Whether an unknown word could come to be one of them. */
@@ -93,7 +95,8 @@ struct ar_variables {
 /* NULL: the text did not assign it. */
 struct ar_variable *ar_variables_find(struct ar_variables *v, struct ar_str name);
 
-/* Of several values any may hold. Returns false when a command that was read before stood on the old one alone. */
+/* Of several values any may hold. Returns false when a command that was read before
+ * stood on the old one alone. */
 bool ar_variables_learn(struct ar_variables *v, const struct ar_variable *one, struct ar_arena *a);
 
 /* ---- look.c, code.c: what one command runs ---- */
@@ -130,7 +133,8 @@ void ar_code_look(struct ar_look *l);
 
 void ar_look_unreadable(struct ar_look *l, size_t at);
 
-/* unquote.c: the bytes that $'...' stands for. `in` is what is between the quotes; `out` has room for as many bytes. Returns how many. */
+/* unquote.c: the bytes that $'...' stands for. `in` is what is between the quotes; `out` has room for
+ * as many bytes. Returns how many. */
 size_t ar_unquote_ansi(struct ar_str in, char *out);
 
 #endif

@@ -1,6 +1,8 @@
-/* The strict reading: a text is literal when every byte of it means the same to every shell, namely itself. Words of plain bytes and of quotes
- * without expansions; `;`, `&&`, `||`, `|` and newlines between commands; nothing else. What makes later words mean something else (assignments,
- * reserved words, builtins that evaluate or define) is refused where a command begins. Checked against bash and dash by test/unit/command. Pure. */
+/* The strict reading: a text is literal when every byte of it means the same to every shell, namely
+ * itself. Words of plain bytes and of quotes without expansions; `;`, `&&`, `||`, `|` and newlines
+ * between commands; nothing else. What makes later words mean something else (assignments, reserved
+ * words, builtins that evaluate or define) is refused where a command begins. Checked against bash and
+ * dash by test/unit/command. Pure. */
 #include "command.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
-/* One command as its own shell has it: through env, nice, xargs, find -exec and the like to the program that runs, and to the texts that another
- * shell will read. What cannot be told is raised as unreadable. Pure. */
+/* One command as its own shell has it: through env, nice, xargs, find -exec and the like to the
+ * program that runs, and to the texts that another shell will read. What cannot be told is
+ * raised as unreadable. Pure. */
 #include "danger.h"
 
 #include <string.h>
@@ -295,7 +296,8 @@ static void look_at_git_config(struct ar_look *l, size_t at)
 		ar_look_unreadable(l, at);
 }
 
-/* Options before the subcommand, and subcommands that run something. Returns where another command begins; 0: there is none. */
+/* Options before the subcommand, and subcommands that run something. Returns where another
+ * command begins; 0: there is none. */
 static size_t look_at_git(struct ar_look *l)
 {
 	size_t at = l->at + 1;

@@ -1,5 +1,6 @@
-/* Paths by their text alone: `.`, `..`, doubled and trailing slashes are taken out, and what lies below the root is told from there. Links are not
- * followed: nothing here touches a disk, so it informs rules and bounds nothing. Pure. */
+/* Paths by their text alone: `.`, `..`, doubled and trailing slashes are taken out, and what lies
+ * below the root is told from there. Links are not followed: nothing here touches a disk, so it
+ * informs rules and bounds nothing. Pure. */
 #include "command.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* A text before its words are read: bytes that show one thing and mean another, and brace expansion, which a shell does before all others. Only text:
- * quotes stay as they are. Pure. */
+/* A text before its words are read: bytes that show one thing and mean another, and brace expansion,
+ * which a shell does before all others. Only text: quotes stay as they are. Pure. */
 #include "danger.h"
 
 #include <string.h>
@@ -94,7 +94,8 @@ struct piece {
 	struct ar_str before, inside, after; /* of the first brace that expands */
 };
 
-/* Where the brace that opens at `from` closes; the length when it does not. `*ret_comma`: there is a comma of its own. */
+/* Where the brace that opens at `from` closes; the length when it does not. `*ret_comma`:
+ * there is a comma of its own. */
 static size_t closing_brace(struct ar_str word, size_t from, bool *ret_comma)
 {
 	size_t depth = 0;

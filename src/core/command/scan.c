@@ -1,7 +1,9 @@
-/* The lenient reading: every word that a shell could come to see, without its quotes. What is nested (substitutions, quoted texts, defaults of
- * variables) is read as a text of its own, and its words count for the command around it too, so that `$(echo rm) -rf /` has rm and -rf in
- * one list. Beside that each command that certainly runs is kept as its own shell has it, with AR_ANY_* for what is not known, and looked through
- * to its program. It may see commands where there are none; it only ever raises. Pure. */
+/* The lenient reading: every word that a shell could come to see, without its quotes. What is
+ * nested (substitutions, quoted texts, defaults of variables) is read as a text of its own, and its
+ * words count for the command around it too, so that `$(echo rm) -rf /` has rm and -rf in one list.
+ * Beside that each command that certainly runs is kept as its own shell has it, with AR_ANY_* for
+ * what is not known, and looked through to its program. It may see commands where there are none;
+ * it only ever raises. Pure. */
 #include "scan.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* The inside of the lenient reading: a text that is being read, word by word. For scan.c, which knows the bytes, and words.c, which knows words and
- * commands. */
+/* The inside of the lenient reading: a text that is being read, word by word. For scan.c, which knows
+ * the bytes, and words.c, which knows words and commands. */
 #ifndef AR_COMMAND_SCAN_H
 #define AR_COMMAND_SCAN_H
 
@@ -49,7 +49,8 @@ struct ar_reading {
 	int cases; /* that are open */
 	bool expects_pattern; /* of a case: no command */
 	bool is_first_quoted; /* the first word of the command is no reserved one */
-	char redirect; /* the next word is where < or > leads, a text for <<< (s), the end of a text for << (h); 0: none */
+	/* the next word is where < or > leads, a text for <<< (s), the end of a text for << (h); 0: none */
+	char redirect;
 	struct ar_words words;
 	struct ar_words own; /* of this command alone, as shapes, without redirections */
 	size_t start_known; /* is_start is for this many words, less one; 0: for none */

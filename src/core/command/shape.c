@@ -1,4 +1,5 @@
-/* Words of which a part is not known before they run: a shape has the bytes AR_ANY_PART and AR_ANY_WORDS where anything may come. Pure. */
+/* Words of which a part is not known before they run: a shape has the bytes AR_ANY_PART and
+ * AR_ANY_WORDS where anything may come. Pure. */
 #include "danger.h"
 
 #include <string.h>

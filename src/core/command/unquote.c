@@ -1,4 +1,5 @@
-/* The escapes of $'...': by letter, octal, hexadecimal, code point, control. Unknown ones stand for their letter. Pure. */
+/* The escapes of $'...': by letter, octal, hexadecimal, code point, control. Unknown ones
+ * stand for their letter. Pure. */
 #include "danger.h"
 
 #include <string.h>

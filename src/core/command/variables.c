@@ -1,5 +1,6 @@
-/* Variables that a text assigns. It is read from its beginning to its end, but it may run in another order: so of several values any may hold, and one
- * that comes after the variable was used as a command makes that command unreadable. Pure. */
+/* Variables that a text assigns. It is read from its beginning to its end, but it may run in another
+ * order: so of several values any may hold, and one that comes after the variable was used as a command
+ * makes that command unreadable. Pure. */
 #include "danger.h"
 
 struct ar_variable *ar_variables_find(struct ar_variables *v, struct ar_str name)

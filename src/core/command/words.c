@@ -1,4 +1,5 @@
-/* Words and commands of a text as they end: what they assign, what they are as the shell has them, and what they lead to. Pure. */
+/* Words and commands of a text as they end: what they assign, what they are as the shell has them,
+ * and what they lead to. Pure. */
 #include "scan.h"
 
 #include <string.h>

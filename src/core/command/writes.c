@@ -1,5 +1,5 @@
-/* Where a command writes, by the text of its targets: redirections, and files that tee, cp, ln and the like are given. A target that is not known is left
- * to the sandbox. Pure. */
+/* Where a command writes, by the text of its targets: redirections, and files that tee, cp, ln and the
+ * like are given. A target that is not known is left to the sandbox. Pure. */
 #include "danger.h"
 
 #include <string.h>

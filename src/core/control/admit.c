@@ -1,5 +1,6 @@
-/* Whether a principal may ask for something at all: its rights against the one that the catalogue names for a command. That a
- * session is its tenant's is another question (tenant_check.c). Owner: the loop thread. */
+/* Whether a principal may ask for something at all: its rights against the one that the
+ * catalogue names for a command. That a session is its tenant's is another question
+ * (tenant_check.c). Owner: the loop thread. */
 #include "control_priv.h"
 #include "tenant.h"
 

@@ -1,5 +1,6 @@
-/* What is told to the home session of a tenant: nobody waits for it, and a flood of it is bounded. What could not be written is kept for
- * a while and tried again; where another node owns the home it is handed to whoever carries it there. Owner: the loop thread. */
+/* What is told to the home session of a tenant: nobody waits for it, and a flood of it is bounded. What
+ * could not be written is kept for a while and tried again; where another node owns the home it is
+ * handed to whoever carries it there. Owner: the loop thread. */
 #include "audit_act.h"
 #include "audit/trail.h"
 #include "control_priv.h"

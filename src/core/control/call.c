@@ -1,4 +1,5 @@
-/* A call comes in: decoded and checked by the catalogue, then a write goes to its session and a read to its query. */
+/* A call comes in: decoded and checked by the catalogue, then a write goes to its
+ * session and a read to its query. */
 #include "control_priv.h"
 #include "mem.h"
 #include "metrics.h"

@@ -1,6 +1,7 @@
-/* Channels at the front door: the tokens that they come back with (minted here, shown once, only their hash goes further), the snapshot that they go on
- * from, and what the streams of a channel mean for it: the first one resumes it, the end of the last one disconnects it. The state of a channel
- * is its session's (core/session/channel). */
+/* Channels at the front door: the tokens that they come back with (minted here, shown once, only their
+ * hash goes further), the snapshot that they go on from, and what the streams of a channel mean for it:
+ * the first one resumes it, the end of the last one disconnects it. The state of a channel is its
+ * session's (core/session/channel). */
 #include "control_priv.h"
 #include "channel/channel.h"
 #include "mem.h"

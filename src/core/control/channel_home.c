@@ -1,6 +1,7 @@
-/* Channels that follow all sessions of a tenant. They are channels of its home, which nobody but the runtime writes and only administrators read;
- * enrolling, acknowledging and coming back need neither. Their place is one in the feed of all sessions (port/store_feed.h): how far it goes, and
- * how far what was removed of it went, is asked of the store before anything is decided. Owner: the loop thread. */
+/* Channels that follow all sessions of a tenant. They are channels of its home, which nobody but the
+ * runtime writes and only administrators read; enrolling, acknowledging and coming back need neither.
+ * Their place is one in the feed of all sessions (port/store_feed.h): how far it goes, and how far what
+ * was removed of it went, is asked of the store before anything is decided. Owner: the loop thread. */
 #include "control_priv.h"
 #include "storage.h"
 #include "places.h"

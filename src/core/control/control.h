@@ -1,6 +1,6 @@
-/* The front door: every command of every transport comes in here as a name and a JSON text, and leaves as an HTTP-like status
- * and a JSON text. Decodes and validates by the catalogue, finds the session, hands writes to its inbox and answers
- * reads. Owner: the loop thread. */
+/* The front door: every command of every transport comes in here as a name and a JSON text, and leaves
+ * as an HTTP-like status and a JSON text. Decodes and validates by the catalogue, finds the session,
+ * hands writes to its inbox and answers reads. Owner: the loop thread. */
 #ifndef AR_CONTROL_CONTROL_H
 #define AR_CONTROL_CONTROL_H
 
@@ -24,12 +24,13 @@ typedef void ar_call_done_fn(struct ar_call *c);
 struct ar_call {
 	enum ar_command command;
 	struct ar_str body; /* JSON object; empty counts as {} */
-	const struct ar_principal *
-		who; /* who asks; borrowed until done(). NULL: the operator of an installation without tenants */
+	/* who asks; borrowed until done(). NULL: the operator of an installation without tenants */
+	const struct ar_principal *who;
 	struct ar_call_origin from; /* for the audit trail; text borrowed until done() */
-	bool takes_lines,
-		wants_lines; /* it may be answered with lines instead of a JSON object; and is, unless the input says otherwise */
-	bool is_from_peer; /* another node passed it on: it is answered here or refused, never passed on again */
+	/* it may be answered with lines instead of a JSON object; and is, unless the input says otherwise */
+	bool takes_lines, wants_lines;
+	/* another node passed it on: it is answered here or refused, never passed on again */
+	bool is_from_peer;
 	ar_call_done_fn *done;
 
 	enum ar_place place; /* result: when not HERE nothing was done, and nothing below but `peer` is set */
@@ -38,8 +39,8 @@ struct ar_call {
 	struct ar_buf reply; /* result: JSON text */
 	uint16_t code; /* result: the error of the catalogue, 0 for none */
 	bool is_lines; /* result: NDJSON */
-	struct ar_str
-		next_cursor; /* result, with is_lines: where to go on; absent: at the end. Lives as long as the call. */
+	/* result, with is_lines: where to go on; absent: at the end. Lives as long as the call. */
+	struct ar_str next_cursor;
 
 	struct ar_arena arena; /* private from here on */
 	struct ar_control *control;
@@ -60,8 +61,9 @@ void ar_control_serve_tokens(struct ar_control *c, struct ar_access *access);
 /* Who is told of calls that were refused for lack of a right; borrowed, NULL: nobody. */
 void ar_control_guard(struct ar_control *c, struct ar_auth *auth);
 
-/* Who is asked whether there is memory for one more command that begins work, with the bytes that those under way and this one have brought. If not
- * it is refused as overloaded; reads, answers, reports and what ends work go on. */
+/* Who is asked whether there is memory for one more command that begins work, with the bytes that
+ * those under way and this one have brought. If not it is refused as overloaded; reads, answers,
+ * reports and what ends work go on. */
 typedef bool ar_control_room_fn(void *arg, size_t bytes);
 void ar_control_mind_memory(struct ar_control *c, ar_control_room_fn *has_room, void *arg);
 
@@ -70,30 +72,37 @@ struct ar_jw;
 typedef void ar_control_settings_fn(void *arg, struct ar_jw *w);
 void ar_control_show_settings(struct ar_control *c, ar_control_settings_fn *show, void *arg);
 
-/* The runtime is about to stop: commands that begin work are refused as overloaded from now on; the others go on. */
+/* The runtime is about to stop: commands that begin work are refused as overloaded from
+ * now on; the others go on. */
 void ar_control_drain(struct ar_control *c);
 
-/* Exactly one done() per call; it may come before this returns. A call that belongs elsewhere comes back with its place: the caller
- * passes it on, or (after ar_call_fini and zeroing) calls again in a moment. */
+/* Exactly one done() per call; it may come before this returns. A call that belongs
+ * elsewhere comes back with its place: the caller passes it on, or (after ar_call_fini and
+ * zeroing) calls again in a moment. */
 void ar_control_call(struct ar_control *c, struct ar_call *call);
 void ar_call_fini(struct ar_call *c);
 
 /* Instead of fini and zeroing, before another call: some memory of the answered one is kept for it. */
 void ar_call_reset(struct ar_call *c);
 
-/* Verification of stored sessions, an operation beside the commands: {"sessionId"} or a page {"cursor","limit"}, with "repair" wanted or
- * not, to {"sessions":[{sessionId,status,facts,findings}],"elsewhere","nextCursor"}. It takes the right to administer; `command` is not
- * looked at. A principal sees the sessions of its tenant, the operator of an installation without tenants all there are. A call is always answered here: sessions that another node works on are counted in `elsewhere`. */
+/* Verification of stored sessions, an operation beside the commands: {"sessionId"} or a page
+ * {"cursor","limit"}, with "repair" wanted or not, to
+ * {"sessions":[{sessionId,status,facts,findings}],"elsewhere","nextCursor"}. It takes the right to
+ * administer; `command` is not looked at. A principal sees the sessions of its tenant, the operator of
+ * an installation without tenants all there are. A call is always answered here: sessions that another
+ * node works on are counted in `elsewhere`. */
 void ar_control_verify(struct ar_control *c, struct ar_call *call);
 
-/* Puts an act on the server as a whole on record, for who asks with this call (the right to is the caller's to judge): answered with 200 and
- * no text when it is durable, or refused, and then it is not to be done. `command` is not looked at. */
+/* Puts an act on the server as a whole on record, for who asks with this call (the right to is the
+ * caller's to judge): answered with 200 and no text when it is durable, or refused, and then it is not
+ * to be done. `command` is not looked at. */
 void ar_control_act(struct ar_control *c, struct ar_call *call, const char *command);
 
 /* The same for what nobody asked for with a call: a signal. Nobody waits for it. */
 void ar_control_record(struct ar_control *c, const char *actor, const char *command);
 
-/* An origin on its way to another node: members of an object that is open; and back, text copied into the arena. */
+/* An origin on its way to another node: members of an object that is open; and back,
+ * text copied into the arena. */
 void ar_control_write_origin(struct ar_jw *w, const struct ar_call_origin *from);
 struct ar_call_origin ar_control_read_origin(struct ar_json v, struct ar_arena *a);
 
@@ -104,8 +113,8 @@ struct ar_subscribe_call {
 	enum ar_place place; /* result */
 	struct ar_str peer; /* result: PEER, the owner's address, valid until control returns to the loop */
 	struct ar_arena *arena; /* private */
-	struct ar_following
-		*following; /* result: of a channel's stream, to be given back when it ends; else NULL */
+	/* result: of a channel's stream, to be given back when it ends; else NULL */
+	struct ar_following *following;
 };
 
 /* Why a channel's stream ended. */
@@ -119,25 +128,28 @@ enum ar_leave {
 /* The stream is over; with the last one of a channel it is disconnected. NULL is fine. */
 void ar_control_leave(struct ar_following *f, enum ar_leave why);
 
-/* subscribe_events. A refusal is returned with its catalogue code; code not_owner with `place` when the session is elsewhere: nothing
- * was begun. Otherwise the subscription's callbacks follow (see follow.h), the first of them opened() or ended() (e.g.
- * session_not_found). */
+/* subscribe_events. A refusal is returned with its catalogue code; code not_owner with `place` when the
+ * session is elsewhere: nothing was begun. Otherwise the subscription's callbacks follow (see
+ * follow.h), the first of them opened() or ended() (e.g. session_not_found). */
 AR_MUST_USE enum ar_status ar_control_subscribe(struct ar_control *c, struct ar_subscribe_call *call,
 						struct ar_subscription *s, struct ar_error *err);
 
-/* Tells the home session of a tenant (see docs/tenants.md) of refused calls or of something administered; the struct ar_audit_fn that a
- * core/access is given. Nobody is answered: what cannot be written now is kept, up to a number, until ar_control_audit_again(), which is for
- * about once a second. */
+/* Tells the home session of a tenant (see docs/tenants.md) of refused calls or of something
+ * administered; the struct ar_audit_fn that a core/access is given. Nobody is answered:
+ * what cannot be written now is kept, up to a number, until ar_control_audit_again(), which
+ * is for about once a second. */
 void ar_control_audit(void *control, const struct ar_audit *a);
 void ar_control_audit_again(struct ar_control *c);
 
-/* Takes a note to the node at that address, where ar_control_audit_told() is called with it; borrowed. False: it could not. One that was
- * lost comes back to ar_control_audit_told(), to be sent again in a while (is_later). */
+/* Takes a note to the node at that address, where ar_control_audit_told() is called with it;
+ * borrowed. False: it could not. One that was lost comes back to ar_control_audit_told(), to be sent
+ * again in a while (is_later). */
 typedef bool ar_control_carry_fn(void *arg, struct ar_str address, struct ar_str note);
 void ar_control_carry_audit(struct ar_control *c, ar_control_carry_fn *carry, void *arg);
 void ar_control_audit_told(struct ar_control *c, struct ar_str note, bool is_later);
 
-/* {"error":{code,message,retryable,next}} for transports that refuse before a call exists. Returns the HTTP status. */
+/* {"error":{code,message,retryable,next}} for transports that refuse before a call
+ * exists. Returns the HTTP status. */
 int ar_control_error(uint16_t code, const char *message, struct ar_buf *out);
 
 /* The same with retryAfterMs. */

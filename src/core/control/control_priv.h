@@ -19,8 +19,8 @@ struct ar_control {
 	struct ar_store *store;
 	const struct ar_placement *placement; /* NULL: all is here */
 	struct ar_json_parser *json;
-	struct ar_map
-		following; /* session and channel -> struct ar_following, while a stream of it is open */
+	/* session and channel -> struct ar_following, while a stream of it is open */
+	struct ar_map following;
 	struct ar_access *access; /* NULL: there are no tokens */
 	struct ar_auth *auth; /* told of refusals; NULL: nobody is */
 	ar_control_room_fn *has_room; /* in memory; NULL: always */
@@ -37,8 +37,9 @@ struct ar_control {
 	struct ar_read_cache *read_cache; /* made with the first read */
 };
 
-/* What a call has on its way: a write through its session, or the looks and store operations of a read. In the call's arena. The operations are
- * large and a call has one or two of them: from `write` on each is filled whole by who uses it, and only what is before is zeroed. */
+/* What a call has on its way: a write through its session, or the looks and store operations of a read.
+ * In the call's arena. The operations are large and a call has one or two of them: from `write` on each
+ * is filled whole by who uses it, and only what is before is zeroed. */
 struct ar_call_work {
 	struct ar_call *call;
 	void (*on_own)(struct ar_call *c); /* what follows when the session is the caller's */
@@ -69,18 +70,20 @@ struct ar_call_work {
 /* Who asks; nobody in particular is the operator of an installation without tenants. */
 const struct ar_principal *ar_control_who(const struct ar_principal *who);
 
-/* Whether the principal has the right that a command or an operation asks for. Looks at nothing else, so the refusal is the same
- * whatever the call names. */
+/* Whether the principal has the right that a command or an operation asks for. Looks at nothing else,
+ * so the refusal is the same whatever the call names. */
 AR_MUST_USE enum ar_status ar_control_admit(struct ar_control *c, const struct ar_principal *who,
 					    const struct ar_call_origin *from,
 					    const struct ar_command_desc *what,
 					    struct ar_error *err); /* from: NULL, not known */
 
-/* Whether there is memory for what the command begins; see ar_control_mind_memory(). Then it is counted until it is done. */
+/* Whether there is memory for what the command begins; see ar_control_mind_memory(). Then it
+ * is counted until it is done. */
 AR_MUST_USE enum ar_status ar_control_reserve_memory(struct ar_call *c, const struct ar_command_desc *what,
 						     struct ar_error *err);
 
-/* What may be read of the home of one's tenant, and by whom: its audit facts, with the right to administer. Of any other session: AR_OK. */
+/* What may be read of the home of one's tenant, and by whom: its audit facts, with the right to
+ * administer. Of any other session: AR_OK. */
 AR_MUST_USE enum ar_status ar_control_check_home(struct ar_control *c, const struct ar_principal *who,
 						 struct ar_str session_key, struct ar_error *err);
 
@@ -90,10 +93,12 @@ struct ar_str ar_control_home(const struct ar_principal *who, struct ar_arena *a
 /* tenant_check.c */
 typedef void ar_query_fn(struct ar_call *c);
 
-/* The tenant check: goes on with `on_own` if the session is of the caller's tenant, with `on_foreign` if it is another's or there is none;
- * these two cannot be told apart by what was done before. Every command that names something of a session comes by here, before
- * anything of the session is looked at. Exactly one of both follows, at once when the session is in memory; or the call is over,
- * because the store failed, or because it wants the tenant's home and may not. `session_key` lives as long as the call. */
+/* The tenant check: goes on with `on_own` if the session is of the caller's tenant, with
+ * `on_foreign` if it is another's or there is none; these two cannot be told apart by what was done
+ * before. Every command that names something of a session comes by here, before anything of the
+ * session is looked at. Exactly one of both follows, at once when the session is in memory; or the
+ * call is over, because the store failed, or because it wants the tenant's home and may not.
+ * `session_key` lives as long as the call. */
 void ar_call_check_tenant(struct ar_call *c, struct ar_str session_key, ar_query_fn *on_own,
 			  ar_query_fn *on_foreign);
 
@@ -104,8 +109,8 @@ void ar_call_no_session(struct ar_call *c);
 void ar_control_forget_notes(struct ar_control *c);
 
 /* read_cache.c */
-/* Answers the call as the same one was answered before, if the session is the same still. `id`: what of the session is asked for; absent:
- * all. The command, it and the state make the whole answer. */
+/* Answers the call as the same one was answered before, if the session is the same still. `id`: what of
+ * the session is asked for; absent: all. The command, it and the state make the whole answer. */
 AR_MUST_USE bool ar_read_cache_answer(struct ar_call *c, const struct ar_session *s, struct ar_str id);
 
 /* The reply is written and not sent yet: the next call may have it too. */
@@ -117,7 +122,8 @@ void ar_call_done(struct ar_call *c, int http);
 void ar_call_refuse(struct ar_call *c, uint16_t code, const char *fmt, ...) AR_PRINTF(3, 4);
 void ar_call_fail(struct ar_call *c, const struct ar_error *err);
 
-/* The engine's refusal: not_owner (nothing was done, the session is on its way to another node) becomes a place to ask again for. */
+/* The engine's refusal: not_owner (nothing was done, the session is on its way to another node)
+ * becomes a place to ask again for. */
 void ar_call_fail_or_move(struct ar_call *c, const struct ar_error *err);
 
 /* The 26 characters in a session id of a caller; a refusal when it has another form. */
@@ -153,7 +159,8 @@ void ar_call_send(
 		*c); /* the write as it stands; its partition may have moved while something was looked up */
 
 /* channel.c */
-/* The session of a channel: the one that is named, or that its id is of; else the home of the caller's tenant, whose channels follow all sessions. */
+/* The session of a channel: the one that is named, or that its id is of; else the home of the caller's
+ * tenant, whose channels follow all sessions. */
 AR_MUST_USE enum ar_status ar_channel_target(struct ar_call *c, struct ar_str session_id,
 					     struct ar_str channel_id, struct ar_str *ret_session_key,
 					     struct ar_error *err);
@@ -165,13 +172,15 @@ void ar_channel_tokens(struct ar_call *c, struct ar_channel_token *ret);
 void ar_channel_connected(struct ar_call *c, struct ar_str channel);
 void ar_channel_reconnected(struct ar_call *c, struct ar_str reply);
 
-/* channel_home.c: the write of the call, in the home of its tenant; who may not read the home may have a channel there. */
+/* channel_home.c: the write of the call, in the home of its tenant; who may not read the
+ * home may have a channel there. */
 bool ar_channel_is_command(enum ar_command command);
 void ar_channel_write_home(struct ar_call *c);
 void ar_channel_home_reconnected(struct ar_call *c, struct ar_str gap); /* the answer */
 
-/* A stream for a channel of the session, of all sessions when none is asked for: where it goes on, and what it is not told. Only for one
- * whose session is in memory, as it is after connect_channel and reconnect_channel: everything else is answered alike. */
+/* A stream for a channel of the session, of all sessions when none is asked for: where it goes on, and
+ * what it is not told. Only for one whose session is in memory, as it is after connect_channel and
+ * reconnect_channel: everything else is answered alike. */
 enum ar_status ar_channel_follow(struct ar_control *c, const struct ar_cmd_subscribe_events_in *in,
 				 struct ar_follow_request *r, uint8_t *flags, struct ar_subscribe_call *call,
 				 struct ar_error *err);

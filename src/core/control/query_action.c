@@ -1,4 +1,5 @@
-/* The read of actions over all sessions of a tenant. The store alone answers, on any node: what it has is what was made visible. */
+/* The read of actions over all sessions of a tenant. The store alone answers, on any node: what it
+ * has is what was made visible. */
 #include "control_priv.h"
 #include "storage.h"
 

@@ -1,5 +1,5 @@
-/* get_execution_environment: where commands of a session run, inside which boundary, what that guarantees and what it does not, which processes
- * there are, and what a restart would find of them. */
+/* get_execution_environment: where commands of a session run, inside which boundary, what that
+ * guarantees and what it does not, which processes there are, and what a restart would find of them. */
 #include "action/action.h"
 #include "control_priv.h"
 #include "permission/permission.h"

@@ -1,5 +1,6 @@
-/* explain: reads the log of a session a page at a time, first to find the turn that a thing belongs to, then again for the reasons. Each page is one
- * operation of the store, so a long log keeps nobody waiting. */
+/* explain: reads the log of a session a page at a time, first to find the turn that a thing
+ * belongs to, then again for the reasons. Each page is one operation of the store, so a
+ * long log keeps nobody waiting. */
 #include "control_priv.h"
 #include "explain.h"
 #include "mem.h"

@@ -29,7 +29,8 @@ static void on_task(struct ar_store_op *op)
 	ar_call_done(c, 200);
 }
 
-/* A task that is open or recent is in its session's state; asking for it again and again costs the store nothing. */
+/* A task that is open or recent is in its session's state; asking for it again and again
+ * costs the store nothing. */
 static bool answer_from_memory(struct ar_call *c, struct ar_str session_key, struct ar_str task)
 {
 	const struct ar_session *s = ar_engine_peek(c->control->engine, session_key);

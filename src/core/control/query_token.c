@@ -1,5 +1,6 @@
-/* What administrators ask. API tokens: create, list, rotate, revoke, through core/access. They are rows of the store and belong to no session,
- * so any node answers. No receipt holds these replies: a secret is in one reply and nowhere else. */
+/* What administrators ask. API tokens: create, list, rotate, revoke, through core/access. They are rows
+ * of the store and belong to no session, so any node answers. No receipt holds these replies: a secret
+ * is in one reply and nowhere else. */
 #include "access.h"
 #include "control_priv.h"
 

@@ -1,8 +1,10 @@
-/* get_tool_inventory: the tools of a turn, or those that a turn of the thread would have now, each with what the policy says of it. */
+/* get_tool_inventory: the tools of a turn, or those that a turn of the thread would have now, each with
+ * what the policy says of it. */
 #include "control_priv.h"
 #include "permission/permission.h"
 
-/* The turn that is meant; one that has but its thread when none is named. False: there is no such thread or turn. */
+/* The turn that is meant; one that has but its thread when none is named. False: there
+ * is no such thread or turn. */
 static bool find_turn(const struct ar_session *s, const struct ar_cmd_get_tool_inventory_in *in,
 		      struct ar_turn *ret)
 {

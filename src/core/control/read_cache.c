@@ -1,6 +1,7 @@
-/* Answers of reads that are asked again while nothing has changed. A document is rendered from a session's state alone, so it is
- * the same until the next fact; who polls gets the bytes of the last time. Whether the caller may see it was judged before, as for any
- * other. An answer is kept when it is asked for the second time: what is read once costs no memory. There is room for a few, and the newer
+/* Answers of reads that are asked again while nothing has changed. A document is rendered from a
+ * session's state alone, so it is the same until the next fact; who polls gets the bytes of the last
+ * time. Whether the caller may see it was judged before, as for any other. An answer is kept when it is
+ * asked for the second time: what is read once costs no memory. There is room for a few, and the newer
  * one has it. Owner: the loop thread. */
 #include "control_priv.h"
 #include "mem.h"

@@ -84,8 +84,8 @@ static enum ar_status check_place(struct ar_control *c, struct ar_subscribe_call
 	return ar_refuse(err, AR_ERR_NOT_OWNER, "this node does not own the session");
 }
 
-/* Any node serves it: it comes out of the store. Only a channel is known where the home of its tenant is. The home session is for those who may
- * read it. */
+/* Any node serves it: it comes out of the store. Only a channel is known where the home of its tenant
+ * is. The home session is for those who may read it. */
 static enum ar_status find_all(struct ar_control *c, struct ar_subscribe_call *call,
 			       const struct ar_cmd_subscribe_events_in *in, struct ar_follow_request *r,
 			       struct ar_error *err)

@@ -1,5 +1,6 @@
-/* Keeps tenants apart. A session of another tenant is as if it did not exist: the same lookup is made for both, of the same cost,
- * and the same words are said. Only what is in memory and the caller's own needs no lookup. Owner: the loop thread. */
+/* Keeps tenants apart. A session of another tenant is as if it did not exist: the same lookup is made
+ * for both, of the same cost, and the same words are said. Only what is in memory and the caller's own
+ * needs no lookup. Owner: the loop thread. */
 #include "control_priv.h"
 #include "storage.h"
 

@@ -1,5 +1,6 @@
-/* POST /v1/verify: one session, or a page of the list, one after the other. What is verified is the engine's (core/engine/verify.h); here
- * are the question, the walk and the words of the answer. Owner: the loop thread. */
+/* POST /v1/verify: one session, or a page of the list, one after the other. What is verified is
+ * the engine's (core/engine/verify.h); here are the question, the walk and the words of the
+ * answer. Owner: the loop thread. */
 #include "audit/trail.h"
 #include "control_priv.h"
 #include "storage.h"

@@ -18,7 +18,8 @@ static void mint(struct ar_call *c, struct target *t)
 	t->may_create = t->is_fresh = true;
 }
 
-/* A new session is one of ours: ids are minted until one falls into a partition that is. False: none is, and the call went elsewhere. */
+/* A new session is one of ours: ids are minted until one falls into a partition that is. False: none
+ * is, and the call went elsewhere. */
 static bool mint_here(struct ar_call *c, struct ar_str session_key)
 {
 	struct ar_str address;
@@ -125,7 +126,8 @@ static session_key_fn *const session_key_by_target[] = {
 	[AR_TARGET_TASK] = session_key_of_task,
 };
 
-/* The first member that is there; where any of several will do, the first that says which session it is of. */
+/* The first member that is there; where any of several will do, the first that says
+ * which session it is of. */
 static struct ar_str naming_id(const struct ar_call *c, const struct ar_target_desc *how)
 {
 	for (size_t i = 0; i < how->count; i++) {

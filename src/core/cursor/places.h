@@ -1,6 +1,7 @@
-/* Where a reader of a whole tenant is: `t<lane>:<position>[.<sequence>][,...]`, see port/store_feed.h for lanes and positions. Everything up to these
- * places was seen; of the facts at the one with a sequence, those up to that. Places of a tenant's feed and cursors of a session cannot be
- * taken for each other. */
+/* Where a reader of a whole tenant is: `t<lane>:<position>[.<sequence>][,...]`, see
+ * port/store_feed.h for lanes and positions. Everything up to these places was seen; of the facts at
+ * the one with a sequence, those up to that. Places of a tenant's feed and cursors of a session
+ * cannot be taken for each other. */
 #ifndef AR_CURSOR_PLACES_H
 #define AR_CURSOR_PLACES_H
 
@@ -17,11 +18,13 @@ struct ar_places {
 
 void ar_places_fini(struct ar_places *p); /* harmless twice */
 
-/* Empty or absent text is the beginning. AR_E_REFUSED with invalid_cursor otherwise, and then nothing to end. */
+/* Empty or absent text is the beginning. AR_E_REFUSED with invalid_cursor otherwise, and
+ * then nothing to end. */
 AR_MUST_USE enum ar_status ar_places_parse(struct ar_str text, struct ar_places *ret, struct ar_error *err);
 void ar_places_print(const struct ar_places *p, struct ar_buf *out);
 
-/* Everything up to that place was seen, of its own facts those up to the sequence (0: all). False: there is no room for another lane. */
+/* Everything up to that place was seen, of its own facts those up to the sequence (0: all). False:
+ * there is no room for another lane. */
 bool ar_places_move(struct ar_places *p, struct ar_store_place to, uint64_t sequence);
 
 /* The same for each of some places that is further than what was seen. False: there is no room for all. */

@@ -209,7 +209,8 @@ void ar_commit_start(struct ar_live *l)
 
 /* ---- what happens when it is durable, or is not ---- */
 
-/* The state goes on as what was just written: its memory is renewed, and a snapshot that does not restore is found at once. */
+/* The state goes on as what was just written: its memory is renewed, and a snapshot that does
+ * not restore is found at once. */
 static void renew(struct ar_live *l)
 {
 	struct ar_session fresh;
@@ -276,7 +277,8 @@ static void committed(struct ar_live *l)
 	if (c->decision.event_count > 0)
 		ar_follow_tenant_grew(e->o.follow, ar_session_tenant(&l->state));
 	l->is_owned = true;
-	/* Planned before the answer, which gives back the request that effects name text of; begun after it, for it is waited for. */
+	/* Planned before the answer, which gives back the request that effects name text of; begun
+	 * after it, for it is waited for. */
 	if (!l->is_released)
 		ar_effects_run(l, &c->decision);
 	r->reply = c->decision.reply;
@@ -310,7 +312,8 @@ static void not_committed(struct ar_live *l)
 	}
 }
 
-/* A state that a repair lent to a session that was not in memory: it goes, and the session comes back as after any start. */
+/* A state that a repair lent to a session that was not in memory: it goes, and the session
+ * comes back as after any start. */
 static bool give_back(struct ar_live *l)
 {
 	bool is_active;

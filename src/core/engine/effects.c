@@ -47,7 +47,8 @@ void ar_live_reset_idle(struct ar_live *l, struct ar_str turn)
 	}
 }
 
-/* Something happened since: the rest of the pause is waited for. A turn that waits for its place among the model calls is not silent. */
+/* Something happened since: the rest of the pause is waited for. A turn that waits for its place among
+ * the model calls is not silent. */
 static bool was_active(struct wake *w)
 {
 	struct ar_engine *e = w->timer.live->engine;
@@ -88,7 +89,8 @@ static void wake_later(struct ar_live *l, const struct ar_effect_wake *effect)
 	ar_timer_start(l->engine, &w->timer, w->pause);
 }
 
-/* One that waits for its time is dropped: a session with timers stays in memory. One that is in the inbox already finds nothing to do. */
+/* One that waits for its time is dropped: a session with timers stays in memory. One that is in the
+ * inbox already finds nothing to do. */
 static void wake_cancel(struct ar_live *l, struct ar_str subject)
 {
 	AR_LIST_FOR_SAFE (it, &l->wakes) {

@@ -1,6 +1,7 @@
-/* The pump: inputs of a session wait in its inbox; one at a time is decided, made durable, applied, published, answered, and
- * its effects are started. Results of effects come back into the inbox, nowhere else. Sessions are loaded on demand and leave
- * memory when nothing of them runs. Owner: the loop thread; the store and the provider call back on it. */
+/* The pump: inputs of a session wait in its inbox; one at a time is decided, made durable, applied,
+ * published, answered, and its effects are started. Results of effects come back into the inbox,
+ * nowhere else. Sessions are loaded on demand and leave memory when nothing of them runs. Owner: the
+ * loop thread; the store and the provider call back on it. */
 #ifndef AR_ENGINE_ENGINE_H
 #define AR_ENGINE_ENGINE_H
 
@@ -25,11 +26,12 @@ struct ar_provider_slot {
 	struct ar_provider *provider;
 };
 
-/* What the engine works on, written as it goes into memory that outlives the process (a mapped file): the key of a session, or zeros. */
+/* What the engine works on, written as it goes into memory that outlives the process (a mapped file):
+ * the key of a session, or zeros. */
 struct ar_engine_mark {
 	char working[AR_SESSION_KEY_LEN]; /* whose inputs, loading or model output are handled right now */
-	char alone
-		[AR_SESSION_KEY_LEN]; /* the only session that something is done for; zeros while there are several */
+	/* the only session that something is done for; zeros while there are several */
+	char alone[AR_SESSION_KEY_LEN];
 };
 
 struct ar_engine_options {
@@ -59,8 +61,8 @@ struct ar_engine_options {
 			   struct ar_str session); /* a turn that was lost too often; NULL: nobody asks */
 	void (*on_lost_write)(void *arg, struct ar_str session,
 			      struct ar_str what); /* nobody is asked about it; NULL: nobody hears */
-	void (*on_fenced)(
-		void *arg); /* the epoch is over: nothing more can be written, everything here is to be dropped */
+	/* the epoch is over: nothing more can be written, everything here is to be dropped */
+	void (*on_fenced)(void *arg);
 	void *arg;
 };
 
@@ -68,20 +70,20 @@ struct ar_engine_options {
 struct ar_engine_request {
 	struct ar_list node;
 	struct ar_str session; /* the 26 characters */
-	struct ar_input
-		input; /* args borrowed until done(); time and policy are the engine's to fill. A command to a session
-					  of another tenant is refused as one to a session that does not exist. */
+	/* args borrowed until done(); time and policy are the engine's to fill. A command to a session
+	 * of another tenant is refused as one to a session that does not exist. */
+	struct ar_input input;
 	bool may_create; /* the session need not exist */
 	bool is_fresh; /* its id was minted for this request: nothing can be stored under it */
 	bool with_snapshot; /* a snapshot is due whatever the count of facts says */
-	const struct ar_store_task_row
-		*tasks; /* rows to write beside those of the decision; borrowed until done() */
+	/* rows to write beside those of the decision; borrowed until done() */
+	const struct ar_store_task_row *tasks;
 	size_t task_count;
 	const struct ar_store_action_row *actions; /* the same */
 	size_t action_count;
-	const struct ar_store_audit *
-		audit; /* who asks for it, written when something is; its time and place in the log are the engine's to fill. Borrowed until done();
-			 * NULL: nobody is told of */
+	/* who asks for it, written when something is; its time and place in the log are the engine's to
+	 * fill. Borrowed until done(); NULL: nobody is told of */
+	const struct ar_store_audit *audit;
 	bool has_receipt;
 	struct ar_store_receipt receipt; /* scope, key, input hash; the reply is filled by the engine */
 	void (*done)(struct ar_engine_request *r);
@@ -91,7 +93,8 @@ struct ar_engine_request {
 	struct ar_str reply; /* valid inside done() */
 };
 
-/* A look at committed state. `session` is NULL when there is none (err says why); valid inside done() only. */
+/* A look at committed state. `session` is NULL when there is none (err says why); valid
+ * inside done() only. */
 struct ar_engine_view {
 	struct ar_list node;
 	struct ar_str session;
@@ -102,7 +105,9 @@ struct ar_engine_view {
 struct ar_engine_counts {
 	size_t sessions; /* in memory */
 	size_t steps; /* open model and tool calls */
-	size_t calls; /* those of them that end with this process: models, hooks, and tools that are no process of their own */
+	/* those of them that end with this process: models, hooks, and tools that are no
+	 * process of their own */
+	size_t calls;
 	size_t waiting; /* model calls that wait for a place, not among those above */
 	size_t commits; /* in flight */
 	uint64_t facts; /* committed since start */
@@ -110,16 +115,17 @@ struct ar_engine_counts {
 
 struct ar_engine *ar_engine_new(const struct ar_engine_options *o);
 
-/* Ends of model calls are ignored from now on (the next start finds the steps open and says so), writes are refused, processes are left.
- * Then close the provider, the process host and the store, whose last callbacks still come here, then free. */
+/* Ends of model calls are ignored from now on (the next start finds the steps open and says so), writes
+ * are refused, processes are left. Then close the provider, the process host and the store, whose last
+ * callbacks still come here, then free. */
 void ar_engine_stop(struct ar_engine *e);
 
-/* The runtime is about to stop for good: from now on processes that are to end with it do so when their session is left. Otherwise a session that is
- * left is another's, and so are its processes. */
+/* The runtime is about to stop for good: from now on processes that are to end with it do so when their
+ * session is left. Otherwise a session that is left is another's, and so are its processes. */
 void ar_engine_expect_stop(struct ar_engine *e, bool is_for_good);
 
-/* Nothing new is begun from now on: calls that decisions ask for stay as the log has them, for the next start to take up. Those under way go on,
- * and their ends are recorded. */
+/* Nothing new is begun from now on: calls that decisions ask for stay as the log has them, for the next
+ * start to take up. Those under way go on, and their ends are recorded. */
 void ar_engine_drain(struct ar_engine *e);
 void ar_engine_free(struct ar_engine *e);
 
@@ -130,11 +136,12 @@ struct ar_str ar_engine_mask(const struct ar_engine *e, struct ar_str text, stru
 void ar_engine_write(struct ar_engine *e, struct ar_engine_request *r);
 void ar_engine_look(struct ar_engine *e, struct ar_engine_view *v);
 
-/* Committed state that is in memory now, or NULL: then look, or ask the store. Valid until control returns to the loop. */
+/* Committed state that is in memory now, or NULL: then look, or ask the store. Valid until
+ * control returns to the loop. */
 const struct ar_session *ar_engine_peek(const struct ar_engine *e, struct ar_str session_key);
 
-/* Of a session that a view or a peek shows: a number that no other session has, nor the same one after it was read from the store again. Together
- * with `head` it names the state. */
+/* Of a session that a view or a peek shows: a number that no other session has, nor the same one after
+ * it was read from the store again. Together with `head` it names the state. */
 uint64_t ar_engine_load_of(const struct ar_session *s);
 
 /* Whether the session is in memory, and that tenant's. False says nothing: the store knows. */
@@ -143,12 +150,13 @@ bool ar_engine_is_of(const struct ar_engine *e, struct ar_str session_key, struc
 /* What is said of a session that does not exist, or might as well not. */
 #define AR_NO_SESSION "there is no such session"
 
-/* These partitions are ours from now on (NULL: all): finds the sessions with open work that nobody carries and takes it up, in the
- * background. */
+/* These partitions are ours from now on (NULL: all): finds the sessions with open work that nobody
+ * carries and takes it up, in the background. */
 void ar_engine_recover(struct ar_engine *e, const struct ar_partition_set *gained);
 bool ar_engine_is_recovering(const struct ar_engine *e); /* sessions with open work may still be found */
 
-/* The partition is to move: everything of it is left as it stands in the log. It is quiet when its load has no sessions. */
+/* The partition is to move: everything of it is left as it stands in the log. It is quiet
+ * when its load has no sessions. */
 void ar_engine_release(struct ar_engine *e, unsigned partition);
 
 struct ar_engine_load {
@@ -158,13 +166,13 @@ struct ar_engine_load {
 
 struct ar_engine_load ar_engine_load(const struct ar_engine *e, unsigned partition);
 
-/* Forgets, from now on and in the background, sessions of ours that are not active and were last touched longer than `keep` ago;
- * 0 keeps them for ever, and leaves to the store what else it does from time to time. The same of audit entries older than `keep_audit`.
- * Call once. */
+/* Forgets, from now on and in the background, sessions of ours that are not active and were last
+ * touched longer than `keep` ago; 0 keeps them for ever, and leaves to the store what else it does from
+ * time to time. The same of audit entries older than `keep_audit`. Call once. */
 void ar_engine_keep(struct ar_engine *e, ar_usec keep, ar_usec keep_audit);
 
-/* Memory is wanted: idle sessions leave, the oldest half of them or all. They come back from the store when they are needed. Returns
- * how many left. */
+/* Memory is wanted: idle sessions leave, the oldest half of them or all. They come back from the store
+ * when they are needed. Returns how many left. */
 size_t ar_engine_shed(struct ar_engine *e, bool is_all);
 
 /* Bytes of conversations that model calls about to begin will need. */

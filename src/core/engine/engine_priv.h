@@ -31,7 +31,8 @@ struct ar_timer {
 	void (*drop)(struct ar_timer *t);
 };
 
-/* The contents that open turns of a session go on from, and which of them are gone; see recover/contents.c. */
+/* The contents that open turns of a session go on from, and which of them are gone; see
+ * recover/contents.c. */
 struct ar_contents {
 	struct ar_store_blobs_get get;
 	struct ar_arena arena;
@@ -53,8 +54,10 @@ struct ar_live {
 	bool is_in_flight; /* the state is ahead of the store: nobody may look at it */
 	bool is_pumping; /* further up the stack: new inputs are seen there */
 	bool is_owned; /* this process carries the open work; false right after a load */
-	bool is_shown_early; /* the store did not take what recovery says: who looks no longer waits for that */
-	bool is_released; /* another node is to have it: nothing new is begun, it goes when nothing is in flight */
+	/* the store did not take what recovery says: who looks no longer waits for that */
+	bool is_shown_early;
+	/* another node is to have it: nothing new is begun, it goes when nothing is in flight */
+	bool is_released;
 	bool is_removed; /* from the store: goes as soon as it is at rest */
 	bool is_borrowed; /* the state is a verification's, for the commit of its repair only */
 	ar_usec skew; /* of the wall clock against the monotonic one, at its newest decision; 0: none yet */
@@ -169,8 +172,8 @@ void ar_receipts_fini(struct ar_engine *e);
 void ar_request_repeat(struct ar_engine_request *r, const struct ar_hash *input, struct ar_str reply);
 
 /* effects.c and step.c */
-/* How far the wall clock was set back between two looks at its skew, below 0; 0: it was not. Corrections that clocks make all the time, and
- * steps forward, are none. */
+/* How far the wall clock was set back between two looks at its skew, below 0; 0: it was not.
+ * Corrections that clocks make all the time, and steps forward, are none. */
 ar_usec ar_clock_step(ar_usec before, ar_usec now);
 
 /* Something of this turn happened: what waits for its silence begins to wait anew. */
@@ -204,8 +207,8 @@ void ar_hook_cancel(struct ar_live *l, struct ar_str run);
 void ar_hooks_release(struct ar_live *l);
 void ar_hooks_drop(struct ar_live *l);
 
-/* verify.c: whether a verification holds the session from now on, as a commit does: inputs and lookers wait. Called when nothing is in
- * flight. */
+/* verify.c: whether a verification holds the session from now on, as a commit does: inputs and lookers
+ * wait. Called when nothing is in flight. */
 bool ar_verify_hold(struct ar_live *l);
 
 /* timers.c */
@@ -222,7 +225,8 @@ void ar_upkeep_end_readers(struct ar_engine *e,
 /* recovery.c */
 void ar_recovery_loaded(struct ar_live *l);
 
-/* recover/contents.c: looks for the contents of a session that was just read; ar_live_came_back() goes on, now or later. */
+/* recover/contents.c: looks for the contents of a session that was just read;
+ * ar_live_came_back() goes on, now or later. */
 void ar_contents_look(struct ar_live *l);
 void ar_contents_fini(struct ar_live *l);
 void ar_live_came_back(struct ar_live *l);

@@ -10,7 +10,8 @@ static void add_text(struct ar_buf *out, struct ar_str text)
 	ar_jw_str(&w, text);
 }
 
-/* Arguments as the model wrote them; those that are no JSON, or are none any more when masked, appear as a text. */
+/* Arguments as the model wrote them; those that are no JSON, or are none any more when
+ * masked, appear as a text. */
 static void add_json(struct ar_buf *out, struct ar_str text, struct ar_json_parser *json)
 {
 	struct ar_json v;

@@ -1,5 +1,5 @@
-/* The document that a handler of a hook is given: the pieces that the decision wrote, with the contents they name put in and masked once more. Owner: the
- * loop thread. */
+/* The document that a handler of a hook is given: the pieces that the decision wrote, with the contents
+ * they name put in and masked once more. Owner: the loop thread. */
 #ifndef AR_ENGINE_HOOK_DOCUMENT_H
 #define AR_ENGINE_HOOK_DOCUMENT_H
 

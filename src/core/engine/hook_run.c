@@ -1,5 +1,6 @@
-/* One handler of a hook in flight: fetch what its document names, run it, bring its end back into the session's inbox with secrets masked. Runs are counted as
- * steps: a session with one does not move to another node without waiting for it.
+/* One handler of a hook in flight: fetch what its document names, run it, bring its end back into the
+ * session's inbox with secrets masked. Runs are counted as steps: a session with one does not move to
+ * another node without waiting for it.
  *
  *   PLANNED -> LOADING -> RUNNING -> ENDED;  a cancel before RUNNING ends without a run. */
 #include "engine_priv.h"

@@ -1,5 +1,5 @@
-/* The rows that let a session and its tasks be found, rendered from its state: written by every commit, and what a verification
- * expects to find. Pure; text is in the arena that the caller gives. */
+/* The rows that let a session and its tasks be found, rendered from its state: written by every commit,
+ * and what a verification expects to find. Pure; text is in the arena that the caller gives. */
 #ifndef AR_ENGINE_INDEX_ROWS_H
 #define AR_ENGINE_INDEX_ROWS_H
 
@@ -12,8 +12,8 @@ struct ar_store_session_row ar_index_session(const struct ar_session *s, struct 
 /* The last fact that a stored row was written with, from its shell; 0 when it does not say. */
 uint64_t ar_index_head(struct ar_json_parser *json, struct ar_str shell);
 
-/* One row per task that a fact of these is about and that the state still has; `rows` has room for twice `count`: an edge has two ends.
- * Returns how many. */
+/* One row per task that a fact of these is about and that the state still has; `rows` has room for
+ * twice `count`: an edge has two ends. Returns how many. */
 size_t ar_index_tasks(const struct ar_session *s, const struct ar_event *events, size_t count,
 		      struct ar_arena *a, struct ar_store_task_row *rows);
 

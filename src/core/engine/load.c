@@ -1,4 +1,5 @@
-/* A session comes back from the store: newest snapshot, the facts after it, and what was saved of open steps. O(window). */
+/* A session comes back from the store: newest snapshot, the facts after it, and what was
+ * saved of open steps. O(window). */
 #include "engine_priv.h"
 #include "funnel.h"
 #include "index_rows.h"
@@ -69,8 +70,8 @@ static void keep_saved(struct ar_live *l)
 	}
 }
 
-/* What was stored with the last fact names it: a log that ends before lost its end. To go on from there would write over what is left to
- * tell of it. */
+/* What was stored with the last fact names it: a log that ends before lost its end. To go on from there
+ * would write over what is left to tell of it. */
 static enum ar_status check_end(struct ar_live *l, struct ar_error *err)
 {
 	uint64_t known = ar_index_head(l->engine->json, l->load.shell);

@@ -1,6 +1,7 @@
-/* Which session this process works on, kept where it can be read when the process is dead. That is all that can be known of a death: the loop
- * handles one session at a time, so a fault in it is that session's; and a death outside of it (the kernel's for want of memory, an operator's) is
- * put down to a session only when there was no other to do something for. */
+/* Which session this process works on, kept where it can be read when the process is dead. That is all
+ * that can be known of a death: the loop handles one session at a time, so a fault in it is that
+ * session's; and a death outside of it (the kernel's for want of memory, an operator's) is put down to
+ * a session only when there was no other to do something for. */
 #include "action/action.h"
 #include "engine_priv.h"
 

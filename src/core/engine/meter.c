@@ -1,4 +1,5 @@
-/* See meter.h. Durations come from the facts themselves, so that they are the same that a reader of the log computes. */
+/* See meter.h. Durations come from the facts themselves, so that they are the same that a
+ * reader of the log computes. */
 #include "meter.h"
 #include "limits/money.h"
 

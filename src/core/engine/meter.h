@@ -1,4 +1,5 @@
-/* What durable facts and commits add to the metrics. A row of a table per type of fact; nothing is decided here. Owner: the loop thread. */
+/* What durable facts and commits add to the metrics. A row of a table per type of fact; nothing is
+ * decided here. Owner: the loop thread. */
 #ifndef AR_ENGINE_METER_H
 #define AR_ENGINE_METER_H
 

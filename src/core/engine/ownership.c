@@ -1,6 +1,7 @@
-/* Which sessions this engine carries. A partition that it gains is scanned for open work (recovery.c); one that it releases is left
- * at once: calls to the model are cancelled without a fact, inputs that wait are refused as not_owner, readers end with their
- * cursor, a batch in flight is waited for. What was open stays open in the log, for the next owner to take up. */
+/* Which sessions this engine carries. A partition that it gains is scanned for open work (recovery.c);
+ * one that it releases is left at once: calls to the model are cancelled without a fact, inputs that
+ * wait are refused as not_owner, readers end with their cursor, a batch in flight is waited for. What
+ * was open stays open in the log, for the next owner to take up. */
 #include "engine_priv.h"
 #include "process/process_run.h"
 
@@ -21,7 +22,8 @@ static void release_one(struct ar_live *l)
 	ar_live_pump(l);
 }
 
-/* All are marked before the first one is touched: from then on none of them can be evicted behind our back. */
+/* All are marked before the first one is touched: from then on none of them can be
+ * evicted behind our back. */
 static struct ar_live **mark(struct ar_engine *e, unsigned partition, struct ar_arena *a, size_t *ret_count)
 {
 	struct ar_live **marked =

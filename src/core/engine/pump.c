@@ -64,8 +64,8 @@ static void show_to_views(struct ar_live *l)
 		show_to(l, AR_CONTAINER_OF(node, struct ar_engine_view, node));
 }
 
-/* A refused command may be the repeat of one that was accepted: its receipt decides. That there is none is only known when the store
- * says so; one that cannot be looked up now refuses nothing for good. */
+/* A refused command may be the repeat of one that was accepted: its receipt decides. That there is none
+ * is only known when the store says so; one that cannot be looked up now refuses nothing for good. */
 static void on_lookup(struct ar_store_op *op)
 {
 	struct ar_live *l = AR_CONTAINER_OF(op, struct ar_live, commit.lookup.op);
@@ -139,7 +139,8 @@ static bool has_audited_effects(const struct ar_engine_request *r, const struct 
 	return r->audit && d->effect_count > 0;
 }
 
-/* A fact cannot follow what is known: a bug. The state may be half changed, so the session is loaded again. */
+/* A fact cannot follow what is known: a bug. The state may be half changed, so the
+ * session is loaded again. */
 static void contradict(struct ar_live *l, struct ar_engine_request *r)
 {
 	ar_live_forget(l);
@@ -201,7 +202,8 @@ static bool has_waiting(const struct ar_live *l)
 	return !ar_list_empty(&l->inbox) || !ar_list_empty(&l->views);
 }
 
-/* What the store gave is what was true before this process had the session: who looks waits until that is told. */
+/* What the store gave is what was true before this process had the session: who looks
+ * waits until that is told. */
 static bool is_shown(const struct ar_live *l)
 {
 	return l->inbox.next != &l->recovery.node || l->is_shown_early;

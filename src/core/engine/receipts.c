@@ -1,4 +1,5 @@
-/* The newest receipts of this process. The store has all of them; this only spares most repeats the way there. */
+/* The newest receipts of this process. The store has all of them; this only spares most
+ * repeats the way there. */
 #include "engine_priv.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* After a crash: every session with open work is loaded and told so, a page at a time, in the background. A client that asks for
- * one earlier gets the same treatment on load. */
+/* After a crash: every session with open work is loaded and told so, a page at a time, in the
+ * background. A client that asks for one earlier gets the same treatment on load. */
 #include "engine_priv.h"
 #include "channel/channel.h"
 #include "fault.h"
@@ -68,13 +68,15 @@ static void scan_settled(struct ar_engine *e)
 	ar_arena_fini(&keep);
 }
 
-/* A peer that was last heard of before this process had the session has no stream here: its connection went with the process that had it. */
+/* A peer that was last heard of before this process had the session has no stream here: its connection
+ * went with the process that had it. */
 static bool has_left_peers(const struct ar_live *l)
 {
 	return ar_channels_left(&l->state, l->engine->since[l->partition]);
 }
 
-/* Called after every load. Open work that came from the store is nobody's: deciding about it goes before everything else. */
+/* Called after every load. Open work that came from the store is nobody's: deciding about it
+ * goes before everything else. */
 void ar_recovery_loaded(struct ar_live *l)
 {
 	bool was_scanned = l->is_scanned;
@@ -134,7 +136,8 @@ static void scan_next(struct ar_engine *e, struct ar_str before)
 	ar_store_submit(e->o.store, &e->scan.op);
 }
 
-/* Sessions that are loaded are passed over, so a scan may be repeated until the store could answer all of it. */
+/* Sessions that are loaded are passed over, so a scan may be repeated until the store
+ * could answer all of it. */
 static void scan_begin(struct ar_engine *e)
 {
 	e->is_scanning = true;

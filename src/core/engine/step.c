@@ -214,7 +214,8 @@ static bool is_worth_saving(const struct ar_live_step *s)
 	       (s->output.pos > s->saved && clock->mono(clock) - s->saved_at >= CHUNK_AGE);
 }
 
-/* A chunk that could not be written is no loss yet: the whole output is in memory until the step's end is durable. */
+/* A chunk that could not be written is no loss yet: the whole output is in memory until
+ * the step's end is durable. */
 static void on_chunk(struct ar_store_op *op)
 {
 	struct ar_live_step *s = AR_CONTAINER_OF(op, struct ar_live_step, chunk.op);
@@ -284,7 +285,8 @@ static const struct ar_model_call_vtable callbacks = { on_tool, on_output, on_do
 
 /* ---- the beginning ---- */
 
-/* The provider has written them into its request: a whole conversation need not be here twice while the model answers. */
+/* The provider has written them into its request: a whole conversation need not be here
+ * twice while the model answers. */
 static void forget_messages(struct ar_live_step *s)
 {
 	expect(s, 0);
@@ -451,8 +453,9 @@ bool ar_steps_wait(const struct ar_live *l, struct ar_str turn)
 	return false;
 }
 
-/* A call under way is cancelled and a fetch waited for: their ends come to the inbox, where a released session refuses everything. One
- * that has ended is there already, or waits for its timer, which is cancelled. */
+/* A call under way is cancelled and a fetch waited for: their ends come to the inbox, where a
+ * released session refuses everything. One that has ended is there already, or waits for its
+ * timer, which is cancelled. */
 void ar_steps_release(struct ar_live *l)
 {
 	AR_LIST_FOR_SAFE (it, &l->steps) {

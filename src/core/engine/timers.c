@@ -1,4 +1,5 @@
-/* Timers, ordered by due time: waits before a retry, deadlines of questions. Monotonic; the host asks for the next deadline. */
+/* Timers, ordered by due time: waits before a retry, deadlines of questions. Monotonic; the host
+ * asks for the next deadline. */
 #include "engine_priv.h"
 
 #define STEP_MIN 1000000 /* microseconds; less is a correction */

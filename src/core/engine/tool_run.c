@@ -1,5 +1,6 @@
-/* One tool call in flight: fetch its arguments, start it at its source, stop it at its deadline, bring its end back into the session's inbox, with
- * secrets masked. Calls are counted as steps: a session with one does not move to another node without waiting for it.
+/* One tool call in flight: fetch its arguments, start it at its source, stop it at its deadline, bring
+ * its end back into the session's inbox, with secrets masked. Calls are counted as steps: a session
+ * with one does not move to another node without waiting for it.
  *
  *   PLANNED -> LOADING [-> WAITING] -> RUNNING -> ENDED;  a cancel before RUNNING ends without a run. */
 #include "engine_priv.h"
@@ -166,7 +167,8 @@ static void run_end(struct ar_live_call *r, const struct ar_tool_result *result)
 
 /* ---- while it runs ---- */
 
-/* A frame for who reads now, a few times a second. Its words are masked each by itself: nothing of them is stored. */
+/* A frame for who reads now, a few times a second. Its words are masked each by itself:
+ * nothing of them is stored. */
 static void on_progress(struct ar_tool_call *c, const struct ar_tool_progress *p)
 {
 	struct ar_live_call *r = AR_CONTAINER_OF(c, struct ar_live_call, call);
@@ -333,7 +335,8 @@ static void on_tool_timer(struct ar_timer *t)
 		run_now(r);
 }
 
-/* Its process is there from before: it hears of it as if it had just asked. The call may be over, and gone, after each word. */
+/* Its process is there from before: it hears of it as if it had just asked. The call may be over,
+ * and gone, after each word. */
 static void claim_process(struct ar_live_call *r)
 {
 	struct ar_live *l = r->live;
@@ -345,7 +348,8 @@ static void claim_process(struct ar_live_call *r)
 	ar_arena_fini(&a);
 }
 
-/* Right after the start the source of a tool may still be finding out what it offers: the call waits for that, until its deadline. */
+/* Right after the start the source of a tool may still be finding out what it offers: the call waits
+ * for that, until its deadline. */
 static void run_now(struct ar_live_call *r)
 {
 	struct ar_engine *e = r->live->engine;

@@ -1,6 +1,7 @@
-/* Sessions that nobody touched for long are forgotten, a few at a time in the background: the store removes them, and whatever
- * is in memory of them goes too. Only partitions that we own: nobody else can be writing there. Bounded steps with pauses
- * between, so that those who work do not notice. Loop thread. */
+/* Sessions that nobody touched for long are forgotten, a few at a time in the background: the
+ * store removes them, and whatever is in memory of them goes too. Only partitions that we own:
+ * nobody else can be writing there. Bounded steps with pauses between, so that those who work
+ * do not notice. Loop thread. */
 #include "engine_priv.h"
 #include "meter.h"
 

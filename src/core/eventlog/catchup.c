@@ -1,5 +1,6 @@
-/* A reader's way through the stored log: one page of rows at a time, its step content fetched beside it, frames made from both,
- * the next page only when the reader has taken them. Memory is one page, whatever the history. */
+/* A reader's way through the stored log: one page of rows at a time, its step content fetched
+ * beside it, frames made from both, the next page only when the reader has taken them. Memory is
+ * one page, whatever the history. */
 #include "follow_priv.h"
 #include "mem.h"
 #include "storage.h"
@@ -81,7 +82,8 @@ static void on_blobs(struct ar_store_op *op)
 	page_done(c);
 }
 
-/* Facts that were published, or that this reader has, are in the log for good; one that ends before them has lost them. */
+/* Facts that were published, or that this reader has, are in the log for good; one that ends
+ * before them has lost them. */
 static bool has_lost_its_end(const struct ar_follow_cursor *c)
 {
 	uint64_t least = c->page->published;

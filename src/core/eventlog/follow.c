@@ -78,8 +78,8 @@ static void ring_grow(struct ar_hub *h)
 
 #define TRIM_BYTES (8u * 1024u) /* a few facts: each session that is read keeps so much */
 
-/* Frames that every live reader has taken are of no use: whoever comes later reads the store first. Looked for as the ring doubles, so that
- * it costs little however many read. */
+/* Frames that every live reader has taken are of no use: whoever comes later reads the store first.
+ * Looked for as the ring doubles, so that it costs little however many read. */
 static void hub_trim(struct ar_hub *h)
 {
 	uint64_t oldest = h->next;
@@ -326,7 +326,8 @@ enum ar_status ar_follow_open(struct ar_follow *f, struct ar_subscription *s,
 	return AR_OK;
 }
 
-/* The id that the event carries in its envelope, which is what stands before the payload; ids need no escapes. */
+/* The id that the event carries in its envelope, which is what stands before the
+ * payload; ids need no escapes. */
 static bool has_id(const struct ar_frame *f, const char *name, struct ar_str id)
 {
 	const char *end = memmem(f->json.p, f->json.len, ",\"payload\":", 11);
@@ -366,7 +367,8 @@ void ar_reader_push(struct ar_follow_cursor *c, struct ar_frame *f)
 		ar_frame_unref(f);
 }
 
-/* Everything stored was taken and nothing newer is published: give what the open steps have said so far, then the ring. */
+/* Everything stored was taken and nothing newer is published: give what the open steps have
+ * said so far, then the ring. */
 void ar_reader_join(struct ar_follow_cursor *c)
 {
 	struct ar_hub *h = c->hub;
@@ -398,8 +400,9 @@ static struct ar_frame *take_pending(struct ar_follow_cursor *c)
 
 /* ---- streams that begin again ----
  *
- * After a restart what a process wrote is told again from its first byte. A reader that has more of it by its cursor is given the rest only,
- * and keeps its place meanwhile: the id of a shared frame says where the stream is, not where this reader is. */
+ * After a restart what a process wrote is told again from its first byte. A reader that has more of it
+ * by its cursor is given the rest only, and keeps its place meanwhile: the id of a shared frame says
+ * where the stream is, not where this reader is. */
 
 static const struct ar_output *output_of(const struct ar_hub *h, uint64_t step)
 {
@@ -412,7 +415,8 @@ static const struct ar_output *output_of(const struct ar_hub *h, uint64_t step)
 	return NULL;
 }
 
-/* Takes over what the frame says, but for streams of which the reader has more. True: the frame's own id is not the reader's place. */
+/* Takes over what the frame says, but for streams of which the reader has more. True: the frame's own
+ * id is not the reader's place. */
 static bool move_past(struct ar_follow_cursor *c, const struct ar_frame *f)
 {
 	struct ar_cursor at, had = c->at;
@@ -434,8 +438,8 @@ static bool move_past(struct ar_follow_cursor *c, const struct ar_frame *f)
 	return is_elsewhere;
 }
 
-/* The part of the frame that the reader does not have, as one of its own. The bytes are in the output while it is open, and then in the
- * store: NULL. */
+/* The part of the frame that the reader does not have, as one of its own. The bytes are in the output
+ * while it is open, and then in the store: NULL. */
 static struct ar_frame *take_rest(struct ar_follow_cursor *c, const struct ar_frame *f, uint64_t pos)
 {
 	const struct ar_output *o = output_of(c->hub, f->step);

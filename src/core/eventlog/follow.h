@@ -1,15 +1,17 @@
-/* Following a session: from any cursor through the stored log into the live stream, with nothing missed or doubled. (What a tool says of its
- * progress is told only to who listens then.)
+/* Following a session: from any cursor through the stored log into the live stream, with nothing missed
+ * or doubled. (What a tool says of its progress is told only to who listens then.)
  *
- * A cursor is `sequence[.step:pos[,step:pos]...]`: all facts up to `sequence` were seen, and of each named open step the
- * output bytes before `pos`. Every frame carries the cursor that a reader has after it.
+ * A cursor is `sequence[.step:pos[,step:pos]...]`: all facts up to `sequence` were seen,
+ * and of each named open step the output bytes before `pos`. Every frame carries the cursor
+ * that a reader has after it.
  *
- * A whole tenant is followed in the same way: the facts of all its sessions, those that are made meanwhile among them, each session's in order. Its
- * cursors are places in the tenant's feed (places.h). It carries facts alone; what a model or a process says meanwhile is followed by session.
+ * A whole tenant is followed in the same way: the facts of all its sessions, those that are made
+ * meanwhile among them, each session's in order. Its cursors are places in the tenant's feed
+ * (places.h). It carries facts alone; what a model or a process says meanwhile is followed by session.
  *
- * Pull, not push: a subscription holds a position, never a queue. ready() says that ar_follow_next() has something; the
- * reader takes frames as its peer drains. A reader that falls a whole ring behind is ended and resumes by its cursor.
- * Owner: the loop thread. */
+ * Pull, not push: a subscription holds a position, never a queue. ready() says that ar_follow_next()
+ * has something; the reader takes frames as its peer drains. A reader that falls a whole ring behind is
+ * ended and resumes by its cursor. Owner: the loop thread. */
 #ifndef AR_EVENTLOG_FOLLOW_H
 #define AR_EVENTLOG_FOLLOW_H
 
@@ -22,7 +24,8 @@
 struct ar_follow;
 struct ar_subscription;
 
-/* One thing to deliver; immutable, shared by all readers. `sse` is the whole server-sent event, `json` the event inside. */
+/* One thing to deliver; immutable, shared by all readers. `sse` is the whole server-sent
+ * event, `json` the event inside. */
 struct ar_frame {
 	struct ar_list node;
 	unsigned refs;
@@ -52,8 +55,8 @@ struct ar_subscription_vtable {
 
 struct ar_follow_request {
 	struct ar_str session; /* the 26 characters; absent: all sessions of the tenant */
-	struct ar_str
-		tenant; /* whose it has to be, or it is as if there were none; absent: that is known. Copied. */
+	/* whose it has to be, or it is as if there were none; absent: that is known. Copied. */
+	struct ar_str tenant;
 	struct ar_str hidden; /* of a tenant: the id of a session that is not shown; absent: none. Copied. */
 	struct ar_str after; /* cursor text; absent or empty = from the beginning; "now" = only what is new */
 	bool deltas; /* output frames too */
@@ -72,7 +75,8 @@ struct ar_subscription {
 AR_MUST_USE enum ar_status ar_follow_open(struct ar_follow *f, struct ar_subscription *s,
 					  const struct ar_follow_request *r, struct ar_error *err);
 
-/* Newest stored fact of its session when it was opened; 0 before that, and for a tenant, where each session has its own. */
+/* Newest stored fact of its session when it was opened; 0 before that, and for a tenant,
+ * where each session has its own. */
 uint64_t ar_follow_opened_at(const struct ar_subscription *s);
 
 /* The next frame, with a reference for the caller; NULL when there is none now (ready() will tell). */

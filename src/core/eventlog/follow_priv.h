@@ -1,4 +1,5 @@
-/* Inside follow: the hub of a session (its live ring, its open outputs, its readers) and a reader's position. */
+/* Inside follow: the hub of a session (its live ring, its open outputs, its readers) and
+ * a reader's position. */
 #ifndef AR_EVENTLOG_FOLLOW_PRIV_H
 #define AR_EVENTLOG_FOLLOW_PRIV_H
 
@@ -26,7 +27,8 @@ struct ar_hub {
 	struct ar_feed *feed; /* it is a tenant's; NULL: a session's */
 };
 
-/* What the live readers of a tenant share: one of them all reads on in the store, for the ring. Something that was committed stirs it. */
+/* What the live readers of a tenant share: one of them all reads on in the store, for the ring.
+ * Something that was committed stirs it. */
 struct ar_feed {
 	struct ar_hub *hub;
 	struct ar_list node; /* of follow's feeds */
@@ -47,8 +49,8 @@ struct ar_follow {
 	size_t ring_bytes;
 	struct ar_map hubs; /* session key, or key of a feed -> struct ar_hub */
 	struct ar_list feeds; /* struct ar_feed */
-	ar_usec look_every,
-		look_at; /* where others write too: how often and when (monotonic) feeds are looked at unstirred */
+	/* where others write too: how often and when (monotonic) feeds are looked at unstirred */
+	ar_usec look_every, look_at;
 	uint64_t cuts; /* readers that fell a whole ring behind */
 };
 
@@ -65,9 +67,8 @@ struct ar_page_line {
 	uint64_t sequence;
 	ar_usec time;
 	struct ar_str json;
-	struct ar_output
-		outputs[AR_PROC_TTY]; /* step end: one, with its segments; end of a process: its streams.
-						  Bytes are filled from content */
+	/* step end: one, with its segments; end of a process: its streams. Bytes are filled from content */
+	struct ar_output outputs[AR_PROC_TTY];
 	uint64_t process; /* that ends with it; 0: none does */
 	size_t first_hash; /* where its content hashes begin in the page's list */
 	size_t hash_count;
@@ -105,8 +106,8 @@ struct ar_follow_cursor {
 	uint64_t order; /* next ring frame */
 	struct ar_list pending; /* frames made from the store */
 	struct ar_page *page; /* in work; NULL for a reader that waits for what is new */
-	struct ar_tenant_reader
-		*tenant; /* it follows a whole tenant; NULL: a session, and `at` is its place */
+	/* it follows a whole tenant; NULL: a session, and `at` is its place */
+	struct ar_tenant_reader *tenant;
 };
 
 /* A reader of a tenant: where it is, and its own read until it is live. */
@@ -125,8 +126,8 @@ struct ar_page {
 	struct ar_arena arena; /* lines and what they name */
 	struct ar_page_line *lines;
 	size_t line_count;
-	uint64_t
-		published; /* newest fact of the session when the read began: the log has it, or has lost it */
+	/* newest fact of the session when the read began: the log has it, or has lost it */
+	uint64_t published;
 	uint64_t next; /* sequence that the next line of the log must have */
 	uint64_t content; /* bytes that the page needs beside its lines */
 	bool is_cut; /* the page was ended for that: there is more */
@@ -139,7 +140,8 @@ void ar_catchup_begin(struct ar_follow_cursor *c);
 void ar_catchup_check(struct ar_follow_cursor *c,
 		      struct ar_str tenant); /* begins if the session is that tenant's */
 void ar_catchup_free(struct ar_follow_cursor *c);
-/* An operation is back. False: the reader left meanwhile and is freed, or the store said no and it has ended. */
+/* An operation is back. False: the reader left meanwhile and is freed, or the store said
+ * no and it has ended. */
 bool ar_catchup_goes_on(struct ar_follow_cursor *c, const struct ar_store_op *op);
 void ar_catchup_signal(
 	struct ar_follow_cursor *c); /* frames of a page wait: opened() when it is the first, then ready() */
@@ -158,7 +160,8 @@ void ar_hub_push(struct ar_hub *h, struct ar_frame *f); /* into the ring; takes 
 void ar_hub_wake(struct ar_hub *h, enum ar_reader_state state); /* live readers go on as `state` */
 void ar_hub_release(struct ar_hub *h); /* frees one that nobody needs */
 
-/* tenant.c: a reader of a whole tenant, the hub that it has, its next page, its next frame of the ring, its end */
+/* tenant.c: a reader of a whole tenant, the hub that it has, its next page, its next
+ * frame of the ring, its end */
 AR_MUST_USE enum ar_status ar_tenant_open(struct ar_follow *f, struct ar_follow_cursor *c,
 					  const struct ar_follow_request *r, struct ar_error *err);
 void ar_tenant_begin(struct ar_follow_cursor *c); /* it is in its hub: where does it go on? */

@@ -1,6 +1,6 @@
-/* The output of one open model step: bytes in the order they came, cut into segments by kind. Positions count over all
- * segments, so one number says how much of a step a reader has. Or one stream of a process: a single segment, whose oldest bytes may
- * be forgotten. Owner: the loop thread. */
+/* The output of one open model step: bytes in the order they came, cut into segments by kind. Positions
+ * count over all segments, so one number says how much of a step a reader has. Or one stream of a
+ * process: a single segment, whose oldest bytes may be forgotten. Owner: the loop thread. */
 #ifndef AR_EVENTLOG_OUTPUT_H
 #define AR_EVENTLOG_OUTPUT_H
 
@@ -14,8 +14,8 @@ struct ar_output_segment {
 	uint64_t pos; /* where it begins in the step */
 	uint64_t len;
 	uint64_t offset; /* where it begins in the content of its kind and index */
-	struct ar_str
-		bytes; /* set when the bytes are not the output's own (stored content); absent = unavailable */
+	/* set when the bytes are not the output's own (stored content); absent = unavailable */
+	struct ar_str bytes;
 };
 
 struct ar_output {
@@ -46,7 +46,8 @@ struct ar_output_piece {
 };
 bool ar_output_piece_at(const struct ar_output *o, uint64_t pos, size_t max, struct ar_output_piece *ret);
 
-/* Keeps about the newest `keep` bytes of a stream, in whole characters; readers are told of the others without them. */
+/* Keeps about the newest `keep` bytes of a stream, in whole characters; readers are told
+ * of the others without them. */
 void ar_output_forget(struct ar_output *o, size_t keep);
 
 /* Bytes of a stream that nobody has: only how many is told. What was here before them goes too. */

@@ -1,5 +1,5 @@
-/* One page of stored rows becomes frames: facts as they are, and before the end of a step the output frames that its content
- * re-makes. */
+/* One page of stored rows becomes frames: facts as they are, and before the end of a step the output
+ * frames that its content re-makes. */
 #include "follow_priv.h"
 #include "codec.h"
 #include "describe.h"
@@ -33,8 +33,8 @@ static int kind_of(struct ar_str word)
 
 /* ---- reading ---- */
 
-/* Content is asked for in a fixed order, so that its place tells what it is: text, reasoning, arguments 0, 1, ... A ref that
- * is not there keeps its place with a zero hash, which no content has. */
+/* Content is asked for in a fixed order, so that its place tells what it is: text, reasoning, arguments
+ * 0, 1, ... A ref that is not there keeps its place with a zero hash, which no content has. */
 static void want_content(struct ar_follow_cursor *c, struct ar_str ref)
 {
 	struct ar_str session_key;
@@ -136,8 +136,8 @@ static bool is_step_end(enum ar_event_type type)
 	return type == AR_EV_MODEL_COMPLETED || type == AR_EV_MODEL_FAILED;
 }
 
-/* The store may show a commit a moment before it is published. While a step is open its end would then come twice, once from
- * the store and once live: such facts are left to the ring. */
+/* The store may show a commit a moment before it is published. While a step is open its end would then
+ * come twice, once from the store and once live: such facts are left to the ring. */
 static bool is_ahead(const struct ar_hub *h, uint64_t sequence)
 {
 	return sequence > h->head && !ar_list_empty(&h->outputs);

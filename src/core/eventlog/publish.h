@@ -1,4 +1,5 @@
-/* The writing side of follow: the engine tells what has become durable and what an open step has said. Loop thread. */
+/* The writing side of follow: the engine tells what has become durable and what an open
+ * step has said. Loop thread. */
 #ifndef AR_EVENTLOG_PUBLISH_H
 #define AR_EVENTLOG_PUBLISH_H
 
@@ -18,11 +19,12 @@ struct ar_follow_options {
 	struct ar_store *store;
 	struct ar_clock *clock;
 	size_t ring_bytes; /* live frames kept per session, or tenant */
-	ar_usec look_every; /* others write to the store too: how often readers of a tenant look for it; 0: nobody does */
+	/* others write to the store too: how often readers of a tenant look for it; 0: nobody does */
+	ar_usec look_every;
 };
 
-/* How many frames the slowest live reader is behind, and how many readers were ended for being a whole ring behind. The first looks at every
- * reader. */
+/* How many frames the slowest live reader is behind, and how many readers were ended for being a whole
+ * ring behind. The first looks at every reader. */
 uint64_t ar_follow_lag(const struct ar_follow *f);
 uint64_t ar_follow_cuts(const struct ar_follow *f);
 
@@ -45,21 +47,24 @@ void ar_follow_publish(struct ar_follow *f, struct ar_str session_key, const str
 /* Facts of a session of that tenant are durable: whoever reads the tenant finds them in the store. */
 void ar_follow_tenant_grew(struct ar_follow *f, struct ar_str tenant);
 
-/* Looks for what others have written, when it is time; when that is (0: nobody reads a tenant, or nobody else writes). */
+/* Looks for what others have written, when it is time; when that is (0: nobody reads a
+ * tenant, or nobody else writes). */
 void ar_follow_tick(struct ar_follow *f);
 ar_usec ar_follow_deadline(const struct ar_follow *f);
 
-/* The same for facts that end a step of an earlier process: no reader here was told what it had said, so each takes them from
- * the store, where its output is re-made from where that reader is. */
+/* The same for facts that end a step of an earlier process: no reader here was told what it had said,
+ * so each takes them from the store, where its output is re-made from where that reader is. */
 void ar_follow_reread(struct ar_follow *f, struct ar_str session_key, uint64_t head);
 
-/* A step opened (`head`: the newest durable fact of its session then); its output grew (readers get the new bytes at once:
- * frames need not be durable); its end is about to be published. The output stays the caller's. */
+/* A step opened (`head`: the newest durable fact of its session then); its output grew (readers
+ * get the new bytes at once: frames need not be durable); its end is about to be published. The
+ * output stays the caller's. */
 void ar_follow_output_open(struct ar_follow *f, struct ar_output *o, uint64_t head);
 void ar_follow_output_grew(struct ar_follow *f, struct ar_output *o, uint64_t from);
 void ar_follow_output_close(struct ar_follow *f, struct ar_output *o);
 
-/* A frame that is only for those who read now: it is stored nowhere. Its sequence, time and runtime are filled in. */
+/* A frame that is only for those who read now: it is stored nowhere. Its sequence, time
+ * and runtime are filled in. */
 void ar_follow_push_frame(struct ar_follow *f, struct ar_str session_key, struct ar_event *e);
 
 #endif

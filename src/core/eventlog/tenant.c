@@ -1,9 +1,10 @@
-/* Readers of a whole tenant. Everything they get comes out of the store, where the facts of all sessions have one order (port/store_feed.h): a
- * reader takes pages until nothing newer is there, then it joins the tenant's hub, which reads on once for all who are live. So what
- * another node wrote is found as well as what we did, and nothing is shown that is not durable.
+/* Readers of a whole tenant. Everything they get comes out of the store, where the facts of all
+ * sessions have one order (port/store_feed.h): a reader takes pages until nothing newer is there, then
+ * it joins the tenant's hub, which reads on once for all who are live. So what another node wrote is
+ * found as well as what we did, and nothing is shown that is not durable.
  *
- * Joining is exact because the reader is held against where the ring goes to: it joins when it has all of that, and leaves out of what is put into
- * the ring later what it has. Owner: the loop thread. */
+ * Joining is exact because the reader is held against where the ring goes to: it joins when it has all
+ * of that, and leaves out of what is put into the ring later what it has. Owner: the loop thread. */
 #include "follow_priv.h"
 #include "describe.h"
 #include "mem.h"

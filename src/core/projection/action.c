@@ -1,4 +1,5 @@
-/* Questions to people, and what is known of permission: for a thread, for the session, and one record for lists. Pure. */
+/* Questions to people, and what is known of permission: for a thread, for the session, and
+ * one record for lists. Pure. */
 #include "action/action.h"
 #include "thread.h"
 

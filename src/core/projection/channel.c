@@ -1,5 +1,5 @@
-/* channel_summary, and the channels that a thread shows. How far a peer has come is its last acknowledgement; whether it is still there is as old as
- * lastSeenAt says. Pure. */
+/* channel_summary, and the channels that a thread shows. How far a peer has come is its last
+ * acknowledgement; whether it is still there is as old as lastSeenAt says. Pure. */
 #include "channel/channel.h"
 #include "describe.h"
 #include "thread.h"

@@ -1,5 +1,6 @@
-/* Member `diagnostics` of a thread: what needs somebody's attention now, each with the ids to look further by. A finding is there as long as its cause
- * is, and goes with it. Nothing is guessed: a finding is what a fact said. Pure. */
+/* Member `diagnostics` of a thread: what needs somebody's attention now, each with the ids to look
+ * further by. A finding is there as long as its cause is, and goes with it. Nothing is guessed: a
+ * finding is what a fact said. Pure. */
 #include "action/action.h"
 #include "quotas.h"
 #include "thread.h"

@@ -1,5 +1,5 @@
-/* See explain.h. What a fact means in words is a table: a sentence with members of the payload in braces; a part in brackets is left out when its
- * member is missing. */
+/* See explain.h. What a fact means in words is a table: a sentence with members of the payload in
+ * braces; a part in brackets is left out when its member is missing. */
 #include "explain.h"
 #include "mem.h"
 

@@ -1,5 +1,6 @@
-/* Why something happened: the facts that belong to one thing, as sentences. Fed with the facts of a session in order, twice: the first time finds
- * out to which turn the thing belongs, the second time collects. Nothing but what facts say goes in. Pure; owner: the loop thread. */
+/* Why something happened: the facts that belong to one thing, as sentences. Fed with the facts of a
+ * session in order, twice: the first time finds out to which turn the thing belongs, the second time
+ * collects. Nothing but what facts say goes in. Pure; owner: the loop thread. */
 #ifndef AR_PROJECTION_EXPLAIN_H
 #define AR_PROJECTION_EXPLAIN_H
 
@@ -18,8 +19,8 @@ struct ar_explanation {
 	const char *kind; /* set by begin() */
 	struct ar_str turn; /* that it belongs to; absent: not found */
 	struct ar_str call, action; /* that go with it */
-	struct ar_str
-		permission; /* event that let it run: that of a call which is tried again names the first one */
+	/* event that let it run: that of a call which is tried again names the first one */
+	struct ar_str permission;
 	uint64_t first; /* where its turn begins */
 	struct ar_reason reasons[AR_EXPLAIN_MAX];
 	size_t count; /* of all that were found; those listed are the newest */

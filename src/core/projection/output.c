@@ -1,4 +1,5 @@
-/* Outputs that were too long to be shown: where they lie, how large they are and how they begin. They are kept as long as their session. */
+/* Outputs that were too long to be shown: where they lie, how large they are and how they begin. They
+ * are kept as long as their session. */
 #include "thread.h"
 
 static void output(const struct ar_stored_output *o, struct ar_jw *w)

@@ -1,13 +1,14 @@
-/* The read models: session state as the JSON documents that consumers read. Pure renderers of the fold (core/session), so a
- * replayed session and a live one give the same bytes. What is not known here is said (not_applicable, unavailable), never
- * guessed. */
+/* The read models: session state as the JSON documents that consumers read. Pure renderers of the fold
+ * (core/session), so a replayed session and a live one give the same bytes. What is not known here is
+ * said (not_applicable, unavailable), never guessed. */
 #ifndef AR_PROJECTION_PROJECTION_H
 #define AR_PROJECTION_PROJECTION_H
 
 #include "session.h"
 
-/* session_snapshot: valid under the standard's snapshot schema and its profile. A thread id limits it to that thread
- * (thread_read_model); absent = all. Writes the members of an object that the caller opened. */
+/* session_snapshot: valid under the standard's snapshot schema and its profile. A thread id
+ * limits it to that thread (thread_read_model); absent = all. Writes the members of an
+ * object that the caller opened. */
 void ar_projection_session(const struct ar_session *s, struct ar_str runtime_id, struct ar_str thread,
 			   struct ar_jw *w);
 
@@ -26,7 +27,8 @@ void ar_projection_task_groups(const struct ar_session *s, struct ar_str thread,
 struct ar_str ar_projection_task_status(const struct ar_task *task); /* the word that lists are filtered by */
 void ar_projection_task_summary(const struct ar_session *s, struct ar_jw *w);
 
-/* One question, pending or settled: a line of list_actions. The whole of it is in the session's pendingRequests and actions. */
+/* One question, pending or settled: a line of list_actions. The whole of it is in the session's
+ * pendingRequests and actions. */
 struct ar_action;
 void ar_projection_action(const struct ar_session *s, const struct ar_action *a, struct ar_jw *w);
 

@@ -4,7 +4,8 @@
 
 #include "projection.h"
 
-/* The turn whose route was decided last, among those of one thread or (absent) all; NULL when there is none. */
+/* The turn whose route was decided last, among those of one thread or (absent) all; NULL
+ * when there is none. */
 const struct ar_turn *ar_projection_routed_turn(const struct ar_session *s, struct ar_str thread);
 
 /* Members of an open object: the routing facts of a turn and what it cost. */

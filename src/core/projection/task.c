@@ -3,7 +3,8 @@
 #include "describe.h"
 #include "task/task.h"
 
-/* The snapshot schema knows no lost or timed_out attempt: the coarse word goes into status, the exact one into detail. */
+/* The snapshot schema knows no lost or timed_out attempt: the coarse word goes into status,
+ * the exact one into detail. */
 static struct ar_str coarse(struct ar_str status)
 {
 	if (ar_str_is(status, "lost"))
@@ -11,7 +12,8 @@ static struct ar_str coarse(struct ar_str status)
 	return ar_str_is(status, "timed_out") ? AR_STR("failed") : status;
 }
 
-/* Refs and criteria are objects in a snapshot; one that was given as a text becomes one with that `member`. */
+/* Refs and criteria are objects in a snapshot; one that was given as a text becomes one
+ * with that `member`. */
 static void objects(const struct ar_session *s, const char *name, struct ar_str list, const char *member,
 		    struct ar_jw *w)
 {

@@ -188,7 +188,8 @@ static void not_built(struct ar_jw *w)
 	ar_jw_mraw(w, "evidenceSummary", AR_STR("{\"evidenceRefs\":[],\"verificationOutcomes\":[]}"));
 }
 
-/* The word of the fact that moved the thread, until the model is asked or a tool runs: then nothing is prepared or awaited any more. */
+/* The word of the fact that moved the thread, until the model is asked or a tool runs: then nothing is
+ * prepared or awaited any more. */
 static struct ar_str detail_of(const struct ar_thread *t)
 {
 	const struct ar_turn *active = ar_thread_active(t);

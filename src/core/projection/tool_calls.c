@@ -1,4 +1,5 @@
-/* Tool calls of a thread: those of its turns that state still has, oldest first, with how far each is and where its parts are stored. Pure. */
+/* Tool calls of a thread: those of its turns that state still has, oldest first, with how far each is
+ * and where its parts are stored. Pure. */
 #include "thread.h"
 
 static const char *const stage_word[] = { "",	     "requested", "waiting_permission", "allowed", "running",

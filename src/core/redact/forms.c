@@ -1,4 +1,5 @@
-/* Known values in the forms they may take, found by their first bytes through a table. Which values are secret is told from outside. */
+/* Known values in the forms they may take, found by their first bytes through a table. Which values are
+ * secret is told from outside. */
 #include "json.h"
 #include "mem.h"
 #include "redact_priv.h"
@@ -113,8 +114,8 @@ static void add_percent(struct ar_redactor *r, struct ar_str secret, const char 
 	ar_buf_fini(&text);
 }
 
-/* In base64 a value looks different by how many bytes stand before it, modulo three; characters that also hold bits of its neighbours are
- * left off. */
+/* In base64 a value looks different by how many bytes stand before it, modulo three; characters that
+ * also hold bits of its neighbours are left off. */
 static void add_base64(struct ar_redactor *r, struct ar_str secret, size_t before, const char *last_two)
 {
 	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";

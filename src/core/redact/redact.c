@@ -1,4 +1,5 @@
-/* The way through a text: at every byte, what is found there decides whether it goes out, is hidden by a mask, or has to wait. */
+/* The way through a text: at every byte, what is found there decides whether it goes out, is hidden
+ * by a mask, or has to wait. */
 #include "mem.h"
 #include "redact_priv.h"
 
@@ -118,7 +119,8 @@ static bool is_plain(const struct ar_redact_stream *s, char c)
 	return !s->redactor->starts[(unsigned char)c] && !s->swallow && !s->later && !s->covered;
 }
 
-/* What was passed goes out, then the mask that is due; the byte at `at` is hidden. Gives where the next run begins. */
+/* What was passed goes out, then the mask that is due; the byte at `at` is hidden. Gives
+ * where the next run begins. */
 static size_t hide(struct ar_redact_stream *s, size_t sent, size_t at)
 {
 	ar_buf_add(&s->out, s->held.p + sent, at - sent);

@@ -1,6 +1,7 @@
-/* Secrets in text are replaced by `[redacted:<rule>]`: values that are known, also when they are written as JSON text, percent-encoded or
- * in base64, and tokens of well-known shape. Time is linear in the text, memory bounded. A redactor belongs to one thread, with its streams;
- * values may be added while they run. */
+/* Secrets in text are replaced by `[redacted:<rule>]`: values that are known, also when they are
+ * written as JSON text, percent-encoded or in base64, and tokens of well-known shape. Time is
+ * linear in the text, memory bounded. A redactor belongs to one thread, with its streams; values
+ * may be added while they run. */
 #ifndef AR_REDACT_REDACT_H
 #define AR_REDACT_REDACT_H
 
@@ -63,16 +64,17 @@ void ar_redactor_add(struct ar_redactor *r, struct ar_str secret);
 /* Forgets the values, not the shapes. What is under way in a stream stays hidden. */
 void ar_redactor_forget(struct ar_redactor *r);
 
-/* The text without its secrets: itself when it has none, else in the arena. Adds to the counts. An absent text, or no redactor (NULL), gives the
- * text as it is. */
+/* The text without its secrets: itself when it has none, else in the arena. Adds to the counts. An
+ * absent text, or no redactor (NULL), gives the text as it is. */
 struct ar_str ar_redact(const struct ar_redactor *r, struct ar_str text, struct ar_arena *a,
 			struct ar_redact_counts *counts);
 
 /* Adds up the masks that stand in a text which was masked earlier. A text that quotes one counts as well. */
 void ar_redact_count_masks(struct ar_str text, struct ar_redact_counts *counts);
 
-/* The next piece, and the end, after which the stream may begin anew: what is certain now, valid until the next call. The beginning of a
- * known value right at the end is masked too: the text may have been cut there. */
+/* The next piece, and the end, after which the stream may begin anew: what is certain now,
+ * valid until the next call. The beginning of a known value right at the end is masked too: the
+ * text may have been cut there. */
 struct ar_str ar_redact_feed(struct ar_redact_stream *s, struct ar_str piece);
 struct ar_str ar_redact_end(struct ar_redact_stream *s);
 void ar_redact_stream_fini(struct ar_redact_stream *s);

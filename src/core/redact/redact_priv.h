@@ -52,8 +52,8 @@ void ar_forms_free(struct ar_redactor *r);
 void ar_shapes_start(struct ar_redactor *r); /* marks the bytes they begin with */
 struct ar_found ar_shapes_find(const struct ar_rest *rest);
 
-/* How many bytes at the beginning of `rest` a token of this class goes on for: at most one, except for the end mark of a key, which
- * is the last (*ret_is_over). */
+/* How many bytes at the beginning of `rest` a token of this class goes on for: at most one, except for
+ * the end mark of a key, which is the last (*ret_is_over). */
 struct ar_found ar_shapes_swallow(uint8_t swallow, const struct ar_rest *rest, bool *ret_is_over);
 
 #endif

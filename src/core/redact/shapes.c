@@ -1,5 +1,6 @@
-/* Tokens that are known by their look: a prefix and enough of the right characters after it. Each is decided by a bounded number of
- * bytes; how long the token really is does not matter, its further characters are swallowed as they come. */
+/* Tokens that are known by their look: a prefix and enough of the right characters after it. Each is
+ * decided by a bounded number of bytes; how long the token really is does not matter, its further
+ * characters are swallowed as they come. */
 #include "redact_priv.h"
 
 #include <string.h>
@@ -110,7 +111,8 @@ static struct ar_found starts(const struct ar_rest *rest, size_t from, struct ar
 	return (struct ar_found){ .kind = AR_FOUND_SECRET };
 }
 
-/* A token does not begin inside a word of its own characters; behind a line end written as JSON does (`\n`) it may. */
+/* A token does not begin inside a word of its own characters; behind a line end written
+ * as JSON does (`\n`) it may. */
 static bool is_boundary(const unsigned char *before, enum byte_class class)
 {
 	bool is_escape = before[1] == '\\' && before[0] != 0 && strchr("nrtbf", before[0]);

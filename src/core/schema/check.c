@@ -1,6 +1,7 @@
-/* Checking: walks the rules of a node over a value. First only the verdict is asked for, which renders nothing; a value that is refused is walked
- * again to say why. Both walks together are bounded in steps, each in depth; what runs into a bound is refused and the fault says so, because
- * an answer of "valid" that was not worked out would be wrong. */
+/* Checking: walks the rules of a node over a value. First only the verdict is asked for, which renders
+ * nothing; a value that is refused is walked again to say why. Both walks together are bounded in
+ * steps, each in depth; what runs into a bound is refused and the fault says so, because an answer of
+ * "valid" that was not worked out would be wrong. */
 #include "schema_priv.h"
 
 static unsigned types_of(struct ar_json v)
@@ -94,7 +95,8 @@ bool ar_check_probe(struct ar_check *c, const struct ar_node *n, const struct ar
 	return is_valid;
 }
 
-/* The second walk may run out of steps: then the sentence is a general one. Returns the steps that are left. */
+/* The second walk may run out of steps: then the sentence is a general one. Returns the
+ * steps that are left. */
 static uint64_t explain(const struct ar_schema *s, const struct ar_spot *top, const struct ar_check *first,
 			struct ar_schema_fault *fault)
 {

@@ -77,7 +77,8 @@ static bool find_twins(struct ar_check *c, const struct hashed *all, size_t coun
 	return false;
 }
 
-/* One comparison of all pairs would be cheaper to write and is quadratic, in a number that the caller chooses. */
+/* One comparison of all pairs would be cheaper to write and is quadratic, in a number
+ * that the caller chooses. */
 bool ar_check_unique(struct ar_check *c, const struct ar_rule *r AR_UNUSED, const struct ar_spot *at)
 {
 	size_t count = ar_json_len(at->value), n = 0, twins[2];

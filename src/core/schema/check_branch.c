@@ -38,7 +38,8 @@ static void explain_nearest(struct ar_check *c, const struct ar_rule *r, const s
 	c->fault = outer;
 }
 
-/* No branch fits. One that is near enough to be inside the value says it best alone; else the sentence says that there were several. */
+/* No branch fits. One that is near enough to be inside the value says it best alone; else the sentence
+ * says that there were several. */
 static bool fault_none(struct ar_check *c, const struct ar_rule *r, const struct ar_spot *at)
 {
 	AR_AUTO(ar_freep) struct ar_schema_fault *nearest = NULL;

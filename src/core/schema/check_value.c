@@ -65,7 +65,8 @@ bool ar_check_below(struct ar_check *c, const struct ar_rule *r, const struct ar
 	       fault_number(c, at, "less than", r->u.number);
 }
 
-/* Decimal fractions are not exact in binary: 0.0075 / 0.0001 is 75 and a little. That little is forgiven, not more. */
+/* Decimal fractions are not exact in binary: 0.0075 / 0.0001 is 75 and a little. That
+ * little is forgiven, not more. */
 static bool is_multiple(struct ar_number v, struct ar_number of)
 {
 	double times;

@@ -1,5 +1,6 @@
-/* Compiling: one node for each schema of the document that the root reaches, made when something refers to it and filled from a queue, so that
- * neither recursive schemas nor long chains of references recurse here. What a keyword means is in keywords.c and keywords_in.c. */
+/* Compiling: one node for each schema of the document that the root reaches, made when something refers
+ * to it and filled from a queue, so that neither recursive schemas nor long chains of references
+ * recurse here. What a keyword means is in keywords.c and keywords_in.c. */
 #include "schema_priv.h"
 
 #include "mem.h"

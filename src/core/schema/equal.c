@@ -1,5 +1,5 @@
-/* Equality as JSON Schema means it: 1 is 1.0, members have no order, true is not 1. And numbers, which are compared exactly even where a double
- * could not tell two integers apart. */
+/* Equality as JSON Schema means it: 1 is 1.0, members have no order, true is not 1. And numbers, which
+ * are compared exactly even where a double could not tell two integers apart. */
 #include "schema_priv.h"
 
 #include "hash.h"

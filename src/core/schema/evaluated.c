@@ -1,6 +1,7 @@
-/* Which members and items a schema looked at, asked for one child at a time instead of being collected during the check: nothing has to be kept,
- * and a schema without unevaluatedProperties and unevaluatedItems pays nothing. Branches that do not fit the value do not count, so they are
- * tried again; the steps of the check bound that. */
+/* Which members and items a schema looked at, asked for one child at a time instead of being collected
+ * during the check: nothing has to be kept, and a schema without unevaluatedProperties and
+ * unevaluatedItems pays nothing. Branches that do not fit the value do not count, so they are tried
+ * again; the steps of the check bound that. */
 #include "schema_priv.h"
 
 static bool by_members(struct ar_check *c, const struct ar_members *m, const struct ar_spot *child)

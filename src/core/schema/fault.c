@@ -1,5 +1,5 @@
-/* The sentences: where the first wrong thing is and what would be right, for a model or a person who wrote the value and can write it again.
- * Nothing is rendered when only the verdict is wanted. */
+/* The sentences: where the first wrong thing is and what would be right, for a model or a person who
+ * wrote the value and can write it again. Nothing is rendered when only the verdict is wanted. */
 #include "schema_priv.h"
 
 #include <stdarg.h>

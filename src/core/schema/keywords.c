@@ -1,6 +1,7 @@
-/* Keywords that judge a value by itself: type, enum, const, numbers, sizes, patterns, required. A table of them; each row reads its value and adds one
- * rule. A keyword with a value that it cannot have is refused: guessing would let pass what its author meant to forbid. Keywords that nobody
- * knows, format, and everything that only describes are ignored. */
+/* Keywords that judge a value by itself: type, enum, const, numbers, sizes, patterns, required. A table
+ * of them; each row reads its value and adds one rule. A keyword with a value that it cannot have is
+ * refused: guessing would let pass what its author meant to forbid. Keywords that nobody knows, format,
+ * and everything that only describes are ignored. */
 #include "schema_priv.h"
 
 #include <string.h>
@@ -208,7 +209,8 @@ static enum ar_status add_names(struct ar_compile *k, struct ar_node *n, const s
 static enum ar_status add_required(struct ar_compile *k, struct ar_node *n, const struct keyword *w,
 				   struct ar_json v, struct ar_error *err)
 {
-	/* Draft-03 wrote `required: true` at the member itself; servers in the wild still do, and mean no harm. */
+	/* Draft-03 wrote `required: true` at the member itself; servers in the wild
+	 * still do, and mean no harm. */
 	if (ar_json_type(v) == AR_JSON_BOOL)
 		return AR_OK;
 	return add_names(k, n, w, v, AR_STR_NONE, err);

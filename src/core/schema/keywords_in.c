@@ -1,6 +1,7 @@
-/* Keywords that hold schemas: references, branches, members, items, contains, names, what is left over. Those that look at the same members or
- * items become one rule (properties, patternProperties and additionalProperties; prefixItems and items; contains and its counts). What asks
- * which members were looked at comes last. */
+/* Keywords that hold schemas: references, branches, members, items, contains, names, what is left
+ * over. Those that look at the same members or items become one rule (properties, patternProperties
+ * and additionalProperties; prefixItems and items; contains and its counts). What asks which members
+ * were looked at comes last. */
 #include "schema_priv.h"
 
 #include <stdlib.h>
@@ -186,7 +187,8 @@ static enum ar_status add_names(struct ar_compile *k, struct ar_node *n, struct 
 	return AR_OK;
 }
 
-/* `items` as an array is how drafts up to 2019-09 wrote prefixItems, and additionalItems was what items is now. */
+/* `items` as an array is how drafts up to 2019-09 wrote prefixItems, and additionalItems
+ * was what items is now. */
 static enum ar_status add_items(struct ar_compile *k, struct ar_node *n, struct ar_error *err)
 {
 	struct ar_json first = ar_json_get(n->schema, "prefixItems"), rest = ar_json_get(n->schema, "items");

@@ -1,5 +1,6 @@
-/* References: which parts of the document have an address ($id, $anchor), and which part a $ref names. Only places where a schema may stand are
- * searched for addresses: a property called $id or an example that has one is none. Nothing outside the document is ever asked for. */
+/* References: which parts of the document have an address ($id, $anchor), and which part a $ref names.
+ * Only places where a schema may stand are searched for addresses: a property called $id or an example
+ * that has one is none. Nothing outside the document is ever asked for. */
 #include "schema_priv.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
-/* Inside schema: nodes and rules (what a schema becomes), the state of one check, and which file does what. */
+/* Inside schema: nodes and rules (what a schema becomes), the state of one check, and
+ * which file does what. */
 #ifndef AR_SCHEMA_PRIV_H
 #define AR_SCHEMA_PRIV_H
 
@@ -179,7 +180,8 @@ static inline void ar_compile_spend(struct ar_compile *k, uint64_t steps)
 	k->steps -= steps < k->steps ? steps : k->steps;
 }
 
-/* compile.c: the node of a schema, compiled later; its own resource is found here, `near` is that of its surroundings. */
+/* compile.c: the node of a schema, compiled later; its own resource is found here, `near`
+ * is that of its surroundings. */
 struct ar_node *ar_compile_node(struct ar_compile *k, struct ar_json schema, const struct ar_resource *near);
 struct ar_rule *ar_compile_rule(struct ar_compile *k, struct ar_node *n, ar_rule_check *check,
 				unsigned types);
@@ -191,7 +193,8 @@ AR_MUST_USE enum ar_status ar_compile_keywords(struct ar_compile *k, struct ar_n
 AR_MUST_USE enum ar_status ar_compile_applicators(struct ar_compile *k, struct ar_node *n,
 						  struct ar_error *err);
 
-/* refs.c: finds what has an address; the resource that a schema opens, else the one it stands in; the schema that a reference names. */
+/* refs.c: finds what has an address; the resource that a schema opens, else the one it stands in; the
+ * schema that a reference names. */
 void ar_refs_find(struct ar_compile *k, struct ar_json document);
 const struct ar_resource *ar_refs_resource(struct ar_compile *k, struct ar_json schema,
 					   const struct ar_resource *near);
@@ -252,7 +255,8 @@ bool ar_equal(struct ar_check *c, struct ar_json a, struct ar_json b);
 bool ar_equal_literal(struct ar_check *c, const struct ar_literal *l, struct ar_json v);
 uint64_t ar_equal_hash(struct ar_check *c, struct ar_json v); /* the same for equal values */
 
-/* evaluated.c: whether the schema, which the value at `at` meets, looked at this child of it; `self` is a rule that does not count. */
+/* evaluated.c: whether the schema, which the value at `at` meets, looked at this child of it; `self` is
+ * a rule that does not count. */
 bool ar_is_evaluated(struct ar_check *c, const struct ar_node *n, const struct ar_rule *self,
 		     const struct ar_spot *child);
 

@@ -1,5 +1,6 @@
-/* Addresses of schemas: what a reference means beside the address of the document it stands in (RFC 3986, section 5.2, as far as
- * schemas use it). Pure text; whether an address names anything is decided in refs.c. */
+/* Addresses of schemas: what a reference means beside the address of the document it stands in
+ * (RFC 3986, section 5.2, as far as schemas use it). Pure text; whether an address names
+ * anything is decided in refs.c. */
 #include "schema_priv.h"
 
 #include <ctype.h>

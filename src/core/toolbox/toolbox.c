@@ -1,5 +1,5 @@
-/* Keeps the sources in the order they were added and makes the sorted list when somebody asks after a change. What a tool does is the
- * source's, what may run is the session's. Loop thread. */
+/* Keeps the sources in the order they were added and makes the sorted list when somebody asks after a
+ * change. What a tool does is the source's, what may run is the session's. Loop thread. */
 #include "toolbox.h"
 
 #include "buf.h"

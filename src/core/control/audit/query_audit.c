@@ -1,5 +1,6 @@
-/* list_audit: pages of the trail from the store, what of them is asked for, and the words of the answer. The store finds by tenant and time; the
- * other filters are looked at here, a bounded number of entries in one call. */
+/* list_audit: pages of the trail from the store, what of them is asked for, and the words of the
+ * answer. The store finds by tenant and time; the other filters are looked at here, a bounded
+ * number of entries in one call. */
 #include "audit/trail.h"
 #include "storage.h"
 

@@ -1,5 +1,6 @@
-/* POST /v1/verify with "audit": the chains of the audit trail, a page at a time, to {"checked","faults":[{lane,entry,what}],"nextCursor"}. The cursor
- * holds what the page before ended with. */
+/* POST /v1/verify with "audit": the chains of the audit trail, a page at a time, to
+ * {"checked","faults":[{lane,entry,what}],"nextCursor"}. The cursor holds what the page
+ * before ended with. */
 #include "audit/trail.h"
 #include "storage.h"
 

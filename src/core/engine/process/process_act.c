@@ -1,5 +1,6 @@
-/* What a tool call wants of a process that lives on: write to it, read what it wrote, end it. Writing and ending go the way of the commands, as facts
- * before anything is done; reading looks at what is in hand, or at what is stored of one that has ended. Answers come later, never from inside the
+/* What a tool call wants of a process that lives on: write to it, read what it wrote, end it. Writing
+ * and ending go the way of the commands, as facts before anything is done; reading looks at what is
+ * in hand, or at what is stored of one that has ended. Answers come later, never from inside the
  * wish. Owner: the loop thread. */
 #include "identity.h"
 #include "process/process_priv.h"

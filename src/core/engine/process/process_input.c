@@ -1,5 +1,5 @@
-/* What is written to a process: numbered, one at a time, in order, again after a restart. It is on record before it is sent; the host
- * writes each number once. */
+/* What is written to a process: numbered, one at a time, in order, again after a restart. It is on
+ * record before it is sent; the host writes each number once. */
 #include "process/process_priv.h"
 #include "identity.h"
 

@@ -1,5 +1,6 @@
-/* What a process writes, on its way in: masked, shown to readers as it comes, and kept for its end: the beginning and the end of each
- * stream, and of all together in the order they came. Bounded, whatever it writes. Owner: the loop thread. */
+/* What a process writes, on its way in: masked, shown to readers as it comes, and kept for its end: the
+ * beginning and the end of each stream, and of all together in the order they came. Bounded, whatever
+ * it writes. Owner: the loop thread. */
 #ifndef AR_ENGINE_PROCESS_OUTPUT_H
 #define AR_ENGINE_PROCESS_OUTPUT_H
 
@@ -41,7 +42,8 @@ void ar_process_output_add(struct ar_process_output *o, enum ar_process_stream s
 /* So many bytes of a stream were lost before they came here. */
 void ar_process_output_skip(struct ar_process_output *o, enum ar_process_stream stream, uint64_t len);
 
-/* Nothing more comes: what was held back goes out. Then what was kept, for the decision; texts are the output's or the arena's. */
+/* Nothing more comes: what was held back goes out. Then what was kept, for the decision; texts are
+ * the output's or the arena's. */
 void ar_process_output_end(struct ar_process_output *o);
 void ar_process_output_fill(struct ar_process_output *o, struct ar_arena *a, struct ar_process_over *ret);
 

@@ -24,7 +24,8 @@ struct ar_process_input_item {
 	bool is_eof;
 };
 
-/*   LAUNCHED -> STANDING (at its barrier, on its way into the log) -> RUNNING -> ENDED; attach begins with RUNNING. */
+/* LAUNCHED -> STANDING (at its barrier, on its way into the log) -> RUNNING -> ENDED;
+ * attach begins with RUNNING. */
 struct ar_live_process {
 	struct ar_list node; /* live's processes */
 	struct ar_live *live;

@@ -1,5 +1,6 @@
-/* See process_run.h. What comes from the host goes to the session as inputs, one at a time and in order, each until the store has taken it;
- * nothing is let go before it is on record; the call hears of the end when that is. */
+/* See process_run.h. What comes from the host goes to the session as inputs, one at a time and in
+ * order, each until the store has taken it; nothing is let go before it is on record; the call
+ * hears of the end when that is. */
 #include "process/process_priv.h"
 #include "fault.h"
 #include "process/record.h"

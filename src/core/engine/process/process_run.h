@@ -1,5 +1,6 @@
-/* Processes in flight, of one session: launched for a tool call or found again after a restart, let go once they are on record, written to,
- * ended, left. Each meets the port (port/process.h) on one side and the session's inbox on the other. Owner: the loop thread. */
+/* Processes in flight, of one session: launched for a tool call or found again after a restart, let go
+ * once they are on record, written to, ended, left. Each meets the port (port/process.h) on one side
+ * and the session's inbox on the other. Owner: the loop thread. */
 #ifndef AR_ENGINE_PROCESS_RUN_H
 #define AR_ENGINE_PROCESS_RUN_H
 
@@ -8,7 +9,8 @@
 /* The call wants one. Its end comes to ar_tool_process_ended(), also when nothing could be launched. */
 void ar_process_launch(struct ar_live *l, struct ar_str call, const struct ar_process_spec *spec);
 
-/* The call wants something of a process of its session. The answer comes to ar_tool_process_acted(), after this has returned. */
+/* The call wants something of a process of its session. The answer comes to
+ * ar_tool_process_acted(), after this has returned. */
 void ar_process_act(struct ar_live *l, struct ar_str call, const struct ar_tool_act *wish);
 
 /* Effects */
@@ -34,12 +36,14 @@ struct ar_process_standing ar_process_standing(struct ar_live *l, struct ar_str 
 /* Its last fact is durable and about to be published. */
 void ar_process_close(struct ar_live *l, struct ar_str id);
 
-/* Processes go on without us: the session moves, or this runtime stops. And: what is left is freed, at the end. */
+/* Processes go on without us: the session moves, or this runtime stops. And: what is
+ * left is freed, at the end. */
 void ar_processes_release(struct ar_live *l);
 void ar_processes_leave(struct ar_live *l);
 void ar_processes_drop(struct ar_live *l);
 
-/* tool_run.c: what the call that asked for it is told. False: the call has not begun yet, and will claim it. */
+/* tool_run.c: what the call that asked for it is told. False: the call has not begun
+ * yet, and will claim it. */
 void ar_tool_process_began(struct ar_live *l, struct ar_str call, struct ar_str process);
 bool ar_tool_process_ended(struct ar_live *l, struct ar_str call, const struct ar_process_result *r);
 void ar_tool_process_acted(struct ar_live *l, struct ar_str call, const struct ar_tool_acted *acted);

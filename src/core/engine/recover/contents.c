@@ -1,5 +1,6 @@
-/* Before recovery says what came back: whether the contents are there that open turns go on from. The log has only their refs. Bounded by the window
- * of the conversations; a few are read at a time. Loop thread. */
+/* Before recovery says what came back: whether the contents are there that open turns go on
+ * from. The log has only their refs. Bounded by the window of the conversations; a few are
+ * read at a time. Loop thread. */
 #include "engine_priv.h"
 #include "identity.h"
 

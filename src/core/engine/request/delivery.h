@@ -1,4 +1,5 @@
-/* An input that has to reach its session: it goes to the inbox, and again while the store cannot take what is decided. Owner: the loop thread. */
+/* An input that has to reach its session: it goes to the inbox, and again while the store cannot take
+ * what is decided. Owner: the loop thread. */
 #ifndef AR_ENGINE_DELIVERY_H
 #define AR_ENGINE_DELIVERY_H
 
@@ -15,7 +16,8 @@ struct ar_delivery {
 
 void ar_delivery_send(struct ar_live *l, struct ar_delivery *d);
 
-/* One that waits for the store is not sent again, and over() is not called. One that is in the inbox stays open. */
+/* One that waits for the store is not sent again, and over() is not called. One that is
+ * in the inbox stays open. */
 void ar_delivery_stop(struct ar_delivery *d);
 
 #endif

@@ -1,5 +1,6 @@
-/* Images that tools brought, as parts of the message that answers the call: the newest few of a request, to a model that can see. What is left
- * out is said in a sentence, so that the model does not speak of what it never saw. Loop thread. */
+/* Images that tools brought, as parts of the message that answers the call: the newest few of a
+ * request, to a model that can see. What is left out is said in a sentence, so that the model does not
+ * speak of what it never saw. Loop thread. */
 #include "request/messages.h"
 #include "identity.h"
 

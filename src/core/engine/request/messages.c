@@ -72,7 +72,8 @@ void ar_messages_plan(struct ar_messages *m, const struct ar_effect_model_call *
 	}
 }
 
-/* A user's input is a list of parts; a single text part is sent as plain text, which every server understands. */
+/* A user's input is a list of parts; a single text part is sent as plain text, which
+ * every server understands. */
 static void simplify(struct ar_message *message, struct ar_arena *a, struct ar_json_parser *json)
 {
 	struct ar_str text;

@@ -1,4 +1,5 @@
-/* The conversation of a request: from refs in session state to the messages that a provider sends. Private to engine/. */
+/* The conversation of a request: from refs in session state to the messages that a provider
+ * sends. Private to engine/. */
 #ifndef AR_ENGINE_MESSAGES_H
 #define AR_ENGINE_MESSAGES_H
 
@@ -31,7 +32,8 @@ void ar_messages_plan(struct ar_messages *m, const struct ar_effect_model_call *
 bool ar_messages_fill(struct ar_messages *m, const struct ar_str *contents, struct ar_arena *a,
 		      struct ar_json_parser *json);
 
-/* images.c: which of them a request carries; their contents among those to fetch; and what came, put into message `i`. */
+/* images.c: which of them a request carries; their contents among those to fetch; and what
+ * came, put into message `i`. */
 void ar_images_plan(struct ar_messages *m, const struct ar_context_entry *entries, size_t count,
 		    bool can_see);
 void ar_images_refs(struct ar_messages *m, size_t i, struct ar_str refs, struct ar_json_parser *json);

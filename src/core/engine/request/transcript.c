@@ -1,5 +1,6 @@
-/* A conversation as one text, for the model that is to summarise it: no tools need to be offered for it, and no wire format minds what it
- * consists of. Each message is told in part when it is long; the core bounded how many there are. Loop thread. */
+/* A conversation as one text, for the model that is to summarise it: no tools need to be offered for
+ * it, and no wire format minds what it consists of. Each message is told in part when it is long; the
+ * core bounded how many there are. Loop thread. */
 #include "buf.h"
 #include "request/messages.h"
 

@@ -1,4 +1,5 @@
-/* See turnstile.h. Two levels of lanes that take turns: a lane is made for the first ticket that waits in it and goes with the last. */
+/* See turnstile.h. Two levels of lanes that take turns: a lane is made for the first ticket that waits
+ * in it and goes with the last. */
 #include "request/turnstile.h"
 
 #include "mem.h"

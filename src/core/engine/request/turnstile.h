@@ -1,5 +1,6 @@
-/* How many model calls may be under way at once, and who is next when all places are taken: tenants take turns, within a tenant its
- * sessions, within a session the call that asked first. Knows nothing of calls. Owner: the loop thread. */
+/* How many model calls may be under way at once, and who is next when all places are taken: tenants
+ * take turns, within a tenant its sessions, within a session the call that asked first. Knows nothing
+ * of calls. Owner: the loop thread. */
 #ifndef AR_ENGINE_TURNSTILE_H
 #define AR_ENGINE_TURNSTILE_H
 

@@ -1,6 +1,7 @@
-/* The way of a verification: page after page of the log, then the session is held for the comparison and, if wanted, the repair. Every
- * callback of the store comes back to on_...(), notes what it brought and calls advance(), which knows what is next. What is compared
- * is in verify_compare.c, the replay in verify_fold.c. Owner: the loop thread. */
+/* The way of a verification: page after page of the log, then the session is held for the comparison
+ * and, if wanted, the repair. Every callback of the store comes back to on_...(), notes what it brought
+ * and calls advance(), which knows what is next. What is compared is in verify_compare.c, the replay in
+ * verify_fold.c. Owner: the loop thread. */
 #include "verify/verify_priv.h"
 #include "storage.h"
 

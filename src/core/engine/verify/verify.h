@@ -1,7 +1,7 @@
-/* Verification of a session: its whole log is replayed, page by page, and what is stored beside the log (snapshot, index rows,
- * contents) has to be what the replay gives. Repair writes the read models again, as a decision of the session; what the log itself
- * lost is reported and left alone. The session works on while its log is folded; it waits only for the comparison.
- * Owner: the loop thread. */
+/* Verification of a session: its whole log is replayed, page by page, and what is stored beside the log
+ * (snapshot, index rows, contents) has to be what the replay gives. Repair writes the read models
+ * again, as a decision of the session; what the log itself lost is reported and left alone. The session
+ * works on while its log is folded; it waits only for the comparison. Owner: the loop thread. */
 #ifndef AR_ENGINE_VERIFY_H
 #define AR_ENGINE_VERIFY_H
 
@@ -24,7 +24,8 @@ struct ar_verify_finding {
 	bool is_repairable, is_repaired;
 };
 
-/* A verification on its way. The caller owns it until done(); the results live until ar_engine_verify_fini(). */
+/* A verification on its way. The caller owns it until done(); the results live until
+ * ar_engine_verify_fini(). */
 struct ar_engine_verify {
 	struct ar_str session; /* the 26 characters; borrowed until done() */
 	bool repair;

@@ -1,5 +1,5 @@
-/* The comparisons of a verification: a difference becomes a finding that says what is stored and what the log gives. Reads nothing and
- * changes no session. Owner: the loop thread. */
+/* The comparisons of a verification: a difference becomes a finding that says what is stored and what
+ * the log gives. Reads nothing and changes no session. Owner: the loop thread. */
 #include "identity.h"
 #include "index_rows.h"
 #include "verify/verify_priv.h"
@@ -109,8 +109,8 @@ static void compare_row(struct ar_verify *w, const struct ar_store_session_row *
 	compare_number(w, "session.updated", stored->updated, folded->updated);
 }
 
-/* A read model that is ahead of the log is right: the log lost its end. With somebody's consent the session goes on without it, if anything is
- * left. */
+/* A read model that is ahead of the log is right: the log lost its end. With somebody's consent the
+ * session goes on without it, if anything is left. */
 static bool has_lost_its_end(struct ar_verify *w)
 {
 	uint64_t known = ar_index_head(w->engine->json, w->index.row.shell), head = w->whole.state.head;

@@ -1,5 +1,6 @@
-/* See the header. What a row means for the state is core/session's, how it is rendered core/projection's; both are used as the live
- * session uses them, so that a difference is one of the store. Owner: the loop thread. */
+/* See the header. What a row means for the state is core/session's, how it is rendered
+ * core/projection's; both are used as the live session uses them, so that a difference is one of the
+ * store. Owner: the loop thread. */
 #include "verify/verify_fold.h"
 #include "describe.h"
 #include "identity.h"

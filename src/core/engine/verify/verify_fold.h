@@ -1,6 +1,6 @@
-/* A replay beside the live session: rows of the log become state, and on the way it is noted what the store must hold for them: a
- * digest per task and action row (8 bytes each, the only thing here that grows with the session) and the contents that facts name.
- * Owner: the loop thread. */
+/* A replay beside the live session: rows of the log become state, and on the way it is noted what the
+ * store must hold for them: a digest per task and action row (8 bytes each, the only thing here that
+ * grows with the session) and the contents that facts name. Owner: the loop thread. */
 #ifndef AR_ENGINE_VERIFY_FOLD_H
 #define AR_ENGINE_VERIFY_FOLD_H
 

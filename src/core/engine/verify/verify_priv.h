@@ -1,5 +1,5 @@
-/* Inside a verification: its stages, what it has read, what it found. verify.c reads and goes from stage to stage, verify_compare.c
- * compares what was read with the replay. Owner: the loop thread. */
+/* Inside a verification: its stages, what it has read, what it found. verify.c reads and goes from
+ * stage to stage, verify_compare.c compares what was read with the replay. Owner: the loop thread. */
 #ifndef AR_ENGINE_VERIFY_PRIV_H
 #define AR_ENGINE_VERIFY_PRIV_H
 
@@ -42,8 +42,8 @@ struct ar_verify {
 	struct ar_store_task_row *task_rows; /* of the repair, in v's arena */
 	struct ar_store_action_row *action_rows;
 	bool is_corrupt;
-	uint64_t
-		lost_to; /* last fact of an end of the log that is lost, and that the session is to go on without; 0: none */
+	/* last fact of an end of the log that is lost, and that the session is to go on without; 0: none */
+	uint64_t lost_to;
 };
 
 /* Lists a finding; text is copied, long text cut. */
