@@ -1,14 +1,14 @@
-/* Whole turns inside one process: the real engine and the real store, a provider that answers at once, no HTTP. Says what
- * the core and the store can do when no transport stands before them.
+/* Whole turns inside one process: the real engine and the real store, a provider that answers at once,
+ * no HTTP. Says what the core and the store can do when no transport stands before them.
  *
  *   bench-engine STORE SESSIONS TURNS FILE [tool]
  *
- * With `tool` a turn is two model calls with one tool call between them. A single session calls bench_mark() after its fourth turn and after its
- * last, where a profiler can look.
+ * With `tool` a turn is two model calls with one tool call between them. A single session calls
+ * bench_mark() after its fourth turn and after its last, where a profiler can look.
  *
- * STORE is a folder for SQLite, or a connection string with a `=` in it for PostgreSQL. Prompts and answers are lines of FILE. Prints {"turns","facts","seconds","cpu_ms"}, the last
- * one per turn. The main thread is the loop; the store's threads
- * raise the semaphore. */
+ * STORE is a folder for SQLite, or a connection string with a `=` in it for PostgreSQL. Prompts and
+ * answers are lines of FILE. Prints {"turns","facts","seconds","cpu_ms"}, the last one per turn. The
+ * main thread is the loop; the store's threads raise the semaphore. */
 #include "client.h"
 #include "engine.h"
 #include "limits/route.h"

@@ -1,12 +1,15 @@
-/* What a command costs behind its boundary: the whole of workspace_write through agent-init, beside the same command started plainly and beside bubblewrap with
- * the same roots, protected paths and namespaces as its flags. They take turns. Cold: from the plan to everything gone again. Warm: with an agent-init that waits
- * for the command's part of the plan, as the daemon has one for a session's next command: from the plan to the command's end; what it took to make that one
- * and to clear it away is not in this time, but in the CPU time of both, which is that of all processes together.
+/* What a command costs behind its boundary: the whole of workspace_write through agent-init, beside the
+ * same command started plainly and beside bubblewrap with the same roots, protected paths and
+ * namespaces as its flags. They take turns. Cold: from the plan to everything gone again. Warm: with an
+ * agent-init that waits for the command's part of the plan, as the daemon has one for a session's next
+ * command: from the plan to the command's end; what it took to make that one and to clear it away is
+ * not in this time, but in the CPU time of both, which is that of all processes together.
  *
  *   bench-spawn HELPERS WORKSPACE TRUE ROUNDS [BWRAP]
  *
- * TRUE: a static program, seen inside under its own name. Prints {"<way>":{"us","cpu_us"}...}, medians of the time and means of the CPU time: of "warm", "cold",
- * "cold_ungrouped" (without control groups, as bubblewrap has none), "plain" and, with its path, "bwrap". */
+ * TRUE: a static program, seen inside under its own name. Prints {"<way>":{"us","cpu_us"}...}, medians
+ * of the time and means of the CPU time: of "warm", "cold", "cold_ungrouped" (without control groups,
+ * as bubblewrap has none), "plain" and, with its path, "bwrap". */
 #include "boundary.h"
 #include "init_wire.h"
 #include "packet.h"
@@ -242,7 +245,8 @@ static void send_plan(int socket, const struct ar_plan *plan)
 	close(file);
 }
 
-/* The time that whoever wants the command waits; *ret_idle_us: the CPU time that finding out when the prewarmed sandbox is made has cost us. */
+/* The time that whoever wants the command waits; *ret_idle_us: the CPU time that finding out when the
+ * prewarmed sandbox is made has cost us. */
 static double run_warm(const struct bench *b, struct ar_sandbox *sandbox, double *ret_idle_us)
 {
 	static struct ar_plan stripped;
@@ -298,7 +302,8 @@ static void add_protected(struct bench *b, const struct ar_plan *p)
 	}
 }
 
-/* The same boundary in bubblewrap's words. It has none for Landlock, limits, decoys and the listener of the filter. */
+/* The same boundary in bubblewrap's words. It has none for Landlock, limits, decoys and
+ * the listener of the filter. */
 static void say_in_flags(struct bench *b, const char *bwrap, const char *command)
 {
 	struct ar_launch launch = { 0 };

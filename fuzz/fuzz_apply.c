@@ -1,5 +1,6 @@
-/* Fuzz target: facts in any order and of any content, one JSON object per line, are applied or refused, and what is then there
- * goes through a snapshot unchanged. Sequences are put right first, so that the rest of a fact is reached. */
+/* Fuzz target: facts in any order and of any content, one JSON object per line, are applied or refused,
+ * and what is then there goes through a snapshot unchanged. Sequences are put right first, so that the
+ * rest of a fact is reached. */
 #include "session.h"
 
 static struct ar_json_parser *parser, *members;

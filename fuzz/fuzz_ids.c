@@ -1,6 +1,7 @@
-/* Fuzz target: texts that name things, as anybody on the network may send them: ids of sessions and of what is in them, refs of content and of
- * a process's streams, API tokens and their stored records, hashes, handles, authorities. What is taken apart lies inside the text and, put
- * together again, is the text; what is called a session has a partition; and no two tenants may choose the same session. */
+/* Fuzz target: texts that name things, as anybody on the network may send them: ids of sessions and of
+ * what is in them, refs of content and of a process's streams, API tokens and their stored records,
+ * hashes, handles, authorities. What is taken apart lies inside the text and, put together again, is
+ * the text; what is called a session has a partition; and no two tenants may choose the same session. */
 #include "handle.h"
 #include "id.h"
 #include "identity.h"

@@ -45,8 +45,8 @@ struct ar_runtime_error {
 
 struct ar_runtime_options {
 	size_t size;
-	const char
-		*config_file; /* YAML as agentd's; NULL: none. The environment is read as agentd reads it. */
+	/* YAML as agentd's; NULL: none. The environment is read as agentd reads it. */
+	const char *config_file;
 	const char *const *overrides; /* "data_dir=/var/lib/x", ... ended by NULL; they win. NULL: none. */
 	int listen; /* 0: no listener unless an override names one; 1: as the settings say */
 	/* One line of the log, a JSON object. level: error, warning, info, debug. The only callback that

@@ -9,8 +9,9 @@
 
 #define ALIGN ((size_t)16)
 #define FIRST_BLOCK ((size_t)4096)
-/* Blocks double up to here; only a larger allocation gets a larger block. Arenas live long in sessions: what is left of the newest block is what
- * each of them wastes, and blocks of one moderate size are taken up again by the next arena instead of leaving holes in the heap. */
+/* Blocks double up to here; only a larger allocation gets a larger block. Arenas live long in sessions:
+ * what is left of the newest block is what each of them wastes, and blocks of one moderate size are
+ * taken up again by the next arena instead of leaving holes in the heap. */
 #define USUAL_BLOCK ((size_t)16384)
 
 struct ar_arena_block {

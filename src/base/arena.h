@@ -26,7 +26,8 @@ struct ar_str ar_arena_join(struct ar_arena *a, const struct ar_str *parts, size
 struct ar_str ar_arena_fmt(struct ar_arena *a, const char *fmt, ...) AR_PRINTF(2, 3);
 struct ar_str ar_arena_vfmt(struct ar_arena *a, const char *fmt, va_list ap);
 
-/* Text for people in about `max` bytes: the text itself, or its beginning and its end around "[... 3,412 bytes not shown ...]". */
+/* Text for people in about `max` bytes: the text itself, or its beginning and its end
+ * around "[... 3,412 bytes not shown ...]". */
 struct ar_str ar_arena_excerpt(struct ar_arena *a, struct ar_str text, size_t max);
 
 void ar_arena_reset(struct ar_arena *a); /* keeps the first block if it is of usual size */

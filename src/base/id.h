@@ -31,10 +31,12 @@ struct ar_str ar_id_owner(struct ar_str id);
 /* The counter of `x_<26>_<n>`; false when there is none. */
 bool ar_id_counter(struct ar_str id, uint64_t *ret);
 
-/* Sessions are spread over this many partitions, the unit of ownership in a cluster. Never changes: it is stored. */
+/* Sessions are spread over this many partitions, the unit of ownership in a cluster.
+ * Never changes: it is stored. */
 #define AR_PARTITIONS 1024
 
-/* The partition of a session, from the 26 characters of its id: the first ten bits of the SHA-256 of the 16 bytes they stand for. */
+/* The partition of a session, from the 26 characters of its id: the first ten bits of the SHA-256 of
+ * the 16 bytes they stand for. */
 unsigned ar_id_partition(struct ar_str session_key);
 
 /* Whether a caller may use this text as an id: 1..AR_ID_MAX of [A-Za-z0-9._:-]. */

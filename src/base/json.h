@@ -94,7 +94,8 @@ void ar_jw_close(struct ar_jw *w); /* } */
 void ar_jw_open_array(struct ar_jw *w);
 void ar_jw_close_array(struct ar_jw *w);
 
-/* The name of a member; its value must follow. Names are written as they are: they are the program's own and need no escape. */
+/* The name of a member; its value must follow. Names are written as they are: they are the
+ * program's own and need no escape. */
 void ar_jw_name(struct ar_jw *w, struct ar_str name);
 
 static inline void ar_jw_key(struct ar_jw *w, const char *name)
@@ -114,8 +115,8 @@ void ar_jw_raw(struct ar_jw *w, struct ar_str json); /* trusted JSON as it is; a
 void ar_jw_name_str(struct ar_jw *w, struct ar_str name, struct ar_str s);
 void ar_jw_name_raw(struct ar_jw *w, struct ar_str name, struct ar_str json);
 
-/* Member shorthands; the str, raw and time forms write nothing when the value is absent (time: 0). They are here so that the
- * lengths of names are counted by the compiler. */
+/* Member shorthands; the str, raw and time forms write nothing when the value is absent (time: 0). They
+ * are here so that the lengths of names are counted by the compiler. */
 static inline void ar_jw_mstr(struct ar_jw *w, const char *name, struct ar_str s)
 {
 	if (!ar_str_absent(s))

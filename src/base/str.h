@@ -48,7 +48,8 @@ struct ar_opt_bool {
 
 AR_BEGIN_DECLS
 
-/* Wraps a C string; NULL gives an absent string. Here, as the next two, so that the compiler counts what it knows. */
+/* Wraps a C string; NULL gives an absent string. Here, as the next two, so that the
+ * compiler counts what it knows. */
 static inline struct ar_str ar_str_from(const char *cstr)
 {
 	struct ar_str s = { cstr, cstr ? __builtin_strlen(cstr) : 0 };
@@ -96,8 +97,8 @@ bool ar_str_is_utf8(struct ar_str s);
 /* Length (1..4) of the well-formed UTF-8 sequence that s starts with; 0 when it starts with none. */
 size_t ar_str_utf8_len(struct ar_str s);
 
-/* Which of several names was meant by a mistyped word. `found` is the shortest name that begins with the word, else the nearest by
- * edit distance; absent when none is near. */
+/* Which of several names was meant by a mistyped word. `found` is the shortest name that begins with
+ * the word, else the nearest by edit distance; absent when none is near. */
 struct ar_meant {
 	struct ar_str word, found;
 	size_t distance; /* of what is taken next: less than this */

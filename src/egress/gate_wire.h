@@ -1,9 +1,12 @@
-/* What the daemon and agent-proxy say to each other, over a SOCK_SEQPACKET pair whose end is fd 3 of agent-proxy: one JSON object per packet.
+/* The messages between the daemon and agent-proxy: one JSON object per packet, over a SOCK_SEQPACKET
+ * pair; agent-proxy has its end as fd 3.
  *
- *   daemon  {"open":NAME,"rules":[RULE...],"secrets":[{"placeholder","value","hosts":[RULE...]}...]}   with a listening socket as SCM_RIGHTS: serve it for whoever
- *           NAME is; RULE as egress/rule.h reads it, secrets as egress/secret.h uses them
+ *   daemon  {"open":NAME,"rules":[RULE...],"secrets":[{"placeholder","value","hosts":[RULE...]}...]}
+ *           with a listening socket as SCM_RIGHTS: serve it for the sandbox NAME; RULE as egress/rule.h
+ *           reads it, secrets as egress/secret.h uses them
  *   daemon  {"close":NAME}
- *   proxy   {"name","verdict":"allowed"|"denied","method","host","port","rule"?,"reason"?}   before anything is dialled
+ *   proxy   {"name","verdict":"allowed"|"denied","method","host","port","rule"?,"reason"?}
+ *           before a connection is opened
  *   proxy   {"name","host","port","up","down"}   when a connection ends: bytes each way
  *
  * agent-proxy ends when the other end closes. */

@@ -147,7 +147,8 @@ static const char *parse_header(struct ar_str line, struct ar_egress_request *r,
 	return NULL;
 }
 
-/* The next line without its CR LF; absent: there is none. A CR or LF alone makes the line what is_text refuses, or none. */
+/* The next line without its CR LF; absent: there is none. A CR or LF alone makes the line
+ * what is_text refuses, or none. */
 static struct ar_str next_line(struct ar_str bytes, size_t *at)
 {
 	const char *end = memmem(bytes.p + *at, bytes.len - *at, "\r\n", 2);

@@ -41,8 +41,8 @@ struct ar_files_work {
 	struct ar_buf text;
 	size_t max_bytes; /* of text */
 	struct ar_tool_image image; /* mime absent: none */
-	struct ar_str
-		changes; /* JSON array of what was changed, with what was there before; absent: nothing */
+	/* JSON array of what was changed, with what was there before; absent: nothing */
+	struct ar_str changes;
 	enum ar_tool_outcome outcome; /* 0: still fine */
 	const char *category, *advice;
 	struct ar_str message;

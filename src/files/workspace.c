@@ -126,8 +126,8 @@ bool ar_workspace_stat(struct ar_files_work *w, int root, struct ar_str path, st
 	return false;
 }
 
-/* Opened only if it was regular a moment ago, without waiting for a peer, and looked at again: a fifo that was put there meanwhile is
- * closed unread. */
+/* Opened only if it was regular a moment ago, without waiting for a peer, and looked at again: a fifo
+ * that was put there meanwhile is closed unread. */
 static int open_regular(int folder, const char *path, bool follows_links, struct stat *ret_stat)
 {
 	int fd = ar_beneath_open(folder, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, follows_links);

@@ -1,5 +1,5 @@
-/* See host.h. Threads: this loop owns everything but the store's writer and reader threads, which hand finished operations
- * back through one wake-up. */
+/* See host.h. Threads: this loop owns everything but the store's writer and reader threads, which hand
+ * finished operations back through one wake-up. */
 #include "blob_s3.h"
 #include "file_lock.h"
 #include "hook_runner.h"
@@ -505,7 +505,8 @@ static enum ar_status open_store(struct ar_host *r, const struct ar_config *c, s
 	if (open_objects(r, c, err) != AR_OK)
 		return err->status;
 	if (*c->store) {
-		/* The socket and the pid file stand in the folder: one process per folder, and agentctl finds it by the lock. */
+		/* The socket and the pid file stand in the folder: one process per folder, and
+		 * agentctl finds it by the lock. */
 		if (ar_file_lock_acquire(folder.p, &r->folder_lock, err) != AR_OK ||
 		    open_postgres(r, c, err) != AR_OK)
 			return err->status;
@@ -641,8 +642,9 @@ static void close_own_handles(struct ar_host *r)
 	ar_secret_renewal_close(r->renewal);
 }
 
-/* Whoever still has something in flight calls back while the others are closed; then nothing is left. What the store finishes
- * at its end may still want the provider; after it nothing may want the store: no timer of the engine, no wake-up. */
+/* Whoever still has something in flight calls back while the others are closed; then nothing is left.
+ * What the store finishes at its end may still want the provider; after it nothing may want the store:
+ * no timer of the engine, no wake-up. */
 enum ar_run_end ar_host_free(struct ar_host *r)
 {
 	enum ar_run_end end;
@@ -680,8 +682,8 @@ enum ar_run_end ar_host_free(struct ar_host *r)
 	ar_control_free(r->control);
 	ar_follow_free(r->follow);
 	close_own_handles(r);
-	uv_run(r->loop,
-	       UV_RUN_DEFAULT); /* the others close theirs: children of tool servers may take a moment to end */
+	/* Runs until the other modules have closed their handles; tool servers may need a moment. */
+	uv_run(r->loop, UV_RUN_DEFAULT);
 	ar_tools_free(&r->tools);
 	ar_instruction_file_free(r->instructions);
 	ar_secret_renewal_free(r->renewal);

@@ -1,5 +1,5 @@
-/* Inside the host: what the runtime consists of. Files: host.c (opened and taken down in order), node.c (its part in a cluster),
- * stopping.c (how it ends). */
+/* Inside the host: what the runtime consists of. Files: host.c (opened and taken down in order), node.c
+ * (its part in a cluster), stopping.c (how it ends). */
 #ifndef AR_HOST_HOST_PRIV_H
 #define AR_HOST_HOST_PRIV_H
 
@@ -66,8 +66,8 @@ struct ar_host {
 	struct ar_memory memory;
 	struct ar_store_watch store_watch;
 	struct ar_lost_writes lost_writes;
-	struct ar_engine_mark
-		*work_mark; /* NULL: of a cluster, whose other nodes could not read it, or without a file */
+	/* NULL: of a cluster, whose other nodes could not read it, or without a file */
+	struct ar_engine_mark *work_mark;
 	struct ar_engine_mark died;
 	struct ar_loop_time loop_time;
 	struct ar_arena arena;

@@ -1,6 +1,7 @@
-/* See instructions.h. Who writes the workspace may be hostile (a cloned repository, a sandboxed command), and this process can read what
- * they cannot: so nothing but a regular file with one name, reached from the workspace without a link, is read. The text passes the redactor;
- * a file that is not used is recorded as an omission with its reason. */
+/* See instructions.h. Who writes the workspace may be hostile (a cloned repository, a sandboxed
+ * command), and this process can read what they cannot: so nothing but a regular file with one name,
+ * reached from the workspace without a link, is read. The text passes the redactor; a file that is not
+ * used is recorded as an omission with its reason. */
 #include "instructions.h"
 #include "beneath.h"
 #include "buf.h"

@@ -9,8 +9,8 @@ struct place {
 	int provider; /* value of model.provider */
 	const char *wire;
 	const char *base_url, *const *api_key;
-	const char
-		*unnamed; /* model of a server at another address; NULL: the vendor's names hold there too */
+	/* model of a server at another address; NULL: the vendor's names hold there too */
+	const char *unnamed;
 };
 
 /* One server as a provider is opened for it. */
@@ -42,8 +42,8 @@ static bool is_set(const struct place *p)
 	return *p->base_url || **p->api_key;
 }
 
-/* The place that is asked for; with "auto" the first that something is configured for. General settings without a format have always meant
- * the first. */
+/* The place that is asked for; with "auto" the first that something is configured for. General settings
+ * without a format have always meant the first. */
 static const struct place *pick(const struct ar_config *c, const struct place places[PLACES])
 {
 	bool is_auto = c->model.provider == AR_CONFIG_MODEL_PROVIDER_AUTO;
@@ -231,7 +231,8 @@ enum ar_status ar_models_open(uv_loop_t *loop, const struct ar_config *c, struct
 		return AR_OK;
 	}
 	make_room(&o, c->models_count);
-	/* The words of models.provider are those of model.provider without auto, in the same order as the places. */
+	/* The words of models.provider are those of model.provider without auto, in the
+	 * same order as the places. */
 	for (size_t i = 0; i < c->models_count; i++)
 		open_entry(&o, &c->models[i], &places[c->models[i].provider]);
 	return AR_OK;

@@ -1,5 +1,6 @@
-/* A node's part in its cluster, wired: what core/cluster decides about partitions is done by the engine; where peers reach us and how they
- * prove themselves comes from the settings and the membership. Owner: the loop thread. */
+/* A node's part in its cluster, wired: what core/cluster decides about partitions is done by the
+ * engine; where peers reach us and how they prove themselves comes from the settings and the
+ * membership. Owner: the loop thread. */
 #include "json.h"
 #include "log.h"
 #include "host_priv.h"
@@ -40,7 +41,8 @@ static void gone(void *arg, struct ar_str address)
 	ar_http_server_lose_peer(r->http, address);
 }
 
-/* What we held is another's now. Nothing of it may be shown or written any more: all is dropped, and the process begins anew. */
+/* What we held is another's now. Nothing of it may be shown or written any more: all is dropped,
+ * and the process begins anew. */
 void ar_node_fenced(void *arg)
 {
 	struct ar_host *r = arg;

@@ -1,4 +1,5 @@
-/* Processes of the settings: the supervisor's side of port/process.h, in the data folder, and the proxy that allowlisted_network goes through. Loop thread. */
+/* Processes of the settings: the supervisor's side of port/process.h, in the data folder, and the proxy
+ * that allowlisted_network goes through. Loop thread. */
 #ifndef AR_HOST_PROCESS_HOST_H
 #define AR_HOST_PROCESS_HOST_H
 
@@ -19,13 +20,14 @@ struct ar_host_processes {
 	struct ar_json_parser *json;
 };
 
-/* Fails when the folder cannot be used or a host cannot be meant, with the sentence for the operator. The struct stays in place until the close. */
+/* Fails when the folder cannot be used or a host cannot be meant, with the sentence for the operator.
+ * The struct stays in place until the close. */
 AR_MUST_USE enum ar_status ar_host_processes_open(uv_loop_t *loop, const struct ar_config *c,
 						  struct ar_sandbox *sandbox, struct ar_host_processes *ret,
 						  struct ar_error *err);
 
-/* Removes what is left of processes that nobody asks for any more, a piece of it. `is_settled`: every session with a process here has it. Returns
- * when to call again, in milliseconds. */
+/* Removes what is left of processes that nobody asks for any more, a piece of it. `is_settled`: every
+ * session with a process here has it. Returns when to call again, in milliseconds. */
 uint64_t ar_host_processes_sweep(struct ar_host_processes *p, bool is_settled);
 
 /* Processes are left as they are; the loop has to run on. Fine for what was never opened. */

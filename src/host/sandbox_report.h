@@ -8,8 +8,8 @@
 
 AR_BEGIN_DECLS
 
-/* JSON: `profile` of the settings, `isAvailable` of it, `profiles` with name, isAvailable, reason, remedy and guarantees, `ladder` of mechanisms. Takes as long
- * as the self-test. */
+/* JSON: `profile` of the settings, `isAvailable` of it, `profiles` with name, isAvailable, reason,
+ * remedy and guarantees, `ladder` of mechanisms. Takes as long as the self-test. */
 AR_MUST_USE enum ar_status ar_host_sandbox_report(const struct ar_config *c, struct ar_buf *out,
 						  struct ar_error *err);
 

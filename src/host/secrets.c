@@ -37,7 +37,8 @@ static void add_environment(struct ar_redactor *r)
 		add_variable(r, *entry);
 }
 
-/* Of a connection string only the password is secret: postgres://user:password@host, or password=... among key=value pairs. */
+/* Of a connection string only the password is secret: postgres://user:password@host, or
+ * password=... among key=value pairs. */
 static struct ar_str password_of(const char *store)
 {
 	static const char key[] = "password=";

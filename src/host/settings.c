@@ -52,14 +52,16 @@ static void apply_environment(struct ar_settings *s)
 	}
 }
 
-/* Variables with our prefix that are no settings: fault injection, and what Kubernetes sets for a service named agentd. */
+/* Variables with our prefix that are no settings: fault injection, and what Kubernetes sets
+ * for a service named agentd. */
 static bool is_foreign(struct ar_str name)
 {
 	return ar_str_is(name, "AGENTD_FAULT") || ar_str_starts(name, AR_STR("AGENTD_SERVICE_")) ||
 	       ar_str_starts(name, AR_STR("AGENTD_PORT"));
 }
 
-/* A variable that is nearly the name of a setting was meant to be it, and what it says would be lost: refused. Others are reported. */
+/* A variable that is nearly the name of a setting was meant to be it, and what it says would be lost:
+ * refused. Others are reported. */
 static void check_variable(struct ar_settings *s, struct ar_str name)
 {
 	struct ar_origin at = { AR_FROM_ENVIRONMENT, ar_arena_str(s->problems.arena, name).p, 0 };
@@ -122,7 +124,8 @@ static void apply_options(struct ar_settings *s, const struct ar_settings_args *
 	}
 }
 
-/* One "key=value", read as a variable of the environment would be. A problem names the key and never the value. */
+/* One "key=value", read as a variable of the environment would be. A problem names the
+ * key and never the value. */
 static void apply_override(struct ar_settings *s, const char *text)
 {
 	struct ar_str key, value = ar_str_split(ar_str_from(text), '=', &key);

@@ -1,5 +1,5 @@
-/* The configuration in force: defaults, then the YAML file, then the environment, then the command line. Keys, types, ranges and
- * defaults are the catalogue's (catalog/config.cat). */
+/* The configuration in force: defaults, then the YAML file, then the environment, then the command
+ * line. Keys, types, ranges and defaults are the catalogue's (catalog/config.cat). */
 #ifndef AR_HOST_SETTINGS_H
 #define AR_HOST_SETTINGS_H
 
@@ -17,7 +17,8 @@ struct ar_settings_args {
 	bool no_listeners; /* serves no address and no socket unless one is named */
 };
 
-/* Text lives in the arena; references to secrets have no value yet, but for variables. An error names the key or the line and what is allowed. Empty data_dir and socket are filled in. */
+/* Text lives in the arena; references to secrets have no value yet, but for variables. An error names
+ * the key or the line and what is allowed. Empty data_dir and socket are filled in. */
 AR_MUST_USE enum ar_status ar_settings_load(const struct ar_settings_args *args, struct ar_arena *a,
 					    struct ar_config *ret, struct ar_error *err);
 

@@ -1,7 +1,8 @@
-/* How a runtime ends. Asked to (SIGTERM): it hands its partitions to the other nodes while it goes on serving, then finishes what is
- * under way, tells the cluster that it is gone, and stops; each phase has an end of its own. Where no other node can take over, calls under way get
- * the time of shutdown.grace_ms to end, so that an answer that is paid for is not asked for again. Fenced: everything is dropped at once,
- * for nothing here is ours any more. A second request ends it at once. */
+/* How a runtime ends. Asked to (SIGTERM): it hands its partitions to the other nodes while it goes on
+ * serving, then finishes what is under way, tells the cluster that it is gone, and stops; each phase
+ * has an end of its own. Where no other node can take over, calls under way get the time of
+ * shutdown.grace_ms to end, so that an answer that is paid for is not asked for again. Fenced:
+ * everything is dropped at once, for nothing here is ours any more. A second request ends it at once. */
 #include "log.h"
 #include "host_priv.h"
 
@@ -38,7 +39,8 @@ static void begin_closing(struct ar_host *r)
 	enter(r, AR_STOP_CLOSING, CLOSING_MS);
 }
 
-/* Whoever waits for a write that the database does not answer is told that its outcome is not known, before the connection is closed. */
+/* Whoever waits for a write that the database does not answer is told that its outcome is not known,
+ * before the connection is closed. */
 static void begin_giving_up(struct ar_host *r)
 {
 	ar_store_give_up(r->store);
@@ -78,7 +80,8 @@ static void begin_finishing(struct ar_host *r)
 	enter(r, AR_STOP_FINISHING, r->config->shutdown.grace_ms);
 }
 
-/* Nothing was under way at the last step either: what was committed meanwhile has gone out to those who watch. */
+/* Nothing was under way at the last step either: what was committed meanwhile has gone
+ * out to those who watch. */
 static bool is_finished(struct ar_host *r)
 {
 	struct ar_engine_counts counts = ar_engine_counts(r->engine);

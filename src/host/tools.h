@@ -15,8 +15,8 @@ struct ar_tools {
 	struct ar_toolbox *box;
 	struct ar_str workspace; /* absolute; absent: none */
 	struct ar_policy *policy; /* whose inventory is kept as it is */
-	const struct ar_redactor *
-		redactor; /* set before the open: what the log says of trouble passes it; NULL: nothing is masked */
+	/* set before the open: what the log says of trouble passes it; NULL: nothing is masked */
+	const struct ar_redactor *redactor;
 	const struct ar_log *log; /* set before the open */
 	uv_loop_t *loop;
 	struct ar_sandbox *sandbox; /* boundaries of what works on the workspace; NULL: there is none */
@@ -24,19 +24,20 @@ struct ar_tools {
 	uint64_t shown_trouble; /* hash of what the log has said last; 0: nothing */
 };
 
-/* Fails when a setting cannot work, with the sentence for the operator. policy->inventory is set, and made anew whenever a source changes;
- * both structs stay in place until the close. */
+/* Fails when a setting cannot work, with the sentence for the operator. policy->inventory is set, and
+ * made anew whenever a source changes; both structs stay in place until the close. */
 AR_MUST_USE enum ar_status ar_tools_open(uv_loop_t *loop, const struct ar_config *c, struct ar_policy *policy,
 					 struct ar_arena *a, struct ar_tools *ret, struct ar_error *err);
 
 /* Whether every source has found out what it offers, or that it cannot. */
 bool ar_tools_are_ready(const struct ar_tools *t);
 
-/* Ends the calls that are open, and runs the loop until no process of a server is left; it has to run on for the rest. Fine for what was
- * never opened. */
+/* Ends the calls that are open, and runs the loop until no process of a server is left; it has to run
+ * on for the rest. Fine for what was never opened. */
 void ar_tools_close(struct ar_tools *t);
 
-/* When the loop has run out, and no process is left that stands in a boundary. Fine for what was never opened. */
+/* When the loop has run out, and no process is left that stands in a boundary. Fine for
+ * what was never opened. */
 void ar_tools_free(struct ar_tools *t);
 
 #endif

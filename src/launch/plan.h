@@ -59,8 +59,8 @@ struct ar_plan {
 	uint32_t uid, gid; /* ROOT: what it becomes, never 0; USERNS: what it calls itself inside */
 	/* Absolute, without a link in it, as write roots; NULL: none. Seen inside under the same name */
 	const char *workspace;
-	uint32_t workspace_uid,
-		workspace_gid; /* its owner: the mount maps it to uid and gid when they differ */
+	/* its owner: the mount maps it to uid and gid when they differ */
+	uint32_t workspace_uid, workspace_gid;
 	const char *cwd; /* as seen inside */
 	/* Seen inside under their own names, read-only; a link is repeated, what does not exist is left
 	 * out */

@@ -161,8 +161,9 @@ static size_t longest_class(struct ar_str pattern)
 	return longest;
 }
 
-/* PCRE2 counts its own steps anew at each place of the text where a match may begin, so a search of a long text has no limit by them. Here each
- * item of the pattern that is tried is counted, over the whole search. */
+/* PCRE2 counts its own steps anew at each place of the text where a match may begin, so a
+ * search of a long text has no limit by them. Here each item of the pattern that is tried is
+ * counted, over the whole search. */
 static int on_item(pcre2_callout_block *b, void *arg)
 {
 	struct meter *m = arg;

@@ -1,8 +1,10 @@
-/* Every decision of this program is made a second time by the core of another version, on a session restored from a snapshot; both are
- * compared as text (trace.h). Linked with --wrap=ar_session_decide by a build with AR_COMPARE, which names that version's library.
+/* Every decision of this program is made a second time by the core of another version, on a session
+ * restored from a snapshot; both are compared as text (trace.h). Linked with --wrap=ar_session_decide
+ * by a build with AR_COMPARE, which names that version's library.
  *
- * AR_COMPARE_FOLDER: where differences are written, one file each. `counts` in it has three numbers of eight bytes that all processes
- * share: decisions, facts, differences; without that file nothing is compared. */
+ * AR_COMPARE_FOLDER: where differences are written, one file each. `counts` in it has three
+ * numbers of eight bytes that all processes share: decisions, facts, differences; without
+ * that file nothing is compared. */
 #include "neutral.h"
 #include "reference.h"
 #include "trace.h"

@@ -1,4 +1,5 @@
-/* The core of another version behind one function; see reference.h. Compiled with the headers of that version. */
+/* The core of another version behind one function; see reference.h. Compiled with the
+ * headers of that version. */
 #include "reference.h"
 #include "mem.h"
 #include "neutral.h"

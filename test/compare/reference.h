@@ -1,4 +1,5 @@
-/* What the shared library of another version's core exports. It is found by dlopen(), so that both versions keep their names. */
+/* What the shared library of another version's core exports. It is found by dlopen(), so that both
+ * versions keep their names. */
 #ifndef AR_REFERENCE_H
 #define AR_REFERENCE_H
 
@@ -9,8 +10,9 @@
 
 struct ar_neutral_input;
 
-/* The trace of a decision on a session that is restored from its snapshot (of length 0: it does not exist yet); the caller frees it. Only
- * struct ar_neutral_input and what it points at is shared between the versions: their sizes have to agree. */
+/* The trace of a decision on a session that is restored from its snapshot (of length 0: it does not
+ * exist yet); the caller frees it. Only struct ar_neutral_input and what it points at is shared between
+ * the versions: their sizes have to agree. */
 typedef char *ar_reference_decide_fn(const char *session_key, const char *snapshot, size_t len,
 				     const struct ar_neutral_input *n);
 

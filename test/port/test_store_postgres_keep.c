@@ -1,5 +1,5 @@
-/* How PostgreSQL forgets: the log's partitions and their end, what the change of the schema keeps, sessions that another
- * connection holds, and content that is put again while it is collected. */
+/* How PostgreSQL forgets: the log's partitions and their end, what the change of the schema keeps,
+ * sessions that another connection holds, and content that is put again while it is collected. */
 #include "postgres_fixture.h"
 
 #include "clock.h"
@@ -79,7 +79,8 @@ static void log_has_a_partition_for_each_month(void **state)
 	assert_int_equal(postgres_int(f, "SELECT count(*) FROM log_default WHERE last_seq = 1") > 0, 1);
 }
 
-/* The store of the version before, with a session of long ago, one dated into the future, a receipt and content. */
+/* The store of the version before, with a session of long ago, one dated into the
+ * future, a receipt and content. */
 static void make_plain(struct fixture *f)
 {
 	struct ar_error err = { 0 };

@@ -325,8 +325,8 @@ static enum ar_status read_second(struct fixture *f)
 	return st;
 }
 
-/* Rows as a version without checksums left them get one: a row that stands in another's place is noticed from then on. What cannot be unpacked is not made
- * good by it. */
+/* Rows as a version without checksums left them get one: a row that stands in another's place is
+ * noticed from then on. What cannot be unpacked is not made good by it. */
 void rows_without_a_checksum_get_one(void **state)
 {
 	struct fixture *f = *state;

@@ -8,7 +8,8 @@ static void session_member(struct sim *s, struct ar_jw *w, struct ar_str session
 
 /* ---- submit_turn ---- */
 
-/* A session that takes this turn: one that is known, one that the caller names, or one that the runtime makes. */
+/* A session that takes this turn: one that is known, one that the caller names, or one
+ * that the runtime makes. */
 static struct ar_str choose_session(struct sim *s, struct ar_str *ret_thread)
 {
 	const struct sim_submit *known = s->submit_count ? s->submits[sim_below(s, s->submit_count)] : NULL;

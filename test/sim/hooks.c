@@ -1,5 +1,6 @@
-/* Handlers of hooks that the seed drives: they agree, object, change, add, fail, are late, or are never heard of again because the process died. Two
- * laws are checked where a run begins: its intent is durable, and no run is made twice. */
+/* Handlers of hooks that the seed drives: they agree, object, change, add, fail, are late, or are never
+ * heard of again because the process died. Two laws are checked where a run begins: its intent is
+ * durable, and no run is made twice. */
 #include "sim.h"
 
 #define POINT(word) AR_HOOK_STARTED_HOOK_POINT_##word

@@ -1,5 +1,5 @@
-/* What must hold of any stored log, whatever happened to the processes that wrote it; and of a request to a model. Written
- * from the rules, not from the code: nothing of core/session is used here. */
+/* What must hold of any stored log, whatever happened to the processes that wrote it; and of a request
+ * to a model. Written from the rules, not from the code: nothing of core/session is used here. */
 #include "sim.h"
 #include "describe.h"
 

@@ -1,5 +1,5 @@
-/* What is stored, read straight from the memory store and decoded once. Every line is checked on the way: sequences without
- * gap, valid by the catalogue, and the same bytes after decoding and encoding. */
+/* What is stored, read straight from the memory store and decoded once. Every line is checked on the
+ * way: sequences without gap, valid by the catalogue, and the same bytes after decoding and encoding. */
 #include "sim.h"
 #include "describe.h"
 #include "identity.h"

@@ -1,5 +1,6 @@
-/* Partitions that leave this node and come back, as in a cluster whose other nodes do nothing: the engine lets one go while it works, callers
- * are told that it is not settled, and once nothing of it is in flight it is gained again and its open work is taken up. */
+/* Partitions that leave this node and come back, as in a cluster whose other nodes do nothing: the
+ * engine lets one go while it works, callers are told that it is not settled, and once nothing of it is
+ * in flight it is gained again and its open work is taken up. */
 #include "sim.h"
 
 static enum ar_place find(void *arg, struct ar_str session_key, struct ar_str *ret_address)

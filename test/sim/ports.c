@@ -1,7 +1,8 @@
-/* The clock, the ids and the store of a simulated runtime. Time moves only between two steps of the run. The store is the
- * memory one behind the faulty one, behind a third that knows what is in flight and holds some done() back, as a store with
- * threads does: a reader may then see a fact that its writer does not know to be durable yet. The linker sends some calls of
- * the core through here (see CMakeLists.txt). */
+/* The clock, the ids and the store of a simulated runtime. Time moves only between two steps of the
+ * run. The store is the memory one behind the faulty one, behind a third that knows what is in
+ * flight and holds some done() back, as a store with threads does: a reader may then see a fact
+ * that its writer does not know to be durable yet. The linker sends some calls of the core through
+ * here (see CMakeLists.txt). */
 #include "sim.h"
 
 #include <string.h>

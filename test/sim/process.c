@@ -1,6 +1,8 @@
-/* A host of processes that the seed drives, and that outlives the runtime: each has a journal of what it wrote, reported and came to, which is
- * told in pieces to whoever has it in hand, from the first again after attach(). Some cannot be started, give up at their barrier, lose their
- * supervisor, or are nowhere to be found. Laws are checked where a process is let go: its start is durable, and no call runs twice. */
+/* A host of processes that the seed drives, and that outlives the runtime: each has a journal of
+ * what it wrote, reported and came to, which is told in pieces to whoever has it in hand, from the
+ * first again after attach(). Some cannot be started, give up at their barrier, lose their
+ * supervisor, or are nowhere to be found. Laws are checked where a process is let go: its start is
+ * durable, and no call runs twice. */
 #include "sim.h"
 
 enum stage {

@@ -1,6 +1,6 @@
-/* Readers: follow a session, take frames when they like, leave at any moment and come back by their last frame's id. Each is
- * checked frame by frame against what is stored: every fact it wants, in order, once, the same bytes; every byte of output
- * once; ids that never fall. */
+/* Readers: follow a session, take frames when they like, leave at any moment and come back by their
+ * last frame's id. Each is checked frame by frame against what is stored: every fact it wants, in
+ * order, once, the same bytes; every byte of output once; ids that never fall. */
 #include "sim.h"
 #include "describe.h"
 #include "base64.h"

@@ -1,5 +1,5 @@
-/* What a model is asked, checked where the call begins: the intent is durable, and the conversation it gets is the newest part
- * of what the log says was said. */
+/* What a model is asked, checked where the call begins: the intent is durable, and the conversation it
+ * gets is the newest part of what the log says was said. */
 #include "context/context.h"
 #include "sim.h"
 

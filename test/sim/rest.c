@@ -1,5 +1,5 @@
-/* When nothing is left to do: every turn has its end, what is shown is what a replay gives, with and without snapshot, and
- * nothing is left over. */
+/* When nothing is left to do: every turn has its end, what is shown is what a replay gives, with and
+ * without snapshot, and nothing is left over. */
 #include "sim.h"
 #include "projection.h"
 

@@ -1,6 +1,8 @@
-/* A whole runtime in one process: the core as it is, fake ports, a virtual clock, and every choice drawn from one seed. Files:
- * world.c (build, run, crash, end), move.c, ports.c (store and clock), provider.c, hooks.c, tools.c, process.c (processes that outlive the runtime), client.c and client_ask.c, reader.c, log.c (what is
- * stored), laws.c and rest.c (what must hold), main.c. Single-threaded; a run is a pure function of its seed. */
+/* A whole runtime in one process: the core as it is, fake ports, a virtual clock, and every choice
+ * drawn from one seed. Files: world.c (build, run, crash, end), move.c, ports.c (store and clock),
+ * provider.c, hooks.c, tools.c, process.c (processes that outlive the runtime), client.c and
+ * client_ask.c, reader.c, log.c (what is stored), laws.c and rest.c (what must hold), main.c.
+ * Single-threaded; a run is a pure function of its seed. */
 #ifndef SIM_H
 #define SIM_H
 

@@ -1,11 +1,12 @@
-/* Makes long sessions without a model and without waiting for each commit: turns are decided and folded by the real core,
- * encoded by the real encoder, and handed to the store port many at a time; rows and snapshots are those that the engine
- * would have written. What it leaves out is receipts and chunks, which belong to callers and open steps.
+/* Makes long sessions without a model and without waiting for each commit: turns are decided and folded
+ * by the real core, encoded by the real encoder, and handed to the store port many at a time; rows and
+ * snapshots are those that the engine would have written. What it leaves out is receipts and chunks,
+ * which belong to callers and open steps.
  *
  *   ar-make-session --store FILE|CONNINFO --facts N [--sessions K] [--answer BYTES]
  *
- * One line of JSON per session: {"sessionId","threadId","facts","turns"}. The main thread owns everything; the store's
- * threads only raise the semaphore. */
+ * One line of JSON per session: {"sessionId","threadId","facts","turns"}. The main thread owns
+ * everything; the store's threads only raise the semaphore. */
 #include "clock.h"
 #include "mem.h"
 #include "index_rows.h"

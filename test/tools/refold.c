@@ -1,7 +1,7 @@
-/* ar-refold FILE: folds the whole log of every session in a store from its first fact, without snapshots, and prints what
- * get_session shows of each, one line per session, newest first. The crash test compares that with the answers of a
- * running agentd. Opens the store as its owner does, so it wants a copy, or a store that nobody has open.
- * One thread; the store's own threads wake it. */
+/* ar-refold FILE: folds the whole log of every session in a store from its first fact, without
+ * snapshots, and prints what get_session shows of each, one line per session, newest first. The crash
+ * test compares that with the answers of a running agentd. Opens the store as its owner does, so it
+ * wants a copy, or a store that nobody has open. One thread; the store's own threads wake it. */
 #include "projection.h"
 #include "store_open.h"
 

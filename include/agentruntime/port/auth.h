@@ -1,6 +1,8 @@
-/* The auth port: who the caller is, and whether one more command of theirs is admitted. A transport passes on the credentials that it was
- * given (a bearer token, a client certificate, the user at the other end of a unix socket) and gets a principal, which goes with every call
- * from then on. What a principal may do is decided in core/control, command by command; that a session is its tenant's, there too.
+/* The auth port: who the caller is, and whether one more command of theirs is admitted. A
+ * transport passes on the credentials that it was given (a bearer token, a client certificate, the
+ * user at the other end of a unix socket) and gets a principal, which goes with every call from
+ * then on. What a principal may do is decided in core/control, command by command; that a session
+ * is its tenant's, there too.
  *
  * Owner: the loop thread. */
 #ifndef AR_PORT_AUTH_H
@@ -62,8 +64,8 @@ struct ar_call_origin {
 	unsigned uid; /* with has_uid: the kernel's word */
 };
 
-/* What becomes a fact of the tenant's home session: a call that was refused for its credentials or for lack of a right, or an administrative
- * act. Text is borrowed until the function that is told returns. */
+/* What becomes a fact of the tenant's home session: a call that was refused for its credentials or for
+ * lack of a right, or an administrative act. Text is borrowed until the function that is told returns. */
 struct ar_audit {
 	struct ar_str tenant, actor, token; /* whose; "local" and absent where nobody is known */
 	struct ar_str command; /* what was asked for; absent where it was not looked at */
@@ -105,16 +107,18 @@ struct ar_auth_vtable {
 	/* Exactly one done(), which may come before this returns. */
 	void (*authenticate)(struct ar_auth *a, struct ar_auth_request *r);
 
-	/* A command or a stream begins: AR_OK, or AR_E_REFUSED with code rate_limited and the time to wait. After AR_OK release() follows,
-	 * once, with the same. */
+	/* A command or a stream begins: AR_OK, or AR_E_REFUSED with code rate_limited and the time to
+	 * wait. After AR_OK release() follows, once, with the same. */
 	enum ar_status (*acquire)(struct ar_auth *a, const struct ar_principal *who, enum ar_auth_slot slot,
 				  uint32_t *ret_retry_ms, struct ar_error *err);
 	void (*release)(struct ar_auth *a, const struct ar_principal *who, enum ar_auth_slot slot);
 
-	/* Whether the credentials are still good: not expired, not revoked. Cheap; for streams, which are checked again and again. */
+	/* Whether the credentials are still good: not expired, not revoked. Cheap; for streams, which
+	 * are checked again and again. */
 	bool (*is_valid)(struct ar_auth *a, const struct ar_principal *who);
 
-	/* Something was refused that only its refuser knows of (a right is missing): it becomes a fact, together with others alike. */
+	/* Something was refused that only its refuser knows of (a right is missing): it becomes a fact,
+	 * together with others alike. */
 	void (*refused)(struct ar_auth *a, const struct ar_audit *audit);
 };
 

@@ -66,8 +66,8 @@ struct ar_member_beat {
 	 * our id was taken by another process. AR_E_IO: weather; the table is the old one. */
 	enum ar_status status;
 	struct ar_error err;
-	struct ar_member_node
-		nodes[AR_NODES_MAX]; /* those that are up or draining, in order of id; we are among them */
+	/* those that are up or draining, in order of id; we are among them */
+	struct ar_member_node nodes[AR_NODES_MAX];
 	size_t node_count;
 	uint16_t self;
 	uint16_t owner[AR_PARTITIONS]; /* place of the owner of each partition; AR_NOBODY = free for anyone */

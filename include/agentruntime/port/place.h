@@ -1,4 +1,5 @@
-/* Where a session is worked on: here, at another node, or not settled yet. Whoever is about to do something for a session asks first. */
+/* Where a session is worked on: here, at another node, or not settled yet. Whoever is about to do
+ * something for a session asks first. */
 #ifndef AR_PORT_PLACE_H
 #define AR_PORT_PLACE_H
 
@@ -11,7 +12,8 @@ enum ar_place {
 };
 
 struct ar_placement {
-	/* `session_key` absent: where may a new session be made? PEER: the address, valid until control returns to the loop. */
+	/* `session_key` absent: where may a new session be made? PEER: the address, valid until
+	 * control returns to the loop. */
 	enum ar_place (*find)(void *arg, struct ar_str session_key, struct ar_str *ret_address);
 	void *arg;
 };

@@ -18,8 +18,8 @@
 struct ar_process_spec {
 	const struct ar_str *argv; /* [0]: a path, or a name for the PATH inside */
 	size_t argc;
-	const struct ar_str
-		*env; /* K=V, beyond what the profile sets; names that steer loaders and shells are refused */
+	/* K=V, beyond what the profile sets; names that steer loaders and shells are refused */
+	const struct ar_str *env;
 	size_t env_count;
 	struct ar_str cwd; /* absolute; absent: the workspace */
 	struct ar_str input; /* given at the start, then closed; absent: none */

@@ -1,12 +1,15 @@
-/* The store port: durable facts, and the rows that let us find them. An engine is whatever passes test/port/store.
+/* The store port: durable facts, and the rows that let us find them. An engine is
+ * whatever passes test/port/store.
  *
- * All work is an operation struct that the caller owns and fills. submit() never blocks and never calls back before
- * it returns; done() is called exactly once per operation, from poll(), on the thread that calls poll(). Text and
- * arrays in an operation are borrowed until done(); results live in the operation's arena until ar_store_op_fini().
- * wake() (given at open) is called from any thread when poll() has something to do.
+ * All work is an operation struct that the caller owns and fills. submit() never blocks and never calls
+ * back before it returns; done() is called exactly once per operation, from poll(), on the thread that
+ * calls poll(). Text and arrays in an operation are borrowed until done(); results live in the
+ * operation's arena until ar_store_op_fini(). wake() (given at open) is called from any thread when
+ * poll() has something to do.
  *
- * Order: writes of one session take effect in the order they were submitted, and a read submitted after an
- * append's done() sees it. An append is one transaction: all of it is durable before done() says AR_OK, or none is. */
+ * Order: writes of one session take effect in the order they were submitted, and a read submitted
+ * after an append's done() sees it. An append is one transaction: all of it is durable before
+ * done() says AR_OK, or none is. */
 #ifndef AR_PORT_STORE_H
 #define AR_PORT_STORE_H
 
@@ -33,9 +36,10 @@ struct ar_store_op {
 	struct ar_arena arena; /* results */
 };
 
-/* The facts of one decision. AR_E_FENCED: the writer's epoch is over. AR_E_EXISTS: the receipt is already there, nothing
- * was written, `found` holds it. AR_E_INVALID: first_seq does not continue the stored sequence. AR_E_IO: weather, and
- * nothing was written. AR_E_DOUBT: it may be written, and nobody can say. */
+/* The facts of one decision. AR_E_FENCED: the writer's epoch is over. AR_E_EXISTS: the receipt
+ * is already there, nothing was written, `found` holds it. AR_E_INVALID: first_seq does not
+ * continue the stored sequence. AR_E_IO: weather, and nothing was written. AR_E_DOUBT: it may be
+ * written, and nobody can say. */
 struct ar_store_append {
 	struct ar_store_op op;
 	struct ar_str session; /* the 26 characters */
@@ -70,20 +74,22 @@ struct ar_store_chunk {
 	struct ar_str bytes;
 };
 
-/* One bounded step of forgetting; a write. Whole sessions go that are not active and were last updated before `before`: their
- * facts, rows, chunks and references to content; then receipts older than `before`, then content that lost its last reference
- * before `doomed_before`. A session that is active, or becomes so at the same time, stays. A session without a row stays.
+/* One bounded step of forgetting; a write. Whole sessions go that are not active and were last updated
+ * before `before`: their facts, rows, chunks and references to content; then receipts older than
+ * `before`, then content that lost its last reference before `doomed_before`. A session that is active,
+ * or becomes so at the same time, stays. A session without a row stays.
  *
- * AR_E_FENCED as for an append; AR_E_IO: weather, and part of the step may be done. Whatever the status, `ids` are removed or
- * may be: the caller drops them from its memory, because an append that continues one is refused from then on. So a caller
- * names only partitions that it owns.
+ * AR_E_FENCED as for an append; AR_E_IO: weather, and part of the step may be done. Whatever the
+ * status, `ids` are removed or may be: the caller drops them from its memory, because an append that
+ * continues one is refused from then on. So a caller names only partitions that it owns.
  *
- * An engine does here what else has to be done from time to time (PostgreSQL: partitions of the log; rows of the log that have no checksum get one). With a limit of 0 that is
- * all. */
+ * An engine does here what else has to be done from time to time (PostgreSQL: partitions of the log;
+ * rows of the log that have no checksum get one). With a limit of 0 that is all. */
 struct ar_store_upkeep {
 	struct ar_store_op op;
 	ar_usec before, doomed_before; /* wall clock; 0 = nothing is that old */
-	ar_usec audit_before; /* the same for entries of the audit trail, oldest first in each lane; its newest one stays */
+	/* the same for entries of the audit trail, oldest first in each lane; its newest one stays */
+	ar_usec audit_before;
 	size_t limit; /* sessions; several times as many receipts and contents */
 	const uint64_t *partitions; /* as in struct ar_store_sessions */
 	struct ar_str after; /* `next` of the step before; absent = a new round */
@@ -96,8 +102,9 @@ struct ar_store_upkeep {
 	bool is_probe; /* removes nothing: only whether something can be written is wanted */
 };
 
-/* What a session needs to come back: newest snapshot, the facts after it, chunks of open steps (by step, pos). AR_E_CORRUPT: a stored value is
- * not the one that was written, or facts are missing between those that are there, or the log is shorter than the snapshot. */
+/* What a session needs to come back: newest snapshot, the facts after it, chunks of open steps (by
+ * step, pos). AR_E_CORRUPT: a stored value is not the one that was written, or facts are missing
+ * between those that are there, or the log is shorter than the snapshot. */
 struct ar_store_load {
 	struct ar_store_op op; /* AR_E_NOT_FOUND: no such session */
 	struct ar_str session;
@@ -110,9 +117,10 @@ struct ar_store_load {
 	size_t chunk_count;
 };
 
-/* A window of the log: whole rows, oldest first, that hold facts >= from (forward) or <= from (backward: the newest
- * such rows); at least one row, then up to max_bytes of bodies. Rows follow each other without a gap, and each is as it was written: a window
- * ends before one that is missing or damaged, and when that is the first, with AR_E_CORRUPT. */
+/* A window of the log: whole rows, oldest first, that hold facts >= from (forward) or <= from
+ * (backward: the newest such rows); at least one row, then up to max_bytes of bodies. Rows follow each
+ * other without a gap, and each is as it was written: a window ends before one that is missing or
+ * damaged, and when that is the first, with AR_E_CORRUPT. */
 struct ar_store_read {
 	struct ar_store_op op;
 	struct ar_str session;
@@ -131,25 +139,28 @@ struct ar_store_receipt_get {
 	struct ar_store_receipt found;
 };
 
-/* bytes[i] is absent where hashes[i] is not stored; the operation itself is AR_OK. With a session only what that session put. */
+/* bytes[i] is absent where hashes[i] is not stored; the operation itself is AR_OK. With a session
+ * only what that session put. */
 struct ar_store_blobs_get {
 	struct ar_store_op op;
 	struct ar_str session; /* absent: whoever put it */
 	const struct ar_hash *hashes;
 	size_t count;
-	bool is_check; /* for verification: past any cache, and what does not unpack is absent, not an error */
+	/* for verification: past any cache, and what does not unpack is absent, not an error */
+	bool is_check;
 	struct ar_str *bytes; /* result, in the arena */
 };
 
-/* Sessions, newest first (ids are time-ordered). active_only is what recovery walks. Filters are exact; absent = any. */
+/* Sessions, newest first (ids are time-ordered). active_only is what recovery walks.
+ * Filters are exact; absent = any. */
 struct ar_store_sessions {
 	struct ar_store_op op;
 	struct ar_str before; /* 26 characters: strictly older than this one; absent = from the newest */
 	struct ar_str above; /* 26 characters: strictly newer than this one; absent = to the oldest */
 	size_t limit;
 	bool active_only;
-	const uint64_t
-		*partitions; /* AR_PARTITIONS bits (ar_id_partition): only sessions of those; NULL = all */
+	/* AR_PARTITIONS bits (ar_id_partition): only sessions of those; NULL = all */
+	const uint64_t *partitions;
 	struct ar_str tenant; /* with one, a page costs what that tenant has, not what there is */
 	struct ar_str workspace, account, status;
 	struct ar_str *ids; /* results: the 26 characters, and the shells */
@@ -175,9 +186,10 @@ struct ar_store_tasks {
 
 enum ar_store_action_filter { AR_STORE_ACTION_ANY, AR_STORE_ACTION_PENDING, AR_STORE_ACTION_RESOLVED };
 
-/* Actions of all sessions of a tenant, or of one session, oldest first: by `created`, then by id. Exactly those of the tenant and the
- * account; absent = any. A page of a tenant or a session costs what it holds, however many others are stored; resolved ones pass over
- * those that are pending. The next page is the one after the last row of this. */
+/* Actions of all sessions of a tenant, or of one session, oldest first: by `created`, then by id.
+ * Exactly those of the tenant and the account; absent = any. A page of a tenant or a session costs what
+ * it holds, however many others are stored; resolved ones pass over those that are pending. The next
+ * page is the one after the last row of this. */
 struct ar_store_actions {
 	struct ar_store_op op;
 	struct ar_str session; /* absent = all */
@@ -192,8 +204,8 @@ struct ar_store_actions {
 	bool more;
 };
 
-/* What is stored beside the log of one session: its row and its snapshot, as they are. AR_OK also when there is neither. Text that
- * does not unpack is absent. */
+/* What is stored beside the log of one session: its row and its snapshot, as they are. AR_OK also when
+ * there is neither. Text that does not unpack is absent. */
 struct ar_store_index {
 	struct ar_store_op op;
 	struct ar_str session;
@@ -203,8 +215,8 @@ struct ar_store_index {
 	uint64_t snapshot_seq;
 };
 
-/* Whose a session is, at the same small cost whatever the session holds and whether there is one. A session that lost its row counts as
- * AR_TENANT_LOCAL until verification has written it again. */
+/* Whose a session is, at the same small cost whatever the session holds and whether there is one. A
+ * session that lost its row counts as AR_TENANT_LOCAL until verification has written it again. */
 struct ar_store_tenant {
 	struct ar_store_op op;
 	struct ar_str session;
@@ -216,9 +228,11 @@ struct ar_store_vtable {
 	void (*poll)(struct ar_store *s);
 	/* Finishes what was submitted (done() is called), then frees the store. */
 	void (*close)(struct ar_store *s);
-	/* From now on a write whose end is not known waits no longer than others for a server that is away, and then ends AR_E_DOUBT. NULL: it never waits. */
+	/* From now on a write whose end is not known waits no longer than others for a server that is
+	 * away, and then ends AR_E_DOUBT. NULL: it never waits. */
 	void (*give_up)(struct ar_store *s);
-	/* Bytes of heap that its caches have now; they are bounded, and the store's own to fill. NULL: it has none. */
+	/* Bytes of heap that its caches have now; they are bounded, and the store's own to
+	 * fill. NULL: it has none. */
 	uint64_t (*cached)(struct ar_store *s);
 };
 

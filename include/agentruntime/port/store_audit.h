@@ -35,8 +35,8 @@ struct ar_store_audit_list {
 	ar_usec since, until; /* at or after, before; 0: no bound */
 	bool is_oldest_first;
 	bool has_after;
-	struct ar_store_audit_place
-		after; /* with has_after: strictly behind this one, in the order of the list */
+	/* with has_after: strictly behind this one, in the order of the list */
+	struct ar_store_audit_place after;
 	size_t limit;
 	struct ar_store_audit_row *rows;
 	size_t count;

@@ -1,12 +1,13 @@
-/* Rows that a store keeps: of sessions, tasks, actions, receipts, contents, of the log itself. Plain data; text is borrowed, from the
- * operation that brings a row or the arena of the one that reads it. */
+/* Rows that a store keeps: of sessions, tasks, actions, receipts, contents, of the log itself. Plain
+ * data; text is borrowed, from the operation that brings a row or the arena of the one that reads it. */
 #ifndef AR_PORT_STORE_ROWS_H
 #define AR_PORT_STORE_ROWS_H
 
 #include "hash.h"
 #include "status.h"
 
-/* What makes a repeated write the same write. Unique over (scope, key), until upkeep removes it by its age. */
+/* What makes a repeated write the same write. Unique over (scope, key), until upkeep
+ * removes it by its age. */
 struct ar_store_receipt {
 	struct ar_str scope; /* tenant and command, or what the key is unique in */
 	struct ar_str key;
@@ -14,7 +15,8 @@ struct ar_store_receipt {
 	struct ar_str reply; /* JSON that the first caller got */
 };
 
-/* Content by hash; stored once however often it is put. Whoever puts it refers to it; upkeep removes what no session refers to. */
+/* Content by hash; stored once however often it is put. Whoever puts it refers to it; upkeep removes
+ * what no session refers to. */
 struct ar_store_blob {
 	struct ar_hash hash;
 	struct ar_str bytes;
@@ -36,7 +38,8 @@ struct ar_store_task_row {
 	bool is_internal;
 };
 
-/* One row per action (a question to a person), so that those of all sessions can be listed. Written again when it changes. */
+/* One row per action (a question to a person), so that those of all sessions can be listed.
+ * Written again when it changes. */
 struct ar_store_action_row {
 	struct ar_str action; /* not empty */
 	struct ar_str tenant; /* as in struct ar_store_session_row */

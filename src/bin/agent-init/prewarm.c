@@ -1,5 +1,6 @@
-/* See prewarm.h. What waits here is still privileged, as whoever started it is; it hears nothing but the one packet, from the socket that only its starter has, and
- * everything that bounds the command comes after it. */
+/* See prewarm.h. What waits here is still privileged, as whoever started it is; it hears
+ * nothing but the one packet, from the socket that only its starter has, and everything that
+ * bounds the command comes after it. */
 #include "prewarm.h"
 
 #include "message.h"
@@ -80,8 +81,8 @@ bool ar_prewarm_wait(struct ar_init *in)
 	if (in->namespaces != 0)
 		prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	made = in->plan;
-	memset(&in->plan, 0,
-	       sizeof(in->plan)); /* its memory is our own then, and not still to be copied when somebody waits */
+	/* Writing copies the shared pages now and not while the command waits. */
+	memset(&in->plan, 0, sizeof(in->plan));
 	if (!receive_plan(&b))
 		return false;
 	if (apply_plan(in, &made, &b) == 0)

@@ -1,5 +1,6 @@
-/* See gate.h. One connection from inside: its head is read and judged, the name is looked up here and nowhere else, the address that was checked is the address that is dialled,
- * then bytes go both ways, each side read only as fast as the other takes.
+/* See gate.h. One connection from inside: its head is read and judged, the name is looked up here and
+ * nowhere else, the address that was checked is the address that is dialled, then bytes go both ways,
+ * each side read only as fast as the other takes.
  *
  *   HEAD -> LOOKUP -> DIAL -> RELAY -> closed;  a refusal is answered and closed. */
 #include "address.h"
@@ -290,7 +291,8 @@ static bool parse_address(const char *text, uint16_t port, struct sockaddr_stora
 	       uv_ip6_addr(text, port, (struct sockaddr_in6 *)(void *)ret) == 0;
 }
 
-/* An address that the operator wrote down is used as it is: in a rule's place for one, or as the host itself. */
+/* An address that the operator wrote down is used as it is: in a rule's place for one,
+ * or as the host itself. */
 static void find_address(struct connection *c)
 {
 	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_ADDRCONFIG };

@@ -1,4 +1,5 @@
-/* See gate.h. What is said to the daemon is never waited for: a daemon that does not read loses reports, not the sandbox's connections. */
+/* See gate.h. What is said to the daemon is never waited for: a daemon that does not read loses
+ * reports, not the sandbox's connections. */
 #include "confine.h"
 #include "gate.h"
 #include "gate_wire.h"
@@ -152,7 +153,8 @@ static bool is_idle(const struct ar_gate *g)
 	return true;
 }
 
-/* The daemon starts another one at once, which may read the new file; clients that come meanwhile wait in the backlog. */
+/* The daemon starts another one at once, which may read the new file; clients that come
+ * meanwhile wait in the backlog. */
 static void on_look(uv_timer_t *timer)
 {
 	struct ar_gate *g = AR_CONTAINER_OF(timer, struct ar_gate, look);

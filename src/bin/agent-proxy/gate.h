@@ -1,5 +1,6 @@
-/* The parts of agent-proxy: main.c gives up privilege and runs the loop, gate.c talks to the daemon, listener.c serves the listening socket of one sandbox, connection.c is one
- * connection through it. One thread; names are looked up on libuv's workers. */
+/* The parts of agent-proxy: main.c gives up privilege and runs the loop, gate.c talks to the daemon,
+ * listener.c serves the listening socket of one sandbox, connection.c is one connection through it. One
+ * thread; names are looked up on libuv's workers. */
 #ifndef AR_PROXY_GATE_H
 #define AR_PROXY_GATE_H
 

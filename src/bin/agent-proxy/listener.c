@@ -1,4 +1,5 @@
-/* See gate.h. A listener with as many connections as it may have does not accept: who waits, waits in the backlog. */
+/* See gate.h. A listener with as many connections as it may have does not accept: who
+ * waits, waits in the backlog. */
 #include "gate.h"
 #include "mem.h"
 

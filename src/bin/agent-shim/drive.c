@@ -1,5 +1,5 @@
-/* Control connections. Every send is one packet that either goes out at once or costs the connection: waiting for a client is how supervisors freeze
- * the process they supervise. */
+/* Control connections. Every send is one packet that either goes out at once or costs the connection:
+ * waiting for a client is how supervisors freeze the process they supervise. */
 #include "drive.h"
 #include "packet.h"
 #include "shim.h"

@@ -1,4 +1,5 @@
-/* See prewarm.h. Nothing is written to a journal here: until LAUNCH there is no process that anybody could ask for. */
+/* See prewarm.h. Nothing is written to a journal here: until LAUNCH there is no process
+ * that anybody could ask for. */
 #include "packet.h"
 #include "shim.h"
 #include "tree.h"
@@ -34,7 +35,8 @@ static void on_control(struct ar_shim *s, int arg)
 	s->prewarm.count = p.fd_count;
 }
 
-/* It has nothing to say before it has its plan but that it cannot; what it says after LAUNCH belongs into the journal. */
+/* It has nothing to say before it has its plan but that it cannot; what it says after
+ * LAUNCH belongs into the journal. */
 static void on_init(struct ar_shim *s, int arg)
 {
 	(void)arg;

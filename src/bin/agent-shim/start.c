@@ -1,5 +1,5 @@
-/* Starts agent-init on its socket and its plan, and takes what it says. agent-init dies with us (PR_SET_PDEATHSIG, its own and ours), so nothing
- * of the command outlives its journal's writer. */
+/* Starts agent-init on its socket and its plan, and takes what it says. agent-init dies with us
+ * (PR_SET_PDEATHSIG, its own and ours), so nothing of the command outlives its journal's writer. */
 #include "start.h"
 #include "clock.h"
 #include "packet.h"

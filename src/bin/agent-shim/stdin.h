@@ -22,8 +22,8 @@ struct ar_stdin {
 	bool is_tty;
 	uint64_t accepted; /* number of the newest input */
 	uint64_t written; /* number of the newest that is written whole */
-	struct ar_stdin_item
-		items[AR_STDIN_ITEMS_MAX]; /* of written + 1 onwards, as a ring from first_item */
+	/* of written + 1 onwards, as a ring from first_item */
+	struct ar_stdin_item items[AR_STDIN_ITEMS_MAX];
 	size_t first_item, item_count;
 	bool will_close; /* an end of file was accepted */
 	char last; /* byte that was written last */

@@ -106,7 +106,8 @@ static void store(struct reading *r, size_t at, const char *value)
 		*flags[at - AR_CTL_OPTIONS - GLOBAL_TEXTS] = true;
 }
 
-/* The value after `=`, or the next argument. One that begins with two dashes is an option whose predecessor lacks its value. */
+/* The value after `=`, or the next argument. One that begins with two dashes is an option whose
+ * predecessor lacks its value. */
 static enum ar_exit read_value(struct reading *r, size_t at, struct ar_str after)
 {
 	const struct ar_ctl_option *o = option_at(r, at);

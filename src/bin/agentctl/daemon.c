@@ -1,5 +1,5 @@
-/* See daemon.h. The daemon is started in a session of its own, so that it outlives this terminal; what it says goes to
- * agentd.log in the data folder. One thread. */
+/* See daemon.h. The daemon is started in a session of its own, so that it outlives this terminal; what
+ * it says goes to agentd.log in the data folder. One thread. */
 #include "daemon.h"
 #include "api.h"
 #include "clock.h"
@@ -239,7 +239,8 @@ static void show_log(struct ar_ctl *c, const struct start *s)
 	}
 }
 
-/* Our own start may have lost against another's: then its exit means nothing as long as somebody has the store. */
+/* Our own start may have lost against another's: then its exit means nothing as long as
+ * somebody has the store. */
 static bool is_hopeless(struct ar_ctl *c, pid_t pid, bool *has_exited)
 {
 	if (!*has_exited && waitpid(pid, NULL, WNOHANG) == pid)
@@ -369,7 +370,8 @@ const char *ar_daemon_how_to_start(struct ar_ctl *c)
 
 /* ---- what the program says ---- */
 
-/* What it writes to the stream (1 or 2) until it ends; one that takes longer is killed. Its wait status, or -1. */
+/* What it writes to the stream (1 or 2) until it ends; one that takes longer is killed.
+ * Its wait status, or -1. */
 static int listen_to(char **argv, int stream, int ms, struct ar_buf *out)
 {
 	int ends[2], null = open("/dev/null", O_RDWR | O_CLOEXEC), status = -1;

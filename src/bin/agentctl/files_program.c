@@ -1,4 +1,5 @@
-/* See files_program.h. Request and answer are files in memory, so that neither side waits for the other. One thread. */
+/* See files_program.h. Request and answer are files in memory, so that neither side waits
+ * for the other. One thread. */
 #include "files_program.h"
 
 #include "daemon.h"

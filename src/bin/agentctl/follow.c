@@ -1,5 +1,5 @@
-/* See follow.h. Ctrl-C arrives through a descriptor, so it is seen between two pieces of the stream and never inside one.
- * One thread. */
+/* See follow.h. Ctrl-C arrives through a descriptor, so it is seen between two pieces of the stream and
+ * never inside one. One thread. */
 #include "follow.h"
 #include "clock.h"
 #include "daemon.h"

@@ -1,5 +1,5 @@
-/* agentctl: finds the command, the daemon's place and the output, and leaves the rest to the command's row. Talks to the
- * daemon through its public HTTP API only. One thread. */
+/* agentctl: finds the command, the daemon's place and the output, and leaves the rest to the command's
+ * row. Talks to the daemon through its public HTTP API only. One thread. */
 #include "args.h"
 #include "complete.h"
 #include "help.h"

@@ -6,8 +6,8 @@
 
 struct ar_question {
 	struct ar_str id;
-	struct ar_str title,
-		decisions; /* as listed; decisions is a JSON array; absent: it does not wait (any more) */
+	/* as listed; decisions is a JSON array; absent: it does not wait (any more) */
+	struct ar_str title, decisions;
 	/* How many approved, and who, where several people have to; absent: one answer is enough */
 	struct ar_str approvals;
 	struct ar_str ref; /* of the whole question, when title leaves out a part; absent: it does not */

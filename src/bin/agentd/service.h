@@ -1,5 +1,6 @@
-/* What a service manager such as systemd gives to a program and wants to hear from it, without its library: sockets that listen already, and a
- * socket for news (ready, alive, stopping). A program that was started by hand has none of it, and every call does nothing. */
+/* What a service manager such as systemd gives to a program and wants to hear from it, without its
+ * library: sockets that listen already, and a socket for news (ready, alive, stopping). A program that
+ * was started by hand has none of it, and every call does nothing. */
 #ifndef AR_BIN_AGENTD_SERVICE_H
 #define AR_BIN_AGENTD_SERVICE_H
 
@@ -13,8 +14,9 @@ struct ar_service {
 	ar_usec watchdog; /* the manager wants to hear that often that we are alive; 0 = not */
 };
 
-/* Reads LISTEN_FDS, NOTIFY_SOCKET and WATCHDOG_USEC and takes them out of the environment, so that no child of ours answers in our name. The
- * settings are changed to say where the given sockets listen. Before any thread. AR_E_INVALID: a socket that cannot be served. */
+/* Reads LISTEN_FDS, NOTIFY_SOCKET and WATCHDOG_USEC and takes them out of the environment, so that no
+ * child of ours answers in our name. The settings are changed to say where the given sockets listen.
+ * Before any thread. AR_E_INVALID: a socket that cannot be served. */
 AR_MUST_USE enum ar_status ar_service_read(struct ar_arena *a, struct ar_config *config,
 					   struct ar_service *ret, struct ar_error *err);
 

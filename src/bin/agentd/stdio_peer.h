@@ -1,5 +1,6 @@
-/* Standard input and output as the pipes of one peer. They are taken out of everybody else's reach, so that nothing but
- * messages gets onto them: what some library prints goes to stderr, and no child inherits them. */
+/* Standard input and output as the pipes of one peer. They are taken out of everybody else's
+ * reach, so that nothing but messages gets onto them: what some library prints goes to stderr,
+ * and no child inherits them. */
 #ifndef AR_BIN_AGENTD_STDIO_PEER_H
 #define AR_BIN_AGENTD_STDIO_PEER_H
 
@@ -7,7 +8,8 @@
 
 #include <pthread.h>
 
-/* Copies bytes from one descriptor to the other until the end, in a thread of its own: a file cannot be polled, a pipe can. */
+/* Copies bytes from one descriptor to the other until the end, in a thread of its own: a file
+ * cannot be polled, a pipe can. */
 struct ar_stdio_pump {
 	pthread_t thread;
 	int from, to;

@@ -31,8 +31,8 @@ struct ar_audit_watcher {
 	struct ar_audit_kind *kinds;
 	size_t kind_count;
 	uint64_t denials_open; /* Landlock domains with denials that are not gone yet */
-	uint64_t denied,
-		denials; /* of Landlock: that we saw; that the kernel counted in domains that are gone */
+	/* of Landlock: that we saw; that the kernel counted in domains that are gone */
+	uint64_t denied, denials;
 	uint64_t marker; /* settling; 0: not. This and the next are audit.c's */
 	bool is_marked;
 	int64_t settle_by;

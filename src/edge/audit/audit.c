@@ -181,7 +181,8 @@ static bool is_due(const struct ar_audit_watcher *w, ar_usec at)
 	return w->marker > 0 && ((w->is_marked && w->denials_open == 0) || at >= w->settle_by);
 }
 
-/* The next whose time has come: its mark is back and no domain of it is still to be counted, or it has waited long enough. */
+/* The next whose time has come: its mark is back and no domain of it is still to be counted, or
+ * it has waited long enough. */
 static struct ar_audit_watcher *find_due(struct ar_audit_reader *a, uint64_t mark, bool *ret_is_waiting)
 {
 	ar_usec at = now();

@@ -1,5 +1,5 @@
-/* See the header. Blocking transfers, one easy handle each, kept for the next call: a handle has the connection. Any
- * thread; spare handles are taken and given back as a whole. */
+/* See the header. Blocking transfers, one easy handle each, kept for the next call: a handle has the
+ * connection. Any thread; spare handles are taken and given back as a whole. */
 #include "blob_s3.h"
 
 #include "buf.h"
@@ -77,8 +77,8 @@ static size_t on_bytes(char *p, size_t size, size_t count, void *arg)
 	return len;
 }
 
-/* S3 wants the hash of the body said and signed; libcurl does not say it by itself. Only headers that are sent may be in here:
- * libcurl also signs those that are given empty to leave them out. */
+/* S3 wants the hash of the body said and signed; libcurl does not say it by itself. Only headers that
+ * are sent may be in here: libcurl also signs those that are given empty to leave them out. */
 static struct curl_slist *headers_for(struct ar_str body)
 {
 	struct ar_hash hash = ar_hash_of(body);

@@ -22,12 +22,14 @@ struct ar_egress_options {
 	size_t rule_count;
 	const struct ar_egress_hidden *secrets; /* copied */
 	size_t secret_count;
-	/* A judgement ({"name","verdict",...}) or the end of a connection ({"name","up","down",...}), as JSON; `name` is what serve() was given. */
+	/* A judgement ({"name","verdict",...}) or the end of a connection ({"name","up","down",...}),
+	 * as JSON; `name` is what serve() was given. */
 	void (*on_report)(void *arg, struct ar_str name, struct ar_str report);
 	void *arg;
 };
 
-/* AR_E_INVALID: a rule, also one of a secret, cannot be read; the error names it. The proxy is started with the first socket. */
+/* AR_E_INVALID: a rule, also one of a secret, cannot be read; the error names it. The proxy is
+ * started with the first socket. */
 AR_MUST_USE enum ar_status ar_egress_gate_open(uv_loop_t *loop, const struct ar_egress_options *o,
 					       struct ar_egress_gate **ret, struct ar_error *err);
 

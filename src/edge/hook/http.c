@@ -1,5 +1,5 @@
-/* A handler behind an URL: the document is posted, 200 answers, everything else failed. Not repeated, not redirected. Ending what is
- * open is left to the pool of transfers. Loop thread only. */
+/* A handler behind an URL: the document is posted, 200 answers, everything else failed. Not repeated,
+ * not redirected. Ending what is open is left to the pool of transfers. Loop thread only. */
 #include "http.h"
 
 #include "buf.h"

@@ -1,9 +1,11 @@
 /* See child.h. Loop thread only.
  *
- * A server must not outlive us, also when we are killed and can do nothing about it. Its standard input ends then, which most servers
- * obey; for the others, and for what they started, a guard stands beside each child: a shell that reads from a pipe of ours, in which
- * nothing is ever written. When the pipe ends we are dead, and it kills the child's group; when the child ends in order the guard is killed
- * first. posix_spawn has no parent-death signal, and that signal would reach the child alone and not its group. */
+ * A server must not outlive us, also when we are killed and can do nothing about it. Its standard
+ * input ends then, which most servers obey; for the others, and for what they started, a guard
+ * stands beside each child: a shell that reads from a pipe of ours, in which nothing is ever
+ * written. When the pipe ends we are dead, and it kills the child's group; when the child ends in
+ * order the guard is killed first. posix_spawn has no parent-death signal, and that signal would
+ * reach the child alone and not its group. */
 #include "child.h"
 
 #include "arena.h"

@@ -27,8 +27,8 @@ struct ar_mcp_options {
 	const char *name; /* of the server: begins the names of its tools */
 	const char *command; /* program, looked for in PATH */
 	const char *const *args; /* without the program itself; ended by NULL, as the lists below */
-	const char *const
-		*env; /* NAME=value; beside a few harmless ones of ours, nothing else is handed on */
+	/* NAME=value; beside a few harmless ones of ours, nothing else is handed on */
+	const char *const *env;
 	const char *workdir; /* where the program runs; NULL: where we do */
 	const char *url;
 	const char *const *headers; /* "Name: value", sent with each request */
@@ -39,8 +39,8 @@ struct ar_mcp_options {
 	uint32_t connect_timeout_ms; /* 30 s: until the server has said who it is, for a list of tools too */
 	uint32_t call_timeout_ms; /* 10 min; the deadline of a call may be earlier */
 	uint32_t idle_timeout_ms; /* 5 min without a call: connections of a session are closed */
-	uint32_t
-		exit_grace_ms; /* 1 s: how long a child may take to end by itself, then again after SIGTERM */
+	/* 1 s: how long a child may take to end by itself, then again after SIGTERM */
+	uint32_t exit_grace_ms;
 	uint32_t restarts_per_minute; /* 5: times that a server which died is started again */
 	/* Once after close(): nothing is left of it, no process and no memory; NULL: nobody asks */
 	void (*on_gone)(void *arg);

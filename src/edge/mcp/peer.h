@@ -17,8 +17,8 @@ struct ar_mcp_setup {
 	uv_loop_t *loop;
 	const struct ar_mcp_options *options;
 	struct ar_json_parser *answers; /* of the message being read */
-	struct ar_json_parser
-		*requests; /* its own: what a callback starts must not end that message's document */
+	/* its own: what a callback starts must not end that message's document */
+	struct ar_json_parser *requests;
 	enum ar_mcp_era era; /* what the server was found to speak; AR_MCP_AUTO: not known */
 	size_t peers; /* that are not gone yet, processes and memory */
 	void (*on_quiet)(struct ar_mcp_setup *setup); /* the last of them is gone */

@@ -1,4 +1,5 @@
-/* The source itself: the port's functions, which connection a call goes over, and what is done by the clock (see source.h). Loop thread only. */
+/* The source itself: the port's functions, which connection a call goes over, and what is done by the
+ * clock (see source.h). Loop thread only. */
 #include "source.h"
 
 #include "call.h"
@@ -116,8 +117,9 @@ static void on_list_changed(void *owner)
 	ar_mcp_list(owner);
 }
 
-/* Which call a question belongs to when the server does not say: any of them, as long as they are all of one session. Between sessions there is
- * no guessing: a question must not be shown to the wrong person. */
+/* Which call a question belongs to when the server does not say: any of them, as long as
+ * they are all of one session. Between sessions there is no guessing: a question must not be
+ * shown to the wrong person. */
 static struct ar_mcp_call *on_call_request(struct ar_mcp_link *link, struct ar_mcp_request *stream)
 {
 	struct ar_mcp_call *found = NULL;
@@ -155,7 +157,8 @@ static const struct ar_mcp_peer_events peer_events = { on_ready, on_down, on_lis
 
 /* ---- by the clock ---- */
 
-/* One that is being opened is wanted by somebody: a server that starts slowly must not be ended before it has said a word. */
+/* One that is being opened is wanted by somebody: a server that starts slowly must not be ended
+ * before it has said a word. */
 static bool is_idle(const struct ar_mcp_link *link)
 {
 	bool closes = link->source->options.scope == AR_MCP_PER_SESSION;

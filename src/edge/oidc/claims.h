@@ -15,7 +15,8 @@ struct ar_claim_rules {
 	ar_usec leeway;
 };
 
-/* Text of `ret` lives in the arena. False, with a sentence, for a token that is not for us, not for now, or of nobody. */
+/* Text of `ret` lives in the arena. False, with a sentence, for a token that is not for us,
+ * not for now, or of nobody. */
 bool ar_claims_check(const struct ar_claim_rules *rules, struct ar_json claims, ar_usec now,
 		     struct ar_arena *a, struct ar_principal *ret, const char **ret_why);
 

@@ -1,5 +1,5 @@
-/* See key_source.h. Keys that could not be fetched again go on to be used until they are too old: an issuer that is away for an hour
- * shuts nobody out. */
+/* See key_source.h. Keys that could not be fetched again go on to be used until they are too old: an
+ * issuer that is away for an hour shuts nobody out. */
 #include "key_source.h"
 #include "mem.h"
 #include "url.h"

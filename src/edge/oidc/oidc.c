@@ -1,4 +1,5 @@
-/* See oidc.h. A token whose key is not known waits for one fetch, if none was made a moment ago; then it is decided from what there is. */
+/* See oidc.h. A token whose key is not known waits for one fetch, if none was made a moment ago; then
+ * it is decided from what there is. */
 #include "oidc.h"
 #include "catalog.h"
 #include "key_source.h"

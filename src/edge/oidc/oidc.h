@@ -1,4 +1,5 @@
-/* A door for bearers that an issuer signed: it admits, and nothing else (see port/auth.h; core/access asks it). Owner: the loop thread. */
+/* A door for bearers that an issuer signed: it admits, and nothing else (see port/auth.h; core/access
+ * asks it). Owner: the loop thread. */
 #ifndef AR_OIDC_OIDC_H
 #define AR_OIDC_OIDC_H
 

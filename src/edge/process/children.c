@@ -1,4 +1,5 @@
-/* The shims that are our children: each is reaped when it ends, also when nobody follows its process any more. Loop thread only. */
+/* The shims that are our children: each is reaped when it ends, also when nobody follows its process
+ * any more. Loop thread only. */
 #include "proc.h"
 
 #include "mem.h"

@@ -1,5 +1,6 @@
-/* How a process ended, as far as it is known: by its journal, or by the absence of whoever wrote it. Nothing is invented: no exit code without
- * somebody who saw it, "not started" only where the journal proves that it was never let go. Loop thread only. */
+/* How a process ended, as far as it is known: by its journal, or by the absence of whoever wrote it.
+ * Nothing is invented: no exit code without somebody who saw it, "not started" only where the journal
+ * proves that it was never let go. Loop thread only. */
 #include "proc.h"
 #include "tree.h"
 
@@ -59,7 +60,8 @@ static void kill_rest(struct ar_proc *p)
 	ar_tree_kill(p->command);
 }
 
-/* Its boundary dies with its supervisor, but not in the same moment, and only then can the kernel say how the command ended. */
+/* Its boundary dies with its supervisor, but not in the same moment, and only then can the kernel
+ * say how the command ended. */
 static bool is_gone_for_good(struct ar_proc *p)
 {
 	int status;
@@ -108,7 +110,8 @@ static void finish_lost(struct ar_proc *p)
 	ar_proc_finish(p, &e);
 }
 
-/* The shim writes that it lets go before it does: what is not on record did not happen, unless records may be missing. */
+/* The shim writes that it lets go before it does: what is not on record did not happen,
+ * unless records may be missing. */
 static bool never_ran(const struct ar_proc *p)
 {
 	return !p->state.is_released && !p->state.is_broken && p->is_same_boot;

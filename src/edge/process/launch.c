@@ -1,4 +1,5 @@
-/* Begins a process: its boundary is settled, its folder made, agent-shim started on it. Nothing of the command runs by that. Loop thread only. */
+/* Begins a process: its boundary is settled, its folder made, agent-shim started on it. Nothing of the
+ * command runs by that. Loop thread only. */
 #include "proc.h"
 
 #include "io/descriptor.h"
@@ -239,7 +240,8 @@ static enum ar_status settle(struct launching *l)
 	return AR_OK;
 }
 
-/* Whatever of the prewarmed sandbox did not become the process's own. A connection that is closed here is the end of its shim. */
+/* Whatever of the prewarmed sandbox did not become the process's own. A connection that is closed
+ * here is the end of its shim. */
 static void release_prewarmed(struct launching *l)
 {
 	if (!l->prewarmed)

@@ -1,4 +1,5 @@
-/* The life of one process here: made for its owner, woken at its times, given back. See proc.h. Loop thread only. */
+/* The life of one process here: made for its owner, woken at its times, given back. See
+ * proc.h. Loop thread only. */
 #include "proc.h"
 
 #include "io/descriptor.h"
@@ -258,8 +259,8 @@ static void on_input_result(struct ar_shim_control *c, uint64_t number, enum ar_
 	ar_proc_report_answers(proc_of(c));
 }
 
-/* The shim is gone, or is going, or has dropped us: its lock tells. What was not answered may or may not have been taken; its number makes a second
- * try harmless. */
+/* The shim is gone, or is going, or has dropped us: its lock tells. What was not answered may or may
+ * not have been taken; its number makes a second try harmless. */
 static void on_down(struct ar_shim_control *c)
 {
 	struct ar_proc *p = proc_of(c);

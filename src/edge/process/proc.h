@@ -68,8 +68,8 @@ struct ar_proc { /* owner: loop thread */
 	uv_timer_t tick; /* at the earliest of the times below */
 	char *folder; /* NULL: none was made */
 	char *handle; /* of attach(), until it begins */
-	char *session_id,
-		*workspace; /* with the profile: for whom a prewarmed sandbox is made when it is over */
+	/* with the profile: for whom a prewarmed sandbox is made when it is over */
+	char *session_id, *workspace;
 	enum ar_sandbox_profile profile;
 	int dir, journal; /* -1: none */
 	uint64_t offset; /* of the next record */

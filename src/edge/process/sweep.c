@@ -1,9 +1,10 @@
-/* Removes what nobody will ask for again: folders of processes that are over, and that nobody wrote to or asked for in a day. A few at a time.
- * Loop thread only.
+/* Removes what nobody will ask for again: folders of processes that are over, and that nobody wrote to
+ * or asked for in a day. A few at a time. Loop thread only.
  *
- * The end of a process is put on record and its folder is forgotten by the session that has it. What is left is nobody's: the runtime died
- * between the two, or before the process was on record, or the session has moved to another machine. A session that still has the process
- * attaches at the start of its runtime, which makes the folder young again: that is its claim, and it outlives both. */
+ * The end of a process is put on record and its folder is forgotten by the session that has it. What is
+ * left is nobody's: the runtime died between the two, or before the process was on record, or the
+ * session has moved to another machine. A session that still has the process attaches at the start of
+ * its runtime, which makes the folder young again: that is its claim, and it outlives both. */
 #include "proc.h"
 
 #include "id.h"
@@ -34,8 +35,8 @@ static ar_usec written_at(int dir)
 	return (ar_usec)st.st_mtim.tv_sec * 1000000;
 }
 
-/* Nothing is missed by whoever reads no further: it is sealed, or was never begun. Without a seal something of the process may have outlived its
- * shim, and the folder is what it can be found by. */
+/* Nothing is missed by whoever reads no further: it is sealed, or was never begun. Without a seal
+ * something of the process may have outlived its shim, and the folder is what it can be found by. */
 static bool is_over(int dir)
 {
 	char tail[sizeof(struct ar_record_head) + sizeof("{}") - 1];

@@ -25,8 +25,8 @@ struct http_provider {
 	const struct ar_wire *wire;
 	struct ar_transfer_pool *pool;
 	struct ar_json_parser *answers; /* of the event being taken */
-	struct ar_json_parser
-		*requests; /* its own: a callback that starts a call must not end that event's document */
+	/* its own: a callback that starts a call must not end that event's document */
+	struct ar_json_parser *requests;
 	char *base_url;
 	char *api_key;
 	const char *const *api_key_at; /* the owner's; NULL: api_key counts */

@@ -10,8 +10,8 @@
 /* Zero and NULL mean the default. Strings are copied. */
 struct ar_http_provider_options {
 	const struct ar_wire *wire; /* required */
-	const char *
-		base_url; /* below it lies the path of the format; a last part that both have is taken once */
+	/* below it lies the path of the format; a last part that both have is taken once */
+	const char *base_url;
 	const char *api_key; /* NULL or empty: no header for it; surrounding white space is dropped */
 	/* Instead: where the key stands, not copied; each call sends what stands there then */
 	const char *const *api_key_at;

@@ -1,4 +1,5 @@
-/* See cgroups.h. The name of a launch's folder is random: nothing of it is found by name but by the plan that carries it. */
+/* See cgroups.h. The name of a launch's folder is random: nothing of it is found by name but
+ * by the plan that carries it. */
 #include "cgroups.h"
 
 #include "clock.h"
@@ -64,8 +65,8 @@ static bool has_file(const char *folder, const char *name)
 	return is_there;
 }
 
-/* A group of version 2 that has processes may not give controllers to those below it, unless it is the topmost. A group that was given to us holds
- * us alone: then we step aside into one of our own. */
+/* A group of version 2 that has processes may not give controllers to those below it, unless it is the
+ * topmost. A group that was given to us holds us alone: then we step aside into one of our own. */
 static void enable_controllers(const struct ar_cgroup_hierarchy *p, struct ar_arena *a)
 {
 	struct ar_str above = ar_str_sub(p->folder, 0, p->folder.len - sizeof("/agentruntime") + 1);

@@ -1,5 +1,5 @@
-/* As whom a process runs. A daemon of root gives each session a uid of its own out of a range that belongs to nobody; any other daemon stays who it
- * is, inside a user namespace. Pure. */
+/* As whom a process runs. A daemon of root gives each session a uid of its own out of a range that
+ * belongs to nobody; any other daemon stays who it is, inside a user namespace. Pure. */
 #ifndef AR_SANDBOX_IDS_H
 #define AR_SANDBOX_IDS_H
 

@@ -81,7 +81,8 @@ static void protect_missing(struct search *s, struct ar_str name)
 		add_path(s, &s->ret->paths, name);
 }
 
-/* Names a path by where it really is, so that agent-init need not follow anything. One that leads outside is not ours to write anyway. */
+/* Names a path by where it really is, so that agent-init need not follow anything. One that leads
+ * outside is not ours to write anyway. */
 static void protect(struct search *s, struct ar_str name)
 {
 	struct ar_str real = ar_path_real(in_workspace(s, name), s->a), target;
@@ -110,8 +111,9 @@ static bool is_gitdir(const struct search *s, struct ar_str folder)
 	return stat(in_workspace(s, ar_arena_fmt(s->a, "%.*s/HEAD", AR_STR_ARG(folder))).p, &st) == 0;
 }
 
-/* Repositories of submodules; their names may have slashes. Sandboxed commands write here: no link is followed, and a launch
- * looks at so many. `is_wanted`: a folder that is there and cannot be looked at makes all of .git/modules protected. */
+/* Repositories of submodules; their names may have slashes. Sandboxed commands write here: no link is
+ * followed, and a launch looks at so many. `is_wanted`: a folder that is there and cannot be looked at
+ * makes all of .git/modules protected. */
 static void protect_modules(struct search *s, struct ar_str folder, unsigned depth, bool is_wanted)
 {
 	int fd = depth > 0 ? open(in_workspace(s, folder).p,
@@ -166,8 +168,9 @@ static struct ar_str read_in(const struct search *s, struct ar_str folder, const
 	return ar_git_read(ar_arena_fmt(s->a, "%.*s/%s", AR_STR_ARG(folder), name), s->a);
 }
 
-/* The folder outside is shown only when it says itself that this workspace is its worktree: a .git file that was planted inside must not open
- * whatever it names. What is outside nobody inside could have written. */
+/* The folder outside is shown only when it says itself that this workspace is its worktree: a
+ * .git file that was planted inside must not open whatever it names. What is outside nobody
+ * inside could have written. */
 static bool points_back(const struct search *s, struct ar_str gitdir)
 {
 	struct ar_str back = first_line(read_in(s, gitdir, "gitdir"));
@@ -219,7 +222,8 @@ static bool has_dots(struct ar_str path)
 	return false;
 }
 
-/* A folder of hooks is looked for from the top of the worktree; one that does not exist yet is named as it is written. */
+/* A folder of hooks is looked for from the top of the worktree; one that does not exist yet
+ * is named as it is written. */
 static void protect_hooks_of(struct search *s, struct ar_str config)
 {
 	struct ar_str path = ar_git_hooks_path(config, s->a), inside;
@@ -255,7 +259,8 @@ static struct ar_str folder_of(struct ar_str path)
 	return path;
 }
 
-/* From the folder of the file that includes it. Its own folder must exist, the file need not: whoever made it later would be obeyed. */
+/* From the folder of the file that includes it. Its own folder must exist, the file need not: whoever
+ * made it later would be obeyed. */
 static struct ar_str real_path_of(const struct counting *c, struct ar_str path)
 {
 	struct ar_arena *a = c->s->a;

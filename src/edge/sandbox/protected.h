@@ -10,10 +10,10 @@
 
 struct ar_protected {
 	struct ar_plan_paths paths; /* relative to the workspace; may not exist */
-	struct ar_plan_paths
-		replaceable; /* links: what they point to is protected, their own names cannot be */
-	struct ar_plan_paths
-		git; /* absolute: folders outside that hold this worktree's repository, to be read */
+	/* links: what they point to is protected, their own names cannot be */
+	struct ar_plan_paths replaceable;
+	/* absolute: folders outside that hold this worktree's repository, to be read */
+	struct ar_plan_paths git;
 };
 
 struct ar_protected_options {

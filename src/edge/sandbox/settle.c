@@ -1,5 +1,6 @@
-/* One launch, settled: see boundary.h. Every step reads what was found at start and what the request says, and writes its part of the plan; the control
- * groups come last, so that a refusal leaves nothing. Loop thread. */
+/* One launch, settled: see boundary.h. Every step reads what was found at start and what the
+ * request says, and writes its part of the plan; the control groups come last, so that a refusal
+ * leaves nothing. Loop thread. */
 #include "boundary_priv.h"
 #include "compiler.h"
 #include "env_vector.h"
@@ -83,7 +84,8 @@ static enum ar_status check_workspace(struct settling *t, struct ar_str real)
 		       ar_sandbox_name(t->spec->profile), AR_STR_ARG(real), wrong);
 }
 
-/* Files of root would be written by an id that is mapped to root: a set-uid or set-gid bit, or a key in root's home, away from the host. */
+/* Files of root would be written by an id that is mapped to root: a set-uid or set-gid bit, or a key in
+ * root's home, away from the host. */
 static enum ar_status check_owner(struct settling *t, const struct stat *st)
 {
 	bool is_roots = st->st_uid == 0;

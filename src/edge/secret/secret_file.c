@@ -1,5 +1,5 @@
-/* See secret_priv.h. A link is followed below the folder of the file alone, as those of a mounted Kubernetes secret are: one that leads elsewhere could
- * have been put there to have another file read. */
+/* See secret_priv.h. A link is followed below the folder of the file alone, as those of a mounted
+ * Kubernetes secret are: one that leads elsewhere could have been put there to have another file read. */
 #include "secret_priv.h"
 #include "io/descriptor.h"
 

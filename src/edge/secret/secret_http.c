@@ -1,4 +1,5 @@
-/* See secret_priv.h. One GET; no redirect is followed, certificates are verified, and the store of this machine is asked through no proxy. */
+/* See secret_priv.h. One GET; no redirect is followed, certificates are verified, and the store of this
+ * machine is asked through no proxy. */
 #include "secret_priv.h"
 
 #include "clock.h"

@@ -13,8 +13,8 @@
 #include <pthread.h>
 
 struct ar_store_ahead {
-	struct ar_packer
-		*packer; /* the engine gives it before the threads start; NULL: nothing is packed ahead */
+	/* the engine gives it before the threads start; NULL: nothing is packed ahead */
+	struct ar_packer *packer;
 	pthread_mutex_t *lock;
 	const struct ar_list *queue; /* the writer's */
 	struct ar_list *next; /* first operation in it that was not looked at; NULL: none */

@@ -1,10 +1,10 @@
-/* Constructors of the stores behind port/store.h: SQLite for one machine, PostgreSQL for many, memory for
- * tests and simulation, and a decorator that injects weather. The port is the contract; what follows is only what differs by
- * engine.
+/* Constructors of the stores behind port/store.h: SQLite for one machine, PostgreSQL for many, memory
+ * for tests and simulation, and a decorator that injects weather. The port is the contract; what
+ * follows is only what differs by engine.
  *
- * Every store is driven by one thread (submit, poll, close). SQLite and PostgreSQL work on two threads of their own;
- * the others use the caller's thread only. Each engine is a module of its own (edge/store_<engine>): a program
- * links those it opens. */
+ * Every store is driven by one thread (submit, poll, close). SQLite and PostgreSQL work on two threads
+ * of their own; the others use the caller's thread only. Each engine is a module of its own
+ * (edge/store_<engine>): a program links those it opens. */
 #ifndef AR_EDGE_STORE_OPEN_H
 #define AR_EDGE_STORE_OPEN_H
 
@@ -13,9 +13,10 @@
 #include "objects.h"
 #include "store.h"
 
-/* A commit failed so that nobody can say whether it is stored: the write-ahead log has it, and may not have reached the disk. Only opening
- * the store again tells. So this is to end the process before anyone is answered; where it returns, or is NULL, this write and all after
- * it end AR_E_DOUBT. From the writer's thread. */
+/* A commit failed so that nobody can say whether it is stored: the write-ahead log has it, and may
+ * not have reached the disk. Only opening the store again tells. So this is to end the process
+ * before anyone is answered; where it returns, or is NULL, this write and all after it end
+ * AR_E_DOUBT. From the writer's thread. */
 typedef void ar_store_doubt_fn(void *arg, const char *why);
 
 struct ar_store_sqlite_options {
@@ -24,8 +25,8 @@ struct ar_store_sqlite_options {
 	void *doubt_arg;
 	ar_store_wake_fn *wake; /* called from the store's threads; NULL for none */
 	void *wake_arg;
-	struct ar_str
-		dictionary; /* zstd, for what is written from now on; empty for none. Kept in the file. */
+	/* zstd, for what is written from now on; empty for none. Kept in the file. */
+	struct ar_str dictionary;
 };
 
 /* Who knows the password when a connection is made; it may change meanwhile. */
@@ -38,19 +39,19 @@ struct ar_store_password {
 struct ar_store_postgres_options {
 	const char *conninfo; /* postgres://... or key=value pairs, as libpq takes them */
 	struct ar_store_password password; /* wins over one in conninfo */
-	const char *
-		node; /* whose epoch it is; NULL for "node-1". Two open stores of one node fence each other. */
-	uint64_t
-		instance; /* tells this process from others of the same id: random, its lowest 63 bits count */
+	/* whose epoch it is; NULL for "node-1". Two open stores of one node fence each other. */
+	const char *node;
+	/* tells this process from others of the same id: random, its lowest 63 bits count */
+	uint64_t instance;
 	bool is_rejoin; /* only if no other instance has taken the id since: AR_E_EXISTS then */
 	ar_store_wake_fn *wake; /* called from the store's threads; NULL for none */
 	void *wake_arg;
-	struct ar_str
-		dictionary; /* zstd, for what is written from now on; empty for none. Kept in the database. */
+	/* zstd, for what is written from now on; empty for none. Kept in the database. */
+	struct ar_str dictionary;
 	uint32_t statement_timeout_ms; /* longest that the server may work on one statement; 0 for no limit */
 	uint32_t outage_ms; /* how long an operation waits for a server that is away; 0 for 10 s */
-	struct ar_objects
-		*objects; /* borrowed: where content of at least object_min_bytes goes; NULL keeps it all */
+	/* borrowed: where content of at least object_min_bytes goes; NULL keeps it all */
+	struct ar_objects *objects;
 	size_t object_min_bytes;
 };
 
@@ -84,30 +85,35 @@ AR_MUST_USE enum ar_status ar_store_sqlite_open(const struct ar_store_sqlite_opt
 /* Writes submitted and not yet committed: what the engine bounds its intake by. Any thread. */
 size_t ar_store_sqlite_backlog(const struct ar_store *s);
 
-/* Connects twice, brings an empty database to the current schema, takes the node's next epoch and starts the threads.
- * AR_E_UNAVAILABLE: the server cannot be reached (the sentence says what to check) or the schema is older (migrate) or
- * newer than this program; AR_E_INVALID: not a connection string, not a node id, or tables of another program;
- * AR_E_EXISTS: see is_rejoin; AR_E_IO: the rest.
+/* Connects twice, brings an empty database to the current schema, takes the node's next epoch and
+ * starts the threads. AR_E_UNAVAILABLE: the server cannot be reached (the sentence says what to check)
+ * or the schema is older (migrate) or newer than this program; AR_E_INVALID: not a connection string,
+ * not a node id, or tables of another program; AR_E_EXISTS: see is_rejoin; AR_E_IO: the rest.
  *
- * A connection that is lost is made again. A write whose commit was under way then ends as the database says: AR_OK when
- * it is stored, otherwise it is written again; only a server that stays away ends it AR_E_IO, or, with a commit under
- * way and not before give_up() or close(), AR_E_DOUBT. One append may have 512 MiB in all. Reads as in SQLite. */
+ * A connection that is lost is made again. A write whose commit was under way then ends as the database
+ * says: AR_OK when it is stored, otherwise it is written again; only a server that stays away ends it
+ * AR_E_IO, or, with a commit under way and not before give_up() or close(), AR_E_DOUBT. One append may
+ * have 512 MiB in all. Reads as in SQLite. */
 AR_MUST_USE enum ar_status ar_store_postgres_open(const struct ar_store_postgres_options *o,
 						  struct ar_store **ret, struct ar_error *err);
 
-/* Whether the server was reached over a network without encryption: what is stored could be read and changed on the way. */
+/* Whether the server was reached over a network without encryption: what is stored could be
+ * read and changed on the way. */
 bool ar_store_postgres_is_in_clear(const struct ar_store *s);
 
-/* Whether a connection string leads off this machine without the server being verified: sslmode is not verify-full. False for what is none. */
+/* Whether a connection string leads off this machine without the server being verified: sslmode is not
+ * verify-full. False for what is none. */
 bool ar_store_postgres_is_unverified(const char *conninfo);
 
-/* The node's part in the cluster that shares the database of `s`, which is a PostgreSQL store and is closed after it. A
- * connection and a thread of its own, so that no beat waits behind a batch; it connects with the first beat. */
+/* The node's part in the cluster that shares the database of `s`, which is a PostgreSQL store and is
+ * closed after it. A connection and a thread of its own, so that no beat waits behind a batch; it
+ * connects with the first beat. */
 AR_MUST_USE enum ar_status ar_store_postgres_member(struct ar_store *s, const struct ar_member_options *o,
 						    struct ar_member **ret, struct ar_error *err);
 
-/* Brings a database to the newest schema, in one transaction. Nodes of the version before go on with their work: a
- * migration only adds. *ret_from is the version that was found (0: empty), *ret_to the newest. Statuses as open. */
+/* Brings a database to the newest schema, in one transaction. Nodes of the version before go on
+ * with their work: a migration only adds. *ret_from is the version that was found (0: empty),
+ * *ret_to the newest. Statuses as open. */
 AR_MUST_USE enum ar_status ar_store_postgres_migrate(const struct ar_store_postgres_options *o,
 						     uint64_t *ret_from, uint64_t *ret_to,
 						     struct ar_error *err);

@@ -41,8 +41,8 @@ struct ar_store_threaded {
 	struct ar_store store;
 	ar_store_wake_fn *wake;
 	void *wake_arg;
-	struct ar_blob_cache
-		*contents; /* the engine's: what is here is not asked of the reader; NULL for none */
+	/* the engine's: what is here is not asked of the reader; NULL for none */
+	struct ar_blob_cache *contents;
 	uint64_t (*cached)(struct ar_store_threaded *t); /* beside `contents`; the loop asks. NULL: nothing */
 	void (*dispose)(struct ar_store_threaded *t); /* the engine's own part, at the end of all; frees t */
 

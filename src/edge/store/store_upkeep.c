@@ -31,7 +31,8 @@ static bool next_key(struct ar_store_key *key, int step)
 	return false;
 }
 
-/* Two ranges: made before `before`, then made in no time at all. What lies between is too young, or will be met later. */
+/* Two ranges: made before `before`, then made in no time at all. What lies between is too
+ * young, or will be met later. */
 static void find_range(struct ar_store_upkeep *op, ar_usec now, struct ar_store_walk *w)
 {
 	struct ar_store_key old = ar_store_key_at(op->before), ahead = ar_store_key_at(now + AR_STORE_AHEAD);

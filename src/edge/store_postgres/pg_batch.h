@@ -49,8 +49,8 @@ struct ar_pg_batch {
 	struct ar_arena arena;
 	struct ar_pg_rows rows[AR_PG_TABLES];
 	const struct ar_packed_ahead *ahead; /* of the operation whose rows are collected */
-	struct ar_map
-		objects; /* struct ar_str by hash: names of those that are put elsewhere; kept by a reset */
+	/* struct ar_str by hash: names of those that are put elsewhere; kept by a reset */
+	struct ar_map objects;
 	struct ar_map receipts; /* struct ar_store_receipt by name: those found in the database */
 	struct ar_audit_chain chain; /* the end of our lane's, with what the batch adds to it */
 	struct ar_pg_array columns[AR_PG_COLUMNS];

@@ -1,10 +1,12 @@
 /* Large content kept as objects beside the database (port/objects.h).
  *
- * object(name, since) is every object there may be: since is when it was begun, or set free; NULL while a blob row names it. The row
- * is committed before the object is put, the object is put before the append's transaction names it: so a commit never names
- * what is not there, and what a crash leaves behind is found by its row. A name is used once, so putting the same content again
- * cannot meet a removal under way. Removal moves the row to object_gone, from where no blob can name it any more, then removes
- * the object, then forgets the name: whatever is cut off in between is done by the next step.
+ * object(name, since) is every object there may be: since is when it was begun, or set free; NULL
+ * while a blob row names it. The row is committed before the object is put, the object is put
+ * before the append's transaction names it: so a commit never names what is not there, and what a
+ * crash leaves behind is found by its row. A name is used once, so putting the same content again
+ * cannot meet a removal under way. Removal moves the row to object_gone, from where no blob can
+ * name it any more, then removes the object, then forgets the name: whatever is cut off in
+ * between is done by the next step.
  *
  * Writer thread, but for ar_postgres_object_get(), which is the reader's. */
 #include "postgres.h"

@@ -1,5 +1,6 @@
-/* After a lost connection: a new one, a new connection number that shuts out whatever the old one may still have sent,
- * and then the question what became of the last commit. Writer thread, but for ar_postgres_wait(). */
+/* After a lost connection: a new one, a new connection number that shuts out whatever the old
+ * one may still have sent, and then the question what became of the last commit. Writer thread,
+ * but for ar_postgres_wait(). */
 #include "postgres.h"
 
 #include "clock.h"
@@ -24,8 +25,8 @@ bool ar_postgres_wait(unsigned tries, ar_usec deadline)
 	return true;
 }
 
-/* Waits for a transaction of the old connection that still runs: its fence holds the row. The number is durable (and
- * on the standby, where there is one) before we go by it. */
+/* Waits for a transaction of the old connection that still runs: its fence holds the row. The number is
+ * durable (and on the standby, where there is one) before we go by it. */
 static enum ar_status claim(struct ar_postgres *s, struct ar_error *err)
 {
 	struct ar_pg *pg = &s->writer;
@@ -133,7 +134,8 @@ static void query_audit(struct ar_postgres *s, const struct ar_pg_row *row)
 	ar_pg_send(&s->writer, AR_PG_AUDIT_HAS, &args);
 }
 
-/* A transaction is there as a whole or not at all, so one row that only it can have written answers for it. */
+/* A transaction is there as a whole or not at all, so one row that only it can have
+ * written answers for it. */
 enum ar_status ar_postgres_was_written(struct ar_postgres *s, bool *ret, struct ar_error *err)
 {
 	const struct ar_pg_row *log = first_row(s, AR_PG_LOG), *receipt = first_row(s, AR_PG_RECEIPT);

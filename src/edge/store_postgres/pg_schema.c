@@ -1,14 +1,15 @@
-/* The tables, and the versions they went through. An empty database gets the newest schema when it is opened; an older one
- * is changed by ar_store_postgres_migrate() alone, because nodes of the version before may be at work on it. What is written
- * into the tables at open is in pg_set_up.c. Runs on the calling thread, over a link that is not prepared. */
+/* The tables, and the versions they went through. An empty database gets the newest schema when it is
+ * opened; an older one is changed by ar_store_postgres_migrate() alone, because nodes of the version
+ * before may be at work on it. What is written into the tables at open is in pg_set_up.c. Runs on the
+ * calling thread, over a link that is not prepared. */
 #include "postgres.h"
 
 #include <stdio.h>
 
 #define MIGRATE_TRIES 10
 
-/* log: the primary key is its only index, and holds what it may be partitioned by. epoch says who wrote a row, for
- * the question after a lost connection; size is that of the unpacked body, for windows. */
+/* log: the primary key is its only index, and holds what it may be partitioned by. epoch says who wrote
+ * a row, for the question after a lost connection; size is that of the unpacked body, for windows. */
 static const char first_schema[] =
 	"CREATE TABLE meta (key text PRIMARY KEY, value text NOT NULL);"
 	"CREATE TABLE node (id text PRIMARY KEY, epoch int8 NOT NULL, connection int8 NOT NULL);"
@@ -29,8 +30,8 @@ static const char first_schema[] =
 	" idx int8 NOT NULL, bytes bytea, PRIMARY KEY (session, step, pos));"
 	"CREATE TABLE blob (hash bytea PRIMARY KEY, size int8 NOT NULL, body bytea NOT NULL);";
 
-/* Membership. The partition of a session is computed by the server, so that an older node that knows nothing of it still
- * writes whole rows. seen is for people: no decision is made by that clock. */
+/* Membership. The partition of a session is computed by the server, so that an older node that knows
+ * nothing of it still writes whole rows. seen is for people: no decision is made by that clock. */
 static const char membership[] =
 	"ALTER TABLE node ADD COLUMN instance int8 NOT NULL DEFAULT 0;"
 	"CREATE TABLE node_beat (id text PRIMARY KEY, beat int8 NOT NULL, address text NOT NULL,"
@@ -44,7 +45,8 @@ static const char membership[] =
 	"DROP INDEX session_active;"
 	"CREATE INDEX session_active ON session (partition, session) WHERE active;";
 
-/* Actions of all sessions. Pending ones are few and have indexes of their own, which do not grow with those that were answered. */
+/* Actions of all sessions. Pending ones are few and have indexes of their own, which do not grow
+ * with those that were answered. */
 static const char actions[] =
 	"CREATE TABLE action (session uuid NOT NULL, created int8 NOT NULL, action bytea NOT NULL, account "
 	"bytea,"
@@ -56,8 +58,8 @@ static const char actions[] =
 	"CREATE INDEX action_pending_account ON action (account, created, action) WHERE pending;"
 	"CREATE INDEX action_pending_session ON action (session, created, action) WHERE pending;";
 
-/* Whose a session is. What is there belongs to an installation that had no tenants, and so does what a node of the version before
- * writes meanwhile. */
+/* Whose a session is. What is there belongs to an installation that had no tenants, and so does what a
+ * node of the version before writes meanwhile. */
 static const char tenants[] =
 	"ALTER TABLE session ADD COLUMN tenant bytea NOT NULL DEFAULT 'local'::bytea;"
 	"CREATE INDEX session_tenant ON session (tenant, session);"
@@ -69,9 +71,10 @@ static const char tenants[] =
 	"CREATE INDEX action_pending_tenant_account ON action (tenant, account, created, action) WHERE "
 	"pending;";
 
-/* These values come packed: what does not fit into a page is put aside as it is, without the server's own attempt to compress it. A
- * task is written again with every step of its turn: room in its page keeps its indexes as they are. In the order in which a batch
- * writes, so that no writer and we wait for each other. */
+/* These values come packed: what does not fit into a page is put aside as it is, without the
+ * server's own attempt to compress it. A task is written again with every step of its turn: room in
+ * its page keeps its indexes as they are. In the order in which a batch writes, so that no writer
+ * and we wait for each other. */
 static const char packed[] = "ALTER TABLE log ALTER COLUMN body SET STORAGE EXTERNAL;"
 			     "ALTER TABLE task ALTER COLUMN record SET STORAGE EXTERNAL;"
 			     "ALTER TABLE task SET (fillfactor = 70);"
@@ -79,8 +82,9 @@ static const char packed[] = "ALTER TABLE log ALTER COLUMN body SET STORAGE EXTE
 			     "ALTER TABLE blob ALTER COLUMN body SET STORAGE EXTERNAL;"
 			     "ALTER TABLE snapshot ALTER COLUMN body SET STORAGE EXTERNAL;";
 
-/* Version n is migrations[n - 1]. A migration that was released is never changed, and takes nothing away that the version
- * before it uses; so that one may start again after it, and with `least` set lower older ones too. */
+/* Version n is migrations[n - 1]. A migration that was released is never changed, and takes
+ * nothing away that the version before it uses; so that one may start again after it, and with
+ * `least` set lower older ones too. */
 static const struct {
 	const char *script;
 	uint64_t least; /* the oldest version whose programs can work on the schema; 0: the one before */
@@ -185,7 +189,8 @@ static bool knows_enough(struct ar_pg *pg)
 	       least > 0 && least <= AR_ARRAY_LEN(migrations);
 }
 
-/* The row comes first: of two that migrate at once the second waits for it, clashes, and finds nothing left to do. */
+/* The row comes first: of two that migrate at once the second waits for it, clashes, and
+ * finds nothing left to do. */
 static enum ar_status migrate(struct ar_pg *pg, uint64_t version, struct ar_error *err)
 {
 	struct ar_pg_args args = { 0 };

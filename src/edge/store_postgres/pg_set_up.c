@@ -1,6 +1,6 @@
-/* The rows that are written when a store is opened: the node's epoch, the ids that are kept for ever, the dictionary. One
- * transaction with the schema; when two nodes open an empty database at once, one of them clashes and looks again. Runs on
- * the opening thread before the store's threads exist. */
+/* The rows that are written when a store is opened: the node's epoch, the ids that are kept for ever,
+ * the dictionary. One transaction with the schema; when two nodes open an empty database at once, one
+ * of them clashes and looks again. Runs on the opening thread before the store's threads exist. */
 #include "postgres.h"
 
 #include <string.h>
@@ -10,8 +10,8 @@
 
 static const struct ar_pg_args no_args;
 
-/* Comes back as a new epoch of the same node. A process that was declared lost may do so while no other one took its id: the row
- * then names no process, or still this one. */
+/* Comes back as a new epoch of the same node. A process that was declared lost may do so while no other
+ * one took its id: the row then names no process, or still this one. */
 static enum ar_status acquire_epoch(struct ar_postgres *s, const struct ar_store_postgres_options *o,
 				    struct ar_error *err)
 {
@@ -41,7 +41,8 @@ static enum ar_status acquire_epoch(struct ar_postgres *s, const struct ar_store
 	return st;
 }
 
-/* Offers a value that only the first open of all will keep; ret gets the one that is kept, which has the same length. */
+/* Offers a value that only the first open of all will keep; ret gets the one that is kept,
+ * which has the same length. */
 static enum ar_status store_if_absent(struct ar_pg *pg, const char *key, struct ar_str offered, char *ret,
 				      struct ar_error *err)
 {

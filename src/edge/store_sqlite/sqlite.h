@@ -18,8 +18,8 @@ struct ar_sqlite {
 	struct ar_pack_dictionaries *dictionaries;
 	struct ar_db write_db, read_db; /* each its thread's */
 	struct ar_store_heads heads; /* the writer's */
-	uint64_t position,
-		reserved; /* the writer's: the newest that was given to an append, and up to which may be */
+	/* the writer's: the newest that was given to an append, and up to which may be */
+	uint64_t position, reserved;
 	struct ar_audit_chain chain; /* the writer's: the newest entry of the audit trail */
 	bool is_chain_known;
 	struct ar_blob_cache blobs; /* both threads' */
@@ -59,12 +59,14 @@ enum ar_status ar_sqlite_add_checksums(struct ar_sqlite *s, struct ar_store_upke
 extern const char ar_sqlite_token_schema[];
 enum ar_status ar_sqlite_token_put(struct ar_sqlite *s, struct ar_store_token_put *op);
 
-/* sqlite_feed.c: the columns, later the floors; the next position, inside the writer's transaction; one page. */
+/* sqlite_feed.c: the columns, later the floors; the next position, inside the writer's
+ * transaction; one page. */
 extern const char ar_sqlite_feed_schema[], ar_sqlite_floor_schema[];
 AR_MUST_USE enum ar_status ar_sqlite_feed_next(struct ar_sqlite *s, uint64_t *ret, struct ar_error *err);
 enum ar_status ar_sqlite_feed(struct ar_db *db, struct ar_store_feed *op);
 
-/* sqlite_audit.c: the tables; one entry and one step of forgetting, inside the writer's transaction; a page of the list and of the chain. */
+/* sqlite_audit.c: the tables; one entry and one step of forgetting, inside the writer's transaction; a
+ * page of the list and of the chain. */
 extern const char ar_sqlite_audit_schema[];
 enum ar_status ar_sqlite_audit_put(struct ar_sqlite *s, const struct ar_store_audit *e, struct ar_error *err);
 enum ar_status ar_sqlite_audit_prune(struct ar_sqlite *s, struct ar_store_upkeep *op, size_t most);

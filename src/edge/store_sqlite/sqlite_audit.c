@@ -1,10 +1,12 @@
-/* The audit trail: an entry is put inside the writer's transaction, as one more row behind the chain that the writer has in memory; a batch
- * that is rolled back takes the chain with it. Pages and checks are the reader's. There is one lane. */
+/* The audit trail: an entry is put inside the writer's transaction, as one more row behind the chain
+ * that the writer has in memory; a batch that is rolled back takes the chain with it. Pages and checks
+ * are the reader's. There is one lane. */
 #include "sqlite.h"
 
 #define LANE 1
 
-/* Numbers rise with every row, so the table is written at its end alone; the index by tenant is what lists go by. */
+/* Numbers rise with every row, so the table is written at its end alone; the index by
+ * tenant is what lists go by. */
 const char ar_sqlite_audit_schema[] =
 	"CREATE TABLE audit (n INTEGER PRIMARY KEY, at INTEGER NOT NULL, tenant TEXT NOT NULL, session TEXT,"
 	" seq INTEGER NOT NULL, record BLOB NOT NULL, hash BLOB NOT NULL);"

@@ -8,8 +8,9 @@
 #include <string.h>
 
 #define SCHEMA_VERSION 8
-/* The oldest schema whose programs can work on this one: a migration that only adds leaves it, one that takes away or changes what they use
- * raises it to its own number. It is kept in the file, so that a program from before a migration may start again. */
+/* The oldest schema whose programs can work on this one: a migration that only adds leaves it, one that
+ * takes away or changes what they use raises it to its own number. It is kept in the file, so that a
+ * program from before a migration may start again. */
 #define LEAST_VERSION 7
 #define APPLICATION_ID 0x41675274 /* "AgRt": tells our files from any other database */
 
@@ -34,8 +35,9 @@ static const char first_schema[] =
 	" idx INTEGER NOT NULL, bytes BLOB, PRIMARY KEY (session, step, pos));"
 	"CREATE TABLE blob (hash BLOB PRIMARY KEY, size INTEGER NOT NULL, body BLOB NOT NULL);";
 
-/* What may be forgotten. Content names the session that put it first, nearly always the only one; only others need a row in
- * blob_ref. Content from before names nobody and stays. Receipts from before count from the change on. */
+/* What may be forgotten. Content names the session that put it first, nearly always the only one;
+ * only others need a row in blob_ref. Content from before names nobody and stays. Receipts from
+ * before count from the change on. */
 static const char keeping[] =
 	"ALTER TABLE receipt ADD COLUMN created INTEGER NOT NULL DEFAULT %lld;"
 	"ALTER TABLE blob ADD COLUMN at INTEGER;"
@@ -47,7 +49,8 @@ static const char keeping[] =
 	"CREATE TABLE blob_doomed (hash BLOB PRIMARY KEY, since INTEGER NOT NULL) WITHOUT ROWID;"
 	"CREATE INDEX blob_doomed_since ON blob_doomed (since);";
 
-/* Actions of all sessions. Pending ones are few and have indexes of their own, which do not grow with those that were answered. */
+/* Actions of all sessions. Pending ones are few and have indexes of their own, which do not grow
+ * with those that were answered. */
 static const char actions[] =
 	"CREATE TABLE action (session BLOB NOT NULL, action TEXT NOT NULL, created INTEGER NOT NULL,"
 	" account TEXT, pending INTEGER NOT NULL, record BLOB, PRIMARY KEY (session, action)) WITHOUT ROWID;"
@@ -313,7 +316,8 @@ enum ar_status ar_sqlite_set_up(struct ar_sqlite *s, const struct ar_store_sqlit
 				struct ar_error *err)
 {
 	struct ar_db *db = &s->write_db;
-	/* What the log shows may never have reached the disk, if a sync failed before: copied and synced it has. */
+	/* What the log shows may never have reached the disk, if a sync failed before:
+	 * copied and synced it has. */
 	enum ar_status st = run_script(db, "PRAGMA wal_checkpoint(TRUNCATE)", err);
 
 	if (!st)

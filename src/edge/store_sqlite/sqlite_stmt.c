@@ -4,13 +4,15 @@
 
 #include <string.h>
 
-/* A list of sessions, newest first. Parameters are the same for all: ends, tenant, workspace, account, status. */
+/* A list of sessions, newest first. Parameters are the same for all: ends, tenant,
+ * workspace, account, status. */
 #define SESSION_LIST(which) \
 	"SELECT session, shell FROM session WHERE session < ?1 AND (?2 IS NULL OR session > ?2)" which \
 	" AND (?4 IS NULL OR workspace = ?4) AND (?5 IS NULL OR account = ?5)" \
 	" AND (?6 IS NULL OR status = ?6) ORDER BY session DESC"
 
-/* A list of actions, oldest first. Parameters are the same for all: session, account, place, whether pending ones are wanted, limit, tenant. */
+/* A list of actions, oldest first. Parameters are the same for all: session, account, place, whether
+ * pending ones are wanted, limit, tenant. */
 #define ACTION_LIST(whose, which) \
 	"SELECT action, account, created, pending, record, tenant FROM action WHERE " whose " AND " which \
 	" AND (created, action) > (?3, ?4) ORDER BY created, action LIMIT ?6"
@@ -171,7 +173,8 @@ static const char *const sql_text[AR_SQL_COUNT] = {
 	[AR_SQL_AUDIT_END] = "SELECT n, hash FROM audit ORDER BY n DESC LIMIT 1",
 	[AR_SQL_AUDIT_PUT] = "INSERT INTO audit (n, at, tenant, session, seq, record, hash)"
 			     " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-	/* From the first on, as far as all are old; the last of those that are looked at stays, so the newest of all does. */
+	/* From the first on, as far as all are old; the last of those that are looked at stays,
+	 * so the newest of all does. */
 	[AR_SQL_AUDIT_OLD] =
 		"SELECT max(n), count(*) FROM (SELECT n, max(at >= ?1) OVER w AS young, lead(n) OVER w AS "
 		"next"

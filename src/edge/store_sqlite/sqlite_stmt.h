@@ -132,7 +132,8 @@ enum ar_status ar_db_run(struct ar_db *db, enum ar_sql_id id, struct ar_error *e
 struct ar_sql ar_sql_begin(struct ar_db *db, enum ar_sql_id id);
 bool ar_sql_row(struct ar_sql *q); /* the next row; false at the end or on error */
 
-/* The same for a page of at most `limit` rows, of which the caller has `count`: a row beyond it only sets *ret_more. */
+/* The same for a page of at most `limit` rows, of which the caller has `count`: a row
+ * beyond it only sets *ret_more. */
 bool ar_sql_page_row(struct ar_sql *q, size_t count, size_t limit, bool *ret_more);
 
 enum ar_status ar_sql_end(struct ar_sql *q, struct ar_error *err); /* resets; the first error of the run */

@@ -1,5 +1,6 @@
-/* Rows of API tokens: put one at a time inside the writer's transaction, listed by version on the reader thread (results are copies
- * in the operation's arena). There is one writer, so the next version is one more than the newest. */
+/* Rows of API tokens: put one at a time inside the writer's transaction, listed by version on the
+ * reader thread (results are copies in the operation's arena). There is one writer, so the next version
+ * is one more than the newest. */
 #include "sqlite.h"
 
 const char ar_sqlite_token_schema[] =

@@ -49,8 +49,9 @@ static enum ar_status apply_all(struct ar_sqlite *s, struct ar_list *batch, stru
 	return AR_OK;
 }
 
-/* What failed at writing is not in the file. But once the last page of a commit is in the write-ahead log only the sync is left; when that
- * fails the commit may come back at the next start, and what the kernel still has to write is not known any more either. */
+/* What failed at writing is not in the file. But once the last page of a commit is in the write-ahead
+ * log only the sync is left; when that fails the commit may come back at the next start, and what the
+ * kernel still has to write is not known any more either. */
 static bool is_in_doubt(struct ar_sqlite *s)
 {
 	int code = sqlite3_extended_errcode(s->write_db.handle);

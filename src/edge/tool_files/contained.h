@@ -26,8 +26,8 @@ struct ar_contained_end {
 	bool is_cut; /* more than the cap came */
 	struct ar_str stderr_text; /* the beginning of what it wrote to standard error */
 	struct ar_str message; /* NOT_STARTED: why */
-	const struct ar_process_ready
-		*ready; /* the boundary as the kernel confirmed it; NULL: it never stood */
+	/* the boundary as the kernel confirmed it; NULL: it never stood */
+	const struct ar_process_ready *ready;
 	const struct ar_str *violations; /* JSON objects, as of AR_PROC_VIOLATION */
 	size_t violation_count;
 };

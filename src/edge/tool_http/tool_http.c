@@ -1,5 +1,5 @@
-/* The source: tools from their declarations, one transfer per call, and the end of it as a result. What is sent is in http_request.c, what the end
- * means in http_answer.c. Loop thread only. */
+/* The source: tools from their declarations, one transfer per call, and the end of it as a result. What
+ * is sent is in http_request.c, what the end means in http_answer.c. Loop thread only. */
 #include "tool_http.h"
 
 #include "clock.h"

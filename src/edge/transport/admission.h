@@ -1,5 +1,5 @@
-/* An authenticated caller, for as long as its request, stream or connection lasts: its principal, what it counts for in the limits, and
- * whether its credentials are still good. Owner: the loop thread. */
+/* An authenticated caller, for as long as its request, stream or connection lasts: its principal, what
+ * it counts for in the limits, and whether its credentials are still good. Owner: the loop thread. */
 #ifndef AR_TRANSPORT_ADMISSION_H
 #define AR_TRANSPORT_ADMISSION_H
 

@@ -1,5 +1,5 @@
-/* What all carriers do alike: they tell what hangs on them that it may go on, should end, or is gone. Owner: the loop
- * thread. */
+/* What all carriers do alike: they tell what hangs on them that it may go on, should end, or is
+ * gone. Owner: the loop thread. */
 #include "carrier.h"
 #include "admission.h"
 #include "request.h"

@@ -1,6 +1,7 @@
-/* What a request hangs on, whatever the protocol: an HTTP/1 connection carries one after the other, an HTTP/2 stream
- * carries one, a JSON-RPC message is one. The request, the event stream and the forward to a peer know only this; the
- * protocol implements the vtable and embeds the carrier. Owner: the loop thread. */
+/* What a request hangs on, whatever the protocol: an HTTP/1 connection carries one after the
+ * other, an HTTP/2 stream carries one, a JSON-RPC message is one. The request, the event stream
+ * and the forward to a peer know only this; the protocol implements the vtable and embeds the
+ * carrier. Owner: the loop thread. */
 #ifndef AR_TRANSPORT_CARRIER_H
 #define AR_TRANSPORT_CARRIER_H
 
@@ -29,18 +30,18 @@ struct ar_source {
 	char address[46]; /* of the other end, over TCP; empty: none */
 };
 
-/* Becomes the owner of the link. `req` may be looked at until this returns; `rest` is what was read behind the
- * request. */
+/* Becomes the owner of the link. `req` may be looked at until this returns; `rest` is what
+ * was read behind the request. */
 typedef void ar_takeover_fn(struct ar_link *l, struct ar_http_request *req, struct ar_str rest);
 
-/* The stream_ functions return true when everything was taken and more may come at once. False: the carrier is closed,
- * or it is busy and calls ar_carrier_drained() once, later. */
+/* The stream_ functions return true when everything was taken and more may come at once. False: the
+ * carrier is closed, or it is busy and calls ar_carrier_drained() once, later. */
 struct ar_carrier_vtable {
 	/* c->request->reply is the answer: sends it and drops c->request when it is out. */
 	void (*reply)(struct ar_carrier *c);
 
-	/* Asked before frames are pulled for it; NULL: always. False: it calls ar_carrier_drained() later. Many streams may
-	 * share what one peer reads. */
+	/* Asked before frames are pulled for it; NULL: always. False: it calls ar_carrier_drained()
+	 * later. Many streams may share what one peer reads. */
 	bool (*takes_more)(struct ar_carrier *c);
 
 	/* The answer is an event stream. c->request is dropped. */
@@ -49,14 +50,15 @@ struct ar_carrier_vtable {
 											      references */
 	bool (*stream_bytes)(struct ar_carrier *c,
 			     struct ar_str bytes); /* server-sent events as a peer wrote them; copied */
-	/* The stream is over; not called while it is busy. retry_ms: when to come back, 0 = not said. err: why, or NULL. */
+	/* The stream is over; not called while it is busy. retry_ms: when to come back, 0 = not
+	 * said. err: why, or NULL. */
 	void (*stream_end)(struct ar_carrier *c, unsigned retry_ms, const struct ar_error *err);
 
 	/* The core has answered after the carrier was closed: it may be freed now. */
 	void (*released)(struct ar_carrier *c);
 
-	/* Gives the connection to another protocol instead of a reply; `take` is called before or after this returns.
-	 * NULL: this protocol cannot. */
+	/* Gives the connection to another protocol instead of a reply; `take` is called before or after
+	 * this returns. NULL: this protocol cannot. */
 	void (*upgrade)(struct ar_carrier *c, ar_takeover_fn *take);
 };
 
@@ -67,15 +69,16 @@ struct ar_carrier {
 	struct ar_http_request *request; /* the one that is read or answered */
 	struct ar_sse *sse;
 	struct ar_forward *forward;
-	struct ar_http_admission *
-		admission; /* of who was admitted with the request or the stream; NULL: the operator, or someone else's */
-	const struct ar_principal
-		*who; /* who asks; NULL: the operator. Set before ar_http_request_start(). */
+	/* of who was admitted with the request or the stream; NULL: the operator, or someone else's */
+	struct ar_http_admission *admission;
+	/* who asks; NULL: the operator. Set before ar_http_request_start(). */
+	const struct ar_principal *who;
 	bool is_closed; /* nobody is there any more */
 	bool is_stuck; /* it is being closed because the peer takes nothing */
 };
 
-/* Newest fact of the session when the stream began, here or at the owner; 0: not known, or a stream of many sessions. */
+/* Newest fact of the session when the stream began, here or at the owner; 0: not known, or
+ * a stream of many sessions. */
 uint64_t ar_carrier_opened_at(const struct ar_carrier *c);
 
 /* What the stream handed over is out: it may go on. */
@@ -94,7 +97,8 @@ void ar_carrier_expire(struct ar_carrier *c, const struct ar_error *why);
 /* Nobody is there any more: ends what hangs on it, without an answer. Harmless when closed. */
 void ar_carrier_stop(struct ar_carrier *c);
 
-/* After stop: frees what hangs on it except the request. False while the core owes an answer; released() follows. */
+/* After stop: frees what hangs on it except the request. False while the core owes an
+ * answer; released() follows. */
 bool ar_carrier_fini(struct ar_carrier *c);
 
 #endif

@@ -1,4 +1,5 @@
-/* See credentials.h. A bearer comes in Authorization, or in the subprotocol of a WebSocket, for browsers cannot set headers there. */
+/* See credentials.h. A bearer comes in Authorization, or in the subprotocol of a WebSocket, for
+ * browsers cannot set headers there. */
 #include "credentials.h"
 #include "base64.h"
 #include "request.h"

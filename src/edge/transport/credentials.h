@@ -1,5 +1,5 @@
-/* Who a request comes from, as the transport sees it: the credentials that it came with, its origin for the audit trail, and how a principal
- * goes with a request to another node. Owner: the loop thread. */
+/* Who a request comes from, as the transport sees it: the credentials that it came with, its origin for
+ * the audit trail, and how a principal goes with a request to another node. Owner: the loop thread. */
 #ifndef AR_TRANSPORT_CREDENTIALS_H
 #define AR_TRANSPORT_CREDENTIALS_H
 
@@ -17,8 +17,8 @@ struct ar_credentials ar_http_request_credentials(const struct ar_http_request *
 /* Where a request came from, for the audit trail. Text lives as long as the request. */
 struct ar_call_origin ar_http_request_origin(const struct ar_http_request *req);
 
-/* A principal on its way to another node, which trusts it because it comes from a node of the cluster: header lines. NULL: the
- * operator. */
+/* A principal on its way to another node, which trusts it because it comes from a node of the cluster:
+ * header lines. NULL: the operator. */
 void ar_principal_write_header(const struct ar_principal *who, const struct ar_call_origin *from,
 			       struct ar_buf *out);
 

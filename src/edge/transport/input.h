@@ -16,8 +16,9 @@ AR_MUST_USE enum ar_status ar_input_from_target(const struct ar_http_route *r, s
 						struct ar_str after, struct ar_buf *out,
 						struct ar_error *err);
 
-/* Copies the JSON object `body` with the value of an Idempotency-Key header as its idempotencyKey. Refuses with invalid_input when the body has
- * another one or the value is no text, and with invalid_json. */
+/* Copies the JSON object `body` with the value of an Idempotency-Key header as its
+ * idempotencyKey. Refuses with invalid_input when the body has another one or the value is no
+ * text, and with invalid_json. */
 AR_MUST_USE enum ar_status ar_input_with_key(struct ar_json_parser *parser, struct ar_str body,
 					     struct ar_str key, struct ar_buf *out, struct ar_error *err);
 

@@ -1,6 +1,6 @@
-/* Where connections come in: loopback TCP, a unix socket that only we can open, and the address for peers. When the process is out of
- * descriptors libuv uses its reserve to accept and drop, so the loop does not spin. Owner: the loop
- * thread. */
+/* Where connections come in: loopback TCP, a unix socket that only we can open, and the address for
+ * peers. When the process is out of descriptors libuv uses its reserve to accept and drop, so the loop
+ * does not spin. Owner: the loop thread. */
 #include "loopback.h"
 #include "mem.h"
 #include "server.h"

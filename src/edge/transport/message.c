@@ -1,5 +1,5 @@
-/* The headers that mean something here, by name, and the few things that all protocols do alike with requests and
- * answers. Pure functions, any thread. */
+/* The headers that mean something here, by name, and the few things that all protocols do alike with
+ * requests and answers. Pure functions, any thread. */
 #include "message.h"
 #include "status.h"
 

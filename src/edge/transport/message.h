@@ -1,5 +1,5 @@
-/* A request as every protocol hands it on, and the answer that goes back: what a request looks at, and nothing of
- * how the bytes are framed. Pure. */
+/* A request as every protocol hands it on, and the answer that goes back: what a request looks at, and
+ * nothing of how the bytes are framed. Pure. */
 #ifndef AR_TRANSPORT_MESSAGE_H
 #define AR_TRANSPORT_MESSAGE_H
 
@@ -14,7 +14,8 @@ struct ar_fault {
 /* Who asked, when a node passes a request on. */
 #define AR_PRINCIPAL_HEADER "Agentruntime-Principal"
 
-/* Newest fact of the session when its event stream began: what the owner tells the node that passes the stream on. */
+/* Newest fact of the session when its event stream began: what the owner tells the node
+ * that passes the stream on. */
 #define AR_AS_OF_HEADER "Agentruntime-As-Of"
 
 /* Borrowed from the bytes that were read; header values are trimmed, absent when the header is. */

@@ -1,5 +1,5 @@
-/* The rules for Host and Origin. An address cannot be rebound, a name of our own certificate cannot be had by another over TLS;
- * every other name has to be in the list. Pure functions, any thread. */
+/* The rules for Host and Origin. An address cannot be rebound, a name of our own certificate cannot be
+ * had by another over TLS; every other name has to be in the list. Pure functions, any thread. */
 #include "names.h"
 #include "loopback.h"
 #include "mem.h"

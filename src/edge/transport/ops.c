@@ -1,5 +1,6 @@
-/* The routes that no command of the catalogue answers: is it alive, is it ready, the OpenAPI document, which nodes are there,
- * drain this one, verify the store. The host or the core knows; here is only the wording. Owner: the loop thread. */
+/* The routes that no command of the catalogue answers: is it alive, is it ready, the OpenAPI document,
+ * which nodes are there, drain this one, verify the store. The host or the core knows; here is only the
+ * wording. Owner: the loop thread. */
 #include "request.h"
 #include "openapi.h"
 #include "ws/ws.h"

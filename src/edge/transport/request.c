@@ -1,6 +1,7 @@
-/* One request from its head to its reply. The head is checked and its route found (request_check.c), the body is read by the carrier, then:
- * authenticate, look at what the route asks for, take a slot of the caller's limits, call the core, answer. What is public skips the first;
- * what does not exist is said only to those who are authenticated. Owner: the loop thread. */
+/* One request from its head to its reply. The head is checked and its route found (request_check.c),
+ * the body is read by the carrier, then: authenticate, look at what the route asks for, take a slot of
+ * the caller's limits, call the core, answer. What is public skips the first; what does not exist is
+ * said only to those who are authenticated. Owner: the loop thread. */
 #include "credentials.h"
 #include "describe.h"
 #include "input.h"
@@ -317,8 +318,9 @@ static void on_authenticated(struct ar_auth_request *auth)
 		refuse_credentials(req, &auth->err);
 }
 
-/* It is a node of the cluster: what it says of who asked it is believed, but it has to say it. A connection that began with certificates
- * which were replaced since then carries this request and no other. */
+/* It is a node of the cluster: what it says of who asked it is believed, but it has to say
+ * it. A connection that began with certificates which were replaced since then carries
+ * this request and no other. */
 static void admit_peer(struct ar_http_request *req)
 {
 	const struct ar_link *link = AR_CONTAINER_OF(req->carrier->source, struct ar_link, source);

@@ -1,5 +1,6 @@
-/* One request, from its head to its reply: everything that belongs to it and is freed with it. The carrier reads it and sends the reply;
- * what happens in between is here, the same for every protocol. Owner: the loop thread. */
+/* One request, from its head to its reply: everything that belongs to it and is freed with it. The
+ * carrier reads it and sends the reply; what happens in between is here, the same for every
+ * protocol. Owner: the loop thread. */
 #ifndef AR_TRANSPORT_REQUEST_H
 #define AR_TRANSPORT_REQUEST_H
 
@@ -43,7 +44,8 @@ void ar_http_request_fini(struct ar_http_request *req);
 /* Instead of fini: zeroed again, but for memory that is kept for the next one. */
 void ar_http_request_reset(struct ar_http_request *req);
 
-/* The head is there: checks where it comes from and what it brings, and finds its route. False: a refusal was sent. */
+/* The head is there: checks where it comes from and what it brings, and finds its route.
+ * False: a refusal was sent. */
 bool ar_http_request_check(struct ar_http_request *req);
 
 /* The route of a head, by the commands of the catalogue; borrows from `path`. */
@@ -53,7 +55,8 @@ void ar_http_route_of(const struct ar_http_head *head, struct ar_str path, bool 
 /* Whether it was the question of a browser that comes before a request, and is answered. */
 bool ar_http_request_answer_preflight(struct ar_http_request *req);
 
-/* The request is whole: authenticates it and starts what its route says. The answer may be sent before this returns. */
+/* The request is whole: authenticates it and starts what its route says. The answer may
+ * be sent before this returns. */
 void ar_http_request_run(struct ar_http_request *req);
 
 /* Starts the command of the route with `body`, for carrier->who; or answers that its caller has to wait. */
@@ -74,7 +77,8 @@ void ar_http_request_answer(struct ar_http_request *req, int status, struct ar_s
 /* Answers with an error of the catalogue under another HTTP status if that is not 0. */
 void ar_http_request_refuse(struct ar_http_request *req, uint16_t code, const char *message, int status);
 
-/* More of the body came, `bytes` on top of what makes `len`. False: it is a large one, memory is short, and the request was refused. */
+/* More of the body came, `bytes` on top of what makes `len`. False: it is a large one, memory is short,
+ * and the request was refused. */
 bool ar_http_request_may_grow(struct ar_http_request *req, size_t bytes, size_t len);
 
 /* Refuses a broken request; the connection ends. */

@@ -1,5 +1,6 @@
-/* What the head of a request has to be before its body is read: where it comes from (Host, Origin, the key of a node), what it asks for (the
- * route, looked up once), and of which type its body is. Owner: the loop thread. */
+/* What the head of a request has to be before its body is read: where it comes from (Host,
+ * Origin, the key of a node), what it asks for (the route, looked up once), and of which type its
+ * body is. Owner: the loop thread. */
 #include "credentials.h"
 #include "hash.h"
 #include "request.h"
@@ -43,8 +44,9 @@ bool ar_http_request_answer_preflight(struct ar_http_request *req)
 	return true;
 }
 
-/* A browser sends a page's requests as the person who sits before it: being on this machine, or a client certificate, says nothing about the
- * page. A bearer does, because the page itself has to know it. */
+/* A browser sends a page's requests as the person who sits before it: being on this
+ * machine, or a client certificate, says nothing about the page. A bearer does, because the
+ * page itself has to know it. */
 static bool check_page(struct ar_http_request *req)
 {
 	allow_origin(req);
@@ -89,8 +91,8 @@ static bool check_source(struct ar_http_request *req)
 	return check_page(req);
 }
 
-/* Who is no node of the cluster learns nothing here, not even what exists. Under TLS the handshake has judged the certificate, and a key
- * does not help; without TLS there is only this machine, and the key. */
+/* Who is no node of the cluster learns nothing here, not even what exists. Under TLS the handshake has
+ * judged the certificate, and a key does not help; without TLS there is only this machine, and the key. */
 static bool check_peer(struct ar_http_request *req)
 {
 	struct ar_str scheme, key = ar_str_split(req->head->authorization, ' ', &scheme);

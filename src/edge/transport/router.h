@@ -1,5 +1,6 @@
-/* From method and path to what answers, by the command table of the catalogue: POST /v1/<name> for every
- * command, the GET routes that the catalogue gives to reads, and the few routes about the server itself. Pure functions. */
+/* From method and path to what answers, by the command table of the catalogue: POST /v1/<name> for
+ * every command, the GET routes that the catalogue gives to reads, and the few routes about the
+ * server itself. Pure functions. */
 #ifndef AR_TRANSPORT_ROUTER_H
 #define AR_TRANSPORT_ROUTER_H
 
@@ -40,8 +41,8 @@ struct ar_target {
 /* Takes `/path?query` and `http://authority/path?query`; false for every other form. */
 bool ar_target_parse(struct ar_str text, struct ar_target *ret);
 
-/* The one lookup of a request. Borrows from path and table. What is not found has an access as well, so that a caller without credentials
- * does not learn what there is. */
+/* The one lookup of a request. Borrows from path and table. What is not found has an access as well, so
+ * that a caller without credentials does not learn what there is. */
 void ar_http_route_find(const struct ar_command_table *table, struct ar_str method, struct ar_str path,
 			struct ar_http_route *ret);
 

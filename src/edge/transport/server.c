@@ -66,8 +66,9 @@ void ar_http_server_reload(struct ar_http_server *s)
 	reload(s, true);
 }
 
-/* Whether the process stood still (stopped, or without a processor) since the last sweep. What peers sent meanwhile
- * waits in the sockets and is read first: nobody is ended for our own pause. Twice in a row is a slow loop, no pause. */
+/* Whether the process stood still (stopped, or without a processor) since the last sweep. What peers
+ * sent meanwhile waits in the sockets and is read first: nobody is ended for our own pause. Twice in a
+ * row is a slow loop, no pause. */
 static bool has_paused(struct ar_http_server *s)
 {
 	uint64_t now = uv_now(s->loop);
@@ -221,8 +222,8 @@ static enum ar_status open_tls(struct ar_http_server *s, const struct ar_http_op
 	return AR_OK;
 }
 
-/* The other nodes know this one by the host of the address that they are told. An address can be seen on a connection that comes in, a
- * name cannot: then all nodes need a name in common. */
+/* The other nodes know this one by the host of the address that they are told. An address can be seen
+ * on a connection that comes in, a name cannot: then all nodes need a name in common. */
 static enum ar_status find_own_host(const struct ar_http_options *o, char ret[AR_HOST_MAX],
 				    struct ar_error *err)
 {

@@ -1,6 +1,7 @@
-/* The server and how its parts hang together: it has listeners; what they take becomes a link, whose owner is a protocol
- * (h1/h1_conn.h); a protocol has carriers, and a carrier has a request while a request is read or answered, a stream once it
- * follows events, and a forward while another node answers. Owner: the loop thread. */
+/* The server and how its parts hang together: it has listeners; what they take becomes a link, whose
+ * owner is a protocol (h1/h1_conn.h); a protocol has carriers, and a carrier has a request while a
+ * request is read or answered, a stream once it follows events, and a forward while another node
+ * answers. Owner: the loop thread. */
 #ifndef AR_TRANSPORT_SERVER_H
 #define AR_TRANSPORT_SERVER_H
 
@@ -41,8 +42,8 @@ struct ar_http_server {
 	size_t kept_descriptors;
 	int max_fd; /* descriptors from here on are for files, models and tools, not for clients */
 	int max_kept_fd; /* the same for the unix socket and other nodes */
-	uint64_t
-		strained_until; /* milliseconds; connections were turned away for want of descriptors, and a while after */
+	/* milliseconds; connections were turned away for want of descriptors, and a while after */
+	uint64_t strained_until;
 	struct ar_http_counters counters;
 	struct ar_listener tcp, local, cluster;
 	struct ar_http_ops ops;
@@ -57,8 +58,8 @@ struct ar_http_server {
 	struct ar_list settling; /* requests that wait for an owner, in order of their next try */
 	uint32_t settle_ms;
 	uv_prepare_t flush;
-	uv_idle_t
-		awake; /* active while something waits for the flush, so that the loop does not sleep before it */
+	/* active while something waits for the flush, so that the loop does not sleep before it */
+	uv_idle_t awake;
 	struct ar_deadlines deadlines;
 	struct ar_list links;
 	struct ar_peer_users users;
@@ -105,11 +106,12 @@ static inline bool ar_server_has_room(const struct ar_http_server *s, size_t byt
 
 /* ---- descriptors.c ---- */
 
-/* Whether this descriptor leaves too few for the rest of the process; `is_kept`: some are kept for its kind. Says so to the host when it
- * begins. */
+/* Whether this descriptor leaves too few for the rest of the process; `is_kept`: some are kept for its
+ * kind. Says so to the host when it begins. */
 bool ar_server_is_strained(struct ar_http_server *s, int fd, bool is_kept);
 
-/* From time to time, and before the first connection: the limit may be changed from outside while we run. Says it to the host when a strain is over. */
+/* From time to time, and before the first connection: the limit may be changed from outside while we
+ * run. Says it to the host when a strain is over. */
 void ar_server_look_at_descriptors(struct ar_http_server *s);
 
 /* ---- h1/h1_request.c ---- */
@@ -123,14 +125,15 @@ AR_MUST_USE enum ar_status ar_listener_open_tcp(struct ar_http_server *s, const 
 						bool is_guarded, struct ar_error *err);
 AR_MUST_USE enum ar_status ar_listener_open_unix(struct ar_http_server *s, const char *path,
 						 struct ar_error *err);
-/* Where peers come in: any address with TLS between nodes, else loopback, where every request has to show the key. */
+/* Where peers come in: any address with TLS between nodes, else loopback, where every
+ * request has to show the key. */
 AR_MUST_USE enum ar_status ar_listener_open_cluster(struct ar_http_server *s, const char *address,
 						    struct ar_error *err);
 /* Whether the address may be one of this node for others; `setting` is where it comes from. */
 AR_MUST_USE enum ar_status ar_listener_check_cluster(const struct ar_http_server *s, const char *address,
 						     const char *setting, struct ar_error *err);
-/* A socket that listens already, given by whoever started us; &s->tcp or &s->local by its family. Who may reach a unix socket is the giver's
- * business; TCP is held to the same rules as an address. */
+/* A socket that listens already, given by whoever started us; &s->tcp or &s->local by its family. Who
+ * may reach a unix socket is the giver's business; TCP is held to the same rules as an address. */
 AR_MUST_USE enum ar_status ar_listener_take(struct ar_http_server *s, struct ar_listener *l, int fd,
 					    bool is_guarded, struct ar_error *err);
 void ar_listener_close(struct ar_listener *l);

@@ -1,8 +1,8 @@
-/* An event stream: pulls shared frames from the log's reader side and gives them to the carrier as the peer takes them. A
- * stream has at most one write in flight and no queue; what it has not pulled yet stays in the ring. The
- * callbacks of the subscription only mark the stream, all work happens in the flush, once per turn of the
- * loop: many events become one write, and nothing re-enters the core. How frames look on the wire is the carrier's.
- * Owner: the loop thread. */
+/* An event stream: pulls shared frames from the log's reader side and gives them to the carrier as the
+ * peer takes them. A stream has at most one write in flight and no queue; what it has not pulled yet
+ * stays in the ring. The callbacks of the subscription only mark the stream, all work happens in the
+ * flush, once per turn of the loop: many events become one write, and nothing re-enters the core. How
+ * frames look on the wire is the carrier's. Owner: the loop thread. */
 #include "sse.h"
 #include "mem.h"
 #include "peer/forward.h"

@@ -9,7 +9,8 @@ struct ar_http_request;
 struct ar_http_server;
 struct ar_sse;
 
-/* Subscribes with the input of the request and turns its carrier into a stream; a refusal is answered as JSON. */
+/* Subscribes with the input of the request and turns its carrier into a stream; a
+ * refusal is answered as JSON. */
 void ar_sse_open(struct ar_http_request *req);
 
 uint64_t ar_sse_opened_at(const struct ar_sse *s); /* as in follow.h */

@@ -1,4 +1,5 @@
-/* See trace.h. Ids of sessions and turns are taken from the answer, then from the input; only for a report that is wanted. */
+/* See trace.h. Ids of sessions and turns are taken from the answer, then from the input; only
+ * for a report that is wanted. */
 #include "trace.h"
 #include "id.h"
 #include "server.h"

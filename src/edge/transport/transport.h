@@ -1,7 +1,8 @@
-/* HTTP/1.1, HTTP/2 + server-sent events over TCP (in the clear on loopback, or TLS 1.3) and a unix socket: every command of the catalogue as POST
- * /v1/<name>, its GET routes, and the event stream; the same as JSON-RPC 2.0 over WebSocket and on two pipes. Decides nothing: requests go to core/control, streams
- * come from core/eventlog. What another node owns is passed on to that node, whose requests come in at an address
- * for peers alone.
+/* HTTP/1.1, HTTP/2 + server-sent events over TCP (in the clear on loopback, or TLS 1.3) and a unix
+ * socket: every command of the catalogue as POST /v1/<name>, its GET routes, and the event stream; the
+ * same as JSON-RPC 2.0 over WebSocket and on two pipes. Decides nothing: requests go to core/control,
+ * streams come from core/eventlog. What another node owns is passed on to that node, whose requests
+ * come in at an address for peers alone.
  *
  * Everything runs on the thread of the given loop, which also owns every object here. */
 #ifndef AR_TRANSPORT_TRANSPORT_H
@@ -16,7 +17,8 @@ struct ar_control;
 struct ar_auth;
 struct ar_http_server;
 
-/* An answer that goes out, or the beginning of a stream, for the log. Text is borrowed until the call returns; absent where there is none. */
+/* An answer that goes out, or the beginning of a stream, for the log. Text is borrowed until the call
+ * returns; absent where there is none. */
 struct ar_http_answered {
 	struct ar_str request_id;
 	struct ar_str method, path; /* without the query */
@@ -39,7 +41,8 @@ struct ar_http_ops {
 	int answered_from; /* the lowest HTTP status that it is told of */
 	/* Connections are turned away for want of descriptors from now on, or no longer. */
 	void (*strained)(void *arg, bool is_strained);
-	/* Asked as a large body goes on coming in, with the bytes that came: whether memory is short. Then it is refused; NULL: it never is. */
+	/* Asked as a large body goes on coming in, with the bytes that came: whether memory is short.
+	 * Then it is refused; NULL: it never is. */
 	bool (*is_short)(void *arg, size_t bytes);
 	void (*notice)(void *arg, bool is_bad, const char *text); /* something for the log */
 	void *arg;
@@ -57,7 +60,8 @@ struct ar_http_cluster_tls {
 	const char *certificate; /* PEM file with the chain, for client and server */
 	const char *key; /* PEM file */
 	const char *ca; /* PEM file: who signs the certificates of nodes */
-	/* DNS name that the certificate of every node has; NULL or empty = each names the IP address of its node. */
+	/* DNS name that the certificate of every node has; NULL or empty = each names
+	 * the IP address of its node. */
 	const char *name;
 };
 
@@ -67,36 +71,36 @@ struct ar_http_options {
 	struct ar_control *control;
 	bool is_embedded; /* it may serve local calls alone, and SIGPIPE is the owner's matter */
 	struct ar_auth *auth; /* asked about every request; NULL: whoever gets here is the operator */
-	int listen_fd,
-		socket_fd; /* sockets that listen already, instead of listen and socket_path; 0 = none. Taken over. */
-	const char
-		*listen; /* "127.0.0.1:7717", "[::1]:0"; NULL = no TCP. An address that is not loopback needs
-			     * TLS and is_guarded. */
+	/* sockets that listen already, instead of listen and socket_path; 0 = none. Taken over. */
+	int listen_fd, socket_fd;
+	/* "127.0.0.1:7717", "[::1]:0"; NULL = no TCP. An address that is not loopback
+	 * needs TLS and is_guarded. */
+	const char *listen;
 	bool is_guarded; /* nobody is answered who has not shown who it is */
 	const char *tls_certificate; /* PEM file with the chain; NULL or empty = `listen` is in the clear */
 	const char *tls_key; /* PEM file; required with tls_certificate */
-	const char
-		*tls_client_ca; /* PEM file: client certificates of it are asked for; NULL or empty = none */
-	const char
-		*hosts; /* names of this server beside those of this machine and of the certificate, blanks or
-			    * commas between them; NULL = none */
+	/* PEM file: client certificates of it are asked for; NULL or empty = none */
+	const char *tls_client_ca;
+	/* names of this server beside those of this machine and of the certificate, blanks or commas
+	 * between them; NULL = none */
+	const char *hosts;
 	const char *origins; /* whose pages may ask and read answers, the same way; NULL = none but our own */
 	const char *socket_path; /* NULL = no unix socket. Mode 0600, in a directory of ours of mode 0700. */
-	const char *
-		cluster_listen; /* where other nodes reach us, "10.0.0.1:7718"; NULL = none. An address that is not
-				    * loopback needs cluster_tls. */
+	/* where other nodes reach us, "10.0.0.1:7718"; NULL = none. An address that is not
+	 * loopback needs cluster_tls. */
+	const char *cluster_listen;
 	const char *cluster_advertise; /* what other nodes are told instead; NULL or empty = cluster_listen */
-	const char *
-		peer_key; /* text that nodes of one machine show each other, not sent with cluster_tls; NULL = no cluster */
+	/* text that nodes of one machine show each other, not sent with cluster_tls; NULL = no cluster */
+	const char *peer_key;
 	struct ar_http_cluster_tls cluster_tls;
 	const struct ar_stdio_options *stdio; /* NULL = none; copied */
 	const struct ar_http_ops *ops; /* copied; NULL: no cluster, ready while not draining */
 	size_t max_body_bytes; /* [4 MiB] */
 	size_t max_header_bytes; /* request line and headers [16 KiB] */
-	uint32_t
-		max_connections; /* some of them are kept for socket_path and cluster_listen, where there are any [10000] */
-	uint32_t
-		max_address_connections; /* of one address over TCP, but for the server's own user on loopback; 0 = as many as there are */
+	/* some of them are kept for socket_path and cluster_listen, where there are any [10000] */
+	uint32_t max_connections;
+	/* of one address over TCP, but for the server's own user on loopback; 0 = as many as there are */
+	uint32_t max_address_connections;
 	size_t kept_descriptors; /* for model calls, beside those that are kept for the store and tools */
 	uint32_t max_subscribers; /* event streams among them [8000] */
 	uint32_t header_ms; /* first byte to the end of the headers [10 s] */
@@ -105,8 +109,8 @@ struct ar_http_options {
 	uint32_t keepalive_ms; /* idle between two requests [75 s] */
 	uint32_t heartbeat_ms; /* silence on a stream before a comment is sent; a peer's stream that is silent
 				* three times as long is lost [15 s] */
-	uint32_t
-		pong_ms; /* after as long a silence a WebSocket is asked whether it is there; its answer is due in [20 s] */
+	/* after as long a silence a WebSocket is asked whether it is there; its answer is due in [20 s] */
+	uint32_t pong_ms;
 	uint32_t peer_connect_ms; /* [1 s] */
 	uint32_t peer_reply_ms; /* a whole command at a peer, or the beginning of its stream [30 s] */
 	uint32_t settle_ms; /* how long a request waits for its session to have an owner [5 s] */
@@ -149,15 +153,15 @@ uint16_t ar_http_server_port(const struct ar_http_server *s);
 /* The same of the address for peers. */
 uint16_t ar_http_server_cluster_port(const struct ar_http_server *s);
 
-/* The node at this address is gone: streams from it end with a `retry:` line, and what it was asked is answered with
- * owner_unreachable, as if the connections had broken. */
+/* The node at this address is gone: streams from it end with a `retry:` line, and what it was asked is
+ * answered with owner_unreachable, as if the connections had broken. */
 void ar_http_server_lose_peer(struct ar_http_server *s, struct ar_str address);
 
 /* The ar_control_carry_fn: takes a note for a home session to the node at that address. */
 bool ar_http_server_tell(void *server, struct ar_str address, struct ar_str note);
 
-/* Reads the certificate files again; connections keep what they began with. They are also looked at every few seconds.
- * What came of it is a notice. */
+/* Reads the certificate files again; connections keep what they began with. They are also looked at
+ * every few seconds. What came of it is a notice. */
 void ar_http_server_reload(struct ar_http_server *s);
 
 /* Stops accepting, closes idle connections, ends streams with a `retry:` line; requests under way are

@@ -1,4 +1,5 @@
-/* See changes.h: reading what is there, and putting all in place or nothing. Folders and single files are put.c's, the record record.c's. */
+/* See changes.h: reading what is there, and putting all in place or nothing. Folders and single files
+ * are put.c's, the record record.c's. */
 #include "write/changes.h"
 
 #include "beneath.h"

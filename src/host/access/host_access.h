@@ -1,5 +1,5 @@
-/* Who comes in, as the configuration says it: the auth port of core/access, with the issuer of signed tokens behind it where one is set. Owner:
- * the loop thread. */
+/* Who comes in, as the configuration says it: the auth port of core/access, with the issuer of signed
+ * tokens behind it where one is set. Owner: the loop thread. */
 #ifndef AR_HOST_ACCESS_H
 #define AR_HOST_ACCESS_H
 
@@ -11,8 +11,8 @@
 #include <uv.h>
 
 struct ar_host_access {
-	struct ar_control
-		*control; /* set before it is opened: where refusals and administration become facts */
+	/* set before it is opened: where refusals and administration become facts */
+	struct ar_control *control;
 	const struct ar_log *log; /* set before it is opened */
 	struct ar_access *access;
 	struct ar_oidc *oidc; /* NULL: no issuer is set */

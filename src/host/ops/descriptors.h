@@ -1,5 +1,5 @@
-/* How the file descriptors of this process are shared: clients, model calls, and the rest (store, tools, hooks, other nodes). What clients
- * may have is the transport's to keep. */
+/* How the file descriptors of this process are shared: clients, model calls, and the rest (store,
+ * tools, hooks, other nodes). What clients may have is the transport's to keep. */
 #ifndef AR_HOST_OPS_DESCRIPTORS_H
 #define AR_HOST_OPS_DESCRIPTORS_H
 

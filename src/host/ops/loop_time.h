@@ -1,6 +1,6 @@
-/* How long the loop thread works without looking for what else has arrived: the time of each round of its event loop, as processor time of the
- * thread (what others on the machine do does not change it) and on the clock. A long round is a request that made all others wait.
- * Owner: the loop thread. */
+/* How long the loop thread works without looking for what else has arrived: the time of each round of
+ * its event loop, as processor time of the thread (what others on the machine do does not change it)
+ * and on the clock. A long round is a request that made all others wait. Owner: the loop thread. */
 #ifndef AR_HOST_OPS_LOOP_TIME_H
 #define AR_HOST_OPS_LOOP_TIME_H
 

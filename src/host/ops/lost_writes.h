@@ -1,5 +1,6 @@
-/* The log's line about writes that may have happened and about which nobody is asked. A restart can lose many at once: one line a minute at most, the next says
- * how many had none. Owner: the loop thread. */
+/* The log's line about writes that may have happened and about which nobody is asked. A
+ * restart can lose many at once: one line a minute at most, the next says how many had
+ * none. Owner: the loop thread. */
 #ifndef AR_HOST_OPS_LOST_WRITES_H
 #define AR_HOST_OPS_LOST_WRITES_H
 

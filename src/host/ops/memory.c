@@ -1,5 +1,6 @@
-/* See memory.h. Three limits count: pages of our own against the mark, and, where somebody set them, the data segment and the address space against
- * three quarters of their limits, which allocations fail at. */
+/* See memory.h. Three limits count: pages of our own against the mark, and, where somebody
+ * set them, the data segment and the address space against three quarters of their limits,
+ * which allocations fail at. */
 #include "ops/memory.h"
 #include "log.h"
 #include "mem.h"
@@ -124,7 +125,8 @@ static void worsen(struct reading *r, uint64_t used, uint64_t mark)
 /* Fields of /proc/self/statm, in pages. */
 enum { SIZE, RESIDENT, SHARED, DATA = 5, FIELDS };
 
-/* Limits that allocations fail at, and how much a process that has just begun takes beside that when it works: stacks of threads, the first sessions. */
+/* Limits that allocations fail at, and how much a process that has just begun takes beside that when it
+ * works: stacks of threads, the first sessions. */
 static const struct {
 	int resource, field;
 	const char *name;

@@ -1,5 +1,5 @@
-/* One line of the log per answer, as the setting log.requests wants it; more than a few hundred in a second are counted instead. Never content,
- * never secrets, never the query. Owner: the loop thread. */
+/* One line of the log per answer, as the setting log.requests wants it; more than a few hundred in a
+ * second are counted instead. Never content, never secrets, never the query. Owner: the loop thread. */
 #ifndef AR_HOST_OPS_REQUEST_LOG_H
 #define AR_HOST_OPS_REQUEST_LOG_H
 

@@ -1,5 +1,6 @@
-/* GET /metrics: what others keep as plain counts is copied into the metrics when it is asked for, then all of it is written. Counting as it
- * happens is done where it happens (core/engine/meter.c, core/control/call.c). Owner: the loop thread. */
+/* GET /metrics: what others keep as plain counts is copied into the metrics when it is asked for, then
+ * all of it is written. Counting as it happens is done where it happens (core/engine/meter.c,
+ * core/control/call.c). Owner: the loop thread. */
 #ifndef AR_HOST_OPS_SCRAPE_H
 #define AR_HOST_OPS_SCRAPE_H
 

@@ -4,7 +4,8 @@
 
 #include "metric.h"
 
-/* Memory, processor time, threads, descriptors and start of this process; what /proc does not say is left as it was. */
+/* Memory, processor time, threads, descriptors and start of this process; what /proc does
+ * not say is left as it was. */
 void ar_self_measure(struct ar_metrics *m);
 
 #endif

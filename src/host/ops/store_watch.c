@@ -9,7 +9,8 @@
 #define TICK_MS 500
 #define FINE_AFTER ((ar_usec)1000000) /* without a failure; an outage that comes and goes is one */
 
-/* A look that comes so late: this process stood still. That no beat was heard meanwhile says nothing about the store, until there was time for one. */
+/* A look that comes so late: this process stood still. That no beat was heard meanwhile says nothing
+ * about the store, until there was time for one. */
 #define LATE ((ar_usec)1500000)
 #define TIME_FOR_BEAT ((ar_usec)2000000)
 

@@ -1,8 +1,10 @@
 /* References to secrets: a setting that says where its value is instead of what it is.
  *
- *	api_key: { file: /etc/agentd/key }              headers: [{ prefix: "Authorization: Bearer ", command: [/usr/bin/pass, show, api] }]
+ * api_key: { file: /etc/agentd/key } headers: [{ prefix: "Authorization: Bearer ", command:
+ * [/usr/bin/pass, show, api] }]
  *
- * Any setting that the catalogue marks secret takes one. Reading the settings finds the references; resolve.h gets their values, renewal.h keeps them new. */
+ * Any setting that the catalogue marks secret takes one. Reading the settings finds the references;
+ * resolve.h gets their values, renewal.h keeps them new. */
 #ifndef AR_HOST_SECRET_REFERENCE_H
 #define AR_HOST_SECRET_REFERENCE_H
 
@@ -55,7 +57,8 @@ struct ar_secret_place {
 	struct ar_secret_refs *refs;
 };
 
-/* Reads a mapping; what is wrong with it becomes a problem. The place gets a stand-in until the value is there. */
+/* Reads a mapping; what is wrong with it becomes a problem. The place gets a stand-in
+ * until the value is there. */
 void ar_secret_reference_read(const struct ar_secret_place *p, const struct ar_yaml *node);
 
 /* The short form "env:NAME" at the end of a text. False with a problem when there is no such variable. */

@@ -1,6 +1,6 @@
-/* Keeps the values of references new while the runtime runs: each is asked for again when its time is over, and all of them on SIGHUP. A worker
- * thread of libuv does the asking, one round at a time, so the loop never waits. A value that cannot be had leaves the last one in use.
- * Owner: loop thread. */
+/* Keeps the values of references new while the runtime runs: each is asked for again when its time is
+ * over, and all of them on SIGHUP. A worker thread of libuv does the asking, one round at a time, so
+ * the loop never waits. A value that cannot be had leaves the last one in use. Owner: loop thread. */
 #ifndef AR_HOST_SECRET_RENEWAL_H
 #define AR_HOST_SECRET_RENEWAL_H
 

@@ -8,7 +8,8 @@
 /* Gets the value of one, and puts it where it is used; a problem when there is none. */
 void ar_secret_resolve_one(struct ar_secret_refs *refs, struct ar_secret_ref *ref, struct ar_problems *p);
 
-/* All that have none yet. `is_asking` also runs programs and asks stores; without it files are read and no more. */
+/* All that have none yet. `is_asking` also runs programs and asks stores; without it
+ * files are read and no more. */
 void ar_secret_resolve(struct ar_secret_refs *refs, bool is_asking, struct ar_problems *p);
 
 /* Whether the setting can carry the value; the error says why not. */

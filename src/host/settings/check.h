@@ -4,7 +4,8 @@
 
 #include "settings/settings_read.h"
 
-/* Adds what would keep agentd from starting with these settings. Opens no socket, starts and writes nothing. */
+/* Adds what would keep agentd from starting with these settings. Opens no socket, starts
+ * and writes nothing. */
 void ar_settings_check(struct ar_settings *s);
 
 /* Adds warnings of what works and is not safe. */

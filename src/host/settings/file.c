@@ -443,7 +443,8 @@ static struct ar_yaml *read_tree(const char *path, struct ar_problems *p)
 	return root;
 }
 
-/* Secrets of the file are as secret as the file is. A group may be that of the service, which reads a file of root's by it. */
+/* Secrets of the file are as secret as the file is. A group may be that of the service, which
+ * reads a file of root's by it. */
 static void check_mode(struct reading *r)
 {
 	bool is_foreign;

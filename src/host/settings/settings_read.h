@@ -19,7 +19,8 @@ struct ar_settings {
 /* Everything lives in the arena. */
 void ar_settings_read(const struct ar_settings_args *args, struct ar_arena *a, struct ar_settings *ret);
 
-/* Gets the values of all references: files are read, and with `is_asking` programs run and stores asked, which may take a minute. */
+/* Gets the values of all references: files are read, and with `is_asking` programs run and stores
+ * asked, which may take a minute. */
 void ar_settings_resolve(struct ar_settings *s, bool is_asking);
 
 /* After a runtime that renewed secrets has ended. */

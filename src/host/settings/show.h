@@ -7,7 +7,8 @@
 
 struct ar_redactor;
 
-/* The members of get_settings. Secret settings are masked, and what the redactor knows wherever it stands; of references what they say is shown. */
+/* The members of get_settings. Secret settings are masked, and what the redactor knows wherever it
+ * stands; of references what they say is shown. */
 void ar_settings_show(const struct ar_settings *s, const struct ar_redactor *redactor, struct ar_jw *w);
 
 /* The whole answer of get_settings, without a runtime. */

@@ -17,7 +17,8 @@ static bool refuse(const struct ar_setting *s, struct ar_str text, const char *w
 
 /* ---- numbers ---- */
 
-/* What may follow a number: how many of the smallest unit of its kind it is. A duration's smallest is the millisecond. */
+/* What may follow a number: how many of the smallest unit of its kind it is. A duration's
+ * smallest is the millisecond. */
 static const struct unit_word {
 	const char *word;
 	enum ar_config_unit kind; /* MS for every duration */
@@ -42,7 +43,8 @@ static const struct unit_word {
 	{ "%", AR_CONFIG_UNIT_PERCENT, 1 },
 };
 
-/* Of each unit of the catalogue: its kind, how many of the kind's smallest it is, its name, and what is said of text that is no such number. */
+/* Of each unit of the catalogue: its kind, how many of the kind's smallest it is, its name, and what is
+ * said of text that is no such number. */
 static const struct {
 	enum ar_config_unit kind;
 	int64_t factor;
@@ -75,7 +77,8 @@ static const struct unit_word *find_unit(struct ar_str word, enum ar_config_unit
 	return NULL;
 }
 
-/* Digits without a zero in front, then nothing or a unit of the setting's kind that gives a whole number of the setting's own. */
+/* Digits without a zero in front, then nothing or a unit of the setting's kind that gives a whole
+ * number of the setting's own. */
 static bool parse_number(const struct ar_config_key *key, struct ar_str text, int64_t *ret)
 {
 	size_t len = 0;
@@ -185,8 +188,8 @@ static bool set_enum(const struct ar_setting *s, struct ar_str text)
 	return true;
 }
 
-/* "env:NAME" at the end of a secret, alone or after a blank, '=' or ':', is that variable. Settings that have a variable of their own need
- * no other. */
+/* "env:NAME" at the end of a secret, alone or after a blank, '=' or ':', is that variable. Settings
+ * that have a variable of their own need no other. */
 static bool take_variable(const struct ar_setting *s, const char *text, const char **ret)
 {
 	const struct ar_secret_place place = { s->key, s->path, s->origin, ret, s->problems, s->refs };

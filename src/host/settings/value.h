@@ -1,5 +1,6 @@
-/* One value of the settings: from its text, in the file or the environment, to the type that the catalogue declares. The same strict rules
- * for both. A problem names where the value was written, the setting, the value unless it may be secret, and what is allowed. */
+/* One value of the settings: from its text, in the file or the environment, to the type that the
+ * catalogue declares. The same strict rules for both. A problem names where the value was written, the
+ * setting, the value unless it may be secret, and what is allowed. */
 #ifndef AR_HOST_SETTINGS_VALUE_H
 #define AR_HOST_SETTINGS_VALUE_H
 

@@ -1,5 +1,6 @@
-/* A YAML file as a tree of texts with their lines: one document of mappings, sequences and scalars. Anchors, aliases, tags, keys that are not
- * plain words and further documents are refused. What a text means is up to the reader. */
+/* A YAML file as a tree of texts with their lines: one document of mappings, sequences and scalars.
+ * Anchors, aliases, tags, keys that are not plain words and further documents are refused. What a text
+ * means is up to the reader. */
 #ifndef AR_HOST_SETTINGS_YAML_H
 #define AR_HOST_SETTINGS_YAML_H
 
@@ -26,12 +27,13 @@ struct ar_yaml {
 /* "a mapping", "a list", "a value". */
 const char *ar_yaml_kind_name(const struct ar_yaml *node);
 
-/* *ret_root is NULL when the file has no document. False with a problem that has the line; `name` is what problems call the file. All is in
- * the problems' arena. */
+/* *ret_root is NULL when the file has no document. False with a problem that has the line; `name` is
+ * what problems call the file. All is in the problems' arena. */
 AR_MUST_USE bool ar_yaml_read(struct ar_str bytes, const char *name, struct ar_problems *p,
 			      struct ar_yaml **ret_root);
 
-/* Adds the bytes of a file; false with a problem when it cannot be read or is larger than AR_YAML_FILE_MAX. */
+/* Adds the bytes of a file; false with a problem when it cannot be read or is larger
+ * than AR_YAML_FILE_MAX. */
 AR_MUST_USE bool ar_yaml_file(const char *path, struct ar_problems *p, struct ar_buf *ret);
 
 #endif

@@ -1,5 +1,6 @@
-/* sandbox-launch PROFILE WORKSPACE [word=value...] -- COMMAND...: one command under a profile, settled and started as the daemon does it, but without the
- * daemon: ar_sandbox_plan says what, agent-init does it. Shows what watch.h says; U reason | remedy when the profile cannot be had here.
+/* sandbox-launch PROFILE WORKSPACE [word=value...] -- COMMAND...: one command under a profile, settled
+ * and started as the daemon does it, but without the daemon: ar_sandbox_plan says what, agent-init does
+ * it. Shows what watch.h says; U reason | remedy when the profile cannot be had here.
  *   helpers=DIR     agent-init is there (default: beside this program)
  *   state=DIR       the runtime's own folder          home=DIR      toolchains are looked for there
  *   read=DIRS write=DIRS                              env=K=V       one more variable, repeated
@@ -7,7 +8,8 @@
  *   forbid=WORD     a mechanism the kernel is made to refuse, repeated (forbid.h)
  *   leak=PATH       opened and left open for the command, as descriptors 9 (the root), 20 and 900 (that path)
  *   uid=N           what a command of root becomes     protected=NAMES   cwd=DIR
- *   tty=1           on a terminal of its own           proxy=1  allowlisted_network is to be had; nobody takes its connections
+ *   tty=1           on a terminal of its own
+ *   proxy=1         allowlisted_network is available; nothing accepts its connections
  *   prewarmed=1     by a boundary that was made before the command was known (launch/init_wire.h)
  *   limits=P,M,F,O,T  processes, MiB of memory, MiB of a file, descriptors, MiB of /tmp
  * Exit status: the command's, or 125 when it never ran. */

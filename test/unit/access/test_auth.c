@@ -1,5 +1,5 @@
-/* The auth port over a store in memory: who is let in without a token, what a token's life means to what it opened, two nodes on one store, and
- * a change that another node was first with. */
+/* The auth port over a store in memory: who is let in without a token, what a token's life means to
+ * what it opened, two nodes on one store, and a change that another node was first with. */
 #include "access.h"
 #include "catalog.h"
 #include "cmocka_unit.h"

@@ -1,4 +1,5 @@
-/* The compression dictionary holds tables that zstd takes, and after them events and rows in exactly the bytes that are stored. */
+/* The compression dictionary holds tables that zstd takes, and after them events and rows in exactly
+ * the bytes that are stored. */
 #include "codec_fixture.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
-/* Several nodes over one table, on virtual time: they share the partitions out, take over from the dead, hand over on request; and whatever
- * is stopped, cut off or killed, no partition is ever answered for by two of them. */
+/* Several nodes over one table, on virtual time: they share the partitions out, take over from the
+ * dead, hand over on request; and whatever is stopped, cut off or killed, no partition is ever
+ * answered for by two of them. */
 #include "cluster.h"
 #include "cmocka_unit.h"
 #include "table.h"

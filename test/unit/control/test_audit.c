@@ -1,4 +1,5 @@
-/* Notes for the home of a tenant while nobody can say who owns it: they are kept, up to a bound, and what is given up is counted. */
+/* Notes for the home of a tenant while nobody can say who owns it: they are kept, up to a bound, and
+ * what is given up is counted. */
 #include "cmocka_unit.h"
 #include "control.h"
 #include "engine.h"

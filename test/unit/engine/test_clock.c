@@ -1,4 +1,5 @@
-/* A wall clock that is set back by an hour while a session lives: it is told once, as a fact, and facts stay in the order of their sequence. */
+/* A wall clock that is set back by an hour while a session lives: it is told once, as a fact, and facts
+ * stay in the order of their sequence. */
 #include "cmocka_unit.h"
 #include "engine_priv.h"
 #include "store_open.h"

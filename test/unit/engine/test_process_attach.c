@@ -1,5 +1,5 @@
-/* A process that is found again after a restart: what was on its way to it is sent again unless it has it, and readers of its output are not
- * told twice what they have. */
+/* A process that is found again after a restart: what was on its way to it is sent again unless it has
+ * it, and readers of its output are not told twice what they have. */
 #include "cmocka_unit.h"
 #include "identity.h"
 #include "process/process_run.h"

@@ -1,4 +1,5 @@
-/* What the engine forgets: old sessions leave the store and memory, those at work leave memory when they are done, others stay. */
+/* What the engine forgets: old sessions leave the store and memory, those at work leave memory when
+ * they are done, others stay. */
 #include "cmocka_unit.h"
 #include "engine_priv.h"
 #include "store_open.h"

@@ -1,4 +1,5 @@
-/* A stream that begins again: after a restart what a process wrote is told from its first byte, and a reader gets only what it does not have. */
+/* A stream that begins again: after a restart what a process wrote is told from its first byte, and a
+ * reader gets only what it does not have. */
 #include "cmocka_unit.h"
 #include "cursor.h"
 #include "process.h"
@@ -207,8 +208,8 @@ static void a_reader_that_joins_meanwhile_gets_the_rest(void **state)
 	close_world(&w);
 }
 
-/* The cursor of a frame of something else says where this reader is, not where the stream is that begins again: whoever resumes by it would
- * be given bytes twice. */
+/* The cursor of a frame of something else says where this reader is, not where the stream is that
+ * begins again: whoever resumes by it would be given bytes twice. */
 static void a_place_is_kept_while_the_stream_catches_up(void **state)
 {
 	struct ar_fact fact = { .type = AR_EV_RUN_STATUS, .sequence = 2, .json = AR_STR("{}") };
@@ -239,7 +240,8 @@ static void put_row(struct world *w, uint64_t first, uint64_t last, const char *
 	ar_store_poll(w->store);
 }
 
-/* The end of the log is lost while the session has readers: who reads on in it is told, and does not wait for facts that do not come. */
+/* The end of the log is lost while the session has readers: who reads on in it is told, and does not
+ * wait for facts that do not come. */
 static void a_log_that_lost_what_was_published_is_corrupt(void **state)
 {
 	struct ar_fact facts[] = { { .type = AR_EV_RUN_STATUS, .sequence = 2, .json = AR_STR("{}") },

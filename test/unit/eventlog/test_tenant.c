@@ -1,5 +1,5 @@
-/* Following a whole tenant: what is written while a reader joins, what others write, a reader that falls behind, one that leaves in a
- * callback. */
+/* Following a whole tenant: what is written while a reader joins, what others write, a reader that
+ * falls behind, one that leaves in a callback. */
 #include "cmocka_unit.h"
 #include "mem.h"
 #include "publish.h"

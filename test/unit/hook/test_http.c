@@ -7,7 +7,8 @@
 
 #define PLENTY 20000
 
-/* Answers every connection with the same bytes, once it has the end of the request; nothing to say: it stays silent. */
+/* Answers every connection with the same bytes, once it has the end of the request;
+ * nothing to say: it stays silent. */
 struct server {
 	uv_tcp_t listener;
 	const char *answer;

@@ -31,7 +31,8 @@ const char *init_path(void)
 	return path;
 }
 
-/* By descriptor: the folder of the build may be closed to the user that we become. 9 leads to the root, as a careless starter would leave it. */
+/* By descriptor: the folder of the build may be closed to the user that we become. 9 leads to the root,
+ * as a careless starter would leave it. */
 static void become_init(int program, int socket, int plan, uid_t user)
 {
 	char *const argv[] = { (char *)"agent-init", NULL };

@@ -92,7 +92,8 @@ static void test_a_workspace_of_root(void **state)
 	desk_free(d);
 }
 
-/* A group of root is refused by its name: with the user alone given away, the sentence about the user would be no help. */
+/* A group of root is refused by its name: with the user alone given away, the sentence about
+ * the user would be no help. */
 static void test_a_workspace_of_the_group_root(void **state)
 {
 	struct desk *d = desk_new();

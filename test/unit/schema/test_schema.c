@@ -1,4 +1,5 @@
-/* JSON Schema: the verdict and the sentence of every keyword, what does not compile, and the bounds of a check. */
+/* JSON Schema: the verdict and the sentence of every keyword, what does not compile, and
+ * the bounds of a check. */
 #include "cmocka_unit.h"
 #include "schema.h"
 
@@ -305,8 +306,8 @@ static void test_long_places(void **state AR_UNUSED)
 static const char too_long[] =
 	"the value takes too long to check against its schema; send less, or simplify the schema";
 
-/* References that never end, branches that double at each step, patterns that backtrack for ever, and sheer size: refused, and it says so;
- * never accepted, not even below `not`. */
+/* References that never end, branches that double at each step, patterns that backtrack for ever, and
+ * sheer size: refused, and it says so; never accepted, not even below `not`. */
 static void test_bounded(void **state AR_UNUSED)
 {
 	static const struct row rows[] = {
@@ -344,7 +345,8 @@ static void add_items(struct ar_buf *b, const char *item, int count)
 	ar_buf_addc(b, ']');
 }
 
-/* Each item is far below any limit of its own, all of them together are not: one budget for the whole check. */
+/* Each item is far below any limit of its own, all of them together are not: one budget
+ * for the whole check. */
 static void test_one_budget(void **state AR_UNUSED)
 {
 	static const struct {
@@ -376,7 +378,8 @@ static void test_one_budget(void **state AR_UNUSED)
 	ar_buf_fini(&b);
 }
 
-/* Schemas that are read and checked in one piece of work share the steps: what is left is told, and nothing is accepted without them. */
+/* Schemas that are read and checked in one piece of work share the steps: what is left is told, and
+ * nothing is accepted without them. */
 static void test_shared_steps(void **state AR_UNUSED)
 {
 	struct ar_json_parser *p = ar_json_parser_new();
@@ -399,7 +402,8 @@ static void test_shared_steps(void **state AR_UNUSED)
 	ar_json_parser_free(p);
 }
 
-/* Schemas that are small as text and dear to read: patterns that expand, addresses that are compared with each other. */
+/* Schemas that are small as text and dear to read: patterns that expand, addresses that
+ * are compared with each other. */
 static void test_dear_to_read(void **state AR_UNUSED)
 {
 	static const struct {

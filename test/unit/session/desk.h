@@ -1,4 +1,5 @@
-/* A desk to try decisions on: one session, a policy, and what was decided last. A test reads as the life of a session. */
+/* A desk to try decisions on: one session, a policy, and what was decided last. A test
+ * reads as the life of a session. */
 #ifndef DESK_H
 #define DESK_H
 
@@ -31,8 +32,8 @@ enum ar_status desk_end_step(struct desk *d, struct ar_model_result end);
 void desk_begin(struct desk *d); /* turn "a" runs, no step of it is open */
 struct ar_str desk_ask(struct desk *d, struct ar_ask ask);
 
-/* The type names of the facts decided last, in order, separated by spaces; without those that go with every turn to explain its route and
- * its cost, or with them. */
+/* The type names of the facts decided last, in order, separated by spaces; without those that go with
+ * every turn to explain its route and its cost, or with them. */
 void desk_expect(struct desk *d, const char *types);
 void desk_expect_all(struct desk *d, const char *types);
 void desk_expect_refusal(struct desk *d, enum ar_status rc, uint16_t code);

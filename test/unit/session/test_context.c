@@ -1,4 +1,5 @@
-/* What a request carries and how a conversation is shortened: the estimate and who is believed, what stays whole, what bounds it. */
+/* What a request carries and how a conversation is shortened: the estimate and who is believed, what
+ * stays whole, what bounds it. */
 #include "desk.h"
 #include "describe.h"
 
@@ -185,7 +186,8 @@ static void test_two_failures_are_enough(void **state)
 	assert_int_equal(desk_thread(d, 0)->boundaries.count, 0);
 }
 
-/* One turn that is answered; what the model is asked to summarise fails. Says how many summaries it was asked for. */
+/* One turn that is answered; what the model is asked to summarise fails. Says how many
+ * summaries it was asked for. */
 static size_t summaries_of_a_turn(struct desk *d)
 {
 	size_t asked = 0;

@@ -1,5 +1,6 @@
-/* A later fact of one decision builds on the earlier ones: the state that it sees is the one that replay will see. Each of these was otherwise
- * while decisions worked on a copy of the state that they changed by hand. */
+/* A later fact of one decision builds on the earlier ones: the state that it sees is the one
+ * that replay will see. Each of these was otherwise while decisions worked on a copy of the
+ * state that they changed by hand. */
 #include "desk.h"
 #include "hook/hooks.h"
 #include "task/task.h"

@@ -1,4 +1,5 @@
-/* Hooks in the pure core: what an answer means at which point, when a run comes and ends, and what a crash or another configuration leaves. */
+/* Hooks in the pure core: what an answer means at which point, when a run comes and ends, and what a
+ * crash or another configuration leaves. */
 #include "desk.h"
 #include "hook.h"
 #include "hook/hooks.h"
@@ -193,7 +194,8 @@ static void call_a_tool(struct desk *d)
 			 AR_OK);
 }
 
-/* Its arguments came with the handler's end; without one nobody brings them, so the model is told to call again. */
+/* Its arguments came with the handler's end; without one nobody brings them, so the
+ * model is told to call again. */
 static void a_call_whose_handler_is_gone_is_given_back(void **state)
 {
 	struct desk *d = *state;

@@ -1,4 +1,5 @@
-/* What the read models show of open and settled questions, and questions that several people have to approve. */
+/* What the read models show of open and settled questions, and questions that several
+ * people have to approve. */
 #include "desk.h"
 #include "projection.h"
 

@@ -1,5 +1,5 @@
-/* Processes in the pure core: what is on record before one runs, that nothing is told twice, how each end is said, and what is done about
- * one when the runtime comes back. */
+/* Processes in the pure core: what is on record before one runs, that nothing is told twice, how each
+ * end is said, and what is done about one when the runtime comes back. */
 #include "desk.h"
 #include "identity.h"
 #include "process/record.h"
@@ -596,7 +596,8 @@ static void a_snapshot_keeps_it(void **state)
 	ar_buf_fini(&second);
 }
 
-/* Which of them are sent again is known only when the process is found: until its end the newest are kept, as many as can be on their way. */
+/* Which of them are sent again is known only when the process is found: until its end the newest are
+ * kept, as many as can be on their way. */
 static void expect_written(struct ar_session *s, size_t count, int64_t first, bool last_is_eof)
 {
 	const struct ar_process_record *r = s->processes.at[0];

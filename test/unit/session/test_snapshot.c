@@ -1,4 +1,5 @@
-/* State out and back: nothing is lost, the result behaves the same, and facts that cannot follow are refused. */
+/* State out and back: nothing is lost, the result behaves the same, and facts that
+ * cannot follow are refused. */
 #include "desk.h"
 
 #include <stdio.h>

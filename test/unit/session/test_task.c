@@ -1,4 +1,5 @@
-/* Declared tasks: what each command says, in which order a tree is cancelled, what a blocker holds, and that a restored session goes on the same. */
+/* Declared tasks: what each command says, in which order a tree is cancelled, what a blocker holds, and
+ * that a restored session goes on the same. */
 #include "desk.h"
 #include "task/task.h"
 
@@ -122,7 +123,8 @@ static void test_cancel_goes_down_and_ends_up(void **state)
 			    AR_ERR_PARENT_CANCELLING);
 }
 
-/* Without a model the turn of an agent is over as it begins: the run of its task is told so in the same decision. */
+/* Without a model the turn of an agent is over as it begins: the run of its task is told
+ * so in the same decision. */
 static void test_agent_without_a_model(void **state)
 {
 	struct desk *d = *state;

@@ -1,5 +1,5 @@
-/* WebSocket bytes in any portion: messages, fragments, control frames between them, and which close code each fault gets; the opening
- * handshake. */
+/* WebSocket bytes in any portion: messages, fragments, control frames between them, and which close
+ * code each fault gets; the opening handshake. */
 #include "ws/ws_codec.h"
 #include "ws/ws_upgrade.h"
 

@@ -50,8 +50,8 @@ struct ar_chat {
 	struct ar_ctl_follow follow;
 	struct ar_shown shown;
 
-	struct ar_buf
-		typed; /* bytes of standard input that make no whole line yet, or lines that have to wait */
+	/* bytes of standard input that make no whole line yet, or lines that have to wait */
+	struct ar_buf typed;
 	bool is_at_end; /* of standard input */
 	bool is_prompted; /* the prompt stands */
 

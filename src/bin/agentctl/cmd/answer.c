@@ -1,5 +1,5 @@
-/* `approve`, `deny` and `answer`: one action is settled through respond_action. Which word says yes or no is the action's to offer; the
- * daemon decides whether an answer counts, and says who was first. */
+/* `approve`, `deny` and `answer`: one action is settled through respond_action. Which word says yes or
+ * no is the action's to offer; the daemon decides whether an answer counts, and says who was first. */
 #include "question.h"
 #include "respond.h"
 
@@ -7,7 +7,8 @@
 
 /* ---- what the action offers ---- */
 
-/* The first of the words that the action offers; the daemon has the word on one that does not wait (any more). */
+/* The first of the words that the action offers; the daemon has the word on one that
+ * does not wait (any more). */
 static enum ar_exit choose(struct ar_ctl *c, const struct ar_question *q, const char *const *words,
 			   struct ar_str *ret)
 {
@@ -36,7 +37,8 @@ static void print_settled(struct ar_ctl *c, const struct ar_api_reply *r)
 	ar_out_printf(&c->out, "\n");
 }
 
-/* What the daemon sent only in part is shown whole first, unless the answer is a no. `payload` is a JSON object, or absent. */
+/* What the daemon sent only in part is shown whole first, unless the answer is a no. `payload`
+ * is a JSON object, or absent. */
 static enum ar_exit respond(struct ar_ctl *c, const struct ar_question *q, struct ar_str decision,
 			    struct ar_str payload)
 {

@@ -1,4 +1,5 @@
-/* `agentctl audit`: who did what and what was refused, page by page as a table or a line of JSON each; and whether the trail is whole. */
+/* `agentctl audit`: who did what and what was refused, page by page as a table or a line of JSON each;
+ * and whether the trail is whole. */
 #include "api.h"
 #include "clock.h"
 #include "resolve.h"

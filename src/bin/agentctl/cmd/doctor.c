@@ -1,5 +1,5 @@
-/* `agentctl doctor`: looks at everything between this terminal and an answer, and says for each fault what to do. A check
- * writes one verdict; none depends on another, so one fault does not hide the next. */
+/* `agentctl doctor`: looks at everything between this terminal and an answer, and says for each fault
+ * what to do. A check writes one verdict; none depends on another, so one fault does not hide the next. */
 #include "api.h"
 #include "daemon.h"
 #include "id.h"

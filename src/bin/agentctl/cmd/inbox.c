@@ -1,4 +1,5 @@
-/* `agentctl inbox`: what waits for a person, over all sessions. Rendering of list_actions; answers are in answer.c. */
+/* `agentctl inbox`: what waits for a person, over all sessions. Rendering of
+ * list_actions; answers are in answer.c. */
 #include "clock.h"
 #include "question.h"
 #include "resolve.h"

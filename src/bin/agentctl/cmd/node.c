@@ -1,4 +1,5 @@
-/* `agentctl node`: the nodes that share a store, as the one that is asked sees them; and emptying one before it is stopped. */
+/* `agentctl node`: the nodes that share a store, as the one that is asked sees them; and
+ * emptying one before it is stopped. */
 #include "api.h"
 
 #include <poll.h>

@@ -1,5 +1,5 @@
-/* `agentctl ps`, `logs`, `attach` and `kill`: the processes of sessions. What they wrote and how they ended are facts; nothing here talks to a process but
- * through the daemon. */
+/* `agentctl ps`, `logs`, `attach` and `kill`: the processes of sessions. What they wrote and how they
+ * ended are facts; nothing here talks to a process but through the daemon. */
 #include "base64.h"
 #include "clock.h"
 #include "process/process.h"

@@ -1,5 +1,6 @@
-/* `agentctl run`: one turn from its text to its end. Submits, then follows the session and shows what belongs to the turn. The
- * text on standard output is exact: a piece that comes again after the stream was joined anew is cut to what is new. */
+/* `agentctl run`: one turn from its text to its end. Submits, then follows the session and shows what
+ * belongs to the turn. The text on standard output is exact: a piece that comes again after the stream
+ * was joined anew is cut to what is new. */
 #include "calls.h"
 #include "daemon.h"
 #include "follow.h"
@@ -328,7 +329,8 @@ static enum ar_exit submit(struct turn *t, const struct ar_ctl_args *a, struct a
 	return exit;
 }
 
-/* From where to follow: the head of the session before the turn exists, so that even a turn that fails at once is seen. */
+/* From where to follow: the head of the session before the turn exists, so that even a turn
+ * that fails at once is seen. */
 static enum ar_exit find_start(struct turn *t, const char *word)
 {
 	struct ar_api_reply reply;

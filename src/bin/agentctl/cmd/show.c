@@ -1,4 +1,5 @@
-/* `agentctl sessions` and `agentctl show`: what is there. Rendering of list_sessions, get_session and read_output. */
+/* `agentctl sessions` and `agentctl show`: what is there. Rendering of list_sessions,
+ * get_session and read_output. */
 #include "clock.h"
 #include "resolve.h"
 

@@ -58,7 +58,8 @@ static bool is_gone(int fd, int ms)
 	return poll(&gone, 1, ms) == 1;
 }
 
-/* The descriptor pins the process, so its number cannot be reused between the look at the lock and the signal. */
+/* The descriptor pins the process, so its number cannot be reused between the look at
+ * the lock and the signal. */
 static enum ar_exit end_process(struct ar_ctl *c, pid_t pid, int fd)
 {
 	int wait = read_grace(c) + CLOSING_MS;

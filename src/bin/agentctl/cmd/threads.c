@@ -17,7 +17,8 @@ static struct ar_json find_thread(struct ar_json session, const char *word)
 	return found;
 }
 
-/* Sends what `body` holds, closed, and shows the answer: as JSON, or the member `shown` and `words` after it. */
+/* Sends what `body` holds, closed, and shows the answer: as JSON, or the member `shown`
+ * and `words` after it. */
 static enum ar_exit send(struct ar_ctl *c, const char *command, struct ar_buf *body, const char *shown,
 			 const char *words)
 {

@@ -1,5 +1,5 @@
-/* `agentctl token`: make, list, rotate and revoke API tokens. What is printed of a new one on standard output is the token alone, so that a
- * script can take it; everything else goes to standard error. */
+/* `agentctl token`: make, list, rotate and revoke API tokens. What is printed of a new one on standard
+ * output is the token alone, so that a script can take it; everything else goes to standard error. */
 #include "api.h"
 #include "clock.h"
 

@@ -140,7 +140,8 @@ static void print_queue_json(struct ar_ctl *c, struct ar_json session)
 	ar_buf_fini(&text);
 }
 
-/* The waiting turn that `word` ends; the word itself when there is none, so that the server says what is wrong. */
+/* The waiting turn that `word` ends; the word itself when there is none, so that the
+ * server says what is wrong. */
 static struct ar_str find_waiting(struct ar_json session, const char *word)
 {
 	struct ar_str wanted = ar_str_from(word), found = AR_STR_NONE;

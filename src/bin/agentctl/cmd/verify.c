@@ -1,5 +1,5 @@
-/* `agentctl verify`: asks the daemon to replay logs and compare them with what it shows, page by page, and prints what differs. What
- * is compared and repaired is the daemon's. One thread. */
+/* `agentctl verify`: asks the daemon to replay logs and compare them with what it shows, page by page,
+ * and prints what differs. What is compared and repaired is the daemon's. One thread. */
 #include "resolve.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* `agentctl config show`: the settings in force and where each came from. A daemon that runs is asked; without one agentd's own program says
- * what it would start with. */
+/* `agentctl config show`: the settings in force and where each came from. A daemon that runs is asked;
+ * without one agentd's own program says what it would start with. */
 #include "api.h"
 #include "daemon.h"
 

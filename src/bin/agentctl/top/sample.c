@@ -1,4 +1,5 @@
-/* See top.h: GET /metrics, list_sessions and list_actions. What a node counts is its own; sessions and questions are those of all nodes. */
+/* See top.h: GET /metrics, list_sessions and list_actions. What a node counts is its own; sessions and
+ * questions are those of all nodes. */
 #include "top/top.h"
 #include "clock.h"
 

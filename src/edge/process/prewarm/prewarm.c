@@ -1,5 +1,5 @@
-/* See prewarm.h. Closing its connection is all that it takes to be rid of one: the shim clears away what there is of it, its folder too, also when it is this process
- * that ends. */
+/* See prewarm.h. Closing its connection is all that it takes to be rid of one: the shim clears away
+ * what there is of it, its folder too, also when it is this process that ends. */
 #include "prewarm/prewarm.h"
 
 #include "id.h"

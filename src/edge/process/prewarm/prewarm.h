@@ -1,6 +1,7 @@
-/* Prewarmed sandboxes: boundaries that are made before the command is known, so that a session's next command does not wait for namespaces and mounts. Each is an agent-shim with
- * an agent-init that waits (journal/shim_wire.h), becomes one process or none, and is given away only when what it was made of is still what the command would
- * get. Loop thread only. */
+/* Prewarmed sandboxes: boundaries that are made before the command is known, so that a session's next
+ * command does not wait for namespaces and mounts. Each is an agent-shim with an agent-init that waits
+ * (journal/shim_wire.h), becomes one process or none, and is given away only when what it was made of
+ * is still what the command would get. Loop thread only. */
 #ifndef AR_PROCESS_PREWARM_H
 #define AR_PROCESS_PREWARM_H
 
@@ -42,7 +43,8 @@ void ar_prewarm_close(struct ar_processes *host);
 /* One for the next command like this, unless there is one. What hinders it is said by that command. */
 void ar_prewarm_add(struct ar_processes *host, const struct ar_process_spec *like);
 
-/* The one that was made for a command like this, out of the list, its folder among those of the processes, and with the plan of the command; NULL: none fits. */
+/* The one that was made for a command like this, out of the list, its folder among those of the
+ * processes, and with the plan of the command; NULL: none fits. */
 struct ar_prewarmed *ar_prewarm_take(struct ar_processes *host, const struct ar_process_spec *spec,
 				     struct ar_arena *a, struct ar_launch *ret);
 

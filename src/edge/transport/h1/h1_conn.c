@@ -1,6 +1,7 @@
-/* An HTTP/1 connection: bytes in, requests one after the other, replies out in order. While a request is answered
- * at most one read is taken, so a peer that pipelines is held back by its own socket. What a request means is decided
- * in request.c, the body of a stream is h1_stream.c's. Owner: the loop thread. */
+/* An HTTP/1 connection: bytes in, requests one after the other, replies out in order. While a
+ * request is answered at most one read is taken, so a peer that pipelines is held back by its
+ * own socket. What a request means is decided in request.c, the body of a stream is
+ * h1_stream.c's. Owner: the loop thread. */
 #include "h1/h1_conn.h"
 #include "mem.h"
 #include "peer/forward.h"
@@ -179,8 +180,9 @@ static void begin_request(struct ar_conn *c)
 	set_deadline(c, AR_DEADLINE_HEADER);
 }
 
-/* A request with the head that is known, all of it at the start of the bytes: 0 when it is none. Where it comes from and what it brings was
- * judged with the first; but the names of a certificate may have changed. */
+/* A request with the head that is known, all of it at the start of the bytes: 0 when it is none.
+ * Where it comes from and what it brings was judged with the first; but the names of a
+ * certificate may have changed. */
 static size_t run_again(struct ar_conn *c, struct ar_str bytes)
 {
 	struct ar_h1_again *again = c->again;
@@ -251,7 +253,8 @@ static void take_h2(struct ar_link *l, struct ar_http_request *req AR_UNUSED, st
 	ar_h2_open(l, rest);
 }
 
-/* The first bytes: the preface of HTTP/2, the beginning of it, or anything else. True when they need no more care here. */
+/* The first bytes: the preface of HTTP/2, the beginning of it, or anything else. True when
+ * they need no more care here. */
 static bool sniff_preface(struct ar_conn *c, struct ar_str bytes)
 {
 	struct ar_str preface = ar_h2_preface();
@@ -289,9 +292,9 @@ static void hold_bytes(struct ar_conn *c, struct ar_str bytes)
 	ar_link_read_stop(c->link);
 }
 
-/* Nearly always nothing comes before the answer is out: then to stop and to start reading would cost two system calls for
- * nothing, so it is stopped only with the first bytes that come too early. Not so under TLS, where the end of what the peer
- * says must not be read before the answer is written. */
+/* Nearly always nothing comes before the answer is out: then to stop and to start reading would cost
+ * two system calls for nothing, so it is stopped only with the first bytes that come too early. Not so
+ * under TLS, where the end of what the peer says must not be read before the answer is written. */
 static void on_bytes(struct ar_link *l, struct ar_str bytes)
 {
 	struct ar_conn *c = l->owner;
@@ -318,8 +321,8 @@ static void on_abort(struct ar_link *l)
 	ar_conn_close(l->owner);
 }
 
-/* A peer that has nothing more to say still wants its answer. If it is gone altogether, writing finds out; but nobody looks for the owner of
- * a session any longer for one who is likely gone. */
+/* A peer that has nothing more to say still wants its answer. If it is gone altogether, writing finds
+ * out; but nobody looks for the owner of a session any longer for one who is likely gone. */
 static void on_lost(struct ar_link *l)
 {
 	struct ar_conn *c = l->owner;

@@ -1,5 +1,5 @@
-/* An HTTP/1 connection: it reads requests from its link one after the other and carries each of them. Owner: the loop
- * thread. */
+/* An HTTP/1 connection: it reads requests from its link one after the other and carries each of
+ * them. Owner: the loop thread. */
 #ifndef AR_TRANSPORT_H1_CONN_H
 #define AR_TRANSPORT_H1_CONN_H
 

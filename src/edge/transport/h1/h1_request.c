@@ -1,5 +1,5 @@
-/* Requests of HTTP/1: a few that were answered are kept with their buffers, so that the next ones take memory which is
- * there and warm. Owner: the loop thread. */
+/* Requests of HTTP/1: a few that were answered are kept with their buffers, so that the next ones take
+ * memory which is there and warm. Owner: the loop thread. */
 #include "h1/h1_conn.h"
 #include "mem.h"
 #include "server.h"

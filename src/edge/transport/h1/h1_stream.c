@@ -1,6 +1,7 @@
-/* An event stream as the body of an HTTP/1 answer. It ends with the connection, so frames need no framing of their own.
- * At most one write is in flight; what belongs to it is held by reference until the peer has read it. A comment is sent
- * when a stream of ours was silent; one that is relayed gets its owner's. Owner: the loop thread. */
+/* An event stream as the body of an HTTP/1 answer. It ends with the connection, so frames need no
+ * framing of their own. At most one write is in flight; what belongs to it is held by reference until
+ * the peer has read it. A comment is sent when a stream of ours was silent; one that is relayed gets
+ * its owner's. Owner: the loop thread. */
 #include "h1/h1_conn.h"
 #include "mem.h"
 #include "server.h"

@@ -1,5 +1,6 @@
-/* The answer side of a stream: a reply, or events for as long as they come. nghttp2 asks for bytes when the windows and the
- * socket allow; it is told that there are none yet when the stream has nothing. Owner: the loop thread. */
+/* The answer side of a stream: a reply, or events for as long as they come. nghttp2 asks for bytes
+ * when the windows and the socket allow; it is told that there are none yet when the stream has
+ * nothing. Owner: the loop thread. */
 #include "h2/h2_stream.h"
 #include "mem.h"
 #include "server.h"
@@ -298,8 +299,9 @@ void ar_h2_stream_go_on(struct ar_h2_stream *s)
 		ar_carrier_drained(&s->carrier);
 }
 
-/* The client may still be sending what we have answered already. Many clients take a reset while they send for a failure and do not
- * show the answer, so what is on its way is let come; who goes on for longer is told to stop (h2_stream.c). */
+/* The client may still be sending what we have answered already. Many clients take a reset while they
+ * send for a failure and do not show the answer, so what is on its way is let come; who goes on for
+ * longer is told to stop (h2_stream.c). */
 void ar_h2_stream_sent(struct ar_h2_stream *s)
 {
 	if (s->is_whole)

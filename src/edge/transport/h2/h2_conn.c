@@ -1,6 +1,6 @@
-/* The connection: bytes of the link into nghttp2, its frames out again, gathered and written once per turn of the loop. While
- * the peer does not read what it was sent nothing of it is read either, so that it cannot make us pile up answers. Owner: the
- * loop thread. */
+/* The connection: bytes of the link into nghttp2, its frames out again, gathered and written once per
+ * turn of the loop. While the peer does not read what it was sent nothing of it is read either, so that
+ * it cannot make us pile up answers. Owner: the loop thread. */
 #include "h2/h2_conn.h"
 #include "h2/h2_stream.h"
 #include "mem.h"
@@ -259,7 +259,8 @@ static void on_written(struct ar_link *l, int status)
 	ar_h2_wake(h);
 }
 
-/* The socket took `sent` bytes; the rest is written as the peer reads, and nothing else happens until then. */
+/* The socket took `sent` bytes; the rest is written as the peer reads, and nothing else
+ * happens until then. */
 static void write_rest(struct ar_h2_conn *h, struct ar_str bytes)
 {
 	uv_buf_t buf;

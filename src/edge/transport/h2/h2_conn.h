@@ -1,5 +1,6 @@
-/* An HTTP/2 connection: many streams on one link, each a carrier of its own. nghttp2 frames, compresses and counts windows; here
- * is who may have how many of what, and when bytes go out. Owner: the loop thread. */
+/* An HTTP/2 connection: many streams on one link, each a carrier of its own. nghttp2 frames,
+ * compresses and counts windows; here is who may have how many of what, and when bytes go
+ * out. Owner: the loop thread. */
 #ifndef AR_TRANSPORT_H2_CONN_H
 #define AR_TRANSPORT_H2_CONN_H
 
@@ -40,7 +41,8 @@ struct ar_h2_shared {
 void ar_h2_shared_init(struct ar_h2_shared *s);
 void ar_h2_shared_fini(struct ar_h2_shared *s);
 
-/* Speaks HTTP/2 on the link from now on; `rest` was read already. The link may be closed when this returns. */
+/* Speaks HTTP/2 on the link from now on; `rest` was read already. The link may be closed
+ * when this returns. */
 void ar_h2_open(struct ar_link *l, struct ar_str rest);
 
 /* How a client begins that knows without asking that we speak HTTP/2. */

@@ -1,4 +1,5 @@
-/* The request side of a stream, its deadlines and its end. The answer is h2_answer.c's. Owner: the loop thread. */
+/* The request side of a stream, its deadlines and its end. The answer is h2_answer.c's.
+ * Owner: the loop thread. */
 #include "h2/h2_stream.h"
 #include "mem.h"
 #include "server.h"

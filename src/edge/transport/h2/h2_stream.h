@@ -1,5 +1,6 @@
-/* One stream of an HTTP/2 connection: it gathers a request, carries its request, and gives nghttp2 the bytes of the answer as
- * the windows allow. What does not fit yet is held by reference; there is no queue behind it. Owner: the loop thread. */
+/* One stream of an HTTP/2 connection: it gathers a request, carries its request, and gives nghttp2 the
+ * bytes of the answer as the windows allow. What does not fit yet is held by reference; there is no
+ * queue behind it. Owner: the loop thread. */
 #ifndef AR_TRANSPORT_H2_STREAM_H
 #define AR_TRANSPORT_H2_STREAM_H
 
@@ -48,7 +49,8 @@ void ar_h2_stream_close(struct ar_h2_stream *s);
 
 /* ---- the request ---- */
 
-/* False: it is far beyond what can be answered politely; the stream is reset and the rest of the block not looked at. */
+/* False: it is far beyond what can be answered politely; the stream is reset and the rest
+ * of the block not looked at. */
 bool ar_h2_stream_header(struct ar_h2_stream *s, struct ar_str name, struct ar_str value);
 
 /* The head is whole; `is_last`: there is no body. The answer may be submitted before this returns. */

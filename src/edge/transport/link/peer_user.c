@@ -1,6 +1,7 @@
-/* Asks through NETLINK_SOCK_DIAG for exactly one socket, by both of its addresses: the kernel answers within the call, in a few
- * microseconds whatever the number of connections. The answer is checked against the question, because the kernel falls back to a listening
- * socket of the same port, and because it tells user 0 of a socket that nobody holds any more (closed by its owner, or waiting in
+/* Asks through NETLINK_SOCK_DIAG for exactly one socket, by both of its addresses: the kernel answers
+ * within the call, in a few microseconds whatever the number of connections. The answer is checked
+ * against the question, because the kernel falls back to a listening socket of the same port, and
+ * because it tells user 0 of a socket that nobody holds any more (closed by its owner, or waiting in
  * TIME_WAIT): such a socket has no inode. Owner: the loop thread. */
 #include "link/peer_user.h"
 #include "mem.h"
@@ -53,7 +54,8 @@ static bool is_mapped(const __be32 address[4])
 	return !address[0] && !address[1] && address[2] == htonl(0xffff);
 }
 
-/* A program may speak IPv4 through a socket of IPv6; the kernel then writes the address in its mapped form. */
+/* A program may speak IPv4 through a socket of IPv6; the kernel then writes the address
+ * in its mapped form. */
 static bool is_same_address(const __be32 asked[4], bool is_v6, const struct inet_diag_msg *m,
 			    const __be32 told[4])
 {
@@ -87,7 +89,8 @@ static bool send_question(int diag, const struct question *q)
 	return n == (ssize_t)sizeof *q;
 }
 
-/* Reads the next message. False: it is not the answer to this question. `ret` stays as it is when the kernel found no such socket. */
+/* Reads the next message. False: it is not the answer to this question. `ret` stays as it is when the
+ * kernel found no such socket. */
 static bool take_answer(int diag, const struct question *q, unsigned *ret)
 {
 	union {

@@ -1,5 +1,6 @@
-/* Passing a request on to the node that owns its session, and its answer back, both untouched. A request that may have been
- * taken is never sent again unless it only reads: the client repeats it with the same key. Owner: the loop thread. */
+/* Passing a request on to the node that owns its session, and its answer back, both untouched. A
+ * request that may have been taken is never sent again unless it only reads: the client repeats it with
+ * the same key. Owner: the loop thread. */
 #include "peer/forward.h"
 #include "credentials.h"
 #include "mem.h"
@@ -82,7 +83,8 @@ static void on_ended(struct ar_peer_ask *ask)
 	ar_relay_end(AR_CONTAINER_OF(ask, struct ar_forward, ask), RETRY_LOST_MS);
 }
 
-/* A read may be asked for twice; that it came back without a byte says that an old connection was to blame. */
+/* A read may be asked for twice; that it came back without a byte says that an old
+ * connection was to blame. */
 static bool repeat_read(struct ar_forward *f)
 {
 	struct ar_peer_ask *ask = &f->ask;

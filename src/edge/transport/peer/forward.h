@@ -1,5 +1,6 @@
-/* What happens to a request that this node does not answer itself: it is passed on to the session's owner (forward.c), an
- * event stream is relayed from there (relay.c), or it waits until there is an owner (settle.c). Owner: the loop thread. */
+/* What happens to a request that this node does not answer itself: it is passed on to the session's
+ * owner (forward.c), an event stream is relayed from there (relay.c), or it waits until there is an
+ * owner (settle.c). Owner: the loop thread. */
 #ifndef AR_TRANSPORT_FORWARD_H
 #define AR_TRANSPORT_FORWARD_H
 
@@ -27,8 +28,8 @@ struct ar_forward {
 
 /* ---- forward.c ---- */
 
-/* Asks the owner at `address` with the request's command and input. The answer goes to its carrier, possibly before this
- * returns. */
+/* Asks the owner at `address` with the request's command and input. The answer goes to its carrier,
+ * possibly before this returns. */
 void ar_forward_open(struct ar_http_request *req, struct ar_str address);
 
 /* The server stops: ends streams, lets commands finish. */
@@ -48,12 +49,14 @@ void ar_relay_bytes(struct ar_forward *f, struct ar_str bytes);
 
 void ar_relay_drained(struct ar_forward *f); /* the client takes more */
 
-/* Ends the client's stream, with a word on when to come back if it is between two events: it resumes by its cursor. */
+/* Ends the client's stream, with a word on when to come back if it is between two
+ * events: it resumes by its cursor. */
 void ar_relay_end(struct ar_forward *f, unsigned retry_ms);
 
 /* ---- settle.c ---- */
 
-/* Tries it again in a moment, until its time is over or the server drains. It may be answered before this returns. */
+/* Tries it again in a moment, until its time is over or the server drains. It may be
+ * answered before this returns. */
 void ar_settle_wait(struct ar_http_request *req);
 bool ar_settle_is_waiting(const struct ar_http_request *req);
 void ar_settle_drop(struct ar_http_request *req); /* harmless when it does not wait */

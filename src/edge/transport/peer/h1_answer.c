@@ -1,6 +1,6 @@
-/* The reader of a peer's answer: llhttp (strict build) in response mode with our caps on head and body. Of the headers only
- * the content type matters here, and where a session was as its stream began. Peers hold the cluster's key, but a node gone
- * wrong must not take its neighbours along. */
+/* The reader of a peer's answer: llhttp (strict build) in response mode with our caps on head and body.
+ * Of the headers only the content type matters here, and where a session was as its stream began. Peers
+ * hold the cluster's key, but a node gone wrong must not take its neighbours along. */
 #include "peer/h1_answer.h"
 #include "message.h"
 

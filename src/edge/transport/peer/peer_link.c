@@ -1,6 +1,6 @@
-/* One connection to a peer: resolve, connect, prove who we are, write, read the answer. The caller hears of it through its
- * ask; what is kept for later is peer_pool.c's. A link that is closed forgets its ask first, so nobody is called back by the dead. Owner: the
- * loop thread. */
+/* One connection to a peer: resolve, connect, prove who we are, write, read the answer. The caller
+ * hears of it through its ask; what is kept for later is peer_pool.c's. A link that is closed forgets
+ * its ask first, so nobody is called back by the dead. Owner: the loop thread. */
 #include "peer/peer_link.h"
 #include "credentials.h"
 #include "loopback.h"
@@ -233,8 +233,9 @@ bool ar_peer_link_send(struct ar_peer_link *l, struct ar_peer_ask *ask)
 
 /* ---- connecting ---- */
 
-/* A request goes out at once, and a peer that does not even acknowledge it is gone: the kernel says so long before the answer
- * is due. A stream on which nothing comes is probed, so that a reader behind a cut network is sent elsewhere in seconds. */
+/* A request goes out at once, and a peer that does not even acknowledge it is gone: the kernel says so
+ * long before the answer is due. A stream on which nothing comes is probed, so that a reader behind a
+ * cut network is sent elsewhere in seconds. */
 static void set_socket_options(struct ar_peer_link *l)
 {
 	static const struct {

@@ -1,5 +1,6 @@
-/* Asking another node: one request on one connection, its answer or the loss of it. Connections that carried a whole answer
- * are kept per address for the next one (peer_pool.c); an event stream has one of its own. Owner: the loop thread. */
+/* Asking another node: one request on one connection, its answer or the loss of it. Connections that
+ * carried a whole answer are kept per address for the next one (peer_pool.c); an event stream has one
+ * of its own. Owner: the loop thread. */
 #ifndef AR_TRANSPORT_PEER_LINK_H
 #define AR_TRANSPORT_PEER_LINK_H
 
@@ -31,8 +32,8 @@ struct ar_peers {
 	const char *key; /* what we show, and what others have to show; NULL = none */
 };
 
-/* Each ask ends with exactly one of answered, ended and lost; none of them comes before ar_peer_ask_start has returned, and
- * after it the ask has no link any more. */
+/* Each ask ends with exactly one of answered, ended and lost; none of them comes before
+ * ar_peer_ask_start has returned, and after it the ask has no link any more. */
 struct ar_peer_ask_vtable {
 	/* The whole answer: status and body, which may be taken out of it. */
 	void (*answered)(struct ar_peer_ask *ask, struct ar_h1_answer *answer);
@@ -54,8 +55,8 @@ struct ar_peer_ask {
 	bool is_stream; /* an event stream is hoped for; gets a connection of its own */
 	bool is_fresh; /* no connection that was used before */
 
-	const char *
-		refused; /* after a start that failed: why nothing was sent; NULL: the address cannot be used */
+	/* after a start that failed: why nothing was sent; NULL: the address cannot be used */
+	const char *refused;
 
 	struct ar_peer_link *link; /* private from here on */
 	bool was_pooled; /* it went out on a connection that had been idle */
@@ -80,11 +81,13 @@ struct ar_peer_link {
 	bool is_closed; /* the handle is; the memory may wait for the resolver */
 };
 
-/* Sends the request, over an idle connection if one takes it, else over a new one. A request that an idle connection did
- * not take at all goes to the next: that is the only thing that is ever sent twice. False: it could not be begun. */
+/* Sends the request, over an idle connection if one takes it, else over a new one. A request that an
+ * idle connection did not take at all goes to the next: that is the only thing that is ever sent twice.
+ * False: it could not be begun. */
 AR_MUST_USE bool ar_peer_ask_start(struct ar_http_server *s, struct ar_peer_ask *ask);
 
-/* Ends it from the caller's side and closes its connection; no callback comes any more. Harmless when it is over. */
+/* Ends it from the caller's side and closes its connection; no callback comes any more.
+ * Harmless when it is over. */
 void ar_peer_ask_stop(struct ar_peer_ask *ask);
 
 /* Of a stream: stops and goes on reading, so that the peer is held back. */
@@ -99,7 +102,8 @@ void ar_peer_link_lose(struct ar_peer_link *l, const char *why); /* and tells wh
 struct ar_peer_link *ar_peer_link_new(struct ar_http_server *s, struct ar_peer *peer);
 AR_MUST_USE bool ar_peer_link_connect(struct ar_peer_link *l);
 
-/* Writes the ask's request on a connected link; false when the connection took none of it (the link is closed then). */
+/* Writes the ask's request on a connected link; false when the connection took none of it
+ * (the link is closed then). */
 AR_MUST_USE bool ar_peer_link_send(struct ar_peer_link *l, struct ar_peer_ask *ask);
 
 /* The answer is complete and the connection as good as new: keeps it, or closes it when there are enough. */

@@ -1,5 +1,6 @@
-/* An event stream of another node on its way to a client of ours, byte for byte. While the client does not take more nothing is
- * read from the peer, so one read is all that is held here. Heartbeats are the owner's. Owner: the loop thread. */
+/* An event stream of another node on its way to a client of ours, byte for byte. While the client does
+ * not take more nothing is read from the peer, so one read is all that is held here. Heartbeats are the
+ * owner's. Owner: the loop thread. */
 #include "peer/forward.h"
 #include "server.h"
 #include "trace.h"

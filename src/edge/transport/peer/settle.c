@@ -1,6 +1,6 @@
-/* Requests for sessions that nobody owns at this moment, or of which we cannot be sure: they are tried again ten times a
- * second until their time is over. Each comes in its own turn, so many of them do not come in one burst. Owner: the loop
- * thread. */
+/* Requests for sessions that nobody owns at this moment, or of which we cannot be sure: they are tried
+ * again ten times a second until their time is over. Each comes in its own turn, so many of them do not
+ * come in one burst. Owner: the loop thread. */
 #include "peer/forward.h"
 #include "server.h"
 
@@ -37,7 +37,8 @@ static void on_settle(uv_timer_t *timer)
 	arm_timer(s);
 }
 
-/* Without the store nobody knows who owns what: then it is the store that is to be looked at, not the nodes. */
+/* Without the store nobody knows who owns what: then it is the store that is to be
+ * looked at, not the nodes. */
 static void give_up(struct ar_http_request *req)
 {
 	struct ar_http_server *s = req->carrier->server;

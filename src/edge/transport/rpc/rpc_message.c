@@ -1,5 +1,5 @@
-/* See rpc_message.h. Everything that is kept of a message is copied out of the parser, so that running its first request may parse again
- * before the last one is looked at. */
+/* See rpc_message.h. Everything that is kept of a message is copied out of the parser, so that running
+ * its first request may parse again before the last one is looked at. */
 #include "rpc/rpc_message.h"
 #include "control.h"
 #include "describe.h"

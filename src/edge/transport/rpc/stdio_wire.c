@@ -1,5 +1,6 @@
-/* See stdio_wire.h. There is no deadline: a peer that does not read holds up nobody but itself, and what it has coming is bounded by what the
- * outbox and the calls under way may hold. Owner: the loop thread. */
+/* See stdio_wire.h. There is no deadline: a peer that does not read holds up nobody but
+ * itself, and what it has coming is bounded by what the outbox and the calls under way may
+ * hold. Owner: the loop thread. */
 #include "rpc/stdio_wire.h"
 #include "catalog.h"
 #include "mem.h"

@@ -1,5 +1,6 @@
-/* What hangs on a request: its one answer, or the stream that it opened. Frames and the text of another node become `event`
- * notifications; while the wire is full the stream is not asked for more, and waits for its turn. Owner: the loop thread. */
+/* What hangs on a request: its one answer, or the stream that it opened. Frames and the text of another
+ * node become `event` notifications; while the wire is full the stream is not asked for more, and waits
+ * for its turn. Owner: the loop thread. */
 #include "mem.h"
 #include "rpc/task.h"
 #include "server.h"
@@ -113,7 +114,8 @@ static bool on_stream_begin(struct ar_carrier *c)
 	write_result(t, &result);
 	if (!ar_str_absent(t->id))
 		ar_rpc_write_result(&text, t->id, ar_buf_str(&result));
-	/* A name has to be known before events come under it: in a batch they wait until the answers are out. */
+	/* A name has to be known before events come under it: in a batch they wait until
+	 * the answers are out. */
 	if (!is_told)
 		ar_list_push(&t->post->held, &t->waiting);
 	ar_rpc_task_answered(t, ar_buf_str(&text));
@@ -169,7 +171,8 @@ static bool on_stream_bytes(struct ar_carrier *c, struct ar_str bytes)
 	struct ar_rpc_task *t = task_of(c);
 	struct reading reading = { .task = t };
 
-	/* Our own nodes write no such event: what is kept of it is dropped, and the next one is looked for. */
+	/* Our own nodes write no such event: what is kept of it is dropped, and the next
+	 * one is looked for. */
 	if (!ar_sse_text_feed(&t->text, bytes, EVENT_BYTES, on_event, &reading))
 		ar_sse_text_fini(&t->text);
 	ar_buf_fini(&reading.scratch);

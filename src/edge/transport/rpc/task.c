@@ -1,5 +1,6 @@
-/* One request: found in the catalogue, given to a request as an HTTP request would be, and its answer written as a response. The
- * exchange does not know the difference, so sessions of other nodes are reached by the same code. Owner: the loop thread. */
+/* One request: found in the catalogue, given to a request as an HTTP request would be, and its answer
+ * written as a response. The exchange does not know the difference, so sessions of other nodes are
+ * reached by the same code. Owner: the loop thread. */
 #include "rpc/task.h"
 #include "describe.h"
 #include "mem.h"

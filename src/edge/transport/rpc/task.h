@@ -1,5 +1,5 @@
-/* Inside a JSON-RPC peer: one request on its way to an answer (task.c), and what it becomes when the answer is a stream
- * (subscription.c). Owner: the loop thread. */
+/* Inside a JSON-RPC peer: one request on its way to an answer (task.c), and what it becomes when the
+ * answer is a stream (subscription.c). Owner: the loop thread. */
 #ifndef AR_TRANSPORT_RPC_TASK_H
 #define AR_TRANSPORT_RPC_TASK_H
 
@@ -39,7 +39,8 @@ struct ar_rpc_task {
 /* Runs one request of a post; it may be answered before this returns. */
 void ar_rpc_task_run(struct ar_rpc *r, struct ar_rpc_post *post, const struct ar_rpc_request *request);
 
-/* The answer of a task goes to its post; the last one sends it. `text` is a whole response, or empty when nobody waits. */
+/* The answer of a task goes to its post; the last one sends it. `text` is a whole response,
+ * or empty when nobody waits. */
 void ar_rpc_post_answer(struct ar_rpc_post *post, struct ar_str text);
 
 /* Takes the task off its lists and frees it, now or when the core has answered. */

@@ -1,5 +1,5 @@
-/* The certificate files as an SSL_CTX. A reload makes a new one and swaps the pointer: every session holds a reference of
- * its own to the one that it began with. Owner: the loop thread. */
+/* The certificate files as an SSL_CTX. A reload makes a new one and swaps the pointer: every session
+ * holds a reference of its own to the one that it began with. Owner: the loop thread. */
 #include "tls/tls_context.h"
 #include "loopback.h"
 #include "mem.h"
@@ -154,8 +154,8 @@ static long verify_as(SSL_CTX *ssl, const char *purpose, const char *name)
 	return result;
 }
 
-/* A certificate that other nodes would refuse is found here, and not by the first request. Files that are replaced one after the other
- * are taken when all of them fit. */
+/* A certificate that other nodes would refuse is found here, and not by the first request. Files that
+ * are replaced one after the other are taken when all of them fit. */
 static enum ar_status check_own(SSL_CTX *ssl, const struct ar_tls_context *c, struct ar_error *err)
 {
 	const char *name = c->name ? c->name : c->own_host;

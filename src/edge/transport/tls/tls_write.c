@@ -1,6 +1,6 @@
-/* The way out: the owner's bytes are gathered into records, encrypted, and given to the socket. What is encrypted has to
- * be kept when the socket is full, so no more is encrypted until that is out: at most a few records wait. Owner: the loop
- * thread. */
+/* The way out: the owner's bytes are gathered into records, encrypted, and given to the socket. What is
+ * encrypted has to be kept when the socket is full, so no more is encrypted until that is out: at most
+ * a few records wait. Owner: the loop thread. */
 #include "mem.h"
 #include "tls/tls_priv.h"
 

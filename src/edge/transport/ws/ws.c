@@ -1,6 +1,6 @@
-/* See ws.h. Frames are ws_codec.c's, what messages mean is rpc/; here is the life of the connection: a ping now and then whose pong has an
- * absolute deadline, deadlines for a message that has begun and for output that is not read, and the close on either side.
- * Owner: the loop thread. */
+/* See ws.h. Frames are ws_codec.c's, what messages mean is rpc/; here is the life of the connection: a
+ * ping now and then whose pong has an absolute deadline, deadlines for a message that has begun and for
+ * output that is not read, and the close on either side. Owner: the loop thread. */
 #include "ws/ws.h"
 #include "admission.h"
 #include "request.h"

@@ -1,4 +1,5 @@
-/* See ws_upgrade.h. SHA-1 is what the handshake asks for: it proves that we read the request, and protects nothing. */
+/* See ws_upgrade.h. SHA-1 is what the handshake asks for: it proves that we read the
+ * request, and protects nothing. */
 #include "ws/ws_upgrade.h"
 #include "base64.h"
 

@@ -1,4 +1,5 @@
-/* The opening handshake of a WebSocket (RFC 6455, 4.2): whether a request asks for one that we speak, and what is answered. Pure. */
+/* The opening handshake of a WebSocket (RFC 6455, 4.2): whether a request asks for one that we speak,
+ * and what is answered. Pure. */
 #ifndef AR_TRANSPORT_WS_UPGRADE_H
 #define AR_TRANSPORT_WS_UPGRADE_H
 
