@@ -127,7 +127,7 @@ static enum token read_word(struct reader *r)
 	return TOKEN_WORD;
 }
 
-static enum token take(struct reader *r, size_t len, enum token token)
+static enum token skip_token(struct reader *r, size_t len, enum token token)
 {
 	r->at += len;
 	return token;
@@ -144,15 +144,15 @@ static enum token next_token(struct reader *r)
 	c = peek(r, 0);
 	after = peek(r, 1);
 	if (c == '\n')
-		return take(r, 1, TOKEN_NEWLINE);
+		return skip_token(r, 1, TOKEN_NEWLINE);
 	if (c == ';' && after != ';' && after != '&')
-		return take(r, 1, TOKEN_SEQUENCE);
+		return skip_token(r, 1, TOKEN_SEQUENCE);
 	if (c == '&' && after == '&')
-		return take(r, 2, TOKEN_AND);
+		return skip_token(r, 2, TOKEN_AND);
 	if (c == '|' && after == '|')
-		return take(r, 2, TOKEN_OR);
+		return skip_token(r, 2, TOKEN_OR);
 	if (c == '|' && after != '&')
-		return take(r, 1, TOKEN_PIPE);
+		return skip_token(r, 1, TOKEN_PIPE);
 	if (!ends_word(c))
 		return read_word(r);
 	fail(r, "an operator that is none of ; && || |");

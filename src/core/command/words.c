@@ -11,8 +11,8 @@ void ar_scan_unreadable(struct ar_scan *s, struct ar_str what)
 
 /* ---- lists ---- */
 
-static void keep(struct ar_scan *s, struct ar_command_argv **list, size_t *count, size_t *room,
-		 const struct ar_command_argv *one)
+static void append_argv(struct ar_scan *s, struct ar_command_argv **list, size_t *count, size_t *room,
+			const struct ar_command_argv *one)
 {
 	if (*count == *room) {
 		struct ar_command_argv *more;
@@ -342,15 +342,15 @@ static void read_input(struct ar_scan *s, struct ar_str input, enum ar_reads rea
 		ar_scan_text(s, input, NULL, AR_SCAN_COMMANDS);
 }
 
-/* A command that certainly runs: to its program, and to the texts that another shell reads. */
-static void look(struct ar_reading *r)
+/* A command that certainly runs: finds its program, and scans the texts that another shell reads. */
+static void scan_command(struct ar_reading *r)
 {
 	struct ar_look l = { .words = &r->own, .c = r->s->out, .a = r->s->a };
 	bool had_arguments = r->s->has_arguments;
 
 	if (has_unknown(&r->own))
-		keep(r->s, &r->s->out->shapes, &r->s->out->shape_count, &r->s->shape_room,
-		     &(struct ar_command_argv){ r->own.at, r->own.count, AR_JOIN_SEQUENCE });
+		append_argv(r->s, &r->s->out->shapes, &r->s->out->shape_count, &r->s->shape_room,
+			    &(struct ar_command_argv){ r->own.at, r->own.count, AR_JOIN_SEQUENCE });
 	ar_look_through(&l);
 	if (l.reads == AR_READS_COMMANDS && r->own.count > 0 && ar_str_is(r->own.at[0], "coproc"))
 		ar_danger_raise(r->s->out, AR_DANGER_PIPE_TO_SHELL, r->own.at[0]);
@@ -393,12 +393,12 @@ void ar_scan_end_command(struct ar_reading *r)
 	if (c->seen_count == AR_COMMAND_WORDS_MAX) {
 		ar_scan_unreadable(r->s, AR_STR("more commands than are read"));
 	} else if (r->words.count > 0) {
-		keep(r->s, &c->seen, &c->seen_count, &r->s->seen_room,
-		     &(struct ar_command_argv){ r->words.at, r->words.count,
-						r->is_piped ? AR_JOIN_PIPE : AR_JOIN_SEQUENCE });
+		append_argv(r->s, &c->seen, &c->seen_count, &r->s->seen_room,
+			    &(struct ar_command_argv){ r->words.at, r->words.count,
+						       r->is_piped ? AR_JOIN_PIPE : AR_JOIN_SEQUENCE });
 		ar_danger_check(&r->words, r->is_piped, r->s->a, c);
 		if (r->mode == AR_SCAN_COMMANDS && !r->is_pattern && !r->expects_pattern)
-			look(r);
+			scan_command(r);
 		follow_case(r);
 		learn_from_command(r);
 	}

@@ -211,7 +211,7 @@ bool ar_call_is_here(struct ar_call *c, struct ar_str session_key)
 }
 
 /* Its partition may have moved while its tenant was looked up. */
-static void look(struct ar_call *c)
+static void read_view(struct ar_call *c)
 {
 	c->work->view.tenant = ar_control_who(c->who)->tenant;
 	if (ar_call_is_here(c, c->work->view.session))
@@ -221,7 +221,7 @@ static void look(struct ar_call *c)
 void ar_call_look(struct ar_call *c)
 {
 	if (ar_call_is_here(c, c->work->view.session))
-		ar_call_check_tenant(c, c->work->view.session, look, ar_call_no_session);
+		ar_call_check_tenant(c, c->work->view.session, read_view, ar_call_no_session);
 }
 
 enum ar_status ar_call_decode(struct ar_control *c, enum ar_command command, struct ar_str body,

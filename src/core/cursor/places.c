@@ -11,7 +11,7 @@ void ar_places_fini(struct ar_places *p)
 	*p = (struct ar_places){ 0 };
 }
 
-static struct ar_store_place *find(const struct ar_places *p, uint64_t lane)
+static struct ar_store_place *find_lane(const struct ar_places *p, uint64_t lane)
 {
 	for (size_t i = 0; i < p->count; i++) {
 		if (p->lanes[i].lane == lane)
@@ -22,7 +22,7 @@ static struct ar_store_place *find(const struct ar_places *p, uint64_t lane)
 
 bool ar_places_move(struct ar_places *p, struct ar_store_place to, uint64_t sequence)
 {
-	struct ar_store_place *known = find(p, to.lane);
+	struct ar_store_place *known = find_lane(p, to.lane);
 
 	if (!known && p->count == AR_FEED_LANES)
 		return false;
@@ -63,7 +63,7 @@ static bool parse_place(struct ar_str text, struct ar_places *p)
 	if (ar_str_absent(rest))
 		return false;
 	rest = ar_str_split(rest, '.', &position);
-	if (!parse_number(lane, &at.lane) || !parse_number(position, &at.position) || find(p, at.lane))
+	if (!parse_number(lane, &at.lane) || !parse_number(position, &at.position) || find_lane(p, at.lane))
 		return false;
 	if (!ar_str_absent(rest) && (p->part_lane || !parse_number(rest, &sequence)))
 		return false;
@@ -107,7 +107,7 @@ void ar_places_print(const struct ar_places *p, struct ar_buf *out)
 
 bool ar_places_have(const struct ar_places *p, struct ar_store_place at, uint64_t sequence)
 {
-	const struct ar_store_place *known = find(p, at.lane);
+	const struct ar_store_place *known = find_lane(p, at.lane);
 
 	if (!known || known->position != at.position)
 		return known && known->position > at.position;
@@ -117,7 +117,7 @@ bool ar_places_have(const struct ar_places *p, struct ar_store_place at, uint64_
 bool ar_places_cover(const struct ar_places *p, const struct ar_places *other)
 {
 	for (size_t i = 0; i < other->count; i++) {
-		const struct ar_store_place *known = find(p, other->lanes[i].lane);
+		const struct ar_store_place *known = find_lane(p, other->lanes[i].lane);
 
 		if (!known || known->position < other->lanes[i].position)
 			return false;

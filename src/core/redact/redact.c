@@ -95,8 +95,8 @@ static bool look_for_shape(struct ar_redact_stream *s, const struct ar_rest *res
 	return true;
 }
 
-/* False: what is at the beginning of `rest` cannot be told before more comes. */
-static bool look(struct ar_redact_stream *s, const struct ar_rest *rest)
+/* False: whether `rest` begins with a secret is not known before more bytes come. */
+static bool match_secrets(struct ar_redact_stream *s, const struct ar_rest *rest)
 {
 	const struct ar_redactor *r = s->redactor;
 	struct ar_found known = { 0 };
@@ -143,7 +143,7 @@ static void advance(struct ar_redact_stream *s, bool is_last)
 		struct ar_rest rest = { { p + at, s->held.len - at }, s->before, is_last };
 
 		if (!is_plain(s, p[at])) {
-			if (!look(s, &rest))
+			if (!match_secrets(s, &rest))
 				break;
 			if (s->covered > 0)
 				sent = hide(s, sent, at);

@@ -62,13 +62,13 @@ void ar_loop_time_round(struct ar_loop_time *t)
 	turn_window(t);
 }
 
-static int64_t of(const struct ar_longest *l)
+static int64_t longest_of(const struct ar_longest *l)
 {
 	return l->now > l->last ? l->now : l->last;
 }
 
 void ar_loop_time_measure(struct ar_loop_time *t, struct ar_metrics *m)
 {
-	ar_metric_set(m, AR_METRIC_LOOP_CPU_LONGEST, AR_STR_NONE, AR_STR_NONE, of(&t->longest_cpu));
-	ar_metric_set(m, AR_METRIC_LOOP_BUSY_LONGEST, AR_STR_NONE, AR_STR_NONE, of(&t->longest_busy));
+	ar_metric_set(m, AR_METRIC_LOOP_CPU_LONGEST, AR_STR_NONE, AR_STR_NONE, longest_of(&t->longest_cpu));
+	ar_metric_set(m, AR_METRIC_LOOP_BUSY_LONGEST, AR_STR_NONE, AR_STR_NONE, longest_of(&t->longest_busy));
 }

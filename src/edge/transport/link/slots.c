@@ -18,8 +18,8 @@ void ar_slots_fini(struct ar_slots *p)
 	ar_map_fini(&p->addresses);
 }
 
-/* What is kept for this kind and not in use. */
-static uint32_t kept(const struct ar_slots *p, enum ar_slots_kind kind)
+/* Slots that are reserved for this kind and not in use. */
+static uint32_t free_share(const struct ar_slots *p, enum ar_slots_kind kind)
 {
 	uint32_t share = p->max / KEPT_SHARE < KEPT_MAX ? p->max / KEPT_SHARE : KEPT_MAX;
 
@@ -33,7 +33,7 @@ bool ar_slots_take(struct ar_slots *p, enum ar_slots_kind kind)
 	uint32_t used = 0;
 
 	for (int i = 0; i < AR_SLOTS_KINDS; i++)
-		used += p->count[i] + (i == (int)kind ? 0 : kept(p, (enum ar_slots_kind)i));
+		used += p->count[i] + (i == (int)kind ? 0 : free_share(p, (enum ar_slots_kind)i));
 	if (used >= p->max)
 		return false;
 	p->count[kind]++;

@@ -9,7 +9,7 @@
 
 /* ---- reading ---- */
 
-static struct ar_str kept(struct ar_arena *a, struct ar_json v)
+static struct ar_str print_value(struct ar_arena *a, struct ar_json v)
 {
 	struct ar_buf text = { 0 };
 	struct ar_str copy;
@@ -37,7 +37,7 @@ static bool read_id(struct ar_json v, struct ar_arena *a, struct ar_rpc_request 
 		return true;
 	if (type != AR_JSON_STR && type != AR_JSON_INT && type != AR_JSON_NUM && type != AR_JSON_NULL)
 		return false;
-	id = kept(a, v);
+	id = print_value(a, v);
 	if (id.len > AR_RPC_ID_BYTES)
 		return false;
 	ret->id = id;
@@ -53,7 +53,7 @@ static bool read_params(struct ar_json v, struct ar_arena *a, struct ar_rpc_requ
 		return true;
 	if (type != AR_JSON_OBJECT)
 		return false;
-	ret->params = kept(a, v);
+	ret->params = print_value(a, v);
 	return true;
 }
 
