@@ -76,9 +76,9 @@ struct ar_store_fault_plan {
 AR_BEGIN_DECLS
 
 /* Opens or creates the file, takes the next epoch and starts the threads. AR_E_EXISTS: another
- * process has it; AR_E_UNAVAILABLE: a newer version wrote it; AR_E_INVALID: not a store; AR_E_IO: the rest. Reads have a
- * connection of their own and do not wait for writes: a read that is submitted before an append's done()
- * may or may not see that append. */
+ * process has it; AR_E_UNAVAILABLE: a newer version wrote it; AR_E_INVALID: not a store; AR_E_IO: the rest.
+ * Reads have a connection of their own and do not wait for writes: a read that is submitted before an
+ * append's done() may or may not see that append. */
 AR_MUST_USE enum ar_status ar_store_sqlite_open(const struct ar_store_sqlite_options *o,
 						struct ar_store **ret, struct ar_error *err);
 

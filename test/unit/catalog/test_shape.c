@@ -1,4 +1,4 @@
-/* Objects and lists inside a struct: strict for what comes from outside, lenient for what is stored, copied whole. */
+/* Objects and lists inside a struct: strict for input from outside, lenient for stored facts, copied whole. */
 #include "codec_fixture.h"
 
 #include <string.h>
