@@ -24,6 +24,8 @@ static const char *const ar_peer_role_names[] = { NULL, "client", "host", "worke
 const struct ar_enum_desc ar_peer_role_desc = { "peer_role", ar_peer_role_names, 7 };
 static const char *const ar_delivery_mechanism_names[] = { NULL, "polling", "streaming", "subscription", "push_notification", "custom" };
 const struct ar_enum_desc ar_delivery_mechanism_desc = { "delivery_mechanism", ar_delivery_mechanism_names, 6 };
+static const char *const ar_trajectory_export_status_names[] = { NULL, "pending", "exported", "failed", "redacted", "not-supported" };
+const struct ar_enum_desc ar_trajectory_export_status_desc = { "trajectory_export_status", ar_trajectory_export_status_names, 6 };
 static const char *const ar_setting_row_origin_names[] = { NULL, "default", "file", "environment", "command_line", "host" };
 const struct ar_enum_desc ar_setting_row_origin_desc = { "setting_row_origin", ar_setting_row_origin_names, 6 };
 static const char *const ar_thread_started_reason_names[] = { NULL, "new", "branch", "delegate", "parallel" };
@@ -244,6 +246,272 @@ static const struct ar_field_desc ar_shape_failure_fields[] = {
 	  NULL, "What to do about it.", NULL },
 };
 const struct ar_struct_desc ar_shape_failure_desc = { ar_shape_failure_fields, 4, sizeof(struct ar_shape_failure), NULL, 0, true, offsetof(struct ar_shape_failure, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_party_fields[] = {
+	{ "kind", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_party, kind), NULL, { 0, false },
+	  NULL, "What it is: person, runtime, peer and so on.", NULL },
+	{ "id", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_party, id), NULL, { 0, false },
+	  NULL, "Its id.", NULL },
+	{ "name", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_party, name), NULL, { 0, false },
+	  NULL, "What people call it.", NULL },
+};
+const struct ar_struct_desc ar_shape_party_desc = { ar_shape_party_fields, 3, sizeof(struct ar_shape_party), NULL, 0, true, offsetof(struct ar_shape_party, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_evidence_scope_fields[] = {
+	{ "sessionId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_evidence_scope, session_id), NULL, { 0, false },
+	  NULL, "The session.", NULL },
+	{ "threadId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_evidence_scope, thread_id), NULL, { 0, false },
+	  NULL, "The thread.", NULL },
+	{ "turnId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_evidence_scope, turn_id), NULL, { 0, false },
+	  NULL, "The turn.", NULL },
+	{ "taskId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_evidence_scope, task_id), NULL, { 0, false },
+	  NULL, "The task.", NULL },
+};
+const struct ar_struct_desc ar_shape_evidence_scope_desc = { ar_shape_evidence_scope_fields, 4, sizeof(struct ar_shape_evidence_scope), NULL, 0, true, offsetof(struct ar_shape_evidence_scope, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_verification_outcome_fields[] = {
+	{ "name", AR_F_STRING, true, false, false, 0, 1024, offsetof(struct ar_shape_verification_outcome, name), NULL, { 0, false },
+	  NULL, "The check.", NULL },
+	{ "status", AR_F_STRING, true, false, false, 0, 1024, offsetof(struct ar_shape_verification_outcome, status), NULL, { 0, false },
+	  NULL, "How it ended.", NULL },
+};
+const struct ar_struct_desc ar_shape_verification_outcome_desc = { ar_shape_verification_outcome_fields, 2, sizeof(struct ar_shape_verification_outcome), NULL, 0, true, offsetof(struct ar_shape_verification_outcome, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_known_gap_fields[] = {
+	{ "part", AR_F_STRING, true, false, false, 0, 1024, offsetof(struct ar_shape_known_gap, part), NULL, { 0, false },
+	  NULL, "What is missing.", NULL },
+	{ "reason", AR_F_STRING, true, false, false, 0, 1024, offsetof(struct ar_shape_known_gap, reason), NULL, { 0, false },
+	  NULL, "Why.", NULL },
+};
+const struct ar_struct_desc ar_shape_known_gap_desc = { ar_shape_known_gap_fields, 2, sizeof(struct ar_shape_known_gap), NULL, 0, true, offsetof(struct ar_shape_known_gap, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_isolation_fields[] = {
+	{ "prompt", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_isolation, prompt), NULL, { 0, false },
+	  NULL, "Rule for the prompt.", NULL },
+	{ "workspace", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_isolation, workspace), NULL, { 0, false },
+	  NULL, "Rule for the workspace.", NULL },
+	{ "worktree", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_isolation, worktree), NULL, { 0, false },
+	  NULL, "Rule for the worktree.", NULL },
+	{ "tool", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_isolation, tool), NULL, { 0, false },
+	  NULL, "Rule for tools.", NULL },
+	{ "permission", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_isolation, permission), NULL, { 0, false },
+	  NULL, "Rule for permissions.", NULL },
+	{ "memory", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_isolation, memory), NULL, { 0, false },
+	  NULL, "Rule for memory.", NULL },
+};
+const struct ar_struct_desc ar_shape_isolation_desc = { ar_shape_isolation_fields, 6, sizeof(struct ar_shape_isolation), NULL, 0, true, offsetof(struct ar_shape_isolation, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_job_counts_fields[] = {
+	{ "pending", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_job_counts, pending), NULL, { 0, false },
+	  NULL, "Not started.", NULL },
+	{ "running", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_job_counts, running), NULL, { 0, false },
+	  NULL, "In work.", NULL },
+	{ "completed", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_job_counts, completed), NULL, { 0, false },
+	  NULL, "Done.", NULL },
+	{ "failed", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_job_counts, failed), NULL, { 0, false },
+	  NULL, "Failed.", NULL },
+	{ "reported", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_job_counts, reported), NULL, { 0, false },
+	  NULL, "Done, with a result that was reported.", NULL },
+};
+const struct ar_struct_desc ar_shape_job_counts_desc = { ar_shape_job_counts_fields, 5, sizeof(struct ar_shape_job_counts), NULL, 0, true, offsetof(struct ar_shape_job_counts, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_turn_budget_fields[] = {
+	{ "tokens", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_turn_budget, tokens), NULL, { 0, false },
+	  NULL, "Tokens, sent and received.", NULL },
+	{ "toolCalls", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_turn_budget, tool_calls), NULL, { 0, false },
+	  NULL, "Tool calls that begin.", NULL },
+	{ "ms", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_turn_budget, ms), NULL, { 0, false },
+	  NULL, "Milliseconds, waiting included.", NULL },
+	{ "cost", AR_F_JSON, false, false, false, 0, 262144, offsetof(struct ar_shape_turn_budget, cost), NULL, { 0, false },
+	  NULL, "Money, such as 0.25.", NULL },
+};
+const struct ar_struct_desc ar_shape_turn_budget_desc = { ar_shape_turn_budget_fields, 4, sizeof(struct ar_shape_turn_budget), NULL, 0, true, 0, 0 };
+
+static const struct ar_field_desc ar_shape_subagent_end_fields[] = {
+	{ "subagentId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_shape_subagent_end, subagent_id), NULL, { 0, false },
+	  NULL, "The child.", NULL },
+	{ "status", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_shape_subagent_end, status), NULL, { 0, false },
+	  NULL, "Its status.", NULL },
+	{ "resultRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_shape_subagent_end, result_ref), NULL, { 0, false },
+	  NULL, "Where its result is stored.", NULL },
+};
+const struct ar_struct_desc ar_shape_subagent_end_desc = { ar_shape_subagent_end_fields, 3, sizeof(struct ar_shape_subagent_end), NULL, 0, true, offsetof(struct ar_shape_subagent_end, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_subagent_record_fields[] = {
+	{ "subagentId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_shape_subagent_record, subagent_id), NULL, { 0, false },
+	  NULL, "The child.", NULL },
+	{ "parentSessionId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_subagent_record, parent_session_id), NULL, { 0, false },
+	  NULL, "Session of the parent.", NULL },
+	{ "parentThreadId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_subagent_record, parent_thread_id), NULL, { 0, false },
+	  NULL, "Thread of the parent.", NULL },
+	{ "parentTurnId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_subagent_record, parent_turn_id), NULL, { 0, false },
+	  NULL, "Turn of the parent.", NULL },
+	{ "childThreadId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_subagent_record, child_thread_id), NULL, { 0, false },
+	  NULL, "Thread of the child.", NULL },
+	{ "role", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_subagent_record, role), NULL, { 0, false },
+	  NULL, "Role of the child, for display.", NULL },
+	{ "nickname", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_subagent_record, nickname), NULL, { 0, false },
+	  NULL, "Name to show.", NULL },
+	{ "isolation", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_subagent_record, isolation), NULL, { 0, false },
+	  NULL, "Shared with the parent.", &ar_shape_isolation_desc },
+	{ "status", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_shape_subagent_record, status), NULL, { 0, false },
+	  NULL, "Its status.", NULL },
+	{ "lastMessageRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_shape_subagent_record, last_message_ref), NULL, { 0, false },
+	  NULL, "Its latest message.", NULL },
+};
+const struct ar_struct_desc ar_shape_subagent_record_desc = { ar_shape_subagent_record_fields, 10, sizeof(struct ar_shape_subagent_record), NULL, 0, true, offsetof(struct ar_shape_subagent_record, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_job_summary_fields[] = {
+	{ "jobId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_shape_job_summary, job_id), NULL, { 0, false },
+	  NULL, "The job.", NULL },
+	{ "taskId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_job_summary, task_id), NULL, { 0, false },
+	  NULL, "Task it works for.", NULL },
+	{ "status", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_shape_job_summary, status), NULL, { 0, false },
+	  NULL, "Its status.", NULL },
+	{ "counts", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_job_summary, counts), NULL, { 0, false },
+	  NULL, "Items by state.", &ar_shape_job_counts_desc },
+};
+const struct ar_struct_desc ar_shape_job_summary_desc = { ar_shape_job_summary_fields, 4, sizeof(struct ar_shape_job_summary), NULL, 0, true, offsetof(struct ar_shape_job_summary, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_job_item_fields[] = {
+	{ "jobItemId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_shape_job_item, job_item_id), NULL, { 0, false },
+	  NULL, "The item.", NULL },
+	{ "status", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_shape_job_item, status), NULL, { 0, false },
+	  NULL, "Its status.", NULL },
+	{ "attemptCount", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_job_item, attempt_count), NULL, { 0, false },
+	  NULL, "Attempts so far.", NULL },
+	{ "assignedThreadId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_job_item, assigned_thread_id), NULL, { 0, false },
+	  NULL, "Thread that works on it.", NULL },
+	{ "outputRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_shape_job_item, output_ref), NULL, { 0, false },
+	  NULL, "Where its result is stored.", NULL },
+	{ "lastError", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_job_item, last_error), NULL, { 0, false },
+	  NULL, "Why the latest attempt failed.", &ar_shape_failure_desc },
+};
+const struct ar_struct_desc ar_shape_job_item_desc = { ar_shape_job_item_fields, 6, sizeof(struct ar_shape_job_item), NULL, 0, true, offsetof(struct ar_shape_job_item, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_benchmark_ids_fields[] = {
+	{ "datasetId", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_benchmark_ids, dataset_id), NULL, { 0, false },
+	  NULL, "The dataset.", NULL },
+	{ "datasetVersion", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_benchmark_ids, dataset_version), NULL, { 0, false },
+	  NULL, "Its version.", NULL },
+	{ "taskId", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_benchmark_ids, task_id), NULL, { 0, false },
+	  NULL, "Task of the dataset.", NULL },
+	{ "trialId", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_benchmark_ids, trial_id), NULL, { 0, false },
+	  NULL, "The trial.", NULL },
+	{ "configurationId", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_benchmark_ids, configuration_id), NULL, { 0, false },
+	  NULL, "Configuration under test.", NULL },
+	{ "role", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_benchmark_ids, role), NULL, { 0, false },
+	  NULL, "baseline, candidate or control.", NULL },
+	{ "singleChangedVariable", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_benchmark_ids, single_changed_variable), NULL, { 0, false },
+	  NULL, "What alone differs from the baseline.", NULL },
+	{ "datasetRef", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_benchmark_ids, dataset_ref), NULL, { 0, false },
+	  NULL, "Local path or registry name of the dataset.", NULL },
+	{ "harborJobRef", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_benchmark_ids, harbor_job_ref), NULL, { 0, false },
+	  NULL, "The Harbor job.", NULL },
+	{ "harborTrialRef", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_benchmark_ids, harbor_trial_ref), NULL, { 0, false },
+	  NULL, "The Harbor trial.", NULL },
+	{ "taskTomlRef", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_benchmark_ids, task_toml_ref), NULL, { 0, false },
+	  NULL, "The task file.", NULL },
+};
+const struct ar_struct_desc ar_shape_benchmark_ids_desc = { ar_shape_benchmark_ids_fields, 11, sizeof(struct ar_shape_benchmark_ids), NULL, 0, true, offsetof(struct ar_shape_benchmark_ids, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_run_ids_fields[] = {
+	{ "runtimeId", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_run_ids, runtime_id), NULL, { 0, false },
+	  NULL, "The runtime.", NULL },
+	{ "sessionId", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_run_ids, session_id), NULL, { 0, false },
+	  NULL, "The session.", NULL },
+	{ "threadId", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_run_ids, thread_id), NULL, { 0, false },
+	  NULL, "The thread.", NULL },
+	{ "turnId", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_run_ids, turn_id), NULL, { 0, false },
+	  NULL, "The turn.", NULL },
+	{ "taskId", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_run_ids, task_id), NULL, { 0, false },
+	  NULL, "The task.", NULL },
+	{ "runId", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_run_ids, run_id), NULL, { 0, false },
+	  NULL, "The run.", NULL },
+	{ "traceId", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_run_ids, trace_id), NULL, { 0, false },
+	  NULL, "The trace.", NULL },
+};
+const struct ar_struct_desc ar_shape_run_ids_desc = { ar_shape_run_ids_fields, 7, sizeof(struct ar_shape_run_ids), NULL, 0, true, offsetof(struct ar_shape_run_ids, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_benchmark_refs_fields[] = {
+	{ "trajectoryRef", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_shape_benchmark_refs, trajectory_ref), NULL, { 0, false },
+	  NULL, "The trajectory.", NULL },
+	{ "runtimeTranscriptRef", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_shape_benchmark_refs, runtime_transcript_ref), NULL, { 0, false },
+	  NULL, "The transcript.", NULL },
+	{ "rewardRef", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_shape_benchmark_refs, reward_ref), NULL, { 0, false },
+	  NULL, "The reward.", NULL },
+	{ "rewardDetailsRef", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_shape_benchmark_refs, reward_details_ref), NULL, { 0, false },
+	  NULL, "Details of the reward.", NULL },
+	{ "agentQcReportRef", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_shape_benchmark_refs, agent_qc_report_ref), NULL, { 0, false },
+	  NULL, "The quality report.", NULL },
+	{ "artifactManifestRef", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_shape_benchmark_refs, artifact_manifest_ref), NULL, { 0, false },
+	  NULL, "The list of artifacts.", NULL },
+	{ "harborTrialResultRef", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_shape_benchmark_refs, harbor_trial_result_ref), NULL, { 0, false },
+	  NULL, "Result of the Harbor trial.", NULL },
+	{ "harborVerifierStdoutRef", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_shape_benchmark_refs, harbor_verifier_stdout_ref), NULL, { 0, false },
+	  NULL, "Output of the verifier.", NULL },
+};
+const struct ar_struct_desc ar_shape_benchmark_refs_desc = { ar_shape_benchmark_refs_fields, 8, sizeof(struct ar_shape_benchmark_refs), NULL, 0, true, offsetof(struct ar_shape_benchmark_refs, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_trajectory_fields[] = {
+	{ "schema", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_trajectory, schema), NULL, { 0, false },
+	  NULL, "Its format.", NULL },
+	{ "ref", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_shape_trajectory, ref), NULL, { 0, false },
+	  NULL, "Where it is stored.", NULL },
+	{ "exportStatus", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_shape_trajectory, export_status), &ar_trajectory_export_status_desc, { 0, false },
+	  NULL, "How far the export is.", NULL },
+	{ "requiredFieldStatus", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_trajectory, required_field_status), NULL, { 0, false },
+	  NULL, "Whether each required field is there.", NULL },
+};
+const struct ar_struct_desc ar_shape_trajectory_desc = { ar_shape_trajectory_fields, 4, sizeof(struct ar_shape_trajectory), NULL, 0, true, offsetof(struct ar_shape_trajectory, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_benchmark_reward_fields[] = {
+	{ "value", AR_F_NUM, false, false, false, 0, 0, offsetof(struct ar_shape_benchmark_reward, value), NULL, { 0, false },
+	  NULL, "The reward.", NULL },
+	{ "ref", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_shape_benchmark_reward, ref), NULL, { 0, false },
+	  NULL, "Where it is stored.", NULL },
+	{ "detailsRef", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_shape_benchmark_reward, details_ref), NULL, { 0, false },
+	  NULL, "Where its details are stored.", NULL },
+	{ "criteria", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_shape_benchmark_reward, criteria), NULL, { 0, false },
+	  NULL, "Criteria that were evaluated.", NULL },
+	{ "failureCategory", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_benchmark_reward, failure_category), NULL, { 0, false },
+	  NULL, "Category when it failed; none otherwise.", NULL },
+};
+const struct ar_struct_desc ar_shape_benchmark_reward_desc = { ar_shape_benchmark_reward_fields, 5, sizeof(struct ar_shape_benchmark_reward), NULL, 0, true, offsetof(struct ar_shape_benchmark_reward, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_benchmark_metrics_fields[] = {
+	{ "reward", AR_F_NUM, false, false, false, 0, 0, offsetof(struct ar_shape_benchmark_metrics, reward), NULL, { 0, false },
+	  NULL, "The reward.", NULL },
+	{ "durationMs", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_benchmark_metrics, duration_ms), NULL, { 0, false },
+	  NULL, "How long it took.", NULL },
+	{ "timeout", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_shape_benchmark_metrics, timeout), NULL, { 0, false },
+	  NULL, "Whether its time ran out.", NULL },
+	{ "deniedSideEffectCount", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_benchmark_metrics, denied_side_effect_count), NULL, { 0, false },
+	  NULL, "Side effects that were denied.", NULL },
+	{ "evidenceComplete", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_shape_benchmark_metrics, evidence_complete), NULL, { 0, false },
+	  NULL, "Whether its evidence is complete.", NULL },
+	{ "tokens", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_benchmark_metrics, tokens), NULL, { 0, false },
+	  NULL, "Tokens used.", NULL },
+	{ "costUsd", AR_F_NUM, false, false, false, 0, 0, offsetof(struct ar_shape_benchmark_metrics, cost_usd), NULL, { 0, false },
+	  NULL, "Cost in dollars.", NULL },
+	{ "artifactCount", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_benchmark_metrics, artifact_count), NULL, { 0, false },
+	  NULL, "Artifacts it produced.", NULL },
+};
+const struct ar_struct_desc ar_shape_benchmark_metrics_desc = { ar_shape_benchmark_metrics_fields, 8, sizeof(struct ar_shape_benchmark_metrics), NULL, 0, true, offsetof(struct ar_shape_benchmark_metrics, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_benchmark_comparison_fields[] = {
+	{ "meanRewardDelta", AR_F_NUM, false, false, false, 0, 0, offsetof(struct ar_shape_benchmark_comparison, mean_reward_delta), NULL, { 0, false },
+	  NULL, "Mean reward of the candidate minus that of the baseline.", NULL },
+	{ "timeoutRateDelta", AR_F_NUM, false, false, false, 0, 0, offsetof(struct ar_shape_benchmark_comparison, timeout_rate_delta), NULL, { 0, false },
+	  NULL, "The same for the share of timeouts.", NULL },
+	{ "evidenceCompletenessRate", AR_F_NUM, false, false, false, 0, 0, offsetof(struct ar_shape_benchmark_comparison, evidence_completeness_rate), NULL, { 0, false },
+	  NULL, "Share of trials with complete evidence.", NULL },
+	{ "p0QcGateRegressionCount", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_benchmark_comparison, p0_qc_gate_regression_count), NULL, { 0, false },
+	  NULL, "Gates of highest priority that got worse.", NULL },
+	{ "decision", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_benchmark_comparison, decision), NULL, { 0, false },
+	  NULL, "Decision of the caller.", NULL },
+};
+const struct ar_struct_desc ar_shape_benchmark_comparison_desc = { ar_shape_benchmark_comparison_fields, 5, sizeof(struct ar_shape_benchmark_comparison), NULL, 0, true, offsetof(struct ar_shape_benchmark_comparison, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_reason_fields[] = {
 	{ "sequence", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_shape_reason, sequence), NULL, { 0, false },
@@ -1142,7 +1410,7 @@ static const struct ar_field_desc ar_ev_artifact_changed_fields[] = {
 	{ "validationIssueCount", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_ev_artifact_changed, validation_issue_count), NULL, { 0, false },
 	  NULL, "Faults found in it.", NULL },
 	{ "producer", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_ev_artifact_changed, producer), NULL, { 0, false },
-	  NULL, "What made it.", NULL },
+	  NULL, "What made it.", &ar_shape_party_desc },
 };
 
 static const struct ar_field_desc ar_ev_evidence_changed_fields[] = {
@@ -1157,11 +1425,11 @@ static const struct ar_field_desc ar_ev_evidence_changed_fields[] = {
 	{ "traceRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_ev_evidence_changed, trace_ref), NULL, { 0, false },
 	  NULL, "Where the trace is stored.", NULL },
 	{ "scope", AR_F_OBJECT, true, false, false, 0, 4096, offsetof(struct ar_ev_evidence_changed, scope), NULL, { 0, false },
-	  NULL, "Its coverage.", NULL },
+	  NULL, "Its coverage.", &ar_shape_evidence_scope_desc },
 	{ "verificationOutcomes", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_ev_evidence_changed, verification_outcomes), NULL, { 0, false },
-	  NULL, "Each check with its status.", NULL },
+	  NULL, "Each check with its status.", &ar_shape_verification_outcome_desc },
 	{ "knownGaps", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_ev_evidence_changed, known_gaps), NULL, { 0, false },
-	  NULL, "Missing parts with the reason.", NULL },
+	  NULL, "Missing parts with the reason.", &ar_shape_known_gap_desc },
 };
 static const uint64_t ar_ev_evidence_changed_oneofs[] = { UINT64_C(1) << 1 | UINT64_C(1) << 2 | UINT64_C(1) << 3 | UINT64_C(1) << 4 };
 
@@ -1735,7 +2003,7 @@ static const struct ar_field_desc ar_ev_subagent_spawned_fields[] = {
 	{ "nickname", AR_F_STRING, true, false, false, 0, 128, offsetof(struct ar_ev_subagent_spawned, nickname), NULL, { 0, false },
 	  NULL, "Name to show.", NULL },
 	{ "isolation", AR_F_OBJECT, true, false, false, 0, 16384, offsetof(struct ar_ev_subagent_spawned, isolation), NULL, { 0, false },
-	  NULL, "Shared with the parent: prompt, workspace, worktree, tool, permission, memory.", NULL },
+	  NULL, "Shared with the parent: prompt, workspace, worktree, tool, permission, memory.", &ar_shape_isolation_desc },
 	{ "modelPolicy", AR_F_OBJECT, true, false, false, 0, 16384, offsetof(struct ar_ev_subagent_spawned, model_policy), NULL, { 0, false },
 	  NULL, "Models it may use.", NULL },
 	{ "status", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_ev_subagent_spawned, status), NULL, { 0, false },
@@ -1759,7 +2027,7 @@ static const struct ar_field_desc ar_ev_subagent_input_fields[] = {
 	{ "inputKind", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_ev_subagent_input, input_kind), &ar_subagent_input_input_kind_desc, { 0, false },
 	  NULL, "Its kind.", NULL },
 	{ "from", AR_F_OBJECT, true, false, false, 0, 4096, offsetof(struct ar_ev_subagent_input, from), NULL, { 0, false },
-	  NULL, "Who sent it.", NULL },
+	  NULL, "Who sent it.", &ar_shape_party_desc },
 };
 
 static const struct ar_field_desc ar_ev_subagent_completed_fields[] = {
@@ -1799,7 +2067,7 @@ static const struct ar_field_desc ar_ev_job_created_fields[] = {
 	  NULL, "Always pending.", NULL },
 	{ "instructionRef", AR_F_REF, true, false, false, 1, 512, offsetof(struct ar_ev_job_created, instruction_ref), NULL, { 0, false },
 	  NULL, "Where the instruction is stored.", NULL },
-	{ "inputRefs", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_ev_job_created, input_refs), NULL, { 0, false },
+	{ "inputRefs", AR_F_TEXTS, true, false, false, 0, 262144, offsetof(struct ar_ev_job_created, input_refs), NULL, { 0, false },
 	  NULL, "Refs of the items, or of lists of them.", NULL },
 	{ "outputSchemaRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_ev_job_created, output_schema_ref), NULL, { 0, false },
 	  NULL, "Schema of the results.", NULL },
@@ -1809,20 +2077,20 @@ static const struct ar_field_desc ar_ev_job_created_fields[] = {
 	  NULL, "Number of items.", NULL },
 	{ "itemCursor", AR_F_STRING, true, false, false, 0, 512, offsetof(struct ar_ev_job_created, item_cursor), NULL, { 0, false },
 	  NULL, "Next item to start; may be empty.", NULL },
-	{ "assignedThreadIds", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_ev_job_created, assigned_thread_ids), NULL, { 0, false },
+	{ "assignedThreadIds", AR_F_TEXTS, true, false, false, 0, 262144, offsetof(struct ar_ev_job_created, assigned_thread_ids), NULL, { 0, false },
 	  NULL, "Threads that work on it.", NULL },
 };
 
 static const struct ar_field_desc ar_ev_job_started_fields[] = {
 	{ "startedAt", AR_F_TIME, true, false, false, 0, 0, offsetof(struct ar_ev_job_started, started_at), NULL, { 0, false },
 	  NULL, "When.", NULL },
-	{ "assignedThreadIds", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_ev_job_started, assigned_thread_ids), NULL, { 0, false },
+	{ "assignedThreadIds", AR_F_TEXTS, true, false, false, 0, 262144, offsetof(struct ar_ev_job_started, assigned_thread_ids), NULL, { 0, false },
 	  NULL, "Threads that work on it.", NULL },
 };
 
 static const struct ar_field_desc ar_ev_job_progress_fields[] = {
 	{ "counts", AR_F_OBJECT, true, false, false, 0, 4096, offsetof(struct ar_ev_job_progress, counts), NULL, { 0, false },
-	  NULL, "Items that are pending, running, completed, failed, reported.", NULL },
+	  NULL, "Items that are pending, running, completed, failed, reported.", &ar_shape_job_counts_desc },
 	{ "itemCursor", AR_F_STRING, true, false, false, 0, 512, offsetof(struct ar_ev_job_progress, item_cursor), NULL, { 0, false },
 	  NULL, "Next item to start; may be empty.", NULL },
 };
@@ -1856,8 +2124,8 @@ static const struct ar_field_desc ar_ev_job_item_failed_fields[] = {
 
 static const struct ar_field_desc ar_ev_job_completed_fields[] = {
 	{ "counts", AR_F_OBJECT, true, false, false, 0, 4096, offsetof(struct ar_ev_job_completed, counts), NULL, { 0, false },
-	  NULL, "Items by state.", NULL },
-	{ "outputRefs", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_ev_job_completed, output_refs), NULL, { 0, false },
+	  NULL, "Items by state.", &ar_shape_job_counts_desc },
+	{ "outputRefs", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_ev_job_completed, output_refs), NULL, { 0, false },
 	  NULL, "Refs of the results.", NULL },
 	{ "endedAt", AR_F_TIME, true, false, false, 0, 0, offsetof(struct ar_ev_job_completed, ended_at), NULL, { 0, false },
 	  NULL, "When.", NULL },
@@ -1867,16 +2135,16 @@ static const struct ar_field_desc ar_ev_job_failed_fields[] = {
 	{ "error", AR_F_OBJECT, true, false, false, 0, 16384, offsetof(struct ar_ev_job_failed, error), NULL, { 0, false },
 	  NULL, "category and message.", &ar_shape_failure_desc },
 	{ "counts", AR_F_OBJECT, true, false, false, 0, 4096, offsetof(struct ar_ev_job_failed, counts), NULL, { 0, false },
-	  NULL, "Items by state.", NULL },
+	  NULL, "Items by state.", &ar_shape_job_counts_desc },
 };
 
 static const struct ar_field_desc ar_ev_job_cancelled_fields[] = {
 	{ "reason", AR_F_STRING, true, false, false, 0, 1024, offsetof(struct ar_ev_job_cancelled, reason), NULL, { 0, false },
 	  NULL, "Why.", NULL },
 	{ "cancelledBy", AR_F_OBJECT, true, false, false, 0, 4096, offsetof(struct ar_ev_job_cancelled, cancelled_by), NULL, { 0, false },
-	  NULL, "Who.", NULL },
+	  NULL, "Who.", &ar_shape_party_desc },
 	{ "counts", AR_F_OBJECT, true, false, false, 0, 4096, offsetof(struct ar_ev_job_cancelled, counts), NULL, { 0, false },
-	  NULL, "Items by state.", NULL },
+	  NULL, "Items by state.", &ar_shape_job_counts_desc },
 };
 
 static const struct ar_field_desc ar_ev_channel_connected_fields[] = {
@@ -2103,7 +2371,7 @@ static const struct ar_field_desc ar_ev_benchmark_trial_started_fields[] = {
 static const struct ar_field_desc ar_ev_benchmark_trial_completed_fields[] = {
 	{ "durationMs", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_ev_benchmark_trial_completed, duration_ms), NULL, { 0, false },
 	  NULL, "How long it took.", NULL },
-	{ "artifactRefs", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_ev_benchmark_trial_completed, artifact_refs), NULL, { 0, false },
+	{ "artifactRefs", AR_F_TEXTS, true, false, false, 0, 262144, offsetof(struct ar_ev_benchmark_trial_completed, artifact_refs), NULL, { 0, false },
 	  NULL, "Refs of artifacts.", NULL },
 	{ "trajectoryRef", AR_F_REF, true, false, false, 1, 512, offsetof(struct ar_ev_benchmark_trial_completed, trajectory_ref), NULL, { 0, false },
 	  NULL, "Where the trajectory is stored.", NULL },
@@ -2121,7 +2389,7 @@ static const struct ar_field_desc ar_ev_benchmark_trial_failed_fields[] = {
 static const struct ar_field_desc ar_ev_benchmark_reward_recorded_fields[] = {
 	{ "reward", AR_F_NUM, true, false, false, 0, 0, offsetof(struct ar_ev_benchmark_reward_recorded, reward), NULL, { 0, false },
 	  NULL, "The reward.", NULL },
-	{ "criteria", AR_F_ARRAY, true, false, false, 0, 65536, offsetof(struct ar_ev_benchmark_reward_recorded, criteria), NULL, { 0, false },
+	{ "criteria", AR_F_TEXTS, true, false, false, 0, 65536, offsetof(struct ar_ev_benchmark_reward_recorded, criteria), NULL, { 0, false },
 	  NULL, "Criteria that were evaluated.", NULL },
 	{ "failureCategory", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_ev_benchmark_reward_recorded, failure_category), NULL, { 0, false },
 	  NULL, "Category when it failed; none otherwise.", NULL },
@@ -2855,13 +3123,13 @@ static const struct ar_field_desc ar_cmd_spawn_subagent_in_fields[] = {
 	{ "nickname", AR_F_STRING, false, false, false, 0, 128, offsetof(struct ar_cmd_spawn_subagent_in, nickname), NULL, { 0, false },
 	  NULL, "Name to show.", NULL },
 	{ "isolation", AR_F_OBJECT, false, false, false, 0, 16384, offsetof(struct ar_cmd_spawn_subagent_in, isolation), NULL, { 0, false },
-	  NULL, "Shared with the parent.", NULL },
+	  NULL, "Shared with the parent.", &ar_shape_isolation_desc },
 	{ "modelPolicy", AR_F_OBJECT, false, false, false, 0, 16384, offsetof(struct ar_cmd_spawn_subagent_in, model_policy), NULL, { 0, false },
 	  NULL, "Models it may use.", NULL },
 	{ "taskId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_spawn_subagent_in, task_id), NULL, { 0, false },
 	  NULL, "Task it works on.", NULL },
 	{ "budget", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_cmd_spawn_subagent_in, budget), NULL, { 0, false },
-	  NULL, "Its budget.", NULL },
+	  NULL, "Its budget.", &ar_shape_turn_budget_desc },
 	{ "idempotencyKey", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_spawn_subagent_in, idempotency_key), NULL, { 0, false },
 	  NULL, "Makes a repeat safe.", NULL },
 };
@@ -2897,7 +3165,7 @@ static const struct ar_field_desc ar_cmd_send_subagent_input_out_fields[] = {
 };
 
 static const struct ar_field_desc ar_cmd_wait_subagents_in_fields[] = {
-	{ "subagentIds", AR_F_ARRAY, true, false, false, 0, 65536, offsetof(struct ar_cmd_wait_subagents_in, subagent_ids), NULL, { 0, false },
+	{ "subagentIds", AR_F_TEXTS, true, false, false, 0, 65536, offsetof(struct ar_cmd_wait_subagents_in, subagent_ids), NULL, { 0, false },
 	  NULL, "The children.", NULL },
 	{ "mode", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_cmd_wait_subagents_in, mode), &ar_wait_subagents_mode_desc, { 0, false },
 	  NULL, "Whether the first end or all ends are awaited.", NULL },
@@ -2907,7 +3175,7 @@ static const struct ar_field_desc ar_cmd_wait_subagents_in_fields[] = {
 
 static const struct ar_field_desc ar_cmd_wait_subagents_out_fields[] = {
 	{ "children", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_cmd_wait_subagents_out, children), NULL, { 0, false },
-	  NULL, "Each with subagentId, status and resultRef.", NULL },
+	  NULL, "Each with subagentId, status and resultRef.", &ar_shape_subagent_end_desc },
 	{ "timedOut", AR_F_BOOL, true, false, false, 0, 0, offsetof(struct ar_cmd_wait_subagents_out, timed_out), NULL, { 0, false },
 	  NULL, "True when the wait ended first.", NULL },
 };
@@ -2959,7 +3227,7 @@ static const struct ar_field_desc ar_cmd_export_evidence_in_fields[] = {
 	  NULL, "The turn.", NULL },
 	{ "taskId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_export_evidence_in, task_id), NULL, { 0, false },
 	  NULL, "The task.", NULL },
-	{ "include", AR_F_ARRAY, false, false, false, 0, 1024, offsetof(struct ar_cmd_export_evidence_in, include), NULL, { 0, false },
+	{ "include", AR_F_TEXTS, false, false, false, 0, 1024, offsetof(struct ar_cmd_export_evidence_in, include), NULL, { 0, false },
 	  NULL, "Parts to add.", NULL },
 	{ "redactionPolicy", AR_F_STRING, false, false, false, 0, 128, offsetof(struct ar_cmd_export_evidence_in, redaction_policy), NULL, { 0, false },
 	  NULL, "Redaction policy.", NULL },
@@ -2978,7 +3246,7 @@ static const struct ar_field_desc ar_cmd_export_evidence_out_fields[] = {
 	{ "packRef", AR_F_REF, true, false, false, 1, 512, offsetof(struct ar_cmd_export_evidence_out, pack_ref), NULL, { 0, false },
 	  NULL, "Where the pack is stored.", NULL },
 	{ "knownGaps", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_cmd_export_evidence_out, known_gaps), NULL, { 0, false },
-	  NULL, "Missing parts with the reason.", NULL },
+	  NULL, "Missing parts with the reason.", &ar_shape_known_gap_desc },
 	{ "signalStatus", AR_F_OBJECT, true, false, false, 0, 262144, offsetof(struct ar_cmd_export_evidence_out, signal_status), NULL, { 0, false },
 	  NULL, "Which signals were exported.", NULL },
 };
@@ -3200,7 +3468,7 @@ static const uint64_t ar_cmd_list_subagents_in_oneofs[] = { UINT64_C(1) << 0 | U
 
 static const struct ar_field_desc ar_cmd_list_subagents_out_fields[] = {
 	{ "subagents", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_cmd_list_subagents_out, subagents), NULL, { 0, false },
-	  NULL, "Each with its parent, thread and status.", NULL },
+	  NULL, "Each with its parent, thread and status.", &ar_shape_subagent_record_desc },
 };
 
 static const struct ar_field_desc ar_cmd_create_job_in_fields[] = {
@@ -3208,7 +3476,7 @@ static const struct ar_field_desc ar_cmd_create_job_in_fields[] = {
 	  NULL, "What to do with each item.", NULL },
 	{ "instructionRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_cmd_create_job_in, instruction_ref), NULL, { 0, false },
 	  NULL, "Where the instruction is stored.", NULL },
-	{ "inputRefs", AR_F_ARRAY, true, false, false, 0, 1048576, offsetof(struct ar_cmd_create_job_in, input_refs), NULL, { 0, false },
+	{ "inputRefs", AR_F_TEXTS, true, false, false, 0, 1048576, offsetof(struct ar_cmd_create_job_in, input_refs), NULL, { 0, false },
 	  NULL, "Refs of the items.", NULL },
 	{ "jobId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_create_job_in, job_id), NULL, { 0, false },
 	  NULL, "Id for the job, chosen by the caller.", NULL },
@@ -3254,7 +3522,7 @@ static const uint64_t ar_cmd_list_jobs_in_oneofs[] = { UINT64_C(1) << 0 | UINT64
 
 static const struct ar_field_desc ar_cmd_list_jobs_out_fields[] = {
 	{ "jobs", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_cmd_list_jobs_out, jobs), NULL, { 0, false },
-	  NULL, "Summaries.", NULL },
+	  NULL, "Summaries.", &ar_shape_job_summary_desc },
 	{ "nextCursor", AR_F_STRING, false, false, false, 0, 512, offsetof(struct ar_cmd_list_jobs_out, next_cursor), NULL, { 0, false },
 	  NULL, "Cursor of the next page; absent at the end.", NULL },
 };
@@ -3274,9 +3542,9 @@ static const struct ar_field_desc ar_cmd_get_job_out_fields[] = {
 	{ "status", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_cmd_get_job_out, status), NULL, { 0, false },
 	  NULL, "Its status.", NULL },
 	{ "counts", AR_F_OBJECT, true, false, false, 0, 262144, offsetof(struct ar_cmd_get_job_out, counts), NULL, { 0, false },
-	  NULL, "Items by state.", NULL },
+	  NULL, "Items by state.", &ar_shape_job_counts_desc },
 	{ "items", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_cmd_get_job_out, items), NULL, { 0, false },
-	  NULL, "Items of this window.", NULL },
+	  NULL, "Items of this window.", &ar_shape_job_item_desc },
 	{ "nextCursor", AR_F_STRING, false, false, false, 0, 512, offsetof(struct ar_cmd_get_job_out, next_cursor), NULL, { 0, false },
 	  NULL, "Cursor of the next page; absent at the end.", NULL },
 };
@@ -3298,7 +3566,7 @@ static const struct ar_field_desc ar_cmd_cancel_job_out_fields[] = {
 	{ "status", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_cmd_cancel_job_out, status), &ar_cancel_job_status_desc, { 0, false },
 	  NULL, "Always cancelled.", NULL },
 	{ "counts", AR_F_OBJECT, true, false, false, 0, 262144, offsetof(struct ar_cmd_cancel_job_out, counts), NULL, { 0, false },
-	  NULL, "Items by state.", NULL },
+	  NULL, "Items by state.", &ar_shape_job_counts_desc },
 };
 
 static const struct ar_field_desc ar_cmd_reconnect_channel_in_fields[] = {
@@ -3416,7 +3684,7 @@ static const struct ar_field_desc ar_cmd_record_benchmark_reward_in_fields[] = {
 	  NULL, "How the verifier ended.", NULL },
 	{ "rewardDetailsRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_cmd_record_benchmark_reward_in, reward_details_ref), NULL, { 0, false },
 	  NULL, "Where the details are stored.", NULL },
-	{ "criteria", AR_F_ARRAY, false, false, false, 0, 65536, offsetof(struct ar_cmd_record_benchmark_reward_in, criteria), NULL, { 0, false },
+	{ "criteria", AR_F_TEXTS, false, false, false, 0, 65536, offsetof(struct ar_cmd_record_benchmark_reward_in, criteria), NULL, { 0, false },
 	  NULL, "Criteria that were evaluated.", NULL },
 	{ "failureCategory", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_cmd_record_benchmark_reward_in, failure_category), NULL, { 0, false },
 	  NULL, "Category when it failed.", NULL },
@@ -3446,25 +3714,25 @@ static const struct ar_field_desc ar_cmd_export_benchmark_trial_in_fields[] = {
 
 static const struct ar_field_desc ar_cmd_export_benchmark_trial_out_fields[] = {
 	{ "benchmark", AR_F_OBJECT, true, false, false, 0, 262144, offsetof(struct ar_cmd_export_benchmark_trial_out, benchmark), NULL, { 0, false },
-	  NULL, "Ids of the trial.", NULL },
+	  NULL, "Ids of the trial.", &ar_shape_benchmark_ids_desc },
 	{ "runtimeCorrelation", AR_F_OBJECT, true, false, false, 0, 262144, offsetof(struct ar_cmd_export_benchmark_trial_out, runtime_correlation), NULL, { 0, false },
-	  NULL, "Ids of the run.", NULL },
+	  NULL, "Ids of the run.", &ar_shape_run_ids_desc },
 	{ "refs", AR_F_OBJECT, true, false, false, 0, 262144, offsetof(struct ar_cmd_export_benchmark_trial_out, refs), NULL, { 0, false },
-	  NULL, "Where the files are.", NULL },
+	  NULL, "Where the files are.", &ar_shape_benchmark_refs_desc },
 	{ "trajectory", AR_F_OBJECT, true, false, false, 0, 262144, offsetof(struct ar_cmd_export_benchmark_trial_out, trajectory), NULL, { 0, false },
-	  NULL, "State of the trajectory export.", NULL },
+	  NULL, "State of the trajectory export.", &ar_shape_trajectory_desc },
 	{ "reward", AR_F_OBJECT, true, false, false, 0, 262144, offsetof(struct ar_cmd_export_benchmark_trial_out, reward), NULL, { 0, false },
-	  NULL, "The reward.", NULL },
+	  NULL, "The reward.", &ar_shape_benchmark_reward_desc },
 	{ "metrics", AR_F_OBJECT, true, false, false, 0, 262144, offsetof(struct ar_cmd_export_benchmark_trial_out, metrics), NULL, { 0, false },
-	  NULL, "Counts and durations.", NULL },
+	  NULL, "Counts and durations.", &ar_shape_benchmark_metrics_desc },
 	{ "redactionManifest", AR_F_OBJECT, true, false, false, 0, 262144, offsetof(struct ar_cmd_export_benchmark_trial_out, redaction_manifest), NULL, { 0, false },
 	  NULL, "Redactions.", NULL },
 };
 
 static const struct ar_field_desc ar_cmd_compare_benchmark_runs_in_fields[] = {
-	{ "baselineTrialIds", AR_F_ARRAY, true, false, false, 0, 65536, offsetof(struct ar_cmd_compare_benchmark_runs_in, baseline_trial_ids), NULL, { 0, false },
+	{ "baselineTrialIds", AR_F_TEXTS, true, false, false, 0, 65536, offsetof(struct ar_cmd_compare_benchmark_runs_in, baseline_trial_ids), NULL, { 0, false },
 	  NULL, "Trials of the baseline.", NULL },
-	{ "candidateTrialIds", AR_F_ARRAY, true, false, false, 0, 65536, offsetof(struct ar_cmd_compare_benchmark_runs_in, candidate_trial_ids), NULL, { 0, false },
+	{ "candidateTrialIds", AR_F_TEXTS, true, false, false, 0, 65536, offsetof(struct ar_cmd_compare_benchmark_runs_in, candidate_trial_ids), NULL, { 0, false },
 	  NULL, "Trials of the candidate.", NULL },
 	{ "decision", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_cmd_compare_benchmark_runs_in, decision), NULL, { 0, false },
 	  NULL, "Decision of the caller; pending if there is none.", NULL },
@@ -3484,7 +3752,7 @@ static const struct ar_field_desc ar_cmd_compare_benchmark_runs_out_fields[] = {
 	{ "comparisonRef", AR_F_REF, true, false, false, 1, 512, offsetof(struct ar_cmd_compare_benchmark_runs_out, comparison_ref), NULL, { 0, false },
 	  NULL, "Where the comparison is stored.", NULL },
 	{ "comparison", AR_F_OBJECT, true, false, false, 0, 262144, offsetof(struct ar_cmd_compare_benchmark_runs_out, comparison), NULL, { 0, false },
-	  NULL, "The comparison.", NULL },
+	  NULL, "The comparison.", &ar_shape_benchmark_comparison_desc },
 };
 
 static const struct ar_field_desc ar_cmd_list_sessions_in_fields[] = {
@@ -3722,7 +3990,7 @@ static const struct ar_field_desc ar_cmd_assign_job_item_in_fields[] = {
 	{ "threadId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_assign_job_item_in, thread_id), NULL, { 0, false },
 	  NULL, "Thread that runs it.", NULL },
 	{ "worker", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_cmd_assign_job_item_in, worker), NULL, { 0, false },
-	  NULL, "What executes it.", NULL },
+	  NULL, "What executes it.", &ar_shape_party_desc },
 };
 
 static const struct ar_field_desc ar_cmd_assign_job_item_out_fields[] = {
@@ -3805,7 +4073,7 @@ static const struct ar_field_desc ar_cmd_finish_benchmark_trial_in_fields[] = {
 	{ "failureCategory", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_cmd_finish_benchmark_trial_in, failure_category), NULL, { 0, false },
 	  NULL, "Category when it failed.", NULL },
 	{ "refs", AR_F_OBJECT, false, false, false, 0, 16384, offsetof(struct ar_cmd_finish_benchmark_trial_in, refs), NULL, { 0, false },
-	  NULL, "Where the files are.", NULL },
+	  NULL, "Where the files are.", &ar_shape_benchmark_refs_desc },
 };
 
 static const struct ar_field_desc ar_cmd_finish_benchmark_trial_out_fields[] = {

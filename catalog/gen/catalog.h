@@ -657,6 +657,14 @@ enum ar_delivery_mechanism {
 	AR_DELIVERY_MECHANISM_CUSTOM = 5,
 };
 
+enum ar_trajectory_export_status {
+	AR_TRAJECTORY_EXPORT_STATUS_PENDING = 1,
+	AR_TRAJECTORY_EXPORT_STATUS_EXPORTED = 2,
+	AR_TRAJECTORY_EXPORT_STATUS_FAILED = 3,
+	AR_TRAJECTORY_EXPORT_STATUS_REDACTED = 4,
+	AR_TRAJECTORY_EXPORT_STATUS_NOT_SUPPORTED = 5,
+};
+
 enum ar_setting_row_origin {
 	AR_SETTING_ROW_ORIGIN_DEFAULT = 1,
 	AR_SETTING_ROW_ORIGIN_FILE = 2,
@@ -1484,6 +1492,264 @@ struct ar_shape_failure_list {
 	size_t count;
 };
 
+struct ar_shape_party { /* party */
+	struct ar_str kind; /* string? */
+	struct ar_str id; /* string? */
+	struct ar_str name; /* string? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_party_list {
+	const struct ar_shape_party *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_evidence_scope { /* evidence_scope */
+	struct ar_str session_id; /* string? */
+	struct ar_str thread_id; /* string? */
+	struct ar_str turn_id; /* string? */
+	struct ar_str task_id; /* string? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_evidence_scope_list {
+	const struct ar_shape_evidence_scope *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_verification_outcome { /* verification_outcome */
+	struct ar_str name; /* string */
+	struct ar_str status; /* string */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_verification_outcome_list {
+	const struct ar_shape_verification_outcome *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_known_gap { /* known_gap */
+	struct ar_str part; /* string */
+	struct ar_str reason; /* string */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_known_gap_list {
+	const struct ar_shape_known_gap *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_isolation { /* isolation */
+	struct ar_str prompt; /* string? */
+	struct ar_str workspace; /* string? */
+	struct ar_str worktree; /* string? */
+	struct ar_str tool; /* string? */
+	struct ar_str permission; /* string? */
+	struct ar_str memory; /* string? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_isolation_list {
+	const struct ar_shape_isolation *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_job_counts { /* job_counts */
+	struct ar_opt_int pending; /* int? */
+	struct ar_opt_int running; /* int? */
+	struct ar_opt_int completed; /* int? */
+	struct ar_opt_int failed; /* int? */
+	struct ar_opt_int reported; /* int? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_job_counts_list {
+	const struct ar_shape_job_counts *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_turn_budget { /* turn_budget */
+	struct ar_opt_int tokens; /* int? */
+	struct ar_opt_int tool_calls; /* int? */
+	struct ar_opt_int ms; /* int? */
+	struct ar_str cost; /* json? */
+};
+
+struct ar_shape_turn_budget_list {
+	const struct ar_shape_turn_budget *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_subagent_end { /* subagent_end */
+	struct ar_str subagent_id; /* string */
+	struct ar_str status; /* string */
+	struct ar_str result_ref; /* ref? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_subagent_end_list {
+	const struct ar_shape_subagent_end *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_subagent_record { /* subagent_record */
+	struct ar_str subagent_id; /* string */
+	struct ar_str parent_session_id; /* string? */
+	struct ar_str parent_thread_id; /* string? */
+	struct ar_str parent_turn_id; /* string? */
+	struct ar_str child_thread_id; /* string? */
+	struct ar_str role; /* string? */
+	struct ar_str nickname; /* string? */
+	const struct ar_shape_isolation *isolation; /* object? */
+	struct ar_str status; /* string */
+	struct ar_str last_message_ref; /* ref? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_subagent_record_list {
+	const struct ar_shape_subagent_record *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_job_summary { /* job_summary */
+	struct ar_str job_id; /* string */
+	struct ar_str task_id; /* string? */
+	struct ar_str status; /* string */
+	const struct ar_shape_job_counts *counts; /* object? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_job_summary_list {
+	const struct ar_shape_job_summary *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_job_item { /* job_item */
+	struct ar_str job_item_id; /* string */
+	struct ar_str status; /* string */
+	struct ar_opt_int attempt_count; /* int? */
+	struct ar_str assigned_thread_id; /* string? */
+	struct ar_str output_ref; /* ref? */
+	const struct ar_shape_failure *last_error; /* object? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_job_item_list {
+	const struct ar_shape_job_item *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_benchmark_ids { /* benchmark_ids */
+	struct ar_str dataset_id; /* string? */
+	struct ar_str dataset_version; /* string? */
+	struct ar_str task_id; /* string? */
+	struct ar_str trial_id; /* string? */
+	struct ar_str configuration_id; /* string? */
+	struct ar_str role; /* string? */
+	struct ar_str single_changed_variable; /* string? */
+	struct ar_str dataset_ref; /* string? */
+	struct ar_str harbor_job_ref; /* string? */
+	struct ar_str harbor_trial_ref; /* string? */
+	struct ar_str task_toml_ref; /* string? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_benchmark_ids_list {
+	const struct ar_shape_benchmark_ids *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_run_ids { /* run_ids */
+	struct ar_str runtime_id; /* string? */
+	struct ar_str session_id; /* string? */
+	struct ar_str thread_id; /* string? */
+	struct ar_str turn_id; /* string? */
+	struct ar_str task_id; /* string? */
+	struct ar_str run_id; /* string? */
+	struct ar_str trace_id; /* string? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_run_ids_list {
+	const struct ar_shape_run_ids *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_benchmark_refs { /* benchmark_refs */
+	struct ar_str trajectory_ref; /* string? */
+	struct ar_str runtime_transcript_ref; /* string? */
+	struct ar_str reward_ref; /* string? */
+	struct ar_str reward_details_ref; /* string? */
+	struct ar_str agent_qc_report_ref; /* string? */
+	struct ar_str artifact_manifest_ref; /* string? */
+	struct ar_str harbor_trial_result_ref; /* string? */
+	struct ar_str harbor_verifier_stdout_ref; /* string? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_benchmark_refs_list {
+	const struct ar_shape_benchmark_refs *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_trajectory { /* trajectory */
+	struct ar_str schema; /* string? */
+	struct ar_str ref; /* string? */
+	int export_status; /* enum? */
+	struct ar_str required_field_status; /* object? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_trajectory_list {
+	const struct ar_shape_trajectory *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_benchmark_reward { /* benchmark_reward */
+	struct ar_opt_num value; /* num? */
+	struct ar_str ref; /* string? */
+	struct ar_str details_ref; /* string? */
+	struct ar_texts criteria; /* array? */
+	struct ar_str failure_category; /* string? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_benchmark_reward_list {
+	const struct ar_shape_benchmark_reward *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_benchmark_metrics { /* benchmark_metrics */
+	struct ar_opt_num reward; /* num? */
+	struct ar_opt_int duration_ms; /* int? */
+	struct ar_opt_bool timeout; /* bool? */
+	struct ar_opt_int denied_side_effect_count; /* int? */
+	struct ar_opt_bool evidence_complete; /* bool? */
+	struct ar_opt_int tokens; /* int? */
+	struct ar_opt_num cost_usd; /* num? */
+	struct ar_opt_int artifact_count; /* int? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_benchmark_metrics_list {
+	const struct ar_shape_benchmark_metrics *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_benchmark_comparison { /* benchmark_comparison */
+	struct ar_opt_num mean_reward_delta; /* num? */
+	struct ar_opt_num timeout_rate_delta; /* num? */
+	struct ar_opt_num evidence_completeness_rate; /* num? */
+	struct ar_opt_int p0_qc_gate_regression_count; /* int? */
+	struct ar_str decision; /* string? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_benchmark_comparison_list {
+	const struct ar_shape_benchmark_comparison *at; /* NULL: absent */
+	size_t count;
+};
+
 struct ar_shape_reason { /* reason */
 	int64_t sequence; /* int */
 	ar_usec time; /* time */
@@ -2031,7 +2297,7 @@ struct ar_ev_artifact_changed { /* artifact.changed */
 	struct ar_str preview_ref; /* ref? */
 	struct ar_str diff_ref; /* ref? */
 	struct ar_opt_int validation_issue_count; /* int? */
-	struct ar_str producer; /* object? */
+	const struct ar_shape_party *producer; /* object? */
 };
 
 struct ar_ev_evidence_changed { /* evidence.changed */
@@ -2040,9 +2306,9 @@ struct ar_ev_evidence_changed { /* evidence.changed */
 	struct ar_str replay_ref; /* ref? */
 	struct ar_str review_ref; /* ref? */
 	struct ar_str trace_ref; /* ref? */
-	struct ar_str scope; /* object */
-	struct ar_str verification_outcomes; /* array? */
-	struct ar_str known_gaps; /* array? */
+	const struct ar_shape_evidence_scope *scope; /* object */
+	struct ar_shape_verification_outcome_list verification_outcomes; /* array? */
+	struct ar_shape_known_gap_list known_gaps; /* array? */
 };
 
 struct ar_ev_snapshot_updated { /* snapshot.updated */
@@ -2380,7 +2646,7 @@ struct ar_ev_subagent_spawned { /* subagent.spawned */
 	struct ar_str child_thread_id; /* string */
 	struct ar_str role; /* string */
 	struct ar_str nickname; /* string */
-	struct ar_str isolation; /* object */
+	const struct ar_shape_isolation *isolation; /* object */
 	struct ar_str model_policy; /* object */
 	struct ar_str status; /* string */
 };
@@ -2395,7 +2661,7 @@ struct ar_ev_subagent_status { /* subagent.status */
 struct ar_ev_subagent_input { /* subagent.input */
 	struct ar_str input_ref; /* ref */
 	int input_kind; /* enum */
-	struct ar_str from; /* object */
+	const struct ar_shape_party *from; /* object */
 };
 
 struct ar_ev_subagent_completed { /* subagent.completed */
@@ -2423,21 +2689,21 @@ struct ar_ev_subagent_output { /* subagent.output */
 struct ar_ev_job_created { /* job.created */
 	int status; /* enum */
 	struct ar_str instruction_ref; /* ref */
-	struct ar_str input_refs; /* array */
+	struct ar_texts input_refs; /* array */
 	struct ar_str output_schema_ref; /* ref? */
 	int64_t max_runtime; /* int */
 	int64_t item_count; /* int */
 	struct ar_str item_cursor; /* string */
-	struct ar_str assigned_thread_ids; /* array */
+	struct ar_texts assigned_thread_ids; /* array */
 };
 
 struct ar_ev_job_started { /* job.started */
 	ar_usec started_at; /* time */
-	struct ar_str assigned_thread_ids; /* array */
+	struct ar_texts assigned_thread_ids; /* array */
 };
 
 struct ar_ev_job_progress { /* job.progress */
-	struct ar_str counts; /* object */
+	const struct ar_shape_job_counts *counts; /* object */
 	struct ar_str item_cursor; /* string */
 };
 
@@ -2460,20 +2726,20 @@ struct ar_ev_job_item_failed { /* job.item.failed */
 };
 
 struct ar_ev_job_completed { /* job.completed */
-	struct ar_str counts; /* object */
-	struct ar_str output_refs; /* array? */
+	const struct ar_shape_job_counts *counts; /* object */
+	struct ar_texts output_refs; /* array? */
 	ar_usec ended_at; /* time */
 };
 
 struct ar_ev_job_failed { /* job.failed */
 	const struct ar_shape_failure *error; /* object */
-	struct ar_str counts; /* object */
+	const struct ar_shape_job_counts *counts; /* object */
 };
 
 struct ar_ev_job_cancelled { /* job.cancelled */
 	struct ar_str reason; /* string */
-	struct ar_str cancelled_by; /* object */
-	struct ar_str counts; /* object */
+	const struct ar_shape_party *cancelled_by; /* object */
+	const struct ar_shape_job_counts *counts; /* object */
 };
 
 struct ar_ev_channel_connected { /* channel.connected */
@@ -2611,7 +2877,7 @@ struct ar_ev_benchmark_trial_started { /* benchmark.trial.started */
 
 struct ar_ev_benchmark_trial_completed { /* benchmark.trial.completed */
 	int64_t duration_ms; /* int */
-	struct ar_str artifact_refs; /* array */
+	struct ar_texts artifact_refs; /* array */
 	struct ar_str trajectory_ref; /* ref */
 	struct ar_str cleanup; /* object */
 };
@@ -2623,7 +2889,7 @@ struct ar_ev_benchmark_trial_failed { /* benchmark.trial.failed */
 
 struct ar_ev_benchmark_reward_recorded { /* benchmark.reward.recorded */
 	double reward; /* num */
-	struct ar_str criteria; /* array */
+	struct ar_texts criteria; /* array */
 	struct ar_str failure_category; /* string */
 	struct ar_str verifier_status; /* string */
 	struct ar_str sanity; /* object */
@@ -3062,10 +3328,10 @@ struct ar_cmd_spawn_subagent_in { /* spawn_subagent, input */
 	struct ar_str subagent_id; /* string? */
 	struct ar_str role; /* string? */
 	struct ar_str nickname; /* string? */
-	struct ar_str isolation; /* object? */
+	const struct ar_shape_isolation *isolation; /* object? */
 	struct ar_str model_policy; /* object? */
 	struct ar_str task_id; /* string? */
-	struct ar_str budget; /* object? */
+	const struct ar_shape_turn_budget *budget; /* object? */
 	struct ar_str idempotency_key; /* string? */
 };
 
@@ -3089,13 +3355,13 @@ struct ar_cmd_send_subagent_input_out { /* send_subagent_input, result */
 };
 
 struct ar_cmd_wait_subagents_in { /* wait_subagents, input */
-	struct ar_str subagent_ids; /* array */
+	struct ar_texts subagent_ids; /* array */
 	int mode; /* enum? */
 	struct ar_opt_int timeout_ms; /* int? */
 };
 
 struct ar_cmd_wait_subagents_out { /* wait_subagents, result */
-	struct ar_str children; /* array */
+	struct ar_shape_subagent_end_list children; /* array */
 	bool timed_out; /* bool */
 };
 
@@ -3129,7 +3395,7 @@ struct ar_cmd_export_evidence_in { /* export_evidence, input */
 	struct ar_str thread_id; /* string? */
 	struct ar_str turn_id; /* string? */
 	struct ar_str task_id; /* string? */
-	struct ar_str include; /* array? */
+	struct ar_texts include; /* array? */
 	struct ar_str redaction_policy; /* string? */
 	int copy_or_reference; /* enum? */
 	struct ar_str evidence_id; /* string? */
@@ -3139,7 +3405,7 @@ struct ar_cmd_export_evidence_in { /* export_evidence, input */
 struct ar_cmd_export_evidence_out { /* export_evidence, result */
 	struct ar_str evidence_id; /* string */
 	struct ar_str pack_ref; /* ref */
-	struct ar_str known_gaps; /* array */
+	struct ar_shape_known_gap_list known_gaps; /* array */
 	struct ar_str signal_status; /* object */
 };
 
@@ -3271,13 +3537,13 @@ struct ar_cmd_list_subagents_in { /* list_subagents, input */
 };
 
 struct ar_cmd_list_subagents_out { /* list_subagents, result */
-	struct ar_str subagents; /* array */
+	struct ar_shape_subagent_record_list subagents; /* array */
 };
 
 struct ar_cmd_create_job_in { /* create_job, input */
 	struct ar_str instruction; /* string? */
 	struct ar_str instruction_ref; /* ref? */
-	struct ar_str input_refs; /* array */
+	struct ar_texts input_refs; /* array */
 	struct ar_str job_id; /* string? */
 	struct ar_str task_id; /* string? */
 	struct ar_str output_schema_ref; /* ref? */
@@ -3303,7 +3569,7 @@ struct ar_cmd_list_jobs_in { /* list_jobs, input */
 };
 
 struct ar_cmd_list_jobs_out { /* list_jobs, result */
-	struct ar_str jobs; /* array */
+	struct ar_shape_job_summary_list jobs; /* array */
 	struct ar_str next_cursor; /* string? */
 };
 
@@ -3316,8 +3582,8 @@ struct ar_cmd_get_job_in { /* get_job, input */
 struct ar_cmd_get_job_out { /* get_job, result */
 	struct ar_str job_id; /* string */
 	struct ar_str status; /* string */
-	struct ar_str counts; /* object */
-	struct ar_str items; /* array */
+	const struct ar_shape_job_counts *counts; /* object */
+	struct ar_shape_job_item_list items; /* array */
 	struct ar_str next_cursor; /* string? */
 };
 
@@ -3331,7 +3597,7 @@ struct ar_cmd_cancel_job_in { /* cancel_job, input */
 struct ar_cmd_cancel_job_out { /* cancel_job, result */
 	struct ar_str job_id; /* string */
 	int status; /* enum */
-	struct ar_str counts; /* object */
+	const struct ar_shape_job_counts *counts; /* object */
 };
 
 struct ar_cmd_reconnect_channel_in { /* reconnect_channel, input */
@@ -3400,7 +3666,7 @@ struct ar_cmd_record_benchmark_reward_in { /* record_benchmark_reward, input */
 	struct ar_str reward_ref; /* ref */
 	struct ar_str verifier_status; /* string */
 	struct ar_str reward_details_ref; /* ref? */
-	struct ar_str criteria; /* array? */
+	struct ar_texts criteria; /* array? */
 	struct ar_str failure_category; /* string? */
 	struct ar_str sanity; /* object? */
 	struct ar_str idempotency_key; /* string? */
@@ -3419,18 +3685,18 @@ struct ar_cmd_export_benchmark_trial_in { /* export_benchmark_trial, input */
 };
 
 struct ar_cmd_export_benchmark_trial_out { /* export_benchmark_trial, result */
-	struct ar_str benchmark; /* object */
-	struct ar_str runtime_correlation; /* object */
-	struct ar_str refs; /* object */
-	struct ar_str trajectory; /* object */
-	struct ar_str reward; /* object */
-	struct ar_str metrics; /* object */
+	const struct ar_shape_benchmark_ids *benchmark; /* object */
+	const struct ar_shape_run_ids *runtime_correlation; /* object */
+	const struct ar_shape_benchmark_refs *refs; /* object */
+	const struct ar_shape_trajectory *trajectory; /* object */
+	const struct ar_shape_benchmark_reward *reward; /* object */
+	const struct ar_shape_benchmark_metrics *metrics; /* object */
 	struct ar_str redaction_manifest; /* object */
 };
 
 struct ar_cmd_compare_benchmark_runs_in { /* compare_benchmark_runs, input */
-	struct ar_str baseline_trial_ids; /* array */
-	struct ar_str candidate_trial_ids; /* array */
+	struct ar_texts baseline_trial_ids; /* array */
+	struct ar_texts candidate_trial_ids; /* array */
 	struct ar_str decision; /* string */
 	struct ar_str decision_owner_ref; /* ref? */
 	struct ar_str cost; /* object? */
@@ -3441,7 +3707,7 @@ struct ar_cmd_compare_benchmark_runs_in { /* compare_benchmark_runs, input */
 
 struct ar_cmd_compare_benchmark_runs_out { /* compare_benchmark_runs, result */
 	struct ar_str comparison_ref; /* ref */
-	struct ar_str comparison; /* object */
+	const struct ar_shape_benchmark_comparison *comparison; /* object */
 };
 
 struct ar_cmd_list_sessions_in { /* list_sessions, input */
@@ -3594,7 +3860,7 @@ struct ar_cmd_assign_job_item_in { /* assign_job_item, input */
 	struct ar_str job_id; /* string */
 	struct ar_str job_item_id; /* string */
 	struct ar_str thread_id; /* string */
-	struct ar_str worker; /* object? */
+	const struct ar_shape_party *worker; /* object? */
 };
 
 struct ar_cmd_assign_job_item_out { /* assign_job_item, result */
@@ -3647,7 +3913,7 @@ struct ar_cmd_finish_benchmark_trial_in { /* finish_benchmark_trial, input */
 	struct ar_str trial_id; /* string */
 	struct ar_str outcome; /* string */
 	struct ar_str failure_category; /* string? */
-	struct ar_str refs; /* object? */
+	const struct ar_shape_benchmark_refs *refs; /* object? */
 };
 
 struct ar_cmd_finish_benchmark_trial_out { /* finish_benchmark_trial, result */
@@ -3818,6 +4084,7 @@ extern const struct ar_enum_desc ar_task_edge_desc;
 extern const struct ar_enum_desc ar_transport_desc;
 extern const struct ar_enum_desc ar_peer_role_desc;
 extern const struct ar_enum_desc ar_delivery_mechanism_desc;
+extern const struct ar_enum_desc ar_trajectory_export_status_desc;
 extern const struct ar_enum_desc ar_setting_row_origin_desc;
 extern const struct ar_enum_desc ar_thread_started_reason_desc;
 extern const struct ar_enum_desc ar_turn_completed_status_desc;
@@ -3918,6 +4185,24 @@ extern const struct ar_enum_desc ar_list_audit_outcome_desc;
 extern const struct ar_enum_desc ar_list_audit_format_desc;
 extern const struct ar_struct_desc ar_shape_usage_desc;
 extern const struct ar_struct_desc ar_shape_failure_desc;
+extern const struct ar_struct_desc ar_shape_party_desc;
+extern const struct ar_struct_desc ar_shape_evidence_scope_desc;
+extern const struct ar_struct_desc ar_shape_verification_outcome_desc;
+extern const struct ar_struct_desc ar_shape_known_gap_desc;
+extern const struct ar_struct_desc ar_shape_isolation_desc;
+extern const struct ar_struct_desc ar_shape_job_counts_desc;
+extern const struct ar_struct_desc ar_shape_turn_budget_desc;
+extern const struct ar_struct_desc ar_shape_subagent_end_desc;
+extern const struct ar_struct_desc ar_shape_subagent_record_desc;
+extern const struct ar_struct_desc ar_shape_job_summary_desc;
+extern const struct ar_struct_desc ar_shape_job_item_desc;
+extern const struct ar_struct_desc ar_shape_benchmark_ids_desc;
+extern const struct ar_struct_desc ar_shape_run_ids_desc;
+extern const struct ar_struct_desc ar_shape_benchmark_refs_desc;
+extern const struct ar_struct_desc ar_shape_trajectory_desc;
+extern const struct ar_struct_desc ar_shape_benchmark_reward_desc;
+extern const struct ar_struct_desc ar_shape_benchmark_metrics_desc;
+extern const struct ar_struct_desc ar_shape_benchmark_comparison_desc;
 extern const struct ar_struct_desc ar_shape_reason_desc;
 extern const struct ar_struct_desc ar_shape_token_record_desc;
 extern const struct ar_struct_desc ar_shape_setting_row_desc;

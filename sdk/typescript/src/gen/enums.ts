@@ -216,6 +216,266 @@ export interface Usage {
   [extra: string]: unknown;
 }
 
+/** What a child agent shares with its parent. */
+export interface Isolation {
+  /** Rule for the prompt. */
+  prompt?: string;
+  /** Rule for the workspace. */
+  workspace?: string;
+  /** Rule for the worktree. */
+  worktree?: string;
+  /** Rule for tools. */
+  tool?: string;
+  /** Rule for permissions. */
+  permission?: string;
+  /** Rule for memory. */
+  memory?: string;
+  [extra: string]: unknown;
+}
+
+/** A child agent that is waited for. */
+export interface SubagentEnd {
+  /** The child. */
+  subagentId: string;
+  /** Its status. */
+  status: string;
+  /** Where its result is stored. */
+  resultRef?: string;
+  [extra: string]: unknown;
+}
+
+/** A child agent. */
+export interface SubagentRecord {
+  /** The child. */
+  subagentId: string;
+  /** Session of the parent. */
+  parentSessionId?: string;
+  /** Thread of the parent. */
+  parentThreadId?: string;
+  /** Turn of the parent. */
+  parentTurnId?: string;
+  /** Thread of the child. */
+  childThreadId?: string;
+  /** Role of the child, for display. */
+  role?: string;
+  /** Name to show. */
+  nickname?: string;
+  /** Shared with the parent. */
+  isolation?: Isolation;
+  /** Its status. */
+  status: string;
+  /** Its latest message. */
+  lastMessageRef?: string;
+  [extra: string]: unknown;
+}
+
+/** Items of a job by state. */
+export interface JobCounts {
+  /** Not started. */
+  pending?: number;
+  /** In work. */
+  running?: number;
+  /** Done. */
+  completed?: number;
+  /** Failed. */
+  failed?: number;
+  /** Done, with a result that was reported. */
+  reported?: number;
+  [extra: string]: unknown;
+}
+
+/** A job in a list. */
+export interface JobSummary {
+  /** The job. */
+  jobId: string;
+  /** Task it works for. */
+  taskId?: string;
+  /** Its status. */
+  status: string;
+  /** Items by state. */
+  counts?: JobCounts;
+  [extra: string]: unknown;
+}
+
+/** An item of a job. */
+export interface JobItem {
+  /** The item. */
+  jobItemId: string;
+  /** Its status. */
+  status: string;
+  /** Attempts so far. */
+  attemptCount?: number;
+  /** Thread that works on it. */
+  assignedThreadId?: string;
+  /** Where its result is stored. */
+  outputRef?: string;
+  /** Why the latest attempt failed. */
+  lastError?: Failure;
+  [extra: string]: unknown;
+}
+
+/** What evidence is about. */
+export interface EvidenceScope {
+  /** The session. */
+  sessionId?: string;
+  /** The thread. */
+  threadId?: string;
+  /** The turn. */
+  turnId?: string;
+  /** The task. */
+  taskId?: string;
+  [extra: string]: unknown;
+}
+
+/** A check and how it ended. */
+export interface VerificationOutcome {
+  /** The check. */
+  name: string;
+  /** How it ended. */
+  status: string;
+  [extra: string]: unknown;
+}
+
+/** A missing part. */
+export interface KnownGap {
+  /** What is missing. */
+  part: string;
+  /** Why. */
+  reason: string;
+  [extra: string]: unknown;
+}
+
+/** Ids of a trial. */
+export interface BenchmarkIds {
+  /** The dataset. */
+  datasetId?: string;
+  /** Its version. */
+  datasetVersion?: string;
+  /** Task of the dataset. */
+  taskId?: string;
+  /** The trial. */
+  trialId?: string;
+  /** Configuration under test. */
+  configurationId?: string;
+  /** baseline, candidate or control. */
+  role?: string;
+  /** What alone differs from the baseline. */
+  singleChangedVariable?: string;
+  /** Local path or registry name of the dataset. */
+  datasetRef?: string;
+  /** The Harbor job. */
+  harborJobRef?: string;
+  /** The Harbor trial. */
+  harborTrialRef?: string;
+  /** The task file. */
+  taskTomlRef?: string;
+  [extra: string]: unknown;
+}
+
+/** Ids of the run of a trial. */
+export interface RunIds {
+  /** The runtime. */
+  runtimeId?: string;
+  /** The session. */
+  sessionId?: string;
+  /** The thread. */
+  threadId?: string;
+  /** The turn. */
+  turnId?: string;
+  /** The task. */
+  taskId?: string;
+  /** The run. */
+  runId?: string;
+  /** The trace. */
+  traceId?: string;
+  [extra: string]: unknown;
+}
+
+/** Where the files of a trial are. */
+export interface BenchmarkRefs {
+  /** The trajectory. */
+  trajectoryRef?: string;
+  /** The transcript. */
+  runtimeTranscriptRef?: string;
+  /** The reward. */
+  rewardRef?: string;
+  /** Details of the reward. */
+  rewardDetailsRef?: string;
+  /** The quality report. */
+  agentQcReportRef?: string;
+  /** The list of artifacts. */
+  artifactManifestRef?: string;
+  /** Result of the Harbor trial. */
+  harborTrialResultRef?: string;
+  /** Output of the verifier. */
+  harborVerifierStdoutRef?: string;
+  [extra: string]: unknown;
+}
+
+/** State of the trajectory export. */
+export interface Trajectory {
+  /** Its format. */
+  schema?: string;
+  /** Where it is stored. */
+  ref?: string;
+  /** How far the export is. */
+  exportStatus?: "pending" | "exported" | "failed" | "redacted" | "not-supported";
+  /** Whether each required field is there. */
+  requiredFieldStatus?: Record<string, unknown>;
+  [extra: string]: unknown;
+}
+
+/** Reward of a trial. */
+export interface BenchmarkReward {
+  /** The reward. */
+  value?: number;
+  /** Where it is stored. */
+  ref?: string;
+  /** Where its details are stored. */
+  detailsRef?: string;
+  /** Criteria that were evaluated. */
+  criteria?: string[];
+  /** Category when it failed; none otherwise. */
+  failureCategory?: string;
+  [extra: string]: unknown;
+}
+
+/** Counts and durations of a trial. */
+export interface BenchmarkMetrics {
+  /** The reward. */
+  reward?: number;
+  /** How long it took. */
+  durationMs?: number;
+  /** Whether its time ran out. */
+  timeout?: boolean;
+  /** Side effects that were denied. */
+  deniedSideEffectCount?: number;
+  /** Whether its evidence is complete. */
+  evidenceComplete?: boolean;
+  /** Tokens used. */
+  tokens?: number;
+  /** Cost in dollars. */
+  costUsd?: number;
+  /** Artifacts it produced. */
+  artifactCount?: number;
+  [extra: string]: unknown;
+}
+
+/** Candidate against baseline. */
+export interface BenchmarkComparison {
+  /** Mean reward of the candidate minus that of the baseline. */
+  meanRewardDelta?: number;
+  /** The same for the share of timeouts. */
+  timeoutRateDelta?: number;
+  /** Share of trials with complete evidence. */
+  evidenceCompletenessRate?: number;
+  /** Gates of highest priority that got worse. */
+  p0QcGateRegressionCount?: number;
+  /** Decision of the caller. */
+  decision?: string;
+  [extra: string]: unknown;
+}
+
 /** Coarse status of a thread. */
 export type ThreadStatus = "idle" | "queued" | "running" | "blocked" | "completed" | "failed" | "cancelled" | "stale" | "unknown";
 

@@ -69,9 +69,8 @@ void ar_task_say_artifacts(struct ar_decision *d, const struct ar_task *task, st
 				       .change = AR_ARTIFACT_CHANGED_CHANGE_OBSERVED,
 				       .read_ref = ref,
 				       .version_id = version,
-				       .producer =
-					       ar_arena_fmt(d->arena, "{\"kind\":\"task\",\"id\":\"%.*s\"}",
-							    AR_STR_ARG(task->id)) });
+				       .producer = &(struct ar_shape_party){ .kind = AR_STR("task"),
+									     .id = task->id } });
 	}
 }
 
@@ -106,7 +105,7 @@ void ar_task_say_evidence(struct ar_decision *d, const struct ar_task *task, str
 		e = evidence_of(ar_enum_find(&ar_evidence_changed_kind_desc, kind), ref);
 		if (e.kind <= 0)
 			continue;
-		e.scope = ar_arena_fmt(d->arena, "{\"taskId\":\"%.*s\"}", AR_STR_ARG(task->id));
+		e.scope = &(struct ar_shape_evidence_scope){ .task_id = task->id };
 		ids.at[AR_SCOPE_EVIDENCE] = ref;
 		ar_decide_emit(d, AR_EV_EVIDENCE_CHANGED, &ids, &e);
 	}
