@@ -247,6 +247,68 @@ static const struct ar_field_desc ar_shape_failure_fields[] = {
 };
 const struct ar_struct_desc ar_shape_failure_desc = { ar_shape_failure_fields, 4, sizeof(struct ar_shape_failure), NULL, 0, true, offsetof(struct ar_shape_failure, extra_), 0 };
 
+static const struct ar_field_desc ar_shape_task_scope_fields[] = {
+	{ "sessionId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_task_scope, session_id), NULL, { 0, false },
+	  NULL, "The session.", NULL },
+	{ "threadId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_task_scope, thread_id), NULL, { 0, false },
+	  NULL, "The thread.", NULL },
+	{ "turnId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_task_scope, turn_id), NULL, { 0, false },
+	  NULL, "The turn in which it was made.", NULL },
+	{ "parentTaskId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_task_scope, parent_task_id), NULL, { 0, false },
+	  NULL, "Task it is a part of.", NULL },
+	{ "workspaceId", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_task_scope, workspace_id), NULL, { 0, false },
+	  NULL, "The workspace.", NULL },
+};
+const struct ar_struct_desc ar_shape_task_scope_desc = { ar_shape_task_scope_fields, 5, sizeof(struct ar_shape_task_scope), NULL, 0, true, offsetof(struct ar_shape_task_scope, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_blocker_fields[] = {
+	{ "kind", AR_F_STRING, true, false, false, 0, 1024, offsetof(struct ar_shape_blocker, kind), NULL, { 0, false },
+	  NULL, "What it is: task, action or credentials.", NULL },
+	{ "id", AR_F_STRING, true, false, false, 0, 1024, offsetof(struct ar_shape_blocker, id), NULL, { 0, false },
+	  NULL, "Which one.", NULL },
+	{ "requiredActionId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_blocker, required_action_id), NULL, { 0, false },
+	  NULL, "Question whose answer helps.", NULL },
+};
+const struct ar_struct_desc ar_shape_blocker_desc = { ar_shape_blocker_fields, 3, sizeof(struct ar_shape_blocker), NULL, 0, true, offsetof(struct ar_shape_blocker, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_propagation_fields[] = {
+	{ "children", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_shape_propagation, children), NULL, { 0, false },
+	  NULL, "Parts of the task.", NULL },
+	{ "processes", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_shape_propagation, processes), NULL, { 0, false },
+	  NULL, "Processes of its turns.", NULL },
+	{ "jobs", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_shape_propagation, jobs), NULL, { 0, false },
+	  NULL, "Jobs that work for it.", NULL },
+	{ "subagents", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_shape_propagation, subagents), NULL, { 0, false },
+	  NULL, "Child agents that work for it.", NULL },
+};
+const struct ar_struct_desc ar_shape_propagation_desc = { ar_shape_propagation_fields, 4, sizeof(struct ar_shape_propagation), NULL, 0, true, offsetof(struct ar_shape_propagation, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_task_part_fields[] = {
+	{ "kind", AR_F_STRING, true, false, false, 0, 1024, offsetof(struct ar_shape_task_part, kind), NULL, { 0, false },
+	  NULL, "task or process.", NULL },
+	{ "id", AR_F_STRING, true, false, false, 0, 1024, offsetof(struct ar_shape_task_part, id), NULL, { 0, false },
+	  NULL, "Which one.", NULL },
+};
+const struct ar_struct_desc ar_shape_task_part_desc = { ar_shape_task_part_fields, 2, sizeof(struct ar_shape_task_part), NULL, 0, true, offsetof(struct ar_shape_task_part, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_relationship_fields[] = {
+	{ "sourceId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_relationship, source_id), NULL, { 0, false },
+	  NULL, "Task it starts from; absent in facts, which name that task themselves.", NULL },
+	{ "kind", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_shape_relationship, kind), NULL, { 0, false },
+	  NULL, "Kind of the edge.", NULL },
+	{ "targetId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_shape_relationship, target_id), NULL, { 0, false },
+	  NULL, "Target of the edge.", NULL },
+	{ "status", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_relationship, status), NULL, { 0, false },
+	  NULL, "open, satisfied or failed for one that blocks, active for others.", NULL },
+	{ "reason", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_relationship, reason), NULL, { 0, false },
+	  NULL, "Why.", NULL },
+	{ "createdAt", AR_F_TIME, false, false, false, 0, 0, offsetof(struct ar_shape_relationship, created_at), NULL, { 0, false },
+	  NULL, "When it was made.", NULL },
+	{ "updatedAt", AR_F_TIME, false, false, false, 0, 0, offsetof(struct ar_shape_relationship, updated_at), NULL, { 0, false },
+	  NULL, "When it changed last.", NULL },
+};
+const struct ar_struct_desc ar_shape_relationship_desc = { ar_shape_relationship_fields, 7, sizeof(struct ar_shape_relationship), NULL, 0, true, offsetof(struct ar_shape_relationship, extra_), 0 };
+
 static const struct ar_field_desc ar_shape_party_fields[] = {
 	{ "kind", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_party, kind), NULL, { 0, false },
 	  NULL, "What it is: person, runtime, peer and so on.", NULL },
@@ -731,7 +793,7 @@ static const struct ar_field_desc ar_ev_task_created_fields[] = {
 	{ "visibility", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_ev_task_created, visibility), &ar_task_visibility_desc, { 0, false },
 	  NULL, "Intended audience; internal tasks are hidden from plain lists.", NULL },
 	{ "scope", AR_F_OBJECT, true, false, false, 0, 16384, offsetof(struct ar_ev_task_created, scope), NULL, { 0, false },
-	  NULL, "Scope of the task.", NULL },
+	  NULL, "Scope of the task.", &ar_shape_task_scope_desc },
 	{ "constraints", AR_F_OBJECT, true, false, false, 0, 16384, offsetof(struct ar_ev_task_created, constraints), NULL, { 0, false },
 	  NULL, "Limits on time, cost and means.", NULL },
 	{ "taskProfile", AR_F_OBJECT, true, false, false, 0, 16384, offsetof(struct ar_ev_task_created, task_profile), NULL, { 0, false },
@@ -830,7 +892,7 @@ static const struct ar_field_desc ar_ev_task_waiting_fields[] = {
 
 static const struct ar_field_desc ar_ev_task_blocked_fields[] = {
 	{ "blockers", AR_F_ARRAY, true, false, false, 0, 65536, offsetof(struct ar_ev_task_blocked, blockers), NULL, { 0, false },
-	  NULL, "Each with kind, id and, when one helps, requiredActionId.", NULL },
+	  NULL, "Each with kind, id and, when one helps, requiredActionId.", &ar_shape_blocker_desc },
 	{ "statusReason", AR_F_STRING, true, false, false, 0, 1024, offsetof(struct ar_ev_task_blocked, status_reason), NULL, { 0, false },
 	  NULL, "Why.", NULL },
 };
@@ -872,9 +934,9 @@ static const struct ar_field_desc ar_ev_task_cancel_requested_fields[] = {
 	{ "requestedBy", AR_F_OBJECT, true, false, false, 0, 4096, offsetof(struct ar_ev_task_cancel_requested, requested_by), NULL, { 0, false },
 	  NULL, "Who.", NULL },
 	{ "propagation", AR_F_OBJECT, true, false, false, 0, 4096, offsetof(struct ar_ev_task_cancel_requested, propagation), NULL, { 0, false },
-	  NULL, "Which dependants are cancelled with it.", NULL },
+	  NULL, "Which dependants are cancelled with it.", &ar_shape_propagation_desc },
 	{ "targets", AR_F_ARRAY, false, false, false, 0, 65536, offsetof(struct ar_ev_task_cancel_requested, targets), NULL, { 0, false },
-	  NULL, "Dependants found, each with kind and id.", NULL },
+	  NULL, "Dependants found, each with kind and id.", &ar_shape_task_part_desc },
 };
 
 static const struct ar_field_desc ar_ev_task_cancelled_fields[] = {
@@ -945,7 +1007,7 @@ static const struct ar_field_desc ar_ev_task_delegated_fields[] = {
 	{ "targetId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_ev_task_delegated, target_id), NULL, { 0, false },
 	  NULL, "Its id.", NULL },
 	{ "edge", AR_F_OBJECT, true, false, false, 0, 4096, offsetof(struct ar_ev_task_delegated, edge), NULL, { 0, false },
-	  NULL, "Edge of the task graph, with kind and targetId.", NULL },
+	  NULL, "Edge of the task graph, with kind and targetId.", &ar_shape_relationship_desc },
 	{ "reason", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_ev_task_delegated, reason), NULL, { 0, false },
 	  NULL, "Why.", NULL },
 };
@@ -954,7 +1016,7 @@ static const struct ar_field_desc ar_ev_task_dependency_updated_fields[] = {
 	{ "change", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_ev_task_dependency_updated, change), &ar_task_dependency_updated_change_desc, { 0, false },
 	  NULL, "What happened to the edge.", NULL },
 	{ "relationship", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_ev_task_dependency_updated, relationship), NULL, { 0, false },
-	  NULL, "kind, targetId, status, reason, createdAt and updatedAt of the edge.", NULL },
+	  NULL, "kind, targetId, status, reason, createdAt and updatedAt of the edge.", &ar_shape_relationship_desc },
 };
 
 static const struct ar_field_desc ar_ev_task_attempt_started_fields[] = {
@@ -2687,7 +2749,7 @@ static const struct ar_field_desc ar_cmd_pause_task_in_fields[] = {
 	{ "reason", AR_F_STRING, true, false, false, 0, 1024, offsetof(struct ar_cmd_pause_task_in, reason), NULL, { 0, false },
 	  NULL, "Why.", NULL },
 	{ "propagation", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_cmd_pause_task_in, propagation), NULL, { 0, false },
-	  NULL, "Which dependants pause with it.", NULL },
+	  NULL, "Which dependants pause with it.", &ar_shape_propagation_desc },
 	{ "idempotencyKey", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_pause_task_in, idempotency_key), NULL, { 0, false },
 	  NULL, "Makes a repeat safe.", NULL },
 };
@@ -2705,7 +2767,7 @@ static const struct ar_field_desc ar_cmd_resume_task_in_fields[] = {
 	{ "reason", AR_F_STRING, true, false, false, 0, 1024, offsetof(struct ar_cmd_resume_task_in, reason), NULL, { 0, false },
 	  NULL, "Why.", NULL },
 	{ "propagation", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_cmd_resume_task_in, propagation), NULL, { 0, false },
-	  NULL, "Which dependants resume with it.", NULL },
+	  NULL, "Which dependants resume with it.", &ar_shape_propagation_desc },
 	{ "worker", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_cmd_resume_task_in, worker), NULL, { 0, false },
 	  NULL, "What should execute it.", NULL },
 	{ "idempotencyKey", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_resume_task_in, idempotency_key), NULL, { 0, false },
@@ -2726,7 +2788,7 @@ static const struct ar_field_desc ar_cmd_cancel_task_in_fields[] = {
 	  NULL, "The task.", NULL },
 	{ "reason", AR_F_STRING, true, false, false, 0, 1024, offsetof(struct ar_cmd_cancel_task_in, reason), NULL, { 0, false },
 	  NULL, "Why.", NULL },
-	{ "propagation", AR_F_ARRAY, false, false, false, 0, 4096, offsetof(struct ar_cmd_cancel_task_in, propagation), NULL, { 0, false },
+	{ "propagation", AR_F_TEXTS, false, false, false, 0, 4096, offsetof(struct ar_cmd_cancel_task_in, propagation), NULL, { 0, false },
 	  NULL, "Which dependants end with it: children, jobs, processes, subagents.", NULL },
 	{ "requestedBy", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_cmd_cancel_task_in, requested_by), NULL, { 0, false },
 	  NULL, "Who asks for it.", NULL },
@@ -2740,7 +2802,7 @@ static const struct ar_field_desc ar_cmd_cancel_task_out_fields[] = {
 	{ "status", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_cmd_cancel_task_out, status), &ar_cancel_task_status_desc, { 0, false },
 	  NULL, "How far it is.", NULL },
 	{ "targets", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_cmd_cancel_task_out, targets), NULL, { 0, false },
-	  NULL, "Dependants that are being stopped.", NULL },
+	  NULL, "Dependants that are being stopped.", &ar_shape_task_part_desc },
 };
 
 static const struct ar_field_desc ar_cmd_retry_task_in_fields[] = {
@@ -2755,7 +2817,7 @@ static const struct ar_field_desc ar_cmd_retry_task_in_fields[] = {
 	{ "routing", AR_F_OBJECT, false, false, false, 0, 16384, offsetof(struct ar_cmd_retry_task_in, routing), NULL, { 0, false },
 	  NULL, "Another model choice for this attempt.", NULL },
 	{ "propagation", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_cmd_retry_task_in, propagation), NULL, { 0, false },
-	  NULL, "Which dependants are tried again with it.", NULL },
+	  NULL, "Which dependants are tried again with it.", &ar_shape_propagation_desc },
 	{ "idempotencyKey", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_retry_task_in, idempotency_key), NULL, { 0, false },
 	  NULL, "Makes a repeat safe.", NULL },
 };
@@ -2883,7 +2945,7 @@ static const struct ar_field_desc ar_cmd_get_task_out_fields[] = {
 	{ "attempts", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_cmd_get_task_out, attempts), NULL, { 0, false },
 	  NULL, "Its attempts, first to last.", NULL },
 	{ "relationships", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_cmd_get_task_out, relationships), NULL, { 0, false },
-	  NULL, "Its edges.", NULL },
+	  NULL, "Its edges.", &ar_shape_relationship_desc },
 	{ "deliveryState", AR_F_OBJECT, true, false, false, 0, 262144, offsetof(struct ar_cmd_get_task_out, delivery_state), NULL, { 0, false },
 	  NULL, "State of the delivery.", NULL },
 	{ "asOfSequence", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_cmd_get_task_out, as_of_sequence), NULL, { 0, false },
@@ -2907,7 +2969,7 @@ static const struct ar_field_desc ar_cmd_link_tasks_in_fields[] = {
 
 static const struct ar_field_desc ar_cmd_link_tasks_out_fields[] = {
 	{ "edge", AR_F_OBJECT, true, false, false, 0, 262144, offsetof(struct ar_cmd_link_tasks_out, edge), NULL, { 0, false },
-	  NULL, "The edge.", NULL },
+	  NULL, "The edge.", &ar_shape_relationship_desc },
 };
 
 static const struct ar_field_desc ar_cmd_unlink_tasks_in_fields[] = {
@@ -3555,7 +3617,7 @@ static const struct ar_field_desc ar_cmd_cancel_job_in_fields[] = {
 	{ "reason", AR_F_STRING, true, false, false, 0, 1024, offsetof(struct ar_cmd_cancel_job_in, reason), NULL, { 0, false },
 	  NULL, "Why.", NULL },
 	{ "propagation", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_cmd_cancel_job_in, propagation), NULL, { 0, false },
-	  NULL, "Which dependants end with it.", NULL },
+	  NULL, "Which dependants end with it.", &ar_shape_propagation_desc },
 	{ "idempotencyKey", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_cancel_job_in, idempotency_key), NULL, { 0, false },
 	  NULL, "Makes a repeat safe.", NULL },
 };

@@ -1492,6 +1492,72 @@ struct ar_shape_failure_list {
 	size_t count;
 };
 
+struct ar_shape_task_scope { /* task_scope */
+	struct ar_str session_id; /* string? */
+	struct ar_str thread_id; /* string? */
+	struct ar_str turn_id; /* string? */
+	struct ar_str parent_task_id; /* string? */
+	struct ar_str workspace_id; /* string? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_task_scope_list {
+	const struct ar_shape_task_scope *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_blocker { /* blocker */
+	struct ar_str kind; /* string */
+	struct ar_str id; /* string */
+	struct ar_str required_action_id; /* string? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_blocker_list {
+	const struct ar_shape_blocker *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_propagation { /* propagation */
+	struct ar_opt_bool children; /* bool? */
+	struct ar_opt_bool processes; /* bool? */
+	struct ar_opt_bool jobs; /* bool? */
+	struct ar_opt_bool subagents; /* bool? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_propagation_list {
+	const struct ar_shape_propagation *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_task_part { /* task_part */
+	struct ar_str kind; /* string */
+	struct ar_str id; /* string */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_task_part_list {
+	const struct ar_shape_task_part *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_relationship { /* relationship */
+	struct ar_str source_id; /* string? */
+	struct ar_str kind; /* string */
+	struct ar_str target_id; /* string */
+	struct ar_str status; /* string? */
+	struct ar_str reason; /* string? */
+	ar_usec created_at; /* time? */
+	ar_usec updated_at; /* time? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_relationship_list {
+	const struct ar_shape_relationship *at; /* NULL: absent */
+	size_t count;
+};
+
 struct ar_shape_party { /* party */
 	struct ar_str kind; /* string? */
 	struct ar_str id; /* string? */
@@ -1896,7 +1962,7 @@ struct ar_ev_task_created { /* task.created */
 	struct ar_str task_kind; /* string? */
 	struct ar_str task_family; /* string? */
 	int visibility; /* enum? */
-	struct ar_str scope; /* object */
+	const struct ar_shape_task_scope *scope; /* object */
 	struct ar_str constraints; /* object */
 	struct ar_str task_profile; /* object */
 	struct ar_str acceptance; /* array? */
@@ -1956,7 +2022,7 @@ struct ar_ev_task_waiting { /* task.waiting */
 };
 
 struct ar_ev_task_blocked { /* task.blocked */
-	struct ar_str blockers; /* array */
+	struct ar_shape_blocker_list blockers; /* array */
 	struct ar_str status_reason; /* string */
 };
 
@@ -1983,8 +2049,8 @@ struct ar_ev_task_retrying { /* task.retrying */
 struct ar_ev_task_cancel_requested { /* task.cancel_requested */
 	struct ar_str reason; /* string */
 	struct ar_str requested_by; /* object */
-	struct ar_str propagation; /* object */
-	struct ar_str targets; /* array? */
+	const struct ar_shape_propagation *propagation; /* object */
+	struct ar_shape_task_part_list targets; /* array? */
 };
 
 struct ar_ev_task_cancelled { /* task.cancelled */
@@ -2030,13 +2096,13 @@ struct ar_ev_task_archived { /* task.archived */
 struct ar_ev_task_delegated { /* task.delegated */
 	int delegate_kind; /* enum */
 	struct ar_str target_id; /* string */
-	struct ar_str edge; /* object */
+	const struct ar_shape_relationship *edge; /* object */
 	struct ar_str reason; /* string? */
 };
 
 struct ar_ev_task_dependency_updated { /* task.dependency.updated */
 	int change; /* enum */
-	struct ar_str relationship; /* object? */
+	const struct ar_shape_relationship *relationship; /* object? */
 };
 
 struct ar_ev_task_attempt_started { /* task.attempt.started */
@@ -3064,7 +3130,7 @@ struct ar_cmd_append_task_progress_out { /* append_task_progress, result */
 struct ar_cmd_pause_task_in { /* pause_task, input */
 	struct ar_str task_id; /* string */
 	struct ar_str reason; /* string */
-	struct ar_str propagation; /* object? */
+	const struct ar_shape_propagation *propagation; /* object? */
 	struct ar_str idempotency_key; /* string? */
 };
 
@@ -3076,7 +3142,7 @@ struct ar_cmd_pause_task_out { /* pause_task, result */
 struct ar_cmd_resume_task_in { /* resume_task, input */
 	struct ar_str task_id; /* string */
 	struct ar_str reason; /* string */
-	struct ar_str propagation; /* object? */
+	const struct ar_shape_propagation *propagation; /* object? */
 	struct ar_str worker; /* object? */
 	struct ar_str idempotency_key; /* string? */
 };
@@ -3090,7 +3156,7 @@ struct ar_cmd_resume_task_out { /* resume_task, result */
 struct ar_cmd_cancel_task_in { /* cancel_task, input */
 	struct ar_str task_id; /* string */
 	struct ar_str reason; /* string */
-	struct ar_str propagation; /* array? */
+	struct ar_texts propagation; /* array? */
 	struct ar_str requested_by; /* object? */
 	struct ar_str idempotency_key; /* string? */
 };
@@ -3098,7 +3164,7 @@ struct ar_cmd_cancel_task_in { /* cancel_task, input */
 struct ar_cmd_cancel_task_out { /* cancel_task, result */
 	struct ar_str task_id; /* string */
 	int status; /* enum */
-	struct ar_str targets; /* array */
+	struct ar_shape_task_part_list targets; /* array */
 };
 
 struct ar_cmd_retry_task_in { /* retry_task, input */
@@ -3107,7 +3173,7 @@ struct ar_cmd_retry_task_in { /* retry_task, input */
 	struct ar_str run_id; /* string? */
 	struct ar_str worker; /* object? */
 	struct ar_str routing; /* object? */
-	struct ar_str propagation; /* object? */
+	const struct ar_shape_propagation *propagation; /* object? */
 	struct ar_str idempotency_key; /* string? */
 };
 
@@ -3184,7 +3250,7 @@ struct ar_cmd_get_task_out { /* get_task, result */
 	struct ar_str status_detail; /* string? */
 	struct ar_str current_run_id; /* string? */
 	struct ar_str attempts; /* array */
-	struct ar_str relationships; /* array */
+	struct ar_shape_relationship_list relationships; /* array */
 	struct ar_str delivery_state; /* object */
 	int64_t as_of_sequence; /* int */
 };
@@ -3199,7 +3265,7 @@ struct ar_cmd_link_tasks_in { /* link_tasks, input */
 };
 
 struct ar_cmd_link_tasks_out { /* link_tasks, result */
-	struct ar_str edge; /* object */
+	const struct ar_shape_relationship *edge; /* object */
 };
 
 struct ar_cmd_unlink_tasks_in { /* unlink_tasks, input */
@@ -3590,7 +3656,7 @@ struct ar_cmd_get_job_out { /* get_job, result */
 struct ar_cmd_cancel_job_in { /* cancel_job, input */
 	struct ar_str job_id; /* string */
 	struct ar_str reason; /* string */
-	struct ar_str propagation; /* object? */
+	const struct ar_shape_propagation *propagation; /* object? */
 	struct ar_str idempotency_key; /* string? */
 };
 
@@ -4185,6 +4251,11 @@ extern const struct ar_enum_desc ar_list_audit_outcome_desc;
 extern const struct ar_enum_desc ar_list_audit_format_desc;
 extern const struct ar_struct_desc ar_shape_usage_desc;
 extern const struct ar_struct_desc ar_shape_failure_desc;
+extern const struct ar_struct_desc ar_shape_task_scope_desc;
+extern const struct ar_struct_desc ar_shape_blocker_desc;
+extern const struct ar_struct_desc ar_shape_propagation_desc;
+extern const struct ar_struct_desc ar_shape_task_part_desc;
+extern const struct ar_struct_desc ar_shape_relationship_desc;
 extern const struct ar_struct_desc ar_shape_party_desc;
 extern const struct ar_struct_desc ar_shape_evidence_scope_desc;
 extern const struct ar_struct_desc ar_shape_verification_outcome_desc;

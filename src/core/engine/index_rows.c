@@ -54,11 +54,11 @@ static bool is_new_task(const struct ar_store_task_row *rows, size_t count, stru
 	return true;
 }
 
-static struct ar_str edge_target(const struct ar_session *s, const struct ar_event *e, struct ar_arena *a)
+static struct ar_str edge_target(const struct ar_event *e)
 {
 	const struct ar_ev_task_dependency_updated *p = e->payload;
 
-	return ar_text_member(s->json, a, p->relationship, "targetId", true);
+	return p->relationship ? p->relationship->target_id : AR_STR_NONE;
 }
 
 static size_t add_task(const struct ar_session *s, struct ar_str id, struct ar_arena *a,
@@ -86,7 +86,7 @@ size_t ar_index_tasks(const struct ar_session *s, const struct ar_event *events,
 		n = add_task(s, events[i].ids[AR_SCOPE_TASK], a, rows, n);
 		/* An edge shows at both of its ends. */
 		if (events[i].type == AR_EV_TASK_DEPENDENCY_UPDATED)
-			n = add_task(s, edge_target(s, &events[i], a), a, rows, n);
+			n = add_task(s, edge_target(&events[i]), a, rows, n);
 	}
 	return n;
 }

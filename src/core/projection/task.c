@@ -146,7 +146,7 @@ static void write_sheet(const struct ar_sheet *sheet, struct ar_jw *w)
 	ar_jw_mraw(w, "requestedBy", sheet->requested_by);
 	ar_jw_mraw(w, "owner", sheet->owner);
 	ar_jw_mraw(w, "assignee", sheet->assignee);
-	ar_jw_mraw(w, "scope", sheet->scope);
+	ar_shape_write(w, "scope", &ar_shape_task_scope_desc, sheet->scope);
 	ar_jw_mraw(w, "constraints", sheet->constraints);
 	ar_jw_mraw(w, "taskProfile", sheet->profile);
 	ar_jw_mraw(w, "metadata", sheet->metadata);

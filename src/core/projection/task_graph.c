@@ -6,15 +6,9 @@
 
 static void edge(struct ar_str source, const struct ar_edge *e, struct ar_jw *w)
 {
-	ar_jw_open(w);
-	ar_jw_mstr(w, "sourceId", source);
-	ar_jw_mstr(w, "kind", e->kind);
-	ar_jw_mstr(w, "targetId", e->target);
-	ar_jw_mstr(w, "status", e->status);
-	ar_jw_mstr(w, "reason", e->reason);
-	ar_jw_mtime(w, "createdAt", e->created);
-	ar_jw_mtime(w, "updatedAt", e->updated);
-	ar_jw_close(w);
+	const struct ar_shape_relationship shape = ar_edge_shape(source, e);
+
+	ar_struct_encode(&ar_shape_relationship_desc, &shape, AR_STR_NONE, w);
 }
 
 /* What other tasks say about this one, turned round. */
@@ -141,10 +135,13 @@ static void blockers(const struct ar_session *s, const struct ar_task *task, str
 		const struct ar_task *from = s->declared.at[i];
 
 		for (size_t k = 0; k < from->edges.count; k++) {
+			struct ar_shape_blocker blocker;
 			struct ar_str by;
 
-			if (blocks(from, from->edges.at[k], task, &by))
-				ar_task_write_blocker(s, by, w);
+			if (!blocks(from, from->edges.at[k], task, &by))
+				continue;
+			blocker = ar_task_blocker(s, by);
+			ar_struct_encode(&ar_shape_blocker_desc, &blocker, AR_STR_NONE, w);
 		}
 	}
 	ar_jw_close_array(w);

@@ -111,7 +111,7 @@ static const struct ar_field_desc sheet_fields[] = {
 	STR(ar_sheet, kind),
 	STR(ar_sheet, family),
 	STR(ar_sheet, priority),
-	RAW(ar_sheet, scope),
+	OBJECT(ar_sheet, scope, task_scope),
 	RAW(ar_sheet, constraints),
 	RAW(ar_sheet, profile),
 	RAW(ar_sheet, acceptance),

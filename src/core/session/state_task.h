@@ -3,6 +3,7 @@
 #ifndef AR_SESSION_STATE_TASK_H
 #define AR_SESSION_STATE_TASK_H
 
+#include "catalog.h"
 #include "str.h"
 #include "clock.h"
 #include "vec.h"
@@ -38,8 +39,8 @@ struct ar_edge {
 struct ar_sheet {
 	struct ar_str thread, turn; /* in which it was made; may be absent */
 	struct ar_str kind, family, priority;
-	struct ar_str scope, constraints, profile, acceptance, requested_by, owner, assignee,
-		metadata; /* JSON */
+	const struct ar_shape_task_scope *scope;
+	struct ar_str constraints, profile, acceptance, requested_by, owner, assignee, metadata; /* JSON */
 	struct ar_str phase, step, summary, validation; /* of its progress */
 	struct ar_str percent, counters, outputs, delivery, coverage; /* the same: JSON */
 	struct ar_str artifacts, evidence, accepted; /* JSON; accepted: the criteria as they were met */

@@ -216,6 +216,73 @@ export interface Usage {
   [extra: string]: unknown;
 }
 
+/** Where a task belongs. */
+export interface TaskScope {
+  /** The session. */
+  sessionId?: string;
+  /** The thread. */
+  threadId?: string;
+  /** The turn in which it was made. */
+  turnId?: string;
+  /** Task it is a part of. */
+  parentTaskId?: string;
+  /** The workspace. */
+  workspaceId?: string;
+  [extra: string]: unknown;
+}
+
+/** An edge of the task graph. */
+export interface Relationship {
+  /** Task it starts from; absent in facts, which name that task themselves. */
+  sourceId?: string;
+  /** Kind of the edge. */
+  kind: string;
+  /** Target of the edge. */
+  targetId: string;
+  /** open, satisfied or failed for one that blocks, active for others. */
+  status?: string;
+  /** Why. */
+  reason?: string;
+  /** When it was made. */
+  createdAt?: string;
+  /** When it changed last. */
+  updatedAt?: string;
+  [extra: string]: unknown;
+}
+
+/** What keeps work from going on. */
+export interface Blocker {
+  /** What it is: task, action or credentials. */
+  kind: string;
+  /** Which one. */
+  id: string;
+  /** Question whose answer helps. */
+  requiredActionId?: string;
+  [extra: string]: unknown;
+}
+
+/** Something that depends on a task. */
+export interface TaskPart {
+  /** task or process. */
+  kind: string;
+  /** Which one. */
+  id: string;
+  [extra: string]: unknown;
+}
+
+/** Which dependants a command reaches. */
+export interface Propagation {
+  /** Parts of the task. */
+  children?: boolean;
+  /** Processes of its turns. */
+  processes?: boolean;
+  /** Jobs that work for it. */
+  jobs?: boolean;
+  /** Child agents that work for it. */
+  subagents?: boolean;
+  [extra: string]: unknown;
+}
+
 /** What a child agent shares with its parent. */
 export interface Isolation {
   /** Rule for the prompt. */

@@ -128,14 +128,14 @@ static void give_up(struct ar_decision *d, const struct ar_turn *turn)
 	struct ar_ids ids = ar_ids_turn(d, turn);
 	struct ar_str action = ask_what_now(d, turn);
 
-	ar_decide_emit(d, AR_EV_TASK_BLOCKED, &ids,
-		       &(struct ar_ev_task_blocked){
-			       .blockers = ar_arena_fmt(d->arena, "[{\"kind\":\"action\",\"id\":\"%.*s\"}]",
-							AR_STR_ARG(action)),
-			       .status_reason =
-				       AR_STR("the runtime was lost too often during this turn; "
-					      "respond_action or resume_thread tries again, interrupt_turn "
-					      "ends it") });
+	ar_decide_emit(
+		d, AR_EV_TASK_BLOCKED, &ids,
+		&(struct ar_ev_task_blocked){
+			.blockers = { &(struct ar_shape_blocker){ .kind = AR_STR("action"), .id = action },
+				      1 },
+			.status_reason = AR_STR("the runtime was lost too often during this turn; "
+						"respond_action or resume_thread tries again, interrupt_turn "
+						"ends it") });
 	ar_decide_status(d, ar_decide_thread(d, turn), AR_THREAD_STATUS_BLOCKED, AR_REASON_CRASH_LOOP,
 			 "blocked", turn);
 }

@@ -307,7 +307,9 @@ static void wait_for_operator(struct ar_decision *d, const struct ar_turn *turn,
 			       .ended_at = d->input->now });
 	ar_decide_emit(d, AR_EV_TASK_BLOCKED, &ids,
 		       &(struct ar_ev_task_blocked){
-			       .blockers = AR_STR("[{\"kind\":\"credentials\",\"id\":\"models\"}]"),
+			       .blockers = { &(struct ar_shape_blocker){ .kind = AR_STR("credentials"),
+									 .id = AR_STR("models") },
+					     1 },
 			       .status_reason = ar_arena_fmt(
 				       d->arena,
 				       "%.*s; give a model its key and have agentd "

@@ -2,6 +2,14 @@
 #include "task/sheet.h"
 #include "task/words.h"
 
+/* A copy of a shape in the session's memory; NULL stays NULL. */
+#define KEEP(s, shape, p) keep(s, &ar_shape_##shape##_desc, p)
+
+static const void *keep(struct ar_session *s, const struct ar_struct_desc *d, const void *shape)
+{
+	return shape ? ar_struct_copy(d, shape, AR_COPY_TEXT, &s->arena) : NULL;
+}
+
 /* ---- making and runs ---- */
 
 void ar_sheet_begin(struct ar_session *s, const struct ar_event *e, struct ar_task *task)
@@ -16,7 +24,7 @@ void ar_sheet_begin(struct ar_session *s, const struct ar_event *e, struct ar_ta
 		.kind = ar_apply_keep(s, p->task_kind),
 		.family = ar_apply_keep(s, p->task_family),
 		.priority = ar_apply_keep(s, p->priority),
-		.scope = ar_apply_keep(s, p->scope),
+		.scope = KEEP(s, task_scope, p->scope),
 		.constraints = ar_apply_keep(s, p->constraints),
 		.profile = ar_apply_keep(s, p->task_profile),
 		.acceptance = ar_apply_keep(s, p->acceptance),
@@ -238,10 +246,10 @@ enum ar_status ar_apply_task_progress(struct ar_session *s, const struct ar_even
 }
 
 /* A task that is put under another is a part of it from then on; taken away, it stands alone. */
-static void move_under(struct ar_session *s, struct ar_task *from, const struct ar_edge *edge,
+static void move_under(struct ar_session *s, struct ar_task *from, const struct ar_shape_relationship *edge,
 		       bool is_removed)
 {
-	struct ar_task *other = ar_session_declared(s, edge->target);
+	struct ar_task *other = ar_session_declared(s, edge->target_id);
 	bool is_child = ar_str_is(edge->kind, "child");
 	struct ar_task *child = is_child ? other : from, *parent = is_child ? from : other;
 
@@ -260,30 +268,27 @@ enum ar_status ar_apply_dependency(struct ar_session *s, const struct ar_event *
 {
 	const struct ar_ev_task_dependency_updated *p = PAYLOAD(e, task_dependency_updated);
 	struct ar_task *task = ar_session_any_task(s, e->ids[AR_SCOPE_TASK]);
-	struct ar_str kind, target;
+	const struct ar_shape_relationship *r = p->relationship;
 	struct ar_edge *edge;
-	struct ar_json v;
 
-	if (!task)
-		return ar_apply_unknown(err, e, "task");
-	v = ar_apply_parse(s, p->relationship);
-	kind = ar_apply_text(s, v, "kind");
-	target = ar_apply_text(s, v, "targetId");
-	edge = ar_task_edge(task, kind, target);
+	if (!task || !r)
+		return ar_apply_unknown(err, e, task ? "edge" : "task");
+	edge = ar_task_edge(task, r->kind, r->target_id);
 	task->updated = e->time;
-	move_under(s, task, &(struct ar_edge){ .kind = kind, .target = target },
-		   p->change == AR_TASK_DEPENDENCY_UPDATED_CHANGE_REMOVED);
+	move_under(s, task, r, p->change == AR_TASK_DEPENDENCY_UPDATED_CHANGE_REMOVED);
 	if (p->change == AR_TASK_DEPENDENCY_UPDATED_CHANGE_REMOVED) {
 		ar_task_drop_edge(task, edge);
 		return AR_OK;
 	}
 	if (!edge) {
 		edge = ar_arena_alloc(&s->arena, sizeof(*edge));
-		*edge = (struct ar_edge){ .kind = kind, .target = target, .created = e->time };
+		*edge = (struct ar_edge){ .kind = ar_apply_keep(s, r->kind),
+					  .target = ar_apply_keep(s, r->target_id),
+					  .created = e->time };
 		ar_vec_push(&s->arena, &task->edges, edge);
 	}
-	edge->status = ar_apply_text(s, v, "status");
-	edge->reason = ar_apply_text(s, v, "reason");
+	edge->status = ar_apply_keep(s, r->status);
+	edge->reason = ar_apply_keep(s, r->reason);
 	edge->updated = e->time;
 	return AR_OK;
 }

@@ -5,24 +5,17 @@
 /* ---- what is stopped ---- */
 
 struct cancel {
-	struct ar_str reason, requested_by, propagation; /* the last two: JSON */
+	struct ar_str reason, requested_by; /* requested_by: JSON */
 	bool children, processes;
 };
 
-static bool names(const struct ar_decision *d, struct ar_str list, const char *word)
+static bool names(struct ar_texts list, const char *word)
 {
-	struct ar_json v;
-	struct ar_str one;
-
-	if (ar_str_absent(list))
-		return true; /* nothing said: all */
-	if (ar_json_parse(d->json, list, &v, NULL) != AR_OK)
-		return false;
-	for (struct ar_json_iter it = ar_json_iter(v); ar_json_next(&it);) {
-		if (ar_json_str(it.value, &one) && ar_str_is(one, word))
+	for (size_t i = 0; i < list.count; i++) {
+		if (ar_str_is(list.at[i], word))
 			return true;
 	}
-	return false;
+	return !list.at; /* nothing said: all */
 }
 
 static struct cancel cancel_of(struct ar_decision *d)
@@ -30,12 +23,9 @@ static struct cancel cancel_of(struct ar_decision *d)
 	const struct ar_cmd_cancel_task_in *in = d->input->command.args;
 	struct cancel c = { .reason = in->reason };
 
-	c.children = names(d, in->propagation, "children");
-	c.processes = c.children && names(d, in->propagation, "processes");
+	c.children = names(in->propagation, "children");
+	c.processes = c.children && names(in->propagation, "processes");
 	c.requested_by = ar_task_asker(d, in->requested_by);
-	c.propagation = ar_arena_fmt(d->arena,
-				     "{\"children\":%s,\"processes\":%s,\"jobs\":false,\"subagents\":false}",
-				     c.children ? "true" : "false", c.processes ? "true" : "false");
 	return c;
 }
 
@@ -44,48 +34,60 @@ static bool is_open_child(const struct ar_turn *turn, const struct ar_task *task
 	return ar_str_absent(turn->outcome) && turn->task && ar_str_eq(turn->task->parent, task->id);
 }
 
-static void target(struct ar_jw *w, const char *kind, struct ar_str id)
+/* Parts of a task; `at` has room for all that the session has. */
+struct parts {
+	struct ar_shape_task_part *at;
+	size_t count;
+};
+
+static struct parts room_for_parts(struct ar_decision *d)
 {
-	ar_jw_open(w);
-	ar_jw_mstr(w, "kind", ar_str_from(kind));
-	ar_jw_mstr(w, "id", id);
-	ar_jw_close(w);
+	const struct ar_session *s = d->session;
+	size_t room = s->declared.count + s->processes.count + 1;
+
+	for (size_t i = 0; i < s->threads.count; i++)
+		room += ((const struct ar_thread *)s->threads.at[i])->turns.count;
+	return (struct parts){ .at = ar_arena_alloc(d->arena, room * sizeof(struct ar_shape_task_part)) };
+}
+
+static void target(struct parts *parts, const char *kind, struct ar_str id)
+{
+	parts->at[parts->count++] = (struct ar_shape_task_part){ .kind = ar_str_from(kind), .id = id };
 }
 
 static void turn_targets(const struct ar_session *s, const struct ar_turn *turn, bool processes,
-			 struct ar_jw *w)
+			 struct parts *parts)
 {
-	target(w, "task", turn->task->id);
+	target(parts, "task", turn->task->id);
 	for (size_t i = 0; processes && i < s->processes.count; i++) {
 		const struct ar_process_record *p = s->processes.at[i];
 
 		if (p->status == AR_PROCESS_RUNNING && ar_str_eq(p->turn, turn->id))
-			target(w, "process", p->id);
+			target(parts, "process", p->id);
 	}
 }
 
-static struct ar_str targets(struct ar_decision *d, const struct ar_task *task, const struct cancel *c)
+static struct ar_shape_task_part_list targets(struct ar_decision *d, const struct ar_task *task,
+					      const struct cancel *c)
 {
 	const struct ar_session *s = d->session;
-	struct ar_jw w = ar_decide_json(d);
+	struct parts parts = room_for_parts(d);
 
-	ar_jw_open_array(&w);
 	for (size_t i = 0; c->children && i < s->declared.count; i++) {
 		const struct ar_task *child = s->declared.at[i];
 
 		if (ar_str_eq(child->parent, task->id) && !ar_task_is_over(child))
-			target(&w, "task", child->id);
+			target(&parts, "task", child->id);
 	}
 	for (size_t i = 0; c->children && i < s->threads.count; i++) {
 		const struct ar_thread *t = s->threads.at[i];
 
 		for (size_t k = 0; k < t->turns.count; k++) {
 			if (is_open_child(t->turns.at[k], task))
-				turn_targets(s, t->turns.at[k], c->processes, &w);
+				turn_targets(s, t->turns.at[k], c->processes, &parts);
 		}
 	}
-	ar_jw_close_array(&w);
-	return ar_decide_json_end(d);
+	return (struct ar_shape_task_part_list){ parts.at, parts.count };
 }
 
 /* ---- the end ---- */
@@ -150,13 +152,17 @@ static void cancel_parts(struct ar_decision *d, const struct ar_task *task, cons
 /* Parts under parts, as deep as they go: create_task and link_tasks make no circles. */
 static void ask_to_cancel(struct ar_decision *d, const struct ar_task *task, const struct cancel *c)
 {
+	const struct ar_shape_propagation reach = { .children = AR_OPT_BOOL(c->children),
+						    .processes = AR_OPT_BOOL(c->processes),
+						    .jobs = AR_OPT_BOOL(false),
+						    .subagents = AR_OPT_BOOL(false) };
 	struct ar_ids ids = ar_task_ids(task, ar_task_run(task));
 
 	if (task->status != AR_TASK_DRAFT)
 		ar_decide_emit(d, AR_EV_TASK_CANCEL_REQUESTED, &ids,
 			       &(struct ar_ev_task_cancel_requested){ .reason = c->reason,
 								      .requested_by = c->requested_by,
-								      .propagation = c->propagation,
+								      .propagation = &reach,
 								      .targets = targets(d, task, c) });
 	if (c->children)
 		cancel_parts(d, task, c);

@@ -47,23 +47,14 @@ static enum ar_status check_create(const struct ar_decision *d, struct ar_error 
 	return AR_OK;
 }
 
-static struct ar_str scope_of(struct ar_decision *d, const struct ar_task *task)
-{
-	struct ar_jw w = ar_decide_json(d);
-
-	ar_jw_open(&w);
-	ar_jw_mstr(&w, "sessionId", d->session->id);
-	ar_jw_mstr(&w, "threadId", task->sheet->thread);
-	ar_jw_mstr(&w, "turnId", task->sheet->turn);
-	ar_jw_mstr(&w, "parentTaskId", task->parent);
-	ar_jw_mstr(&w, "workspaceId", d->session->workspace);
-	ar_jw_close(&w);
-	return ar_decide_json_end(d);
-}
-
 static void say_created(struct ar_decision *d, const struct ar_task *task)
 {
 	const struct ar_cmd_create_task_in *in = d->input->command.args;
+	const struct ar_shape_task_scope scope = { .session_id = d->session->id,
+						   .thread_id = task->sheet->thread,
+						   .turn_id = task->sheet->turn,
+						   .parent_task_id = task->parent,
+						   .workspace_id = d->session->workspace };
 	struct ar_ids ids = ar_task_ids(task, NULL);
 
 	ids.at[AR_SCOPE_TURN] = task->sheet->turn;
@@ -74,7 +65,7 @@ static void say_created(struct ar_decision *d, const struct ar_task *task)
 			       .task_kind = in->task_kind,
 			       .task_family = in->task_family,
 			       .visibility = in->visibility ? in->visibility : AR_TASK_VISIBILITY_FOREGROUND,
-			       .scope = scope_of(d, task),
+			       .scope = &scope,
 			       .constraints = ar_str_absent(in->constraints) ? AR_STR("{}") : in->constraints,
 			       .task_profile = ar_str_absent(in->profile) ? AR_STR("{}") : in->profile,
 			       .acceptance = in->acceptance,

@@ -118,9 +118,9 @@ enum ar_status ar_decide_start_task(struct ar_decision *d, struct ar_error *err)
 
 /* ---- pause and resume ---- */
 
-static bool wants_children(const struct ar_decision *d, struct ar_str propagation)
+static bool wants_children(const struct ar_shape_propagation *propagation)
 {
-	return ar_str_is(ar_text_member(d->json, d->arena, propagation, "children", false), "true");
+	return propagation && propagation->children.v;
 }
 
 static void pause(struct ar_decision *d, const struct ar_task *task, struct ar_str reason)
@@ -151,7 +151,7 @@ enum ar_status ar_decide_pause_task(struct ar_decision *d, struct ar_error *err)
 				 AR_STR_ARG(task->id), AR_STR_ARG(ar_task_status_word(task)));
 	if (task->status != AR_TASK_PAUSED)
 		pause(d, task, in->reason);
-	for (size_t i = 0; wants_children(d, in->propagation) && i < d->session->declared.count; i++) {
+	for (size_t i = 0; wants_children(in->propagation) && i < d->session->declared.count; i++) {
 		const struct ar_task *child = d->session->declared.at[i];
 
 		if (ar_str_eq(child->parent, task->id) && is_pausable(child) &&
@@ -212,8 +212,8 @@ static enum ar_status check_resume(struct ar_decision *d, const struct ar_task *
 		return ar_refuse(err, AR_ERR_NOT_PAUSED, "task %.*s is %.*s, not paused",
 				 AR_STR_ARG(task->id), AR_STR_ARG(ar_task_status_word(task)));
 	if (task->status == AR_TASK_PAUSED && ar_task_is_blocked(d->session, task, NULL))
-		return ar_refuse(err, AR_ERR_BLOCKED, "task %.*s waits for others: %.200s",
-				 AR_STR_ARG(task->id), ar_task_blockers(d, task).p);
+		return ar_refuse(err, AR_ERR_BLOCKED, "task %.*s waits for task %.*s", AR_STR_ARG(task->id),
+				 AR_STR_ARG(ar_task_blocked_by(d->session, task)));
 	return AR_OK;
 }
 
@@ -227,7 +227,7 @@ static enum ar_status plan_all(struct ar_decision *d, const struct ar_task *task
 
 	if (task->status == AR_TASK_PAUSED && plan_resumption(d, task, in->worker, &ret[n++], err) != AR_OK)
 		return AR_E_REFUSED;
-	for (size_t i = 0; wants_children(d, in->propagation) && i < s->declared.count; i++) {
+	for (size_t i = 0; wants_children(in->propagation) && i < s->declared.count; i++) {
 		const struct ar_task *child = s->declared.at[i];
 
 		if (ar_str_eq(child->parent, task->id) && child->status == AR_TASK_PAUSED &&

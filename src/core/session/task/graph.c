@@ -63,26 +63,19 @@ static struct ar_str question_of(const struct ar_session *s, struct ar_str task)
 	return AR_STR_NONE;
 }
 
-void ar_task_write_blocker(const struct ar_session *s, struct ar_str id, struct ar_jw *w)
+struct ar_shape_blocker ar_task_blocker(const struct ar_session *s, struct ar_str id)
 {
-	ar_jw_open(w);
-	ar_jw_mstr(w, "kind", AR_STR("task"));
-	ar_jw_mstr(w, "id", id);
-	ar_jw_mstr(w, "requiredActionId", question_of(s, id));
-	ar_jw_close(w);
+	return (struct ar_shape_blocker){ .kind = AR_STR("task"),
+					  .id = id,
+					  .required_action_id = question_of(s, id) };
 }
 
-struct ar_str ar_task_blockers(struct ar_decision *d, const struct ar_task *task)
+struct ar_str ar_task_blocked_by(const struct ar_session *s, const struct ar_task *task)
 {
-	struct ar_jw w = ar_decide_json(d);
+	struct ar_str blocker = AR_STR_NONE;
 	size_t at = 0, k = 0;
-	struct ar_str blocker;
 
-	ar_jw_open_array(&w);
-	while (next_blocker(d->session, task, &at, &k, &blocker))
-		ar_task_write_blocker(d->session, blocker, &w);
-	ar_jw_close_array(&w);
-	return ar_decide_json_end(d);
+	return next_blocker(s, task, &at, &k, &blocker) ? blocker : AR_STR_NONE;
 }
 
 size_t ar_task_open_children(const struct ar_decision *d, const struct ar_task *task)
@@ -110,42 +103,27 @@ size_t ar_task_open_children(const struct ar_decision *d, const struct ar_task *
 
 /* ---- saying ---- */
 
-static struct ar_str relationship(struct ar_decision *d, const struct ar_edge *edge)
-{
-	struct ar_jw w = ar_decide_json(d);
-
-	ar_jw_open(&w);
-	ar_jw_mstr(&w, "kind", edge->kind);
-	ar_jw_mstr(&w, "targetId", edge->target);
-	ar_jw_mstr(&w, "status", edge->status);
-	ar_jw_mstr(&w, "reason", edge->reason);
-	ar_jw_mtime(&w, "createdAt", edge->created);
-	ar_jw_mtime(&w, "updatedAt", edge->updated);
-	ar_jw_close(&w);
-	return ar_decide_json_end(d);
-}
-
 static void say_edge(struct ar_decision *d, const struct ar_task *task, const struct ar_edge *edge,
 		     int change)
 {
 	struct ar_ids ids = ar_task_ids(task, ar_task_run(task));
+	struct ar_shape_relationship shape = ar_edge_shape(AR_STR_NONE, edge);
 
 	ar_decide_emit(d, AR_EV_TASK_DEPENDENCY_UPDATED, &ids,
-		       &(struct ar_ev_task_dependency_updated){ .change = change,
-								.relationship = relationship(d, edge) });
+		       &(struct ar_ev_task_dependency_updated){ .change = change, .relationship = &shape });
 }
 
 void ar_task_delegated(struct ar_decision *d, const struct ar_task *task, const struct ar_str child,
 		       const char *reason)
 {
-	const struct ar_edge edge = { .kind = AR_STR("child"), .target = child };
+	const struct ar_shape_relationship edge = { .kind = AR_STR("child"), .target_id = child };
 	struct ar_ids ids = ar_task_ids(task, ar_task_open_run(task));
 
 	ar_decide_emit(d, AR_EV_TASK_DELEGATED, &ids,
 		       &(struct ar_ev_task_delegated){ .delegate_kind =
 							       AR_TASK_DELEGATED_DELEGATE_KIND_CHILD_TASK,
 						       .target_id = child,
-						       .edge = relationship(d, &edge),
+						       .edge = &edge,
 						       .reason = ar_str_from(reason) });
 }
 
@@ -320,19 +298,16 @@ static void say_blocked(struct ar_decision *d, const struct ar_task *task, struc
 					  [AR_TASK_RUNNING] = true,
 					  [AR_TASK_WAITING] = true,
 					  [AR_TASK_BLOCKED] = true };
+	struct ar_shape_blocker one;
 	struct ar_ids ids;
-	struct ar_jw w;
 
 	if (!task || !task->sheet || (size_t)task->status >= AR_ARRAY_LEN(may_block) ||
 	    !may_block[task->status])
 		return;
-	w = ar_decide_json(d);
-	ar_jw_open_array(&w);
-	ar_task_write_blocker(d->session, blocker, &w);
-	ar_jw_close_array(&w);
+	one = ar_task_blocker(d->session, blocker);
 	ids = ar_task_ids(task, ar_task_run(task));
 	ar_decide_emit(d, AR_EV_TASK_BLOCKED, &ids,
-		       &(struct ar_ev_task_blocked){ .blockers = ar_decide_json_end(d),
+		       &(struct ar_ev_task_blocked){ .blockers = { &one, 1 },
 						     .status_reason =
 							     AR_STR("another task has to be completed "
 								    "first") });
@@ -373,6 +348,7 @@ enum ar_status ar_decide_link_tasks(struct ar_decision *d, struct ar_error *err)
 	const struct ar_edge *known;
 	const struct ar_task *from;
 	struct ar_edge edge;
+	struct ar_shape_relationship shape;
 	struct ar_task *source;
 
 	if (ar_task_need(d, in->source_id, &source, err) != AR_OK)
@@ -394,8 +370,8 @@ enum ar_status ar_decide_link_tasks(struct ar_decision *d, struct ar_error *err)
 		edge.updated = d->input->now;
 		say_edge(d, from, &edge, AR_TASK_DEPENDENCY_UPDATED_CHANGE_UPDATED);
 	}
-	ar_decide_reply(d, AR_CMD_LINK_TASKS,
-			&(struct ar_cmd_link_tasks_out){ .edge = relationship(d, &edge) });
+	shape = ar_edge_shape(AR_STR_NONE, &edge);
+	ar_decide_reply(d, AR_CMD_LINK_TASKS, &(struct ar_cmd_link_tasks_out){ .edge = &shape });
 	return AR_OK;
 }
 

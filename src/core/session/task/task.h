@@ -36,10 +36,10 @@ struct ar_str ar_task_asker(struct ar_decision *d, struct ar_str said);
 bool ar_task_is_blocked(const struct ar_session *s, const struct ar_task *task, const struct ar_task *but);
 
 /* The task `id` as a blocker: with the question that it waits for, if there is one. */
-void ar_task_write_blocker(const struct ar_session *s, struct ar_str id, struct ar_jw *w);
+struct ar_shape_blocker ar_task_blocker(const struct ar_session *s, struct ar_str id);
 
-/* Blockers that are open, as the array of task.blocked. */
-struct ar_str ar_task_blockers(struct ar_decision *d, const struct ar_task *task);
+/* The first of its blockers that is open; absent: none is. */
+struct ar_str ar_task_blocked_by(const struct ar_session *s, const struct ar_task *task);
 
 /* Parts of it that have not ended, tasks and turns. */
 size_t ar_task_open_children(const struct ar_decision *d, const struct ar_task *task);

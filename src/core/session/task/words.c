@@ -80,6 +80,17 @@ struct ar_str ar_edge_inverse(struct ar_str kind)
 	return AR_STR_NONE;
 }
 
+struct ar_shape_relationship ar_edge_shape(struct ar_str source, const struct ar_edge *edge)
+{
+	return (struct ar_shape_relationship){ .source_id = source,
+					       .kind = edge->kind,
+					       .target_id = edge->target,
+					       .status = edge->status,
+					       .reason = edge->reason,
+					       .created_at = edge->created,
+					       .updated_at = edge->updated };
+}
+
 /* ---- JSON texts ---- */
 
 static struct ar_str printed(struct ar_arena *a, struct ar_json v)

@@ -35,6 +35,9 @@ void ar_task_drop_edge(struct ar_task *task, const struct ar_edge *edge); /* NUL
 /* The same edge as its other end says it: blocks for blocked_by, parent for child. Absent: the kind has no other side. */
 struct ar_str ar_edge_inverse(struct ar_str kind);
 
+/* The edge as facts and answers show it; `source` may be absent. */
+struct ar_shape_relationship ar_edge_shape(struct ar_str source, const struct ar_edge *edge);
+
 /* ---- JSON texts ---- */
 
 /* A member of an object: the text of a string, or the value as JSON. Absent: the object has none. */

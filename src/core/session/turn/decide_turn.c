@@ -212,15 +212,7 @@ void ar_decide_start(struct ar_decision *d, struct ar_turn *turn)
 static void create_task(struct ar_decision *d, const struct ar_turn *turn, const struct ar_task *parent)
 {
 	struct ar_ids ids = ar_ids_turn(d, turn);
-	struct ar_jw w = ar_decide_json(d);
-	struct ar_str scope;
 
-	ar_jw_open(&w);
-	ar_jw_mstr(&w, "sessionId", d->session->id);
-	ar_jw_mstr(&w, "threadId", turn->thread);
-	ar_jw_mstr(&w, "turnId", turn->id);
-	ar_jw_close(&w);
-	scope = ar_decide_json_end(d);
 	ids.at[AR_SCOPE_TASK] = ar_decide_mint(d, "task", &d->counters.task);
 	ids.at[AR_SCOPE_PARENT_TASK] = parent ? parent->id : AR_STR_NONE;
 	ids.at[AR_SCOPE_ROOT_TASK] = parent ? parent->root : AR_STR_NONE;
@@ -230,7 +222,9 @@ static void create_task(struct ar_decision *d, const struct ar_turn *turn, const
 									      : turn->input_preview,
 			       .task_kind = ar_turn_is_system(turn) ? AR_STR("system") : AR_STR("chat"),
 			       .visibility = AR_TASK_VISIBILITY_INTERNAL,
-			       .scope = scope,
+			       .scope = &(struct ar_shape_task_scope){ .session_id = d->session->id,
+								       .thread_id = turn->thread,
+								       .turn_id = turn->id },
 			       .constraints = AR_STR("{}"),
 			       .task_profile = AR_STR("{}"),
 		       });
