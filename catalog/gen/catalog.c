@@ -347,6 +347,114 @@ static const struct ar_field_desc ar_shape_known_gap_fields[] = {
 };
 const struct ar_struct_desc ar_shape_known_gap_desc = { ar_shape_known_gap_fields, 2, sizeof(struct ar_shape_known_gap), NULL, 0, true, offsetof(struct ar_shape_known_gap, extra_), 0 };
 
+static const struct ar_field_desc ar_shape_route_candidate_fields[] = {
+	{ "provider", AR_F_STRING, false, false, false, 0, 128, offsetof(struct ar_shape_route_candidate, provider), NULL, { 0, false },
+	  NULL, "Its provider.", NULL },
+	{ "model", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_shape_route_candidate, model), NULL, { 0, false },
+	  NULL, "Its name.", NULL },
+	{ "capabilities", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_shape_route_candidate, capabilities), NULL, { 0, false },
+	  NULL, "What it can do; absent when nobody declared it.", NULL },
+	{ "costClass", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_route_candidate, cost_class), NULL, { 0, false },
+	  NULL, "priced, or unknown.", NULL },
+	{ "limitState", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_route_candidate, limit_state), NULL, { 0, false },
+	  NULL, "ok, or rate_limited.", NULL },
+};
+const struct ar_struct_desc ar_shape_route_candidate_desc = { ar_shape_route_candidate_fields, 5, sizeof(struct ar_shape_route_candidate), NULL, 0, true, offsetof(struct ar_shape_route_candidate, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_route_exclusion_fields[] = {
+	{ "candidate", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_shape_route_exclusion, candidate), NULL, { 0, false },
+	  NULL, "Its name.", NULL },
+	{ "reason", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_route_exclusion, reason), NULL, { 0, false },
+	  NULL, "Why: no_credential, missing_capability, not_local or rate_limited.", NULL },
+	{ "missing", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_shape_route_exclusion, missing), NULL, { 0, false },
+	  NULL, "Missing capabilities.", NULL },
+	{ "until", AR_F_TIME, false, false, false, 0, 0, offsetof(struct ar_shape_route_exclusion, until), NULL, { 0, false },
+	  NULL, "When its rate limit ends.", NULL },
+};
+const struct ar_struct_desc ar_shape_route_exclusion_desc = { ar_shape_route_exclusion_fields, 4, sizeof(struct ar_shape_route_exclusion), NULL, 0, true, offsetof(struct ar_shape_route_exclusion, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_route_preference_fields[] = {
+	{ "model", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_shape_route_preference, model), NULL, { 0, false },
+	  NULL, "Requested model.", NULL },
+};
+const struct ar_struct_desc ar_shape_route_preference_desc = { ar_shape_route_preference_fields, 1, sizeof(struct ar_shape_route_preference), NULL, 0, true, offsetof(struct ar_shape_route_preference, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_route_gaps_fields[] = {
+	{ "credentials", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_route_gaps, credentials), NULL, { 0, false },
+	  NULL, "Models without a key.", NULL },
+	{ "capability", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_route_gaps, capability), NULL, { 0, false },
+	  NULL, "Models that lack a capability.", NULL },
+	{ "network", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_route_gaps, network), NULL, { 0, false },
+	  NULL, "Models that are not local.", NULL },
+	{ "quota", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_route_gaps, quota), NULL, { 0, false },
+	  NULL, "Models with a rate limit.", NULL },
+};
+const struct ar_struct_desc ar_shape_route_gaps_desc = { ar_shape_route_gaps_fields, 4, sizeof(struct ar_shape_route_gaps), NULL, 0, true, offsetof(struct ar_shape_route_gaps, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_route_limit_fields[] = {
+	{ "state", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_route_limit, state), NULL, { 0, false },
+	  NULL, "ok, or rate_limited.", NULL },
+	{ "until", AR_F_TIME, false, false, false, 0, 0, offsetof(struct ar_shape_route_limit, until), NULL, { 0, false },
+	  NULL, "When it ends.", NULL },
+};
+const struct ar_struct_desc ar_shape_route_limit_desc = { ar_shape_route_limit_fields, 2, sizeof(struct ar_shape_route_limit), NULL, 0, true, offsetof(struct ar_shape_route_limit, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_route_model_fields[] = {
+	{ "provider", AR_F_STRING, false, false, false, 0, 128, offsetof(struct ar_shape_route_model, provider), NULL, { 0, false },
+	  NULL, "Its provider.", NULL },
+	{ "model", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_shape_route_model, model), NULL, { 0, false },
+	  NULL, "Its name.", NULL },
+};
+const struct ar_struct_desc ar_shape_route_model_desc = { ar_shape_route_model_fields, 2, sizeof(struct ar_shape_route_model), NULL, 0, true, offsetof(struct ar_shape_route_model, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_route_cost_fields[] = {
+	{ "state", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_route_cost, state), NULL, { 0, false },
+	  NULL, "priced, or unknown.", NULL },
+};
+const struct ar_struct_desc ar_shape_route_cost_desc = { ar_shape_route_cost_fields, 1, sizeof(struct ar_shape_route_cost), NULL, 0, true, offsetof(struct ar_shape_route_cost, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_limit_state_fields[] = {
+	{ "quotaKind", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_limit_state, quota_kind), NULL, { 0, false },
+	  NULL, "Which quota.", NULL },
+	{ "limit", AR_F_NUM, false, false, false, 0, 0, offsetof(struct ar_shape_limit_state, limit), NULL, { 0, false },
+	  NULL, "The whole of it.", NULL },
+	{ "used", AR_F_NUM, false, false, false, 0, 0, offsetof(struct ar_shape_limit_state, used), NULL, { 0, false },
+	  NULL, "The used part.", NULL },
+	{ "limitEvent", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_limit_state, limit_event), NULL, { 0, false },
+	  NULL, "What happened: parallel_budget_reached.", NULL },
+	{ "maxParallel", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_limit_state, max_parallel), NULL, { 0, false },
+	  NULL, "Most tool calls at once.", NULL },
+	{ "running", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_limit_state, running), NULL, { 0, false },
+	  NULL, "Tool calls that run now.", NULL },
+};
+const struct ar_struct_desc ar_shape_limit_state_desc = { ar_shape_limit_state_fields, 6, sizeof(struct ar_shape_limit_state), NULL, 0, true, offsetof(struct ar_shape_limit_state, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_limit_scope_fields[] = {
+	{ "sessionId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_limit_scope, session_id), NULL, { 0, false },
+	  NULL, "The session.", NULL },
+	{ "turnId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_limit_scope, turn_id), NULL, { 0, false },
+	  NULL, "The turn; absent for a limit of the session.", NULL },
+};
+const struct ar_struct_desc ar_shape_limit_scope_desc = { ar_shape_limit_scope_fields, 2, sizeof(struct ar_shape_limit_scope), NULL, 0, true, offsetof(struct ar_shape_limit_scope, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_cost_basis_fields[] = {
+	{ "inputTokens", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_cost_basis, input_tokens), NULL, { 0, false },
+	  NULL, "Estimated tokens of the request.", NULL },
+	{ "covers", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_cost_basis, covers), NULL, { 0, false },
+	  NULL, "What the amount covers: input.", NULL },
+};
+const struct ar_struct_desc ar_shape_cost_basis_desc = { ar_shape_cost_basis_fields, 2, sizeof(struct ar_shape_cost_basis), NULL, 0, true, offsetof(struct ar_shape_cost_basis, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_rate_limit_fields[] = {
+	{ "provider", AR_F_STRING, false, false, false, 0, 128, offsetof(struct ar_shape_rate_limit, provider), NULL, { 0, false },
+	  NULL, "The provider.", NULL },
+	{ "model", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_shape_rate_limit, model), NULL, { 0, false },
+	  NULL, "The model.", NULL },
+	{ "pauseMs", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_rate_limit, pause_ms), NULL, { 0, false },
+	  NULL, "Pause until the next request.", NULL },
+};
+const struct ar_struct_desc ar_shape_rate_limit_desc = { ar_shape_rate_limit_fields, 3, sizeof(struct ar_shape_rate_limit), NULL, 0, true, offsetof(struct ar_shape_rate_limit, extra_), 0 };
+
 static const struct ar_field_desc ar_shape_isolation_fields[] = {
 	{ "prompt", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_isolation, prompt), NULL, { 0, false },
 	  NULL, "Rule for the prompt.", NULL },
@@ -1875,7 +1983,7 @@ static const struct ar_field_desc ar_ev_task_profile_resolved_fields[] = {
 	  NULL, "Kind of work.", NULL },
 	{ "source", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_ev_task_profile_resolved, source), NULL, { 0, false },
 	  NULL, "Where the profile comes from.", NULL },
-	{ "requiredCapabilities", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_ev_task_profile_resolved, required_capabilities), NULL, { 0, false },
+	{ "requiredCapabilities", AR_F_TEXTS, true, false, false, 0, 262144, offsetof(struct ar_ev_task_profile_resolved, required_capabilities), NULL, { 0, false },
 	  NULL, "Required capabilities of the model.", NULL },
 	{ "latencyTarget", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_ev_task_profile_resolved, latency_target), &ar_task_profile_resolved_latency_target_desc, { 0, false },
 	  NULL, "How soon an answer is wanted.", NULL },
@@ -1891,17 +1999,17 @@ static const struct ar_field_desc ar_ev_routing_candidates_resolved_fields[] = {
 	{ "candidateCount", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_ev_routing_candidates_resolved, candidate_count), NULL, { 0, false },
 	  NULL, "How many there are.", NULL },
 	{ "candidates", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_ev_routing_candidates_resolved, candidates), NULL, { 0, false },
-	  NULL, "Each with provider, model, capabilities, costClass and limitState.", NULL },
+	  NULL, "Each with provider, model, capabilities, costClass and limitState.", &ar_shape_route_candidate_desc },
 	{ "excluded", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_ev_routing_candidates_resolved, excluded), NULL, { 0, false },
-	  NULL, "Each left out, with the reason.", NULL },
-	{ "hardConstraints", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_ev_routing_candidates_resolved, hard_constraints), NULL, { 0, false },
+	  NULL, "Each left out, with the reason.", &ar_shape_route_exclusion_desc },
+	{ "hardConstraints", AR_F_TEXTS, true, false, false, 0, 262144, offsetof(struct ar_ev_routing_candidates_resolved, hard_constraints), NULL, { 0, false },
 	  NULL, "What no candidate may break.", NULL },
 	{ "preferences", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_ev_routing_candidates_resolved, preferences), NULL, { 0, false },
-	  NULL, "Preferences.", NULL },
+	  NULL, "Preferences.", &ar_shape_route_preference_desc },
 	{ "singleCandidate", AR_F_BOOL, true, false, false, 0, 0, offsetof(struct ar_ev_routing_candidates_resolved, single_candidate), NULL, { 0, false },
 	  NULL, "True when there is no choice.", NULL },
 	{ "gaps", AR_F_OBJECT, true, false, false, 0, 16384, offsetof(struct ar_ev_routing_candidates_resolved, gaps), NULL, { 0, false },
-	  NULL, "What is missing: credentials, capability, quota or network.", NULL },
+	  NULL, "What is missing: credentials, capability, quota or network.", &ar_shape_route_gaps_desc },
 };
 
 static const struct ar_field_desc ar_ev_routing_decided_fields[] = {
@@ -1921,24 +2029,24 @@ static const struct ar_field_desc ar_ev_routing_decided_fields[] = {
 	  NULL, "Requested model; may be empty.", NULL },
 	{ "candidateCount", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_ev_routing_decided, candidate_count), NULL, { 0, false },
 	  NULL, "How many there were.", NULL },
-	{ "fallbackChain", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_ev_routing_decided, fallback_chain), NULL, { 0, false },
+	{ "fallbackChain", AR_F_TEXTS, true, false, false, 0, 262144, offsetof(struct ar_ev_routing_decided, fallback_chain), NULL, { 0, false },
 	  NULL, "Who follows if it fails.", NULL },
 	{ "capabilityGap", AR_F_STRING, true, false, false, 0, 256, offsetof(struct ar_ev_routing_decided, capability_gap), NULL, { 0, false },
 	  NULL, "Missing capabilities; none if nothing is missing.", NULL },
 	{ "requiresUserOverride", AR_F_BOOL, true, false, false, 0, 0, offsetof(struct ar_ev_routing_decided, requires_user_override), NULL, { 0, false },
 	  NULL, "True when a person has to agree.", NULL },
 	{ "limitStateSnapshot", AR_F_OBJECT, true, false, false, 0, 16384, offsetof(struct ar_ev_routing_decided, limit_state_snapshot), NULL, { 0, false },
-	  NULL, "Limits at that moment.", NULL },
+	  NULL, "Limits at that moment.", &ar_shape_route_limit_desc },
 };
 
 static const struct ar_field_desc ar_ev_routing_fallback_applied_fields[] = {
 	{ "from", AR_F_OBJECT, true, false, false, 0, 4096, offsetof(struct ar_ev_routing_fallback_applied, from), NULL, { 0, false },
-	  NULL, "provider and model before.", NULL },
+	  NULL, "provider and model before.", &ar_shape_route_model_desc },
 	{ "to", AR_F_OBJECT, true, false, false, 0, 4096, offsetof(struct ar_ev_routing_fallback_applied, to), NULL, { 0, false },
-	  NULL, "provider and model after.", NULL },
+	  NULL, "provider and model after.", &ar_shape_route_model_desc },
 	{ "reason", AR_F_STRING, true, false, false, 0, 1024, offsetof(struct ar_ev_routing_fallback_applied, reason), NULL, { 0, false },
 	  NULL, "Why.", NULL },
-	{ "fallbackChain", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_ev_routing_fallback_applied, fallback_chain), NULL, { 0, false },
+	{ "fallbackChain", AR_F_TEXTS, true, false, false, 0, 262144, offsetof(struct ar_ev_routing_fallback_applied, fallback_chain), NULL, { 0, false },
 	  NULL, "Who follows if it fails too.", NULL },
 };
 
@@ -1948,8 +2056,8 @@ static const struct ar_field_desc ar_ev_routing_not_possible_fields[] = {
 	{ "reason", AR_F_STRING, true, false, false, 0, 1024, offsetof(struct ar_ev_routing_not_possible, reason), NULL, { 0, false },
 	  NULL, "Why.", NULL },
 	{ "excluded", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_ev_routing_not_possible, excluded), NULL, { 0, false },
-	  NULL, "Each left out, with the reason.", NULL },
-	{ "hardConstraints", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_ev_routing_not_possible, hard_constraints), NULL, { 0, false },
+	  NULL, "Each left out, with the reason.", &ar_shape_route_exclusion_desc },
+	{ "hardConstraints", AR_F_TEXTS, true, false, false, 0, 262144, offsetof(struct ar_ev_routing_not_possible, hard_constraints), NULL, { 0, false },
 	  NULL, "What no candidate may break.", NULL },
 	{ "requiresUserOverride", AR_F_BOOL, true, false, false, 0, 0, offsetof(struct ar_ev_routing_not_possible, requires_user_override), NULL, { 0, false },
 	  NULL, "True when a person could allow one.", NULL },
@@ -1967,9 +2075,9 @@ static const struct ar_field_desc ar_ev_routing_single_candidate_fields[] = {
 	{ "capabilityGap", AR_F_STRING, true, false, false, 0, 256, offsetof(struct ar_ev_routing_single_candidate, capability_gap), NULL, { 0, false },
 	  NULL, "Missing capabilities; none if nothing is missing.", NULL },
 	{ "costState", AR_F_OBJECT, true, false, false, 0, 16384, offsetof(struct ar_ev_routing_single_candidate, cost_state), NULL, { 0, false },
-	  NULL, "Its cost.", NULL },
+	  NULL, "Its cost.", &ar_shape_route_cost_desc },
 	{ "limitState", AR_F_OBJECT, true, false, false, 0, 16384, offsetof(struct ar_ev_routing_single_candidate, limit_state), NULL, { 0, false },
-	  NULL, "How much of it is left.", NULL },
+	  NULL, "How much of it is left.", &ar_shape_route_limit_desc },
 	{ "taskKind", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_ev_routing_single_candidate, task_kind), NULL, { 0, false },
 	  NULL, "Kind of work.", NULL },
 };
@@ -1978,11 +2086,11 @@ static const struct ar_field_desc ar_ev_limit_changed_fields[] = {
 	{ "limitKind", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_ev_limit_changed, limit_kind), &ar_limit_changed_limit_kind_desc, { 0, false },
 	  NULL, "Which kind.", NULL },
 	{ "limitState", AR_F_OBJECT, true, false, false, 0, 16384, offsetof(struct ar_ev_limit_changed, limit_state), NULL, { 0, false },
-	  NULL, "Its value now.", NULL },
+	  NULL, "Its value now.", &ar_shape_limit_state_desc },
 	{ "scope", AR_F_OBJECT, true, false, false, 0, 4096, offsetof(struct ar_ev_limit_changed, scope), NULL, { 0, false },
-	  NULL, "Its scope.", NULL },
+	  NULL, "Its scope.", &ar_shape_limit_scope_desc },
 	{ "previous", AR_F_OBJECT, false, false, false, 0, 16384, offsetof(struct ar_ev_limit_changed, previous), NULL, { 0, false },
-	  NULL, "Its value before.", NULL },
+	  NULL, "Its value before.", &ar_shape_limit_state_desc },
 	{ "source", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_ev_limit_changed, source), NULL, { 0, false },
 	  NULL, "What changed it.", NULL },
 };
@@ -1997,7 +2105,7 @@ static const struct ar_field_desc ar_ev_cost_estimated_fields[] = {
 	{ "model", AR_F_STRING, true, false, false, 0, 256, offsetof(struct ar_ev_cost_estimated, model), NULL, { 0, false },
 	  NULL, "Model it is about.", NULL },
 	{ "basis", AR_F_OBJECT, false, false, false, 0, 16384, offsetof(struct ar_ev_cost_estimated, basis), NULL, { 0, false },
-	  NULL, "Basis of the estimate.", NULL },
+	  NULL, "Basis of the estimate.", &ar_shape_cost_basis_desc },
 };
 static const uint64_t ar_ev_cost_estimated_oneofs[] = { UINT64_C(1) << 0 | UINT64_C(1) << 1 };
 
@@ -2020,7 +2128,7 @@ static const struct ar_field_desc ar_ev_rate_limit_hit_fields[] = {
 	{ "source", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_ev_rate_limit_hit, source), &ar_rate_limit_hit_source_desc, { 0, false },
 	  NULL, "Who.", NULL },
 	{ "limit", AR_F_OBJECT, true, false, false, 0, 4096, offsetof(struct ar_ev_rate_limit_hit, limit), NULL, { 0, false },
-	  NULL, "The limit.", NULL },
+	  NULL, "The limit.", &ar_shape_rate_limit_desc },
 	{ "retryAfterMs", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_ev_rate_limit_hit, retry_after_ms), NULL, { 0, false },
 	  NULL, "Requested pause.", NULL },
 	{ "requestId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_ev_rate_limit_hit, request_id), NULL, { 0, false },
@@ -2035,7 +2143,7 @@ static const struct ar_field_desc ar_ev_quota_low_fields[] = {
 	{ "limit", AR_F_NUM, true, false, false, 0, 0, offsetof(struct ar_ev_quota_low, limit), NULL, { 0, false },
 	  NULL, "The whole of it.", NULL },
 	{ "scope", AR_F_OBJECT, true, false, false, 0, 4096, offsetof(struct ar_ev_quota_low, scope), NULL, { 0, false },
-	  NULL, "Its scope.", NULL },
+	  NULL, "Its scope.", &ar_shape_limit_scope_desc },
 };
 
 static const struct ar_field_desc ar_ev_quota_blocked_fields[] = {
@@ -2044,7 +2152,7 @@ static const struct ar_field_desc ar_ev_quota_blocked_fields[] = {
 	{ "limit", AR_F_NUM, true, false, false, 0, 0, offsetof(struct ar_ev_quota_blocked, limit), NULL, { 0, false },
 	  NULL, "The whole of it.", NULL },
 	{ "scope", AR_F_OBJECT, true, false, false, 0, 4096, offsetof(struct ar_ev_quota_blocked, scope), NULL, { 0, false },
-	  NULL, "Its scope.", NULL },
+	  NULL, "Its scope.", &ar_shape_limit_scope_desc },
 	{ "resetAt", AR_F_TIME, false, false, false, 0, 0, offsetof(struct ar_ev_quota_blocked, reset_at), NULL, { 0, false },
 	  NULL, "When it is filled again.", NULL },
 	{ "requiredActionId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_ev_quota_blocked, required_action_id), NULL, { 0, false },

@@ -1605,6 +1605,137 @@ struct ar_shape_known_gap_list {
 	size_t count;
 };
 
+struct ar_shape_route_candidate { /* route_candidate */
+	struct ar_str provider; /* string? */
+	struct ar_str model; /* string? */
+	struct ar_texts capabilities; /* array? */
+	struct ar_str cost_class; /* string? */
+	struct ar_str limit_state; /* string? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_route_candidate_list {
+	const struct ar_shape_route_candidate *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_route_exclusion { /* route_exclusion */
+	struct ar_str candidate; /* string? */
+	struct ar_str reason; /* string? */
+	struct ar_texts missing; /* array? */
+	ar_usec until; /* time? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_route_exclusion_list {
+	const struct ar_shape_route_exclusion *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_route_preference { /* route_preference */
+	struct ar_str model; /* string? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_route_preference_list {
+	const struct ar_shape_route_preference *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_route_gaps { /* route_gaps */
+	struct ar_opt_int credentials; /* int? */
+	struct ar_opt_int capability; /* int? */
+	struct ar_opt_int network; /* int? */
+	struct ar_opt_int quota; /* int? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_route_gaps_list {
+	const struct ar_shape_route_gaps *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_route_limit { /* route_limit */
+	struct ar_str state; /* string? */
+	ar_usec until; /* time? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_route_limit_list {
+	const struct ar_shape_route_limit *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_route_model { /* route_model */
+	struct ar_str provider; /* string? */
+	struct ar_str model; /* string? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_route_model_list {
+	const struct ar_shape_route_model *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_route_cost { /* route_cost */
+	struct ar_str state; /* string? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_route_cost_list {
+	const struct ar_shape_route_cost *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_limit_state { /* limit_state */
+	struct ar_str quota_kind; /* string? */
+	struct ar_opt_num limit; /* num? */
+	struct ar_opt_num used; /* num? */
+	struct ar_str limit_event; /* string? */
+	struct ar_opt_int max_parallel; /* int? */
+	struct ar_opt_int running; /* int? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_limit_state_list {
+	const struct ar_shape_limit_state *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_limit_scope { /* limit_scope */
+	struct ar_str session_id; /* string? */
+	struct ar_str turn_id; /* string? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_limit_scope_list {
+	const struct ar_shape_limit_scope *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_cost_basis { /* cost_basis */
+	struct ar_opt_int input_tokens; /* int? */
+	struct ar_str covers; /* string? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_cost_basis_list {
+	const struct ar_shape_cost_basis *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_rate_limit { /* rate_limit */
+	struct ar_str provider; /* string? */
+	struct ar_str model; /* string? */
+	struct ar_opt_int pause_ms; /* int? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_rate_limit_list {
+	const struct ar_shape_rate_limit *at; /* NULL: absent */
+	size_t count;
+};
+
 struct ar_shape_isolation { /* isolation */
 	struct ar_str prompt; /* string? */
 	struct ar_str workspace; /* string? */
@@ -2600,7 +2731,7 @@ struct ar_ev_output_expired { /* output.expired */
 struct ar_ev_task_profile_resolved { /* task.profile.resolved */
 	struct ar_str kind; /* string */
 	struct ar_str source; /* string */
-	struct ar_str required_capabilities; /* array */
+	struct ar_texts required_capabilities; /* array */
 	int latency_target; /* enum */
 	int budget_class; /* enum */
 	int fallback_policy; /* enum */
@@ -2609,12 +2740,12 @@ struct ar_ev_task_profile_resolved { /* task.profile.resolved */
 
 struct ar_ev_routing_candidates_resolved { /* routing.candidates.resolved */
 	int64_t candidate_count; /* int */
-	struct ar_str candidates; /* array */
-	struct ar_str excluded; /* array */
-	struct ar_str hard_constraints; /* array */
-	struct ar_str preferences; /* array */
+	struct ar_shape_route_candidate_list candidates; /* array */
+	struct ar_shape_route_exclusion_list excluded; /* array */
+	struct ar_texts hard_constraints; /* array */
+	struct ar_shape_route_preference_list preferences; /* array */
 	bool single_candidate; /* bool */
-	struct ar_str gaps; /* object */
+	const struct ar_shape_route_gaps *gaps; /* object */
 };
 
 struct ar_ev_routing_decided { /* routing.decided */
@@ -2626,24 +2757,24 @@ struct ar_ev_routing_decided { /* routing.decided */
 	struct ar_str requested_provider; /* string */
 	struct ar_str requested_model; /* string */
 	int64_t candidate_count; /* int */
-	struct ar_str fallback_chain; /* array */
+	struct ar_texts fallback_chain; /* array */
 	struct ar_str capability_gap; /* string */
 	bool requires_user_override; /* bool */
-	struct ar_str limit_state_snapshot; /* object */
+	const struct ar_shape_route_limit *limit_state_snapshot; /* object */
 };
 
 struct ar_ev_routing_fallback_applied { /* routing.fallback.applied */
-	struct ar_str from; /* object */
-	struct ar_str to; /* object */
+	const struct ar_shape_route_model *from; /* object */
+	const struct ar_shape_route_model *to; /* object */
 	struct ar_str reason; /* string */
-	struct ar_str fallback_chain; /* array */
+	struct ar_texts fallback_chain; /* array */
 };
 
 struct ar_ev_routing_not_possible { /* routing.not_possible */
 	int64_t candidate_count; /* int */
 	struct ar_str reason; /* string */
-	struct ar_str excluded; /* array */
-	struct ar_str hard_constraints; /* array */
+	struct ar_shape_route_exclusion_list excluded; /* array */
+	struct ar_texts hard_constraints; /* array */
 	bool requires_user_override; /* bool */
 };
 
@@ -2653,16 +2784,16 @@ struct ar_ev_routing_single_candidate { /* routing.single_candidate */
 	struct ar_str decision_source; /* string */
 	struct ar_str decision_reason; /* string */
 	struct ar_str capability_gap; /* string */
-	struct ar_str cost_state; /* object */
-	struct ar_str limit_state; /* object */
+	const struct ar_shape_route_cost *cost_state; /* object */
+	const struct ar_shape_route_limit *limit_state; /* object */
 	struct ar_str task_kind; /* string? */
 };
 
 struct ar_ev_limit_changed { /* limit.changed */
 	int limit_kind; /* enum */
-	struct ar_str limit_state; /* object */
-	struct ar_str scope; /* object */
-	struct ar_str previous; /* object? */
+	const struct ar_shape_limit_state *limit_state; /* object */
+	const struct ar_shape_limit_scope *scope; /* object */
+	const struct ar_shape_limit_state *previous; /* object? */
 	struct ar_str source; /* string? */
 };
 
@@ -2671,7 +2802,7 @@ struct ar_ev_cost_estimated { /* cost.estimated */
 	struct ar_str amount; /* json? */
 	struct ar_str currency; /* string? */
 	struct ar_str model; /* string */
-	struct ar_str basis; /* object? */
+	const struct ar_shape_cost_basis *basis; /* object? */
 };
 
 struct ar_ev_cost_recorded { /* cost.recorded */
@@ -2685,7 +2816,7 @@ struct ar_ev_cost_recorded { /* cost.recorded */
 
 struct ar_ev_rate_limit_hit { /* rate_limit.hit */
 	int source; /* enum */
-	struct ar_str limit; /* object */
+	const struct ar_shape_rate_limit *limit; /* object */
 	struct ar_opt_int retry_after_ms; /* int? */
 	struct ar_str request_id; /* string */
 };
@@ -2694,13 +2825,13 @@ struct ar_ev_quota_low { /* quota.low */
 	struct ar_str quota_kind; /* string */
 	double remaining; /* num */
 	double limit; /* num */
-	struct ar_str scope; /* object */
+	const struct ar_shape_limit_scope *scope; /* object */
 };
 
 struct ar_ev_quota_blocked { /* quota.blocked */
 	struct ar_str quota_kind; /* string */
 	double limit; /* num */
-	struct ar_str scope; /* object */
+	const struct ar_shape_limit_scope *scope; /* object */
 	ar_usec reset_at; /* time? */
 	struct ar_str required_action_id; /* string? */
 };
@@ -4260,6 +4391,17 @@ extern const struct ar_struct_desc ar_shape_party_desc;
 extern const struct ar_struct_desc ar_shape_evidence_scope_desc;
 extern const struct ar_struct_desc ar_shape_verification_outcome_desc;
 extern const struct ar_struct_desc ar_shape_known_gap_desc;
+extern const struct ar_struct_desc ar_shape_route_candidate_desc;
+extern const struct ar_struct_desc ar_shape_route_exclusion_desc;
+extern const struct ar_struct_desc ar_shape_route_preference_desc;
+extern const struct ar_struct_desc ar_shape_route_gaps_desc;
+extern const struct ar_struct_desc ar_shape_route_limit_desc;
+extern const struct ar_struct_desc ar_shape_route_model_desc;
+extern const struct ar_struct_desc ar_shape_route_cost_desc;
+extern const struct ar_struct_desc ar_shape_limit_state_desc;
+extern const struct ar_struct_desc ar_shape_limit_scope_desc;
+extern const struct ar_struct_desc ar_shape_cost_basis_desc;
+extern const struct ar_struct_desc ar_shape_rate_limit_desc;
 extern const struct ar_struct_desc ar_shape_isolation_desc;
 extern const struct ar_struct_desc ar_shape_job_counts_desc;
 extern const struct ar_struct_desc ar_shape_turn_budget_desc;

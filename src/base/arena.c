@@ -68,6 +68,18 @@ struct ar_str ar_arena_str(struct ar_arena *a, struct ar_str s)
 	return (struct ar_str){ copy, s.len };
 }
 
+struct ar_texts ar_arena_texts(struct ar_arena *a, struct ar_texts texts)
+{
+	struct ar_str *copy;
+
+	if (!texts.at)
+		return texts;
+	copy = ar_arena_room(a, (texts.count + 1) * sizeof(*copy)); /* an empty list is not absent */
+	for (size_t i = 0; i < texts.count; i++)
+		copy[i] = ar_arena_str(a, texts.at[i]);
+	return (struct ar_texts){ copy, texts.count };
+}
+
 struct ar_str ar_arena_join(struct ar_arena *a, const struct ar_str *parts, size_t count)
 {
 	size_t len = 0;

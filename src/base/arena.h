@@ -21,6 +21,8 @@ void *ar_arena_alloc(struct ar_arena *a, size_t size);
 void *ar_arena_room(struct ar_arena *a, size_t size);
 struct ar_str ar_arena_str(struct ar_arena *a, struct ar_str s); /* NUL-terminated copy; absent stays so */
 
+struct ar_texts ar_arena_texts(struct ar_arena *a, struct ar_texts texts); /* the same for a list */
+
 /* The parts one after the other, NUL-terminated: what is made too often for a format string. */
 struct ar_str ar_arena_join(struct ar_arena *a, const struct ar_str *parts, size_t count);
 struct ar_str ar_arena_fmt(struct ar_arena *a, const char *fmt, ...) AR_PRINTF(2, 3);

@@ -109,13 +109,14 @@ void ar_jw_num(struct ar_jw *w, double v); /* shortest round-trip text; NaN and 
 void ar_jw_bool(struct ar_jw *w, bool v);
 void ar_jw_null(struct ar_jw *w);
 void ar_jw_time(struct ar_jw *w, ar_usec t); /* RFC 3339, UTC, microseconds */
+void ar_jw_texts(struct ar_jw *w, struct ar_texts texts); /* an array of strings */
 void ar_jw_raw(struct ar_jw *w, struct ar_str json); /* trusted JSON as it is; absent becomes null */
 
 /* A member whose value is not absent: name and value in one piece. For ar_jw_mstr and ar_jw_mraw. */
 void ar_jw_name_str(struct ar_jw *w, struct ar_str name, struct ar_str s);
 void ar_jw_name_raw(struct ar_jw *w, struct ar_str name, struct ar_str json);
 
-/* Member shorthands; the str, raw and time forms write nothing when the value is absent (time: 0). They
+/* Member shorthands; the str, raw, texts and time forms write nothing when the value is absent (time: 0). They
  * are here so that the lengths of names are counted by the compiler. */
 static inline void ar_jw_mstr(struct ar_jw *w, const char *name, struct ar_str s)
 {
@@ -127,6 +128,14 @@ static inline void ar_jw_mraw(struct ar_jw *w, const char *name, struct ar_str j
 {
 	if (!ar_str_absent(json))
 		ar_jw_name_raw(w, (struct ar_str){ name, __builtin_strlen(name) }, json);
+}
+
+static inline void ar_jw_mtexts(struct ar_jw *w, const char *name, struct ar_texts texts)
+{
+	if (!texts.at)
+		return;
+	ar_jw_key(w, name);
+	ar_jw_texts(w, texts);
 }
 
 static inline void ar_jw_mint(struct ar_jw *w, const char *name, int64_t v)

@@ -278,3 +278,11 @@ void ar_jw_name_raw(struct ar_jw *w, struct ar_str name, struct ar_str json)
 		w->out->len = (size_t)(put_bytes(put_name(w, at, name), json) - w->out->p);
 	w->comma = true;
 }
+
+void ar_jw_texts(struct ar_jw *w, struct ar_texts texts)
+{
+	ar_jw_open_array(w);
+	for (size_t i = 0; i < texts.count; i++)
+		ar_jw_str(w, texts.at[i]);
+	ar_jw_close_array(w);
+}

@@ -75,12 +75,8 @@ static bool write_name(const struct ar_field_desc *f, const void *at, struct ar_
 
 static void write_texts(const struct ar_field_desc *f, const struct ar_texts *texts, struct ar_jw *w)
 {
-	if (!write_name(f, texts->at, w))
-		return;
-	ar_jw_open_array(w);
-	for (size_t i = 0; i < texts->count; i++)
-		ar_jw_str(w, texts->at[i]);
-	ar_jw_close_array(w);
+	if (write_name(f, texts->at, w))
+		ar_jw_texts(w, *texts);
 }
 
 static void write_shape(const struct ar_struct_desc *d, const char *s, struct ar_jw *w)

@@ -379,13 +379,10 @@ static void fell_back(struct watch *w)
 {
 	const struct ar_ev_routing_fallback_applied *p = now(w)->payload;
 	struct turn *t = turn_of(w);
-	struct ar_str to = AR_STR_NONE;
-	struct ar_json v;
+	struct ar_str to = p->to->model;
 
 	if (!w->sim->policy.may_fall_back || ++t->fallbacks >= w->sim->policy.model_count)
 		broken(w, "another model steps in that may not");
-	if (ar_json_parse(w->sim->json, p->to, &v, NULL) == AR_OK)
-		ar_json_str(ar_json_get(v, "model"), &to);
 	if (ar_str_eq(to, t->model) || ar_str_is(to, "sim-3"))
 		broken(w, "a model steps in for itself, or one without a key");
 	t->model = sim_keep(w->sim, to);

@@ -121,7 +121,7 @@ static void route_members(const struct ar_turn *turn, struct ar_jw *w)
 	ar_jw_mstr(w, "decisionSource", r->source);
 	ar_jw_mstr(w, "decisionReason", r->reason);
 	ar_jw_mstr(w, "capabilityGap", r->gap);
-	ar_jw_mraw(w, "fallbackChain", r->chain);
+	ar_jw_mtexts(w, "fallbackChain", r->chain);
 	ar_jw_mint(w, "fallbacks", r->fallbacks);
 }
 

@@ -255,7 +255,7 @@ static const struct ar_field_desc spent_fields[] = {
 	INT(ar_spent, cached_tokens), INT(ar_spent, cost),	   INT(ar_spent, unpriced),
 };
 static const struct ar_field_desc route_fields[] = {
-	STR(ar_route, mode),	  STR(ar_route, provider),   STR(ar_route, model),    RAW(ar_route, chain),
+	STR(ar_route, mode),	  STR(ar_route, provider),   STR(ar_route, model),    TEXTS(ar_route, chain),
 	STR(ar_route, source),	  STR(ar_route, reason),     STR(ar_route, gap),      RAW(ar_route, estimate),
 	RAW(ar_route, profile),	  RAW(ar_route, candidates), RAW(ar_route, decision), INT(ar_route, count),
 	INT(ar_route, fallbacks),

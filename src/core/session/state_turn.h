@@ -153,7 +153,7 @@ struct ar_spent {
 struct ar_route {
 	struct ar_str mode; /* single_candidate, multi_candidate, no_candidate; absent until it is decided */
 	struct ar_str provider, model; /* in use now */
-	struct ar_str chain; /* JSON array of the names that may follow */
+	struct ar_texts chain; /* names that may follow */
 	struct ar_str source, reason, gap; /* of the decision */
 	struct ar_str estimate; /* JSON: the amount before the first call, or "unknown" */
 	struct ar_str profile, candidates, decision; /* the payloads themselves, of the newest turns only */

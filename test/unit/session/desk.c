@@ -109,6 +109,49 @@ struct ar_str desk_ask(struct desk *d, struct ar_ask ask)
 	return ar_session_action(&d->session, id)->id;
 }
 
+const char *desk_payload(struct desk *d, enum ar_event_type type)
+{
+	struct ar_buf out = { 0 };
+	struct ar_jw w = ar_jw(&out);
+	const char *text;
+
+	for (size_t i = 0; i < d->decision.event_count && out.len == 0; i++) {
+		const struct ar_event *e = &d->decision.events[i];
+
+		if (e->type == type)
+			ar_struct_encode(&ar_event_describe(type)->payload, e->payload, e->payload_extra, &w);
+	}
+	assert_true(out.len > 0);
+	text = ar_arena_str(&d->arena, ar_buf_str(&out)).p;
+	ar_buf_fini(&out);
+	return text;
+}
+
+void desk_expect_payload(struct desk *d, enum ar_event_type type, const char *part)
+{
+	const char *text = desk_payload(d, type);
+
+	if (!strstr(text, part))
+		fail_msg("'%s' is not in %s", part, text);
+}
+
+void desk_fold(struct desk *d, const char *type, const char *payload)
+{
+	struct ar_str text =
+		ar_arena_fmt(&d->arena,
+			     "{\"type\":\"%s\",\"sequence\":%llu,\"timestamp\":\"2026-01-01T00:00:00Z\","
+			     "\"threadId\":\"%.*s\",\"turnId\":\"%.*s\",\"payload\":%s}",
+			     type, (unsigned long long)d->session.head + 1, AR_STR_ARG(desk_thread(d, 0)->id),
+			     AR_STR_ARG(desk_active(d)->id), payload);
+	struct ar_event e = { 0 };
+	struct ar_json v;
+
+	assert_int_equal(ar_json_parse(d->decide_json, text, &v, &d->err), AR_OK);
+	if (ar_event_decode(v, &d->arena, &e, &d->err) != AR_OK ||
+	    ar_session_apply(&d->session, &e, &d->err) != AR_OK)
+		fail_msg("%s", d->err.msg);
+}
+
 size_t desk_effects(struct desk *d, enum ar_effect_kind kind)
 {
 	size_t n = 0;

@@ -39,6 +39,13 @@ void desk_expect_all(struct desk *d, const char *types);
 void desk_expect_refusal(struct desk *d, enum ar_status rc, uint16_t code);
 void desk_expect_reply(struct desk *d, const char *part); /* the reply has this text in it */
 
+/* The payload of the first fact of that type decided last, as JSON; it lives in the arena of the decision. */
+const char *desk_payload(struct desk *d, enum ar_event_type type);
+void desk_expect_payload(struct desk *d, enum ar_event_type type, const char *part);
+
+/* A fact about the active turn of the first thread, as an older version may have stored it. */
+void desk_fold(struct desk *d, const char *type, const char *payload);
+
 size_t desk_effects(struct desk *d, enum ar_effect_kind kind); /* how many of them */
 
 struct ar_thread *desk_thread(struct desk *d, size_t index);

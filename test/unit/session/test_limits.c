@@ -73,7 +73,10 @@ static void test_routed_once_per_turn(void **state)
 		d, "session.created thread.started turn.submitted task.created task.accepted turn.started "
 		   "task.attempt.started task.started thread.updated " ROUTED);
 	assert_true(ar_str_is(route(d)->model, "first"));
-	assert_true(ar_str_is(route(d)->chain, "[\"small\",\"large\"]"));
+	assert_int_equal(route(d)->chain.count, 2);
+	assert_true(ar_str_is(route(d)->chain.at[0], "small"));
+	assert_true(ar_str_is(route(d)->chain.at[1], "large"));
+	desk_expect_payload(d, AR_EV_ROUTING_DECIDED, "\"fallbackChain\":[\"small\",\"large\"]");
 	assert_true(ar_str_is(d->decision.effects[0].model_call.route, "first"));
 	assert_true(ar_str_is(d->decision.effects[0].model_call.model, "f"));
 	fail_with(d, "network", true, 0);
@@ -130,7 +133,8 @@ static void test_fallback_may_be_denied(void **state)
 	struct desk *d = three_models(state);
 
 	assert_int_equal(submit_with(d, "a", "{\"fallback\":\"deny\"}"), AR_OK);
-	assert_true(ar_str_is(route(d)->chain, "[]"));
+	assert_int_equal(route(d)->chain.count, 0);
+	desk_expect_payload(d, AR_EV_ROUTING_DECIDED, "\"fallbackChain\":[]");
 	fail_with(d, "auth", false, 0);
 	desk_expect_all(d, "model.failed " FAILS);
 }
@@ -164,6 +168,55 @@ static void test_rate_limit_is_kept_and_passed_over(void **state)
 	d->now += 60000000;
 	assert_int_equal(desk_submit(d, "c"), AR_OK);
 	assert_true(ar_str_is(route(d)->model, "first"));
+}
+
+/* The bytes that logs of every version have. */
+static void test_facts_of_a_route_as_json(void **state)
+{
+	struct desk *d = three_models(state);
+	struct ar_model_entry without_key[] = { models[0], models[1], models[2] };
+
+	without_key[2].has_credentials = false;
+	d->policy.models = without_key;
+	assert_int_equal(submit_with(d, "a", "{\"model\":\"first\"}"), AR_OK);
+	assert_string_equal(
+		desk_payload(d, AR_EV_ROUTING_CANDIDATES_RESOLVED),
+		"{\"candidateCount\":2,\"candidates\":[{\"provider\":\"fake\",\"model\":\"first\",\"capab"
+		"ilities\":[\"tools\",\"json\"],\"costClass\":\"priced\",\"limitState\":\"ok\"},{\"provide"
+		"r\":\"fake\",\"model\":\"small\",\"capabilities\":[\"tools\",\"json\"],\"costClass\":\"unkn"
+		"own\",\"limitState\":\"ok\"}],\"excluded\":[{\"candidate\":\"large\",\"reason\":\"no_cred"
+		"ential\"}],\"hardConstraints\":[],\"preferences\":[{\"model\":\"first\"}],\"singleCan"
+		"didate\":false,\"gaps\":{\"credentials\":1}}");
+	desk_expect_payload(d, AR_EV_COST_ESTIMATED, ",\"covers\":\"input\"}");
+	desk_expect_payload(d, AR_EV_ROUTING_DECIDED, "\"limitStateSnapshot\":{\"state\":\"ok\"}");
+	fail_with(d, "rate_limited", true, 60000);
+	desk_expect_payload(d, AR_EV_RATE_LIMIT_HIT,
+			    "\"limit\":{\"provider\":\"fake\",\"model\":\"first\",\"pauseMs\":60000}");
+	desk_expect_payload(
+		d, AR_EV_ROUTING_FALLBACK_APPLIED,
+		"{\"from\":{\"provider\":\"fake\",\"model\":\"first\"},\"to\":{\"provider\":"
+		"\"fake\",\"model\":\"small\"},\"reason\":\"rate_limited\",\"fallbackChain\":[]}");
+}
+
+static void test_odd_members_of_an_old_fact_are_left_alone(void **state)
+{
+	struct desk *d = three_models(state);
+
+	assert_int_equal(desk_submit(d, "a"), AR_OK);
+	desk_fold(d, "rate_limit.hit",
+		  "{\"source\":\"provider\",\"requestId\":\"r\",\"limit\":{\"model\":\"first\","
+		  "\"pauseMs\":\"soon\",\"tier\":3}}");
+	assert_int_equal(d->session.throttles.count, 1);
+	desk_fold(d, "routing.fallback.applied",
+		  "{\"from\":{},\"to\":{\"provider\":7,\"model\":\"large\"},\"reason\":\"auth\","
+		  "\"fallbackChain\":[\"small\",4]}");
+	assert_true(ar_str_is(route(d)->model, "large"));
+	assert_true(ar_str_absent(route(d)->provider));
+	assert_int_equal(route(d)->chain.count, 2);
+	desk_fold(d, "limit.changed",
+		  "{\"limitKind\":\"budget\",\"limitState\":{\"quotaKind\":\"turn_tokens\",\"limit\":"
+		  "500},\"scope\":{\"turnId\":null}}");
+	assert_int_equal(desk_active(d)->budget.marks[AR_QUOTA_TOKENS].limit.v, 500);
 }
 
 static void test_no_key_blocks_until_resumed(void **state)
@@ -242,6 +295,8 @@ int main(void)
 		TEST(test_fallback_may_be_denied),
 		TEST(test_a_model_that_is_not_configured),
 		TEST(test_rate_limit_is_kept_and_passed_over),
+		TEST(test_facts_of_a_route_as_json),
+		TEST(test_odd_members_of_an_old_fact_are_left_alone),
 		TEST(test_no_key_blocks_until_resumed),
 		TEST(test_what_was_spent_is_kept_exactly),
 		TEST(test_a_model_that_left_the_configuration),

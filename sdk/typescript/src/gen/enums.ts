@@ -543,6 +543,125 @@ export interface BenchmarkComparison {
   [extra: string]: unknown;
 }
 
+/** A model that can answer. */
+export interface RouteCandidate {
+  /** Its provider. */
+  provider?: string;
+  /** Its name. */
+  model?: string;
+  /** What it can do; absent when nobody declared it. */
+  capabilities?: string[];
+  /** priced, or unknown. */
+  costClass?: string;
+  /** ok, or rate_limited. */
+  limitState?: string;
+  [extra: string]: unknown;
+}
+
+/** A model that was left out. */
+export interface RouteExclusion {
+  /** Its name. */
+  candidate?: string;
+  /** Why: no_credential, missing_capability, not_local or rate_limited. */
+  reason?: string;
+  /** Missing capabilities. */
+  missing?: string[];
+  /** When its rate limit ends. */
+  until?: string;
+  [extra: string]: unknown;
+}
+
+/** A preference of the turn. */
+export interface RoutePreference {
+  /** Requested model. */
+  model?: string;
+  [extra: string]: unknown;
+}
+
+/** How many models each missing part left out. */
+export interface RouteGaps {
+  /** Models without a key. */
+  credentials?: number;
+  /** Models that lack a capability. */
+  capability?: number;
+  /** Models that are not local. */
+  network?: number;
+  /** Models with a rate limit. */
+  quota?: number;
+  [extra: string]: unknown;
+}
+
+/** A model. */
+export interface RouteModel {
+  /** Its provider. */
+  provider?: string;
+  /** Its name. */
+  model?: string;
+  [extra: string]: unknown;
+}
+
+/** What is known of the cost of a model. */
+export interface RouteCost {
+  /** priced, or unknown. */
+  state?: string;
+  [extra: string]: unknown;
+}
+
+/** Rate limit of a model. */
+export interface RouteLimit {
+  /** ok, or rate_limited. */
+  state?: string;
+  /** When it ends. */
+  until?: string;
+  [extra: string]: unknown;
+}
+
+/** What a limit is about. */
+export interface LimitScope {
+  /** The session. */
+  sessionId?: string;
+  /** The turn; absent for a limit of the session. */
+  turnId?: string;
+  [extra: string]: unknown;
+}
+
+/** Value of a limit. */
+export interface LimitState {
+  /** Which quota. */
+  quotaKind?: string;
+  /** The whole of it. */
+  limit?: number;
+  /** The used part. */
+  used?: number;
+  /** What happened: parallel_budget_reached. */
+  limitEvent?: string;
+  /** Most tool calls at once. */
+  maxParallel?: number;
+  /** Tool calls that run now. */
+  running?: number;
+  [extra: string]: unknown;
+}
+
+/** Basis of an estimate. */
+export interface CostBasis {
+  /** Estimated tokens of the request. */
+  inputTokens?: number;
+  /** What the amount covers: input. */
+  covers?: string;
+  [extra: string]: unknown;
+}
+
+/** Rate limit that a provider told. */
+export interface RateLimit {
+  /** The provider. */
+  provider?: string;
+  /** The model. */
+  model?: string;
+  /** Pause until the next request. */
+  pauseMs?: number;
+  [extra: string]: unknown;
+}
+
 /** Coarse status of a thread. */
 export type ThreadStatus = "idle" | "queued" | "running" | "blocked" | "completed" | "failed" | "cancelled" | "stale" | "unknown";
 

@@ -49,21 +49,16 @@ enum ar_status ar_apply_limit_changed(struct ar_session *s, const struct ar_even
 	const struct ar_ev_limit_changed *p = PAYLOAD(e, limit_changed);
 	struct ar_thread *t;
 	struct ar_turn *turn = ar_apply_turn(s, e, &t);
-	struct ar_json state = ar_apply_parse(s, p->limit_state);
-	struct ar_str name = AR_STR_NONE;
+	const struct ar_shape_limit_state *state = p->limit_state;
 	struct ar_quota_mark *mark;
-	double units;
 
 	(void)err;
 	if (turn && p->limit_kind == AR_LIMIT_CHANGED_LIMIT_KIND_CONCURRENCY)
 		turn->crowded = AR_OPT_BOOL(true);
-	if (!ar_json_str(ar_json_get(state, "quotaKind"), &name) ||
-	    !ar_json_num(ar_json_get(state, "limit"), &units))
-		return AR_OK;
-	mark = mark_of(s, e, name);
+	mark = state && state->limit.set ? mark_of(s, e, state->quota_kind) : NULL;
 	if (!mark)
 		return AR_OK;
-	mark->limit = amount(name, units);
+	mark->limit = amount(state->quota_kind, state->limit.v);
 	mark->blocked = (struct ar_opt_int){ 0 };
 	return AR_OK;
 }

@@ -66,6 +66,7 @@ enum ar_status ar_apply_candidates(struct ar_session *s, const struct ar_event *
 /* The one candidate is the first of its set; a decision beside it says the same and more. */
 enum ar_status ar_apply_single_candidate(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
 {
+	static const struct ar_str nobody;
 	const struct ar_ev_routing_single_candidate *p = PAYLOAD(e, routing_single_candidate);
 	struct ar_route *route = route_of(s, e);
 	struct ar_json set;
@@ -76,7 +77,7 @@ enum ar_status ar_apply_single_candidate(struct ar_session *s, const struct ar_e
 	route->provider = ar_apply_text(s, ar_json_at(ar_json_get(set, "candidates"), 0), "provider");
 	route->model = ar_apply_keep(s, p->selected_model);
 	route->mode = AR_STR("single_candidate");
-	route->chain = AR_STR("[]");
+	route->chain = (struct ar_texts){ &nobody, 0 };
 	route->source = ar_apply_keep(s, p->decision_source);
 	route->reason = ar_apply_keep(s, p->decision_reason);
 	route->gap = ar_apply_keep(s, p->capability_gap);
@@ -94,7 +95,7 @@ enum ar_status ar_apply_routed(struct ar_session *s, const struct ar_event *e, s
 	route->provider = ar_apply_keep(s, p->selected_provider);
 	route->model = ar_apply_keep(s, p->selected_model);
 	route->mode = ar_apply_word(e, "routingMode", p->routing_mode);
-	route->chain = ar_apply_keep(s, p->fallback_chain);
+	route->chain = ar_arena_texts(&s->arena, p->fallback_chain);
 	route->source = ar_apply_keep(s, p->decision_source);
 	route->reason = ar_apply_keep(s, p->decision_reason);
 	route->gap = ar_apply_keep(s, p->capability_gap);
@@ -118,14 +119,14 @@ enum ar_status ar_apply_fallback(struct ar_session *s, const struct ar_event *e,
 {
 	const struct ar_ev_routing_fallback_applied *p = PAYLOAD(e, routing_fallback_applied);
 	struct ar_route *route = route_of(s, e);
-	struct ar_json to;
 
 	if (!route)
 		return ar_apply_unknown(err, e, "turn");
-	to = ar_apply_parse(s, p->to);
-	route->provider = ar_apply_text(s, to, "provider");
-	route->model = ar_apply_text(s, to, "model");
-	route->chain = ar_apply_keep(s, p->fallback_chain);
+	if (p->to) {
+		route->provider = ar_apply_keep(s, p->to->provider);
+		route->model = ar_apply_keep(s, p->to->model);
+	}
+	route->chain = ar_arena_texts(&s->arena, p->fallback_chain);
 	route->source = AR_STR("runtime_fallback");
 	route->reason = ar_apply_keep(s, p->reason);
 	route->fallbacks++;
@@ -210,12 +211,11 @@ static struct ar_throttle *throttle_for(struct ar_session *s, struct ar_str mode
 
 enum ar_status ar_apply_rate_limit(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
 {
-	struct ar_json limit = ar_apply_parse(s, PAYLOAD(e, rate_limit_hit)->limit);
-	struct ar_str model = AR_STR_NONE;
+	const struct ar_shape_rate_limit *limit = PAYLOAD(e, rate_limit_hit)->limit;
 
 	(void)err;
-	if (!ar_json_str(ar_json_get(limit, "model"), &model))
+	if (!limit || ar_str_absent(limit->model))
 		return AR_OK;
-	throttle_for(s, model, e->time)->until = e->time + ar_apply_number(limit, "pauseMs") * 1000;
+	throttle_for(s, limit->model, e->time)->until = e->time + limit->pause_ms.v * 1000;
 	return AR_OK;
 }

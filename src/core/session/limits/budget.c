@@ -100,23 +100,18 @@ static int64_t used_of(const struct ar_decision *d, const struct ar_turn *turn, 
 
 /* ---- saying it ---- */
 
-static struct ar_str scope_of(struct ar_decision *d, const struct ar_turn *turn,
-			      const struct ar_quota_name *q)
+static struct ar_shape_limit_scope scope_of(const struct ar_decision *d, const struct ar_turn *turn,
+					    const struct ar_quota_name *q)
 {
-	struct ar_jw j = ar_decide_json(d);
-
-	ar_jw_open(&j);
-	ar_jw_mstr(&j, "sessionId", d->session->id);
-	if (!q || !q->is_session)
-		ar_jw_mstr(&j, "turnId", turn->id);
-	ar_jw_close(&j);
-	return ar_decide_json_end(d);
+	return (struct ar_shape_limit_scope){ .session_id = d->session->id,
+					      .turn_id = q && q->is_session ? AR_STR_NONE : turn->id };
 }
 
 static void note_one(struct ar_decision *d, struct ar_turn *turn, const struct ar_quota_name *q)
 {
 	const struct ar_quota_mark *mark = mark_of(d, turn, q);
 	int64_t limit = limit_of(d, turn, q), used = limit ? used_of(d, turn, q) : 0;
+	const struct ar_shape_limit_scope scope = scope_of(d, turn, q);
 	struct ar_ids ids;
 
 	if (limit == 0 || mark->warned.v == limit || used >= limit ||
@@ -127,7 +122,7 @@ static void note_one(struct ar_decision *d, struct ar_turn *turn, const struct a
 		       &(struct ar_ev_quota_low){ .quota_kind = ar_str_from(q->name),
 						  .remaining = ar_quota_units(q->quota, limit - used),
 						  .limit = ar_quota_units(q->quota, limit),
-						  .scope = scope_of(d, turn, q) });
+						  .scope = &scope });
 }
 
 void ar_budget_note(struct ar_decision *d, struct ar_turn *turn)
@@ -140,12 +135,13 @@ static void say_blocked(struct ar_decision *d, struct ar_turn *turn, const struc
 			struct ar_str action)
 {
 	struct ar_ids ids = ar_ids_turn(d, turn);
+	const struct ar_shape_limit_scope scope = scope_of(d, turn, q);
 	int64_t limit = limit_of(d, turn, q);
 
 	ar_decide_emit(d, AR_EV_QUOTA_BLOCKED, &ids,
 		       &(struct ar_ev_quota_blocked){ .quota_kind = ar_str_from(q->name),
 						      .limit = ar_quota_units(q->quota, limit),
-						      .scope = scope_of(d, turn, q),
+						      .scope = &scope,
 						      .required_action_id = action });
 }
 
@@ -256,35 +252,28 @@ enum ar_hold ar_budget_claim(struct ar_decision *d, struct ar_turn *turn, struct
 
 /* ---- what was decided ---- */
 
-static struct ar_str state_json(struct ar_decision *d, const struct ar_quota_name *q, int64_t limit,
-				int64_t used)
+static struct ar_shape_limit_state state_of(const struct ar_quota_name *q, int64_t limit, int64_t used)
 {
-	struct ar_jw j = ar_decide_json(d);
-
-	ar_jw_open(&j);
-	ar_jw_mstr(&j, "quotaKind", ar_str_from(q->name));
-	ar_jw_key(&j, "limit");
-	ar_jw_num(&j, ar_quota_units(q->quota, limit));
-	ar_jw_key(&j, "used");
-	ar_jw_num(&j, ar_quota_units(q->quota, used));
-	ar_jw_close(&j);
-	return ar_decide_json_end(d);
+	return (struct ar_shape_limit_state){ .quota_kind = ar_str_from(q->name),
+					      .limit = { ar_quota_units(q->quota, limit), true },
+					      .used = { ar_quota_units(q->quota, used), true } };
 }
 
 /* By its original size. */
 static void extend(struct ar_decision *d, struct ar_turn *turn, const struct ar_quota_name *q)
 {
 	int64_t before = limit_of(d, turn, q), used = used_of(d, turn, q);
+	const struct ar_shape_limit_scope scope = scope_of(d, turn, q);
+	const struct ar_shape_limit_state previous = state_of(q, before, used);
+	const struct ar_shape_limit_state now = state_of(q, before + base_of(d, turn, q), used);
 	struct ar_ids ids = ar_ids_turn(d, turn);
-	struct ar_str previous = state_json(d, q, before, used);
 
 	ar_decide_emit(d, AR_EV_LIMIT_CHANGED, &ids,
-		       &(struct ar_ev_limit_changed){
-			       .limit_kind = AR_LIMIT_CHANGED_LIMIT_KIND_BUDGET,
-			       .limit_state = state_json(d, q, before + base_of(d, turn, q), used),
-			       .scope = scope_of(d, turn, q),
-			       .previous = previous,
-			       .source = AR_STR("action") });
+		       &(struct ar_ev_limit_changed){ .limit_kind = AR_LIMIT_CHANGED_LIMIT_KIND_BUDGET,
+						      .limit_state = &now,
+						      .scope = &scope,
+						      .previous = &previous,
+						      .source = AR_STR("action") });
 }
 
 void ar_budget_decided(struct ar_decision *d, struct ar_turn *turn, const struct ar_action *a,
@@ -350,20 +339,18 @@ enum ar_status ar_budget_check(const struct ar_decision *d, struct ar_str option
 void ar_budget_say_parallel(struct ar_decision *d, struct ar_turn *turn, int64_t running)
 {
 	struct ar_ids ids = ar_ids_turn(d, turn);
-	struct ar_jw j = ar_decide_json(d);
-	struct ar_str state;
+	const struct ar_shape_limit_scope scope = scope_of(d, turn, NULL);
+	const struct ar_shape_limit_state state = {
+		.limit_event = AR_STR("parallel_budget_reached"),
+		.max_parallel = AR_OPT_INT(d->input->policy->tool_parallel),
+		.running = AR_OPT_INT(running),
+	};
 
 	if (turn->crowded.v)
 		return;
-	ar_jw_open(&j);
-	ar_jw_mstr(&j, "limitEvent", AR_STR("parallel_budget_reached"));
-	ar_jw_mint(&j, "maxParallel", d->input->policy->tool_parallel);
-	ar_jw_mint(&j, "running", running);
-	ar_jw_close(&j);
-	state = ar_decide_json_end(d);
 	ar_decide_emit(d, AR_EV_LIMIT_CHANGED, &ids,
 		       &(struct ar_ev_limit_changed){ .limit_kind = AR_LIMIT_CHANGED_LIMIT_KIND_CONCURRENCY,
-						      .limit_state = state,
-						      .scope = scope_of(d, turn, NULL),
+						      .limit_state = &state,
+						      .scope = &scope,
 						      .source = AR_STR("runtime") });
 }

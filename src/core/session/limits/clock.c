@@ -59,10 +59,10 @@ static void say_over(struct ar_decision *d, const struct ar_turn *turn, const ch
 	struct ar_ids ids = ar_ids_turn(d, turn);
 
 	ar_decide_emit(d, AR_EV_QUOTA_BLOCKED, &ids,
-		       &(struct ar_ev_quota_blocked){ .quota_kind = ar_str_from(kind),
-						      .limit = (double)ms,
-						      .scope = ar_arena_fmt(d->arena, "{\"turnId\":\"%.*s\"}",
-									    AR_STR_ARG(turn->id)) });
+		       &(struct ar_ev_quota_blocked){
+			       .quota_kind = ar_str_from(kind),
+			       .limit = (double)ms,
+			       .scope = &(struct ar_shape_limit_scope){ .turn_id = turn->id } });
 }
 
 enum ar_status ar_decide_budget_due(struct ar_decision *d, struct ar_error *err)

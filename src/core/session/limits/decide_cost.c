@@ -20,19 +20,14 @@ void ar_limits_estimate(struct ar_decision *d, const struct ar_turn *turn, const
 	struct ar_ids ids = ar_ids_turn(d, turn);
 	const struct ar_token_count count = { .input = request_bytes / BYTES_PER_TOKEN + 1 };
 	int64_t amount = ar_price_cost(&choice->entry->price, &count);
-	struct ar_jw j = ar_decide_json(d);
-	struct ar_str basis;
+	const struct ar_shape_cost_basis basis = { .input_tokens = AR_OPT_INT(count.input),
+						   .covers = AR_STR("input") };
 
-	ar_jw_open(&j);
-	ar_jw_mint(&j, "inputTokens", count.input);
-	ar_jw_mstr(&j, "covers", AR_STR("input"));
-	ar_jw_close(&j);
-	basis = ar_decide_json_end(d);
 	ar_decide_emit(d, AR_EV_COST_ESTIMATED, &ids,
 		       &(struct ar_ev_cost_estimated){ .amount = ar_limits_amount(d, amount),
 						       .currency = currency_of(choice->entry, amount),
 						       .model = choice->name,
-						       .basis = basis });
+						       .basis = &basis });
 }
 
 static int64_t counted(int64_t tokens)

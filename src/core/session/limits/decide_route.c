@@ -159,6 +159,8 @@ static void say_candidates(struct ar_decision *d, const struct ar_turn *turn, co
 			   const struct ar_routing *r)
 {
 	struct ar_ids ids = ar_ids_turn(d, turn);
+	const struct ar_shape_route_preference model = { .model = p->need.model };
+	const struct ar_shape_route_gaps gaps = ar_routing_gaps(r);
 
 	ar_decide_emit(d, AR_EV_ROUTING_CANDIDATES_RESOLVED, &ids,
 		       &(struct ar_ev_routing_candidates_resolved){
@@ -166,9 +168,9 @@ static void say_candidates(struct ar_decision *d, const struct ar_turn *turn, co
 			       .candidates = ar_routing_candidates(d, r),
 			       .excluded = ar_routing_excluded(d, r),
 			       .hard_constraints = ar_routing_constraints(d, &p->need),
-			       .preferences = ar_routing_preferences(d, &p->need),
+			       .preferences = { &model, !ar_str_absent(model.model) },
 			       .single_candidate = r->usable == 1,
-			       .gaps = ar_routing_gaps(d, r) });
+			       .gaps = &gaps });
 }
 
 /* Why the model that the turn names is not the one; absent when it is, or when it names none. */
@@ -206,10 +208,11 @@ static struct verdict verdict_of(struct ar_decision *d, const struct profile *p,
 	return (struct verdict){ AR_STR("host_policy"), AR_STR("first in the configured order") };
 }
 
-static struct ar_str cost_state(const struct ar_choice *choice)
+static struct ar_shape_route_cost cost_of(const struct ar_choice *choice)
 {
-	return choice->entry->price.input == AR_MONEY_UNKNOWN ? AR_STR("{\"state\":\"unknown\"}")
-							      : AR_STR("{\"state\":\"priced\"}");
+	bool is_priced = choice->entry->price.input != AR_MONEY_UNKNOWN;
+
+	return (struct ar_shape_route_cost){ .state = is_priced ? AR_STR("priced") : AR_STR("unknown") };
 }
 
 /* What the turn needs and the model that was asked for lacks. Of one that nobody described it is not known. */
@@ -224,6 +227,8 @@ static void say_single(struct ar_decision *d, const struct ar_turn *turn, const 
 		       const struct ar_routing *r, const struct verdict *v)
 {
 	struct ar_ids ids = ar_ids_turn(d, turn);
+	const struct ar_shape_route_cost cost = cost_of(&r->choice);
+	const struct ar_shape_route_limit limit = ar_routing_limits(d, &r->choice);
 
 	ar_decide_emit(d, AR_EV_ROUTING_SINGLE_CANDIDATE, &ids,
 		       &(struct ar_ev_routing_single_candidate){ .candidate_count = 1,
@@ -231,9 +236,8 @@ static void say_single(struct ar_decision *d, const struct ar_turn *turn, const 
 								 .decision_source = v->source,
 								 .decision_reason = v->reason,
 								 .capability_gap = gap_of(d, p, r),
-								 .cost_state = cost_state(&r->choice),
-								 .limit_state =
-									 ar_routing_limits(d, &r->choice),
+								 .cost_state = &cost,
+								 .limit_state = &limit,
 								 .task_kind = AR_STR("chat") });
 }
 
@@ -241,22 +245,25 @@ static void say_decided(struct ar_decision *d, const struct ar_turn *turn, const
 			const struct ar_routing *r, const struct verdict *v)
 {
 	struct ar_ids ids = ar_ids_turn(d, turn);
+	const struct ar_shape_route_limit limit = ar_routing_limits(d, &r->choice);
 
-	ar_decide_emit(
-		d, AR_EV_ROUTING_DECIDED, &ids,
-		&(struct ar_ev_routing_decided){
-			.routing_mode = r->usable == 1 ? AR_ROUTING_DECIDED_ROUTING_MODE_SINGLE_CANDIDATE
+	ar_decide_emit(d, AR_EV_ROUTING_DECIDED, &ids,
+		       &(struct ar_ev_routing_decided){
+			       .routing_mode = r->usable == 1
+						       ? AR_ROUTING_DECIDED_ROUTING_MODE_SINGLE_CANDIDATE
 						       : AR_ROUTING_DECIDED_ROUTING_MODE_MULTI_CANDIDATE,
-			.decision_source = v->source,
-			.decision_reason = v->reason,
-			.selected_provider = r->choice.entry->provider,
-			.selected_model = r->choice.name,
-			.requested_provider = r->requested ? r->requested->entry->provider : AR_STR(""),
-			.requested_model = ar_str_absent(p->need.model) ? AR_STR("") : p->need.model,
-			.candidate_count = (int64_t)r->usable,
-			.fallback_chain = p->need.may_fall_back ? ar_routing_chain(d, r) : AR_STR("[]"),
-			.capability_gap = gap_of(d, p, r),
-			.limit_state_snapshot = ar_routing_limits(d, &r->choice) });
+			       .decision_source = v->source,
+			       .decision_reason = v->reason,
+			       .selected_provider = r->choice.entry->provider,
+			       .selected_model = r->choice.name,
+			       .requested_provider =
+				       r->requested ? r->requested->entry->provider : AR_STR(""),
+			       .requested_model = ar_str_absent(p->need.model) ? AR_STR("") : p->need.model,
+			       .candidate_count = (int64_t)r->usable,
+			       .fallback_chain = p->need.may_fall_back ? ar_routing_chain(d, r)
+								       : (struct ar_texts){ 0 },
+			       .capability_gap = gap_of(d, p, r),
+			       .limit_state_snapshot = &limit });
 }
 
 /* ---- nobody can answer ---- */

@@ -33,16 +33,14 @@ struct ar_str ar_limits_amount(struct ar_decision *d, int64_t nano);
 void ar_limits_estimate(struct ar_decision *d, const struct ar_turn *turn, const struct ar_choice *choice,
 			int64_t request_bytes);
 
-/* routing_json.c: parts of the routing facts, in the decision's arena. */
-struct ar_str ar_routing_capabilities(struct ar_decision *d, unsigned capabilities);
-struct ar_str ar_routing_candidates(struct ar_decision *d, const struct ar_routing *r);
-struct ar_str ar_routing_excluded(struct ar_decision *d, const struct ar_routing *r);
-struct ar_str ar_routing_constraints(struct ar_decision *d, const struct ar_need *need);
-struct ar_str ar_routing_preferences(struct ar_decision *d, const struct ar_need *need);
-struct ar_str ar_routing_gaps(struct ar_decision *d, const struct ar_routing *r);
-struct ar_str ar_routing_chain(struct ar_decision *d, const struct ar_routing *r);
-struct ar_str ar_routing_model(struct ar_decision *d, struct ar_str provider, struct ar_str model);
-struct ar_str ar_routing_limits(struct ar_decision *d, const struct ar_choice *choice);
+/* routing_facts.c: parts of the routing facts, in the decision's arena. */
+struct ar_texts ar_routing_capabilities(struct ar_decision *d, unsigned capabilities);
+struct ar_shape_route_candidate_list ar_routing_candidates(struct ar_decision *d, const struct ar_routing *r);
+struct ar_shape_route_exclusion_list ar_routing_excluded(struct ar_decision *d, const struct ar_routing *r);
+struct ar_texts ar_routing_constraints(struct ar_decision *d, const struct ar_need *need);
+struct ar_shape_route_gaps ar_routing_gaps(const struct ar_routing *r);
+struct ar_texts ar_routing_chain(struct ar_decision *d, const struct ar_routing *r);
+struct ar_shape_route_limit ar_routing_limits(const struct ar_decision *d, const struct ar_choice *choice);
 struct ar_str ar_routing_words(struct ar_decision *d, unsigned capabilities); /* "vision, json", or none */
 const char *ar_routing_why_not(enum ar_exclusion why);
 
