@@ -24,6 +24,18 @@ static const char *const ar_peer_role_names[] = { NULL, "client", "host", "worke
 const struct ar_enum_desc ar_peer_role_desc = { "peer_role", ar_peer_role_names, 7 };
 static const char *const ar_delivery_mechanism_names[] = { NULL, "polling", "streaming", "subscription", "push_notification", "custom" };
 const struct ar_enum_desc ar_delivery_mechanism_desc = { "delivery_mechanism", ar_delivery_mechanism_names, 6 };
+static const char *const ar_turn_options_mode_names[] = { NULL, "default", "untrusted", "on_request", "on_failure", "never", "plan", "bypass", "auto" };
+const struct ar_enum_desc ar_turn_options_mode_desc = { "turn_options_mode", ar_turn_options_mode_names, 9 };
+static const char *const ar_turn_options_sandbox_names[] = { NULL, "read_only", "workspace_write", "no_network", "allowlisted_network", "danger_full_access" };
+const struct ar_enum_desc ar_turn_options_sandbox_desc = { "turn_options_sandbox", ar_turn_options_sandbox_names, 6 };
+static const char *const ar_turn_options_fallback_names[] = { NULL, "allow", "deny", "ask", "local_only", "host_only" };
+const struct ar_enum_desc ar_turn_options_fallback_desc = { "turn_options_fallback", ar_turn_options_fallback_names, 6 };
+static const char *const ar_turn_options_budget_class_names[] = { NULL, "low", "medium", "high", "fixed", "unknown" };
+const struct ar_enum_desc ar_turn_options_budget_class_desc = { "turn_options_budget_class", ar_turn_options_budget_class_names, 6 };
+static const char *const ar_turn_options_latency_names[] = { NULL, "interactive", "background", "batch" };
+const struct ar_enum_desc ar_turn_options_latency_desc = { "turn_options_latency", ar_turn_options_latency_names, 4 };
+static const char *const ar_turn_options_purpose_names[] = { NULL, "compaction" };
+const struct ar_enum_desc ar_turn_options_purpose_desc = { "turn_options_purpose", ar_turn_options_purpose_names, 2 };
 static const char *const ar_trajectory_export_status_names[] = { NULL, "pending", "exported", "failed", "redacted", "not-supported" };
 const struct ar_enum_desc ar_trajectory_export_status_desc = { "trajectory_export_status", ar_trajectory_export_status_names, 6 };
 static const char *const ar_setting_row_origin_names[] = { NULL, "default", "file", "environment", "command_line", "host" };
@@ -222,6 +234,72 @@ static const char *const ar_list_audit_outcome_names[] = { NULL, "allowed", "ref
 const struct ar_enum_desc ar_list_audit_outcome_desc = { "list_audit_outcome", ar_list_audit_outcome_names, 3 };
 static const char *const ar_list_audit_format_names[] = { NULL, "json", "ndjson" };
 const struct ar_enum_desc ar_list_audit_format_desc = { "list_audit_format", ar_list_audit_format_names, 3 };
+
+static const struct ar_field_desc ar_shape_offered_tool_fields[] = {
+	{ "name", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_shape_offered_tool, name), NULL, { 0, false },
+	  NULL, "Letters, digits, _ and -.", NULL },
+	{ "description", AR_F_STRING, false, false, false, 0, 16384, offsetof(struct ar_shape_offered_tool, description), NULL, { 0, false },
+	  NULL, "Description for the model.", NULL },
+	{ "inputSchema", AR_F_OBJECT, true, false, false, 0, 262144, offsetof(struct ar_shape_offered_tool, input_schema), NULL, { 0, false },
+	  NULL, "JSON Schema of its arguments.", NULL },
+	{ "isReadOnly", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_shape_offered_tool, is_read_only), NULL, { 0, false },
+	  NULL, "It changes nothing: it runs without asking.", NULL },
+	{ "isIdempotent", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_shape_offered_tool, is_idempotent), NULL, { 0, false },
+	  NULL, "Running it again with the same arguments changes nothing further.", NULL },
+	{ "isConcurrencySafe", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_shape_offered_tool, is_concurrency_safe), NULL, { 0, false },
+	  NULL, "It may run in parallel with others.", NULL },
+	{ "isDestructive", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_shape_offered_tool, is_destructive), NULL, { 0, false },
+	  NULL, "Its effect cannot be undone.", NULL },
+};
+const struct ar_struct_desc ar_shape_offered_tool_desc = { ar_shape_offered_tool_fields, 7, sizeof(struct ar_shape_offered_tool), NULL, 0, true, offsetof(struct ar_shape_offered_tool, extra_), offsetof(struct ar_shape_offered_tool, text_) };
+
+static const struct ar_field_desc ar_shape_turn_budget_fields[] = {
+	{ "tokens", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_turn_budget, tokens), NULL, { 0, false },
+	  NULL, "Tokens, sent and received.", NULL },
+	{ "toolCalls", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_turn_budget, tool_calls), NULL, { 0, false },
+	  NULL, "Tool calls that begin.", NULL },
+	{ "ms", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_turn_budget, ms), NULL, { 0, false },
+	  NULL, "Milliseconds, waiting included.", NULL },
+	{ "cost", AR_F_JSON, false, false, false, 0, 262144, offsetof(struct ar_shape_turn_budget, cost), NULL, { 0, false },
+	  NULL, "Money, such as 0.25.", NULL },
+};
+const struct ar_struct_desc ar_shape_turn_budget_desc = { ar_shape_turn_budget_fields, 4, sizeof(struct ar_shape_turn_budget), NULL, 0, true, 0, 0 };
+
+static const struct ar_field_desc ar_shape_turn_options_fields[] = {
+	{ "model", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_turn_options, model), NULL, { 0, false },
+	  NULL, "A model of the configuration.", NULL },
+	{ "mode", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_shape_turn_options, mode), &ar_turn_options_mode_desc, { 0, false },
+	  NULL, "Permission mode: decides about tool calls that no rule matches.", NULL },
+	{ "sandbox", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_shape_turn_options, sandbox), &ar_turn_options_sandbox_desc, { 0, false },
+	  NULL, "Sandbox profile of commands and file tools.", NULL },
+	{ "tools", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_shape_turn_options, tools), NULL, { 0, false },
+	  NULL, "Selected tools, and tools of the client; an empty list is none.", &ar_shape_offered_tool_desc },
+	{ "outputSchema", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_turn_options, output_schema), NULL, { 0, false },
+	  NULL, "JSON Schema that the answer has to fit.", NULL },
+	{ "budget", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_turn_options, budget), NULL, { 0, false },
+	  NULL, "Its budget.", &ar_shape_turn_budget_desc },
+	{ "fallback", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_shape_turn_options, fallback), &ar_turn_options_fallback_desc, { 0, false },
+	  NULL, "Whether another model may step in.", NULL },
+	{ "budgetClass", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_shape_turn_options, budget_class), &ar_turn_options_budget_class_desc, { 0, false },
+	  NULL, "How much it may cost.", NULL },
+	{ "latency", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_shape_turn_options, latency), &ar_turn_options_latency_desc, { 0, false },
+	  NULL, "How soon an answer is wanted.", NULL },
+	{ "temperature", AR_F_NUM, false, false, false, 0, 0, offsetof(struct ar_shape_turn_options, temperature), NULL, { 0, false },
+	  NULL, "As the model's provider accepts it.", NULL },
+	{ "topP", AR_F_NUM, false, false, false, 0, 0, offsetof(struct ar_shape_turn_options, top_p), NULL, { 0, false },
+	  NULL, "As the model's provider accepts it.", NULL },
+	{ "maxOutputTokens", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_turn_options, max_output_tokens), NULL, { 0, false },
+	  NULL, "Most tokens of one answer of the model.", NULL },
+	{ "stop", AR_F_JSON, false, false, false, 0, 262144, offsetof(struct ar_shape_turn_options, stop), NULL, { 0, false },
+	  NULL, "Text, or texts, at which the model stops.", NULL },
+	{ "seed", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_turn_options, seed), NULL, { 0, false },
+	  NULL, "As the model's provider accepts it.", NULL },
+	{ "reasoningEffort", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_turn_options, reasoning_effort), NULL, { 0, false },
+	  NULL, "As the model's provider accepts it.", NULL },
+	{ "purpose", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_shape_turn_options, purpose), &ar_turn_options_purpose_desc, { 0, false },
+	  NULL, "Purpose of a turn of the runtime's own; refused from callers.", NULL },
+};
+const struct ar_struct_desc ar_shape_turn_options_desc = { ar_shape_turn_options_fields, 16, sizeof(struct ar_shape_turn_options), NULL, 0, true, 0, 0 };
 
 static const struct ar_field_desc ar_shape_usage_fields[] = {
 	{ "inputTokens", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_usage, input_tokens), NULL, { 0, false },
@@ -484,18 +562,6 @@ static const struct ar_field_desc ar_shape_job_counts_fields[] = {
 	  NULL, "Done, with a result that was reported.", NULL },
 };
 const struct ar_struct_desc ar_shape_job_counts_desc = { ar_shape_job_counts_fields, 5, sizeof(struct ar_shape_job_counts), NULL, 0, true, offsetof(struct ar_shape_job_counts, extra_), 0 };
-
-static const struct ar_field_desc ar_shape_turn_budget_fields[] = {
-	{ "tokens", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_turn_budget, tokens), NULL, { 0, false },
-	  NULL, "Tokens, sent and received.", NULL },
-	{ "toolCalls", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_turn_budget, tool_calls), NULL, { 0, false },
-	  NULL, "Tool calls that begin.", NULL },
-	{ "ms", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_turn_budget, ms), NULL, { 0, false },
-	  NULL, "Milliseconds, waiting included.", NULL },
-	{ "cost", AR_F_JSON, false, false, false, 0, 262144, offsetof(struct ar_shape_turn_budget, cost), NULL, { 0, false },
-	  NULL, "Money, such as 0.25.", NULL },
-};
-const struct ar_struct_desc ar_shape_turn_budget_desc = { ar_shape_turn_budget_fields, 4, sizeof(struct ar_shape_turn_budget), NULL, 0, true, 0, 0 };
 
 static const struct ar_field_desc ar_shape_subagent_end_fields[] = {
 	{ "subagentId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_shape_subagent_end, subagent_id), NULL, { 0, false },
@@ -792,7 +858,7 @@ static const struct ar_field_desc ar_ev_turn_submitted_fields[] = {
 	{ "status", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_ev_turn_submitted, status), &ar_admission_desc, { 0, false },
 	  NULL, "Whether the turn may start at once or waits in the queue.", NULL },
 	{ "options", AR_F_OBJECT, true, false, false, 0, 65536, offsetof(struct ar_ev_turn_submitted, options), NULL, { 0, false },
-	  NULL, "Options in force for this turn: model, mode, tools, output schema.", NULL },
+	  NULL, "Options in force for this turn: model, mode, tools, output schema.", &ar_shape_turn_options_desc },
 	{ "attachments", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_ev_turn_submitted, attachments), NULL, { 0, false },
 	  NULL, "Refs of attached content.", NULL },
 	{ "queuedTurnId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_ev_turn_submitted, queued_turn_id), NULL, { 0, false },
@@ -2615,7 +2681,6 @@ static const struct ar_field_desc ar_ev_channel_acked_fields[] = {
 	  NULL, "Over all sessions: the place that was reached.", NULL },
 };
 
-static const struct ar_member_desc ar_cmd_submit_turn_in_options_members[] = { { "model", AR_F_STRING }, { "mode", AR_F_STRING }, { "sandbox", AR_F_STRING }, { "tools", AR_F_ARRAY }, { "outputSchema", AR_F_OBJECT }, { "budget", AR_F_OBJECT }, { "fallback", AR_F_STRING }, { "budgetClass", AR_F_STRING }, { "latency", AR_F_STRING }, { "temperature", AR_F_NUM }, { "topP", AR_F_NUM }, { "maxOutputTokens", AR_F_INT }, { "stop", AR_F_JSON }, { "seed", AR_F_INT }, { "reasoningEffort", AR_F_STRING }, { 0 } };
 static const struct ar_field_desc ar_cmd_submit_turn_in_fields[] = {
 	{ "sessionId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_submit_turn_in, session_id), NULL, { 0, false },
 	  NULL, "Session to submit to; without it createPolicy makes one.", NULL },
@@ -2630,7 +2695,7 @@ static const struct ar_field_desc ar_cmd_submit_turn_in_fields[] = {
 	{ "turnId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_submit_turn_in, turn_id), NULL, { 0, false },
 	  NULL, "Id for the turn, chosen by the caller.", NULL },
 	{ "options", AR_F_OBJECT, false, false, false, 0, 65536, offsetof(struct ar_cmd_submit_turn_in, options), NULL, { 0, false },
-	  ar_cmd_submit_turn_in_options_members, "Options of this turn; other members are refused.", NULL },
+	  NULL, "Options of this turn; other members are refused.", &ar_shape_turn_options_desc },
 	{ "metadata", AR_F_OBJECT, false, false, false, 0, 65536, offsetof(struct ar_cmd_submit_turn_in, metadata), NULL, { 0, false },
 	  NULL, "Free members, kept as given.", NULL },
 	{ "busyPolicy", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_cmd_submit_turn_in, busy_policy), &ar_submit_turn_busy_policy_desc, { 0, false },

@@ -657,6 +657,51 @@ enum ar_delivery_mechanism {
 	AR_DELIVERY_MECHANISM_CUSTOM = 5,
 };
 
+enum ar_turn_options_mode {
+	AR_TURN_OPTIONS_MODE_DEFAULT = 1,
+	AR_TURN_OPTIONS_MODE_UNTRUSTED = 2,
+	AR_TURN_OPTIONS_MODE_ON_REQUEST = 3,
+	AR_TURN_OPTIONS_MODE_ON_FAILURE = 4,
+	AR_TURN_OPTIONS_MODE_NEVER = 5,
+	AR_TURN_OPTIONS_MODE_PLAN = 6,
+	AR_TURN_OPTIONS_MODE_BYPASS = 7,
+	AR_TURN_OPTIONS_MODE_AUTO = 8,
+};
+
+enum ar_turn_options_sandbox {
+	AR_TURN_OPTIONS_SANDBOX_READ_ONLY = 1,
+	AR_TURN_OPTIONS_SANDBOX_WORKSPACE_WRITE = 2,
+	AR_TURN_OPTIONS_SANDBOX_NO_NETWORK = 3,
+	AR_TURN_OPTIONS_SANDBOX_ALLOWLISTED_NETWORK = 4,
+	AR_TURN_OPTIONS_SANDBOX_DANGER_FULL_ACCESS = 5,
+};
+
+enum ar_turn_options_fallback {
+	AR_TURN_OPTIONS_FALLBACK_ALLOW = 1,
+	AR_TURN_OPTIONS_FALLBACK_DENY = 2,
+	AR_TURN_OPTIONS_FALLBACK_ASK = 3,
+	AR_TURN_OPTIONS_FALLBACK_LOCAL_ONLY = 4,
+	AR_TURN_OPTIONS_FALLBACK_HOST_ONLY = 5,
+};
+
+enum ar_turn_options_budget_class {
+	AR_TURN_OPTIONS_BUDGET_CLASS_LOW = 1,
+	AR_TURN_OPTIONS_BUDGET_CLASS_MEDIUM = 2,
+	AR_TURN_OPTIONS_BUDGET_CLASS_HIGH = 3,
+	AR_TURN_OPTIONS_BUDGET_CLASS_FIXED = 4,
+	AR_TURN_OPTIONS_BUDGET_CLASS_UNKNOWN = 5,
+};
+
+enum ar_turn_options_latency {
+	AR_TURN_OPTIONS_LATENCY_INTERACTIVE = 1,
+	AR_TURN_OPTIONS_LATENCY_BACKGROUND = 2,
+	AR_TURN_OPTIONS_LATENCY_BATCH = 3,
+};
+
+enum ar_turn_options_purpose {
+	AR_TURN_OPTIONS_PURPOSE_COMPACTION = 1,
+};
+
 enum ar_trajectory_export_status {
 	AR_TRAJECTORY_EXPORT_STATUS_PENDING = 1,
 	AR_TRAJECTORY_EXPORT_STATUS_EXPORTED = 2,
@@ -1466,6 +1511,59 @@ struct ar_machine_desc {
 	size_t transition_count;
 };
 
+struct ar_shape_offered_tool { /* offered_tool */
+	struct ar_str name; /* string */
+	struct ar_str description; /* string? */
+	struct ar_str input_schema; /* object */
+	struct ar_opt_bool is_read_only; /* bool? */
+	struct ar_opt_bool is_idempotent; /* bool? */
+	struct ar_opt_bool is_concurrency_safe; /* bool? */
+	struct ar_opt_bool is_destructive; /* bool? */
+	struct ar_str text_; /* instead of the members */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_offered_tool_list {
+	const struct ar_shape_offered_tool *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_turn_budget { /* turn_budget */
+	struct ar_opt_int tokens; /* int? */
+	struct ar_opt_int tool_calls; /* int? */
+	struct ar_opt_int ms; /* int? */
+	struct ar_str cost; /* json? */
+};
+
+struct ar_shape_turn_budget_list {
+	const struct ar_shape_turn_budget *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_turn_options { /* turn_options */
+	struct ar_str model; /* string? */
+	int mode; /* enum? */
+	int sandbox; /* enum? */
+	struct ar_shape_offered_tool_list tools; /* array? */
+	struct ar_str output_schema; /* object? */
+	const struct ar_shape_turn_budget *budget; /* object? */
+	int fallback; /* enum? */
+	int budget_class; /* enum? */
+	int latency; /* enum? */
+	struct ar_opt_num temperature; /* num? */
+	struct ar_opt_num top_p; /* num? */
+	struct ar_opt_int max_output_tokens; /* int? */
+	struct ar_str stop; /* json? */
+	struct ar_opt_int seed; /* int? */
+	struct ar_str reasoning_effort; /* string? */
+	int purpose; /* enum? */
+};
+
+struct ar_shape_turn_options_list {
+	const struct ar_shape_turn_options *at; /* NULL: absent */
+	size_t count;
+};
+
 struct ar_shape_usage { /* usage */
 	struct ar_opt_int input_tokens; /* int? */
 	struct ar_opt_int output_tokens; /* int? */
@@ -1765,18 +1863,6 @@ struct ar_shape_job_counts_list {
 	size_t count;
 };
 
-struct ar_shape_turn_budget { /* turn_budget */
-	struct ar_opt_int tokens; /* int? */
-	struct ar_opt_int tool_calls; /* int? */
-	struct ar_opt_int ms; /* int? */
-	struct ar_str cost; /* json? */
-};
-
-struct ar_shape_turn_budget_list {
-	const struct ar_shape_turn_budget *at; /* NULL: absent */
-	size_t count;
-};
-
 struct ar_shape_subagent_end { /* subagent_end */
 	struct ar_str subagent_id; /* string */
 	struct ar_str status; /* string */
@@ -2028,7 +2114,7 @@ struct ar_ev_turn_submitted { /* turn.submitted */
 	struct ar_str input_ref; /* ref */
 	struct ar_str source; /* string */
 	int status; /* enum */
-	struct ar_str options; /* object */
+	const struct ar_shape_turn_options *options; /* object */
 	struct ar_str attachments; /* array? */
 	struct ar_str queued_turn_id; /* string? */
 	struct ar_opt_int position; /* int? */
@@ -3128,7 +3214,7 @@ struct ar_cmd_submit_turn_in { /* submit_turn, input */
 	struct ar_str input; /* array? */
 	struct ar_str text; /* string? */
 	struct ar_str turn_id; /* string? */
-	struct ar_str options; /* object? */
+	const struct ar_shape_turn_options *options; /* object? */
 	struct ar_str metadata; /* object? */
 	int busy_policy; /* enum? */
 	struct ar_str attachments; /* array? */
@@ -4281,6 +4367,12 @@ extern const struct ar_enum_desc ar_task_edge_desc;
 extern const struct ar_enum_desc ar_transport_desc;
 extern const struct ar_enum_desc ar_peer_role_desc;
 extern const struct ar_enum_desc ar_delivery_mechanism_desc;
+extern const struct ar_enum_desc ar_turn_options_mode_desc;
+extern const struct ar_enum_desc ar_turn_options_sandbox_desc;
+extern const struct ar_enum_desc ar_turn_options_fallback_desc;
+extern const struct ar_enum_desc ar_turn_options_budget_class_desc;
+extern const struct ar_enum_desc ar_turn_options_latency_desc;
+extern const struct ar_enum_desc ar_turn_options_purpose_desc;
 extern const struct ar_enum_desc ar_trajectory_export_status_desc;
 extern const struct ar_enum_desc ar_setting_row_origin_desc;
 extern const struct ar_enum_desc ar_thread_started_reason_desc;
@@ -4380,6 +4472,9 @@ extern const struct ar_enum_desc ar_post_channel_message_message_kind_desc;
 extern const struct ar_enum_desc ar_revoke_token_result_desc;
 extern const struct ar_enum_desc ar_list_audit_outcome_desc;
 extern const struct ar_enum_desc ar_list_audit_format_desc;
+extern const struct ar_struct_desc ar_shape_offered_tool_desc;
+extern const struct ar_struct_desc ar_shape_turn_budget_desc;
+extern const struct ar_struct_desc ar_shape_turn_options_desc;
 extern const struct ar_struct_desc ar_shape_usage_desc;
 extern const struct ar_struct_desc ar_shape_failure_desc;
 extern const struct ar_struct_desc ar_shape_task_scope_desc;
@@ -4404,7 +4499,6 @@ extern const struct ar_struct_desc ar_shape_cost_basis_desc;
 extern const struct ar_struct_desc ar_shape_rate_limit_desc;
 extern const struct ar_struct_desc ar_shape_isolation_desc;
 extern const struct ar_struct_desc ar_shape_job_counts_desc;
-extern const struct ar_struct_desc ar_shape_turn_budget_desc;
 extern const struct ar_struct_desc ar_shape_subagent_end_desc;
 extern const struct ar_struct_desc ar_shape_subagent_record_desc;
 extern const struct ar_struct_desc ar_shape_job_summary_desc;

@@ -183,8 +183,7 @@ static struct ar_str roots(struct ar_call *c, struct ar_str workspace)
 static void answer(struct ar_call *c, const struct ar_session *s, const struct ar_turn *turn)
 {
 	const struct ar_policy *policy = ar_engine_policy(c->control->engine);
-	enum ar_sandbox_profile profile =
-		ar_profile_of_turn(c->control->json, policy, turn ? turn->options : AR_STR_NONE);
+	enum ar_sandbox_profile profile = ar_profile_of_turn(policy, ar_turn_options(turn));
 	struct ar_str workspace = ar_session_workspace(s, policy);
 	struct ar_cmd_get_execution_environment_out out = {
 		.cwd = ar_str_absent(workspace) ? AR_STR("") : workspace,

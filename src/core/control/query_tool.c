@@ -22,31 +22,13 @@ static bool find_turn(const struct ar_session *s, const struct ar_cmd_get_tool_i
 	return turn != NULL;
 }
 
-/* As if the turn had been submitted in that mode; of its own wishes those about tools stay. */
-static struct ar_str options_in_mode(struct ar_call *c, struct ar_str options, struct ar_str mode)
-{
-	AR_AUTO(ar_buf_fini) struct ar_buf tools = { 0 };
-	AR_AUTO(ar_buf_fini) struct ar_buf out = { 0 };
-	struct ar_jw w = ar_jw(&out);
-	struct ar_json v;
-
-	ar_jw_open(&w);
-	ar_jw_mstr(&w, "mode", mode);
-	if (!ar_str_absent(options) && ar_json_parse(c->control->json, options, &v, NULL) == AR_OK &&
-	    ar_json_type(ar_json_get(v, "tools")) != AR_JSON_NONE) {
-		ar_json_print(ar_json_get(v, "tools"), &tools);
-		ar_jw_mraw(&w, "tools", ar_buf_str(&tools));
-	}
-	ar_jw_close(&w);
-	return ar_arena_str(&c->arena, ar_buf_str(&out));
-}
-
 static void on_view(struct ar_engine_view *v, const struct ar_session *s, const struct ar_error *err)
 {
 	struct ar_call *c = AR_CONTAINER_OF(v, struct ar_call_work, view)->call;
 	const struct ar_policy *policy = ar_engine_policy(c->control->engine);
 	const struct ar_cmd_get_tool_inventory_in *in = c->input;
 	struct ar_jw w = ar_jw(&c->reply);
+	struct ar_shape_turn_options options;
 	struct ar_turn turn;
 
 	if (!s) {
@@ -62,8 +44,11 @@ static void on_view(struct ar_engine_view *v, const struct ar_session *s, const 
 		ar_call_refuse(c, AR_ERR_CATALOG_UNAVAILABLE, "a source of tools is still starting");
 		return;
 	}
-	if (!ar_str_absent(in->mode))
-		turn.options = options_in_mode(c, turn.options, in->mode);
+	/* As if it had been submitted in that mode; of its own wishes those about tools stay. */
+	options = (struct ar_shape_turn_options){ .mode = (int)ar_mode_find(in->mode),
+						  .tools = ar_turn_options(&turn)->tools };
+	if (options.mode)
+		turn.options = &options;
 	ar_jw_open(&w);
 	ar_jw_key(&w, "tools");
 	ar_session_render_tools(s, policy, &turn, &c->arena, &w);

@@ -302,7 +302,9 @@ static enum ar_status turn_submitted(struct ar_session *s, const struct ar_event
 	turn->input_ref = ar_apply_keep(s, p->input_ref);
 	turn->input_preview = ar_apply_keep(s, p->input_preview);
 	turn->input_bytes = p->input_bytes.v;
-	turn->options = ar_apply_keep(s, p->options);
+	if (p->options)
+		turn->options =
+			ar_struct_copy(&ar_shape_turn_options_desc, p->options, AR_COPY_TEXT, &s->arena);
 	turn->people = ar_apply_keep(s, p->submitted_by);
 	turn->has_images.v = turn->has_images.set = has_images(p->input_kinds);
 	turn->submitted = e->time;

@@ -173,7 +173,7 @@ void ar_decide_spilled(
 	const struct ar_spill *s); /* says so, if it is longer than what a model reads at once */
 
 /* tool/offer.c */
-AR_MUST_USE enum ar_status ar_offers_check(struct ar_decision *d, struct ar_str options,
+AR_MUST_USE enum ar_status ar_offers_check(struct ar_decision *d, const struct ar_shape_turn_options *options,
 					   struct ar_error *err); /* options.tools, before it is taken in */
 struct ar_offers ar_offers_of(struct ar_decision *d, const struct ar_turn *turn);
 const struct ar_tool *const *ar_offers_keep(struct ar_decision *d,
@@ -214,7 +214,8 @@ struct ar_model_list {
 	const char *purpose;
 	int64_t attempt;
 	const struct ar_choice *choice;
-	struct ar_str options, request_ref;
+	const struct ar_shape_turn_options *options;
+	struct ar_str request_ref;
 	const struct ar_context_entry *messages; /* oldest first */
 	size_t message_count;
 	bool is_transcript;

@@ -14,6 +14,9 @@
 #include "channel/channel.h"
 #include "session.h"
 
+/* Where the member is, which must have this type. */
+#define AT_TYPE(T, m, type) \
+	(offsetof(struct T, m) + 0 * sizeof(char[_Generic(((struct T *)NULL)->m, type : 1, default : -1)]))
 #define STR(T, m) \
 	{ \
 		.name = #m, .kind = AR_F_STRING, .max = UINT32_MAX, .offset = offsetof(struct T, m) \
@@ -22,35 +25,33 @@
 	{ \
 		.name = #m, .kind = AR_F_JSON, .max = UINT32_MAX, .offset = offsetof(struct T, m) \
 	}
+/* Stored as the JSON of its shape. */
 #define OBJECT(T, m, shape) \
 	{ \
-		.name = #m, .kind = AR_F_OBJECT, .offset = offsetof(struct T, m), \
-		.of = &ar_shape_##shape##_desc \
+		.name = #m, .kind = AR_F_OBJECT, .max = UINT32_MAX, .of = &ar_shape_##shape##_desc, \
+		.offset = AT_TYPE(T, m, const struct ar_shape_##shape *) \
 	}
 #define ITEMS(T, m, shape) \
 	{ \
-		.name = #m, .kind = AR_F_ARRAY, .offset = offsetof(struct T, m), \
-		.of = &ar_shape_##shape##_desc \
+		.name = #m, .kind = AR_F_ARRAY, .max = UINT32_MAX, .of = &ar_shape_##shape##_desc, \
+		.offset = AT_TYPE(T, m, struct ar_shape_##shape##_list) \
 	}
 #define TEXTS(T, m) \
 	{ \
-		.name = #m, .kind = AR_F_TEXTS, .offset = offsetof(struct T, m) \
+		.name = #m, .kind = AR_F_TEXTS, .max = UINT32_MAX, .offset = AT_TYPE(T, m, struct ar_texts) \
 	}
 #define INT(T, m) \
 	{ \
 		.name = #m, .kind = AR_F_INT, .required = true, .offset = offsetof(struct T, m) \
 	}
 /* Absent in what an older version stored: a struct with a flag. A plain number in its place would take its neighbour for the flag. */
-#define AT_OPT(T, m, O) \
-	(offsetof(struct T, m) + 0 * sizeof(char[_Generic(((struct T *)NULL)->m, struct O : 1, default \
-							  : -1)]))
 #define OPT(T, m) \
 	{ \
-		.name = #m, .kind = AR_F_INT, .offset = AT_OPT(T, m, ar_opt_int) \
+		.name = #m, .kind = AR_F_INT, .offset = AT_TYPE(T, m, struct ar_opt_int) \
 	}
 #define OPT_FLAG(T, m) \
 	{ \
-		.name = #m, .kind = AR_F_BOOL, .offset = AT_OPT(T, m, ar_opt_bool) \
+		.name = #m, .kind = AR_F_BOOL, .offset = AT_TYPE(T, m, struct ar_opt_bool) \
 	}
 #define FLAG(T, m) \
 	{ \
@@ -169,7 +170,7 @@ static const struct ar_field_desc turn_fields[] = {
 	STR(ar_turn, input_preview),
 	STR(ar_turn, updated_input_ref),
 	RAW(ar_turn, people),
-	RAW(ar_turn, options),
+	OBJECT(ar_turn, options, turn_options),
 	STR(ar_turn, outcome),
 	STR(ar_turn, interrupt_reason),
 	STR(ar_turn, stop_reason),

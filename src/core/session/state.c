@@ -151,6 +151,13 @@ bool ar_turn_is_system(const struct ar_turn *t)
 	return ar_str_is(t->source, AR_SOURCE_SYSTEM);
 }
 
+const struct ar_shape_turn_options *ar_turn_options(const struct ar_turn *t)
+{
+	static const struct ar_shape_turn_options none;
+
+	return t && t->options ? t->options : &none;
+}
+
 const struct ar_boundary *ar_thread_boundary(const struct ar_thread *t, int64_t start)
 {
 	for (size_t i = t->boundaries.count; i > 0; i--) {

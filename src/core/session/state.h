@@ -155,6 +155,8 @@ bool ar_turn_has_open_calls(const struct ar_turn *t); /* asked for, and not answ
 struct ar_turn *ar_session_call(const struct ar_session *s, struct ar_str call, struct ar_invocation **ret,
 				struct ar_thread **ret_thread); /* the running turn that has it */
 bool ar_turn_is_system(const struct ar_turn *t); /* the runtime's own: nothing of it joins the conversation */
+const struct ar_shape_turn_options *ar_turn_options(
+	const struct ar_turn *t); /* never NULL; of no turn: none */
 
 /* The newest boundary made in a turn that started before `start`; NULL when there is none. */
 const struct ar_boundary *ar_thread_boundary(const struct ar_thread *t, int64_t start);

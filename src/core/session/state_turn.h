@@ -184,7 +184,8 @@ struct ar_hook_chain {
 
 struct ar_turn {
 	struct ar_str id, thread, run, open_step;
-	struct ar_str source, input_ref, input_preview, options;
+	struct ar_str source, input_ref, input_preview;
+	const struct ar_shape_turn_options *options; /* read it with ar_turn_options() */
 	struct ar_str people; /* who gave the work (people.h): JSON */
 	struct ar_str updated_input_ref; /* what a hook put in the place of the input */
 	struct ar_str outcome; /* completed, failed, cancelled, timed_out, lost; absent while open */

@@ -177,6 +177,29 @@ enum ar_status desk_submit(struct desk *d, const char *turn)
 								     AR_SUBMIT_TURN_BUSY_POLICY_QUEUE });
 }
 
+const void *desk_read(struct desk *d, const struct ar_struct_desc *shape, const char *json)
+{
+	void *made = ar_arena_alloc(&d->session.arena, shape->size);
+	struct ar_json v;
+
+	assert_int_equal(ar_json_parse(d->decide_json, ar_str_from(json), &v, &d->err), AR_OK);
+	if (ar_struct_decode_strict(shape, v, &d->session.arena, made, NULL, &d->err) != AR_OK ||
+	    ar_struct_validate(shape, made, &d->err) != AR_OK)
+		return NULL;
+	return made;
+}
+
+enum ar_status desk_submit_with(struct desk *d, const char *turn, const char *options)
+{
+	const struct ar_shape_turn_options *read = desk_read(d, &ar_shape_turn_options_desc, options);
+
+	if (!read)
+		return AR_E_REFUSED;
+	return desk_command(d, AR_CMD_SUBMIT_TURN,
+			    &(struct ar_cmd_submit_turn_in){
+				    .text = AR_STR("hello"), .turn_id = ar_str_from(turn), .options = read });
+}
+
 static enum ar_status end_with(struct desk *d, const char *text, struct ar_model_result end)
 {
 	struct ar_segment segment = { 1, 0, text ? strlen(text) : 0 };

@@ -387,15 +387,10 @@ static void begin_calls(struct desk *d)
 	d->policy.tool_parallel = 8;
 	d->policy.tool_ms = 1000;
 	d->policy.tool_result_bytes = 10000;
-	assert_int_equal(
-		desk_command(d, AR_CMD_SUBMIT_TURN,
-			     &(struct ar_cmd_submit_turn_in){
-				     .text = AR_STR("go"),
-				     .turn_id = AR_STR("a"),
-				     .options = AR_STR(
-					     "{\"tools\":[\"ask\",{\"name\":\"put\",\"inputSchema\":{},"
-					     "\"isConcurrencySafe\":true}]}") }),
-		AR_OK);
+	assert_int_equal(desk_submit_with(d, "a",
+					  "{\"tools\":[\"ask\",{\"name\":\"put\",\"inputSchema\":{},"
+					  "\"isConcurrencySafe\":true}]}"),
+			 AR_OK);
 	out.step = desk_active(d)->open_step;
 	assert_int_equal(
 		desk_do(d,

@@ -27,10 +27,7 @@ static void answer(struct desk *d, int64_t in, int64_t out, size_t calls)
 
 static void submit(struct desk *d, const char *options)
 {
-	assert_int_equal(desk_command(d, AR_CMD_SUBMIT_TURN,
-				      &(struct ar_cmd_submit_turn_in){ .text = AR_STR("hello"),
-								       .options = ar_str_from(options) }),
-			 AR_OK);
+	assert_int_equal(desk_submit_with(d, NULL, options), AR_OK);
 }
 
 static size_t count_of(const struct desk *d, enum ar_event_type type)
@@ -141,12 +138,7 @@ static void test_a_turn_only_lowers(void **state)
 	       /* What was said before is more than that */
 	       "{\"budget\":{\"tokens\":500,\"cost\":\"0.25\"}}");
 	assert_true(has(d, AR_EV_QUOTA_BLOCKED));
-	desk_expect_refusal(d,
-			    desk_command(d, AR_CMD_SUBMIT_TURN,
-					 &(struct ar_cmd_submit_turn_in){
-						 .text = AR_STR("x"),
-						 .options = AR_STR("{\"budget\":{\"ms\":0}}") }),
-			    AR_ERR_INVALID_INPUT);
+	desk_expect_refusal(d, desk_submit_with(d, NULL, "{\"budget\":{\"ms\":0}}"), AR_ERR_INVALID_INPUT);
 }
 
 static void test_time_ends_a_turn_as_timed_out(void **state)

@@ -181,10 +181,7 @@ static void call_a_tool(struct desk *d)
 	struct ar_tool_use tool = { AR_STR("call_1"), AR_STR("look_up"), AR_STR("{\"q\":1}") };
 	struct ar_step_output out = { .text = AR_STR("one moment"), .tools = &tool, .tool_count = 1 };
 
-	assert_int_equal(desk_command(d, AR_CMD_SUBMIT_TURN,
-				      &(struct ar_cmd_submit_turn_in){ .text = AR_STR("hello"),
-								       .options = ar_str_from(options) }),
-			 AR_OK);
+	assert_int_equal(desk_submit_with(d, NULL, options), AR_OK);
 	out.step = desk_active(d)->open_step;
 	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_MODEL_DONE,
 						       .model_done = { .output = &out,

@@ -41,14 +41,6 @@ static struct desk *three_models(void **state)
 	return d;
 }
 
-static enum ar_status submit_with(struct desk *d, const char *turn, const char *options)
-{
-	return desk_command(d, AR_CMD_SUBMIT_TURN,
-			    &(struct ar_cmd_submit_turn_in){ .text = AR_STR("hello"),
-							     .turn_id = ar_str_from(turn),
-							     .options = ar_str_from(options) });
-}
-
 static void fail_with(struct desk *d, const char *category, bool is_retryable, int64_t retry_after_ms)
 {
 	assert_int_equal(desk_end_step(d, (struct ar_model_result){ .outcome = 2,
@@ -132,7 +124,7 @@ static void test_fallback_may_be_denied(void **state)
 {
 	struct desk *d = three_models(state);
 
-	assert_int_equal(submit_with(d, "a", "{\"fallback\":\"deny\"}"), AR_OK);
+	assert_int_equal(desk_submit_with(d, "a", "{\"fallback\":\"deny\"}"), AR_OK);
 	assert_int_equal(route(d)->chain.count, 0);
 	desk_expect_payload(d, AR_EV_ROUTING_DECIDED, "\"fallbackChain\":[]");
 	fail_with(d, "auth", false, 0);
@@ -143,10 +135,10 @@ static void test_a_model_that_is_not_configured(void **state)
 {
 	struct desk *d = three_models(state);
 
-	assert_int_equal(submit_with(d, "a", "{\"model\":\"who\"}"), AR_E_REFUSED);
-	assert_int_equal(submit_with(d, "a", "{\"fallback\":\"dney\"}"), AR_E_REFUSED);
-	assert_int_equal(submit_with(d, "a", "{}"), AR_OK);
-	assert_int_equal(submit_with(d, "b", "{\"model\":\"large\",\"fallback\":\"deny\"}"), AR_OK);
+	assert_int_equal(desk_submit_with(d, "a", "{\"model\":\"who\"}"), AR_E_REFUSED);
+	assert_int_equal(desk_submit_with(d, "a", "{\"fallback\":\"dney\"}"), AR_E_REFUSED);
+	assert_int_equal(desk_submit_with(d, "a", "{}"), AR_OK);
+	assert_int_equal(desk_submit_with(d, "b", "{\"model\":\"large\",\"fallback\":\"deny\"}"), AR_OK);
 	d->policy.model_count = 2; /* it left the configuration while its turn waited */
 	assert_int_equal(desk_answer(d, "done"), AR_OK);
 	assert_true(ar_str_is(desk_thread(d, 0)->last_category, "no_candidate"));
@@ -178,7 +170,7 @@ static void test_facts_of_a_route_as_json(void **state)
 
 	without_key[2].has_credentials = false;
 	d->policy.models = without_key;
-	assert_int_equal(submit_with(d, "a", "{\"model\":\"first\"}"), AR_OK);
+	assert_int_equal(desk_submit_with(d, "a", "{\"model\":\"first\"}"), AR_OK);
 	assert_string_equal(
 		desk_payload(d, AR_EV_ROUTING_CANDIDATES_RESOLVED),
 		"{\"candidateCount\":2,\"candidates\":[{\"provider\":\"fake\",\"model\":\"first\",\"capab"
@@ -262,7 +254,7 @@ static void test_what_was_spent_is_kept_exactly(void **state)
 	assert_int_equal(desk_end_step(d, end), AR_OK);
 	assert_int_equal(turn->spent.cost, 1001 * 3000 + 7 * 15000);
 	assert_int_equal(d->session.spent.cost, turn->spent.cost);
-	assert_int_equal(submit_with(d, "b", "{\"model\":\"large\"}"), AR_OK);
+	assert_int_equal(desk_submit_with(d, "b", "{\"model\":\"large\"}"), AR_OK);
 	turn = desk_active(d);
 	assert_int_equal(desk_end_step(d, end), AR_OK);
 	assert_int_equal(turn->spent.unpriced, 1);

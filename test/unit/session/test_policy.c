@@ -11,13 +11,6 @@ static enum ar_status set_policy(struct desk *d, const char *policy, const char 
 							    .reason = AR_STR("careful") });
 }
 
-static enum ar_status submit_in(struct desk *d, const char *options)
-{
-	return desk_command(d, AR_CMD_SUBMIT_TURN,
-			    &(struct ar_cmd_submit_turn_in){ .text = AR_STR("hello"),
-							     .options = ar_str_from(options) });
-}
-
 static void test_a_session_sets_its_policy(void **state)
 {
 	struct desk *d = *state;
@@ -92,12 +85,14 @@ static void test_a_turn_names_its_mode(void **state)
 {
 	struct desk *d = *state;
 
-	desk_expect_refusal(d, submit_in(d, "{\"mode\":\"bypass\"}"), AR_ERR_INVALID_INPUT);
+	desk_expect_refusal(d, desk_submit_with(d, NULL, "{\"mode\":\"bypass\"}"), AR_ERR_INVALID_INPUT);
 	assert_non_null(strstr(d->err.msg, "looser than the host's default"));
-	desk_expect_refusal(d, submit_in(d, "{\"mode\":\"x\"}"), AR_ERR_INVALID_INPUT);
-	assert_int_equal(submit_in(d, "{\"mode\":\"plan\"}"), AR_OK);
+	desk_expect_refusal(d, desk_submit_with(d, NULL, "{\"mode\":\"x\"}"), AR_ERR_INVALID_INPUT);
+	desk_expect_refusal(d, desk_submit_with(d, NULL, "{\"purpose\":\"compaction\"}"),
+			    AR_ERR_INVALID_INPUT);
+	assert_int_equal(desk_submit_with(d, NULL, "{\"mode\":\"plan\"}"), AR_OK);
 	d->policy.may_loosen = true;
-	assert_int_equal(submit_in(d, "{\"mode\":\"bypass\"}"), AR_OK);
+	assert_int_equal(desk_submit_with(d, NULL, "{\"mode\":\"bypass\"}"), AR_OK);
 }
 
 int main(void)

@@ -91,6 +91,8 @@ export interface TurnOptions {
   seed?: number;
   /** As the model's provider accepts it. */
   reasoningEffort?: string;
+  /** Purpose of a turn of the runtime's own; refused from callers. */
+  purpose?: "compaction";
 }
 
 /** Where to go back to. */

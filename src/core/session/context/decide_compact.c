@@ -25,14 +25,15 @@ static const char prompt[] = "You write the summary with which an assistant goes
 
 /* ---- asking for the summary ---- */
 
-static struct ar_str options_of(const struct ar_conversation *c, const struct ar_turn *turn)
+static struct ar_shape_turn_options options_of(const struct ar_conversation *c, const struct ar_turn *turn)
 {
 	int64_t window = ar_context_window(c);
 	int64_t most = turn->compaction.trigger.v == AR_COMPACTION_TRIGGER_BUDGET ? AR_BUDGET_SUMMARY
 										  : OUTPUT_TOKENS_MAX;
 
-	return ar_arena_fmt(c->d->arena, "{\"maxOutputTokens\":%lld}",
-			    (long long)ar_compact_smaller(window / AR_KEPT_SHARE + 1, most));
+	return (struct ar_shape_turn_options){
+		.max_output_tokens = AR_OPT_INT(ar_compact_smaller(window / AR_KEPT_SHARE + 1, most))
+	};
 }
 
 /* The oldest of the messages are left out when even their beginnings are too much for one request. */
@@ -65,7 +66,8 @@ static struct ar_str request_manifest(struct ar_decision *d, const struct ar_mod
 	ar_jw_mstr(&j, "purpose", ar_str_from(ask->purpose));
 	ar_jw_mstr(&j, "provider", ask->choice->entry->provider);
 	ar_jw_mstr(&j, "model", ask->choice->model);
-	ar_jw_mraw(&j, "options", ask->options);
+	ar_jw_key(&j, "options");
+	ar_struct_encode(&ar_shape_turn_options_desc, ask->options, AR_STR_NONE, &j);
 	ar_jw_key(&j, "append");
 	ar_conversation_write_messages(&j, told, ask->message_count);
 	ar_jw_close(&j);
@@ -78,11 +80,12 @@ static void ask_for_summary(struct ar_conversation *c, struct ar_turn *turn, int
 	size_t visible = ar_conversation_visible(c), stays = ar_compact_stays(c, turn);
 	size_t first = first_told(c, turn, visible, stays);
 	struct ar_context_entry *messages = ar_arena_alloc(d->arena, (stays - first + 2) * sizeof(*messages));
+	struct ar_shape_turn_options options = options_of(c, turn);
 	struct ar_choice choice;
 	struct ar_model_list ask = { .purpose = AR_PURPOSE_COMPACTION,
 				     .attempt = attempt,
 				     .choice = &choice,
-				     .options = options_of(c, turn),
+				     .options = &options,
 				     .messages = messages,
 				     .is_transcript = true };
 
@@ -137,14 +140,10 @@ void ar_compact_begin(struct ar_conversation *c, struct ar_turn *turn, int trigg
 	ask_for_summary(c, turn, 1);
 }
 
-static bool is_compaction_turn(struct ar_decision *d, const struct ar_turn *turn)
+static bool is_compaction_turn(const struct ar_turn *turn)
 {
-	struct ar_str purpose;
-	struct ar_json options;
-
-	return ar_turn_is_system(turn) && ar_json_parse(d->json, turn->options, &options, NULL) == AR_OK &&
-	       ar_json_str(ar_json_get(options, "purpose"), &purpose) &&
-	       ar_str_is(purpose, AR_PURPOSE_COMPACTION);
+	return ar_turn_is_system(turn) &&
+	       ar_turn_options(turn)->purpose == AR_TURN_OPTIONS_PURPOSE_COMPACTION;
 }
 
 static void begin_manual(struct ar_conversation *c, struct ar_turn *turn)
@@ -192,7 +191,7 @@ enum ar_hold ar_decide_compact_first(struct ar_conversation *c, struct ar_turn *
 		ask_for_summary(c, turn, attempt);
 		return AR_HELD;
 	}
-	if (is_compaction_turn(c->d, turn)) {
+	if (is_compaction_turn(turn)) {
 		begin_manual(c, turn);
 		return AR_HELD;
 	}
@@ -397,8 +396,9 @@ static enum ar_status check_idle(const struct ar_thread *t, struct ar_error *err
 static struct ar_turn *submit(struct ar_conversation *c, const struct ar_compact_plan *p)
 {
 	const struct ar_cmd_compact_thread_in *in = c->d->input->command.args;
+	const struct ar_shape_turn_options options = { .purpose = AR_TURN_OPTIONS_PURPOSE_COMPACTION };
 	const struct ar_cmd_submit_turn_in turn_in = { .source = AR_STR(AR_SOURCE_SYSTEM),
-						       .options = AR_STR("{\"purpose\":\"compaction\"}"),
+						       .options = &options,
 						       .idempotency_key = in->idempotency_key };
 	const struct ar_turn_input input = { .parts = boundary_document(c, p, in->reason),
 					     .preview = AR_STR("Compact the thread") };
@@ -419,7 +419,7 @@ enum ar_status ar_decide_compact_thread(struct ar_decision *d, struct ar_error *
 				 AR_STR_ARG(d->session->id), AR_STR_ARG(in->thread_id));
 	c = ar_conversation_of(d, t, NULL);
 	turn = ar_thread_active(t);
-	if (!turn || !is_compaction_turn(d, turn)) {
+	if (!turn || !is_compaction_turn(turn)) {
 		if (check_idle(t, err) != AR_OK)
 			return AR_E_REFUSED;
 		if (!ar_compact_plan(&c, false, &p))

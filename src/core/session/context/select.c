@@ -205,7 +205,8 @@ struct ar_str ar_conversation_manifest(struct ar_conversation *c, const struct a
 	ar_jw_mstr(&j, "model", choice->model);
 	ar_jw_mstr(&j, "systemRef", system->prompt);
 	ar_jw_mstr(&j, "instructionsRef", system->file);
-	ar_jw_mraw(&j, "options", turn->options);
+	ar_jw_key(&j, "options");
+	ar_struct_encode(&ar_shape_turn_options_desc, ar_turn_options(turn), AR_STR_NONE, &j);
 	ar_jw_mint(&j, "omitted", c->thread->omitted + (int64_t)(ar_conversation_visible(c) + s->skipped));
 	ar_jw_key(&j, "append");
 	ar_conversation_write_messages(&j, s->entries + s->first_new, s->count - s->first_new);

@@ -77,9 +77,8 @@ static void write_sandbox(struct document *doc, const struct ar_turn *turn, cons
 {
 	const struct ar_policy *policy = doc->d->input->policy;
 	bool is_settled = call && call->profile.set;
-	enum ar_sandbox_profile profile = is_settled
-						  ? (enum ar_sandbox_profile)call->profile.v
-						  : ar_profile_of_turn(doc->d->json, policy, turn->options);
+	enum ar_sandbox_profile profile = is_settled ? (enum ar_sandbox_profile)call->profile.v
+						     : ar_profile_of_turn(policy, ar_turn_options(turn));
 	bool is_available = policy->sandbox && policy->sandbox->profiles[profile].is_available;
 
 	ar_jw_key(&doc->w, "sandbox");

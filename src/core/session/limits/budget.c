@@ -5,11 +5,9 @@
 #include "limits/money.h"
 
 const struct ar_quota_name ar_quota_names[AR_QUOTA_NAMES] = {
-	{ "turn_tokens", "tokens", AR_QUOTA_TOKENS, false },
-	{ "turn_tool_calls", "toolCalls", AR_QUOTA_CALLS, false },
-	{ "turn_cost", "cost", AR_QUOTA_COST, false },
-	{ "session_tokens", NULL, AR_QUOTA_TOKENS, true },
-	{ "session_cost", NULL, AR_QUOTA_COST, true },
+	{ "turn_tokens", AR_QUOTA_TOKENS, false }, { "turn_tool_calls", AR_QUOTA_CALLS, false },
+	{ "turn_cost", AR_QUOTA_COST, false },	   { "session_tokens", AR_QUOTA_TOKENS, true },
+	{ "session_cost", AR_QUOTA_COST, true },
 };
 
 const struct ar_quota_name *ar_quota_find(struct ar_str name)
@@ -33,42 +31,36 @@ int64_t ar_quota_amount(enum ar_quota quota, double units)
 
 /* ---- how much ---- */
 
-/* A member of options.budget: a whole number, or an amount of money as number or text. */
-static bool read_amount(struct ar_json v, enum ar_quota quota, int64_t *ret)
+/* An amount of money as JSON: a number or a text. */
+static bool read_cost(struct ar_str json, int64_t *ret)
 {
-	struct ar_buf text = { 0 };
-	struct ar_str word;
-	bool is_good;
-
-	if (quota != AR_QUOTA_COST)
-		return ar_json_i64(v, ret) && *ret > 0;
-	if (ar_json_str(v, &word))
-		return ar_money_parse(word, ret) && *ret > 0;
-	ar_json_print(v, &text);
-	is_good = ar_money_parse(ar_buf_str(&text), ret) && *ret > 0;
-	ar_buf_fini(&text);
-	return is_good;
+	if (json.len > 1 && json.p[0] == '"')
+		json = ar_str_sub(json, 1, json.len - 2);
+	return ar_money_parse(json, ret) && *ret > 0;
 }
 
-static struct ar_json option_of(const struct ar_decision *d, struct ar_str options, const char *name)
+/* What options.budget says; 0: nothing. */
+static int64_t own_limit(const struct ar_turn *turn, enum ar_quota quota)
 {
-	struct ar_json v;
+	static const struct ar_shape_turn_budget none;
+	const struct ar_shape_turn_budget *b = ar_turn_options(turn)->budget;
+	int64_t cost;
 
-	if (options.len <= 2 || ar_json_parse(d->json, options, &v, NULL) != AR_OK) /* mostly {} */
-		return (struct ar_json){ 0 };
-	return ar_json_get(ar_json_get(v, "budget"), name);
+	if (!b)
+		b = &none;
+	if (quota == AR_QUOTA_COST)
+		return read_cost(b->cost, &cost) ? cost : 0;
+	return quota == AR_QUOTA_TOKENS ? b->tokens.v : b->tool_calls.v;
 }
 
 /* As set, without what people added; 0: no limit. A turn may only ask for less. */
 static int64_t base_of(const struct ar_decision *d, const struct ar_turn *turn, const struct ar_quota_name *q)
 {
 	const struct ar_budget_policy *policy = &d->input->policy->budget;
-	int64_t limit = q->is_session ? policy->session[q->quota] : policy->turn[q->quota], own;
+	int64_t limit = q->is_session ? policy->session[q->quota] : policy->turn[q->quota];
+	int64_t own = q->is_session ? 0 : own_limit(turn, q->quota);
 
-	if (q->option && read_amount(option_of(d, turn->options, q->option), q->quota, &own) &&
-	    (limit == 0 || own < limit))
-		return own;
-	return limit;
+	return own > 0 && (limit == 0 || own < limit) ? own : limit;
 }
 
 static const struct ar_quota_mark *mark_of(const struct ar_decision *d, const struct ar_turn *turn,
@@ -298,40 +290,28 @@ void ar_budget_decided(struct ar_decision *d, struct ar_turn *turn, const struct
 
 /* ---- options ---- */
 
-static enum ar_status check_member(struct ar_json v, struct ar_str name, struct ar_error *err)
+enum ar_status ar_budget_check(const struct ar_shape_turn_options *options, struct ar_error *err)
 {
-	int64_t n;
+	const struct ar_shape_turn_budget *b = options->budget;
+	const char *wrong = NULL;
+	int64_t cost;
 
-	if (ar_str_is(name, "ms") && ar_json_i64(v, &n) && n > 0)
+	if (!b)
 		return AR_OK;
-	for (size_t i = 0; i < AR_QUOTA_NAMES; i++) {
-		const struct ar_quota_name *q = &ar_quota_names[i];
-
-		if (q->option && ar_str_is(name, q->option) && read_amount(v, q->quota, &n))
-			return AR_OK;
-	}
+	if (b->tokens.set && b->tokens.v <= 0)
+		wrong = "tokens";
+	else if (b->tool_calls.set && b->tool_calls.v <= 0)
+		wrong = "toolCalls";
+	else if (b->ms.set && b->ms.v <= 0)
+		wrong = "ms";
+	else if (!ar_str_absent(b->cost) && !read_cost(b->cost, &cost))
+		wrong = "cost";
+	if (!wrong)
+		return AR_OK;
 	return ar_refuse(err, AR_ERR_INVALID_INPUT,
-			 "options.budget.%.*s is not valid; tokens, toolCalls and ms are whole numbers above "
+			 "options.budget.%s is not valid; tokens, toolCalls and ms are whole numbers above "
 			 "0, cost is an amount such as 0.25",
-			 AR_STR_ARG(name));
-}
-
-enum ar_status ar_budget_check(const struct ar_decision *d, struct ar_str options, struct ar_error *err)
-{
-	struct ar_json v, budget;
-
-	if (ar_str_empty(options) || ar_json_parse(d->json, options, &v, NULL) != AR_OK)
-		return AR_OK;
-	budget = ar_json_get(v, "budget");
-	if (ar_json_type(budget) == AR_JSON_NONE)
-		return AR_OK;
-	if (ar_json_type(budget) != AR_JSON_OBJECT)
-		return ar_refuse(err, AR_ERR_INVALID_INPUT, "options.budget is an object");
-	for (struct ar_json_iter it = ar_json_iter(budget); ar_json_next(&it);) {
-		if (check_member(it.value, it.name, err) != AR_OK)
-			return AR_E_REFUSED;
-	}
-	return AR_OK;
+			 wrong);
 }
 
 /* ---- calls at once ---- */

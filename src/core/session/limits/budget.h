@@ -27,8 +27,8 @@ void ar_budget_note(struct ar_decision *d, struct ar_turn *turn);
 void ar_budget_decided(struct ar_decision *d, struct ar_turn *turn, const struct ar_action *a,
 		       struct ar_str decision);
 
-/* Refuses options.budget that is not {tokens, toolCalls, ms, cost}. */
-enum ar_status ar_budget_check(const struct ar_decision *d, struct ar_str options, struct ar_error *err);
+/* Refuses an amount of options.budget that is no amount. */
+enum ar_status ar_budget_check(const struct ar_shape_turn_options *options, struct ar_error *err);
 
 /* The time of a turn: a wake-up at its end; none when it has no limit. Begun with the turn (also again after a restart), ended with it. */
 void ar_budget_start_clock(struct ar_decision *d, const struct ar_turn *turn, ar_usec started);
@@ -42,9 +42,8 @@ void ar_budget_say_parallel(struct ar_decision *d, struct ar_turn *turn, int64_t
 
 struct ar_quota_name {
 	const char *name; /* quotaKind of facts */
-	const char *option; /* member of options.budget; NULL: a turn cannot lower it */
 	enum ar_quota quota;
-	bool is_session;
+	bool is_session; /* a turn cannot lower it */
 };
 
 #define AR_QUOTA_NAMES 5

@@ -8,14 +8,10 @@
 
 int64_t ar_budget_ms(const struct ar_decision *d, const struct ar_turn *turn)
 {
-	int64_t limit = d->input->policy->budget.turn_ms, own;
-	struct ar_json v;
+	const struct ar_shape_turn_budget *budget = ar_turn_options(turn)->budget;
+	int64_t limit = d->input->policy->budget.turn_ms, own = budget ? budget->ms.v : 0;
 
-	if (!ar_str_empty(turn->options) && ar_json_parse(d->json, turn->options, &v, NULL) == AR_OK &&
-	    ar_json_i64(ar_json_get(ar_json_get(v, "budget"), "ms"), &own) && own > 0 &&
-	    (limit == 0 || own < limit))
-		return own;
-	return limit;
+	return own > 0 && (limit == 0 || own < limit) ? own : limit;
 }
 
 static void listen(struct ar_decision *d, const struct ar_turn *turn)

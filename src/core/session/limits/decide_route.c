@@ -12,18 +12,11 @@ struct profile {
 	bool is_explicit; /* the turn says something about it */
 };
 
-/* The value of a word in the options; `otherwise` when there is none that we know. */
-static int option_word(struct ar_json options, const char *name, const struct ar_enum_desc *words,
-		       int otherwise)
-{
-	struct ar_str word;
-	int value;
-
-	if (!ar_json_str(ar_json_get(options, name), &word))
-		return otherwise;
-	value = ar_enum_find(words, word);
-	return value > 0 ? value : otherwise;
-}
+#define SAME(one, other) ((int)AR_TURN_OPTIONS_##one == (int)AR_TASK_PROFILE_RESOLVED_##other)
+_Static_assert(SAME(LATENCY_BATCH, LATENCY_TARGET_BATCH) &&
+		       SAME(BUDGET_CLASS_UNKNOWN, BUDGET_CLASS_UNKNOWN) &&
+		       SAME(FALLBACK_HOST_ONLY, FALLBACK_POLICY_HOST_ONLY),
+	       "the options of a turn have the words of its profile");
 
 /* ---- before a turn is taken ---- */
 
@@ -61,33 +54,15 @@ static enum ar_status unknown_model(const struct ar_decision *d, struct ar_str m
 			 AR_STR_ARG(list_models(d)));
 }
 
-static const struct {
-	const char *name;
-	const struct ar_enum_desc *words;
-} worded[] = {
-	{ "latency", &ar_task_profile_resolved_latency_target_desc },
-	{ "budgetClass", &ar_task_profile_resolved_budget_class_desc },
-	{ "fallback", &ar_task_profile_resolved_fallback_policy_desc },
-};
-
-enum ar_status ar_route_check(const struct ar_decision *d, struct ar_str options, struct ar_error *err)
+enum ar_status ar_route_check(const struct ar_decision *d, const struct ar_shape_turn_options *options,
+			      struct ar_error *err)
 {
 	const struct ar_policy *policy = d->input->policy;
-	struct ar_str text;
-	struct ar_json v;
 
-	if (ar_str_empty(options) || ar_json_parse(d->json, options, &v, NULL) != AR_OK)
+	if (policy->model_count == 0 || ar_str_empty(options->model) ||
+	    ar_routing_find(policy->models, policy->model_count, options->model).entry)
 		return AR_OK;
-	for (size_t i = 0; i < AR_ARRAY_LEN(worded); i++) {
-		if (ar_json_str(ar_json_get(v, worded[i].name), &text) &&
-		    ar_enum_find(worded[i].words, text) <= 0)
-			return ar_refuse(err, AR_ERR_INVALID_INPUT, "options.%s has no '%.*s'",
-					 worded[i].name, AR_STR_ARG(ar_str_utf8_prefix(text, 32)));
-	}
-	if (policy->model_count == 0 || !ar_json_str(ar_json_get(v, "model"), &text) || ar_str_empty(text) ||
-	    ar_routing_find(policy->models, policy->model_count, text).entry)
-		return AR_OK;
-	return unknown_model(d, text, err);
+	return unknown_model(d, options->model, err);
 }
 
 /* ---- what a turn needs ---- */
@@ -107,23 +82,19 @@ static bool has_images(const struct ar_thread *t, const struct ar_turn *turn)
 
 static struct profile profile_of(struct ar_decision *d, const struct ar_turn *turn)
 {
-	struct ar_json options = { 0 };
-	struct profile p = { 0 };
-	struct ar_str model = AR_STR_NONE;
+	const struct ar_shape_turn_options *options = ar_turn_options(turn);
+	struct profile p = { .latency = options->latency, .budget = options->budget_class };
 	int fallback = d->input->policy->may_fall_back ? AR_TASK_PROFILE_RESOLVED_FALLBACK_POLICY_ALLOW
 						       : AR_TASK_PROFILE_RESOLVED_FALLBACK_POLICY_DENY;
 
-	if (ar_json_parse(d->json, turn->options, &options, NULL) != AR_OK)
-		options = (struct ar_json){ 0 };
-	p.latency = option_word(options, "latency", &ar_task_profile_resolved_latency_target_desc,
-				AR_TASK_PROFILE_RESOLVED_LATENCY_TARGET_INTERACTIVE);
-	p.budget = option_word(options, "budgetClass", &ar_task_profile_resolved_budget_class_desc,
-			       AR_TASK_PROFILE_RESOLVED_BUDGET_CLASS_UNKNOWN);
-	p.fallback =
-		option_word(options, "fallback", &ar_task_profile_resolved_fallback_policy_desc, fallback);
-	if (ar_json_str(ar_json_get(options, "model"), &model) && !ar_str_empty(model))
-		p.need.model = ar_arena_str(d->arena, model);
-	if (ar_json_type(ar_json_get(options, "outputSchema")) == AR_JSON_OBJECT)
+	if (!p.latency)
+		p.latency = AR_TASK_PROFILE_RESOLVED_LATENCY_TARGET_INTERACTIVE;
+	if (!p.budget)
+		p.budget = AR_TASK_PROFILE_RESOLVED_BUDGET_CLASS_UNKNOWN;
+	p.fallback = options->fallback ? options->fallback : fallback;
+	if (!ar_str_empty(options->model))
+		p.need.model = options->model;
+	if (!ar_str_absent(options->output_schema))
 		p.need.capabilities |= AR_CAN_JSON;
 	if (ar_offers_of(d, turn).count > 0)
 		p.need.capabilities |= AR_CAN_TOOLS;

@@ -6,9 +6,9 @@
 #include "decide.h"
 #include "limits/route.h"
 
-/* Whether the options of a turn name a model that is configured, and words that are known. */
-AR_MUST_USE enum ar_status ar_route_check(const struct ar_decision *d, struct ar_str options,
-					  struct ar_error *err);
+/* Whether the options of a turn name a model that is configured. */
+AR_MUST_USE enum ar_status ar_route_check(const struct ar_decision *d,
+					  const struct ar_shape_turn_options *options, struct ar_error *err);
 
 /* The model for the next request. The first time in a turn it is decided, with the facts that explain it (profile, candidates, decision,
  * estimate for a request of so many bytes). Held: no model can answer. */

@@ -26,6 +26,14 @@ static const char *const segment_word[] = {
 
 /* ---- asking ---- */
 
+static struct ar_str options_json(struct ar_decision *d, const struct ar_shape_turn_options *options)
+{
+	struct ar_jw w = ar_decide_json(d);
+
+	ar_struct_encode(&ar_shape_turn_options_desc, options, AR_STR_NONE, &w);
+	return ar_decide_json_end(d);
+}
+
 void ar_decide_call_model(struct ar_decision *d, const struct ar_turn *turn, const struct ar_model_list *ask)
 {
 	struct ar_ids ids = ar_ids_turn(d, turn);
@@ -46,7 +54,7 @@ void ar_decide_call_model(struct ar_decision *d, const struct ar_turn *turn, con
 					       .model_request = ids.at[AR_SCOPE_MODEL_REQUEST],
 					       .route = ask->choice->entry->name,
 					       .model = ask->choice->model,
-					       .options = ask->options,
+					       .options = options_json(d, ask->options),
 					       .can_see = ask->choice->entry->capabilities & AR_CAN_VISION,
 					       .is_transcript = ask->is_transcript,
 					       .messages = ask->messages,
@@ -63,7 +71,7 @@ static void ask_for_answer(struct ar_conversation *c, struct ar_turn *turn, int6
 	struct ar_instructions system = ar_conversation_resolve(c, turn, &s);
 	struct ar_offers offers = ar_offers_of(d, turn);
 	struct ar_model_list ask = {
-		.purpose = "turn", .attempt = attempt, .choice = choice, .options = turn->options
+		.purpose = "turn", .attempt = attempt, .choice = choice, .options = ar_turn_options(turn)
 	};
 	struct ar_context_entry *messages = ar_arena_room(d->arena, (s.count + 2) * sizeof(*messages));
 	const struct ar_str told[] = { system.prompt, system.file };

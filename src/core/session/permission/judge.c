@@ -23,14 +23,7 @@ struct evaluation {
 
 static enum ar_permission_mode turn_mode(const struct evaluation *b)
 {
-	struct ar_json options;
-	struct ar_str name = AR_STR_NONE;
-
-	if (ar_str_absent(b->turn->options) ||
-	    ar_json_parse(b->d->json, b->turn->options, &options, NULL) != AR_OK)
-		return 0;
-	ar_json_str(ar_json_get(options, "mode"), &name);
-	return ar_mode_find(name);
+	return (enum ar_permission_mode)ar_turn_options(b->turn)->mode;
 }
 
 static void add_mode(struct evaluation *b, enum ar_permission_mode mode)

@@ -13,6 +13,10 @@ static const struct mode modes[AR_MODE_COUNT] = {
 	[AR_MODE_BYPASS] = { "bypass", 5 },	    [AR_MODE_AUTO] = { "auto", 4 },
 };
 
+_Static_assert((int)AR_MODE_DEFAULT == (int)AR_TURN_OPTIONS_MODE_DEFAULT &&
+		       (int)AR_MODE_AUTO == (int)AR_TURN_OPTIONS_MODE_AUTO,
+	       "options.mode of a turn is one of these");
+
 enum ar_permission_mode ar_mode_find(struct ar_str name)
 {
 	for (int i = AR_MODE_DEFAULT; i < AR_MODE_COUNT; i++) {

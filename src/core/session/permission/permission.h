@@ -3,6 +3,7 @@
 #ifndef AR_SESSION_PERMISSION_H
 #define AR_SESSION_PERMISSION_H
 
+#include "catalog.h"
 #include "json.h"
 #include "tool.h"
 
@@ -191,8 +192,8 @@ struct ar_settled_profile ar_profile_settle(struct ar_decision *d, const struct 
 					    const struct ar_act *act);
 
 /* The profile of a turn with these options, before any of its calls asks for more. */
-enum ar_sandbox_profile ar_profile_of_turn(struct ar_json_parser *parser, const struct ar_policy *policy,
-					   struct ar_str options);
+enum ar_sandbox_profile ar_profile_of_turn(const struct ar_policy *policy,
+					   const struct ar_shape_turn_options *options);
 
 /* What it says about the network: restricted, rules or enabled. */
 const char *ar_profile_network(enum ar_sandbox_profile profile);
@@ -200,8 +201,9 @@ const char *ar_profile_network(enum ar_sandbox_profile profile);
 /* Whether it is a real boundary: with it modes let more run. */
 bool ar_profile_confines(const struct ar_settled_profile *p);
 
-/* Refuses options.sandbox that names no profile, or a looser one than the host lets turns have. */
-enum ar_status ar_profile_check(const struct ar_decision *d, struct ar_str options, struct ar_error *err);
+/* Refuses options.sandbox that names a looser profile than the host lets turns have. */
+enum ar_status ar_profile_check(const struct ar_decision *d, const struct ar_shape_turn_options *options,
+				struct ar_error *err);
 
 /* decide_policy.c: refuses, with this code, a mode that is unknown or looser than the host allows. */
 enum ar_status ar_mode_check(const struct ar_decision *d, struct ar_str name, uint16_t code,

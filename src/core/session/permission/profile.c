@@ -4,6 +4,10 @@
 #include "permission/permission.h"
 #include "process/record.h"
 
+_Static_assert((int)AR_SANDBOX_READ_ONLY == (int)AR_TURN_OPTIONS_SANDBOX_READ_ONLY &&
+		       (int)AR_SANDBOX_DANGER_FULL_ACCESS == (int)AR_TURN_OPTIONS_SANDBOX_DANGER_FULL_ACCESS,
+	       "options.sandbox of a turn is one of these");
+
 /* What a profile allows; no_network only says aloud what workspace_write does. */
 static int rank(enum ar_sandbox_profile profile)
 {
@@ -32,11 +36,11 @@ static struct ar_str member(struct ar_json_parser *parser, struct ar_str json, c
 }
 
 /* A looser one than the host's counts only where turns may loosen. */
-enum ar_sandbox_profile ar_profile_of_turn(struct ar_json_parser *parser, const struct ar_policy *policy,
-					   struct ar_str options)
+enum ar_sandbox_profile ar_profile_of_turn(const struct ar_policy *policy,
+					   const struct ar_shape_turn_options *options)
 {
 	enum ar_sandbox_profile host = host_profile(policy),
-				named = ar_sandbox_find(member(parser, options, "sandbox"));
+				named = (enum ar_sandbox_profile)options->sandbox;
 
 	if (!named || (rank(named) > rank(host) && !policy->may_loosen))
 		return host;
@@ -93,7 +97,7 @@ struct ar_settled_profile ar_profile_settle(struct ar_decision *d, const struct 
 
 	if (!act->tool || !act->tool->is_confined)
 		return p;
-	p.turn = ar_profile_of_turn(d->json, d->input->policy, turn->options);
+	p.turn = ar_profile_of_turn(d->input->policy, ar_turn_options(turn));
 	if (settle_by_process(d, act, &p))
 		return p;
 	asked = ar_sandbox_find(member(d->json, act->args, "sandbox"));
@@ -110,18 +114,14 @@ bool ar_profile_confines(const struct ar_settled_profile *p)
 	return p->profile && p->is_available && p->profile != AR_SANDBOX_DANGER_FULL_ACCESS;
 }
 
-enum ar_status ar_profile_check(const struct ar_decision *d, struct ar_str options, struct ar_error *err)
+enum ar_status ar_profile_check(const struct ar_decision *d, const struct ar_shape_turn_options *options,
+				struct ar_error *err)
 {
-	struct ar_str name = member(d->json, options, "sandbox");
-	enum ar_sandbox_profile profile = ar_sandbox_find(name), host = host_profile(d->input->policy);
+	enum ar_sandbox_profile profile = (enum ar_sandbox_profile)options->sandbox,
+				host = host_profile(d->input->policy);
 
-	if (ar_str_absent(name))
-		return AR_OK;
 	if (!profile)
-		return ar_refuse(err, AR_ERR_INVALID_INPUT,
-				 "sandbox '%.*s' is not one of read_only, workspace_write, no_network, "
-				 "allowlisted_network, danger_full_access",
-				 AR_STR_ARG(ar_str_utf8_prefix(name, 32)));
+		return AR_OK;
 	if (rank(profile) > rank(host) && !d->input->policy->may_loosen)
 		return ar_refuse(err, AR_ERR_INVALID_INPUT,
 				 "sandbox %s is looser than the host's %s, which may only be tightened here "

@@ -28,8 +28,8 @@ static struct ar_str worker_of(struct ar_decision *d, const struct ar_task *task
 }
 
 /* What a turn may be told with its options and a task says with its constraints. */
-static struct ar_str options_of(struct ar_decision *d, const struct ar_task *task,
-				const struct ar_task_start *start)
+static struct ar_str options_text(struct ar_decision *d, const struct ar_task *task,
+				  const struct ar_task_start *start)
 {
 	static const char *const taken[] = { "mode", "sandbox", "tools", "outputSchema" };
 	struct ar_str constraints = task->sheet->constraints, raw[AR_ARRAY_LEN(taken)], model, budget;
@@ -54,9 +54,24 @@ static struct ar_str options_of(struct ar_decision *d, const struct ar_task *tas
 	return ar_decide_json_end(d);
 }
 
+static enum ar_status options_of(struct ar_decision *d, const struct ar_task *task,
+				 const struct ar_task_start *start, const struct ar_shape_turn_options **ret,
+				 struct ar_error *err)
+{
+	struct ar_shape_turn_options *options = ar_arena_alloc(d->arena, sizeof(*options));
+	struct ar_json v;
+
+	if (ar_json_parse(d->json, options_text(d, task, start), &v, err) != AR_OK ||
+	    ar_struct_decode_strict(&ar_shape_turn_options_desc, v, d->arena, options, NULL, err) != AR_OK ||
+	    ar_struct_validate(&ar_shape_turn_options_desc, options, err) != AR_OK)
+		return AR_E_REFUSED;
+	*ret = options;
+	return AR_OK;
+}
+
 /* The turn in which the runtime works on the task itself: what it is submitted with. */
-static const struct ar_cmd_submit_turn_in *turn_of(struct ar_decision *d, const struct ar_task *task,
-						   const struct ar_task_start *start, struct ar_str turn)
+static struct ar_cmd_submit_turn_in *turn_of(struct ar_decision *d, const struct ar_task *task,
+					     const struct ar_task_start *start, struct ar_str turn)
 {
 	struct ar_cmd_submit_turn_in *in = ar_arena_alloc(d->arena, sizeof(*in));
 
@@ -64,7 +79,6 @@ static const struct ar_cmd_submit_turn_in *turn_of(struct ar_decision *d, const 
 					      .thread_id = start->thread,
 					      .turn_id = turn,
 					      .text = task->objective,
-					      .options = options_of(d, task, start),
 					      .source = AR_STR("task"),
 					      .busy_policy = AR_SUBMIT_TURN_BUSY_POLICY_QUEUE,
 					      .create_policy = ar_str_absent(start->thread)
@@ -97,6 +111,7 @@ static void say_began(struct ar_decision *d, const struct ar_task *task, const s
 enum ar_status ar_task_plan(struct ar_decision *d, const struct ar_task *task,
 			    const struct ar_task_start *start, struct ar_task_plan *ret, struct ar_error *err)
 {
+	struct ar_cmd_submit_turn_in *in;
 	struct ar_run *run = &ret->run;
 	uint64_t n;
 
@@ -110,7 +125,10 @@ enum ar_status ar_task_plan(struct ar_decision *d, const struct ar_task *task,
 	if (!is_agent(d, run->worker))
 		return AR_OK;
 	run->turn = ar_decide_mint(d, "turn", &d->counters.turn);
-	return ar_decide_check_turn(d, turn_of(d, task, start, run->turn), &ret->turn, err);
+	in = turn_of(d, task, start, run->turn);
+	if (options_of(d, task, start, &in->options, err) != AR_OK)
+		return AR_E_REFUSED;
+	return ar_decide_check_turn(d, in, &ret->turn, err);
 }
 
 void ar_task_begin(struct ar_decision *d, const struct ar_task *task, const struct ar_task_start *start,

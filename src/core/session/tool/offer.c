@@ -6,87 +6,47 @@
 
 #define CLIENT_TOOLS_MAX 128
 
-static struct ar_json tools_of(struct ar_decision *d, struct ar_str options)
+/* It selects one of the runtime's own. */
+static bool is_name(const struct ar_shape_offered_tool *tool)
 {
-	struct ar_json v;
-
-	if (ar_str_absent(options) || ar_json_parse(d->json, options, &v, NULL) != AR_OK)
-		return (struct ar_json){ 0 };
-	return ar_json_get(v, "tools");
-}
-
-static struct ar_str text_member(struct ar_decision *d, struct ar_json v, const char *name)
-{
-	struct ar_str text = AR_STR_NONE;
-
-	ar_json_str(ar_json_get(v, name), &text);
-	return ar_arena_str(d->arena, text);
-}
-
-static bool flag(struct ar_json v, const char *name)
-{
-	bool is_set = false;
-
-	ar_json_bool(ar_json_get(v, name), &is_set);
-	return is_set;
+	return !ar_str_absent(tool->text_);
 }
 
 /* ---- what a caller may say ---- */
 
-static enum ar_status check_one(struct ar_json tool, struct ar_error *err)
+static enum ar_status check_schema(struct ar_decision *d, const struct ar_shape_offered_tool *tool,
+				   struct ar_error *err)
 {
-	struct ar_str name = AR_STR_NONE;
-	struct ar_json schema = ar_json_get(tool, "inputSchema");
+	struct ar_schema *schema = NULL;
+	struct ar_error why = { 0 };
 
-	if (ar_json_str(tool, &name))
-		return AR_OK;
-	if (!ar_json_str(ar_json_get(tool, "name"), &name) || !ar_tool_is_name(name))
-		return ar_refuse(
-			err, AR_ERR_INVALID_INPUT,
-			"options.tools: a name of 1 to %d letters, digits, _ or - is needed for each tool",
-			AR_TOOL_NAME_MAX);
-	if (ar_json_type(schema) != AR_JSON_OBJECT)
-		return ar_refuse(err, AR_ERR_INVALID_INPUT,
-				 "options.tools: %.*s needs an inputSchema, the JSON Schema of its arguments",
-				 AR_STR_ARG(name));
+	if (ar_schema_compile(tool->input_schema, d->json, &d->schema_steps, &schema, &why) != AR_OK)
+		return ar_refuse(err, AR_ERR_INVALID_INPUT, "options.tools: inputSchema of %.*s: %s",
+				 AR_STR_ARG(tool->name), why.msg);
+	ar_schema_free(schema);
 	return AR_OK;
 }
 
-/* The parser holds one text at a time: schemas are read when the list is no longer needed. */
-static enum ar_status check_schemas(struct ar_decision *d, struct ar_str options, struct ar_error *err)
+enum ar_status ar_offers_check(struct ar_decision *d, const struct ar_shape_turn_options *options,
+			       struct ar_error *err)
 {
-	const struct ar_turn turn = { .options = options };
-	struct ar_offers o = ar_offers_of(d, &turn);
+	const struct ar_shape_offered_tool_list *tools = &options->tools;
 
-	for (size_t i = 0; i < o.count; i++) {
-		struct ar_schema *schema = NULL;
-		struct ar_error why = { 0 };
-
-		if (o.at[i]->owner != AR_TOOL_CLIENT)
-			continue;
-		if (ar_schema_compile(o.at[i]->schema, d->json, &d->schema_steps, &schema, &why) != AR_OK)
-			return ar_refuse(err, AR_ERR_INVALID_INPUT, "options.tools: inputSchema of %.*s: %s",
-					 AR_STR_ARG(o.at[i]->name), why.msg);
-		ar_schema_free(schema);
-	}
-	return AR_OK;
-}
-
-enum ar_status ar_offers_check(struct ar_decision *d, struct ar_str options, struct ar_error *err)
-{
-	struct ar_json tools = tools_of(d, options);
-	enum ar_json_type type = ar_json_type(tools);
-
-	if (type == AR_JSON_NONE)
-		return AR_OK;
-	if (type != AR_JSON_ARRAY || ar_json_len(tools) > CLIENT_TOOLS_MAX)
+	if (tools->count > CLIENT_TOOLS_MAX)
 		return ar_refuse(err, AR_ERR_INVALID_INPUT,
 				 "options.tools is a list of at most %d names and tools", CLIENT_TOOLS_MAX);
-	for (struct ar_json_iter it = ar_json_iter(tools); ar_json_next(&it);) {
-		if (check_one(it.value, err) != AR_OK)
+	for (size_t i = 0; i < tools->count; i++) {
+		if (is_name(&tools->at[i]))
+			continue;
+		if (!ar_tool_is_name(tools->at[i].name))
+			return ar_refuse(err, AR_ERR_INVALID_INPUT,
+					 "options.tools: a name of 1 to %d letters, digits, _ or - is needed "
+					 "for each tool",
+					 AR_TOOL_NAME_MAX);
+		if (check_schema(d, &tools->at[i], err) != AR_OK)
 			return AR_E_REFUSED;
 	}
-	return check_schemas(d, options, err);
+	return AR_OK;
 }
 
 /* ---- what there is ---- */
@@ -100,47 +60,39 @@ const struct ar_tool *ar_offers_find(const struct ar_offers *o, struct ar_str na
 	return NULL;
 }
 
-static struct ar_tool *client_tool(struct ar_decision *d, struct ar_json v)
+static struct ar_tool *client_tool(struct ar_decision *d, const struct ar_shape_offered_tool *t)
 {
 	struct ar_tool *tool = ar_arena_alloc(d->arena, sizeof(*tool));
-	struct ar_buf schema = { 0 };
 
-	ar_json_print(ar_json_get(v, "inputSchema"), &schema);
-	*tool = (struct ar_tool){ .name = text_member(d, v, "name"),
-				  .description = text_member(d, v, "description"),
-				  .schema = ar_arena_str(d->arena, ar_buf_str(&schema)),
+	*tool = (struct ar_tool){ .name = t->name,
+				  .description = t->description,
+				  .schema = t->input_schema,
 				  .owner = AR_TOOL_CLIENT,
 				  .capabilities = AR_TOOL_CUSTOM,
-				  .is_read_only = flag(v, "isReadOnly"),
-				  .is_concurrency_safe =
-					  flag(v, "isReadOnly") || flag(v, "isConcurrencySafe"),
-				  .is_destructive = flag(v, "isDestructive"),
-				  .is_idempotent = flag(v, "isIdempotent") };
-	ar_buf_fini(&schema);
+				  .is_read_only = t->is_read_only.v,
+				  .is_concurrency_safe = t->is_read_only.v || t->is_concurrency_safe.v,
+				  .is_destructive = t->is_destructive.v,
+				  .is_idempotent = t->is_idempotent.v };
 	return tool;
 }
 
-static bool is_wanted(struct ar_json tools, struct ar_str name)
+/* Names restrict; descriptions alone add to everything. */
+static bool restricts(const struct ar_shape_offered_tool_list *tools)
 {
-	for (struct ar_json_iter it = ar_json_iter(tools); ar_json_next(&it);) {
-		struct ar_str word;
+	for (size_t i = 0; i < tools->count; i++) {
+		if (is_name(&tools->at[i]))
+			return true;
+	}
+	return tools->at && tools->count == 0;
+}
 
-		if (ar_json_str(it.value, &word) && ar_str_eq(word, name))
+static bool is_wanted(const struct ar_shape_offered_tool_list *tools, struct ar_str name)
+{
+	for (size_t i = 0; i < tools->count; i++) {
+		if (is_name(&tools->at[i]) && ar_str_eq(tools->at[i].text_, name))
 			return true;
 	}
 	return false;
-}
-
-/* Names restrict; descriptions alone add to everything. */
-static bool restricts(struct ar_json tools)
-{
-	if (ar_json_type(tools) != AR_JSON_ARRAY)
-		return false;
-	for (struct ar_json_iter it = ar_json_iter(tools); ar_json_next(&it);) {
-		if (ar_json_type(it.value) == AR_JSON_STR)
-			return true;
-	}
-	return ar_json_len(tools) == 0;
 }
 
 struct ar_offers ar_offers_of(struct ar_decision *d, const struct ar_turn *turn)
@@ -148,24 +100,17 @@ struct ar_offers ar_offers_of(struct ar_decision *d, const struct ar_turn *turn)
 	static const struct ar_inventory nothing;
 	const struct ar_inventory *all = d->input->policy->inventory;
 	const struct ar_inventory *inv = all && ar_decide_is_admitted(d) ? all : &nothing;
-	struct ar_json tools = tools_of(d, turn->options);
-	struct ar_offers o = {
-		ar_arena_alloc(d->arena, (inv->count + ar_json_len(tools) + 1) * sizeof(*o.at)), 0
-	};
+	const struct ar_shape_offered_tool_list *tools = &ar_turn_options(turn)->tools;
+	struct ar_offers o = { ar_arena_alloc(d->arena, (inv->count + tools->count + 1) * sizeof(*o.at)), 0 };
 	bool is_restricted = restricts(tools);
 
 	for (size_t i = 0; i < inv->count; i++) {
 		if (!is_restricted || is_wanted(tools, inv->tools[i]->name))
 			o.at[o.count++] = inv->tools[i];
 	}
-	for (struct ar_json_iter it = ar_json_iter(tools); ar_json_next(&it);) {
-		struct ar_tool *tool;
-
-		if (ar_json_type(it.value) != AR_JSON_OBJECT)
-			continue;
-		tool = client_tool(d, it.value);
-		if (!ar_offers_find(&o, tool->name))
-			o.at[o.count++] = tool;
+	for (size_t i = 0; i < tools->count; i++) {
+		if (!is_name(&tools->at[i]) && !ar_offers_find(&o, tools->at[i].name))
+			o.at[o.count++] = client_tool(d, &tools->at[i]);
 	}
 	return o;
 }

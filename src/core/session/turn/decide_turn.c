@@ -149,7 +149,8 @@ static struct ar_str input_snapshot(struct ar_decision *d, const struct ar_turn 
 	ar_jw_open(&w);
 	ar_jw_mstr(&w, "inputRef", turn->input_ref);
 	ar_jw_mstr(&w, "workspaceId", d->session->workspace);
-	ar_jw_mraw(&w, "options", turn->options);
+	ar_jw_key(&w, "options");
+	ar_struct_encode(&ar_shape_turn_options_desc, ar_turn_options(turn), AR_STR_NONE, &w);
 	ar_jw_close(&w);
 	return ar_decide_content(d, ar_decide_json_end(d));
 }
@@ -250,7 +251,7 @@ struct ar_turn *ar_decide_submit(struct ar_decision *d, const struct ar_thread *
 			       .input_ref = ar_decide_content(d, n->input->parts),
 			       .source = ar_str_absent(in->source) ? AR_STR("api") : in->source,
 			       .status = n->is_queued ? AR_ADMISSION_QUEUED : AR_ADMISSION_ACCEPTED,
-			       .options = ar_str_absent(in->options) ? AR_STR("{}") : in->options,
+			       .options = in->options,
 			       .attachments = in->attachments,
 			       .queued_turn_id = n->is_queued ? id : AR_STR_NONE,
 			       .position = { (int64_t)t->queue.count + 1, n->is_queued },
@@ -375,16 +376,28 @@ static enum ar_status check_new(const struct ar_decision *d, const struct ar_cmd
 }
 
 /* A turn may tighten what the host lets run. */
-static enum ar_status check_mode(const struct ar_decision *d, const struct ar_cmd_submit_turn_in *in,
+static enum ar_status check_mode(const struct ar_decision *d, const struct ar_shape_turn_options *options,
 				 struct ar_error *err)
 {
-	struct ar_json options;
-	struct ar_str mode;
-
-	if (ar_str_absent(in->options) || ar_json_parse(d->json, in->options, &options, NULL) != AR_OK ||
-	    !ar_json_str(ar_json_get(options, "mode"), &mode))
+	if (!options->mode)
 		return AR_OK;
-	return ar_mode_check(d, mode, AR_ERR_INVALID_INPUT, err);
+	return ar_mode_check(d, ar_str_from(ar_mode_name((enum ar_permission_mode)options->mode)),
+			     AR_ERR_INVALID_INPUT, err);
+}
+
+static enum ar_status check_options(struct ar_decision *d, const struct ar_shape_turn_options *options,
+				    struct ar_error *err)
+{
+	if (!options)
+		return AR_OK;
+	if (options->purpose)
+		return ar_refuse(err, AR_ERR_INVALID_INPUT,
+				 "options.purpose is reserved for turns of the runtime; leave it out");
+	if (ar_offers_check(d, options, err) != AR_OK || check_mode(d, options, err) != AR_OK ||
+	    ar_profile_check(d, options, err) != AR_OK || ar_budget_check(options, err) != AR_OK ||
+	    ar_route_check(d, options, err) != AR_OK)
+		return AR_E_REFUSED;
+	return AR_OK;
 }
 
 static struct ar_str member(struct ar_decision *d, struct ar_json object, const char *name)
@@ -425,9 +438,7 @@ static enum ar_status check_turn(struct ar_decision *d, const struct ar_cmd_subm
 				 "source %s is reserved for the runtime; use another or none",
 				 AR_SOURCE_SYSTEM);
 	if (check_tenant(d, err) != AR_OK || ar_decide_input(d, in->input, in->text, ret, err) != AR_OK ||
-	    ar_offers_check(d, in->options, err) != AR_OK || check_new(d, in, err) != AR_OK ||
-	    check_mode(d, in, err) != AR_OK || ar_profile_check(d, in->options, err) != AR_OK ||
-	    ar_budget_check(d, in->options, err) != AR_OK || ar_route_check(d, in->options, err) != AR_OK)
+	    check_new(d, in, err) != AR_OK || check_options(d, in->options, err) != AR_OK)
 		return AR_E_REFUSED;
 	return AR_OK;
 }

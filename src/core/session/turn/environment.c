@@ -35,7 +35,7 @@ static void write_limits(const struct ar_policy *policy, struct ar_jw *w)
 struct ar_str ar_turn_environment(struct ar_decision *d, const struct ar_turn *turn)
 {
 	const struct ar_policy *policy = d->input->policy;
-	enum ar_sandbox_profile profile = ar_profile_of_turn(d->json, policy, turn->options);
+	enum ar_sandbox_profile profile = ar_profile_of_turn(policy, ar_turn_options(turn));
 	struct ar_jw w = ar_decide_json(d);
 
 	ar_jw_open(&w);

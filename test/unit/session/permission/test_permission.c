@@ -41,7 +41,8 @@ static struct ar_judgement judge(struct desk *d, const struct case_of *c)
 		.arena = &d->arena, .session = &d->session, .input = &in, .json = d->decide_json
 	};
 	if (c->turn_mode)
-		turn.options = ar_arena_fmt(&d->arena, "{\"mode\":\"%s\"}", c->turn_mode);
+		turn.options = desk_read(d, &ar_shape_turn_options_desc,
+					 ar_arena_fmt(&d->arena, "{\"mode\":\"%s\"}", c->turn_mode).p);
 	d->session.workspace = AR_STR("shop");
 	d->session.mode = ar_str_from(c->session_mode);
 	d->session.rules.count = d->session.grants.count = 0;

@@ -69,7 +69,8 @@ static struct ar_judgement judge(struct desk *d, const char *args, const char *o
 	in = (struct ar_input){ .now = d->now, .policy = &d->policy };
 	turn = (struct ar_turn){ .id = AR_STR("turn_1"),
 				 .thread = AR_STR("thread_1"),
-				 .options = ar_str_from(options) };
+				 .options = options ? desk_read(d, &ar_shape_turn_options_desc, options)
+						    : NULL };
 	ar_buf_fini(&d->decision.scratch);
 	d->decision = (struct ar_decision){
 		.arena = &d->arena, .session = &d->session, .input = &in, .json = d->decide_json
@@ -409,23 +410,20 @@ static void a_grant_is_for_one_command(void **state)
 
 /* ---- turns ---- */
 
-static enum ar_status submit(struct desk *d, const char *options)
-{
-	return desk_command(d, AR_CMD_SUBMIT_TURN,
-			    &(struct ar_cmd_submit_turn_in){ .text = AR_STR("hello"),
-							     .options = ar_str_from(options) });
-}
-
 static void turns_may_only_tighten(void **state)
 {
 	struct desk *d = *state;
 
-	desk_expect_refusal(d, submit(d, "{\"sandbox\":\"jail\"}"), AR_ERR_INVALID_INPUT);
-	desk_expect_refusal(d, submit(d, "{\"sandbox\":\"allowlisted_network\"}"), AR_ERR_INVALID_INPUT);
+	desk_expect_refusal(d, desk_submit_with(d, NULL, "{\"sandbox\":\"jail\"}"), AR_ERR_INVALID_INPUT);
+	desk_expect_refusal(d, desk_submit_with(d, NULL, "{\"sandbox\":\"allowlisted_network\"}"),
+			    AR_ERR_INVALID_INPUT);
 	d->policy.may_loosen = true;
-	desk_expect_refusal(d, submit(d, "{\"sandbox\":\"danger_full_access\"}"), AR_ERR_INVALID_INPUT);
+	desk_expect_refusal(d, desk_submit_with(d, NULL, "{\"sandbox\":\"danger_full_access\"}"),
+			    AR_ERR_INVALID_INPUT);
 	d->policy.allow_danger = true;
-	assert_int_equal(submit(d, "{\"sandbox\":\"danger_full_access\",\"mode\":\"bypass\"}"), AR_OK);
+	assert_int_equal(desk_submit_with(d, NULL,
+					  "{\"sandbox\":\"danger_full_access\",\"mode\":\"bypass\"}"),
+			 AR_OK);
 	ask_for(d, C("make"));
 	assert_int_equal(profile_run(d), AR_SANDBOX_DANGER_FULL_ACCESS);
 }

@@ -1,0 +1,76 @@
+/* Facts that older versions wrote: what their objects hold beyond what their shapes declare does not keep a session from being read. */
+#include "desk.h"
+
+/* Applies the fact as a load does; the envelope of it, but for the type, the ids and the payload, is made here. */
+static void apply(struct desk *d, const char *type, const char *ids, const char *payload)
+{
+	struct ar_str text = ar_arena_fmt(&d->session.arena,
+					  "{\"type\":\"%s\",\"eventId\":\"e\",\"timestamp\":\"2026-01-01T00:"
+					  "00:00Z\",\"runtimeId\":\"r\","
+					  "\"sessionId\":\"s\",\"sequence\":%llu,%s,\"payload\":%s}",
+					  type, (unsigned long long)d->session.head + 1, ids, payload);
+	struct ar_event e = { 0 };
+	struct ar_json v;
+
+	assert_int_equal(ar_json_parse(d->decide_json, text, &v, &d->err), AR_OK);
+	assert_int_equal(ar_event_decode(v, &d->session.arena, &e, &d->err), AR_OK);
+	assert_int_equal(ar_session_apply(&d->session, &e, &d->err), AR_OK);
+}
+
+/* In the thread of turn "a", which has ended. */
+static const char *ids_of(struct desk *d, const char *rest)
+{
+	return ar_arena_fmt(&d->session.arena, "\"threadId\":\"%.*s\"%s", AR_STR_ARG(desk_thread(d, 0)->id),
+			    rest)
+		.p;
+}
+
+static void open_thread(struct desk *d)
+{
+	assert_int_equal(desk_submit(d, "a"), AR_OK);
+	assert_int_equal(desk_answer(d, "there"), AR_OK);
+}
+
+static void options_of_a_turn_may_be_odd(void **state)
+{
+	struct desk *d = *state;
+	const struct ar_shape_turn_options *o;
+
+	open_thread(d);
+	apply(d, "turn.submitted", ids_of(d, ",\"turnId\":\"old\""),
+	      "{\"inputRef\":\"x\",\"source\":\"api\",\"status\":\"accepted\",\"options\":{\"mode\":\"wild\","
+	      "\"model\":7,\"sandbox\":null,\"latency\":\"batch\",\"colour\":\"red\","
+	      "\"tools\":[\"look_up\",{\"name\":\"put\",\"isReadOnly\":\"yes\",\"more\":1}],"
+	      "\"budget\":{\"tokens\":\"many\",\"ms\":5}}}");
+	o = ar_turn_options(ar_thread_turn(desk_thread(d, 0), AR_STR("old")));
+	assert_int_equal(o->mode, 0);
+	assert_true(ar_str_absent(o->model));
+	assert_int_equal(o->sandbox, 0);
+	assert_int_equal(o->latency, AR_TURN_OPTIONS_LATENCY_BATCH);
+	assert_int_equal(o->tools.count, 2);
+	assert_true(ar_str_is(o->tools.at[0].text_, "look_up"));
+	assert_true(ar_str_is(o->tools.at[1].name, "put"));
+	assert_false(o->tools.at[1].is_read_only.set);
+	assert_false(o->budget->tokens.set);
+	assert_int_equal(o->budget->ms.v, 5);
+}
+
+static void a_turn_may_have_no_options(void **state)
+{
+	struct desk *d = *state;
+
+	open_thread(d);
+	apply(d, "turn.submitted", ids_of(d, ",\"turnId\":\"old\""),
+	      "{\"inputRef\":\"x\",\"source\":\"api\",\"status\":\"accepted\"}");
+	assert_int_equal(ar_turn_options(ar_thread_turn(desk_thread(d, 0), AR_STR("old")))->mode, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(options_of_a_turn_may_be_odd, desk_open, desk_close),
+		cmocka_unit_test_setup_teardown(a_turn_may_have_no_options, desk_open, desk_close),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
