@@ -387,6 +387,20 @@ static const struct ar_field_desc ar_shape_relationship_fields[] = {
 };
 const struct ar_struct_desc ar_shape_relationship_desc = { ar_shape_relationship_fields, 7, sizeof(struct ar_shape_relationship), NULL, 0, true, offsetof(struct ar_shape_relationship, extra_), 0 };
 
+static const struct ar_field_desc ar_shape_requested_call_fields[] = {
+	{ "toolCallId", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_requested_call, tool_call_id), NULL, { 0, false },
+	  NULL, "Its id here.", NULL },
+	{ "id", AR_F_STRING, false, false, false, 0, 65536, offsetof(struct ar_shape_requested_call, id), NULL, { 0, false },
+	  NULL, "The model's own id of it.", NULL },
+	{ "name", AR_F_STRING, false, false, false, 0, 65536, offsetof(struct ar_shape_requested_call, name), NULL, { 0, false },
+	  NULL, "Name of the tool.", NULL },
+	{ "ref", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_shape_requested_call, ref), NULL, { 0, false },
+	  NULL, "Where its arguments are stored.", NULL },
+	{ "bytes", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_requested_call, bytes), NULL, { 0, false },
+	  NULL, "Size of its arguments.", NULL },
+};
+const struct ar_struct_desc ar_shape_requested_call_desc = { ar_shape_requested_call_fields, 5, sizeof(struct ar_shape_requested_call), NULL, 0, true, offsetof(struct ar_shape_requested_call, extra_), 0 };
+
 static const struct ar_field_desc ar_shape_party_fields[] = {
 	{ "kind", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_party, kind), NULL, { 0, false },
 	  NULL, "What it is: person, runtime, peer and so on.", NULL },
@@ -1303,7 +1317,7 @@ static const struct ar_field_desc ar_ev_model_completed_fields[] = {
 	{ "reasoningRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_ev_model_completed, reasoning_ref), NULL, { 0, false },
 	  NULL, "Where the reasoning is stored.", NULL },
 	{ "toolCalls", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_ev_model_completed, tool_calls), NULL, { 0, false },
-	  NULL, "Tool calls that the model requested.", NULL },
+	  NULL, "Tool calls that the model requested.", &ar_shape_requested_call_desc },
 	{ "echoRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_ev_model_completed, echo_ref), NULL, { 0, false },
 	  NULL, "Opaque data that the provider expects back with this answer (signed reasoning).", NULL },
 	{ "timing", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_ev_model_completed, timing), NULL, { 0, false },

@@ -1656,6 +1656,20 @@ struct ar_shape_relationship_list {
 	size_t count;
 };
 
+struct ar_shape_requested_call { /* requested_call */
+	struct ar_str tool_call_id; /* string? */
+	struct ar_str id; /* string? */
+	struct ar_str name; /* string? */
+	struct ar_str ref; /* ref? */
+	struct ar_opt_int bytes; /* int? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_requested_call_list {
+	const struct ar_shape_requested_call *at; /* NULL: absent */
+	size_t count;
+};
+
 struct ar_shape_party { /* party */
 	struct ar_str kind; /* string? */
 	struct ar_str id; /* string? */
@@ -2386,7 +2400,7 @@ struct ar_ev_model_completed { /* model.completed */
 	struct ar_str preview; /* string? */
 	struct ar_opt_int output_bytes; /* int? */
 	struct ar_str reasoning_ref; /* ref? */
-	struct ar_str tool_calls; /* array? */
+	struct ar_shape_requested_call_list tool_calls; /* array? */
 	struct ar_str echo_ref; /* ref? */
 	struct ar_str timing; /* object? */
 };
@@ -4482,6 +4496,7 @@ extern const struct ar_struct_desc ar_shape_blocker_desc;
 extern const struct ar_struct_desc ar_shape_propagation_desc;
 extern const struct ar_struct_desc ar_shape_task_part_desc;
 extern const struct ar_struct_desc ar_shape_relationship_desc;
+extern const struct ar_struct_desc ar_shape_requested_call_desc;
 extern const struct ar_struct_desc ar_shape_party_desc;
 extern const struct ar_struct_desc ar_shape_evidence_scope_desc;
 extern const struct ar_struct_desc ar_shape_verification_outcome_desc;

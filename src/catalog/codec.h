@@ -40,6 +40,9 @@ void ar_struct_encode(const struct ar_struct_desc *d, const void *s, struct ar_s
 /* The same as a member of the object that is open; nothing for NULL. */
 void ar_shape_write(struct ar_jw *w, const char *name, const struct ar_struct_desc *d, const void *s);
 
+/* Writes a list, a struct ar_shape_<name>_list of the shape d, as one JSON array. */
+void ar_list_encode(const struct ar_struct_desc *d, const void *list, struct ar_jw *w);
+
 /* Fills the struct (d->size zeroed bytes at ret) from a JSON object; text is copied to the arena. Refuses members of the wrong
  * type, unknown enum words, and one member given in both spellings with different values. A missing required member is
  * no error here: it stays zero, and validation says so. ret_extra may be NULL: unknown members are then dropped.
@@ -68,6 +71,11 @@ void *ar_struct_copy(const struct ar_struct_desc *d, const void *s, enum ar_stru
 
 /* Whether both are written as the same JSON. */
 bool ar_struct_equal(const struct ar_struct_desc *d, const void *a, const void *b);
+
+/* The same for a list, a struct ar_shape_<name>_list of the shape d, and for texts with their bytes; absent stays absent. */
+void ar_list_copy(const struct ar_struct_desc *d, const void *list, enum ar_struct_copy how,
+		  struct ar_arena *a, void *ret_list);
+struct ar_texts ar_texts_copy(struct ar_texts texts, struct ar_arena *a);
 
 /* Whether required members are there, sizes and values in range and every oneof rule holds; names the first fault. A
  * required int, num or bool has no absent value, so one that was missing in the JSON passes as 0 or false. */

@@ -105,3 +105,22 @@ void *ar_struct_copy(const struct ar_struct_desc *d, const void *s, enum ar_stru
 	copy_members(&c, d, made);
 	return made;
 }
+
+void ar_list_copy(const struct ar_struct_desc *d, const void *list, enum ar_struct_copy how,
+		  struct ar_arena *a, void *ret_list)
+{
+	const struct copy c = { a, how };
+	const struct ar_field_desc f = { .kind = AR_F_ARRAY, .of = d };
+
+	memcpy(ret_list, list, sizeof(struct ar_items));
+	copy_shapes(&c, &f, ret_list);
+}
+
+struct ar_texts ar_texts_copy(struct ar_texts texts, struct ar_arena *a)
+{
+	const struct copy c = { a, AR_COPY_TEXT };
+	const struct ar_field_desc f = { .kind = AR_F_TEXTS };
+
+	copy_texts(&c, &f, (char *)&texts);
+	return texts;
+}

@@ -91,17 +91,24 @@ static void write_shape(const struct ar_struct_desc *d, const char *s, struct ar
 		ar_struct_encode(d, s, *extra, w);
 }
 
+void ar_list_encode(const struct ar_struct_desc *d, const void *list, struct ar_jw *w)
+{
+	struct ar_items items;
+
+	memcpy(&items, list, sizeof(items));
+	ar_jw_open_array(w);
+	for (size_t i = 0; i < items.count; i++)
+		write_shape(d, (const char *)items.at + i * d->size, w);
+	ar_jw_close_array(w);
+}
+
 static void write_shapes(const struct ar_field_desc *f, const void *at, struct ar_jw *w)
 {
 	struct ar_items items;
 
 	memcpy(&items, at, sizeof(items));
-	if (!write_name(f, items.at, w))
-		return;
-	ar_jw_open_array(w);
-	for (size_t i = 0; i < items.count; i++)
-		write_shape(f->of, (const char *)items.at + i * f->of->size, w);
-	ar_jw_close_array(w);
+	if (write_name(f, items.at, w))
+		ar_list_encode(f->of, at, w);
 }
 
 static void write_nested(const struct ar_field_desc *f, const void *at, struct ar_jw *w)

@@ -207,7 +207,6 @@ static void step_ended(struct sim_reader *r, const struct ar_frame *f, const str
 	const struct ar_ev_model_failed *bad = e->payload;
 	bool is_good = e->type == AR_EV_MODEL_COMPLETED;
 	bool was_lost = !is_good && bad->outcome == AR_MODEL_FAILED_OUTCOME_INTERRUPTED;
-	struct ar_json calls;
 	uint64_t step = 0;
 
 	ar_id_counter(e->ids[AR_SCOPE_STEP], &step);
@@ -217,12 +216,9 @@ static void step_ended(struct sim_reader *r, const struct ar_frame *f, const str
 		return;
 	check_heard(r, f, heard_of(r, step, AR_EV_REASONING_DELTA, AR_STR_NONE),
 		    is_good ? good->reasoning_ref : bad->reasoning_ref, was_lost);
-	if (!is_good || ar_str_absent(good->tool_calls) ||
-	    ar_json_parse(r->sim->member_json, good->tool_calls, &calls, NULL) != AR_OK)
-		return;
-	for (struct ar_json_iter it = ar_json_iter(calls); ar_json_next(&it);)
-		check_heard(r, f, heard_of(r, step, AR_EV_TOOL_ARGS, sim_text(it.value, "toolCallId")),
-			    sim_text(it.value, "ref"), false);
+	for (size_t i = 0; is_good && i < good->tool_calls.count; i++)
+		check_heard(r, f, heard_of(r, step, AR_EV_TOOL_ARGS, good->tool_calls.at[i].tool_call_id),
+			    good->tool_calls.at[i].ref, false);
 }
 
 /* Each stream was heard to its end, unless nobody can reach the process any more. */

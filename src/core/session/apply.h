@@ -81,7 +81,7 @@ void ar_apply_lost_decided(struct ar_session *s, const struct ar_event *e, const
 
 /* The calls that a model's answer asks for. */
 void ar_apply_calls(struct ar_session *s, struct ar_turn *turn, const struct ar_step *step,
-		    struct ar_str tool_calls);
+		    const struct ar_shape_requested_call_list *calls);
 
 /* What hooks said about steps and calls that are over. */
 void ar_apply_forget_hooks(struct ar_turn *turn);

@@ -67,9 +67,15 @@
 	}
 
 static const struct ar_field_desc context_fields[] = {
-	INT(ar_context_entry, role),	     STR(ar_context_entry, ref),  INT(ar_context_entry, bytes),
-	STR(ar_context_entry, tool_call_id), RAW(ar_context_entry, uses), STR(ar_context_entry, echo),
-	STR(ar_context_entry, echo_by),	     OPT(ar_context_entry, turn), RAW(ar_context_entry, images),
+	INT(ar_context_entry, role),
+	STR(ar_context_entry, ref),
+	INT(ar_context_entry, bytes),
+	STR(ar_context_entry, tool_call_id),
+	ITEMS(ar_context_entry, uses, requested_call),
+	STR(ar_context_entry, echo),
+	STR(ar_context_entry, echo_by),
+	OPT(ar_context_entry, turn),
+	RAW(ar_context_entry, images),
 };
 static const struct ar_field_desc step_fields[] = {
 	STR(ar_step, id),	STR(ar_step, purpose), STR(ar_step, model_request), STR(ar_step, status),

@@ -23,7 +23,7 @@ struct ar_context_entry {
 	int64_t bytes;
 	struct ar_str tool_call_id; /* role tool: the provider's id of the call it answers */
 	struct ar_str images; /* role tool: JSON array of refs of images that came with it; absent: none */
-	struct ar_str uses; /* role assistant: JSON [{"id","name","ref"}] of the calls it made */
+	struct ar_shape_requested_call_list uses; /* role assistant: the calls it made */
 	struct ar_str echo,
 		echo_by; /* role assistant: what the provider of that kind wants back; absent: nothing */
 	struct ar_opt_int turn; /* `start` of the turn that brought it */

@@ -55,6 +55,31 @@ static void options_of_a_turn_may_be_odd(void **state)
 	assert_int_equal(o->budget->ms.v, 5);
 }
 
+static void calls_of_an_answer_may_be_odd(void **state)
+{
+	struct desk *d = *state;
+	const struct ar_context_entry *entry;
+	const struct ar_invocation *call;
+	const struct ar_turn *turn;
+
+	assert_int_equal(desk_submit(d, "a"), AR_OK);
+	turn = desk_active(d);
+	apply(d, "model.completed",
+	      ids_of(d, ar_arena_fmt(&d->arena, ",\"turnId\":\"a\",\"stepId\":\"%.*s\"",
+				     AR_STR_ARG(turn->open_step))
+				.p),
+	      "{\"usage\":{},\"stopReason\":\"tool_calls\",\"outputBytes\":2,\"toolCalls\":["
+	      "{\"toolCallId\":\"t1\",\"id\":null,\"name\":\"put\",\"ref\":\"x\",\"bytes\":\"7\",\"more\":[1]"
+	      "}]}");
+	entry = desk_thread(d, 0)->context.at[1];
+	assert_int_equal(entry->uses.count, 1);
+	assert_true(ar_str_is(entry->uses.at[0].extra_, "\"bytes\":\"7\",\"more\":[1]"));
+	call = ar_turn_call(turn, AR_STR("t1"));
+	assert_true(ar_str_is(call->name, "put"));
+	assert_true(ar_str_absent(call->provider_id));
+	assert_true(ar_str_is(call->args_ref, "x"));
+}
+
 static void a_turn_may_have_no_options(void **state)
 {
 	struct desk *d = *state;
@@ -69,6 +94,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(options_of_a_turn_may_be_odd, desk_open, desk_close),
+		cmocka_unit_test_setup_teardown(calls_of_an_answer_may_be_odd, desk_open, desk_close),
 		cmocka_unit_test_setup_teardown(a_turn_may_have_no_options, desk_open, desk_close),
 	};
 

@@ -119,7 +119,9 @@ static void same_context(const struct ar_thread *a, const struct ar_thread *b)
 		SAME_INT(x, y, bytes);
 		SAME_INT(x, y, turn.v);
 		SAME_STR(x, y, ref);
-		SAME_STR(x, y, uses);
+		SAME_INT(x, y, uses.count);
+		for (size_t k = 0; k < x->uses.count; k++)
+			same_shape(&ar_shape_requested_call_desc, &x->uses.at[k], &y->uses.at[k]);
 		SAME_STR(x, y, tool_call_id);
 	}
 }

@@ -545,6 +545,21 @@ export interface BenchmarkComparison {
   [extra: string]: unknown;
 }
 
+/** A tool call that a model requested. */
+export interface RequestedCall {
+  /** Its id here. */
+  toolCallId?: string;
+  /** The model's own id of it. */
+  id?: string;
+  /** Name of the tool. */
+  name?: string;
+  /** Where its arguments are stored. */
+  ref?: string;
+  /** Size of its arguments. */
+  bytes?: number;
+  [extra: string]: unknown;
+}
+
 /** A model that can answer. */
 export interface RouteCandidate {
   /** Its provider. */

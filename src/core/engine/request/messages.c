@@ -4,41 +4,29 @@
 
 /* Before a summary, so that the model does not take it for the user's words. */
 #define SUMMARY_MARK "[The earlier part of this conversation was shortened. Summary of it:]\n\n"
-#define USE_MIN 32 /* bytes of a call in the list of a message; more calls than that allows are not there */
 
-/* Refs of the calls that an assistant message made: [{"id","name","ref"}]. */
-static void plan_uses(struct ar_messages *m, struct ar_message *message, struct ar_str uses,
-		      struct ar_arena *a, struct ar_json_parser *json)
+/* The calls that an assistant message made; their arguments are among the contents to fetch. */
+static void plan_uses(struct ar_messages *m, struct ar_message *message,
+		      const struct ar_shape_requested_call_list *uses, struct ar_arena *a)
 {
-	size_t most = uses.len / USE_MIN;
-	struct ar_tool_use *list;
-	struct ar_json v;
+	struct ar_tool_use *list = ar_arena_alloc(a, (uses->count + 1) * sizeof(*list));
+	struct ar_str session_key;
 
-	if (ar_str_absent(uses) || ar_json_parse(json, uses, &v, NULL) != AR_OK)
-		return;
-	list = ar_arena_alloc(a, (most + 1) * sizeof(*list));
-	for (struct ar_json_iter it = ar_json_iter(v); message->use_count < most && ar_json_next(&it);) {
-		struct ar_tool_use *use = &list[message->use_count++];
-		struct ar_str text = AR_STR_NONE, session_key;
-
-		ar_json_str(ar_json_get(it.value, "id"), &text);
-		use->id = ar_arena_str(a, text);
-		ar_json_str(ar_json_get(it.value, "name"), &text);
-		use->name = ar_arena_str(a, text);
-		ar_json_str(ar_json_get(it.value, "ref"), &text);
-		ar_ref_parse(text, &session_key, &m->hashes[m->hash_count++]);
+	for (size_t i = 0; i < uses->count; i++) {
+		list[i].id = ar_arena_str(a, uses->at[i].id);
+		list[i].name = ar_arena_str(a, uses->at[i].name);
+		ar_ref_parse(uses->at[i].ref, &session_key, &m->hashes[m->hash_count++]);
 	}
 	message->uses = list;
+	message->use_count = uses->count;
 }
 
-/* At most: a call's ref alone is longer than USE_MIN, so no list has to be read for this. */
 static size_t count_contents(const struct ar_context_entry *entries, size_t count)
 {
 	size_t n = count;
 
 	for (size_t i = 0; i < count; i++)
-		n += !ar_str_absent(entries[i].echo) + ar_context_images(&entries[i]) +
-		     entries[i].uses.len / USE_MIN;
+		n += !ar_str_absent(entries[i].echo) + ar_context_images(&entries[i]) + entries[i].uses.count;
 	return n;
 }
 
@@ -67,7 +55,7 @@ void ar_messages_plan(struct ar_messages *m, const struct ar_effect_model_call *
 			message->echo = AR_STR(""); /* filled with its content */
 			ar_ref_parse(entries[i].echo, &session_key, &m->hashes[m->hash_count++]);
 		}
-		plan_uses(m, message, entries[i].uses, a, json);
+		plan_uses(m, message, &entries[i].uses, a);
 		ar_images_refs(m, i, entries[i].images, json);
 	}
 }

@@ -177,7 +177,10 @@ void ar_conversation_write_messages(struct ar_jw *j, const struct ar_context_ent
 		ar_jw_mstr(j, "ref", entries[i]->ref);
 		ar_jw_mstr(j, "toolCallId", entries[i]->tool_call_id);
 		ar_jw_mraw(j, "images", entries[i]->images);
-		ar_jw_mraw(j, "toolCalls", entries[i]->uses);
+		if (entries[i]->uses.at) {
+			ar_jw_key(j, "toolCalls");
+			ar_list_encode(&ar_shape_requested_call_desc, &entries[i]->uses, j);
+		}
 		ar_jw_mstr(j, "echoRef", entries[i]->echo);
 		ar_jw_close(j);
 	}

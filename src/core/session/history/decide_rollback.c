@@ -16,22 +16,6 @@ static struct ar_str turn_ids(struct ar_decision *d, const struct ar_vec *turns)
 
 /* ---- what it touches ---- */
 
-static size_t write_calls(struct ar_decision *d, struct ar_jw *j, struct ar_str uses, size_t room)
-{
-	struct ar_json calls;
-	size_t n = 0;
-
-	if (ar_str_absent(uses) || ar_json_parse(d->json, uses, &calls, NULL) != AR_OK)
-		return 0;
-	for (struct ar_json_iter it = ar_json_iter(calls); n < room && ar_json_next(&it); n++) {
-		struct ar_str id = AR_STR_NONE;
-
-		ar_json_str(ar_json_get(it.value, "toolCallId"), &id);
-		ar_jw_str(j, id);
-	}
-	return n;
-}
-
 /* Tool calls are all that a turn can leave behind yet. */
 static struct ar_str affected(struct ar_decision *d, const struct ar_thread *t, size_t kept)
 {
@@ -41,8 +25,12 @@ static struct ar_str affected(struct ar_decision *d, const struct ar_thread *t, 
 	ar_jw_open(&j);
 	ar_jw_key(&j, "tools");
 	ar_jw_open_array(&j);
-	for (size_t i = kept; i < t->context.count; i++)
-		room -= write_calls(d, &j, ((const struct ar_context_entry *)t->context.at[i])->uses, room);
+	for (size_t i = kept; i < t->context.count; i++) {
+		const struct ar_context_entry *entry = t->context.at[i];
+
+		for (size_t k = 0; k < entry->uses.count && room > 0; k++, room--)
+			ar_jw_str(&j, entry->uses.at[k].tool_call_id);
+	}
 	ar_jw_close_array(&j);
 	ar_jw_mraw(&j, "artifacts", AR_STR("[]"));
 	ar_jw_mraw(&j, "subagents", AR_STR("[]"));

@@ -61,17 +61,12 @@ static struct ar_step *close_step(struct ar_session *s, const struct ar_event *e
 	return step;
 }
 
-static int64_t bytes_of_calls(struct ar_session *s, struct ar_str tool_calls)
+static int64_t bytes_of_calls(const struct ar_shape_requested_call_list *calls)
 {
-	struct ar_json calls = ar_apply_parse(s, tool_calls);
 	int64_t bytes = 0;
 
-	for (struct ar_json_iter it = ar_json_iter(calls); ar_json_next(&it);) {
-		struct ar_str name = AR_STR_NONE;
-
-		ar_json_str(ar_json_get(it.value, "name"), &name);
-		bytes += ar_context_call_bytes(name, ar_apply_number(it.value, "bytes"));
-	}
+	for (size_t i = 0; i < calls->count; i++)
+		bytes += ar_context_call_bytes(calls->at[i].name, calls->at[i].bytes.v);
 	return bytes;
 }
 
@@ -82,6 +77,7 @@ enum ar_status ar_apply_model_completed(struct ar_session *s, const struct ar_ev
 	struct ar_turn *turn;
 	struct ar_step *step = close_step(s, e, &turn, &t);
 	struct ar_shape_usage usage = { 0 };
+	struct ar_shape_requested_call_list calls;
 
 	if (!step)
 		return ar_apply_unknown(err, e, "step");
@@ -101,16 +97,16 @@ enum ar_status ar_apply_model_completed(struct ar_session *s, const struct ar_ev
 	turn->stop_reason = ar_apply_keep(s, p->stop_reason);
 	turn->compaction.overflows = (struct ar_opt_int){ 0 };
 	t->anchor = AR_OPT_INT(usage.input_tokens.v);
+	ar_list_copy(&ar_shape_requested_call_desc, &p->tool_calls, AR_COPY_TEXT, &s->arena, &calls);
 	t->anchor_at = AR_OPT_INT(t->omitted + t->sent);
 	ar_apply_context(s, t,
 			 (struct ar_context_entry){ .role = AR_CONTEXT_ASSISTANT,
 						    .ref = step->output_ref,
-						    .bytes = p->output_bytes.v +
-							     bytes_of_calls(s, p->tool_calls),
-						    .uses = ar_apply_keep(s, p->tool_calls),
+						    .bytes = p->output_bytes.v + bytes_of_calls(&calls),
+						    .uses = calls,
 						    .echo = ar_apply_keep(s, p->echo_ref),
 						    .echo_by = step->provider });
-	ar_apply_calls(s, turn, step, p->tool_calls);
+	ar_apply_calls(s, turn, step, &calls);
 	return AR_OK;
 }
 

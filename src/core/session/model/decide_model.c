@@ -160,28 +160,24 @@ static struct ar_opt_int count_of(int64_t tokens)
 }
 
 /* Calls the model made, each with our id, its own and the content of its arguments. */
-static struct ar_str tool_calls_json(struct ar_decision *d, const struct ar_step_output *out)
+static struct ar_shape_requested_call_list requested_calls(struct ar_decision *d,
+							   const struct ar_step_output *out)
 {
-	struct ar_str *refs = ar_arena_alloc(d->arena, (out->tool_count + 1) * sizeof(*refs));
-	struct ar_jw w;
+	struct ar_shape_requested_call *calls =
+		ar_arena_alloc(d->arena, (out->tool_count + 1) * sizeof(*calls));
 
-	if (out->tool_count == 0)
-		return AR_STR_NONE;
-	for (size_t i = 0; i < out->tool_count; i++)
-		refs[i] = ar_decide_content(d, out->tools[i].args);
-	w = ar_decide_json(d);
-	ar_jw_open_array(&w);
 	for (size_t i = 0; i < out->tool_count; i++) {
-		ar_jw_open(&w);
-		ar_jw_mstr(&w, "toolCallId", ar_tool_call_id(d->arena, out->step, (uint32_t)i));
-		ar_jw_mstr(&w, "id", out->tools[i].id);
-		ar_jw_mstr(&w, "name", out->tools[i].name);
-		ar_jw_mstr(&w, "ref", refs[i]);
-		ar_jw_mint(&w, "bytes", (int64_t)out->tools[i].args.len);
-		ar_jw_close(&w);
+		const struct ar_tool_use *use = &out->tools[i];
+
+		calls[i] =
+			(struct ar_shape_requested_call){ .tool_call_id = ar_tool_call_id(d->arena, out->step,
+											  (uint32_t)i),
+							  .id = use->id,
+							  .name = use->name,
+							  .ref = ar_decide_content(d, use->args),
+							  .bytes = AR_OPT_INT((int64_t)use->args.len) };
 	}
-	ar_jw_close_array(&w);
-	return ar_decide_json_end(d);
+	return (struct ar_shape_requested_call_list){ out->tool_count ? calls : NULL, out->tool_count };
 }
 
 void ar_decide_ask_again(struct ar_decision *d, struct ar_turn *turn)
@@ -216,9 +212,11 @@ static void step_completed(struct ar_decision *d, struct ar_turn *turn, const st
 	struct ar_str output_ref = ar_decide_content(d, out->text);
 	struct ar_str echo = content_or_none(d, end->echo);
 	bool is_summary = turn->compaction.trigger.set;
-	struct ar_str calls = is_summary ? AR_STR_NONE : tool_calls_json(d, out);
+	struct ar_shape_requested_call_list calls = { 0 };
 	struct ar_ids scope = ar_ids_turn(d, turn);
 
+	if (!is_summary)
+		calls = requested_calls(d, out);
 	scope.at[AR_SCOPE_STEP] = step->id;
 	scope.at[AR_SCOPE_MODEL_REQUEST] = step->model_request;
 	scope.at[AR_SCOPE_REQUEST] = request_of(end);

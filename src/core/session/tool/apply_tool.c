@@ -14,18 +14,16 @@ static void drop_old_calls(struct ar_turn *turn)
 }
 
 void ar_apply_calls(struct ar_session *s, struct ar_turn *turn, const struct ar_step *step,
-		    struct ar_str tool_calls)
+		    const struct ar_shape_requested_call_list *calls)
 {
-	struct ar_json calls = ar_apply_parse(s, tool_calls);
-
-	for (struct ar_json_iter it = ar_json_iter(calls); ar_json_next(&it);) {
+	for (size_t i = 0; i < calls->count; i++) {
 		struct ar_invocation *call = ar_arena_alloc(&s->arena, sizeof(*call));
 
-		*call = (struct ar_invocation){ .id = ar_apply_text(s, it.value, "toolCallId"),
+		*call = (struct ar_invocation){ .id = calls->at[i].tool_call_id,
 						.step = step->id,
-						.name = ar_apply_text(s, it.value, "name"),
-						.provider_id = ar_apply_text(s, it.value, "id"),
-						.args_ref = ar_apply_text(s, it.value, "ref"),
+						.name = calls->at[i].name,
+						.provider_id = calls->at[i].id,
+						.args_ref = calls->at[i].ref,
 						.stage = AR_CALL_PLANNED };
 		ar_vec_push(&s->arena, &turn->calls, call);
 	}
