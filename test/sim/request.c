@@ -62,23 +62,19 @@ static void add_assistant(struct talk *t, const struct ar_event *e)
 {
 	const struct ar_ev_model_completed *p = e->payload;
 	struct said said = { .role = AR_ROLE_ASSISTANT, .text = sim_content(t->sim, p->output_ref) };
-	struct ar_json calls;
 
 	said.bytes = said.text.len;
-	if (!ar_str_absent(p->tool_calls) &&
-	    ar_json_parse(t->sim->member_json, p->tool_calls, &calls, NULL) == AR_OK) {
-		said.calls = ar_json_len(calls);
-		for (struct ar_json_iter it = ar_json_iter(calls); ar_json_next(&it);) {
-			said.bytes += (size_t)ar_context_call_bytes(
-				sim_text(it.value, "name"),
-				(int64_t)sim_content(t->sim, sim_text(it.value, "ref")).len);
-			if (t->open_count == CALLS_MAX)
-				sim_fail(t->sim, "too many calls for this test");
-			t->open[t->open_count++] =
-				(struct said){ .role = AR_ROLE_TOOL,
-					       .tool_call_id = sim_keep(t->sim, sim_text(it.value, "id")),
-					       .call = sim_keep(t->sim, sim_text(it.value, "toolCallId")) };
-		}
+	said.calls = p->tool_calls.count;
+	for (size_t i = 0; i < p->tool_calls.count; i++) {
+		const struct ar_shape_requested_call *call = &p->tool_calls.at[i];
+
+		said.bytes += (size_t)ar_context_call_bytes(call->name,
+							    (int64_t)sim_content(t->sim, call->ref).len);
+		if (t->open_count == CALLS_MAX)
+			sim_fail(t->sim, "too many calls for this test");
+		t->open[t->open_count++] = (struct said){ .role = AR_ROLE_TOOL,
+							  .tool_call_id = sim_keep(t->sim, call->id),
+							  .call = sim_keep(t->sim, call->tool_call_id) };
 	}
 	add(t, said);
 }
