@@ -38,6 +38,12 @@ static const char *const ar_turn_options_purpose_names[] = { NULL, "compaction" 
 const struct ar_enum_desc ar_turn_options_purpose_desc = { "turn_options_purpose", ar_turn_options_purpose_names, 2 };
 static const char *const ar_trajectory_export_status_names[] = { NULL, "pending", "exported", "failed", "redacted", "not-supported" };
 const struct ar_enum_desc ar_trajectory_export_status_desc = { "trajectory_export_status", ar_trajectory_export_status_names, 6 };
+static const char *const ar_action_escalation_state_names[] = { NULL, "pending", "escalated" };
+const struct ar_enum_desc ar_action_escalation_state_desc = { "action_escalation_state", ar_action_escalation_state_names, 3 };
+static const char *const ar_action_record_status_names[] = { NULL, "pending", "resolved" };
+const struct ar_enum_desc ar_action_record_status_desc = { "action_record_status", ar_action_record_status_names, 3 };
+static const char *const ar_action_record_on_timeout_names[] = { NULL, "deny", "cancel", "fail" };
+const struct ar_enum_desc ar_action_record_on_timeout_desc = { "action_record_on_timeout", ar_action_record_on_timeout_names, 4 };
 static const char *const ar_setting_row_origin_names[] = { NULL, "default", "file", "environment", "command_line", "host" };
 const struct ar_enum_desc ar_setting_row_origin_desc = { "setting_row_origin", ar_setting_row_origin_names, 6 };
 static const char *const ar_thread_started_reason_names[] = { NULL, "new", "branch", "delegate", "parallel" };
@@ -387,6 +393,66 @@ static const struct ar_field_desc ar_shape_relationship_fields[] = {
 };
 const struct ar_struct_desc ar_shape_relationship_desc = { ar_shape_relationship_fields, 7, sizeof(struct ar_shape_relationship), NULL, 0, true, offsetof(struct ar_shape_relationship, extra_), 0 };
 
+static const struct ar_field_desc ar_shape_approval_fields[] = {
+	{ "person", AR_F_STRING, false, false, false, 0, 512, offsetof(struct ar_shape_approval, person), NULL, { 0, false },
+	  NULL, "Who, as authenticated.", NULL },
+	{ "at", AR_F_TIME, false, false, false, 0, 0, offsetof(struct ar_shape_approval, at), NULL, { 0, false },
+	  NULL, "When.", NULL },
+};
+const struct ar_struct_desc ar_shape_approval_desc = { ar_shape_approval_fields, 2, sizeof(struct ar_shape_approval), NULL, 0, true, offsetof(struct ar_shape_approval, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_actor_fields[] = {
+	{ "kind", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_actor, kind), NULL, { 0, false },
+	  NULL, "What it is: person, caller, peer and so on.", NULL },
+	{ "id", AR_F_STRING, false, false, false, 0, 512, offsetof(struct ar_shape_actor, id), NULL, { 0, false },
+	  NULL, "Its id.", NULL },
+	{ "name", AR_F_STRING, false, false, false, 0, 512, offsetof(struct ar_shape_actor, name), NULL, { 0, false },
+	  NULL, "What people call it.", NULL },
+	{ "accountRef", AR_F_STRING, false, false, false, 0, 512, offsetof(struct ar_shape_actor, account_ref), NULL, { 0, false },
+	  NULL, "Its account.", NULL },
+};
+const struct ar_struct_desc ar_shape_actor_desc = { ar_shape_actor_fields, 4, sizeof(struct ar_shape_actor), NULL, 0, true, offsetof(struct ar_shape_actor, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_sight_fields[] = {
+	{ "actor", AR_F_OBJECT, true, false, false, 0, 262144, offsetof(struct ar_shape_sight, actor), NULL, { 0, false },
+	  NULL, "Who.", &ar_shape_actor_desc },
+	{ "at", AR_F_TIME, true, false, false, 0, 0, offsetof(struct ar_shape_sight, at), NULL, { 0, false },
+	  NULL, "When.", NULL },
+};
+const struct ar_struct_desc ar_shape_sight_desc = { ar_shape_sight_fields, 2, sizeof(struct ar_shape_sight), NULL, 0, true, offsetof(struct ar_shape_sight, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_run_metadata_fields[] = {
+	{ "inputRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_shape_run_metadata, input_ref), NULL, { 0, false },
+	  NULL, "steered: where the added input is stored.", NULL },
+	{ "inputBytes", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_run_metadata, input_bytes), NULL, { 0, false },
+	  NULL, "steered: its size.", NULL },
+	{ "submittedBy", AR_F_STRING, false, false, false, 0, 512, offsetof(struct ar_shape_run_metadata, submitted_by), NULL, { 0, false },
+	  NULL, "steered: who added it.", NULL },
+	{ "limit", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_run_metadata, limit), NULL, { 0, false },
+	  NULL, "interrupting: the limit that was passed.", NULL },
+	{ "rollback", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_shape_run_metadata, rollback), NULL, { 0, false },
+	  NULL, "interrupting: the turn leaves the conversation.", NULL },
+	{ "actionId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_run_metadata, action_id), NULL, { 0, false },
+	  NULL, "Question that it is about.", NULL },
+	{ "audience", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_shape_run_metadata, audience), NULL, { 0, false },
+	  NULL, "action_escalated: who was told.", NULL },
+	{ "waitedMs", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_run_metadata, waited_ms), NULL, { 0, false },
+	  NULL, "action_escalated: how long nobody answered.", NULL },
+	{ "approvals", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_run_metadata, approvals), NULL, { 0, false },
+	  NULL, "action_approved: how many there are.", NULL },
+	{ "approvalsNeeded", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_run_metadata, approvals_needed), NULL, { 0, false },
+	  NULL, "action_approved: how many are needed.", NULL },
+	{ "approved", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_shape_run_metadata, approved), NULL, { 0, false },
+	  NULL, "action_approved: the new one.", &ar_shape_approval_desc },
+	{ "seen", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_shape_run_metadata, seen), NULL, { 0, false },
+	  NULL, "action_seen: who.", &ar_shape_sight_desc },
+	{ "processId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_run_metadata, process_id), NULL, { 0, false },
+	  NULL, "Process that it is about.", NULL },
+	{ "recordSeq", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_run_metadata, record_seq), NULL, { 0, false },
+	  NULL, "Number of the record of its host.", NULL },
+};
+const struct ar_struct_desc ar_shape_run_metadata_desc = { ar_shape_run_metadata_fields, 14, sizeof(struct ar_shape_run_metadata), NULL, 0, true, offsetof(struct ar_shape_run_metadata, extra_), 0 };
+
 static const struct ar_field_desc ar_shape_requested_call_fields[] = {
 	{ "toolCallId", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_requested_call, tool_call_id), NULL, { 0, false },
 	  NULL, "Its id here.", NULL },
@@ -400,6 +466,76 @@ static const struct ar_field_desc ar_shape_requested_call_fields[] = {
 	  NULL, "Size of its arguments.", NULL },
 };
 const struct ar_struct_desc ar_shape_requested_call_desc = { ar_shape_requested_call_fields, 5, sizeof(struct ar_shape_requested_call), NULL, 0, true, offsetof(struct ar_shape_requested_call, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_tool_metadata_fields[] = {
+	{ "origin", AR_F_STRING, false, false, false, 0, 512, offsetof(struct ar_shape_tool_metadata, origin), NULL, { 0, false },
+	  NULL, "Its source.", NULL },
+	{ "title", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_tool_metadata, title), NULL, { 0, false },
+	  NULL, "What people call it.", NULL },
+};
+const struct ar_struct_desc ar_shape_tool_metadata_desc = { ar_shape_tool_metadata_fields, 2, sizeof(struct ar_shape_tool_metadata), NULL, 0, true, offsetof(struct ar_shape_tool_metadata, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_tool_record_fields[] = {
+	{ "toolName", AR_F_STRING, true, false, false, 0, 128, offsetof(struct ar_shape_tool_record, tool_name), NULL, { 0, false },
+	  NULL, "Registered name.", NULL },
+	{ "description", AR_F_STRING, true, false, false, 0, 65536, offsetof(struct ar_shape_tool_record, description), NULL, { 0, false },
+	  NULL, "Description for the model; may be empty.", NULL },
+	{ "inputSchema", AR_F_OBJECT, true, false, false, 0, 262144, offsetof(struct ar_shape_tool_record, input_schema), NULL, { 0, false },
+	  NULL, "JSON Schema of its arguments.", NULL },
+	{ "capabilities", AR_F_TEXTS, true, false, false, 0, 262144, offsetof(struct ar_shape_tool_record, capabilities), NULL, { 0, false },
+	  NULL, "What it touches: read, write, filesystem, network, shell, browser, artifact or custom.", NULL },
+	{ "policy", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_tool_record, policy), NULL, { 0, false },
+	  NULL, "Decision of the policy about a call without arguments.", NULL },
+	{ "runtimeOwner", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_shape_tool_record, runtime_owner), NULL, { 0, false },
+	  NULL, "Where it runs: local, mcp_server, hosted_connector or client.", NULL },
+	{ "metadata", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_tool_record, metadata), NULL, { 0, false },
+	  NULL, "Where it comes from.", &ar_shape_tool_metadata_desc },
+	{ "isReadOnly", AR_F_BOOL, true, false, false, 0, 0, offsetof(struct ar_shape_tool_record, is_read_only), NULL, { 0, false },
+	  NULL, "It changes nothing.", NULL },
+	{ "isConcurrencySafe", AR_F_BOOL, true, false, false, 0, 0, offsetof(struct ar_shape_tool_record, is_concurrency_safe), NULL, { 0, false },
+	  NULL, "It may run in parallel with others.", NULL },
+	{ "isDestructive", AR_F_BOOL, true, false, false, 0, 0, offsetof(struct ar_shape_tool_record, is_destructive), NULL, { 0, false },
+	  NULL, "Its effect cannot be undone.", NULL },
+	{ "interruptBehavior", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_shape_tool_record, interrupt_behavior), NULL, { 0, false },
+	  NULL, "What an interruption does to it: cancel or block.", NULL },
+};
+const struct ar_struct_desc ar_shape_tool_record_desc = { ar_shape_tool_record_fields, 11, sizeof(struct ar_shape_tool_record), NULL, 0, true, offsetof(struct ar_shape_tool_record, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_action_scope_fields[] = {
+	{ "sessionId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_action_scope, session_id), NULL, { 0, false },
+	  NULL, "The session.", NULL },
+	{ "threadId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_action_scope, thread_id), NULL, { 0, false },
+	  NULL, "The thread.", NULL },
+	{ "turnId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_action_scope, turn_id), NULL, { 0, false },
+	  NULL, "The turn.", NULL },
+	{ "toolCallId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_action_scope, tool_call_id), NULL, { 0, false },
+	  NULL, "The tool call.", NULL },
+	{ "toolName", AR_F_STRING, false, false, false, 0, 128, offsetof(struct ar_shape_action_scope, tool_name), NULL, { 0, false },
+	  NULL, "The tool.", NULL },
+	{ "inputRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_shape_action_scope, input_ref), NULL, { 0, false },
+	  NULL, "Where its arguments are stored.", NULL },
+	{ "questionId", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_shape_action_scope, question_id), NULL, { 0, false },
+	  NULL, "Id that the tool gave its question.", NULL },
+};
+const struct ar_struct_desc ar_shape_action_scope_desc = { ar_shape_action_scope_fields, 7, sizeof(struct ar_shape_action_scope), NULL, 0, true, offsetof(struct ar_shape_action_scope, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_action_policy_fields[] = {
+	{ "mode", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_action_policy, mode), NULL, { 0, false },
+	  NULL, "Permission mode in force.", NULL },
+	{ "ruleRefs", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_shape_action_policy, rule_refs), NULL, { 0, false },
+	  NULL, "Refs of the rules that applied.", NULL },
+	{ "rule", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_shape_action_policy, rule), NULL, { 0, false },
+	  NULL, "Rule that asks.", NULL },
+	{ "reason", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_shape_action_policy, reason), NULL, { 0, false },
+	  NULL, "Why.", NULL },
+	{ "covers", AR_F_STRING, false, false, false, 0, 128, offsetof(struct ar_shape_action_policy, covers), NULL, { 0, false },
+	  NULL, "Digest of what an approval for the session covers.", NULL },
+	{ "sandboxProfile", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_action_policy, sandbox_profile), NULL, { 0, false },
+	  NULL, "Sandbox profile that the call needs.", NULL },
+	{ "justification", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_shape_action_policy, justification), NULL, { 0, false },
+	  NULL, "Why the model needs it, in its words.", NULL },
+};
+const struct ar_struct_desc ar_shape_action_policy_desc = { ar_shape_action_policy_fields, 7, sizeof(struct ar_shape_action_policy), NULL, 0, true, offsetof(struct ar_shape_action_policy, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_party_fields[] = {
 	{ "kind", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_party, kind), NULL, { 0, false },
@@ -438,6 +574,16 @@ static const struct ar_field_desc ar_shape_known_gap_fields[] = {
 	  NULL, "Why.", NULL },
 };
 const struct ar_struct_desc ar_shape_known_gap_desc = { ar_shape_known_gap_fields, 2, sizeof(struct ar_shape_known_gap), NULL, 0, true, offsetof(struct ar_shape_known_gap, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_redaction_fields[] = {
+	{ "kind", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_redaction, kind), NULL, { 0, false },
+	  NULL, "secret; absent when nothing was redacted.", NULL },
+	{ "ruleRefs", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_shape_redaction, rule_refs), NULL, { 0, false },
+	  NULL, "Rules that found something.", NULL },
+	{ "count", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_redaction, count), NULL, { 0, false },
+	  NULL, "How often.", NULL },
+};
+const struct ar_struct_desc ar_shape_redaction_desc = { ar_shape_redaction_fields, 3, sizeof(struct ar_shape_redaction), NULL, 0, true, offsetof(struct ar_shape_redaction, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_route_candidate_fields[] = {
 	{ "provider", AR_F_STRING, false, false, false, 0, 128, offsetof(struct ar_shape_route_candidate, provider), NULL, { 0, false },
@@ -576,6 +722,36 @@ static const struct ar_field_desc ar_shape_job_counts_fields[] = {
 	  NULL, "Done, with a result that was reported.", NULL },
 };
 const struct ar_struct_desc ar_shape_job_counts_desc = { ar_shape_job_counts_fields, 5, sizeof(struct ar_shape_job_counts), NULL, 0, true, offsetof(struct ar_shape_job_counts, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_channel_gap_fields[] = {
+	{ "from", AR_F_STRING, false, false, false, 0, 2048, offsetof(struct ar_shape_channel_gap, from), NULL, { 0, false },
+	  NULL, "Cursor of the peer.", NULL },
+	{ "to", AR_F_STRING, false, false, false, 0, 2048, offsetof(struct ar_shape_channel_gap, to), NULL, { 0, false },
+	  NULL, "Cursor after the removed events.", NULL },
+	{ "reason", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_channel_gap, reason), NULL, { 0, false },
+	  NULL, "Why: retention.", NULL },
+};
+const struct ar_struct_desc ar_shape_channel_gap_desc = { ar_shape_channel_gap_fields, 3, sizeof(struct ar_shape_channel_gap), NULL, 0, true, offsetof(struct ar_shape_channel_gap, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_requesting_peer_fields[] = {
+	{ "kind", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_requesting_peer, kind), NULL, { 0, false },
+	  NULL, "Always runtime.", NULL },
+	{ "runtimeId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_requesting_peer, runtime_id), NULL, { 0, false },
+	  NULL, "The runtime.", NULL },
+	{ "sessionId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_requesting_peer, session_id), NULL, { 0, false },
+	  NULL, "Its session.", NULL },
+};
+const struct ar_struct_desc ar_shape_requesting_peer_desc = { ar_shape_requesting_peer_fields, 3, sizeof(struct ar_shape_requesting_peer), NULL, 0, true, offsetof(struct ar_shape_requesting_peer, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_channel_peer_fields[] = {
+	{ "channelId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_channel_peer, channel_id), NULL, { 0, false },
+	  NULL, "The channel.", NULL },
+	{ "peerRole", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_shape_channel_peer, peer_role), &ar_peer_role_desc, { 0, false },
+	  NULL, "Its role.", NULL },
+	{ "accountRef", AR_F_STRING, false, false, false, 0, 512, offsetof(struct ar_shape_channel_peer, account_ref), NULL, { 0, false },
+	  NULL, "Account it acts for.", NULL },
+};
+const struct ar_struct_desc ar_shape_channel_peer_desc = { ar_shape_channel_peer_fields, 3, sizeof(struct ar_shape_channel_peer), NULL, 0, true, offsetof(struct ar_shape_channel_peer, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_subagent_end_fields[] = {
 	{ "subagentId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_shape_subagent_end, subagent_id), NULL, { 0, false },
@@ -762,6 +938,86 @@ static const struct ar_field_desc ar_shape_benchmark_comparison_fields[] = {
 	  NULL, "Decision of the caller.", NULL },
 };
 const struct ar_struct_desc ar_shape_benchmark_comparison_desc = { ar_shape_benchmark_comparison_fields, 5, sizeof(struct ar_shape_benchmark_comparison), NULL, 0, true, offsetof(struct ar_shape_benchmark_comparison, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_action_approvals_fields[] = {
+	{ "needed", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_action_approvals, needed), NULL, { 0, false },
+	  NULL, "How many are needed.", NULL },
+	{ "given", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_action_approvals, given), NULL, { 0, false },
+	  NULL, "How many there are.", NULL },
+	{ "by", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_shape_action_approvals, by), NULL, { 0, false },
+	  NULL, "Whose they are.", &ar_shape_approval_desc },
+};
+const struct ar_struct_desc ar_shape_action_approvals_desc = { ar_shape_action_approvals_fields, 3, sizeof(struct ar_shape_action_approvals), NULL, 0, true, offsetof(struct ar_shape_action_approvals, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_action_escalation_fields[] = {
+	{ "state", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_shape_action_escalation, state), &ar_action_escalation_state_desc, { 0, false },
+	  NULL, "Whether it was told.", NULL },
+	{ "audience", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_shape_action_escalation, audience), NULL, { 0, false },
+	  NULL, "Who it is.", NULL },
+	{ "at", AR_F_TIME, false, false, false, 0, 0, offsetof(struct ar_shape_action_escalation, at), NULL, { 0, false },
+	  NULL, "When it was told, or will be.", NULL },
+};
+const struct ar_struct_desc ar_shape_action_escalation_desc = { ar_shape_action_escalation_fields, 3, sizeof(struct ar_shape_action_escalation), NULL, 0, true, offsetof(struct ar_shape_action_escalation, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_action_record_fields[] = {
+	{ "actionId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_shape_action_record, action_id), NULL, { 0, false },
+	  NULL, "The action.", NULL },
+	{ "sessionId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_shape_action_record, session_id), NULL, { 0, false },
+	  NULL, "Its session.", NULL },
+	{ "sessionTitle", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_action_record, session_title), NULL, { 0, false },
+	  NULL, "Title of the session.", NULL },
+	{ "threadId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_action_record, thread_id), NULL, { 0, false },
+	  NULL, "Its thread.", NULL },
+	{ "turnId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_action_record, turn_id), NULL, { 0, false },
+	  NULL, "Its turn.", NULL },
+	{ "toolCallId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_action_record, tool_call_id), NULL, { 0, false },
+	  NULL, "Tool call that it is about.", NULL },
+	{ "toolName", AR_F_STRING, false, false, false, 0, 128, offsetof(struct ar_shape_action_record, tool_name), NULL, { 0, false },
+	  NULL, "Tool that it is about.", NULL },
+	{ "actionType", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_shape_action_record, action_type), NULL, { 0, false },
+	  NULL, "Kind of decision.", NULL },
+	{ "status", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_shape_action_record, status), &ar_action_record_status_desc, { 0, false },
+	  NULL, "Whether it is open.", NULL },
+	{ "title", AR_F_STRING, false, false, false, 0, 16384, offsetof(struct ar_shape_action_record, title), NULL, { 0, false },
+	  NULL, "Text of the question.", NULL },
+	{ "isTruncated", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_shape_action_record, is_truncated), NULL, { 0, false },
+	  NULL, "True when title leaves out a part of the question.", NULL },
+	{ "promptRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_shape_action_record, prompt_ref), NULL, { 0, false },
+	  NULL, "Where the whole question is stored.", NULL },
+	{ "schema", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_action_record, schema), NULL, { 0, false },
+	  NULL, "JSON Schema of the answer; lists leave it out.", NULL },
+	{ "decisions", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_shape_action_record, decisions), NULL, { 0, false },
+	  NULL, "Valid answers.", NULL },
+	{ "decisionKind", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_action_record, decision_kind), NULL, { 0, false },
+	  NULL, "The valid answers as one name.", NULL },
+	{ "scope", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_action_record, scope), NULL, { 0, false },
+	  NULL, "Subject of the decision.", &ar_shape_action_scope_desc },
+	{ "destructive", AR_F_BOOL, true, false, false, 0, 0, offsetof(struct ar_shape_action_record, destructive), NULL, { 0, false },
+	  NULL, "True when the effect cannot be undone.", NULL },
+	{ "createdAt", AR_F_TIME, true, false, false, 0, 0, offsetof(struct ar_shape_action_record, created_at), NULL, { 0, false },
+	  NULL, "When it was asked.", NULL },
+	{ "expiresAt", AR_F_TIME, false, false, false, 0, 0, offsetof(struct ar_shape_action_record, expires_at), NULL, { 0, false },
+	  NULL, "When it settles itself.", NULL },
+	{ "onTimeout", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_shape_action_record, on_timeout), &ar_action_record_on_timeout_desc, { 0, false },
+	  NULL, "How it settles itself.", NULL },
+	{ "seenBy", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_shape_action_record, seen_by), NULL, { 0, false },
+	  NULL, "Who has seen it.", &ar_shape_sight_desc },
+	{ "approvals", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_action_record, approvals), NULL, { 0, false },
+	  NULL, "Approvals, if several people have to approve.", &ar_shape_action_approvals_desc },
+	{ "escalation", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_action_record, escalation), NULL, { 0, false },
+	  NULL, "Another audience, if there is one.", &ar_shape_action_escalation_desc },
+	{ "decision", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_action_record, decision), NULL, { 0, false },
+	  NULL, "The decision.", NULL },
+	{ "decisionSource", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_action_record, decision_source), NULL, { 0, false },
+	  NULL, "Where it came from.", NULL },
+	{ "resolvedBy", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_action_record, resolved_by), NULL, { 0, false },
+	  NULL, "Who decided.", &ar_shape_actor_desc },
+	{ "responseRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_shape_action_record, response_ref), NULL, { 0, false },
+	  NULL, "Where the full answer is stored.", NULL },
+	{ "resolvedAt", AR_F_TIME, false, false, false, 0, 0, offsetof(struct ar_shape_action_record, resolved_at), NULL, { 0, false },
+	  NULL, "When it was settled.", NULL },
+};
+const struct ar_struct_desc ar_shape_action_record_desc = { ar_shape_action_record_fields, 28, sizeof(struct ar_shape_action_record), NULL, 0, true, offsetof(struct ar_shape_action_record, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_reason_fields[] = {
 	{ "sequence", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_shape_reason, sequence), NULL, { 0, false },
@@ -1259,10 +1515,10 @@ static const struct ar_field_desc ar_ev_run_status_fields[] = {
 	  NULL, "The line.", NULL },
 	{ "detail", AR_F_STRING, true, false, false, 0, 4096, offsetof(struct ar_ev_run_status, detail), NULL, { 0, false },
 	  NULL, "More of it; may be empty.", NULL },
-	{ "checkpoints", AR_F_ARRAY, true, false, false, 0, 65536, offsetof(struct ar_ev_run_status, checkpoints), NULL, { 0, false },
+	{ "checkpoints", AR_F_TEXTS, true, false, false, 0, 65536, offsetof(struct ar_ev_run_status, checkpoints), NULL, { 0, false },
 	  NULL, "Points passed so far.", NULL },
 	{ "metadata", AR_F_OBJECT, true, false, false, 0, 16384, offsetof(struct ar_ev_run_status, metadata), NULL, { 0, false },
-	  NULL, "Free members.", NULL },
+	  NULL, "What the phase is about.", &ar_shape_run_metadata_desc },
 };
 
 static const struct ar_field_desc ar_ev_model_requested_fields[] = {
@@ -1365,7 +1621,7 @@ static const struct ar_field_desc ar_ev_reasoning_summary_fields[] = {
 
 static const struct ar_field_desc ar_ev_tool_catalog_resolved_fields[] = {
 	{ "tools", AR_F_ARRAY, false, false, false, 0, 1048576, offsetof(struct ar_ev_tool_catalog_resolved, tools), NULL, { 0, false },
-	  NULL, "Each tool with its description, input schema, capabilities and policy.", NULL },
+	  NULL, "Each tool with its description, input schema, capabilities and policy.", &ar_shape_tool_record_desc },
 	{ "catalogRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_ev_tool_catalog_resolved, catalog_ref), NULL, { 0, false },
 	  NULL, "Where the list is stored, when it is too long to carry.", NULL },
 	{ "kind", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_ev_tool_catalog_resolved, kind), NULL, { 0, false },
@@ -1456,13 +1712,13 @@ static const struct ar_field_desc ar_ev_tool_result_fields[] = {
 	  NULL, "Text for people.", NULL },
 	{ "rawOutputRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_ev_tool_result, raw_output_ref), NULL, { 0, false },
 	  NULL, "Where the unmasked and uncut form is stored.", NULL },
-	{ "images", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_ev_tool_result, images), NULL, { 0, false },
+	{ "images", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_ev_tool_result, images), NULL, { 0, false },
 	  NULL, "Refs of images.", NULL },
-	{ "artifactRefs", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_ev_tool_result, artifact_refs), NULL, { 0, false },
+	{ "artifactRefs", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_ev_tool_result, artifact_refs), NULL, { 0, false },
 	  NULL, "Refs of artifacts.", NULL },
-	{ "evidenceRefs", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_ev_tool_result, evidence_refs), NULL, { 0, false },
+	{ "evidenceRefs", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_ev_tool_result, evidence_refs), NULL, { 0, false },
 	  NULL, "Refs of evidence.", NULL },
-	{ "hookRunRefs", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_ev_tool_result, hook_run_refs), NULL, { 0, false },
+	{ "hookRunRefs", AR_F_TEXTS, true, false, false, 0, 262144, offsetof(struct ar_ev_tool_result, hook_run_refs), NULL, { 0, false },
 	  NULL, "Refs of the hooks that ran for it.", NULL },
 	{ "permissionRef", AR_F_REF, true, true, false, 1, 512, offsetof(struct ar_ev_tool_result, permission_ref), NULL, { 0, false },
 	  NULL, "Decision that let it run; null when none was needed.", NULL },
@@ -1508,14 +1764,14 @@ static const struct ar_field_desc ar_ev_action_required_fields[] = {
 	  NULL, "Text of the question.", NULL },
 	{ "schema", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_ev_action_required, schema), NULL, { 0, false },
 	  NULL, "JSON Schema of the answer.", NULL },
-	{ "decisions", AR_F_ARRAY, true, false, false, 0, 4096, offsetof(struct ar_ev_action_required, decisions), NULL, { 0, false },
+	{ "decisions", AR_F_TEXTS, true, false, false, 0, 4096, offsetof(struct ar_ev_action_required, decisions), NULL, { 0, false },
 	  NULL, "Valid answers.", NULL },
 	{ "decisionKind", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_ev_action_required, decision_kind), NULL, { 0, false },
 	  NULL, "The valid answers as one name, such as allow_or_deny.", NULL },
 	{ "scope", AR_F_OBJECT, true, false, false, 0, 16384, offsetof(struct ar_ev_action_required, scope), NULL, { 0, false },
-	  NULL, "Subject of the decision.", NULL },
+	  NULL, "Subject of the decision.", &ar_shape_action_scope_desc },
 	{ "policy", AR_F_OBJECT, false, false, false, 0, 16384, offsetof(struct ar_ev_action_required, policy), NULL, { 0, false },
-	  NULL, "Policy that asks for it.", NULL },
+	  NULL, "Policy that asks for it.", &ar_shape_action_policy_desc },
 	{ "expiresAt", AR_F_TIME, false, false, false, 0, 0, offsetof(struct ar_ev_action_required, expires_at), NULL, { 0, false },
 	  NULL, "When it settles itself.", NULL },
 	{ "onTimeout", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_ev_action_required, on_timeout), &ar_action_required_on_timeout_desc, { 0, false },
@@ -1555,9 +1811,9 @@ static const struct ar_field_desc ar_ev_action_resolved_fields[] = {
 	{ "channelId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_ev_action_resolved, channel_id), NULL, { 0, false },
 	  NULL, "Channel it came through.", NULL },
 	{ "actor", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_ev_action_resolved, actor), NULL, { 0, false },
-	  NULL, "Who decided.", NULL },
+	  NULL, "Who decided.", &ar_shape_actor_desc },
 	{ "approvals", AR_F_ARRAY, false, false, false, 0, 16384, offsetof(struct ar_ev_action_resolved, approvals), NULL, { 0, false },
-	  NULL, "Who approved, where several people have to: each with person and at.", NULL },
+	  NULL, "Who approved, where several people have to: each with person and at.", &ar_shape_approval_desc },
 };
 
 static const struct ar_field_desc ar_ev_queue_changed_fields[] = {
@@ -1727,7 +1983,7 @@ static const struct ar_field_desc ar_ev_permission_evaluated_fields[] = {
 	  NULL, "What decided.", NULL },
 	{ "decisionReason", AR_F_STRING, true, false, false, 0, 1024, offsetof(struct ar_ev_permission_evaluated, decision_reason), NULL, { 0, false },
 	  NULL, "Why.", NULL },
-	{ "ruleRefs", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_ev_permission_evaluated, rule_refs), NULL, { 0, false },
+	{ "ruleRefs", AR_F_TEXTS, true, false, false, 0, 262144, offsetof(struct ar_ev_permission_evaluated, rule_refs), NULL, { 0, false },
 	  NULL, "Refs of the rules that applied.", NULL },
 	{ "updatedInputRef", AR_F_REF, true, true, false, 1, 512, offsetof(struct ar_ev_permission_evaluated, updated_input_ref), NULL, { 0, false },
 	  NULL, "Input to use instead; null when it stays.", NULL },
@@ -1755,10 +2011,10 @@ static const struct ar_field_desc ar_ev_permission_requested_fields[] = {
 	{ "approvalActionId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_ev_permission_requested, approval_action_id), NULL, { 0, false },
 	  NULL, "The pending decision.", NULL },
 	{ "target", AR_F_OBJECT, true, false, false, 0, 16384, offsetof(struct ar_ev_permission_requested, target), NULL, { 0, false },
-	  NULL, "Its subject.", NULL },
+	  NULL, "Its subject.", &ar_shape_action_scope_desc },
 	{ "mode", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_ev_permission_requested, mode), NULL, { 0, false },
 	  NULL, "Permission mode in force.", NULL },
-	{ "ruleRefs", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_ev_permission_requested, rule_refs), NULL, { 0, false },
+	{ "ruleRefs", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_ev_permission_requested, rule_refs), NULL, { 0, false },
 	  NULL, "Refs of the rules that asked.", NULL },
 	{ "expiresAt", AR_F_TIME, false, false, false, 0, 0, offsetof(struct ar_ev_permission_requested, expires_at), NULL, { 0, false },
 	  NULL, "When it settles itself.", NULL },
@@ -1849,7 +2105,7 @@ static const struct ar_field_desc ar_ev_hook_completed_fields[] = {
 	  NULL, "How long it took.", NULL },
 	{ "decision", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_ev_hook_completed, decision), &ar_hook_completed_decision_desc, { 0, false },
 	  NULL, "Its decision.", NULL },
-	{ "additionalContextRefs", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_ev_hook_completed, additional_context_refs), NULL, { 0, false },
+	{ "additionalContextRefs", AR_F_TEXTS, true, false, false, 0, 262144, offsetof(struct ar_ev_hook_completed, additional_context_refs), NULL, { 0, false },
 	  NULL, "Refs of context it added.", NULL },
 	{ "updatedInputRef", AR_F_REF, true, true, false, 1, 512, offsetof(struct ar_ev_hook_completed, updated_input_ref), NULL, { 0, false },
 	  NULL, "Input to use instead; null when it stays.", NULL },
@@ -1859,7 +2115,7 @@ static const struct ar_field_desc ar_ev_hook_completed_fields[] = {
 	  NULL, "Tool output to use instead; null when it stays.", NULL },
 	{ "suppressOutput", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_ev_hook_completed, suppress_output), NULL, { 0, false },
 	  NULL, "True when its output is not to be shown.", NULL },
-	{ "auditRefs", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_ev_hook_completed, audit_refs), NULL, { 0, false },
+	{ "auditRefs", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_ev_hook_completed, audit_refs), NULL, { 0, false },
 	  NULL, "Refs of records it left.", NULL },
 	{ "reason", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_ev_hook_completed, reason), NULL, { 0, false },
 	  NULL, "Why.", NULL },
@@ -2028,7 +2284,7 @@ static const struct ar_field_desc ar_ev_output_spilled_fields[] = {
 	{ "truncation", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_ev_output_spilled, truncation), &ar_output_spilled_truncation_desc, { 0, false },
 	  NULL, "Which part of it is stored; none: all of it.", NULL },
 	{ "redaction", AR_F_OBJECT, true, false, false, 0, 16384, offsetof(struct ar_ev_output_spilled, redaction), NULL, { 0, false },
-	  NULL, "Redactions.", NULL },
+	  NULL, "Redactions.", &ar_shape_redaction_desc },
 	{ "expiresAt", AR_F_TIME, false, false, false, 0, 0, offsetof(struct ar_ev_output_spilled, expires_at), NULL, { 0, false },
 	  NULL, "How long it is kept.", NULL },
 	{ "thresholdBytes", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_ev_output_spilled, threshold_bytes), NULL, { 0, false },
@@ -2048,7 +2304,7 @@ static const struct ar_field_desc ar_ev_output_truncated_fields[] = {
 
 static const struct ar_field_desc ar_ev_output_redacted_fields[] = {
 	{ "redaction", AR_F_OBJECT, true, false, false, 0, 16384, offsetof(struct ar_ev_output_redacted, redaction), NULL, { 0, false },
-	  NULL, "kind, ruleRefs and count of the redactions.", NULL },
+	  NULL, "kind, ruleRefs and count of the redactions.", &ar_shape_redaction_desc },
 };
 
 static const struct ar_field_desc ar_ev_output_expired_fields[] = {
@@ -2404,7 +2660,7 @@ static const struct ar_field_desc ar_ev_channel_connected_fields[] = {
 	  NULL, "Its role.", NULL },
 	{ "accountRef", AR_F_STRING, true, false, false, 0, 512, offsetof(struct ar_ev_channel_connected, account_ref), NULL, { 0, false },
 	  NULL, "Account it acts for; may be empty.", NULL },
-	{ "capabilities", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_ev_channel_connected, capabilities), NULL, { 0, false },
+	{ "capabilities", AR_F_TEXTS, true, false, false, 0, 262144, offsetof(struct ar_ev_channel_connected, capabilities), NULL, { 0, false },
 	  NULL, "Its capabilities.", NULL },
 	{ "lastSeenAt", AR_F_TIME, true, false, false, 0, 0, offsetof(struct ar_ev_channel_connected, last_seen_at), NULL, { 0, false },
 	  NULL, "Last sign of life.", NULL },
@@ -2437,12 +2693,12 @@ static const struct ar_field_desc ar_ev_channel_resumed_fields[] = {
 	{ "replayMode", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_ev_channel_resumed, replay_mode), &ar_channel_resumed_replay_mode_desc, { 0, false },
 	  NULL, "Replay of the missed events: complete, in part, or only the snapshot.", NULL },
 	{ "gap", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_ev_channel_resumed, gap), NULL, { 0, false },
-	  NULL, "What could not.", NULL },
+	  NULL, "What could not.", &ar_shape_channel_gap_desc },
 	{ "newTokenRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_ev_channel_resumed, new_token_ref), NULL, { 0, false },
 	  NULL, "Names the token for the next time.", NULL },
 	{ "tokenExpiresAt", AR_F_TIME, false, false, false, 0, 0, offsetof(struct ar_ev_channel_resumed, token_expires_at), NULL, { 0, false },
 	  NULL, "Until when that one is good.", NULL },
-	{ "capabilities", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_ev_channel_resumed, capabilities), NULL, { 0, false },
+	{ "capabilities", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_ev_channel_resumed, capabilities), NULL, { 0, false },
 	  NULL, "Its capabilities, if it declared them again.", NULL },
 };
 static const uint64_t ar_ev_channel_resumed_oneofs[] = { UINT64_C(1) << 1 | UINT64_C(1) << 2 };
@@ -2461,11 +2717,11 @@ static const uint64_t ar_ev_channel_message_oneofs[] = { UINT64_C(1) << 1 | UINT
 
 static const struct ar_field_desc ar_ev_channel_permission_forwarded_fields[] = {
 	{ "requestingPeer", AR_F_OBJECT, true, false, false, 0, 4096, offsetof(struct ar_ev_channel_permission_forwarded, requesting_peer), NULL, { 0, false },
-	  NULL, "Who asks.", NULL },
+	  NULL, "Who asks.", &ar_shape_requesting_peer_desc },
 	{ "target", AR_F_OBJECT, true, false, false, 0, 4096, offsetof(struct ar_ev_channel_permission_forwarded, target), NULL, { 0, false },
-	  NULL, "Subject, with kind and id.", NULL },
+	  NULL, "Subject, with kind and id.", &ar_shape_party_desc },
 	{ "forwardedTo", AR_F_OBJECT, true, false, false, 0, 4096, offsetof(struct ar_ev_channel_permission_forwarded, forwarded_to), NULL, { 0, false },
-	  NULL, "Who is asked.", NULL },
+	  NULL, "Who is asked.", &ar_shape_channel_peer_desc },
 	{ "approvalActionId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_ev_channel_permission_forwarded, approval_action_id), NULL, { 0, false },
 	  NULL, "The pending decision.", NULL },
 	{ "channelScoped", AR_F_BOOL, true, false, false, 0, 0, offsetof(struct ar_ev_channel_permission_forwarded, channel_scoped), NULL, { 0, false },
@@ -2512,7 +2768,7 @@ static const struct ar_field_desc ar_ev_channel_peer_task_updated_fields[] = {
 	  NULL, "Status as the peer names it.", NULL },
 	{ "status", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_ev_channel_peer_task_updated, status), &ar_task_status_desc, { 0, false },
 	  NULL, "Status as a status of our tasks.", NULL },
-	{ "remoteArtifactRefs", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_ev_channel_peer_task_updated, remote_artifact_refs), NULL, { 0, false },
+	{ "remoteArtifactRefs", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_ev_channel_peer_task_updated, remote_artifact_refs), NULL, { 0, false },
 	  NULL, "Refs of the peer's artifacts.", NULL },
 };
 
@@ -3187,7 +3443,7 @@ static const struct ar_field_desc ar_cmd_respond_action_in_fields[] = {
 	{ "channelId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_respond_action_in, channel_id), NULL, { 0, false },
 	  NULL, "Channel it comes through.", NULL },
 	{ "actor", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_cmd_respond_action_in, actor), NULL, { 0, false },
-	  NULL, "Who answers.", NULL },
+	  NULL, "Who answers.", &ar_shape_actor_desc },
 	{ "promptDigest", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_cmd_respond_action_in, prompt_digest), NULL, { 0, false },
 	  NULL, "SHA-256 in hex of actionId, a line feed and the whole question; required to approve a question with isTruncated.", NULL },
 	{ "idempotencyKey", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_respond_action_in, idempotency_key), NULL, { 0, false },
@@ -3337,7 +3593,7 @@ static const struct ar_field_desc ar_cmd_get_tool_inventory_in_fields[] = {
 	{ "threadId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_get_tool_inventory_in, thread_id), NULL, { 0, false },
 	  NULL, "The thread.", NULL },
 	{ "caller", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_cmd_get_tool_inventory_in, caller), NULL, { 0, false },
-	  NULL, "Who would call them.", NULL },
+	  NULL, "Who would call them.", &ar_shape_party_desc },
 	{ "policy", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_cmd_get_tool_inventory_in, policy), NULL, { 0, false },
 	  NULL, "Policy to evaluate with.", NULL },
 	{ "mode", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_cmd_get_tool_inventory_in, mode), NULL, { 0, false },
@@ -3349,7 +3605,7 @@ static const uint64_t ar_cmd_get_tool_inventory_in_oneofs[] = { UINT64_C(1) << 0
 
 static const struct ar_field_desc ar_cmd_get_tool_inventory_out_fields[] = {
 	{ "tools", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_cmd_get_tool_inventory_out, tools), NULL, { 0, false },
-	  NULL, "The tools with their policy.", NULL },
+	  NULL, "The tools with their policy.", &ar_shape_tool_record_desc },
 	{ "asOfSequence", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_cmd_get_tool_inventory_out, as_of_sequence), NULL, { 0, false },
 	  NULL, "Sequence up to which the answer is valid.", NULL },
 };
@@ -3831,7 +4087,7 @@ static const struct ar_field_desc ar_cmd_reconnect_channel_in_fields[] = {
 	  NULL, "Token of the earlier connection.", NULL },
 	{ "sessions", AR_F_ARRAY, false, false, false, 0, 65536, offsetof(struct ar_cmd_reconnect_channel_in, sessions), NULL, { 0, false },
 	  NULL, "Sessions to follow.", NULL },
-	{ "capabilities", AR_F_ARRAY, false, false, false, 0, 16384, offsetof(struct ar_cmd_reconnect_channel_in, capabilities), NULL, { 0, false },
+	{ "capabilities", AR_F_TEXTS, false, false, false, 0, 16384, offsetof(struct ar_cmd_reconnect_channel_in, capabilities), NULL, { 0, false },
 	  NULL, "Capabilities of the peer.", NULL },
 };
 static const uint64_t ar_cmd_reconnect_channel_in_oneofs[] = { UINT64_C(1) << 2 | UINT64_C(1) << 3 };
@@ -3846,7 +4102,7 @@ static const struct ar_field_desc ar_cmd_reconnect_channel_out_fields[] = {
 	{ "replayMode", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_cmd_reconnect_channel_out, replay_mode), &ar_reconnect_channel_replay_mode_desc, { 0, false },
 	  NULL, "Replay of the missed events: complete, in part, or only the snapshot.", NULL },
 	{ "gap", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_cmd_reconnect_channel_out, gap), NULL, { 0, false },
-	  NULL, "What does not: from where to where, and why.", NULL },
+	  NULL, "What does not: from where to where, and why.", &ar_shape_channel_gap_desc },
 	{ "newResumeToken", AR_F_STRING, true, false, false, 0, 512, offsetof(struct ar_cmd_reconnect_channel_out, new_resume_token), NULL, { 0, false },
 	  NULL, "Token for the next time.", NULL },
 };
@@ -4159,7 +4415,7 @@ static const struct ar_field_desc ar_cmd_connect_channel_in_fields[] = {
 	  NULL, "Id of the channel, chosen by the caller; the same in every session that it follows.", NULL },
 	{ "sessionId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_connect_channel_in, session_id), NULL, { 0, false },
 	  NULL, "Session to follow; without it the one that the channel's id names, or all of the tenant.", NULL },
-	{ "capabilities", AR_F_ARRAY, false, false, false, 0, 16384, offsetof(struct ar_cmd_connect_channel_in, capabilities), NULL, { 0, false },
+	{ "capabilities", AR_F_TEXTS, false, false, false, 0, 16384, offsetof(struct ar_cmd_connect_channel_in, capabilities), NULL, { 0, false },
 	  NULL, "Capabilities of the peer: streaming, resume, permissions, files, artifacts, task_delegation, or custom ones.", NULL },
 	{ "nativeProtocol", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_cmd_connect_channel_in, native_protocol), NULL, { 0, false },
 	  NULL, "Its protocol.", NULL },
@@ -4396,7 +4652,7 @@ static const struct ar_field_desc ar_cmd_list_actions_in_fields[] = {
 
 static const struct ar_field_desc ar_cmd_list_actions_out_fields[] = {
 	{ "actions", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_cmd_list_actions_out, actions), NULL, { 0, false },
-	  NULL, "Records: actionId, sessionId, actionType, status, title, decisions, createdAt and the answer, if there is one.", NULL },
+	  NULL, "Records: actionId, sessionId, actionType, status, title, decisions, createdAt and the answer, if there is one.", &ar_shape_action_record_desc },
 	{ "nextCursor", AR_F_STRING, false, false, false, 0, 512, offsetof(struct ar_cmd_list_actions_out, next_cursor), NULL, { 0, false },
 	  NULL, "Cursor of the next page; absent at the end.", NULL },
 };
@@ -4513,14 +4769,14 @@ static const struct ar_field_desc ar_cmd_see_action_in_fields[] = {
 	{ "actionId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_see_action_in, action_id), NULL, { 0, false },
 	  NULL, "The question.", NULL },
 	{ "actor", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_cmd_see_action_in, actor), NULL, { 0, false },
-	  NULL, "Who sees it: name or id; without it, the caller.", NULL },
+	  NULL, "Who sees it: name or id; without it, the caller.", &ar_shape_actor_desc },
 };
 
 static const struct ar_field_desc ar_cmd_see_action_out_fields[] = {
 	{ "actionId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_see_action_out, action_id), NULL, { 0, false },
 	  NULL, "The question.", NULL },
 	{ "seenBy", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_cmd_see_action_out, seen_by), NULL, { 0, false },
-	  NULL, "Who has seen it, first to last.", NULL },
+	  NULL, "Who has seen it, first to last.", &ar_shape_sight_desc },
 	{ "recorded", AR_F_BOOL, true, false, false, 0, 0, offsetof(struct ar_cmd_see_action_out, recorded), NULL, { 0, false },
 	  NULL, "False when this actor had seen it before.", NULL },
 };

@@ -710,6 +710,22 @@ enum ar_trajectory_export_status {
 	AR_TRAJECTORY_EXPORT_STATUS_NOT_SUPPORTED = 5,
 };
 
+enum ar_action_escalation_state {
+	AR_ACTION_ESCALATION_STATE_PENDING = 1,
+	AR_ACTION_ESCALATION_STATE_ESCALATED = 2,
+};
+
+enum ar_action_record_status {
+	AR_ACTION_RECORD_STATUS_PENDING = 1,
+	AR_ACTION_RECORD_STATUS_RESOLVED = 2,
+};
+
+enum ar_action_record_on_timeout {
+	AR_ACTION_RECORD_ON_TIMEOUT_DENY = 1,
+	AR_ACTION_RECORD_ON_TIMEOUT_CANCEL = 2,
+	AR_ACTION_RECORD_ON_TIMEOUT_FAIL = 3,
+};
+
 enum ar_setting_row_origin {
 	AR_SETTING_ROW_ORIGIN_DEFAULT = 1,
 	AR_SETTING_ROW_ORIGIN_FILE = 2,
@@ -1656,6 +1672,64 @@ struct ar_shape_relationship_list {
 	size_t count;
 };
 
+struct ar_shape_approval { /* approval */
+	struct ar_str person; /* string? */
+	ar_usec at; /* time? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_approval_list {
+	const struct ar_shape_approval *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_actor { /* actor */
+	struct ar_str kind; /* string? */
+	struct ar_str id; /* string? */
+	struct ar_str name; /* string? */
+	struct ar_str account_ref; /* string? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_actor_list {
+	const struct ar_shape_actor *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_sight { /* sight */
+	const struct ar_shape_actor *actor; /* object */
+	ar_usec at; /* time */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_sight_list {
+	const struct ar_shape_sight *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_run_metadata { /* run_metadata */
+	struct ar_str input_ref; /* ref? */
+	struct ar_opt_int input_bytes; /* int? */
+	struct ar_str submitted_by; /* string? */
+	struct ar_str limit; /* string? */
+	struct ar_opt_bool rollback; /* bool? */
+	struct ar_str action_id; /* string? */
+	struct ar_str audience; /* string? */
+	struct ar_opt_int waited_ms; /* int? */
+	struct ar_opt_int approvals; /* int? */
+	struct ar_opt_int approvals_needed; /* int? */
+	struct ar_shape_approval_list approved; /* array? */
+	struct ar_shape_sight_list seen; /* array? */
+	struct ar_str process_id; /* string? */
+	struct ar_opt_int record_seq; /* int? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_run_metadata_list {
+	const struct ar_shape_run_metadata *at; /* NULL: absent */
+	size_t count;
+};
+
 struct ar_shape_requested_call { /* requested_call */
 	struct ar_str tool_call_id; /* string? */
 	struct ar_str id; /* string? */
@@ -1667,6 +1741,69 @@ struct ar_shape_requested_call { /* requested_call */
 
 struct ar_shape_requested_call_list {
 	const struct ar_shape_requested_call *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_tool_metadata { /* tool_metadata */
+	struct ar_str origin; /* string? */
+	struct ar_str title; /* string? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_tool_metadata_list {
+	const struct ar_shape_tool_metadata *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_tool_record { /* tool_record */
+	struct ar_str tool_name; /* string */
+	struct ar_str description; /* string */
+	struct ar_str input_schema; /* object */
+	struct ar_texts capabilities; /* array */
+	struct ar_str policy; /* string? */
+	struct ar_str runtime_owner; /* string */
+	const struct ar_shape_tool_metadata *metadata; /* object? */
+	bool is_read_only; /* bool */
+	bool is_concurrency_safe; /* bool */
+	bool is_destructive; /* bool */
+	struct ar_str interrupt_behavior; /* string */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_tool_record_list {
+	const struct ar_shape_tool_record *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_action_scope { /* action_scope */
+	struct ar_str session_id; /* string? */
+	struct ar_str thread_id; /* string? */
+	struct ar_str turn_id; /* string? */
+	struct ar_str tool_call_id; /* string? */
+	struct ar_str tool_name; /* string? */
+	struct ar_str input_ref; /* ref? */
+	struct ar_str question_id; /* string? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_action_scope_list {
+	const struct ar_shape_action_scope *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_action_policy { /* action_policy */
+	struct ar_str mode; /* string? */
+	struct ar_texts rule_refs; /* array? */
+	struct ar_str rule; /* string? */
+	struct ar_str reason; /* string? */
+	struct ar_str covers; /* string? */
+	struct ar_str sandbox_profile; /* string? */
+	struct ar_str justification; /* string? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_action_policy_list {
+	const struct ar_shape_action_policy *at; /* NULL: absent */
 	size_t count;
 };
 
@@ -1714,6 +1851,18 @@ struct ar_shape_known_gap { /* known_gap */
 
 struct ar_shape_known_gap_list {
 	const struct ar_shape_known_gap *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_redaction { /* redaction */
+	struct ar_str kind; /* string? */
+	struct ar_texts rule_refs; /* array? */
+	struct ar_opt_int count; /* int? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_redaction_list {
+	const struct ar_shape_redaction *at; /* NULL: absent */
 	size_t count;
 };
 
@@ -1874,6 +2023,42 @@ struct ar_shape_job_counts { /* job_counts */
 
 struct ar_shape_job_counts_list {
 	const struct ar_shape_job_counts *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_channel_gap { /* channel_gap */
+	struct ar_str from; /* string? */
+	struct ar_str to; /* string? */
+	struct ar_str reason; /* string? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_channel_gap_list {
+	const struct ar_shape_channel_gap *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_requesting_peer { /* requesting_peer */
+	struct ar_str kind; /* string? */
+	struct ar_str runtime_id; /* string? */
+	struct ar_str session_id; /* string? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_requesting_peer_list {
+	const struct ar_shape_requesting_peer *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_channel_peer { /* channel_peer */
+	struct ar_str channel_id; /* string? */
+	int peer_role; /* enum? */
+	struct ar_str account_ref; /* string? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_channel_peer_list {
+	const struct ar_shape_channel_peer *at; /* NULL: absent */
 	size_t count;
 };
 
@@ -2044,6 +2229,67 @@ struct ar_shape_benchmark_comparison { /* benchmark_comparison */
 
 struct ar_shape_benchmark_comparison_list {
 	const struct ar_shape_benchmark_comparison *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_action_approvals { /* action_approvals */
+	struct ar_opt_int needed; /* int? */
+	struct ar_opt_int given; /* int? */
+	struct ar_shape_approval_list by; /* array? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_action_approvals_list {
+	const struct ar_shape_action_approvals *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_action_escalation { /* action_escalation */
+	int state; /* enum? */
+	struct ar_str audience; /* string? */
+	ar_usec at; /* time? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_action_escalation_list {
+	const struct ar_shape_action_escalation *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_action_record { /* action_record */
+	struct ar_str action_id; /* string */
+	struct ar_str session_id; /* string */
+	struct ar_str session_title; /* string? */
+	struct ar_str thread_id; /* string? */
+	struct ar_str turn_id; /* string? */
+	struct ar_str tool_call_id; /* string? */
+	struct ar_str tool_name; /* string? */
+	struct ar_str action_type; /* string */
+	int status; /* enum */
+	struct ar_str title; /* string? */
+	struct ar_opt_bool is_truncated; /* bool? */
+	struct ar_str prompt_ref; /* ref? */
+	struct ar_str schema; /* object? */
+	struct ar_texts decisions; /* array? */
+	struct ar_str decision_kind; /* string? */
+	const struct ar_shape_action_scope *scope; /* object? */
+	bool destructive; /* bool */
+	ar_usec created_at; /* time */
+	ar_usec expires_at; /* time? */
+	int on_timeout; /* enum? */
+	struct ar_shape_sight_list seen_by; /* array? */
+	const struct ar_shape_action_approvals *approvals; /* object? */
+	const struct ar_shape_action_escalation *escalation; /* object? */
+	struct ar_str decision; /* string? */
+	struct ar_str decision_source; /* string? */
+	const struct ar_shape_actor *resolved_by; /* object? */
+	struct ar_str response_ref; /* ref? */
+	ar_usec resolved_at; /* time? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_action_record_list {
+	const struct ar_shape_action_record *at; /* NULL: absent */
 	size_t count;
 };
 
@@ -2367,8 +2613,8 @@ struct ar_ev_run_status { /* run.status */
 	struct ar_str phase; /* string */
 	struct ar_str title; /* string */
 	struct ar_str detail; /* string */
-	struct ar_str checkpoints; /* array */
-	struct ar_str metadata; /* object */
+	struct ar_texts checkpoints; /* array */
+	const struct ar_shape_run_metadata *metadata; /* object */
 };
 
 struct ar_ev_model_requested { /* model.requested */
@@ -2430,7 +2676,7 @@ struct ar_ev_reasoning_summary { /* reasoning.summary */
 };
 
 struct ar_ev_tool_catalog_resolved { /* tool.catalog.resolved */
-	struct ar_str tools; /* array? */
+	struct ar_shape_tool_record_list tools; /* array? */
 	struct ar_str catalog_ref; /* ref? */
 	struct ar_str kind; /* string? */
 };
@@ -2480,10 +2726,10 @@ struct ar_ev_tool_result { /* tool.result */
 	struct ar_str structured_content_ref; /* ref? */
 	struct ar_str display_preview; /* string? */
 	struct ar_str raw_output_ref; /* ref? */
-	struct ar_str images; /* array? */
-	struct ar_str artifact_refs; /* array? */
-	struct ar_str evidence_refs; /* array? */
-	struct ar_str hook_run_refs; /* array */
+	struct ar_texts images; /* array? */
+	struct ar_texts artifact_refs; /* array? */
+	struct ar_texts evidence_refs; /* array? */
+	struct ar_texts hook_run_refs; /* array */
 	struct ar_str permission_ref; /* ref or null */
 	struct ar_str sandbox_ref; /* ref or null */
 	struct ar_opt_int duration_ms; /* int? */
@@ -2509,10 +2755,10 @@ struct ar_ev_action_required { /* action.required */
 	struct ar_str action_type; /* string */
 	struct ar_str prompt; /* string? */
 	struct ar_str schema; /* object? */
-	struct ar_str decisions; /* array */
+	struct ar_texts decisions; /* array */
 	struct ar_str decision_kind; /* string? */
-	struct ar_str scope; /* object */
-	struct ar_str policy; /* object? */
+	const struct ar_shape_action_scope *scope; /* object */
+	const struct ar_shape_action_policy *policy; /* object? */
 	ar_usec expires_at; /* time? */
 	int on_timeout; /* enum? */
 	struct ar_str tool_name; /* string? */
@@ -2533,8 +2779,8 @@ struct ar_ev_action_resolved { /* action.resolved */
 	ar_usec resolved_at; /* time */
 	struct ar_str response_ref; /* ref? */
 	struct ar_str channel_id; /* string? */
-	struct ar_str actor; /* object? */
-	struct ar_str approvals; /* array? */
+	const struct ar_shape_actor *actor; /* object? */
+	struct ar_shape_approval_list approvals; /* array? */
 };
 
 struct ar_ev_queue_changed { /* queue.changed */
@@ -2635,7 +2881,7 @@ struct ar_ev_permission_evaluated { /* permission.evaluated */
 	int decision; /* enum */
 	int decision_source; /* enum */
 	struct ar_str decision_reason; /* string */
-	struct ar_str rule_refs; /* array */
+	struct ar_texts rule_refs; /* array */
 	struct ar_str updated_input_ref; /* ref or null */
 	struct ar_str approval_action_id; /* string or null */
 	ar_usec expires_at; /* time or null */
@@ -2650,9 +2896,9 @@ struct ar_ev_permission_evaluated { /* permission.evaluated */
 struct ar_ev_permission_requested { /* permission.requested */
 	int requested_from; /* enum */
 	struct ar_str approval_action_id; /* string */
-	struct ar_str target; /* object */
+	const struct ar_shape_action_scope *target; /* object */
 	struct ar_str mode; /* string */
-	struct ar_str rule_refs; /* array? */
+	struct ar_texts rule_refs; /* array? */
 	ar_usec expires_at; /* time? */
 };
 
@@ -2705,12 +2951,12 @@ struct ar_ev_hook_completed { /* hook.completed */
 	struct ar_str status; /* string */
 	int64_t duration_ms; /* int */
 	int decision; /* enum */
-	struct ar_str additional_context_refs; /* array */
+	struct ar_texts additional_context_refs; /* array */
 	struct ar_str updated_input_ref; /* ref or null */
 	struct ar_str original_input_ref; /* ref? */
 	struct ar_str updated_tool_output_ref; /* ref or null */
 	struct ar_opt_bool suppress_output; /* bool? */
-	struct ar_str audit_refs; /* array? */
+	struct ar_texts audit_refs; /* array? */
 	struct ar_str reason; /* string? */
 	struct ar_str hook_run_ref; /* ref? */
 	struct ar_str handler_ref; /* string? */
@@ -2807,7 +3053,7 @@ struct ar_ev_output_spilled { /* output.spilled */
 	int64_t size_bytes; /* int */
 	struct ar_str preview; /* string */
 	int truncation; /* enum */
-	struct ar_str redaction; /* object */
+	const struct ar_shape_redaction *redaction; /* object */
 	ar_usec expires_at; /* time? */
 	int64_t threshold_bytes; /* int */
 };
@@ -2820,7 +3066,7 @@ struct ar_ev_output_truncated { /* output.truncated */
 };
 
 struct ar_ev_output_redacted { /* output.redacted */
-	struct ar_str redaction; /* object */
+	const struct ar_shape_redaction *redaction; /* object */
 };
 
 struct ar_ev_output_expired { /* output.expired */
@@ -3043,7 +3289,7 @@ struct ar_ev_channel_connected { /* channel.connected */
 	int transport; /* enum */
 	int peer_role; /* enum */
 	struct ar_str account_ref; /* string */
-	struct ar_str capabilities; /* array */
+	struct ar_texts capabilities; /* array */
 	ar_usec last_seen_at; /* time */
 	struct ar_str resume_token_ref; /* ref? */
 	ar_usec token_expires_at; /* time? */
@@ -3062,10 +3308,10 @@ struct ar_ev_channel_resumed { /* channel.resumed */
 	struct ar_str cursor; /* string? */
 	struct ar_str resume_token_ref; /* ref? */
 	int replay_mode; /* enum */
-	struct ar_str gap; /* object? */
+	const struct ar_shape_channel_gap *gap; /* object? */
 	struct ar_str new_token_ref; /* ref? */
 	ar_usec token_expires_at; /* time? */
-	struct ar_str capabilities; /* array? */
+	struct ar_texts capabilities; /* array? */
 };
 
 struct ar_ev_channel_message { /* channel.message */
@@ -3076,9 +3322,9 @@ struct ar_ev_channel_message { /* channel.message */
 };
 
 struct ar_ev_channel_permission_forwarded { /* channel.permission_forwarded */
-	struct ar_str requesting_peer; /* object */
-	struct ar_str target; /* object */
-	struct ar_str forwarded_to; /* object */
+	const struct ar_shape_requesting_peer *requesting_peer; /* object */
+	const struct ar_shape_party *target; /* object */
+	const struct ar_shape_channel_peer *forwarded_to; /* object */
 	struct ar_str approval_action_id; /* string */
 	bool channel_scoped; /* bool */
 	ar_usec expires_at; /* time? */
@@ -3106,7 +3352,7 @@ struct ar_ev_channel_peer_task_updated { /* channel.peer_task.updated */
 	struct ar_str remote_task_id; /* string */
 	struct ar_str native_status; /* string */
 	int status; /* enum */
-	struct ar_str remote_artifact_refs; /* array? */
+	struct ar_texts remote_artifact_refs; /* array? */
 };
 
 struct ar_ev_history_window_loaded { /* history.window.loaded */
@@ -3516,7 +3762,7 @@ struct ar_cmd_respond_action_in { /* respond_action, input */
 	struct ar_str decision; /* string */
 	struct ar_str payload; /* object? */
 	struct ar_str channel_id; /* string? */
-	struct ar_str actor; /* object? */
+	const struct ar_shape_actor *actor; /* object? */
 	struct ar_str prompt_digest; /* string? */
 	struct ar_str idempotency_key; /* string? */
 };
@@ -3605,14 +3851,14 @@ struct ar_cmd_get_thread_read_out { /* get_thread_read, result */
 struct ar_cmd_get_tool_inventory_in { /* get_tool_inventory, input */
 	struct ar_str session_id; /* string? */
 	struct ar_str thread_id; /* string? */
-	struct ar_str caller; /* object? */
+	const struct ar_shape_party *caller; /* object? */
 	struct ar_str policy; /* string? */
 	struct ar_str mode; /* string? */
 	struct ar_str turn_id; /* string? */
 };
 
 struct ar_cmd_get_tool_inventory_out { /* get_tool_inventory, result */
-	struct ar_str tools; /* array */
+	struct ar_shape_tool_record_list tools; /* array */
 	int64_t as_of_sequence; /* int */
 };
 
@@ -3904,7 +4150,7 @@ struct ar_cmd_reconnect_channel_in { /* reconnect_channel, input */
 	struct ar_str cursor; /* string? */
 	struct ar_str resume_token; /* string? */
 	struct ar_str sessions; /* array? */
-	struct ar_str capabilities; /* array? */
+	struct ar_texts capabilities; /* array? */
 };
 
 struct ar_cmd_reconnect_channel_out { /* reconnect_channel, result */
@@ -3912,7 +4158,7 @@ struct ar_cmd_reconnect_channel_out { /* reconnect_channel, result */
 	int64_t as_of_sequence; /* int */
 	struct ar_str cursor; /* string? */
 	int replay_mode; /* enum */
-	struct ar_str gap; /* object? */
+	const struct ar_shape_channel_gap *gap; /* object? */
 	struct ar_str new_resume_token; /* string */
 };
 
@@ -4106,7 +4352,7 @@ struct ar_cmd_connect_channel_in { /* connect_channel, input */
 	struct ar_str credential; /* string */
 	struct ar_str channel_id; /* string? */
 	struct ar_str session_id; /* string? */
-	struct ar_str capabilities; /* array? */
+	struct ar_texts capabilities; /* array? */
 	struct ar_str native_protocol; /* string? */
 	struct ar_str agent_card_ref; /* ref? */
 };
@@ -4257,7 +4503,7 @@ struct ar_cmd_list_actions_in { /* list_actions, input */
 };
 
 struct ar_cmd_list_actions_out { /* list_actions, result */
-	struct ar_str actions; /* array */
+	struct ar_shape_action_record_list actions; /* array */
 	struct ar_str next_cursor; /* string? */
 };
 
@@ -4335,12 +4581,12 @@ struct ar_cmd_revoke_token_out { /* revoke_token, result */
 
 struct ar_cmd_see_action_in { /* see_action, input */
 	struct ar_str action_id; /* string */
-	struct ar_str actor; /* object? */
+	const struct ar_shape_actor *actor; /* object? */
 };
 
 struct ar_cmd_see_action_out { /* see_action, result */
 	struct ar_str action_id; /* string */
-	struct ar_str seen_by; /* array */
+	struct ar_shape_sight_list seen_by; /* array */
 	bool recorded; /* bool */
 };
 
@@ -4388,6 +4634,9 @@ extern const struct ar_enum_desc ar_turn_options_budget_class_desc;
 extern const struct ar_enum_desc ar_turn_options_latency_desc;
 extern const struct ar_enum_desc ar_turn_options_purpose_desc;
 extern const struct ar_enum_desc ar_trajectory_export_status_desc;
+extern const struct ar_enum_desc ar_action_escalation_state_desc;
+extern const struct ar_enum_desc ar_action_record_status_desc;
+extern const struct ar_enum_desc ar_action_record_on_timeout_desc;
 extern const struct ar_enum_desc ar_setting_row_origin_desc;
 extern const struct ar_enum_desc ar_thread_started_reason_desc;
 extern const struct ar_enum_desc ar_turn_completed_status_desc;
@@ -4496,11 +4745,20 @@ extern const struct ar_struct_desc ar_shape_blocker_desc;
 extern const struct ar_struct_desc ar_shape_propagation_desc;
 extern const struct ar_struct_desc ar_shape_task_part_desc;
 extern const struct ar_struct_desc ar_shape_relationship_desc;
+extern const struct ar_struct_desc ar_shape_approval_desc;
+extern const struct ar_struct_desc ar_shape_actor_desc;
+extern const struct ar_struct_desc ar_shape_sight_desc;
+extern const struct ar_struct_desc ar_shape_run_metadata_desc;
 extern const struct ar_struct_desc ar_shape_requested_call_desc;
+extern const struct ar_struct_desc ar_shape_tool_metadata_desc;
+extern const struct ar_struct_desc ar_shape_tool_record_desc;
+extern const struct ar_struct_desc ar_shape_action_scope_desc;
+extern const struct ar_struct_desc ar_shape_action_policy_desc;
 extern const struct ar_struct_desc ar_shape_party_desc;
 extern const struct ar_struct_desc ar_shape_evidence_scope_desc;
 extern const struct ar_struct_desc ar_shape_verification_outcome_desc;
 extern const struct ar_struct_desc ar_shape_known_gap_desc;
+extern const struct ar_struct_desc ar_shape_redaction_desc;
 extern const struct ar_struct_desc ar_shape_route_candidate_desc;
 extern const struct ar_struct_desc ar_shape_route_exclusion_desc;
 extern const struct ar_struct_desc ar_shape_route_preference_desc;
@@ -4514,6 +4772,9 @@ extern const struct ar_struct_desc ar_shape_cost_basis_desc;
 extern const struct ar_struct_desc ar_shape_rate_limit_desc;
 extern const struct ar_struct_desc ar_shape_isolation_desc;
 extern const struct ar_struct_desc ar_shape_job_counts_desc;
+extern const struct ar_struct_desc ar_shape_channel_gap_desc;
+extern const struct ar_struct_desc ar_shape_requesting_peer_desc;
+extern const struct ar_struct_desc ar_shape_channel_peer_desc;
 extern const struct ar_struct_desc ar_shape_subagent_end_desc;
 extern const struct ar_struct_desc ar_shape_subagent_record_desc;
 extern const struct ar_struct_desc ar_shape_job_summary_desc;
@@ -4525,6 +4786,9 @@ extern const struct ar_struct_desc ar_shape_trajectory_desc;
 extern const struct ar_struct_desc ar_shape_benchmark_reward_desc;
 extern const struct ar_struct_desc ar_shape_benchmark_metrics_desc;
 extern const struct ar_struct_desc ar_shape_benchmark_comparison_desc;
+extern const struct ar_struct_desc ar_shape_action_approvals_desc;
+extern const struct ar_struct_desc ar_shape_action_escalation_desc;
+extern const struct ar_struct_desc ar_shape_action_record_desc;
 extern const struct ar_struct_desc ar_shape_reason_desc;
 extern const struct ar_struct_desc ar_shape_token_record_desc;
 extern const struct ar_struct_desc ar_shape_setting_row_desc;

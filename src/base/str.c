@@ -4,6 +4,9 @@
 
 #include <string.h>
 
+static const struct ar_str nothing;
+const struct ar_texts ar_texts_empty = { &nothing, 0 };
+
 int ar_str_cmp(struct ar_str a, struct ar_str b)
 {
 	size_t both = a.len < b.len ? a.len : b.len;

@@ -19,6 +19,9 @@ struct ar_texts {
 	size_t count;
 };
 
+/* A list without entries that is not absent. */
+extern const struct ar_texts ar_texts_empty;
+
 /* Microseconds: since the epoch for wall time, since some fixed point for monotonic time. */
 typedef int64_t ar_usec;
 

@@ -77,6 +77,10 @@ void ar_list_copy(const struct ar_struct_desc *d, const void *list, enum ar_stru
 		  struct ar_arena *a, void *ret_list);
 struct ar_texts ar_texts_copy(struct ar_texts texts, struct ar_arena *a);
 
+/* Adds copies of the entries of `more` to a list of the same shape (struct ar_shape_<name>_list); the newest `max` stay. */
+void ar_shapes_add(const struct ar_struct_desc *d, void *list, const void *more, size_t max,
+		   struct ar_arena *a);
+
 /* Whether required members are there, sizes and values in range and every oneof rule holds; names the first fault. A
  * required int, num or bool has no absent value, so one that was missing in the JSON passes as 0 or false. */
 AR_MUST_USE enum ar_status ar_struct_validate(const struct ar_struct_desc *d, const void *s,

@@ -124,3 +124,29 @@ struct ar_texts ar_texts_copy(struct ar_texts texts, struct ar_arena *a)
 	copy_texts(&c, &f, (char *)&texts);
 	return texts;
 }
+
+void ar_shapes_add(const struct ar_struct_desc *d, void *list, const void *more, size_t max,
+		   struct ar_arena *a)
+{
+	const struct copy c = { a, AR_COPY_TEXT };
+	struct ar_items old, add;
+	char *at;
+
+	memcpy(&old, list, sizeof(old));
+	memcpy(&add, more, sizeof(add));
+	if (add.count == 0)
+		return;
+	at = ar_arena_alloc(a, (old.count + add.count) * d->size);
+	if (old.count > 0)
+		memcpy(at, old.at, old.count * d->size);
+	memcpy(at + old.count * d->size, add.at, add.count * d->size);
+	for (size_t i = old.count; i < old.count + add.count; i++)
+		copy_members(&c, d, at + i * d->size);
+	old.count += add.count;
+	if (old.count > max) {
+		at += (old.count - max) * d->size;
+		old.count = max;
+	}
+	old.at = at;
+	memcpy(list, &old, sizeof(old));
+}

@@ -21,7 +21,7 @@ test("the catalogue has exactly the 63 commands of the standard, in its order, t
 function least({ enum: words, type, format, required = [], properties }) {
   if (words) return words[0];
   if (type === "object") return Object.fromEntries(required.map((name) => [name, least(properties[name])]));
-  return { array: [], integer: 0, string: format ? "2026-01-01T00:00:00Z" : "x" }[type] ?? null;
+  return { array: [], integer: 0, number: 0, boolean: true, string: format ? "2026-01-01T00:00:00Z" : "x" }[type] ?? null;
 }
 
 /** Samples of objects and arrays have no shape; those that the catalogue gives one get the least of it. */

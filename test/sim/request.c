@@ -122,16 +122,14 @@ static void add_tool(struct talk *t, const struct ar_event *e)
 static void add_steer(struct talk *t, const struct ar_event *e)
 {
 	const struct ar_ev_run_status *p = e->payload;
-	struct ar_json v;
 	struct ar_str parts;
 
 	if (!ar_str_is(p->phase, "steered"))
 		return;
-	if (ar_json_parse(t->sim->member_json, p->metadata, &v, NULL) != AR_OK ||
-	    t->waiting_count == MESSAGES_MAX)
+	if (!p->metadata || t->waiting_count == MESSAGES_MAX)
 		sim_fail(t->sim, "the steering fact %llu does not say what was said",
 			 (unsigned long long)e->sequence);
-	parts = sim_content(t->sim, sim_keep(t->sim, sim_text(v, "inputRef")));
+	parts = sim_content(t->sim, sim_keep(t->sim, p->metadata->input_ref));
 	t->steered = e->ids[AR_SCOPE_TURN];
 	t->waiting[t->waiting_count++] =
 		(struct said){ .role = AR_ROLE_USER, .text = plain(t->sim, parts), .bytes = parts.len };
@@ -187,21 +185,13 @@ static struct said *answer_of(struct talk *t, const struct ar_event *e)
 
 static void add_contexts(struct talk *t, const struct ar_ev_hook_completed *p, size_t at)
 {
-	struct ar_str refs[32];
-	struct ar_json v;
-	size_t n = 0;
+	struct ar_texts refs = p->additional_context_refs;
 
-	if (ar_json_parse(t->sim->member_json, p->additional_context_refs, &v, NULL) != AR_OK)
-		sim_fail(t->sim, "the refs of added context are not JSON");
-	for (struct ar_json_iter it = ar_json_iter(v); ar_json_next(&it) && n < AR_ARRAY_LEN(refs); n++) {
-		ar_json_str(it.value, &refs[n]);
-		refs[n] = sim_keep(t->sim, refs[n]);
-	}
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < refs.count; i++) {
 		add(t, (struct said){ 0 });
 		for (size_t k = t->count - 1; k > at + i; k--)
 			t->said[k] = t->said[k - 1];
-		t->said[at + i] = person(t, refs[i]);
+		t->said[at + i] = person(t, sim_keep(t->sim, refs.at[i]));
 	}
 }
 

@@ -185,12 +185,11 @@ void ar_control_leave(struct ar_following *f, enum ar_leave why)
 }
 
 /* Questions are not for a peer that cannot answer them. */
-static void leave_out_questions(const struct ar_session *s, const struct ar_channel *c,
-				struct ar_follow_request *r, uint8_t *flags)
+static void leave_out_questions(const struct ar_channel *c, struct ar_follow_request *r, uint8_t *flags)
 {
 	static const enum ar_event_type questions[] = { AR_EV_ACTION_REQUIRED, AR_EV_PERMISSION_REQUESTED };
 
-	if (ar_channel_can(s, c, AR_CAPABILITY_PERMISSIONS))
+	if (ar_channel_can(c->capabilities, AR_CAPABILITY_PERMISSIONS))
 		return;
 	if (!r->types)
 		memset(flags, 1, AR_EV_COUNT);
@@ -221,7 +220,7 @@ enum ar_status ar_channel_follow(struct ar_control *c, const struct ar_cmd_subsc
 				 AR_STR_ARG(ar_str_utf8_prefix(in->channel_id, 64)));
 	if (ar_str_absent(r->after))
 		r->after = ar_arena_str(call->arena, ar_channel_reach_of(s, channel, call->arena).cursor);
-	leave_out_questions(s, channel, r, flags);
+	leave_out_questions(channel, r, flags);
 	call->following = following_of(c, session_key, in->channel_id, who->actor);
 	if (call->following->streams++ == 0 && channel->status != AR_CHANNEL_CONNECTED)
 		write_notice(call->following, AR_IN_CHANNEL_FOLLOWED, 0);

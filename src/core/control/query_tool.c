@@ -62,7 +62,7 @@ void ar_query_get_tool_inventory(struct ar_call *c)
 	const struct ar_cmd_get_tool_inventory_in *in = c->input;
 	struct ar_error err = { 0 };
 
-	if (!ar_str_absent(in->policy) || !ar_str_absent(in->caller)) {
+	if (!ar_str_absent(in->policy) || in->caller) {
 		ar_call_refuse(c, AR_ERR_UNAVAILABLE,
 			       "there is one policy for all callers; leave out caller and policy");
 		return;

@@ -82,19 +82,17 @@ struct ar_str ar_funnel_id(struct ar_funnel *f, struct ar_str id, struct ar_aren
 
 struct ar_masked ar_funnel_masked(const struct ar_redact_counts *counts, struct ar_arena *a)
 {
+	struct ar_str names[AR_REDACT_RULES];
+	struct ar_texts rules = { names, 0 };
 	struct ar_masked masked = { 0 };
-	struct ar_buf rules = { 0 };
-	struct ar_jw w = ar_jw(&rules);
 
-	ar_jw_open_array(&w);
 	for (size_t i = 0; i < AR_REDACT_RULES; i++) {
 		if (counts->by[i] > 0)
-			ar_jw_str(&w, ar_str_from(ar_redact_rule_name((enum ar_redact_rule)i)));
+			names[rules.count++] = ar_str_from(ar_redact_rule_name((enum ar_redact_rule)i));
 		masked.count += counts->by[i];
 	}
-	ar_jw_close_array(&w);
-	masked.rules = masked.count > 0 ? ar_arena_str(a, ar_buf_str(&rules)) : AR_STR_NONE;
-	ar_buf_fini(&rules);
+	if (masked.count > 0)
+		masked.rules = ar_arena_texts(a, rules);
 	return masked;
 }
 

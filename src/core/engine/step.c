@@ -406,7 +406,7 @@ void ar_step_plan(struct ar_live *l, const struct ar_effect_model_call *effect)
 	count(s, 1);
 	ar_follow_output_open(l->engine->o.follow, &s->output, l->state.head);
 	offer_tools(s, effect);
-	ar_messages_plan(&s->messages, effect, &s->arena, l->engine->json);
+	ar_messages_plan(&s->messages, effect, &s->arena);
 	s->messages_bytes = bytes_of(effect);
 	s->blobs = (struct ar_store_blobs_get){ .op = { .kind = AR_STORE_BLOBS, .done = on_messages },
 						.hashes = s->messages.hashes,

@@ -8,74 +8,56 @@ static bool is_of(const struct ar_action *a, const struct ar_thread *t)
 	return !t || ar_str_eq(a->thread, t->id);
 }
 
-static void outcome(const struct ar_action *a, struct ar_jw *w)
-{
-	ar_jw_mstr(w, "decision", a->decision);
-	ar_jw_mstr(w, "decisionSource", a->source);
-	ar_jw_mraw(w, "resolvedBy", a->actor);
-	ar_jw_mstr(w, "responseRef", a->response_ref);
-	ar_jw_mtime(w, "resolvedAt", a->resolved);
-}
-
-/* Where several people have to approve: how many, and who did. */
-static void approvals(const struct ar_session *s, const struct ar_action *a, struct ar_jw *w)
-{
-	if (a->needed.v <= 0)
-		return;
-	ar_jw_key(w, "approvals");
-	ar_jw_open(w);
-	ar_jw_mint(w, "needed", a->needed.v);
-	ar_jw_mint(w, "given", ar_action_approvals(s, a));
-	ar_jw_mraw(w, "by", ar_str_absent(a->approved) ? AR_STR("[]") : a->approved);
-	ar_jw_close(w);
-}
-
-static void escalation(const struct ar_action *a, struct ar_jw *w)
-{
-	if (!a->escalates)
-		return;
-	ar_jw_key(w, "escalation");
-	ar_jw_open(w);
-	ar_jw_mstr(w, "state", a->escalated ? AR_STR("escalated") : AR_STR("pending"));
-	ar_jw_mstr(w, "audience", a->audience);
-	ar_jw_mtime(w, "at", a->escalated ? a->escalated : a->escalates);
-	ar_jw_close(w);
-}
-
 /* In full for the session itself; a line of a list has no schema. */
 static void record(const struct ar_session *s, const struct ar_action *a, bool is_line, struct ar_jw *w)
 {
-	static const char *const on_timeout[] = { NULL, "deny", "cancel", "fail" };
+	static const struct ar_shape_approval nobody;
+	static const struct ar_shape_sight unseen;
 	const struct ar_action_kind *kind = ar_action_kind((enum ar_action_type)a->type);
-	bool is_pending = a->status == AR_ACTION_PENDING;
+	const struct ar_shape_action_approvals approvals = {
+		.needed = a->needed,
+		.given = AR_OPT_INT((int64_t)a->approved.count),
+		.by = { a->approved.count ? a->approved.at : &nobody, a->approved.count },
+	};
+	const struct ar_shape_action_escalation escalation = {
+		.state = a->escalated ? AR_ACTION_ESCALATION_STATE_ESCALATED
+				      : AR_ACTION_ESCALATION_STATE_PENDING,
+		.audience = a->audience,
+		.at = a->escalated ? a->escalated : a->escalates,
+	};
+	const struct ar_shape_action_record record = {
+		.action_id = a->id,
+		.session_id = s->id,
+		.session_title = s->title,
+		.thread_id = a->thread,
+		.turn_id = a->turn,
+		.tool_call_id = a->call,
+		.tool_name = a->tool,
+		.action_type = ar_str_from(kind->name),
+		.status = a->status == AR_ACTION_PENDING ? AR_ACTION_RECORD_STATUS_PENDING
+							 : AR_ACTION_RECORD_STATUS_RESOLVED,
+		.title = a->prompt,
+		.is_truncated = { true, !ar_str_absent(a->prompt_ref) },
+		.prompt_ref = a->prompt_ref,
+		.schema = is_line ? AR_STR_NONE : a->schema,
+		.decisions = a->decisions,
+		.decision_kind = ar_str_from(kind->decision_kind),
+		.scope = a->scope,
+		.destructive = a->is_destructive,
+		.created_at = a->created,
+		.expires_at = a->expires,
+		.on_timeout = (int)a->on_timeout,
+		.seen_by = { a->seen.count ? a->seen.at : &unseen, a->seen.count },
+		.approvals = a->needed.v > 0 ? &approvals : NULL,
+		.escalation = a->escalates ? &escalation : NULL,
+		.decision = a->decision,
+		.decision_source = a->source,
+		.resolved_by = a->actor,
+		.response_ref = a->response_ref,
+		.resolved_at = a->resolved,
+	};
 
-	ar_jw_open(w);
-	ar_jw_mstr(w, "actionId", a->id);
-	ar_jw_mstr(w, "sessionId", s->id);
-	ar_jw_mstr(w, "sessionTitle", s->title);
-	ar_jw_mstr(w, "threadId", a->thread);
-	ar_jw_mstr(w, "turnId", a->turn);
-	ar_jw_mstr(w, "toolCallId", a->call);
-	ar_jw_mstr(w, "toolName", a->tool);
-	ar_jw_mstr(w, "actionType", ar_str_from(kind->name));
-	ar_jw_mstr(w, "status", is_pending ? AR_STR("pending") : AR_STR("resolved"));
-	ar_jw_mstr(w, "title", a->prompt);
-	if (!ar_str_absent(a->prompt_ref))
-		ar_jw_mbool(w, "isTruncated", true);
-	ar_jw_mstr(w, "promptRef", a->prompt_ref);
-	ar_jw_mraw(w, "schema", is_line ? AR_STR_NONE : a->schema);
-	ar_jw_mraw(w, "decisions", a->decisions);
-	ar_jw_mstr(w, "decisionKind", ar_str_from(kind->decision_kind));
-	ar_jw_mraw(w, "scope", a->scope);
-	ar_jw_mbool(w, "destructive", a->is_destructive);
-	ar_jw_mtime(w, "createdAt", a->created);
-	ar_jw_mtime(w, "expiresAt", a->expires);
-	ar_jw_mstr(w, "onTimeout", ar_str_from(on_timeout[a->on_timeout]));
-	ar_jw_mraw(w, "seenBy", ar_str_absent(a->seen) ? AR_STR("[]") : a->seen);
-	approvals(s, a, w);
-	escalation(a, w);
-	outcome(a, w);
-	ar_jw_close(w);
+	ar_struct_encode(&ar_shape_action_record_desc, &record, AR_STR_NONE, w);
 }
 
 void ar_projection_action(const struct ar_session *s, const struct ar_action *a, struct ar_jw *w)
@@ -143,7 +125,7 @@ static void judged(const struct ar_judged *j, struct ar_jw *w)
 	ar_jw_mstr(w, "decision", j->verdict);
 	ar_jw_mstr(w, "decisionSource", j->source);
 	ar_jw_mstr(w, "decisionReason", j->reason);
-	ar_jw_mraw(w, "ruleRefs", j->rules);
+	ar_jw_mtexts(w, "ruleRefs", j->rules);
 	ar_jw_mstr(w, "mode", j->mode);
 	ar_jw_mbool(w, "destructive", j->destructive);
 	ar_jw_mstr(w, "permissionRef", j->permission);

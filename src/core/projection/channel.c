@@ -23,7 +23,7 @@ static void channel(const struct ar_channel *c, struct ar_jw *w)
 	ar_jw_mstr(w, "transport", ar_str_from(ar_enum_name(&ar_transport_desc, (int)c->transport)));
 	ar_jw_mstr(w, "peerRole", ar_str_from(ar_enum_name(&ar_peer_role_desc, (int)c->role)));
 	ar_jw_mstr(w, "accountRef", c->account);
-	ar_jw_mraw(w, "capabilities", c->capabilities);
+	ar_jw_mtexts(w, "capabilities", c->capabilities);
 	ar_jw_mstr(w, "nativeProtocol", c->native_protocol);
 	ar_jw_mstr(w, "agentCardRef", c->card_ref);
 	ar_jw_mstr(w, "resumeTokenRef", c->token_ref);

@@ -14,7 +14,7 @@ static void output(const struct ar_stored_output *o, struct ar_jw *w)
 	ar_jw_mint(w, "sizeBytes", o->size);
 	ar_jw_mstr(w, "truncation", o->truncation);
 	ar_jw_mstr(w, "preview", o->preview);
-	ar_jw_mraw(w, "redaction", o->redaction);
+	ar_shape_write(w, "redaction", &ar_shape_redaction_desc, o->redaction);
 	ar_jw_mtime(w, "storedAt", o->at);
 	ar_jw_close(w);
 }

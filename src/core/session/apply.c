@@ -219,16 +219,15 @@ static enum ar_status thread_updated(struct ar_session *s, const struct ar_event
 static void steered(struct ar_session *s, const struct ar_event *e, struct ar_turn *turn)
 {
 	const struct ar_ev_run_status *p = PAYLOAD(e, run_status);
-	struct ar_json where = ar_apply_parse(s, p->metadata);
+	const struct ar_shape_run_metadata nowhere = { 0 }, *where = p->metadata ? p->metadata : &nowhere;
 	struct ar_context_entry *entry = ar_arena_alloc(&s->arena, sizeof(*entry));
 	struct ar_step *step = ar_arena_alloc(&s->arena, sizeof(*step));
-	struct ar_str by = ar_apply_text(s, where, "submittedBy");
 
 	*entry = (struct ar_context_entry){ .role = AR_CONTEXT_USER,
-					    .ref = ar_apply_text(s, where, "inputRef"),
-					    .bytes = ar_apply_number(where, "inputBytes") };
+					    .ref = ar_apply_keep(s, where->input_ref),
+					    .bytes = where->input_bytes.v };
 	ar_vec_push(&s->arena, &turn->steers, entry);
-	turn->people = ar_people_add(s->json, &s->arena, turn->people, by);
+	turn->people = ar_people_add(s->json, &s->arena, turn->people, where->submitted_by);
 	*step = (struct ar_step){ .id = ar_apply_keep(s, e->ids[AR_SCOPE_STEP]),
 				  .status = AR_STR("completed"),
 				  .output_ref = entry->ref,
@@ -246,24 +245,29 @@ void ar_apply_steers(struct ar_session *s, struct ar_thread *t, struct ar_turn *
 }
 
 /* Why it was interrupted is told with the state line that goes with the intent. */
+static void interrupting(struct ar_session *s, struct ar_turn *turn, const struct ar_ev_run_status *p)
+{
+	turn->interrupt_reason = ar_apply_keep(s, p->detail);
+	if (!p->metadata)
+		return;
+	if (p->metadata->rollback.v)
+		turn->unwanted = AR_OPT_BOOL(true);
+	if (ar_str_absent(p->metadata->limit))
+		return;
+	turn->overdue = AR_OPT_BOOL(true);
+	if (ar_str_is(p->metadata->limit, AR_LIMIT_SILENCE))
+		turn->silent = AR_OPT_BOOL(true);
+}
+
 static enum ar_status run_status(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
 {
 	const struct ar_ev_run_status *p = PAYLOAD(e, run_status);
 	struct ar_thread *t;
 	struct ar_turn *turn = ar_apply_turn(s, e, &t);
-	struct ar_str limit;
 
 	(void)err;
-	if (turn && ar_str_is(p->phase, AR_PHASE_INTERRUPTING)) {
-		turn->interrupt_reason = ar_apply_keep(s, p->detail);
-		ar_json_bool(ar_json_get(ar_apply_parse(s, p->metadata), "rollback"), &turn->unwanted.v);
-		turn->unwanted.set = turn->unwanted.v;
-		if (ar_json_str(ar_json_get(ar_apply_parse(s, p->metadata), "limit"), &limit)) {
-			turn->overdue = AR_OPT_BOOL(true);
-			turn->silent = (struct ar_opt_bool){ .set = ar_str_is(limit, AR_LIMIT_SILENCE),
-							     .v = ar_str_is(limit, AR_LIMIT_SILENCE) };
-		}
-	}
+	if (turn && ar_str_is(p->phase, AR_PHASE_INTERRUPTING))
+		interrupting(s, turn, p);
 	if (turn && ar_str_is(p->phase, AR_PHASE_STEERED))
 		steered(s, e, turn);
 	if (!ar_str_absent(e->ids[AR_SCOPE_PROCESS]))

@@ -39,10 +39,10 @@ struct ar_segment {
 	uint64_t len;
 };
 
-/* What was masked in a text from outside before it came here: how often, and by which rules (JSON array of names). */
+/* What was masked in a text from outside before it came here: how often, and by which rules. */
 struct ar_masked {
 	int64_t count;
-	struct ar_str rules;
+	struct ar_texts rules; /* their names; absent: nothing was */
 };
 
 /* What a step produced, whether it ended well or not. */

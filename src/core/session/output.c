@@ -5,35 +5,30 @@
 
 #define PREVIEW_MAX 1024
 
-static struct ar_str redaction(struct ar_decision *d, const struct ar_masked *masked)
+static struct ar_shape_redaction redaction(const struct ar_masked *masked)
 {
-	struct ar_jw w = ar_decide_json(d);
-
-	ar_jw_open(&w);
-	if (masked->count > 0) {
-		ar_jw_mstr(&w, "kind", AR_STR("secret"));
-		ar_jw_mraw(&w, "ruleRefs", masked->rules);
-	}
-	ar_jw_mint(&w, "count", masked->count);
-	ar_jw_close(&w);
-	return ar_decide_json_end(d);
+	return (struct ar_shape_redaction){ .kind = masked->count > 0 ? AR_STR("secret") : AR_STR_NONE,
+					    .rule_refs = masked->rules,
+					    .count = AR_OPT_INT(masked->count) };
 }
 
 void ar_decide_masked(struct ar_decision *d, const struct ar_ids *owner, struct ar_str ref,
 		      const struct ar_masked *masked)
 {
+	const struct ar_shape_redaction redacted = redaction(masked);
 	struct ar_ids ids = *owner;
 
 	if (masked->count == 0)
 		return;
 	ids.at[AR_SCOPE_OUTPUT] = ref;
 	ar_decide_emit(d, AR_EV_OUTPUT_REDACTED, &ids,
-		       &(struct ar_ev_output_redacted){ .redaction = redaction(d, masked) });
+		       &(struct ar_ev_output_redacted){ .redaction = &redacted });
 }
 
 void ar_decide_spilled(struct ar_decision *d, const struct ar_ids *owner, const struct ar_spill *s)
 {
 	int64_t limit = d->input->policy->tool_result_bytes;
+	const struct ar_shape_redaction redacted = redaction(s->masked);
 	struct ar_ids ids = *owner;
 
 	if (s->size <= limit)
@@ -51,7 +46,7 @@ void ar_decide_spilled(struct ar_decision *d, const struct ar_ids *owner, const 
 						       : ar_str_utf8_prefix(s->beginning, PREVIEW_MAX),
 			       .truncation = s->is_cut ? AR_OUTPUT_SPILLED_TRUNCATION_HEAD_TAIL
 						       : AR_OUTPUT_SPILLED_TRUNCATION_NONE,
-			       .redaction = redaction(d, s->masked),
+			       .redaction = &redacted,
 			       .threshold_bytes = limit });
 }
 
@@ -70,7 +65,11 @@ enum ar_status ar_apply_output_spilled(struct ar_session *s, const struct ar_eve
 					     .encoding = ar_apply_word(e, "encoding", p->encoding),
 					     .truncation = ar_apply_word(e, "truncation", p->truncation),
 					     .preview = ar_apply_keep(s, p->preview),
-					     .redaction = ar_apply_keep(s, p->redaction),
+					     .redaction = p->redaction
+								  ? ar_struct_copy(&ar_shape_redaction_desc,
+										   p->redaction, AR_COPY_TEXT,
+										   &s->arena)
+								  : NULL,
 					     .call = ar_apply_keep(s, e->ids[AR_SCOPE_TOOL_CALL]),
 					     .process = ar_apply_keep(s, e->ids[AR_SCOPE_PROCESS]),
 					     .size = p->size_bytes,

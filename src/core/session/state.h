@@ -64,7 +64,8 @@ struct ar_incident {
 
 /* Output that was too long to be shown, as readers see it later. */
 struct ar_stored_output {
-	struct ar_str ref, owner, media_type, encoding, truncation, preview, redaction;
+	struct ar_str ref, owner, media_type, encoding, truncation, preview;
+	const struct ar_shape_redaction *redaction; /* NULL: a fact that does not say */
 	struct ar_str call, process; /* whose it is; absent: a model's */
 	int64_t size;
 	ar_usec at;

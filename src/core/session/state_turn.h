@@ -22,7 +22,7 @@ struct ar_context_entry {
 	struct ar_str ref;
 	int64_t bytes;
 	struct ar_str tool_call_id; /* role tool: the provider's id of the call it answers */
-	struct ar_str images; /* role tool: JSON array of refs of images that came with it; absent: none */
+	struct ar_texts images; /* role tool: refs of images that came with it */
 	struct ar_shape_requested_call_list uses; /* role assistant: the calls it made */
 	struct ar_str echo,
 		echo_by; /* role assistant: what the provider of that kind wants back; absent: nothing */
@@ -30,21 +30,6 @@ struct ar_context_entry {
 };
 
 #define AR_IMAGE_WEIGHT 6000 /* bytes of text that an image is counted as: about 1500 tokens */
-
-/* How many images came with a message, or with an answer before it is one. Refs hold no quotation marks. */
-static inline size_t ar_images_count(struct ar_str images)
-{
-	size_t marks = 0;
-
-	for (size_t i = 0; i < images.len; i++)
-		marks += images.p[i] == '"';
-	return marks / 2;
-}
-
-static inline size_t ar_context_images(const struct ar_context_entry *entry)
-{
-	return ar_images_count(entry->images);
-}
 
 /* Where the conversation was shortened: in requests the summary stands for the messages before it. These stay in the window, hidden,
  * so that a rollback or a branch from before the boundary finds them. */
@@ -118,7 +103,7 @@ struct ar_invocation {
 	struct ar_str permission; /* eventId of the fact that lets it run */
 	struct ar_str status; /* ok, or the word of tool.failed */
 	struct ar_str answer_ref; /* what the model reads */
-	struct ar_str images; /* that the model sees with it: JSON array of refs; absent: none */
+	struct ar_texts images; /* refs of those that the model sees with it */
 	struct ar_str output_ref, preview, category;
 	int64_t stage, attempt, answer_bytes;
 	bool is_read_only, is_parallel, is_destructive, is_idempotent;
@@ -137,7 +122,7 @@ static inline struct ar_context_entry ar_call_message(const struct ar_invocation
 	return (struct ar_context_entry){ .role = AR_CONTEXT_TOOL,
 					  .ref = call->answer_ref,
 					  .bytes = call->answer_bytes +
-						   (int64_t)ar_images_count(call->images) * AR_IMAGE_WEIGHT,
+						   (int64_t)call->images.count * AR_IMAGE_WEIGHT,
 					  .tool_call_id = call->provider_id,
 					  .images = call->images };
 }
@@ -173,7 +158,7 @@ struct ar_hook_chain {
 	struct ar_str subject; /* the call or the step that it is about; absent: the turn */
 	struct ar_str run; /* eventId of the hook.started that has no end yet; absent: none */
 	struct ar_str handler; /* of the newest run */
-	struct ar_str done, runs; /* JSON arrays: handlers that have ended, and their runs */
+	struct ar_texts done, runs; /* handlers that have ended, and their runs */
 	struct ar_str by, by_handler, reason; /* the run that decided, and why */
 	struct ar_str input_ref; /* what they put in the place of the input; absent: nothing */
 	int64_t decision; /* enum ar_hook_completed_decision; 0: none yet */

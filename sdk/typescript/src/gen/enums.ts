@@ -155,15 +155,6 @@ export interface Reason {
   [extra: string]: unknown;
 }
 
-/** A person who has seen a question. */
-export interface Sight {
-  /** Who. */
-  actor: unknown;
-  /** When. */
-  at: string;
-  [extra: string]: unknown;
-}
-
 /** What verification found about a session. */
 export interface VerifiedSession {
   /** The session. */
@@ -676,6 +667,271 @@ export interface RateLimit {
   model?: string;
   /** Pause until the next request. */
   pauseMs?: number;
+  [extra: string]: unknown;
+}
+
+/** What was redacted in a text. */
+export interface Redaction {
+  /** secret; absent when nothing was redacted. */
+  kind?: string;
+  /** Rules that found something. */
+  ruleRefs?: string[];
+  /** How often. */
+  count?: number;
+  [extra: string]: unknown;
+}
+
+/** Where a tool comes from. */
+export interface ToolMetadata {
+  /** Its source. */
+  origin?: string;
+  /** What people call it. */
+  title?: string;
+  [extra: string]: unknown;
+}
+
+/** A tool that a turn offers to its model. */
+export interface ToolRecord {
+  /** Registered name. */
+  toolName: string;
+  /** Description for the model; may be empty. */
+  description: string;
+  /** JSON Schema of its arguments. */
+  inputSchema: Record<string, unknown>;
+  /** What it touches: read, write, filesystem, network, shell, browser, artifact or custom. */
+  capabilities: string[];
+  /** Decision of the policy about a call without arguments. */
+  policy?: string;
+  /** Where it runs: local, mcp_server, hosted_connector or client. */
+  runtimeOwner: string;
+  /** Where it comes from. */
+  metadata?: ToolMetadata;
+  /** It changes nothing. */
+  isReadOnly: boolean;
+  /** It may run in parallel with others. */
+  isConcurrencySafe: boolean;
+  /** Its effect cannot be undone. */
+  isDestructive: boolean;
+  /** What an interruption does to it: cancel or block. */
+  interruptBehavior: string;
+  [extra: string]: unknown;
+}
+
+/** Who decides or acts, as the caller names them. */
+export interface Actor {
+  /** What it is: person, caller, peer and so on. */
+  kind?: string;
+  /** Its id. */
+  id?: string;
+  /** What people call it. */
+  name?: string;
+  /** Its account. */
+  accountRef?: string;
+  [extra: string]: unknown;
+}
+
+/** An approval of a person. */
+export interface Approval {
+  /** Who, as authenticated. */
+  person?: string;
+  /** When. */
+  at?: string;
+  [extra: string]: unknown;
+}
+
+/** A person who has seen a question. */
+export interface Sight {
+  /** Who. */
+  actor: Actor;
+  /** When. */
+  at: string;
+  [extra: string]: unknown;
+}
+
+/** What a question is about. */
+export interface ActionScope {
+  /** The session. */
+  sessionId?: string;
+  /** The thread. */
+  threadId?: string;
+  /** The turn. */
+  turnId?: string;
+  /** The tool call. */
+  toolCallId?: string;
+  /** The tool. */
+  toolName?: string;
+  /** Where its arguments are stored. */
+  inputRef?: string;
+  /** Id that the tool gave its question. */
+  questionId?: string;
+  [extra: string]: unknown;
+}
+
+/** Why a question is asked. */
+export interface ActionPolicy {
+  /** Permission mode in force. */
+  mode?: string;
+  /** Refs of the rules that applied. */
+  ruleRefs?: string[];
+  /** Rule that asks. */
+  rule?: string;
+  /** Why. */
+  reason?: string;
+  /** Digest of what an approval for the session covers. */
+  covers?: string;
+  /** Sandbox profile that the call needs. */
+  sandboxProfile?: string;
+  /** Why the model needs it, in its words. */
+  justification?: string;
+  [extra: string]: unknown;
+}
+
+/** Approvals of a question that several people have to approve. */
+export interface ActionApprovals {
+  /** How many are needed. */
+  needed?: number;
+  /** How many there are. */
+  given?: number;
+  /** Whose they are. */
+  by?: Approval[];
+  [extra: string]: unknown;
+}
+
+/** Another audience of a question that nobody answers. */
+export interface ActionEscalation {
+  /** Whether it was told. */
+  state?: "pending" | "escalated";
+  /** Who it is. */
+  audience?: string;
+  /** When it was told, or will be. */
+  at?: string;
+  [extra: string]: unknown;
+}
+
+/** A question to people. */
+export interface ActionRecord {
+  /** The action. */
+  actionId: string;
+  /** Its session. */
+  sessionId: string;
+  /** Title of the session. */
+  sessionTitle?: string;
+  /** Its thread. */
+  threadId?: string;
+  /** Its turn. */
+  turnId?: string;
+  /** Tool call that it is about. */
+  toolCallId?: string;
+  /** Tool that it is about. */
+  toolName?: string;
+  /** Kind of decision. */
+  actionType: string;
+  /** Whether it is open. */
+  status: "pending" | "resolved";
+  /** Text of the question. */
+  title?: string;
+  /** True when title leaves out a part of the question. */
+  isTruncated?: boolean;
+  /** Where the whole question is stored. */
+  promptRef?: string;
+  /** JSON Schema of the answer; lists leave it out. */
+  schema?: Record<string, unknown>;
+  /** Valid answers. */
+  decisions?: string[];
+  /** The valid answers as one name. */
+  decisionKind?: string;
+  /** Subject of the decision. */
+  scope?: ActionScope;
+  /** True when the effect cannot be undone. */
+  destructive: boolean;
+  /** When it was asked. */
+  createdAt: string;
+  /** When it settles itself. */
+  expiresAt?: string;
+  /** How it settles itself. */
+  onTimeout?: "deny" | "cancel" | "fail";
+  /** Who has seen it. */
+  seenBy?: Sight[];
+  /** Approvals, if several people have to approve. */
+  approvals?: ActionApprovals;
+  /** Another audience, if there is one. */
+  escalation?: ActionEscalation;
+  /** The decision. */
+  decision?: string;
+  /** Where it came from. */
+  decisionSource?: string;
+  /** Who decided. */
+  resolvedBy?: Actor;
+  /** Where the full answer is stored. */
+  responseRef?: string;
+  /** When it was settled. */
+  resolvedAt?: string;
+  [extra: string]: unknown;
+}
+
+/** What a phase is about; each phase has its own members. */
+export interface RunMetadata {
+  /** steered: where the added input is stored. */
+  inputRef?: string;
+  /** steered: its size. */
+  inputBytes?: number;
+  /** steered: who added it. */
+  submittedBy?: string;
+  /** interrupting: the limit that was passed. */
+  limit?: string;
+  /** interrupting: the turn leaves the conversation. */
+  rollback?: boolean;
+  /** Question that it is about. */
+  actionId?: string;
+  /** action_escalated: who was told. */
+  audience?: string;
+  /** action_escalated: how long nobody answered. */
+  waitedMs?: number;
+  /** action_approved: how many there are. */
+  approvals?: number;
+  /** action_approved: how many are needed. */
+  approvalsNeeded?: number;
+  /** action_approved: the new one. */
+  approved?: Approval[];
+  /** action_seen: who. */
+  seen?: Sight[];
+  /** Process that it is about. */
+  processId?: string;
+  /** Number of the record of its host. */
+  recordSeq?: number;
+  [extra: string]: unknown;
+}
+
+/** The runtime that asks. */
+export interface RequestingPeer {
+  /** Always runtime. */
+  kind?: string;
+  /** The runtime. */
+  runtimeId?: string;
+  /** Its session. */
+  sessionId?: string;
+  [extra: string]: unknown;
+}
+
+/** The peer of a channel. */
+export interface ChannelPeer {
+  /** The channel. */
+  channelId?: string;
+  /** Its role. */
+  peerRole?: PeerRole;
+  /** Account it acts for. */
+  accountRef?: string;
+  [extra: string]: unknown;
+}
+
+/** Events that a peer cannot get any more. */
+export interface ChannelGap {
+  /** Cursor of the peer. */
+  from?: string;
+  /** Cursor after the removed events. */
+  to?: string;
+  /** Why: retention. */
+  reason?: string;
   [extra: string]: unknown;
 }
 

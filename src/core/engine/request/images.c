@@ -16,25 +16,18 @@ void ar_images_plan(struct ar_messages *m, const struct ar_context_entry *entrie
 	for (size_t i = count; i > 0; i--) {
 		struct ar_message_images *images = &m->images[i - 1];
 
-		images->count = ar_context_images(&entries[i - 1]);
+		images->count = entries[i - 1].images.count;
 		images->taken = images->count < left ? images->count : left;
 		left -= images->taken;
 	}
 }
 
-void ar_images_refs(struct ar_messages *m, size_t i, struct ar_str refs, struct ar_json_parser *json)
+void ar_images_refs(struct ar_messages *m, size_t i, struct ar_texts refs)
 {
-	struct ar_json v;
-	size_t n = 0;
+	struct ar_str session_key;
 
-	if (m->images[i].taken == 0 || ar_json_parse(json, refs, &v, NULL) != AR_OK)
-		return;
-	for (struct ar_json_iter it = ar_json_iter(v); n < m->images[i].taken && ar_json_next(&it); n++) {
-		struct ar_str ref = AR_STR_NONE, session_key;
-
-		ar_json_str(it.value, &ref);
-		ar_ref_parse(ref, &session_key, &m->hashes[m->hash_count++]);
-	}
+	for (size_t n = 0; n < m->images[i].taken; n++)
+		ar_ref_parse(refs.at[n], &session_key, &m->hashes[m->hash_count++]);
 }
 
 /* A stored image is an object of ours, with mimeType and data: only its kind is missing. */

@@ -26,12 +26,11 @@ static size_t count_contents(const struct ar_context_entry *entries, size_t coun
 	size_t n = count;
 
 	for (size_t i = 0; i < count; i++)
-		n += !ar_str_absent(entries[i].echo) + ar_context_images(&entries[i]) + entries[i].uses.count;
+		n += !ar_str_absent(entries[i].echo) + entries[i].images.count + entries[i].uses.count;
 	return n;
 }
 
-void ar_messages_plan(struct ar_messages *m, const struct ar_effect_model_call *effect, struct ar_arena *a,
-		      struct ar_json_parser *json)
+void ar_messages_plan(struct ar_messages *m, const struct ar_effect_model_call *effect, struct ar_arena *a)
 {
 	const struct ar_context_entry *entries = effect->messages;
 	size_t count = effect->message_count;
@@ -56,7 +55,7 @@ void ar_messages_plan(struct ar_messages *m, const struct ar_effect_model_call *
 			ar_ref_parse(entries[i].echo, &session_key, &m->hashes[m->hash_count++]);
 		}
 		plan_uses(m, message, &entries[i].uses, a);
-		ar_images_refs(m, i, entries[i].images, json);
+		ar_images_refs(m, i, entries[i].images);
 	}
 }
 

@@ -25,8 +25,7 @@ struct ar_messages {
 };
 
 /* Copies what the effect's messages say and lists the contents they need. */
-void ar_messages_plan(struct ar_messages *m, const struct ar_effect_model_call *effect, struct ar_arena *a,
-		      struct ar_json_parser *json);
+void ar_messages_plan(struct ar_messages *m, const struct ar_effect_model_call *effect, struct ar_arena *a);
 
 /* Puts the fetched contents in, which must live as long as the messages; false when one is missing. */
 bool ar_messages_fill(struct ar_messages *m, const struct ar_str *contents, struct ar_arena *a,
@@ -36,7 +35,7 @@ bool ar_messages_fill(struct ar_messages *m, const struct ar_str *contents, stru
  * came, put into message `i`. */
 void ar_images_plan(struct ar_messages *m, const struct ar_context_entry *entries, size_t count,
 		    bool can_see);
-void ar_images_refs(struct ar_messages *m, size_t i, struct ar_str refs, struct ar_json_parser *json);
+void ar_images_refs(struct ar_messages *m, size_t i, struct ar_texts refs);
 void ar_images_add(struct ar_messages *m, size_t i, const struct ar_str *images, struct ar_arena *a);
 
 /* Tells all but the first message as one text that the user says: for a summary of them. */

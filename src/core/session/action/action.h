@@ -30,7 +30,7 @@ enum ar_action_type {
 /* What a kind of question offers, and what becomes of it without an answer. */
 struct ar_action_kind {
 	const char *name;
-	const char *decisions; /* JSON array */
+	const char *decisions[3]; /* what may be answered */
 	const char *decision_kind;
 	const char *accepting; /* the decision that brings the payload its schema asks for; NULL: none */
 	const char *unanswered; /* what stands when its time runs out; never one that allows */
@@ -45,7 +45,10 @@ enum ar_action_type ar_action_type_find(struct ar_str name); /* 0: unknown */
 struct ar_action {
 	struct ar_str id, thread, turn;
 	struct ar_str call, tool; /* tool call that it is about; absent: none */
-	struct ar_str prompt, schema, decisions, scope; /* schema, decisions, scope: JSON */
+	struct ar_str prompt;
+	struct ar_str schema; /* JSON */
+	struct ar_texts decisions;
+	const struct ar_shape_action_scope *scope;
 	struct ar_str
 		prompt_ref; /* whole question, when prompt leaves out a part; absent: prompt is the whole */
 	struct ar_str check; /* what the digest of the whole question hashes to */
@@ -53,15 +56,15 @@ struct ar_action {
 	struct ar_str rule, mode; /* tool_permission: the rule that asked, the mode in force */
 	struct ar_str covers; /* of a shell: digest of the command that is asked about */
 	struct ar_str decision, source, response_ref;
-	struct ar_str actor; /* who answered: JSON object */
+	const struct ar_shape_actor *actor; /* who answered; NULL: nobody */
 	int64_t type; /* enum ar_action_type */
 	int64_t status; /* of the action machine */
 	int64_t on_timeout;
 	bool is_destructive;
 	struct ar_opt_int
 		needed; /* people who have to approve, none of whom gave the work; absent or 0: one answer, of anybody */
-	struct ar_str approved; /* who did: JSON array of {person, at}; absent: nobody yet */
-	struct ar_str seen; /* who has seen it: JSON array of {actor, at}; absent: nobody */
+	struct ar_shape_approval_list approved; /* who did */
+	struct ar_shape_sight_list seen; /* who has seen it */
 	struct ar_str audience; /* that it is put to when nobody answers; absent: to nobody else */
 	ar_usec created, expires, resolved; /* expires 0: never */
 	ar_usec escalates, escalated; /* when it is, and was; 0: never, not yet */
@@ -89,7 +92,6 @@ bool ar_decide_escalate(struct ar_decision *d, const struct ar_turn *turn, const
 
 /* Whether the answer counts only together with those of others. */
 bool ar_action_needs_people(const struct ar_action *a, struct ar_str decision);
-int64_t ar_action_approvals(const struct ar_session *s, const struct ar_action *a); /* so far */
 
 struct ar_settlement;
 
@@ -105,7 +107,7 @@ struct ar_ask {
 	enum ar_action_type type;
 	struct ar_str call, step, tool; /* what it is about; may be absent */
 	struct ar_str prompt, schema; /* at least one; the prompt is the whole question */
-	struct ar_str decisions; /* JSON array; absent: those of the type */
+	struct ar_texts decisions; /* absent: those of the type */
 	struct ar_str question; /* a tool's own id for it */
 	struct ar_str input_ref; /* arguments of the call, for the one who decides */
 	ar_usec expires; /* 0: by the policy */
@@ -128,10 +130,11 @@ struct ar_settlement {
 	struct ar_str decision;
 	int source; /* enum of action.resolved and permission.resolved */
 	struct ar_str reason; /* one sentence */
-	struct ar_str actor, response, channel; /* response: the whole answer as JSON; may be absent */
+	const struct ar_shape_actor *actor; /* may be NULL */
+	struct ar_str response, channel; /* response: the whole answer as JSON; may be absent */
 	struct ar_str payload; /* what the schema asked for: JSON object; absent: none */
 	struct ar_str digest; /* proof that the whole question was read; absent: none */
-	struct ar_str approvals; /* who approved, where several had to: JSON; absent: none had to */
+	struct ar_shape_approval_list approvals; /* who approved, where several had to */
 	ar_usec grant_expires; /* of a grant for the session; 0: with it */
 };
 

@@ -1,13 +1,11 @@
 /* Facts about questions and what people allowed. Pure; see apply.c. */
 #include "apply.h"
 #include "action/action.h"
-#include "task/words.h"
 
 enum ar_status ar_apply_action_required(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
 {
 	const struct ar_ev_action_required *p = PAYLOAD(e, action_required);
 	struct ar_action *a = ar_arena_alloc(&s->arena, sizeof(*a));
-	struct ar_json json;
 
 	*a = (struct ar_action){ .id = ar_apply_keep(s, e->ids[AR_SCOPE_ACTION]),
 				 .thread = ar_apply_keep(s, e->ids[AR_SCOPE_THREAD]),
@@ -18,8 +16,7 @@ enum ar_status ar_apply_action_required(struct ar_session *s, const struct ar_ev
 				 .prompt_ref = ar_apply_keep(s, p->prompt_ref),
 				 .check = ar_apply_keep(s, p->prompt_check),
 				 .schema = ar_apply_keep(s, p->schema),
-				 .decisions = ar_apply_keep(s, p->decisions),
-				 .scope = ar_apply_keep(s, p->scope),
+				 .decisions = ar_arena_texts(&s->arena, p->decisions),
 				 .type = ar_action_type_find(p->action_type),
 				 .on_timeout = p->on_timeout,
 				 .is_destructive = p->destructive.v,
@@ -30,12 +27,15 @@ enum ar_status ar_apply_action_required(struct ar_session *s, const struct ar_ev
 				 .escalates = p->escalate_at };
 	if (!a->type)
 		return ar_apply_unknown(err, e, "type of action");
-	json = ar_apply_parse(s, p->scope);
-	a->question = ar_apply_text(s, json, "questionId");
-	json = ar_apply_parse(s, p->policy);
-	a->rule = ar_apply_text(s, json, "rule");
-	a->mode = ar_apply_text(s, json, "mode");
-	a->covers = ar_apply_text(s, json, "covers");
+	if (p->scope) {
+		a->scope = ar_struct_copy(&ar_shape_action_scope_desc, p->scope, AR_COPY_TEXT, &s->arena);
+		a->question = a->scope->question_id;
+	}
+	if (p->policy) {
+		a->rule = ar_apply_keep(s, p->policy->rule);
+		a->mode = ar_apply_keep(s, p->policy->mode);
+		a->covers = ar_apply_keep(s, p->policy->covers);
+	}
 	ar_vec_push(&s->arena, &s->actions, a);
 	ar_apply_count(&s->counters.action, a->id);
 	return ar_apply_move(&a->status, AR_MACHINE_ACTION, e, err);
@@ -47,17 +47,13 @@ void ar_apply_action_noticed(struct ar_session *s, const struct ar_event *e)
 	const struct ar_ev_run_status *p = PAYLOAD(e, run_status);
 	struct ar_action *a = ar_session_action(s, e->ids[AR_SCOPE_ACTION]);
 
-	if (!a)
+	if (!a || !p->metadata)
 		return;
 	if (ar_str_is(p->phase, AR_PHASE_SEEN))
-		a->seen = ar_text_joined(s->json, &s->arena, a->seen,
-					 ar_text_member(s->json, &s->arena, p->metadata, "seen", false),
-					 AR_SEEN_MAX);
+		ar_shapes_add(&ar_shape_sight_desc, &a->seen, &p->metadata->seen, AR_SEEN_MAX, &s->arena);
 	if (ar_str_is(p->phase, AR_PHASE_APPROVED))
-		a->approved =
-			ar_text_joined(s->json, &s->arena, a->approved,
-				       ar_text_member(s->json, &s->arena, p->metadata, "approved", false),
-				       AR_APPROVALS_MAX);
+		ar_shapes_add(&ar_shape_approval_desc, &a->approved, &p->metadata->approved, AR_APPROVALS_MAX,
+			      &s->arena);
 	if (ar_str_is(p->phase, AR_PHASE_ESCALATED))
 		a->escalated = e->time;
 }
@@ -92,7 +88,8 @@ enum ar_status ar_apply_action_resolved(struct ar_session *s, const struct ar_ev
 	a->decision = ar_apply_keep(s, p->decision);
 	a->source = ar_apply_word(e, "decisionSource", p->decision_source);
 	a->response_ref = ar_apply_keep(s, p->response_ref);
-	a->actor = ar_apply_keep(s, p->actor);
+	if (p->actor)
+		a->actor = ar_struct_copy(&ar_shape_actor_desc, p->actor, AR_COPY_TEXT, &s->arena);
 	a->resolved = p->resolved_at;
 	if (a->type == AR_ACTION_COMPLETION_OVERRIDE)
 		ar_apply_lost_decided(s, e, a);

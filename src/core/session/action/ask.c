@@ -9,40 +9,47 @@ struct ar_str ar_action_mint(struct ar_decision *d)
 	return ar_decide_mint(d, "action", &d->counters.action);
 }
 
-static struct ar_str scope_of(struct ar_decision *d, const struct ar_turn *turn, const struct ar_ask *ask)
+static struct ar_shape_action_scope scope_of(const struct ar_decision *d, const struct ar_turn *turn,
+					     const struct ar_ask *ask)
 {
-	struct ar_jw w = ar_decide_json(d);
-
-	ar_jw_open(&w);
-	ar_jw_mstr(&w, "sessionId", d->session->id);
-	ar_jw_mstr(&w, "threadId", turn->thread);
-	ar_jw_mstr(&w, "turnId", turn->id);
-	ar_jw_mstr(&w, "toolCallId", ask->call);
-	ar_jw_mstr(&w, "toolName", ask->tool);
-	ar_jw_mstr(&w, "inputRef", ask->input_ref);
-	ar_jw_mstr(&w, "questionId", ask->question);
-	ar_jw_close(&w);
-	return ar_decide_json_end(d);
+	return (struct ar_shape_action_scope){ .session_id = d->session->id,
+					       .thread_id = turn->thread,
+					       .turn_id = turn->id,
+					       .tool_call_id = ask->call,
+					       .tool_name = ask->tool,
+					       .input_ref = ask->input_ref,
+					       .question_id = ask->question };
 }
 
 /* Why it is asked; what a grant will answer for is read from here. */
-static struct ar_str policy_of(struct ar_decision *d, const struct ar_judgement *j)
+static struct ar_shape_action_policy policy_of(const struct ar_judgement *j)
 {
-	struct ar_jw w = ar_decide_json(d);
+	return (struct ar_shape_action_policy){
+		.mode = ar_str_from(j->mode),
+		.rule_refs = j->rules,
+		.rule = j->rule,
+		.reason = j->reason,
+		.covers = j->covers,
+		.sandbox_profile = j->profile ? ar_str_from(ar_sandbox_name(j->profile)) : AR_STR_NONE,
+		.justification = j->justification,
+	};
+}
 
-	if (!j)
-		return AR_STR_NONE;
-	ar_jw_open(&w);
-	ar_jw_mstr(&w, "mode", ar_str_from(j->mode));
-	ar_jw_mraw(&w, "ruleRefs", j->rules);
-	ar_jw_mstr(&w, "rule", j->rule);
-	ar_jw_mstr(&w, "reason", j->reason);
-	ar_jw_mstr(&w, "covers", j->covers);
-	if (j->profile)
-		ar_jw_mstr(&w, "sandboxProfile", ar_str_from(ar_sandbox_name(j->profile)));
-	ar_jw_mstr(&w, "justification", j->justification);
-	ar_jw_close(&w);
-	return ar_decide_json_end(d);
+/* Those of its kind, unless the asker offers others. */
+static struct ar_texts decisions_of(struct ar_decision *d, const struct ar_ask *ask)
+{
+	const struct ar_action_kind *kind = ar_action_kind(ask->type);
+	struct ar_str *words;
+	size_t count = 0;
+
+	if (ask->decisions.at)
+		return ask->decisions;
+	words = ar_arena_alloc(d->arena, AR_ARRAY_LEN(kind->decisions) * sizeof(*words));
+	while (count < AR_ARRAY_LEN(kind->decisions) && kind->decisions[count]) {
+		words[count] = ar_str_from(kind->decisions[count]);
+		count++;
+	}
+	return (struct ar_texts){ words, count };
 }
 
 static ar_usec deadline_of(const struct ar_decision *d, const struct ar_ask *ask)
@@ -84,7 +91,7 @@ struct ar_str ar_action_check(struct ar_arena *a, struct ar_str digest)
 }
 
 static void say_required(struct ar_decision *d, const struct ar_ids *ids, const struct ar_ask *ask,
-			 struct ar_str scope, ar_usec expires)
+			 const struct ar_shape_action_scope *scope, ar_usec expires)
 {
 	const struct ar_action_kind *kind = ar_action_kind(ask->type);
 	const struct ar_judgement *j = ask->judgement;
@@ -92,6 +99,7 @@ static void say_required(struct ar_decision *d, const struct ar_ids *ids, const 
 	bool is_truncated = ask->prompt.len > PROMPT_MAX;
 	int64_t approvals = ask->approvals ? ask->approvals : j ? j->approvals : 0;
 	struct ar_str digest = ar_action_digest(d->arena, ids->at[AR_SCOPE_ACTION], ask->prompt);
+	const struct ar_shape_action_policy policy = j ? policy_of(j) : (struct ar_shape_action_policy){ 0 };
 
 	ar_decide_emit(d, AR_EV_ACTION_REQUIRED, ids,
 		       &(struct ar_ev_action_required){
@@ -101,11 +109,10 @@ static void say_required(struct ar_decision *d, const struct ar_ids *ids, const 
 			       .prompt_ref = is_truncated ? ar_decide_content(d, ask->prompt) : AR_STR_NONE,
 			       .prompt_check = ar_action_check(d->arena, digest),
 			       .schema = ask->schema,
-			       .decisions = ar_str_absent(ask->decisions) ? ar_str_from(kind->decisions)
-									  : ask->decisions,
+			       .decisions = decisions_of(d, ask),
 			       .decision_kind = ar_str_from(kind->decision_kind),
 			       .scope = scope,
-			       .policy = policy_of(d, j),
+			       .policy = j ? &policy : NULL,
 			       .expires_at = expires,
 			       .escalate_at = escalation_of(d),
 			       .escalate_to = escalation_of(d) ? d->input->policy->escalate_to : AR_STR_NONE,
@@ -118,7 +125,7 @@ static void say_required(struct ar_decision *d, const struct ar_ids *ids, const 
 }
 
 static void say_requested(struct ar_decision *d, const struct ar_ids *ids, const struct ar_ask *ask,
-			  struct ar_str scope, ar_usec expires)
+			  const struct ar_shape_action_scope *scope, ar_usec expires)
 {
 	if (!ar_action_is_about_call(ask->type) || !ask->judgement)
 		return;
@@ -156,15 +163,15 @@ void ar_decide_say_waiting(struct ar_decision *d, const struct ar_turn *turn, en
 struct ar_str ar_decide_ask(struct ar_decision *d, const struct ar_turn *turn, const struct ar_ask *ask)
 {
 	struct ar_str action = ar_str_absent(ask->id) ? ar_action_mint(d) : ask->id;
-	struct ar_str scope = scope_of(d, turn, ask);
+	const struct ar_shape_action_scope scope = scope_of(d, turn, ask);
 	struct ar_ids ids = ar_ids_turn(d, turn);
 	ar_usec expires = deadline_of(d, ask);
 
 	ids.at[AR_SCOPE_STEP] = ask->step;
 	ids.at[AR_SCOPE_TOOL_CALL] = ask->call;
 	ids.at[AR_SCOPE_ACTION] = action;
-	say_required(d, &ids, ask, scope, expires);
-	say_requested(d, &ids, ask, scope, expires);
+	say_required(d, &ids, ask, &scope, expires);
+	say_requested(d, &ids, ask, &scope, expires);
 	ar_bridge_ask(d, &ids, expires);
 	if (ask->type != AR_ACTION_RECOVERY) /* nothing of it waits: it is blocked, and its thread says why */
 		ar_decide_say_waiting(d, turn, ask->type, action);
@@ -176,12 +183,13 @@ struct ar_str ar_decide_ask(struct ar_decision *d, const struct ar_turn *turn, c
 struct ar_str ar_decide_ask_permission(struct ar_decision *d, const struct ar_turn *turn,
 				       const struct ar_act *act, struct ar_ask ask)
 {
+	static const struct ar_str once[] = { AR_STR("allow"), AR_STR("deny") };
 	struct ar_str args = ar_str_absent(act->args) ? AR_STR("{}") : act->args;
 
 	ask.type = ask.judgement->is_escalation ? AR_ACTION_SANDBOX_ESCALATION : AR_ACTION_TOOL_PERMISSION;
 	ask.tool = act->name;
 	if (ask.judgement->is_single)
-		ask.decisions = AR_STR("[\"allow\",\"deny\"]");
+		ask.decisions = (struct ar_texts){ once, AR_ARRAY_LEN(once) };
 	if (ar_str_absent(ask.prompt))
 		ask.prompt = ar_arena_fmt(d->arena,
 					  "%sIt is asked because %.*s. May the tool '%.*s' run with %.*s?",

@@ -1,7 +1,6 @@
 /* What happens to a question before it is answered: somebody has seen it, or nobody answered and another audience is told. Neither changes
  * what the question is, so both are state lines (run.status) that carry its id. Pure. */
 #include "action/action.h"
-#include "task/task.h"
 
 static void say(struct ar_decision *d, const struct ar_turn *turn, const struct ar_action *a,
 		const struct ar_ev_run_status *line)
@@ -16,22 +15,17 @@ static void say(struct ar_decision *d, const struct ar_turn *turn, const struct 
 
 bool ar_decide_escalate(struct ar_decision *d, const struct ar_turn *turn, const struct ar_action *a)
 {
-	struct ar_jw j;
-
 	if (!a->escalates || a->escalated || a->escalates > d->input->now)
 		return false;
-	j = ar_decide_json(d);
-	ar_jw_open(&j);
-	ar_jw_mstr(&j, "actionId", a->id);
-	ar_jw_mstr(&j, "audience", a->audience);
-	ar_jw_mint(&j, "waitedMs", ar_decide_since(d, a->created) / 1000);
-	ar_jw_close(&j);
 	say(d, turn, a,
-	    &(struct ar_ev_run_status){ .phase = AR_STR(AR_PHASE_ESCALATED),
-					.title = AR_STR("Nobody answered: another audience is told"),
-					.detail = a->audience,
-					.checkpoints = AR_STR("[]"),
-					.metadata = ar_decide_json_end(d) });
+	    &(struct ar_ev_run_status){
+		    .phase = AR_STR(AR_PHASE_ESCALATED),
+		    .title = AR_STR("Nobody answered: another audience is told"),
+		    .detail = a->audience,
+		    .metadata = &(struct ar_shape_run_metadata){
+			    .action_id = a->id,
+			    .audience = a->audience,
+			    .waited_ms = AR_OPT_INT(ar_decide_since(d, a->created) / 1000) } });
 	ar_decide_wake_for(d, a);
 	return true;
 }
@@ -39,62 +33,40 @@ bool ar_decide_escalate(struct ar_decision *d, const struct ar_turn *turn, const
 /* ---- seen ---- */
 
 /* The one name by which an actor is known again. */
-static struct ar_str name_of(struct ar_decision *d, struct ar_str actor)
+static struct ar_str name_of(const struct ar_shape_actor *actor)
 {
-	static const char *const members[] = { "id", "name", "accountRef" };
+	const struct ar_str names[] = { actor->id, actor->name, actor->account_ref };
 
-	for (size_t i = 0; i < AR_ARRAY_LEN(members); i++) {
-		struct ar_str name = ar_text_member(d->json, d->arena, actor, members[i], true);
-
-		if (!ar_str_empty(name))
-			return name;
+	for (size_t i = 0; i < AR_ARRAY_LEN(names); i++) {
+		if (!ar_str_empty(names[i]))
+			return names[i];
 	}
 	return AR_STR_NONE;
 }
 
-static bool has_seen(const struct ar_decision *d, const struct ar_action *a, struct ar_str name)
+static bool has_seen(const struct ar_action *a, struct ar_str name)
 {
-	static const char *const members[] = { "id", "name", "accountRef" };
-	struct ar_json seen;
-	struct ar_str one;
+	for (size_t i = 0; i < a->seen.count; i++) {
+		const struct ar_shape_actor *actor = a->seen.at[i].actor;
 
-	if (ar_str_absent(a->seen) || ar_json_parse(d->json, a->seen, &seen, NULL) != AR_OK)
-		return false;
-	for (struct ar_json_iter it = ar_json_iter(seen); ar_json_next(&it);) {
-		struct ar_json actor = ar_json_get(it.value, "actor");
-
-		for (size_t i = 0; i < AR_ARRAY_LEN(members); i++) {
-			if (ar_json_str(ar_json_get(actor, members[i]), &one) && ar_str_eq(one, name))
-				return true;
-		}
+		if (actor && (ar_str_eq(actor->id, name) || ar_str_eq(actor->name, name) ||
+			      ar_str_eq(actor->account_ref, name)))
+			return true;
 	}
 	return false;
 }
 
-static struct ar_str sight(struct ar_decision *d, struct ar_str actor)
-{
-	struct ar_jw w = ar_decide_json(d);
-
-	ar_jw_open_array(&w);
-	ar_jw_open(&w);
-	ar_jw_mraw(&w, "actor", actor);
-	ar_jw_mtime(&w, "at", d->input->now);
-	ar_jw_close(&w);
-	ar_jw_close_array(&w);
-	return ar_decide_json_end(d);
-}
-
 static void say_seen(struct ar_decision *d, const struct ar_turn *turn, const struct ar_action *a,
-		     struct ar_str name, struct ar_str seen)
+		     const struct ar_shape_actor *actor)
 {
+	const struct ar_shape_sight sight = { .actor = actor, .at = d->input->now };
+
 	say(d, turn, a,
 	    &(struct ar_ev_run_status){ .phase = AR_STR(AR_PHASE_SEEN),
 					.title = AR_STR("Somebody has seen the question"),
-					.detail = ar_str_utf8_prefix(name, 128),
-					.checkpoints = AR_STR("[]"),
-					.metadata = ar_arena_fmt(d->arena,
-								 "{\"actionId\":\"%.*s\",\"seen\":%.*s}",
-								 AR_STR_ARG(a->id), AR_STR_ARG(seen)) });
+					.detail = ar_str_utf8_prefix(name_of(actor), 128),
+					.metadata = &(struct ar_shape_run_metadata){
+						.action_id = a->id, .seen = { &sight, 1 } } });
 }
 
 enum ar_status ar_decide_see_action(struct ar_decision *d, struct ar_error *err)
@@ -102,7 +74,8 @@ enum ar_status ar_decide_see_action(struct ar_decision *d, struct ar_error *err)
 	const struct ar_cmd_see_action_in *in = d->input->command.args;
 	const struct ar_action *a = ar_session_action(d->session, in->action_id);
 	struct ar_cmd_see_action_out out = { .action_id = in->action_id };
-	struct ar_str actor = in->actor, name, seen;
+	const struct ar_shape_actor caller = { .kind = AR_STR("caller"), .id = d->input->account };
+	const struct ar_shape_actor *actor = in->actor ? in->actor : &caller;
 	struct ar_thread *t;
 	struct ar_turn *turn = a ? ar_session_turn(d->session, a->turn, &t) : NULL;
 
@@ -113,20 +86,12 @@ enum ar_status ar_decide_see_action(struct ar_decision *d, struct ar_error *err)
 	if (a->status != AR_ACTION_PENDING)
 		return ar_refuse(err, AR_ERR_ALREADY_RESOLVED, "action %.*s was settled as '%.*s'",
 				 AR_STR_ARG(a->id), AR_STR_ARG(a->decision));
-	if (ar_str_absent(actor))
-		actor = ar_task_asker(d, AR_STR_NONE);
-	name = name_of(d, actor);
-	if (ar_str_empty(name))
+	if (ar_str_empty(name_of(actor)))
 		return ar_refuse(err, AR_ERR_INVALID_INPUT, "actor has an id or a name");
-	seen = ar_str_absent(a->seen) ? AR_STR("[]") : a->seen;
-	out.recorded = !has_seen(d, a, name);
-	if (out.recorded) {
-		struct ar_str first = sight(d, actor);
-
-		say_seen(d, turn, a, name, first);
-		seen = ar_text_joined(d->json, d->arena, seen, first, AR_SEEN_MAX);
-	}
-	out.seen_by = seen;
+	out.recorded = !has_seen(a, name_of(actor));
+	if (out.recorded)
+		say_seen(d, turn, a, actor);
+	out.seen_by = a->seen;
 	ar_decide_reply(d, AR_CMD_SEE_ACTION, &out);
 	return AR_OK;
 }

@@ -25,44 +25,46 @@ static struct ar_str decision_word(struct ar_str said)
 	return said;
 }
 
-static bool is_offered(const struct ar_session *s, const struct ar_action *a, struct ar_str word)
+static bool is_offered(const struct ar_action *a, struct ar_str word)
 {
-	struct ar_json offered;
-	struct ar_str one;
-
-	if (ar_json_parse(s->json, a->decisions, &offered, NULL) != AR_OK)
-		return false;
-	for (struct ar_json_iter it = ar_json_iter(offered); ar_json_next(&it);) {
-		if (ar_json_str(it.value, &one) && ar_str_eq(one, word))
+	for (size_t i = 0; i < a->decisions.count; i++) {
+		if (ar_str_eq(a->decisions.at[i], word))
 			return true;
 	}
 	return false;
 }
 
+static struct ar_str offered(const struct ar_decision *d, const struct ar_action *a)
+{
+	struct ar_str list = AR_STR("");
+
+	for (size_t i = 0; i < a->decisions.count; i++)
+		list = ar_arena_fmt(d->arena, "%.*s%s\"%.*s\"", AR_STR_ARG(list), i ? "," : "",
+				    AR_STR_ARG(a->decisions.at[i]));
+	return ar_arena_fmt(d->arena, "[%.*s]", AR_STR_ARG(list));
+}
+
 /* ---- what stands in the way ---- */
 
-static struct ar_str who(const struct ar_session *s, const struct ar_action *a)
+static struct ar_str who(const struct ar_action *a)
 {
-	static const char *const names[] = { "name", "id", "accountRef" };
-	struct ar_json actor;
-	struct ar_str name;
+	const struct ar_shape_actor nobody = { 0 }, *actor = a->actor ? a->actor : &nobody;
+	const struct ar_str names[] = { actor->name, actor->id, actor->account_ref };
 
-	if (ar_str_absent(a->actor) || ar_json_parse(s->json, a->actor, &actor, NULL) != AR_OK)
-		return a->source;
 	for (size_t i = 0; i < AR_ARRAY_LEN(names); i++) {
-		if (ar_json_str(ar_json_get(actor, names[i]), &name))
-			return ar_str_utf8_prefix(name, 64);
+		if (!ar_str_absent(names[i]))
+			return ar_str_utf8_prefix(names[i], 64);
 	}
 	return a->source;
 }
 
-static enum ar_status refuse_late(const struct ar_session *s, const struct ar_action *a, struct ar_error *err)
+static enum ar_status refuse_late(const struct ar_action *a, struct ar_error *err)
 {
 	char when[AR_TIME_TEXT];
 
 	return ar_refuse(err, AR_ERR_ALREADY_RESOLVED,
 			 "action %.*s was settled as '%.*s' (%.*s, by %.*s) at %.*s", AR_STR_ARG(a->id),
-			 AR_STR_ARG(a->decision), AR_STR_ARG(a->source), AR_STR_ARG(who(s, a)),
+			 AR_STR_ARG(a->decision), AR_STR_ARG(a->source), AR_STR_ARG(who(a)),
 			 AR_STR_ARG(ar_time_format(a->resolved, when)));
 }
 
@@ -88,11 +90,11 @@ static enum ar_status check_open(const struct ar_decision *d, const struct ar_ac
 	if (a->expires && a->expires <= d->input->now)
 		return ar_refuse(err, AR_ERR_EXPIRED, "action %.*s expired at %.*s", AR_STR_ARG(a->id),
 				 AR_STR_ARG(ar_time_format(a->expires, when)));
-	if (!is_offered(d->session, a, word))
+	if (!is_offered(a, word))
 		return ar_refuse(
 			err, AR_ERR_INVALID_DECISION, "'%.*s' is not one of %.*s%s",
 			AR_STR_ARG(ar_str_utf8_prefix(word, 64)),
-			AR_STR_ARG(ar_str_utf8_prefix(a->decisions, OFFERED_MAX)),
+			AR_STR_ARG(ar_str_utf8_prefix(offered(d, a), OFFERED_MAX)),
 			ar_str_is(word, "allow_session")
 				? ": it destroys something, cannot be recognised the next time, or needs "
 				  "several people, so it is allowed once at a time"
@@ -166,25 +168,13 @@ static enum ar_status check_shown(const struct ar_decision *d, const struct ar_a
 
 /* ---- what was answered ---- */
 
-static struct ar_str actor_of(struct ar_decision *d, struct ar_str given)
-{
-	struct ar_jw w = ar_decide_json(d);
-
-	if (!ar_str_absent(given))
-		return given;
-	ar_jw_open(&w);
-	ar_jw_mstr(&w, "accountRef", d->input->account);
-	ar_jw_close(&w);
-	return ar_decide_json_end(d);
-}
-
 static struct ar_str whole_answer(struct ar_decision *d, const struct ar_settlement *s)
 {
 	struct ar_jw w = ar_decide_json(d);
 
 	ar_jw_open(&w);
 	ar_jw_mstr(&w, "decision", s->decision);
-	ar_jw_mraw(&w, "actor", s->actor);
+	ar_shape_write(&w, "actor", &ar_shape_actor_desc, s->actor);
 	ar_jw_mraw(&w, "payload", s->payload);
 	ar_jw_mstr(&w, "reason", s->reason);
 	ar_jw_close(&w);
@@ -232,7 +222,7 @@ static enum ar_status resolve(struct ar_decision *d, const struct ar_action *a, 
 	if (a->type == AR_ACTION_TOOL_PERMISSION && read_reach(d, s, err) != AR_OK)
 		return AR_E_REFUSED;
 	if (a->status == AR_ACTION_RESOLVED)
-		return ar_str_eq(a->decision, s->decision) ? AR_OK : refuse_late(d->session, a, err);
+		return ar_str_eq(a->decision, s->decision) ? AR_OK : refuse_late(a, err);
 	if (check_open(d, a, s->decision, err) != AR_OK || check_shown(d, a, s, err) != AR_OK ||
 	    check_payload(d, a, s, err) != AR_OK)
 		return AR_E_REFUSED;
@@ -269,31 +259,20 @@ static ar_usec resolved_at(const struct ar_decision *d, const struct ar_action *
 	return d->input->now;
 }
 
-/* With the one that this answer added to those before it. */
-static struct ar_opt_int approvals_now(const struct ar_action *a, const struct ar_settlement *s,
-				       int64_t before, bool was_open)
-{
-	if (!a->needed.set)
-		return (struct ar_opt_int){ 0 };
-	return AR_OPT_INT(before +
-			  (was_open && (ar_str_is(s->decision, PENDING) || !ar_str_absent(s->approvals))));
-}
-
 enum ar_status ar_decide_respond_action(struct ar_decision *d, struct ar_error *err)
 {
 	const struct ar_cmd_respond_action_in *in = d->input->command.args;
 	const struct ar_action *a = ar_session_action(d->session, in->action_id);
+	const struct ar_shape_actor caller = { .account_ref = d->input->account };
 	struct ar_settlement s = { .decision = in->decision,
 				   .source = ar_str_absent(in->channel_id)
 						     ? AR_ACTION_RESOLVED_DECISION_SOURCE_HUMAN
 						     : AR_ACTION_RESOLVED_DECISION_SOURCE_REMOTE,
 				   .reason = AR_STR("a person decided"),
-				   .actor = actor_of(d, in->actor),
+				   .actor = in->actor ? in->actor : &caller,
 				   .channel = in->channel_id,
 				   .digest = in->prompt_digest,
 				   .payload = in->payload };
-	bool was_open = a && a->status == AR_ACTION_PENDING;
-	int64_t approvals = a ? ar_action_approvals(d->session, a) : 0;
 
 	if (!a)
 		return refuse_unknown(d->session, in->action_id, AR_ERR_ACTION_NOT_FOUND, err);
@@ -309,7 +288,7 @@ enum ar_status ar_decide_respond_action(struct ar_decision *d, struct ar_error *
 				.decision = s.decision,
 				.decision_source = source_of(a, s.source),
 				.resolved_at = resolved_at(d, a, &s),
-				.approvals = approvals_now(a, &s, approvals, was_open),
+				.approvals = { (int64_t)a->approved.count, a->needed.set },
 				.approvals_needed = a->needed });
 	return AR_OK;
 }
@@ -344,10 +323,11 @@ enum ar_status ar_decide_resolve_permission(struct ar_decision *d, struct ar_err
 	const struct ar_cmd_resolve_permission_in *in = d->input->command.args;
 	struct ar_str id = ar_str_absent(in->action_id) ? in->request_id : in->action_id;
 	const struct ar_action *a = ar_session_action(d->session, id);
+	const struct ar_shape_actor caller = { .account_ref = d->input->account };
 	struct ar_settlement s = { .decision = in->decision,
 				   .source = AR_ACTION_RESOLVED_DECISION_SOURCE_HOST,
 				   .reason = AR_STR("the host decided"),
-				   .actor = actor_of(d, AR_STR_NONE),
+				   .actor = &caller,
 				   .digest = in->prompt_digest,
 				   .payload = payload_of(d, in) };
 

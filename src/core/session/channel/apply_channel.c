@@ -31,7 +31,7 @@ enum ar_status ar_apply_channel_connected(struct ar_session *s, const struct ar_
 		s->counters.channel.set = s->counters.channel.v > 0;
 	}
 	c->account = ar_apply_keep(s, p->account_ref);
-	c->capabilities = ar_apply_keep(s, p->capabilities);
+	c->capabilities = ar_arena_texts(&s->arena, p->capabilities);
 	c->native_protocol = ar_apply_keep(s, p->native_protocol);
 	c->card_ref = ar_apply_keep(s, p->agent_card_ref);
 	c->token_ref = ar_apply_keep(s, p->resume_token_ref);
@@ -63,8 +63,8 @@ enum ar_status ar_apply_channel_resumed(struct ar_session *s, const struct ar_ev
 	if (p->from_sequence > c->acked)
 		c->acked = p->from_sequence;
 	c->cursor = ar_apply_keep(s, p->cursor);
-	if (!ar_str_absent(p->capabilities))
-		c->capabilities = ar_apply_keep(s, p->capabilities);
+	if (p->capabilities.at)
+		c->capabilities = ar_arena_texts(&s->arena, p->capabilities);
 	if (!ar_str_absent(p->new_token_ref)) {
 		c->token_ref = ar_apply_keep(s, p->new_token_ref);
 		c->token_expires = p->token_expires_at;

@@ -1,55 +1,28 @@
 /* The permission bridge: that a question went out over a channel, and that its answer came back, are facts beside the question's own. They say
  * who asked, who was asked and which side decided; what was decided stands in action.resolved. Pure. */
 #include "channel/channel.h"
-#include "describe.h"
-
-static struct ar_str requester(struct ar_decision *d)
-{
-	struct ar_jw w = ar_decide_json(d);
-
-	ar_jw_open(&w);
-	ar_jw_mstr(&w, "kind", AR_STR("runtime"));
-	ar_jw_mstr(&w, "runtimeId", d->input->policy->runtime_id);
-	ar_jw_mstr(&w, "sessionId", d->session->id);
-	ar_jw_close(&w);
-	return ar_decide_json_end(d);
-}
-
-static struct ar_str target(struct ar_decision *d, struct ar_str call, struct ar_str action)
-{
-	struct ar_jw w = ar_decide_json(d);
-
-	ar_jw_open(&w);
-	ar_jw_mstr(&w, "kind", ar_str_absent(call) ? AR_STR("action") : AR_STR("tool"));
-	ar_jw_mstr(&w, "id", ar_str_absent(call) ? action : call);
-	ar_jw_close(&w);
-	return ar_decide_json_end(d);
-}
-
-static struct ar_str peer(struct ar_decision *d, const struct ar_channel *c)
-{
-	struct ar_jw w = ar_decide_json(d);
-
-	ar_jw_open(&w);
-	ar_jw_mstr(&w, "channelId", c->id);
-	ar_jw_mstr(&w, "peerRole", ar_str_from(ar_enum_name(&ar_peer_role_desc, (int)c->role)));
-	ar_jw_mstr(&w, "accountRef", c->account);
-	ar_jw_close(&w);
-	return ar_decide_json_end(d);
-}
 
 static void forward(struct ar_decision *d, const struct ar_channel *c, const struct ar_ids *about,
 		    ar_usec expires)
 {
 	struct ar_ids ids = *about;
-	struct ar_str action = ids.at[AR_SCOPE_ACTION];
+	struct ar_str call = ids.at[AR_SCOPE_TOOL_CALL], action = ids.at[AR_SCOPE_ACTION];
+	bool is_call = !ar_str_absent(call);
 
 	ids.at[AR_SCOPE_CHANNEL] = c->id;
 	ar_decide_emit(d, AR_EV_CHANNEL_PERMISSION_FORWARDED, &ids,
 		       &(struct ar_ev_channel_permission_forwarded){
-			       .requesting_peer = requester(d),
-			       .target = target(d, ids.at[AR_SCOPE_TOOL_CALL], action),
-			       .forwarded_to = peer(d, c),
+			       .requesting_peer =
+				       &(struct ar_shape_requesting_peer){
+					       .kind = AR_STR("runtime"),
+					       .runtime_id = d->input->policy->runtime_id,
+					       .session_id = d->session->id },
+			       .target = &(struct ar_shape_party){ .kind = is_call ? AR_STR("tool")
+										   : AR_STR("action"),
+								   .id = is_call ? call : action },
+			       .forwarded_to = &(struct ar_shape_channel_peer){ .channel_id = c->id,
+										.peer_role = (int)c->role,
+										.account_ref = c->account },
 			       .approval_action_id = action,
 			       .expires_at = expires });
 }
@@ -60,7 +33,7 @@ void ar_bridge_ask(struct ar_decision *d, const struct ar_ids *ids, ar_usec expi
 		const struct ar_channel *c = d->session->channels.at[i];
 
 		if (c->status == AR_CHANNEL_CONNECTED &&
-		    ar_channel_can(d->session, c, AR_CAPABILITY_PERMISSIONS))
+		    ar_channel_can(c->capabilities, AR_CAPABILITY_PERMISSIONS))
 			forward(d, c, ids, expires);
 	}
 }
@@ -74,12 +47,9 @@ static bool was_asked(const struct ar_channel *c, struct ar_str action)
 	return false;
 }
 
-void ar_bridge_catch_up(struct ar_decision *d, const struct ar_channel *c, struct ar_str capabilities)
+void ar_bridge_catch_up(struct ar_decision *d, const struct ar_channel *c, struct ar_texts capabilities)
 {
-	struct ar_channel as_said = *c;
-
-	as_said.capabilities = capabilities;
-	if (!ar_channel_can(d->session, &as_said, AR_CAPABILITY_PERMISSIONS))
+	if (!ar_channel_can(capabilities, AR_CAPABILITY_PERMISSIONS))
 		return;
 	for (size_t i = 0; i < d->session->actions.count; i++) {
 		const struct ar_action *a = d->session->actions.at[i];

@@ -13,7 +13,7 @@
 struct ar_channel {
 	struct ar_str id;
 	struct ar_str account; /* the actor that enrolled it */
-	struct ar_str capabilities; /* JSON array */
+	struct ar_texts capabilities;
 	struct ar_str native_protocol, card_ref; /* may be absent */
 	struct ar_str token_ref; /* "token:" and the hash of the one that it may come back with */
 	struct ar_str cursor; /* it came back with, and over all sessions acknowledged; absent: never */
@@ -45,8 +45,8 @@ bool ar_channels_left(const struct ar_session *s, ar_usec since);
 /* The token that a command shows, when it shows one: refuses one that no channel of the session has, and one that is too old. */
 AR_MUST_USE enum ar_status ar_channel_check_shown(const struct ar_decision *d, struct ar_error *err);
 
-/* Whether it said that it can do that. */
-bool ar_channel_can(const struct ar_session *s, const struct ar_channel *c, const char *what);
+/* Whether they have this one. */
+bool ar_channel_can(struct ar_texts capabilities, const char *what);
 
 /* ---- reach.c: how far a peer has come ---- */
 
@@ -69,8 +69,9 @@ struct ar_channel_reach ar_channel_reach_of(const struct ar_session *s, const st
 bool ar_channel_reach_is_news(const struct ar_decision *d, const struct ar_channel *c,
 			      const struct ar_channel_reach *r);
 
-/* What was removed without the peer having seen it: a JSON object, and the furthest position of that. Absent: nothing. */
-struct ar_str ar_channel_reach_gap(struct ar_decision *d, const struct ar_channel_reach *r, int64_t *ret_to);
+/* What was removed without the peer having seen it, and the furthest position of that. False: nothing. */
+bool ar_channel_reach_gap(const struct ar_decision *d, const struct ar_channel_reach *r,
+			  struct ar_shape_channel_gap *ret, int64_t *ret_to);
 
 /* ---- bridge.c: questions that cross a channel ---- */
 
@@ -78,7 +79,7 @@ struct ar_str ar_channel_reach_gap(struct ar_decision *d, const struct ar_channe
 void ar_bridge_ask(struct ar_decision *d, const struct ar_ids *ids, ar_usec expires);
 
 /* All open questions of the session, to a channel that this decision connects; it may answer for what it says in `capabilities`. */
-void ar_bridge_catch_up(struct ar_decision *d, const struct ar_channel *c, struct ar_str capabilities);
+void ar_bridge_catch_up(struct ar_decision *d, const struct ar_channel *c, struct ar_texts capabilities);
 
 /* It is settled: channel.permission_returned to each that was asked. */
 void ar_bridge_answer(struct ar_decision *d, const struct ar_ids *ids, const struct ar_settlement *s);

@@ -69,7 +69,6 @@ enum ar_status ar_decide_connect_channel(struct ar_decision *d, struct ar_error 
 	struct ar_channel fresh = { .id = in->channel_id,
 				    .role = in->peer_role,
 				    .account = d->input->account };
-	struct ar_str capabilities = ar_str_absent(in->capabilities) ? AR_STR("[]") : in->capabilities;
 	struct ar_ids ids;
 
 	if (check_connect(d, known, err) != AR_OK)
@@ -82,13 +81,13 @@ enum ar_status ar_decide_connect_channel(struct ar_decision *d, struct ar_error 
 		       &(struct ar_ev_channel_connected){ .transport = in->transport,
 							  .peer_role = in->peer_role,
 							  .account_ref = d->input->account,
-							  .capabilities = capabilities,
+							  .capabilities = in->capabilities,
 							  .last_seen_at = d->input->now,
 							  .resume_token_ref = d->input->command.token.given,
 							  .token_expires_at = token_expires(d),
 							  .native_protocol = in->native_protocol,
 							  .agent_card_ref = in->agent_card_ref });
-	ar_bridge_catch_up(d, known ? known : &fresh, capabilities);
+	ar_bridge_catch_up(d, known ? known : &fresh, in->capabilities);
 	d->reply = fresh.id;
 	return AR_OK;
 }
@@ -148,10 +147,10 @@ static void say_resumed(struct ar_decision *d, const struct ar_channel *c, struc
 
 	fact.from_sequence = from.sequence;
 	fact.cursor = from.cursor;
-	fact.replay_mode = ar_str_absent(fact.gap) ? AR_CHANNEL_RESUMED_REPLAY_MODE_REPLAY
-						   : AR_CHANNEL_RESUMED_REPLAY_MODE_PARTIAL;
+	fact.replay_mode =
+		fact.gap ? AR_CHANNEL_RESUMED_REPLAY_MODE_PARTIAL : AR_CHANNEL_RESUMED_REPLAY_MODE_REPLAY;
 	ar_decide_emit(d, AR_EV_CHANNEL_RESUMED, &ids, &fact);
-	ar_bridge_catch_up(d, c, ar_str_absent(more->capabilities) ? c->capabilities : more->capabilities);
+	ar_bridge_catch_up(d, c, more->capabilities.at ? more->capabilities : c->capabilities);
 }
 
 /* The facts of removed sessions are gone; which sessions there are, the snapshot says. */
@@ -174,21 +173,28 @@ enum ar_status ar_decide_reconnect_channel(struct ar_decision *d, struct ar_erro
 {
 	const struct ar_cmd_reconnect_channel_in *in = d->input->command.args;
 	const struct ar_channel *c;
+	struct ar_shape_channel_gap gap;
 	struct ar_channel_reach from;
 	int64_t to = 0;
+	bool has_gap;
+	struct ar_jw w;
 
 	if (find(d, in->channel_id, &c, err) != AR_OK || check_token(d, c, err) != AR_OK ||
 	    ar_channel_reach_read(d, c, in->cursor, in->last_acked_sequence, &from, err) != AR_OK)
 		return AR_E_REFUSED;
-	d->reply = ar_channel_reach_gap(d, &from, &to);
+	has_gap = ar_channel_reach_gap(d, &from, &gap, &to);
 	say_resumed(d, c, from,
-		    &(struct ar_ev_channel_resumed){ .gap = d->reply,
+		    &(struct ar_ev_channel_resumed){ .gap = has_gap ? &gap : NULL,
 						     .capabilities = in->capabilities,
 						     .resume_token_ref = d->input->command.token.shown,
 						     .new_token_ref = d->input->command.token.given,
 						     .token_expires_at = token_expires(d) });
-	if (!ar_str_absent(d->reply))
+	if (has_gap) {
 		say_repaired(d, c, from.sequence, to);
+		w = ar_decide_json(d);
+		ar_struct_encode(&ar_shape_channel_gap_desc, &gap, AR_STR_NONE, &w);
+		d->reply = ar_decide_json_end(d);
+	}
 	return AR_OK;
 }
 

@@ -98,13 +98,16 @@ static int64_t position_of(struct ar_str cursor)
 	return ret;
 }
 
-struct ar_str ar_channel_reach_gap(struct ar_decision *d, const struct ar_channel_reach *r, int64_t *ret_to)
+bool ar_channel_reach_gap(const struct ar_decision *d, const struct ar_channel_reach *r,
+			  struct ar_shape_channel_gap *ret, int64_t *ret_to)
 {
 	const struct ar_feed_bounds *feed = d->input->command.feed;
 
 	if (!feed || !is_beyond(feed->floor, r->cursor))
-		return AR_STR_NONE;
+		return false;
 	*ret_to = position_of(feed->floor);
-	return ar_arena_fmt(d->arena, "{\"from\":\"%.*s\",\"to\":\"%.*s\",\"reason\":\"retention\"}",
-			    AR_STR_ARG(r->cursor), AR_STR_ARG(feed->floor));
+	*ret = (struct ar_shape_channel_gap){ .from = r->cursor,
+					      .to = feed->floor,
+					      .reason = AR_STR("retention") };
+	return true;
 }

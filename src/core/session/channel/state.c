@@ -13,15 +13,10 @@ struct ar_channel *ar_session_channel(const struct ar_session *s, struct ar_str 
 	return NULL;
 }
 
-bool ar_channel_can(const struct ar_session *s, const struct ar_channel *c, const char *what)
+bool ar_channel_can(struct ar_texts capabilities, const char *what)
 {
-	struct ar_json list;
-	struct ar_str word;
-
-	if (ar_str_absent(c->capabilities) || ar_json_parse(s->json, c->capabilities, &list, NULL) != AR_OK)
-		return false;
-	for (struct ar_json_iter it = ar_json_iter(list); ar_json_next(&it);) {
-		if (ar_json_str(it.value, &word) && ar_str_is(word, what))
+	for (size_t i = 0; i < capabilities.count; i++) {
+		if (ar_str_is(capabilities.at[i], what))
 			return true;
 	}
 	return false;

@@ -176,7 +176,7 @@ void ar_conversation_write_messages(struct ar_jw *j, const struct ar_context_ent
 		ar_jw_mstr(j, "role", ar_str_from(role_word[entries[i]->role]));
 		ar_jw_mstr(j, "ref", entries[i]->ref);
 		ar_jw_mstr(j, "toolCallId", entries[i]->tool_call_id);
-		ar_jw_mraw(j, "images", entries[i]->images);
+		ar_jw_mtexts(j, "images", entries[i]->images);
 		if (entries[i]->uses.at) {
 			ar_jw_key(j, "toolCalls");
 			ar_list_encode(&ar_shape_requested_call_desc, &entries[i]->uses, j);

@@ -154,15 +154,18 @@ static bool read_output(struct ar_decision *d, struct ar_json v, struct ar_hook_
 
 static bool read_audit_refs(struct ar_decision *d, struct ar_json v, struct ar_hook_answer *ret)
 {
-	struct ar_str text;
+	size_t count = ar_json_type(v) == AR_JSON_ARRAY ? ar_json_len(v) : SIZE_MAX;
+	struct ar_str *refs;
 
-	if (ar_json_type(v) != AR_JSON_ARRAY || ar_json_len(v) > AUDIT_REFS_MAX)
+	if (count > AUDIT_REFS_MAX)
 		return false;
-	for (struct ar_json_iter it = ar_json_iter(v); ar_json_next(&it);) {
-		if (!ar_json_str(it.value, &text))
+	refs = ar_arena_alloc(d->arena, (count + 1) * sizeof(*refs));
+	ret->audit_refs = (struct ar_texts){ refs, count };
+	for (struct ar_json_iter it = ar_json_iter(v); ar_json_next(&it); refs++) {
+		if (!ar_json_str(it.value, refs))
 			return false;
+		*refs = ar_arena_str(d->arena, *refs);
 	}
-	ret->audit_refs = printed(d, v);
 	return true;
 }
 

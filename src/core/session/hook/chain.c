@@ -1,6 +1,8 @@
 /* Chains: the handlers of one hook point that were asked about one thing, and what they came to. Pure. */
 #include "hook/hooks.h"
 
+#include <string.h>
+
 #define DECISION(word) AR_HOOK_COMPLETED_DECISION_##word
 
 /* ---- finding ---- */
@@ -58,15 +60,10 @@ struct ar_hook_chain *ar_turn_hook_run(const struct ar_turn *turn, struct ar_str
 	return NULL;
 }
 
-bool ar_hook_has_asked(struct ar_json_parser *json, const struct ar_hook_chain *chain, struct ar_str handler)
+bool ar_hook_has_asked(const struct ar_hook_chain *chain, struct ar_str handler)
 {
-	struct ar_json list;
-	struct ar_str name;
-
-	if (ar_str_absent(chain->done) || ar_json_parse(json, chain->done, &list, NULL) != AR_OK)
-		return false;
-	for (struct ar_json_iter it = ar_json_iter(list); ar_json_next(&it);) {
-		if (ar_json_str(it.value, &name) && ar_str_eq(name, handler))
+	for (size_t i = 0; i < chain->done.count; i++) {
+		if (ar_str_eq(chain->done.at[i], handler))
 			return true;
 	}
 	return false;
@@ -74,20 +71,14 @@ bool ar_hook_has_asked(struct ar_json_parser *json, const struct ar_hook_chain *
 
 /* ---- lists of names ---- */
 
-static struct ar_str append(struct ar_arena *a, struct ar_str list, struct ar_str name)
+static struct ar_texts append(struct ar_arena *a, struct ar_texts list, struct ar_str name)
 {
-	struct ar_buf text = { 0 };
-	struct ar_jw w = ar_jw(&text);
-	struct ar_str kept;
+	struct ar_str *longer = ar_arena_alloc(a, (list.count + 1) * sizeof(*longer));
 
-	ar_jw_open_array(&w);
-	if (list.len > 2)
-		ar_jw_raw(&w, ar_str_sub(list, 1, list.len - 2));
-	ar_jw_str(&w, name);
-	ar_jw_close_array(&w);
-	kept = ar_arena_str(a, ar_buf_str(&text));
-	ar_buf_fini(&text);
-	return kept;
+	if (list.count > 0)
+		memcpy(longer, list.at, list.count * sizeof(*longer));
+	longer[list.count] = name;
+	return (struct ar_texts){ longer, list.count + 1 };
 }
 
 void ar_hook_follow(struct ar_turn *turn, struct ar_str before, struct ar_str now)
@@ -98,20 +89,18 @@ void ar_hook_follow(struct ar_turn *turn, struct ar_str before, struct ar_str no
 	}
 }
 
-struct ar_str ar_hook_refs(struct ar_decision *d, const struct ar_turn *turn,
-			   const struct ar_invocation *call)
+struct ar_texts ar_hook_refs(struct ar_decision *d, const struct ar_turn *turn,
+			     const struct ar_invocation *call)
 {
-	struct ar_jw w = ar_decide_json(d);
+	struct ar_texts all = { 0 };
 
-	ar_jw_open_array(&w);
 	for (size_t i = 0; i < turn->hooks.count; i++) {
 		const struct ar_hook_chain *chain = chain_at(turn, i);
 
-		if (ar_str_eq(chain->subject, call->id) && chain->runs.len > 2)
-			ar_jw_raw(&w, ar_str_sub(chain->runs, 1, chain->runs.len - 2));
+		for (size_t n = 0; ar_str_eq(chain->subject, call->id) && n < chain->runs.count; n++)
+			all = append(d->arena, all, chain->runs.at[n]);
 	}
-	ar_jw_close_array(&w);
-	return ar_decide_json_end(d);
+	return all;
 }
 
 /* ---- a run begins ---- */
@@ -212,35 +201,27 @@ static void replace_entry(const struct ar_hook_place *at, size_t i, struct ar_st
 	entry = new_entry(at, at->context->at[i]);
 	entry->ref = ar_arena_str(at->arena, ref);
 	entry->bytes = bytes;
-	entry->images = AR_STR_NONE;
+	entry->images = (struct ar_texts){ 0 };
 	at->context->at[i] = entry;
 }
 
 /* Context that was added becomes messages of a person, from index `i` on. */
 static void add_contexts(const struct ar_hook_place *at, size_t i, const struct ar_ev_hook_completed *p)
 {
-	struct ar_json refs, sizes;
-	struct ar_vec entries = { 0 };
-	size_t n = 0;
+	struct ar_texts refs = p->additional_context_refs;
+	struct ar_json sizes = { 0 };
 
-	if (ar_json_parse(at->json, p->additional_context_refs, &refs, NULL) != AR_OK)
-		return;
-	for (struct ar_json_iter it = ar_json_iter(refs); ar_json_next(&it);) {
-		struct ar_str ref = AR_STR_NONE;
-
-		ar_json_str(it.value, &ref);
-		ar_vec_push(at->arena, &entries,
-			    new_entry(at, &(struct ar_context_entry){ .role = AR_CONTEXT_USER,
-								      .ref = ar_arena_str(at->arena, ref),
-								      .turn = at->turn->start }));
-	}
 	if (!ar_str_absent(p->additional_context_bytes) &&
-	    ar_json_parse(at->json, p->additional_context_bytes, &sizes, NULL) == AR_OK) {
-		for (struct ar_json_iter it = ar_json_iter(sizes); ar_json_next(&it) && n < entries.count;)
-			ar_json_i64(it.value, &((struct ar_context_entry *)entries.at[n++])->bytes);
+	    ar_json_parse(at->json, p->additional_context_bytes, &sizes, NULL) != AR_OK)
+		sizes = (struct ar_json){ 0 };
+	for (size_t n = 0; n < refs.count; n++) {
+		struct ar_context_entry entry = { .role = AR_CONTEXT_USER,
+						  .ref = ar_arena_str(at->arena, refs.at[n]),
+						  .turn = at->turn->start };
+
+		ar_json_i64(ar_json_at(sizes, n), &entry.bytes);
+		ar_vec_insert(at->arena, at->context, i + n, new_entry(at, &entry));
 	}
-	for (n = 0; n < entries.count; n++)
-		ar_vec_insert(at->arena, at->context, i + n, entries.at[n]);
 }
 
 static void change_prompt(const struct ar_hook_place *at, const struct ar_ev_hook_completed *p)
@@ -269,7 +250,7 @@ static void change_answer(const struct ar_hook_place *at, struct ar_str subject,
 			      p->updated_tool_output_bytes.v);
 	call->answer_ref = ar_arena_str(at->arena, p->updated_tool_output_ref);
 	call->answer_bytes = p->updated_tool_output_bytes.v;
-	call->images = AR_STR_NONE; /* what stands in its place is all there is */
+	call->images = (struct ar_texts){ 0 }; /* what stands in its place is all there is */
 }
 
 static void change_arguments(const struct ar_hook_place *at, struct ar_str subject,

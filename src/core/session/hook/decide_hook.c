@@ -25,7 +25,7 @@ static const struct ar_hook_rule *next_rule(const struct ar_decision *d, const s
 	for (size_t i = 0; i < policy->hook_count; i++) {
 		const struct ar_hook_rule *rule = &policy->hooks[i];
 
-		if (is_for(rule, call, point) && (!chain || !ar_hook_has_asked(d->json, chain, rule->name)))
+		if (is_for(rule, call, point) && (!chain || !ar_hook_has_asked(chain, rule->name)))
 			return rule;
 	}
 	return NULL;
@@ -177,17 +177,13 @@ void ar_hook_end_runs(struct ar_decision *d, struct ar_turn *turn, bool is_lost)
 
 /* ---- it answered ---- */
 
-static struct ar_str array_of(struct ar_decision *d, const struct ar_str *texts, size_t count, bool are_sizes)
+static struct ar_str sizes_of(struct ar_decision *d, const struct ar_str *texts, size_t count)
 {
 	struct ar_jw w = ar_decide_json(d);
 
 	ar_jw_open_array(&w);
-	for (size_t i = 0; i < count; i++) {
-		if (are_sizes)
-			ar_jw_int(&w, (int64_t)texts[i].len);
-		else
-			ar_jw_str(&w, texts[i]);
-	}
+	for (size_t i = 0; i < count; i++)
+		ar_jw_int(&w, (int64_t)texts[i].len);
 	ar_jw_close_array(&w);
 	return ar_decide_json_end(d);
 }
@@ -258,8 +254,8 @@ static void complete(struct ar_decision *d, struct ar_turn *turn, struct ar_hook
 		a->contexts[i] = ar_hook_text_parts(d, a->contexts[i]);
 		refs[i] = ar_decide_content(d, a->contexts[i]);
 	}
-	p.additional_context_refs = array_of(d, refs, a->context_count, false);
-	p.additional_context_bytes = array_of(d, a->contexts, a->context_count, true);
+	p.additional_context_refs = (struct ar_texts){ refs, a->context_count };
+	p.additional_context_bytes = sizes_of(d, a->contexts, a->context_count);
 	if (!ar_str_absent(a->input)) {
 		p.updated_input_ref = ar_decide_content(d, a->input);
 		p.updated_input_bytes = AR_OPT_INT((int64_t)a->input.len);

@@ -43,14 +43,14 @@ struct ar_hook_chain *ar_hook_said(const struct ar_turn *turn, const struct ar_i
 bool ar_hook_is_open(const struct ar_turn *turn, const struct ar_invocation *call, enum ar_hook_point point);
 bool ar_hook_blocks(const struct ar_hook_chain *chain); /* NULL does not */
 struct ar_hook_chain *ar_turn_hook_run(const struct ar_turn *turn, struct ar_str run); /* an open one */
-bool ar_hook_has_asked(struct ar_json_parser *json, const struct ar_hook_chain *chain, struct ar_str handler);
+bool ar_hook_has_asked(const struct ar_hook_chain *chain, struct ar_str handler);
 
 /* A call that is tried again has another id: what was said about it stays said. `now` lives as long as the state. */
 void ar_hook_follow(struct ar_turn *turn, struct ar_str before, struct ar_str now);
 
-/* Refs of all that ran for the call, as a JSON array. */
-struct ar_str ar_hook_refs(struct ar_decision *d, const struct ar_turn *turn,
-			   const struct ar_invocation *call);
+/* Refs of all that ran for the call. */
+struct ar_texts ar_hook_refs(struct ar_decision *d, const struct ar_turn *turn,
+			     const struct ar_invocation *call);
 
 /* Where a fact about a run is taken up. */
 struct ar_hook_place {
@@ -74,7 +74,7 @@ struct ar_hook_answer {
 	struct ar_str output; /* text; absent: it stays */
 	struct ar_str contexts[16];
 	size_t context_count;
-	struct ar_str audit_refs; /* JSON array; absent: none */
+	struct ar_texts audit_refs; /* absent: none */
 	bool suppress_output;
 };
 

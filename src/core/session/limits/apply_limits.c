@@ -66,7 +66,6 @@ enum ar_status ar_apply_candidates(struct ar_session *s, const struct ar_event *
 /* The one candidate is the first of its set; a decision beside it says the same and more. */
 enum ar_status ar_apply_single_candidate(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
 {
-	static const struct ar_str nobody;
 	const struct ar_ev_routing_single_candidate *p = PAYLOAD(e, routing_single_candidate);
 	struct ar_route *route = route_of(s, e);
 	struct ar_json set;
@@ -77,7 +76,7 @@ enum ar_status ar_apply_single_candidate(struct ar_session *s, const struct ar_e
 	route->provider = ar_apply_text(s, ar_json_at(ar_json_get(set, "candidates"), 0), "provider");
 	route->model = ar_apply_keep(s, p->selected_model);
 	route->mode = AR_STR("single_candidate");
-	route->chain = (struct ar_texts){ &nobody, 0 };
+	route->chain = ar_texts_empty;
 	route->source = ar_apply_keep(s, p->decision_source);
 	route->reason = ar_apply_keep(s, p->decision_reason);
 	route->gap = ar_apply_keep(s, p->capability_gap);

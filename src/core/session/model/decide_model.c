@@ -312,9 +312,7 @@ static void wait_for_retry(struct ar_decision *d, const struct ar_turn *turn)
 						   .title = ar_arena_fmt(d->arena,
 									 "Attempt %lld failed, trying again",
 									 (long long)turn->attempt),
-						   .detail = end->message,
-						   .checkpoints = AR_STR("[]"),
-						   .metadata = AR_STR("{}") });
+						   .detail = end->message });
 	ar_decide_status(d, ar_decide_thread(d, turn), AR_THREAD_STATUS_RUNNING, "model_failed", "retrying",
 			 turn);
 	ar_decide_wake(d, AR_IN_RETRY_DUE, turn->id,

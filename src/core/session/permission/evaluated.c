@@ -40,7 +40,7 @@ static void keep_judged(struct ar_session *s, const struct ar_event *e, struct a
 				      .verdict = ar_apply_word(e, "decision", p->decision),
 				      .source = ar_apply_word(e, "decisionSource", p->decision_source),
 				      .reason = ar_apply_keep(s, p->decision_reason),
-				      .rules = ar_apply_keep(s, p->rule_refs),
+				      .rules = ar_arena_texts(&s->arena, p->rule_refs),
 				      .mode = ar_apply_keep(s, p->mode),
 				      .permission = ar_apply_keep(s, e->event_id),
 				      .destructive = p->destructive,

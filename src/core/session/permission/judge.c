@@ -140,14 +140,12 @@ static struct ar_str sentence(const struct evaluation *b, struct ar_str said, st
 			    AR_STR_ARG(ar_arena_excerpt(b->d->arena, own_words, TEXT_MAX)));
 }
 
-static struct ar_str rule_refs(const struct evaluation *b, struct ar_str name)
+static struct ar_texts rule_refs(const struct evaluation *b, struct ar_str name)
 {
-	struct ar_jw w = ar_decide_json(b->d);
+	struct ar_str *only = ar_arena_alloc(b->d->arena, sizeof(*only));
 
-	ar_jw_open_array(&w);
-	ar_jw_str(&w, name);
-	ar_jw_close_array(&w);
-	return ar_decide_json_end(b->d);
+	*only = name;
+	return (struct ar_texts){ only, 1 };
 }
 
 /* Who has to approve, where the rule says so. */
@@ -188,7 +186,7 @@ static bool is_allowed(const struct evaluation *b, struct ar_judgement *ret)
 {
 	const struct ar_command_line *all = b->act->command;
 	size_t count = all && !all->is_opaque && all->count > 1 ? all->count : 1;
-	struct ar_jw w;
+	size_t different = 0;
 	struct ar_str *names = ar_arena_alloc(b->d->arena, count * sizeof(*names));
 
 	for (size_t i = 0; i < count; i++) {
@@ -208,16 +206,10 @@ static bool is_allowed(const struct evaluation *b, struct ar_judgement *ret)
 			return false;
 		if (i == 0)
 			*ret = by_rule(b, rule);
-		names[i] = rule->name;
+		if (different == 0 || !ar_str_eq(names[different - 1], rule->name))
+			names[different++] = rule->name;
 	}
-	w = ar_decide_json(b->d);
-	ar_jw_open_array(&w);
-	for (size_t i = 0; i < count; i++) {
-		if (i == 0 || !ar_str_eq(names[i], names[i - 1]))
-			ar_jw_str(&w, names[i]);
-	}
-	ar_jw_close_array(&w);
-	ret->rules = ar_decide_json_end(b->d);
+	ret->rules = (struct ar_texts){ names, different };
 	return true;
 }
 
@@ -232,7 +224,7 @@ static struct ar_judgement by_hook(const struct evaluation *b, enum ar_verdict v
 				      .scope = SCOPE(ONCE),
 				      .reason = sentence(b, ar_str_from(said[verdict]), b->act->hook_reason),
 				      .rules = ar_str_absent(b->act->hook_name)
-						       ? AR_STR_NONE
+						       ? (struct ar_texts){ 0 }
 						       : rule_refs(b, b->act->hook_name) };
 }
 
@@ -451,8 +443,8 @@ struct ar_judgement ar_permission_judge(struct ar_decision *d, const struct ar_t
 	ask_nobody(&b, &j);
 	if (!j.mode)
 		j.mode = ar_mode_name(b.strictest);
-	if (ar_str_absent(j.rules))
-		j.rules = AR_STR("[]");
+	if (!j.rules.at)
+		j.rules = ar_texts_empty;
 	j.updated_input = act->updated_input;
 	tell_destruction(&j, &own);
 	return j;

@@ -78,7 +78,8 @@ struct ar_grant {
 
 /* One judgement as readers see it later. */
 struct ar_judged {
-	struct ar_str call, verdict, source, reason, rules, mode, permission;
+	struct ar_str call, verdict, source, reason, mode, permission;
+	struct ar_texts rules;
 	bool destructive;
 	ar_usec at;
 };
@@ -107,7 +108,7 @@ struct ar_judgement {
 	enum ar_verdict verdict;
 	int source, scope; /* enum values of permission.evaluated */
 	struct ar_str reason; /* one sentence */
-	struct ar_str rules; /* JSON array of ruleRefs */
+	struct ar_texts rules; /* ruleRefs */
 	struct ar_str rule; /* the rule that asked; absent: none did */
 	struct ar_str updated_input;
 	struct ar_str impact, advice; /* destructive: how far it reaches, how to undo it */

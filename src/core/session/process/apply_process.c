@@ -101,8 +101,8 @@ void ar_apply_process_status(struct ar_session *s, const struct ar_event *e)
 
 	if (r && ar_str_is(p->phase, AR_PHASE_TERMINATING))
 		r->stop_reason = ar_apply_keep(s, p->detail);
-	if (r && ar_str_is(p->phase, AR_PHASE_WAITS_FOR_INPUT))
-		saw(r, ar_apply_number(ar_apply_parse(s, p->metadata), "recordSeq"));
+	if (r && p->metadata && ar_str_is(p->phase, AR_PHASE_WAITS_FOR_INPUT))
+		saw(r, p->metadata->record_seq.v);
 }
 
 static void keep_ending(struct ar_session *s, struct ar_process_record *r)

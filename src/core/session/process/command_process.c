@@ -111,17 +111,13 @@ enum ar_status ar_decide_write_process_stdin(struct ar_decision *d, struct ar_er
 static void say_terminating(struct ar_decision *d, const struct ar_process_record *p, struct ar_str reason)
 {
 	struct ar_ids ids = ar_ids_process(d, p);
-	struct ar_jw w = ar_decide_json(d);
 
-	ar_jw_open(&w);
-	ar_jw_mstr(&w, "processId", p->id);
-	ar_jw_close(&w);
 	ar_decide_emit(d, AR_EV_RUN_STATUS, &ids,
-		       &(struct ar_ev_run_status){ .phase = AR_STR(AR_PHASE_TERMINATING),
-						   .title = AR_STR("a process is to end"),
-						   .detail = ar_str_utf8_prefix(reason, 1024),
-						   .checkpoints = AR_STR("[]"),
-						   .metadata = ar_decide_json_end(d) });
+		       &(struct ar_ev_run_status){
+			       .phase = AR_STR(AR_PHASE_TERMINATING),
+			       .title = AR_STR("a process is to end"),
+			       .detail = ar_str_utf8_prefix(reason, 1024),
+			       .metadata = &(struct ar_shape_run_metadata){ .process_id = p->id } });
 }
 
 enum ar_status ar_decide_terminate_process(struct ar_decision *d, struct ar_error *err)

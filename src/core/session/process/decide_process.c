@@ -101,18 +101,14 @@ static void waits_for_input(struct ar_decision *d, const struct ar_process_recor
 			    const struct ar_process_report *r)
 {
 	struct ar_ids ids = ar_ids_process(d, p);
-	struct ar_jw w = ar_decide_json(d);
 
-	ar_jw_open(&w);
-	ar_jw_mstr(&w, "processId", p->id);
-	ar_jw_mint(&w, "recordSeq", (int64_t)r->seq);
-	ar_jw_close(&w);
 	ar_decide_emit(d, AR_EV_RUN_STATUS, &ids,
-		       &(struct ar_ev_run_status){ .phase = AR_STR(AR_PHASE_WAITS_FOR_INPUT),
-						   .title = AR_STR("a command seems to wait for input"),
-						   .detail = ar_str_utf8_prefix(p->command, DETAIL_MAX),
-						   .checkpoints = AR_STR("[]"),
-						   .metadata = ar_decide_json_end(d) });
+		       &(struct ar_ev_run_status){
+			       .phase = AR_STR(AR_PHASE_WAITS_FOR_INPUT),
+			       .title = AR_STR("a command seems to wait for input"),
+			       .detail = ar_str_utf8_prefix(p->command, DETAIL_MAX),
+			       .metadata = &(struct ar_shape_run_metadata){
+				       .process_id = p->id, .record_seq = AR_OPT_INT((int64_t)r->seq) } });
 }
 
 /* What is on record is not said again: after attach() a host tells everything from the first report. Inputs that were written and bytes

@@ -121,7 +121,7 @@ enum ar_status ar_apply_tool_result(struct ar_session *s, const struct ar_event 
 	call->output_ref = ar_apply_keep(s, p->output_ref);
 	call->answer_ref = ar_apply_keep(s, ar_str_absent(p->answer_ref) ? p->output_ref : p->answer_ref);
 	call->answer_bytes = p->answer_bytes.v;
-	call->images = ar_apply_keep(s, p->images);
+	call->images = ar_arena_texts(&s->arena, p->images);
 	call->preview = ar_apply_keep(s, ar_str_utf8_prefix(p->preview, AR_CALL_PREVIEW));
 	call->ended = e->time;
 	ar_apply_call_over(s, call);

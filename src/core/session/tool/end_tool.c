@@ -99,22 +99,16 @@ static struct ar_str keep_image(struct ar_decision *d, const struct ar_tool_imag
 	return ar_decide_content(d, ar_decide_json_end(d));
 }
 
-static struct ar_str image_refs(struct ar_decision *d, const struct ar_tool_result *result)
+static struct ar_texts image_refs(struct ar_decision *d, const struct ar_tool_result *result)
 {
-	struct ar_jw w;
 	struct ar_str *refs;
 
 	if (result->image_count == 0)
-		return AR_STR_NONE;
+		return (struct ar_texts){ 0 };
 	refs = ar_arena_alloc(d->arena, result->image_count * sizeof(*refs));
 	for (size_t i = 0; i < result->image_count; i++)
 		refs[i] = keep_image(d, &result->images[i]);
-	w = ar_decide_json(d);
-	ar_jw_open_array(&w);
-	for (size_t i = 0; i < result->image_count; i++)
-		ar_jw_str(&w, refs[i]);
-	ar_jw_close_array(&w);
-	return ar_decide_json_end(d);
+	return (struct ar_texts){ refs, result->image_count };
 }
 
 void ar_decide_end_call(struct ar_decision *d, struct ar_turn *turn, struct ar_invocation *call,
@@ -124,7 +118,6 @@ void ar_decide_end_call(struct ar_decision *d, struct ar_turn *turn, struct ar_i
 	const struct ar_tool_result *result = &end->result;
 	struct ar_str text = !ar_str_empty(result->text) ? result->text : result->structured;
 	struct answer a = answer_of(d, &ids, ar_str_empty(text) ? AR_STR("(no output)") : text, &end->masked);
-	struct ar_str images = image_refs(d, result), hooks = ar_hook_refs(d, turn, call);
 
 	ar_decide_emit(d, AR_EV_TOOL_RESULT, &ids,
 		       &(struct ar_ev_tool_result){
@@ -136,8 +129,8 @@ void ar_decide_end_call(struct ar_decision *d, struct ar_turn *turn, struct ar_i
 			       .structured_content_ref = ar_str_absent(result->structured)
 								 ? AR_STR_NONE
 								 : ar_decide_content(d, result->structured),
-			       .images = images,
-			       .hook_run_refs = hooks,
+			       .images = image_refs(d, result),
+			       .hook_run_refs = ar_hook_refs(d, turn, call),
 			       .permission_ref = call->permission,
 			       .changes_ref = ar_str_absent(result->changes)
 						      ? AR_STR_NONE

@@ -19,27 +19,28 @@ static enum ar_status find_queued(struct ar_decision *d, struct ar_str queued_tu
 	return AR_OK;
 }
 
-static struct ar_str interrupt_metadata(const struct ar_turn *turn, enum ar_interrupt why)
+static struct ar_shape_run_metadata interrupt_metadata(const struct ar_turn *turn, enum ar_interrupt why)
 {
 	if (turn->silent.v || why == AR_INTERRUPT_SILENT)
-		return AR_STR("{\"limit\":\"" AR_LIMIT_SILENCE "\"}");
+		return (struct ar_shape_run_metadata){ .limit = AR_STR(AR_LIMIT_SILENCE) };
 	if (turn->overdue.v || why == AR_INTERRUPT_OVERDUE)
-		return AR_STR("{\"limit\":\"turn_ms\"}");
-	return turn->unwanted.v || why == AR_INTERRUPT_ROLLBACK ? AR_STR("{\"rollback\":true}")
-								: AR_STR("{}");
+		return (struct ar_shape_run_metadata){ .limit = AR_STR("turn_ms") };
+	if (turn->unwanted.v || why == AR_INTERRUPT_ROLLBACK)
+		return (struct ar_shape_run_metadata){ .rollback = AR_OPT_BOOL(true) };
+	return (struct ar_shape_run_metadata){ 0 };
 }
 
 void ar_decide_say_interrupting(struct ar_decision *d, const struct ar_turn *turn, enum ar_interrupt why,
 				struct ar_str reason)
 {
+	const struct ar_shape_run_metadata metadata = interrupt_metadata(turn, why);
 	struct ar_ids ids = ar_ids_turn(d, turn);
 
 	ar_decide_emit(d, AR_EV_RUN_STATUS, &ids,
 		       &(struct ar_ev_run_status){ .phase = AR_STR(AR_PHASE_INTERRUPTING),
 						   .title = AR_STR("Interrupt requested"),
 						   .detail = reason,
-						   .checkpoints = AR_STR("[]"),
-						   .metadata = interrupt_metadata(turn, why) });
+						   .metadata = &metadata });
 }
 
 /* The intent is a fact before anything is stopped: a crash right after the reply still ends in cancelled. */

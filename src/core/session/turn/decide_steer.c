@@ -35,19 +35,6 @@ static enum ar_status find_turn(const struct ar_decision *d, const struct ar_tur
 	return check_room(d, turn, err);
 }
 
-static struct ar_str where_stored(struct ar_decision *d, const struct ar_turn_input *input)
-{
-	struct ar_str ref = ar_decide_content(d, input->parts);
-	struct ar_jw w = ar_decide_json(d);
-
-	ar_jw_open(&w);
-	ar_jw_mstr(&w, "inputRef", ref);
-	ar_jw_mint(&w, "inputBytes", (int64_t)input->parts.len);
-	ar_jw_mstr(&w, "submittedBy", d->input->person);
-	ar_jw_close(&w);
-	return ar_decide_json_end(d);
-}
-
 enum ar_status ar_decide_steer_turn(struct ar_decision *d, struct ar_error *err)
 {
 	const struct ar_cmd_steer_turn_in *in = d->input->command.args;
@@ -61,11 +48,14 @@ enum ar_status ar_decide_steer_turn(struct ar_decision *d, struct ar_error *err)
 	ids = ar_ids_turn(d, turn);
 	ids.at[AR_SCOPE_STEP] = ar_decide_mint(d, "step", &d->counters.step);
 	ar_decide_emit(d, AR_EV_RUN_STATUS, &ids,
-		       &(struct ar_ev_run_status){ .phase = AR_STR(AR_PHASE_STEERED),
-						   .title = AR_STR("Input added while running"),
-						   .detail = input.preview,
-						   .checkpoints = AR_STR("[]"),
-						   .metadata = where_stored(d, &input) });
+		       &(struct ar_ev_run_status){
+			       .phase = AR_STR(AR_PHASE_STEERED),
+			       .title = AR_STR("Input added while running"),
+			       .detail = input.preview,
+			       .metadata = &(struct ar_shape_run_metadata){
+				       .input_ref = ar_decide_content(d, input.parts),
+				       .input_bytes = AR_OPT_INT((int64_t)input.parts.len),
+				       .submitted_by = d->input->person } });
 	ar_decide_reply(d, AR_CMD_STEER_TURN,
 			&(struct ar_cmd_steer_turn_out){ .accepted = true,
 							 .applied_at_step = ids.at[AR_SCOPE_STEP] });

@@ -66,7 +66,7 @@ static void expect(struct desk *d, const struct case_of *c, const char *verdict,
 
 	assert_string_equal(verdicts[j.verdict], verdict);
 	assert_string_equal(sources[j.source], source);
-	assert_true(j.reason.len > 0 && j.rules.len >= 2 && j.mode);
+	assert_true(j.reason.len > 0 && j.rules.at && j.mode);
 }
 
 static int close_desk(void **state)
@@ -137,7 +137,8 @@ static void test_deny_wins_over_everything(void **state)
 	c.act.hook = AR_HOOK_SAYS_ALLOW;
 	expect(d, &c, "deny", "rule");
 	j = judge(d, &c);
-	assert_true(ar_str_is(j.rules, "[\"no\"]"));
+	assert_int_equal(j.rules.count, 1);
+	assert_true(ar_str_is(j.rules.at[0], "no"));
 	c.act = act_of(READ);
 	expect(d, &c, "allow", "host_policy");
 }
@@ -159,7 +160,7 @@ static void test_ask_wins_over_allow(void **state)
 	d->policy.permission_mode = AR_MODE_NEVER;
 	c.act.hook = AR_HOOK_SAYS_NOTHING;
 	expect(d, &c, "deny", "mode");
-	assert_true(ar_str_is(judge(d, &c).rules, "[\"look\"]"));
+	assert_true(ar_str_is(judge(d, &c).rules.at[0], "look"));
 }
 
 static void test_hooks(void **state)
