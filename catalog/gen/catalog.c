@@ -345,6 +345,124 @@ static const struct ar_field_desc ar_shape_task_scope_fields[] = {
 };
 const struct ar_struct_desc ar_shape_task_scope_desc = { ar_shape_task_scope_fields, 5, sizeof(struct ar_shape_task_scope), NULL, 0, true, offsetof(struct ar_shape_task_scope, extra_), 0 };
 
+static const struct ar_field_desc ar_shape_retry_policy_fields[] = {
+	{ "maxAttempts", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_retry_policy, max_attempts), NULL, { 0, false },
+	  NULL, "Most attempts.", NULL },
+	{ "backoffMs", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_retry_policy, backoff_ms), NULL, { 0, false },
+	  NULL, "Pause before the next attempt.", NULL },
+	{ "maxRestarts", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_retry_policy, max_restarts), NULL, { 0, false },
+	  NULL, "Most attempts after a crash.", NULL },
+	{ "onTimeout", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_retry_policy, on_timeout), NULL, { 0, false },
+	  NULL, "retry: an attempt whose time is over counts as one that failed.", NULL },
+	{ "nonRetryable", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_shape_retry_policy, non_retryable), NULL, { 0, false },
+	  NULL, "Categories of failures after which no attempt follows.", NULL },
+};
+const struct ar_struct_desc ar_shape_retry_policy_desc = { ar_shape_retry_policy_fields, 5, sizeof(struct ar_shape_retry_policy), NULL, 0, true, offsetof(struct ar_shape_retry_policy, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_task_constraints_fields[] = {
+	{ "timeMs", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_task_constraints, time_ms), NULL, { 0, false },
+	  NULL, "Longest run.", NULL },
+	{ "inactivityMs", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_task_constraints, inactivity_ms), NULL, { 0, false },
+	  NULL, "Longest time without a sign of life.", NULL },
+	{ "retryPolicy", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_task_constraints, retry_policy), NULL, { 0, false },
+	  NULL, "Whether it is tried again by itself.", &ar_shape_retry_policy_desc },
+	{ "model", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_task_constraints, model), NULL, { 0, false },
+	  NULL, "Model of its turns.", NULL },
+	{ "budget", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_task_constraints, budget), NULL, { 0, false },
+	  NULL, "Budget of each of its turns.", &ar_shape_turn_budget_desc },
+	{ "mode", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_task_constraints, mode), NULL, { 0, false },
+	  NULL, "Permission mode of its turns.", NULL },
+	{ "sandbox", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_task_constraints, sandbox), NULL, { 0, false },
+	  NULL, "Sandbox profile of its turns.", NULL },
+	{ "tools", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_shape_task_constraints, tools), NULL, { 0, false },
+	  NULL, "Tools of its turns.", &ar_shape_offered_tool_desc },
+	{ "outputSchema", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_task_constraints, output_schema), NULL, { 0, false },
+	  NULL, "JSON Schema that the answer of its turns has to fit.", NULL },
+};
+const struct ar_struct_desc ar_shape_task_constraints_desc = { ar_shape_task_constraints_fields, 9, sizeof(struct ar_shape_task_constraints), NULL, 0, true, offsetof(struct ar_shape_task_constraints, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_task_profile_fields[] = {
+	{ "requiredCapabilities", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_shape_task_profile, required_capabilities), NULL, { 0, false },
+	  NULL, "Required capabilities.", NULL },
+	{ "latencyTarget", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_task_profile, latency_target), NULL, { 0, false },
+	  NULL, "How soon an answer is wanted.", NULL },
+	{ "budgetClass", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_task_profile, budget_class), NULL, { 0, false },
+	  NULL, "How much it may cost.", NULL },
+	{ "fallbackPolicy", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_task_profile, fallback_policy), NULL, { 0, false },
+	  NULL, "Whether another model may step in.", NULL },
+};
+const struct ar_struct_desc ar_shape_task_profile_desc = { ar_shape_task_profile_fields, 4, sizeof(struct ar_shape_task_profile), NULL, 0, true, offsetof(struct ar_shape_task_profile, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_criterion_fields[] = {
+	{ "criterion", AR_F_STRING, false, false, false, 0, 16384, offsetof(struct ar_shape_criterion, criterion), NULL, { 0, false },
+	  NULL, "Its name.", NULL },
+	{ "id", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_criterion, id), NULL, { 0, false },
+	  NULL, "Its name, if it has no criterion.", NULL },
+	{ "name", AR_F_STRING, false, false, false, 0, 16384, offsetof(struct ar_shape_criterion, name), NULL, { 0, false },
+	  NULL, "Its name, if it has neither.", NULL },
+	{ "description", AR_F_STRING, false, false, false, 0, 16384, offsetof(struct ar_shape_criterion, description), NULL, { 0, false },
+	  NULL, "Its name, if it has none of them.", NULL },
+	{ "satisfied", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_shape_criterion, satisfied), NULL, { 0, false },
+	  NULL, "Whether it holds.", NULL },
+	{ "ref", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_shape_criterion, ref), NULL, { 0, false },
+	  NULL, "What shows it.", NULL },
+};
+const struct ar_struct_desc ar_shape_criterion_desc = { ar_shape_criterion_fields, 6, sizeof(struct ar_shape_criterion), NULL, 0, true, offsetof(struct ar_shape_criterion, extra_), offsetof(struct ar_shape_criterion, text_) };
+
+static const struct ar_field_desc ar_shape_party_fields[] = {
+	{ "kind", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_party, kind), NULL, { 0, false },
+	  NULL, "What it is: person, runtime, peer and so on.", NULL },
+	{ "id", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_party, id), NULL, { 0, false },
+	  NULL, "Its id.", NULL },
+	{ "name", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_party, name), NULL, { 0, false },
+	  NULL, "What people call it.", NULL },
+};
+const struct ar_struct_desc ar_shape_party_desc = { ar_shape_party_fields, 3, sizeof(struct ar_shape_party), NULL, 0, true, offsetof(struct ar_shape_party, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_task_start_fields[] = {
+	{ "runId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_task_start, run_id), NULL, { 0, false },
+	  NULL, "Id for the run.", NULL },
+	{ "worker", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_task_start, worker), NULL, { 0, false },
+	  NULL, "What should execute it.", &ar_shape_party_desc },
+	{ "inputRefs", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_shape_task_start, input_refs), NULL, { 0, false },
+	  NULL, "Refs of its inputs.", NULL },
+	{ "threadId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_task_start, thread_id), NULL, { 0, false },
+	  NULL, "Thread to work in.", NULL },
+	{ "environmentRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_shape_task_start, environment_ref), NULL, { 0, false },
+	  NULL, "Environment to work in.", NULL },
+};
+const struct ar_struct_desc ar_shape_task_start_desc = { ar_shape_task_start_fields, 5, sizeof(struct ar_shape_task_start), NULL, 0, true, offsetof(struct ar_shape_task_start, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_task_change_fields[] = {
+	{ "title", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_shape_task_change, title), NULL, { 0, false },
+	  NULL, "Name to show.", NULL },
+	{ "objective", AR_F_STRING, false, false, false, 0, 16384, offsetof(struct ar_shape_task_change, objective), NULL, { 0, false },
+	  NULL, "The objective.", NULL },
+	{ "priority", AR_F_STRING, false, false, false, 0, 32, offsetof(struct ar_shape_task_change, priority), NULL, { 0, false },
+	  NULL, "low, normal, high or urgent; other values are kept as given.", NULL },
+	{ "metadata", AR_F_OBJECT, false, false, false, 0, 16384, offsetof(struct ar_shape_task_change, metadata), NULL, { 0, false },
+	  NULL, "Whatever the caller wants kept with it.", NULL },
+	{ "owner", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_shape_task_change, owner), NULL, { 0, false },
+	  NULL, "Who answers for it.", &ar_shape_party_desc },
+	{ "assignee", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_shape_task_change, assignee), NULL, { 0, false },
+	  NULL, "Who works on it.", &ar_shape_party_desc },
+	{ "acceptance", AR_F_ARRAY, false, false, false, 0, 65536, offsetof(struct ar_shape_task_change, acceptance), NULL, { 0, false },
+	  NULL, "Criteria that must hold at the end.", &ar_shape_criterion_desc },
+	{ "constraints", AR_F_OBJECT, false, false, false, 0, 16384, offsetof(struct ar_shape_task_change, constraints), NULL, { 0, false },
+	  NULL, "Limits on time, cost and means.", &ar_shape_task_constraints_desc },
+	{ "taskProfile", AR_F_OBJECT, false, false, false, 0, 16384, offsetof(struct ar_shape_task_change, task_profile), NULL, { 0, false },
+	  NULL, "Capabilities, latency and budget it asks for.", &ar_shape_task_profile_desc },
+};
+const struct ar_struct_desc ar_shape_task_change_desc = { ar_shape_task_change_fields, 9, sizeof(struct ar_shape_task_change), NULL, 0, true, offsetof(struct ar_shape_task_change, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_delivery_state_fields[] = {
+	{ "state", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_delivery_state, state), NULL, { 0, false },
+	  NULL, "not_applicable, pending, delivered, parent_missing; others are kept as given.", NULL },
+	{ "to", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_delivery_state, to), NULL, { 0, false },
+	  NULL, "Who gets it.", NULL },
+};
+const struct ar_struct_desc ar_shape_delivery_state_desc = { ar_shape_delivery_state_fields, 2, sizeof(struct ar_shape_delivery_state), NULL, 0, true, offsetof(struct ar_shape_delivery_state, extra_), 0 };
+
 static const struct ar_field_desc ar_shape_blocker_fields[] = {
 	{ "kind", AR_F_STRING, true, false, false, 0, 1024, offsetof(struct ar_shape_blocker, kind), NULL, { 0, false },
 	  NULL, "What it is: task, action or credentials.", NULL },
@@ -374,6 +492,16 @@ static const struct ar_field_desc ar_shape_task_part_fields[] = {
 	  NULL, "Which one.", NULL },
 };
 const struct ar_struct_desc ar_shape_task_part_desc = { ar_shape_task_part_fields, 2, sizeof(struct ar_shape_task_part), NULL, 0, true, offsetof(struct ar_shape_task_part, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_result_ref_fields[] = {
+	{ "ref", AR_F_STRING, true, false, false, 0, 4096, offsetof(struct ar_shape_result_ref, ref), NULL, { 0, false },
+	  NULL, "Where it is.", NULL },
+	{ "versionId", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_result_ref, version_id), NULL, { 0, false },
+	  NULL, "Version of the artifact.", NULL },
+	{ "kind", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_result_ref, kind), NULL, { 0, false },
+	  NULL, "Kind of the evidence.", NULL },
+};
+const struct ar_struct_desc ar_shape_result_ref_desc = { ar_shape_result_ref_fields, 3, sizeof(struct ar_shape_result_ref), NULL, 0, true, offsetof(struct ar_shape_result_ref, extra_), offsetof(struct ar_shape_result_ref, text_) };
 
 static const struct ar_field_desc ar_shape_relationship_fields[] = {
 	{ "sourceId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_relationship, source_id), NULL, { 0, false },
@@ -536,16 +664,6 @@ static const struct ar_field_desc ar_shape_action_policy_fields[] = {
 	  NULL, "Why the model needs it, in its words.", NULL },
 };
 const struct ar_struct_desc ar_shape_action_policy_desc = { ar_shape_action_policy_fields, 7, sizeof(struct ar_shape_action_policy), NULL, 0, true, offsetof(struct ar_shape_action_policy, extra_), 0 };
-
-static const struct ar_field_desc ar_shape_party_fields[] = {
-	{ "kind", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_party, kind), NULL, { 0, false },
-	  NULL, "What it is: person, runtime, peer and so on.", NULL },
-	{ "id", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_party, id), NULL, { 0, false },
-	  NULL, "Its id.", NULL },
-	{ "name", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_party, name), NULL, { 0, false },
-	  NULL, "What people call it.", NULL },
-};
-const struct ar_struct_desc ar_shape_party_desc = { ar_shape_party_fields, 3, sizeof(struct ar_shape_party), NULL, 0, true, offsetof(struct ar_shape_party, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_evidence_scope_fields[] = {
 	{ "sessionId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_evidence_scope, session_id), NULL, { 0, false },
@@ -752,6 +870,186 @@ static const struct ar_field_desc ar_shape_channel_peer_fields[] = {
 	  NULL, "Account it acts for.", NULL },
 };
 const struct ar_struct_desc ar_shape_channel_peer_desc = { ar_shape_channel_peer_fields, 3, sizeof(struct ar_shape_channel_peer), NULL, 0, true, offsetof(struct ar_shape_channel_peer, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_updated_task_fields[] = {
+	{ "taskId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_shape_updated_task, task_id), NULL, { 0, false },
+	  NULL, "The task.", NULL },
+	{ "status", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_shape_updated_task, status), NULL, { 0, false },
+	  NULL, "Its status.", NULL },
+	{ "changed", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_updated_task, changed), NULL, { 0, false },
+	  NULL, "What changed; absent when nothing did.", &ar_shape_task_change_desc },
+	{ "updatedAt", AR_F_TIME, false, false, false, 0, 0, offsetof(struct ar_shape_updated_task, updated_at), NULL, { 0, false },
+	  NULL, "When it changed last.", NULL },
+};
+const struct ar_struct_desc ar_shape_updated_task_desc = { ar_shape_updated_task_fields, 4, sizeof(struct ar_shape_updated_task), NULL, 0, true, offsetof(struct ar_shape_updated_task, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_task_routing_fields[] = {
+	{ "model", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_task_routing, model), NULL, { 0, false },
+	  NULL, "The model.", NULL },
+};
+const struct ar_struct_desc ar_shape_task_routing_desc = { ar_shape_task_routing_fields, 1, sizeof(struct ar_shape_task_routing), NULL, 0, true, offsetof(struct ar_shape_task_routing, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_task_progress_fields[] = {
+	{ "phase", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_task_progress, phase), NULL, { 0, false },
+	  NULL, "Phase of the work.", NULL },
+	{ "percent", AR_F_NUM, false, false, false, 0, 0, offsetof(struct ar_shape_task_progress, percent), NULL, { 0, false },
+	  NULL, "Share done, 0 to 100.", NULL },
+	{ "currentStep", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_shape_task_progress, current_step), NULL, { 0, false },
+	  NULL, "Step in progress.", NULL },
+	{ "summary", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_shape_task_progress, summary), NULL, { 0, false },
+	  NULL, "Summary of the progress.", NULL },
+	{ "counters", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_task_progress, counters), NULL, { 0, false },
+	  NULL, "Counts by name.", NULL },
+	{ "outputRefs", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_shape_task_progress, output_refs), NULL, { 0, false },
+	  NULL, "Refs of outputs so far.", NULL },
+	{ "outputOffset", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_task_progress, output_offset), NULL, { 0, false },
+	  NULL, "Byte position reached in the running output.", NULL },
+	{ "validationState", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_task_progress, validation_state), NULL, { 0, false },
+	  NULL, "State of the validation.", NULL },
+	{ "acceptanceCoverage", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_task_progress, acceptance_coverage), NULL, { 0, false },
+	  NULL, "Which criteria hold so far.", NULL },
+};
+const struct ar_struct_desc ar_shape_task_progress_desc = { ar_shape_task_progress_fields, 9, sizeof(struct ar_shape_task_progress), NULL, 0, true, offsetof(struct ar_shape_task_progress, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_stored_ref_fields[] = {
+	{ "ref", AR_F_STRING, true, false, false, 0, 4096, offsetof(struct ar_shape_stored_ref, ref), NULL, { 0, false },
+	  NULL, "The ref.", NULL },
+};
+const struct ar_struct_desc ar_shape_stored_ref_desc = { ar_shape_stored_ref_fields, 1, sizeof(struct ar_shape_stored_ref), NULL, 0, true, offsetof(struct ar_shape_stored_ref, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_task_attempt_fields[] = {
+	{ "runId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_shape_task_attempt, run_id), NULL, { 0, false },
+	  NULL, "The run.", NULL },
+	{ "attemptId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_task_attempt, attempt_id), NULL, { 0, false },
+	  NULL, "The same run under its other name.", NULL },
+	{ "status", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_shape_task_attempt, status), NULL, { 0, false },
+	  NULL, "How far it is, in a word of the snapshot schema.", NULL },
+	{ "statusDetail", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_task_attempt, status_detail), NULL, { 0, false },
+	  NULL, "The exact status.", NULL },
+	{ "trigger", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_task_attempt, trigger), NULL, { 0, false },
+	  NULL, "Why it began.", NULL },
+	{ "attemptCount", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_task_attempt, attempt_count), NULL, { 0, false },
+	  NULL, "1 for the first attempt.", NULL },
+	{ "turnId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_task_attempt, turn_id), NULL, { 0, false },
+	  NULL, "Turn that does it; absent when somebody outside does.", NULL },
+	{ "worker", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_task_attempt, worker), NULL, { 0, false },
+	  NULL, "What executes it; absent for the task of a turn.", &ar_shape_party_desc },
+	{ "inputRefs", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_shape_task_attempt, input_refs), NULL, { 0, false },
+	  NULL, "Its inputs.", &ar_shape_stored_ref_desc },
+	{ "outputRefs", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_shape_task_attempt, output_refs), NULL, { 0, false },
+	  NULL, "Its outputs.", &ar_shape_stored_ref_desc },
+	{ "checkpointRefs", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_shape_task_attempt, checkpoint_refs), NULL, { 0, false },
+	  NULL, "States it saved.", &ar_shape_stored_ref_desc },
+	{ "retryPolicy", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_task_attempt, retry_policy), NULL, { 0, false },
+	  NULL, "Policy for the attempts after it.", &ar_shape_retry_policy_desc },
+	{ "completionSummary", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_shape_task_attempt, completion_summary), NULL, { 0, false },
+	  NULL, "Its result.", NULL },
+	{ "startedAt", AR_F_TIME, false, false, false, 0, 0, offsetof(struct ar_shape_task_attempt, started_at), NULL, { 0, false },
+	  NULL, "When it began.", NULL },
+	{ "endedAt", AR_F_TIME, false, false, false, 0, 0, offsetof(struct ar_shape_task_attempt, ended_at), NULL, { 0, false },
+	  NULL, "When it ended.", NULL },
+	{ "lastError", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_task_attempt, last_error), NULL, { 0, false },
+	  NULL, "Why it failed.", &ar_shape_failure_desc },
+};
+const struct ar_struct_desc ar_shape_task_attempt_desc = { ar_shape_task_attempt_fields, 16, sizeof(struct ar_shape_task_attempt), NULL, 0, true, offsetof(struct ar_shape_task_attempt, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_task_record_fields[] = {
+	{ "taskId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_shape_task_record, task_id), NULL, { 0, false },
+	  NULL, "The task.", NULL },
+	{ "parentTaskId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_task_record, parent_task_id), NULL, { 0, false },
+	  NULL, "Task it is a part of.", NULL },
+	{ "rootTaskId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_task_record, root_task_id), NULL, { 0, false },
+	  NULL, "Task at the top of its tree.", NULL },
+	{ "sessionId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_task_record, session_id), NULL, { 0, false },
+	  NULL, "Session it belongs to.", NULL },
+	{ "threadId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_task_record, thread_id), NULL, { 0, false },
+	  NULL, "Thread it belongs to.", NULL },
+	{ "turnId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_task_record, turn_id), NULL, { 0, false },
+	  NULL, "Turn it belongs to.", NULL },
+	{ "objective", AR_F_STRING, false, false, false, 0, 16384, offsetof(struct ar_shape_task_record, objective), NULL, { 0, false },
+	  NULL, "The objective.", NULL },
+	{ "title", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_shape_task_record, title), NULL, { 0, false },
+	  NULL, "Name to show.", NULL },
+	{ "visibility", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_shape_task_record, visibility), &ar_task_visibility_desc, { 0, false },
+	  NULL, "Intended audience.", NULL },
+	{ "status", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_shape_task_record, status), NULL, { 0, false },
+	  NULL, "Its status.", NULL },
+	{ "taskKind", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_task_record, task_kind), NULL, { 0, false },
+	  NULL, "Kind of work.", NULL },
+	{ "taskFamily", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_task_record, task_family), NULL, { 0, false },
+	  NULL, "Wider family of the kind.", NULL },
+	{ "priority", AR_F_STRING, false, false, false, 0, 32, offsetof(struct ar_shape_task_record, priority), NULL, { 0, false },
+	  NULL, "low, normal, high or urgent; other values are kept as given.", NULL },
+	{ "requestedBy", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_task_record, requested_by), NULL, { 0, false },
+	  NULL, "Who requested it.", &ar_shape_party_desc },
+	{ "owner", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_task_record, owner), NULL, { 0, false },
+	  NULL, "Who answers for it.", &ar_shape_party_desc },
+	{ "assignee", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_task_record, assignee), NULL, { 0, false },
+	  NULL, "Who works on it.", &ar_shape_party_desc },
+	{ "scope", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_task_record, scope), NULL, { 0, false },
+	  NULL, "Where it belongs.", &ar_shape_task_scope_desc },
+	{ "constraints", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_task_record, constraints), NULL, { 0, false },
+	  NULL, "Limits on time, cost and means.", &ar_shape_task_constraints_desc },
+	{ "taskProfile", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_task_record, task_profile), NULL, { 0, false },
+	  NULL, "Capabilities, latency and budget it asks for.", &ar_shape_task_profile_desc },
+	{ "metadata", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_task_record, metadata), NULL, { 0, false },
+	  NULL, "Whatever the caller wants kept with it.", NULL },
+	{ "statusReason", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_task_record, status_reason), NULL, { 0, false },
+	  NULL, "Why it has this status.", NULL },
+	{ "acceptance", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_shape_task_record, acceptance), NULL, { 0, false },
+	  NULL, "Criteria, as they were met or as they were declared.", &ar_shape_criterion_desc },
+	{ "progress", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_task_record, progress), NULL, { 0, false },
+	  NULL, "Its progress.", &ar_shape_task_progress_desc },
+	{ "currentRunId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_task_record, current_run_id), NULL, { 0, false },
+	  NULL, "Run in progress, or the last one.", NULL },
+	{ "attempts", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_shape_task_record, attempts), NULL, { 0, false },
+	  NULL, "Its newest attempts, first to last.", &ar_shape_task_attempt_desc },
+	{ "attemptCount", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_task_record, attempt_count), NULL, { 0, false },
+	  NULL, "Attempts over its whole life.", NULL },
+	{ "relationships", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_shape_task_record, relationships), NULL, { 0, false },
+	  NULL, "Its edges, from both ends.", &ar_shape_relationship_desc },
+	{ "artifacts", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_shape_task_record, artifacts), NULL, { 0, false },
+	  NULL, "Its artifacts, each as an object.", &ar_shape_result_ref_desc },
+	{ "evidenceRefs", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_shape_task_record, evidence_refs), NULL, { 0, false },
+	  NULL, "Refs of its evidence.", &ar_shape_result_ref_desc },
+	{ "deliveryState", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_task_record, delivery_state), NULL, { 0, false },
+	  NULL, "State of the delivery.", &ar_shape_delivery_state_desc },
+	{ "lastError", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_task_record, last_error), NULL, { 0, false },
+	  NULL, "Why it failed.", &ar_shape_failure_desc },
+	{ "createdAt", AR_F_TIME, false, false, false, 0, 0, offsetof(struct ar_shape_task_record, created_at), NULL, { 0, false },
+	  NULL, "When it was made.", NULL },
+	{ "updatedAt", AR_F_TIME, false, false, false, 0, 0, offsetof(struct ar_shape_task_record, updated_at), NULL, { 0, false },
+	  NULL, "When it changed last.", NULL },
+	{ "startedAt", AR_F_TIME, false, false, false, 0, 0, offsetof(struct ar_shape_task_record, started_at), NULL, { 0, false },
+	  NULL, "When its first run began.", NULL },
+	{ "endedAt", AR_F_TIME, false, false, false, 0, 0, offsetof(struct ar_shape_task_record, ended_at), NULL, { 0, false },
+	  NULL, "When it ended.", NULL },
+	{ "asOfSequence", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_task_record, as_of_sequence), NULL, { 0, false },
+	  NULL, "Sequence up to which the record is valid.", NULL },
+};
+const struct ar_struct_desc ar_shape_task_record_desc = { ar_shape_task_record_fields, 36, sizeof(struct ar_shape_task_record), NULL, 0, true, offsetof(struct ar_shape_task_record, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_task_summary_fields[] = {
+	{ "active", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_task_summary, active), NULL, { 0, false },
+	  NULL, "Tasks that are worked on or may be.", NULL },
+	{ "waiting", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_task_summary, waiting), NULL, { 0, false },
+	  NULL, "Tasks that wait.", NULL },
+	{ "blocked", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_task_summary, blocked), NULL, { 0, false },
+	  NULL, "Tasks that are blocked.", NULL },
+	{ "completed", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_task_summary, completed), NULL, { 0, false },
+	  NULL, "Tasks that completed.", NULL },
+	{ "failed", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_task_summary, failed), NULL, { 0, false },
+	  NULL, "Tasks that failed.", NULL },
+	{ "cancelled", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_task_summary, cancelled), NULL, { 0, false },
+	  NULL, "Tasks that were cancelled.", NULL },
+	{ "lost", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_task_summary, lost), NULL, { 0, false },
+	  NULL, "Tasks whose worker was lost.", NULL },
+	{ "terminal", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_task_summary, terminal), NULL, { 0, false },
+	  NULL, "Tasks that ended.", NULL },
+	{ "recentTerminal", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_shape_task_summary, recent_terminal), NULL, { 0, false },
+	  NULL, "Ids of ended tasks that are still in memory.", NULL },
+};
+const struct ar_struct_desc ar_shape_task_summary_desc = { ar_shape_task_summary_fields, 9, sizeof(struct ar_shape_task_summary), NULL, 0, true, offsetof(struct ar_shape_task_summary, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_subagent_end_fields[] = {
 	{ "subagentId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_shape_subagent_end, subagent_id), NULL, { 0, false },
@@ -1239,17 +1537,17 @@ static const struct ar_field_desc ar_ev_task_created_fields[] = {
 	{ "scope", AR_F_OBJECT, true, false, false, 0, 16384, offsetof(struct ar_ev_task_created, scope), NULL, { 0, false },
 	  NULL, "Scope of the task.", &ar_shape_task_scope_desc },
 	{ "constraints", AR_F_OBJECT, true, false, false, 0, 16384, offsetof(struct ar_ev_task_created, constraints), NULL, { 0, false },
-	  NULL, "Limits on time, cost and means.", NULL },
+	  NULL, "Limits on time, cost and means.", &ar_shape_task_constraints_desc },
 	{ "taskProfile", AR_F_OBJECT, true, false, false, 0, 16384, offsetof(struct ar_ev_task_created, task_profile), NULL, { 0, false },
-	  NULL, "Capabilities, latency and budget it asks for.", NULL },
+	  NULL, "Capabilities, latency and budget it asks for.", &ar_shape_task_profile_desc },
 	{ "acceptance", AR_F_ARRAY, false, false, false, 0, 65536, offsetof(struct ar_ev_task_created, acceptance), NULL, { 0, false },
-	  NULL, "Criteria that must hold at the end.", NULL },
+	  NULL, "Criteria that must hold at the end.", &ar_shape_criterion_desc },
 	{ "requestedBy", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_ev_task_created, requested_by), NULL, { 0, false },
-	  NULL, "Who requested it.", NULL },
+	  NULL, "Who requested it.", &ar_shape_party_desc },
 	{ "owner", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_ev_task_created, owner), NULL, { 0, false },
-	  NULL, "Who answers for it.", NULL },
+	  NULL, "Who answers for it.", &ar_shape_party_desc },
 	{ "assignee", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_ev_task_created, assignee), NULL, { 0, false },
-	  NULL, "Who works on it.", NULL },
+	  NULL, "Who works on it.", &ar_shape_party_desc },
 	{ "priority", AR_F_STRING, false, false, false, 0, 32, offsetof(struct ar_ev_task_created, priority), NULL, { 0, false },
 	  NULL, "low, normal, high or urgent; other values are kept as given.", NULL },
 	{ "idempotencyKey", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_ev_task_created, idempotency_key), NULL, { 0, false },
@@ -1262,7 +1560,7 @@ static const struct ar_field_desc ar_ev_task_created_fields[] = {
 
 static const struct ar_field_desc ar_ev_task_accepted_fields[] = {
 	{ "owner", AR_F_OBJECT, true, false, false, 0, 4096, offsetof(struct ar_ev_task_accepted, owner), NULL, { 0, false },
-	  NULL, "Who answers for it.", NULL },
+	  NULL, "Who answers for it.", &ar_shape_party_desc },
 	{ "acceptedAt", AR_F_TIME, true, false, false, 0, 0, offsetof(struct ar_ev_task_accepted, accepted_at), NULL, { 0, false },
 	  NULL, "When.", NULL },
 };
@@ -1273,7 +1571,7 @@ static const struct ar_field_desc ar_ev_task_queued_fields[] = {
 	{ "position", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_ev_task_queued, position), NULL, { 0, false },
 	  NULL, "Place in the queue, 1 being next.", NULL },
 	{ "start", AR_F_OBJECT, false, false, false, 0, 32768, offsetof(struct ar_ev_task_queued, start), NULL, { 0, false },
-	  NULL, "Request of start_task, until the run can begin.", NULL },
+	  NULL, "Request of start_task, until the run can begin.", &ar_shape_task_start_desc },
 	{ "submittedBy", AR_F_ARRAY, false, false, false, 0, 8192, offsetof(struct ar_ev_task_queued, submitted_by), NULL, { 0, false },
 	  NULL, "People who gave the work so far, as authenticated.", NULL },
 };
@@ -1282,7 +1580,7 @@ static const struct ar_field_desc ar_ev_task_started_fields[] = {
 	{ "runId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_ev_task_started, run_id), NULL, { 0, false },
 	  NULL, "Run that begins.", NULL },
 	{ "worker", AR_F_OBJECT, true, false, false, 0, 4096, offsetof(struct ar_ev_task_started, worker), NULL, { 0, false },
-	  NULL, "What executes it.", NULL },
+	  NULL, "What executes it.", &ar_shape_party_desc },
 	{ "threadId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_ev_task_started, thread_id), NULL, { 0, false },
 	  NULL, "Thread it works in.", NULL },
 	{ "environmentRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_ev_task_started, environment_ref), NULL, { 0, false },
@@ -1291,9 +1589,9 @@ static const struct ar_field_desc ar_ev_task_started_fields[] = {
 
 static const struct ar_field_desc ar_ev_task_updated_fields[] = {
 	{ "changed", AR_F_OBJECT, true, false, false, 0, 65536, offsetof(struct ar_ev_task_updated, changed), NULL, { 0, false },
-	  NULL, "Only the members that changed, with their new values.", NULL },
+	  NULL, "Only the members that changed, with their new values.", &ar_shape_task_change_desc },
 	{ "previous", AR_F_OBJECT, false, false, false, 0, 65536, offsetof(struct ar_ev_task_updated, previous), NULL, { 0, false },
-	  NULL, "Their values before.", NULL },
+	  NULL, "Their values before.", &ar_shape_task_change_desc },
 	{ "updatedAt", AR_F_TIME, true, false, false, 0, 0, offsetof(struct ar_ev_task_updated, updated_at), NULL, { 0, false },
 	  NULL, "When the change took effect.", NULL },
 	{ "submittedBy", AR_F_ARRAY, false, false, false, 0, 8192, offsetof(struct ar_ev_task_updated, submitted_by), NULL, { 0, false },
@@ -1311,12 +1609,12 @@ static const struct ar_field_desc ar_ev_task_progress_fields[] = {
 	  NULL, "Summary of the progress.", NULL },
 	{ "counters", AR_F_OBJECT, true, false, false, 0, 4096, offsetof(struct ar_ev_task_progress, counters), NULL, { 0, false },
 	  NULL, "Counts by name.", NULL },
-	{ "outputRefs", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_ev_task_progress, output_refs), NULL, { 0, false },
+	{ "outputRefs", AR_F_TEXTS, true, false, false, 0, 262144, offsetof(struct ar_ev_task_progress, output_refs), NULL, { 0, false },
 	  NULL, "Refs of outputs so far.", NULL },
 	{ "outputOffset", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_ev_task_progress, output_offset), NULL, { 0, false },
 	  NULL, "Byte position reached in the running output.", NULL },
 	{ "deliveryState", AR_F_OBJECT, false, false, false, 0, 16384, offsetof(struct ar_ev_task_progress, delivery_state), NULL, { 0, false },
-	  NULL, "State of the delivery.", NULL },
+	  NULL, "State of the delivery.", &ar_shape_delivery_state_desc },
 	{ "validationState", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_ev_task_progress, validation_state), NULL, { 0, false },
 	  NULL, "State of the validation.", NULL },
 	{ "acceptanceCoverage", AR_F_OBJECT, false, false, false, 0, 16384, offsetof(struct ar_ev_task_progress, acceptance_coverage), NULL, { 0, false },
@@ -1345,7 +1643,7 @@ static const struct ar_field_desc ar_ev_task_paused_fields[] = {
 	{ "reason", AR_F_STRING, true, false, false, 0, 1024, offsetof(struct ar_ev_task_paused, reason), NULL, { 0, false },
 	  NULL, "Why.", NULL },
 	{ "requestedBy", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_ev_task_paused, requested_by), NULL, { 0, false },
-	  NULL, "Who requested it.", NULL },
+	  NULL, "Who requested it.", &ar_shape_party_desc },
 	{ "checkpointRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_ev_task_paused, checkpoint_ref), NULL, { 0, false },
 	  NULL, "State to resume from.", NULL },
 };
@@ -1369,14 +1667,14 @@ static const struct ar_field_desc ar_ev_task_retrying_fields[] = {
 	{ "attemptCount", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_ev_task_retrying, attempt_count), NULL, { 0, false },
 	  NULL, "Attempts including the new one.", NULL },
 	{ "retryPolicy", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_ev_task_retrying, retry_policy), NULL, { 0, false },
-	  NULL, "Policy that allowed it.", NULL },
+	  NULL, "Policy that allowed it.", &ar_shape_retry_policy_desc },
 };
 
 static const struct ar_field_desc ar_ev_task_cancel_requested_fields[] = {
 	{ "reason", AR_F_STRING, true, false, false, 0, 1024, offsetof(struct ar_ev_task_cancel_requested, reason), NULL, { 0, false },
 	  NULL, "Why.", NULL },
 	{ "requestedBy", AR_F_OBJECT, true, false, false, 0, 4096, offsetof(struct ar_ev_task_cancel_requested, requested_by), NULL, { 0, false },
-	  NULL, "Who.", NULL },
+	  NULL, "Who.", &ar_shape_party_desc },
 	{ "propagation", AR_F_OBJECT, true, false, false, 0, 4096, offsetof(struct ar_ev_task_cancel_requested, propagation), NULL, { 0, false },
 	  NULL, "Which dependants are cancelled with it.", &ar_shape_propagation_desc },
 	{ "targets", AR_F_ARRAY, false, false, false, 0, 65536, offsetof(struct ar_ev_task_cancel_requested, targets), NULL, { 0, false },
@@ -1407,16 +1705,16 @@ static const struct ar_field_desc ar_ev_task_failed_fields[] = {
 	{ "failureCategory", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_ev_task_failed, failure_category), NULL, { 0, false },
 	  NULL, "Category of the failure.", NULL },
 	{ "artifacts", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_ev_task_failed, artifacts), NULL, { 0, false },
-	  NULL, "Refs of artifacts it still produced.", NULL },
+	  NULL, "Refs of artifacts it still produced.", &ar_shape_result_ref_desc },
 	{ "evidenceRefs", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_ev_task_failed, evidence_refs), NULL, { 0, false },
-	  NULL, "Refs of evidence it left.", NULL },
+	  NULL, "Refs of evidence it left.", &ar_shape_result_ref_desc },
 };
 
 static const struct ar_field_desc ar_ev_task_lost_fields[] = {
 	{ "runId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_ev_task_lost, run_id), NULL, { 0, false },
 	  NULL, "Run that was lost.", NULL },
 	{ "worker", AR_F_OBJECT, true, false, false, 0, 4096, offsetof(struct ar_ev_task_lost, worker), NULL, { 0, false },
-	  NULL, "Worker that was lost.", NULL },
+	  NULL, "Worker that was lost.", &ar_shape_party_desc },
 	{ "lastSeenAt", AR_F_TIME, true, false, false, 0, 0, offsetof(struct ar_ev_task_lost, last_seen_at), NULL, { 0, false },
 	  NULL, "Last sign of life.", NULL },
 	{ "reason", AR_F_STRING, true, false, false, 0, 1024, offsetof(struct ar_ev_task_lost, reason), NULL, { 0, false },
@@ -1425,13 +1723,13 @@ static const struct ar_field_desc ar_ev_task_lost_fields[] = {
 
 static const struct ar_field_desc ar_ev_task_completed_fields[] = {
 	{ "acceptance", AR_F_ARRAY, true, false, false, 0, 65536, offsetof(struct ar_ev_task_completed, acceptance), NULL, { 0, false },
-	  NULL, "Each criterion with whether it is satisfied and a ref.", NULL },
+	  NULL, "Each criterion with whether it is satisfied and a ref.", &ar_shape_criterion_desc },
 	{ "artifacts", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_ev_task_completed, artifacts), NULL, { 0, false },
-	  NULL, "Refs of the artifacts.", NULL },
+	  NULL, "Refs of the artifacts.", &ar_shape_result_ref_desc },
 	{ "evidenceRefs", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_ev_task_completed, evidence_refs), NULL, { 0, false },
-	  NULL, "Refs of the evidence.", NULL },
+	  NULL, "Refs of the evidence.", &ar_shape_result_ref_desc },
 	{ "deliveryState", AR_F_OBJECT, true, false, false, 0, 16384, offsetof(struct ar_ev_task_completed, delivery_state), NULL, { 0, false },
-	  NULL, "State of the delivery.", NULL },
+	  NULL, "State of the delivery.", &ar_shape_delivery_state_desc },
 	{ "reconciled", AR_F_BOOL, true, false, false, 0, 0, offsetof(struct ar_ev_task_completed, reconciled), NULL, { 0, false },
 	  NULL, "True when nothing of the task is open.", NULL },
 	{ "completionSummary", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_ev_task_completed, completion_summary), NULL, { 0, false },
@@ -1467,14 +1765,14 @@ static const struct ar_field_desc ar_ev_task_attempt_started_fields[] = {
 	{ "attemptCount", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_ev_task_attempt_started, attempt_count), NULL, { 0, false },
 	  NULL, "1 for the first attempt.", NULL },
 	{ "worker", AR_F_OBJECT, true, false, false, 0, 4096, offsetof(struct ar_ev_task_attempt_started, worker), NULL, { 0, false },
-	  NULL, "What executes it.", NULL },
-	{ "inputRefs", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_ev_task_attempt_started, input_refs), NULL, { 0, false },
+	  NULL, "What executes it.", &ar_shape_party_desc },
+	{ "inputRefs", AR_F_TEXTS, true, false, false, 0, 262144, offsetof(struct ar_ev_task_attempt_started, input_refs), NULL, { 0, false },
 	  NULL, "Refs of its inputs.", NULL },
 	{ "trigger", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_ev_task_attempt_started, trigger), &ar_task_attempt_started_trigger_desc, { 0, false },
 	  NULL, "Why it begins.", NULL },
 	{ "retryPolicy", AR_F_OBJECT, true, false, false, 0, 4096, offsetof(struct ar_ev_task_attempt_started, retry_policy), NULL, { 0, false },
-	  NULL, "Policy for the attempts after it.", NULL },
-	{ "checkpointRefs", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_ev_task_attempt_started, checkpoint_refs), NULL, { 0, false },
+	  NULL, "Policy for the attempts after it.", &ar_shape_retry_policy_desc },
+	{ "checkpointRefs", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_ev_task_attempt_started, checkpoint_refs), NULL, { 0, false },
 	  NULL, "Refs of states it may start from.", NULL },
 	{ "isBystander", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_ev_task_attempt_started, is_bystander), NULL, { 0, false },
 	  NULL, "True when the process that ran the attempt before died while it worked on something else; the restart does not count for recovery.max_restarts.", NULL },
@@ -1483,11 +1781,11 @@ static const struct ar_field_desc ar_ev_task_attempt_started_fields[] = {
 static const struct ar_field_desc ar_ev_task_attempt_completed_fields[] = {
 	{ "status", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_ev_task_attempt_completed, status), &ar_task_attempt_completed_status_desc, { 0, false },
 	  NULL, "Always completed.", NULL },
-	{ "outputRefs", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_ev_task_attempt_completed, output_refs), NULL, { 0, false },
+	{ "outputRefs", AR_F_TEXTS, true, false, false, 0, 262144, offsetof(struct ar_ev_task_attempt_completed, output_refs), NULL, { 0, false },
 	  NULL, "Refs of its outputs.", NULL },
 	{ "endedAt", AR_F_TIME, true, false, false, 0, 0, offsetof(struct ar_ev_task_attempt_completed, ended_at), NULL, { 0, false },
 	  NULL, "When it ended.", NULL },
-	{ "checkpointRefs", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_ev_task_attempt_completed, checkpoint_refs), NULL, { 0, false },
+	{ "checkpointRefs", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_ev_task_attempt_completed, checkpoint_refs), NULL, { 0, false },
 	  NULL, "Refs of states it saved.", NULL },
 	{ "completionSummary", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_ev_task_attempt_completed, completion_summary), NULL, { 0, false },
 	  NULL, "Its result.", NULL },
@@ -3074,17 +3372,17 @@ static const struct ar_field_desc ar_cmd_create_task_in_fields[] = {
 	{ "priority", AR_F_STRING, false, false, false, 0, 32, offsetof(struct ar_cmd_create_task_in, priority), NULL, { 0, false },
 	  NULL, "low, normal, high or urgent.", NULL },
 	{ "profile", AR_F_OBJECT, false, false, false, 0, 16384, offsetof(struct ar_cmd_create_task_in, profile), NULL, { 0, false },
-	  NULL, "Capabilities, latency and budget it asks for.", NULL },
+	  NULL, "Capabilities, latency and budget it asks for.", &ar_shape_task_profile_desc },
 	{ "constraints", AR_F_OBJECT, false, false, false, 0, 16384, offsetof(struct ar_cmd_create_task_in, constraints), NULL, { 0, false },
-	  NULL, "Limits on time, cost and means.", NULL },
+	  NULL, "Limits on time, cost and means.", &ar_shape_task_constraints_desc },
 	{ "acceptance", AR_F_ARRAY, false, false, false, 0, 65536, offsetof(struct ar_cmd_create_task_in, acceptance), NULL, { 0, false },
-	  NULL, "Criteria that must hold at the end.", NULL },
+	  NULL, "Criteria that must hold at the end.", &ar_shape_criterion_desc },
 	{ "owner", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_cmd_create_task_in, owner), NULL, { 0, false },
-	  NULL, "Who answers for it.", NULL },
+	  NULL, "Who answers for it.", &ar_shape_party_desc },
 	{ "assignee", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_cmd_create_task_in, assignee), NULL, { 0, false },
-	  NULL, "Who works on it.", NULL },
+	  NULL, "Who works on it.", &ar_shape_party_desc },
 	{ "requestedBy", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_cmd_create_task_in, requested_by), NULL, { 0, false },
-	  NULL, "Who asks for it.", NULL },
+	  NULL, "Who asks for it.", &ar_shape_party_desc },
 	{ "metadata", AR_F_OBJECT, false, false, false, 0, 16384, offsetof(struct ar_cmd_create_task_in, metadata), NULL, { 0, false },
 	  NULL, "Whatever the caller wants kept with it.", NULL },
 	{ "draft", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_cmd_create_task_in, draft), NULL, { 0, false },
@@ -3118,7 +3416,7 @@ static const struct ar_field_desc ar_cmd_update_task_out_fields[] = {
 	{ "taskId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_update_task_out, task_id), NULL, { 0, false },
 	  NULL, "The task.", NULL },
 	{ "task", AR_F_OBJECT, true, false, false, 0, 262144, offsetof(struct ar_cmd_update_task_out, task), NULL, { 0, false },
-	  NULL, "Its record after the change.", NULL },
+	  NULL, "Its record after the change.", &ar_shape_updated_task_desc },
 };
 
 static const struct ar_field_desc ar_cmd_start_task_in_fields[] = {
@@ -3127,12 +3425,12 @@ static const struct ar_field_desc ar_cmd_start_task_in_fields[] = {
 	{ "runId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_start_task_in, run_id), NULL, { 0, false },
 	  NULL, "Id for the run, chosen by the caller.", NULL },
 	{ "worker", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_cmd_start_task_in, worker), NULL, { 0, false },
-	  NULL, "What should execute it.", NULL },
+	  NULL, "What should execute it.", &ar_shape_party_desc },
 	{ "threadId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_start_task_in, thread_id), NULL, { 0, false },
 	  NULL, "Thread to work in.", NULL },
 	{ "environment", AR_F_OBJECT, false, false, false, 0, 16384, offsetof(struct ar_cmd_start_task_in, environment), NULL, { 0, false },
 	  NULL, "Environment to work in.", NULL },
-	{ "inputRefs", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_cmd_start_task_in, input_refs), NULL, { 0, false },
+	{ "inputRefs", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_cmd_start_task_in, input_refs), NULL, { 0, false },
 	  NULL, "Refs of its inputs.", NULL },
 	{ "idempotencyKey", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_start_task_in, idempotency_key), NULL, { 0, false },
 	  NULL, "Makes a repeat safe.", NULL },
@@ -3158,10 +3456,10 @@ static const struct ar_field_desc ar_cmd_append_task_progress_in_fields[] = {
 	  NULL, "Counts by name.", NULL },
 	{ "summary", AR_F_STRING, false, false, false, 0, 4194304, offsetof(struct ar_cmd_append_task_progress_in, summary), NULL, { 0, false },
 	  NULL, "Summary of the progress; a long one is stored as output, by ref.", NULL },
-	{ "outputRefs", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_cmd_append_task_progress_in, output_refs), NULL, { 0, false },
+	{ "outputRefs", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_cmd_append_task_progress_in, output_refs), NULL, { 0, false },
 	  NULL, "Refs of outputs so far.", NULL },
 	{ "deliveryState", AR_F_OBJECT, false, false, false, 0, 16384, offsetof(struct ar_cmd_append_task_progress_in, delivery_state), NULL, { 0, false },
-	  NULL, "State of the delivery.", NULL },
+	  NULL, "State of the delivery.", &ar_shape_delivery_state_desc },
 	{ "runId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_append_task_progress_in, run_id), NULL, { 0, false },
 	  NULL, "Run that reports.", NULL },
 	{ "percent", AR_F_NUM, false, false, false, 0, 0, offsetof(struct ar_cmd_append_task_progress_in, percent), NULL, { 0, false },
@@ -3212,7 +3510,7 @@ static const struct ar_field_desc ar_cmd_resume_task_in_fields[] = {
 	{ "propagation", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_cmd_resume_task_in, propagation), NULL, { 0, false },
 	  NULL, "Which dependants resume with it.", &ar_shape_propagation_desc },
 	{ "worker", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_cmd_resume_task_in, worker), NULL, { 0, false },
-	  NULL, "What should execute it.", NULL },
+	  NULL, "What should execute it.", &ar_shape_party_desc },
 	{ "idempotencyKey", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_resume_task_in, idempotency_key), NULL, { 0, false },
 	  NULL, "Makes a repeat safe.", NULL },
 };
@@ -3234,7 +3532,7 @@ static const struct ar_field_desc ar_cmd_cancel_task_in_fields[] = {
 	{ "propagation", AR_F_TEXTS, false, false, false, 0, 4096, offsetof(struct ar_cmd_cancel_task_in, propagation), NULL, { 0, false },
 	  NULL, "Which dependants end with it: children, jobs, processes, subagents.", NULL },
 	{ "requestedBy", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_cmd_cancel_task_in, requested_by), NULL, { 0, false },
-	  NULL, "Who asks for it.", NULL },
+	  NULL, "Who asks for it.", &ar_shape_party_desc },
 	{ "idempotencyKey", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_cancel_task_in, idempotency_key), NULL, { 0, false },
 	  NULL, "Makes a repeat safe.", NULL },
 };
@@ -3256,9 +3554,9 @@ static const struct ar_field_desc ar_cmd_retry_task_in_fields[] = {
 	{ "runId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_retry_task_in, run_id), NULL, { 0, false },
 	  NULL, "Id for the new run, chosen by the caller.", NULL },
 	{ "worker", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_cmd_retry_task_in, worker), NULL, { 0, false },
-	  NULL, "What should execute it.", NULL },
+	  NULL, "What should execute it.", &ar_shape_party_desc },
 	{ "routing", AR_F_OBJECT, false, false, false, 0, 16384, offsetof(struct ar_cmd_retry_task_in, routing), NULL, { 0, false },
-	  NULL, "Another model choice for this attempt.", NULL },
+	  NULL, "Another model choice for this attempt.", &ar_shape_task_routing_desc },
 	{ "propagation", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_cmd_retry_task_in, propagation), NULL, { 0, false },
 	  NULL, "Which dependants are tried again with it.", &ar_shape_propagation_desc },
 	{ "idempotencyKey", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_retry_task_in, idempotency_key), NULL, { 0, false },
@@ -3280,15 +3578,15 @@ static const struct ar_field_desc ar_cmd_complete_task_in_fields[] = {
 	{ "taskId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_complete_task_in, task_id), NULL, { 0, false },
 	  NULL, "The task.", NULL },
 	{ "acceptance", AR_F_ARRAY, true, false, false, 0, 65536, offsetof(struct ar_cmd_complete_task_in, acceptance), NULL, { 0, false },
-	  NULL, "Each criterion with whether it is satisfied and a ref.", NULL },
+	  NULL, "Each criterion with whether it is satisfied and a ref.", &ar_shape_criterion_desc },
 	{ "runId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_complete_task_in, run_id), NULL, { 0, false },
 	  NULL, "Run that finished it.", NULL },
 	{ "artifacts", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_cmd_complete_task_in, artifacts), NULL, { 0, false },
-	  NULL, "Refs of the artifacts, as texts or as {ref, versionId}; artifact.changed records the latter.", NULL },
+	  NULL, "Refs of the artifacts, as texts or as {ref, versionId}; artifact.changed records the latter.", &ar_shape_result_ref_desc },
 	{ "evidenceRefs", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_cmd_complete_task_in, evidence_refs), NULL, { 0, false },
-	  NULL, "Refs of the evidence, as texts or as {ref, kind}; evidence.changed records the latter.", NULL },
+	  NULL, "Refs of the evidence, as texts or as {ref, kind}; evidence.changed records the latter.", &ar_shape_result_ref_desc },
 	{ "deliveryState", AR_F_OBJECT, false, false, false, 0, 16384, offsetof(struct ar_cmd_complete_task_in, delivery_state), NULL, { 0, false },
-	  NULL, "State of the delivery.", NULL },
+	  NULL, "State of the delivery.", &ar_shape_delivery_state_desc },
 	{ "completionSummary", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_cmd_complete_task_in, completion_summary), NULL, { 0, false },
 	  NULL, "Summary of the result.", NULL },
 	{ "idempotencyKey", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_complete_task_in, idempotency_key), NULL, { 0, false },
@@ -3300,7 +3598,7 @@ static const struct ar_field_desc ar_cmd_complete_task_out_fields[] = {
 	  NULL, "The task.", NULL },
 	{ "status", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_cmd_complete_task_out, status), &ar_task_status_desc, { 0, false },
 	  NULL, "completed, or the status that stays.", NULL },
-	{ "unmet", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_cmd_complete_task_out, unmet), NULL, { 0, false },
+	{ "unmet", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_cmd_complete_task_out, unmet), NULL, { 0, false },
 	  NULL, "Criteria that do not hold.", NULL },
 };
 
@@ -3314,11 +3612,11 @@ static const struct ar_field_desc ar_cmd_fail_task_in_fields[] = {
 	{ "retryable", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_cmd_fail_task_in, retryable), NULL, { 0, false },
 	  NULL, "Whether another attempt may help.", NULL },
 	{ "artifacts", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_cmd_fail_task_in, artifacts), NULL, { 0, false },
-	  NULL, "Refs of artifacts it still produced.", NULL },
+	  NULL, "Refs of artifacts it still produced.", &ar_shape_result_ref_desc },
 	{ "evidenceRefs", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_cmd_fail_task_in, evidence_refs), NULL, { 0, false },
-	  NULL, "Refs of evidence it left.", NULL },
+	  NULL, "Refs of evidence it left.", &ar_shape_result_ref_desc },
 	{ "deliveryState", AR_F_OBJECT, false, false, false, 0, 16384, offsetof(struct ar_cmd_fail_task_in, delivery_state), NULL, { 0, false },
-	  NULL, "State of the delivery.", NULL },
+	  NULL, "State of the delivery.", &ar_shape_delivery_state_desc },
 	{ "idempotencyKey", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_fail_task_in, idempotency_key), NULL, { 0, false },
 	  NULL, "Makes a repeat safe.", NULL },
 };
@@ -3352,9 +3650,9 @@ static const uint64_t ar_cmd_list_tasks_in_oneofs[] = { UINT64_C(1) << 0 | UINT6
 
 static const struct ar_field_desc ar_cmd_list_tasks_out_fields[] = {
 	{ "tasks", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_cmd_list_tasks_out, tasks), NULL, { 0, false },
-	  NULL, "Compact records.", NULL },
+	  NULL, "Compact records.", &ar_shape_task_record_desc },
 	{ "taskSummary", AR_F_OBJECT, true, false, false, 0, 262144, offsetof(struct ar_cmd_list_tasks_out, task_summary), NULL, { 0, false },
-	  NULL, "Counts by state.", NULL },
+	  NULL, "Counts by state.", &ar_shape_task_summary_desc },
 	{ "nextCursor", AR_F_STRING, false, false, false, 0, 512, offsetof(struct ar_cmd_list_tasks_out, next_cursor), NULL, { 0, false },
 	  NULL, "Cursor of the next page; absent at the end.", NULL },
 };
@@ -3362,7 +3660,7 @@ static const struct ar_field_desc ar_cmd_list_tasks_out_fields[] = {
 static const struct ar_field_desc ar_cmd_get_task_in_fields[] = {
 	{ "taskId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_get_task_in, task_id), NULL, { 0, false },
 	  NULL, "The task.", NULL },
-	{ "include", AR_F_ARRAY, false, false, false, 0, 1024, offsetof(struct ar_cmd_get_task_in, include), NULL, { 0, false },
+	{ "include", AR_F_TEXTS, false, false, false, 0, 1024, offsetof(struct ar_cmd_get_task_in, include), NULL, { 0, false },
 	  NULL, "Parts to add: attempts, graph, progress.", NULL },
 };
 
@@ -3386,11 +3684,11 @@ static const struct ar_field_desc ar_cmd_get_task_out_fields[] = {
 	{ "currentRunId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_get_task_out, current_run_id), NULL, { 0, false },
 	  NULL, "Run in progress, or the last one.", NULL },
 	{ "attempts", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_cmd_get_task_out, attempts), NULL, { 0, false },
-	  NULL, "Its attempts, first to last.", NULL },
+	  NULL, "Its attempts, first to last.", &ar_shape_task_attempt_desc },
 	{ "relationships", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_cmd_get_task_out, relationships), NULL, { 0, false },
 	  NULL, "Its edges.", &ar_shape_relationship_desc },
 	{ "deliveryState", AR_F_OBJECT, true, false, false, 0, 262144, offsetof(struct ar_cmd_get_task_out, delivery_state), NULL, { 0, false },
-	  NULL, "State of the delivery.", NULL },
+	  NULL, "State of the delivery.", &ar_shape_delivery_state_desc },
 	{ "asOfSequence", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_cmd_get_task_out, as_of_sequence), NULL, { 0, false },
 	  NULL, "Sequence up to which the answer is valid.", NULL },
 };

@@ -1620,6 +1620,122 @@ struct ar_shape_task_scope_list {
 	size_t count;
 };
 
+struct ar_shape_retry_policy { /* retry_policy */
+	struct ar_opt_int max_attempts; /* int? */
+	struct ar_opt_int backoff_ms; /* int? */
+	struct ar_opt_int max_restarts; /* int? */
+	struct ar_str on_timeout; /* string? */
+	struct ar_texts non_retryable; /* array? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_retry_policy_list {
+	const struct ar_shape_retry_policy *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_task_constraints { /* task_constraints */
+	struct ar_opt_int time_ms; /* int? */
+	struct ar_opt_int inactivity_ms; /* int? */
+	const struct ar_shape_retry_policy *retry_policy; /* object? */
+	struct ar_str model; /* string? */
+	const struct ar_shape_turn_budget *budget; /* object? */
+	struct ar_str mode; /* string? */
+	struct ar_str sandbox; /* string? */
+	struct ar_shape_offered_tool_list tools; /* array? */
+	struct ar_str output_schema; /* object? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_task_constraints_list {
+	const struct ar_shape_task_constraints *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_task_profile { /* task_profile */
+	struct ar_texts required_capabilities; /* array? */
+	struct ar_str latency_target; /* string? */
+	struct ar_str budget_class; /* string? */
+	struct ar_str fallback_policy; /* string? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_task_profile_list {
+	const struct ar_shape_task_profile *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_criterion { /* criterion */
+	struct ar_str criterion; /* string? */
+	struct ar_str id; /* string? */
+	struct ar_str name; /* string? */
+	struct ar_str description; /* string? */
+	struct ar_opt_bool satisfied; /* bool? */
+	struct ar_str ref; /* string? */
+	struct ar_str text_; /* instead of the members */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_criterion_list {
+	const struct ar_shape_criterion *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_party { /* party */
+	struct ar_str kind; /* string? */
+	struct ar_str id; /* string? */
+	struct ar_str name; /* string? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_party_list {
+	const struct ar_shape_party *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_task_start { /* task_start */
+	struct ar_str run_id; /* string? */
+	const struct ar_shape_party *worker; /* object? */
+	struct ar_texts input_refs; /* array? */
+	struct ar_str thread_id; /* string? */
+	struct ar_str environment_ref; /* ref? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_task_start_list {
+	const struct ar_shape_task_start *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_task_change { /* task_change */
+	struct ar_str title; /* string? */
+	struct ar_str objective; /* string? */
+	struct ar_str priority; /* string? */
+	struct ar_str metadata; /* object? */
+	const struct ar_shape_party *owner; /* object? */
+	const struct ar_shape_party *assignee; /* object? */
+	struct ar_shape_criterion_list acceptance; /* array? */
+	const struct ar_shape_task_constraints *constraints; /* object? */
+	const struct ar_shape_task_profile *task_profile; /* object? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_task_change_list {
+	const struct ar_shape_task_change *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_delivery_state { /* delivery_state */
+	struct ar_str state; /* string? */
+	struct ar_str to; /* string? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_delivery_state_list {
+	const struct ar_shape_delivery_state *at; /* NULL: absent */
+	size_t count;
+};
+
 struct ar_shape_blocker { /* blocker */
 	struct ar_str kind; /* string */
 	struct ar_str id; /* string */
@@ -1653,6 +1769,19 @@ struct ar_shape_task_part { /* task_part */
 
 struct ar_shape_task_part_list {
 	const struct ar_shape_task_part *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_result_ref { /* result_ref */
+	struct ar_str ref; /* string */
+	struct ar_str version_id; /* string? */
+	struct ar_str kind; /* string? */
+	struct ar_str text_; /* instead of the members */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_result_ref_list {
+	const struct ar_shape_result_ref *at; /* NULL: absent */
 	size_t count;
 };
 
@@ -1804,18 +1933,6 @@ struct ar_shape_action_policy { /* action_policy */
 
 struct ar_shape_action_policy_list {
 	const struct ar_shape_action_policy *at; /* NULL: absent */
-	size_t count;
-};
-
-struct ar_shape_party { /* party */
-	struct ar_str kind; /* string? */
-	struct ar_str id; /* string? */
-	struct ar_str name; /* string? */
-	struct ar_str extra_; /* other members: "k":v,... */
-};
-
-struct ar_shape_party_list {
-	const struct ar_shape_party *at; /* NULL: absent */
 	size_t count;
 };
 
@@ -2059,6 +2176,145 @@ struct ar_shape_channel_peer { /* channel_peer */
 
 struct ar_shape_channel_peer_list {
 	const struct ar_shape_channel_peer *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_updated_task { /* updated_task */
+	struct ar_str task_id; /* string */
+	struct ar_str status; /* string */
+	const struct ar_shape_task_change *changed; /* object? */
+	ar_usec updated_at; /* time? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_updated_task_list {
+	const struct ar_shape_updated_task *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_task_routing { /* task_routing */
+	struct ar_str model; /* string? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_task_routing_list {
+	const struct ar_shape_task_routing *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_task_progress { /* task_progress */
+	struct ar_str phase; /* string? */
+	struct ar_opt_num percent; /* num? */
+	struct ar_str current_step; /* string? */
+	struct ar_str summary; /* string? */
+	struct ar_str counters; /* object? */
+	struct ar_texts output_refs; /* array? */
+	struct ar_opt_int output_offset; /* int? */
+	struct ar_str validation_state; /* string? */
+	struct ar_str acceptance_coverage; /* object? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_task_progress_list {
+	const struct ar_shape_task_progress *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_stored_ref { /* stored_ref */
+	struct ar_str ref; /* string */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_stored_ref_list {
+	const struct ar_shape_stored_ref *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_task_attempt { /* task_attempt */
+	struct ar_str run_id; /* string */
+	struct ar_str attempt_id; /* string? */
+	struct ar_str status; /* string */
+	struct ar_str status_detail; /* string? */
+	struct ar_str trigger; /* string? */
+	struct ar_opt_int attempt_count; /* int? */
+	struct ar_str turn_id; /* string? */
+	const struct ar_shape_party *worker; /* object? */
+	struct ar_shape_stored_ref_list input_refs; /* array? */
+	struct ar_shape_stored_ref_list output_refs; /* array? */
+	struct ar_shape_stored_ref_list checkpoint_refs; /* array? */
+	const struct ar_shape_retry_policy *retry_policy; /* object? */
+	struct ar_str completion_summary; /* string? */
+	ar_usec started_at; /* time? */
+	ar_usec ended_at; /* time? */
+	const struct ar_shape_failure *last_error; /* object? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_task_attempt_list {
+	const struct ar_shape_task_attempt *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_task_record { /* task_record */
+	struct ar_str task_id; /* string */
+	struct ar_str parent_task_id; /* string? */
+	struct ar_str root_task_id; /* string? */
+	struct ar_str session_id; /* string? */
+	struct ar_str thread_id; /* string? */
+	struct ar_str turn_id; /* string? */
+	struct ar_str objective; /* string? */
+	struct ar_str title; /* string? */
+	int visibility; /* enum? */
+	struct ar_str status; /* string */
+	struct ar_str task_kind; /* string? */
+	struct ar_str task_family; /* string? */
+	struct ar_str priority; /* string? */
+	const struct ar_shape_party *requested_by; /* object? */
+	const struct ar_shape_party *owner; /* object? */
+	const struct ar_shape_party *assignee; /* object? */
+	const struct ar_shape_task_scope *scope; /* object? */
+	const struct ar_shape_task_constraints *constraints; /* object? */
+	const struct ar_shape_task_profile *task_profile; /* object? */
+	struct ar_str metadata; /* object? */
+	struct ar_str status_reason; /* string? */
+	struct ar_shape_criterion_list acceptance; /* array? */
+	const struct ar_shape_task_progress *progress; /* object? */
+	struct ar_str current_run_id; /* string? */
+	struct ar_shape_task_attempt_list attempts; /* array? */
+	struct ar_opt_int attempt_count; /* int? */
+	struct ar_shape_relationship_list relationships; /* array? */
+	struct ar_shape_result_ref_list artifacts; /* array? */
+	struct ar_shape_result_ref_list evidence_refs; /* array? */
+	const struct ar_shape_delivery_state *delivery_state; /* object? */
+	const struct ar_shape_failure *last_error; /* object? */
+	ar_usec created_at; /* time? */
+	ar_usec updated_at; /* time? */
+	ar_usec started_at; /* time? */
+	ar_usec ended_at; /* time? */
+	struct ar_opt_int as_of_sequence; /* int? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_task_record_list {
+	const struct ar_shape_task_record *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_task_summary { /* task_summary */
+	struct ar_opt_int active; /* int? */
+	struct ar_opt_int waiting; /* int? */
+	struct ar_opt_int blocked; /* int? */
+	struct ar_opt_int completed; /* int? */
+	struct ar_opt_int failed; /* int? */
+	struct ar_opt_int cancelled; /* int? */
+	struct ar_opt_int lost; /* int? */
+	struct ar_opt_int terminal; /* int? */
+	struct ar_texts recent_terminal; /* array? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_task_summary_list {
+	const struct ar_shape_task_summary *at; /* NULL: absent */
 	size_t count;
 };
 
@@ -2440,12 +2696,12 @@ struct ar_ev_task_created { /* task.created */
 	struct ar_str task_family; /* string? */
 	int visibility; /* enum? */
 	const struct ar_shape_task_scope *scope; /* object */
-	struct ar_str constraints; /* object */
-	struct ar_str task_profile; /* object */
-	struct ar_str acceptance; /* array? */
-	struct ar_str requested_by; /* object? */
-	struct ar_str owner; /* object? */
-	struct ar_str assignee; /* object? */
+	const struct ar_shape_task_constraints *constraints; /* object */
+	const struct ar_shape_task_profile *task_profile; /* object */
+	struct ar_shape_criterion_list acceptance; /* array? */
+	const struct ar_shape_party *requested_by; /* object? */
+	const struct ar_shape_party *owner; /* object? */
+	const struct ar_shape_party *assignee; /* object? */
 	struct ar_str priority; /* string? */
 	struct ar_str idempotency_key; /* string? */
 	struct ar_str metadata; /* object? */
@@ -2453,27 +2709,27 @@ struct ar_ev_task_created { /* task.created */
 };
 
 struct ar_ev_task_accepted { /* task.accepted */
-	struct ar_str owner; /* object */
+	const struct ar_shape_party *owner; /* object */
 	ar_usec accepted_at; /* time */
 };
 
 struct ar_ev_task_queued { /* task.queued */
 	int queue_reason; /* enum */
 	struct ar_opt_int position; /* int? */
-	struct ar_str start; /* object? */
+	const struct ar_shape_task_start *start; /* object? */
 	struct ar_str submitted_by; /* array? */
 };
 
 struct ar_ev_task_started { /* task.started */
 	struct ar_str run_id; /* string */
-	struct ar_str worker; /* object */
+	const struct ar_shape_party *worker; /* object */
 	struct ar_str thread_id; /* string? */
 	struct ar_str environment_ref; /* ref? */
 };
 
 struct ar_ev_task_updated { /* task.updated */
-	struct ar_str changed; /* object */
-	struct ar_str previous; /* object? */
+	const struct ar_shape_task_change *changed; /* object */
+	const struct ar_shape_task_change *previous; /* object? */
 	ar_usec updated_at; /* time */
 	struct ar_str submitted_by; /* array? */
 };
@@ -2484,9 +2740,9 @@ struct ar_ev_task_progress { /* task.progress */
 	struct ar_str current_step; /* string? */
 	struct ar_str summary; /* string? */
 	struct ar_str counters; /* object */
-	struct ar_str output_refs; /* array */
+	struct ar_texts output_refs; /* array */
 	struct ar_opt_int output_offset; /* int? */
-	struct ar_str delivery_state; /* object? */
+	const struct ar_shape_delivery_state *delivery_state; /* object? */
 	struct ar_str validation_state; /* string? */
 	struct ar_str acceptance_coverage; /* object? */
 };
@@ -2505,7 +2761,7 @@ struct ar_ev_task_blocked { /* task.blocked */
 
 struct ar_ev_task_paused { /* task.paused */
 	struct ar_str reason; /* string */
-	struct ar_str requested_by; /* object? */
+	const struct ar_shape_party *requested_by; /* object? */
 	struct ar_str checkpoint_ref; /* ref? */
 };
 
@@ -2520,12 +2776,12 @@ struct ar_ev_task_retrying { /* task.retrying */
 	struct ar_str previous_run_id; /* string */
 	struct ar_str new_run_id; /* string */
 	int64_t attempt_count; /* int */
-	struct ar_str retry_policy; /* object? */
+	const struct ar_shape_retry_policy *retry_policy; /* object? */
 };
 
 struct ar_ev_task_cancel_requested { /* task.cancel_requested */
 	struct ar_str reason; /* string */
-	struct ar_str requested_by; /* object */
+	const struct ar_shape_party *requested_by; /* object */
 	const struct ar_shape_propagation *propagation; /* object */
 	struct ar_shape_task_part_list targets; /* array? */
 };
@@ -2545,22 +2801,22 @@ struct ar_ev_task_timed_out { /* task.timed_out */
 struct ar_ev_task_failed { /* task.failed */
 	const struct ar_shape_failure *last_error; /* object */
 	struct ar_str failure_category; /* string */
-	struct ar_str artifacts; /* array? */
-	struct ar_str evidence_refs; /* array? */
+	struct ar_shape_result_ref_list artifacts; /* array? */
+	struct ar_shape_result_ref_list evidence_refs; /* array? */
 };
 
 struct ar_ev_task_lost { /* task.lost */
 	struct ar_str run_id; /* string */
-	struct ar_str worker; /* object */
+	const struct ar_shape_party *worker; /* object */
 	ar_usec last_seen_at; /* time */
 	struct ar_str reason; /* string */
 };
 
 struct ar_ev_task_completed { /* task.completed */
-	struct ar_str acceptance; /* array */
-	struct ar_str artifacts; /* array */
-	struct ar_str evidence_refs; /* array */
-	struct ar_str delivery_state; /* object */
+	struct ar_shape_criterion_list acceptance; /* array */
+	struct ar_shape_result_ref_list artifacts; /* array */
+	struct ar_shape_result_ref_list evidence_refs; /* array */
+	const struct ar_shape_delivery_state *delivery_state; /* object */
 	bool reconciled; /* bool */
 	struct ar_str completion_summary; /* string? */
 };
@@ -2584,19 +2840,19 @@ struct ar_ev_task_dependency_updated { /* task.dependency.updated */
 
 struct ar_ev_task_attempt_started { /* task.attempt.started */
 	int64_t attempt_count; /* int */
-	struct ar_str worker; /* object */
-	struct ar_str input_refs; /* array */
+	const struct ar_shape_party *worker; /* object */
+	struct ar_texts input_refs; /* array */
 	int trigger; /* enum */
-	struct ar_str retry_policy; /* object */
-	struct ar_str checkpoint_refs; /* array? */
+	const struct ar_shape_retry_policy *retry_policy; /* object */
+	struct ar_texts checkpoint_refs; /* array? */
 	struct ar_opt_bool is_bystander; /* bool? */
 };
 
 struct ar_ev_task_attempt_completed { /* task.attempt.completed */
 	int status; /* enum */
-	struct ar_str output_refs; /* array */
+	struct ar_texts output_refs; /* array */
 	ar_usec ended_at; /* time */
-	struct ar_str checkpoint_refs; /* array? */
+	struct ar_texts checkpoint_refs; /* array? */
 	struct ar_str completion_summary; /* string? */
 };
 
@@ -3537,12 +3793,12 @@ struct ar_cmd_create_task_in { /* create_task, input */
 	struct ar_str task_family; /* string? */
 	int visibility; /* enum? */
 	struct ar_str priority; /* string? */
-	struct ar_str profile; /* object? */
-	struct ar_str constraints; /* object? */
-	struct ar_str acceptance; /* array? */
-	struct ar_str owner; /* object? */
-	struct ar_str assignee; /* object? */
-	struct ar_str requested_by; /* object? */
+	const struct ar_shape_task_profile *profile; /* object? */
+	const struct ar_shape_task_constraints *constraints; /* object? */
+	struct ar_shape_criterion_list acceptance; /* array? */
+	const struct ar_shape_party *owner; /* object? */
+	const struct ar_shape_party *assignee; /* object? */
+	const struct ar_shape_party *requested_by; /* object? */
 	struct ar_str metadata; /* object? */
 	struct ar_opt_bool draft; /* bool? */
 	struct ar_str idempotency_key; /* string? */
@@ -3563,16 +3819,16 @@ struct ar_cmd_update_task_in { /* update_task, input */
 
 struct ar_cmd_update_task_out { /* update_task, result */
 	struct ar_str task_id; /* string */
-	struct ar_str task; /* object */
+	const struct ar_shape_updated_task *task; /* object */
 };
 
 struct ar_cmd_start_task_in { /* start_task, input */
 	struct ar_str task_id; /* string */
 	struct ar_str run_id; /* string? */
-	struct ar_str worker; /* object? */
+	const struct ar_shape_party *worker; /* object? */
 	struct ar_str thread_id; /* string? */
 	struct ar_str environment; /* object? */
-	struct ar_str input_refs; /* array? */
+	struct ar_texts input_refs; /* array? */
 	struct ar_str idempotency_key; /* string? */
 };
 
@@ -3588,8 +3844,8 @@ struct ar_cmd_append_task_progress_in { /* append_task_progress, input */
 	int phase; /* enum? */
 	struct ar_str counters; /* object? */
 	struct ar_str summary; /* string? */
-	struct ar_str output_refs; /* array? */
-	struct ar_str delivery_state; /* object? */
+	struct ar_texts output_refs; /* array? */
+	const struct ar_shape_delivery_state *delivery_state; /* object? */
 	struct ar_str run_id; /* string? */
 	struct ar_opt_num percent; /* num? */
 	struct ar_str current_step; /* string? */
@@ -3620,7 +3876,7 @@ struct ar_cmd_resume_task_in { /* resume_task, input */
 	struct ar_str task_id; /* string */
 	struct ar_str reason; /* string */
 	const struct ar_shape_propagation *propagation; /* object? */
-	struct ar_str worker; /* object? */
+	const struct ar_shape_party *worker; /* object? */
 	struct ar_str idempotency_key; /* string? */
 };
 
@@ -3634,7 +3890,7 @@ struct ar_cmd_cancel_task_in { /* cancel_task, input */
 	struct ar_str task_id; /* string */
 	struct ar_str reason; /* string */
 	struct ar_texts propagation; /* array? */
-	struct ar_str requested_by; /* object? */
+	const struct ar_shape_party *requested_by; /* object? */
 	struct ar_str idempotency_key; /* string? */
 };
 
@@ -3648,8 +3904,8 @@ struct ar_cmd_retry_task_in { /* retry_task, input */
 	struct ar_str task_id; /* string */
 	struct ar_str retry_reason; /* string */
 	struct ar_str run_id; /* string? */
-	struct ar_str worker; /* object? */
-	struct ar_str routing; /* object? */
+	const struct ar_shape_party *worker; /* object? */
+	const struct ar_shape_task_routing *routing; /* object? */
 	const struct ar_shape_propagation *propagation; /* object? */
 	struct ar_str idempotency_key; /* string? */
 };
@@ -3663,11 +3919,11 @@ struct ar_cmd_retry_task_out { /* retry_task, result */
 
 struct ar_cmd_complete_task_in { /* complete_task, input */
 	struct ar_str task_id; /* string */
-	struct ar_str acceptance; /* array */
+	struct ar_shape_criterion_list acceptance; /* array */
 	struct ar_str run_id; /* string? */
-	struct ar_str artifacts; /* array? */
-	struct ar_str evidence_refs; /* array? */
-	struct ar_str delivery_state; /* object? */
+	struct ar_shape_result_ref_list artifacts; /* array? */
+	struct ar_shape_result_ref_list evidence_refs; /* array? */
+	const struct ar_shape_delivery_state *delivery_state; /* object? */
 	struct ar_str completion_summary; /* string? */
 	struct ar_str idempotency_key; /* string? */
 };
@@ -3675,7 +3931,7 @@ struct ar_cmd_complete_task_in { /* complete_task, input */
 struct ar_cmd_complete_task_out { /* complete_task, result */
 	struct ar_str task_id; /* string */
 	int status; /* enum */
-	struct ar_str unmet; /* array? */
+	struct ar_texts unmet; /* array? */
 };
 
 struct ar_cmd_fail_task_in { /* fail_task, input */
@@ -3683,9 +3939,9 @@ struct ar_cmd_fail_task_in { /* fail_task, input */
 	const struct ar_shape_failure *error; /* object */
 	struct ar_str run_id; /* string? */
 	struct ar_opt_bool retryable; /* bool? */
-	struct ar_str artifacts; /* array? */
-	struct ar_str evidence_refs; /* array? */
-	struct ar_str delivery_state; /* object? */
+	struct ar_shape_result_ref_list artifacts; /* array? */
+	struct ar_shape_result_ref_list evidence_refs; /* array? */
+	const struct ar_shape_delivery_state *delivery_state; /* object? */
 	struct ar_str idempotency_key; /* string? */
 };
 
@@ -3706,14 +3962,14 @@ struct ar_cmd_list_tasks_in { /* list_tasks, input */
 };
 
 struct ar_cmd_list_tasks_out { /* list_tasks, result */
-	struct ar_str tasks; /* array */
-	struct ar_str task_summary; /* object */
+	struct ar_shape_task_record_list tasks; /* array */
+	const struct ar_shape_task_summary *task_summary; /* object */
 	struct ar_str next_cursor; /* string? */
 };
 
 struct ar_cmd_get_task_in { /* get_task, input */
 	struct ar_str task_id; /* string */
-	struct ar_str include; /* array? */
+	struct ar_texts include; /* array? */
 };
 
 struct ar_cmd_get_task_out { /* get_task, result */
@@ -3726,9 +3982,9 @@ struct ar_cmd_get_task_out { /* get_task, result */
 	struct ar_str status; /* string */
 	struct ar_str status_detail; /* string? */
 	struct ar_str current_run_id; /* string? */
-	struct ar_str attempts; /* array */
+	struct ar_shape_task_attempt_list attempts; /* array */
 	struct ar_shape_relationship_list relationships; /* array */
-	struct ar_str delivery_state; /* object */
+	const struct ar_shape_delivery_state *delivery_state; /* object */
 	int64_t as_of_sequence; /* int */
 };
 
@@ -4741,9 +4997,18 @@ extern const struct ar_struct_desc ar_shape_turn_options_desc;
 extern const struct ar_struct_desc ar_shape_usage_desc;
 extern const struct ar_struct_desc ar_shape_failure_desc;
 extern const struct ar_struct_desc ar_shape_task_scope_desc;
+extern const struct ar_struct_desc ar_shape_retry_policy_desc;
+extern const struct ar_struct_desc ar_shape_task_constraints_desc;
+extern const struct ar_struct_desc ar_shape_task_profile_desc;
+extern const struct ar_struct_desc ar_shape_criterion_desc;
+extern const struct ar_struct_desc ar_shape_party_desc;
+extern const struct ar_struct_desc ar_shape_task_start_desc;
+extern const struct ar_struct_desc ar_shape_task_change_desc;
+extern const struct ar_struct_desc ar_shape_delivery_state_desc;
 extern const struct ar_struct_desc ar_shape_blocker_desc;
 extern const struct ar_struct_desc ar_shape_propagation_desc;
 extern const struct ar_struct_desc ar_shape_task_part_desc;
+extern const struct ar_struct_desc ar_shape_result_ref_desc;
 extern const struct ar_struct_desc ar_shape_relationship_desc;
 extern const struct ar_struct_desc ar_shape_approval_desc;
 extern const struct ar_struct_desc ar_shape_actor_desc;
@@ -4754,7 +5019,6 @@ extern const struct ar_struct_desc ar_shape_tool_metadata_desc;
 extern const struct ar_struct_desc ar_shape_tool_record_desc;
 extern const struct ar_struct_desc ar_shape_action_scope_desc;
 extern const struct ar_struct_desc ar_shape_action_policy_desc;
-extern const struct ar_struct_desc ar_shape_party_desc;
 extern const struct ar_struct_desc ar_shape_evidence_scope_desc;
 extern const struct ar_struct_desc ar_shape_verification_outcome_desc;
 extern const struct ar_struct_desc ar_shape_known_gap_desc;
@@ -4775,6 +5039,13 @@ extern const struct ar_struct_desc ar_shape_job_counts_desc;
 extern const struct ar_struct_desc ar_shape_channel_gap_desc;
 extern const struct ar_struct_desc ar_shape_requesting_peer_desc;
 extern const struct ar_struct_desc ar_shape_channel_peer_desc;
+extern const struct ar_struct_desc ar_shape_updated_task_desc;
+extern const struct ar_struct_desc ar_shape_task_routing_desc;
+extern const struct ar_struct_desc ar_shape_task_progress_desc;
+extern const struct ar_struct_desc ar_shape_stored_ref_desc;
+extern const struct ar_struct_desc ar_shape_task_attempt_desc;
+extern const struct ar_struct_desc ar_shape_task_record_desc;
+extern const struct ar_struct_desc ar_shape_task_summary_desc;
 extern const struct ar_struct_desc ar_shape_subagent_end_desc;
 extern const struct ar_struct_desc ar_shape_subagent_record_desc;
 extern const struct ar_struct_desc ar_shape_job_summary_desc;

@@ -400,6 +400,18 @@ static enum ar_status check_seen(const struct walk *w)
 	return AR_OK;
 }
 
+/* The text that may stand instead of an object; what a log has instead of both is kept as the text of its JSON. */
+static bool read_instead(struct walk *w, struct ar_json v, struct ar_str *ret)
+{
+	if (read_text(w, v, ret))
+		return true;
+	if (!w->is_lenient || ar_json_type(v) == AR_JSON_OBJECT)
+		return false;
+	*ret = copy_raw(w, v);
+	ar_buf_fini(&w->scratch);
+	return true;
+}
+
 static enum ar_status walk_shape(const struct walk *outer, const struct ar_field_desc *f, struct ar_json v,
 				 void *ret)
 {
@@ -412,7 +424,7 @@ static enum ar_status walk_shape(const struct walk *outer, const struct ar_field
 	struct ar_str extra = AR_STR_NONE;
 	enum ar_status rc;
 
-	if (f->of->text && read_text(&w, v, (struct ar_str *)(void *)((char *)ret + f->of->text)))
+	if (f->of->text && read_instead(&w, v, (struct ar_str *)(void *)((char *)ret + f->of->text)))
 		return AR_OK;
 	if (ar_json_type(v) != AR_JSON_OBJECT)
 		return INVALID(outer->err, "'%s' must be %s", f->name,

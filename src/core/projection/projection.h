@@ -20,7 +20,8 @@ struct ar_str ar_projection_status(const struct ar_session *s);
 
 /* task_snapshot: the record of one task that the session knows, a turn's or a declared one. */
 void ar_projection_task(const struct ar_session *s, struct ar_str id, struct ar_jw *w);
-void ar_projection_relationships(const struct ar_session *s, const struct ar_task *task, struct ar_jw *w);
+struct ar_shape_relationship_list ar_projection_relationships(const struct ar_session *s,
+							      const struct ar_task *task, struct ar_arena *a);
 
 /* Members taskGroups (ids by state), blockedTasks and taskGraph; a thread id limits them to its tasks. */
 void ar_projection_task_groups(const struct ar_session *s, struct ar_str thread, struct ar_jw *w);

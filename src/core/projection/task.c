@@ -1,6 +1,5 @@
 /* task_snapshot: the record of one task, with its attempts and edges. Pure. */
 #include "projection.h"
-#include "describe.h"
 #include "task/task.h"
 
 /* The snapshot schema knows no lost or timed_out attempt: the coarse word goes into status,
@@ -12,73 +11,91 @@ static struct ar_str coarse(struct ar_str status)
 	return ar_str_is(status, "timed_out") ? AR_STR("failed") : status;
 }
 
-/* Refs and criteria are objects in a snapshot; one that was given as a text becomes one
- * with that `member`. */
-static void objects(const struct ar_session *s, const char *name, struct ar_str list, const char *member,
-		    struct ar_jw *w)
+/* ---- lists: one that is empty is not absent ---- */
+
+static struct ar_shape_stored_ref_list stored_refs(struct ar_arena *a, struct ar_texts refs)
 {
-	struct ar_buf one = { 0 };
-	struct ar_json v = { 0 };
+	struct ar_shape_stored_ref *at = ar_arena_alloc(a, (refs.count + 1) * sizeof(*at));
 
-	ar_jw_key(w, name);
-	ar_jw_open_array(w);
-	if (!ar_str_empty(list) && ar_json_parse(s->json, list, &v, NULL) != AR_OK)
-		v = (struct ar_json){ 0 };
-	for (struct ar_json_iter it = ar_json_iter(v); ar_json_next(&it);) {
-		struct ar_str text;
-
-		if (ar_json_str(it.value, &text)) {
-			ar_jw_open(w);
-			ar_jw_mstr(w, member, text);
-			ar_jw_close(w);
-			continue;
-		}
-		ar_buf_clear(&one);
-		ar_json_print(it.value, &one);
-		ar_jw_raw(w, ar_buf_str(&one));
-	}
-	ar_jw_close_array(w);
-	ar_buf_fini(&one);
+	for (size_t i = 0; i < refs.count; i++)
+		at[i].ref = refs.at[i];
+	return (struct ar_shape_stored_ref_list){ at, refs.count };
 }
 
-static void attempt(const struct ar_session *s, const struct ar_run *run, struct ar_jw *w)
+/* One that was given as a text becomes an object. */
+static struct ar_shape_result_ref_list artifacts_of(struct ar_arena *a, struct ar_shape_result_ref_list given)
 {
-	ar_jw_open(w);
-	ar_jw_mstr(w, "runId", run->id);
-	ar_jw_mstr(w, "attemptId", run->attempt_id);
-	ar_jw_mstr(w, "status", coarse(run->status));
-	ar_jw_mstr(w, "statusDetail", run->status);
-	ar_jw_mstr(w, "trigger", run->trigger);
-	ar_jw_mint(w, "attemptCount", run->count);
-	ar_jw_mstr(w, "turnId", run->turn);
-	if (!ar_str_absent(run->worker)) {
-		ar_jw_mraw(w, "worker", run->worker);
-		objects(s, "inputRefs", run->inputs, "ref", w);
-		objects(s, "outputRefs", run->outputs, "ref", w);
-		ar_jw_mraw(w, "checkpointRefs", AR_STR("[]"));
-		ar_jw_mraw(w, "retryPolicy", run->policy);
+	struct ar_shape_result_ref *at = ar_arena_alloc(a, (given.count + 1) * sizeof(*at));
+
+	for (size_t i = 0; i < given.count; i++) {
+		at[i] = given.at[i];
+		if (!ar_str_absent(at[i].text_))
+			at[i] = (struct ar_shape_result_ref){ .ref = at[i].text_ };
 	}
-	ar_jw_mstr(w, "completionSummary", run->summary);
-	ar_jw_mtime(w, "startedAt", run->started);
-	ar_jw_mtime(w, "endedAt", run->ended);
-	ar_shape_write(w, "lastError", &ar_shape_failure_desc, run->error);
-	if (!ar_str_absent(run->category) && !run->error) {
-		ar_jw_key(w, "lastError");
-		ar_jw_open(w);
-		ar_jw_mstr(w, "category", run->category);
-		ar_jw_close(w);
-	}
-	ar_jw_close(w);
+	return (struct ar_shape_result_ref_list){ at, given.count };
 }
 
-static void attempts(const struct ar_session *s, const struct ar_task *task, struct ar_jw *w)
+/* The same; criteria as they were met count more than as they were declared. */
+static struct ar_shape_criterion_list acceptance_of(struct ar_arena *a, const struct ar_sheet *sheet)
 {
-	ar_jw_key(w, "attempts");
-	ar_jw_open_array(w);
+	struct ar_shape_criterion_list given = sheet->accepted.count ? sheet->accepted : sheet->acceptance;
+	struct ar_shape_criterion *at = ar_arena_alloc(a, (given.count + 1) * sizeof(*at));
+
+	for (size_t i = 0; i < given.count; i++) {
+		at[i] = given.at[i];
+		if (!ar_str_absent(at[i].text_))
+			at[i] = (struct ar_shape_criterion){ .criterion = at[i].text_ };
+	}
+	return (struct ar_shape_criterion_list){ at, given.count };
+}
+
+/* ---- attempts ---- */
+
+/* Of the task of a turn only the category is kept. */
+static const struct ar_shape_failure *category_alone(struct ar_arena *a, struct ar_str category)
+{
+	struct ar_shape_failure *failure;
+
+	if (ar_str_absent(category))
+		return NULL;
+	failure = ar_arena_alloc(a, sizeof(*failure));
+	failure->category = category;
+	return failure;
+}
+
+static struct ar_shape_task_attempt attempt(struct ar_arena *a, const struct ar_run *run)
+{
+	struct ar_shape_task_attempt r = {
+		.run_id = run->id,
+		.attempt_id = run->attempt_id,
+		.status = coarse(run->status),
+		.status_detail = run->status,
+		.trigger = run->trigger,
+		.attempt_count = AR_OPT_INT(run->count),
+		.turn_id = run->turn,
+		.worker = run->worker,
+		.retry_policy = run->policy,
+		.completion_summary = run->summary,
+		.started_at = run->started,
+		.ended_at = run->ended,
+		.last_error = run->error ? run->error : category_alone(a, run->category),
+	};
+
+	if (!run->worker)
+		return r;
+	r.input_refs = stored_refs(a, run->inputs);
+	r.output_refs = stored_refs(a, run->outputs);
+	r.checkpoint_refs = stored_refs(a, (struct ar_texts){ 0 });
+	return r;
+}
+
+static struct ar_shape_task_attempt_list attempts_of(struct ar_arena *a, const struct ar_task *task)
+{
+	struct ar_shape_task_attempt *at = ar_arena_alloc(a, (task->runs.count + 1) * sizeof(*at));
+
 	for (size_t i = 0; i < task->runs.count; i++)
-		attempt(s, task->runs.at[i], w);
-	ar_jw_close_array(w);
-	ar_jw_mint(w, "attemptCount", task->attempts);
+		at[i] = attempt(a, task->runs.at[i]);
+	return (struct ar_shape_task_attempt_list){ at, task->runs.count };
 }
 
 struct ar_str ar_projection_task_status(const struct ar_task *task)
@@ -86,126 +103,98 @@ struct ar_str ar_projection_task_status(const struct ar_task *task)
 	return ar_task_status_word(task);
 }
 
-/* What every task begins with. */
-static void heading(const struct ar_session *s, const struct ar_task *task, struct ar_str thread,
-		    struct ar_str turn, struct ar_jw *w)
+/* ---- records ---- */
+
+/* What every task has. */
+static struct ar_shape_task_record record_of(const struct ar_session *s, const struct ar_task *task,
+					     struct ar_arena *a)
 {
-	ar_jw_mstr(w, "taskId", task->id);
-	ar_jw_mstr(w, "parentTaskId", task->parent);
-	ar_jw_mstr(w, "rootTaskId", ar_str_absent(task->root) ? task->id : task->root);
-	ar_jw_mstr(w, "sessionId", s->id);
-	ar_jw_mstr(w, "threadId", thread);
-	ar_jw_mstr(w, "turnId", turn);
-	ar_jw_mstr(w, "objective", task->objective);
-	ar_jw_mstr(w, "title", task->title);
-	ar_jw_mstr(w, "visibility",
-		   ar_str_from(ar_enum_name(&ar_task_visibility_desc, (int)task->visibility)));
-	ar_jw_mstr(w, "status", ar_projection_task_status(task));
+	static const struct ar_shape_delivery_state none = { .state = AR_STR("not_applicable") };
+
+	return (struct ar_shape_task_record){
+		.task_id = task->id,
+		.parent_task_id = task->parent,
+		.root_task_id = ar_str_absent(task->root) ? task->id : task->root,
+		.session_id = s->id,
+		.objective = task->objective,
+		.title = task->title,
+		.visibility = (int)task->visibility,
+		.status = ar_projection_task_status(task),
+		.attempts = attempts_of(a, task),
+		.attempt_count = AR_OPT_INT(task->attempts),
+		.relationships = ar_projection_relationships(s, task, a),
+		.artifacts = artifacts_of(a, (struct ar_shape_result_ref_list){ 0 }),
+		.evidence_refs = artifacts_of(a, (struct ar_shape_result_ref_list){ 0 }),
+		.delivery_state = &none,
+		.last_error = category_alone(a, task->error_category),
+		.created_at = task->created,
+		.updated_at = task->updated,
+		.started_at = task->started,
+		.ended_at = task->ended,
+		.as_of_sequence = AR_OPT_INT((int64_t)s->head),
+	};
 }
 
-static void times(const struct ar_session *s, const struct ar_task *task, struct ar_jw *w)
+static const struct ar_shape_task_progress *progress_of(struct ar_arena *a, const struct ar_sheet *sheet)
 {
-	ar_jw_mtime(w, "createdAt", task->created);
-	ar_jw_mtime(w, "updatedAt", task->updated);
-	ar_jw_mtime(w, "startedAt", task->started);
-	ar_jw_mtime(w, "endedAt", task->ended);
-	ar_jw_mint(w, "asOfSequence", (int64_t)s->head);
+	struct ar_shape_task_progress *p = ar_arena_alloc(a, sizeof(*p));
+
+	*p = (struct ar_shape_task_progress){
+		.phase = sheet->phase,
+		.percent = sheet->percent,
+		.current_step = sheet->step,
+		.summary = sheet->summary,
+		.counters = ar_str_absent(sheet->counters) ? AR_STR("{}") : sheet->counters,
+		.output_refs = ar_texts_joined(a, sheet->outputs, (struct ar_texts){ 0 }, AR_TASK_OUTPUTS),
+		.output_offset = sheet->offset,
+		.validation_state = sheet->validation,
+		.acceptance_coverage = sheet->coverage,
+	};
+	return p;
 }
 
-/* ---- tasks of turns ---- */
-
-static void of_turn(const struct ar_session *s, const struct ar_turn *turn, struct ar_jw *w)
-{
-	const struct ar_task *task = turn->task;
-
-	ar_jw_open(w);
-	heading(s, task, turn->thread, turn->id, w);
-	ar_jw_mstr(w, "currentRunId", turn->run);
-	attempts(s, task, w);
-	ar_projection_relationships(s, task, w);
-	ar_jw_mraw(w, "artifacts", AR_STR("[]"));
-	ar_jw_mraw(w, "evidenceRefs", AR_STR("[]"));
-	ar_jw_mraw(w, "deliveryState", AR_STR("{\"state\":\"not_applicable\"}"));
-	if (!ar_str_absent(task->error_category)) {
-		ar_jw_key(w, "lastError");
-		ar_jw_open(w);
-		ar_jw_mstr(w, "category", task->error_category);
-		ar_jw_close(w);
-	}
-	times(s, task, w);
-	ar_jw_close(w);
-}
-
-/* ---- declared tasks ---- */
-
-static void write_sheet(const struct ar_sheet *sheet, struct ar_jw *w)
-{
-	ar_jw_mstr(w, "taskKind", sheet->kind);
-	ar_jw_mstr(w, "taskFamily", sheet->family);
-	ar_jw_mstr(w, "priority", sheet->priority);
-	ar_jw_mraw(w, "requestedBy", sheet->requested_by);
-	ar_jw_mraw(w, "owner", sheet->owner);
-	ar_jw_mraw(w, "assignee", sheet->assignee);
-	ar_shape_write(w, "scope", &ar_shape_task_scope_desc, sheet->scope);
-	ar_jw_mraw(w, "constraints", sheet->constraints);
-	ar_jw_mraw(w, "taskProfile", sheet->profile);
-	ar_jw_mraw(w, "metadata", sheet->metadata);
-	ar_jw_mstr(w, "statusReason", sheet->reason);
-}
-
-static void progress(const struct ar_sheet *sheet, struct ar_jw *w)
-{
-	ar_jw_key(w, "progress");
-	ar_jw_open(w);
-	ar_jw_mstr(w, "phase", sheet->phase);
-	ar_jw_mraw(w, "percent", sheet->percent);
-	ar_jw_mstr(w, "currentStep", sheet->step);
-	ar_jw_mstr(w, "summary", sheet->summary);
-	ar_jw_mraw(w, "counters", ar_str_absent(sheet->counters) ? AR_STR("{}") : sheet->counters);
-	ar_jw_mraw(w, "outputRefs", ar_str_absent(sheet->outputs) ? AR_STR("[]") : sheet->outputs);
-	if (sheet->offset.set)
-		ar_jw_mint(w, "outputOffset", sheet->offset.v);
-	ar_jw_mstr(w, "validationState", sheet->validation);
-	ar_jw_mraw(w, "acceptanceCoverage", sheet->coverage);
-	ar_jw_close(w);
-}
-
-static struct ar_str acceptance_of(const struct ar_sheet *sheet)
-{
-	bool is_said = !ar_str_empty(sheet->accepted) && !ar_str_is(sheet->accepted, "[]");
-
-	return is_said ? sheet->accepted : sheet->acceptance;
-}
-
-static void declared(const struct ar_session *s, const struct ar_task *task, struct ar_jw *w)
+/* What only a declared task has. */
+static void add_sheet(struct ar_shape_task_record *r, const struct ar_task *task, struct ar_arena *a)
 {
 	const struct ar_sheet *sheet = task->sheet;
 	const struct ar_run *run = ar_task_run(task);
 
-	ar_jw_open(w);
-	heading(s, task, sheet->thread, sheet->turn, w);
-	write_sheet(sheet, w);
-	objects(s, "acceptance", acceptance_of(sheet), "criterion", w);
-	progress(sheet, w);
-	ar_jw_mstr(w, "currentRunId", run ? run->id : AR_STR_NONE);
-	attempts(s, task, w);
-	ar_projection_relationships(s, task, w);
-	objects(s, "artifacts", sheet->artifacts, "ref", w);
-	ar_jw_mraw(w, "evidenceRefs", ar_str_absent(sheet->evidence) ? AR_STR("[]") : sheet->evidence);
-	ar_jw_mraw(w, "deliveryState",
-		   ar_str_absent(sheet->delivery) ? AR_STR("{\"state\":\"not_applicable\"}")
-						  : sheet->delivery);
-	ar_shape_write(w, "lastError", &ar_shape_failure_desc, sheet->error);
-	times(s, task, w);
-	ar_jw_close(w);
+	r->thread_id = sheet->thread;
+	r->turn_id = sheet->turn;
+	r->task_kind = sheet->kind;
+	r->task_family = sheet->family;
+	r->priority = sheet->priority;
+	r->requested_by = sheet->requested_by;
+	r->owner = sheet->owner;
+	r->assignee = sheet->assignee;
+	r->scope = sheet->scope;
+	r->constraints = sheet->constraints;
+	r->task_profile = sheet->profile;
+	r->metadata = sheet->metadata;
+	r->status_reason = sheet->reason;
+	r->acceptance = acceptance_of(a, sheet);
+	r->progress = progress_of(a, sheet);
+	r->current_run_id = run ? run->id : AR_STR_NONE;
+	r->artifacts = artifacts_of(a, sheet->artifacts);
+	r->evidence_refs = sheet->evidence.at ? sheet->evidence : r->evidence_refs;
+	r->delivery_state = sheet->delivery ? sheet->delivery : r->delivery_state;
+	r->last_error = sheet->error;
 }
 
 void ar_projection_task(const struct ar_session *s, struct ar_str id, struct ar_jw *w)
 {
 	const struct ar_task *task = ar_session_declared(s, id);
+	const struct ar_turn *turn = task ? NULL : ar_session_task(s, id);
+	struct ar_arena arena = { 0 };
+	struct ar_shape_task_record r = record_of(s, task ? task : turn->task, &arena);
 
-	if (task)
-		declared(s, task, w);
-	else
-		of_turn(s, ar_session_task(s, id), w);
+	if (task) {
+		add_sheet(&r, task, &arena);
+	} else {
+		r.thread_id = turn->thread;
+		r.turn_id = turn->id;
+		r.current_run_id = turn->run;
+	}
+	ar_struct_encode(&ar_shape_task_record_desc, &r, AR_STR_NONE, w);
+	ar_arena_fini(&arena);
 }

@@ -4,15 +4,21 @@
 
 /* ---- edges ---- */
 
-static void edge(struct ar_str source, const struct ar_edge *e, struct ar_jw *w)
-{
-	const struct ar_shape_relationship shape = ar_edge_shape(source, e);
+struct edges {
+	struct ar_arena *arena;
+	struct ar_vec found; /* struct ar_shape_relationship */
+};
 
-	ar_struct_encode(&ar_shape_relationship_desc, &shape, AR_STR_NONE, w);
+static void add_edge(struct edges *edges, struct ar_str source, const struct ar_edge *e)
+{
+	struct ar_shape_relationship *r = ar_arena_alloc(edges->arena, sizeof(*r));
+
+	*r = ar_edge_shape(source, e);
+	ar_vec_push(edges->arena, &edges->found, r);
 }
 
 /* What other tasks say about this one, turned round. */
-static void from_others(const struct ar_session *s, const struct ar_task *task, struct ar_jw *w)
+static void from_others(const struct ar_session *s, const struct ar_task *task, struct edges *edges)
 {
 	for (size_t i = 0; i < s->declared.count; i++) {
 		const struct ar_task *other = s->declared.at[i];
@@ -25,13 +31,13 @@ static void from_others(const struct ar_session *s, const struct ar_task *task, 
 				continue;
 			turned.kind = ar_edge_inverse(turned.kind);
 			turned.target = other->id;
-			edge(task->id, &turned, w);
+			add_edge(edges, task->id, &turned);
 		}
 	}
 }
 
 /* Its place in the tree, where no edge says it. */
-static void write_parent(const struct ar_session *s, const struct ar_task *task, struct ar_jw *w)
+static void add_parent(const struct ar_session *s, const struct ar_task *task, struct edges *edges)
 {
 	const struct ar_task *parent = ar_session_declared(s, task->parent);
 	const struct ar_edge up = { .kind = AR_STR("parent"),
@@ -42,10 +48,10 @@ static void write_parent(const struct ar_session *s, const struct ar_task *task,
 
 	if (!ar_str_absent(task->parent) && !ar_task_edge(task, up.kind, up.target) &&
 	    (!parent || !ar_task_edge(parent, AR_STR("child"), task->id)))
-		edge(task->id, &up, w);
+		add_edge(edges, task->id, &up);
 }
 
-static void child(const struct ar_task *of, const struct ar_task *task, struct ar_jw *w)
+static void add_child(const struct ar_task *of, const struct ar_task *task, struct edges *edges)
 {
 	const struct ar_edge down = { .kind = AR_STR("child"),
 				      .target = task->id,
@@ -55,13 +61,13 @@ static void child(const struct ar_task *of, const struct ar_task *task, struct a
 
 	if (ar_str_eq(task->parent, of->id) && !ar_task_edge(of, down.kind, task->id) &&
 	    !ar_task_edge(task, AR_STR("parent"), of->id))
-		edge(of->id, &down, w);
+		add_edge(edges, of->id, &down);
 }
 
-static void children(const struct ar_session *s, const struct ar_task *task, struct ar_jw *w)
+static void add_children(const struct ar_session *s, const struct ar_task *task, struct edges *edges)
 {
 	for (size_t i = 0; i < s->declared.count; i++)
-		child(task, s->declared.at[i], w);
+		add_child(task, s->declared.at[i], edges);
 	for (size_t i = 0; i < s->threads.count; i++) {
 		const struct ar_thread *t = s->threads.at[i];
 
@@ -69,23 +75,28 @@ static void children(const struct ar_session *s, const struct ar_task *task, str
 			const struct ar_turn *turn = t->turns.at[k];
 
 			if (turn->task && !ar_str_absent(turn->task->parent))
-				child(task, turn->task, w);
+				add_child(task, turn->task, edges);
 		}
 	}
 }
 
-void ar_projection_relationships(const struct ar_session *s, const struct ar_task *task, struct ar_jw *w)
+struct ar_shape_relationship_list ar_projection_relationships(const struct ar_session *s,
+							      const struct ar_task *task, struct ar_arena *a)
 {
-	ar_jw_key(w, "relationships");
-	ar_jw_open_array(w);
+	struct edges edges = { .arena = a };
+	struct ar_shape_relationship *at;
+
 	for (size_t i = 0; i < task->edges.count; i++)
-		edge(task->id, task->edges.at[i], w);
+		add_edge(&edges, task->id, task->edges.at[i]);
 	if (s->declared.count > 0) {
-		from_others(s, task, w);
-		write_parent(s, task, w);
-		children(s, task, w);
+		from_others(s, task, &edges);
+		add_parent(s, task, &edges);
+		add_children(s, task, &edges);
 	}
-	ar_jw_close_array(w);
+	at = ar_arena_alloc(a, (edges.found.count + 1) * sizeof(*at));
+	for (size_t i = 0; i < edges.found.count; i++)
+		at[i] = *(const struct ar_shape_relationship *)edges.found.at[i];
+	return (struct ar_shape_relationship_list){ at, edges.found.count };
 }
 
 static bool is_in(const struct ar_task *task, struct ar_str thread)
@@ -95,21 +106,27 @@ static bool is_in(const struct ar_task *task, struct ar_str thread)
 
 static void graph(const struct ar_session *s, struct ar_str thread, struct ar_jw *w)
 {
-	ar_jw_key(w, "taskGraph");
-	ar_jw_open(w);
-	ar_jw_key(w, "edges");
-	ar_jw_open_array(w);
+	struct ar_arena arena = { 0 };
+	struct edges edges = { .arena = &arena };
+
 	for (size_t i = 0; i < s->declared.count; i++) {
 		const struct ar_task *task = s->declared.at[i];
 
 		if (!is_in(task, thread))
 			continue;
 		for (size_t k = 0; k < task->edges.count; k++)
-			edge(task->id, task->edges.at[k], w);
-		write_parent(s, task, w);
+			add_edge(&edges, task->id, task->edges.at[k]);
+		add_parent(s, task, &edges);
 	}
+	ar_jw_key(w, "taskGraph");
+	ar_jw_open(w);
+	ar_jw_key(w, "edges");
+	ar_jw_open_array(w);
+	for (size_t i = 0; i < edges.found.count; i++)
+		ar_struct_encode(&ar_shape_relationship_desc, edges.found.at[i], AR_STR_NONE, w);
 	ar_jw_close_array(w);
 	ar_jw_close(w);
+	ar_arena_fini(&arena);
 }
 
 /* ---- what stands still ---- */

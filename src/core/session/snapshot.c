@@ -49,6 +49,10 @@
 	{ \
 		.name = #m, .kind = AR_F_INT, .offset = AT_TYPE(T, m, struct ar_opt_int) \
 	}
+#define OPT_NUM(T, m) \
+	{ \
+		.name = #m, .kind = AR_F_NUM, .offset = AT_TYPE(T, m, struct ar_opt_num) \
+	}
 #define OPT_FLAG(T, m) \
 	{ \
 		.name = #m, .kind = AR_F_BOOL, .offset = AT_TYPE(T, m, struct ar_opt_bool) \
@@ -99,13 +103,20 @@ static const struct ar_field_desc hook_fields[] = {
 	TIME(ar_hook_chain, started),
 };
 static const struct ar_field_desc run_fields[] = {
-	STR(ar_run, id),       STR(ar_run, attempt_id),
-	STR(ar_run, status),   STR(ar_run, trigger),
-	STR(ar_run, category), INT(ar_run, count),
-	TIME(ar_run, started), TIME(ar_run, ended),
-	STR(ar_run, turn),     RAW(ar_run, worker),
-	RAW(ar_run, inputs),   RAW(ar_run, outputs),
-	RAW(ar_run, policy),   OBJECT(ar_run, error, failure),
+	STR(ar_run, id),
+	STR(ar_run, attempt_id),
+	STR(ar_run, status),
+	STR(ar_run, trigger),
+	STR(ar_run, category),
+	INT(ar_run, count),
+	TIME(ar_run, started),
+	TIME(ar_run, ended),
+	STR(ar_run, turn),
+	OBJECT(ar_run, worker, party),
+	TEXTS(ar_run, inputs),
+	TEXTS(ar_run, outputs),
+	OBJECT(ar_run, policy, retry_policy),
+	OBJECT(ar_run, error, failure),
 	STR(ar_run, summary),
 };
 static const struct ar_field_desc edge_fields[] = {
@@ -119,27 +130,27 @@ static const struct ar_field_desc sheet_fields[] = {
 	STR(ar_sheet, family),
 	STR(ar_sheet, priority),
 	OBJECT(ar_sheet, scope, task_scope),
-	RAW(ar_sheet, constraints),
-	RAW(ar_sheet, profile),
-	RAW(ar_sheet, acceptance),
-	RAW(ar_sheet, requested_by),
-	RAW(ar_sheet, owner),
-	RAW(ar_sheet, assignee),
+	OBJECT(ar_sheet, constraints, task_constraints),
+	OBJECT(ar_sheet, profile, task_profile),
+	ITEMS(ar_sheet, acceptance, criterion),
+	OBJECT(ar_sheet, requested_by, party),
+	OBJECT(ar_sheet, owner, party),
+	OBJECT(ar_sheet, assignee, party),
 	RAW(ar_sheet, metadata),
 	STR(ar_sheet, phase),
 	STR(ar_sheet, step),
 	STR(ar_sheet, summary),
 	STR(ar_sheet, validation),
-	RAW(ar_sheet, percent),
+	OPT_NUM(ar_sheet, percent),
 	RAW(ar_sheet, counters),
-	RAW(ar_sheet, outputs),
-	RAW(ar_sheet, delivery),
+	TEXTS(ar_sheet, outputs),
+	OBJECT(ar_sheet, delivery, delivery_state),
 	RAW(ar_sheet, coverage),
-	RAW(ar_sheet, artifacts),
-	RAW(ar_sheet, evidence),
+	ITEMS(ar_sheet, artifacts, result_ref),
+	ITEMS(ar_sheet, evidence, result_ref),
 	OBJECT(ar_sheet, error, failure),
-	RAW(ar_sheet, accepted),
-	RAW(ar_sheet, start),
+	ITEMS(ar_sheet, accepted, criterion),
+	OBJECT(ar_sheet, start, task_start),
 	RAW(ar_sheet, people),
 	STR(ar_sheet, reason),
 	STR(ar_sheet, offset_run),

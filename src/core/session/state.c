@@ -210,7 +210,7 @@ bool ar_session_is_active(const struct ar_session *s)
 		const struct ar_task *task = s->declared.at[i];
 
 		if (!ar_task_is_over(task) &&
-		    (ar_task_open_run(task) || task->sheet->retry_at || !ar_str_absent(task->sheet->start)))
+		    (ar_task_open_run(task) || task->sheet->retry_at || task->sheet->start))
 			return true;
 	}
 	for (size_t i = 0; i < s->processes.count; i++) {

@@ -25,7 +25,9 @@ struct ar_run {
 	ar_usec started, ended;
 	/* of declared tasks only */
 	struct ar_str turn; /* that does it; absent: somebody outside does */
-	struct ar_str worker, inputs, outputs, policy; /* JSON */
+	const struct ar_shape_party *worker; /* NULL: of a turn */
+	struct ar_texts inputs, outputs; /* refs */
+	const struct ar_shape_retry_policy *policy;
 	const struct ar_shape_failure *error; /* NULL: none is known */
 	struct ar_str summary; /* what whoever did it says; decides nothing */
 };
@@ -35,18 +37,26 @@ struct ar_edge {
 	ar_usec created, updated;
 };
 
-/* What was said about a declared task. What is JSON is kept as it was given. */
+/* What was said about a declared task; NULL: nothing. What is JSON is kept as it was given. */
 struct ar_sheet {
 	struct ar_str thread, turn; /* in which it was made; may be absent */
 	struct ar_str kind, family, priority;
 	const struct ar_shape_task_scope *scope;
-	struct ar_str constraints, profile, acceptance, requested_by, owner, assignee, metadata; /* JSON */
+	const struct ar_shape_task_constraints *constraints;
+	const struct ar_shape_task_profile *profile;
+	struct ar_shape_criterion_list acceptance;
+	const struct ar_shape_party *requested_by, *owner, *assignee;
+	struct ar_str metadata; /* JSON */
 	struct ar_str phase, step, summary, validation; /* of its progress */
-	struct ar_str percent, counters, outputs, delivery, coverage; /* the same: JSON */
-	struct ar_str artifacts, evidence, accepted; /* JSON; accepted: the criteria as they were met */
+	struct ar_opt_num percent;
+	struct ar_str counters, coverage; /* JSON */
+	struct ar_texts outputs; /* refs */
+	const struct ar_shape_delivery_state *delivery;
+	struct ar_shape_result_ref_list artifacts, evidence;
+	struct ar_shape_criterion_list accepted; /* the criteria as they were met */
 	const struct ar_shape_failure *error; /* NULL: none is known */
 	struct ar_str people; /* who gave the work (people.h): JSON */
-	struct ar_str start; /* what start_task asked for, until it can begin: JSON */
+	const struct ar_shape_task_start *start; /* what start_task asked for, until it can begin */
 	struct ar_str reason; /* of its status */
 	struct ar_str offset_run; /* run whose output reached `offset` */
 	struct ar_opt_int offset, offset_at; /* and the sequence of the fact that said so */

@@ -114,7 +114,9 @@ static void a_task_that_fails_as_it_begins_names_its_run(void **state)
 	task = ((const struct ar_task *)d->session.declared.at[0])->id;
 	assert_int_equal(desk_command(d, AR_CMD_START_TASK,
 				      &(struct ar_cmd_start_task_in){
-					      .task_id = task, .worker = AR_STR("{\"kind\":\"agent\"}") }),
+					      .task_id = task,
+					      .worker =
+						      &(struct ar_shape_party){ .kind = AR_STR("agent") } }),
 			 AR_OK);
 	assert_true(ar_str_eq(fact(d, AR_EV_TASK_FAILED)->ids[AR_SCOPE_TASK], task));
 	assert_false(ar_str_absent(fact(d, AR_EV_TASK_FAILED)->ids[AR_SCOPE_RUN]));

@@ -209,6 +209,152 @@ export interface Usage {
   [extra: string]: unknown;
 }
 
+/** What decides on another attempt. */
+export interface RetryPolicy {
+  /** Most attempts. */
+  maxAttempts?: number;
+  /** Pause before the next attempt. */
+  backoffMs?: number;
+  /** Most attempts after a crash. */
+  maxRestarts?: number;
+  /** retry: an attempt whose time is over counts as one that failed. */
+  onTimeout?: string;
+  /** Categories of failures after which no attempt follows. */
+  nonRetryable?: string[];
+  [extra: string]: unknown;
+}
+
+/** Limits on time, cost and means. */
+export interface TaskConstraints {
+  /** Longest run. */
+  timeMs?: number;
+  /** Longest time without a sign of life. */
+  inactivityMs?: number;
+  /** Whether it is tried again by itself. */
+  retryPolicy?: RetryPolicy;
+  /** Model of its turns. */
+  model?: string;
+  /** Budget of each of its turns. */
+  budget?: TurnBudget;
+  /** Permission mode of its turns. */
+  mode?: string;
+  /** Sandbox profile of its turns. */
+  sandbox?: string;
+  /** Tools of its turns. */
+  tools?: (string | OfferedTool)[];
+  /** JSON Schema that the answer of its turns has to fit. */
+  outputSchema?: Record<string, unknown>;
+  [extra: string]: unknown;
+}
+
+/** What a task asks of a model. */
+export interface TaskProfile {
+  /** Required capabilities. */
+  requiredCapabilities?: string[];
+  /** How soon an answer is wanted. */
+  latencyTarget?: string;
+  /** How much it may cost. */
+  budgetClass?: string;
+  /** Whether another model may step in. */
+  fallbackPolicy?: string;
+  [extra: string]: unknown;
+}
+
+/** A criterion; a text is its name alone. */
+export interface Criterion {
+  /** Its name. */
+  criterion?: string;
+  /** Its name, if it has no criterion. */
+  id?: string;
+  /** Its name, if it has neither. */
+  name?: string;
+  /** Its name, if it has none of them. */
+  description?: string;
+  /** Whether it holds. */
+  satisfied?: boolean;
+  /** What shows it. */
+  ref?: string;
+  [extra: string]: unknown;
+}
+
+/** A ref of an artifact or of evidence; a text is the ref alone. */
+export interface ResultRef {
+  /** Where it is. */
+  ref: string;
+  /** Version of the artifact. */
+  versionId?: string;
+  /** Kind of the evidence. */
+  kind?: string;
+  [extra: string]: unknown;
+}
+
+/** State of the delivery. */
+export interface DeliveryState {
+  /** not_applicable, pending, delivered, parent_missing; others are kept as given. */
+  state?: string;
+  /** Who gets it. */
+  to?: string;
+  [extra: string]: unknown;
+}
+
+/** How a run is to begin. */
+export interface TaskStart {
+  /** Id for the run. */
+  runId?: string;
+  /** What should execute it. */
+  worker?: Party;
+  /** Refs of its inputs. */
+  inputRefs?: string[];
+  /** Thread to work in. */
+  threadId?: string;
+  /** Environment to work in. */
+  environmentRef?: string;
+  [extra: string]: unknown;
+}
+
+/** Another model choice. */
+export interface TaskRouting {
+  /** The model. */
+  model?: string;
+  [extra: string]: unknown;
+}
+
+/** Members of a task that can change. */
+export interface TaskChange {
+  /** Name to show. */
+  title?: string;
+  /** The objective. */
+  objective?: string;
+  /** low, normal, high or urgent; other values are kept as given. */
+  priority?: string;
+  /** Whatever the caller wants kept with it. */
+  metadata?: Record<string, unknown>;
+  /** Who answers for it. */
+  owner?: Party;
+  /** Who works on it. */
+  assignee?: Party;
+  /** Criteria that must hold at the end. */
+  acceptance?: (string | Criterion)[];
+  /** Limits on time, cost and means. */
+  constraints?: TaskConstraints;
+  /** Capabilities, latency and budget it asks for. */
+  taskProfile?: TaskProfile;
+  [extra: string]: unknown;
+}
+
+/** A task after update_task. */
+export interface UpdatedTask {
+  /** The task. */
+  taskId: string;
+  /** Its status. */
+  status: string;
+  /** What changed; absent when nothing did. */
+  changed?: TaskChange;
+  /** When it changed last. */
+  updatedAt?: string;
+  [extra: string]: unknown;
+}
+
 /** Where a task belongs. */
 export interface TaskScope {
   /** The session. */
@@ -273,6 +419,173 @@ export interface Propagation {
   jobs?: boolean;
   /** Child agents that work for it. */
   subagents?: boolean;
+  [extra: string]: unknown;
+}
+
+/** Where content is stored. */
+export interface StoredRef {
+  /** The ref. */
+  ref: string;
+  [extra: string]: unknown;
+}
+
+/** An attempt at a task. */
+export interface TaskAttempt {
+  /** The run. */
+  runId: string;
+  /** The same run under its other name. */
+  attemptId?: string;
+  /** How far it is, in a word of the snapshot schema. */
+  status: string;
+  /** The exact status. */
+  statusDetail?: string;
+  /** Why it began. */
+  trigger?: string;
+  /** 1 for the first attempt. */
+  attemptCount?: number;
+  /** Turn that does it; absent when somebody outside does. */
+  turnId?: string;
+  /** What executes it; absent for the task of a turn. */
+  worker?: Party;
+  /** Its inputs. */
+  inputRefs?: StoredRef[];
+  /** Its outputs. */
+  outputRefs?: StoredRef[];
+  /** States it saved. */
+  checkpointRefs?: StoredRef[];
+  /** Policy for the attempts after it. */
+  retryPolicy?: RetryPolicy;
+  /** Its result. */
+  completionSummary?: string;
+  /** When it began. */
+  startedAt?: string;
+  /** When it ended. */
+  endedAt?: string;
+  /** Why it failed. */
+  lastError?: Failure;
+  [extra: string]: unknown;
+}
+
+/** Progress of a task. */
+export interface TaskProgress {
+  /** Phase of the work. */
+  phase?: string;
+  /** Share done, 0 to 100. */
+  percent?: number;
+  /** Step in progress. */
+  currentStep?: string;
+  /** Summary of the progress. */
+  summary?: string;
+  /** Counts by name. */
+  counters?: Record<string, unknown>;
+  /** Refs of outputs so far. */
+  outputRefs?: string[];
+  /** Byte position reached in the running output. */
+  outputOffset?: number;
+  /** State of the validation. */
+  validationState?: string;
+  /** Which criteria hold so far. */
+  acceptanceCoverage?: Record<string, unknown>;
+  [extra: string]: unknown;
+}
+
+/** A task as readers see it; the task of a turn has the plain members only. */
+export interface TaskRecord {
+  /** The task. */
+  taskId: string;
+  /** Task it is a part of. */
+  parentTaskId?: string;
+  /** Task at the top of its tree. */
+  rootTaskId?: string;
+  /** Session it belongs to. */
+  sessionId?: string;
+  /** Thread it belongs to. */
+  threadId?: string;
+  /** Turn it belongs to. */
+  turnId?: string;
+  /** The objective. */
+  objective?: string;
+  /** Name to show. */
+  title?: string;
+  /** Intended audience. */
+  visibility?: TaskVisibility;
+  /** Its status. */
+  status: string;
+  /** Kind of work. */
+  taskKind?: string;
+  /** Wider family of the kind. */
+  taskFamily?: string;
+  /** low, normal, high or urgent; other values are kept as given. */
+  priority?: string;
+  /** Who requested it. */
+  requestedBy?: Party;
+  /** Who answers for it. */
+  owner?: Party;
+  /** Who works on it. */
+  assignee?: Party;
+  /** Where it belongs. */
+  scope?: TaskScope;
+  /** Limits on time, cost and means. */
+  constraints?: TaskConstraints;
+  /** Capabilities, latency and budget it asks for. */
+  taskProfile?: TaskProfile;
+  /** Whatever the caller wants kept with it. */
+  metadata?: Record<string, unknown>;
+  /** Why it has this status. */
+  statusReason?: string;
+  /** Criteria, as they were met or as they were declared. */
+  acceptance?: (string | Criterion)[];
+  /** Its progress. */
+  progress?: TaskProgress;
+  /** Run in progress, or the last one. */
+  currentRunId?: string;
+  /** Its newest attempts, first to last. */
+  attempts?: TaskAttempt[];
+  /** Attempts over its whole life. */
+  attemptCount?: number;
+  /** Its edges, from both ends. */
+  relationships?: Relationship[];
+  /** Its artifacts, each as an object. */
+  artifacts?: (string | ResultRef)[];
+  /** Refs of its evidence. */
+  evidenceRefs?: (string | ResultRef)[];
+  /** State of the delivery. */
+  deliveryState?: DeliveryState;
+  /** Why it failed. */
+  lastError?: Failure;
+  /** When it was made. */
+  createdAt?: string;
+  /** When it changed last. */
+  updatedAt?: string;
+  /** When its first run began. */
+  startedAt?: string;
+  /** When it ended. */
+  endedAt?: string;
+  /** Sequence up to which the record is valid. */
+  asOfSequence?: number;
+  [extra: string]: unknown;
+}
+
+/** Tasks of a session by state. */
+export interface TaskSummary {
+  /** Tasks that are worked on or may be. */
+  active?: number;
+  /** Tasks that wait. */
+  waiting?: number;
+  /** Tasks that are blocked. */
+  blocked?: number;
+  /** Tasks that completed. */
+  completed?: number;
+  /** Tasks that failed. */
+  failed?: number;
+  /** Tasks that were cancelled. */
+  cancelled?: number;
+  /** Tasks whose worker was lost. */
+  lost?: number;
+  /** Tasks that ended. */
+  terminal?: number;
+  /** Ids of ended tasks that are still in memory. */
+  recentTerminal?: string[];
   [extra: string]: unknown;
 }
 

@@ -147,7 +147,7 @@ static void wait_for_resume(struct ar_decision *d, const struct ar_turn *turn)
 	ar_decide_emit(d, AR_EV_TASK_LOST, &ids,
 		       &(struct ar_ev_task_lost){
 			       .run_id = turn->run,
-			       .worker = AR_STR("{\"kind\":\"runtime\"}"),
+			       .worker = &(struct ar_shape_party){ .kind = AR_STR("runtime") },
 			       .last_seen_at = d->updated,
 			       .reason = AR_STR("the process that ran this attempt is gone") });
 	ar_decide_status(d, ar_decide_thread(d, turn), AR_THREAD_STATUS_STALE, AR_REASON_LOST, "lost", turn);

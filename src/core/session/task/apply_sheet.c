@@ -1,38 +1,39 @@
 /* See sheet.h. Facts about declared tasks: their making, runs, status, progress, edges. Pure. */
+#include "describe.h"
 #include "task/sheet.h"
 #include "task/words.h"
 
-/* A copy of a shape in the session's memory; NULL stays NULL. */
-#define KEEP(s, shape, p) keep(s, &ar_shape_##shape##_desc, p)
+/* A copy of the payload in the session's memory. */
+#define KEPT(s, e, name) ((const struct ar_ev_##name *)keep(s, e))
 
-static const void *keep(struct ar_session *s, const struct ar_struct_desc *d, const void *shape)
+static const void *keep(struct ar_session *s, const struct ar_event *e)
 {
-	return shape ? ar_struct_copy(d, shape, AR_COPY_TEXT, &s->arena) : NULL;
+	return ar_struct_copy(&ar_event_describe(e->type)->payload, e->payload, AR_COPY_TEXT, &s->arena);
 }
 
 /* ---- making and runs ---- */
 
 void ar_sheet_begin(struct ar_session *s, const struct ar_event *e, struct ar_task *task)
 {
-	const struct ar_ev_task_created *p = PAYLOAD(e, task_created);
+	const struct ar_ev_task_created *p = KEPT(s, e, task_created);
 	struct ar_sheet *sheet = ar_arena_alloc(&s->arena, sizeof(*sheet));
 	uint64_t n;
 
 	*sheet = (struct ar_sheet){
 		.thread = ar_apply_keep(s, e->ids[AR_SCOPE_THREAD]),
 		.turn = ar_apply_keep(s, e->ids[AR_SCOPE_TURN]),
-		.kind = ar_apply_keep(s, p->task_kind),
-		.family = ar_apply_keep(s, p->task_family),
-		.priority = ar_apply_keep(s, p->priority),
-		.scope = KEEP(s, task_scope, p->scope),
-		.constraints = ar_apply_keep(s, p->constraints),
-		.profile = ar_apply_keep(s, p->task_profile),
-		.acceptance = ar_apply_keep(s, p->acceptance),
-		.requested_by = ar_apply_keep(s, p->requested_by),
-		.owner = ar_apply_keep(s, p->owner),
-		.assignee = ar_apply_keep(s, p->assignee),
-		.metadata = ar_apply_keep(s, p->metadata),
-		.people = ar_apply_keep(s, p->submitted_by),
+		.kind = p->task_kind,
+		.family = p->task_family,
+		.priority = p->priority,
+		.scope = p->scope,
+		.constraints = p->constraints,
+		.profile = p->task_profile,
+		.acceptance = p->acceptance,
+		.requested_by = p->requested_by,
+		.owner = p->owner,
+		.assignee = p->assignee,
+		.metadata = p->metadata,
+		.people = p->submitted_by,
 	};
 	task->sheet = sheet;
 	ar_vec_push(&s->arena, &s->declared, task);
@@ -43,21 +44,16 @@ void ar_sheet_begin(struct ar_session *s, const struct ar_event *e, struct ar_ta
 
 void ar_sheet_run(struct ar_session *s, const struct ar_event *e, struct ar_task *task, struct ar_run *run)
 {
-	const struct ar_ev_task_attempt_started *p = PAYLOAD(e, task_attempt_started);
+	const struct ar_ev_task_attempt_started *p = KEPT(s, e, task_attempt_started);
 
 	run->turn = ar_apply_keep(s, e->ids[AR_SCOPE_TURN]);
-	run->worker = ar_apply_keep(s, p->worker);
-	run->inputs = ar_apply_keep(s, p->input_refs);
-	run->policy = ar_apply_keep(s, p->retry_policy);
+	run->worker = p->worker;
+	run->inputs = p->input_refs;
+	run->policy = p->retry_policy;
 	task->updated = e->time;
-	task->sheet->start = AR_STR_NONE;
+	task->sheet->start = NULL;
 	task->sheet->retry_at = 0;
 	task->sheet->alive = e->time;
-}
-
-static const struct ar_shape_failure *keep_error(struct ar_session *s, const struct ar_shape_failure *error)
-{
-	return error ? ar_struct_copy(&ar_shape_failure_desc, error, AR_COPY_TEXT, &s->arena) : NULL;
 }
 
 void ar_sheet_run_over(struct ar_session *s, const struct ar_event *e, struct ar_task *task,
@@ -67,45 +63,44 @@ void ar_sheet_run_over(struct ar_session *s, const struct ar_event *e, struct ar
 
 	task->updated = e->time;
 	if (e->type == AR_EV_TASK_ATTEMPT_COMPLETED) {
-		run->outputs = ar_apply_keep(s, PAYLOAD(e, task_attempt_completed)->output_refs);
+		run->outputs = KEPT(s, e, task_attempt_completed)->output_refs;
 		run->summary = ar_apply_keep(s, PAYLOAD(e, task_attempt_completed)->completion_summary);
 		return;
 	}
-	p = PAYLOAD(e, task_attempt_failed);
-	run->error = keep_error(s, p->last_error);
+	p = KEPT(s, e, task_attempt_failed);
+	run->error = p->last_error;
 	task->sheet->error = run->error;
 	if (ar_str_is(p->next_attempt_policy, AR_RETRY_AUTOMATIC))
 		task->sheet->retry_at =
-			e->time + ar_constraint_number(s, task->sheet, "retryPolicy", "backoffMs") * 1000;
+			e->time + ar_task_limit(ar_task_retry_policy(task)->backoff_ms) * 1000;
 }
 
 /* ---- status ---- */
 
-static void take(struct ar_session *s, struct ar_str *place, struct ar_str said)
+static void take(struct ar_str *place, struct ar_str said)
 {
 	if (!ar_str_absent(said))
-		*place = ar_apply_keep(s, said);
+		*place = said;
 }
 
 static void completed(struct ar_session *s, const struct ar_event *e, struct ar_sheet *sheet)
 {
-	const struct ar_ev_task_completed *p = PAYLOAD(e, task_completed);
+	const struct ar_ev_task_completed *p = KEPT(s, e, task_completed);
 
-	sheet->accepted = ar_apply_keep(s, p->acceptance);
-	sheet->artifacts = ar_apply_keep(s, p->artifacts);
-	sheet->evidence = ar_apply_keep(s, p->evidence_refs);
-	sheet->delivery = ar_apply_keep(s, p->delivery_state);
-	sheet->summary = ar_str_absent(p->completion_summary) ? sheet->summary
-							      : ar_apply_keep(s, p->completion_summary);
+	sheet->accepted = p->acceptance;
+	sheet->artifacts = p->artifacts;
+	sheet->evidence = p->evidence_refs;
+	sheet->delivery = p->delivery_state;
+	take(&sheet->summary, p->completion_summary);
 }
 
 static void failed(struct ar_session *s, const struct ar_event *e, struct ar_sheet *sheet)
 {
-	const struct ar_ev_task_failed *p = PAYLOAD(e, task_failed);
+	const struct ar_ev_task_failed *p = KEPT(s, e, task_failed);
 
-	sheet->error = keep_error(s, p->last_error);
-	sheet->artifacts = ar_apply_keep(s, p->artifacts);
-	sheet->evidence = ar_apply_keep(s, p->evidence_refs);
+	sheet->error = p->last_error;
+	sheet->artifacts = p->artifacts;
+	sheet->evidence = p->evidence_refs;
 }
 
 /* One that is tried again has not failed after all, and its last error stays with the attempt that made it. */
@@ -143,10 +138,10 @@ static struct ar_str reason_of(const struct ar_event *e)
 
 static void queued(struct ar_session *s, const struct ar_event *e, struct ar_sheet *sheet)
 {
-	const struct ar_ev_task_queued *p = PAYLOAD(e, task_queued);
+	const struct ar_ev_task_queued *p = KEPT(s, e, task_queued);
 
-	sheet->start = ar_apply_keep(s, p->start);
-	take(s, &sheet->people, p->submitted_by);
+	sheet->start = p->start;
+	take(&sheet->people, p->submitted_by);
 }
 
 void ar_sheet_moved(struct ar_session *s, const struct ar_event *e, struct ar_task *task)
@@ -154,8 +149,8 @@ void ar_sheet_moved(struct ar_session *s, const struct ar_event *e, struct ar_ta
 	struct ar_sheet *sheet = task->sheet;
 
 	sheet->reason = ar_apply_keep(s, reason_of(e));
-	if (e->type == AR_EV_TASK_ACCEPTED && ar_str_absent(sheet->owner))
-		sheet->owner = ar_apply_keep(s, PAYLOAD(e, task_accepted)->owner);
+	if (e->type == AR_EV_TASK_ACCEPTED && !sheet->owner)
+		sheet->owner = KEPT(s, e, task_accepted)->owner;
 	if (e->type == AR_EV_TASK_QUEUED)
 		queued(s, e, sheet);
 	if (e->type == AR_EV_TASK_COMPLETED)
@@ -165,7 +160,7 @@ void ar_sheet_moved(struct ar_session *s, const struct ar_event *e, struct ar_ta
 	if (e->type == AR_EV_TASK_RETRYING)
 		retried(s, task);
 	if (e->type == AR_EV_TASK_CANCEL_REQUESTED || e->type == AR_EV_TASK_PAUSED || task->ended)
-		sheet->start = AR_STR_NONE;
+		sheet->start = NULL;
 	if (e->type == AR_EV_TASK_CANCEL_REQUESTED || task->ended)
 		sheet->retry_at = 0;
 }
@@ -195,28 +190,38 @@ enum ar_status ar_apply_task_archived(struct ar_session *s, const struct ar_even
 	return ar_apply_move(&task->status, AR_MACHINE_TASK, e, err);
 }
 
+static void change(struct ar_task *task, const struct ar_shape_task_change *c)
+{
+	struct ar_sheet *sheet = task->sheet;
+
+	take(&task->title, c->title);
+	take(&task->objective, c->objective);
+	take(&sheet->priority, c->priority);
+	take(&sheet->metadata, c->metadata);
+	sheet->owner = c->owner ? c->owner : sheet->owner;
+	sheet->assignee = c->assignee ? c->assignee : sheet->assignee;
+	sheet->acceptance = c->acceptance.at ? c->acceptance : sheet->acceptance;
+	sheet->constraints = c->constraints ? c->constraints : sheet->constraints;
+	sheet->profile = c->task_profile ? c->task_profile : sheet->profile;
+}
+
 enum ar_status ar_apply_task_updated(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
 {
 	struct ar_task *task = ar_session_declared(s, e->ids[AR_SCOPE_TASK]);
-	struct ar_str changed = ar_apply_keep(s, PAYLOAD(e, task_updated)->changed);
+	const struct ar_ev_task_updated *p = KEPT(s, e, task_updated);
 
 	if (!task)
 		return ar_apply_unknown(err, e, "task");
-	for (size_t i = 0; i < ar_task_member_count; i++) {
-		const struct ar_task_member *m = &ar_task_members[i];
-		struct ar_str raw = ar_text_member(s->json, &s->arena, changed, m->name, m->is_text);
-
-		if (!ar_str_absent(raw))
-			*ar_task_member(task, m) = raw;
-	}
-	take(s, &task->sheet->people, PAYLOAD(e, task_updated)->submitted_by);
-	task->updated = PAYLOAD(e, task_updated)->updated_at;
+	if (p->changed)
+		change(task, p->changed);
+	take(&task->sheet->people, p->submitted_by);
+	task->updated = p->updated_at;
 	return AR_OK;
 }
 
 enum ar_status ar_apply_task_progress(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
 {
-	const struct ar_ev_task_progress *p = PAYLOAD(e, task_progress);
+	const struct ar_ev_task_progress *p = KEPT(s, e, task_progress);
 	struct ar_task *task = ar_session_declared(s, e->ids[AR_SCOPE_TASK]);
 	struct ar_sheet *sheet = task ? task->sheet : NULL;
 	struct ar_run *run = task ? ar_task_open_run(task) : NULL;
@@ -224,18 +229,16 @@ enum ar_status ar_apply_task_progress(struct ar_session *s, const struct ar_even
 	if (!task)
 		return ar_apply_unknown(err, e, "task");
 	if (run) /* what an attempt has made stays its own, however it ends */
-		run->outputs =
-			ar_text_joined(s->json, &s->arena, run->outputs, p->output_refs, AR_TASK_OUTPUTS);
+		run->outputs = ar_texts_joined(&s->arena, run->outputs, p->output_refs, AR_TASK_OUTPUTS);
 	sheet->phase = ar_apply_word(e, "phase", p->phase);
 	sheet->counters = ar_text_merged(s->json, &s->arena, sheet->counters, p->counters);
-	sheet->outputs = ar_text_joined(s->json, &s->arena, sheet->outputs, p->output_refs, AR_TASK_OUTPUTS);
-	if (p->percent.set)
-		sheet->percent = ar_text_number(&s->arena, p->percent.v);
-	take(s, &sheet->step, p->current_step);
-	take(s, &sheet->summary, p->summary);
-	take(s, &sheet->delivery, p->delivery_state);
-	take(s, &sheet->validation, p->validation_state);
-	take(s, &sheet->coverage, p->acceptance_coverage);
+	sheet->outputs = ar_texts_joined(&s->arena, sheet->outputs, p->output_refs, AR_TASK_OUTPUTS);
+	sheet->percent = p->percent.set ? p->percent : sheet->percent;
+	sheet->delivery = p->delivery_state ? p->delivery_state : sheet->delivery;
+	take(&sheet->step, p->current_step);
+	take(&sheet->summary, p->summary);
+	take(&sheet->validation, p->validation_state);
+	take(&sheet->coverage, p->acceptance_coverage);
 	if (p->output_offset.set) {
 		sheet->offset = p->output_offset;
 		sheet->offset_at = AR_OPT_INT((int64_t)e->sequence);

@@ -6,71 +6,41 @@
 
 /* ---- refs ---- */
 
-static bool ref_of(struct ar_json element, struct ar_str *ret)
+struct ar_shape_result_ref_list ar_task_plain_refs(struct ar_decision *d,
+						   struct ar_shape_result_ref_list refs)
 {
-	return ar_json_str(element, ret) || ar_json_str(ar_json_get(element, "ref"), ret);
+	struct ar_shape_result_ref *at = ar_arena_alloc(d->arena, (refs.count + 1) * sizeof(*at));
+
+	for (size_t i = 0; i < refs.count; i++)
+		at[i].text_ = ar_str_absent(refs.at[i].text_) ? refs.at[i].ref : refs.at[i].text_;
+	return (struct ar_shape_result_ref_list){ at, refs.count };
 }
 
-enum ar_status ar_task_plain_refs(struct ar_decision *d, struct ar_str array, const char *name,
-				  struct ar_str *ret, struct ar_error *err)
+/* Whether it can be the id of a fact of its own, of which the word is said as well. */
+static bool is_said(const struct ar_shape_result_ref *r, struct ar_str word)
 {
-	struct ar_jw w;
-	struct ar_json list;
-	struct ar_str ref;
-
-	*ret = AR_STR("[]");
-	if (ar_str_absent(array))
-		return AR_OK;
-	if (ar_json_parse(d->json, array, &list, NULL) != AR_OK)
-		return ar_refuse(err, AR_ERR_INVALID_INPUT, "%s is no array", name);
-	w = ar_decide_json(d);
-	ar_jw_open_array(&w);
-	for (struct ar_json_iter it = ar_json_iter(list); ar_json_next(&it);) {
-		if (!ref_of(it.value, &ref))
-			return ar_refuse(err, AR_ERR_INVALID_INPUT,
-					 "%s has refs: texts, or objects with a member ref", name);
-		ar_jw_str(&w, ref);
-	}
-	ar_jw_close_array(&w);
-	*ret = ar_decide_json_end(d);
-	return AR_OK;
+	return !ar_str_empty(word) && !ar_str_absent(r->ref) && ar_id_acceptable(r->ref) &&
+	       r->ref.len <= AR_ID_MAX;
 }
 
-/* The next element that names itself and says the word as well. */
-static bool next_said(struct ar_decision *d, struct ar_json_iter *it, const char *name,
-		      struct ar_str *ret_ref, struct ar_str *ret_word)
+void ar_task_say_artifacts(struct ar_decision *d, const struct ar_task *task,
+			   struct ar_shape_result_ref_list refs)
 {
-	while (ar_json_next(it)) {
-		if (!ar_json_str(ar_json_get(it->value, name), ret_word) ||
-		    !ar_json_str(ar_json_get(it->value, "ref"), ret_ref) || !ar_id_acceptable(*ret_ref) ||
-		    ret_ref->len > AR_ID_MAX || ar_str_empty(*ret_word))
-			continue;
-		*ret_ref = ar_arena_str(d->arena, *ret_ref);
-		*ret_word = ar_arena_str(d->arena, *ret_word);
-		return true;
-	}
-	return false;
-}
-
-void ar_task_say_artifacts(struct ar_decision *d, const struct ar_task *task, struct ar_str array)
-{
+	const struct ar_shape_party producer = { .kind = AR_STR("task"), .id = task->id };
 	struct ar_ids ids = ar_task_ids(task, ar_task_run(task));
-	struct ar_str ref, version;
-	struct ar_json_iter it;
-	struct ar_json list;
 
-	if (ar_str_absent(array) || ar_json_parse(d->json, array, &list, NULL) != AR_OK)
-		return;
-	it = ar_json_iter(list);
-	while (next_said(d, &it, "versionId", &ref, &version)) {
-		ids.at[AR_SCOPE_ARTIFACT] = ref;
+	for (size_t i = 0; i < refs.count; i++) {
+		const struct ar_shape_result_ref *r = &refs.at[i];
+
+		if (!is_said(r, r->version_id))
+			continue;
+		ids.at[AR_SCOPE_ARTIFACT] = r->ref;
 		ar_decide_emit(d, AR_EV_ARTIFACT_CHANGED, &ids,
-			       &(struct ar_ev_artifact_changed){
-				       .change = AR_ARTIFACT_CHANGED_CHANGE_OBSERVED,
-				       .read_ref = ref,
-				       .version_id = version,
-				       .producer = &(struct ar_shape_party){ .kind = AR_STR("task"),
-									     .id = task->id } });
+			       &(struct ar_ev_artifact_changed){ .change =
+									 AR_ARTIFACT_CHANGED_CHANGE_OBSERVED,
+								 .read_ref = r->ref,
+								 .version_id = r->version_id,
+								 .producer = &producer });
 	}
 }
 
@@ -90,23 +60,20 @@ static struct ar_ev_evidence_changed evidence_of(int kind, struct ar_str ref)
 	return e;
 }
 
-void ar_task_say_evidence(struct ar_decision *d, const struct ar_task *task, struct ar_str array)
+void ar_task_say_evidence(struct ar_decision *d, const struct ar_task *task,
+			  struct ar_shape_result_ref_list refs)
 {
 	struct ar_ids ids = ar_task_ids(task, ar_task_run(task));
-	struct ar_ev_evidence_changed e;
-	struct ar_str ref, kind;
-	struct ar_json_iter it;
-	struct ar_json list;
 
-	if (ar_str_absent(array) || ar_json_parse(d->json, array, &list, NULL) != AR_OK)
-		return;
-	it = ar_json_iter(list);
-	while (next_said(d, &it, "kind", &ref, &kind)) {
-		e = evidence_of(ar_enum_find(&ar_evidence_changed_kind_desc, kind), ref);
-		if (e.kind <= 0)
+	for (size_t i = 0; i < refs.count; i++) {
+		const struct ar_shape_result_ref *r = &refs.at[i];
+		struct ar_ev_evidence_changed e =
+			evidence_of(ar_enum_find(&ar_evidence_changed_kind_desc, r->kind), r->ref);
+
+		if (!is_said(r, r->kind) || e.kind <= 0)
 			continue;
 		e.scope = &(struct ar_shape_evidence_scope){ .task_id = task->id };
-		ids.at[AR_SCOPE_EVIDENCE] = ref;
+		ids.at[AR_SCOPE_EVIDENCE] = r->ref;
 		ar_decide_emit(d, AR_EV_EVIDENCE_CHANGED, &ids, &e);
 	}
 }
@@ -127,19 +94,26 @@ static bool waits_for(const struct ar_task *task, const char *kind, struct ar_st
 
 /* A parent that waits for the task by an edge is told of its end with that edge (ar_task_release). Of any other it is not known whether
  * anybody took the result. */
-static struct ar_str delivery_of(const struct ar_session *s, const struct ar_task *task)
+static const struct ar_shape_delivery_state *delivery_of(const struct ar_session *s,
+							 const struct ar_task *task)
 {
+	static const struct ar_shape_delivery_state none = { .state = AR_STR("not_applicable") };
+	static const struct ar_shape_delivery_state missing = { .state = AR_STR("parent_missing") };
+	static const struct ar_shape_delivery_state delivered = { .state = AR_STR("delivered"),
+								  .to = AR_STR("parent") };
+	static const struct ar_shape_delivery_state pending = { .state = AR_STR("pending"),
+								.to = AR_STR("parent") };
 	const struct ar_task *parent = task ? ar_session_declared(s, task->parent) : NULL;
 
-	if (task && !ar_str_absent(task->sheet->delivery))
+	if (task && task->sheet->delivery)
 		return task->sheet->delivery;
 	if (!task || ar_str_absent(task->parent))
-		return AR_STR("{\"state\":\"not_applicable\"}");
+		return &none;
 	if (!parent || ar_task_is_over(parent))
-		return AR_STR("{\"state\":\"parent_missing\"}");
+		return &missing;
 	if (waits_for(parent, "blocked_by", task->id) || waits_for(task, "blocks", parent->id))
-		return AR_STR("{\"state\":\"delivered\",\"to\":\"parent\"}");
-	return AR_STR("{\"state\":\"pending\",\"to\":\"parent\"}");
+		return &delivered;
+	return &pending;
 }
 
 /* ---- the end ---- */
@@ -160,11 +134,9 @@ static bool has_process(const struct ar_session *s, struct ar_str task)
 	return false;
 }
 
-static bool is_delivered(struct ar_decision *d, struct ar_str delivery)
+static bool is_delivered(const struct ar_shape_delivery_state *delivery)
 {
-	struct ar_str state = ar_text_member(d->json, d->arena, delivery, "state", true);
-
-	return ar_str_is(state, "delivered") || ar_str_is(state, "not_applicable");
+	return ar_str_is(delivery->state, "delivered") || ar_str_is(delivery->state, "not_applicable");
 }
 
 void ar_task_say_completed(struct ar_decision *d, const struct ar_ids *ids,
@@ -172,14 +144,9 @@ void ar_task_say_completed(struct ar_decision *d, const struct ar_ids *ids,
 {
 	struct ar_str task = ids->at[AR_SCOPE_TASK];
 	struct ar_ev_task_completed e = *said;
-	struct ar_str *const lists[] = { &e.acceptance, &e.artifacts, &e.evidence_refs };
 
-	for (size_t i = 0; i < AR_ARRAY_LEN(lists); i++) {
-		if (ar_str_absent(*lists[i]))
-			*lists[i] = AR_STR("[]");
-	}
-	if (ar_str_absent(e.delivery_state))
+	if (!e.delivery_state)
 		e.delivery_state = delivery_of(d->session, ar_session_declared(d->session, task));
-	e.reconciled = is_delivered(d, e.delivery_state) && !has_process(d->session, task);
+	e.reconciled = is_delivered(e.delivery_state) && !has_process(d->session, task);
 	ar_decide_emit(d, AR_EV_TASK_COMPLETED, ids, &e);
 }

@@ -5,7 +5,8 @@
 /* ---- what is stopped ---- */
 
 struct cancel {
-	struct ar_str reason, requested_by; /* requested_by: JSON */
+	struct ar_str reason;
+	const struct ar_shape_party *requested_by;
 	bool children, processes;
 };
 
@@ -25,7 +26,7 @@ static struct cancel cancel_of(struct ar_decision *d)
 
 	c.children = names(in->propagation, "children");
 	c.processes = c.children && names(in->propagation, "processes");
-	c.requested_by = ar_task_asker(d, in->requested_by);
+	c.requested_by = ar_task_caller(d, in->requested_by);
 	return c;
 }
 
@@ -230,18 +231,14 @@ static void waits(struct ar_decision *d, const struct ar_ids *ids, bool has_part
 static void run_completed(struct ar_decision *d, const struct ar_task *task, const struct ar_run *run,
 			  const struct ar_turn_end *end)
 {
-	bool has_criteria =
-		!ar_str_empty(task->sheet->acceptance) && !ar_str_is(task->sheet->acceptance, "[]");
+	bool has_criteria = task->sheet->acceptance.count > 0;
 	bool has_parts = ar_task_open_children(d, task) > 0;
 	struct ar_ids ids = ar_task_ids(task, run);
 
 	ar_decide_emit(d, AR_EV_TASK_ATTEMPT_COMPLETED, &ids,
 		       &(struct ar_ev_task_attempt_completed){
 			       .status = AR_TASK_ATTEMPT_COMPLETED_STATUS_COMPLETED,
-			       .output_refs = ar_str_absent(end->output_ref)
-						      ? AR_STR("[]")
-						      : ar_arena_fmt(d->arena, "[\"%.*s\"]",
-								     AR_STR_ARG(end->output_ref)),
+			       .output_refs = { &end->output_ref, !ar_str_absent(end->output_ref) },
 			       .ended_at = d->input->now });
 	if (task->status != AR_TASK_RUNNING)
 		return; /* paused or blocked: whoever did that goes on with it */
@@ -277,8 +274,7 @@ static void run_failed(struct ar_decision *d, const struct ar_task *task, const 
 		ar_decide_emit(d, AR_EV_TASK_TIMED_OUT, &ids,
 			       &(struct ar_ev_task_timed_out){
 				       .limit_kind = AR_TASK_TIMED_OUT_LIMIT_KIND_TIME,
-				       .limit_ms =
-					       ar_constraint_number(d->session, task->sheet, "timeMs", NULL),
+				       .limit_ms = ar_task_limit(ar_task_constraints(task)->time_ms),
 				       .elapsed_ms = AR_OPT_INT(ar_decide_since(d, run->started) / 1000) });
 		ar_task_release(d, task, false);
 	} else {

@@ -37,13 +37,13 @@ static bool is_repeat(const struct ar_task *task, const struct ar_cmd_append_tas
 /* A long text is output: it goes by ref, and its beginning stands for it. */
 static void spill(struct ar_decision *d, struct ar_ev_task_progress *p)
 {
-	struct ar_str ref, one;
+	struct ar_str ref;
 
 	if (p->summary.len <= SUMMARY_MAX)
 		return;
 	ref = ar_decide_content(d, p->summary);
-	one = ar_arena_fmt(d->arena, "[\"%.*s\"]", AR_STR_ARG(ref));
-	p->output_refs = ar_text_joined(d->json, d->arena, p->output_refs, one, AR_TASK_OUTPUTS);
+	p->output_refs =
+		ar_texts_joined(d->arena, p->output_refs, (struct ar_texts){ &ref, 1 }, AR_TASK_OUTPUTS);
 	p->summary = ar_str_utf8_prefix(p->summary, SUMMARY_MAX);
 }
 
@@ -79,7 +79,6 @@ enum ar_status ar_decide_append_task_progress(struct ar_decision *d, struct ar_e
 	if (!is_repeat(task, in)) {
 		p.phase = phase_of(task, in->phase);
 		p.counters = ar_str_absent(p.counters) ? AR_STR("{}") : p.counters;
-		p.output_refs = ar_str_absent(p.output_refs) ? AR_STR("[]") : p.output_refs;
 		spill(d, &p);
 		ids = ar_task_ids(task, ar_task_open_run(task));
 		ar_decide_emit(d, AR_EV_TASK_PROGRESS, &ids, &p);
@@ -91,62 +90,45 @@ enum ar_status ar_decide_append_task_progress(struct ar_decision *d, struct ar_e
 
 /* ---- complete ---- */
 
-/* How a criterion is called: a text itself, or its criterion, id or name. */
-static bool name_of(struct ar_json criterion, struct ar_str *ret)
+/* How a criterion is called; absent: it has no name. */
+static struct ar_str name_of(const struct ar_shape_criterion *c)
 {
-	static const char *const members[] = { "criterion", "id", "name", "description" };
+	const struct ar_str names[] = { c->text_, c->criterion, c->id, c->name, c->description };
 
-	if (ar_json_str(criterion, ret))
-		return true;
-	for (size_t i = 0; i < AR_ARRAY_LEN(members); i++) {
-		if (ar_json_str(ar_json_get(criterion, members[i]), ret))
-			return true;
+	for (size_t i = 0; i < AR_ARRAY_LEN(names); i++) {
+		if (!ar_str_absent(names[i]))
+			return names[i];
+	}
+	return AR_STR_NONE;
+}
+
+static bool is_met(struct ar_shape_criterion_list given, struct ar_str name)
+{
+	for (size_t i = 0; i < given.count; i++) {
+		if (ar_str_eq(name_of(&given.at[i]), name))
+			return given.at[i].satisfied.v;
 	}
 	return false;
 }
 
-static bool is_met(struct ar_json given, struct ar_str name)
+/* The criteria that do not hold, as a JSON array for people. One that the caller himself calls unsatisfied does
+ * not, declared or not. */
+static struct ar_str unmet(struct ar_decision *d, const struct ar_task *task,
+			   struct ar_shape_criterion_list given, size_t *ret_count)
 {
-	for (struct ar_json_iter it = ar_json_iter(given); ar_json_next(&it);) {
-		bool is_satisfied = false;
-		struct ar_str other;
-
-		if (name_of(it.value, &other) && ar_str_eq(other, name))
-			return ar_json_bool(ar_json_get(it.value, "satisfied"), &is_satisfied) &&
-			       is_satisfied;
-	}
-	return false;
-}
-
-static void list_unmet(struct ar_json declared, struct ar_json given, struct ar_jw *w, size_t *count)
-{
-	for (struct ar_json_iter it = ar_json_iter(declared); ar_json_next(&it);) {
-		struct ar_str name = AR_STR("(a criterion without a name)");
-
-		if (name_of(it.value, &name) && is_met(given, name))
-			continue;
-		ar_jw_str(w, name);
-		(*count)++;
-	}
-}
-
-/* The criteria that do not hold, as a JSON array. One that the caller himself calls unsatisfied does not, declared or not. */
-static struct ar_str unmet(struct ar_decision *d, const struct ar_task *task, struct ar_str given,
-			   size_t *ret_count)
-{
-	struct ar_str declared =
-		ar_str_empty(task->sheet->acceptance) ? AR_STR("[]") : task->sheet->acceptance;
-	const struct ar_str parts[] = { AR_STR("["), declared, AR_STR(","), given, AR_STR("]") };
+	struct ar_shape_criterion_list declared =
+		task->sheet->acceptance.count ? task->sheet->acceptance : given;
 	struct ar_jw w = ar_decide_json(d);
-	struct ar_json both;
 
 	*ret_count = 0;
 	ar_jw_open_array(&w);
-	if (ar_json_parse(d->json, ar_arena_join(d->arena, parts, AR_ARRAY_LEN(parts)), &both, NULL) ==
-	    AR_OK) {
-		list_unmet(ar_json_at(both, 0), ar_json_at(both, 1), &w, ret_count);
-		if (ar_json_len(ar_json_at(both, 0)) == 0)
-			list_unmet(ar_json_at(both, 1), ar_json_at(both, 1), &w, ret_count);
+	for (size_t i = 0; i < declared.count; i++) {
+		struct ar_str name = name_of(&declared.at[i]);
+
+		if (!ar_str_absent(name) && is_met(given, name))
+			continue;
+		ar_jw_str(&w, ar_str_absent(name) ? AR_STR("(a criterion without a name)") : name);
+		(*ret_count)++;
 	}
 	ar_jw_close_array(&w);
 	return ar_decide_json_end(d);
@@ -178,16 +160,26 @@ static enum ar_status check_complete(struct ar_decision *d, const struct ar_task
 	return AR_OK;
 }
 
-static struct ar_str or_empty(struct ar_str array)
+#define SAME(shape, a, b) \
+	same_items(&ar_shape_##shape##_desc, (struct ar_items){ (a).at, (a).count }, \
+		   (struct ar_items){ (b).at, (b).count })
+
+static bool same_items(const struct ar_struct_desc *d, struct ar_items a, struct ar_items b)
 {
-	return ar_str_absent(array) ? AR_STR("[]") : array;
+	bool is_same = a.count == b.count;
+
+	for (size_t i = 0; is_same && i < a.count; i++)
+		is_same = ar_struct_equal(d, (const char *)a.at + i * d->size,
+					  (const char *)b.at + i * d->size);
+	return is_same;
 }
 
 /* Whether what the task ended with is what is said now: whoever lost the reply gets it again. */
-static bool left_the_same(const struct ar_task *task, struct ar_str artifacts, struct ar_str evidence)
+static bool left_the_same(const struct ar_task *task, struct ar_shape_result_ref_list artifacts,
+			  struct ar_shape_result_ref_list evidence)
 {
-	return ar_str_eq(or_empty(artifacts), or_empty(task->sheet->artifacts)) &&
-	       ar_str_eq(or_empty(evidence), or_empty(task->sheet->evidence));
+	return SAME(result_ref, artifacts, task->sheet->artifacts) &&
+	       SAME(result_ref, evidence, task->sheet->evidence);
 }
 
 static void reply_completed(struct ar_decision *d, const struct ar_task *task)
@@ -200,16 +192,15 @@ static void reply_completed(struct ar_decision *d, const struct ar_task *task)
 enum ar_status ar_decide_complete_task(struct ar_decision *d, struct ar_error *err)
 {
 	const struct ar_cmd_complete_task_in *in = d->input->command.args;
-	struct ar_str artifacts, evidence;
+	struct ar_shape_result_ref_list artifacts = ar_task_plain_refs(d, in->artifacts);
+	struct ar_shape_result_ref_list evidence = ar_task_plain_refs(d, in->evidence_refs);
 	const struct ar_run *run;
 	struct ar_task *task;
 	struct ar_ids ids;
 
-	if (ar_task_need(d, in->task_id, &task, err) != AR_OK ||
-	    ar_task_plain_refs(d, in->artifacts, "artifacts", &artifacts, err) != AR_OK ||
-	    ar_task_plain_refs(d, in->evidence_refs, "evidenceRefs", &evidence, err) != AR_OK)
+	if (ar_task_need(d, in->task_id, &task, err) != AR_OK)
 		return AR_E_REFUSED;
-	if (task->status == AR_TASK_COMPLETED && ar_str_eq(in->acceptance, task->sheet->accepted) &&
+	if (task->status == AR_TASK_COMPLETED && SAME(criterion, in->acceptance, task->sheet->accepted) &&
 	    left_the_same(task, artifacts, evidence)) {
 		reply_completed(d, task);
 		return AR_OK;
@@ -224,7 +215,7 @@ enum ar_status ar_decide_complete_task(struct ar_decision *d, struct ar_error *e
 		ar_decide_emit(d, AR_EV_TASK_ATTEMPT_COMPLETED, &ids,
 			       &(struct ar_ev_task_attempt_completed){
 				       .status = AR_TASK_ATTEMPT_COMPLETED_STATUS_COMPLETED,
-				       .output_refs = or_empty(run->outputs),
+				       .output_refs = run->outputs,
 				       .ended_at = d->input->now,
 				       .completion_summary = in->completion_summary });
 	ar_decide_wake_cancel(d, task->id);

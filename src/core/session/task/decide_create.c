@@ -1,5 +1,8 @@
 /* create_task, update_task, archive_task: a task gets an identity, changes what is said about it, leaves the lists. Pure. */
+#include "codec.h"
 #include "task/task.h"
+
+#include <string.h>
 
 /* ---- create ---- */
 
@@ -66,10 +69,10 @@ static void say_created(struct ar_decision *d, const struct ar_task *task)
 			       .task_family = in->task_family,
 			       .visibility = in->visibility ? in->visibility : AR_TASK_VISIBILITY_FOREGROUND,
 			       .scope = &scope,
-			       .constraints = ar_str_absent(in->constraints) ? AR_STR("{}") : in->constraints,
-			       .task_profile = ar_str_absent(in->profile) ? AR_STR("{}") : in->profile,
+			       .constraints = in->constraints,
+			       .task_profile = in->profile,
 			       .acceptance = in->acceptance,
-			       .requested_by = ar_task_asker(d, in->requested_by),
+			       .requested_by = ar_task_caller(d, in->requested_by),
 			       .owner = in->owner,
 			       .assignee = in->assignee,
 			       .priority = in->priority,
@@ -79,14 +82,15 @@ static void say_created(struct ar_decision *d, const struct ar_task *task)
 		       });
 }
 
-static void say_accepted(struct ar_decision *d, const struct ar_task *task, struct ar_str owner)
+void ar_task_say_accepted(struct ar_decision *d, const struct ar_task *task,
+			  const struct ar_shape_party *owner)
 {
+	static const struct ar_shape_party runtime = { .kind = AR_STR("runtime") };
 	struct ar_ids ids = ar_task_ids(task, NULL);
 
 	ar_decide_emit(d, AR_EV_TASK_ACCEPTED, &ids,
-		       &(struct ar_ev_task_accepted){
-			       .owner = ar_str_absent(owner) ? AR_STR("{\"kind\":\"runtime\"}") : owner,
-			       .accepted_at = d->input->now });
+		       &(struct ar_ev_task_accepted){ .owner = owner ? owner : &runtime,
+						      .accepted_at = d->input->now });
 }
 
 enum ar_status ar_decide_create_task(struct ar_decision *d, struct ar_error *err)
@@ -108,7 +112,7 @@ enum ar_status ar_decide_create_task(struct ar_decision *d, struct ar_error *err
 	task.root = parent ? parent->root : task.id;
 	say_created(d, &task);
 	if (!in->draft.v)
-		say_accepted(d, &task, in->owner);
+		ar_task_say_accepted(d, &task, in->owner);
 	if (parent)
 		ar_task_delegated(d, parent, task.id, "a task was declared under it");
 	ar_decide_reply(d, AR_CMD_CREATE_TASK,
@@ -122,104 +126,96 @@ enum ar_status ar_decide_create_task(struct ar_decision *d, struct ar_error *err
 
 /* ---- update ---- */
 
-static const struct ar_task_member *member_named(struct ar_str name)
-{
-	for (size_t i = 0; i < ar_task_member_count; i++) {
-		if (ar_str_is(name, ar_task_members[i].name))
-			return &ar_task_members[i];
-	}
-	return NULL;
-}
-
-static enum ar_status check_members(const struct ar_decision *d, struct ar_error *err)
+static enum ar_status read_change(const struct ar_decision *d, struct ar_shape_task_change *ret,
+				  struct ar_error *err)
 {
 	const struct ar_cmd_update_task_in *in = d->input->command.args;
-	struct ar_json changed;
+	const struct ar_str *const texts[] = { &ret->title, &ret->objective, &ret->priority };
+	struct ar_error why = { 0 };
+	struct ar_json v;
 
-	if (ar_json_parse(d->json, in->changed, &changed, NULL) != AR_OK)
-		return ar_refuse(err, AR_ERR_INVALID_FIELD, "changed is not a JSON object");
-	for (struct ar_json_iter it = ar_json_iter(changed); ar_json_next(&it);) {
-		const struct ar_task_member *m = member_named(it.name);
-		struct ar_str text;
-
-		if (!m || (int)ar_json_type(it.value) != m->type)
-			return ar_refuse(
-				err, AR_ERR_INVALID_FIELD,
-				"changed.%.*s: title, objective, priority (texts), metadata, owner, "
-				"assignee, constraints, taskProfile (objects) and acceptance (array) "
-				"can be changed",
-				AR_STR_ARG(ar_str_utf8_prefix(it.name, 64)));
-		if (m->is_text && ar_json_str(it.value, &text) && (text.len > m->max || text.len == 0))
-			return ar_refuse(err, AR_ERR_INVALID_FIELD, "changed.%s: 1 to %zu bytes", m->name,
-					 m->max);
+	if (ar_json_parse(d->json, in->changed, &v, &why) != AR_OK ||
+	    ar_struct_decode_strict(&ar_shape_task_change_desc, v, d->arena, ret, &ret->extra_, &why) !=
+		    AR_OK ||
+	    ar_struct_validate(&ar_shape_task_change_desc, ret, &why) != AR_OK)
+		return ar_refuse(err, AR_ERR_INVALID_FIELD, "changed: %s", why.msg);
+	if (!ar_str_empty(ret->extra_))
+		return ar_refuse(
+			err, AR_ERR_INVALID_FIELD,
+			"changed: title, objective, priority, metadata, owner, assignee, acceptance, "
+			"constraints and taskProfile can be changed, not %.*s",
+			AR_STR_ARG(ar_str_utf8_prefix(ret->extra_, 64)));
+	for (size_t i = 0; i < AR_ARRAY_LEN(texts); i++) {
+		if (!ar_str_absent(*texts[i]) && texts[i]->len == 0)
+			return ar_refuse(err, AR_ERR_INVALID_FIELD,
+					 "changed: title, objective and priority cannot be empty");
 	}
 	return AR_OK;
 }
 
-/* Writes a member to both texts when it is another than now. */
-static bool note_change(struct ar_decision *d, const struct ar_task *task, const struct ar_task_member *m,
-			struct ar_jw *now, struct ar_jw *before)
+static struct ar_shape_task_change as_it_is(const struct ar_task *task)
 {
-	const struct ar_cmd_update_task_in *in = d->input->command.args;
-	struct ar_str given = ar_text_member(d->json, d->arena, in->changed, m->name, m->is_text);
-	struct ar_str old = *ar_task_member(task, m);
+	const struct ar_sheet *sheet = task->sheet;
 
-	if (ar_str_absent(given) || ar_str_eq(given, old))
-		return false;
-	if (m->is_text) {
-		ar_jw_mstr(now, m->name, given);
-		ar_jw_mstr(before, m->name, old);
-	} else {
-		ar_jw_mraw(now, m->name, given);
-		ar_jw_mraw(before, m->name, old);
+	return (struct ar_shape_task_change){ .title = task->title,
+					      .objective = task->objective,
+					      .priority = sheet->priority,
+					      .metadata = sheet->metadata,
+					      .owner = sheet->owner,
+					      .assignee = sheet->assignee,
+					      .acceptance = sheet->acceptance,
+					      .constraints = sheet->constraints,
+					      .task_profile = sheet->profile };
+}
+
+/* Whether a member is said, and other than before; each begins with a pointer. */
+static bool is_other(const struct ar_field_desc *f, const void *now, const void *before)
+{
+	struct ar_field_desc alone = *f;
+	const struct ar_struct_desc d = { .fields = &alone, .count = 1 };
+
+	alone.offset = 0;
+	return *(const void *const *)now && !ar_struct_equal(&d, now, before);
+}
+
+/* Leaves in both what is other than before; false: nothing is. */
+static bool keep_changes(struct ar_shape_task_change *now, struct ar_shape_task_change *before)
+{
+	const struct ar_struct_desc *d = &ar_shape_task_change_desc;
+	bool is_changed = false;
+
+	for (size_t i = 0; i < d->count; i++) {
+		const struct ar_field_desc *f = &d->fields[i];
+		size_t size = f->of && f->kind == AR_F_OBJECT ? sizeof(void *) : sizeof(struct ar_str);
+		char *given = (char *)now + f->offset, *old = (char *)before + f->offset;
+
+		if (is_other(f, given, old)) {
+			is_changed = true;
+			continue;
+		}
+		memset(given, 0, size);
+		memset(old, 0, size);
 	}
-	return true;
+	return is_changed;
 }
 
-static size_t say_updated(struct ar_decision *d, const struct ar_task *task)
+static void say_updated(struct ar_decision *d, const struct ar_task *task,
+			const struct ar_shape_task_change *now, const struct ar_shape_task_change *before)
 {
-	struct ar_buf now = { 0 }, before = { 0 };
-	struct ar_jw jn = ar_jw(&now), jb = ar_jw(&before);
 	struct ar_ids ids = ar_task_ids(task, ar_task_run(task));
-	size_t count = 0;
 
-	ar_jw_open(&jn);
-	ar_jw_open(&jb);
-	for (size_t i = 0; i < ar_task_member_count; i++)
-		count += note_change(d, task, &ar_task_members[i], &jn, &jb);
-	ar_jw_close(&jn);
-	ar_jw_close(&jb);
-	if (count > 0)
-		ar_decide_emit(d, AR_EV_TASK_UPDATED, &ids,
-			       &(struct ar_ev_task_updated){
-				       .changed = ar_arena_str(d->arena, ar_buf_str(&now)),
-				       .previous = ar_arena_str(d->arena, ar_buf_str(&before)),
-				       .updated_at = d->input->now,
-				       .submitted_by = ar_people_with_caller(d, task->sheet->people) });
-	ar_buf_fini(&now);
-	ar_buf_fini(&before);
-	return count;
-}
-
-/* The record after the change, short: what was changed and when. The whole is get_task's to show. */
-static struct ar_str record_of(struct ar_decision *d, const struct ar_task *task, bool is_changed)
-{
-	struct ar_jw w = ar_decide_json(d);
-	const struct ar_ev_task_updated *p = is_changed ? d->events[d->event_count - 1].payload : NULL;
-
-	ar_jw_open(&w);
-	ar_jw_mstr(&w, "taskId", task->id);
-	ar_jw_mstr(&w, "status", ar_task_status_word(task));
-	if (p)
-		ar_jw_mraw(&w, "changed", p->changed);
-	ar_jw_mtime(&w, "updatedAt", is_changed ? d->input->now : task->updated);
-	ar_jw_close(&w);
-	return ar_decide_json_end(d);
+	ar_decide_emit(d, AR_EV_TASK_UPDATED, &ids,
+		       &(struct ar_ev_task_updated){ .changed = now,
+						     .previous = before,
+						     .updated_at = d->input->now,
+						     .submitted_by =
+							     ar_people_with_caller(d, task->sheet->people) });
 }
 
 enum ar_status ar_decide_update_task(struct ar_decision *d, struct ar_error *err)
 {
 	const struct ar_cmd_update_task_in *in = d->input->command.args;
+	struct ar_shape_task_change now = { 0 }, before;
 	struct ar_task *task;
 	bool is_changed;
 
@@ -232,12 +228,20 @@ enum ar_status ar_decide_update_task(struct ar_decision *d, struct ar_error *err
 		return ar_refuse(err, AR_ERR_VERSION_CONFLICT,
 				 "task %.*s has changed since; read it again with get_task",
 				 AR_STR_ARG(task->id));
-	if (check_members(d, err) != AR_OK)
+	if (read_change(d, &now, err) != AR_OK)
 		return AR_E_REFUSED;
-	is_changed = say_updated(d, task) > 0;
+	before = as_it_is(task);
+	is_changed = keep_changes(&now, &before);
+	if (is_changed)
+		say_updated(d, task, &now, &before);
+	/* The record after the change, short: what was changed and when. The whole is get_task's to show. */
 	ar_decide_reply(d, AR_CMD_UPDATE_TASK,
-			&(struct ar_cmd_update_task_out){ .task_id = task->id,
-							  .task = record_of(d, task, is_changed) });
+			&(struct ar_cmd_update_task_out){
+				.task_id = task->id,
+				.task = &(struct ar_shape_updated_task){ .task_id = task->id,
+									 .status = ar_task_status_word(task),
+									 .changed = is_changed ? &now : NULL,
+									 .updated_at = task->updated } });
 	return AR_OK;
 }
 

@@ -18,7 +18,7 @@ static enum ar_status check_start(const struct ar_decision *d, const struct ar_t
 	if (ar_task_open_run(task))
 		return ar_refuse(err, AR_ERR_ALREADY_RUNNING, "task %.*s is running in run %.*s", id,
 				 task->id.p, AR_STR_ARG(ar_task_open_run(task)->id));
-	if (!ar_str_absent(task->sheet->start) || task->sheet->retry_at)
+	if (task->sheet->start || task->sheet->retry_at)
 		return ar_refuse(err, AR_ERR_ALREADY_RUNNING, "task %.*s is queued to start already", id,
 				 task->id.p);
 	if (task->status == AR_TASK_PAUSED || task->attempts > 0)
@@ -43,34 +43,12 @@ static struct ar_str environment_of(struct ar_decision *d)
 static void put_off(struct ar_decision *d, const struct ar_task *task, const struct ar_task_start *start)
 {
 	struct ar_ids ids = ar_task_ids(task, ar_task_run(task));
-	struct ar_jw w = ar_decide_json(d);
 
-	ar_jw_open(&w);
-	ar_jw_mstr(&w, "runId", start->run);
-	ar_jw_mraw(&w, "worker", start->worker);
-	ar_jw_mraw(&w, "inputRefs", start->inputs);
-	ar_jw_mstr(&w, "threadId", start->thread);
-	ar_jw_mstr(&w, "environmentRef", start->environment);
-	ar_jw_close(&w);
 	ar_decide_emit(d, AR_EV_TASK_QUEUED, &ids,
 		       &(struct ar_ev_task_queued){ .queue_reason = AR_TASK_QUEUED_QUEUE_REASON_DEPENDENCY,
-						    .start = ar_decide_json_end(d),
+						    .start = &start->how,
 						    .submitted_by =
 							    ar_people_with_caller(d, task->sheet->people) });
-}
-
-/* One that was only defined is taken over first. */
-static void accept_draft(struct ar_decision *d, const struct ar_task *task)
-{
-	struct ar_ids ids = ar_task_ids(task, NULL);
-
-	if (task->status != AR_TASK_DRAFT)
-		return;
-	ar_decide_emit(d, AR_EV_TASK_ACCEPTED, &ids,
-		       &(struct ar_ev_task_accepted){ .owner = ar_str_absent(task->sheet->owner)
-								       ? AR_STR("{\"kind\":\"runtime\"}")
-								       : task->sheet->owner,
-						      .accepted_at = d->input->now });
 }
 
 static struct ar_str attempt_of(struct ar_decision *d, struct ar_str run)
@@ -84,10 +62,10 @@ enum ar_status ar_decide_start_task(struct ar_decision *d, struct ar_error *err)
 {
 	const struct ar_cmd_start_task_in *in = d->input->command.args;
 	struct ar_cmd_start_task_out out = { .status = AR_START_TASK_STATUS_RUNNING };
-	struct ar_task_start start = { .run = in->run_id,
-				       .worker = in->worker,
-				       .inputs = in->input_refs,
-				       .thread = in->thread_id,
+	struct ar_task_start start = { .how = { .run_id = in->run_id,
+						.worker = in->worker,
+						.input_refs = in->input_refs,
+						.thread_id = in->thread_id },
 				       .trigger = AR_TASK_ATTEMPT_STARTED_TRIGGER_START };
 	struct ar_task_plan plan = { 0 };
 	struct ar_task *task;
@@ -95,13 +73,14 @@ enum ar_status ar_decide_start_task(struct ar_decision *d, struct ar_error *err)
 
 	if (ar_task_need(d, in->task_id, &task, err) != AR_OK || check_start(d, task, err) != AR_OK)
 		return AR_E_REFUSED;
-	start.environment = environment_of(d);
-	if (ar_str_absent(start.run))
-		start.run = ar_decide_mint(d, "run", &d->counters.run);
+	start.how.environment_ref = environment_of(d);
+	if (ar_str_absent(start.how.run_id))
+		start.how.run_id = ar_decide_mint(d, "run", &d->counters.run);
 	is_blocked = ar_task_is_blocked(d->session, task, NULL);
 	if (!is_blocked && ar_task_plan(d, task, &start, &plan, err) != AR_OK)
 		return AR_E_REFUSED;
-	accept_draft(d, task);
+	if (task->status == AR_TASK_DRAFT)
+		ar_task_say_accepted(d, task, task->sheet->owner); /* one that was only defined */
 	if (is_blocked) {
 		put_off(d, task, &start);
 		out.status = AR_START_TASK_STATUS_QUEUED;
@@ -110,8 +89,8 @@ enum ar_status ar_decide_start_task(struct ar_decision *d, struct ar_error *err)
 		out.status = plan.turn.in ? AR_START_TASK_STATUS_PREPARING : AR_START_TASK_STATUS_RUNNING;
 	}
 	out.task_id = task->id;
-	out.run_id = start.run;
-	out.attempt_id = attempt_of(d, start.run);
+	out.run_id = start.how.run_id;
+	out.attempt_id = attempt_of(d, start.how.run_id);
 	ar_decide_reply(d, AR_CMD_START_TASK, &out);
 	return AR_OK;
 }
@@ -129,7 +108,7 @@ static void pause(struct ar_decision *d, const struct ar_task *task, struct ar_s
 
 	ar_decide_emit(d, AR_EV_TASK_PAUSED, &ids,
 		       &(struct ar_ev_task_paused){ .reason = reason,
-						    .requested_by = ar_task_asker(d, AR_STR_NONE) });
+						    .requested_by = ar_task_caller(d, NULL) });
 	ar_decide_wake_cancel(d, task->id);
 }
 
@@ -172,20 +151,26 @@ struct resumption {
 	struct ar_task_plan plan;
 };
 
-static enum ar_status plan_resumption(struct ar_decision *d, const struct ar_task *task, struct ar_str worker,
-				      struct resumption *ret, struct ar_error *err)
+static bool is_same(const struct ar_shape_party *a, const struct ar_shape_party *b)
+{
+	return a && b ? ar_struct_equal(&ar_shape_party_desc, a, b) : a == b;
+}
+
+static enum ar_status plan_resumption(struct ar_decision *d, const struct ar_task *task,
+				      const struct ar_shape_party *worker, struct resumption *ret,
+				      struct ar_error *err)
 {
 	const struct ar_run *open = ar_task_open_run(task), *before = ar_task_run(task);
 
 	*ret = (struct resumption){ .task = task };
-	if (open && (ar_str_absent(worker) || ar_str_eq(worker, open->worker))) {
+	if (open && (!worker || is_same(worker, open->worker))) {
 		ret->same = open;
 		return AR_OK;
 	}
-	ret->start.worker = ar_str_absent(worker) && before ? before->worker : worker;
-	ret->start.trigger = !before		     ? AR_TASK_ATTEMPT_STARTED_TRIGGER_START
-			     : ar_str_absent(worker) ? AR_TASK_ATTEMPT_STARTED_TRIGGER_RERUN
-						     : AR_TASK_ATTEMPT_STARTED_TRIGGER_ALTERNATE_WORKER;
+	ret->start.how.worker = !worker && before ? before->worker : worker;
+	ret->start.trigger = !before   ? AR_TASK_ATTEMPT_STARTED_TRIGGER_START
+			     : !worker ? AR_TASK_ATTEMPT_STARTED_TRIGGER_RERUN
+				       : AR_TASK_ATTEMPT_STARTED_TRIGGER_ALTERNATE_WORKER;
 	return ar_task_plan(d, task, &ret->start, &ret->plan, err);
 }
 
@@ -232,7 +217,7 @@ static enum ar_status plan_all(struct ar_decision *d, const struct ar_task *task
 
 		if (ar_str_eq(child->parent, task->id) && child->status == AR_TASK_PAUSED &&
 		    !ar_task_is_blocked(s, child, NULL) &&
-		    plan_resumption(d, child, AR_STR_NONE, &ret[n++], err) != AR_OK)
+		    plan_resumption(d, child, NULL, &ret[n++], err) != AR_OK)
 			return AR_E_REFUSED;
 	}
 	*ret_count = n;
@@ -261,10 +246,9 @@ enum ar_status ar_decide_resume_task(struct ar_decision *d, struct ar_error *err
 
 /* ---- retry ---- */
 
-static enum ar_status check_retry(const struct ar_decision *d, const struct ar_task *task,
-				  struct ar_error *err)
+static enum ar_status check_retry(const struct ar_task *task, struct ar_error *err)
 {
-	int64_t most = ar_constraint_number(d->session, task->sheet, "retryPolicy", "maxAttempts");
+	int64_t most = ar_task_limit(ar_task_retry_policy(task)->max_attempts);
 	bool is_lost = task->status == AR_TASK_LOST;
 
 	if (task->status == AR_TASK_CANCELLED || task->status == AR_TASK_CANCELLING)
@@ -288,33 +272,35 @@ static enum ar_status check_retry(const struct ar_decision *d, const struct ar_t
 enum ar_status ar_decide_retry_task(struct ar_decision *d, struct ar_error *err)
 {
 	const struct ar_cmd_retry_task_in *in = d->input->command.args;
-	struct ar_task_start start = { .worker = in->worker,
+	struct ar_task_start start = { .how = { .run_id = in->run_id, .worker = in->worker },
 				       .trigger = AR_TASK_ATTEMPT_STARTED_TRIGGER_RETRY };
 	const struct ar_run *before;
 	struct ar_task *task;
 	struct ar_task_plan plan = { 0 };
 	struct ar_ids ids;
 
-	if (ar_task_need(d, in->task_id, &task, err) != AR_OK || check_retry(d, task, err) != AR_OK)
+	if (ar_task_need(d, in->task_id, &task, err) != AR_OK || check_retry(task, err) != AR_OK)
 		return AR_E_REFUSED;
 	before = ar_task_run(task);
-	if (before && ar_str_absent(start.worker))
-		start.worker = before->worker;
-	else if (before && !ar_str_eq(start.worker, before->worker))
+	if (before && !in->worker)
+		start.how.worker = before->worker;
+	else if (before && !is_same(in->worker, before->worker))
 		start.trigger = AR_TASK_ATTEMPT_STARTED_TRIGGER_ALTERNATE_WORKER;
-	start.model = ar_text_member(d->json, d->arena, in->routing, "model", true);
+	start.model = in->routing ? in->routing->model : AR_STR_NONE;
 	if (!ar_str_absent(start.model))
 		start.trigger = AR_TASK_ATTEMPT_STARTED_TRIGGER_REROUTE;
-	start.run = ar_str_absent(in->run_id) ? ar_decide_mint(d, "run", &d->counters.run) : in->run_id;
+	if (ar_str_absent(start.how.run_id))
+		start.how.run_id = ar_decide_mint(d, "run", &d->counters.run);
 	if (ar_task_plan(d, task, &start, &plan, err) != AR_OK)
 		return AR_E_REFUSED;
 	ids = ar_task_ids(task, NULL);
-	ids.at[AR_SCOPE_RUN] = start.run;
-	ids.at[AR_SCOPE_ATTEMPT] = attempt_of(d, start.run);
+	ids.at[AR_SCOPE_RUN] = start.how.run_id;
+	ids.at[AR_SCOPE_ATTEMPT] = attempt_of(d, start.how.run_id);
 	ar_decide_emit(d, AR_EV_TASK_RETRYING, &ids,
 		       &(struct ar_ev_task_retrying){ .retry_reason = in->retry_reason,
-						      .previous_run_id = before ? before->id : start.run,
-						      .new_run_id = start.run,
+						      .previous_run_id =
+							      before ? before->id : start.how.run_id,
+						      .new_run_id = start.how.run_id,
 						      .attempt_count = task->attempts + 1 });
 	ar_task_begin(d, task, &start, &plan);
 	ar_decide_reply(d, AR_CMD_RETRY_TASK,

@@ -64,6 +64,17 @@ struct ar_str ar_task_status_word(const struct ar_task *task)
 	return ar_str_from(ar_machine_state_name(AR_MACHINE_TASK, (int)task->status));
 }
 
+const struct ar_shape_party *ar_task_caller(struct ar_decision *d, const struct ar_shape_party *said)
+{
+	struct ar_shape_party *caller;
+
+	if (said)
+		return said;
+	caller = ar_arena_alloc(d->arena, sizeof(*caller));
+	*caller = (struct ar_shape_party){ .kind = AR_STR("caller"), .id = d->input->account };
+	return caller;
+}
+
 struct ar_str ar_task_asker(struct ar_decision *d, struct ar_str said)
 {
 	struct ar_jw w;

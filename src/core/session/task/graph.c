@@ -132,7 +132,7 @@ void ar_task_unblock(struct ar_decision *d, const struct ar_task *task)
 	const struct ar_run *run = ar_task_open_run(task);
 	struct ar_ids ids = ar_task_ids(task, ar_task_run(task));
 
-	if (!ar_str_absent(task->sheet->start)) {
+	if (task->sheet->start) {
 		/* With a decision of its own: it sees the graph as it is then. */
 		ar_decide_wake(d, AR_IN_TASK_DUE, task->id, d->input->now);
 		return;

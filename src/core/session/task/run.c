@@ -1,72 +1,55 @@
 /* Runs of declared tasks: how one begins, by somebody outside or by a turn, how one fails, and the clock of what is due next. Pure. */
+#include "describe.h"
 #include "task/task.h"
 
 #define MILLISECOND 1000
 
 /* ---- beginning ---- */
 
-static struct ar_str retry_policy(struct ar_decision *d, const struct ar_task *task)
+static const struct ar_shape_party *worker_of(struct ar_decision *d, const struct ar_task *task,
+					      const struct ar_task_start *start)
 {
-	struct ar_str own = ar_text_member(d->json, d->arena, task->sheet->constraints, "retryPolicy", false);
-
-	return ar_str_absent(own) ? AR_STR("{}") : own;
+	return start->how.worker ? start->how.worker : ar_task_caller(d, task->sheet->assignee);
 }
 
-static bool is_agent(const struct ar_decision *d, struct ar_str worker)
+/* Its time is the time of its turn. */
+static const struct ar_shape_turn_budget *budget_of(struct ar_decision *d,
+						    const struct ar_shape_task_constraints *c)
 {
-	return ar_str_is(ar_text_member(d->json, d->arena, worker, "kind", true), "agent");
-}
+	int64_t ms = ar_task_limit(c->time_ms);
+	struct ar_shape_turn_budget *budget;
 
-static struct ar_str worker_of(struct ar_decision *d, const struct ar_task *task,
-			       const struct ar_task_start *start)
-{
-	if (!ar_str_absent(start->worker))
-		return start->worker;
-	if (!ar_str_absent(task->sheet->assignee))
-		return task->sheet->assignee;
-	return ar_task_asker(d, AR_STR_NONE);
+	if (ms == 0)
+		return c->budget;
+	budget = ar_arena_alloc(d->arena, sizeof(*budget));
+	if (c->budget)
+		*budget = *c->budget;
+	budget->ms = AR_OPT_INT(ms);
+	return budget;
 }
 
 /* What a turn may be told with its options and a task says with its constraints. */
-static struct ar_str options_text(struct ar_decision *d, const struct ar_task *task,
-				  const struct ar_task_start *start)
-{
-	static const char *const taken[] = { "mode", "sandbox", "tools", "outputSchema" };
-	struct ar_str constraints = task->sheet->constraints, raw[AR_ARRAY_LEN(taken)], model, budget;
-	int64_t ms = ar_constraint_number(d->session, task->sheet, "timeMs", NULL);
-	struct ar_jw w;
-
-	for (size_t i = 0; i < AR_ARRAY_LEN(taken); i++)
-		raw[i] = ar_text_member(d->json, d->arena, constraints, taken[i], false);
-	model = ar_str_absent(start->model) ? ar_text_member(d->json, d->arena, constraints, "model", true)
-					    : start->model;
-	budget = ar_text_member(d->json, d->arena, constraints, "budget", false);
-	if (ms > 0)
-		budget = ar_text_merged(d->json, d->arena, budget,
-					ar_arena_fmt(d->arena, "{\"ms\":%lld}", (long long)ms));
-	w = ar_decide_json(d);
-	ar_jw_open(&w);
-	ar_jw_mstr(&w, "model", model);
-	ar_jw_mraw(&w, "budget", budget);
-	for (size_t i = 0; i < AR_ARRAY_LEN(taken); i++)
-		ar_jw_mraw(&w, taken[i], raw[i]);
-	ar_jw_close(&w);
-	return ar_decide_json_end(d);
-}
-
 static enum ar_status options_of(struct ar_decision *d, const struct ar_task *task,
 				 const struct ar_task_start *start, const struct ar_shape_turn_options **ret,
 				 struct ar_error *err)
 {
+	const struct ar_shape_task_constraints *c = ar_task_constraints(task);
 	struct ar_shape_turn_options *options = ar_arena_alloc(d->arena, sizeof(*options));
-	struct ar_json v;
 
-	if (ar_json_parse(d->json, options_text(d, task, start), &v, err) != AR_OK ||
-	    ar_struct_decode_strict(&ar_shape_turn_options_desc, v, d->arena, options, NULL, err) != AR_OK ||
-	    ar_struct_validate(&ar_shape_turn_options_desc, options, err) != AR_OK)
-		return AR_E_REFUSED;
+	*options = (struct ar_shape_turn_options){
+		.model = ar_str_absent(start->model) ? c->model : start->model,
+		.mode = ar_enum_find(&ar_turn_options_mode_desc, c->mode),
+		.sandbox = ar_enum_find(&ar_turn_options_sandbox_desc, c->sandbox),
+		.tools = c->tools,
+		.output_schema = c->output_schema,
+		.budget = budget_of(d, c),
+	};
+	if ((!options->mode && !ar_str_absent(c->mode)) || (!options->sandbox && !ar_str_absent(c->sandbox)))
+		return ar_refuse(err, AR_ERR_INVALID_INPUT,
+				 "constraints of task %.*s: there is no such mode or sandbox",
+				 AR_STR_ARG(task->id));
 	*ret = options;
-	return AR_OK;
+	return ar_struct_validate(&ar_shape_turn_options_desc, options, err);
 }
 
 /* The turn in which the runtime works on the task itself: what it is submitted with. */
@@ -76,12 +59,12 @@ static struct ar_cmd_submit_turn_in *turn_of(struct ar_decision *d, const struct
 	struct ar_cmd_submit_turn_in *in = ar_arena_alloc(d->arena, sizeof(*in));
 
 	*in = (struct ar_cmd_submit_turn_in){ .session_id = d->session->id,
-					      .thread_id = start->thread,
+					      .thread_id = start->how.thread_id,
 					      .turn_id = turn,
 					      .text = task->objective,
 					      .source = AR_STR("task"),
 					      .busy_policy = AR_SUBMIT_TURN_BUSY_POLICY_QUEUE,
-					      .create_policy = ar_str_absent(start->thread)
+					      .create_policy = ar_str_absent(start->how.thread_id)
 								       ? AR_STR("{\"thread\":\"new\"}")
 								       : AR_STR_NONE };
 	return in;
@@ -94,18 +77,17 @@ static void say_began(struct ar_decision *d, const struct ar_task *task, const s
 
 	ids.at[AR_SCOPE_TURN] = run->turn;
 	ar_decide_emit(d, AR_EV_TASK_ATTEMPT_STARTED, &ids,
-		       &(struct ar_ev_task_attempt_started){
-			       .attempt_count = run->count,
-			       .worker = run->worker,
-			       .input_refs = ar_str_absent(start->inputs) ? AR_STR("[]") : start->inputs,
-			       .trigger = start->trigger,
-			       .retry_policy = retry_policy(d, task) });
+		       &(struct ar_ev_task_attempt_started){ .attempt_count = run->count,
+							     .worker = run->worker,
+							     .input_refs = start->how.input_refs,
+							     .trigger = start->trigger,
+							     .retry_policy = ar_task_retry_policy(task) });
 	if (task->started == 0)
 		ar_decide_emit(d, AR_EV_TASK_STARTED, &ids,
 			       &(struct ar_ev_task_started){ .run_id = run->id,
 							     .worker = run->worker,
-							     .thread_id = start->thread,
-							     .environment_ref = start->environment });
+							     .thread_id = start->how.thread_id,
+							     .environment_ref = start->how.environment_ref });
 }
 
 enum ar_status ar_task_plan(struct ar_decision *d, const struct ar_task *task,
@@ -118,11 +100,12 @@ enum ar_status ar_task_plan(struct ar_decision *d, const struct ar_task *task,
 	*run = (struct ar_run){ .count = task->attempts + 1,
 				.started = d->input->now,
 				.worker = worker_of(d, task, start) };
-	run->id = ar_str_absent(start->run) ? ar_decide_mint(d, "run", &d->counters.run) : start->run;
+	run->id = ar_str_absent(start->how.run_id) ? ar_decide_mint(d, "run", &d->counters.run)
+						   : start->how.run_id;
 	run->attempt_id = ar_id_counter(run->id, &n)
 				  ? ar_id_inner(d->arena, "attempt", d->session->session_key, n)
 				  : run->id;
-	if (!is_agent(d, run->worker))
+	if (!ar_str_is(run->worker->kind, "agent"))
 		return AR_OK;
 	run->turn = ar_decide_mint(d, "turn", &d->counters.turn);
 	in = turn_of(d, task, start, run->turn);
@@ -142,39 +125,25 @@ void ar_task_begin(struct ar_decision *d, const struct ar_task *task, const stru
 
 /* ---- failing ---- */
 
-static bool names_category(const struct ar_decision *d, const struct ar_task *task, struct ar_str category)
+static bool is_listed(struct ar_texts categories, struct ar_str category)
 {
-	struct ar_json v;
-	struct ar_str one;
-
-	if (ar_str_empty(task->sheet->constraints) ||
-	    ar_json_parse(d->json, task->sheet->constraints, &v, NULL) != AR_OK)
-		return false;
-	v = ar_json_get(ar_json_get(v, "retryPolicy"), "nonRetryable");
-	for (struct ar_json_iter it = ar_json_iter(v); ar_json_next(&it);) {
-		if (ar_json_str(it.value, &one) && ar_str_eq(one, category))
+	for (size_t i = 0; i < categories.count; i++) {
+		if (ar_str_eq(categories.at[i], category))
 			return true;
 	}
 	return false;
 }
 
 /* What the policy says about a run whose time is over; without a word about it the task is over too. */
-static bool retries_timeouts(struct ar_decision *d, const struct ar_task *task)
+static bool is_tried_again(const struct ar_task *task, const struct ar_task_failure *f)
 {
-	return ar_str_is(ar_text_member(d->json, d->arena, retry_policy(d, task), "onTimeout", true),
-			 "retry");
-}
-
-static bool is_tried_again(struct ar_decision *d, const struct ar_task *task, const struct ar_task_failure *f)
-{
+	const struct ar_shape_retry_policy *policy = ar_task_retry_policy(task);
 	bool may_help = f->status == AR_TASK_ATTEMPT_FAILED_STATUS_TIMED_OUT
-				? retries_timeouts(d, task)
+				? ar_str_is(policy->on_timeout, "retry")
 				: f->retryable && f->status == AR_TASK_ATTEMPT_FAILED_STATUS_FAILED;
 
-	return may_help &&
-	       ar_task_open_run(task)->count <
-		       ar_constraint_number(d->session, task->sheet, "retryPolicy", "maxAttempts") &&
-	       !names_category(d, task, f->category);
+	return may_help && ar_task_open_run(task)->count < ar_task_limit(policy->max_attempts) &&
+	       !is_listed(policy->non_retryable, f->category);
 }
 
 static struct ar_shape_failure error_of(const struct ar_task_failure *f)
@@ -190,7 +159,7 @@ bool ar_task_run_failed(struct ar_decision *d, const struct ar_task *task, const
 {
 	const struct ar_run *run = ar_task_open_run(task);
 	struct ar_ids ids = ar_task_ids(task, run);
-	bool is_again = run && is_tried_again(d, task, f);
+	bool is_again = run && is_tried_again(task, f);
 	struct ar_shape_failure error = error_of(f);
 
 	if (!run)
@@ -208,9 +177,7 @@ bool ar_task_run_failed(struct ar_decision *d, const struct ar_task *task, const
 	if (!is_again)
 		return false;
 	ar_decide_wake(d, AR_IN_TASK_DUE, task->id,
-		       d->input->now +
-			       ar_constraint_number(d->session, task->sheet, "retryPolicy", "backoffMs") *
-				       MILLISECOND);
+		       d->input->now + ar_task_limit(ar_task_retry_policy(task)->backoff_ms) * MILLISECOND);
 	return true;
 }
 
@@ -243,8 +210,8 @@ static ar_usec over_at(const struct ar_decision *d, int64_t ms, ar_usec began)
 /* When a run is over by its constraints; 0: never. Those of an agent are the turn's own to keep. */
 static ar_usec limit_of(const struct ar_decision *d, const struct ar_task *task, const struct ar_run *run)
 {
-	int64_t time = ar_constraint_number(d->session, task->sheet, "timeMs", NULL);
-	int64_t silence = ar_constraint_number(d->session, task->sheet, "inactivityMs", NULL);
+	int64_t time = ar_task_limit(ar_task_constraints(task)->time_ms);
+	int64_t silence = ar_task_limit(ar_task_constraints(task)->inactivity_ms);
 	ar_usec alive = task->sheet->alive > run->started ? task->sheet->alive : run->started;
 
 	if (!ar_str_absent(run->turn))
@@ -259,7 +226,7 @@ void ar_task_set_clock(struct ar_decision *d, const struct ar_task *task, const 
 	ar_usec due = run ? limit_of(d, task, run) : retry;
 
 	ar_decide_wake_cancel(d, task->id);
-	if (due == 0 && ar_str_absent(task->sheet->start))
+	if (due == 0 && !task->sheet->start)
 		return;
 	ar_decide_wake(d, AR_IN_TASK_DUE, task->id, due ? due : d->input->now);
 }
@@ -268,8 +235,8 @@ void ar_task_set_clock(struct ar_decision *d, const struct ar_task *task, const 
 static bool is_overdue(const struct ar_decision *d, const struct ar_task *task, const struct ar_run *run,
 		       struct ar_ev_task_timed_out *ret)
 {
-	int64_t time = ar_constraint_number(d->session, task->sheet, "timeMs", NULL);
-	int64_t silence = ar_constraint_number(d->session, task->sheet, "inactivityMs", NULL);
+	int64_t time = ar_task_limit(ar_task_constraints(task)->time_ms);
+	int64_t silence = ar_task_limit(ar_task_constraints(task)->inactivity_ms);
 	bool is_late = time && ar_decide_since(d, run->started) >= time * MILLISECOND;
 	bool is_silent = silence && ar_decide_since(d, task->sheet->alive) >= silence * MILLISECOND;
 
@@ -302,11 +269,9 @@ static void time_out(struct ar_decision *d, const struct ar_task *task,
 /* A start that was put off, or a retry whose pause is over. */
 static void begin_late(struct ar_decision *d, const struct ar_task *task)
 {
-	struct ar_json_parser *json = d->json;
-	struct ar_str start = task->sheet->start;
 	const struct ar_run *before = ar_task_run(task);
-	struct ar_task_start how = { .trigger = before ? AR_TASK_ATTEMPT_STARTED_TRIGGER_RETRY
-						       : AR_TASK_ATTEMPT_STARTED_TRIGGER_START };
+	struct ar_task_start start = { .trigger = before ? AR_TASK_ATTEMPT_STARTED_TRIGGER_RETRY
+							 : AR_TASK_ATTEMPT_STARTED_TRIGGER_START };
 	struct ar_task_failure no_turn = { .status = AR_TASK_ATTEMPT_FAILED_STATUS_FAILED,
 					   .category = AR_STR("worker_unavailable") };
 	struct ar_task_plan plan = { 0 };
@@ -314,26 +279,23 @@ static void begin_late(struct ar_decision *d, const struct ar_task *task)
 	struct ar_ids ids;
 	enum ar_status rc;
 
-	how.run = ar_text_member(json, d->arena, start, "runId", true);
-	how.worker = ar_text_member(json, d->arena, start, "worker", false);
-	how.inputs = ar_text_member(json, d->arena, start, "inputRefs", false);
-	how.thread = ar_text_member(json, d->arena, start, "threadId", true);
-	how.environment = ar_text_member(json, d->arena, start, "environmentRef", true);
-	if (before && ar_str_absent(how.worker)) {
-		how.worker = before->worker;
-		how.run = ar_decide_mint(d, "run", &d->counters.run);
+	if (task->sheet->start)
+		start.how = *task->sheet->start;
+	if (before && !start.how.worker) {
+		start.how.worker = before->worker;
+		start.how.run_id = ar_decide_mint(d, "run", &d->counters.run);
 		ids = ar_task_ids(task, NULL);
-		ids.at[AR_SCOPE_RUN] = how.run;
+		ids.at[AR_SCOPE_RUN] = start.how.run_id;
 		ar_decide_emit(d, AR_EV_TASK_RETRYING, &ids,
 			       &(struct ar_ev_task_retrying){ .retry_reason =
 								      AR_STR("its retry policy says so"),
 							      .previous_run_id = before->id,
-							      .new_run_id = how.run,
+							      .new_run_id = start.how.run_id,
 							      .attempt_count = task->attempts + 1,
-							      .retry_policy = retry_policy(d, task) });
+							      .retry_policy = ar_task_retry_policy(task) });
 	}
-	rc = ar_task_plan(d, task, &how, &plan, &err);
-	ar_task_begin(d, task, &how, &plan);
+	rc = ar_task_plan(d, task, &start, &plan, &err);
+	ar_task_begin(d, task, &start, &plan);
 	if (rc == AR_OK)
 		return;
 	no_turn.message = ar_arena_str(d->arena, ar_str_from(err.msg));
@@ -355,8 +317,8 @@ enum ar_status ar_decide_task_due(struct ar_decision *d, struct ar_error *err)
 		time_out(d, task, &over);
 	else if (run)
 		ar_task_set_clock(d, task, run);
-	else if (!ar_str_absent(task->sheet->start) ? !ar_task_is_blocked(d->session, task, NULL)
-						    : task->sheet->retry_at != 0)
+	else if (task->sheet->start ? !ar_task_is_blocked(d->session, task, NULL)
+				    : task->sheet->retry_at != 0)
 		begin_late(d, task);
 	return AR_OK;
 }

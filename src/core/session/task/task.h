@@ -27,8 +27,15 @@ struct ar_ids ar_task_ids(const struct ar_task *task, const struct ar_run *run);
 /* The word of its status, as readers see it. */
 struct ar_str ar_task_status_word(const struct ar_task *task);
 
-/* Who asks, as a JSON object; `said` is what the command says of it. */
+/* Who asks; `said` is what the command says of it, or NULL. */
+const struct ar_shape_party *ar_task_caller(struct ar_decision *d, const struct ar_shape_party *said);
+
+/* The same as a JSON object. */
 struct ar_str ar_task_asker(struct ar_decision *d, struct ar_str said);
+
+/* task.accepted; `owner` NULL: the runtime. */
+void ar_task_say_accepted(struct ar_decision *d, const struct ar_task *task,
+			  const struct ar_shape_party *owner);
 
 /* ---- the graph ---- */
 
@@ -57,23 +64,24 @@ void ar_task_unblock(struct ar_decision *d, const struct ar_task *task);
 void ar_task_say_completed(struct ar_decision *d, const struct ar_ids *ids,
 			   const struct ar_ev_task_completed *said);
 
-/* The refs of an array of texts and objects {"ref", ...}, as a JSON array of texts. Refuses other elements; `name` is the member's. */
-AR_MUST_USE enum ar_status ar_task_plain_refs(struct ar_decision *d, struct ar_str array, const char *name,
-					      struct ar_str *ret, struct ar_error *err);
+/* The refs alone, each as a text. */
+struct ar_shape_result_ref_list ar_task_plain_refs(struct ar_decision *d,
+						   struct ar_shape_result_ref_list refs);
 
-/* artifact.changed for each {"ref","versionId"} of the array, and evidence.changed for each {"ref","kind"}. A mere ref says neither a version nor
- * a kind, and none is made up: it stands in task.completed alone. */
-void ar_task_say_artifacts(struct ar_decision *d, const struct ar_task *task, struct ar_str array);
-void ar_task_say_evidence(struct ar_decision *d, const struct ar_task *task, struct ar_str array);
+/* artifact.changed for each ref with a version, and evidence.changed for each with a kind. A mere ref says
+ * neither, and none is made up: it stands in task.completed alone. */
+void ar_task_say_artifacts(struct ar_decision *d, const struct ar_task *task,
+			   struct ar_shape_result_ref_list refs);
+void ar_task_say_evidence(struct ar_decision *d, const struct ar_task *task,
+			  struct ar_shape_result_ref_list refs);
 
 /* ---- runs ---- */
 
 /* How a run is to begin. */
 struct ar_task_start {
-	struct ar_str run; /* chosen by the caller; absent: minted */
-	struct ar_str worker, inputs; /* JSON; absent: the assignee or the caller, nothing */
-	struct ar_str thread; /* of a run by an agent; absent: a new one */
-	struct ar_str environment; /* ref; may be absent */
+	struct ar_shape_task_start
+		how; /* without a run one is minted, without a worker it is the assignee or the
+					 * caller, without a thread an agent gets a new one */
 	struct ar_str model; /* of a run by an agent; absent: as its constraints say */
 	int trigger;
 };
@@ -98,7 +106,7 @@ struct ar_task_failure {
 	int status; /* of task.attempt.failed */
 	struct ar_str category, message;
 	const struct ar_shape_failure *error; /* NULL: made of the others */
-	struct ar_str artifacts, evidence; /* JSON; may be absent */
+	struct ar_shape_result_ref_list artifacts, evidence; /* may be absent */
 	bool retryable;
 };
 

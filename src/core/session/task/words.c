@@ -1,48 +1,24 @@
 /* See the header. Pure. */
 #include "task/words.h"
 
-#define SHEET(member, field, kind, limit) \
-	{ \
-		.name = member, .offset = offsetof(struct ar_sheet, field), .in_sheet = true, \
-		.is_text = (kind) == AR_JSON_STR, .type = (kind), .max = (limit) \
-	}
-#define TASK(member, field, limit) \
-	{ \
-		.name = member, .offset = offsetof(struct ar_task, field), .is_text = true, \
-		.type = AR_JSON_STR, .max = (limit) \
-	}
-
-const struct ar_task_member ar_task_members[] = {
-	TASK("title", title, 256),
-	TASK("objective", objective, 16384),
-	SHEET("priority", priority, AR_JSON_STR, 32),
-	SHEET("metadata", metadata, AR_JSON_OBJECT, 16384),
-	SHEET("owner", owner, AR_JSON_OBJECT, 4096),
-	SHEET("assignee", assignee, AR_JSON_OBJECT, 4096),
-	SHEET("acceptance", acceptance, AR_JSON_ARRAY, 65536),
-	SHEET("constraints", constraints, AR_JSON_OBJECT, 16384),
-	SHEET("taskProfile", profile, AR_JSON_OBJECT, 16384),
-};
-const size_t ar_task_member_count = AR_ARRAY_LEN(ar_task_members);
-
-struct ar_str *ar_task_member(const struct ar_task *task, const struct ar_task_member *m)
+const struct ar_shape_task_constraints *ar_task_constraints(const struct ar_task *task)
 {
-	const char *base = m->in_sheet ? (const char *)task->sheet : (const char *)task;
+	static const struct ar_shape_task_constraints none;
 
-	return (struct ar_str *)(uintptr_t)(base + m->offset);
+	return task->sheet->constraints ? task->sheet->constraints : &none;
 }
 
-int64_t ar_constraint_number(const struct ar_session *s, const struct ar_sheet *sheet, const char *name,
-			     const char *inner)
+const struct ar_shape_retry_policy *ar_task_retry_policy(const struct ar_task *task)
 {
-	struct ar_json v;
-	int64_t n = 0;
+	static const struct ar_shape_retry_policy none;
+	const struct ar_shape_retry_policy *own = ar_task_constraints(task)->retry_policy;
 
-	if (ar_str_empty(sheet->constraints) || ar_json_parse(s->json, sheet->constraints, &v, NULL) != AR_OK)
-		return 0;
-	v = ar_json_get(v, name);
-	ar_json_i64(inner ? ar_json_get(v, inner) : v, &n);
-	return n > 0 && n < INT64_MAX / 1000000 ? n : 0;
+	return own ? own : &none;
+}
+
+int64_t ar_task_limit(struct ar_opt_int n)
+{
+	return n.set && n.v > 0 && n.v < INT64_MAX / 1000000 ? n.v : 0;
 }
 
 /* ---- edges ---- */
@@ -182,14 +158,12 @@ struct ar_str ar_text_joined(struct ar_json_parser *json, struct ar_arena *a, st
 	return text;
 }
 
-struct ar_str ar_text_number(struct ar_arena *a, double v)
+struct ar_texts ar_texts_joined(struct ar_arena *a, struct ar_texts older, struct ar_texts newer, size_t max)
 {
-	struct ar_buf out = { 0 };
-	struct ar_jw w = ar_jw(&out);
-	struct ar_str text;
+	size_t total = older.count + newer.count, first = total > max ? total - max : 0;
+	struct ar_str *at = ar_arena_alloc(a, (total + 1) * sizeof(*at));
 
-	ar_jw_num(&w, v);
-	text = ar_arena_str(a, ar_buf_str(&out));
-	ar_buf_fini(&out);
-	return text;
+	for (size_t i = first; i < total; i++)
+		at[i - first] = ar_arena_str(a, i < older.count ? older.at[i] : newer.at[i - older.count]);
+	return (struct ar_texts){ at, total - first };
 }

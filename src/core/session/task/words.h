@@ -1,5 +1,5 @@
-/* Words and texts of declared tasks that deciding, applying and rendering share: the members that may be changed, constraints, edges, and
- * JSON texts put together. Pure; texts are made in the arena given. */
+/* Words and texts of declared tasks that deciding, applying and rendering share: constraints, edges, and
+ * texts put together. Pure; texts are made in the arena given. */
 #ifndef AR_SESSION_TASK_WORDS_H
 #define AR_SESSION_TASK_WORDS_H
 
@@ -9,23 +9,12 @@
 #define AR_RETRY_AUTOMATIC "automatic"
 #define AR_RETRY_MANUAL "manual"
 
-/* A member that update_task may change. */
-struct ar_task_member {
-	const char *name;
-	size_t offset; /* in struct ar_task, or in its sheet */
-	bool in_sheet, is_text; /* is_text: a string; otherwise JSON of `type` */
-	int type; /* enum ar_json_type */
-	size_t max; /* bytes */
-};
+/* Never NULL: empty when there are none. */
+const struct ar_shape_task_constraints *ar_task_constraints(const struct ar_task *task);
+const struct ar_shape_retry_policy *ar_task_retry_policy(const struct ar_task *task);
 
-extern const struct ar_task_member ar_task_members[];
-extern const size_t ar_task_member_count;
-
-struct ar_str *ar_task_member(const struct ar_task *task, const struct ar_task_member *m);
-
-/* A whole number of the constraints, such as retryPolicy.backoffMs; `inner` NULL: at the top. 0 when there is none. */
-int64_t ar_constraint_number(const struct ar_session *s, const struct ar_sheet *sheet, const char *name,
-			     const char *inner);
+/* A number of the constraints; 0 when there is none that can be used. */
+int64_t ar_task_limit(struct ar_opt_int n);
 
 /* ---- edges ---- */
 
@@ -52,6 +41,7 @@ struct ar_str ar_text_merged(struct ar_json_parser *json, struct ar_arena *a, st
 struct ar_str ar_text_joined(struct ar_json_parser *json, struct ar_arena *a, struct ar_str older,
 			     struct ar_str newer, size_t max);
 
-struct ar_str ar_text_number(struct ar_arena *a, double v);
+/* Two lists as one, of which the newest `max` stay; the texts are copied. */
+struct ar_texts ar_texts_joined(struct ar_arena *a, struct ar_texts older, struct ar_texts newer, size_t max);
 
 #endif

@@ -19,7 +19,7 @@ void ar_decide_complete(struct ar_decision *d, struct ar_turn *turn, struct ar_s
 	ar_decide_emit(d, AR_EV_TASK_ATTEMPT_COMPLETED, &ids,
 		       &(struct ar_ev_task_attempt_completed){
 			       .status = AR_TASK_ATTEMPT_COMPLETED_STATUS_COMPLETED,
-			       .output_refs = refs_of(d, output_ref),
+			       .output_refs = { &output_ref, !ar_str_absent(output_ref) },
 			       .ended_at = d->input->now });
 	ar_task_say_completed(d, &ids, &(struct ar_ev_task_completed){ 0 });
 	ar_decide_emit(

@@ -155,31 +155,23 @@ static struct ar_str input_snapshot(struct ar_decision *d, const struct ar_turn 
 	return ar_decide_content(d, ar_decide_json_end(d));
 }
 
-static struct ar_str retry_policy(struct ar_decision *d)
-{
-	struct ar_jw w = ar_decide_json(d);
-
-	ar_jw_open(&w);
-	ar_jw_mint(&w, "maxAttempts", d->input->policy->max_attempts);
-	ar_jw_mint(&w, "backoffMs", d->input->policy->backoff_ms);
-	ar_jw_mint(&w, "maxRestarts", d->input->policy->max_restarts);
-	ar_jw_close(&w);
-	return ar_decide_json_end(d);
-}
-
 void ar_decide_attempt(struct ar_decision *d, struct ar_turn *turn, int trigger)
 {
+	const struct ar_policy *policy = d->input->policy;
 	bool is_bystander = d->input->kind == AR_IN_RECOVER && d->input->recover.is_bystander;
 	struct ar_ids ids = ar_ids_run(d, turn, ar_decide_mint(d, "run", &d->counters.run));
 
 	ar_decide_emit(d, AR_EV_TASK_ATTEMPT_STARTED, &ids,
 		       &(struct ar_ev_task_attempt_started){
 			       .attempt_count = turn->task->attempts + 1,
-			       .worker = AR_STR("{\"kind\":\"runtime\"}"),
-			       .input_refs =
-				       ar_arena_fmt(d->arena, "[\"%.*s\"]", AR_STR_ARG(turn->input_ref)),
+			       .worker = &(struct ar_shape_party){ .kind = AR_STR("runtime") },
+			       .input_refs = { &turn->input_ref, 1 },
 			       .trigger = trigger,
-			       .retry_policy = retry_policy(d),
+			       .retry_policy =
+				       &(struct ar_shape_retry_policy){
+					       .max_attempts = AR_OPT_INT(policy->max_attempts),
+					       .backoff_ms = AR_OPT_INT(policy->backoff_ms),
+					       .max_restarts = AR_OPT_INT(policy->max_restarts) },
 			       .is_bystander = { is_bystander, is_bystander },
 		       });
 }
@@ -197,10 +189,11 @@ void ar_decide_start(struct ar_decision *d, struct ar_turn *turn)
 	ar_decide_attempt(d, turn, AR_TASK_ATTEMPT_STARTED_TRIGGER_START);
 	ids = ar_ids_turn(d, turn);
 	ar_decide_emit(d, AR_EV_TASK_STARTED, &ids,
-		       &(struct ar_ev_task_started){ .run_id = turn->run,
-						     .worker = AR_STR("{\"kind\":\"runtime\"}"),
-						     .thread_id = turn->thread,
-						     .environment_ref = environment });
+		       &(struct ar_ev_task_started){
+			       .run_id = turn->run,
+			       .worker = &(struct ar_shape_party){ .kind = AR_STR("runtime") },
+			       .thread_id = turn->thread,
+			       .environment_ref = environment });
 	ar_budget_start_clock(d, turn, d->input->now);
 	ar_decide_status(d, ar_decide_thread(d, turn), AR_THREAD_STATUS_RUNNING, "turn_started", "preparing",
 			 turn);
@@ -226,12 +219,11 @@ static void create_task(struct ar_decision *d, const struct ar_turn *turn, const
 			       .scope = &(struct ar_shape_task_scope){ .session_id = d->session->id,
 								       .thread_id = turn->thread,
 								       .turn_id = turn->id },
-			       .constraints = AR_STR("{}"),
-			       .task_profile = AR_STR("{}"),
 		       });
 	ar_decide_emit(d, AR_EV_TASK_ACCEPTED, &ids,
-		       &(struct ar_ev_task_accepted){ .owner = AR_STR("{\"kind\":\"runtime\"}"),
-						      .accepted_at = d->input->now });
+		       &(struct ar_ev_task_accepted){
+			       .owner = &(struct ar_shape_party){ .kind = AR_STR("runtime") },
+			       .accepted_at = d->input->now });
 }
 
 struct ar_turn *ar_decide_submit(struct ar_decision *d, const struct ar_thread *t,
