@@ -365,7 +365,7 @@ static const struct ar_field_desc ar_shape_task_constraints_fields[] = {
 	{ "inactivityMs", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_task_constraints, inactivity_ms), NULL, { 0, false },
 	  NULL, "Longest time without a sign of life.", NULL },
 	{ "retryPolicy", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_task_constraints, retry_policy), NULL, { 0, false },
-	  NULL, "Whether it is tried again by itself.", &ar_shape_retry_policy_desc },
+	  NULL, "Whether it is tried again automatically.", &ar_shape_retry_policy_desc },
 	{ "model", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_task_constraints, model), NULL, { 0, false },
 	  NULL, "Model of its turns.", NULL },
 	{ "budget", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_task_constraints, budget), NULL, { 0, false },

@@ -230,7 +230,7 @@ export interface TaskConstraints {
   timeMs?: number;
   /** Longest time without a sign of life. */
   inactivityMs?: number;
-  /** Whether it is tried again by itself. */
+  /** Whether it is tried again automatically. */
   retryPolicy?: RetryPolicy;
   /** Model of its turns. */
   model?: string;
