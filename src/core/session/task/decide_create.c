@@ -132,6 +132,7 @@ static enum ar_status read_change(const struct ar_decision *d, struct ar_shape_t
 	const struct ar_cmd_update_task_in *in = d->input->command.args;
 	const struct ar_str *const texts[] = { &ret->title, &ret->objective, &ret->priority };
 	struct ar_error why = { 0 };
+	struct ar_str other;
 	struct ar_json v;
 
 	if (ar_json_parse(d->json, in->changed, &v, &why) != AR_OK ||
@@ -139,12 +140,13 @@ static enum ar_status read_change(const struct ar_decision *d, struct ar_shape_t
 		    AR_OK ||
 	    ar_struct_validate(&ar_shape_task_change_desc, ret, &why) != AR_OK)
 		return ar_refuse(err, AR_ERR_INVALID_FIELD, "changed: %s", why.msg);
-	if (!ar_str_empty(ret->extra_))
-		return ar_refuse(
-			err, AR_ERR_INVALID_FIELD,
-			"changed: title, objective, priority, metadata, owner, assignee, acceptance, "
-			"constraints and taskProfile can be changed, not %.*s",
-			AR_STR_ARG(ar_str_utf8_prefix(ret->extra_, 64)));
+	if (!ar_str_empty(ret->extra_)) {
+		ar_str_split(ar_str_sub(ret->extra_, 1, SIZE_MAX), '"', &other);
+		return ar_refuse(err, AR_ERR_INVALID_FIELD,
+				 "changed.%.*s: title, objective, priority, metadata, owner, assignee, "
+				 "acceptance, constraints and taskProfile can be changed",
+				 AR_STR_ARG(ar_str_utf8_prefix(other, 64)));
+	}
 	for (size_t i = 0; i < AR_ARRAY_LEN(texts); i++) {
 		if (!ar_str_absent(*texts[i]) && texts[i]->len == 0)
 			return ar_refuse(err, AR_ERR_INVALID_FIELD,

@@ -28,6 +28,14 @@ static const struct ar_shape_turn_budget *budget_of(struct ar_decision *d,
 	return budget;
 }
 
+static enum ar_status no_such(struct ar_error *err, const struct ar_task *task, const char *name,
+			      struct ar_str word)
+{
+	return ar_refuse(err, AR_ERR_INVALID_INPUT,
+			 "constraints of task %.*s: there is no %s '%.*s'; change it with update_task",
+			 AR_STR_ARG(task->id), name, AR_STR_ARG(ar_str_utf8_prefix(word, 64)));
+}
+
 /* What a turn may be told with its options and a task says with its constraints. */
 static enum ar_status options_of(struct ar_decision *d, const struct ar_task *task,
 				 const struct ar_task_start *start, const struct ar_shape_turn_options **ret,
@@ -44,10 +52,10 @@ static enum ar_status options_of(struct ar_decision *d, const struct ar_task *ta
 		.output_schema = c->output_schema,
 		.budget = budget_of(d, c),
 	};
-	if ((!options->mode && !ar_str_absent(c->mode)) || (!options->sandbox && !ar_str_absent(c->sandbox)))
-		return ar_refuse(err, AR_ERR_INVALID_INPUT,
-				 "constraints of task %.*s: there is no such mode or sandbox",
-				 AR_STR_ARG(task->id));
+	if (!options->mode && !ar_str_absent(c->mode))
+		return no_such(err, task, "mode", c->mode);
+	if (!options->sandbox && !ar_str_absent(c->sandbox))
+		return no_such(err, task, "sandbox", c->sandbox);
 	*ret = options;
 	return ar_struct_validate(&ar_shape_turn_options_desc, options, err);
 }
