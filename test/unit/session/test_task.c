@@ -352,9 +352,11 @@ static void test_restored(void **state)
 	assert_int_equal(start(d, first, "{\"kind\":\"worker\",\"id\":\"w\"}"), AR_OK);
 	assert_int_equal(start(d, second, "{}"), AR_OK); /* put off */
 	assert_int_equal(command(d, AR_CMD_APPEND_TASK_PROGRESS, first,
-				 "\"percent\":12.5,\"outputRefs\":[\"a\",\"b\"],\"counters\":{\"n\":1},"
+				 "\"percent\":12.5,\"outputRefs\":[\"a\",\"b\"],\"counters\":{\"a "
+				 "\\\"b\\\"\":2,\"n\":1},"
 				 "\"deliveryState\":{\"state\":\"pending\"}"),
 			 AR_OK);
+	assert_int_equal(command(d, AR_CMD_APPEND_TASK_PROGRESS, first, "\"counters\":{\"n\":3}"), AR_OK);
 	ar_session_snapshot(&d->session, &text);
 	assert_int_equal(ar_json_parse(json, ar_buf_str(&text), &v, &d->err), AR_OK);
 	ar_session_init(&twin, d->session.session_key, d->json);
@@ -365,7 +367,8 @@ static void test_restored(void **state)
 		    "\"constraints\":{\"timeMs\":5,\"retryPolicy\":{\"own\":[1]},\"budget\":{\"tokens\":3}}");
 	expect_part(ar_buf_str(&text), "\"acceptance\":[\"green\"]");
 	expect_part(ar_buf_str(&text), "\"worker\":{\"kind\":\"worker\",\"id\":\"w\"}");
-	expect_part(ar_buf_str(&text), "\"percent\":12.5,\"counters\":{\"n\":1},\"outputs\":[\"a\",\"b\"]");
+	expect_part(ar_buf_str(&text),
+		    "\"percent\":12.5,\"counters\":{\"a \\\"b\\\"\":2,\"n\":3},\"outputs\":[\"a\",\"b\"]");
 	ar_session_fini(&twin);
 	ar_buf_fini(&text);
 	ar_buf_fini(&again);

@@ -121,8 +121,9 @@ struct ar_str ar_text_merged(struct ar_json_parser *json, struct ar_arena *a, st
 			text = ar_arena_str(a, it.name);
 			if (i == 0 && ar_json_type(ar_json_get(ar_json_at(both, 1), text.p)) != AR_JSON_NONE)
 				continue;
-			ar_jw_name(&w, text);
-			ar_jw_raw(&w, printed(a, it.value));
+			ar_jw_str(&w, text); /* a caller's name: it may need escapes */
+			ar_buf_addc(&out, ':');
+			ar_json_print(it.value, &out);
 		}
 	}
 	ar_jw_close(&w);
