@@ -74,17 +74,3 @@ const struct ar_shape_party *ar_task_caller(struct ar_decision *d, const struct 
 	*caller = (struct ar_shape_party){ .kind = AR_STR("caller"), .id = d->input->account };
 	return caller;
 }
-
-struct ar_str ar_task_asker(struct ar_decision *d, struct ar_str said)
-{
-	struct ar_jw w;
-
-	if (!ar_str_absent(said))
-		return said;
-	w = ar_decide_json(d);
-	ar_jw_open(&w);
-	ar_jw_mstr(&w, "kind", AR_STR("caller"));
-	ar_jw_mstr(&w, "id", d->input->account);
-	ar_jw_close(&w);
-	return ar_decide_json_end(d);
-}

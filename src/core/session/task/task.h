@@ -30,9 +30,6 @@ struct ar_str ar_task_status_word(const struct ar_task *task);
 /* Who asks; `said` is what the command says of it, or NULL. */
 const struct ar_shape_party *ar_task_caller(struct ar_decision *d, const struct ar_shape_party *said);
 
-/* The same as a JSON object. */
-struct ar_str ar_task_asker(struct ar_decision *d, struct ar_str said);
-
 /* task.accepted; `owner` NULL: the runtime. */
 void ar_task_say_accepted(struct ar_decision *d, const struct ar_task *task,
 			  const struct ar_shape_party *owner);

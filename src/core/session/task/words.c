@@ -67,93 +67,37 @@ struct ar_shape_relationship ar_edge_shape(struct ar_str source, const struct ar
 					       .updated_at = edge->updated };
 }
 
-/* ---- JSON texts ---- */
+/* ---- texts ---- */
 
-static struct ar_str printed(struct ar_arena *a, struct ar_json v)
+/* The name is a caller's, so it may need escapes. */
+static void print_member(struct ar_jw *w, struct ar_json_iter *it)
 {
-	struct ar_buf out = { 0 };
-	struct ar_str text;
-
-	ar_json_print(v, &out);
-	text = ar_arena_str(a, ar_buf_str(&out));
-	ar_buf_fini(&out);
-	return text;
-}
-
-struct ar_str ar_text_member(struct ar_json_parser *json, struct ar_arena *a, struct ar_str object,
-			     const char *name, bool is_text)
-{
-	struct ar_str text;
-	struct ar_json v;
-
-	if (ar_str_empty(object) || ar_json_parse(json, object, &v, NULL) != AR_OK)
-		return AR_STR_NONE;
-	v = ar_json_get(v, name);
-	if (ar_json_type(v) == AR_JSON_NONE)
-		return AR_STR_NONE;
-	if (!is_text)
-		return printed(a, v);
-	return ar_json_str(v, &text) ? ar_arena_str(a, text) : AR_STR_NONE;
+	ar_jw_str(w, it->name);
+	ar_buf_addc(w->out, ':');
+	ar_json_print(it->value, w->out);
 }
 
 /* A parser holds one document: both go into one. */
-static bool parse_two(struct ar_json_parser *json, struct ar_arena *a, struct ar_str one, struct ar_str two,
-		      struct ar_json *ret)
-{
-	const struct ar_str parts[] = { AR_STR("["), one, AR_STR(","), two, AR_STR("]") };
-
-	return ar_json_parse(json, ar_arena_join(a, parts, AR_ARRAY_LEN(parts)), ret, NULL) == AR_OK;
-}
-
 struct ar_str ar_text_merged(struct ar_json_parser *json, struct ar_arena *a, struct ar_str older,
 			     struct ar_str newer)
 {
+	struct ar_str both = ar_arena_fmt(a, "[%.*s,%.*s]", AR_STR_ARG(older), AR_STR_ARG(newer));
 	struct ar_buf out = { 0 };
 	struct ar_jw w = ar_jw(&out);
 	struct ar_str text;
-	struct ar_json both;
+	struct ar_json v;
 
-	if (ar_str_empty(older) || ar_str_empty(newer) || !parse_two(json, a, older, newer, &both))
+	if (ar_str_empty(older) || ar_str_empty(newer) || ar_json_parse(json, both, &v, NULL) != AR_OK)
 		return ar_arena_str(a, ar_str_empty(newer) ? older : newer);
 	ar_jw_open(&w);
-	for (size_t i = 0; i < 2; i++) {
-		for (struct ar_json_iter it = ar_json_iter(ar_json_at(both, i)); ar_json_next(&it);) {
-			text = ar_arena_str(a, it.name);
-			if (i == 0 && ar_json_type(ar_json_get(ar_json_at(both, 1), text.p)) != AR_JSON_NONE)
-				continue;
-			ar_jw_str(&w, text); /* a caller's name: it may need escapes */
-			ar_buf_addc(&out, ':');
-			ar_json_print(it.value, &out);
-		}
+	for (struct ar_json_iter it = ar_json_iter(ar_json_at(v, 0)); ar_json_next(&it);) {
+		text = ar_arena_str(a, it.name);
+		if (ar_json_type(ar_json_get(ar_json_at(v, 1), text.p)) == AR_JSON_NONE)
+			print_member(&w, &it);
 	}
+	for (struct ar_json_iter it = ar_json_iter(ar_json_at(v, 1)); ar_json_next(&it);)
+		print_member(&w, &it);
 	ar_jw_close(&w);
-	text = ar_arena_str(a, ar_buf_str(&out));
-	ar_buf_fini(&out);
-	return text;
-}
-
-struct ar_str ar_text_joined(struct ar_json_parser *json, struct ar_arena *a, struct ar_str older,
-			     struct ar_str newer, size_t max)
-{
-	struct ar_buf out = { 0 };
-	struct ar_jw w = ar_jw(&out);
-	struct ar_json both;
-	struct ar_str text;
-	size_t total, at = 0;
-
-	older = ar_str_empty(older) ? AR_STR("[]") : older;
-	newer = ar_str_empty(newer) ? AR_STR("[]") : newer;
-	if (!parse_two(json, a, older, newer, &both))
-		return older;
-	total = ar_json_len(ar_json_at(both, 0)) + ar_json_len(ar_json_at(both, 1));
-	ar_jw_open_array(&w);
-	for (size_t i = 0; i < 2; i++) {
-		for (struct ar_json_iter it = ar_json_iter(ar_json_at(both, i)); ar_json_next(&it);) {
-			if (at++ + max >= total)
-				ar_jw_raw(&w, printed(a, it.value));
-		}
-	}
-	ar_jw_close_array(&w);
 	text = ar_arena_str(a, ar_buf_str(&out));
 	ar_buf_fini(&out);
 	return text;

@@ -27,19 +27,11 @@ struct ar_str ar_edge_inverse(struct ar_str kind);
 /* The edge as facts and answers show it; `source` may be absent. */
 struct ar_shape_relationship ar_edge_shape(struct ar_str source, const struct ar_edge *edge);
 
-/* ---- JSON texts ---- */
-
-/* A member of an object: the text of a string, or the value as JSON. Absent: the object has none. */
-struct ar_str ar_text_member(struct ar_json_parser *json, struct ar_arena *a, struct ar_str object,
-			     const char *name, bool is_text);
+/* ---- texts ---- */
 
 /* Two objects as one; what both have is the newer's. */
 struct ar_str ar_text_merged(struct ar_json_parser *json, struct ar_arena *a, struct ar_str older,
 			     struct ar_str newer);
-
-/* Two arrays as one, of which the newest `max` stay. */
-struct ar_str ar_text_joined(struct ar_json_parser *json, struct ar_arena *a, struct ar_str older,
-			     struct ar_str newer, size_t max);
 
 /* Two lists as one, of which the newest `max` stay; the texts are copied. */
 struct ar_texts ar_texts_joined(struct ar_arena *a, struct ar_texts older, struct ar_texts newer, size_t max);
