@@ -36,6 +36,8 @@ static const char *const ar_turn_options_latency_names[] = { NULL, "interactive"
 const struct ar_enum_desc ar_turn_options_latency_desc = { "turn_options_latency", ar_turn_options_latency_names, 4 };
 static const char *const ar_turn_options_purpose_names[] = { NULL, "compaction" };
 const struct ar_enum_desc ar_turn_options_purpose_desc = { "turn_options_purpose", ar_turn_options_purpose_names, 2 };
+static const char *const ar_process_ending_outcome_names[] = { NULL, "exited", "not_started", "ended", "timed_out", "limit_hit", "supervisor_lost", "unavailable" };
+const struct ar_enum_desc ar_process_ending_outcome_desc = { "process_ending_outcome", ar_process_ending_outcome_names, 8 };
 static const char *const ar_trajectory_export_status_names[] = { NULL, "pending", "exported", "failed", "redacted", "not-supported" };
 const struct ar_enum_desc ar_trajectory_export_status_desc = { "trajectory_export_status", ar_trajectory_export_status_names, 6 };
 static const char *const ar_action_escalation_state_names[] = { NULL, "pending", "escalated" };
@@ -693,6 +695,130 @@ static const struct ar_field_desc ar_shape_known_gap_fields[] = {
 };
 const struct ar_struct_desc ar_shape_known_gap_desc = { ar_shape_known_gap_fields, 2, sizeof(struct ar_shape_known_gap), NULL, 0, true, offsetof(struct ar_shape_known_gap, extra_), 0 };
 
+static const struct ar_field_desc ar_shape_policy_author_fields[] = {
+	{ "accountRef", AR_F_STRING, false, false, false, 0, 512, offsetof(struct ar_shape_policy_author, account_ref), NULL, { 0, false },
+	  NULL, "The account.", NULL },
+	{ "reason", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_policy_author, reason), NULL, { 0, false },
+	  NULL, "Why.", NULL },
+};
+const struct ar_struct_desc ar_shape_policy_author_desc = { ar_shape_policy_author_fields, 2, sizeof(struct ar_shape_policy_author), NULL, 0, true, offsetof(struct ar_shape_policy_author, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_policy_rule_fields[] = {
+	{ "name", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_shape_policy_rule, name), NULL, { 0, false },
+	  NULL, "Its name.", NULL },
+	{ "tool", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_shape_policy_rule, tool), NULL, { 0, false },
+	  NULL, "Tools it is about: a name, or a pattern with *.", NULL },
+	{ "argument", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_shape_policy_rule, argument), NULL, { 0, false },
+	  NULL, "Argument that matches is about.", NULL },
+	{ "matches", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_shape_policy_rule, matches), NULL, { 0, false },
+	  NULL, "Pattern that the argument has to match.", NULL },
+	{ "threadId", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_shape_policy_rule, thread_id), NULL, { 0, false },
+	  NULL, "Only calls of this thread.", NULL },
+	{ "turnId", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_shape_policy_rule, turn_id), NULL, { 0, false },
+	  NULL, "Only calls of this turn.", NULL },
+	{ "reason", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_shape_policy_rule, reason), NULL, { 0, false },
+	  NULL, "Why.", NULL },
+	{ "command", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_shape_policy_rule, command), NULL, { 0, false },
+	  NULL, "Pattern that a command has to match.", NULL },
+	{ "decision", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_shape_policy_rule, decision), NULL, { 0, false },
+	  NULL, "allow, ask or deny.", NULL },
+	{ "approvals", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_policy_rule, approvals), NULL, { 0, false },
+	  NULL, "How many people have to approve.", NULL },
+};
+const struct ar_struct_desc ar_shape_policy_rule_desc = { ar_shape_policy_rule_fields, 10, sizeof(struct ar_shape_policy_rule), NULL, 0, true, offsetof(struct ar_shape_policy_rule, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_session_policy_fields[] = {
+	{ "mode", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_session_policy, mode), NULL, { 0, false },
+	  NULL, "Permission mode.", NULL },
+	{ "rules", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_shape_session_policy, rules), NULL, { 0, false },
+	  NULL, "Its rules.", &ar_shape_policy_rule_desc },
+};
+const struct ar_struct_desc ar_shape_session_policy_desc = { ar_shape_session_policy_fields, 2, sizeof(struct ar_shape_session_policy), NULL, 0, true, offsetof(struct ar_shape_session_policy, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_subcommand_fields[] = {
+	{ "words", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_shape_subcommand, words), NULL, { 0, false },
+	  NULL, "Program and arguments.", NULL },
+	{ "join", AR_F_STRING, false, false, false, 0, 16, offsetof(struct ar_shape_subcommand, join), NULL, { 0, false },
+	  NULL, "How it follows the one before: sequence, and, or, pipe; empty for the first.", NULL },
+	{ "opaque", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_shape_subcommand, opaque), NULL, { 0, false },
+	  NULL, "True when the command line could not be read exactly.", NULL },
+	{ "isShortened", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_shape_subcommand, is_shortened), NULL, { 0, false },
+	  NULL, "True when only the program is told.", NULL },
+};
+const struct ar_struct_desc ar_shape_subcommand_desc = { ar_shape_subcommand_fields, 4, sizeof(struct ar_shape_subcommand), NULL, 0, true, offsetof(struct ar_shape_subcommand, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_named_path_fields[] = {
+	{ "path", AR_F_STRING, false, false, false, 0, 512, offsetof(struct ar_shape_named_path, path), NULL, { 0, false },
+	  NULL, "The path.", NULL },
+	{ "place", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_named_path, place), NULL, { 0, false },
+	  NULL, "Where it lies by its text alone: inside, outside, home or unknown.", NULL },
+};
+const struct ar_struct_desc ar_shape_named_path_desc = { ar_shape_named_path_fields, 2, sizeof(struct ar_shape_named_path), NULL, 0, true, offsetof(struct ar_shape_named_path, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_path_validation_fields[] = {
+	{ "enforcedBy", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_path_validation, enforced_by), NULL, { 0, false },
+	  NULL, "What decides in the end: sandbox.", NULL },
+	{ "named", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_shape_path_validation, named), NULL, { 0, false },
+	  NULL, "Paths that lie elsewhere, or may.", &ar_shape_named_path_desc },
+};
+const struct ar_struct_desc ar_shape_path_validation_desc = { ar_shape_path_validation_fields, 2, sizeof(struct ar_shape_path_validation), NULL, 0, true, offsetof(struct ar_shape_path_validation, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_process_writer_fields[] = {
+	{ "kind", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_process_writer, kind), NULL, { 0, false },
+	  NULL, "client or tool.", NULL },
+	{ "toolCallId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_process_writer, tool_call_id), NULL, { 0, false },
+	  NULL, "The tool call.", NULL },
+	{ "account", AR_F_STRING, false, false, false, 0, 512, offsetof(struct ar_shape_process_writer, account), NULL, { 0, false },
+	  NULL, "The account.", NULL },
+};
+const struct ar_struct_desc ar_shape_process_writer_desc = { ar_shape_process_writer_fields, 3, sizeof(struct ar_shape_process_writer), NULL, 0, true, offsetof(struct ar_shape_process_writer, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_process_output_fields[] = {
+	{ "stream", AR_F_STRING, false, false, false, 0, 16, offsetof(struct ar_shape_process_output, stream), NULL, { 0, false },
+	  NULL, "stdout, stderr or pty.", NULL },
+	{ "offset", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_process_output, offset), NULL, { 0, false },
+	  NULL, "Byte position in the stream.", NULL },
+	{ "length", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_process_output, length), NULL, { 0, false },
+	  NULL, "Bytes.", NULL },
+	{ "ref", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_shape_process_output, ref), NULL, { 0, false },
+	  NULL, "Where it is stored.", NULL },
+};
+const struct ar_struct_desc ar_shape_process_output_desc = { ar_shape_process_output_fields, 4, sizeof(struct ar_shape_process_output), NULL, 0, true, offsetof(struct ar_shape_process_output, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_process_ending_fields[] = {
+	{ "outcome", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_shape_process_ending, outcome), &ar_process_ending_outcome_desc, { 0, false },
+	  NULL, "How.", NULL },
+	{ "exitCode", AR_F_INT, false, false, true, 0, 0, offsetof(struct ar_shape_process_ending, exit_code), NULL, { 0, false },
+	  NULL, "Its exit code, when it is known.", NULL },
+	{ "signal", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_shape_process_ending, signal), NULL, { 0, false },
+	  NULL, "Signal that ended it.", NULL },
+	{ "by", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_shape_process_ending, by), NULL, { 0, false },
+	  NULL, "Who ended it.", NULL },
+	{ "reason", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_shape_process_ending, reason), NULL, { 0, false },
+	  NULL, "Why.", NULL },
+	{ "step", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_shape_process_ending, step), NULL, { 0, false },
+	  NULL, "Step at which its start failed.", NULL },
+	{ "message", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_shape_process_ending, message), NULL, { 0, false },
+	  NULL, "What happened.", NULL },
+	{ "durationMs", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_process_ending, duration_ms), NULL, { 0, false },
+	  NULL, "How long it ran.", NULL },
+	{ "stdoutBytes", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_process_ending, stdout_bytes), NULL, { 0, false },
+	  NULL, "Bytes that it wrote to stdout, stored or not.", NULL },
+	{ "stderrBytes", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_process_ending, stderr_bytes), NULL, { 0, false },
+	  NULL, "Bytes that it wrote to stderr.", NULL },
+	{ "ttyBytes", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_process_ending, tty_bytes), NULL, { 0, false },
+	  NULL, "Bytes that it wrote to its terminal.", NULL },
+	{ "leftovers", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_process_ending, leftovers), NULL, { 0, false },
+	  NULL, "Descendants that were killed with it.", NULL },
+	{ "textRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_shape_process_ending, text_ref), NULL, { 0, false },
+	  NULL, "Text for its call.", NULL },
+	{ "isTruncated", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_shape_process_ending, is_truncated), NULL, { 0, false },
+	  NULL, "True when the text leaves out a part.", NULL },
+	{ "isBinary", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_shape_process_ending, is_binary), NULL, { 0, false },
+	  NULL, "True when it wrote bytes that are no text.", NULL },
+};
+const struct ar_struct_desc ar_shape_process_ending_desc = { ar_shape_process_ending_fields, 15, sizeof(struct ar_shape_process_ending), NULL, 0, true, offsetof(struct ar_shape_process_ending, extra_), 0 };
+
 static const struct ar_field_desc ar_shape_redaction_fields[] = {
 	{ "kind", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_redaction, kind), NULL, { 0, false },
 	  NULL, "secret; absent when nothing was redacted.", NULL },
@@ -1060,6 +1186,128 @@ static const struct ar_field_desc ar_shape_subagent_end_fields[] = {
 	  NULL, "Where its result is stored.", NULL },
 };
 const struct ar_struct_desc ar_shape_subagent_end_desc = { ar_shape_subagent_end_fields, 3, sizeof(struct ar_shape_subagent_end), NULL, 0, true, offsetof(struct ar_shape_subagent_end, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_act_fields[] = {
+	{ "toolName", AR_F_STRING, false, false, false, 0, 128, offsetof(struct ar_shape_act, tool_name), NULL, { 0, false },
+	  NULL, "The tool.", NULL },
+	{ "arguments", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_act, arguments), NULL, { 0, false },
+	  NULL, "Its arguments.", NULL },
+};
+const struct ar_struct_desc ar_shape_act_desc = { ar_shape_act_fields, 2, sizeof(struct ar_shape_act), NULL, 0, true, offsetof(struct ar_shape_act, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_sandbox_state_fields[] = {
+	{ "profile", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_shape_sandbox_state, profile), NULL, { 0, false },
+	  NULL, "Its name.", NULL },
+	{ "isAvailable", AR_F_BOOL, true, false, false, 0, 0, offsetof(struct ar_shape_sandbox_state, is_available), NULL, { 0, false },
+	  NULL, "Whether it can be enforced here.", NULL },
+	{ "reason", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_shape_sandbox_state, reason), NULL, { 0, false },
+	  NULL, "Why not.", NULL },
+	{ "remedy", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_shape_sandbox_state, remedy), NULL, { 0, false },
+	  NULL, "What to do about it.", NULL },
+	{ "guarantees", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_sandbox_state, guarantees), NULL, { 0, false },
+	  NULL, "What it guarantees; only of the one in force.", NULL },
+};
+const struct ar_struct_desc ar_shape_sandbox_state_desc = { ar_shape_sandbox_state_fields, 5, sizeof(struct ar_shape_sandbox_state), NULL, 0, true, offsetof(struct ar_shape_sandbox_state, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_sandbox_standing_fields[] = {
+	{ "mode", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_shape_sandbox_standing, mode), NULL, { 0, false },
+	  NULL, "Profile of the turn.", NULL },
+	{ "inForce", AR_F_OBJECT, true, false, false, 0, 262144, offsetof(struct ar_shape_sandbox_standing, in_force), NULL, { 0, false },
+	  NULL, "The same, with its guarantees.", &ar_shape_sandbox_state_desc },
+	{ "profiles", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_shape_sandbox_standing, profiles), NULL, { 0, false },
+	  NULL, "All profiles.", &ar_shape_sandbox_state_desc },
+	{ "ladder", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_shape_sandbox_standing, ladder), NULL, { 0, false },
+	  NULL, "Mechanisms that they are made of.", NULL },
+};
+const struct ar_struct_desc ar_shape_sandbox_standing_desc = { ar_shape_sandbox_standing_fields, 4, sizeof(struct ar_shape_sandbox_standing), NULL, 0, true, offsetof(struct ar_shape_sandbox_standing, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_network_access_fields[] = {
+	{ "access", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_shape_network_access, access), NULL, { 0, false },
+	  NULL, "restricted, rules or enabled.", NULL },
+	{ "decidedBy", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_shape_network_access, decided_by), NULL, { 0, false },
+	  NULL, "What decides.", NULL },
+};
+const struct ar_struct_desc ar_shape_network_access_desc = { ar_shape_network_access_fields, 2, sizeof(struct ar_shape_network_access), NULL, 0, true, offsetof(struct ar_shape_network_access, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_process_limits_fields[] = {
+	{ "timeoutMs", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_shape_process_limits, timeout_ms), NULL, { 0, false },
+	  NULL, "Time of a tool call.", NULL },
+	{ "outputBytesPerStream", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_shape_process_limits, output_bytes_per_stream), NULL, { 0, false },
+	  NULL, "Bytes of a stream that are stored.", NULL },
+	{ "graceMs", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_shape_process_limits, grace_ms), NULL, { 0, false },
+	  NULL, "Pause before a process is killed.", NULL },
+};
+const struct ar_struct_desc ar_shape_process_limits_desc = { ar_shape_process_limits_fields, 3, sizeof(struct ar_shape_process_limits), NULL, 0, true, offsetof(struct ar_shape_process_limits, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_process_record_fields[] = {
+	{ "processId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_shape_process_record, process_id), NULL, { 0, false },
+	  NULL, "The process.", NULL },
+	{ "threadId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_process_record, thread_id), NULL, { 0, false },
+	  NULL, "Its thread.", NULL },
+	{ "turnId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_process_record, turn_id), NULL, { 0, false },
+	  NULL, "Its turn.", NULL },
+	{ "toolCallId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_process_record, tool_call_id), NULL, { 0, false },
+	  NULL, "Its tool call.", NULL },
+	{ "status", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_shape_process_record, status), NULL, { 0, false },
+	  NULL, "How far it is.", NULL },
+	{ "command", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_shape_process_record, command), NULL, { 0, false },
+	  NULL, "Its command.", NULL },
+	{ "cwd", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_shape_process_record, cwd), NULL, { 0, false },
+	  NULL, "Its working directory.", NULL },
+	{ "profile", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_process_record, profile), NULL, { 0, false },
+	  NULL, "Its sandbox profile.", NULL },
+	{ "sandboxRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_shape_process_record, sandbox_ref), NULL, { 0, false },
+	  NULL, "Event of its sandbox.", NULL },
+	{ "tty", AR_F_BOOL, true, false, false, 0, 0, offsetof(struct ar_shape_process_record, tty), NULL, { 0, false },
+	  NULL, "It has a terminal.", NULL },
+	{ "isBackground", AR_F_BOOL, true, false, false, 0, 0, offsetof(struct ar_shape_process_record, is_background), NULL, { 0, false },
+	  NULL, "Its tool call ended before it.", NULL },
+	{ "takesInput", AR_F_BOOL, true, false, false, 0, 0, offsetof(struct ar_shape_process_record, takes_input), NULL, { 0, false },
+	  NULL, "It can be written to.", NULL },
+	{ "inputs", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_shape_process_record, inputs), NULL, { 0, false },
+	  NULL, "How often it was written to.", NULL },
+	{ "violations", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_shape_process_record, violations), NULL, { 0, false },
+	  NULL, "Sandbox violations.", NULL },
+	{ "exitCode", AR_F_INT, false, false, true, 0, 0, offsetof(struct ar_shape_process_record, exit_code), NULL, { 0, false },
+	  NULL, "Its exit code, when it is known.", NULL },
+	{ "signal", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_shape_process_record, signal), NULL, { 0, false },
+	  NULL, "Signal that ended it.", NULL },
+	{ "terminatedBy", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_process_record, terminated_by), NULL, { 0, false },
+	  NULL, "Who ended it.", NULL },
+	{ "outputRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_shape_process_record, output_ref), NULL, { 0, false },
+	  NULL, "All of its output that is stored.", NULL },
+	{ "outputBytes", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_shape_process_record, output_bytes), NULL, { 0, false },
+	  NULL, "Bytes that it wrote, known at its end.", NULL },
+	{ "sequence", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_shape_process_record, sequence), NULL, { 0, false },
+	  NULL, "Sequence of its process.started.", NULL },
+	{ "outputs", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_shape_process_record, outputs), NULL, { 0, false },
+	  NULL, "Stored parts of each stream.", &ar_shape_process_output_desc },
+	{ "startedAt", AR_F_TIME, false, false, false, 0, 0, offsetof(struct ar_shape_process_record, started_at), NULL, { 0, false },
+	  NULL, "When it started.", NULL },
+	{ "endedAt", AR_F_TIME, false, false, false, 0, 0, offsetof(struct ar_shape_process_record, ended_at), NULL, { 0, false },
+	  NULL, "When it ended.", NULL },
+};
+const struct ar_struct_desc ar_shape_process_record_desc = { ar_shape_process_record_fields, 23, sizeof(struct ar_shape_process_record), NULL, 0, true, offsetof(struct ar_shape_process_record, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_recovered_process_fields[] = {
+	{ "processId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_shape_recovered_process, process_id), NULL, { 0, false },
+	  NULL, "The process.", NULL },
+	{ "outputs", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_shape_recovered_process, outputs), NULL, { 0, false },
+	  NULL, "Stored parts of each stream.", &ar_shape_process_output_desc },
+};
+const struct ar_struct_desc ar_shape_recovered_process_desc = { ar_shape_recovered_process_fields, 2, sizeof(struct ar_shape_recovered_process), NULL, 0, true, offsetof(struct ar_shape_recovered_process, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_process_recovery_fields[] = {
+	{ "mayBeAlive", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_shape_process_recovery, may_be_alive), NULL, { 0, false },
+	  NULL, "Those that may run.", &ar_shape_recovered_process_desc },
+	{ "outputIsSafe", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_shape_process_recovery, output_is_safe), NULL, { 0, false },
+	  NULL, "Those that ended, with their output stored.", &ar_shape_recovered_process_desc },
+	{ "beyondRecovery", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_shape_process_recovery, beyond_recovery), NULL, { 0, false },
+	  NULL, "Those that cannot be reached any more.", &ar_shape_recovered_process_desc },
+	{ "openActions", AR_F_TEXTS, true, false, false, 0, 262144, offsetof(struct ar_shape_process_recovery, open_actions), NULL, { 0, false },
+	  NULL, "Open questions.", NULL },
+};
+const struct ar_struct_desc ar_shape_process_recovery_desc = { ar_shape_process_recovery_fields, 4, sizeof(struct ar_shape_process_recovery), NULL, 0, true, offsetof(struct ar_shape_process_recovery, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_subagent_record_fields[] = {
 	{ "subagentId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_shape_subagent_record, subagent_id), NULL, { 0, false },
@@ -2340,9 +2588,9 @@ static const struct ar_field_desc ar_ev_sandbox_applied_fields[] = {
 	  NULL, "Kind of sandbox.", NULL },
 	{ "cwd", AR_F_STRING, true, false, false, 0, 4096, offsetof(struct ar_ev_sandbox_applied, cwd), NULL, { 0, false },
 	  NULL, "Working directory inside it.", NULL },
-	{ "readRoots", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_ev_sandbox_applied, read_roots), NULL, { 0, false },
+	{ "readRoots", AR_F_TEXTS, true, false, false, 0, 262144, offsetof(struct ar_ev_sandbox_applied, read_roots), NULL, { 0, false },
 	  NULL, "Folders it may read.", NULL },
-	{ "writeRoots", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_ev_sandbox_applied, write_roots), NULL, { 0, false },
+	{ "writeRoots", AR_F_TEXTS, true, false, false, 0, 262144, offsetof(struct ar_ev_sandbox_applied, write_roots), NULL, { 0, false },
 	  NULL, "Folders it may write.", NULL },
 	{ "network", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_ev_sandbox_applied, network), &ar_sandbox_applied_network_desc, { 0, false },
 	  NULL, "Its network access.", NULL },
@@ -2350,7 +2598,7 @@ static const struct ar_field_desc ar_ev_sandbox_applied_fields[] = {
 	  NULL, "Where its environment is stored; null when it is empty.", NULL },
 	{ "processLimits", AR_F_OBJECT, true, false, false, 0, 16384, offsetof(struct ar_ev_sandbox_applied, process_limits), NULL, { 0, false },
 	  NULL, "Limits on memory, time and processes.", NULL },
-	{ "violationRefs", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_ev_sandbox_applied, violation_refs), NULL, { 0, false },
+	{ "violationRefs", AR_F_TEXTS, true, false, false, 0, 262144, offsetof(struct ar_ev_sandbox_applied, violation_refs), NULL, { 0, false },
 	  NULL, "Refs of violations so far.", NULL },
 	{ "overrideReason", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_ev_sandbox_applied, override_reason), NULL, { 0, false },
 	  NULL, "Why a wider profile was granted.", NULL },
@@ -2456,16 +2704,16 @@ static const struct ar_field_desc ar_ev_policy_changed_fields[] = {
 	{ "previousPolicyRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_ev_policy_changed, previous_policy_ref), NULL, { 0, false },
 	  NULL, "The policy before it.", NULL },
 	{ "changedBy", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_ev_policy_changed, changed_by), NULL, { 0, false },
-	  NULL, "Who changed it.", NULL },
+	  NULL, "Who changed it.", &ar_shape_policy_author_desc },
 	{ "policy", AR_F_OBJECT, false, false, false, 0, 65536, offsetof(struct ar_ev_policy_changed, policy), NULL, { 0, false },
-	  NULL, "The policy itself, when a session keeps it: mode and rules.", NULL },
+	  NULL, "The policy itself, when a session keeps it: mode and rules.", &ar_shape_session_policy_desc },
 };
 
 static const struct ar_field_desc ar_ev_process_started_fields[] = {
 	{ "safeCommand", AR_F_STRING, true, false, false, 0, 16384, offsetof(struct ar_ev_process_started, safe_command), NULL, { 0, false },
 	  NULL, "The redacted command.", NULL },
 	{ "parsedSubcommands", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_ev_process_started, parsed_subcommands), NULL, { 0, false },
-	  NULL, "Commands found inside it.", NULL },
+	  NULL, "Commands found inside it.", &ar_shape_subcommand_desc },
 	{ "cwd", AR_F_STRING, true, false, false, 0, 4096, offsetof(struct ar_ev_process_started, cwd), NULL, { 0, false },
 	  NULL, "Working directory.", NULL },
 	{ "sandboxRef", AR_F_REF, true, true, false, 1, 512, offsetof(struct ar_ev_process_started, sandbox_ref), NULL, { 0, false },
@@ -2477,7 +2725,7 @@ static const struct ar_field_desc ar_ev_process_started_fields[] = {
 	{ "permissionRef", AR_F_REF, true, true, false, 1, 512, offsetof(struct ar_ev_process_started, permission_ref), NULL, { 0, false },
 	  NULL, "Decision that lets it run; null when none was needed.", NULL },
 	{ "pathValidation", AR_F_OBJECT, true, false, false, 0, 16384, offsetof(struct ar_ev_process_started, path_validation), NULL, { 0, false },
-	  NULL, "Check of the paths it names.", NULL },
+	  NULL, "Check of the paths it names.", &ar_shape_path_validation_desc },
 	{ "networkDecision", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_ev_process_started, network_decision), NULL, { 0, false },
 	  NULL, "Its network access.", NULL },
 	{ "justification", AR_F_STRING, true, false, false, 0, 4096, offsetof(struct ar_ev_process_started, justification), NULL, { 0, false },
@@ -2513,7 +2761,7 @@ static const struct ar_field_desc ar_ev_process_input_fields[] = {
 	{ "bytes", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_ev_process_input, bytes), NULL, { 0, false },
 	  NULL, "How many.", NULL },
 	{ "source", AR_F_OBJECT, true, false, false, 0, 4096, offsetof(struct ar_ev_process_input, source), NULL, { 0, false },
-	  NULL, "Who wrote them.", NULL },
+	  NULL, "Who wrote them.", &ar_shape_process_writer_desc },
 	{ "eof", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_ev_process_input, eof), NULL, { 0, false },
 	  NULL, "True when the input was closed after them.", NULL },
 	{ "number", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_ev_process_input, number), NULL, { 0, false },
@@ -2528,12 +2776,12 @@ static const struct ar_field_desc ar_ev_process_completed_fields[] = {
 	  NULL, "How long it ran.", NULL },
 	{ "status", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_ev_process_completed, status), NULL, { 0, false },
 	  NULL, "How it ended.", NULL },
-	{ "outputRefs", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_ev_process_completed, output_refs), NULL, { 0, false },
+	{ "outputRefs", AR_F_TEXTS, true, false, false, 0, 262144, offsetof(struct ar_ev_process_completed, output_refs), NULL, { 0, false },
 	  NULL, "Refs of its output.", NULL },
 	{ "outputs", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_ev_process_completed, outputs), NULL, { 0, false },
-	  NULL, "Stored parts of each stream: stream, offset, length and ref.", NULL },
+	  NULL, "Stored parts of each stream: stream, offset, length and ref.", &ar_shape_process_output_desc },
 	{ "end", AR_F_OBJECT, false, false, false, 0, 65536, offsetof(struct ar_ev_process_completed, end), NULL, { 0, false },
-	  NULL, "How it ended, as its host reports it, and the text for its call.", NULL },
+	  NULL, "How it ended, as its host reports it, and the text for its call.", &ar_shape_process_ending_desc },
 };
 
 static const struct ar_field_desc ar_ev_process_failed_fields[] = {
@@ -2543,12 +2791,12 @@ static const struct ar_field_desc ar_ev_process_failed_fields[] = {
 	  NULL, "category and message.", &ar_shape_failure_desc },
 	{ "durationMs", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_ev_process_failed, duration_ms), NULL, { 0, false },
 	  NULL, "How long it ran.", NULL },
-	{ "outputRefs", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_ev_process_failed, output_refs), NULL, { 0, false },
+	{ "outputRefs", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_ev_process_failed, output_refs), NULL, { 0, false },
 	  NULL, "Refs of its output.", NULL },
 	{ "outputs", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_ev_process_failed, outputs), NULL, { 0, false },
-	  NULL, "Stored parts of each stream: stream, offset, length and ref.", NULL },
+	  NULL, "Stored parts of each stream: stream, offset, length and ref.", &ar_shape_process_output_desc },
 	{ "end", AR_F_OBJECT, false, false, false, 0, 65536, offsetof(struct ar_ev_process_failed, end), NULL, { 0, false },
-	  NULL, "How it ended, as its host reports it, and the text for its call.", NULL },
+	  NULL, "How it ended, as its host reports it, and the text for its call.", &ar_shape_process_ending_desc },
 };
 
 static const struct ar_field_desc ar_ev_process_terminated_fields[] = {
@@ -2560,12 +2808,12 @@ static const struct ar_field_desc ar_ev_process_terminated_fields[] = {
 	  NULL, "Signal it got.", NULL },
 	{ "exitCode", AR_F_INT, false, false, true, 0, 0, offsetof(struct ar_ev_process_terminated, exit_code), NULL, { 0, false },
 	  NULL, "Its exit code, when it is known.", NULL },
-	{ "outputRefs", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_ev_process_terminated, output_refs), NULL, { 0, false },
+	{ "outputRefs", AR_F_TEXTS, true, false, false, 0, 262144, offsetof(struct ar_ev_process_terminated, output_refs), NULL, { 0, false },
 	  NULL, "Refs of its output.", NULL },
 	{ "outputs", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_ev_process_terminated, outputs), NULL, { 0, false },
-	  NULL, "Stored parts of each stream: stream, offset, length and ref.", NULL },
+	  NULL, "Stored parts of each stream: stream, offset, length and ref.", &ar_shape_process_output_desc },
 	{ "end", AR_F_OBJECT, false, false, false, 0, 65536, offsetof(struct ar_ev_process_terminated, end), NULL, { 0, false },
-	  NULL, "How it ended, as its host reports it, and the text for its call.", NULL },
+	  NULL, "How it ended, as its host reports it, and the text for its call.", &ar_shape_process_ending_desc },
 };
 
 static const struct ar_field_desc ar_ev_output_spilled_fields[] = {
@@ -4110,7 +4358,7 @@ static const struct ar_field_desc ar_cmd_evaluate_permission_in_fields[] = {
 	{ "actionId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_evaluate_permission_in, action_id), NULL, { 0, false },
 	  NULL, "The action.", NULL },
 	{ "act", AR_F_OBJECT, false, false, false, 0, 65536, offsetof(struct ar_cmd_evaluate_permission_in, act), NULL, { 0, false },
-	  NULL, "The act, described: toolName and its arguments.", NULL },
+	  NULL, "The act, described: toolName and its arguments.", &ar_shape_act_desc },
 	{ "sessionId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_evaluate_permission_in, session_id), NULL, { 0, false },
 	  NULL, "Session that a described act would be done in.", NULL },
 	{ "turnId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_evaluate_permission_in, turn_id), NULL, { 0, false },
@@ -4120,7 +4368,7 @@ static const struct ar_field_desc ar_cmd_evaluate_permission_in_fields[] = {
 	{ "hints", AR_F_OBJECT, false, false, false, 0, 16384, offsetof(struct ar_cmd_evaluate_permission_in, hints), NULL, { 0, false },
 	  NULL, "Facts that may help.", NULL },
 	{ "caller", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_cmd_evaluate_permission_in, caller), NULL, { 0, false },
-	  NULL, "Who would act.", NULL },
+	  NULL, "Who would act.", &ar_shape_party_desc },
 	{ "idempotencyKey", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_evaluate_permission_in, idempotency_key), NULL, { 0, false },
 	  NULL, "Makes a repeat safe.", NULL },
 };
@@ -4179,19 +4427,19 @@ static const uint64_t ar_cmd_get_execution_environment_in_oneofs[] = { UINT64_C(
 static const struct ar_field_desc ar_cmd_get_execution_environment_out_fields[] = {
 	{ "cwd", AR_F_STRING, true, false, false, 0, 4096, offsetof(struct ar_cmd_get_execution_environment_out, cwd), NULL, { 0, false },
 	  NULL, "Working directory.", NULL },
-	{ "workspaceRoots", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_cmd_get_execution_environment_out, workspace_roots), NULL, { 0, false },
+	{ "workspaceRoots", AR_F_TEXTS, true, false, false, 0, 262144, offsetof(struct ar_cmd_get_execution_environment_out, workspace_roots), NULL, { 0, false },
 	  NULL, "Roots of the workspace.", NULL },
 	{ "sandbox", AR_F_OBJECT, true, false, false, 0, 262144, offsetof(struct ar_cmd_get_execution_environment_out, sandbox), NULL, { 0, false },
-	  NULL, "Sandbox in force.", NULL },
+	  NULL, "Sandbox in force.", &ar_shape_sandbox_standing_desc },
 	{ "network", AR_F_OBJECT, true, false, false, 0, 262144, offsetof(struct ar_cmd_get_execution_environment_out, network), NULL, { 0, false },
-	  NULL, "What may be reached.", NULL },
+	  NULL, "What may be reached.", &ar_shape_network_access_desc },
 	{ "processLimits", AR_F_OBJECT, true, false, false, 0, 262144, offsetof(struct ar_cmd_get_execution_environment_out, process_limits), NULL, { 0, false },
-	  NULL, "Limits of processes.", NULL },
+	  NULL, "Limits of processes.", &ar_shape_process_limits_desc },
 	{ "activeProcesses", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_cmd_get_execution_environment_out, active_processes), NULL, { 0, false },
-	  NULL, "Processes that run now.", NULL },
+	  NULL, "Processes that run now.", &ar_shape_process_record_desc },
 	{ "workspaceId", AR_F_STRING, false, false, false, 0, 128, offsetof(struct ar_cmd_get_execution_environment_out, workspace_id), NULL, { 0, false },
 	  NULL, "The workspace.", NULL },
-	{ "additionalRoots", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_cmd_get_execution_environment_out, additional_roots), NULL, { 0, false },
+	{ "additionalRoots", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_cmd_get_execution_environment_out, additional_roots), NULL, { 0, false },
 	  NULL, "Further roots that may be read.", NULL },
 	{ "shell", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_cmd_get_execution_environment_out, shell), NULL, { 0, false },
 	  NULL, "Shell of commands; absent when there is none.", NULL },
@@ -4202,13 +4450,13 @@ static const struct ar_field_desc ar_cmd_get_execution_environment_out_fields[] 
 	{ "envRef", AR_F_REF, false, true, false, 1, 512, offsetof(struct ar_cmd_get_execution_environment_out, env_ref), NULL, { 0, false },
 	  NULL, "Environment of the newest process; null when none ran.", NULL },
 	{ "sandboxProfile", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_cmd_get_execution_environment_out, sandbox_profile), NULL, { 0, false },
-	  NULL, "Profiles, what each guarantees, and what works here.", NULL },
+	  NULL, "Profiles, what each guarantees, and what works here.", &ar_shape_sandbox_standing_desc },
 	{ "networkProfile", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_cmd_get_execution_environment_out, network_profile), NULL, { 0, false },
-	  NULL, "What may be reached, and how that is decided.", NULL },
+	  NULL, "What may be reached, and how that is decided.", &ar_shape_network_access_desc },
 	{ "resourceLimits", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_cmd_get_execution_environment_out, resource_limits), NULL, { 0, false },
 	  NULL, "Limits of the newest process; empty when none ran.", NULL },
 	{ "recovery", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_cmd_get_execution_environment_out, recovery), NULL, { 0, false },
-	  NULL, "Processes after a restart, in groups: maybe alive, output safe, beyond recovery, open actions.", NULL },
+	  NULL, "Processes after a restart, in groups: maybe alive, output safe, beyond recovery, open actions.", &ar_shape_process_recovery_desc },
 	{ "asOfSequence", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_cmd_get_execution_environment_out, as_of_sequence), NULL, { 0, false },
 	  NULL, "Sequence up to which it holds.", NULL },
 };

@@ -702,6 +702,16 @@ enum ar_turn_options_purpose {
 	AR_TURN_OPTIONS_PURPOSE_COMPACTION = 1,
 };
 
+enum ar_process_ending_outcome {
+	AR_PROCESS_ENDING_OUTCOME_EXITED = 1,
+	AR_PROCESS_ENDING_OUTCOME_NOT_STARTED = 2,
+	AR_PROCESS_ENDING_OUTCOME_ENDED = 3,
+	AR_PROCESS_ENDING_OUTCOME_TIMED_OUT = 4,
+	AR_PROCESS_ENDING_OUTCOME_LIMIT_HIT = 5,
+	AR_PROCESS_ENDING_OUTCOME_SUPERVISOR_LOST = 6,
+	AR_PROCESS_ENDING_OUTCOME_UNAVAILABLE = 7,
+};
+
 enum ar_trajectory_export_status {
 	AR_TRAJECTORY_EXPORT_STATUS_PENDING = 1,
 	AR_TRAJECTORY_EXPORT_STATUS_EXPORTED = 2,
@@ -1971,6 +1981,131 @@ struct ar_shape_known_gap_list {
 	size_t count;
 };
 
+struct ar_shape_policy_author { /* policy_author */
+	struct ar_str account_ref; /* string? */
+	struct ar_str reason; /* string? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_policy_author_list {
+	const struct ar_shape_policy_author *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_policy_rule { /* policy_rule */
+	struct ar_str name; /* string? */
+	struct ar_str tool; /* string? */
+	struct ar_str argument; /* string? */
+	struct ar_str matches; /* string? */
+	struct ar_str thread_id; /* string? */
+	struct ar_str turn_id; /* string? */
+	struct ar_str reason; /* string? */
+	struct ar_str command; /* string? */
+	struct ar_str decision; /* string? */
+	struct ar_opt_int approvals; /* int? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_policy_rule_list {
+	const struct ar_shape_policy_rule *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_session_policy { /* session_policy */
+	struct ar_str mode; /* string? */
+	struct ar_shape_policy_rule_list rules; /* array? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_session_policy_list {
+	const struct ar_shape_session_policy *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_subcommand { /* subcommand */
+	struct ar_texts words; /* array? */
+	struct ar_str join; /* string? */
+	struct ar_opt_bool opaque; /* bool? */
+	struct ar_opt_bool is_shortened; /* bool? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_subcommand_list {
+	const struct ar_shape_subcommand *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_named_path { /* named_path */
+	struct ar_str path; /* string? */
+	struct ar_str place; /* string? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_named_path_list {
+	const struct ar_shape_named_path *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_path_validation { /* path_validation */
+	struct ar_str enforced_by; /* string? */
+	struct ar_shape_named_path_list named; /* array? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_path_validation_list {
+	const struct ar_shape_path_validation *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_process_writer { /* process_writer */
+	struct ar_str kind; /* string? */
+	struct ar_str tool_call_id; /* string? */
+	struct ar_str account; /* string? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_process_writer_list {
+	const struct ar_shape_process_writer *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_process_output { /* process_output */
+	struct ar_str stream; /* string? */
+	struct ar_opt_int offset; /* int? */
+	struct ar_opt_int length; /* int? */
+	struct ar_str ref; /* ref? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_process_output_list {
+	const struct ar_shape_process_output *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_process_ending { /* process_ending */
+	int outcome; /* enum? */
+	struct ar_opt_int exit_code; /* int? */
+	struct ar_str signal; /* string? */
+	struct ar_str by; /* string? */
+	struct ar_str reason; /* string? */
+	struct ar_str step; /* string? */
+	struct ar_str message; /* string? */
+	struct ar_opt_int duration_ms; /* int? */
+	struct ar_opt_int stdout_bytes; /* int? */
+	struct ar_opt_int stderr_bytes; /* int? */
+	struct ar_opt_int tty_bytes; /* int? */
+	struct ar_opt_int leftovers; /* int? */
+	struct ar_str text_ref; /* ref? */
+	struct ar_opt_bool is_truncated; /* bool? */
+	struct ar_opt_bool is_binary; /* bool? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_process_ending_list {
+	const struct ar_shape_process_ending *at; /* NULL: absent */
+	size_t count;
+};
+
 struct ar_shape_redaction { /* redaction */
 	struct ar_str kind; /* string? */
 	struct ar_texts rule_refs; /* array? */
@@ -2327,6 +2462,123 @@ struct ar_shape_subagent_end { /* subagent_end */
 
 struct ar_shape_subagent_end_list {
 	const struct ar_shape_subagent_end *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_act { /* act */
+	struct ar_str tool_name; /* string? */
+	struct ar_str arguments; /* object? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_act_list {
+	const struct ar_shape_act *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_sandbox_state { /* sandbox_state */
+	struct ar_str profile; /* string */
+	bool is_available; /* bool */
+	struct ar_str reason; /* string? */
+	struct ar_str remedy; /* string? */
+	struct ar_str guarantees; /* object? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_sandbox_state_list {
+	const struct ar_shape_sandbox_state *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_sandbox_standing { /* sandbox_standing */
+	struct ar_str mode; /* string */
+	const struct ar_shape_sandbox_state *in_force; /* object */
+	struct ar_shape_sandbox_state_list profiles; /* array */
+	struct ar_str ladder; /* array */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_sandbox_standing_list {
+	const struct ar_shape_sandbox_standing *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_network_access { /* network_access */
+	struct ar_str access; /* string */
+	struct ar_str decided_by; /* string */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_network_access_list {
+	const struct ar_shape_network_access *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_process_limits { /* process_limits */
+	int64_t timeout_ms; /* int */
+	int64_t output_bytes_per_stream; /* int */
+	int64_t grace_ms; /* int */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_process_limits_list {
+	const struct ar_shape_process_limits *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_process_record { /* process_record */
+	struct ar_str process_id; /* string */
+	struct ar_str thread_id; /* string? */
+	struct ar_str turn_id; /* string? */
+	struct ar_str tool_call_id; /* string? */
+	struct ar_str status; /* string */
+	struct ar_str command; /* string? */
+	struct ar_str cwd; /* string? */
+	struct ar_str profile; /* string? */
+	struct ar_str sandbox_ref; /* ref? */
+	bool tty; /* bool */
+	bool is_background; /* bool */
+	bool takes_input; /* bool */
+	int64_t inputs; /* int */
+	int64_t violations; /* int */
+	struct ar_opt_int exit_code; /* int? */
+	struct ar_str signal; /* string? */
+	struct ar_str terminated_by; /* string? */
+	struct ar_str output_ref; /* ref? */
+	int64_t output_bytes; /* int */
+	int64_t sequence; /* int */
+	struct ar_shape_process_output_list outputs; /* array? */
+	ar_usec started_at; /* time? */
+	ar_usec ended_at; /* time? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_process_record_list {
+	const struct ar_shape_process_record *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_recovered_process { /* recovered_process */
+	struct ar_str process_id; /* string */
+	struct ar_shape_process_output_list outputs; /* array */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_recovered_process_list {
+	const struct ar_shape_recovered_process *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_process_recovery { /* process_recovery */
+	struct ar_shape_recovered_process_list may_be_alive; /* array */
+	struct ar_shape_recovered_process_list output_is_safe; /* array */
+	struct ar_shape_recovered_process_list beyond_recovery; /* array */
+	struct ar_texts open_actions; /* array */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_process_recovery_list {
+	const struct ar_shape_process_recovery *at; /* NULL: absent */
 	size_t count;
 };
 
@@ -3171,12 +3423,12 @@ struct ar_ev_permission_resolved { /* permission.resolved */
 struct ar_ev_sandbox_applied { /* sandbox.applied */
 	int mode; /* enum */
 	struct ar_str cwd; /* string */
-	struct ar_str read_roots; /* array */
-	struct ar_str write_roots; /* array */
+	struct ar_texts read_roots; /* array */
+	struct ar_texts write_roots; /* array */
 	int network; /* enum */
 	struct ar_str environment_ref; /* ref or null */
 	struct ar_str process_limits; /* object */
-	struct ar_str violation_refs; /* array */
+	struct ar_texts violation_refs; /* array */
 	struct ar_str override_reason; /* string? */
 	struct ar_str profile; /* string? */
 	struct ar_str boundary; /* object? */
@@ -3236,19 +3488,19 @@ struct ar_ev_policy_changed { /* policy.changed */
 	int scope; /* enum */
 	struct ar_str policy_ref; /* ref */
 	struct ar_str previous_policy_ref; /* ref? */
-	struct ar_str changed_by; /* object? */
-	struct ar_str policy; /* object? */
+	const struct ar_shape_policy_author *changed_by; /* object? */
+	const struct ar_shape_session_policy *policy; /* object? */
 };
 
 struct ar_ev_process_started { /* process.started */
 	struct ar_str safe_command; /* string */
-	struct ar_str parsed_subcommands; /* array */
+	struct ar_shape_subcommand_list parsed_subcommands; /* array */
 	struct ar_str cwd; /* string */
 	struct ar_str sandbox_ref; /* ref or null */
 	bool tty; /* bool */
 	bool destructive; /* bool */
 	struct ar_str permission_ref; /* ref or null */
-	struct ar_str path_validation; /* object */
+	const struct ar_shape_path_validation *path_validation; /* object */
 	struct ar_str network_decision; /* string */
 	struct ar_str justification; /* string */
 	struct ar_str profile; /* string? */
@@ -3269,7 +3521,7 @@ struct ar_ev_process_input { /* process.input */
 	struct ar_str input_ref; /* ref? */
 	struct ar_str preview; /* string? */
 	int64_t bytes; /* int */
-	struct ar_str source; /* object */
+	const struct ar_shape_process_writer *source; /* object */
 	struct ar_opt_bool eof; /* bool? */
 	struct ar_opt_int number; /* int? */
 };
@@ -3278,18 +3530,18 @@ struct ar_ev_process_completed { /* process.completed */
 	int64_t exit_code; /* int */
 	int64_t duration_ms; /* int */
 	struct ar_str status; /* string */
-	struct ar_str output_refs; /* array */
-	struct ar_str outputs; /* array? */
-	struct ar_str end; /* object? */
+	struct ar_texts output_refs; /* array */
+	struct ar_shape_process_output_list outputs; /* array? */
+	const struct ar_shape_process_ending *end; /* object? */
 };
 
 struct ar_ev_process_failed { /* process.failed */
 	int failure_kind; /* enum */
 	const struct ar_shape_failure *error; /* object */
 	struct ar_opt_int duration_ms; /* int? */
-	struct ar_str output_refs; /* array? */
-	struct ar_str outputs; /* array? */
-	struct ar_str end; /* object? */
+	struct ar_texts output_refs; /* array? */
+	struct ar_shape_process_output_list outputs; /* array? */
+	const struct ar_shape_process_ending *end; /* object? */
 };
 
 struct ar_ev_process_terminated { /* process.terminated */
@@ -3297,9 +3549,9 @@ struct ar_ev_process_terminated { /* process.terminated */
 	struct ar_str reason; /* string */
 	struct ar_str signal; /* string? */
 	struct ar_opt_int exit_code; /* int? */
-	struct ar_str output_refs; /* array */
-	struct ar_str outputs; /* array? */
-	struct ar_str end; /* object? */
+	struct ar_texts output_refs; /* array */
+	struct ar_shape_process_output_list outputs; /* array? */
+	const struct ar_shape_process_ending *end; /* object? */
 };
 
 struct ar_ev_output_spilled { /* output.spilled */
@@ -4241,12 +4493,12 @@ struct ar_cmd_evaluate_permission_in { /* evaluate_permission, input */
 	struct ar_str tool_call_id; /* string? */
 	struct ar_str process_id; /* string? */
 	struct ar_str action_id; /* string? */
-	struct ar_str act; /* object? */
+	const struct ar_shape_act *act; /* object? */
 	struct ar_str session_id; /* string? */
 	struct ar_str turn_id; /* string? */
 	struct ar_str proposed_decision; /* string? */
 	struct ar_str hints; /* object? */
-	struct ar_str caller; /* object? */
+	const struct ar_shape_party *caller; /* object? */
 	struct ar_str idempotency_key; /* string? */
 };
 
@@ -4282,21 +4534,21 @@ struct ar_cmd_get_execution_environment_in { /* get_execution_environment, input
 
 struct ar_cmd_get_execution_environment_out { /* get_execution_environment, result */
 	struct ar_str cwd; /* string */
-	struct ar_str workspace_roots; /* array */
-	struct ar_str sandbox; /* object */
-	struct ar_str network; /* object */
-	struct ar_str process_limits; /* object */
-	struct ar_str active_processes; /* array */
+	struct ar_texts workspace_roots; /* array */
+	const struct ar_shape_sandbox_standing *sandbox; /* object */
+	const struct ar_shape_network_access *network; /* object */
+	const struct ar_shape_process_limits *process_limits; /* object */
+	struct ar_shape_process_record_list active_processes; /* array */
 	struct ar_str workspace_id; /* string? */
-	struct ar_str additional_roots; /* array? */
+	struct ar_texts additional_roots; /* array? */
 	struct ar_str shell; /* string? */
 	struct ar_str os; /* string? */
 	struct ar_str arch; /* string? */
 	struct ar_str env_ref; /* ref? or null */
-	struct ar_str sandbox_profile; /* object? */
-	struct ar_str network_profile; /* object? */
+	const struct ar_shape_sandbox_standing *sandbox_profile; /* object? */
+	const struct ar_shape_network_access *network_profile; /* object? */
 	struct ar_str resource_limits; /* object? */
-	struct ar_str recovery; /* object? */
+	const struct ar_shape_process_recovery *recovery; /* object? */
 	struct ar_opt_int as_of_sequence; /* int? */
 };
 
@@ -4889,6 +5141,7 @@ extern const struct ar_enum_desc ar_turn_options_fallback_desc;
 extern const struct ar_enum_desc ar_turn_options_budget_class_desc;
 extern const struct ar_enum_desc ar_turn_options_latency_desc;
 extern const struct ar_enum_desc ar_turn_options_purpose_desc;
+extern const struct ar_enum_desc ar_process_ending_outcome_desc;
 extern const struct ar_enum_desc ar_trajectory_export_status_desc;
 extern const struct ar_enum_desc ar_action_escalation_state_desc;
 extern const struct ar_enum_desc ar_action_record_status_desc;
@@ -5022,6 +5275,15 @@ extern const struct ar_struct_desc ar_shape_action_policy_desc;
 extern const struct ar_struct_desc ar_shape_evidence_scope_desc;
 extern const struct ar_struct_desc ar_shape_verification_outcome_desc;
 extern const struct ar_struct_desc ar_shape_known_gap_desc;
+extern const struct ar_struct_desc ar_shape_policy_author_desc;
+extern const struct ar_struct_desc ar_shape_policy_rule_desc;
+extern const struct ar_struct_desc ar_shape_session_policy_desc;
+extern const struct ar_struct_desc ar_shape_subcommand_desc;
+extern const struct ar_struct_desc ar_shape_named_path_desc;
+extern const struct ar_struct_desc ar_shape_path_validation_desc;
+extern const struct ar_struct_desc ar_shape_process_writer_desc;
+extern const struct ar_struct_desc ar_shape_process_output_desc;
+extern const struct ar_struct_desc ar_shape_process_ending_desc;
 extern const struct ar_struct_desc ar_shape_redaction_desc;
 extern const struct ar_struct_desc ar_shape_route_candidate_desc;
 extern const struct ar_struct_desc ar_shape_route_exclusion_desc;
@@ -5047,6 +5309,14 @@ extern const struct ar_struct_desc ar_shape_task_attempt_desc;
 extern const struct ar_struct_desc ar_shape_task_record_desc;
 extern const struct ar_struct_desc ar_shape_task_summary_desc;
 extern const struct ar_struct_desc ar_shape_subagent_end_desc;
+extern const struct ar_struct_desc ar_shape_act_desc;
+extern const struct ar_struct_desc ar_shape_sandbox_state_desc;
+extern const struct ar_struct_desc ar_shape_sandbox_standing_desc;
+extern const struct ar_struct_desc ar_shape_network_access_desc;
+extern const struct ar_struct_desc ar_shape_process_limits_desc;
+extern const struct ar_struct_desc ar_shape_process_record_desc;
+extern const struct ar_struct_desc ar_shape_recovered_process_desc;
+extern const struct ar_struct_desc ar_shape_process_recovery_desc;
 extern const struct ar_struct_desc ar_shape_subagent_record_desc;
 extern const struct ar_struct_desc ar_shape_job_summary_desc;
 extern const struct ar_struct_desc ar_shape_job_item_desc;

@@ -134,9 +134,9 @@ void ar_shapes_add(const struct ar_struct_desc *d, void *list, const void *more,
 
 	memcpy(&old, list, sizeof(old));
 	memcpy(&add, more, sizeof(add));
-	if (add.count == 0)
+	if (!add.at)
 		return;
-	at = ar_arena_alloc(a, (old.count + add.count) * d->size);
+	at = ar_arena_alloc(a, (old.count + add.count + 1) * d->size); /* an empty list is not absent */
 	if (old.count > 0)
 		memcpy(at, old.at, old.count * d->size);
 	memcpy(at + old.count * d->size, add.at, add.count * d->size);

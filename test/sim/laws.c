@@ -473,21 +473,18 @@ static void process_started(struct watch *w)
 }
 
 /* All that it wrote is kept, by stream. */
-static void check_kept(struct watch *w, struct ar_str outputs)
+static void check_kept(struct watch *w, struct ar_shape_process_output_list outputs)
 {
 	static const char *const names[] = { "", "stdout", "stderr", "pty" };
 	struct ar_str rest[4];
-	struct ar_json v;
 
 	for (int i = 1; i <= AR_PROC_TTY; i++)
 		rest[i] = sim_wrote(w->sim, now(w)->ids[AR_SCOPE_PROCESS], i);
-	if (ar_json_parse(w->sim->json, outputs, &v, NULL) != AR_OK)
-		broken(w, "what was kept is not JSON");
-	for (struct ar_json_iter it = ar_json_iter(v); ar_json_next(&it);) {
-		struct ar_str bytes = sim_content(w->sim, sim_text(it.value, "ref"));
+	for (size_t n = 0; n < outputs.count; n++) {
+		struct ar_str bytes = sim_content(w->sim, outputs.at[n].ref);
 		int i = 1;
 
-		while (i < AR_PROC_TTY && !ar_str_is(sim_text(it.value, "stream"), names[i]))
+		while (i < AR_PROC_TTY && !ar_str_is(outputs.at[n].stream, names[i]))
 			i++;
 		if (!ar_str_starts(rest[i], bytes))
 			broken(w, "what was kept of a process is not what it wrote");

@@ -205,17 +205,22 @@ bool ar_command_may_mention(const struct ar_command_line *c, struct ar_str patte
 
 /* ---- telling it ---- */
 
-static void argv_json(const struct ar_command_argv *c, bool is_opaque, struct ar_jw *w)
+struct ar_str ar_command_join_word(enum ar_command_join join)
 {
 	static const char *const joins[] = { "", "sequence", "and", "or", "pipe" };
 
+	return ar_str_from(joins[join]);
+}
+
+static void argv_json(const struct ar_command_argv *c, bool is_opaque, struct ar_jw *w)
+{
 	ar_jw_open(w);
 	ar_jw_key(w, "words");
 	ar_jw_open_array(w);
 	for (size_t i = 0; i < c->count; i++)
 		ar_jw_str(w, c->words[i]);
 	ar_jw_close_array(w);
-	ar_jw_mstr(w, "join", ar_str_from(joins[c->join]));
+	ar_jw_mstr(w, "join", ar_command_join_word(c->join));
 	if (is_opaque)
 		ar_jw_mbool(w, "opaque", true);
 	ar_jw_close(w);

@@ -109,6 +109,8 @@ void ar_command_judge_input(struct ar_command_line *c);
  * where it runs; may be absent. */
 void ar_command_judge_writes(struct ar_command_line *c);
 
+struct ar_str ar_command_join_word(enum ar_command_join join); /* "" for the first */
+
 /* [{"words":[...],"join":"and"}, ...] of what was parsed, or of what was seen in an opaque
  * text, then with "opaque":true. */
 void ar_command_words_json(const struct ar_command_line *c, struct ar_jw *w);

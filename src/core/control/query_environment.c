@@ -5,86 +5,39 @@
 #include "permission/permission.h"
 #include "projection.h"
 
-/* ---- the parts, each a JSON text in the call's arena ---- */
+/* ---- the parts; lists are in the call's arena ---- */
 
-struct text {
-	struct ar_buf buf;
-	struct ar_jw w;
-};
-
-static void begin(struct text *t)
-{
-	*t = (struct text){ 0 };
-	t->w = ar_jw(&t->buf);
-}
-
-static struct ar_str end(struct ar_call *c, struct text *t)
-{
-	struct ar_str text = ar_arena_str(&c->arena, ar_buf_str(&t->buf));
-
-	ar_buf_fini(&t->buf);
-	return text;
-}
-
-static void standing(const struct ar_policy *policy, enum ar_sandbox_profile profile, bool is_whole,
-		     struct ar_jw *w)
+static struct ar_shape_sandbox_state standing(const struct ar_policy *policy, enum ar_sandbox_profile profile)
 {
 	const struct ar_sandbox_standing *s = policy->sandbox ? &policy->sandbox->profiles[profile] : NULL;
+	struct ar_shape_sandbox_state state = { .profile = ar_str_from(ar_sandbox_name(profile)),
+						.is_available = s && s->is_available };
 
-	ar_jw_open(w);
-	ar_jw_mstr(w, "profile", ar_str_from(ar_sandbox_name(profile)));
-	ar_jw_mbool(w, "isAvailable", s && s->is_available);
 	if (!s)
-		ar_jw_mstr(w, "reason",
-			   AR_STR("this runtime confines nothing: it has no workspace to work in"));
+		state.reason = AR_STR("this runtime confines nothing: it has no workspace to work in");
 	if (s && !s->is_available) {
-		ar_jw_mstr(w, "reason", s->reason);
-		ar_jw_mstr(w, "remedy", s->remedy);
+		state.reason = s->reason;
+		state.remedy = s->remedy;
 	}
-	if (s && is_whole && !ar_str_empty(s->guarantees))
-		ar_jw_mraw(w, "guarantees", s->guarantees);
-	ar_jw_close(w);
+	return state;
 }
 
-static struct ar_str sandbox(struct ar_call *c, const struct ar_policy *policy,
-			     enum ar_sandbox_profile profile)
+static struct ar_shape_sandbox_state in_force(const struct ar_policy *policy, enum ar_sandbox_profile profile)
 {
-	struct text t;
+	struct ar_shape_sandbox_state state = standing(policy, profile);
 
-	begin(&t);
-	ar_jw_open(&t.w);
-	ar_jw_mstr(&t.w, "mode", ar_str_from(ar_sandbox_name(profile)));
-	ar_jw_key(&t.w, "inForce");
-	standing(policy, profile, true, &t.w);
-	ar_jw_key(&t.w, "profiles");
-	ar_jw_open_array(&t.w);
+	if (policy->sandbox && !ar_str_empty(policy->sandbox->profiles[profile].guarantees))
+		state.guarantees = policy->sandbox->profiles[profile].guarantees;
+	return state;
+}
+
+static struct ar_shape_sandbox_state_list profiles(struct ar_call *c, const struct ar_policy *policy)
+{
+	struct ar_shape_sandbox_state *list = ar_arena_alloc(&c->arena, AR_SANDBOX_COUNT * sizeof(*list));
+
 	for (int i = 1; i < AR_SANDBOX_COUNT; i++)
-		standing(policy, (enum ar_sandbox_profile)i, false, &t.w);
-	ar_jw_close_array(&t.w);
-	ar_jw_mraw(&t.w, "ladder",
-		   policy->sandbox && !ar_str_empty(policy->sandbox->ladder) ? policy->sandbox->ladder
-									     : AR_STR("[]"));
-	ar_jw_close(&t.w);
-	return end(c, &t);
-}
-
-static struct ar_str network(struct ar_call *c, enum ar_sandbox_profile profile)
-{
-	return ar_arena_fmt(&c->arena, "{\"access\":\"%s\",\"decidedBy\":\"sandbox profile\"}",
-			    ar_profile_network(profile));
-}
-
-static struct ar_str limits(struct ar_call *c, const struct ar_policy *policy)
-{
-	struct text t;
-
-	begin(&t);
-	ar_jw_open(&t.w);
-	ar_jw_mint(&t.w, "timeoutMs", policy->tool_ms);
-	ar_jw_mint(&t.w, "outputBytesPerStream", policy->process_output_bytes);
-	ar_jw_mint(&t.w, "graceMs", policy->process_grace_ms);
-	ar_jw_close(&t.w);
-	return end(c, &t);
+		list[i - 1] = standing(policy, (enum ar_sandbox_profile)i);
+	return (struct ar_shape_sandbox_state_list){ list, AR_SANDBOX_COUNT - 1 };
 }
 
 static bool is_of(const struct ar_process_record *p, const struct ar_cmd_get_execution_environment_in *in)
@@ -93,40 +46,41 @@ static bool is_of(const struct ar_process_record *p, const struct ar_cmd_get_exe
 	       (ar_str_absent(in->turn_id) || ar_str_eq(p->turn, in->turn_id));
 }
 
-static struct ar_str active(struct ar_call *c, const struct ar_session *s)
+static struct ar_shape_process_record_list active(struct ar_call *c, const struct ar_session *s)
 {
-	struct text t;
+	struct ar_shape_process_record *list =
+		ar_arena_alloc(&c->arena, (s->processes.count + 1) * sizeof(*list));
+	size_t count = 0;
 
-	begin(&t);
-	ar_jw_open_array(&t.w);
 	for (size_t i = 0; i < s->processes.count; i++) {
 		const struct ar_process_record *p = s->processes.at[i];
 
 		if (p->status == AR_PROCESS_RUNNING && is_of(p, c->input))
-			ar_projection_process(p, &t.w);
+			list[count++] = ar_projection_process(p);
 	}
-	ar_jw_close_array(&t.w);
-	return end(c, &t);
+	return (struct ar_shape_process_record_list){ list, count };
 }
 
 /* ---- what a restart finds ---- */
 
-static void by_status(const struct ar_session *s, const char *name, bool (*is_wanted)(int64_t status),
-		      struct ar_jw *w)
+static struct ar_shape_recovered_process_list by_status(struct ar_call *c, const struct ar_session *s,
+							bool (*is_wanted)(int64_t status))
 {
-	ar_jw_key(w, name);
-	ar_jw_open_array(w);
+	static const struct ar_shape_process_output nothing;
+	struct ar_shape_recovered_process *list =
+		ar_arena_alloc(&c->arena, (s->processes.count + 1) * sizeof(*list));
+	size_t count = 0;
+
 	for (size_t i = 0; i < s->processes.count; i++) {
 		const struct ar_process_record *p = s->processes.at[i];
 
-		if (!is_wanted(p->status))
-			continue;
-		ar_jw_open(w);
-		ar_jw_mstr(w, "processId", p->id);
-		ar_jw_mraw(w, "outputs", ar_str_absent(p->outputs) ? AR_STR("[]") : p->outputs);
-		ar_jw_close(w);
+		if (is_wanted(p->status))
+			list[count++] = (struct ar_shape_recovered_process){
+				.process_id = p->id,
+				.outputs = { p->outputs.count ? p->outputs.at : &nothing, p->outputs.count }
+			};
 	}
-	ar_jw_close_array(w);
+	return (struct ar_shape_recovered_process_list){ list, count };
 }
 
 static bool may_live(int64_t status)
@@ -144,68 +98,63 @@ static bool is_gone(int64_t status)
 	return status == AR_PROCESS_UNAVAILABLE;
 }
 
-static struct ar_str recovery(struct ar_call *c, const struct ar_session *s)
+static struct ar_texts open_actions(struct ar_call *c, const struct ar_session *s)
 {
-	struct text t;
+	struct ar_str *ids = ar_arena_alloc(&c->arena, (s->actions.count + 1) * sizeof(*ids));
+	size_t count = 0;
 
-	begin(&t);
-	ar_jw_open(&t.w);
-	by_status(s, "mayBeAlive", may_live, &t.w);
-	by_status(s, "outputIsSafe", is_safe, &t.w);
-	by_status(s, "beyondRecovery", is_gone, &t.w);
-	ar_jw_key(&t.w, "openActions");
-	ar_jw_open_array(&t.w);
 	for (size_t i = 0; i < s->actions.count; i++) {
 		const struct ar_action *a = s->actions.at[i];
 
 		if (a->status == AR_ACTION_PENDING)
-			ar_jw_str(&t.w, a->id);
+			ids[count++] = a->id;
 	}
-	ar_jw_close_array(&t.w);
-	ar_jw_close(&t.w);
-	return end(c, &t);
+	return (struct ar_texts){ ids, count };
 }
 
 /* ---- the answer ---- */
-
-static struct ar_str roots(struct ar_call *c, struct ar_str workspace)
-{
-	struct text t;
-
-	begin(&t);
-	ar_jw_open_array(&t.w);
-	if (!ar_str_empty(workspace))
-		ar_jw_str(&t.w, workspace);
-	ar_jw_close_array(&t.w);
-	return end(c, &t);
-}
 
 static void answer(struct ar_call *c, const struct ar_session *s, const struct ar_turn *turn)
 {
 	const struct ar_policy *policy = ar_engine_policy(c->control->engine);
 	enum ar_sandbox_profile profile = ar_profile_of_turn(policy, ar_turn_options(turn));
 	struct ar_str workspace = ar_session_workspace(s, policy);
-	struct ar_cmd_get_execution_environment_out out = {
+	const struct ar_shape_sandbox_state own = in_force(policy, profile);
+	bool has_ladder = policy->sandbox && !ar_str_empty(policy->sandbox->ladder);
+	const struct ar_shape_sandbox_standing sandbox = { .mode = own.profile,
+							   .in_force = &own,
+							   .profiles = profiles(c, policy),
+							   .ladder = has_ladder ? policy->sandbox->ladder
+										: AR_STR("[]") };
+	const struct ar_shape_network_access network = { .access = ar_str_from(ar_profile_network(profile)),
+							 .decided_by = AR_STR("sandbox profile") };
+	const struct ar_cmd_get_execution_environment_out out = {
 		.cwd = ar_str_absent(workspace) ? AR_STR("") : workspace,
-		.workspace_roots = roots(c, workspace),
-		.sandbox = sandbox(c, policy, profile),
-		.network = network(c, profile),
-		.process_limits = limits(c, policy),
+		.workspace_roots = { &workspace, !ar_str_empty(workspace) },
+		.sandbox = &sandbox,
+		.network = &network,
+		.process_limits = &(struct ar_shape_process_limits){ .timeout_ms = policy->tool_ms,
+								     .output_bytes_per_stream =
+									     policy->process_output_bytes,
+								     .grace_ms = policy->process_grace_ms },
 		.active_processes = active(c, s),
 		.workspace_id = s->workspace,
-		.additional_roots = AR_STR("[]"),
+		.additional_roots = ar_texts_empty,
 		.shell = policy->shell,
 		.os = policy->os,
 		.arch = policy->arch,
 		.env_ref = s->environment_ref,
+		.sandbox_profile = &sandbox,
+		.network_profile = &network,
 		.resource_limits = ar_str_absent(s->limits) ? AR_STR("{}") : s->limits,
-		.recovery = recovery(c, s),
+		.recovery = &(struct ar_shape_process_recovery){ .may_be_alive = by_status(c, s, may_live),
+								 .output_is_safe = by_status(c, s, is_safe),
+								 .beyond_recovery = by_status(c, s, is_gone),
+								 .open_actions = open_actions(c, s) },
 		.as_of_sequence = AR_OPT_INT((int64_t)s->head),
 	};
 	struct ar_jw w = ar_jw(&c->reply);
 
-	out.sandbox_profile = out.sandbox;
-	out.network_profile = out.network;
 	ar_struct_encode(&ar_command_describe(c->command)->out, &out, AR_STR_NONE, &w);
 	ar_call_done(c, 200);
 }

@@ -68,26 +68,20 @@ static bool find_kept(struct ar_call *c, const struct ar_process_record *p, int 
 	static const char *const words[] = { "", "stdout", "stderr", "pty" };
 	const struct ar_cmd_read_output_in *in = c->input;
 	struct ar_call_work *q = c->work;
-	int64_t from = in->offset.set ? in->offset.v : 0, offset, length;
+	int64_t from = in->offset.set ? in->offset.v : 0;
 	bool is_found = false;
-	struct ar_str ref, word, session_key;
-	struct ar_json v;
+	struct ar_str session_key;
 
-	if (ar_str_absent(p->outputs) || ar_json_parse(c->control->json, p->outputs, &v, NULL) != AR_OK)
-		return false;
-	for (struct ar_json_iter it = ar_json_iter(v); ar_json_next(&it);) {
-		word = ref = AR_STR_NONE;
-		offset = length = 0;
-		ar_json_str(ar_json_get(it.value, "stream"), &word);
-		ar_json_str(ar_json_get(it.value, "ref"), &ref);
-		ar_json_i64(ar_json_get(it.value, "offset"), &offset);
-		ar_json_i64(ar_json_get(it.value, "length"), &length);
-		if (!ar_str_is(word, words[stream]))
+	for (size_t i = 0; i < p->outputs.count; i++) {
+		const struct ar_shape_process_output *kept = &p->outputs.at[i];
+		int64_t end = kept->offset.v + kept->length.v;
+
+		if (!ar_str_is(kept->stream, words[stream]))
 			continue;
-		q->size = (size_t)(offset + length);
-		if (is_found || from >= offset + length || !ar_ref_parse(ref, &session_key, &q->hash))
+		q->size = (size_t)end;
+		if (is_found || from >= end || !ar_ref_parse(kept->ref, &session_key, &q->hash))
 			continue;
-		q->base = (size_t)offset;
+		q->base = (size_t)kept->offset.v;
 		is_found = true;
 	}
 	return is_found;

@@ -205,7 +205,7 @@ static enum ar_status target_evaluate_permission(struct ar_call *c, struct targe
 	set_key(c, t, "key", in->idempotency_key);
 	if (!ar_str_absent(in->session_id))
 		return ar_call_session(in->session_id, &t->session_key, err);
-	if (!ar_str_absent(in->act))
+	if (in->act)
 		return ar_refuse(err, AR_ERR_INVALID_INPUT, "name the sessionId of the act");
 	for (size_t i = 0; i < AR_ARRAY_LEN(ids); i++) {
 		t->session_key = ar_id_session_key(ids[i]);

@@ -435,7 +435,7 @@ void ar_tool_plan(struct ar_live *l, const struct ar_effect_tool_call *effect)
 	r->deadline = (struct ar_timer){ .live = l, .fire = on_deadline, .drop = no_deadline };
 	r->has_deadline = true;
 	ar_timer_start(e, &r->deadline, left);
-	if (!ar_str_absent(effect->ending))
+	if (effect->ending)
 		ar_process_recall(l, effect);
 }
 

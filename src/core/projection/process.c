@@ -2,37 +2,38 @@
 #include "machine.h"
 #include "thread.h"
 
-void ar_projection_process(const struct ar_process_record *p, struct ar_jw *w)
+static struct ar_str unless_empty(struct ar_str text)
 {
-	ar_jw_open(w);
-	ar_jw_mstr(w, "processId", p->id);
-	ar_jw_mstr(w, "threadId", p->thread);
-	ar_jw_mstr(w, "turnId", p->turn);
-	ar_jw_mstr(w, "toolCallId", p->call);
-	ar_jw_mstr(w, "status", ar_str_from(ar_machine_state_name(AR_MACHINE_PROCESS, (int)p->status)));
-	ar_jw_mstr(w, "command", p->command);
-	ar_jw_mstr(w, "cwd", p->cwd);
-	ar_jw_mstr(w, "profile", p->profile);
-	ar_jw_mstr(w, "sandboxRef", p->sandbox);
-	ar_jw_mbool(w, "tty", p->tty);
-	ar_jw_mbool(w, "isBackground", p->is_background);
-	ar_jw_mbool(w, "takesInput", p->status == AR_PROCESS_RUNNING && p->has_input && !p->is_closed);
-	ar_jw_mint(w, "inputs", p->inputs);
-	ar_jw_mint(w, "violations", p->violations);
-	if (p->exit_code.set)
-		ar_jw_mint(w, "exitCode", p->exit_code.v);
-	if (!ar_str_empty(p->signal))
-		ar_jw_mstr(w, "signal", p->signal);
-	if (!ar_str_empty(p->by))
-		ar_jw_mstr(w, "terminatedBy", p->by);
-	if (!ar_str_empty(p->output_ref))
-		ar_jw_mstr(w, "outputRef", p->output_ref);
-	ar_jw_mint(w, "outputBytes", p->output_bytes);
-	ar_jw_mint(w, "sequence", p->sequence);
-	ar_jw_mraw(w, "outputs", p->outputs);
-	ar_jw_mtime(w, "startedAt", p->started);
-	ar_jw_mtime(w, "endedAt", p->ended);
-	ar_jw_close(w);
+	return ar_str_empty(text) ? AR_STR_NONE : text;
+}
+
+struct ar_shape_process_record ar_projection_process(const struct ar_process_record *p)
+{
+	return (struct ar_shape_process_record){
+		.process_id = p->id,
+		.thread_id = p->thread,
+		.turn_id = p->turn,
+		.tool_call_id = p->call,
+		.status = ar_str_from(ar_machine_state_name(AR_MACHINE_PROCESS, (int)p->status)),
+		.command = p->command,
+		.cwd = p->cwd,
+		.profile = p->profile,
+		.sandbox_ref = p->sandbox,
+		.tty = p->tty,
+		.is_background = p->is_background,
+		.takes_input = p->status == AR_PROCESS_RUNNING && p->has_input && !p->is_closed,
+		.inputs = p->inputs,
+		.violations = p->violations,
+		.exit_code = p->exit_code,
+		.signal = unless_empty(p->signal),
+		.terminated_by = unless_empty(p->by),
+		.output_ref = unless_empty(p->output_ref),
+		.output_bytes = p->output_bytes,
+		.sequence = p->sequence,
+		.outputs = p->outputs,
+		.started_at = p->started,
+		.ended_at = p->ended,
+	};
 }
 
 static const struct ar_process_record *newest(const struct ar_session *s, const struct ar_thread *t)
@@ -67,8 +68,11 @@ void ar_projection_processes(const struct ar_session *s, const struct ar_thread 
 	for (size_t i = 0; i < s->processes.count; i++) {
 		const struct ar_process_record *p = s->processes.at[i];
 
-		if (ar_str_eq(p->thread, t->id))
-			ar_projection_process(p, w);
+		if (ar_str_eq(p->thread, t->id)) {
+			const struct ar_shape_process_record record = ar_projection_process(p);
+
+			ar_struct_encode(&ar_shape_process_record_desc, &record, AR_STR_NONE, w);
+		}
 	}
 	ar_jw_close_array(w);
 	sandbox_state(newest(s, t), w);

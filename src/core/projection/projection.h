@@ -34,7 +34,7 @@ struct ar_action;
 void ar_projection_action(const struct ar_session *s, const struct ar_action *a, struct ar_jw *w);
 
 /* One process: a line of a thread's processes, and of get_execution_environment. */
-void ar_projection_process(const struct ar_process_record *p, struct ar_jw *w);
+struct ar_shape_process_record ar_projection_process(const struct ar_process_record *p);
 
 /* queue_snapshot of one thread. */
 void ar_projection_queue(const struct ar_thread *t, struct ar_jw *w);

@@ -57,7 +57,7 @@ struct ar_effect_tool_call {
 	struct ar_str tool, args_ref, operation;
 	enum ar_sandbox_profile profile; /* the boundary that was settled */
 	struct ar_str process; /* the one it has from before; absent: none */
-	struct ar_str ending; /* how that one ended (process/record.h); absent: it runs */
+	const struct ar_shape_process_ending *ending; /* how that one ended; NULL: it runs */
 	ar_usec deadline;
 };
 

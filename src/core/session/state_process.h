@@ -28,9 +28,9 @@ struct ar_process_record {
 	struct ar_str handle; /* by which its host finds it again */
 	struct ar_str command, cwd, profile;
 	struct ar_str sandbox; /* eventId of its sandbox.applied */
-	struct ar_str outputs; /* JSON array of what was kept of it: {"stream","offset","length","ref"} */
-	struct ar_str
-		end; /* JSON object: how it ended, for the call that waits for that; see process/record.h */
+	struct ar_shape_process_output_list outputs; /* what was kept of it */
+	const struct ar_shape_process_ending
+		*end; /* for the call that waits for that; see process/record.h */
 	struct ar_str output_ref; /* all that is kept of all streams, as its call reads it; absent: nothing */
 	struct ar_str signal, by; /* that ended it, and who did; absent: none, nobody */
 	struct ar_str stop_reason; /* a person wants it ended; absent: nobody does */

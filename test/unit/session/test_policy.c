@@ -26,7 +26,10 @@ static void test_a_session_sets_its_policy(void **state)
 		AR_OK);
 	desk_expect(d, "policy.changed");
 	p = d->decision.events[0].payload;
-	assert_true(ar_str_is(p->changed_by, "{\"accountRef\":\"me\",\"reason\":\"careful\"}"));
+	desk_expect_payload(
+		d, AR_EV_POLICY_CHANGED,
+		"\"changedBy\":{\"accountRef\":\"me\",\"reason\":\"careful\"},\"policy\":{\"mode\":"
+		"\"plan\",\"rules\":[{\"name\":\"no rm\",\"tool\":\"rm_*\",\"decision\":\"deny\"}]}}");
 	assert_true(ar_str_absent(p->previous_policy_ref));
 	assert_true(ar_str_is(d->session.mode, "plan"));
 	assert_int_equal(d->session.rules.count, 1);
@@ -49,6 +52,23 @@ static void test_a_session_sets_its_policy(void **state)
 	assert_int_equal(d->session.rules.count, 0);
 	assert_int_equal(set_policy(d, "{}", NULL), AR_OK);
 	assert_true(ar_str_absent(d->session.mode));
+}
+
+/* An older version may have stored more of a rule than this one knows. */
+static void test_odd_members_of_an_old_policy(void **state)
+{
+	struct desk *d = *state;
+	const struct ar_permission_rule *rule;
+
+	assert_int_equal(desk_submit(d, "a"), AR_OK);
+	desk_fold(d, "policy.changed",
+		  "{\"scope\":\"session\",\"policyRef\":\"r\",\"changedBy\":{\"accountRef\":1},\"policy\":"
+		  "{\"mode\":\"plan\",\"rules\":[{\"name\":\"n\",\"tool\":\"*\",\"decision\":\"ask\","
+		  "\"approvals\":\"two\",\"colour\":7}]}}");
+	assert_true(ar_str_is(d->session.mode, "plan"));
+	rule = d->session.rules.at[0];
+	assert_int_equal(rule->verdict, AR_ASK);
+	assert_false(rule->approvals.set);
 }
 
 static void test_it_refuses(void **state)
@@ -99,6 +119,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_a_session_sets_its_policy, desk_open, desk_close),
+		cmocka_unit_test_setup_teardown(test_odd_members_of_an_old_policy, desk_open, desk_close),
 		cmocka_unit_test_setup_teardown(test_it_refuses, desk_open, desk_close),
 		cmocka_unit_test_setup_teardown(test_a_turn_names_its_mode, desk_open, desk_close),
 	};

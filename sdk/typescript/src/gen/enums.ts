@@ -1248,6 +1248,282 @@ export interface ChannelGap {
   [extra: string]: unknown;
 }
 
+/** An act, described. */
+export interface Act {
+  /** The tool. */
+  toolName?: string;
+  /** Its arguments. */
+  arguments?: Record<string, unknown>;
+  [extra: string]: unknown;
+}
+
+/** A command inside a command line. */
+export interface Subcommand {
+  /** Program and arguments. */
+  words?: string[];
+  /** How it follows the one before: sequence, and, or, pipe; empty for the first. */
+  join?: string;
+  /** True when the command line could not be read exactly. */
+  opaque?: boolean;
+  /** True when only the program is told. */
+  isShortened?: boolean;
+  [extra: string]: unknown;
+}
+
+/** A path that a command names. */
+export interface NamedPath {
+  /** The path. */
+  path?: string;
+  /** Where it lies by its text alone: inside, outside, home or unknown. */
+  place?: string;
+  [extra: string]: unknown;
+}
+
+/** Check of the paths that a command names. */
+export interface PathValidation {
+  /** What decides in the end: sandbox. */
+  enforcedBy?: string;
+  /** Paths that lie elsewhere, or may. */
+  named?: NamedPath[];
+  [extra: string]: unknown;
+}
+
+/** Who wrote to a process. */
+export interface ProcessWriter {
+  /** client or tool. */
+  kind?: string;
+  /** The tool call. */
+  toolCallId?: string;
+  /** The account. */
+  account?: string;
+  [extra: string]: unknown;
+}
+
+/** A stored part of a stream. */
+export interface ProcessOutput {
+  /** stdout, stderr or pty. */
+  stream?: string;
+  /** Byte position in the stream. */
+  offset?: number;
+  /** Bytes. */
+  length?: number;
+  /** Where it is stored. */
+  ref?: string;
+  [extra: string]: unknown;
+}
+
+/** How a process ended, as its host reports it. */
+export interface ProcessEnding {
+  /** How. */
+  outcome?: "exited" | "not_started" | "ended" | "timed_out" | "limit_hit" | "supervisor_lost" | "unavailable";
+  /** Its exit code, when it is known. */
+  exitCode?: number;
+  /** Signal that ended it. */
+  signal?: string;
+  /** Who ended it. */
+  by?: string;
+  /** Why. */
+  reason?: string;
+  /** Step at which its start failed. */
+  step?: string;
+  /** What happened. */
+  message?: string;
+  /** How long it ran. */
+  durationMs?: number;
+  /** Bytes that it wrote to stdout, stored or not. */
+  stdoutBytes?: number;
+  /** Bytes that it wrote to stderr. */
+  stderrBytes?: number;
+  /** Bytes that it wrote to its terminal. */
+  ttyBytes?: number;
+  /** Descendants that were killed with it. */
+  leftovers?: number;
+  /** Text for its call. */
+  textRef?: string;
+  /** True when the text leaves out a part. */
+  isTruncated?: boolean;
+  /** True when it wrote bytes that are no text. */
+  isBinary?: boolean;
+  [extra: string]: unknown;
+}
+
+/** A sandbox profile. */
+export interface SandboxState {
+  /** Its name. */
+  profile: string;
+  /** Whether it can be enforced here. */
+  isAvailable: boolean;
+  /** Why not. */
+  reason?: string;
+  /** What to do about it. */
+  remedy?: string;
+  /** What it guarantees; only of the one in force. */
+  guarantees?: Record<string, unknown>;
+  [extra: string]: unknown;
+}
+
+/** A mechanism that sandboxes are made of. */
+export interface SandboxStep {
+  /** Its name. */
+  mechanism?: string;
+  /** Whether it works here. */
+  isWorking?: boolean;
+  /** What was found. */
+  detail?: string;
+  /** What to do about it. */
+  remedy?: string;
+  [extra: string]: unknown;
+}
+
+/** Sandbox profiles, and what works here. */
+export interface SandboxStanding {
+  /** Profile of the turn. */
+  mode: string;
+  /** The same, with its guarantees. */
+  inForce: SandboxState;
+  /** All profiles. */
+  profiles: SandboxState[];
+  /** Mechanisms that they are made of. */
+  ladder: SandboxStep[];
+  [extra: string]: unknown;
+}
+
+/** What may be reached. */
+export interface NetworkAccess {
+  /** restricted, rules or enabled. */
+  access: string;
+  /** What decides. */
+  decidedBy: string;
+  [extra: string]: unknown;
+}
+
+/** Limits of processes. */
+export interface ProcessLimits {
+  /** Time of a tool call. */
+  timeoutMs: number;
+  /** Bytes of a stream that are stored. */
+  outputBytesPerStream: number;
+  /** Pause before a process is killed. */
+  graceMs: number;
+  [extra: string]: unknown;
+}
+
+/** A process. */
+export interface ProcessRecord {
+  /** The process. */
+  processId: string;
+  /** Its thread. */
+  threadId?: string;
+  /** Its turn. */
+  turnId?: string;
+  /** Its tool call. */
+  toolCallId?: string;
+  /** How far it is. */
+  status: string;
+  /** Its command. */
+  command?: string;
+  /** Its working directory. */
+  cwd?: string;
+  /** Its sandbox profile. */
+  profile?: string;
+  /** Event of its sandbox. */
+  sandboxRef?: string;
+  /** It has a terminal. */
+  tty: boolean;
+  /** Its tool call ended before it. */
+  isBackground: boolean;
+  /** It can be written to. */
+  takesInput: boolean;
+  /** How often it was written to. */
+  inputs: number;
+  /** Sandbox violations. */
+  violations: number;
+  /** Its exit code, when it is known. */
+  exitCode?: number;
+  /** Signal that ended it. */
+  signal?: string;
+  /** Who ended it. */
+  terminatedBy?: string;
+  /** All of its output that is stored. */
+  outputRef?: string;
+  /** Bytes that it wrote, known at its end. */
+  outputBytes: number;
+  /** Sequence of its process.started. */
+  sequence: number;
+  /** Stored parts of each stream. */
+  outputs?: ProcessOutput[];
+  /** When it started. */
+  startedAt?: string;
+  /** When it ended. */
+  endedAt?: string;
+  [extra: string]: unknown;
+}
+
+/** A process after a restart. */
+export interface RecoveredProcess {
+  /** The process. */
+  processId: string;
+  /** Stored parts of each stream. */
+  outputs: ProcessOutput[];
+  [extra: string]: unknown;
+}
+
+/** Processes after a restart. */
+export interface ProcessRecovery {
+  /** Those that may run. */
+  mayBeAlive: RecoveredProcess[];
+  /** Those that ended, with their output stored. */
+  outputIsSafe: RecoveredProcess[];
+  /** Those that cannot be reached any more. */
+  beyondRecovery: RecoveredProcess[];
+  /** Open questions. */
+  openActions: string[];
+  [extra: string]: unknown;
+}
+
+/** A rule of a session's policy. */
+export interface PolicyRule {
+  /** Its name. */
+  name?: string;
+  /** Tools it is about: a name, or a pattern with *. */
+  tool?: string;
+  /** Argument that matches is about. */
+  argument?: string;
+  /** Pattern that the argument has to match. */
+  matches?: string;
+  /** Only calls of this thread. */
+  threadId?: string;
+  /** Only calls of this turn. */
+  turnId?: string;
+  /** Why. */
+  reason?: string;
+  /** Pattern that a command has to match. */
+  command?: string;
+  /** allow, ask or deny. */
+  decision?: string;
+  /** How many people have to approve. */
+  approvals?: number;
+  [extra: string]: unknown;
+}
+
+/** Policy of a session. */
+export interface SessionPolicy {
+  /** Permission mode. */
+  mode?: string;
+  /** Its rules. */
+  rules?: PolicyRule[];
+  [extra: string]: unknown;
+}
+
+/** Who changed a policy. */
+export interface PolicyAuthor {
+  /** The account. */
+  accountRef?: string;
+  /** Why. */
+  reason?: string;
+  [extra: string]: unknown;
+}
+
 /** Coarse status of a thread. */
 export type ThreadStatus = "idle" | "queued" | "running" | "blocked" | "completed" | "failed" | "cancelled" | "stale" | "unknown";
 

@@ -38,27 +38,17 @@ static void answer_call(struct act *act, const struct ar_tool_acted *acted)
 	act_free(act);
 }
 
-/* How it ended, as the log has it; texts are the parser's. */
-static struct ar_process_ending ending_of(struct act *act, const struct ar_process_record *r)
-{
-	struct ar_json v;
-
-	if (ar_str_empty(r->end) || ar_json_parse(act->live->engine->json, r->end, &v, NULL) != AR_OK)
-		return (struct ar_process_ending){ 0 };
-	return ar_process_ending_read(v);
-}
-
 static void answer_over(struct act *act, struct ar_str text)
 {
 	const struct ar_process_record *r = ar_session_process(&act->live->state, act->wish.process_id);
-	struct ar_process_ending e = r ? ending_of(act, r) : (struct ar_process_ending){ 0 };
+	struct ar_process_ending e = ar_process_ending_of(r ? r->end : NULL);
 	uint64_t offset = act->wish.offset < text.len ? act->wish.offset : text.len;
 
 	answer_call(act, &(struct ar_tool_acted){ .standing = AR_TOOL_PROCESS_OVER,
 						  .output = ar_str_sub(text, offset, READ_MAX),
 						  .offset = offset,
 						  .is_binary = e.is_binary,
-						  .end = e.end.outcome ? &e.end : NULL });
+						  .end = r && r->end ? &e.end : NULL });
 }
 
 /* ---- reading ---- */
@@ -131,10 +121,9 @@ static void on_text(struct ar_store_op *op)
 
 static void read_stored(struct act *act, const struct ar_process_record *r)
 {
-	struct ar_process_ending e = ending_of(act, r);
 	struct ar_str session_key;
 
-	if (!ar_ref_parse(e.text_ref, &session_key, &act->hash)) {
+	if (!ar_ref_parse(ar_process_ending_of(r->end).text_ref, &session_key, &act->hash)) {
 		answer_over(act, AR_STR(""));
 		return;
 	}

@@ -29,21 +29,14 @@ static void on_text(struct ar_store_op *op)
 void ar_process_recall(struct ar_live *l, const struct ar_effect_tool_call *effect)
 {
 	struct ar_live_process *p = ar_process_new(l, effect->call);
-	struct ar_str ending = ar_arena_str(&p->arena, effect->ending), session_key;
-	struct ar_process_ending e = { 0 };
 	struct ar_arena *a = &p->arena;
-	struct ar_json v;
+	struct ar_process_ending e = ar_process_ending_of(
+		ar_struct_copy(&ar_shape_process_ending_desc, effect->ending, AR_COPY_TEXT, a));
+	struct ar_str session_key;
 
 	p->id = ar_arena_str(a, effect->process);
 	p->has_ended = true;
-	if (ar_json_parse(l->engine->json, ending, &v, NULL) == AR_OK)
-		e = ar_process_ending_read(v);
 	p->over.end = e.end;
-	p->over.end.signal = ar_arena_str(a, e.end.signal);
-	p->over.end.by = ar_arena_str(a, e.end.by);
-	p->over.end.reason = ar_arena_str(a, e.end.reason);
-	p->over.end.step = ar_arena_str(a, e.end.step);
-	p->over.end.message = ar_arena_str(a, e.end.message);
 	p->over.is_truncated = e.is_truncated;
 	p->over.is_binary = e.is_binary;
 	if (!ar_ref_parse(e.text_ref, &session_key, &p->hashes[0])) {

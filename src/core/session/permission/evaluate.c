@@ -121,25 +121,13 @@ static enum ar_status find_turn(const struct ar_decision *d, struct ar_str id, c
 			 AR_STR_ARG(d->session->id));
 }
 
-/* Name and arguments as texts of their own: the parser is needed again before they are judged. */
-static enum ar_status read_act(struct ar_decision *d, struct ar_str text, struct ar_act *ret,
-			       struct ar_error *err)
+static enum ar_status read_act(const struct ar_shape_act *said, struct ar_act *ret, struct ar_error *err)
 {
-	struct ar_json act, arguments;
-	struct ar_str name = AR_STR_NONE;
-
-	if (ar_json_parse(d->json, text, &act, err) != AR_OK)
-		return ar_refuse(err, AR_ERR_INVALID_INPUT, "act does not parse");
-	arguments = ar_json_get(act, "arguments");
-	if (!ar_json_str(ar_json_get(act, "toolName"), &name) || ar_str_empty(name) ||
-	    (ar_json_type(arguments) != AR_JSON_NONE && ar_json_type(arguments) != AR_JSON_OBJECT))
+	if (ar_str_empty(said->tool_name))
 		return ar_refuse(err, AR_ERR_INVALID_INPUT,
 				 "an act is {\"toolName\": text, \"arguments\": object}");
-	ar_buf_clear(&d->scratch);
-	if (ar_json_type(arguments) == AR_JSON_OBJECT)
-		ar_json_print(arguments, &d->scratch);
-	ret->name = ar_arena_str(d->arena, name);
-	ret->args = d->scratch.len > 0 ? ar_arena_str(d->arena, ar_buf_str(&d->scratch)) : AR_STR("{}");
+	ret->name = said->tool_name;
+	ret->args = ar_str_absent(said->arguments) ? AR_STR("{}") : said->arguments;
 	return AR_OK;
 }
 
@@ -179,7 +167,7 @@ static enum ar_status judge_described(struct ar_decision *d, const struct ar_cmd
 	struct ar_judgement j;
 	struct ar_ids ids;
 
-	if (find_turn(d, in->turn_id, &turn, err) != AR_OK || read_act(d, in->act, &act, err) != AR_OK ||
+	if (find_turn(d, in->turn_id, &turn, err) != AR_OK || read_act(in->act, &act, err) != AR_OK ||
 	    find_tool(d, turn, &act, err) != AR_OK)
 		return AR_E_REFUSED;
 	j = ar_permission_judge(d, turn, &act);
@@ -199,7 +187,7 @@ enum ar_status ar_decide_evaluate_permission(struct ar_decision *d, struct ar_er
 {
 	const struct ar_cmd_evaluate_permission_in *in = d->input->command.args;
 
-	if (ar_str_absent(in->act))
+	if (!in->act)
 		return answer_recorded(d, in, err);
 	return judge_described(d, in, err);
 }

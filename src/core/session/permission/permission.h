@@ -156,12 +156,11 @@ bool ar_rule_may_fit(const struct ar_session *s, const struct ar_permission_rule
 		     const struct ar_turn *turn, const struct ar_act *act);
 bool ar_pattern_fits(struct ar_str pattern, struct ar_str text);
 
-/* rule_json.c: the members of a session's rule. `*ret_wrong` is the one that does not fit. */
+/* rule_shape.c: a rule of a session's policy. Texts are the policy's. */
 #define AR_RULE_TEXT_MAX 256
-bool ar_rule_read(struct ar_arena *a, struct ar_json v, struct ar_permission_rule *ret,
-		  struct ar_str *ret_wrong);
-void ar_rule_write(struct ar_jw *w, struct ar_permission_rule *rule);
-int ar_verdict_find(struct ar_str word); /* of a decision or an outcome; 0: unknown */
+struct ar_permission_rule ar_rule_of(const struct ar_shape_policy_rule *said);
+struct ar_str ar_rule_wrong_member(const struct ar_shape_policy_rule *said); /* absent: none is */
+void ar_rule_settle(struct ar_shape_policy_rule *said); /* one way to say the same */
 
 /* shell.c: what a shell is asked to run, from the arguments of its call, with what a grant for it covers. NULL: it is no shell. */
 const struct ar_command_line *ar_shell_command(struct ar_decision *d, const struct ar_act *act,

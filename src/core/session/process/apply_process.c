@@ -105,30 +105,30 @@ void ar_apply_process_status(struct ar_session *s, const struct ar_event *e)
 		saw(r, p->metadata->record_seq.v);
 }
 
-static void keep_ending(struct ar_session *s, struct ar_process_record *r)
+static void keep_ending(struct ar_session *s, struct ar_process_record *r,
+			const struct ar_shape_process_ending *end)
 {
-	struct ar_process_ending e = ar_process_ending_read(ar_apply_parse(s, r->end));
-
-	if (ar_str_absent(r->end))
+	if (!end)
 		return;
-	r->output_ref = ar_apply_keep(s, e.text_ref);
-	r->signal = ar_apply_keep(s, e.end.signal);
-	r->output_bytes = (int64_t)(e.end.stdout_bytes + e.end.stderr_bytes + e.end.tty_bytes);
-	if (r->exit_code.set || !e.end.exit_is_known)
-		return;
-	r->exit_code = AR_OPT_INT(e.end.exit_code);
+	r->end = ar_struct_copy(&ar_shape_process_ending_desc, end, AR_COPY_TEXT, &s->arena);
+	r->output_ref = r->end->text_ref;
+	r->signal = r->end->signal;
+	r->output_bytes = end->stdout_bytes.v + end->stderr_bytes.v + end->tty_bytes.v;
+	if (!r->exit_code.set)
+		r->exit_code = end->exit_code;
 }
 
-static enum ar_status ended(struct ar_session *s, const struct ar_event *e, struct ar_str outputs,
-			    struct ar_str end, struct ar_error *err)
+static enum ar_status ended(struct ar_session *s, const struct ar_event *e,
+			    struct ar_shape_process_output_list outputs,
+			    const struct ar_shape_process_ending *end, struct ar_error *err)
 {
 	struct ar_process_record *r = find(s, e);
 
 	if (!r)
 		return ar_apply_unknown(err, e, "process");
-	r->outputs = ar_apply_keep(s, outputs);
-	r->end = ar_apply_keep(s, end);
-	keep_ending(s, r);
+	r->outputs = (struct ar_shape_process_output_list){ 0 };
+	ar_shapes_add(&ar_shape_process_output_desc, &r->outputs, &outputs, SIZE_MAX, &s->arena);
+	keep_ending(s, r, end);
 	r->ended = e->time;
 	r->written.count = 0;
 	if (ar_apply_move(&r->status, AR_MACHINE_PROCESS, e, err) != AR_OK)
@@ -173,7 +173,7 @@ enum ar_status ar_apply_repaired(struct ar_session *s, const struct ar_event *e,
 {
 	if (ar_str_absent(e->ids[AR_SCOPE_PROCESS]))
 		return AR_OK;
-	return ended(s, e, AR_STR_NONE, AR_STR_NONE, err);
+	return ended(s, e, (struct ar_shape_process_output_list){ 0 }, NULL, err);
 }
 
 void ar_apply_call_over(struct ar_session *s, const struct ar_invocation *call)

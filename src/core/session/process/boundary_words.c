@@ -32,6 +32,24 @@ static struct ar_str or_else(struct ar_str json, const char *nothing)
 	return ar_str_empty(json) ? ar_str_from(nothing) : json;
 }
 
+struct ar_texts ar_process_roots(struct ar_decision *d, struct ar_str json)
+{
+	struct ar_str *roots;
+	size_t count = 0;
+	struct ar_json v;
+
+	if (ar_str_empty(json) || ar_json_parse(d->json, json, &v, NULL) != AR_OK)
+		return (struct ar_texts){ 0 };
+	roots = ar_arena_alloc(d->arena, (ar_json_len(v) + 1) * sizeof(*roots));
+	for (struct ar_json_iter it = ar_json_iter(v); ar_json_next(&it);) {
+		if (!ar_json_str(it.value, &roots[count]))
+			continue;
+		roots[count] = ar_arena_str(d->arena, roots[count]);
+		count++;
+	}
+	return (struct ar_texts){ roots, count };
+}
+
 static struct ar_str boundary_of(struct ar_decision *d, struct ar_str boundary)
 {
 	struct ar_jw w;
@@ -56,13 +74,12 @@ struct ar_str ar_decide_boundary(struct ar_decision *d, const struct ar_ids *ids
 		       &(struct ar_ev_sandbox_applied){
 			       .mode = profiles[p->profile].mode,
 			       .cwd = ar_str_utf8_prefix(r->cwd, 4096),
-			       .read_roots = or_else(r->read_roots, "[]"),
-			       .write_roots = or_else(r->write_roots, "[]"),
+			       .read_roots = ar_process_roots(d, r->read_roots),
+			       .write_roots = ar_process_roots(d, r->write_roots),
 			       .network = profiles[p->profile].network,
 			       .environment_ref =
 				       has_environment ? ar_decide_content(d, r->environment) : AR_STR_NONE,
 			       .process_limits = or_else(r->limits, "{}"),
-			       .violation_refs = AR_STR("[]"),
 			       .override_reason = ar_str_empty(p->justification)
 							  ? AR_STR_NONE
 							  : ar_str_utf8_prefix(p->justification, 1024),

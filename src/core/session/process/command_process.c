@@ -58,31 +58,23 @@ static enum ar_status check_takes(const struct ar_decision *d, const struct ar_p
 	return AR_OK;
 }
 
-static struct ar_str source_of(struct ar_decision *d)
-{
-	struct ar_jw w = ar_decide_json(d);
-
-	ar_jw_open(&w);
-	ar_jw_mstr(&w, "kind", ar_str_absent(d->input->command.call) ? AR_STR("client") : AR_STR("tool"));
-	ar_jw_mstr(&w, "toolCallId", d->input->command.call);
-	if (!ar_str_empty(d->input->account))
-		ar_jw_mstr(&w, "account", d->input->account);
-	ar_jw_close(&w);
-	return ar_decide_json_end(d);
-}
-
 static void write_it(struct ar_decision *d, const struct ar_process_record *p, struct ar_str bytes,
 		     bool is_eof)
 {
 	struct ar_ids ids = ar_ids_process(d, p);
-	struct ar_str ref = ar_decide_content(d, bytes), source = source_of(d);
+	struct ar_str ref = ar_decide_content(d, bytes), call = d->input->command.call;
+	const struct ar_shape_process_writer writer = {
+		.kind = ar_str_absent(call) ? AR_STR("client") : AR_STR("tool"),
+		.tool_call_id = call,
+		.account = ar_str_empty(d->input->account) ? AR_STR_NONE : d->input->account,
+	};
 	struct ar_str preview = ar_str_is_utf8(bytes) ? ar_str_utf8_prefix(bytes, PREVIEW_MAX) : AR_STR_NONE;
 
 	ar_decide_emit(d, AR_EV_PROCESS_INPUT, &ids,
 		       &(struct ar_ev_process_input){ .input_ref = ref,
 						      .preview = preview,
 						      .bytes = (int64_t)bytes.len,
-						      .source = source,
+						      .source = &writer,
 						      .eof = AR_OPT_BOOL(is_eof),
 						      .number = AR_OPT_INT(p->inputs + 1) });
 	ar_decide_effect(d, AR_EFFECT_PROCESS_WRITE)->process_write = (struct ar_effect_process_write){

@@ -9,41 +9,31 @@ static const char *const stream_word[] = {
 	[AR_PROC_STDOUT] = "stdout", [AR_PROC_STDERR] = "stderr", [AR_PROC_TTY] = "pty"
 };
 
-/* What was kept, as content; the words of member `outputs`, and of `outputRefs`. */
+/* What was kept, as content; the members `outputs` and `outputRefs`. */
 struct stored {
-	struct ar_str outputs, refs;
-	const struct ar_str *each; /* refs in the order of what was kept */
+	struct ar_shape_process_output_list outputs;
+	struct ar_texts refs; /* in the order of what was kept */
 	struct ar_str first; /* of them */
 };
 
 static struct stored store_output(struct ar_decision *d, const struct ar_process_over *o)
 {
 	struct ar_str *refs = ar_arena_alloc(d->arena, (o->kept_count + 1) * sizeof(*refs));
-	struct stored s = { .each = refs };
-	struct ar_jw w;
+	struct ar_shape_process_output *outputs =
+		ar_arena_alloc(d->arena, (o->kept_count + 1) * sizeof(*outputs));
 
-	for (size_t i = 0; i < o->kept_count; i++)
-		refs[i] = ar_decide_content(d, o->kept[i].bytes);
-	w = ar_decide_json(d);
-	ar_jw_open_array(&w);
 	for (size_t i = 0; i < o->kept_count; i++) {
-		ar_jw_open(&w);
-		ar_jw_mstr(&w, "stream", ar_str_from(stream_word[o->kept[i].stream]));
-		ar_jw_mint(&w, "offset", (int64_t)o->kept[i].offset);
-		ar_jw_mint(&w, "length", (int64_t)o->kept[i].bytes.len);
-		ar_jw_mstr(&w, "ref", refs[i]);
-		ar_jw_close(&w);
+		refs[i] = ar_decide_content(d, o->kept[i].bytes);
+		outputs[i] = (struct ar_shape_process_output){
+			.stream = ar_str_from(stream_word[o->kept[i].stream]),
+			.offset = AR_OPT_INT((int64_t)o->kept[i].offset),
+			.length = AR_OPT_INT((int64_t)o->kept[i].bytes.len),
+			.ref = refs[i],
+		};
 	}
-	ar_jw_close_array(&w);
-	s.outputs = ar_decide_json_end(d);
-	w = ar_decide_json(d);
-	ar_jw_open_array(&w);
-	for (size_t i = 0; i < o->kept_count; i++)
-		ar_jw_str(&w, refs[i]);
-	ar_jw_close_array(&w);
-	s.refs = ar_decide_json_end(d);
-	s.first = o->kept_count ? refs[0] : AR_STR_NONE;
-	return s;
+	return (struct stored){ .outputs = { outputs, o->kept_count },
+				.refs = { refs, o->kept_count },
+				.first = o->kept_count ? refs[0] : AR_STR_NONE };
 }
 
 static uint64_t kept_of(const struct ar_process_over *o, int stream)
@@ -69,7 +59,7 @@ static void say_spilled(struct ar_decision *d, const struct ar_ids *ids, const s
 		said = stream;
 		ar_decide_spilled(d, ids,
 				  &(struct ar_spill){ .owner = AR_OUTPUT_SPILLED_OWNER_PROCESS,
-						      .ref = s->each[i],
+						      .ref = s->refs.at[i],
 						      .beginning = o->kept[i].bytes,
 						      .size = (int64_t)o->written[stream],
 						      .is_cut = kept_of(o, stream) < o->written[stream],
@@ -99,18 +89,16 @@ static void say_truncated(struct ar_decision *d, const struct ar_ids *ids, const
 
 /* ---- which fact ---- */
 
-static struct ar_str ending_json(struct ar_decision *d, const struct ar_process_over *o)
+static const struct ar_shape_process_ending *ending_of(struct ar_decision *d, const struct ar_process_over *o)
 {
-	struct ar_process_ending e = { .end = o->end,
-				       .is_truncated = o->is_truncated,
-				       .is_binary = o->is_binary };
-	struct ar_jw w;
+	struct ar_shape_process_ending *shape = ar_arena_alloc(d->arena, sizeof(*shape));
 
-	if (!ar_str_empty(o->text))
-		e.text_ref = ar_decide_content(d, o->text);
-	w = ar_decide_json(d);
-	ar_process_ending_write(&e, &w);
-	return ar_decide_json_end(d);
+	*shape = ar_process_ending_shape(&(struct ar_process_ending){
+		.end = o->end,
+		.text_ref = ar_str_empty(o->text) ? AR_STR_NONE : ar_decide_content(d, o->text),
+		.is_truncated = o->is_truncated,
+		.is_binary = o->is_binary });
+	return shape;
 }
 
 static void completed(struct ar_decision *d, const struct ar_ids *ids, const struct ar_process_over *o,
@@ -125,7 +113,7 @@ static void completed(struct ar_decision *d, const struct ar_ids *ids, const str
 									      : AR_STR("exited"),
 							  .output_refs = s->refs,
 							  .outputs = s->outputs,
-							  .end = ending_json(d, o) });
+							  .end = ending_of(d, o) });
 }
 
 struct trouble {
@@ -166,7 +154,7 @@ static void failed(struct ar_decision *d, const struct ar_ids *ids, const struct
 			       .duration_ms = AR_OPT_INT(o->end.duration_ms),
 			       .output_refs = s->refs,
 			       .outputs = s->outputs,
-			       .end = ending_json(d, o) });
+			       .end = ending_of(d, o) });
 }
 
 static void terminated(struct ar_decision *d, const struct ar_ids *ids, const struct ar_process_over *o,
@@ -187,7 +175,7 @@ static void terminated(struct ar_decision *d, const struct ar_ids *ids, const st
 								 : (struct ar_opt_int){ 0 },
 			       .output_refs = s->refs,
 			       .outputs = s->outputs,
-			       .end = ending_json(d, o) });
+			       .end = ending_of(d, o) });
 }
 
 static bool is_timeout(const struct ar_process_end *e)

@@ -24,32 +24,43 @@ static struct ar_command_line line_of(struct ar_decision *d, const struct ar_pro
 	return line;
 }
 
-static struct ar_str programs_of(struct ar_decision *d, const struct ar_command_line *line)
+static struct ar_shape_subcommand_list programs_of(struct ar_decision *d, const struct ar_command_line *line)
 {
-	struct ar_jw w = ar_decide_json(d);
+	size_t count = line->seen_count < PROGRAMS_MAX ? line->seen_count : PROGRAMS_MAX;
+	struct ar_shape_subcommand *list = ar_arena_alloc(d->arena, (count + 1) * sizeof(*list));
+	struct ar_str *words = ar_arena_alloc(d->arena, (count + 1) * sizeof(*words));
 
-	ar_jw_open_array(&w);
-	for (size_t i = 0; i < line->seen_count && i < PROGRAMS_MAX; i++) {
-		ar_jw_open(&w);
-		ar_jw_key(&w, "words");
-		ar_jw_open_array(&w);
-		ar_jw_str(&w, ar_str_utf8_prefix(line->seen[i].words[0], PATH_BYTES));
-		ar_jw_close_array(&w);
-		ar_jw_mbool(&w, "isShortened", true);
-		ar_jw_close(&w);
+	for (size_t i = 0; i < count; i++) {
+		words[i] = ar_str_utf8_prefix(line->seen[i].words[0], PATH_BYTES);
+		list[i] = (struct ar_shape_subcommand){ .words = { &words[i], 1 },
+							.is_shortened = AR_OPT_BOOL(true) };
 	}
-	ar_jw_close_array(&w);
-	return ar_decide_json_end(d);
+	return (struct ar_shape_subcommand_list){ list, count };
 }
 
-static struct ar_str subcommands_of(struct ar_decision *d, const struct ar_command_line *line)
+static bool is_too_long(struct ar_decision *d, const struct ar_command_line *line)
 {
 	struct ar_jw w = ar_decide_json(d);
-	struct ar_str text;
 
 	ar_command_words_json(line, &w);
-	text = ar_decide_json_end(d);
-	return text.len <= WORDS_MAX ? text : programs_of(d, line);
+	return d->scratch.len > WORDS_MAX;
+}
+
+static struct ar_shape_subcommand_list subcommands_of(struct ar_decision *d,
+						      const struct ar_command_line *line)
+{
+	const struct ar_command_argv *argv = line->is_opaque ? line->seen : line->commands;
+	size_t count = line->is_opaque ? line->seen_count : line->count;
+	struct ar_shape_subcommand *list;
+
+	if (is_too_long(d, line))
+		return programs_of(d, line);
+	list = ar_arena_alloc(d->arena, (count + 1) * sizeof(*list));
+	for (size_t i = 0; i < count; i++)
+		list[i] = (struct ar_shape_subcommand){ .words = { argv[i].words, argv[i].count },
+							.join = ar_command_join_word(argv[i].join),
+							.opaque = { true, line->is_opaque } };
+	return (struct ar_shape_subcommand_list){ list, count };
 }
 
 /* ---- the paths ---- */
@@ -69,19 +80,17 @@ static bool climbs(struct ar_str path)
 	return false;
 }
 
-static bool is_below_any(struct ar_str path, struct ar_json roots)
+static bool is_below_any(struct ar_str path, struct ar_texts roots)
 {
-	for (struct ar_json_iter it = ar_json_iter(roots); ar_json_next(&it);) {
-		struct ar_str root;
-
-		if (ar_json_str(it.value, &root) && is_below(path, root))
+	for (size_t i = 0; i < roots.count; i++) {
+		if (is_below(path, roots.at[i]))
 			return true;
 	}
 	return false;
 }
 
 /* By its text alone: links and what a shell makes of it are not known. NULL: it names nothing elsewhere. */
-static const char *place_of(struct ar_str word, struct ar_json write_roots)
+static const char *place_of(struct ar_str word, struct ar_texts write_roots)
 {
 	if (ar_str_empty(word))
 		return NULL;
@@ -92,39 +101,29 @@ static const char *place_of(struct ar_str word, struct ar_json write_roots)
 	return ar_str_starts(word, AR_STR("../")) || climbs(word) ? "unknown" : NULL;
 }
 
-static bool name_path(struct ar_jw *w, struct ar_str word, struct ar_json write_roots)
+static const struct ar_shape_path_validation *paths_of(struct ar_decision *d,
+						       const struct ar_command_line *line,
+						       struct ar_str write_roots)
 {
-	const char *place = place_of(word, write_roots);
+	struct ar_shape_path_validation *v = ar_arena_alloc(d->arena, sizeof(*v));
+	struct ar_shape_named_path *named = ar_arena_alloc(d->arena, PATHS_MAX * sizeof(*named));
+	struct ar_texts roots = ar_process_roots(d, write_roots);
+	size_t count = 0;
 
-	if (!place)
-		return false;
-	ar_jw_open(w);
-	ar_jw_mstr(w, "path", ar_str_utf8_prefix(word, PATH_BYTES));
-	ar_jw_mstr(w, "place", ar_str_from(place));
-	ar_jw_close(w);
-	return true;
-}
-
-static struct ar_str paths_of(struct ar_decision *d, const struct ar_command_line *line,
-			      struct ar_str write_roots)
-{
-	struct ar_jw w = ar_decide_json(d);
-	struct ar_json roots = { 0 };
-	size_t named = 0;
-
-	if (ar_str_empty(write_roots) || ar_json_parse(d->json, write_roots, &roots, NULL) != AR_OK)
-		roots = (struct ar_json){ 0 };
-	ar_jw_open(&w);
-	ar_jw_mstr(&w, "enforcedBy", AR_STR("sandbox"));
-	ar_jw_key(&w, "named");
-	ar_jw_open_array(&w);
 	for (size_t i = 0; i < line->seen_count; i++) {
-		for (size_t n = 0; n < line->seen[i].count && named < PATHS_MAX; n++)
-			named += name_path(&w, line->seen[i].words[n], roots);
+		for (size_t n = 0; n < line->seen[i].count && count < PATHS_MAX; n++) {
+			struct ar_str word = line->seen[i].words[n];
+			const char *place = place_of(word, roots);
+
+			if (place)
+				named[count++] =
+					(struct ar_shape_named_path){ .path = ar_str_utf8_prefix(word,
+												 PATH_BYTES),
+								      .place = ar_str_from(place) };
+		}
 	}
-	ar_jw_close_array(&w);
-	ar_jw_close(&w);
-	return ar_decide_json_end(d);
+	*v = (struct ar_shape_path_validation){ .enforced_by = AR_STR("sandbox"), .named = { named, count } };
+	return v;
 }
 
 struct ar_process_words ar_process_policy_words(struct ar_decision *d, const struct ar_process_launched *p)

@@ -22,6 +22,8 @@ void ar_decide_attach(struct ar_decision *d);
 void ar_decide_end_process_of(struct ar_decision *d, const struct ar_invocation *call);
 
 /* ---- boundary_words.c ---- */
+struct ar_texts ar_process_roots(struct ar_decision *d,
+				 struct ar_str json); /* folders, as a host tells them */
 struct ar_boundary_words {
 	int profile; /* enum ar_sandbox_profile */
 	struct ar_str justification; /* may be absent */
@@ -43,21 +45,21 @@ void ar_decide_violation(struct ar_decision *d, const struct ar_ids *ids, const 
 
 /* What is said of a command before it runs. */
 struct ar_process_words {
-	struct ar_str subcommands; /* JSON array */
-	struct ar_str paths; /* JSON object */
+	struct ar_shape_subcommand_list subcommands;
+	const struct ar_shape_path_validation *paths;
 	bool is_destructive;
 };
 struct ar_process_words ar_process_policy_words(struct ar_decision *d, const struct ar_process_launched *p);
 
-/* ---- end_json.c: how it ended, as the member `end` of its last fact keeps it for its call ---- */
+/* ---- ending.c: how it ended, as the member `end` of its last fact keeps it for its call ---- */
 struct ar_process_ending {
 	struct ar_process_end end;
 	struct ar_str text_ref; /* what its call reads; absent: nothing was written */
 	bool is_truncated, is_binary;
 };
-void ar_process_ending_write(const struct ar_process_ending *e, struct ar_jw *w);
+struct ar_shape_process_ending ar_process_ending_shape(const struct ar_process_ending *e);
 
-/* Texts point into the parser. An ending that cannot be read is one that nobody knows. */
-struct ar_process_ending ar_process_ending_read(struct ar_json v);
+/* The reverse. NULL, and an outcome that is not known, is an ending that nobody knows. */
+struct ar_process_ending ar_process_ending_of(const struct ar_shape_process_ending *shape);
 
 #endif

@@ -320,13 +320,14 @@ struct ar_str ar_decide_next_call_id(struct ar_decision *d, const struct ar_turn
 static void add_process(const struct ar_session *s, const struct ar_invocation *call,
 			struct ar_effect_tool_call *effect)
 {
+	static const struct ar_shape_process_ending unknown;
 	const struct ar_process_record *p = ar_session_process_of(s, call->id);
 
 	if (!p)
 		return;
 	effect->process = p->id;
 	if (!ar_process_is_running(p))
-		effect->ending = ar_str_absent(p->end) ? AR_STR("{}") : p->end;
+		effect->ending = p->end ? p->end : &unknown;
 }
 
 void ar_decide_run_call(struct ar_decision *d, const struct ar_turn *turn, const struct ar_invocation *call)
