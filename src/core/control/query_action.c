@@ -62,7 +62,11 @@ static void list(struct ar_call *c)
 
 static void list_none(struct ar_call *c)
 {
-	ar_buf_adds(&c->reply, AR_STR("{\"actions\":[]}"));
+	static const struct ar_shape_action_record none;
+	struct ar_jw w = ar_jw(&c->reply);
+
+	ar_struct_encode(&ar_command_describe(c->command)->out,
+			 &(struct ar_cmd_list_actions_out){ .actions = { &none, 0 } }, AR_STR_NONE, &w);
 	ar_call_done(c, 200);
 }
 
