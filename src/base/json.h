@@ -116,8 +116,8 @@ void ar_jw_raw(struct ar_jw *w, struct ar_str json); /* trusted JSON as it is; a
 void ar_jw_name_str(struct ar_jw *w, struct ar_str name, struct ar_str s);
 void ar_jw_name_raw(struct ar_jw *w, struct ar_str name, struct ar_str json);
 
-/* Member shorthands; the str, raw, texts and time forms write nothing when the value is absent (time: 0). They
- * are here so that the lengths of names are counted by the compiler. */
+/* Member shorthands; the str, raw, texts and time forms write nothing when the value is absent
+ * (time: 0). They are here so that the lengths of names are counted by the compiler. */
 static inline void ar_jw_mstr(struct ar_jw *w, const char *name, struct ar_str s)
 {
 	if (!ar_str_absent(s))

@@ -88,27 +88,10 @@ static void announce_ready(struct ar_host *r)
 		r->start->ready(r->start->arg, r);
 }
 
-/* Interrupted work is recovered when the tools that it may need are there. */
-static void recover_when_ready(struct ar_host *r)
-{
-	struct ar_partition_set gained = r->gained;
-
-	if (!ar_tools_are_ready(&r->tools))
-		return;
-	if (!r->member && !r->has_recovered)
-		ar_engine_recover(r->engine, NULL);
-	r->has_recovered = true;
-	if (!ar_partition_any(&gained))
-		return;
-	r->gained = (struct ar_partition_set){ 0 };
-	ar_engine_recover(r->engine, &gained);
-}
-
 static void on_sweep(uv_timer_t *handle)
 {
 	struct ar_host *r = handle->data;
-	bool is_settled = r->is_ready && r->has_recovered && !ar_partition_any(&r->gained) &&
-			  !ar_engine_is_recovering(r->engine);
+	bool is_settled = r->is_ready && !ar_engine_is_recovering(r->engine);
 
 	uv_timer_start(handle, on_sweep, ar_host_processes_sweep(&r->processes, is_settled), 0);
 }
@@ -129,7 +112,6 @@ static void arm_timer(struct ar_host *r)
 
 void ar_host_settle(struct ar_host *r)
 {
-	recover_when_ready(r);
 	announce_ready(r);
 	arm_timer(r);
 }
@@ -623,6 +605,8 @@ void ar_host_begin(struct ar_host *r)
 {
 	ar_loop_time_init(&r->loop_time, r->loop, r->metrics);
 	uv_prepare_start(&r->before_sleep, on_before_sleep);
+	if (!r->member)
+		ar_engine_recover(r->engine, NULL);
 	uv_timer_start(&r->sweep_timer, on_sweep, r->member ? SWEEP_FIRST_SHARED_MS : SWEEP_FIRST_MS, 0);
 }
 

@@ -76,8 +76,6 @@ struct ar_host {
 	enum ar_run_end end;
 	bool is_quiet; /* while finishing: no call was under way at the last look */
 	bool is_ready;
-	bool has_recovered; /* what was open at the start, where no cluster shares it out */
-	struct ar_partition_set gained; /* of the cluster, not taken up yet */
 	bool is_closing;
 	bool is_over; /* nothing is left to do but to free it */
 };

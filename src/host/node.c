@@ -10,9 +10,7 @@
 
 static void gained(void *arg, const struct ar_partition_set *set)
 {
-	struct ar_host *r = arg;
-
-	ar_partition_union(&r->gained, set);
+	ar_engine_recover(((struct ar_host *)arg)->engine, set);
 }
 
 static bool is_busy(void *arg, unsigned partition)
@@ -22,10 +20,7 @@ static bool is_busy(void *arg, unsigned partition)
 
 static void release(void *arg, unsigned partition)
 {
-	struct ar_host *r = arg;
-
-	ar_partition_remove(&r->gained, partition);
-	ar_engine_release(r->engine, partition);
+	ar_engine_release(((struct ar_host *)arg)->engine, partition);
 }
 
 static bool is_quiet(void *arg, unsigned partition)

@@ -121,7 +121,7 @@ struct sim {
 	struct ar_provider_slot slots[SIM_MODELS];
 	struct ar_control *control;
 	struct ar_list actors, calls, hook_runs, tool_calls, procs, readers, clients;
-	struct sim_actor fate, mover;
+	struct sim_actor fate, mover, finder;
 	struct ar_partition_set away; /* partitions that are not ours for a while */
 	struct ar_placement placement;
 	unsigned crashes_left;
@@ -179,6 +179,7 @@ void sim_hooks_drop(struct sim *s); /* open runs are forgotten */
 
 /* ---- tools.c ---- */
 void sim_tools_open(struct sim *s);
+void sim_tools_lose(struct sim *s); /* they have to be found again, which may take a while */
 void sim_tools_drop(struct sim *s); /* open calls are forgotten */
 
 /* ---- process.c ---- */

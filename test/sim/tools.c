@@ -174,6 +174,26 @@ static const struct ar_tool_source_vtable vtable = { .start = start,
 						     .process_ended = ended,
 						     .close = source_close };
 
+static void show(struct sim *s, bool is_ready)
+{
+	s->source.tool_count = is_ready ? AR_ARRAY_LEN(tools) : 0;
+	s->source.is_ready = is_ready;
+	s->source.on_changed(s->source.arg);
+	s->policy.inventory = ar_toolbox_inventory(s->toolbox);
+}
+
+static void find_tools(struct sim *s, struct sim_actor *a AR_UNUSED)
+{
+	sim_say(s, "tools", "found");
+	show(s, true);
+}
+
+void sim_tools_lose(struct sim *s)
+{
+	show(s, false);
+	sim_actor_by(&s->finder, s->now + (ar_usec)sim_below(s, 1000) * SIM_MS);
+}
+
 void sim_tools_open(struct sim *s)
 {
 	ar_list_init(&s->tool_calls);
@@ -185,6 +205,7 @@ void sim_tools_open(struct sim *s)
 	s->toolbox = ar_toolbox_new();
 	ar_toolbox_add(s->toolbox, &s->source);
 	s->policy.inventory = ar_toolbox_inventory(s->toolbox);
+	sim_actor_start(s, &s->finder, SIM_NEVER, find_tools);
 }
 
 void sim_tools_drop(struct sim *s)

@@ -215,6 +215,8 @@ static void crash(struct sim *s)
 	bury(s);
 	sim_clients_crashed(s);
 	s->away = (struct ar_partition_set){ 0 };
+	if (sim_chance(s, 500))
+		sim_tools_lose(s);
 	boot(s);
 }
 

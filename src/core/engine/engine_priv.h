@@ -71,6 +71,7 @@ struct ar_live {
 	struct ar_list wakes; /* what its timers will bring back; see effects.c */
 	struct ar_list idle; /* in the engine's list of idle sessions, or alone */
 	struct ar_list working; /* in the engine's list of sessions that something is done for, or alone */
+	struct ar_list unrecovered; /* in the engine's list of sessions that wait for tools, or alone */
 	struct ar_store_load load;
 	struct ar_commit commit;
 	struct ar_contents contents;
@@ -107,6 +108,7 @@ struct ar_upkeep {
 };
 
 #define AR_RECEIPT_CACHE 4096
+#define AR_STOPPING "the runtime is stopping; connect again in a moment"
 #define AR_STORE_RETRY 500000 /* microseconds before an input that the store could not take is tried again */
 
 struct ar_engine {
@@ -115,6 +117,8 @@ struct ar_engine {
 	struct ar_list idle; /* least recently used first */
 	size_t idle_count;
 	struct ar_list working;
+	struct ar_list unrecovered; /* read from the store with open work, before all tools were found */
+	struct ar_timer tools_again; /* while there are some */
 	struct ar_list timers;
 	struct ar_json_parser *json, *member_json, *decide_json;
 	struct ar_map receipts; /* scope\0key -> entry */
@@ -222,14 +226,24 @@ void ar_upkeep_fini(struct ar_upkeep *u);
 void ar_upkeep_end_readers(struct ar_engine *e,
 			   struct ar_str session_key); /* they hear that it was removed */
 
-/* recovery.c */
+/* recovery.c: a session was read from the store with open work. It goes on in ar_contents_look()
+ * when all tools are found, and until then is loading: inputs and readers wait. */
+void ar_recovery_prepare(struct ar_live *l);
+
+/* The engine stops, or the session is released: one that waits so is left as the log has it, and
+ * may be freed. False: it does not wait. */
+bool ar_recovery_leave(struct ar_live *l);
+
+/* After every load. */
 void ar_recovery_loaded(struct ar_live *l);
 
 /* recover/contents.c: looks for the contents of a session that was just read;
- * ar_live_came_back() goes on, now or later. */
+ * ar_live_came_back(l, true) goes on, now or later. */
 void ar_contents_look(struct ar_live *l);
 void ar_contents_fini(struct ar_live *l);
-void ar_live_came_back(struct ar_live *l);
+
+/* load.c: the load is over; false: without a state. The session may be freed. */
+void ar_live_came_back(struct ar_live *l, bool is_back);
 
 /* mark.c: what is known of this process when it dies. From enter() to leave() it works on this session. */
 struct ar_mark_before {

@@ -30,6 +30,7 @@ struct ar_live *ar_live_get(struct ar_engine *e, struct ar_str session_key)
 	ar_list_init(&l->wakes);
 	ar_list_init(&l->idle);
 	ar_list_init(&l->working);
+	ar_list_init(&l->unrecovered);
 	ar_list_init(&l->recovery_again.node);
 	ar_map_put(&e->sessions, ar_live_session_key(l), l);
 	e->counts.sessions++;
@@ -137,6 +138,8 @@ struct ar_engine *ar_engine_new(const struct ar_engine_options *o)
 	e->o = *o;
 	ar_list_init(&e->idle);
 	ar_list_init(&e->working);
+	ar_list_init(&e->unrecovered);
+	ar_list_init(&e->tools_again.node);
 	ar_list_init(&e->timers);
 	ar_turnstile_init(&e->turnstile, o->model_calls);
 	e->json = ar_json_parser_new();
@@ -177,6 +180,8 @@ void ar_engine_stop(struct ar_engine *e)
 	ar_turnstile_shut(&e->turnstile);
 	while ((l = ar_map_next(&e->sessions, &cursor)))
 		ar_processes_leave(l);
+	while (!ar_list_empty(&e->unrecovered))
+		ar_recovery_leave(AR_CONTAINER_OF(e->unrecovered.next, struct ar_live, unrecovered));
 }
 
 void ar_engine_expect_stop(struct ar_engine *e, bool is_for_good)

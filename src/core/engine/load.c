@@ -152,7 +152,7 @@ static void not_read(struct ar_live *l, enum ar_status status, const char *why)
 	ar_live_refuse(l, err.code, err.msg);
 }
 
-static void came_back(struct ar_live *l, bool is_back)
+void ar_live_came_back(struct ar_live *l, bool is_back)
 {
 	struct ar_engine *e = l->engine;
 	struct ar_mark_before before = ar_mark_enter(l);
@@ -164,11 +164,6 @@ static void came_back(struct ar_live *l, bool is_back)
 	l->is_pumping = false;
 	ar_live_pump(l);
 	ar_mark_leave(e, before);
-}
-
-void ar_live_came_back(struct ar_live *l)
-{
-	came_back(l, true);
 }
 
 static void on_load(struct ar_store_op *op)
@@ -196,9 +191,9 @@ static void on_load(struct ar_store_op *op)
 	l->is_pumping = false;
 	l->is_loading = is_back && !l->is_owned && ar_session_is_active(&l->state);
 	if (l->is_loading)
-		ar_contents_look(l);
+		ar_recovery_prepare(l);
 	else
-		came_back(l, is_back);
+		ar_live_came_back(l, is_back);
 	ar_mark_leave(e, before);
 }
 

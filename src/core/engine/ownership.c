@@ -19,7 +19,8 @@ static void release_one(struct ar_live *l)
 	ar_hooks_release(l);
 	ar_timers_cancel(l);
 	l->is_pumping = false;
-	ar_live_pump(l);
+	if (!ar_recovery_leave(l))
+		ar_live_pump(l);
 }
 
 /* All are marked before the first one is touched: from then on none of them can be

@@ -262,8 +262,7 @@ void ar_engine_write(struct ar_engine *e, struct ar_engine_request *r)
 	struct ar_live *l;
 
 	if (e->is_stopping) {
-		ar_request_refuse(r, AR_ERR_UNAVAILABLE,
-				  "the runtime is stopping; connect again in a moment");
+		ar_request_refuse(r, AR_ERR_UNAVAILABLE, AR_STOPPING);
 		return;
 	}
 	if (e->counts.commits >= e->o.commit_backlog) {

@@ -1,5 +1,7 @@
 /* After a crash: every session with open work is loaded and told so, a page at a time, in the
- * background. A client that asks for one earlier gets the same treatment on load. */
+ * background. A client that asks for one earlier gets the same treatment on load. Nothing is
+ * decided before all tools are found: which lost calls may be repeated and what a model is
+ * offered depend on them. */
 #include "engine_priv.h"
 #include "channel/channel.h"
 #include "fault.h"
@@ -8,6 +10,7 @@
 #include <string.h>
 
 #define SCAN_PAGE 64
+#define TOOLS_RETRY ((ar_usec)100000)
 
 static void scan_next(struct ar_engine *e, struct ar_str before);
 static void scan_begin(struct ar_engine *e);
@@ -57,7 +60,7 @@ static void scan_settled(struct ar_engine *e)
 	struct ar_arena keep = { 0 };
 	struct ar_str last;
 
-	if (!e->is_scanning || --e->scan_open > 0)
+	if (!e->is_scanning || e->is_stopping || --e->scan_open > 0)
 		return;
 	if (!e->scan.more) {
 		scan_over(e);
@@ -99,6 +102,52 @@ void ar_recovery_loaded(struct ar_live *l)
 	l->is_scanned = false;
 	if (was_scanned)
 		scan_settled(l->engine);
+}
+
+static bool are_tools_found(const struct ar_engine *e)
+{
+	const struct ar_inventory *inventory = e->o.policy->inventory;
+
+	return !inventory || inventory->is_ready;
+}
+
+static void look_for_tools(struct ar_timer *t)
+{
+	struct ar_engine *e = AR_CONTAINER_OF(t, struct ar_engine, tools_again);
+	struct ar_list *node;
+
+	while (are_tools_found(e) && (node = ar_list_pop(&e->unrecovered)))
+		ar_contents_look(AR_CONTAINER_OF(node, struct ar_live, unrecovered));
+	if (!ar_list_empty(&e->unrecovered))
+		ar_timer_start(e, t, TOOLS_RETRY);
+}
+
+void ar_recovery_prepare(struct ar_live *l)
+{
+	struct ar_engine *e = l->engine;
+
+	if (are_tools_found(e)) {
+		ar_contents_look(l);
+		return;
+	}
+	e->tools_again.fire = look_for_tools;
+	if (ar_list_empty(&e->tools_again.node))
+		ar_timer_start(e, &e->tools_again, TOOLS_RETRY);
+	ar_list_push(&e->unrecovered, &l->unrecovered);
+	if (e->is_stopping || l->is_released)
+		ar_recovery_leave(l);
+}
+
+bool ar_recovery_leave(struct ar_live *l)
+{
+	if (ar_list_empty(&l->unrecovered))
+		return false;
+	ar_list_del(&l->unrecovered);
+	ar_live_forget(l);
+	if (l->engine->is_stopping)
+		ar_live_refuse(l, AR_ERR_UNAVAILABLE, AR_STOPPING);
+	ar_live_came_back(l, false);
+	return true;
 }
 
 static void on_scan(struct ar_store_op *op)
@@ -157,6 +206,8 @@ void ar_engine_recover(struct ar_engine *e, const struct ar_partition_set *gaine
 	static const struct ar_partition_set none;
 	struct ar_partition_set set = gained ? *gained : none;
 
+	if (e->is_stopping)
+		return;
 	if (!gained)
 		memset(set.bits, 0xFF, sizeof(set.bits));
 	for (unsigned i = 0; i < AR_PARTITIONS; i++) {
@@ -172,5 +223,5 @@ void ar_engine_recover(struct ar_engine *e, const struct ar_partition_set *gaine
 
 bool ar_engine_is_recovering(const struct ar_engine *e)
 {
-	return e->is_scanning || ar_partition_any(&e->scan_later);
+	return e->is_scanning || ar_partition_any(&e->scan_later) || !ar_list_empty(&e->unrecovered);
 }

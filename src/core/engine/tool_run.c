@@ -2,7 +2,7 @@
  * its end back into the session's inbox, with secrets masked. Calls are counted as steps: a session
  * with one does not move to another node without waiting for it.
  *
- *   PLANNED -> LOADING [-> WAITING] -> RUNNING -> ENDED;  a cancel before RUNNING ends without a run. */
+ *   PLANNED -> LOADING -> RUNNING -> ENDED;  a cancel before RUNNING ends without a run. */
 #include "engine_priv.h"
 #include "fault.h"
 #include "funnel.h"
@@ -12,14 +12,12 @@
 
 #include <string.h>
 
-#define TOOL_RETRY ((ar_usec)100000)
 #define PROGRESS_PAUSE ((ar_usec)250000) /* between two frames about one call */
 #define PROGRESS_MAX 4096
 
 enum run_state {
 	RUN_PLANNED = 1,
 	RUN_LOADING,
-	RUN_WAITING, /* for the source of its tool, which still finds out what it offers */
 	RUN_RUNNING,
 	RUN_ENDED,
 };
@@ -46,7 +44,6 @@ struct ar_live_call {
 	ar_usec started; /* monotonic */
 	struct ar_tool_end end;
 	struct ar_delivery ended;
-	struct ar_timer again; /* while its tool is not there yet */
 };
 
 /* A process is found again by the next start, with what it has done meanwhile. */
@@ -317,26 +314,14 @@ static void no_deadline(struct ar_timer *t)
 
 /* ---- the beginning ---- */
 
-static void run_now(struct ar_live_call *r);
-
 static void end_unbegun(struct ar_live_call *r)
 {
 	run_end(r, &(struct ar_tool_result){ .outcome = AR_TOOL_CANCELLED,
 					     .message = AR_STR("stopped before it began") });
 }
 
-static void on_tool_timer(struct ar_timer *t)
-{
-	struct ar_live_call *r = AR_CONTAINER_OF(t, struct ar_live_call, again);
-
-	if (r->is_cancelled || r->is_late)
-		end_unbegun(r);
-	else
-		run_now(r);
-}
-
-/* Its process is there from before: it hears of it as if it had just asked. The call may be over,
- * and gone, after each word. */
+/* Its process is there from before: it hears of it as if it had just asked. The call may be
+ * over, and gone, after each word. */
 static void claim_process(struct ar_live_call *r)
 {
 	struct ar_live *l = r->live;
@@ -348,8 +333,6 @@ static void claim_process(struct ar_live_call *r)
 	ar_arena_fini(&a);
 }
 
-/* Right after the start the source of a tool may still be finding out what it offers: the call waits
- * for that, until its deadline. */
 static void run_now(struct ar_live_call *r)
 {
 	struct ar_engine *e = r->live->engine;
@@ -359,12 +342,6 @@ static void run_now(struct ar_live_call *r)
 	if (!ar_policy_admits(e->o.policy, r->live->state.tenant))
 		inv = NULL;
 	r->call.tool = inv ? ar_inventory_find(inv, r->tool) : NULL;
-	if (!r->call.tool && inv && !inv->is_ready) {
-		r->state = RUN_WAITING;
-		r->again = (struct ar_timer){ .live = r->live, .fire = on_tool_timer };
-		ar_timer_start(e, &r->again, TOOL_RETRY);
-		return;
-	}
 	if (!r->call.tool) {
 		run_end(r, &(struct ar_tool_result){ .outcome = AR_TOOL_NOT_RUN,
 						     .message = AR_STR("the tool is no longer there") });
@@ -531,9 +508,7 @@ void ar_tools_release(struct ar_live *l)
 		struct ar_live_call *r = AR_CONTAINER_OF(it, struct ar_live_call, node);
 
 		r->is_cancelled = true;
-		if (r->state == RUN_WAITING)
-			ar_timer_stop(&r->again);
-		if (r->state == RUN_PLANNED || r->state == RUN_WAITING)
+		if (r->state == RUN_PLANNED)
 			run_free(r);
 		else if (r->state == RUN_RUNNING)
 			r->source->v->cancel(r->source, &r->call);

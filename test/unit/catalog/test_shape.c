@@ -1,4 +1,5 @@
-/* Objects and lists inside a struct: strict for input from outside, lenient for stored facts, copied whole. */
+/* Objects and lists inside a struct: strict for input from outside, lenient for stored facts,
+ * copied whole. */
 #include "codec_fixture.h"
 
 #include <string.h>

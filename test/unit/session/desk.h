@@ -25,7 +25,8 @@ enum ar_status desk_do(struct desk *d, struct ar_input in);
 enum ar_status desk_command(struct desk *d, enum ar_command command, const void *args);
 enum ar_status desk_submit(struct desk *d, const char *turn); /* text "hello", busyPolicy queue */
 
-/* What a caller gives as JSON, as the shape that the decision gets; NULL: it is refused, and d->err says why. */
+/* What a caller gives as JSON, as the shape that the decision gets; NULL: it is refused, and
+ * d->err says why. */
 const void *desk_read(struct desk *d, const struct ar_struct_desc *shape, const char *json);
 enum ar_status desk_submit_with(struct desk *d, const char *turn,
 				const char *options); /* the same turn with options, as JSON */

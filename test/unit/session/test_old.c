@@ -1,7 +1,9 @@
-/* Facts that older versions wrote: what their objects hold beyond what their shapes declare does not keep a session from being read. */
+/* Facts that older versions wrote: what their objects hold beyond what their shapes declare does
+ * not keep a session from being read. */
 #include "desk.h"
 
-/* Applies the fact as a load does; the envelope of it, but for the type, the ids and the payload, is made here. */
+/* Applies the fact as a load does; the envelope of it, but for the type, the ids and the
+ * payload, is made here. */
 static void apply(struct desk *d, const char *type, const char *ids, const char *payload)
 {
 	struct ar_str text = ar_arena_fmt(&d->session.arena,

@@ -12,7 +12,7 @@ static void over(struct ar_live *l, bool is_known)
 {
 	l->contents.is_known = is_known;
 	ar_store_op_fini(&l->contents.get.op);
-	ar_live_came_back(l);
+	ar_live_came_back(l, true);
 }
 
 static void on_blobs(struct ar_store_op *op)
