@@ -40,8 +40,12 @@ struct ar_carrier_vtable {
 	/* c->request->reply is the answer: sends it and drops c->request when it is out. */
 	void (*reply)(struct ar_carrier *c);
 
-	/* Asked before frames are pulled for it; NULL: always. False: it calls ar_carrier_drained()
-	 * later. Many streams may share what one peer reads. */
+	/* ar_http_request_admit() could not say yet who asks; now the caller is authenticated:
+	 * the body may be read. */
+	void (*admitted)(struct ar_carrier *c);
+
+	/* Asked before frames are pulled for it; NULL: always. False: it calls
+	 * ar_carrier_drained() later. Many streams may share what one peer reads. */
 	bool (*takes_more)(struct ar_carrier *c);
 
 	/* The answer is an event stream. c->request is dropped. */

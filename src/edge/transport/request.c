@@ -1,7 +1,8 @@
-/* One request from its head to its reply. The head is checked and its route found (request_check.c),
- * the body is read by the carrier, then: authenticate, look at what the route asks for, take a slot of
- * the caller's limits, call the core, answer. What is public skips the first; what does not exist is
- * said only to those who are authenticated. Owner: the loop thread. */
+/* One request from its head to its reply. The head is checked and its route found
+ * (request_check.c), the caller authenticated, the body read by the carrier, then: look at what
+ * the route asks for, take a slot of the caller's limits, call the core, answer. What is public
+ * needs no caller; what does not exist is said only to those who are authenticated. Owner: the
+ * loop thread. */
 #include "credentials.h"
 #include "describe.h"
 #include "input.h"
@@ -258,7 +259,7 @@ void ar_http_request_begin(struct ar_http_request *req)
 		ar_http_request_start(req);
 }
 
-/* ---- from the whole request to the call: authenticate, then what the route says ---- */
+/* ---- from the head to the call: authenticate, then, with the body, what the route says ---- */
 
 static void run_command(struct ar_http_request *req)
 {
@@ -294,12 +295,19 @@ static void admit_caller(struct ar_http_request *req, const struct ar_principal 
 {
 	req->is_authenticated = true;
 	ar_carrier_admit(req->carrier, who);
-	run_route(req);
+	if (req->is_whole)
+		run_route(req);
+	else if (!req->is_admitting)
+		req->carrier->v->admitted(req->carrier);
 }
 
 static void refuse_credentials(struct ar_http_request *req, const struct ar_error *err)
 {
 	req->carrier->server->counters.refused++;
+	if (!req->is_whole) {
+		req->carrier->server->counters.requests++; /* no more of it will come */
+		req->reply.is_close = true;
+	}
 	if (err->code == AR_ERR_AUTH_FAILED)
 		ar_reply_add(&req->reply, "WWW-Authenticate", AR_STR("Bearer"));
 	ar_http_request_refuse(req, err->code, err->msg, 0);
@@ -354,17 +362,38 @@ static void authenticate(struct ar_http_request *req)
 	}
 }
 
-void ar_http_request_run(struct ar_http_request *req)
+static void note_arrival(struct ar_http_request *req)
 {
 	struct ar_http_server *s = req->carrier->server;
 
 	req->arrived = uv_now(s->loop);
 	req->began = s->ops.answered ? uv_hrtime() : 0;
-	s->counters.requests++;
-	if (ar_http_request_answer_preflight(req))
-		return;
-	if (req->route.access == AR_ACCESS_PUBLIC)
+}
+
+bool ar_http_request_admit(struct ar_http_request *req)
+{
+	const struct ar_carrier *c = req->carrier;
+
+	if (req->route.access == AR_ACCESS_PUBLIC || ar_http_request_is_preflight(req))
+		return true;
+	note_arrival(req);
+	req->is_admitting = true;
+	authenticate(req);
+	if (c->request != req)
+		return false; /* answered, and gone */
+	req->is_admitting = false;
+	return req->is_authenticated;
+}
+
+void ar_http_request_run(struct ar_http_request *req)
+{
+	note_arrival(req);
+	req->carrier->server->counters.requests++;
+	req->is_whole = true;
+	if (ar_http_request_is_preflight(req))
+		ar_http_request_answer_preflight(req);
+	else if (req->route.access == AR_ACCESS_PUBLIC || req->is_authenticated)
 		run_route(req);
-	else
+	else if (!req->is_calling)
 		authenticate(req);
 }

@@ -34,6 +34,8 @@ struct ar_http_request {
 	char as_of[24]; /* of AR_AS_OF_HEADER */
 	char trace[4 + AR_SESSION_KEY_LEN]; /* an id that was made here; see trace.h */
 	bool is_authenticated;
+	bool is_admitting; /* inside ar_http_request_admit() */
+	bool is_whole; /* its body is there, or there is none */
 	bool is_calling; /* the core, or authentication, owes an answer */
 };
 
@@ -52,11 +54,17 @@ bool ar_http_request_check(struct ar_http_request *req);
 void ar_http_route_of(const struct ar_http_head *head, struct ar_str path, bool is_peer,
 		      struct ar_http_route *ret);
 
-/* Whether it was the question of a browser that comes before a request, and is answered. */
-bool ar_http_request_answer_preflight(struct ar_http_request *req);
+/* Whether it is the question of a browser that comes before a request. */
+bool ar_http_request_is_preflight(const struct ar_http_request *req);
+void ar_http_request_answer_preflight(struct ar_http_request *req);
 
-/* The request is whole: authenticates it and starts what its route says. The answer may
- * be sent before this returns. */
+/* The head was checked, and its body is still to come: authenticates the caller, so that nothing
+ * is gathered for a stranger. True: read the body. False: a refusal was sent, or (is_calling)
+ * one is, or carrier->v->admitted() called, later. */
+bool ar_http_request_admit(struct ar_http_request *req);
+
+/* The request is whole: authenticates it, unless that was done or is under way, and starts what
+ * its route says. The answer may be sent before this returns. */
 void ar_http_request_run(struct ar_http_request *req);
 
 /* Starts the command of the route with `body`, for carrier->who; or answers that its caller has to wait. */

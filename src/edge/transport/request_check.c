@@ -26,22 +26,19 @@ static void allow_origin(struct ar_http_request *req)
 }
 
 /* A browser asks before it sends what a form cannot. */
-static bool is_preflight(const struct ar_http_request *req)
+bool ar_http_request_is_preflight(const struct ar_http_request *req)
 {
 	return ar_str_is(req->head->method, "OPTIONS") && !ar_str_absent(req->head->asked_method) &&
 	       !ar_str_absent(ar_names_shared_with(&req->carrier->server->names, req->head));
 }
 
-bool ar_http_request_answer_preflight(struct ar_http_request *req)
+void ar_http_request_answer_preflight(struct ar_http_request *req)
 {
-	if (!is_preflight(req))
-		return false;
 	ar_reply_add(&req->reply, "Access-Control-Allow-Methods", AR_STR("GET, POST"));
 	ar_reply_add(&req->reply, "Access-Control-Allow-Headers",
 		     AR_STR("authorization, content-type, idempotency-key, last-event-id, x-request-id"));
 	ar_reply_add(&req->reply, "Access-Control-Max-Age", AR_STR("600"));
 	ar_http_request_answer(req, 200, AR_STR(""));
-	return true;
 }
 
 /* A browser sends a page's requests as the person who sits before it: being on this
@@ -56,7 +53,7 @@ static bool check_page(struct ar_http_request *req)
 		break;
 	case AR_PAGE_LISTED_ELSEWHERE:
 	case AR_PAGE_NEAR:
-		if (is_preflight(req) || ar_http_head_has_bearer(req->head))
+		if (ar_http_request_is_preflight(req) || ar_http_head_has_bearer(req->head))
 			break;
 		ar_reply_add(&req->reply, "WWW-Authenticate", AR_STR("Bearer"));
 		return refuse_early(req, AR_ERR_AUTH_FAILED,

@@ -146,6 +146,23 @@ static void run_request(struct ar_conn *c, struct ar_h1_request *r)
 	ar_http_request_run(&r->base);
 }
 
+/* A body that came with its head is read before anything is said, so that a refusal need not end
+ * the connection; what is still to come is asked for when the caller is known. */
+static bool admit_body(struct ar_conn *c, size_t there)
+{
+	const struct ar_h1 *h1 = &ar_h1_request_of(c)->h1;
+
+	if (h1->is_done || (!h1->head.is_chunked && h1->head.length <= there))
+		return answer_expect(c);
+	if (ar_http_request_admit(c->carrier.request))
+		return answer_expect(c);
+	if (c->state == AR_CONN_READING) { /* nothing was said yet */
+		ar_deadline_clear(&c->link->deadline);
+		c->state = AR_CONN_ANSWERING;
+	}
+	return false;
+}
+
 /* Lets the codec take what it wants; false when the connection is not to be read on now. */
 static bool feed_codec(struct ar_conn *c, struct ar_str bytes, size_t *ret_used)
 {
@@ -156,7 +173,7 @@ static bool feed_codec(struct ar_conn *c, struct ar_str bytes, size_t *ret_used)
 		return ar_http_request_may_grow(&r->base, *ret_used, r->h1.body.len);
 	case AR_H1_HEAD:
 		set_deadline(c, AR_DEADLINE_BODY);
-		return ar_http_request_check(&r->base) && answer_expect(c);
+		return ar_http_request_check(&r->base) && admit_body(c, bytes.len - *ret_used);
 	case AR_H1_DONE:
 		remember_head(c, &r->h1);
 		run_request(c, r);
@@ -246,6 +263,16 @@ static void resume(struct ar_conn *c)
 		give_link_away(c, ar_buf_str(&c->pending));
 	else if (wants_bytes(c))
 		ar_conn_read_start(c);
+}
+
+static void on_admitted(struct ar_carrier *carrier)
+{
+	struct ar_conn *c = ar_conn_of(carrier);
+
+	c->state = AR_CONN_READING;
+	set_deadline(c, AR_DEADLINE_BODY);
+	if (answer_expect(c))
+		resume(c);
 }
 
 static void take_h2(struct ar_link *l, struct ar_http_request *req AR_UNUSED, struct ar_str rest)
@@ -459,6 +486,7 @@ static const struct ar_link_vtable link_callbacks = { on_bytes, on_lost, on_clos
 
 static const struct ar_carrier_vtable carrier_callbacks = {
 	.reply = reply,
+	.admitted = on_admitted,
 	.stream_begin = ar_h1_stream_begin,
 	.stream_frames = ar_h1_stream_frames,
 	.stream_bytes = ar_h1_stream_bytes,

@@ -312,6 +312,7 @@ void ar_h2_stream_sent(struct ar_h2_stream *s)
 
 const struct ar_carrier_vtable ar_h2_carrier = {
 	.reply = reply,
+	.admitted = ar_h2_stream_admitted,
 	.takes_more = takes_more,
 	.stream_begin = stream_begin,
 	.stream_frames = stream_frames,

@@ -174,8 +174,11 @@ static int on_chunk(nghttp2_session *session, uint8_t flags AR_UNUSED, int32_t i
 {
 	struct ar_h2_stream *s = stream_of(session, id);
 
+	nghttp2_session_consume_connection(session, len);
 	if (s)
 		ar_h2_stream_body(s, (struct ar_str){ (const char *)p, len });
+	if (!s || !s->held_bytes)
+		nghttp2_session_consume_stream(session, id, len);
 	return 0;
 }
 
@@ -213,6 +216,7 @@ void ar_h2_shared_init(struct ar_h2_shared *s)
 	nghttp2_session_callbacks_set_on_data_chunk_recv_callback(s->callbacks, on_chunk);
 	nghttp2_session_callbacks_set_on_frame_send_callback(s->callbacks, on_frame_sent);
 	nghttp2_session_callbacks_set_on_stream_close_callback(s->callbacks, on_stream_closed);
+	nghttp2_option_set_no_auto_window_update(s->option, 1);
 	nghttp2_option_set_no_closed_streams(s->option, 1);
 	nghttp2_option_set_max_outbound_ack(s->option, MAX_OUTBOUND_ACKS);
 	nghttp2_option_set_stream_reset_rate_limit(s->option, RESET_BURST, RESET_RATE);

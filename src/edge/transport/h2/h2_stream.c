@@ -201,6 +201,12 @@ static void go_on(struct ar_h2_stream *s)
 	ar_h2_wake(s->conn);
 }
 
+static void ask_for_body(struct ar_h2_stream *s)
+{
+	if (ar_h2_request_of(s)->is_expecting)
+		go_on(s);
+}
+
 void ar_h2_stream_head(struct ar_h2_stream *s, bool is_last)
 {
 	struct ar_h2_request *r = ar_h2_request_of(s);
@@ -216,8 +222,38 @@ void ar_h2_stream_head(struct ar_h2_stream *s, bool is_last)
 		return;
 	if (is_last)
 		ar_h2_stream_run(s);
-	else if (r->is_expecting)
-		go_on(s);
+	else if (ar_http_request_admit(&r->base))
+		ask_for_body(s);
+	else if (!s->is_answered)
+		ar_deadline_clear(&s->deadline); /* it is ours to go on */
+}
+
+void ar_h2_stream_admitted(struct ar_carrier *c)
+{
+	struct ar_h2_stream *s = ar_h2_stream_of(c);
+
+	if (s->is_answered)
+		return;
+	set_deadline(s, AR_DEADLINE_BODY);
+	nghttp2_session_consume_stream(s->conn->session, s->id, s->held_bytes);
+	s->held_bytes = 0;
+	ask_for_body(s);
+	ar_h2_wake(s->conn);
+}
+
+/* Authentication has the request: it cannot be answered now. */
+static void hold_body(struct ar_h2_stream *s, struct ar_str bytes)
+{
+	struct ar_h2_request *r = ar_h2_request_of(s);
+
+	s->held_bytes += bytes.len;
+	ar_buf_adds(&r->body, bytes);
+	if (!r->body.failed) {
+		s->conn->body_bytes += bytes.len;
+		return;
+	}
+	s->is_answered = true;
+	nghttp2_submit_rst_stream(s->conn->session, NGHTTP2_FLAG_NONE, s->id, NGHTTP2_REFUSED_STREAM);
 }
 
 void ar_h2_stream_body(struct ar_h2_stream *s, struct ar_str bytes)
@@ -235,6 +271,10 @@ void ar_h2_stream_body(struct ar_h2_stream *s, struct ar_str bytes)
 	if (!s->carrier.request)
 		return;
 	r = ar_h2_request_of(s);
+	if (r->base.is_calling) {
+		hold_body(s, bytes);
+		return;
+	}
 	if (h->body_bytes + bytes.len > BODIES_PER_CONNECTION * r->body.cap) {
 		ar_http_request_refuse(&r->base, AR_ERR_OVERLOADED,
 				       "too many large bodies come over this connection at once", 0);

@@ -27,6 +27,7 @@ struct ar_h2_stream {
 	char *text; /* held: of a relayed stream, a comment, a farewell */
 	size_t text_len, text_at;
 	size_t late_bytes; /* of the request, after its answer */
+	size_t held_bytes; /* of its body, before its caller is known: its window stays as small by that */
 	size_t byte_at; /* in the first frame, or in the body of a reply */
 	uint32_t frame_count, frame_at;
 	int32_t id;
@@ -43,6 +44,7 @@ struct ar_h2_stream {
 struct ar_h2_stream *ar_h2_stream_new(struct ar_h2_conn *h, int32_t id);
 
 void ar_h2_stream_released(struct ar_carrier *c); /* of the carrier's vtable */
+void ar_h2_stream_admitted(struct ar_carrier *c); /* the same */
 
 /* nghttp2 has closed it, or the connection is: memory goes at once or when the core has answered. */
 void ar_h2_stream_close(struct ar_h2_stream *s);
